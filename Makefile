@@ -1,0 +1,124 @@
+# gover: one file, not recursive. `make help` lists the verbs.
+# CC, CFLAGS, LDFLAGS, PREFIX, DESTDIR and B (build folder) are yours; what gover itself needs stands
+# in the lower-case variables and is never lost by setting yours.
+
+CC     ?= gcc
+CFLAGS ?= -O2 -g
+PREFIX ?= /usr/local
+B      ?= build
+
+version  := 0.1.0
+packages := libmicrohttpd jansson libsystemd sqlite3 inih smartcols libcurl
+warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
+            -Wswitch-enum -Wpointer-arith -Wcast-qual -Wundef $(if $(WERROR),-Werror)
+cflags   := -std=c11 -D_GNU_SOURCE -DGOVER_VERSION='"$(version)"' -I. -fPIC $(warnings) $(SANITIZE)
+cflags   += $(shell pkg-config --cflags $(packages) 2>/dev/null)
+ldflags  := $(SANITIZE)
+libs      = $(shell pkg-config --libs $(packages)) -lm -pthread
+
+# Everything but main() and the preload library is one archive that programs and tests link.
+folders  := base policy sched db sim gpu monitor gover-d gover-ctl
+mains    := gover-d/main.c gover-ctl/main.c
+sources  := $(filter-out $(mains),$(wildcard $(addsuffix /*.c,$(folders))))
+objects  := $(sources:%.c=$B/obj/%.o)
+programs := $B/gover-d $B/gover-ctl $B/libgover-fps.so $B/gover-terrain
+units    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test-*.c))
+helpers  := $(patsubst tests/helper/%.c,$B/tests/%,$(wildcard tests/helper/*.c))
+benches  := $(patsubst bench/%.c,$B/bench/%,$(wildcard bench/bench-*.c))
+
+all: $(programs)  ## build everything (default)
+
+$B/libgover.a: $(objects)
+	@rm -f $@
+	@$(AR) rcs $@ $^
+
+$B/gover-d: $B/obj/gover-d/main.o $B/libgover.a
+$B/gover-ctl: $B/obj/gover-ctl/main.o $B/libgover.a
+$B/gover-d $B/gover-ctl:
+	@echo "  LD    $@"
+	@$(CC) $(ldflags) $(LDFLAGS) -o $@ $^ $(libs)
+
+$B/libgover-fps.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-preload/*.c)) fps-preload/exports.map
+	@echo "  LD    $@"
+	@$(CC) $(ldflags) $(LDFLAGS) -shared -Wl,--version-script=fps-preload/exports.map -Wl,-z,now \
+		-o $@ $(filter %.o,$^) -ldl -lm -pthread
+
+$B/gover-terrain: $B/obj/demo/terrain.o
+	@echo "  LD    $@"
+	@$(CC) $(ldflags) $(LDFLAGS) -o $@ $^ -lGL -lX11 -lm
+
+$B/obj/%.o: %.c
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	@$(CC) $(cflags) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$B/tests/%: tests/unit/%.c $B/libgover.a
+	@mkdir -p $(@D)
+	@echo "  TEST  $<"
+	@$(CC) $(cflags) $(CFLAGS) -UNDEBUG -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $B/libgover.a -lcmocka $(libs)
+
+$B/tests/%: tests/helper/%.c
+	@mkdir -p $(@D)
+	@echo "  HELP  $<"
+	@$(CC) $(cflags) $(CFLAGS) -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $(shell sed -n 's/^ \* Link: //p' $<)
+
+$B/bench/%: bench/%.c $B/libgover.a
+	@mkdir -p $(@D)
+	@echo "  BENCH $<"
+	@$(CC) $(cflags) $(CFLAGS) -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $B/libgover.a $(libs)
+
+tests: all $(units) $(helpers)
+
+check: ## run all tests that need nothing but Debian packages (installs what is lacking)
+	@dist/install-deps check
+	@$(MAKE) --no-print-directory -j$$(nproc) tests
+	@B=$B tests/run
+
+check-asan: ## the same under AddressSanitizer and UndefinedBehaviorSanitizer
+	@dist/install-deps check
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@$(MAKE) --no-print-directory -j$$(nproc) B=$B/asan SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' tests
+	@B=$B/asan GOVER_ASAN=1 tests/run
+
+check-valgrind: ## one minute of a sim run under valgrind: no leak, no invalid access
+	@dist/install-deps check
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@B=$B tests/check-valgrind
+
+fuzz: ## every parser under libFuzzer, FUZZ_SECONDS (20) each
+	@dist/install-deps lint
+	@B=$B tests/fuzz/run
+
+lint: ## warnings as errors with gcc and clang, format, cppcheck, shellcheck
+	@dist/install-deps lint
+	@$(MAKE) --no-print-directory -j$$(nproc) B=$B/lint-gcc CC=gcc WERROR=1 tests benches
+	@$(MAKE) --no-print-directory -j$$(nproc) B=$B/lint-clang CC=clang WERROR=1 tests benches
+	@dist/lint
+
+benches: $(benches)
+
+bench-%: all benches ## bench-caps, bench-tick, bench-fps, bench-db, bench-rest: figures beside their references
+	@dist/install-deps demo
+	@B=$B bench/$@
+
+demo: ## watch real programs being starved, rescued and oversold (DEMO_SECONDS=120)
+	@dist/install-deps demo
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@B=$B demo/demo
+
+install: all ## install below $(DESTDIR)$(PREFIX)
+	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/sbin $B/gover-d
+	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/bin $B/gover-ctl
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/gover $B/libgover-fps.so
+	for page in man/*.[1-8]; do \
+		install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man$${page##*.} $$page || exit; done
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/gover dist/gover.conf.example README.md LICENSE
+
+help: ## this list
+	@sed -n 's/^\([a-z%-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | sort | expand -t 18
+
+clean: ## remove the build folder
+	rm -rf $B
+
+.PHONY: all tests benches check check-asan check-valgrind fuzz lint demo install help clean
+-include $(shell find $B -name '*.d' 2>/dev/null)

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* Locals that free themselves at the end of their scope, and small helpers every folder uses. */
+#ifndef BASE_CLEANUP_H
+#define BASE_CLEANUP_H
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+static inline void cleanup_freep(void *p)
+{
+	free(*(void **)p);
+}
+
+static inline void cleanup_closep(const int *fd)
+{
+	if (*fd >= 0)
+		(void)close(*fd);
+}
+
+#define CLEANUP_FREE  __attribute__((cleanup(cleanup_freep)))
+#define CLEANUP_CLOSE __attribute__((cleanup(cleanup_closep)))
+
+/* Takes an fd or pointer out of a self-freeing local: the caller owns it from here. */
+static inline int steal_fd(int *fd)
+{
+	int taken = *fd;
+
+	*fd = -1;
+	return taken;
+}
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* Small files. Must never leave a half-written one under its own name. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/parse.h"
+
+int file_pread_text(int fd, char *text, size_t size)
+{
+	ssize_t n = pread(fd, text, size, 0);
+
+	if (n < 0)
+		return -errno;
+	if ((size_t)n == size)
+		return -ENOBUFS;
+	if (n > 0 && text[n - 1] == '\n')
+		n--;
+	text[n] = '\0';
+	return (int)n;
+}
+
+int file_pread_u64(int fd, uint64_t *ret_value)
+{
+	char text[32];
+	int64_t value;
+	int r;
+
+	r = file_pread_text(fd, text, sizeof(text));
+	if (r < 0)
+		return r;
+	r = parse_int(text, 0, INT64_MAX, &value);
+	if (r < 0)
+		return -EINVAL;
+	*ret_value = (uint64_t)value;
+	return 0;
+}
+
+int file_pwrite_i64(int fd, int64_t value)
+{
+	char text[24];
+	int length = snprintf(text, sizeof(text), "%" PRId64, value);
+	ssize_t n = pwrite(fd, text, (size_t)length, 0);
+
+	if (n < 0)
+		return -errno;
+	return n == length ? 0 : -EIO;
+}
+
+int file_read(const char *path, size_t max, char **ret_text, size_t *ret_length)
+{
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP_FREE char *text = NULL;
+	size_t length = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	text = malloc(max + 2);
+	if (!text)
+		return -ENOMEM;
+	while ((n = read(fd, text + length, max + 1 - length)) > 0)
+		length += (size_t)n;
+	if (n < 0)
+		return -errno;
+	if (length > max)
+		return -EFBIG;
+	text[length] = '\0';
+	*ret_text = text;
+	text = NULL;
+	if (ret_length)
+		*ret_length = length;
+	return 0;
+}
+
+static int write_all(int fd, const char *text, size_t length)
+{
+	while (length > 0) {
+		ssize_t n = write(fd, text, length);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		text += n;
+		length -= (size_t)n;
+	}
+	return fsync(fd) < 0 ? -errno : 0;
+}
+
+static int sync_folder_of(const char *path)
+{
+	char folder[PATH_MAX];
+	char *slash;
+
+	if (snprintf(folder, sizeof(folder), "%s", path) >= (int)sizeof(folder))
+		return -ENAMETOOLONG;
+	slash = strrchr(folder, '/');
+	if (slash)
+		*(slash == folder ? slash + 1 : slash) = '\0';
+	else
+		strcpy(folder, ".");
+
+	CLEANUP_CLOSE int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 || fsync(fd) < 0)
+		return -errno;
+	return 0;
+}
+
+int file_replace(const char *path, const char *text, size_t length)
+{
+	char temp[PATH_MAX];
+	CLEANUP_CLOSE int fd = -1;
+	int r;
+
+	if (snprintf(temp, sizeof(temp), "%s.new", path) >= (int)sizeof(temp))
+		return -ENAMETOOLONG;
+	fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	r = write_all(fd, text, length);
+	if (r >= 0 && rename(temp, path) < 0)
+		r = -errno;
+	if (r < 0) {
+		(void)unlink(temp);
+		return r;
+	}
+	return sync_folder_of(path);
+}
+
+int file_make_dirs(const char *path)
+{
+	char part[PATH_MAX];
+	struct stat st;
+
+	if (path[0] == '\0')
+		return -ENOENT;
+	if (snprintf(part, sizeof(part), "%s", path) >= (int)sizeof(part))
+		return -ENAMETOOLONG;
+	for (char *p = part + 1;; p++) {
+		char was = *p;
+
+		if (was != '/' && was != '\0')
+			continue;
+		*p = '\0';
+		if (mkdir(part, 0755) < 0 && errno != EEXIST)
+			return -errno;
+		if (was == '\0')
+			break;
+		*p = was;
+	}
+	if (stat(path, &st) < 0)
+		return -errno;
+	return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Identifiers of vGPUs and GPUs. Pure; must never accept what could leave its folder or its quotes. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/id.h"
+
+static bool id_char(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '.' || c == '_' || c == '-';
+}
+
+bool id_valid(const char *id)
+{
+	size_t n;
+
+	if (!id || id[0] == '\0' || id[0] == '.' || id[0] == '-')
+		return false;
+	for (n = 0; id[n]; n++)
+		if (n == ID_MAX - 1 || !id_char(id[n]))
+			return false;
+	return true;
+}
+
+int id_compare(const char *a, const char *b)
+{
+	return strverscmp(a, b);
+}
+
+int id_copy(char dest[ID_MAX], const char *id)
+{
+	if (!id_valid(id))
+		return -EINVAL;
+	memcpy(dest, id, strlen(id) + 1);
+	return 0;
+}

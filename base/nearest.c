@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* Distance of two words (optimal string alignment). Pure; must never allocate. */
+#include <string.h>
+
+#include "base/nearest.h"
+
+#define WORD_MAX 48
+
+static int min3(int a, int b, int c)
+{
+	int ab = a < b ? a : b;
+
+	return ab < c ? ab : c;
+}
+
+int nearest_distance(const char *a, const char *b)
+{
+	int d[WORD_MAX + 1][WORD_MAX + 1];
+	int n = (int)strnlen(a, WORD_MAX + 1), m = (int)strnlen(b, WORD_MAX + 1);
+
+	if (n > WORD_MAX || m > WORD_MAX)
+		return NEAREST_FAR;
+	for (int i = 0; i <= n; i++) {
+		for (int j = 0; j <= m; j++) {
+			if (i == 0 || j == 0) {
+				d[i][j] = i + j;
+				continue;
+			}
+			d[i][j] = min3(d[i - 1][j] + 1, d[i][j - 1] + 1,
+				       d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    d[i - 2][j - 2] + 1 < d[i][j])
+				d[i][j] = d[i - 2][j - 2] + 1;
+		}
+	}
+	return d[n][m] < NEAREST_FAR ? d[n][m] : NEAREST_FAR;
+}
+
+void nearest_offer(const char *word, const char *candidate, int *best, const char **guess)
+{
+	int distance = nearest_distance(word, candidate);
+
+	/* In a short word two slips leave nothing to recognise. */
+	if (distance < *best && (size_t)distance * 2 <= strlen(word)) {
+		*best = distance;
+		*guess = candidate;
+	}
+}

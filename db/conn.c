@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* A connection to sqlite. Must never print: what fails is returned. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "db/conn.h"
+
+static const struct {
+	int rc, errnum;
+} errnos[] = {
+	{SQLITE_NOMEM, ENOMEM},	   {SQLITE_BUSY, EBUSY},    {SQLITE_LOCKED, EBUSY},
+	{SQLITE_READONLY, EROFS},  {SQLITE_PERM, EACCES},   {SQLITE_AUTH, EACCES},
+	{SQLITE_FULL, ENOSPC},	   {SQLITE_NOTADB, EINVAL}, {SQLITE_CORRUPT, EUCLEAN},
+	{SQLITE_INTERRUPT, EINTR},
+};
+
+int conn_errno(sqlite3 *db, int rc)
+{
+	int primary = rc & 0xff;
+
+	if (primary == SQLITE_CANTOPEN && db && sqlite3_system_errno(db) > 0)
+		return -sqlite3_system_errno(db);
+	for (size_t i = 0; i < ARRAY_SIZE(errnos); i++) {
+		if (errnos[i].rc == primary)
+			return -errnos[i].errnum;
+	}
+	return -EIO;
+}
+
+int conn_fail(sqlite3 *db, int rc, const char *path, struct err *reterr)
+{
+	int r = conn_errno(db, rc);
+
+	return err_fail(reterr, -r, "%s: %s", path, db ? sqlite3_errmsg(db) : sqlite3_errstr(rc));
+}
+
+/* What the system has against writing @path, or making it: a negative errno, or 0. */
+static int probe_write(const char *path)
+{
+	CLEANUP_FREE char *dir = NULL;
+	char *slash;
+
+	if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0)
+		return 0;
+	if (errno != ENOENT)
+		return -errno;
+	dir = strdup(path);
+	if (!dir)
+		return -ENOMEM;
+	slash = strrchr(dir, '/');
+	if (slash)
+		slash[1] = '\0';
+	return faccessat(AT_FDCWD, slash ? dir : ".", W_OK, AT_EACCESS) == 0 ? 0 : -errno;
+}
+
+int conn_open(const char *path, int flags, int busy_ms, sqlite3 **ret_db, struct err *reterr)
+{
+	bool write = flags & SQLITE_OPEN_READWRITE;
+	sqlite3 *db = NULL;
+	int rc, r;
+
+	rc = sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+	r = rc == SQLITE_OK ? 0 : conn_fail(db, rc, path, reterr);
+	/* Denied to write, sqlite tries to read, and tells what came of that. */
+	if (write && (r < 0 || sqlite3_db_readonly(db, "main") == 1)) {
+		int denied = probe_write(path);
+
+		if (denied < 0)
+			r = err_fail(reterr, -denied, "%s: cannot be written: %s", path,
+				     strerror(-denied));
+	}
+	if (r < 0) {
+		sqlite3_close(db);
+		return r;
+	}
+	sqlite3_busy_timeout(db, busy_ms);
+	*ret_db = db;
+	return 0;
+}
+
+int conn_prepare(sqlite3 *db, const char *const sql[], int n, sqlite3_stmt *statements[])
+{
+	for (int i = 0; i < n; i++)
+		statements[i] = NULL;
+	for (int i = 0; i < n; i++) {
+		int rc = sqlite3_prepare_v3(db, sql[i], -1, SQLITE_PREPARE_PERSISTENT,
+					    &statements[i], NULL);
+
+		if (rc != SQLITE_OK)
+			return rc;
+	}
+	return SQLITE_OK;
+}
+
+void conn_finalize(sqlite3_stmt *statements[], int n)
+{
+	for (int i = 0; i < n; i++) {
+		sqlite3_finalize(statements[i]);
+		statements[i] = NULL;
+	}
+}
+
+int conn_run(sqlite3_stmt *statement)
+{
+	int rc;
+
+	do
+		rc = sqlite3_step(statement);
+	while (rc == SQLITE_ROW);
+	sqlite3_reset(statement);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+int conn_get_int(sqlite3 *db, const char *sql, int64_t *ret_value)
+{
+	sqlite3_stmt *statement;
+	int rc;
+
+	rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+	if (rc != SQLITE_OK)
+		return rc;
+	rc = sqlite3_step(statement);
+	if (rc == SQLITE_ROW) {
+		*ret_value = sqlite3_column_int64(statement, 0);
+		rc = SQLITE_OK;
+	}
+	sqlite3_finalize(statement);
+	return rc;
+}
+
+bool conn_moved(sqlite3 *db)
+{
+	int moved = 0;
+
+	return sqlite3_file_control(db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
+	       moved;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* Records, field by field. Must never trust a text to end within its field. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "db/record.h"
+
+enum field_type {
+	FIELD_BOOL,
+	FIELD_INT,
+	FIELD_I64,
+	FIELD_TIME, /* int64_t, 0 is NULL */
+	FIELD_REAL, /* double, NAN is NULL */
+	FIELD_TEXT, /* char[], "" is NULL */
+};
+
+struct field {
+	enum field_type type;
+	uint16_t offset, size;
+};
+
+#define FIELD(type, record, member)                             \
+	{                                                       \
+		FIELD_##type, offsetof(struct record, member),  \
+			sizeof(((struct record *)NULL)->member) \
+	}
+
+static const struct field sample_fields[] = {
+	FIELD(I64, db_sample, ts_ms),	      FIELD(TEXT, db_sample, vgpu),
+	FIELD(TEXT, db_sample, gpu),	      FIELD(REAL, db_sample, dt_s),
+	FIELD(INT, db_sample, cap_pct),	      FIELD(INT, db_sample, initial_cap_pct),
+	FIELD(REAL, db_sample, load_pct),     FIELD(REAL, db_sample, util_pct),
+	FIELD(REAL, db_sample, fps),	      FIELD(REAL, db_sample, target_fps),
+	FIELD(REAL, db_sample, frame_p99_ms), FIELD(BOOL, db_sample, short_of_target),
+	FIELD(BOOL, db_sample, broken),	      FIELD(BOOL, db_sample, gap),
+};
+
+static const struct field gpu_sample_fields[] = {
+	FIELD(I64, db_gpu_sample, ts_ms),	FIELD(TEXT, db_gpu_sample, gpu),
+	FIELD(REAL, db_gpu_sample, util_pct),	FIELD(REAL, db_gpu_sample, load_pct),
+	FIELD(INT, db_gpu_sample, sum_cap_pct), FIELD(INT, db_gpu_sample, sum_initial_cap_pct),
+	FIELD(INT, db_gpu_sample, vgpus),	FIELD(BOOL, db_gpu_sample, gap),
+};
+
+static const struct field decision_fields[] = {
+	FIELD(I64, db_decision, id),	       FIELD(I64, db_decision, ts_ms),
+	FIELD(TEXT, db_decision, gpu),	       FIELD(TEXT, db_decision, kind),
+	FIELD(TEXT, db_decision, vgpu),	       FIELD(TEXT, db_decision, donor),
+	FIELD(TEXT, db_decision, result),      FIELD(TEXT, db_decision, why),
+	FIELD(TEXT, db_decision, detail_json),
+};
+
+static const struct field alert_fields[] = {
+	FIELD(I64, db_alert, id),	   FIELD(TIME, db_alert, raised_ms),
+	FIELD(TIME, db_alert, cleared_ms), FIELD(TIME, db_alert, acked_ms),
+	FIELD(TEXT, db_alert, name),	   FIELD(TEXT, db_alert, gpu),
+	FIELD(TEXT, db_alert, vgpu),	   FIELD(TEXT, db_alert, severity),
+	FIELD(TEXT, db_alert, text),
+};
+
+static const struct field offer_fields[] = {
+	FIELD(I64, db_offer, id),	   FIELD(TIME, db_offer, created_ms),
+	FIELD(TIME, db_offer, changed_ms), FIELD(TEXT, db_offer, gpu),
+	FIELD(TEXT, db_offer, state),	   FIELD(TEXT, db_offer, vgpu),
+	FIELD(INT, db_offer, cap_pct),	   FIELD(INT, db_offer, funded_pct),
+	FIELD(REAL, db_offer, target_fps), FIELD(TEXT, db_offer, reason),
+};
+
+static const struct field cap_write_fields[] = {
+	FIELD(I64, db_cap_write, ts_ms),	 FIELD(TEXT, db_cap_write, vgpu),
+	FIELD(TEXT, db_cap_write, gpu),		 FIELD(TEXT, db_cap_write, cause),
+	FIELD(INT, db_cap_write, from_pct),	 FIELD(INT, db_cap_write, to_pct),
+	FIELD(INT, db_cap_write, read_back_pct), FIELD(INT, db_cap_write, error),
+};
+
+static const struct field setting_fields[] = {
+	FIELD(TEXT, record_setting, key),
+	FIELD(TEXT, record_setting, value),
+};
+
+static const struct {
+	const struct field *fields;
+	size_t n;
+} types[RECORD_KINDS] = {
+	[RECORD_SAMPLE] = {sample_fields, ARRAY_SIZE(sample_fields)},
+	[RECORD_GPU_SAMPLE] = {gpu_sample_fields, ARRAY_SIZE(gpu_sample_fields)},
+	[RECORD_DECISION] = {decision_fields, ARRAY_SIZE(decision_fields)},
+	[RECORD_ALERT] = {alert_fields, ARRAY_SIZE(alert_fields)},
+	[RECORD_OFFER] = {offer_fields, ARRAY_SIZE(offer_fields)},
+	[RECORD_CAP_WRITE] = {cap_write_fields, ARRAY_SIZE(cap_write_fields)},
+	[RECORD_SETTING] = {setting_fields, ARRAY_SIZE(setting_fields)},
+	[RECORD_SETTING_GONE] = {setting_fields, ARRAY_SIZE(setting_fields)},
+};
+
+int record_size(enum record_kind kind, const void *record)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < types[kind].n; i++) {
+		const struct field *field = &types[kind].fields[i];
+		const char *member = (const char *)record + field->offset;
+
+		if (field->type != FIELD_TEXT) {
+			size += field->size;
+			continue;
+		}
+		size_t length = strnlen(member, field->size);
+
+		if (length == field->size)
+			return -EINVAL;
+		size += length + 1;
+	}
+	return (int)size;
+}
+
+void record_pack(enum record_kind kind, const void *record, uint8_t *bytes)
+{
+	for (size_t i = 0; i < types[kind].n; i++) {
+		const struct field *field = &types[kind].fields[i];
+		const char *member = (const char *)record + field->offset;
+		size_t size = field->type == FIELD_TEXT ? strlen(member) + 1 : field->size;
+
+		memcpy(bytes, member, size);
+		bytes += size;
+	}
+}
+
+int64_t record_time(const uint8_t *bytes)
+{
+	int64_t ts_ms;
+
+	memcpy(&ts_ms, bytes, sizeof(ts_ms));
+	return ts_ms;
+}
+
+static int bind_text(sqlite3_stmt *statement, int i, const char *text)
+{
+	return text[0] ? sqlite3_bind_text(statement, i, text, -1, SQLITE_STATIC)
+		       : sqlite3_bind_null(statement, i);
+}
+
+static int bind_field(const struct field *field, const uint8_t *bytes, sqlite3_stmt *statement,
+		      int i)
+{
+	union {
+		bool flag;
+		int number;
+		int64_t wide;
+		double real;
+	} value;
+
+	if (field->type != FIELD_TEXT)
+		memcpy(&value, bytes, field->size);
+	switch (field->type) {
+	case FIELD_BOOL:
+		return sqlite3_bind_int(statement, i, value.flag);
+	case FIELD_INT:
+		return sqlite3_bind_int(statement, i, value.number);
+	case FIELD_I64:
+		return sqlite3_bind_int64(statement, i, value.wide);
+	case FIELD_TIME:
+		return value.wide == 0 ? sqlite3_bind_null(statement, i)
+				       : sqlite3_bind_int64(statement, i, value.wide);
+	case FIELD_REAL: /* sqlite stores NaN as NULL */
+		return sqlite3_bind_double(statement, i, value.real);
+	case FIELD_TEXT:
+		return bind_text(statement, i, (const char *)bytes);
+	}
+	return SQLITE_MISUSE;
+}
+
+int record_bind(enum record_kind kind, const uint8_t *bytes, sqlite3_stmt *statement)
+{
+	int n = sqlite3_bind_parameter_count(statement);
+
+	for (int i = 0; i < n; i++) {
+		const struct field *field = &types[kind].fields[i];
+		int rc = bind_field(field, bytes, statement, i + 1);
+
+		if (rc != SQLITE_OK)
+			return rc;
+		bytes += field->type == FIELD_TEXT ? strlen((const char *)bytes) + 1 : field->size;
+	}
+	return SQLITE_OK;
+}
+
+static void read_field(const struct field *field, sqlite3_stmt *statement, int i, char *member)
+{
+	const char *text;
+
+	switch (field->type) {
+	case FIELD_BOOL:
+		*(bool *)(void *)member = sqlite3_column_int(statement, i) != 0;
+		return;
+	case FIELD_INT:
+		*(int *)(void *)member = sqlite3_column_int(statement, i);
+		return;
+	case FIELD_I64:
+	case FIELD_TIME: /* a NULL reads as 0 */
+		*(int64_t *)(void *)member = sqlite3_column_int64(statement, i);
+		return;
+	case FIELD_REAL:
+		*(double *)(void *)member = sqlite3_column_type(statement, i) == SQLITE_NULL
+						    ? NAN
+						    : sqlite3_column_double(statement, i);
+		return;
+	case FIELD_TEXT:
+		text = (const char *)sqlite3_column_text(statement, i);
+		snprintf(member, field->size, "%s", text ? text : "");
+		return;
+	}
+}
+
+void record_read(enum record_kind kind, sqlite3_stmt *statement, void *record)
+{
+	for (size_t i = 0; i < types[kind].n; i++) {
+		const struct field *field = &types[kind].fields[i];
+
+		read_field(field, statement, (int)i, (char *)record + field->offset);
+	}
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The records of db.h as tables of fields. From them one is packed into the queue, bound to a
+ * statement and read from a row, always in the same order.
+ */
+#ifndef DB_RECORD_H
+#define DB_RECORD_H
+
+#include <sqlite3.h>
+
+#include "db/db.h"
+
+enum record_kind {
+	RECORD_SAMPLE,
+	RECORD_GPU_SAMPLE,
+	RECORD_DECISION,
+	RECORD_ALERT,
+	RECORD_OFFER,
+	RECORD_CAP_WRITE,
+	RECORD_SETTING,
+	RECORD_SETTING_GONE,
+	RECORD_KINDS,
+};
+
+struct record_setting {
+	char key[64];
+	char value[DB_TEXT_MAX];
+};
+
+/* Bytes it packs into. -EINVAL: a text without its NUL. */
+int record_size(enum record_kind kind, const void *record);
+void record_pack(enum record_kind kind, const void *record, uint8_t *bytes);
+
+/* The instant of a packed sample or gpu_sample. */
+int64_t record_time(const uint8_t *bytes);
+
+/*
+ * Binds the fields to ?1, ?2, ..., as many as the statement has. The texts are not copied: @bytes
+ * must stay until the statement is reset. Returns a sqlite result code.
+ */
+int record_bind(enum record_kind kind, const uint8_t *bytes, sqlite3_stmt *statement);
+
+/* Fills @record from the current row, whose columns stand in the order of the fields. */
+void record_read(enum record_kind kind, sqlite3_stmt *statement, void *record);
+
+#endif

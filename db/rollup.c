@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Roll-ups are always made from all rows of their minute or hour and replace what stood there, so
+ * doing one again is harmless, and a clock that was set back only makes some of them twice. "Now"
+ * is the instant of the rows that come in, never a clock. Pruning takes small bites: what a long
+ * stop left over goes in the course of the next hours, and no transaction is long.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "db/conn.h"
+#include "db/rollup.h"
+
+enum statement { GET_OPEN, SET_OPEN, ROLL_MINUTE, ROLL_HOUR, STATEMENTS };
+
+static const char *const statement_sql[STATEMENTS] = {
+	[GET_OPEN] = "SELECT open_minute_ms FROM progress",
+	[SET_OPEN] =
+		"UPDATE progress SET open_minute_ms = ?1, raw_from_ms = max(raw_from_ms, ?2),"
+		" minute_from_ms = max(minute_from_ms, ?3), hour_from_ms = max(hour_from_ms, ?4)",
+	[ROLL_MINUTE] = "INSERT OR REPLACE INTO sample_minute"
+			" SELECT vgpu, ?1, count(*), sum(gap), total(dt_s), sum(short_of_target), "
+			"sum(broken),"
+			" sum(cap_pct), sum(initial_cap_pct), count(load_pct), total(load_pct),"
+			" count(util_pct), total(util_pct), max(util_pct),"
+			" count(fps), total(fps), min(fps), count(target_fps), total(target_fps),"
+			" count(frame_p99_ms), total(frame_p99_ms), max(frame_p99_ms)"
+			" FROM sample WHERE ts_ms >= ?1 AND ts_ms < ?1 + 60000 GROUP BY vgpu",
+	/* The order of the join is fixed: one short range for each vGPU, not one long scan. */
+	[ROLL_HOUR] =
+		"INSERT OR REPLACE INTO sample_hour"
+		" SELECT m.vgpu, ?1, sum(samples), sum(gaps), total(covered_s), sum(short),"
+		" sum(broken), sum(cap_sum), sum(initial_cap_sum), sum(load_n), total(load_sum),"
+		" sum(util_n), total(util_sum), max(util_max), sum(fps_n), total(fps_sum),"
+		" min(fps_min), sum(target_fps_n), total(target_fps_sum),"
+		" sum(frame_p99_n), total(frame_p99_sum), max(frame_p99_max)"
+		" FROM vgpu CROSS JOIN sample_minute m"
+		" ON m.vgpu = num AND m.ts_ms >= ?1 AND m.ts_ms < ?1 + 3600000 GROUP BY num",
+};
+
+#define OLDEST(table) "(SELECT min((SELECT min(ts_ms) FROM " table " WHERE vgpu = num)) FROM vgpu)"
+
+enum horizon { RAW, MINUTE, HOUR, HORIZONS };
+
+/*
+ * ?1 is the horizon: older rows go, at most ten times as fast as they come. The newest of those
+ * with a running number stays, so that the number goes on after a restart.
+ */
+static const struct prune {
+	const char *sql;
+	enum horizon horizon;
+	bool hourly; /* else every minute */
+} prunes[] = {
+	{"DELETE FROM sample WHERE ts_ms < min(?1, (SELECT min(ts_ms) FROM sample) + 600000)", RAW,
+	 false},
+	{"DELETE FROM gpu_sample"
+	 " WHERE ts_ms < min(?1, (SELECT min(ts_ms) FROM gpu_sample) + 600000)",
+	 RAW, false},
+	{"DELETE FROM decision WHERE ts_ms < ?1 AND id < (SELECT min(id) FROM decision) + 5000"
+	 " AND id < (SELECT max(id) FROM decision)",
+	 MINUTE, false},
+	{"DELETE FROM cap_write WHERE ts_ms < ?1 AND id < (SELECT min(id) FROM cap_write) + 5000",
+	 MINUTE, false},
+	{"DELETE FROM sample_minute WHERE vgpu IN (SELECT num FROM vgpu)"
+	 " AND ts_ms < min(?1, " OLDEST("sample_minute") " + 36000000)",
+	 MINUTE, true},
+	{"DELETE FROM sample_hour WHERE vgpu IN (SELECT num FROM vgpu)"
+	 " AND ts_ms < min(?1, " OLDEST("sample_hour") " + 36000000)",
+	 HOUR, true},
+	{"DELETE FROM alert WHERE cleared_ms < ?1 AND id < (SELECT max(id) FROM alert)", HOUR,
+	 true},
+	{"DELETE FROM offer WHERE changed_ms < ?1 AND id < (SELECT max(id) FROM offer)"
+	 " AND state NOT IN ('open', 'claimed', 'probation', 'failed')",
+	 HOUR, true},
+	/* Names of which no row is left: every sample that is there was rolled up before. */
+	{"DELETE FROM vgpu WHERE ?1 AND NOT EXISTS (SELECT 1 FROM sample_hour WHERE vgpu = num)"
+	 " AND NOT EXISTS (SELECT 1 FROM sample_minute WHERE vgpu = num)",
+	 HOUR, true},
+};
+
+#define PRUNES ((int)ARRAY_SIZE(prunes))
+
+struct rollup {
+	struct db_retention retention;
+	int64_t open_ms; /* begin of the open minute; 0: none yet */
+	sqlite3_stmt *statements[STATEMENTS];
+	sqlite3_stmt *prunes[PRUNES];
+};
+
+int rollup_new(sqlite3 *db, const struct db_retention *retention, struct rollup **ret_rollup)
+{
+	const char *sql[PRUNES];
+	struct rollup *rollup;
+	int rc;
+
+	rollup = calloc(1, sizeof(*rollup));
+	if (!rollup)
+		return SQLITE_NOMEM;
+	rollup->retention = *retention;
+	for (int i = 0; i < PRUNES; i++)
+		sql[i] = prunes[i].sql;
+	rc = conn_prepare(db, statement_sql, STATEMENTS, rollup->statements);
+	if (rc == SQLITE_OK)
+		rc = conn_prepare(db, sql, PRUNES, rollup->prunes);
+	if (rc == SQLITE_OK)
+		rc = rollup_reload(rollup);
+	if (rc != SQLITE_OK) {
+		rollup_free(rollup);
+		return rc;
+	}
+	*ret_rollup = rollup;
+	return SQLITE_OK;
+}
+
+struct rollup *rollup_free(struct rollup *rollup)
+{
+	if (!rollup)
+		return NULL;
+	conn_finalize(rollup->statements, STATEMENTS);
+	conn_finalize(rollup->prunes, PRUNES);
+	free(rollup);
+	return NULL;
+}
+
+int rollup_reload(struct rollup *rollup)
+{
+	sqlite3_stmt *get = rollup->statements[GET_OPEN];
+	int rc = sqlite3_step(get);
+
+	if (rc == SQLITE_ROW)
+		rollup->open_ms = sqlite3_column_int64(get, 0);
+	sqlite3_reset(get);
+	if (rc == SQLITE_ROW)
+		return SQLITE_OK;
+	return rc == SQLITE_DONE ? SQLITE_CORRUPT : rc; /* the one row is gone */
+}
+
+static int run_at(sqlite3_stmt *statement, int64_t at_ms)
+{
+	sqlite3_bind_int64(statement, 1, at_ms);
+	return conn_run(statement);
+}
+
+/* What is kept for ever has its horizon at 0. */
+static int64_t horizon(int64_t now_ms, int64_t kept_ms)
+{
+	return kept_ms > 0 && now_ms > kept_ms ? now_ms - kept_ms : 0;
+}
+
+static int prune(struct rollup *rollup, const int64_t horizons[HORIZONS], bool new_hour)
+{
+	int rc = SQLITE_OK;
+
+	for (int i = 0; i < PRUNES && rc == SQLITE_OK; i++) {
+		if (horizons[prunes[i].horizon] > 0 && (new_hour || !prunes[i].hourly))
+			rc = run_at(rollup->prunes[i], horizons[prunes[i].horizon]);
+	}
+	return rc;
+}
+
+int rollup_advance(struct rollup *rollup, int64_t ts_ms)
+{
+	const struct db_retention *kept = &rollup->retention;
+	int64_t begin_ms = ts_ms - ts_ms % ROLLUP_MINUTE_MS, ended_ms = rollup->open_ms;
+	bool new_hour = begin_ms / ROLLUP_HOUR_MS != ended_ms / ROLLUP_HOUR_MS;
+	sqlite3_stmt *set_open = rollup->statements[SET_OPEN];
+	int64_t horizons[HORIZONS] = {
+		[RAW] = horizon(begin_ms, kept->raw_hours * ROLLUP_HOUR_MS),
+		[MINUTE] = horizon(begin_ms, kept->minute_days * (24 * ROLLUP_HOUR_MS)),
+		[HOUR] = horizon(begin_ms, kept->hour_days * (24 * ROLLUP_HOUR_MS)),
+	};
+	int rc;
+
+	if (begin_ms == ended_ms)
+		return SQLITE_OK;
+	rc = run_at(rollup->statements[ROLL_MINUTE], ended_ms);
+	if (rc == SQLITE_OK && new_hour)
+		rc = run_at(rollup->statements[ROLL_HOUR], ended_ms - ended_ms % ROLLUP_HOUR_MS);
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(set_open, 1, begin_ms);
+	for (int i = 0; i < HORIZONS; i++)
+		sqlite3_bind_int64(set_open, 2 + i, horizons[i]);
+	rc = conn_run(set_open);
+	if (rc == SQLITE_OK)
+		rc = prune(rollup, horizons, new_hour);
+	if (rc == SQLITE_OK)
+		rollup->open_ms = begin_ms;
+	return rc;
+}

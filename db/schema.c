@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The schema. A step that was ever released is never edited: a change is a new step at the end.
+ * Columns carry the names of the members in db.h, and stand in the order of the fields in record.c.
+ * All times are ms since 1970 in UTC; NULL is a value that was not valid then.
+ *
+ * sample is keyed by time first: appending and pruning touch one end of it. Its roll-ups are keyed
+ * by vGPU first: a long graph of one vGPU reads neighbouring rows. They keep sums and counts, so
+ * that averages over any number of their rows are exact.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "db/conn.h"
+#include "db/schema.h"
+
+#define ROLL_UP                                                                                 \
+	" (vgpu INTEGER NOT NULL, ts_ms INTEGER NOT NULL, samples INTEGER NOT NULL,"            \
+	" gaps INTEGER NOT NULL, covered_s REAL NOT NULL, short INTEGER NOT NULL,"              \
+	" broken INTEGER NOT NULL, cap_sum INTEGER NOT NULL, initial_cap_sum INTEGER NOT NULL," \
+	" load_n INTEGER NOT NULL, load_sum REAL NOT NULL,"                                     \
+	" util_n INTEGER NOT NULL, util_sum REAL NOT NULL, util_max REAL,"                      \
+	" fps_n INTEGER NOT NULL, fps_sum REAL NOT NULL, fps_min REAL,"                         \
+	" target_fps_n INTEGER NOT NULL, target_fps_sum REAL NOT NULL,"                         \
+	" frame_p99_n INTEGER NOT NULL, frame_p99_sum REAL NOT NULL, frame_p99_max REAL,"       \
+	" PRIMARY KEY (vgpu, ts_ms)) WITHOUT ROWID;"
+
+const char *const schema_steps[] = {
+	"CREATE TABLE vgpu (num INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,"
+	" gpu TEXT NOT NULL);"
+
+	"CREATE TABLE sample (ts_ms INTEGER NOT NULL, vgpu INTEGER NOT NULL, dt_s REAL,"
+	" cap_pct INTEGER NOT NULL, initial_cap_pct INTEGER NOT NULL, load_pct REAL, util_pct REAL,"
+	" fps REAL, target_fps REAL, frame_p99_ms REAL, short_of_target INTEGER NOT NULL,"
+	" broken INTEGER NOT NULL, gap INTEGER NOT NULL, PRIMARY KEY (ts_ms, vgpu)) WITHOUT ROWID;"
+
+	"CREATE TABLE sample_minute" ROLL_UP "CREATE TABLE sample_hour" ROLL_UP
+
+	"CREATE TABLE gpu_sample (ts_ms INTEGER NOT NULL, gpu TEXT NOT NULL, util_pct REAL,"
+	" load_pct REAL, sum_cap_pct INTEGER NOT NULL, sum_initial_cap_pct INTEGER NOT NULL,"
+	" vgpus INTEGER NOT NULL, gap INTEGER NOT NULL, PRIMARY KEY (ts_ms, gpu)) WITHOUT ROWID;"
+
+	"CREATE TABLE decision (id INTEGER PRIMARY KEY, ts_ms INTEGER NOT NULL, gpu TEXT,"
+	" kind TEXT, vgpu TEXT, donor TEXT, result TEXT, why TEXT, detail_json TEXT);"
+
+	"CREATE TABLE alert (id INTEGER PRIMARY KEY, raised_ms INTEGER, cleared_ms INTEGER,"
+	" acked_ms INTEGER, name TEXT, gpu TEXT, vgpu TEXT, severity TEXT, text TEXT);"
+
+	"CREATE TABLE offer (id INTEGER PRIMARY KEY, created_ms INTEGER, changed_ms INTEGER,"
+	" gpu TEXT, state TEXT, vgpu TEXT, cap_pct INTEGER NOT NULL, funded_pct INTEGER NOT NULL,"
+	" target_fps REAL, reason TEXT);"
+
+	"CREATE TABLE cap_write (id INTEGER PRIMARY KEY, ts_ms INTEGER NOT NULL, vgpu TEXT,"
+	" gpu TEXT, cause TEXT, from_pct INTEGER NOT NULL, to_pct INTEGER NOT NULL,"
+	" read_back_pct INTEGER NOT NULL, error INTEGER NOT NULL);"
+
+	"CREATE TABLE setting (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
+
+	/* One row. Minutes before open_minute_ms are rolled up, and so are the hours that ended
+	 * before it; rows before x_from_ms were pruned. */
+	"CREATE TABLE progress (open_minute_ms INTEGER NOT NULL, raw_from_ms INTEGER NOT NULL,"
+	" minute_from_ms INTEGER NOT NULL, hour_from_ms INTEGER NOT NULL);"
+	"INSERT INTO progress VALUES (0, 0, 0, 0);",
+};
+
+const int schema_version = (int)ARRAY_SIZE(schema_steps);
+
+/* Whose file it is and of which version; 0: an empty one. */
+static int read_version(sqlite3 *db, const char *path, int *ret_version, struct err *reterr)
+{
+	int64_t application, version, objects;
+	int rc;
+
+	rc = conn_get_int(db, "PRAGMA application_id", &application);
+	if (rc == SQLITE_OK)
+		rc = conn_get_int(db, "PRAGMA user_version", &version);
+	if (rc == SQLITE_OK)
+		rc = conn_get_int(db, "SELECT count(*) FROM sqlite_schema", &objects);
+	if (rc == SQLITE_NOTADB)
+		return err_fail(reterr, EINVAL, "%s: not a database", path);
+	if (rc != SQLITE_OK)
+		return conn_fail(db, rc, path, reterr);
+	if (version < 0 ||
+	    (application != SCHEMA_APPLICATION_ID && (application || version || objects)))
+		return err_fail(reterr, EINVAL, "%s: a database, but not one of gover", path);
+	*ret_version = (int)version;
+	return 0;
+}
+
+static int newer(const char *path, int version, int known, struct err *reterr)
+{
+	return err_fail(reterr, EPROTO,
+			"%s: written by a newer gover (schema %d, this one knows up to %d)", path,
+			version, known);
+}
+
+/* One step, in a transaction that another program may have been quicker to take. */
+static int take_step(sqlite3 *db, const char *path, const char *const steps[], int n_steps,
+		     int *ret_version, struct err *reterr)
+{
+	char set[96];
+	int version = 0;
+	int rc, r;
+
+	rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+	if (rc != SQLITE_OK)
+		return conn_fail(db, rc, path, reterr);
+	r = read_version(db, path, &version, reterr);
+	if (r >= 0 && version < n_steps) {
+		rc = sqlite3_exec(db, steps[version], NULL, NULL, NULL);
+		version++;
+		snprintf(set, sizeof(set), "PRAGMA application_id = %d; PRAGMA user_version = %d",
+			 SCHEMA_APPLICATION_ID, version);
+		if (rc == SQLITE_OK)
+			rc = sqlite3_exec(db, set, NULL, NULL, NULL);
+	}
+	if (r >= 0 && rc == SQLITE_OK)
+		rc = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+	if (r >= 0 && rc != SQLITE_OK)
+		r = conn_fail(db, rc, path, reterr);
+	if (r < 0) {
+		(void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+		return r;
+	}
+	*ret_version = version;
+	return 0;
+}
+
+int schema_migrate(sqlite3 *db, const char *path, const char *const steps[], int n_steps,
+		   struct err *reterr)
+{
+	int version;
+	int r;
+
+	r = read_version(db, path, &version, reterr);
+	while (r >= 0 && version < n_steps)
+		r = take_step(db, path, steps, n_steps, &version, reterr);
+	if (r >= 0 && version > n_steps)
+		r = newer(path, version, n_steps, reterr);
+	return r;
+}
+
+int schema_check(sqlite3 *db, const char *path, struct err *reterr)
+{
+	int version;
+	int r;
+
+	r = read_version(db, path, &version, reterr);
+	if (r < 0)
+		return r;
+	if (version > schema_version)
+		return newer(path, version, schema_version, reterr);
+	if (version < schema_version)
+		return err_fail(reterr, EPROTO, "%s: schema %d, not yet brought to %d", path,
+				version, schema_version);
+	return 0;
+}

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The queue and its writer thread. The thread alone touches the store; everything else in struct db
+ * is guarded by the lock, which is held for a copy and never during a call of sqlite. A failed
+ * transaction costs its records and nothing else: they are counted as dropped and the next one is
+ * tried as if nothing had been, on a new connection where the old one may be broken.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "db/queue.h"
+#include "db/store.h"
+
+/* About 16,000 samples. Memory is used only as far as the queue ever filled. */
+#define QUEUE_BYTES	(2 * 1024 * 1024)
+#define UNMARKED_MAX_NS NS_PER_S /* written without waiting longer for db_commit() */
+#define CLOSE_MAX_NS	(5 * NS_PER_S)
+#define BUSY_PAUSE_NS	(100 * NS_PER_MS)
+
+struct db {
+	char *path;
+	struct db_retention retention;
+	struct store *store; /* NULL after a failure: opened again */
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t wake; /* something to do for the thread */
+	pthread_cond_t rest; /* the thread did something */
+	struct queue queue;
+	/* Counts of records since the start. */
+	uint64_t accepted, finished; /* the difference is queued or being written */
+	uint64_t marked;	     /* accepted as of the last db_commit() */
+	uint64_t flush_to;	     /* somebody waits for these */
+	uint64_t unmarked_ns;	     /* monotonic: when the first record after the mark came */
+	uint64_t stop_by_ns;	     /* 0: go on; else the end, with what is queued until then */
+	bool ended;
+	bool abandoned; /* nobody waits any more: the thread frees everything */
+	struct db_stats stats;
+};
+
+static uint64_t now_ns(void)
+{
+	return clock_now().mono_ns;
+}
+
+/* --- the thread --- */
+
+static void wait_until(struct db *db, pthread_cond_t *cond, uint64_t deadline_ns)
+{
+	struct timespec deadline = {
+		.tv_sec = (time_t)(deadline_ns / NS_PER_S),
+		.tv_nsec = (long)(deadline_ns % NS_PER_S),
+	};
+
+	(void)pthread_cond_timedwait(cond, &db->lock, &deadline);
+}
+
+/* How far the next transaction may go now. */
+static uint64_t find_batch_end(const struct db *db)
+{
+	if (db->stop_by_ns || db->flush_to > db->finished)
+		return db->accepted;
+	if (queue_used(&db->queue) > db->queue.size / 2)
+		return db->accepted;
+	if (db->marked > db->finished)
+		return db->marked;
+	if (db->accepted > db->finished && now_ns() >= db->unmarked_ns + UNMARKED_MAX_NS)
+		return db->accepted;
+	return db->finished;
+}
+
+/* False: it is time to end. */
+static bool wait_for_batch(struct db *db, uint64_t *ret_end)
+{
+	pthread_mutex_lock(&db->lock);
+	while ((*ret_end = find_batch_end(db)) == db->finished && !db->stop_by_ns) {
+		if (db->accepted > db->finished)
+			wait_until(db, &db->wake, db->unmarked_ns + UNMARKED_MAX_NS);
+		else
+			pthread_cond_wait(&db->wake, &db->lock);
+	}
+	pthread_mutex_unlock(&db->lock);
+	return *ret_end > db->finished;
+}
+
+static int reopen(struct db *db, char message[128])
+{
+	struct err err;
+	int r;
+
+	if (db->store && store_moved(db->store))
+		db->store = store_close(db->store);
+	if (db->store)
+		return SQLITE_OK;
+	r = store_open(db->path, &db->retention, &db->store, &err);
+	if (r >= 0)
+		return SQLITE_OK;
+	snprintf(message, 128, "%.127s", err.msg);
+	return r == -EBUSY ? SQLITE_BUSY : r == -ENOMEM ? SQLITE_NOMEM : SQLITE_CANTOPEN;
+}
+
+/* Writes the records up to @end of the queue, and takes each out of it. */
+static int write_records(struct db *db, uint64_t *position, uint64_t end)
+{
+	int rc = SQLITE_OK;
+
+	pthread_mutex_lock(&db->lock);
+	while (rc == SQLITE_OK && *position < end) {
+		int kind;
+		const uint8_t *bytes = queue_front(&db->queue, &kind);
+
+		pthread_mutex_unlock(&db->lock);
+		rc = store_write(db->store, (enum record_kind)kind, bytes);
+		pthread_mutex_lock(&db->lock);
+		queue_pop(&db->queue);
+		(*position)++;
+	}
+	pthread_mutex_unlock(&db->lock);
+	return rc;
+}
+
+static void finish_batch(struct db *db, uint64_t position, uint64_t end, int rc,
+			 const char *message)
+{
+	pthread_mutex_lock(&db->lock);
+	for (; position < end; position++)
+		queue_pop(&db->queue);
+	if (rc == SQLITE_OK) {
+		db->stats.written += end - db->finished;
+	} else {
+		db->stats.dropped += end - db->finished;
+		db->stats.errors++;
+	}
+	db->stats.last_error = rc & 0xff;
+	snprintf(db->stats.last_message, sizeof(db->stats.last_message), "%s", message);
+	db->finished = end;
+	pthread_cond_broadcast(&db->rest);
+	pthread_mutex_unlock(&db->lock);
+}
+
+/* Another program holds the lock: the records stay queued, unless it is time to end. */
+static bool may_wait(struct db *db, const char *message)
+{
+	bool may;
+
+	pthread_mutex_lock(&db->lock);
+	may = !db->stop_by_ns || now_ns() < db->stop_by_ns;
+	if (may) {
+		db->stats.last_error = SQLITE_BUSY;
+		snprintf(db->stats.last_message, sizeof(db->stats.last_message), "%s", message);
+		wait_until(db, &db->wake, now_ns() + BUSY_PAUSE_NS);
+	}
+	pthread_mutex_unlock(&db->lock);
+	return may;
+}
+
+static bool connection_survives(int rc)
+{
+	return (rc & 0xff) == SQLITE_FULL || (rc & 0xff) == SQLITE_CONSTRAINT;
+}
+
+static void write_batch(struct db *db, uint64_t end)
+{
+	uint64_t position = db->finished;
+	char message[128] = "";
+	int rc;
+
+	rc = reopen(db, message);
+	if (rc == SQLITE_OK) {
+		rc = store_begin(db->store);
+		if (rc != SQLITE_OK)
+			snprintf(message, sizeof(message), "%.127s", store_message(db->store));
+	}
+	if ((rc & 0xff) == SQLITE_BUSY && may_wait(db, message))
+		return;
+	if (rc == SQLITE_OK) {
+		rc = write_records(db, &position, end);
+		if (rc == SQLITE_OK)
+			rc = store_commit(db->store);
+		if (rc != SQLITE_OK)
+			snprintf(message, sizeof(message), "%.127s", store_message(db->store));
+	}
+	if (rc != SQLITE_OK && db->store) {
+		bool rolled_back = store_rollback(db->store) == SQLITE_OK;
+
+		if (!rolled_back || !connection_survives(rc))
+			db->store = store_close(db->store);
+	}
+	finish_batch(db, position, end, rc, message);
+}
+
+static void destroy(struct db *db)
+{
+	queue_fini(&db->queue);
+	pthread_cond_destroy(&db->rest);
+	pthread_cond_destroy(&db->wake);
+	pthread_mutex_destroy(&db->lock);
+	free(db->path);
+	free(db);
+}
+
+static void *run_thread(void *arg)
+{
+	struct db *db = arg;
+	bool abandoned;
+	uint64_t end;
+
+	while (wait_for_batch(db, &end))
+		write_batch(db, end);
+	store_close(db->store);
+
+	pthread_mutex_lock(&db->lock);
+	db->ended = true;
+	abandoned = db->abandoned;
+	pthread_cond_broadcast(&db->rest);
+	pthread_mutex_unlock(&db->lock);
+	if (abandoned)
+		destroy(db);
+	return NULL;
+}
+
+/* --- opening and closing --- */
+
+static int init_cond(pthread_cond_t *cond)
+{
+	pthread_condattr_t monotonic;
+	int r;
+
+	r = -pthread_condattr_init(&monotonic);
+	if (r < 0)
+		return r;
+	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	r = -pthread_cond_init(cond, &monotonic);
+	(void)pthread_condattr_destroy(&monotonic);
+	return r;
+}
+
+static int create(const char *path, const struct db_retention *retention, struct db **ret_db)
+{
+	struct db *db;
+	int r;
+
+	db = calloc(1, sizeof(*db));
+	if (!db)
+		return -ENOMEM;
+	db->retention = *retention;
+	db->path = strdup(path);
+	r = db->path ? queue_init(&db->queue, QUEUE_BYTES) : -ENOMEM;
+	if (r >= 0)
+		r = -pthread_mutex_init(&db->lock, NULL);
+	if (r >= 0)
+		r = init_cond(&db->wake);
+	if (r >= 0)
+		r = init_cond(&db->rest);
+	if (r < 0) {
+		queue_fini(&db->queue);
+		free(db->path);
+		free(db);
+		return r;
+	}
+	*ret_db = db;
+	return 0;
+}
+
+/* No signal may come to the writer: that of a file size limit would end the program. */
+static int start_thread(struct db *db)
+{
+	sigset_t all, before;
+	int r;
+
+	sigfillset(&all);
+	r = -pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (r < 0)
+		return r;
+	r = -pthread_create(&db->thread, NULL, run_thread, db);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (r >= 0)
+		(void)pthread_setname_np(db->thread, "gover-db");
+	return r;
+}
+
+int db_open(const char *path, const struct db_retention *retention, struct db **ret_db,
+	    struct err *reterr)
+{
+	struct db *db;
+	int r;
+
+	r = create(path, retention, &db);
+	if (r < 0)
+		return err_fail(reterr, -r, "%s: %s", path, strerror(-r));
+	r = store_open(path, retention, &db->store, reterr);
+	if (r >= 0) {
+		r = start_thread(db);
+		if (r < 0)
+			(void)err_fail(reterr, -r, "%s: no writer thread: %s", path, strerror(-r));
+	}
+	if (r < 0) {
+		store_close(db->store);
+		destroy(db);
+		return r;
+	}
+	*ret_db = db;
+	return 0;
+}
+
+struct db *db_close(struct db *db)
+{
+	uint64_t deadline_ns = now_ns() + CLOSE_MAX_NS;
+	bool ended;
+
+	if (!db)
+		return NULL;
+	pthread_mutex_lock(&db->lock);
+	db->stop_by_ns = deadline_ns;
+	pthread_cond_signal(&db->wake);
+	/* One second more than the thread has: it may have to drop what it could not write. */
+	while (!db->ended && now_ns() < deadline_ns + NS_PER_S)
+		wait_until(db, &db->rest, deadline_ns + NS_PER_S);
+	ended = db->ended;
+	db->abandoned = !ended;
+	pthread_mutex_unlock(&db->lock);
+	if (ended) {
+		(void)pthread_join(db->thread, NULL);
+		destroy(db);
+	} else { /* stuck in a call of the system: it ends by itself, or with the program */
+		(void)pthread_detach(db->thread);
+	}
+	return NULL;
+}
+
+/* --- the producer --- */
+
+static int append(struct db *db, enum record_kind kind, const void *record)
+{
+	int size = record_size(kind, record);
+	uint8_t *bytes;
+
+	if (size < 0)
+		return size;
+	pthread_mutex_lock(&db->lock);
+	db->stats.appended++;
+	bytes = queue_push(&db->queue, (int)kind, (size_t)size);
+	if (bytes) {
+		record_pack(kind, record, bytes);
+		if (db->accepted == db->marked)
+			db->unmarked_ns = now_ns();
+		/* The first one makes the thread look at the clock; a full queue makes it write. */
+		if (db->accepted == db->finished || queue_used(&db->queue) > db->queue.size / 2)
+			pthread_cond_signal(&db->wake);
+		db->accepted++;
+	} else {
+		db->stats.dropped++;
+	}
+	pthread_mutex_unlock(&db->lock);
+	return bytes ? 0 : -ENOSPC;
+}
+
+int db_append_sample(struct db *db, const struct db_sample *row)
+{
+	if (row->ts_ms < 0 || !id_valid(row->vgpu) || !id_valid(row->gpu))
+		return -EINVAL;
+	return append(db, RECORD_SAMPLE, row);
+}
+
+int db_append_gpu_sample(struct db *db, const struct db_gpu_sample *row)
+{
+	if (row->ts_ms < 0 || !id_valid(row->gpu))
+		return -EINVAL;
+	return append(db, RECORD_GPU_SAMPLE, row);
+}
+
+int db_append_decision(struct db *db, const struct db_decision *row)
+{
+	return append(db, RECORD_DECISION, row);
+}
+
+int db_append_alert(struct db *db, const struct db_alert *row)
+{
+	return append(db, RECORD_ALERT, row);
+}
+
+int db_append_offer(struct db *db, const struct db_offer *row)
+{
+	return append(db, RECORD_OFFER, row);
+}
+
+int db_append_cap_write(struct db *db, const struct db_cap_write *row)
+{
+	return append(db, RECORD_CAP_WRITE, row);
+}
+
+int db_append_setting(struct db *db, const char *key, const char *value)
+{
+	struct record_setting row = {.value = ""};
+
+	if (key[0] == '\0' || strlen(key) >= sizeof(row.key) ||
+	    (value && strlen(value) >= sizeof(row.value)))
+		return -EINVAL;
+	strcpy(row.key, key);
+	strcpy(row.value, value ? value : "");
+	return append(db, value ? RECORD_SETTING : RECORD_SETTING_GONE, &row);
+}
+
+void db_commit(struct db *db)
+{
+	pthread_mutex_lock(&db->lock);
+	if (db->accepted > db->marked) {
+		db->marked = db->accepted;
+		pthread_cond_signal(&db->wake);
+	}
+	pthread_mutex_unlock(&db->lock);
+}
+
+void db_stats(struct db *db, struct db_stats *ret_stats)
+{
+	pthread_mutex_lock(&db->lock);
+	*ret_stats = db->stats;
+	ret_stats->queued = (int)(db->accepted - db->finished);
+	pthread_mutex_unlock(&db->lock);
+}
+
+void db_flush(struct db *db)
+{
+	uint64_t end;
+
+	pthread_mutex_lock(&db->lock);
+	end = db->accepted;
+	db->flush_to = end;
+	pthread_cond_signal(&db->wake);
+	while (db->finished < end)
+		pthread_cond_wait(&db->rest, &db->lock);
+	pthread_mutex_unlock(&db->lock);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* A presented frame. Must never fail, and never take longer than a clock read unless it is to be
+ * paced. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "fps-preload/frame.h"
+#include "fps-preload/link.h"
+#include "fps-preload/pace.h"
+#include "fps-preload/page.h"
+
+#define NS_PER_S 1000000000ull
+
+/* Written by the constructor, constant after it. */
+static bool counting;
+static uint64_t period_ns;
+
+/* Each thread is paced by itself: two windows in two threads get their N frames each, and no lock.
+ */
+static __thread __attribute__((tls_model("initial-exec"))) struct {
+	uint64_t presented;
+	struct pace pace;
+} self;
+
+void frame_setup(const struct setup *setup)
+{
+	if (setup->daemon.sun_family == AF_UNIX) {
+		link_setup(&setup->daemon);
+		counting = true;
+	}
+	period_ns = setup->period_ns;
+}
+
+uint64_t frame_begin(void)
+{
+	return self.presented;
+}
+
+static void wait_until(uint64_t at_ns)
+{
+	const struct timespec at = {.tv_sec = (time_t)(at_ns / NS_PER_S),
+				    .tv_nsec = (long)(at_ns % NS_PER_S)};
+	int cancel_state;
+
+	/* A thread that may be cancelled while it sleeps did not ask for it in presenting a frame.
+	 */
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
+		continue;
+	(void)pthread_setcancelstate(cancel_state, NULL);
+}
+
+void frame_end(uint64_t begin)
+{
+	struct timespec now;
+	uint64_t now_ns, at_ns;
+
+	if (self.presented != begin)
+		return; /* counted already, by a hook further in */
+	self.presented++;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail for this clock */
+	now_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+	if (counting)
+		page_record(now_ns);
+	if (period_ns == 0)
+		return;
+	at_ns = pace_next(&self.pace, period_ns, now_ns);
+	if (at_ns)
+		wait_until(at_ns);
+}

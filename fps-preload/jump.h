@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An exported function that is entered with up to three arguments, asks @target where to go, and
+ * jumps there with stack and arguments as they came, as if it had never been in between. C has no
+ * way to promise that: a compiler may or may not make a tail call a jump.
+ */
+#ifndef FPS_PRELOAD_JUMP_H
+#define FPS_PRELOAD_JUMP_H
+
+#if defined(__x86_64__)
+#define JUMP_BY(target)                         \
+	"endbr64\n"                             \
+	"push %rdi; .cfi_adjust_cfa_offset 8\n" \
+	"push %rsi; .cfi_adjust_cfa_offset 8\n" \
+	"push %rdx; .cfi_adjust_cfa_offset 8\n" \
+	"call " target "\n"                     \
+	"pop %rdx; .cfi_adjust_cfa_offset -8\n" \
+	"pop %rsi; .cfi_adjust_cfa_offset -8\n" \
+	"pop %rdi; .cfi_adjust_cfa_offset -8\n" \
+	"jmp *%rax\n"
+#elif defined(__aarch64__)
+#define JUMP_BY(target)                                      \
+	"stp x29, x30, [sp, -48]!; .cfi_def_cfa_offset 48\n" \
+	".cfi_offset 29, -48; .cfi_offset 30, -40\n"         \
+	"stp x0, x1, [sp, 16]; str x2, [sp, 32]\n"           \
+	"bl " target "\n"                                    \
+	"mov x16, x0\n"                                      \
+	"ldp x0, x1, [sp, 16]; ldr x2, [sp, 32]\n"           \
+	"ldp x29, x30, [sp], 48; .cfi_def_cfa_offset 0\n"    \
+	".cfi_restore 29; .cfi_restore 30\n"                 \
+	"br x16\n"
+#else
+/* cppcheck-suppress preprocessorErrorDirective ; it knows of no machine */
+#error "write JUMP_BY() for this machine"
+#endif
+
+#define EXPORT_JUMP(name, target)                                                                 \
+	__asm__(".text; .globl " #name "; .type " #name ", %function\n" #name                     \
+		": .cfi_startproc\n" JUMP_BY(#target) ".cfi_endproc; .size " #name ", . - " #name \
+						      "\n")
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The connection to the daemon. It carries one message, the page's memfd; after that it only tells
+ * each side whether the other lives. Must never block, print, or use an fd that is not ours any
+ * more.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "fps-preload/link.h"
+#include "fps-preload/say.h"
+#include "fps-preload/wire.h"
+
+#define NS_PER_S	1000000000ull
+#define LONGEST_DELAY_S 8
+
+static struct sockaddr_un address; /* written by the constructor, constant after it */
+
+/* Touched only by the one thread that tends the link, and by a forked child before it has others.
+ */
+static struct kept memfd = {.fd = -1};
+static struct kept sock = {.fd = -1};
+static unsigned int
+	delay_s; /* before the next attempt; 0 while the connection is known to be good */
+
+void link_setup(const struct sockaddr_un *daemon)
+{
+	address = *daemon;
+}
+
+void link_offer(const struct kept *new_memfd)
+{
+	link_drop();
+	memfd = *new_memfd;
+}
+
+void link_drop(void)
+{
+	kept_close(&sock);
+	kept_close(&memfd);
+	delay_s = 0;
+}
+
+/* The daemon never sends, so an open connection has nothing to read and a dead one reads its end.
+ */
+static bool daemon_is_there(void)
+{
+	char byte;
+
+	return kept_ours(&sock) &&
+	       recv(sock.fd, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) < 0 &&
+	       (errno == EAGAIN || errno == EINTR);
+}
+
+static int hand_over(int fd)
+{
+	struct fps_hello hello = {
+		.magic = FPS_WIRE_MAGIC,
+		.version = FPS_WIRE_VERSION,
+		.page_bytes = FPS_WIRE_PAGE_SIZE,
+		.pid = (uint32_t)getpid(),
+	};
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec iov = {.iov_base = &hello, .iov_len = sizeof(hello)};
+	struct msghdr message = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
+
+	rights->cmsg_level = SOL_SOCKET;
+	rights->cmsg_type = SCM_RIGHTS;
+	rights->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(rights), &memfd.fd, sizeof(int));
+	return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+static int connect_daemon(void)
+{
+	int r = kept_take(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), &sock);
+
+	if (r < 0)
+		return r;
+	if (connect(sock.fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		r = -errno;
+	else
+		r = hand_over(sock.fd);
+	if (r < 0)
+		kept_close(&sock);
+	return r;
+}
+
+uint64_t link_tend(void)
+{
+	unsigned int wait_s = delay_s;
+	int r;
+
+	if (sock.fd >= 0) {
+		if (daemon_is_there()) {
+			delay_s = 0;
+			return NS_PER_S;
+		}
+		say("the daemon at %s is gone", address.sun_path);
+		kept_close(&sock);
+		if (wait_s > 0)
+			return wait_s * NS_PER_S;
+	}
+	if (!kept_ours(&memfd))
+		return 0;
+	r = connect_daemon();
+	delay_s = delay_s == 0 ? 1 : delay_s * 2;
+	if (delay_s > LONGEST_DELAY_S)
+		delay_s = LONGEST_DELAY_S;
+	if (r < 0) {
+		say("no daemon at %s: %s; again in %u s", address.sun_path, strerrordesc_np(-r),
+		    delay_s);
+		return delay_s * NS_PER_S;
+	}
+	say("connected to %s", address.sun_path);
+	return NS_PER_S;
+}

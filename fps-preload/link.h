@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The connection to the daemon and the page's memfd that is handed over on it. Called now and then
+ * by one thread at a time (page.c sees to that), never for a frame. Never blocks, never raises
+ * SIGPIPE.
+ */
+#ifndef FPS_PRELOAD_LINK_H
+#define FPS_PRELOAD_LINK_H
+
+#include <stdint.h>
+#include <sys/un.h>
+
+#include "fps-preload/kept.h"
+
+/* Where the daemon listens; once, by the constructor. */
+void link_setup(const struct sockaddr_un *daemon);
+
+/* Reports @memfd (taken over) from now on. What was kept before, be it a parent's, is dropped. */
+void link_offer(const struct kept *memfd);
+
+/* Drops memfd and connection: in a forked child both are its parent's. Async-signal-safe. */
+void link_drop(void);
+
+/*
+ * Sees whether the daemon is there and connects where it is not. Returns in how many nanoseconds to
+ * look again; 0: the program has closed the memfd, a new page is needed.
+ */
+uint64_t link_tend(void);
+
+#endif

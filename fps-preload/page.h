@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* The page of counters, and the frame that is counted in it. */
+#ifndef FPS_PRELOAD_PAGE_H
+#define FPS_PRELOAD_PAGE_H
+
+#include <stdint.h>
+
+/*
+ * The calling thread has presented a frame at @now_ns. A few plain stores; no lock, allocation or
+ * system call, but for a process's and a thread's first frame and a look at the link once a second.
+ * Keeps errno.
+ */
+void page_record(uint64_t now_ns);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Finds the real functions. We export dlsym and dlvsym ourselves, so no call from here could reach
+ * the C library's; they are read out of its symbol table instead. What is marked SYMBOL_EARLY must
+ * never call a function by its name.
+ */
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fps-preload/symbol.h"
+
+/* Each set once, to what any thread would have found; no order between them is needed. */
+static symbol_dlsym_fn libc_dlsym;
+static symbol_dlsym_fn next_dlsym;
+static symbol_dlvsym_fn next_dlvsym;
+
+/* The start of the DT_GNU_HASH section; Bloom filter, buckets and chains follow. */
+struct gnu_hash {
+	uint32_t buckets;
+	uint32_t first_symbol;
+	uint32_t bloom_words;
+	uint32_t bloom_shift;
+};
+
+SYMBOL_EARLY static uint32_t hash_of(const char *name)
+{
+	uint32_t hash = 5381;
+
+	for (; *name; name++)
+		hash = hash * 33 + (unsigned char)*name;
+	return hash;
+}
+
+/* The dynamic section's entry @tag as an address; some linkers relocate it, some leave that to us.
+ */
+SYMBOL_EARLY static const void *section(const struct link_map *object, long tag)
+{
+	for (const ElfW(Dyn) *entry = object->l_ld; entry->d_tag != DT_NULL; entry++) {
+		ElfW(Addr) address = entry->d_un.d_ptr;
+
+		if (entry->d_tag == tag)
+			return (const void *)(address < object->l_addr ? address + object->l_addr
+								       : address);
+	}
+	return NULL;
+}
+
+SYMBOL_EARLY static void *object_find(const struct link_map *object, const char *name)
+{
+	const struct gnu_hash *table = section(object, DT_GNU_HASH);
+	const ElfW(Sym) *symbols = section(object, DT_SYMTAB);
+	const char *strings = section(object, DT_STRTAB);
+	const uint32_t *buckets, *chains;
+	uint32_t hash = hash_of(name), i;
+
+	if (!table || !symbols || !strings || table->buckets == 0)
+		return NULL;
+	buckets = (const uint32_t *)((const ElfW(Addr) *)(table + 1) + table->bloom_words);
+	chains = buckets + table->buckets;
+	i = buckets[hash % table->buckets];
+	if (i < table->first_symbol)
+		return NULL;
+	for (;; i++) {
+		uint32_t link = chains[i - table->first_symbol];
+
+		if ((link | 1) == (hash | 1) && symbols[i].st_shndx != SHN_UNDEF &&
+		    symbol_same(strings + symbols[i].st_name, name))
+			return (void *)(object->l_addr + symbols[i].st_value);
+		if (link & 1)
+			return NULL;
+	}
+}
+
+SYMBOL_EARLY static bool begins(const char *text, const char *start)
+{
+	while (*start && *text == *start) {
+		text++;
+		start++;
+	}
+	return !*start;
+}
+
+/* libc.so.6, before glibc 2.34 libdl.so.2: each has one implementation under all its versions. */
+SYMBOL_EARLY static bool is_c_library(const struct link_map *object)
+{
+	const char *name = object->l_name;
+
+	for (const char *c = name; *c; c++)
+		if (*c == '/')
+			name = c + 1;
+	return begins(name, "libc.so.") || begins(name, "libdl.so.");
+}
+
+/* Stands in where the C library is none we know. */
+SYMBOL_EARLY static void *find_nothing(void *handle, const char *name)
+{
+	(void)handle;
+	(void)name;
+	return NULL;
+}
+
+SYMBOL_EARLY static void *find_nothing_versioned(void *handle, const char *name,
+						 const char *version)
+{
+	(void)version;
+	return find_nothing(handle, name);
+}
+
+SYMBOL_EARLY static symbol_dlsym_fn libc_dlsym_get(void)
+{
+	symbol_dlsym_fn found = __atomic_load_n(&libc_dlsym, __ATOMIC_RELAXED);
+	const struct link_map *object = _r_debug.r_map;
+
+	if (found)
+		return found;
+	for (; object && !found; object = object->l_next)
+		if (is_c_library(object))
+			found = (symbol_dlsym_fn)object_find(object, "dlsym");
+	if (!found)
+		found = find_nothing;
+	__atomic_store_n(&libc_dlsym, found, __ATOMIC_RELAXED);
+	return found;
+}
+
+/* RTLD_NEXT counts from the object that calls, which is this one: never a tail call of a hook. */
+SYMBOL_EARLY symbol_dlsym_fn symbol_dlsym(void)
+{
+	symbol_dlsym_fn found = __atomic_load_n(&next_dlsym, __ATOMIC_RELAXED);
+
+	if (!found) {
+		found = (symbol_dlsym_fn)libc_dlsym_get()(RTLD_NEXT, "dlsym");
+		if (!found)
+			found = find_nothing;
+		__atomic_store_n(&next_dlsym, found, __ATOMIC_RELAXED);
+	}
+	return found;
+}
+
+SYMBOL_EARLY symbol_dlvsym_fn symbol_dlvsym(void)
+{
+	symbol_dlvsym_fn found = __atomic_load_n(&next_dlvsym, __ATOMIC_RELAXED);
+
+	if (!found) {
+		found = (symbol_dlvsym_fn)libc_dlsym_get()(RTLD_NEXT, "dlvsym");
+		if (!found)
+			found = find_nothing_versioned;
+		__atomic_store_n(&next_dlvsym, found, __ATOMIC_RELAXED);
+	}
+	return found;
+}
+
+void *symbol_find(const char *name)
+{
+	/* A library that was loaded for a plugin alone (RTLD_LOCAL) is not among the next ones. */
+	static const char *const libraries[] = {"libGL.so.1", "libGLX.so.0", "libEGL.so.1"};
+	symbol_dlsym_fn find = libc_dlsym_get();
+	void *found = find(RTLD_NEXT, name);
+
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]) && !found; i++) {
+		void *library = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
+
+		if (!library)
+			continue;
+		found = find(library, name);
+		if (!found)
+			(void)dlclose(
+				library); /* else it stays loaded: its function is being used */
+	}
+	return found;
+}

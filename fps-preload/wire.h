@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What libgover-fps.so and gover-d share, and nothing else: one page of counters that the library
+ * makes (memfd, sealed against shrinking) and hands over with one message when it connects.
+ *
+ * The library is the only writer. Each thread that presents has a lane of its own, so that a frame
+ * costs plain stores and no locked instruction; the last lane is shared, by atomic additions, by
+ * all threads that found no other. The daemon maps the page read-only and trusts nothing in it.
+ */
+#ifndef FPS_PRELOAD_WIRE_H
+#define FPS_PRELOAD_WIRE_H
+
+#include <stdint.h>
+
+#define FPS_WIRE_MAGIC	   0x46766f67u /* "govF" */
+#define FPS_WIRE_VERSION   1u
+#define FPS_WIRE_BUCKETS   64
+#define FPS_WIRE_LANES	   12
+#define FPS_WIRE_PAGE_SIZE 4096
+#define FPS_DEFAULT_SOCKET "/run/gover/fps.sock"
+
+/* One thread's frames; whole cache lines, so that threads do not disturb each other. */
+struct fps_lane {
+	_Alignas(64) uint64_t frames; /* presented since the page was made */
+	uint64_t last_ns;	      /* CLOCK_MONOTONIC of the last */
+	uint64_t longest_gap_ns;      /* between two frames of one thread */
+	uint32_t frame_time[FPS_WIRE_BUCKETS];
+};
+
+struct fps_page {
+	uint32_t magic;
+	uint32_t version;
+	uint32_t lanes; /* asked for so far; may exceed FPS_WIRE_LANES */
+	uint32_t reserved;
+	uint64_t first_ns; /* CLOCK_MONOTONIC of the first frame */
+	struct fps_lane lane[FPS_WIRE_LANES];
+};
+
+_Static_assert(sizeof(struct fps_page) <= FPS_WIRE_PAGE_SIZE, "the counters must fit their page");
+
+/* The one message, with the memfd beside it (SCM_RIGHTS). Unix SOCK_SEQPACKET; never answered. */
+struct fps_hello {
+	uint32_t magic;
+	uint32_t version;
+	uint32_t page_bytes; /* FPS_WIRE_PAGE_SIZE */
+	uint32_t pid;	     /* for people; the daemon believes SO_PEERCRED */
+};
+
+/*
+ * Frame times are counted in buckets of a quarter octave: bucket b holds [2^(b/4), 2^((b+1)/4))
+ * times 100 us; the first also holds all below, the last all above (from about 5.5 s).
+ */
+#define FPS_WIRE_BUCKET0_NS 100000u
+
+static inline unsigned int fps_wire_bucket(uint64_t frame_time_ns)
+{
+	/* 100 us times 2^(1/4), 2^(2/4), 2^(3/4), rounded up. */
+	static const uint64_t quarter[] = {118921, 141422, 168180};
+	uint64_t units = frame_time_ns / FPS_WIRE_BUCKET0_NS;
+	unsigned int octave;
+
+	if (units == 0)
+		return 0;
+	octave = 63u - (unsigned int)__builtin_clzll(units);
+	if (octave >= FPS_WIRE_BUCKETS / 4)
+		return FPS_WIRE_BUCKETS - 1;
+	return 4 * octave + (frame_time_ns >= quarter[0] << octave) +
+	       (frame_time_ns >= quarter[1] << octave) + (frame_time_ns >= quarter[2] << octave);
+}
+
+#endif

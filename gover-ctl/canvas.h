@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lines of text cut to a width and a height, with colours and bars, for pictures drawn in place.
+ * Must never put a control character of a stranger's text into a line.
+ */
+#ifndef GOVER_CTL_CANVAS_H
+#define GOVER_CTL_CANVAS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "gover-ctl/writer.h"
+
+struct canvas {
+	FILE *out;
+	const struct writer *writer; /* colours and characters */
+	int width, height;	     /* 0: no limit */
+	bool in_place;		     /* on a screen: what was there before is wiped */
+	int row, column;	     /* where it stands */
+};
+
+/* Appends text to the line, as much as fits. */
+void canvas_put(struct canvas *canvas, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The same in exactly @columns, cut or filled up with spaces. */
+void canvas_field(struct canvas *canvas, int columns, const char *text);
+void canvas_colour(struct canvas *canvas, enum writer_colour colour);
+/* A bar of @columns, filled up to @fraction (cut to 0..1; NAN: empty). */
+void canvas_bar(struct canvas *canvas, int columns, double fraction);
+/* Ends the line. */
+void canvas_end(struct canvas *canvas);
+/* Lines that still fit; a large number where there is no limit. */
+int canvas_left(const struct canvas *canvas);
+
+#endif

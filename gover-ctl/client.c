@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* HTTP to the daemon. Must never print, and never hold more of an answer than REPLY_MAX. */
+#include <curl/curl.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/un.h>
+
+#include "base/cleanup.h"
+#include "gover-ctl/client.h"
+
+#define REPLY_MAX	   (64u << 20) /* 1,000 vGPUs on /v1/host are about 1 MB */
+#define CONNECT_TIMEOUT_MS 5000L
+#define REQUEST_TIMEOUT_MS 30000L
+
+struct client {
+	CURL *curl;
+	bool over_socket;
+	char base[CLIENT_PATH_MAX]; /* URL without its last slash */
+	char where[CLIENT_PATH_MAX];
+	long timeout_ms;
+};
+
+static bool url_usable(const char *url)
+{
+	return strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0;
+}
+
+static int address_check(const char *socket, const char *url, struct err *reterr)
+{
+	const size_t path_size = sizeof(((struct sockaddr_un *)NULL)->sun_path);
+
+	if (url && !url_usable(url))
+		return err_fail(reterr, EINVAL,
+				"URL '%s': begins with neither http:// nor https://", url);
+	if (url && strlen(url) >= CLIENT_PATH_MAX)
+		return err_fail(reterr, EINVAL, "URL '%.40s...': longer than %d characters", url,
+				CLIENT_PATH_MAX - 1);
+	if (!url && socket[0] == '\0')
+		return err_fail(reterr, EINVAL, "the socket's path is empty");
+	if (!url && strlen(socket) >= path_size)
+		return err_fail(reterr, EINVAL,
+				"socket '%s': a unix socket's path has at most %zu "
+				"characters",
+				socket, path_size - 1);
+	return 0;
+}
+
+int client_new(const char *socket, const char *url, struct client **ret_client, struct err *reterr)
+{
+	struct client *client;
+	int r = address_check(socket, url, reterr);
+
+	if (r < 0)
+		return r;
+	client = calloc(1, sizeof(*client));
+	if (!client)
+		return err_fail(reterr, ENOMEM, "out of memory");
+	client->curl = curl_easy_init();
+	if (!client->curl) {
+		client_free(client);
+		return err_fail(reterr, ENOMEM, "libcurl cannot be started");
+	}
+	client->over_socket = !url;
+	client->timeout_ms = REQUEST_TIMEOUT_MS;
+	snprintf(client->where, sizeof(client->where), "%s", url ? url : socket);
+	snprintf(client->base, sizeof(client->base), "%s", url ? url : "http://localhost");
+	for (size_t n = strlen(client->base); n > 0 && client->base[n - 1] == '/'; n--)
+		client->base[n - 1] = '\0';
+	*ret_client = client;
+	return 0;
+}
+
+struct client *client_free(struct client *client)
+{
+	if (client)
+		curl_easy_cleanup(client->curl);
+	free(client);
+	return NULL;
+}
+
+const char *client_where(const struct client *client)
+{
+	return client->where;
+}
+
+void client_set_timeout(struct client *client, long timeout_ms)
+{
+	client->timeout_ms = timeout_ms;
+}
+
+void reply_fini(struct reply *reply)
+{
+	free(reply->text);
+	json_decref(reply->json);
+	*reply = (struct reply){0};
+}
+
+static size_t take_body(char *data, size_t size, size_t count, void *userdata)
+{
+	struct reply *reply = userdata;
+	size_t n = size * count;
+	char *grown;
+
+	if (n > REPLY_MAX - reply->length)
+		return 0;
+	grown = realloc(reply->text, reply->length + n + 1);
+	if (!grown)
+		return 0;
+	memcpy(grown + reply->length, data, n);
+	reply->text = grown;
+	reply->length += n;
+	reply->text[reply->length] = '\0';
+	return n;
+}
+
+/* What an operator can do when nobody answered. */
+static const char *no_answer_advice(bool over_socket, int os_errno)
+{
+	if (!over_socket)
+		return "is gover-d running there, with `listen` set?";
+	if (os_errno == EACCES || os_errno == EPERM)
+		return "you may not open this socket: be root, or a member of its group";
+	return "is gover-d running? Try `systemctl status gover-d`, or name its socket with "
+	       "--socket "
+	       "or GOVER_SOCKET";
+}
+
+static int explain_no_answer(const struct client *client, CURLcode code, struct err *reterr)
+{
+	const char *why = curl_easy_strerror(code);
+	bool connected = code != CURLE_COULDNT_CONNECT && code != CURLE_COULDNT_RESOLVE_HOST;
+	long os_errno = 0;
+
+	if (code == CURLE_WRITE_ERROR)
+		return err_fail(reterr, EPROTO,
+				"the answer from %s is larger than %u MiB, or memory "
+				"is short",
+				client->where, REPLY_MAX >> 20);
+	curl_easy_getinfo(client->curl, CURLINFO_OS_ERRNO, &os_errno);
+	if (!connected && os_errno != 0)
+		why = strerror((int)os_errno);
+	return err_fail(reterr, connected ? ECONNRESET : ENOTCONN,
+			"no answer from gover-d at %s (%s): %s", client->where, why,
+			no_answer_advice(client->over_socket, (int)os_errno));
+}
+
+static int judge_reply(const struct client *client, const struct client_call *call,
+		       struct reply *reply, struct err *reterr)
+{
+	const char *detail;
+
+	if (reply->length > 0)
+		reply->json = json_loadb(reply->text, reply->length, 0, NULL);
+	if (reply->status >= 200 && reply->status < 300) {
+		if (reply->length == 0 || json_is_object(reply->json))
+			return 0;
+		return err_fail(reterr, EPROTO,
+				"%s %s: the answer from %s is no JSON object: "
+				"something else than gover-d listens there",
+				call->method, call->path, client->where);
+	}
+	detail = json_string_value(json_object_get(reply->json, "detail"));
+	if (!detail)
+		detail = json_string_value(json_object_get(reply->json, "title"));
+	if (detail)
+		(void)err_fail(reterr, 0, "%s", detail);
+	else
+		(void)err_fail(reterr, 0, "%s %s: %s answered with HTTP status %ld", call->method,
+			       call->path, client->where, reply->status);
+	return CLIENT_REFUSED;
+}
+
+static struct curl_slist *make_headers(const char *key, bool has_body)
+{
+	char line[256];
+	struct curl_slist *headers = curl_slist_append(NULL, "Accept: application/json");
+
+	if (has_body)
+		headers = curl_slist_append(headers, "Content-Type: application/json");
+	if (key) {
+		snprintf(line, sizeof(line), "Idempotency-Key: %s", key);
+		headers = curl_slist_append(headers, line);
+	}
+	return headers;
+}
+
+static CURLcode perform(struct client *client, const struct client_call *call, const char *body,
+			struct reply *reply)
+{
+	char url[2 * CLIENT_PATH_MAX];
+	struct curl_slist *headers = make_headers(call->key, body != NULL);
+	CURLcode code;
+
+	snprintf(url, sizeof(url), "%s%s", client->base, call->path);
+	curl_easy_reset(client->curl);
+	curl_easy_setopt(client->curl, CURLOPT_URL, url);
+	curl_easy_setopt(client->curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	if (client->over_socket) {
+		curl_easy_setopt(client->curl, CURLOPT_UNIX_SOCKET_PATH, client->where);
+		curl_easy_setopt(client->curl, CURLOPT_NOPROXY, "*");
+	}
+	curl_easy_setopt(client->curl, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(client->curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
+	curl_easy_setopt(client->curl, CURLOPT_TIMEOUT_MS, client->timeout_ms);
+	curl_easy_setopt(client->curl, CURLOPT_CUSTOMREQUEST, call->method);
+	curl_easy_setopt(client->curl, CURLOPT_HTTPHEADER, headers);
+	curl_easy_setopt(client->curl, CURLOPT_USERAGENT, "gover-ctl/" GOVER_VERSION);
+	curl_easy_setopt(client->curl, CURLOPT_WRITEFUNCTION, take_body);
+	curl_easy_setopt(client->curl, CURLOPT_WRITEDATA, reply);
+	if (body)
+		curl_easy_setopt(client->curl, CURLOPT_POSTFIELDS, body);
+	code = curl_easy_perform(client->curl);
+	curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &reply->status);
+	curl_slist_free_all(headers);
+	return code;
+}
+
+int client_request(struct client *client, const struct client_call *call, struct reply *ret_reply,
+		   struct err *reterr)
+{
+	CLEANUP_FREE char *body = NULL;
+	struct reply reply = {0};
+	CURLcode code;
+	int r;
+
+	if (call->body) {
+		body = json_dumps(call->body, JSON_COMPACT);
+		if (!body)
+			return err_fail(reterr, EPROTO,
+					"%s %s: the request cannot be put into JSON", call->method,
+					call->path);
+	}
+	code = perform(client, call, body, &reply);
+	r = code == CURLE_OK ? judge_reply(client, call, &reply, reterr)
+			     : explain_no_answer(client, code, reterr);
+	if (r == 0) {
+		*ret_reply = reply;
+		return 0;
+	}
+	ret_reply->status = reply.status;
+	reply_fini(&reply);
+	return r;
+}

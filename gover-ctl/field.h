@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading members of the daemon's answers. What is null, missing or of another type has no value.
+ */
+#ifndef GOVER_CTL_FIELD_H
+#define GOVER_CTL_FIELD_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <jansson.h>
+
+/* "" where there is no text. */
+static inline const char *field_text(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+/* NAN where there is no number. */
+static inline double field_number(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static inline bool field_true(const json_t *object, const char *key)
+{
+	return json_is_true(json_object_get(object, key));
+}
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of verbs. Dispatch, usage text, `help`, the man page's test and shell completion are
+ * all made from it. A new verb is one function and one row.
+ */
+#ifndef GOVER_CTL_VERBS_H
+#define GOVER_CTL_VERBS_H
+
+#include "gover-ctl/ctl.h"
+
+typedef enum ctl_exit (*verb_fn)(struct ctl *ctl, const struct args *args);
+
+struct verb {
+	const char *words; /* "vgpu add" */
+	const char *args;  /* what follows, in words; "": nothing */
+	int min_args, max_args;
+	uint64_t required, optional; /* masks of OPTION(), without the global ones */
+	bool json;		     /* --json means something */
+	bool command;		     /* what follows is another program's command line */
+	const char *summary;
+	verb_fn run;
+};
+
+/* NULL past the end. */
+const struct verb *verbs_at(size_t index);
+
+/* The verb that @words begin with; *ret_used: how many words that took. NULL: none. */
+const struct verb *verbs_find(char *const *words, int n_words, int *ret_used);
+
+/* Options of a verb, the global ones too. */
+uint64_t verbs_options(const struct verb *verb);
+
+/* One function a verb, in verb-<area>.c. */
+enum ctl_exit verb_status(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_vgpu_list(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_vgpu_show(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_vgpu_add(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_vgpu_set(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_vgpu_remove(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_vgpu_hold(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_vgpu_release(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_gpu_freeze(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_gpu_thaw(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_gpu_drain(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_run(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_history(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_alerts(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_alert_ack(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_decisions(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_why(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_offers(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_offer_claim(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_policy_show(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_policy_set(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_top(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_doctor(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_config_check(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_help(struct ctl *ctl, const struct args *args);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* Tables by libsmartcols, sentences, JSON. Must never write escapes where no terminal reads them.
+ */
+#include <errno.h>
+#include <langinfo.h>
+#include <libsmartcols/libsmartcols.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/parse.h"
+#include "gover-ctl/client.h"
+#include "gover-ctl/field.h"
+#include "gover-ctl/writer.h"
+
+#define LINE_MAX_BYTES 4096 /* the longest sentence of the daemon has 1024 */
+
+void writer_init(struct writer *writer, FILE *out, bool json)
+{
+	const char *no_color = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+	int64_t width;
+	bool tty = isatty(fileno(out));
+
+	*writer = (struct writer){
+		.out = out,
+		.json = json,
+		.tty = tty,
+		.colours = tty && !(no_color && no_color[0]) && term && strcmp(term, "dumb") != 0,
+		.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
+	};
+	if (tty && ioctl(fileno(out), TIOCGWINSZ, &size) == 0)
+		writer->width = size.ws_col;
+	else if (columns && parse_int(columns, 20, 1000, &width) == 0)
+		writer->width = (int)width;
+}
+
+static const char *const sequences[] = {
+	[WRITER_PLAIN] = "\033[0m",   [WRITER_BOLD] = "\033[1m",   [WRITER_RED] = "\033[31m",
+	[WRITER_YELLOW] = "\033[33m", [WRITER_GREEN] = "\033[32m", [WRITER_DIM] = "\033[2m",
+};
+
+const char *writer_colour(const struct writer *writer, enum writer_colour colour)
+{
+	return writer->colours ? sequences[colour] : "";
+}
+
+void writer_defuse(char *text)
+{
+	for (unsigned char *c = (unsigned char *)text; *c; c++) {
+		if (*c < 0x20 || *c == 0x7f)
+			*c = '?';
+		else if (*c == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f) /* C1 controls in UTF-8 */
+			*c = c[1] = '?';
+	}
+}
+
+void writer_span(double seconds, char text[WRITER_SPAN_MAX])
+{
+	long long s = isfinite(seconds) && fabs(seconds) < 1e15 ? (long long)seconds : 0;
+
+	if (!isfinite(seconds))
+		snprintf(text, WRITER_SPAN_MAX, "-");
+	else if (s < 60)
+		snprintf(text, WRITER_SPAN_MAX, "%.1f s", seconds);
+	else if (s < 3600)
+		snprintf(text, WRITER_SPAN_MAX, "%lld min", s / 60);
+	else if (s < 86400)
+		snprintf(text, WRITER_SPAN_MAX, "%lld h %lld min", s / 3600, s / 60 % 60);
+	else
+		snprintf(text, WRITER_SPAN_MAX, "%lld d %lld h", s / 86400, s / 3600 % 24);
+}
+
+static void format_number(double value, int decimals, char text[WRITER_CELL_MAX])
+{
+	if (isnan(value))
+		strcpy(text, "-");
+	else
+		snprintf(text, WRITER_CELL_MAX, "%.*f", decimals, value);
+}
+
+/* "2026-11-20T18:49:56.123Z" without its milliseconds. */
+static void format_time(const char *value, char text[WRITER_CELL_MAX])
+{
+	const char *dot = strchr(value, '.');
+
+	if (dot && strlen(value) < WRITER_CELL_MAX)
+		snprintf(text, WRITER_CELL_MAX, "%.*sZ", (int)(dot - value), value);
+	else
+		snprintf(text, WRITER_CELL_MAX, "%s", value[0] ? value : "-");
+}
+
+void writer_cell(const struct writer_column *column, const json_t *row, char text[WRITER_CELL_MAX])
+{
+	const json_t *value = json_object_get(row, column->key);
+
+	text[0] = '\0';
+	if (column->cell) {
+		column->cell(row, text);
+	} else {
+		switch (column->format) {
+		case WRITER_TEXT:
+		case WRITER_LONG:
+			snprintf(text, WRITER_CELL_MAX, "%s", field_text(row, column->key));
+			break;
+		case WRITER_WHOLE:
+			format_number(field_number(row, column->key), 0, text);
+			break;
+		case WRITER_TENTH:
+			format_number(field_number(row, column->key), 1, text);
+			break;
+		case WRITER_PROMISE:
+			format_number(field_number(row, column->key), 1, text);
+			if (strcmp(text, "0.0") == 0)
+				strcpy(text, "-");
+			break;
+		case WRITER_RATIO:
+			format_number(field_number(row, column->key), 2, text);
+			break;
+		case WRITER_TIME:
+			format_time(field_text(row, column->key), text);
+			break;
+		case WRITER_YES:
+			if (json_is_boolean(value))
+				strcpy(text, json_is_true(value) ? "yes" : "no");
+			break;
+		}
+	}
+	if (text[0] == '\0')
+		strcpy(text, "-");
+	writer_defuse(text);
+}
+
+/* The formats of numbers stand together in their enum. */
+static bool is_number(const struct writer_column *column)
+{
+	return !column->cell && column->format >= WRITER_WHOLE && column->format <= WRITER_RATIO;
+}
+
+static struct libscols_table *new_table(const struct writer *writer)
+{
+	struct libscols_table *table = scols_new_table();
+
+	if (!table)
+		return NULL;
+	scols_table_set_stream(table, writer->out);
+	scols_table_enable_colors(table, writer->colours);
+	scols_table_set_termforce(table,
+				  writer->tty ? SCOLS_TERMFORCE_ALWAYS : SCOLS_TERMFORCE_NEVER);
+	if (writer->tty && writer->width > 0)
+		scols_table_set_termwidth(table, (size_t)writer->width);
+	return table;
+}
+
+static int add_line(const struct writer *writer, struct libscols_table *table,
+		    const struct writer_column *columns, size_t n, const json_t *row)
+{
+	struct libscols_line *line = scols_table_new_line(table, NULL);
+	char text[WRITER_CELL_MAX];
+
+	if (!line)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		enum writer_colour colour =
+			columns[i].colour ? columns[i].colour(row) : WRITER_PLAIN;
+
+		writer_cell(&columns[i], row, text);
+		if (scols_line_set_data(line, i, text) < 0)
+			return -ENOMEM;
+		if (colour != WRITER_PLAIN && writer->colours &&
+		    scols_cell_set_color(scols_line_get_cell(line, i), sequences[colour]) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int writer_table(const struct writer *writer, const struct writer_column *columns, size_t n,
+		 const json_t *rows)
+{
+	struct libscols_table *table = new_table(writer);
+	const json_t *row;
+	size_t i;
+	int r = table ? 0 : -ENOMEM;
+
+	for (i = 0; r == 0 && i < n; i++) {
+		int flags = is_number(&columns[i])			      ? SCOLS_FL_RIGHT
+			    : columns[i].format == WRITER_LONG && writer->tty ? SCOLS_FL_WRAP
+									      : 0;
+
+		if (!scols_table_new_column(table, columns[i].head, 0, flags))
+			r = -ENOMEM;
+	}
+	json_array_foreach (rows, i, row) {
+		if (r == 0)
+			r = add_line(writer, table, columns, n, row);
+	}
+	if (r == 0)
+		r = scols_print_table(table);
+	scols_unref_table(table);
+	return r;
+}
+
+void writer_record(const struct writer *writer, const struct writer_column *columns, size_t n,
+		   const json_t *object)
+{
+	char text[WRITER_CELL_MAX];
+	int width = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if ((int)strlen(columns[i].head) > width)
+			width = (int)strlen(columns[i].head);
+	for (size_t i = 0; i < n; i++) {
+		enum writer_colour colour =
+			columns[i].colour ? columns[i].colour(object) : WRITER_PLAIN;
+
+		writer_cell(&columns[i], object, text);
+		fprintf(writer->out, "%-*s  %s%s%s\n", width, columns[i].head,
+			writer_colour(writer, colour), text, writer_colour(writer, WRITER_PLAIN));
+	}
+}
+
+void writer_line(const struct writer *writer, const char *format, ...)
+{
+	char text[LINE_MAX_BYTES];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	writer_defuse(text);
+	fprintf(writer->out, "%s\n", text);
+}
+
+void writer_json(const struct writer *writer, const json_t *json)
+{
+	/* 15 digits: shows 0.1 as 0.1. */
+	json_dumpf(json, writer->out,
+		   JSON_REAL_PRECISION(15) | (writer->tty ? JSON_INDENT(2) : JSON_COMPACT));
+	fputc('\n', writer->out);
+}
+
+void writer_answer(const struct writer *writer, const struct reply *reply)
+{
+	if (writer->tty && reply->json) {
+		writer_json(writer, reply->json);
+	} else if (reply->length > 0) {
+		fwrite(reply->text, 1, reply->length, writer->out);
+		if (reply->text[reply->length - 1] != '\n')
+			fputc('\n', writer->out);
+	}
+}

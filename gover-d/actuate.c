@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* Changing the machine. Must never raise a cap above what was freed, nor write unasked. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "db/db.h"
+#include "gover-d/actuate.h"
+
+static void keep_cap_write(struct actuator *actuator, const struct host_gpu *gpu,
+			   const struct actuate_move *move, const char *cause, struct instant now)
+{
+	struct db_cap_write row = {
+		.ts_ms = now.wall_ms,
+		.from_pct = move->from_pct,
+		.to_pct = move->to_pct,
+		.read_back_pct = move->read_back_pct,
+		.error = move->error,
+	};
+
+	if (!actuator->db)
+		return;
+	snprintf(row.vgpu, sizeof(row.vgpu), "%s", move->vgpu->contract.id);
+	snprintf(row.gpu, sizeof(row.gpu), "%s", gpu->config.name);
+	snprintf(row.cause, sizeof(row.cause), "%s", cause);
+	(void)db_append_cap_write(actuator->db, &row); /* a full queue is counted by db/ */
+}
+
+/* Writes and reads back; the vGPU then knows what is really in force. */
+static void write_move(struct actuator *actuator, struct host_gpu *gpu, struct actuate_move *move,
+		       const char *cause, struct instant now)
+{
+	struct vgpu *vgpu = move->vgpu;
+	const char *id = vgpu->contract.id;
+	int in_force = vgpu->expected_cap_pct;
+	int r, r_read;
+
+	r = capbook_set(actuator->book, id, vgpu->expected_cap_pct, move->to_pct);
+	if (r == 0)
+		r = gpu->ops->write_cap(vgpu->device, now.mono_ns, move->to_pct);
+	/* A write that failed may have gone half way: what is in force is what is read. */
+	r_read = gpu->ops->read_cap(vgpu->device, &in_force);
+	if (r == 0)
+		r = r_read;
+	if (r == 0 && in_force != move->to_pct)
+		r = -EIO;
+	move->error = -r;
+	vgpu->tally.cap_writes++;
+	if (r_read == 0) {
+		move->read_back_pct = in_force;
+		vgpu->cap_pct = in_force == 0 ? 100 : in_force;
+		vgpu->expected_cap_pct = in_force;
+		/* A book that cannot be written makes the next start cautious, nothing else. */
+		(void)capbook_set(actuator->book, id, in_force, in_force);
+	} else {
+		/* Unknown: it counts as the larger, and both stay ours in the book. */
+		vgpu->cap_pct = move->to_pct > move->from_pct ? move->to_pct : move->from_pct;
+	}
+	keep_cap_write(actuator, gpu, move, cause, now);
+}
+
+/* What increases may take now: the free pool, or where the sum was over 100, what was just freed. */
+static int budget_pct(const struct host_gpu *gpu, int freed_pct)
+{
+	int pool = 100 - host_gpu_sum_cap_pct(gpu);
+
+	return pool > freed_pct ? pool : freed_pct;
+}
+
+static int write_decreases(struct actuator *actuator, struct host_gpu *gpu,
+			   struct actuate_move *moves, size_t n_moves, const char *cause,
+			   struct instant now)
+{
+	int freed = 0;
+
+	for (size_t i = 0; i < n_moves; i++) {
+		struct actuate_move *move = &moves[i];
+
+		if (move->to_pct >= move->from_pct)
+			continue;
+		write_move(actuator, gpu, move, cause, now);
+		if (move->read_back_pct > 0 && move->read_back_pct < move->from_pct)
+			freed += move->from_pct - move->read_back_pct;
+	}
+	return freed;
+}
+
+static void write_increases(struct actuator *actuator, struct host_gpu *gpu,
+			    struct actuate_move *moves, size_t n_moves, int budget,
+			    const char *cause, struct instant now)
+{
+	for (size_t i = 0; i < n_moves; i++) {
+		struct actuate_move *move = &moves[i];
+		int asked_pct = move->to_pct, grow;
+
+		if (move->to_pct <= move->from_pct)
+			continue;
+		grow = asked_pct - move->from_pct;
+		if (grow > budget)
+			grow = budget - budget % gpu->traits.step_pct;
+		if (grow <= 0) {
+			move->error = ENOSPC;
+			continue;
+		}
+		move->to_pct = move->from_pct + grow;
+		write_move(actuator, gpu, move, cause, now);
+		budget -= move->vgpu->cap_pct - move->from_pct;
+		if (move->error == 0 && move->to_pct != asked_pct)
+			move->error = ENOSPC;
+	}
+}
+
+int actuate_moves(struct actuator *actuator, struct host_gpu *gpu, struct actuate_move *moves,
+		  size_t n_moves, const char *cause, struct instant now)
+{
+	int freed, r = 0;
+
+	for (size_t i = 0; i < n_moves; i++) {
+		moves[i].read_back_pct = -1;
+		moves[i].error = 0;
+	}
+	if (actuator->dry_run)
+		return 0;
+	freed = write_decreases(actuator, gpu, moves, n_moves, cause, now);
+	write_increases(actuator, gpu, moves, n_moves, budget_pct(gpu, freed), cause, now);
+	for (size_t i = 0; i < n_moves; i++)
+		if (moves[i].error)
+			r = -EIO;
+	return r;
+}
+
+int actuate_cap(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu, int cap_pct,
+		const char *cause, struct instant now)
+{
+	struct actuate_move move = {
+		.vgpu = vgpu, .from_pct = vgpu->cap_pct, .to_pct = cap_pct, .read_back_pct = -1,
+	};
+
+	if (actuator->dry_run)
+		return 0;
+	write_move(actuator, gpu, &move, cause, now);
+	return -move.error;
+}
+
+int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu, int cap_pct,
+		   struct instant now, struct err *reterr)
+{
+	const char *id = vgpu->contract.id;
+	int r;
+
+	if (actuator->dry_run)
+		return err_fail(reterr, EPERM, "vGPU %s: not made, this is a dry run", id);
+	r = capbook_set(actuator->book, id, cap_pct, cap_pct);
+	if (r < 0)
+		return err_fail(reterr, -r, "vGPU %s: its cap cannot be noted: %s", id,
+				strerror(-r));
+	r = gpu->ops->create(gpu->gpu, id, cap_pct, reterr);
+	if (r < 0) {
+		(void)capbook_remove(actuator->book, id);
+		return r;
+	}
+	r = gpu->ops->attach(gpu->gpu, id, now.mono_ns, &vgpu->device, reterr);
+	if (r < 0) {
+		(void)gpu->ops->destroy(gpu->gpu, id, NULL);
+		(void)capbook_remove(actuator->book, id);
+		return r;
+	}
+	vgpu->cap_pct = vgpu->expected_cap_pct = cap_pct;
+	return 0;
+}
+
+int actuate_destroy(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
+		    struct instant now, struct err *reterr)
+{
+	const char *id = vgpu->contract.id;
+	int r;
+
+	if (actuator->dry_run)
+		return err_fail(reterr, EPERM, "vGPU %s: not removed, this is a dry run", id);
+	if (vgpu->device)
+		gpu->ops->detach(vgpu->device);
+	vgpu->device = NULL;
+	r = gpu->ops->destroy(gpu->gpu, id, reterr);
+	if (r == -ENOENT)
+		r = 0;
+	if (r < 0) {
+		/* It still stands: take it up again. */
+		if (gpu->ops->attach(gpu->gpu, id, now.mono_ns, &vgpu->device, NULL) < 0)
+			vgpu->device = NULL;
+		memset(&vgpu->monitor, 0, sizeof(vgpu->monitor));
+		return r;
+	}
+	/* It is gone: a line left in the book is taken over by the next of its name. */
+	(void)capbook_remove(actuator->book, id);
+	return 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The only file that changes the machine: caps written, vGPUs made and removed. Decreases are written
+ * and read back first; an increase is written only for what was really freed (rule 6). In a dry run
+ * nothing is written and everything says so.
+ */
+#ifndef GOVER_D_ACTUATE_H
+#define GOVER_D_ACTUATE_H
+
+#include "gover-d/capbook.h"
+#include "gover-d/host.h"
+
+struct db;
+
+struct actuator {
+	struct capbook *book;
+	struct db *db; /* cap writes are kept here; may be NULL */
+	bool dry_run;
+};
+
+/* One change asked for and what came of it. */
+struct actuate_move {
+	struct vgpu *vgpu;
+	int from_pct, to_pct;
+	int read_back_pct; /* in force afterwards, as read; -1: nothing was written */
+	int error;	   /* errno of this write, 0 = fine */
+};
+
+/*
+ * Applies @moves (any order) for @cause ("steal", ...). Returns 0 when every one came out as asked,
+ * -EIO when one did not (each says its own), never half a step: what a failed decrease did not free
+ * is not given. Each vGPU's cap_pct and expected_cap_pct are up to date afterwards.
+ */
+int actuate_moves(struct actuator *actuator, struct host_gpu *gpu, struct actuate_move *moves,
+		  size_t n_moves, const char *cause, struct instant now);
+
+/* Writes one cap outside any budget: restore, hand-back after a lease. */
+int actuate_cap(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu, int cap_pct,
+		const char *cause, struct instant now);
+
+/* Makes the vGPU in its backend with @cap_pct in force, and attaches it. -EPERM in a dry run. */
+int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu, int cap_pct,
+		   struct instant now, struct err *reterr);
+/* Detaches and removes it. -EBUSY: programs run in it (it stays attached). */
+int actuate_destroy(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
+		    struct instant now, struct err *reterr);
+
+#endif

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A start: GPUs are opened, and contracts, vGPUs, caps and holds are taken up as an earlier daemon left
+ * them (design.md section 6). Must never change a cap that is as we left it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "db/db.h"
+#include "gover-d/log.h"
+#include "gover-d/manager.h"
+
+#define DECISIONS_RECALLED 500
+
+/* --- GPUs --- */
+
+static int open_gpu(struct host *host, const struct gpu_section *section, struct err *reterr)
+{
+	struct host_gpu *gpu = &host->gpus[host->n_gpus];
+	const struct gpu_ops *ops = gpu_find(section->gpu.backend);
+	struct err inner = { "" };
+	int r;
+
+	if (!ops) {
+		log_notice("GPU %s: backend auto found no vGPU scheduler on this host",
+			   section->gpu.name);
+		return 0;
+	}
+	r = ops->open(&section->gpu, &gpu->gpu, &inner);
+	if (r < 0)
+		return err_fail(reterr, -r, "GPU %s cannot be opened: %s", section->gpu.name,
+				inner.msg);
+	gpu->config = section->gpu;
+	gpu->ops = ops;
+	gpu->mode = GPU_MODE_ACT;
+	gpu->selling = true;
+	ops->traits(gpu->gpu, &gpu->traits);
+	host->n_gpus++;
+	return 0;
+}
+
+int adopt_open_gpus(struct host *host, const struct config *config, struct err *reterr)
+{
+	for (int i = 0; i < config->n_gpus; i++) {
+		int r = open_gpu(host, &config->gpus[i], reterr);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+void adopt_close_gpus(struct host *host)
+{
+	for (int i = host->n_gpus; i-- > 0;) {
+		struct host_gpu *gpu = &host->gpus[i];
+
+		while (gpu->vgpus) {
+			struct vgpu *vgpu = gpu->vgpus;
+
+			host_gpu_take(gpu, vgpu);
+			vgpu_free(gpu, vgpu);
+		}
+		gpu->ops->close(gpu->gpu);
+	}
+	host->n_gpus = 0;
+}
+
+/* --- vGPUs --- */
+
+/* What the cap found at the start means. */
+enum found_cap { CAP_OURS, CAP_RESTORED, CAP_FOREIGN };
+
+static enum found_cap judge_cap(const struct manager *m, const struct vgpu *vgpu, int found_pct,
+				int *ret_last_pct)
+{
+	int last_pct, intent_pct;
+
+	*ret_last_pct = found_pct;
+	if (!capbook_get(m->actuator.book, vgpu->contract.id, &last_pct, &intent_pct) ||
+	    found_pct == last_pct || found_pct == intent_pct)
+		return CAP_OURS;
+	*ret_last_pct = last_pct;
+	return found_pct == vgpu->contract.terms.initial_cap_pct ? CAP_RESTORED : CAP_FOREIGN;
+}
+
+static void take_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
+		     struct instant now)
+{
+	const char *id = vgpu->contract.id;
+	int last_pct;
+
+	vgpu->expected_cap_pct = found_pct;
+	vgpu->cap_pct = found_pct == 0 ? 100 : found_pct;
+	switch (judge_cap(m, vgpu, found_pct, &last_pct)) {
+	case CAP_OURS:
+		note_decision(m, gpu, vgpu, "adopt", "noted", now,
+			      "vGPU %s taken up with its cap of %d %% (contract %d %%%s)", id,
+			      vgpu->cap_pct, vgpu->contract.terms.initial_cap_pct,
+			      vgpu->contract.held ? ", held" : "");
+		break;
+	case CAP_RESTORED:
+		note_decision(m, gpu, vgpu, "adopt",
+			      actuate_cap(&m->actuator, gpu, vgpu, last_pct, "adopt", now) == 0 ?
+				      "written" : "failed",
+			      now,
+			      "vGPU %s was back at its contract of %d %% (a lease or a restore); its "
+			      "last cap of %d %% is in force again",
+			      id, found_pct, last_pct);
+		break;
+	case CAP_FOREIGN:
+		vgpu->contract.held = true;
+		vgpu->contract.held_cap_pct = vgpu->cap_pct;
+		vgpu->foreign = true;
+		note_decision(m, gpu, vgpu, "foreign_write", "noted", now,
+			      "vGPU %s has a cap of %d %% where %d %% was left; it is on hold until "
+			      "released",
+			      id, found_pct, last_pct);
+		break;
+	}
+	(void)capbook_set(m->actuator.book, id, vgpu->expected_cap_pct, vgpu->expected_cap_pct);
+}
+
+/* Its labels mean something to its backend only once it is attached. */
+static void tell_labels(struct host_gpu *gpu, struct vgpu *vgpu)
+{
+	struct err err = { "" };
+	const char *key;
+	json_t *value;
+
+	if (!gpu->ops->label)
+		return;
+	json_object_foreach(vgpu->contract.labels, key, value)
+		if (gpu->ops->label(vgpu->device, key, json_string_value(value), &err) < 0)
+			log_warning("vGPU %s: label %s: %s, ignoring", vgpu->contract.id, key,
+				    err.msg);
+}
+
+static int attach_existing(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+			   struct instant now, struct err *reterr)
+{
+	int found_pct, r;
+
+	r = gpu->ops->attach(gpu->gpu, vgpu->contract.id, now.mono_ns, &vgpu->device, reterr);
+	if (r < 0)
+		return r;
+	r = gpu->ops->read_cap(vgpu->device, &found_pct);
+	if (r < 0) {
+		gpu->ops->detach(vgpu->device);
+		vgpu->device = NULL;
+		return err_fail(reterr, -r, "vGPU %s: its cap cannot be read: %s",
+				vgpu->contract.id, strerror(-r));
+	}
+	if (vgpu->found && vgpu->contract.terms.initial_cap_pct == 0)
+		vgpu->contract.terms.initial_cap_pct = found_pct == 0 ? 100 : found_pct;
+	take_cap(m, gpu, vgpu, found_pct, now);
+	tell_labels(gpu, vgpu);
+	return 0;
+}
+
+/* A contract whose vGPU is not there: made again where the daemon makes vGPUs. */
+static int make_again(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+		      struct instant now, struct err *reterr)
+{
+	int cap_pct = vgpu->contract.terms.initial_cap_pct, last_pct, intent_pct;
+	int r;
+
+	if (capbook_get(m->actuator.book, vgpu->contract.id, &last_pct, &intent_pct) &&
+	    last_pct > 0)
+		cap_pct = last_pct;
+	r = actuate_create(&m->actuator, gpu, vgpu, cap_pct, now, reterr);
+	if (r < 0)
+		return r;
+	tell_labels(gpu, vgpu);
+	note_decision(m, gpu, vgpu, "adopt", "written", now,
+		      "vGPU %s was gone and is made again with its last cap of %d %%",
+		      vgpu->contract.id, cap_pct);
+	return 0;
+}
+
+static int take_contract(struct manager *m, struct contract_entry *entry, struct instant now,
+			 struct err *reterr)
+{
+	struct host_gpu *gpu = host_find_gpu(&m->host, entry->contract.gpu);
+	struct err inner = { "" };
+	struct vgpu *vgpu;
+	int r;
+
+	if (!gpu)
+		return err_fail(reterr, ENOENT,
+				"%s: vGPU %s has a contract on GPU %s, which is not configured",
+				m->contracts_path, entry->contract.id, entry->contract.gpu);
+	if (gpu->n_vgpus == POLICY_VGPUS_MAX ||
+	    host_find_vgpu(&m->host, entry->contract.id, NULL))
+		return err_fail(reterr, EINVAL, "%s: vGPU %s stands there twice, or is one too many",
+				m->contracts_path, entry->contract.id);
+	vgpu = calloc(1, sizeof(*vgpu));
+	if (!vgpu)
+		return -ENOMEM;
+	vgpu->contract = entry->contract;
+	entry->contract.labels = NULL;
+	vgpu->found = entry->found;
+	host_gpu_insert(gpu, vgpu);
+	r = attach_existing(m, gpu, vgpu, now, &inner);
+	if (r == -ENOENT && gpu->traits.creates)
+		r = make_again(m, gpu, vgpu, now, &inner);
+	if (r < 0)
+		log_warning("vGPU %s: %s; its contract stands", vgpu->contract.id, inner.msg);
+	return 0;
+}
+
+int adopt_host(struct manager *m, struct contracts *contracts, struct instant now,
+	       struct err *reterr)
+{
+	for (int i = 0; i < contracts->n_gpus; i++) {
+		struct host_gpu *gpu = host_find_gpu(&m->host, contracts->gpus[i].name);
+
+		if (!gpu)
+			continue;
+		gpu->mode = contracts->gpus[i].mode;
+		gpu->selling = contracts->gpus[i].selling;
+	}
+	for (size_t i = 0; i < contracts->n_vgpus; i++) {
+		int r = take_contract(m, &contracts->vgpus[i], now, reterr);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int adopt_found(struct manager *m, struct host_gpu *gpu, const char *id, int initial_cap_pct,
+		struct instant now)
+{
+	struct vgpu *vgpu = NULL;
+	struct err err = { "" };
+	int r;
+
+	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
+		if (strcmp(v->contract.id, id) == 0)
+			return attach_existing(m, gpu, v, now, NULL);
+	if (!id_valid(id) || host_find_vgpu(&m->host, id, NULL))
+		return -EINVAL;
+	if (gpu->n_vgpus == POLICY_VGPUS_MAX)
+		return -ENOSPC;
+	vgpu = calloc(1, sizeof(*vgpu));
+	if (!vgpu)
+		return -ENOMEM;
+	(void)id_copy(vgpu->contract.id, id);
+	(void)id_copy(vgpu->contract.gpu, gpu->config.name);
+	vgpu->contract.terms.initial_cap_pct = initial_cap_pct;
+	vgpu->contract.terms.weight = 1;
+	vgpu->contract.created_ms = now.wall_ms;
+	vgpu->contract.labels = json_object();
+	vgpu->found = true;
+	r = vgpu->contract.labels ? attach_existing(m, gpu, vgpu, now, &err) : -ENOMEM;
+	if (r < 0) {
+		vgpu_free(gpu, vgpu);
+		return r;
+	}
+	host_gpu_insert(gpu, vgpu);
+	note_decision(m, gpu, vgpu, "found", "noted", now,
+		      "vGPU %s stands on GPU %s without a contract: its cap of %d %% counts as sold",
+		      id, gpu->config.name, vgpu->contract.terms.initial_cap_pct);
+	control_save_soon(m);
+	return 0;
+}
+
+/* --- the last run's history --- */
+
+static int take_setting(void *userdata, const char *key, const char *value)
+{
+	struct manager *m = userdata;
+	struct err err = { "" };
+
+	if (config_set_live(&m->config, key, value, &err) < 0)
+		log_warning("Live setting %s from the database: %s, ignoring", key, err.msg);
+	return 0;
+}
+
+static int take_decision(void *userdata, const struct db_decision *row)
+{
+	struct manager *m = userdata;
+	struct decision d = { .ts_ms = row->ts_ms };
+	json_t *detail = json_loads(row->detail_json, 0, NULL);
+
+	memcpy(d.gpu, row->gpu, sizeof(d.gpu));
+	memcpy(d.kind, row->kind, sizeof(d.kind));
+	memcpy(d.vgpu, row->vgpu, sizeof(d.vgpu));
+	memcpy(d.donor, row->donor, sizeof(d.donor));
+	memcpy(d.result, row->result, sizeof(d.result));
+	snprintf(d.why, sizeof(d.why), "%s", row->why);
+	d.id = row->id;
+	d.numbers = json_incref(json_object_get(detail, "numbers"));
+	d.moves = json_incref(json_object_get(detail, "moves"));
+	if (!d.numbers)
+		d.numbers = json_object();
+	if (!d.moves)
+		d.moves = json_array();
+	json_decref(detail);
+	(void)decisions_add(m->decisions, &d);
+	return 0;
+}
+
+static int take_alert(void *userdata, const struct db_alert *row)
+{
+	struct manager *m = userdata;
+	struct alert alert = {
+		.id = row->id, .raised_ms = row->raised_ms, .acked_ms = row->acked_ms,
+	};
+
+	if (alerts_kind_parse(row->name, &alert.kind) < 0)
+		return 0;
+	memcpy(alert.gpu, row->gpu, sizeof(alert.gpu));
+	memcpy(alert.vgpu, row->vgpu, sizeof(alert.vgpu));
+	snprintf(alert.text, sizeof(alert.text), "%.*s", ALERT_TEXT_MAX - 1, row->text);
+	alerts_adopt(m->alerts, &alert);
+	return 0;
+}
+
+static int take_offer(void *userdata, const struct db_offer *row)
+{
+	struct manager *m = userdata;
+	struct instant now = clock_now();
+	struct offer offer = {
+		.id = row->id,
+		.created_ms = row->created_ms,
+		.changed_ms = row->changed_ms,
+		.fundable_pct = row->funded_pct,
+		.flavor = { .initial_cap_pct = row->cap_pct, .target_fps = row->target_fps },
+		.probation_ends_ns = now.mono_ns +
+				     (uint64_t)m->config.offer.probation_s * NS_PER_S,
+	};
+	struct offer *kept;
+
+	if (offer_state_parse(row->state, &offer.state) < 0)
+		return 0;
+	memcpy(offer.gpu, row->gpu, sizeof(offer.gpu));
+	memcpy(offer.vgpu, row->vgpu, sizeof(offer.vgpu));
+	snprintf(offer.reason, sizeof(offer.reason), "%.*s", (int)sizeof(offer.reason) - 1,
+		 row->reason);
+	kept = offers_adopt(m->offers, &offer);
+	if (kept && kept->state == OFFER_OPEN)
+		offers_end(m->offers, kept, OFFER_CLOSED, now,
+			   "the daemon was restarted: the load must be seen calm anew");
+	return 0;
+}
+
+int adopt_history(struct manager *m, struct db_reader *reader, struct err *reterr)
+{
+	int r;
+
+	r = db_query_settings(reader, take_setting, m);
+	if (r >= 0)
+		r = db_query_decisions(reader, DECISIONS_RECALLED, take_decision, m);
+	if (r >= 0)
+		r = db_query_open_alerts(reader, take_alert, m);
+	if (r >= 0)
+		r = db_query_live_offers(reader, take_offer, m);
+	if (r < 0)
+		return err_fail(reterr, -r, "%s: cannot be read: %s", m->db_path, strerror(-r));
+	return 0;
+}

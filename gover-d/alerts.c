@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Alerts from conditions. A condition must hold for a few ticks before it is told and be gone for a few
+ * before it is over, so that one that flickers rings once. Must never grow without bound.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "gover-d/alerts.h"
+
+#define CLEARED_KEPT 256
+#define CLEAR_TICKS  3
+
+static const struct alert_info {
+	const char *name;
+	enum alert_severity severity;
+	int raise_ticks;
+	const char *meaning;
+} table[ALERT_KINDS] = {
+	[ALERT_SEVERE_OVERLOAD] = { "severe_overload", ALERT_CRITICAL, 1,
+		"two vGPUs or more are overloaded and nothing is left to give: migrate one" },
+	[ALERT_CONTRACT_LIMIT] = { "contract_limit", ALERT_WARNING, 3,
+		"overloaded, but at the cap that was sold: the customer needs a larger one" },
+	[ALERT_HELD_OVERLOADED] = { "held_overloaded", ALERT_WARNING, 3,
+		"overloaded, but an operator holds its cap" },
+	[ALERT_QOS_NOT_GPU_BOUND] = { "qos_not_gpu_bound", ALERT_INFO, 3,
+		"below its FPS target without using its cap: the guest's own doing" },
+	[ALERT_FPS_MISSING] = { "fps_missing", ALERT_WARNING, 5,
+		"has an FPS target and reports no frames" },
+	[ALERT_SUM_OVER_100] = { "sum_over_100", ALERT_WARNING, 2,
+		"the caps add up to more than the GPU: a cap is not real time any more" },
+	[ALERT_FOREIGN_WRITE] = { "foreign_write", ALERT_WARNING, 1,
+		"somebody else changed the cap: it is on hold until released" },
+	[ALERT_VGPU_MISSING] = { "vgpu_missing", ALERT_CRITICAL, 2,
+		"has a contract and does not exist on the GPU" },
+	[ALERT_TELEMETRY_STALE] = { "telemetry_stale", ALERT_CRITICAL, 2,
+		"busy time cannot be read: stealing stands still, nothing is sold" },
+	[ALERT_WRITE_FAILED] = { "write_failed", ALERT_CRITICAL, 1,
+		"a cap could not be put in force" },
+	[ALERT_HISTORY_FAILING] = { "history_failing", ALERT_WARNING, 1,
+		"the database cannot be written; the loop goes on without history" },
+	[ALERT_CONTRACTS_UNSAVED] = { "contracts_unsaved", ALERT_CRITICAL, 1,
+		"the contracts file cannot be written: a restart would lose the newest changes" },
+	[ALERT_SALE_FAILED] = { "sale_failed", ALERT_WARNING, 1,
+		"a newcomer broke promises during its probation: migrate it" },
+};
+
+struct alerts {
+	struct alert **list; /* ascending id, then those not raised yet */
+	size_t n, size;
+	size_t n_raised;
+	int64_t last_id;
+	alert_changed_fn changed;
+	void *userdata;
+};
+
+const char *alert_severity_name(enum alert_severity severity)
+{
+	static const char *const names[] = { "info", "warning", "critical" };
+
+	return names[severity];
+}
+
+const char *alerts_name_at(size_t index, enum alert_severity *ret_severity, const char **ret_meaning)
+{
+	if (index >= ARRAY_SIZE(table))
+		return NULL;
+	*ret_severity = table[index].severity;
+	*ret_meaning = table[index].meaning;
+	return table[index].name;
+}
+
+int alerts_kind_parse(const char *name, enum alert_kind *ret_kind)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		if (strcmp(table[i].name, name) == 0) {
+			*ret_kind = (enum alert_kind)i;
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+struct alerts *alerts_new(int64_t last_id, alert_changed_fn changed, void *userdata)
+{
+	struct alerts *alerts = calloc(1, sizeof(*alerts));
+
+	if (!alerts)
+		return NULL;
+	alerts->last_id = last_id;
+	alerts->changed = changed;
+	alerts->userdata = userdata;
+	return alerts;
+}
+
+struct alerts *alerts_free(struct alerts *alerts)
+{
+	if (!alerts)
+		return NULL;
+	for (size_t i = 0; i < alerts->n; i++)
+		free(alerts->list[i]);
+	free(alerts->list);
+	free(alerts);
+	return NULL;
+}
+
+static struct alert *insert(struct alerts *alerts, size_t at)
+{
+	struct alert *alert;
+
+	if (alerts->n == alerts->size) {
+		size_t size = alerts->size ? 2 * alerts->size : 16;
+		struct alert **list = realloc(alerts->list, size * sizeof(struct alert *));
+
+		if (!list)
+			return NULL;
+		alerts->list = list;
+		alerts->size = size;
+	}
+	alert = calloc(1, sizeof(*alert));
+	if (!alert)
+		return NULL;
+	memmove(&alerts->list[at + 1], &alerts->list[at],
+		(alerts->n - at) * sizeof(struct alert *));
+	alerts->list[at] = alert;
+	alerts->n++;
+	return alert;
+}
+
+static void drop(struct alerts *alerts, size_t at)
+{
+	if (at < alerts->n_raised)
+		alerts->n_raised--;
+	free(alerts->list[at]);
+	alerts->n--;
+	memmove(&alerts->list[at], &alerts->list[at + 1],
+		(alerts->n - at) * sizeof(struct alert *));
+}
+
+static struct alert *find_live(struct alerts *alerts, enum alert_kind kind, const char *gpu,
+			       const char *vgpu)
+{
+	for (size_t i = alerts->n; i-- > 0;) {
+		struct alert *a = alerts->list[i];
+
+		if (!a->cleared_ms && a->kind == kind && strcmp(a->gpu, gpu) == 0 &&
+		    strcmp(a->vgpu, vgpu) == 0)
+			return a;
+	}
+	return NULL;
+}
+
+/* Gives it its number and its place among the raised ones. */
+static void raise_alert(struct alerts *alerts, struct alert *alert, int64_t now_ms)
+{
+	size_t at = 0;
+
+	while (alerts->list[at] != alert)
+		at++;
+	memmove(&alerts->list[alerts->n_raised + 1], &alerts->list[alerts->n_raised],
+		(at - alerts->n_raised) * sizeof(struct alert *));
+	alerts->list[alerts->n_raised++] = alert;
+	alert->id = ++alerts->last_id;
+	alert->raised_ms = now_ms;
+	alerts->changed(alerts->userdata, alert);
+}
+
+void alerts_hold(struct alerts *alerts, enum alert_kind kind, const char *gpu,
+		 const struct vgpu *vgpu, int64_t now_ms, const char *format, ...)
+{
+	const char *gpu_name = gpu ? gpu : "", *id = vgpu ? vgpu->contract.id : "";
+	struct alert *alert = find_live(alerts, kind, gpu_name, id);
+	va_list ap;
+
+	if (!alert) {
+		alert = insert(alerts, alerts->n);
+		if (!alert)
+			return; /* it will be said again in the next tick */
+		alert->kind = kind;
+		alert->name = table[kind].name;
+		alert->severity = table[kind].severity;
+		snprintf(alert->gpu, sizeof(alert->gpu), "%s", gpu_name);
+		snprintf(alert->vgpu, sizeof(alert->vgpu), "%s", id);
+	}
+	snprintf(alert->vm, sizeof(alert->vm), "%s", vgpu ? vgpu->contract.vm : "");
+	va_start(ap, format);
+	vsnprintf(alert->text, sizeof(alert->text), format, ap);
+	va_end(ap);
+	if (!alert->holds)
+		alert->held_ticks++;
+	alert->holds = true;
+	alert->quiet_ticks = 0;
+	if (!alert->raised_ms && alert->held_ticks >= table[kind].raise_ticks)
+		raise_alert(alerts, alert, now_ms);
+}
+
+static void forget_old_cleared(struct alerts *alerts)
+{
+	size_t cleared = 0;
+
+	for (size_t i = 0; i < alerts->n_raised; i++)
+		cleared += alerts->list[i]->cleared_ms != 0;
+	for (size_t i = 0; i < alerts->n_raised && cleared > CLEARED_KEPT;) {
+		if (alerts->list[i]->cleared_ms) {
+			drop(alerts, i);
+			cleared--;
+		} else {
+			i++;
+		}
+	}
+}
+
+void alerts_end_tick(struct alerts *alerts, int64_t now_ms)
+{
+	bool cleared = false;
+
+	for (size_t i = 0; i < alerts->n;) {
+		struct alert *a = alerts->list[i];
+		bool held = a->holds;
+
+		a->holds = false;
+		if (!held && !a->raised_ms) {
+			drop(alerts, i);
+			continue;
+		}
+		i++;
+		if (held || a->cleared_ms || ++a->quiet_ticks < CLEAR_TICKS)
+			continue;
+		a->cleared_ms = now_ms;
+		cleared = true;
+		alerts->changed(alerts->userdata, a);
+	}
+	if (cleared)
+		forget_old_cleared(alerts);
+}
+
+int alerts_ack(struct alerts *alerts, int64_t id, int64_t now_ms)
+{
+	for (size_t i = 0; i < alerts->n_raised; i++) {
+		struct alert *a = alerts->list[i];
+
+		if (a->id != id)
+			continue;
+		if (!a->acked_ms) {
+			a->acked_ms = now_ms;
+			alerts->changed(alerts->userdata, a);
+		}
+		return 0;
+	}
+	return -ENOENT;
+}
+
+void alerts_adopt(struct alerts *alerts, const struct alert *adopted)
+{
+	struct alert *alert = insert(alerts, alerts->n_raised);
+
+	if (!alert)
+		return;
+	*alert = *adopted;
+	alert->name = table[alert->kind].name;
+	alert->severity = table[alert->kind].severity;
+	alerts->n_raised++;
+}
+
+size_t alerts_count(const struct alerts *alerts)
+{
+	return alerts->n_raised;
+}
+
+const struct alert *alerts_at(const struct alerts *alerts, size_t index)
+{
+	return alerts->list[index];
+}

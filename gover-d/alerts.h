@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Alerts: conditions with an edge. Each tick says which conditions hold (alerts_hold), and what was not
+ * said is over (alerts_end_tick): raised once when one begins, cleared once when it ends.
+ */
+#ifndef GOVER_D_ALERTS_H
+#define GOVER_D_ALERTS_H
+
+#include "gover-d/host.h"
+
+#define ALERT_TEXT_MAX 512
+
+enum alert_severity { ALERT_INFO, ALERT_WARNING, ALERT_CRITICAL };
+const char *alert_severity_name(enum alert_severity severity);
+
+enum alert_kind {
+	ALERT_SEVERE_OVERLOAD,
+	ALERT_CONTRACT_LIMIT,
+	ALERT_HELD_OVERLOADED,
+	ALERT_QOS_NOT_GPU_BOUND,
+	ALERT_FPS_MISSING,
+	ALERT_SUM_OVER_100,
+	ALERT_FOREIGN_WRITE,
+	ALERT_VGPU_MISSING,
+	ALERT_TELEMETRY_STALE,
+	ALERT_WRITE_FAILED,
+	ALERT_HISTORY_FAILING,
+	ALERT_CONTRACTS_UNSAVED,
+	ALERT_SALE_FAILED,
+	ALERT_KINDS
+};
+
+struct alert {
+	int64_t id;
+	enum alert_kind kind;
+	const char *name; /* "severe_overload": from the table in alerts.c */
+	enum alert_severity severity;
+	char gpu[ID_MAX], vgpu[ID_MAX], vm[VM_MAX]; /* "": none */
+	int64_t raised_ms, cleared_ms, acked_ms;    /* 0: not yet */
+	char text[ALERT_TEXT_MAX];		    /* what it means here, with numbers */
+	/* between ticks */
+	int held_ticks, quiet_ticks;
+	bool holds; /* said in this tick */
+};
+
+struct alerts; /* those that hold, and the newest cleared ones */
+
+/* Called when one is raised, cleared or acknowledged. */
+typedef void (*alert_changed_fn)(void *userdata, const struct alert *alert);
+
+struct alerts *alerts_new(int64_t last_id, alert_changed_fn changed, void *userdata);
+struct alerts *alerts_free(struct alerts *alerts); /* NULL is fine; returns NULL */
+
+/* The condition holds now. @vgpu NULL: of the GPU; @gpu NULL too: of the host. */
+void alerts_hold(struct alerts *alerts, enum alert_kind kind, const char *gpu,
+		 const struct vgpu *vgpu, int64_t now_ms, const char *format, ...)
+	__attribute__((format(printf, 6, 7)));
+/* Clears what was not said since the last call. */
+void alerts_end_tick(struct alerts *alerts, int64_t now_ms);
+/* -ENOENT: no such alert. Acknowledging twice changes nothing. */
+int alerts_ack(struct alerts *alerts, int64_t id, int64_t now_ms);
+/* Takes up one that had not cleared when the last daemon ended. */
+void alerts_adopt(struct alerts *alerts, const struct alert *alert);
+
+/* Number of kept raised or cleared alerts, oldest first, and one of them. */
+size_t alerts_count(const struct alerts *alerts);
+const struct alert *alerts_at(const struct alerts *alerts, size_t index);
+/* The table of all names with severity and meaning, for the man page and /metrics. NULL past the end. */
+const char *alerts_name_at(size_t index, enum alert_severity *ret_severity, const char **ret_meaning);
+/* -ENOENT: no kind of that name. */
+int alerts_kind_parse(const char *name, enum alert_kind *ret_kind);
+
+#endif

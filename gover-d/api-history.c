@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * GET /v1/vgpus/{id}/history: read in the worker's thread with a connection of its own, answered in
+ * the loop when it is there. The job holds copies of all it needs; must never touch the host in
+ * run().
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "db/db.h"
+#include "gover-d/api-internal.h"
+#include "gover-d/api-time.h"
+#include "gover-d/json-encode.h"
+#include "gover-d/problem.h"
+
+#define RANGE_DEFAULT_MS (3600 * 1000)
+#define POINTS_DEFAULT	 600
+#define POINTS_MAX	 5000
+#define STEP_MAX_S	 86400
+
+struct history_range {
+	int64_t from_ms, to_ms, step_s;
+};
+
+struct history_job {
+	struct worker_job job;
+	struct api_later *later;
+	char path[PATH_MAX]; /* of the database */
+	char vgpu[ID_MAX];
+	bool known; /* it exists now, though perhaps without a row yet */
+	struct history_range range;
+	char *answer;
+	int result;
+	struct err err;
+};
+
+static int64_t count_points(const struct history_range *range)
+{
+	int64_t step_ms = range->step_s * 1000;
+
+	return (range->to_ms - range->from_ms + step_ms - 1) / step_ms;
+}
+
+/* The least step of a watch or calendar that gives no more points than fit a picture. */
+static void choose_step(struct history_range *range)
+{
+	static const int64_t steps_s[] = {1,	2,    5,     10,    15,	   30,
+					  60,	120,  300,   600,   900,   1800,
+					  3600, 7200, 14400, 21600, 43200, STEP_MAX_S};
+
+	for (size_t i = 0; i < ARRAY_SIZE(steps_s); i++) {
+		range->step_s = steps_s[i];
+		if (count_points(range) <= POINTS_DEFAULT)
+			return;
+	}
+}
+
+static int query_time(struct api_request *request, const char *name, int64_t *time_ms)
+{
+	const char *text = api_request_query(request, name);
+
+	if (!text || api_time_parse(text, time_ms) == 0)
+		return 0;
+	problem_reply(request, 400,
+		      "%s: %.100s is not allowed: a time such as 2026-11-20T18:49:56Z, or seconds "
+		      "since 1970",
+		      name, text);
+	return -EINVAL;
+}
+
+static int read_range(struct api_request *request, struct history_range *range)
+{
+	range->to_ms = clock_now().wall_ms;
+	if (query_time(request, "to", &range->to_ms) < 0)
+		return -EINVAL;
+	range->from_ms = range->to_ms > RANGE_DEFAULT_MS ? range->to_ms - RANGE_DEFAULT_MS : 0;
+	if (query_time(request, "from", &range->from_ms) < 0)
+		return -EINVAL;
+	if (range->from_ms >= range->to_ms) {
+		problem_reply(request, 400, "from: is not before to");
+		return -EINVAL;
+	}
+	choose_step(range);
+	if (api_query_whole(request, "step", 1, STEP_MAX_S, &range->step_s) < 0)
+		return -EINVAL;
+	if (count_points(range) > POINTS_MAX) {
+		problem_reply(request, 400,
+			      "step: %lld s make %lld points of this range: at most %d are allowed",
+			      (long long)range->step_s, (long long)count_points(range), POINTS_MAX);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int add_point(void *userdata, const struct db_point *point)
+{
+	json_t **list = userdata;
+	struct json_encode o = json_encode_begin();
+
+	json_encode_add(&o, "time", json_encode_time(point->ts_ms));
+	json_encode_add(&o, "cap_pct", json_encode_number(point->cap_pct));
+	json_encode_add(&o, "load_pct", json_encode_number(point->load_pct));
+	json_encode_add(&o, "util_pct", json_encode_number(point->util_pct));
+	json_encode_add(&o, "fps", json_encode_number(point->fps));
+	json_encode_add(&o, "target_fps", json_encode_number(point->target_fps));
+	json_encode_add(&o, "frame_p99_ms", json_encode_number(point->frame_p99_ms));
+	json_encode_add(&o, "short_pct", json_encode_number(point->short_pct));
+	json_encode_add(&o, "broken_pct", json_encode_number(point->broken_pct));
+	json_encode_add(&o, "samples", json_integer(point->samples));
+	json_encode_append(list, json_encode_end(&o));
+	return *list ? 0 : -ENOMEM;
+}
+
+static int query(struct history_job *h, json_t **points)
+{
+	struct db_reader *reader;
+	int r = db_reader_open(h->path, &reader, &h->err);
+
+	if (r < 0)
+		return -EIO; /* with its sentence: a file that is gone is no vGPU that is unknown */
+	r = db_query_history(reader, h->vgpu, h->range.from_ms, h->range.to_ms,
+			     (int)h->range.step_s, POINTS_MAX + 1 /* begun within a step */,
+			     add_point, points);
+	db_reader_close(reader);
+	if (r == -ENOENT && h->known)
+		return 0;
+	if (r == -ENOENT)
+		return err_fail(&h->err, ENOENT, "the history has never heard of a vGPU %s",
+				h->vgpu);
+	if (r < 0)
+		return err_fail(&h->err, -r, "the history cannot be read: %s", strerror(-r));
+	return 0;
+}
+
+/* The worker's thread: here is also where a long answer is put together. */
+static void run(struct worker_job *job)
+{
+	struct history_job *h = (struct history_job *)job;
+	struct json_encode o = json_encode_begin();
+	json_t *points = json_array();
+
+	h->result = query(h, &points);
+	json_encode_add(&o, "vgpu", json_string(h->vgpu));
+	json_encode_add(&o, "from", json_encode_time(h->range.from_ms));
+	json_encode_add(&o, "to", json_encode_time(h->range.to_ms));
+	json_encode_add(&o, "step_s", json_integer(h->range.step_s));
+	json_encode_add(&o, "points", points);
+	h->answer = json_encode_dump(json_encode_end(&o));
+}
+
+static void done(struct worker_job *job)
+{
+	struct history_job *h = (struct history_job *)job;
+	struct api_request *request = api_later_end(h->later);
+
+	if (request && h->result < 0) {
+		problem_reply_error(request, h->result, &h->err);
+	} else if (request) {
+		api_request_reply_text(request, 200, API_TYPE_JSON, h->answer);
+		h->answer = NULL;
+	}
+	if (request)
+		api_request_answer(request);
+	free(h->answer);
+	free(h);
+}
+
+/* NULL: no memory, and the reply says so. */
+static struct history_job *new_job(struct api *api, struct api_request *request,
+				   const struct history_range *range)
+{
+	struct history_job *h = calloc(1, sizeof(*h));
+	const struct host_gpu *gpu;
+
+	if (!h) {
+		api_request_reply_empty(request, 500);
+		return NULL;
+	}
+	h->later = api_later_begin(request);
+	if (!h->later) {
+		free(h);
+		return NULL;
+	}
+	h->job.run = run;
+	h->job.done = done;
+	h->range = *range;
+	h->known = api_lookup_vgpu(api, request->param, &gpu);
+	snprintf(h->path, sizeof(h->path), "%s", control_db_path(api->manager));
+	(void)id_copy(h->vgpu, request->param); /* its form was checked */
+	return h;
+}
+
+void api_get_history(struct api *api, struct api_request *request)
+{
+	struct history_range range;
+	struct history_job *h;
+
+	if (!id_valid(request->param)) {
+		problem_reply(request, 404, "there is no vGPU %s", request->param);
+		return;
+	}
+	if (read_range(request, &range) < 0)
+		return;
+	if (!control_db(api->manager)) {
+		problem_reply(request, 503, "there is no history at present");
+		return;
+	}
+	h = new_job(api, request, &range);
+	if (!h || worker_submit(control_worker(api->manager), &h->job) == 0)
+		return;
+	api_later_end(h->later);
+	free(h);
+	problem_reply(request, 503, "too many queries are waiting: try again");
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* What the handlers (api-*.c) share. Each answers one route or defers its answer. */
+#ifndef GOVER_D_API_INTERNAL_H
+#define GOVER_D_API_INTERNAL_H
+
+#include "gover-d/api-request.h"
+#include "gover-d/control.h"
+#include "gover-d/metrics.h"
+
+/* Answers that many ask for and that stay the same until something changes. */
+enum api_cached { API_CACHED_HOST, API_CACHED_VGPUS, API_CACHED_METRICS, API_CACHED_COUNT };
+
+struct api {
+	struct manager *manager;
+	struct metrics_tally tally;
+	uint64_t version; /* counts what makes cached answers old, beside control_generation() */
+	struct api_cache {
+		struct api_text *text; /* NULL: not made yet */
+		uint64_t generation, version;
+	} cached[API_CACHED_COUNT];
+};
+
+typedef void (*api_handler)(struct api *api, struct api_request *request);
+
+void api_get_host(struct api *api, struct api_request *request);
+void api_get_gpus(struct api *api, struct api_request *request);
+void api_patch_gpu(struct api *api, struct api_request *request);
+void api_get_health(struct api *api, struct api_request *request);
+void api_get_ready(struct api *api, struct api_request *request);
+void api_get_metrics(struct api *api, struct api_request *request);
+
+void api_get_vgpus(struct api *api, struct api_request *request);
+void api_post_vgpu(struct api *api, struct api_request *request);
+void api_get_vgpu(struct api *api, struct api_request *request);
+void api_patch_vgpu(struct api *api, struct api_request *request);
+void api_delete_vgpu(struct api *api, struct api_request *request);
+void api_get_history(struct api *api, struct api_request *request);
+
+void api_get_alerts(struct api *api, struct api_request *request);
+void api_ack_alert(struct api *api, struct api_request *request);
+void api_get_decisions(struct api *api, struct api_request *request);
+
+void api_get_offers(struct api *api, struct api_request *request);
+void api_claim_offer(struct api *api, struct api_request *request);
+void api_delete_offer(struct api *api, struct api_request *request);
+
+void api_get_policy(struct api *api, struct api_request *request);
+void api_patch_policy(struct api *api, struct api_request *request);
+
+/* --- for the handlers --- */
+
+/* Answers with the text kept for @which, made anew by @make (text from malloc) only when it is old.
+ */
+void api_reply_cached(struct api *api, struct api_request *request, enum api_cached which,
+		      const char *type, char *(*make)(struct api *api));
+
+/* Sends the reply that stands in @request once the contracts are on disk; 507 when they are not. */
+void api_reply_when_saved(struct api *api, struct api_request *request);
+
+/* Answers {@key: @list}, taking over the list. */
+void api_reply_list(struct api_request *request, const char *key, json_t *list);
+
+/* NULL: there is none. */
+const struct host_gpu *api_lookup_gpu(const struct api *api, const char *name);
+const struct vgpu *api_lookup_vgpu(const struct api *api, const char *id,
+				   const struct host_gpu **ret_gpu);
+/* The same, and the reply says so with 404. */
+const struct host_gpu *api_find_gpu(struct api *api, struct api_request *request, const char *name);
+const struct vgpu *api_find_vgpu(struct api *api, struct api_request *request, const char *id,
+				 const struct host_gpu **ret_gpu);
+
+/* A query parameter, or {id} as a number. -EINVAL: the reply says what is allowed. */
+int api_query_whole(struct api_request *request, const char *name, int64_t min, int64_t max,
+		    int64_t *value);
+int api_query_switch(struct api_request *request, const char *name, bool *value);
+int api_param_number(struct api_request *request, int64_t *ret_id);
+
+/*
+ * The body as a contract, with the fields of enum control_field and these. @contract.labels must be
+ * NULL or owned, and is then the caller's to release. -EINVAL: the reply says what is wrong.
+ */
+enum api_contract_field { API_CONTRACT_ID = 1 << 16, API_CONTRACT_GPU = 1 << 17 };
+int api_decode_contract(struct api_request *request, unsigned int allowed, unsigned int required,
+			struct contract *contract, unsigned int *ret_fields);
+
+#endif

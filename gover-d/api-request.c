@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests and replies as data. Must never know who transports them or what they are about. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gover-d/api-request.h"
+#include "gover-d/json-encode.h"
+
+struct api_later {
+	struct api_request *request; /* NULL: it has ended */
+};
+
+struct api_text *api_text_new(char *data)
+{
+	struct api_text *text = data ? malloc(sizeof(*text)) : NULL;
+
+	if (!text) {
+		free(data);
+		return NULL;
+	}
+	*text = (struct api_text){.refs = 1, .length = strlen(data), .data = data};
+	return text;
+}
+
+struct api_text *api_text_ref(struct api_text *text)
+{
+	text->refs++;
+	return text;
+}
+
+struct api_text *api_text_unref(struct api_text *text)
+{
+	if (text && --text->refs == 0) {
+		free(text->data);
+		free(text);
+	}
+	return NULL;
+}
+
+const char *api_request_query(const struct api_request *request, const char *name)
+{
+	for (size_t i = 0; i < request->n_query && i < API_QUERY_MAX; i++)
+		if (strcmp(request->query[i].name, name) == 0)
+			return request->query[i].value;
+	return NULL;
+}
+
+void api_request_reply_empty(struct api_request *request, unsigned int status)
+{
+	api_text_unref(request->reply.text);
+	request->reply = (struct api_reply){.status = status};
+}
+
+void api_request_reply_shared(struct api_request *request, unsigned int status, const char *type,
+			      struct api_text *text)
+{
+	api_request_reply_empty(request, text ? status : 500);
+	if (!text)
+		return;
+	request->reply.type = type;
+	request->reply.text = api_text_ref(text);
+}
+
+void api_request_reply_text(struct api_request *request, unsigned int status, const char *type,
+			    char *data)
+{
+	struct api_text *text = api_text_new(data);
+
+	api_request_reply_shared(request, status, type, text);
+	api_text_unref(text);
+}
+
+void api_request_reply_json(struct api_request *request, unsigned int status, json_t *document)
+{
+	api_request_reply_text(request, status, API_TYPE_JSON, json_encode_dump(document));
+}
+
+struct api_later *api_later_begin(struct api_request *request)
+{
+	struct api_later *later = malloc(sizeof(*later));
+
+	if (!later) {
+		api_request_reply_empty(request, 500);
+		return NULL;
+	}
+	later->request = request;
+	request->later = later;
+	return later;
+}
+
+struct api_request *api_later_end(struct api_later *later)
+{
+	struct api_request *request = later ? later->request : NULL;
+
+	if (request)
+		request->later = NULL;
+	free(later);
+	return request;
+}
+
+void api_request_answer(struct api_request *request)
+{
+	if (request->answered)
+		request->answered(request);
+}
+
+void api_request_fini(struct api_request *request)
+{
+	if (request->later)
+		request->later->request = NULL;
+	request->later = NULL;
+	api_text_unref(request->reply.text);
+	request->reply = (struct api_reply){0};
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One request and its answer, between the transport (http.c) and the routes (api.c). Knows neither
+ * MHD nor a route; every function is called in the loop.
+ */
+#ifndef GOVER_D_API_REQUEST_H
+#define GOVER_D_API_REQUEST_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#define API_QUERY_MAX 8
+#define API_PARAM_MAX 128
+#define API_TYPE_JSON "application/json"
+#define API_TYPE_TEXT "text/plain; charset=utf-8"
+
+struct api;
+
+/* The text of an answer, shared by all who send it. */
+struct api_text {
+	int refs;
+	size_t length;
+	char *data;
+};
+
+/* Takes over @data (from malloc), also where it fails. NULL: no memory, or @data was NULL. */
+struct api_text *api_text_new(char *data);
+struct api_text *api_text_ref(struct api_text *text);
+struct api_text *api_text_unref(struct api_text *text); /* NULL is fine; returns NULL */
+
+struct api_reply {
+	unsigned int status; /* 0: there is none yet */
+	const char *type;    /* static text; NULL: no body */
+	struct api_text *text;
+	char location[API_PARAM_MAX + 16]; /* "": none */
+	char allow[48];			   /* "": none */
+};
+
+struct api_query {
+	const char *name, *value;
+};
+
+struct api_request {
+	/* What is asked; the transport's texts. */
+	const char *method, *path;
+	struct api_query query[API_QUERY_MAX];
+	size_t n_query; /* above API_QUERY_MAX: more came than are kept */
+	const char *content_type, *idempotency_key; /* NULL: no such header */
+	const char *body;
+	size_t body_length;
+	/* Found by the route. */
+	char param[API_PARAM_MAX]; /* what stands for {id} */
+	json_t *object; /* the body, where the route takes one; only within the handler */
+	/* The answer. While @later is set it is not to be sent yet. */
+	struct api_reply reply;
+	struct api_later *later;
+	void (*answered)(struct api_request *request); /* @later was ended: the reply may be sent */
+};
+
+/* Routes the request: fills in its reply, or sets later. */
+void api_serve(struct api *api, struct api_request *request);
+
+/* The value of a query parameter; NULL: not given. */
+const char *api_request_query(const struct api_request *request, const char *name);
+
+/* Puts in the answer instead of what stands there. Takes over @data; NULL is answered as no memory.
+ */
+void api_request_reply_text(struct api_request *request, unsigned int status, const char *type,
+			    char *data);
+/* The same with a document. Takes over the reference. */
+void api_request_reply_json(struct api_request *request, unsigned int status, json_t *document);
+/* The same with a text that others send too; takes a reference of its own. */
+void api_request_reply_shared(struct api_request *request, unsigned int status, const char *type,
+			      struct api_text *text);
+/* A status alone. */
+void api_request_reply_empty(struct api_request *request, unsigned int status);
+
+/*
+ * A deferred answer: who will give it keeps the token until api_later_end(). The request may end
+ * before (the client has gone, the daemon stops): then there is nobody to answer, and the token
+ * alone is left.
+ */
+struct api_later;
+/* NULL: no memory, and the reply says so. */
+struct api_later *api_later_begin(struct api_request *request);
+/* Frees the token (NULL is fine). Returns the request to fill in and hand to api_request_answer();
+ * NULL: it ended. */
+struct api_request *api_later_end(struct api_later *later);
+void api_request_answer(struct api_request *request);
+
+/* Lets go of the reply and of a token. */
+void api_request_fini(struct api_request *request);
+
+#endif

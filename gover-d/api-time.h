@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* Times in a query string. */
+#ifndef GOVER_D_API_TIME_H
+#define GOVER_D_API_TIME_H
+
+#include <stdint.h>
+
+/* RFC 3339 with any offset, or decimal seconds since 1970; up to the year 9999. -EINVAL. */
+int api_time_parse(const char *text, int64_t *ret_wall_ms);
+
+#endif

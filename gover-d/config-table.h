@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* What config-load.c needs of the table of keys, beyond config_key_at(). For nobody else. */
+#ifndef GOVER_D_CONFIG_TABLE_H
+#define GOVER_D_CONFIG_TABLE_H
+
+#include "gover-d/config.h"
+
+#define CONFIG_GPU_SECTION "gpu NAME" /* config_key_info.section of a GPU's keys */
+
+/*
+ * Reads @text as the value of the key at @index into @base: the struct gpu_section for keys of
+ * [gpu NAME], else the struct config. A NULL @base only checks it. -EINVAL with a sentence that
+ * says what is allowed.
+ */
+int config_table_set(size_t index, void *base, const char *text, struct err *reterr);
+
+/* [gpu @name] before anything is said of it; @name is a valid id. */
+void config_table_default_gpu(struct gpu_section *gpu, const char *name);
+
+#endif

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The configuration. One table says of each key where it stands and what it may be; reading
+ * (config-load.c), printing, checking and live changes all walk that table. Must never accept what
+ * it does not know, nor print what it would not read again.
+ */
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/parse.h"
+#include "gover-d/config-table.h"
+
+struct key;
+
+struct key_type {
+	/* Reads @text into @at, or says false and leaves it alone. */
+	bool (*set)(const struct key *key, void *at, const char *text);
+	void (*format)(const void *at, char *ret_text, size_t size);
+};
+
+struct key {
+	struct config_key_info info;
+	const struct key_type *type;
+	size_t offset;	 /* in struct gpu_section for [gpu NAME], else in struct config */
+	double min, max; /* of a number; of a text's length */
+	bool (*fits)(const char *text); /* of a text that is not empty; NULL: any does */
+};
+
+static bool set_int(const struct key *key, void *at, const char *text)
+{
+	int64_t value;
+
+	if (parse_int(text, (int64_t)key->min, (int64_t)key->max, &value) < 0)
+		return false;
+	*(int *)at = (int)value;
+	return true;
+}
+
+static void format_int(const void *at, char *ret_text, size_t size)
+{
+	snprintf(ret_text, size, "%d", *(const int *)at);
+}
+
+static bool set_number(const struct key *key, void *at, const char *text)
+{
+	return parse_double(text, key->min, key->max, at) == 0;
+}
+
+/* The fewest digits, from six, that read back as the same number. */
+static void format_number(const void *at, char *ret_text, size_t size)
+{
+	double value = *(const double *)at;
+	int digits = 6;
+
+	do
+		snprintf(ret_text, size, "%.*g", digits, value);
+	while (fabs(strtod(ret_text, NULL) - value) > 0 && digits++ < 17);
+}
+
+static bool set_flag(const struct key *key, void *at, const char *text)
+{
+	(void)key;
+	return parse_bool(text, at) == 0;
+}
+
+static void format_flag(const void *at, char *ret_text, size_t size)
+{
+	snprintf(ret_text, size, "%s", *(const bool *)at ? "on" : "off");
+}
+
+static bool set_text(const struct key *key, void *at, const char *text)
+{
+	size_t length = strlen(text);
+
+	if ((double)length < key->min || (double)length > key->max)
+		return false;
+	if (length > 0 && (text[0] == ' ' || text[length - 1] == ' '))
+		return false;
+	for (size_t i = 0; i < length; i++)
+		if (text[i] == ';' || iscntrl((unsigned char)text[i]))
+			return false;
+	if (length > 0 && key->fits && !key->fits(text))
+		return false;
+	memcpy(at, text, length + 1);
+	return true;
+}
+
+static void format_text(const void *at, char *ret_text, size_t size)
+{
+	snprintf(ret_text, size, "%s", (const char *)at);
+}
+
+static const struct key_type type_int = {set_int, format_int};
+static const struct key_type type_number = {set_number, format_number};
+static const struct key_type type_flag = {set_flag, format_flag};
+static const struct key_type type_text = {set_text, format_text};
+
+/* ADDR:PORT, an IPv6 address in brackets. */
+static bool fits_listen(const char *text)
+{
+	char host[INET6_ADDRSTRLEN + 2], binary[sizeof(struct in6_addr)];
+	const char *colon = strrchr(text, ':');
+	size_t length = colon ? (size_t)(colon - text) : 0;
+	int64_t port;
+
+	if (length == 0 || length >= sizeof(host) || parse_int(colon + 1, 1, 65535, &port) < 0)
+		return false;
+	memcpy(host, text, length);
+	host[length] = '\0';
+	if (host[0] != '[')
+		return inet_pton(AF_INET, host, binary) == 1;
+	if (host[length - 1] != ']')
+		return false;
+	host[length - 1] = '\0';
+	return inet_pton(AF_INET6, host + 1, binary) == 1;
+}
+
+static bool fits_backend(const char *text)
+{
+	return strcmp(text, "auto") == 0 || gpu_find(text);
+}
+
+static bool fits_root(const char *text)
+{
+	return !strstr(text, "..");
+}
+
+static bool fits_intel_gpu_top(const char *text)
+{
+	return text[0] == '/' || strcmp(text, "auto") == 0 || strcmp(text, "off") == 0;
+}
+
+static bool fits_policy(const char *text)
+{
+	return policy_find(text);
+}
+
+/* Where a key stands: its section, whether it is live, its name, its place. */
+#define AT(section, live, key, type, field) section, live, key, offsetof(type, field)
+#define DAEMON(key)			    AT("daemon", false, #key, struct config, key)
+#define GPU(key)			    AT(CONFIG_GPU_SECTION, false, #key, struct gpu_section, gpu.key)
+#define POLICY(key)			    AT("policy", true, #key, struct config, params.key)
+#define OFFER(key)			    AT("offer", true, #key, struct config, offer.key)
+#define HISTORY(key)			    AT("history", false, #key, struct config, retention.key)
+
+/* A row. A range is written once, as numbers, and said from there. */
+#define ROW_OF(section, live, key, at, type, low, high, allowed, fits)      \
+	{                                                                   \
+		{section, key, allowed, live}, &(type), at, low, high, fits \
+	}
+#define ROW(...)		    ROW_OF(__VA_ARGS__)
+#define INT(at, low, high, unit)    ROW(at, type_int, low, high, #low ".." #high unit, NULL)
+#define NUMBER(at, low, high, unit) ROW(at, type_number, low, high, #low ".." #high unit, NULL)
+#define FLAG(at)		    ROW(at, type_flag, 0, 0, "on or off", NULL)
+#define WORD(at, allowed, fits)	    ROW(at, type_text, 1, 15, allowed, fits)
+#define TEXT(at, low, high, what, fits) \
+	ROW(at, type_text, low, high, what " (" #low ".." #high " characters, no ';')", fits)
+
+/* No text is longer than 160 characters: config-load.c takes lines of 198. */
+static const struct key keys[] = {
+	TEXT(DAEMON(socket), 1, 107, "a path", NULL),
+	TEXT(DAEMON(listen), 0, 60, "nothing, or ADDR:PORT with a numeric address", fits_listen),
+	TEXT(DAEMON(state_dir), 1, 160, "a path", NULL),
+	INT(DAEMON(period_ms), 1, 10000, " ms"),
+	TEXT(DAEMON(on_migrate), 0, 160, "nothing, or a path", NULL),
+
+	WORD(GPU(backend), "auto, softgpu or sim", fits_backend),
+	TEXT(GPU(root), 0, 160, "nothing, or a path without '..'", fits_root),
+	NUMBER(GPU(capacity_cores), 0.1, 1024, " cores"),
+	NUMBER(GPU(speed), 1, 100000, " GPU seconds a second"),
+	TEXT(AT(CONFIG_GPU_SECTION, false, "intel_gpu_top", struct gpu_section, intel_gpu_top), 1,
+	     160, "auto, off, or an absolute path", fits_intel_gpu_top),
+
+	WORD(AT("policy", true, "name", struct config, policy), "gover", fits_policy),
+	NUMBER(POLICY(overload_pct), 1, 100, " percent"),
+	INT(POLICY(overload_periods), 1, 1000, " periods"),
+	INT(POLICY(qos_periods), 1, 1000, " periods"),
+	NUMBER(POLICY(qos_gpu_bound_pct), 0, 100, " percent"),
+	NUMBER(POLICY(lowload_pct), 0, 100, " percent"),
+	INT(POLICY(quiet_periods), 1, 1000, " periods"),
+	NUMBER(POLICY(steal_fraction), 0.01, 1, ""),
+	NUMBER(POLICY(weight_util), 0, 1000, ""),
+	NUMBER(POLICY(weight_qos), 0, 1000, ""),
+	INT(POLICY(cap_floor_pct), 1, 100, " percent"),
+	NUMBER(POLICY(fund_fraction), 0, 1, ""),
+	INT(AT("policy", true, "fund_window_s", struct config, fund_window_s), 1, 3000, " s"),
+	INT(POLICY(min_newcomer_pct), 1, 100, " percent"),
+	FLAG(POLICY(use_ignores_met_target)),
+	FLAG(POLICY(paper_mode)),
+
+	INT(OFFER(flavor_cap_pct), 1, 100, " percent"),
+	NUMBER(OFFER(flavor_target_fps), 0, 10000, " frames a second"),
+	INT(OFFER(max_vgpus), 1, 256, " vGPUs"),
+	INT(OFFER(ttl_s), 1, 86400, " s"),
+	INT(OFFER(probation_s), 1, 86400, " s"),
+	NUMBER(OFFER(probation_broken_pct), 0, 100, " percent"),
+
+	TEXT(AT("fps", false, "socket", struct config, fps_socket), 1, 107, "a path", NULL),
+
+	INT(HISTORY(raw_hours), 0, 87600, " hours, 0 for ever"),
+	INT(HISTORY(minute_days), 0, 36500, " days, 0 for ever"),
+	INT(HISTORY(hour_days), 0, 36500, " days, 0 for ever"),
+};
+_Static_assert(ARRAY_SIZE(keys) <= 64, "config-load.c keeps a bit for each key");
+_Static_assert(POLICY_VGPUS_MAX == 256, "the row of max_vgpus says 256");
+
+const struct config_key_info *config_key_at(size_t index)
+{
+	return index < ARRAY_SIZE(keys) ? &keys[index].info : NULL;
+}
+
+static bool of_gpu(const struct key *key)
+{
+	return strcmp(key->info.section, CONFIG_GPU_SECTION) == 0;
+}
+
+void config_table_default_gpu(struct gpu_section *gpu, const char *name)
+{
+	*gpu = (struct gpu_section){
+		.gpu = {.backend = "auto", .capacity_cores = 1, .speed = 1},
+		.intel_gpu_top = "auto",
+	};
+	memcpy(gpu->gpu.name, name, strlen(name) + 1);
+}
+
+void config_default(struct config *config)
+{
+	*config = (struct config){
+		.socket = "/run/gover/gover.sock",
+		.state_dir = "/var/lib/gover",
+		.period_ms = 1000,
+		.n_gpus = 1,
+		.policy = "gover",
+		.fund_window_s = 30,
+		.offer = {.flavor_cap_pct = 50,
+			  .max_vgpus = 16,
+			  .ttl_s = 60,
+			  .probation_s = 30,
+			  .probation_broken_pct = 10},
+		.fps_socket = FPS_DEFAULT_SOCKET,
+		.retention = {.raw_hours = 24, .minute_days = 30, .hour_days = 730},
+	};
+	config_table_default_gpu(&config->gpus[0], "gpu0");
+	policy_params_default(&config->params);
+}
+
+static int key_set(const struct key *key, void *at, const char *text, struct err *reterr)
+{
+	if (key->type->set(key, at, text))
+		return 0;
+	return err_fail(reterr, EINVAL, "[%s] %s = \"%.60s\"%s is not allowed; allowed: %s",
+			key->info.section, key->info.key, text, strlen(text) > 60 ? "..." : "",
+			key->info.allowed);
+}
+
+static void key_format(const struct key *key, const void *base, char *ret_text, size_t size)
+{
+	key->type->format((const char *)base + key->offset, ret_text, size);
+}
+
+int config_table_set(size_t index, void *base, const char *text, struct err *reterr)
+{
+	return key_set(&keys[index], (char *)base + keys[index].offset, text, reterr);
+}
+
+static const struct key *find_live(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (keys[i].info.live && strcmp(keys[i].info.key, name) == 0)
+			return &keys[i];
+	return NULL;
+}
+
+int config_set_live(struct config *config, const char *key, const char *value, struct err *reterr)
+{
+	const struct key *found = find_live(key);
+
+	if (!found)
+		return err_fail(reterr, ENOENT, "\"%.60s\" is no key that can be changed live",
+				key);
+	return key_set(found, (char *)config + found->offset, value, reterr);
+}
+
+int config_get_live(const struct config *config, const char *key, char *ret_text, size_t size)
+{
+	const struct key *found = find_live(key);
+
+	if (!found)
+		return -ENOENT;
+	key_format(found, config, ret_text, size);
+	return 0;
+}
+
+/* Prints the keys of the section that @key begins. */
+static void print_section(const struct key *key, const char *title, const void *base, FILE *out)
+{
+	const char *section = key->info.section;
+	char text[PATH_MAX];
+
+	fprintf(out, "[%s]\n", title);
+	for (; key < keys + ARRAY_SIZE(keys) && strcmp(key->info.section, section) == 0; key++) {
+		key_format(key, base, text, sizeof(text));
+		fprintf(out, "%s =%s%s\n", key->info.key, text[0] ? " " : "", text);
+	}
+}
+
+void config_print(const struct config *config, FILE *out)
+{
+	const char *section = "";
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		if (strcmp(keys[i].info.section, section) == 0)
+			continue;
+		section = keys[i].info.section;
+		if (i > 0)
+			fputs("\n", out);
+		if (!of_gpu(&keys[i])) {
+			print_section(&keys[i], section, config, out);
+			continue;
+		}
+		for (int g = 0; g < config->n_gpus; g++) {
+			char title[ID_MAX + sizeof("gpu ")];
+
+			snprintf(title, sizeof(title), "gpu %s", config->gpus[g].gpu.name);
+			fputs(g > 0 ? "\n" : "", out);
+			print_section(&keys[i], title, &config->gpus[g], out);
+		}
+	}
+}
+
+/* --- what no single key can say --- */
+
+/* GPU seconds in one period: a host has one clock (check_speeds()). */
+static double period_s(const struct config *config)
+{
+	double speed = config->n_gpus > 0 ? config->gpus[0].gpu.speed : 1;
+
+	return config->period_ms / 1000.0 * speed;
+}
+
+struct policy_params config_policy_params(const struct config *config)
+{
+	struct policy_params params = config->params;
+	double periods = round(config->fund_window_s / period_s(config));
+
+	params.fund_window_periods = (int)fmax(1, fmin(periods, POLICY_WINDOW_MAX));
+	return params;
+}
+
+/* A value that came another way than through the table (the command line) must fit it too. */
+static int check_values(const struct config *config, struct err *reterr)
+{
+	union {
+		max_align_t align;
+		char bytes[PATH_MAX];
+	} unused;
+	char text[PATH_MAX];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(keys); i++) {
+		if (!of_gpu(&keys[i])) {
+			key_format(&keys[i], config, text, sizeof(text));
+			r = key_set(&keys[i], &unused, text, reterr);
+		}
+		for (int g = 0; r == 0 && of_gpu(&keys[i]) && g < config->n_gpus; g++) {
+			key_format(&keys[i], &config->gpus[g], text, sizeof(text));
+			r = key_set(&keys[i], &unused, text, reterr);
+		}
+	}
+	return r;
+}
+
+static int check_gpu_names(const struct config *config, struct err *reterr)
+{
+	for (int a = 0; a < config->n_gpus; a++) {
+		const char *name = config->gpus[a].gpu.name;
+
+		if (!id_valid(name))
+			return err_fail(reterr, EINVAL, "[gpu %.70s]: not a GPU's name", name);
+		for (int b = 0; b < a; b++)
+			if (strcmp(config->gpus[b].gpu.name, name) == 0)
+				return err_fail(reterr, EINVAL, "[gpu %s] is given twice", name);
+	}
+	return 0;
+}
+
+/* Periods are counted once for the whole host, so all its GPUs run on one clock. */
+static int check_speeds(const struct config *config, struct err *reterr)
+{
+	for (int g = 0; g < config->n_gpus; g++) {
+		const struct gpu_config *gpu = &config->gpus[g].gpu;
+
+		if (gpu->speed > 1 && strcmp(gpu->backend, "sim") != 0)
+			return err_fail(reterr, EINVAL,
+					"[gpu %s] speed = %g: allowed is 1, and more only with "
+					"backend = sim",
+					gpu->name, gpu->speed);
+		if (fabs(gpu->speed - config->gpus[0].gpu.speed) > 0)
+			return err_fail(
+				reterr, EINVAL,
+				"[gpu %s] speed = %g: allowed is %g, the speed of [gpu %s]: "
+				"all GPUs of a host run on one clock",
+				gpu->name, gpu->speed, config->gpus[0].gpu.speed,
+				config->gpus[0].gpu.name);
+	}
+	return 0;
+}
+
+static int check_period(const struct config *config, struct err *reterr)
+{
+	double window = config->fund_window_s / period_s(config);
+
+	if (config->period_ms < 100 && (config->n_gpus == 0 || config->gpus[0].gpu.speed <= 1))
+		return err_fail(
+			reterr, EINVAL,
+			"[daemon] period_ms = %d: allowed: 100..10000 ms, and less only where "
+			"every GPU is a sim with speed above 1",
+			config->period_ms);
+	if (window > POLICY_WINDOW_MAX)
+		return err_fail(reterr, EINVAL,
+				"[policy] fund_window_s = %d is %.0f periods; allowed: at most %d",
+				config->fund_window_s, window, POLICY_WINDOW_MAX);
+	return 0;
+}
+
+static int check_sockets(const struct config *config, struct err *reterr)
+{
+	if (strcmp(config->socket, config->fps_socket) == 0)
+		return err_fail(reterr, EINVAL,
+				"[fps] socket = %s: allowed: another path than [daemon] socket",
+				config->fps_socket);
+	return 0;
+}
+
+static int check_flavor(const struct config *config, struct err *reterr)
+{
+	int cap = config->offer.flavor_cap_pct;
+
+	if (config->params.min_newcomer_pct > cap)
+		return err_fail(
+			reterr, EINVAL,
+			"[policy] min_newcomer_pct = %d: allowed: at most the cap that is sold, "
+			"[offer] flavor_cap_pct = %d",
+			config->params.min_newcomer_pct, cap);
+	if (config->params.cap_floor_pct > cap)
+		return err_fail(
+			reterr, EINVAL,
+			"[policy] cap_floor_pct = %d: allowed: at most the cap that is sold, "
+			"[offer] flavor_cap_pct = %d",
+			config->params.cap_floor_pct, cap);
+	return 0;
+}
+
+/* The control group that is a softgpu: ROOT/NAME. */
+static void group_of(const struct gpu_config *gpu, char ret_group[PATH_MAX + ID_MAX])
+{
+	snprintf(ret_group, PATH_MAX + ID_MAX, "%s/%s", gpu->root[0] ? gpu->root : "gover",
+		 gpu->name);
+}
+
+/* Do two GPUs of one family have the same root, as far as that family cannot share it? */
+static bool roots_clash(const struct gpu_config *inner, const struct gpu_config *outer)
+{
+	char in[PATH_MAX + ID_MAX], out[PATH_MAX + ID_MAX];
+
+	if (strcmp(inner->backend, outer->backend) != 0)
+		return false;
+	if (strcmp(inner->backend, "sim") == 0) /* a control directory belongs to one */
+		return inner->root[0] && strcmp(inner->root, outer->root) == 0;
+	if (strcmp(inner->backend, "softgpu") != 0)
+		return false;
+	group_of(inner, in);
+	group_of(outer, out);
+	return strncmp(in, out, strlen(out)) == 0 && in[strlen(out)] == '/';
+}
+
+static int check_roots(const struct config *config, struct err *reterr)
+{
+	for (int a = 0; a < config->n_gpus; a++) {
+		const struct gpu_config *gpu = &config->gpus[a].gpu;
+
+		if (strcmp(gpu->backend, "softgpu") == 0 && gpu->root[0] == '/')
+			return err_fail(
+				reterr, EINVAL,
+				"[gpu %s] root = %s: allowed: a control group below the mounts, "
+				"such as gover or a/b",
+				gpu->name, gpu->root);
+		for (int b = 0; b < config->n_gpus; b++)
+			if (a != b && roots_clash(gpu, &config->gpus[b].gpu))
+				return err_fail(reterr, EINVAL,
+						"[gpu %s] root = %s: allowed: one outside that of "
+						"[gpu %s]",
+						gpu->name, gpu->root, config->gpus[b].gpu.name);
+	}
+	return 0;
+}
+
+int config_check(const struct config *config, struct err *reterr)
+{
+	static int (*const checks[])(const struct config *config, struct err *reterr) = {
+		check_values,  check_gpu_names, check_speeds, check_period,
+		check_sockets, check_flavor,	check_roots,
+	};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(checks); i++)
+		r = checks[i](config, reterr);
+	return r;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the daemon knows: GPUs, vGPUs and their contracts, and what the last tick saw. Data only, kept
+ * by one thread; who may change a part is said beside it. Requests read it, the tick writes it.
+ */
+#ifndef GOVER_D_HOST_H
+#define GOVER_D_HOST_H
+
+#include <jansson.h>
+
+#include "base/clock.h"
+#include "base/id.h"
+#include "gpu/gpu.h"
+#include "monitor/monitor.h"
+#include "policy/policy.h"
+
+#define VM_MAX	    128 /* libvirt name or UUID, with its NUL */
+#define LABELS_MAX  32
+#define GPUS_MAX    64
+#define TICKS_TIMED 1024
+
+/* What was sold. Changed by requests only (contracts.c); kept in the contracts file. */
+struct contract {
+	char id[ID_MAX];
+	char gpu[ID_MAX];
+	char vm[VM_MAX]; /* "": not said */
+	uint32_t cid;	 /* vsock; 0: none */
+	json_t *labels;	 /* object of strings; owned */
+	struct policy_terms terms;
+	bool held; /* an operator fixed the cap at held_cap_pct */
+	int held_cap_pct;
+	int64_t created_ms;
+};
+
+/* Counted over the life of the contract in this daemon; for REST and the demo's summary. */
+struct vgpu_tally {
+	double seen_s;	 /* with a valid sample */
+	double broken_s; /* broken time */
+	uint64_t steals_in, steals_out;
+	uint64_t cap_writes;
+	double fps_sum_s; /* integral of fps, over fps_s seconds: mean FPS */
+	double fps_s;
+	double cap_error_pct_s; /* integral of |achieved - cap| while it wanted more than its cap */
+	double cap_error_s;
+};
+
+struct vgpu {
+	struct vgpu *next;   /* host_gpu.vgpus, ascending id */
+	struct contract contract;
+	bool found;	     /* had no contract: the backend's initial cap stands for it (rule 12) */
+	struct gpu_vgpu *device; /* NULL: it does not exist now (alert vgpu_missing) */
+	int expected_cap_pct;	 /* what we wrote last; a different reading is a foreign write */
+	int cap_pct;		 /* in force as of the last read or write; no limit counts as 100 */
+	int sampled_cap_pct;	 /* in force when the last sample was taken */
+	bool foreign;		 /* held because somebody else wrote its cap */
+	int write_errno;	 /* of the last cap write; 0: fine */
+	struct monitor_track monitor;
+	struct monitor_row row;	 /* the last sample */
+	struct policy_track policy;
+	struct policy_vgpu view; /* the policy's last look at it: signal, conditions, broken */
+	struct vgpu_tally tally;
+	int64_t last_decision_id; /* 0: none */
+	bool newcomer;		  /* on probation after an offer */
+};
+
+enum gpu_mode { GPU_MODE_ACT, GPU_MODE_OBSERVE, GPU_MODE_FROZEN };
+
+struct host_gpu {
+	struct gpu_config config;
+	const struct gpu_ops *ops;
+	struct gpu *gpu;
+	struct gpu_traits traits;
+	enum gpu_mode mode; /* by PATCH /v1/gpus/{name} */
+	bool selling;
+	struct vgpu *vgpus;
+	int n_vgpus;
+	struct policy_gpu view; /* with calm_run, kept between ticks */
+	char severe_vgpu[ID_MAX]; /* whose move relieves most, as the last severe warning said */
+	/* the last tick */
+	double util_pct; /* physical; NAN: not known */
+	bool telemetry_valid;
+	uint64_t telemetry_at_ns; /* monotonic ns of the last tick with every busy reading valid */
+	uint64_t phys_at_ns, phys_busy_ns; /* last physical reading */
+	double util_sum_s, util_s; /* average utilisation: integral and seconds */
+};
+
+struct host {
+	struct host_gpu gpus[GPUS_MAX];
+	int n_gpus;
+	struct instant started;
+	struct instant ticked; /* the last tick */
+	uint64_t ticks, late_ticks, gaps;
+	bool ready; /* one tick was done */
+	/* From the instant a tick was due to its last cap written: the newest ones, a ring. */
+	uint32_t tick_us[TICKS_TIMED];
+	uint32_t n_tick_us; /* counts on; % TICKS_TIMED is the next place */
+};
+
+/* Names of gpu_mode as in REST: "act", "observe", "frozen". -EINVAL for another word. */
+const char *gpu_mode_name(enum gpu_mode mode);
+int gpu_mode_parse(const char *word, enum gpu_mode *ret_mode);
+
+/* NULL where there is none. */
+struct host_gpu *host_find_gpu(struct host *host, const char *name);
+struct vgpu *host_find_vgpu(struct host *host, const char *id, struct host_gpu **ret_gpu);
+
+/* Inserts in order of id; the GPU owns it from here. */
+void host_gpu_insert(struct host_gpu *gpu, struct vgpu *vgpu);
+/* Takes it out of its list without freeing it. */
+void host_gpu_take(struct host_gpu *gpu, struct vgpu *vgpu);
+
+/* NULL is fine; returns NULL. Detaches the device, drops the labels. */
+struct vgpu *vgpu_free(struct host_gpu *gpu, struct vgpu *vgpu);
+void contract_fini(struct contract *contract);
+
+/* Sums over a GPU. */
+int host_gpu_sum_cap_pct(const struct host_gpu *gpu);
+int host_gpu_sum_initial_cap_pct(const struct host_gpu *gpu);
+
+#endif

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Making every object of the daemon in order, running the loop, and letting go in reverse. Must never
+ * change a cap: an end of the daemon, orderly or not, leaves them as they stand.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "db/db.h"
+#include "gover-d/log.h"
+#include "gover-d/manager.h"
+#include "monitor/fps.h"
+
+#define DB_RETRY_NS	  (30 * NS_PER_S)
+#define TICK_PRIORITY	  (SD_EVENT_PRIORITY_IMPORTANT)
+#define FPS_PRIORITY	  (SD_EVENT_PRIORITY_NORMAL + 5)
+
+/* --- one daemon, one state directory --- */
+
+static int lock_state_dir(const char *state_dir, int *ret_fd, struct err *reterr)
+{
+	char path[PATH_MAX + 16];
+	CLEANUP_CLOSE int fd = -1;
+	int r = file_make_dirs(state_dir);
+
+	if (r < 0)
+		return err_fail(reterr, -r, "state directory %s cannot be made: %s", state_dir,
+				strerror(-r));
+	snprintf(path, sizeof(path), "%s/lock", state_dir);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_fail(reterr, errno, "%s cannot be opened: %s", path, strerror(errno));
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return err_fail(reterr, EBUSY, "another gover-d uses the state directory %s",
+				state_dir);
+	*ret_fd = steal_fd(&fd);
+	return 0;
+}
+
+/* --- what changes on its own: alerts and offers --- */
+
+static void alert_changed(void *userdata, const struct alert *alert)
+{
+	struct manager *m = userdata;
+	struct db_alert row = {
+		.id = alert->id,
+		.raised_ms = alert->raised_ms,
+		.cleared_ms = alert->cleared_ms,
+		.acked_ms = alert->acked_ms,
+	};
+
+	log_line(alert->cleared_ms ? SD_NOTICE : SD_WARNING, "alert %s %s: %s", alert->name,
+		 alert->cleared_ms ? "cleared" : alert->acked_ms ? "acknowledged" : "raised",
+		 alert->text);
+	m->generation++;
+	if (!m->actuator.db)
+		return;
+	snprintf(row.name, sizeof(row.name), "%s", alert->name);
+	memcpy(row.gpu, alert->gpu, sizeof(row.gpu));
+	memcpy(row.vgpu, alert->vgpu, sizeof(row.vgpu));
+	snprintf(row.severity, sizeof(row.severity), "%s", alert_severity_name(alert->severity));
+	snprintf(row.text, sizeof(row.text), "%s", alert->text);
+	(void)db_append_alert(m->actuator.db, &row); /* a full queue is counted by db/ */
+}
+
+static void offer_changed(void *userdata, const struct offer *offer)
+{
+	struct manager *m = userdata;
+	struct db_offer row = {
+		.id = offer->id,
+		.created_ms = offer->created_ms,
+		.changed_ms = offer->changed_ms,
+		.cap_pct = offer->flavor.initial_cap_pct,
+		.funded_pct = offer->fundable_pct,
+		.target_fps = offer->flavor.target_fps,
+	};
+	const struct vgpu *vgpu = host_find_vgpu(&m->host, offer->vgpu, NULL);
+
+	log_notice("offer %lld on GPU %s is %s%s%s", (long long)offer->id, offer->gpu,
+		   offer_state_name(offer->state), offer->reason[0] ? ": " : "", offer->reason);
+	m->generation++;
+	if (offer->state == OFFER_FAILED)
+		(void)hooks_run(m->hooks, m->config.on_migrate, "sale_failed", offer->gpu,
+				offer->vgpu, vgpu ? vgpu->contract.vm : "", offer->reason);
+	if (!m->actuator.db)
+		return;
+	memcpy(row.gpu, offer->gpu, sizeof(row.gpu));
+	memcpy(row.vgpu, offer->vgpu, sizeof(row.vgpu));
+	snprintf(row.state, sizeof(row.state), "%s", offer_state_name(offer->state));
+	snprintf(row.reason, sizeof(row.reason), "%s", offer->reason);
+	(void)db_append_offer(m->actuator.db, &row);
+}
+
+/* --- history --- */
+
+/* The database is never the reason the loop stops: without it the daemon goes on and says so. */
+static void open_history(struct manager *m)
+{
+	struct err err = { "" };
+
+	if (db_open(m->db_path, &m->config.retention, &m->actuator.db, &err) == 0)
+		return;
+	m->actuator.db = NULL;
+	snprintf(m->db_error, sizeof(m->db_error), "%s", err.msg);
+	log_warning("%s; going on without history", err.msg);
+}
+
+static int make_memory(struct manager *m, struct err *reterr)
+{
+	struct db_reader *reader = NULL;
+	struct db_last_ids last = { 0 };
+	struct err err = { "" };
+
+	if (m->actuator.db && db_reader_open(m->db_path, &reader, &err) < 0)
+		log_warning("%s, ignoring", err.msg);
+	if (reader)
+		(void)db_query_last_ids(reader, &last);
+	m->decisions = decisions_new(0); /* the recalled ones bring their ids */
+	m->alerts = alerts_new(last.alert, alert_changed, m);
+	m->offers = offers_new(last.offer, offer_changed, m);
+	if (!m->decisions || !m->alerts || !m->offers) {
+		db_reader_close(reader);
+		return err_fail(reterr, ENOMEM, "no memory");
+	}
+	if (reader && adopt_history(m, reader, &err) < 0)
+		log_warning("%s, ignoring", err.msg);
+	db_reader_close(reader);
+	m->policy = policy_find(m->config.policy);
+	m->params = config_policy_params(&m->config);
+	return 0;
+}
+
+/* --- FPS --- */
+
+static int owner_of(void *userdata, pid_t pid, char ret_id[ID_MAX])
+{
+	struct manager *m = userdata;
+
+	for (int i = 0; i < m->host.n_gpus; i++) {
+		struct host_gpu *gpu = &m->host.gpus[i];
+
+		if (gpu->ops->owner && gpu->ops->owner(gpu->gpu, pid, ret_id) == 0)
+			return 0;
+	}
+	return -ENOENT;
+}
+
+static int on_fps(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	struct manager *m = userdata;
+
+	(void)source, (void)fd, (void)events;
+	fps_hub_dispatch(m->fps);
+	return 0;
+}
+
+static int open_fps(struct manager *m, struct err *reterr)
+{
+	int r;
+
+	r = fps_hub_new(m->config.fps_socket, owner_of, m, &m->fps, reterr);
+	if (r < 0)
+		return r;
+	r = sd_event_add_io(m->event, &m->fps_source, fps_hub_fd(m->fps), EPOLLIN, on_fps, m);
+	if (r >= 0)
+		r = sd_event_source_set_priority(m->fps_source, FPS_PRIORITY);
+	return r < 0 ? err_fail(reterr, -r, "the loop: %s", strerror(-r)) : 0;
+}
+
+/* --- intel_gpu_top --- */
+
+static int open_igt(struct manager *m, int index, struct err *reterr)
+{
+	const struct host_gpu *gpu = &m->host.gpus[index];
+	const char *path = NULL;
+
+	for (int i = 0; i < m->config.n_gpus; i++)
+		if (strcmp(m->config.gpus[i].gpu.name, gpu->config.name) == 0)
+			path = m->config.gpus[i].intel_gpu_top;
+	/* "auto" is for GPUs that are Intel's; no family of this release is. */
+	if (!path || strcmp(path, "auto") == 0 || strcmp(path, "off") == 0)
+		return 0;
+	return igt_spawn(path, NULL, m->config.period_ms, &m->igt[index], reterr);
+}
+
+static void dispatch_igt(struct manager *m, struct instant now)
+{
+	struct err err = { "" };
+
+	for (int i = 0; i < m->host.n_gpus; i++)
+		if (m->igt[i] && igt_dispatch(m->igt[i], now.mono_ns, &err) < 0)
+			log_warning("GPU %s: %s", m->host.gpus[i].config.name, err.msg);
+}
+
+/* --- the tick --- */
+
+static void retry_history(struct manager *m, struct instant now)
+{
+	if (m->actuator.db || now.mono_ns < m->db_retry_ns)
+		return;
+	m->db_retry_ns = now.mono_ns + DB_RETRY_NS;
+	if (db_open(m->db_path, &m->config.retention, &m->actuator.db, NULL) < 0)
+		m->actuator.db = NULL;
+	else
+		log_notice("%s can be used again", m->db_path);
+}
+
+static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct manager *m = userdata;
+	uint64_t period_ns = (uint64_t)m->config.period_ms * NS_PER_MS;
+	struct instant now = clock_now();
+	bool late;
+
+	(void)usec;
+	late = now.mono_ns > m->next_tick_ns + period_ns / 2;
+	if (late)
+		m->host.late_ticks++;
+	dispatch_igt(m, now);
+	tick_run(m, now, late);
+	retry_history(m, now);
+	if (m->save_result < 0)
+		control_save_soon(m);
+	/* Missed ticks are not made up for: the next one keeps its place in the raster. */
+	while (m->next_tick_ns <= now.mono_ns)
+		m->next_tick_ns += period_ns;
+	(void)sd_event_source_set_time(source, m->next_tick_ns / 1000);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+static int start_ticking(struct manager *m, struct err *reterr)
+{
+	int r;
+
+	m->next_tick_ns = clock_now().mono_ns + (uint64_t)m->config.period_ms * NS_PER_MS;
+	r = sd_event_add_time(m->event, &m->timer, CLOCK_MONOTONIC, m->next_tick_ns / 1000, 1,
+			      on_tick, m);
+	if (r >= 0)
+		r = sd_event_source_set_priority(m->timer, TICK_PRIORITY);
+	return r < 0 ? err_fail(reterr, -r, "the loop: %s", strerror(-r)) : 0;
+}
+
+static int make_loop(struct manager *m, struct err *reterr)
+{
+	sigset_t signals;
+	int r;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGCHLD);
+	r = -pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	if (r >= 0)
+		r = sd_event_new(&m->event);
+	if (r >= 0)
+		r = sd_event_add_signal(m->event, NULL, SIGTERM, NULL, NULL);
+	if (r >= 0)
+		r = sd_event_add_signal(m->event, NULL, SIGINT, NULL, NULL);
+	if (r >= 0)
+		r = sd_event_set_watchdog(m->event, 1);
+	if (r >= 0)
+		r = worker_new(m->event, &m->worker);
+	if (r >= 0)
+		r = hooks_new(m->event, &m->hooks);
+	return r < 0 ? err_fail(reterr, -r, "the loop: %s", strerror(-r)) : 0;
+}
+
+static int open_books(struct manager *m, struct err *reterr)
+{
+	const char *state_dir = m->config.state_dir;
+	char caps_path[PATH_MAX];
+	int r;
+
+	if ((size_t)snprintf(m->db_path, sizeof(m->db_path), "%s/history.db", state_dir) >=
+		    sizeof(m->db_path) ||
+	    (size_t)snprintf(m->contracts_path, sizeof(m->contracts_path), "%s/contracts.json",
+			     state_dir) >= sizeof(m->contracts_path) ||
+	    (size_t)snprintf(caps_path, sizeof(caps_path), "%s/caps", state_dir) >=
+		    sizeof(caps_path))
+		return err_fail(reterr, ENAMETOOLONG, "state directory %s: too long", state_dir);
+	r = lock_state_dir(state_dir, &m->lock_fd, reterr);
+	if (r < 0)
+		return r;
+	return capbook_open(caps_path, &m->actuator.book, reterr);
+}
+
+static int set_up(struct manager *m, struct err *reterr)
+{
+	struct contracts contracts = { 0 };
+	int r;
+
+	r = open_books(m, reterr);
+	if (r >= 0)
+		r = contracts_load(m->contracts_path, &contracts, reterr);
+	if (r >= 0)
+		r = make_loop(m, reterr);
+	if (r < 0)
+		goto out;
+	open_history(m);
+	r = make_memory(m, reterr);
+	if (r < 0)
+		goto out;
+	m->api = api_new(m);
+	r = m->api ? http_new(m->event, m->config.socket, m->config.listen, m->api, &m->http,
+			      reterr) :
+		     err_fail(reterr, ENOMEM, "no memory");
+	if (r >= 0)
+		r = adopt_open_gpus(&m->host, &m->config, reterr);
+	if (r >= 0)
+		r = adopt_host(m, &contracts, clock_now(), reterr);
+	for (int i = 0; r >= 0 && i < m->host.n_gpus; i++)
+		r = open_igt(m, i, reterr);
+	if (r >= 0)
+		r = open_fps(m, reterr);
+	if (r >= 0)
+		r = start_ticking(m, reterr);
+out:
+	contracts_fini(&contracts);
+	return r;
+}
+
+int manager_new(const struct config *config, bool dry_run, struct manager **ret_manager,
+		struct err *reterr)
+{
+	struct manager *m = calloc(1, sizeof(*m));
+	int r;
+
+	if (!m)
+		return err_fail(reterr, ENOMEM, "no memory");
+	m->lock_fd = -1;
+	m->config = m->file_config = *config;
+	m->actuator.dry_run = dry_run;
+	m->host.started = clock_now();
+	r = set_up(m, reterr);
+	if (r < 0) {
+		manager_free(m);
+		return r;
+	}
+	*ret_manager = m;
+	return 0;
+}
+
+struct manager *manager_free(struct manager *m)
+{
+	if (!m)
+		return NULL;
+	sd_event_source_unref(m->timer);
+	sd_event_source_unref(m->fps_source);
+	m->worker = worker_free(m->worker); /* its last answers still need api and http */
+	m->http = http_free(m->http);
+	m->api = api_free(m->api);
+	m->fps = fps_hub_free(m->fps);
+	for (int i = 0; i < GPUS_MAX; i++)
+		igt_free(m->igt[i]);
+	adopt_close_gpus(&m->host);
+	capbook_close(m->actuator.book);
+	offers_free(m->offers);
+	alerts_free(m->alerts);
+	decisions_free(m->decisions);
+	hooks_free(m->hooks);
+	db_close(m->actuator.db);
+	sd_event_unref(m->event);
+	if (m->lock_fd >= 0)
+		(void)close(m->lock_fd);
+	free(m);
+	return NULL;
+}
+
+int manager_run(struct manager *m)
+{
+	int r;
+
+	(void)sd_notifyf(0, "READY=1\nSTATUS=%d GPUs, period %d ms%s", m->host.n_gpus,
+			 m->config.period_ms, m->actuator.dry_run ? ", dry run" : "");
+	log_notice("ready on %s: %d GPUs, period %d ms%s", m->config.socket, m->host.n_gpus,
+		   m->config.period_ms, m->actuator.dry_run ? ", dry run" : "");
+	r = sd_event_loop(m->event);
+	(void)sd_notify(0, "STOPPING=1");
+	log_notice("stopping; caps stay as they are");
+	return r;
+}
+
+static int restore_gpu(struct manager *m, struct contract *contract, struct instant now)
+{
+	struct host_gpu *gpu = host_find_gpu(&m->host, contract->gpu);
+	struct vgpu vgpu = { .contract = *contract };
+	struct err err = { "" };
+	int found_pct, r;
+
+	if (!gpu)
+		return err_fail(&err, ENOENT, "not configured");
+	r = gpu->ops->attach(gpu->gpu, contract->id, now.mono_ns, &vgpu.device, &err);
+	if (r == -ENOENT) {
+		log_notice("vGPU %s does not exist: nothing to restore", contract->id);
+		return 0;
+	}
+	if (r >= 0)
+		r = gpu->ops->read_cap(vgpu.device, &found_pct);
+	if (r >= 0) {
+		vgpu.cap_pct = vgpu.expected_cap_pct = found_pct;
+		/* Straight to the device: the book keeps the last cap for the next start. */
+		r = gpu->ops->write_cap(vgpu.device, now.mono_ns, contract->terms.initial_cap_pct);
+	}
+	if (vgpu.device)
+		gpu->ops->detach(vgpu.device);
+	if (r < 0)
+		log_error("vGPU %s: its contract of %d %% cannot be restored: %s", contract->id,
+			  contract->terms.initial_cap_pct, err.msg[0] ? err.msg : strerror(-r));
+	else
+		log_notice("vGPU %s: %d -> %d %%", contract->id, found_pct,
+			   contract->terms.initial_cap_pct);
+	return r;
+}
+
+int manager_restore(const struct config *config, struct err *reterr)
+{
+	struct manager *m = calloc(1, sizeof(*m));
+	struct contracts contracts = { 0 };
+	struct instant now = clock_now();
+	int r, failed = 0;
+
+	if (!m)
+		return err_fail(reterr, ENOMEM, "no memory");
+	m->lock_fd = -1;
+	m->config = *config;
+	r = open_books(m, reterr);
+	if (r >= 0)
+		r = contracts_load(m->contracts_path, &contracts, reterr);
+	if (r >= 0)
+		r = adopt_open_gpus(&m->host, &m->config, reterr);
+	if (r >= 0) {
+		for (size_t i = 0; i < contracts.n_vgpus; i++)
+			failed += restore_gpu(m, &contracts.vgpus[i].contract, now) < 0;
+		if (failed)
+			r = err_fail(reterr, EIO, "%d vGPUs could not be restored", failed);
+	}
+	contracts_fini(&contracts);
+	manager_free(m);
+	return r;
+}

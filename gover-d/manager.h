@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The manager owns every object of the daemon and the loop they live in. Members stand in the order in
+ * which they are made and are let go in reverse. Shared by the files that are the daemon's core:
+ * manager.c (making, ending), adopt.c (start), tick.c (the period), control.c (requests).
+ */
+#ifndef GOVER_D_MANAGER_H
+#define GOVER_D_MANAGER_H
+
+#include <systemd/sd-event.h>
+
+#include "gover-d/actuate.h"
+#include "gover-d/alerts.h"
+#include "gover-d/api.h"
+#include "gover-d/config.h"
+#include "gover-d/contracts.h"
+#include "gover-d/decisions.h"
+#include "gover-d/hook.h"
+#include "gover-d/http.h"
+#include "gover-d/offers.h"
+#include "gover-d/worker.h"
+#include "monitor/igt.h"
+
+struct save_waiter;
+struct db_reader;
+
+struct manager {
+	struct config config;	   /* in force */
+	struct config file_config; /* as the file and the command line say */
+	const struct policy *policy;
+	struct policy_params params; /* of config, in periods */
+
+	int lock_fd; /* flock on the state directory: one daemon */
+	sd_event *event;
+	sd_event_source *timer, *fps_source;
+	struct worker *worker;
+	char db_path[PATH_MAX], contracts_path[PATH_MAX];
+	uint64_t db_retry_ns; /* monotonic: when opening it is tried again */
+	char db_error[ERR_MSG_MAX];
+	uint64_t db_dropped_seen;
+	int db_failing_ticks;
+	struct hooks *hooks;
+	struct decisions *decisions;
+	struct alerts *alerts;
+	struct offers *offers;
+	struct actuator actuator; /* owns its book; actuator.db is the history */
+	struct host host;
+	struct igt *igt[GPUS_MAX]; /* of host.gpus[i]; NULL: not watched by intel_gpu_top */
+	struct fps_hub *fps;
+	struct api *api;
+	struct http *http;
+
+	/* saving contracts: one job at most is under way */
+	bool save_running, save_again;
+	int save_result; /* of the last one */
+	struct save_waiter *waiting;  /* for the next job */
+	struct save_waiter *in_job;   /* for the running one */
+
+	uint64_t next_tick_ns, last_tick_ns;
+	uint64_t generation; /* changes whenever an answer may */
+
+	/* scratch of a tick: kept here so that a tick allocates nothing */
+	struct policy_vgpu views[POLICY_VGPUS_MAX];
+	struct vgpu *viewed[POLICY_VGPUS_MAX]; /* views[i] is of viewed[i] */
+	struct policy_out out;
+	struct actuate_move moves[POLICY_MOVES_MAX];
+};
+
+/*
+ * Makes everything @config asks for, adopts what an earlier daemon left, and starts ticking. Errors: a
+ * sentence naming the thing.
+ */
+int manager_new(const struct config *config, bool dry_run, struct manager **ret_manager,
+		struct err *reterr);
+struct manager *manager_free(struct manager *manager); /* caps stay as they are */
+/* Runs the loop until SIGTERM or SIGINT. */
+int manager_run(struct manager *manager);
+
+/* gover-d --restore: every contract's initial cap is put in force, nothing else is started. */
+int manager_restore(const struct config *config, struct err *reterr);
+
+/* --- between the core's files --- */
+
+/* Opens the GPUs of the configuration; used by run and restore. */
+int adopt_open_gpus(struct host *host, const struct config *config, struct err *reterr);
+void adopt_close_gpus(struct host *host);
+/* Takes up contracts, vGPUs and caps found (design.md section 6). */
+int adopt_host(struct manager *manager, struct contracts *contracts, struct instant now,
+	       struct err *reterr);
+/* Settings, decisions, alerts and offers of the last run, where there is a history. */
+int adopt_history(struct manager *manager, struct db_reader *reader, struct err *reterr);
+/* A vGPU that stands in the backend without a contract (rule 12). */
+int adopt_found(struct manager *manager, struct host_gpu *gpu, const char *id, int initial_cap_pct,
+		struct instant now);
+
+/* One period of everything. */
+void tick_run(struct manager *manager, struct instant now, bool gap);
+
+/* Fills manager->views from the GPU's vGPUs and makes gpu->view ready for a policy call. */
+void tick_view(struct manager *manager, struct host_gpu *gpu);
+/*
+ * Applies what policy/ planned in manager->out and keeps each decision. @ret_last may be NULL.
+ * 0, or -EIO when a write did not come out as asked.
+ */
+int tick_apply(struct manager *manager, struct host_gpu *gpu, struct instant now);
+
+/* Keeps one decision that is not the policy's ("add", "hold", "foreign_write", ...). */
+void note_decision(struct manager *manager, const struct host_gpu *gpu, struct vgpu *vgpu,
+		   const char *kind, const char *result, struct instant now, const char *format,
+		   ...) __attribute__((format(printf, 7, 8)));
+
+/* control_vgpu_add(), which also says which vGPU it became. */
+int control_add(struct manager *manager, struct contract *contract, struct vgpu **ret_vgpu,
+		struct err *reterr);
+
+/* Saves contracts when nobody waits for it. */
+void control_save_soon(struct manager *manager);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* GET /metrics: what is known as Prometheus text. */
+#ifndef GOVER_D_METRICS_H
+#define GOVER_D_METRICS_H
+
+#include "gover-d/control.h"
+
+#define METRICS_TYPE	  "text/plain; version=0.0.4; charset=utf-8"
+#define METRICS_KINDS_MAX 48
+
+/* Decisions counted by kind since the daemon began; they are kept in memory only for a while. */
+struct metrics_tally {
+	int64_t last_id; /* counted up to this one */
+	size_t n;
+	struct {
+		char kind[sizeof(((struct decision *)NULL)->kind)];
+		uint64_t count;
+	} kinds[METRICS_KINDS_MAX];
+};
+
+/* Counts from here on: begins with every kind the policies know, at zero. */
+void metrics_tally_begin(struct metrics_tally *tally, const struct decisions *decisions);
+/* Counts what came since the last call. */
+void metrics_tally_decisions(struct metrics_tally *tally, const struct decisions *decisions);
+
+/* Median and 99th percentile of the newest ticks, in us. NAN: none was timed yet. */
+struct metrics_tick {
+	double p50_us, p99_us;
+};
+struct metrics_tick metrics_tick(const struct host *host);
+
+/* The text, from malloc. NULL: no memory. */
+char *metrics_write(struct manager *manager, const struct metrics_tally *tally);
+
+#endif

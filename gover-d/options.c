@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of gover-d: what it says beats the configuration file. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "gover-d/config.h"
+#include "gover-d/log.h"
+#include "gover-d/manager.h"
+#include "gover-d/options.h"
+
+enum { EXIT_DONE = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2 };
+
+enum verb { VERB_RUN, VERB_CHECK_CONFIG, VERB_PRINT_CONFIG, VERB_RESTORE };
+
+struct options {
+	enum verb verb;
+	const char *config, *state_dir, *socket, *listen;
+	bool dry_run;
+};
+
+static const char usage_text[] =
+	"Usage: gover-d [OPTION]...\n"
+	"Oversells a GPU without breaking the promise made to any customer.\n\n"
+	"  --config FILE      read FILE instead of " CONFIG_PATH_DEFAULT "\n"
+	"  --state-dir DIR    where contracts, caps and history are kept\n"
+	"  --socket PATH      unix socket of the REST interface\n"
+	"  --listen ADDR:PORT the same over TCP as well\n"
+	"  --dry-run          decide and tell, but change nothing on the machine\n"
+	"  --check-config     read the configuration, say what is wrong, and end\n"
+	"  --print-config     print the configuration in force, and end\n"
+	"  --restore          put every contract's initial cap in force, and end\n"
+	"  --help             this text\n"
+	"  --version          the version\n\n"
+	"Exit status: 0 done, 1 refused or failed, 2 usage. See gover-d(8), gover.conf(5).\n";
+
+enum { OPT_CONFIG = 256, OPT_STATE_DIR, OPT_SOCKET, OPT_LISTEN, OPT_DRY_RUN, OPT_CHECK_CONFIG,
+       OPT_PRINT_CONFIG, OPT_RESTORE, OPT_HELP, OPT_VERSION };
+
+static const struct option long_options[] = {
+	{ "config", required_argument, NULL, OPT_CONFIG },
+	{ "state-dir", required_argument, NULL, OPT_STATE_DIR },
+	{ "socket", required_argument, NULL, OPT_SOCKET },
+	{ "listen", required_argument, NULL, OPT_LISTEN },
+	{ "dry-run", no_argument, NULL, OPT_DRY_RUN },
+	{ "check-config", no_argument, NULL, OPT_CHECK_CONFIG },
+	{ "print-config", no_argument, NULL, OPT_PRINT_CONFIG },
+	{ "restore", no_argument, NULL, OPT_RESTORE },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ "version", no_argument, NULL, OPT_VERSION },
+	{ NULL, 0, NULL, 0 },
+};
+
+/* 0: go on; 1: all is said (help, version); -EINVAL: usage, told on stderr. */
+static int parse_options(int argc, char *argv[], struct options *options)
+{
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", long_options, NULL)) >= 0) {
+		switch (c) {
+		case OPT_CONFIG:
+			options->config = optarg;
+			break;
+		case OPT_STATE_DIR:
+			options->state_dir = optarg;
+			break;
+		case OPT_SOCKET:
+			options->socket = optarg;
+			break;
+		case OPT_LISTEN:
+			options->listen = optarg;
+			break;
+		case OPT_DRY_RUN:
+			options->dry_run = true;
+			break;
+		case OPT_CHECK_CONFIG:
+			options->verb = VERB_CHECK_CONFIG;
+			break;
+		case OPT_PRINT_CONFIG:
+			options->verb = VERB_PRINT_CONFIG;
+			break;
+		case OPT_RESTORE:
+			options->verb = VERB_RESTORE;
+			break;
+		case OPT_HELP:
+			fputs(usage_text, stdout);
+			return 1;
+		case OPT_VERSION:
+			puts("gover-d " GOVER_VERSION);
+			return 1;
+		default: /* getopt_long has told it */
+			fputs("Try 'gover-d --help'.\n", stderr);
+			return -EINVAL;
+		}
+	}
+	if (optind < argc) {
+		fprintf(stderr, "gover-d: unexpected argument '%s'. Try 'gover-d --help'.\n",
+			argv[optind]);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int override(char *field, size_t size, const char *value, const char *option,
+		    struct err *reterr)
+{
+	if (!value)
+		return 0;
+	if (value[0] == '\0' || strlen(value) >= size)
+		return err_fail(reterr, EINVAL, "%s: empty or too long", option);
+	memcpy(field, value, strlen(value) + 1);
+	return 0;
+}
+
+static int load_config(const struct options *options, struct config *config, struct err *reterr)
+{
+	int r = 0;
+
+	config_default(config);
+	if (options->config)
+		r = config_load(config, options->config, reterr);
+	else if (access(CONFIG_PATH_DEFAULT, F_OK) == 0)
+		r = config_load(config, CONFIG_PATH_DEFAULT, reterr);
+	if (r >= 0)
+		r = override(config->state_dir, sizeof(config->state_dir), options->state_dir,
+			     "--state-dir", reterr);
+	if (r >= 0)
+		r = override(config->socket, sizeof(config->socket), options->socket, "--socket",
+			     reterr);
+	if (r >= 0)
+		r = override(config->listen, sizeof(config->listen), options->listen, "--listen",
+			     reterr);
+	if (r >= 0)
+		r = config_check(config, reterr);
+	return r;
+}
+
+static int run_daemon(const struct config *config, bool dry_run, struct err *reterr)
+{
+	struct manager *manager;
+	int r;
+
+	r = manager_new(config, dry_run, &manager, reterr);
+	if (r < 0)
+		return r;
+	r = manager_run(manager);
+	manager_free(manager);
+	return r < 0 ? err_fail(reterr, -r, "the loop ended: %s", strerror(-r)) : 0;
+}
+
+static int run_verb(const struct options *options, const struct config *config,
+		    struct err *reterr)
+{
+	switch (options->verb) {
+	case VERB_RUN:
+		return run_daemon(config, options->dry_run, reterr);
+	case VERB_CHECK_CONFIG:
+		puts("configuration is fine");
+		return 0;
+	case VERB_PRINT_CONFIG:
+		config_print(config, stdout);
+		return 0;
+	case VERB_RESTORE:
+		return manager_restore(config, reterr);
+	}
+	return -EINVAL;
+}
+
+int options_main(int argc, char *argv[])
+{
+	CLEANUP_FREE struct config *config = malloc(sizeof(*config));
+	struct options options = { 0 };
+	struct err err = { "" };
+	int r;
+
+	if (!config)
+		return EXIT_REFUSED;
+	r = parse_options(argc, argv, &options);
+	if (r != 0)
+		return r > 0 ? EXIT_DONE : EXIT_USAGE;
+	r = load_config(&options, config, &err);
+	if (r >= 0)
+		r = run_verb(&options, config, &err);
+	if (r < 0)
+		log_error("%s", err.msg[0] ? err.msg : strerror(-r));
+	return r < 0 ? EXIT_REFUSED : EXIT_DONE;
+}

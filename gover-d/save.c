@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Putting contracts on disk: the text is made in the loop, written in the worker, answered in the loop.
+ * One job at most is under way; what changes meanwhile is written by the next. Must never answer a
+ * request whose change is not in the file that was written.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "gover-d/control.h"
+#include "gover-d/log.h"
+#include "gover-d/manager.h"
+
+struct save_waiter {
+	void (*done)(void *userdata, int result);
+	void *userdata;
+	struct save_waiter *next; /* manager.waiting or manager.in_job */
+};
+
+struct save_job {
+	struct worker_job job; /* first: the worker hands it back */
+	struct manager *manager;
+	char path[PATH_MAX];
+	char *text;
+	int result;
+};
+
+static int start_save(struct manager *m);
+
+static void answer(struct save_waiter *list, int result)
+{
+	while (list) {
+		struct save_waiter *next = list->next;
+
+		list->done(list->userdata, result);
+		free(list);
+		list = next;
+	}
+}
+
+static void run_save(struct worker_job *job)
+{
+	struct save_job *save = (struct save_job *)job;
+
+	save->result = file_replace(save->path, save->text, strlen(save->text));
+}
+
+static void finish_save(struct manager *m, int result)
+{
+	struct save_waiter *answered = m->in_job;
+
+	if (result < 0 && m->save_result >= 0)
+		log_error("Failed to write %s: %s", m->contracts_path, strerror(-result));
+	m->save_result = result;
+	m->save_running = false;
+	m->in_job = NULL;
+	answer(answered, result);
+	if (m->save_again && !m->save_running) {
+		m->save_again = false;
+		result = start_save(m);
+		if (result < 0)
+			finish_save(m, result);
+	}
+}
+
+static void save_done(struct worker_job *job)
+{
+	struct save_job *save = (struct save_job *)job;
+	struct manager *m = save->manager;
+	int result = save->result;
+
+	free(save->text);
+	free(save);
+	finish_save(m, result);
+}
+
+/* Everybody who waits now waits for this job. */
+static int start_save(struct manager *m)
+{
+	struct save_job *save = calloc(1, sizeof(*save));
+	int r = -ENOMEM;
+
+	m->in_job = m->waiting;
+	m->waiting = NULL;
+	if (!save)
+		return r;
+	save->job.run = run_save;
+	save->job.done = save_done;
+	save->manager = m;
+	memcpy(save->path, m->contracts_path, sizeof(save->path));
+	save->text = contracts_encode(&m->host);
+	if (save->text)
+		r = worker_submit(m->worker, &save->job);
+	if (r < 0) {
+		free(save->text);
+		free(save);
+		return r;
+	}
+	m->save_running = true;
+	return 0;
+}
+
+static void request_save(struct manager *m)
+{
+	int r;
+
+	if (m->save_running) {
+		m->save_again = true;
+		return;
+	}
+	r = start_save(m);
+	if (r < 0)
+		finish_save(m, r);
+}
+
+void control_save_soon(struct manager *m)
+{
+	if (!m->actuator.dry_run)
+		request_save(m);
+}
+
+int control_save(struct manager *m, void (*done)(void *userdata, int result), void *userdata)
+{
+	struct save_waiter *waiter = calloc(1, sizeof(*waiter));
+
+	if (!waiter)
+		return -ENOMEM;
+	waiter->done = done;
+	waiter->userdata = userdata;
+	waiter->next = m->waiting;
+	m->waiting = waiter;
+	request_save(m);
+	return 0;
+}

@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One period: sample, check, decide, act, keep. Must never wait for a disk or a client, and allocates
+ * only where something has happened that is kept.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "db/db.h"
+#include "gover-d/log.h"
+#include "gover-d/manager.h"
+#include "gover-d/tick.h"
+#include "monitor/fps.h"
+
+/* --- sampling --- */
+
+/* The nominal period on the GPU's clock, which in a sim may run faster than ours. */
+static double period_s(const struct manager *m, const struct host_gpu *gpu)
+{
+	return m->config.period_ms / 1000.0 * (gpu->config.speed > 0 ? gpu->config.speed : 1);
+}
+
+static void sample_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+			struct instant now)
+{
+	const struct fps_totals *fps =
+		m->fps ? fps_hub_totals(m->fps, vgpu->contract.id) : NULL;
+
+	monitor_sample(&vgpu->monitor, gpu->ops, vgpu->device, fps, now.mono_ns, period_s(m, gpu),
+		       &vgpu->row);
+	if (vgpu->row.gone) {
+		gpu->ops->detach(vgpu->device);
+		vgpu->device = NULL;
+		memset(&vgpu->monitor, 0, sizeof(vgpu->monitor));
+		note_decision(m, gpu, vgpu, "missing", "noted", now,
+			      "vGPU %s vanished from GPU %s; its contract stands",
+			      vgpu->contract.id, gpu->config.name);
+	}
+}
+
+static void sample_physical(struct manager *m, struct host_gpu *gpu, struct instant now)
+{
+	struct igt *igt = m->igt[gpu - m->host.gpus];
+	uint64_t at_ns, busy_ns;
+	double age_s;
+
+	gpu->util_pct = NAN;
+	if (igt) {
+		(void)igt_latest(igt, now.mono_ns, &gpu->util_pct, &age_s);
+	} else if (gpu->ops->physical(gpu->gpu, now.mono_ns, &at_ns, &busy_ns) == 0) {
+		if (gpu->phys_at_ns && at_ns > gpu->phys_at_ns && busy_ns >= gpu->phys_busy_ns)
+			gpu->util_pct = 100.0 * (double)(busy_ns - gpu->phys_busy_ns) /
+					(double)(at_ns - gpu->phys_at_ns);
+		gpu->phys_at_ns = at_ns;
+		gpu->phys_busy_ns = busy_ns;
+	}
+	if (!isnan(gpu->util_pct)) {
+		gpu->util_sum_s += gpu->util_pct;
+		gpu->util_s += 1;
+	}
+}
+
+/* A reading that failed is stale; the first of a new vGPU is not, it has nothing to compare with. */
+static bool is_stale(const struct vgpu *vgpu)
+{
+	return !vgpu->row.busy_valid && (vgpu->row.read_errno || vgpu->row.dt_s > 0);
+}
+
+static void sample_gpu(struct manager *m, struct host_gpu *gpu, struct instant now)
+{
+	gpu->telemetry_valid = true;
+	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
+		if (v->device)
+			sample_vgpu(m, gpu, v, now);
+		if (v->device && is_stale(v))
+			gpu->telemetry_valid = false;
+	}
+	if (gpu->telemetry_valid)
+		gpu->telemetry_at_ns = now.mono_ns;
+	sample_physical(m, gpu, now);
+}
+
+/* --- what others changed --- */
+
+struct found_context {
+	struct manager *manager;
+	struct host_gpu *gpu;
+	struct instant now;
+};
+
+static void found_vgpu(void *userdata, const char *id, int initial_cap_pct)
+{
+	struct found_context *c = userdata;
+	struct vgpu *v = c->gpu->vgpus;
+
+	while (v && strcmp(v->contract.id, id) != 0)
+		v = v->next;
+	if (v && v->device)
+		return;
+	if (adopt_found(c->manager, c->gpu, id, initial_cap_pct, c->now) < 0)
+		log_warning("vGPU %s on GPU %s cannot be taken up", id, c->gpu->config.name);
+}
+
+static void list_gpu(struct manager *m, struct host_gpu *gpu, struct instant now)
+{
+	struct found_context context = { m, gpu, now };
+	int r = gpu->ops->list(gpu->gpu, found_vgpu, &context);
+
+	if (r < 0)
+		log_warning("Failed to list the vGPUs of GPU %s: %s", gpu->config.name,
+			    strerror(-r));
+}
+
+static void take_foreign_write(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+			       struct instant now)
+{
+	int found_pct = vgpu->row.cap_pct, was_pct = vgpu->expected_cap_pct;
+
+	vgpu->expected_cap_pct = found_pct;
+	vgpu->cap_pct = found_pct == 0 ? 100 : found_pct;
+	vgpu->contract.held = true;
+	vgpu->contract.held_cap_pct = vgpu->cap_pct;
+	vgpu->foreign = true;
+	(void)capbook_set(m->actuator.book, vgpu->contract.id, found_pct, found_pct);
+	note_decision(m, gpu, vgpu, "foreign_write", "noted", now,
+		      "the cap of vGPU %s was changed from %d to %d %% by somebody else; it is on "
+		      "hold until released",
+		      vgpu->contract.id, was_pct, found_pct);
+	control_save_soon(m);
+}
+
+static void check_caps(struct manager *m, struct host_gpu *gpu, bool absent, struct instant now)
+{
+	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
+		int last_pct = v->expected_cap_pct;
+
+		if (!v->device || !v->row.cap_valid || v->row.cap_pct == last_pct)
+			continue;
+		if (!absent || v->row.cap_pct != v->contract.terms.initial_cap_pct) {
+			take_foreign_write(m, gpu, v, now);
+			continue;
+		}
+		/* A lease ran out while we were away: not a foreign write (design.md section 6). */
+		v->cap_pct = v->row.cap_pct;
+		(void)actuate_cap(&m->actuator, gpu, v, last_pct, "lease", now);
+	}
+}
+
+/* --- deciding --- */
+
+static bool may_sell(struct manager *m, struct host_gpu *gpu)
+{
+	return gpu->selling && gpu->mode == GPU_MODE_ACT && gpu->telemetry_valid &&
+	       !m->actuator.dry_run && gpu->n_vgpus < m->config.offer.max_vgpus &&
+	       !offers_live(m->offers, gpu->config.name);
+}
+
+void tick_view(struct manager *m, struct host_gpu *gpu)
+{
+	int n = 0;
+
+	for (struct vgpu *v = gpu->vgpus; v && n < POLICY_VGPUS_MAX; v = v->next) {
+		if (!v->device)
+			continue;
+		m->viewed[n] = v;
+		m->views[n++] = (struct policy_vgpu){
+			.id = v->contract.id,
+			.terms = v->contract.terms,
+			.track = &v->policy,
+			.held = v->contract.held,
+			.cap_pct = v->cap_pct,
+			.busy_valid = v->row.busy_valid,
+			.load = v->row.load,
+			.util = v->row.util,
+			.fps_valid = v->row.fps_valid,
+			.fps = v->row.fps,
+			.want_cap_pct = v->cap_pct,
+		};
+	}
+	gpu->view.name = gpu->config.name;
+	gpu->view.step_pct = gpu->traits.step_pct;
+	gpu->view.floor_pct = gpu->traits.floor_pct;
+	gpu->view.selling = may_sell(m, gpu);
+	gpu->view.flavor = (struct policy_terms){
+		.initial_cap_pct = m->config.offer.flavor_cap_pct,
+		.target_fps = m->config.offer.flavor_target_fps,
+		.weight = 1,
+	};
+	gpu->view.vgpus = m->views;
+	gpu->view.n_vgpus = n;
+}
+
+/* --- keeping decisions --- */
+
+static void store_decision(struct manager *m, const struct decision *d)
+{
+	struct db_decision row = { .id = d->id, .ts_ms = d->ts_ms };
+	json_t *detail;
+	char *text;
+
+	if (!m->actuator.db)
+		return;
+	memcpy(row.gpu, d->gpu, sizeof(row.gpu));
+	memcpy(row.kind, d->kind, sizeof(row.kind));
+	memcpy(row.vgpu, d->vgpu, sizeof(row.vgpu));
+	memcpy(row.donor, d->donor, sizeof(row.donor));
+	memcpy(row.result, d->result, sizeof(row.result));
+	snprintf(row.why, sizeof(row.why), "%s", d->why);
+	detail = json_pack("{s:O, s:O}", "numbers", d->numbers, "moves", d->moves);
+	text = detail ? json_dumps(detail, JSON_COMPACT) : NULL;
+	if (text && strlen(text) >= sizeof(row.detail_json)) {
+		free(text);
+		(void)json_object_set_new(detail, "moves", json_array());
+		text = json_dumps(detail, JSON_COMPACT);
+	}
+	if (text && strlen(text) < sizeof(row.detail_json))
+		memcpy(row.detail_json, text, strlen(text) + 1);
+	free(text);
+	json_decref(detail);
+	(void)db_append_decision(m->actuator.db, &row); /* a full queue is counted by db/ */
+}
+
+static int64_t keep_decision(struct manager *m, struct decision *decision)
+{
+	const struct decision *kept;
+
+	if (!decision->numbers)
+		decision->numbers = json_object();
+	if (!decision->moves)
+		decision->moves = json_array();
+	kept = decisions_add(m->decisions, decision);
+	if (!kept)
+		return 0;
+	log_info("%s%s%s: %s [%s]", decision->kind, decision->vgpu[0] ? " " : "", decision->vgpu,
+		 decision->why, decision->result);
+	store_decision(m, kept);
+	m->generation++;
+	return kept->id;
+}
+
+void note_decision(struct manager *m, const struct host_gpu *gpu, struct vgpu *vgpu,
+		   const char *kind, const char *result, struct instant now, const char *format,
+		   ...)
+{
+	struct decision d = { .ts_ms = now.wall_ms };
+	int64_t id;
+	va_list ap;
+
+	snprintf(d.gpu, sizeof(d.gpu), "%s", gpu->config.name);
+	snprintf(d.kind, sizeof(d.kind), "%s", kind);
+	snprintf(d.vgpu, sizeof(d.vgpu), "%s", vgpu ? vgpu->contract.id : "");
+	snprintf(d.result, sizeof(d.result), "%s", result);
+	va_start(ap, format);
+	vsnprintf(d.why, sizeof(d.why), format, ap);
+	va_end(ap);
+	id = keep_decision(m, &d);
+	if (vgpu && id)
+		vgpu->last_decision_id = id;
+}
+
+static json_t *encode_numbers(const struct policy_decision *pd)
+{
+	json_t *numbers = json_object();
+
+	for (int i = 0; i < pd->n_numbers; i++)
+		(void)json_object_set_new(numbers, pd->numbers[i].name,
+					  json_real(pd->numbers[i].value));
+	return numbers;
+}
+
+static json_t *encode_moves(const struct actuate_move *moves, int n)
+{
+	json_t *array = json_array();
+
+	for (int i = 0; i < n; i++) {
+		json_t *back = moves[i].read_back_pct < 0 ? json_null() :
+							     json_integer(moves[i].read_back_pct);
+
+		(void)json_array_append_new(
+			array, json_pack("{s:s, s:i, s:i, s:o}", "vgpu",
+					 moves[i].vgpu->contract.id, "from_pct", moves[i].from_pct,
+					 "to_pct", moves[i].to_pct, "read_back_pct", back));
+	}
+	return array;
+}
+
+/* --- acting --- */
+
+static const char *apply_moves(struct manager *m, struct host_gpu *gpu,
+			       const struct policy_decision *pd, struct instant now)
+{
+	const char *kind = policy_kind_name(pd->kind);
+	int r;
+
+	for (int i = 0; i < pd->n_moves; i++) {
+		const struct policy_move *planned = &m->out.moves[pd->first_move + i];
+		struct vgpu *v = m->viewed[planned->vgpu];
+
+		m->moves[i] = (struct actuate_move){
+			.vgpu = v,
+			.from_pct = v->cap_pct,
+			.to_pct = v->cap_pct + planned->to_pct - planned->from_pct,
+			.read_back_pct = -1,
+		};
+	}
+	if (gpu->mode != GPU_MODE_ACT)
+		return "observed";
+	if (m->actuator.dry_run)
+		return "dry_run";
+	if (pd->n_moves == 0)
+		return "noted";
+	r = actuate_moves(&m->actuator, gpu, m->moves, (size_t)pd->n_moves, kind, now);
+	for (int i = 0; i < pd->n_moves; i++) {
+		struct vgpu *v = m->moves[i].vgpu;
+
+		v->write_errno = m->moves[i].error;
+		if (pd->kind != POLICY_STEAL && pd->kind != POLICY_WAKE)
+			continue;
+		if (m->moves[i].read_back_pct > m->moves[i].from_pct)
+			v->tally.steals_in++;
+		else if (m->moves[i].read_back_pct < m->moves[i].from_pct)
+			v->tally.steals_out++;
+	}
+	return r == 0 ? "written" : "failed";
+}
+
+static void act_on(struct manager *m, struct host_gpu *gpu, const struct policy_decision *pd,
+		   struct instant now)
+{
+	struct vgpu *vgpu = pd->vgpu >= 0 ? m->viewed[pd->vgpu] : NULL;
+
+	if (pd->kind == POLICY_OFFER) {
+		int fundable_pct = 0;
+
+		for (int i = 0; i < pd->n_numbers; i++)
+			if (strcmp(pd->numbers[i].name, "fundable_pct") == 0)
+				fundable_pct = (int)pd->numbers[i].value;
+		(void)offers_open(m->offers, gpu->config.name, &gpu->view.flavor, fundable_pct,
+				  m->config.offer.ttl_s, now);
+	} else if (pd->kind == POLICY_SEVERE && vgpu) {
+		(void)hooks_run(m->hooks, m->config.on_migrate, "severe_overload",
+				gpu->config.name, vgpu->contract.id, vgpu->contract.vm, pd->why);
+	}
+}
+
+int tick_apply(struct manager *m, struct host_gpu *gpu, struct instant now)
+{
+	int r = 0;
+
+	for (int i = 0; i < m->out.n_decisions; i++) {
+		const struct policy_decision *pd = &m->out.decisions[i];
+		struct decision d = { .ts_ms = now.wall_ms };
+		const char *result = apply_moves(m, gpu, pd, now);
+		int64_t id;
+
+		if (strcmp(result, "failed") == 0)
+			r = -EIO;
+		snprintf(d.gpu, sizeof(d.gpu), "%s", gpu->config.name);
+		snprintf(d.kind, sizeof(d.kind), "%s", policy_kind_name(pd->kind));
+		snprintf(d.vgpu, sizeof(d.vgpu), "%s", pd->vgpu >= 0 ? m->views[pd->vgpu].id : "");
+		snprintf(d.donor, sizeof(d.donor), "%s",
+			 pd->donor >= 0 ? m->views[pd->donor].id : "");
+		snprintf(d.result, sizeof(d.result), "%s", result);
+		snprintf(d.why, sizeof(d.why), "%s", pd->why);
+		d.numbers = encode_numbers(pd);
+		d.moves = encode_moves(m->moves, pd->n_moves);
+		id = keep_decision(m, &d);
+		for (int k = 0; k < pd->n_moves; k++)
+			m->moves[k].vgpu->last_decision_id = id;
+		if (pd->vgpu >= 0)
+			m->viewed[pd->vgpu]->last_decision_id = id;
+		if (pd->kind == POLICY_SEVERE)
+			memcpy(gpu->severe_vgpu, d.vgpu, sizeof(gpu->severe_vgpu));
+		if (gpu->mode == GPU_MODE_ACT && !m->actuator.dry_run)
+			act_on(m, gpu, pd, now);
+	}
+	return r;
+}
+
+static void decide(struct manager *m, struct host_gpu *gpu, bool gap, struct instant now)
+{
+	gpu->view.gap = gap;
+	tick_view(m, gpu);
+	if (host_gpu_sum_cap_pct(gpu) > 100 && gpu->mode != GPU_MODE_FROZEN) {
+		(void)policy_fit(&m->params, &gpu->view, &m->out); /* what is left: sum_over_100 */
+		(void)tick_apply(m, gpu, now);
+		tick_view(m, gpu);
+	}
+	m->policy->step(&m->params, &gpu->view, &m->out);
+	for (int i = 0; i < gpu->view.n_vgpus; i++)
+		m->viewed[i]->view = m->views[i];
+	if (gpu->mode != GPU_MODE_FROZEN)
+		(void)tick_apply(m, gpu, now);
+}
+
+/* --- counting --- */
+
+static void count_vgpu(struct manager *m, struct vgpu *v, double *watched_s, double *broken_s)
+{
+	struct vgpu_tally *t = &v->tally;
+	double dt_s = v->row.dt_s;
+
+	if (v->row.busy_valid) {
+		t->seen_s += dt_s;
+		*watched_s += dt_s;
+		if (v->view.broken) {
+			t->broken_s += dt_s;
+			*broken_s += dt_s;
+		}
+		if (v->row.util * 100 > m->params.overload_pct) {
+			t->cap_error_s += dt_s;
+			t->cap_error_pct_s += dt_s * fabs(v->row.load * 100 - v->sampled_cap_pct);
+		}
+	}
+	if (v->row.fps_valid) {
+		t->fps_s += dt_s;
+		t->fps_sum_s += dt_s * v->row.fps;
+	}
+}
+
+/* An open offer says what could be funded now, and closes when that is too little to sell. */
+static void restate_offer(struct manager *m, struct host_gpu *gpu, struct offer *offer,
+			  struct instant now)
+{
+	int cap_pct;
+
+	if (!gpu->telemetry_valid) {
+		offers_end(m->offers, offer, OFFER_CLOSED, now,
+			   "busy time of GPU %s cannot be read", gpu->config.name);
+		return;
+	}
+	tick_view(m, gpu);
+	cap_pct = policy_fund(&m->params, &gpu->view, &offer->flavor, &m->out);
+	if (cap_pct < 0)
+		offers_end(m->offers, offer, OFFER_CLOSED, now,
+			   "less than %d %% could be funded for it any more",
+			   m->params.min_newcomer_pct);
+	else
+		offer->fundable_pct = cap_pct;
+}
+
+static void count_gpu(struct manager *m, struct host_gpu *gpu, struct instant now)
+{
+	struct offer *offer = offers_live(m->offers, gpu->config.name);
+	double watched_s = 0, broken_s = 0;
+
+	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
+		if (v->device)
+			count_vgpu(m, v, &watched_s, &broken_s);
+		v->newcomer = offer && offer->state == OFFER_PROBATION &&
+			      strcmp(offer->vgpu, v->contract.id) == 0;
+	}
+	if (offer && offer->state == OFFER_OPEN)
+		restate_offer(m, gpu, offer, now);
+	offers_tick(m->offers, gpu->config.name, watched_s, broken_s,
+		    gpu->view.conditions & POLICY_SEVERE_OVERLOAD,
+		    m->config.offer.probation_broken_pct, now);
+}
+
+static double valid_or_nan(bool valid, double value)
+{
+	return valid ? value : NAN;
+}
+
+static void store_vgpu(struct db *db, const struct host_gpu *gpu, const struct vgpu *v, bool gap,
+		       struct instant now)
+{
+	const struct monitor_row *row = &v->row;
+	struct db_sample sample = {
+		.ts_ms = now.wall_ms,
+		.dt_s = row->dt_s,
+		.cap_pct = v->sampled_cap_pct,
+		.initial_cap_pct = v->contract.terms.initial_cap_pct,
+		.load_pct = valid_or_nan(row->busy_valid, row->load * 100),
+		.util_pct = valid_or_nan(row->busy_valid, row->util * 100),
+		.fps = valid_or_nan(row->fps_valid, row->fps),
+		.target_fps = v->contract.terms.target_fps,
+		.frame_p99_ms = valid_or_nan(row->p99_valid, row->frame_p99_ms),
+		.short_of_target = v->view.short_of_target,
+		.broken = v->view.broken,
+		.gap = gap,
+	};
+
+	memcpy(sample.vgpu, v->contract.id, sizeof(sample.vgpu));
+	memcpy(sample.gpu, gpu->config.name, sizeof(sample.gpu));
+	(void)db_append_sample(db, &sample); /* a full queue is counted by db/ */
+}
+
+static void store_gpu(struct db *db, const struct host_gpu *gpu, bool gap, struct instant now)
+{
+	struct db_gpu_sample sample = {
+		.ts_ms = now.wall_ms,
+		.util_pct = gpu->util_pct,
+		.load_pct = gpu->view.total_load * 100,
+		.sum_cap_pct = host_gpu_sum_cap_pct(gpu),
+		.sum_initial_cap_pct = host_gpu_sum_initial_cap_pct(gpu),
+		.vgpus = gpu->n_vgpus,
+		.gap = gap,
+	};
+
+	memcpy(sample.gpu, gpu->config.name, sizeof(sample.gpu));
+	(void)db_append_gpu_sample(db, &sample);
+	for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
+		if (v->device)
+			store_vgpu(db, gpu, v, gap, now);
+}
+
+static void act_on_gpu(struct manager *m, struct host_gpu *gpu, bool gap, struct instant now)
+{
+	list_gpu(m, gpu, now);
+	sample_gpu(m, gpu, now);
+	check_caps(m, gpu, gap, now);
+	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
+		v->sampled_cap_pct = v->cap_pct;
+	decide(m, gpu, gap, now);
+}
+
+static void keep_gpu(struct manager *m, struct host_gpu *gpu, bool gap, struct instant now)
+{
+	count_gpu(m, gpu, now);
+	tick_alerts_gpu(m, gpu, now);
+	if (m->actuator.db)
+		store_gpu(m->actuator.db, gpu, gap, now);
+}
+
+static void time_tick(struct host *host, uint64_t due_ns)
+{
+	uint64_t us = (clock_now().mono_ns - due_ns) / 1000;
+
+	host->tick_us[host->n_tick_us++ % TICKS_TIMED] = us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
+}
+
+void tick_run(struct manager *m, struct instant now, bool gap)
+{
+	if (m->fps)
+		fps_hub_collect(m->fps);
+	for (int i = 0; i < m->host.n_gpus; i++)
+		act_on_gpu(m, &m->host.gpus[i], gap, now);
+	time_tick(&m->host, m->next_tick_ns);
+	/* Every cap is written: what follows only remembers. */
+	for (int i = 0; i < m->host.n_gpus; i++)
+		keep_gpu(m, &m->host.gpus[i], gap, now);
+	tick_alerts_host(m, now);
+	alerts_end_tick(m->alerts, now.wall_ms);
+	if (m->actuator.db)
+		db_commit(m->actuator.db);
+	m->host.ticked = now;
+	m->host.ticks++;
+	m->host.gaps += gap;
+	m->host.ready = true;
+	m->generation++;
+	api_tick(m->api);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which cores a group runs on, and how it stands against the rest of the host. Must never take the
+ * last core from the rest: the X server, the daemon and everything else stay there.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/parse.h"
+#include "gpu/cgroup.h"
+
+#define LIST_MAX 4096
+
+/* Adds the cores of a list as the kernel writes it: "0-2,7"; "" is none. */
+static int parse_cpus(char *text, cpu_set_t *cpus)
+{
+	if (text[0] == '\0')
+		return 0;
+	for (char *next = text, *part; (part = strsep(&next, ","));) {
+		const char *first = strsep(&part, "-");
+		int64_t from, to;
+
+		if (parse_int(first, 0, CPU_SETSIZE - 1, &from) < 0 ||
+		    parse_int(part ? part : first, from, CPU_SETSIZE - 1, &to) < 0)
+			return -EINVAL;
+		for (int64_t i = from; i <= to; i++)
+			CPU_SET((size_t)i, cpus);
+	}
+	return 0;
+}
+
+static int read_cpus(const struct cgroup_host *host, const char *group, const char *file,
+		     cpu_set_t *ret_cpus)
+{
+	char path[PATH_MAX], text[LIST_MAX];
+	int r = cgroup_path(host, host->cpuset, group, file, path);
+
+	CPU_ZERO(ret_cpus);
+	if (r == 0)
+		r = cgroup_read_file(path, text, sizeof(text));
+	return r < 0 ? r : parse_cpus(text, ret_cpus);
+}
+
+static int write_cpus(const struct cgroup_host *host, const char *group, const cpu_set_t *cpus)
+{
+	char path[PATH_MAX], text[LIST_MAX] = "";
+	int r = cgroup_path(host, host->cpuset, group, "cpuset.cpus", path);
+	size_t n = 0;
+
+	for (size_t i = 0; r == 0 && i < CPU_SETSIZE && n < sizeof(text); i++)
+		if (CPU_ISSET(i, cpus))
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%zu", n ? "," : "", i);
+	if (n >= sizeof(text))
+		return -ENOBUFS;
+	return r < 0 ? r : cgroup_write_file(path, text);
+}
+
+struct others {
+	const struct cgroup_host *host;
+	const char *parent, *group;
+	const cpu_set_t *all;
+	cpu_set_t *left;
+};
+
+/* A sibling that may use all cores owns none of them. */
+static int subtract_sibling(void *userdata, const char *name)
+{
+	const struct others *others = userdata;
+	char sibling[PATH_MAX];
+	cpu_set_t cpus;
+	int r;
+
+	if (snprintf(sibling, sizeof(sibling), "%s/%s", others->parent, name) >=
+	    (int)sizeof(sibling))
+		return -ENAMETOOLONG;
+	if (strcmp(sibling, others->group) == 0)
+		return 0;
+	r = read_cpus(others->host, sibling, "cpuset.cpus", &cpus);
+	if (r < 0 || CPU_EQUAL(&cpus, others->all))
+		return r == -ENOENT ? 0 : r;
+	CPU_AND(&cpus, &cpus, others->left);
+	CPU_XOR(others->left, others->left, &cpus);
+	return 0;
+}
+
+int cgroup_pin(const struct cgroup_host *host, const char *group, int cores)
+{
+	char parent[PATH_MAX];
+	cpu_set_t all, left, ours;
+	int r;
+
+	if (host->cpuset < 0)
+		return 0;
+	cgroup_parent(group, parent);
+	r = read_cpus(host, parent, host->version->cpus_file, &all);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	left = all;
+	r = cgroup_each(host, parent, subtract_sibling,
+			&(struct others){host, parent, group, &all, &left});
+	if (r < 0)
+		return r;
+	if (CPU_COUNT(&left) <= cores)
+		return 0;
+	CPU_ZERO(&ours);
+	for (size_t i = CPU_SETSIZE; i-- > 0 && CPU_COUNT(&ours) < cores;)
+		if (CPU_ISSET(i, &left))
+			CPU_SET(i, &ours);
+	r = write_cpus(host, group, &ours);
+	return r < 0 ? r : 1;
+}
+
+int cgroup_cores(const struct cgroup_host *host)
+{
+	cpu_set_t cpus;
+
+	if (host->cpuset >= 0 && read_cpus(host, "", host->version->cpus_file, &cpus) == 0 &&
+	    CPU_COUNT(&cpus) > 0)
+		return CPU_COUNT(&cpus);
+	return (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+int cgroup_put_first(const struct cgroup_host *host, const char *group)
+{
+	char path[PATH_MAX];
+	int r = cgroup_path(host, 0, group, host->version->weight_file, path);
+
+	return r < 0 ? r : cgroup_write_file(path, host->version->heaviest);
+}

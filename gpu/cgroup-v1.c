@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Control groups, version 1 (Documentation/admin-guide/cgroup-v1, scheduler/sched-bwc.rst). Must
+ * never put a larger limit in force on the way from one to another, not for an instant.
+ */
+#include <errno.h>
+
+#include "base/file.h"
+#include "base/parse.h"
+#include "gpu/cgroup.h"
+
+static int inherit(const struct cgroup_host *host, const char *group, const char *file)
+{
+	char parent[PATH_MAX], from[PATH_MAX], to[PATH_MAX], text[4096];
+	int r;
+
+	cgroup_parent(group, parent);
+	r = cgroup_path(host, host->cpuset, parent, file, from);
+	if (r == 0)
+		r = cgroup_path(host, host->cpuset, group, file, to);
+	if (r == 0)
+		r = cgroup_read_file(from, text, sizeof(text));
+	return r < 0 ? r : cgroup_write_file(to, text);
+}
+
+/* A new cpuset has no cores and no memory, and no process can join it until it is given some. */
+static int settle(const struct cgroup_host *host, const char *group)
+{
+	int r;
+
+	if (host->cpuset < 0)
+		return 0;
+	r = inherit(host, group, "cpuset.cpus");
+	return r < 0 ? r : inherit(host, group, "cpuset.mems");
+}
+
+static int read_usage(const struct cgroup_files *files, uint64_t *ret_ns)
+{
+	return file_pread_u64(files->usage, ret_ns);
+}
+
+static int read_limit(const struct cgroup_files *files, struct cgroup_limit *ret_limit)
+{
+	char text[24];
+	int64_t quota;
+	uint64_t period;
+	int r;
+
+	r = file_pread_text(files->limit, text, sizeof(text));
+	if (r < 0)
+		return r;
+	r = parse_int(text, -1, INT64_MAX, &quota);
+	if (r < 0)
+		return -EINVAL;
+	r = file_pread_u64(files->period, &period);
+	if (r < 0)
+		return r;
+	*ret_limit = (struct cgroup_limit){
+		.quota_us = quota < 0 ? 0 : quota,
+		.period_us = (int64_t)period,
+	};
+	return 0;
+}
+
+/* Two files, checked against the parent's limit one by one: whichever write makes the limit smaller
+ * goes first. */
+static int write_limit(const struct cgroup_files *files, const struct cgroup_limit *limit)
+{
+	uint64_t period;
+	int r;
+
+	r = file_pread_u64(files->period, &period);
+	if (r == 0 && (uint64_t)limit->period_us > period)
+		r = file_pwrite_i64(files->period, limit->period_us);
+	if (r == 0)
+		r = file_pwrite_i64(files->limit, limit->quota_us);
+	if (r == 0 && (uint64_t)limit->period_us < period)
+		r = file_pwrite_i64(files->period, limit->period_us);
+	return r;
+}
+
+const struct cgroup_version cgroup_v1 = {
+	.number = 1,
+	.usage_file = "cpuacct.usage",
+	.limit_file = "cpu.cfs_quota_us",
+	.period_file = "cpu.cfs_period_us",
+	.burst_file = "cpu.cfs_burst_us",
+	.weight_file = "cpu.shares",
+	.cpus_file = "cpuset.cpus",
+	.heaviest = "262144",
+	.settle = settle,
+	.read_usage = read_usage,
+	.read_limit = read_limit,
+	.write_limit = write_limit,
+};

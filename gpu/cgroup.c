@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Control groups: what is the same in versions 1 and 2. A group exists in several hierarchies at
+ * once in version 1 (cpu, cpuacct and cpuset may be mounted apart or together); callers see one.
+ * Must never leave a group behind that it could not make whole.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "gpu/cgroup.h"
+
+enum { CPU, CPUACCT, CPUSET, CONTROLLERS };
+static const char *const controllers[CONTROLLERS] = {"cpu", "cpuacct", "cpuset"};
+
+static bool list_has(const char *list, char separator, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *p = list; p; p = strchr(p, separator)) {
+		p += *p == separator;
+		if (strncmp(p, word, n) == 0 && (p[n] == separator || p[n] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+/* mountinfo writes space, tab, newline and backslash as \040 and so on. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	for (const char *p = text; *p; to++) {
+		if (p[0] == '\\' && p[1] >= '0' && p[1] <= '3' && p[2] && p[3]) {
+			*to = (char)((p[1] - '0') << 6 | (p[2] - '0') << 3 | (p[3] - '0'));
+			p += 4;
+		} else {
+			*to = *p++;
+		}
+	}
+	*to = '\0';
+}
+
+struct mounts {
+	struct cgroup_mount of[CONTROLLERS]; /* version 1; path "": not mounted */
+	struct cgroup_mount unified;
+};
+
+static void note_mount(const char *line, struct mounts *mounts)
+{
+	const char *rest = strstr(line, " - ");
+	char type[16], options[1024];
+	struct cgroup_mount mount;
+
+	if (!rest || sscanf(rest, " - %15s %*s %1023s", type, options) != 2 ||
+	    sscanf(line, "%*s %*s %*s %4095s %4095s", mount.root, mount.path) != 2)
+		return;
+	unescape(mount.root);
+	unescape(mount.path);
+	if (strcmp(type, "cgroup2") == 0 && mounts->unified.path[0] == '\0')
+		mounts->unified = mount;
+	if (strcmp(type, "cgroup") != 0)
+		return;
+	for (int c = 0; c < CONTROLLERS; c++)
+		if (list_has(options, ',', controllers[c]) && mounts->of[c].path[0] == '\0')
+			mounts->of[c] = mount;
+}
+
+static int read_mounts(const char *mountinfo, struct mounts *mounts, struct err *reterr)
+{
+	FILE *file = fopen(mountinfo, "re");
+	CLEANUP_FREE char *line = NULL;
+	size_t size = 0;
+
+	if (!file)
+		return err_fail(reterr, errno, "%s: cannot be read: %m", mountinfo);
+	while (getline(&line, &size, file) >= 0)
+		note_mount(line, mounts);
+	(void)fclose(file);
+	return 0;
+}
+
+static int add_mount(struct cgroup_host *host, const struct cgroup_mount *mount)
+{
+	for (int i = 0; i < host->n_mounts; i++)
+		if (strcmp(host->mounts[i].path, mount->path) == 0)
+			return i;
+	host->mounts[host->n_mounts] = *mount;
+	return host->n_mounts++;
+}
+
+static int use_v1(const struct mounts *mounts, struct cgroup_host *host, struct err *reterr)
+{
+	const struct cgroup_mount *cpuset = &mounts->of[CPUSET];
+
+	if (mounts->of[CPUACCT].path[0] == '\0')
+		return err_fail(
+			reterr, EOPNOTSUPP,
+			"softgpu: no mounted control group hierarchy has the cpuacct controller, "
+			"which counts the CPU time used; mount it beside %s",
+			mounts->of[CPU].path);
+	host->version = &cgroup_v1;
+	add_mount(host, &mounts->of[CPU]);
+	host->usage = add_mount(host, &mounts->of[CPUACCT]);
+	/* Not allowed to pin: the quota alone bounds the GPU. */
+	if (cpuset->path[0] != '\0' && access(cpuset->path, W_OK) == 0)
+		host->cpuset = add_mount(host, cpuset);
+	return 0;
+}
+
+static int use_v2(const struct mounts *mounts, struct cgroup_host *host, struct err *reterr)
+{
+	char path[PATH_MAX], list[1024] = "";
+	int r;
+
+	host->version = &cgroup_v2;
+	add_mount(host, &mounts->unified);
+	r = cgroup_path(host, 0, "", "cgroup.controllers", path);
+	if (r == 0)
+		r = cgroup_read_file(path, list, sizeof(list));
+	if (r < 0)
+		return err_fail(reterr, -r, "%s: cannot be read: %s", path, strerror(-r));
+	if (!list_has(list, ' ', "cpu"))
+		return err_fail(reterr, EOPNOTSUPP,
+				"softgpu: %s does not list the cpu controller; enable it in the "
+				"groups above, or choose backend = sim",
+				path);
+	if (list_has(list, ' ', "cpuset"))
+		host->cpuset = 0;
+	return 0;
+}
+
+int cgroup_find(const char *mountinfo, struct cgroup_host *ret_host, struct err *reterr)
+{
+	CLEANUP_FREE struct mounts *mounts = calloc(1, sizeof(*mounts));
+	CLEANUP_FREE struct cgroup_host *host = calloc(1, sizeof(*host));
+	int r;
+
+	if (!mounts || !host)
+		return err_fail(reterr, ENOMEM, "softgpu: out of memory");
+	host->cpuset = -1;
+	r = read_mounts(mountinfo, mounts, reterr);
+	if (r < 0)
+		return r;
+	if (mounts->of[CPU].path[0] != '\0')
+		r = use_v1(mounts, host, reterr);
+	else if (mounts->unified.path[0] != '\0')
+		r = use_v2(mounts, host, reterr);
+	else
+		r = err_fail(reterr, EOPNOTSUPP,
+			     "softgpu: no control groups are mounted; mount cgroup2 on "
+			     "/sys/fs/cgroup, or choose backend = sim");
+	if (r == 0)
+		*ret_host = *host;
+	return r;
+}
+
+int cgroup_path(const struct cgroup_host *host, int mount, const char *group, const char *file,
+		char ret_path[PATH_MAX])
+{
+	int n = snprintf(ret_path, PATH_MAX, "%s%s%s%s%s", host->mounts[mount].path,
+			 group[0] ? "/" : "", group, file[0] ? "/" : "", file);
+
+	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+static int fail_make(struct err *reterr, int error, const char *path)
+{
+	if (error == EACCES || error == EPERM || error == EROFS)
+		return err_fail(
+			reterr, EACCES,
+			"%s: the control group cannot be made (%s); run as root, or have the "
+			"folder above it delegated to this user",
+			path, strerror(error));
+	return err_fail(reterr, error, "%s: the control group cannot be made: %s", path,
+			strerror(error));
+}
+
+void cgroup_parent(const char *group, char ret_parent[PATH_MAX])
+{
+	const char *slash = strrchr(group, '/');
+	size_t n = slash ? (size_t)(slash - group) : 0;
+
+	memcpy(ret_parent, group, n);
+	ret_parent[n] = '\0';
+}
+
+/* Makes the folders. *ret_made: in how many of the first mounts it is new, a bit for each. */
+static int make_folders(const struct cgroup_host *host, const char *group, char path[PATH_MAX],
+			unsigned int *ret_made)
+{
+	for (int i = 0; i < host->n_mounts; i++) {
+		int r = cgroup_path(host, i, group, "", path);
+
+		if (r < 0)
+			return r;
+		if (mkdir(path, 0755) == 0)
+			*ret_made |= 1U << i;
+		else if (errno != EEXIST)
+			return -errno;
+	}
+	return 0;
+}
+
+int cgroup_make(const struct cgroup_host *host, const char *group, struct err *reterr)
+{
+	char path[PATH_MAX] = "", parent[PATH_MAX];
+	unsigned int made = 0;
+	int r;
+
+	if (strlen(group) >= PATH_MAX)
+		return fail_make(reterr, ENAMETOOLONG, "softgpu");
+	cgroup_parent(group, parent);
+	r = host->version->admit ? host->version->admit(host, parent) : 0;
+	if (r < 0) {
+		(void)cgroup_path(host, 0, parent, "", path);
+		return err_fail(
+			reterr, r == -EPERM || r == -EROFS ? EACCES : -r,
+			"%s: groups with the cpu controller cannot be made below it (%s); run as "
+			"root, or set [gpu] root to a delegated group without processes of its "
+			"own",
+			path, strerror(-r));
+	}
+	r = make_folders(host, group, path, &made);
+	if (r == 0 && made && host->version->settle)
+		r = host->version->settle(host, group);
+	if (r < 0) {
+		(void)fail_make(reterr, -r, path);
+		for (int i = 0; i < host->n_mounts; i++)
+			if (made & 1U << i && cgroup_path(host, i, group, "", path) == 0)
+				(void)rmdir(path);
+		return r == -EPERM || r == -EROFS ? -EACCES : r;
+	}
+	return made & 1U ? 0 : 1;
+}
+
+int cgroup_remove(const struct cgroup_host *host, const char *group)
+{
+	int result = -ENOENT;
+
+	for (int i = 0; i < host->n_mounts; i++) {
+		char path[PATH_MAX];
+		int r = cgroup_path(host, i, group, "", path);
+
+		if (r == 0)
+			r = rmdir(path) < 0 ? -errno : 0;
+		if (r != -ENOENT && (result == -ENOENT || r < 0))
+			result = r;
+	}
+	return result;
+}
+
+static int count_lines(const char *path)
+{
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char text[4096];
+	int lines = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	while ((n = read(fd, text, sizeof(text))) > 0)
+		for (ssize_t i = 0; i < n; i++)
+			lines += text[i] == '\n';
+	return n < 0 ? -errno : lines;
+}
+
+int cgroup_count(const struct cgroup_host *host, const char *group)
+{
+	int most = -ENOENT;
+
+	for (int i = 0; i < host->n_mounts; i++) {
+		char path[PATH_MAX];
+		int r = cgroup_path(host, i, group, "cgroup.procs", path);
+
+		if (r == 0)
+			r = count_lines(path);
+		if (r < 0 && r != -ENOENT)
+			return r;
+		if (r > most)
+			most = r;
+	}
+	return most;
+}
+
+int cgroup_each(const struct cgroup_host *host, const char *group, cgroup_child_fn child,
+		void *userdata)
+{
+	char path[PATH_MAX];
+	int r = cgroup_path(host, 0, group, "", path);
+	const struct dirent *entry;
+	DIR *folder;
+
+	if (r < 0)
+		return r;
+	folder = opendir(path);
+	if (!folder)
+		return -errno;
+	for (errno = 0; r == 0 && (entry = readdir(folder)); errno = 0)
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+			r = child(userdata, entry->d_name);
+	if (r == 0 && errno)
+		r = -errno;
+	(void)closedir(folder);
+	return r;
+}
+
+/* A line is ID:CONTROLLERS:PATH, in version 2 always 0::PATH. */
+static const char *member_path(const struct cgroup_host *host, char *line)
+{
+	char *names = strchr(line, ':');
+	char *path = names ? strchr(names + 1, ':') : NULL;
+
+	if (!path)
+		return NULL;
+	*path++ = '\0';
+	if (host->version->number == 2)
+		return strcmp(line, "0:") == 0 ? path : NULL;
+	return list_has(names + 1, ',', "cpu") ? path : NULL;
+}
+
+int cgroup_parse_member(const struct cgroup_host *host, const char *text, char ret_group[PATH_MAX])
+{
+	CLEANUP_FREE char *copy = strdup(text);
+	const char *root = host->mounts[0].root;
+	const char *path = NULL;
+	char *next = copy;
+	size_t n = strcmp(root, "/") == 0 ? 0 : strlen(root);
+
+	if (!copy)
+		return -ENOMEM;
+	for (char *line; !path && (line = strsep(&next, "\n"));)
+		path = member_path(host, line);
+	if (!path || strncmp(path, root, n) != 0 || path[n] != '/' || strlen(path) >= PATH_MAX)
+		return -ENOENT;
+	strcpy(ret_group, path + n + 1);
+	return 0;
+}
+
+static int open_file(const struct cgroup_host *host, int mount, const char *group, const char *file,
+		     int flags)
+{
+	char path[PATH_MAX];
+	int r = cgroup_path(host, mount, group, file, path);
+
+	if (r < 0)
+		return r;
+	r = open(path, flags | O_CLOEXEC);
+	return r < 0 ? -errno : r;
+}
+
+int cgroup_open(const struct cgroup_host *host, const char *group, struct cgroup_files *ret_files)
+{
+	const struct cgroup_version *v = host->version;
+	struct cgroup_files files = {
+		.version = v, .usage = -1, .limit = -1, .period = -1, .burst = -1};
+	int r;
+
+	r = files.usage = open_file(host, host->usage, group, v->usage_file, O_RDONLY);
+	if (r >= 0)
+		r = files.limit = open_file(host, 0, group, v->limit_file, O_RDWR);
+	if (r >= 0 && v->period_file)
+		r = files.period = open_file(host, 0, group, v->period_file, O_RDWR);
+	if (r >= 0) {
+		r = files.burst = open_file(host, 0, group, v->burst_file, O_RDWR);
+		r = r == -ENOENT ? 0 : r; /* before Linux 5.14 */
+	}
+	if (r < 0) {
+		cgroup_close(&files);
+		return r;
+	}
+	*ret_files = files;
+	return 0;
+}
+
+void cgroup_close(struct cgroup_files *files)
+{
+	int *const fds[] = {&files->usage, &files->limit, &files->period, &files->burst};
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		if (*fds[i] >= 0)
+			(void)close(*fds[i]);
+		*fds[i] = -1;
+	}
+}
+
+/* The kernel refuses, at each write, a burst larger than the quota. */
+int cgroup_write_limit(const struct cgroup_files *files, const struct cgroup_limit *limit)
+{
+	uint64_t burst = 0;
+	int r = files->burst >= 0 ? file_pread_u64(files->burst, &burst) : 0;
+
+	if (r == 0 && burst > (uint64_t)limit->burst_us)
+		r = file_pwrite_i64(files->burst, limit->burst_us);
+	if (r == 0)
+		r = files->version->write_limit(files, limit);
+	if (r == 0 && files->burst >= 0 && burst < (uint64_t)limit->burst_us)
+		r = file_pwrite_i64(files->burst, limit->burst_us);
+	return r;
+}
+
+int cgroup_read_file(const char *path, char *text, int size)
+{
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : file_pread_text(fd, text, (size_t)size);
+}
+
+int cgroup_write_file(const char *path, const char *text)
+{
+	CLEANUP_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
+	ssize_t n = (ssize_t)strlen(text);
+
+	if (fd < 0)
+		return -errno;
+	ssize_t written = write(fd, text, (size_t)n);
+
+	if (written < 0)
+		return -errno;
+	return written == n ? 0 : -EIO;
+}

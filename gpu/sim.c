@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A simulated GPU inside the daemon, for machines and tests without a real one: sim/ driven by the
+ * host's monotonic clock, times speed. Must never outlive the daemon: a new one begins without
+ * vGPUs.
+ *
+ * A reading brings the GPU up to the instant it is taken at. The label "workload" says what a
+ * vGPU's tenant does (sim/workload.h).
+ *
+ * The control directory. Where root is set, the GPU of a running daemon can be changed from outside
+ * by files put into that directory. It is looked through whenever the physical utilisation is read,
+ * which is once a tick:
+ *
+ *   ID.cap       a number, 0 to 100: sets the cap behind the daemon's back; 0 is no limit
+ *   ID.workload  one line: what the tenant does from now on
+ *   ID.gone      may be empty: the vGPU vanishes, and reading it fails with ENODEV
+ *
+ * A file is removed once it was obeyed, and renamed to FILE.bad where it cannot be: there is no
+ * such vGPU, or the value is not allowed. An empty ID.cap or ID.workload is left for the next look,
+ * since it may be just being written. Other names are left alone.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/parse.h"
+#include "gpu/gpu.h"
+#include "sim/sim.h"
+
+struct gpu {
+	struct sim *sim;
+	double speed;
+	bool started;
+	uint64_t start_mono_ns; /* the first instant handed in: the GPU's time 0 */
+	struct gpu_vgpu *attached;
+	char root[PATH_MAX]; /* "": no control directory */
+};
+
+struct gpu_vgpu {
+	struct gpu_vgpu *next; /* gpu::attached */
+	struct gpu *gpu;
+	struct sim_vgpu *vgpu; /* NULL: it is gone */
+};
+
+static int open_gpu(const struct gpu_config *config, struct gpu **ret_gpu, struct err *reterr)
+{
+	struct gpu *gpu;
+	DIR *dir;
+	int r;
+
+	if (config->root[0] != '\0') {
+		dir = opendir(config->root);
+		if (!dir)
+			return err_fail(reterr, errno, "gpu %s: control directory %s: %s",
+					config->name, config->root, strerror(errno));
+		closedir(dir);
+	}
+	gpu = calloc(1, sizeof(*gpu));
+	r = gpu ? sim_new(&gpu->sim) : -ENOMEM;
+	if (r < 0) {
+		free(gpu);
+		return err_fail(reterr, -r, "gpu %s: %s", config->name, strerror(-r));
+	}
+	gpu->speed = config->speed > 0 ? config->speed : 1;
+	strcpy(gpu->root, config->root);
+	*ret_gpu = gpu;
+	return 0;
+}
+
+static void close_gpu(struct gpu *gpu)
+{
+	if (!gpu)
+		return;
+	sim_free(gpu->sim);
+	free(gpu);
+}
+
+static void get_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
+{
+	(void)gpu;
+	*ret_traits = (struct gpu_traits){
+		.step_pct = 1,
+		.floor_pct = 1,
+		.min_interval_ms = 100,
+		.share = GPU_HARD_CAP,
+		.creates = true,
+		.counts_frames = true,
+	};
+}
+
+static void catch_up(struct gpu *gpu, uint64_t now_mono_ns)
+{
+	if (!gpu->started) {
+		gpu->started = true;
+		gpu->start_mono_ns = now_mono_ns;
+	}
+	if (now_mono_ns > gpu->start_mono_ns)
+		sim_advance(gpu->sim,
+			    (uint64_t)((double)(now_mono_ns - gpu->start_mono_ns) * gpu->speed));
+}
+
+static int list_vgpus(struct gpu *gpu, gpu_found_fn found, void *userdata)
+{
+	const struct sim_vgpu *vgpu;
+
+	for (size_t i = 0; (vgpu = sim_at(gpu->sim, i)); i++)
+		found(userdata, sim_id(vgpu), sim_initial_cap(vgpu));
+	return 0;
+}
+
+static int create_vgpu(struct gpu *gpu, const char *id, int cap_pct, struct err *reterr)
+{
+	struct sim_vgpu *vgpu;
+	int r = cap_pct < 1 ? -EINVAL : sim_add(gpu->sim, id, cap_pct, &vgpu);
+
+	switch (-r) {
+	case 0:
+		return 0;
+	case EEXIST:
+		return err_fail(reterr, EEXIST, "vGPU %s exists already", id);
+	case ENOSPC:
+		return err_fail(reterr, ENOSPC, "vGPU %s: a simulated GPU takes %d vGPUs", id,
+				SIM_VGPUS_MAX);
+	case EINVAL:
+		return err_fail(reterr, EINVAL, "vGPU %s: cap %d %%: allowed is 1 to 100", id,
+				cap_pct);
+	default:
+		return err_fail(reterr, -r, "vGPU %s: %s", id, strerror(-r));
+	}
+}
+
+static void remove_vgpu(struct gpu *gpu, struct sim_vgpu *vgpu)
+{
+	for (struct gpu_vgpu *a = gpu->attached; a; a = a->next)
+		if (a->vgpu == vgpu)
+			a->vgpu = NULL;
+	sim_remove(gpu->sim, vgpu);
+}
+
+static int destroy_vgpu(struct gpu *gpu, const char *id, struct err *reterr)
+{
+	struct sim_vgpu *vgpu = sim_find(gpu->sim, id);
+
+	if (!vgpu)
+		return err_fail(reterr, ENOENT, "vGPU %s does not exist", id);
+	remove_vgpu(gpu, vgpu);
+	return 0;
+}
+
+static int attach_vgpu(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
+		       struct gpu_vgpu **ret_vgpu, struct err *reterr)
+{
+	struct sim_vgpu *vgpu = sim_find(gpu->sim, id);
+	struct gpu_vgpu *attached;
+
+	if (!vgpu)
+		return err_fail(reterr, ENOENT, "vGPU %s does not exist", id);
+	attached = malloc(sizeof(*attached));
+	if (!attached)
+		return err_fail(reterr, ENOMEM, "vGPU %s: %s", id, strerror(ENOMEM));
+	catch_up(gpu, now_mono_ns);
+	*attached = (struct gpu_vgpu){.next = gpu->attached, .gpu = gpu, .vgpu = vgpu};
+	gpu->attached = attached;
+	*ret_vgpu = attached;
+	return 0;
+}
+
+static void detach_vgpu(struct gpu_vgpu *attached)
+{
+	struct gpu_vgpu **link;
+
+	if (!attached)
+		return;
+	for (link = &attached->gpu->attached; *link != attached; link = &(*link)->next)
+		;
+	*link = attached->next;
+	free(attached);
+}
+
+static int read_vgpu(struct gpu_vgpu *attached, uint64_t now_mono_ns,
+		     struct gpu_reading *ret_reading)
+{
+	struct sim *sim = attached->gpu->sim;
+	struct sim_counters counters;
+
+	if (!attached->vgpu)
+		return -ENODEV;
+	catch_up(attached->gpu, now_mono_ns);
+	sim_read(sim, attached->vgpu, &counters);
+	*ret_reading = (struct gpu_reading){
+		.at_ns = sim_now_ns(sim),
+		.busy_valid = true,
+		.busy_ns = counters.busy_ns,
+		.sched_ns = counters.sched_ns,
+		.cap_valid = true,
+		.cap_pct = sim_cap(attached->vgpu),
+		.frames_valid = counters.makes_frames,
+		.frames = counters.frames,
+		.frame_p99_ms = (float)counters.frame_p99_ms,
+	};
+	return 0;
+}
+
+static int write_cap(struct gpu_vgpu *attached, uint64_t now_mono_ns, int cap_pct)
+{
+	if (cap_pct < 1 || cap_pct > 100)
+		return -EINVAL;
+	if (!attached->vgpu)
+		return -ENODEV;
+	catch_up(attached->gpu, now_mono_ns);
+	return sim_set_cap(attached->vgpu, cap_pct);
+}
+
+static int read_cap(struct gpu_vgpu *attached, int *ret_cap_pct)
+{
+	if (!attached->vgpu)
+		return -ENODEV;
+	*ret_cap_pct = sim_cap(attached->vgpu);
+	return 0;
+}
+
+static int set_label(struct gpu_vgpu *attached, const char *key, const char *value,
+		     struct err *reterr)
+{
+	struct workload workload;
+	int r;
+
+	if (strcmp(key, "workload") != 0)
+		return 0;
+	r = workload_parse(value, &workload, reterr);
+	if (r < 0)
+		return r;
+	if (!attached->vgpu)
+		return err_fail(reterr, ENODEV, "workload: the vGPU is gone");
+	sim_set_workload(attached->gpu->sim, attached->vgpu, &workload);
+	return 0;
+}
+
+/* What the files of the control directory do. @text is without its newline. */
+
+static int poke_cap(struct gpu *gpu, struct sim_vgpu *vgpu, const char *text)
+{
+	int64_t cap_pct;
+	int r = parse_int(text, 0, 100, &cap_pct);
+
+	(void)gpu;
+	return r < 0 ? r : sim_set_cap(vgpu, (int)cap_pct);
+}
+
+static int poke_workload(struct gpu *gpu, struct sim_vgpu *vgpu, const char *text)
+{
+	struct workload workload;
+	int r = workload_parse(text, &workload, NULL);
+
+	if (r < 0)
+		return r;
+	sim_set_workload(gpu->sim, vgpu, &workload);
+	return 0;
+}
+
+static int poke_gone(struct gpu *gpu, struct sim_vgpu *vgpu, const char *text)
+{
+	(void)text;
+	remove_vgpu(gpu, vgpu);
+	return 0;
+}
+
+static const struct poke {
+	const char *suffix;
+	bool may_be_empty;
+	int (*act)(struct gpu *gpu, struct sim_vgpu *vgpu, const char *text);
+} pokes[] = {
+	{".cap", false, poke_cap},
+	{".workload", false, poke_workload},
+	{".gone", true, poke_gone},
+};
+
+/* The poke that @name asks for, and the vGPU's id before its suffix; NULL: not for us. */
+static const struct poke *find_poke(const char *name, char ret_id[ID_MAX])
+{
+	const char *suffix = strrchr(name, '.');
+	size_t length = suffix ? (size_t)(suffix - name) : 0;
+
+	if (length == 0 || length >= ID_MAX)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(pokes); i++) {
+		if (strcmp(pokes[i].suffix, suffix) != 0)
+			continue;
+		memcpy(ret_id, name, length);
+		ret_id[length] = '\0';
+		return &pokes[i];
+	}
+	return NULL;
+}
+
+static void obey_file(struct gpu *gpu, int dir_fd, const char *name)
+{
+	char id[ID_MAX], text[WORKLOAD_TEXT_MAX + 1], bad[NAME_MAX + 5];
+	const struct poke *poke = find_poke(name, id);
+	struct sim_vgpu *vgpu;
+	int r;
+
+	if (!poke)
+		return;
+
+	CLEANUP_CLOSE int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	r = fd < 0 ? -errno : file_pread_text(fd, text, sizeof(text));
+	if (r == 0 && !poke->may_be_empty)
+		return;
+	vgpu = sim_find(gpu->sim, id);
+	if (r >= 0)
+		r = vgpu ? poke->act(gpu, vgpu, text) : -ENOENT;
+	if (r >= 0) {
+		(void)unlinkat(dir_fd, name, 0);
+		return;
+	}
+	snprintf(bad, sizeof(bad), "%s.bad", name);
+	(void)renameat(dir_fd, name, dir_fd, bad);
+}
+
+static void obey_control_directory(struct gpu *gpu)
+{
+	const struct dirent *entry;
+	DIR *dir = opendir(gpu->root);
+
+	if (!dir)
+		return;
+	while ((entry = readdir(dir)))
+		obey_file(gpu, dirfd(dir), entry->d_name);
+	closedir(dir);
+}
+
+static int read_physical(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at_ns,
+			 uint64_t *ret_busy_ns)
+{
+	catch_up(gpu, now_mono_ns);
+	if (gpu->root[0] != '\0')
+		obey_control_directory(gpu);
+	*ret_at_ns = sim_now_ns(gpu->sim);
+	*ret_busy_ns = sim_busy_ns(gpu->sim);
+	return 0;
+}
+
+const struct gpu_ops gpu_sim_ops = {
+	.name = "sim",
+	.summary = "a simulated GPU inside the daemon, with simulated tenants",
+	.open = open_gpu,
+	.close = close_gpu,
+	.traits = get_traits,
+	.list = list_vgpus,
+	.create = create_vgpu,
+	.destroy = destroy_vgpu,
+	.attach = attach_vgpu,
+	.detach = detach_vgpu,
+	.read = read_vgpu,
+	.write_cap = write_cap,
+	.read_cap = read_cap,
+	.physical = read_physical,
+	.owner = NULL,
+	.places = NULL,
+	.label = set_label,
+};

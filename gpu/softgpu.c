@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * softgpu: a GPU made of CPU time, on which Mesa's llvmpipe renders. A vGPU is a control group
+ * ROOT/GPU/ID, its cap a bandwidth limit the kernel enforces, its busy time the group's CPU time.
+ * One GPU second is capacity_cores CPU seconds.
+ *
+ * ROOT/GPU bounds the whole, so that no sum of caps makes a larger GPU, and pins a GPU of whole
+ * cores to cores of its own. ROOT goes before the rest of the host when CPU time is short: a GPU
+ * does not shrink because something compiles. Must never move a process, nor end one.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "gpu/cgroup.h"
+#include "gpu/gpu.h"
+
+#define ROOT_DEFAULT	"gover"
+#define CORES_DEFAULT	1.0
+#define MEMBER_TEXT_MAX (64 * 1024)
+
+struct gpu {
+	struct cgroup_host host;
+	char root[PATH_MAX];
+	char group[PATH_MAX]; /* ROOT/GPU */
+	double cores;
+	struct cgroup_files files; /* of the group */
+};
+
+struct gpu_vgpu {
+	double gpu_cores;
+	struct cgroup_files files;
+	double share; /* of the GPU, allotted since at_ns */
+	double sched_ns;
+	uint64_t at_ns;
+};
+
+static bool root_valid(const char *root)
+{
+	char copy[PATH_MAX];
+
+	snprintf(copy, sizeof(copy), "%s", root);
+	for (char *next = copy, *part; (part = strsep(&next, "/"));)
+		if (part[0] == '\0' || strcmp(part, ".") == 0 || strcmp(part, "..") == 0)
+			return false;
+	return true;
+}
+
+static int vgpu_group(const struct gpu *gpu, const char *id, char ret_group[PATH_MAX])
+{
+	if (!id_valid(id))
+		return -ENOENT;
+	return snprintf(ret_group, PATH_MAX, "%s/%s", gpu->group, id) < PATH_MAX ? 0
+										 : -ENAMETOOLONG;
+}
+
+/* ROOT may have several parts; what an administrator made before keeps its place on the host. */
+static int make_root(struct gpu *gpu, struct err *reterr)
+{
+	bool leaves_cores = gpu->cores < cgroup_cores(&gpu->host);
+	char part[PATH_MAX];
+	int r = 0;
+
+	strcpy(part, gpu->root);
+	for (char *slash = part; r >= 0 && slash;) {
+		slash = strchr(slash, '/');
+		if (slash)
+			*slash = '\0';
+		r = cgroup_make(&gpu->host, part, reterr);
+		if (slash)
+			*slash++ = '/';
+	}
+	if (r == 0 && leaves_cores) {
+		r = cgroup_put_first(&gpu->host, gpu->root);
+		if (r < 0)
+			return err_fail(reterr, -r,
+					"control group %s: its weight cannot be set: %s", gpu->root,
+					strerror(-r));
+	}
+	return r < 0 ? r : 0;
+}
+
+/* Gives a new GPU its size. */
+static int set_size(struct gpu *gpu, struct err *reterr)
+{
+	struct cgroup_limit limit = cgroup_limit_parent(gpu->cores);
+	int r = 0;
+
+	if (gpu->cores == floor(gpu->cores))
+		r = cgroup_pin(&gpu->host, gpu->group, (int)gpu->cores);
+	if (r >= 0)
+		r = cgroup_write_limit(&gpu->files, &limit);
+	if (r < 0)
+		return err_fail(reterr, -r, "control group %s: cannot be bounded to %g cores: %s%s",
+				gpu->group, gpu->cores, strerror(-r),
+				r == -EINVAL ? "; a group above it has a smaller limit" : "");
+	return 0;
+}
+
+/* One that holds vGPUs keeps the size in which their caps were told. */
+static int check_size(struct gpu *gpu, struct err *reterr)
+{
+	struct cgroup_limit limit;
+	int r = gpu->files.version->read_limit(&gpu->files, &limit);
+	double is;
+
+	if (r < 0)
+		return err_fail(reterr, -r, "control group %s: its limit cannot be read: %s",
+				gpu->group, strerror(-r));
+	is = cgroup_limit_cores(&limit);
+	if (fabs(is - gpu->cores) < 1e-4)
+		return 0;
+	return err_fail(
+		reterr, EBUSY,
+		"control group %s holds vGPUs of an earlier daemon and is bounded to %g cores "
+		"(0: not bounded), not to capacity_cores %g: set that back, or end the programs "
+		"and remove the groups",
+		gpu->group, is, gpu->cores);
+}
+
+/* Makes ROOT/GPU, or adopts it, and opens its files. */
+static int establish(struct gpu *gpu, struct err *reterr)
+{
+	int stood;
+	int r = make_root(gpu, reterr);
+
+	if (r < 0)
+		return r;
+	/* An empty one left behind may have another size: made anew. Fails where it is in use. */
+	(void)cgroup_remove(&gpu->host, gpu->group);
+	stood = cgroup_make(&gpu->host, gpu->group, reterr);
+	if (stood < 0)
+		return stood;
+	r = cgroup_open(&gpu->host, gpu->group, &gpu->files);
+	if (r == -ENOENT)
+		return err_fail(
+			reterr, EOPNOTSUPP,
+			"control group %s has no file %s: the kernel was built without "
+			"CONFIG_CFS_BANDWIDTH, so caps cannot be enforced; choose backend = sim",
+			gpu->group, gpu->host.version->limit_file);
+	if (r < 0)
+		return err_fail(reterr, -r, "control group %s: cannot be opened: %s", gpu->group,
+				strerror(-r));
+	return stood ? check_size(gpu, reterr) : set_size(gpu, reterr);
+}
+
+static void softgpu_close(struct gpu *gpu)
+{
+	if (!gpu)
+		return;
+	cgroup_close(&gpu->files);
+	/* Only empty groups can be removed: vGPUs, and what others put there, stay. */
+	(void)cgroup_remove(&gpu->host, gpu->group);
+	for (char *end = gpu->root; end;) {
+		(void)cgroup_remove(&gpu->host, gpu->root);
+		end = strrchr(gpu->root, '/');
+		if (end)
+			*end = '\0';
+	}
+	free(gpu);
+}
+
+static int check_config(const struct gpu_config *config, struct gpu *gpu, struct err *reterr)
+{
+	int cores = cgroup_cores(&gpu->host);
+
+	strcpy(gpu->root, config->root[0] ? config->root : ROOT_DEFAULT);
+	gpu->cores = config->capacity_cores == 0 ? CORES_DEFAULT : config->capacity_cores;
+	if (!id_valid(config->name))
+		return err_fail(reterr, EINVAL, "softgpu: \"%s\" cannot name a GPU", config->name);
+	if (!root_valid(gpu->root) || snprintf(gpu->group, sizeof(gpu->group), "%s/%s", gpu->root,
+					       config->name) >= (int)sizeof(gpu->group))
+		return err_fail(reterr, EINVAL,
+				"GPU %s: root \"%s\": must be a path of control groups below the "
+				"mounts, such as gover or a/b",
+				config->name, gpu->root);
+	/* In these words a NaN is refused too. */
+	if (!(gpu->cores >= CGROUP_CORES_MIN && gpu->cores <= cores))
+		return err_fail(
+			reterr, EINVAL,
+			"GPU %s: capacity_cores %g: must be from %g to the %d cores this host has",
+			config->name, gpu->cores, CGROUP_CORES_MIN, cores);
+	return 0;
+}
+
+static int softgpu_open(const struct gpu_config *config, struct gpu **ret_gpu, struct err *reterr)
+{
+	struct gpu *gpu = calloc(1, sizeof(*gpu));
+	int r;
+
+	if (!gpu)
+		return err_fail(reterr, ENOMEM, "GPU %s: out of memory", config->name);
+	gpu->files = (struct cgroup_files){.usage = -1, .limit = -1, .period = -1, .burst = -1};
+	r = cgroup_find(CGROUP_MOUNTINFO, &gpu->host, reterr);
+	if (r == 0)
+		r = check_config(config, gpu, reterr);
+	if (r < 0) {
+		free(gpu);
+		return r;
+	}
+	r = establish(gpu, reterr);
+	if (r < 0) {
+		softgpu_close(gpu);
+		return r;
+	}
+	*ret_gpu = gpu;
+	return 0;
+}
+
+static int floor_pct(double gpu_cores)
+{
+	int pct = (int)ceil(CGROUP_CORES_MIN * 100 / gpu_cores - 1e-6);
+
+	return pct > 1 ? pct : 1;
+}
+
+static void softgpu_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
+{
+	*ret_traits = (struct gpu_traits){
+		.step_pct = 1,
+		.floor_pct = floor_pct(gpu->cores),
+		.min_interval_ms = 100, /* the longest period a limit has */
+		.share = GPU_HARD_CAP,
+		.creates = true,
+		.capacity_cores = gpu->cores,
+	};
+}
+
+struct found {
+	gpu_found_fn found;
+	void *userdata;
+};
+
+static int found_group(void *userdata, const char *name)
+{
+	const struct found *found = userdata;
+
+	if (id_valid(name))
+		found->found(found->userdata, name, 0);
+	return 0;
+}
+
+static int softgpu_list(struct gpu *gpu, gpu_found_fn found, void *userdata)
+{
+	return cgroup_each(&gpu->host, gpu->group, found_group, &(struct found){found, userdata});
+}
+
+static int put_cap(const struct cgroup_files *files, double gpu_cores, int cap_pct)
+{
+	struct cgroup_limit limit;
+
+	if (cap_pct < floor_pct(gpu_cores) || cap_pct > 100)
+		return -EINVAL;
+	limit = cgroup_limit_for(gpu_cores * cap_pct / 100);
+	return cgroup_write_limit(files, &limit);
+}
+
+/* Makes the GPU's group anew where someone removed it. */
+static int ensure_group(struct gpu *gpu, struct err *reterr)
+{
+	uint64_t usage_ns;
+	int r = gpu->files.version->read_usage(&gpu->files, &usage_ns);
+
+	if (r != -ENODEV)
+		return 0;
+	cgroup_close(&gpu->files);
+	return establish(gpu, reterr);
+}
+
+static int softgpu_create(struct gpu *gpu, const char *id, int cap_pct, struct err *reterr)
+{
+	struct cgroup_files files;
+	char group[PATH_MAX];
+	int r;
+
+	if (vgpu_group(gpu, id, group) < 0)
+		return err_fail(reterr, EINVAL, "\"%s\" cannot name a vGPU", id);
+	r = ensure_group(gpu, reterr);
+	if (r < 0)
+		return r;
+	r = cgroup_make(&gpu->host, group, reterr);
+	if (r < 0)
+		return r;
+	if (r == 1)
+		return err_fail(reterr, EEXIST, "vGPU %s: its control group %s stands already", id,
+				group);
+	r = cgroup_open(&gpu->host, group, &files);
+	if (r == 0) {
+		r = put_cap(&files, gpu->cores, cap_pct);
+		cgroup_close(&files);
+	}
+	if (r == 0)
+		return 0;
+	(void)cgroup_remove(&gpu->host, group);
+	return err_fail(reterr, -r,
+			"vGPU %s: cap %d %% cannot be put in force (allowed: %d to 100): %s", id,
+			cap_pct, floor_pct(gpu->cores), strerror(-r));
+}
+
+static int softgpu_destroy(struct gpu *gpu, const char *id, struct err *reterr)
+{
+	char group[PATH_MAX];
+	int r = vgpu_group(gpu, id, group);
+
+	if (r == 0)
+		r = cgroup_count(&gpu->host, group);
+	if (r > 0)
+		return err_fail(reterr, EBUSY,
+				"vGPU %s: %d program%s still run%s in it; end %s first", id, r,
+				r == 1 ? "" : "s", r == 1 ? "s" : "", r == 1 ? "it" : "them");
+	if (r == 0)
+		r = cgroup_remove(&gpu->host, group);
+	if (r == -ENOENT)
+		return err_fail(reterr, ENOENT, "vGPU %s: there is no control group %s", id, group);
+	if (r == -EBUSY)
+		return err_fail(
+			reterr, EBUSY,
+			"vGPU %s: control group %s holds groups of someone else, or a program "
+			"that came just now",
+			id, group);
+	if (r < 0)
+		return err_fail(reterr, -r, "vGPU %s: control group %s cannot be removed: %s", id,
+				group, strerror(-r));
+	return 0;
+}
+
+/* The share of the GPU that a limit allots; @ret_cap_pct 0 where there is none. */
+static double share_of(const struct cgroup_limit *limit, double gpu_cores, int *ret_cap_pct)
+{
+	double cores = cgroup_limit_cores(limit);
+	double share = cores == 0 || cores > gpu_cores ? 1 : cores / gpu_cores;
+	int pct = (int)lround(share * 100);
+
+	*ret_cap_pct = cores == 0 ? 0 : pct > 1 ? pct : 1;
+	return share;
+}
+
+static void integrate(struct gpu_vgpu *vgpu, uint64_t now_mono_ns)
+{
+	if (now_mono_ns <= vgpu->at_ns)
+		return;
+	vgpu->sched_ns += vgpu->share * (double)(now_mono_ns - vgpu->at_ns);
+	vgpu->at_ns = now_mono_ns;
+}
+
+static int softgpu_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
+			  struct gpu_vgpu **ret_vgpu, struct err *reterr)
+{
+	CLEANUP_FREE struct gpu_vgpu *vgpu = calloc(1, sizeof(*vgpu));
+	struct cgroup_limit limit;
+	char group[PATH_MAX];
+	int r = vgpu_group(gpu, id, group);
+	int cap_pct;
+
+	if (!vgpu)
+		return err_fail(reterr, ENOMEM, "vGPU %s: out of memory", id);
+	if (r == 0)
+		r = cgroup_open(&gpu->host, group, &vgpu->files);
+	if (r < 0)
+		return err_fail(reterr, -r, "vGPU %s: its control group cannot be opened: %s", id,
+				strerror(-r));
+	r = vgpu->files.version->read_limit(&vgpu->files, &limit);
+	if (r < 0) {
+		cgroup_close(&vgpu->files);
+		return err_fail(reterr, -r, "vGPU %s: its cap cannot be read: %s", id,
+				strerror(-r));
+	}
+	vgpu->gpu_cores = gpu->cores;
+	vgpu->share = share_of(&limit, gpu->cores, &cap_pct);
+	vgpu->at_ns = now_mono_ns;
+	*ret_vgpu = vgpu;
+	vgpu = NULL;
+	return 0;
+}
+
+static void softgpu_detach(struct gpu_vgpu *vgpu)
+{
+	if (!vgpu)
+		return;
+	cgroup_close(&vgpu->files);
+	free(vgpu);
+}
+
+/* A limit that is not the one thought in force (another's write) counts from when it is seen. */
+static int softgpu_read(struct gpu_vgpu *vgpu, uint64_t now_mono_ns,
+			struct gpu_reading *ret_reading)
+{
+	struct gpu_reading reading = {.at_ns = now_mono_ns};
+	struct cgroup_limit limit;
+	uint64_t usage_ns;
+	int r = vgpu->files.version->read_usage(&vgpu->files, &usage_ns);
+
+	if (r < 0)
+		return r;
+	integrate(vgpu, now_mono_ns);
+	r = vgpu->files.version->read_limit(&vgpu->files, &limit);
+	if (r == -ENODEV)
+		return r;
+	if (r == 0) {
+		vgpu->share = share_of(&limit, vgpu->gpu_cores, &reading.cap_pct);
+		reading.cap_valid = true;
+	}
+	reading.busy_valid = true;
+	reading.busy_ns = (uint64_t)((double)usage_ns / vgpu->gpu_cores);
+	reading.sched_ns = (uint64_t)vgpu->sched_ns;
+	*ret_reading = reading;
+	return 0;
+}
+
+static int softgpu_read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
+{
+	struct cgroup_limit limit;
+	int r = vgpu->files.version->read_limit(&vgpu->files, &limit);
+
+	if (r < 0)
+		return r;
+	(void)share_of(&limit, vgpu->gpu_cores, ret_cap_pct);
+	return 0;
+}
+
+static int softgpu_write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
+{
+	int r;
+
+	integrate(vgpu, now_mono_ns);
+	r = put_cap(&vgpu->files, vgpu->gpu_cores, cap_pct);
+	if (r == 0)
+		vgpu->share = cap_pct / 100.0;
+	return r;
+}
+
+static int softgpu_physical(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at_ns,
+			    uint64_t *ret_busy_ns)
+{
+	uint64_t usage_ns;
+	int r = gpu->files.version->read_usage(&gpu->files, &usage_ns);
+
+	if (r < 0)
+		return r;
+	*ret_at_ns = now_mono_ns;
+	*ret_busy_ns = (uint64_t)((double)usage_ns / gpu->cores);
+	return 0;
+}
+
+static int softgpu_owner(struct gpu *gpu, pid_t pid, char ret_id[ID_MAX])
+{
+	char path[64], group[PATH_MAX];
+	CLEANUP_FREE char *text = NULL;
+	size_t n = strlen(gpu->group);
+	int r;
+
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+	r = file_read(path, MEMBER_TEXT_MAX, &text, NULL);
+	if (r == 0)
+		r = cgroup_parse_member(&gpu->host, text, group);
+	if (r < 0)
+		return r == -ESRCH ? -ENOENT : r;
+	if (strncmp(group, gpu->group, n) != 0 || group[n] != '/')
+		return -ENOENT;
+	/* The vGPU's own group, or one a container made below it. */
+	group[n + 1 + strcspn(group + n + 1, "/")] = '\0';
+	return id_copy(ret_id, group + n + 1) < 0 ? -ENOENT : 0;
+}
+
+static int softgpu_places(struct gpu *gpu, const char *id, gpu_path_fn path, void *userdata)
+{
+	char group[PATH_MAX], place[PATH_MAX];
+	int r = vgpu_group(gpu, id, group);
+
+	for (int i = 0; r == 0 && i < gpu->host.n_mounts; i++) {
+		r = cgroup_path(&gpu->host, i, group, "cgroup.procs", place);
+		if (r == 0)
+			path(userdata, place);
+	}
+	return r;
+}
+
+const struct gpu_ops gpu_softgpu_ops = {
+	.name = "softgpu",
+	.summary = "CPU time as a GPU: vGPUs are control groups in which llvmpipe renders",
+	.open = softgpu_open,
+	.close = softgpu_close,
+	.traits = softgpu_traits,
+	.list = softgpu_list,
+	.create = softgpu_create,
+	.destroy = softgpu_destroy,
+	.attach = softgpu_attach,
+	.detach = softgpu_detach,
+	.read = softgpu_read,
+	.write_cap = softgpu_write_cap,
+	.read_cap = softgpu_read_cap,
+	.physical = softgpu_physical,
+	.owner = softgpu_owner,
+	.places = softgpu_places,
+};

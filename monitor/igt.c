@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * intel_gpu_top as a child process, and what it writes. Up to 1.27 the samples stand without
+ * brackets and often without commas, later ones within a "[" that is seldom closed; a client's name
+ * may hold a bare quote. So the stream is cut into objects here, by their braces, and jansson reads
+ * one object at a time. Must never let a sample grow without bound, nor leave a child behind.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <math.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/parse.h"
+#include "monitor/igt.h"
+
+#define RETRY_MIN_NS NS_PER_S
+#define RETRY_MAX_NS (300 * NS_PER_S)
+
+/* --- the stream --- */
+
+struct igt_parser {
+	char *object; /* of IGT_OBJECT_MAX bytes: what has come of it */
+	size_t length;
+	int depth; /* of braces; 0: between two objects */
+	bool in_string, escaped;
+	bool line_begins;
+	bool first_dropped;
+};
+
+int igt_parser_new(struct igt_parser **ret_parser)
+{
+	struct igt_parser *parser = calloc(1, sizeof(*parser));
+
+	if (!parser)
+		return -ENOMEM;
+	parser->object = malloc(IGT_OBJECT_MAX);
+	if (!parser->object) {
+		free(parser);
+		return -ENOMEM;
+	}
+	igt_parser_reset(parser);
+	*ret_parser = parser;
+	return 0;
+}
+
+struct igt_parser *igt_parser_free(struct igt_parser *parser)
+{
+	if (parser)
+		free(parser->object);
+	free(parser);
+	return NULL;
+}
+
+void igt_parser_reset(struct igt_parser *parser)
+{
+	*parser = (struct igt_parser){.object = parser->object, .line_begins = true};
+}
+
+/* "busy" of one engine: a number or, in some versions, a number in quotes. Negative: neither. */
+static double busy_pct(const json_t *engine)
+{
+	const json_t *busy = json_object_get(engine, "busy");
+	double value = -1;
+
+	if (json_is_number(busy))
+		value = json_number_value(busy);
+	else if (json_is_string(busy))
+		(void)parse_double(json_string_value(busy), 0, HUGE_VAL, &value);
+	return value;
+}
+
+/* Reads one whole object; false: it is no sample. */
+static bool read_sample(const char *text, size_t length, double *ret_util_pct)
+{
+	json_t *root = json_loadb(text, length, 0, NULL);
+	double busiest = -1;
+	const char *name;
+	json_t *engine;
+
+	json_object_foreach (json_object_get(root, "engines"), name, engine)
+		busiest = fmax(busiest, busy_pct(engine));
+	json_decref(root);
+	if (busiest < 0)
+		return false;
+	*ret_util_pct = fmin(busiest, 100);
+	return true;
+}
+
+/* One byte more. True: an object is complete. */
+static bool take_byte(struct igt_parser *p, char c)
+{
+	bool line_begins = p->line_begins;
+
+	p->line_begins = c == '\n';
+	/* Only a sample's own brace stands at the left margin: what came before was cut short. */
+	if (c == '{' && line_begins)
+		p->depth = 0;
+	if (p->depth == 0) {
+		if (c != '{')
+			return false;
+		p->length = 0;
+		p->in_string = p->escaped = false;
+	}
+	if (p->length == IGT_OBJECT_MAX) {
+		p->depth = 0;
+		return false;
+	}
+	p->object[p->length++] = c;
+	if (c == '\n')
+		p->in_string = p->escaped = false; /* no string goes on over a line's end */
+	else if (p->escaped)
+		p->escaped = false;
+	else if (c == '\\')
+		p->escaped = p->in_string;
+	else if (c == '"')
+		p->in_string = !p->in_string;
+	else if (!p->in_string)
+		p->depth += (c == '{') - (c == '}');
+	return p->depth == 0;
+}
+
+int igt_parser_feed(struct igt_parser *parser, const char *bytes, size_t length,
+		    double *ret_util_pct)
+{
+	int samples = 0;
+
+	for (size_t i = 0; i < length; i++) {
+		double util_pct;
+
+		if (!take_byte(parser, bytes[i]) ||
+		    !read_sample(parser->object, parser->length, &util_pct))
+			continue;
+		/* The first one covers some microseconds since the counters were opened. */
+		if (parser->first_dropped) {
+			*ret_util_pct = util_pct;
+			samples++;
+		}
+		parser->first_dropped = true;
+	}
+	return samples;
+}
+
+/* --- the child process --- */
+
+struct igt {
+	char *path, *device;
+	char period_text[16];
+	uint64_t stale_ns; /* a sample older than this is none */
+	struct igt_parser *parser;
+	int epoll_fd;
+	int pipe_fd; /* -1: no child */
+	pid_t pid;
+	uint64_t retry_at_ns, retry_after_ns;
+	bool sample_valid;
+	double util_pct;
+	uint64_t sample_at_ns;
+};
+
+/* Standard output into @out_fd, nothing on standard input, signals as a fresh program has them. */
+static int spawn_to(struct igt *igt, int out_fd, pid_t *ret_pid)
+{
+	char *device = igt->device[0] ? igt->device : NULL;
+	char *argv[] = {igt->path, "-J", "-s", igt->period_text, device ? "-d" : NULL,
+			device,	   NULL};
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t none, all;
+	int r;
+
+	r = posix_spawn_file_actions_init(&actions);
+	if (r > 0)
+		return -r;
+	r = posix_spawnattr_init(&attr);
+	if (r > 0) {
+		posix_spawn_file_actions_destroy(&actions);
+		return -r;
+	}
+	sigemptyset(&none);
+	sigfillset(&all);
+	/* With SIGPIPE at its default the child ends at its first write after we are gone. */
+	if ((r = posix_spawn_file_actions_adddup2(&actions, out_fd, STDOUT_FILENO)) == 0 &&
+	    (r = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY,
+						  0)) == 0 &&
+	    (r = posix_spawnattr_setsigmask(&attr, &none)) == 0 &&
+	    (r = posix_spawnattr_setsigdefault(&attr, &all)) == 0 &&
+	    (r = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+							 POSIX_SPAWN_SETSIGDEF)) == 0)
+		r = posix_spawn(ret_pid, igt->path, &actions, &attr, argv, environ);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&actions);
+	return -r;
+}
+
+static int start_child(struct igt *igt)
+{
+	CLEANUP_CLOSE int read_fd = -1;
+	CLEANUP_CLOSE int write_fd = -1;
+	struct epoll_event event = {.events = EPOLLIN};
+	int fds[2], r;
+
+	/* Not every posix_spawn() reports a failed exec; this says it in time. */
+	if (access(igt->path, X_OK) < 0 || pipe2(fds, O_CLOEXEC) < 0)
+		return -errno;
+	read_fd = fds[0];
+	write_fd = fds[1];
+	if (fcntl(read_fd, F_SETFL, O_NONBLOCK) < 0 ||
+	    epoll_ctl(igt->epoll_fd, EPOLL_CTL_ADD, read_fd, &event) < 0)
+		return -errno;
+	r = spawn_to(igt, write_fd, &igt->pid);
+	if (r < 0)
+		return r;
+	igt_parser_reset(igt->parser);
+	igt->pipe_fd = steal_fd(&read_fd);
+	return 0;
+}
+
+/* Kills what is left of the child and its group, and reaps it. Returns its wait status. */
+static int end_child(struct igt *igt)
+{
+	int status = 0;
+
+	(void)kill(-igt->pid, SIGKILL);
+	while (waitpid(igt->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	(void)close(igt->pipe_fd);
+	igt->pipe_fd = -1;
+	igt->sample_valid = false;
+	return status;
+}
+
+int igt_spawn(const char *path, const char *device, int period_ms, struct igt **ret_igt,
+	      struct err *reterr)
+{
+	struct igt *igt = calloc(1, sizeof(*igt));
+	int r = -ENOMEM;
+
+	if (!igt)
+		return err_fail(reterr, ENOMEM, "%s: out of memory", path);
+	igt->epoll_fd = igt->pipe_fd = -1;
+	igt->path = strdup(path);
+	igt->device = strdup(device ? device : "");
+	snprintf(igt->period_text, sizeof(igt->period_text), "%d", period_ms);
+	igt->stale_ns = (uint64_t)period_ms * NS_PER_MS * 5 / 2;
+	igt->retry_after_ns = RETRY_MIN_NS;
+	if (igt->path && igt->device)
+		r = igt_parser_new(&igt->parser);
+	if (r == 0) {
+		igt->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+		r = igt->epoll_fd < 0 ? -errno : start_child(igt);
+	}
+	if (r < 0) {
+		igt_free(igt);
+		return err_fail(reterr, -r, "%s: cannot be started: %s", path, strerror(-r));
+	}
+	*ret_igt = igt;
+	return 0;
+}
+
+struct igt *igt_free(struct igt *igt)
+{
+	if (!igt)
+		return NULL;
+	if (igt->pipe_fd >= 0)
+		(void)end_child(igt);
+	if (igt->epoll_fd >= 0)
+		(void)close(igt->epoll_fd);
+	igt_parser_free(igt->parser);
+	free(igt->device);
+	free(igt->path);
+	free(igt);
+	return NULL;
+}
+
+int igt_fd(const struct igt *igt)
+{
+	return igt->epoll_fd;
+}
+
+/* Reads what has come, at most so much in one go. True: the child lives and may write more. */
+static bool read_samples(struct igt *igt, uint64_t now_mono_ns)
+{
+	char bytes[16 * 1024];
+	ssize_t n = 1;
+
+	for (int i = 0; i < 64 && n > 0; i++) {
+		n = read(igt->pipe_fd, bytes, sizeof(bytes));
+		if (n > 0 && igt_parser_feed(igt->parser, bytes, (size_t)n, &igt->util_pct) > 0) {
+			igt->sample_valid = true;
+			igt->sample_at_ns = now_mono_ns;
+			igt->retry_after_ns = RETRY_MIN_NS;
+		}
+	}
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		return false;
+
+	siginfo_t info = {.si_pid = 0};
+
+	/* A descendant may hold the pipe open after it. */
+	return waitid(P_PID, (id_t)igt->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	       info.si_pid == 0;
+}
+
+/* Plans the next start and says so: @how is what happened, @why its number or reason. */
+static int plan_retry(struct igt *igt, uint64_t now_mono_ns, const char *how, const char *why,
+		      struct err *reterr)
+{
+	uint64_t after_ns = igt->retry_after_ns;
+
+	igt->retry_at_ns = now_mono_ns + after_ns;
+	igt->retry_after_ns = after_ns * 2 < RETRY_MAX_NS ? after_ns * 2 : RETRY_MAX_NS;
+	return err_fail(reterr, ECHILD, "%s %s %s; it is started again in %d s", igt->path, how,
+			why, (int)(after_ns / NS_PER_S));
+}
+
+int igt_dispatch(struct igt *igt, uint64_t now_mono_ns, struct err *reterr)
+{
+	char number[16];
+	int status, r;
+
+	if (igt->pipe_fd < 0) {
+		if (now_mono_ns < igt->retry_at_ns)
+			return 0;
+		r = start_child(igt);
+		return r == 0 ? 0
+			      : plan_retry(igt, now_mono_ns, "cannot be started:", strerror(-r),
+					   reterr);
+	}
+	if (read_samples(igt, now_mono_ns))
+		return 0;
+	status = end_child(igt);
+	snprintf(number, sizeof(number), "%d",
+		 WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+	return plan_retry(igt, now_mono_ns,
+			  WIFEXITED(status) ? "ended with exit status" : "was ended by signal",
+			  number, reterr);
+}
+
+int igt_latest(const struct igt *igt, uint64_t now_mono_ns, double *ret_util_pct, double *ret_age_s)
+{
+	if (!igt->sample_valid || now_mono_ns - igt->sample_at_ns > igt->stale_ns)
+		return -ENODATA;
+	*ret_util_pct = igt->util_pct;
+	*ret_age_s = (double)(now_mono_ns - igt->sample_at_ns) / NS_PER_S;
+	return 0;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* The numbers and the sentence of a decision whose moves are in @out. */
+#ifndef POLICY_EXPLAIN_H
+#define POLICY_EXPLAIN_H
+
+#include "policy/fund.h"
+
+/* What kept a steal from being just its share of the donor's unused cap. */
+enum steal_bound { STEAL_SHARE, STEAL_ONE_STEP, STEAL_FLOOR, STEAL_CEILING, STEAL_LINE };
+
+struct steal {
+	int receiver;
+	int donor;
+	double unused_pct;
+	int steps;
+	enum steal_bound bound;
+};
+
+void explain_steal(const struct policy_params *params, const struct policy_gpu *gpu,
+		   const struct policy_out *out, const struct steal *steal,
+		   struct policy_decision *decision);
+
+/* POLICY_POOL, and POLICY_WAKE where the pool gave. */
+void explain_pool(const struct policy_params *params, const struct policy_gpu *gpu,
+		  const struct policy_out *out, struct policy_decision *decision);
+
+/* decision->vgpu is the one whose move relieves most; @n_signals stand against each other. */
+void explain_severe(const struct policy_gpu *gpu, int n_signals, struct policy_decision *decision);
+
+void explain_offer(const struct policy_params *params, const struct policy_gpu *gpu,
+		   const struct fund *fund, struct policy_decision *decision);
+
+void explain_fund(const struct policy_params *params, const struct policy_gpu *gpu,
+		  const struct policy_out *out, const struct policy_terms *terms,
+		  const struct fund *fund, struct policy_decision *decision);
+
+void explain_return(const struct policy_gpu *gpu, const struct policy_out *out,
+		    struct policy_decision *decision);
+
+/* The caps passed 100 by @over_pct, and still do by @left_pct. */
+void explain_fit(const struct policy_gpu *gpu, const struct policy_out *out, int over_pct,
+		 int left_pct, struct policy_decision *decision);
+
+void explain_hold(const struct policy_gpu *gpu, const struct policy_out *out, int cap_pct,
+		  struct policy_decision *decision);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rules 8, 9, 10 and 12: making room for a newcomer, giving back what a leaver freed, fitting the
+ * caps into the GPU, holding one. Must never take from a held vGPU nor go below a floor.
+ */
+#include <errno.h>
+#include <math.h>
+
+#include "policy/explain.h"
+#include "policy/fund.h"
+#include "policy/share.h"
+#include "policy/signal.h"
+#include "policy/window.h"
+
+static void clear(struct policy_out *out)
+{
+	out->n_decisions = 0;
+	out->n_moves = 0;
+}
+
+static int min_int(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+static int max_int(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+/* What a vGPU did not use even at its largest use; nothing where that is not known. */
+static double unused_pct(const struct policy_params *params, const struct policy_vgpu *vgpu)
+{
+	if (!vgpu->busy_valid)
+		return 0;
+	return fmax(0, vgpu->cap_pct - 100 * window_max(vgpu->track, params->fund_window_periods));
+}
+
+static struct share share_of(const struct policy_gpu *gpu, int index, double weight_pct, int limit)
+{
+	return (struct share){
+		.id = gpu->vgpus[index].id,
+		.vgpu = index,
+		.weight = llround(weight_pct * 1e6) + 1, /* never 0 */
+		.limit = limit,
+	};
+}
+
+/* Adds what was divided to the plan; @sign is 1 for those who get and -1 for those who give. */
+static int divide(const struct policy_gpu *gpu, struct share *shares, int n, int steps, int sign,
+		  struct plan *plan)
+{
+	int divided = share_divide(shares, n, steps);
+
+	for (int i = 0; i < n; i++)
+		plan->delta_pct[shares[i].vgpu] += sign * shares[i].steps * gpu->step_pct;
+	return divided;
+}
+
+/* A donor of rule 9: not held, not overloaded, above its floor, with cap it did not use. */
+static int find_givers(const struct policy_params *params, const struct policy_gpu *gpu,
+		       struct share *shares)
+{
+	int n = 0;
+
+	for (int i = 0; i < gpu->n_vgpus; i++) {
+		const struct policy_vgpu *vgpu = &gpu->vgpus[i];
+		double unused = unused_pct(params, vgpu);
+		int above_floor = vgpu->cap_pct - policy_floor_pct(params, gpu, &vgpu->terms);
+		int limit = min_int(plan_whole_steps(gpu, params->fund_fraction * unused),
+				    plan_whole_steps(gpu, above_floor));
+
+		if (limit > 0 && !vgpu->held && signal_cause(params, gpu, vgpu) == SIGNAL_NONE)
+			shares[n++] = share_of(gpu, i, unused, limit);
+	}
+	return n;
+}
+
+int fund_plan(const struct policy_params *params, const struct policy_gpu *gpu,
+	      const struct policy_terms *terms, struct fund *ret_fund)
+{
+	struct share shares[POLICY_VGPUS_MAX];
+	int n = find_givers(params, gpu, shares);
+	int free_steps = plan_free_steps(gpu);
+	int contract_pct = plan_contract_pct(gpu, terms);
+	int least_pct = max_int(params->min_newcomer_pct, policy_floor_pct(params, gpu, terms));
+	int steps = free_steps, given;
+
+	for (int i = 0; i < n; i++)
+		steps += shares[i].limit;
+	steps = min_int(steps, contract_pct / gpu->step_pct);
+	if (steps * gpu->step_pct < least_pct)
+		return -ENOSPC;
+
+	plan_init(&ret_fund->plan, gpu);
+	given = divide(gpu, shares, n, steps - free_steps, -1, &ret_fund->plan);
+	ret_fund->cap_pct = steps * gpu->step_pct;
+	ret_fund->given_pct = given * gpu->step_pct;
+	ret_fund->givers = 0;
+	for (int i = 0; i < n; i++)
+		ret_fund->givers += shares[i].steps > 0;
+	return 0;
+}
+
+int policy_fund(const struct policy_params *params, struct policy_gpu *gpu,
+		const struct policy_terms *terms, struct policy_out *out)
+{
+	struct policy_decision *decision;
+	struct fund fund;
+	int r;
+
+	clear(out);
+	r = fund_plan(params, gpu, terms, &fund);
+	if (r < 0)
+		return r;
+	decision = plan_decide(&fund.plan, gpu, POLICY_FUND, out);
+	if (decision->n_moves == 1)
+		decision->donor = out->moves[decision->first_move].vgpu;
+	explain_fund(params, gpu, out, terms, &fund, decision);
+	return fund.cap_pct;
+}
+
+void policy_return(const struct policy_params *params, struct policy_gpu *gpu,
+		   struct policy_out *out)
+{
+	struct share shares[POLICY_VGPUS_MAX];
+	struct plan plan;
+	int n = 0;
+
+	(void)params;
+	clear(out);
+	plan_init(&plan, gpu);
+	for (int i = 0; i < gpu->n_vgpus; i++) {
+		const struct policy_vgpu *vgpu = &gpu->vgpus[i];
+		int lack_pct = plan_contract_pct(gpu, &vgpu->terms) - vgpu->cap_pct;
+
+		if (!vgpu->held && lack_pct >= gpu->step_pct)
+			shares[n++] = share_of(gpu, i, lack_pct, lack_pct / gpu->step_pct);
+	}
+	divide(gpu, shares, n, plan_free_steps(gpu), 1, &plan);
+	if (plan_apply(&plan, gpu) > 0)
+		explain_return(gpu, out, plan_decide(&plan, gpu, POLICY_RETURN, out));
+}
+
+/* Takes up to @steps from all that are not held, but @except, in proportion to what they do not use
+ * or to the cap that the plan leaves them. Returns the steps still wanted. */
+static int shrink_by(const struct policy_params *params, const struct policy_gpu *gpu, int except,
+		     bool unused_only, int steps, struct plan *plan)
+{
+	struct share shares[POLICY_VGPUS_MAX];
+	int n = 0;
+
+	for (int i = 0; i < gpu->n_vgpus; i++) {
+		const struct policy_vgpu *vgpu = &gpu->vgpus[i];
+		int cap_pct = vgpu->cap_pct + plan->delta_pct[i];
+		double weight_pct = unused_only ? unused_pct(params, vgpu) : cap_pct;
+		int above_floor = cap_pct - policy_floor_pct(params, gpu, &vgpu->terms);
+		int limit = min_int(plan_whole_steps(gpu, weight_pct),
+				    plan_whole_steps(gpu, above_floor));
+
+		if (limit > 0 && i != except && !vgpu->held)
+			shares[n++] = share_of(gpu, i, weight_pct, limit);
+	}
+	return steps - divide(gpu, shares, n, steps, -1, plan);
+}
+
+/* Plans to free @over_pct. Returns the percent that floors and holds keep it from freeing. */
+static int shrink(const struct policy_params *params, const struct policy_gpu *gpu, int except,
+		  int over_pct, struct plan *plan)
+{
+	int steps = -plan_whole_steps(gpu, -over_pct);
+
+	if (steps > 0)
+		steps = shrink_by(params, gpu, except, true, steps, plan);
+	if (steps > 0)
+		steps = shrink_by(params, gpu, except, false, steps, plan);
+	return max_int(0, steps) * gpu->step_pct;
+}
+
+int policy_fit(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
+{
+	int over_pct = plan_sum_cap_pct(gpu) - 100;
+	struct plan plan;
+	int left_pct;
+
+	clear(out);
+	plan_init(&plan, gpu);
+	left_pct = shrink(params, gpu, -1, over_pct, &plan);
+	if (plan_apply(&plan, gpu) > 0)
+		explain_fit(gpu, out, over_pct, left_pct, plan_decide(&plan, gpu, POLICY_FIT, out));
+	return left_pct > 0 ? -ENOSPC : 0;
+}
+
+int policy_hold(const struct policy_params *params, struct policy_gpu *gpu, int index, int cap_pct,
+		struct policy_out *out, int *ret_largest_pct)
+{
+	int raise_pct = cap_pct - gpu->vgpus[index].cap_pct;
+	struct policy_decision *decision;
+	struct plan plan;
+	int left_pct;
+
+	clear(out);
+	plan_init(&plan, gpu);
+	left_pct = shrink(params, gpu, index, plan_sum_cap_pct(gpu) + raise_pct - 100, &plan);
+	if (left_pct > 0 && raise_pct > 0) {
+		*ret_largest_pct = max_int(cap_pct - left_pct, gpu->vgpus[index].cap_pct);
+		return -ENOSPC;
+	}
+	plan.delta_pct[index] = raise_pct;
+	decision = plan_decide(&plan, gpu, POLICY_HOLD, out);
+	decision->vgpu = index;
+	explain_hold(gpu, out, cap_pct, decision);
+	return 0;
+}

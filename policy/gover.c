@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The paper's policy (Algorithm 1 with rules 4 to 7 and 11): one signal steals, two or more are a
+ * severe warning, none for a while with little load sells one more. The free pool stands before
+ * both: while it has a step to give to those who call, nobody is robbed and no warning is raised.
+ * Must never look at the order in which the vGPUs stand.
+ */
+#include <math.h>
+
+#include "base/id.h"
+#include "policy/explain.h"
+#include "policy/fund.h"
+#include "policy/share.h"
+#include "policy/signal.h"
+#include "policy/steps.h"
+
+/* True where @a, of two with the same measure, goes before @b. @b below 0: there is none yet. */
+static bool lower_id(const struct policy_gpu *gpu, int a, int b)
+{
+	return b < 0 || id_compare(gpu->vgpus[a].id, gpu->vgpus[b].id) < 0;
+}
+
+/* The signals that count in rules 4, 6 and 7. */
+static int count_signals(const struct rules *rules, const struct policy_gpu *gpu)
+{
+	int n = 0;
+
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		n += rules->helpless_count ? gpu->vgpus[i].overloaded : gpu->vgpus[i].receiver;
+	return n;
+}
+
+/* -1 where there is none: the one signal is that of a vGPU that cannot be helped (paper mode). */
+static int find_receiver(const struct policy_gpu *gpu)
+{
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		if (gpu->vgpus[i].receiver)
+			return i;
+	return -1;
+}
+
+static enum policy_kind kind_of_help(const struct policy_params *params,
+				     const struct policy_gpu *gpu, int receiver,
+				     enum policy_kind otherwise)
+{
+	return signal_cause(params, gpu, &gpu->vgpus[receiver]) == SIGNAL_WAKE ? POLICY_WAKE
+									       : otherwise;
+}
+
+/* Rule 5. False when the pool has not a step or nobody calls for it. */
+static bool give_pool(const struct policy_params *params, struct policy_gpu *gpu,
+		      struct policy_out *out)
+{
+	struct share shares[POLICY_VGPUS_MAX];
+	struct policy_decision *decision;
+	enum policy_kind kind = POLICY_POOL;
+	struct plan plan;
+	int n = 0;
+
+	plan_init(&plan, gpu);
+	for (int i = 0; i < gpu->n_vgpus; i++) {
+		const struct policy_vgpu *vgpu = &gpu->vgpus[i];
+		int lack = signal_room_steps(gpu, vgpu);
+
+		if (vgpu->receiver)
+			shares[n++] = (struct share){
+				.id = vgpu->id, .vgpu = i, .weight = lack, .limit = lack};
+	}
+	if (share_divide(shares, n, plan_free_steps(gpu)) == 0)
+		return false;
+	for (int i = 0; i < n; i++)
+		plan.delta_pct[shares[i].vgpu] = shares[i].steps * gpu->step_pct;
+	if (n == 1)
+		kind = kind_of_help(params, gpu, shares[0].vgpu, kind);
+	decision = plan_decide(&plan, gpu, kind, out);
+	if (n == 1)
+		decision->vgpu = shares[0].vgpu;
+	explain_pool(params, gpu, out, decision);
+	return true;
+}
+
+static void bound_steal(struct steal *steal, int steps, enum steal_bound bound)
+{
+	if (steps < steal->steps) {
+		steal->steps = steps;
+		steal->bound = bound;
+	}
+}
+
+/* Rule 6: what @donor would give to @receiver; no steps where it is no donor. */
+static struct steal plan_steal(const struct policy_params *params, const struct policy_gpu *gpu,
+			       int receiver, int donor)
+{
+	const struct policy_vgpu *from = &gpu->vgpus[donor];
+	int above_floor = from->cap_pct - policy_floor_pct(params, gpu, &from->terms);
+	struct steal steal = {.receiver = receiver, .donor = donor};
+
+	if (from->held || from->overloaded || !from->busy_valid)
+		return steal;
+	steal.unused_pct = from->cap_pct * fmax(0, 1 - from->util);
+	steal.steps = plan_whole_steps(gpu, params->steal_fraction * steal.unused_pct);
+	if (steal.steps == 0 && plan_whole_steps(gpu, steal.unused_pct) > 0) {
+		steal.steps = 1;
+		steal.bound = STEAL_ONE_STEP;
+	}
+	bound_steal(&steal, plan_whole_steps(gpu, above_floor), STEAL_FLOOR);
+	bound_steal(&steal, signal_room_steps(gpu, &gpu->vgpus[receiver]), STEAL_CEILING);
+	if (rules_in_force(params).donor_below_line) {
+		double needed_pct = 100 * from->load / (params->overload_pct / 100.0);
+
+		bound_steal(&steal, plan_whole_steps(gpu, from->cap_pct - needed_pct), STEAL_LINE);
+	}
+	return steal;
+}
+
+/* The steal from the lightest donor for @receiver; no steps where nobody can give one. */
+static struct steal find_steal(const struct policy_params *params, const struct policy_gpu *gpu,
+			       int receiver)
+{
+	struct steal best = {.receiver = receiver, .donor = -1};
+	double lightest = INFINITY;
+
+	for (int i = 0; i < gpu->n_vgpus; i++) {
+		const struct policy_vgpu *vgpu = &gpu->vgpus[i];
+		double weight = params->weight_util * vgpu->util + params->weight_qos * vgpu->e;
+		struct steal steal = plan_steal(params, gpu, receiver, i);
+
+		if (steal.steps < 1 || weight > lightest ||
+		    (weight == lightest && !lower_id(gpu, i, best.donor)))
+			continue;
+		lightest = weight;
+		best = steal;
+	}
+	return best;
+}
+
+static void steal_for_receiver(const struct policy_params *params, struct policy_gpu *gpu,
+			       struct policy_out *out)
+{
+	int receiver = find_receiver(gpu);
+	struct policy_decision *decision;
+	struct steal steal;
+	struct plan plan;
+
+	if (receiver < 0)
+		return;
+	steal = find_steal(params, gpu, receiver);
+	if (steal.steps < 1)
+		return;
+	plan_init(&plan, gpu);
+	plan.delta_pct[steal.donor] = -steal.steps * gpu->step_pct;
+	plan.delta_pct[receiver] = steal.steps * gpu->step_pct;
+	decision = plan_decide(&plan, gpu, kind_of_help(params, gpu, receiver, POLICY_STEAL), out);
+	decision->vgpu = receiver;
+	decision->donor = steal.donor;
+	explain_steal(params, gpu, out, &steal, decision);
+}
+
+/* Rule 7: of all, the one that uses most of the GPU frees most by leaving. */
+static int find_victim(const struct policy_gpu *gpu)
+{
+	int victim = -1;
+
+	for (int i = 0; i < gpu->n_vgpus; i++) {
+		double load = gpu->vgpus[i].load;
+
+		if (!gpu->vgpus[i].busy_valid)
+			continue;
+		if (victim < 0 || load > gpu->vgpus[victim].load ||
+		    (load == gpu->vgpus[victim].load && lower_id(gpu, i, victim)))
+			victim = i;
+	}
+	return victim;
+}
+
+/* Rule 7. The condition stands in every such period; only the first of a run is a decision. */
+static void warn_severe(struct policy_gpu *gpu, int n_signals, struct policy_out *out)
+{
+	struct policy_decision *decision;
+	struct plan plan;
+
+	gpu->conditions |= POLICY_SEVERE_OVERLOAD;
+	if (gpu->severe_run > 1)
+		return;
+	plan_init(&plan, gpu);
+	decision = plan_decide(&plan, gpu, POLICY_SEVERE, out);
+	decision->vgpu = find_victim(gpu);
+	explain_severe(gpu, n_signals, decision);
+}
+
+static bool is_readable(const struct policy_gpu *gpu)
+{
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		if (!gpu->vgpus[i].busy_valid)
+			return false;
+	return !gpu->gap;
+}
+
+/* Rule 4: counts a period without a signal, and sells one more when there were enough of them. */
+static void count_calm(const struct policy_params *params, struct policy_gpu *gpu,
+		       struct policy_out *out)
+{
+	struct fund fund;
+
+	gpu->calm_run = is_readable(gpu) ? gpu->calm_run + 1 : 0;
+	if (gpu->calm_run < params->quiet_periods || !gpu->selling ||
+	    gpu->total_load >= params->lowload_pct / 100.0 ||
+	    fund_plan(params, gpu, &gpu->flavor, &fund) < 0)
+		return;
+	plan_init(&fund.plan, gpu); /* a statement moves nothing */
+	explain_offer(params, gpu, &fund, plan_decide(&fund.plan, gpu, POLICY_OFFER, out));
+	gpu->calm_run = 0;
+}
+
+void gover_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
+{
+	struct rules rules = rules_in_force(params);
+	bool pooled, severe;
+	int n_signals;
+
+	out->n_decisions = 0;
+	out->n_moves = 0;
+	signal_read(params, gpu);
+	n_signals = count_signals(&rules, gpu);
+	pooled = rules.pool_first && give_pool(params, gpu, out);
+	severe = n_signals > 1 && !pooled;
+
+	gpu->severe_run = severe ? gpu->severe_run + 1 : 0;
+	if (n_signals == 0)
+		count_calm(params, gpu, out);
+	else
+		gpu->calm_run = 0;
+	if (severe)
+		warn_severe(gpu, n_signals, out);
+	else if (n_signals == 1 && !pooled)
+		steal_for_receiver(params, gpu, out);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Heap sort of indices. Must never allocate. */
+#include "policy/order.h"
+
+static void sift_down(int *items, int n, int root, order_fn before, const void *context)
+{
+	for (int child = 2 * root + 1; child < n; child = 2 * root + 1) {
+		int item = items[root];
+
+		if (child + 1 < n && before(context, items[child], items[child + 1]))
+			child++;
+		if (!before(context, item, items[child]))
+			return;
+		items[root] = items[child];
+		items[child] = item;
+		root = child;
+	}
+}
+
+void order_sort(int *items, int n, order_fn before, const void *context)
+{
+	for (int root = n / 2 - 1; root >= 0; root--)
+		sift_down(items, n, root, before, context);
+	for (int last = n - 1; last > 0; last--) {
+		int item = items[0];
+
+		items[0] = items[last];
+		items[last] = item;
+		sift_down(items, last, 0, before, context);
+	}
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Sorting a few indices in place: libc's qsort may allocate, and has no context for the comparison.
+ */
+#ifndef POLICY_ORDER_H
+#define POLICY_ORDER_H
+
+#include <stdbool.h>
+
+/* True where item @a stands before item @b; a strict total order. */
+typedef bool (*order_fn)(const void *context, int a, int b);
+
+/* Sorts @n items, O(n log n). */
+void order_sort(int *items, int n, order_fn before, const void *context);
+
+#endif

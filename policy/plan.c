@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* A plan turned into wanted caps and moves. Must never judge: rules are gover.c's and fund.c's. */
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/id.h"
+#include "policy/order.h"
+#include "policy/plan.h"
+
+void plan_init(struct plan *plan, const struct policy_gpu *gpu)
+{
+	assert(gpu->n_vgpus <= POLICY_VGPUS_MAX);
+	memset(plan, 0, sizeof(*plan));
+}
+
+static bool id_before(const void *context, int a, int b)
+{
+	const struct policy_gpu *gpu = context;
+
+	return id_compare(gpu->vgpus[a].id, gpu->vgpus[b].id) < 0;
+}
+
+static void add_move(struct policy_gpu *gpu, struct policy_out *out, int index, int delta_pct)
+{
+	const struct policy_vgpu *vgpu = &gpu->vgpus[index];
+
+	out->moves[out->n_moves++] = (struct policy_move){
+		.vgpu = index,
+		.from_pct = vgpu->cap_pct,
+		.to_pct = vgpu->cap_pct + delta_pct,
+	};
+}
+
+int plan_apply(const struct plan *plan, struct policy_gpu *gpu)
+{
+	int changed = 0;
+
+	for (int i = 0; i < gpu->n_vgpus; i++) {
+		gpu->vgpus[i].want_cap_pct = gpu->vgpus[i].cap_pct + plan->delta_pct[i];
+		changed += plan->delta_pct[i] != 0;
+	}
+	return changed;
+}
+
+struct policy_decision *plan_decide(const struct plan *plan, struct policy_gpu *gpu,
+				    enum policy_kind kind, struct policy_out *out)
+{
+	struct policy_decision *decision = &out->decisions[out->n_decisions++];
+	int changed[POLICY_VGPUS_MAX];
+	int n = 0;
+
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		if (plan->delta_pct[i] != 0)
+			changed[n++] = i;
+	plan_apply(plan, gpu);
+	*decision = (struct policy_decision){
+		.kind = kind,
+		.vgpu = -1,
+		.donor = -1,
+		.first_move = out->n_moves,
+		.n_moves = n,
+	};
+	order_sort(changed, n, id_before, gpu);
+	for (int i = 0; i < n; i++)
+		if (plan->delta_pct[changed[i]] < 0)
+			add_move(gpu, out, changed[i], plan->delta_pct[changed[i]]);
+	for (int i = 0; i < n; i++)
+		if (plan->delta_pct[changed[i]] > 0)
+			add_move(gpu, out, changed[i], plan->delta_pct[changed[i]]);
+	return decision;
+}
+
+int plan_sum_cap_pct(const struct policy_gpu *gpu)
+{
+	int sum_pct = 0;
+
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		sum_pct += gpu->vgpus[i].cap_pct;
+	return sum_pct;
+}
+
+int plan_free_steps(const struct policy_gpu *gpu)
+{
+	return plan_whole_steps(gpu, 100 - plan_sum_cap_pct(gpu));
+}
+
+/* A ten-thousandth of a step is forgiven: 0.8 of 30 % is 24 steps, though in binary a little less.
+ */
+int plan_whole_steps(const struct policy_gpu *gpu, double pct)
+{
+	return (int)floor(pct / gpu->step_pct + 1e-4);
+}
+
+int plan_contract_pct(const struct policy_gpu *gpu, const struct policy_terms *terms)
+{
+	int steps = terms->initial_cap_pct / gpu->step_pct;
+
+	return (steps > 1 ? steps : 1) * gpu->step_pct;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* Names, defaults and bounds. Must never hold a decision: those are a file for each policy. */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "policy/plan.h"
+#include "policy/steps.h"
+
+static const struct policy policies[] = {
+	{
+		.name = "gover",
+		.summary = "the paper's: steals a part of the lightest vGPU's unused cap for the "
+			   "overloaded one",
+		.step = gover_step,
+	},
+};
+
+static const char *const kind_names[POLICY_KINDS] = {
+	[POLICY_STEAL] = "steal",   [POLICY_POOL] = "pool",	[POLICY_WAKE] = "wake",
+	[POLICY_OFFER] = "offer",   [POLICY_SEVERE] = "severe", [POLICY_FUND] = "fund",
+	[POLICY_RETURN] = "return", [POLICY_FIT] = "fit",	[POLICY_HOLD] = "hold",
+};
+
+const char *policy_kind_name(enum policy_kind kind)
+{
+	return kind_names[kind];
+}
+
+const struct policy *policy_at(size_t index)
+{
+	return index < ARRAY_SIZE(policies) ? &policies[index] : NULL;
+}
+
+const struct policy *policy_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(policies); i++)
+		if (strcmp(policies[i].name, name) == 0)
+			return &policies[i];
+	return NULL;
+}
+
+void policy_params_default(struct policy_params *params)
+{
+	*params = (struct policy_params){
+		.overload_pct = 95,
+		.overload_periods = 3,
+		.qos_periods = 1,
+		.qos_gpu_bound_pct = 70,
+		.lowload_pct = 60,
+		.quiet_periods = 3,
+		.steal_fraction = 0.2,
+		.weight_util = 1,
+		.weight_qos = 1,
+		.cap_floor_pct = 1,
+		.fund_fraction = 0.8,
+		.fund_window_periods = 30,
+		.min_newcomer_pct = 10,
+		.use_ignores_met_target = true,
+		.paper_mode = false,
+	};
+}
+
+int policy_floor_pct(const struct policy_params *params, const struct policy_gpu *gpu,
+		     const struct policy_terms *terms)
+{
+	int floor_pct = terms->min_cap_pct > 0 ? terms->min_cap_pct : params->cap_floor_pct;
+	int ceiling_pct = policy_ceiling_pct(gpu, terms);
+
+	if (floor_pct < gpu->floor_pct)
+		floor_pct = gpu->floor_pct;
+	if (floor_pct < 1)
+		floor_pct = 1;
+	floor_pct = (floor_pct + gpu->step_pct - 1) / gpu->step_pct * gpu->step_pct;
+	return floor_pct < ceiling_pct ? floor_pct : ceiling_pct;
+}
+
+int policy_ceiling_pct(const struct policy_gpu *gpu, const struct policy_terms *terms)
+{
+	return terms->burst ? 100 / gpu->step_pct * gpu->step_pct : plan_contract_pct(gpu, terms);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Paper mode: every departure from the paper that changes a step, switched off at once. This is the
+ * whole list; no other file may ask for params->paper_mode.
+ */
+#include "policy/rules.h"
+
+struct rules rules_in_force(const struct policy_params *params)
+{
+	bool paper = params->paper_mode;
+
+	return (struct rules){
+		.met_target_excuses = !paper && params->use_ignores_met_target,
+		.gpu_bound = paper ? 0 : params->qos_gpu_bound_pct / 100.0,
+		.helpless_count = paper,
+		.pool_first = !paper,
+		.donor_below_line = !paper,
+		.wake = !paper,
+	};
+}

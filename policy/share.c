@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Proportional division with limits, exact in integers. Those who reach their limit at the lowest
+ * level are filled first; what remains is divided among the others, whose quota then lies below
+ * their limit, so that one odd step always fits.
+ */
+#include "base/id.h"
+#include "policy/order.h"
+#include "policy/policy.h"
+#include "policy/share.h"
+
+/* By the level at which the limit is reached, limit / weight. */
+static bool fills_before(const void *context, int a, int b)
+{
+	const struct share *shares = context;
+	int64_t level_a = shares[a].limit * shares[b].weight;
+	int64_t level_b = shares[b].limit * shares[a].weight;
+
+	return level_a != level_b ? level_a < level_b : id_compare(shares[a].id, shares[b].id) < 0;
+}
+
+static bool rounds_up_before(const void *context, int a, int b)
+{
+	const struct share *shares = context;
+
+	return shares[a].rest != shares[b].rest ? shares[a].rest > shares[b].rest
+						: id_compare(shares[a].id, shares[b].id) < 0;
+}
+
+int share_divide(struct share *shares, int n, int total)
+{
+	int order[POLICY_VGPUS_MAX];
+	int64_t weight = 0;
+	int limit = 0, left, odd, full;
+
+	for (int i = 0; i < n; i++) {
+		order[i] = i;
+		shares[i].steps = 0;
+		weight += shares[i].weight;
+		limit += shares[i].limit;
+	}
+	if (total > limit)
+		total = limit;
+	if (total <= 0)
+		return 0;
+
+	left = total;
+	order_sort(order, n, fills_before, shares);
+	for (full = 0; full < n; full++) {
+		struct share *share = &shares[order[full]];
+
+		if (left * share->weight < share->limit * weight)
+			break;
+		share->steps = share->limit;
+		left -= share->limit;
+		weight -= share->weight;
+	}
+	odd = left;
+	for (int i = full; i < n; i++) {
+		struct share *share = &shares[order[i]];
+
+		share->steps = (int)(left * share->weight / weight);
+		share->rest = left * share->weight % weight;
+		odd -= share->steps;
+	}
+	order_sort(order + full, n - full, rounds_up_before, shares);
+	for (int i = full; i < full + odd; i++)
+		shares[order[i]].steps++;
+	return total;
+}

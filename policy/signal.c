@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rules 1 to 3 and 11: one period's reading into signals, conditions and broken time. Must never
+ * change a cap, nor take a reading that is not valid for a number.
+ */
+#include <math.h>
+
+#include "policy/signal.h"
+#include "policy/window.h"
+
+static bool promises_frames(const struct policy_vgpu *vgpu)
+{
+	return vgpu->terms.target_fps > 0;
+}
+
+static bool is_short(const struct policy_vgpu *vgpu)
+{
+	double target = vgpu->terms.target_fps;
+
+	return promises_frames(vgpu) && vgpu->fps_valid &&
+	       target - vgpu->fps > fmax(0.02 * target, 1.5);
+}
+
+/* Divided rather than multiplied, so that u exactly on the line compares equal to it. */
+static bool is_above_line(const struct policy_params *params, const struct policy_vgpu *vgpu)
+{
+	return vgpu->busy_valid && vgpu->util > params->overload_pct / 100.0;
+}
+
+static bool is_gpu_bound(double line, const struct policy_vgpu *vgpu)
+{
+	return vgpu->busy_valid && vgpu->util >= line;
+}
+
+int signal_room_steps(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
+{
+	int room_pct = policy_ceiling_pct(gpu, &vgpu->terms) - vgpu->cap_pct;
+
+	return vgpu->held || room_pct < 0 ? 0 : room_pct / gpu->step_pct;
+}
+
+/* Rule 11. One that cannot take a step is not served at once, so its three periods stand. */
+static bool is_waking(const struct policy_params *params, const struct policy_gpu *gpu,
+		      const struct policy_vgpu *vgpu)
+{
+	return !gpu->gap && is_above_line(params, vgpu) &&
+	       vgpu->cap_pct <= policy_floor_pct(params, gpu, &vgpu->terms) &&
+	       signal_room_steps(gpu, vgpu) > 0;
+}
+
+enum signal_cause signal_cause(const struct policy_params *params, const struct policy_gpu *gpu,
+			       const struct policy_vgpu *vgpu)
+{
+	struct rules rules = rules_in_force(params);
+
+	if (vgpu->track->short_run >= params->qos_periods)
+		return SIGNAL_QOS;
+	if (rules.met_target_excuses && promises_frames(vgpu) && vgpu->fps_valid && !is_short(vgpu))
+		return SIGNAL_NONE;
+	if (vgpu->track->overload_run >= params->overload_periods)
+		return SIGNAL_USE;
+	if (rules.wake && is_waking(params, gpu, vgpu))
+		return SIGNAL_WAKE;
+	return SIGNAL_NONE;
+}
+
+/*
+ * Broken time measures the service, not the policy: its line is the configured one in paper mode
+ * too. Without a promise or a valid FPS, broken means served less than 98 % of min(demand,
+ * contract); but what a live vGPU would have used beyond its cap cannot be seen, so here it is
+ * broken when its use passes U_o while its cap is below its contract.
+ */
+static bool is_broken(const struct policy_params *params, const struct policy_gpu *gpu,
+		      const struct policy_vgpu *vgpu)
+{
+	if (promises_frames(vgpu) && vgpu->fps_valid)
+		return is_short(vgpu) && is_gpu_bound(params->qos_gpu_bound_pct / 100.0, vgpu);
+	return is_above_line(params, vgpu) &&
+	       vgpu->cap_pct + gpu->step_pct <= vgpu->terms.initial_cap_pct;
+}
+
+static unsigned int find_conditions(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu,
+				    bool gpu_bound)
+{
+	unsigned int conditions = 0;
+
+	if (promises_frames(vgpu) && !vgpu->fps_valid)
+		conditions |= POLICY_FPS_MISSING;
+	if (vgpu->short_of_target && vgpu->busy_valid && !gpu_bound)
+		conditions |= POLICY_QOS_NOT_GPU_BOUND;
+	if (vgpu->overloaded && vgpu->held)
+		conditions |= POLICY_HELD_OVERLOADED;
+	else if (vgpu->overloaded && signal_room_steps(gpu, vgpu) == 0)
+		conditions |= POLICY_CONTRACT_LIMIT;
+	return conditions;
+}
+
+static void read_vgpu(const struct policy_params *params, const struct policy_gpu *gpu,
+		      struct policy_vgpu *vgpu)
+{
+	struct policy_track *track = vgpu->track;
+	bool gpu_bound = is_gpu_bound(rules_in_force(params).gpu_bound, vgpu);
+	bool starved;
+
+	vgpu->short_of_target = is_short(vgpu);
+	starved = vgpu->short_of_target && gpu_bound;
+	track->overload_run =
+		!gpu->gap && is_above_line(params, vgpu) ? track->overload_run + 1 : 0;
+	track->short_run = !gpu->gap && starved ? track->short_run + 1 : 0;
+	if (vgpu->busy_valid)
+		window_add(track, vgpu->load);
+
+	vgpu->want_cap_pct = vgpu->cap_pct;
+	vgpu->e = starved ? (vgpu->terms.target_fps - vgpu->fps) / vgpu->terms.target_fps : 0;
+	vgpu->broken = is_broken(params, gpu, vgpu);
+	vgpu->overloaded = signal_cause(params, gpu, vgpu) != SIGNAL_NONE;
+	vgpu->receiver = vgpu->overloaded && signal_room_steps(gpu, vgpu) > 0;
+	vgpu->conditions = find_conditions(gpu, vgpu, gpu_bound);
+}
+
+void signal_read(const struct policy_params *params, struct policy_gpu *gpu)
+{
+	long long load_billionths = 0; /* a sum of integers does not depend on the order */
+	int sum_pct = 0;
+
+	for (int i = 0; i < gpu->n_vgpus; i++) {
+		struct policy_vgpu *vgpu = &gpu->vgpus[i];
+
+		read_vgpu(params, gpu, vgpu);
+		sum_pct += vgpu->cap_pct;
+		if (vgpu->busy_valid)
+			load_billionths += llround(vgpu->load * 1e9);
+	}
+	gpu->conditions = sum_pct > 100 ? POLICY_SUM_OVER_100 : 0;
+	gpu->total_load = (double)load_billionths / 1e9; /* u x cap is the load */
+	gpu->free_pct = sum_pct < 100 ? 100 - sum_pct : 0;
+}

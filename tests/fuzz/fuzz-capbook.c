@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* Books of caps: what one says are caps, and what is written into it afterwards is found again. */
+#include "gover-d/capbook.h"
+#include "tests/fuzz/fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct known {
+	bool found;
+	int last_pct, intent_pct;
+};
+
+static struct known look_up(const struct capbook *book, const char *id)
+{
+	struct known known = {.found = false};
+
+	known.found = capbook_get(book, id, &known.last_pct, &known.intent_pct);
+	FUZZ_CHECK(known.last_pct >= 0 && known.last_pct <= 100);
+	FUZZ_CHECK(known.intent_pct >= 0 && known.intent_pct <= 100);
+	return known;
+}
+
+static void write_and_read_again(struct capbook *book, const char *path)
+{
+	struct known before = look_up(book, "a"), after;
+
+	FUZZ_CHECK(capbook_set(book, "written", 30, 40) == 0);
+	capbook_close(book);
+
+	FUZZ_CHECK(capbook_open(path, &book, NULL) == 0);
+	after = look_up(book, "written");
+	FUZZ_CHECK(after.found && after.last_pct == 30 && after.intent_pct == 40);
+	after = look_up(book, "a");
+	FUZZ_CHECK(after.found == before.found && after.last_pct == before.last_pct &&
+		   after.intent_pct == before.intent_pct);
+	FUZZ_CHECK(capbook_remove(book, "written") == 0);
+	capbook_close(book);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char path[FUZZ_PATH_MAX];
+	int fd = fuzz_file(data, size, path);
+	struct capbook *book;
+
+	if (capbook_open(path, &book, NULL) == 0)
+		write_and_read_again(book, path);
+	close(fd);
+	return 0;
+}

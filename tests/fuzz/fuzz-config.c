@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* Configuration files: one that is taken is printed as one that is taken and says the same. */
+#include "gover-d/config.h"
+#include "tests/fuzz/fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int load_config(const void *data, size_t size, struct config *config)
+{
+	char path[FUZZ_PATH_MAX];
+	int fd = fuzz_file(data, size, path);
+	struct err err = {""};
+	int r = config_load(config, path, &err);
+
+	close(fd);
+	FUZZ_CHECK(r == 0 || strncmp(err.msg, path, strlen(path)) == 0);
+	return r;
+}
+
+static char *print_config(const struct config *config)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	FUZZ_CHECK(out);
+	config_print(config, out);
+	FUZZ_CHECK(fclose(out) == 0);
+	return text;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct config config, again; /* half a megabyte each */
+	CLEANUP_FREE char *text = NULL;
+	CLEANUP_FREE char *text_again = NULL;
+	struct err err = {""};
+
+	config_default(&config);
+	if (load_config(data, size, &config) < 0)
+		return 0;
+	text = print_config(&config);
+	config_default(&again);
+	FUZZ_CHECK(load_config(text, strlen(text), &again) == 0);
+	text_again = print_config(&again);
+	FUZZ_CHECK(strcmp(text, text_again) == 0);
+	FUZZ_CHECK(config_check(&config, &err) == config_check(&again, NULL));
+	return 0;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* Contracts files: what is read of one is written as one that says the same. */
+#include "gover-d/contracts.h"
+#include "tests/fuzz/fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int load_contracts(const void *data, size_t size, struct contracts *contracts)
+{
+	char path[FUZZ_PATH_MAX];
+	int fd = fuzz_file(data, size, path);
+	struct err err = {""};
+	int r = contracts_load(path, contracts, &err);
+
+	close(fd);
+	FUZZ_CHECK(r == 0 || strncmp(err.msg, path, strlen(path)) == 0);
+	return r;
+}
+
+static struct host_gpu *take_gpu(struct host *host, const char *name)
+{
+	struct host_gpu *gpu = host_find_gpu(host, name);
+
+	if (gpu || host->n_gpus == GPUS_MAX)
+		return gpu;
+	gpu = &host->gpus[host->n_gpus++];
+	memset(gpu, 0, sizeof(*gpu));
+	FUZZ_CHECK(id_copy(gpu->config.name, name) == 0);
+	return gpu;
+}
+
+/* Moves the contracts into an empty host; the rest of it does not matter here. */
+static void fill_host(struct host *host, struct contracts *contracts)
+{
+	for (int i = 0; i < contracts->n_gpus; i++) {
+		struct host_gpu *gpu = take_gpu(host, contracts->gpus[i].name);
+
+		FUZZ_CHECK(gpu);
+		gpu->mode = contracts->gpus[i].mode;
+		gpu->selling = contracts->gpus[i].selling;
+	}
+	for (size_t i = 0; i < contracts->n_vgpus; i++) {
+		struct contract_entry *entry = &contracts->vgpus[i];
+		struct host_gpu *gpu = take_gpu(host, entry->contract.gpu);
+		struct vgpu *vgpu;
+
+		/* The daemon refuses both: there is nothing to be kept. */
+		if (!gpu || host_find_vgpu(host, entry->contract.id, NULL))
+			continue;
+		vgpu = calloc(1, sizeof(*vgpu));
+		FUZZ_CHECK(vgpu);
+		vgpu->contract = entry->contract;
+		vgpu->found = entry->found;
+		entry->contract.labels = NULL;
+		host_gpu_insert(gpu, vgpu);
+	}
+}
+
+static int empty_host(struct host *host)
+{
+	int n = 0;
+
+	for (int i = 0; i < host->n_gpus; i++)
+		while (host->gpus[i].vgpus) {
+			struct vgpu *vgpu = host->gpus[i].vgpus;
+
+			host_gpu_take(&host->gpus[i], vgpu);
+			vgpu_free(&host->gpus[i], vgpu);
+			n++;
+		}
+	host->n_gpus = 0;
+	return n;
+}
+
+/* Reads a file and writes it again; the number of contracts comes in *@ret_n. NULL: it is refused.
+ */
+static char *read_and_write(const void *data, size_t size, int *ret_n)
+{
+	static struct host host;
+	struct contracts contracts = {0};
+	char *text;
+
+	if (load_contracts(data, size, &contracts) < 0)
+		return NULL;
+	fill_host(&host, &contracts);
+	contracts_fini(&contracts);
+	text = contracts_encode(&host);
+	FUZZ_CHECK(text);
+	*ret_n = empty_host(&host);
+	return text;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int n, n_again;
+	CLEANUP_FREE char *text = read_and_write(data, size, &n);
+	CLEANUP_FREE char *again = text ? read_and_write(text, strlen(text), &n_again) : NULL;
+
+	if (!text)
+		return 0;
+	FUZZ_CHECK(again);
+	FUZZ_CHECK(strcmp(text, again) == 0);
+	FUZZ_CHECK(n == n_again);
+	return 0;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* What intel_gpu_top may write: the samples are the same however its bytes come, and are shares. */
+#include "monitor/igt.h"
+#include "tests/fuzz/fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Feeds pieces of @cut bytes. Returns how many samples they were. */
+static int feed(struct igt_parser *parser, const char *bytes, size_t size, size_t cut,
+		double *ret_util_pct)
+{
+	int samples = 0;
+
+	igt_parser_reset(parser);
+	while (size > 0) {
+		size_t n = size < cut ? size : cut;
+		CLEANUP_FREE char *piece =
+			fuzz_text(bytes, n); /* so that no byte behind it is read */
+
+		samples += igt_parser_feed(parser, piece, n, ret_util_pct);
+		bytes += n;
+		size -= n;
+	}
+	return samples;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const size_t cuts[] = {1, 3, 64};
+	const char *bytes = (const char *)data;
+	struct igt_parser *parser;
+	double util_pct = -1;
+	int samples;
+
+	FUZZ_CHECK(igt_parser_new(&parser) == 0);
+	samples = feed(parser, bytes, size, size, &util_pct);
+	FUZZ_CHECK(samples == 0 || (util_pct >= 0 && util_pct <= 100));
+	for (size_t i = 0; i < ARRAY_SIZE(cuts); i++) {
+		double cut_pct = -1;
+
+		FUZZ_CHECK(feed(parser, bytes, size, cuts[i], &cut_pct) == samples);
+		FUZZ_CHECK(cut_pct >= util_pct && cut_pct <= util_pct);
+	}
+	igt_parser_free(parser);
+	return 0;
+}

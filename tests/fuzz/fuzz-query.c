@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What stands in an address: NAME=VALUE&..., as the transport hands it on. What is refused is
+ * refused with a reply, and a time that is taken can be written and read again.
+ */
+#include "base/clock.h"
+#include "gover-d/api-internal.h"
+#include "gover-d/api-time.h"
+#include "tests/fuzz/fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void split_query(char *text, struct api_request *request)
+{
+	for (char *pair; (pair = strsep(&text, "&"));) {
+		char *value = strchr(pair, '=');
+
+		if (value)
+			*value++ = '\0';
+		if (request->n_query < API_QUERY_MAX)
+			request->query[request->n_query] =
+				(struct api_query){.name = pair, .value = value ? value : ""};
+		request->n_query++;
+	}
+}
+
+static void check_time(const char *text)
+{
+	char again[CLOCK_TEXT_MAX];
+	int64_t wall_ms = -1, again_ms = -1;
+
+	if (api_time_parse(text, &wall_ms) < 0) {
+		FUZZ_CHECK(wall_ms == -1);
+		return;
+	}
+	FUZZ_CHECK(wall_ms >= 0);
+	if (wall_ms > INT64_C(253402300799999)) /* an offset may pass the year 9999 */
+		return;
+	clock_format(wall_ms, again);
+	FUZZ_CHECK(api_time_parse(again, &again_ms) == 0);
+	FUZZ_CHECK(again_ms == wall_ms);
+}
+
+static void read_parameters(struct api_request *request)
+{
+	int64_t number = -1;
+	bool flag = false;
+
+	if (api_query_whole(request, "limit", 1, 1000, &number) == 0)
+		FUZZ_CHECK(number == -1 || (number >= 1 && number <= 1000));
+	else
+		FUZZ_CHECK(number == -1 && request->reply.status == 400);
+	if (api_query_switch(request, "all", &flag) < 0)
+		FUZZ_CHECK(!flag && request->reply.status == 400);
+	if (api_param_number(request, &number) == 0)
+		FUZZ_CHECK(number >= 1);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	CLEANUP_FREE char *text = fuzz_text(data, size);
+	struct api_request request = {.method = "GET", .path = "/v1/decisions"};
+
+	split_query(text, &request);
+	for (size_t i = 0; i < request.n_query && i < API_QUERY_MAX; i++) {
+		check_time(request.query[i].value);
+		snprintf(request.param, sizeof(request.param), "%s", request.query[i].value);
+		read_parameters(&request);
+	}
+	api_request_fini(&request);
+	return 0;
+}

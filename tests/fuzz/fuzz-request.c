@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Bodies of requests: one that is refused is refused with a sentence, and the contracts file takes
+ * every contract that a request may bring.
+ */
+#include "gover-d/api-internal.h"
+#include "gover-d/contracts.h"
+#include "tests/fuzz/fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define ALL_FIELDS ~0U
+#define SOLD	   (API_CONTRACT_ID | API_CONTRACT_GPU | CONTROL_INITIAL_CAP)
+
+static void check_bounds(const struct contract *c, unsigned int fields)
+{
+	FUZZ_CHECK(!(fields & API_CONTRACT_ID) || id_valid(c->id));
+	FUZZ_CHECK(!(fields & API_CONTRACT_GPU) || id_valid(c->gpu));
+	FUZZ_CHECK(!(fields & CONTROL_INITIAL_CAP) ||
+		   (c->terms.initial_cap_pct >= 1 && c->terms.initial_cap_pct <= 100));
+	FUZZ_CHECK(c->terms.min_cap_pct >= 0 && c->terms.min_cap_pct <= 100);
+	FUZZ_CHECK(c->terms.target_fps >= 0 && c->terms.target_fps < 1e9);
+	FUZZ_CHECK(c->terms.weight > 0 && c->terms.weight < 1e9);
+	FUZZ_CHECK(c->held_cap_pct >= 0 && c->held_cap_pct <= 100);
+	FUZZ_CHECK(strlen(c->vm) < VM_MAX);
+	FUZZ_CHECK(json_object_size(c->labels) <= LABELS_MAX);
+}
+
+/* The file that holds this contract alone must be read. */
+static void check_file(const struct contract *contract)
+{
+	static struct host host;
+	struct contracts contracts = {0};
+	CLEANUP_FREE char *text = NULL;
+	struct vgpu vgpu = {.contract = *contract};
+	char path[FUZZ_PATH_MAX];
+	struct err err = {""};
+	int fd;
+
+	host.n_gpus = 1;
+	memcpy(host.gpus[0].config.name, contract->gpu, ID_MAX);
+	host.gpus[0].vgpus = &vgpu;
+	text = contracts_encode(&host);
+	FUZZ_CHECK(text);
+	fd = fuzz_file(text, strlen(text), path);
+	FUZZ_CHECK(contracts_load(path, &contracts, &err) == 0);
+	close(fd);
+	FUZZ_CHECK(contracts.n_vgpus == 1);
+	FUZZ_CHECK(json_equal(contracts.vgpus[0].contract.labels, contract->labels));
+	FUZZ_CHECK(strcmp(contracts.vgpus[0].contract.vm, contract->vm) == 0);
+	contracts_fini(&contracts);
+}
+
+static void decode_body(json_t *object)
+{
+	struct contract contract = {.terms = {.weight = 1}, .labels = json_object()};
+	struct api_request request = {.path = "/v1/vgpus", .object = object};
+	unsigned int fields = 0;
+
+	FUZZ_CHECK(contract.labels);
+	if (api_decode_contract(&request, ALL_FIELDS, API_CONTRACT_ID, &contract, &fields) < 0) {
+		FUZZ_CHECK(request.reply.status == 422);
+		FUZZ_CHECK(request.reply.text && request.reply.text->length > 0);
+	} else {
+		check_bounds(&contract, fields);
+		if ((fields & SOLD) == SOLD &&
+		    contract.terms.min_cap_pct <= contract.terms.initial_cap_pct)
+			check_file(&contract);
+	}
+	api_request_fini(&request);
+	contract_fini(&contract);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	json_t *object = json_loadb((const char *)data, size, JSON_REJECT_DUPLICATES, NULL);
+
+	if (json_is_object(object))
+		decode_body(object);
+	json_decref(object);
+	return 0;
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Link: -lGL -lEGL -ldl -pthread
+ *
+ * fps-draw HOW FRAMES [PAUSE_US]: presents FRAMES frames in one of the ways programs have, with a
+ * pause after each. Ends with 1 and a sentence when the preload did something to it that it must
+ * not.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FAKE "libfake-gl.so.1"	 /* found by LD_LIBRARY_PATH */
+#define COPY "libfake-copy.so.1" /* the same library once more, by another name */
+
+typedef void (*glx_swap_fn)(void *display, unsigned long drawable);
+typedef unsigned int (*egl_swap_fn)(void *display, void *surface);
+typedef void *(*get_proc_fn)(const char *name);
+
+void glXSwapBuffers(void *display, unsigned long drawable);
+unsigned int eglSwapBuffers(void *display, void *surface);
+void *glXGetProcAddress(const char *name);
+void *glXGetProcAddressARB(const char *name);
+void *eglGetProcAddress(const char *name);
+
+static const char *program;
+static long frames, pause_us;
+static char surface;
+
+static __attribute__((noreturn)) void fail(const char *what)
+{
+	fprintf(stderr, "fps-draw: %s\n", what);
+	exit(1);
+}
+
+static void *need(void *address, const char *what)
+{
+	if (!address)
+		fail(what);
+	return address;
+}
+
+static void rest(void)
+{
+	if (pause_us > 0)
+		usleep((useconds_t)pause_us);
+}
+
+static void draw_glx(void *swap)
+{
+	for (long i = 0; i < frames; i++, rest())
+		((glx_swap_fn)swap)(NULL, 1);
+}
+
+static void draw_egl(void *swap)
+{
+	for (long i = 0; i < frames; i++, rest())
+		if (!((egl_swap_fn)swap)(NULL, &surface))
+			fail("eglSwapBuffers lost its return value");
+}
+
+static void direct_glx(void)
+{
+	for (long i = 0; i < frames; i++, rest())
+		glXSwapBuffers(NULL, 1);
+}
+
+static void direct_egl(void)
+{
+	draw_egl((void *)eglSwapBuffers);
+}
+
+static void *open_fake(const char *name)
+{
+	return need(dlopen(name, RTLD_NOW | RTLD_LOCAL), "no fake GL library");
+}
+
+static void dlsym_glx(void)
+{
+	draw_glx(need(dlsym(open_fake(FAKE), "glXSwapBuffers"), "dlsym"));
+}
+
+static void dlsym_egl(void)
+{
+	draw_egl(need(dlsym(open_fake(FAKE), "eglSwapBuffers"), "dlsym"));
+}
+
+static void dlvsym_glx(void)
+{
+	draw_glx(need(dlvsym(open_fake(FAKE), "glXSwapBuffers", FAKE), "dlvsym"));
+}
+
+static void dlsym_default(void)
+{
+	draw_glx(need(dlsym(RTLD_DEFAULT, "glXSwapBuffers"), "dlsym"));
+}
+
+static void proc_glx(void)
+{
+	draw_glx(need(glXGetProcAddress("glXSwapBuffers"), "glXGetProcAddress"));
+}
+
+static void proc_arb(void)
+{
+	draw_glx(need(glXGetProcAddressARB("glXSwapBuffers"), "glXGetProcAddressARB"));
+}
+
+static void proc_egl(void)
+{
+	draw_egl(need(eglGetProcAddress("eglSwapBuffers"), "eglGetProcAddress"));
+}
+
+/* As glmark2 and SDL2 do: everything by dlsym(), the lookup function too. */
+static void dlsym_proc(void)
+{
+	get_proc_fn find =
+		(get_proc_fn)need(dlsym(open_fake(FAKE), "glXGetProcAddressARB"), "dlsym");
+
+	find = (get_proc_fn)need(find("glXGetProcAddressARB"), "glXGetProcAddressARB");
+	draw_glx(need(find("glXSwapBuffers"), "glXGetProcAddressARB"));
+}
+
+/* One library's eglSwapBuffers presents through another's, each found by dlsym(). */
+static void translated(void)
+{
+	void *outer = open_fake(FAKE), *inner = open_fake(COPY);
+	void (*translate)(egl_swap_fn) =
+		(void (*)(egl_swap_fn))need(dlsym(outer, "fake_gl_translate"), "dlsym");
+
+	translate((egl_swap_fn)need(dlsym(inner, "eglSwapBuffers"), "dlsym"));
+	draw_egl(need(dlsym(outer, "eglSwapBuffers"), "dlsym"));
+}
+
+/* A frame that was not presented is none. */
+static void failed_swap(void)
+{
+	for (long i = 0; i < frames; i++)
+		if (eglSwapBuffers(NULL, NULL))
+			fail("a failed eglSwapBuffers succeeded");
+}
+
+static void *draw_thread(void *unused)
+{
+	(void)unused;
+	direct_glx();
+	return NULL;
+}
+
+#define THREADS 16 /* more than a page has lanes */
+
+static void threads(void)
+{
+	pthread_t thread[THREADS];
+
+	for (int i = 0; i < THREADS; i++)
+		if (pthread_create(&thread[i], NULL, draw_thread, NULL) != 0)
+			fail("pthread_create");
+	for (int i = 0; i < THREADS; i++)
+		if (pthread_join(thread[i], NULL) != 0)
+			fail("pthread_join");
+}
+
+/* Frames before the fork, then as many in parent and child each. */
+static void draw_around(pid_t (*make_child)(void))
+{
+	int status;
+	pid_t child;
+
+	direct_glx();
+	child = make_child();
+	if (child < 0)
+		fail("no child");
+	direct_glx();
+	if (child == 0)
+		_exit(0);
+	if (waitpid(child, &status, 0) != child || status != 0)
+		fail("the child died");
+}
+
+static void fork_child(void)
+{
+	draw_around(fork);
+}
+
+/* As the C library does it, but without its knowing. */
+static pid_t clone_alone(void)
+{
+	return (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+}
+
+static void clone_child(void)
+{
+	draw_around(clone_alone);
+}
+
+/* Ends and leaves a child behind that never draws, and lives as long as the daemon's socket. */
+static void orphan(void)
+{
+	const char *where = getenv("GOVER_FPS");
+	pid_t child;
+
+	direct_glx();
+	child = fork();
+	if (child < 0 || !where)
+		fail("no child, or no daemon");
+	if (child == 0) {
+		(void)close(STDOUT_FILENO);
+		(void)close(STDERR_FILENO);
+		for (int i = 0; i < 3000 && access(where + strlen("unix:"), F_OK) == 0; i++)
+			usleep(10000);
+		_exit(0);
+	}
+}
+
+static void exec_self(void)
+{
+	bool was_open[512];
+	char count[24];
+
+	for (int fd = 0; fd < 512; fd++)
+		was_open[fd] = fcntl(fd, F_GETFD) >= 0;
+	direct_glx();
+	for (int fd = 0; fd < 512; fd++)
+		if (!was_open[fd] && fcntl(fd, F_GETFD) >= 0 && fcntl(fd, F_GETFD) != FD_CLOEXEC)
+			fail("an fd would be left open across exec");
+	(void)snprintf(count, sizeof(count), "%ld", frames);
+	execl(program, program, "direct-glx", count, NULL);
+	fail("exec");
+}
+
+static void killed(void)
+{
+	direct_glx();
+	raise(SIGKILL);
+}
+
+static void keep_errno(void)
+{
+	for (long i = 0; i < frames; i++, rest()) {
+		errno = 4321;
+		glXSwapBuffers(NULL, 1);
+		if (errno != 4321)
+			fail("errno was changed");
+	}
+}
+
+/* Closes every fd that is not its own, as daemons do, and takes the numbers for its own files. */
+static void close_fds(void)
+{
+	char path[] = "/tmp/fps-draw.XXXXXX";
+	struct stat before, after;
+	int file;
+
+	direct_glx();
+	file = mkstemp(path);
+	if (file < 0 || unlink(path) < 0 || fstat(file, &before) < 0)
+		fail("no file");
+	for (int fd = 3; fd < 512; fd++)
+		if (fd != file && dup2(file, fd) < 0)
+			fail("dup2");
+	direct_glx();
+	for (int fd = 3; fd < 512; fd++)
+		if (fstat(fd, &after) < 0 || after.st_ino != before.st_ino)
+			fail("an fd of the program was closed");
+	if (after.st_size != 0)
+		fail("a file of the program was written to");
+}
+
+static void keep_environment(void)
+{
+	const char *where = getenv("GOVER_FPS"), *preload = getenv("LD_PRELOAD");
+	char *had = strdup(where ? where : ""), *was = strdup(preload ? preload : "");
+
+	direct_glx();
+	where = getenv("GOVER_FPS");
+	preload = getenv("LD_PRELOAD");
+	if (!had || !was || strcmp(had, where ? where : "") != 0 ||
+	    strcmp(was, preload ? preload : "") != 0)
+		fail("the environment was changed");
+	free(had);
+	free(was);
+}
+
+/* With fps-next preloaded too. */
+static void beside(void)
+{
+	if (getppid() <= 1)
+		fail("getppid() was not handed on");
+	direct_glx();
+}
+
+static const struct {
+	const char *name;
+	void (*draw)(void);
+	int times; /* FRAMES that reach the library in this process; 0: not known */
+} ways[] = {
+	{"direct-glx", direct_glx, 1},
+	{"direct-egl", direct_egl, 1},
+	{"dlsym-glx", dlsym_glx, 1},
+	{"dlsym-egl", dlsym_egl, 1},
+	{"dlsym-default", dlsym_default, 1},
+	{"dlvsym-glx", dlvsym_glx, 1},
+	{"proc-glx", proc_glx, 1},
+	{"proc-arb", proc_arb, 1},
+	{"proc-egl", proc_egl, 1},
+	{"dlsym-proc", dlsym_proc, 1},
+	{"translated", translated, 0},
+	{"failed-swap", failed_swap, 0},
+	{"threads", threads, 0},
+	{"fork", fork_child, 2},
+	{"clone", clone_child, 2},
+	{"orphan", orphan, 1},
+	{"exec", exec_self, 1},
+	{"killed", killed, 1},
+	{"errno", keep_errno, 1},
+	{"close-fds", close_fds, 2},
+	{"environment", keep_environment, 1},
+	{"beside", beside, 1},
+};
+
+static long presented(void)
+{
+	void *count = need(dlsym(open_fake(FAKE), "fake_gl_presented"), "no fake GL library");
+
+	return (long)((unsigned long (*)(void))count)();
+}
+
+int main(int argc, char **argv)
+{
+	program = argv[0];
+	if (argc < 3)
+		fail("usage: fps-draw HOW FRAMES [PAUSE_US]");
+	frames = strtol(argv[2], NULL, 10);
+	pause_us = argc > 3 ? strtol(argv[3], NULL, 10) : 0;
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		if (strcmp(ways[i].name, argv[1]) != 0)
+			continue;
+		ways[i].draw();
+		if (ways[i].times && presented() != ways[i].times * frames)
+			fail("frames did not reach the GL library");
+		return 0;
+	}
+	fail("no such way to draw");
+}

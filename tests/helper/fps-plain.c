@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Link: -ldl
+ *
+ * A program without OpenGL: what the preload exports must not make it believe otherwise. Ends with
+ * 0, or 1 and a sentence.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const names[] = {
+	"glXSwapBuffers", "glXGetProcAddress", "glXGetProcAddressARB",
+	"eglSwapBuffers", "eglGetProcAddress", "no_such_function",
+};
+
+static int missing(void *handle, const char *where)
+{
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *why;
+
+		(void)dlerror();
+		if (dlsym(handle, names[i])) {
+			fprintf(stderr, "fps-plain: %s was found in %s\n", names[i], where);
+			return 1;
+		}
+		why = dlerror();
+		if (!why || !strstr(why, names[i])) {
+			fprintf(stderr, "fps-plain: dlerror() does not name %s: %s\n", names[i],
+				why ? why : "(none)");
+			return 1;
+		}
+	}
+	return 0;
+}
+
+int main(void)
+{
+	if (missing(RTLD_DEFAULT, "the program") ||
+	    missing(dlopen(NULL, RTLD_NOW), "the program itself") ||
+	    missing(dlopen("libc.so.6", RTLD_NOW), "the C library"))
+		return 1;
+	if (dlsym(RTLD_DEFAULT, "getpid") != (void *)getpid ||
+	    dlvsym(RTLD_DEFAULT, "getpid", "NONE_1.0")) {
+		fprintf(stderr, "fps-plain: getpid is not where it was\n");
+		return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Link: monitor/fps.c monitor/fps-page.c base/clock.c base/err.c base/file.c
+ * Link: base/id.c base/parse.c -lm
+ *
+ * fps-sink SOCKET COMMAND...: the daemon's end of the FPS reports and nothing else. Runs COMMAND,
+ * waits until it and every program that reported have ended, and prints what was counted: "frames N
+ * programs N refused N exit N", and "open N" when after 10 s some have not. With no COMMAND it
+ * prints that every second until SIGTERM.
+ */
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "monitor/fps.h"
+
+#define LINGER_NS (10 * NS_PER_S) /* for programs that COMMAND left behind */
+#define TICK_NS	  NS_PER_S
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal)
+{
+	(void)signal;
+	stopped = 1;
+}
+
+struct seen {
+	pid_t pids[FPS_SOURCES_MAX];
+	int count;
+};
+
+/* All programs are one vGPU's. */
+static int owner_of(void *userdata, pid_t pid, char ret_id[ID_MAX])
+{
+	struct seen *seen = userdata;
+	int i = 0;
+
+	while (i < seen->count && seen->pids[i] != pid)
+		i++;
+	if (i == seen->count && i < FPS_SOURCES_MAX)
+		seen->pids[seen->count++] = pid;
+	strcpy(ret_id, "all");
+	return 0;
+}
+
+static bool is_open(const struct fps_hub *hub)
+{
+	struct fps_hub_stats stats;
+
+	fps_hub_stats(hub, &stats);
+	return stats.open > 0;
+}
+
+static void print(const struct fps_hub *hub, const struct seen *seen, int status)
+{
+	const struct fps_totals *all = fps_hub_totals(hub, "all");
+	struct fps_hub_stats stats;
+
+	fps_hub_stats(hub, &stats);
+	printf("frames %llu programs %d refused %llu exit %d",
+	       all ? (unsigned long long)all->frames : 0, seen->count,
+	       (unsigned long long)stats.refused, status);
+	if (stats.open > 0)
+		printf(" open %d", stats.open);
+	putchar('\n');
+	(void)fflush(stdout);
+}
+
+/* The daemon's end until SIGTERM. */
+static void serve(struct fps_hub *hub, const struct seen *seen)
+{
+	struct pollfd readable = {.fd = fps_hub_fd(hub), .events = POLLIN};
+	uint64_t tick_ns = clock_now().mono_ns + TICK_NS;
+
+	while (!stopped) {
+		(void)poll(&readable, 1, 20);
+		fps_hub_dispatch(hub);
+		if (clock_now().mono_ns < tick_ns)
+			continue;
+		fps_hub_collect(hub);
+		print(hub, seen, 0);
+		tick_ns += TICK_NS;
+	}
+}
+
+/* The same until COMMAND and all that it left behind have ended. Returns how COMMAND did. */
+static int serve_command(struct fps_hub *hub, pid_t command)
+{
+	struct pollfd readable = {.fd = fps_hub_fd(hub), .events = POLLIN};
+	uint64_t now_ns = clock_now().mono_ns, tick_ns = now_ns + TICK_NS, end_ns = UINT64_MAX;
+	bool quiet = false;
+	int status = 0;
+
+	while (command > 0 || (now_ns < end_ns && !(quiet && !is_open(hub)))) {
+		quiet = poll(&readable, 1, 20) == 0;
+		fps_hub_dispatch(hub);
+		now_ns = clock_now().mono_ns;
+		if (now_ns >= tick_ns) {
+			fps_hub_collect(hub);
+			tick_ns += TICK_NS;
+		}
+		if (command > 0 && waitpid(command, &status, WNOHANG) == command) {
+			command = 0;
+			end_ns = now_ns + LINGER_NS;
+			quiet = false;
+		}
+	}
+	fps_hub_collect(hub);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int main(int argc, char **argv)
+{
+	static struct seen seen;
+	struct fps_hub *hub = NULL;
+	struct err err;
+
+	if (argc < 2 || fps_hub_new(argv[1], owner_of, &seen, &hub, &err) < 0) {
+		fprintf(stderr, "fps-sink: %s\n", argc < 2 ? "usage: SOCKET COMMAND..." : err.msg);
+		return 2;
+	}
+	(void)signal(SIGTERM, stop);
+	if (argc > 2) {
+		pid_t command = fork();
+
+		if (command == 0) {
+			execvp(argv[2], argv + 2);
+			_exit(127);
+		}
+		print(hub, &seen, serve_command(hub, command));
+	} else {
+		serve(hub, &seen);
+	}
+	fps_hub_free(hub);
+	return 0;
+}

@@ -1,0 +1,106 @@
+#!/bin/sh
+# The configuration as the programs take it: what is printed loads again, what is wrong is named with
+# its line, the command line wins, and nothing is started or written by looking.
+# shellcheck disable=SC2317 # functions that "ok" calls
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+unset JOURNAL_STREAM # a log for people, whoever runs this
+
+d() { # d OPTION...: gover-d; both outputs in $dir/said, its exit status in $code
+  "$B/gover-d" "$@" >"$dir/said" 2>&1
+  code=$?
+}
+
+says() { grep -qF -- "$1" "$dir/said"; }
+
+has_line() { grep -qxF -- "$1" "$dir/said"; }
+
+refused() { # refused "text" FILE_TEXT WANTED: by gover-d and by gover-ctl, in the same words
+  printf '%b' "$2" >"$conf"
+  d --config "$conf" --check-config
+  is "$1" "$code: $(sed 's/^gover-d: //' "$dir/said")" "1: $conf:$3"
+  is "... by gover-ctl too" "$(ctl config check "$conf" 2>&1; echo $?)" "gover-ctl: $conf:$3
+1"
+}
+
+# --- good files ---
+
+d --config "$top/dist/gover.conf.example" --check-config
+is "the example file is good" "$code" 0
+d --config /dev/null --print-config
+cp "$dir/said" "$dir/defaults"
+ok "an empty file gives the defaults" has_line "period_ms = 1000"
+d --config "$dir/defaults" --print-config
+ok "what is printed loads again to the same" cmp "$dir/said" "$dir/defaults"
+
+cat >"$conf" <<'EOF'
+# everything that differs from its default
+[daemon]
+period_ms = 250
+[gpu one]
+backend = softgpu
+capacity_cores = 1.5
+[gpu two]
+backend = sim
+[policy]
+overload_pct = 91.25
+paper_mode = on
+[offer]
+flavor_target_fps = 30
+EOF
+d --config "$conf" --print-config
+cp "$dir/said" "$dir/first"
+is "a file is taken as it says" "$(grep -cxE 'period_ms = 250|\[gpu (one|two)\]|capacity_cores = 1.5|overload_pct = 91.25|paper_mode = on|flavor_target_fps = 30' "$dir/first")" 7
+d --config "$dir/first" --print-config
+ok "and printed, loads again to the same" cmp "$dir/said" "$dir/first"
+d --config "$conf" --check-config
+is "--check-config says so" "$code" 0
+is "gover-ctl config check too" "$(ctl config check "$conf")" "$conf: in order"
+
+d --config "$conf" --socket s.sock --state-dir "$dir/nowhere" --listen 127.0.0.1:9788 --print-config
+ok "the command line wins" has_line "socket = s.sock"
+ok "over every key it names" has_line "listen = 127.0.0.1:9788"
+ok "looking makes no state directory" test ! -e "$dir/nowhere"
+
+# --- bad ones ---
+
+refused "an unknown key" '[policy]\n\noverlod_pct = 95\n' \
+  '3: [policy] has no key "overlod_pct"; did you mean "overload_pct"? Allowed: name, overload_pct, overload_periods, qos_periods, qos_gpu_bound_pct, lowload_pct, quiet_periods, steal_fraction, weight_util, weight_qos, cap_floor_pct, fund_fraction, fund_window_s, min_newcomer_pct, use_ignores_met_target, paper_mode'
+refused "an unknown section" '[deamon]\n' \
+  '1: unknown section [deamon]; did you mean "daemon"? Allowed: daemon, gpu NAME, policy, offer, fps, history'
+refused "a key given twice" '[daemon]\nperiod_ms = 500\nperiod_ms = 500\n' \
+  '3: [daemon] period_ms is given for the second time'
+refused "a section given twice" '[offer]\n[fps]\n[offer]\n' \
+  '3: [offer] is given for the second time'
+refused "a GPU given twice" '[gpu]\n[gpu gpu0]\n' \
+  '2: [gpu gpu0] is given for the second time'
+for value in ten 101 0 -1 nan 5e; do
+  refused "a cap of $value" "[offer]\nflavor_cap_pct = $value\n" \
+    "2: [offer] flavor_cap_pct = \"$value\" is not allowed; allowed: 1..100 percent"
+done
+
+d --config "$dir/absent" --check-config
+is "a file that is not there" "$code: $(cat "$dir/said")" \
+  "1: gover-d: $dir/absent: cannot be read: No such file or directory"
+printf '[daemon]\nperiod_ms = 50\n' >"$conf"
+d --config "$conf" --check-config
+is "a period too short for a real GPU" "$code: $(cat "$dir/said")" \
+  "1: gover-d: [daemon] period_ms = 50: allowed: 100..10000 ms, and less only where every GPU is a sim with speed above 1"
+d --config /dev/null --listen everywhere --check-config
+ok "a bad value on the command line" says '[daemon] listen = "everywhere" is not allowed'
+is "is refused as one in the file" "$code" 1
+d --config "$conf"
+is "a daemon does not start on a bad file" "$code" 1
+
+# --- usage ---
+
+d --help
+is "--help ends with 0" "$code" 0
+d --version
+ok "--version says the version" grep -qE '^gover-d [0-9]+\.[0-9]+\.[0-9]+$' "$dir/said"
+d --no-such-option
+is "an unknown option is wrong usage" "$code" 2
+d please
+is "an argument too" "$code" 2
+finish

@@ -1,0 +1,118 @@
+#!/bin/sh
+# The house rules that a script can see: how files begin, where includes point, how long things are.
+# Looks at the sources alone; what it says is the file and the line.
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/lib.sh"
+cd "$top" || exit 1
+
+none() { # none "text": passes when no complaint was written
+  ok "$1" test ! -s "$dir/complaints"
+  sed 's/^/# /' "$dir/complaints"
+}
+
+files() { # files PATTERN...: names below the folders of the house
+  for pattern; do
+    find .ci base bench db demo dist fps-preload gover-ctl gover-d gpu kernel monitor policy sched sim tests web \
+      -type f -name "$pattern" 2>/dev/null
+  done
+}
+
+files '*.[ch]' >"$dir/c"
+files '*' | while read -r file; do
+  head -n 1 "$file" | grep -qE '^#!.*\b(ba)?sh$' && echo "$file"
+done >"$dir/scripts"
+ok "there are sources and scripts to look at" test -s "$dir/c" -a -s "$dir/scripts"
+
+# --- how files begin ---
+
+while read -r file; do
+  sed -n 1p "$file" | grep -qE '^/\* SPDX-License-Identifier: .*MIT.* \*/$' || echo "$file:1: no licence"
+  sed -n '2,8p' "$file" | grep -v ' Link: ' | grep -qE '^( \*|/\*) .{20}' || echo "$file:2: no word on what it is for"
+done <"$dir/c" >"$dir/complaints"
+none "every C file begins with its licence and what it is for"
+
+while read -r file; do
+  sed -n 2p "$file" | grep -qE '^# .{20}' || echo "$file:2: no word on what it is for"
+done <"$dir/scripts" >"$dir/complaints"
+none "every script says what it is for"
+
+while read -r file; do
+  [ -x "$file" ] || echo "$file: not executable"
+done <"$dir/scripts" >"$dir/complaints"
+none "and can be run"
+
+# --- where includes point: down, or to the own folder ---
+
+xargs grep -Hn '^#include "' <"$dir/c" | awk -F '[:"/]' '
+  BEGIN {
+    level["base"] = 1
+    level["policy"] = level["sched"] = 2
+    level["db"] = level["sim"] = 3
+    level["gpu"] = 4
+    level["monitor"] = 5
+    level["gover-d"] = 6
+  }
+  {
+    from = $1
+    split($0, part, "\"")
+    to = part[2]
+    sub("/.*", "", to)
+    if (from == to || from == "tests" || from == "bench" || from == "demo") next
+    if (from == "monitor" && part[2] == "fps-preload/wire.h") next
+    if (from == "gover-ctl" && (to == "base" || part[2] == "gover-d/config.h")) next
+    if (from == "sched" || from == "fps-preload" || !(from in level) || !(to in level) || level[to] >= level[from])
+      print
+  }' >"$dir/complaints"
+none "includes point down: base, {policy, sched}, {db, sim}, gpu, monitor, gover-d; and gover-ctl apart"
+
+grep -Hn '^#include <' sched/*.[ch] | grep -vE '<std(int|def|bool)\.h>' >"$dir/complaints"
+none "sched/ is freestanding"
+
+grep -nE '#include <(time|sys/|unistd|fcntl|pthread|signal|poll)' policy/*.[ch] sim/*.[ch] >"$dir/complaints"
+none "policy/ and sim/ know no system: time is handed in"
+
+grep -nE '(^|[^a-z_])(exit|_exit|abort|printf|fprintf|puts|fputs|perror|syslog|sd_journal_[a-z]*)\(' \
+  base/*.[ch] policy/*.[ch] sched/*.[ch] db/*.[ch] sim/*.[ch] gpu/*.[ch] monitor/*.[ch] >"$dir/complaints"
+none "no library folder logs or ends its program"
+
+# --- how long things are ---
+
+xargs awk '
+  FNR == 1 { head = body = 0 }
+  /^[A-Za-z_].*[^;]$/ && !body { if (!head) head = FNR }
+  /^$/ && !body { head = 0 }
+  /^[^ \t].*;$/ && !body { head = 0 }
+  /^\{$/ { body = 1 }
+  /^\}/ {
+    if (body && FNR - head >= 60) print FILENAME ":" head ": a function of " FNR - head + 1 " lines"
+    head = body = 0
+  }' <"$dir/c" >"$dir/complaints"
+none "no function is longer than 60 lines"
+
+cat "$dir/c" "$dir/scripts" | xargs wc -l | awk '$2 != "total" && $1 > 600 { print $2 ": " $1 " lines" }' >"$dir/complaints"
+none "no file is longer than 600 lines"
+
+# --- what is not there ---
+
+while read -r file; do
+  sed -E 's/"([^"\\]|\\.)*"//g' "$file" | grep -n '//' | sed "s|^|$file:|"
+done <"$dir/c" >"$dir/complaints"
+none "no // comment"
+
+cat "$dir/c" "$dir/scripts" | grep -v 'tests/scenario/012' | xargs grep -nwE 'TODO|FIXME|XXX' >"$dir/complaints"
+none "nothing is left for later"
+
+{
+  [ -f "$B/libgover.a" ] || echo "$B/libgover.a is not built"
+  objdump -t "$B/libgover.a" |
+    awk '$2 == "g" && $3 == "O" && $4 ~ /^\.(data|bss)/ && $4 !~ /^\.data\.rel\.ro/ && $NF !~ /^__/ { print $NF }'
+} >"$dir/complaints" 2>&1
+none "no public variable that can change"
+
+if git rev-parse --git-dir >/dev/null 2>&1; then
+  git ls-files --cached --others --exclude-standard | grep -E '\.(o|a|so|d|tap|gcda|gcno)$|^build/' >"$dir/complaints"
+  none "git sees nothing that was built"
+else
+  ok "git sees nothing that was built # SKIP not a git work tree" true
+fi
+finish

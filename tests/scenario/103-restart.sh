@@ -1,0 +1,34 @@
+#!/bin/sh
+# kill -9 and a new start: contracts, holds, caps, GPU modes and live settings are as they were, and the log says so.
+# (The simulator lives in the daemon, so its vGPUs are made again; 501 shows the same on control groups that stay.)
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+conf_extra='[offer]
+max_vgpus = 2'
+sim_conf
+start || exit 1
+api POST /v1/vgpus '{"id": "a", "initial_cap_pct": 80, "vm": "vm-a", "target_fps": 30, "labels": {"workload": "load:pct=10", "customer": "7"}}' >/dev/null
+api POST /v1/vgpus '{"id": "b", "initial_cap_pct": 50, "labels": {"workload": "busy"}}' >/dev/null
+ok "a steal moved the caps away from the contracts" until_ok 20 that /v1/vgpus/b '.cap_pct > 25'
+api PATCH /v1/vgpus/a '{"held": true}' >/dev/null
+api PATCH /v1/gpus/gpu0 '{"selling": "off"}' >/dev/null
+is "GPU settings are kept" "$(status)" 200
+api PATCH /v1/policy '{"overload_pct": 90}' >/dev/null
+is "a live parameter is changed" "$(status)" 200
+ok "it reaches the database" until_ok 10 sh -c "sqlite3 -readonly '$dir/state/history.db' 'SELECT * FROM setting' | grep -q 90"
+caps=$(get /v1/vgpus '[.vgpus[].cap_pct] | sort | join(" ")')
+last=$(get '/v1/decisions?limit=1' '.decisions[-1].id')
+stop KILL
+is "killed" "$stopped" 137
+start || exit 1
+is "the same caps" "$(get /v1/vgpus '[.vgpus[].cap_pct] | sort | join(" ")')" "$caps"
+is "the same contracts" "$(get /v1/vgpus/a '"\(.initial_cap_pct) \(.target_fps) \(.vm) \(.labels.customer) \(.held)"')" "80 30 vm-a 7 true"
+is "nobody was put on hold" "$(get /v1/vgpus/b .held)" false
+is "selling is still off" "$(get /v1/gpus '.gpus[0].selling')" off
+is "the live parameter too" "$(get /v1/policy '.params.overload_pct')" 90
+is "and it is marked" "$(get /v1/policy '.differs | join(" ")')" overload_pct
+ok "decisions go on counting" that '/v1/decisions?limit=1' ".decisions[-1].id > $last"
+ok "the log says what was taken up" grep -q "vGPU a was gone and is made again\|vGPU a taken up" "$dir/log"
+stop
+finish

@@ -1,0 +1,25 @@
+#!/bin/sh
+# Observe and frozen: decisions are told but not written, or not made; a dry run changes nothing at all.
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+sim_conf
+start || exit 1
+api POST /v1/vgpus '{"id": "a", "initial_cap_pct": 80, "labels": {"workload": "load:pct=10"}}' >/dev/null
+api POST /v1/vgpus '{"id": "b", "initial_cap_pct": 50, "labels": {"workload": "idle"}}' >/dev/null
+api PATCH /v1/gpus/gpu0 '{"mode": "observe"}' >/dev/null
+api PATCH /v1/vgpus/b '{"labels": {"workload": "busy"}}' >/dev/null
+ok "observe: the steal is decided" until_ok 20 that '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "steal")] | length > 0'
+is "but not written" "$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "steal").result] | unique | join(" ")')" observed
+is "the caps stand" "$(get /v1/vgpus '[.vgpus[].cap_pct] | join(" ")')" "80 20"
+api PATCH /v1/gpus/gpu0 '{"mode": "frozen"}' >/dev/null
+id=$(get '/v1/decisions?limit=1' '.decisions[-1].id')
+sleep 1
+is "frozen: no decision at all" "$(get "/v1/decisions?after=$id" '.decisions | length')" 0
+stop
+start --dry-run || exit 1
+is "a dry run says so" "$(get /v1/host .dry_run)" true
+api POST /v1/vgpus '{"id": "c", "initial_cap_pct": 50}' >/dev/null
+ok "and makes nothing" test "$(status)" -ge 400
+stop
+finish

@@ -1,0 +1,23 @@
+# What the preload scenarios share: fake GL libraries, and a daemon's end that counts what one command draws.
+# Sourced after lib.sh, never run.
+# shellcheck shell=sh
+fps=${dir:?}/fps.sock
+gl=$dir/gl
+mkdir -p "$gl"
+for library in libGL.so.1 libEGL.so.1 libfake-gl.so.1; do ln -s "$B/tests/fake-gl" "$gl/$library"; done
+cp "$B/tests/fake-gl" "$gl/libfake-copy.so.1"
+
+# A sanitizer insists on being loaded first; what a GL program leaks is not ours to judge.
+first=''
+[ -n "${GOVER_ASAN-}" ] && first="$(gcc -print-file-name=libasan.so) "
+preload=$first$B/libgover-fps.so
+export ASAN_OPTIONS=detect_leaks=0
+
+drawing() { # drawing HOW FRAMES [PAUSE_US]: one program with the preload, on the fake libraries
+  env LD_LIBRARY_PATH="$gl" LD_PRELOAD="$preload" GOVER_FPS="${where-unix:$fps}" "$B/tests/fps-draw" "$@"
+}
+
+counted() { # counted HOW FRAMES [PAUSE_US]: "frames N programs N refused N exit N" as the daemon's end saw it
+  "$B/tests/fps-sink" "$fps" env LD_LIBRARY_PATH="$gl" GOVER_FPS="unix:$fps" \
+    LD_PRELOAD="$first${before-} $B/libgover-fps.so ${behind-}" "$B/tests/fps-draw" "$@"
+}

@@ -1,0 +1,21 @@
+#!/bin/sh
+# Every way in which a program gets at glXSwapBuffers and eglSwapBuffers: frames counted = frames drawn.
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/scenario/300-lib.sh
+. "$(dirname "$0")/300-lib.sh"
+
+for way in direct-glx direct-egl dlsym-glx dlsym-egl dlsym-default dlvsym-glx proc-glx proc-arb proc-egl dlsym-proc; do
+  is "$way" "$(counted $way 1234)" "frames 1234 programs 1 refused 0 exit 0"
+done
+is "one library presenting through another counts once" "$(counted translated 500)" \
+  "frames 500 programs 1 refused 0 exit 0"
+is "what eglSwapBuffers refused is no frame" "$(counted failed-swap 500)" "frames 0 programs 0 refused 0 exit 0"
+is "a single frame counts" "$(counted direct-glx 1)" "frames 1 programs 1 refused 0 exit 0"
+is "no frame, no report" "$(counted direct-glx 0)" "frames 0 programs 0 refused 0 exit 0"
+behind=$B/tests/fps-next
+is "another preload behind ours is reached" "$(counted beside 300)" "frames 300 programs 1 refused 0 exit 0"
+unset behind
+before=$B/tests/fps-next
+is "another preload before ours reaches it" "$(counted beside 300)" "frames 300 programs 1 refused 0 exit 0"
+finish

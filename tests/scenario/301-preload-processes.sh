@@ -1,0 +1,31 @@
+#!/bin/sh
+# Threads, children, successors and sudden ends: nobody's frames are lost, none counts twice.
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/scenario/300-lib.sh
+. "$(dirname "$0")/300-lib.sh"
+
+is "16 threads at once, more than the page has lanes" "$(counted threads 1000)" \
+  "frames 16000 programs 1 refused 0 exit 0"
+is "parent and forked child, each in its own page" "$(counted fork 1000)" "frames 3000 programs 2 refused 0 exit 0"
+is "a child made behind the C library's back" "$(counted clone 1000)" "frames 3000 programs 2 refused 0 exit 0"
+is "a child that does not draw does not keep its parent's connection" "$(counted orphan 10)" \
+  "frames 10 programs 1 refused 0 exit 0"
+is "exec: the successor counts on" "$(counted exec 1000)" "frames 2000 programs 1 refused 0 exit 0"
+is "a killed program's last frames count" "$(counted killed 1000)" "frames 1000 programs 1 refused 0 exit 137"
+
+many=100
+cat >"$dir/many" <<EOF
+#!/bin/sh
+i=0
+while [ \$i -lt $many ]; do
+  "$B/tests/fps-draw" direct-glx 10 &
+  i=\$((i + 1))
+done
+wait
+EOF
+chmod +x "$dir/many"
+is "$many programs started at once all report" \
+  "$("$B/tests/fps-sink" "$fps" env LD_LIBRARY_PATH="$gl" LD_PRELOAD="$preload" GOVER_FPS="unix:$fps" "$dir/many")" \
+  "frames $((many * 10)) programs $many refused 0 exit 0"
+finish

@@ -1,0 +1,35 @@
+#!/bin/sh
+# The preload never ends, blocks, or prints into its host program, and the program finds everything as it was.
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/scenario/300-lib.sh
+. "$(dirname "$0")/300-lib.sh"
+
+silent() { # silent command...: succeeds and prints nothing
+  "$@" >"$dir/said" 2>&1 && ! grep . "$dir/said"
+}
+
+ok "no daemon: the program goes on, silently" silent drawing direct-glx 1000
+ok "errno is kept, while the daemon is looked for too" silent drawing errno 1500 1000
+ok "the environment is kept" silent drawing environment 10
+ok "an fd that has become the program's is left alone" silent drawing close-fds 300 5000
+ok "and so with a daemon, which it then finds again" sh -c "echo '$(counted close-fds 300 5000)' |
+  grep '^frames [3-6][0-9][0-9] programs 1 refused 0 exit 0'"
+for where in off '' unix: /tmp/fps.sock udp:1.2.3.4 OFF "unix:$(printf %0200d 0)"; do
+  ok "GOVER_FPS='$(echo "$where" | cut -c 1-20)' is quietly off" silent drawing direct-glx 100
+done
+unset where
+for fps_max in '' 0 -1 nan 60fps 1000.5 1e3; do
+  ok "GOVER_FPS_MAX='$fps_max' does not pace, quietly" silent env GOVER_FPS_MAX="$fps_max" \
+    LD_LIBRARY_PATH="$gl" LD_PRELOAD="$preload" GOVER_FPS=off "$B/tests/fps-draw" direct-glx 100
+done
+ok "a program without GL finds no GL" silent env LD_PRELOAD="$preload" "$B/tests/fps-plain"
+ok "a shell and what it starts do not notice" \
+  test "$(env LD_PRELOAD="$preload" sh -c 'echo a | tr a b; ls / >/dev/null && echo c')" = "b
+c"
+is "only the hooks are exported" \
+  "$(nm -D --defined-only "$B/libgover-fps.so" | sed -n 's/.* [TWVi] //p' | sort | tr '\n' ' ')" \
+  "dlsym dlvsym eglGetProcAddress eglSwapBuffers glXGetProcAddress glXGetProcAddressARB glXSwapBuffers "
+GOVER_FPS_DEBUG=1 drawing direct-glx 10 2>"$dir/debug"
+ok "GOVER_FPS_DEBUG=1 tells what it does" grep -q "gover-fps\[[0-9]*\]: no daemon at $fps" "$dir/debug"
+finish

@@ -1,0 +1,21 @@
+#!/bin/sh
+# GOVER_FPS_MAX: no more than N frames a second, counted or not.
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/scenario/300-lib.sh
+. "$(dirname "$0")/300-lib.sh"
+
+ms() { # ms command...: how long it took
+  from=$(date +%s%N)
+  "$@" >"$dir/paced" 2>&1 || return 1
+  echo $((($(date +%s%N) - from) / 1000000))
+}
+
+export GOVER_FPS_MAX=200
+ok "200 frames at 200 a second take a second" test "$(ms counted direct-glx 200)" -ge 990
+is "and are all counted" "$(cat "$dir/paced")" "frames 200 programs 1 refused 0 exit 0"
+export GOVER_FPS_MAX=62.5
+where=off
+ok "50 frames at 62.5 a second take 0.8 s, counting off" test "$(ms drawing direct-egl 50)" -ge 780
+ok "errno is kept" drawing errno 10
+finish

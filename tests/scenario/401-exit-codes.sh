@@ -1,0 +1,61 @@
+#!/bin/sh
+# What gover-ctl exits with, and that every refusal is one sentence on stderr which names the thing.
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+sim_conf
+start || exit 1
+api POST /v1/vgpus '{"id": "a", "initial_cap_pct": 50, "labels": {"workload": "idle"}}' >/dev/null
+
+exits() { # exits CODE PART argument...: ends with CODE, prints nothing on stdout, and PART on stderr
+  code=$1 part=$2
+  shift 2
+  "$B/gover-ctl" --socket "$sock" "$@" >"$dir/out" 2>"$dir/err"
+  got=$?
+  n=$((n + 1))
+  if [ "$got" -eq "$code" ] && [ ! -s "$dir/out" ] && grep -q "^gover-ctl: .*$part" "$dir/err"; then
+    echo "ok $n - $* exits with $code"
+  else
+    failures=$((failures + 1))
+    echo "not ok $n - $* exits with $code"
+    sed "s/^/# $got: /" "$dir/out" "$dir/err"
+  fi
+}
+
+exits 1 "a" vgpu add a --cap 40
+exits 1 "nix" vgpu show nix
+exits 1 "nix" vgpu remove nix
+exits 1 "nix" why nix
+exits 1 "nix" history nix
+exits 1 "nix" freeze nix
+exits 1 "90" vgpu hold a --cap 90
+exits 1 "9999" ack 9999
+exits 1 "9999" claim 9999 --id new
+exits 1 "overload_pct" policy set overload_pct=900
+exits 1 "/none.conf" config check /none.conf
+
+exits 2 "--cap '0'" vgpu add b --cap 0
+exits 2 "--cap '-1'" vgpu add b --cap -1
+exits 2 "--cap '101'" vgpu add b --cap 101
+exits 2 "--cap 'NaN'" vgpu add b --cap NaN
+exits 2 "--cap 'ten'" vgpu add b --cap ten
+exits 2 "needs --cap" vgpu add b
+exits 2 "needs ID" vgpu add --cap 5
+exits 2 "../b" vgpu add ../b --cap 5
+exits 2 "no option" vgpu set a
+exits 2 "did you mean 'status'" staus
+exits 2 "list, show, add" vgpu
+exits 2 "did you mean --label" vgpu set a --lable x=y
+exits 2 "did you mean overload_pct" policy set overlod_pct=90
+exits 2 "--from 'soon'" history a --from soon
+exits 2 "ten" ack ten
+exits 2 "no --json form" top --json
+exits 2 "no terminal" top
+exits 2 "exclude each other" status --url http://localhost
+is "nothing of that has made a vGPU" "$(get /v1/vgpus '.vgpus | length')" 1
+
+stop
+exits 3 "$sock" status
+exits 3 "systemctl status gover-d" vgpu list
+exits 3 "" run --vgpu a --cap 5 -- true
+finish

@@ -1,0 +1,48 @@
+#!/bin/sh
+# kill -9 of the daemon: the program goes on rendering under its cap; a new daemon adopts group, contract and cap and
+# says so. Then: a cap written by somebody else, --restore, and a group taken away.
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/scenario/softgpu.sh
+. "$(dirname "$0")/softgpu.sh"
+
+softgpu_conf
+start_x
+start || exit 1
+ctl vgpu add a --cap 80 >/dev/null
+ctl run --vgpu b --cap 60 --fps-max 0 -- glxgears -geometry 300x300 >"$dir/gears.log" 2>&1 &
+ok "steals moved the caps" until_ok 30 that /v1/vgpus/b '.cap_pct > 40'
+ctl freeze >/dev/null
+ok "frames are counted" until_ok 10 that /v1/vgpus/b '.frames > 0'
+cap=$(get /v1/vgpus/b .cap_pct)
+stop KILL
+sleep 1
+ok "the program goes on without a daemon" pgrep -f "glxgears -geometry 300x300"
+start || exit 1
+is "the cap is taken up as it was" "$(get /v1/vgpus/b .cap_pct)" "$cap"
+is "and is what the kernel has" "$(kernel_cap b)" "$cap"
+is "with its contract" "$(get /v1/vgpus/b .initial_cap_pct)" 60
+is "nobody is on hold" "$(get /v1/vgpus '[.vgpus[].held] | any')" false
+ok "the log says so" grep -q "vGPU b taken up with its cap of $cap %" "$dir/log"
+ok "its frames are seen again, from a program that was never restarted" until_ok 20 that /v1/vgpus/b '.fps > 5'
+
+group=$(kernel_group a)
+if [ -f "$group/cpu.cfs_quota_us" ]; then
+  echo 0 >"$group/cpu.cfs_burst_us" # the kernel refuses a quota below the burst
+  echo $(($(cat "$group/cpu.cfs_period_us") * 30 / 100)) >"$group/cpu.cfs_quota_us"
+else
+  echo "30000 100000" >"$group/cpu.max"
+fi
+ok "a foreign write is seen" until_ok 10 that /v1/vgpus/a '.held and .cap_pct == 30'
+stop
+"$B/gover-d" --config "$conf" --restore >"$dir/out" 2>&1
+is "--restore" "$?" 0
+start || exit 1
+is "the last caps are taken up again after a restore" "$(get /v1/vgpus '[.vgpus[].cap_pct] | join(" ")')" "30 $cap"
+xargs kill <"$(get /v1/vgpus/b '.attach.cgroup_procs[0]')"
+ok "b is removed" until_ok 20 ctl vgpu remove b
+find /sys/fs/cgroup -depth -type d -path "*/$root/gpu0/a" -exec rmdir {} + 2>/dev/null
+ok "a group taken away from outside is told by name" until_ok 10 that /v1/alerts '[.alerts[] | select(.name == "vgpu_missing" and .vgpu == "a")] | length == 1'
+ctl vgpu remove a >/dev/null
+stop
+finish

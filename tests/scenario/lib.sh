@@ -1,0 +1,124 @@
+# What every scenario shares: TAP, a daemon of its own with its own folder, and waiting for what should
+# happen. Sourced, never run. Must never leave a process or a control group behind.
+# shellcheck shell=sh
+set -u
+top=$(cd "$(dirname "$0")/../.." && pwd)
+B=${B:-build}
+case $B in /*) ;; *) B=$top/$B ;; esac
+dir=$(mktemp -d "${TMPDIR:-/tmp}/gover-test.XXXXXX")
+sock=$dir/gover.sock
+conf=$dir/gover.conf
+# A library with a sanitizer in it cannot be loaded into programs that have none: they get the plain one.
+if [ -n "${GOVER_ASAN-}" ]; then
+  GOVER_FPS_LIB=${B%/asan}/libgover-fps.so
+  export GOVER_FPS_LIB
+fi
+n=0 failures=0 daemon_pid='' cleanup=''
+
+ok() { # ok "text" command...: passes when the command succeeds
+  text=$1
+  shift
+  n=$((n + 1))
+  if "$@" >"$dir/ok.out" 2>&1; then
+    echo "ok $n - $text"
+  else
+    failures=$((failures + 1))
+    echo "not ok $n - $text"
+    echo "# $*"
+    sed 's/^/# /' "$dir/ok.out" | tail -n 12
+    [ -f "$dir/log" ] && tail -n 6 "$dir/log" | sed 's/^/# log: /'
+  fi
+}
+
+is() { # is "text" GOT WANTED
+  ok "$1" test "$2" = "$3"
+  [ "$2" = "$3" ] || echo "# got '$2', wanted '$3'"
+}
+
+skip_all() { # the whole scenario cannot run here
+  echo "ok 1 - $(basename "$0") # SKIP $1"
+  echo "1..1"
+  exit 0
+}
+
+finish() {
+  echo "1..$n"
+  [ "$failures" -eq 0 ]
+  exit $?
+}
+
+until_ok() { # until_ok SECONDS command...: polls; a generous limit, not a measure
+  limit=$(($1 * 10))
+  shift
+  while ! "$@" >/dev/null 2>&1; do
+    limit=$((limit - 1))
+    [ "$limit" -gt 0 ] || return 1
+    sleep 0.1
+  done
+}
+
+api() { # api METHOD PATH [BODY]: prints the body, keeps the status in $dir/status
+  curl -sS --unix-socket "$sock" -X "$1" -o "$dir/body" -w '%{http_code}' \
+    ${3+-H 'Content-Type: application/json' -d "$3"} "http://gover$2" >"$dir/status" 2>"$dir/curl.err"
+  cat "$dir/body" 2>/dev/null
+}
+
+status() { cat "$dir/status"; }
+
+get() { # get PATH FILTER: one value out of an answer
+  api GET "$1" | jq -r "$2"
+}
+
+that() { # that PATH FILTER: true when the jq filter gives true
+  api GET "$1" | jq -e "$2" >/dev/null
+}
+
+ctl() { "$B/gover-ctl" --socket "$sock" "$@"; }
+
+# The configuration of most scenarios: sim at 10 times the real speed, so that a period is a tenth second.
+sim_conf() {
+  cat >"$conf" <<EOF
+[daemon]
+socket = $sock
+state_dir = $dir/state
+period_ms = ${period_ms:-100}
+${daemon_extra-}
+[gpu gpu0]
+backend = sim
+speed = ${speed:-10}
+root = $dir/poke
+[fps]
+socket = $dir/fps.sock
+${conf_extra-}
+EOF
+  mkdir -p "$dir/poke"
+}
+
+start() { # start [OPTION...]: the daemon, ready
+  "$B/gover-d" --config "$conf" "$@" >>"$dir/log" 2>&1 &
+  daemon_pid=$!
+  until_ok 20 curl -sSf --unix-socket "$sock" http://gover/readyz || {
+    echo "# gover-d did not become ready"
+    sed 's/^/# log: /' "$dir/log"
+    return 1
+  }
+}
+
+stop() { # stop [SIGNAL]: and waits for the end; its exit status is in $stopped
+  kill "-${1:-TERM}" "$daemon_pid" 2>/dev/null
+  wait "$daemon_pid" 2>/dev/null
+  # shellcheck disable=SC2034 # read by scenarios
+  stopped=$?
+  daemon_pid=''
+}
+
+end() {
+  rc=$?
+  [ -n "$daemon_pid" ] && kill -KILL "$daemon_pid" 2>/dev/null
+  eval "$cleanup"
+  wait 2>/dev/null
+  rm -rf "$dir"
+  exit $rc
+}
+trap end EXIT
+trap 'exit 130' INT TERM

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/* base/: what the strict parsers take and refuse, ids, times as text, small files. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/id.h"
+#include "base/parse.h"
+
+#define UNTOUCHED 4711
+
+static void whole_numbers_are_taken_whole_or_not_at_all(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t min, max;
+		int result;
+		int64_t value;
+	} rows[] = {
+		{"0", 0, 100, 0, 0},
+		{"100", 0, 100, 0, 100},
+		{"101", 0, 100, -ERANGE, 0},
+		{"-1", 0, 100, -ERANGE, 0},
+		{"-1", -1, 100, 0, -1},
+		{"007", 0, 100, 0, 7},
+		{"9223372036854775807", 0, INT64_MAX, 0, INT64_MAX},
+		{"9223372036854775808", 0, INT64_MAX, -ERANGE, 0},
+		{"-9223372036854775808", INT64_MIN, 0, 0, INT64_MIN},
+		{"", 0, 100, -EINVAL, 0},
+		{"-", -9, 100, -EINVAL, 0},
+		{"--1", -9, 100, -EINVAL, 0},
+		{"+1", 0, 100, -EINVAL, 0},
+		{" 1", 0, 100, -EINVAL, 0},
+		{"1 ", 0, 100, -EINVAL, 0},
+		{"1\n", 0, 100, -EINVAL, 0},
+		{"0x10", 0, 100, -EINVAL, 0},
+		{"1.0", 0, 100, -EINVAL, 0},
+		{"1e1", 0, 100, -EINVAL, 0},
+		{"ten", 0, 100, -EINVAL, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		int64_t value = UNTOUCHED;
+		int r = parse_int(rows[i].text, rows[i].min, rows[i].max, &value);
+
+		if (r != rows[i].result || value != (r == 0 ? rows[i].value : UNTOUCHED))
+			fail_msg("\"%s\" gave %d and %lld", rows[i].text, r, (long long)value);
+	}
+}
+
+static void numbers_are_finite_and_decimal(void **state)
+{
+	static const struct {
+		const char *text;
+		int result;
+		double value;
+	} rows[] = {
+		{"0", 0, 0},
+		{"-3", 0, -3},
+		{"0.5", 0, 0.5},
+		{"12e-3", 0, 0.012},
+		{"1E2", 0, 100},
+		{"100.1", -ERANGE, 0},
+		{"-100.1", -ERANGE, 0},
+		{"1e999", -ERANGE, 0},
+		{"nan", -EINVAL, 0},
+		{"inf", -EINVAL, 0},
+		{"-inf", -EINVAL, 0},
+		{"0x1p3", -EINVAL, 0},
+		{"", -EINVAL, 0},
+		{"+1", -EINVAL, 0},
+		{" 1", -EINVAL, 0},
+		{"1 ", -EINVAL, 0},
+		{"1,5", -EINVAL, 0},
+		{"1.5.1", -EINVAL, 0},
+		{"1-1", -EINVAL, 0},
+		{"e", -EINVAL, 0},
+		{"5%", -EINVAL, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		double value = UNTOUCHED;
+		int r = parse_double(rows[i].text, -100, 100, &value);
+		double expected = r == 0 ? rows[i].value : UNTOUCHED;
+
+		if (r != rows[i].result || value < expected || value > expected)
+			fail_msg("\"%s\" gave %d and %g", rows[i].text, r, value);
+	}
+}
+
+static void flags_are_six_words(void **state)
+{
+	static const char *const yes[] = {"on", "yes", "true"};
+	static const char *const no[] = {"off", "no", "false"};
+	static const char *const neither[] = {"", "1", "0", "On", "TRUE", "on ", "y"};
+	bool value;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(yes); i++) {
+		value = false;
+		assert_int_equal(parse_bool(yes[i], &value), 0);
+		assert_true(value);
+		assert_int_equal(parse_bool(no[i], &value), 0);
+		assert_false(value);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(neither); i++) {
+		value = true;
+		assert_int_equal(parse_bool(neither[i], &value), -EINVAL);
+		assert_true(value);
+	}
+}
+
+#define SIXTY "a23456789012345678901234567890123456789012345678901234567890"
+
+static void an_id_can_stand_in_a_path_and_a_url(void **state)
+{
+	static const struct {
+		const char *id;
+		bool valid;
+	} rows[] = {
+		{"vgpu0", true},       {"A.b_c-9", true}, {"0", true},	       {SIXTY "123", true},
+		{SIXTY "1234", false}, {"", false},	  {".", false},	       {"..", false},
+		{".hidden", false},    {"-rf", false},	  {"a/b", false},      {"a b", false},
+		{"a\"", false},	       {"a\n", false},	  {"\xc3\xa4", false}, {NULL, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char copy[ID_MAX] = "before";
+
+		if (id_valid(rows[i].id) != rows[i].valid)
+			fail_msg("id_valid(\"%s\")", rows[i].id ? rows[i].id : "NULL");
+		assert_int_equal(id_copy(copy, rows[i].id), rows[i].valid ? 0 : -EINVAL);
+		assert_string_equal(copy, rows[i].valid ? rows[i].id : "before");
+	}
+}
+
+static void ids_stand_in_the_order_people_count(void **state)
+{
+	static const char *const sorted[] = {"a",     "a-1",   "a1",	"a2",	  "a10",    "b",
+					     "vgpu0", "vgpu2", "vgpu9", "vgpu10", "vgpu10b"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(sorted); i++)
+		for (size_t j = 0; j < ARRAY_SIZE(sorted); j++) {
+			int order = id_compare(sorted[i], sorted[j]);
+
+			if ((order > 0) - (order < 0) != (i > j) - (i < j))
+				fail_msg("%s and %s gave %d", sorted[i], sorted[j], order);
+		}
+}
+
+static void times_are_rfc_3339_in_utc(void **state)
+{
+	static const struct {
+		int64_t wall_ms;
+		const char *text;
+	} rows[] = {
+		{0, "1970-01-01T00:00:00.000Z"},
+		{1, "1970-01-01T00:00:00.001Z"},
+		{951782399999, "2000-02-28T23:59:59.999Z"},
+		{951782400000, "2000-02-29T00:00:00.000Z"},
+		{253402300799999, "9999-12-31T23:59:59.999Z"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char text[CLOCK_TEXT_MAX];
+
+		clock_format(rows[i].wall_ms, text);
+		assert_string_equal(text, rows[i].text);
+	}
+}
+
+static void both_clocks_are_read_in_their_units(void **state)
+{
+	struct timespec mono, wall;
+	struct instant before = clock_now(), after;
+	uint64_t mono_ns;
+
+	(void)state;
+	assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &mono), 0);
+	assert_int_equal(clock_gettime(CLOCK_REALTIME, &wall), 0);
+	after = clock_now();
+	mono_ns = (uint64_t)mono.tv_sec * NS_PER_S + (uint64_t)mono.tv_nsec;
+	assert_in_range(mono_ns, before.mono_ns, after.mono_ns);
+	assert_in_range((int64_t)wall.tv_sec * 1000 + wall.tv_nsec / 1000000, before.wall_ms,
+			after.wall_ms);
+}
+
+static void an_error_is_told_and_returned_in_one_line(void **state)
+{
+	struct err err;
+	char longer[2 * ERR_MSG_MAX];
+
+	(void)state;
+	assert_int_equal(err_fail(&err, EINVAL, "cap_pct %d: %s", 101, "too much"), -EINVAL);
+	assert_string_equal(err.msg, "cap_pct 101: too much");
+	assert_int_equal(err_fail(NULL, ENOENT, "nobody reads this"), -ENOENT);
+	memset(longer, 'x', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = '\0';
+	assert_int_equal(err_fail(&err, EIO, "%s", longer), -EIO);
+	assert_int_equal(strlen(err.msg), ERR_MSG_MAX - 1);
+}
+
+/* --- files --- */
+
+static char folder[] = "/tmp/gover-base.XXXXXX";
+static char path[64], beside[64];
+
+static int make_folder(void **state)
+{
+	(void)state;
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(path, sizeof(path), "%s/file", folder);
+	snprintf(beside, sizeof(beside), "%s/file.new", folder);
+	return 0;
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	(void)unlink(path);
+	return rmdir(folder);
+}
+
+static void an_attribute_is_read_from_its_start_each_time(void **state)
+{
+	char text[8];
+	uint64_t value = UNTOUCHED;
+	CLEANUP_CLOSE int fd = -1;
+
+	(void)state;
+	assert_int_equal(file_replace(path, "1234\n", 5), 0);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(file_pread_text(fd, text, sizeof(text)), 4);
+		assert_string_equal(text, "1234");
+	}
+	assert_int_equal(file_pread_u64(fd, &value), 0);
+	assert_int_equal(value, 1234);
+	assert_int_equal(file_pread_text(fd, text, 5), -ENOBUFS);
+	assert_int_equal(file_pwrite_i64(fd, -56789), 0);
+	assert_int_equal(file_pread_text(fd, text, sizeof(text)), 6);
+	assert_string_equal(text, "-56789");
+	assert_int_equal(file_pread_u64(fd, &value), -EINVAL);
+	assert_int_equal(value, 1234);
+	assert_int_equal(ftruncate(fd, 0), 0);
+	assert_int_equal(file_pread_text(fd, text, sizeof(text)), 0);
+	assert_string_equal(text, "");
+	assert_int_equal(file_pread_text(-1, text, sizeof(text)), -EBADF);
+	assert_int_equal(file_pwrite_i64(-1, 0), -EBADF);
+}
+
+static void a_file_is_read_whole_or_refused(void **state)
+{
+	char *text = NULL;
+	size_t length = UNTOUCHED;
+
+	(void)state;
+	assert_int_equal(file_replace(path, "a\0b\n", 4), 0);
+	assert_int_equal(file_read(path, 4, &text, &length), 0);
+	assert_int_equal(length, 4);
+	assert_memory_equal(text, "a\0b\n", 5);
+	free(text);
+	text = NULL;
+	assert_int_equal(file_read(path, 3, &text, &length), -EFBIG);
+	assert_int_equal(file_read("/nowhere/file", 3, &text, &length), -ENOENT);
+	assert_int_equal(file_read(folder, 3, &text, &length), -EISDIR);
+	assert_null(text);
+	assert_int_equal(length, 4);
+}
+
+static void a_file_is_replaced_whole_or_not_at_all(void **state)
+{
+	struct stat before, after;
+	char *text;
+
+	(void)state;
+	assert_int_equal(file_replace(path, "old", 3), 0);
+	assert_int_equal(stat(path, &before), 0);
+	assert_int_equal(file_replace(path, "newer", 5), 0);
+	assert_int_equal(stat(path, &after), 0);
+	assert_int_not_equal(before.st_ino, after.st_ino);
+	assert_int_equal(after.st_mode & 0777, 0600);
+	assert_int_equal(access(beside, F_OK), -1);
+
+	/* A folder stands where the temporary file would: nothing can be written. */
+	assert_int_equal(mkdir(beside, 0755), 0);
+	assert_int_equal(file_replace(path, "never", 5), -EISDIR);
+	assert_int_equal(rmdir(beside), 0);
+	assert_int_equal(file_read(path, 100, &text, NULL), 0);
+	assert_string_equal(text, "newer");
+	free(text);
+
+	/* The name itself is a folder: the temporary file does not stay behind. */
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkdir(path, 0755), 0);
+	assert_int_equal(file_replace(path, "never", 5), -EISDIR);
+	assert_int_equal(access(beside, F_OK), -1);
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(file_replace("/nowhere/file", "x", 1), -ENOENT);
+}
+
+static void folders_are_made_with_their_parents(void **state)
+{
+	char deep[96], below_file[96];
+	struct stat st;
+
+	(void)state;
+	snprintf(deep, sizeof(deep), "%s/a/b/c", folder);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(file_make_dirs(deep), 0);
+	assert_int_equal(stat(deep, &st), 0);
+	assert_true(S_ISDIR(st.st_mode));
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(rmdir(deep), 0);
+		*strrchr(deep, '/') = '\0';
+	}
+	assert_int_equal(file_make_dirs("/"), 0);
+	assert_int_equal(file_replace(path, "x", 1), 0);
+	snprintf(below_file, sizeof(below_file), "%s/dir", path);
+	assert_int_equal(file_make_dirs(below_file), -ENOTDIR);
+}
+
+static void a_stolen_descriptor_is_not_closed(void **state)
+{
+	int kept = -1;
+
+	(void)state;
+	{
+		CLEANUP_CLOSE int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+		kept = steal_fd(&fd);
+		assert_int_equal(fd, -1);
+	}
+	assert_true(fcntl(kept, F_GETFD) >= 0);
+	assert_int_equal(close(kept), 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whole_numbers_are_taken_whole_or_not_at_all),
+		cmocka_unit_test(numbers_are_finite_and_decimal),
+		cmocka_unit_test(flags_are_six_words),
+		cmocka_unit_test(an_id_can_stand_in_a_path_and_a_url),
+		cmocka_unit_test(ids_stand_in_the_order_people_count),
+		cmocka_unit_test(times_are_rfc_3339_in_utc),
+		cmocka_unit_test(both_clocks_are_read_in_their_units),
+		cmocka_unit_test(an_error_is_told_and_returned_in_one_line),
+		cmocka_unit_test(an_attribute_is_read_from_its_start_each_time),
+		cmocka_unit_test(a_file_is_read_whole_or_refused),
+		cmocka_unit_test(a_file_is_replaced_whole_or_not_at_all),
+		cmocka_unit_test(folders_are_made_with_their_parents),
+		cmocka_unit_test(a_stolen_descriptor_is_not_closed),
+	};
+
+	return cmocka_run_group_tests_name("base", tests, make_folder, remove_folder);
+}

@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Control groups of both versions against folders and files that stand in for the kernel's: what is
+ * found, read and written, and how a size in cores becomes a limit. What only a kernel can refuse
+ * or enforce is in test-softgpu.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "gpu/cgroup.h"
+
+static char top[] = "/tmp/gover-cgroup.XXXXXX";
+static struct cgroup_host host; /* three mounts of two paths each: not for the stack */
+static struct err err;
+
+static void put(const char *file, const char *text)
+{
+	char path[PATH_MAX];
+	FILE *out;
+
+	snprintf(path, sizeof(path), "%s/%s", top, file);
+	out = fopen(path, "w");
+	assert_non_null(out);
+	fputs(text, out);
+	assert_int_equal(fclose(out), 0);
+}
+
+static const char *get(const char *file)
+{
+	static char text[256];
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", top, file);
+	return cgroup_read_file(path, text, sizeof(text)) < 0 ? "(none)" : text;
+}
+
+static void folder(const char *name)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", top, name);
+	assert_int_equal(mkdir(path, 0755), 0);
+}
+
+static int make_top(void **state)
+{
+	static char made[sizeof(top)];
+
+	(void)state;
+	strcpy(made, "/tmp/gover-cgroup.XXXXXX");
+	if (!mkdtemp(made))
+		return -1;
+	strcpy(top, made);
+	memset(&host, 0, sizeof(host));
+	err.msg[0] = '\0';
+	return 0;
+}
+
+static int remove_top(void **state)
+{
+	char command[PATH_MAX];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf '%s'", top);
+	return system(command);
+}
+
+/* Every %s is the temporary folder. */
+static int find(const char *mountinfo)
+{
+	char path[PATH_MAX], text[4096];
+	size_t n = 0;
+
+	for (const char *p = mountinfo; *p; p++) {
+		if (p[0] == '%' && p[1] == 's') {
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s", top);
+			p++;
+		} else {
+			text[n++] = *p;
+		}
+	}
+	text[n] = '\0';
+	put("mountinfo", text);
+	snprintf(path, sizeof(path), "%s/mountinfo", top);
+	return cgroup_find(path, &host, &err);
+}
+
+static const struct find_row {
+	const char *rule;
+	const char *mountinfo;
+	int result, version;
+	const char *mounts[CGROUP_MOUNTS_MAX]; /* below the temporary folder */
+	const char *root;
+	int usage, cpuset;
+	const char *sentence; /* a part of it */
+} find_rows[] = {
+	{"hierarchies of their own",
+	 "1 2 0:1 / %s/cpu rw - cgroup cgroup rw,cpu\n"
+	 "1 2 0:2 / %s/cpuacct rw - cgroup cgroup rw,cpuacct\n"
+	 "1 2 0:3 / %s/cpuset rw - cgroup cgroup rw,cpuset\n"
+	 "1 2 0:4 / %s/memory rw - cgroup cgroup rw,memory\n",
+	 0,
+	 1,
+	 {"cpu", "cpuacct", "cpuset"},
+	 "/",
+	 1,
+	 2,
+	 NULL},
+	{"one hierarchy with two controllers, optional fields, cpuset not mounted",
+	 "1 2 0:1 / %s/cpu rw shared:7 master:1 - cgroup cgroup rw,cpu,cpuacct\n",
+	 0,
+	 1,
+	 {"cpu"},
+	 "/",
+	 0,
+	 -1,
+	 NULL},
+	{"all three in one",
+	 "1 2 0:1 / %s/cpu rw - cgroup cgroup rw,cpuset,cpu,cpuacct\n",
+	 0,
+	 1,
+	 {"cpu"},
+	 "/",
+	 0,
+	 0,
+	 NULL},
+	{"a cpuset that may not be written is not used",
+	 "1 2 0:1 / %s/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+	 "1 2 0:3 / %s/absent rw - cgroup cgroup rw,cpuset\n",
+	 0,
+	 1,
+	 {"cpu"},
+	 "/",
+	 0,
+	 -1,
+	 NULL},
+	{"in a container the mount shows a part, and a name may hold a space",
+	 "1 2 0:1 /box/a\\040b %s/with\\040space ro - cgroup cgroup rw,cpu,cpuacct\n",
+	 0,
+	 1,
+	 {"with space"},
+	 "/box/a b",
+	 0,
+	 -1,
+	 NULL},
+	{"the first mount of a controller counts",
+	 "1 2 0:1 / %s/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+	 "1 2 0:1 / %s/memory rw - cgroup cgroup rw,cpu,cpuacct\n",
+	 0,
+	 1,
+	 {"cpu"},
+	 "/",
+	 0,
+	 -1,
+	 NULL},
+	{"version 1 has the controller even where version 2 is mounted beside it",
+	 "1 2 0:9 / %s/unified rw - cgroup2 cgroup2 rw\n"
+	 "1 2 0:1 / %s/cpu rw - cgroup cgroup rw,cpu,cpuacct\n",
+	 0,
+	 1,
+	 {"cpu"},
+	 "/",
+	 0,
+	 -1,
+	 NULL},
+	{"version 2",
+	 "1 2 0:9 / %s/unified rw - cgroup2 cgroup2 rw,nsdelegate\n",
+	 0,
+	 2,
+	 {"unified"},
+	 "/",
+	 0,
+	 0,
+	 NULL},
+	{"version 2 without cpuset",
+	 "1 2 0:9 / %s/nocpuset rw - cgroup2 cgroup2 rw\n",
+	 0,
+	 2,
+	 {"nocpuset"},
+	 "/",
+	 0,
+	 -1,
+	 NULL},
+	{"version 2 without the cpu controller",
+	 "1 2 0:9 / %s/nocpu rw - cgroup2 cgroup2 rw\n",
+	 -EOPNOTSUPP,
+	 0,
+	 {NULL},
+	 NULL,
+	 0,
+	 0,
+	 "does not list the cpu controller"},
+	{"nothing counts CPU time",
+	 "1 2 0:1 / %s/cpu rw - cgroup cgroup rw,cpu\n",
+	 -EOPNOTSUPP,
+	 0,
+	 {NULL},
+	 NULL,
+	 0,
+	 0,
+	 "cpuacct"},
+	{"no control groups; lines without sense are passed over",
+	 "1 2 0:1 / / rw - ext4 /dev/vda rw,cpu\nnonsense\n1 2 - cgroup\n",
+	 -EOPNOTSUPP,
+	 0,
+	 {NULL},
+	 NULL,
+	 0,
+	 0,
+	 "no control groups are mounted"},
+};
+
+static void finds_the_hierarchies_of_the_host(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < 6; i++)
+		folder((const char *[]){"cpu", "cpuacct", "cpuset", "memory", "with space",
+					"unified"}[i]);
+	folder("nocpu");
+	folder("nocpuset");
+	put("unified/cgroup.controllers", "cpuset cpu io memory pids\n");
+	put("nocpuset/cgroup.controllers", "cpu\n");
+	put("nocpu/cgroup.controllers", "cpuset hugetlb\n");
+	for (const struct find_row *row = find_rows; row < find_rows + ARRAY_SIZE(find_rows);
+	     row++) {
+		int r = find(row->mountinfo);
+		int n = 0;
+
+		print_message("# %s\n", row->rule);
+		assert_int_equal(r, row->result);
+		if (r < 0) {
+			assert_non_null(strstr(err.msg, row->sentence));
+			continue;
+		}
+		assert_int_equal(host.version->number, row->version);
+		for (; n < CGROUP_MOUNTS_MAX && row->mounts[n]; n++)
+			assert_string_equal(host.mounts[n].path + strlen(top) + 1, row->mounts[n]);
+		assert_int_equal(host.n_mounts, n);
+		assert_string_equal(host.mounts[0].root, row->root);
+		assert_int_equal(host.usage, row->usage);
+		assert_int_equal(host.cpuset, row->cpuset);
+	}
+}
+
+static void says_which_mountinfo_cannot_be_read(void **state)
+{
+	(void)state;
+	assert_int_equal(cgroup_find("/nowhere/mountinfo", &host, &err), -ENOENT);
+	assert_non_null(strstr(err.msg, "/nowhere/mountinfo"));
+}
+
+/* A host of one mount, all controllers in it, or all but cpuset. */
+static void one_mount(int version, int cpuset)
+{
+	host.version = version == 1 ? &cgroup_v1 : &cgroup_v2;
+	host.n_mounts = 1;
+	host.cpuset = cpuset;
+	strcpy(host.mounts[0].path, top);
+	strcpy(host.mounts[0].root, "/");
+}
+
+static void names_the_group_of_a_process(void **state)
+{
+	static const struct {
+		int version;
+		const char *root, *text, *group; /* NULL: none */
+	} rows[] = {
+		{1, "/", "2:cpuacct:/no\n1:cpu:/gover/gpu0/a\n0::/no\n", "gover/gpu0/a"},
+		{1, "/", "3:cpu,cpuacct:/g/x\n", "g/x"},
+		{1, "/", "3:cpuacct,cpu:/g/x:y\n", "g/x:y"},
+		{1, "/", "9:cpuset:/g/x\n8:name=cpu:/g/y\n", NULL},
+		{1, "/box", "1:cpu:/box/g/a\n", "g/a"},
+		{1, "/box", "1:cpu:/boxer/g/a\n", NULL},
+		{1, "/box", "1:cpu:/box\n", NULL},
+		{2, "/", "1:cpu:/no\n0::/gover/gpu0/a\n", "gover/gpu0/a"},
+		{2, "/", "0::/\n", ""},
+		{2, "/", "10::/g\n", NULL},
+		{2, "/", "", NULL},
+		{2, "/", "0:", NULL},
+	};
+	char group[PATH_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		int r;
+
+		one_mount(rows[i].version, -1);
+		strcpy(host.mounts[0].root, rows[i].root);
+		r = cgroup_parse_member(&host, rows[i].text, group);
+		assert_int_equal(r, rows[i].group ? 0 : -ENOENT);
+		if (rows[i].group)
+			assert_string_equal(group, rows[i].group);
+	}
+}
+
+/* The kernel's own arithmetic (to_ratio() in kernel/sched/core.c): version 1 compares these. */
+static uint64_t kernel_ratio(const struct cgroup_limit *limit)
+{
+	return ((uint64_t)limit->quota_us * 1000 << 20) / ((uint64_t)limit->period_us * 1000);
+}
+
+static void every_cap_has_a_limit_the_kernel_takes_and_reads_back_the_same(void **state)
+{
+	static const double sizes[] = {0.01, 0.1, 1.0 / 3, 0.5, 1, 1.5, 2, 3, 7.9, 64, 512};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		struct cgroup_limit parent = cgroup_limit_parent(sizes[i]);
+
+		assert_true(fabs(cgroup_limit_cores(&parent) - sizes[i]) <= 1e-5);
+		for (int cap = 1; cap <= 100; cap++) {
+			double cores = sizes[i] * cap / 100;
+			struct cgroup_limit limit = cgroup_limit_for(cores);
+
+			if (cores < CGROUP_CORES_MIN * 0.999)
+				continue;
+			assert_in_range(limit.period_us, 10000, 100000);
+			assert_true(limit.quota_us >= 1000);
+			assert_int_equal(limit.burst_us, limit.quota_us);
+			assert_true(kernel_ratio(&limit) <= kernel_ratio(&parent));
+			assert_int_equal(lround(cgroup_limit_cores(&limit) / sizes[i] * 100), cap);
+			assert_true(fabs(cgroup_limit_cores(&limit) / cores - 1) <= 0.001);
+		}
+	}
+}
+
+static void version_1_reads_usage_and_limit(void **state)
+{
+	static const struct {
+		const char *quota, *period, *usage;
+		int result;
+		struct cgroup_limit limit;
+	} rows[] = {
+		{"5000\n", "10000\n", "123456789012\n", 0, {5000, 10000, 0}},
+		{"-1\n", "100000\n", "0\n", 0, {0, 100000, 0}},
+		{"-2\n", "100000\n", "0\n", -EINVAL, {0}},
+		{"ten\n", "100000\n", "0\n", -EINVAL, {0}},
+		{"5000\n", "\n", "0\n", -EINVAL, {0}},
+	};
+
+	(void)state;
+	one_mount(1, -1);
+	folder("g");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct cgroup_limit limit = {7, 7, 7};
+		struct cgroup_files files;
+		uint64_t usage;
+
+		put("g/cpu.cfs_quota_us", rows[i].quota);
+		put("g/cpu.cfs_period_us", rows[i].period);
+		put("g/cpuacct.usage", rows[i].usage);
+		assert_int_equal(cgroup_open(&host, "g", &files), 0);
+		assert_int_equal(files.version->read_limit(&files, &limit), rows[i].result);
+		if (rows[i].result == 0)
+			assert_memory_equal(&limit, &rows[i].limit, sizeof(limit));
+		assert_int_equal(files.version->read_usage(&files, &usage), 0);
+		assert_int_equal(usage, strtoull(rows[i].usage, NULL, 10));
+		cgroup_close(&files);
+	}
+}
+
+static void version_2_reads_usage_and_limit(void **state)
+{
+	static const struct {
+		const char *max, *stat;
+		int limit_result, usage_result;
+		struct cgroup_limit limit;
+		uint64_t usage_ns;
+	} rows[] = {
+		{"5000 10000\n",
+		 "usage_usec 12\nuser_usec 5\nsystem_usec 7\n",
+		 0,
+		 0,
+		 {5000, 10000, 0},
+		 12000},
+		{"max 100000\n",
+		 "nr_periods 3\nusage_usec 9007199254740993\n",
+		 0,
+		 0,
+		 {0, 100000, 0},
+		 9007199254740993000ULL},
+		{"0 100000\n", "xusage_usec 12\nusage_usec\n", -EINVAL, -EINVAL, {0}, 0},
+		{"5000\n", "usage_usec -1\n", -EINVAL, -EINVAL, {0}, 0},
+		{"max max\n", "\n", -EINVAL, -EINVAL, {0}, 0},
+	};
+
+	(void)state;
+	one_mount(2, -1);
+	folder("g");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct cgroup_limit limit = {7, 7, 7};
+		struct cgroup_files files;
+		uint64_t usage = 7;
+
+		put("g/cpu.max", rows[i].max);
+		put("g/cpu.stat", rows[i].stat);
+		assert_int_equal(cgroup_open(&host, "g", &files), 0);
+		assert_int_equal(files.version->read_limit(&files, &limit), rows[i].limit_result);
+		if (rows[i].limit_result == 0)
+			assert_memory_equal(&limit, &rows[i].limit, sizeof(limit));
+		assert_int_equal(files.version->read_usage(&files, &usage), rows[i].usage_result);
+		assert_int_equal(usage, rows[i].usage_result ? 7 : rows[i].usage_ns);
+		cgroup_close(&files);
+	}
+}
+
+/* In which order is the kernel's to judge, in test-softgpu. */
+static void a_limit_is_written_with_its_burst_where_the_kernel_has_one(void **state)
+{
+	static const struct cgroup_limit wider = {5432, 20000, 5432},
+					 narrower = {2109, 10000, 2109};
+	struct cgroup_files files;
+
+	(void)state;
+	folder("g");
+	put("g/cpuacct.usage", "0\n");
+	put("g/cpu.stat", "usage_usec 0\n");
+	put("g/cpu.cfs_quota_us", "1000");
+	put("g/cpu.cfs_period_us", "10000");
+	put("g/cpu.max", "1000 10000");
+	for (int i = 0; i < 4; i++) {
+		int version = i % 2 + 1;
+		const char *burst = version == 1 ? "g/cpu.cfs_burst_us" : "g/cpu.max.burst";
+
+		one_mount(version, -1);
+		if (i >= 2)
+			put(burst, "3333");
+		assert_int_equal(cgroup_open(&host, "g", &files), 0);
+		assert_int_equal(cgroup_write_limit(&files, &wider), 0);
+		assert_string_equal(get(burst), i >= 2 ? "5432" : "(none)");
+		assert_string_equal(get("g/cpu.cfs_quota_us"), "5432");
+		assert_string_equal(get("g/cpu.cfs_period_us"), "20000");
+		if (version == 2)
+			assert_string_equal(get("g/cpu.max"), "5432 20000");
+		assert_int_equal(cgroup_write_limit(&files, &narrower), 0);
+		assert_string_equal(get(burst), i >= 2 ? "2109" : "(none)");
+		assert_string_equal(get(version == 1 ? "g/cpu.cfs_quota_us" : "g/cpu.max"),
+				    version == 1 ? "2109" : "2109 10000");
+		cgroup_close(&files);
+		put("g/cpu.cfs_quota_us", "5432");
+		put("g/cpu.cfs_period_us", "20000");
+	}
+}
+
+static void version_2_hands_down_only_controllers_that_are_not_yet(void **state)
+{
+	static const struct {
+		int cpuset;
+		const char *before, *after; /* the kernel would list it; a file keeps the words */
+	} rows[] = {
+		{-1, "", "+cpu"},	    {-1, "io memory cpu\n", "io memory cpu"},
+		{-1, "cpuset\n", "+cpuet"}, /* the file's old end is left over */
+		{0, "cpu\n", "+cpuset"},    {0, "cpuset cpu\n", "cpuset cpu"},
+	};
+
+	(void)state;
+	folder("g");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		one_mount(2, rows[i].cpuset);
+		put("cgroup.subtree_control", rows[i].before);
+		assert_int_equal(cgroup_make(&host, "g", &err), 1);
+		assert_string_equal(get("cgroup.subtree_control"), rows[i].after);
+	}
+	one_mount(2, -1);
+	put("g/cgroup.subtree_control", "");
+	assert_int_equal(cgroup_make(&host, "g/gpu0", &err), 0);
+	assert_string_equal(get("g/cgroup.subtree_control"), "+cpu");
+}
+
+static void a_group_that_cannot_be_made_names_its_place_and_leaves_nothing(void **state)
+{
+	char path[PATH_MAX];
+
+	(void)state;
+	one_mount(2, -1);
+	assert_int_equal(cgroup_make(&host, "g", &err), -ENOENT); /* no cgroup.subtree_control */
+	assert_non_null(strstr(err.msg, top));
+
+	/* A folder that is no cpuset: nothing can be inherited in it, so the group is taken back.
+	 */
+	one_mount(1, 0);
+	put("cpuset.cpus", "0-3\n");
+	assert_int_equal(cgroup_make(&host, "g", &err), -ENOENT);
+	snprintf(path, sizeof(path), "%s/g", top);
+	assert_non_null(strstr(err.msg, path));
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(cgroup_make(&host, "above/g", &err), -ENOENT);
+}
+
+static void a_group_is_made_and_removed_in_every_hierarchy(void **state)
+{
+	char path[PATH_MAX];
+
+	(void)state;
+	one_mount(1, -1);
+	host.n_mounts = 2;
+	snprintf(host.mounts[1].path, sizeof(host.mounts[1].path), "%s/second", top);
+	folder("second");
+	assert_int_equal(cgroup_remove(&host, "g"), -ENOENT);
+	assert_int_equal(cgroup_make(&host, "g", &err), 0);
+	snprintf(path, sizeof(path), "%s/second/g", top);
+	assert_int_equal(access(path, F_OK), 0);
+	assert_int_equal(cgroup_make(&host, "g", &err), 1);
+	put("second/g/cgroup.procs", "1\n22\n333\n");
+	put("g/cgroup.procs", "1\n");
+	assert_int_equal(cgroup_count(&host, "g"), 3);
+	assert_int_equal(cgroup_count(&host, "h"), -ENOENT);
+	/* Not empty, as a group with groups in it. The other goes all the same. */
+	snprintf(path, sizeof(path), "%s/g/cgroup.procs", top);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(cgroup_remove(&host, "g"), -ENOTEMPTY);
+	snprintf(path, sizeof(path), "%s/g", top);
+	assert_int_equal(access(path, F_OK), -1);
+}
+
+static void pins_to_the_last_cores_no_sibling_has_and_leaves_one(void **state)
+{
+	static const struct {
+		const char *rule, *all, *sibling;
+		int cores, result;
+		const char *pinned;
+	} rows[] = {
+		{"the last", "0-3\n", "", 1, 1, "3"},
+		{"several, with gaps", "0,2,5-7\n", "", 3, 1, "5,6,7"},
+		{"not the sibling's", "0-3\n", "3\n", 1, 1, "2"},
+		{"a sibling that may use all owns none", "0-3\n", "0-3\n", 2, 1, "2,3"},
+		{"one stays for the rest", "0-3\n", "", 4, 0, ""},
+		{"also beside a sibling", "0-3\n", "2-3\n", 2, 0, ""},
+		{"a single core", "0\n", "", 1, 0, ""},
+		{"a list without sense", "0-x\n", "", 1, -EINVAL, ""},
+		{"a list that runs backwards", "3-1\n", "", 1, -EINVAL, ""},
+	};
+
+	(void)state;
+	folder("g");
+	folder("g/gpu0");
+	folder("g/gpu1");
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
+		size_t k = i / 2;
+
+		print_message("# version %zu: %s\n", i % 2 + 1, rows[k].rule);
+		one_mount((int)(i % 2) + 1, 0);
+		put(i % 2 ? "g/cpuset.cpus.effective" : "g/cpuset.cpus", rows[k].all);
+		put("g/gpu0/cpuset.cpus", "");
+		put("g/gpu1/cpuset.cpus", rows[k].sibling);
+		assert_int_equal(cgroup_pin(&host, "g/gpu0", rows[k].cores), rows[k].result);
+		assert_string_equal(get("g/gpu0/cpuset.cpus"), rows[k].pinned);
+	}
+	one_mount(1, -1);
+	assert_int_equal(cgroup_pin(&host, "g/gpu0", 1), 0);
+}
+
+static void counts_the_cores_groups_may_use(void **state)
+{
+	(void)state;
+	one_mount(2, 0);
+	put("cpuset.cpus.effective", "1,3-5\n");
+	assert_int_equal(cgroup_cores(&host), 4);
+	one_mount(2, -1);
+	assert_int_equal(cgroup_cores(&host), sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, make_top, remove_top)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(finds_the_hierarchies_of_the_host),
+		CASE(says_which_mountinfo_cannot_be_read),
+		CASE(names_the_group_of_a_process),
+		CASE(every_cap_has_a_limit_the_kernel_takes_and_reads_back_the_same),
+		CASE(version_1_reads_usage_and_limit),
+		CASE(version_2_reads_usage_and_limit),
+		CASE(a_limit_is_written_with_its_burst_where_the_kernel_has_one),
+		CASE(version_2_hands_down_only_controllers_that_are_not_yet),
+		CASE(a_group_that_cannot_be_made_names_its_place_and_leaves_nothing),
+		CASE(a_group_is_made_and_removed_in_every_hierarchy),
+		CASE(pins_to_the_last_cores_no_sibling_has_and_leaves_one),
+		CASE(counts_the_cores_groups_may_use),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gover-ctl's HTTP: what each kind of answer, and each kind of silence, comes to. A child process
+ * plays the daemon (a fake: one canned answer) on a unix socket.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "gover-ctl/client.h"
+#include "gover-ctl/ctl.h"
+
+static char folder[64], path[72];
+
+static int make_folder(void **state)
+{
+	(void)state;
+	snprintf(folder, sizeof(folder), "/tmp/gover-test-client.XXXXXX");
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(path, sizeof(path), "%s/s", folder);
+	return 0;
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	(void)unlink(path);
+	return rmdir(folder);
+}
+
+static int listen_there(void)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	(void)unlink(path);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(fd, 4), 0);
+	return fd;
+}
+
+/* Reads until @end has come; exits where the other side hangs up first. */
+static void read_until(int fd, char *text, size_t size, const char *end)
+{
+	size_t used = 0;
+
+	while (used < size - 1) {
+		ssize_t n = read(fd, text + used, size - 1 - used);
+
+		if (n <= 0)
+			_exit(1);
+		used += (size_t)n;
+		text[used] = '\0';
+		if (strstr(text, end))
+			return;
+	}
+	_exit(1);
+}
+
+/* A child that takes one connection, waits for @expected in the request and gives @answer. */
+static pid_t serve_once(const char *expected, const char *answer)
+{
+	int listener = listen_there(), connection;
+	pid_t pid = fork();
+	char text[4096];
+
+	assert_true(pid >= 0);
+	if (pid > 0) {
+		close(listener);
+		return pid;
+	}
+	alarm(20);
+	connection = accept(listener, NULL, NULL);
+	if (connection < 0)
+		_exit(1);
+	read_until(connection, text, sizeof(text), expected);
+	if (write(connection, answer, strlen(answer)) < 0)
+		_exit(1);
+	_exit(0);
+}
+
+static struct client *client_there(void)
+{
+	struct client *client = NULL;
+	struct err err;
+
+	assert_int_equal(client_new(path, NULL, &client, &err), 0);
+	return client;
+}
+
+#define ANSWER(status, body) "HTTP/1.1 " status "\r\nConnection: close\r\n\r\n" body
+
+static void each_answer_comes_to_a_result(void **state)
+{
+	static const struct {
+		const char *answer;
+		int result;
+		const char *says;
+		enum ctl_exit exits;
+	} rows[] = {
+		{ANSWER("200 OK", "{\"a\": 1}"), 0, "", CTL_DONE},
+		{ANSWER("204 No Content", ""), 0, "", CTL_DONE},
+		{ANSWER("409 Conflict",
+			"{\"title\": \"Conflict\", \"detail\": \"vGPU 'a' exists\"}"),
+		 CLIENT_REFUSED, "vGPU 'a' exists", CTL_FAILED},
+		{ANSWER("404 Not Found", "{\"title\": \"Not Found\"}"), CLIENT_REFUSED, "Not Found",
+		 CTL_FAILED},
+		{ANSWER("502 Bad Gateway", "<html>"), CLIENT_REFUSED,
+		 "GET /v1/x: %s answered with HTTP status 502", CTL_FAILED},
+		{ANSWER("200 OK", "<html>"), -EPROTO, "something else than gover-d listens there",
+		 CTL_FAILED},
+		{ANSWER("200 OK", "[1, 2]"), -EPROTO, "no JSON object", CTL_FAILED},
+		{"", -ECONNRESET, "no answer from gover-d at %s", CTL_UNREACHABLE},
+		{"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{", -ECONNRESET, "no answer",
+		 CTL_UNREACHABLE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct client_call call = {.method = "GET", .path = "/v1/x"};
+		pid_t pid = serve_once("\r\n\r\n", rows[i].answer);
+		struct client *client = client_there();
+		struct reply reply = {0};
+		struct err err = {.msg = ""};
+		char says[256];
+		const char *hole = strstr(rows[i].says, "%s");
+		int r = client_request(client, &call, &reply, &err);
+
+		snprintf(says, sizeof(says), "%.*s%s%s",
+			 hole ? (int)(hole - rows[i].says) : (int)strlen(rows[i].says),
+			 rows[i].says, hole ? path : "", hole ? hole + 2 : "");
+		if (r != rows[i].result || !strstr(err.msg, says) ||
+		    ctl_exit_of(r) != rows[i].exits)
+			fail_msg("row %zu gave %d, \"%s\"", i, r, err.msg);
+		reply_fini(&reply);
+		client_free(client);
+		waitpid(pid, NULL, 0);
+	}
+}
+
+static void an_answer_is_handed_on_as_text_and_as_json(void **state)
+{
+	struct client_call call = {.method = "GET", .path = "/v1/x"};
+	pid_t pid = serve_once("\r\n\r\n", ANSWER("201 Created", "{ \"a\": 1.50 }"));
+	struct client *client = client_there();
+	struct reply reply = {0};
+	struct err err;
+
+	(void)state;
+	assert_int_equal(client_request(client, &call, &reply, &err), 0);
+	assert_int_equal(reply.status, 201);
+	assert_string_equal(reply.text, "{ \"a\": 1.50 }");
+	assert_int_equal(reply.length, strlen(reply.text));
+	assert_float_equal(json_number_value(json_object_get(reply.json, "a")), 1.5, 0);
+	reply_fini(&reply);
+	client_free(client);
+	waitpid(pid, NULL, 0);
+}
+
+/* The child ends with 0 only when what it waits for has come. */
+static void a_request_carries_what_was_asked_for(void **state)
+{
+	static const char *const expected[] = {
+		"POST /v1/x?y=1 HTTP/1.1\r\n",
+		"Content-Type: application/json\r\n",
+		"Idempotency-Key: k-1\r\n",
+		"\r\n\r\n{\"a\":1}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		json_t *body = json_pack("{s:i}", "a", 1);
+		struct client_call call = {
+			.method = "POST", .path = "/v1/x?y=1", .body = body, .key = "k-1"};
+		pid_t pid = serve_once(expected[i], ANSWER("200 OK", "{}"));
+		struct client *client = client_there();
+		struct reply reply = {0};
+		struct err err;
+		int status;
+
+		assert_int_equal(client_request(client, &call, &reply, &err), 0);
+		json_decref(body);
+		reply_fini(&reply);
+		client_free(client);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
+}
+
+static void nobody_there_is_told_with_the_socket_and_what_to_try(void **state)
+{
+	struct client_call call = {.method = "GET", .path = "/v1/host"};
+	struct client *client = client_there();
+	struct reply reply = {0};
+	struct err err;
+
+	(void)state;
+	(void)unlink(path);
+	assert_int_equal(client_request(client, &call, &reply, &err), -ENOTCONN);
+	assert_non_null(strstr(err.msg, path));
+	assert_non_null(strstr(err.msg, "No such file"));
+	assert_non_null(strstr(err.msg, "systemctl status gover-d"));
+	assert_non_null(strstr(err.msg, "GOVER_SOCKET"));
+	assert_int_equal(ctl_exit_of(-ENOTCONN), CTL_UNREACHABLE);
+
+	close(listen_there()); /* a socket whose owner is dead */
+	assert_int_equal(client_request(client, &call, &reply, &err), -ENOTCONN);
+	assert_non_null(strstr(err.msg, "Connection refused"));
+	client_free(client);
+}
+
+static void a_daemon_that_does_not_answer_is_given_up(void **state)
+{
+	struct client_call call = {.method = "GET", .path = "/v1/host"};
+	int listener = listen_there();
+	struct client *client = client_there();
+	struct reply reply = {0};
+	struct err err;
+
+	(void)state;
+	client_set_timeout(client, 50);
+	assert_int_equal(client_request(client, &call, &reply, &err), -ECONNRESET);
+	assert_non_null(strstr(err.msg, "Timeout"));
+	client_free(client);
+	close(listener);
+}
+
+static void an_address_of_no_use_is_refused_at_once(void **state)
+{
+	static const struct {
+		const char *socket, *url, *says;
+	} rows[] = {
+		{"", NULL, "path is empty"},
+		{"/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/"
+		 "0123456789/0123456789/0123456789",
+		 NULL, "at most 107"},
+		{"", "ftp://host", "URL 'ftp://host': begins with neither http:// nor https://"},
+		{"", "host:80", "URL 'host:80'"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct client *client = NULL;
+		struct err err = {.msg = ""};
+
+		assert_int_equal(client_new(rows[i].socket, rows[i].url, &client, &err), -EINVAL);
+		assert_null(client);
+		assert_non_null(strstr(err.msg, rows[i].says));
+	}
+	assert_int_equal(ctl_exit_of(-EINVAL), CTL_USAGE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_answer_comes_to_a_result),
+		cmocka_unit_test(an_answer_is_handed_on_as_text_and_as_json),
+		cmocka_unit_test(a_request_carries_what_was_asked_for),
+		cmocka_unit_test(nobody_there_is_told_with_the_socket_and_what_to_try),
+		cmocka_unit_test(a_daemon_that_does_not_answer_is_given_up),
+		cmocka_unit_test(an_address_of_no_use_is_refused_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* What the tests of db/ share: a folder of their own, samples, and plain SQL on the file. */
+#ifndef TESTS_TEST_DB_H
+#define TESTS_TEST_DB_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <ftw.h>
+#include <limits.h>
+#include <math.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "db/db.h"
+
+#define DAY_MS	  INT64_C(86400000)
+#define HOUR_MS	  INT64_C(3600000)
+#define MINUTE_MS INT64_C(60000)
+#define START_MS  (20000 * DAY_MS) /* some midnight */
+
+static const struct db_retention keep_all = {0};
+
+static char folder[64], path[80];
+
+static inline int make_folder(void **state)
+{
+	(void)state;
+	strcpy(folder, "/tmp/gover-test-db-XXXXXX");
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(path, sizeof(path), "%s/history.db", folder);
+	return 0;
+}
+
+static inline int remove_entry(const char *name, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(name);
+}
+
+static inline int remove_folder(void **state)
+{
+	(void)state;
+	return nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static inline struct db *open_db(const struct db_retention *retention)
+{
+	struct err err = {""};
+	struct db *db = NULL;
+	int r = db_open(path, retention, &db, &err);
+
+	if (r < 0)
+		print_message("# %s\n", err.msg);
+	assert_int_equal(r, 0);
+	return db;
+}
+
+static inline struct db_reader *open_reader(void)
+{
+	struct err err = {""};
+	struct db_reader *reader = NULL;
+	int r = db_reader_open(path, &reader, &err);
+
+	if (r < 0)
+		print_message("# %s\n", err.msg);
+	assert_int_equal(r, 0);
+	return reader;
+}
+
+static inline struct db_sample make_sample(int64_t ts_ms, const char *vgpu)
+{
+	struct db_sample sample = {
+		.ts_ms = ts_ms,
+		.gpu = "gpu0",
+		.dt_s = 1,
+		.cap_pct = 40,
+		.initial_cap_pct = 50,
+		.load_pct = 30,
+		.util_pct = 75,
+		.fps = 58.5,
+		.target_fps = 60,
+		.frame_p99_ms = 21.5,
+	};
+
+	snprintf(sample.vgpu, sizeof(sample.vgpu), "%s", vgpu);
+	return sample;
+}
+
+/* One sample, committed as a tick of its own. */
+static inline void put_sample(struct db *db, int64_t ts_ms, const char *vgpu)
+{
+	struct db_sample sample = make_sample(ts_ms, vgpu);
+
+	assert_int_equal(db_append_sample(db, &sample), 0);
+	db_commit(db);
+}
+
+/* Runs @sql on a connection of its own, as the sqlite3 shell would. */
+static inline void run_sql(const char *sql)
+{
+	char *message = NULL;
+	sqlite3 *other;
+
+	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
+	sqlite3_busy_timeout(other, 5000);
+	if (sqlite3_exec(other, sql, NULL, NULL, &message) != SQLITE_OK)
+		fail_msg("%s: %s", sql, message);
+	assert_int_equal(sqlite3_close(other), SQLITE_OK);
+}
+
+/* The first value of the first row of @sql. */
+static inline int64_t get_sql(const char *sql)
+{
+	sqlite3_stmt *statement;
+	sqlite3 *other;
+	int64_t value;
+
+	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
+	sqlite3_busy_timeout(other, 5000);
+	if (sqlite3_prepare_v2(other, sql, -1, &statement, NULL) != SQLITE_OK)
+		fail_msg("%s: %s", sql, sqlite3_errmsg(other));
+	assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+	value = sqlite3_column_int64(statement, 0);
+	sqlite3_finalize(statement);
+	assert_int_equal(sqlite3_close(other), SQLITE_OK);
+	return value;
+}
+
+#define DEADLINE_POLLS 3000 /* of 10 ms: generous, for a loaded machine */
+
+/* The statistics, whose sum must always be right. */
+static inline struct db_stats stats_of(struct db *db)
+{
+	struct db_stats stats;
+
+	db_stats(db, &stats);
+	assert_int_equal(stats.appended, stats.written + stats.dropped + (uint64_t)stats.queued);
+	return stats;
+}
+
+static inline int count_point(void *userdata, const struct db_point *point)
+{
+	*(int *)userdata += (int)point->samples;
+	return 0;
+}
+
+/* How many samples of "vm1" the hour from START_MS has, or what the query returned. */
+static inline int count_samples(struct db_reader *reader)
+{
+	int n = 0;
+	int r = db_query_history(reader, "vm1", START_MS, START_MS + HOUR_MS, 1, 3600, count_point,
+				 &n);
+
+	return r < 0 ? r : n;
+}
+
+static inline void pause_ms(long ms)
+{
+	nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every fuzz target on every file of its corpus, without libFuzzer: what once broke a parser stays
+ * tried. A target that finds a promise not kept ends this program.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+
+#include "base/file.h"
+
+/* libFuzzer wants one name; here stand all of them. */
+#define LLVMFuzzerTestOneInput fuzz_capbook
+#include "tests/fuzz/fuzz-capbook.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_config
+#include "tests/fuzz/fuzz-config.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_contracts
+#include "tests/fuzz/fuzz-contracts.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_igt
+#include "tests/fuzz/fuzz-igt.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_parse
+#include "tests/fuzz/fuzz-parse.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_query
+#include "tests/fuzz/fuzz-query.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_request
+#include "tests/fuzz/fuzz-request.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_when
+#include "tests/fuzz/fuzz-when.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_workload
+#include "tests/fuzz/fuzz-workload.c"
+#undef LLVMFuzzerTestOneInput
+
+#define CORPUS	     "tests/fuzz/corpus"
+#define INPUT_MAX    (1024 * 1024)
+#define CORPUS_FILES 5 /* less is no corpus */
+
+static struct target { /* not const: cmocka hands them on as they are */
+	const char *name;
+	int (*run)(const uint8_t *data, size_t size);
+} targets[] = {
+	{"capbook", fuzz_capbook}, {"config", fuzz_config}, {"contracts", fuzz_contracts},
+	{"igt", fuzz_igt},	   {"parse", fuzz_parse},   {"query", fuzz_query},
+	{"request", fuzz_request}, {"when", fuzz_when},	    {"workload", fuzz_workload},
+};
+
+static void replay(const struct target *target, const char *file)
+{
+	CLEANUP_FREE char *bytes = NULL;
+	char path[PATH_MAX];
+	size_t length;
+
+	snprintf(path, sizeof(path), CORPUS "/%s/%s", target->name, file);
+	assert_int_equal(file_read(path, INPUT_MAX, &bytes, &length), 0);
+	fprintf(stderr, "%s\n", path); /* the last one names the culprit */
+	assert_int_equal(target->run((const uint8_t *)bytes, length), 0);
+}
+
+static void test_corpus(void **state)
+{
+	const struct target *target = *state;
+	char path[PATH_MAX];
+	struct dirent *entry;
+	int files = 0;
+	DIR *folder;
+
+	snprintf(path, sizeof(path), CORPUS "/%s", target->name);
+	folder = opendir(path);
+	if (!folder)
+		fail_msg("%s: cannot be opened; tests are run in the root of the sources", path);
+	assert_int_equal(target->run((const uint8_t *)"", 0), 0);
+	while ((entry = readdir(folder)))
+		if (entry->d_name[0] != '.') {
+			replay(target, entry->d_name);
+			files++;
+		}
+	closedir(folder);
+	assert_true(files >= CORPUS_FILES);
+}
+
+/* A folder without a target would be tried by nobody. */
+static void test_every_corpus_has_its_target(void **state)
+{
+	DIR *folder = opendir(CORPUS);
+	struct dirent *entry;
+	size_t found = 0;
+
+	(void)state;
+	assert_non_null(folder);
+	while ((entry = readdir(folder)))
+		for (size_t i = 0; entry->d_name[0] != '.'; i++) {
+			if (i == ARRAY_SIZE(targets))
+				fail_msg("%s: no such target", entry->d_name);
+			if (strcmp(targets[i].name, entry->d_name) == 0) {
+				found++;
+				break;
+			}
+		}
+	closedir(folder);
+	assert_int_equal(found, ARRAY_SIZE(targets));
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[ARRAY_SIZE(targets) + 1] = {
+		cmocka_unit_test(test_every_corpus_has_its_target),
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(targets); i++)
+		tests[i + 1] = (struct CMUnitTest){
+			.name = targets[i].name,
+			.test_func = test_corpus,
+			.initial_state = &targets[i],
+		};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

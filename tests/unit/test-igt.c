@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+/* intel_gpu_top: the traps of its output, and the life of the child that writes it. */
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "monitor/igt.h"
+
+/* --- the stream --- */
+
+/* As version 1.27 writes: engines one by one, nothing between two samples. */
+#define OLD(render, video)                                                                     \
+	"{\n\t\"period\": {\n\t\t\"duration\": 1000.1,\n\t\t\"unit\": \"ms\"\n\t},\n"          \
+	"\t\"engines\": {\n\t\t\"Render/3D/0\": {\n\t\t\t\"busy\": " render ",\n"              \
+	"\t\t\t\"sema\": 99.0,\n\t\t\t\"unit\": \"%\"\n\t\t},\n"                               \
+	"\t\t\"Video/1\": {\n\t\t\t\"busy\": " video ",\n\t\t\t\"unit\": \"%\"\n\t\t}\n\t},\n" \
+	"\t\"clients\": {\n\n\t}\n}\n"
+
+/* As later ones do: classes of engines, and clients whose numbers are strings. */
+#define NEW(render, client)                                                                     \
+	"{\n\t\"engines\": {\n\t\t\"Render/3D\": {\n\t\t\t\"busy\": " render "\n\t\t}\n\t},\n"  \
+	"\t\"clients\": {\n\t\t\"4294\": {\n\t\t\t\"name\": \"" client "\",\n"                  \
+	"\t\t\t\"engine-classes\": {\n\t\t\t\t\"Render/3D\": {\n\t\t\t\t\t\"busy\": \"77.7\"\n" \
+	"\t\t\t\t}\n\t\t\t}\n\t\t}\n\t}\n}"
+
+#define FIRST OLD("55.0", "66.0")
+
+static const struct stream {
+	const char *rule;
+	const char *text;
+	int samples;
+	double util_pct; /* of the newest */
+} streams[] = {
+	{"nothing", "", 0, 0},
+	{"the first sample is dropped", FIRST, 0, 0},
+	{"the busiest engine counts", FIRST OLD("12.5", "40.25"), 1, 40.25},
+	{"no comma, no bracket", FIRST OLD("1.0", "2.0") OLD("30.0", "4.0"), 2, 30},
+	{"brackets and commas", "[\n" NEW("1.0", "a") ",\n" NEW("2.5", "b") ",\n\n]\n", 1, 2.5},
+	{"a bracket that is never closed", "[" NEW("1.0", "a") "," NEW("7.0", "b"), 1, 7},
+	{"a comma missing in between", "[\n" FIRST FIRST ",\n" NEW("3.0", "a"), 2, 3},
+	{"a number in quotes", FIRST OLD("\"20.5\"", "3.0"), 1, 20.5},
+	{"a whole number", FIRST OLD("20", "3"), 1, 20},
+	{"more than everything is everything", FIRST OLD("104.2", "3.0"), 1, 100},
+	{"idle is a number", FIRST OLD("0.0", "0.0"), 1, 0},
+	{"a client's use is not the GPU's", FIRST NEW("5.0", "game"), 1, 5},
+	{"braces and escapes in a name", FIRST NEW("6.0", "}{\\\"}\\\\"), 1, 6},
+	{"cut short at the end", FIRST OLD("8.0", "1.0") "{\n\t\"engines\": {\n\t\t\"Re", 1, 8},
+	{"cut short, then a whole one", "{\n\t\"engines\": {\n" FIRST OLD("9.0", "1.0"), 1, 9},
+	{"a bare quote spoils its own sample only",
+	 FIRST OLD("8.0", "1.0") NEW("50.0", "a\"{b") "\n" OLD("9.0", "2.0"), 2, 9},
+	{"not a number spoils its own sample only",
+	 FIRST OLD("8.0", "1.0") OLD("-nan", "1.0") OLD("9.0", "2.0"), 2, 9},
+	{"a negative engine is left out", FIRST OLD("-3.0", "4.0"), 1, 4},
+	{"words on the way", "Failed to X: } ]\n" FIRST "busy\n" OLD("9.5", "2.0"), 1, 9.5},
+	{"an object without engines", FIRST "{\n\t\"period\": {\n\t}\n}\n{}\n", 0, 0},
+	{"engines without one", FIRST "{\n\t\"engines\": {\n\t}\n}\n", 0, 0},
+	{"engines of another shape", FIRST "{\n\t\"engines\": [ 1, 2 ]\n}\n", 0, 0},
+	{"all on one line", "{\"engines\":{\"R\":{\"busy\":1}}}{\"engines\":{\"R\":{\"busy\":2}}}",
+	 1, 2},
+};
+
+static struct igt_parser *parser;
+
+static int make_parser(void **state)
+{
+	(void)state;
+	return igt_parser_new(&parser);
+}
+
+static int free_parser(void **state)
+{
+	(void)state;
+	parser = igt_parser_free(parser);
+	return 0;
+}
+
+static void every_trap_is_stepped_over_however_the_bytes_are_cut(void **state)
+{
+	static const size_t cuts[] = {1, 2, 7, 100, 100000};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(streams); i++)
+		for (size_t c = 0; c < ARRAY_SIZE(cuts); c++) {
+			const char *rest = streams[i].text;
+			double util_pct = 0;
+			int samples = 0;
+
+			igt_parser_reset(parser);
+			while (*rest) {
+				size_t n = strnlen(rest, cuts[c]);
+
+				samples += igt_parser_feed(parser, rest, n, &util_pct);
+				rest += n;
+			}
+			if (samples != streams[i].samples || util_pct < streams[i].util_pct ||
+			    util_pct > streams[i].util_pct)
+				fail_msg("%s (cut by %zu): %d samples, %g %%", streams[i].rule,
+					 cuts[c], samples, util_pct);
+		}
+}
+
+static void a_sample_without_end_is_dropped_and_the_next_is_read(void **state)
+{
+	static char junk[8192];
+	double util_pct = -1;
+
+	(void)state;
+	memset(junk, 'x', sizeof(junk));
+	assert_int_equal(igt_parser_feed(parser, FIRST, strlen(FIRST), &util_pct), 0);
+	assert_int_equal(igt_parser_feed(parser, "{\"a\": \"", 7, &util_pct), 0);
+	for (size_t fed = 0; fed < 2 * IGT_OBJECT_MAX; fed += sizeof(junk))
+		assert_int_equal(igt_parser_feed(parser, junk, sizeof(junk), &util_pct), 0);
+	assert_int_equal(igt_parser_feed(parser, "\n" OLD("7.0", "1.0"),
+					 strlen("\n" OLD("7.0", "1.0")), &util_pct),
+			 1);
+	assert_float_equal(util_pct, 7, 0);
+}
+
+static void no_bytes_whatever_give_a_number_out_of_range(void **state)
+{
+	/* Each a character, but for < and >, which open and close a sample. */
+	static const char pieces[] = "{}:,[]\n\"\\\xff-9e250<<<<>>>";
+	static const char opening[] = "\n{\"engines\":{\"R\":{\"busy\":";
+	uint64_t seed = 2463534242;
+	int samples = 0;
+
+	(void)state;
+	for (int i = 0; i < 200000; i++) {
+		char piece[32] = "";
+		double util_pct = -1;
+
+		seed ^= seed << 13;
+		seed ^= seed >> 7;
+		seed ^= seed << 17;
+		piece[0] = pieces[(seed >> 20) % (sizeof(pieces) - 1)];
+		if (piece[0] == '<' || piece[0] == '>')
+			strcpy(piece, piece[0] == '<' ? opening : "}}}");
+		if (igt_parser_feed(parser, piece, strlen(piece), &util_pct) > 0) {
+			samples++;
+			assert_in_range((int)(util_pct * 1000), 0, 100000);
+		}
+	}
+	assert_true(samples > 10);
+}
+
+/* --- the child --- */
+
+static char folder[] = "/tmp/gover-igt.XXXXXX";
+static char program[64], note[64]; /* the fake, and a file it writes to */
+static struct err err;
+
+static int make_folder(void **state)
+{
+	(void)state;
+	signal(SIGPIPE, SIG_IGN); /* as the daemon does */
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(program, sizeof(program), "%s/intel_gpu_top", folder);
+	snprintf(note, sizeof(note), "%s/note", folder);
+	return 0;
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	(void)unlink(program);
+	(void)unlink(note);
+	return rmdir(folder);
+}
+
+/* Writes a fake intel_gpu_top that does @commands; they know $NOTE and sample PCT. */
+static void write_fake(const char *commands)
+{
+	FILE *file = fopen(program, "w");
+
+	assert_non_null(file);
+	fprintf(file,
+		"#!/bin/sh\n"
+		"# A fake intel_gpu_top, written by a test: there is no Intel GPU behind it.\n"
+		"NOTE=%s\n"
+		"sample() { printf '{\\n\"engines\": { \"Render/3D/0\": { \"busy\": %%s } "
+		"}\\n}\\n' $1; }\n"
+		"%s\n",
+		note, commands);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(chmod(program, 0755), 0);
+	(void)unlink(note);
+}
+
+/* Waits until the fake's note has come whole (it ends in a newline); returns it. */
+static char *read_note(void)
+{
+	for (int i = 0; i < 1000; i++) {
+		char *text;
+		size_t length;
+
+		if (file_read(note, 4096, &text, &length) == 0) {
+			if (length > 0 && text[length - 1] == '\n')
+				return text;
+			free(text);
+		}
+		usleep(20000);
+	}
+	fail_msg("the fake has written no note");
+	return NULL;
+}
+
+static struct igt *spawn_fake(const char *device)
+{
+	struct igt *igt = NULL;
+
+	if (igt_spawn(program, device, 100, &igt, &err) < 0)
+		fail_msg("%s", err.msg);
+	return igt;
+}
+
+/* Dispatches at instant @now_ns until the call returns @wanted or, for 0, until there is a sample.
+ */
+static void dispatch_until(struct igt *igt, uint64_t now_ns, int wanted)
+{
+	double util_pct, age_s;
+
+	for (int i = 0; i < 1000; i++) {
+		struct pollfd wait = {.fd = igt_fd(igt), .events = POLLIN};
+
+		if (igt_dispatch(igt, now_ns, &err) == -ECHILD) {
+			assert_int_equal(wanted, -ECHILD);
+			return;
+		}
+		if (wanted == 0 && igt_latest(igt, now_ns, &util_pct, &age_s) == 0)
+			return;
+		(void)poll(&wait, 1, 20);
+	}
+	fail_msg("waited in vain");
+}
+
+static void a_program_that_is_missing_is_named(void **state)
+{
+	struct igt *igt;
+
+	(void)state;
+	assert_int_equal(igt_spawn("/nowhere/intel_gpu_top", NULL, 1000, &igt, &err), -ENOENT);
+	assert_string_equal(err.msg, "/nowhere/intel_gpu_top: cannot be started: "
+				     "No such file or directory");
+}
+
+static void a_sample_is_read_and_grows_old(void **state)
+{
+	const uint64_t now = 50 * NS_PER_S;
+	double util_pct = -1, age_s = -1;
+
+	(void)state;
+	write_fake("echo \"$*\" >$NOTE; sample 99; sample 42.5; exec sleep 60");
+
+	struct igt *igt = spawn_fake("sys:/some/card");
+	CLEANUP_FREE char *arguments = read_note();
+
+	assert_string_equal(arguments, "-J -s 100 -d sys:/some/card\n");
+	dispatch_until(igt, now, 0);
+	assert_int_equal(igt_latest(igt, now + 250 * NS_PER_MS, &util_pct, &age_s), 0);
+	assert_float_equal(util_pct, 42.5, 0);
+	assert_float_equal(age_s, 0.25, 1e-9);
+	assert_int_equal(igt_latest(igt, now + 250 * NS_PER_MS + 1, &util_pct, &age_s), -ENODATA);
+	igt_free(igt);
+}
+
+static void without_a_device_none_is_named(void **state)
+{
+	(void)state;
+	write_fake("echo \"$*\" >$NOTE; exec sleep 60");
+
+	struct igt *igt = spawn_fake(NULL);
+	CLEANUP_FREE char *arguments = read_note();
+
+	assert_string_equal(arguments, "-J -s 100\n");
+	igt_free(igt);
+}
+
+static void a_dead_child_gives_no_number_and_comes_back_later(void **state)
+{
+	const uint64_t now = 50 * NS_PER_S;
+	double util_pct, age_s;
+	char expected[256];
+
+	(void)state;
+	write_fake("echo once >>$NOTE; sample 1; sample 2; exit 3");
+
+	struct igt *igt = spawn_fake(NULL);
+	int fd = igt_fd(igt);
+
+	dispatch_until(igt, now, -ECHILD);
+	snprintf(expected, sizeof(expected),
+		 "%s ended with exit status 3; it is started again in 1 s", program);
+	assert_string_equal(err.msg, expected);
+	assert_int_equal(igt_latest(igt, now, &util_pct, &age_s), -ENODATA);
+	assert_int_equal(igt_dispatch(igt, now + NS_PER_S - 1, &err), 0);
+
+	CLEANUP_FREE char *before = read_note();
+
+	assert_string_equal(before, "once\n");
+	dispatch_until(igt, now + NS_PER_S, -ECHILD);
+	assert_string_equal(err.msg, expected); /* it gave samples: 1 s again */
+	assert_int_equal(igt_fd(igt), fd);
+
+	CLEANUP_FREE char *after = read_note();
+
+	assert_string_equal(after, "once\nonce\n");
+	igt_free(igt);
+}
+
+static void one_that_never_works_is_tried_less_and_less(void **state)
+{
+	static const int waits_s[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300};
+	uint64_t now = 50 * NS_PER_S;
+
+	(void)state;
+	write_fake("kill -9 $$");
+
+	struct igt *igt = spawn_fake(NULL);
+
+	for (size_t i = 0; i < ARRAY_SIZE(waits_s); i++) {
+		char says[64];
+
+		dispatch_until(igt, now, -ECHILD);
+		snprintf(says, sizeof(says), "was ended by signal 9; it is started again in %d s",
+			 waits_s[i]);
+		assert_non_null(strstr(err.msg, says));
+		now += (uint64_t)waits_s[i] * NS_PER_S;
+	}
+	assert_int_equal(unlink(program), 0);
+	assert_int_equal(igt_dispatch(igt, now, &err), -ECHILD);
+	assert_non_null(strstr(err.msg, "cannot be started: No such file or directory; it is "
+					"started again in 300 s"));
+	igt_free(igt);
+}
+
+/* No such process, or only its corpse that somebody has yet to bury. */
+static bool has_ended(int pid)
+{
+	char path[64], state = 'X';
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "r");
+	if (!file)
+		return true;
+	if (fscanf(file, "%*d %*s %c", &state) != 1)
+		state = 'X';
+	(void)fclose(file);
+	return state == 'X' || state == 'Z';
+}
+
+static void assert_ends(int pid)
+{
+	for (int i = 0; i < 1000; i++) {
+		if (has_ended(pid))
+			return;
+		usleep(20000);
+	}
+	fail_msg("process %d still runs", pid);
+}
+
+static void freeing_ends_the_child_and_what_it_started(void **state)
+{
+	int child, grandchild;
+
+	(void)state;
+	write_fake("sleep 60 & echo $$ $! >$NOTE; wait");
+
+	struct igt *igt = spawn_fake(NULL);
+	CLEANUP_FREE char *pids = read_note();
+
+	assert_int_equal(sscanf(pids, "%d %d", &child, &grandchild), 2);
+	assert_false(has_ended(child));
+	igt_free(igt);
+	assert_int_equal(kill(child, 0), -1); /* reaped */
+	assert_ends(grandchild);
+}
+
+static void a_child_whose_reader_was_killed_ends_too(void **state)
+{
+	int child, status;
+	pid_t reader;
+
+	(void)state;
+	write_fake("echo $$ >$NOTE; while :; do sample 1; sleep 0.05; done");
+	reader = fork();
+	assert_true(reader >= 0);
+	if (reader == 0) {
+		struct igt *igt;
+
+		_exit(igt_spawn(program, NULL, 100, &igt, NULL) == 0 && raise(SIGKILL));
+	}
+	assert_int_equal(waitpid(reader, &status, 0), reader);
+	assert_true(WIFSIGNALED(status));
+
+	CLEANUP_FREE char *pid = read_note();
+
+	assert_int_equal(sscanf(pid, "%d", &child), 1);
+	assert_ends(child);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			every_trap_is_stepped_over_however_the_bytes_are_cut, make_parser,
+			free_parser),
+		cmocka_unit_test_setup_teardown(
+			a_sample_without_end_is_dropped_and_the_next_is_read, make_parser,
+			free_parser),
+		cmocka_unit_test_setup_teardown(no_bytes_whatever_give_a_number_out_of_range,
+						make_parser, free_parser),
+		cmocka_unit_test(a_program_that_is_missing_is_named),
+		cmocka_unit_test(a_sample_is_read_and_grows_old),
+		cmocka_unit_test(without_a_device_none_is_named),
+		cmocka_unit_test(a_dead_child_gives_no_number_and_comes_back_later),
+		cmocka_unit_test(one_that_never_works_is_tried_less_and_less),
+		cmocka_unit_test(freeing_ends_the_child_and_what_it_started),
+		cmocka_unit_test(a_child_whose_reader_was_killed_ends_too),
+	};
+
+	return cmocka_run_group_tests_name("intel_gpu_top", tests, make_folder, remove_folder);
+}

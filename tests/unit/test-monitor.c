@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/* The monitor over a fake GPU: a gpu_ops whose readings are the rows of the tables below. One row
+ * is one period; what a period must say stands beside what was read. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "monitor/monitor.h"
+
+#define PERIOD_S 1.0
+
+struct gpu_vgpu {
+	int result;
+	struct gpu_reading reading;
+	uint64_t asked_at_ns;
+};
+
+static int fake_read(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, struct gpu_reading *ret_reading)
+{
+	vgpu->asked_at_ns = now_mono_ns;
+	if (vgpu->result == 0)
+		*ret_reading = vgpu->reading;
+	return vgpu->result;
+}
+
+static const struct gpu_ops fake_ops = {.name = "fake", .read = fake_read};
+
+static uint64_t ns(double s)
+{
+	return (uint64_t)llround(s * 1e9);
+}
+
+#define NO -1.0 /* where a number is expected: not valid */
+
+static void check(const char *what, double expected, bool valid, double is)
+{
+	if (valid == (expected == NO) || (valid && fabs(is - expected) > 1e-9)) {
+		print_error("%s: expected %g, is %g (%s)\n", what, expected, is,
+			    valid ? "valid" : "not valid");
+		fail();
+	}
+}
+
+struct busy_row {
+	double at_s, busy_s, sched_s; /* read; busy_s NO: the backend says it is no number */
+	int cap, result;
+	/* expected */
+	double dt_s, load, util;
+	int read_errno;
+};
+
+static void check_busy(const struct busy_row *rows, size_t n)
+{
+	struct monitor_track track = {0};
+
+	for (size_t i = 0; i < n; i++) {
+		const struct busy_row *b = &rows[i];
+		struct gpu_vgpu vgpu = {.result = b->result};
+		struct monitor_row row;
+
+		vgpu.reading = (struct gpu_reading){
+			.at_ns = ns(b->at_s),
+			.busy_valid = b->busy_s != NO,
+			.busy_ns = b->busy_s != NO ? ns(b->busy_s) : 0,
+			.sched_ns = ns(b->sched_s),
+			.cap_valid = b->cap >= 0,
+			.cap_pct = b->cap,
+		};
+		print_message("# row %zu\n", i);
+		monitor_sample(&track, &fake_ops, &vgpu, NULL, 4711 + i, PERIOD_S, &row);
+		assert_int_equal(vgpu.asked_at_ns, 4711 + i);
+		check("dt", b->dt_s, true, row.dt_s);
+		check("load", b->load, row.busy_valid, row.load);
+		check("util", b->util, row.busy_valid, row.util);
+		assert_int_equal(row.read_errno, b->read_errno);
+		assert_int_equal(row.gone, b->result == -ENODEV);
+		assert_int_equal(row.cap_valid, b->result == 0 && b->cap >= 0);
+		assert_int_equal(row.cap_pct, row.cap_valid ? b->cap : 0);
+		if (row.busy_valid)
+			assert_int_equal(row.busy_ns, ns(b->busy_s));
+		assert_false(row.fps_valid || row.p99_valid || row.fps_seen);
+	}
+}
+
+static void load_and_use_are_differences_over_measured_time(void **state)
+{
+	static const struct busy_row rows[] = {
+		{100, 50, 70, 40, 0, 0, NO, NO, 0}, /* the first has nothing to differ from */
+		{101, 50.1, 70.4, 40, 0, 1, 0.1, 0.25, 0},
+		{102.5, 50.7, 71, 40, 0, 1.5, 0.4, 1, 0},  /* late: over the time it really took */
+		{103, 51, 71.25, 60, 0, 0.5, 0.6, 1.2, 0}, /* may pass 1 a little */
+		{104, 51, 71.85, 0, 0, 1, 0, 0, 0},	   /* idle is a number */
+		{105, 51.5, 72.85, -1, 0, 1, 0.5, 0.5, 0}, /* the cap is evidence of its own */
+	};
+
+	(void)state;
+	check_busy(rows, ARRAY_SIZE(rows));
+}
+
+static void counters_that_go_back_are_no_number_and_count_anew(void **state)
+{
+	static const struct busy_row rows[] = {
+		{10, 5, 5, 50, 0, 0, NO, NO, 0},
+		{11, 4, 5.5, 50, 0, 1, NO, NO, ERANGE},
+		{12, 4.2, 6, 50, 0, 1, 0.2, 0.4, 0},
+		{13, 4.4, 1, 50, 0, 1, NO, NO, ERANGE}, /* the allotted time does */
+		{14, 4.6, 1.5, 50, 0, 1, 0.2, 0.4, 0},
+		{14, 4.7, 1.6, 50, 0, 0, NO, NO, 0}, /* no time has passed */
+		{13, 4.8, 1.7, 50, 0, 0, NO, NO, 0}, /* the clock does */
+		{14, 4.9, 1.8, 50, 0, 1, 0.1, 1, 0},
+	};
+
+	(void)state;
+	check_busy(rows, ARRAY_SIZE(rows));
+}
+
+static void what_is_missing_is_no_number_and_says_why(void **state)
+{
+	static const struct busy_row rows[] = {
+		{10, 5, 5, 50, 0, 0, NO, NO, 0},
+		{11, NO, 5.5, 50, 0, 1, NO, NO, ENODATA}, /* the backend says so */
+		{12, 5.2, 6, 50, 0, 1, NO, NO, 0},	  /* a first one again */
+		{13, 5.4, 6, 50, 0, 1, NO, NO, ENODATA},  /* nothing allotted: of what a share? */
+		{14, 5.4, 6.5, 50, 0, 1, 0, 0, 0},
+		{15, 9, 9, 50, -EIO, 0, NO, NO, EIO},
+		{16, 5.8, 7.5, 50, 0, 2, 0.2, 0.4, 0}, /* over both periods */
+		{17, 9, 9, 50, -ENODEV, 0, NO, NO, ENODEV},
+		{18, 10, 10, 50, 0, 0, NO, NO, 0}, /* one of the same name is another one */
+		{19, 10.1, 10.5, 50, 0, 1, 0.1, 0.2, 0},
+	};
+
+	(void)state;
+	check_busy(rows, ARRAY_SIZE(rows));
+}
+
+struct frames_row {
+	double at_s;
+	int open;	 /* -1: no program has ever reported */
+	uint64_t frames; /* all of 10 ms */
+	int result;	 /* of the reading */
+	/* expected */
+	double fps, age_s; /* age_s NO: never seen */
+};
+
+/* @own: the backend counts them (open -1: it does not this time); else programs report them. */
+static void check_frames(const struct frames_row *rows, size_t n, bool own)
+{
+	/* The bucket of 10 ms: a quarter octave from 100 us. */
+	const int bucket = (int)floor(log2(10000.0 / 100) * 4);
+	struct monitor_track track = {0};
+	uint64_t frames_before = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct frames_row *f = &rows[i];
+		struct fps_totals totals = {.frames = f->frames, .open = f->open};
+		struct gpu_vgpu vgpu = {.result = f->result};
+		bool counted = own && f->open >= 0;
+		struct monitor_row row;
+
+		totals.frame_time[bucket] = f->frames;
+		vgpu.reading = (struct gpu_reading){
+			.at_ns = ns(f->at_s),
+			.frames_valid = counted,
+			.frames = counted ? f->frames : 0,
+			.frame_p99_ms = counted && f->frames > frames_before ? 10 : 0,
+		};
+		print_message("# row %zu\n", i);
+		monitor_sample(&track, &fake_ops, &vgpu, own || f->open < 0 ? NULL : &totals, 4711,
+			       PERIOD_S, &row);
+		check("fps", f->fps, row.fps_valid, row.fps);
+		check("age", f->age_s, row.fps_seen, row.fps_age_s);
+		assert_int_equal(row.p99_valid, row.fps_valid && row.fps > 0);
+		if (row.p99_valid)
+			assert_true(row.frame_p99_ms >= 8.4 && row.frame_p99_ms <= 11.9);
+		assert_int_equal(row.frames, f->result == -ENODEV ? 0
+					     : f->result < 0	  ? frames_before
+					     : f->open < 0	  ? 0
+								  : f->frames);
+		if (f->open >= 0 && f->result == 0)
+			frames_before = f->frames;
+	}
+}
+
+static void reported_frames_are_a_number_from_the_first_whole_period_on(void **state)
+{
+	static const struct frames_row rows[] = {
+		{10, -1, 0, 0, NO, NO},	    /* never seen */
+		{11, 1, 7, 0, NO, 0},	    /* came in the middle of the period */
+		{12, 1, 67, 0, 60, 0},	    /* seen */
+		{13.25, 2, 167, 0, 80, 0},  /* over measured time; a second program */
+		{14.25, 2, 167, 0, 0, 0},   /* connected and silent: no frames is a number */
+		{30, 2, 200, 0, NO, 15.75}, /* older than 2.5 periods */
+		{32.5, 2, 225, 0, 10, 0},   /* exactly 2.5 is not older */
+		{33.5, 2, 200, 0, NO, 1},   /* must never go back; if it does, counts anew */
+		{34.5, 2, 230, 0, 30, 0},
+	};
+
+	(void)state;
+	check_frames(rows, ARRAY_SIZE(rows), false);
+}
+
+static void a_program_that_ended_has_no_fps_after_the_period_it_ended_in(void **state)
+{
+	static const struct frames_row rows[] = {
+		{10, 1, 0, 0, NO, NO},	{11, 1, 60, 0, 60, 0},
+		{12, 0, 90, 0, 30, 0}, /* up to the last frame */
+		{13, 0, 90, 0, NO, 1},	{14, 0, 90, 0, NO, 2},
+		{15, 1, 95, 0, NO, 3}, /* the next one comes in the middle of the period */
+		{16, 1, 155, 0, 60, 0}, {17, 0, 155, 0, 0, 0},
+		{18, 0, 165, 0, NO, 1}, /* came and went */
+		{19, -1, 0, 0, NO, 2},	/* forgotten */
+		{20, 1, 10, 0, NO, 3},	{21, 1, 20, 0, 10, 0},
+	};
+
+	(void)state;
+	check_frames(rows, ARRAY_SIZE(rows), false);
+}
+
+static void frames_outlive_a_failed_reading_and_not_a_lost_vgpu(void **state)
+{
+	static const struct frames_row rows[] = {
+		{10, 1, 0, 0, NO, NO},	   {11, 1, 60, 0, 60, 0},
+		{12, 1, 120, -EIO, NO, 0}, /* no instant, no age */
+		{13, 1, 180, 0, 60, 0},	   {14, 1, 240, -ENODEV, NO, NO},
+		{15, 1, 300, 0, NO, 0},	   {16, 1, 360, 0, 60, 0},
+	};
+
+	(void)state;
+	check_frames(rows, ARRAY_SIZE(rows), false);
+}
+
+static void frames_the_backend_counts_need_no_program(void **state)
+{
+	static const struct frames_row rows[] = {
+		{10, 0, 500, 0, NO, 0},	  {11, 0, 530, 0, 30, 0},
+		{12, 0, 530, 0, 0, 0}, /* an idle vGPU with a target has 0, not nothing */
+		{22, 0, 830, 0, 30, 0},	  {23, -1, 0, 0, NO, 1},
+		{24, 0, 900, 0, NO, 2},	  {25, 0, 910, 0, 10, 0},
+		{26, 0, 5, 0, NO, 1},	  {27, 0, 15, 0, 10, 0},
+		{28, 0, 99, -EIO, NO, 0}, {29, 0, 35, 0, 10, 0},
+	};
+
+	(void)state;
+	check_frames(rows, ARRAY_SIZE(rows), true);
+}
+
+static void p99_is_that_of_the_frames_of_the_period(void **state)
+{
+	struct monitor_track track = {0};
+	struct fps_totals totals = {.open = 1};
+	struct gpu_vgpu vgpu = {.reading = {.at_ns = NS_PER_S}};
+	struct monitor_row row;
+
+	(void)state;
+	totals.frames = totals.frame_time[60] = 1000; /* slow ones, long ago */
+	monitor_sample(&track, &fake_ops, &vgpu, &totals, 0, PERIOD_S, &row);
+	assert_false(row.p99_valid);
+	vgpu.reading.at_ns += NS_PER_S;
+	totals.frames += 50;
+	totals.frame_time[20] += 50; /* 3.2 to 3.8 ms */
+	monitor_sample(&track, &fake_ops, &vgpu, &totals, 0, PERIOD_S, &row);
+	assert_true(row.p99_valid && row.frame_p99_ms >= 3.2 && row.frame_p99_ms <= 3.81);
+
+	/* Counts that went back are nobody's frame times, be the frames right or wrong. */
+	vgpu.reading.at_ns += NS_PER_S;
+	totals.frames += 50;
+	totals.frame_time[20]--;
+	monitor_sample(&track, &fake_ops, &vgpu, &totals, 0, PERIOD_S, &row);
+	assert_true(row.fps_valid && !row.p99_valid);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(load_and_use_are_differences_over_measured_time),
+		cmocka_unit_test(counters_that_go_back_are_no_number_and_count_anew),
+		cmocka_unit_test(what_is_missing_is_no_number_and_says_why),
+		cmocka_unit_test(reported_frames_are_a_number_from_the_first_whole_period_on),
+		cmocka_unit_test(a_program_that_ended_has_no_fps_after_the_period_it_ended_in),
+		cmocka_unit_test(frames_outlive_a_failed_reading_and_not_a_lost_vgpu),
+		cmocka_unit_test(frames_the_backend_counts_need_no_program),
+		cmocka_unit_test(p99_is_that_of_the_frames_of_the_period),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* A GPU made from a table row, and decisions as one line of text: shared by the tests of policy/.
+ */
+#ifndef TEST_POLICY_H
+#define TEST_POLICY_H
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "policy/policy.h"
+
+#define BENCH_MAX 8
+
+/* One vGPU of a row; what is left out is 0: no promise, not held, no earlier breach. */
+struct given {
+	const char *id; /* NULL ends a row */
+	int contract, cap;
+	double util;	    /* NAN: the busy reading is not valid */
+	double peak;	    /* largest earlier load, fraction of the GPU, in the period before */
+	double target, fps; /* NAN: the FPS is not valid */
+	int over_run;	    /* earlier periods in a row above the line */
+	int short_run;	    /* earlier periods in a row short and GPU-bound */
+	int min_cap;
+	bool held, burst;
+};
+
+struct bench {
+	struct policy_params params;
+	struct policy_gpu gpu;
+	struct policy_vgpu vgpus[BENCH_MAX];
+	struct policy_track tracks[BENCH_MAX];
+	struct policy_out out;
+	char text[1024];
+};
+
+/* One reading. What is not valid leaves the old number standing, as a trap. */
+static inline void bench_read(struct policy_vgpu *vgpu, double util, double fps)
+{
+	vgpu->busy_valid = !isnan(util);
+	vgpu->util = vgpu->busy_valid ? util : vgpu->util;
+	vgpu->load = vgpu->util * vgpu->cap_pct / 100;
+	vgpu->fps_valid = !isnan(fps);
+	vgpu->fps = vgpu->fps_valid ? fps : vgpu->fps;
+}
+
+static inline void bench_init(struct bench *bench, const struct given *given, int step_pct)
+{
+	memset(bench, 0, sizeof(*bench));
+	policy_params_default(&bench->params);
+	bench->gpu.name = "gpu0";
+	bench->gpu.step_pct = step_pct;
+	bench->gpu.floor_pct = step_pct;
+	bench->gpu.vgpus = bench->vgpus;
+	for (int i = 0; i < BENCH_MAX && given[i].id; i++) {
+		const struct given *row = &given[i];
+		struct policy_track *track = &bench->tracks[i];
+
+		track->overload_run = row->over_run;
+		track->short_run = row->short_run;
+		track->window_load[0] = (float)row->peak;
+		track->window_next = track->window_fill = 1;
+		bench->vgpus[i] = (struct policy_vgpu){
+			.id = row->id,
+			.terms = {.initial_cap_pct = row->contract,
+				  .min_cap_pct = row->min_cap,
+				  .target_fps = row->target,
+				  .weight = 1,
+				  .burst = row->burst},
+			.track = track,
+			.held = row->held,
+			.cap_pct = row->cap,
+			.util = 0.1,
+			.fps = row->target,
+		};
+		bench_read(&bench->vgpus[i], row->util, row->fps);
+		bench->gpu.n_vgpus++;
+	}
+}
+
+static inline int bench_index(const struct bench *bench, const char *id)
+{
+	for (int i = 0; i < bench->gpu.n_vgpus; i++)
+		if (strcmp(bench->vgpus[i].id, id) == 0)
+			return i;
+	fail_msg("no vGPU %s", id);
+	return -1;
+}
+
+static inline void bench_step(struct bench *bench)
+{
+	policy_find("gover")->step(&bench->params, &bench->gpu, &bench->out);
+}
+
+/* "steal b from a: a 50->44, b 20->26"; "" when nothing was decided. */
+static inline const char *bench_text(struct bench *bench)
+{
+	const struct policy_out *out = &bench->out;
+	char *end = bench->text + sizeof(bench->text), *at = bench->text;
+
+	*at = '\0';
+	for (int i = 0; i < out->n_decisions; i++) {
+		const struct policy_decision *decision = &out->decisions[i];
+
+		at += snprintf(at, end - at, "%s%s", i ? "; " : "",
+			       policy_kind_name(decision->kind));
+		if (decision->vgpu >= 0)
+			at += snprintf(at, end - at, " %s", bench->vgpus[decision->vgpu].id);
+		if (decision->donor >= 0)
+			at += snprintf(at, end - at, " from %s", bench->vgpus[decision->donor].id);
+		for (int j = 0; j < decision->n_moves; j++) {
+			const struct policy_move *move = &out->moves[decision->first_move + j];
+
+			at += snprintf(at, end - at, "%s %s %d->%d", j ? "," : ":",
+				       bench->vgpus[move->vgpu].id, move->from_pct, move->to_pct);
+		}
+	}
+	return bench->text;
+}
+
+/* The number @name of the only decision. */
+static inline double bench_number(const struct bench *bench, const char *name)
+{
+	const struct policy_decision *decision = &bench->out.decisions[0];
+
+	assert_int_equal(bench->out.n_decisions, 1);
+	for (int i = 0; i < decision->n_numbers; i++)
+		if (strcmp(decision->numbers[i].name, name) == 0)
+			return decision->numbers[i].value;
+	fail_msg("no number %s", name);
+	return NAN;
+}
+
+/* The wanted caps are those of the moves, and the present ones elsewhere. */
+static inline void bench_check_wants(const struct bench *bench)
+{
+	int want[BENCH_MAX];
+
+	for (int i = 0; i < bench->gpu.n_vgpus; i++)
+		want[i] = bench->vgpus[i].cap_pct;
+	for (int i = 0; i < bench->out.n_moves; i++) {
+		assert_int_equal(bench->out.moves[i].from_pct, want[bench->out.moves[i].vgpu]);
+		want[bench->out.moves[i].vgpu] = bench->out.moves[i].to_pct;
+	}
+	for (int i = 0; i < bench->gpu.n_vgpus; i++)
+		assert_int_equal(bench->vgpus[i].want_cap_pct, want[i]);
+}
+
+#endif

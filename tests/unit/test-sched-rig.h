@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* A GPU that obeys the scheduler to the nanosecond, for the scheduler's tests. Include cmocka.h
+ * first. */
+#ifndef TESTS_UNIT_TEST_SCHED_RIG_H
+#define TESTS_UNIT_TEST_SCHED_RIG_H
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "sched/sched.h"
+
+#define TENANTS_MAX 64
+#define SLOT	    SCHED_SLOT_NS
+#define FOREVER	    UINT64_MAX
+
+/* A tenant whose work comes in bursts at random times, or that always has some. */
+struct tenant {
+	struct sched_vgpu sched;
+	uint64_t work_ns;
+	uint64_t arrives_ns;   /* its next burst */
+	uint64_t burst_max_ns; /* 0: no bursts */
+	uint64_t pause_max_ns;
+};
+
+struct rig {
+	uint64_t now_ns;
+	uint64_t random;
+	struct sched sched;
+	struct tenant tenants[TENANTS_MAX];
+	int n;
+};
+
+static inline uint64_t draw(struct rig *rig, uint64_t below)
+{
+	rig->random = rig->random * 6364136223846793005u + 1442695040888963407u;
+	return (rig->random >> 33) % below;
+}
+
+static inline void rig_init(struct rig *rig, uint64_t seed)
+{
+	memset(rig, 0, sizeof(*rig));
+	rig->random = seed;
+	sched_start(&rig->sched, 0);
+}
+
+static inline struct tenant *rig_add(struct rig *rig, unsigned int cap_pct, uint64_t work_ns)
+{
+	struct tenant *tenant = &rig->tenants[rig->n++];
+
+	*tenant = (struct tenant){.work_ns = work_ns, .arrives_ns = FOREVER};
+	sched_add(&rig->sched, &tenant->sched, cap_pct, rig->now_ns);
+	tenant->sched.pending = work_ns > 0;
+	return tenant;
+}
+
+static inline struct tenant *rig_add_bursty(struct rig *rig, unsigned int cap_pct)
+{
+	struct tenant *tenant = rig_add(rig, cap_pct, 0);
+
+	tenant->burst_max_ns = 1 + draw(rig, 300 * NS_PER_MS);
+	tenant->pause_max_ns = NS_PER_MS + draw(rig, 600 * NS_PER_MS);
+	tenant->arrives_ns = rig->now_ns + draw(rig, tenant->pause_max_ns);
+	return tenant;
+}
+
+static inline void deal_with_arrivals(struct rig *rig)
+{
+	for (int i = 0; i < rig->n; i++) {
+		struct tenant *tenant = &rig->tenants[i];
+
+		if (tenant->arrives_ns > rig->now_ns)
+			continue;
+		tenant->work_ns += 1 + draw(rig, tenant->burst_max_ns);
+		tenant->sched.pending = true;
+		tenant->arrives_ns = rig->now_ns + 1 + draw(rig, tenant->pause_max_ns);
+	}
+}
+
+/* One step of the GPU, to @to_ns at the latest. Returns who ran in it; NULL: nobody. */
+static inline struct tenant *rig_step(struct rig *rig, uint64_t to_ns)
+{
+	uint64_t run_ns = FOREVER, until_ns = to_ns;
+	struct tenant *ran = (struct tenant *)(void *)sched_pick(&rig->sched, &run_ns);
+
+	if (rig->sched.slot_end_ns < until_ns)
+		until_ns = rig->sched.slot_end_ns;
+	for (int i = 0; i < rig->n; i++)
+		if (rig->tenants[i].arrives_ns < until_ns)
+			until_ns = rig->tenants[i].arrives_ns;
+	if (ran) {
+		if (ran->work_ns < run_ns)
+			run_ns = ran->work_ns;
+		if (run_ns < until_ns - rig->now_ns)
+			until_ns = rig->now_ns + run_ns;
+		sched_account(&rig->sched, &ran->sched, until_ns - rig->now_ns);
+		if (ran->work_ns != FOREVER)
+			ran->work_ns -= until_ns - rig->now_ns;
+		ran->sched.pending = ran->work_ns > 0;
+	}
+	rig->now_ns = until_ns;
+	deal_with_arrivals(rig);
+	if (rig->now_ns == rig->sched.slot_end_ns)
+		sched_open_slot(&rig->sched, rig->now_ns);
+	return ran;
+}
+
+static inline void rig_run(struct rig *rig, uint64_t ns)
+{
+	uint64_t to_ns = rig->now_ns + ns;
+
+	while (rig->now_ns < to_ns)
+		rig_step(rig, to_ns);
+}
+
+static inline void assert_near(uint64_t value, uint64_t want, uint64_t tolerance)
+{
+	assert_in_range(value, want > tolerance ? want - tolerance : 0, want + tolerance);
+}
+
+#endif

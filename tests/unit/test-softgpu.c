@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * softgpu against this host's kernel: real control groups, real processes, real caps, under a root
+ * group of this process alone that is gone at the end. Skips itself, saying why, where no control
+ * group can be written.
+ */
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "gpu/cgroup.h"
+#include "gpu/gpu.h"
+
+static const struct gpu_ops *const ops = &gpu_softgpu_ops;
+static struct gpu_config config;
+static struct cgroup_host host;
+static struct gpu *gpu;
+static struct err err;
+static pid_t children[8];
+static size_t n_children;
+
+static int open_gpu(void)
+{
+	int r = cgroup_find(CGROUP_MOUNTINFO, &host, &err);
+
+	strcpy(config.name, "gpu0");
+	snprintf(config.root, sizeof(config.root), "gover-test-%d", (int)getpid());
+	config.capacity_cores = 1;
+	return r < 0 ? r : ops->open(&config, &gpu, &err);
+}
+
+static void destroy_one(void *userdata, const char *id, int initial_cap_pct)
+{
+	struct err why;
+
+	(void)userdata;
+	(void)initial_cap_pct;
+	if (ops->destroy(gpu, id, &why) < 0)
+		fprintf(stderr, "left behind: %s\n", why.msg);
+}
+
+static void end_children(void)
+{
+	while (n_children > 0) {
+		pid_t pid = children[--n_children];
+
+		(void)kill(pid, SIGKILL);
+		(void)waitpid(pid, NULL, 0);
+	}
+}
+
+static int clean(void **state)
+{
+	(void)state;
+	end_children();
+	return ops->list(gpu, destroy_one, NULL) == -ENOENT ? -1 : 0;
+}
+
+static bool group_stands(const char *group)
+{
+	char path[PATH_MAX];
+	bool stands = false;
+
+	for (int i = 0; i < host.n_mounts; i++)
+		stands |= cgroup_path(&host, i, group, "", path) == 0 && access(path, F_OK) == 0;
+	return stands;
+}
+
+static int close_gpu(void **state)
+{
+	(void)state;
+	ops->close(gpu);
+	return group_stands(config.root) ? -1 : 0;
+}
+
+static void join(void *userdata, const char *path)
+{
+	FILE *procs = fopen(path, "w");
+
+	if (!procs || fprintf(procs, "%d", (int)getpid()) < 0 || fclose(procs) != 0)
+		*(int *)userdata = -1;
+}
+
+/* A process in vGPU @id that does nothing, or all the work it is let. */
+static pid_t start_child(const char *id, bool busy)
+{
+	int ready[2];
+	char byte = 0;
+	pid_t pid;
+
+	assert_true(n_children < ARRAY_SIZE(children));
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		int joined = 0;
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (ops->places(gpu, id, join, &joined) < 0 || joined < 0 ||
+		    write(ready[1], "y", 1) != 1)
+			_exit(1);
+		while (busy)
+			;
+		for (;;)
+			pause();
+	}
+	assert_true(pid > 0);
+	children[n_children++] = pid;
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+static struct gpu_vgpu *make_vgpu(const char *id, int cap_pct, uint64_t now_mono_ns)
+{
+	struct gpu_vgpu *vgpu;
+
+	assert_int_equal(ops->create(gpu, id, cap_pct, &err), 0);
+	assert_int_equal(ops->attach(gpu, id, now_mono_ns, &vgpu, &err), 0);
+	return vgpu;
+}
+
+static void count_one(void *userdata, const char *id, int initial_cap_pct)
+{
+	int *counts = userdata;
+
+	assert_int_equal(initial_cap_pct, 0);
+	counts[id[0] == 'a' ? 0 : 1]++;
+}
+
+static void vgpus_are_made_listed_and_removed_once(void **state)
+{
+	int counts[2] = {0, 0};
+
+	(void)state;
+	assert_int_equal(ops->create(gpu, "a", 20, &err), 0);
+	assert_int_equal(ops->create(gpu, "b", 30, &err), 0);
+	assert_int_equal(ops->create(gpu, "a", 40, &err), -EEXIST);
+	assert_non_null(strstr(err.msg, "vGPU a"));
+	assert_int_equal(ops->list(gpu, count_one, counts), 0);
+	assert_int_equal(counts[0], 1);
+	assert_int_equal(counts[1], 1);
+	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
+	assert_int_equal(ops->destroy(gpu, "a", &err), -ENOENT);
+	assert_non_null(strstr(err.msg, "vGPU a"));
+	assert_int_equal(ops->list(gpu, count_one, counts), 0);
+	assert_int_equal(counts[0], 1);
+	assert_int_equal(counts[1], 2);
+}
+
+static void what_cannot_be_is_refused_and_changes_nothing(void **state)
+{
+	static const int caps[] = {0, -1, 101, INT32_MAX, INT32_MIN};
+	struct gpu_vgpu *vgpu = NULL;
+	int cap;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(caps); i++) {
+		assert_int_equal(ops->create(gpu, "bad", caps[i], &err), -EINVAL);
+		assert_non_null(strstr(err.msg, "allowed: 1 to 100"));
+		assert_int_equal(ops->attach(gpu, "bad", 0, &vgpu, &err), -ENOENT);
+	}
+	assert_int_equal(ops->create(gpu, "..", 10, &err), -EINVAL);
+	assert_int_equal(ops->create(gpu, "a/b", 10, &err), -EINVAL);
+	assert_int_equal(ops->destroy(gpu, "..", &err), -ENOENT);
+	vgpu = make_vgpu("a", 33, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(caps); i++)
+		assert_int_equal(ops->write_cap(vgpu, 0, caps[i]), -EINVAL);
+	assert_int_equal(ops->read_cap(vgpu, &cap), 0);
+	assert_int_equal(cap, 33);
+	ops->detach(vgpu);
+}
+
+static void every_cap_can_follow_every_other_and_reads_back(void **state)
+{
+	struct gpu_vgpu *vgpu;
+
+	(void)state;
+	vgpu = make_vgpu("a", 100, 0);
+	for (int i = 0; i < 400; i++) {
+		int want = i < 100   ? i + 1
+			   : i < 200 ? 200 - i
+			   : i % 2   ? (i - 200) / 2 + 1
+				     : 100 - (i - 200) / 2;
+		int cap;
+
+		assert_int_equal(ops->write_cap(vgpu, 0, want), 0);
+		assert_int_equal(ops->read_cap(vgpu, &cap), 0);
+		assert_int_equal(cap, want);
+	}
+	ops->detach(vgpu);
+}
+
+static void foreign_limit(const char *id, struct cgroup_limit limit)
+{
+	struct cgroup_files files;
+	char group[PATH_MAX];
+
+	snprintf(group, sizeof(group), "%.200s/gpu0/%s", config.root, id);
+	assert_int_equal(cgroup_open(&host, group, &files), 0);
+	/* By way of the least limit there is, which every kernel lets follow and be followed. */
+	assert_int_equal(cgroup_write_limit(&files, &(struct cgroup_limit){1000, 1000000, 0}), 0);
+	assert_int_equal(cgroup_write_limit(&files, &limit), 0);
+	cgroup_close(&files);
+}
+
+static void a_cap_can_follow_any_limit_another_wrote(void **state)
+{
+	static const struct cgroup_limit limits[] = {
+		{50000, 100000, 0},
+		{5000, 5000, 0},
+		{1000, 1000000, 0},
+		{1000000, 1000000, 0},
+	};
+	static const int caps[] = {1, 50, 100};
+	struct gpu_vgpu *vgpu;
+	int cap;
+
+	(void)state;
+	vgpu = make_vgpu("a", 100, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(limits) * ARRAY_SIZE(caps); i++) {
+		int want = caps[i % ARRAY_SIZE(caps)];
+
+		foreign_limit("a", limits[i / ARRAY_SIZE(caps)]);
+		assert_int_equal(ops->write_cap(vgpu, 0, want), 0);
+		assert_int_equal(ops->read_cap(vgpu, &cap), 0);
+		assert_int_equal(cap, want);
+	}
+	ops->detach(vgpu);
+}
+
+static void allotted_time_is_the_integral_of_the_cap_in_force(void **state)
+{
+	static const struct {
+		uint64_t at_s;
+		int write, foreign; /* after the read, 0: none */
+		int cap;
+		double sched_s;
+	} rows[] = {
+		{10, 0, 0, 20, 0},     {11, 0, 0, 20, 0.2},  {12, 50, 0, 20, 0.4},
+		{13, 0, 30, 50, 0.9},  {14, 0, 0, 30, 1.4}, /* counted with 50 until seen */
+		{15, 0, 0, 30, 1.7},   {15, 0, 0, 30, 1.7},  {14, 0, 0, 30, 1.7},
+		{20, 100, 0, 30, 3.2}, {21, 0, 0, 100, 4.2},
+	};
+	struct gpu_vgpu *vgpu;
+
+	(void)state;
+	vgpu = make_vgpu("a", 20, 10 * NS_PER_S);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct gpu_reading reading;
+
+		assert_int_equal(ops->read(vgpu, rows[i].at_s * NS_PER_S, &reading), 0);
+		assert_true(reading.busy_valid && reading.cap_valid && !reading.frames_valid);
+		assert_int_equal(reading.at_ns, rows[i].at_s * NS_PER_S);
+		assert_int_equal(reading.cap_pct, rows[i].cap);
+		assert_true(fabs((double)reading.sched_ns / 1e9 - rows[i].sched_s) < 1e-3);
+		if (rows[i].write)
+			assert_int_equal(
+				ops->write_cap(vgpu, rows[i].at_s * NS_PER_S, rows[i].write), 0);
+		if (rows[i].foreign)
+			foreign_limit("a", cgroup_limit_for(rows[i].foreign / 100.0));
+	}
+	ops->detach(vgpu);
+}
+
+static void a_limit_that_another_took_away_is_cap_0_and_allots_the_whole_gpu(void **state)
+{
+	struct gpu_vgpu *vgpu;
+	struct gpu_reading reading;
+	int cap;
+
+	(void)state;
+	vgpu = make_vgpu("a", 20, 0);
+	for (int i = 0; i < host.n_mounts; i++) {
+		char group[PATH_MAX], path[PATH_MAX];
+
+		snprintf(group, sizeof(group), "%.200s/gpu0/a", config.root);
+		assert_int_equal(cgroup_path(&host, i, group, host.version->limit_file, path), 0);
+		if (access(path, F_OK) == 0)
+			assert_int_equal(
+				cgroup_write_file(path, host.version->number == 1 ? "-1" : "max"),
+				0);
+	}
+	assert_int_equal(ops->read_cap(vgpu, &cap), 0);
+	assert_int_equal(cap, 0);
+	assert_int_equal(ops->read(vgpu, NS_PER_S, &reading), 0);
+	assert_int_equal(reading.cap_pct, 0);
+	assert_int_equal(ops->read(vgpu, 2 * NS_PER_S, &reading), 0);
+	assert_true(fabs((double)reading.sched_ns / 1e9 - 1.2) < 1e-3);
+	ops->detach(vgpu);
+}
+
+/* The shares of the GPU that @n vGPUs used over 3 s, and the whole. */
+static double measure(struct gpu_vgpu *vgpus[], size_t n, double shares[])
+{
+	struct gpu_reading before, after;
+	uint64_t busy[4], at, at_before, physical_before, physical;
+
+	assert_int_equal(ops->physical(gpu, clock_now().mono_ns, &at_before, &physical_before), 0);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(ops->read(vgpus[i], clock_now().mono_ns, &before), 0);
+		busy[i] = before.busy_ns;
+	}
+	sleep(3);
+	assert_int_equal(ops->physical(gpu, clock_now().mono_ns, &at, &physical), 0);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(ops->read(vgpus[i], clock_now().mono_ns, &after), 0);
+		shares[i] = (double)(after.busy_ns - busy[i]) / (double)(at - at_before);
+	}
+	return (double)(physical - physical_before) / (double)(at - at_before);
+}
+
+/* More than its cap is a fault at once. Less may be the host's doing (a hypervisor that gives its
+ * machine less for a while), so that is looked at again before it counts. */
+static void programs_get_their_caps_within_2_points(void **state)
+{
+	struct gpu_vgpu *vgpus[2];
+	double shares[2] = {0, 0};
+	double whole = 0;
+
+	(void)state;
+	vgpus[0] = make_vgpu("a", 20, clock_now().mono_ns);
+	vgpus[1] = make_vgpu("b", 50, clock_now().mono_ns);
+	start_child("a", true);
+	start_child("b", true);
+	for (int i = 0; i < 6 && (shares[0] < 0.18 || shares[1] < 0.48); i++) {
+		whole = measure(vgpus, 2, shares);
+		print_message("# caps 20 %% and 50 %% got %.1f %% and %.1f %%, the whole %.1f %%\n",
+			      shares[0] * 100, shares[1] * 100, whole * 100);
+		assert_true(shares[0] <= 0.22);
+		assert_true(shares[1] <= 0.52);
+	}
+	assert_true(shares[0] >= 0.18);
+	assert_true(shares[1] >= 0.48);
+	assert_true(fabs(whole - shares[0] - shares[1]) <= 0.02);
+	ops->detach(vgpus[0]);
+	ops->detach(vgpus[1]);
+}
+
+static void no_sum_of_caps_makes_a_larger_gpu(void **state)
+{
+	struct gpu_vgpu *vgpus[2];
+	double shares[2], whole;
+
+	(void)state;
+	vgpus[0] = make_vgpu("a", 80, clock_now().mono_ns);
+	vgpus[1] = make_vgpu("b", 80, clock_now().mono_ns);
+	start_child("a", true);
+	start_child("b", true);
+	whole = measure(vgpus, 2, shares);
+	print_message("# caps 80 %% and 80 %% got %.1f %% and %.1f %%\n", shares[0] * 100,
+		      shares[1] * 100);
+	assert_true(shares[0] + shares[1] <= 1.02);
+	assert_true(whole <= 1.02);
+	assert_true(shares[0] >= 0.1 && shares[1] >= 0.1);
+	ops->detach(vgpus[0]);
+	ops->detach(vgpus[1]);
+}
+
+static void a_gpu_of_whole_cores_keeps_its_programs_on_them(void **state)
+{
+	bool can_pin = host.cpuset >= 0 && cgroup_cores(&host) > 1;
+	cpu_set_t ours, cpus;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(ours), &ours), 0);
+	assert_int_equal(ops->create(gpu, "a", 20, &err), 0);
+	assert_int_equal(sched_getaffinity(start_child("a", false), sizeof(cpus), &cpus), 0);
+	assert_int_equal(CPU_COUNT(&cpus), can_pin ? 1 : CPU_COUNT(&ours));
+}
+
+static void a_group_removed_by_another_is_gone_and_can_be_made_again(void **state)
+{
+	struct gpu_vgpu *vgpu;
+	struct gpu_reading reading;
+	uint64_t at, busy;
+	char group[PATH_MAX];
+	int cap;
+
+	(void)state;
+	vgpu = make_vgpu("a", 20, 0);
+	snprintf(group, sizeof(group), "%.200s/gpu0/a", config.root);
+	assert_int_equal(cgroup_remove(&host, group), 0);
+	assert_int_equal(ops->read(vgpu, NS_PER_S, &reading), -ENODEV);
+	assert_int_equal(ops->read_cap(vgpu, &cap), -ENODEV);
+	assert_int_equal(ops->write_cap(vgpu, NS_PER_S, 30), -ENODEV);
+	ops->detach(vgpu);
+
+	cgroup_parent(group, group);
+	assert_int_equal(cgroup_remove(&host, group), 0);
+	assert_int_equal(ops->physical(gpu, 0, &at, &busy), -ENODEV);
+	vgpu = make_vgpu("a", 40, 0);
+	assert_int_equal(ops->read_cap(vgpu, &cap), 0);
+	assert_int_equal(cap, 40);
+	assert_int_equal(ops->physical(gpu, 0, &at, &busy), 0);
+	ops->detach(vgpu);
+}
+
+static void a_vgpu_with_programs_is_not_removed_and_says_how_many(void **state)
+{
+	(void)state;
+	assert_int_equal(ops->create(gpu, "a", 20, &err), 0);
+	start_child("a", false);
+	assert_int_equal(ops->destroy(gpu, "a", &err), -EBUSY);
+	assert_non_null(strstr(err.msg, "1 program still runs"));
+	start_child("a", false);
+	assert_int_equal(ops->destroy(gpu, "a", &err), -EBUSY);
+	assert_non_null(strstr(err.msg, "2 programs still run"));
+	end_children();
+	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
+}
+
+static void a_later_daemon_adopts_what_stands(void **state)
+{
+	struct gpu *second;
+	struct gpu_vgpu *vgpu;
+	struct gpu_config other = config;
+	int counts[2] = {0, 0};
+	int cap;
+
+	(void)state;
+	assert_int_equal(ops->create(gpu, "a", 37, &err), 0);
+	assert_int_equal(ops->open(&config, &second, &err), 0);
+	assert_int_equal(ops->list(second, count_one, counts), 0);
+	assert_int_equal(counts[0], 1);
+	assert_int_equal(ops->attach(second, "a", 0, &vgpu, &err), 0);
+	assert_int_equal(ops->read_cap(vgpu, &cap), 0);
+	assert_int_equal(cap, 37);
+	ops->detach(vgpu);
+	ops->close(second);
+	assert_int_equal(ops->attach(gpu, "a", 0, &vgpu, &err), 0); /* close() left it alone */
+	ops->detach(vgpu);
+
+	/* Caps are parts of the GPU: under vGPUs its size stays. */
+	other.capacity_cores = 0.5;
+	assert_int_equal(ops->open(&other, &second, &err), -EBUSY);
+	assert_non_null(strstr(err.msg, "capacity_cores 0.5"));
+}
+
+static void a_process_is_told_to_its_vgpu(void **state)
+{
+	char id[ID_MAX] = "";
+	char below[PATH_MAX], text[16];
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(ops->owner(gpu, getpid(), id), -ENOENT);
+	assert_int_equal(ops->create(gpu, "a", 20, &err), 0);
+	pid = start_child("a", false);
+	assert_int_equal(ops->owner(gpu, pid, id), 0);
+	assert_string_equal(id, "a");
+
+	/* A container makes groups of its own below. */
+	assert_int_equal(ops->create(gpu, "b", 20, &err), 0);
+	snprintf(below, sizeof(below), "%.200s/gpu0/b/inside", config.root);
+	assert_true(cgroup_make(&host, below, &err) >= 0);
+	for (int i = 0; i < host.n_mounts; i++) {
+		char path[PATH_MAX];
+
+		assert_int_equal(cgroup_path(&host, i, below, "cgroup.procs", path), 0);
+		snprintf(text, sizeof(text), "%d", (int)pid);
+		assert_int_equal(cgroup_write_file(path, text), 0);
+	}
+	assert_int_equal(ops->owner(gpu, pid, id), 0);
+	assert_string_equal(id, "b");
+	assert_int_equal(ops->destroy(gpu, "b", &err), -EBUSY);
+	assert_non_null(strstr(err.msg, "groups of someone else"));
+	end_children();
+	assert_int_equal(ops->owner(gpu, pid, id), -ENOENT);
+	assert_int_equal(cgroup_remove(&host, below), 0);
+}
+
+static void a_wrong_configuration_is_told_in_a_sentence(void **state)
+{
+	static const struct {
+		const char *root;
+		double cores;
+		const char *sentence;
+	} rows[] = {
+		{"../x", 1, "root \"../x\""},	      {"/x", 1, "root \"/x\""},
+		{"a//b", 1, "root \"a//b\""},	      {"a/./b", 1, "root"},
+		{"gover", -1, "capacity_cores -1"},   {"gover", 1e9, "capacity_cores 1e+09"},
+		{"gover", NAN, "capacity_cores nan"}, {"gover", 0.001, "capacity_cores 0.001"},
+	};
+	struct gpu_config wrong = config;
+	struct gpu *none;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		strcpy(wrong.root, rows[i].root);
+		wrong.capacity_cores = rows[i].cores;
+		assert_int_equal(ops->open(&wrong, &none, &err), -EINVAL);
+		assert_non_null(strstr(err.msg, rows[i].sentence));
+	}
+}
+
+static void the_size_sets_floor_and_traits_and_nothing_is_left_at_the_end(void **state)
+{
+	static const struct {
+		double cores, capacity;
+		int floor_pct;
+	} rows[] = {{0, 1, 1}, {1, 1, 1}, {0.5, 0.5, 2}, {0.3, 0.3, 4}, {0.01, 0.01, 100}};
+	struct gpu_config other = config;
+
+	(void)state;
+	snprintf(other.root, sizeof(other.root), "%.200s-more/below", config.root);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct gpu_traits traits;
+		struct gpu *small;
+
+		other.capacity_cores = rows[i].cores;
+		assert_int_equal(ops->open(&other, &small, &err), 0);
+		assert_true(group_stands(other.root));
+		ops->traits(small, &traits);
+		assert_int_equal(traits.step_pct, 1);
+		assert_int_equal(traits.floor_pct, rows[i].floor_pct);
+		assert_true(traits.creates && !traits.counts_frames);
+		assert_int_equal(traits.share, GPU_HARD_CAP);
+		assert_true(fabs(traits.capacity_cores - rows[i].capacity) < 1e-9);
+		assert_int_equal(ops->create(small, "a", traits.floor_pct - 1, &err), -EINVAL);
+		assert_int_equal(ops->create(small, "a", traits.floor_pct, &err), 0);
+		assert_int_equal(ops->destroy(small, "a", &err), 0);
+		ops->close(small);
+		assert_false(group_stands(other.root));
+	}
+	snprintf(other.root, sizeof(other.root), "%.200s-more", config.root);
+	assert_false(group_stands(other.root));
+	ops->close(NULL);
+	ops->detach(NULL);
+}
+
+#define CASE(f) cmocka_unit_test_teardown(f, clean)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(vgpus_are_made_listed_and_removed_once),
+		CASE(what_cannot_be_is_refused_and_changes_nothing),
+		CASE(every_cap_can_follow_every_other_and_reads_back),
+		CASE(a_cap_can_follow_any_limit_another_wrote),
+		CASE(allotted_time_is_the_integral_of_the_cap_in_force),
+		CASE(a_limit_that_another_took_away_is_cap_0_and_allots_the_whole_gpu),
+		CASE(programs_get_their_caps_within_2_points),
+		CASE(no_sum_of_caps_makes_a_larger_gpu),
+		CASE(a_gpu_of_whole_cores_keeps_its_programs_on_them),
+		CASE(a_group_removed_by_another_is_gone_and_can_be_made_again),
+		CASE(a_vgpu_with_programs_is_not_removed_and_says_how_many),
+		CASE(a_later_daemon_adopts_what_stands),
+		CASE(a_process_is_told_to_its_vgpu),
+		CASE(a_wrong_configuration_is_told_in_a_sentence),
+		CASE(the_size_sets_floor_and_traits_and_nothing_is_left_at_the_end),
+	};
+
+	int r = open_gpu();
+
+	if (r == -EACCES || r == -EOPNOTSUPP) {
+		printf("1..1\nok 1 - softgpu # SKIP %s\n", err.msg);
+		return 0;
+	}
+	if (r < 0) {
+		printf("1..1\nnot ok 1 - softgpu: %s\n", err.msg);
+		return 1;
+	}
+	return cmocka_run_group_tests(tests, NULL, close_gpu);
+}
