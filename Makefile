@@ -97,9 +97,10 @@ lint: ## warnings as errors with gcc and clang, format, cppcheck, shellcheck
 
 benches: $(benches)
 
-bench-%: all benches ## bench-caps, bench-tick, bench-fps, bench-db, bench-rest: figures beside their references
+benchmarks := bench-caps bench-tick bench-fps bench-db bench-rest
+$(benchmarks): all benches
 	@dist/install-deps demo
-	@B=$B bench/$@
+	@B=$B $(if $(wildcard bench/$@),bench/$@,$B/bench/$@)
 
 demo: ## watch real programs being starved, rescued and oversold (DEMO_SECONDS=120)
 	@dist/install-deps demo
@@ -115,10 +116,11 @@ install: all ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/gover dist/gover.conf.example README.md LICENSE
 
 help: ## this list
-	@sed -n 's/^\([a-z%-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | sort | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | sort | expand -t 18
+	@printf 'bench-*\tfigures beside their references: $(benchmarks)\n' | expand -t 18
 
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: all tests benches check check-asan check-valgrind fuzz lint demo install help clean
+.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind fuzz lint demo install help clean
 -include $(shell find $B -name '*.d' 2>/dev/null)

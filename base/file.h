@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Small files: kernel attributes kept open, and files of ours that are replaced whole or not at all. */
+/* Small files: kernel attributes kept open, and files of ours that are replaced whole or not at
+ * all. */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
@@ -12,7 +13,8 @@
  */
 int file_pread_text(int fd, char *text, size_t size);
 
-/* The same, parsed strictly as one unsigned decimal number. -EINVAL: something else stands there. */
+/* The same, parsed strictly as one unsigned decimal number. -EINVAL: something else stands there.
+ */
 int file_pread_u64(int fd, uint64_t *ret_value);
 
 /* Writes @value in decimal at offset 0. Returns 0 or a negative errno (-EIO: short write). */

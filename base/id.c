@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Identifiers of vGPUs and GPUs. Pure; must never accept what could leave its folder or its quotes. */
+/* Identifiers of vGPUs and GPUs. Pure; must never accept what could leave its folder or its quotes.
+ */
 #include <errno.h>
 #include <string.h>
 

@@ -28,7 +28,8 @@ int parse_double(const char *text, double min, double max, double *ret_value)
 	double value;
 	char *end;
 
-	/* Only these characters make a decimal number: keeps out "nan", "inf", "0x1p3" and spaces. */
+	/* Only these characters make a decimal number: keeps out "nan", "inf", "0x1p3" and spaces.
+	 */
 	if (text[0] == '\0' || text[0] == '+' || text[strspn(text, "0123456789.eE+-")] != '\0')
 		return -EINVAL;
 	errno = 0;
@@ -47,8 +48,8 @@ int parse_bool(const char *text, bool *ret_value)
 		const char *word;
 		bool value;
 	} words[] = {
-		{ "on", true },	  { "off", false },  { "yes", true },
-		{ "no", false },  { "true", true },  { "false", false },
+		{"on", true},  {"off", false}, {"yes", true},
+		{"no", false}, {"true", true}, {"false", false},
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {

@@ -30,8 +30,7 @@
 /* Wiped in a forked child: all zero there, as in a new process. */
 struct local {
 	struct fps_page *page;
-	uint64_t tend_ns; /* when the link is to be looked at next; 0: the page is not handed to it
-			     yet */
+	uint64_t tend_ns; /* when to look at the link next; 0: it has not been given the page */
 	bool tending;	  /* some thread is looking after it */
 	bool given_up;	  /* no page can be had */
 };

@@ -165,9 +165,9 @@ void *symbol_find(const char *name)
 		if (!library)
 			continue;
 		found = find(library, name);
+		/* Kept open where it is found: its function is going to be used. */
 		if (!found)
-			(void)dlclose(
-				library); /* else it stays loaded: its function is being used */
+			(void)dlclose(library);
 	}
 	return found;
 }

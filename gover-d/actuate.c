@@ -59,7 +59,8 @@ static void write_move(struct actuator *actuator, struct host_gpu *gpu, struct a
 	keep_cap_write(actuator, gpu, move, cause, now);
 }
 
-/* What increases may take now: the free pool, or where the sum was over 100, what was just freed. */
+/* What increases may take now: the free pool, or where the sum was over 100, what was just freed.
+ */
 static int budget_pct(const struct host_gpu *gpu, int freed_pct)
 {
 	int pool = 100 - host_gpu_sum_cap_pct(gpu);
@@ -133,7 +134,10 @@ int actuate_cap(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vg
 		const char *cause, struct instant now)
 {
 	struct actuate_move move = {
-		.vgpu = vgpu, .from_pct = vgpu->cap_pct, .to_pct = cap_pct, .read_back_pct = -1,
+		.vgpu = vgpu,
+		.from_pct = vgpu->cap_pct,
+		.to_pct = cap_pct,
+		.read_back_pct = -1,
 	};
 
 	if (actuator->dry_run)
@@ -142,11 +146,34 @@ int actuate_cap(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vg
 	return -move.error;
 }
 
+int actuate_restore(struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
+{
+	int initial_pct = vgpu->contract.terms.initial_cap_pct, in_force;
+	int r;
+
+	r = gpu->ops->write_cap(vgpu->device, now.mono_ns, initial_pct);
+	if (r == 0)
+		r = gpu->ops->read_cap(vgpu->device, &in_force);
+	if (r == 0 && in_force != initial_pct)
+		r = -EIO;
+	return r;
+}
+
+/* What a creation that failed leaves in the book is what stood there before. */
+static void put_back(struct capbook *book, const char *id, bool known, int last_pct, int intent_pct)
+{
+	if (known)
+		(void)capbook_set(book, id, last_pct, intent_pct);
+	else
+		(void)capbook_remove(book, id);
+}
+
 int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu, int cap_pct,
 		   struct instant now, struct err *reterr)
 {
 	const char *id = vgpu->contract.id;
-	int r;
+	int last_pct = 0, intent_pct = 0, r;
+	bool known = capbook_get(actuator->book, id, &last_pct, &intent_pct);
 
 	if (actuator->dry_run)
 		return err_fail(reterr, EPERM, "vGPU %s: not made, this is a dry run", id);
@@ -156,13 +183,13 @@ int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu 
 				strerror(-r));
 	r = gpu->ops->create(gpu->gpu, id, cap_pct, reterr);
 	if (r < 0) {
-		(void)capbook_remove(actuator->book, id);
+		put_back(actuator->book, id, known, last_pct, intent_pct);
 		return r;
 	}
 	r = gpu->ops->attach(gpu->gpu, id, now.mono_ns, &vgpu->device, reterr);
 	if (r < 0) {
 		(void)gpu->ops->destroy(gpu->gpu, id, NULL);
-		(void)capbook_remove(actuator->book, id);
+		put_back(actuator->book, id, known, last_pct, intent_pct);
 		return r;
 	}
 	vgpu->cap_pct = vgpu->expected_cap_pct = cap_pct;

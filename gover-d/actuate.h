@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The only file that changes the machine: caps written, vGPUs made and removed. Decreases are written
- * and read back first; an increase is written only for what was really freed (rule 6). In a dry run
- * nothing is written and everything says so.
+ * The only file that changes the machine: caps written, vGPUs made and removed. Decreases are
+ * written and read back first; an increase is written only for what was really freed (rule 6). In a
+ * dry run nothing is written and everything says so.
  */
 #ifndef GOVER_D_ACTUATE_H
 #define GOVER_D_ACTUATE_H
@@ -37,6 +37,10 @@ int actuate_moves(struct actuator *actuator, struct host_gpu *gpu, struct actuat
 /* Writes one cap outside any budget: restore, hand-back after a lease. */
 int actuate_cap(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu, int cap_pct,
 		const char *cause, struct instant now);
+
+/* Puts the contract's initial cap in force, reads it back, and leaves the book as it is: the next
+ * start finds there which caps to take up again. -EIO: another cap is read back. */
+int actuate_restore(struct host_gpu *gpu, struct vgpu *vgpu, struct instant now);
 
 /* Makes the vGPU in its backend with @cap_pct in force, and attaches it. -EPERM in a dry run. */
 int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu, int cap_pct,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A start: GPUs are opened, and contracts, vGPUs, caps and holds are taken up as an earlier daemon left
- * them (design.md section 6). Must never change a cap that is as we left it.
+ * A start: GPUs are opened, and contracts, vGPUs, caps and holds are taken up as an earlier daemon
+ * left them (design.md section 6). Must never change a cap that is as we left it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static int open_gpu(struct host *host, const struct gpu_section *section, struct
 {
 	struct host_gpu *gpu = &host->gpus[host->n_gpus];
 	const struct gpu_ops *ops = gpu_find(section->gpu.backend);
-	struct err inner = { "" };
+	struct err inner = {""};
 	int r;
 
 	if (!ops) {
@@ -87,6 +87,28 @@ static enum found_cap judge_cap(const struct manager *m, const struct vgpu *vgpu
 	return found_pct == vgpu->contract.terms.initial_cap_pct ? CAP_RESTORED : CAP_FOREIGN;
 }
 
+/*
+ * A lease or a restore: its last cap is put in force again. On a frozen GPU too: what was frozen are
+ * the caps it had.
+ */
+static void take_up_again(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int last_pct,
+			  struct instant now)
+{
+	const char *result = "observed";
+	int found_pct = vgpu->cap_pct;
+
+	if (m->actuator.dry_run)
+		result = "dry_run";
+	else if (gpu->mode != GPU_MODE_OBSERVE)
+		result = actuate_cap(&m->actuator, gpu, vgpu, last_pct, "adopt", now) == 0
+				 ? "written"
+				 : "failed";
+	note_decision(m, gpu, vgpu, "adopt", result, now,
+		      "vGPU %s was back at its contract of %d %% (a lease or a restore); its last "
+		      "cap was %d %%, its cap is now %d %%",
+		      vgpu->contract.id, found_pct, last_pct, vgpu->cap_pct);
+}
+
 static void take_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
 		     struct instant now)
 {
@@ -103,37 +125,34 @@ static void take_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 			      vgpu->contract.held ? ", held" : "");
 		break;
 	case CAP_RESTORED:
-		note_decision(m, gpu, vgpu, "adopt",
-			      actuate_cap(&m->actuator, gpu, vgpu, last_pct, "adopt", now) == 0 ?
-				      "written" : "failed",
-			      now,
-			      "vGPU %s was back at its contract of %d %% (a lease or a restore); its "
-			      "last cap of %d %% is in force again",
-			      id, found_pct, last_pct);
+		take_up_again(m, gpu, vgpu, last_pct, now);
 		break;
 	case CAP_FOREIGN:
 		vgpu->contract.held = true;
 		vgpu->contract.held_cap_pct = vgpu->cap_pct;
 		vgpu->foreign = true;
-		note_decision(m, gpu, vgpu, "foreign_write", "noted", now,
-			      "vGPU %s has a cap of %d %% where %d %% was left; it is on hold until "
-			      "released",
-			      id, found_pct, last_pct);
+		note_decision(
+			m, gpu, vgpu, "foreign_write", "noted", now,
+			"vGPU %s has a cap of %d %% where %d %% was left; it is on hold until "
+			"released",
+			id, found_pct, last_pct);
 		break;
 	}
-	(void)capbook_set(m->actuator.book, id, vgpu->expected_cap_pct, vgpu->expected_cap_pct);
+	if (!m->actuator.dry_run)
+		(void)capbook_set(m->actuator.book, id, vgpu->expected_cap_pct,
+				  vgpu->expected_cap_pct);
 }
 
 /* Its labels mean something to its backend only once it is attached. */
 static void tell_labels(struct host_gpu *gpu, struct vgpu *vgpu)
 {
-	struct err err = { "" };
+	struct err err = {""};
 	const char *key;
 	json_t *value;
 
 	if (!gpu->ops->label)
 		return;
-	json_object_foreach(vgpu->contract.labels, key, value)
+	json_object_foreach (vgpu->contract.labels, key, value)
 		if (gpu->ops->label(vgpu->device, key, json_string_value(value), &err) < 0)
 			log_warning("vGPU %s: label %s: %s, ignoring", vgpu->contract.id, key,
 				    err.msg);
@@ -185,7 +204,7 @@ static int take_contract(struct manager *m, struct contract_entry *entry, struct
 			 struct err *reterr)
 {
 	struct host_gpu *gpu = host_find_gpu(&m->host, entry->contract.gpu);
-	struct err inner = { "" };
+	struct err inner = {""};
 	struct vgpu *vgpu;
 	int r;
 
@@ -193,9 +212,9 @@ static int take_contract(struct manager *m, struct contract_entry *entry, struct
 		return err_fail(reterr, ENOENT,
 				"%s: vGPU %s has a contract on GPU %s, which is not configured",
 				m->contracts_path, entry->contract.id, entry->contract.gpu);
-	if (gpu->n_vgpus == POLICY_VGPUS_MAX ||
-	    host_find_vgpu(&m->host, entry->contract.id, NULL))
-		return err_fail(reterr, EINVAL, "%s: vGPU %s stands there twice, or is one too many",
+	if (gpu->n_vgpus == POLICY_VGPUS_MAX || host_find_vgpu(&m->host, entry->contract.id, NULL))
+		return err_fail(reterr, EINVAL,
+				"%s: vGPU %s stands there twice, or is one too many",
 				m->contracts_path, entry->contract.id);
 	vgpu = calloc(1, sizeof(*vgpu));
 	if (!vgpu)
@@ -205,11 +224,35 @@ static int take_contract(struct manager *m, struct contract_entry *entry, struct
 	vgpu->found = entry->found;
 	host_gpu_insert(gpu, vgpu);
 	r = attach_existing(m, gpu, vgpu, now, &inner);
+	if (r == -ENOENT && vgpu->found) {
+		/* It was never sold, and whoever made it took it away. */
+		host_gpu_take(gpu, vgpu);
+		vgpu_free(gpu, vgpu);
+		return 0;
+	}
 	if (r == -ENOENT && gpu->traits.creates)
 		r = make_again(m, gpu, vgpu, now, &inner);
 	if (r < 0)
 		log_warning("vGPU %s: %s; its contract stands", vgpu->contract.id, inner.msg);
 	return 0;
+}
+
+/* Holds that were made now must be on disk; sales whose newcomer went meanwhile are over. */
+static void settle(struct manager *m, struct instant now)
+{
+	bool foreign = false;
+
+	for (int i = 0; i < m->host.n_gpus; i++)
+		for (const struct vgpu *v = m->host.gpus[i].vgpus; v; v = v->next)
+			foreign = foreign || v->foreign;
+	if (foreign)
+		control_save_soon(m);
+	for (size_t i = 0; i < offers_count(m->offers); i++) {
+		const struct offer *offer = offers_at(m->offers, i);
+
+		if (offer->vgpu[0] && !host_find_vgpu(&m->host, offer->vgpu, NULL))
+			offers_vgpu_removed(m->offers, offer->vgpu, now);
+	}
 }
 
 int adopt_host(struct manager *m, struct contracts *contracts, struct instant now,
@@ -229,6 +272,7 @@ int adopt_host(struct manager *m, struct contracts *contracts, struct instant no
 		if (r < 0)
 			return r;
 	}
+	settle(m, now);
 	return 0;
 }
 
@@ -236,7 +280,7 @@ int adopt_found(struct manager *m, struct host_gpu *gpu, const char *id, int ini
 		struct instant now)
 {
 	struct vgpu *vgpu = NULL;
-	struct err err = { "" };
+	struct err err = {""};
 	int r;
 
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
@@ -262,9 +306,10 @@ int adopt_found(struct manager *m, struct host_gpu *gpu, const char *id, int ini
 		return r;
 	}
 	host_gpu_insert(gpu, vgpu);
-	note_decision(m, gpu, vgpu, "found", "noted", now,
-		      "vGPU %s stands on GPU %s without a contract: its cap of %d %% counts as sold",
-		      id, gpu->config.name, vgpu->contract.terms.initial_cap_pct);
+	note_decision(
+		m, gpu, vgpu, "found", "noted", now,
+		"vGPU %s stands on GPU %s without a contract: its cap of %d %% counts as sold", id,
+		gpu->config.name, vgpu->contract.terms.initial_cap_pct);
 	control_save_soon(m);
 	return 0;
 }
@@ -274,7 +319,7 @@ int adopt_found(struct manager *m, struct host_gpu *gpu, const char *id, int ini
 static int take_setting(void *userdata, const char *key, const char *value)
 {
 	struct manager *m = userdata;
-	struct err err = { "" };
+	struct err err = {""};
 
 	if (config_set_live(&m->config, key, value, &err) < 0)
 		log_warning("Live setting %s from the database: %s, ignoring", key, err.msg);
@@ -284,7 +329,7 @@ static int take_setting(void *userdata, const char *key, const char *value)
 static int take_decision(void *userdata, const struct db_decision *row)
 {
 	struct manager *m = userdata;
-	struct decision d = { .ts_ms = row->ts_ms };
+	struct decision d = {.ts_ms = row->ts_ms};
 	json_t *detail = json_loads(row->detail_json, 0, NULL);
 
 	memcpy(d.gpu, row->gpu, sizeof(d.gpu));
@@ -309,7 +354,9 @@ static int take_alert(void *userdata, const struct db_alert *row)
 {
 	struct manager *m = userdata;
 	struct alert alert = {
-		.id = row->id, .raised_ms = row->raised_ms, .acked_ms = row->acked_ms,
+		.id = row->id,
+		.raised_ms = row->raised_ms,
+		.acked_ms = row->acked_ms,
 	};
 
 	if (alerts_kind_parse(row->name, &alert.kind) < 0)
@@ -330,9 +377,8 @@ static int take_offer(void *userdata, const struct db_offer *row)
 		.created_ms = row->created_ms,
 		.changed_ms = row->changed_ms,
 		.fundable_pct = row->funded_pct,
-		.flavor = { .initial_cap_pct = row->cap_pct, .target_fps = row->target_fps },
-		.probation_ends_ns = now.mono_ns +
-				     (uint64_t)m->config.offer.probation_s * NS_PER_S,
+		.flavor = {.initial_cap_pct = row->cap_pct, .target_fps = row->target_fps},
+		.probation_ends_ns = now.mono_ns + (uint64_t)m->config.offer.probation_s * NS_PER_S,
 	};
 	struct offer *kept;
 
@@ -351,9 +397,16 @@ static int take_offer(void *userdata, const struct db_offer *row)
 
 int adopt_history(struct manager *m, struct db_reader *reader, struct err *reterr)
 {
+	struct err err = {""};
 	int r;
 
 	r = db_query_settings(reader, take_setting, m);
+	if (config_check(&m->config, &err) < 0) {
+		log_warning("Live settings from the database do not go with the file: %s, ignoring "
+			    "them",
+			    err.msg);
+		m->config = m->file_config;
+	}
 	if (r >= 0)
 		r = db_query_decisions(reader, DECISIONS_RECALLED, take_decision, m);
 	if (r >= 0)

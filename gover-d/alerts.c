@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Alerts from conditions. A condition must hold for a few ticks before it is told and be gone for a few
- * before it is over, so that one that flickers rings once. Must never grow without bound.
+ * Alerts from conditions. A condition must hold for a few ticks before it is told and be gone for a
+ * few before it is over, so that one that flickers rings once. Must never grow without bound.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -21,32 +21,39 @@ static const struct alert_info {
 	int raise_ticks;
 	const char *meaning;
 } table[ALERT_KINDS] = {
-	[ALERT_SEVERE_OVERLOAD] = { "severe_overload", ALERT_CRITICAL, 1,
-		"two vGPUs or more are overloaded and nothing is left to give: migrate one" },
-	[ALERT_CONTRACT_LIMIT] = { "contract_limit", ALERT_WARNING, 3,
-		"overloaded, but at the cap that was sold: the customer needs a larger one" },
-	[ALERT_HELD_OVERLOADED] = { "held_overloaded", ALERT_WARNING, 3,
-		"overloaded, but an operator holds its cap" },
-	[ALERT_QOS_NOT_GPU_BOUND] = { "qos_not_gpu_bound", ALERT_INFO, 3,
-		"below its FPS target without using its cap: the guest's own doing" },
-	[ALERT_FPS_MISSING] = { "fps_missing", ALERT_WARNING, 5,
-		"has an FPS target and reports no frames" },
-	[ALERT_SUM_OVER_100] = { "sum_over_100", ALERT_WARNING, 2,
-		"the caps add up to more than the GPU: a cap is not real time any more" },
-	[ALERT_FOREIGN_WRITE] = { "foreign_write", ALERT_WARNING, 1,
-		"somebody else changed the cap: it is on hold until released" },
-	[ALERT_VGPU_MISSING] = { "vgpu_missing", ALERT_CRITICAL, 2,
-		"has a contract and does not exist on the GPU" },
-	[ALERT_TELEMETRY_STALE] = { "telemetry_stale", ALERT_CRITICAL, 2,
-		"busy time cannot be read: stealing stands still, nothing is sold" },
-	[ALERT_WRITE_FAILED] = { "write_failed", ALERT_CRITICAL, 1,
-		"a cap could not be put in force" },
-	[ALERT_HISTORY_FAILING] = { "history_failing", ALERT_WARNING, 1,
-		"the database cannot be written; the loop goes on without history" },
-	[ALERT_CONTRACTS_UNSAVED] = { "contracts_unsaved", ALERT_CRITICAL, 1,
-		"the contracts file cannot be written: a restart would lose the newest changes" },
-	[ALERT_SALE_FAILED] = { "sale_failed", ALERT_WARNING, 1,
-		"a newcomer broke promises during its probation: migrate it" },
+	[ALERT_SEVERE_OVERLOAD] =
+		{"severe_overload", ALERT_CRITICAL, 1,
+		 "two vGPUs or more are overloaded and nothing is left to give: migrate one"},
+	[ALERT_CONTRACT_LIMIT] =
+		{"contract_limit", ALERT_WARNING, 3,
+		 "overloaded, but at the cap that was sold: the customer needs a larger one"},
+	[ALERT_HELD_OVERLOADED] = {"held_overloaded", ALERT_WARNING, 3,
+				   "overloaded, but an operator holds its cap"},
+	[ALERT_QOS_NOT_GPU_BOUND] =
+		{"qos_not_gpu_bound", ALERT_INFO, 3,
+		 "below its FPS target without using its cap: the guest's own doing"},
+	[ALERT_FPS_MISSING] = {"fps_missing", ALERT_WARNING, 5,
+			       "has an FPS target and reports no frames"},
+	[ALERT_SUM_OVER_100] =
+		{"sum_over_100", ALERT_WARNING, 2,
+		 "the caps add up to more than the GPU: a cap is not real time any more"},
+	[ALERT_FOREIGN_WRITE] = {"foreign_write", ALERT_WARNING, 1,
+				 "somebody else changed the cap: it is on hold until released"},
+	[ALERT_VGPU_MISSING] = {"vgpu_missing", ALERT_CRITICAL, 2,
+				"has a contract and does not exist on the GPU"},
+	[ALERT_TELEMETRY_STALE] =
+		{"telemetry_stale", ALERT_CRITICAL, 2,
+		 "busy time cannot be read: stealing stands still, nothing is sold"},
+	[ALERT_WRITE_FAILED] = {"write_failed", ALERT_CRITICAL, 1,
+				"a cap could not be put in force"},
+	[ALERT_HISTORY_FAILING] =
+		{"history_failing", ALERT_WARNING, 1,
+		 "the database cannot be written; the loop goes on without history"},
+	[ALERT_CONTRACTS_UNSAVED] =
+		{"contracts_unsaved", ALERT_CRITICAL, 1,
+		 "the contracts file cannot be written: a restart would lose the newest changes"},
+	[ALERT_SALE_FAILED] = {"sale_failed", ALERT_WARNING, 1,
+			       "a newcomer broke promises during its probation: migrate it"},
 };
 
 struct alerts {
@@ -60,12 +67,13 @@ struct alerts {
 
 const char *alert_severity_name(enum alert_severity severity)
 {
-	static const char *const names[] = { "info", "warning", "critical" };
+	static const char *const names[] = {"info", "warning", "critical"};
 
 	return names[severity];
 }
 
-const char *alerts_name_at(size_t index, enum alert_severity *ret_severity, const char **ret_meaning)
+const char *alerts_name_at(size_t index, enum alert_severity *ret_severity,
+			   const char **ret_meaning)
 {
 	if (index >= ARRAY_SIZE(table))
 		return NULL;

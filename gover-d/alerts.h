@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Alerts: conditions with an edge. Each tick says which conditions hold (alerts_hold), and what was not
- * said is over (alerts_end_tick): raised once when one begins, cleared once when it ends.
+ * Alerts: conditions with an edge. Each tick says which conditions hold (alerts_hold), and what was
+ * not said is over (alerts_end_tick): raised once when one begins, cleared once when it ends.
  */
 #ifndef GOVER_D_ALERTS_H
 #define GOVER_D_ALERTS_H
@@ -65,8 +65,10 @@ void alerts_adopt(struct alerts *alerts, const struct alert *alert);
 /* Number of kept raised or cleared alerts, oldest first, and one of them. */
 size_t alerts_count(const struct alerts *alerts);
 const struct alert *alerts_at(const struct alerts *alerts, size_t index);
-/* The table of all names with severity and meaning, for the man page and /metrics. NULL past the end. */
-const char *alerts_name_at(size_t index, enum alert_severity *ret_severity, const char **ret_meaning);
+/* The table of all names with severity and meaning, for the man page and /metrics. NULL past the
+ * end. */
+const char *alerts_name_at(size_t index, enum alert_severity *ret_severity,
+			   const char **ret_meaning);
 /* -ENOENT: no kind of that name. */
 int alerts_kind_parse(const char *name, enum alert_kind *ret_kind);
 

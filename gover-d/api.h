@@ -14,8 +14,8 @@ struct api;
 struct api *api_new(struct manager *manager);
 struct api *api_free(struct api *api); /* NULL is fine; returns NULL */
 
-/* What is answered from memory (GET /v1/host, /metrics) is old now, and made anew when next asked for.
- * Call at the end of every tick. */
+/* What is answered from memory (GET /v1/host, /metrics) is old now, and made anew when next asked
+ * for. Call at the end of every tick. */
 void api_tick(struct api *api);
 
 #endif

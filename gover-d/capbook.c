@@ -13,7 +13,7 @@
 #include "base/id.h"
 #include "gover-d/capbook.h"
 
-#define RECORD_BYTES 80
+#define RECORD_BYTES 128 /* divides a page: a record is never torn between two */
 #define RECORDS_MAX  65536
 
 struct record {
@@ -80,7 +80,7 @@ static int load(struct capbook *book)
 	if (!book->records)
 		return -ENOMEM;
 	for (int i = 0; i < book->n; i++) {
-		struct record r = { 0 };
+		struct record r = {0};
 
 		n = pread(book->fd, line, RECORD_BYTES, (off_t)i * RECORD_BYTES);
 		if (n != RECORD_BYTES)
@@ -120,8 +120,7 @@ struct capbook *capbook_close(struct capbook *book)
 	return NULL;
 }
 
-bool capbook_get(const struct capbook *book, const char *id, int *ret_last_pct,
-		 int *ret_intent_pct)
+bool capbook_get(const struct capbook *book, const char *id, int *ret_last_pct, int *ret_intent_pct)
 {
 	const struct record *record = find(book, id);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The caps gover-d wrote last, in a small file that outlives a crash of the daemon: what is found at
- * the next start is ours when it equals the last cap or the one that was about to be written. Each
- * record is written in place before its cap is, into the page cache only: never a wait for the disk.
+ * The caps gover-d wrote last, in a small file that outlives a crash of the daemon: what is found
+ * at the next start is ours when it equals the last cap or the one that was about to be written.
+ * Each record is written in place before its cap is, into the page cache only: never a wait for the
+ * disk.
  */
 #ifndef GOVER_D_CAPBOOK_H
 #define GOVER_D_CAPBOOK_H

@@ -19,17 +19,17 @@
 
 /* Sold by an offer. */
 struct offer_config {
-	int flavor_cap_pct;	  /* 50 */
-	double flavor_target_fps; /* 0 */
-	int max_vgpus;		  /* on one GPU, 16 */
-	int ttl_s;		  /* 60: an offer expires */
-	int probation_s;	  /* 30 */
+	int flavor_cap_pct;	     /* 50 */
+	double flavor_target_fps;    /* 0 */
+	int max_vgpus;		     /* on one GPU, 16 */
+	int ttl_s;		     /* 60: an offer expires */
+	int probation_s;	     /* 30 */
 	double probation_broken_pct; /* 10: a larger share of broken time fails the sale */
 };
 
 struct gpu_section {
-	struct gpu_config gpu; /* name "gpu0" for a bare [gpu] */
-	char intel_gpu_top[PATH_MAX]; /* auto, off, or a path */
+	struct gpu_config gpu;		  /* name "gpu0" for a bare [gpu] */
+	char intel_gpu_top[GPU_ROOT_MAX]; /* auto, off, or a path */
 };
 
 struct config {
@@ -37,13 +37,13 @@ struct config {
 	char socket[PATH_MAX];	  /* /run/gover/gover.sock */
 	char listen[128];	  /* ADDR:PORT; "" = no TCP */
 	char state_dir[PATH_MAX]; /* /var/lib/gover */
-	int period_ms;		  /* 1000; 100..10000 (from 1 where every GPU is a sim with speed > 1) */
+	int period_ms; /* 1000; 100..10000 (from 1 where every GPU is a sim with speed > 1) */
 	char on_migrate[PATH_MAX]; /* hook program; "" = none */
 	/* [gpu NAME] */
 	struct gpu_section gpus[GPUS_MAX];
 	int n_gpus;
 	/* [policy] */
-	char policy[32]; /* name, "gover" */
+	char policy[32];	     /* name, "gover" */
 	struct policy_params params; /* without fund_window_periods: use config_policy_params() */
 	int fund_window_s;
 	/* [offer] */
@@ -60,8 +60,8 @@ void config_default(struct config *config);
  * allowed", or as the system says ("FILE: cannot be read: ..."). */
 int config_load(struct config *config, const char *path, struct err *reterr);
 
-/* What no single key can say (period against backend, duplicate GPU names ...). After every load and
- * command line change. */
+/* What no single key can say (period against backend, duplicate GPU names ...). After every load
+ * and command line change. */
 int config_check(const struct config *config, struct err *reterr);
 
 /* The configuration in force, in the syntax config_load() reads. */
@@ -71,8 +71,8 @@ void config_print(const struct config *config, FILE *out);
 struct policy_params config_policy_params(const struct config *config);
 
 /*
- * One live-changeable key ([policy] and [offer]) from text, with the same checks and sentences as the
- * file. -ENOENT: no such key; -EINVAL.
+ * One live-changeable key ([policy] and [offer]) from text, with the same checks and sentences as
+ * the file. -ENOENT: no such key; -EINVAL.
  */
 int config_set_live(struct config *config, const char *key, const char *value, struct err *reterr);
 /* Its value as the file would say it. -ENOENT. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The contracts file: what was sold, what operators hold and how GPUs are run, in one small JSON file
- * replaced atomically, so that a lost database loses history and no promise.
+ * The contracts file: what was sold, what operators hold and how GPUs are run, in one small JSON
+ * file replaced atomically, so that a lost database loses history and no promise.
  */
 #ifndef GOVER_D_CONTRACTS_H
 #define GOVER_D_CONTRACTS_H
@@ -13,7 +13,7 @@ struct contracts {
 	struct contract_entry {
 		struct contract contract; /* owned until taken by the host */
 		bool found;		  /* had no contract when it was seen first */
-	} *vgpus;
+	} * vgpus;
 	size_t n_vgpus;
 	struct contracts_gpu {
 		char name[ID_MAX];
@@ -23,8 +23,8 @@ struct contracts {
 	int n_gpus;
 };
 
-/* Reads the file; one that does not exist gives no contracts. -EINVAL with a sentence that names file
- * and member: the daemon must not start on a file it does not understand. */
+/* Reads the file; one that does not exist gives no contracts. -EINVAL with a sentence that names
+ * file and member: the daemon must not start on a file it does not understand. */
 int contracts_load(const char *path, struct contracts *ret_contracts, struct err *reterr);
 void contracts_fini(struct contracts *contracts);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a request may ask of the daemon. Every function runs in the loop, checks everything, does all
- * of it or nothing, and returns 0 or a negative errno with a sentence in @reterr. What changes a
- * contract is answered only after control_save() has put it on disk.
+ * What a request may ask of the daemon. Every function runs in the loop, checks everything, does
+ * all of it or nothing, and returns 0 or a negative errno with a sentence in @reterr. What changes
+ * a contract is answered only after control_save() has put it on disk.
  */
 #ifndef GOVER_D_CONTROL_H
 #define GOVER_D_CONTROL_H
@@ -30,14 +30,14 @@ const struct fps_hub *control_fps(const struct manager *manager); /* NULL: no so
 bool control_dry_run(const struct manager *manager);
 
 /*
- * POST /v1/vgpus: takes over what @contract owns on success only. -EINVAL (a value), -ENOENT (no such
- * GPU), -EEXIST (duplicate id), -ENOSPC (cannot be funded down to its floor), -ENODEV (the backend
- * does not create vGPUs and none of this id exists), or as the system says.
+ * POST /v1/vgpus: takes over what @contract owns on success only. -EINVAL (a value), -ENOENT (no
+ * such GPU), -EEXIST (duplicate id), -ENOSPC (cannot be funded down to its floor), -ENODEV (the
+ * backend does not create vGPUs and none of this id exists), or as the system says.
  */
 int control_vgpu_add(struct manager *manager, struct contract *contract, struct err *reterr);
 
-/* PATCH: a field is changed where its bit is set. A hold is {held, held_cap_pct}; a held_cap_pct of 0
- * holds the cap it has. -ENOSPC names the largest cap that would fit. */
+/* PATCH: a field is changed where its bit is set. A hold is {held, held_cap_pct}; a held_cap_pct of
+ * 0 holds the cap it has. -ENOSPC names the largest cap that would fit. */
 enum control_field {
 	CONTROL_VM = 1 << 0,
 	CONTROL_CID = 1 << 1,
@@ -65,8 +65,9 @@ int control_gpu_change(struct manager *manager, const char *name, const enum gpu
  * the flavour's. -EEXIST (claimed by another, or duplicate id), -ENOSPC (cannot be funded any more:
  * closes the offer), -ENOENT, -ETIME (expired or closed).
  */
-int control_offer_claim(struct manager *manager, int64_t offer, const char *key, unsigned int fields,
-			struct contract *contract, const struct offer **ret_offer, struct err *reterr);
+int control_offer_claim(struct manager *manager, int64_t offer, const char *key,
+			unsigned int fields, struct contract *contract,
+			const struct offer **ret_offer, struct err *reterr);
 int control_offer_close(struct manager *manager, int64_t offer, struct err *reterr);
 int control_alert_ack(struct manager *manager, int64_t alert, struct err *reterr);
 
@@ -75,8 +76,9 @@ int control_alert_ack(struct manager *manager, int64_t alert, struct err *reterr
 int control_policy_change(struct manager *manager, json_t *object, struct err *reterr);
 
 /*
- * Puts contracts, holds and GPU modes on disk, in the worker; then calls @done in the loop with 0 or a
- * negative errno (the change stays in force and is written again every period; alert contracts_unsaved).
+ * Puts contracts, holds and GPU modes on disk, in the worker; then calls @done in the loop with 0
+ * or a negative errno (the change stays in force and is written again every period; alert
+ * contracts_unsaved).
  */
 int control_save(struct manager *manager, void (*done)(void *userdata, int result), void *userdata);
 

@@ -12,7 +12,7 @@
 #include "gover-d/hook.h"
 #include "gover-d/log.h"
 
-#define VARIABLES 5
+#define VARIABLES    5
 #define VARIABLE_MAX 1200
 
 struct hooks {
@@ -54,7 +54,7 @@ static int on_exit_of(sd_event_source *source, const siginfo_t *si, void *userda
 
 static int spawn(const char *program, char *const environment[], pid_t *ret_pid)
 {
-	char *const arguments[] = { strdup(program), NULL };
+	char *const arguments[] = {strdup(program), NULL};
 	posix_spawnattr_t attributes;
 	sigset_t none, all;
 	int r;

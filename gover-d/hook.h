@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The operator's programs: on_migrate is run when a vGPU should be moved to another host. It is a child
- * of its own, never waited for; what it must know stands in its environment beside the daemon's own
- * (GOVER_EVENT, GOVER_GPU, GOVER_VGPU, GOVER_VM, GOVER_WHY).
+ * The operator's programs: on_migrate is run when a vGPU should be moved to another host. It is a
+ * child of its own, never waited for; what it must know stands in its environment beside the
+ * daemon's own (GOVER_EVENT, GOVER_GPU, GOVER_VGPU, GOVER_VM, GOVER_WHY).
  */
 #ifndef GOVER_D_HOOK_H
 #define GOVER_D_HOOK_H

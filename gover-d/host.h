@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the daemon knows: GPUs, vGPUs and their contracts, and what the last tick saw. Data only, kept
- * by one thread; who may change a part is said beside it. Requests read it, the tick writes it.
+ * What the daemon knows: GPUs, vGPUs and their contracts, and what the last tick saw. Data only,
+ * kept by one thread; who may change a part is said beside it. Requests read it, the tick writes
+ * it.
  */
 #ifndef GOVER_D_HOST_H
 #define GOVER_D_HOST_H
@@ -45,9 +46,9 @@ struct vgpu_tally {
 };
 
 struct vgpu {
-	struct vgpu *next;   /* host_gpu.vgpus, ascending id */
+	struct vgpu *next; /* host_gpu.vgpus, ascending id */
 	struct contract contract;
-	bool found;	     /* had no contract: the backend's initial cap stands for it (rule 12) */
+	bool found; /* had no contract: the backend's initial cap stands for it (rule 12) */
 	struct gpu_vgpu *device; /* NULL: it does not exist now (alert vgpu_missing) */
 	int expected_cap_pct;	 /* what we wrote last; a different reading is a foreign write */
 	int cap_pct;		 /* in force as of the last read or write; no limit counts as 100 */
@@ -55,7 +56,7 @@ struct vgpu {
 	bool foreign;		 /* held because somebody else wrote its cap */
 	int write_errno;	 /* of the last cap write; 0: fine */
 	struct monitor_track monitor;
-	struct monitor_row row;	 /* the last sample */
+	struct monitor_row row; /* the last sample */
 	struct policy_track policy;
 	struct policy_vgpu view; /* the policy's last look at it: signal, conditions, broken */
 	struct vgpu_tally tally;
@@ -74,14 +75,18 @@ struct host_gpu {
 	bool selling;
 	struct vgpu *vgpus;
 	int n_vgpus;
-	struct policy_gpu view; /* with calm_run, kept between ticks */
+	struct policy_gpu view;	 /* with calm_run, kept between ticks */
+	int list_errno;		 /* of the last listing, so that it is logged once */
+	char refused_id[ID_MAX]; /* the last one found that could not be taken up, likewise */
+	char told_kind[24], told_vgpu[ID_MAX]; /* the last decision told but not acted on */
+	uint64_t told_ns;
 	char severe_vgpu[ID_MAX]; /* whose move relieves most, as the last severe warning said */
 	/* the last tick */
 	double util_pct; /* physical; NAN: not known */
 	bool telemetry_valid;
 	uint64_t telemetry_at_ns; /* monotonic ns of the last tick with every busy reading valid */
 	uint64_t phys_at_ns, phys_busy_ns; /* last physical reading */
-	double util_sum_s, util_s; /* average utilisation: integral and seconds */
+	double util_sum_s, util_s;	   /* average utilisation: integral and seconds */
 };
 
 struct host {

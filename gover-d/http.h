@@ -11,9 +11,9 @@ struct api;
 struct http;
 
 /*
- * Serves @api on the unix socket @socket_path (stale one replaced, mode 0660; -EADDRINUSE with a sentence when
- * another daemon answers there) and, where @listen is not empty, on TCP ADDR:PORT. Runs at a lower
- * priority than the tick.
+ * Serves @api on the unix socket @socket_path (stale one replaced, mode 0660; -EADDRINUSE with a
+ * sentence when another daemon answers there) and, where @listen is not empty, on TCP ADDR:PORT.
+ * Runs at a lower priority than the tick.
  */
 int http_new(sd_event *event, const char *socket_path, const char *listen, struct api *api,
 	     struct http **ret_http, struct err *reterr);

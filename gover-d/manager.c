@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making every object of the daemon in order, running the loop, and letting go in reverse. Must never
- * change a cap: an end of the daemon, orderly or not, leaves them as they stand.
+ * Making every object of the daemon in order, running the loop, and letting go in reverse. Must
+ * never change a cap: an end of the daemon, orderly or not, leaves them as they stand.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,9 +19,9 @@
 #include "gover-d/manager.h"
 #include "monitor/fps.h"
 
-#define DB_RETRY_NS	  (30 * NS_PER_S)
-#define TICK_PRIORITY	  (SD_EVENT_PRIORITY_IMPORTANT)
-#define FPS_PRIORITY	  (SD_EVENT_PRIORITY_NORMAL + 5)
+#define DB_RETRY_NS   (30 * NS_PER_S)
+#define TICK_PRIORITY (SD_EVENT_PRIORITY_IMPORTANT)
+#define FPS_PRIORITY  (SD_EVENT_PRIORITY_NORMAL + 5)
 
 /* --- one daemon, one state directory --- */
 
@@ -58,7 +58,9 @@ static void alert_changed(void *userdata, const struct alert *alert)
 	};
 
 	log_line(alert->cleared_ms ? SD_NOTICE : SD_WARNING, "alert %s %s: %s", alert->name,
-		 alert->cleared_ms ? "cleared" : alert->acked_ms ? "acknowledged" : "raised",
+		 alert->cleared_ms ? "cleared"
+		 : alert->acked_ms ? "acknowledged"
+				   : "raised",
 		 alert->text);
 	m->generation++;
 	if (!m->actuator.db)
@@ -104,7 +106,7 @@ static void offer_changed(void *userdata, const struct offer *offer)
 /* The database is never the reason the loop stops: without it the daemon goes on and says so. */
 static void open_history(struct manager *m)
 {
-	struct err err = { "" };
+	struct err err = {""};
 
 	if (db_open(m->db_path, &m->config.retention, &m->actuator.db, &err) == 0)
 		return;
@@ -115,14 +117,17 @@ static void open_history(struct manager *m)
 
 static int make_memory(struct manager *m, struct err *reterr)
 {
+	/* Where the last ids cannot be read, the seconds since 1970 are above all that were ever
+	 * given: nothing in a database that comes back is overwritten. */
+	int64_t fresh = clock_now().wall_ms / 1000;
+	struct db_last_ids last = {fresh, fresh, fresh};
 	struct db_reader *reader = NULL;
-	struct db_last_ids last = { 0 };
-	struct err err = { "" };
+	struct err err = {""};
 
 	if (m->actuator.db && db_reader_open(m->db_path, &reader, &err) < 0)
 		log_warning("%s, ignoring", err.msg);
-	if (reader)
-		(void)db_query_last_ids(reader, &last);
+	if (reader && db_query_last_ids(reader, &last) < 0)
+		log_warning("%s: its last ids cannot be read, ignoring", m->db_path);
 	m->decisions = decisions_new(0); /* the recalled ones bring their ids */
 	m->alerts = alerts_new(last.alert, alert_changed, m);
 	m->offers = offers_new(last.offer, offer_changed, m);
@@ -133,6 +138,12 @@ static int make_memory(struct manager *m, struct err *reterr)
 	if (reader && adopt_history(m, reader, &err) < 0)
 		log_warning("%s, ignoring", err.msg);
 	db_reader_close(reader);
+	if (decisions_last_id(m->decisions) < last.decision) { /* not all were recalled */
+		decisions_free(m->decisions);
+		m->decisions = decisions_new(last.decision);
+		if (!m->decisions)
+			return err_fail(reterr, ENOMEM, "no memory");
+	}
 	m->policy = policy_find(m->config.policy);
 	m->params = config_policy_params(&m->config);
 	return 0;
@@ -193,7 +204,7 @@ static int open_igt(struct manager *m, int index, struct err *reterr)
 
 static void dispatch_igt(struct manager *m, struct instant now)
 {
-	struct err err = { "" };
+	struct err err = {""};
 
 	for (int i = 0; i < m->host.n_gpus; i++)
 		if (m->igt[i] && igt_dispatch(m->igt[i], now.mono_ns, &err) < 0)
@@ -204,13 +215,17 @@ static void dispatch_igt(struct manager *m, struct instant now)
 
 static void retry_history(struct manager *m, struct instant now)
 {
+	struct err err = {""};
+
 	if (m->actuator.db || now.mono_ns < m->db_retry_ns)
 		return;
 	m->db_retry_ns = now.mono_ns + DB_RETRY_NS;
-	if (db_open(m->db_path, &m->config.retention, &m->actuator.db, NULL) < 0)
-		m->actuator.db = NULL;
-	else
+	if (db_open(m->db_path, &m->config.retention, &m->actuator.db, &err) == 0) {
 		log_notice("%s can be used again", m->db_path);
+	} else {
+		m->actuator.db = NULL;
+		memcpy(m->db_error, err.msg, sizeof(m->db_error));
+	}
 }
 
 static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
@@ -253,6 +268,9 @@ static int make_loop(struct manager *m, struct err *reterr)
 	sigset_t signals;
 	int r;
 
+	/* A client or a log reader that goes away must not end the daemon. */
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+		return err_fail(reterr, errno, "SIGPIPE: %s", strerror(errno));
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);
@@ -294,7 +312,7 @@ static int open_books(struct manager *m, struct err *reterr)
 
 static int set_up(struct manager *m, struct err *reterr)
 {
-	struct contracts contracts = { 0 };
+	struct contracts contracts = {0};
 	int r;
 
 	r = open_books(m, reterr);
@@ -310,8 +328,8 @@ static int set_up(struct manager *m, struct err *reterr)
 		goto out;
 	m->api = api_new(m);
 	r = m->api ? http_new(m->event, m->config.socket, m->config.listen, m->api, &m->http,
-			      reterr) :
-		     err_fail(reterr, ENOMEM, "no memory");
+			      reterr)
+		   : err_fail(reterr, ENOMEM, "no memory");
 	if (r >= 0)
 		r = adopt_open_gpus(&m->host, &m->config, reterr);
 	if (r >= 0)
@@ -388,34 +406,31 @@ int manager_run(struct manager *m)
 	return r;
 }
 
-static int restore_gpu(struct manager *m, struct contract *contract, struct instant now)
+static int restore_vgpu(struct manager *m, struct contract *contract, struct instant now)
 {
 	struct host_gpu *gpu = host_find_gpu(&m->host, contract->gpu);
-	struct vgpu vgpu = { .contract = *contract };
-	struct err err = { "" };
-	int found_pct, r;
+	struct vgpu vgpu = {.contract = *contract};
+	struct err err = {""};
+	int r;
 
-	if (!gpu)
-		return err_fail(&err, ENOENT, "not configured");
+	if (!gpu) {
+		log_error("vGPU %s: its GPU %s is not configured", contract->id, contract->gpu);
+		return -ENOENT;
+	}
 	r = gpu->ops->attach(gpu->gpu, contract->id, now.mono_ns, &vgpu.device, &err);
 	if (r == -ENOENT) {
 		log_notice("vGPU %s does not exist: nothing to restore", contract->id);
 		return 0;
 	}
 	if (r >= 0)
-		r = gpu->ops->read_cap(vgpu.device, &found_pct);
-	if (r >= 0) {
-		vgpu.cap_pct = vgpu.expected_cap_pct = found_pct;
-		/* Straight to the device: the book keeps the last cap for the next start. */
-		r = gpu->ops->write_cap(vgpu.device, now.mono_ns, contract->terms.initial_cap_pct);
-	}
+		r = actuate_restore(gpu, &vgpu, now);
 	if (vgpu.device)
 		gpu->ops->detach(vgpu.device);
 	if (r < 0)
 		log_error("vGPU %s: its contract of %d %% cannot be restored: %s", contract->id,
 			  contract->terms.initial_cap_pct, err.msg[0] ? err.msg : strerror(-r));
 	else
-		log_notice("vGPU %s: %d -> %d %%", contract->id, found_pct,
+		log_notice("vGPU %s: its contract of %d %% is in force", contract->id,
 			   contract->terms.initial_cap_pct);
 	return r;
 }
@@ -423,7 +438,7 @@ static int restore_gpu(struct manager *m, struct contract *contract, struct inst
 int manager_restore(const struct config *config, struct err *reterr)
 {
 	struct manager *m = calloc(1, sizeof(*m));
-	struct contracts contracts = { 0 };
+	struct contracts contracts = {0};
 	struct instant now = clock_now();
 	int r, failed = 0;
 
@@ -438,7 +453,7 @@ int manager_restore(const struct config *config, struct err *reterr)
 		r = adopt_open_gpus(&m->host, &m->config, reterr);
 	if (r >= 0) {
 		for (size_t i = 0; i < contracts.n_vgpus; i++)
-			failed += restore_gpu(m, &contracts.vgpus[i].contract, now) < 0;
+			failed += restore_vgpu(m, &contracts.vgpus[i].contract, now) < 0;
 		if (failed)
 			r = err_fail(reterr, EIO, "%d vGPUs could not be restored", failed);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The manager owns every object of the daemon and the loop they live in. Members stand in the order in
- * which they are made and are let go in reverse. Shared by the files that are the daemon's core:
+ * The manager owns every object of the daemon and the loop they live in. Members stand in the order
+ * in which they are made and are let go in reverse. Shared by the files that are the daemon's core:
  * manager.c (making, ending), adopt.c (start), tick.c (the period), control.c (requests).
  */
 #ifndef GOVER_D_MANAGER_H
@@ -52,9 +52,9 @@ struct manager {
 
 	/* saving contracts: one job at most is under way */
 	bool save_running, save_again;
-	int save_result; /* of the last one */
-	struct save_waiter *waiting;  /* for the next job */
-	struct save_waiter *in_job;   /* for the running one */
+	int save_result;	     /* of the last one */
+	struct save_waiter *waiting; /* for the next job */
+	struct save_waiter *in_job;  /* for the running one */
 
 	uint64_t next_tick_ns, last_tick_ns;
 	uint64_t generation; /* changes whenever an answer may */
@@ -67,8 +67,8 @@ struct manager {
 };
 
 /*
- * Makes everything @config asks for, adopts what an earlier daemon left, and starts ticking. Errors: a
- * sentence naming the thing.
+ * Makes everything @config asks for, adopts what an earlier daemon left, and starts ticking.
+ * Errors: a sentence naming the thing.
  */
 int manager_new(const struct config *config, bool dry_run, struct manager **ret_manager,
 		struct err *reterr);

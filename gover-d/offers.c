@@ -99,9 +99,8 @@ static struct offer *place(struct offers *offers)
 	return &offers->list[offers->n - 1];
 }
 
-struct offer *offers_open(struct offers *offers, const char *gpu,
-			  const struct policy_terms *flavor, int fundable_pct, int ttl_s,
-			  struct instant now)
+struct offer *offers_open(struct offers *offers, const char *gpu, const struct policy_terms *flavor,
+			  int fundable_pct, int ttl_s, struct instant now)
 {
 	struct offer *offer = offers_live(offers, gpu) ? NULL : place(offers);
 
@@ -182,10 +181,11 @@ static void watch_probation(struct offers *offers, struct offer *offer, double b
 		return;
 	broken_pct = 100 * offer->broken_s / offer->watched_s;
 	if (broken_pct > broken_limit_pct)
-		offers_end(offers, offer, OFFER_FAILED, now,
-			   "%.1f %% of the vGPU-seconds of vGPU %s's probation were broken, allowed "
-			   "are %.1f %%",
-			   broken_pct, offer->vgpu, broken_limit_pct);
+		offers_end(
+			offers, offer, OFFER_FAILED, now,
+			"%.1f %% of the vGPU-seconds of vGPU %s's probation were broken, allowed "
+			"are %.1f %%",
+			broken_pct, offer->vgpu, broken_limit_pct);
 	else
 		offers_end(offers, offer, OFFER_KEPT, now,
 			   "vGPU %s passed its probation with %.1f %% broken time, allowed are "

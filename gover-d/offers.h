@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Offers to sell one more vGPU: open -> probation -> kept or failed. At most one alive on a GPU. Pure
- * of I/O: time and what was seen are handed in, changes are told to a callback.
+ * Offers to sell one more vGPU: open -> probation -> kept or failed. At most one alive on a GPU.
+ * Pure of I/O: time and what was seen are handed in, changes are told to a callback.
  */
 #ifndef GOVER_D_OFFERS_H
 #define GOVER_D_OFFERS_H
@@ -14,9 +14,9 @@ enum offer_state {
 	OFFER_OPEN,
 	OFFER_PROBATION, /* claimed: the newcomer is watched */
 	OFFER_KEPT,
-	OFFER_FAILED,  /* stops further offers until the newcomer is gone */
+	OFFER_FAILED, /* stops further offers until the newcomer is gone */
 	OFFER_EXPIRED,
-	OFFER_CLOSED,  /* withdrawn: stale telemetry, an operator, or cannot be funded any more */
+	OFFER_CLOSED, /* withdrawn: stale telemetry, an operator, or cannot be funded any more */
 	OFFER_STATES
 };
 const char *offer_state_name(enum offer_state state);
@@ -46,14 +46,14 @@ typedef void (*offer_changed_fn)(void *userdata, const struct offer *offer);
 struct offers *offers_new(int64_t last_id, offer_changed_fn changed, void *userdata);
 struct offers *offers_free(struct offers *offers); /* NULL is fine; returns NULL */
 
-/* The one that stops another offer on this GPU: open, in probation, or failed with its newcomer there. */
+/* The one that stops another offer on this GPU: open, in probation, or failed with its newcomer
+ * there. */
 struct offer *offers_live(struct offers *offers, const char *gpu);
 struct offer *offers_find(struct offers *offers, int64_t id);
 
 /* Makes one. NULL where one is alive on this GPU, or there is no room. */
-struct offer *offers_open(struct offers *offers, const char *gpu,
-			  const struct policy_terms *flavor, int fundable_pct, int ttl_s,
-			  struct instant now);
+struct offer *offers_open(struct offers *offers, const char *gpu, const struct policy_terms *flavor,
+			  int fundable_pct, int ttl_s, struct instant now);
 /* Takes up one from an earlier run of the daemon. */
 struct offer *offers_adopt(struct offers *offers, const struct offer *offer);
 /* Sold to @vgpu: probation begins. */
@@ -65,9 +65,9 @@ void offers_end(struct offers *offers, struct offer *offer, enum offer_state sta
 void offers_vgpu_removed(struct offers *offers, const char *vgpu, struct instant now);
 
 /*
- * One period of one GPU: @watched_s and @broken_s are the vGPU-seconds of this period. Expires, watches
- * a probation and ends it. A share of broken time above @broken_limit_pct at its end, or severe
- * overload in OFFER_SEVERE_PERIODS periods together, fails the sale.
+ * One period of one GPU: @watched_s and @broken_s are the vGPU-seconds of this period. Expires,
+ * watches a probation and ends it. A share of broken time above @broken_limit_pct at its end, or
+ * severe overload in OFFER_SEVERE_PERIODS periods together, fails the sale.
  */
 void offers_tick(struct offers *offers, const char *gpu, double watched_s, double broken_s,
 		 bool severe, double broken_limit_pct, struct instant now);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which alert conditions hold in this tick, each with its numbers. Only says; alerts.c remembers. */
+/* Which alert conditions hold in this tick, each with its numbers. Only says; alerts.c remembers.
+ */
 #include <string.h>
 
 #include "db/db.h"
@@ -24,10 +25,11 @@ static void hold_policy_conditions(struct manager *m, const char *gpu, const str
 			    "vGPU %s uses %.1f %% of its cap, which is held at %d %%", id, util_pct,
 			    v->cap_pct);
 	if (c & POLICY_QOS_NOT_GPU_BOUND)
-		alerts_hold(m->alerts, ALERT_QOS_NOT_GPU_BOUND, gpu, v, ms,
-			    "vGPU %s draws %.1f of %.1f frames a second and uses only %.1f %% of its "
-			    "cap of %d %%",
-			    id, v->row.fps, terms->target_fps, util_pct, v->cap_pct);
+		alerts_hold(
+			m->alerts, ALERT_QOS_NOT_GPU_BOUND, gpu, v, ms,
+			"vGPU %s draws %.1f of %.1f frames a second and uses only %.1f %% of its "
+			"cap of %d %%",
+			id, v->row.fps, terms->target_fps, util_pct, v->cap_pct);
 	if (c & POLICY_FPS_MISSING)
 		alerts_hold(m->alerts, ALERT_FPS_MISSING, gpu, v, ms,
 			    "vGPU %s was promised %.1f frames a second and reports none", id,
@@ -56,21 +58,30 @@ static void hold_vgpu_conditions(struct manager *m, const char *gpu, const struc
 			    strerror(v->write_errno), v->cap_pct);
 }
 
+static void hold_severe_overload(struct manager *m, const struct host_gpu *gpu, int64_t ms)
+{
+	const char *name = gpu->config.name;
+	const struct vgpu *v = gpu->vgpus;
+
+	while (v && strcmp(v->contract.id, gpu->severe_vgpu) != 0)
+		v = v->next;
+	alerts_hold(m->alerts, ALERT_SEVERE_OVERLOAD, name, v, ms,
+		    "two vGPUs or more on GPU %s are overloaded, the load is %.1f %%: %s%s", name,
+		    gpu->view.total_load * 100,
+		    v ? "what relieves most is migrating vGPU " : "migrate one",
+		    v ? v->contract.id : "");
+}
+
 void tick_alerts_gpu(struct manager *m, const struct host_gpu *gpu, struct instant now)
 {
 	const char *name = gpu->config.name;
 	const struct offer *offer = offers_live(m->offers, name);
 	int64_t ms = now.wall_ms;
 
-	for (const struct vgpu *v = gpu->vgpus; v; v = v->next) {
+	for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
 		hold_vgpu_conditions(m, name, v, ms);
-		if ((gpu->view.conditions & POLICY_SEVERE_OVERLOAD) &&
-		    strcmp(v->contract.id, gpu->severe_vgpu) == 0)
-			alerts_hold(m->alerts, ALERT_SEVERE_OVERLOAD, name, v, ms,
-				    "two vGPUs or more on GPU %s are overloaded, the load is %.1f %%: "
-				    "migrating vGPU %s relieves most",
-				    name, gpu->view.total_load * 100, v->contract.id);
-	}
+	if (gpu->view.conditions & POLICY_SEVERE_OVERLOAD)
+		hold_severe_overload(m, gpu, ms);
 	if (host_gpu_sum_cap_pct(gpu) > 100)
 		alerts_hold(m->alerts, ALERT_SUM_OVER_100, name, NULL, ms,
 			    "the caps on GPU %s add up to %d %%", name, host_gpu_sum_cap_pct(gpu));
@@ -97,7 +108,7 @@ static void hold_history_failing(struct manager *m, int64_t ms)
 		m->db_failing_ticks = DB_FAILING_TICKS;
 	}
 	if (m->db_failing_ticks > 0 || stats.last_error) {
-		m->db_failing_ticks--;
+		m->db_failing_ticks -= m->db_failing_ticks > 0;
 		alerts_hold(m->alerts, ALERT_HISTORY_FAILING, NULL, NULL, ms,
 			    "%s: %llu records lost so far: %s", m->db_path,
 			    (unsigned long long)stats.dropped,

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One period: sample, check, decide, act, keep. Must never wait for a disk or a client, and allocates
- * only where something has happened that is kept.
+ * One period: sample, check, decide, act, keep. Must never wait for a disk or a client, and
+ * allocates only where something has happened that is kept.
  */
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,8 @@
 #include "gover-d/manager.h"
 #include "gover-d/tick.h"
 #include "monitor/fps.h"
+
+#define TELL_AGAIN_NS (60 * NS_PER_S)
 
 /* --- sampling --- */
 
@@ -28,8 +29,7 @@ static double period_s(const struct manager *m, const struct host_gpu *gpu)
 static void sample_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 			struct instant now)
 {
-	const struct fps_totals *fps =
-		m->fps ? fps_hub_totals(m->fps, vgpu->contract.id) : NULL;
+	const struct fps_totals *fps = m->fps ? fps_hub_totals(m->fps, vgpu->contract.id) : NULL;
 
 	monitor_sample(&vgpu->monitor, gpu->ops, vgpu->device, fps, now.mono_ns, period_s(m, gpu),
 		       &vgpu->row);
@@ -65,7 +65,8 @@ static void sample_physical(struct manager *m, struct host_gpu *gpu, struct inst
 	}
 }
 
-/* A reading that failed is stale; the first of a new vGPU is not, it has nothing to compare with. */
+/* A reading that failed is stale; the first of a new vGPU is not, it has nothing to compare with.
+ */
 static bool is_stale(const struct vgpu *vgpu)
 {
 	return !vgpu->row.busy_valid && (vgpu->row.read_errno || vgpu->row.dt_s > 0);
@@ -102,18 +103,22 @@ static void found_vgpu(void *userdata, const char *id, int initial_cap_pct)
 		v = v->next;
 	if (v && v->device)
 		return;
-	if (adopt_found(c->manager, c->gpu, id, initial_cap_pct, c->now) < 0)
-		log_warning("vGPU %s on GPU %s cannot be taken up", id, c->gpu->config.name);
+	if (adopt_found(c->manager, c->gpu, id, initial_cap_pct, c->now) == 0 ||
+	    strcmp(c->gpu->refused_id, id) == 0)
+		return;
+	snprintf(c->gpu->refused_id, sizeof(c->gpu->refused_id), "%s", id);
+	log_warning("vGPU %s on GPU %s cannot be taken up", id, c->gpu->config.name);
 }
 
 static void list_gpu(struct manager *m, struct host_gpu *gpu, struct instant now)
 {
-	struct found_context context = { m, gpu, now };
+	struct found_context context = {m, gpu, now};
 	int r = gpu->ops->list(gpu->gpu, found_vgpu, &context);
 
-	if (r < 0)
+	if (r < 0 && r != gpu->list_errno)
 		log_warning("Failed to list the vGPUs of GPU %s: %s", gpu->config.name,
 			    strerror(-r));
+	gpu->list_errno = r;
 }
 
 static void take_foreign_write(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
@@ -134,20 +139,32 @@ static void take_foreign_write(struct manager *m, struct host_gpu *gpu, struct v
 	control_save_soon(m);
 }
 
-static void check_caps(struct manager *m, struct host_gpu *gpu, bool absent, struct instant now)
+/* A write of ours that could not be read back shows only now. */
+static bool was_intended(const struct manager *m, const struct vgpu *vgpu)
 {
-	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
-		int last_pct = v->expected_cap_pct;
+	int last_pct, intent_pct;
 
-		if (!v->device || !v->row.cap_valid || v->row.cap_pct == last_pct)
-			continue;
-		if (!absent || v->row.cap_pct != v->contract.terms.initial_cap_pct) {
-			take_foreign_write(m, gpu, v, now);
-			continue;
-		}
+	return capbook_get(m->actuator.book, vgpu->contract.id, &last_pct, &intent_pct) &&
+	       vgpu->row.cap_pct == intent_pct;
+}
+
+static void check_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *v, bool absent,
+		      struct instant now)
+{
+	int last_pct = v->expected_cap_pct;
+
+	if (!v->device || !v->row.cap_valid || v->row.cap_pct == last_pct)
+		return;
+	if (was_intended(m, v)) {
+		v->expected_cap_pct = v->row.cap_pct;
+		v->cap_pct = v->row.cap_pct == 0 ? 100 : v->row.cap_pct;
+	} else if (!absent || v->row.cap_pct != v->contract.terms.initial_cap_pct) {
+		take_foreign_write(m, gpu, v, now);
+	} else {
 		/* A lease ran out while we were away: not a foreign write (design.md section 6). */
-		v->cap_pct = v->row.cap_pct;
-		(void)actuate_cap(&m->actuator, gpu, v, last_pct, "lease", now);
+		v->cap_pct = v->expected_cap_pct = v->row.cap_pct;
+		if (gpu->mode != GPU_MODE_OBSERVE)
+			(void)actuate_cap(&m->actuator, gpu, v, last_pct, "lease", now);
 	}
 }
 
@@ -195,73 +212,7 @@ void tick_view(struct manager *m, struct host_gpu *gpu)
 	gpu->view.n_vgpus = n;
 }
 
-/* --- keeping decisions --- */
-
-static void store_decision(struct manager *m, const struct decision *d)
-{
-	struct db_decision row = { .id = d->id, .ts_ms = d->ts_ms };
-	json_t *detail;
-	char *text;
-
-	if (!m->actuator.db)
-		return;
-	memcpy(row.gpu, d->gpu, sizeof(row.gpu));
-	memcpy(row.kind, d->kind, sizeof(row.kind));
-	memcpy(row.vgpu, d->vgpu, sizeof(row.vgpu));
-	memcpy(row.donor, d->donor, sizeof(row.donor));
-	memcpy(row.result, d->result, sizeof(row.result));
-	snprintf(row.why, sizeof(row.why), "%s", d->why);
-	detail = json_pack("{s:O, s:O}", "numbers", d->numbers, "moves", d->moves);
-	text = detail ? json_dumps(detail, JSON_COMPACT) : NULL;
-	if (text && strlen(text) >= sizeof(row.detail_json)) {
-		free(text);
-		(void)json_object_set_new(detail, "moves", json_array());
-		text = json_dumps(detail, JSON_COMPACT);
-	}
-	if (text && strlen(text) < sizeof(row.detail_json))
-		memcpy(row.detail_json, text, strlen(text) + 1);
-	free(text);
-	json_decref(detail);
-	(void)db_append_decision(m->actuator.db, &row); /* a full queue is counted by db/ */
-}
-
-static int64_t keep_decision(struct manager *m, struct decision *decision)
-{
-	const struct decision *kept;
-
-	if (!decision->numbers)
-		decision->numbers = json_object();
-	if (!decision->moves)
-		decision->moves = json_array();
-	kept = decisions_add(m->decisions, decision);
-	if (!kept)
-		return 0;
-	log_info("%s%s%s: %s [%s]", decision->kind, decision->vgpu[0] ? " " : "", decision->vgpu,
-		 decision->why, decision->result);
-	store_decision(m, kept);
-	m->generation++;
-	return kept->id;
-}
-
-void note_decision(struct manager *m, const struct host_gpu *gpu, struct vgpu *vgpu,
-		   const char *kind, const char *result, struct instant now, const char *format,
-		   ...)
-{
-	struct decision d = { .ts_ms = now.wall_ms };
-	int64_t id;
-	va_list ap;
-
-	snprintf(d.gpu, sizeof(d.gpu), "%s", gpu->config.name);
-	snprintf(d.kind, sizeof(d.kind), "%s", kind);
-	snprintf(d.vgpu, sizeof(d.vgpu), "%s", vgpu ? vgpu->contract.id : "");
-	snprintf(d.result, sizeof(d.result), "%s", result);
-	va_start(ap, format);
-	vsnprintf(d.why, sizeof(d.why), format, ap);
-	va_end(ap);
-	id = keep_decision(m, &d);
-	if (vgpu && id)
-		vgpu->last_decision_id = id;
-}
+/* --- acting --- */
 
 static json_t *encode_numbers(const struct policy_decision *pd)
 {
@@ -278,21 +229,19 @@ static json_t *encode_moves(const struct actuate_move *moves, int n)
 	json_t *array = json_array();
 
 	for (int i = 0; i < n; i++) {
-		json_t *back = moves[i].read_back_pct < 0 ? json_null() :
-							     json_integer(moves[i].read_back_pct);
+		json_t *back = moves[i].read_back_pct < 0 ? json_null()
+							  : json_integer(moves[i].read_back_pct);
 
 		(void)json_array_append_new(
-			array, json_pack("{s:s, s:i, s:i, s:o}", "vgpu",
-					 moves[i].vgpu->contract.id, "from_pct", moves[i].from_pct,
-					 "to_pct", moves[i].to_pct, "read_back_pct", back));
+			array, json_pack("{s:s, s:i, s:i, s:o}", "vgpu", moves[i].vgpu->contract.id,
+					 "from_pct", moves[i].from_pct, "to_pct", moves[i].to_pct,
+					 "read_back_pct", back));
 	}
 	return array;
 }
 
-/* --- acting --- */
-
 static const char *apply_moves(struct manager *m, struct host_gpu *gpu,
-			       const struct policy_decision *pd, struct instant now)
+			       const struct policy_decision *pd, bool act, struct instant now)
 {
 	const char *kind = policy_kind_name(pd->kind);
 	int r;
@@ -308,10 +257,10 @@ static const char *apply_moves(struct manager *m, struct host_gpu *gpu,
 			.read_back_pct = -1,
 		};
 	}
-	if (gpu->mode != GPU_MODE_ACT)
-		return "observed";
 	if (m->actuator.dry_run)
 		return "dry_run";
+	if (!act)
+		return "observed";
 	if (pd->n_moves == 0)
 		return "noted";
 	r = actuate_moves(&m->actuator, gpu, m->moves, (size_t)pd->n_moves, kind, now);
@@ -319,7 +268,8 @@ static const char *apply_moves(struct manager *m, struct host_gpu *gpu,
 		struct vgpu *v = m->moves[i].vgpu;
 
 		v->write_errno = m->moves[i].error;
-		if (pd->kind != POLICY_STEAL && pd->kind != POLICY_WAKE)
+		if ((pd->kind != POLICY_STEAL && pd->kind != POLICY_WAKE) ||
+		    m->moves[i].read_back_pct < 0)
 			continue;
 		if (m->moves[i].read_back_pct > m->moves[i].from_pct)
 			v->tally.steals_in++;
@@ -343,23 +293,41 @@ static void act_on(struct manager *m, struct host_gpu *gpu, const struct policy_
 		(void)offers_open(m->offers, gpu->config.name, &gpu->view.flavor, fundable_pct,
 				  m->config.offer.ttl_s, now);
 	} else if (pd->kind == POLICY_SEVERE && vgpu) {
-		(void)hooks_run(m->hooks, m->config.on_migrate, "severe_overload",
-				gpu->config.name, vgpu->contract.id, vgpu->contract.vm, pd->why);
+		(void)hooks_run(m->hooks, m->config.on_migrate, "severe_overload", gpu->config.name,
+				vgpu->contract.id, vgpu->contract.vm, pd->why);
 	}
 }
 
-int tick_apply(struct manager *m, struct host_gpu *gpu, struct instant now)
+/* What is told but not acted on holds again in the next period: told once a minute is enough. */
+static bool told_already(struct host_gpu *gpu, const struct policy_decision *pd, const char *id,
+			 struct instant now)
+{
+	const char *kind = policy_kind_name(pd->kind);
+
+	if (strcmp(gpu->told_kind, kind) == 0 && strcmp(gpu->told_vgpu, id) == 0 &&
+	    now.mono_ns - gpu->told_ns < TELL_AGAIN_NS)
+		return true;
+	snprintf(gpu->told_kind, sizeof(gpu->told_kind), "%s", kind);
+	snprintf(gpu->told_vgpu, sizeof(gpu->told_vgpu), "%s", id);
+	gpu->told_ns = now.mono_ns;
+	return false;
+}
+
+static int apply_plan(struct manager *m, struct host_gpu *gpu, bool act, struct instant now)
 {
 	int r = 0;
 
 	for (int i = 0; i < m->out.n_decisions; i++) {
 		const struct policy_decision *pd = &m->out.decisions[i];
-		struct decision d = { .ts_ms = now.wall_ms };
-		const char *result = apply_moves(m, gpu, pd, now);
+		struct decision d = {.ts_ms = now.wall_ms};
+		const char *result = apply_moves(m, gpu, pd, act, now);
 		int64_t id;
 
 		if (strcmp(result, "failed") == 0)
 			r = -EIO;
+		if ((!act || m->actuator.dry_run) &&
+		    told_already(gpu, pd, pd->vgpu >= 0 ? m->views[pd->vgpu].id : "", now))
+			continue;
 		snprintf(d.gpu, sizeof(d.gpu), "%s", gpu->config.name);
 		snprintf(d.kind, sizeof(d.kind), "%s", policy_kind_name(pd->kind));
 		snprintf(d.vgpu, sizeof(d.vgpu), "%s", pd->vgpu >= 0 ? m->views[pd->vgpu].id : "");
@@ -376,26 +344,33 @@ int tick_apply(struct manager *m, struct host_gpu *gpu, struct instant now)
 			m->viewed[pd->vgpu]->last_decision_id = id;
 		if (pd->kind == POLICY_SEVERE)
 			memcpy(gpu->severe_vgpu, d.vgpu, sizeof(gpu->severe_vgpu));
-		if (gpu->mode == GPU_MODE_ACT && !m->actuator.dry_run)
+		if (act && !m->actuator.dry_run)
 			act_on(m, gpu, pd, now);
 	}
 	return r;
 }
 
+int tick_apply(struct manager *m, struct host_gpu *gpu, struct instant now)
+{
+	return apply_plan(m, gpu, true, now);
+}
+
 static void decide(struct manager *m, struct host_gpu *gpu, bool gap, struct instant now)
 {
+	bool act = gpu->mode == GPU_MODE_ACT;
+
 	gpu->view.gap = gap;
 	tick_view(m, gpu);
 	if (host_gpu_sum_cap_pct(gpu) > 100 && gpu->mode != GPU_MODE_FROZEN) {
 		(void)policy_fit(&m->params, &gpu->view, &m->out); /* what is left: sum_over_100 */
-		(void)tick_apply(m, gpu, now);
+		(void)apply_plan(m, gpu, act, now);
 		tick_view(m, gpu);
 	}
 	m->policy->step(&m->params, &gpu->view, &m->out);
 	for (int i = 0; i < gpu->view.n_vgpus; i++)
 		m->viewed[i]->view = m->views[i];
 	if (gpu->mode != GPU_MODE_FROZEN)
-		(void)tick_apply(m, gpu, now);
+		(void)apply_plan(m, gpu, act, now);
 }
 
 /* --- counting --- */
@@ -514,9 +489,11 @@ static void act_on_gpu(struct manager *m, struct host_gpu *gpu, bool gap, struct
 {
 	list_gpu(m, gpu, now);
 	sample_gpu(m, gpu, now);
-	check_caps(m, gpu, gap, now);
-	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
+	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
+		check_cap(m, gpu, v, gap, now);
 		v->sampled_cap_pct = v->cap_pct;
+		v->write_errno = 0; /* says what the last period's writes did */
+	}
 	decide(m, gpu, gap, now);
 }
 
@@ -532,7 +509,8 @@ static void time_tick(struct host *host, uint64_t due_ns)
 {
 	uint64_t us = (clock_now().mono_ns - due_ns) / 1000;
 
-	host->tick_us[host->n_tick_us++ % TICKS_TIMED] = us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
+	host->tick_us[host->n_tick_us++ % TICKS_TIMED] =
+		us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
 }
 
 void tick_run(struct manager *m, struct instant now, bool gap)

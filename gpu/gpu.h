@@ -16,12 +16,15 @@
 #include "base/err.h"
 #include "base/id.h"
 
+#define GPU_ROOT_MAX 256 /* with its NUL */
+
 struct gpu_config {
 	char name[ID_MAX];
-	char backend[16];     /* "softgpu", "sim" */
-	char root[PATH_MAX];  /* softgpu: parent group below the cgroup mounts; "" is the default */
-	double capacity_cores; /* softgpu: size of the GPU in CPU cores */
-	double speed;	       /* sim: GPU seconds in a host second */
+	char backend[16];	 /* "softgpu", "sim" */
+	char root[GPU_ROOT_MAX]; /* softgpu: parent group below the cgroup mounts; "" is the default
+				  */
+	double capacity_cores;	 /* softgpu: size of the GPU in CPU cores */
+	double speed;		 /* sim: GPU seconds in a host second */
 };
 
 enum gpu_share { GPU_HARD_CAP, GPU_RELATIVE_SLICE };
@@ -32,8 +35,8 @@ struct gpu_traits {
 	int floor_pct;	     /* the least cap it can enforce */
 	int min_interval_ms; /* least sensible time between two cap writes */
 	enum gpu_share share;
-	bool creates;	      /* vGPUs are made and removed by the daemon */
-	bool counts_frames;   /* readings carry frames of its own (sim) */
+	bool creates;	       /* vGPUs are made and removed by the daemon */
+	bool counts_frames;    /* readings carry frames of its own (sim) */
 	double capacity_cores; /* softgpu; 0 elsewhere */
 };
 
@@ -46,7 +49,7 @@ struct gpu_reading {
 	bool cap_valid;
 	int cap_pct; /* in force; 0 = no limit */
 	bool frames_valid;
-	uint64_t frames; /* cumulative */
+	uint64_t frames;    /* cumulative */
 	float frame_p99_ms; /* of the frames since the last read; 0 = none */
 };
 
@@ -60,8 +63,8 @@ struct gpu_ops {
 	const char *name;
 	const char *summary;
 
-	/* Opens the GPU @config names. Errors: a sentence in @reterr; -EOPNOTSUPP the host lacks what
-	 * this family needs, -EACCES not allowed to, others as the system says. */
+	/* Opens the GPU @config names. Errors: a sentence in @reterr; -EOPNOTSUPP the host lacks
+	 * what this family needs, -EACCES not allowed to, others as the system says. */
 	int (*open)(const struct gpu_config *config, struct gpu **ret_gpu, struct err *reterr);
 	/* Closes everything; NULL is fine. Leaves vGPUs and their caps as they stand. */
 	void (*close)(struct gpu *gpu);
@@ -82,22 +85,25 @@ struct gpu_ops {
 
 	/* Reads busy, allotted, cap (and frames). No allocation. -ENODEV: the vGPU is gone. */
 	int (*read)(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, struct gpu_reading *ret_reading);
-	/* Puts a cap in force, whole steps; -EINVAL outside 1..100, -ENODEV, or as the system says. */
+	/* Puts a cap in force, whole steps; -EINVAL outside 1..100, -ENODEV, or as the system says.
+	 */
 	int (*write_cap)(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct);
 	/* Reads the cap in force back from where the scheduler keeps it. */
 	int (*read_cap)(struct gpu_vgpu *vgpu, int *ret_cap_pct);
 
-	/* Cumulative busy time of the whole GPU in its own ns. -ENODATA: not known to this backend. */
+	/* Cumulative busy time of the whole GPU in its own ns. -ENODATA: not known to this backend.
+	 */
 	int (*physical)(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at_ns,
 			uint64_t *ret_busy_ns);
 
-	/* Which vGPU does process @pid belong to? Writes its id. -ENOENT: none of ours; NULL: unknown
-	 * to this backend. */
+	/* Which vGPU does process @pid belong to? Writes its id. -ENOENT: none of ours; NULL:
+	 * unknown to this backend. */
 	int (*owner)(struct gpu *gpu, pid_t pid, char ret_id[ID_MAX]);
-	/* Calls @path for every file into which a process writes its pid to join the vGPU; NULL: no such. */
+	/* Calls @path for every file into which a process writes its pid to join the vGPU; NULL: no
+	 * such. */
 	int (*places)(struct gpu *gpu, const char *id, gpu_path_fn path, void *userdata);
-	/* A label of the contract that this family gives a meaning ("workload" in sim). -EINVAL with a
-	 * sentence for a bad value; 0 for keys that mean nothing here; NULL: none do. */
+	/* A label of the contract that this family gives a meaning ("workload" in sim). -EINVAL
+	 * with a sentence for a bad value; 0 for keys that mean nothing here; NULL: none do. */
 	int (*label)(struct gpu_vgpu *vgpu, const char *key, const char *value, struct err *reterr);
 };
 
