@@ -254,20 +254,42 @@ void explain_fit(const struct policy_gpu *gpu, const struct policy_out *out, int
 	say_moves(gpu, out, decision);
 }
 
-void explain_hold(const struct policy_gpu *gpu, const struct policy_out *out, int cap_pct,
-		  struct policy_decision *decision)
+/* What the others gave for the cap of decision->vgpu, whose sentence goes on with it. */
+static void tell_given(const struct policy_gpu *gpu, const struct policy_out *out,
+		       struct policy_decision *decision)
 {
 	const struct policy_vgpu *vgpu = &gpu->vgpus[decision->vgpu];
-	int others_pct = moved_pct(out, decision, -1) -
-			 (cap_pct < vgpu->cap_pct ? vgpu->cap_pct - cap_pct : 0);
+	int own_pct = vgpu->cap_pct - vgpu->want_cap_pct;
+	int others_pct = moved_pct(out, decision, -1) - (own_pct > 0 ? own_pct : 0);
 
-	number(decision, "cap_pct", vgpu->cap_pct);
-	number(decision, "held_pct", cap_pct);
 	number(decision, "given_pct", others_pct);
-	say(decision, "An operator holds %s at %d %%", vgpu->id, cap_pct);
 	if (others_pct > 0)
 		say(decision,
 		    "; the others give %d %%, first what they do not use, then in proportion",
 		    others_pct);
 	say_moves(gpu, out, decision);
+}
+
+void explain_hold(const struct policy_gpu *gpu, const struct policy_out *out, int cap_pct,
+		  struct policy_decision *decision)
+{
+	const struct policy_vgpu *vgpu = &gpu->vgpus[decision->vgpu];
+
+	number(decision, "cap_pct", vgpu->cap_pct);
+	number(decision, "held_pct", cap_pct);
+	say(decision, "An operator holds %s at %d %%", vgpu->id, cap_pct);
+	tell_given(gpu, out, decision);
+}
+
+void explain_set(const struct policy_gpu *gpu, const struct policy_out *out, int least_pct,
+		 int most_pct, struct policy_decision *decision)
+{
+	const struct policy_vgpu *vgpu = &gpu->vgpus[decision->vgpu];
+
+	number(decision, "cap_pct", vgpu->cap_pct);
+	number(decision, "least_pct", least_pct);
+	number(decision, "most_pct", most_pct);
+	say(decision, "The contract of %s allows %d to %d %% now, its cap was %d %%", vgpu->id,
+	    least_pct, most_pct, vgpu->cap_pct);
+	tell_given(gpu, out, decision);
 }

@@ -44,4 +44,8 @@ void explain_fit(const struct policy_gpu *gpu, const struct policy_out *out, int
 void explain_hold(const struct policy_gpu *gpu, const struct policy_out *out, int cap_pct,
 		  struct policy_decision *decision);
 
+/* A contract allows caps from @least_pct to @most_pct now. */
+void explain_set(const struct policy_gpu *gpu, const struct policy_out *out, int least_pct,
+		 int most_pct, struct policy_decision *decision);
+
 #endif

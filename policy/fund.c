@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rules 8, 9, 10 and 12: making room for a newcomer, giving back what a leaver freed, fitting the
- * caps into the GPU, holding one. Must never take from a held vGPU nor go below a floor.
+ * caps into the GPU, holding one, and one whose contract was changed. Must never take from a held
+ * vGPU nor go below a floor.
  */
 #include <errno.h>
 #include <math.h>
@@ -191,24 +192,60 @@ int policy_fit(const struct policy_params *params, struct policy_gpu *gpu, struc
 	return left_pct > 0 ? -ENOSPC : 0;
 }
 
-int policy_hold(const struct policy_params *params, struct policy_gpu *gpu, int index, int cap_pct,
-		struct policy_out *out, int *ret_largest_pct)
+/* Plans a cap for vGPU @index and the others' shrinking for it. NULL: a raise that does not fit. */
+static struct policy_decision *place(const struct policy_params *params, struct policy_gpu *gpu,
+				     int index, int cap_pct, enum policy_kind kind,
+				     struct policy_out *out, int *ret_largest_pct)
 {
 	int raise_pct = cap_pct - gpu->vgpus[index].cap_pct;
 	struct policy_decision *decision;
 	struct plan plan;
 	int left_pct;
 
-	clear(out);
 	plan_init(&plan, gpu);
 	left_pct = shrink(params, gpu, index, plan_sum_cap_pct(gpu) + raise_pct - 100, &plan);
 	if (left_pct > 0 && raise_pct > 0) {
 		*ret_largest_pct = max_int(cap_pct - left_pct, gpu->vgpus[index].cap_pct);
-		return -ENOSPC;
+		return NULL;
 	}
 	plan.delta_pct[index] = raise_pct;
-	decision = plan_decide(&plan, gpu, POLICY_HOLD, out);
+	decision = plan_decide(&plan, gpu, kind, out);
 	decision->vgpu = index;
+	return decision;
+}
+
+int policy_hold(const struct policy_params *params, struct policy_gpu *gpu, int index, int cap_pct,
+		struct policy_out *out, int *ret_largest_pct)
+{
+	struct policy_decision *decision;
+
+	clear(out);
+	decision = place(params, gpu, index, cap_pct, POLICY_HOLD, out, ret_largest_pct);
+	if (!decision)
+		return -ENOSPC;
 	explain_hold(gpu, out, cap_pct, decision);
+	return 0;
+}
+
+int policy_set(const struct policy_params *params, struct policy_gpu *gpu, int index,
+	       const struct policy_terms *terms, struct policy_out *out, int *ret_largest_pct)
+{
+	int least_pct = policy_floor_pct(params, gpu, terms);
+	int most_pct = policy_ceiling_pct(gpu, terms);
+	int is_pct = gpu->vgpus[index].cap_pct;
+	int cap_pct = max_int(least_pct, min_int(is_pct, most_pct));
+	struct policy_decision *decision;
+	struct plan nobody;
+
+	clear(out);
+	if (cap_pct == is_pct) {
+		plan_init(&nobody, gpu);
+		(void)plan_apply(&nobody, gpu);
+		return 0;
+	}
+	decision = place(params, gpu, index, cap_pct, POLICY_SET, out, ret_largest_pct);
+	if (!decision)
+		return -ENOSPC;
+	explain_set(gpu, out, least_pct, most_pct, decision);
 	return 0;
 }

@@ -19,6 +19,7 @@ static const char *const kind_names[POLICY_KINDS] = {
 	[POLICY_STEAL] = "steal",   [POLICY_POOL] = "pool",	[POLICY_WAKE] = "wake",
 	[POLICY_OFFER] = "offer",   [POLICY_SEVERE] = "severe", [POLICY_FUND] = "fund",
 	[POLICY_RETURN] = "return", [POLICY_FIT] = "fit",	[POLICY_HOLD] = "hold",
+	[POLICY_SET] = "set",
 };
 
 const char *policy_kind_name(enum policy_kind kind)

@@ -122,6 +122,7 @@ enum policy_kind {
 	POLICY_RETURN, /* rule 10: what a leaver freed */
 	POLICY_FIT,    /* rules 8, 12: shrunk until the sum fits */
 	POLICY_HOLD,   /* rule 12: an operator fixed a cap */
+	POLICY_SET,    /* a changed contract allows the cap no longer */
 	POLICY_KINDS
 };
 
@@ -202,6 +203,14 @@ int policy_fit(const struct policy_params *params, struct policy_gpu *gpu, struc
  */
 int policy_hold(const struct policy_params *params, struct policy_gpu *gpu, int index, int cap_pct,
 		struct policy_out *out, int *ret_largest_pct);
+
+/*
+ * The contract of vGPU @index becomes @terms: plans the nearest cap between its new floor and
+ * ceiling, and the others' shrinking for a raise; nothing where the cap it has will do. Returns as
+ * policy_hold() does.
+ */
+int policy_set(const struct policy_params *params, struct policy_gpu *gpu, int index,
+	       const struct policy_terms *terms, struct policy_out *out, int *ret_largest_pct);
 
 /* Floor and ceiling of a vGPU on this GPU, in whole steps. */
 int policy_floor_pct(const struct policy_params *params, const struct policy_gpu *gpu,

@@ -13,6 +13,17 @@ ctl vgpu add a --cap 80 >/dev/null
 ctl run --vgpu b --cap 60 --fps-max 0 -- glxgears -geometry 300x300 >"$dir/gears.log" 2>&1 &
 ok "steals moved the caps" until_ok 30 that /v1/vgpus/b '.cap_pct > 40'
 ctl freeze >/dev/null
+
+# The tick of the third breach: the sample that saw it and the cap write carry the same time, and the kernel agrees.
+history() { sqlite3 -readonly "$dir/state/history.db" "$1"; }
+first="SELECT min(ts_ms) FROM cap_write WHERE vgpu = 'b' AND cause = 'steal'"
+ok "the first steal is in the history" until_ok 10 sh -c "test -n \"\$(sqlite3 -readonly '$dir/state/history.db' \"$first\")\""
+is "it was written in the tick that saw the third breach in succession" "$(history "
+  SELECT group_concat(CASE WHEN util_pct > 95 THEN 'above' ELSE 'below' END, ' ') || ', ' || (max(ts_ms) - ($first)) || ' ms'
+  FROM (SELECT * FROM sample s JOIN vgpu v ON v.num = s.vgpu WHERE v.id = 'b' AND s.ts_ms <= ($first)
+    ORDER BY s.ts_ms DESC LIMIT 4)" | sed 's/ below,/,/')" "above above above, 0 ms"
+is "the kernel's quota is the last cap written" "$(kernel_cap b)" \
+  "$(history "SELECT to_pct FROM cap_write WHERE vgpu = 'b' ORDER BY id DESC LIMIT 1")"
 ok "frames are counted" until_ok 10 that /v1/vgpus/b '.frames > 0'
 cap=$(get /v1/vgpus/b .cap_pct)
 stop KILL

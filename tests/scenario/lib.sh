@@ -2,7 +2,7 @@
 # happen. Sourced, never run. Must never leave a process or a control group behind.
 # shellcheck shell=sh
 set -u
-top=$(cd "$(dirname "$0")/../.." && pwd)
+top=${top-$(cd "$(dirname "$0")/../.." && pwd)}
 B=${B:-build}
 case $B in /*) ;; *) B=$top/$B ;; esac
 dir=$(mktemp -d "${TMPDIR:-/tmp}/gover-test.XXXXXX")

@@ -48,6 +48,15 @@ static void hold_first_at_40(struct bench *bench)
 			 0);
 }
 
+static void set_first_to_30_to_40(struct bench *bench)
+{
+	static const struct policy_terms terms = {.initial_cap_pct = 40, .min_cap_pct = 30};
+	int largest_pct;
+
+	assert_int_equal(
+		policy_set(&bench->params, &bench->gpu, 0, &terms, &bench->out, &largest_pct), 0);
+}
+
 struct row {
 	void (*decide)(struct bench *bench);
 	struct given vgpus[9];
@@ -176,6 +185,14 @@ static const struct row rows[] = {
 	{hold_first_at_40, .vgpus = {{"vgpu1", 60, .cap = 60}, {"vgpu2", 80, .cap = 40}},
 	 .why = "An operator holds vgpu1 at 40 %: vgpu1 60 -> 40 %",
 	 .numbers = "cap_pct=60 held_pct=40 given_pct=0"},
+	{set_first_to_30_to_40, .vgpus = {{"vgpu1", 60, .cap = 60}, {"vgpu2", 80, .cap = 40}},
+	 .why = "The contract of vgpu1 allows 30 to 40 % now, its cap was 60 %: vgpu1 60 -> 40 %",
+	 .numbers = "cap_pct=60 least_pct=30 most_pct=40 given_pct=0"},
+	{set_first_to_30_to_40, .vgpus = {{"vgpu1", 20, .cap = 20}, {"vgpu2", 80, .cap = 80}},
+	 .why = "The contract of vgpu1 allows 30 to 40 % now, its cap was 20 %; the others give 10 "
+		"%, first what they do not use, then in proportion: vgpu2 80 -> 70 %, vgpu1 20 -> "
+		"30 %",
+	 .numbers = "cap_pct=20 least_pct=30 most_pct=40 given_pct=10"},
 };
 
 static void say_numbers(const struct policy_decision *decision, char *text, size_t size)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules 8, 9, 10 and 12: funding a newcomer, giving back, fitting into the GPU, holding a cap. */
+/* Rules 8, 9, 10 and 12: funding a newcomer, giving back, fitting into the GPU, holding a cap, and
+ * following a changed contract. */
 #include <errno.h>
 
 #include "test-policy.h"
@@ -11,6 +12,7 @@ struct row {
 	struct policy_terms newcomer; /* of fund */
 	const char *held;	      /* of hold: whom, */
 	int held_pct;		      /* at what */
+	const char *set;	      /* of set: whose contract becomes newcomer */
 	int result;
 	int largest_pct; /* of a hold that is refused */
 	const char *decision;
@@ -293,6 +295,53 @@ static void test_holding_a_cap(void **state)
 	}
 }
 
+static const struct row set_rows[] = {
+	{"a cap between floor and ceiling stays", .vgpus = {{"a", 60, .cap = 40}}, .set = "a",
+	 .newcomer = {.initial_cap_pct = 40, .min_cap_pct = 40}, .decision = ""},
+	{"a smaller contract takes the cap along",
+	 .vgpus = {{"a", 60, .cap = 60}, {"b", 40, .cap = 30}}, .set = "a",
+	 .newcomer = {.initial_cap_pct = 20}, .decision = "set a: a 60->20"},
+	{"a larger floor raises it from the pool",
+	 .vgpus = {{"a", 60, .cap = 20}, {"b", 40, .cap = 40}}, .set = "a",
+	 .newcomer = {.initial_cap_pct = 60, .min_cap_pct = 50}, .decision = "set a: a 20->50"},
+	{"and from the others, first what they do not use",
+	 .vgpus = {{"a", 60, .cap = 20}, {"b", 40, .cap = 40, .peak = 0.4}, {"c", 40, .cap = 40}},
+	 .set = "a", .newcomer = {.initial_cap_pct = 60, .min_cap_pct = 50},
+	 .decision = "set a: c 40->10, a 20->50"},
+	{"no floor is larger than what was sold", .vgpus = {{"a", 60, .cap = 20}}, .set = "a",
+	 .newcomer = {.initial_cap_pct = 30, .min_cap_pct = 50}, .decision = "set a: a 20->30"},
+	{"burst ends at the contract", .vgpus = {{"a", 60, .cap = 80, .burst = true}}, .set = "a",
+	 .newcomer = {.initial_cap_pct = 60}, .decision = "set a: a 80->60"},
+	{"burst begins without a move", .vgpus = {{"a", 60, .cap = 60}}, .set = "a",
+	 .newcomer = {.initial_cap_pct = 60, .burst = true}, .decision = ""},
+	{"in whole steps", .step = 5, .vgpus = {{"a", 60, .cap = 20}, {"b", 80, .cap = 80}},
+	 .set = "a", .newcomer = {.initial_cap_pct = 60, .min_cap_pct = 33},
+	 .decision = "set a: b 80->65, a 20->35"},
+	{"a floor that does not fit is told with what would",
+	 .vgpus = {{"a", 60, .cap = 20}, {"b", 70, .cap = 70, .held = true}}, .set = "a",
+	 .newcomer = {.initial_cap_pct = 60, .min_cap_pct = 40}, .result = -ENOSPC,
+	 .largest_pct = 30, .decision = ""},
+	{"a cut is never refused, though the sum stays too large",
+	 .vgpus = {{"a", 90, .cap = 90}, {"b", 80, .cap = 80, .held = true}}, .set = "a",
+	 .newcomer = {.initial_cap_pct = 60}, .decision = "set a: a 90->60"},
+};
+
+static void test_setting_a_contract(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(set_rows) / sizeof(set_rows[0]); i++) {
+		const struct row *row = &set_rows[i];
+		int largest_pct = 0;
+		struct bench bench;
+
+		start_row(row, &bench);
+		end_row(row, &bench,
+			policy_set(&bench.params, &bench.gpu, bench_index(&bench, row->set),
+				   &row->newcomer, &bench.out, &largest_pct));
+		assert_int_equal(largest_pct, row->largest_pct);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -303,6 +352,7 @@ int main(void)
 		cmocka_unit_test(test_returning_what_a_leaver_freed),
 		cmocka_unit_test(test_fitting_into_the_gpu),
 		cmocka_unit_test(test_holding_a_cap),
+		cmocka_unit_test(test_setting_a_contract),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

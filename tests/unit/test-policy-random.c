@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What must hold in any history: random tenants come, work, are held and go on GPUs of random steps
- * under random parameters. Every call is made three times: as it is, again, and with the vGPUs in
- * another order. GOVER_TEST_SEED=N runs other histories.
+ * What must hold in any history: random tenants come, work, are held, change their contracts and go
+ * on GPUs of random steps under random parameters. Every call is made three times: as it is, again,
+ * and with the vGPUs in another order. GOVER_TEST_SEED=N runs other histories.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,12 +13,12 @@
 #define HISTORIES   600
 #define CALLS	    200 /* in a history */
 
-enum call_kind { CALL_STEP, CALL_FUND, CALL_RETURN, CALL_FIT, CALL_HOLD };
+enum call_kind { CALL_STEP, CALL_FUND, CALL_RETURN, CALL_FIT, CALL_HOLD, CALL_SET };
 
 struct call {
 	enum call_kind kind;
-	struct policy_terms newcomer; /* of fund */
-	const char *id;		      /* of hold */
+	struct policy_terms newcomer; /* of fund; of set, what becomes of a contract */
+	const char *id;		      /* of hold and set */
 	int cap_pct;
 };
 
@@ -35,7 +35,7 @@ struct world {
 static char names[TENANTS_MAX][8];
 static uint64_t random_state;
 static int seen[POLICY_KINDS];
-static int refused_holds, refused_funds;
+static int refused_holds, refused_funds, refused_sets;
 
 static uint64_t random_next(void)
 {
@@ -124,6 +124,10 @@ static void make_call(struct world *world, const struct call *call)
 		world->result = policy_hold(&world->params, gpu, find(world, call->id),
 					    call->cap_pct, &world->out, &world->largest_pct);
 		break;
+	case CALL_SET:
+		world->result = policy_set(&world->params, gpu, find(world, call->id),
+					   &call->newcomer, &world->out, &world->largest_pct);
+		break;
 	}
 }
 
@@ -196,8 +200,10 @@ static void check_bounds(const struct world *world, const struct call *call)
 {
 	for (int i = 0; i < world->gpu.n_vgpus; i++) {
 		const struct policy_vgpu *v = &world->vgpus[i];
-		int least = policy_floor_pct(&world->params, &world->gpu, &v->terms);
-		int most = policy_ceiling_pct(&world->gpu, &v->terms);
+		bool set = call->kind == CALL_SET && call->id == v->id;
+		const struct policy_terms *terms = set ? &call->newcomer : &v->terms;
+		int least = policy_floor_pct(&world->params, &world->gpu, terms);
+		int most = policy_ceiling_pct(&world->gpu, terms);
 
 		assert_in_range(v->want_cap_pct, least, most);
 		assert_int_equal(v->want_cap_pct % world->gpu.step_pct, 0);
@@ -426,6 +432,27 @@ static void hold_or_release(struct world *world)
 	v->held = true;
 }
 
+static void change_contract(struct world *world)
+{
+	struct call call = {.kind = CALL_SET, .newcomer = random_terms(world)};
+	struct policy_vgpu *v = &world->vgpus[random_int(0, TENANTS_MAX - 1)];
+	struct policy_terms *terms = &call.newcomer;
+
+	if (v >= world->vgpus + world->gpu.n_vgpus || v->held)
+		return;
+	if (one_in(3))
+		terms->min_cap_pct = random_int(1, terms->initial_cap_pct);
+	call.id = v->id;
+	play(world, &call);
+	if (world->result < 0) {
+		refused_sets++;
+		assert_in_range(world->largest_pct, v->cap_pct,
+				policy_floor_pct(&world->params, &world->gpu, terms) - 1);
+		return;
+	}
+	v->terms = *terms;
+}
+
 /* Another hand writes a cap, and the sum is fitted again. */
 static void write_from_outside(struct world *world)
 {
@@ -445,11 +472,8 @@ static void test_what_holds_in_any_history(void **state)
 	static const struct {
 		void (*act)(struct world *world);
 		int share; /* of 100 */
-	} acts[] = {{take_sample, 78},
-		    {arrive, 9},
-		    {leave, 5},
-		    {hold_or_release, 5},
-		    {write_from_outside, 3}};
+	} acts[] = {{take_sample, 75},	  {arrive, 9},		{leave, 5},
+		    {hold_or_release, 5}, {change_contract, 3}, {write_from_outside, 3}};
 	const char *seed = getenv("GOVER_TEST_SEED");
 	static struct world world;
 
@@ -474,7 +498,7 @@ static void test_what_holds_in_any_history(void **state)
 		print_message("  %s: %d\n", policy_kind_name((enum policy_kind)kind), seen[kind]);
 		assert_true(seen[kind] > 0);
 	}
-	assert_true(refused_holds > 0 && refused_funds > 0);
+	assert_true(refused_holds > 0 && refused_funds > 0 && refused_sets > 0);
 }
 
 int main(void)
