@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests about vGPUs: sold, changed, held, removed. Each is checked whole, planned by policy/, put in
- * force by actuate.c and noted as a decision. Must never leave half of a request done.
+ * Requests about vGPUs: sold, changed, held, removed. Each is checked whole, planned by policy/,
+ * put in force by actuate.c and noted as a decision. Must never leave half of a request done.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,27 +21,28 @@ static int check_terms(const struct host_gpu *gpu, const struct contract *c, str
 	if (t->initial_cap_pct < gpu->traits.floor_pct || t->initial_cap_pct > 100 ||
 	    t->initial_cap_pct % step)
 		return err_fail(reterr, EINVAL,
-				"initial_cap_pct: %d is not allowed: %d..100 in whole steps of %d on GPU %s",
+				"initial_cap_pct: %d is not allowed: %d..100 in whole steps of %d "
+				"on GPU %s",
 				t->initial_cap_pct, gpu->traits.floor_pct, step, gpu->config.name);
 	if (t->min_cap_pct < 0 || t->min_cap_pct > t->initial_cap_pct || t->min_cap_pct % step)
 		return err_fail(reterr, EINVAL,
-				"min_cap_pct: %d is not allowed: 0..initial_cap_pct (%d) in whole steps of %d",
+				"min_cap_pct: %d is not allowed: 0..initial_cap_pct (%d) in whole "
+				"steps of %d",
 				t->min_cap_pct, t->initial_cap_pct, step);
 	return 0;
 }
 
 /* Tells the labels to the backend; the first it refuses ends it. */
-static int apply_labels(struct host_gpu *gpu, struct vgpu *vgpu, json_t *labels,
-			struct err *reterr)
+static int apply_labels(struct host_gpu *gpu, struct vgpu *vgpu, json_t *labels, struct err *reterr)
 {
-	struct err inner = { "" };
+	struct err inner = {""};
 	const char *key;
 	json_t *value;
 	int r;
 
 	if (!gpu->ops->label || !vgpu->device)
 		return 0;
-	json_object_foreach(labels, key, value) {
+	json_object_foreach (labels, key, value) {
 		r = gpu->ops->label(vgpu->device, key, json_string_value(value), &inner);
 		if (r < 0)
 			return err_fail(reterr, -r, "labels: %s: %s", key, inner.msg);
@@ -49,175 +50,104 @@ static int apply_labels(struct host_gpu *gpu, struct vgpu *vgpu, json_t *labels,
 	return 0;
 }
 
-/* What a failed addition took from others goes back to them. */
+/* What a leaver, a smaller contract or a failed addition freed goes to those who lack it. */
 static void give_back(struct manager *m, struct host_gpu *gpu, struct instant now)
 {
+	if (gpu->mode == GPU_MODE_FROZEN)
+		return;
 	tick_view(m, gpu);
 	policy_return(&m->params, &gpu->view, &m->out);
 	(void)tick_apply(m, gpu, now); /* told by its decision; the policy goes on from there */
 }
 
-/* Plans and frees what a newcomer begins with; returns its first cap, or a negative errno. */
-static int fund_newcomer(struct manager *m, struct host_gpu *gpu, const struct contract *c,
-			 struct instant now, struct err *reterr)
+/* --- putting a contract in the place of another --- */
+
+/* The fields that may ask for another cap. */
+#define CAP_FIELDS \
+	(CONTROL_INITIAL_CAP | CONTROL_MIN_CAP | CONTROL_BURST | CONTROL_HELD | CONTROL_HELD_CAP)
+
+static int check_hold(struct host_gpu *gpu, const struct contract *c, struct err *reterr)
 {
-	struct policy_params params = m->params;
-	int cap_pct, free_pct;
+	int ceiling_pct = policy_ceiling_pct(&gpu->view, &c->terms);
 
-	/* A small contract needs no more than itself. */
-	if (params.min_newcomer_pct > c->terms.initial_cap_pct)
-		params.min_newcomer_pct = c->terms.initial_cap_pct;
-	tick_view(m, gpu);
-	cap_pct = policy_fund(&params, &gpu->view, &c->terms, &m->out);
-	if (cap_pct < 0)
-		return err_fail(reterr, ENOSPC,
-				"vGPU %s does not fit on GPU %s: beside %d %% in caps it cannot be "
-				"given the %d %% it needs to begin with",
-				c->id, gpu->config.name, host_gpu_sum_cap_pct(gpu),
-				params.min_newcomer_pct);
-	if (m->out.n_moves > 0) /* all from the free pool: nothing to write, "add" tells it */
-		(void)tick_apply(m, gpu, now);
-	free_pct = 100 - host_gpu_sum_cap_pct(gpu);
-	if (free_pct < cap_pct)
-		cap_pct = free_pct - free_pct % gpu->traits.step_pct;
-	if (cap_pct >= policy_floor_pct(&m->params, &gpu->view, &c->terms))
-		return cap_pct;
-	give_back(m, gpu, now);
-	return err_fail(reterr, EIO, "vGPU %s: what GPU %s was to free for it was not freed", c->id,
-			gpu->config.name);
-}
-
-static int make_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
-		     struct instant now, struct err *reterr)
-{
-	int cap_pct, r;
-
-	cap_pct = fund_newcomer(m, gpu, &vgpu->contract, now, reterr);
-	if (cap_pct < 0)
-		return cap_pct;
-	r = actuate_create(&m->actuator, gpu, vgpu, cap_pct, now, reterr);
-	if (r >= 0) {
-		r = apply_labels(gpu, vgpu, vgpu->contract.labels, reterr);
-		if (r < 0)
-			(void)actuate_destroy(&m->actuator, gpu, vgpu, now, NULL);
-	}
-	if (r < 0) {
-		give_back(m, gpu, now);
-		return r;
-	}
-	host_gpu_insert(gpu, vgpu);
-	note_decision(m, gpu, vgpu, "add", "written", now,
-		      "vGPU %s is sold %d %% of GPU %s and begins with %d %%", vgpu->contract.id,
-		      vgpu->contract.terms.initial_cap_pct, gpu->config.name, cap_pct);
+	if (!c->held)
+		return 0;
+	if (c->held_cap_pct < gpu->traits.floor_pct || c->held_cap_pct > ceiling_pct ||
+	    c->held_cap_pct % gpu->traits.step_pct)
+		return err_fail(reterr, EINVAL,
+				"held_cap_pct: %d is not allowed: %d..%d in whole steps of %d",
+				c->held_cap_pct, gpu->traits.floor_pct, ceiling_pct,
+				gpu->traits.step_pct);
 	return 0;
 }
 
-/* A contract for a vGPU that stands already without one. */
-static int attach_contract(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
-			   struct contract *contract, struct instant now, struct err *reterr)
+/* Plans the cap that @c asks for: a hold's own, or the nearest one its terms allow. */
+static int plan_cap(struct manager *m, struct host_gpu *gpu, const struct vgpu *vgpu,
+		    const struct contract *c, struct err *reterr)
 {
-	int r = apply_labels(gpu, vgpu, contract->labels, reterr);
+	int largest_pct = 0, index = 0, r;
 
+	if (!vgpu->device || (c->held && c->held_cap_pct == vgpu->cap_pct))
+		return 0;
+	while (m->viewed[index] != vgpu)
+		index++;
+	if (c->held)
+		r = policy_hold(&m->params, &gpu->view, index, c->held_cap_pct, &m->out,
+				&largest_pct);
+	else
+		r = policy_set(&m->params, &gpu->view, index, &c->terms, &m->out, &largest_pct);
 	if (r < 0)
-		return r;
-	contract->held = vgpu->contract.held;
-	contract->held_cap_pct = vgpu->contract.held_cap_pct;
+		return err_fail(
+			reterr, ENOSPC,
+			"a cap of %d %% for vGPU %s does not fit on GPU %s: at most %d %% would",
+			c->held ? c->held_cap_pct
+				: policy_floor_pct(&m->params, &gpu->view, &c->terms),
+			vgpu->contract.id, gpu->config.name, largest_pct);
+	if (m->out.n_moves > 0 && gpu->mode != GPU_MODE_ACT)
+		return err_fail(reterr, EBUSY,
+				"vGPU %s: GPU %s is in mode %s, where no cap is changed",
+				vgpu->contract.id, gpu->config.name, gpu_mode_name(gpu->mode));
+	return 0;
+}
+
+/* Checks @c and plans it in m->out; labels, which may be refused, are with the backend already. */
+static int plan_change(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+		       unsigned int fields, const struct contract *c, struct err *reterr)
+{
+	int r = 0;
+
+	m->out.n_decisions = m->out.n_moves = 0;
+	if (fields & CAP_FIELDS) {
+		tick_view(m, gpu);
+		r = check_terms(gpu, c, reterr);
+		if (r >= 0)
+			r = check_hold(gpu, c, reterr);
+		if (r >= 0)
+			r = plan_cap(m, gpu, vgpu, c, reterr);
+	}
+	if (r >= 0 && (fields & CONTROL_LABELS))
+		r = apply_labels(gpu, vgpu, c->labels, reterr);
+	return r;
+}
+
+/* What was planned becomes the contract and the caps; what that frees goes to those who lack it. */
+static void commit_change(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+			  const struct contract *c, struct instant now)
+{
+	bool frees = m->out.n_moves > 0 || c->held != vgpu->contract.held ||
+		     c->terms.initial_cap_pct != vgpu->contract.terms.initial_cap_pct;
+	json_t *labels = json_incref(c->labels);
+
 	contract_fini(&vgpu->contract);
-	vgpu->contract = *contract;
-	vgpu->found = false;
-	note_decision(m, gpu, vgpu, "add", "noted", now,
-		      "vGPU %s has a contract of %d %% now; its cap is %d %%", vgpu->contract.id,
-		      vgpu->contract.terms.initial_cap_pct, vgpu->cap_pct);
-	return 0;
-}
-
-static int pick_gpu(struct manager *m, struct contract *c, struct host_gpu **ret_gpu,
-		    struct err *reterr)
-{
-	if (m->host.n_gpus == 0)
-		return err_fail(reterr, ENOENT,
-				"no GPU: gover-d found no vGPU scheduler on this host");
-	if (c->gpu[0] == '\0' && m->host.n_gpus > 1)
-		return err_fail(reterr, EINVAL, "gpu: must be said, this host has %d GPUs",
-				m->host.n_gpus);
-	if (c->gpu[0] == '\0')
-		(void)id_copy(c->gpu, m->host.gpus[0].config.name);
-	*ret_gpu = host_find_gpu(&m->host, c->gpu);
-	return *ret_gpu ? 0 : err_fail(reterr, ENOENT, "no GPU %s on this host", c->gpu);
-}
-
-int control_add(struct manager *m, struct contract *contract, struct vgpu **ret_vgpu,
-		struct err *reterr)
-{
-	struct instant now = clock_now();
-	struct host_gpu *gpu;
-	struct vgpu *vgpu;
-	int r;
-
-	r = pick_gpu(m, contract, &gpu, reterr);
-	if (r >= 0)
-		r = check_terms(gpu, contract, reterr);
-	if (r < 0)
-		return r;
-	contract->created_ms = now.wall_ms;
-	vgpu = host_find_vgpu(&m->host, contract->id, NULL);
-	if (vgpu && !vgpu->found)
-		return err_fail(reterr, EEXIST, "vGPU %s has a contract already", contract->id);
-	if (vgpu) {
-		*ret_vgpu = vgpu;
-		return attach_contract(m, gpu, vgpu, contract, now, reterr);
-	}
-	if (!gpu->traits.creates)
-		return err_fail(reterr, ENODEV,
-				"vGPU %s does not exist on GPU %s, and its backend %s does not make any",
-				contract->id, gpu->config.name, gpu->ops->name);
-	if (gpu->n_vgpus == POLICY_VGPUS_MAX)
-		return err_fail(reterr, ENOSPC, "GPU %s has %d vGPUs, more are not managed",
-				gpu->config.name, gpu->n_vgpus);
-	vgpu = calloc(1, sizeof(*vgpu));
-	if (!vgpu)
-		return err_fail(reterr, ENOMEM, "no memory");
-	vgpu->contract = *contract;
-	r = make_vgpu(m, gpu, vgpu, now, reterr);
-	if (r < 0) {
-		free(vgpu); /* the contract is still the caller's */
-		return r;
-	}
-	*ret_vgpu = vgpu;
-	return 0;
-}
-
-int control_vgpu_add(struct manager *m, struct contract *contract, struct err *reterr)
-{
-	struct vgpu *vgpu;
-
-	return control_add(m, contract, &vgpu, reterr);
-}
-
-int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
-{
-	struct instant now = clock_now();
-	struct host_gpu *gpu;
-	struct vgpu *vgpu = host_find_vgpu(&m->host, id, &gpu);
-	int r;
-
-	if (!vgpu)
-		return err_fail(reterr, ENOENT, "no vGPU %s on this host", id);
-	if (gpu->traits.creates) {
-		r = actuate_destroy(&m->actuator, gpu, vgpu, now, reterr);
-		if (r < 0)
-			return r;
-	}
-	host_gpu_take(gpu, vgpu);
-	note_decision(m, gpu, vgpu, "remove", "written", now,
-		      "vGPU %s and its contract of %d %% were removed; its cap was %d %%", id,
-		      vgpu->contract.terms.initial_cap_pct, vgpu->cap_pct);
-	if (m->fps)
-		fps_hub_forget(m->fps, id);
-	offers_vgpu_removed(m->offers, id, now);
-	vgpu_free(gpu, vgpu);
-	give_back(m, gpu, now);
-	return 0;
+	vgpu->contract = *c;
+	vgpu->contract.labels = labels;
+	if (!c->held)
+		vgpu->foreign = false;
+	if (!vgpu->device)
+		return;
+	(void)tick_apply(m, gpu, now); /* what failed is told by its decision and alert */
+	if (frees)
+		give_back(m, gpu, now);
 }
 
 /* --- changing a contract --- */
@@ -246,64 +176,20 @@ static void merge_contract(struct contract *c, unsigned int fields, const struct
 		c->held_cap_pct = values->held_cap_pct;
 }
 
-/* The cap a changed contract asks for at once: a hold's, or the nearest inside its new bounds. */
-static int cap_asked(struct manager *m, struct host_gpu *gpu, const struct vgpu *vgpu,
-		     const struct contract *c)
-{
-	int floor_pct = policy_floor_pct(&m->params, &gpu->view, &c->terms);
-	int ceiling_pct = policy_ceiling_pct(&gpu->view, &c->terms);
-
-	if (c->held)
-		return c->held_cap_pct;
-	if (vgpu->cap_pct < floor_pct)
-		return floor_pct;
-	return vgpu->cap_pct > ceiling_pct ? ceiling_pct : vgpu->cap_pct;
-}
-
-static int check_hold(struct host_gpu *gpu, const struct contract *c, struct err *reterr)
-{
-	int ceiling_pct = policy_ceiling_pct(&gpu->view, &c->terms);
-
-	if (!c->held)
-		return 0;
-	if (c->held_cap_pct < gpu->traits.floor_pct || c->held_cap_pct > ceiling_pct ||
-	    c->held_cap_pct % gpu->traits.step_pct)
-		return err_fail(reterr, EINVAL,
-				"held_cap_pct: %d is not allowed: %d..%d in whole steps of %d",
-				c->held_cap_pct, gpu->traits.floor_pct, ceiling_pct,
-				gpu->traits.step_pct);
-	return 0;
-}
-
-/* Plans a cap the contract asks for and shrinks the others for it. */
-static int plan_cap(struct manager *m, struct host_gpu *gpu, const struct vgpu *vgpu, int cap_pct,
-		    struct err *reterr)
-{
-	int largest_pct, index = 0;
-
-	while (m->viewed[index] != vgpu)
-		index++;
-	if (policy_hold(&m->params, &gpu->view, index, cap_pct, &m->out, &largest_pct) < 0)
-		return err_fail(reterr, ENOSPC,
-				"a cap of %d %% for vGPU %s does not fit on GPU %s: at most %d %% would",
-				cap_pct, vgpu->contract.id, gpu->config.name, largest_pct);
-	return 0;
-}
-
 static const struct {
 	enum control_field field;
 	const char *name;
 } field_names[] = {
-	{ CONTROL_VM, "vm" },
-	{ CONTROL_CID, "cid" },
-	{ CONTROL_LABELS, "labels" },
-	{ CONTROL_INITIAL_CAP, "initial_cap_pct" },
-	{ CONTROL_MIN_CAP, "min_cap_pct" },
-	{ CONTROL_TARGET_FPS, "target_fps" },
-	{ CONTROL_WEIGHT, "weight" },
-	{ CONTROL_BURST, "burst" },
-	{ CONTROL_HELD, "held" },
-	{ CONTROL_HELD_CAP, "held_cap_pct" },
+	{CONTROL_VM, "vm"},
+	{CONTROL_CID, "cid"},
+	{CONTROL_LABELS, "labels"},
+	{CONTROL_INITIAL_CAP, "initial_cap_pct"},
+	{CONTROL_MIN_CAP, "min_cap_pct"},
+	{CONTROL_TARGET_FPS, "target_fps"},
+	{CONTROL_WEIGHT, "weight"},
+	{CONTROL_BURST, "burst"},
+	{CONTROL_HELD, "held"},
+	{CONTROL_HELD_CAP, "held_cap_pct"},
 };
 
 static void list_fields(unsigned int fields, char *text, size_t size)
@@ -318,9 +204,8 @@ static void list_fields(unsigned int fields, char *text, size_t size)
 }
 
 static void note_change(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
-			unsigned int fields, struct instant now)
+			unsigned int fields, const struct contract *c, struct instant now)
 {
-	const struct contract *c = &vgpu->contract;
 	char changed[160];
 
 	if ((fields & (CONTROL_HELD | CONTROL_HELD_CAP)) && c->held) {
@@ -338,25 +223,6 @@ static void note_change(struct manager *m, struct host_gpu *gpu, struct vgpu *vg
 	}
 }
 
-/* The new contract is fine and fits: m->out holds the plan (empty where no cap changes). */
-static void commit_change(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
-			  unsigned int fields, const struct contract *merged, struct instant now)
-{
-	json_t *labels = json_incref(merged->labels);
-
-	contract_fini(&vgpu->contract);
-	vgpu->contract = *merged;
-	vgpu->contract.labels = labels;
-	vgpu->found = false;
-	if (!vgpu->contract.held)
-		vgpu->foreign = false;
-	note_change(m, gpu, vgpu, fields, now);
-	if (!vgpu->device)
-		return;
-	(void)tick_apply(m, gpu, now); /* what failed is told by its decision and alert */
-	give_back(m, gpu, now);
-}
-
 int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
 			const struct contract *values, struct err *reterr)
 {
@@ -364,31 +230,206 @@ int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
 	struct contract merged;
 	struct host_gpu *gpu;
 	struct vgpu *vgpu = host_find_vgpu(&m->host, id, &gpu);
-	int r, cap_pct;
+	int r;
 
 	if (!vgpu)
 		return err_fail(reterr, ENOENT, "no vGPU %s on this host", id);
 	merged = vgpu->contract;
 	merge_contract(&merged, fields, values);
-	if (merged.held && (!(fields & CONTROL_HELD_CAP) || merged.held_cap_pct == 0) &&
-	    !vgpu->contract.held)
-		merged.held_cap_pct = vgpu->cap_pct;
+	if ((fields & CONTROL_HELD_CAP) && !merged.held)
+		return err_fail(reterr, EINVAL, "held_cap_pct: is only allowed together with held");
 	if (!merged.held)
 		merged.held_cap_pct = 0;
+	else if (merged.held_cap_pct == 0)
+		merged.held_cap_pct = vgpu->cap_pct;
+	r = plan_change(m, gpu, vgpu, fields, &merged, reterr);
+	if (r < 0)
+		return r;
+	note_change(m, gpu, vgpu, fields, &merged, now);
+	commit_change(m, gpu, vgpu, &merged, now);
+	if (fields & ~(unsigned int)(CONTROL_HELD | CONTROL_HELD_CAP))
+		vgpu->found = false; /* somebody has said what is sold */
+	return 0;
+}
+
+/* --- selling --- */
+
+/* Plans and frees what a newcomer begins with; returns its first cap, or a negative errno. */
+static int fund_newcomer(struct manager *m, struct host_gpu *gpu, const struct contract *c,
+			 struct instant now, struct err *reterr)
+{
+	struct policy_params params = m->params;
+	int cap_pct, free_pct;
+
+	/* A small contract needs no more than itself. */
+	if (params.min_newcomer_pct > c->terms.initial_cap_pct)
+		params.min_newcomer_pct = c->terms.initial_cap_pct;
 	tick_view(m, gpu);
-	r = check_terms(gpu, &merged, reterr);
+	cap_pct = policy_fund(&params, &gpu->view, &c->terms, &m->out);
+	if (cap_pct < 0)
+		return err_fail(reterr, ENOSPC,
+				"vGPU %s does not fit on GPU %s: beside %d %% in caps it cannot be "
+				"given the %d %% it needs to begin with",
+				c->id, gpu->config.name, host_gpu_sum_cap_pct(gpu),
+				params.min_newcomer_pct);
+	/* All from the free pool: nothing to write, "add" tells it. */
+	if (m->out.n_moves > 0 && gpu->mode != GPU_MODE_FROZEN)
+		(void)tick_apply(m, gpu, now);
+	free_pct = 100 - host_gpu_sum_cap_pct(gpu);
+	if (free_pct < cap_pct)
+		cap_pct = free_pct - free_pct % gpu->traits.step_pct;
+	if (cap_pct >= policy_floor_pct(&m->params, &gpu->view, &c->terms))
+		return cap_pct;
+	if (gpu->mode != GPU_MODE_ACT)
+		return err_fail(reterr, EBUSY,
+				"vGPU %s: GPU %s is in mode %s, where nobody makes room for it",
+				c->id, gpu->config.name, gpu_mode_name(gpu->mode));
+	give_back(m, gpu, now);
+	return err_fail(reterr, EIO, "vGPU %s: what GPU %s was to free for it was not freed", c->id,
+			gpu->config.name);
+}
+
+static int make_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now,
+		     struct err *reterr)
+{
+	int cap_pct, r;
+
+	if (m->actuator.dry_run)
+		return err_fail(reterr, EPERM, "vGPU %s: not made, this is a dry run",
+				vgpu->contract.id);
+	cap_pct = fund_newcomer(m, gpu, &vgpu->contract, now, reterr);
+	if (cap_pct < 0)
+		return cap_pct;
+	r = actuate_create(&m->actuator, gpu, vgpu, cap_pct, now, reterr);
+	if (r >= 0) {
+		r = apply_labels(gpu, vgpu, vgpu->contract.labels, reterr);
+		/* One that cannot be removed again is found by the next tick. */
+		if (r < 0 && actuate_destroy(&m->actuator, gpu, vgpu, now, NULL) < 0 &&
+		    vgpu->device)
+			gpu->ops->detach(vgpu->device);
+	}
+	if (r < 0) {
+		give_back(m, gpu, now);
+		return r;
+	}
+	host_gpu_insert(gpu, vgpu);
+	note_decision(m, gpu, vgpu, "add", "written", now,
+		      "vGPU %s is sold %d %% of GPU %s and begins with %d %%", vgpu->contract.id,
+		      vgpu->contract.terms.initial_cap_pct, gpu->config.name, cap_pct);
+	return 0;
+}
+
+/* A contract for a vGPU that stands already without one. */
+static int attach_contract(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+			   struct contract *contract, struct instant now, struct err *reterr)
+{
+	int r;
+
+	contract->held = vgpu->contract.held;
+	contract->held_cap_pct = vgpu->contract.held_cap_pct;
+	r = plan_change(m, gpu, vgpu, CAP_FIELDS | CONTROL_LABELS, contract, reterr);
+	if (r < 0)
+		return r;
+	note_decision(m, gpu, vgpu, "add", "noted", now,
+		      "vGPU %s, found with a cap of %d %%, has a contract of %d %% now",
+		      contract->id, vgpu->cap_pct, contract->terms.initial_cap_pct);
+	commit_change(m, gpu, vgpu, contract, now);
+	contract_fini(contract);
+	vgpu->found = false;
+	return 0;
+}
+
+static int pick_gpu(struct manager *m, struct contract *c, struct host_gpu **ret_gpu,
+		    struct err *reterr)
+{
+	if (m->host.n_gpus == 0)
+		return err_fail(reterr, ENOENT,
+				"no GPU: gover-d found no vGPU scheduler on this host");
+	if (c->gpu[0] == '\0' && m->host.n_gpus > 1)
+		return err_fail(reterr, EINVAL, "gpu: must be said, this host has %d GPUs",
+				m->host.n_gpus);
+	if (c->gpu[0] == '\0')
+		(void)id_copy(c->gpu, m->host.gpus[0].config.name);
+	*ret_gpu = host_find_gpu(&m->host, c->gpu);
+	return *ret_gpu ? 0 : err_fail(reterr, ENOENT, "no GPU %s on this host", c->gpu);
+}
+
+int control_add(struct manager *m, struct contract *contract, struct vgpu **ret_vgpu,
+		struct err *reterr)
+{
+	struct instant now = clock_now();
+	struct host_gpu *gpu, *stands;
+	struct vgpu *vgpu;
+	int r;
+
+	r = pick_gpu(m, contract, &gpu, reterr);
 	if (r >= 0)
-		r = check_hold(gpu, &merged, reterr);
+		r = check_terms(gpu, contract, reterr);
 	if (r < 0)
 		return r;
-	m->out.n_decisions = m->out.n_moves = 0;
-	cap_pct = cap_asked(m, gpu, vgpu, &merged);
-	if (vgpu->device && cap_pct != vgpu->cap_pct)
-		r = plan_cap(m, gpu, vgpu, cap_pct, reterr);
-	if (r >= 0 && (fields & CONTROL_LABELS))
-		r = apply_labels(gpu, vgpu, merged.labels, reterr);
-	if (r < 0)
+	contract->created_ms = now.wall_ms;
+	vgpu = host_find_vgpu(&m->host, contract->id, &stands);
+	if (vgpu && !vgpu->found)
+		return err_fail(reterr, EEXIST, "vGPU %s has a contract already", contract->id);
+	if (vgpu && stands != gpu)
+		return err_fail(reterr, EEXIST, "vGPU %s stands on GPU %s, not on GPU %s",
+				contract->id, stands->config.name, gpu->config.name);
+	if (vgpu) {
+		*ret_vgpu = vgpu;
+		return attach_contract(m, gpu, vgpu, contract, now, reterr);
+	}
+	if (!gpu->traits.creates)
+		return err_fail(
+			reterr, ENODEV,
+			"vGPU %s does not exist on GPU %s, and its backend %s does not make any",
+			contract->id, gpu->config.name, gpu->ops->name);
+	if (gpu->n_vgpus == POLICY_VGPUS_MAX)
+		return err_fail(reterr, ENOSPC, "GPU %s has %d vGPUs, more are not managed",
+				gpu->config.name, gpu->n_vgpus);
+	vgpu = calloc(1, sizeof(*vgpu));
+	if (!vgpu)
+		return err_fail(reterr, ENOMEM, "no memory");
+	vgpu->contract = *contract;
+	r = make_vgpu(m, gpu, vgpu, now, reterr);
+	if (r < 0) {
+		free(vgpu); /* the contract is still the caller's */
 		return r;
-	commit_change(m, gpu, vgpu, fields, &merged, now);
+	}
+	*ret_vgpu = vgpu;
+	return 0;
+}
+
+int control_vgpu_add(struct manager *m, struct contract *contract, struct err *reterr)
+{
+	struct vgpu *vgpu;
+
+	return control_add(m, contract, &vgpu, reterr);
+}
+
+/* --- removing --- */
+
+int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
+{
+	struct instant now = clock_now();
+	struct host_gpu *gpu;
+	struct vgpu *vgpu = host_find_vgpu(&m->host, id, &gpu);
+	int r;
+
+	if (!vgpu)
+		return err_fail(reterr, ENOENT, "no vGPU %s on this host", id);
+	if (gpu->traits.creates) {
+		r = actuate_destroy(&m->actuator, gpu, vgpu, now, reterr);
+		if (r < 0)
+			return r;
+	}
+	host_gpu_take(gpu, vgpu);
+	note_decision(m, gpu, vgpu, "remove", "written", now,
+		      "vGPU %s and its contract of %d %% were removed; its cap was %d %%", id,
+		      vgpu->contract.terms.initial_cap_pct, vgpu->cap_pct);
+	if (m->fps)
+		fps_hub_forget(m->fps, id);
+	offers_vgpu_removed(m->offers, id, now);
+	vgpu_free(gpu, vgpu);
+	give_back(m, gpu, now);
 	return 0;
 }
