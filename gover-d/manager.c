@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include "gover-d/manager.h"
 #include "monitor/fps.h"
 
+#define IGT_PATH	  "/usr/bin/intel_gpu_top"
 #define DB_RETRY_NS   (30 * NS_PER_S)
 #define TICK_PRIORITY (SD_EVENT_PRIORITY_IMPORTANT)
 #define FPS_PRIORITY  (SD_EVENT_PRIORITY_NORMAL + 5)
@@ -188,16 +190,49 @@ static int open_fps(struct manager *m, struct err *reterr)
 
 /* --- intel_gpu_top --- */
 
+/* What the configuration says of this GPU: auto, off or a path. */
+static const char *igt_setting(const struct manager *m, const struct host_gpu *gpu)
+{
+	for (int i = 0; i < m->config.n_gpus; i++)
+		if (strcmp(m->config.gpus[i].gpu.name, gpu->config.name) == 0)
+			return m->config.gpus[i].intel_gpu_top;
+	return "off";
+}
+
+/* An Intel GPU offers its counters as "i915" or, one of several, "i915_" and its address. */
+static bool intel_gpu_present(void)
+{
+	glob_t found;
+	bool present = glob("/sys/bus/event_source/devices/i915*", 0, NULL, &found) == 0;
+
+	globfree(&found);
+	return present;
+}
+
+/* "auto" is for a GPU whose own backend does not know its physical utilisation. */
+static bool igt_wanted(const struct host_gpu *gpu)
+{
+	uint64_t at_ns, busy_ns;
+
+	if (gpu->ops->physical(gpu->gpu, clock_now().mono_ns, &at_ns, &busy_ns) != -ENODATA ||
+	    !intel_gpu_present())
+		return false;
+	if (access(IGT_PATH, X_OK) == 0)
+		return true;
+	log_notice("GPU %s: no physical utilisation: %s is not installed (package "
+		   "intel-gpu-tools)",
+		   gpu->config.name, IGT_PATH);
+	return false;
+}
+
 static int open_igt(struct manager *m, int index, struct err *reterr)
 {
 	const struct host_gpu *gpu = &m->host.gpus[index];
-	const char *path = NULL;
+	const char *path = igt_setting(m, gpu);
 
-	for (int i = 0; i < m->config.n_gpus; i++)
-		if (strcmp(m->config.gpus[i].gpu.name, gpu->config.name) == 0)
-			path = m->config.gpus[i].intel_gpu_top;
-	/* "auto" is for GPUs that are Intel's; no family of this release is. */
-	if (!path || strcmp(path, "auto") == 0 || strcmp(path, "off") == 0)
+	if (strcmp(path, "auto") == 0)
+		path = igt_wanted(gpu) ? IGT_PATH : "off";
+	if (strcmp(path, "off") == 0)
 		return 0;
 	return igt_spawn(path, NULL, m->config.period_ms, &m->igt[index], reterr);
 }
