@@ -85,6 +85,11 @@ check-valgrind: ## one minute of a sim run under valgrind: no leak, no invalid a
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@B=$B tests/check-valgrind
 
+check-memory: ## 10,000 ticks of an accelerated sim run: memory stays flat
+	@dist/install-deps check
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@B=$B tests/check-memory
+
 fuzz: ## every parser under libFuzzer, FUZZ_SECONDS (20) each
 	@dist/install-deps lint
 	@B=$B tests/fuzz/run
@@ -122,5 +127,5 @@ help: ## this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind fuzz lint demo install help clean
+.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory fuzz lint demo install help clean
 -include $(shell find $B -name '*.d' 2>/dev/null)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The history in sqlite. Appending costs the caller a copy into a bounded queue: one writer thread owns
- * the connection and writes in batches, so a slow disk never delays a tick; what does not fit is
- * dropped and counted. Queries open their own read-only connection and may run in any other thread.
- * The database is never the reason a loop stops.
+ * The history in sqlite. Appending costs the caller a copy into a bounded queue: one writer thread
+ * owns the connection and writes in batches, so a slow disk never delays a tick; what does not fit
+ * is dropped and counted. Queries open their own read-only connection and may run in any other
+ * thread. The database is never the reason a loop stops.
  */
 #ifndef DB_DB_H
 #define DB_DB_H
@@ -52,7 +52,8 @@ struct db_decision {
 	int64_t ts_ms;
 	char gpu[ID_MAX], kind[24], vgpu[ID_MAX], donor[ID_MAX], result[32];
 	char why[DB_TEXT_MAX];
-	char detail_json[2 * DB_TEXT_MAX]; /* numbers and moves, cut at whole members by the caller */
+	char detail_json[2 *
+			 DB_TEXT_MAX]; /* numbers and moves, cut at whole members by the caller */
 };
 
 struct db_alert {
@@ -69,6 +70,7 @@ struct db_offer {
 	int cap_pct, funded_pct;
 	double target_fps;
 	char reason[DB_TEXT_MAX];
+	char claim_key[128]; /* with which it was sold; "": without one, or not yet */
 };
 
 struct db_cap_write {
@@ -79,18 +81,20 @@ struct db_cap_write {
 };
 
 /*
- * Opens or makes @path (WAL), migrates it, prepares every statement and starts the writer. A file that
- * is no database, or is newer than this program, is refused with a sentence (-EINVAL, -EPROTO);
- * -EROFS/-EACCES when it cannot be written. The caller may go on without history.
+ * Opens or makes @path (WAL), migrates it, prepares every statement and starts the writer. A file
+ * that is no database, or is newer than this program, is refused with a sentence (-EINVAL,
+ * -EPROTO); -EROFS/-EACCES when it cannot be written. The caller may go on without history.
  */
 int db_open(const char *path, const struct db_retention *retention, struct db **ret_db,
 	    struct err *reterr);
-/* Writes out what is queued (for at most 5 s), stops the thread, closes. NULL is fine; returns NULL. */
+/* Writes out what is queued (for at most 5 s), stops the thread, closes. NULL is fine; returns
+ * NULL. */
 struct db *db_close(struct db *db);
 
 /*
- * Each copies one record into the queue and never blocks. 0, or -ENOSPC: the queue is full, dropped;
- * -EINVAL: no row can hold it (an id that is not valid, a text that does not end in its field).
+ * Each copies one record into the queue and never blocks. 0, or -ENOSPC: the queue is full,
+ * dropped; -EINVAL: no row can hold it (an id that is not valid, a text that does not end in its
+ * field).
  */
 int db_append_sample(struct db *db, const struct db_sample *row);
 int db_append_gpu_sample(struct db *db, const struct db_gpu_sample *row);
@@ -106,9 +110,9 @@ void db_commit(struct db *db);
 
 struct db_stats {
 	uint64_t appended, written, dropped; /* records */
-	uint64_t errors;     /* failed transactions; their records count as dropped */
+	uint64_t errors; /* failed transactions; their records count as dropped */
 	int queued;
-	int last_error;	     /* sqlite result code of the newest failure, 0 after a success */
+	int last_error; /* sqlite result code of the newest failure, 0 after a success */
 	char last_message[128];
 };
 void db_stats(struct db *db, struct db_stats *ret_stats);
@@ -122,7 +126,7 @@ struct db_reader;
 int db_reader_open(const char *path, struct db_reader **ret_reader, struct err *reterr);
 struct db_reader *db_reader_close(struct db_reader *reader);
 
-struct db_point { /* averages of one step */
+struct db_point {      /* averages of one step */
 	int64_t ts_ms; /* its begin */
 	double cap_pct, load_pct, util_pct, fps, target_fps, frame_p99_ms; /* NAN: none valid */
 	double short_pct, broken_pct; /* share of the samples */
@@ -132,11 +136,11 @@ struct db_point { /* averages of one step */
 typedef int (*db_point_fn)(void *userdata, const struct db_point *point);
 
 /*
- * The history of a vGPU in [from_ms, to_ms) in steps of @step_s (1 .. 86400), oldest first: from raw
- * rows, minutes or hours, the coarsest whose size divides the step and that covers the range. Steps
- * begin at multiples of @step_s since 1970: the range is widened to whole ones, at its beginning only
- * where @max has room. Steps without a sample are left out. At most @max points (-E2BIG beyond).
- * -ENOENT: never heard of this vGPU.
+ * The history of a vGPU in [from_ms, to_ms) in steps of @step_s (1 .. 86400), oldest first: from
+ * raw rows, minutes or hours, the coarsest whose size divides the step and that covers the range.
+ * Steps begin at multiples of @step_s since 1970: the range is widened to whole ones, at its
+ * beginning only where @max has room. Steps without a sample are left out. At most @max points
+ * (-E2BIG beyond). -ENOENT: never heard of this vGPU.
  */
 int db_query_history(struct db_reader *reader, const char *vgpu, int64_t from_ms, int64_t to_ms,
 		     int step_s, size_t max, db_point_fn point, void *userdata);
@@ -151,7 +155,8 @@ typedef int (*db_setting_fn)(void *userdata, const char *key, const char *value)
 int db_query_settings(struct db_reader *reader, db_setting_fn setting, void *userdata);
 typedef int (*db_decision_fn)(void *userdata, const struct db_decision *decision);
 /* Decisions, the newest @limit of them, oldest first: the memory of `why` after a restart. */
-int db_query_decisions(struct db_reader *reader, int limit, db_decision_fn decision, void *userdata);
+int db_query_decisions(struct db_reader *reader, int limit, db_decision_fn decision,
+		       void *userdata);
 typedef int (*db_alert_fn)(void *userdata, const struct db_alert *alert);
 /* Alerts not cleared yet. */
 int db_query_open_alerts(struct db_reader *reader, db_alert_fn alert, void *userdata);

@@ -63,6 +63,9 @@ const char *const schema_steps[] = {
 	"CREATE TABLE progress (open_minute_ms INTEGER NOT NULL, raw_from_ms INTEGER NOT NULL,"
 	" minute_from_ms INTEGER NOT NULL, hour_from_ms INTEGER NOT NULL);"
 	"INSERT INTO progress VALUES (0, 0, 0, 0);",
+
+	/* A claim told again after a restart is known by its key. */
+	"ALTER TABLE offer ADD COLUMN claim_key TEXT;",
 };
 
 const int schema_version = (int)ARRAY_SIZE(schema_steps);

@@ -29,8 +29,8 @@ static const char *const statement_sql[STATEMENTS] = {
 	[RECORD_DECISION] =
 		"INSERT OR REPLACE INTO decision VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
 	[RECORD_ALERT] = "INSERT OR REPLACE INTO alert VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-	[RECORD_OFFER] =
-		"INSERT OR REPLACE INTO offer VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+	[RECORD_OFFER] = "INSERT OR REPLACE INTO offer"
+			 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
 	[RECORD_CAP_WRITE] = "INSERT INTO cap_write VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 	[RECORD_SETTING] = "INSERT OR REPLACE INTO setting VALUES (?1, ?2)",
 	[RECORD_SETTING_GONE] = "DELETE FROM setting WHERE key = ?1",

@@ -45,6 +45,7 @@ static void write_move(struct actuator *actuator, struct host_gpu *gpu, struct a
 	if (r == 0 && in_force != move->to_pct)
 		r = -EIO;
 	move->error = -r;
+	vgpu->write_errno = -r;
 	vgpu->tally.cap_writes++;
 	if (r_read == 0) {
 		move->read_back_pct = in_force;

@@ -88,8 +88,8 @@ static enum found_cap judge_cap(const struct manager *m, const struct vgpu *vgpu
 }
 
 /*
- * A lease or a restore: its last cap is put in force again. On a frozen GPU too: what was frozen are
- * the caps it had.
+ * A lease or a restore: its last cap is put in force again. On a frozen GPU too: what was frozen
+ * are the caps it had.
  */
 static void take_up_again(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int last_pct,
 			  struct instant now)
@@ -225,7 +225,10 @@ static int take_contract(struct manager *m, struct contract_entry *entry, struct
 	host_gpu_insert(gpu, vgpu);
 	r = attach_existing(m, gpu, vgpu, now, &inner);
 	if (r == -ENOENT && vgpu->found) {
-		/* It was never sold, and whoever made it took it away. */
+		/* It was never sold, and whoever made it took it away: another may come by its
+		 * name. */
+		if (!m->actuator.dry_run)
+			(void)capbook_remove(m->actuator.book, vgpu->contract.id);
 		host_gpu_take(gpu, vgpu);
 		vgpu_free(gpu, vgpu);
 		return 0;
@@ -237,7 +240,43 @@ static int take_contract(struct manager *m, struct contract_entry *entry, struct
 	return 0;
 }
 
-/* Holds that were made now must be on disk; sales whose newcomer went meanwhile are over. */
+/* The newcomer of a sale went meanwhile, or another was sold under its name since the sale failed.
+ */
+static bool newcomer_gone(struct manager *m, const struct offer *offer)
+{
+	const struct vgpu *vgpu = host_find_vgpu(&m->host, offer->vgpu, NULL);
+
+	return !vgpu ||
+	       (offer->state == OFFER_FAILED && vgpu->contract.created_ms > offer->changed_ms);
+}
+
+static void settle_offers(struct manager *m, struct instant now)
+{
+	for (size_t i = 0; i < offers_count(m->offers); i++) {
+		struct offer *offer = offers_find(m->offers, offers_at(m->offers, i)->id);
+
+		if (offer->vgpu[0] == '\0' || !newcomer_gone(m, offer))
+			continue;
+		if (offer->state == OFFER_FAILED)
+			offer->newcomer_gone = true;
+		else
+			offers_vgpu_removed(m->offers, offer->vgpu, now);
+	}
+}
+
+/* Who was on hold for a foreign write still is: its alert stands until somebody releases it. */
+static void settle_alerts(struct manager *m)
+{
+	for (size_t i = 0; i < alerts_count(m->alerts); i++) {
+		const struct alert *alert = alerts_at(m->alerts, i);
+		struct vgpu *vgpu = host_find_vgpu(&m->host, alert->vgpu, NULL);
+
+		if (alert->kind == ALERT_FOREIGN_WRITE && vgpu && vgpu->contract.held)
+			vgpu->foreign = true;
+	}
+}
+
+/* Holds that were made now must be on disk; what the last run left open goes on or is over. */
 static void settle(struct manager *m, struct instant now)
 {
 	bool foreign = false;
@@ -247,12 +286,8 @@ static void settle(struct manager *m, struct instant now)
 			foreign = foreign || v->foreign;
 	if (foreign)
 		control_save_soon(m);
-	for (size_t i = 0; i < offers_count(m->offers); i++) {
-		const struct offer *offer = offers_at(m->offers, i);
-
-		if (offer->vgpu[0] && !host_find_vgpu(&m->host, offer->vgpu, NULL))
-			offers_vgpu_removed(m->offers, offer->vgpu, now);
-	}
+	settle_offers(m, now);
+	settle_alerts(m);
 }
 
 int adopt_host(struct manager *m, struct contracts *contracts, struct instant now,
@@ -388,6 +423,7 @@ static int take_offer(void *userdata, const struct db_offer *row)
 	memcpy(offer.vgpu, row->vgpu, sizeof(offer.vgpu));
 	snprintf(offer.reason, sizeof(offer.reason), "%.*s", (int)sizeof(offer.reason) - 1,
 		 row->reason);
+	snprintf(offer.claim_key, sizeof(offer.claim_key), "%s", row->claim_key);
 	kept = offers_adopt(m->offers, &offer);
 	if (kept && kept->state == OFFER_OPEN)
 		offers_end(m->offers, kept, OFFER_CLOSED, now,

@@ -53,8 +53,6 @@ static int apply_labels(struct host_gpu *gpu, struct vgpu *vgpu, json_t *labels,
 /* What a leaver, a smaller contract or a failed addition freed goes to those who lack it. */
 static void give_back(struct manager *m, struct host_gpu *gpu, struct instant now)
 {
-	if (gpu->mode == GPU_MODE_FROZEN)
-		return;
 	tick_view(m, gpu);
 	policy_return(&m->params, &gpu->view, &m->out);
 	(void)tick_apply(m, gpu, now); /* told by its decision; the policy goes on from there */
@@ -103,10 +101,6 @@ static int plan_cap(struct manager *m, struct host_gpu *gpu, const struct vgpu *
 			c->held ? c->held_cap_pct
 				: policy_floor_pct(&m->params, &gpu->view, &c->terms),
 			vgpu->contract.id, gpu->config.name, largest_pct);
-	if (m->out.n_moves > 0 && gpu->mode != GPU_MODE_ACT)
-		return err_fail(reterr, EBUSY,
-				"vGPU %s: GPU %s is in mode %s, where no cap is changed",
-				vgpu->contract.id, gpu->config.name, gpu_mode_name(gpu->mode));
 	return 0;
 }
 
@@ -146,7 +140,8 @@ static void commit_change(struct manager *m, struct host_gpu *gpu, struct vgpu *
 	if (!vgpu->device)
 		return;
 	(void)tick_apply(m, gpu, now); /* what failed is told by its decision and alert */
-	if (frees)
+	/* Where the policy may not act, only what was asked for moves. */
+	if (frees && gpu->mode == GPU_MODE_ACT)
 		give_back(m, gpu, now);
 }
 
@@ -234,6 +229,8 @@ int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
 
 	if (!vgpu)
 		return err_fail(reterr, ENOENT, "no vGPU %s on this host", id);
+	if (fields == 0)
+		return 0;
 	merged = vgpu->contract;
 	merge_contract(&merged, fields, values);
 	if ((fields & CONTROL_HELD_CAP) && !merged.held)
@@ -259,31 +256,29 @@ static int fund_newcomer(struct manager *m, struct host_gpu *gpu, const struct c
 			 struct instant now, struct err *reterr)
 {
 	struct policy_params params = m->params;
-	int cap_pct, free_pct;
+	int cap_pct, free_pct, floor_pct;
 
 	/* A small contract needs no more than itself. */
 	if (params.min_newcomer_pct > c->terms.initial_cap_pct)
 		params.min_newcomer_pct = c->terms.initial_cap_pct;
 	tick_view(m, gpu);
+	floor_pct = policy_floor_pct(&params, &gpu->view, &c->terms);
 	cap_pct = policy_fund(&params, &gpu->view, &c->terms, &m->out);
 	if (cap_pct < 0)
 		return err_fail(reterr, ENOSPC,
 				"vGPU %s does not fit on GPU %s: beside %d %% in caps it cannot be "
 				"given the %d %% it needs to begin with",
 				c->id, gpu->config.name, host_gpu_sum_cap_pct(gpu),
-				params.min_newcomer_pct);
+				floor_pct > params.min_newcomer_pct ? floor_pct
+								    : params.min_newcomer_pct);
 	/* All from the free pool: nothing to write, "add" tells it. */
-	if (m->out.n_moves > 0 && gpu->mode != GPU_MODE_FROZEN)
+	if (m->out.n_moves > 0)
 		(void)tick_apply(m, gpu, now);
 	free_pct = 100 - host_gpu_sum_cap_pct(gpu);
 	if (free_pct < cap_pct)
 		cap_pct = free_pct - free_pct % gpu->traits.step_pct;
-	if (cap_pct >= policy_floor_pct(&m->params, &gpu->view, &c->terms))
+	if (cap_pct >= floor_pct)
 		return cap_pct;
-	if (gpu->mode != GPU_MODE_ACT)
-		return err_fail(reterr, EBUSY,
-				"vGPU %s: GPU %s is in mode %s, where nobody makes room for it",
-				c->id, gpu->config.name, gpu_mode_name(gpu->mode));
 	give_back(m, gpu, now);
 	return err_fail(reterr, EIO, "vGPU %s: what GPU %s was to free for it was not freed", c->id,
 			gpu->config.name);
@@ -430,6 +425,7 @@ int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
 		fps_hub_forget(m->fps, id);
 	offers_vgpu_removed(m->offers, id, now);
 	vgpu_free(gpu, vgpu);
-	give_back(m, gpu, now);
+	if (gpu->mode == GPU_MODE_ACT)
+		give_back(m, gpu, now);
 	return 0;
 }

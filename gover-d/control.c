@@ -12,6 +12,7 @@
 #include "db/db.h"
 #include "gover-d/control.h"
 #include "gover-d/manager.h"
+#include "gover-d/tick.h"
 
 /* --- read access --- */
 
@@ -92,8 +93,7 @@ int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode 
 		      "an operator set GPU %s to mode %s, selling %s", name,
 		      gpu_mode_name(gpu->mode), gpu->selling ? "on" : "off");
 	offer = offers_live(m->offers, name);
-	if (offer && offer->state == OFFER_OPEN &&
-	    (!gpu->selling || gpu->mode != GPU_MODE_ACT))
+	if (offer && offer->state == OFFER_OPEN && (!gpu->selling || gpu->mode != GPU_MODE_ACT))
 		offers_end(m->offers, offer, OFFER_CLOSED, now,
 			   "an operator stopped selling on GPU %s", name);
 	return 0;
@@ -112,8 +112,8 @@ static int claimable(struct manager *m, int64_t id, const char *key, struct offe
 	if (offer->vgpu[0]) {
 		if (key[0] && strcmp(offer->claim_key, key) == 0)
 			return 1;
-		return err_fail(reterr, EEXIST, "offer %lld was claimed for vGPU %s",
-				(long long)id, offer->vgpu);
+		return err_fail(reterr, EEXIST, "offer %lld was claimed for vGPU %s", (long long)id,
+				offer->vgpu);
 	}
 	if (offer->state != OFFER_OPEN)
 		return err_fail(reterr, ETIME, "offer %lld is %s: %s", (long long)id,
@@ -162,7 +162,8 @@ int control_offer_close(struct manager *m, int64_t id, struct err *reterr)
 	if (!offer)
 		return err_fail(reterr, ENOENT, "no offer %lld", (long long)id);
 	if (offer->state != OFFER_OPEN)
-		return err_fail(reterr, ETIME, "offer %lld is %s, only an open one can be withdrawn",
+		return err_fail(reterr, ETIME,
+				"offer %lld is %s, only an open one can be withdrawn",
 				(long long)id, offer_state_name(offer->state));
 	offers_end(m->offers, offer, OFFER_CLOSED, clock_now(), "withdrawn by a client");
 	return 0;
@@ -210,21 +211,54 @@ static int set_one(struct manager *m, struct config *config, const char *key, co
 	return config_set_live(config, key, text, reterr);
 }
 
-static void keep_setting(struct manager *m, const char *key)
+/* "overload_pct 95 -> 90, ..." of those of @object's keys whose value becomes another. */
+static void list_changes(const struct config *from, const struct config *to, json_t *object,
+			 char *text, size_t size)
+{
+	char was[128], is[128];
+	const char *key;
+	json_t *value;
+	size_t at = 0;
+
+	text[0] = '\0';
+	json_object_foreach (object, key, value) {
+		if (config_get_live(from, key, was, sizeof(was)) < 0 ||
+		    config_get_live(to, key, is, sizeof(is)) < 0 || strcmp(was, is) == 0)
+			continue;
+		if (at < size)
+			at += (size_t)snprintf(text + at, size - at, "%s%s %s -> %s",
+					       at ? ", " : "", key, was, is);
+	}
+}
+
+static int keep_setting(struct manager *m, const char *key)
 {
 	char now_text[128], file_text[128];
 
-	if (!m->actuator.db ||
-	    config_get_live(&m->config, key, now_text, sizeof(now_text)) < 0 ||
+	if (!m->actuator.db)
+		return -ENODEV;
+	if (config_get_live(&m->config, key, now_text, sizeof(now_text)) < 0 ||
 	    config_get_live(&m->file_config, key, file_text, sizeof(file_text)) < 0)
-		return;
-	(void)db_append_setting(m->actuator.db, key,
-				strcmp(now_text, file_text) == 0 ? NULL : now_text);
+		return -ENOENT;
+	return db_append_setting(m->actuator.db, key,
+				 strcmp(now_text, file_text) == 0 ? NULL : now_text);
+}
+
+/* It is one decision for all GPUs, and names none. */
+static void note_parameters(struct manager *m, const char *changes, bool kept)
+{
+	struct decision d = {.ts_ms = clock_now().wall_ms, .kind = "set", .result = "noted"};
+
+	snprintf(d.why, sizeof(d.why), "an operator changed the policy: %s%s", changes,
+		 kept ? "" : "; the history cannot keep that now, a restart will forget it");
+	(void)keep_decision(m, &d);
 }
 
 int control_policy_change(struct manager *m, json_t *object, struct err *reterr)
 {
 	CLEANUP_FREE struct config *config = malloc(sizeof(*config));
+	char changes[DECISION_WHY_MAX - 128];
+	bool kept = true;
 	const char *key;
 	json_t *value;
 	int r;
@@ -232,7 +266,7 @@ int control_policy_change(struct manager *m, json_t *object, struct err *reterr)
 	if (!config)
 		return err_fail(reterr, ENOMEM, "no memory");
 	*config = m->config;
-	json_object_foreach(object, key, value) {
+	json_object_foreach (object, key, value) {
 		r = set_one(m, config, key, value, reterr);
 		if (r < 0)
 			return r;
@@ -240,11 +274,15 @@ int control_policy_change(struct manager *m, json_t *object, struct err *reterr)
 	r = config_check(config, reterr);
 	if (r < 0)
 		return r;
+	list_changes(&m->config, config, object, changes, sizeof(changes));
 	m->config = *config;
 	m->policy = policy_find(m->config.policy);
 	m->params = config_policy_params(&m->config);
-	json_object_foreach(object, key, value)
-		keep_setting(m, key);
+	json_object_foreach (object, key, value)
+		if (keep_setting(m, key) < 0)
+			kept = false;
 	m->generation++;
+	if (changes[0])
+		note_parameters(m, changes, kept);
 	return 0;
 }

@@ -18,7 +18,7 @@
 #define VM_MAX	    128 /* libvirt name or UUID, with its NUL */
 #define LABELS_MAX  32
 #define GPUS_MAX    64
-#define TICKS_TIMED 1024
+#define TICKS_TIMED 256
 
 /* What was sold. Changed by requests only (contracts.c); kept in the contracts file. */
 struct contract {
@@ -54,7 +54,7 @@ struct vgpu {
 	int cap_pct;		 /* in force as of the last read or write; no limit counts as 100 */
 	int sampled_cap_pct;	 /* in force when the last sample was taken */
 	bool foreign;		 /* held because somebody else wrote its cap */
-	int write_errno;	 /* of the last cap write; 0: fine */
+	int write_errno;	 /* of the last cap write since the last tick's alerts; 0: fine */
 	struct monitor_track monitor;
 	struct monitor_row row; /* the last sample */
 	struct policy_track policy;
@@ -78,8 +78,10 @@ struct host_gpu {
 	struct policy_gpu view;	 /* with calm_run, kept between ticks */
 	int list_errno;		 /* of the last listing, so that it is logged once */
 	char refused_id[ID_MAX]; /* the last one found that could not be taken up, likewise */
-	char told_kind[24], told_vgpu[ID_MAX]; /* the last decision told but not acted on */
-	uint64_t told_ns;
+	struct {
+		char vgpu[ID_MAX];
+		uint64_t at_ns; /* 0: never */
+	} told[POLICY_KINDS];	/* the last decision of each kind that was told but not acted on */
 	char severe_vgpu[ID_MAX]; /* whose move relieves most, as the last severe warning said */
 	/* the last tick */
 	double util_pct; /* physical; NAN: not known */

@@ -20,7 +20,7 @@
 #include "gover-d/manager.h"
 #include "monitor/fps.h"
 
-#define IGT_PATH	  "/usr/bin/intel_gpu_top"
+#define IGT_PATH      "/usr/bin/intel_gpu_top"
 #define DB_RETRY_NS   (30 * NS_PER_S)
 #define TICK_PRIORITY (SD_EVENT_PRIORITY_IMPORTANT)
 #define FPS_PRIORITY  (SD_EVENT_PRIORITY_NORMAL + 5)
@@ -100,6 +100,7 @@ static void offer_changed(void *userdata, const struct offer *offer)
 	memcpy(row.vgpu, offer->vgpu, sizeof(row.vgpu));
 	snprintf(row.state, sizeof(row.state), "%s", offer_state_name(offer->state));
 	snprintf(row.reason, sizeof(row.reason), "%s", offer->reason);
+	snprintf(row.claim_key, sizeof(row.claim_key), "%s", offer->claim_key);
 	(void)db_append_offer(m->actuator.db, &row);
 }
 
@@ -303,9 +304,6 @@ static int make_loop(struct manager *m, struct err *reterr)
 	sigset_t signals;
 	int r;
 
-	/* A client or a log reader that goes away must not end the daemon. */
-	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
-		return err_fail(reterr, errno, "SIGPIPE: %s", strerror(errno));
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);
@@ -326,12 +324,16 @@ static int make_loop(struct manager *m, struct err *reterr)
 	return r < 0 ? err_fail(reterr, -r, "the loop: %s", strerror(-r)) : 0;
 }
 
+/* The first of every start. */
 static int open_books(struct manager *m, struct err *reterr)
 {
 	const char *state_dir = m->config.state_dir;
 	char caps_path[PATH_MAX];
 	int r;
 
+	/* A client or a log reader that goes away must end neither the daemon nor a restore. */
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+		return err_fail(reterr, errno, "SIGPIPE: %s", strerror(errno));
 	if ((size_t)snprintf(m->db_path, sizeof(m->db_path), "%s/history.db", state_dir) >=
 		    sizeof(m->db_path) ||
 	    (size_t)snprintf(m->contracts_path, sizeof(m->contracts_path), "%s/contracts.json",

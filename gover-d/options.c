@@ -38,21 +38,31 @@ static const char usage_text[] =
 	"  --version          the version\n\n"
 	"Exit status: 0 done, 1 refused or failed, 2 usage. See gover-d(8), gover.conf(5).\n";
 
-enum { OPT_CONFIG = 256, OPT_STATE_DIR, OPT_SOCKET, OPT_LISTEN, OPT_DRY_RUN, OPT_CHECK_CONFIG,
-       OPT_PRINT_CONFIG, OPT_RESTORE, OPT_HELP, OPT_VERSION };
+enum {
+	OPT_CONFIG = 256,
+	OPT_STATE_DIR,
+	OPT_SOCKET,
+	OPT_LISTEN,
+	OPT_DRY_RUN,
+	OPT_CHECK_CONFIG,
+	OPT_PRINT_CONFIG,
+	OPT_RESTORE,
+	OPT_HELP,
+	OPT_VERSION
+};
 
 static const struct option long_options[] = {
-	{ "config", required_argument, NULL, OPT_CONFIG },
-	{ "state-dir", required_argument, NULL, OPT_STATE_DIR },
-	{ "socket", required_argument, NULL, OPT_SOCKET },
-	{ "listen", required_argument, NULL, OPT_LISTEN },
-	{ "dry-run", no_argument, NULL, OPT_DRY_RUN },
-	{ "check-config", no_argument, NULL, OPT_CHECK_CONFIG },
-	{ "print-config", no_argument, NULL, OPT_PRINT_CONFIG },
-	{ "restore", no_argument, NULL, OPT_RESTORE },
-	{ "help", no_argument, NULL, OPT_HELP },
-	{ "version", no_argument, NULL, OPT_VERSION },
-	{ NULL, 0, NULL, 0 },
+	{"config", required_argument, NULL, OPT_CONFIG},
+	{"state-dir", required_argument, NULL, OPT_STATE_DIR},
+	{"socket", required_argument, NULL, OPT_SOCKET},
+	{"listen", required_argument, NULL, OPT_LISTEN},
+	{"dry-run", no_argument, NULL, OPT_DRY_RUN},
+	{"check-config", no_argument, NULL, OPT_CHECK_CONFIG},
+	{"print-config", no_argument, NULL, OPT_PRINT_CONFIG},
+	{"restore", no_argument, NULL, OPT_RESTORE},
+	{"help", no_argument, NULL, OPT_HELP},
+	{"version", no_argument, NULL, OPT_VERSION},
+	{NULL, 0, NULL, 0},
 };
 
 /* 0: go on; 1: all is said (help, version); -EINVAL: usage, told on stderr. */
@@ -139,12 +149,15 @@ static int load_config(const struct options *options, struct config *config, str
 	return r;
 }
 
-static int run_daemon(const struct config *config, bool dry_run, struct err *reterr)
+/* The manager has its own copies: this large one does not stay for the daemon's life. */
+static int run_daemon(struct config **config, bool dry_run, struct err *reterr)
 {
 	struct manager *manager;
 	int r;
 
-	r = manager_new(config, dry_run, &manager, reterr);
+	r = manager_new(*config, dry_run, &manager, reterr);
+	free(*config);
+	*config = NULL;
 	if (r < 0)
 		return r;
 	r = manager_run(manager);
@@ -152,8 +165,7 @@ static int run_daemon(const struct config *config, bool dry_run, struct err *ret
 	return r < 0 ? err_fail(reterr, -r, "the loop ended: %s", strerror(-r)) : 0;
 }
 
-static int run_verb(const struct options *options, const struct config *config,
-		    struct err *reterr)
+static int run_verb(const struct options *options, struct config **config, struct err *reterr)
 {
 	switch (options->verb) {
 	case VERB_RUN:
@@ -162,10 +174,10 @@ static int run_verb(const struct options *options, const struct config *config,
 		puts("configuration is fine");
 		return 0;
 	case VERB_PRINT_CONFIG:
-		config_print(config, stdout);
+		config_print(*config, stdout);
 		return 0;
 	case VERB_RESTORE:
-		return manager_restore(config, reterr);
+		return manager_restore(*config, reterr);
 	}
 	return -EINVAL;
 }
@@ -173,8 +185,8 @@ static int run_verb(const struct options *options, const struct config *config,
 int options_main(int argc, char *argv[])
 {
 	CLEANUP_FREE struct config *config = malloc(sizeof(*config));
-	struct options options = { 0 };
-	struct err err = { "" };
+	struct options options = {0};
+	struct err err = {""};
 	int r;
 
 	if (!config)
@@ -184,7 +196,7 @@ int options_main(int argc, char *argv[])
 		return r > 0 ? EXIT_DONE : EXIT_USAGE;
 	r = load_config(&options, config, &err);
 	if (r >= 0)
-		r = run_verb(&options, config, &err);
+		r = run_verb(&options, &config, &err);
 	if (r < 0)
 		log_error("%s", err.msg[0] ? err.msg : strerror(-r));
 	return r < 0 ? EXIT_REFUSED : EXIT_DONE;

@@ -29,6 +29,7 @@ static const struct {
 	{EINVAL, 422},	   {ERANGE, 422}, {ENOENT, 404}, {EEXIST, 409}, /* taken */
 	{ENOSPC, 409},							/* does not fit */
 	{EBUSY, 409},							/* in use */
+	{EPERM, 409},							/* a dry run */
 	{ETIME, 409},							/* the offer is over */
 	{ENODEV, 409}, /* this backend makes none */
 	{EOPNOTSUPP, 409}, {EAGAIN, 503},

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Putting contracts on disk: the text is made in the loop, written in the worker, answered in the loop.
- * One job at most is under way; what changes meanwhile is written by the next. Must never answer a
- * request whose change is not in the file that was written.
+ * Putting contracts on disk: the text is made in the loop, written in the worker, answered in the
+ * loop. One job at most is under way; what changes meanwhile is written by the next, and at the end
+ * of the daemon, when the worker takes no more, here. Must never answer a request whose change is
+ * not in the file that was written.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -93,12 +94,16 @@ static int start_save(struct manager *m)
 	save->text = contracts_encode(&m->host);
 	if (save->text)
 		r = worker_submit(m->worker, &save->job);
-	if (r < 0) {
+	if (r < 0 && r != -ESHUTDOWN) {
 		free(save->text);
 		free(save);
 		return r;
 	}
 	m->save_running = true;
+	if (r == -ESHUTDOWN) { /* the daemon ends: there is no later, and nobody else who writes */
+		run_save(&save->job);
+		save_done(&save->job);
+	}
 	return 0;
 }
 
@@ -123,8 +128,13 @@ void control_save_soon(struct manager *m)
 
 int control_save(struct manager *m, void (*done)(void *userdata, int result), void *userdata)
 {
-	struct save_waiter *waiter = calloc(1, sizeof(*waiter));
+	struct save_waiter *waiter;
 
+	if (m->actuator.dry_run) { /* changed in memory only, and that is all it says */
+		done(userdata, 0);
+		return 0;
+	}
+	waiter = calloc(1, sizeof(*waiter));
 	if (!waiter)
 		return -ENOMEM;
 	waiter->done = done;

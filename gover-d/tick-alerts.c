@@ -56,6 +56,10 @@ static void hold_vgpu_conditions(struct manager *m, const char *gpu, const struc
 		alerts_hold(m->alerts, ALERT_WRITE_FAILED, gpu, v, ms,
 			    "the cap of vGPU %s could not be put in force: %s; %d %% stands", id,
 			    strerror(v->write_errno), v->cap_pct);
+	else if (v->device && v->contract.held && v->cap_pct != v->contract.held_cap_pct)
+		alerts_hold(m->alerts, ALERT_WRITE_FAILED, gpu, v, ms,
+			    "vGPU %s is held at %d %%, and %d %% is in force", id,
+			    v->contract.held_cap_pct, v->cap_pct);
 }
 
 static void hold_severe_overload(struct manager *m, const struct host_gpu *gpu, int64_t ms)

@@ -17,6 +17,7 @@
 #include "monitor/fps.h"
 
 #define TELL_AGAIN_NS (60 * NS_PER_S)
+#define LIST_PERIODS  5 /* where the daemon makes the vGPUs itself, others seldom do */
 
 /* --- sampling --- */
 
@@ -36,7 +37,7 @@ static void sample_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vg
 	if (vgpu->row.gone) {
 		gpu->ops->detach(vgpu->device);
 		vgpu->device = NULL;
-		memset(&vgpu->monitor, 0, sizeof(vgpu->monitor));
+		memset(&vgpu->view, 0, sizeof(vgpu->view)); /* overloaded no more */
 		note_decision(m, gpu, vgpu, "missing", "noted", now,
 			      "vGPU %s vanished from GPU %s; its contract stands",
 			      vgpu->contract.id, gpu->config.name);
@@ -113,7 +114,11 @@ static void found_vgpu(void *userdata, const char *id, int initial_cap_pct)
 static void list_gpu(struct manager *m, struct host_gpu *gpu, struct instant now)
 {
 	struct found_context context = {m, gpu, now};
-	int r = gpu->ops->list(gpu->gpu, found_vgpu, &context);
+	int r;
+
+	if (gpu->traits.creates && m->host.ticks % LIST_PERIODS)
+		return;
+	r = gpu->ops->list(gpu->gpu, found_vgpu, &context);
 
 	if (r < 0 && r != gpu->list_errno)
 		log_warning("Failed to list the vGPUs of GPU %s: %s", gpu->config.name,
@@ -131,7 +136,8 @@ static void take_foreign_write(struct manager *m, struct host_gpu *gpu, struct v
 	vgpu->contract.held = true;
 	vgpu->contract.held_cap_pct = vgpu->cap_pct;
 	vgpu->foreign = true;
-	(void)capbook_set(m->actuator.book, vgpu->contract.id, found_pct, found_pct);
+	if (!m->actuator.dry_run)
+		(void)capbook_set(m->actuator.book, vgpu->contract.id, found_pct, found_pct);
 	note_decision(m, gpu, vgpu, "foreign_write", "noted", now,
 		      "the cap of vGPU %s was changed from %d to %d %% by somebody else; it is on "
 		      "hold until released",
@@ -153,9 +159,9 @@ static void check_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *v, b
 {
 	int last_pct = v->expected_cap_pct;
 
-	if (!v->device || !v->row.cap_valid || v->row.cap_pct == last_pct)
+	if (!v->device || !v->row.cap_valid)
 		return;
-	if (was_intended(m, v)) {
+	if (v->row.cap_pct == last_pct || was_intended(m, v)) {
 		v->expected_cap_pct = v->row.cap_pct;
 		v->cap_pct = v->row.cap_pct == 0 ? 100 : v->row.cap_pct;
 	} else if (!absent || v->row.cap_pct != v->contract.terms.initial_cap_pct) {
@@ -267,7 +273,6 @@ static const char *apply_moves(struct manager *m, struct host_gpu *gpu,
 	for (int i = 0; i < pd->n_moves; i++) {
 		struct vgpu *v = m->moves[i].vgpu;
 
-		v->write_errno = m->moves[i].error;
 		if ((pd->kind != POLICY_STEAL && pd->kind != POLICY_WAKE) ||
 		    m->moves[i].read_back_pct < 0)
 			continue;
@@ -302,14 +307,13 @@ static void act_on(struct manager *m, struct host_gpu *gpu, const struct policy_
 static bool told_already(struct host_gpu *gpu, const struct policy_decision *pd, const char *id,
 			 struct instant now)
 {
-	const char *kind = policy_kind_name(pd->kind);
+	uint64_t told_ns = gpu->told[pd->kind].at_ns;
+	char *told_vgpu = gpu->told[pd->kind].vgpu;
 
-	if (strcmp(gpu->told_kind, kind) == 0 && strcmp(gpu->told_vgpu, id) == 0 &&
-	    now.mono_ns - gpu->told_ns < TELL_AGAIN_NS)
+	if (told_ns && now.mono_ns - told_ns < TELL_AGAIN_NS && strcmp(told_vgpu, id) == 0)
 		return true;
-	snprintf(gpu->told_kind, sizeof(gpu->told_kind), "%s", kind);
-	snprintf(gpu->told_vgpu, sizeof(gpu->told_vgpu), "%s", id);
-	gpu->told_ns = now.mono_ns;
+	gpu->told[pd->kind].at_ns = now.mono_ns;
+	snprintf(told_vgpu, ID_MAX, "%s", id);
 	return false;
 }
 
@@ -342,8 +346,6 @@ static int apply_plan(struct manager *m, struct host_gpu *gpu, bool act, struct 
 			m->moves[k].vgpu->last_decision_id = id;
 		if (pd->vgpu >= 0)
 			m->viewed[pd->vgpu]->last_decision_id = id;
-		if (pd->kind == POLICY_SEVERE)
-			memcpy(gpu->severe_vgpu, d.vgpu, sizeof(gpu->severe_vgpu));
 		if (act && !m->actuator.dry_run)
 			act_on(m, gpu, pd, now);
 	}
@@ -353,6 +355,18 @@ static int apply_plan(struct manager *m, struct host_gpu *gpu, bool act, struct 
 int tick_apply(struct manager *m, struct host_gpu *gpu, struct instant now)
 {
 	return apply_plan(m, gpu, true, now);
+}
+
+/* Whom the alert will name, on a frozen GPU too. */
+static void note_severe(struct manager *m, struct host_gpu *gpu)
+{
+	for (int i = 0; i < m->out.n_decisions; i++) {
+		const struct policy_decision *pd = &m->out.decisions[i];
+
+		if (pd->kind == POLICY_SEVERE)
+			snprintf(gpu->severe_vgpu, sizeof(gpu->severe_vgpu), "%s",
+				 pd->vgpu >= 0 ? m->views[pd->vgpu].id : "");
+	}
 }
 
 static void decide(struct manager *m, struct host_gpu *gpu, bool gap, struct instant now)
@@ -369,6 +383,7 @@ static void decide(struct manager *m, struct host_gpu *gpu, bool gap, struct ins
 	m->policy->step(&m->params, &gpu->view, &m->out);
 	for (int i = 0; i < gpu->view.n_vgpus; i++)
 		m->viewed[i]->view = m->views[i];
+	note_severe(m, gpu);
 	if (gpu->mode != GPU_MODE_FROZEN)
 		(void)apply_plan(m, gpu, act, now);
 }
@@ -492,7 +507,6 @@ static void act_on_gpu(struct manager *m, struct host_gpu *gpu, bool gap, struct
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
 		check_cap(m, gpu, v, gap, now);
 		v->sampled_cap_pct = v->cap_pct;
-		v->write_errno = 0; /* says what the last period's writes did */
 	}
 	decide(m, gpu, gap, now);
 }
@@ -501,6 +515,8 @@ static void keep_gpu(struct manager *m, struct host_gpu *gpu, bool gap, struct i
 {
 	count_gpu(m, gpu, now);
 	tick_alerts_gpu(m, gpu, now);
+	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
+		v->write_errno = 0; /* told: the next period's writes, and requests', say anew */
 	if (m->actuator.db)
 		store_gpu(m->actuator.db, gpu, gap, now);
 }

@@ -2,10 +2,10 @@
 /*
  * The decisions: one period's sample and the contracts in, new caps and their reasons out.
  *
- * Pure: no I/O, no clock, no log, no allocation, no library; the caller owns every struct. All vGPUs
- * of one GPU are handed in at once; the order in which they stand changes no decision (ties go to
- * the lowest id). Source: gOver (IEEE TC 2022) sections 3.3 and Algorithm 1; where the paper is
- * silent, design.md section 4, cited here as "rule N".
+ * Pure: no I/O, no clock, no log, no allocation, no library; the caller owns every struct. All
+ * vGPUs of one GPU are handed in at once; the order in which they stand changes no decision (ties
+ * go to the lowest id). Source: gOver (IEEE TC 2022) sections 3.3 and Algorithm 1; where the paper
+ * is silent, design.md section 4, cited here as "rule N".
  */
 #ifndef POLICY_POLICY_H
 #define POLICY_POLICY_H
@@ -13,28 +13,28 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define POLICY_VGPUS_MAX	256 /* on one GPU */
-#define POLICY_WINDOW_MAX	300 /* periods of use remembered for funding (rule 9) */
-#define POLICY_DECISIONS_MAX	16  /* in one call */
-#define POLICY_MOVES_MAX	(2 * POLICY_VGPUS_MAX)
-#define POLICY_NUMBERS_MAX	12
-#define POLICY_WHY_MAX		400
+#define POLICY_VGPUS_MAX     256 /* on one GPU */
+#define POLICY_WINDOW_MAX    300 /* periods of use remembered for funding (rule 9) */
+#define POLICY_DECISIONS_MAX 16	 /* in one call */
+#define POLICY_MOVES_MAX     (2 * POLICY_VGPUS_MAX)
+#define POLICY_NUMBERS_MAX   12
+#define POLICY_WHY_MAX	     400
 
 /* Parameters; names, units and defaults are those of the configuration section [policy]. */
 struct policy_params {
-	double overload_pct;	  /* U_o, 95 */
-	int overload_periods;	  /* 3 */
-	int qos_periods;	  /* 1 */
-	double qos_gpu_bound_pct; /* 70 */
-	double lowload_pct;	  /* U_l, 60 */
-	int quiet_periods;	  /* 3 */
-	double steal_fraction;	  /* 0.2 */
-	double weight_util;	  /* w_u, 1 */
-	double weight_qos;	  /* w_e, 1 */
-	int cap_floor_pct;	  /* 1 */
-	double fund_fraction;	  /* 0.8 */
-	int fund_window_periods;  /* fund_window_s in periods, at most POLICY_WINDOW_MAX */
-	int min_newcomer_pct;	  /* 10 */
+	double overload_pct;	     /* U_o, 95 */
+	int overload_periods;	     /* 3 */
+	int qos_periods;	     /* 1 */
+	double qos_gpu_bound_pct;    /* 70 */
+	double lowload_pct;	     /* U_l, 60 */
+	int quiet_periods;	     /* 3 */
+	double steal_fraction;	     /* 0.2 */
+	double weight_util;	     /* w_u, 1 */
+	double weight_qos;	     /* w_e, 1 */
+	int cap_floor_pct;	     /* 1 */
+	double fund_fraction;	     /* 0.8 */
+	int fund_window_periods;     /* fund_window_s in periods, at most POLICY_WINDOW_MAX */
+	int min_newcomer_pct;	     /* 10 */
 	bool use_ignores_met_target; /* on */
 	bool paper_mode;	     /* off */
 };
@@ -61,12 +61,12 @@ struct policy_track {
 /* Conditions that hold in this period; the daemon turns their edges into alerts. */
 enum policy_condition {
 	POLICY_QOS_NOT_GPU_BOUND = 1 << 0, /* short, but no cap can help */
-	POLICY_CONTRACT_LIMIT	 = 1 << 1, /* overloaded at its ceiling */
-	POLICY_HELD_OVERLOADED	 = 1 << 2, /* overloaded and held by an operator */
-	POLICY_FPS_MISSING	 = 1 << 3, /* has a target and no valid FPS */
+	POLICY_CONTRACT_LIMIT = 1 << 1,	   /* overloaded at its ceiling */
+	POLICY_HELD_OVERLOADED = 1 << 2,   /* overloaded and held by an operator */
+	POLICY_FPS_MISSING = 1 << 3,	   /* has a target and no valid FPS */
 	/* of the GPU: */
-	POLICY_SEVERE_OVERLOAD	 = 1 << 4, /* two receivers or more */
-	POLICY_SUM_OVER_100	 = 1 << 5,
+	POLICY_SEVERE_OVERLOAD = 1 << 4, /* two receivers or more */
+	POLICY_SUM_OVER_100 = 1 << 5,
 };
 
 /* One vGPU in one period. */
@@ -142,8 +142,8 @@ struct policy_move {
 
 struct policy_decision {
 	enum policy_kind kind;
-	int vgpu;  /* whom it is for (receiver, victim); -1: nobody, or a newcomer */
-	int donor; /* from whom; -1: nobody or several */
+	int vgpu;		 /* whom it is for (receiver, victim); -1: nobody, or a newcomer */
+	int donor;		 /* from whom; -1: nobody or several */
 	int first_move, n_moves; /* its moves, in policy_out.moves */
 	int n_numbers;
 	struct policy_number numbers[POLICY_NUMBERS_MAX];
@@ -192,8 +192,8 @@ void policy_return(const struct policy_params *params, struct policy_gpu *gpu,
 		   struct policy_out *out);
 
 /* Rules 8 and 12: shrinks who is not held until Σ cap <= 100, first by what they do not use, then
- * in proportion, never below floors. Returns 0, or -ENOSPC when floors and holds alone pass 100 (all
- * that can be was shrunk). */
+ * in proportion, never below floors. Returns 0, or -ENOSPC when floors and holds alone pass 100
+ * (all that can be was shrunk). */
 int policy_fit(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out);
 
 /*

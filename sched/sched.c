@@ -16,6 +16,7 @@ void sched_start(struct sched *sched, uint64_t now_ns)
 	sched->quantum_ns = 0;
 	sched->slot_end_ns = now_ns + SCHED_SLOT_NS;
 	sched->slot = 0;
+	sched->n_pending = 0;
 }
 
 void sched_add(struct sched *sched, struct sched_vgpu *vgpu, unsigned int cap_pct, uint64_t now_ns)
@@ -47,6 +48,7 @@ void sched_add(struct sched *sched, struct sched_vgpu *vgpu, unsigned int cap_pc
 
 void sched_remove(struct sched *sched, struct sched_vgpu *vgpu)
 {
+	sched_set_pending(sched, vgpu, false);
 	if (sched->current == vgpu) {
 		sched->current = vgpu->next == vgpu ? NULL : vgpu->prev;
 		sched->quantum_ns = 0;
@@ -55,6 +57,12 @@ void sched_remove(struct sched *sched, struct sched_vgpu *vgpu)
 	vgpu->next->prev = vgpu->prev;
 	vgpu->next = NULL;
 	vgpu->prev = NULL;
+}
+
+void sched_set_pending(struct sched *sched, struct sched_vgpu *vgpu, bool pending)
+{
+	sched->n_pending += (unsigned int)pending - (unsigned int)vgpu->pending;
+	vgpu->pending = pending;
 }
 
 void sched_set_cap(struct sched_vgpu *vgpu, unsigned int cap_pct)
@@ -99,12 +107,16 @@ struct sched_vgpu *sched_pick(struct sched *sched, uint64_t *ret_run_ns)
 {
 	struct sched_vgpu *vgpu = sched->current;
 
-	if (!vgpu)
+	if (sched->n_pending == 0)
 		return NULL;
 	if (sched->quantum_ns == 0 || !can_run(vgpu)) {
-		do {
-			vgpu = vgpu->next;
-		} while (!can_run(vgpu) && vgpu != sched->current);
+		/* One that is alone with its work is the round's next as well: nobody need be
+		 * asked. */
+		if (sched->n_pending > 1 || !vgpu->pending) {
+			do {
+				vgpu = vgpu->next;
+			} while (!can_run(vgpu) && vgpu != sched->current);
+		}
 		if (!can_run(vgpu))
 			return NULL;
 		sched->current = vgpu;

@@ -26,7 +26,7 @@
 #define SCHED_SLOTS    10	  /* in a second */
 #define SCHED_ROUND_NS 5000000ULL /* a round of quanta when the caps add up to 100 */
 
-/* One vGPU. The owner writes pending; all else is the scheduler's, to be read. */
+/* One vGPU. All of it is the scheduler's, to be read. */
 struct sched_vgpu {
 	struct sched_vgpu *next, *prev; /* sched::current, a ring */
 	bool pending;			/* has work for the GPU */
@@ -45,6 +45,7 @@ struct sched {
 	uint64_t quantum_ns;	    /* left of that turn */
 	uint64_t slot_end_ns;	    /* when sched_open_slot() is due */
 	unsigned int slot;	    /* of the second, 0..9 */
+	unsigned int n_pending;	    /* vGPUs with work for the GPU */
 };
 
 /* Begins the first slot of a second at @now_ns, without vGPUs. */
@@ -58,6 +59,9 @@ void sched_remove(struct sched *sched, struct sched_vgpu *vgpu);
 
 /* Sets the cap, 0..100, from the next slot on. */
 void sched_set_cap(struct sched_vgpu *vgpu, unsigned int cap_pct);
+
+/* Says whether @vgpu has work for the GPU. */
+void sched_set_pending(struct sched *sched, struct sched_vgpu *vgpu, bool pending);
 
 /* Begins the next slot; to be called at slot_end_ns. Late is allowed: the slot was longer. */
 void sched_open_slot(struct sched *sched, uint64_t now_ns);

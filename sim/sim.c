@@ -97,12 +97,12 @@ static void end_cpu_work(struct sim *sim, struct sim_vgpu *vgpu)
 
 	if (workload->kind == WORKLOAD_LOAD) {
 		vgpu->work_ns[0] += (uint64_t)(workload->pct / 100 * (double)SCHED_SLOT_NS);
-		vgpu->sched.pending = vgpu->work_ns[0] > 0;
+		sched_set_pending(&sim->sched, &vgpu->sched, vgpu->work_ns[0] > 0);
 		set_event(sim, vgpu, sim->now_ns + SCHED_SLOT_NS);
 		return;
 	}
 	vgpu->work_ns[vgpu->n_frames++] = vgpu->making_ns;
-	vgpu->sched.pending = true;
+	sched_set_pending(&sim->sched, &vgpu->sched, true);
 	if (vgpu->n_frames <= FRAMES_MAX)
 		begin_frame(sim, vgpu);
 	else
@@ -119,7 +119,7 @@ static void end_due_cpu_work(struct sim *sim)
 static void end_gpu_work(struct sim *sim, struct sim_vgpu *vgpu)
 {
 	if (vgpu->n_frames == 0) { /* one without frames */
-		vgpu->sched.pending = false;
+		sched_set_pending(&sim->sched, &vgpu->sched, false);
 		return;
 	}
 	vgpu->frames++;
@@ -129,7 +129,7 @@ static void end_gpu_work(struct sim *sim, struct sim_vgpu *vgpu)
 	for (int i = 1; i < vgpu->n_frames; i++)
 		vgpu->work_ns[i - 1] = vgpu->work_ns[i];
 	vgpu->n_frames--;
-	vgpu->sched.pending = vgpu->n_frames > 0;
+	sched_set_pending(&sim->sched, &vgpu->sched, vgpu->n_frames > 0);
 	if (vgpu->n_frames == FRAMES_MAX)
 		begin_frame(sim, vgpu);
 }
@@ -278,7 +278,7 @@ void sim_set_workload(struct sim *sim, struct sim_vgpu *vgpu, const struct workl
 	vgpu->n_frames = 0;
 	vgpu->rendered_ns = 0;
 	vgpu->work_ns[0] = 0;
-	vgpu->sched.pending = false;
+	sched_set_pending(&sim->sched, &vgpu->sched, false);
 	set_event(sim, vgpu, NEVER);
 	switch (workload->kind) {
 	case WORKLOAD_IDLE:
@@ -288,7 +288,7 @@ void sim_set_workload(struct sim *sim, struct sim_vgpu *vgpu, const struct workl
 		break;
 	case WORKLOAD_BUSY:
 		vgpu->work_ns[0] = NEVER;
-		vgpu->sched.pending = true;
+		sched_set_pending(&sim->sched, &vgpu->sched, true);
 		break;
 	case WORKLOAD_LOAD:
 		set_event(sim, vgpu, sim->now_ns);

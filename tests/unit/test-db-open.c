@@ -49,16 +49,19 @@ static void test_every_released_version_becomes_a_working_history(void **state)
 	(void)state;
 	for (int version = 0; version <= schema_version; version++) {
 		sqlite3 *plain = open_plain();
+		struct db_offer offer = {.id = 1, .state = "open", .claim_key = "key-1"};
 		struct db *db;
 
 		assert_int_equal(schema_migrate(plain, path, schema_steps, version, NULL), 0);
 		sqlite3_close(plain);
 		db = open_db(&keep_all);
 		put_sample(db, START_MS, "vm1");
+		assert_int_equal(db_append_offer(db, &offer), 0);
 		assert_null(db_close(db));
 		assert_int_equal(get_sql("PRAGMA user_version"), schema_version);
 		assert_int_equal(get_sql("PRAGMA application_id"), SCHEMA_APPLICATION_ID);
 		assert_int_equal(get_sql("SELECT count(*) FROM sample"), 1);
+		assert_int_equal(get_sql("SELECT claim_key = 'key-1' FROM offer"), 1);
 		assert_int_equal(unlink(path), 0);
 	}
 }

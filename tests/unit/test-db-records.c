@@ -177,7 +177,8 @@ static void test_live_offers_are_those_that_still_bind(void **state)
 				 .cap_pct = 50,
 				 .funded_pct = 33,
 				 .target_fps = NAN,
-				 .reason = "calm for 3 periods"};
+				 .reason = "calm for 3 periods",
+				 .claim_key = "key-1"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
@@ -201,6 +202,7 @@ static void test_live_offers_are_those_that_still_bind(void **state)
 	assert_string_equal(got.offers[0].gpu, "gpu0");
 	assert_string_equal(got.offers[0].vgpu, "vm4");
 	assert_string_equal(got.offers[0].reason, "calm for 3 periods");
+	assert_string_equal(got.offers[0].claim_key, "key-1");
 	assert_int_equal(got.offers[0].cap_pct, 50);
 	assert_int_equal(got.offers[0].funded_pct, 33);
 	assert_true(isnan(got.offers[0].target_fps));

@@ -167,12 +167,12 @@ static void adding_and_removing_while_running_keeps_the_ring_whole(void **state)
 
 		if (in[i]) {
 			sched_remove(&rig.sched, &tenant->sched);
-			tenant->sched.pending = false;
+			sched_set_pending(&rig.sched, &tenant->sched, false);
 		} else {
 			sched_add(&rig.sched, &tenant->sched, (unsigned int)draw(&rig, 101),
 				  rig.now_ns);
 			tenant->work_ns = draw(&rig, 3) * NS_PER_MS;
-			tenant->sched.pending = tenant->work_ns > 0;
+			sched_set_pending(&rig.sched, &tenant->sched, tenant->work_ns > 0);
 		}
 		in[i] = !in[i];
 		n_in += in[i] ? 1 : -1;

@@ -49,7 +49,7 @@ static inline struct tenant *rig_add(struct rig *rig, unsigned int cap_pct, uint
 
 	*tenant = (struct tenant){.work_ns = work_ns, .arrives_ns = FOREVER};
 	sched_add(&rig->sched, &tenant->sched, cap_pct, rig->now_ns);
-	tenant->sched.pending = work_ns > 0;
+	sched_set_pending(&rig->sched, &tenant->sched, work_ns > 0);
 	return tenant;
 }
 
@@ -71,7 +71,7 @@ static inline void deal_with_arrivals(struct rig *rig)
 		if (tenant->arrives_ns > rig->now_ns)
 			continue;
 		tenant->work_ns += 1 + draw(rig, tenant->burst_max_ns);
-		tenant->sched.pending = true;
+		sched_set_pending(&rig->sched, &tenant->sched, true);
 		tenant->arrives_ns = rig->now_ns + 1 + draw(rig, tenant->pause_max_ns);
 	}
 }
@@ -95,7 +95,7 @@ static inline struct tenant *rig_step(struct rig *rig, uint64_t to_ns)
 		sched_account(&rig->sched, &ran->sched, until_ns - rig->now_ns);
 		if (ran->work_ns != FOREVER)
 			ran->work_ns -= until_ns - rig->now_ns;
-		ran->sched.pending = ran->work_ns > 0;
+		sched_set_pending(&rig->sched, &ran->sched, ran->work_ns > 0);
 	}
 	rig->now_ns = until_ns;
 	deal_with_arrivals(rig);

@@ -134,17 +134,17 @@ static void next_is_the_first_in_the_round_with_work_and_slice(void **state)
 	assert_null(sched_pick(&rig.sched, &run_ns));
 	a = rig_add(&rig, 20, 0);
 	assert_null(sched_pick(&rig.sched, &run_ns));
-	a->sched.pending = true;
+	sched_set_pending(&rig.sched, &a->sched, true);
 	b = rig_add(&rig, 20, 0);
 	c = rig_add(&rig, 20, FOREVER);
 	assert_ptr_equal(sched_pick(&rig.sched, &run_ns), &c->sched);
-	b->sched.pending = true;
+	sched_set_pending(&rig.sched, &b->sched, true);
 	sched_account(&rig.sched, &c->sched, run_ns);
 	assert_ptr_equal(sched_pick(&rig.sched, &run_ns), &a->sched);
 	sched_account(&rig.sched, &a->sched, 20 * NS_PER_MS);
 	assert_ptr_equal(sched_pick(&rig.sched, &run_ns), &b->sched);
-	c->sched.pending = false;
-	b->sched.pending = false;
+	sched_set_pending(&rig.sched, &c->sched, false);
+	sched_set_pending(&rig.sched, &b->sched, false);
 	/* a has work but no slice: the GPU idles. */
 	assert_null(sched_pick(&rig.sched, &run_ns));
 }
@@ -195,9 +195,9 @@ static void asking_again_changes_nothing(void **state)
 	rig_init(&rig, 1);
 	a = rig_add(&rig, 50, FOREVER);
 	rig_add(&rig, 50, FOREVER);
-	a->sched.pending = false;
+	sched_set_pending(&rig.sched, &a->sched, false);
 	sched_pick(&rig.sched, &first_ns);
-	a->sched.pending = true;
+	sched_set_pending(&rig.sched, &a->sched, true);
 	sched_account(&rig.sched, rig.sched.current, 1000);
 	for (int i = 0; i < 5; i++) {
 		assert_ptr_equal(sched_pick(&rig.sched, &again_ns), &rig.tenants[1].sched);
@@ -273,7 +273,7 @@ static void one_that_wakes_with_saved_slice_takes_nothing_from_another(void **st
 	rig_run(&rig, 5 * SLOT);
 	for (int i = 1; i < rig.n; i++) {
 		rig.tenants[i].work_ns = FOREVER;
-		rig.tenants[i].sched.pending = true;
+		sched_set_pending(&rig.sched, &rig.tenants[i].sched, true);
 	}
 	rig_run(&rig, 5 * SLOT);
 	assert_int_equal(busy->sched.busy_ns, 500 * NS_PER_MS);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * notify-sink SOCKET: systemd's end of sd_notify(). Binds the datagram socket and prints what
+ * arrives, one assignment a line, until a signal ends it. Must never answer.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+int main(int argc, char *argv[])
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	char message[4096];
+	ssize_t n;
+	int fd;
+
+	if (argc != 2 || strlen(argv[1]) >= sizeof(address.sun_path)) {
+		fputs("Usage: notify-sink SOCKET\n", stderr);
+		return 2;
+	}
+	strcpy(address.sun_path, argv[1]);
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
+		fprintf(stderr, "notify-sink: %s: %s\n", argv[1], strerror(errno));
+		return 1;
+	}
+	while ((n = recv(fd, message, sizeof(message), 0)) >= 0) {
+		printf("%.*s\n", (int)n, message);
+		(void)fflush(stdout);
+	}
+	return 1;
+}

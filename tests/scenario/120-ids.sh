@@ -1,0 +1,53 @@
+#!/bin/sh
+# A start without a readable history: ids begin above all earlier ones, so that nothing is overwritten when the
+# database returns; the alert that tells of it clears then.
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+db=$dir/state/history.db
+rows() { # rows TABLE TO: all of them up to that id
+  sqlite3 -readonly "$db" "SELECT * FROM $1 WHERE id <= $2 ORDER BY id"
+}
+newest() { sqlite3 -readonly "$db" "SELECT max(id) FROM $1"; }
+add() { api POST /v1/vgpus "{\"id\": \"$1\", \"initial_cap_pct\": 20}" >/dev/null; }
+failing='[.alerts[] | select(.name == "history_failing")]'
+offered='.offers | length == 1'
+
+sim_conf
+start || exit 1
+add a
+echo 7 >"$dir/poke/a.cap"
+ok "a first run tells an alert" until_ok 10 that /v1/alerts '.alerts | length == 1'
+ok "and makes an offer" until_ok 20 that /v1/offers "$offered"
+stop
+for table in decision alert offer; do
+  newest $table >"$dir/last.$table"
+  rows $table "$(cat "$dir/last.$table")" >"$dir/rows.$table"
+  ok "each $table is in the history" test -s "$dir/rows.$table"
+done
+
+# Away at the start and back before the first tick, which tries again; the next try is half a minute later.
+mv "$db" "$dir/away.db"
+mkdir "$db"
+period_ms=700
+sim_conf
+"$B/gover-d" --config "$conf" >>"$dir/log" 2>&1 &
+daemon_pid=$!
+ok "a second run starts without a history" until_ok 10 curl -sSf --unix-socket "$sock" http://gover/healthz
+rmdir "$db"
+mv "$dir/away.db" "$db"
+ok "which is told" until_ok 10 that "/v1/alerts?all=true" "$failing | length == 1"
+add b
+ok "the history returns" until_ok 60 that /v1/host .history.enabled
+ok "and the alert clears" until_ok 20 that /v1/alerts "$failing | length == 0"
+ok "an offer is made" until_ok 20 that /v1/offers "$offered"
+ok "decisions go on above the earlier ones" that '/v1/decisions?limit=1000' "[.decisions[].id] | min > $(cat "$dir/last.decision")"
+ok "so do alerts" that '/v1/alerts?all=true' "[.alerts[].id] | min > $(cat "$dir/last.alert")"
+ok "and offers" that '/v1/offers?all=true' "[.offers[].id] | min > $(cat "$dir/last.offer")"
+stop
+for table in decision alert offer; do
+  rows $table "$(cat "$dir/last.$table")" >"$dir/rows.now"
+  ok "no $table of the first run was overwritten" cmp "$dir/rows.$table" "$dir/rows.now"
+  ok "those of the second stand beside them" test "$(newest $table)" -gt "$(cat "$dir/last.$table")"
+done
+finish

@@ -1,0 +1,47 @@
+#!/bin/sh
+# Severe overload is told as long as it lasts: also on a frozen GPU, and when the vGPU it named is removed.
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+conf_extra='[policy]
+fund_window_s = 1'
+sim_conf
+start || exit 1
+for v in a b c; do
+  api POST /v1/vgpus "{\"id\": \"$v\", \"initial_cap_pct\": 100, \"labels\": {\"workload\": \"idle\"}}" >/dev/null
+  ok "$v has a cap" until_ok 10 that "/v1/vgpus/$v" '.util_pct != null'
+done
+load() { api PATCH "/v1/vgpus/$1" "{\"labels\": {\"workload\": \"$2\"}}" >/dev/null; }
+for v in a b c; do load $v busy; done
+severe='[.alerts[] | select(.name == "severe_overload")]'
+ok "all three want more: severe overload" until_ok 20 that /v1/alerts "$severe | length == 1"
+named=$(get /v1/alerts "${severe}[0].vgpu")
+stands() { # stands PERIODS: in every one of them; a late tick, which ends every run of breaches, begins anew
+  for try in 1 2 3 4 5; do
+    gaps=$(get /v1/host .gaps)
+    end=$(($(get /v1/host .ticks) + $1))
+    lost=''
+    while [ "$(get /v1/host .ticks)" -lt "$end" ]; do
+      that /v1/alerts "$severe | length > 0" || lost=$try
+      sleep 0.05
+    done
+    [ -z "$lost" ] && return 0
+    [ "$(get /v1/host .gaps)" = "$gaps" ] && return 1
+    until_ok 20 that /v1/alerts "$severe | length > 0" || return 1
+  done
+  return 1
+}
+ctl freeze >/dev/null
+ok "frozen: it still stands" stands 8
+ctl thaw >/dev/null
+api DELETE "/v1/vgpus/$named" >/dev/null
+is "the one it named is removed" "$(status)" 204
+ok "it still stands for the others" stands 8
+ok "and names that one no more" until_ok 10 that /v1/alerts "$severe | map(.vgpu) | index(\"$named\") == null"
+for v in a b c; do load $v idle; done
+ok "all calm: it clears" until_ok 20 that /v1/alerts "$severe | length == 0"
+ctl freeze >/dev/null
+for v in a b c; do load $v busy; done
+ok "it begins on a frozen GPU too" until_ok 20 that /v1/alerts "$severe | length == 1"
+stop
+finish

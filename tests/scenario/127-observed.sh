@@ -1,0 +1,20 @@
+#!/bin/sh
+# What is decided again in every period and not acted on is told once a minute, not once a period.
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+sim_conf
+start || exit 1
+api POST /v1/vgpus '{"id": "a", "initial_cap_pct": 80, "labels": {"workload": "load:pct=10"}}' >/dev/null
+api POST /v1/vgpus '{"id": "b", "initial_cap_pct": 50, "labels": {"workload": "busy"}}' >/dev/null
+api PATCH /v1/gpus/gpu0 '{"mode": "observe"}' >/dev/null
+steals='[.decisions[] | select(.kind == "steal" and .result == "observed")]'
+ok "a steal is observed" until_ok 20 that '/v1/decisions?limit=1000' "$steals | length > 0"
+ticks=$(get /v1/host .ticks)
+ok "b goes on wanting it" until_ok 20 that /v1/host ".ticks > $ticks + 15"
+ok "and would be served" until_ok 10 that /v1/vgpus/b .overloaded
+is "it is told once" "$(get '/v1/decisions?limit=1000' "$steals | length")" 1
+is "once in the log too" "$(grep -c '^gover-d: steal' "$dir/log")" 1
+is "nothing was written" "$(get /v1/vgpus/b '"\(.cap_pct) \(.cap_writes)"')" "20 0"
+stop
+finish

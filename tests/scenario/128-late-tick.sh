@@ -1,0 +1,29 @@
+#!/bin/sh
+# A daemon that was stopped for some periods: a late tick and a gap, which is no calm, no breach and nobody's write.
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+period_ms=250 speed=4
+conf_extra='[policy]
+quiet_periods = 1000'
+sim_conf
+start || exit 1
+for v in a b; do
+  api POST /v1/vgpus "{\"id\": \"$v\", \"initial_cap_pct\": 50, \"labels\": {\"workload\": \"load:pct=10\"}}" >/dev/null
+done
+ok "calm is counted" until_ok 20 that /v1/gpus '.gpus[0].calm_periods > 10'
+before=$(get /v1/host '"\(.late_ticks) \(.gaps)"')
+calm=$(get /v1/gpus '.gpus[0].calm_periods')
+kill -STOP "$daemon_pid"
+sleep 0.6
+kill -CONT "$daemon_pid"
+ok "a late tick is counted" until_ok 10 that /v1/host ".late_ticks > ${before% *}"
+ok "and a gap" until_ok 10 that /v1/host ".gaps > ${before#* }"
+ok "calm was counted anew" that /v1/gpus ".gpus[0].calm_periods < $calm"
+ok "and goes on" until_ok 10 that /v1/gpus '.gpus[0].calm_periods > 1'
+is "nobody was put on hold" "$(get /v1/vgpus '[.vgpus[].held] | any')" false
+is "nor is anything told" "$(get '/v1/alerts?all=true' '.alerts | length')" 0
+ok "the history marks the gap" until_ok 10 sh -c \
+  "test \"\$(sqlite3 -readonly '$dir/state/history.db' 'SELECT count(*) FROM sample WHERE gap')\" -gt 0"
+stop
+finish

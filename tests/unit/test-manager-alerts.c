@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* What a whole daemon tells, how long and how often, over periods of a time of our own. */
+#include "test-manager.h"
+
+/* a, b and c want all there is; nobody has anything left to give. */
+static void overload(void)
+{
+	start();
+	sell("a", 100, 0);
+	tick(2); /* who is to give must have been seen not to need it */
+	sell("b", 100, 0);
+	tick(2);
+	sell("c", 100, 0);
+	device("a")->want = device("b")->want = device("c")->want = BUSY;
+}
+
+static void set_mode(enum gpu_mode mode)
+{
+	assert_int_equal(control_gpu_change(m, "gpu0", &mode, NULL, &err), 0);
+}
+
+static bool severe_stands(void)
+{
+	for (size_t i = 0; i < alerts_count(m->alerts); i++) {
+		const struct alert *alert = alerts_at(m->alerts, i);
+
+		if (alert->kind == ALERT_SEVERE_OVERLOAD && !alert->cleared_ms)
+			return true;
+	}
+	return false;
+}
+
+static void severe_overload_stands_as_long_as_it_lasts(void **state)
+{
+	(void)state;
+	overload();
+	tick(10);
+	assert_int_equal(count("severe", NULL), 1);
+	assert_true(severe_stands());
+	tick(20);
+	assert_true(severe_stands());
+	assert_int_equal(count("severe", NULL), 1);
+	device("a")->want = device("b")->want = device("c")->want = 0;
+	tick(5);
+	assert_false(severe_stands());
+}
+
+static void severe_overload_outlives_the_vgpu_it_named(void **state)
+{
+	char named[ID_MAX];
+
+	(void)state;
+	overload();
+	tick(10);
+	strcpy(named, gpu->severe_vgpu);
+	assert_non_null(alert_of(ALERT_SEVERE_OVERLOAD, named));
+	assert_int_equal(control_vgpu_remove(m, named, &err), 0);
+	for (int i = 0; i < 20; i++) {
+		tick(1);
+		assert_true(severe_stands());
+	}
+	assert_null(alert_of(ALERT_SEVERE_OVERLOAD, named));
+}
+
+static void severe_overload_is_told_of_a_frozen_gpu_too(void **state)
+{
+	(void)state;
+	overload();
+	set_mode(GPU_MODE_FROZEN);
+	tick(10);
+	assert_true(severe_stands());
+	assert_int_equal(count("severe", NULL), 0);
+}
+
+static void freezing_does_not_end_severe_overload(void **state)
+{
+	(void)state;
+	overload();
+	tick(10);
+	set_mode(GPU_MODE_FROZEN);
+	tick(20);
+	assert_true(severe_stands());
+}
+
+static void severe_overload_of_a_frozen_gpu_names_who_relieves_most_now(void **state)
+{
+	char before[ID_MAX];
+
+	(void)state;
+	overload();
+	tick(10);
+	strcpy(before, gpu->severe_vgpu);
+	device("a")->want = device("b")->want = device("c")->want = 0;
+	tick(5);
+	assert_false(severe_stands());
+	set_mode(GPU_MODE_FROZEN);
+	device("a")->want = device("b")->want = device("c")->want = BUSY;
+	device(before)->want = 0.01;
+	tick(10);
+	assert_true(severe_stands());
+	assert_null(alert_of(ALERT_SEVERE_OVERLOAD, before));
+	assert_null(alert_of(ALERT_SEVERE_OVERLOAD, "")); /* it names one */
+}
+
+/* --- decisions that are not acted on --- */
+
+static void starve(void)
+{
+	start();
+	sell("a", 80, 0.05);
+	sell("b", 50, BUSY);
+}
+
+static void an_observed_decision_is_told_once_a_minute(void **state)
+{
+	(void)state;
+	starve();
+	set_mode(GPU_MODE_OBSERVE);
+	tick(60);
+	assert_int_equal(count("steal", "observed"), 1);
+	assert_int_equal(count("steal", NULL), 1);
+	tick(60);
+	assert_int_equal(count("steal", "observed"), 2);
+	assert_int_equal(device("b")->cap_pct, 20);
+}
+
+static void of_several_in_a_period_each_is_told_once_a_minute(void **state)
+{
+	(void)state;
+	starve();
+	set_mode(GPU_MODE_OBSERVE);
+	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = 30};
+	tick(60); /* 130 % in caps: one to fit, one to steal in each */
+	assert_int_equal(count("fit", "observed"), 1);
+	assert_int_equal(count("steal", "observed"), 1);
+}
+
+static void one_that_is_acted_on_is_told_each_time(void **state)
+{
+	(void)state;
+	starve();
+	tick(6);
+	assert_int_equal(count("steal", "written"), 3);
+}
+
+static void one_that_vanished_is_overloaded_no_more(void **state)
+{
+	(void)state;
+	starve();
+	tick(4);
+	assert_true(vgpu("b")->view.overloaded);
+	device("b")->exists = false;
+	tick(1);
+	assert_null(vgpu("b")->device);
+	assert_false(vgpu("b")->view.overloaded);
+	assert_false(vgpu("b")->view.broken);
+}
+
+/* --- telemetry --- */
+
+static void stale_telemetry_closes_an_open_offer_at_once(void **state)
+{
+	const struct offer *offer;
+
+	(void)state;
+	start();
+	sell("a", 50, 0.05);
+	tick(5);
+	offer = offers_live(m->offers, "gpu0");
+	assert_non_null(offer);
+	assert_int_equal(offer->state, OFFER_OPEN);
+	device("a")->stale = true;
+	tick(1);
+	assert_int_equal(offer->state, OFFER_CLOSED);
+	assert_non_null(strstr(offer->reason, "busy time"));
+	tick(10);
+	assert_null(offers_live(m->offers, "gpu0"));
+	assert_non_null(alert_of(ALERT_TELEMETRY_STALE, ""));
+	device("a")->stale = false;
+	tick(6);
+	assert_null(alert_of(ALERT_TELEMETRY_STALE, ""));
+	assert_non_null(offers_live(m->offers, "gpu0"));
+}
+
+static void stale_telemetry_freezes_stealing(void **state)
+{
+	(void)state;
+	starve();
+	device("a")->stale = true; /* the only donor: what it uses is not known */
+	tick(20);
+	assert_int_equal(count("steal", NULL), 0);
+	device("a")->stale = false;
+	tick(5);
+	assert_true(count("steal", "written") > 0);
+}
+
+int main(void)
+{
+#define RIGGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		RIGGED(severe_overload_stands_as_long_as_it_lasts),
+		RIGGED(severe_overload_outlives_the_vgpu_it_named),
+		RIGGED(severe_overload_is_told_of_a_frozen_gpu_too),
+		RIGGED(freezing_does_not_end_severe_overload),
+		RIGGED(severe_overload_of_a_frozen_gpu_names_who_relieves_most_now),
+		RIGGED(of_several_in_a_period_each_is_told_once_a_minute),
+		RIGGED(one_that_vanished_is_overloaded_no_more),
+		RIGGED(an_observed_decision_is_told_once_a_minute),
+		RIGGED(one_that_is_acted_on_is_told_each_time),
+		RIGGED(stale_telemetry_closes_an_open_offer_at_once),
+		RIGGED(stale_telemetry_freezes_stealing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
