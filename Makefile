@@ -94,10 +94,12 @@ fuzz: ## every parser under libFuzzer, FUZZ_SECONDS (20) each
 	@dist/install-deps lint
 	@B=$B tests/fuzz/run
 
-lint: ## warnings as errors with gcc and clang, format, cppcheck, shellcheck
+warnings: ## everything compiled with gcc and with clang, warnings as errors
 	@dist/install-deps lint
 	@$(MAKE) --no-print-directory -j$$(nproc) B=$B/lint-gcc CC=gcc WERROR=1 tests benches
 	@$(MAKE) --no-print-directory -j$$(nproc) B=$B/lint-clang CC=clang WERROR=1 tests benches
+
+lint: warnings ## that, and format, cppcheck, shellcheck
 	@dist/lint
 
 benches: $(benches)
@@ -127,5 +129,5 @@ help: ## this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory fuzz lint demo install help clean
+.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory fuzz warnings lint demo install help clean
 -include $(shell find $B -name '*.d' 2>/dev/null)
