@@ -30,6 +30,19 @@ static int count_signals(const struct rules *rules, const struct policy_gpu *gpu
 	return n;
 }
 
+/* The signals that would count too and may be up unseen. */
+static int count_doubts(const struct rules *rules, const struct policy_gpu *gpu)
+{
+	int n = 0;
+
+	for (int i = 0; i < gpu->n_vgpus; i++) {
+		const struct policy_vgpu *vgpu = &gpu->vgpus[i];
+
+		n += vgpu->in_doubt && (rules->helpless_count || signal_room_steps(gpu, vgpu) > 0);
+	}
+	return n;
+}
+
 /* -1 where there is none: the one signal is that of a vGPU that cannot be helped (paper mode). */
 static int find_receiver(const struct policy_gpu *gpu)
 {
@@ -156,6 +169,32 @@ static void steal_for_receiver(const struct policy_params *params, struct policy
 	explain_steal(params, gpu, out, &steal, decision);
 }
 
+static bool is_readable(const struct policy_gpu *gpu)
+{
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		if (!gpu->vgpus[i].busy_valid)
+			return false;
+	return !gpu->gap;
+}
+
+/*
+ * Whether this period belongs to a severe overload. A gap takes all signals down and they need
+ * their periods to come back: only periods that saw it gone end it, more of them than breaches make
+ * a signal. Else one late tick, or one lull, would make two overloads and two migrations of one.
+ */
+static void count_severe(const struct policy_params *params, struct policy_gpu *gpu, bool severe,
+			 bool quiet)
+{
+	if (severe) {
+		gpu->severe_run++;
+		gpu->severe_quiet = 0;
+	} else if (quiet && ++gpu->severe_quiet > params->overload_periods) {
+		gpu->severe_run = 0;
+		gpu->severe_quiet = 0;
+	}
+	gpu->severe_in_doubt = !severe && (gpu->severe_run > 0 || !quiet);
+}
+
 /* Rule 7: of all, the one that uses most of the GPU frees most by leaving. */
 static int find_victim(const struct policy_gpu *gpu)
 {
@@ -173,7 +212,8 @@ static int find_victim(const struct policy_gpu *gpu)
 	return victim;
 }
 
-/* Rule 7. The condition stands in every such period; only the first of a run is a decision. */
+/* Rule 7. The condition stands in every such period; only the first of an overload is a decision.
+ */
 static void warn_severe(struct policy_gpu *gpu, int n_signals, struct policy_out *out)
 {
 	struct policy_decision *decision;
@@ -186,14 +226,6 @@ static void warn_severe(struct policy_gpu *gpu, int n_signals, struct policy_out
 	decision = plan_decide(&plan, gpu, POLICY_SEVERE, out);
 	decision->vgpu = find_victim(gpu);
 	explain_severe(gpu, n_signals, decision);
-}
-
-static bool is_readable(const struct policy_gpu *gpu)
-{
-	for (int i = 0; i < gpu->n_vgpus; i++)
-		if (!gpu->vgpus[i].busy_valid)
-			return false;
-	return !gpu->gap;
 }
 
 /* Rule 4: counts a period without a signal, and sells one more when there were enough of them. */
@@ -215,7 +247,7 @@ static void count_calm(const struct policy_params *params, struct policy_gpu *gp
 void gover_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
 {
 	struct rules rules = rules_in_force(params);
-	bool pooled, severe;
+	bool pooled, severe, quiet;
 	int n_signals;
 
 	out->n_decisions = 0;
@@ -225,7 +257,8 @@ void gover_step(const struct policy_params *params, struct policy_gpu *gpu, stru
 	pooled = rules.pool_first && give_pool(params, gpu, out);
 	severe = n_signals > 1 && !pooled;
 
-	gpu->severe_run = severe ? gpu->severe_run + 1 : 0;
+	quiet = is_readable(gpu) && (pooled || n_signals + count_doubts(&rules, gpu) < 2);
+	count_severe(params, gpu, severe, quiet);
 	if (n_signals == 0)
 		count_calm(params, gpu, out);
 	else

@@ -88,6 +88,8 @@ struct policy_vgpu {
 	bool short_of_target;	 /* fps < target by more than the tolerance */
 	bool overloaded;	 /* its signal is up */
 	bool receiver;		 /* overloaded and can take a step */
+	bool in_doubt;		 /* its signal is down, but it was not seen to be quiet: a gap, an
+				    invalid reading, or breaches too few as yet */
 	bool broken;		 /* this period counts as broken time */
 	double e;		 /* (target - fps) / target when short and GPU-bound, else 0 */
 };
@@ -104,12 +106,14 @@ struct policy_gpu {
 	struct policy_vgpu *vgpus;
 	int n_vgpus;
 	/* kept between periods, all zero at first; only policy/ writes it */
-	int calm_run;	/* consecutive periods without a receiver */
-	int severe_run; /* consecutive periods of severe overload: the first one is a decision */
+	int calm_run;	  /* consecutive periods without a receiver */
+	int severe_run;	  /* periods of this severe overload, 0: none; the first is a decision */
+	int severe_quiet; /* periods since that saw it gone; enough of them end it */
 	/* out */
 	unsigned int conditions;
-	double total_load; /* sum of u x cap, fraction of the GPU (rule 4) */
-	int free_pct;	   /* before the decisions of this period */
+	bool severe_in_doubt; /* severe overload is not seen now, nor seen to be over */
+	double total_load;    /* sum of u x cap, fraction of the GPU (rule 4) */
+	int free_pct;	      /* before the decisions of this period */
 };
 
 enum policy_kind {

@@ -48,6 +48,13 @@ static bool is_waking(const struct policy_params *params, const struct policy_gp
 	       signal_room_steps(gpu, vgpu) > 0;
 }
 
+/* Rule 1: meeting its target excuses what it uses. */
+static bool is_excused(const struct rules *rules, const struct policy_vgpu *vgpu)
+{
+	return rules->met_target_excuses && promises_frames(vgpu) && vgpu->fps_valid &&
+	       !is_short(vgpu);
+}
+
 enum signal_cause signal_cause(const struct policy_params *params, const struct policy_gpu *gpu,
 			       const struct policy_vgpu *vgpu)
 {
@@ -55,13 +62,25 @@ enum signal_cause signal_cause(const struct policy_params *params, const struct 
 
 	if (vgpu->track->short_run >= params->qos_periods)
 		return SIGNAL_QOS;
-	if (rules.met_target_excuses && promises_frames(vgpu) && vgpu->fps_valid && !is_short(vgpu))
+	if (is_excused(&rules, vgpu))
 		return SIGNAL_NONE;
 	if (vgpu->track->overload_run >= params->overload_periods)
 		return SIGNAL_USE;
 	if (rules.wake && is_waking(params, gpu, vgpu))
 		return SIGNAL_WAKE;
 	return SIGNAL_NONE;
+}
+
+/* A signal that is down says nothing where nothing could be seen, nor while it is on its way up. */
+static bool is_in_doubt(const struct policy_params *params, const struct policy_gpu *gpu,
+			const struct policy_vgpu *vgpu)
+{
+	struct rules rules = rules_in_force(params);
+
+	if (gpu->gap || !vgpu->busy_valid)
+		return true;
+	return vgpu->track->short_run > 0 ||
+	       (vgpu->track->overload_run > 0 && !is_excused(&rules, vgpu));
 }
 
 /*
@@ -115,6 +134,7 @@ static void read_vgpu(const struct policy_params *params, const struct policy_gp
 	vgpu->broken = is_broken(params, gpu, vgpu);
 	vgpu->overloaded = signal_cause(params, gpu, vgpu) != SIGNAL_NONE;
 	vgpu->receiver = vgpu->overloaded && signal_room_steps(gpu, vgpu) > 0;
+	vgpu->in_doubt = !vgpu->overloaded && is_in_doubt(params, gpu, vgpu);
 	vgpu->conditions = find_conditions(gpu, vgpu, gpu_bound);
 }
 

@@ -171,6 +171,8 @@ static void check_same(const struct world *a, const struct world *b)
 	assert_int_equal(a->gpu.conditions, b->gpu.conditions);
 	assert_int_equal(a->gpu.calm_run, b->gpu.calm_run);
 	assert_int_equal(a->gpu.severe_run, b->gpu.severe_run);
+	assert_int_equal(a->gpu.severe_quiet, b->gpu.severe_quiet);
+	assert_int_equal(a->gpu.severe_in_doubt, b->gpu.severe_in_doubt);
 	assert_int_equal(a->gpu.free_pct, b->gpu.free_pct);
 	assert_true(a->gpu.total_load == b->gpu.total_load);
 	check_same_decisions(a, b);
@@ -181,6 +183,7 @@ static void check_same(const struct world *a, const struct world *b)
 		assert_int_equal(x->conditions, y->conditions);
 		assert_int_equal(x->overloaded, y->overloaded);
 		assert_int_equal(x->receiver, y->receiver);
+		assert_int_equal(x->in_doubt, y->in_doubt);
 		assert_int_equal(x->broken, y->broken);
 		assert_true(x->e == y->e);
 		assert_memory_equal(x->track, y->track, sizeof(*x->track));

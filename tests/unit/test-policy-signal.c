@@ -191,6 +191,58 @@ static void test_who_can_be_helped_and_who_wakes(void **state)
 	CHECK_ROWS(help_rows);
 }
 
+static void test_a_signal_that_is_down_may_be_in_doubt(void **state)
+{
+	static const struct {
+		const char *rule;
+		struct given vgpu;
+		bool gap, in_doubt;
+		void (*change)(struct policy_params *params);
+	} rows[] = {
+		{"quiet", {"v", PLAIN, .util = 0.9}, .in_doubt = false},
+		{"the first breach", {"v", PLAIN, .util = 1}, .in_doubt = true},
+		{"the second", {"v", PLAIN, .util = 1, .over_run = 1}, .in_doubt = true},
+		{"the third is a signal",
+		 {"v", PLAIN, .util = 1, .over_run = 2},
+		 .in_doubt = false},
+		{"breaches that ended",
+		 {"v", PLAIN, .util = 0.9, .over_run = 2},
+		 .in_doubt = false},
+		{"a gap, whatever it shows",
+		 {"v", PLAIN, .util = 0},
+		 .gap = true,
+		 .in_doubt = true},
+		{"an invalid reading", {"v", PLAIN, .util = NAN}, .in_doubt = true},
+		{"a met target excuses", {"v", GAME, .util = 1, .fps = 60}, .in_doubt = false},
+		{"when it is not known to be met it does not",
+		 {"v", GAME, .util = 1, .fps = NAN},
+		 .in_doubt = true},
+		{"nor in paper mode",
+		 {"v", GAME, .util = 1, .fps = 60},
+		 .in_doubt = true,
+		 .change = in_paper_mode},
+		{"short for the first of two periods",
+		 {"v", GAME, .util = 0.9, .fps = 50},
+		 .in_doubt = true,
+		 .change = debounced},
+		{"short by its own doing", {"v", GAME, .util = 0.5, .fps = 50}, .in_doubt = false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct given given[2] = {rows[i].vgpu};
+		struct bench bench;
+
+		print_message("  %s\n", rows[i].rule);
+		bench_init(&bench, given, 1);
+		bench.gpu.gap = rows[i].gap;
+		if (rows[i].change)
+			rows[i].change(&bench.params);
+		bench_step(&bench);
+		assert_int_equal(bench.vgpus[0].in_doubt, rows[i].in_doubt);
+	}
+}
+
 static void test_e_is_the_share_of_the_target_that_lacks(void **state)
 {
 	static const struct {
@@ -245,6 +297,7 @@ int main(void)
 		cmocka_unit_test(test_overload_by_use),
 		cmocka_unit_test(test_overload_by_qos),
 		cmocka_unit_test(test_who_can_be_helped_and_who_wakes),
+		cmocka_unit_test(test_a_signal_that_is_down_may_be_in_doubt),
 		cmocka_unit_test(test_e_is_the_share_of_the_target_that_lacks),
 		cmocka_unit_test(test_the_gpu_is_summed_up),
 	};
