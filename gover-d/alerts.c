@@ -13,46 +13,56 @@
 #include "gover-d/alerts.h"
 
 #define CLEARED_KEPT 256
-#define CLEAR_TICKS  3
+
+/*
+ * How long a condition must be gone to be over, in periods. What is by use swings with what tenants
+ * draw, and programs change their scenes every ten seconds or so: a minute, so that one tenant at
+ * its limit is one alert. Readings and reports that fail come and go: ten. A state that somebody
+ * ends stays ended: three. Of severe overload the policy itself says when it is over (rule 7).
+ */
+#define CLEAR_BY_USE	60
+#define CLEAR_BY_SIGHT	10
+#define CLEAR_STATE	3
+#define CLEAR_BY_POLICY 1
 
 static const struct alert_info {
 	const char *name;
 	enum alert_severity severity;
-	int raise_ticks;
+	int raise_ticks, clear_ticks;
 	const char *meaning;
 } table[ALERT_KINDS] = {
 	[ALERT_SEVERE_OVERLOAD] =
-		{"severe_overload", ALERT_CRITICAL, 1,
+		{"severe_overload", ALERT_CRITICAL, 1, CLEAR_BY_POLICY,
 		 "two vGPUs or more are overloaded and nothing is left to give: migrate one"},
 	[ALERT_CONTRACT_LIMIT] =
-		{"contract_limit", ALERT_WARNING, 3,
+		{"contract_limit", ALERT_WARNING, 3, CLEAR_BY_USE,
 		 "overloaded, but at the cap that was sold: the customer needs a larger one"},
-	[ALERT_HELD_OVERLOADED] = {"held_overloaded", ALERT_WARNING, 3,
+	[ALERT_HELD_OVERLOADED] = {"held_overloaded", ALERT_WARNING, 3, CLEAR_BY_USE,
 				   "overloaded, but an operator holds its cap"},
 	[ALERT_QOS_NOT_GPU_BOUND] =
-		{"qos_not_gpu_bound", ALERT_INFO, 3,
+		{"qos_not_gpu_bound", ALERT_INFO, 3, CLEAR_BY_USE,
 		 "below its FPS target without using its cap: the guest's own doing"},
-	[ALERT_FPS_MISSING] = {"fps_missing", ALERT_WARNING, 5,
+	[ALERT_FPS_MISSING] = {"fps_missing", ALERT_WARNING, 5, CLEAR_BY_SIGHT,
 			       "has an FPS target and reports no frames"},
 	[ALERT_SUM_OVER_100] =
-		{"sum_over_100", ALERT_WARNING, 2,
+		{"sum_over_100", ALERT_WARNING, 2, CLEAR_STATE,
 		 "the caps add up to more than the GPU: a cap is not real time any more"},
-	[ALERT_FOREIGN_WRITE] = {"foreign_write", ALERT_WARNING, 1,
+	[ALERT_FOREIGN_WRITE] = {"foreign_write", ALERT_WARNING, 1, CLEAR_STATE,
 				 "somebody else changed the cap: it is on hold until released"},
-	[ALERT_VGPU_MISSING] = {"vgpu_missing", ALERT_CRITICAL, 2,
+	[ALERT_VGPU_MISSING] = {"vgpu_missing", ALERT_CRITICAL, 2, CLEAR_STATE,
 				"has a contract and does not exist on the GPU"},
 	[ALERT_TELEMETRY_STALE] =
-		{"telemetry_stale", ALERT_CRITICAL, 2,
+		{"telemetry_stale", ALERT_CRITICAL, 2, CLEAR_BY_SIGHT,
 		 "busy time cannot be read: stealing stands still, nothing is sold"},
-	[ALERT_WRITE_FAILED] = {"write_failed", ALERT_CRITICAL, 1,
+	[ALERT_WRITE_FAILED] = {"write_failed", ALERT_CRITICAL, 1, CLEAR_STATE,
 				"a cap could not be put in force"},
 	[ALERT_HISTORY_FAILING] =
-		{"history_failing", ALERT_WARNING, 1,
+		{"history_failing", ALERT_WARNING, 1, CLEAR_STATE,
 		 "the database cannot be written; the loop goes on without history"},
 	[ALERT_CONTRACTS_UNSAVED] =
-		{"contracts_unsaved", ALERT_CRITICAL, 1,
+		{"contracts_unsaved", ALERT_CRITICAL, 1, CLEAR_STATE,
 		 "the contracts file cannot be written: a restart would lose the newest changes"},
-	[ALERT_SALE_FAILED] = {"sale_failed", ALERT_WARNING, 1,
+	[ALERT_SALE_FAILED] = {"sale_failed", ALERT_WARNING, 1, CLEAR_STATE,
 			       "a newcomer broke promises during its probation: migrate it"},
 };
 
@@ -206,6 +216,24 @@ void alerts_hold(struct alerts *alerts, enum alert_kind kind, const char *gpu,
 		raise_alert(alerts, alert, now_ms);
 }
 
+void alerts_doubt(struct alerts *alerts, unsigned int kinds, const char *gpu, const char *vgpu)
+{
+	for (size_t i = 0; i < alerts->n; i++) {
+		struct alert *a = alerts->list[i];
+
+		if (!a->cleared_ms && (kinds & (1u << a->kind)) && strcmp(a->gpu, gpu) == 0 &&
+		    (!vgpu || strcmp(a->vgpu, vgpu) == 0))
+			a->in_doubt = true;
+	}
+}
+
+void alerts_vgpu_changed(struct alerts *alerts, const char *id)
+{
+	for (size_t i = 0; i < alerts->n; i++)
+		if (strcmp(alerts->list[i]->vgpu, id) == 0)
+			alerts->list[i]->quiet_ticks = table[alerts->list[i]->kind].clear_ticks;
+}
+
 static void forget_old_cleared(struct alerts *alerts)
 {
 	size_t cleared = 0;
@@ -222,21 +250,22 @@ static void forget_old_cleared(struct alerts *alerts)
 	}
 }
 
-void alerts_end_tick(struct alerts *alerts, int64_t now_ms)
+void alerts_end_tick(struct alerts *alerts, int64_t now_ms, bool gap)
 {
 	bool cleared = false;
 
 	for (size_t i = 0; i < alerts->n;) {
 		struct alert *a = alerts->list[i];
-		bool held = a->holds;
+		bool held = a->holds, in_doubt = gap || a->in_doubt;
 
-		a->holds = false;
+		a->holds = a->in_doubt = false;
 		if (!held && !a->raised_ms) {
 			drop(alerts, i);
 			continue;
 		}
 		i++;
-		if (held || a->cleared_ms || ++a->quiet_ticks < CLEAR_TICKS)
+		if (held || in_doubt || a->cleared_ms ||
+		    ++a->quiet_ticks < table[a->kind].clear_ticks)
 			continue;
 		a->cleared_ms = now_ms;
 		cleared = true;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Alerts: conditions with an edge. Each tick says which conditions hold (alerts_hold), and what was
- * not said is over (alerts_end_tick): raised once when one begins, cleared once when it ends.
+ * not said for a while is over (alerts_end_tick): raised once when one begins, cleared once when it
+ * ends. A tick that could not see (a gap, alerts_doubt) is no sign that anything ended.
  */
 #ifndef GOVER_D_ALERTS_H
 #define GOVER_D_ALERTS_H
@@ -40,7 +41,8 @@ struct alert {
 	char text[ALERT_TEXT_MAX];		    /* what it means here, with numbers */
 	/* between ticks */
 	int held_ticks, quiet_ticks;
-	bool holds; /* said in this tick */
+	bool holds;    /* said in this tick */
+	bool in_doubt; /* nothing can be said of it in this tick */
 };
 
 struct alerts; /* those that hold, and the newest cleared ones */
@@ -55,8 +57,14 @@ struct alerts *alerts_free(struct alerts *alerts); /* NULL is fine; returns NULL
 void alerts_hold(struct alerts *alerts, enum alert_kind kind, const char *gpu,
 		 const struct vgpu *vgpu, int64_t now_ms, const char *format, ...)
 	__attribute__((format(printf, 6, 7)));
-/* Clears what was not said since the last call. */
-void alerts_end_tick(struct alerts *alerts, int64_t now_ms);
+/* The @kinds (bits, 1u << kind) of @vgpu cannot be judged in this tick: what of them is raised and
+ * not said stands, and the tick counts for nothing. @vgpu NULL: whomever on @gpu they name. */
+void alerts_doubt(struct alerts *alerts, unsigned int kinds, const char *gpu, const char *vgpu);
+/* Somebody changed what an alert of vGPU @id is about, or the vGPU went: the first tick that does
+ * not say it ends it. */
+void alerts_vgpu_changed(struct alerts *alerts, const char *id);
+/* Clears what was not said for as many ticks as its kind asks for. A @gap is no such tick. */
+void alerts_end_tick(struct alerts *alerts, int64_t now_ms, bool gap);
 /* -ENOENT: no such alert. Acknowledging twice changes nothing. */
 int alerts_ack(struct alerts *alerts, int64_t id, int64_t now_ms);
 /* Takes up one that had not cleared when the last daemon ended. */

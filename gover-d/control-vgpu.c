@@ -147,6 +147,11 @@ static void commit_change(struct manager *m, struct host_gpu *gpu, struct vgpu *
 
 /* --- changing a contract --- */
 
+/* The fields whose change may end an alert. */
+#define PROMISES                                                                      \
+	(CONTROL_INITIAL_CAP | CONTROL_MIN_CAP | CONTROL_TARGET_FPS | CONTROL_BURST | \
+	 CONTROL_HELD | CONTROL_HELD_CAP)
+
 static void merge_contract(struct contract *c, unsigned int fields, const struct contract *values)
 {
 	if (fields & CONTROL_VM)
@@ -244,6 +249,8 @@ int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
 		return r;
 	note_change(m, gpu, vgpu, fields, &merged, now);
 	commit_change(m, gpu, vgpu, &merged, now);
+	if (fields & PROMISES)
+		alerts_vgpu_changed(m->alerts, id);
 	if (fields & ~(unsigned int)(CONTROL_HELD | CONTROL_HELD_CAP))
 		vgpu->found = false; /* somebody has said what is sold */
 	return 0;
@@ -424,6 +431,7 @@ int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
 	if (m->fps)
 		fps_hub_forget(m->fps, id);
 	offers_vgpu_removed(m->offers, id, now);
+	alerts_vgpu_changed(m->alerts, id);
 	vgpu_free(gpu, vgpu);
 	if (gpu->mode == GPU_MODE_ACT)
 		give_back(m, gpu, now);

@@ -8,6 +8,10 @@
 
 #define DB_FAILING_TICKS 3 /* how long dropped records keep the alert up */
 
+/* What a reading of busy time says of one vGPU. */
+#define BY_USE \
+	(1u << ALERT_CONTRACT_LIMIT | 1u << ALERT_HELD_OVERLOADED | 1u << ALERT_QOS_NOT_GPU_BOUND)
+
 static void hold_policy_conditions(struct manager *m, const char *gpu, const struct vgpu *v,
 				   int64_t ms)
 {
@@ -16,6 +20,8 @@ static void hold_policy_conditions(struct manager *m, const char *gpu, const str
 	unsigned int c = v->view.conditions;
 	double util_pct = v->row.util * 100;
 
+	if (v->view.in_doubt)
+		alerts_doubt(m->alerts, BY_USE, gpu, id);
 	if (c & POLICY_CONTRACT_LIMIT)
 		alerts_hold(m->alerts, ALERT_CONTRACT_LIMIT, gpu, v, ms,
 			    "vGPU %s uses %.1f %% of its cap of %d %%, all that was sold (%d %%)",
@@ -86,6 +92,8 @@ void tick_alerts_gpu(struct manager *m, const struct host_gpu *gpu, struct insta
 		hold_vgpu_conditions(m, name, v, ms);
 	if (gpu->view.conditions & POLICY_SEVERE_OVERLOAD)
 		hold_severe_overload(m, gpu, ms);
+	else if (gpu->view.severe_in_doubt)
+		alerts_doubt(m->alerts, 1u << ALERT_SEVERE_OVERLOAD, name, NULL);
 	if (host_gpu_sum_cap_pct(gpu) > 100)
 		alerts_hold(m->alerts, ALERT_SUM_OVER_100, name, NULL, ms,
 			    "the caps on GPU %s add up to %d %%", name, host_gpu_sum_cap_pct(gpu));

@@ -38,6 +38,7 @@ static void sample_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vg
 		gpu->ops->detach(vgpu->device);
 		vgpu->device = NULL;
 		memset(&vgpu->view, 0, sizeof(vgpu->view)); /* overloaded no more */
+		alerts_vgpu_changed(m->alerts, vgpu->contract.id);
 		note_decision(m, gpu, vgpu, "missing", "noted", now,
 			      "vGPU %s vanished from GPU %s; its contract stands",
 			      vgpu->contract.id, gpu->config.name);
@@ -540,7 +541,7 @@ void tick_run(struct manager *m, struct instant now, bool gap)
 	for (int i = 0; i < m->host.n_gpus; i++)
 		keep_gpu(m, &m->host.gpus[i], gap, now);
 	tick_alerts_host(m, now);
-	alerts_end_tick(m->alerts, now.wall_ms);
+	alerts_end_tick(m->alerts, now.wall_ms, gap);
 	if (m->actuator.db)
 		db_commit(m->actuator.db);
 	m->host.ticked = now;

@@ -59,7 +59,7 @@ static void hold(enum alert_kind kind, const struct vgpu *vgpu)
 
 static void end_tick(void)
 {
-	alerts_end_tick(alerts, now_ms);
+	alerts_end_tick(alerts, now_ms, false);
 	now_ms += TICK_MS;
 	events[0] = '\0';
 }
@@ -80,27 +80,50 @@ static void quiet_ticks(int ticks)
 
 /* --- edges --- */
 
+/*
+ * One character a tick: # holds, ? is in doubt, g is a gap, * a gap in which it holds, ! its vGPU
+ * was changed, + it was and it holds. r raised, c cleared.
+ */
+static void play(char mark, enum alert_kind kind)
+{
+	if (mark == '!' || mark == '+')
+		alerts_vgpu_changed(alerts, "a");
+	if (mark == '#' || mark == '*' || mark == '+')
+		hold(kind, &vgpu_a);
+	else if (mark == '?')
+		alerts_doubt(alerts, 1u << kind, "gpu0", "a");
+	alerts_end_tick(alerts, now_ms, mark == 'g' || mark == '*');
+}
+
 static void a_condition_rings_when_it_lasts_and_is_over_when_it_stays_away(void **state)
 {
-	/* One character a tick: # holds; r raised, c cleared. */
 	static const struct {
 		const char *rule;
 		enum alert_kind kind;
 		const char *holds, *events;
 	} rows[] = {
-		{"at once", ALERT_SEVERE_OVERLOAD, "#....", "r..c."},
-		{"after three periods", ALERT_CONTRACT_LIMIT, "###.....", "..r..c.."},
-		{"after five", ALERT_FPS_MISSING, "#####...", "....r..c"},
+		{"at once", ALERT_FOREIGN_WRITE, "#....", "r..c."},
+		{"over at once: the policy waits itself", ALERT_SEVERE_OVERLOAD, "#....", "rc..."},
+		{"after two periods", ALERT_SUM_OVER_100, "##.....", ".r..c.."},
 		{"too short", ALERT_CONTRACT_LIMIT, "##.....", "......."},
 		{"too short again and again", ALERT_CONTRACT_LIMIT, "##.##.##.#", ".........."},
 		{"flickering before it rings", ALERT_SUM_OVER_100, "#.#.##...", ".....r..c"},
-		{"flickering afterwards rings once", ALERT_CONTRACT_LIMIT, "###.#.#..#....",
-		 "..r.........c."},
+		{"flickering afterwards rings once", ALERT_SUM_OVER_100, "##.#.#..#....",
+		 ".r.........c."},
 		{"lasting rings once", ALERT_SEVERE_OVERLOAD, "############", "r..........."},
-		{"back after it was over rings again", ALERT_SEVERE_OVERLOAD, "#...#...",
-		 "r..cr..c"},
+		{"back after it was over rings again", ALERT_FOREIGN_WRITE, "#...#...", "r..cr..c"},
 		{"back after it was over must last again", ALERT_SUM_OVER_100, "##...#.##...",
 		 ".r..c...r..c"},
+		{"a gap is no quiet", ALERT_SUM_OVER_100, "##gggg.g.g.", ".r........c"},
+		{"nor is doubt", ALERT_SUM_OVER_100, "##????.?.?.", ".r........c"},
+		{"not even when one period is enough", ALERT_SEVERE_OVERLOAD, "#?g??.", "r....c"},
+		{"it may hold in a gap", ALERT_SUM_OVER_100, "*#..*...", ".r.....c"},
+		{"what has not rung does not ring by doubt", ALERT_SUM_OVER_100, "#?#g#?#g",
+		 "........"},
+		{"its vGPU was changed: over at once", ALERT_CONTRACT_LIMIT, "###!..", "..rc.."},
+		{"but not what holds still", ALERT_CONTRACT_LIMIT, "###+#....", "..r......"},
+		{"and what rings anew is a new one", ALERT_CONTRACT_LIMIT, "###!###..",
+		 "..rc..r.."},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -109,9 +132,7 @@ static void a_condition_rings_when_it_lasts_and_is_over_when_it_stays_away(void 
 		tear_down(state);
 		assert_int_equal(set_up(state), 0);
 		for (size_t t = 0; rows[i].holds[t]; t++) {
-			if (rows[i].holds[t] == '#')
-				hold(rows[i].kind, &vgpu_a);
-			alerts_end_tick(alerts, now_ms);
+			play(rows[i].holds[t], rows[i].kind);
 			got[t] = events[0] ? events[0] : '.';
 			now_ms += TICK_MS;
 			events[0] = '\0';
@@ -122,30 +143,88 @@ static void a_condition_rings_when_it_lasts_and_is_over_when_it_stays_away(void 
 	}
 }
 
+/* As gover-d(8) says. */
+static const struct {
+	int raise_ticks, clear_ticks;
+} ticks_of[ALERT_KINDS] = {
+	[ALERT_SEVERE_OVERLOAD] = {1, 1},  [ALERT_CONTRACT_LIMIT] = {3, 60},
+	[ALERT_HELD_OVERLOADED] = {3, 60}, [ALERT_QOS_NOT_GPU_BOUND] = {3, 60},
+	[ALERT_FPS_MISSING] = {5, 10},	   [ALERT_SUM_OVER_100] = {2, 3},
+	[ALERT_FOREIGN_WRITE] = {1, 3},	   [ALERT_VGPU_MISSING] = {2, 3},
+	[ALERT_TELEMETRY_STALE] = {2, 10}, [ALERT_WRITE_FAILED] = {1, 3},
+	[ALERT_HISTORY_FAILING] = {1, 3},  [ALERT_CONTRACTS_UNSAVED] = {1, 3},
+	[ALERT_SALE_FAILED] = {1, 3},
+};
+
 static void every_kind_rings_after_its_own_number_of_periods(void **state)
 {
-	static const int raise_ticks[ALERT_KINDS] = {
-		[ALERT_SEVERE_OVERLOAD] = 1, [ALERT_CONTRACT_LIMIT] = 3,
-		[ALERT_HELD_OVERLOADED] = 3, [ALERT_QOS_NOT_GPU_BOUND] = 3,
-		[ALERT_FPS_MISSING] = 5,     [ALERT_SUM_OVER_100] = 2,
-		[ALERT_FOREIGN_WRITE] = 1,   [ALERT_VGPU_MISSING] = 2,
-		[ALERT_TELEMETRY_STALE] = 2, [ALERT_WRITE_FAILED] = 1,
-		[ALERT_HISTORY_FAILING] = 1, [ALERT_CONTRACTS_UNSAVED] = 1,
-		[ALERT_SALE_FAILED] = 1,
-	};
-
 	(void)state;
 	for (int kind = 0; kind < ALERT_KINDS; kind++) {
-		for (int tick = 1; tick <= raise_ticks[kind]; tick++) {
+		for (int tick = 1; tick <= ticks_of[kind].raise_ticks; tick++) {
 			size_t before = alerts_count(alerts);
 
 			hold((enum alert_kind)kind, &vgpu_a);
-			if ((alerts_count(alerts) > before) != (tick == raise_ticks[kind]))
+			if ((alerts_count(alerts) > before) != (tick == ticks_of[kind].raise_ticks))
 				fail_msg("kind %d after %d ticks", kind, tick);
 			end_tick();
 		}
-		quiet_ticks(3);
 	}
+}
+
+static void every_kind_is_over_after_its_own_number_of_periods(void **state)
+{
+	(void)state;
+	for (int kind = 0; kind < ALERT_KINDS; kind++) {
+		const struct alert *alert;
+
+		hold_ticks((enum alert_kind)kind, &vgpu_a, ticks_of[kind].raise_ticks);
+		alert = alerts_at(alerts, alerts_count(alerts) - 1);
+		for (int tick = 1; tick <= ticks_of[kind].clear_ticks; tick++) {
+			alerts_end_tick(alerts, now_ms, false);
+			if ((alert->cleared_ms != 0) != (tick == ticks_of[kind].clear_ticks))
+				fail_msg("kind %d after %d ticks", kind, tick);
+		}
+	}
+}
+
+/* Four periods at the limit, four below it, for an hour. */
+static void a_use_that_swings_around_its_limit_rings_once(void **state)
+{
+	(void)state;
+	for (int tick = 0; tick < 3600; tick++) {
+		if (tick % 8 < 4)
+			hold(ALERT_CONTRACT_LIMIT, &vgpu_a);
+		alerts_end_tick(alerts, now_ms, false);
+		now_ms += TICK_MS;
+	}
+	assert_string_equal(events, "r1");
+}
+
+static void a_doubt_is_about_what_it_names(void **state)
+{
+	(void)state;
+	hold(ALERT_SEVERE_OVERLOAD, &vgpu_a);
+	hold(ALERT_SEVERE_OVERLOAD, &vgpu_b);
+	hold(ALERT_SEVERE_OVERLOAD, NULL);
+	alerts_hold(alerts, ALERT_SEVERE_OVERLOAD, "gpu1", NULL, now_ms, "another GPU");
+	end_tick();
+	alerts_doubt(alerts, 1u << ALERT_CONTRACT_LIMIT, "gpu0", NULL);
+	alerts_doubt(alerts, 1u << ALERT_SEVERE_OVERLOAD, "gpu1", "a");
+	alerts_doubt(alerts, 1u << ALERT_CONTRACT_LIMIT | 1u << ALERT_SEVERE_OVERLOAD, "gpu0", "b");
+	alerts_end_tick(alerts, now_ms, false);
+	assert_string_equal(events, "c1c3c4");
+}
+
+static void a_doubt_that_names_no_vgpu_is_about_all_of_the_gpu(void **state)
+{
+	(void)state;
+	hold(ALERT_SEVERE_OVERLOAD, &vgpu_a);
+	hold(ALERT_SEVERE_OVERLOAD, NULL);
+	alerts_hold(alerts, ALERT_SEVERE_OVERLOAD, "gpu1", &vgpu_b, now_ms, "another GPU");
+	end_tick();
+	alerts_doubt(alerts, 1u << ALERT_SEVERE_OVERLOAD, "gpu0", NULL);
+	alerts_end_tick(alerts, now_ms, false);
+	assert_string_equal(events, "c3");
 }
 
 static void said_twice_in_a_tick_counts_once(void **state)
@@ -170,13 +249,13 @@ static void the_same_condition_of_another_is_another_alert(void **state)
 	hold(ALERT_WRITE_FAILED, &vgpu_a);
 	assert_string_equal(events, "r1r2r3r4r5r6");
 	end_tick();
-	hold(ALERT_SEVERE_OVERLOAD, &vgpu_b);
-	end_tick();
-	hold(ALERT_SEVERE_OVERLOAD, &vgpu_b);
-	end_tick();
-	hold(ALERT_SEVERE_OVERLOAD, &vgpu_b);
-	alerts_end_tick(alerts, now_ms);
-	assert_string_equal(events, "c1c3c4c5c6");
+	for (int tick = 1; tick <= 3; tick++) {
+		hold(ALERT_SEVERE_OVERLOAD, &vgpu_b);
+		alerts_end_tick(alerts, now_ms, false);
+		assert_string_equal(events, tick == 1 ? "c1c3c4" : tick == 3 ? "c5c6" : "");
+		events[0] = '\0';
+		now_ms += TICK_MS;
+	}
 }
 
 static void an_alert_says_what_whose_and_how_grave(void **state)
@@ -209,7 +288,7 @@ static void its_text_is_the_newest_and_stays_when_it_is_over(void **state)
 	alert = alerts_at(alerts, 0);
 	assert_string_equal(alert->text, "GPU at 1700000002000");
 	quiet_ticks(3);
-	assert_int_equal(alert->cleared_ms, BEGIN_MS + 5 * TICK_MS);
+	assert_int_equal(alert->cleared_ms, BEGIN_MS + 3 * TICK_MS);
 	assert_string_equal(alert->text, "GPU at 1700000002000");
 	hold(ALERT_SEVERE_OVERLOAD, NULL);
 	assert_int_equal(alerts_count(alerts), 2);
@@ -303,7 +382,7 @@ static void an_alert_is_acknowledged_once(void **state)
 static void one_that_is_acknowledged_is_still_over_some_time(void **state)
 {
 	(void)state;
-	hold_ticks(ALERT_SEVERE_OVERLOAD, &vgpu_a, 1);
+	hold_ticks(ALERT_FOREIGN_WRITE, &vgpu_a, 1);
 	assert_int_equal(alerts_ack(alerts, 1, now_ms), 0);
 	quiet_ticks(3);
 	assert_int_equal(alerts_at(alerts, 0)->cleared_ms, now_ms - TICK_MS);
@@ -363,8 +442,11 @@ static void one_taken_up_that_is_gone_is_over(void **state)
 	(void)state;
 	adopt();
 	quiet_ticks(2);
-	alerts_end_tick(alerts, now_ms);
-	assert_string_equal(events, "c7c9");
+	alerts_end_tick(alerts, now_ms, false);
+	assert_string_equal(events, "c9");
+	quiet_ticks(6);
+	alerts_end_tick(alerts, now_ms, false);
+	assert_string_equal(events, "c7");
 }
 
 static void numbers_go_on_behind_those_of_the_last_run(void **state)
@@ -411,6 +493,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_condition_rings_when_it_lasts_and_is_over_when_it_stays_away),
 		TEST(every_kind_rings_after_its_own_number_of_periods),
+		TEST(every_kind_is_over_after_its_own_number_of_periods),
+		TEST(a_use_that_swings_around_its_limit_rings_once),
+		TEST(a_doubt_is_about_what_it_names),
+		TEST(a_doubt_that_names_no_vgpu_is_about_all_of_the_gpu),
 		TEST(said_twice_in_a_tick_counts_once),
 		TEST(the_same_condition_of_another_is_another_alert),
 		TEST(an_alert_says_what_whose_and_how_grave),

@@ -40,7 +40,7 @@ static int64_t raise_alert(void)
 	for (int i = 0; i < 3; i++) {
 		alerts_hold(manager->alerts, ALERT_VGPU_MISSING, "gpu0", stand_in_find("a"),
 			    now.wall_ms, "vGPU a does not exist");
-		alerts_end_tick(manager->alerts, now.wall_ms);
+		alerts_end_tick(manager->alerts, now.wall_ms, false);
 	}
 	assert_int_equal(alerts_count(manager->alerts), 1);
 	return alerts_at(manager->alerts, 0)->id;

@@ -62,6 +62,159 @@ static void severe_overload_outlives_the_vgpu_it_named(void **state)
 	assert_null(alert_of(ALERT_SEVERE_OVERLOAD, named));
 }
 
+/* How often an alert was raised, whomever it names. */
+static int raised(enum alert_kind kind)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < alerts_count(m->alerts); i++)
+		n += alerts_at(m->alerts, i)->kind == kind;
+	return n;
+}
+
+static void a_late_tick_does_not_end_severe_overload(void **state)
+{
+	(void)state;
+	overload();
+	tick(10);
+	for (int late = 0; late < 5; late++) {
+		tick_late();
+		assert_true(severe_stands());
+		for (int i = 0; i < 5 - late; i++) {
+			tick(1);
+			assert_true(severe_stands());
+		}
+	}
+	assert_int_equal(raised(ALERT_SEVERE_OVERLOAD), 1);
+	assert_int_equal(count("severe", NULL), 1);
+	device("a")->want = device("b")->want = device("c")->want = 0;
+	tick_late();
+	tick(3);
+	assert_true(severe_stands());
+	tick(1);
+	assert_false(severe_stands());
+}
+
+static void nor_does_a_busy_time_that_cannot_be_read(void **state)
+{
+	(void)state;
+	overload();
+	tick(10);
+	device("b")->stale = device("c")->stale = true;
+	tick(20);
+	assert_true(severe_stands());
+	device("b")->stale = device("c")->stale = false;
+	tick(5);
+	assert_true(severe_stands());
+	assert_int_equal(raised(ALERT_SEVERE_OVERLOAD), 1);
+	assert_int_equal(count("severe", NULL), 1);
+}
+
+static void nor_does_a_restart(void **state)
+{
+	(void)state;
+	overload();
+	tick(10);
+	restart();
+	assert_true(severe_stands());
+	for (int i = 0; i < 10; i++) {
+		tick(1);
+		assert_true(severe_stands());
+	}
+	assert_int_equal(raised(ALERT_SEVERE_OVERLOAD), 1);
+}
+
+static void as_long_as_breaches_are_counted_nothing_is_over(void **state)
+{
+	(void)state;
+	config.params.overload_periods = 90;
+	overload();
+	tick(100);
+	assert_true(severe_stands());
+	tick_late();
+	tick(100);
+	assert_true(severe_stands());
+	assert_int_equal(raised(ALERT_SEVERE_OVERLOAD), 1);
+	assert_int_equal(count("severe", NULL), 1);
+}
+
+/* --- a tenant at its limit --- */
+
+static void a_use_that_swings_around_its_limit_is_one_alert(void **state)
+{
+	(void)state;
+	start();
+	sell("a", 50, BUSY);
+	tick(10);
+	assert_non_null(alert_of(ALERT_CONTRACT_LIMIT, "a"));
+	for (int i = 0; i < 30; i++) {
+		device("a")->want = i % 2 ? BUSY : 0.4;
+		tick(10);
+		if (i % 5 == 0)
+			tick_late();
+	}
+	assert_non_null(alert_of(ALERT_CONTRACT_LIMIT, "a"));
+	assert_int_equal(raised(ALERT_CONTRACT_LIMIT), 1);
+	device("a")->want = 0.4;
+	tick(61);
+	assert_null(alert_of(ALERT_CONTRACT_LIMIT, "a"));
+}
+
+static void what_cannot_be_read_is_at_its_limit_still(void **state)
+{
+	(void)state;
+	start();
+	sell("a", 50, BUSY);
+	tick(10);
+	device("a")->stale = true;
+	tick(100);
+	assert_non_null(alert_of(ALERT_CONTRACT_LIMIT, "a"));
+}
+
+static void a_larger_contract_ends_it_at_once(void **state)
+{
+	const struct contract larger = {.terms = {.initial_cap_pct = 80}};
+
+	(void)state;
+	start();
+	sell("a", 50, 0.6);
+	tick(10);
+	assert_non_null(alert_of(ALERT_CONTRACT_LIMIT, "a"));
+	assert_int_equal(control_vgpu_change(m, "a", CONTROL_INITIAL_CAP, &larger, &err), 0);
+	tick(3); /* the cap follows the contract once the breaches are counted out */
+	assert_null(alert_of(ALERT_CONTRACT_LIMIT, "a"));
+}
+
+static void a_release_ends_what_was_said_of_the_hold(void **state)
+{
+	const struct contract release = {.held = false};
+
+	(void)state;
+	start();
+	sell("a", 50, 0.4);
+	assert_int_equal(hold("a", 20), 0);
+	tick(10);
+	assert_non_null(alert_of(ALERT_HELD_OVERLOADED, "a"));
+	assert_int_equal(control_vgpu_change(m, "a", CONTROL_HELD, &release, &err), 0);
+	tick(3);
+	assert_null(alert_of(ALERT_HELD_OVERLOADED, "a"));
+}
+
+static void who_is_gone_is_at_no_limit(void **state)
+{
+	(void)state;
+	start();
+	sell("a", 30, BUSY);
+	sell("b", 30, BUSY);
+	tick(10);
+	assert_int_equal(control_vgpu_remove(m, "a", &err), 0);
+	device("b")->exists = false; /* vanished */
+	tick(2);
+	assert_null(alert_of(ALERT_CONTRACT_LIMIT, "a"));
+	assert_null(alert_of(ALERT_CONTRACT_LIMIT, "b"));
+	assert_int_equal(raised(ALERT_CONTRACT_LIMIT), 2);
+}
+
 static void severe_overload_is_told_of_a_frozen_gpu_too(void **state)
 {
 	(void)state;
@@ -178,8 +331,27 @@ static void stale_telemetry_closes_an_open_offer_at_once(void **state)
 	assert_non_null(alert_of(ALERT_TELEMETRY_STALE, ""));
 	device("a")->stale = false;
 	tick(6);
+	assert_non_null(alert_of(ALERT_TELEMETRY_STALE, "")); /* it may fail again */
+	tick(5);
 	assert_null(alert_of(ALERT_TELEMETRY_STALE, ""));
 	assert_non_null(offers_live(m->offers, "gpu0"));
+}
+
+static void a_late_tick_is_no_sign_that_reading_works_again(void **state)
+{
+	(void)state;
+	start();
+	sell("a", 50, 0.05);
+	tick(2);
+	device("a")->stale = true;
+	tick(5);
+	assert_non_null(alert_of(ALERT_TELEMETRY_STALE, ""));
+	device("a")->stale = false;
+	for (int i = 0; i < 20; i++)
+		tick_late();
+	assert_non_null(alert_of(ALERT_TELEMETRY_STALE, ""));
+	tick(10);
+	assert_null(alert_of(ALERT_TELEMETRY_STALE, ""));
 }
 
 static void stale_telemetry_freezes_stealing(void **state)
@@ -200,6 +372,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RIGGED(severe_overload_stands_as_long_as_it_lasts),
 		RIGGED(severe_overload_outlives_the_vgpu_it_named),
+		RIGGED(a_late_tick_does_not_end_severe_overload),
+		RIGGED(nor_does_a_busy_time_that_cannot_be_read),
+		RIGGED(nor_does_a_restart),
+		RIGGED(as_long_as_breaches_are_counted_nothing_is_over),
+		RIGGED(a_use_that_swings_around_its_limit_is_one_alert),
+		RIGGED(what_cannot_be_read_is_at_its_limit_still),
+		RIGGED(a_larger_contract_ends_it_at_once),
+		RIGGED(a_release_ends_what_was_said_of_the_hold),
+		RIGGED(who_is_gone_is_at_no_limit),
 		RIGGED(severe_overload_is_told_of_a_frozen_gpu_too),
 		RIGGED(freezing_does_not_end_severe_overload),
 		RIGGED(severe_overload_of_a_frozen_gpu_names_who_relieves_most_now),
@@ -208,6 +389,7 @@ int main(void)
 		RIGGED(an_observed_decision_is_told_once_a_minute),
 		RIGGED(one_that_is_acted_on_is_told_each_time),
 		RIGGED(stale_telemetry_closes_an_open_offer_at_once),
+		RIGGED(a_late_tick_is_no_sign_that_reading_works_again),
 		RIGGED(stale_telemetry_freezes_stealing),
 	};
 

@@ -221,10 +221,10 @@ static void alerts_are_counted_while_they_hold(void **state)
 
 	(void)state;
 	alerts_hold(manager->alerts, ALERT_WRITE_FAILED, "gpu0", stand_in_find("a"), 1, "no");
-	alerts_end_tick(manager->alerts, 1);
+	alerts_end_tick(manager->alerts, 1, false);
 	assert_true(has_line(scrape(), up));
 	for (int i = 0; i < 10; i++)
-		alerts_end_tick(manager->alerts, 2);
+		alerts_end_tick(manager->alerts, 2, false);
 	manager->generation++;
 	assert_true(has_line(scrape(), down));
 }
