@@ -209,7 +209,7 @@ static const struct gpu_metric {
 	{"gover_gpu_initial_cap_percent", "gauge", "Sum of the caps sold.", gpu_initial_cap},
 	{"gover_gpu_utilization_percent", "gauge", "Physical utilisation.", gpu_util},
 	{"gover_gpu_load_percent", "gauge", "Sum of the vGPUs' use of it.", gpu_load},
-	{"gover_gpu_calm_periods", "gauge", "Periods without a receiver.", gpu_calm},
+	{"gover_gpu_calm_periods", "gauge", "Periods without a receiver or an offer.", gpu_calm},
 	{"gover_gpu_telemetry_valid", "gauge", "1: busy time was read.", gpu_telemetry},
 	{"gover_gpu_acting", "gauge", "0: an operator stopped the policy here.", gpu_acting},
 	{"gover_gpu_selling", "gauge", "0: an operator stopped sales here.", gpu_selling},

@@ -177,11 +177,10 @@ static void check_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *v, b
 
 /* --- deciding --- */
 
-static bool may_sell(struct manager *m, struct host_gpu *gpu)
+static bool may_sell(const struct manager *m, const struct host_gpu *gpu)
 {
 	return gpu->selling && gpu->mode == GPU_MODE_ACT && gpu->telemetry_valid &&
-	       !m->actuator.dry_run && gpu->n_vgpus < m->config.offer.max_vgpus &&
-	       !offers_live(m->offers, gpu->config.name);
+	       !m->actuator.dry_run && gpu->n_vgpus < m->config.offer.max_vgpus;
 }
 
 void tick_view(struct manager *m, struct host_gpu *gpu)
@@ -210,6 +209,7 @@ void tick_view(struct manager *m, struct host_gpu *gpu)
 	gpu->view.step_pct = gpu->traits.step_pct;
 	gpu->view.floor_pct = gpu->traits.floor_pct;
 	gpu->view.selling = may_sell(m, gpu);
+	gpu->view.offered = offers_live(m->offers, gpu->config.name) != NULL;
 	gpu->view.flavor = (struct policy_terms){
 		.initial_cap_pct = m->config.offer.flavor_cap_pct,
 		.target_fps = m->config.offer.flavor_target_fps,

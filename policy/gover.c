@@ -228,13 +228,14 @@ static void warn_severe(struct policy_gpu *gpu, int n_signals, struct policy_out
 	explain_severe(gpu, n_signals, decision);
 }
 
-/* Rule 4: counts a period without a signal, and sells one more when there were enough of them. */
+/* Rule 4: counts a period without a signal, and sells one more when there were enough of them. What
+ * is calm while an offer stands says nothing of the time after it (rule 9). */
 static void count_calm(const struct policy_params *params, struct policy_gpu *gpu,
 		       struct policy_out *out)
 {
 	struct fund fund;
 
-	gpu->calm_run = is_readable(gpu) ? gpu->calm_run + 1 : 0;
+	gpu->calm_run = is_readable(gpu) && !gpu->offered ? gpu->calm_run + 1 : 0;
 	if (gpu->calm_run < params->quiet_periods || !gpu->selling ||
 	    gpu->total_load >= params->lowload_pct / 100.0 ||
 	    fund_plan(params, gpu, &gpu->flavor, &fund) < 0)

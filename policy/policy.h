@@ -101,12 +101,13 @@ struct policy_gpu {
 	int step_pct;  /* of the backend, >= 1 */
 	int floor_pct; /* of the backend; the floor of a vGPU is the largest that applies */
 	bool gap;      /* the tick was late by more than half a period: runs break (section 4) */
-	bool selling;  /* an offer may be made: on sale, none open, no probation, room for one */
+	bool selling;  /* on sale, and room for one more */
+	bool offered;  /* an offer is open, on probation, or failed with its newcomer still there */
 	struct policy_terms flavor; /* what an offer would sell */
 	struct policy_vgpu *vgpus;
 	int n_vgpus;
 	/* kept between periods, all zero at first; only policy/ writes it */
-	int calm_run;	  /* consecutive periods without a receiver */
+	int calm_run;	  /* consecutive periods without a receiver, and without an offer */
 	int severe_run;	  /* periods of this severe overload, 0: none; the first is a decision */
 	int severe_quiet; /* periods since that saw it gone; enough of them end it */
 	/* out */

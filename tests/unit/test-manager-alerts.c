@@ -366,6 +366,57 @@ static void stale_telemetry_freezes_stealing(void **state)
 	assert_true(count("steal", "written") > 0);
 }
 
+/* --- offers --- */
+
+/* No offer before the third calm period after the last one. */
+static void expect_calm_anew(void)
+{
+	assert_null(offers_live(m->offers, "gpu0"));
+	assert_int_equal(gpu->view.calm_run, 0);
+	tick(2);
+	assert_null(offers_live(m->offers, "gpu0"));
+	tick(1);
+	assert_non_null(offers_live(m->offers, "gpu0"));
+	assert_int_equal(offers_live(m->offers, "gpu0")->state, OFFER_OPEN);
+}
+
+static void calm_is_counted_anew_after_an_offer(void **state)
+{
+	(void)state;
+	config.offer.ttl_s = 10;
+	start();
+	sell("a", 50, 0.05);
+	tick(5);
+	assert_int_equal(count("offer", NULL), 1);
+	while (offers_live(m->offers, "gpu0"))
+		tick(1); /* nobody claims it */
+	expect_calm_anew();
+	tick(5);
+	assert_int_equal(control_offer_close(m, offers_live(m->offers, "gpu0")->id, &err), 0);
+	expect_calm_anew();
+}
+
+static void calm_is_counted_anew_after_a_probation(void **state)
+{
+	struct contract contract = {.id = "d", .labels = json_object()};
+	const struct offer *offer;
+
+	(void)state;
+	config.offer.flavor_cap_pct = 20;
+	config.offer.probation_s = 30;
+	start();
+	sell("a", 50, 0.05);
+	tick(5);
+	offer = offers_live(m->offers, "gpu0");
+	assert_non_null(offer);
+	assert_int_equal(control_offer_claim(m, offer->id, "", 0, &contract, &offer, &err), 0);
+	assert_int_equal(offer->state, OFFER_PROBATION);
+	while (offers_live(m->offers, "gpu0"))
+		tick(1);
+	assert_int_equal(offer->state, OFFER_KEPT);
+	expect_calm_anew();
+}
+
 int main(void)
 {
 #define RIGGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -391,6 +442,8 @@ int main(void)
 		RIGGED(stale_telemetry_closes_an_open_offer_at_once),
 		RIGGED(a_late_tick_is_no_sign_that_reading_works_again),
 		RIGGED(stale_telemetry_freezes_stealing),
+		RIGGED(calm_is_counted_anew_after_an_offer),
+		RIGGED(calm_is_counted_anew_after_a_probation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -238,7 +238,7 @@ static void check_offer(const struct world *world, const struct policy_decision 
 	static struct world claimed;
 
 	assert_int_equal(decision->n_moves, 0);
-	assert_true(world->gpu.selling && !world->gpu.gap);
+	assert_true(world->gpu.selling && !world->gpu.offered && !world->gpu.gap);
 	assert_string_equal(decision->numbers[4].name, "fundable_pct");
 	copy_world(world, &claimed);
 	assert_int_equal(
@@ -340,6 +340,8 @@ static void take_sample(struct world *world)
 
 	world->gpu.gap = one_in(40);
 	world->gpu.selling = world->gpu.n_vgpus < TENANTS_MAX && one_in(2);
+	if (one_in(8))
+		world->gpu.offered = !world->gpu.offered;
 	world->gpu.flavor = random_terms(world);
 	for (int i = 0; i < world->gpu.n_vgpus; i++) {
 		struct policy_vgpu *v = &world->vgpus[i];

@@ -401,12 +401,13 @@ static void test_severe_overload_is_one_decision_and_many_conditions(void **stat
  */
 struct calm_row {
 	const char *rule;
-	double b_util[8]; /* NAN: invalid */
+	double b_util[9]; /* NAN: invalid */
 	const char *expected;
-	double a_util;	/* 0: it sleeps */
-	double peak;	/* earlier use of both caps, fraction */
-	int b_contract; /* 0: 40, which is its cap */
-	int gap_at;	/* which period is late, from 1 */
+	double a_util;	     /* 0: it sleeps */
+	double peak;	     /* earlier use of both caps, fraction */
+	int b_contract;	     /* 0: 40, which is its cap */
+	int gap_at;	     /* which period is late, from 1 */
+	const char *offered; /* NULL: never; '+' where an offer is live */
 	int min_newcomer;
 	bool not_selling;
 	void (*change)(struct policy_params *params);
@@ -416,6 +417,14 @@ static const struct calm_row calm_rows[] = {
 	{"rule 4: after three calm periods one more is sold, and calm is counted anew",
 	 {.3, .3, .3, .3, .3, .3, .3},
 	 .expected = "..O..O."},
+	{"rule 9: none while one is live, and calm is counted anew after it",
+	 {.3, .3, .3, .3, .3, .3, .3, .3, .3},
+	 .offered = "...+++...",
+	 .expected = "..O.....O"},
+	{"rule 9: as calm as it may be meanwhile",
+	 {.3, .3, .3, .3, .3, .3, .3, .3},
+	 .offered = "+++++.+.",
+	 .expected = "........"},
 	{"rule 4: a total load of exactly U_l is not below it",
 	 {1, 1, 1, 1},
 	 .a_util = 0.4,
@@ -450,9 +459,8 @@ static const struct calm_row calm_rows[] = {
 	{"paper mode: it does", {.96, .96, .96, .96}, .expected = "....", .change = in_paper_mode},
 };
 
-static char calm_period(struct bench *bench, double b_util, bool gap)
+static char calm_period(struct bench *bench, double b_util)
 {
-	bench->gpu.gap = gap;
 	bench_read(&bench->vgpus[1], b_util, NAN);
 	bench_step(bench);
 	if (bench->out.n_decisions == 0)
@@ -481,8 +489,11 @@ static void test_calm_and_offers(void **state)
 		if (row->change)
 			row->change(&bench.params);
 		for (int j = 0; row->expected[j]; j++) {
-			char got = calm_period(&bench, row->b_util[j], row->gap_at == j + 1);
+			char got;
 
+			bench.gpu.gap = row->gap_at == j + 1;
+			bench.gpu.offered = row->offered && row->offered[j] == '+';
+			got = calm_period(&bench, row->b_util[j]);
 			if (got != row->expected[j])
 				fail_msg("period %d: got '%c'", j + 1, got);
 		}
