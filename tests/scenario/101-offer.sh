@@ -19,12 +19,12 @@ for v in a b; do
 done
 open='[.offers[] | select(.state == "open")]'
 ok "calm and little load: an offer" until_ok 20 that /v1/offers "$open | length == 1"
-first=$(get /v1/offers "$open[0].id")
+first=$(get /v1/offers "${open}[0].id")
 ok "nobody claims it: it expires" until_ok 20 that "/v1/offers?all=true" ".offers[] | select(.id == $first) | .state == \"expired\""
 ok "calm is counted anew: another" until_ok 20 that /v1/offers "$open | length == 1"
-id=$(get /v1/offers "$open[0].id")
+id=$(get /v1/offers "${open}[0].id")
 is "there is one at a time" "$(get /v1/offers '.offers | length')" 1
-is "it is the flavour" "$(get /v1/offers "$open[0] | \"\(.initial_cap_pct) \(.target_fps)\"")" "50 60"
+is "it is the flavour" "$(get /v1/offers "${open}[0] | \"\(.initial_cap_pct) \(.target_fps)\"")" "50 60"
 
 claim() { # claim KEY VGPU
   curl -sS --unix-socket "$sock" -X POST -H "Idempotency-Key: $1" -H 'Content-Type: application/json' \
