@@ -105,6 +105,13 @@ int db_append_cap_write(struct db *db, const struct db_cap_write *row);
 /* A live setting (policy parameter), NULL value removes it. */
 int db_append_setting(struct db *db, const char *key, const char *value);
 
+/*
+ * The text of the contracts file of this revision, in the place of the one before. No record: it
+ * waits in no queue, only the newest is written, and that is tried until it stands in the file, and
+ * again in each new file. 0 or -ENOMEM.
+ */
+int db_keep_contracts(struct db *db, int64_t revision, const char *text);
+
 /* Marks the end of a tick: the writer commits everything before it in one transaction. */
 void db_commit(struct db *db);
 
@@ -117,7 +124,8 @@ struct db_stats {
 };
 void db_stats(struct db *db, struct db_stats *ret_stats);
 
-/* Blocks until everything appended so far is written or dropped. For tests and orderly ends. */
+/* Blocks until everything appended so far is written or dropped, and contracts are written or could
+ * not be. For tests and orderly ends. */
 void db_flush(struct db *db);
 
 /* --- reading: any thread, own connection; follows a file that is replaced --- */
@@ -161,7 +169,10 @@ typedef int (*db_alert_fn)(void *userdata, const struct db_alert *alert);
 /* Alerts not cleared yet. */
 int db_query_open_alerts(struct db_reader *reader, db_alert_fn alert, void *userdata);
 typedef int (*db_offer_fn)(void *userdata, const struct db_offer *offer);
-/* Offers in state open, claimed, probation or failed. */
-int db_query_live_offers(struct db_reader *reader, db_offer_fn offer, void *userdata);
+/* Offers in state open, claimed, probation or failed, and of those that were claimed with a key the
+ * newest @limit: who claimed one may ask again. */
+int db_query_offers(struct db_reader *reader, int limit, db_offer_fn offer, void *userdata);
+/* The newest db_keep_contracts(); the text is the caller's to free. -ENOENT: there was none. */
+int db_query_contracts(struct db_reader *reader, int64_t *ret_revision, char **ret_text);
 
 #endif

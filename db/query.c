@@ -29,7 +29,8 @@ enum statement {
 	SETTINGS,
 	DECISIONS,
 	OPEN_ALERTS,
-	LIVE_OFFERS,
+	OFFERS,
+	CONTRACTS,
 	STATEMENTS,
 };
 
@@ -59,8 +60,11 @@ static const char *const statement_sql[STATEMENTS] = {
 	[DECISIONS] =
 		"SELECT * FROM (SELECT * FROM decision ORDER BY id DESC LIMIT ?1) ORDER BY id",
 	[OPEN_ALERTS] = "SELECT * FROM alert WHERE cleared_ms IS NULL ORDER BY id",
-	[LIVE_OFFERS] = "SELECT * FROM offer"
-			" WHERE state IN ('open', 'claimed', 'probation', 'failed') ORDER BY id",
+	[OFFERS] = "SELECT * FROM offer"
+		   " WHERE state IN ('open', 'claimed', 'probation', 'failed') OR id IN"
+		   " (SELECT id FROM offer WHERE claim_key NOTNULL ORDER BY id DESC LIMIT ?1)"
+		   " ORDER BY id",
+	[CONTRACTS] = "SELECT revision, json FROM contracts",
 };
 
 static const int64_t resolution_ms[RESOLUTIONS] = {1, ROLLUP_MINUTE_MS, ROLLUP_HOUR_MS};
@@ -449,8 +453,48 @@ int db_query_open_alerts(struct db_reader *reader, db_alert_fn alert, void *user
 			     (struct receiver){.alert = alert, .userdata = userdata});
 }
 
-int db_query_live_offers(struct db_reader *reader, db_offer_fn offer, void *userdata)
+int db_query_offers(struct db_reader *reader, int limit, db_offer_fn offer, void *userdata)
 {
-	return query_records(reader, LIVE_OFFERS, read_offer,
-			     (struct receiver){.offer = offer, .userdata = userdata});
+	int r = begin(reader);
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_int(reader->statements[OFFERS], 1, limit < 0 ? 0 : limit);
+	return end(reader, for_each_row(reader, OFFERS, read_offer,
+					&(struct receiver){.offer = offer, .userdata = userdata}));
+}
+
+struct kept_contracts {
+	int64_t revision;
+	char *text; /* NULL: no row */
+};
+
+static int read_contracts(void *userdata, sqlite3_stmt *row)
+{
+	struct kept_contracts *kept = userdata;
+	const char *text = (const char *)sqlite3_column_text(row, 1);
+
+	kept->revision = sqlite3_column_int64(row, 0);
+	kept->text = text ? strdup(text) : NULL;
+	return kept->text ? 0 : -ENOMEM;
+}
+
+int db_query_contracts(struct db_reader *reader, int64_t *ret_revision, char **ret_text)
+{
+	struct kept_contracts kept = {0};
+	int r;
+
+	r = begin(reader);
+	if (r < 0)
+		return r;
+	r = end(reader, for_each_row(reader, CONTRACTS, read_contracts, &kept));
+	if (r == 0 && !kept.text)
+		r = -ENOENT;
+	if (r < 0) {
+		free(kept.text);
+		return r;
+	}
+	*ret_revision = kept.revision;
+	*ret_text = kept.text;
+	return 0;
 }

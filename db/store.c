@@ -16,6 +16,7 @@ enum statement {
 	BEGIN,
 	COMMIT,
 	ROLLBACK,
+	KEEP_CONTRACTS,
 	STATEMENTS,
 };
 
@@ -39,6 +40,7 @@ static const char *const statement_sql[STATEMENTS] = {
 	[BEGIN] = "BEGIN IMMEDIATE",
 	[COMMIT] = "COMMIT",
 	[ROLLBACK] = "ROLLBACK",
+	[KEEP_CONTRACTS] = "INSERT OR REPLACE INTO contracts VALUES (1, ?1, ?2)",
 };
 
 struct store {
@@ -142,6 +144,19 @@ int store_rollback(struct store *store)
 						   : conn_run(store->statements[ROLLBACK]);
 
 	return rc == SQLITE_OK ? rollup_reload(store->rollup) : rc;
+}
+
+int store_keep_contracts(struct store *store, int64_t revision, const char *text)
+{
+	sqlite3_stmt *statement = store->statements[KEEP_CONTRACTS];
+	int rc = sqlite3_bind_int64(statement, 1, revision);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_text(statement, 2, text, -1, SQLITE_STATIC);
+	if (rc == SQLITE_OK)
+		rc = conn_run(statement);
+	(void)sqlite3_clear_bindings(statement); /* the text is the caller's */
+	return rc;
 }
 
 const char *store_message(const struct store *store)

@@ -16,6 +16,8 @@ int store_begin(struct store *store);
 int store_write(struct store *store, enum record_kind kind, const uint8_t *bytes);
 int store_commit(struct store *store);
 int store_rollback(struct store *store);
+/* In a transaction of its own, outside of any other. */
+int store_keep_contracts(struct store *store, int64_t revision, const char *text);
 
 /* What sqlite says about the last failure. */
 const char *store_message(const struct store *store);

@@ -31,6 +31,12 @@ struct db {
 	pthread_cond_t wake; /* something to do for the thread */
 	pthread_cond_t rest; /* the thread did something */
 	struct queue queue;
+	struct {
+		char *text; /* NULL: none, or being written */
+		int64_t revision;
+		bool due;     /* to be tried now */
+		bool written; /* stands in the file that is open */
+	} contracts;
 	/* Counts of records since the start. */
 	uint64_t accepted, finished; /* the difference is queued or being written */
 	uint64_t marked;	     /* accepted as of the last db_commit() */
@@ -74,17 +80,21 @@ static uint64_t find_batch_end(const struct db *db)
 }
 
 /* False: it is time to end. */
-static bool wait_for_batch(struct db *db, uint64_t *ret_end)
+static bool wait_for_work(struct db *db, uint64_t *ret_end)
 {
+	bool more;
+
 	pthread_mutex_lock(&db->lock);
-	while ((*ret_end = find_batch_end(db)) == db->finished && !db->stop_by_ns) {
+	while ((*ret_end = find_batch_end(db)) == db->finished && !db->contracts.due &&
+	       !db->stop_by_ns) {
 		if (db->accepted > db->finished)
 			wait_until(db, &db->wake, db->unmarked_ns + UNMARKED_MAX_NS);
 		else
 			pthread_cond_wait(&db->wake, &db->lock);
 	}
+	more = *ret_end > db->finished || db->contracts.due;
 	pthread_mutex_unlock(&db->lock);
-	return *ret_end > db->finished;
+	return more;
 }
 
 static int reopen(struct db *db, char message[128])
@@ -97,8 +107,12 @@ static int reopen(struct db *db, char message[128])
 	if (db->store)
 		return SQLITE_OK;
 	r = store_open(db->path, &db->retention, &db->store, &err);
-	if (r >= 0)
+	if (r >= 0) {
+		pthread_mutex_lock(&db->lock);
+		db->contracts.written = false; /* it may be another file */
+		pthread_mutex_unlock(&db->lock);
 		return SQLITE_OK;
+	}
 	snprintf(message, 128, "%.127s", err.msg);
 	return r == -EBUSY ? SQLITE_BUSY : r == -ENOMEM ? SQLITE_NOMEM : SQLITE_CANTOPEN;
 }
@@ -193,8 +207,70 @@ static void write_batch(struct db *db, uint64_t end)
 	finish_batch(db, position, end, rc, message);
 }
 
+/* --- the thread: contracts --- */
+
+static char *take_contracts(struct db *db, int64_t *ret_revision)
+{
+	char *text = NULL;
+
+	pthread_mutex_lock(&db->lock);
+	if (!db->contracts.written) {
+		text = db->contracts.text;
+		db->contracts.text = NULL;
+	}
+	*ret_revision = db->contracts.revision;
+	pthread_mutex_unlock(&db->lock);
+	return text;
+}
+
+/* Puts the text back for the next try and the next file, unless a newer one came meanwhile. */
+static void put_contracts_back(struct db *db, char *text, int rc, bool again, const char *message)
+{
+	pthread_mutex_lock(&db->lock);
+	if (db->contracts.text) {
+		free(text);
+	} else {
+		db->contracts.text = text;
+		db->contracts.written = rc == SQLITE_OK;
+		db->contracts.due = again;
+	}
+	if (!again) {
+		db->stats.errors += rc != SQLITE_OK;
+		db->stats.last_error = rc & 0xff;
+		snprintf(db->stats.last_message, sizeof(db->stats.last_message), "%s", message);
+	}
+	pthread_cond_broadcast(&db->rest);
+	pthread_mutex_unlock(&db->lock);
+}
+
+/* In a transaction of their own: no record is lost for them, nor they for a record. What fails is
+ * tried again beside the next records. */
+static void write_contracts(struct db *db)
+{
+	char message[128] = "";
+	bool again = false;
+	int64_t revision;
+	char *text = take_contracts(db, &revision);
+	int rc;
+
+	if (!text)
+		return;
+	rc = reopen(db, message);
+	if (rc == SQLITE_OK) {
+		rc = store_keep_contracts(db->store, revision, text);
+		if (rc != SQLITE_OK)
+			snprintf(message, sizeof(message), "%.127s", store_message(db->store));
+	}
+	if ((rc & 0xff) == SQLITE_BUSY)
+		again = may_wait(db, message);
+	else if (rc != SQLITE_OK && !connection_survives(rc))
+		db->store = store_close(db->store);
+	put_contracts_back(db, text, rc, again, message);
+}
+
 static void destroy(struct db *db)
 {
+	free(db->contracts.text);
 	queue_fini(&db->queue);
 	pthread_cond_destroy(&db->rest);
 	pthread_cond_destroy(&db->wake);
@@ -209,8 +285,11 @@ static void *run_thread(void *arg)
 	bool abandoned;
 	uint64_t end;
 
-	while (wait_for_batch(db, &end))
-		write_batch(db, end);
+	while (wait_for_work(db, &end)) {
+		if (end > db->finished)
+			write_batch(db, end);
+		write_contracts(db);
+	}
 	store_close(db->store);
 
 	pthread_mutex_lock(&db->lock);
@@ -316,6 +395,7 @@ struct db *db_close(struct db *db)
 		return NULL;
 	pthread_mutex_lock(&db->lock);
 	db->stop_by_ns = deadline_ns;
+	db->contracts.due = db->contracts.due || (db->contracts.text && !db->contracts.written);
 	pthread_cond_signal(&db->wake);
 	/* One second more than the thread has: it may have to drop what it could not write. */
 	while (!db->ended && now_ns() < deadline_ns + NS_PER_S)
@@ -405,6 +485,23 @@ int db_append_setting(struct db *db, const char *key, const char *value)
 	return append(db, value ? RECORD_SETTING : RECORD_SETTING_GONE, &row);
 }
 
+int db_keep_contracts(struct db *db, int64_t revision, const char *text)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		return -ENOMEM;
+	pthread_mutex_lock(&db->lock);
+	free(db->contracts.text);
+	db->contracts.text = copy;
+	db->contracts.revision = revision;
+	db->contracts.due = true;
+	db->contracts.written = false;
+	pthread_cond_signal(&db->wake);
+	pthread_mutex_unlock(&db->lock);
+	return 0;
+}
+
 void db_commit(struct db *db)
 {
 	pthread_mutex_lock(&db->lock);
@@ -431,7 +528,7 @@ void db_flush(struct db *db)
 	end = db->accepted;
 	db->flush_to = end;
 	pthread_cond_signal(&db->wake);
-	while (db->finished < end)
+	while (db->finished < end || db->contracts.due)
 		pthread_cond_wait(&db->rest, &db->lock);
 	pthread_mutex_unlock(&db->lock);
 }

@@ -14,6 +14,7 @@
 #include "gover-d/manager.h"
 
 #define DECISIONS_RECALLED 500
+#define OFFERS_RECALLED	   100 /* that were claimed with a key and are over */
 
 /* --- GPUs --- */
 
@@ -448,7 +449,7 @@ int adopt_history(struct manager *m, struct db_reader *reader, struct err *reter
 	if (r >= 0)
 		r = db_query_open_alerts(reader, take_alert, m);
 	if (r >= 0)
-		r = db_query_live_offers(reader, take_offer, m);
+		r = db_query_offers(reader, OFFERS_RECALLED, take_offer, m);
 	if (r < 0)
 		return err_fail(reterr, -r, "%s: cannot be read: %s", m->db_path, strerror(-r));
 	return 0;

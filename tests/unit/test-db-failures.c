@@ -408,6 +408,93 @@ static void test_a_file_of_rubbish_in_its_place_is_not_touched(void **state)
 	assert_int_equal(st.st_size, 8000);
 }
 
+/* --- contracts --- */
+
+static void expect_contracts(int64_t revision, const char *text)
+{
+	struct db_reader *reader = open_reader();
+	int64_t got_revision;
+	char *got_text;
+
+	assert_int_equal(db_query_contracts(reader, &got_revision, &got_text), 0);
+	assert_int_equal(got_revision, revision);
+	assert_string_equal(got_text, text);
+	free(got_text);
+	db_reader_close(reader);
+}
+
+static void test_contracts_wait_for_a_lock_and_the_newest_is_written(void **state)
+{
+	struct db *db = open_db(&keep_all);
+	sqlite3 *other = hold_lock();
+
+	(void)state;
+	assert_int_equal(db_keep_contracts(db, 1, "one"), 0);
+	for (int i = 0; i < DEADLINE_POLLS && stats_of(db).last_error != SQLITE_BUSY; i++)
+		pause_ms(10);
+	assert_int_equal(stats_of(db).last_error, SQLITE_BUSY);
+	assert_int_equal(db_keep_contracts(db, 2, "two"), 0);
+	release_lock(other);
+	db_flush(db);
+	assert_int_equal(stats_of(db).last_error, 0);
+	assert_int_equal(stats_of(db).errors, 0);
+	expect_contracts(2, "two");
+	db_close(db);
+}
+
+static void test_contracts_that_failed_are_written_beside_the_next_records(void **state)
+{
+	struct db *db = open_hooked();
+
+	(void)state;
+	atomic_store(&commit_mode, COMMIT_FAILS);
+	assert_int_equal(db_keep_contracts(db, 1, "one"), 0);
+	db_flush(db);
+	assert_int_equal(stats_of(db).errors, 1);
+	assert_int_equal(stats_of(db).last_error, SQLITE_CONSTRAINT);
+	assert_true(stats_of(db).last_message[0] != '\0');
+	assert_int_equal(stats_of(db).dropped, 0);
+	atomic_store(&commit_mode, COMMIT_WORKS);
+	put_sample(db, START_MS, "vm1");
+	for (int i = 0; i < DEADLINE_POLLS && get_sql("SELECT count(*) FROM contracts") == 0; i++)
+		pause_ms(10);
+	expect_contracts(1, "one");
+	assert_int_equal(stats_of(db).written, 1);
+	db_close(db);
+}
+
+static void test_contracts_that_failed_are_tried_once_more_at_the_end(void **state)
+{
+	struct db *db = open_hooked();
+
+	(void)state;
+	atomic_store(&commit_mode, COMMIT_FAILS);
+	assert_int_equal(db_keep_contracts(db, 1, "one"), 0);
+	db_flush(db);
+	atomic_store(&commit_mode, COMMIT_WORKS);
+	db_close(db);
+	expect_contracts(1, "one");
+}
+
+static void test_a_history_that_begins_anew_has_the_contracts_again(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(losses); i++) {
+		struct db *db = open_db(&keep_all);
+
+		print_message("# %s\n", losses[i].name);
+		assert_int_equal(db_keep_contracts(db, 5, "five"), 0);
+		db_flush(db);
+		losses[i].lose();
+		put_sample(db, START_MS, "vm1");
+		db_flush(db);
+		db_close(db);
+		expect_contracts(5, "five");
+		assert_int_equal(remove_folder(NULL), 0);
+		assert_int_equal(mkdir(folder, 0700), 0);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
 int main(void)
@@ -417,6 +504,10 @@ int main(void)
 		TEST(test_a_full_queue_drops_and_counts),
 		TEST(test_close_does_not_wait_for_ever_for_a_lock),
 		TEST(test_a_failed_transaction_costs_its_records_only),
+		TEST(test_contracts_wait_for_a_lock_and_the_newest_is_written),
+		TEST(test_contracts_that_failed_are_written_beside_the_next_records),
+		TEST(test_contracts_that_failed_are_tried_once_more_at_the_end),
+		TEST(test_a_history_that_begins_anew_has_the_contracts_again),
 		TEST(test_close_does_not_wait_for_ever_for_a_disk),
 		TEST(test_a_full_disk_is_told_and_outlived),
 		TEST(test_a_file_size_limit_ends_neither_program_nor_history),

@@ -164,7 +164,7 @@ static void test_open_alerts_are_those_not_cleared(void **state)
 
 /* --- offers --- */
 
-static void test_live_offers_are_those_that_still_bind(void **state)
+static void test_offers_are_those_that_still_bind(void **state)
 {
 	static const char *const states[] = {"open", "claimed", "probation", "failed",
 					     "kept", "expired", "closed"};
@@ -191,7 +191,7 @@ static void test_live_offers_are_those_that_still_bind(void **state)
 	db_close(db);
 	reader = open_reader();
 	got.n = 0;
-	assert_int_equal(db_query_live_offers(reader, keep_offer, NULL), 0);
+	assert_int_equal(db_query_offers(reader, 0, keep_offer, NULL), 0);
 	assert_int_equal(got.n, 4);
 	for (int i = 0; i < 4; i++) {
 		assert_int_equal(got.offers[i].id, i + 1);
@@ -207,6 +207,98 @@ static void test_live_offers_are_those_that_still_bind(void **state)
 	assert_int_equal(got.offers[0].funded_pct, 33);
 	assert_true(isnan(got.offers[0].target_fps));
 	db_reader_close(reader);
+}
+
+static void test_and_the_newest_that_were_claimed_with_a_key(void **state)
+{
+	struct db *db = open_db(&keep_all);
+	struct db_reader *reader;
+
+	(void)state;
+	for (int i = 1; i <= 12; i++) {
+		struct db_offer offer = {.id = i, .state = "kept", .vgpu = "vm4"};
+
+		if (i == 1)
+			strcpy(offer.state, "failed");
+		if (i % 2 == 0)
+			strcpy(offer.claim_key, "key");
+		assert_int_equal(db_append_offer(db, &offer), 0);
+	}
+	db_close(db);
+	reader = open_reader();
+	got.n = 0;
+	assert_int_equal(db_query_offers(reader, 3, keep_offer, NULL), 0);
+	assert_int_equal(got.n, 4);
+	assert_int_equal(got.offers[0].id, 1); /* binds, and is not one of the three */
+	for (int i = 1; i < 4; i++)
+		assert_int_equal(got.offers[i].id, 6 + 2 * i);
+	got.n = 0;
+	assert_int_equal(db_query_offers(reader, -1, keep_offer, NULL), 0);
+	assert_int_equal(got.n, 1);
+	db_reader_close(reader);
+}
+
+/* --- contracts --- */
+
+static void expect_contracts(int64_t revision, const char *text)
+{
+	struct db_reader *reader = open_reader();
+	int64_t got_revision;
+	char *got_text;
+
+	assert_int_equal(db_query_contracts(reader, &got_revision, &got_text), 0);
+	assert_int_equal(got_revision, revision);
+	assert_string_equal(got_text, text);
+	free(got_text);
+	db_reader_close(reader);
+}
+
+static void test_of_contracts_the_newest_text_is_kept(void **state)
+{
+	struct db *db = open_db(&keep_all);
+	struct db_reader *reader = open_reader();
+	int64_t revision = 7;
+	char *text = NULL;
+
+	(void)state;
+	assert_int_equal(db_query_contracts(reader, &revision, &text), -ENOENT);
+	assert_int_equal(revision, 7);
+	assert_null(text);
+	db_reader_close(reader);
+	assert_int_equal(db_keep_contracts(db, 1763664596123, "{\"it's\": \"one\"}"), 0);
+	db_flush(db); /* without a record, and without a tick */
+	expect_contracts(1763664596123, "{\"it's\": \"one\"}");
+	for (int i = 0; i < 100; i++) {
+		char next[16];
+
+		snprintf(next, sizeof(next), "text %d", i);
+		assert_int_equal(db_keep_contracts(db, 1000 + i, next), 0);
+	}
+	db_close(db);
+	expect_contracts(1099, "text 99");
+	assert_int_equal(get_sql("SELECT count(*) FROM contracts"), 1);
+}
+
+static void test_contracts_larger_than_the_queue_are_kept_and_cost_no_record(void **state)
+{
+	struct db *db = open_db(&keep_all);
+	const size_t size = 5 * 1024 * 1024;
+	char *text = malloc(size + 1);
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, 'x', size);
+	text[size] = '\0';
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(db_keep_contracts(db, i, text), 0);
+		put_sample(db, START_MS + i, "vm1");
+	}
+	db_flush(db);
+	assert_int_equal(stats_of(db).written, 20);
+	assert_int_equal(stats_of(db).dropped, 0);
+	db_close(db);
+	expect_contracts(19, text);
+	free(text);
 }
 
 /* --- numbers and settings --- */
@@ -272,7 +364,10 @@ int main(void)
 		TEST(test_the_newest_decisions_come_oldest_first),
 		TEST(test_a_decision_comes_back_as_it_was_written),
 		TEST(test_open_alerts_are_those_not_cleared),
-		TEST(test_live_offers_are_those_that_still_bind),
+		TEST(test_offers_are_those_that_still_bind),
+		TEST(test_and_the_newest_that_were_claimed_with_a_key),
+		TEST(test_of_contracts_the_newest_text_is_kept),
+		TEST(test_contracts_larger_than_the_queue_are_kept_and_cost_no_record),
 		TEST(test_last_ids_are_the_largest),
 		TEST(test_settings_are_set_replaced_and_removed),
 	};
