@@ -82,7 +82,7 @@ static enum found_cap judge_cap(const struct manager *m, const struct vgpu *vgpu
 
 	*ret_last_pct = found_pct;
 	if (!capbook_get(m->actuator.book, vgpu->contract.id, &last_pct, &intent_pct) ||
-	    found_pct == last_pct || found_pct == intent_pct)
+	    (m->contracts_lost && vgpu->found) || found_pct == last_pct || found_pct == intent_pct)
 		return CAP_OURS;
 	*ret_last_pct = last_pct;
 	return found_pct == vgpu->contract.terms.initial_cap_pct ? CAP_RESTORED : CAP_FOREIGN;
@@ -312,12 +312,45 @@ int adopt_host(struct manager *m, struct contracts *contracts, struct instant no
 	return 0;
 }
 
+static struct vgpu *new_found(const struct host_gpu *gpu, const char *id, int initial_cap_pct,
+			      struct instant now)
+{
+	struct vgpu *vgpu = calloc(1, sizeof(*vgpu));
+
+	if (!vgpu)
+		return NULL;
+	(void)id_copy(vgpu->contract.id, id);
+	(void)id_copy(vgpu->contract.gpu, gpu->config.name);
+	vgpu->contract.terms.initial_cap_pct = initial_cap_pct;
+	vgpu->contract.terms.weight = 1;
+	vgpu->contract.created_ms = now.wall_ms;
+	vgpu->contract.labels = json_object();
+	vgpu->found = true;
+	if (vgpu->contract.labels)
+		return vgpu;
+	free(vgpu);
+	return NULL;
+}
+
+/* What was sold is not known: any other cap than the one it has may break the promise. */
+static void hold_as_it_stands(struct manager *m, const struct host_gpu *gpu, struct vgpu *vgpu,
+			      struct instant now)
+{
+	vgpu->contract.held = true;
+	vgpu->contract.held_cap_pct = vgpu->cap_pct;
+	note_decision(m, gpu, vgpu, "found", "noted", now,
+		      "vGPU %s stands on GPU %s and its contract is lost: it is held at its cap of "
+		      "%d %% until released",
+		      vgpu->contract.id, gpu->config.name, vgpu->cap_pct);
+}
+
 int adopt_found(struct manager *m, struct host_gpu *gpu, const char *id, int initial_cap_pct,
 		struct instant now)
 {
 	struct vgpu *vgpu = NULL;
 	struct err err = {""};
-	int r;
+	int last_pct, intent_pct, r;
+	bool lost = m->contracts_lost && capbook_get(m->actuator.book, id, &last_pct, &intent_pct);
 
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
 		if (strcmp(v->contract.id, id) == 0)
@@ -326,26 +359,22 @@ int adopt_found(struct manager *m, struct host_gpu *gpu, const char *id, int ini
 		return -EINVAL;
 	if (gpu->n_vgpus == POLICY_VGPUS_MAX)
 		return -ENOSPC;
-	vgpu = calloc(1, sizeof(*vgpu));
+	vgpu = new_found(gpu, id, initial_cap_pct, now);
 	if (!vgpu)
 		return -ENOMEM;
-	(void)id_copy(vgpu->contract.id, id);
-	(void)id_copy(vgpu->contract.gpu, gpu->config.name);
-	vgpu->contract.terms.initial_cap_pct = initial_cap_pct;
-	vgpu->contract.terms.weight = 1;
-	vgpu->contract.created_ms = now.wall_ms;
-	vgpu->contract.labels = json_object();
-	vgpu->found = true;
-	r = vgpu->contract.labels ? attach_existing(m, gpu, vgpu, now, &err) : -ENOMEM;
+	r = attach_existing(m, gpu, vgpu, now, &err);
 	if (r < 0) {
 		vgpu_free(gpu, vgpu);
 		return r;
 	}
 	host_gpu_insert(gpu, vgpu);
-	note_decision(
-		m, gpu, vgpu, "found", "noted", now,
-		"vGPU %s stands on GPU %s without a contract: its cap of %d %% counts as sold", id,
-		gpu->config.name, vgpu->contract.terms.initial_cap_pct);
+	if (lost)
+		hold_as_it_stands(m, gpu, vgpu, now);
+	else
+		note_decision(m, gpu, vgpu, "found", "noted", now,
+			      "vGPU %s stands on GPU %s without a contract: its cap of %d %% "
+			      "counts as sold",
+			      id, gpu->config.name, vgpu->contract.terms.initial_cap_pct);
 	control_save_soon(m);
 	return 0;
 }

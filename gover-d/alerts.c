@@ -59,9 +59,9 @@ static const struct alert_info {
 	[ALERT_HISTORY_FAILING] =
 		{"history_failing", ALERT_WARNING, 1, CLEAR_STATE,
 		 "the database cannot be written; the loop goes on without history"},
-	[ALERT_CONTRACTS_UNSAVED] =
-		{"contracts_unsaved", ALERT_CRITICAL, 1, CLEAR_STATE,
-		 "the contracts file cannot be written: a restart would lose the newest changes"},
+	[ALERT_CONTRACTS_UNSAVED] = {"contracts_unsaved", ALERT_CRITICAL, 1, CLEAR_STATE,
+				     "the contracts file cannot be written: the newest changes are "
+				     "in the database alone"},
 	[ALERT_SALE_FAILED] = {"sale_failed", ALERT_WARNING, 1, CLEAR_STATE,
 			       "a newcomer broke promises during its probation: migrate it"},
 };
@@ -301,6 +301,11 @@ void alerts_adopt(struct alerts *alerts, const struct alert *adopted)
 	alert->name = table[alert->kind].name;
 	alert->severity = table[alert->kind].severity;
 	alerts->n_raised++;
+}
+
+int64_t alerts_last_id(const struct alerts *alerts)
+{
+	return alerts->last_id;
 }
 
 size_t alerts_count(const struct alerts *alerts)

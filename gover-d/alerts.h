@@ -70,6 +70,7 @@ int alerts_ack(struct alerts *alerts, int64_t id, int64_t now_ms);
 /* Takes up one that had not cleared when the last daemon ended. */
 void alerts_adopt(struct alerts *alerts, const struct alert *alert);
 
+int64_t alerts_last_id(const struct alerts *alerts);
 /* Number of kept raised or cleared alerts, oldest first, and one of them. */
 size_t alerts_count(const struct alerts *alerts);
 const struct alert *alerts_at(const struct alerts *alerts, size_t index);

@@ -162,6 +162,17 @@ int capbook_set(struct capbook *book, const char *id, int last_pct, int intent_p
 	return write_record(book, record);
 }
 
+const char *capbook_next(const struct capbook *book, int *place)
+{
+	while (*place < book->n) {
+		const struct record *record = &book->records[(*place)++];
+
+		if (record->id[0])
+			return record->id;
+	}
+	return NULL;
+}
+
 int capbook_remove(struct capbook *book, const char *id)
 {
 	struct record *record = find(book, id);

@@ -23,6 +23,9 @@ bool capbook_get(const struct capbook *book, const char *id, int *ret_last_pct,
 		 int *ret_intent_pct);
 /* Notes both. 0 or a negative errno. */
 int capbook_set(struct capbook *book, const char *id, int last_pct, int intent_pct);
+/* The first that is known at @place or behind it, and the place behind that: walk from 0. NULL: no
+ * more. */
+const char *capbook_next(const struct capbook *book, int *place);
 /* Forgets a removed vGPU. */
 int capbook_remove(struct capbook *book, const char *id);
 

@@ -11,18 +11,25 @@
 #include "gover-d/contracts.h"
 #include "gover-d/json-decode.h"
 
-#define FILE_VERSION 1
+#define FILE_VERSION 2
 #define FILE_MAX     (16 * 1024 * 1024)
 
 json_t *contracts_encode_one(const struct contract *c, bool found)
 {
-	return json_pack("{s:s, s:s, s:s, s:I, s:O, s:i, s:i, s:f, s:f, s:b, s:b, s:i, s:I, s:b}",
+	return json_pack("{s:s, s:s, s:s, s:I, s:O, s:i, s:i, s:f, s:f, s:b, s:b, s:i, s:I, s:b,"
+			 " s:I, s:s}",
 			 "id", c->id, "gpu", c->gpu, "vm", c->vm, "cid", (json_int_t)c->cid,
 			 "labels", c->labels, "initial_cap_pct", c->terms.initial_cap_pct,
 			 "min_cap_pct", c->terms.min_cap_pct, "target_fps", c->terms.target_fps,
 			 "weight", c->terms.weight, "burst", c->terms.burst, "held", c->held,
 			 "held_cap_pct", c->held_cap_pct, "created_ms", (json_int_t)c->created_ms,
-			 "found", found);
+			 "found", found, "offer", (json_int_t)c->offer, "claim_key", c->claim_key);
+}
+
+static json_t *encode_ids(const struct db_last_ids *ids)
+{
+	return json_pack("{s:I, s:I, s:I}", "decision", (json_int_t)ids->decision, "alert",
+			 (json_int_t)ids->alert, "offer", (json_int_t)ids->offer);
 }
 
 static json_t *encode_gpus(const struct host *host)
@@ -69,13 +76,15 @@ static bool reads_back(const char *text, json_t *root)
 }
 
 /* Half a file would be a broken promise: what lacks memory anywhere gives none. */
-char *contracts_encode(const struct host *host)
+char *contracts_encode(const struct host *host, const struct contracts_head *head)
 {
 	json_t *gpus = encode_gpus(host), *vgpus = encode_vgpus(host), *root = NULL;
+	json_t *ids = encode_ids(&head->ids);
 	char *text = NULL;
 
-	if (gpus && vgpus)
-		root = json_pack("{s:i, s:O, s:O}", "version", FILE_VERSION, "gpus", gpus, "vgpus",
+	if (gpus && vgpus && ids)
+		root = json_pack("{s:i, s:I, s:O, s:O, s:O}", "version", FILE_VERSION, "revision",
+				 (json_int_t)head->revision, "ids", ids, "gpus", gpus, "vgpus",
 				 vgpus);
 	if (root)
 		text = json_dumps(root, JSON_INDENT(1));
@@ -84,6 +93,7 @@ char *contracts_encode(const struct host *host)
 		text = NULL;
 	}
 	json_decref(root);
+	json_decref(ids);
 	json_decref(gpus);
 	json_decref(vgpus);
 	return text;
@@ -93,11 +103,14 @@ char *contracts_encode(const struct host *host)
 
 #define MODE_MAX 15
 
+#define EXACT_MAX 9007199254740992.0 /* to here a double holds every whole number */
+
 /* A vGPU as the file has it. */
 struct vgpu_record {
 	struct contract contract;
 	double cid;
 	double created_ms;
+	double offer;
 	bool found;
 };
 
@@ -120,9 +133,12 @@ static const struct json_decode_field vgpu_fields[] = {
 	{"held_cap_pct", JSON_DECODE_WHOLE, 0, 100, VGPU_AT(contract.held_cap_pct), 1 << 11},
 	{"created_ms", JSON_DECODE_NUMBER, 0, 1e15, VGPU_AT(created_ms), 1 << 12},
 	{"found", JSON_DECODE_SWITCH, 0, 0, VGPU_AT(found), 1 << 13},
+	{"offer", JSON_DECODE_NUMBER, 0, EXACT_MAX, VGPU_AT(offer), 1 << 14},
+	{"claim_key", JSON_DECODE_TEXT, 0, CLAIM_MAX - 1, VGPU_AT(contract.claim_key), 1 << 15},
 	{.name = NULL},
 };
-#define VGPU_ALL ((1U << 14) - 1)
+#define VGPU_1	 ((1U << 14) - 1) /* those of version 1 */
+#define VGPU_ALL ((1U << 16) - 1)
 
 struct gpu_record {
 	char name[ID_MAX];
@@ -140,13 +156,28 @@ static const struct json_decode_field gpu_fields[] = {
 };
 #define GPU_ALL ((1U << 3) - 1)
 
-static int decode_vgpu(json_t *object, struct contract_entry *entry, struct err *reterr)
+struct ids_record {
+	double decision, alert, offer;
+};
+
+#define IDS_AT(member) offsetof(struct ids_record, member)
+
+static const struct json_decode_field ids_fields[] = {
+	{"decision", JSON_DECODE_NUMBER, 0, EXACT_MAX, IDS_AT(decision), 1 << 0},
+	{"alert", JSON_DECODE_NUMBER, 0, EXACT_MAX, IDS_AT(alert), 1 << 1},
+	{"offer", JSON_DECODE_NUMBER, 0, EXACT_MAX, IDS_AT(offer), 1 << 2},
+	{.name = NULL},
+};
+#define IDS_ALL ((1U << 3) - 1)
+
+static int decode_vgpu(json_t *object, unsigned int members, struct contract_entry *entry,
+		       struct err *reterr)
 {
 	struct vgpu_record record = {.found = false};
 	unsigned int bits;
 	int r;
 
-	r = json_decode_object(object, vgpu_fields, VGPU_ALL, VGPU_ALL, &record, &bits, reterr);
+	r = json_decode_object(object, vgpu_fields, members, members, &record, &bits, reterr);
 	if (r >= 0 && record.contract.terms.min_cap_pct > record.contract.terms.initial_cap_pct)
 		r = err_fail(reterr, EINVAL, "min_cap_pct: %d is more than initial_cap_pct: %d",
 			     record.contract.terms.min_cap_pct,
@@ -157,6 +188,7 @@ static int decode_vgpu(json_t *object, struct contract_entry *entry, struct err 
 	}
 	record.contract.cid = (uint32_t)record.cid;
 	record.contract.created_ms = (int64_t)record.created_ms;
+	record.contract.offer = (int64_t)record.offer;
 	entry->contract = record.contract;
 	entry->found = record.found;
 	return 0;
@@ -180,16 +212,17 @@ static int decode_gpu(json_t *object, struct contracts_gpu *gpu, struct err *ret
 }
 
 /* Version first: what a newer gover wrote may have members this one does not know. */
-static int check_version(json_t *root, struct err *reterr)
+static int check_version(json_t *root, int *ret_version, struct err *reterr)
 {
 	json_t *version = json_object_get(root, "version");
 
 	if (!json_is_integer(version))
 		return err_fail(reterr, EINVAL, "version: missing, or not a whole number");
-	if (json_integer_value(version) != FILE_VERSION)
+	if (json_integer_value(version) < 1 || json_integer_value(version) > FILE_VERSION)
 		return err_fail(reterr, EPROTO,
-				"version %" JSON_INTEGER_FORMAT ", this gover-d reads %d",
+				"version %" JSON_INTEGER_FORMAT ", this gover-d reads 1 to %d",
 				json_integer_value(version), FILE_VERSION);
+	*ret_version = (int)json_integer_value(version);
 	return 0;
 }
 
@@ -208,16 +241,48 @@ static int check_list(json_t *root, const char *name, size_t max, json_t **ret_l
 	return 0;
 }
 
-static int check_members(json_t *root, struct err *reterr)
+static const struct {
+	const char *name;
+	int since_version;
+} members[] = {
+	{"version", 1}, {"gpus", 1}, {"vgpus", 1}, {"revision", 2}, {"ids", 2},
+};
+
+static int check_members(json_t *root, int version, struct err *reterr)
 {
 	const char *name;
 	json_t *value;
 
 	json_object_foreach (root, name, value) {
-		if (strcmp(name, "version") != 0 && strcmp(name, "gpus") != 0 &&
-		    strcmp(name, "vgpus") != 0)
+		size_t i = 0;
+
+		while (i < ARRAY_SIZE(members) && strcmp(name, members[i].name) != 0)
+			i++;
+		if (i == ARRAY_SIZE(members) || members[i].since_version > version)
 			return err_fail(reterr, EINVAL, "%.80s: unknown", name);
 	}
+	return 0;
+}
+
+static int decode_head(json_t *root, struct contracts_head *head, struct err *reterr)
+{
+	json_t *revision = json_object_get(root, "revision"), *ids = json_object_get(root, "ids");
+	struct ids_record record = {0};
+	struct err inner = {""};
+	unsigned int bits;
+	int r;
+
+	if (!json_is_integer(revision) || json_integer_value(revision) < 0)
+		return err_fail(reterr, EINVAL, "revision: missing, or not a whole number");
+	if (!json_is_object(ids))
+		return err_fail(reterr, EINVAL, "ids: missing, or no object");
+	r = json_decode_object(ids, ids_fields, IDS_ALL, IDS_ALL, &record, &bits, &inner);
+	if (r < 0)
+		return err_fail(reterr, -r, "ids: %s", inner.msg);
+	head->revision = json_integer_value(revision);
+	head->ids.decision = (int64_t)record.decision;
+	head->ids.alert = (int64_t)record.alert;
+	head->ids.offer = (int64_t)record.offer;
 	return 0;
 }
 
@@ -225,11 +290,13 @@ static int decode(json_t *root, struct contracts *contracts, struct err *reterr)
 {
 	struct err inner = {""};
 	json_t *gpus, *vgpus;
-	int r;
+	int version = 0, r;
 
-	r = check_version(root, reterr);
+	r = check_version(root, &version, reterr);
 	if (r >= 0)
-		r = check_members(root, reterr);
+		r = check_members(root, version, reterr);
+	if (r >= 0 && version >= 2)
+		r = decode_head(root, &contracts->head, reterr);
 	if (r >= 0)
 		r = check_list(root, "gpus", GPUS_MAX, &gpus, reterr);
 	if (r >= 0)
@@ -246,42 +313,46 @@ static int decode(json_t *root, struct contracts *contracts, struct err *reterr)
 			return err_fail(reterr, -r, "gpus: element %zu: %s", i, inner.msg);
 	}
 	for (size_t i = 0; i < json_array_size(vgpus); i++) {
-		r = decode_vgpu(json_array_get(vgpus, i), &contracts->vgpus[contracts->n_vgpus++],
-				&inner);
+		r = decode_vgpu(json_array_get(vgpus, i), version >= 2 ? VGPU_ALL : VGPU_1,
+				&contracts->vgpus[contracts->n_vgpus++], &inner);
 		if (r < 0)
 			return err_fail(reterr, -r, "vgpus: element %zu: %s", i, inner.msg);
 	}
 	return 0;
 }
 
-int contracts_load(const char *path, struct contracts *ret_contracts, struct err *reterr)
+int contracts_parse(const char *text, size_t length, const char *name,
+		    struct contracts *ret_contracts, struct err *reterr)
 {
 	struct contracts contracts = {0};
-	CLEANUP_FREE char *text = NULL;
 	struct err inner = {""};
 	json_error_t error;
-	size_t length;
 	json_t *root;
 	int r;
 
-	r = file_read(path, FILE_MAX, &text, &length);
-	if (r == -ENOENT) {
-		*ret_contracts = contracts;
-		return 0;
-	}
-	if (r < 0)
-		return err_fail(reterr, -r, "%s: cannot be read: %s", path, strerror(-r));
 	root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
 	if (!root)
-		return err_fail(reterr, EINVAL, "%s:%d: %s", path, error.line, error.text);
+		return err_fail(reterr, EINVAL, "%s:%d: %s", name, error.line, error.text);
 	r = decode(root, &contracts, &inner);
 	json_decref(root);
 	if (r < 0) {
 		contracts_fini(&contracts);
-		return err_fail(reterr, -r, "%s: %s", path, inner.msg);
+		return err_fail(reterr, -r, "%s: %s", name, inner.msg);
 	}
 	*ret_contracts = contracts;
 	return 0;
+}
+
+int contracts_load(const char *path, struct contracts *ret_contracts, struct err *reterr)
+{
+	CLEANUP_FREE char *text = NULL;
+	size_t length;
+	int r;
+
+	r = file_read(path, FILE_MAX, &text, &length);
+	if (r < 0)
+		return err_fail(reterr, -r, "%s: cannot be read: %s", path, strerror(-r));
+	return contracts_parse(text, length, path, ret_contracts, reterr);
 }
 
 void contracts_fini(struct contracts *contracts)

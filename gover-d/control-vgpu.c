@@ -424,6 +424,8 @@ int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
 		if (r < 0)
 			return r;
 	}
+	if (!m->actuator.dry_run) /* where it stands on, it will be found as one never sold */
+		(void)capbook_remove(m->actuator.book, id);
 	host_gpu_take(gpu, vgpu);
 	note_decision(m, gpu, vgpu, "remove", "written", now,
 		      "vGPU %s and its contract of %d %% were removed; its cap was %d %%", id,

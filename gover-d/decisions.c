@@ -77,3 +77,9 @@ int64_t decisions_last_id(const struct decisions *decisions)
 {
 	return decisions->last_id;
 }
+
+void decisions_go_on_after(struct decisions *decisions, int64_t last_id)
+{
+	if (decisions->last_id < last_id)
+		decisions->last_id = last_id;
+}

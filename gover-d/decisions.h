@@ -33,5 +33,7 @@ const struct decision *decisions_add(struct decisions *decisions, const struct d
 /* The first kept one with an id above @after; NULL: none. Walk with after = found->id. */
 const struct decision *decisions_after(const struct decisions *decisions, int64_t after);
 int64_t decisions_last_id(const struct decisions *decisions);
+/* The next id is above @last_id, and above all that were added. */
+void decisions_go_on_after(struct decisions *decisions, int64_t last_id);
 
 #endif

@@ -17,6 +17,7 @@
 
 #define VM_MAX	    128 /* libvirt name or UUID, with its NUL */
 #define LABELS_MAX  32
+#define CLAIM_MAX   128 /* idempotency key, with its NUL */
 #define GPUS_MAX    64
 #define TICKS_TIMED 256
 
@@ -31,6 +32,8 @@ struct contract {
 	bool held; /* an operator fixed the cap at held_cap_pct */
 	int held_cap_pct;
 	int64_t created_ms;
+	int64_t offer;		   /* it was sold by; 0: by none */
+	char claim_key[CLAIM_MAX]; /* with which that was claimed; "": without one */
 };
 
 /* Counted over the life of the contract in this daemon; for REST and the demo's summary. */

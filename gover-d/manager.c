@@ -118,35 +118,58 @@ static void open_history(struct manager *m)
 	log_warning("%s; going on without history", err.msg);
 }
 
-static int make_memory(struct manager *m, struct err *reterr)
+static struct db_reader *open_reader(struct manager *m)
 {
-	/* Where the last ids cannot be read, the seconds since 1970 are above all that were ever
-	 * given: nothing in a database that comes back is overwritten. */
-	int64_t fresh = clock_now().wall_ms / 1000;
-	struct db_last_ids last = {fresh, fresh, fresh};
 	struct db_reader *reader = NULL;
 	struct err err = {""};
 
-	if (m->actuator.db && db_reader_open(m->db_path, &reader, &err) < 0)
+	/* Without a writer it was told already; what can be read is read. */
+	if (db_reader_open(m->db_path, &reader, &err) < 0 && m->actuator.db)
 		log_warning("%s, ignoring", err.msg);
-	if (reader && db_query_last_ids(reader, &last) < 0)
+	return reader;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/*
+ * Ids grow, whatever became of the history: none that was given is given again, so that no cursor
+ * of a client goes astray and nothing in a database that comes back is overwritten. Where neither
+ * the contracts nor the history tell, the seconds since 1970 are above all that were ever given.
+ */
+static struct db_last_ids find_last_ids(struct manager *m, struct db_reader *reader,
+					const struct contracts *contracts)
+{
+	struct db_last_ids last = {0}, noted = contracts->head.ids;
+	int r = reader ? db_query_last_ids(reader, &last) : -ENOENT;
+
+	if (reader && r < 0)
 		log_warning("%s: its last ids cannot be read, ignoring", m->db_path);
+	if (contracts->head.revision == 0 && (r < 0 || m->contracts_lost))
+		noted.decision = noted.alert = noted.offer = clock_now().wall_ms / 1000;
+	return (struct db_last_ids){
+		.decision = larger(last.decision, noted.decision),
+		.alert = larger(last.alert, noted.alert),
+		.offer = larger(last.offer, noted.offer),
+	};
+}
+
+static int make_memory(struct manager *m, struct db_reader *reader,
+		       const struct contracts *contracts, struct err *reterr)
+{
+	struct db_last_ids last = find_last_ids(m, reader, contracts);
+	struct err err = {""};
+
 	m->decisions = decisions_new(0); /* the recalled ones bring their ids */
 	m->alerts = alerts_new(last.alert, alert_changed, m);
 	m->offers = offers_new(last.offer, offer_changed, m);
-	if (!m->decisions || !m->alerts || !m->offers) {
-		db_reader_close(reader);
+	if (!m->decisions || !m->alerts || !m->offers)
 		return err_fail(reterr, ENOMEM, "no memory");
-	}
 	if (reader && adopt_history(m, reader, &err) < 0)
 		log_warning("%s, ignoring", err.msg);
-	db_reader_close(reader);
-	if (decisions_last_id(m->decisions) < last.decision) { /* not all were recalled */
-		decisions_free(m->decisions);
-		m->decisions = decisions_new(last.decision);
-		if (!m->decisions)
-			return err_fail(reterr, ENOMEM, "no memory");
-	}
+	decisions_go_on_after(m->decisions, last.decision);
 	m->policy = policy_find(m->config.policy);
 	m->params = config_policy_params(&m->config);
 	return 0;
@@ -258,6 +281,7 @@ static void retry_history(struct manager *m, struct instant now)
 	m->db_retry_ns = now.mono_ns + DB_RETRY_NS;
 	if (db_open(m->db_path, &m->config.retention, &m->actuator.db, &err) == 0) {
 		log_notice("%s can be used again", m->db_path);
+		control_save_soon(m); /* it has the contracts too */
 	} else {
 		m->actuator.db = NULL;
 		memcpy(m->db_error, err.msg, sizeof(m->db_error));
@@ -278,8 +302,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 	dispatch_igt(m, now);
 	tick_run(m, now, late);
 	retry_history(m, now);
-	if (m->save_result < 0)
-		control_save_soon(m);
+	control_save_tend(m);
 	/* Missed ticks are not made up for: the next one keeps its place in the raster. */
 	while (m->next_tick_ns <= now.mono_ns)
 		m->next_tick_ns += period_ns;
@@ -347,6 +370,37 @@ static int open_books(struct manager *m, struct err *reterr)
 	return capbook_open(caps_path, &m->actuator.book, reterr);
 }
 
+/* It is about to be written over, and somebody may want to know what stood there. */
+static void set_aside(const char *path)
+{
+	char aside[PATH_MAX + 8];
+
+	snprintf(aside, sizeof(aside), "%s.old", path);
+	if (rename(path, aside) < 0)
+		log_warning("%s cannot be renamed to %s: %s, ignoring", path, aside,
+			    strerror(errno));
+	else
+		log_notice("%s was renamed to %s", path, aside);
+}
+
+/* What an earlier daemon knew: history and contracts. */
+static int recall(struct manager *m, struct contracts *ret_contracts, struct err *reterr)
+{
+	struct db_reader *reader;
+	bool stale = false;
+	int r;
+
+	open_history(m);
+	reader = open_reader(m);
+	r = recall_contracts(m, reader, ret_contracts, &stale, reterr);
+	if (r >= 0)
+		r = make_memory(m, reader, ret_contracts, reterr);
+	db_reader_close(reader);
+	if (r >= 0 && stale && !m->actuator.dry_run)
+		set_aside(m->contracts_path);
+	return r;
+}
+
 static int set_up(struct manager *m, struct err *reterr)
 {
 	struct contracts contracts = {0};
@@ -354,13 +408,9 @@ static int set_up(struct manager *m, struct err *reterr)
 
 	r = open_books(m, reterr);
 	if (r >= 0)
-		r = contracts_load(m->contracts_path, &contracts, reterr);
-	if (r >= 0)
 		r = make_loop(m, reterr);
-	if (r < 0)
-		goto out;
-	open_history(m);
-	r = make_memory(m, reterr);
+	if (r >= 0)
+		r = recall(m, &contracts, reterr);
 	if (r < 0)
 		goto out;
 	m->api = api_new(m);
@@ -377,6 +427,10 @@ static int set_up(struct manager *m, struct err *reterr)
 		r = open_fps(m, reterr);
 	if (r >= 0)
 		r = start_ticking(m, reterr);
+	/* The file and the database have the same from here. Where contracts are lost they first
+	 * get what the first tick finds. */
+	if (r >= 0 && !m->contracts_lost)
+		control_save_soon(m);
 out:
 	contracts_fini(&contracts);
 	return r;
@@ -410,6 +464,9 @@ struct manager *manager_free(struct manager *m)
 	sd_event_source_unref(m->timer);
 	sd_event_source_unref(m->fps_source);
 	m->worker = worker_free(m->worker); /* its last answers still need api and http */
+	if (m->ending && m->save_result < 0)
+		log_error("%s could not be written to the end: %s", m->contracts_path,
+			  strerror(-m->save_result));
 	m->http = http_free(m->http);
 	m->api = api_free(m->api);
 	m->fps = fps_hub_free(m->fps);
@@ -440,6 +497,8 @@ int manager_run(struct manager *m)
 	r = sd_event_loop(m->event);
 	(void)sd_notify(0, "STOPPING=1");
 	log_notice("stopping; caps stay as they are");
+	m->ending = true;
+	control_save_soon(m); /* what could not be written until now, and the last ids */
 	return r;
 }
 
@@ -477,15 +536,23 @@ int manager_restore(const struct config *config, struct err *reterr)
 	struct manager *m = calloc(1, sizeof(*m));
 	struct contracts contracts = {0};
 	struct instant now = clock_now();
+	struct db_reader *reader = NULL;
 	int r, failed = 0;
+	bool stale;
 
 	if (!m)
 		return err_fail(reterr, ENOMEM, "no memory");
 	m->lock_fd = -1;
 	m->config = *config;
 	r = open_books(m, reterr);
-	if (r >= 0)
-		r = contracts_load(m->contracts_path, &contracts, reterr);
+	if (r >= 0) {
+		(void)db_reader_open(m->db_path, &reader, NULL); /* there may be none */
+		r = recall_contracts(m, reader, &contracts, &stale, reterr);
+		db_reader_close(reader);
+	}
+	if (r >= 0 && m->contracts_lost)
+		r = err_fail(reterr, ENOENT, "%s is missing: there is nothing to restore by",
+			     m->contracts_path);
 	if (r >= 0)
 		r = adopt_open_gpus(&m->host, &m->config, reterr);
 	if (r >= 0) {

@@ -2,7 +2,8 @@
 /*
  * The manager owns every object of the daemon and the loop they live in. Members stand in the order
  * in which they are made and are let go in reverse. Shared by the files that are the daemon's core:
- * manager.c (making, ending), adopt.c (start), tick.c (the period), control.c (requests).
+ * manager.c (making, ending), recall.c and adopt.c (start), tick.c (the period), control.c
+ * (requests), save.c (contracts on disk).
  */
 #ifndef GOVER_D_MANAGER_H
 #define GOVER_D_MANAGER_H
@@ -55,6 +56,10 @@ struct manager {
 	int save_result;	     /* of the last one */
 	struct save_waiter *waiting; /* for the next job */
 	struct save_waiter *in_job;  /* for the running one */
+	int64_t revision;	     /* of the newest text */
+	struct db_last_ids ids_kept; /* as it says */
+	bool contracts_lost; /* the caps file knows vGPUs of which no contracts were found */
+	bool ending;	     /* the loop has ended: no further id is given */
 
 	uint64_t next_tick_ns, last_tick_ns;
 	uint64_t generation; /* changes whenever an answer may */
@@ -84,7 +89,7 @@ int manager_restore(const struct config *config, struct err *reterr);
 /* Opens the GPUs of the configuration; used by run and restore. */
 int adopt_open_gpus(struct host *host, const struct config *config, struct err *reterr);
 void adopt_close_gpus(struct host *host);
-/* Takes up contracts, vGPUs and caps found (design.md section 6). */
+/* Takes up contracts, vGPUs and caps found (design.md section 6), and the sales they tell of. */
 int adopt_host(struct manager *manager, struct contracts *contracts, struct instant now,
 	       struct err *reterr);
 /* Settings, decisions, alerts and offers of the last run, where there is a history. */
@@ -115,5 +120,16 @@ int control_add(struct manager *manager, struct contract *contract, struct vgpu 
 
 /* Saves contracts when nobody waits for it. */
 void control_save_soon(struct manager *manager);
+/* Once a period: what could not be saved is tried again, and ids are noted ahead of their use. */
+void control_save_tend(struct manager *manager);
+
+/*
+ * The contracts a start takes up: the newest of the file and of the database (@reader, or NULL). A
+ * file that is missing or spoilt is made good from the database, and the log says so; where nobody
+ * has them and the caps file knows vGPUs, they are named and manager->contracts_lost is set.
+ * Otherwise as contracts_load(). *@ret_stale: there is a file, and it is not what was taken.
+ */
+int recall_contracts(struct manager *manager, struct db_reader *reader,
+		     struct contracts *ret_contracts, bool *ret_stale, struct err *reterr);
 
 #endif

@@ -210,6 +210,11 @@ void offers_tick(struct offers *offers, const char *gpu, double watched_s, doubl
 	}
 }
 
+int64_t offers_last_id(const struct offers *offers)
+{
+	return offers->last_id;
+}
+
 size_t offers_count(const struct offers *offers)
 {
 	return offers->n;

@@ -31,7 +31,7 @@ struct offer {
 	struct policy_terms flavor; /* what is sold */
 	int fundable_pct;	    /* the cap it would begin with, as computed when it was made */
 	char vgpu[ID_MAX];	    /* the newcomer, once claimed */
-	char claim_key[128];	    /* idempotency key */
+	char claim_key[CLAIM_MAX];  /* idempotency key */
 	char reason[512];	    /* why it ended */
 	uint64_t probation_ends_ns; /* monotonic */
 	double watched_s, broken_s; /* vGPU-seconds during probation */
@@ -72,6 +72,7 @@ void offers_vgpu_removed(struct offers *offers, const char *vgpu, struct instant
 void offers_tick(struct offers *offers, const char *gpu, double watched_s, double broken_s,
 		 bool severe, double broken_limit_pct, struct instant now);
 
+int64_t offers_last_id(const struct offers *offers);
 size_t offers_count(const struct offers *offers);
 const struct offer *offers_at(const struct offers *offers, size_t index);
 

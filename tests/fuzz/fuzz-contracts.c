@@ -78,13 +78,15 @@ static char *read_and_write(const void *data, size_t size, int *ret_n)
 {
 	static struct host host;
 	struct contracts contracts = {0};
+	struct contracts_head head;
 	char *text;
 
 	if (load_contracts(data, size, &contracts) < 0)
 		return NULL;
+	head = contracts.head;
 	fill_host(&host, &contracts);
 	contracts_fini(&contracts);
-	text = contracts_encode(&host);
+	text = contracts_encode(&host, &head);
 	FUZZ_CHECK(text);
 	*ret_n = empty_host(&host);
 	return text;

@@ -40,7 +40,7 @@ static void check_file(const struct contract *contract)
 	host.n_gpus = 1;
 	memcpy(host.gpus[0].config.name, contract->gpu, ID_MAX);
 	host.gpus[0].vgpus = &vgpu;
-	text = contracts_encode(&host);
+	text = contracts_encode(&host, &(struct contracts_head){.revision = 1});
 	FUZZ_CHECK(text);
 	fd = fuzz_file(text, strlen(text), path);
 	FUZZ_CHECK(contracts_load(path, &contracts, &err) == 0);

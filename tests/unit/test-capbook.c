@@ -162,6 +162,24 @@ static void write_line(size_t index, const char *text, size_t length, size_t rec
 	assert_int_equal(fclose(file), 0);
 }
 
+static void all_who_are_known_are_told_once(void **state)
+{
+	int place = 0;
+
+	(void)state;
+	assert_null(capbook_next(book, &place));
+	set("a", 1, 1);
+	set("b", 2, 2);
+	set("c", 3, 3);
+	assert_int_equal(capbook_remove(book, "b"), 0);
+	open_again();
+	place = 0;
+	assert_string_equal(capbook_next(book, &place), "a");
+	assert_string_equal(capbook_next(book, &place), "c");
+	assert_null(capbook_next(book, &place));
+	assert_null(capbook_next(book, &place));
+}
+
 static void lines_that_are_no_records_are_dropped(void **state)
 {
 	static const struct {
@@ -305,6 +323,7 @@ int main(void)
 		TEST(an_empty_book_knows_nobody),
 		TEST(what_was_noted_last_is_what_the_next_daemon_finds),
 		TEST(an_intent_survives_the_daemon_that_is_killed_before_its_write),
+		TEST(all_who_are_known_are_told_once),
 		TEST(lines_that_are_no_records_are_dropped),
 		TEST(a_file_cut_anywhere_loses_only_what_was_cut),
 		TEST(many_fit_and_a_place_that_was_left_is_used_again),

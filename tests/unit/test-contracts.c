@@ -18,6 +18,10 @@
 static char folder[] = "/tmp/gover-contracts.XXXXXX";
 static char path[64];
 static struct host host;
+static const struct contracts_head head = {
+	.revision = 1763664596123,
+	.ids = {.decision = 4711, .alert = 12, .offer = INT64_C(1) << 53},
+};
 static struct contracts contracts;
 static struct err err;
 
@@ -120,6 +124,8 @@ static void fill_host(void)
 		.held = true,
 		.held_cap_pct = 33,
 		.created_ms = 1763664596123,
+		.offer = 17,
+		.claim_key = "key \"1\"",
 	};
 	struct contract seen = {
 		.id = "found.1",
@@ -128,6 +134,8 @@ static void fill_host(void)
 	};
 
 	memset(full.vm, 'v', VM_MAX - 1);
+	memset(seen.claim_key, 'k', CLAIM_MAX - 1);
+	seen.offer = INT64_C(1) << 53;
 	strcpy(seen.vm, "4dea22b3-1d52-d8f3-2516-782e98ab3fa0 \"vm\"");
 	add_vgpu(add_gpu("gpu0", GPU_MODE_ACT, true), plain, false);
 	add_vgpu(&host.gpus[0], full, false);
@@ -150,6 +158,8 @@ static void check_contract(const struct contract *got, const struct contract *wa
 	assert_int_equal(got->held, wanted->held);
 	assert_int_equal(got->held_cap_pct, wanted->held_cap_pct);
 	assert_int_equal(got->created_ms, wanted->created_ms);
+	assert_int_equal(got->offer, wanted->offer);
+	assert_string_equal(got->claim_key, wanted->claim_key);
 }
 
 static void what_is_written_is_read_back_whole(void **state)
@@ -159,9 +169,11 @@ static void what_is_written_is_read_back_whole(void **state)
 
 	(void)state;
 	fill_host();
-	text = contracts_encode(&host);
+	text = contracts_encode(&host, &head);
 	assert_non_null(text);
 	assert_int_equal(load(text), 0);
+	assert_int_equal(contracts.head.revision, head.revision);
+	assert_memory_equal(&contracts.head.ids, &head.ids, sizeof(head.ids));
 	assert_int_equal(contracts.n_gpus, host.n_gpus);
 	for (int i = 0; i < host.n_gpus; i++) {
 		assert_string_equal(contracts.gpus[i].name, host.gpus[i].config.name);
@@ -177,7 +189,7 @@ static void what_is_written_is_read_back_whole(void **state)
 
 static void a_host_without_anything_is_a_file_too(void **state)
 {
-	CLEANUP_FREE char *text = contracts_encode(&host);
+	CLEANUP_FREE char *text = contracts_encode(&host, &head);
 
 	(void)state;
 	assert_non_null(text);
@@ -202,7 +214,7 @@ static void a_thousand_contracts_are_read_back(void **state)
 		contract.labels = many_labels(LABELS_MAX);
 		add_vgpu(&host.gpus[i % 20], contract, false);
 	}
-	text = contracts_encode(&host);
+	text = contracts_encode(&host, &head);
 	assert_non_null(text);
 	assert_int_equal(load(text), 0);
 	assert_int_equal(contracts.n_vgpus, 1000);
@@ -227,7 +239,7 @@ static void without_memory_there_is_no_file_rather_than_half_of_one(void **state
 	fill_host();
 	json_set_alloc_funcs(scarce_malloc, free);
 	failing = 0;
-	whole = contracts_encode(&host);
+	whole = contracts_encode(&host, &head);
 	assert_non_null(whole);
 	needed = allocations;
 	assert_true(needed > 50);
@@ -235,7 +247,7 @@ static void without_memory_there_is_no_file_rather_than_half_of_one(void **state
 		CLEANUP_FREE char *text = NULL;
 
 		allocations = 0;
-		text = contracts_encode(&host);
+		text = contracts_encode(&host, &head);
 		if (text && strcmp(text, whole) != 0)
 			fail_msg("allocation %d of %d fails, and the file lacks something: %s",
 				 failing, needed, text);
@@ -245,12 +257,13 @@ static void without_memory_there_is_no_file_rather_than_half_of_one(void **state
 
 /* --- what is refused --- */
 
-static void a_file_that_does_not_exist_holds_no_contract(void **state)
+static void a_file_that_does_not_exist_is_told_from_one_without_contracts(void **state)
 {
 	(void)state;
 	assert_int_equal(load("{}"), -EINVAL);
 	assert_int_equal(unlink(path), 0);
-	assert_int_equal(contracts_load(path, &contracts, &err), 0);
+	assert_int_equal(contracts_load(path, &contracts, &err), -ENOENT);
+	assert_non_null(strstr(err.msg, path));
 	assert_int_equal(contracts.n_vgpus, 0);
 	assert_int_equal(contracts.n_gpus, 0);
 }
@@ -262,7 +275,8 @@ static void a_path_that_is_no_file_is_refused_by_name(void **state)
 	assert_non_null(strstr(err.msg, folder));
 }
 
-static json_t *good_file(void)
+/* As the first version was, which every later one reads. */
+static json_t *first_file(void)
 {
 	return json_pack(
 		"{s:i, s:[{s:s, s:s, s:b}], s:[{s:s, s:s, s:s, s:i, s:{s:s}, s:i, s:i, s:f,"
@@ -273,10 +287,25 @@ static json_t *good_file(void)
 		"held_cap_pct", 0, "created_ms", (json_int_t)1, "found", 0);
 }
 
-/* The object of the file that has the members of a row: "", "gpus" or "vgpus". */
+static json_t *good_file(void)
+{
+	json_t *file = first_file(), *vgpu = json_array_get(json_object_get(file, "vgpus"), 0);
+
+	json_object_set_new(file, "version", json_integer(2));
+	json_object_set_new(file, "revision", json_integer(9));
+	json_object_set_new(file, "ids",
+			    json_pack("{s:i, s:i, s:i}", "decision", 1, "alert", 2, "offer", 3));
+	json_object_set_new(vgpu, "offer", json_integer(3));
+	json_object_set_new(vgpu, "claim_key", json_string("key"));
+	return file;
+}
+
+/* The object of the file that has the members of a row: "", "ids", "gpus" or "vgpus". */
 static json_t *object_of(json_t *file, const char *list)
 {
-	return list[0] ? json_array_get(json_object_get(file, list), 0) : file;
+	json_t *value = list[0] ? json_object_get(file, list) : file;
+
+	return json_is_array(value) ? json_array_get(value, 0) : value;
 }
 
 /* Loads the file; what is wrong must be told with the file's name and @word. */
@@ -304,10 +333,17 @@ static const struct {
 } malformed[] = {
 	{"", "version", "\"1\""},
 	{"", "version", "1.5"},
+	{"", "revision", "-1"},
+	{"", "revision", "1.5"},
+	{"", "revision", "\"9\""},
+	{"", "ids", "[]"},
 	{"", "gpus", "{}"},
 	{"", "gpus", "null"},
 	{"", "vgpus", "{}"},
 	{"", "vgpus", "\"none\""},
+	{"ids", "decision", "-1"},
+	{"ids", "alert", "\"2\""},
+	{"ids", "offer", "1e300"},
 	{"gpus", "name", "7"},
 	{"gpus", "name", "\"\""},
 	{"gpus", "name", "\"a/b\""},
@@ -344,6 +380,10 @@ static const struct {
 	{"vgpus", "held_cap_pct", "101"},
 	{"vgpus", "created_ms", "\"now\""},
 	{"vgpus", "found", "0"},
+	{"vgpus", "offer", "-1"},
+	{"vgpus", "offer", "\"3\""},
+	{"vgpus", "claim_key", "3"},
+	{"vgpus", "claim_key", "\"" TEXT_128 "\""},
 };
 
 static void every_malformed_member_is_refused_by_name(void **state)
@@ -373,7 +413,7 @@ static void more_labels_than_are_allowed_are_refused(void **state)
 
 static void every_member_must_be_there_and_no_other(void **state)
 {
-	static const char *const lists[] = {"", "gpus", "vgpus"};
+	static const char *const lists[] = {"", "ids", "gpus", "vgpus"};
 	json_t *good = good_file();
 	CLEANUP_FREE char *text = json_dumps(good, 0);
 
@@ -395,6 +435,46 @@ static void every_member_must_be_there_and_no_other(void **state)
 		json_decref(file);
 	}
 	json_decref(good);
+}
+
+static void a_file_of_the_first_version_is_read(void **state)
+{
+	json_t *file = first_file();
+	CLEANUP_FREE char *text = json_dumps(file, 0);
+
+	(void)state;
+	assert_int_equal(load(text), 0);
+	assert_int_equal(contracts.head.revision, 0);
+	assert_int_equal(contracts.head.ids.decision, 0);
+	assert_int_equal(contracts.n_vgpus, 1);
+	assert_int_equal(contracts.vgpus[0].contract.terms.initial_cap_pct, 50);
+	assert_int_equal(contracts.vgpus[0].contract.offer, 0);
+	assert_string_equal(contracts.vgpus[0].contract.claim_key, "");
+	json_decref(file);
+}
+
+static void what_the_first_version_had_not_is_unknown_there(void **state)
+{
+	json_t *file = first_file();
+
+	(void)state;
+	json_object_set_new(object_of(file, "vgpus"), "offer", json_integer(3));
+	check_refused(file, "offer", "in version 1");
+	json_decref(file);
+	file = first_file();
+	json_object_set_new(file, "revision", json_integer(3));
+	check_refused(file, "revision", "in version 1");
+	json_decref(file);
+}
+
+static void a_text_from_elsewhere_is_named(void **state)
+{
+	static const char text[] = "{\"version\": 1, \"gpus\": []}";
+
+	(void)state;
+	assert_int_equal(contracts_parse(text, strlen(text), "the database", &contracts, &err),
+			 -EINVAL);
+	assert_string_equal(err.msg, "the database: vgpus: must be a list of at most 16384");
 }
 
 static void what_is_no_json_object_is_refused_with_its_line(void **state)
@@ -430,7 +510,7 @@ static void a_file_cut_anywhere_is_refused_rather_than_read_in_part(void **state
 
 	(void)state;
 	fill_host();
-	text = contracts_encode(&host);
+	text = contracts_encode(&host, &head);
 	assert_non_null(text);
 	length = strlen(text);
 	for (size_t cut = 0; cut < length; cut += cut < 300 ? 1 : 37) {
@@ -443,9 +523,9 @@ static void a_file_cut_anywhere_is_refused_rather_than_read_in_part(void **state
 static void a_newer_file_is_refused_with_both_versions(void **state)
 {
 	static const char *const files[] = {
-		"{\"version\": 2, \"gpus\": [], \"vgpus\": []}",
-		"{\"version\": 2, \"gpus\": [], \"vgpus\": [], \"tenants\": {}}",
-		"{\"version\": 2}",
+		"{\"version\": 3, \"gpus\": [], \"vgpus\": []}",
+		"{\"version\": 3, \"gpus\": [], \"vgpus\": [], \"tenants\": {}}",
+		"{\"version\": 3}",
 	};
 
 	(void)state;
@@ -453,8 +533,8 @@ static void a_newer_file_is_refused_with_both_versions(void **state)
 		if (load(files[i]) != -EPROTO)
 			fail_msg("%s: told is '%s'", files[i], err.msg);
 		assert_non_null(strstr(err.msg, path));
-		assert_non_null(strstr(err.msg, "version 2"));
-		assert_non_null(strstr(err.msg, "reads 1"));
+		assert_non_null(strstr(err.msg, "version 3"));
+		assert_non_null(strstr(err.msg, "reads 1 to 2"));
 	}
 }
 
@@ -487,11 +567,14 @@ int main(void)
 		TEST(a_host_without_anything_is_a_file_too),
 		TEST(a_thousand_contracts_are_read_back),
 		TEST(without_memory_there_is_no_file_rather_than_half_of_one),
-		TEST(a_file_that_does_not_exist_holds_no_contract),
+		TEST(a_file_that_does_not_exist_is_told_from_one_without_contracts),
 		TEST(a_path_that_is_no_file_is_refused_by_name),
 		TEST(every_malformed_member_is_refused_by_name),
 		TEST(more_labels_than_are_allowed_are_refused),
 		TEST(every_member_must_be_there_and_no_other),
+		TEST(a_file_of_the_first_version_is_read),
+		TEST(what_the_first_version_had_not_is_unknown_there),
+		TEST(a_text_from_elsewhere_is_named),
 		TEST(what_is_no_json_object_is_refused_with_its_line),
 		TEST(a_file_cut_anywhere_is_refused_rather_than_read_in_part),
 		TEST(a_newer_file_is_refused_with_both_versions),

@@ -86,6 +86,21 @@ static void test_a_decision_read_back_keeps_its_number(void **state)
 	decisions_free(decisions);
 }
 
+static void test_numbers_go_on_above_what_was_given_and_not_read_back(void **state)
+{
+	struct decisions *decisions = decisions_new(0);
+
+	(void)state;
+	assert_int_equal(add(decisions, 10, "read back")->id, 10);
+	decisions_go_on_after(decisions, 5);
+	assert_int_equal(decisions_last_id(decisions), 10);
+	decisions_go_on_after(decisions, 30);
+	assert_int_equal(decisions_last_id(decisions), 30);
+	assert_string_equal(decisions_after(decisions, 0)->why, "read back");
+	assert_int_equal(add(decisions, 0, "new")->id, 31);
+	decisions_free(decisions);
+}
+
 static void test_the_oldest_leave_when_the_ring_is_full(void **state)
 {
 	struct decisions *decisions = decisions_new(0);
@@ -111,6 +126,7 @@ int main(void)
 		cmocka_unit_test(test_an_empty_ring_has_nothing_after_anything),
 		cmocka_unit_test(test_numbers_go_on_where_the_last_run_ended),
 		cmocka_unit_test(test_a_decision_read_back_keeps_its_number),
+		cmocka_unit_test(test_numbers_go_on_above_what_was_given_and_not_read_back),
 		cmocka_unit_test(test_the_oldest_leave_when_the_ring_is_full),
 	};
 

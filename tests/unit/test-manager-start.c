@@ -24,16 +24,6 @@ static void expect_book(const char *id, int cap_pct)
 	assert_int_equal(intent_pct, cap_pct);
 }
 
-/* Contracts and caps as files, to see that nothing was written. */
-static char *read_state(const char *name)
-{
-	char path[PATH_MAX + 32], *text;
-
-	snprintf(path, sizeof(path), "%s/%s", config.state_dir, name);
-	assert_int_equal(file_read(path, 1 << 20, &text, NULL), 0);
-	return text;
-}
-
 static void a_restart_writes_no_cap(void **state)
 {
 	int writes;

@@ -15,6 +15,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +45,7 @@ struct gpu_vgpu {
 
 static struct gpu {
 	struct gpu_vgpu devices[DEVICES];
+	bool made_outside; /* vGPUs come and go by somebody else's hand */
 	int create_errno;
 	int writes; /* caps written, ever */
 } fake;
@@ -67,8 +70,8 @@ static void fake_close(struct gpu *gpu)
 
 static void fake_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 {
-	(void)gpu;
-	*ret_traits = (struct gpu_traits){.step_pct = 1, .floor_pct = 1, .creates = true};
+	*ret_traits =
+		(struct gpu_traits){.step_pct = 1, .floor_pct = 1, .creates = !gpu->made_outside};
 }
 
 static int fake_list(struct gpu *gpu, gpu_found_fn found, void *userdata)
@@ -359,6 +362,61 @@ static inline void read_book(const char *id, int *ret_last_pct, int *ret_intent_
 	assert_int_equal(capbook_open(path, &book, &err), 0);
 	assert_true(capbook_get(book, id, ret_last_pct, ret_intent_pct));
 	capbook_close(book);
+}
+
+/* --- its files --- */
+
+static inline const char *state_path(const char *name)
+{
+	static char path[PATH_MAX + 64];
+
+	snprintf(path, sizeof(path), "%s/%s", config.state_dir, name);
+	return path;
+}
+
+static inline void lose_file(void)
+{
+	assert_int_equal(unlink(state_path("contracts.json")), 0);
+}
+
+static inline void lose_database(void)
+{
+	assert_int_equal(unlink(state_path("history.db")), 0);
+}
+
+static inline void change_database(const char *sql)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(state_path("history.db"), &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static inline char *read_state(const char *name)
+{
+	char *text = NULL;
+
+	assert_int_equal(file_read(state_path(name), 1 << 20, &text, NULL), 0);
+	return text;
+}
+
+static inline void write_contracts(const char *text)
+{
+	assert_int_equal(file_replace(state_path("contracts.json"), text, strlen(text)), 0);
+}
+
+static inline bool exists(const char *name)
+{
+	return access(state_path(name), F_OK) == 0;
+}
+
+/* As a signal ends it; stop() alone leaves the files as a crash does. */
+static inline void end(void)
+{
+	assert_int_equal(kill(getpid(), SIGTERM), 0);
+	assert_int_equal(manager_run(m), 0);
+	stop();
 }
 
 #endif

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "db/db.h"
 #include "gover-d/control.h"
 #include "gover-d/manager.h"
 
@@ -43,6 +44,9 @@ static int set_up(void **state)
 	strcpy(m.host.gpus[0].config.name, "gpu0");
 	host_gpu_insert(&m.host.gpus[0], &vgpu);
 	m.host.n_gpus = 1;
+	m.decisions = decisions_new(70);
+	m.alerts = alerts_new(80, NULL, NULL);
+	m.offers = offers_new(90, NULL, NULL);
 	answers = 0;
 	last_result = 1;
 	if (sd_event_new(&m.event) < 0)
@@ -55,6 +59,9 @@ static int tear_down(void **state)
 	(void)state;
 	worker_free(m.worker);
 	sd_event_unref(m.event);
+	decisions_free(m.decisions);
+	alerts_free(m.alerts);
+	offers_free(m.offers);
 	contract_fini(&vgpu.contract);
 	(void)unlink(m.contracts_path);
 	if (rmdir(folder) < 0)
@@ -69,11 +76,20 @@ static int sold(void)
 	struct contracts contracts = {0};
 	int pct = -1;
 
-	assert_int_equal(contracts_load(m.contracts_path, &contracts, NULL), 0);
-	if (contracts.n_vgpus == 1)
+	if (contracts_load(m.contracts_path, &contracts, NULL) == 0)
 		pct = contracts.vgpus[0].contract.terms.initial_cap_pct;
 	contracts_fini(&contracts);
 	return pct;
+}
+
+/* The file as it stands. */
+static struct contracts read_file(void)
+{
+	struct contracts contracts;
+
+	assert_int_equal(contracts_load(m.contracts_path, &contracts, NULL), 0);
+	contracts_fini(&contracts); /* its numbers are enough */
+	return contracts;
 }
 
 static void run_loop_until(int wanted)
@@ -142,6 +158,132 @@ static void a_disk_that_refuses_is_told_to_all(void **state)
 	assert_int_equal(m.save_result, -ENOENT);
 }
 
+/* --- the numbers at its head --- */
+
+static void revisions_grow_also_when_the_clock_goes_back(void **state)
+{
+	const int64_t tomorrow = clock_now().wall_ms + 86400000;
+
+	(void)state;
+	control_save_soon(&m);
+	m.worker = worker_free(m.worker);
+	assert_true(read_file().head.revision > 0);
+	assert_int_equal(read_file().head.revision, m.revision);
+	m.revision = tomorrow; /* a file of a clock that was ahead */
+	assert_int_equal(worker_new(m.event, &m.worker), 0);
+	control_save_soon(&m);
+	m.worker = worker_free(m.worker);
+	assert_int_equal(read_file().head.revision, tomorrow + 1);
+}
+
+static void note(void)
+{
+	(void)decisions_add(
+		m.decisions,
+		&(struct decision){.kind = "set", .numbers = json_object(), .moves = json_array()});
+}
+
+static void ids_are_noted_before_they_are_given(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 5000; i++) {
+		control_save_tend(&m);
+		while (m.save_running)
+			assert_true(sd_event_run(m.event, UINT64_C(10000000)) > 0);
+		note();
+		if (decisions_last_id(m.decisions) > read_file().head.ids.decision)
+			fail_msg("decision %lld was given and is not noted",
+				 (long long)decisions_last_id(m.decisions));
+	}
+	assert_true(read_file().head.ids.alert > 80);
+	assert_true(read_file().head.ids.offer > 90);
+}
+
+static void a_period_without_need_writes_nothing(void **state)
+{
+	int64_t revision;
+
+	(void)state;
+	control_save_tend(&m);
+	while (m.save_running)
+		assert_true(sd_event_run(m.event, UINT64_C(10000000)) > 0);
+	revision = m.revision;
+	for (int i = 0; i < 100; i++) {
+		note();
+		control_save_tend(&m);
+		assert_false(m.save_running);
+	}
+	assert_int_equal(m.revision, revision);
+}
+
+static void at_the_end_the_ids_are_noted_as_they_are(void **state)
+{
+	(void)state;
+	m.ending = true;
+	control_save_soon(&m);
+	m.worker = worker_free(m.worker);
+	assert_int_equal(read_file().head.ids.decision, 70);
+	assert_int_equal(read_file().head.ids.alert, 80);
+	assert_int_equal(read_file().head.ids.offer, 90);
+}
+
+/* --- the database --- */
+
+/* Saves with a database beside the file; returns the revision that is in it, -ENOENT: none. */
+static int64_t save_beside_database(int *ret_sold)
+{
+	const struct db_retention retention = {0};
+	struct contracts contracts = {0};
+	struct db_reader *reader;
+	char path[64], *text = NULL;
+	int64_t revision = -ENOENT;
+
+	snprintf(path, sizeof(path), "%s/history.db", folder);
+	assert_int_equal(db_open(path, &retention, &m.actuator.db, NULL), 0);
+	assert_int_equal(control_save(&m, count_answer, NULL), 0);
+	m.worker = worker_free(m.worker);
+	m.actuator.db = db_close(m.actuator.db);
+	assert_int_equal(db_reader_open(path, &reader, NULL), 0);
+	if (db_query_contracts(reader, &revision, &text) == 0) {
+		assert_int_equal(contracts_parse(text, strlen(text), path, &contracts, NULL), 0);
+		assert_int_equal(contracts.head.revision, revision);
+		*ret_sold = contracts.vgpus[0].contract.terms.initial_cap_pct;
+	}
+	contracts_fini(&contracts);
+	free(text);
+	db_reader_close(reader);
+	assert_int_equal(unlink(path), 0);
+	strcat(path, "-wal");
+	(void)unlink(path);
+	memcpy(strrchr(path, '-'), "-shm", sizeof("-shm"));
+	(void)unlink(path);
+	return revision;
+}
+
+static void the_database_gets_the_same_text(void **state)
+{
+	int pct = -1;
+	int64_t revision = save_beside_database(&pct);
+
+	(void)state;
+	assert_int_equal(revision, m.revision);
+	assert_int_equal(read_file().head.revision, m.revision);
+	assert_int_equal(pct, 50);
+}
+
+static void also_where_the_file_cannot_be_written(void **state)
+{
+	int64_t revision;
+	int pct = -1;
+
+	(void)state;
+	strcat(m.contracts_path, "/is/no/folder");
+	revision = save_beside_database(&pct);
+	assert_int_equal(revision, m.revision);
+	assert_int_equal(last_result, -ENOENT);
+	assert_int_equal(pct, 50);
+}
+
 static void a_dry_run_answers_and_writes_nothing(void **state)
 {
 	(void)state;
@@ -164,6 +306,12 @@ int main(void)
 		TEST(who_waits_when_the_daemon_ends_is_saved_and_answered),
 		TEST(so_is_what_nobody_waits_for),
 		TEST(a_disk_that_refuses_is_told_to_all),
+		TEST(revisions_grow_also_when_the_clock_goes_back),
+		TEST(ids_are_noted_before_they_are_given),
+		TEST(a_period_without_need_writes_nothing),
+		TEST(at_the_end_the_ids_are_noted_as_they_are),
+		TEST(the_database_gets_the_same_text),
+		TEST(also_where_the_file_cannot_be_written),
 		TEST(a_dry_run_answers_and_writes_nothing),
 	};
 
