@@ -241,6 +241,51 @@ static int take_contract(struct manager *m, struct contract_entry *entry, struct
 	return 0;
 }
 
+/* The offer of a sale that is not in the history: watched as if it were new while its probation may
+ * still run, and kept without that afterwards. */
+static struct offer *recall_sale(struct manager *m, const struct host_gpu *gpu,
+				 const struct contract *c, struct instant now)
+{
+	int64_t probation_ms = (int64_t)m->config.offer.probation_s * 1000;
+	struct offer sold = {
+		.id = c->offer,
+		.created_ms = c->created_ms,
+		.changed_ms = c->created_ms,
+		.flavor = c->terms,
+	};
+
+	memcpy(sold.gpu, gpu->config.name, sizeof(sold.gpu));
+	if (now.wall_ms < c->created_ms + probation_ms &&
+	    !offers_live(m->offers, gpu->config.name)) {
+		sold.state = OFFER_OPEN;
+	} else {
+		sold.state = OFFER_KEPT;
+		memcpy(sold.vgpu, c->id, sizeof(sold.vgpu));
+		memcpy(sold.claim_key, c->claim_key, sizeof(sold.claim_key));
+		snprintf(sold.reason, sizeof(sold.reason),
+			 "what became of its probation is not in the history");
+	}
+	return offers_adopt(m->offers, &sold);
+}
+
+/*
+ * The history may have a sale as an open offer, when the daemon was killed just after it, or not at
+ * all. The contract says by which offer it was sold, and to which key.
+ */
+static void take_sale(struct manager *m, const struct host_gpu *gpu, const struct contract *c,
+		      struct instant now)
+{
+	struct offer *offer = offers_find(m->offers, c->offer);
+
+	if (c->offer == 0 || (offer && offer->vgpu[0]))
+		return;
+	if (!offer)
+		offer = recall_sale(m, gpu, c, now);
+	if (offer && offer->state == OFFER_OPEN)
+		offers_claim(m->offers, offer, c->id, c->claim_key, m->config.offer.probation_s,
+			     now);
+}
+
 /* The newcomer of a sale went meanwhile, or another was sold under its name since the sale failed.
  */
 static bool newcomer_gone(struct manager *m, const struct offer *offer)
@@ -253,9 +298,15 @@ static bool newcomer_gone(struct manager *m, const struct offer *offer)
 
 static void settle_offers(struct manager *m, struct instant now)
 {
+	for (int i = 0; i < m->host.n_gpus; i++)
+		for (const struct vgpu *v = m->host.gpus[i].vgpus; v; v = v->next)
+			take_sale(m, &m->host.gpus[i], &v->contract, now);
 	for (size_t i = 0; i < offers_count(m->offers); i++) {
 		struct offer *offer = offers_find(m->offers, offers_at(m->offers, i)->id);
 
+		if (offer->state == OFFER_OPEN)
+			offers_end(m->offers, offer, OFFER_CLOSED, now,
+				   "the daemon was restarted: the load must be seen calm anew");
 		if (offer->vgpu[0] == '\0' || !newcomer_gone(m, offer))
 			continue;
 		if (offer->state == OFFER_FAILED)
@@ -445,7 +496,6 @@ static int take_offer(void *userdata, const struct db_offer *row)
 		.flavor = {.initial_cap_pct = row->cap_pct, .target_fps = row->target_fps},
 		.probation_ends_ns = now.mono_ns + (uint64_t)m->config.offer.probation_s * NS_PER_S,
 	};
-	struct offer *kept;
 
 	if (offer_state_parse(row->state, &offer.state) < 0)
 		return 0;
@@ -454,10 +504,7 @@ static int take_offer(void *userdata, const struct db_offer *row)
 	snprintf(offer.reason, sizeof(offer.reason), "%.*s", (int)sizeof(offer.reason) - 1,
 		 row->reason);
 	snprintf(offer.claim_key, sizeof(offer.claim_key), "%s", row->claim_key);
-	kept = offers_adopt(m->offers, &offer);
-	if (kept && kept->state == OFFER_OPEN)
-		offers_end(m->offers, kept, OFFER_CLOSED, now,
-			   "the daemon was restarted: the load must be seen calm anew");
+	(void)offers_adopt(m->offers, &offer); /* no room: 256 live ones */
 	return 0;
 }
 

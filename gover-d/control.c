@@ -143,6 +143,9 @@ int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned
 	if (!(fields & CONTROL_TARGET_FPS))
 		contract->terms.target_fps = offer->flavor.target_fps;
 	contract->terms.weight = 1;
+	/* On disk before the answer: the history may not get to know of it any more. */
+	contract->offer = id;
+	snprintf(contract->claim_key, sizeof(contract->claim_key), "%s", key);
 	r = control_add(m, contract, &vgpu, reterr);
 	if (r == -ENOSPC)
 		offers_end(m->offers, offer, OFFER_CLOSED, now,

@@ -122,8 +122,13 @@ struct offer *offers_adopt(struct offers *offers, const struct offer *adopted)
 {
 	struct offer *offer = place(offers);
 
-	if (offer)
-		*offer = *adopted;
+	if (!offer)
+		return NULL;
+	for (; offer > offers->list && offer[-1].id > adopted->id; offer--)
+		offer[0] = offer[-1];
+	*offer = *adopted;
+	if (adopted->id > offers->last_id)
+		offers->last_id = adopted->id;
 	return offer;
 }
 

@@ -54,7 +54,8 @@ struct offer *offers_find(struct offers *offers, int64_t id);
 /* Makes one. NULL where one is alive on this GPU, or there is no room. */
 struct offer *offers_open(struct offers *offers, const char *gpu, const struct policy_terms *flavor,
 			  int fundable_pct, int ttl_s, struct instant now);
-/* Takes up one from an earlier run of the daemon. */
+/* Takes up one from an earlier run of the daemon, in the order of the ids. NULL: there is no room.
+ */
 struct offer *offers_adopt(struct offers *offers, const struct offer *offer);
 /* Sold to @vgpu: probation begins. */
 void offers_claim(struct offers *offers, struct offer *offer, const char *vgpu, const char *key,

@@ -298,6 +298,24 @@ static void one_taken_up_goes_on_as_it_was(void **state)
 	}
 }
 
+static void those_taken_up_stand_in_order_and_no_id_is_given_again(void **state)
+{
+	static const int64_t ids[] = {30, 10, 50, 20, 40};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		struct offer *offer =
+			offers_adopt(offers, &(struct offer){.id = ids[i], .state = OFFER_KEPT});
+
+		assert_non_null(offer);
+		assert_int_equal(offer->id, ids[i]);
+	}
+	for (size_t i = 0; i < offers_count(offers); i++)
+		assert_int_equal(offers_at(offers, i)->id, 10 * (i + 1));
+	assert_int_equal(offers_last_id(offers), 50);
+	assert_int_equal(open_on("gpu0")->id, 51);
+}
+
 static void states_have_the_names_of_the_interface(void **state)
 {
 	static const char *const names[OFFER_STATES] = {"open",	  "probation", "kept",
@@ -475,6 +493,7 @@ int main(void)
 		TEST(the_oldest_that_ended_are_forgotten_and_never_a_live_one),
 		TEST(where_all_are_live_there_is_no_room_for_one_more),
 		TEST(one_taken_up_goes_on_as_it_was),
+		TEST(those_taken_up_stand_in_order_and_no_id_is_given_again),
 		TEST(states_have_the_names_of_the_interface),
 		CLAIM(of_two_claimants_one_wins_and_may_ask_again),
 		CLAIM(without_a_key_the_second_is_refused_too),
