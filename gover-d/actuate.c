@@ -198,26 +198,20 @@ int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu 
 }
 
 int actuate_destroy(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
-		    struct instant now, struct err *reterr)
+		    struct err *reterr)
 {
 	const char *id = vgpu->contract.id;
 	int r;
 
 	if (actuator->dry_run)
 		return err_fail(reterr, EPERM, "vGPU %s: not removed, this is a dry run", id);
+	/* What is refused stays attached: its sampling goes on as if nothing had been asked. */
+	r = gpu->ops->destroy(gpu->gpu, id, reterr);
+	if (r < 0 && r != -ENOENT)
+		return r;
 	if (vgpu->device)
 		gpu->ops->detach(vgpu->device);
 	vgpu->device = NULL;
-	r = gpu->ops->destroy(gpu->gpu, id, reterr);
-	if (r == -ENOENT)
-		r = 0;
-	if (r < 0) {
-		/* It still stands: take it up again. */
-		if (gpu->ops->attach(gpu->gpu, id, now.mono_ns, &vgpu->device, NULL) < 0)
-			vgpu->device = NULL;
-		memset(&vgpu->monitor, 0, sizeof(vgpu->monitor));
-		return r;
-	}
 	/* It is gone: a line left in the book is taken over by the next of its name. */
 	(void)capbook_remove(actuator->book, id);
 	return 0;

@@ -45,8 +45,9 @@ int actuate_restore(struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
 /* Makes the vGPU in its backend with @cap_pct in force, and attaches it. -EPERM in a dry run. */
 int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu, int cap_pct,
 		   struct instant now, struct err *reterr);
-/* Detaches and removes it. -EBUSY: programs run in it (it stays attached). */
+/* Removes it, and detaches it once it is gone. -EBUSY: programs run in it, and nothing has changed.
+ */
 int actuate_destroy(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
-		    struct instant now, struct err *reterr);
+		    struct err *reterr);
 
 #endif

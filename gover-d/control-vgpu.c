@@ -306,8 +306,7 @@ static int make_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 	if (r >= 0) {
 		r = apply_labels(gpu, vgpu, vgpu->contract.labels, reterr);
 		/* One that cannot be removed again is found by the next tick. */
-		if (r < 0 && actuate_destroy(&m->actuator, gpu, vgpu, now, NULL) < 0 &&
-		    vgpu->device)
+		if (r < 0 && actuate_destroy(&m->actuator, gpu, vgpu, NULL) < 0 && vgpu->device)
 			gpu->ops->detach(vgpu->device);
 	}
 	if (r < 0) {
@@ -420,7 +419,7 @@ int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
 	if (!vgpu)
 		return err_fail(reterr, ENOENT, "no vGPU %s on this host", id);
 	if (gpu->traits.creates) {
-		r = actuate_destroy(&m->actuator, gpu, vgpu, now, reterr);
+		r = actuate_destroy(&m->actuator, gpu, vgpu, reterr);
 		if (r < 0)
 			return r;
 	}

@@ -74,7 +74,8 @@ struct gpu_ops {
 	int (*list)(struct gpu *gpu, gpu_found_fn found, void *userdata);
 	/* Makes a vGPU with @cap_pct in force. -EEXIST, -EOPNOTSUPP (traits.creates is false). */
 	int (*create)(struct gpu *gpu, const char *id, int cap_pct, struct err *reterr);
-	/* Removes it. -EBUSY: programs still run in it (the sentence says how many); -ENOENT. */
+	/* Removes it; where it is attached, what is left is to detach it. -EBUSY: programs still
+	 * run in it (the sentence says how many) and it stands as before; -ENOENT. */
 	int (*destroy)(struct gpu *gpu, const char *id, struct err *reterr);
 
 	/* Opens an existing vGPU's files and keeps them. @now_mono_ns starts its sched_ns where the

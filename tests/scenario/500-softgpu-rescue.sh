@@ -32,9 +32,17 @@ cap=$(get /v1/vgpus/b .cap_pct)
 is "the kernel's quota is the cap" "$(kernel_cap b)" "$cap"
 ok "it took what it needs and no more" test "$cap" -lt 60
 is "what a gave is what b got" "$(get /v1/gpus '.gpus[0].sum_cap_pct')" 100
+unknown() { # in how many periods the use of b was not known
+  sqlite3 -readonly "$dir/state/history.db" \
+    "SELECT count(*) FROM sample JOIN vgpu ON num = vgpu WHERE id = 'b' AND load_pct IS NULL"
+}
+before=$(unknown)
 api DELETE /v1/vgpus/b >/dev/null
 is "a vGPU with programs in it is not removed" "$(status)" 409
 ok "and says how many" grep -q '1' "$dir/body"
+written=$(get /v1/host .history.written)
+ok "some periods later" until_ok 20 that /v1/host ".history.written > $written + 10"
+is "no sample of it is lost for having asked" "$(unknown)" "$before"
 xargs kill <"$(get /v1/vgpus/b '.attach.cgroup_procs[0]')"
 ok "its program gone, it can be" until_ok 20 ctl vgpu remove b
 ctl vgpu remove a >/dev/null

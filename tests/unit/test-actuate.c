@@ -266,7 +266,7 @@ static void a_dry_run_changes_nothing_and_says_so(void **state)
 	assert_non_null(strstr(err.msg, "vGPU c"));
 	assert_non_null(strstr(err.msg, "dry run"));
 	assert_false(fake.vgpus[C].exists);
-	assert_int_equal(actuate_destroy(&actuator, &gpu, &vgpus[A], now, &err), -EPERM);
+	assert_int_equal(actuate_destroy(&actuator, &gpu, &vgpus[A], &err), -EPERM);
 	assert_non_null(strstr(err.msg, "vGPU a"));
 	assert_true(fake.vgpus[A].exists);
 	assert_non_null(vgpus[A].device);
