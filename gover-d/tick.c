@@ -17,7 +17,6 @@
 #include "monitor/fps.h"
 
 #define TELL_AGAIN_NS (60 * NS_PER_S)
-#define LIST_PERIODS  5 /* where the daemon makes the vGPUs itself, others seldom do */
 
 /* --- sampling --- */
 
@@ -86,93 +85,6 @@ static void sample_gpu(struct manager *m, struct host_gpu *gpu, struct instant n
 	if (gpu->telemetry_valid)
 		gpu->telemetry_at_ns = now.mono_ns;
 	sample_physical(m, gpu, now);
-}
-
-/* --- what others changed --- */
-
-struct found_context {
-	struct manager *manager;
-	struct host_gpu *gpu;
-	struct instant now;
-};
-
-static void found_vgpu(void *userdata, const char *id, int initial_cap_pct)
-{
-	struct found_context *c = userdata;
-	struct vgpu *v = c->gpu->vgpus;
-
-	while (v && strcmp(v->contract.id, id) != 0)
-		v = v->next;
-	if (v && v->device)
-		return;
-	if (adopt_found(c->manager, c->gpu, id, initial_cap_pct, c->now) == 0 ||
-	    strcmp(c->gpu->refused_id, id) == 0)
-		return;
-	snprintf(c->gpu->refused_id, sizeof(c->gpu->refused_id), "%s", id);
-	log_warning("vGPU %s on GPU %s cannot be taken up", id, c->gpu->config.name);
-}
-
-static void list_gpu(struct manager *m, struct host_gpu *gpu, struct instant now)
-{
-	struct found_context context = {m, gpu, now};
-	int r;
-
-	if (gpu->traits.creates && m->host.ticks % LIST_PERIODS)
-		return;
-	r = gpu->ops->list(gpu->gpu, found_vgpu, &context);
-
-	if (r < 0 && r != gpu->list_errno)
-		log_warning("Failed to list the vGPUs of GPU %s: %s", gpu->config.name,
-			    strerror(-r));
-	gpu->list_errno = r;
-}
-
-static void take_foreign_write(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
-			       struct instant now)
-{
-	int found_pct = vgpu->row.cap_pct, was_pct = vgpu->expected_cap_pct;
-
-	vgpu->expected_cap_pct = found_pct;
-	vgpu->cap_pct = found_pct == 0 ? 100 : found_pct;
-	vgpu->contract.held = true;
-	vgpu->contract.held_cap_pct = vgpu->cap_pct;
-	vgpu->foreign = true;
-	if (!m->actuator.dry_run)
-		(void)capbook_set(m->actuator.book, vgpu->contract.id, found_pct, found_pct);
-	note_decision(m, gpu, vgpu, "foreign_write", "noted", now,
-		      "the cap of vGPU %s was changed from %d to %d %% by somebody else; it is on "
-		      "hold until released",
-		      vgpu->contract.id, was_pct, found_pct);
-	control_save_soon(m);
-}
-
-/* A write of ours that could not be read back shows only now. */
-static bool was_intended(const struct manager *m, const struct vgpu *vgpu)
-{
-	int last_pct, intent_pct;
-
-	return capbook_get(m->actuator.book, vgpu->contract.id, &last_pct, &intent_pct) &&
-	       vgpu->row.cap_pct == intent_pct;
-}
-
-static void check_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *v, bool absent,
-		      struct instant now)
-{
-	int last_pct = v->expected_cap_pct;
-
-	if (!v->device || !v->row.cap_valid)
-		return;
-	if (v->row.cap_pct == last_pct || was_intended(m, v)) {
-		v->expected_cap_pct = v->row.cap_pct;
-		v->cap_pct = v->row.cap_pct == 0 ? 100 : v->row.cap_pct;
-	} else if (!absent || v->row.cap_pct != v->contract.terms.initial_cap_pct) {
-		take_foreign_write(m, gpu, v, now);
-	} else {
-		/* A lease ran out while we were away: not a foreign write (design.md section 6). */
-		v->cap_pct = v->expected_cap_pct = v->row.cap_pct;
-		if (gpu->mode != GPU_MODE_OBSERVE)
-			(void)actuate_cap(&m->actuator, gpu, v, last_pct, "lease", now);
-	}
 }
 
 /* --- deciding --- */
@@ -503,10 +415,10 @@ static void store_gpu(struct db *db, const struct host_gpu *gpu, bool gap, struc
 
 static void act_on_gpu(struct manager *m, struct host_gpu *gpu, bool gap, struct instant now)
 {
-	list_gpu(m, gpu, now);
+	others_list(m, gpu, now);
 	sample_gpu(m, gpu, now);
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
-		check_cap(m, gpu, v, gap, now);
+		others_check_cap(m, gpu, v, gap, now);
 		v->sampled_cap_pct = v->cap_pct;
 	}
 	decide(m, gpu, gap, now);

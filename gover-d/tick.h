@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of a tick share: its alerts, and keeping what was decided. */
+/* What the parts of a tick share: what others did, its alerts, and keeping what was decided. */
 #ifndef GOVER_D_TICK_H
 #define GOVER_D_TICK_H
 
 #include "gover-d/manager.h"
+
+/* Takes up the vGPUs that stand in the backend and are not known yet, where it is time to look. */
+void others_list(struct manager *manager, struct host_gpu *gpu, struct instant now);
+/*
+ * Judges the cap that was read in the sample. Somebody else's puts the vGPU on hold; one back at
+ * its contract while we were @absent is written again.
+ */
+void others_check_cap(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu, bool absent,
+		      struct instant now);
 
 /* Say which alert conditions hold now. */
 void tick_alerts_gpu(struct manager *manager, const struct host_gpu *gpu, struct instant now);
