@@ -12,6 +12,7 @@
 #include "db/db.h"
 #include "gover-d/log.h"
 #include "gover-d/manager.h"
+#include "monitor/fps.h"
 
 #define DECISIONS_RECALLED 500
 #define OFFERS_RECALLED	   100 /* that were claimed with a key and are over */
@@ -201,6 +202,22 @@ static int make_again(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu
 	return 0;
 }
 
+/* Whoever made it took it away: another may come by its name. */
+void adopt_forget(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
+{
+	const char *id = vgpu->contract.id;
+
+	note_decision(m, gpu, vgpu, "missing", "noted", now,
+		      "vGPU %s vanished from GPU %s; it was never sold, and is forgotten", id,
+		      gpu->config.name);
+	if (!m->actuator.dry_run)
+		(void)capbook_remove(m->actuator.book, id);
+	if (m->fps)
+		fps_hub_forget(m->fps, id);
+	host_gpu_take(gpu, vgpu);
+	vgpu_free(gpu, vgpu);
+}
+
 static int take_contract(struct manager *m, struct contract_entry *entry, struct instant now,
 			 struct err *reterr)
 {
@@ -226,12 +243,7 @@ static int take_contract(struct manager *m, struct contract_entry *entry, struct
 	host_gpu_insert(gpu, vgpu);
 	r = attach_existing(m, gpu, vgpu, now, &inner);
 	if (r == -ENOENT && vgpu->found) {
-		/* It was never sold, and whoever made it took it away: another may come by its
-		 * name. */
-		if (!m->actuator.dry_run)
-			(void)capbook_remove(m->actuator.book, vgpu->contract.id);
-		host_gpu_take(gpu, vgpu);
-		vgpu_free(gpu, vgpu);
+		adopt_forget(m, gpu, vgpu, now);
 		return 0;
 	}
 	if (r == -ENOENT && gpu->traits.creates)
@@ -328,15 +340,20 @@ static void settle_alerts(struct manager *m)
 	}
 }
 
-/* Holds that were made now must be on disk; what the last run left open goes on or is over. */
-static void settle(struct manager *m, struct instant now)
+/*
+ * Holds that were made now, and that some of @n_vgpus were forgotten, must be on disk; what the
+ * last run left open goes on or is over.
+ */
+static void settle(struct manager *m, size_t n_vgpus, struct instant now)
 {
 	bool foreign = false;
+	size_t taken = 0;
 
-	for (int i = 0; i < m->host.n_gpus; i++)
-		for (const struct vgpu *v = m->host.gpus[i].vgpus; v; v = v->next)
+	for (int i = 0; i < m->host.n_gpus; i++) {
+		for (const struct vgpu *v = m->host.gpus[i].vgpus; v; v = v->next, taken++)
 			foreign = foreign || v->foreign;
-	if (foreign)
+	}
+	if (foreign || taken != n_vgpus)
 		control_save_soon(m);
 	settle_offers(m, now);
 	settle_alerts(m);
@@ -359,7 +376,7 @@ int adopt_host(struct manager *m, struct contracts *contracts, struct instant no
 		if (r < 0)
 			return r;
 	}
-	settle(m, now);
+	settle(m, contracts->n_vgpus, now);
 	return 0;
 }
 

@@ -51,7 +51,8 @@ struct vgpu_tally {
 struct vgpu {
 	struct vgpu *next; /* host_gpu.vgpus, ascending id */
 	struct contract contract;
-	bool found; /* had no contract: the backend's initial cap stands for it (rule 12) */
+	bool found;  /* had no contract: the backend's initial cap stands for it (rule 12) */
+	bool listed; /* stood in its backend's last listing */
 	struct gpu_vgpu *device; /* NULL: it does not exist now (alert vgpu_missing) */
 	int expected_cap_pct;	 /* what we wrote last; a different reading is a foreign write */
 	int cap_pct;		 /* in force as of the last read or write; no limit counts as 100 */

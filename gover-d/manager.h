@@ -97,6 +97,9 @@ int adopt_history(struct manager *manager, struct db_reader *reader, struct err 
 /* A vGPU that stands in the backend without a contract (rule 12). */
 int adopt_found(struct manager *manager, struct host_gpu *gpu, const char *id, int initial_cap_pct,
 		struct instant now);
+/* A found one that is there no more: no promise stands on it. Tells and frees it; saves nothing. */
+void adopt_forget(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
+		  struct instant now);
 
 /* One period of everything. */
 void tick_run(struct manager *manager, struct instant now, bool gap);

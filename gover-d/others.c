@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What others do to the GPU: vGPUs that come, caps that somebody else writes. Must never fight
- * anybody: a cap that another wrote stands until an operator releases it.
+ * What others do to the GPU: vGPUs that come and go, caps that somebody else writes. Must never
+ * fight anybody: a cap that another wrote stands until an operator releases it.
  */
 #include <string.h>
 
@@ -25,6 +25,8 @@ static void found_vgpu(void *userdata, const char *id, int initial_cap_pct)
 
 	while (v && strcmp(v->contract.id, id) != 0)
 		v = v->next;
+	if (v)
+		v->listed = true;
 	if (v && v->device)
 		return;
 	if (adopt_found(c->manager, c->gpu, id, initial_cap_pct, c->now) == 0 ||
@@ -34,6 +36,18 @@ static void found_vgpu(void *userdata, const char *id, int initial_cap_pct)
 	log_warning("vGPU %s on GPU %s cannot be taken up", id, c->gpu->config.name);
 }
 
+/* Found by an earlier daemon, never attached by this one, and gone: no sample will tell. */
+static void forget_unlisted(struct manager *m, struct host_gpu *gpu, struct instant now)
+{
+	for (struct vgpu *v = gpu->vgpus, *next; v; v = next) {
+		next = v->next;
+		if (!v->found || v->device || v->listed)
+			continue;
+		adopt_forget(m, gpu, v, now);
+		control_save_soon(m);
+	}
+}
+
 void others_list(struct manager *m, struct host_gpu *gpu, struct instant now)
 {
 	struct found_context context = {m, gpu, now};
@@ -41,12 +55,31 @@ void others_list(struct manager *m, struct host_gpu *gpu, struct instant now)
 
 	if (gpu->traits.creates && m->host.ticks % LIST_PERIODS)
 		return;
+	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
+		v->listed = false;
 	r = gpu->ops->list(gpu->gpu, found_vgpu, &context);
-
+	if (r == 0)
+		forget_unlisted(m, gpu, now);
 	if (r < 0 && r != gpu->list_errno)
 		log_warning("Failed to list the vGPUs of GPU %s: %s", gpu->config.name,
 			    strerror(-r));
 	gpu->list_errno = r;
+}
+
+void others_lose(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
+{
+	alerts_vgpu_changed(m->alerts, vgpu->contract.id);
+	if (vgpu->found) {
+		adopt_forget(m, gpu, vgpu, now);
+		control_save_soon(m);
+		return;
+	}
+	gpu->ops->detach(vgpu->device);
+	vgpu->device = NULL;
+	memset(&vgpu->view, 0, sizeof(vgpu->view)); /* overloaded no more */
+	note_decision(m, gpu, vgpu, "missing", "noted", now,
+		      "vGPU %s vanished from GPU %s; its contract stands", vgpu->contract.id,
+		      gpu->config.name);
 }
 
 /* --- caps --- */

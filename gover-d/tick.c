@@ -33,15 +33,6 @@ static void sample_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vg
 
 	monitor_sample(&vgpu->monitor, gpu->ops, vgpu->device, fps, now.mono_ns, period_s(m, gpu),
 		       &vgpu->row);
-	if (vgpu->row.gone) {
-		gpu->ops->detach(vgpu->device);
-		vgpu->device = NULL;
-		memset(&vgpu->view, 0, sizeof(vgpu->view)); /* overloaded no more */
-		alerts_vgpu_changed(m->alerts, vgpu->contract.id);
-		note_decision(m, gpu, vgpu, "missing", "noted", now,
-			      "vGPU %s vanished from GPU %s; its contract stands",
-			      vgpu->contract.id, gpu->config.name);
-	}
 }
 
 static void sample_physical(struct manager *m, struct host_gpu *gpu, struct instant now)
@@ -76,10 +67,14 @@ static bool is_stale(const struct vgpu *vgpu)
 static void sample_gpu(struct manager *m, struct host_gpu *gpu, struct instant now)
 {
 	gpu->telemetry_valid = true;
-	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
-		if (v->device)
-			sample_vgpu(m, gpu, v, now);
-		if (v->device && is_stale(v))
+	for (struct vgpu *v = gpu->vgpus, *next; v; v = next) {
+		next = v->next;
+		if (!v->device)
+			continue;
+		sample_vgpu(m, gpu, v, now);
+		if (v->row.gone)
+			others_lose(m, gpu, v, now);
+		else if (is_stale(v))
 			gpu->telemetry_valid = false;
 	}
 	if (gpu->telemetry_valid)

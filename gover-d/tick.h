@@ -7,6 +7,9 @@
 
 /* Takes up the vGPUs that stand in the backend and are not known yet, where it is time to look. */
 void others_list(struct manager *manager, struct host_gpu *gpu, struct instant now);
+/* One that was sold is missing from now on; one that was not is forgotten, and freed. */
+void others_lose(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
+		 struct instant now);
 /*
  * Judges the cap that was read in the sample. Somebody else's puts the vGPU on hold; one back at
  * its contract while we were @absent is written again.

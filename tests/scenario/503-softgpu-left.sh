@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a daemon leaves in the kernel and the next one finds: a stranger's group that went meanwhile is forgotten;
+# What a daemon leaves in the kernel and the next one finds: a stranger's group that went is forgotten;
 # a restore keeps the last caps for the next start; a dry run takes none of them up.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -26,9 +26,22 @@ stranger() { # stranger QUOTA: makes group x as somebody else would, unseen unti
   kill -CONT "$daemon_pid"
 }
 remove_stranger() { find /sys/fs/cgroup -depth -type d -path "*/$root/gpu0/x" -exec rmdir {} +; }
+known() { # the daemon knows x
+  api GET /v1/vgpus/x >/dev/null
+  [ "$(status)" = 200 ]
+}
+unknown() { ! known; }
 stranger 20000 # of the 100000 us that a period has at first
 ok "a stranger's group is found" until_ok 10 that /v1/vgpus/x '.found and .cap_pct == 20'
 ok "and kept in mind" until_ok 10 grep -q '"x"' "$dir/state/contracts.json"
+remove_stranger
+ok "it goes while the daemon runs: it is forgotten" until_ok 10 unknown
+ok "as a decision says" that '/v1/decisions?limit=1000' \
+  '[.decisions[] | select(.kind == "missing" and .vgpu == "x" and (.why | contains("forgotten")))] | length == 1'
+ok "and on disk too" until_ok 10 sh -c "! grep -q '\"x\"' '$dir/state/contracts.json'"
+stranger 30000
+ok "another of its name is found with its own cap" until_ok 10 that /v1/vgpus/x '.found and .cap_pct == 30 and (.held | not)'
+ok "and kept in mind as well" until_ok 10 grep -q '"x"' "$dir/state/contracts.json"
 stop
 remove_stranger
 start || exit 1

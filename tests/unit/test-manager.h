@@ -38,7 +38,7 @@ struct gpu_vgpu {
 	uint64_t at_ns;
 	double busy_ns, sched_ns;
 	/* faults */
-	int write_errno, read_cap_errno;
+	int attach_errno, write_errno, read_cap_errno;
 	bool deaf;  /* a write seems to succeed and changes nothing */
 	bool stale; /* its busy time cannot be read */
 };
@@ -106,6 +106,8 @@ static int fake_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 	(void)gpu, (void)now_mono_ns;
 	if (!device(id)->exists)
 		return err_fail(reterr, ENOENT, "no vGPU %s", id);
+	if (device(id)->attach_errno)
+		return err_fail(reterr, device(id)->attach_errno, "vGPU %s cannot be opened", id);
 	*ret_vgpu = device(id);
 	return 0;
 }

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* What others do to the GPU while a whole daemon runs: vGPUs that come and go. */
+#include "test-manager.h"
+
+/* --- vGPUs that go --- */
+
+/* A stranger makes vGPU c, and the daemon takes it up. */
+static void start_with_found(int cap_pct)
+{
+	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = cap_pct};
+	start();
+	sell("a", 50, 0);
+	tick(1);
+	settle_down();
+	assert_true(vgpu("c")->found);
+}
+
+static bool in_contracts(const char *id)
+{
+	char path[PATH_MAX + 32], quoted[ID_MAX + 2];
+	CLEANUP_FREE char *text = NULL;
+
+	snprintf(path, sizeof(path), "%s/contracts.json", config.state_dir);
+	snprintf(quoted, sizeof(quoted), "\"%s\"", id);
+	assert_int_equal(file_read(path, 1 << 20, &text, NULL), 0);
+	return strstr(text, quoted);
+}
+
+static void a_found_one_that_vanishes_is_forgotten_at_once(void **state)
+{
+	(void)state;
+	start_with_found(30);
+	assert_true(in_contracts("c"));
+	device("c")->exists = false;
+	tick(1);
+	settle_down();
+	assert_null(host_find_vgpu(&m->host, "c", NULL));
+	assert_int_equal(count("missing", "noted"), 1);
+	assert_non_null(
+		strstr(decisions_after(m->decisions, decisions_last_id(m->decisions) - 1)->why,
+		       "never sold, and is forgotten"));
+	assert_false(in_contracts("c"));
+	assert_true(in_contracts("a"));
+	tick(5);
+	assert_null(alert_of(ALERT_VGPU_MISSING, "c"));
+	assert_true(gpu->telemetry_valid);
+}
+
+static void whoever_comes_by_its_name_is_another(void **state)
+{
+	(void)state;
+	start_with_found(30);
+	assert_int_equal(hold("c", 20), 0);
+	device("c")->exists = false;
+	tick(1);
+	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = 40};
+	tick(5);
+	assert_int_equal(vgpu("c")->contract.terms.initial_cap_pct, 40);
+	assert_false(vgpu("c")->contract.held);
+	assert_int_equal(device("c")->cap_pct, 40);
+	assert_int_equal(count("foreign_write", NULL), 0);
+}
+
+static void a_sold_one_that_vanishes_is_missing(void **state)
+{
+	const struct contract values = {.terms = {.target_fps = 30}};
+
+	(void)state;
+	start_with_found(30);
+	assert_int_equal(control_vgpu_change(m, "c", CONTROL_TARGET_FPS, &values, &err), 0);
+	device("a")->exists = device("c")->exists = false;
+	tick(5);
+	assert_null(vgpu("a")->device);
+	assert_null(vgpu("c")->device); /* somebody has said what is promised to it */
+	assert_non_null(alert_of(ALERT_VGPU_MISSING, "a"));
+	assert_non_null(alert_of(ALERT_VGPU_MISSING, "c"));
+	assert_int_equal(count("missing", "noted"), 2);
+}
+
+/* Nobody could ever read it: that it went shows in the list alone. */
+static void one_that_was_never_opened_is_forgotten_too(void **state)
+{
+	(void)state;
+	start_with_found(30);
+	stop();
+	device("c")->attach_errno = EIO;
+	start();
+	tick(5);
+	assert_null(vgpu("c")->device);
+	device("c")->exists = false;
+	tick(5);
+	settle_down();
+	assert_null(host_find_vgpu(&m->host, "c", NULL));
+	assert_false(in_contracts("c"));
+}
+
+static void one_that_went_between_two_daemons_is_told_and_off_the_disk(void **state)
+{
+	(void)state;
+	start_with_found(30);
+	stop();
+	device("c")->exists = false;
+	start();
+	settle_down();
+	assert_int_equal(count("missing", "noted"), 1);
+	assert_false(in_contracts("c"));
+	assert_true(in_contracts("a"));
+}
+
+static void a_dry_run_forgets_it_in_memory_alone(void **state)
+{
+	int last_pct, intent_pct;
+
+	(void)state;
+	start_with_found(30);
+	stop();
+	start_as(true);
+	tick(1);
+	device("c")->exists = false;
+	tick(1);
+	assert_null(host_find_vgpu(&m->host, "c", NULL));
+	assert_true(in_contracts("c"));
+	read_book("c", &last_pct, &intent_pct);
+	assert_int_equal(last_pct, 30);
+}
+
+int main(void)
+{
+#define RIGGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		RIGGED(a_found_one_that_vanishes_is_forgotten_at_once),
+		RIGGED(whoever_comes_by_its_name_is_another),
+		RIGGED(a_sold_one_that_vanishes_is_missing),
+		RIGGED(one_that_was_never_opened_is_forgotten_too),
+		RIGGED(one_that_went_between_two_daemons_is_told_and_off_the_disk),
+		RIGGED(a_dry_run_forgets_it_in_memory_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
