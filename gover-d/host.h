@@ -20,6 +20,7 @@
 #define CLAIM_MAX   128 /* idempotency key, with its NUL */
 #define GPUS_MAX    64
 #define TICKS_TIMED 256
+#define REFUSED_MAX 16 /* of a GPU, told by name */
 
 /* What was sold. Changed by requests only (contracts.c); kept in the contracts file. */
 struct contract {
@@ -79,9 +80,16 @@ struct host_gpu {
 	bool selling;
 	struct vgpu *vgpus;
 	int n_vgpus;
-	struct policy_gpu view;	 /* with calm_run, kept between ticks */
-	int list_errno;		 /* of the last listing, so that it is logged once */
-	char refused_id[ID_MAX]; /* the last one found that could not be taken up, likewise */
+	struct policy_gpu view; /* with calm_run, kept between ticks */
+	int list_errno;		/* of the last listing, so that it is logged once */
+	struct {
+		struct refused {
+			char id[ID_MAX];
+			bool listed; /* in the last listing; else it is dropped here */
+		} vgpus[REFUSED_MAX];
+		int n;
+		bool more; /* than these; told without their names */
+	} refused;	   /* found, and could not be taken up: each is logged once */
 	struct {
 		char vgpu[ID_MAX];
 		uint64_t at_ns; /* 0: never */

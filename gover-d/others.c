@@ -3,6 +3,7 @@
  * What others do to the GPU: vGPUs that come and go, caps that somebody else writes. Must never
  * fight anybody: a cap that another wrote stands until an operator releases it.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "gover-d/log.h"
@@ -16,7 +17,46 @@ struct found_context {
 	struct manager *manager;
 	struct host_gpu *gpu;
 	struct instant now;
+	int unnamed; /* refused beyond those that are told by name */
 };
+
+static void refuse(struct found_context *c, const char *id)
+{
+	struct host_gpu *gpu = c->gpu;
+	struct refused *refused = gpu->refused.vgpus, *end = refused + gpu->refused.n;
+
+	while (refused < end && strncmp(refused->id, id, ID_MAX - 1) != 0)
+		refused++;
+	if (refused == &gpu->refused.vgpus[REFUSED_MAX]) {
+		c->unnamed++;
+		return;
+	}
+	refused->listed = true;
+	if (refused < end)
+		return;
+	gpu->refused.n++;
+	snprintf(refused->id, sizeof(refused->id), "%s", id);
+	log_warning("vGPU %s on GPU %s cannot be taken up", id, gpu->config.name);
+}
+
+/* Those that went or were taken up make room, and would be told again. */
+static void tidy_refused(struct found_context *c)
+{
+	struct host_gpu *gpu = c->gpu;
+	int n = 0;
+
+	for (int i = 0; i < gpu->refused.n; i++) {
+		if (!gpu->refused.vgpus[i].listed)
+			continue;
+		gpu->refused.vgpus[n] = gpu->refused.vgpus[i];
+		gpu->refused.vgpus[n++].listed = false;
+	}
+	gpu->refused.n = n;
+	if (c->unnamed && !gpu->refused.more)
+		log_warning("%d more vGPUs on GPU %s cannot be taken up", c->unnamed,
+			    gpu->config.name);
+	gpu->refused.more = c->unnamed > 0;
+}
 
 static void found_vgpu(void *userdata, const char *id, int initial_cap_pct)
 {
@@ -29,11 +69,8 @@ static void found_vgpu(void *userdata, const char *id, int initial_cap_pct)
 		v->listed = true;
 	if (v && v->device)
 		return;
-	if (adopt_found(c->manager, c->gpu, id, initial_cap_pct, c->now) == 0 ||
-	    strcmp(c->gpu->refused_id, id) == 0)
-		return;
-	snprintf(c->gpu->refused_id, sizeof(c->gpu->refused_id), "%s", id);
-	log_warning("vGPU %s on GPU %s cannot be taken up", id, c->gpu->config.name);
+	if (adopt_found(c->manager, c->gpu, id, initial_cap_pct, c->now) < 0)
+		refuse(c, id);
 }
 
 /* Found by an earlier daemon, never attached by this one, and gone: no sample will tell. */
@@ -50,7 +87,7 @@ static void forget_unlisted(struct manager *m, struct host_gpu *gpu, struct inst
 
 void others_list(struct manager *m, struct host_gpu *gpu, struct instant now)
 {
-	struct found_context context = {m, gpu, now};
+	struct found_context context = {.manager = m, .gpu = gpu, .now = now};
 	int r;
 
 	if (gpu->traits.creates && m->host.ticks % LIST_PERIODS)
@@ -58,8 +95,10 @@ void others_list(struct manager *m, struct host_gpu *gpu, struct instant now)
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
 		v->listed = false;
 	r = gpu->ops->list(gpu->gpu, found_vgpu, &context);
-	if (r == 0)
+	if (r == 0) {
+		tidy_refused(&context);
 		forget_unlisted(m, gpu, now);
+	}
 	if (r < 0 && r != gpu->list_errno)
 		log_warning("Failed to list the vGPUs of GPU %s: %s", gpu->config.name,
 			    strerror(-r));

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What others do to the GPU while a whole daemon runs: vGPUs that come and go. */
+#include <fcntl.h>
+
 #include "test-manager.h"
 
 /* --- vGPUs that go --- */
@@ -124,6 +126,66 @@ static void a_dry_run_forgets_it_in_memory_alone(void **state)
 	assert_int_equal(last_pct, 30);
 }
 
+/* --- vGPUs that cannot be taken up --- */
+
+/* How often the log of some @periods says "... @words". */
+static int count_told(int periods, const char *words)
+{
+	char path[128], line[2048];
+	int told = 0, fd, kept = dup(STDERR_FILENO);
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/log", folder);
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	assert_true(fd >= 0 && kept >= 0);
+	assert_true(dup2(fd, STDERR_FILENO) >= 0);
+	tick(periods);
+	assert_true(dup2(kept, STDERR_FILENO) >= 0);
+	close(kept);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	file = fdopen(fd, "r");
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file))
+		told += strstr(line, words) != NULL;
+	fclose(file);
+	return told;
+}
+
+static void each_that_is_refused_is_told_once(void **state)
+{
+	(void)state;
+	for (const char *id = "c\0d"; *id; id += 2)
+		*device(id) = (struct gpu_vgpu){.exists = true, .cap_pct = 30, .attach_errno = EIO};
+	start();
+	assert_int_equal(count_told(60, "cannot be taken up"), 2);
+	device("c")->attach_errno = 0;
+	assert_int_equal(count_told(10, "cannot be taken up"), 0);
+	assert_non_null(vgpu("c")->device);
+	device("d")->exists = false; /* it goes, and comes again */
+	assert_int_equal(count_told(10, "cannot be taken up"), 0);
+	device("d")->exists = true;
+	assert_int_equal(count_told(10, "vGPU d on GPU gpu0 cannot be taken up"), 1);
+}
+
+static void beyond_some_they_are_told_together(void **state)
+{
+	(void)state;
+	fake.strangers = REFUSED_MAX + 3;
+	start();
+	assert_int_equal(count_told(1, "on GPU gpu0 cannot be taken up"), REFUSED_MAX + 1);
+	assert_int_equal(gpu->refused.n, REFUSED_MAX);
+	assert_int_equal(count_told(60, "cannot be taken up"), 0);
+	fake.strangers = 1;
+	assert_int_equal(count_told(10, "cannot be taken up"), 0);
+	assert_int_equal(gpu->refused.n, 1);
+	fake.strangers = REFUSED_MAX + 2;
+	assert_int_equal(count_told(10, "3 more vGPUs"), 0);
+	fake.strangers = 0;
+	assert_int_equal(count_told(10, "cannot be taken up"), 0);
+	fake.strangers = REFUSED_MAX + 2;
+	assert_int_equal(count_told(10, "2 more vGPUs on GPU gpu0 cannot be taken up"), 1);
+}
+
 int main(void)
 {
 #define RIGGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -134,6 +196,8 @@ int main(void)
 		RIGGED(one_that_was_never_opened_is_forgotten_too),
 		RIGGED(one_that_went_between_two_daemons_is_told_and_off_the_disk),
 		RIGGED(a_dry_run_forgets_it_in_memory_alone),
+		RIGGED(each_that_is_refused_is_told_once),
+		RIGGED(beyond_some_they_are_told_together),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,7 +47,8 @@ static struct gpu {
 	struct gpu_vgpu devices[DEVICES];
 	bool made_outside; /* vGPUs come and go by somebody else's hand */
 	int create_errno;
-	int writes; /* caps written, ever */
+	int strangers; /* more of them, "s1", "s2", ...: none can be opened */
+	int writes;    /* caps written, ever */
 } fake;
 
 static struct gpu_vgpu *device(const char *id)
@@ -79,6 +80,12 @@ static int fake_list(struct gpu *gpu, gpu_found_fn found, void *userdata)
 	for (int i = 0; i < DEVICES; i++)
 		if (gpu->devices[i].exists)
 			found(userdata, (char[]){(char)('a' + i), '\0'}, 0);
+	for (int i = 1; i <= gpu->strangers; i++) {
+		char id[ID_MAX];
+
+		snprintf(id, sizeof(id), "s%d", i);
+		found(userdata, id, 0);
+	}
 	return 0;
 }
 
@@ -104,6 +111,8 @@ static int fake_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 		       struct gpu_vgpu **ret_vgpu, struct err *reterr)
 {
 	(void)gpu, (void)now_mono_ns;
+	if (id[0] == 's')
+		return err_fail(reterr, EIO, "vGPU %s cannot be opened", id);
 	if (!device(id)->exists)
 		return err_fail(reterr, ENOENT, "no vGPU %s", id);
 	if (device(id)->attach_errno)
