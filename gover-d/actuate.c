@@ -1,11 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* Changing the machine. Must never raise a cap above what was freed, nor write unasked. */
+/*
+ * Changing the machine. Must never raise a cap above what was freed, nor write unasked, nor over
+ * what somebody else wrote.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "db/db.h"
 #include "gover-d/actuate.h"
+
+bool actuate_is_ours(const struct actuator *actuator, const struct vgpu *vgpu, int cap_pct)
+{
+	int last_pct, intent_pct;
+
+	return cap_pct == vgpu->expected_cap_pct ||
+	       (capbook_get(actuator->book, vgpu->contract.id, &last_pct, &intent_pct) &&
+		cap_pct == intent_pct);
+}
+
+bool actuate_is_foreign(const struct actuator *actuator, const struct host_gpu *gpu,
+			struct vgpu *vgpu, int *ret_cap_pct)
+{
+	if (gpu->ops->read_cap(vgpu->device, ret_cap_pct) < 0)
+		return false;
+	if (!actuate_is_ours(actuator, vgpu, *ret_cap_pct))
+		return true;
+	vgpu->expected_cap_pct = *ret_cap_pct;
+	return false;
+}
 
 static void keep_cap_write(struct actuator *actuator, const struct host_gpu *gpu,
 			   const struct actuate_move *move, const char *cause, struct instant now)
@@ -112,17 +135,39 @@ static void write_increases(struct actuator *actuator, struct host_gpu *gpu,
 	}
 }
 
+/* One of them somebody else's: the plan was made for another GPU than this one is now. */
+static int find_foreign(const struct actuator *actuator, const struct host_gpu *gpu,
+			struct actuate_move *moves, size_t n_moves)
+{
+	int cap_pct, r = 0;
+
+	for (size_t i = 0; i < n_moves; i++) {
+		struct actuate_move *move = &moves[i];
+
+		if (move->to_pct == move->from_pct ||
+		    !actuate_is_foreign(actuator, gpu, move->vgpu, &cap_pct))
+			continue;
+		move->foreign_pct = cap_pct;
+		move->error = ESTALE;
+		r = -ESTALE;
+	}
+	return r;
+}
+
 int actuate_moves(struct actuator *actuator, struct host_gpu *gpu, struct actuate_move *moves,
 		  size_t n_moves, const char *cause, struct instant now)
 {
 	int freed, r = 0;
 
 	for (size_t i = 0; i < n_moves; i++) {
-		moves[i].read_back_pct = -1;
+		moves[i].read_back_pct = moves[i].foreign_pct = -1;
 		moves[i].error = 0;
 	}
 	if (actuator->dry_run)
 		return 0;
+	r = find_foreign(actuator, gpu, moves, n_moves);
+	if (r < 0)
+		return r;
 	freed = write_decreases(actuator, gpu, moves, n_moves, cause, now);
 	write_increases(actuator, gpu, moves, n_moves, budget_pct(gpu, freed), cause, now);
 	for (size_t i = 0; i < n_moves; i++)
@@ -140,9 +185,12 @@ int actuate_cap(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vg
 		.to_pct = cap_pct,
 		.read_back_pct = -1,
 	};
+	int foreign_pct;
 
 	if (actuator->dry_run)
 		return 0;
+	if (actuate_is_foreign(actuator, gpu, vgpu, &foreign_pct))
+		return -ESTALE;
 	write_move(actuator, gpu, &move, cause, now);
 	return -move.error;
 }

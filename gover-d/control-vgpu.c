@@ -106,7 +106,8 @@ static int plan_cap(struct manager *m, struct host_gpu *gpu, const struct vgpu *
 
 /* Checks @c and plans it in m->out; labels, which may be refused, are with the backend already. */
 static int plan_change(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
-		       unsigned int fields, const struct contract *c, struct err *reterr)
+		       unsigned int fields, const struct contract *c, struct instant now,
+		       struct err *reterr)
 {
 	int r = 0;
 
@@ -118,6 +119,8 @@ static int plan_change(struct manager *m, struct host_gpu *gpu, struct vgpu *vgp
 			r = check_hold(gpu, c, reterr);
 		if (r >= 0)
 			r = plan_cap(m, gpu, vgpu, c, reterr);
+		if (r >= 0)
+			r = others_check_plan(m, gpu, vgpu, now, reterr);
 	}
 	if (r >= 0 && (fields & CONTROL_LABELS))
 		r = apply_labels(gpu, vgpu, c->labels, reterr);
@@ -244,7 +247,7 @@ int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
 		merged.held_cap_pct = 0;
 	else if (merged.held_cap_pct == 0)
 		merged.held_cap_pct = vgpu->cap_pct;
-	r = plan_change(m, gpu, vgpu, fields, &merged, reterr);
+	r = plan_change(m, gpu, vgpu, fields, &merged, now, reterr);
 	if (r < 0)
 		return r;
 	note_change(m, gpu, vgpu, fields, &merged, now);
@@ -263,7 +266,7 @@ static int fund_newcomer(struct manager *m, struct host_gpu *gpu, const struct c
 			 struct instant now, struct err *reterr)
 {
 	struct policy_params params = m->params;
-	int cap_pct, free_pct, floor_pct;
+	int cap_pct, free_pct, floor_pct, r;
 
 	/* A small contract needs no more than itself. */
 	if (params.min_newcomer_pct > c->terms.initial_cap_pct)
@@ -278,6 +281,9 @@ static int fund_newcomer(struct manager *m, struct host_gpu *gpu, const struct c
 				c->id, gpu->config.name, host_gpu_sum_cap_pct(gpu),
 				floor_pct > params.min_newcomer_pct ? floor_pct
 								    : params.min_newcomer_pct);
+	r = others_check_plan(m, gpu, NULL, now, reterr);
+	if (r < 0)
+		return r;
 	/* All from the free pool: nothing to write, "add" tells it. */
 	if (m->out.n_moves > 0)
 		(void)tick_apply(m, gpu, now);
@@ -328,7 +334,7 @@ static int attach_contract(struct manager *m, struct host_gpu *gpu, struct vgpu 
 
 	contract->held = vgpu->contract.held;
 	contract->held_cap_pct = vgpu->contract.held_cap_pct;
-	r = plan_change(m, gpu, vgpu, CAP_FIELDS | CONTROL_LABELS, contract, reterr);
+	r = plan_change(m, gpu, vgpu, CAP_FIELDS | CONTROL_LABELS, contract, now, reterr);
 	if (r < 0)
 		return r;
 	note_decision(m, gpu, vgpu, "add", "noted", now,

@@ -32,12 +32,13 @@ bool control_dry_run(const struct manager *manager);
 /*
  * POST /v1/vgpus: takes over what @contract owns on success only. -EINVAL (a value), -ENOENT (no
  * such GPU), -EEXIST (duplicate id), -ENOSPC (cannot be funded down to its floor), -ENODEV (the
- * backend does not create vGPUs and none of this id exists), or as the system says.
+ * backend does not create vGPUs and none of this id exists), -ESTALE (somebody else has just
+ * written a cap that it would change: that vGPU is on hold now), or as the system says.
  */
 int control_vgpu_add(struct manager *manager, struct contract *contract, struct err *reterr);
 
 /* PATCH: a field is changed where its bit is set. A hold is {held, held_cap_pct}; a held_cap_pct of
- * 0 holds the cap it has. -ENOSPC names the largest cap that would fit. */
+ * 0 holds the cap it has. -ENOSPC names the largest cap that would fit; -ESTALE as above. */
 enum control_field {
 	CONTROL_VM = 1 << 0,
 	CONTROL_CID = 1 << 1,

@@ -107,10 +107,18 @@ void tick_run(struct manager *manager, struct instant now, bool gap);
 /* Fills manager->views from the GPU's vGPUs and makes gpu->view ready for a policy call. */
 void tick_view(struct manager *manager, struct host_gpu *gpu);
 /*
- * Applies what policy/ planned in manager->out and keeps each decision. @ret_last may be NULL.
- * 0, or -EIO when a write did not come out as asked.
+ * Applies what policy/ planned in manager->out and keeps each decision. 0, -EIO when a write did
+ * not come out as asked, or -ESTALE when somebody else has written a cap meanwhile: that vGPU is on
+ * hold, and what was planned with it is dropped.
  */
 int tick_apply(struct manager *manager, struct host_gpu *gpu, struct instant now);
+
+/*
+ * Before a request does what is planned in manager->out for @vgpu (NULL: a newcomer): -ESTALE where
+ * somebody else has written a cap that it rests on since the tick. That vGPU is on hold then.
+ */
+int others_check_plan(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
+		      struct instant now, struct err *reterr);
 
 /* Keeps one decision that is not the policy's ("add", "hold", "foreign_write", ...). */
 void note_decision(struct manager *manager, const struct host_gpu *gpu, struct vgpu *vgpu,

@@ -3,6 +3,7 @@
  * What others do to the GPU: vGPUs that come and go, caps that somebody else writes. Must never
  * fight anybody: a cap that another wrote stands until an operator releases it.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -123,10 +124,10 @@ void others_lose(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, str
 
 /* --- caps --- */
 
-static void take_foreign_write(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
-			       struct instant now)
+void others_take_foreign(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
+			 struct instant now)
 {
-	int found_pct = vgpu->row.cap_pct, was_pct = vgpu->expected_cap_pct;
+	int was_pct = vgpu->expected_cap_pct;
 
 	vgpu->expected_cap_pct = found_pct;
 	vgpu->cap_pct = found_pct == 0 ? 100 : found_pct;
@@ -142,15 +143,6 @@ static void take_foreign_write(struct manager *m, struct host_gpu *gpu, struct v
 	control_save_soon(m);
 }
 
-/* A write of ours that could not be read back shows only now. */
-static bool was_intended(const struct manager *m, const struct vgpu *vgpu)
-{
-	int last_pct, intent_pct;
-
-	return capbook_get(m->actuator.book, vgpu->contract.id, &last_pct, &intent_pct) &&
-	       vgpu->row.cap_pct == intent_pct;
-}
-
 void others_check_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *v, bool absent,
 		      struct instant now)
 {
@@ -158,15 +150,48 @@ void others_check_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *v, b
 
 	if (!v->device || !v->row.cap_valid)
 		return;
-	if (v->row.cap_pct == last_pct || was_intended(m, v)) {
+	if (actuate_is_ours(&m->actuator, v, v->row.cap_pct)) {
 		v->expected_cap_pct = v->row.cap_pct;
 		v->cap_pct = v->row.cap_pct == 0 ? 100 : v->row.cap_pct;
 	} else if (!absent || v->row.cap_pct != v->contract.terms.initial_cap_pct) {
-		take_foreign_write(m, gpu, v, now);
+		others_take_foreign(m, gpu, v, v->row.cap_pct, now);
 	} else {
 		/* A lease ran out while we were away: not a foreign write (design.md section 6). */
 		v->cap_pct = v->expected_cap_pct = v->row.cap_pct;
 		if (gpu->mode != GPU_MODE_OBSERVE)
 			(void)actuate_cap(&m->actuator, gpu, v, last_pct, "lease", now);
 	}
+}
+
+/* 1: its cap is somebody else's, it is on hold now, and @reterr says so. */
+static int check_one(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now,
+		     struct err *reterr)
+{
+	int was_pct = vgpu->expected_cap_pct, found_pct;
+
+	if (!actuate_is_foreign(&m->actuator, gpu, vgpu, &found_pct))
+		return 0;
+	others_take_foreign(m, gpu, vgpu, found_pct, now);
+	(void)err_fail(reterr, ESTALE,
+		       "the cap of vGPU %s was changed from %d to %d %% by somebody else just now; "
+		       "it is on hold: nothing else was done, ask again or release it",
+		       vgpu->contract.id, was_pct, found_pct);
+	return 1;
+}
+
+int others_check_plan(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+		      struct instant now, struct err *reterr)
+{
+	int foreign = 0;
+
+	/* Its own last: of several, the one the request is about is named. */
+	for (int i = 0; i < m->out.n_moves; i++) {
+		const struct policy_move *move = &m->out.moves[i];
+
+		if (move->to_pct != move->from_pct && m->viewed[move->vgpu] != vgpu)
+			foreign += check_one(m, gpu, m->viewed[move->vgpu], now, reterr);
+	}
+	if (vgpu && vgpu->device)
+		foreign += check_one(m, gpu, vgpu, now, reterr);
+	return foreign > 0 ? -ESTALE : 0;
 }

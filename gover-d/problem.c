@@ -31,6 +31,7 @@ static const struct {
 	{EBUSY, 409},							/* in use */
 	{EPERM, 409},							/* a dry run */
 	{ETIME, 409},							/* the offer is over */
+	{ESTALE, 409}, /* somebody else has written a cap meanwhile */
 	{ENODEV, 409}, /* this backend makes none */
 	{EOPNOTSUPP, 409}, {EAGAIN, 503},
 };

@@ -154,12 +154,8 @@ static json_t *encode_moves(const struct actuate_move *moves, int n)
 	return array;
 }
 
-static const char *apply_moves(struct manager *m, struct host_gpu *gpu,
-			       const struct policy_decision *pd, bool act, struct instant now)
+static void plan_moves(struct manager *m, const struct policy_decision *pd)
 {
-	const char *kind = policy_kind_name(pd->kind);
-	int r;
-
 	for (int i = 0; i < pd->n_moves; i++) {
 		const struct policy_move *planned = &m->out.moves[pd->first_move + i];
 		struct vgpu *v = m->viewed[planned->vgpu];
@@ -169,26 +165,55 @@ static const char *apply_moves(struct manager *m, struct host_gpu *gpu,
 			.from_pct = v->cap_pct,
 			.to_pct = v->cap_pct + planned->to_pct - planned->from_pct,
 			.read_back_pct = -1,
+			.foreign_pct = -1,
 		};
 	}
+}
+
+static void count_steals(const struct actuate_move *moves, int n)
+{
+	for (int i = 0; i < n; i++) {
+		struct vgpu_tally *tally = &moves[i].vgpu->tally;
+
+		if (moves[i].read_back_pct < 0)
+			continue;
+		tally->steals_in += moves[i].read_back_pct > moves[i].from_pct;
+		tally->steals_out += moves[i].read_back_pct < moves[i].from_pct;
+	}
+}
+
+static void take_foreign_moves(struct manager *m, struct host_gpu *gpu, int n, struct instant now)
+{
+	for (int i = 0; i < n; i++)
+		if (m->moves[i].foreign_pct >= 0)
+			others_take_foreign(m, gpu, m->moves[i].vgpu, m->moves[i].foreign_pct, now);
+}
+
+/* @stale: an earlier part of the plan met a cap of somebody else's, so the rest is of another GPU
+ * than this one is now. */
+static const char *apply_moves(struct manager *m, struct host_gpu *gpu,
+			       const struct policy_decision *pd, bool act, bool stale,
+			       struct instant now)
+{
+	const char *kind = policy_kind_name(pd->kind);
+	int r;
+
+	plan_moves(m, pd);
 	if (m->actuator.dry_run)
 		return "dry_run";
 	if (!act)
 		return "observed";
 	if (pd->n_moves == 0)
 		return "noted";
+	if (stale)
+		return "dropped";
 	r = actuate_moves(&m->actuator, gpu, m->moves, (size_t)pd->n_moves, kind, now);
-	for (int i = 0; i < pd->n_moves; i++) {
-		struct vgpu *v = m->moves[i].vgpu;
-
-		if ((pd->kind != POLICY_STEAL && pd->kind != POLICY_WAKE) ||
-		    m->moves[i].read_back_pct < 0)
-			continue;
-		if (m->moves[i].read_back_pct > m->moves[i].from_pct)
-			v->tally.steals_in++;
-		else if (m->moves[i].read_back_pct < m->moves[i].from_pct)
-			v->tally.steals_out++;
+	if (r == -ESTALE) {
+		take_foreign_moves(m, gpu, pd->n_moves, now);
+		return "dropped";
 	}
+	if (pd->kind == POLICY_STEAL || pd->kind == POLICY_WAKE)
+		count_steals(m->moves, pd->n_moves);
 	return r == 0 ? "written" : "failed";
 }
 
@@ -232,10 +257,12 @@ static int apply_plan(struct manager *m, struct host_gpu *gpu, bool act, struct 
 	for (int i = 0; i < m->out.n_decisions; i++) {
 		const struct policy_decision *pd = &m->out.decisions[i];
 		struct decision d = {.ts_ms = now.wall_ms};
-		const char *result = apply_moves(m, gpu, pd, act, now);
+		const char *result = apply_moves(m, gpu, pd, act, r == -ESTALE, now);
 		int64_t id;
 
-		if (strcmp(result, "failed") == 0)
+		if (strcmp(result, "dropped") == 0)
+			r = -ESTALE;
+		else if (strcmp(result, "failed") == 0 && r == 0)
 			r = -EIO;
 		if ((!act || m->actuator.dry_run) &&
 		    told_already(gpu, pd, pd->vgpu >= 0 ? m->views[pd->vgpu].id : "", now))

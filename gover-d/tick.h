@@ -16,6 +16,9 @@ void others_lose(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgp
  */
 void others_check_cap(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu, bool absent,
 		      struct instant now);
+/* Puts the vGPU on hold at what somebody else wrote. */
+void others_take_foreign(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
+			 int found_pct, struct instant now);
 
 /* Say which alert conditions hold now. */
 void tick_alerts_gpu(struct manager *manager, const struct host_gpu *gpu, struct instant now);

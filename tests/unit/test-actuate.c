@@ -224,6 +224,63 @@ static void a_cap_that_cannot_be_noted_is_not_written(void **state)
 	assert_int_equal(vgpus[A].cap_pct, 50);
 }
 
+static void plan_steal(struct actuate_move moves[3])
+{
+	moves[0] = (struct actuate_move){.vgpu = &vgpus[A], .from_pct = 50, .to_pct = 40};
+	moves[1] = (struct actuate_move){.vgpu = &vgpus[B], .from_pct = 30, .to_pct = 40};
+	moves[2] = (struct actuate_move){.vgpu = &vgpus[C], .from_pct = 20, .to_pct = 20};
+}
+
+static void what_somebody_else_wrote_is_not_written_over_and_nothing_else_is_done(void **state)
+{
+	struct actuate_move moves[3];
+
+	stand(A, 50);
+	stand(B, 30);
+	stand(C, 20);
+	for (int foreign = A; foreign <= B; foreign++) {
+		tear_down(state);
+		assert_int_equal(capbook_open(book_path, &actuator.book, NULL), 0);
+		plan_steal(moves);
+		fake.vgpus[foreign].cap_pct = 44;
+		assert_int_equal(actuate_moves(&actuator, &gpu, moves, 3, "steal", now), -ESTALE);
+		assert_string_equal(fake.journal, "");
+		for (int i = A; i <= C; i++) {
+			assert_int_equal(moves[i].read_back_pct, -1);
+			assert_int_equal(moves[i].foreign_pct, i == foreign ? 44 : -1);
+			assert_int_equal(moves[i].error, i == foreign ? ESTALE : 0);
+			assert_int_equal(vgpus[i].tally.cap_writes, 0);
+			assert_int_equal(vgpus[i].write_errno, 0);
+		}
+		check_book("somebody else's", "a", -1, -1);
+		assert_int_equal(actuate_cap(&actuator, &gpu, &vgpus[foreign], 60, "lease", now),
+				 -ESTALE);
+		assert_string_equal(fake.journal, "");
+		fake.vgpus[foreign].cap_pct = vgpus[foreign].cap_pct;
+	}
+	fake.vgpus[C].cap_pct = 44; /* does not move */
+	plan_steal(moves);
+	assert_int_equal(actuate_moves(&actuator, &gpu, moves, 3, "steal", now), 0);
+	assert_string_equal(fake.journal, "a40 b40");
+}
+
+static void our_own_write_that_was_not_read_back_is_gone_on_from(void **state)
+{
+	struct actuate_move move = {.vgpu = &vgpus[A], .from_pct = 50, .to_pct = 40};
+
+	(void)state;
+	stand(A, 50);
+	fake.vgpus[A].read_errno = EIO;
+	assert_int_equal(actuate_moves(&actuator, &gpu, &move, 1, "steal", now), -EIO);
+	assert_int_equal(fake.vgpus[A].cap_pct, 40);
+	check_book("not read back", "a", 50, 40);
+	fake.vgpus[A].read_errno = 0;
+	move = (struct actuate_move){.vgpu = &vgpus[A], .from_pct = 50, .to_pct = 30};
+	assert_int_equal(actuate_moves(&actuator, &gpu, &move, 1, "steal", now), 0);
+	assert_int_equal(fake.vgpus[A].cap_pct, 30);
+	check_book("gone on from", "a", 30, 30);
+}
+
 static void one_cap_is_written_outside_any_budget(void **state)
 {
 	(void)state;
@@ -339,6 +396,8 @@ int main(void)
 		TEST(a_vgpu_that_does_not_exist_now_takes_nothing_of_the_pool),
 		TEST(a_failed_write_over_no_limit_does_not_look_like_a_foreign_one),
 		TEST(a_cap_that_cannot_be_noted_is_not_written),
+		TEST(what_somebody_else_wrote_is_not_written_over_and_nothing_else_is_done),
+		TEST(our_own_write_that_was_not_read_back_is_gone_on_from),
 		TEST(one_cap_is_written_outside_any_budget),
 		TEST(a_dry_run_changes_nothing_and_says_so),
 		TEST(every_cap_that_was_written_stands_in_the_history),

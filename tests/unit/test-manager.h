@@ -47,8 +47,9 @@ static struct gpu {
 	struct gpu_vgpu devices[DEVICES];
 	bool made_outside; /* vGPUs come and go by somebody else's hand */
 	int create_errno;
-	int strangers; /* more of them, "s1", "s2", ...: none can be opened */
-	int writes;    /* caps written, ever */
+	int strangers;	   /* more of them, "s1", "s2", ...: none can be opened */
+	int poke[DEVICES]; /* somebody sets these caps behind the next samples; 0: does not */
+	int writes;	   /* caps written, ever */
 } fake;
 
 static struct gpu_vgpu *device(const char *id)
@@ -176,7 +177,12 @@ static int fake_read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 static int fake_physical(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at_ns,
 			 uint64_t *ret_busy_ns)
 {
-	(void)gpu, (void)now_mono_ns, (void)ret_at_ns, (void)ret_busy_ns;
+	(void)now_mono_ns, (void)ret_at_ns, (void)ret_busy_ns;
+	for (int i = 0; i < DEVICES; i++) {
+		if (gpu->poke[i])
+			gpu->devices[i].cap_pct = gpu->poke[i];
+		gpu->poke[i] = 0;
+	}
 	return -ENODATA;
 }
 
