@@ -21,7 +21,6 @@
 #include "monitor/fps.h"
 
 #define IGT_PATH      "/usr/bin/intel_gpu_top"
-#define DB_RETRY_NS   (30 * NS_PER_S)
 #define TICK_PRIORITY (SD_EVENT_PRIORITY_IMPORTANT)
 #define FPS_PRIORITY  (SD_EVENT_PRIORITY_NORMAL + 5)
 
@@ -105,18 +104,6 @@ static void offer_changed(void *userdata, const struct offer *offer)
 }
 
 /* --- history --- */
-
-/* The database is never the reason the loop stops: without it the daemon goes on and says so. */
-static void open_history(struct manager *m)
-{
-	struct err err = {""};
-
-	if (db_open(m->db_path, &m->config.retention, &m->actuator.db, &err) == 0)
-		return;
-	m->actuator.db = NULL;
-	snprintf(m->db_error, sizeof(m->db_error), "%s", err.msg);
-	log_warning("%s; going on without history", err.msg);
-}
 
 static struct db_reader *open_reader(struct manager *m)
 {
@@ -272,22 +259,6 @@ static void dispatch_igt(struct manager *m, struct instant now)
 
 /* --- the tick --- */
 
-static void retry_history(struct manager *m, struct instant now)
-{
-	struct err err = {""};
-
-	if (m->actuator.db || now.mono_ns < m->db_retry_ns)
-		return;
-	m->db_retry_ns = now.mono_ns + DB_RETRY_NS;
-	if (db_open(m->db_path, &m->config.retention, &m->actuator.db, &err) == 0) {
-		log_notice("%s can be used again", m->db_path);
-		control_save_soon(m); /* it has the contracts too */
-	} else {
-		m->actuator.db = NULL;
-		memcpy(m->db_error, err.msg, sizeof(m->db_error));
-	}
-}
-
 static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct manager *m = userdata;
@@ -301,7 +272,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 		m->host.late_ticks++;
 	dispatch_igt(m, now);
 	tick_run(m, now, late);
-	retry_history(m, now);
+	history_retry(m, now);
 	control_save_tend(m);
 	/* Missed ticks are not made up for: the next one keeps its place in the raster. */
 	while (m->next_tick_ns <= now.mono_ns)
@@ -390,7 +361,7 @@ static int recall(struct manager *m, struct contracts *ret_contracts, struct err
 	bool stale = false;
 	int r;
 
-	open_history(m);
+	history_open(m);
 	reader = open_reader(m);
 	r = recall_contracts(m, reader, ret_contracts, &stale, reterr);
 	if (r >= 0)

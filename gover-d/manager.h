@@ -37,6 +37,7 @@ struct manager {
 	struct worker *worker;
 	char db_path[PATH_MAX], contracts_path[PATH_MAX];
 	uint64_t db_retry_ns; /* monotonic: when opening it is tried again */
+	bool db_opening;      /* which the worker does now */
 	char db_error[ERR_MSG_MAX];
 	uint64_t db_dropped_seen;
 	int db_failing_ticks;
@@ -100,6 +101,11 @@ int adopt_found(struct manager *manager, struct host_gpu *gpu, const char *id, i
 /* A found one that is there no more: no promise stands on it. Tells and frees it; saves nothing. */
 void adopt_forget(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
 		  struct instant now);
+
+/* Opens the database; without it the daemon goes on and says so. */
+void history_open(struct manager *manager);
+/* Where there is none, it is tried again now and then, in the worker. */
+void history_retry(struct manager *manager, struct instant now);
 
 /* One period of everything. */
 void tick_run(struct manager *manager, struct instant now, bool gap);

@@ -29,8 +29,10 @@ is "not writable: the loop runs" "$(get /v1/host .ready)" true
 ok "an alert says so" until_ok 10 that /v1/alerts '[.alerts[] | select(.name == "history_failing")] | length == 1'
 api POST /v1/vgpus '{"id": "b", "initial_cap_pct": 20}' >/dev/null
 is "contracts can still be made" "$(status)" 201
-stop
 rmdir "$dir/state/history.db"
+ok "writable again: a history begins without a restart" until_ok 30 that /v1/host '.history.enabled and .history.written > 0'
+ok "and the alert clears" until_ok 10 that /v1/alerts '[.alerts[] | select(.name == "history_failing")] | length == 0'
+stop
 echo '{"version": 1, "gpus": [], "vgpus": [{"id": "a"}]}' >"$dir/state/contracts.json"
 "$B/gover-d" --config "$conf" >"$dir/out" 2>&1
 is "a contracts file that is not understood ends the start" "$?" 1
