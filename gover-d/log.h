@@ -5,7 +5,8 @@
 
 #include <systemd/sd-daemon.h>
 
-/* @priority is one of SD_ERR, SD_WARNING, SD_NOTICE, SD_INFO, SD_DEBUG. errno is kept. */
+/* @priority is one of SD_ERR, SD_WARNING, SD_NOTICE, SD_INFO, SD_DEBUG. errno is kept. Never waits:
+ * what cannot be written now is counted, and the next line says so. From the loop's thread only. */
 void log_line(const char *priority, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #define log_error(...)	 log_line(SD_ERR, __VA_ARGS__)
