@@ -10,9 +10,10 @@
 #include "base/parse.h"
 #include "gover-ctl/args.h"
 #include "base/nearest.h"
+#include "gover-d/config.h"
 
-#define FPS_LIMIT 100000 /* far above any display, still a sane number */
-#define LONG_BASE 256	 /* getopt's values of long options: above every character */
+#define FPS_MAX_LIMIT 100000 /* far above any display, still a sane number */
+#define LONG_BASE     256    /* getopt's values of long options: above every character */
 
 static const struct option_info infos[OPTION_COUNT] = {
 	[OPTION_SOCKET] = {"socket", "PATH", OPTION_TEXT, 0, 0,
@@ -25,14 +26,16 @@ static const struct option_info infos[OPTION_COUNT] = {
 	[OPTION_INITIAL_CAP] = {"initial-cap", "PCT", OPTION_INT, 1, 100, "the same as --cap"},
 	[OPTION_MIN_CAP] = {"min-cap", "PCT", OPTION_INT, 0, 100,
 			    "never less than this; 0: cap_floor_pct of the policy"},
-	[OPTION_TARGET_FPS] = {"target-fps", "N", OPTION_NUMBER, 0, FPS_LIMIT,
+	[OPTION_TARGET_FPS] = {"target-fps", "N", OPTION_NUMBER, 0, CONTRACT_TARGET_FPS_MAX,
 			       "frames a second that are promised; 0: no promise"},
 	[OPTION_GPU] = {"gpu", "GPU", OPTION_TEXT, 0, 0, "which GPU, where there are several"},
 	[OPTION_VM] = {"vm", "NAME", OPTION_TEXT, 0, 0,
 		       "libvirt name or UUID of its virtual machine"},
-	[OPTION_CID] = {"cid", "N", OPTION_INT, 0, UINT32_MAX, "vsock CID of its virtual machine"},
+	[OPTION_CID] = {"cid", "N", OPTION_INT, CONTRACT_CID_MIN, CONTRACT_CID_MAX,
+			"vsock CID of its virtual machine"},
 	[OPTION_LABEL] = {"label", "KEY=VALUE", OPTION_PAIR, 0, 0, "a label; may be repeated"},
-	[OPTION_WEIGHT] = {"weight", "W", OPTION_NUMBER, 0, 1000, "weight of its contract"},
+	[OPTION_WEIGHT] = {"weight", "W", OPTION_NUMBER, CONTRACT_WEIGHT_MIN, CONTRACT_WEIGHT_MAX,
+			   "weight of its contract"},
 	[OPTION_BURST] = {"burst", NULL, OPTION_FLAG, 0, 0, "it may get more than was sold"},
 	[OPTION_NO_BURST] = {"no-burst", NULL, OPTION_FLAG, 0, 0, "what was sold is its ceiling"},
 	[OPTION_HOLD_CAP] = {"cap", "PCT", OPTION_INT, 1, 100,
@@ -41,7 +44,7 @@ static const struct option_info infos[OPTION_COUNT] = {
 			    "share that is sold, where the vGPU is still to be made"},
 	[OPTION_VGPU] = {"vgpu", "ID", OPTION_TEXT, 0, 0, "which vGPU"},
 	[OPTION_FPS_MAX] =
-		{"fps-max", "N", OPTION_NUMBER, 0, FPS_LIMIT,
+		{"fps-max", "N", OPTION_NUMBER, 0, FPS_MAX_LIMIT,
 		 "pace it to N frames a second (else just above its target); 0: not at all"},
 	[OPTION_FROM] = {"from", "TIME", OPTION_TEXT, 0, 0,
 			 "RFC 3339, unix seconds, or back from now such as -1h or -90m"},
@@ -87,7 +90,7 @@ static int number_check(const struct option_info *info, const char *value, struc
 		r = parse_double(value, info->min, info->max, &number);
 	if (r < 0)
 		return err_fail(reterr, EINVAL,
-				"--%s '%s': allowed is a %snumber from %.0f to %.0f", info->name,
+				"--%s '%s': allowed is a %snumber from %.15g to %.15g", info->name,
 				value, info->type == OPTION_INT ? "whole " : "", info->min,
 				info->max);
 	return 0;

@@ -127,7 +127,7 @@ static const struct writer_column vgpu_columns[] = {
 	COLUMN("state", "state", TEXT),
 	{.head = "note", .cell = tell_notes, .colour = vgpu_colour},
 	COLUMN("sold, % of the GPU", "initial_cap_pct", WHOLE),
-	COLUMN("floor, %", "min_cap_pct", WHOLE),
+	COLUMN("floor, %", "floor_pct", WHOLE),
 	COLUMN("target fps", "target_fps", PROMISE),
 	COLUMN("weight", "weight", RATIO),
 	COLUMN("may burst", "burst", YES),

@@ -4,10 +4,6 @@
 #include "gover-d/json-decode.h"
 #include "gover-d/problem.h"
 
-#define TARGET_FPS_MAX 10000
-#define WEIGHT_MIN     0.01
-#define WEIGHT_MAX     100
-
 #define AT(member) offsetof(struct contract, member)
 
 static const struct json_decode_field fields[] = {
@@ -19,9 +15,10 @@ static const struct json_decode_field fields[] = {
 	{"initial_cap_pct", JSON_DECODE_WHOLE, 1, 100, AT(terms.initial_cap_pct),
 	 CONTROL_INITIAL_CAP},
 	{"min_cap_pct", JSON_DECODE_WHOLE, 0, 100, AT(terms.min_cap_pct), CONTROL_MIN_CAP},
-	{"target_fps", JSON_DECODE_NUMBER, 0, TARGET_FPS_MAX, AT(terms.target_fps),
+	{"target_fps", JSON_DECODE_NUMBER, 0, CONTRACT_TARGET_FPS_MAX, AT(terms.target_fps),
 	 CONTROL_TARGET_FPS},
-	{"weight", JSON_DECODE_NUMBER, WEIGHT_MIN, WEIGHT_MAX, AT(terms.weight), CONTROL_WEIGHT},
+	{"weight", JSON_DECODE_NUMBER, CONTRACT_WEIGHT_MIN, CONTRACT_WEIGHT_MAX, AT(terms.weight),
+	 CONTROL_WEIGHT},
 	{"burst", JSON_DECODE_SWITCH, 0, 0, AT(terms.burst), CONTROL_BURST},
 	{"held", JSON_DECODE_SWITCH, 0, 0, AT(held), CONTROL_HELD},
 	{"held_cap_pct", JSON_DECODE_WHOLE, 1, 100, AT(held_cap_pct), CONTROL_HELD_CAP},

@@ -8,6 +8,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/err.h"
@@ -16,6 +17,13 @@
 #include "policy/policy.h"
 
 #define CONFIG_PATH_DEFAULT "/etc/gover/gover.conf"
+
+/* What a contract may say, in a request and on gover-ctl's command line alike. */
+#define CONTRACT_TARGET_FPS_MAX 10000
+#define CONTRACT_WEIGHT_MIN	0.01
+#define CONTRACT_WEIGHT_MAX	100
+#define CONTRACT_CID_MIN	3 /* below: hypervisor, loopback, host */
+#define CONTRACT_CID_MAX	(UINT32_MAX - 1)
 
 /* Sold by an offer. */
 struct offer_config {

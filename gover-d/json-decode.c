@@ -8,14 +8,13 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "gover-d/config.h"
 #include "gover-d/host.h"
 #include "gover-d/json-decode.h"
 
 #define ALLOWED_TEXT_MAX 160
 #define LABEL_KEY_MAX	 63
 #define LABEL_VALUE_MAX	 255
-#define CID_MIN		 3 /* below: hypervisor, loopback, host */
-#define CID_MAX		 (UINT32_MAX - 1)
 
 static void describe_allowed(const struct json_decode_field *field, char text[ALLOWED_TEXT_MAX])
 {
@@ -39,8 +38,8 @@ static void describe_allowed(const struct json_decode_field *field, char text[AL
 		snprintf(text, ALLOWED_TEXT_MAX, "true or false");
 		break;
 	case JSON_DECODE_CID:
-		snprintf(text, ALLOWED_TEXT_MAX, "a whole number %d..%u, or null", CID_MIN,
-			 CID_MAX);
+		snprintf(text, ALLOWED_TEXT_MAX, "a whole number %d..%u, or null", CONTRACT_CID_MIN,
+			 CONTRACT_CID_MAX);
 		break;
 	case JSON_DECODE_LABELS:
 		snprintf(text, ALLOWED_TEXT_MAX,
@@ -101,7 +100,7 @@ static bool is_allowed(const struct json_decode_field *field, json_t *value)
 	case JSON_DECODE_SWITCH:
 		return json_is_boolean(value);
 	case JSON_DECODE_CID:
-		return json_is_null(value) || is_whole(value, CID_MIN, CID_MAX);
+		return json_is_null(value) || is_whole(value, CONTRACT_CID_MIN, CONTRACT_CID_MAX);
 	case JSON_DECODE_LABELS:
 		return are_labels(value);
 	}

@@ -178,6 +178,19 @@ static void add_contract(struct json_encode *o, const struct contract *contract)
 	json_encode_add(o, "created_at", json_encode_time(contract->created_ms));
 }
 
+/* The one that holds: its contract's, or where that says none the policy's, or the backend's. */
+static json_t *encode_floor(const struct manager *manager, const struct host_gpu *gpu,
+			    const struct vgpu *vgpu)
+{
+	const struct policy_gpu view = {
+		.step_pct = gpu->traits.step_pct,
+		.floor_pct = gpu->traits.floor_pct,
+	};
+
+	return json_integer(
+		policy_floor_pct(&control_config(manager)->params, &view, &vgpu->contract.terms));
+}
+
 static void add_sample(struct json_encode *o, const struct vgpu *vgpu)
 {
 	const struct monitor_row *row = &vgpu->row;
@@ -216,6 +229,7 @@ json_t *json_encode_vgpu(const struct manager *manager, const struct host_gpu *g
 	struct json_encode o = json_encode_begin();
 
 	add_contract(&o, &vgpu->contract);
+	json_encode_add(&o, "floor_pct", encode_floor(manager, gpu, vgpu));
 	json_encode_add(&o, "state", json_string(state_of(vgpu)));
 	json_encode_add(&o, "found", json_boolean(vgpu->found));
 	add_sample(&o, vgpu);

@@ -24,6 +24,12 @@ says "it is in the list" "web1 gpu0 db-7" vgpu list
 says "of its GPU too" "web1 gpu0" vgpu list --gpu gpu0
 says "and shown whole" "under contract since" vgpu show web1
 says "the host at a glance names it" "web1" status
+row() { ctl vgpu show web1 | sed -n "s/^$1  *//p"; }
+is "its floor is the contract's" "$(row 'floor, %')" 5
+ctl vgpu set web1 --min-cap 0 >/dev/null
+ctl policy set cap_floor_pct=3 >/dev/null
+is "where that says none, the policy's" "$(row 'floor, %')" 3
+ctl policy set cap_floor_pct=default >/dev/null
 
 says "a change says the new terms" "of 60 % sold" vgpu set web1 --cap 60
 says "the cap sold has a second name" "of 55 % sold" vgpu set web1 --initial-cap 55

@@ -39,6 +39,10 @@ exits 2 "--cap '-1'" vgpu add b --cap -1
 exits 2 "--cap '101'" vgpu add b --cap 101
 exits 2 "--cap 'NaN'" vgpu add b --cap NaN
 exits 2 "--cap 'ten'" vgpu add b --cap ten
+for term in '--weight 0' '--weight 101' '--target-fps 10001' '--cid 2'; do
+  # shellcheck disable=SC2086 # an option and its value
+  exits 2 "${term% *} '${term#* }': allowed" vgpu set a $term
+done
 exits 2 "needs --cap" vgpu add b
 exits 2 "needs ID" vgpu add --cap 5
 exits 2 "../b" vgpu add ../b --cap 5
@@ -53,6 +57,13 @@ exits 2 "no --json form" top --json
 exits 2 "no terminal" top
 exits 2 "exclude each other" status --url http://localhost
 is "nothing of that has made a vGPU" "$(get /v1/vgpus '.vgpus | length')" 1
+
+for term in 'weight 0.01' 'weight 100' 'target_fps 0' 'target_fps 10000' 'cid 3' 'cid 4294967294'; do
+  option=$(echo "--$term" | tr _ -)
+  # shellcheck disable=SC2086 # an option and its value
+  ok "what $option says is what the daemon takes" ctl vgpu set a $option
+  is "and has" "$(get /v1/vgpus/a ".${term% *}")" "${term#* }"
+done
 
 stop
 exits 3 "$sock" status

@@ -23,7 +23,8 @@ static const char gpu_members[] =
 	"calm_periods telemetry_valid telemetry_age_ms";
 static const char vgpu_members[] =
 	"id gpu vm cid labels state found initial_cap_pct min_cap_pct target_fps weight burst held "
-	"cap_pct expected_cap_pct load_pct util_pct fps fps_age_s frame_p99_ms frames short "
+	"floor_pct cap_pct expected_cap_pct load_pct util_pct fps fps_age_s frame_p99_ms frames "
+	"short "
 	"overloaded broken e seen_s broken_s broken_time_pct mean_fps cap_error_pct steals_in "
 	"steals_out cap_writes last_decision_id created_at attach";
 static const char alert_members[] =
@@ -143,6 +144,27 @@ static void a_vgpu_says_its_state(void **state)
 		assert_int_equal(json_array_size(json_object_get(json_object_get(answer, "attach"),
 								 "cgroup_procs")),
 				 cases[i].exists);
+		json_decref(answer);
+	}
+}
+
+static void a_vgpu_says_the_floor_that_holds(void **state)
+{
+	static const struct {
+		int contract_pct, policy_pct, backend_pct, floor_pct;
+	} cases[] = {{5, 1, 1, 5}, {0, 1, 1, 1}, {0, 3, 1, 3}, {0, 3, 10, 10}, {5, 1, 10, 10}};
+	struct vgpu *vgpu = stand_in_find("a");
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		json_t *answer;
+
+		vgpu->contract.terms.min_cap_pct = cases[i].contract_pct;
+		manager->config.params.cap_floor_pct = cases[i].policy_pct;
+		manager->host.gpus[0].traits.floor_pct = cases[i].backend_pct;
+		answer = ask_json("GET /v1/vgpus/a", NULL, 200);
+		assert_int_equal(json_integer_value(json_object_get(answer, "floor_pct")),
+				 cases[i].floor_pct);
 		json_decref(answer);
 	}
 }
@@ -358,7 +380,7 @@ static void an_error_has_one_status(void **state)
 	} cases[] = {
 		{EINVAL, 422}, {EEXIST, 409}, {ENOSPC, 409},	 {EBUSY, 409},
 		{ETIME, 409},  {ENODEV, 409}, {EOPNOTSUPP, 409}, {EACCES, 500},
-		{EROFS, 500},  {EIO, 500},    {ENOMEM, 500},
+		{EROFS, 500},  {EIO, 500},    {ENOMEM, 500},	 {ESTALE, 409},
 	};
 	static const struct {
 		const char *line, *body;
@@ -532,6 +554,7 @@ int main(void)
 		TEST(what_is_not_valid_is_null),
 		TEST(numbers_are_told_short),
 		TEST(a_vgpu_says_its_state),
+		TEST(a_vgpu_says_the_floor_that_holds),
 		TEST(lists_hold_one_kind_each),
 		TEST(health_is_told_in_words),
 		TEST(an_unknown_path_is_404),

@@ -131,57 +131,68 @@ static void a_verb_is_found_by_its_words(void **state)
 	}
 }
 
+static const struct {
+	const char *verb, *line; /* the line begins with the program's place */
+	int result;
+	const char *says; /* a part of the sentence */
+} option_rows[] = {
+	{"vgpu add", "- web1 --cap 40", 0, NULL},
+	{"vgpu add", "- --cap=40 web1", 0, NULL},
+	{"vgpu add", "- web1 --cap 40 --label a=b --label c=", 0, NULL},
+	{"vgpu add", "- web1 --cap 40 --burst --burst", 0, NULL},
+	{"vgpu add", "- web1 --cap 100 --target-fps 59.94", 0, NULL},
+	{"vgpu add", "- web1 --cap 0", -EINVAL,
+	 "--cap '0': allowed is a whole number from 1 to 100"},
+	{"vgpu add", "- web1 --cap 101", -EINVAL, "--cap '101'"},
+	{"vgpu add", "- web1 --cap -1", -EINVAL, "--cap '-1'"},
+	{"vgpu add", "- web1 --cap ten", -EINVAL, "--cap 'ten'"},
+	{"vgpu add", "- web1 --cap nan", -EINVAL, "--cap 'nan'"},
+	{"vgpu add", "- web1 --cap 40.5", -EINVAL, "--cap '40.5'"},
+	{"vgpu add", "- web1 --cap= ", -EINVAL, "--cap ''"},
+	{"vgpu add", "- web1 --target-fps -3", -EINVAL, "--target-fps '-3'"},
+	{"vgpu add", "- web1 --target-fps 10000 --weight 0.01 --cid 3", 0, NULL},
+	{"vgpu add", "- web1 --target-fps 0 --weight 100 --cid 4294967294", 0, NULL},
+	{"vgpu add", "- web1 --target-fps 10001", -EINVAL,
+	 "--target-fps '10001': allowed is a number from 0 to 10000"},
+	{"vgpu add", "- web1 --weight 0", -EINVAL,
+	 "--weight '0': allowed is a number from 0.01 to 100"},
+	{"vgpu add", "- web1 --weight 101", -EINVAL, "--weight '101'"},
+	{"vgpu add", "- web1 --cid 2", -EINVAL,
+	 "--cid '2': allowed is a whole number from 3 to 4294967294"},
+	{"vgpu add", "- web1 --cid 4294967295", -EINVAL, "--cid '4294967295'"},
+	{"vgpu add", "- web1 --cap 4 --cap 5", -EINVAL, "--cap is given twice"},
+	{"vgpu add", "- web1 --vm= ", -EINVAL, "--vm is empty"},
+	{"vgpu add", "- web1 --label =b", -EINVAL, "--label '=b': allowed is KEY=VALUE"},
+	{"vgpu add", "- web1 --label b", -EINVAL, "--label 'b'"},
+	{"vgpu add", "- web1 --cap", -ENOENT, "--cap needs a value: --cap PCT"},
+	{"vgpu add", "- web1 --burst=1", -ENOENT, "--burst takes no value"},
+	{"vgpu add", "- web1 --lable a=b", -ENOENT, "did you mean --label?"},
+	{"vgpu add", "- web1 --wobble", -ENOENT, "no option --wobble here"},
+	{"vgpu add", "- web1 -x", -ENOENT, "no option -x here"},
+	{"vgpu add", "- web1 --from -1h", -ENOENT, "no option --from here"},
+	{"history", "- web1 --from -1h --to now", 0, NULL},
+	{"run", "- --vgpu a -- prog --cap ten", 0, NULL},
+	{"run", "- --vgpu a prog --wobble", 0, NULL},
+	{"status", "- --json --socket /run/x", 0, NULL},
+};
+
 static void options_are_taken_strictly(void **state)
 {
-	static const struct {
-		const char *verb, *line; /* the line begins with the program's place */
-		int result;
-		const char *says; /* a part of the sentence */
-	} rows[] = {
-		{"vgpu add", "- web1 --cap 40", 0, NULL},
-		{"vgpu add", "- --cap=40 web1", 0, NULL},
-		{"vgpu add", "- web1 --cap 40 --label a=b --label c=", 0, NULL},
-		{"vgpu add", "- web1 --cap 40 --burst --burst", 0, NULL},
-		{"vgpu add", "- web1 --cap 100 --target-fps 59.94", 0, NULL},
-		{"vgpu add", "- web1 --cap 0", -EINVAL,
-		 "--cap '0': allowed is a whole number from 1 to 100"},
-		{"vgpu add", "- web1 --cap 101", -EINVAL, "--cap '101'"},
-		{"vgpu add", "- web1 --cap -1", -EINVAL, "--cap '-1'"},
-		{"vgpu add", "- web1 --cap ten", -EINVAL, "--cap 'ten'"},
-		{"vgpu add", "- web1 --cap nan", -EINVAL, "--cap 'nan'"},
-		{"vgpu add", "- web1 --cap 40.5", -EINVAL, "--cap '40.5'"},
-		{"vgpu add", "- web1 --cap= ", -EINVAL, "--cap ''"},
-		{"vgpu add", "- web1 --target-fps -3", -EINVAL, "--target-fps '-3'"},
-		{"vgpu add", "- web1 --cid 4294967296", -EINVAL, "--cid '4294967296'"},
-		{"vgpu add", "- web1 --cap 4 --cap 5", -EINVAL, "--cap is given twice"},
-		{"vgpu add", "- web1 --vm= ", -EINVAL, "--vm is empty"},
-		{"vgpu add", "- web1 --label =b", -EINVAL, "--label '=b': allowed is KEY=VALUE"},
-		{"vgpu add", "- web1 --label b", -EINVAL, "--label 'b'"},
-		{"vgpu add", "- web1 --cap", -ENOENT, "--cap needs a value: --cap PCT"},
-		{"vgpu add", "- web1 --burst=1", -ENOENT, "--burst takes no value"},
-		{"vgpu add", "- web1 --lable a=b", -ENOENT, "did you mean --label?"},
-		{"vgpu add", "- web1 --wobble", -ENOENT, "no option --wobble here"},
-		{"vgpu add", "- web1 -x", -ENOENT, "no option -x here"},
-		{"vgpu add", "- web1 --from -1h", -ENOENT, "no option --from here"},
-		{"history", "- web1 --from -1h --to now", 0, NULL},
-		{"run", "- --vgpu a -- prog --cap ten", 0, NULL},
-		{"run", "- --vgpu a prog --wobble", 0, NULL},
-		{"status", "- --json --socket /run/x", 0, NULL},
-	};
-
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const struct verb *verb = verb_named(rows[i].verb);
+	for (size_t i = 0; i < ARRAY_SIZE(option_rows); i++) {
+		const struct verb *verb = verb_named(option_rows[i].verb);
 		char line[128], *argv[WORDS_MAX];
 		struct args args = {0};
 		struct err err = {.msg = ""};
 		int argc, r;
 
-		snprintf(line, sizeof(line), "%s", rows[i].line);
+		snprintf(line, sizeof(line), "%s", option_rows[i].line);
 		argc = split(line, argv);
 		r = args_parse(&args, verbs_options(verb), verb->command, argc, argv, &err);
-		if (r != rows[i].result || (rows[i].says && !strstr(err.msg, rows[i].says)))
-			fail_msg("%s: '%s' gave %d, '%s'", rows[i].verb, rows[i].line, r, err.msg);
+		if (r != option_rows[i].result ||
+		    (option_rows[i].says && !strstr(err.msg, option_rows[i].says)))
+			fail_msg("%s: '%s' gave %d, '%s'", option_rows[i].verb, option_rows[i].line,
+				 r, err.msg);
 	}
 }
 
