@@ -19,7 +19,8 @@
 
 /* --- GPUs --- */
 
-static int open_gpu(struct host *host, const struct gpu_section *section, struct err *reterr)
+static int open_gpu(struct host *host, const struct gpu_section *section, bool dry_run,
+		    struct err *reterr)
 {
 	struct host_gpu *gpu = &host->gpus[host->n_gpus];
 	const struct gpu_ops *ops = gpu_find(section->gpu.backend);
@@ -31,11 +32,14 @@ static int open_gpu(struct host *host, const struct gpu_section *section, struct
 			   section->gpu.name);
 		return 0;
 	}
-	r = ops->open(&section->gpu, &gpu->gpu, &inner);
+	gpu->config = section->gpu;
+	gpu->config.dry_run = dry_run;
+	r = ops->open(&gpu->config, &gpu->gpu, &inner);
 	if (r < 0)
 		return err_fail(reterr, -r, "GPU %s cannot be opened: %s", section->gpu.name,
 				inner.msg);
-	gpu->config = section->gpu;
+	if (r > 0)
+		log_notice("GPU %s: %s", section->gpu.name, inner.msg);
 	gpu->ops = ops;
 	gpu->mode = GPU_MODE_ACT;
 	gpu->selling = true;
@@ -44,10 +48,11 @@ static int open_gpu(struct host *host, const struct gpu_section *section, struct
 	return 0;
 }
 
-int adopt_open_gpus(struct host *host, const struct config *config, struct err *reterr)
+int adopt_open_gpus(struct host *host, const struct config *config, bool dry_run,
+		    struct err *reterr)
 {
 	for (int i = 0; i < config->n_gpus; i++) {
-		int r = open_gpu(host, &config->gpus[i], reterr);
+		int r = open_gpu(host, &config->gpus[i], dry_run, reterr);
 
 		if (r < 0)
 			return r;

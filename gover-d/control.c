@@ -240,6 +240,8 @@ static int keep_setting(struct manager *m, const char *key)
 
 	if (!m->actuator.db)
 		return -ENODEV;
+	if (m->actuator.dry_run)
+		return -EPERM; /* the next real run is not to find it */
 	if (config_get_live(&m->config, key, now_text, sizeof(now_text)) < 0 ||
 	    config_get_live(&m->file_config, key, file_text, sizeof(file_text)) < 0)
 		return -ENOENT;
@@ -253,7 +255,10 @@ static void note_parameters(struct manager *m, const char *changes, bool kept)
 	struct decision d = {.ts_ms = clock_now().wall_ms, .kind = "set", .result = "noted"};
 
 	snprintf(d.why, sizeof(d.why), "an operator changed the policy: %s%s", changes,
-		 kept ? "" : "; the history cannot keep that now, a restart will forget it");
+		 kept ? ""
+		 : m->actuator.dry_run
+			 ? "; this is a dry run, a restart will forget it"
+			 : "; the history cannot keep that now, a restart will forget it");
 	(void)keep_decision(m, &d);
 }
 

@@ -90,7 +90,7 @@ static void offer_changed(void *userdata, const struct offer *offer)
 	log_notice("offer %lld on GPU %s is %s%s%s", (long long)offer->id, offer->gpu,
 		   offer_state_name(offer->state), offer->reason[0] ? ": " : "", offer->reason);
 	m->generation++;
-	if (offer->state == OFFER_FAILED)
+	if (offer->state == OFFER_FAILED && !m->actuator.dry_run)
 		(void)hooks_run(m->hooks, m->config.on_migrate, "sale_failed", offer->gpu,
 				offer->vgpu, vgpu ? vgpu->contract.vm : "", offer->reason);
 	if (!m->actuator.db)
@@ -389,7 +389,7 @@ static int set_up(struct manager *m, struct err *reterr)
 			      reterr)
 		   : err_fail(reterr, ENOMEM, "no memory");
 	if (r >= 0)
-		r = adopt_open_gpus(&m->host, &m->config, reterr);
+		r = adopt_open_gpus(&m->host, &m->config, m->actuator.dry_run, reterr);
 	if (r >= 0)
 		r = adopt_host(m, &contracts, clock_now(), reterr);
 	for (int i = 0; r >= 0 && i < m->host.n_gpus; i++)
@@ -525,7 +525,7 @@ int manager_restore(const struct config *config, struct err *reterr)
 		r = err_fail(reterr, ENOENT, "%s is missing: there is nothing to restore by",
 			     m->contracts_path);
 	if (r >= 0)
-		r = adopt_open_gpus(&m->host, &m->config, reterr);
+		r = adopt_open_gpus(&m->host, &m->config, /* dry_run= */ false, reterr);
 	if (r >= 0) {
 		for (size_t i = 0; i < contracts.n_vgpus; i++)
 			failed += restore_vgpu(m, &contracts.vgpus[i].contract, now) < 0;

@@ -87,8 +87,10 @@ int manager_restore(const struct config *config, struct err *reterr);
 
 /* --- between the core's files --- */
 
-/* Opens the GPUs of the configuration; used by run and restore. */
-int adopt_open_gpus(struct host *host, const struct config *config, struct err *reterr);
+/* Opens the GPUs of the configuration; used by run and restore. A dry run makes nothing for them.
+ */
+int adopt_open_gpus(struct host *host, const struct config *config, bool dry_run,
+		    struct err *reterr);
 void adopt_close_gpus(struct host *host);
 /* Takes up contracts, vGPUs and caps found (design.md section 6), and the sales they tell of. */
 int adopt_host(struct manager *manager, struct contracts *contracts, struct instant now,

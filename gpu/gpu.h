@@ -25,6 +25,7 @@ struct gpu_config {
 				  */
 	double capacity_cores;	 /* softgpu: size of the GPU in CPU cores */
 	double speed;		 /* sim: GPU seconds in a host second */
+	bool dry_run;		 /* not a key: open and read what stands, make and remove nothing */
 };
 
 enum gpu_share { GPU_HARD_CAP, GPU_RELATIVE_SLICE };
@@ -64,7 +65,8 @@ struct gpu_ops {
 	const char *summary;
 
 	/* Opens the GPU @config names. Errors: a sentence in @reterr; -EOPNOTSUPP the host lacks
-	 * what this family needs, -EACCES not allowed to, others as the system says. */
+	 * what this family needs, -EACCES not allowed to, others as the system says. 1: it is open,
+	 * and @reterr says what does not stand and would be made but in a dry run. */
 	int (*open)(const struct gpu_config *config, struct gpu **ret_gpu, struct err *reterr);
 	/* Closes everything; NULL is fine. Leaves vGPUs and their caps as they stand. */
 	void (*close)(struct gpu *gpu);

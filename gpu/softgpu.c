@@ -28,7 +28,8 @@ struct gpu {
 	char root[PATH_MAX];
 	char group[PATH_MAX]; /* ROOT/GPU */
 	double cores;
-	struct cgroup_files files; /* of the group */
+	bool dry_run;
+	struct cgroup_files files; /* of the group; in a dry run without one: none are open */
 };
 
 struct gpu_vgpu {
@@ -122,6 +123,22 @@ static int check_size(struct gpu *gpu, struct err *reterr)
 		gpu->group, is, gpu->cores);
 }
 
+static int open_files(struct gpu *gpu, struct err *reterr)
+{
+	int r = cgroup_open(&gpu->host, gpu->group, &gpu->files);
+
+	if (r == -ENOENT)
+		return err_fail(
+			reterr, EOPNOTSUPP,
+			"control group %s has no file %s: the kernel was built without "
+			"CONFIG_CFS_BANDWIDTH, so caps cannot be enforced; choose backend = sim",
+			gpu->group, gpu->host.version->limit_file);
+	if (r < 0)
+		return err_fail(reterr, -r, "control group %s: cannot be opened: %s", gpu->group,
+				strerror(-r));
+	return 0;
+}
+
 /* Makes ROOT/GPU, or adopts it, and opens its files. */
 static int establish(struct gpu *gpu, struct err *reterr)
 {
@@ -135,25 +152,43 @@ static int establish(struct gpu *gpu, struct err *reterr)
 	stood = cgroup_make(&gpu->host, gpu->group, reterr);
 	if (stood < 0)
 		return stood;
-	r = cgroup_open(&gpu->host, gpu->group, &gpu->files);
-	if (r == -ENOENT)
-		return err_fail(
-			reterr, EOPNOTSUPP,
-			"control group %s has no file %s: the kernel was built without "
-			"CONFIG_CFS_BANDWIDTH, so caps cannot be enforced; choose backend = sim",
-			gpu->group, gpu->host.version->limit_file);
+	r = open_files(gpu, reterr);
 	if (r < 0)
-		return err_fail(reterr, -r, "control group %s: cannot be opened: %s", gpu->group,
-				strerror(-r));
+		return r;
 	return stood ? check_size(gpu, reterr) : set_size(gpu, reterr);
 }
 
-static void softgpu_close(struct gpu *gpu)
+static int stop_at_first(void *userdata, const char *name)
 {
-	if (!gpu)
-		return;
-	cgroup_close(&gpu->files);
-	/* Only empty groups can be removed: vGPUs, and what others put there, stay. */
+	(void)userdata, (void)name;
+	return 1;
+}
+
+/* A dry run: ROOT/GPU as it stands. An empty one would be made anew, so its size does not matter.
+ */
+static int open_standing(struct gpu *gpu, struct err *reterr)
+{
+	int r;
+
+	if (cgroup_count(&gpu->host, gpu->group) == -ENOENT) {
+		(void)err_fail(
+			reterr, ENOENT,
+			"control group %s does not stand, and a dry run makes none: this GPU "
+			"has no vGPUs now",
+			gpu->group);
+		return 1;
+	}
+	r = open_files(gpu, reterr);
+	if (r < 0)
+		return r;
+	return cgroup_each(&gpu->host, gpu->group, stop_at_first, NULL) > 0
+		       ? check_size(gpu, reterr)
+		       : 0;
+}
+
+/* Only empty groups can be removed: vGPUs, and what others put there, stay. */
+static void remove_empty(struct gpu *gpu)
+{
 	(void)cgroup_remove(&gpu->host, gpu->group);
 	for (char *end = gpu->root; end;) {
 		(void)cgroup_remove(&gpu->host, gpu->root);
@@ -161,6 +196,15 @@ static void softgpu_close(struct gpu *gpu)
 		if (end)
 			*end = '\0';
 	}
+}
+
+static void softgpu_close(struct gpu *gpu)
+{
+	if (!gpu)
+		return;
+	cgroup_close(&gpu->files);
+	if (!gpu->dry_run)
+		remove_empty(gpu);
 	free(gpu);
 }
 
@@ -202,13 +246,15 @@ static int softgpu_open(const struct gpu_config *config, struct gpu **ret_gpu, s
 		free(gpu);
 		return r;
 	}
-	r = establish(gpu, reterr);
+	gpu->files.version = gpu->host.version; /* reading those that are not open fails, no more */
+	gpu->dry_run = config->dry_run;
+	r = gpu->dry_run ? open_standing(gpu, reterr) : establish(gpu, reterr);
 	if (r < 0) {
 		softgpu_close(gpu);
 		return r;
 	}
 	*ret_gpu = gpu;
-	return 0;
+	return r;
 }
 
 static int floor_pct(double gpu_cores)
@@ -246,7 +292,9 @@ static int found_group(void *userdata, const char *name)
 
 static int softgpu_list(struct gpu *gpu, gpu_found_fn found, void *userdata)
 {
-	return cgroup_each(&gpu->host, gpu->group, found_group, &(struct found){found, userdata});
+	int r = cgroup_each(&gpu->host, gpu->group, found_group, &(struct found){found, userdata});
+
+	return r == -ENOENT && gpu->dry_run ? 0 : r; /* told when it was opened */
 }
 
 static int put_cap(const struct cgroup_files *files, double gpu_cores, int cap_pct)

@@ -71,15 +71,30 @@ ok "and leaves the last caps in their file" cmp "$dir/caps" "$dir/state/caps"
 } 2>&1 | true
 is "--restore with a closed log" "$(cat "$dir/rc")" 0
 
+groups() { find /sys/fs/cgroup -maxdepth 4 -path "*/$root*" | sort; }
+groups >"$dir/groups"
 start --dry-run || exit 1
 is "a dry run says what it would do" "$(get '/v1/decisions?limit=1000' '.decisions[] | select(.kind == "adopt" and .result == "dry_run").vgpu')" a
 is "and leaves the kernel alone" "$(kernel_cap a)" 80
 stop
 ok "and the last caps too" cmp "$dir/caps" "$dir/state/caps"
+groups >"$dir/groups.after"
+ok "and every group as it stood" cmp "$dir/groups" "$dir/groups.after"
 start || exit 1
 is "the next start takes the last cap up" "$(kernel_cap a) $(get /v1/vgpus/a .held)" "30 true"
 is "and takes it for nobody's write" "$(get '/v1/alerts?all=true' '[.alerts[] | select(.name == "foreign_write")] | length')" 0
 ctl vgpu remove a >/dev/null
 stop
 is "no group is left behind" "$(find /sys/fs/cgroup -maxdepth 3 -name "$root*" | wc -l)" 0
+
+: >"$dir/log"
+start --dry-run || exit 1
+is "where nothing stands a dry run watches nothing" "$(get /v1/gpus '.gpus[0] | "\(.name) \(.vgpus)"')" "gpu0 0"
+is "makes nothing" "$(groups | wc -l)" 0
+is "and says so in one sentence" "$(grep -c "control group $root/gpu0 does not stand, and a dry run makes none" "$dir/log")" 1
+ticks=$(get /v1/host .ticks)
+ok "some periods later" until_ok 10 that /v1/host ".ticks > $ticks + 6"
+is "there is nothing else to say" "$(grep -vcE 'does not stand|ready on|adopt|alert .* (cleared|raised)' "$dir/log")" 0
+stop
+is "and still nothing at its end" "$(groups | wc -l)" 0
 finish

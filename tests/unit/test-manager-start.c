@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* One daemon after another before GPUs that stay: what the next one takes up, and what it leaves.
  */
+#include <sys/wait.h>
+
 #include "test-manager.h"
 
 /* Leaves a with 65 of its 80 % and b with 35 of its 50 %. */
@@ -122,6 +124,28 @@ static void a_dry_run_notes_no_foreign_write_that_it_sees(void **state)
 	expect_book("a", 65);
 }
 
+static void set_live(const char *key, int value)
+{
+	json_t *object = json_pack("{s:i}", key, value);
+
+	assert_int_equal(control_policy_change(m, object, &err), 0);
+	json_decref(object);
+}
+
+static void what_is_set_in_a_dry_run_ends_with_it(void **state)
+{
+	(void)state;
+	start();
+	set_live("overload_pct", 91);
+	stop();
+	start_as(true);
+	assert_float_equal(m->config.params.overload_pct, 91, 0);
+	set_live("overload_pct", 80);
+	assert_float_equal(m->params.overload_pct, 80, 0);
+	restart();
+	assert_float_equal(m->config.params.overload_pct, 91, 0);
+}
+
 /* --- restore --- */
 
 static void a_restore_brings_contracts_and_the_next_start_the_last_caps(void **state)
@@ -228,14 +252,6 @@ static void making_one_again_may_fail_and_its_last_cap_is_kept(void **state)
 
 /* --- what the history says --- */
 
-static void set_live(const char *key, int value)
-{
-	json_t *object = json_pack("{s:i}", key, value);
-
-	assert_int_equal(control_policy_change(m, object, &err), 0);
-	json_decref(object);
-}
-
 static void live_settings_that_do_not_go_with_the_file_are_ignored(void **state)
 {
 	(void)state;
@@ -253,8 +269,8 @@ static void live_settings_that_do_not_go_with_the_file_are_ignored(void **state)
 	tick(3);
 }
 
-/* An offer that a newcomer d claimed, and that severe overload made fail. */
-static void fail_a_sale(void)
+/* An offer that a newcomer d claimed. */
+static void make_a_sale(void)
 {
 	struct contract contract = {.id = "d", .labels = json_object()};
 	const struct offer *offer;
@@ -267,11 +283,32 @@ static void fail_a_sale(void)
 	assert_int_equal(control_offer_claim(m, offer->id, "", 0, &contract, &offer, &err), 0);
 	control_save_soon(m);
 	settle_down();
+}
+
+/* And that severe overload made fail. */
+static void fail_a_sale(void)
+{
+	make_a_sale();
 	device("a")->want = device("d")->want = BUSY;
 	tick(10);
-	assert_int_equal(offer->state, OFFER_FAILED);
+	assert_int_equal(offers_live(m->offers, "gpu0")->state, OFFER_FAILED);
 	assert_non_null(alert_of(ALERT_SALE_FAILED, ""));
 	device("a")->want = device("d")->want = 0;
+}
+
+/* No child of this process was ever started for it. */
+static void a_sale_that_fails_in_a_dry_run_moves_nobody(void **state)
+{
+	(void)state;
+	strcpy(config.on_migrate, "/bin/true");
+	make_a_sale();
+	stop();
+	start_as(true);
+	device("a")->want = device("d")->want = BUSY;
+	tick(10);
+	assert_int_equal(offers_live(m->offers, "gpu0")->state, OFFER_FAILED);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
 }
 
 static void remove_newcomer(void)
@@ -328,6 +365,7 @@ int main(void)
 		RIGGED(a_dry_run_changes_no_file_about_a_foreign_cap),
 		RIGGED(a_foreign_write_is_told_after_a_restart_too),
 		RIGGED(a_dry_run_notes_no_foreign_write_that_it_sees),
+		RIGGED(what_is_set_in_a_dry_run_ends_with_it),
 		RIGGED(a_restore_brings_contracts_and_the_next_start_the_last_caps),
 		RIGGED(a_restore_that_does_not_come_out_is_an_error_and_stops_no_other),
 		RIGGED(a_restore_tells_a_contract_on_a_gpu_that_is_not_configured),
@@ -336,6 +374,7 @@ int main(void)
 		RIGGED(a_sold_one_that_went_is_made_again_with_its_last_cap),
 		RIGGED(making_one_again_may_fail_and_its_last_cap_is_kept),
 		RIGGED(live_settings_that_do_not_go_with_the_file_are_ignored),
+		RIGGED(a_sale_that_fails_in_a_dry_run_moves_nobody),
 		RIGGED(a_failed_sale_blocks_selling_over_a_restart),
 		RIGGED(a_failed_sale_whose_newcomer_is_gone_blocks_nothing_after_a_restart),
 		RIGGED(a_failed_sale_is_over_when_another_has_its_name),

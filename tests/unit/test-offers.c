@@ -369,7 +369,7 @@ static int set_up_manager(void **state)
 	if (!manager.decisions || !manager.alerts ||
 	    capbook_open(path, &manager.actuator.book, &err) < 0)
 		return -1;
-	return adopt_open_gpus(&manager.host, &manager.config, &err);
+	return adopt_open_gpus(&manager.host, &manager.config, false, &err);
 }
 
 static int tear_down_manager(void **state)

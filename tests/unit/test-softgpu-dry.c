@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * softgpu in a dry run, against this host's kernel: whatever stands is read and left as it is, and
+ * nothing is made. Skips itself, saying why, where no control group can be written.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gpu/cgroup.h"
+#include "gpu/gpu.h"
+
+static const struct gpu_ops *const ops = &gpu_softgpu_ops;
+static struct gpu_config config, dry;
+static struct cgroup_host host;
+static struct gpu *gpu;
+static struct err err;
+
+static int set_up(void)
+{
+	int r = cgroup_find(CGROUP_MOUNTINFO, &host, &err);
+
+	strcpy(config.name, "gpu0");
+	snprintf(config.root, sizeof(config.root), "gover-test-%d/below", (int)getpid());
+	config.capacity_cores = 1;
+	dry = config;
+	dry.dry_run = true;
+	if (r >= 0)
+		r = ops->open(&config, &gpu, &err);
+	if (r >= 0)
+		ops->close(gpu);
+	return r;
+}
+
+static bool group_stands(const char *group)
+{
+	char path[PATH_MAX];
+	bool stands = false;
+
+	for (int i = 0; i < host.n_mounts; i++)
+		stands |= cgroup_path(&host, i, group, "", path) == 0 && access(path, F_OK) == 0;
+	return stands;
+}
+
+static bool anything_stands(void)
+{
+	char top[PATH_MAX];
+
+	cgroup_parent(config.root, top);
+	return group_stands(top);
+}
+
+static void count(void *userdata, const char *id, int initial_cap_pct)
+{
+	(void)id, (void)initial_cap_pct;
+	(*(int *)userdata)++;
+}
+
+static void what_does_not_stand_is_said_and_not_made(void **state)
+{
+	uint64_t at_ns, busy_ns;
+	struct gpu_vgpu *vgpu;
+	int n = 0;
+
+	(void)state;
+	assert_int_equal(ops->open(&dry, &gpu, &err), 1);
+	assert_non_null(strstr(err.msg, "below/gpu0 does not stand"));
+	assert_non_null(strstr(err.msg, "dry run"));
+	assert_false(anything_stands());
+	assert_int_equal(ops->list(gpu, count, &n), 0);
+	assert_int_equal(n, 0);
+	assert_int_equal(ops->attach(gpu, "a", 0, &vgpu, &err), -ENOENT);
+	assert_true(ops->physical(gpu, 0, &at_ns, &busy_ns) < 0);
+	ops->close(gpu);
+	assert_false(anything_stands());
+}
+
+static void what_stands_is_read_and_left(void **state)
+{
+	struct gpu *watched;
+	struct gpu_vgpu *vgpu;
+	int n = 0, cap_pct;
+
+	(void)state;
+	assert_int_equal(ops->open(&config, &gpu, &err), 0);
+	assert_int_equal(ops->create(gpu, "a", 37, &err), 0);
+	err.msg[0] = '\0';
+	assert_int_equal(ops->open(&dry, &watched, &err), 0);
+	assert_string_equal(err.msg, "");
+	assert_int_equal(ops->list(watched, count, &n), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(ops->attach(watched, "a", 0, &vgpu, &err), 0);
+	assert_int_equal(ops->read_cap(vgpu, &cap_pct), 0);
+	assert_int_equal(cap_pct, 37);
+	ops->detach(vgpu);
+	ops->close(watched);
+	dry.capacity_cores = 0.5; /* its caps are parts of another GPU */
+	assert_int_equal(ops->open(&dry, &watched, &err), -EBUSY);
+	dry.capacity_cores = 1;
+	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
+	ops->close(gpu);
+}
+
+/* A real run would make it anew, in its own size, and take it away at its end. */
+static void an_empty_one_is_left_too(void **state)
+{
+	char group[PATH_MAX];
+	struct gpu *watched;
+
+	(void)state;
+	snprintf(group, sizeof(group), "%.200s/gpu0", config.root);
+	assert_int_equal(ops->open(&config, &gpu, &err), 0);
+	dry.capacity_cores = 0.5;
+	assert_int_equal(ops->open(&dry, &watched, &err), 0);
+	ops->close(watched);
+	dry.capacity_cores = 1;
+	assert_true(group_stands(group));
+	ops->close(gpu);
+	assert_false(anything_stands());
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_does_not_stand_is_said_and_not_made),
+		cmocka_unit_test(what_stands_is_read_and_left),
+		cmocka_unit_test(an_empty_one_is_left_too),
+	};
+	int r = set_up();
+
+	if (r == -EACCES || r == -EOPNOTSUPP) {
+		printf("1..1\nok 1 - softgpu in a dry run # SKIP %s\n", err.msg);
+		return 0;
+	}
+	if (r < 0) {
+		printf("1..1\nnot ok 1 - softgpu in a dry run: %s\n", err.msg);
+		return 1;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
