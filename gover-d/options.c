@@ -107,6 +107,11 @@ static int parse_options(int argc, char *argv[], struct options *options)
 			return -EINVAL;
 		}
 	}
+	if (options->dry_run && options->verb == VERB_RESTORE) {
+		fputs("gover-d: --restore changes caps, --dry-run none: give one of them.\n",
+		      stderr);
+		return -EINVAL;
+	}
 	if (optind < argc) {
 		fprintf(stderr, "gover-d: unexpected argument '%s'. Try 'gover-d --help'.\n",
 			argv[optind]);

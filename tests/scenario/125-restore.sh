@@ -27,4 +27,7 @@ ok "and names both" grep -q "vGPU b.*gpu1" "$dir/out"
 ok "the others are restored all the same" grep -q "vGPU a" "$dir/out"
 ok "the last caps stand in their file" cmp "$dir/caps" "$dir/state/caps"
 ok "and the contracts in theirs" cmp "$dir/contracts.json" "$dir/state/contracts.json"
+"$B/gover-d" --config "$conf" --dry-run --restore >"$dir/out" 2>&1
+is "a dry run restores nothing: refused as usage" "$?" 2
+ok "with both named" grep -q -e '--restore.*--dry-run' "$dir/out"
 finish
