@@ -33,6 +33,7 @@ rmdir "$dir/state/history.db"
 ok "writable again: a history begins without a restart" until_ok 30 that /v1/host '.history.enabled and .history.written > 0'
 ok "and the alert clears" until_ok 10 that /v1/alerts '[.alerts[] | select(.name == "history_failing")] | length == 0'
 stop
+rm -f "$dir"/state/history.db* # it has them too, and would make the file good
 echo '{"version": 1, "gpus": [], "vgpus": [{"id": "a"}]}' >"$dir/state/contracts.json"
 "$B/gover-d" --config "$conf" >"$dir/out" 2>&1
 is "a contracts file that is not understood ends the start" "$?" 1
