@@ -74,10 +74,12 @@ check: ## run all tests that need nothing but Debian packages (installs what is 
 	@$(MAKE) --no-print-directory -j$$(nproc) tests
 	@B=$B tests/run
 
+# Undefined behaviour is a trap, of which AddressSanitizer tells: that way there is one to listen to.
+sanitizers := -fsanitize=address,undefined -fsanitize-undefined-trap-on-error
 check-asan: ## the same under AddressSanitizer and UndefinedBehaviorSanitizer
 	@dist/install-deps check
 	@$(MAKE) --no-print-directory -j$$(nproc) all
-	@$(MAKE) --no-print-directory -j$$(nproc) B=$B/asan SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' tests
+	@$(MAKE) --no-print-directory -j$$(nproc) B=$B/asan SANITIZE='$(sanitizers)' tests
 	@B=$B/asan GOVER_ASAN=1 tests/run
 
 check-valgrind: ## one minute of a sim run under valgrind: no leak, no invalid access

@@ -222,6 +222,23 @@ static void orphan(void)
 	}
 }
 
+/* What was opened since @was_open was noted and would stay open across exec. */
+static void check_exec_closes(const bool was_open[512])
+{
+	for (int fd = 0; fd < 512; fd++) {
+		int flags = was_open[fd] ? -1 : fcntl(fd, F_GETFD);
+		char name[32], target[128] = "";
+
+		if (flags < 0 || flags & FD_CLOEXEC)
+			continue;
+		(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+		if (readlink(name, target, sizeof(target) - 1) < 0)
+			target[0] = '\0';
+		fprintf(stderr, "fd %d is %s\n", fd, target);
+		fail("an fd would be left open across exec");
+	}
+}
+
 static void exec_self(void)
 {
 	bool was_open[512];
@@ -230,9 +247,7 @@ static void exec_self(void)
 	for (int fd = 0; fd < 512; fd++)
 		was_open[fd] = fcntl(fd, F_GETFD) >= 0;
 	direct_glx();
-	for (int fd = 0; fd < 512; fd++)
-		if (!was_open[fd] && fcntl(fd, F_GETFD) >= 0 && fcntl(fd, F_GETFD) != FD_CLOEXEC)
-			fail("an fd would be left open across exec");
+	check_exec_closes(was_open);
 	(void)snprintf(count, sizeof(count), "%ld", frames);
 	execl(program, program, "direct-glx", count, NULL);
 	fail("exec");

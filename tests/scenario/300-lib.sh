@@ -11,7 +11,7 @@ cp "$B/tests/fake-gl" "$gl/libfake-copy.so.1"
 first=''
 [ -n "${GOVER_ASAN-}" ] && first="$(gcc -print-file-name=libasan.so) "
 preload=$first$B/libgover-fps.so
-export ASAN_OPTIONS=detect_leaks=0
+export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0"
 
 drawing() { # drawing HOW FRAMES [PAUSE_US]: one program with the preload, on the fake libraries
   env LD_LIBRARY_PATH="$gl" LD_PRELOAD="$preload" GOVER_FPS="${where-unix:$fps}" "$B/tests/fps-draw" "$@"
