@@ -37,7 +37,7 @@ static void unescape(char *text)
 	char *to = text;
 
 	for (const char *p = text; *p; to++) {
-		if (p[0] == '\\' && p[1] >= '0' && p[1] <= '3' && p[2] && p[3]) {
+		if (p[0] == '\\' && p[1] <= '3' && strspn(p + 1, "01234567") >= 3) {
 			*to = (char)((p[1] - '0') << 6 | (p[2] - '0') << 3 | (p[3] - '0'));
 			p += 4;
 		} else {

@@ -146,12 +146,15 @@ static const struct find_row {
 	 0,
 	 -1,
 	 NULL},
-	{"in a container the mount shows a part, and a name may hold a space",
-	 "1 2 0:1 /box/a\\040b %s/with\\040space ro - cgroup cgroup rw,cpu,cpuacct\n",
+	{"in a container the mount shows a part; a name may hold a space; a backslash without "
+	 "three "
+	 "octal digits is one",
+	 "1 2 0:1 /box/a\\040b\\0/x\\09!\\477\\1 %s/with\\040space ro - cgroup cgroup "
+	 "rw,cpu,cpuacct\n",
 	 0,
 	 1,
 	 {"with space"},
-	 "/box/a b",
+	 "/box/a b\\0/x\\09!\\477\\1",
 	 0,
 	 -1,
 	 NULL},
