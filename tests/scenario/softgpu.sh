@@ -30,7 +30,7 @@ EOF
 }
 
 end_softgpu() { # whatever was left: programs, then groups from the inside out
-  for procs in $(find /sys/fs/cgroup -path "*/$root/*" -name cgroup.procs 2>/dev/null); do
+  find /sys/fs/cgroup -path "*/$root/*" -name cgroup.procs 2>/dev/null | while read -r procs; do
     xargs -r kill -KILL <"$procs" 2>/dev/null
   done
   [ -n "${xvfb-}" ] && kill "$xvfb" 2>/dev/null
