@@ -90,6 +90,8 @@ int db_open(const char *path, const struct db_retention *retention, struct db **
 /* Writes out what is queued (for at most 5 s), stops the thread, closes. NULL is fine; returns
  * NULL. */
 struct db *db_close(struct db *db);
+/* The same, for at most @max_ns. */
+struct db *db_close_within(struct db *db, uint64_t max_ns);
 
 /*
  * Each copies one record into the queue and never blocks. 0, or -ENOSPC: the queue is full,

@@ -388,7 +388,12 @@ int db_open(const char *path, const struct db_retention *retention, struct db **
 
 struct db *db_close(struct db *db)
 {
-	uint64_t deadline_ns = now_ns() + CLOSE_MAX_NS;
+	return db_close_within(db, CLOSE_MAX_NS);
+}
+
+struct db *db_close_within(struct db *db, uint64_t max_ns)
+{
+	uint64_t deadline_ns = now_ns() + max_ns;
 	bool ended;
 
 	if (!db)
