@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 # Tight: the receiver is a customer of 50 % who was given 20, the donor leaves most of its 80 unused.
-period_ms=1000 speed=1
+period_ms=500 speed=2
 conf_extra='[offer]
 max_vgpus = 2'
 sim_conf

@@ -9,8 +9,8 @@ fund_window_s = 2
 flavor_cap_pct = 50
 flavor_target_fps = 60
 max_vgpus = 3
-ttl_s = 4
-probation_s = 3'
+ttl_s = 3
+probation_s = 2'
 sim_conf
 start || exit 1
 light='"workload": "frame:gpu_ms=1,cpu_ms=4,fps_max=62"'
@@ -46,11 +46,13 @@ ok "the newcomer is on probation" that /v1/vgpus/new '.state == "probation"'
 ok "no further offer meanwhile" that /v1/offers "$open | length == 0"
 ok "it is kept" until_ok 20 that "/v1/offers?all=true" ".offers[] | select(.id == $id) | .state == \"kept\""
 is "who funded stands in a decision" "$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "fund")] | length')" 1
-ok "the house is full: no offer beyond max_vgpus" sh -c "sleep 1; curl -sS --unix-socket '$sock' http://gover/v1/offers | jq -e '$open | length == 0'"
+periods 8
+ok "the house is full: no offer beyond max_vgpus" that /v1/offers "$open | length == 0"
 api DELETE /v1/vgpus/new >/dev/null
 is "only a client removes" "$(status)" 204
 ok "what it leaves returns to the others" until_ok 10 that /v1/gpus '.gpus[0].sum_cap_pct == 100'
 ctl drain gpu0 >/dev/null
-ok "drained: no more offers" sh -c "sleep 1; curl -sS --unix-socket '$sock' http://gover/v1/offers | jq -e '$open | length == 0'"
+periods 8
+ok "drained: no more offers" that /v1/offers "$open | length == 0"
 stop
 finish

@@ -30,7 +30,7 @@ is "it is critical and names the one whose move relieves most" \
 ok "the hook was run" until_ok 10 test -s "$dir/hook.out"
 is "with whom to migrate" "$(head -n 1 "$dir/hook.out")" "severe_overload gpu0 b vm-b"
 severe=$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "severe")][0].id')
-sleep 1
+periods 8
 is "no stealing while it stands" \
   "$(get '/v1/decisions?limit=1000' "[.decisions[] | select(.id > $severe and (.kind == \"steal\" or .kind == \"wake\"))] | length")" 0
 api PATCH /v1/vgpus/a '{"labels": {"workload": "idle"}}' >/dev/null

@@ -14,7 +14,7 @@ is "but not written" "$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.
 is "the caps stand" "$(get /v1/vgpus '[.vgpus[].cap_pct] | join(" ")')" "80 20"
 api PATCH /v1/gpus/gpu0 '{"mode": "frozen"}' >/dev/null
 id=$(get '/v1/decisions?limit=1' '.decisions[-1].id')
-sleep 1
+periods 8
 is "frozen: no decision at all" "$(get "/v1/decisions?after=$id" '.decisions | length')" 0
 stop
 start --dry-run || exit 1

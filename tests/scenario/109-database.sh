@@ -7,8 +7,7 @@ sim_conf
 start || exit 1
 api POST /v1/vgpus '{"id": "a", "initial_cap_pct": 50, "target_fps": 30}' >/dev/null
 rm -f "$dir/state/history.db" "$dir/state/history.db-wal" "$dir/state/history.db-shm"
-ticks=$(get /v1/host .ticks)
-ok "deleted under the daemon: the loop goes on" until_ok 20 that /v1/host ".ticks > $ticks + 10"
+ok "deleted under the daemon: the loop goes on" periods 10
 ok "and a new history begins" until_ok 30 test -s "$dir/state/history.db"
 stop
 rm -f "$dir"/state/history.db*

@@ -28,7 +28,7 @@ ok "the history has it" until_ok 10 sh -c \
 stop KILL
 start || exit 1
 ok "after a restart too" until_ok 10 that /v1/alerts "$sale_failed | length == 1"
-sleep 1
+periods 8
 is "calm sells nothing while it is there" "$(get /v1/offers "$open | length")" 0
 api DELETE /v1/vgpus/new >/dev/null
 is "it is removed" "$(status)" 204

@@ -6,8 +6,8 @@
 # shellcheck source=tests/scenario/softgpu.sh
 . "$(dirname "$0")/softgpu.sh"
 
+period_ms=200 max_vgpus=4
 softgpu_conf
-sed -i 's/^state_dir/period_ms = 200\n&/; s/^max_vgpus.*/max_vgpus = 4/' "$conf"
 start || exit 1
 ctl vgpu add a --cap 80 >/dev/null
 usage=''
@@ -21,8 +21,7 @@ ok "a has used the GPU" until_ok 10 grep -qv '^0$' "$usage"
 open='[.offers[] | select(.state == "open")]'
 ok "calm: an offer" until_ok 20 that /v1/offers "$open | length == 1"
 id=$(get /v1/offers "${open}[0].id")
-ticks=$(get /v1/host .ticks)
-ok "some periods later" until_ok 10 that /v1/host ".ticks > $ticks + 2"
+ok "some periods later" periods 3
 is "it stands" "$(get "/v1/offers?all=true" ".offers[] | select(.id == $id).state")" open
 echo 0 >"$usage"
 ok "its usage is set back: the offer is closed" until_ok 10 that "/v1/offers?all=true" ".offers[] | select(.id == $id) | .state == \"closed\""

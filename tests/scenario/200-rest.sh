@@ -50,8 +50,7 @@ rest --limit-rate 1000 -X PATCH -H 'Content-Type: application/json' --data-binar
   http://gover/v1/vgpus/a >/dev/null 2>&1 &
 slow=$!
 sleep 0.5
-ticks=$(get /v1/host .ticks)
-ok "a slow client delays nobody" until_ok 20 that /v1/host ".ticks > $ticks + 5"
+ok "a slow client delays nobody" periods 5
 kill -KILL "$slow" 2>/dev/null
 wait "$slow" 2>/dev/null
 is "nor one that leaves in the middle" "$(code http://gover/healthz)" 200

@@ -10,11 +10,11 @@ silent() { # silent command...: succeeds and prints nothing
 }
 
 ok "no daemon: the program goes on, silently" silent drawing direct-glx 1000
-ok "errno is kept, while the daemon is looked for too" silent drawing errno 1500 1000
+ok "errno is kept, while the daemon is looked for too" silent drawing errno 1100 1000
 ok "the environment is kept" silent drawing environment 10
-ok "an fd that has become the program's is left alone" silent drawing close-fds 300 5000
-ok "and so with a daemon, which it then finds again" sh -c "echo '$(counted close-fds 300 5000)' |
-  grep '^frames [3-6][0-9][0-9] programs 1 refused 0 exit 0'"
+ok "an fd that has become the program's is left alone" silent drawing close-fds 240 5000
+ok "and so with a daemon, which it then finds again" sh -c "echo '$(counted close-fds 240 5000)' |
+  grep '^frames [2-4][0-9][0-9] programs 1 refused 0 exit 0'"
 for where in off '' unix: /tmp/fps.sock udp:1.2.3.4 OFF "unix:$(printf %0200d 0)"; do
   ok "GOVER_FPS='$(echo "$where" | cut -c 1-20)' is quietly off" silent drawing direct-glx 100
 done

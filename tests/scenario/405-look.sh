@@ -18,7 +18,7 @@ ctl top --once >"$dir/top"
 ok "top prints one picture where there is no terminal" grep -q '^web1 ' "$dir/top"
 ok "without an escape" sh -c "! grep -q '$(printf '\033')' '$dir/top'"
 is "COLUMNS cuts it" "$(LC_ALL=C COLUMNS=60 "$B/gover-ctl" --socket "$sock" top --once | awk 'length > 60' | wc -l)" 0
-{ sleep 2 && printf q; } | TERM=xterm script -qec "'$B/gover-ctl' --socket '$sock' top" "$dir/screen" >/dev/null 2>&1
+{ until_ok 20 grep -aq web1 "$dir/screen" && printf q; } | TERM=xterm script -qfec "'$B/gover-ctl' --socket '$sock' top" "$dir/screen" >/dev/null 2>&1
 is "on a terminal q ends it" "$?" 0
 ok "it took the alternate screen and gave it back" sh -c "grep -q '1049h' '$dir/screen' && grep -q '1049l' '$dir/screen'"
 ok "and showed the vGPU" grep -q web1 "$dir/screen"

@@ -16,7 +16,7 @@ is "the kernel has that quota" "$(kernel_cap b)" 20
 ctl freeze >/dev/null
 ctl run --vgpu b --fps-max 0 -- glxgears -geometry 960x720 >"$dir/gears.log" 2>&1 &
 ok "its frames are seen" until_ok 20 that /v1/vgpus/b '.fps > 5'
-sleep 3
+periods 3
 fps=$(get /v1/vgpus/b .fps)
 ok "it uses its whole cap" that /v1/vgpus/b '.util_pct > 90 and .util_pct < 110'
 ok "and the share is the cap, within 2 points" that /v1/vgpus/b '(.load_pct - 20) | fabs <= 2'
@@ -27,7 +27,7 @@ ok "short and GPU-bound: a steal" until_ok 20 that '/v1/decisions?limit=1000' '[
 ok "it was written and read back from the kernel" that '/v1/decisions?limit=1000' \
   '[.decisions[] | select(.kind == "steal") | .moves[] | .to_pct == .read_back_pct] | all'
 ok "its FPS comes to its target" until_ok 40 that /v1/vgpus/b '.fps >= .target_fps * 0.98'
-sleep 2
+periods 2
 cap=$(get /v1/vgpus/b .cap_pct)
 is "the kernel's quota is the cap" "$(kernel_cap b)" "$cap"
 ok "it took what it needs and no more" test "$cap" -lt 60

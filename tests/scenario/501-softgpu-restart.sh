@@ -6,6 +6,7 @@
 # shellcheck source=tests/scenario/softgpu.sh
 . "$(dirname "$0")/softgpu.sh"
 
+period_ms=500
 softgpu_conf
 start_x
 start || exit 1
@@ -26,9 +27,11 @@ is "the kernel's quota is the last cap written" "$(kernel_cap b)" \
   "$(history "SELECT to_pct FROM cap_write WHERE vgpu = 'b' ORDER BY id DESC LIMIT 1")"
 ok "frames are counted" until_ok 10 that /v1/vgpus/b '.frames > 0'
 cap=$(get /v1/vgpus/b .cap_pct)
+programs=$(get /v1/vgpus/b '.attach.cgroup_procs[0]')
+gears=$(cat "$programs")
 stop KILL
-sleep 1
-ok "the program goes on without a daemon" pgrep -f "glxgears -geometry 300x300"
+sleep 0.2
+is "the program goes on without a daemon" "$(cat "$programs")" "$gears"
 start || exit 1
 is "the cap is taken up as it was" "$(get /v1/vgpus/b .cap_pct)" "$cap"
 is "and is what the kernel has" "$(kernel_cap b)" "$cap"

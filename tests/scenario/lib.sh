@@ -55,12 +55,12 @@ finish() {
 }
 
 until_ok() { # until_ok SECONDS command...: polls; a generous limit, not a measure
-  limit=$(($1 * 10))
+  limit=$(($1 * 20))
   shift
   while ! "$@" >/dev/null 2>&1; do
     limit=$((limit - 1))
     [ "$limit" -gt 0 ] || return 1
-    sleep 0.1
+    sleep 0.05
   done
 }
 
@@ -78,6 +78,11 @@ get() { # get PATH FILTER: one value out of an answer
 
 that() { # that PATH FILTER: true when the jq filter gives true
   api GET "$1" | jq -e "$2" >/dev/null
+}
+
+periods() { # periods N: the daemon lives through N more; the way to wait for what must not happen
+  end=$(($(get /v1/host .ticks) + $1))
+  until_ok 60 that /v1/host ".ticks >= $end"
 }
 
 ctl() { "$B/gover-ctl" --socket "$sock" "$@"; }

@@ -7,12 +7,13 @@ softgpu_conf() {
 [daemon]
 socket = $sock
 state_dir = $dir/state
+period_ms = ${period_ms:-1000}
 [gpu gpu0]
 backend = softgpu
 root = $root
 capacity_cores = 1
 [offer]
-max_vgpus = 1
+max_vgpus = ${max_vgpus:-1}
 [fps]
 socket = $dir/fps.sock
 EOF
