@@ -10,11 +10,11 @@ conf_extra='[offer]
 max_vgpus = 2'
 sim_conf
 start || exit 1
-api POST /v1/vgpus '{"id": "a", "initial_cap_pct": 80, "labels": {"workload": "load:pct=10"}}' >/dev/null
+sell a 80 load:pct=10
 is "a contract is made" "$(status)" 201
-api POST /v1/vgpus '{"id": "b", "initial_cap_pct": 50, "labels": {"workload": "idle"}}' >/dev/null
+sell b 50 idle
 is "a second one begins with what is free" "$(get /v1/vgpus/b .cap_pct)" 20
-api PATCH /v1/vgpus/b '{"labels": {"workload": "busy"}}' >/dev/null
+load b busy
 is "its load is changed by a label" "$(status)" 200
 
 ok "a steal is decided" until_ok 15 that /v1/decisions '[.decisions[] | select(.kind == "steal")] | length > 0'
@@ -31,16 +31,14 @@ ok "the cap read back is the cap decided" \
 is "the caps still add up to 100" "$(get /v1/gpus '.gpus[0].sum_cap_pct')" 100
 
 # The tick of the third breach: the samples in the history say which it was.
-ok "the history has the samples" until_ok 10 sh -c \
-  "test \"\$(sqlite3 -readonly '$dir/state/history.db' \"SELECT count(*) FROM decision WHERE kind = 'steal'\")\" -gt 0"
-breaches=$(sqlite3 -readonly "$dir/state/history.db" "
+ok "the history has the samples" until_ok 10 recorded "SELECT * FROM decision WHERE kind = 'steal'"
+breaches=$(history "
   SELECT count(*) FROM sample s JOIN vgpu v ON v.num = s.vgpu
   WHERE v.id = 'b' AND s.util_pct > 95 AND s.ts_ms <= (SELECT min(ts_ms) FROM decision WHERE kind = 'steal')")
 is "three samples above the line stand before the steal, the third with its own time stamp" "$breaches" 3
 ok "why b tells the steal" sh -c "'$B/gover-ctl' --socket '$sock' why b | grep -qi steal"
 ok "b rises to its contract and no further" until_ok 40 that /v1/vgpus/b '.cap_pct == 50'
-ok "then its contract is the limit, and an alert says so" \
-  until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "contract_limit" and .vgpu == "b")] | length == 1'
+ok "then its contract is the limit, and an alert says so" until_ok 20 alerts 1 contract_limit b
 stop
 is "a clean stop" "$stopped" 0
 finish

@@ -13,10 +13,8 @@ ttl_s = 3
 probation_s = 2'
 sim_conf
 start || exit 1
-light='"workload": "frame:gpu_ms=1,cpu_ms=4,fps_max=62"'
-for v in a b; do
-  api POST /v1/vgpus "{\"id\": \"$v\", \"initial_cap_pct\": 50, \"target_fps\": 60, \"labels\": {$light}}" >/dev/null
-done
+light=frame:gpu_ms=1,cpu_ms=4,fps_max=62
+for v in a b; do sell $v 50 $light '"target_fps": 60'; done
 open='[.offers[] | select(.state == "open")]'
 ok "calm and little load: an offer" until_ok 20 that /v1/offers "$open | length == 1"
 first=$(get /v1/offers "${open}[0].id")
@@ -26,18 +24,14 @@ id=$(get /v1/offers "${open}[0].id")
 is "there is one at a time" "$(get /v1/offers '.offers | length')" 1
 is "it is the flavour" "$(get /v1/offers "${open}[0] | \"\(.initial_cap_pct) \(.target_fps)\"")" "50 60"
 
-claim() { # claim KEY VGPU
-  curl -sS --unix-socket "$sock" -X POST -H "Idempotency-Key: $1" -H 'Content-Type: application/json' \
-    -o "$dir/body" -w '%{http_code}' -d "{\"id\": \"$2\", \"vm\": \"vm-$2\", \"labels\": {$light}}" \
-    "http://gover/v1/offers/$id/claim" >"$dir/status"
-}
-claim key-1 new
+light_vm="\"vm\": \"vm-new\", \"labels\": {\"workload\": \"$light\"}"
+claim "$id" key-1 new "$light_vm"
 is "the first claimant wins" "$(status)" 200
 is "and has its vGPU" "$(jq -r '.vgpu.id + " " + .vgpu.vm' "$dir/body")" "new vm-new"
 ok "funded by the others, at least min_newcomer_pct" jq -e '.vgpu.cap_pct >= 10' "$dir/body"
-claim key-1 new
+claim "$id" key-1 new "$light_vm"
 is "the same key again is the same claim" "$(status) $(jq -r .vgpu.id "$dir/body")" "200 new"
-claim key-2 other
+claim "$id" key-2 other
 is "a second claimant is refused" "$(status)" 409
 is "and gets nothing" "$(get /v1/vgpus '.vgpus | length')" 3
 ok "the caps still fit" that /v1/gpus '.gpus[0].sum_cap_pct <= 100'

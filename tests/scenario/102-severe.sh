@@ -12,7 +12,7 @@ daemon_extra="on_migrate = $dir/hook"
 sim_conf
 start || exit 1
 add() { # add ID CAP WORKLOAD
-  api POST /v1/vgpus "{\"id\": \"$1\", \"initial_cap_pct\": $2, \"vm\": \"vm-$1\", \"labels\": {\"workload\": \"$3\"}}" >/dev/null
+  sell "$1" "$2" "$3" "\"vm\": \"vm-$1\""
 }
 add a 100 busy
 api PATCH /v1/vgpus/a '{"held": true, "held_cap_pct": 20}' >/dev/null
@@ -24,7 +24,7 @@ ok "held and overloaded is told, and nothing else" \
   until_ok 20 that /v1/alerts '[.alerts[].name] | index("held_overloaded") != null and index("severe_overload") == null'
 # A released one becomes a receiver; both at once are two.
 for v in a b; do api PATCH /v1/vgpus/$v '{"held": false}' >/dev/null; done
-ok "the severe warning" until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "severe_overload")] | length == 1'
+ok "the severe warning" until_ok 20 alerts 1 severe_overload
 is "it is critical and names the one whose move relieves most" \
   "$(get /v1/alerts '.alerts[] | select(.name == "severe_overload") | "\(.severity) \(.vgpu) \(.vm)"')" "critical b vm-b"
 ok "the hook was run" until_ok 10 test -s "$dir/hook.out"
@@ -33,8 +33,8 @@ severe=$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "severe
 periods 8
 is "no stealing while it stands" \
   "$(get '/v1/decisions?limit=1000' "[.decisions[] | select(.id > $severe and (.kind == \"steal\" or .kind == \"wake\"))] | length")" 0
-api PATCH /v1/vgpus/a '{"labels": {"workload": "idle"}}' >/dev/null
-ok "one calms down: the warning clears" until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "severe_overload")] | length == 0'
+load a idle
+ok "one calms down: the warning clears" until_ok 20 alerts 0 severe_overload
 ok "and the other is served" until_ok 20 that '/v1/decisions?limit=1000' "[.decisions[] | select(.id > $severe and .kind == \"steal\" and .vgpu == \"b\")] | length > 0"
 stop
 finish

@@ -9,14 +9,14 @@ max_vgpus = 2'
 sim_conf
 start || exit 1
 api POST /v1/vgpus '{"id": "a", "initial_cap_pct": 80, "vm": "vm-a", "target_fps": 30, "labels": {"workload": "load:pct=10", "customer": "7"}}' >/dev/null
-api POST /v1/vgpus '{"id": "b", "initial_cap_pct": 50, "labels": {"workload": "busy"}}' >/dev/null
+sell b 50 busy
 ok "a steal moved the caps away from the contracts" until_ok 20 that /v1/vgpus/b '.cap_pct > 25'
 api PATCH /v1/vgpus/a '{"held": true}' >/dev/null
 api PATCH /v1/gpus/gpu0 '{"selling": "off"}' >/dev/null
 is "GPU settings are kept" "$(status)" 200
 api PATCH /v1/policy '{"overload_pct": 90}' >/dev/null
 is "a live parameter is changed" "$(status)" 200
-ok "it reaches the database" until_ok 10 sh -c "sqlite3 -readonly '$dir/state/history.db' 'SELECT * FROM setting' | grep -q 90"
+ok "it reaches the database" until_ok 10 recorded "SELECT * FROM setting WHERE value = 90"
 caps=$(get /v1/vgpus '[.vgpus[].cap_pct] | sort | join(" ")')
 last=$(get '/v1/decisions?limit=1' '.decisions[-1].id')
 stop KILL

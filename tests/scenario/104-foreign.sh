@@ -6,7 +6,7 @@
 sim_conf
 start || exit 1
 for v in a b; do
-  api POST /v1/vgpus "{\"id\": \"$v\", \"initial_cap_pct\": 50, \"labels\": {\"workload\": \"idle\"}}" >/dev/null
+  sell "$v" 50 idle
 done
 echo 37 >"$dir/poke/a.cap"
 ok "a is on hold" until_ok 20 that /v1/vgpus/a '.held'
@@ -17,6 +17,6 @@ periods 5
 is "nobody fights it" "$(get /v1/vgpus/a .cap_pct)" 37
 ctl vgpu release a >/dev/null
 ok "released: it may move again" that /v1/vgpus/a '.held == false'
-ok "and the alert clears" until_ok 10 that /v1/alerts '[.alerts[] | select(.name == "foreign_write")] | length == 0'
+ok "and the alert clears" until_ok 10 alerts 0 foreign_write
 stop
 finish

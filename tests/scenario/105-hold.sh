@@ -6,7 +6,7 @@
 sim_conf
 start || exit 1
 for v in a b; do
-  api POST /v1/vgpus "{\"id\": \"$v\", \"initial_cap_pct\": 50, \"min_cap_pct\": 20, \"labels\": {\"workload\": \"idle\"}}" >/dev/null
+  sell "$v" 50 idle '"min_cap_pct": 20'
 done
 ctl vgpu set a --initial-cap 90 >/dev/null
 ctl vgpu hold a --cap 70 >/dev/null

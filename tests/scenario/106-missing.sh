@@ -6,11 +6,11 @@
 sim_conf
 start || exit 1
 for v in a b; do
-  api POST /v1/vgpus "{\"id\": \"$v\", \"initial_cap_pct\": 50, \"labels\": {\"workload\": \"load:pct=20\"}}" >/dev/null
+  sell "$v" 50 load:pct=20
 done
 : >"$dir/poke/a.gone"
 ok "it is told missing" until_ok 20 that /v1/vgpus/a '.state == "missing"'
-ok "an alert names it" until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "vgpu_missing" and .vgpu == "a")] | length == 1'
+ok "an alert names it" until_ok 20 alerts 1 vgpu_missing a
 is "its contract stands" "$(get /v1/vgpus/a .initial_cap_pct)" 50
 ok "the loop goes on" periods 5
 ok "b is still sampled" that /v1/vgpus/b '.load_pct != null'

@@ -5,10 +5,10 @@
 
 sim_conf
 start || exit 1
-api POST /v1/vgpus '{"id": "a", "initial_cap_pct": 80, "labels": {"workload": "load:pct=10"}}' >/dev/null
-api POST /v1/vgpus '{"id": "b", "initial_cap_pct": 50, "labels": {"workload": "idle"}}' >/dev/null
+sell a 80 load:pct=10
+sell b 50 idle
 api PATCH /v1/gpus/gpu0 '{"mode": "observe"}' >/dev/null
-api PATCH /v1/vgpus/b '{"labels": {"workload": "busy"}}' >/dev/null
+load b busy
 ok "observe: the steal is decided" until_ok 20 that '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "steal")] | length > 0'
 is "but not written" "$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "steal").result] | unique | join(" ")')" observed
 is "the caps stand" "$(get /v1/vgpus '[.vgpus[].cap_pct] | join(" ")')" "80 20"
@@ -19,7 +19,7 @@ is "frozen: no decision at all" "$(get "/v1/decisions?after=$id" '.decisions | l
 stop
 start --dry-run || exit 1
 is "a dry run says so" "$(get /v1/host .dry_run)" true
-api POST /v1/vgpus '{"id": "c", "initial_cap_pct": 50}' >/dev/null
+sell c 50
 ok "and makes nothing" test "$(status)" -ge 400
 stop
 finish

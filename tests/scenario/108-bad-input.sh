@@ -5,7 +5,7 @@
 
 sim_conf
 start || exit 1
-api POST /v1/vgpus '{"id": "a", "initial_cap_pct": 50}' >/dev/null
+sell a 50
 
 refused() { # refused "text" STATUS WORD BODY
   api POST /v1/vgpus "$4" >/dev/null

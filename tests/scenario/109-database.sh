@@ -25,8 +25,8 @@ rm -f "$dir"/state/history.db*
 mkdir "$dir/state/history.db" # a database that cannot be written, for root too
 start || exit 1
 is "not writable: the loop runs" "$(get /v1/host .ready)" true
-ok "an alert says so" until_ok 10 that /v1/alerts '[.alerts[] | select(.name == "history_failing")] | length == 1'
-api POST /v1/vgpus '{"id": "b", "initial_cap_pct": 20}' >/dev/null
+ok "an alert says so" until_ok 10 alerts 1 history_failing
+sell b 20
 is "contracts can still be made" "$(status)" 201
 rmdir "$dir/state/history.db"
 ok "writable again: a history begins without a restart" until_ok 30 that /v1/host '.history.enabled and .history.written > 0'

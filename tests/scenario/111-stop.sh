@@ -23,8 +23,8 @@ ok "with how many GPUs" grep -q '^STATUS=1 GPU' "$dir/told"
 ok "and then that it is alive, again and again" until_ok 20 alive 3
 is "it does not say that it ends" "$(grep -c STOPPING "$dir/told")" 0
 
-api POST /v1/vgpus '{"id": "a", "initial_cap_pct": 80, "labels": {"workload": "load:pct=10"}}' >/dev/null
-api POST /v1/vgpus '{"id": "b", "initial_cap_pct": 50, "labels": {"workload": "busy"}}' >/dev/null
+sell a 80 load:pct=10
+sell b 50 busy
 ok "a steal moved the caps away from the contracts" until_ok 20 that /v1/vgpus/b '.cap_pct > 25'
 ctl freeze >/dev/null
 echo 37 >"$dir/poke/a.cap"
@@ -33,14 +33,14 @@ writes=$(get /v1/vgpus '[.vgpus[].cap_writes] | add')
 stop
 is "SIGTERM ends it with 0" "$stopped" 0
 ok "it said that it ends" told 'STOPPING=1'
-is "it wrote no cap on its way out" "$(sqlite3 -readonly "$dir/state/history.db" 'SELECT count(*) FROM cap_write')" "$writes"
+is "it wrote no cap on its way out" "$(history 'SELECT count(*) FROM cap_write')" "$writes"
 ok "the hold is on disk" jq -e '.vgpus[] | select(.id == "a") | .held and .held_cap_pct == 37' "$dir/state/contracts.json"
 is "its sockets are gone" "$(find "$dir" -maxdepth 1 -type s | sort)" "$dir/notify"
 
 unset NOTIFY_SOCKET WATCHDOG_USEC
 start || exit 1
 is "the next daemon goes on with the same caps" "$(get /v1/vgpus '[.vgpus[].cap_pct] | join(" ")')" "37 $(
-  sqlite3 -readonly "$dir/state/history.db" "SELECT read_back_pct FROM cap_write WHERE vgpu = 'b' ORDER BY id DESC LIMIT 1"
+  history "SELECT read_back_pct FROM cap_write WHERE vgpu = 'b' ORDER BY id DESC LIMIT 1"
 )"
 is "and the same hold" "$(get /v1/vgpus/a .held)" true
 stop INT

@@ -15,9 +15,9 @@ max_vgpus = 3'
 sim_conf
 start || exit 1
 add() { # add ID GPU CAP WORKLOAD
-  api POST /v1/vgpus "{\"id\": \"$1\", \"gpu\": \"$2\", \"initial_cap_pct\": $3, \"labels\": {\"workload\": \"$4\"}}" >/dev/null
+  sell "$1" "$3" "$4" "\"gpu\": \"$2\""
 }
-api POST /v1/vgpus '{"id": "a", "initial_cap_pct": 80}' >/dev/null
+sell a 80
 is "without a GPU there is nothing to sell" "$(status)" 422
 ok "the field and how many there are is named" grep -q 'gpu: .*2 GPUs' "$dir/body"
 is "and nothing was made" "$(get /v1/vgpus '.vgpus | length')" 0
@@ -41,13 +41,13 @@ open='[.offers[] | select(.state == "open")]'
 ok "gpu1 is calm and sells, gpu0 may not" until_ok 20 that /v1/offers "$open | map(.gpu) == [\"gpu1\"]"
 ctl freeze gpu1 >/dev/null
 ok "frozen, it does no more" until_ok 10 that /v1/offers "$open | length == 0"
-api PATCH /v1/vgpus/b '{"labels": {"workload": "idle"}}' >/dev/null
+load b idle
 ctl thaw gpu0 >/dev/null
 ok "which is nothing to gpu0" until_ok 20 that /v1/offers "$open | map(.gpu) == [\"gpu0\"]"
 ctl thaw gpu1 >/dev/null
 ok "one offer on each GPU stands beside the other" until_ok 20 that /v1/offers "$open | map(.gpu) | sort == [\"gpu0\", \"gpu1\"]"
 id=$(get /v1/offers "${open}[] | select(.gpu == \"gpu1\").id")
-api POST "/v1/offers/$id/claim" '{"id": "d"}' >/dev/null
+claim "$id" '' d
 is "what is claimed stands on the GPU that sold it" "$(status) $(jq -r .vgpu.gpu "$dir/body")" "200 gpu1"
 ok "the other's offer is open still" that /v1/offers "$open | map(.gpu) == [\"gpu0\"]"
 stop

@@ -11,13 +11,12 @@ overload_pct = 80
 max_vgpus = 2'
 sim_conf
 start || exit 1
-load() { api PATCH "/v1/vgpus/$1" "{\"labels\": {\"workload\": \"$2\"}}" >/dev/null; }
 decided() { # decided KIND: how many times for b
   get '/v1/decisions?limit=1000' "[.decisions[] | select(.kind == \"$1\" and .vgpu == \"b\")] | length"
 }
 woken() { test "$(decided wake)" -gt "$1"; }
 breaches() { # breaches KIND: samples of b above the line up to and with that of its first such decision
-  sqlite3 -readonly "$dir/state/history.db" "
+  history "
     SELECT count(*) FROM sample s JOIN vgpu v ON v.num = s.vgpu WHERE v.id = 'b' AND s.util_pct > 80
     AND s.ts_ms <= (SELECT min(ts_ms) FROM decision WHERE kind = '$1' AND vgpu = 'b')"
 }
@@ -31,8 +30,8 @@ rest() { # rest CAP: b sleeps at its floor and a has CAP
   ctl vgpu release b >/dev/null
   ctl thaw >/dev/null
 }
-api POST /v1/vgpus '{"id": "a", "initial_cap_pct": 80, "labels": {"workload": "load:pct=10"}}' >/dev/null
-api POST /v1/vgpus '{"id": "b", "initial_cap_pct": 50, "min_cap_pct": 20, "labels": {"workload": "idle"}}' >/dev/null
+sell a 80 load:pct=10
+sell b 50 idle '"min_cap_pct": 20'
 is "b sleeps at its floor" "$(get /v1/vgpus/b .cap_pct)" 20
 load b busy
 ok "it wakes and is served" until_ok 20 woken 0
@@ -40,8 +39,7 @@ is "from the lightest" "$(get '/v1/decisions?limit=1000' '[.decisions[] | select
 ok "as everybody is: what one gives the other gets" that '/v1/decisions?limit=1000' \
   '[.decisions[] | select(.kind == "wake")][0] | [.moves[] | .to_pct - .from_pct] | add == 0 and (map(fabs) | max) > 5'
 ok "above its floor it waits like everybody" until_ok 20 that /v1/vgpus/b '.cap_pct == 50'
-ok "the history is written" until_ok 10 sh -c \
-  "test \"\$(sqlite3 -readonly '$dir/state/history.db' \"SELECT count(*) FROM decision WHERE kind = 'steal'\")\" -gt 0"
+ok "the history is written" until_ok 10 recorded "SELECT * FROM decision WHERE kind = 'steal'"
 is "it was woken by its first breach" "$(breaches wake)" 1
 ok "the next step took three and more" test "$(breaches steal)" -ge 3
 

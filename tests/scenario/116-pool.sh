@@ -11,20 +11,17 @@ fund_window_s = 2
 max_vgpus = 3'
 sim_conf
 start || exit 1
-add() { # add ID CAP
-  api POST /v1/vgpus "{\"id\": \"$1\", \"initial_cap_pct\": $2, \"labels\": {\"workload\": \"idle\"}}" >/dev/null
-}
 caps() { get /v1/vgpus '[.vgpus[] | "\(.id) \(.cap_pct)"] | join(", ")'; }
-add a 50
-add b 35
-add c 15
+sell a 50 idle
+sell b 35 idle
+sell c 15 idle
 is "all sold is in force" "$(caps)" "a 50, b 35, c 15"
 # Frozen, so that what is taken from a and b stays in no cap.
 ctl freeze >/dev/null
 for v in a:20 b:15; do ctl vgpu hold "${v%:*}" --cap "${v#*:}" >/dev/null; done
 for v in a b; do
   ctl vgpu release "$v" >/dev/null
-  api PATCH "/v1/vgpus/$v" '{"labels": {"workload": "busy"}}' >/dev/null
+  load "$v" busy
 done
 is "half of the GPU is in no cap" "$(caps) $(get /v1/gpus '.gpus[0].free_pct')" "a 20, b 15, c 15 50"
 ok "two call for more" until_ok 20 that /v1/vgpus '[.vgpus[] | select(.overloaded).id] == ["a", "b"]'

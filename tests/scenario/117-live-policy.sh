@@ -11,8 +11,8 @@ max_vgpus = 2'
 sim_conf
 start || exit 1
 newest='.decisions[-1]'
-api POST /v1/vgpus '{"id": "a", "initial_cap_pct": 80, "target_fps": 60, "labels": {"workload": "frame:gpu_ms=2,cpu_ms=20"}}' >/dev/null
-api POST /v1/vgpus '{"id": "b", "initial_cap_pct": 20, "labels": {"workload": "idle"}}' >/dev/null
+sell a 80 frame:gpu_ms=2,cpu_ms=20 '"target_fps": 60'
+sell b 20 idle
 # a is short of its target and its GPU is nearly idle: its own doing, unless the policy is the paper's.
 ok "short, but not of GPU time" until_ok 20 that /v1/alerts '[.alerts[].name] | index("qos_not_gpu_bound") != null'
 is "it raises no signal" "$(get /v1/vgpus/a '"\(.short) \(.overloaded)"')" "true false"

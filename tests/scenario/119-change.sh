@@ -15,8 +15,8 @@ change() { # change ID BODY
   mark
   api PATCH "/v1/vgpus/$1" "$2" >/dev/null
 }
-api POST /v1/vgpus '{"id": "a", "initial_cap_pct": 60, "labels": {"workload": "idle"}}' >/dev/null
-api POST /v1/vgpus '{"id": "b", "initial_cap_pct": 40, "labels": {"workload": "idle"}}' >/dev/null
+sell a 60 idle
+sell b 40 idle
 ctl freeze >/dev/null
 change a '{"held": true, "held_cap_pct": 20}'
 change a '{"held": false}'
@@ -43,7 +43,7 @@ stop
 
 cp "$dir/state/contracts.json" "$dir/before"
 start --dry-run || exit 1
-api POST /v1/vgpus '{"id": "c", "initial_cap_pct": 10}' >/dev/null
+sell c 10
 is "a dry run makes no vGPU" "$(status)" 409
 ok "and says why" grep -q 'dry run' "$dir/body"
 api DELETE /v1/vgpus/a >/dev/null

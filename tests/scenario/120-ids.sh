@@ -6,16 +6,14 @@
 
 db=$dir/state/history.db
 rows() { # rows TABLE TO: all of them up to that id
-  sqlite3 -readonly "$db" "SELECT * FROM $1 WHERE id <= $2 ORDER BY id"
+  history "SELECT * FROM $1 WHERE id <= $2 ORDER BY id"
 }
-newest() { sqlite3 -readonly "$db" "SELECT max(id) FROM $1"; }
-add() { api POST /v1/vgpus "{\"id\": \"$1\", \"initial_cap_pct\": 20}" >/dev/null; }
-failing='[.alerts[] | select(.name == "history_failing")]'
+newest() { history "SELECT max(id) FROM $1"; }
 offered='.offers | length == 1'
 
 sim_conf
 start || exit 1
-add a
+sell a 20
 echo 7 >"$dir/poke/a.cap"
 ok "a first run tells an alert" until_ok 10 that /v1/alerts '.alerts | length == 1'
 ok "and makes an offer" until_ok 20 that /v1/offers "$offered"
@@ -37,11 +35,11 @@ ok "a second run starts without a history" until_ok 10 curl -sSf --unix-socket "
 api PATCH /v1/gpus/gpu0 '{"selling": "off"}' >/dev/null
 rmdir "$db"
 mv "$dir/away.db" "$db"
-ok "which is told" until_ok 10 that "/v1/alerts?all=true" "$failing | length == 1"
+ok "which is told" until_ok 10 that "/v1/alerts?all=true" '[.alerts[] | select(.name == "history_failing")] | length == 1'
 ok "the history returns" until_ok 60 that /v1/host .history.enabled
-add b
+sell b 20
 api PATCH /v1/gpus/gpu0 '{"selling": "on"}' >/dev/null
-ok "and the alert clears" until_ok 20 that /v1/alerts "$failing | length == 0"
+ok "and the alert clears" until_ok 20 alerts 0 history_failing
 ok "an offer is made" until_ok 20 that /v1/offers "$offered"
 ok "decisions go on above the earlier ones" that '/v1/decisions?limit=1000' "[.decisions[].id] | min > $(cat "$dir/last.decision")"
 ok "so do alerts" that '/v1/alerts?all=true' "[.alerts[].id] | min > $(cat "$dir/last.alert")"

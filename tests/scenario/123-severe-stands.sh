@@ -9,13 +9,12 @@ fund_window_s = 1'
 sim_conf
 start || exit 1
 for v in a b c; do
-  api POST /v1/vgpus "{\"id\": \"$v\", \"initial_cap_pct\": 100, \"labels\": {\"workload\": \"idle\"}}" >/dev/null
+  sell "$v" 100 idle
   ok "$v has a cap" until_ok 10 that "/v1/vgpus/$v" '.util_pct != null'
 done
-load() { api PATCH "/v1/vgpus/$1" "{\"labels\": {\"workload\": \"$2\"}}" >/dev/null; }
 for v in a b c; do load $v busy; done
 severe='[.alerts[] | select(.name == "severe_overload")]'
-ok "all three want more: severe overload" until_ok 20 that /v1/alerts "$severe | length == 1"
+ok "all three want more: severe overload" until_ok 20 alerts 1 severe_overload
 named=$(get /v1/alerts "${severe}[0].vgpu")
 stands() { # stands PERIODS: in every one of them
   end=$(($(get /v1/host .ticks) + $1))
@@ -40,9 +39,9 @@ is "the one it named is removed" "$(status)" 204
 ok "it still stands for the others" stands 8
 ok "and names that one no more" until_ok 10 that /v1/alerts "$severe | map(.vgpu) | index(\"$named\") == null"
 for v in a b c; do load $v idle; done
-ok "all calm: it clears" until_ok 20 that /v1/alerts "$severe | length == 0"
+ok "all calm: it clears" until_ok 20 alerts 0 severe_overload
 ctl freeze >/dev/null
 for v in a b c; do load $v busy; done
-ok "it begins on a frozen GPU too" until_ok 20 that /v1/alerts "$severe | length == 1"
+ok "it begins on a frozen GPU too" until_ok 20 alerts 1 severe_overload
 stop
 finish

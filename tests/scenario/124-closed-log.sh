@@ -10,7 +10,7 @@ reader=$!
 "$B/gover-d" --config "$conf" >"$dir/pipe" 2>&1 &
 daemon_pid=$!
 ok "it starts" until_ok 20 curl -sSf --unix-socket "$sock" http://gover/readyz
-api POST /v1/vgpus '{"id": "a", "initial_cap_pct": 50}' >/dev/null
+sell a 50
 wait "$reader"
 ok "the reader took a line and is gone" test -s "$dir/first"
 for cap in 40 30; do

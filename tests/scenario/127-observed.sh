@@ -5,8 +5,8 @@
 
 sim_conf
 start || exit 1
-api POST /v1/vgpus '{"id": "a", "initial_cap_pct": 80, "labels": {"workload": "load:pct=10"}}' >/dev/null
-api POST /v1/vgpus '{"id": "b", "initial_cap_pct": 50, "labels": {"workload": "busy"}}' >/dev/null
+sell a 80 load:pct=10
+sell b 50 busy
 api PATCH /v1/gpus/gpu0 '{"mode": "observe"}' >/dev/null
 steals='[.decisions[] | select(.kind == "steal" and .result == "observed")]'
 ok "a steal is observed" until_ok 20 that '/v1/decisions?limit=1000' "$steals | length > 0"

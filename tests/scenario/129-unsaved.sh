@@ -7,10 +7,10 @@ sim_conf
 start || exit 1
 unsaved='[.alerts[] | select(.name == "contracts_unsaved")]'
 on_disk() { jq -e ".vgpus | map(.id) | index(\"$1\") != null" "$dir/state/contracts.json" >/dev/null; }
-api POST /v1/vgpus '{"id": "a", "initial_cap_pct": 50}' >/dev/null
+sell a 50
 is "a contract is made" "$(status)" 201
 mkdir "$dir/state/contracts.json.new" # where the next file is written, for root too
-api POST /v1/vgpus '{"id": "b", "initial_cap_pct": 20}' >/dev/null
+sell b 20
 is "one that cannot be put on disk" "$(status)" 507
 ok "says so" jq -e '.status == 507 and (.detail | contains("not on disk"))' "$dir/body"
 is "is in force" "$(get /v1/vgpus/b .cap_pct)" 20
@@ -22,7 +22,7 @@ is "a change is told likewise" "$(status)" 507
 rmdir "$dir/state/contracts.json.new"
 ok "it can be written again: it is" until_ok 10 on_disk b
 ok "with the change" jq -e '.vgpus[] | select(.id == "a") | .target_fps == 30' "$dir/state/contracts.json"
-ok "and the alert clears" until_ok 10 that /v1/alerts "$unsaved | length == 0"
+ok "and the alert clears" until_ok 10 alerts 0 contracts_unsaved
 stop KILL
 start || exit 1
 is "nothing is lost over a restart" "$(get /v1/vgpus '[.vgpus[] | "\(.id) \(.target_fps)"] | join(", ")')" "a 30, b 0"

@@ -40,10 +40,10 @@ mkdir "$dir/state/contracts.json.new" # the file cannot be replaced now, not eve
 api PATCH /v1/vgpus/a '{"target_fps": 25}' >/dev/null
 is "a change that cannot be saved" "$(status)" 507
 is "is in force" "$(get /v1/vgpus/a .target_fps)" 25
-ok "and told by an alert" until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "contracts_unsaved")] | length == 1'
+ok "and told by an alert" until_ok 20 alerts 1 contracts_unsaved
 rmdir "$dir/state/contracts.json.new"
 ok "a later try saves it" until_ok 20 jq -e '.vgpus[0].target_fps == 25' "$dir/state/contracts.json"
-ok "and ends the alert" until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "contracts_unsaved")] | length == 0'
+ok "and ends the alert" until_ok 20 alerts 0 contracts_unsaved
 
 head -c 60000 /dev/zero | tr '\0' ' ' >"$dir/slow"
 rest --limit-rate 1000 -X PATCH -H 'Content-Type: application/json' --data-binary "@$dir/slow" \

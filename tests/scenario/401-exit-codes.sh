@@ -5,7 +5,7 @@
 
 sim_conf
 start || exit 1
-api POST /v1/vgpus '{"id": "a", "initial_cap_pct": 50, "labels": {"workload": "idle"}}' >/dev/null
+sell a 50 idle
 
 exits() { # exits CODE PART argument...: ends with CODE, prints nothing on stdout, and PART on stderr
   code=$1 part=$2

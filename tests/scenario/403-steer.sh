@@ -34,13 +34,13 @@ ok "default goes back to the file" ctl policy set overload_pct=default paper_mod
 is "nothing is marked" "$(ctl policy show | grep -c '^\* ')" 0
 
 api POST /v1/vgpus '{"id": "a", "gpu": "gpu0", "initial_cap_pct": 50, "target_fps": 60, "labels": {"workload": "busy"}}' >/dev/null
-ok "an alert is raised" until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "fps_missing")] | length == 1'
+ok "an alert is raised" until_ok 20 alerts 1 fps_missing
 id=$(get /v1/alerts '[.alerts[] | select(.name == "fps_missing")][0].id')
 ok "it is in the list" sh -c "'$B/gover-ctl' --socket '$sock' alerts | grep -q 'fps_missing'"
 ok "it is acknowledged" ctl ack "$id"
 ok "and stays, marked" sh -c "'$B/gover-ctl' --socket '$sock' alerts | grep 'fps_missing' | grep -q acknowledged"
 ok "the vGPU goes" ctl vgpu remove a
-ok "and its alert with it" until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "fps_missing")] | length == 0'
+ok "and its alert with it" until_ok 20 alerts 0 fps_missing
 ok "--all still tells it" until_ok 20 sh -c "'$B/gover-ctl' --socket '$sock' alerts --all | grep 'fps_missing' | grep -q cleared"
 stop
 is "a clean stop" "$stopped" 0

@@ -16,9 +16,8 @@ ok "steals moved the caps" until_ok 30 that /v1/vgpus/b '.cap_pct > 40'
 ctl freeze >/dev/null
 
 # The tick of the third breach: the sample that saw it and the cap write carry the same time, and the kernel agrees.
-history() { sqlite3 -readonly "$dir/state/history.db" "$1"; }
 first="SELECT min(ts_ms) FROM cap_write WHERE vgpu = 'b' AND cause = 'steal'"
-ok "the first steal is in the history" until_ok 10 sh -c "test -n \"\$(sqlite3 -readonly '$dir/state/history.db' \"$first\")\""
+ok "the first steal is in the history" until_ok 10 recorded "$first"
 is "it was written in the tick that saw the third breach in succession" "$(history "
   SELECT group_concat(CASE WHEN util_pct > 95 THEN 'above' ELSE 'below' END, ' ') || ', ' || (max(ts_ms) - ($first)) || ' ms'
   FROM (SELECT * FROM sample s JOIN vgpu v ON v.num = s.vgpu WHERE v.id = 'b' AND s.ts_ms <= ($first)
@@ -56,7 +55,7 @@ is "the last caps are taken up again after a restore" "$(get /v1/vgpus '[.vgpus[
 xargs kill <"$(get /v1/vgpus/b '.attach.cgroup_procs[0]')"
 ok "b is removed" until_ok 20 ctl vgpu remove b
 find /sys/fs/cgroup -depth -type d -path "*/$root/gpu0/a" -exec rmdir {} + 2>/dev/null
-ok "a group taken away from outside is told by name" until_ok 10 that /v1/alerts '[.alerts[] | select(.name == "vgpu_missing" and .vgpu == "a")] | length == 1'
+ok "a group taken away from outside is told by name" until_ok 10 alerts 1 vgpu_missing a
 ctl vgpu remove a >/dev/null
 stop
 finish

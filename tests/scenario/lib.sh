@@ -85,6 +85,30 @@ periods() { # periods N: the daemon lives through N more; the way to wait for wh
   until_ok 60 that /v1/host ".ticks >= $end"
 }
 
+sell() { # sell ID CAP [WORKLOAD [MEMBERS]]: a contract; MEMBERS are more of its JSON
+  labels=${3:+", \"labels\": {\"workload\": \"$3\"}"}
+  api POST /v1/vgpus "{\"id\": \"$1\", \"initial_cap_pct\": $2$labels${4:+, $4}}" >/dev/null
+}
+
+load() { # load ID WORKLOAD: what it does from now on
+  api PATCH "/v1/vgpus/$1" "{\"labels\": {\"workload\": \"$2\"}}" >/dev/null
+}
+
+claim() { # claim OFFER KEY ID [MEMBERS]: without a key where KEY is empty
+  curl -sS --unix-socket "$sock" -X POST ${2:+-H "Idempotency-Key: $2"} -H 'Content-Type: application/json' \
+    -o "$dir/body" -w '%{http_code}' -d "{\"id\": \"$3\"${4:+, $4}}" "http://gover/v1/offers/$1/claim" >"$dir/status"
+}
+
+alerts() { # alerts N NAME [VGPU]: true when so many of them stand
+  that /v1/alerts "[.alerts[] | select(.name == \"$2\"${3:+ and .vgpu == \"$3\"})] | length == $1"
+}
+
+history() { sqlite3 -readonly "$dir/state/history.db" "$1"; }
+
+recorded() { # recorded SQL: true when the history has such rows
+  history "$1" | grep -q .
+}
+
 ctl() { "$B/gover-ctl" --socket "$sock" "$@"; }
 
 # The configuration of most scenarios: sim at 10 times the real speed, so that a period is a tenth second.
