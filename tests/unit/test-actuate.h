@@ -19,15 +19,13 @@
 
 #include "base/cleanup.h"
 #include "gover-d/actuate.h"
+#include "tests/unit/test-book.h"
 
 #define VGPUS	 3
 #define NO_LIMIT 0
 #define LIFTED	 (-1) /* of lands_at: there is no limit any more */
 
 static const struct instant now = {.mono_ns = 7 * NS_PER_S, .wall_ms = 1700000000000};
-
-static char folder[] = "/tmp/gover-actuate.XXXXXX";
-static char book_path[64];
 
 /* --- the fake --- */
 
@@ -163,21 +161,6 @@ static struct host_gpu gpu;
 static struct vgpu vgpus[VGPUS];
 static struct actuator actuator;
 static struct err err;
-
-static int make_folder(void **state)
-{
-	(void)state;
-	if (!mkdtemp(folder))
-		return -1;
-	snprintf(book_path, sizeof(book_path), "%s/caps", folder);
-	return 0;
-}
-
-static int remove_folder(void **state)
-{
-	(void)state;
-	return rmdir(folder);
-}
 
 static int set_up(void **state)
 {

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "gover-d/control.h"
 #include "gover-d/manager.h"
+#include "tests/unit/test-book.h"
 
 #define FAKES 4
 
@@ -114,23 +115,6 @@ static const struct gpu_ops fake_ops = {
 
 static struct manager m;
 static struct err err;
-static char folder[] = "/tmp/gover-control.XXXXXX";
-static char book_path[64];
-
-static int make_folder(void **state)
-{
-	(void)state;
-	if (!mkdtemp(folder))
-		return -1;
-	snprintf(book_path, sizeof(book_path), "%s/caps", folder);
-	return 0;
-}
-
-static int remove_folder(void **state)
-{
-	(void)state;
-	return rmdir(folder);
-}
 
 static void ignore_alert(void *userdata, const struct alert *alert)
 {
