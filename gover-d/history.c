@@ -11,8 +11,8 @@
 #include "gover-d/log.h"
 #include "gover-d/manager.h"
 
-#define RETRY_NS (5 * NS_PER_S) /* costs the worker a quarter of a second at most: a lock's wait \
-				 */
+/* Each try costs the worker a quarter of a second at most: as long as it waits for a lock. */
+#define RETRY_NS (5 * NS_PER_S)
 
 struct open_job {
 	struct worker_job job; /* first: the worker hands it back */
@@ -30,7 +30,6 @@ void history_open(struct manager *m)
 	if (db_open(m->db_path, &m->config.retention, &m->actuator.db, &err) == 0)
 		return;
 	m->actuator.db = NULL;
-	m->db_retry_ns = m->host.started.mono_ns + RETRY_NS;
 	snprintf(m->db_error, sizeof(m->db_error), "%s", err.msg);
 	log_warning("%s; going on without history", err.msg);
 }

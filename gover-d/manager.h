@@ -106,7 +106,7 @@ void adopt_forget(struct manager *manager, struct host_gpu *gpu, struct vgpu *vg
 
 /* Opens the database; without it the daemon goes on and says so. */
 void history_open(struct manager *manager);
-/* Where there is none, it is tried again now and then, in the worker. */
+/* Where there is none, it is tried again now and every few seconds, in the worker. */
 void history_retry(struct manager *manager, struct instant now);
 
 /* One period of everything. */

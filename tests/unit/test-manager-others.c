@@ -154,8 +154,8 @@ static int count_told(int periods, const char *words)
 static void each_that_is_refused_is_told_once(void **state)
 {
 	(void)state;
-	for (const char *id = "c\0d"; *id; id += 2)
-		*device(id) = (struct gpu_vgpu){.exists = true, .cap_pct = 30, .attach_errno = EIO};
+	*device("c") = *device("d") =
+		(struct gpu_vgpu){.exists = true, .cap_pct = 30, .attach_errno = EIO};
 	start();
 	assert_int_equal(count_told(60, "cannot be taken up"), 2);
 	device("c")->attach_errno = 0;
