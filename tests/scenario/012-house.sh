@@ -1,6 +1,7 @@
 #!/bin/sh
 # The house rules that a script can see: how files begin, where includes point, how long things are.
 # Looks at the sources alone; what it says is the file and the line.
+# shellcheck disable=SC2016 # what stands in single quotes is for awk
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 cd "$top" || exit 1
@@ -18,22 +19,24 @@ files() { # files PATTERN...: names below the folders of the house
 }
 
 files '*.[ch]' >"$dir/c"
-files '*' | while read -r file; do
-  head -n 1 "$file" | grep -qE '^#!.*\b(ba)?sh$' && echo "$file"
-done >"$dir/scripts"
+files '*' | xargs grep -Ham 1 '' | sed -nE 's/^([^:]*):#!.*\b(ba)?sh$/\1/p' >"$dir/scripts"
 ok "there are sources and scripts to look at" test -s "$dir/c" -a -s "$dir/scripts"
 
 # --- how files begin ---
 
-while read -r file; do
-  sed -n 1p "$file" | grep -qE '^/\* SPDX-License-Identifier: .*MIT.* \*/$' || echo "$file:1: no licence"
-  sed -n '2,8p' "$file" | grep -v ' Link: ' | grep -qE '^( \*|/\*) .{20}' || echo "$file:2: no word on what it is for"
-done <"$dir/c" >"$dir/complaints"
+xargs awk '
+  function file_ends() {
+    if (file && !licence) print file ":1: no licence"
+    if (file && !purpose) print file ":2: no word on what it is for"
+  }
+  FNR == 1 { file_ends(); file = FILENAME; licence = purpose = 0 }
+  FNR == 1 && /^\/\* SPDX-License-Identifier: .*MIT.* \*\/$/ { licence = 1 }
+  FNR > 1 && FNR < 9 && /^( \*|\/\*) / && !/ Link: / && length($0) > 22 { purpose = 1 }
+  END { file_ends() }' <"$dir/c" >"$dir/complaints"
 none "every C file begins with its licence and what it is for"
 
-while read -r file; do
-  sed -n 2p "$file" | grep -qE '^# .{20}' || echo "$file:2: no word on what it is for"
-done <"$dir/scripts" >"$dir/complaints"
+xargs awk 'FNR == 2 && !(/^# / && length($0) > 21) { print FILENAME ":2: no word on what it is for" }' \
+  <"$dir/scripts" >"$dir/complaints"
 none "every script says what it is for"
 
 while read -r file; do
@@ -94,9 +97,7 @@ none "no file is longer than 600 lines"
 
 # --- what is not there ---
 
-while read -r file; do
-  sed -E 's/"([^"\\]|\\.)*"//g' "$file" | grep -n '//' | sed "s|^|$file:|"
-done <"$dir/c" >"$dir/complaints"
+xargs awk '{ gsub(/"([^"\\]|\\.)*"/, "") } /\/\// { print FILENAME ":" FNR ": " $0 }' <"$dir/c" >"$dir/complaints"
 none "no // comment"
 
 cat "$dir/c" "$dir/scripts" | grep -v 'tests/scenario/012' | xargs grep -nwE 'TODO|FIXME|XXX' >"$dir/complaints"
