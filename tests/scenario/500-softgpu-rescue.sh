@@ -16,10 +16,11 @@ is "the kernel has that quota" "$(kernel_cap b)" 20
 ctl freeze >/dev/null
 ctl run --vgpu b --fps-max 0 -- glxgears -geometry 960x720 >"$dir/gears.log" 2>&1 &
 ok "its frames are seen" until_ok 20 that /v1/vgpus/b '.fps > 5'
-periods 3
+# Each reading is a whole period; one in which the machine was busy with other things says nothing.
+periods 2
+ok "it uses its whole cap, and the share is the cap, within 2 points" until_ok 30 that /v1/vgpus/b \
+  '.util_pct > 90 and .util_pct < 110 and (.load_pct - 20 | fabs <= 2)'
 fps=$(get /v1/vgpus/b .fps)
-ok "it uses its whole cap" that /v1/vgpus/b '.util_pct > 90 and .util_pct < 110'
-ok "and the share is the cap, within 2 points" that /v1/vgpus/b '(.load_pct - 20) | fabs <= 2'
 target=$(jq -n "$fps * 1.5 | floor")
 ctl vgpu set b --target-fps "$target" >/dev/null
 ctl thaw >/dev/null
