@@ -4,6 +4,7 @@
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
+conf_extra=$unfunded
 sim_conf
 file=$dir/state/contracts.json
 db=$dir/state/history.db

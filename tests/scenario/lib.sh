@@ -111,6 +111,11 @@ recorded() { # recorded SQL: true when the history has such rows
 
 ctl() { "$B/gover-ctl" --socket "$sock" "$@"; }
 
+# For conf_extra: a newcomer gets the free pool alone, so that its first cap does not hang on what was seen by then.
+# shellcheck disable=SC2034
+unfunded='[policy]
+fund_fraction = 0'
+
 # The configuration of most scenarios: sim at 10 times the real speed, so that a period is a tenth second.
 sim_conf() {
   cat >"$conf" <<EOF
