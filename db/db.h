@@ -114,7 +114,11 @@ int db_append_setting(struct db *db, const char *key, const char *value);
  */
 int db_keep_contracts(struct db *db, int64_t revision, const char *text);
 
-/* Marks the end of a tick: the writer commits everything before it in one transaction. */
+/*
+ * Marks the end of a tick, whose records go into one transaction while there is room in the queue.
+ * Samples alone wait up to five seconds for those of more ticks; where another record is among
+ * them, all is written now.
+ */
 void db_commit(struct db *db);
 
 struct db_stats {
@@ -129,6 +133,8 @@ void db_stats(struct db *db, struct db_stats *ret_stats);
 /* Blocks until everything appended so far is written or dropped, and contracts are written or could
  * not be. For tests and orderly ends. */
 void db_flush(struct db *db);
+/* The same for at most @ms, in any thread: before reading what was just appended. -ETIMEDOUT. */
+int db_flush_within(struct db *db, int ms);
 
 /* --- reading: any thread, own connection; follows a file that is replaced --- */
 

@@ -4,6 +4,11 @@
  * is guarded by the lock, which is held for a copy and never during a call of sqlite. A failed
  * transaction costs its records and nothing else: they are counted as dropped and the next one is
  * tried as if nothing had been, on a new connection where the old one may be broken.
+ *
+ * A transaction costs about as much as the samples of 64 vGPUs in it, and more than that where the
+ * thread must be woken for it. Samples, which come in every tick, therefore gather for a few
+ * seconds; what happens now and then goes to the file at the end of its tick, and the samples
+ * before it too.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -18,7 +23,8 @@
 
 /* About 16,000 samples. Memory is used only as far as the queue ever filled. */
 #define QUEUE_BYTES	(2 * 1024 * 1024)
-#define UNMARKED_MAX_NS NS_PER_S /* written without waiting longer for db_commit() */
+#define GATHER_NS	(5 * NS_PER_S) /* samples; also what an unclean end may cost */
+#define UNMARKED_MAX_NS NS_PER_S /* other records are written without a db_commit() after this */
 #define CLOSE_MAX_NS	(5 * NS_PER_S)
 #define BUSY_PAUSE_NS	(100 * NS_PER_MS)
 
@@ -40,8 +46,9 @@ struct db {
 	/* Counts of records since the start. */
 	uint64_t accepted, finished; /* the difference is queued or being written */
 	uint64_t marked;	     /* accepted as of the last db_commit() */
+	uint64_t urgent_to;	     /* accepted as of the last record that is no sample */
 	uint64_t flush_to;	     /* somebody waits for these */
-	uint64_t unmarked_ns;	     /* monotonic: when the first record after the mark came */
+	uint64_t due_ns;	     /* monotonic: when the thread looks by itself; 0: it sleeps */
 	uint64_t stop_by_ns;	     /* 0: go on; else the end, with what is queued until then */
 	bool ended;
 	bool abandoned; /* nobody waits any more: the thread frees everything */
@@ -72,10 +79,8 @@ static uint64_t find_batch_end(const struct db *db)
 		return db->accepted;
 	if (queue_used(&db->queue) > db->queue.size / 2)
 		return db->accepted;
-	if (db->marked > db->finished)
-		return db->marked;
-	if (db->accepted > db->finished && now_ns() >= db->unmarked_ns + UNMARKED_MAX_NS)
-		return db->accepted;
+	if (db->accepted > db->finished && now_ns() >= db->due_ns)
+		return db->marked > db->finished ? db->marked : db->accepted;
 	return db->finished;
 }
 
@@ -87,8 +92,10 @@ static bool wait_for_work(struct db *db, uint64_t *ret_end)
 	pthread_mutex_lock(&db->lock);
 	while ((*ret_end = find_batch_end(db)) == db->finished && !db->contracts.due &&
 	       !db->stop_by_ns) {
-		if (db->accepted > db->finished)
-			wait_until(db, &db->wake, db->unmarked_ns + UNMARKED_MAX_NS);
+		if (db->due_ns > 0 && db->accepted == db->finished && now_ns() >= db->due_ns)
+			db->due_ns = 0;
+		if (db->due_ns > 0)
+			wait_until(db, &db->wake, db->due_ns);
 		else
 			pthread_cond_wait(&db->wake, &db->lock);
 	}
@@ -152,6 +159,8 @@ static void finish_batch(struct db *db, uint64_t position, uint64_t end, int rc,
 	db->stats.last_error = rc & 0xff;
 	snprintf(db->stats.last_message, sizeof(db->stats.last_message), "%s", message);
 	db->finished = end;
+	/* It looks again by itself, so that the samples of the next ticks need not wake it. */
+	db->due_ns = now_ns() + (db->urgent_to > end ? UNMARKED_MAX_NS : GATHER_NS);
 	pthread_cond_broadcast(&db->rest);
 	pthread_mutex_unlock(&db->lock);
 }
@@ -419,6 +428,25 @@ struct db *db_close_within(struct db *db, uint64_t max_ns)
 
 /* --- the producer --- */
 
+/* A record was accepted: says when it is due, and tells the thread where it would look too late. */
+static void schedule(struct db *db, enum record_kind kind)
+{
+	bool urgent = kind != RECORD_SAMPLE && kind != RECORD_GPU_SAMPLE;
+	uint64_t due_ns;
+
+	if (queue_used(&db->queue) > db->queue.size / 2)
+		pthread_cond_signal(&db->wake);
+	if (urgent)
+		db->urgent_to = db->accepted;
+	else if (db->due_ns > 0)
+		return;
+	due_ns = now_ns() + (urgent ? UNMARKED_MAX_NS : GATHER_NS);
+	if (db->due_ns > 0 && db->due_ns <= due_ns)
+		return;
+	db->due_ns = due_ns;
+	pthread_cond_signal(&db->wake);
+}
+
 static int append(struct db *db, enum record_kind kind, const void *record)
 {
 	int size = record_size(kind, record);
@@ -431,12 +459,8 @@ static int append(struct db *db, enum record_kind kind, const void *record)
 	bytes = queue_push(&db->queue, (int)kind, (size_t)size);
 	if (bytes) {
 		record_pack(kind, record, bytes);
-		if (db->accepted == db->marked)
-			db->unmarked_ns = now_ns();
-		/* The first one makes the thread look at the clock; a full queue makes it write. */
-		if (db->accepted == db->finished || queue_used(&db->queue) > db->queue.size / 2)
-			pthread_cond_signal(&db->wake);
 		db->accepted++;
+		schedule(db, kind);
 	} else {
 		db->stats.dropped++;
 	}
@@ -510,8 +534,9 @@ int db_keep_contracts(struct db *db, int64_t revision, const char *text)
 void db_commit(struct db *db)
 {
 	pthread_mutex_lock(&db->lock);
-	if (db->accepted > db->marked) {
-		db->marked = db->accepted;
+	db->marked = db->accepted;
+	if (db->urgent_to > db->finished) {
+		db->due_ns = now_ns();
 		pthread_cond_signal(&db->wake);
 	}
 	pthread_mutex_unlock(&db->lock);
@@ -525,15 +550,35 @@ void db_stats(struct db *db, struct db_stats *ret_stats)
 	pthread_mutex_unlock(&db->lock);
 }
 
-void db_flush(struct db *db)
+/* Asks for all that was accepted; @deadline_ns 0: waits for ever. False: it was not all written. */
+static bool flush_until(struct db *db, uint64_t deadline_ns)
 {
 	uint64_t end;
+	bool done;
 
 	pthread_mutex_lock(&db->lock);
 	end = db->accepted;
 	db->flush_to = end;
-	pthread_cond_signal(&db->wake);
-	while (db->finished < end || db->contracts.due)
-		pthread_cond_wait(&db->rest, &db->lock);
+	if (db->finished < end || db->contracts.due)
+		pthread_cond_signal(&db->wake);
+	while ((db->finished < end || (db->contracts.due && deadline_ns == 0)) &&
+	       (deadline_ns == 0 || now_ns() < deadline_ns)) {
+		if (deadline_ns > 0)
+			wait_until(db, &db->rest, deadline_ns);
+		else
+			pthread_cond_wait(&db->rest, &db->lock);
+	}
+	done = db->finished >= end;
 	pthread_mutex_unlock(&db->lock);
+	return done;
+}
+
+void db_flush(struct db *db)
+{
+	(void)flush_until(db, 0);
+}
+
+int db_flush_within(struct db *db, int ms)
+{
+	return flush_until(db, now_ns() + (uint64_t)ms * NS_PER_MS) ? 0 : -ETIMEDOUT;
 }

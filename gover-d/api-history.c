@@ -21,6 +21,7 @@
 #define POINTS_DEFAULT	 600
 #define POINTS_MAX	 5000
 #define STEP_MAX_S	 86400
+#define FLUSH_MAX_MS	 250 /* how long the newest samples are waited for */
 
 struct history_range {
 	int64_t from_ms, to_ms, step_s;
@@ -29,6 +30,7 @@ struct history_range {
 struct history_job {
 	struct worker_job job;
 	struct api_later *later;
+	struct db *db;	     /* open as long as the worker lives */
 	char path[PATH_MAX]; /* of the database */
 	char vgpu[ID_MAX];
 	bool known; /* it exists now, though perhaps without a row yet */
@@ -118,8 +120,10 @@ static int add_point(void *userdata, const struct db_point *point)
 static int query(struct history_job *h, json_t **points)
 {
 	struct db_reader *reader;
-	int r = db_reader_open(h->path, &reader, &h->err);
+	int r;
 
+	(void)db_flush_within(h->db, FLUSH_MAX_MS); /* too late: without the newest */
+	r = db_reader_open(h->path, &reader, &h->err);
 	if (r < 0)
 		return -EIO; /* with its sentence: a file that is gone is no vGPU that is unknown */
 	r = db_query_history(reader, h->vgpu, h->range.from_ms, h->range.to_ms,
@@ -187,6 +191,7 @@ static struct history_job *new_job(struct api *api, struct api_request *request,
 	}
 	h->job.run = run;
 	h->job.done = done;
+	h->db = control_db(api->manager);
 	h->range = *range;
 	h->known = api_lookup_vgpu(api, request->param, &gpu);
 	snprintf(h->path, sizeof(h->path), "%s", control_db_path(api->manager));

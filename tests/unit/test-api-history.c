@@ -182,6 +182,20 @@ static void the_worker_reads_what_was_asked(void **state)
 	api_request_fini(&request);
 }
 
+static void the_newest_sample_is_in_it(void **state)
+{
+	struct db_sample row = {.ts_ms = BEGIN_MS + 120000, .vgpu = "a", .gpu = "gpu0"};
+	struct api_request request = {.path = "/v1/vgpus/a/history"};
+
+	(void)state;
+	assert_int_equal(db_append_sample(manager->db, &row), 0);
+	db_commit(manager->db); /* which does not write it yet */
+	query(&request, "1700000120", "1700000130", "10");
+	assert_int_equal(request.reply.status, 200);
+	assert_non_null(strstr(request.reply.text->data, "\"samples\":1"));
+	api_request_fini(&request);
+}
+
 static void a_vgpu_has_history_before_and_after_its_life(void **state)
 {
 	static const struct {
@@ -322,6 +336,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_time_is_parsed_strictly),
 		TEST(the_worker_reads_what_was_asked),
+		TEST(the_newest_sample_is_in_it),
 		TEST(a_vgpu_has_history_before_and_after_its_life),
 		TEST(a_step_is_chosen_that_fits_a_picture),
 		TEST(a_range_that_makes_no_sense_is_refused),

@@ -48,6 +48,85 @@ static void test_without_a_commit_records_are_written_all_the_same(void **state)
 	db_close(db);
 }
 
+/* Transactions in the WAL, which nothing has reset yet: the frames that end one say so. */
+static int count_transactions(void)
+{
+	uint8_t head[32], page_size[4];
+	char name[96];
+	FILE *wal;
+	int n = 0;
+
+	snprintf(name, sizeof(name), "%s-wal", path);
+	wal = fopen(name, "r");
+	assert_non_null(wal);
+	if (fread(head, 1, sizeof(head), wal) < sizeof(head)) { /* nothing was written yet */
+		(void)fclose(wal);
+		return 0;
+	}
+	memcpy(page_size, head + 8, sizeof(page_size));
+	while (fread(head, 1, 24, wal) == 24) {
+		n += (head[4] | head[5] | head[6] | head[7]) != 0;
+		(void)fseek(wal, page_size[2] << 8 | page_size[1] << 16, SEEK_CUR);
+	}
+	(void)fclose(wal);
+	return n;
+}
+
+static void test_samples_of_several_ticks_share_a_transaction(void **state)
+{
+	struct db *db = open_db(&keep_all);
+	int before = count_transactions();
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		put_sample(db, START_MS + 1000 * i, "vm1");
+		pause_ms(10);
+	}
+	db_flush(db);
+	assert_true(count_transactions() < before + 10); /* 1, were the machine always quick */
+	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 20);
+	db_close(db);
+}
+
+static void test_what_happened_is_written_with_its_tick(void **state)
+{
+	struct db *db = open_db(&keep_all);
+	int before = count_transactions();
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct db_decision decision = {.id = i + 1, .ts_ms = START_MS, .kind = "add"};
+		struct db_sample sample = make_sample(START_MS + 1000 * i, "vm1");
+
+		assert_int_equal(db_append_decision(db, &decision), 0);
+		assert_int_equal(db_append_sample(db, &sample), 0);
+		db_commit(db);
+		for (int j = 0; j < DEADLINE_POLLS && stats_of(db).queued > 0; j++)
+			pause_ms(10);
+		assert_int_equal(count_transactions(), before + i + 1);
+		assert_int_equal(get_sql("SELECT count(*) FROM sample"), i + 1);
+	}
+	db_close(db);
+}
+
+static void test_a_flush_waits_no_longer_than_asked(void **state)
+{
+	struct db *db = open_db(&keep_all);
+	sqlite3 *other;
+
+	(void)state;
+	assert_int_equal(db_flush_within(db, 1), 0); /* of nothing */
+	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+	put_sample(db, START_MS, "vm1");
+	assert_int_equal(db_flush_within(db, 50), -ETIMEDOUT);
+	assert_int_equal(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(other);
+	assert_int_equal(db_flush_within(db, 30000), 0);
+	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 1);
+	db_close(db);
+}
+
 static void test_flush_waits_for_the_last_record(void **state)
 {
 	struct db *db = open_db(&keep_all);
@@ -241,7 +320,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_commit_brings_everything_before_it_to_the_file),
 		TEST(test_without_a_commit_records_are_written_all_the_same),
+		TEST(test_samples_of_several_ticks_share_a_transaction),
+		TEST(test_what_happened_is_written_with_its_tick),
 		TEST(test_flush_waits_for_the_last_record),
+		TEST(test_a_flush_waits_no_longer_than_asked),
 		TEST(test_close_writes_what_is_queued),
 		TEST(test_values_that_are_not_valid_are_null),
 		TEST(test_what_no_row_can_hold_is_refused),
