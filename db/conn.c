@@ -113,6 +113,21 @@ int conn_run(sqlite3_stmt *statement)
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+int conn_run_int(sqlite3_stmt *statement, int64_t *ret_value)
+{
+	bool found = false;
+	int rc;
+
+	while ((rc = sqlite3_step(statement)) == SQLITE_ROW) {
+		*ret_value = sqlite3_column_int64(statement, 0);
+		found = true;
+	}
+	sqlite3_reset(statement);
+	if (rc != SQLITE_DONE)
+		return rc;
+	return found ? SQLITE_OK : SQLITE_NOTFOUND;
+}
+
 int conn_get_int(sqlite3 *db, const char *sql, int64_t *ret_value)
 {
 	sqlite3_stmt *statement;

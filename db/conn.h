@@ -25,6 +25,8 @@ void conn_finalize(sqlite3_stmt *statements[], int n);
 
 /* Runs a bound statement to its end and resets it. */
 int conn_run(sqlite3_stmt *statement);
+/* The same; gives the first integer of its last row. SQLITE_NOTFOUND: it had none. */
+int conn_run_int(sqlite3_stmt *statement, int64_t *ret_value);
 
 /* The one integer of the first row of @sql. */
 int conn_get_int(sqlite3 *db, const char *sql, int64_t *ret_value);

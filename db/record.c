@@ -15,6 +15,7 @@ enum field_type {
 	FIELD_TIME, /* int64_t, 0 is NULL */
 	FIELD_REAL, /* double, NAN is NULL */
 	FIELD_TEXT, /* char[], "" is NULL */
+	FIELD_NAME, /* char[], of which store.c binds the number */
 };
 
 struct field {
@@ -29,8 +30,8 @@ struct field {
 	}
 
 static const struct field sample_fields[] = {
-	FIELD(I64, db_sample, ts_ms),	      FIELD(TEXT, db_sample, vgpu),
-	FIELD(TEXT, db_sample, gpu),	      FIELD(REAL, db_sample, dt_s),
+	FIELD(I64, db_sample, ts_ms),	      FIELD(NAME, db_sample, vgpu),
+	FIELD(NAME, db_sample, gpu),	      FIELD(REAL, db_sample, dt_s),
 	FIELD(INT, db_sample, cap_pct),	      FIELD(INT, db_sample, initial_cap_pct),
 	FIELD(REAL, db_sample, load_pct),     FIELD(REAL, db_sample, util_pct),
 	FIELD(REAL, db_sample, fps),	      FIELD(REAL, db_sample, target_fps),
@@ -96,6 +97,11 @@ static const struct {
 	[RECORD_SETTING_GONE] = {setting_fields, ARRAY_SIZE(setting_fields)},
 };
 
+static bool is_text(const struct field *field)
+{
+	return field->type == FIELD_TEXT || field->type == FIELD_NAME;
+}
+
 int record_size(enum record_kind kind, const void *record)
 {
 	size_t size = 0;
@@ -104,7 +110,7 @@ int record_size(enum record_kind kind, const void *record)
 		const struct field *field = &types[kind].fields[i];
 		const char *member = (const char *)record + field->offset;
 
-		if (field->type != FIELD_TEXT) {
+		if (!is_text(field)) {
 			size += field->size;
 			continue;
 		}
@@ -122,7 +128,7 @@ void record_pack(enum record_kind kind, const void *record, uint8_t *bytes)
 	for (size_t i = 0; i < types[kind].n; i++) {
 		const struct field *field = &types[kind].fields[i];
 		const char *member = (const char *)record + field->offset;
-		size_t size = field->type == FIELD_TEXT ? strlen(member) + 1 : field->size;
+		size_t size = is_text(field) ? strlen(member) + 1 : field->size;
 
 		memcpy(bytes, member, size);
 		bytes += size;
@@ -135,6 +141,12 @@ int64_t record_time(const uint8_t *bytes)
 
 	memcpy(&ts_ms, bytes, sizeof(ts_ms));
 	return ts_ms;
+}
+
+void record_names(const uint8_t *bytes, const char **ret_vgpu, const char **ret_gpu)
+{
+	*ret_vgpu = (const char *)bytes + sizeof(int64_t);
+	*ret_gpu = *ret_vgpu + strlen(*ret_vgpu) + 1;
 }
 
 static int bind_text(sqlite3_stmt *statement, int i, const char *text)
@@ -153,7 +165,7 @@ static int bind_field(const struct field *field, const uint8_t *bytes, sqlite3_s
 		double real;
 	} value;
 
-	if (field->type != FIELD_TEXT)
+	if (!is_text(field))
 		memcpy(&value, bytes, field->size);
 	switch (field->type) {
 	case FIELD_BOOL:
@@ -169,6 +181,8 @@ static int bind_field(const struct field *field, const uint8_t *bytes, sqlite3_s
 		return sqlite3_bind_double(statement, i, value.real);
 	case FIELD_TEXT:
 		return bind_text(statement, i, (const char *)bytes);
+	case FIELD_NAME:
+		return SQLITE_OK;
 	}
 	return SQLITE_MISUSE;
 }
@@ -183,7 +197,7 @@ int record_bind(enum record_kind kind, const uint8_t *bytes, sqlite3_stmt *state
 
 		if (rc != SQLITE_OK)
 			return rc;
-		bytes += field->type == FIELD_TEXT ? strlen((const char *)bytes) + 1 : field->size;
+		bytes += is_text(field) ? strlen((const char *)bytes) + 1 : field->size;
 	}
 	return SQLITE_OK;
 }
@@ -209,6 +223,7 @@ static void read_field(const struct field *field, sqlite3_stmt *statement, int i
 						    : sqlite3_column_double(statement, i);
 		return;
 	case FIELD_TEXT:
+	case FIELD_NAME:
 		text = (const char *)sqlite3_column_text(statement, i);
 		snprintf(member, field->size, "%s", text ? text : "");
 		return;

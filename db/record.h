@@ -33,10 +33,13 @@ void record_pack(enum record_kind kind, const void *record, uint8_t *bytes);
 
 /* The instant of a packed sample or gpu_sample. */
 int64_t record_time(const uint8_t *bytes);
+/* Whose sample a packed one is. They stand in @bytes. */
+void record_names(const uint8_t *bytes, const char **ret_vgpu, const char **ret_gpu);
 
 /*
- * Binds the fields to ?1, ?2, ..., as many as the statement has. The texts are not copied: @bytes
- * must stay until the statement is reset. Returns a sqlite result code.
+ * Binds the fields to ?1, ?2, ..., as many as the statement has, but not the names of a sample. The
+ * texts are not copied: @bytes must stay until the statement is reset. Returns a sqlite result
+ * code.
  */
 int record_bind(enum record_kind kind, const uint8_t *bytes, sqlite3_stmt *statement);
 

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes records. Must never wait long: for a lock at most BUSY_MS, and in WAL for nothing else. */
+/*
+ * Writes records. Must never wait long: for a lock at most BUSY_MS, and in WAL for nothing else.
+ *
+ * A sample's vGPU is a number in the file. Looking it up was two fifths of the cost of a sample, so
+ * the numbers are remembered, and forgotten whenever the table may have changed: by another
+ * program, by a rollback, and where a minute ends, since then old names go.
+ */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "db/conn.h"
@@ -13,6 +20,8 @@
 
 enum statement {
 	PUT_VGPU = RECORD_KINDS, /* before it: one for each record_kind */
+	FIND_VGPU,
+	DATA_VERSION,
 	BEGIN,
 	COMMIT,
 	ROLLBACK,
@@ -20,10 +29,9 @@ enum statement {
 	STATEMENTS,
 };
 
-/* The parameters stand in the order of the fields in record.c. */
+/* The parameters of records stand in the order of the fields in record.c. */
 static const char *const statement_sql[STATEMENTS] = {
-	[RECORD_SAMPLE] = "INSERT OR REPLACE INTO sample VALUES (?1,"
-			  " (SELECT num FROM vgpu WHERE id = ?2 AND gpu = ?3),"
+	[RECORD_SAMPLE] = "INSERT OR REPLACE INTO sample VALUES (?1, ?2 /* num for the names */,"
 			  " ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
 	[RECORD_GPU_SAMPLE] =
 		"INSERT OR REPLACE INTO gpu_sample VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -35,18 +43,30 @@ static const char *const statement_sql[STATEMENTS] = {
 	[RECORD_CAP_WRITE] = "INSERT INTO cap_write VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 	[RECORD_SETTING] = "INSERT OR REPLACE INTO setting VALUES (?1, ?2)",
 	[RECORD_SETTING_GONE] = "DELETE FROM setting WHERE key = ?1",
-	[PUT_VGPU] = ("INSERT INTO vgpu (id, gpu) VALUES (?2, ?3)"
-		      " ON CONFLICT (id) DO UPDATE SET gpu = excluded.gpu"),
+	[PUT_VGPU] = ("INSERT INTO vgpu (id, gpu) VALUES (?1, ?2)"
+		      " ON CONFLICT (id) DO UPDATE SET gpu = excluded.gpu RETURNING num"),
+	[FIND_VGPU] = "SELECT num FROM vgpu WHERE id = ?1 AND gpu = ?2",
+	[DATA_VERSION] = "PRAGMA data_version",
 	[BEGIN] = "BEGIN IMMEDIATE",
 	[COMMIT] = "COMMIT",
 	[ROLLBACK] = "ROLLBACK",
 	[KEEP_CONTRACTS] = "INSERT OR REPLACE INTO contracts VALUES (1, ?1, ?2)",
 };
 
+struct known_vgpu {
+	char id[ID_MAX], gpu[ID_MAX];
+	int64_t num;
+};
+
 struct store {
 	sqlite3 *db;
 	sqlite3_stmt *statements[STATEMENTS];
 	struct rollup *rollup;
+	struct known_vgpu *known;
+	size_t n_known, size_known;
+	size_t next_known; /* whose sample comes next, if they come in the order of the last tick */
+	int64_t known_minute;
+	int64_t data_version; /* changes when another connection changed the file */
 };
 
 /* Deleted rows need not be wiped, and a WAL that once grew need not stay large. */
@@ -99,21 +119,121 @@ struct store *store_close(struct store *store)
 		return NULL;
 	rollup_free(store->rollup);
 	conn_finalize(store->statements, STATEMENTS);
+	free(store->known);
 	sqlite3_close(store->db);
 	free(store);
 	return NULL;
 }
 
-int store_begin(struct store *store)
+/* --- the numbers of vGPUs --- */
+
+static void forget_vgpus(struct store *store)
 {
-	return conn_run(store->statements[BEGIN]);
+	store->n_known = store->next_known = 0;
 }
 
-static int run(struct store *store, int statement, enum record_kind kind, const uint8_t *bytes)
+static const struct known_vgpu *recall_vgpu(struct store *store, const char *id, const char *gpu)
 {
-	int rc = record_bind(kind, bytes, store->statements[statement]);
+	for (size_t i = 0; i < store->n_known; i++) {
+		size_t at = (store->next_known + i) % store->n_known;
+		const struct known_vgpu *known = &store->known[at];
 
-	return rc == SQLITE_OK ? conn_run(store->statements[statement]) : rc;
+		if (strcmp(known->id, id) != 0 || strcmp(known->gpu, gpu) != 0)
+			continue;
+		store->next_known = at + 1;
+		return known;
+	}
+	return NULL;
+}
+
+static void remember_vgpu(struct store *store, const char *id, const char *gpu, int64_t num)
+{
+	struct known_vgpu *known;
+
+	if (store->n_known == store->size_known) {
+		size_t size = store->size_known ? 2 * store->size_known : 64;
+
+		known = realloc(store->known, size * sizeof(*known));
+		if (!known)
+			return; /* it is looked up again */
+		store->known = known;
+		store->size_known = size;
+	}
+	known = &store->known[store->n_known++];
+	store->next_known = store->n_known;
+	known->num = num;
+	if (id_copy(known->id, id) < 0 || id_copy(known->gpu, gpu) < 0)
+		store->n_known--;
+}
+
+/* The number @statement has for these names. SQLITE_NOTFOUND: none. */
+static int get_number(struct store *store, int statement, const char *id, const char *gpu,
+		      int64_t *ret_num)
+{
+	sqlite3_stmt *get = store->statements[statement];
+	int rc = sqlite3_bind_text(get, 1, id, -1, SQLITE_STATIC);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_text(get, 2, gpu, -1, SQLITE_STATIC);
+	if (rc == SQLITE_OK)
+		rc = conn_run_int(get, ret_num);
+	(void)sqlite3_clear_bindings(get); /* the names are the caller's */
+	return rc;
+}
+
+static int find_vgpu(struct store *store, const char *id, const char *gpu, int64_t *ret_num)
+{
+	const struct known_vgpu *known = recall_vgpu(store, id, gpu);
+	int rc;
+
+	if (known) {
+		*ret_num = known->num;
+		return SQLITE_OK;
+	}
+	rc = get_number(store, FIND_VGPU, id, gpu, ret_num);
+	if (rc == SQLITE_NOTFOUND) { /* not known on this GPU */
+		forget_vgpus(store);
+		rc = get_number(store, PUT_VGPU, id, gpu, ret_num);
+	}
+	if (rc == SQLITE_OK)
+		remember_vgpu(store, id, gpu, *ret_num);
+	return rc;
+}
+
+/* --- records --- */
+
+int store_begin(struct store *store)
+{
+	int rc = conn_run(store->statements[BEGIN]);
+	int64_t version = 0;
+
+	if (rc != SQLITE_OK)
+		return rc;
+	rc = conn_run_int(store->statements[DATA_VERSION], &version);
+	if (version != store->data_version)
+		forget_vgpus(store);
+	store->data_version = version;
+	return rc;
+}
+
+static int write_sample(struct store *store, const uint8_t *bytes)
+{
+	sqlite3_stmt *insert = store->statements[RECORD_SAMPLE];
+	int64_t minute = record_time(bytes) / ROLLUP_MINUTE_MS;
+	const char *id, *gpu;
+	int64_t num;
+	int rc;
+
+	if (minute != store->known_minute)
+		forget_vgpus(store);
+	store->known_minute = minute;
+	record_names(bytes, &id, &gpu);
+	rc = find_vgpu(store, id, gpu, &num);
+	if (rc == SQLITE_OK)
+		rc = record_bind(RECORD_SAMPLE, bytes, insert);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_int64(insert, 2, num);
+	return rc == SQLITE_OK ? conn_run(insert) : rc;
 }
 
 int store_write(struct store *store, enum record_kind kind, const uint8_t *bytes)
@@ -122,14 +242,11 @@ int store_write(struct store *store, enum record_kind kind, const uint8_t *bytes
 
 	if (kind == RECORD_SAMPLE || kind == RECORD_GPU_SAMPLE)
 		rc = rollup_advance(store->rollup, record_time(bytes));
+	if (rc == SQLITE_OK && kind == RECORD_SAMPLE)
+		return write_sample(store, bytes);
 	if (rc == SQLITE_OK)
-		rc = run(store, (int)kind, kind, bytes);
-	if (kind == RECORD_SAMPLE && rc == SQLITE_CONSTRAINT_NOTNULL) { /* not known on this GPU */
-		rc = run(store, PUT_VGPU, kind, bytes);
-		if (rc == SQLITE_OK)
-			rc = run(store, (int)kind, kind, bytes);
-	}
-	return rc;
+		rc = record_bind(kind, bytes, store->statements[kind]);
+	return rc == SQLITE_OK ? conn_run(store->statements[kind]) : rc;
 }
 
 int store_commit(struct store *store)
@@ -139,10 +256,11 @@ int store_commit(struct store *store)
 
 int store_rollback(struct store *store)
 {
-	/* Some failures have rolled back already. */
-	int rc = sqlite3_get_autocommit(store->db) ? SQLITE_OK
-						   : conn_run(store->statements[ROLLBACK]);
+	int rc;
 
+	forget_vgpus(store);
+	/* Some failures have rolled back already. */
+	rc = sqlite3_get_autocommit(store->db) ? SQLITE_OK : conn_run(store->statements[ROLLBACK]);
 	return rc == SQLITE_OK ? rollup_reload(store->rollup) : rc;
 }
 

@@ -165,6 +165,9 @@ static void test_a_failed_transaction_costs_its_records_only(void **state)
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 3);
 	/* What the failed one had begun was done again. */
 	assert_int_equal(get_sql("SELECT samples FROM sample_minute"), 2);
+	assert_int_equal(get_sql("SELECT count(*) FROM sample, vgpu ON vgpu = num"
+				 " WHERE id = 'vm2'"),
+			 1);
 }
 
 static void test_close_does_not_wait_for_ever_for_a_disk(void **state)

@@ -243,6 +243,53 @@ static void test_a_vgpu_has_one_number_also_when_it_moves(void **state)
 			 2);
 }
 
+static void test_a_vgpu_that_moves_back_is_where_it_is(void **state)
+{
+	static const char *const gpus[] = {"gpu0", "gpu1", "gpu0", "gpu0"};
+	struct db *db = open_db(&keep_all);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(gpus); i++) {
+		struct db_sample sample = make_sample(START_MS + 1000 * (int64_t)i, "vm1");
+
+		snprintf(sample.gpu, sizeof(sample.gpu), "%s", gpus[i]);
+		assert_int_equal(db_append_sample(db, &sample), 0);
+	}
+	db_flush(db);
+	assert_int_equal(get_sql("SELECT count(*) FROM sample, vgpu ON vgpu = num"
+				 " WHERE id = 'vm1' AND gpu = 'gpu0'"),
+			 4);
+	db_close(db);
+}
+
+/* The numbers of vGPUs are remembered from one transaction to the next. */
+static void test_what_another_program_does_to_the_names_is_seen(void **state)
+{
+	struct db *db = open_db(&keep_all);
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		put_sample(db, START_MS + 1000 * i, "vm1");
+		put_sample(db, START_MS + 1000 * i, "vm2");
+		db_flush(db);
+	}
+	run_sql("UPDATE vgpu SET num = num + 10; UPDATE sample SET vgpu = vgpu + 10");
+	put_sample(db, START_MS + 3000, "vm1");
+	put_sample(db, START_MS + 3000, "vm2");
+	db_flush(db);
+	run_sql("DELETE FROM vgpu WHERE id = 'vm1'");
+	put_sample(db, START_MS + 4000, "vm1");
+	put_sample(db, START_MS + 4000, "vm2");
+	db_flush(db);
+	assert_int_equal(get_sql("SELECT count(*) FROM sample, vgpu ON vgpu = num"
+				 " WHERE id = 'vm2'"),
+			 5);
+	assert_int_equal(get_sql("SELECT count(*) FROM sample, vgpu ON vgpu = num"
+				 " WHERE id = 'vm1'"),
+			 1);
+	db_close(db);
+}
+
 static void test_a_cap_write_is_kept_with_its_error(void **state)
 {
 	struct db *db = open_db(&keep_all);
@@ -328,6 +375,8 @@ int main(void)
 		TEST(test_values_that_are_not_valid_are_null),
 		TEST(test_what_no_row_can_hold_is_refused),
 		TEST(test_a_vgpu_has_one_number_also_when_it_moves),
+		TEST(test_a_vgpu_that_moves_back_is_where_it_is),
+		TEST(test_what_another_program_does_to_the_names_is_seen),
 		TEST(test_a_cap_write_is_kept_with_its_error),
 		TEST(test_readers_and_the_writer_do_not_wait_for_each_other),
 	};
