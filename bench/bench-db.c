@@ -106,8 +106,9 @@ static void wait_for_room(struct db *db)
 {
 	struct db_stats stats;
 
-	for (db_stats(db, &stats); stats.queued > QUEUED_MAX; db_stats(db, &stats))
-		nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+	db_stats(db, &stats);
+	if (stats.queued > QUEUED_MAX)
+		db_flush(db);
 }
 
 static int write_history(int64_t hours, int64_t vgpus, double *ret_rate)

@@ -2,6 +2,7 @@
 /* A connection to sqlite. Must never print: what fails is returned. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -55,12 +56,21 @@ static int probe_write(const char *path)
 	return faccessat(AT_FDCWD, slash ? dir : ".", W_OK, AT_EACCESS) == 0 ? 0 : -errno;
 }
 
+/* Nobody asks how much memory sqlite has: counting it takes a lock for each piece. Too late, where
+ * a program used sqlite before, it is refused and no matter. */
+static void set_up_library(void)
+{
+	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 int conn_open(const char *path, int flags, int busy_ms, sqlite3 **ret_db, struct err *reterr)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	bool write = flags & SQLITE_OPEN_READWRITE;
 	sqlite3 *db = NULL;
 	int rc, r;
 
+	(void)pthread_once(&once, set_up_library);
 	rc = sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
 	r = rc == SQLITE_OK ? 0 : conn_fail(db, rc, path, reterr);
 	/* Denied to write, sqlite tries to read, and tells what came of that. */

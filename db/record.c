@@ -135,6 +135,17 @@ void record_pack(enum record_kind kind, const void *record, uint8_t *bytes)
 	}
 }
 
+void record_unpack(enum record_kind kind, const uint8_t *bytes, void *record)
+{
+	for (size_t i = 0; i < types[kind].n; i++) {
+		const struct field *field = &types[kind].fields[i];
+		size_t size = is_text(field) ? strlen((const char *)bytes) + 1 : field->size;
+
+		memcpy((char *)record + field->offset, bytes, size);
+		bytes += size;
+	}
+}
+
 int64_t record_time(const uint8_t *bytes)
 {
 	int64_t ts_ms;

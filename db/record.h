@@ -30,6 +30,7 @@ struct record_setting {
 /* Bytes it packs into. -EINVAL: a text without its NUL. */
 int record_size(enum record_kind kind, const void *record);
 void record_pack(enum record_kind kind, const void *record, uint8_t *bytes);
+void record_unpack(enum record_kind kind, const uint8_t *bytes, void *record);
 
 /* The instant of a packed sample or gpu_sample. */
 int64_t record_time(const uint8_t *bytes);

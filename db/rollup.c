@@ -4,21 +4,29 @@
  * doing one again is harmless, and a clock that was set back only makes some of them twice. "Now"
  * is the instant of the rows that come in, never a clock. Pruning takes small bites: what a long
  * stop left over goes in the course of the next hours, and no transaction is long.
+ *
+ * Reading a minute's rows again costs as much as writing them did. minute.c holds their sums where
+ * all of them went through here; only the minutes that began before this program, or in which
+ * something else happened to the file, are read.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "db/conn.h"
+#include "db/minute.h"
 #include "db/rollup.h"
 
-enum statement { GET_OPEN, SET_OPEN, ROLL_MINUTE, ROLL_HOUR, STATEMENTS };
+enum statement { GET_OPEN, SET_OPEN, HAS_ROWS, WRITE_MINUTE, ROLL_MINUTE, ROLL_HOUR, STATEMENTS };
 
 static const char *const statement_sql[STATEMENTS] = {
 	[GET_OPEN] = "SELECT open_minute_ms FROM progress",
 	[SET_OPEN] =
 		"UPDATE progress SET open_minute_ms = ?1, raw_from_ms = max(raw_from_ms, ?2),"
 		" minute_from_ms = max(minute_from_ms, ?3), hour_from_ms = max(hour_from_ms, ?4)",
+	[HAS_ROWS] = "SELECT EXISTS"
+		     " (SELECT 1 FROM sample WHERE ts_ms >= ?1 AND ts_ms < ?1 + 60000)",
+	[WRITE_MINUTE] = minute_insert_sql,
 	[ROLL_MINUTE] = "INSERT OR REPLACE INTO sample_minute"
 			" SELECT vgpu, ?1, count(*), sum(gap), total(dt_s), sum(short_of_target), "
 			"sum(broken),"
@@ -83,7 +91,8 @@ static const struct prune {
 
 struct rollup {
 	struct db_retention retention;
-	int64_t open_ms; /* begin of the open minute; 0: none yet */
+	int64_t open_ms;       /* begin of the open minute; 0: none yet */
+	struct minute *minute; /* what was written of it */
 	sqlite3_stmt *statements[STATEMENTS];
 	sqlite3_stmt *prunes[PRUNES];
 };
@@ -98,9 +107,12 @@ int rollup_new(sqlite3 *db, const struct db_retention *retention, struct rollup 
 	if (!rollup)
 		return SQLITE_NOMEM;
 	rollup->retention = *retention;
+	rollup->minute = minute_new();
 	for (int i = 0; i < PRUNES; i++)
 		sql[i] = prunes[i].sql;
-	rc = conn_prepare(db, statement_sql, STATEMENTS, rollup->statements);
+	rc = rollup->minute ? SQLITE_OK : SQLITE_NOMEM;
+	if (rc == SQLITE_OK)
+		rc = conn_prepare(db, statement_sql, STATEMENTS, rollup->statements);
 	if (rc == SQLITE_OK)
 		rc = conn_prepare(db, sql, PRUNES, rollup->prunes);
 	if (rc == SQLITE_OK)
@@ -119,6 +131,7 @@ struct rollup *rollup_free(struct rollup *rollup)
 		return NULL;
 	conn_finalize(rollup->statements, STATEMENTS);
 	conn_finalize(rollup->prunes, PRUNES);
+	minute_free(rollup->minute);
 	free(rollup);
 	return NULL;
 }
@@ -128,6 +141,7 @@ int rollup_reload(struct rollup *rollup)
 	sqlite3_stmt *get = rollup->statements[GET_OPEN];
 	int rc = sqlite3_step(get);
 
+	minute_doubt(rollup->minute);
 	if (rc == SQLITE_ROW)
 		rollup->open_ms = sqlite3_column_int64(get, 0);
 	sqlite3_reset(get);
@@ -159,6 +173,41 @@ static int prune(struct rollup *rollup, const int64_t horizons[HORIZONS], bool n
 	return rc;
 }
 
+void rollup_add(struct rollup *rollup, int64_t num, const struct db_sample *sample)
+{
+	minute_add(rollup->minute, num, sample);
+}
+
+void rollup_doubt(struct rollup *rollup)
+{
+	minute_doubt(rollup->minute);
+}
+
+static int roll_minute(struct rollup *rollup)
+{
+	if (minute_complete(rollup->minute))
+		return minute_write(rollup->minute, rollup->open_ms,
+				    rollup->statements[WRITE_MINUTE]);
+	return run_at(rollup->statements[ROLL_MINUTE], rollup->open_ms);
+}
+
+/* A clock that was set back leads to a minute that has rows already. */
+static int open_minute(struct rollup *rollup, int64_t begin_ms)
+{
+	sqlite3_stmt *has_rows = rollup->statements[HAS_ROWS];
+	int64_t has = 1;
+	int rc = sqlite3_bind_int64(has_rows, 1, begin_ms);
+
+	if (rc == SQLITE_OK)
+		rc = conn_run_int(has_rows, &has);
+	rollup->open_ms = begin_ms;
+	if (has)
+		minute_doubt(rollup->minute);
+	else
+		minute_begin(rollup->minute);
+	return rc;
+}
+
 int rollup_advance(struct rollup *rollup, int64_t ts_ms)
 {
 	const struct db_retention *kept = &rollup->retention;
@@ -174,7 +223,7 @@ int rollup_advance(struct rollup *rollup, int64_t ts_ms)
 
 	if (begin_ms == ended_ms)
 		return SQLITE_OK;
-	rc = run_at(rollup->statements[ROLL_MINUTE], ended_ms);
+	rc = roll_minute(rollup);
 	if (rc == SQLITE_OK && new_hour)
 		rc = run_at(rollup->statements[ROLL_HOUR], ended_ms - ended_ms % ROLLUP_HOUR_MS);
 	if (rc != SQLITE_OK)
@@ -185,7 +234,5 @@ int rollup_advance(struct rollup *rollup, int64_t ts_ms)
 	rc = conn_run(set_open);
 	if (rc == SQLITE_OK)
 		rc = prune(rollup, horizons, new_hour);
-	if (rc == SQLITE_OK)
-		rollup->open_ms = begin_ms;
-	return rc;
+	return rc == SQLITE_OK ? open_minute(rollup, begin_ms) : rc;
 }

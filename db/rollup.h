@@ -23,6 +23,11 @@ struct rollup *rollup_free(struct rollup *rollup);
  */
 int rollup_advance(struct rollup *rollup, int64_t ts_ms);
 
+/* The sample of vGPU @num was written, after rollup_advance() to its instant. */
+void rollup_add(struct rollup *rollup, int64_t num, const struct db_sample *sample);
+/* Another program may have changed samples. */
+void rollup_doubt(struct rollup *rollup);
+
 /* After a rollback: the open minute is again what the file says. */
 int rollup_reload(struct rollup *rollup);
 

@@ -210,8 +210,10 @@ int store_begin(struct store *store)
 	if (rc != SQLITE_OK)
 		return rc;
 	rc = conn_run_int(store->statements[DATA_VERSION], &version);
-	if (version != store->data_version)
+	if (version != store->data_version) {
 		forget_vgpus(store);
+		rollup_doubt(store->rollup);
+	}
 	store->data_version = version;
 	return rc;
 }
@@ -220,6 +222,7 @@ static int write_sample(struct store *store, const uint8_t *bytes)
 {
 	sqlite3_stmt *insert = store->statements[RECORD_SAMPLE];
 	int64_t minute = record_time(bytes) / ROLLUP_MINUTE_MS;
+	struct db_sample sample;
 	const char *id, *gpu;
 	int64_t num;
 	int rc;
@@ -233,7 +236,13 @@ static int write_sample(struct store *store, const uint8_t *bytes)
 		rc = record_bind(RECORD_SAMPLE, bytes, insert);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_bind_int64(insert, 2, num);
-	return rc == SQLITE_OK ? conn_run(insert) : rc;
+	if (rc == SQLITE_OK)
+		rc = conn_run(insert);
+	if (rc != SQLITE_OK)
+		return rc;
+	record_unpack(RECORD_SAMPLE, bytes, &sample);
+	rollup_add(store->rollup, num, &sample);
+	return SQLITE_OK;
 }
 
 int store_write(struct store *store, enum record_kind kind, const uint8_t *bytes)

@@ -245,6 +245,33 @@ static void test_roll_ups_are_what_the_samples_add_up_to(void **state)
 	}
 }
 
+/* A roll-up is of what stands in the file, whoever put it there. */
+static void test_roll_ups_follow_what_was_replaced_or_changed(void **state)
+{
+	struct db *db = open_db(&keep_all);
+
+	(void)state;
+	for (int minute = 0; minute < 4; minute++) {
+		for (int i = 0; i < 10; i++)
+			put_sample(db, START_MS + minute * MINUTE_MS + 1000 * i, "vm1");
+		if (minute == 2)
+			put_sample(db, START_MS + minute * MINUTE_MS + 5000, "vm1"); /* again */
+		db_flush(db);
+		if (minute == 1)
+			run_sql("DELETE FROM sample WHERE ts_ms % 2000 = 0 AND ts_ms IN"
+				" (SELECT ts_ms FROM sample ORDER BY ts_ms DESC LIMIT 10)");
+	}
+	put_sample(db, START_MS + 4 * MINUTE_MS, "vm1");
+	db_close(db);
+	for (int minute = 0; minute < 4; minute++) {
+		char sql[128];
+
+		snprintf(sql, sizeof(sql), "SELECT samples FROM sample_minute WHERE ts_ms = %lld",
+			 (long long)(START_MS + minute * MINUTE_MS));
+		assert_int_equal(get_sql(sql), minute == 1 ? 5 : 10);
+	}
+}
+
 /* --- histories --- */
 
 static struct db_point points[POINTS_MAX];
@@ -485,6 +512,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_roll_ups_are_what_the_samples_add_up_to),
+		TEST(test_roll_ups_follow_what_was_replaced_or_changed),
 		TEST(test_a_history_is_what_the_samples_add_up_to),
 		TEST(test_a_clock_set_back_loses_and_doubles_nothing),
 		TEST(test_steps_and_ranges_have_bounds),
