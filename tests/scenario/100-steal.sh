@@ -6,8 +6,9 @@
 
 # Tight: the receiver is a customer of 50 % who was given 20, the donor leaves most of its 80 unused.
 period_ms=500 speed=2
-conf_extra='[offer]
-max_vgpus = 2'
+conf_extra="$unfunded
+[offer]
+max_vgpus = 2"
 sim_conf
 start || exit 1
 sell a 80 load:pct=10

@@ -29,6 +29,7 @@ claim "$id" key-1 new "$light_vm"
 is "the first claimant wins" "$(status)" 200
 is "and has its vGPU" "$(jq -r '.vgpu.id + " " + .vgpu.vm' "$dir/body")" "new vm-new"
 ok "funded by the others, at least min_newcomer_pct" jq -e '.vgpu.cap_pct >= 10' "$dir/body"
+ok "it is on probation" that /v1/vgpus/new '.state == "probation"'
 claim "$id" key-1 new "$light_vm"
 is "the same key again is the same claim" "$(status) $(jq -r .vgpu.id "$dir/body")" "200 new"
 claim "$id" key-2 other
@@ -36,7 +37,6 @@ is "a second claimant is refused" "$(status)" 409
 is "and gets nothing" "$(get /v1/vgpus '.vgpus | length')" 3
 ok "the caps still fit" that /v1/gpus '.gpus[0].sum_cap_pct <= 100'
 is "oversold" "$(get /v1/gpus '.gpus[0].overbooking_ratio')" 1.5
-ok "the newcomer is on probation" that /v1/vgpus/new '.state == "probation"'
 ok "no further offer meanwhile" that /v1/offers "$open | length == 0"
 ok "it is kept" until_ok 20 that "/v1/offers?all=true" ".offers[] | select(.id == $id) | .state == \"kept\""
 is "who funded stands in a decision" "$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "fund")] | length')" 1

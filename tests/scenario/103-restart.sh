@@ -4,8 +4,9 @@
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-conf_extra='[offer]
-max_vgpus = 2'
+conf_extra="$unfunded
+[offer]
+max_vgpus = 2"
 sim_conf
 start || exit 1
 api POST /v1/vgpus '{"id": "a", "initial_cap_pct": 80, "vm": "vm-a", "target_fps": 30, "labels": {"workload": "load:pct=10", "customer": "7"}}' >/dev/null

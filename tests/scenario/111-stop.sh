@@ -11,8 +11,9 @@ until_ok 10 test -S "$dir/notify"
 told() { grep -qx "$1" "$dir/told"; }
 alive() { test "$(grep -cx 'WATCHDOG=1' "$dir/told")" -ge "$1"; }
 
-conf_extra='[offer]
-max_vgpus = 2'
+conf_extra="$unfunded
+[offer]
+max_vgpus = 2"
 sim_conf
 NOTIFY_SOCKET=$dir/notify
 WATCHDOG_USEC=400000

@@ -24,7 +24,8 @@ is "and nothing was made" "$(get /v1/vgpus '.vgpus | length')" 0
 
 ctl drain gpu0 >/dev/null
 add a gpu0 80 load:pct=30
-add b gpu0 50 busy
+ctl vgpu hold a >/dev/null # or it funds b, when it was seen by then
+add b gpu0 50 idle
 add c gpu1 90 load:pct=10
 is "each GPU has 100 % of its own" "$(get /v1/vgpus '[.vgpus[] | "\(.id) \(.gpu) \(.cap_pct)"] | join(", ")')" \
   "a gpu0 80, b gpu0 20, c gpu1 90"
@@ -32,6 +33,8 @@ add c gpu0 10 idle
 is "an id is one vGPU on the host" "$(status)" 409
 is "?gpu= tells those of one" "$(get '/v1/vgpus?gpu=gpu1' '[.vgpus[].id] | join(" ")')" c
 
+ctl vgpu release a >/dev/null
+load b busy
 ok "b wins from its neighbour" until_ok 20 that /v1/vgpus/b '.cap_pct == 50'
 is "who alone gave" "$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "steal") | "\(.gpu) \(.donor)"] | unique | join(", ")')" "gpu0 a"
 is "the other GPU's caps stand" "$(get /v1/gpus '[.gpus[] | "\(.name) \(.sum_cap_pct) \(.vgpus)"] | join(", ")')" "gpu0 100 2, gpu1 90 1"

@@ -5,10 +5,10 @@
 . "$(dirname "$0")/lib.sh"
 
 period_ms=250 speed=4
-conf_extra='[policy]
+conf_extra="$unfunded
 overload_pct = 80
 [offer]
-max_vgpus = 2'
+max_vgpus = 2"
 sim_conf
 start || exit 1
 decided() { # decided KIND: how many times for b

@@ -7,8 +7,9 @@ conf_extra=$unfunded
 sim_conf
 start || exit 1
 sell a 80 idle
-sell b 50 busy
+sell b 50 idle
 ctl vgpu hold b >/dev/null
+load b busy
 is "b is held and hungry" "$(get /v1/vgpus/b '"\(.held) \(.cap_pct)"')" "true 20"
 cap=50
 for mode in frozen observe; do

@@ -7,8 +7,9 @@ conf_extra=$unfunded
 sim_conf
 start || exit 1
 sell a 80 load:pct=10
-sell b 50 busy
+sell b 50 idle
 api PATCH /v1/gpus/gpu0 '{"mode": "observe"}' >/dev/null
+load b busy # not before: three periods may be over soon
 steals='[.decisions[] | select(.kind == "steal" and .result == "observed")]'
 ok "a steal is observed" until_ok 20 that '/v1/decisions?limit=1000' "$steals | length > 0"
 ok "b goes on wanting it" periods 16

@@ -6,6 +6,7 @@
 # shellcheck source=tests/scenario/softgpu.sh
 . "$(dirname "$0")/softgpu.sh"
 
+conf_extra=$unfunded
 softgpu_conf
 start_x
 start || exit 1

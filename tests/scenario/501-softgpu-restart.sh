@@ -6,7 +6,7 @@
 # shellcheck source=tests/scenario/softgpu.sh
 . "$(dirname "$0")/softgpu.sh"
 
-period_ms=500
+period_ms=500 conf_extra=$unfunded
 softgpu_conf
 start_x
 start || exit 1

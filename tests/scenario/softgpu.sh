@@ -16,6 +16,7 @@ capacity_cores = 1
 max_vgpus = ${max_vgpus:-1}
 [fps]
 socket = $dir/fps.sock
+${conf_extra-}
 EOF
   "$B/gover-d" --config "$conf" >"$dir/probe" 2>&1 &
   daemon_pid=$!
