@@ -70,6 +70,7 @@ struct alerts {
 	struct alert **list; /* ascending id, then those not raised yet */
 	size_t n, size;
 	size_t n_raised;
+	size_t next; /* in list: behind the one that was said last */
 	int64_t last_id;
 	alert_changed_fn changed;
 	void *userdata;
@@ -159,15 +160,19 @@ static void drop(struct alerts *alerts, size_t at)
 		(alerts->n - at) * sizeof(struct alert *));
 }
 
+/* Every tick says what holds in the same order: the one looked for is nearly always the next. */
 static struct alert *find_live(struct alerts *alerts, enum alert_kind kind, const char *gpu,
 			       const char *vgpu)
 {
-	for (size_t i = alerts->n; i-- > 0;) {
-		struct alert *a = alerts->list[i];
+	for (size_t i = 0; i < alerts->n; i++) {
+		size_t at = (alerts->next + i) % alerts->n;
+		struct alert *a = alerts->list[at];
 
-		if (!a->cleared_ms && a->kind == kind && strcmp(a->gpu, gpu) == 0 &&
-		    strcmp(a->vgpu, vgpu) == 0)
-			return a;
+		if (a->cleared_ms || a->kind != kind || strcmp(a->vgpu, vgpu) != 0 ||
+		    strcmp(a->gpu, gpu) != 0)
+			continue;
+		alerts->next = at + 1;
+		return a;
 	}
 	return NULL;
 }
