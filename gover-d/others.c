@@ -140,6 +140,7 @@ void others_take_foreign(struct manager *m, struct host_gpu *gpu, struct vgpu *v
 		      "the cap of vGPU %s was changed from %d to %d %% by somebody else; it is on "
 		      "hold until released",
 		      vgpu->contract.id, was_pct, found_pct);
+	tick_alerts_foreign(m, gpu->config.name, vgpu, now.wall_ms);
 	control_save_soon(m);
 }
 

@@ -42,6 +42,14 @@ static void hold_policy_conditions(struct manager *m, const char *gpu, const str
 			    terms->target_fps);
 }
 
+void tick_alerts_foreign(struct manager *m, const char *gpu, const struct vgpu *v, int64_t now_ms)
+{
+	alerts_hold(m->alerts, ALERT_FOREIGN_WRITE, gpu, v, now_ms,
+		    "the cap of vGPU %s was set to %d %% by somebody else; on hold until "
+		    "'gover-ctl vgpu release %s'",
+		    v->contract.id, v->contract.held_cap_pct, v->contract.id);
+}
+
 static void hold_vgpu_conditions(struct manager *m, const char *gpu, const struct vgpu *v,
 				 int64_t ms)
 {
@@ -54,10 +62,7 @@ static void hold_vgpu_conditions(struct manager *m, const char *gpu, const struc
 	else
 		hold_policy_conditions(m, gpu, v, ms);
 	if (v->foreign && v->contract.held)
-		alerts_hold(m->alerts, ALERT_FOREIGN_WRITE, gpu, v, ms,
-			    "the cap of vGPU %s was set to %d %% by somebody else; on hold until "
-			    "'gover-ctl vgpu release %s'",
-			    id, v->contract.held_cap_pct, id);
+		tick_alerts_foreign(m, gpu, v, ms);
 	if (v->write_errno)
 		alerts_hold(m->alerts, ALERT_WRITE_FAILED, gpu, v, ms,
 			    "the cap of vGPU %s could not be put in force: %s; %d %% stands", id,

@@ -23,6 +23,9 @@ void others_take_foreign(struct manager *manager, struct host_gpu *gpu, struct v
 /* Say which alert conditions hold now. */
 void tick_alerts_gpu(struct manager *manager, const struct host_gpu *gpu, struct instant now);
 void tick_alerts_host(struct manager *manager, struct instant now);
+/* One of them, also between two ticks: the vGPU may be gone before the next. */
+void tick_alerts_foreign(struct manager *manager, const char *gpu, const struct vgpu *vgpu,
+			 int64_t now_ms);
 
 /* Keeps one decision under the next id, which it returns; 0: no memory. Takes over its json. */
 int64_t keep_decision(struct manager *manager, struct decision *decision);

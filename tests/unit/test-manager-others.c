@@ -196,6 +196,8 @@ static void expect_foreign(const char *id, int cap_pct)
 	assert_int_equal(vgpu(id)->expected_cap_pct, cap_pct);
 	assert_int_equal(device(id)->cap_pct, cap_pct);
 	assert_int_equal(count("foreign_write", "noted"), 1);
+	assert_non_null(
+		alert_of(ALERT_FOREIGN_WRITE, id)); /* at once: it may be gone at the next tick */
 	tick(1);
 	assert_int_equal(device(id)->cap_pct, cap_pct);
 	assert_int_equal(count("foreign_write", "noted"), 1); /* told once */
