@@ -17,6 +17,7 @@ void sched_start(struct sched *sched, uint64_t now_ns)
 	sched->slot_end_ns = now_ns + SCHED_SLOT_NS;
 	sched->slot = 0;
 	sched->n_pending = 0;
+	sched->pending_xor = 0;
 }
 
 void sched_add(struct sched *sched, struct sched_vgpu *vgpu, unsigned int cap_pct, uint64_t now_ns)
@@ -61,7 +62,10 @@ void sched_remove(struct sched *sched, struct sched_vgpu *vgpu)
 
 void sched_set_pending(struct sched *sched, struct sched_vgpu *vgpu, bool pending)
 {
-	sched->n_pending += (unsigned int)pending - (unsigned int)vgpu->pending;
+	if (vgpu->pending == pending)
+		return;
+	sched->n_pending += pending ? 1U : -1U;
+	sched->pending_xor ^= (uintptr_t)vgpu;
 	vgpu->pending = pending;
 }
 
@@ -110,9 +114,10 @@ struct sched_vgpu *sched_pick(struct sched *sched, uint64_t *ret_run_ns)
 	if (sched->n_pending == 0)
 		return NULL;
 	if (sched->quantum_ns == 0 || !can_run(vgpu)) {
-		/* One that is alone with its work is the round's next as well: nobody need be
-		 * asked. */
-		if (sched->n_pending > 1 || !vgpu->pending) {
+		/* One that is alone with its work is the round's next: nobody need be asked. */
+		if (sched->n_pending == 1) {
+			vgpu = (struct sched_vgpu *)sched->pending_xor;
+		} else {
 			do {
 				vgpu = vgpu->next;
 			} while (!can_run(vgpu) && vgpu != sched->current);

@@ -46,6 +46,7 @@ struct sched {
 	uint64_t slot_end_ns;	    /* when sched_open_slot() is due */
 	unsigned int slot;	    /* of the second, 0..9 */
 	unsigned int n_pending;	    /* vGPUs with work for the GPU */
+	uintptr_t pending_xor;	    /* of their addresses: where it is one, its address */
 };
 
 /* Begins the first slot of a second at @now_ns, without vGPUs. */

@@ -139,27 +139,65 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+static void run_vgpu(struct sim *sim, struct sim_vgpu *vgpu, uint64_t ran_ns)
+{
+	sched_account(&sim->sched, &vgpu->sched, ran_ns);
+	sim->busy_ns += ran_ns;
+	vgpu->work_ns[0] -= ran_ns;
+}
+
+/*
+ * What may be many turns of one that nobody else waits with: they are taken at once, and the last
+ * is left as far as it went, as if each had been asked for.
+ */
+static void run_turns(struct sim *sim, struct sim_vgpu *vgpu, uint64_t grant_ns, uint64_t ran_ns)
+{
+	unsigned int cap_pct = vgpu->sched.cap_pct == 0 ? 100 : vgpu->sched.cap_pct;
+	uint64_t turn_ns = SCHED_ROUND_NS * cap_pct / 100;
+	uint64_t last_ns = ran_ns > grant_ns ? (ran_ns - grant_ns) % turn_ns : 0;
+
+	run_vgpu(sim, vgpu, ran_ns - last_ns);
+	if (last_ns == 0)
+		return;
+	(void)sched_pick(&sim->sched, &grant_ns);
+	run_vgpu(sim, vgpu, last_ns);
+}
+
+/* The GPU works until @until_ns, or until it is done with somebody's work. */
+static void run_gpu(struct sim *sim, uint64_t until_ns)
+{
+	while (sim->now_ns < until_ns) {
+		uint64_t ran_ns = until_ns - sim->now_ns, grant_ns;
+		struct sched_vgpu *picked = sched_pick(&sim->sched, &grant_ns);
+		struct sim_vgpu *running;
+
+		if (!picked) {
+			sim->now_ns = until_ns;
+			return;
+		}
+		running = vgpu_of(picked);
+		ran_ns = earlier(ran_ns, running->work_ns[0]);
+		if (sim->sched.n_pending > 1)
+			ran_ns = earlier(ran_ns, grant_ns);
+		else if (picked->cap_pct != 0)
+			ran_ns = earlier(ran_ns, (uint64_t)picked->slice_ns);
+		sim->now_ns += ran_ns;
+		run_turns(sim, running, grant_ns, ran_ns);
+		if (running->work_ns[0] == 0) {
+			end_gpu_work(sim, running);
+			return;
+		}
+	}
+}
+
 /* From now to the next event, but not past @to_ns; then deals with what is due. */
 static void step(struct sim *sim, uint64_t to_ns)
 {
-	uint64_t grant_ns, ran_ns;
-	struct sched_vgpu *picked = sched_pick(&sim->sched, &grant_ns);
-	struct sim_vgpu *running = picked ? vgpu_of(picked) : NULL;
 	uint64_t until_ns = earlier(to_ns, sim->sched.slot_end_ns);
 
 	if (sim->n > 0)
 		until_ns = earlier(until_ns, sim->events[0].at_ns);
-	if (running)
-		until_ns = earlier(until_ns, sim->now_ns + earlier(grant_ns, running->work_ns[0]));
-	ran_ns = until_ns - sim->now_ns;
-	sim->now_ns = until_ns;
-	if (running) {
-		sched_account(&sim->sched, picked, ran_ns);
-		sim->busy_ns += ran_ns;
-		running->work_ns[0] -= ran_ns;
-		if (running->work_ns[0] == 0)
-			end_gpu_work(sim, running);
-	}
+	run_gpu(sim, until_ns);
 	end_due_cpu_work(sim);
 	if (sim->now_ns == sim->sched.slot_end_ns)
 		sched_open_slot(&sim->sched, sim->now_ns);

@@ -333,6 +333,42 @@ static void how_time_is_cut_into_steps_does_not_show(void **state)
 	}
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Who is alone runs for many turns at once: when another comes, the turn is as far as it would be.
+ */
+static void turns_taken_at_once_end_like_turns_one_by_one(void **state)
+{
+	static const struct {
+		const char *id, *workload;
+		int cap_pct;
+	} tenants[] = {{"a", "load:pct=8.13", 9}, {"b", "load:pct=6.7", 7}, {"c", "glmark2", 0}};
+	struct sim_vgpu *vgpus[2][ARRAY_SIZE(tenants)];
+	struct sim *sims[] = {new_sim(), new_sim()};
+
+	(void)state;
+	for (int k = 0; k < 2; k++) {
+		for (size_t i = 0; i < ARRAY_SIZE(tenants); i++) {
+			vgpus[k][i] = add(sims[k], tenants[i].id, tenants[i].cap_pct,
+					  tenants[i].workload);
+			sim_advance(sims[k], (i + 1) * 2345678);
+		}
+	}
+	for (uint64_t ns = 20 * NS_PER_MS; ns < 3 * NS_PER_S; ns += 1234567) {
+		sim_advance(sims[0], ns);
+		while (sim_now_ns(sims[1]) < ns)
+			sim_advance(sims[1], least(sim_now_ns(sims[1]) + 10007, ns));
+		for (size_t i = 0; i < ARRAY_SIZE(tenants); i++)
+			assert_int_equal(read_counters(sims[0], vgpus[0][i]).busy_ns,
+					 read_counters(sims[1], vgpus[1][i]).busy_ns);
+	}
+	sim_free(sims[0]);
+	sim_free(sims[1]);
+}
+
 static void another_seed_makes_another_history(void **state)
 {
 	struct sim_counters counters[2];
@@ -540,6 +576,7 @@ int main(void)
 		cmocka_unit_test(the_99th_percentile_is_within_3_percent),
 		cmocka_unit_test(the_same_calls_make_the_same_history),
 		cmocka_unit_test(how_time_is_cut_into_steps_does_not_show),
+		cmocka_unit_test(turns_taken_at_once_end_like_turns_one_by_one),
 		cmocka_unit_test(another_seed_makes_another_history),
 		cmocka_unit_test(time_never_runs_backwards),
 		cmocka_unit_test(the_same_workload_again_runs_on),
