@@ -11,10 +11,10 @@ sqlite3 "$dir/state/history.db" <"$dir/sql" >"$dir/sql.out" 2>&1 &
 exec 3>"$dir/sql"
 echo "BEGIN IMMEDIATE; SELECT 'locked';" >&3
 ok "somebody locks it" until_ok 10 grep -q locked "$dir/sql.out"
+sell a 50
+is "a vGPU is sold" "$(status)" 201
 ok "an alert says so" until_ok 20 alerts 1 history_failing
 ok "the loop goes on" periods 5
-sell a 50
-is "and sells" "$(status)" 201
 echo "ROLLBACK;" >&3
 exec 3>&-
 ok "unlocked: the alert clears" until_ok 20 alerts 0 history_failing

@@ -4,14 +4,14 @@
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-period_ms=4000 speed=1
+period_ms=1500 speed=1
 sim_conf
 start || exit 1
 for v in a b; do
   api POST /v1/vgpus "{\"id\": \"$v\", \"initial_cap_pct\": 50, \"labels\": {\"workload\": \"idle\"}}" >/dev/null
 done
 caps() { get /v1/vgpus '[.vgpus[] | "\(.id) \(.cap_pct) \(.held)"] | join(", ")'; }
-behind() { # behind VGPU PCT: seen by no sample yet; the next is some seconds off
+behind() { # behind VGPU PCT: seen by no sample yet; the next is more than a second off
   echo "$2" >"$dir/poke/.new"
   mv "$dir/poke/.new" "$dir/poke/$1.cap"
   until_ok 20 test ! -e "$dir/poke/$1.cap"

@@ -33,7 +33,7 @@ static void test_while_another_program_writes_records_wait(void **state)
 	sqlite3 *other = hold_lock();
 
 	(void)state;
-	put_sample(db, START_MS, "vm1");
+	put_decision(db, START_MS);
 	for (int i = 0; i < DEADLINE_POLLS && stats_of(db).last_error != SQLITE_BUSY; i++)
 		pause_ms(10);
 	assert_int_equal(stats_of(db).last_error, SQLITE_BUSY);
@@ -459,7 +459,7 @@ static void test_contracts_that_failed_are_written_beside_the_next_records(void 
 	assert_true(stats_of(db).last_message[0] != '\0');
 	assert_int_equal(stats_of(db).dropped, 0);
 	atomic_store(&commit_mode, COMMIT_WORKS);
-	put_sample(db, START_MS, "vm1");
+	put_decision(db, START_MS);
 	for (int i = 0; i < DEADLINE_POLLS && get_sql("SELECT count(*) FROM contracts") == 0; i++)
 		pause_ms(10);
 	expect_contracts(1, "one");

@@ -109,6 +109,15 @@ static inline void put_sample(struct db *db, int64_t ts_ms, const char *vgpu)
 	db_commit(db);
 }
 
+/* A record that does not gather with samples for some seconds. */
+static inline void put_decision(struct db *db, int64_t ts_ms)
+{
+	struct db_decision row = {.id = 1, .ts_ms = ts_ms, .gpu = "gpu0", .kind = "set"};
+
+	assert_int_equal(db_append_decision(db, &row), 0);
+	db_commit(db);
+}
+
 /* Runs @sql on a connection of its own, as the sqlite3 shell would. */
 static inline void run_sql(const char *sql)
 {
