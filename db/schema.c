@@ -68,8 +68,8 @@ const char *const schema_steps[] = {
 	"ALTER TABLE offer ADD COLUMN claim_key TEXT;",
 
 	/* One row: the newest text of the contracts file, for a start that finds no such file. */
-	"CREATE TABLE contracts (num INTEGER PRIMARY KEY CHECK (num = 1),"
-	" revision INTEGER NOT NULL, json TEXT NOT NULL);",
+	("CREATE TABLE contracts (num INTEGER PRIMARY KEY CHECK (num = 1),"
+	 " revision INTEGER NOT NULL, json TEXT NOT NULL);"),
 };
 
 const int schema_version = (int)ARRAY_SIZE(schema_steps);
