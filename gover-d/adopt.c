@@ -475,7 +475,7 @@ static int take_decision(void *userdata, const struct db_decision *row)
 	memcpy(d.vgpu, row->vgpu, sizeof(d.vgpu));
 	memcpy(d.donor, row->donor, sizeof(d.donor));
 	memcpy(d.result, row->result, sizeof(d.result));
-	snprintf(d.why, sizeof(d.why), "%s", row->why);
+	d.why = row->why;
 	d.id = row->id;
 	d.numbers = json_incref(json_object_get(detail, "numbers"));
 	d.moves = json_incref(json_object_get(detail, "moves"));

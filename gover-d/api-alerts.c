@@ -48,18 +48,7 @@ struct wanted {
 
 static bool concerns(const struct decision *decision, const char *vgpu)
 {
-	size_t i;
-	json_t *move;
-
-	if (!vgpu || strcmp(decision->vgpu, vgpu) == 0 || strcmp(decision->donor, vgpu) == 0)
-		return true;
-	json_array_foreach (decision->moves, i, move) {
-		const char *moved = json_string_value(json_object_get(move, "vgpu"));
-
-		if (moved && strcmp(moved, vgpu) == 0)
-			return true;
-	}
-	return false;
+	return !vgpu || decision_concerns(decision, vgpu);
 }
 
 static int64_t count(const struct decisions *decisions, const struct wanted *wanted)

@@ -252,9 +252,11 @@ static int keep_setting(struct manager *m, const char *key)
 /* It is one decision for all GPUs, and names none. */
 static void note_parameters(struct manager *m, const char *changes, bool kept)
 {
-	struct decision d = {.ts_ms = clock_now().wall_ms, .kind = "set", .result = "noted"};
+	char why[DECISION_WHY_MAX];
+	struct decision d = {
+		.ts_ms = clock_now().wall_ms, .kind = "set", .result = "noted", .why = why};
 
-	snprintf(d.why, sizeof(d.why), "an operator changed the policy: %s%s", changes,
+	snprintf(why, sizeof(why), "an operator changed the policy: %s%s", changes,
 		 kept ? ""
 		 : m->actuator.dry_run
 			 ? "; this is a dry run, a restart will forget it"

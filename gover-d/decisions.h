@@ -18,9 +18,11 @@ struct decision {
 	char donor[ID_MAX];
 	char result[32]; /* "written", "dry_run", "observed", "failed", "noted" (nothing to write)
 			  */
-	char why[DECISION_WHY_MAX];
-	json_t *numbers; /* object of numbers; never NULL */
-	json_t *moves;	 /* array of {vgpu, from_pct, to_pct, read_back_pct}; never NULL */
+	const char *why; /* shorter than DECISION_WHY_MAX; the caller's, and copied */
+	/* To be added. A kept one has both in @detail. */
+	json_t *numbers;    /* object of numbers; never NULL */
+	json_t *moves;	    /* array of {vgpu, from_pct, to_pct, read_back_pct}; never NULL */
+	const char *detail; /* of a kept one: {"numbers": ..., "moves": ...} without a space */
 };
 
 struct decisions; /* a ring */
@@ -28,12 +30,14 @@ struct decisions *decisions_new(int64_t last_id);
 struct decisions *decisions_free(struct decisions *decisions);
 /* Takes over the two json references, gives the next id. One that is higher already stays: a
  * decision read back from the database keeps its own. The result stands until DECISIONS_KEPT more
- * were added. */
+ * were added. NULL: no memory. */
 const struct decision *decisions_add(struct decisions *decisions, const struct decision *decision);
 /* The first kept one with an id above @after; NULL: none. Walk with after = found->id. */
 const struct decision *decisions_after(const struct decisions *decisions, int64_t after);
 int64_t decisions_last_id(const struct decisions *decisions);
 /* The next id is above @last_id, and above all that were added. */
 void decisions_go_on_after(struct decisions *decisions, int64_t last_id);
+/* True when vGPU @id is what a kept one is about, or gave, or was moved by it. */
+bool decision_concerns(const struct decision *decision, const char *id);
 
 #endif

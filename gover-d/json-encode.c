@@ -259,6 +259,7 @@ json_t *json_encode_alert(const struct alert *alert)
 json_t *json_encode_decision(const struct decision *decision)
 {
 	struct json_encode o = json_encode_begin();
+	json_t *detail = json_loads(decision->detail, 0, NULL); /* NULL: no memory */
 
 	json_encode_add(&o, "id", json_integer(decision->id));
 	json_encode_add(&o, "time", json_encode_time(decision->ts_ms));
@@ -266,10 +267,11 @@ json_t *json_encode_decision(const struct decision *decision)
 	json_encode_add(&o, "kind", json_encode_text(decision->kind));
 	json_encode_add(&o, "vgpu", json_encode_name(decision->vgpu));
 	json_encode_add(&o, "donor", json_encode_name(decision->donor));
-	json_encode_add(&o, "numbers", json_incref(decision->numbers));
-	json_encode_add(&o, "moves", json_incref(decision->moves));
+	json_encode_add(&o, "numbers", json_incref(json_object_get(detail, "numbers")));
+	json_encode_add(&o, "moves", json_incref(json_object_get(detail, "moves")));
 	json_encode_add(&o, "result", json_encode_text(decision->result));
 	json_encode_add(&o, "why", json_encode_text(decision->why));
+	json_decref(detail);
 	return json_encode_end(&o);
 }
 

@@ -13,11 +13,29 @@
 #include "gover-d/manager.h"
 #include "gover-d/tick.h"
 
+/* Where all of it is too long for the history, the moves are left out; they are in cap_write too.
+ */
+static void copy_detail(const char *detail, char *to, size_t size)
+{
+	json_t *shorter;
+	char *text;
+
+	if (strlen(detail) < size) {
+		strcpy(to, detail);
+		return;
+	}
+	shorter = json_loads(detail, 0, NULL);
+	(void)json_object_set_new(shorter, "moves", json_array());
+	text = json_dumps(shorter, JSON_COMPACT);
+	if (text && strlen(text) < size)
+		strcpy(to, text);
+	free(text);
+	json_decref(shorter);
+}
+
 static void store_decision(struct manager *m, const struct decision *d)
 {
 	struct db_decision row = {.id = d->id, .ts_ms = d->ts_ms};
-	json_t *detail;
-	char *text;
 
 	if (!m->actuator.db)
 		return;
@@ -27,17 +45,7 @@ static void store_decision(struct manager *m, const struct decision *d)
 	memcpy(row.donor, d->donor, sizeof(row.donor));
 	memcpy(row.result, d->result, sizeof(row.result));
 	snprintf(row.why, sizeof(row.why), "%s", d->why);
-	detail = json_pack("{s:O, s:O}", "numbers", d->numbers, "moves", d->moves);
-	text = detail ? json_dumps(detail, JSON_COMPACT) : NULL;
-	if (text && strlen(text) >= sizeof(row.detail_json)) {
-		free(text);
-		(void)json_object_set_new(detail, "moves", json_array());
-		text = json_dumps(detail, JSON_COMPACT);
-	}
-	if (text && strlen(text) < sizeof(row.detail_json))
-		memcpy(row.detail_json, text, strlen(text) + 1);
-	free(text);
-	json_decref(detail);
+	copy_detail(d->detail, row.detail_json, sizeof(row.detail_json));
 	(void)db_append_decision(m->actuator.db, &row); /* a full queue is counted by db/ */
 }
 
@@ -52,8 +60,8 @@ int64_t keep_decision(struct manager *m, struct decision *decision)
 	kept = decisions_add(m->decisions, decision);
 	if (!kept)
 		return 0;
-	log_info("%s%s%s: %s [%s]", decision->kind, decision->vgpu[0] ? " " : "", decision->vgpu,
-		 decision->why, decision->result);
+	log_info("%s%s%s: %s [%s]", kept->kind, kept->vgpu[0] ? " " : "", kept->vgpu, kept->why,
+		 kept->result);
 	store_decision(m, kept);
 	m->generation++;
 	return kept->id;
@@ -63,7 +71,8 @@ void note_decision(struct manager *m, const struct host_gpu *gpu, struct vgpu *v
 		   const char *kind, const char *result, struct instant now, const char *format,
 		   ...)
 {
-	struct decision d = {.ts_ms = now.wall_ms};
+	char why[DECISION_WHY_MAX];
+	struct decision d = {.ts_ms = now.wall_ms, .why = why};
 	int64_t id;
 	va_list ap;
 
@@ -72,7 +81,7 @@ void note_decision(struct manager *m, const struct host_gpu *gpu, struct vgpu *v
 	snprintf(d.vgpu, sizeof(d.vgpu), "%s", vgpu ? vgpu->contract.id : "");
 	snprintf(d.result, sizeof(d.result), "%s", result);
 	va_start(ap, format);
-	vsnprintf(d.why, sizeof(d.why), format, ap);
+	vsnprintf(why, sizeof(why), format, ap);
 	va_end(ap);
 	id = keep_decision(m, &d);
 	if (vgpu && id)

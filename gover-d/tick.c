@@ -273,7 +273,7 @@ static int apply_plan(struct manager *m, struct host_gpu *gpu, bool act, struct 
 		snprintf(d.donor, sizeof(d.donor), "%s",
 			 pd->donor >= 0 ? m->views[pd->donor].id : "");
 		snprintf(d.result, sizeof(d.result), "%s", result);
-		snprintf(d.why, sizeof(d.why), "%s", pd->why);
+		d.why = pd->why;
 		d.numbers = encode_numbers(pd);
 		d.moves = encode_moves(m->moves, pd->n_moves);
 		id = keep_decision(m, &d);

@@ -208,7 +208,7 @@ static const char *look(void)
 	while ((d = decisions_after(m.decisions, looked_at))) {
 		at += (size_t)snprintf(decided + at, sizeof(decided) - at, "%s%s %s",
 				       at ? ", " : "", d->kind, d->result);
-		memcpy(why, d->why, sizeof(why));
+		snprintf(why, sizeof(why), "%s", d->why);
 		looked_at = d->id;
 	}
 	return decided;

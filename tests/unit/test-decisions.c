@@ -14,11 +14,11 @@ static const struct decision *add(struct decisions *decisions, int64_t id, const
 {
 	struct decision decision = {
 		.id = id,
+		.why = why,
 		.numbers = json_pack("{s:i}", "n", 1),
 		.moves = json_array(),
 	};
 
-	snprintf(decision.why, sizeof(decision.why), "%s", why);
 	return decisions_add(decisions, &decision);
 }
 
@@ -59,9 +59,8 @@ static void test_numbers_go_on_where_the_last_run_ended(void **state)
 	assert_int_equal(decisions_last_id(decisions), 43);
 	assert_string_equal(decisions_after(decisions, 41)->why, "first");
 	assert_string_equal(decisions_after(decisions, 42)->why, "second");
-	assert_int_equal(
-		json_integer_value(json_object_get(decisions_after(decisions, 42)->numbers, "n")),
-		1);
+	assert_string_equal(decisions_after(decisions, 42)->detail,
+			    "{\"numbers\":{\"n\":1},\"moves\":[]}");
 	assert_null(decisions_after(decisions, 43));
 	decisions_free(decisions);
 }
@@ -120,6 +119,29 @@ static void test_the_oldest_leave_when_the_ring_is_full(void **state)
 	decisions_free(decisions);
 }
 
+static void test_a_decision_concerns_whom_it_names(void **state)
+{
+	static const struct {
+		const char *id;
+		bool concerned;
+	} cases[] = {{"a", true},  {"b", true},	     {"moved-1", true}, {"moved.2", true},
+		     {"c", false}, {"moved", false}, {"oved.2", false}, {"why", false}};
+	struct decision decision = {
+		.vgpu = "a",
+		.donor = "b",
+		.why = "\"vgpu\":\"why\"",
+		.numbers = json_object(),
+		.moves = json_pack("[{s:s}, {s:s}]", "vgpu", "moved-1", "vgpu", "moved.2"),
+	};
+	struct decisions *decisions = decisions_new(0);
+	const struct decision *kept = decisions_add(decisions, &decision);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(decision_concerns(kept, cases[i].id), cases[i].concerned);
+	decisions_free(decisions);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -128,6 +150,7 @@ int main(void)
 		cmocka_unit_test(test_a_decision_read_back_keeps_its_number),
 		cmocka_unit_test(test_numbers_go_on_above_what_was_given_and_not_read_back),
 		cmocka_unit_test(test_the_oldest_leave_when_the_ring_is_full),
+		cmocka_unit_test(test_a_decision_concerns_whom_it_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
