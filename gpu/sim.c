@@ -212,7 +212,7 @@ static int write_cap(struct gpu_vgpu *attached, uint64_t now_mono_ns, int cap_pc
 	if (!attached->vgpu)
 		return -ENODEV;
 	catch_up(attached->gpu, now_mono_ns);
-	return sim_set_cap(attached->vgpu, cap_pct);
+	return sim_set_cap(attached->gpu->sim, attached->vgpu, cap_pct);
 }
 
 static int read_cap(struct gpu_vgpu *attached, int *ret_cap_pct)
@@ -247,8 +247,7 @@ static int poke_cap(struct gpu *gpu, struct sim_vgpu *vgpu, const char *text)
 	int64_t cap_pct;
 	int r = parse_int(text, 0, 100, &cap_pct);
 
-	(void)gpu;
-	return r < 0 ? r : sim_set_cap(vgpu, (int)cap_pct);
+	return r < 0 ? r : sim_set_cap(gpu->sim, vgpu, (int)cap_pct);
 }
 
 static int poke_workload(struct gpu *gpu, struct sim_vgpu *vgpu, const char *text)

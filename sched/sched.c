@@ -1,23 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The vGPU scheduler. Must never call anything: no libc, no kernel, no clock, no allocation, no
- * floating point. A slot costs O(1) for each vGPU, a pick at most one look at each.
+ * floating point. A slot costs O(1) for each vGPU, a pick at most one look at each and none where
+ * nobody may run.
  */
 #include "sched/sched.h"
 
-static uint64_t share_of(uint64_t ns, unsigned int cap_pct)
+/* Long division in 32-bit steps: a 32-bit kernel has no other. */
+static uint64_t divide_by_100(uint64_t ns)
 {
-	return ns * (cap_pct == 0 ? 100 : cap_pct) / 100;
+	uint32_t high = (uint32_t)(ns >> 32), low = (uint32_t)ns;
+	uint32_t middle = high % 100 << 16 | low >> 16;
+	uint32_t last = middle % 100 << 16 | (low & 0xffff);
+
+	return (uint64_t)(high / 100) << 32 | (uint64_t)(middle / 100) << 16 | last / 100;
 }
 
-void sched_start(struct sched *sched, uint64_t now_ns)
+static uint64_t share_of(uint64_t ns, unsigned int cap_pct)
 {
+	return cap_pct == 0 ? ns : divide_by_100(ns * cap_pct);
+}
+
+/* To be called after everything that bears on whether @vgpu may run. */
+static void update(struct sched *sched, struct sched_vgpu *vgpu)
+{
+	bool runnable = vgpu->pending && sched->discipline->limit_ns(vgpu) > 0;
+
+	sched->n_runnable += (unsigned int)runnable - (unsigned int)vgpu->runnable;
+	vgpu->runnable = runnable;
+}
+
+void sched_start(struct sched *sched, const struct sched_discipline *discipline, uint64_t now_ns)
+{
+	sched->discipline = discipline ? discipline : &sched_disciplines[0];
 	sched->current = NULL;
 	sched->quantum_ns = 0;
 	sched->slot_end_ns = now_ns + SCHED_SLOT_NS;
+	sched->tag = 0;
 	sched->slot = 0;
-	sched->n_pending = 0;
-	sched->pending_xor = 0;
+	sched->n_runnable = 0;
 }
 
 void sched_add(struct sched *sched, struct sched_vgpu *vgpu, unsigned int cap_pct, uint64_t now_ns)
@@ -26,13 +47,18 @@ void sched_add(struct sched *sched, struct sched_vgpu *vgpu, unsigned int cap_pc
 	struct sched_vgpu *current = sched->current;
 
 	vgpu->pending = false;
+	vgpu->runnable = false;
+	vgpu->cap_written = false;
 	vgpu->cap_pct = (uint8_t)cap_pct;
 	vgpu->next_cap_pct = (uint8_t)cap_pct;
 	vgpu->initial_cap_pct = (uint8_t)cap_pct;
 	vgpu->slice_ns = cap_pct == 0 ? 0 : (int64_t)share_of(rest_ns, cap_pct);
+	vgpu->tag = sched->tag;
 	vgpu->busy_ns = 0;
 	vgpu->sched_ns = 0;
 	vgpu->allotted_at_ns = now_ns;
+	vgpu->lease_ns = 0;
+	vgpu->lease_end_ns = 0;
 	if (!current) {
 		vgpu->next = vgpu;
 		vgpu->prev = vgpu;
@@ -60,31 +86,54 @@ void sched_remove(struct sched *sched, struct sched_vgpu *vgpu)
 	vgpu->prev = NULL;
 }
 
+static void renew_lease(struct sched_vgpu *vgpu, uint64_t now_ns)
+{
+	vgpu->lease_end_ns = vgpu->lease_ns == 0 ? 0 : now_ns + vgpu->lease_ns;
+}
+
+void sched_set_cap(struct sched_vgpu *vgpu, unsigned int cap_pct, uint64_t now_ns)
+{
+	vgpu->cap_written = true;
+	vgpu->next_cap_pct = (uint8_t)cap_pct;
+	renew_lease(vgpu, now_ns);
+}
+
+int sched_set_initial_cap(struct sched_vgpu *vgpu, unsigned int cap_pct)
+{
+	if (vgpu->cap_written)
+		return -1;
+	vgpu->initial_cap_pct = (uint8_t)cap_pct;
+	vgpu->next_cap_pct = (uint8_t)cap_pct;
+	return 0;
+}
+
+void sched_set_lease(struct sched_vgpu *vgpu, uint64_t lease_ns, uint64_t now_ns)
+{
+	vgpu->lease_ns = lease_ns;
+	renew_lease(vgpu, now_ns);
+}
+
 void sched_set_pending(struct sched *sched, struct sched_vgpu *vgpu, bool pending)
 {
-	if (vgpu->pending == pending)
+	if (pending == vgpu->pending)
 		return;
-	sched->n_pending += pending ? 1U : -1U;
-	sched->pending_xor ^= (uintptr_t)vgpu;
 	vgpu->pending = pending;
+	if (pending && sched->discipline->wake)
+		sched->discipline->wake(sched, vgpu);
+	update(sched, vgpu);
 }
 
-void sched_set_cap(struct sched_vgpu *vgpu, unsigned int cap_pct)
-{
-	vgpu->next_cap_pct = (uint8_t)cap_pct;
-}
-
-/* Algorithm 2 for one vGPU. One without limit keeps no account: a cap set later begins at nought.
- */
-static void open_slot_of(struct sched_vgpu *vgpu, bool second_begins, uint64_t now_ns)
+static void open_slot_of(struct sched *sched, struct sched_vgpu *vgpu, uint64_t now_ns)
 {
 	vgpu->sched_ns = sched_allotted_ns(vgpu, now_ns);
 	vgpu->allotted_at_ns = now_ns;
+	if (vgpu->lease_end_ns != 0 && now_ns >= vgpu->lease_end_ns) {
+		vgpu->lease_end_ns = 0;
+		vgpu->next_cap_pct = vgpu->initial_cap_pct;
+	}
 	vgpu->cap_pct = vgpu->next_cap_pct;
-	if (second_begins || vgpu->cap_pct == 0)
-		vgpu->slice_ns = 0;
-	if (vgpu->cap_pct != 0)
-		vgpu->slice_ns += (int64_t)share_of(SCHED_SLOT_NS, vgpu->cap_pct);
+	sched->discipline->refill(sched, vgpu, sched->slot == 0);
+	update(sched, vgpu);
 }
 
 void sched_open_slot(struct sched *sched, uint64_t now_ns)
@@ -96,48 +145,31 @@ void sched_open_slot(struct sched *sched, uint64_t now_ns)
 	if (!vgpu)
 		return;
 	do {
-		open_slot_of(vgpu, sched->slot == 0, now_ns);
+		open_slot_of(sched, vgpu, now_ns);
 		vgpu = vgpu->next;
 	} while (vgpu != sched->current);
 }
 
-static bool can_run(const struct sched_vgpu *vgpu)
-{
-	return vgpu->pending && (vgpu->slice_ns > 0 || vgpu->cap_pct == 0);
-}
-
-/* Algorithm 3. */
 struct sched_vgpu *sched_pick(struct sched *sched, uint64_t *ret_run_ns)
 {
-	struct sched_vgpu *vgpu = sched->current;
+	uint64_t limit_ns;
 
-	if (sched->n_pending == 0)
+	if (sched->n_runnable == 0)
 		return NULL;
-	if (sched->quantum_ns == 0 || !can_run(vgpu)) {
-		/* One that is alone with its work is the round's next: nobody need be asked. */
-		if (sched->n_pending == 1) {
-			vgpu = (struct sched_vgpu *)sched->pending_xor;
-		} else {
-			do {
-				vgpu = vgpu->next;
-			} while (!can_run(vgpu) && vgpu != sched->current);
-		}
-		if (!can_run(vgpu))
-			return NULL;
-		sched->current = vgpu;
-		sched->quantum_ns = share_of(SCHED_ROUND_NS, vgpu->cap_pct);
+	if (sched->quantum_ns == 0 || !sched->current->runnable) {
+		sched->current = sched->discipline->pick(sched);
+		sched->quantum_ns = share_of(SCHED_ROUND_NS, sched->current->cap_pct);
 	}
-	*ret_run_ns = sched->quantum_ns;
-	if (vgpu->cap_pct != 0 && (uint64_t)vgpu->slice_ns < sched->quantum_ns)
-		*ret_run_ns = (uint64_t)vgpu->slice_ns;
-	return vgpu;
+	limit_ns = sched->discipline->limit_ns(sched->current);
+	*ret_run_ns = limit_ns < sched->quantum_ns ? limit_ns : sched->quantum_ns;
+	return sched->current;
 }
 
 void sched_account(struct sched *sched, struct sched_vgpu *vgpu, uint64_t ran_ns)
 {
 	vgpu->busy_ns += ran_ns;
-	if (vgpu->cap_pct != 0)
-		vgpu->slice_ns -= (int64_t)ran_ns;
+	sched->discipline->charge(vgpu, ran_ns);
+	update(sched, vgpu);
 	if (vgpu == sched->current)
 		sched->quantum_ns -= ran_ns < sched->quantum_ns ? ran_ns : sched->quantum_ns;
 }

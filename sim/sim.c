@@ -177,10 +177,10 @@ static void run_gpu(struct sim *sim, uint64_t until_ns)
 		}
 		running = vgpu_of(picked);
 		ran_ns = earlier(ran_ns, running->work_ns[0]);
-		if (sim->sched.n_pending > 1)
+		if (sim->sched.n_runnable > 1)
 			ran_ns = earlier(ran_ns, grant_ns);
-		else if (picked->cap_pct != 0)
-			ran_ns = earlier(ran_ns, (uint64_t)picked->slice_ns);
+		else
+			ran_ns = earlier(ran_ns, sim->sched.discipline->limit_ns(picked));
 		sim->now_ns += ran_ns;
 		run_turns(sim, running, grant_ns, ran_ns);
 		if (running->work_ns[0] == 0) {
@@ -225,7 +225,7 @@ int sim_new(struct sim **ret_sim)
 
 	if (!sim)
 		return -ENOMEM;
-	sched_start(&sim->sched, 0);
+	sched_start(&sim->sched, NULL, 0);
 	*ret_sim = sim;
 	return 0;
 }
@@ -290,11 +290,11 @@ const char *sim_id(const struct sim_vgpu *vgpu)
 	return vgpu->id;
 }
 
-int sim_set_cap(struct sim_vgpu *vgpu, int cap_pct)
+int sim_set_cap(struct sim *sim, struct sim_vgpu *vgpu, int cap_pct)
 {
 	if (cap_pct < 0 || cap_pct > 100)
 		return -EINVAL;
-	sched_set_cap(&vgpu->sched, (unsigned int)cap_pct);
+	sched_set_cap(&vgpu->sched, (unsigned int)cap_pct, sim->now_ns);
 	return 0;
 }
 

@@ -54,7 +54,7 @@ struct sim_vgpu *sim_at(const struct sim *sim, size_t index);
 const char *sim_id(const struct sim_vgpu *vgpu);
 
 /* In force from the next slot of 100 ms on. -EINVAL: outside 0..100. */
-int sim_set_cap(struct sim_vgpu *vgpu, int cap_pct);
+int sim_set_cap(struct sim *sim, struct sim_vgpu *vgpu, int cap_pct);
 int sim_cap(const struct sim_vgpu *vgpu); /* as set last */
 int sim_initial_cap(const struct sim_vgpu *vgpu);
 

@@ -36,11 +36,16 @@ static inline uint64_t draw(struct rig *rig, uint64_t below)
 	return (rig->random >> 33) % below;
 }
 
-static inline void rig_init(struct rig *rig, uint64_t seed)
+static inline void rig_init_with(struct rig *rig, const char *discipline, uint64_t seed)
 {
 	memset(rig, 0, sizeof(*rig));
 	rig->random = seed;
-	sched_start(&rig->sched, 0);
+	sched_start(&rig->sched, sched_discipline_find(discipline), 0);
+}
+
+static inline void rig_init(struct rig *rig, uint64_t seed)
+{
+	rig_init_with(rig, "cap", seed);
 }
 
 static inline struct tenant *rig_add(struct rig *rig, unsigned int cap_pct, uint64_t work_ns)

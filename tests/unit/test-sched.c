@@ -73,7 +73,7 @@ static void a_cap_counts_from_the_next_slot(void **state)
 	rig_init(&rig, 1);
 	tenant = rig_add(&rig, 20, FOREVER);
 	rig_run(&rig, 5 * NS_PER_MS);
-	sched_set_cap(&tenant->sched, 60);
+	sched_set_cap(&tenant->sched, 60, rig.now_ns);
 	rig_run(&rig, SLOT - 5 * NS_PER_MS);
 	assert_int_equal(tenant->sched.busy_ns, 20 * NS_PER_MS);
 	rig_run(&rig, SLOT);
@@ -92,10 +92,10 @@ static void no_limit_runs_on_and_leaves_no_account(void **state)
 	rig_run(&rig, 4 * SLOT);
 	assert_int_equal(tenant->sched.busy_ns, 4 * SLOT);
 	assert_int_equal(sched_allotted_ns(&tenant->sched, rig.now_ns), 4 * SLOT);
-	sched_set_cap(&tenant->sched, 10);
+	sched_set_cap(&tenant->sched, 10, rig.now_ns);
 	rig_run(&rig, 2 * SLOT);
 	assert_int_equal(tenant->sched.busy_ns, 5 * SLOT + 10 * NS_PER_MS);
-	sched_set_cap(&tenant->sched, 0);
+	sched_set_cap(&tenant->sched, 0, rig.now_ns);
 	rig_run(&rig, 2 * SLOT);
 	assert_int_equal(tenant->sched.busy_ns, 6 * SLOT + 20 * NS_PER_MS);
 }
@@ -112,7 +112,7 @@ static void allotted_is_the_integral_of_the_cap_in_force(void **state)
 	assert_int_equal(sched_allotted_ns(&tenant->sched, rig.now_ns), 0);
 	rig_run(&rig, 10 * NS_PER_MS);
 	assert_int_equal(sched_allotted_ns(&tenant->sched, rig.now_ns), 5 * NS_PER_MS);
-	sched_set_cap(&tenant->sched, 80);
+	sched_set_cap(&tenant->sched, 80, rig.now_ns);
 	rig_run(&rig, 50 * NS_PER_MS);
 	assert_int_equal(sched_allotted_ns(&tenant->sched, rig.now_ns), 30 * NS_PER_MS);
 	rig_run(&rig, 150 * NS_PER_MS);

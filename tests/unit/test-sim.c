@@ -175,7 +175,7 @@ static void starved_load_is_served_later(void **state)
 	(void)state;
 	sim_advance(sim, 10 * NS_PER_S);
 	assert_int_equal(read_counters(sim, vgpu).busy_ns, NS_PER_S);
-	assert_int_equal(sim_set_cap(vgpu, 100), 0);
+	assert_int_equal(sim_set_cap(sim, vgpu, 100), 0);
 	sim_advance(sim, 20 * NS_PER_S);
 	assert_int_equal(read_counters(sim, vgpu).busy_ns, 8 * NS_PER_S);
 	assert_int_equal(sim_busy_ns(sim), 8 * NS_PER_S);
@@ -193,7 +193,7 @@ static void a_starved_renderer_runs_two_frames_ahead_and_waits(void **state)
 	starved = read_counters(sim, vgpu).frames;
 	assert_in_range(starved, 4, 6);
 	/* Two were queued and one more was ready; for any other its CPU needs a second. */
-	sim_set_cap(vgpu, 0);
+	sim_set_cap(sim, vgpu, 0);
 	sim_advance(sim, 55 * NS_PER_S + 500 * NS_PER_MS);
 	assert_int_equal(read_counters(sim, vgpu).frames, starved + 3);
 	sim_advance(sim, 60 * NS_PER_S);
@@ -286,7 +286,7 @@ static struct history live(uint64_t chunk_ns)
 		vgpus[i] = add(sim, tenants[i].id, tenants[i].cap_pct, tenants[i].workload);
 		advance_in_chunks(sim, (i + 1) * 333333333, chunk_ns, &random);
 	}
-	sim_set_cap(vgpus[1], 45);
+	sim_set_cap(sim, vgpus[1], 45);
 	advance_in_chunks(sim, 3 * NS_PER_S + 17, chunk_ns, &random);
 	set_workload(sim, vgpus[4], "glmark2:scale=2");
 	sim_remove(sim, vgpus[3]);
@@ -453,11 +453,11 @@ static void a_cap_reads_as_set_last(void **state)
 
 	(void)state;
 	sim_advance(sim, 50 * NS_PER_MS);
-	assert_int_equal(sim_set_cap(vgpu, 20), 0);
+	assert_int_equal(sim_set_cap(sim, vgpu, 20), 0);
 	assert_int_equal(sim_cap(vgpu), 20);
 	assert_int_equal(sim_initial_cap(vgpu), 50);
-	assert_int_equal(sim_set_cap(vgpu, -1), -EINVAL);
-	assert_int_equal(sim_set_cap(vgpu, 101), -EINVAL);
+	assert_int_equal(sim_set_cap(sim, vgpu, -1), -EINVAL);
+	assert_int_equal(sim_set_cap(sim, vgpu, 101), -EINVAL);
 	assert_int_equal(sim_cap(vgpu), 20);
 	sim_advance(sim, 100 * NS_PER_MS);
 	assert_int_equal(read_counters(sim, vgpu).sched_ns, 50 * NS_PER_MS);

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The disciplines of the vGPU scheduler, one table. Must never call anything, as sched.c. Another
+ * one is a row with its functions; nothing else knows the names.
+ */
+#include "sched/sched.h"
+
+/* --- cap: Algorithms 2 and 3 --- */
+
+/* One without limit keeps no account: a cap set later begins at nought. */
+static void cap_refill(const struct sched *sched, struct sched_vgpu *vgpu, bool second_begins)
+{
+	(void)sched;
+	if (second_begins || vgpu->cap_pct == 0)
+		vgpu->slice_ns = 0;
+	vgpu->slice_ns += (int64_t)(SCHED_SLOT_NS / 100 * vgpu->cap_pct);
+}
+
+static void cap_charge(struct sched_vgpu *vgpu, uint64_t ran_ns)
+{
+	if (vgpu->cap_pct != 0)
+		vgpu->slice_ns -= (int64_t)ran_ns;
+}
+
+static uint64_t cap_limit_ns(const struct sched_vgpu *vgpu)
+{
+	if (vgpu->cap_pct == 0)
+		return UINT64_MAX;
+	return vgpu->slice_ns > 0 ? (uint64_t)vgpu->slice_ns : 0;
+}
+
+static struct sched_vgpu *cap_pick(struct sched *sched)
+{
+	struct sched_vgpu *vgpu = sched->current;
+
+	do {
+		vgpu = vgpu->next;
+	} while (!vgpu->runnable);
+	return vgpu;
+}
+
+/*
+ * --- weight: fair queuing by start tags, as FairGV (IEEE TPDS 2017) section 3.1 ---
+ *
+ * A tag is the time a vGPU has run, over its weight; the least tag is next. One that wakes begins
+ * at the tag of the last turn, so that its rest earns it nothing. Tags are compared by their signed
+ * difference, since they wrap around (after five hours on the GPU at weight 1).
+ */
+#define TAG_UNITS (1U << 20) /* a tag's, in a nanosecond at weight 1; at 100 it errs by 0.01 % */
+
+static bool is_behind(uint64_t tag, uint64_t other)
+{
+	return (int64_t)(tag - other) < 0;
+}
+
+static void weight_wake(const struct sched *sched, struct sched_vgpu *vgpu)
+{
+	if (is_behind(vgpu->tag, sched->tag))
+		vgpu->tag = sched->tag;
+}
+
+/* An idle one is taken along: none may fall so far behind that it seems ahead. */
+static void weight_refill(const struct sched *sched, struct sched_vgpu *vgpu, bool second_begins)
+{
+	(void)second_begins;
+	if (!vgpu->pending)
+		weight_wake(sched, vgpu);
+}
+
+static void weight_charge(struct sched_vgpu *vgpu, uint64_t ran_ns)
+{
+	vgpu->tag += ran_ns * (TAG_UNITS / (vgpu->cap_pct == 0 ? 100U : vgpu->cap_pct));
+}
+
+static uint64_t weight_limit_ns(const struct sched_vgpu *vgpu)
+{
+	(void)vgpu;
+	return UINT64_MAX;
+}
+
+/* Of those with equal tags the first in the round. */
+static struct sched_vgpu *weight_pick(struct sched *sched)
+{
+	struct sched_vgpu *vgpu = sched->current;
+	struct sched_vgpu *least = NULL;
+
+	do {
+		vgpu = vgpu->next;
+		if (vgpu->runnable && (!least || is_behind(vgpu->tag, least->tag)))
+			least = vgpu;
+	} while (vgpu != sched->current);
+	sched->tag = least->tag;
+	return least;
+}
+
+const struct sched_discipline sched_disciplines[] = {
+	{"cap", cap_refill, NULL, cap_charge, cap_limit_ns, cap_pick},
+	{"weight", weight_refill, weight_wake, weight_charge, weight_limit_ns, weight_pick},
+	{NULL, NULL, NULL, NULL, NULL, NULL},
+};
+
+static bool same_name(const char *a, const char *b)
+{
+	while (*a != '\0' && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+const struct sched_discipline *sched_discipline_find(const char *name)
+{
+	const struct sched_discipline *discipline;
+
+	for (discipline = sched_disciplines; discipline->name; discipline++)
+		if (same_name(discipline->name, name))
+			return discipline;
+	return NULL;
+}
