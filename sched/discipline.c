@@ -31,7 +31,7 @@ static uint64_t cap_limit_ns(const struct sched_vgpu *vgpu)
 
 static struct sched_vgpu *cap_pick(struct sched *sched)
 {
-	struct sched_vgpu *vgpu = sched->current;
+	struct sched_vgpu *vgpu = sched->turn;
 
 	do {
 		vgpu = vgpu->next;
@@ -81,14 +81,14 @@ static uint64_t weight_limit_ns(const struct sched_vgpu *vgpu)
 /* Of those with equal tags the first in the round. */
 static struct sched_vgpu *weight_pick(struct sched *sched)
 {
-	struct sched_vgpu *vgpu = sched->current;
+	struct sched_vgpu *vgpu = sched->turn;
 	struct sched_vgpu *least = NULL;
 
 	do {
 		vgpu = vgpu->next;
 		if (vgpu->runnable && (!least || is_behind(vgpu->tag, least->tag)))
 			least = vgpu;
-	} while (vgpu != sched->current);
+	} while (vgpu != sched->turn);
 	sched->tag = least->tag;
 	return least;
 }

@@ -33,7 +33,7 @@ static void update(struct sched *sched, struct sched_vgpu *vgpu)
 void sched_start(struct sched *sched, const struct sched_discipline *discipline, uint64_t now_ns)
 {
 	sched->discipline = discipline ? discipline : &sched_disciplines[0];
-	sched->current = NULL;
+	sched->turn = NULL;
 	sched->quantum_ns = 0;
 	sched->slot_end_ns = now_ns + SCHED_SLOT_NS;
 	sched->tag = 0;
@@ -44,7 +44,7 @@ void sched_start(struct sched *sched, const struct sched_discipline *discipline,
 void sched_add(struct sched *sched, struct sched_vgpu *vgpu, unsigned int cap_pct, uint64_t now_ns)
 {
 	uint64_t rest_ns = now_ns < sched->slot_end_ns ? sched->slot_end_ns - now_ns : 0;
-	struct sched_vgpu *current = sched->current;
+	struct sched_vgpu *turn = sched->turn;
 
 	vgpu->pending = false;
 	vgpu->runnable = false;
@@ -59,25 +59,25 @@ void sched_add(struct sched *sched, struct sched_vgpu *vgpu, unsigned int cap_pc
 	vgpu->allotted_at_ns = now_ns;
 	vgpu->lease_ns = 0;
 	vgpu->lease_end_ns = 0;
-	if (!current) {
+	if (!turn) {
 		vgpu->next = vgpu;
 		vgpu->prev = vgpu;
-		sched->current = vgpu;
+		sched->turn = vgpu;
 		sched->quantum_ns = 0;
 		return;
 	}
-	/* A pick begins after current and asks it last: the place before it is the round's end. */
-	vgpu->next = current;
-	vgpu->prev = current->prev;
-	current->prev->next = vgpu;
-	current->prev = vgpu;
+	/* A pick begins after the turn and asks it last: the place before it is the round's end. */
+	vgpu->next = turn;
+	vgpu->prev = turn->prev;
+	turn->prev->next = vgpu;
+	turn->prev = vgpu;
 }
 
 void sched_remove(struct sched *sched, struct sched_vgpu *vgpu)
 {
 	sched_set_pending(sched, vgpu, false);
-	if (sched->current == vgpu) {
-		sched->current = vgpu->next == vgpu ? NULL : vgpu->prev;
+	if (sched->turn == vgpu) {
+		sched->turn = vgpu->next == vgpu ? NULL : vgpu->prev;
 		sched->quantum_ns = 0;
 	}
 	vgpu->prev->next = vgpu->next;
@@ -138,7 +138,7 @@ static void open_slot_of(struct sched *sched, struct sched_vgpu *vgpu, uint64_t 
 
 void sched_open_slot(struct sched *sched, uint64_t now_ns)
 {
-	struct sched_vgpu *vgpu = sched->current;
+	struct sched_vgpu *vgpu = sched->turn;
 
 	sched->slot = sched->slot + 1 == SCHED_SLOTS ? 0 : sched->slot + 1;
 	sched->slot_end_ns = now_ns + SCHED_SLOT_NS;
@@ -147,7 +147,7 @@ void sched_open_slot(struct sched *sched, uint64_t now_ns)
 	do {
 		open_slot_of(sched, vgpu, now_ns);
 		vgpu = vgpu->next;
-	} while (vgpu != sched->current);
+	} while (vgpu != sched->turn);
 }
 
 struct sched_vgpu *sched_pick(struct sched *sched, uint64_t *ret_run_ns)
@@ -156,13 +156,13 @@ struct sched_vgpu *sched_pick(struct sched *sched, uint64_t *ret_run_ns)
 
 	if (sched->n_runnable == 0)
 		return NULL;
-	if (sched->quantum_ns == 0 || !sched->current->runnable) {
-		sched->current = sched->discipline->pick(sched);
-		sched->quantum_ns = share_of(SCHED_ROUND_NS, sched->current->cap_pct);
+	if (sched->quantum_ns == 0 || !sched->turn->runnable) {
+		sched->turn = sched->discipline->pick(sched);
+		sched->quantum_ns = share_of(SCHED_ROUND_NS, sched->turn->cap_pct);
 	}
-	limit_ns = sched->discipline->limit_ns(sched->current);
+	limit_ns = sched->discipline->limit_ns(sched->turn);
 	*ret_run_ns = limit_ns < sched->quantum_ns ? limit_ns : sched->quantum_ns;
-	return sched->current;
+	return sched->turn;
 }
 
 void sched_account(struct sched *sched, struct sched_vgpu *vgpu, uint64_t ran_ns)
@@ -170,7 +170,7 @@ void sched_account(struct sched *sched, struct sched_vgpu *vgpu, uint64_t ran_ns
 	vgpu->busy_ns += ran_ns;
 	sched->discipline->charge(vgpu, ran_ns);
 	update(sched, vgpu);
-	if (vgpu == sched->current)
+	if (vgpu == sched->turn)
 		sched->quantum_ns -= ran_ns < sched->quantum_ns ? ran_ns : sched->quantum_ns;
 }
 

@@ -33,7 +33,7 @@
 
 /* One vGPU. All of it is the scheduler's, to be read. */
 struct sched_vgpu {
-	struct sched_vgpu *next, *prev; /* sched::current, a ring */
+	struct sched_vgpu *next, *prev; /* sched::turn, a ring */
 	bool pending;			/* has work for the GPU */
 	bool runnable;			/* that, and the discipline lets it run */
 	bool cap_written;		/* sched_set_cap() was called: the initial cap is fixed */
@@ -69,11 +69,11 @@ struct sched_discipline {
 /* One GPU. */
 struct sched {
 	const struct sched_discipline *discipline;
-	struct sched_vgpu *current; /* whose turn it is or was last; NULL: no vGPU */
-	uint64_t quantum_ns;	    /* left of that turn */
-	uint64_t slot_end_ns;	    /* when sched_open_slot() is due */
-	uint64_t tag;		    /* weight: of the last one that got a turn */
-	unsigned int slot;	    /* of the second, 0..9 */
+	struct sched_vgpu *turn; /* whose turn it is or was last; NULL: no vGPU */
+	uint64_t quantum_ns;	 /* left of that turn */
+	uint64_t slot_end_ns;	 /* when sched_open_slot() is due */
+	uint64_t tag;		 /* weight: of the last one that got a turn */
+	unsigned int slot;	 /* of the second, 0..9 */
 	unsigned int n_runnable;
 };
 
@@ -89,8 +89,10 @@ const struct sched_discipline *sched_discipline_find(const char *name);
 /* Begins the first slot of a second at @now_ns, without vGPUs. @discipline NULL: the default. */
 void sched_start(struct sched *sched, const struct sched_discipline *discipline, uint64_t now_ns);
 
-/* Adds @vgpu as the last of the round, with the rest of this slot's slice and without a lease.
- * @cap_pct: 0..100. */
+/*
+ * Adds @vgpu as the last of the round, with the rest of this slot's slice and without a lease.
+ * @cap_pct: 0..100.
+ */
 void sched_add(struct sched *sched, struct sched_vgpu *vgpu, unsigned int cap_pct, uint64_t now_ns);
 
 /* Takes @vgpu out, also in the middle of its turn. The caller may free it. */
@@ -123,8 +125,10 @@ struct sched_vgpu *sched_pick(struct sched *sched, uint64_t *ret_run_ns);
 /* Charges @vgpu with @ran_ns of GPU time. More than was granted is a debt. */
 void sched_account(struct sched *sched, struct sched_vgpu *vgpu, uint64_t ran_ns);
 
-/* Cumulative time allotted: the integral of the cap in force up to @now_ns (no limit counts as
- * 100). */
+/*
+ * Cumulative time allotted: the integral of the cap in force up to @now_ns (no limit counts as
+ * 100).
+ */
 uint64_t sched_allotted_ns(const struct sched_vgpu *vgpu, uint64_t now_ns);
 
 #endif

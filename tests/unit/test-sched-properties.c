@@ -132,7 +132,7 @@ static void nobody_gets_more_than_its_cap_in_a_second(void **state)
 
 static void assert_ring_is_whole(const struct rig *rig, const bool *in, int n_in)
 {
-	const struct sched_vgpu *v = rig->sched.current;
+	const struct sched_vgpu *v = rig->sched.turn;
 	int n = 0;
 
 	if (n_in == 0) {
@@ -146,7 +146,7 @@ static void assert_ring_is_whole(const struct rig *rig, const bool *in, int n_in
 		assert_ptr_equal(v->next->prev, v);
 		v = v->next;
 		assert_true(++n <= n_in);
-	} while (v != rig->sched.current);
+	} while (v != rig->sched.turn);
 	assert_int_equal(n, n_in);
 }
 

@@ -198,7 +198,7 @@ static void asking_again_changes_nothing(void **state)
 	sched_set_pending(&rig.sched, &a->sched, false);
 	sched_pick(&rig.sched, &first_ns);
 	sched_set_pending(&rig.sched, &a->sched, true);
-	sched_account(&rig.sched, rig.sched.current, 1000);
+	sched_account(&rig.sched, rig.sched.turn, 1000);
 	for (int i = 0; i < 5; i++) {
 		assert_ptr_equal(sched_pick(&rig.sched, &again_ns), &rig.tenants[1].sched);
 		assert_int_equal(again_ns, first_ns - 1000);
@@ -305,14 +305,14 @@ static void a_newcomer_is_last_in_the_round(void **state)
 	rig_add(&rig, 20, FOREVER);
 	rig_add(&rig, 20, FOREVER);
 	sched_pick(&rig.sched, &run_ns);
-	assert_ptr_equal(rig.sched.current, &rig.tenants[1].sched);
+	assert_ptr_equal(rig.sched.turn, &rig.tenants[1].sched);
 	rig_add(&rig, 20, FOREVER);
-	sched_account(&rig.sched, rig.sched.current, run_ns);
+	sched_account(&rig.sched, rig.sched.turn, run_ns);
 	sched_pick(&rig.sched, &run_ns);
-	assert_ptr_equal(rig.sched.current, &rig.tenants[0].sched);
-	sched_account(&rig.sched, rig.sched.current, run_ns);
+	assert_ptr_equal(rig.sched.turn, &rig.tenants[0].sched);
+	sched_account(&rig.sched, rig.sched.turn, run_ns);
 	sched_pick(&rig.sched, &run_ns);
-	assert_ptr_equal(rig.sched.current, &rig.tenants[2].sched);
+	assert_ptr_equal(rig.sched.turn, &rig.tenants[2].sched);
 }
 
 static void removing_the_running_one_lets_the_next_run(void **state)
