@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What sched/ includes from a compiler's headers, out of the kernel's own. */
+#ifndef KERNEL_INCLUDE_STDBOOL_H
+#define KERNEL_INCLUDE_STDBOOL_H
+
+#include <linux/stddef.h>
+#include <linux/types.h>
+
+#endif
