@@ -92,6 +92,11 @@ check-memory: ## 10,000 ticks of an accelerated sim run: memory stays flat
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@B=$B tests/check-memory
 
+check-kernel: ## the kernel module, and gover-d upon it, in a virtual machine (skips itself where there is none)
+	@dist/install-deps build
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@B=$B tests/check-kernel
+
 fuzz: ## every parser under libFuzzer, FUZZ_SECONDS (20) each
 	@dist/install-deps lint
 	@B=$B tests/fuzz/run
@@ -131,5 +136,5 @@ help: ## this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory fuzz warnings lint demo install help clean
+.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel fuzz warnings lint demo install help clean
 -include $(shell find $B -name '*.d' 2>/dev/null)

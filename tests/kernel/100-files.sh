@@ -1,0 +1,107 @@
+#!/bin/sh
+# gover_gvt's files: what mdev shows of its types, what each vGPU has, and what the kernel answers to
+# values that are none.
+# shellcheck source=tests/kernel/lib.sh
+. "$(dirname "$0")/lib.sh"
+gpu 1
+
+# --- types ---
+
+is "the types are those of GVT-g" "$(ls "$parent/mdev_supported_types")" 'i915-GVTg_V5_1
+i915-GVTg_V5_2
+i915-GVTg_V5_4
+i915-GVTg_V5_8'
+is "a type describes itself in five lines" "$(cat "$(type_dir 4)/description")" 'low_gm_size: 128MB
+high_gm_size: 512MB
+fence: 4
+resolution: 1920x1200
+weight: 4'
+is "it is a PCI device, as GVT-g's" "$(cat "$(type_dir 4)/device_api")" vfio-pci
+available() {
+  for parts in 8 4 2 1; do
+    printf '%s ' "$(cat "$(type_dir $parts)/available_instances")"
+  done
+}
+is "so many fit" "$(available)" '8 4 2 1 '
+create 4
+is "one less, after one was made" "$(available)" '6 3 1 0 '
+is "it stands below its type" "$(ls "$(type_dir 4)/devices")" "$uuid"
+
+# --- create ---
+
+is "the same UUID twice: EEXIST" "$(answer "$uuid" "$(type_dir 4)/create")" 'File exists'
+is "no UUID: EINVAL" "$(answer 1234 "$(type_dir 4)/create")" 'Invalid argument'
+is "no room: ENOSPC" "$(answer 01234567-0123-0123-0123-0123456789ab "$(type_dir 1)/create")" 'No space left on device'
+ok "and nothing was made" test ! -e "$mdev/01234567-0123-0123-0123-0123456789ab"
+
+# --- what a vGPU has ---
+
+is "a vGPU has the scheduler's files" "$(cd "$q" && stat -c '%n %a' -- *)" 'busy_time 444
+cap 644
+cap_lease_ms 644
+initial_cap 644
+sched_time 444
+vgpu_id 444'
+is "and the test host's" "$(stat -c %a "$v/load")" 644
+is "its id is the first" "$(cat "$q/vgpu_id")" 1
+is "its cap is its part of the GPU" "$(cat "$q/cap")" 25
+is "and so is the initial one" "$(cat "$q/initial_cap")" 25
+is "it has no lease" "$(cat "$q/cap_lease_ms")" 0
+is "it has not run" "$(cat "$q/busy_time")" 0
+is "it does nothing" "$(cat "$v/load")" 0
+first=$v first_q=$q
+create 8
+is "the next has the next id" "$(cat "$q/vgpu_id")" 2
+is "an eighth is 12 %" "$(cat "$q/cap")" 12
+remove "$first"
+create 8
+is "an id that became free is taken again" "$(cat "$q/vgpu_id")" 1
+ok "what was removed is gone" test ! -e "$first_q"
+
+# --- values ---
+
+while read -r file value want; do
+  is "$file <- $value: ${want:-yes}" "$(answer "${value#x}" "$mdev/$uuid/$file")" "$want"
+done <<'EOT'
+intel_vgpu/initial_cap 101 Invalid argument
+intel_vgpu/initial_cap -1 Invalid argument
+intel_vgpu/initial_cap many Invalid argument
+intel_vgpu/initial_cap 40
+intel_vgpu/cap 101 Invalid argument
+intel_vgpu/cap -1 Invalid argument
+intel_vgpu/cap 1.5 Invalid argument
+intel_vgpu/cap x Invalid argument
+intel_vgpu/cap 0x10 Invalid argument
+intel_vgpu/cap 99999999999 Numerical result out of range
+intel_vgpu/cap_lease_ms -1 Invalid argument
+intel_vgpu/cap_lease_ms 1s Invalid argument
+intel_vgpu/cap_lease_ms 4294967296 Numerical result out of range
+intel_vgpu/cap_lease_ms 4294967295
+load 101 Invalid argument
+load busy Invalid argument
+load 100
+intel_vgpu/busy_time 0 Permission denied
+intel_vgpu/sched_time 0 Permission denied
+intel_vgpu/vgpu_id 3 Permission denied
+EOT
+is "the initial cap is the cap, while none was written" "$(cat "$q/cap")" 40
+is "the lease reads as written" "$(cat "$q/cap_lease_ms")" 4294967295
+for cap in 0 1 55 100; do
+  answer "$cap" "$q/cap" >"$dir/said"
+  is "cap <- $cap reads back" "$(cat "$dir/said" "$q/cap")" "$cap"
+done
+is "the initial cap is fixed from now on: EPERM" "$(answer 50 "$q/initial_cap")" 'Operation not permitted'
+is "and reads as it was" "$(cat "$q/initial_cap")" 40
+
+# --- files that were open when it went ---
+
+exec 7<"$q/cap"
+exec 8>"$q/cap"
+remove "$v"
+is "a removed vGPU's open file gives ENODEV" "$(cat <&7 2>&1 | sed 's/.*: //')" 'No such device'
+is "and takes nothing" "$(printf 5 2>/dev/null | tee /dev/fd/8 2>&1 >/dev/null | sed 's/.*: //')" 'No such device'
+exec 7<&- 8>&-
+remove_all
+is "all room is there again" "$(available)" '8 4 2 1 '
+is "the other GPUs knew nothing of it" "$(cat /sys/class/mdev_bus/gover_gvt.7/mdev_supported_types/*V5_8/available_instances)" 8
+finish

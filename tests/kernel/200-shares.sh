@@ -1,0 +1,54 @@
+#!/bin/sh
+# The shares of ten seconds, in the kernel's own counters: caps hold to a point, an idle vGPU's time is
+# nobody's, and caps above 100 in sum shrink alike.
+# shellcheck source=tests/kernel/lib.sh
+. "$(dirname "$0")/lib.sh"
+folders=''
+remove_tenants() {
+  for left in $folders; do
+    remove "$left"
+  done
+}
+cleanup=remove_tenants
+
+tenant() { # tenant GPU CAP LOAD WANTED: what it shall get, in hundredths of a percent
+  gpu "$1"
+  create 8
+  folders="$folders $v"
+  echo "$2" >"$q/cap"
+  echo "$3" >"$v/load"
+  echo "$q $1 $2 $3 $4" >>"$dir/tenants"
+}
+
+look_at_all() {
+  while read -r q rest; do
+    look "$q"
+    echo "$before $after $busy $allotted"
+  done <"$dir/tenants"
+}
+
+tenant 2 20 100 2000
+tenant 2 30 100 3000
+tenant 2 50 100 5000
+tenant 3 80 100 5000
+tenant 3 80 100 5000
+tenant 4 70 0 0
+tenant 4 20 100 2000
+tenant 4 10 7 700
+tenant 5 0 100 10000
+sleep 0.2
+look_at_all >"$dir/from"
+sleep 10
+look_at_all >"$dir/to"
+
+paste -d ' ' "$dir/tenants" "$dir/from" "$dir/to" >"$dir/all"
+while read -r q gpu cap load want before0 after0 busy0 allotted0 before1 after1 busy1 allotted1; do
+  share "$before0" "$after0" "$busy0" "$before1" "$after1" "$busy1"
+  ok "GPU $gpu, cap $cap, load $load: $((want / 100)) % of ten seconds, within 1 point" \
+    test "$least" -le $((want + 100)) -a "$most" -ge $((want - 100))
+  echo "# $least to $most of 10000"
+  [ "$cap" -gt 0 ] || cap=100
+  share "$before0" "$after0" "$allotted0" "$before1" "$after1" "$allotted1"
+  ok "and $cap % of them allotted" test "$least" -le $((cap * 100 + 50)) -a "$most" -ge $((cap * 100 - 50))
+done <"$dir/all"
+finish
