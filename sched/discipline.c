@@ -8,25 +8,32 @@
 /* --- cap: Algorithms 2 and 3 --- */
 
 /* One without limit keeps no account: a cap set later begins at nought. */
-static void cap_refill(const struct sched *sched, struct sched_vgpu *vgpu, bool second_begins)
+static void set_slice(struct sched_vgpu *vgpu, int64_t slice_ns)
+{
+	vgpu->slice_ns = vgpu->cap_pct == 0 ? 0 : slice_ns;
+	if (vgpu->cap_pct == 0)
+		vgpu->limit_ns = UINT64_MAX;
+	else
+		vgpu->limit_ns = slice_ns > 0 ? (uint64_t)slice_ns : 0;
+}
+
+static void cap_join(const struct sched *sched, struct sched_vgpu *vgpu, uint64_t slice_ns)
 {
 	(void)sched;
-	if (second_begins || vgpu->cap_pct == 0)
-		vgpu->slice_ns = 0;
-	vgpu->slice_ns += (int64_t)(SCHED_SLOT_NS / 100 * vgpu->cap_pct);
+	set_slice(vgpu, (int64_t)slice_ns);
+}
+
+static void cap_refill(const struct sched *sched, struct sched_vgpu *vgpu, bool second_begins)
+{
+	int64_t share_ns = (int64_t)(SCHED_SLOT_NS / 100) * vgpu->cap_pct;
+
+	(void)sched;
+	set_slice(vgpu, second_begins ? share_ns : vgpu->slice_ns + share_ns);
 }
 
 static void cap_charge(struct sched_vgpu *vgpu, uint64_t ran_ns)
 {
-	if (vgpu->cap_pct != 0)
-		vgpu->slice_ns -= (int64_t)ran_ns;
-}
-
-static uint64_t cap_limit_ns(const struct sched_vgpu *vgpu)
-{
-	if (vgpu->cap_pct == 0)
-		return UINT64_MAX;
-	return vgpu->slice_ns > 0 ? (uint64_t)vgpu->slice_ns : 0;
+	set_slice(vgpu, vgpu->slice_ns - (int64_t)ran_ns);
 }
 
 static struct sched_vgpu *cap_pick(struct sched *sched)
@@ -53,6 +60,13 @@ static bool is_behind(uint64_t tag, uint64_t other)
 	return (int64_t)(tag - other) < 0;
 }
 
+static void weight_join(const struct sched *sched, struct sched_vgpu *vgpu, uint64_t slice_ns)
+{
+	(void)slice_ns;
+	vgpu->tag = sched->tag;
+	vgpu->limit_ns = UINT64_MAX;
+}
+
 static void weight_wake(const struct sched *sched, struct sched_vgpu *vgpu)
 {
 	if (is_behind(vgpu->tag, sched->tag))
@@ -72,12 +86,6 @@ static void weight_charge(struct sched_vgpu *vgpu, uint64_t ran_ns)
 	vgpu->tag += ran_ns * (TAG_UNITS / (vgpu->cap_pct == 0 ? 100U : vgpu->cap_pct));
 }
 
-static uint64_t weight_limit_ns(const struct sched_vgpu *vgpu)
-{
-	(void)vgpu;
-	return UINT64_MAX;
-}
-
 /* Of those with equal tags the first in the round. */
 static struct sched_vgpu *weight_pick(struct sched *sched)
 {
@@ -94,8 +102,8 @@ static struct sched_vgpu *weight_pick(struct sched *sched)
 }
 
 const struct sched_discipline sched_disciplines[] = {
-	{"cap", cap_refill, NULL, cap_charge, cap_limit_ns, cap_pick},
-	{"weight", weight_refill, weight_wake, weight_charge, weight_limit_ns, weight_pick},
+	{"cap", cap_join, cap_refill, NULL, cap_charge, cap_pick},
+	{"weight", weight_join, weight_refill, weight_wake, weight_charge, weight_pick},
 	{NULL, NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -24,7 +24,7 @@ static uint64_t share_of(uint64_t ns, unsigned int cap_pct)
 /* To be called after everything that bears on whether @vgpu may run. */
 static void update(struct sched *sched, struct sched_vgpu *vgpu)
 {
-	bool runnable = vgpu->pending && sched->discipline->limit_ns(vgpu) > 0;
+	bool runnable = vgpu->pending && vgpu->limit_ns > 0;
 
 	sched->n_runnable += (unsigned int)runnable - (unsigned int)vgpu->runnable;
 	vgpu->runnable = runnable;
@@ -52,13 +52,12 @@ void sched_add(struct sched *sched, struct sched_vgpu *vgpu, unsigned int cap_pc
 	vgpu->cap_pct = (uint8_t)cap_pct;
 	vgpu->next_cap_pct = (uint8_t)cap_pct;
 	vgpu->initial_cap_pct = (uint8_t)cap_pct;
-	vgpu->slice_ns = cap_pct == 0 ? 0 : (int64_t)share_of(rest_ns, cap_pct);
-	vgpu->tag = sched->tag;
 	vgpu->busy_ns = 0;
 	vgpu->sched_ns = 0;
 	vgpu->allotted_at_ns = now_ns;
 	vgpu->lease_ns = 0;
 	vgpu->lease_end_ns = 0;
+	sched->discipline->join(sched, vgpu, share_of(rest_ns, cap_pct));
 	if (!turn) {
 		vgpu->next = vgpu;
 		vgpu->prev = vgpu;
@@ -152,17 +151,18 @@ void sched_open_slot(struct sched *sched, uint64_t now_ns)
 
 struct sched_vgpu *sched_pick(struct sched *sched, uint64_t *ret_run_ns)
 {
-	uint64_t limit_ns;
+	struct sched_vgpu *vgpu = sched->turn;
 
 	if (sched->n_runnable == 0)
 		return NULL;
-	if (sched->quantum_ns == 0 || !sched->turn->runnable) {
-		sched->turn = sched->discipline->pick(sched);
-		sched->quantum_ns = share_of(SCHED_ROUND_NS, sched->turn->cap_pct);
+	if (sched->quantum_ns == 0 || !vgpu->runnable) {
+		vgpu = sched->discipline->pick(sched);
+		sched->turn = vgpu;
+		sched->quantum_ns =
+			SCHED_ROUND_NS / 100 * (vgpu->cap_pct == 0 ? 100 : vgpu->cap_pct);
 	}
-	limit_ns = sched->discipline->limit_ns(sched->turn);
-	*ret_run_ns = limit_ns < sched->quantum_ns ? limit_ns : sched->quantum_ns;
-	return sched->turn;
+	*ret_run_ns = vgpu->limit_ns < sched->quantum_ns ? vgpu->limit_ns : sched->quantum_ns;
+	return vgpu;
 }
 
 void sched_account(struct sched *sched, struct sched_vgpu *vgpu, uint64_t ran_ns)

@@ -35,11 +35,12 @@
 struct sched_vgpu {
 	struct sched_vgpu *next, *prev; /* sched::turn, a ring */
 	bool pending;			/* has work for the GPU */
-	bool runnable;			/* that, and the discipline lets it run */
+	bool runnable;			/* that, and limit_ns */
 	bool cap_written;		/* sched_set_cap() was called: the initial cap is fixed */
 	uint8_t cap_pct;		/* in force in this slot; 0: no limit */
 	uint8_t next_cap_pct;		/* in force from the next slot on */
 	uint8_t initial_cap_pct;	/* what it was added with, or sched_set_initial_cap() */
+	uint64_t limit_ns;		/* how long the discipline lets it run; 0: not now */
 	int64_t slice_ns;		/* cap: left; below 0 after an overrun */
 	uint64_t tag;			/* weight: what it has run, in units over its weight */
 	uint64_t busy_ns;		/* cumulative time run */
@@ -51,17 +52,17 @@ struct sched_vgpu {
 
 struct sched;
 
-/* How time is shared: a row of sched_disciplines[]. */
+/* How time is shared: a row of sched_disciplines[]. Keeps limit_ns of each vGPU. */
 struct sched_discipline {
 	const char *name;
+	/* @vgpu is new; @slice_ns is its share of what is left of the slot. */
+	void (*join)(const struct sched *sched, struct sched_vgpu *vgpu, uint64_t slice_ns);
 	/* A slot begins for @vgpu; @second_begins: the first one of a second. */
 	void (*refill)(const struct sched *sched, struct sched_vgpu *vgpu, bool second_begins);
 	/* @vgpu has work again. NULL: that changes nothing. */
 	void (*wake)(const struct sched *sched, struct sched_vgpu *vgpu);
 	/* Enters what @vgpu has run. */
 	void (*charge)(struct sched_vgpu *vgpu, uint64_t ran_ns);
-	/* How long @vgpu may run at most; 0: not now. */
-	uint64_t (*limit_ns)(const struct sched_vgpu *vgpu);
 	/* Whose turn is next. Asked only when somebody is runnable. */
 	struct sched_vgpu *(*pick)(struct sched *sched);
 };

@@ -180,7 +180,7 @@ static void run_gpu(struct sim *sim, uint64_t until_ns)
 		if (sim->sched.n_runnable > 1)
 			ran_ns = earlier(ran_ns, grant_ns);
 		else
-			ran_ns = earlier(ran_ns, sim->sched.discipline->limit_ns(picked));
+			ran_ns = earlier(ran_ns, picked->limit_ns);
 		sim->now_ns += ran_ns;
 		run_turns(sim, running, grant_ns, ran_ns);
 		if (running->work_ns[0] == 0) {

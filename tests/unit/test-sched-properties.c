@@ -130,6 +130,65 @@ static void nobody_gets_more_than_its_cap_in_a_second(void **state)
 	}
 }
 
+/* Caps that add up to more than the GPU are shares of it, all shrunk by the same factor. */
+static void caps_above_100_in_sum_are_proportions(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		uint64_t sum_pct = 0;
+		struct rig rig;
+
+		rig_init(&rig, seed);
+		while (rig.n < 3 + (int)seed % 20 || sum_pct < 100)
+			sum_pct += rig_add(&rig, 1 + (unsigned int)draw(&rig, 100), FOREVER)
+					   ->sched.cap_pct;
+		rig_run(&rig, 10 * NS_PER_S);
+		for (int i = 0; i < rig.n; i++) {
+			const struct sched_vgpu *v = &rig.tenants[i].sched;
+
+			assert_near(v->busy_ns, 10 * NS_PER_S * v->cap_pct / sum_pct,
+				    NS_PER_S / 10);
+		}
+	}
+}
+
+/*
+ * A driver that switches only at ticks of a millisecond, as GVT-g does, overruns nearly every turn,
+ * and work that cannot be interrupted makes a turn longer still. What was overrun is paid back: the
+ * shares are right to a point.
+ */
+static void turns_that_overrun_change_no_share(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		uint64_t until_ns = 0, run_ns = 0, work_max_ns = seed % 2 * 4 * NS_PER_MS;
+		unsigned int caps[TENANTS_MAX];
+		struct sched_vgpu *on = NULL;
+		int n = 2 + (int)seed % 7;
+		struct rig rig;
+
+		rig_init(&rig, seed);
+		draw_caps(&rig, caps, n, 100);
+		for (int i = 0; i < n; i++)
+			rig_add(&rig, caps[i], FOREVER);
+		for (; rig.now_ns < 20 * NS_PER_S; rig.now_ns += NS_PER_MS) {
+			if (rig.now_ns >= rig.sched.slot_end_ns)
+				sched_open_slot(&rig.sched, rig.now_ns);
+			if (rig.now_ns >= until_ns) {
+				on = sched_pick(&rig.sched, &run_ns);
+				until_ns = rig.now_ns;
+				if (work_max_ns > 0)
+					until_ns += draw(&rig, work_max_ns);
+			}
+			if (on)
+				sched_account(&rig.sched, on, NS_PER_MS);
+		}
+		for (int i = 0; i < n; i++)
+			assert_near(rig.tenants[i].sched.busy_ns, caps[i] * (NS_PER_S / 5),
+				    20 * NS_PER_S / 100);
+	}
+}
+
 static void assert_ring_is_whole(const struct rig *rig, const bool *in, int n_in)
 {
 	const struct sched_vgpu *v = rig->sched.turn;
@@ -187,6 +246,8 @@ int main(void)
 		cmocka_unit_test(every_busy_vgpu_with_slice_runs_within_one_round),
 		cmocka_unit_test(over_any_second_a_busy_vgpu_gets_its_cap_within_one_slice),
 		cmocka_unit_test(nobody_gets_more_than_its_cap_in_a_second),
+		cmocka_unit_test(caps_above_100_in_sum_are_proportions),
+		cmocka_unit_test(turns_that_overrun_change_no_share),
 		cmocka_unit_test(adding_and_removing_while_running_keeps_the_ring_whole),
 	};
 
