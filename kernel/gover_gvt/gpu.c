@@ -11,7 +11,7 @@
 #include "gpu.h"
 
 #define TICK_NS	 NSEC_PER_MSEC
-#define STALL_NS NSEC_PER_SEC /* behind by more, the machine stood still: so did the GPU */
+#define STALL_NS (10 * NSEC_PER_SEC) /* behind by more, the machine stood still: so did the GPU */
 
 /* A tenant's demand arrives with every slot, and waits for as long as it takes. */
 static void add_demand(struct gpu *gpu, struct vgpu *vgpu, u64 ns)

@@ -26,7 +26,7 @@ make_and_remove() {
   while [ "$made" -lt 60 ]; do
     create 8 || return 1
     second=$v
-    echo "$made" >"$q/cap"
+    echo $((made % 30 + 1)) >"$q/cap" # with the neighbour and the other never more than 100
     echo 100 >"$v/load"
     create 8 || return 1
     echo 100 >"$v/load"
