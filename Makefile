@@ -15,13 +15,14 @@ cflags   := -std=c11 -D_GNU_SOURCE -DGOVER_VERSION='"$(version)"' -I. -fPIC $(wa
 cflags   += $(shell pkg-config --cflags $(packages) 2>/dev/null)
 ldflags  := $(SANITIZE)
 libs      = $(shell pkg-config --libs $(packages)) -lm -pthread
+fuse      = $(shell pkg-config --libs fuse3) # of gover-sim alone
 
 # Everything but main() and the preload library is one archive that programs and tests link.
-folders  := base policy sched db sim gpu monitor gover-d gover-ctl
-mains    := gover-d/main.c gover-ctl/main.c
+folders  := base policy sched db sim gpu monitor gover-d gover-ctl gover-sim
+mains    := gover-d/main.c gover-ctl/main.c gover-sim/main.c
 sources  := $(filter-out $(mains),$(wildcard $(addsuffix /*.c,$(folders))))
 objects  := $(sources:%.c=$B/obj/%.o)
-programs := $B/gover-d $B/gover-ctl $B/libgover-fps.so $B/gover-terrain
+programs := $B/gover-d $B/gover-ctl $B/gover-sim $B/libgover-fps.so $B/gover-terrain
 units    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test-*.c))
 helpers  := $(patsubst tests/helper/%.c,$B/tests/%,$(wildcard tests/helper/*.c))
 benches  := $(patsubst bench/%.c,$B/bench/%,$(wildcard bench/bench-*.c))
@@ -37,6 +38,10 @@ $B/gover-ctl: $B/obj/gover-ctl/main.o $B/libgover.a
 $B/gover-d $B/gover-ctl:
 	@echo "  LD    $@"
 	@$(CC) $(ldflags) $(LDFLAGS) -o $@ $^ $(libs)
+
+$B/gover-sim: $B/obj/gover-sim/main.o $B/libgover.a
+	@echo "  LD    $@"
+	@$(CC) $(ldflags) $(LDFLAGS) -o $@ $^ $(fuse) -lm -pthread
 
 $B/libgover-fps.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-preload/*.c)) fps-preload/exports.map
 	@echo "  LD    $@"
@@ -123,7 +128,7 @@ demo: ## watch real programs being starved, rescued and oversold (DEMO_SECONDS=1
 
 install: all ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/sbin $B/gover-d
-	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/bin $B/gover-ctl
+	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/bin $B/gover-ctl $B/gover-sim
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/gover $B/libgover-fps.so
 	for page in man/*.[1-8]; do \
 		install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man$${page##*.} $$page || exit; done

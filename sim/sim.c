@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "sched/sched.h"
 #include "sim/frametime.h"
 #include "sim/sim.h"
@@ -303,9 +304,36 @@ int sim_cap(const struct sim_vgpu *vgpu)
 	return vgpu->sched.next_cap_pct;
 }
 
+int sim_set_initial_cap(struct sim_vgpu *vgpu, int cap_pct)
+{
+	if (cap_pct < 0 || cap_pct > 100)
+		return -EINVAL;
+	return sched_set_initial_cap(&vgpu->sched, (unsigned int)cap_pct) < 0 ? -EPERM : 0;
+}
+
 int sim_initial_cap(const struct sim_vgpu *vgpu)
 {
 	return vgpu->sched.initial_cap_pct;
+}
+
+void sim_set_lease(struct sim *sim, struct sim_vgpu *vgpu, uint32_t lease_ms)
+{
+	sched_set_lease(&vgpu->sched, lease_ms * NS_PER_MS, sim->now_ns);
+}
+
+uint32_t sim_lease_ms(const struct sim_vgpu *vgpu)
+{
+	return (uint32_t)(vgpu->sched.lease_ns / NS_PER_MS);
+}
+
+uint64_t sim_vgpu_busy_ns(const struct sim_vgpu *vgpu)
+{
+	return vgpu->sched.busy_ns;
+}
+
+uint64_t sim_vgpu_sched_ns(const struct sim *sim, const struct sim_vgpu *vgpu)
+{
+	return sched_allotted_ns(&vgpu->sched, sim->now_ns);
 }
 
 void sim_set_workload(struct sim *sim, struct sim_vgpu *vgpu, const struct workload *workload)

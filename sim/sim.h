@@ -56,11 +56,22 @@ const char *sim_id(const struct sim_vgpu *vgpu);
 /* In force from the next slot of 100 ms on. -EINVAL: outside 0..100. */
 int sim_set_cap(struct sim *sim, struct sim_vgpu *vgpu, int cap_pct);
 int sim_cap(const struct sim_vgpu *vgpu); /* as set last */
+
+/* The same, and what the end of a lease returns to. -EINVAL; -EPERM: a cap was set already. */
+int sim_set_initial_cap(struct sim_vgpu *vgpu, int cap_pct);
 int sim_initial_cap(const struct sim_vgpu *vgpu);
+
+/* How long a cap holds unless it or the lease is set again; 0: for ever. */
+void sim_set_lease(struct sim *sim, struct sim_vgpu *vgpu, uint32_t lease_ms);
+uint32_t sim_lease_ms(const struct sim_vgpu *vgpu);
 
 /* Ends what runs there, its waiting frames with it, and starts @workload; the same text again lets
  * it run on. */
 void sim_set_workload(struct sim *sim, struct sim_vgpu *vgpu, const struct workload *workload);
+
+/* What a scheduler counts, each by itself. */
+uint64_t sim_vgpu_busy_ns(const struct sim_vgpu *vgpu);
+uint64_t sim_vgpu_sched_ns(const struct sim *sim, const struct sim_vgpu *vgpu);
 
 /* Reads @vgpu now, and begins a new window for its frame times. */
 void sim_read(const struct sim *sim, struct sim_vgpu *vgpu, struct sim_counters *ret_counters);

@@ -13,7 +13,7 @@ none() { # none "text": passes when no complaint was written
 
 files() { # files PATTERN...: names below the folders of the house
   for pattern; do
-    find .ci base bench db demo dist fps-preload gover-ctl gover-d gpu kernel monitor policy sched sim tests web \
+    find .ci base bench db demo dist fps-preload gover-ctl gover-d gover-sim gpu kernel monitor policy sched sim tests web \
       -type f -name "$pattern" 2>/dev/null
   done
 }
@@ -51,7 +51,7 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F '[:"/]' '
     level["base"] = 1
     level["policy"] = level["sched"] = 2
     level["db"] = level["sim"] = 3
-    level["gpu"] = 4
+    level["gpu"] = level["gover-sim"] = 4
     level["monitor"] = 5
     level["gover-d"] = 6
   }

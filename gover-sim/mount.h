@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* `gover-sim mount`: the tree as a file system in user space. */
+#ifndef GOVER_SIM_MOUNT_H
+#define GOVER_SIM_MOUNT_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+struct mount_options {
+	const char *dir;
+	int gpus, vgpus;
+	double speed; /* GPU seconds in a second */
+	bool allow_other;
+};
+
+/* Mounts, serves until SIGTERM, SIGINT, SIGHUP or an umount, and unmounts. Errors: a sentence. */
+int mount_run(const struct mount_options *options, struct err *reterr);
+
+#endif
