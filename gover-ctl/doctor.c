@@ -14,15 +14,12 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "gover-ctl/doctor.h"
+#include "gover-ctl/doctor-gvt.h"
 #include "gover-ctl/field.h"
 #include "gover-ctl/run.h"
 #include "gover-ctl/writer.h"
 
-static void find(struct doctor_finding *finding, enum doctor_state state, const char *advice,
-		 const char *format, ...) __attribute__((format(printf, 4, 5)));
-
-static void find(struct doctor_finding *finding, enum doctor_state state, const char *advice,
+void doctor_find(struct doctor_finding *finding, enum doctor_state state, const char *advice,
 		 const char *format, ...)
 {
 	va_list ap;
@@ -34,8 +31,7 @@ static void find(struct doctor_finding *finding, enum doctor_state state, const 
 	va_end(ap);
 }
 
-/* Is a GPU of this family driven? */
-static bool drives(const struct doctor_look *look, const char *backend)
+bool doctor_drives(const struct doctor_look *look, const char *backend)
 {
 	const json_t *gpu;
 	size_t i;
@@ -47,20 +43,19 @@ static bool drives(const struct doctor_look *look, const char *backend)
 	return false;
 }
 
-static void under_root(const struct doctor_look *look, const char *path, char full[PATH_MAX])
+void doctor_under_root(const struct doctor_look *look, const char *path, char full[PATH_MAX])
 {
 	snprintf(full, PATH_MAX, "%s%s", look->root, path);
 }
 
-/* Entries of a folder that begin with @prefix; -1: no such folder. */
-static int count_entries(const struct doctor_look *look, const char *folder, const char *prefix)
+int doctor_count(const struct doctor_look *look, const char *folder, const char *prefix)
 {
 	char path[PATH_MAX];
 	struct dirent *entry;
 	int n = 0;
 	DIR *dir;
 
-	under_root(look, folder, path);
+	doctor_under_root(look, folder, path);
 	dir = opendir(path);
 	if (!dir)
 		return -1;
@@ -75,13 +70,13 @@ static void check_daemon(const struct doctor_look *look, struct doctor_finding *
 	char up[WRITER_SPAN_MAX];
 
 	if (!look->host) {
-		find(finding, DOCTOR_FAIL, "start it: systemctl start gover-d", "%s",
-		     look->no_answer);
+		doctor_find(finding, DOCTOR_FAIL, "start it: systemctl start gover-d", "%s",
+			    look->no_answer);
 		return;
 	}
 	writer_span(field_number(look->host, "uptime_s"), up);
-	find(finding, DOCTOR_OK, "", "gover-d %s answers at %s, up %s",
-	     field_text(look->host, "version"), look->where, up);
+	doctor_find(finding, DOCTOR_OK, "", "gover-d %s answers at %s, up %s",
+		    field_text(look->host, "version"), look->where, up);
 }
 
 static void check_ticks(const struct doctor_look *look, struct doctor_finding *finding)
@@ -92,14 +87,14 @@ static void check_ticks(const struct doctor_look *look, struct doctor_finding *f
 	if (!look->host)
 		finding->state = DOCTOR_NOT_ASKED;
 	else if (!field_true(look->host, "ready"))
-		find(finding, DOCTOR_FAIL, "see its log: journalctl -u gover-d",
-		     "the daemon has done no tick yet");
+		doctor_find(finding, DOCTOR_FAIL, "see its log: journalctl -u gover-d",
+			    "the daemon has done no tick yet");
 	else if (late > ticks / 100)
-		find(finding, DOCTOR_WARN,
-		     "the host is short of CPU time: give gover-d a higher weight",
-		     "%.0f of %.0f ticks were late; late ticks decide nothing", late, ticks);
+		doctor_find(finding, DOCTOR_WARN,
+			    "the host is short of CPU time: give gover-d a higher weight",
+			    "%.0f of %.0f ticks were late; late ticks decide nothing", late, ticks);
 	else
-		find(finding, DOCTOR_OK, "", "%.0f ticks, %.0f late", ticks, late);
+		doctor_find(finding, DOCTOR_OK, "", "%.0f ticks, %.0f late", ticks, late);
 }
 
 static void check_gpus(const struct doctor_look *look, struct doctor_finding *finding)
@@ -119,20 +114,20 @@ static void check_gpus(const struct doctor_look *look, struct doctor_finding *fi
 			 field_text(gpu, "name"), field_text(gpu, "backend"),
 			 field_text(gpu, "mode"));
 		if (!field_true(gpu, "telemetry_valid")) {
-			find(finding, DOCTOR_FAIL,
-			     "see `gover-ctl alerts` and journalctl -u gover-d",
-			     "busy time of GPU %s cannot be read: nothing is decided there",
-			     field_text(gpu, "name"));
+			doctor_find(finding, DOCTOR_FAIL,
+				    "see `gover-ctl alerts` and journalctl -u gover-d",
+				    "busy time of GPU %s cannot be read: nothing is decided there",
+				    field_text(gpu, "name"));
 			return;
 		}
 	}
 	if (json_array_size(gpus) == 0)
-		find(finding, DOCTOR_WARN,
-		     "set `backend` in a [gpu] section of gover.conf: softgpu "
-		     "shares CPU cores as a GPU, sim is a simulation",
-		     "the daemon drives no GPU");
+		doctor_find(finding, DOCTOR_WARN,
+			    "set `backend` in a [gpu] section of gover.conf: softgpu "
+			    "shares CPU cores as a GPU, sim is a simulation",
+			    "the daemon drives no GPU");
 	else
-		find(finding, DOCTOR_OK, "", "driven: %s", names);
+		doctor_find(finding, DOCTOR_OK, "", "driven: %s", names);
 }
 
 static void check_history(const struct doctor_look *look, struct doctor_finding *finding)
@@ -143,20 +138,20 @@ static void check_history(const struct doctor_look *look, struct doctor_finding 
 	if (!look->host)
 		finding->state = DOCTOR_NOT_ASKED;
 	else if (!field_true(history, "enabled"))
-		find(finding, DOCTOR_FAIL,
-		     "see that state_dir of gover.conf can be written and has room",
-		     "no history is kept%s%s", error[0] ? ": " : "", error);
+		doctor_find(finding, DOCTOR_FAIL,
+			    "see that state_dir of gover.conf can be written and has room",
+			    "no history is kept%s%s", error[0] ? ": " : "", error);
 	else if (error[0])
-		find(finding, DOCTOR_FAIL,
-		     "see that state_dir of gover.conf can be written and has room",
-		     "history cannot be written: %s; %.0f rows lost", error,
-		     field_number(history, "dropped"));
+		doctor_find(finding, DOCTOR_FAIL,
+			    "see that state_dir of gover.conf can be written and has room",
+			    "history cannot be written: %s; %.0f rows lost", error,
+			    field_number(history, "dropped"));
 	else if (field_number(history, "dropped") > 0)
-		find(finding, DOCTOR_WARN, "", "history is kept; %.0f rows were lost",
-		     field_number(history, "dropped"));
+		doctor_find(finding, DOCTOR_WARN, "", "history is kept; %.0f rows were lost",
+			    field_number(history, "dropped"));
 	else
-		find(finding, DOCTOR_OK, "", "history is kept: %.0f rows written",
-		     field_number(history, "written"));
+		doctor_find(finding, DOCTOR_OK, "", "history is kept: %.0f rows written",
+			    field_number(history, "written"));
 }
 
 /* Does the list of controllers, as in "cpuset cpu io", hold cpu? */
@@ -175,13 +170,13 @@ static int find_cpu_controller(const struct doctor_look *look, char ret_path[PAT
 	CLEANUP_FREE char *controllers = NULL;
 	char path[PATH_MAX];
 
-	under_root(look, "/sys/fs/cgroup/cgroup.controllers", path);
+	doctor_under_root(look, "/sys/fs/cgroup/cgroup.controllers", path);
 	if (file_read(path, 4096, &controllers, NULL) == 0 && holds_cpu(controllers)) {
-		under_root(look, "/sys/fs/cgroup", ret_path);
+		doctor_under_root(look, "/sys/fs/cgroup", ret_path);
 		return 0;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(v1); i++) {
-		under_root(look, v1[i], ret_path);
+		doctor_under_root(look, v1[i], ret_path);
 		if (access(ret_path, F_OK) == 0)
 			return 0;
 	}
@@ -190,19 +185,20 @@ static int find_cpu_controller(const struct doctor_look *look, char ret_path[PAT
 
 static void check_cgroup(const struct doctor_look *look, struct doctor_finding *finding)
 {
-	enum doctor_state lacking = drives(look, "softgpu") ? DOCTOR_FAIL : DOCTOR_WARN;
+	enum doctor_state lacking = doctor_drives(look, "softgpu") ? DOCTOR_FAIL : DOCTOR_WARN;
 	char path[PATH_MAX];
 
 	if (find_cpu_controller(look, path) < 0)
-		find(finding, lacking,
-		     "in a container: hand it the cpu controller (systemd: Delegate=cpu)",
-		     "no cpu controller of control groups: softgpu cannot work here");
+		doctor_find(finding, lacking,
+			    "in a container: hand it the cpu controller (systemd: Delegate=cpu)",
+			    "no cpu controller of control groups: softgpu cannot work here");
 	else if (access(path, W_OK) < 0)
-		find(finding, lacking, "run gover-d as root, or delegate it a control group",
-		     "control groups for softgpu at %s cannot be written: %s", path,
-		     strerror(errno));
+		doctor_find(finding, lacking, "run gover-d as root, or delegate it a control group",
+			    "control groups for softgpu at %s cannot be written: %s", path,
+			    strerror(errno));
 	else
-		find(finding, DOCTOR_OK, "", "control groups for softgpu can be made at %s", path);
+		doctor_find(finding, DOCTOR_OK, "", "control groups for softgpu can be made at %s",
+			    path);
 }
 
 static void check_library(const struct doctor_look *look, struct doctor_finding *finding)
@@ -211,63 +207,69 @@ static void check_library(const struct doctor_look *look, struct doctor_finding 
 	struct err err;
 
 	if (run_find_library(look->library, look->exe, path, &err) < 0)
-		find(finding, DOCTOR_FAIL, "without it no FPS is seen: install gover whole", "%s",
-		     err.msg);
+		doctor_find(finding, DOCTOR_FAIL, "without it no FPS is seen: install gover whole",
+			    "%s", err.msg);
 	else
-		find(finding, DOCTOR_OK, "", "frames are counted by %s", path);
+		doctor_find(finding, DOCTOR_OK, "", "frames are counted by %s", path);
 }
 
 static void check_xvfb(const struct doctor_look *look, struct doctor_finding *finding)
 {
 	if (run_find_command("Xvfb", look->search_path) == 0)
-		find(finding, DOCTOR_OK, "", "Xvfb is there: programs can render without a screen");
+		doctor_find(finding, DOCTOR_OK, "",
+			    "Xvfb is there: programs can render without a screen");
 	else
-		find(finding, DOCTOR_WARN, "apt install xvfb",
-		     "no Xvfb in PATH: programs that render need a screen, and the demo needs it");
+		doctor_find(finding, DOCTOR_WARN, "apt install xvfb",
+			    "no Xvfb in PATH: programs that render need a screen, and the demo "
+			    "needs it");
 }
 
 static void check_mdev(const struct doctor_look *look, struct doctor_finding *finding)
 {
-	enum doctor_state lacking = drives(look, "gvt") ? DOCTOR_FAIL : DOCTOR_WARN;
-	int vgpus = count_entries(look, "/sys/bus/mdev/devices", "");
-	int parents = count_entries(look, "/sys/class/mdev_bus", "");
+	enum doctor_state lacking = doctor_drives(look, "gvt") ? DOCTOR_FAIL : DOCTOR_WARN;
+	int vgpus = doctor_count(look, "/sys/bus/mdev/devices", "");
+	int parents = doctor_count(look, "/sys/class/mdev_bus", "");
 
 	if (vgpus < 0)
-		find(finding, lacking,
-		     "with an Intel GPU from Broadwell to Comet Lake: boot with "
-		     "i915.enable_gvt=1 and load kvmgt; without one use softgpu",
-		     "no bus of mediated devices (/sys/bus/mdev): this host has no GVT-g");
+		doctor_find(finding, lacking,
+			    "with an Intel GPU from Broadwell to Comet Lake: boot with "
+			    "i915.enable_gvt=1 and load kvmgt; without one use softgpu",
+			    "no bus of mediated devices (/sys/bus/mdev): this host has no GVT-g");
 	else if (parents <= 0)
-		find(finding, lacking, "boot with i915.enable_gvt=1 and load kvmgt",
-		     "a bus of mediated devices, and no GPU on it that could carry vGPUs");
+		doctor_find(finding, lacking, "boot with i915.enable_gvt=1 and load kvmgt",
+			    "a bus of mediated devices, and no GPU on it that could carry vGPUs");
 	else
-		find(finding, DOCTOR_OK, "", "%d GPU%s can carry mediated devices, %d vGPU%s exist",
-		     parents, parents == 1 ? "" : "s", vgpus, vgpus == 1 ? "" : "s");
+		doctor_find(finding, DOCTOR_OK, "",
+			    "%d GPU%s can carry mediated devices, %d vGPU%s exist", parents,
+			    parents == 1 ? "" : "s", vgpus, vgpus == 1 ? "" : "s");
 }
 
 static void check_pmu(const struct doctor_look *look, struct doctor_finding *finding)
 {
-	int pmus = count_entries(look, "/sys/bus/event_source/devices", "i915");
+	int pmus = doctor_count(look, "/sys/bus/event_source/devices", "i915");
 
 	if (pmus <= 0)
-		find(finding, DOCTOR_WARN, "",
-		     "no i915 performance counters: use of a physical Intel GPU cannot be "
-		     "measured");
+		doctor_find(finding, DOCTOR_WARN, "",
+			    "no i915 performance counters: use of a physical Intel GPU cannot be "
+			    "measured");
 	else if (run_find_command("intel_gpu_top", look->search_path) < 0)
-		find(finding, DOCTOR_WARN, "apt install intel-gpu-tools",
-		     "i915 performance counters, and no intel_gpu_top in PATH to read them");
+		doctor_find(finding, DOCTOR_WARN, "apt install intel-gpu-tools",
+			    "i915 performance counters, and no intel_gpu_top in PATH to read them");
 	else
-		find(finding, DOCTOR_OK, "",
-		     "i915 performance counters and intel_gpu_top are there");
+		doctor_find(finding, DOCTOR_OK, "",
+			    "i915 performance counters and intel_gpu_top are there");
 }
 
 static const struct {
 	const char *name;
 	void (*check)(const struct doctor_look *look, struct doctor_finding *finding);
 } checks[] = {
-	{"daemon", check_daemon},   {"ticks", check_ticks},    {"gpus", check_gpus},
-	{"history", check_history}, {"cgroups", check_cgroup}, {"library", check_library},
-	{"xvfb", check_xvfb},	    {"mdev", check_mdev},      {"i915-pmu", check_pmu},
+	{"daemon", check_daemon},  {"ticks", check_ticks},
+	{"gpus", check_gpus},	   {"history", check_history},
+	{"cgroups", check_cgroup}, {"library", check_library},
+	{"xvfb", check_xvfb},	   {"mdev", check_mdev},
+	{"gvt", doctor_gvt_check}, {"igvtg", doctor_gvt_check_old},
+	{"i915-pmu", check_pmu},
 };
 
 const char *doctor_check(size_t index, const struct doctor_look *look,

@@ -208,6 +208,58 @@ static void what_is_there_is_found(void **state)
 	expect("i915-pmu", NULL, DOCTOR_OK, "are there");
 }
 
+#define VGPU   "/sys/bus/mdev/devices/aaaaaaaa-0000-0000-0000-000000000001/intel_vgpu/"
+#define OLD_VM "/sys/kernel/vgt/vm3/vgt_id"
+
+static void remove_made(const char *name)
+{
+	char command[ANY_PATH];
+
+	snprintf(command, sizeof(command), "rm -rf '%s%s'", root, name);
+	assert_int_equal(system(command), 0);
+}
+
+/* From a GPU alone to a kernel with gover's scheduler, one file after the other. */
+static void what_gvt_g_can_do_here_is_told_step_by_step(void **state)
+{
+	json_t *gvt = host_with("gvt", HISTORY_FINE);
+
+	(void)state;
+	remove_made("/sys");
+	expect("gvt", NULL, DOCTOR_NOT_ASKED, "");
+	make_file("/sys/bus/mdev/devices/other/nvidia/x", "", 0644);
+	expect("gvt", NULL, DOCTOR_NOT_ASKED, "");
+	make_file("/sys/class/mdev_bus/0000:00:02.0/mdev_supported_types/i915-GVTg_V5_8/name", "",
+		  0644);
+	expect("gvt", NULL, DOCTOR_OK, "1 GPU with GVT-g and no vGPU yet");
+	make_file(VGPU "vgpu_id", "1", 0444);
+	expect("gvt", NULL, DOCTOR_WARN, "has no file cap, busy_time, sched_time");
+	expect("gvt", gvt, DOCTOR_FAIL, "0000-000000000001 has no file cap");
+	make_file(VGPU "busy_time", "1", 0444);
+	make_file(VGPU "sched_time", "1", 0444);
+	expect("gvt", gvt, DOCTOR_FAIL, "has no file cap:");
+	make_file(VGPU "cap", "1", 0644);
+	expect("gvt", gvt, DOCTOR_WARN, "no file cap_lease_ms");
+	make_file(VGPU "cap_lease_ms", "0", 0644);
+	expect("gvt", gvt, DOCTOR_OK, "1 vGPU of GVT-g: caps can be written and are leased");
+	if (geteuid() != 0) {
+		make_file(VGPU "cap", "1", 0444);
+		expect("gvt", gvt, DOCTOR_FAIL, "cannot be written: Permission denied");
+	}
+	json_decref(gvt);
+}
+
+static void a_host_of_2016_is_told_to_be_one(void **state)
+{
+	(void)state;
+	expect("igvtg", NULL, DOCTOR_NOT_ASKED, "");
+	make_file(OLD_VM, "3", 0444);
+	expect("igvtg", NULL, DOCTOR_WARN, "without debugfs no use is seen");
+	assert_true(ask("igvtg", NULL).advice[0] != '\0');
+	make_file("/sys/kernel/debug/vgt/show_qos_stat", "", 0444);
+	expect("igvtg", NULL, DOCTOR_WARN, "can only be watched");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -216,6 +268,8 @@ int main(void)
 		cmocka_unit_test(every_warning_and_failure_says_what_to_do),
 		cmocka_unit_test(the_daemons_own_troubles_are_told),
 		cmocka_unit_test(what_is_there_is_found),
+		cmocka_unit_test(what_gvt_g_can_do_here_is_told_step_by_step),
+		cmocka_unit_test(a_host_of_2016_is_told_to_be_one),
 	};
 
 	return cmocka_run_group_tests(tests, make_root, remove_root);
