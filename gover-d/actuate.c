@@ -200,12 +200,47 @@ int actuate_restore(struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
 	int initial_pct = vgpu->contract.terms.initial_cap_pct, in_force;
 	int r;
 
+	if (gpu->ops->renew) /* or a lease would change the cap once more */
+		(void)gpu->ops->renew(vgpu->device, 0);
 	r = gpu->ops->write_cap(vgpu->device, now.mono_ns, initial_pct);
 	if (r == 0)
 		r = gpu->ops->read_cap(vgpu->device, &in_force);
 	if (r == 0 && in_force != initial_pct)
 		r = -EIO;
 	return r;
+}
+
+int actuate_lease(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
+		  struct instant now)
+{
+	bool observed = gpu->mode == GPU_MODE_OBSERVE;
+	int lease_ms = observed ? 0 : gpu->config.lease_ms;
+	int r;
+
+	if (actuator->dry_run || !gpu->ops->renew)
+		return 0;
+	/* Who only watches leaves the leases of others alone too. */
+	if (lease_ms == 0 && (vgpu->lease_off || (observed && !vgpu->renewed_ns)))
+		return 0;
+	r = gpu->ops->renew(vgpu->device, lease_ms);
+	if (r < 0)
+		return r == -EOPNOTSUPP ? 0 : r;
+	vgpu->renewed_ns = lease_ms ? now.mono_ns : 0;
+	vgpu->lease_off = lease_ms == 0;
+	return 0;
+}
+
+void actuate_initial_cap(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
+			 int initial_cap_pct)
+{
+	int is_pct;
+
+	if (actuator->dry_run || gpu->mode == GPU_MODE_OBSERVE || !gpu->ops->write_initial_cap ||
+	    gpu->ops->read_initial_cap(vgpu->device, &is_pct) < 0 || is_pct == initial_cap_pct)
+		return;
+	/* Refused once a cap was written: then the lease returns to what it was made with. */
+	if (gpu->ops->write_initial_cap(vgpu->device, initial_cap_pct, vgpu->cap_pct) == 0)
+		vgpu->expected_cap_pct = vgpu->cap_pct;
 }
 
 /* What a creation that failed leaves in the book is what stood there before. */

@@ -59,6 +59,16 @@ int actuate_cap(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vg
  * start finds there which caps to take up again. -EIO: another cap is read back. */
 int actuate_restore(struct host_gpu *gpu, struct vgpu *vgpu, struct instant now);
 
+/* Renews the lease of its cap; lets go of a lease of ours where none shall be. 0 too where there
+ * are no leases, or in a dry run; else as the backend says. */
+int actuate_lease(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
+		  struct instant now);
+
+/* Tells the backend what was sold, as far as it can still be told: what the end of a lease returns
+ * to. The cap in force stays. */
+void actuate_initial_cap(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
+			 int initial_cap_pct);
+
 /* Makes the vGPU in its backend with @cap_pct in force, and attaches it. -EPERM in a dry run. */
 int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu, int cap_pct,
 		   struct instant now, struct err *reterr);

@@ -23,7 +23,9 @@ static int open_gpu(struct host *host, const struct gpu_section *section, bool d
 		    struct err *reterr)
 {
 	struct host_gpu *gpu = &host->gpus[host->n_gpus];
-	const struct gpu_ops *ops = gpu_find(section->gpu.backend);
+	bool automatic = strcmp(section->gpu.backend, "auto") == 0;
+	const struct gpu_ops *ops =
+		automatic ? gpu_auto(&section->gpu) : gpu_find(section->gpu.backend);
 	struct err inner = {""};
 	int r;
 
@@ -38,12 +40,14 @@ static int open_gpu(struct host *host, const struct gpu_section *section, bool d
 	if (r < 0)
 		return err_fail(reterr, -r, "GPU %s cannot be opened: %s", section->gpu.name,
 				inner.msg);
+	gpu->config = section->gpu;
+	snprintf(gpu->config.backend, sizeof(gpu->config.backend), "%s", ops->name);
 	if (r > 0)
 		log_notice("GPU %s: %s", section->gpu.name, inner.msg);
 	gpu->ops = ops;
-	gpu->mode = GPU_MODE_ACT;
-	gpu->selling = true;
 	ops->traits(gpu->gpu, &gpu->traits);
+	gpu->mode = gpu->traits.read_only ? GPU_MODE_OBSERVE : GPU_MODE_ACT;
+	gpu->selling = true;
 	host->n_gpus++;
 	return 0;
 }
@@ -81,8 +85,19 @@ void adopt_close_gpus(struct host *host)
 /* What the cap found at the start means. */
 enum found_cap { CAP_OURS, CAP_RESTORED, CAP_FOREIGN };
 
-static enum found_cap judge_cap(const struct manager *m, const struct vgpu *vgpu, int found_pct,
-				int *ret_last_pct)
+bool adopt_is_initial_cap(const struct host_gpu *gpu, const struct vgpu *vgpu, int cap_pct)
+{
+	int initial_pct;
+
+	if (cap_pct == vgpu->contract.terms.initial_cap_pct)
+		return true;
+	return gpu->ops->read_initial_cap &&
+	       gpu->ops->read_initial_cap(vgpu->device, &initial_pct) == 0 &&
+	       cap_pct == initial_pct;
+}
+
+static enum found_cap judge_cap(const struct manager *m, const struct host_gpu *gpu,
+				const struct vgpu *vgpu, int found_pct, int *ret_last_pct)
 {
 	int last_pct, intent_pct;
 
@@ -91,7 +106,7 @@ static enum found_cap judge_cap(const struct manager *m, const struct vgpu *vgpu
 	    (m->contracts_lost && vgpu->found) || found_pct == last_pct || found_pct == intent_pct)
 		return CAP_OURS;
 	*ret_last_pct = last_pct;
-	return found_pct == vgpu->contract.terms.initial_cap_pct ? CAP_RESTORED : CAP_FOREIGN;
+	return adopt_is_initial_cap(gpu, vgpu, found_pct) ? CAP_RESTORED : CAP_FOREIGN;
 }
 
 /*
@@ -107,7 +122,8 @@ static void take_up_again(struct manager *m, struct host_gpu *gpu, struct vgpu *
 	if (m->actuator.dry_run)
 		result = "dry_run";
 	else if (gpu->mode != GPU_MODE_OBSERVE)
-		result = actuate_cap(&m->actuator, gpu, vgpu, last_pct, "adopt", now) == 0
+		result = actuate_cap(&m->actuator, gpu, vgpu, last_pct == 0 ? 100 : last_pct,
+				     "adopt", now) == 0
 				 ? "written"
 				 : "failed";
 	note_decision(m, gpu, vgpu, "adopt", result, now,
@@ -124,7 +140,7 @@ static void take_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 
 	vgpu->expected_cap_pct = found_pct;
 	vgpu->cap_pct = found_pct == 0 ? 100 : found_pct;
-	switch (judge_cap(m, vgpu, found_pct, &last_pct)) {
+	switch (judge_cap(m, gpu, vgpu, found_pct, &last_pct)) {
 	case CAP_OURS:
 		note_decision(m, gpu, vgpu, "adopt", "noted", now,
 			      "vGPU %s taken up with its cap of %d %% (contract %d %%%s)", id,
@@ -173,6 +189,8 @@ static int attach_existing(struct manager *m, struct host_gpu *gpu, struct vgpu 
 	r = gpu->ops->attach(gpu->gpu, vgpu->contract.id, now.mono_ns, &vgpu->device, reterr);
 	if (r < 0)
 		return r;
+	/* A lease that is about to end must not end between this look and the first tick. */
+	(void)actuate_lease(&m->actuator, gpu, vgpu, now);
 	r = gpu->ops->read_cap(vgpu->device, &found_pct);
 	if (r < 0) {
 		gpu->ops->detach(vgpu->device);
@@ -372,7 +390,8 @@ int adopt_host(struct manager *m, struct contracts *contracts, struct instant no
 
 		if (!gpu)
 			continue;
-		gpu->mode = contracts->gpus[i].mode;
+		if (!gpu->traits.read_only)
+			gpu->mode = contracts->gpus[i].mode;
 		gpu->selling = contracts->gpus[i].selling;
 	}
 	for (size_t i = 0; i < contracts->n_vgpus; i++) {
@@ -418,16 +437,15 @@ static void hold_as_it_stands(struct manager *m, const struct host_gpu *gpu, str
 }
 
 int adopt_found(struct manager *m, struct host_gpu *gpu, const char *id, int initial_cap_pct,
-		struct instant now)
+		struct instant now, struct err *reterr)
 {
 	struct vgpu *vgpu = NULL;
-	struct err err = {""};
 	int last_pct, intent_pct, r;
 	bool lost = m->contracts_lost && capbook_get(m->actuator.book, id, &last_pct, &intent_pct);
 
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
 		if (strcmp(v->contract.id, id) == 0)
-			return attach_existing(m, gpu, v, now, NULL);
+			return attach_existing(m, gpu, v, now, reterr);
 	if (!id_valid(id) || host_find_vgpu(&m->host, id, NULL))
 		return -EINVAL;
 	if (gpu->n_vgpus == POLICY_VGPUS_MAX)
@@ -435,7 +453,7 @@ int adopt_found(struct manager *m, struct host_gpu *gpu, const char *id, int ini
 	vgpu = new_found(gpu, id, initial_cap_pct, now);
 	if (!vgpu)
 		return -ENOMEM;
-	r = attach_existing(m, gpu, vgpu, now, &err);
+	r = attach_existing(m, gpu, vgpu, now, reterr);
 	if (r < 0) {
 		vgpu_free(gpu, vgpu);
 		return r;

@@ -130,6 +130,11 @@ static bool fits_root(const char *text)
 	return !strstr(text, "..");
 }
 
+static bool fits_parent(const char *text)
+{
+	return !strchr(text, '/') && text[0] != '.';
+}
+
 static bool fits_intel_gpu_top(const char *text)
 {
 	return text[0] == '/' || strcmp(text, "auto") == 0 || strcmp(text, "off") == 0;
@@ -169,8 +174,10 @@ static const struct key keys[] = {
 	INT(DAEMON(period_ms), 1, 10000, " ms"),
 	TEXT(DAEMON(on_migrate), 0, 160, "nothing, or a path", NULL),
 
-	WORD(GPU(backend), "auto, softgpu or sim", fits_backend),
+	WORD(GPU(backend), "auto, gvt, igvtg, softgpu or sim", fits_backend),
 	TEXT(GPU(root), 0, 160, "nothing, or a path without '..'", fits_root),
+	TEXT(GPU(parent), 0, 63, "nothing, or a name in class/mdev_bus", fits_parent),
+	INT(GPU(lease_ms), 0, 3600000, " ms, 0 for none"),
 	NUMBER(GPU(capacity_cores), 0.1, 1024, " cores"),
 	NUMBER(GPU(speed), 1, 100000, " GPU seconds a second"),
 	TEXT(AT(CONFIG_GPU_SECTION, false, "intel_gpu_top", struct gpu_section, intel_gpu_top), 1,
@@ -222,7 +229,7 @@ static bool of_gpu(const struct key *key)
 void config_table_default_gpu(struct gpu_section *gpu, const char *name)
 {
 	*gpu = (struct gpu_section){
-		.gpu = {.backend = "auto", .capacity_cores = 1, .speed = 1},
+		.gpu = {.backend = "auto", .lease_ms = 60000, .capacity_cores = 1, .speed = 1},
 		.intel_gpu_top = "auto",
 	};
 	memcpy(gpu->gpu.name, name, strlen(name) + 1);
@@ -395,10 +402,11 @@ static int check_speeds(const struct config *config, struct err *reterr)
 	for (int g = 0; g < config->n_gpus; g++) {
 		const struct gpu_config *gpu = &config->gpus[g].gpu;
 
-		if (gpu->speed > 1 && strcmp(gpu->backend, "sim") != 0)
+		if (gpu->speed > 1 && strcmp(gpu->backend, "sim") != 0 &&
+		    (strcmp(gpu->backend, "gvt") != 0 || gpu->root[0] == '\0'))
 			return err_fail(reterr, EINVAL,
 					"[gpu %s] speed = %g: allowed is 1, and more only with "
-					"backend = sim",
+					"backend = sim, or gvt and the root of a gover-sim",
 					gpu->name, gpu->speed);
 		if (fabs(gpu->speed - config->gpus[0].gpu.speed) > 0)
 			return err_fail(
@@ -425,6 +433,21 @@ static int check_period(const struct config *config, struct err *reterr)
 		return err_fail(reterr, EINVAL,
 				"[policy] fund_window_s = %d is %.0f periods; allowed: at most %d",
 				config->fund_window_s, window, POLICY_WINDOW_MAX);
+	return 0;
+}
+
+/* The next tick must come in time to renew it, be it late by half a period. */
+static int check_leases(const struct config *config, struct err *reterr)
+{
+	for (int g = 0; g < config->n_gpus; g++) {
+		const struct gpu_config *gpu = &config->gpus[g].gpu;
+
+		if (gpu->lease_ms > 0 && gpu->lease_ms < 2 * config->period_ms)
+			return err_fail(reterr, EINVAL,
+					"[gpu %s] lease_ms = %d: allowed: 0, or at least two "
+					"periods, %d",
+					gpu->name, gpu->lease_ms, 2 * config->period_ms);
+	}
 	return 0;
 }
 
@@ -463,11 +486,20 @@ static void group_of(const struct gpu_config *gpu, char ret_group[PATH_MAX + ID_
 		 gpu->name);
 }
 
+static bool is_gvt(const struct gpu_config *gpu)
+{
+	return strcmp(gpu->backend, "gvt") == 0 || strcmp(gpu->backend, "auto") == 0;
+}
+
 /* Do two GPUs of one family have the same root, as far as that family cannot share it? */
 static bool roots_clash(const struct gpu_config *inner, const struct gpu_config *outer)
 {
 	char in[PATH_MAX + ID_MAX], out[PATH_MAX + ID_MAX];
 
+	if (is_gvt(inner) && is_gvt(outer)) /* one GPU of a host is one section */
+		return strcmp(inner->root, outer->root) == 0 &&
+		       (!inner->parent[0] || !outer->parent[0] ||
+			strcmp(inner->parent, outer->parent) == 0);
 	if (strcmp(inner->backend, outer->backend) != 0)
 		return false;
 	if (strcmp(inner->backend, "sim") == 0) /* a control directory belongs to one */
@@ -494,8 +526,9 @@ static int check_roots(const struct config *config, struct err *reterr)
 			if (a != b && roots_clash(gpu, &config->gpus[b].gpu))
 				return err_fail(reterr, EINVAL,
 						"[gpu %s] root = %s: allowed: one outside that of "
-						"[gpu %s]",
-						gpu->name, gpu->root, config->gpus[b].gpu.name);
+						"[gpu %s]%s",
+						gpu->name, gpu->root, config->gpus[b].gpu.name,
+						is_gvt(gpu) ? ", or another parent" : "");
 	}
 	return 0;
 }
@@ -503,8 +536,8 @@ static int check_roots(const struct config *config, struct err *reterr)
 int config_check(const struct config *config, struct err *reterr)
 {
 	static int (*const checks[])(const struct config *config, struct err *reterr) = {
-		check_values,  check_gpu_names, check_speeds, check_period,
-		check_sockets, check_flavor,	check_roots,
+		check_values, check_gpu_names, check_speeds, check_period,
+		check_leases, check_sockets,   check_flavor, check_roots,
 	};
 	int r = 0;
 

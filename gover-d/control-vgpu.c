@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "gover-d/control.h"
 #include "gover-d/manager.h"
+#include "gover-d/tick.h"
 #include "monitor/fps.h"
 
 static int check_terms(const struct host_gpu *gpu, const struct contract *c, struct err *reterr)
@@ -142,6 +143,7 @@ static void commit_change(struct manager *m, struct host_gpu *gpu, struct vgpu *
 		vgpu->foreign = false;
 	if (!vgpu->device)
 		return;
+	actuate_initial_cap(&m->actuator, gpu, vgpu, c->terms.initial_cap_pct);
 	(void)tick_apply(m, gpu, now); /* what failed is told by its decision and alert */
 	/* Where the policy may not act, only what was asked for moves. */
 	if (frees && gpu->mode == GPU_MODE_ACT)
@@ -352,6 +354,8 @@ static int pick_gpu(struct manager *m, struct contract *c, struct host_gpu **ret
 	if (m->host.n_gpus == 0)
 		return err_fail(reterr, ENOENT,
 				"no GPU: gover-d found no vGPU scheduler on this host");
+	if (c->gpu[0] == '\0' && host_find_vgpu(&m->host, c->id, ret_gpu))
+		(void)id_copy(c->gpu, (*ret_gpu)->config.name);
 	if (c->gpu[0] == '\0' && m->host.n_gpus > 1)
 		return err_fail(reterr, EINVAL, "gpu: must be said, this host has %d GPUs",
 				m->host.n_gpus);
@@ -376,6 +380,10 @@ int control_add(struct manager *m, struct contract *contract, struct vgpu **ret_
 		return r;
 	contract->created_ms = now.wall_ms;
 	vgpu = host_find_vgpu(&m->host, contract->id, &stands);
+	if (!vgpu && !gpu->traits.creates) { /* made since the last tick? */
+		others_list(m, gpu, now);
+		vgpu = host_find_vgpu(&m->host, contract->id, &stands);
+	}
 	if (vgpu && !vgpu->found)
 		return err_fail(reterr, EEXIST, "vGPU %s has a contract already", contract->id);
 	if (vgpu && stands != gpu)

@@ -59,6 +59,9 @@ struct vgpu {
 	int cap_pct;		 /* in force as of the last read or write; no limit counts as 100 */
 	int sampled_cap_pct;	 /* in force when the last sample was taken */
 	bool foreign;		 /* held because somebody else wrote its cap */
+	uint64_t renewed_ns;	 /* monotonic: the last renewal of its lease; 0: none runs */
+	bool lease_off;		 /* we have seen to it that it has none */
+	int lease_errno;	 /* of the last renewal, negative; so that it is logged once */
 	int write_errno;	 /* of the last cap write since the last tick's alerts; 0: fine */
 	struct monitor_track monitor;
 	struct monitor_row row; /* the last sample */
@@ -90,6 +93,7 @@ struct host_gpu {
 		int n;
 		bool more; /* than these; told without their names */
 	} refused;	   /* found, and could not be taken up: each is logged once */
+	bool left;	   /* in this tick one was found gone */
 	struct {
 		char vgpu[ID_MAX];
 		uint64_t at_ns; /* 0: never */

@@ -99,10 +99,12 @@ int adopt_host(struct manager *manager, struct contracts *contracts, struct inst
 int adopt_history(struct manager *manager, struct db_reader *reader, struct err *reterr);
 /* A vGPU that stands in the backend without a contract (rule 12). */
 int adopt_found(struct manager *manager, struct host_gpu *gpu, const char *id, int initial_cap_pct,
-		struct instant now);
+		struct instant now, struct err *reterr);
 /* A found one that is there no more: no promise stands on it. Tells and frees it; saves nothing. */
 void adopt_forget(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
 		  struct instant now);
+/* Is @cap_pct what a restore or the end of a lease leaves? */
+bool adopt_is_initial_cap(const struct host_gpu *gpu, const struct vgpu *vgpu, int cap_pct);
 
 /* Opens the database; without it the daemon goes on and says so. */
 void history_open(struct manager *manager);

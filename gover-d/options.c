@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -154,12 +155,27 @@ static int load_config(const struct options *options, struct config *config, str
 	return r;
 }
 
+/* Five files of each vGPU are kept open. No further: a hook inherits the limit, and some programs
+ * walk through all that could be open. */
+#define FILES_MAX 131072
+
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= FILES_MAX)
+		return;
+	limit.rlim_cur = limit.rlim_max < FILES_MAX ? limit.rlim_max : FILES_MAX;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 /* The manager has its own copies: this large one does not stay for the daemon's life. */
 static int run_daemon(struct config **config, bool dry_run, struct err *reterr)
 {
 	struct manager *manager;
 	int r;
 
+	raise_file_limit();
 	r = manager_new(*config, dry_run, &manager, reterr);
 	free(*config);
 	*config = NULL;

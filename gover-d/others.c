@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What others do to the GPU: vGPUs that come and go, caps that somebody else writes. Must never
- * fight anybody: a cap that another wrote stands until an operator releases it.
+ * What others do to the GPU: vGPUs that come and go, caps that somebody else writes, and leases of
+ * ours that run out. Must never fight anybody: a cap that another wrote stands until an operator
+ * releases it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ struct found_context {
 	int unnamed; /* refused beyond those that are told by name */
 };
 
-static void refuse(struct found_context *c, const char *id)
+static void refuse(struct found_context *c, const char *id, const struct err *err)
 {
 	struct host_gpu *gpu = c->gpu;
 	struct refused *refused = gpu->refused.vgpus, *end = refused + gpu->refused.n;
@@ -37,7 +38,8 @@ static void refuse(struct found_context *c, const char *id)
 		return;
 	gpu->refused.n++;
 	snprintf(refused->id, sizeof(refused->id), "%s", id);
-	log_warning("vGPU %s on GPU %s cannot be taken up", id, gpu->config.name);
+	log_warning("vGPU %s on GPU %s cannot be taken up%s%s", id, gpu->config.name,
+		    err->msg[0] ? ": " : "", err->msg);
 }
 
 /* Those that went or were taken up make room, and would be told again. */
@@ -63,6 +65,8 @@ static void found_vgpu(void *userdata, const char *id, int initial_cap_pct)
 {
 	struct found_context *c = userdata;
 	struct vgpu *v = c->gpu->vgpus;
+	struct err err = {""};
+	int r;
 
 	while (v && strcmp(v->contract.id, id) != 0)
 		v = v->next;
@@ -70,8 +74,9 @@ static void found_vgpu(void *userdata, const char *id, int initial_cap_pct)
 		v->listed = true;
 	if (v && v->device)
 		return;
-	if (adopt_found(c->manager, c->gpu, id, initial_cap_pct, c->now) < 0)
-		refuse(c, id);
+	r = adopt_found(c->manager, c->gpu, id, initial_cap_pct, c->now, &err);
+	if (r < 0 && r != -ENOENT) /* gone again meanwhile */
+		refuse(c, id, &err);
 }
 
 /* Found by an earlier daemon, never attached by this one, and gone: no sample will tell. */
@@ -109,13 +114,16 @@ void others_list(struct manager *m, struct host_gpu *gpu, struct instant now)
 void others_lose(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
 {
 	alerts_vgpu_changed(m->alerts, vgpu->contract.id);
+	gpu->left = true;
 	if (vgpu->found) {
+		offers_vgpu_removed(m->offers, vgpu->contract.id, now);
 		adopt_forget(m, gpu, vgpu, now);
 		control_save_soon(m);
 		return;
 	}
 	gpu->ops->detach(vgpu->device);
 	vgpu->device = NULL;
+	vgpu->renewed_ns = 0;
 	memset(&vgpu->view, 0, sizeof(vgpu->view)); /* overloaded no more */
 	note_decision(m, gpu, vgpu, "missing", "noted", now,
 		      "vGPU %s vanished from GPU %s; its contract stands", vgpu->contract.id,
@@ -144,7 +152,43 @@ void others_take_foreign(struct manager *m, struct host_gpu *gpu, struct vgpu *v
 	control_save_soon(m);
 }
 
-void others_check_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *v, bool absent,
+/* Did nobody renew its lease in time? After a late tick or failed writes, or where we may not. */
+static bool lease_may_be_over(const struct manager *m, const struct host_gpu *gpu,
+			      const struct vgpu *vgpu, bool gap, struct instant now)
+{
+	uint64_t lease_ns = (uint64_t)gpu->config.lease_ms * NS_PER_MS;
+
+	return gap || m->actuator.dry_run || gpu->mode == GPU_MODE_OBSERVE ||
+	       (vgpu->renewed_ns && now.mono_ns - vgpu->renewed_ns > lease_ns);
+}
+
+/* Whoever made it still sets it up: what its initial cap is said to be now is what was sold. */
+static bool is_set_up(struct host_gpu *gpu, struct vgpu *vgpu)
+{
+	int initial_pct;
+
+	return vgpu->found && gpu->ops->read_initial_cap &&
+	       gpu->ops->read_initial_cap(vgpu->device, &initial_pct) == 0 &&
+	       initial_pct == vgpu->row.cap_pct &&
+	       (initial_pct == 0 ? 100 : initial_pct) != vgpu->contract.terms.initial_cap_pct;
+}
+
+static void take_set_up(struct manager *m, struct host_gpu *gpu, struct vgpu *v, struct instant now)
+{
+	int cap_pct = v->row.cap_pct == 0 ? 100 : v->row.cap_pct;
+
+	v->expected_cap_pct = v->row.cap_pct;
+	v->cap_pct = v->contract.terms.initial_cap_pct = cap_pct;
+	if (!m->actuator.dry_run)
+		(void)capbook_set(m->actuator.book, v->contract.id, v->row.cap_pct, v->row.cap_pct);
+	note_decision(m, gpu, v, "found", "noted", now,
+		      "vGPU %s without a contract was given an initial cap of %d %%, which counts "
+		      "as sold",
+		      v->contract.id, cap_pct);
+	control_save_soon(m);
+}
+
+void others_check_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *v, bool gap,
 		      struct instant now)
 {
 	int last_pct = v->expected_cap_pct;
@@ -154,14 +198,33 @@ void others_check_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *v, b
 	if (actuate_is_ours(&m->actuator, v, v->row.cap_pct)) {
 		v->expected_cap_pct = v->row.cap_pct;
 		v->cap_pct = v->row.cap_pct == 0 ? 100 : v->row.cap_pct;
-	} else if (!absent || v->row.cap_pct != v->contract.terms.initial_cap_pct) {
+	} else if (is_set_up(gpu, v)) {
+		take_set_up(m, gpu, v, now);
+	} else if (!lease_may_be_over(m, gpu, v, gap, now) ||
+		   !adopt_is_initial_cap(gpu, v, v->row.cap_pct)) {
 		others_take_foreign(m, gpu, v, v->row.cap_pct, now);
 	} else {
-		/* A lease ran out while we were away: not a foreign write (design.md section 6). */
+		/* Nobody renewed it: not a foreign write (design.md section 6). */
 		v->cap_pct = v->expected_cap_pct = v->row.cap_pct;
 		if (gpu->mode != GPU_MODE_OBSERVE)
-			(void)actuate_cap(&m->actuator, gpu, v, last_pct, "lease", now);
+			(void)actuate_cap(&m->actuator, gpu, v, last_pct == 0 ? 100 : last_pct,
+					  "lease", now);
 	}
+}
+
+void others_renew(struct manager *m, struct host_gpu *gpu, struct vgpu *v, struct instant now)
+{
+	int r;
+
+	if (!v->device)
+		return;
+	r = actuate_lease(&m->actuator, gpu, v, now);
+	if (r == -ENODEV) /* the next reading tells it */
+		return;
+	if (r < 0 && r != v->lease_errno)
+		log_warning("The lease of the cap of vGPU %s cannot be renewed: %s", v->contract.id,
+			    strerror(-r));
+	v->lease_errno = r;
 }
 
 /* 1: its cap is somebody else's, it is on hold now, and @reterr says so. */

@@ -310,8 +310,13 @@ static void decide(struct manager *m, struct host_gpu *gpu, bool gap, struct ins
 
 	gpu->view.gap = gap;
 	tick_view(m, gpu);
-	if (host_gpu_sum_cap_pct(gpu) > 100 && gpu->mode != GPU_MODE_FROZEN) {
+	if (host_gpu_sum_cap_pct(gpu) > 100 && gpu->mode != GPU_MODE_FROZEN &&
+	    !gpu->traits.read_only) {
 		(void)policy_fit(&m->params, &gpu->view, &m->out); /* what is left: sum_over_100 */
+		(void)apply_plan(m, gpu, act, now);
+		tick_view(m, gpu);
+	} else if (gpu->left && act) {
+		policy_return(&m->params, &gpu->view, &m->out);
 		(void)apply_plan(m, gpu, act, now);
 		tick_view(m, gpu);
 	}
@@ -348,6 +353,15 @@ static void count_vgpu(struct manager *m, struct vgpu *v, double *watched_s, dou
 	}
 }
 
+static bool has_unsold_since(const struct host_gpu *gpu, int64_t since_ms)
+{
+	const struct vgpu *v = gpu->vgpus;
+
+	while (v && (!v->found || v->contract.created_ms < since_ms))
+		v = v->next;
+	return v;
+}
+
 /* An open offer says what could be funded now, and closes when that is too little to sell. */
 static void restate_offer(struct manager *m, struct host_gpu *gpu, struct offer *offer,
 			  struct instant now)
@@ -359,6 +373,9 @@ static void restate_offer(struct manager *m, struct host_gpu *gpu, struct offer 
 			   "busy time of GPU %s cannot be read", gpu->config.name);
 		return;
 	}
+	/* Its newcomer was made before the claim, and has by now what could be funded. */
+	if (has_unsold_since(gpu, offer->created_ms))
+		return;
 	tick_view(m, gpu);
 	cap_pct = policy_fund(&m->params, &gpu->view, &offer->flavor, &m->out);
 	if (cap_pct < 0)
@@ -437,10 +454,12 @@ static void store_gpu(struct db *db, const struct host_gpu *gpu, bool gap, struc
 
 static void act_on_gpu(struct manager *m, struct host_gpu *gpu, bool gap, struct instant now)
 {
+	gpu->left = false;
 	others_list(m, gpu, now);
 	sample_gpu(m, gpu, now);
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
 		others_check_cap(m, gpu, v, gap, now);
+		others_renew(m, gpu, v, now);
 		v->sampled_cap_pct = v->cap_pct;
 	}
 	decide(m, gpu, gap, now);

@@ -11,11 +11,14 @@ void others_list(struct manager *manager, struct host_gpu *gpu, struct instant n
 void others_lose(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
 		 struct instant now);
 /*
- * Judges the cap that was read in the sample. Somebody else's puts the vGPU on hold; one back at
- * its contract while we were @absent is written again.
+ * Judges the cap that was read in the sample. Somebody else's puts the vGPU on hold; the initial
+ * one, where its lease ran out in a @gap or while nobody renewed it, is written over again.
  */
-void others_check_cap(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu, bool absent,
+void others_check_cap(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu, bool gap,
 		      struct instant now);
+/* Renews the lease of its cap, held or not. */
+void others_renew(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
+		  struct instant now);
 /* Puts the vGPU on hold at what somebody else wrote. */
 void others_take_foreign(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
 			 int found_pct, struct instant now);

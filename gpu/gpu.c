@@ -6,6 +6,8 @@
 #include "gpu/gpu.h"
 
 static const struct gpu_ops *const families[] = {
+	&gpu_gvt_ops,
+	&gpu_igvtg_ops,
 	&gpu_softgpu_ops,
 	&gpu_sim_ops,
 };
@@ -19,6 +21,14 @@ const struct gpu_ops *gpu_find(const char *backend)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(families); i++)
 		if (strcmp(families[i]->name, backend) == 0)
+			return families[i];
+	return NULL;
+}
+
+const struct gpu_ops *gpu_auto(const struct gpu_config *config)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(families); i++)
+		if (families[i]->present && families[i]->present(config))
 			return families[i];
 	return NULL;
 }

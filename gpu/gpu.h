@@ -16,16 +16,19 @@
 #include "base/err.h"
 #include "base/id.h"
 
-#define GPU_ROOT_MAX 256 /* with its NUL */
+#define GPU_ROOT_MAX   256 /* with its NUL */
+#define GPU_PARENT_MAX 64
 
 struct gpu_config {
 	char name[ID_MAX];
-	char backend[16];	 /* "softgpu", "sim" */
-	char root[GPU_ROOT_MAX]; /* softgpu: parent group below the cgroup mounts; "" is the default
-				  */
-	double capacity_cores;	 /* softgpu: size of the GPU in CPU cores */
-	double speed;		 /* sim: GPU seconds in a host second */
-	bool dry_run;		 /* not a key: open and read what stands, make and remove nothing */
+	char backend[16]; /* "auto", "gvt", "softgpu", "sim" */
+	/* gvt: where sysfs is; softgpu: parent group below the cgroup mounts; "": the default */
+	char root[GPU_ROOT_MAX];
+	char parent[GPU_PARENT_MAX]; /* gvt: the GPU among several, as in class/mdev_bus; "": any */
+	int lease_ms;		     /* gvt: how long a cap outlives us; 0: for ever */
+	double capacity_cores;	     /* softgpu: size of the GPU in CPU cores */
+	double speed;		     /* sim, and gvt on gover-sim: GPU seconds in a host second */
+	bool dry_run; /* not a key: open and read what stands, make and remove nothing */
 };
 
 enum gpu_share { GPU_HARD_CAP, GPU_RELATIVE_SLICE };
@@ -37,6 +40,7 @@ struct gpu_traits {
 	int min_interval_ms; /* least sensible time between two cap writes */
 	enum gpu_share share;
 	bool creates;	       /* vGPUs are made and removed by the daemon */
+	bool read_only;	       /* no cap can be written: this GPU can only be watched */
 	bool counts_frames;    /* readings carry frames of its own (sim) */
 	double capacity_cores; /* softgpu; 0 elsewhere */
 };
@@ -64,6 +68,9 @@ struct gpu_ops {
 	const char *name;
 	const char *summary;
 
+	/* Is there a GPU of this family that @config's backend = auto means? NULL: it is never
+	 * chosen for the user. */
+	bool (*present)(const struct gpu_config *config);
 	/* Opens the GPU @config names. Errors: a sentence in @reterr; -EOPNOTSUPP the host lacks
 	 * what this family needs, -EACCES not allowed to, others as the system says. 1: it is open,
 	 * and @reterr says what does not stand and would be made but in a dry run. */
@@ -94,6 +101,15 @@ struct gpu_ops {
 	/* Reads the cap in force back from where the scheduler keeps it. */
 	int (*read_cap)(struct gpu_vgpu *vgpu, int *ret_cap_pct);
 
+	/* The cap that the end of a lease returns to; 0 = no limit. NULL: there are no leases. */
+	int (*read_initial_cap)(struct gpu_vgpu *vgpu, int *ret_cap_pct);
+	/* Sets it, with @cap_pct in force meanwhile. -EPERM: a cap was written before, it is fixed.
+	 * NULL likewise. */
+	int (*write_initial_cap)(struct gpu_vgpu *vgpu, int initial_cap_pct, int cap_pct);
+	/* Renews the lease of the cap, whatever it is, for @lease_ms; 0: the cap stands for ever.
+	 * -EOPNOTSUPP: this host's scheduler has none. NULL likewise. */
+	int (*renew)(struct gpu_vgpu *vgpu, int lease_ms);
+
 	/* Cumulative busy time of the whole GPU in its own ns. -ENODATA: not known to this backend.
 	 */
 	int (*physical)(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at_ns,
@@ -112,8 +128,12 @@ struct gpu_ops {
 
 /* The families by name; NULL for an unknown one. @index past the end gives NULL. */
 const struct gpu_ops *gpu_find(const char *backend);
+/* The family that backend = auto means on this host; NULL: none. */
+const struct gpu_ops *gpu_auto(const struct gpu_config *config);
 const struct gpu_ops *gpu_at(size_t index);
 
+extern const struct gpu_ops gpu_gvt_ops;
+extern const struct gpu_ops gpu_igvtg_ops;
 extern const struct gpu_ops gpu_softgpu_ops;
 extern const struct gpu_ops gpu_sim_ops;
 

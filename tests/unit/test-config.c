@@ -199,7 +199,7 @@ static const struct bad_file {
 	{"[daemon]\nstate_dir = /a\tb\n", 2, "allowed: a path"},
 	{"[daemon]\nstate_dir = /a;b\n", 2, "no ';'"},
 	{"[daemon]\nsocket =\n", 2, "allowed: a path (1..107 characters"},
-	{"[gpu]\nbackend = nvidia\n", 2, "allowed: auto, softgpu or sim"},
+	{"[gpu]\nbackend = nvidia\n", 2, "allowed: auto, gvt, igvtg, softgpu or sim"},
 	{"[gpu]\nroot = ../x\n", 2, "without '..'"},
 	{"[gpu]\ncapacity_cores = 0\n", 2, "allowed: 0.1..1024 cores"},
 	{"[gpu]\ncapacity_cores = nan\n", 2, "allowed: 0.1..1024 cores"},
@@ -314,6 +314,16 @@ static const struct bad_whole {
 	{"[gpu a]\nbackend=sim\nroot=/x\n[gpu b]\nbackend=sim\nroot=/x/y\n", NULL},
 	{"[gpu a]\nbackend=sim\n[gpu b]\nbackend=sim\n", NULL},
 	{"[gpu a]\nbackend=softgpu\nroot=x\n[gpu b]\nbackend=sim\nroot=x\n", NULL},
+	{"[gpu a]\nbackend=gvt\n[gpu b]\nbackend=gvt\n", "or another parent"},
+	{"[gpu a]\nbackend=gvt\nparent=p\n[gpu b]\nbackend=gvt\n", "or another parent"},
+	{"[gpu a]\nbackend=gvt\nparent=p\n[gpu b]\nparent=p\n", "or another parent"},
+	{"[gpu a]\nbackend=gvt\nparent=p\n[gpu b]\nbackend=gvt\nparent=q\n", NULL},
+	{"[gpu a]\nbackend=gvt\nroot=/x\n[gpu b]\nbackend=gvt\n", NULL},
+	{"[gpu]\nbackend=gvt\nspeed=10\n", "the root of a gover-sim"},
+	{"[gpu]\nbackend=gvt\nspeed=10\nroot=/x\n", NULL},
+	{"[gpu]\nlease_ms = 1999\n", "0, or at least two periods, 2000"},
+	{"[gpu]\nlease_ms = 2000\n", NULL},
+	{"[gpu]\nlease_ms = 0\n", NULL},
 };
 
 static void what_no_single_key_can_say_is_checked(void **state)

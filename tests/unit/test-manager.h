@@ -37,8 +37,13 @@ struct gpu_vgpu {
 	double want; /* of the whole GPU */
 	uint64_t at_ns;
 	double busy_ns, sched_ns;
+	/* leases: fake.leases; nobody's time runs here, the test ends them */
+	int initial_cap_pct; /* 0: it was never said */
+	bool cap_written;
+	int lease_ms, renewals;
 	/* faults */
-	int attach_errno, write_errno, read_cap_errno;
+	int attach_errno, renew_errno;
+	int write_errno, read_cap_errno;
 	bool deaf;  /* a write seems to succeed and changes nothing */
 	bool stale; /* its busy time cannot be read */
 };
@@ -50,6 +55,8 @@ static struct gpu {
 	int strangers;	   /* more of them, "s1", "s2", ...: none can be opened */
 	int poke[DEVICES]; /* somebody sets these caps behind the next samples; 0: does not */
 	int writes;	   /* caps written, ever */
+	bool leases;
+	bool read_only;
 } fake;
 
 static struct gpu_vgpu *device(const char *id)
@@ -74,13 +81,15 @@ static void fake_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 {
 	*ret_traits =
 		(struct gpu_traits){.step_pct = 1, .floor_pct = 1, .creates = !gpu->made_outside};
+	ret_traits->read_only = gpu->read_only;
 }
 
 static int fake_list(struct gpu *gpu, gpu_found_fn found, void *userdata)
 {
 	for (int i = 0; i < DEVICES; i++)
 		if (gpu->devices[i].exists)
-			found(userdata, (char[]){(char)('a' + i), '\0'}, 0);
+			found(userdata, (char[]){(char)('a' + i), '\0'},
+			      gpu->devices[i].initial_cap_pct);
 	for (int i = 1; i <= gpu->strangers; i++) {
 		char id[ID_MAX];
 
@@ -161,6 +170,7 @@ static int fake_write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_p
 		return -vgpu->write_errno;
 	if (!vgpu->deaf)
 		vgpu->cap_pct = cap_pct;
+	vgpu->cap_written = true;
 	return 0;
 }
 
@@ -171,6 +181,37 @@ static int fake_read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 	if (vgpu->read_cap_errno)
 		return -vgpu->read_cap_errno;
 	*ret_cap_pct = vgpu->cap_pct;
+	return 0;
+}
+
+static int fake_read_initial_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
+{
+	if (!fake.leases)
+		return -EOPNOTSUPP;
+	*ret_cap_pct = vgpu->initial_cap_pct;
+	return 0;
+}
+
+static int fake_write_initial_cap(struct gpu_vgpu *vgpu, int initial_cap_pct, int cap_pct)
+{
+	if (vgpu->cap_written)
+		return -EPERM;
+	vgpu->initial_cap_pct = initial_cap_pct;
+	vgpu->cap_pct = cap_pct;
+	vgpu->cap_written = true;
+	return 0;
+}
+
+static int fake_renew(struct gpu_vgpu *vgpu, int lease_ms)
+{
+	if (!fake.leases)
+		return -EOPNOTSUPP;
+	if (!vgpu->exists)
+		return -ENODEV;
+	if (vgpu->renew_errno)
+		return -vgpu->renew_errno;
+	vgpu->lease_ms = lease_ms;
+	vgpu->renewals++;
 	return 0;
 }
 
@@ -199,6 +240,9 @@ static const struct gpu_ops fake_ops = {
 	.read = fake_read,
 	.write_cap = fake_write_cap,
 	.read_cap = fake_read_cap,
+	.read_initial_cap = fake_read_initial_cap,
+	.write_initial_cap = fake_write_initial_cap,
+	.renew = fake_renew,
 	.physical = fake_physical,
 };
 
@@ -211,6 +255,12 @@ const struct gpu_ops *gpu_at(size_t index)
 const struct gpu_ops *gpu_find(const char *backend)
 {
 	return strcmp(backend, fake_ops.name) == 0 ? &fake_ops : NULL;
+}
+
+const struct gpu_ops *gpu_auto(const struct gpu_config *config)
+{
+	(void)config;
+	return NULL;
 }
 
 /* --- the daemon --- */

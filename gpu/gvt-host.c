@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Finding GPUs and vGPUs of GVT-g in sysfs. Other vendors' GPUs stand on the mdev bus too: a parent
+ * is one of ours when it has a type i915-GVTg_*, a vGPU when it has intel_vgpu.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gpu/gvt-host.h"
+
+#define PARENTS	 "class/mdev_bus"
+#define DEVICES	 "bus/mdev/devices"
+#define SAID_MAX 256 /* of the names in a sentence */
+
+const char *gvt_host_root(const struct gpu_config *config)
+{
+	return config->root[0] ? config->root : "/sys";
+}
+
+bool gvt_host_is_uuid(const char *name)
+{
+	size_t n = 0;
+
+	for (; name[n]; n++) {
+		bool dash = n == 8 || n == 13 || n == 18 || n == 23;
+
+		if (dash ? name[n] != '-' : !isxdigit((unsigned char)name[n]))
+			return false;
+	}
+	return n == 36;
+}
+
+/* Does the directory hold a name with @part in it? */
+static bool holds(const char *path, const char *part)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *entry;
+	bool found = false;
+
+	while (dir && !found && (entry = readdir(dir)))
+		found = strstr(entry->d_name, part);
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* Notes the GPUs: how many, the path of the last, and the names of all for a sentence. */
+struct parents {
+	int n;
+	char path[PATH_MAX];
+	char names[SAID_MAX];
+};
+
+static void find_parents(const char *root, struct parents *parents)
+{
+	char path[PATH_MAX], types[PATH_MAX];
+	const struct dirent *entry;
+	DIR *dir;
+
+	*parents = (struct parents){.n = 0};
+	if (snprintf(path, sizeof(path), "%s/" PARENTS, root) >= (int)sizeof(path))
+		return;
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		size_t used = strlen(parents->names);
+
+		if (entry->d_name[0] == '.' ||
+		    snprintf(types, sizeof(types), "%s/%s/mdev_supported_types", path,
+			     entry->d_name) >= (int)sizeof(types) ||
+		    !holds(types, "GVTg_"))
+			continue;
+		parents->n++;
+		memcpy(parents->path, types, strlen(types) + 1);
+		*strrchr(parents->path, '/') = '\0';
+		snprintf(parents->names + used, sizeof(parents->names) - used, "%s%s",
+			 used ? ", " : "", entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* The path of the parent that @config names. -ENOENT: it does not stand there. */
+static int named_parent(const struct gpu_config *config, char ret_path[PATH_MAX])
+{
+	snprintf(ret_path, PATH_MAX, "%s/" PARENTS "/%s", gvt_host_root(config), config->parent);
+	return access(ret_path, F_OK) < 0 ? -errno : 0;
+}
+
+int gvt_host_find(const struct gpu_config *config, char ret_dir[PATH_MAX], struct err *reterr)
+{
+	const char *root = gvt_host_root(config);
+	struct parents parents;
+
+	if (config->parent[0] && named_parent(config, ret_dir) == 0)
+		return 0;
+	find_parents(root, &parents);
+	if (config->parent[0])
+		return err_fail(reterr, EOPNOTSUPP, "parent = %s: %s/" PARENTS " has %s%s",
+				config->parent, root, parents.n ? "only " : "no GPU of GVT-g",
+				parents.names);
+	if (parents.n > 1)
+		return err_fail(reterr, EINVAL,
+				"this host has %d GPUs of GVT-g (%s): give each a section [gpu "
+				"NAME] with its parent",
+				parents.n, parents.names);
+	if (parents.n == 1) {
+		memcpy(ret_dir, parents.path, PATH_MAX);
+		return 0;
+	}
+	snprintf(ret_dir, PATH_MAX, "%s/" DEVICES, root);
+	if (access(ret_dir, F_OK) == 0)
+		return 0;
+	return err_fail(reterr, EOPNOTSUPP,
+			"there is no bus of mediated devices at %s: boot with i915.enable_gvt=1 "
+			"and load kvmgt",
+			ret_dir);
+}
+
+static bool any_vgpu(const char *root)
+{
+	char path[PATH_MAX], group[PATH_MAX];
+	const struct dirent *entry;
+	bool found = false;
+	DIR *dir;
+
+	if (snprintf(path, sizeof(path), "%s/" DEVICES, root) >= (int)sizeof(path))
+		return false;
+	dir = opendir(path);
+	while (dir && !found && (entry = readdir(dir)))
+		found = gvt_host_is_uuid(entry->d_name) &&
+			snprintf(group, sizeof(group), "%s/%s/intel_vgpu", path, entry->d_name) <
+				(int)sizeof(group) &&
+			access(group, F_OK) == 0;
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+bool gvt_host_present(const struct gpu_config *config)
+{
+	char path[PATH_MAX];
+	struct parents parents;
+
+	if (config->parent[0])
+		return named_parent(config, path) == 0;
+	find_parents(gvt_host_root(config), &parents);
+	return parents.n > 0 || any_vgpu(gvt_host_root(config));
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Intel GVT-g, as mediated devices with a scheduler that takes caps: the files of design.md section
+ * 5 in ROOT/bus/mdev/devices/UUID/intel_vgpu, kept open and read in place. Must never make or
+ * remove a vGPU: that is done on the mdev bus, by whoever starts the virtual machines.
+ *
+ * Which vGPUs there are is asked by listing, each time anew. inotify would be told of nothing: in
+ * sysfs the kernel makes and removes the directories, and no event comes of it (tried on Linux 6.18
+ * with a network device that came and went under /sys/class/net), nor does one of a FUSE mount's.
+ *
+ * What vanishes between a listing and a read gives ENODEV, or ENOENT where it was not yet open.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "gpu/gpu.h"
+#include "gpu/gvt-host.h"
+
+struct gpu {
+	char dir[PATH_MAX]; /* that holds the vGPUs */
+	double speed;
+	struct gpu_vgpu *attached;
+};
+
+struct gpu_vgpu {
+	struct gpu_vgpu *next; /* gpu.attached */
+	struct gpu *gpu;
+	char id[ID_MAX];
+	int dir;	      /* intel_vgpu */
+	int busy, sched, cap; /* its files */
+	int lease;	      /* -1: this kernel has none */
+};
+
+static int open_gpu(const struct gpu_config *config, struct gpu **ret_gpu, struct err *reterr)
+{
+	struct gpu *gpu = calloc(1, sizeof(*gpu));
+	int r;
+
+	if (!gpu)
+		return err_fail(reterr, ENOMEM, "gpu %s: out of memory", config->name);
+	gpu->speed = config->speed > 0 ? config->speed : 1;
+	r = gvt_host_find(config, gpu->dir, reterr);
+	if (r < 0) {
+		free(gpu);
+		return r;
+	}
+	*ret_gpu = gpu;
+	return 0;
+}
+
+static void close_gpu(struct gpu *gpu)
+{
+	free(gpu);
+}
+
+static void get_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
+{
+	(void)gpu;
+	*ret_traits = (struct gpu_traits){
+		.step_pct = 1,
+		.floor_pct = 1,
+		.min_interval_ms = 100, /* a new cap takes effect at the next slot */
+		.share = GPU_HARD_CAP,
+	};
+}
+
+/* Where a mount died, its vGPUs died with it: what comes in its place is opened anew. */
+static int gone_or(int r)
+{
+	return r == -ENOTCONN || r == -ECONNABORTED ? -ENODEV : r;
+}
+
+static int parse_cap(int fd, int *ret_cap_pct)
+{
+	uint64_t value;
+	int r = gone_or(file_pread_u64(fd, &value));
+
+	if (r == 0 && value > 100)
+		r = -EINVAL;
+	if (r == 0)
+		*ret_cap_pct = (int)value;
+	return r;
+}
+
+static int read_cap_file(int dir, const char *name, int *ret_cap_pct)
+{
+	CLEANUP_CLOSE int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : parse_cap(fd, ret_cap_pct);
+}
+
+/* --- which there are --- */
+
+static bool is_attached(const struct gpu *gpu, const char *id)
+{
+	const struct gpu_vgpu *vgpu = gpu->attached;
+
+	while (vgpu && strcmp(vgpu->id, id) != 0)
+		vgpu = vgpu->next;
+	return vgpu;
+}
+
+/* What is attached is known: its files are not opened once more at every listing. */
+static void report(struct gpu *gpu, int dir, const char *id, gpu_found_fn found, void *userdata)
+{
+	char name[NAME_MAX + sizeof("/intel_vgpu/initial_cap")];
+	int initial_cap_pct = 0;
+
+	if (!is_attached(gpu, id)) {
+		snprintf(name, sizeof(name), "%s/intel_vgpu", id);
+		if (faccessat(dir, name, F_OK, 0) < 0)
+			return; /* another family's, or gone already */
+		snprintf(name, sizeof(name), "%s/intel_vgpu/initial_cap", id);
+		if (read_cap_file(dir, name, &initial_cap_pct) < 0)
+			initial_cap_pct = 0;
+	}
+	found(userdata, id, initial_cap_pct);
+}
+
+static int list_vgpus(struct gpu *gpu, gpu_found_fn found, void *userdata)
+{
+	const struct dirent *entry;
+	DIR *dir = opendir(gpu->dir);
+
+	if (!dir)
+		return -errno;
+	while ((entry = readdir(dir)))
+		if (gvt_host_is_uuid(entry->d_name))
+			report(gpu, dirfd(dir), entry->d_name, found, userdata);
+	closedir(dir);
+	return 0;
+}
+
+static int create_vgpu(struct gpu *gpu, const char *id, int cap_pct, struct err *reterr)
+{
+	(void)gpu, (void)cap_pct;
+	return err_fail(reterr, EOPNOTSUPP,
+			"vGPU %s: vGPUs of GVT-g are made on the mdev bus: write a UUID into "
+			"mdev_supported_types/TYPE/create",
+			id);
+}
+
+static int destroy_vgpu(struct gpu *gpu, const char *id, struct err *reterr)
+{
+	(void)gpu;
+	return err_fail(reterr, EOPNOTSUPP,
+			"vGPU %s: vGPUs of GVT-g are removed on the mdev bus: write 1 into its "
+			"file remove",
+			id);
+}
+
+/* --- one of them --- */
+
+static void close_files(const struct gpu_vgpu *vgpu)
+{
+	cleanup_closep(&vgpu->dir);
+	cleanup_closep(&vgpu->busy);
+	cleanup_closep(&vgpu->sched);
+	cleanup_closep(&vgpu->cap);
+	cleanup_closep(&vgpu->lease);
+}
+
+/* Who may not write can still look: the write says EACCES then. */
+static int open_to_write(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0 && (errno == EACCES || errno == EPERM || errno == EROFS))
+		fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+	return fd;
+}
+
+static int fail_open(const struct gpu_vgpu *vgpu, const char *name, int error, struct err *reterr)
+{
+	if (error == ENODEV)
+		return -ENOENT;
+	if (error != ENOENT)
+		return err_fail(reterr, error, "vGPU %s: %s cannot be opened: %s%s", vgpu->id, name,
+				strerror(error),
+				error == EMFILE ? "; raise the limit (LimitNOFILE=)" : "");
+	/* Without this file, or without any more? */
+	if (faccessat(vgpu->dir, "vgpu_id", F_OK, 0) < 0)
+		return -ENOENT;
+	return err_fail(reterr, EOPNOTSUPP,
+			"vGPU %s has no file %s: the scheduler of this kernel takes no caps; "
+			"'gover-ctl doctor' says what it lacks",
+			vgpu->id, name);
+}
+
+static int open_files(struct gpu_vgpu *vgpu, struct err *reterr)
+{
+	vgpu->busy = openat(vgpu->dir, "busy_time", O_RDONLY | O_CLOEXEC);
+	if (vgpu->busy < 0)
+		return fail_open(vgpu, "busy_time", errno, reterr);
+	vgpu->sched = openat(vgpu->dir, "sched_time", O_RDONLY | O_CLOEXEC);
+	if (vgpu->sched < 0)
+		return fail_open(vgpu, "sched_time", errno, reterr);
+	vgpu->cap = open_to_write(vgpu->dir, "cap");
+	if (vgpu->cap < 0)
+		return fail_open(vgpu, "cap", errno, reterr);
+	vgpu->lease = open_to_write(vgpu->dir, "cap_lease_ms");
+	if (vgpu->lease < 0 && errno != ENOENT)
+		return fail_open(vgpu, "cap_lease_ms", errno, reterr);
+	return 0;
+}
+
+static int attach_vgpu(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
+		       struct gpu_vgpu **ret_vgpu, struct err *reterr)
+{
+	CLEANUP_FREE struct gpu_vgpu *vgpu = calloc(1, sizeof(*vgpu));
+	char path[PATH_MAX + ID_MAX + sizeof("/intel_vgpu")];
+	int r;
+
+	(void)now_mono_ns;
+	if (!vgpu)
+		return err_fail(reterr, ENOMEM, "vGPU %s: out of memory", id);
+	if (id_copy(vgpu->id, id) < 0)
+		return err_fail(reterr, ENOENT, "\"%s\" is no vGPU", id);
+	snprintf(path, sizeof(path), "%s/%s/intel_vgpu", gpu->dir, id);
+	vgpu->busy = vgpu->sched = vgpu->cap = vgpu->lease = -1;
+	vgpu->dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	r = vgpu->dir < 0 ? -errno : open_files(vgpu, reterr);
+	if (r == -ENOENT || r == -ENODEV)
+		r = err_fail(reterr, ENOENT, "vGPU %s does not exist in %s", id, gpu->dir);
+	else if (r < 0 && vgpu->dir < 0)
+		r = err_fail(reterr, -r, "vGPU %s: %s: %s", id, path, strerror(-r));
+	if (r < 0) {
+		close_files(vgpu);
+		return r;
+	}
+	vgpu->gpu = gpu;
+	vgpu->next = gpu->attached;
+	*ret_vgpu = gpu->attached = vgpu;
+	vgpu = NULL;
+	return 0;
+}
+
+static void detach_vgpu(struct gpu_vgpu *vgpu)
+{
+	struct gpu_vgpu **at;
+
+	if (!vgpu)
+		return;
+	for (at = &vgpu->gpu->attached; *at != vgpu; at = &(*at)->next)
+		;
+	*at = vgpu->next;
+	close_files(vgpu);
+	free(vgpu);
+}
+
+static int read_vgpu(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, struct gpu_reading *ret_reading)
+{
+	struct gpu_reading reading = {
+		.at_ns = (uint64_t)((double)now_mono_ns * vgpu->gpu->speed),
+		.busy_valid = true,
+	};
+	int r = file_pread_u64(vgpu->busy, &reading.busy_ns);
+
+	if (r == 0)
+		r = file_pread_u64(vgpu->sched, &reading.sched_ns);
+	if (r < 0)
+		return gone_or(r);
+	r = parse_cap(vgpu->cap, &reading.cap_pct);
+	if (r == -ENODEV)
+		return r;
+	reading.cap_valid = r == 0;
+	*ret_reading = reading;
+	return 0;
+}
+
+static int read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
+{
+	return parse_cap(vgpu->cap, ret_cap_pct);
+}
+
+/* What was opened only to look at says EBADF. */
+static int written(int r)
+{
+	return r == -EBADF ? -EACCES : gone_or(r);
+}
+
+static int write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
+{
+	(void)now_mono_ns;
+	if (cap_pct < 1 || cap_pct > 100)
+		return -EINVAL;
+	return written(file_pwrite_i64(vgpu->cap, cap_pct));
+}
+
+static int read_initial_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
+{
+	return read_cap_file(vgpu->dir, "initial_cap", ret_cap_pct);
+}
+
+/* The initial cap is in force from the next slot on, but for the cap that is written after it. */
+static int write_initial_cap(struct gpu_vgpu *vgpu, int initial_cap_pct, int cap_pct)
+{
+	CLEANUP_CLOSE int fd = openat(vgpu->dir, "initial_cap", O_WRONLY | O_CLOEXEC);
+	int r = fd < 0 ? -errno : file_pwrite_i64(fd, initial_cap_pct);
+
+	return r < 0 ? written(r) : written(file_pwrite_i64(vgpu->cap, cap_pct));
+}
+
+static int renew(struct gpu_vgpu *vgpu, int lease_ms)
+{
+	double gpu_ms = fmin((double)lease_ms * vgpu->gpu->speed, UINT32_MAX);
+
+	if (vgpu->lease < 0)
+		return -EOPNOTSUPP;
+	return written(file_pwrite_i64(vgpu->lease, (int64_t)gpu_ms));
+}
+
+/* What the host itself draws is in no vGPU's busy time: intel_gpu_top knows, not this. */
+static int read_physical(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at_ns,
+			 uint64_t *ret_busy_ns)
+{
+	(void)gpu, (void)now_mono_ns, (void)ret_at_ns, (void)ret_busy_ns;
+	return -ENODATA;
+}
+
+const struct gpu_ops gpu_gvt_ops = {
+	.name = "gvt",
+	.summary = "Intel GVT-g: mediated devices whose scheduler takes caps",
+	.present = gvt_host_present,
+	.open = open_gpu,
+	.close = close_gpu,
+	.traits = get_traits,
+	.list = list_vgpus,
+	.create = create_vgpu,
+	.destroy = destroy_vgpu,
+	.attach = attach_vgpu,
+	.detach = detach_vgpu,
+	.read = read_vgpu,
+	.write_cap = write_cap,
+	.read_cap = read_cap,
+	.read_initial_cap = read_initial_cap,
+	.write_initial_cap = write_initial_cap,
+	.renew = renew,
+	.physical = read_physical,
+};

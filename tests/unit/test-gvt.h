@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* A tree of plain files below a temporary folder that stands for sysfs, and a GPU on it. */
+#ifndef TEST_GVT_H
+#define TEST_GVT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "gpu/gpu.h"
+
+static char root[64];
+static struct gpu_config config;
+static struct gpu *gpu;
+static const struct gpu_ops *gpu_is;
+static struct err err;
+static char listed[512]; /* "ID=INITIAL_CAP " of each, as it came */
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st, (void)type, (void)ftw;
+	return remove(path);
+}
+
+static inline void remove_tree(const char *path)
+{
+	(void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	strcpy(root, "/tmp/gover-gvt.XXXXXX");
+	if (!mkdtemp(root))
+		return -1;
+	config = (struct gpu_config){.name = "gpu0", .backend = "auto", .speed = 1};
+	strcpy(config.root, root);
+	gpu = NULL;
+	err.msg[0] = '\0';
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	if (gpu)
+		gpu_is->close(gpu);
+	remove_tree(root);
+	return 0;
+}
+
+static inline void open_gpu(const struct gpu_ops *ops)
+{
+	gpu_is = ops;
+	if (ops->open(&config, &gpu, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+#define PATH_OF(path, format)                                                \
+	do {                                                                 \
+		va_list ap;                                                  \
+		int at = snprintf(path, sizeof(path), "%s/", root);          \
+                                                                             \
+		va_start(ap, format);                                        \
+		vsnprintf(path + at, sizeof(path) - (size_t)at, format, ap); \
+		va_end(ap);                                                  \
+	} while (0)
+
+__attribute__((format(printf, 1, 2))) static inline void make_dir(const char *format, ...)
+{
+	char path[512];
+
+	PATH_OF(path, format);
+	assert_int_equal(file_make_dirs(path), 0);
+}
+
+__attribute__((format(printf, 2, 3))) static inline void write_file(const char *text,
+								    const char *format, ...)
+{
+	char path[512];
+	FILE *file;
+
+	PATH_OF(path, format);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* What stands in it, less a newline; plain files keep what was longer before. */
+__attribute__((format(printf, 2, 3))) static inline void expect_file(const char *text,
+								     const char *format, ...)
+{
+	CLEANUP_FREE char *is = NULL;
+	char path[512];
+
+	PATH_OF(path, format);
+	assert_int_equal(file_read(path, 4096, &is, NULL), 0);
+	is[strcspn(is, "\n")] = '\0';
+	assert_string_equal(is, text);
+}
+
+__attribute__((format(printf, 1, 2))) static inline void remove_file(const char *format, ...)
+{
+	char path[512];
+
+	PATH_OF(path, format);
+	assert_int_equal(remove(path), 0);
+}
+
+static inline void found_one(void *userdata, const char *id, int initial_cap_pct)
+{
+	size_t used = strlen(listed);
+
+	(void)userdata;
+	snprintf(listed + used, sizeof(listed) - used, "%s=%d ", id, initial_cap_pct);
+}
+
+static inline void list_all(const struct gpu_ops *ops)
+{
+	listed[0] = '\0';
+	assert_int_equal(ops->list(gpu, found_one, NULL), 0);
+}
+
+static inline int open_files(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int n = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+static inline int lowest_free_fd(void)
+{
+	int fd = dup(0);
+
+	assert_true(fd >= 0);
+	(void)close(fd);
+	return fd;
+}
+
+#endif
