@@ -214,6 +214,25 @@ static void one_under_contract_that_comes_back_has_its_last_cap(void **state)
 	assert_int_equal(count("foreign_write", NULL), 0);
 }
 
+static void the_end_of_a_contract_forgets_the_cap_of_one_that_is_gone(void **state)
+{
+	int last_pct, intent_pct;
+
+	(void)state;
+	start_mdev(50, 30);
+	sell("a", 50, 0);
+	sell("b", 30, 0);
+	device("b")->exists = false;
+	tick(1);
+	assert_int_equal(control_vgpu_remove(m, "b", &err), 0);
+	assert_false(capbook_get(m->actuator.book, "b", &last_pct, &intent_pct));
+	assert_int_equal(control_vgpu_remove(m, "a", &err), 0); /* the vGPU itself stays */
+	assert_true(capbook_get(m->actuator.book, "a", &last_pct, &intent_pct));
+	tick(1);
+	assert_true(vgpu("a")->found);
+	settle_down();
+}
+
 /* Making one and saying its initial cap are two writes, and a tick may come between. */
 static void an_initial_cap_said_after_it_was_found_is_what_was_sold(void **state)
 {
@@ -315,6 +334,7 @@ int main(void)
 		RIGGED(one_that_was_never_sold_is_forgotten_when_it_goes),
 		RIGGED(what_one_that_went_leaves_returns_to_those_below_their_contract),
 		RIGGED(one_under_contract_that_comes_back_has_its_last_cap),
+		RIGGED(the_end_of_a_contract_forgets_the_cap_of_one_that_is_gone),
 		RIGGED(an_initial_cap_said_after_it_was_found_is_what_was_sold),
 		RIGGED(a_contract_finds_a_vgpu_made_since_the_last_tick),
 		RIGGED(a_newcomer_made_before_the_claim_closes_no_offer),

@@ -1,0 +1,37 @@
+#!/bin/sh
+# Caps of 20, 30 and 50 % on three tenants that want all they can get: over ten seconds each has its share, within a
+# point, and the daemon, which sees that, leaves them alone.
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/scenario/host.sh
+. "$(dirname "$0")/host.sh"
+
+host_setup
+loop_conf
+start || exit 1
+for vgpu in a:20 b:30 c:50; do
+  ok "a contract of ${vgpu#*:} %" host_vgpu "${vgpu%:*}" "${vgpu#*:}"
+  host_load "${vgpu%:*}" 100
+done
+ok "all three are busy" until_ok 20 that /v1/vgpus '[.vgpus[] | select(.util_pct > 95)] | length == 3'
+ticks=$(get /v1/host .ticks)
+since=$(date +%s%3N)
+# Ten seconds at least. The faster the host, the more a late look weighs: so many more of its seconds. The first
+# sample began before.
+needed=$((10000 * (speed > 1 ? 4 : 1) / (period_ms * speed) + 2))
+ok "ten seconds pass" until_ok 60 that /v1/host ".ticks >= $ticks + $needed"
+# The writer is behind the loop by a moment.
+mean() { # mean NAME: its mean load in percent since then
+  sqlite3 -readonly "$dir/state/history.db" "SELECT round(avg(s.load_pct), 2) FROM sample s JOIN vgpu v ON v.num = s.vgpu
+    WHERE v.id = '$(host_uuid "$1")' AND s.ts_ms > $since"
+}
+for vgpu in a:20 b:30 c:50; do
+  ok "${vgpu#*:} % are ${vgpu#*:} %, within a point" until_ok 5 sh -c \
+    "echo \"$(mean "${vgpu%:*}")\" | awk '{ exit !(\$1 > ${vgpu#*:} - 1 && \$1 < ${vgpu#*:} + 1) }'"
+  echo "# ${vgpu#*:} %: $(mean "${vgpu%:*}") %"
+done
+is "no cap was changed" "$(host_cap a) $(host_cap b) $(host_cap c)" "20 30 50"
+ok "all three are told to be at their limit" \
+  until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "contract_limit")] | length == 3'
+stop
+finish

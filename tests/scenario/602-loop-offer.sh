@@ -1,0 +1,45 @@
+#!/bin/sh
+# Calm and little load: one more is offered. The newcomer is made, claimed, funded by the others, watched and kept; what
+# it leaves returns to them.
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/scenario/host.sh
+. "$(dirname "$0")/host.sh"
+
+conf_extra='[policy]
+fund_window_s = 4
+[offer]
+flavor_cap_pct = 50
+max_vgpus = 3
+ttl_s = 60
+probation_s = 3'
+host_setup
+loop_conf
+start || exit 1
+for vgpu in a b; do
+  ok "$vgpu has 50 %" host_vgpu "$vgpu" 50
+  host_load "$vgpu" 15
+done
+open='[.offers[] | select(.state == "open")]'
+ok "an offer" until_ok 30 that /v1/offers "$open | length == 1"
+id=$(get /v1/offers "${open}[0].id")
+ok "the newcomer is made" host_newcomer c 50
+ok "the offer still stands" that /v1/offers "$open | length == 1"
+api POST "/v1/offers/$id/claim" "{\"id\": \"$uuid_c\", \"vm\": \"vm-c\"}" >/dev/null
+is "and is claimed for it" "$(status) $(jq -r '.vgpu.vm' "$dir/body")" "200 vm-c"
+ok "all caps fit the GPU" until_ok 10 that /v1/gpus '.gpus[0].sum_cap_pct <= 100'
+is "oversold" "$(get /v1/gpus '.gpus[0].overbooking_ratio')" 1.5
+host_load c 10
+ok "the newcomer has at least what was promised" sh -c "[ $(host_cap c) -ge 10 ]"
+is "what is in force is what the daemon says" "$(host_cap a) $(host_cap b) $(host_cap c)" \
+  "$(vgpu a .cap_pct) $(vgpu b .cap_pct) $(vgpu c .cap_pct)"
+ok "it is kept" until_ok 30 that "/v1/offers?all=true" ".offers[] | select(.id == $id) | .state == \"kept\""
+host_remove c
+ok "it goes: that is told" until_ok 20 vgpu_is c '.state == "missing"'
+ok "what it leaves returns to the others" until_ok 20 cap_is a 50
+is "to both" "$(host_cap b)" 50
+api DELETE "/v1/vgpus/$uuid_c" >/dev/null
+is "its contract ends when a client says so" "$(status)" 204
+is "nobody was put on hold" "$(get /v1/vgpus '[.vgpus[].held] | any')" false
+stop
+finish

@@ -1,0 +1,103 @@
+#!/bin/sh
+# gover-sim's mount refuses what a kernel refuses, with the same words and to root as well, and begins and ends cleanly.
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/lib.sh"
+GOVER_HOST=fuse
+# shellcheck source=tests/scenario/host.sh
+. "$(dirname "$0")/host.sh"
+
+# --- its command line ---
+
+usage() { # usage WORD...: exits with 2 and a hint
+  timeout 20 "$B/gover-sim" "$@" >"$dir/out" 2>&1
+  [ $? -eq 2 ] && grep -q 'gover-sim --help' "$dir/out"
+}
+ok "nothing asked for is wrong usage" usage
+ok "so is another word" usage umount "$dir"
+ok "no directory" usage mount
+ok "two of them" usage mount "$dir" "$dir"
+ok "an option that is none" usage mount --cards 3 "$dir"
+ok "no GPUs at all" usage mount --gpus 0 "$dir"
+ok "too many vGPUs" usage mount --vgpus 257 "$dir"
+ok "a speed of nothing" usage mount --speed 0 "$dir"
+ok "the version is told" sh -c "'$B/gover-sim' --version | grep -q '^gover-sim [0-9]'"
+
+refused() { # refused TEXT WORD...: exits with 1 and a sentence
+  text=$1
+  shift
+  "$B/gover-sim" "$@" >"$dir/out" 2>&1
+  [ $? -eq 1 ] && grep -q "$text" "$dir/out"
+}
+: >"$dir/file"
+ok "a directory that is not there is refused" refused "$dir/nowhere: No such file" mount "$dir/nowhere"
+ok "and a file" refused "is not a directory" mount "$dir/file"
+
+# --- its files ---
+
+fuse_mount "$dir/sys" --vgpus 4
+gpu=$dir/sys/class/mdev_bus/0000:00:02.0
+types=$gpu/mdev_supported_types
+u=aaaaaaaa-0000-0000-0000-000000000001
+v=$dir/sys/bus/mdev/devices/$u
+fails() { # fails WORDS COMMAND: the shell says the words
+  (eval "$2") 2>"$dir/said"
+  grep -q "$1" "$dir/said" || {
+    cat "$dir/said"
+    return 1
+  }
+}
+ok "a vGPU is made" sh -c "echo $u >$types/i915-GVTg_V5_8/create"
+is "and stands on the bus" "$(readlink -f "$v")" "$(readlink -f "$gpu/$u")"
+is "it has its type" "$(basename "$(readlink -f "$v/mdev_type")")" i915-GVTg_V5_8
+while IFS='|' read -r words command; do
+  ok "$command: $words" fails "$words" "$command"
+done <<EOF
+File exists|env echo $u >$types/i915-GVTg_V5_8/create
+Invalid argument|env echo me >$types/i915-GVTg_V5_8/create
+No space left on device|env echo bbbbbbbb-0000-0000-0000-000000000002 >$types/i915-GVTg_V5_1/create
+Permission denied|cat $types/i915-GVTg_V5_8/create
+Permission denied|env echo 8 >$types/i915-GVTg_V5_8/available_instances
+Invalid argument|env echo 101 >$v/intel_vgpu/cap
+Invalid argument|env echo -1 >$v/intel_vgpu/cap
+Invalid argument|env echo much >$v/intel_vgpu/cap
+Invalid argument|env echo >$v/intel_vgpu/cap
+Numerical result out of range|env echo 99999999999 >$v/intel_vgpu/cap
+Permission denied|env echo 0 >$v/intel_vgpu/busy_time
+Permission denied|env echo 0 >$v/intel_vgpu/vgpu_id
+Permission denied|: >$v/intel_vgpu/sched_time
+Numerical result out of range|env echo 4294967296 >$v/intel_vgpu/cap_lease_ms
+Invalid argument|env echo glxgear >$v/load
+Permission denied|cat $v/remove
+Not a directory|cat $v/load/x
+No such file|cat $v/intel_vgpu/weight
+EOF
+ok "nobody makes files there" fails "" ": >$v/more"
+is "the initial cap can be said" "$(echo 40 >"$v/intel_vgpu/initial_cap" && cat "$v/intel_vgpu/cap")" 40
+is "until a cap was written" "$(echo 30 >"$v/intel_vgpu/cap" && cat "$v/intel_vgpu/cap")" 30
+ok "then it is fixed" fails "Operation not permitted" "env echo 50 >$v/intel_vgpu/initial_cap"
+ok "a file is read in parts" test "$(dd if="$v/intel_vgpu/cap" bs=1 count=2 2>/dev/null)" = 30
+
+exec 8<>"$v/intel_vgpu/cap"
+ok "it is removed" sh -c "echo 1 >$v/remove"
+ok "and is gone from the bus" test ! -e "$v" -a ! -L "$v"
+ok "who has it open is told so when writing" fails "No such device" "env echo 20 >&8"
+ok "and under the same name stands another" sh -c "echo $u >$types/i915-GVTg_V5_8/create && echo 25 >$v/intel_vgpu/cap"
+ok "which is not the one that was open" fails "No such device" "env echo 20 >&8"
+exec 8>&-
+
+# --- its end ---
+
+ok "a second mount on top is another host" sh -c "'$B/gover-sim' mount '$dir/sys' >'$dir/second.log' 2>&1 & echo \$! >'$dir/second'"
+ok "without the first one's vGPU" until_ok 20 test ! -e "$v" -a -d "$dir/sys/bus"
+kill -INT "$(cat "$dir/second")"
+ok "and ends on SIGINT" until_ok 20 test -e "$v"
+exec 8<"$v/intel_vgpu/cap"
+fuse_unmount
+is "SIGTERM ends the first, though a file is open" "$unmounted" 0
+exec 8<&-
+ok "and leaves an empty directory" test -z "$(ls -A "$dir/sys")"
+fuse_mount "$dir/sys"
+umount "$dir/sys" 2>/dev/null || fusermount3 -u "$dir/sys"
+wait "$mounted"
+is "an umount by somebody else is an end like any other" "$?" 0
+finish
