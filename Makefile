@@ -116,7 +116,7 @@ lint: warnings ## that, and format, cppcheck, shellcheck
 
 benches: $(benches)
 
-benchmarks := bench-caps bench-tick bench-fps bench-db bench-rest
+benchmarks := bench-caps bench-tick bench-fps bench-db bench-rest bench-sysfs bench-vgpus
 $(benchmarks): all benches
 	@dist/install-deps demo
 	@B=$B $(if $(wildcard bench/$@),bench/$@,$B/bench/$@)
