@@ -236,16 +236,32 @@ static bool igt_wanted(const struct host_gpu *gpu)
 	return false;
 }
 
+/* Of several GPUs the one meant, as intel_gpu_top names devices; NULL: the only one. */
+static const char *igt_device(const struct host_gpu *gpu, char text[PATH_MAX])
+{
+	const char *root = gpu->config.root[0] ? gpu->config.root : "/sys";
+	char path[PATH_MAX], real[PATH_MAX];
+
+	if (strcmp(gpu->ops->name, "gvt") != 0 || gpu->config.parent[0] == '\0')
+		return NULL;
+	snprintf(path, sizeof(path), "%s/class/mdev_bus/%s", root, gpu->config.parent);
+	if (!realpath(path, real) || snprintf(text, PATH_MAX, "sys:%s", real) >= PATH_MAX)
+		return NULL;
+	return text;
+}
+
 static int open_igt(struct manager *m, int index, struct err *reterr)
 {
 	const struct host_gpu *gpu = &m->host.gpus[index];
 	const char *path = igt_setting(m, gpu);
+	char device[PATH_MAX];
 
 	if (strcmp(path, "auto") == 0)
 		path = igt_wanted(gpu) ? IGT_PATH : "off";
 	if (strcmp(path, "off") == 0)
 		return 0;
-	return igt_spawn(path, NULL, m->config.period_ms, &m->igt[index], reterr);
+	return igt_spawn(path, igt_device(gpu, device), m->config.period_ms, &m->igt[index],
+			 reterr);
 }
 
 static void dispatch_igt(struct manager *m, struct instant now)

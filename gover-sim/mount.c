@@ -23,14 +23,39 @@
 
 #define CATCH_UP_MS 500
 
-static struct tree *the_tree(void)
+/* A file or directory that somebody has open. */
+struct opened {
+	struct tree_node node;
+	struct opened *next, **at; /* host.opened; *at is this one */
+};
+
+struct host {
+	struct tree *tree;
+	struct opened *opened;
+};
+
+static struct host *the_host(void)
 {
 	return fuse_get_context()->private_data;
 }
 
-static struct tree_node *opened(const struct fuse_file_info *fi)
+static struct tree *the_tree(void)
 {
-	return (struct tree_node *)(uintptr_t)fi->fh;
+	return the_host()->tree;
+}
+
+static const struct tree_node *opened(const struct fuse_file_info *fi)
+{
+	return &((const struct opened *)(uintptr_t)fi->fh)->node;
+}
+
+static void let_go(struct opened *opened)
+{
+	if (opened->next)
+		opened->next->at = opened->at;
+	*opened->at = opened->next;
+	tree_let_go(&opened->node);
+	free(opened);
 }
 
 static void *on_init(struct fuse_conn_info *conn, struct fuse_config *config)
@@ -41,7 +66,7 @@ static void *on_init(struct fuse_conn_info *conn, struct fuse_config *config)
 	config->entry_timeout = 0;
 	config->attr_timeout = 0;
 	config->negative_timeout = 0;
-	return the_tree();
+	return the_host();
 }
 
 static int on_getattr(const char *path, struct stat *st, struct fuse_file_info *fi)
@@ -83,19 +108,24 @@ static int on_readlink(const char *path, char *text, size_t size)
 /* Opens a file or a directory: what is open is a node of its own. */
 static int open_node(const char *path, struct fuse_file_info *fi, int access)
 {
-	struct tree_node node, *kept;
-	int r = tree_find(the_tree(), path, &node);
+	struct host *host = the_host();
+	struct opened *opened;
+	struct tree_node node;
+	int r = tree_find(host->tree, path, &node);
 
 	if (r == 0 && node.kind == TREE_ATTR)
 		r = tree_check_access(&node, access != O_WRONLY, access != O_RDONLY);
 	if (r < 0)
 		return r;
-	kept = malloc(sizeof(*kept));
-	if (!kept)
+	opened = malloc(sizeof(*opened));
+	if (!opened)
 		return -ENOMEM;
-	*kept = node;
-	tree_hold(kept);
-	fi->fh = (uintptr_t)kept;
+	*opened = (struct opened){.node = node, .next = host->opened, .at = &host->opened};
+	if (opened->next)
+		opened->next->at = &opened->next;
+	host->opened = opened;
+	tree_hold(&opened->node);
+	fi->fh = (uintptr_t)opened;
 	return 0;
 }
 
@@ -112,8 +142,7 @@ static int on_opendir(const char *path, struct fuse_file_info *fi)
 static int on_release(const char *path, struct fuse_file_info *fi)
 {
 	(void)path;
-	tree_let_go(opened(fi));
-	free(opened(fi));
+	let_go((struct opened *)(uintptr_t)fi->fh);
 	return 0;
 }
 
@@ -288,7 +317,7 @@ int mount_run(const struct mount_options *options, struct err *reterr)
 	char *argv[] = {name, option, words};
 	struct fuse_args args = FUSE_ARGS_INIT((int)ARRAY_SIZE(argv), argv);
 	CLEANUP_CLOSE int signals = open_signals();
-	struct tree *tree = NULL;
+	struct host host = {.tree = NULL};
 	struct fuse *fuse;
 	int r;
 
@@ -296,17 +325,19 @@ int mount_run(const struct mount_options *options, struct err *reterr)
 		return err_fail(reterr, -signals, "signals: %s", strerror(-signals));
 	if (!options->allow_other)
 		*strrchr(words, ',') = '\0';
-	r = tree_new(options->gpus, options->vgpus, &tree);
+	r = tree_new(options->gpus, options->vgpus, &host.tree);
 	if (r < 0)
 		return err_fail(reterr, -r, "%s", strerror(-r));
-	fuse = fuse_new(&args, &operations, sizeof(operations), tree);
+	fuse = fuse_new(&args, &operations, sizeof(operations), &host);
 	if (fuse) {
-		r = mount_and_serve(fuse, tree, options, signals, reterr);
+		r = mount_and_serve(fuse, host.tree, options, signals, reterr);
 		fuse_destroy(fuse);
 	} else {
 		r = err_fail(reterr, ENOMEM, "libfuse cannot be begun");
 	}
 	fuse_opt_free_args(&args);
-	tree_free(tree);
+	while (host.opened) /* unmounted under those who have them open */
+		let_go(host.opened);
+	tree_free(host.tree);
 	return r;
 }

@@ -72,12 +72,20 @@ parent = $first
 backend = gvt
 root = $dir/sys
 parent = $second
-lease_ms = 0"
+lease_ms = 0
+intel_gpu_top = $dir/top"
+cat >"$dir/top" <<EOF
+#!/bin/sh
+echo "\$*" >"$dir/top.said"
+exec sleep 60
+EOF
+chmod +x "$dir/top"
 make "$first" "$(uuid 1)"
 make "$second" "$(uuid 2)"
 start || exit 1
 ok "each has its own" until_ok 20 that /v1/vgpus \
   "[.vgpus[] | \"\(.id) \(.gpu)\"] | sort == [\"$(uuid 1) left\", \"$(uuid 2) right\"]"
+ok "intel_gpu_top looks at the GPU that is meant" until_ok 20 grep -q "sys:.*/devices/pci0000:00/$second" "$dir/top.said"
 api POST /v1/vgpus "{\"id\": \"$(uuid 2)\", \"initial_cap_pct\": 20}" >/dev/null
 is "a contract for one that stands need not say where" "$(status) $(jq -r .gpu "$dir/body")" "201 right"
 api POST /v1/vgpus "{\"id\": \"$(uuid 1)\", \"gpu\": \"right\", \"initial_cap_pct\": 20}" >/dev/null
