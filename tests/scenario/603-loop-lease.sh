@@ -7,7 +7,10 @@
 . "$(dirname "$0")/host.sh"
 
 lease_ms=$((period_ms * 4))
-conf_extra='[offer]
+# A newcomer has what is free, however much the machine dawdles until it comes.
+conf_extra='[policy]
+fund_fraction = 0
+[offer]
 max_vgpus = 3'
 host_setup
 loop_conf

@@ -6,7 +6,10 @@
 # shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/host.sh"
 
-conf_extra='[offer]
+# A newcomer has what is free, however much the machine dawdles until it comes.
+conf_extra='[policy]
+fund_fraction = 0
+[offer]
 max_vgpus = 2'
 host_setup
 loop_conf
