@@ -103,5 +103,5 @@ is "and takes nothing" "$(printf 5 2>/dev/null | tee /dev/fd/8 2>&1 >/dev/null |
 exec 7<&- 8>&-
 remove_all
 is "all room is there again" "$(available)" '8 4 2 1 '
-is "the other GPUs knew nothing of it" "$(cat /sys/class/mdev_bus/gover_gvt.7/mdev_supported_types/*V5_8/available_instances)" 8
+is "the other GPUs knew nothing of it" "$(cat /sys/class/mdev_bus/gover_gvt.15/mdev_supported_types/*V5_8/available_instances)" 8
 finish

@@ -54,13 +54,15 @@ finish() {
   exit $?
 }
 
+# GOVER_POLL twentieths of a second between two looks; more, 1 to 19, where a process is dear to start.
+poll_s=$(printf "0.%02d" $((${GOVER_POLL:-1} * 5)))
 until_ok() { # until_ok SECONDS command...: polls; a generous limit, not a measure
-  limit=$(($1 * 20))
+  limit=$(($1 * 20 / ${GOVER_POLL:-1}))
   shift
   while ! "$@" >/dev/null 2>&1; do
     limit=$((limit - 1))
     [ "$limit" -gt 0 ] || return 1
-    sleep 0.05
+    sleep "$poll_s"
   done
 }
 
