@@ -1,0 +1,68 @@
+#!/bin/sh
+# gover-d is killed and nobody starts it again: each vGPU's cap is the initial one within its lease and
+# 100 ms, as the scheduler's own file says.
+# shellcheck source=tests/kernel/lib.sh
+. "$(dirname "$0")/lib.sh"
+gpu 7
+lease_ms=2000
+cat >"$conf" <<EOT
+[daemon]
+socket = $sock
+state_dir = $dir/state
+period_ms = 500
+[gpu gpu0]
+backend = gvt
+parent = gover_gvt.7
+lease_ms = $lease_ms
+[fps]
+socket = $dir/fps.sock
+EOT
+"$B/gover-d" --config "$conf" --check-config >/dev/null 2>&1 || skip_all "this gover-d drives no GVT-g"
+
+# Three of 40 %, which are not theirs: the daemon brings the sum to 100, so that each has another cap.
+folders=''
+for _ in 1 2 3; do
+  create 8
+  echo 40 >"$q/initial_cap"
+  folders="$folders $q"
+done
+differ() {
+  for q in $folders; do
+    value "$q/cap"
+    [ "$value" -lt 40 ] || return 1
+  done
+}
+start || exit 1
+ok "the daemon changes all three caps" until_ok 30 differ
+for q in $folders; do
+  value "$q/cap_lease_ms"
+  is "under a lease" "$value" "$lease_ms"
+done
+sleep 3
+ok "which it renews" differ
+stop KILL
+now
+killed=$now
+
+# At $still, before a look, not all were back; at $back, after it, they were.
+all_back() {
+  still=$killed back=$killed
+  while [ $((back - killed)) -lt 1000 ]; do
+    back_now=0
+    now
+    before=$now
+    for q in $folders; do
+      value "$q/cap"
+      [ "$value" -ne 40 ] || back_now=$((back_now + 1))
+    done
+    now
+    back=$now
+    [ "$back_now" -lt 3 ] || return 0
+    still=$before
+  done
+  return 1
+}
+ok "killed: all three are back at the initial cap" all_back
+ok "within the lease and 100 ms" test $(((still - killed - 1) * 10)) -le $((lease_ms + 100))
+echo "# after $(((still - killed) * 10)) to $(((back - killed) * 10)) ms of a lease of $lease_ms ms"
+finish
