@@ -13,7 +13,7 @@ hammer() { # reads and writes whatever is there, also what goes away under its h
   while [ ! -e "$dir/enough" ]; do
     for file in "$parent"/*-*-*-*-*/intel_vgpu/*; do
       value "$file"
-      [ "${file##*/}" != cap_lease_ms ] || echo 1000 >"$file"
+      [ "${file##*/}" != cap_lease_ms ] || echo 100000000 >"$file"
     done
   done 2>/dev/null
 }
