@@ -62,6 +62,9 @@ $B/tests/%: tests/unit/%.c $B/libgover.a
 	@echo "  TEST  $<"
 	@$(CC) $(cflags) $(CFLAGS) -UNDEBUG -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $B/libgover.a -lcmocka $(libs)
 
+# The kernel's policy, with as much of the kernel as it needs, and without the warnings i915 is without.
+$B/tests/test-sched-policy $B/tests/test-sched-policy-books: cflags += -Itests/i915 -Wno-unused-parameter -Wno-sign-compare
+
 $B/tests/%: tests/helper/%.c
 	@mkdir -p $(@D)
 	@echo "  HELP  $<"
@@ -102,6 +105,10 @@ check-kernel: ## the kernel module, and gover-d upon it, in a virtual machine (s
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@B=$B tests/check-kernel
 
+check-kernel-i915: ## i915's kvmgt with gover's scheduling policy, built and loaded in a virtual machine
+	@dist/install-deps build
+	@B=$B tests/check-kernel-i915
+
 fuzz: ## every parser under libFuzzer, FUZZ_SECONDS (20) each
 	@dist/install-deps lint
 	@B=$B tests/fuzz/run
@@ -135,11 +142,11 @@ install: all ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/gover dist/gover.conf.example README.md LICENSE
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | sort | expand -t 18
-	@printf 'bench-*\tfigures beside their references: $(benchmarks)\n' | expand -t 18
+	@sed -n 's/^\([a-z0-9-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | sort | expand -t 20
+	@printf 'bench-*\tfigures beside their references: $(benchmarks)\n' | expand -t 20
 
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel fuzz warnings lint demo install help clean
+.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 fuzz warnings lint demo install help clean
 -include $(shell find $B -name '*.d' 2>/dev/null)

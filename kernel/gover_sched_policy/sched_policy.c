@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * GVT-g's scheduling policy: which vGPU has the GPU, decided by the scheduler core that all of
+ * gover's hosts share (sched/sched.h). Replaces gvt/sched_policy.c. Must never sleep with the books
+ * locked, and never touch the hardware, but to take the engines from a vGPU that stops.
+ *
+ * A GPU cannot be taken from a vGPU in the middle of a workload. When its time is over nothing more
+ * of it is dispatched (need_reschedule), and the next one follows once what is in flight has ended;
+ * what that took too long is its debt. So busy time, which is what slices are charged with, is the
+ * time in which at least one of its workloads is in flight, on whichever engine: the time in which
+ * nobody else could have the GPU. It never passes real time, and is no less than what the engines
+ * were busy: shadowing and waiting for the host's own work are in it.
+ *
+ * Nothing polls. The question who is next is asked when work arrives, when a vGPU has no more of
+ * it, when one that must leave has nothing in flight, and when a timer says that a turn, a slice or
+ * a slot is over.
+ *
+ * gvt->sched_lock is held for all that decides, and while an engine is waited for
+ * (complete_current_workload()). The books have a lock of their own, taken inside, so that a reader
+ * of sysfs waits for no GPU.
+ */
+#include "i915_drv.h"
+#include "gvt.h"
+#include "sched/sched.h"
+
+#define TICK_NS	   NSEC_PER_MSEC /* the timer rings no sooner, however little is left of a turn */
+#define STALL_NS   (10 * NSEC_PER_SEC) /* later by more, the missed slots are one */
+#define WEIGHT_MAX 16 /* VGPU_MAX_WEIGHT of vgpu.c: of a vGPU that is the whole GPU */
+
+struct gvt_sched_data {
+	struct intel_gvt *gvt;
+	struct hrtimer timer;
+	spinlock_t lock; /* all below, and every vgpu_sched_data but its active */
+	struct sched sched;
+	struct list_head vgpus;
+};
+
+struct vgpu_sched_data {
+	struct sched_vgpu sched;
+	struct intel_vgpu *vgpu;
+	struct list_head entry; /* gvt_sched_data::vgpus */
+	bool active;		/* its guest has started the GPU; under gvt->sched_lock */
+	unsigned int in_flight; /* workloads */
+	u64 charged_to_ns;	/* while there are any */
+};
+
+/* --- the discipline, a parameter of kvmgt --- */
+
+static const struct sched_discipline *chosen_discipline = &sched_disciplines[0];
+
+static int set_discipline(const char *value, const struct kernel_param *param)
+{
+	const struct sched_discipline *discipline;
+	char name[16];
+
+	if (strscpy(name, value, sizeof(name)) < 0)
+		return -EINVAL;
+	discipline = sched_discipline_find(strim(name));
+	if (!discipline)
+		return -EINVAL;
+	chosen_discipline = discipline;
+	return 0;
+}
+
+static int get_discipline(char *buffer, const struct kernel_param *param)
+{
+	return scnprintf(buffer, PAGE_SIZE, "%s\n", chosen_discipline->name);
+}
+
+static const struct kernel_param_ops discipline_ops = {
+	.set = set_discipline,
+	.get = get_discipline,
+};
+module_param_cb(discipline, &discipline_ops, NULL, 0444);
+MODULE_PARM_DESC(discipline, "how vGPUs share the GPU: cap or weight (cap)");
+
+/* --- the books --- */
+
+static void charge(struct gvt_sched_data *data, u64 to_ns)
+{
+	struct vgpu_sched_data *v;
+
+	list_for_each_entry(v, &data->vgpus, entry) {
+		if (v->in_flight == 0 || v->charged_to_ns >= to_ns)
+			continue;
+		sched_account(&data->sched, &v->sched, to_ns - v->charged_to_ns);
+		v->charged_to_ns = to_ns;
+	}
+}
+
+/* Up to now, which is returned. Slots begin when they are due, however late this is. */
+static u64 keep_books(struct gvt_sched_data *data)
+{
+	u64 now_ns = ktime_get_ns();
+
+	lockdep_assert_held(&data->lock);
+	if (now_ns > data->sched.slot_end_ns + STALL_NS) {
+		charge(data, now_ns);
+		sched_open_slot(&data->sched, now_ns);
+	}
+	while (now_ns >= data->sched.slot_end_ns) {
+		charge(data, data->sched.slot_end_ns);
+		sched_open_slot(&data->sched, data->sched.slot_end_ns);
+	}
+	charge(data, now_ns);
+	return now_ns;
+}
+
+void intel_vgpu_begin_workload(struct intel_vgpu *vgpu)
+{
+	struct gvt_sched_data *data = vgpu->gvt->scheduler.sched_data;
+	struct vgpu_sched_data *v = vgpu->sched_data;
+
+	lockdep_assert_held(&vgpu->gvt->sched_lock);
+	spin_lock(&data->lock);
+	if (v->in_flight++ == 0)
+		v->charged_to_ns = ktime_get_ns();
+	spin_unlock(&data->lock);
+}
+
+static bool has_work(const struct vgpu_sched_data *v)
+{
+	struct intel_engine_cs *engine;
+	enum intel_engine_id id;
+
+	if (!v->active || !v->vgpu->active)
+		return false;
+	for_each_engine(engine, v->vgpu->gvt->gt, id) {
+		if (!list_empty(workload_q_head(v->vgpu, engine)))
+			return true;
+	}
+	return false;
+}
+
+void intel_vgpu_end_workload(struct intel_vgpu *vgpu)
+{
+	struct gvt_sched_data *data = vgpu->gvt->scheduler.sched_data;
+	struct vgpu_sched_data *v = vgpu->sched_data;
+
+	lockdep_assert_held(&vgpu->gvt->sched_lock);
+	spin_lock(&data->lock);
+	keep_books(data);
+	if (!WARN_ON_ONCE(v->in_flight == 0))
+		v->in_flight--;
+	spin_unlock(&data->lock);
+	/* With more of it, on whichever engine, the answer would be the same. */
+	if (!has_work(v))
+		intel_gvt_kick_schedule(vgpu->gvt);
+}
+
+void intel_vgpu_read_sched(struct intel_vgpu *vgpu, struct intel_vgpu_sched_state *ret_state)
+{
+	struct gvt_sched_data *data = vgpu->gvt->scheduler.sched_data;
+	struct vgpu_sched_data *v = vgpu->sched_data;
+	u64 now_ns;
+
+	spin_lock(&data->lock);
+	now_ns = keep_books(data);
+	*ret_state = (struct intel_vgpu_sched_state){
+		.cap_pct = v->sched.next_cap_pct,
+		.initial_cap_pct = v->sched.initial_cap_pct,
+		.lease_ns = v->sched.lease_ns,
+		.busy_ns = v->sched.busy_ns,
+		.sched_ns = sched_allotted_ns(&v->sched, now_ns),
+	};
+	spin_unlock(&data->lock);
+}
+
+int intel_vgpu_set_cap(struct intel_vgpu *vgpu, u32 cap_pct)
+{
+	struct gvt_sched_data *data = vgpu->gvt->scheduler.sched_data;
+	struct vgpu_sched_data *v = vgpu->sched_data;
+
+	if (cap_pct > 100)
+		return -EINVAL;
+	spin_lock(&data->lock);
+	sched_set_cap(&v->sched, cap_pct, keep_books(data));
+	spin_unlock(&data->lock);
+	return 0;
+}
+
+int intel_vgpu_set_initial_cap(struct intel_vgpu *vgpu, u32 cap_pct)
+{
+	struct gvt_sched_data *data = vgpu->gvt->scheduler.sched_data;
+	struct vgpu_sched_data *v = vgpu->sched_data;
+	int r;
+
+	if (cap_pct > 100)
+		return -EINVAL;
+	spin_lock(&data->lock);
+	keep_books(data);
+	r = sched_set_initial_cap(&v->sched, cap_pct) < 0 ? -EPERM : 0;
+	spin_unlock(&data->lock);
+	return r;
+}
+
+int intel_vgpu_set_lease(struct intel_vgpu *vgpu, u32 lease_ms)
+{
+	struct gvt_sched_data *data = vgpu->gvt->scheduler.sched_data;
+	struct vgpu_sched_data *v = vgpu->sched_data;
+
+	spin_lock(&data->lock);
+	sched_set_lease(&v->sched, (u64)lease_ms * NSEC_PER_MSEC, keep_books(data));
+	spin_unlock(&data->lock);
+	return 0;
+}
+
+/* --- who has the GPU --- */
+
+/*
+ * A vGPU that has just run out of work keeps the GPU while nobody else wants it, so that what it
+ * submits next is dispatched at once. Its slice cannot run out meanwhile.
+ */
+static bool may_stay(const struct intel_vgpu *vgpu)
+{
+	const struct vgpu_sched_data *v = vgpu ? vgpu->sched_data : NULL;
+
+	return v && v->active && v->sched.limit_ns > 0;
+}
+
+/* Who shall have the GPU now, and when to ask again at the latest. */
+static struct intel_vgpu *choose(struct intel_gvt *gvt, u64 *ret_until_ns)
+{
+	struct gvt_sched_data *data = gvt->scheduler.sched_data;
+	struct intel_vgpu *chosen = gvt->idle_vgpu;
+	struct sched_vgpu *picked;
+	struct vgpu_sched_data *v;
+	u64 now_ns, run_ns;
+
+	spin_lock(&data->lock);
+	now_ns = keep_books(data);
+	list_for_each_entry(v, &data->vgpus, entry)
+		sched_set_pending(&data->sched, &v->sched, has_work(v));
+	*ret_until_ns = data->sched.slot_end_ns;
+	picked = sched_pick(&data->sched, &run_ns);
+	if (picked) {
+		chosen = container_of(picked, struct vgpu_sched_data, sched)->vgpu;
+		run_ns = max_t(u64, run_ns, TICK_NS);
+		*ret_until_ns = min_t(u64, *ret_until_ns, now_ns + run_ns);
+	} else if (may_stay(gvt->scheduler.current_vgpu)) {
+		chosen = gvt->scheduler.current_vgpu;
+	}
+	spin_unlock(&data->lock);
+	return chosen;
+}
+
+static bool is_in_flight(struct intel_gvt *gvt)
+{
+	struct intel_engine_cs *engine;
+	enum intel_engine_id id;
+
+	for_each_engine(engine, gvt->gt, id) {
+		if (gvt->scheduler.current_workload[engine->id])
+			return true;
+	}
+	return false;
+}
+
+/* When something is in flight, its end asks again: need_reschedule makes it do so. */
+static void hand_to(struct intel_gvt *gvt, struct intel_vgpu *vgpu)
+{
+	struct intel_gvt_workload_scheduler *scheduler = &gvt->scheduler;
+	struct intel_engine_cs *engine;
+	enum intel_engine_id id;
+
+	if (vgpu == scheduler->current_vgpu && !scheduler->need_reschedule)
+		return;
+	if (vgpu != scheduler->current_vgpu) {
+		scheduler->need_reschedule = true;
+		if (is_in_flight(gvt))
+			return;
+		scheduler->current_vgpu = vgpu;
+	}
+	scheduler->need_reschedule = false;
+	for_each_engine(engine, gvt->gt, id)
+		wake_up(&scheduler->waitq[engine->id]);
+}
+
+void intel_gvt_schedule(struct intel_gvt *gvt)
+{
+	struct gvt_sched_data *data = gvt->scheduler.sched_data;
+	u64 until_ns;
+
+	clear_bit(INTEL_GVT_REQUEST_SCHED, &gvt->service_request);
+	clear_bit(INTEL_GVT_REQUEST_EVENT_SCHED, &gvt->service_request);
+	/* Before the first look: whatever that does not see asks anew. */
+	smp_mb__after_atomic();
+
+	mutex_lock(&gvt->sched_lock);
+	if (!list_empty(&data->vgpus)) {
+		hand_to(gvt, choose(gvt, &until_ns));
+		hrtimer_start(&data->timer, ns_to_ktime(until_ns), HRTIMER_MODE_ABS);
+	}
+	mutex_unlock(&gvt->sched_lock);
+}
+
+void intel_gvt_kick_schedule(struct intel_gvt *gvt)
+{
+	intel_gvt_request_service(gvt, INTEL_GVT_REQUEST_EVENT_SCHED);
+}
+
+static enum hrtimer_restart time_is_over(struct hrtimer *timer)
+{
+	struct gvt_sched_data *data = container_of(timer, struct gvt_sched_data, timer);
+
+	intel_gvt_request_service(data->gvt, INTEL_GVT_REQUEST_SCHED);
+	return HRTIMER_NORESTART;
+}
+
+/* --- coming and going --- */
+
+static int gover_init(struct intel_gvt *gvt)
+{
+	struct gvt_sched_data *data = kzalloc(sizeof(*data), GFP_KERNEL);
+
+	if (!data)
+		return -ENOMEM;
+	data->gvt = gvt;
+	hrtimer_init(&data->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
+	data->timer.function = time_is_over;
+	spin_lock_init(&data->lock);
+	INIT_LIST_HEAD(&data->vgpus);
+	sched_start(&data->sched, chosen_discipline, ktime_get_ns());
+	gvt->scheduler.sched_data = data;
+	return 0;
+}
+
+static void gover_clean(struct intel_gvt *gvt)
+{
+	struct gvt_sched_data *data = gvt->scheduler.sched_data;
+
+	hrtimer_cancel(&data->timer);
+	kfree(data);
+	gvt->scheduler.sched_data = NULL;
+}
+
+/*
+ * A vGPU has its cap, lease and books from its creation on, whether or not a guest uses it, and
+ * through the guest's resets. The initial cap is its type's part of the GPU.
+ */
+static int gover_init_vgpu(struct intel_vgpu *vgpu)
+{
+	struct gvt_sched_data *data = vgpu->gvt->scheduler.sched_data;
+	struct vgpu_sched_data *v;
+
+	if (vgpu->id == 0) /* the idle one, which stands for nobody */
+		return 0;
+	v = kzalloc(sizeof(*v), GFP_KERNEL);
+	if (!v)
+		return -ENOMEM;
+	v->vgpu = vgpu;
+	vgpu->sched_data = v;
+	spin_lock(&data->lock);
+	sched_add(&data->sched, &v->sched, vgpu->sched_ctl.weight * 100 / WEIGHT_MAX,
+		  keep_books(data));
+	list_add_tail(&v->entry, &data->vgpus);
+	spin_unlock(&data->lock);
+	intel_gvt_kick_schedule(vgpu->gvt);
+	return 0;
+}
+
+static void gover_clean_vgpu(struct intel_vgpu *vgpu)
+{
+	struct intel_gvt_workload_scheduler *scheduler = &vgpu->gvt->scheduler;
+	struct gvt_sched_data *data = scheduler->sched_data;
+	struct vgpu_sched_data *v = vgpu->sched_data;
+
+	if (scheduler->current_vgpu == vgpu)
+		scheduler->current_vgpu = NULL;
+	if (!v)
+		return;
+	spin_lock(&data->lock);
+	keep_books(data);
+	sched_remove(&data->sched, &v->sched);
+	list_del(&v->entry);
+	spin_unlock(&data->lock);
+	if (list_empty(&data->vgpus))
+		hrtimer_cancel(&data->timer);
+	vgpu->sched_data = NULL;
+	kfree(v);
+}
+
+static void gover_start_schedule(struct intel_vgpu *vgpu)
+{
+	struct vgpu_sched_data *v = vgpu->sched_data;
+
+	v->active = true;
+	intel_gvt_kick_schedule(vgpu->gvt);
+}
+
+static void gover_stop_schedule(struct intel_vgpu *vgpu)
+{
+	struct vgpu_sched_data *v = vgpu->sched_data;
+
+	v->active = false;
+	intel_gvt_kick_schedule(vgpu->gvt);
+}
+
+static const struct intel_gvt_sched_policy_ops gover_schedule_ops = {
+	.init = gover_init,
+	.clean = gover_clean,
+	.init_vgpu = gover_init_vgpu,
+	.clean_vgpu = gover_clean_vgpu,
+	.start_schedule = gover_start_schedule,
+	.stop_schedule = gover_stop_schedule,
+};
+
+/* --- what the driver calls --- */
+
+int intel_gvt_init_sched_policy(struct intel_gvt *gvt)
+{
+	int r;
+
+	mutex_lock(&gvt->sched_lock);
+	gvt->scheduler.sched_ops = &gover_schedule_ops;
+	r = gvt->scheduler.sched_ops->init(gvt);
+	mutex_unlock(&gvt->sched_lock);
+	return r;
+}
+
+void intel_gvt_clean_sched_policy(struct intel_gvt *gvt)
+{
+	mutex_lock(&gvt->sched_lock);
+	gvt->scheduler.sched_ops->clean(gvt);
+	mutex_unlock(&gvt->sched_lock);
+}
+
+int intel_vgpu_init_sched_policy(struct intel_vgpu *vgpu)
+{
+	int r;
+
+	mutex_lock(&vgpu->gvt->sched_lock);
+	r = vgpu->gvt->scheduler.sched_ops->init_vgpu(vgpu);
+	mutex_unlock(&vgpu->gvt->sched_lock);
+	return r;
+}
+
+void intel_vgpu_clean_sched_policy(struct intel_vgpu *vgpu)
+{
+	mutex_lock(&vgpu->gvt->sched_lock);
+	vgpu->gvt->scheduler.sched_ops->clean_vgpu(vgpu);
+	mutex_unlock(&vgpu->gvt->sched_lock);
+}
+
+void intel_vgpu_start_schedule(struct intel_vgpu *vgpu)
+{
+	const struct vgpu_sched_data *v = vgpu->sched_data;
+
+	mutex_lock(&vgpu->gvt->sched_lock);
+	if (!v->active) {
+		gvt_dbg_core("vgpu%d: start schedule\n", vgpu->id);
+		vgpu->gvt->scheduler.sched_ops->start_schedule(vgpu);
+	}
+	mutex_unlock(&vgpu->gvt->sched_lock);
+}
+
+/* The engines' state goes back to the host's, as far as @vgpu's is loaded. */
+static void take_engines(struct intel_vgpu *vgpu)
+{
+	struct intel_gvt_workload_scheduler *scheduler = &vgpu->gvt->scheduler;
+	struct intel_runtime_pm *rpm = &vgpu->gvt->gt->i915->runtime_pm;
+	struct intel_engine_cs *engine;
+	enum intel_engine_id id;
+
+	intel_runtime_pm_get(rpm);
+	spin_lock_bh(&scheduler->mmio_context_lock);
+	for_each_engine(engine, vgpu->gvt->gt, id) {
+		if (scheduler->engine_owner[engine->id] == vgpu) {
+			intel_gvt_switch_mmio(vgpu, NULL, engine);
+			scheduler->engine_owner[engine->id] = NULL;
+		}
+	}
+	spin_unlock_bh(&scheduler->mmio_context_lock);
+	intel_runtime_pm_put_unchecked(rpm);
+}
+
+void intel_vgpu_stop_schedule(struct intel_vgpu *vgpu)
+{
+	struct intel_gvt_workload_scheduler *scheduler = &vgpu->gvt->scheduler;
+	const struct vgpu_sched_data *v = vgpu->sched_data;
+
+	mutex_lock(&vgpu->gvt->sched_lock);
+	if (v->active) {
+		gvt_dbg_core("vgpu%d: stop schedule\n", vgpu->id);
+		scheduler->sched_ops->stop_schedule(vgpu);
+		if (scheduler->current_vgpu == vgpu) {
+			/* Nothing more of it is dispatched, and the next one may come. */
+			scheduler->need_reschedule = true;
+			scheduler->current_vgpu = NULL;
+		}
+		take_engines(vgpu);
+	}
+	mutex_unlock(&vgpu->gvt->sched_lock);
+}

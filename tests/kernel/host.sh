@@ -1,0 +1,201 @@
+# What make check-kernel and make check-kernel-i915 share: Debian's kernel fetched and unpacked, a virtual machine
+# booted with the host's root under it (tests/kernel/init), and the account of what ran there. Sourced by a script
+# that has set $suite; no kernel is installed. Where a part cannot be had it says so and skips.
+# Must never use KVM: where its device is there and does not work the guest hangs without a word.
+# shellcheck shell=sh disable=SC2034 # headers and out are read by the suites
+set -u
+cd "$(dirname "$0")/.." || exit 1
+top=$PWD
+B=${B:-build}
+case $B in /*) ;; *) B=$top/$B ;; esac
+export B
+work=$B/kernel
+out=$work/out${suite#check-kernel}
+complaints=$work/complaints${suite#check-kernel}
+n=0 passed=0 failed=0 skipped=0
+
+sum() {
+  echo "1..$n"
+  echo "$passed passed, $failed failed, $skipped skipped"
+  [ "$failed" -eq 0 ]
+  exit $?
+}
+
+skip() { # skip "text" REASON
+  n=$((n + 1)) skipped=$((skipped + 1))
+  echo "ok $n - $1 # SKIP $2"
+}
+
+skip_all() {
+  skip "$suite" "$1"
+  sum
+}
+
+ok() { # ok "text" FILE: passes when FILE, complaints, is empty
+  n=$((n + 1))
+  if [ ! -s "$2" ]; then
+    passed=$((passed + 1))
+    echo "ok $n - $1"
+  else
+    failed=$((failed + 1))
+    echo "not ok $n - $1"
+    tail -n 30 "$2" | sed 's/^/# /'
+  fi
+}
+
+# --- the kernel ---
+
+fetch_kernel() { # the kernel's package, unpacked beside us, never installed
+  mkdir -p "$image/deb"
+  (
+    cd "$image/deb" || exit 1
+    apt-get -q download "linux-image-$kver" ||
+      { apt-get -q update && apt-get -q download "linux-image-$kver"; }
+  ) || return 1
+  dpkg-deb -x "$image"/deb/*.deb "$image/root" && rm -r "$image/deb" && depmod -b "$image/root" "$kver"
+}
+
+# The kernel without its own unpacking: it starts sooner. Its compressed part is the xz in it.
+unpack_vmlinux() {
+  packed=$image/root/boot/vmlinuz-$kver
+  at=$(LC_ALL=C grep -abom 1 "$(printf '\3757zXZ')" "$packed" | cut -d : -f 1)
+  tail -c "+$((at + 1))" "$packed" | xz -dc --single-stream >"$image/vmlinux.new" 2>/dev/null
+  LC_ALL=C head -c 4 "$image/vmlinux.new" | grep -q ELF || return 1
+  mv "$image/vmlinux.new" "$image/vmlinux"
+}
+
+need_kernel() { # sets $headers, $kver and $image, or ends the suite
+  [ "$(uname -m)" = x86_64 ] || skip_all "needs x86_64, this is $(uname -m)"
+  mkdir -p "$work"
+  if ! dist/install-deps kernel >"$work/install.log" 2>&1; then
+    tail -n 5 "$work/install.log" | sed 's/^/# /'
+    skip_all "its packages could not be installed"
+  fi
+  headers=$(find /usr/src -maxdepth 1 -name 'linux-headers-6.1.*-amd64' ! -name '*-cloud-*' ! -name '*-rt-*' |
+    sort -V | tail -n 1)
+  [ -n "$headers" ] || skip_all "needs the headers of Debian's 6.1 kernel, linux-headers-amd64 of Debian 12"
+  kver=${headers#/usr/src/linux-headers-}
+  image=$work/$kver
+  [ ! -s "$image/vmlinux" ] || return 0
+  rm -rf "$image"
+  if ! fetch_kernel >"$work/fetch.log" 2>&1; then
+    tail -n 5 "$work/fetch.log" | sed 's/^/# /'
+    skip_all "linux-image-$kver could not be downloaded"
+  fi
+  unpack_vmlinux || skip_all "linux-image-$kver is packed in a way not known here"
+}
+
+# --- what looks at sources ---
+
+have_checkpatch() { # from wherever it is unpacked already
+  for scripts in "$image/scripts" "$work/i915/source/scripts"; do
+    [ ! -f "$scripts/checkpatch.pl" ] || return 0
+  done
+  [ -f /usr/src/linux-source-6.1.tar.xz ] || return 1
+  scripts=$image/scripts
+  XZ_DEFAULTS=-T0 tar -xf /usr/src/linux-source-6.1.tar.xz -C "$image" --strip-components=1 \
+    linux-source-6.1/scripts/checkpatch.pl linux-source-6.1/scripts/spelling.txt linux-source-6.1/scripts/const_structs.checkpatch
+}
+
+# The house writes the licence the way it writes every comment.
+checkpatch() {
+  perl "$scripts/checkpatch.pl" --no-tree --terse --no-summary -q --max-line-length=100 --ignore SPDX_LICENSE_TAG "$@" 2>&1 |
+    grep -v '^total: 0 errors, 0 warnings'
+}
+
+# --- the virtual machine ---
+
+modules_for() { # modules_for MODULE...: the files of these and of all they need, in order
+  for module; do
+    /sbin/modprobe -d "$image/root" -S "$kver" --show-depends "$module" | sed -n 's/^insmod \([^ ]*\).*/\1/p'
+  done | awk '!seen[$0]++'
+}
+
+# Starting a program is what takes long there: small ones for what the tests call at every turn.
+make_tools() {
+  rm -rf "${work:?}/bin"
+  mkdir "$work/bin"
+  for tool in cat sleep dirname basename mkdir rm; do
+    ln -s "$(command -v busybox)" "$work/bin/$tool"
+  done
+  "${CC:-gcc}" -std=c11 -D_GNU_SOURCE -O2 -static -o "$work/bin/curl" tests/kernel/curl.c
+}
+
+pack_initramfs() { # pack_initramfs GUEST MODULE...: what runs in the guest, and needs which of the kernel's modules
+  guest=$1
+  shift
+  root=$work/initramfs${suite#check-kernel}
+  rm -rf "$root"
+  mkdir -p "$root/bin" "$root/modules" "$root/proc" "$root/sys" "$root/dev"
+  cp "$(command -v busybox)" "$root/bin/busybox"
+  for tool in sh mount insmod poweroff mkdir chroot sync ifconfig ln; do
+    ln -s busybox "$root/bin/$tool"
+  done
+  modules_for virtio_pci 9pnet_virtio 9p overlay "$@" | while read -r file; do
+    cp "$file" "$root/modules"
+    basename "$file"
+  done >"$root/modules/list"
+  printf "top='%s'\nB='%s'\nout='%s'\nguest='%s'\n" "$top" "$B" "$out" "$guest" >"$root/values"
+  cp tests/kernel/init "$root/init"
+  (cd "$root" && find . | cpio --quiet -o -H newc) >"$root.cpio"
+}
+
+# The guest's time stamp counter is the host's. On a machine with much to do its kernel finds out the frequency wrongly,
+# by a factor even, and then its clock runs away: so it is told.
+tsc_khz() {
+  [ -x "$work/tsc-khz" ] || "${CC:-gcc}" -O1 -o "$work/tsc-khz" tests/kernel/tsc-khz.c || return
+  "$work/tsc-khz"
+}
+
+start_qemu() {
+  timeout 600 qemu-system-x86_64 -accel tcg,thread=multi -cpu Nehalem,+rdrand -M q35 -smp 2 -m 1024 -nodefaults -display none \
+    -no-reboot -serial "file:$out/console" -kernel "$image/vmlinux" -initrd "$root.cpio" \
+    -append "console=ttyS0 quiet panic=-1 oops=panic tsc=reliable tsc_early_khz=$(tsc_khz) random.trust_cpu=on" \
+    -virtfs local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap \
+    -virtfs "local,path=$out,mount_tag=out,security_model=none" >"$out/qemu.log" 2>&1
+}
+
+boot() { # boot GUEST MODULE...: what is in $out already the guest finds there
+  make_tools
+  pack_initramfs "$@"
+  start_qemu
+  : >"$complaints"
+  if [ ! -s "$out/tainted" ]; then
+    cat "$out/qemu.log" "$out/insmod.err" "$out/console" 2>/dev/null | tail -n 25 >"$complaints"
+    echo "the guest did not come to its end" >>"$complaints"
+  fi
+  ok "the virtual machine runs all tests and switches itself off" "$complaints"
+}
+
+# --- what it found ---
+
+report() {
+  for tap in "$out"/*.tap; do
+    [ -f "$tap" ] || continue
+    name=$(basename "$tap" .tap)
+    rc=$(cat "$out/$name.rc" 2>/dev/null || echo none)
+    planned=$(sed -n 's/^1\.\.\([0-9]*\)$/\1/p' "$tap")
+    ran=$(grep -cE '^(not )?ok ' "$tap")
+    echo "# $name"
+    sed -E "s/^((not )?ok )[0-9]+ /\1 /" "$tap" | awk -v n="$n" '
+      /^(not )?ok / { sub(/ok  /, "ok " ++n " "); print; next }
+      /^#/ { print }'
+    s=$(grep -cE '^ok .*# *SKIP' "$tap") f=$(grep -c '^not ok ' "$tap")
+    n=$((n + ran)) skipped=$((skipped + s)) failed=$((failed + f)) passed=$((passed + ran - s - f))
+    : >"$complaints"
+    if [ "$ran" -ne "${planned:-0}" ] || { [ "$rc" != 0 ] && [ "$f" -eq 0 ]; }; then
+      { echo "$name ran $ran of ${planned:-0} planned tests (exit $rc)"; tail -n 20 "$out/$name.err"; } >"$complaints"
+      ok "$name came to its end" "$complaints"
+    fi
+  done
+  kernel_has_no_complaint
+}
+
+# 4096 and 8192: a module from outside the tree, and unsigned. Everything else is a complaint of the kernel's.
+kernel_has_no_complaint() {
+  [ -s "$out/tainted" ] || return 0
+  grep -nE 'WARNING|BUG|Oops|UBSAN|INFO:|rcu.*stall|Call Trace|corruption|refcount_t|sysfs: cannot|kobject.*tried' \
+    "$out/dmesg" "$out/console" >"$complaints"
+  [ $(($(cat "$out/tainted") & ~12288)) -eq 0 ] || echo "tainted: $(cat "$out/tainted")" >>"$complaints"
+  ok "the kernel has no complaint" "$complaints"
+}

@@ -1,0 +1,32 @@
+#!/bin/sh
+# The policy goes in mid-flight: every vGPU removed at once while its workloads run and its files are read.
+# shellcheck source=tests/kernel/lib.sh
+. "$(dirname "$0")/lib.sh"
+module=$OUT/modules/gover_gvt.ko
+
+fill() { # three busy vGPUs on each of the first GPUs
+  for i in 0 1 2 3; do
+    gpu $i
+    for cap in 30 60 90; do
+      create 8
+      echo "$cap" >"$q/cap"
+      echo 100 >"$v/load"
+    done
+  done
+}
+
+times=0
+while [ "$times" -lt 5 ]; do
+  fill
+  sleep 0.5
+  while cat /sys/bus/mdev/devices/*/intel_vgpu/*; do
+    :
+  done >/dev/null 2>&1 &
+  ok "it goes under load" rmmod gover_gvt
+  wait
+  ok "nothing is left" test ! -e /sys/class/mdev_bus/gover_gvt.0
+  times=$((times + 1))
+  [ "$times" -eq 5 ] || ok "it comes" insmod "$module" gpus=4 discipline="$([ "$times" -eq 2 ] && echo weight || echo cap)"
+done
+cleanup=''
+finish

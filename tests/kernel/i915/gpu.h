@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * kernel/gover_gvt's GPU once more, to the same users, but scheduled by the policy of
+ * kernel/gover_sched_policy: threads dispatch workloads as those of i915 GVT-g do, and sleep for as
+ * long as an engine would take.
+ */
+#ifndef TESTS_KERNEL_I915_GPU_H
+#define TESTS_KERNEL_I915_GPU_H
+
+#include <linux/idr.h>
+#include <linux/workqueue.h>
+
+#include "gvt.h"
+#include "sched/sched.h"
+
+#define GPU_LOW_GM_MB 512 /* of aperture, which is what limits the number of vGPUs */
+
+struct engine {
+	struct gpu *gpu;
+	unsigned int id;
+	struct task_struct *thread;
+};
+
+struct gpu {
+	struct intel_gvt gvt;
+	struct intel_gt gt;
+	struct drm_i915_private i915;
+	struct intel_vgpu idle;
+	struct engine engines[ENGINES];
+	struct task_struct *service;
+	wait_queue_head_t completed;
+
+	struct mutex lock; /* all below */
+	struct list_head vgpus;
+	struct ida ids;
+	unsigned int low_gm_mb;	    /* not given to any vGPU */
+	struct delayed_work demand; /* ten times a second */
+};
+
+struct vgpu {
+	struct intel_vgpu intel;
+	struct mutex vgpu_lock; /* its queues and its demand */
+	struct gpu *gpu;
+	struct list_head entry; /* gpu::vgpus */
+	atomic_t running;	/* workloads */
+	int id;
+	unsigned int low_gm_mb;
+	unsigned int load_pct; /* what its guest wants of the whole GPU */
+	u64 work_ns;	       /* of which this waits to be submitted */
+	unsigned int n_queued; /* workloads of the first engine */
+	unsigned int n_submitted;
+};
+
+struct vgpu_state {
+	unsigned int cap_pct;
+	unsigned int initial_cap_pct;
+	unsigned int load_pct;
+	u64 lease_ns;
+	u64 busy_ns;
+	u64 sched_ns;
+};
+
+void gpu_init(struct gpu *gpu, const struct sched_discipline *discipline);
+void gpu_fini(struct gpu *gpu);
+unsigned int gpu_room(struct gpu *gpu, unsigned int low_gm_mb);
+int gpu_add(struct gpu *gpu, struct vgpu *vgpu, unsigned int low_gm_mb, unsigned int cap_pct);
+void gpu_remove(struct vgpu *vgpu);
+void gpu_read(struct vgpu *vgpu, struct vgpu_state *ret_state);
+int gpu_set_cap(struct vgpu *vgpu, unsigned int cap_pct);
+int gpu_set_initial_cap(struct vgpu *vgpu, unsigned int cap_pct);
+int gpu_set_load(struct vgpu *vgpu, unsigned int load_pct);
+void gpu_set_lease(struct vgpu *vgpu, u32 lease_ms);
+
+#endif
