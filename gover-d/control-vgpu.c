@@ -436,8 +436,6 @@ int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
 		r = actuate_destroy(&m->actuator, gpu, vgpu, reterr);
 		if (r < 0)
 			return r;
-	} else if (!vgpu->device && !m->actuator.dry_run) {
-		(void)capbook_remove(m->actuator.book, id);
 	}
 	if (!m->actuator.dry_run) /* where it stands on, it will be found as one never sold */
 		(void)capbook_remove(m->actuator.book, id);

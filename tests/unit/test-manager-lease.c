@@ -227,9 +227,10 @@ static void the_end_of_a_contract_forgets_the_cap_of_one_that_is_gone(void **sta
 	assert_int_equal(control_vgpu_remove(m, "b", &err), 0);
 	assert_false(capbook_get(m->actuator.book, "b", &last_pct, &intent_pct));
 	assert_int_equal(control_vgpu_remove(m, "a", &err), 0); /* the vGPU itself stays */
-	assert_true(capbook_get(m->actuator.book, "a", &last_pct, &intent_pct));
 	tick(1);
 	assert_true(vgpu("a")->found);
+	assert_true(capbook_get(m->actuator.book, "a", &last_pct, &intent_pct));
+	assert_int_equal(last_pct, device("a")->cap_pct);
 	settle_down();
 }
 
