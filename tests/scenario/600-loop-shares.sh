@@ -21,8 +21,8 @@ since=$(date +%s%3N)
 needed=$((10000 * (speed > 1 ? 4 : 1) / (period_ms * speed) + 2))
 ok "ten seconds pass" until_ok 60 that /v1/host ".ticks >= $ticks + $needed"
 # The writer is behind the loop by a moment.
-mean() { # mean NAME: its mean load in percent since then
-  sqlite3 -readonly "$dir/state/history.db" "SELECT round(avg(s.load_pct), 2) FROM sample s JOIN vgpu v ON v.num = s.vgpu
+mean() { # mean NAME: its mean load in percent since then; a long period counts for more than a short one
+  sqlite3 -readonly "$dir/state/history.db" "SELECT round(sum(s.load_pct * s.dt_s) / sum(s.dt_s), 2) FROM sample s JOIN vgpu v ON v.num = s.vgpu
     WHERE v.id = '$(host_uuid "$1")' AND s.ts_ms > $since"
 }
 for vgpu in a:20 b:30 c:50; do
