@@ -105,8 +105,8 @@ static void a_lease_ends_unseen(void **state)
 	a = rig_create(&rig, 4);
 	assert_int_equal(intel_vgpu_set_lease(&a->vgpu, 650), 0);
 	assert_int_equal(intel_vgpu_set_cap(&a->vgpu, 80), 0);
-	rig_run(&rig, 5 * S);
-	assert_int_equal(state_of_guest(a).sched_ns, 25 * MS + 80 * 6 * MS + 25 * 43 * MS);
+	rig_run(&rig, 15 * S);
+	assert_int_equal(state_of_guest(a).sched_ns, 25 * MS + 80 * 6 * MS + 25 * 143 * MS);
 	rig_fini(&rig);
 }
 
