@@ -163,24 +163,41 @@ static bool lease_may_be_over(const struct manager *m, const struct host_gpu *gp
 }
 
 /* Whoever made it still sets it up: what its initial cap is said to be now is what was sold. */
-static bool is_set_up(struct host_gpu *gpu, struct vgpu *vgpu)
+static bool is_set_up(struct host_gpu *gpu, struct vgpu *vgpu, int cap_pct)
 {
 	int initial_pct;
 
 	return vgpu->found && gpu->ops->read_initial_cap &&
 	       gpu->ops->read_initial_cap(vgpu->device, &initial_pct) == 0 &&
-	       initial_pct == vgpu->row.cap_pct &&
+	       initial_pct == cap_pct &&
 	       (initial_pct == 0 ? 100 : initial_pct) != vgpu->contract.terms.initial_cap_pct;
 }
 
-static void take_set_up(struct manager *m, struct host_gpu *gpu, struct vgpu *v, struct instant now)
-{
-	int cap_pct = v->row.cap_pct == 0 ? 100 : v->row.cap_pct;
+/* Where a cap comes from that is not as it was. */
+enum origin { BY_US, BY_MAKER, BY_LEASE, BY_OTHERS };
 
-	v->expected_cap_pct = v->row.cap_pct;
+static enum origin judge_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+			     int cap_pct, bool gap, struct instant now)
+{
+	if (actuate_is_ours(&m->actuator, vgpu, cap_pct))
+		return BY_US;
+	if (is_set_up(gpu, vgpu, cap_pct))
+		return BY_MAKER;
+	/* Nobody renewed it: not a foreign write (design.md section 6). */
+	if (lease_may_be_over(m, gpu, vgpu, gap, now) && adopt_is_initial_cap(gpu, vgpu, cap_pct))
+		return BY_LEASE;
+	return BY_OTHERS;
+}
+
+static void take_set_up(struct manager *m, struct host_gpu *gpu, struct vgpu *v, int found_pct,
+			struct instant now)
+{
+	int cap_pct = found_pct == 0 ? 100 : found_pct;
+
+	v->expected_cap_pct = found_pct;
 	v->cap_pct = v->contract.terms.initial_cap_pct = cap_pct;
 	if (!m->actuator.dry_run)
-		(void)capbook_set(m->actuator.book, v->contract.id, v->row.cap_pct, v->row.cap_pct);
+		(void)capbook_set(m->actuator.book, v->contract.id, found_pct, found_pct);
 	note_decision(m, gpu, v, "found", "noted", now,
 		      "vGPU %s without a contract was given an initial cap of %d %%, which counts "
 		      "as sold",
@@ -188,27 +205,35 @@ static void take_set_up(struct manager *m, struct host_gpu *gpu, struct vgpu *v,
 	control_save_soon(m);
 }
 
-void others_check_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *v, bool gap,
-		      struct instant now)
+static void write_again(struct manager *m, struct host_gpu *gpu, struct vgpu *v, struct instant now)
 {
 	int last_pct = v->expected_cap_pct;
 
+	v->cap_pct = v->expected_cap_pct = v->row.cap_pct;
+	if (gpu->mode != GPU_MODE_OBSERVE)
+		(void)actuate_cap(&m->actuator, gpu, v, last_pct == 0 ? 100 : last_pct, "lease",
+				  now);
+}
+
+void others_check_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *v, bool gap,
+		      struct instant now)
+{
 	if (!v->device || !v->row.cap_valid)
 		return;
-	if (actuate_is_ours(&m->actuator, v, v->row.cap_pct)) {
+	switch (judge_cap(m, gpu, v, v->row.cap_pct, gap, now)) {
+	case BY_US:
 		v->expected_cap_pct = v->row.cap_pct;
 		v->cap_pct = v->row.cap_pct == 0 ? 100 : v->row.cap_pct;
-	} else if (is_set_up(gpu, v)) {
-		take_set_up(m, gpu, v, now);
-	} else if (!lease_may_be_over(m, gpu, v, gap, now) ||
-		   !adopt_is_initial_cap(gpu, v, v->row.cap_pct)) {
+		break;
+	case BY_MAKER:
+		take_set_up(m, gpu, v, v->row.cap_pct, now);
+		break;
+	case BY_LEASE:
+		write_again(m, gpu, v, now);
+		break;
+	case BY_OTHERS:
 		others_take_foreign(m, gpu, v, v->row.cap_pct, now);
-	} else {
-		/* Nobody renewed it: not a foreign write (design.md section 6). */
-		v->cap_pct = v->expected_cap_pct = v->row.cap_pct;
-		if (gpu->mode != GPU_MODE_OBSERVE)
-			(void)actuate_cap(&m->actuator, gpu, v, last_pct == 0 ? 100 : last_pct,
-					  "lease", now);
+		break;
 	}
 }
 
@@ -235,6 +260,17 @@ static int check_one(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 
 	if (!actuate_is_foreign(&m->actuator, gpu, vgpu, &found_pct))
 		return 0;
+	switch (judge_cap(m, gpu, vgpu, found_pct, false, now)) {
+	case BY_MAKER:
+		take_set_up(m, gpu, vgpu, found_pct, now);
+		return 0;
+	case BY_US:
+	case BY_LEASE:
+		vgpu->expected_cap_pct = found_pct;
+		return 0;
+	case BY_OTHERS:
+		break;
+	}
 	others_take_foreign(m, gpu, vgpu, found_pct, now);
 	(void)err_fail(reterr, ESTALE,
 		       "the cap of vGPU %s was changed from %d to %d %% by somebody else just now; "

@@ -252,6 +252,20 @@ static void an_initial_cap_said_after_it_was_found_is_what_was_sold(void **state
 	settle_down();
 }
 
+static void nor_is_it_foreign_where_the_contract_comes_in_the_same_period(void **state)
+{
+	(void)state;
+	start_mdev(12, 30);
+	device("a")->initial_cap_pct = device("a")->cap_pct = 20;
+	sell("a", 20, 0);
+	assert_false(vgpu("a")->contract.held);
+	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 20);
+	assert_int_equal(device("a")->cap_pct, 20);
+	tick(1);
+	assert_int_equal(count("foreign_write", NULL), 0);
+	settle_down();
+}
+
 static void a_contract_finds_a_vgpu_made_since_the_last_tick(void **state)
 {
 	struct contract contract = {
@@ -337,6 +351,7 @@ int main(void)
 		RIGGED(one_under_contract_that_comes_back_has_its_last_cap),
 		RIGGED(the_end_of_a_contract_forgets_the_cap_of_one_that_is_gone),
 		RIGGED(an_initial_cap_said_after_it_was_found_is_what_was_sold),
+		RIGGED(nor_is_it_foreign_where_the_contract_comes_in_the_same_period),
 		RIGGED(a_contract_finds_a_vgpu_made_since_the_last_tick),
 		RIGGED(a_newcomer_made_before_the_claim_closes_no_offer),
 		RIGGED(a_gpu_that_takes_no_caps_is_only_watched),
