@@ -2,7 +2,7 @@
 # booted with the host's root under it (tests/kernel/init), and the account of what ran there. Sourced by a script
 # that has set $suite; no kernel is installed. Where a part cannot be had it says so and skips.
 # Must never use KVM: where its device is there and does not work the guest hangs without a word.
-# shellcheck shell=sh disable=SC2034 # headers and out are read by the suites
+# shellcheck shell=sh disable=SC2034,SC2154 # headers and out are read by the suites, which set suite
 set -u
 cd "$(dirname "$0")/.." || exit 1
 top=$PWD
