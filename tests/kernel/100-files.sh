@@ -1,9 +1,16 @@
-#!/bin/sh
+#!/bin/bash
 # gover_gvt's files: what mdev shows of its types, what each vGPU has, and what the kernel answers to
 # values that are none.
 # shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 gpu 1
+
+of() { value "$1" && echo "$value"; }
+
+answer() { # answer VALUE FILE: what the kernel says to the write, in words; "" for yes
+  said=$({ printf '%s\n' "$1" >"$2"; } 2>&1)
+  echo "${said##*: }"
+}
 
 # --- types ---
 
@@ -16,10 +23,10 @@ high_gm_size: 512MB
 fence: 4
 resolution: 1920x1200
 weight: 4'
-is "it is a PCI device, as GVT-g's" "$(cat "$(type_dir 4)/device_api")" vfio-pci
+is "it is a PCI device, as GVT-g's" "$(of "$(type_dir 4)/device_api")" vfio-pci
 available() {
   for parts in 8 4 2 1; do
-    printf '%s ' "$(cat "$(type_dir $parts)/available_instances")"
+    printf '%s ' "$(of "$(type_dir $parts)/available_instances")"
   done
 }
 is "so many fit" "$(available)" '8 4 2 1 '
@@ -43,19 +50,19 @@ initial_cap 644
 sched_time 444
 vgpu_id 444'
 is "and the test host's" "$(stat -c %a "$v/load")" 644
-is "its id is the first" "$(cat "$q/vgpu_id")" 1
-is "its cap is its part of the GPU" "$(cat "$q/cap")" 25
-is "and so is the initial one" "$(cat "$q/initial_cap")" 25
-is "it has no lease" "$(cat "$q/cap_lease_ms")" 0
-is "it has not run" "$(cat "$q/busy_time")" 0
-is "it does nothing" "$(cat "$v/load")" 0
+is "its id is the first" "$(of "$q/vgpu_id")" 1
+is "its cap is its part of the GPU" "$(of "$q/cap")" 25
+is "and so is the initial one" "$(of "$q/initial_cap")" 25
+is "it has no lease" "$(of "$q/cap_lease_ms")" 0
+is "it has not run" "$(of "$q/busy_time")" 0
+is "it does nothing" "$(of "$v/load")" 0
 first=$v first_q=$q
 create 8
-is "the next has the next id" "$(cat "$q/vgpu_id")" 2
-is "an eighth is 12 %" "$(cat "$q/cap")" 12
+is "the next has the next id" "$(of "$q/vgpu_id")" 2
+is "an eighth is 12 %" "$(of "$q/cap")" 12
 remove "$first"
 create 8
-is "an id that became free is taken again" "$(cat "$q/vgpu_id")" 1
+is "an id that became free is taken again" "$(of "$q/vgpu_id")" 1
 ok "what was removed is gone" test ! -e "$first_q"
 
 # --- values ---
@@ -84,14 +91,13 @@ intel_vgpu/busy_time 0 Permission denied
 intel_vgpu/sched_time 0 Permission denied
 intel_vgpu/vgpu_id 3 Permission denied
 EOT
-is "the initial cap is the cap, while none was written" "$(cat "$q/cap")" 40
-is "the lease reads as written" "$(cat "$q/cap_lease_ms")" 4294967295
+is "the initial cap is the cap, while none was written" "$(of "$q/cap")" 40
+is "the lease reads as written" "$(of "$q/cap_lease_ms")" 4294967295
 for cap in 0 1 55 100; do
-  answer "$cap" "$q/cap" >"$dir/said"
-  is "cap <- $cap reads back" "$(cat "$dir/said" "$q/cap")" "$cap"
+  is "cap <- $cap reads back" "$(answer "$cap" "$q/cap")$(of "$q/cap")" "$cap"
 done
 is "the initial cap is fixed from now on: EPERM" "$(answer 50 "$q/initial_cap")" 'Operation not permitted'
-is "and reads as it was" "$(cat "$q/initial_cap")" 40
+is "and reads as it was" "$(of "$q/initial_cap")" 40
 
 # --- files that were open when it went ---
 

@@ -25,10 +25,6 @@ remove_all() {
   done
 }
 
-answer() { # answer VALUE FILE: what the kernel says to the write, in words; "" for yes
-  { printf '%s\n' "$1" | tee "$2" >/dev/null; } 2>&1 | sed 's/.*: //'
-}
-
 # Without a process of their own, since what has to be timed may take less than to start one.
 now() { # sets $now, in units of 10 ms
   # shellcheck disable=SC2034 # its other number
