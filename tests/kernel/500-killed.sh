@@ -17,7 +17,6 @@ lease_ms = $lease_ms
 [fps]
 socket = $dir/fps.sock
 EOT
-"$B/gover-d" --config "$conf" --check-config >/dev/null 2>&1 || skip_all "this gover-d drives no GVT-g"
 
 # Three of 40 %, which are not theirs: the daemon brings the sum to 100, so that each has another cap.
 folders=''
