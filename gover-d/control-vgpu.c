@@ -275,7 +275,7 @@ static int fund_newcomer(struct manager *m, struct host_gpu *gpu, const struct c
 		params.min_newcomer_pct = c->terms.initial_cap_pct;
 	tick_view(m, gpu);
 	floor_pct = policy_floor_pct(&params, &gpu->view, &c->terms);
-	cap_pct = policy_fund(&params, &gpu->view, &c->terms, &m->out);
+	cap_pct = m->policy->fund(&params, &gpu->view, &c->terms, &m->out);
 	if (cap_pct < 0)
 		return err_fail(reterr, ENOSPC,
 				"vGPU %s does not fit on GPU %s: beside %d %% in caps it cannot be "

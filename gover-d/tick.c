@@ -377,7 +377,7 @@ static void restate_offer(struct manager *m, struct host_gpu *gpu, struct offer 
 	if (has_unsold_since(gpu, offer->created_ms))
 		return;
 	tick_view(m, gpu);
-	cap_pct = policy_fund(&m->params, &gpu->view, &offer->flavor, &m->out);
+	cap_pct = m->policy->fund(&m->params, &gpu->view, &offer->flavor, &m->out);
 	if (cap_pct < 0)
 		offers_end(m->offers, offer, OFFER_CLOSED, now,
 			   "less than %d %% could be funded for it any more",

@@ -12,6 +12,7 @@ static const struct policy policies[] = {
 		.summary = "the paper's: steals a part of the lightest vGPU's unused cap for the "
 			   "overloaded one",
 		.step = gover_step,
+		.fund = policy_fund,
 	},
 };
 
@@ -58,6 +59,8 @@ void policy_params_default(struct policy_params *params)
 		.min_newcomer_pct = 10,
 		.use_ignores_met_target = true,
 		.paper_mode = false,
+		.price_per_cap_hour = 1,
+		.penalty_per_broken_s = 0.01,
 	};
 }
 

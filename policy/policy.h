@@ -37,6 +37,8 @@ struct policy_params {
 	int min_newcomer_pct;	     /* 10 */
 	bool use_ignores_met_target; /* on */
 	bool paper_mode;	     /* off */
+	double price_per_cap_hour;   /* of the whole GPU sold for an hour, 1; in any currency */
+	double penalty_per_broken_s; /* owed for a broken vGPU-second, 0.01; the same currency */
 };
 
 /* The numbers of a contract. */
@@ -101,6 +103,7 @@ struct policy_gpu {
 	int step_pct;  /* of the backend, >= 1 */
 	int floor_pct; /* of the backend; the floor of a vGPU is the largest that applies */
 	bool gap;      /* the tick was late by more than half a period: runs break (section 4) */
+	double clock;  /* of the GPU in this period, share of its highest; 0: not known */
 	bool selling;  /* on sale, and room for one more */
 	bool offered;  /* an offer is open, on probation, or failed with its newcomer still there */
 	struct policy_terms flavor; /* what an offer would sell */
@@ -171,10 +174,15 @@ void policy_params_default(struct policy_params *params);
 typedef void (*policy_step_fn)(const struct policy_params *params, struct policy_gpu *gpu,
 			       struct policy_out *out);
 
+/* How a newcomer of @terms is funded: what policy_fund() does, or the policy's own way. */
+typedef int (*policy_fund_fn)(const struct policy_params *params, struct policy_gpu *gpu,
+			      const struct policy_terms *terms, struct policy_out *out);
+
 struct policy {
 	const char *name;
 	const char *summary; /* one line for people */
 	policy_step_fn step;
+	policy_fund_fn fund;
 };
 
 /* The table of policies; NULL for an unknown name. @index past the end gives NULL. */
