@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "gover-sim/command.h"
+#include "gover-sim/compare.h"
 #include "gover-sim/mount.h"
 #include "gover-sim/run.h"
 #include "gover-sim/tree.h"
@@ -30,6 +31,12 @@ static const char usage_text[] =
 	"  --seed N           another than the scenario's\n"
 	"  --out DIR          rows, decisions and the summary as files in DIR\n"
 	"  --json             the summary as JSON\n\n"
+	"   or: gover-sim compare [OPTION]... SCENARIO...\n"
+	"Policies side by side: each SCENARIO under each policy with each seed.\n"
+	"  --policies LIST    NAME[:KEY=VALUE]..., separated by commas (all policies)\n"
+	"  --seeds N          so many, from --seed or the scenario's on, 1 to 1000 (1)\n"
+	"  --plot             draw it, with gnuplot, in --out\n"
+	"  --set, --seed, --out, --json   as above\n\n"
 	"  --help             this text\n"
 	"  --version          the version\n\n"
 	"Exit status: 0 done, 1 refused or failed, 2 usage. See gover-sim(1).\n";
@@ -38,31 +45,49 @@ static const char usage_text[] =
 struct arguments {
 	struct mount_options mount;
 	struct run_options run;
+	struct compare_options compare;
 };
 
 /* A verb: which options it has, and what it does with the operands. */
 struct verb {
 	const char *name, *operand;
-	int n_operands;
+	bool many;	     /* one operand or more, else one */
 	const char *options; /* names, each with a blank before and behind */
-	int (*run)(struct arguments *args, char *const *operands, struct err *reterr);
+	int (*run)(struct arguments *args, char *const *operands, int n, struct err *reterr);
 };
 
-static int do_mount(struct arguments *args, char *const *operands, struct err *reterr)
+static int do_mount(struct arguments *args, char *const *operands, int n, struct err *reterr)
 {
+	(void)n;
 	args->mount.dir = operands[0];
 	return mount_run(&args->mount, reterr);
 }
 
-static int do_run(struct arguments *args, char *const *operands, struct err *reterr)
+static int do_run(struct arguments *args, char *const *operands, int n, struct err *reterr)
 {
+	(void)n;
 	args->run.scenario = operands[0];
 	return run_run(&args->run, reterr);
 }
 
+static int do_compare(struct arguments *args, char *const *operands, int n, struct err *reterr)
+{
+	args->compare.scenarios = operands;
+	args->compare.n_scenarios = n;
+	args->compare.sets = args->run.sets;
+	args->compare.n_sets = args->run.n_sets;
+	args->compare.first_seed = args->run.seed;
+	args->compare.out = args->run.out;
+	args->compare.json = args->run.json;
+	if (args->compare.plot && !args->compare.out)
+		return err_fail(reterr, EINVAL, "--plot: draws in a folder; say which with --out");
+	return compare_run(&args->compare, reterr);
+}
+
 static const struct verb verbs[] = {
-	{"mount", "DIR", 1, " gpus vgpus speed allow-other ", do_mount},
-	{"run", "SCENARIO", 1, " policy set seed out json ", do_run},
+	{"mount", "DIR", false, " gpus vgpus speed allow-other ", do_mount},
+	{"run", "SCENARIO", false, " policy set seed out json ", do_run},
+	{"compare", "SCENARIO...", true, " policies seeds set seed out json plot ", do_compare},
 };
 
 enum {
@@ -75,6 +100,9 @@ enum {
 	OPT_SEED,
 	OPT_OUT,
 	OPT_JSON,
+	OPT_POLICIES,
+	OPT_SEEDS,
+	OPT_PLOT,
 	OPT_HELP,
 	OPT_VERSION
 };
@@ -89,6 +117,9 @@ static const struct option long_options[] = {
 	{"seed", required_argument, NULL, OPT_SEED},
 	{"out", required_argument, NULL, OPT_OUT},
 	{"json", no_argument, NULL, OPT_JSON},
+	{"policies", required_argument, NULL, OPT_POLICIES},
+	{"seeds", required_argument, NULL, OPT_SEEDS},
+	{"plot", no_argument, NULL, OPT_PLOT},
 	{"help", no_argument, NULL, OPT_HELP},
 	{"version", no_argument, NULL, OPT_VERSION},
 	{NULL, 0, NULL, 0},
@@ -150,6 +181,14 @@ static int take_option(int option, const char *name, struct arguments *args)
 	case OPT_JSON:
 		args->run.json = true;
 		return 0;
+	case OPT_POLICIES:
+		args->compare.policies = optarg;
+		return 0;
+	case OPT_SEEDS:
+		return take_number(name, 1, COMPARE_SEEDS_MAX, &args->compare.seeds);
+	case OPT_PLOT:
+		args->compare.plot = true;
+		return 0;
 	case OPT_HELP:
 		fputs(usage_text, stdout);
 		return 1;
@@ -207,10 +246,11 @@ static int check_options(const struct verb *verb, const char *const *given, int 
 static const struct verb *choose_verb(int argc, char *argv[], const char *const *given, int n_given)
 {
 	const struct verb *verb = find_verb(argv[optind]);
+	int n = argc - optind - 1;
 
 	if (!verb || check_options(verb, given, n_given) < 0)
 		return NULL;
-	if (argc - optind - 1 != verb->n_operands) {
+	if (n < 1 || (n > 1 && !verb->many)) {
 		fprintf(stderr, "gover-sim: what is asked for is: %s %s\n", verb->name,
 			verb->operand);
 		return NULL;
@@ -220,7 +260,9 @@ static const struct verb *choose_verb(int argc, char *argv[], const char *const 
 
 int command_main(int argc, char *argv[])
 {
-	struct arguments args = {.mount = {.gpus = 1, .vgpus = 8, .speed = 1}, .run = {.seed = -1}};
+	struct arguments args = {.mount = {.gpus = 1, .vgpus = 8, .speed = 1},
+				 .run = {.seed = -1},
+				 .compare = {.seeds = 1}};
 	CLEANUP_FREE const char **given = calloc((size_t)argc + 1, sizeof(*given));
 	const struct verb *verb;
 	struct err err = {""};
@@ -236,7 +278,7 @@ int command_main(int argc, char *argv[])
 		fputs("Try 'gover-sim --help'.\n", stderr);
 		return EXIT_USAGE;
 	}
-	r = verb->run(&args, &argv[optind + 1], &err);
+	r = verb->run(&args, &argv[optind + 1], argc - optind - 1, &err);
 	if (r < 0)
 		fprintf(stderr, "gover-sim: %s\n", err.msg[0] ? err.msg : strerror(-r));
 	return r < 0 ? EXIT_REFUSED : EXIT_DONE;

@@ -2,10 +2,7 @@
 /* One trial from the command line. Must never print a number that summary.json has not. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
 #include "gover-sim/run.h"
 #include "gover-sim/setup.h"
 #include "trial/report.h"
@@ -56,29 +53,22 @@ static int play(const struct run_options *options, struct trial *trial, struct r
 	return r;
 }
 
-int run_run(const struct run_options *options, struct err *reterr)
+static int try_policy(const struct run_options *options, const struct scenario *scenario,
+		      struct err *reterr)
 {
-	CLEANUP_FREE struct scenario *scenario = NULL;
+	uint64_t seed = (uint64_t)(options->seed >= 0 ? options->seed : scenario->seed);
 	struct trial_hooks hooks = {.told = NULL};
 	struct report *report = NULL;
 	const struct policy *policy;
 	struct trial *trial;
-	uint64_t seed;
-	int r = setup_scenario(options->scenario, options->sets, options->n_sets, &scenario,
-			       reterr);
+	int r = setup_policy(options->policy ? options->policy : scenario->policy, &policy, reterr);
 
-	if (r < 0)
-		return r;
-	r = setup_policy(options->policy ? options->policy : scenario->policy, &policy, reterr);
-	if (r < 0)
-		return r;
-	if (options->out) {
+	if (r == 0 && options->out)
 		r = report_open(options->out, &report, reterr);
-		if (r < 0)
-			return r;
+	if (r < 0)
+		return r;
+	if (report)
 		hooks = (struct trial_hooks){.userdata = report, .told = report_told};
-	}
-	seed = (uint64_t)(options->seed >= 0 ? options->seed : scenario->seed);
 	r = trial_new(scenario, policy, NULL, seed, &hooks, &trial, reterr);
 	if (r < 0) {
 		(void)report_close(report, NULL, NULL);
@@ -86,5 +76,18 @@ int run_run(const struct run_options *options, struct err *reterr)
 	}
 	r = play(options, trial, report, policy->name, seed, reterr);
 	trial_free(trial);
+	return r;
+}
+
+int run_run(const struct run_options *options, struct err *reterr)
+{
+	struct scenario *scenario;
+	int r = setup_scenario(options->scenario, options->sets, options->n_sets, &scenario,
+			       reterr);
+
+	if (r < 0)
+		return r;
+	r = try_policy(options, scenario, reterr);
+	setup_free(scenario);
 	return r;
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "gover-sim/setup.h"
 
 static int take_set(struct scenario *scenario, const char *set, struct err *reterr)
@@ -23,21 +22,36 @@ static int take_set(struct scenario *scenario, const char *set, struct err *rete
 	return r < 0 ? err_fail(reterr, -r, "--set %.80s: %s", set, inner.msg) : 0;
 }
 
+int setup_sets(struct scenario *scenario, const char *const *sets, int n_sets, struct err *reterr)
+{
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < n_sets; i++)
+		r = take_set(scenario, sets[i], reterr);
+	return r;
+}
+
+void setup_free(struct scenario *scenario)
+{
+	free(scenario);
+}
+
 int setup_scenario(const char *path, const char *const *sets, int n_sets,
 		   struct scenario **ret_scenario, struct err *reterr)
 {
-	CLEANUP_FREE struct scenario *scenario = malloc(sizeof(*scenario));
+	struct scenario *scenario = malloc(sizeof(*scenario));
 	int r;
 
 	if (!scenario)
 		return err_fail(reterr, ENOMEM, "out of memory");
 	r = scenario_load(path, scenario, reterr);
-	for (int i = 0; r == 0 && i < n_sets; i++)
-		r = take_set(scenario, sets[i], reterr);
-	if (r < 0)
+	if (r == 0)
+		r = setup_sets(scenario, sets, n_sets, reterr);
+	if (r < 0) {
+		setup_free(scenario);
 		return r;
+	}
 	*ret_scenario = scenario;
-	scenario = NULL;
 	return 0;
 }
 

@@ -34,85 +34,76 @@ static struct account_summary sum(int n)
 
 /* --- broken --- */
 
+static const struct {
+	const char *rule;
+	struct account_sample sample;
+	bool broken;
+	double shortfall;
+} judgements[] = {
+	{"a target met is not",
+	 {.target_fps = 60, .makes_frames = true, .fps = 60, .util = 1},
+	 false,
+	 0},
+	{"1.5 frames a second short is not",
+	 {.target_fps = 60, .makes_frames = true, .fps = 58.5, .util = 1},
+	 false,
+	 0},
+	{"more is", {.target_fps = 60, .makes_frames = true, .fps = 57, .util = 1}, true, 0.05},
+	{"2 percent short is not",
+	 {.target_fps = 200, .makes_frames = true, .fps = 196, .util = 1},
+	 false,
+	 0},
+	{"more is", {.target_fps = 200, .makes_frames = true, .fps = 180, .util = 1}, true, 0.1},
+	{"short but not GPU-bound is the guest's doing",
+	 {.target_fps = 60, .makes_frames = true, .fps = 20, .util = 0.69},
+	 false,
+	 0},
+	{"from 70 % on it is not",
+	 {.target_fps = 60, .makes_frames = true, .fps = 30, .util = 0.7},
+	 true,
+	 0.5},
+	{"no frame at all is the whole promise",
+	 {.target_fps = 60, .makes_frames = true, .fps = 0, .util = 1},
+	 true,
+	 1},
+	{"98 % of the demand served is not",
+	 {.contract_pct = 50, .demand = 0.4, .load = 0.392, .util = 1},
+	 false,
+	 0},
+	{"less is", {.contract_pct = 50, .demand = 0.4, .load = 0.39, .util = 1}, true, 0.025},
+	{"more than the contract is not owed",
+	 {.contract_pct = 50, .demand = 0.9, .load = 0.49, .util = 1},
+	 false,
+	 0},
+	{"but the contract is",
+	 {.contract_pct = 50, .demand = 0.9, .load = 0.25, .util = 1},
+	 true,
+	 0.5},
+	{"where nothing is asked for nothing is broken",
+	 {.contract_pct = 50, .demand = 0, .load = 0, .util = 0},
+	 false,
+	 0},
+	{"what waited from before is no demand of this second",
+	 {.contract_pct = 50, .demand = 0.1, .load = 0.3, .util = 1},
+	 false,
+	 0},
+	{"a target without a program that draws is judged by its work",
+	 {.target_fps = 60, .contract_pct = 50, .demand = 0.4, .load = 0.2, .util = 1},
+	 true,
+	 0.5},
+};
+
 static void what_counts_as_broken(void **state)
 {
-	static const struct {
-		const char *rule;
-		struct account_sample sample;
-		bool broken;
-		double shortfall;
-	} rows[] = {
-		{"a target met is not",
-		 {.target_fps = 60, .makes_frames = true, .fps = 60, .util = 1},
-		 false,
-		 0},
-		{"1.5 frames a second short is not",
-		 {.target_fps = 60, .makes_frames = true, .fps = 58.5, .util = 1},
-		 false,
-		 0},
-		{"more is",
-		 {.target_fps = 60, .makes_frames = true, .fps = 57, .util = 1},
-		 true,
-		 0.05},
-		{"2 percent short is not",
-		 {.target_fps = 200, .makes_frames = true, .fps = 196, .util = 1},
-		 false,
-		 0},
-		{"more is",
-		 {.target_fps = 200, .makes_frames = true, .fps = 180, .util = 1},
-		 true,
-		 0.1},
-		{"short but not GPU-bound is the guest's doing",
-		 {.target_fps = 60, .makes_frames = true, .fps = 20, .util = 0.69},
-		 false,
-		 0},
-		{"from 70 % on it is not",
-		 {.target_fps = 60, .makes_frames = true, .fps = 30, .util = 0.7},
-		 true,
-		 0.5},
-		{"no frame at all is the whole promise",
-		 {.target_fps = 60, .makes_frames = true, .fps = 0, .util = 1},
-		 true,
-		 1},
-		{"98 % of the demand served is not",
-		 {.contract_pct = 50, .demand = 0.4, .load = 0.392, .util = 1},
-		 false,
-		 0},
-		{"less is",
-		 {.contract_pct = 50, .demand = 0.4, .load = 0.39, .util = 1},
-		 true,
-		 0.025},
-		{"more than the contract is not owed",
-		 {.contract_pct = 50, .demand = 0.9, .load = 0.49, .util = 1},
-		 false,
-		 0},
-		{"but the contract is",
-		 {.contract_pct = 50, .demand = 0.9, .load = 0.25, .util = 1},
-		 true,
-		 0.5},
-		{"where nothing is asked for nothing is broken",
-		 {.contract_pct = 50, .demand = 0, .load = 0, .util = 0},
-		 false,
-		 0},
-		{"what waited from before is no demand of this second",
-		 {.contract_pct = 50, .demand = 0.1, .load = 0.3, .util = 1},
-		 false,
-		 0},
-		{"a target without a program that draws is judged by its work",
-		 {.target_fps = 60, .contract_pct = 50, .demand = 0.4, .load = 0.2, .util = 1},
-		 true,
-		 0.5},
-	};
-
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct account_sample sample = rows[i].sample;
+	for (size_t i = 0; i < ARRAY_SIZE(judgements); i++) {
+		struct account_sample sample = judgements[i].sample;
 
 		begin(10);
 		account_period(&account, 1, 0, &sample, all, 1);
-		if (sample.broken != rows[i].broken ||
-		    fabs(sample.shortfall - rows[i].shortfall) > 1e-9)
-			fail_msg("%s: broken %d, shortfall %g", rows[i].rule, sample.broken,
+		if (sample.broken != judgements[i].broken ||
+		    fabs(sample.shortfall - judgements[i].shortfall) > 1e-9)
+			fail_msg("%s: broken %d, shortfall %g", judgements[i].rule, sample.broken,
 				 sample.shortfall);
 	}
 }

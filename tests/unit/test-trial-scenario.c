@@ -108,65 +108,61 @@ static void who_is_drawn_can_be_named(void **state)
 	assert_int_equal(scenario.draw, SCENARIO_SHUFFLE);
 }
 
+static const struct {
+	const char *text, *told; /* behind FILE */
+} mistakes[] = {
+	{"", ": no tenants: a scenario has a [tenant NAME]"},
+	{"[scenario]\nseconds = 0\n" ONE_TENANT,
+	 ":2: [scenario] seconds = \"0\" is not allowed; allowed: 1..10000000 s"},
+	{"[scenario]\nsecond = 1\n", ":2: [scenario] has no key \"second\"; did you mean "
+				     "\"seconds\"? Allowed: seconds, "
+				     "period_ms, seed, migrate, migrate_s"},
+	{"[scenarios]\n", ":1: unknown section [scenarios]; did you mean \"scenario\"?"},
+	{"[scenario]\n[scenario]\n", ":2: [scenario] is given for the second time"},
+	{ONE_TENANT "workload = idle\n", ":3: [tenant NAME] workload is given for the second time"},
+	{ONE_TENANT "[tenant a]\n", ":3: [tenant a] is given for the second time"},
+	{ONE_TENANT "[flavor b]\n[flavor b]\n", ":4: [flavor b] is given for the second time"},
+	{"[tenant]\n", ":1: [tenant ]: a name is 1 to 31 of A-Z a-z 0-9 . _ -"},
+	{"[tenant a b]\n", ":1: [tenant a b]: a name is 1 to 31 of"},
+	{"[tenant aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa]\n", ":1: [tenant aaaa"},
+	{"\n[tenant a]\ncount = 2\n", ":2: [tenant a] has no workload"},
+	{"[tenant a]\nworkload = load:pct=200\n",
+	 ":2: [tenant NAME] workload: workload load: pct '200': allowed is"},
+	{"[tenant a]\nflavor = big\nworkload = idle\n",
+	 ":2: [tenant a] flavor: there is no [flavor big] above"},
+	{"[tenant a]\nworkload = idle\narrive_s = -1\n",
+	 ":3: [tenant NAME] arrive_s = \"-1\" is not allowed; allowed: 0..1e7 s, or offer"},
+	{"[tenant a]\nworkload = idle\narrive_s = nan\n", ":3: [tenant NAME] arrive_s = \"nan\""},
+	{"[tenant a]\nworkload = idle\nmin_cap_pct = 60\n",
+	 ":1: [tenant a] min_cap_pct = 60: allowed: at most the contract, 50"},
+	{ONE_TENANT "[arrivals]\nfrom = a b\n", ":4: [arrivals] from: there is no [tenant b]"},
+	{ONE_TENANT "arrive_s = 0\n[arrivals]\nfrom = a\n",
+	 ":5: [arrivals] from: [tenant a] has an arrive_s of its own"},
+	{ONE_TENANT "[arrivals]\ndraw = all\n",
+	 ":4: [arrivals] draw = \"all\" is not allowed; allowed: independent, shuffle or "
+	 "listed"},
+	{ONE_TENANT "[policy]\nname = best\n", ":4: [policy] name = \"best\" is not allowed"},
+	{ONE_TENANT "[policy]\noverload_pct = 0\n",
+	 ":4: [policy] overload_pct = \"0\" is not allowed; allowed: 1..100 percent"},
+	{ONE_TENANT "[policy]\nfund_window_s = 301\n",
+	 ": [policy] fund_window_s = 301 is 301 periods; allowed: at most 300"},
+	{ONE_TENANT "[host]\nstep_pct = 5\n",
+	 ": [host] floor_pct = 1: allowed: whole steps of step_pct, 5"},
+	{"seconds = 1\n", ":1: \"seconds\" stands before the first section"},
+	{ONE_TENANT "seconds\n", ":3: neither [SECTION] nor KEY = VALUE nor a comment"},
+};
+
 static void what_is_wrong_is_told_with_its_line(void **state)
 {
-	static const struct {
-		const char *text, *told; /* behind FILE */
-	} rows[] = {
-		{"", ": no tenants: a scenario has a [tenant NAME]"},
-		{"[scenario]\nseconds = 0\n" ONE_TENANT,
-		 ":2: [scenario] seconds = \"0\" is not allowed; allowed: 1..10000000 s"},
-		{"[scenario]\nsecond = 1\n", ":2: [scenario] has no key \"second\"; did you mean "
-					     "\"seconds\"? Allowed: seconds, "
-					     "period_ms, seed, migrate, migrate_s"},
-		{"[scenarios]\n", ":1: unknown section [scenarios]; did you mean \"scenario\"?"},
-		{"[scenario]\n[scenario]\n", ":2: [scenario] is given for the second time"},
-		{ONE_TENANT "workload = idle\n",
-		 ":3: [tenant NAME] workload is given for the second time"},
-		{ONE_TENANT "[tenant a]\n", ":3: [tenant a] is given for the second time"},
-		{ONE_TENANT "[flavor b]\n[flavor b]\n",
-		 ":4: [flavor b] is given for the second time"},
-		{"[tenant]\n", ":1: [tenant ]: a name is 1 to 31 of A-Z a-z 0-9 . _ -"},
-		{"[tenant a b]\n", ":1: [tenant a b]: a name is 1 to 31 of"},
-		{"[tenant aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa]\n", ":1: [tenant aaaa"},
-		{"\n[tenant a]\ncount = 2\n", ":2: [tenant a] has no workload"},
-		{"[tenant a]\nworkload = load:pct=200\n",
-		 ":2: [tenant NAME] workload: workload load: pct '200': allowed is"},
-		{"[tenant a]\nflavor = big\nworkload = idle\n",
-		 ":2: [tenant a] flavor: there is no [flavor big] above"},
-		{"[tenant a]\nworkload = idle\narrive_s = -1\n",
-		 ":3: [tenant NAME] arrive_s = \"-1\" is not allowed; allowed: 0..1e7 s, or offer"},
-		{"[tenant a]\nworkload = idle\narrive_s = nan\n",
-		 ":3: [tenant NAME] arrive_s = \"nan\""},
-		{"[tenant a]\nworkload = idle\nmin_cap_pct = 60\n",
-		 ":1: [tenant a] min_cap_pct = 60: allowed: at most the contract, 50"},
-		{ONE_TENANT "[arrivals]\nfrom = a b\n",
-		 ":4: [arrivals] from: there is no [tenant b]"},
-		{ONE_TENANT "arrive_s = 0\n[arrivals]\nfrom = a\n",
-		 ":5: [arrivals] from: [tenant a] has an arrive_s of its own"},
-		{ONE_TENANT "[arrivals]\ndraw = all\n",
-		 ":4: [arrivals] draw = \"all\" is not allowed; allowed: independent, shuffle or "
-		 "listed"},
-		{ONE_TENANT "[policy]\nname = best\n",
-		 ":4: [policy] name = \"best\" is not allowed"},
-		{ONE_TENANT "[policy]\noverload_pct = 0\n",
-		 ":4: [policy] overload_pct = \"0\" is not allowed; allowed: 1..100 percent"},
-		{ONE_TENANT "[policy]\nfund_window_s = 301\n",
-		 ": [policy] fund_window_s = 301 is 301 periods; allowed: at most 300"},
-		{ONE_TENANT "[host]\nstep_pct = 5\n",
-		 ": [host] floor_pct = 1: allowed: whole steps of step_pct, 5"},
-		{"seconds = 1\n", ":1: \"seconds\" stands before the first section"},
-		{ONE_TENANT "seconds\n", ":3: neither [SECTION] nor KEY = VALUE nor a comment"},
-	};
-
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(mistakes); i++) {
 		size_t length = strlen(path);
 
-		assert_int_equal(load(rows[i].text), -EINVAL);
+		assert_int_equal(load(mistakes[i].text), -EINVAL);
 		if (strncmp(err.msg, path, length) != 0 ||
-		    strncmp(err.msg + length, rows[i].told, strlen(rows[i].told)) != 0)
-			fail_msg("%s\ntold %s\nwanted FILE%s", rows[i].text, err.msg, rows[i].told);
+		    strncmp(err.msg + length, mistakes[i].told, strlen(mistakes[i].told)) != 0)
+			fail_msg("%s\ntold %s\nwanted FILE%s", mistakes[i].text, err.msg,
+				 mistakes[i].told);
 	}
 }
 
