@@ -5,14 +5,7 @@
 
 #include "gover-d/config.h"
 
-#define CONFIG_GPU_SECTION "gpu NAME" /* config_key_info.section of a GPU's keys */
-
-/*
- * Reads @text as the value of the key at @index into @base: the struct gpu_section for keys of
- * [gpu NAME], else the struct config. A NULL @base only checks it. -EINVAL with a sentence that
- * says what is allowed.
- */
-int config_table_set(size_t index, void *base, const char *text, struct err *reterr);
+#define CONFIG_GPU_SECTION "gpu NAME" /* setting.section of a GPU's keys */
 
 /* [gpu @name] before anything is said of it; @name is a valid id. */
 void config_table_default_gpu(struct gpu_section *gpu, const char *name);
