@@ -3,7 +3,7 @@
 #ifndef POLICY_EXPLAIN_H
 #define POLICY_EXPLAIN_H
 
-#include "policy/fund.h"
+#include "policy/settle.h"
 
 /* What kept a steal from being just its share of the donor's unused cap. */
 enum steal_bound { STEAL_SHARE, STEAL_ONE_STEP, STEAL_FLOOR, STEAL_CEILING, STEAL_LINE };
@@ -47,5 +47,26 @@ void explain_hold(const struct policy_gpu *gpu, const struct policy_out *out, in
 /* A contract allows caps from @least_pct to @most_pct now. */
 void explain_set(const struct policy_gpu *gpu, const struct policy_out *out, int least_pct,
 		 int most_pct, struct policy_decision *decision);
+
+/* --- explain-share.c: POLICY_SHARE by each of the rules --- */
+
+void explain_equal(const struct policy_params *params, const struct policy_gpu *gpu,
+		   const struct policy_out *out, const struct aim *aim,
+		   struct policy_decision *decision);
+void explain_static(const struct policy_params *params, const struct policy_gpu *gpu,
+		    const struct policy_out *out, const struct aim *aim,
+		    struct policy_decision *decision);
+
+/* POLICY_OFFER where the number of vGPUs, or what may be sold, is fixed. */
+void explain_offer_equal(const struct policy_params *params, const struct policy_gpu *gpu,
+			 const struct fund *fund, struct policy_decision *decision);
+void explain_offer_static(const struct policy_params *params, const struct policy_gpu *gpu,
+			  const struct fund *fund, int sold_pct, struct policy_decision *decision);
+
+/* POLICY_FUND where a rule says what a newcomer has; @share is the rule in words. */
+void explain_fund_share(const struct policy_params *params, const struct policy_gpu *gpu,
+			const struct policy_out *out, const struct policy_terms *terms,
+			const struct fund *fund, const char *share,
+			struct policy_decision *decision);
 
 #endif

@@ -169,14 +169,6 @@ static void steal_for_receiver(const struct policy_params *params, struct policy
 	explain_steal(params, gpu, out, &steal, decision);
 }
 
-static bool is_readable(const struct policy_gpu *gpu)
-{
-	for (int i = 0; i < gpu->n_vgpus; i++)
-		if (!gpu->vgpus[i].busy_valid)
-			return false;
-	return !gpu->gap;
-}
-
 /*
  * Whether this period belongs to a severe overload. A gap takes all signals down and they need
  * their periods to come back: only periods that saw it gone end it, more of them than breaches make
@@ -235,7 +227,7 @@ static void count_calm(const struct policy_params *params, struct policy_gpu *gp
 {
 	struct fund fund;
 
-	gpu->calm_run = is_readable(gpu) && !gpu->offered ? gpu->calm_run + 1 : 0;
+	gpu->calm_run = signal_all_read(gpu) && !gpu->offered ? gpu->calm_run + 1 : 0;
 	if (gpu->calm_run < params->quiet_periods || !gpu->selling ||
 	    gpu->total_load >= params->lowload_pct / 100.0 ||
 	    fund_plan(params, gpu, &gpu->flavor, &fund) < 0)
@@ -258,7 +250,7 @@ void gover_step(const struct policy_params *params, struct policy_gpu *gpu, stru
 	pooled = rules.pool_first && give_pool(params, gpu, out);
 	severe = n_signals > 1 && !pooled;
 
-	quiet = is_readable(gpu) && (pooled || n_signals + count_doubts(&rules, gpu) < 2);
+	quiet = signal_all_read(gpu) && (pooled || n_signals + count_doubts(&rules, gpu) < 2);
 	count_severe(params, gpu, severe, quiet);
 	if (n_signals == 0)
 		count_calm(params, gpu, out);

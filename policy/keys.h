@@ -25,7 +25,9 @@
 	SECONDS(fund_window_s, 1, 3000, " s"),			\
 	INT(min_newcomer_pct, 1, 100, " percent"),		\
 	FLAG(use_ignores_met_target),				\
-	FLAG(paper_mode)
+	FLAG(paper_mode),					\
+	INT(none_vgpus, 1, 256, " vGPUs"),			\
+	NUMBER(static_ratio, 1, 100, "")
 /* clang-format on */
 
 #endif

@@ -37,6 +37,9 @@ struct policy_params {
 	int min_newcomer_pct;	     /* 10 */
 	bool use_ignores_met_target; /* on */
 	bool paper_mode;	     /* off */
+	int none_vgpus;		     /* 3: what a GPU is set up for, of policy none */
+	double static_ratio;	     /* 2: sold in GPUs, of policy static */
+	double deadband_pct;	     /* 2: what caps by demand are not moved for */
 	double price_per_cap_hour;   /* of the whole GPU sold for an hour, 1; in any currency */
 	double penalty_per_broken_s; /* owed for a broken vGPU-second, 0.01; the same currency */
 };
@@ -46,7 +49,7 @@ struct policy_terms {
 	int initial_cap_pct; /* 1..100: what was sold, the ceiling unless burst */
 	int min_cap_pct;     /* floor of this contract; 0: cap_floor_pct */
 	double target_fps;   /* 0: no promise */
-	double weight;	     /* > 0; not used by the paper's policy */
+	double weight;	     /* > 0; of policy fair */
 	bool burst;	     /* may pass initial_cap_pct */
 };
 
@@ -131,6 +134,7 @@ enum policy_kind {
 	POLICY_FIT,    /* rules 8, 12: shrunk until the sum fits */
 	POLICY_HOLD,   /* rule 12: an operator fixed a cap */
 	POLICY_SET,    /* a changed contract allows the cap no longer */
+	POLICY_SHARE,  /* caps of all, by a rule that says what each should have */
 	POLICY_KINDS
 };
 
@@ -178,11 +182,16 @@ typedef void (*policy_step_fn)(const struct policy_params *params, struct policy
 typedef int (*policy_fund_fn)(const struct policy_params *params, struct policy_gpu *gpu,
 			      const struct policy_terms *terms, struct policy_out *out);
 
+/* What becomes of the GPU time that a leaver freed: policy_return(), or the policy's own way. */
+typedef void (*policy_return_fn)(const struct policy_params *params, struct policy_gpu *gpu,
+				 struct policy_out *out);
+
 struct policy {
 	const char *name;
 	const char *summary; /* one line for people */
 	policy_step_fn step;
 	policy_fund_fn fund;
+	policy_return_fn give_back;
 };
 
 /* The table of policies; NULL for an unknown name. @index past the end gives NULL. */

@@ -39,6 +39,14 @@ int signal_room_steps(const struct policy_gpu *gpu, const struct policy_vgpu *vg
 	return vgpu->held || room_pct < 0 ? 0 : room_pct / gpu->step_pct;
 }
 
+bool signal_all_read(const struct policy_gpu *gpu)
+{
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		if (!gpu->vgpus[i].busy_valid)
+			return false;
+	return !gpu->gap;
+}
+
 /* Rule 11. One that cannot take a step is not served at once, so its three periods stand. */
 static bool is_waking(const struct policy_params *params, const struct policy_gpu *gpu,
 		      const struct policy_vgpu *vgpu)

@@ -16,6 +16,9 @@ enum signal_cause {
  * GPU and its vGPUs, and want_cap_pct to cap_pct. */
 void signal_read(const struct policy_params *params, struct policy_gpu *gpu);
 
+/* True where the busy time of all could be read, and the tick was not late. */
+bool signal_all_read(const struct policy_gpu *gpu);
+
 /* Why the signal of @vgpu is up, by its last reading. */
 enum signal_cause signal_cause(const struct policy_params *params, const struct policy_gpu *gpu,
 			       const struct policy_vgpu *vgpu);
