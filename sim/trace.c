@@ -15,7 +15,7 @@
 #include "base/parse.h"
 #include "sim/trace.h"
 
-#define T_MAX_S	   1e10 /* 317 years: what 64 bits of ns hold, and more than any clock says */
+#define T_MAX_S	   4e9 /* 126 years: with as long a last point, what 64 bits of ns hold */
 #define FPS_MAX	   10000
 #define LINE_MAX_B 255 /* three numbers need a quarter of that */
 #define BLOCK_B	   65536
