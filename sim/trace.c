@@ -123,13 +123,10 @@ static void finish(struct trace *trace)
 	uint64_t held_ns = NS_PER_S;
 	struct point *points;
 
-	if (trace->n > 1) {
-		uint64_t mean_ns = (last->t_ns - trace->points[0].t_ns) / (trace->n - 1);
-
+	if (trace->n > 1)
 		held_ns = last->t_ns - last[-1].t_ns;
-		if (mean_ns < held_ns)
-			held_ns = mean_ns;
-	}
+	if (trace->n > 2 && last[-1].t_ns - last[-2].t_ns < held_ns)
+		held_ns = last[-1].t_ns - last[-2].t_ns;
 	trace->end_ns = last->t_ns + held_ns;
 	points = reallocarray(trace->points, trace->n, sizeof(*points));
 	if (points) {

@@ -7,8 +7,8 @@
  * it is a point: t_s in seconds, from 0 on and later than the point before; demand_pct in percent
  * of the whole GPU, 0 to 100; fps_uncapped the frames a second that come with that demand when no
  * cap is in the way, 0 to 10000, where 0 with a demand is work that draws nothing. Lines may end in
- * CR LF. A point holds until the next one; the last one for as long as the one before it did, but
- * no longer than a point does on average, and a lone one for a second.
+ * CR LF. A point holds until the next one; the last for the shorter time of the two points before
+ * it, and a lone one for a second.
  */
 #ifndef SIM_TRACE_H
 #define SIM_TRACE_H

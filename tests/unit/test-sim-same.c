@@ -112,6 +112,11 @@ static void histories_are_what_they_were(void **state)
 		 {0, 20, 10, 30, 1, 0, 50},
 		 true,
 		 0xf1bb1bc85e1fb352},
+		{{"game:gpu_ms=9,cpu_ms=5,vsync_hz=60", "square:period_s=7,low_pct=2,high_pct=40",
+		  "burst:on_s=1,off_s=2,pct=60", "game:gpu_ms=2,cpu_ms=6,vsync_hz=144,seed=3"},
+		 {40, 20, 30, 10},
+		 true,
+		 0xaf239027610db63f},
 		{{"glmark2"}, {50}, false, 0xf66a0b71e9b38655},
 		{{"busy"}, {33}, true, 0xf89defb0f2280ae5},
 	};

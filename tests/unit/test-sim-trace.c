@@ -56,8 +56,8 @@ static void every_form_is_read(void **state)
 		{HEADER "0,25\n1,50.5", 2, {1, 0, 50.5}, 2, false},
 		{"t_s,demand_pct\r\n0,25\r\n1,5e1\r\n", 2, {1, 0, 50}, 2, false},
 		{HEADER "100.5,25\n101.75,100\n", 2, {101.75, 0, 100}, 103, false},
-		/* After a gap the last point holds no longer than one does on average. */
-		{HEADER "0,1\n1,2\n2,3\n3,4\n16,5\n", 5, {16, 0, 5}, 20, false},
+		/* A gap before the last point does not stretch that one. */
+		{HEADER "0,1\n1,2\n2,3\n3,4\n16,5\n", 5, {16, 0, 5}, 17, false},
 		{"t_s,fps_uncapped,demand_pct\n0,60,30\n1,144.5,0.25\n",
 		 2,
 		 {1, 144.5, 0.25},
@@ -89,14 +89,14 @@ static void a_point_holds_until_the_next(void **state)
 		double t_s, demand_pct, fps;
 	} rows[] = {
 		{0, 0, 0},    {9.999, 0, 0},	{10, 25, 60}, {10.999, 25, 60},
-		{11, 50, 30}, {13.999, 50, 30}, {14, 75, 0},  {15.999, 75, 0},
-		{16, 0, 0},   {1e12, 0, 0},	{-1, 0, 0},   {NAN, 0, 0},
+		{11, 50, 30}, {13.999, 50, 30}, {14, 75, 0},  {14.999, 75, 0},
+		{15, 0, 0},   {1e12, 0, 0},	{-1, 0, 0},   {NAN, 0, 0},
 	};
 	struct trace *trace = load("t_s,fps_uncapped,demand_pct\n10,60,25\n11,30,50\n14,0,75\n");
 
 	(void)state;
 	assert_true(trace_begin_s(trace) == 10);
-	assert_true(trace_end_s(trace) == 16);
+	assert_true(trace_end_s(trace) == 15);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		assert_true(trace_demand_pct(trace, rows[i].t_s) == rows[i].demand_pct);
 		assert_true(trace_fps_uncapped(trace, rows[i].t_s) == rows[i].fps);
