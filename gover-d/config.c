@@ -100,12 +100,8 @@ static const struct setting keys[] = {
 	TEXT(AT(CONFIG_GPU_SECTION, false, "intel_gpu_top", struct gpu_section, intel_gpu_top), 1,
 	     160, "auto, off, or an absolute path", fits_intel_gpu_top),
 
-<<<<<<< HEAD
-	WORD(AT("policy", true, "name", struct config, policy), "gover", fits_policy),
-=======
 	WORD(AT("policy", true, "name", struct config, policy), "gover, none or static",
 	     fits_policy),
->>>>>>> main
 	POLICY_KEYS(KEY_INT, KEY_NUMBER, KEY_FLAG, KEY_SECONDS),
 
 	INT(OFFER(flavor_cap_pct), 1, 100, " percent"),
