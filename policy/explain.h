@@ -3,6 +3,7 @@
 #ifndef POLICY_EXPLAIN_H
 #define POLICY_EXPLAIN_H
 
+#include "policy/admit.h"
 #include "policy/settle.h"
 
 /* What kept a steal from being just its share of the donor's unused cap. */
@@ -29,6 +30,11 @@ void explain_severe(const struct policy_gpu *gpu, int n_signals, struct policy_d
 
 void explain_offer(const struct policy_params *params, const struct policy_gpu *gpu,
 		   const struct fund *fund, struct policy_decision *decision);
+
+/* The same where a predicted peak stands in the place of the load. */
+void explain_offer_peak(const struct policy_params *params, const struct policy_gpu *gpu,
+			const struct admission *admission, const struct peak *peak,
+			const struct fund *fund, struct policy_decision *decision);
 
 void explain_fund(const struct policy_params *params, const struct policy_gpu *gpu,
 		  const struct policy_out *out, const struct policy_terms *terms,

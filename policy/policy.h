@@ -39,6 +39,9 @@ struct policy_params {
 	bool paper_mode;	     /* off */
 	int none_vgpus;		     /* 3: what a GPU is set up for, of policy none */
 	double static_ratio;	     /* 2: sold in GPUs, of policy static */
+	int predict_periods;	     /* 300, at most POLICY_WINDOW_MAX; of p99, nsigma and max */
+	int predict_warm_periods;    /* 30: seen for less counts at its contract */
+	double predict_sigmas;	     /* 5 */
 	double deadband_pct;	     /* 2: what caps by demand are not moved for */
 	double price_per_cap_hour;   /* of the whole GPU sold for an hour, 1; in any currency */
 	double penalty_per_broken_s; /* owed for a broken vGPU-second, 0.01; the same currency */
