@@ -100,8 +100,8 @@ static const struct setting keys[] = {
 	TEXT(AT(CONFIG_GPU_SECTION, false, "intel_gpu_top", struct gpu_section, intel_gpu_top), 1,
 	     160, "auto, off, or an absolute path", fits_intel_gpu_top),
 
-	WORD(AT("policy", true, "name", struct config, policy), "gover, none, static, p99, nsigma or max",
-	     fits_policy),
+	WORD(AT("policy", true, "name", struct config, policy),
+	     "gover, none, static, p99, nsigma, max or qos", fits_policy),
 	POLICY_KEYS(KEY_INT, KEY_NUMBER, KEY_FLAG, KEY_SECONDS),
 
 	INT(OFFER(flavor_cap_pct), 1, 100, " percent"),

@@ -50,6 +50,13 @@ static const struct policy policies[] = {
 		.fund = policy_fund,
 		.give_back = policy_return,
 	},
+	{
+		.name = "qos",
+		.summary = "caps follow what each vGPU is expected to want; sells while that pays",
+		.step = qos_step,
+		.fund = qos_fund,
+		.give_back = policy_return,
+	},
 };
 
 static const char *const kind_names[POLICY_KINDS] = {
