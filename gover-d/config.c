@@ -100,8 +100,8 @@ static const struct setting keys[] = {
 	TEXT(AT(CONFIG_GPU_SECTION, false, "intel_gpu_top", struct gpu_section, intel_gpu_top), 1,
 	     160, "auto, off, or an absolute path", fits_intel_gpu_top),
 
-	WORD(AT("policy", true, "name", struct config, policy), "gover, none or static",
-	     fits_policy),
+	WORD(AT("policy", true, "name", struct config, policy),
+	     "gover, none, static, p99, nsigma, max or qos", fits_policy),
 	POLICY_KEYS(KEY_INT, KEY_NUMBER, KEY_FLAG, KEY_SECONDS),
 
 	INT(OFFER(flavor_cap_pct), 1, 100, " percent"),
@@ -118,6 +118,7 @@ static const struct setting keys[] = {
 	INT(HISTORY(hour_days), 0, 36500, " days, 0 for ever"),
 };
 _Static_assert(ARRAY_SIZE(keys) <= INIFILE_KEYS_MAX, "base/inifile.c remembers so many");
+_Static_assert(POLICY_WINDOW_MAX == 300, "the rows of predict_periods say 300");
 _Static_assert(POLICY_VGPUS_MAX == 256, "the row of max_vgpus says 256");
 
 const struct setting *config_key_at(size_t index)

@@ -133,6 +133,33 @@ void explain_offer(const struct policy_params *params, const struct policy_gpu *
 		 gpu->flavor.initial_cap_pct, fund->cap_pct, fund->given_pct);
 }
 
+void explain_offer_peak(const struct policy_params *params, const struct policy_gpu *gpu,
+			const struct admission *admission, const struct peak *peak,
+			const struct fund *fund, struct policy_decision *decision)
+{
+	say_number(decision, "calm_periods", gpu->calm_run);
+	say_number(decision, "total_load_pct", 100 * gpu->total_load);
+	say_number(decision, "peak_pct", peak->pct);
+	say_number(decision, "flavor_cap_pct", gpu->flavor.initial_cap_pct);
+	say_number(decision, "fundable_pct", fund->cap_pct);
+	say_number(decision, "min_newcomer_pct", params->min_newcomer_pct);
+	say_number(decision, "free_pct", gpu->free_pct);
+	say_number(decision, "given_pct", fund->given_pct);
+	say_number(decision, "cold", peak->cold);
+	say_number(decision, "predict_periods", params->predict_periods);
+	say_number(decision, "predict_sigmas", params->predict_sigmas);
+	say_text(decision, "For %d periods no vGPU needed help, and ", gpu->calm_run);
+	admission->say(params, decision);
+	say_text(decision, " in %d periods come to %.1f %%", params->predict_periods, peak->pct);
+	if (peak->cold > 0)
+		say_text(decision, " (%d seen for less than %d periods at contract)", peak->cold,
+			 params->predict_warm_periods);
+	say_text(decision,
+		 ": one more of %d %% fits beside that, %d %% can be funded now, %d %% of it by "
+		 "others",
+		 gpu->flavor.initial_cap_pct, fund->cap_pct, fund->given_pct);
+}
+
 void explain_fund(const struct policy_params *params, const struct policy_gpu *gpu,
 		  const struct policy_out *out, const struct policy_terms *terms,
 		  const struct fund *fund, struct policy_decision *decision)

@@ -9,7 +9,7 @@
 
 #include "base/id.h"
 #include "policy/explain.h"
-#include "policy/fund.h"
+#include "policy/gover.h"
 #include "policy/share.h"
 #include "policy/signal.h"
 #include "policy/steps.h"
@@ -220,24 +220,8 @@ static void warn_severe(struct policy_gpu *gpu, int n_signals, struct policy_out
 	explain_severe(gpu, n_signals, decision);
 }
 
-/* Rule 4: counts a period without a signal, and sells one more when there were enough of them. What
- * is calm while an offer stands says nothing of the time after it (rule 9). */
-static void count_calm(const struct policy_params *params, struct policy_gpu *gpu,
-		       struct policy_out *out)
-{
-	struct fund fund;
-
-	gpu->calm_run = signal_all_read(gpu) && !gpu->offered ? gpu->calm_run + 1 : 0;
-	if (gpu->calm_run < params->quiet_periods || !gpu->selling ||
-	    gpu->total_load >= params->lowload_pct / 100.0 ||
-	    fund_plan(params, gpu, &gpu->flavor, &fund) < 0)
-		return;
-	plan_init(&fund.plan, gpu); /* a statement moves nothing */
-	explain_offer(params, gpu, &fund, plan_decide(&fund.plan, gpu, POLICY_OFFER, out));
-	gpu->calm_run = 0;
-}
-
-void gover_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
+void gover_step_by(const struct policy_params *params, struct policy_gpu *gpu,
+		   const struct admission *admission, struct policy_out *out)
 {
 	struct rules rules = rules_in_force(params);
 	bool pooled, severe, quiet;
@@ -252,12 +236,14 @@ void gover_step(const struct policy_params *params, struct policy_gpu *gpu, stru
 
 	quiet = signal_all_read(gpu) && (pooled || n_signals + count_doubts(&rules, gpu) < 2);
 	count_severe(params, gpu, severe, quiet);
-	if (n_signals == 0)
-		count_calm(params, gpu, out);
-	else
-		gpu->calm_run = 0;
+	admit_period(params, gpu, admission, fund_plan, n_signals == 0, false, out);
 	if (severe)
 		warn_severe(gpu, n_signals, out);
 	else if (n_signals == 1 && !pooled)
 		steal_for_receiver(params, gpu, out);
+}
+
+void gover_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
+{
+	gover_step_by(params, gpu, &admit_by_load, out);
 }

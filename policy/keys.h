@@ -27,7 +27,10 @@
 	FLAG(use_ignores_met_target),				\
 	FLAG(paper_mode),					\
 	INT(none_vgpus, 1, 256, " vGPUs"),			\
-	NUMBER(static_ratio, 1, 100, "")
+	NUMBER(static_ratio, 1, 100, ""),			\
+	INT(predict_periods, 1, 300, " periods"),		\
+	INT(predict_warm_periods, 1, 300, " periods"),		\
+	NUMBER(predict_sigmas, 0, 100, "")
 /* clang-format on */
 
 #endif

@@ -32,11 +32,11 @@ static const struct settle_rule equal = {
 
 void none_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
 {
-	bool may_sell = settle_step(params, gpu, &equal, out);
+	bool moved = settle_step(params, gpu, &equal, out);
 	struct fund fund;
 
 	gpu->calm_run = 0;
-	if (!may_sell || gpu->n_vgpus >= params->none_vgpus ||
+	if (moved || !settle_may_offer(gpu) || gpu->n_vgpus >= params->none_vgpus ||
 	    settle_fund_plan(params, gpu, &gpu->flavor, &equal, &fund) < 0)
 		return;
 	plan_init(&fund.plan, gpu); /* a statement moves nothing */

@@ -29,6 +29,34 @@ static const struct policy policies[] = {
 		.fund = static_fund,
 		.give_back = static_return,
 	},
+	{
+		.name = "p99",
+		.summary = "gover that sells by the sum of every vGPU's 99th percentile of use",
+		.step = p99_step,
+		.fund = policy_fund,
+		.give_back = policy_return,
+	},
+	{
+		.name = "nsigma",
+		.summary = "gover that sells by mean and standard deviations of the use of all",
+		.step = nsigma_step,
+		.fund = policy_fund,
+		.give_back = policy_return,
+	},
+	{
+		.name = "max",
+		.summary = "gover that sells by the sum of every vGPU's largest use",
+		.step = max_step,
+		.fund = policy_fund,
+		.give_back = policy_return,
+	},
+	{
+		.name = "qos",
+		.summary = "caps follow what each vGPU is expected to want; sells while that pays",
+		.step = qos_step,
+		.fund = qos_fund,
+		.give_back = policy_return,
+	},
 };
 
 static const char *const kind_names[POLICY_KINDS] = {
@@ -76,6 +104,9 @@ void policy_params_default(struct policy_params *params)
 		.paper_mode = false,
 		.none_vgpus = 3,
 		.static_ratio = 2,
+		.predict_periods = POLICY_WINDOW_MAX,
+		.predict_warm_periods = 30,
+		.predict_sigmas = 5,
 		.deadband_pct = 2,
 		.price_per_cap_hour = 1,
 		.penalty_per_broken_s = 0.01,

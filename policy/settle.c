@@ -158,16 +158,17 @@ static bool settle(const struct policy_params *params, struct policy_gpu *gpu,
 bool settle_step(const struct policy_params *params, struct policy_gpu *gpu,
 		 const struct settle_rule *rule, struct policy_out *out)
 {
-	bool readable, moved;
-
 	out->n_decisions = 0;
 	out->n_moves = 0;
 	signal_read(params, gpu);
 	gpu->severe_run = gpu->severe_quiet = 0; /* rule 7 is not theirs: nobody is advised to go */
 	gpu->severe_in_doubt = false;
-	readable = signal_all_read(gpu);
-	moved = (readable || !rule->reads) && settle(params, gpu, rule, out);
-	return readable && !moved && gpu->selling && !gpu->offered;
+	return (signal_all_read(gpu) || !rule->reads) && settle(params, gpu, rule, out);
+}
+
+bool settle_may_offer(const struct policy_gpu *gpu)
+{
+	return signal_all_read(gpu) && gpu->selling && !gpu->offered;
 }
 
 int settle_fund_plan(const struct policy_params *params, const struct policy_gpu *gpu,

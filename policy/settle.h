@@ -35,10 +35,12 @@ struct settle_rule {
 	bool reads;
 };
 
-/* Takes in one period and makes its moves. True in a period in which one more may be sold: all was
- * read, nothing moved, the GPU is on sale and no offer stands. */
+/* Takes in one period and makes its moves. True where something moved. */
 bool settle_step(const struct policy_params *params, struct policy_gpu *gpu,
 		 const struct settle_rule *rule, struct policy_out *out);
+
+/* All was read, the GPU is on sale and no offer stands. */
+bool settle_may_offer(const struct policy_gpu *gpu);
 
 /* As fund_plan() and policy_fund(), policy_return(). */
 int settle_fund_plan(const struct policy_params *params, const struct policy_gpu *gpu,

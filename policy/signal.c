@@ -13,12 +13,17 @@ static bool promises_frames(const struct policy_vgpu *vgpu)
 	return vgpu->terms.target_fps > 0;
 }
 
+double signal_tolerated_fps(double target_fps)
+{
+	return fmax(0.02 * target_fps, 1.5);
+}
+
 static bool is_short(const struct policy_vgpu *vgpu)
 {
 	double target = vgpu->terms.target_fps;
 
 	return promises_frames(vgpu) && vgpu->fps_valid &&
-	       target - vgpu->fps > fmax(0.02 * target, 1.5);
+	       target - vgpu->fps > signal_tolerated_fps(target);
 }
 
 /* Divided rather than multiplied, so that u exactly on the line compares equal to it. */

@@ -23,6 +23,10 @@ bool signal_all_read(const struct policy_gpu *gpu);
 enum signal_cause signal_cause(const struct policy_params *params, const struct policy_gpu *gpu,
 			       const struct policy_vgpu *vgpu);
 
+/* By how many frames a second less than @target_fps is still not short of it (design.md section 2).
+ */
+double signal_tolerated_fps(double target_fps);
+
 /* By how many whole steps the cap can grow: 0 at the ceiling and for a held vGPU. */
 int signal_room_steps(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu);
 

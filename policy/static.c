@@ -65,12 +65,13 @@ static int sum_sold_pct(const struct policy_gpu *gpu)
 
 void static_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
 {
-	bool may_sell = settle_step(params, gpu, &fixed, out);
+	bool moved = settle_step(params, gpu, &fixed, out);
 	int sold_pct = sum_sold_pct(gpu);
 	struct fund fund;
 
 	gpu->calm_run = 0;
-	if (!may_sell || sold_pct + gpu->flavor.initial_cap_pct > 100 * params->static_ratio ||
+	if (moved || !settle_may_offer(gpu) ||
+	    sold_pct + gpu->flavor.initial_cap_pct > 100 * params->static_ratio ||
 	    settle_fund_plan(params, gpu, &gpu->flavor, &fixed, &fund) < 0)
 		return;
 	plan_init(&fund.plan, gpu); /* a statement moves nothing */

@@ -120,6 +120,8 @@ void trial_view(struct trial *trial)
 	trial->gpu.name = "gpu0";
 	trial->gpu.step_pct = scenario->step_pct;
 	trial->gpu.floor_pct = scenario->floor_pct;
+	trial->gpu.period_s = (double)trial->period_ns / 1e9;
+	trial->gpu.migrates = scenario->migrate;
 	trial->gpu.selling = trial->n_there < scenario->max_vgpus && members_waiting(trial);
 	trial->gpu.offered = trial->sale.state != SALE_NONE;
 	trial->gpu.flavor = (struct policy_terms){

@@ -347,6 +347,8 @@ static void begin(struct world *world)
 	world->params.lowload_pct = random_int(40, 90);
 	world->params.paper_mode = one_in(4);
 	world->params.none_vgpus = random_int(1, TENANTS_MAX);
+	world->params.predict_periods = random_int(1, POLICY_WINDOW_MAX);
+	world->params.predict_warm_periods = random_int(1, 40);
 	world->params.static_ratio = random_double(1, 6);
 	world->params.deadband_pct = random_int(0, 5);
 	world->gpu.step_pct = steps[random_int(0, 4)];

@@ -42,6 +42,8 @@ static void test_defaults_are_those_of_the_design(void **state)
 	assert_int_equal(p.fund_window_periods, 30);
 	assert_true(p.use_ignores_met_target && !p.paper_mode);
 	assert_true(p.none_vgpus == 3 && p.static_ratio == 2 && p.deadband_pct == 2);
+	assert_true(p.predict_periods == 300 && p.predict_warm_periods == 30);
+	assert_true(p.predict_sigmas == 5);
 }
 
 static void test_floor_and_ceiling(void **state)
