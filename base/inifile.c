@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <ini.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,11 +22,11 @@ struct loader {
 	const char *path;
 	const char *rest; /* of the file's text */
 	int line;
-	const char *section;	/* as in the table; NULL before the first */
-	void *base;		/* what its keys are written into */
-	uint64_t sections_seen; /* bit of the section's first key */
-	uint64_t keys_seen;	/* in this section */
-	int failed_line;	/* 0: none */
+	const char *section;		      /* as in the table; NULL before the first */
+	void *base;			      /* what its keys are written into */
+	bool sections_seen[INIFILE_KEYS_MAX]; /* by the section's first key */
+	bool keys_seen[INIFILE_KEYS_MAX];     /* in this section */
+	int failed_line;		      /* 0: none */
 	struct err *reterr;
 };
 
@@ -98,7 +97,7 @@ static int enter_section(struct loader *l, const char *title)
 	const struct setting *setting;
 	char text[ERR_MSG_MAX];
 
-	l->keys_seen = 0;
+	memset(l->keys_seen, 0, sizeof(l->keys_seen));
 	for (size_t i = 0; (setting = l->reader->at(i)); i++) {
 		const char *name = name_in(setting->section, title);
 
@@ -106,9 +105,9 @@ static int enter_section(struct loader *l, const char *title)
 			return enter(l, setting, name);
 		if (strcmp(setting->section, title) != 0)
 			continue;
-		if (l->sections_seen & (1ULL << i))
+		if (l->sections_seen[i])
 			return load_fail(l, "[%s] is given for the second time", title);
-		l->sections_seen |= 1ULL << i;
+		l->sections_seen[i] = true;
 		return enter(l, setting, NULL);
 	}
 	return load_fail(l, "unknown section [%.60s]%s", title,
@@ -172,10 +171,10 @@ static int set_value(struct loader *l, const char *key, const char *value)
 	for (size_t i = 0; (setting = reader->at(i)); i++) {
 		if (strcmp(setting->section, l->section) != 0 || strcmp(setting->key, key) != 0)
 			continue;
-		if (l->keys_seen & (1ULL << i))
+		if (l->keys_seen[i])
 			return load_fail(l, "[%s] %s is given for the second time",
 					 setting->section, key);
-		l->keys_seen |= 1ULL << i;
+		l->keys_seen[i] = true;
 		r = setting_set(setting, l->base, value, &why);
 		if (r == 0 && reader->check)
 			r = reader->check(reader->userdata, setting, l->base, &why);

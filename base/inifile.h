@@ -9,7 +9,7 @@
 
 #include "base/setting.h"
 
-#define INIFILE_KEYS_MAX 64 /* rows of a table */
+#define INIFILE_KEYS_MAX 128 /* rows of a table */
 
 /* Who wants a file read. */
 struct inifile_reader {

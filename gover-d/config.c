@@ -117,7 +117,7 @@ static const struct setting keys[] = {
 	INT(HISTORY(minute_days), 0, 36500, " days, 0 for ever"),
 	INT(HISTORY(hour_days), 0, 36500, " days, 0 for ever"),
 };
-_Static_assert(ARRAY_SIZE(keys) <= INIFILE_KEYS_MAX, "base/inifile.c keeps a bit for each key");
+_Static_assert(ARRAY_SIZE(keys) <= INIFILE_KEYS_MAX, "base/inifile.c remembers so many");
 _Static_assert(POLICY_WINDOW_MAX == 300, "the rows of predict_periods say 300");
 _Static_assert(POLICY_VGPUS_MAX == 256, "the row of max_vgpus says 256");
 

@@ -33,6 +33,8 @@ int setup_sets(struct scenario *scenario, const char *const *sets, int n_sets, s
 
 void setup_free(struct scenario *scenario)
 {
+	if (scenario)
+		scenario_fini(scenario);
 	free(scenario);
 }
 

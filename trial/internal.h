@@ -11,11 +11,12 @@ struct member {
 	struct trial_vgpu vgpu;
 	struct policy_track track;
 	struct sim_vgpu *sim;
-	/* The same program alone on a GPU: what a renderer without a promise would draw. */
+	/* The same program alone on a GPU: what a renderer without a promise would draw. NULL: one
+	 * with a promise, or that draws nothing, or was recorded. */
 	struct sim *alone;
 	struct sim_vgpu *alone_vgpu;
 	struct sim_counters last;
-	uint64_t last_alone_ns;
+	uint64_t last_wanted_ns;
 	double frame_s; /* GPU time of a frame, as last seen */
 	bool primed, busy_valid, fps_valid;
 	uint64_t leaves_ns; /* UINT64_MAX: stays */

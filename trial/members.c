@@ -142,8 +142,8 @@ static struct member *join(struct trial *trial, const struct scenario_tenant *te
 		workload.seeded = true;
 		workload.seed = mix(trial->seed, number);
 	}
-	if (workload.kind == WORKLOAD_FRAMES && !(member->vgpu.terms.target_fps > 0) &&
-	    start_alone(member, &workload) < 0) {
+	if (workload.kind == WORKLOAD_FRAMES && !workload.playback.trace &&
+	    !(member->vgpu.terms.target_fps > 0) && start_alone(member, &workload) < 0) {
 		member->alone = sim_free(member->alone);
 		sim_remove(trial->sim, member->sim);
 		return NULL;
@@ -267,7 +267,7 @@ static void leave(struct trial *trial, int index)
 	trial_tell(trial, "left", member->vgpu.id, "its cap was %d %%", member->vgpu.cap_pct);
 	sale_left(trial, member);
 	trial_view(trial);
-	policy_return(&trial->params, &trial->gpu, &trial->out);
+	trial->policy->give_back(&trial->params, &trial->gpu, &trial->out);
 	trial_apply(trial);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One table says of each key of a scenario what it may be; reading and overruling walk it. */
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,17 +18,6 @@
 #define TENANT_SECTION "tenant NAME"
 
 /* --- values of our own kinds --- */
-
-static bool set_workload(const struct setting *setting, void *at, const char *text, struct err *why)
-{
-	(void)setting;
-	return workload_parse(text, at, why) == 0;
-}
-
-static void format_workload(const void *at, char *ret_text, size_t size)
-{
-	snprintf(ret_text, size, "%s", ((const struct workload *)at)->text);
-}
 
 static bool set_arrive(const struct setting *setting, void *at, const char *text, struct err *why)
 {
@@ -70,7 +60,6 @@ static void format_draw(const void *at, char *ret_text, size_t size)
 	snprintf(ret_text, size, "%s", draw_names[*(const enum scenario_draw *)at]);
 }
 
-static const struct setting_type type_workload = {set_workload, format_workload};
 static const struct setting_type type_arrive = {set_arrive, format_arrive};
 static const struct setting_type type_draw = {set_draw, format_draw};
 
@@ -123,7 +112,8 @@ static const struct setting keys[] = {
 	SETTING_NUMBER(FLAVOR(price_per_cap_hour), 0, 1000000, ""),
 	SETTING_NUMBER(FLAVOR(penalty_per_broken_s), 0, 1000000, ""),
 
-	SETTING_ROW(TENANT(workload), type_workload, 0, 0, "a workload", NULL),
+	SETTING_TEXT(AT(TENANT_SECTION, "workload", struct scenario_tenant, workload_text), 1, 180,
+		     "a workload", NULL),
 	SETTING_TEXT(AT(TENANT_SECTION, "flavor", struct scenario_tenant, flavor_name), 1, 31,
 		     "the name of a flavor", id_valid),
 	SETTING_INT(TENANT(contract_pct), 1, 100, " percent"),
@@ -139,9 +129,9 @@ static const struct setting keys[] = {
 	SETTING_ROW(OF("arrivals", draw), type_draw, 0, 0, "independent, shuffle or listed", NULL),
 	SETTING_TEXT(OF("arrivals", from), 1, 180, "names of tenants", NULL),
 };
-_Static_assert(ARRAY_SIZE(keys) <= INIFILE_KEYS_MAX, "base/inifile.c keeps a bit for each key");
+_Static_assert(ARRAY_SIZE(keys) <= INIFILE_KEYS_MAX, "base/inifile.c remembers so many");
 _Static_assert(SCENARIO_COUNT_MAX == 256, "the row of count says 256");
-_Static_assert(SCENARIO_FROM_MAX == 180, "the row of from says 180");
+_Static_assert(SCENARIO_TEXT_MAX == 180, "the rows of workload and from say 180");
 
 const struct setting *scenario_key_at(size_t index)
 {
@@ -167,6 +157,13 @@ static void set_defaults(struct scenario *scenario)
 }
 
 /* --- reading --- */
+
+struct loader {
+	struct scenario *scenario;
+	char dir[PATH_MAX]; /* the file's */
+	/* of scenario->traces: the names they were loaded by */
+	char files[SCENARIO_TENANTS_MAX][SCENARIO_TEXT_MAX + 1];
+};
 
 static int refuse_name(const char *what, const char *name, struct err *reterr)
 {
@@ -250,7 +247,7 @@ static int enter_tenant(struct scenario *scenario, const char *name, int line, v
 static int enter_section(void *userdata, const struct setting *first, const char *name, int line,
 			 void **ret_base, struct err *reterr)
 {
-	struct scenario *scenario = userdata;
+	struct scenario *scenario = ((struct loader *)userdata)->scenario;
 
 	if (strcmp(first->section, FLAVOR_SECTION) == 0)
 		return enter_flavor(scenario, name, line, ret_base, reterr);
@@ -262,7 +259,7 @@ static int enter_section(void *userdata, const struct setting *first, const char
 
 static int take_from(struct scenario *scenario, struct err *reterr)
 {
-	char names[SCENARIO_FROM_MAX + 1], *rest = names;
+	char names[SCENARIO_TEXT_MAX + 1], *rest = names;
 
 	strcpy(names, scenario->from);
 	memset(scenario->drawn, 0, sizeof(scenario->drawn));
@@ -284,21 +281,57 @@ static int take_from(struct scenario *scenario, struct err *reterr)
 	return 0;
 }
 
+/* The trace that @text names, if another tenant plays it too. */
+static const struct trace *find_trace(const struct loader *l, const char *text, char *ret_file)
+{
+	const char *file = strncmp(text, "trace:", 6) == 0 ? strstr(text, "file=") : NULL;
+
+	ret_file[0] = '\0';
+	if (file)
+		snprintf(ret_file, SCENARIO_TEXT_MAX + 1, "%.*s", (int)strcspn(file, ","), file);
+	for (int i = 0; file && i < l->scenario->n_traces; i++)
+		if (strcmp(l->files[i], ret_file) == 0)
+			return l->scenario->traces[i];
+	return NULL;
+}
+
+static int take_workload(struct loader *l, struct scenario_tenant *tenant, struct err *reterr)
+{
+	struct scenario *scenario = l->scenario;
+	const char *text = tenant->workload_text;
+	char file[SCENARIO_TEXT_MAX + 1];
+	const struct trace *known = find_trace(l, text, file);
+	struct trace *trace = NULL;
+	struct err inner = {""};
+	int r;
+
+	if (known)
+		r = workload_of_trace(text, known, &tenant->workload, &inner);
+	else
+		r = workload_load(text, l->dir, &tenant->workload, &trace, &inner);
+	if (r < 0)
+		return err_fail(reterr, -r, "[tenant %s] %s", tenant->name, inner.msg);
+	if (trace) {
+		strcpy(l->files[scenario->n_traces], file);
+		scenario->traces[scenario->n_traces++] = trace;
+	}
+	return 0;
+}
+
 /* What names another section must stand below it. */
 static int check_value(void *userdata, const struct setting *setting, void *base,
 		       struct err *reterr)
 {
-	struct scenario *scenario = userdata;
+	struct loader *l = userdata;
 	struct scenario_tenant *tenant = base;
 
 	if (strcmp(setting->key, "from") == 0)
-		return take_from(scenario, reterr);
-	if (strcmp(setting->section, TENANT_SECTION) != 0)
-		return 0;
-	tenant->has_workload |= strcmp(setting->key, "workload") == 0;
+		return take_from(l->scenario, reterr);
+	if (strcmp(setting->key, "workload") == 0)
+		return take_workload(l, tenant, reterr);
 	if (strcmp(setting->key, "flavor") != 0)
 		return 0;
-	tenant->flavor = find_flavor(scenario, tenant->flavor_name);
+	tenant->flavor = find_flavor(l->scenario, tenant->flavor_name);
 	if (tenant->flavor < 0)
 		return err_fail(reterr, EINVAL, "[tenant %s] flavor: there is no [flavor %s] above",
 				tenant->name, tenant->flavor_name);
@@ -312,7 +345,7 @@ static int check_tenant(const char *path, const struct scenario *scenario,
 {
 	struct policy_terms terms = scenario_terms(scenario, tenant);
 
-	if (!tenant->has_workload)
+	if (tenant->workload_text[0] == '\0')
 		return err_fail(reterr, EINVAL, "%s:%d: [tenant %s] has no workload", path,
 				tenant->line, tenant->name);
 	if (terms.min_cap_pct > terms.initial_cap_pct)
@@ -348,19 +381,41 @@ static int check_whole(const char *path, struct scenario *scenario, struct err *
 	return r;
 }
 
+static void set_folder(struct loader *l, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (slash)
+		snprintf(l->dir, sizeof(l->dir), "%.*s", slash > path ? (int)(slash - path) : 1,
+			 path);
+	else
+		strcpy(l->dir, ".");
+}
+
 int scenario_load(const char *path, struct scenario *ret_scenario, struct err *reterr)
 {
+	CLEANUP_FREE struct loader *l = calloc(1, sizeof(*l));
 	const struct inifile_reader reader = {
-		.at = scenario_key_at,
-		.userdata = ret_scenario,
-		.enter = enter_section,
-		.check = check_value,
-	};
+		.at = scenario_key_at, .userdata = l, .enter = enter_section, .check = check_value};
 	int r;
 
+	if (!l)
+		return err_fail(reterr, ENOMEM, "%s: out of memory", path);
+	l->scenario = ret_scenario;
+	set_folder(l, path);
 	set_defaults(ret_scenario);
 	r = inifile_read(path, FILE_BYTES_MAX, &reader, reterr);
-	return r < 0 ? r : check_whole(path, ret_scenario, reterr);
+	if (r == 0)
+		r = check_whole(path, ret_scenario, reterr);
+	if (r < 0)
+		scenario_fini(ret_scenario);
+	return r;
+}
+
+void scenario_fini(struct scenario *scenario)
+{
+	while (scenario->n_traces > 0)
+		trace_free(scenario->traces[--scenario->n_traces]);
 }
 
 /* --- overruling --- */

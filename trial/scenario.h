@@ -17,7 +17,7 @@
 #define SCENARIO_FLAVORS_MAX 64
 #define SCENARIO_TENANTS_MAX 256 /* kinds of them */
 #define SCENARIO_COUNT_MAX   256 /* of one kind */
-#define SCENARIO_FROM_MAX    180
+#define SCENARIO_TEXT_MAX    180 /* of a workload, of names */
 #define SCENARIO_BY_OFFER    (-1.0)
 
 struct scenario_flavor {
@@ -32,7 +32,7 @@ struct scenario_flavor {
 struct scenario_tenant {
 	char name[SCENARIO_NAME_MAX];
 	int line;
-	bool has_workload;
+	char workload_text[SCENARIO_TEXT_MAX + 1]; /* "": not given */
 	struct workload workload;
 	char flavor_name[SCENARIO_NAME_MAX];
 	int flavor; /* index; -1: what [offer] sells, at the prices of [price] */
@@ -64,16 +64,24 @@ struct scenario {
 	struct scenario_flavor flavors[SCENARIO_FLAVORS_MAX];
 	struct scenario_tenant tenants[SCENARIO_TENANTS_MAX];
 	int n_flavors, n_tenants;
+	struct trace *traces[SCENARIO_TENANTS_MAX]; /* that workloads play */
+	int n_traces;
 	/* [arrivals] */
 	int start;
 	enum scenario_draw draw;
-	char from[SCENARIO_FROM_MAX + 1]; /* as given */
+	char from[SCENARIO_TEXT_MAX + 1]; /* as given */
 	bool drawn[SCENARIO_TENANTS_MAX]; /* which kinds come when an offer is made */
 };
 
-/* Reads @path. Large: the caller's scenario is on the heap. -EINVAL with "FILE:LINE: ...", -ENOMEM,
- * or why it cannot be read. */
+/*
+ * Reads @path and the traces it names, relative to its folder. Large: the caller's scenario is on
+ * the heap. -EINVAL with "FILE:LINE: ...", -ENOMEM, or why it cannot be read. A plain copy may be
+ * made and changed, and is good as long as the first is not done with.
+ */
 int scenario_load(const char *path, struct scenario *ret_scenario, struct err *reterr);
+
+/* Lets go of its traces. */
+void scenario_fini(struct scenario *scenario);
 
 /* One value from text, @key as [policy] has it or SECTION.KEY of a section without a name.
  * -ENOENT, -EINVAL. */

@@ -13,28 +13,38 @@
 
 /* --- reading --- */
 
-/* What @member asked for in the period before now, as a fraction of the GPU. */
+/* GPU seconds that @member has wanted since the period began. */
+static double wanted_s(struct trial *trial, struct member *member)
+{
+	uint64_t wanted_ns;
+
+	if (member->alone) {
+		sim_advance(member->alone,
+			    trial->now_ns - (uint64_t)llround(member->vgpu.came_s * 1e9));
+		wanted_ns = sim_vgpu_busy_ns(member->alone_vgpu);
+	} else {
+		wanted_ns = sim_vgpu_demand_ns(trial->sim, member->sim);
+	}
+	wanted_ns -= member->last_wanted_ns;
+	member->last_wanted_ns += wanted_ns;
+	return (double)wanted_ns / 1e9;
+}
+
+/*
+ * What @member asked for in the period before now, as a fraction of the GPU. A renderer that is
+ * starved makes less: with a promise it asks for that, at what its frames cost; without one for
+ * what it would draw alone. Only a recorded one says what it wanted whatever it was given.
+ */
 static double demand_of(struct trial *trial, struct member *member, double load, double dt_s)
 {
 	const struct workload *workload = &member->vgpu.tenant->workload;
-	uint64_t alone_ns;
+	double target_fps = member->vgpu.terms.target_fps;
+	double wanted = wanted_s(trial, member) / dt_s;
+	double promised = member->frame_s > 0 ? target_fps * member->frame_s : load;
 
-	switch (workload->kind) {
-	case WORKLOAD_IDLE:
-		return 0;
-	case WORKLOAD_BUSY:
-		return 1;
-	case WORKLOAD_LOAD:
-		return workload->pct / 100;
-	case WORKLOAD_FRAMES:
-		break;
-	}
-	if (!member->alone)
-		return member->frame_s > 0 ? member->vgpu.terms.target_fps * member->frame_s : load;
-	sim_advance(member->alone, trial->now_ns - (uint64_t)llround(member->vgpu.came_s * 1e9));
-	alone_ns = sim_vgpu_busy_ns(member->alone_vgpu) - member->last_alone_ns;
-	member->last_alone_ns += alone_ns;
-	return (double)alone_ns / 1e9 / dt_s;
+	if (workload->kind != WORKLOAD_FRAMES || !(target_fps > 0))
+		return wanted;
+	return workload->playback.trace && wanted < promised ? wanted : promised;
 }
 
 /* Reads @member as gover-d's monitor does: the first reading has nothing to compare with. The
@@ -110,6 +120,8 @@ void trial_view(struct trial *trial)
 	trial->gpu.name = "gpu0";
 	trial->gpu.step_pct = scenario->step_pct;
 	trial->gpu.floor_pct = scenario->floor_pct;
+	trial->gpu.period_s = (double)trial->period_ns / 1e9;
+	trial->gpu.migrates = scenario->migrate;
 	trial->gpu.selling = trial->n_there < scenario->max_vgpus && members_waiting(trial);
 	trial->gpu.offered = trial->sale.state != SALE_NONE;
 	trial->gpu.migrates = scenario->migrate;

@@ -51,5 +51,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	set_again(&scenario);
 	play(&scenario);
+	scenario_fini(&scenario);
 	return 0;
 }

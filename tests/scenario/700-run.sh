@@ -34,6 +34,30 @@ is "parameters can be set" "$(get .sales d)" 0
 is "and the tenants stay who they are" "$(awk -F, '/,v1-/ && $1 < 4 { print $8 }' "$dir/d/seconds.csv")" \
   "$(awk -F, '/,v1-/ && $1 < 4 { print $8 }' "$dir/a/seconds.csv")"
 
+# Recorded tenants: files are looked for from the scenario's folder on, and two windows of one are one file.
+mkdir "$dir/rec"
+{
+  echo t_s,demand_pct
+  awk 'BEGIN { for (t = 0; t < 40; t++) print t "," t % 10 * 10 }'
+} >"$dir/rec/load.csv"
+cat >"$dir/rec/two.ini" <<EOF
+[scenario]
+seconds = 20
+[tenant early]
+workload = trace:file=load.csv,length_s=10,scale=0.5
+arrive_s = 0
+[tenant late]
+workload = trace:file=load.csv,offset_s=10,scale=0.5
+arrive_s = 0
+EOF
+ok "traces are played" run --out "$dir/t" "$dir/rec/two.ini"
+is "second by second" "$(awk -F, '/v2-late/ { print $6 }' "$dir/t/seconds.csv" | head -n 12 | tr '\n' ' ')" \
+  "0.000 5.000 10.000 15.000 20.000 25.000 30.000 35.000 40.000 45.000 0.000 5.000 "
+is "to their end" "$(awk -F, '/v1-early/ { s += $6 } END { print s }' "$dir/t/seconds.csv")" 225
+is "with their own contract nothing is broken" "$(get .broken_s t)" 0
+run --set offer.flavor_cap_pct=20 --out "$dir/u" "$dir/rec/two.ini" >/dev/null
+is "with a smaller one it is that which is owed" "$(get .broken_s u)" 0
+
 refused() { # refused TEXT EXIT ARGUMENT...: ends so, and says TEXT
   text=$1 rc=$2
   shift 2
@@ -41,7 +65,12 @@ refused() { # refused TEXT EXIT ARGUMENT...: ends so, and says TEXT
   is "exit $rc: $text" "$? $(grep -cF -- "$text" "$dir/out")" "$rc 1"
 }
 printf '[scenario]\nseconds = 10\n\n[tenant a]\nworkload = glxgear\n' >"$dir/bad.ini"
-refused "$dir/bad.ini:5: [tenant NAME] workload: workload 'glxgear' is not known" 1 run "$dir/bad.ini"
+refused "$dir/bad.ini:5: [tenant a] workload 'glxgear' is not known" 1 run "$dir/bad.ini"
+printf 't_s,demand_pct\n0,10\n1,nan\n' >"$dir/rec/bad.csv"
+printf '[tenant a]\nworkload = trace:file=rec/bad.csv\n' >"$dir/trace.ini"
+refused "$dir/trace.ini:2: [tenant a] $dir/rec/bad.csv:3: " 1 run "$dir/trace.ini"
+printf 't_s,demand_pct\n0,10\n9,10\n' >"$dir/rec/bad.csv"
+refused "$dir/trace.ini:2: [tenant a] $dir/rec/bad.csv:3: " 1 run "$dir/trace.ini"
 refused "$dir/none.ini: cannot be read: No such file or directory" 1 run "$dir/none.ini"
 refused 'no policy "best"; allowed: ' 1 run --policy best eval/paper-random.ini
 refused '--set lowload_pct=101: ' 1 run --set lowload_pct=101 eval/paper-random.ini

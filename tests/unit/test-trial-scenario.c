@@ -45,6 +45,7 @@ static int load(const char *text)
 	assert_true(fputs(text, file) >= 0);
 	assert_int_equal(fclose(file), 0);
 	err.msg[0] = '\0';
+	scenario_fini(&scenario); /* of the one before */
 	return scenario_load(path, &scenario, &err);
 }
 
@@ -127,7 +128,7 @@ static const struct {
 	{"[tenant aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa]\n", ":1: [tenant aaaa"},
 	{"\n[tenant a]\ncount = 2\n", ":2: [tenant a] has no workload"},
 	{"[tenant a]\nworkload = load:pct=200\n",
-	 ":2: [tenant NAME] workload: workload load: pct '200': allowed is"},
+	 ":2: [tenant a] workload load: pct '200': allowed is"},
 	{"[tenant a]\nflavor = big\nworkload = idle\n",
 	 ":2: [tenant a] flavor: there is no [flavor big] above"},
 	{"[tenant a]\nworkload = idle\narrive_s = -1\n",

@@ -63,7 +63,8 @@ static int stub_fund(const struct policy_params *params, struct policy_gpu *gpu,
 	return fund_pct;
 }
 
-static const struct policy stub = {.name = "stub", .step = stub_step, .fund = stub_fund};
+static const struct policy stub = {
+	.name = "stub", .step = stub_step, .fund = stub_fund, .give_back = policy_return};
 
 static void hear(void *userdata, const struct trial_event *event)
 {
@@ -114,6 +115,7 @@ static int end(void **state)
 {
 	(void)state;
 	trial = trial_free(trial);
+	scenario_fini(&scenario);
 	return 0;
 }
 
@@ -125,9 +127,10 @@ static void make_with(const char *text, const struct policy *policy, uint64_t se
 	assert_non_null(file);
 	assert_true(fputs(text, file) >= 0);
 	assert_int_equal(fclose(file), 0);
+	trial = trial_free(trial);
+	scenario_fini(&scenario);
 	if (scenario_load(path, &scenario, &err) < 0)
 		fail_msg("%s", err.msg);
-	trial = trial_free(trial);
 	if (trial_new(&scenario, policy, NULL, seed, hooks, &trial, &err) < 0)
 		fail_msg("%s", err.msg);
 }
