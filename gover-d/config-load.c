@@ -30,6 +30,7 @@ struct loader {
 	const char *section;	/* as in the table; NULL before the first */
 	void *base;		/* what its keys are written into */
 	bool gpu_seen;		/* the file's own GPUs have replaced those before */
+	bool flavor_seen;	/* the same of its flavours */
 	uint64_t sections_seen; /* bit of the section's first key */
 	uint64_t keys_seen;	/* in this section */
 	int failed_line;	/* 0: none */
@@ -99,6 +100,30 @@ static int enter_gpu(struct loader *l, const char *name)
 	return 0;
 }
 
+static int enter_flavor(struct loader *l, const char *name)
+{
+	struct config *config = l->config;
+
+	if (!id_valid(name))
+		return load_fail(l,
+				 "[flavor %.70s]: a flavour's name is 1 to 63 of A-Z a-z 0-9 . _ - "
+				 "and begins with neither . nor -",
+				 name);
+	if (!l->flavor_seen)
+		config->n_flavors = 0;
+	l->flavor_seen = true;
+	for (int i = 0; i < config->n_flavors; i++)
+		if (strcmp(config->flavors[i].name, name) == 0)
+			return load_fail(l, "[flavor %s] is given for the second time", name);
+	if (config->n_flavors == FLAVORS_MAX)
+		return load_fail(l, "[flavor %s]: at most %d sections of flavours are allowed",
+				 name, FLAVORS_MAX);
+	l->section = CONFIG_FLAVOR_SECTION;
+	l->base = &config->flavors[config->n_flavors++];
+	config_table_default_flavor(l->base, name);
+	return 0;
+}
+
 static int enter_section(struct loader *l, const char *title)
 {
 	const struct config_key_info *info;
@@ -109,6 +134,10 @@ static int enter_section(struct loader *l, const char *title)
 		return enter_gpu(l, "gpu0");
 	if (strncmp(title, "gpu ", 4) == 0)
 		return enter_gpu(l, title + 4 + strspn(title + 4, " "));
+	if (strcmp(title, "flavor") == 0)
+		return enter_flavor(l, "");
+	if (strncmp(title, "flavor ", 7) == 0)
+		return enter_flavor(l, title + 7 + strspn(title + 7, " "));
 	for (size_t i = 0; (info = config_key_at(i)); i++) {
 		if (strcmp(info->section, title) != 0)
 			continue;

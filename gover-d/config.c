@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "gover-d/config-table.h"
+#include "gover-d/flavor.h"
 
 struct key;
 
@@ -26,8 +27,8 @@ struct key_type {
 struct key {
 	struct config_key_info info;
 	const struct key_type *type;
-	size_t offset;	 /* in struct gpu_section for [gpu NAME], else in struct config */
-	double min, max; /* of a number; of a text's length */
+	size_t offset;			/* in what section_at() gives */
+	double min, max;		/* of a number; of a text's length */
 	bool (*fits)(const char *text); /* of a text that is not empty; NULL: any does */
 };
 
@@ -151,6 +152,7 @@ static bool fits_policy(const char *text)
 #define GPU(key)			    AT(CONFIG_GPU_SECTION, false, #key, struct gpu_section, gpu.key)
 #define POLICY(key)			    AT("policy", true, #key, struct config, params.key)
 #define OFFER(key)			    AT("offer", true, #key, struct config, offer.key)
+#define FLAVOR(key)			    AT(CONFIG_FLAVOR_SECTION, false, #key, struct flavor, key)
 #define HISTORY(key)			    AT("history", false, #key, struct config, retention.key)
 
 /* A row. A range is written once, as numbers, and said from there. */
@@ -165,6 +167,8 @@ static bool fits_policy(const char *text)
 #define WORD(at, allowed, fits)	    ROW(at, type_text, 1, 15, allowed, fits)
 #define TEXT(at, low, high, what, fits) \
 	ROW(at, type_text, low, high, what " (" #low ".." #high " characters, no ';')", fits)
+
+#define FLAVOR_NAME "a name of A-Z a-z 0-9 . _ -"
 
 /* No text is longer than 160 characters: config-load.c takes lines of 198. */
 static const struct key keys[] = {
@@ -200,12 +204,20 @@ static const struct key keys[] = {
 	FLAG(POLICY(use_ignores_met_target)),
 	FLAG(POLICY(paper_mode)),
 
+	TEXT(OFFER(flavor), 1, 63, FLAVOR_NAME, id_valid),
 	INT(OFFER(flavor_cap_pct), 1, 100, " percent"),
 	NUMBER(OFFER(flavor_target_fps), 0, 10000, " frames a second"),
+	NUMBER(OFFER(price_per_cap_hour), 0, 1000000000, ""),
+	NUMBER(OFFER(penalty_per_broken_s), 0, 1000000000, ""),
 	INT(OFFER(max_vgpus), 1, 256, " vGPUs"),
 	INT(OFFER(ttl_s), 1, 86400, " s"),
 	INT(OFFER(probation_s), 1, 86400, " s"),
 	NUMBER(OFFER(probation_broken_pct), 0, 100, " percent"),
+
+	INT(FLAVOR(cap_pct), 1, 100, " percent"),
+	NUMBER(FLAVOR(target_fps), 0, 10000, " frames a second"),
+	NUMBER(FLAVOR(price_per_cap_hour), 0, 1000000000, ""),
+	NUMBER(FLAVOR(penalty_per_broken_s), 0, 1000000000, ""),
 
 	TEXT(AT("fps", false, "socket", struct config, fps_socket), 1, 107, "a path", NULL),
 
@@ -221,9 +233,29 @@ const struct config_key_info *config_key_at(size_t index)
 	return index < ARRAY_SIZE(keys) ? &keys[index].info : NULL;
 }
 
-static bool of_gpu(const struct key *key)
+#define TITLE_MAX (ID_MAX + sizeof("flavor "))
+
+/* The struct that a key of the @index-th section of this kind stands in, and what is between its
+ * brackets. NULL: there are no more. */
+static const void *section_at(const struct config *config, const struct key *key, int index,
+			      char title[TITLE_MAX])
 {
-	return strcmp(key->info.section, CONFIG_GPU_SECTION) == 0;
+	const char *section = key->info.section;
+
+	if (strcmp(section, CONFIG_GPU_SECTION) == 0) {
+		if (index >= config->n_gpus)
+			return NULL;
+		snprintf(title, TITLE_MAX, "gpu %s", config->gpus[index].gpu.name);
+		return &config->gpus[index];
+	}
+	if (strcmp(section, CONFIG_FLAVOR_SECTION) == 0) {
+		if (index >= config->n_flavors)
+			return NULL;
+		snprintf(title, TITLE_MAX, "flavor %s", config->flavors[index].name);
+		return &config->flavors[index];
+	}
+	snprintf(title, TITLE_MAX, "%s", section);
+	return index == 0 ? config : NULL;
 }
 
 void config_table_default_gpu(struct gpu_section *gpu, const char *name)
@@ -235,6 +267,16 @@ void config_table_default_gpu(struct gpu_section *gpu, const char *name)
 	memcpy(gpu->gpu.name, name, strlen(name) + 1);
 }
 
+void config_table_default_flavor(struct flavor *flavor, const char *name)
+{
+	*flavor = (struct flavor){
+		.cap_pct = 50,
+		.price_per_cap_hour = 1,
+		.penalty_per_broken_s = 0.01,
+	};
+	memcpy(flavor->name, name, strlen(name) + 1);
+}
+
 void config_default(struct config *config)
 {
 	*config = (struct config){
@@ -244,7 +286,10 @@ void config_default(struct config *config)
 		.n_gpus = 1,
 		.policy = "gover",
 		.fund_window_s = 30,
-		.offer = {.flavor_cap_pct = 50,
+		.offer = {.flavor = "default",
+			  .flavor_cap_pct = 50,
+			  .price_per_cap_hour = 1,
+			  .penalty_per_broken_s = 0.01,
 			  .max_vgpus = 16,
 			  .ttl_s = 60,
 			  .probation_s = 30,
@@ -318,24 +363,18 @@ static void print_section(const struct key *key, const char *title, const void *
 
 void config_print(const struct config *config, FILE *out)
 {
-	const char *section = "";
+	const char *section = "", *gap = "";
+	char title[TITLE_MAX];
+	const void *base;
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		if (strcmp(keys[i].info.section, section) == 0)
 			continue;
 		section = keys[i].info.section;
-		if (i > 0)
-			fputs("\n", out);
-		if (!of_gpu(&keys[i])) {
-			print_section(&keys[i], section, config, out);
-			continue;
-		}
-		for (int g = 0; g < config->n_gpus; g++) {
-			char title[ID_MAX + sizeof("gpu ")];
-
-			snprintf(title, sizeof(title), "gpu %s", config->gpus[g].gpu.name);
-			fputs(g > 0 ? "\n" : "", out);
-			print_section(&keys[i], title, &config->gpus[g], out);
+		for (int n = 0; (base = section_at(config, &keys[i], n, title)); n++) {
+			fputs(gap, out);
+			print_section(&keys[i], title, base, out);
+			gap = "\n";
 		}
 	}
 }
@@ -356,6 +395,8 @@ struct policy_params config_policy_params(const struct config *config)
 	double periods = round(config->fund_window_s / period_s(config));
 
 	params.fund_window_periods = (int)fmax(1, fmin(periods, POLICY_WINDOW_MAX));
+	params.price_per_cap_hour = config->offer.price_per_cap_hour;
+	params.penalty_per_broken_s = config->offer.penalty_per_broken_s;
 	return params;
 }
 
@@ -366,16 +407,13 @@ static int check_values(const struct config *config, struct err *reterr)
 		max_align_t align;
 		char bytes[PATH_MAX];
 	} unused;
-	char text[PATH_MAX];
+	char text[PATH_MAX], title[TITLE_MAX];
+	const void *base;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(keys); i++) {
-		if (!of_gpu(&keys[i])) {
-			key_format(&keys[i], config, text, sizeof(text));
-			r = key_set(&keys[i], &unused, text, reterr);
-		}
-		for (int g = 0; r == 0 && of_gpu(&keys[i]) && g < config->n_gpus; g++) {
-			key_format(&keys[i], &config->gpus[g], text, sizeof(text));
+		for (int n = 0; r == 0 && (base = section_at(config, &keys[i], n, title)); n++) {
+			key_format(&keys[i], base, text, sizeof(text));
 			r = key_set(&keys[i], &unused, text, reterr);
 		}
 	}
@@ -536,8 +574,8 @@ static int check_roots(const struct config *config, struct err *reterr)
 int config_check(const struct config *config, struct err *reterr)
 {
 	static int (*const checks[])(const struct config *config, struct err *reterr) = {
-		check_values, check_gpu_names, check_speeds, check_period,
-		check_leases, check_sockets,   check_flavor, check_roots,
+		check_values,  check_gpu_names, check_speeds, check_period, check_leases,
+		check_sockets, check_flavor,	flavor_check, check_roots,
 	};
 	int r = 0;
 
