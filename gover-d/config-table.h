@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What config-load.c needs of the table of keys, beyond config_key_at(). For nobody else. */
+/* What config-load.c and config-check.c need of the table of keys, beyond config_key_at(). For
+ * nobody else. */
 #ifndef GOVER_D_CONFIG_TABLE_H
 #define GOVER_D_CONFIG_TABLE_H
 
@@ -20,5 +21,11 @@ int config_table_set(size_t index, void *base, const char *text, struct err *ret
 void config_table_default_gpu(struct gpu_section *gpu, const char *name);
 /* The same of [flavor @name]. */
 void config_table_default_flavor(struct flavor *flavor, const char *name);
+
+/* A value that came another way than through the table (the command line) must fit it too. */
+int config_table_check(const struct config *config, struct err *reterr);
+
+/* GPU seconds in one period: a host has one clock, which config_check() sees to. */
+double config_table_period_s(const struct config *config);
 
 #endif
