@@ -147,6 +147,7 @@ int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned
 	if (!(fields & CONTROL_TARGET_FPS))
 		contract->terms.target_fps = offer->flavor.target_fps;
 	contract->terms.weight = 1;
+	memcpy(contract->flavor, m->config.offer.flavor, sizeof(contract->flavor));
 	/* On disk before the answer: the history may not get to know of it any more. */
 	contract->offer = id;
 	snprintf(contract->claim_key, sizeof(contract->claim_key), "%s", key);

@@ -30,7 +30,8 @@ struct contract {
 	uint32_t cid;	 /* vsock; 0: none */
 	json_t *labels;	 /* object of strings; owned */
 	struct policy_terms terms;
-	bool held; /* an operator fixed the cap at held_cap_pct */
+	char flavor[ID_MAX]; /* as which it is priced; "": as that of [offer] */
+	bool held;	     /* an operator fixed the cap at held_cap_pct */
 	int held_cap_pct;
 	int64_t created_ms;
 	int64_t offer;		   /* it was sold by; 0: by none */
