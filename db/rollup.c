@@ -49,6 +49,8 @@ static const char *const statement_sql[STATEMENTS] = {
 
 #define OLDEST(table) "(SELECT min((SELECT min(ts_ms) FROM " table " WHERE vgpu = num)) FROM vgpu)"
 
+#define FIRST(table, step_s) "(SELECT min(ts_ms) FROM " table " WHERE step_s = " step_s ")"
+
 enum horizon { RAW, MINUTE, HOUR, HORIZONS };
 
 /*
@@ -80,6 +82,22 @@ static const struct prune {
 	 true},
 	{"DELETE FROM offer WHERE changed_ms < ?1 AND id < (SELECT max(id) FROM offer)"
 	 " AND state NOT IN ('open', 'claimed', 'probation', 'failed')",
+	 HOUR, true},
+	{"DELETE FROM ledger WHERE step_s = 60 AND ts_ms < min(?1, " FIRST("ledger",
+									   "60") " + 36000000)",
+	 MINUTE, true},
+	{"DELETE FROM ledger WHERE step_s = 3600 AND ts_ms < min(?1, " FIRST("ledger",
+									     "3600") " + 36000000)",
+	 HOUR, true},
+	{"DELETE FROM ledger_gpu WHERE step_s = 60 AND ts_ms < min(?1, " FIRST("ledger_gpu",
+									       "60") " + 36000000)",
+	 MINUTE, true},
+	{"DELETE FROM ledger_gpu WHERE step_s = 3600 AND ts_ms < min(?1, " FIRST(
+		 "ledger_gpu", "3600") " + 36000000)",
+	 HOUR, true},
+	/* The one that held then stays. */
+	{"DELETE FROM price WHERE ts_ms < ?1 AND EXISTS (SELECT 1 FROM price later"
+	 " WHERE later.flavor = price.flavor AND later.ts_ms > price.ts_ms AND later.ts_ms < ?1)",
 	 HOUR, true},
 	/* Names of which no row is left: every sample that is there was rolled up before. */
 	{"DELETE FROM vgpu WHERE ?1 AND NOT EXISTS (SELECT 1 FROM sample_hour WHERE vgpu = num)"
