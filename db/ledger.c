@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading the ledger: whole hours from the rows of hours, what is before and after them from those
- * of minutes. Must never write.
+ * Reading the ledger: whole days from the rows of days, what is before and after them from those of
+ * hours, and what is left from those of minutes. Must never write.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "db/conn.h"
 #include "db/ledger.h"
@@ -11,11 +12,13 @@
 #include "db/record.h"
 #include "db/rollup.h"
 
-/* ?1 begin, ?2 first whole hour, ?3 end of the last whole hour, ?4 end. */
-#define IN_RANGE                                             \
-	" ((step_s = 60 AND ts_ms >= ?1 AND ts_ms < ?2)"     \
-	" OR (step_s = 3600 AND ts_ms >= ?2 AND ts_ms < ?3)" \
-	" OR (step_s = 60 AND ts_ms >= ?3 AND ts_ms < ?4))"
+/* ?1 begin, ?2 first whole hour, ?3 first whole day, ?4 end of the last whole day, ?5 end of the
+ * last whole hour, ?6 end. */
+#define STEP(step_s, from, to) "(step_s = " step_s " AND ts_ms >= " from " AND ts_ms < " to ")"
+#define IN_RANGE                                                                             \
+	" (" STEP("60", "?1", "?2") " OR " STEP("3600", "?2", "?3") " OR " STEP(             \
+		"86400", "?3", "?4") " OR " STEP("3600", "?4", "?5") " OR " STEP("60", "?5", \
+										 "?6") ")"
 
 /* A name that is there no more leaves its sums. */
 static const char rows_sql[] =
@@ -29,12 +32,14 @@ static const char watched_sql[] = "SELECT total(watched_s) FROM ledger_gpu WHERE
 
 static const char prices_sql[] =
 	"SELECT ts_ms, flavor, price_per_cap_hour, penalty_per_broken_s FROM price p"
-	" WHERE ts_ms < ?4 AND NOT EXISTS (SELECT 1 FROM price q"
+	" WHERE ts_ms < ?6 AND NOT EXISTS (SELECT 1 FROM price q"
 	" WHERE q.flavor = p.flavor AND q.ts_ms > p.ts_ms AND q.ts_ms <= ?1)"
 	" ORDER BY ts_ms, flavor";
 
+#define BOUNDS 6
+
 struct query {
-	int64_t bounds_ms[4]; /* ?1 .. ?4 */
+	int64_t bounds_ms[BOUNDS]; /* ?1 .. ?6 */
 	db_ledger_fn row;
 	db_price_fn price;
 	void *userdata;
@@ -56,18 +61,20 @@ static void set_bounds(struct query *q, int64_t from_ms, int64_t to_ms, int64_t 
 {
 	int64_t from_step = from_ms < minute_from_ms ? ROLLUP_HOUR_MS : ROLLUP_MINUTE_MS;
 	int64_t to_step = to_ms < minute_from_ms ? ROLLUP_HOUR_MS : ROLLUP_MINUTE_MS;
-	int64_t first, last;
+	int64_t hour, day, last_day, last_hour;
 
 	from_ms = floor_to(from_ms, from_step);
 	to_ms = ceil_to(to_ms, to_step);
-	first = ceil_to(from_ms, ROLLUP_HOUR_MS);
-	last = floor_to(to_ms, ROLLUP_HOUR_MS);
-	if (first >= last) /* no whole hour */
-		first = last = to_ms;
-	q->bounds_ms[0] = from_ms;
-	q->bounds_ms[1] = first;
-	q->bounds_ms[2] = last;
-	q->bounds_ms[3] = to_ms;
+	hour = ceil_to(from_ms, ROLLUP_HOUR_MS);
+	last_hour = floor_to(to_ms, ROLLUP_HOUR_MS);
+	if (hour >= last_hour) /* no whole hour */
+		hour = last_hour = to_ms;
+	day = ceil_to(hour, ROLLUP_DAY_MS);
+	last_day = floor_to(last_hour, ROLLUP_DAY_MS);
+	if (day >= last_day || hour == last_hour) /* no whole day */
+		day = last_day = last_hour;
+	memcpy(q->bounds_ms, (int64_t[BOUNDS]){from_ms, hour, day, last_day, last_hour, to_ms},
+	       sizeof(q->bounds_ms));
 }
 
 static int take_row(struct query *q, sqlite3_stmt *statement)
@@ -137,7 +144,7 @@ int db_query_ledger(struct db_reader *reader, int64_t from_ms, int64_t to_ms, db
 	if (r == 0)
 		*ret_range = (struct db_ledger_range){
 			.from_ms = q.bounds_ms[0],
-			.to_ms = q.bounds_ms[3],
+			.to_ms = q.bounds_ms[BOUNDS - 1],
 			.watched_s = q.watched_s,
 		};
 	return reader_end(reader, r);

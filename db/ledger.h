@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What was sold, earned and owed, at the prices in force at the time: a later price never rewrites
- * the past. Rows are added to what stands for their minute and their hour, so any number of them
- * may come for one; minutes and hours are kept as long as those of the samples.
+ * the past. Rows are added to what stands for their minute, their hour and their day, so any
+ * number of them may come for one; minutes are kept as long as those of the samples, hours and days
+ * as long as those or their hours, whichever is longer.
  */
 #ifndef DB_LEDGER_H
 #define DB_LEDGER_H

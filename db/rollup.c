@@ -51,7 +51,8 @@ static const char *const statement_sql[STATEMENTS] = {
 
 #define FIRST(table, step_s) "(SELECT min(ts_ms) FROM " table " WHERE step_s = " step_s ")"
 
-enum horizon { RAW, MINUTE, HOUR, HORIZONS };
+/* The ledger reads whole hours and days wherever there are some: they stay as long as anything. */
+enum horizon { RAW, MINUTE, HOUR, RESOLUTIONS, LONGEST = RESOLUTIONS, HORIZONS };
 
 /*
  * ?1 is the horizon: older rows go, at most ten times as fast as they come. The newest of those
@@ -86,19 +87,22 @@ static const struct prune {
 	{"DELETE FROM ledger WHERE step_s = 60 AND ts_ms < min(?1, " FIRST("ledger",
 									   "60") " + 36000000)",
 	 MINUTE, true},
-	{"DELETE FROM ledger WHERE step_s = 3600 AND ts_ms < min(?1, " FIRST("ledger",
-									     "3600") " + 36000000)",
-	 HOUR, true},
 	{"DELETE FROM ledger_gpu WHERE step_s = 60 AND ts_ms < min(?1, " FIRST("ledger_gpu",
 									       "60") " + 36000000)",
 	 MINUTE, true},
+	{"DELETE FROM ledger WHERE step_s = 3600 AND ts_ms < min(?1, " FIRST("ledger",
+									     "3600") " + 36000000)",
+	 LONGEST, true},
 	{"DELETE FROM ledger_gpu WHERE step_s = 3600 AND ts_ms < min(?1, " FIRST(
 		 "ledger_gpu", "3600") " + 36000000)",
-	 HOUR, true},
+	 LONGEST, true},
+	/* A day that began before the hours that are kept is still asked for. */
+	{"DELETE FROM ledger WHERE step_s = 86400 AND ts_ms < ?1 - 86400000", LONGEST, true},
+	{"DELETE FROM ledger_gpu WHERE step_s = 86400 AND ts_ms < ?1 - 86400000", LONGEST, true},
 	/* The one that held then stays. */
 	{"DELETE FROM price WHERE ts_ms < ?1 AND EXISTS (SELECT 1 FROM price later"
 	 " WHERE later.flavor = price.flavor AND later.ts_ms > price.ts_ms AND later.ts_ms < ?1)",
-	 HOUR, true},
+	 LONGEST, true},
 	/* Names of which no row is left: every sample that is there was rolled up before. */
 	{"DELETE FROM vgpu WHERE ?1 AND NOT EXISTS (SELECT 1 FROM sample_hour WHERE vgpu = num)"
 	 " AND NOT EXISTS (SELECT 1 FROM sample_minute WHERE vgpu = num)",
@@ -247,7 +251,8 @@ int rollup_advance(struct rollup *rollup, int64_t ts_ms)
 	if (rc != SQLITE_OK)
 		return rc;
 	sqlite3_bind_int64(set_open, 1, begin_ms);
-	for (int i = 0; i < HORIZONS; i++)
+	horizons[LONGEST] = horizons[HOUR] < horizons[MINUTE] ? horizons[HOUR] : horizons[MINUTE];
+	for (int i = 0; i < RESOLUTIONS; i++)
 		sqlite3_bind_int64(set_open, 2 + i, horizons[i]);
 	rc = conn_run(set_open);
 	if (rc == SQLITE_OK)

@@ -71,7 +71,8 @@ const char *const schema_steps[] = {
 	("CREATE TABLE contracts (num INTEGER PRIMARY KEY CHECK (num = 1),"
 	 " revision INTEGER NOT NULL, json TEXT NOT NULL);"),
 
-	/* Rows of minutes and hours in one, keyed by time first: all vGPUs are asked for at once.
+	/* Rows of minutes, hours and days in one, keyed by time first: all vGPUs are asked for at
+	 * once.
 	 */
 	"CREATE TABLE ledger (step_s INTEGER NOT NULL, ts_ms INTEGER NOT NULL,"
 	" vgpu INTEGER NOT NULL, flavor TEXT NOT NULL, sold_cap_s REAL NOT NULL,"

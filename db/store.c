@@ -29,6 +29,10 @@ enum statement {
 	STATEMENTS,
 };
 
+#define LEDGER_STEP(s)                       \
+	" (" s ", ?1 - ?1 % (" s " * 1000)," \
+	" ?2, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+
 /* The parameters of records stand in the order of the fields in record.c. */
 static const char *const statement_sql[STATEMENTS] = {
 	[RECORD_SAMPLE] = "INSERT OR REPLACE INTO sample VALUES (?1, ?2 /* num for the names */,"
@@ -43,17 +47,20 @@ static const char *const statement_sql[STATEMENTS] = {
 	[RECORD_CAP_WRITE] = "INSERT INTO cap_write VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 	[RECORD_SETTING] = "INSERT OR REPLACE INTO setting VALUES (?1, ?2)",
 	[RECORD_SETTING_GONE] = "DELETE FROM setting WHERE key = ?1",
-	/* Added to what is there of the minute, and of the hour. */
-	[RECORD_LEDGER] = "INSERT INTO ledger VALUES"
-			  " (60, ?1 - ?1 % 60000, ?2, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12),"
-			  " (3600, ?1 - ?1 % 3600000, ?2, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
-			  " ON CONFLICT DO UPDATE SET sold_cap_s = sold_cap_s + ?5,"
-			  " sold_broken_s = sold_broken_s + ?6, sold_revenue = sold_revenue + ?7,"
-			  " sold_penalty = sold_penalty + ?8, kept_cap_s = kept_cap_s + ?9,"
-			  " kept_broken_s = kept_broken_s + ?10, kept_revenue = kept_revenue + ?11,"
-			  " kept_penalty = kept_penalty + ?12",
+	/* Added to what is there of the minute, the hour and the day. */
+	[RECORD_LEDGER] = "INSERT INTO ledger VALUES" LEDGER_STEP("60") "," LEDGER_STEP(
+		"3600") "," LEDGER_STEP("86400") " ON CONFLICT DO UPDATE SET sold_cap_s = "
+						 "sold_cap_s + ?5,"
+						 " sold_broken_s = sold_broken_s + ?6, "
+						 "sold_revenue = sold_revenue + ?7,"
+						 " sold_penalty = sold_penalty + ?8, kept_cap_s = "
+						 "kept_cap_s + ?9,"
+						 " kept_broken_s = kept_broken_s + ?10, "
+						 "kept_revenue = kept_revenue + ?11,"
+						 " kept_penalty = kept_penalty + ?12",
 	[RECORD_LEDGER_GPU] = "INSERT INTO ledger_gpu VALUES (60, ?1 - ?1 % 60000, ?2, ?3),"
-			      " (3600, ?1 - ?1 % 3600000, ?2, ?3)"
+			      " (3600, ?1 - ?1 % 3600000, ?2, ?3),"
+			      " (86400, ?1 - ?1 % 86400000, ?2, ?3)"
 			      " ON CONFLICT DO UPDATE SET watched_s = watched_s + ?3",
 	[RECORD_PRICE] =
 		"INSERT OR REPLACE INTO price SELECT ?1, ?2, ?3, ?4 WHERE (?3, ?4) IS NOT"

@@ -210,6 +210,11 @@ static void any_range_is_the_sum_of_its_minutes(void **state)
 		{50 * MINUTE_MS, 70 * MINUTE_MS, 20},
 		{59 * MINUTE_MS + 59999, 2 * HOUR_MS + 1, 62},
 		{-DAY_MS, DAY_MS, 190},
+		{0, DAY_MS, 180},
+		{-DAY_MS, 0, 10},
+		{-DAY_MS - 1, 2 * DAY_MS + 1, 190},
+		{-2 * DAY_MS + HOUR_MS, 90 * MINUTE_MS, 100},
+		{90 * MINUTE_MS, 3 * DAY_MS + HOUR_MS, 90},
 		{DAY_MS, 2 * DAY_MS, 0},
 	};
 	struct db *db = open_db(&keep_all);
@@ -255,6 +260,10 @@ static void it_is_kept_as_long_as_minutes_and_hours_are(void **state)
 			 end_ms - DAY_MS);
 	assert_int_equal(get_sql("SELECT min(ts_ms) FROM ledger_gpu WHERE step_s = 3600"),
 			 end_ms - 3 * DAY_MS);
+	assert_int_equal(get_sql("SELECT min(ts_ms) FROM ledger WHERE step_s = 86400"),
+			 end_ms - 4 * DAY_MS);
+	assert_int_equal(get_sql("SELECT min(ts_ms) FROM ledger_gpu WHERE step_s = 86400"),
+			 end_ms - 4 * DAY_MS);
 	/* The price that held when what is kept begins is kept with it. */
 	assert_int_equal(get_sql("SELECT count(*) FROM price"), 2);
 	assert_int_equal(get_sql("SELECT min(price_per_cap_hour) FROM price"), 2);
@@ -264,6 +273,8 @@ static void it_is_kept_as_long_as_minutes_and_hours_are(void **state)
 	assert_int_equal(got.range.from_ms, end_ms - 2 * DAY_MS);
 	assert_int_equal(got.range.to_ms, end_ms - 2 * DAY_MS + HOUR_MS);
 	assert_near(got.range.watched_s, 120);
+	assert_int_equal(query(START_MS, end_ms + MINUTE_MS), 0);
+	assert_near(got.range.watched_s, 60 * (4 * 48 + 1)); /* whole days that are kept, and now */
 }
 
 static void a_name_that_went_leaves_its_money(void **state)
