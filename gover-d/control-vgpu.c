@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "gover-d/control.h"
 #include "gover-d/flavor.h"
+#include "gover-d/ledger.h"
 #include "gover-d/manager.h"
 #include "gover-d/tick.h"
 #include "monitor/fps.h"
@@ -467,6 +468,7 @@ int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
 		fps_hub_forget(m->fps, id);
 	offers_vgpu_removed(m->offers, id, now);
 	alerts_vgpu_changed(m->alerts, id);
+	ledger_keep_vgpu(m, vgpu);
 	vgpu_free(gpu, vgpu);
 	if (gpu->mode == GPU_MODE_ACT)
 		give_back(m, gpu, now);

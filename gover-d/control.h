@@ -85,6 +85,9 @@ int control_policy_change(struct manager *manager, json_t *object, struct err *r
  */
 int control_save(struct manager *manager, void (*done)(void *userdata, int result), void *userdata);
 
+/* What was counted until now goes to the history, so that a query finds it. */
+void control_keep_ledger(struct manager *manager);
+
 /* Called by the tick when answers have changed, and by the API to know (a counter). */
 uint64_t control_generation(const struct manager *manager);
 
