@@ -16,9 +16,10 @@ cflags   += $(shell pkg-config --cflags $(packages) 2>/dev/null)
 ldflags  := $(SANITIZE)
 libs      = $(shell pkg-config --libs $(packages)) -lm -pthread
 fuse      = $(shell pkg-config --libs fuse3) # of gover-sim alone
+tables    = $(shell pkg-config --libs jansson inih smartcols) # and what it shares with the others
 
 # Everything but main() and the preload library is one archive that programs and tests link.
-folders  := base policy sched db sim gpu monitor gover-d gover-ctl gover-sim
+folders  := base policy sched db sim trial gpu monitor gover-d gover-ctl gover-sim
 mains    := gover-d/main.c gover-ctl/main.c gover-sim/main.c
 sources  := $(filter-out $(mains),$(wildcard $(addsuffix /*.c,$(folders))))
 objects  := $(sources:%.c=$B/obj/%.o)
@@ -41,7 +42,7 @@ $B/gover-d $B/gover-ctl:
 
 $B/gover-sim: $B/obj/gover-sim/main.o $B/libgover.a
 	@echo "  LD    $@"
-	@$(CC) $(ldflags) $(LDFLAGS) -o $@ $^ $(fuse) -lm -pthread
+	@$(CC) $(ldflags) $(LDFLAGS) -o $@ $^ $(fuse) $(tables) -lm -pthread
 
 $B/libgover-fps.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-preload/*.c)) fps-preload/exports.map
 	@echo "  LD    $@"

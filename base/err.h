@@ -6,7 +6,7 @@
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
-#define ERR_MSG_MAX 512
+#define ERR_MSG_MAX 1024 /* all keys of a section fit in */
 
 struct err {
 	char msg[ERR_MSG_MAX]; /* one sentence that names the thing; no newline */

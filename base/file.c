@@ -79,6 +79,24 @@ int file_read(const char *path, size_t max, char **ret_text, size_t *ret_length)
 	return 0;
 }
 
+int file_open_stream(const char *path, FILE **ret_file)
+{
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat status;
+	FILE *file;
+
+	if (fd < 0 || fstat(fd, &status) < 0)
+		return -errno;
+	if (!S_ISREG(status.st_mode))
+		return -EINVAL;
+	file = fdopen(fd, "r");
+	if (!file)
+		return -errno;
+	fd = -1;
+	*ret_file = file;
+	return 0;
+}
+
 static int write_all(int fd, const char *text, size_t length)
 {
 	while (length > 0) {

@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /*
  * Reads a kernel attribute from its start on a kept-open fd, as text without its last newline.
@@ -23,6 +24,10 @@ int file_pwrite_i64(int fd, int64_t value);
 /* Opens (O_CLOEXEC), reads and closes. *ret_text is NUL-terminated and the caller's to free.
  * -EFBIG: larger than @max bytes. */
 int file_read(const char *path, size_t max, char **ret_text, size_t *ret_length);
+
+/* Opens a regular file for reading as a stream, the caller's to close. -EINVAL: it is something
+ * else, which might never end or never begin. */
+int file_open_stream(const char *path, FILE **ret_file);
 
 /*
  * Replaces @path atomically and durably (temporary file beside it, fsync, rename, fsync of the

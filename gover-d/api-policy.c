@@ -30,7 +30,7 @@ static json_t *encode_value(const char *text)
 /* The next key of [policy] and [offer] from *index on; NULL: no more. */
 static const char *next_key(size_t *index)
 {
-	const struct config_key_info *info;
+	const struct setting *info;
 
 	while ((info = config_key_at((*index)++)))
 		if (strcmp(info->section, "policy") == 0 || strcmp(info->section, "offer") == 0)

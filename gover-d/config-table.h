@@ -6,16 +6,9 @@
 
 #include "gover-d/config.h"
 
-/* config_key_info.section of a GPU's keys, and of a flavour's */
+/* setting.section of a GPU's keys, and of a flavour's */
 #define CONFIG_GPU_SECTION    "gpu NAME"
 #define CONFIG_FLAVOR_SECTION "flavor NAME"
-
-/*
- * Reads @text as the value of the key at @index into @base: the struct gpu_section for keys of
- * [gpu NAME], the struct flavor for those of [flavor NAME], else the struct config. A NULL @base
- * only checks it. -EINVAL with a sentence that says what is allowed.
- */
-int config_table_set(size_t index, void *base, const char *text, struct err *reterr);
 
 /* [gpu @name] before anything is said of it; @name is a valid id. */
 void config_table_default_gpu(struct gpu_section *gpu, const char *name);

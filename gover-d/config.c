@@ -12,93 +12,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/inifile.h"
 #include "base/parse.h"
 #include "gover-d/config-table.h"
-
-struct key;
-
-struct key_type {
-	/* Reads @text into @at, or says false and leaves it alone. */
-	bool (*set)(const struct key *key, void *at, const char *text);
-	void (*format)(const void *at, char *ret_text, size_t size);
-};
-
-struct key {
-	struct config_key_info info;
-	const struct key_type *type;
-	size_t offset;			/* in what section_at() gives */
-	double min, max;		/* of a number; of a text's length */
-	bool (*fits)(const char *text); /* of a text that is not empty; NULL: any does */
-};
-
-static bool set_int(const struct key *key, void *at, const char *text)
-{
-	int64_t value;
-
-	if (parse_int(text, (int64_t)key->min, (int64_t)key->max, &value) < 0)
-		return false;
-	*(int *)at = (int)value;
-	return true;
-}
-
-static void format_int(const void *at, char *ret_text, size_t size)
-{
-	snprintf(ret_text, size, "%d", *(const int *)at);
-}
-
-static bool set_number(const struct key *key, void *at, const char *text)
-{
-	return parse_double(text, key->min, key->max, at) == 0;
-}
-
-/* The fewest digits, from six, that read back as the same number. */
-static void format_number(const void *at, char *ret_text, size_t size)
-{
-	double value = *(const double *)at;
-	int digits = 6;
-
-	do
-		snprintf(ret_text, size, "%.*g", digits, value);
-	while (fabs(strtod(ret_text, NULL) - value) > 0 && digits++ < 17);
-}
-
-static bool set_flag(const struct key *key, void *at, const char *text)
-{
-	(void)key;
-	return parse_bool(text, at) == 0;
-}
-
-static void format_flag(const void *at, char *ret_text, size_t size)
-{
-	snprintf(ret_text, size, "%s", *(const bool *)at ? "on" : "off");
-}
-
-static bool set_text(const struct key *key, void *at, const char *text)
-{
-	size_t length = strlen(text);
-
-	if ((double)length < key->min || (double)length > key->max)
-		return false;
-	if (length > 0 && (text[0] == ' ' || text[length - 1] == ' '))
-		return false;
-	for (size_t i = 0; i < length; i++)
-		if (text[i] == ';' || iscntrl((unsigned char)text[i]))
-			return false;
-	if (length > 0 && key->fits && !key->fits(text))
-		return false;
-	memcpy(at, text, length + 1);
-	return true;
-}
-
-static void format_text(const void *at, char *ret_text, size_t size)
-{
-	snprintf(ret_text, size, "%s", (const char *)at);
-}
-
-static const struct key_type type_int = {set_int, format_int};
-static const struct key_type type_number = {set_number, format_number};
-static const struct key_type type_flag = {set_flag, format_flag};
-static const struct key_type type_text = {set_text, format_text};
+#include "policy/keys.h"
 
 /* ADDR:PORT, an IPv6 address in brackets. */
 static bool fits_listen(const char *text)
@@ -154,23 +71,23 @@ static bool fits_policy(const char *text)
 #define FLAVOR(key)			    AT(CONFIG_FLAVOR_SECTION, false, #key, struct flavor, key)
 #define HISTORY(key)			    AT("history", false, #key, struct config, retention.key)
 
-/* A row. A range is written once, as numbers, and said from there. */
-#define ROW_OF(section, live, key, at, type, low, high, allowed, fits)      \
-	{                                                                   \
-		{section, key, allowed, live}, &(type), at, low, high, fits \
-	}
-#define ROW(...)		    ROW_OF(__VA_ARGS__)
-#define INT(at, low, high, unit)    ROW(at, type_int, low, high, #low ".." #high unit, NULL)
-#define NUMBER(at, low, high, unit) ROW(at, type_number, low, high, #low ".." #high unit, NULL)
-#define FLAG(at)		    ROW(at, type_flag, 0, 0, "on or off", NULL)
-#define WORD(at, allowed, fits)	    ROW(at, type_text, 1, 15, allowed, fits)
-#define TEXT(at, low, high, what, fits) \
-	ROW(at, type_text, low, high, what " (" #low ".." #high " characters, no ';')", fits)
+#define INT    SETTING_INT
+#define NUMBER SETTING_NUMBER
+#define FLAG   SETTING_FLAG
+#define WORD   SETTING_WORD
+#define TEXT   SETTING_TEXT
+
+/* Rows of policy/keys.h. */
+#define KEY_INT(key, low, high, unit)	 INT(POLICY(key), low, high, unit)
+#define KEY_NUMBER(key, low, high, unit) NUMBER(POLICY(key), low, high, unit)
+#define KEY_FLAG(key)			 FLAG(POLICY(key))
+#define KEY_SECONDS(key, low, high, unit) \
+	INT(AT("policy", true, #key, struct config, key), low, high, unit)
 
 #define FLAVOR_NAME "a name of A-Z a-z 0-9 . _ -"
 
-/* No text is longer than 160 characters: config-load.c takes lines of 198. */
-static const struct key keys[] = {
+/* No text is longer than 160 characters: base/inifile.c takes lines of 198. */
+static const struct setting keys[] = {
 	TEXT(DAEMON(socket), 1, 107, "a path", NULL),
 	TEXT(DAEMON(listen), 0, 60, "nothing, or ADDR:PORT with a numeric address", fits_listen),
 	TEXT(DAEMON(state_dir), 1, 160, "a path", NULL),
@@ -186,22 +103,9 @@ static const struct key keys[] = {
 	TEXT(AT(CONFIG_GPU_SECTION, false, "intel_gpu_top", struct gpu_section, intel_gpu_top), 1,
 	     160, "auto, off, or an absolute path", fits_intel_gpu_top),
 
-	WORD(AT("policy", true, "name", struct config, policy), "gover", fits_policy),
-	NUMBER(POLICY(overload_pct), 1, 100, " percent"),
-	INT(POLICY(overload_periods), 1, 1000, " periods"),
-	INT(POLICY(qos_periods), 1, 1000, " periods"),
-	NUMBER(POLICY(qos_gpu_bound_pct), 0, 100, " percent"),
-	NUMBER(POLICY(lowload_pct), 0, 100, " percent"),
-	INT(POLICY(quiet_periods), 1, 1000, " periods"),
-	NUMBER(POLICY(steal_fraction), 0.01, 1, ""),
-	NUMBER(POLICY(weight_util), 0, 1000, ""),
-	NUMBER(POLICY(weight_qos), 0, 1000, ""),
-	INT(POLICY(cap_floor_pct), 1, 100, " percent"),
-	NUMBER(POLICY(fund_fraction), 0, 1, ""),
-	INT(AT("policy", true, "fund_window_s", struct config, fund_window_s), 1, 3000, " s"),
-	INT(POLICY(min_newcomer_pct), 1, 100, " percent"),
-	FLAG(POLICY(use_ignores_met_target)),
-	FLAG(POLICY(paper_mode)),
+	WORD(AT("policy", true, "name", struct config, policy),
+	     "gover, none, static, p99, nsigma, max or qos", fits_policy),
+	POLICY_KEYS(KEY_INT, KEY_NUMBER, KEY_FLAG, KEY_SECONDS),
 
 	TEXT(OFFER(flavor), 1, 63, FLAVOR_NAME, id_valid),
 	INT(OFFER(flavor_cap_pct), 1, 100, " percent"),
@@ -224,22 +128,23 @@ static const struct key keys[] = {
 	INT(HISTORY(minute_days), 0, 36500, " days, 0 for ever"),
 	INT(HISTORY(hour_days), 0, 36500, " days, 0 for ever"),
 };
-_Static_assert(ARRAY_SIZE(keys) <= 64, "config-load.c keeps a bit for each key");
+_Static_assert(ARRAY_SIZE(keys) <= INIFILE_KEYS_MAX, "base/inifile.c keeps a bit for each key");
+_Static_assert(POLICY_WINDOW_MAX == 300, "the rows of predict_periods say 300");
 _Static_assert(POLICY_VGPUS_MAX == 256, "the row of max_vgpus says 256");
 
-const struct config_key_info *config_key_at(size_t index)
+const struct setting *config_key_at(size_t index)
 {
-	return index < ARRAY_SIZE(keys) ? &keys[index].info : NULL;
+	return index < ARRAY_SIZE(keys) ? &keys[index] : NULL;
 }
 
 #define TITLE_MAX (ID_MAX + sizeof("flavor "))
 
 /* The struct that a key of the @index-th section of this kind stands in, and what is between its
  * brackets. NULL: there are no more. */
-static const void *section_at(const struct config *config, const struct key *key, int index,
+static const void *section_at(const struct config *config, const struct setting *key, int index,
 			      char title[TITLE_MAX])
 {
-	const char *section = key->info.section;
+	const char *section = key->section;
 
 	if (strcmp(section, CONFIG_GPU_SECTION) == 0) {
 		if (index >= config->n_gpus)
@@ -300,63 +205,44 @@ void config_default(struct config *config)
 	policy_params_default(&config->params);
 }
 
-static int key_set(const struct key *key, void *at, const char *text, struct err *reterr)
-{
-	if (key->type->set(key, at, text))
-		return 0;
-	return err_fail(reterr, EINVAL, "[%s] %s = \"%.60s\"%s is not allowed; allowed: %s",
-			key->info.section, key->info.key, text, strlen(text) > 60 ? "..." : "",
-			key->info.allowed);
-}
-
-static void key_format(const struct key *key, const void *base, char *ret_text, size_t size)
-{
-	key->type->format((const char *)base + key->offset, ret_text, size);
-}
-
-int config_table_set(size_t index, void *base, const char *text, struct err *reterr)
-{
-	return key_set(&keys[index], (char *)base + keys[index].offset, text, reterr);
-}
-
-static const struct key *find_live(const char *name)
+static const struct setting *find_live(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		if (keys[i].info.live && strcmp(keys[i].info.key, name) == 0)
+		if (keys[i].live && strcmp(keys[i].key, name) == 0)
 			return &keys[i];
 	return NULL;
 }
 
 int config_set_live(struct config *config, const char *key, const char *value, struct err *reterr)
 {
-	const struct key *found = find_live(key);
+	const struct setting *found = find_live(key);
 
 	if (!found)
 		return err_fail(reterr, ENOENT, "\"%.60s\" is no key that can be changed live",
 				key);
-	return key_set(found, (char *)config + found->offset, value, reterr);
+	return setting_set(found, config, value, reterr);
 }
 
 int config_get_live(const struct config *config, const char *key, char *ret_text, size_t size)
 {
-	const struct key *found = find_live(key);
+	const struct setting *found = find_live(key);
 
 	if (!found)
 		return -ENOENT;
-	key_format(found, config, ret_text, size);
+	setting_format(found, config, ret_text, size);
 	return 0;
 }
 
 /* Prints the keys of the section that @key begins. */
-static void print_section(const struct key *key, const char *title, const void *base, FILE *out)
+static void print_section(const struct setting *key, const char *title, const void *base, FILE *out)
 {
-	const char *section = key->info.section;
+	const char *section = key->section;
 	char text[PATH_MAX];
 
 	fprintf(out, "[%s]\n", title);
-	for (; key < keys + ARRAY_SIZE(keys) && strcmp(key->info.section, section) == 0; key++) {
-		key_format(key, base, text, sizeof(text));
-		fprintf(out, "%s =%s%s\n", key->info.key, text[0] ? " " : "", text);
+	for (; key < keys + ARRAY_SIZE(keys) && strcmp(key->section, section) == 0; key++) {
+		setting_format(key, base, text, sizeof(text));
+		fprintf(out, "%s =%s%s\n", key->key, text[0] ? " " : "", text);
 	}
 }
 
@@ -367,9 +253,9 @@ void config_print(const struct config *config, FILE *out)
 	const void *base;
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		if (strcmp(keys[i].info.section, section) == 0)
+		if (strcmp(keys[i].section, section) == 0)
 			continue;
-		section = keys[i].info.section;
+		section = keys[i].section;
 		for (int n = 0; (base = section_at(config, &keys[i], n, title)); n++) {
 			fputs(gap, out);
 			print_section(&keys[i], title, base, out);
@@ -396,20 +282,28 @@ struct policy_params config_policy_params(const struct config *config)
 	return params;
 }
 
-int config_table_check(const struct config *config, struct err *reterr)
+static int check_value(const struct setting *key, const char *text, struct err *reterr)
 {
+	struct setting alone = *key;
 	union {
 		max_align_t align;
 		char bytes[PATH_MAX];
 	} unused;
+
+	alone.offset = 0;
+	return setting_set(&alone, &unused, text, reterr);
+}
+
+int config_table_check(const struct config *config, struct err *reterr)
+{
 	char text[PATH_MAX], title[TITLE_MAX];
 	const void *base;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(keys); i++) {
 		for (int n = 0; r == 0 && (base = section_at(config, &keys[i], n, title)); n++) {
-			key_format(&keys[i], base, text, sizeof(text));
-			r = key_set(&keys[i], &unused, text, reterr);
+			setting_format(&keys[i], base, text, sizeof(text));
+			r = check_value(&keys[i], text, reterr);
 		}
 	}
 	return r;

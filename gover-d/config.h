@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/err.h"
+#include "base/setting.h"
 #include "db/db.h"
 #include "gover-d/host.h"
 #include "policy/policy.h"
@@ -105,11 +105,6 @@ int config_set_live(struct config *config, const char *key, const char *value, s
 int config_get_live(const struct config *config, const char *key, char *ret_text, size_t size);
 
 /* The table, for `policy show`, man page test and completion. NULL past the end. */
-struct config_key_info {
-	/* "gpu NAME", "flavor NAME"; allowed: "0..100 percent" */
-	const char *section, *key, *allowed;
-	bool live;
-};
-const struct config_key_info *config_key_at(size_t index);
+const struct setting *config_key_at(size_t index);
 
 #endif

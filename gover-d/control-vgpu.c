@@ -66,7 +66,7 @@ static int apply_labels(struct host_gpu *gpu, struct vgpu *vgpu, json_t *labels,
 static void give_back(struct manager *m, struct host_gpu *gpu, struct instant now)
 {
 	tick_view(m, gpu);
-	policy_return(&m->params, &gpu->view, &m->out);
+	m->policy->give_back(&m->params, &gpu->view, &m->out);
 	(void)tick_apply(m, gpu, now); /* told by its decision; the policy goes on from there */
 }
 

@@ -317,7 +317,7 @@ static void decide(struct manager *m, struct host_gpu *gpu, bool gap, struct ins
 		(void)apply_plan(m, gpu, act, now);
 		tick_view(m, gpu);
 	} else if (gpu->left && act) {
-		policy_return(&m->params, &gpu->view, &m->out);
+		m->policy->give_back(&m->params, &gpu->view, &m->out);
 		(void)apply_plan(m, gpu, act, now);
 		tick_view(m, gpu);
 	}

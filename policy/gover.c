@@ -9,7 +9,7 @@
 
 #include "base/id.h"
 #include "policy/explain.h"
-#include "policy/fund.h"
+#include "policy/gover.h"
 #include "policy/share.h"
 #include "policy/signal.h"
 #include "policy/steps.h"
@@ -169,14 +169,6 @@ static void steal_for_receiver(const struct policy_params *params, struct policy
 	explain_steal(params, gpu, out, &steal, decision);
 }
 
-static bool is_readable(const struct policy_gpu *gpu)
-{
-	for (int i = 0; i < gpu->n_vgpus; i++)
-		if (!gpu->vgpus[i].busy_valid)
-			return false;
-	return !gpu->gap;
-}
-
 /*
  * Whether this period belongs to a severe overload. A gap takes all signals down and they need
  * their periods to come back: only periods that saw it gone end it, more of them than breaches make
@@ -228,24 +220,8 @@ static void warn_severe(struct policy_gpu *gpu, int n_signals, struct policy_out
 	explain_severe(gpu, n_signals, decision);
 }
 
-/* Rule 4: counts a period without a signal, and sells one more when there were enough of them. What
- * is calm while an offer stands says nothing of the time after it (rule 9). */
-static void count_calm(const struct policy_params *params, struct policy_gpu *gpu,
-		       struct policy_out *out)
-{
-	struct fund fund;
-
-	gpu->calm_run = is_readable(gpu) && !gpu->offered ? gpu->calm_run + 1 : 0;
-	if (gpu->calm_run < params->quiet_periods || !gpu->selling ||
-	    gpu->total_load >= params->lowload_pct / 100.0 ||
-	    fund_plan(params, gpu, &gpu->flavor, &fund) < 0)
-		return;
-	plan_init(&fund.plan, gpu); /* a statement moves nothing */
-	explain_offer(params, gpu, &fund, plan_decide(&fund.plan, gpu, POLICY_OFFER, out));
-	gpu->calm_run = 0;
-}
-
-void gover_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
+void gover_step_by(const struct policy_params *params, struct policy_gpu *gpu,
+		   const struct admission *admission, struct policy_out *out)
 {
 	struct rules rules = rules_in_force(params);
 	bool pooled, severe, quiet;
@@ -258,14 +234,16 @@ void gover_step(const struct policy_params *params, struct policy_gpu *gpu, stru
 	pooled = rules.pool_first && give_pool(params, gpu, out);
 	severe = n_signals > 1 && !pooled;
 
-	quiet = is_readable(gpu) && (pooled || n_signals + count_doubts(&rules, gpu) < 2);
+	quiet = signal_all_read(gpu) && (pooled || n_signals + count_doubts(&rules, gpu) < 2);
 	count_severe(params, gpu, severe, quiet);
-	if (n_signals == 0)
-		count_calm(params, gpu, out);
-	else
-		gpu->calm_run = 0;
+	admit_period(params, gpu, admission, fund_plan, n_signals == 0, false, out);
 	if (severe)
 		warn_severe(gpu, n_signals, out);
 	else if (n_signals == 1 && !pooled)
 		steal_for_receiver(params, gpu, out);
+}
+
+void gover_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
+{
+	gover_step_by(params, gpu, &admit_by_load, out);
 }

@@ -13,6 +13,49 @@ static const struct policy policies[] = {
 			   "overloaded one",
 		.step = gover_step,
 		.fund = policy_fund,
+		.give_back = policy_return,
+	},
+	{
+		.name = "none",
+		.summary = "stock GVT-g: equal hard shares for a fixed number of vGPUs",
+		.step = none_step,
+		.fund = none_fund,
+		.give_back = none_return,
+	},
+	{
+		.name = "static",
+		.summary = "sells a fixed multiple of the GPU and gives each its part for good",
+		.step = static_step,
+		.fund = static_fund,
+		.give_back = static_return,
+	},
+	{
+		.name = "p99",
+		.summary = "gover that sells by the sum of every vGPU's 99th percentile of use",
+		.step = p99_step,
+		.fund = policy_fund,
+		.give_back = policy_return,
+	},
+	{
+		.name = "nsigma",
+		.summary = "gover that sells by mean and standard deviations of the use of all",
+		.step = nsigma_step,
+		.fund = policy_fund,
+		.give_back = policy_return,
+	},
+	{
+		.name = "max",
+		.summary = "gover that sells by the sum of every vGPU's largest use",
+		.step = max_step,
+		.fund = policy_fund,
+		.give_back = policy_return,
+	},
+	{
+		.name = "qos",
+		.summary = "caps follow what each vGPU is expected to want; sells while that pays",
+		.step = qos_step,
+		.fund = qos_fund,
+		.give_back = policy_return,
 	},
 };
 
@@ -20,7 +63,7 @@ static const char *const kind_names[POLICY_KINDS] = {
 	[POLICY_STEAL] = "steal",   [POLICY_POOL] = "pool",	[POLICY_WAKE] = "wake",
 	[POLICY_OFFER] = "offer",   [POLICY_SEVERE] = "severe", [POLICY_FUND] = "fund",
 	[POLICY_RETURN] = "return", [POLICY_FIT] = "fit",	[POLICY_HOLD] = "hold",
-	[POLICY_SET] = "set",
+	[POLICY_SET] = "set",	    [POLICY_SHARE] = "share",
 };
 
 const char *policy_kind_name(enum policy_kind kind)
@@ -59,6 +102,12 @@ void policy_params_default(struct policy_params *params)
 		.min_newcomer_pct = 10,
 		.use_ignores_met_target = true,
 		.paper_mode = false,
+		.none_vgpus = 3,
+		.static_ratio = 2,
+		.predict_periods = POLICY_WINDOW_MAX,
+		.predict_warm_periods = 30,
+		.predict_sigmas = 5,
+		.deadband_pct = 2,
 		.price_per_cap_hour = 1,
 		.penalty_per_broken_s = 0.01,
 	};

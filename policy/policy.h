@@ -15,6 +15,7 @@
 
 #define POLICY_VGPUS_MAX     256 /* on one GPU */
 #define POLICY_WINDOW_MAX    300 /* periods of use remembered for funding (rule 9) */
+#define POLICY_LEVELS	     16	 /* of demand, in which a vGPU's habits are learnt */
 #define POLICY_DECISIONS_MAX 16	 /* in one call */
 #define POLICY_MOVES_MAX     (2 * POLICY_VGPUS_MAX)
 #define POLICY_NUMBERS_MAX   12
@@ -37,6 +38,12 @@ struct policy_params {
 	int min_newcomer_pct;	     /* 10 */
 	bool use_ignores_met_target; /* on */
 	bool paper_mode;	     /* off */
+	int none_vgpus;		     /* 3: what a GPU is set up for, of policy none */
+	double static_ratio;	     /* 2: sold in GPUs, of policy static */
+	int predict_periods;	     /* 300, at most POLICY_WINDOW_MAX; of p99, nsigma and max */
+	int predict_warm_periods;    /* 30: seen for less counts at its contract */
+	double predict_sigmas;	     /* 5 */
+	double deadband_pct;	     /* 2: what caps by demand are not moved for */
 	double price_per_cap_hour;   /* of the whole GPU sold for an hour, 1; in any currency */
 	double penalty_per_broken_s; /* owed for a broken vGPU-second, 0.01; the same currency */
 };
@@ -46,8 +53,21 @@ struct policy_terms {
 	int initial_cap_pct; /* 1..100: what was sold, the ceiling unless burst */
 	int min_cap_pct;     /* floor of this contract; 0: cap_floor_pct */
 	double target_fps;   /* 0: no promise */
-	double weight;	     /* > 0; not used by the paper's policy */
+	double weight;	     /* > 0; of policy fair */
 	bool burst;	     /* may pass initial_cap_pct */
+};
+
+/* What was learnt of how much of the GPU one vGPU wants (policy/demand.h). All zero: nothing. */
+struct policy_demand {
+	int age;	  /* periods seen */
+	int level;	  /* of the last one */
+	float now_pct;	  /* wanted in the last one, of the GPU, within the contract */
+	float need_pct;	  /* what it was then expected to want at most in the next */
+	float margin_pct; /* on top of what was seen, learnt from what was expected too little */
+	float peak_pct[POLICY_LEVELS];		     /* most wanted on each level */
+	float follows[POLICY_LEVELS][POLICY_LEVELS]; /* from level to level, old ones fading */
+	int ring_next, ring_fill;
+	unsigned char ring_pct[POLICY_WINDOW_MAX]; /* wanted in the last periods */
 };
 
 /* What the policy remembers of one vGPU between periods. All zero: a vGPU just seen. Only policy/
@@ -58,6 +78,7 @@ struct policy_track {
 	int window_next;  /* ring of use */
 	int window_fill;
 	float window_load[POLICY_WINDOW_MAX]; /* load, fraction of the GPU */
+	struct policy_demand demand;
 };
 
 /* Conditions that hold in this period; the daemon turns their edges into alerts. */
@@ -100,12 +121,14 @@ struct policy_vgpu {
 struct policy_gpu {
 	/* in */
 	const char *name;
-	int step_pct;  /* of the backend, >= 1 */
-	int floor_pct; /* of the backend; the floor of a vGPU is the largest that applies */
-	bool gap;      /* the tick was late by more than half a period: runs break (section 4) */
-	double clock;  /* of the GPU in this period, share of its highest; 0: not known */
-	bool selling;  /* on sale, and room for one more */
-	bool offered;  /* an offer is open, on probation, or failed with its newcomer still there */
+	int step_pct;	 /* of the backend, >= 1 */
+	int floor_pct;	 /* of the backend; the floor of a vGPU is the largest that applies */
+	bool gap;	 /* the tick was late by more than half a period: runs break (section 4) */
+	double period_s; /* nominal length of a period */
+	double clock;	 /* of the GPU in this period, share of its highest; 0: not known */
+	bool migrates;	 /* somebody moves a vGPU away when told to (rule 7) */
+	bool selling;	 /* on sale, and room for one more */
+	bool offered; /* an offer is open, on probation, or failed with its newcomer still there */
 	struct policy_terms flavor; /* what an offer would sell */
 	struct policy_vgpu *vgpus;
 	int n_vgpus;
@@ -113,6 +136,9 @@ struct policy_gpu {
 	int calm_run;	  /* consecutive periods without a receiver, and without an offer */
 	int severe_run;	  /* periods of this severe overload, 0: none; the first is a decision */
 	int severe_quiet; /* periods since that saw it gone; enough of them end it */
+	int severe_vgpus; /* vGPUs there were when the last victim was named (qos) */
+	int crowded_run;  /* consecutive periods in which more was wanted than there is (qos) */
+	double broken_s;  /* broken vGPU-seconds of the last hour, old ones fading (qos) */
 	/* out */
 	unsigned int conditions;
 	bool severe_in_doubt; /* severe overload is not seen now, nor seen to be over */
@@ -131,6 +157,7 @@ enum policy_kind {
 	POLICY_FIT,    /* rules 8, 12: shrunk until the sum fits */
 	POLICY_HOLD,   /* rule 12: an operator fixed a cap */
 	POLICY_SET,    /* a changed contract allows the cap no longer */
+	POLICY_SHARE,  /* caps of all, by a rule that says what each should have */
 	POLICY_KINDS
 };
 
@@ -178,11 +205,16 @@ typedef void (*policy_step_fn)(const struct policy_params *params, struct policy
 typedef int (*policy_fund_fn)(const struct policy_params *params, struct policy_gpu *gpu,
 			      const struct policy_terms *terms, struct policy_out *out);
 
+/* What becomes of the GPU time that a leaver freed: policy_return(), or the policy's own way. */
+typedef void (*policy_return_fn)(const struct policy_params *params, struct policy_gpu *gpu,
+				 struct policy_out *out);
+
 struct policy {
 	const char *name;
 	const char *summary; /* one line for people */
 	policy_step_fn step;
 	policy_fund_fn fund;
+	policy_return_fn give_back;
 };
 
 /* The table of policies; NULL for an unknown name. @index past the end gives NULL. */

@@ -13,12 +13,17 @@ static bool promises_frames(const struct policy_vgpu *vgpu)
 	return vgpu->terms.target_fps > 0;
 }
 
+double signal_tolerated_fps(double target_fps)
+{
+	return fmax(0.02 * target_fps, 1.5);
+}
+
 static bool is_short(const struct policy_vgpu *vgpu)
 {
 	double target = vgpu->terms.target_fps;
 
 	return promises_frames(vgpu) && vgpu->fps_valid &&
-	       target - vgpu->fps > fmax(0.02 * target, 1.5);
+	       target - vgpu->fps > signal_tolerated_fps(target);
 }
 
 /* Divided rather than multiplied, so that u exactly on the line compares equal to it. */
@@ -37,6 +42,14 @@ int signal_room_steps(const struct policy_gpu *gpu, const struct policy_vgpu *vg
 	int room_pct = policy_ceiling_pct(gpu, &vgpu->terms) - vgpu->cap_pct;
 
 	return vgpu->held || room_pct < 0 ? 0 : room_pct / gpu->step_pct;
+}
+
+bool signal_all_read(const struct policy_gpu *gpu)
+{
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		if (!gpu->vgpus[i].busy_valid)
+			return false;
+	return !gpu->gap;
 }
 
 /* Rule 11. One that cannot take a step is not served at once, so its three periods stand. */

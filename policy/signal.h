@@ -16,9 +16,16 @@ enum signal_cause {
  * GPU and its vGPUs, and want_cap_pct to cap_pct. */
 void signal_read(const struct policy_params *params, struct policy_gpu *gpu);
 
+/* True where the busy time of all could be read, and the tick was not late. */
+bool signal_all_read(const struct policy_gpu *gpu);
+
 /* Why the signal of @vgpu is up, by its last reading. */
 enum signal_cause signal_cause(const struct policy_params *params, const struct policy_gpu *gpu,
 			       const struct policy_vgpu *vgpu);
+
+/* By how many frames a second less than @target_fps is still not short of it (design.md section 2).
+ */
+double signal_tolerated_fps(double target_fps);
 
 /* By how many whole steps the cap can grow: 0 at the ceiling and for a held vGPU. */
 int signal_room_steps(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu);

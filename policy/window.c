@@ -11,18 +11,49 @@ void window_add(struct policy_track *track, double load)
 		track->window_fill++;
 }
 
+double window_at(const struct policy_track *track, int ago)
+{
+	int at = (track->window_next - ago + POLICY_WINDOW_MAX) % POLICY_WINDOW_MAX;
+
+	return (double)track->window_load[at];
+}
+
 double window_max(const struct policy_track *track, int periods)
 {
 	int n = periods < track->window_fill ? periods : track->window_fill;
-	float max = 0;
+	double max = 0;
 
 	if (n < 1)
 		return 1;
-	for (int i = 1; i <= n; i++) {
-		int at = (track->window_next - i + POLICY_WINDOW_MAX) % POLICY_WINDOW_MAX;
+	for (int ago = 1; ago <= n; ago++) {
+		double load = window_at(track, ago);
 
-		if (track->window_load[at] > max)
-			max = track->window_load[at];
+		if (load > max)
+			max = load;
 	}
-	return (double)max;
+	return max;
+}
+
+/* Of n loads the k-th largest, where k - 1 are above the rank: four at most are remembered. */
+double window_p99(const struct policy_track *track, int periods)
+{
+	int n = periods < track->window_fill ? periods : track->window_fill;
+	int k = n - (99 * n + 99) / 100 + 1;
+	double largest[POLICY_WINDOW_MAX / 100 + 1] = {0};
+
+	if (n < 1)
+		return 1;
+	for (int ago = 1; ago <= n; ago++) {
+		double load = window_at(track, ago);
+
+		for (int i = 0; i < k; i++) {
+			if (load > largest[i]) {
+				double smaller = largest[i];
+
+				largest[i] = load;
+				load = smaller;
+			}
+		}
+	}
+	return largest[k - 1];
 }

@@ -28,9 +28,14 @@ struct sim_vgpu {
 	 * Without frames all of it stands in [0]. */
 	uint64_t work_ns[FRAMES_MAX + 1];
 	int n_frames;
-	uint64_t making_ns; /* GPU work of the frame the CPU makes */
+	unsigned int undrawn; /* a bit for each of work_ns[]: no frame, though it waits like one */
+	struct workload_frame making; /* what the CPU makes */
 	uint64_t frames;
-	uint64_t rendered_ns; /* when the last frame was; 0: none yet in this program */
+	uint64_t rendered_ns;	     /* when the last frame was; 0: none yet in this program */
+	uint64_t demand_ns;	     /* of the programs before */
+	uint64_t made_ns;	     /* and of this one's frames that were made */
+	struct workload_demand told; /* or how far its demand was added up */
+	double told_ns;
 	struct workload_run run;
 	struct frametime times;
 	char id[ID_MAX];
@@ -87,22 +92,35 @@ static void begin_frame(struct sim *sim, struct sim_vgpu *vgpu)
 {
 	struct workload_frame frame = workload_next_frame(&vgpu->run, sim->now_ns);
 
-	vgpu->making_ns = frame.gpu_ns;
+	vgpu->making = frame;
 	set_event(sim, vgpu, frame.begin_ns + frame.cpu_ns);
 }
 
-/* The CPU of @vgpu has made a frame, or its demand for the next tenth of a second arrives. */
+/* The demand of @vgpu for the next tenth of a second arrives. */
+static void add_demand(struct sim *sim, struct sim_vgpu *vgpu)
+{
+	struct workload_run *run = &vgpu->run;
+	uint64_t to_ns = sim->now_ns - run->started_ns + SCHED_SLOT_NS;
+
+	vgpu->work_ns[0] += (uint64_t)workload_demand_ns(&run->workload, &run->demand, to_ns);
+	sched_set_pending(&sim->sched, &vgpu->sched, vgpu->work_ns[0] > 0);
+	set_event(sim, vgpu, sim->now_ns + SCHED_SLOT_NS);
+}
+
+/* The CPU of @vgpu has made a frame, or whatever it came to. */
 static void end_cpu_work(struct sim *sim, struct sim_vgpu *vgpu)
 {
-	const struct workload *workload = &vgpu->run.workload;
-
-	if (workload->kind == WORKLOAD_LOAD) {
-		vgpu->work_ns[0] += (uint64_t)(workload->pct / 100 * (double)SCHED_SLOT_NS);
-		sched_set_pending(&sim->sched, &vgpu->sched, vgpu->work_ns[0] > 0);
-		set_event(sim, vgpu, sim->now_ns + SCHED_SLOT_NS);
+	if (vgpu->run.workload.kind == WORKLOAD_LOAD) {
+		add_demand(sim, vgpu);
 		return;
 	}
-	vgpu->work_ns[vgpu->n_frames++] = vgpu->making_ns;
+	if (vgpu->making.gpu_ns == 0) {
+		begin_frame(sim, vgpu);
+		return;
+	}
+	vgpu->made_ns += vgpu->making.gpu_ns;
+	vgpu->undrawn |= (unsigned int)!vgpu->making.is_drawn << vgpu->n_frames;
+	vgpu->work_ns[vgpu->n_frames++] = vgpu->making.gpu_ns;
 	sched_set_pending(&sim->sched, &vgpu->sched, true);
 	if (vgpu->n_frames <= FRAMES_MAX)
 		begin_frame(sim, vgpu);
@@ -123,10 +141,13 @@ static void end_gpu_work(struct sim *sim, struct sim_vgpu *vgpu)
 		sched_set_pending(&sim->sched, &vgpu->sched, false);
 		return;
 	}
-	vgpu->frames++;
-	if (vgpu->rendered_ns > 0)
-		frametime_add(&vgpu->times, sim->now_ns - vgpu->rendered_ns);
-	vgpu->rendered_ns = sim->now_ns;
+	if (!(vgpu->undrawn & 1)) {
+		vgpu->frames++;
+		if (vgpu->rendered_ns > 0)
+			frametime_add(&vgpu->times, sim->now_ns - vgpu->rendered_ns);
+		vgpu->rendered_ns = sim->now_ns;
+	}
+	vgpu->undrawn >>= 1;
 	for (int i = 1; i < vgpu->n_frames; i++)
 		vgpu->work_ns[i - 1] = vgpu->work_ns[i];
 	vgpu->n_frames--;
@@ -336,12 +357,32 @@ uint64_t sim_vgpu_sched_ns(const struct sim *sim, const struct sim_vgpu *vgpu)
 	return sched_allotted_ns(&vgpu->sched, sim->now_ns);
 }
 
+uint64_t sim_vgpu_demand_ns(const struct sim *sim, struct sim_vgpu *vgpu)
+{
+	const struct workload_run *run = &vgpu->run;
+	uint64_t ran_ns = sim->now_ns - run->started_ns;
+
+	if (run->workload.kind == WORKLOAD_BUSY)
+		return vgpu->demand_ns + ran_ns;
+	if (run->workload.kind == WORKLOAD_FRAMES && !run->workload.playback.trace)
+		return vgpu->demand_ns + vgpu->made_ns;
+	if (run->workload.kind != WORKLOAD_IDLE)
+		vgpu->told_ns += workload_demand_ns(&run->workload, &vgpu->told, ran_ns);
+	return vgpu->demand_ns + (uint64_t)vgpu->told_ns;
+}
+
 void sim_set_workload(struct sim *sim, struct sim_vgpu *vgpu, const struct workload *workload)
 {
-	if (strcmp(vgpu->run.workload.text, workload->text) == 0)
+	if (strcmp(vgpu->run.workload.text, workload->text) == 0 &&
+	    vgpu->run.workload.playback.trace == workload->playback.trace)
 		return;
+	vgpu->demand_ns = sim_vgpu_demand_ns(sim, vgpu);
 	workload_start(&vgpu->run, workload, vgpu->id, sim->now_ns);
+	vgpu->told = vgpu->run.demand;
+	vgpu->told_ns = 0;
+	vgpu->made_ns = 0;
 	vgpu->n_frames = 0;
+	vgpu->undrawn = 0;
 	vgpu->rendered_ns = 0;
 	vgpu->work_ns[0] = 0;
 	sched_set_pending(&sim->sched, &vgpu->sched, false);

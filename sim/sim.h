@@ -5,8 +5,9 @@
  * calls and their instants alone, not on how many steps sim_advance() takes between them.
  *
  * A tenant with frames runs at most two ahead of its GPU and waits with the next one, as a renderer
- * does: what a small cap leaves undone is done later, never dropped. The demand of workload "load"
- * arrives ten times a second and waits without bound.
+ * does: what a small cap leaves undone is done later, or as a game's or a recorded program's frames
+ * of the time meanwhile, not begun at all. A demand without frames arrives ten times a second and
+ * waits without bound.
  */
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
@@ -65,9 +66,16 @@ int sim_initial_cap(const struct sim_vgpu *vgpu);
 void sim_set_lease(struct sim *sim, struct sim_vgpu *vgpu, uint32_t lease_ms);
 uint32_t sim_lease_ms(const struct sim_vgpu *vgpu);
 
-/* Ends what runs there, its waiting frames with it, and starts @workload; the same text again lets
- * it run on. */
+/* Ends what runs there, its waiting frames with it, and starts @workload; the same text again (and
+ * the same trace) lets it run on. */
 void sim_set_workload(struct sim *sim, struct sim_vgpu *vgpu, const struct workload *workload);
+
+/*
+ * GPU time the tenant has wanted up to now: what waits is not wanted again. Of a program with
+ * frames, if it is no trace, what its CPU has made: a starved one asks for less. Cumulative over
+ * all programs of the vGPU; never shrinks.
+ */
+uint64_t sim_vgpu_demand_ns(const struct sim *sim, struct sim_vgpu *vgpu);
 
 /* What a scheduler counts, each by itself. */
 uint64_t sim_vgpu_busy_ns(const struct sim_vgpu *vgpu);

@@ -29,6 +29,16 @@ is "a policy there is none of is refused" "$(status)" 422
 ok "by name" grep -q quake "$dir/body"
 api PATCH /v1/policy '{"name": "gover", "lowload_pct": 40}' >/dev/null
 is "the policy there is can be named" "$(status)" 200
+# What the next policy would have otherwise is moved in its first period.
+api PATCH /v1/policy '{"name": "static"}' >/dev/null
+ok "another takes over: half of each contract" until_ok 10 that /v1/vgpus/a '.cap_pct == 40'
+is "of all" "$(get /v1/vgpus/b .cap_pct)" 10
+is "by one decision" "$(get '/v1/decisions?limit=1' "$newest | \"\(.kind) \(.result) \(.moves | length)\"")" "share written 2"
+api PATCH /v1/policy '{"name": "none"}' >/dev/null
+ok "and another: equal shares, none above its contract" until_ok 10 that /v1/vgpus/a '.cap_pct == 80'
+is "of all" "$(get /v1/vgpus/b .cap_pct)" 20
+api PATCH /v1/policy '{"name": "gover"}' >/dev/null
+is "and the first again" "$(status) $(get /v1/policy .params.name)" "200 gover"
 stop
 start || exit 1
 is "over a restart the changes stand" "$(get /v1/policy '.params | "\(.paper_mode) \(.steal_fraction) \(.lowload_pct)"')" "true 0.25 40"

@@ -37,6 +37,9 @@
 #define LLVMFuzzerTestOneInput fuzz_request
 #include "tests/fuzz/fuzz-request.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_trace
+#include "tests/fuzz/fuzz-trace.c"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_when
 #include "tests/fuzz/fuzz-when.c"
 #undef LLVMFuzzerTestOneInput
@@ -52,9 +55,10 @@ static struct target { /* not const: cmocka hands them on as they are */
 	const char *name;
 	int (*run)(const uint8_t *data, size_t size);
 } targets[] = {
-	{"capbook", fuzz_capbook}, {"config", fuzz_config}, {"contracts", fuzz_contracts},
-	{"igt", fuzz_igt},	   {"parse", fuzz_parse},   {"query", fuzz_query},
-	{"request", fuzz_request}, {"when", fuzz_when},	    {"workload", fuzz_workload},
+	{"capbook", fuzz_capbook},   {"config", fuzz_config}, {"contracts", fuzz_contracts},
+	{"igt", fuzz_igt},	     {"parse", fuzz_parse},   {"query", fuzz_query},
+	{"request", fuzz_request},   {"trace", fuzz_trace},   {"when", fuzz_when},
+	{"workload", fuzz_workload},
 };
 
 static void replay(const struct target *target, const char *file)

@@ -57,6 +57,44 @@ static void set_first_to_30_to_40(struct bench *bench)
 		policy_set(&bench->params, &bench->gpu, 0, &terms, &bench->out, &largest_pct), 0);
 }
 
+static void step_as_none(struct bench *bench)
+{
+	bench->policy = policy_find("none");
+	bench_step(bench);
+}
+
+static void step_as_static(struct bench *bench)
+{
+	bench->policy = policy_find("static");
+	bench_step(bench);
+}
+
+static void sell_as_none(struct bench *bench)
+{
+	bench->gpu.selling = true;
+	bench->gpu.flavor = newcomer;
+	step_as_none(bench);
+}
+
+static void sell_as_static(struct bench *bench)
+{
+	bench->gpu.selling = true;
+	bench->gpu.flavor = newcomer;
+	step_as_static(bench);
+}
+
+static void fund_as_none(struct bench *bench)
+{
+	assert_true(policy_find("none")->fund(&bench->params, &bench->gpu, &newcomer, &bench->out) >
+		    0);
+}
+
+static void fund_as_static(struct bench *bench)
+{
+	assert_true(policy_find("static")->fund(&bench->params, &bench->gpu, &newcomer,
+						&bench->out) > 0);
+}
+
 struct row {
 	void (*decide)(struct bench *bench);
 	struct given vgpus[9];
@@ -193,6 +231,44 @@ static const struct row rows[] = {
 		"%, first what they do not use, then in proportion: vgpu2 80 -> 70 %, vgpu1 20 -> "
 		"30 %",
 	 .numbers = "cap_pct=20 least_pct=30 most_pct=40 given_pct=10"},
+	{step_as_none,
+	 .vgpus = {{"vgpu1", 50, .cap = 50, .util = 1},
+		   {"vgpu2", 50, .cap = 20, .util = 0},
+		   {"vgpu3", 50, .cap = 10, .util = 0, .held = true}},
+	 .why = "2 vGPUs have equal shares of 90 % of the GPU, none above its contract: vgpu1 50 "
+		"-> 45 %, vgpu2 20 -> 45 %",
+	 .numbers = "vgpus=2 shared_pct=90"},
+	{step_as_static,
+	 .vgpus = {{"vgpu1", 50, .cap = 50, .util = 1}, {"vgpu2", 30, .cap = 30, .util = 0}},
+	 .why = "At an overbooking ratio of 2 each vGPU has 1/2 of its contract: vgpu1 50 -> 25 "
+		"%, vgpu2 30 -> 15 %",
+	 .numbers = "vgpus=2 shared_pct=100 static_ratio=2"},
+	{sell_as_none,
+	 .vgpus = {{"vgpu1", 50, .cap = 50, .util = 1}, {"vgpu2", 50, .cap = 50, .util = 0}},
+	 .why = "The GPU is set up for 3 vGPUs and has 2: one more of 30 % can be sold, its equal "
+		"share is 30 % now, 30 % of it by others",
+	 .numbers = "vgpus=2 none_vgpus=3 total_load_pct=50 flavor_cap_pct=30 fundable_pct=30 "
+		    "min_newcomer_pct=10 free_pct=0 given_pct=30"},
+	{sell_as_static,
+	 .vgpus = {{"vgpu1", 50, .cap = 25, .util = 1}, {"vgpu2", 50, .cap = 25, .util = 0}},
+	 .why = "100 % of the GPU are sold and an overbooking ratio of 2 allows 200 %: one more "
+		"of 30 % can be sold and has 15 %",
+	 .numbers = "sold_pct=100 static_ratio=2 total_load_pct=25 flavor_cap_pct=30 "
+		    "fundable_pct=15 min_newcomer_pct=10 free_pct=50 given_pct=0"},
+	{fund_as_none,
+	 .vgpus = {{"vgpu1", 60, .cap = 50, .util = 1},
+		   {"vgpu2", 60, .cap = 40, .util = 1},
+		   {"vgpu3", 60, .cap = 10, .util = 1}},
+	 .why = "A newcomer with a contract of 30 % gets 25 %, an equal share of the GPU; 25 % "
+		"come from those who have more than theirs then: vgpu1 50 -> 34 %, vgpu2 40 -> "
+		"31 %",
+	 .numbers = "contract_pct=30 funded_pct=25 free_pct=0 given_pct=25 givers=2 "
+		    "min_newcomer_pct=10"},
+	{fund_as_static, .vgpus = {{"vgpu1", 60, .cap = 30, .util = 1}},
+	 .why = "A newcomer with a contract of 30 % gets 15 %, what the overbooking ratio leaves "
+		"of it",
+	 .numbers = "contract_pct=30 funded_pct=15 free_pct=70 given_pct=0 givers=0 "
+		    "min_newcomer_pct=10"},
 };
 
 static void say_numbers(const struct policy_decision *decision, char *text, size_t size)

@@ -13,7 +13,7 @@ static void test_policies_are_found_by_name_and_by_index(void **state)
 	assert_null(policy_at(1000));
 	for (size_t i = 0; policy_at(i); i++) {
 		assert_ptr_equal(policy_find(policy_at(i)->name), policy_at(i));
-		assert_non_null(policy_at(i)->step);
+		assert_true(policy_at(i)->step && policy_at(i)->fund && policy_at(i)->give_back);
 		assert_null(strchr(policy_at(i)->summary, '\n'));
 	}
 }
@@ -41,6 +41,9 @@ static void test_defaults_are_those_of_the_design(void **state)
 	assert_true(p.cap_floor_pct == 1 && p.fund_fraction == 0.8 && p.min_newcomer_pct == 10);
 	assert_int_equal(p.fund_window_periods, 30);
 	assert_true(p.use_ignores_met_target && !p.paper_mode);
+	assert_true(p.none_vgpus == 3 && p.static_ratio == 2 && p.deadband_pct == 2);
+	assert_true(p.predict_periods == 300 && p.predict_warm_periods == 30);
+	assert_true(p.predict_sigmas == 5);
 }
 
 static void test_floor_and_ceiling(void **state)

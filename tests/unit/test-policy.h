@@ -28,10 +28,12 @@ struct given {
 	int over_run;	    /* earlier periods in a row above the line */
 	int short_run;	    /* earlier periods in a row short and GPU-bound */
 	int min_cap;
+	double weight; /* 0: 1 */
 	bool held, burst;
 };
 
 struct bench {
+	const struct policy *policy; /* gover, unless a test says otherwise */
 	struct policy_params params;
 	struct policy_gpu gpu;
 	struct policy_vgpu vgpus[BENCH_MAX];
@@ -53,6 +55,7 @@ static inline void bench_read(struct policy_vgpu *vgpu, double util, double fps)
 static inline void bench_init(struct bench *bench, const struct given *given, int step_pct)
 {
 	memset(bench, 0, sizeof(*bench));
+	bench->policy = policy_find("gover");
 	policy_params_default(&bench->params);
 	bench->gpu.name = "gpu0";
 	bench->gpu.step_pct = step_pct;
@@ -71,7 +74,7 @@ static inline void bench_init(struct bench *bench, const struct given *given, in
 			.terms = {.initial_cap_pct = row->contract,
 				  .min_cap_pct = row->min_cap,
 				  .target_fps = row->target,
-				  .weight = 1,
+				  .weight = row->weight > 0 ? row->weight : 1,
 				  .burst = row->burst},
 			.track = track,
 			.held = row->held,
@@ -95,7 +98,7 @@ static inline int bench_index(const struct bench *bench, const char *id)
 
 static inline void bench_step(struct bench *bench)
 {
-	policy_find("gover")->step(&bench->params, &bench->gpu, &bench->out);
+	bench->policy->step(&bench->params, &bench->gpu, &bench->out);
 }
 
 /* "steal b from a: a 50->44, b 20->26"; "" when nothing was decided. */

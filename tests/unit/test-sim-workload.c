@@ -23,38 +23,49 @@ static struct workload parse(const char *text)
 	return workload;
 }
 
+static const struct {
+	const char *text;
+	struct workload want;
+} forms[] = {
+	{"idle", {.kind = WORKLOAD_IDLE}},
+	{"busy", {.kind = WORKLOAD_BUSY}},
+	{"load:pct=12.5", {.kind = WORKLOAD_LOAD, .pct = 12.5}},
+	{"load:pct=0", {.kind = WORKLOAD_LOAD}},
+	{"load:pct=100", {.kind = WORKLOAD_LOAD, .pct = 100}},
+	{"glxgears", {.kind = WORKLOAD_FRAMES, .gpu_ms = 0.5, .cpu_ms = 4}},
+	{"glmark2", {.kind = WORKLOAD_FRAMES, .cpu_ms = 2.2}},
+	{"plot3d:fps_max=31.5,scale=2",
+	 {.kind = WORKLOAD_FRAMES, .cpu_ms = 18, .scale = 2, .fps_max = 31.5}},
+	{"frame:gpu_ms=3,cpu_ms=1.5,scale=0.5,fps_max=60,seed=7",
+	 {.kind = WORKLOAD_FRAMES,
+	  .gpu_ms = 3,
+	  .cpu_ms = 1.5,
+	  .scale = 0.5,
+	  .fps_max = 60,
+	  .seeded = true,
+	  .seed = 7}},
+	{"game:gpu_ms=9,cpu_ms=5,vsync_hz=59.94,seed=1",
+	 {.kind = WORKLOAD_FRAMES,
+	  .gpu_ms = 9,
+	  .cpu_ms = 5,
+	  .vsync_hz = 59.94,
+	  .seeded = true,
+	  .seed = 1}},
+	{"square:period_s=20,low_pct=5,high_pct=45.5,phase_s=3",
+	 {.kind = WORKLOAD_LOAD, .period_s = 20, .low_pct = 5, .high_pct = 45.5, .phase_s = 3}},
+	{"burst:on_s=2,off_s=8,pct=60", {.kind = WORKLOAD_LOAD, .pct = 60, .jitter = 1}},
+	{"burst:on_s=2,off_s=8,pct=60,jitter=0,seed=4",
+	 {.kind = WORKLOAD_LOAD, .pct = 60, .seeded = true, .seed = 4}},
+	{"frame:cpu_ms=0,gpu_ms=0.01", {.kind = WORKLOAD_FRAMES, .gpu_ms = 0.01}},
+	{"glxgears:seed=0", {.kind = WORKLOAD_FRAMES, .gpu_ms = 0.5, .cpu_ms = 4, .seeded = true}},
+};
+
 static void every_form_is_read(void **state)
 {
-	static const struct {
-		const char *text;
-		struct workload want;
-	} rows[] = {
-		{"idle", {.kind = WORKLOAD_IDLE}},
-		{"busy", {.kind = WORKLOAD_BUSY}},
-		{"load:pct=12.5", {.kind = WORKLOAD_LOAD, .pct = 12.5}},
-		{"load:pct=0", {.kind = WORKLOAD_LOAD}},
-		{"load:pct=100", {.kind = WORKLOAD_LOAD, .pct = 100}},
-		{"glxgears", {.kind = WORKLOAD_FRAMES, .gpu_ms = 0.5, .cpu_ms = 4}},
-		{"glmark2", {.kind = WORKLOAD_FRAMES, .cpu_ms = 2.2}},
-		{"plot3d:fps_max=31.5,scale=2",
-		 {.kind = WORKLOAD_FRAMES, .cpu_ms = 18, .scale = 2, .fps_max = 31.5}},
-		{"frame:gpu_ms=3,cpu_ms=1.5,scale=0.5,fps_max=60,seed=7",
-		 {.kind = WORKLOAD_FRAMES,
-		  .gpu_ms = 3,
-		  .cpu_ms = 1.5,
-		  .scale = 0.5,
-		  .fps_max = 60,
-		  .seeded = true,
-		  .seed = 7}},
-		{"frame:cpu_ms=0,gpu_ms=0.01", {.kind = WORKLOAD_FRAMES, .gpu_ms = 0.01}},
-		{"glxgears:seed=0",
-		 {.kind = WORKLOAD_FRAMES, .gpu_ms = 0.5, .cpu_ms = 4, .seeded = true}},
-	};
-
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const struct workload *want = &rows[i].want;
-		struct workload got = parse(rows[i].text);
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		const struct workload *want = &forms[i].want;
+		struct workload got = parse(forms[i].text);
 
 		assert_int_equal(got.kind, want->kind);
 		assert_true(got.gpu_ms == want->gpu_ms);
@@ -62,58 +73,85 @@ static void every_form_is_read(void **state)
 		assert_true(got.scale == (want->scale > 0 ? want->scale : 1));
 		assert_true(got.fps_max == want->fps_max);
 		assert_true(got.pct == want->pct);
+		assert_true(got.vsync_hz == want->vsync_hz);
+		assert_true(got.period_s == want->period_s && got.phase_s == want->phase_s);
+		assert_true(got.low_pct == want->low_pct && got.high_pct == want->high_pct);
+		if (strncmp(got.text, "burst", 5) == 0)
+			assert_true(got.jitter == want->jitter);
 		assert_int_equal(got.seeded, want->seeded);
 		assert_int_equal(got.seed, want->seed);
-		assert_string_equal(got.text, rows[i].text);
+		assert_string_equal(got.text, forms[i].text);
 	}
 }
 
+static const struct {
+	const char *text, *sentence;
+} bad_lines[] = {
+	{"", "workload '' is not known; allowed: idle, glxgears, glmark2, plot3d, frame, "
+	     "game, busy, load, square, burst, trace"},
+	{"quake", "workload 'quake' is not known; allowed: idle, glxgears, glmark2, "
+		  "plot3d, frame, game, busy, load, square, burst, trace"},
+	{" idle", "workload ' idle' is not known; allowed: idle, glxgears, glmark2, "
+		  "plot3d, frame, game, busy, load, square, burst, trace"},
+	{"idle:seed=1", "workload idle: no key 'seed'; allowed: none"},
+	{"busy:", "workload busy: '' is not of the form key=value"},
+	{"load", "workload load: pct is missing; allowed is a number from 0 to 100"},
+	{"load:pct=101", "workload load: pct '101': allowed is a number from 0 to 100"},
+	{"load:pct=nan", "workload load: pct 'nan': allowed is a number from 0 to 100"},
+	{"load:pct=5,seed=1", "workload load: no key 'seed'; allowed: pct"},
+	{"frame:gpu_ms=1",
+	 "workload frame: cpu_ms is missing; allowed is a number from 0 to 10000"},
+	{"frame:gpu_ms=0,cpu_ms=1",
+	 "workload frame: gpu_ms '0': allowed is a number from 0.01 to 10000"},
+	{"frame:gpu_ms=1,cpu_ms=1,gpu_ms=2", "workload frame: gpu_ms is given twice"},
+	{"glxgears:gpu_ms=1", "workload glxgears: no key 'gpu_ms'; allowed: scale, fps_max, seed"},
+	{"game:gpu_ms=1,cpu_ms=1",
+	 "workload game: vsync_hz is missing; allowed is a number from 1 to 1000"},
+	{"game:gpu_ms=1,cpu_ms=1,vsync_hz=0",
+	 "workload game: vsync_hz '0': allowed is a number from 1 to 1000"},
+	{"game:gpu_ms=1,cpu_ms=1,vsync_hz=60,fps_max=30",
+	 "workload game: no key 'fps_max'; allowed: gpu_ms, cpu_ms, vsync_hz, scale, seed"},
+	{"square:period_s=2,low_pct=0",
+	 "workload square: high_pct is missing; allowed is a number from 0 to 100"},
+	{"square:period_s=0,low_pct=0,high_pct=1",
+	 "workload square: period_s '0': allowed is a number from 0.01 to 1000000"},
+	{"burst:on_s=1,off_s=1,pct=1,jitter=2",
+	 "workload burst: jitter '2': allowed is a number from 0 to 1"},
+	{"burst:on_s=1,off_s=1",
+	 "workload burst: pct is missing; allowed is a number from 0 to 100"},
+	{"trace:file=a.csv", "workload trace: traces are played by gover-sim run alone"},
+	{"trace:file=", "workload trace: file '': allowed is the name of a file, without a comma"},
+	{"trace:loop=on", "workload trace: file is missing; allowed is the name of a "
+			  "file, without a comma"},
+	{"trace:file=a,gap=skip", "workload trace: gap 'skip': allowed is error, hold or idle"},
+	{"trace:file=a,loop=1", "workload trace: loop '1': allowed is on or off"},
+	{"trace:file=a,seed=1",
+	 "workload trace: no key 'seed'; allowed: file, scale, offset_s, length_s, loop, "
+	 "gap, gap_s, interpolate"},
+	{"glxgears:fps_max=0",
+	 "workload glxgears: fps_max '0': allowed is a number from 0.1 to 10000"},
+	{"glxgears:fps_max", "workload glxgears: 'fps_max' is not of the form key=value"},
+	{"glxgears:scale=-1",
+	 "workload glxgears: scale '-1': allowed is a number from 0.01 to 100"},
+	{"glxgears:scale=1,", "workload glxgears: '' is not of the form key=value"},
+	{"glxgears:seed=1.5", "workload glxgears: seed '1.5': allowed is a whole number "
+			      "from 0 to 9223372036854775807"},
+	{"glxgears:seed=9223372036854775808",
+	 "workload glxgears: seed '9223372036854775808': allowed is a whole number from 0 "
+	 "to 9223372036854775807"},
+};
+
 static void a_bad_line_is_refused_with_what_is_allowed(void **state)
 {
-	static const struct {
-		const char *text, *sentence;
-	} rows[] = {
-		{"", "workload '' is not known; allowed: idle, glxgears, glmark2, plot3d, frame, "
-		     "busy, load"},
-		{"quake", "workload 'quake' is not known; allowed: idle, glxgears, glmark2, "
-			  "plot3d, frame, busy, load"},
-		{" idle", "workload ' idle' is not known; allowed: idle, glxgears, glmark2, "
-			  "plot3d, frame, busy, load"},
-		{"idle:seed=1", "workload idle: no key 'seed'; allowed: none"},
-		{"busy:", "workload busy: '' is not of the form key=value"},
-		{"load", "workload load: pct is missing; allowed is a number from 0 to 100"},
-		{"load:pct=101", "workload load: pct '101': allowed is a number from 0 to 100"},
-		{"load:pct=nan", "workload load: pct 'nan': allowed is a number from 0 to 100"},
-		{"load:pct=5,seed=1", "workload load: no key 'seed'; allowed: pct"},
-		{"frame:gpu_ms=1",
-		 "workload frame: cpu_ms is missing; allowed is a number from 0 to 10000"},
-		{"frame:gpu_ms=0,cpu_ms=1",
-		 "workload frame: gpu_ms '0': allowed is a number from 0.01 to 10000"},
-		{"frame:gpu_ms=1,cpu_ms=1,gpu_ms=2", "workload frame: gpu_ms is given twice"},
-		{"glxgears:gpu_ms=1",
-		 "workload glxgears: no key 'gpu_ms'; allowed: scale, fps_max, seed"},
-		{"glxgears:fps_max=0",
-		 "workload glxgears: fps_max '0': allowed is a number from 0.1 to 10000"},
-		{"glxgears:fps_max", "workload glxgears: 'fps_max' is not of the form key=value"},
-		{"glxgears:scale=-1",
-		 "workload glxgears: scale '-1': allowed is a number from 0.01 to 100"},
-		{"glxgears:scale=1,", "workload glxgears: '' is not of the form key=value"},
-		{"glxgears:seed=1.5", "workload glxgears: seed '1.5': allowed is a whole number "
-				      "from 0 to 9223372036854775807"},
-		{"glxgears:seed=9223372036854775808",
-		 "workload glxgears: seed '9223372036854775808': allowed is a whole number from 0 "
-		 "to 9223372036854775807"},
-	};
-
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(bad_lines); i++) {
 		struct workload workload = {.pct = 77};
 		struct err err = {""};
 
-		assert_int_equal(workload_parse(rows[i].text, &workload, &err), -EINVAL);
-		assert_string_equal(err.msg, rows[i].sentence);
+		assert_int_equal(workload_parse(bad_lines[i].text, &workload, &err), -EINVAL);
+		assert_string_equal(err.msg, bad_lines[i].sentence);
 		assert_true(workload.pct == 77);
-		assert_int_equal(workload_parse(rows[i].text, &workload, NULL), -EINVAL);
+		assert_int_equal(workload_parse(bad_lines[i].text, &workload, NULL), -EINVAL);
 	}
 }
 

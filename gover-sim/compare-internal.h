@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* What compare.c and compare-print.c share. For nobody else. */
+#ifndef GOVER_SIM_COMPARE_INTERNAL_H
+#define GOVER_SIM_COMPARE_INTERNAL_H
+
+#include "gover-sim/compare.h"
+#include "trial/report.h"
+
+#define COMPARE_NAME_MAX 128
+
+/* One scenario under one policy. */
+struct compare_row {
+	char scenario_name[COMPARE_NAME_MAX], policy_name[COMPARE_NAME_MAX];
+	struct scenario *scenario;
+	const struct policy *policy;
+	struct trial_summary *runs; /* one for each seed */
+};
+
+struct compare {
+	const struct compare_options *options;
+	struct compare_row *rows;
+	int n_rows;
+};
+
+uint64_t compare_seed(const struct compare *compare, const struct compare_row *row, int run);
+
+/* The table, or its JSON, on stdout. -EIO, -ENOMEM. */
+int compare_print(const struct compare *compare, struct err *reterr);
+
+/* runs.csv, compare.json, compare.gp and, where it is to be drawn, compare.png. */
+int compare_write(const struct compare *compare, struct err *reterr);
+
+#endif

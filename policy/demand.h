@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How much of the GPU one vGPU wants: what it wants now, what it may want next, what it wanted
+ * lately. Its demand is put on one of POLICY_LEVELS levels of its contract, and what follows on
+ * each level is counted; so a load that jumps between nothing and everything (facts of real GPU
+ * traces), one that goes through scenes, and one that stands still are all told by one rule.
+ */
+#ifndef POLICY_DEMAND_H
+#define POLICY_DEMAND_H
+
+#include "policy/policy.h"
+
+#define DEMAND_COLD_PERIODS 10 /* a newcomer counts at its contract until so many were seen */
+
+/*
+ * Learns from one period of @vgpu, whose busy reading is valid. With a target and frames the demand
+ * is the target times the GPU time of a frame; a slow clock makes frames dear, not demand large.
+ * Without, it is the load; and who used up a cap below his contract wanted more than can be seen,
+ * and is taken to have wanted his contract until he has room.
+ */
+void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu);
+
+/* The part of its demand that must be served: with less it is broken. */
+double demand_tolerance(const struct policy_vgpu *vgpu);
+
+/* What it wants now, percent of the GPU. */
+double demand_now_pct(const struct policy_vgpu *vgpu);
+
+/* Fills @ret_above: the chance that the next period's demand lies above each level. */
+void demand_foresee(const struct policy_vgpu *vgpu, double ret_above[POLICY_LEVELS]);
+
+/* The cap, in percent, that serves all demand up to @level, margin included. */
+double demand_level_pct(const struct policy_vgpu *vgpu, int level);
+
+/* Remembers what cap was thought to be enough for the next period; the margin learns from it. */
+void demand_expect(const struct policy_vgpu *vgpu, double need_pct);
+
+/*
+ * How often, of 1, it wanted each whole percent of the GPU in its last POLICY_WINDOW_MAX periods.
+ * A cold one wanted its contract always. @wakes: for what has not been seen yet, one period more
+ * is counted: at its contract, or with frames at a scene half as dear again as the dearest seen.
+ */
+void demand_spread(const struct policy_vgpu *vgpu, bool wakes, double ret_share[101]);
+
+#endif

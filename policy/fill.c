@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Weighted max-min in whole steps. The next step goes where the middle of it lies lowest (Webster's
+ * rule), so that rounding favours neither heavy nor light. Must never depend on the order of those
+ * who take part.
+ */
+#include "base/id.h"
+#include "policy/fill.h"
+
+static bool goes_first(const struct fill *a, const struct fill *b)
+{
+	int64_t level_a = (2 * (int64_t)a->steps + 1) * b->weight;
+	int64_t level_b = (2 * (int64_t)b->steps + 1) * a->weight;
+
+	if (level_a != level_b)
+		return level_a < level_b;
+	if (!a->id || !b->id)
+		return a->id != NULL;
+	return id_compare(a->id, b->id) < 0;
+}
+
+int fill_up(struct fill *fills, int n, int extra)
+{
+	int given = 0;
+
+	while (given < extra) {
+		struct fill *lowest = NULL;
+
+		for (int i = 0; i < n; i++)
+			if (fills[i].steps < fills[i].limit &&
+			    (!lowest || goes_first(&fills[i], lowest)))
+				lowest = &fills[i];
+		if (!lowest)
+			break;
+		lowest->steps++;
+		given++;
+	}
+	return given;
+}

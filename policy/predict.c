@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The paper's policy with another admission: caps move as gover.c moves them, but one more is sold
+ * when the use that is predicted leaves room for all of its contract. The predictors are those in
+ * use on clusters (Take it to the limit, EuroSys 2021): of the use of the last predict_periods
+ *
+ *   p99     every vGPU's 99th percentile (nearest rank), added up
+ *   nsigma  the mean of what all used together, and predict_sigmas standard deviations
+ *   max     every vGPU's largest, added up
+ *
+ * A vGPU seen for less than predict_warm_periods is cold and counts at its contract. Use is what
+ * was served: the demand of a vGPU at its cap is not known, and these predictors do not ask. Must
+ * never move a cap.
+ */
+#include <math.h>
+#include <stdint.h>
+
+#include "policy/admit.h"
+#include "policy/gover.h"
+#include "policy/say.h"
+#include "policy/steps.h"
+#include "policy/window.h"
+
+#define MILLIONTHS 1e6 /* of the GPU: sums of integers do not depend on the order */
+
+static bool is_cold(const struct policy_params *params, const struct policy_track *track)
+{
+	return track->window_fill < params->predict_warm_periods;
+}
+
+static int64_t contract_millionths(const struct policy_vgpu *vgpu)
+{
+	return (int64_t)vgpu->terms.initial_cap_pct * (int64_t)(MILLIONTHS / 100);
+}
+
+/* The sum over all of @measure of a vGPU's window, the cold ones at their contract. */
+static struct peak sum_of(const struct policy_params *params, const struct policy_gpu *gpu,
+			  double (*measure)(const struct policy_track *track, int periods))
+{
+	struct peak peak = {0};
+	int64_t sum = 0;
+
+	for (int i = 0; i < gpu->n_vgpus; i++) {
+		const struct policy_vgpu *vgpu = &gpu->vgpus[i];
+
+		if (is_cold(params, vgpu->track)) {
+			sum += contract_millionths(vgpu);
+			peak.cold++;
+		} else {
+			sum += llround(measure(vgpu->track, params->predict_periods) * MILLIONTHS);
+		}
+	}
+	peak.pct = 100 * (double)sum / MILLIONTHS;
+	return peak;
+}
+
+static struct peak predict_p99(const struct policy_params *params, const struct policy_gpu *gpu)
+{
+	return sum_of(params, gpu, window_p99);
+}
+
+static struct peak predict_max(const struct policy_params *params, const struct policy_gpu *gpu)
+{
+	return sum_of(params, gpu, window_max);
+}
+
+/* What all that are warm used together, @ago periods ago, in millionths. */
+static int64_t load_then(const struct policy_params *params, const struct policy_gpu *gpu, int ago)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		if (!is_cold(params, gpu->vgpus[i].track))
+			sum += llround(window_at(gpu->vgpus[i].track, ago) * MILLIONTHS);
+	return sum;
+}
+
+/* Over the periods that all who are warm have seen; a reading that was lost shifts one against the
+ * others by a period, which a window of minutes bears. */
+static struct peak predict_nsigma(const struct policy_params *params, const struct policy_gpu *gpu)
+{
+	struct peak peak = {0};
+	int64_t contracts = 0;
+	int n = params->predict_periods;
+	double sum = 0, squares = 0, mean, variance;
+
+	for (int i = 0; i < gpu->n_vgpus; i++) {
+		const struct policy_track *track = gpu->vgpus[i].track;
+
+		if (is_cold(params, track)) {
+			contracts += contract_millionths(&gpu->vgpus[i]);
+			peak.cold++;
+		} else if (track->window_fill < n) {
+			n = track->window_fill;
+		}
+	}
+	for (int ago = 1; ago <= n; ago++) {
+		double load = (double)load_then(params, gpu, ago) / MILLIONTHS;
+
+		sum += load;
+		squares += load * load;
+	}
+	mean = sum / n;
+	variance = fmax(0, squares / n - mean * mean);
+	peak.pct = 100 * (mean + params->predict_sigmas * sqrt(variance) +
+			  (double)contracts / MILLIONTHS);
+	return peak;
+}
+
+static void say_p99(const struct policy_params *params, struct policy_decision *decision)
+{
+	(void)params;
+	say_text(decision, "the 99th percentiles of each one's use");
+}
+
+static void say_nsigma(const struct policy_params *params, struct policy_decision *decision)
+{
+	say_text(decision, "the mean and %.4g standard deviations of the use of all",
+		 params->predict_sigmas);
+}
+
+static void say_max(const struct policy_params *params, struct policy_decision *decision)
+{
+	(void)params;
+	say_text(decision, "the largest uses of each");
+}
+
+static const struct admission by_p99 = {predict_p99, say_p99};
+static const struct admission by_nsigma = {predict_nsigma, say_nsigma};
+static const struct admission by_max = {predict_max, say_max};
+
+void p99_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
+{
+	gover_step_by(params, gpu, &by_p99, out);
+}
+
+void nsigma_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
+{
+	gover_step_by(params, gpu, &by_nsigma, out);
+}
+
+void max_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
+{
+	gover_step_by(params, gpu, &by_max, out);
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The division. Must never look at the order in which the vGPUs stand: it goes by id.
+ *
+ * Where not all can have what they may want, the aim is the fewest vGPUs above their caps in the
+ * next period. First who wants least now is served, since of those most fit; what is left goes step
+ * by step where a point of cap saves most, by the chances of demand_foresee().
+ */
+#include <math.h>
+
+#include "base/id.h"
+#include "policy/demand.h"
+#include "policy/order.h"
+#include "policy/ration.h"
+
+#define SURE	 0.01 /* a chance of wanting more that is borne */
+#define GROW_PCT 2    /* more than is needed, where it is to be had: the next write is saved */
+
+struct claim {
+	int vgpu;
+	int floor_pct, ceiling_pct;
+	int now_pct;  /* that serves what it wants now */
+	int need_pct; /* that serves what it may want next */
+	int cap_pct;  /* planned */
+	int level;    /* in the search: the highest that cap_pct serves; -1: none */
+	bool served;  /* in the search: has what it wants now */
+	double above[POLICY_LEVELS];
+};
+
+struct division {
+	const struct policy_gpu *gpu;
+	int room_pct; /* for all claims together */
+	int n;
+	struct claim claims[POLICY_VGPUS_MAX];
+};
+
+static bool id_before(const void *context, int a, int b)
+{
+	const struct policy_gpu *gpu = context;
+
+	return id_compare(gpu->vgpus[a].id, gpu->vgpus[b].id) < 0;
+}
+
+static int min_int(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+static int max_int(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+/* @pct in whole steps, rounded up, as far as the contract allows. */
+static int claim_steps(const struct division *division, const struct claim *claim, double pct)
+{
+	int step_pct = division->gpu->step_pct;
+	int whole_pct = (int)ceil(pct / step_pct - 1e-6) * step_pct;
+
+	return max_int(claim->floor_pct, min_int(claim->ceiling_pct, whole_pct));
+}
+
+static int level_cap_pct(const struct division *division, const struct claim *claim, int level,
+			 bool tolerated)
+{
+	const struct policy_vgpu *vgpu = &division->gpu->vgpus[claim->vgpu];
+	double pct = demand_level_pct(vgpu, level);
+
+	return claim_steps(division, claim, tolerated ? demand_tolerance(vgpu) * pct : pct);
+}
+
+static void begin(const struct policy_params *params, const struct policy_gpu *gpu, int spared_pct,
+		  struct division *division)
+{
+	int by_id[POLICY_VGPUS_MAX];
+
+	division->gpu = gpu;
+	division->room_pct = 100 - spared_pct;
+	division->n = 0;
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		by_id[i] = i;
+	order_sort(by_id, gpu->n_vgpus, id_before, gpu);
+	for (int i = 0; i < gpu->n_vgpus; i++) {
+		const struct policy_vgpu *vgpu = &gpu->vgpus[by_id[i]];
+		struct claim *claim = &division->claims[division->n];
+
+		if (vgpu->held) {
+			division->room_pct -= vgpu->cap_pct;
+			continue;
+		}
+		division->n++;
+		claim->vgpu = by_id[i];
+		claim->floor_pct = policy_floor_pct(params, gpu, &vgpu->terms);
+		claim->ceiling_pct = policy_ceiling_pct(gpu, &vgpu->terms);
+		claim->now_pct =
+			claim_steps(division, claim, demand_tolerance(vgpu) * demand_now_pct(vgpu));
+		demand_foresee(vgpu, claim->above);
+	}
+}
+
+/* What each may want next, short of chances that are borne. */
+static int find_needs(struct division *division, bool tolerated)
+{
+	int sum_pct = 0;
+
+	for (int i = 0; i < division->n; i++) {
+		struct claim *claim = &division->claims[i];
+		int level = division->gpu->vgpus[claim->vgpu].track->demand.level;
+
+		while (claim->above[level] > SURE)
+			level++;
+		claim->need_pct = level_cap_pct(division, claim, level, tolerated);
+		sum_pct += claim->need_pct;
+	}
+	return sum_pct;
+}
+
+static bool is_met(const struct division *division)
+{
+	int sum_pct = 0;
+	bool met = true;
+
+	for (int i = 0; i < division->n; i++) {
+		const struct claim *claim = &division->claims[i];
+		const struct policy_vgpu *vgpu = &division->gpu->vgpus[claim->vgpu];
+
+		sum_pct += vgpu->cap_pct;
+		met = met && vgpu->cap_pct >= claim->need_pct &&
+		      vgpu->cap_pct <= claim->ceiling_pct;
+	}
+	return met && sum_pct <= division->room_pct;
+}
+
+/* Who lacks is given, and what then is too much is taken where most can be spared. */
+static void meet_needs(struct division *division)
+{
+	int step_pct = division->gpu->step_pct;
+	int over_pct = -division->room_pct;
+
+	for (int i = 0; i < division->n; i++) {
+		struct claim *claim = &division->claims[i];
+		int cap_pct = division->gpu->vgpus[claim->vgpu].cap_pct;
+
+		if (cap_pct < claim->need_pct)
+			cap_pct = claim_steps(division, claim, claim->need_pct + GROW_PCT);
+		claim->cap_pct = min_int(cap_pct, claim->ceiling_pct);
+		over_pct += claim->cap_pct;
+	}
+	while (over_pct > 0) {
+		struct claim *most = &division->claims[0];
+
+		for (int i = 1; i < division->n; i++) {
+			struct claim *claim = &division->claims[i];
+
+			if (claim->cap_pct - claim->need_pct > most->cap_pct - most->need_pct)
+				most = claim;
+		}
+		most->cap_pct -= step_pct;
+		over_pct -= step_pct;
+	}
+}
+
+/* --- not enough for all --- */
+
+static void give(struct division *division, struct claim *claim, int cap_pct, int *left_pct)
+{
+	int step_pct = division->gpu->step_pct;
+	int more_pct = min_int(cap_pct - claim->cap_pct, *left_pct / step_pct * step_pct);
+
+	if (more_pct <= 0)
+		return;
+	claim->cap_pct += more_pct;
+	*left_pct -= more_pct;
+}
+
+/* Of those not served yet, who wants least, if that fits. */
+static struct claim *find_cheapest(struct division *division, int left_pct)
+{
+	struct claim *cheapest = NULL;
+
+	for (int i = 0; i < division->n; i++) {
+		struct claim *claim = &division->claims[i];
+
+		if (!claim->served && claim->now_pct - claim->cap_pct <= left_pct &&
+		    (!cheapest || claim->now_pct < cheapest->now_pct))
+			cheapest = claim;
+	}
+	return cheapest;
+}
+
+static void serve_now(struct division *division, int *left_pct)
+{
+	struct claim *claim;
+
+	while ((claim = find_cheapest(division, *left_pct))) {
+		give(division, claim, claim->now_pct, left_pct);
+		claim->level = division->gpu->vgpus[claim->vgpu].track->demand.level - 1;
+		claim->served = true;
+	}
+}
+
+struct raise {
+	struct claim *claim;
+	int level, cap_pct;
+	double saved; /* chance of being broken saved, a point of cap */
+};
+
+static void weigh_raises(const struct division *division, struct claim *claim, int left_pct,
+			 struct raise *best)
+{
+	double above = claim->level < 0 ? 1 : claim->above[claim->level];
+
+	for (int level = claim->level + 1; level < POLICY_LEVELS; level++) {
+		int cap_pct = level_cap_pct(division, claim, level, true);
+		int more_pct = max_int(0, cap_pct - claim->cap_pct);
+		double saved = (above - claim->above[level]) / (more_pct + 1e-3);
+
+		if (more_pct <= left_pct && saved > best->saved)
+			*best = (struct raise){claim, level, cap_pct, saved};
+	}
+}
+
+static void serve_next(struct division *division, int *left_pct)
+{
+	for (;;) {
+		struct raise best = {.saved = 1e-9};
+
+		for (int i = 0; i < division->n; i++)
+			weigh_raises(division, &division->claims[i], *left_pct, &best);
+		if (!best.claim)
+			return;
+		give(division, best.claim, best.cap_pct, left_pct);
+		best.claim->level = best.level;
+	}
+}
+
+static void break_few(struct division *division)
+{
+	int left_pct = division->room_pct;
+
+	for (int i = 0; i < division->n; i++) {
+		struct claim *claim = &division->claims[i];
+
+		claim->cap_pct = claim->floor_pct;
+		claim->level = -1;
+		claim->served = false;
+		left_pct -= claim->cap_pct;
+	}
+	serve_now(division, &left_pct);
+	serve_next(division, &left_pct);
+	/* What is left serves nobody wholly: first who is starved, then who had it. */
+	for (int i = 0; i < division->n; i++)
+		give(division, &division->claims[i], division->claims[i].now_pct, &left_pct);
+	for (int i = 0; i < division->n; i++)
+		give(division, &division->claims[i],
+		     min_int(division->claims[i].ceiling_pct,
+			     division->gpu->vgpus[division->claims[i].vgpu].cap_pct),
+		     &left_pct);
+	for (int i = 0; i < division->n; i++)
+		give(division, &division->claims[i], division->claims[i].ceiling_pct, &left_pct);
+}
+
+/* --- */
+
+static void look(const struct division *division, int need_pct, struct ration_view *ret_view)
+{
+	int held_pct = 100 - division->room_pct, raised_pct = 0;
+
+	*ret_view = (struct ration_view){
+		.now_pct = held_pct, .need_pct = held_pct + need_pct, .largest = -1};
+	for (int i = 0; i < division->n; i++) {
+		const struct claim *claim = &division->claims[i];
+		const struct policy_vgpu *vgpu = &division->gpu->vgpus[claim->vgpu];
+
+		ret_view->now_pct += claim->now_pct;
+		demand_expect(vgpu, claim->need_pct);
+		if (claim->cap_pct - vgpu->cap_pct <= raised_pct)
+			continue;
+		raised_pct = claim->cap_pct - vgpu->cap_pct;
+		ret_view->largest = claim->vgpu;
+		ret_view->largest_pct = claim->need_pct;
+	}
+}
+
+static void keep_caps(struct division *division)
+{
+	for (int i = 0; i < division->n; i++)
+		division->claims[i].cap_pct =
+			division->gpu->vgpus[division->claims[i].vgpu].cap_pct;
+}
+
+enum ration ration_plan(const struct policy_params *params, const struct policy_gpu *gpu,
+			int spared_pct, struct plan *ret_plan, struct ration_view *ret_view)
+{
+	struct division division;
+	enum ration ration = RATION_KEPT;
+	int need_pct;
+
+	begin(params, gpu, spared_pct, &division);
+	need_pct = find_needs(&division, false);
+	if (is_met(&division)) {
+		keep_caps(&division);
+	} else if (need_pct <= division.room_pct) {
+		ration = RATION_MET;
+		meet_needs(&division);
+	} else {
+		need_pct = find_needs(&division, true);
+		if (is_met(&division)) {
+			keep_caps(&division);
+		} else if (need_pct <= division.room_pct) {
+			ration = RATION_TIGHT;
+			meet_needs(&division);
+		} else {
+			ration = RATION_SHORT;
+			break_few(&division);
+		}
+	}
+	look(&division, need_pct, ret_view);
+	plan_init(ret_plan, gpu);
+	for (int i = 0; i < division.n; i++)
+		ret_plan->delta_pct[division.claims[i].vgpu] =
+			division.claims[i].cap_pct - gpu->vgpus[division.claims[i].vgpu].cap_pct;
+	return ration;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* The words a decision is told in. Must never write past a sentence's end, nor decide anything. */
+#include <assert.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "policy/say.h"
+
+#define NAMED_MAX 6 /* moves named in a sentence; all are in the decision */
+
+void say_number(struct policy_decision *decision, const char *name, double value)
+{
+	assert(decision->n_numbers < POLICY_NUMBERS_MAX);
+	decision->numbers[decision->n_numbers++] = (struct policy_number){name, value};
+}
+
+void say_text(struct policy_decision *decision, const char *format, ...)
+{
+	size_t used = strlen(decision->why);
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(decision->why + used, POLICY_WHY_MAX - used, format, args);
+	va_end(args);
+	if (n < 0)
+		decision->why[used] = '\0';
+	else if ((size_t)n >= POLICY_WHY_MAX - used)
+		memcpy(decision->why + POLICY_WHY_MAX - 4, "...", 4);
+}
+
+void say_moves(const struct policy_gpu *gpu, const struct policy_out *out,
+	       struct policy_decision *decision)
+{
+	const struct policy_move *moves = out->moves + decision->first_move;
+
+	for (int i = 0; i < decision->n_moves && i < NAMED_MAX; i++)
+		say_text(decision, "%s%s %d -> %d %%", i == 0 ? ": " : ", ",
+			 gpu->vgpus[moves[i].vgpu].id, moves[i].from_pct, moves[i].to_pct);
+	if (decision->n_moves > NAMED_MAX)
+		say_text(decision, " and %d more", decision->n_moves - NAMED_MAX);
+}
+
+void say_fraction(struct policy_decision *decision, double fraction)
+{
+	double parts = round(1 / fraction);
+
+	if (parts > 1 && fabs(parts * fraction - 1) < 1e-9)
+		say_text(decision, "1/%.0f", parts);
+	else
+		say_text(decision, "%.3g", fraction);
+}
+
+int say_moved_pct(const struct policy_out *out, const struct policy_decision *decision, int sign)
+{
+	int sum_pct = 0;
+
+	for (int i = 0; i < decision->n_moves; i++) {
+		const struct policy_move *move = &out->moves[decision->first_move + i];
+		int change_pct = sign * (move->to_pct - move->from_pct);
+
+		sum_pct += change_pct > 0 ? change_pct : 0;
+	}
+	return sum_pct;
+}

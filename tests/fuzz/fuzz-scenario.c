@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Scenarios: one that is taken says what it would take again, and can be played. */
+#include "trial/trial.h"
+#include "tests/fuzz/fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Of the sections without a name; a policy's name and who is drawn are no numbers. */
+static void set_again(struct scenario *scenario)
+{
+	const struct setting *key;
+
+	for (size_t i = 0; (key = scenario_key_at(i)); i++) {
+		char name[64], value[512];
+
+		if (strchr(key->section, ' ') || strcmp(key->key, "from") == 0)
+			continue;
+		snprintf(name, sizeof(name), "%s.%s", key->section, key->key);
+		setting_format(key, scenario, value, sizeof(value));
+		FUZZ_CHECK(scenario_set(scenario, name, value, NULL) == 0);
+	}
+}
+
+static void play(const struct scenario *scenario)
+{
+	const struct policy *policy = policy_find(scenario->policy);
+	struct trial_summary sum;
+	struct trial *trial;
+
+	if (trial_new(scenario, policy, NULL, 1, NULL, &trial, NULL) < 0)
+		return;
+	for (int i = 0; i < 3 && trial_step(trial); i++)
+		;
+	trial_sum(trial, &sum);
+	FUZZ_CHECK(sum.account.broken_s <= sum.account.vgpu_s + 1e-6);
+	FUZZ_CHECK(sum.account.util_avg_pct >= 0 && sum.account.util_avg_pct < 100 + 1e-6);
+	trial_free(trial);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct scenario scenario; /* large: not for the stack */
+	char path[FUZZ_PATH_MAX];
+	int fd = fuzz_file(data, size, path);
+	struct err err = {""};
+	int r = scenario_load(path, &scenario, &err);
+
+	close(fd);
+	FUZZ_CHECK(r == 0 || strncmp(err.msg, path, strlen(path)) == 0);
+	if (r < 0)
+		return 0;
+	set_again(&scenario);
+	play(&scenario);
+	return 0;
+}

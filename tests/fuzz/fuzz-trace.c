@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* Traces: one that is taken runs forward in time within its bounds, and is made again of its
+ * points. */
+#include "sim/trace.h"
+#include "tests/fuzz/fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool is_within(double value, double max)
+{
+	return value >= 0 && value <= max;
+}
+
+static void check_points(const struct trace *trace, struct trace_point *points)
+{
+	double demand_pct;
+
+	for (size_t i = 0; i < trace_count(trace); i++) {
+		points[i] = trace_point_at(trace, i);
+		FUZZ_CHECK(is_within(points[i].demand_pct, 100));
+		FUZZ_CHECK(is_within(points[i].fps_uncapped, 10000));
+		FUZZ_CHECK(trace_find(trace, trace_time_ns(trace, i)) == i);
+		FUZZ_CHECK(i == 0 || trace_time_ns(trace, i) > trace_time_ns(trace, i - 1));
+	}
+	demand_pct = trace_demand_pct(trace, trace_begin_s(trace));
+	FUZZ_CHECK(is_within(demand_pct, 100));
+	FUZZ_CHECK(trace_end_ns(trace) >= trace_time_ns(trace, trace_count(trace) - 1));
+	FUZZ_CHECK(trace_demand_pct(trace, trace_end_s(trace) + 1) == 0);
+}
+
+/* Only near 0 does a double hold every ns: beyond, two points may become one. */
+static void make_again(const struct trace *trace, const struct trace_point *points)
+{
+	struct trace *again;
+	struct err err = {""};
+
+	if (trace_end_s(trace) > 1e6)
+		return;
+	FUZZ_CHECK(trace_new(points, trace_count(trace), &again, &err) == 0);
+	FUZZ_CHECK(trace_end_ns(again) == trace_end_ns(trace));
+	FUZZ_CHECK(trace_has_frames(again) == trace_has_frames(trace));
+	trace_free(again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char path[FUZZ_PATH_MAX], prefix[FUZZ_PATH_MAX + 1];
+	int fd = fuzz_file(data, size, path);
+	CLEANUP_FREE struct trace_point *points = calloc(size + 1, sizeof(*points));
+	struct trace *trace = NULL;
+	struct err err = {""};
+
+	FUZZ_CHECK(points);
+	if (trace_load(path, &trace, &err) == 0) {
+		FUZZ_CHECK(trace_count(trace) > 0 && trace_count(trace) <= size);
+		check_points(trace, points);
+		make_again(trace, points);
+		(void)trace_check_gaps(trace, 0, UINT64_MAX, 1, &err);
+	} else {
+		snprintf(prefix, sizeof(prefix), "%s:", path);
+		FUZZ_CHECK(strncmp(err.msg, prefix, strlen(prefix)) == 0);
+		FUZZ_CHECK(strspn(err.msg + strlen(prefix), "0123456789") > 0);
+	}
+	trace_free(trace);
+	close(fd);
+	return 0;
+}
