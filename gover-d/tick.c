@@ -116,6 +116,8 @@ void tick_view(struct manager *m, struct host_gpu *gpu)
 	gpu->view.name = gpu->config.name;
 	gpu->view.step_pct = gpu->traits.step_pct;
 	gpu->view.floor_pct = gpu->traits.floor_pct;
+	gpu->view.period_s = period_s(m, gpu);
+	gpu->view.migrates = m->config.on_migrate[0] != '\0';
 	gpu->view.selling = may_sell(m, gpu);
 	gpu->view.offered = offers_live(m->offers, gpu->config.name) != NULL;
 	gpu->view.flavor = (struct policy_terms){
