@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "db/db.h"
+#include "gover-d/ledger.h"
 #include "gover-d/log.h"
 #include "gover-d/manager.h"
 #include "gover-d/tick.h"
@@ -495,6 +496,7 @@ void tick_run(struct manager *m, struct instant now, bool gap)
 	/* Every cap is written: what follows only remembers. */
 	for (int i = 0; i < m->host.n_gpus; i++)
 		keep_gpu(m, &m->host.gpus[i], gap, now);
+	ledger_tick(m, now);
 	tick_alerts_host(m, now);
 	alerts_end_tick(m->alerts, now.wall_ms, gap);
 	if (m->actuator.db)
