@@ -104,7 +104,7 @@ static const struct setting keys[] = {
 	     160, "auto, off, or an absolute path", fits_intel_gpu_top),
 
 	WORD(AT("policy", true, "name", struct config, policy),
-	     "gover, none, static, p99, nsigma, max or qos", fits_policy),
+	     "gover, none, static, credit, fair, p99, nsigma, max or qos", fits_policy),
 	POLICY_KEYS(KEY_INT, KEY_NUMBER, KEY_FLAG, KEY_SECONDS),
 
 	TEXT(OFFER(flavor), 1, 63, FLAVOR_NAME, id_valid),

@@ -65,6 +65,13 @@ void explain_static(const struct policy_params *params, const struct policy_gpu 
 		    const struct policy_out *out, const struct aim *aim,
 		    struct policy_decision *decision);
 
+void explain_credit(const struct policy_params *params, const struct policy_gpu *gpu,
+		    const struct policy_out *out, const struct aim *aim,
+		    struct policy_decision *decision);
+void explain_fair(const struct policy_params *params, const struct policy_gpu *gpu,
+		  const struct policy_out *out, const struct aim *aim,
+		  struct policy_decision *decision);
+
 /* POLICY_OFFER where the number of vGPUs, or what may be sold, is fixed. */
 void explain_offer_equal(const struct policy_params *params, const struct policy_gpu *gpu,
 			 const struct fund *fund, struct policy_decision *decision);
