@@ -9,7 +9,7 @@
 #include "policy/odds.h"
 #include "policy/plan.h"
 
-#define MOVE_S	       30   /* that moving one away takes, where somebody does when told to */
+#define MOVE_S	       15   /* that moving one away takes, where somebody does when told to */
 #define MOVE_BY_HAND_S 300  /* where nobody does before he has read the alert */
 #define TOLERANCE      0.98 /* of a contract: served so much, it is not broken */
 #define ABOUT_ALL      0.95 /* of a contract: more is hardly to come */
@@ -18,13 +18,14 @@
 /* Newcomers of one kind after another, each put to the test. */
 struct test {
 	const struct odds *odds;
-	double bearable; /* chance of being crowded that a price pays for */
+	double crowded_now; /* chance without a newcomer */
+	double bearable;    /* that a price pays for on top */
 	long long kinds, fit, crowded_parts;
 };
 
 static void try_one(struct test *test, const double share[ODDS_WANTS], int times)
 {
-	double crowded = odds_crowded(test->odds, share);
+	double crowded = odds_crowded(test->odds, share) - test->crowded_now;
 
 	test->kinds += times;
 	if (crowded >= test->bearable)
@@ -58,21 +59,10 @@ static void try_unseen(const struct policy_gpu *gpu, struct test *test, int time
 	}
 }
 
-static double least_crowded(const struct policy_params *params, const struct policy_gpu *gpu,
-			    const struct odds *odds)
-{
-	int contract_pct = plan_contract_pct(gpu, &gpu->flavor);
-	double share[ODDS_WANTS] = {0};
-
-	share[params->min_newcomer_pct < contract_pct ? params->min_newcomer_pct : contract_pct] =
-		1;
-	return odds_crowded(odds, share);
-}
-
 struct bargain bargain_weigh(const struct policy_params *params, const struct policy_gpu *gpu)
 {
 	double an_hour = BARGAIN_HOUR_S * params->penalty_per_broken_s;
-	struct bargain bargain = {.broken_s = gpu->broken_s};
+	struct bargain bargain = {.broken_s = gpu->broken_s / fmax(1, gpu->n_vgpus)};
 	double share[ODDS_WANTS];
 	struct test test;
 	struct odds odds;
@@ -81,7 +71,11 @@ struct bargain bargain_weigh(const struct policy_params *params, const struct po
 
 	bargain.price = params->price_per_cap_hour * gpu->flavor.initial_cap_pct / 100;
 	odds_sum(params, gpu, &odds);
-	test = (struct test){.odds = &odds, .bearable = bargain.price / fmax(an_hour, 1e-9)};
+	test = (struct test){
+		.odds = &odds,
+		.crowded_now = odds.share[ODDS_WANTS],
+		.bearable = bargain.price / fmax(an_hour, 1e-9),
+	};
 	/* All kinds that were not seen weigh together as much as one of those here. */
 	for (int i = 0; i < gpu->n_vgpus; i++) {
 		odds_of(params, gpu, i, share);
@@ -89,9 +83,7 @@ struct bargain bargain_weigh(const struct policy_params *params, const struct po
 	}
 	try_unseen(gpu, &test, 1);
 	bargain.misfit = test.kinds > 0 ? 1 - (double)test.fit / (double)test.kinds : 0;
-	if (gpu->migrates)
-		bargain.crowded = least_crowded(params, gpu, &odds);
-	else if (test.fit > 0)
+	if (!gpu->migrates && test.fit > 0)
 		bargain.crowded = (double)test.crowded_parts / PARTS / (double)test.fit;
 	bargain.broken_s += (gpu->migrates ? MOVE_S : MOVE_BY_HAND_S) * bargain.misfit +
 			    BARGAIN_HOUR_S * bargain.crowded;

@@ -13,8 +13,9 @@
 struct bargain {
 	double price;	 /* it brings */
 	double misfit;	 /* chance, of 1, that it does not fit as it turns out to be */
-	double crowded;	 /* chance, of 1, that more is wanted than there is, in any period */
-	double broken_s; /* vGPU-seconds expected to be broken, those of the last hour among them */
+	double crowded;	 /* chance, of 1, that it makes more wanted than there is, in any period */
+	double broken_s; /* vGPU-seconds expected to be broken for it: as many as each of those here
+			    had in the last hour, and those that it adds */
 	double penalty;	 /* for those */
 	double profit;	 /* price, if it fits, less penalty */
 };
@@ -22,9 +23,9 @@ struct bargain {
 /*
  * Weighs one more of gpu->flavor. What it will want is not known: it is taken to be as one of the
  * vGPUs here, each as likely as another, or once more as likely something between the heaviest of
- * them and all that is sold. One in whose company the penalties would eat up its price does not
- * fit: it must go again, and breaks promises until it has (gpu->migrates says how soon). Who is
- * there and who can be moved is asked at the least a newcomer is begun with.
+ * them and all that is sold. One that adds so much crowding that the penalties would eat up its
+ * price does not fit: it must go again, and breaks promises until it has (gpu->migrates says how
+ * soon). Where nobody is moved, what those that fit add is there to stay and counts for the hour.
  */
 struct bargain bargain_weigh(const struct policy_params *params, const struct policy_gpu *gpu);
 

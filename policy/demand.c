@@ -6,16 +6,18 @@
 #include "policy/demand.h"
 #include "policy/signal.h"
 
-#define CENSORED_UTIL  0.97  /* used so much of its cap: it may have wanted more */
-#define FADING	       0.998 /* of what followed on a level, each time it is left */
-#define SAME_LEVEL     0.5   /* periods: before anything is known, demand stays where it is */
-#define TO_CONTRACT    0.05  /* periods: or becomes all that was sold */
-#define MARGIN_STEP    0.5   /* points by which one miss raises the margin */
-#define MARGIN_MISSES  0.01  /* share of periods that may miss */
-#define MARGIN_MIN     0.3
-#define MARGIN_MAX     5.0
-#define BARE_TOLERANCE 0.98 /* without frames: served so much, none is broken */
-#define DEARER	       1.5  /* than the dearest scene seen, one may be to come */
+#define COLD_PERIODS	     15 /* in fewer, one scene may pass for the whole program */
+#define COLD_MOVABLE_PERIODS 5
+#define CENSORED_UTIL	     0.97  /* used so much of its cap: it may have wanted more */
+#define FADING		     0.998 /* of what followed on a level, each time it is left */
+#define SAME_LEVEL	     0.5   /* periods: before anything is known, demand stays where it is */
+#define TO_CONTRACT	     0.05  /* periods: or becomes all that was sold */
+#define MARGIN_STEP	     0.5   /* points by which one miss raises the margin */
+#define MARGIN_MISSES	     0.01  /* share of periods that may miss */
+#define MARGIN_MIN	     0.3
+#define MARGIN_MAX	     5.0
+#define BARE_TOLERANCE	     0.98 /* without frames: served so much, none is broken */
+#define DEARER		     1.5  /* than the dearest scene seen, one may be to come */
 
 /* Upper ends of the levels, shares of the contract; dense where idle and busy part. */
 static const double level_end[POLICY_LEVELS] = {0.02, 0.04, 0.06, 0.10, 0.14, 0.20, 0.26, 0.33,
@@ -88,12 +90,14 @@ void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 		for (int i = 0; i < POLICY_LEVELS; i++)
 			follows[i] *= (float)FADING;
 		follows[level] += 1;
-		if (demand->age > DEMAND_COLD_PERIODS)
+		if (demand->known)
 			learn_margin(demand, demand_tolerance(vgpu));
 	}
 	demand->level = level;
 	demand->peak_pct[level] = fmaxf(demand->peak_pct[level], (float)pct);
 	demand->age++;
+	demand->known = demand->known ||
+			demand->age >= (gpu->migrates ? COLD_MOVABLE_PERIODS : COLD_PERIODS);
 	demand->ring_pct[demand->ring_next] =
 		(unsigned char)whole_tolerated_pct(vgpu, full_clock_pct);
 	demand->ring_next = (demand->ring_next + 1) % POLICY_WINDOW_MAX;
@@ -106,17 +110,12 @@ double demand_now_pct(const struct policy_vgpu *vgpu)
 	return (double)vgpu->track->demand.now_pct;
 }
 
-static bool is_cold(const struct policy_demand *demand)
-{
-	return demand->age < DEMAND_COLD_PERIODS;
-}
-
 double demand_peak_pct(const struct policy_vgpu *vgpu)
 {
 	const struct policy_demand *demand = &vgpu->track->demand;
 	double pct = 0;
 
-	if (is_cold(demand))
+	if (!demand->known)
 		return contract_pct(vgpu);
 	for (int i = 0; i < POLICY_LEVELS; i++)
 		pct = fmax(pct, (double)demand->peak_pct[i]);
@@ -129,9 +128,9 @@ void demand_foresee(const struct policy_vgpu *vgpu, double ret_above[POLICY_LEVE
 	double periods[POLICY_LEVELS], sum = 0, above = 0;
 
 	for (int i = 0; i < POLICY_LEVELS; i++)
-		periods[i] = is_cold(demand) ? 0 : (double)demand->follows[demand->level][i];
-	periods[POLICY_LEVELS - 1] += is_cold(demand) ? 1 : TO_CONTRACT;
-	periods[demand->level] += is_cold(demand) ? 0 : SAME_LEVEL;
+		periods[i] = !demand->known ? 0 : (double)demand->follows[demand->level][i];
+	periods[POLICY_LEVELS - 1] += !demand->known ? 1 : TO_CONTRACT;
+	periods[demand->level] += !demand->known ? 0 : SAME_LEVEL;
 	for (int i = 0; i < POLICY_LEVELS; i++)
 		sum += periods[i];
 	for (int i = POLICY_LEVELS - 1; i >= 0; i--) {
@@ -170,7 +169,7 @@ void demand_spread(const struct policy_vgpu *vgpu, bool wakes, double ret_share[
 	double periods = demand->ring_fill + (wakes ? 1 : 0);
 
 	memset(ret_share, 0, 101 * sizeof(*ret_share));
-	if (is_cold(demand)) {
+	if (!demand->known) {
 		ret_share[whole_tolerated_pct(vgpu, contract_pct(vgpu))] = 1;
 		return;
 	}

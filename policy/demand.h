@@ -10,13 +10,12 @@
 
 #include "policy/policy.h"
 
-#define DEMAND_COLD_PERIODS 15 /* a newcomer counts at its contract until so many were seen */
-
 /*
  * Learns from one period of @vgpu, whose busy reading is valid. With a target and frames the demand
  * is the target times the GPU time of a frame; a slow clock makes frames dear, not demand large.
  * Without, it is the load; and who used up a cap below his contract wanted more than can be seen,
- * and is taken to have wanted his contract until he has room.
+ * and is taken to have wanted his contract until he has room. A vGPU is cold at first, and counts
+ * at its contract: for longer where nobody can be moved away who turns out to be too much.
  */
 void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu);
 

@@ -62,6 +62,7 @@ struct policy_terms {
 /* What was learnt of how much of the GPU one vGPU wants (policy/probe.h). All zero: nothing. */
 struct policy_demand {
 	int age;	  /* periods seen */
+	bool known;	  /* enough of them; until then it is cold */
 	int level;	  /* of the last one */
 	float now_pct;	  /* wanted in the last one, of the GPU, within the contract */
 	float need_pct;	  /* what it was then expected to want at most in the next */

@@ -71,7 +71,7 @@ static bool is_better_victim(const struct policy_gpu *gpu, double over_pct, int 
 	if (a_sold != b_sold)
 		return a_sold < b_sold;
 	if (a_pct != b_pct)
-		return a_pct < b_pct;
+		return a_pct > b_pct;
 	return id_compare(gpu->vgpus[a].id, gpu->vgpus[b].id) < 0;
 }
 
@@ -143,7 +143,7 @@ static int plan_fund(const struct policy_params *params, const struct policy_gpu
 	if (spare_pct > contract_pct)
 		spare_pct = contract_pct;
 	if (spare_pct < least_pct || spare_pct < params->min_newcomer_pct)
-		return -ENOSPC;
+		return gpu->migrates ? fund_plan(params, gpu, terms, ret_fund) : -ENOSPC;
 	(void)ration_plan(params, gpu, spare_pct, &ret_fund->plan, &view);
 	ret_fund->cap_pct = spare_pct;
 	ret_fund->given_pct = 0;
