@@ -32,7 +32,9 @@ int probe_need_steps(const struct policy_params *params, const struct policy_gpu
 
 int probe_more_steps(const struct policy_params *params, const struct policy_gpu *gpu, int pct)
 {
-	return steps_up(gpu, pct + fmax(gpu->step_pct, pct * params->demand_probe));
+	int least_pct = probe_band_steps(params, gpu) * gpu->step_pct;
+
+	return steps_up(gpu, pct + fmax(least_pct, pct * params->demand_probe));
 }
 
 int probe_band_steps(const struct policy_params *params, const struct policy_gpu *gpu)

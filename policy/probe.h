@@ -12,7 +12,8 @@ bool probe_is_censored(const struct policy_params *params, const struct policy_v
 int probe_need_steps(const struct policy_params *params, const struct policy_gpu *gpu,
 		     const struct policy_vgpu *vgpu);
 
-/* Beyond @pct, which are all used: demand_probe of it and at least a step, in whole steps. */
+/* @pct, which are all used, and demand_probe of it more, but at least the dead band: less would not
+ * be moved. In whole steps. */
 int probe_more_steps(const struct policy_params *params, const struct policy_gpu *gpu, int pct);
 
 /* The dead band in whole steps, at least one. */
