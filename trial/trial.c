@@ -192,6 +192,17 @@ void trial_apply(struct trial *trial)
 	}
 }
 
+int trial_fund(struct trial *trial, const struct policy_params *params,
+	       const struct policy_terms *terms)
+{
+	const struct trial_hooks *hooks = &trial->hooks;
+
+	trial_view(trial);
+	if (hooks->fund)
+		return hooks->fund(hooks->userdata, trial, params, &trial->gpu, terms, &trial->out);
+	return trial->policy->fund(params, &trial->gpu, terms, &trial->out);
+}
+
 /* With migration a severe overload's victim really goes. */
 static void send_away(struct trial *trial, const struct policy_decision *pd)
 {
