@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "db/conn.h"
+#include "db/reader.h"
 #include "db/record.h"
 #include "db/rollup.h"
 #include "db/schema.h"
@@ -156,6 +157,20 @@ static int end(struct db_reader *reader, int r)
 {
 	(void)conn_run(reader->statements[END]); /* nothing was written that could fail */
 	return r;
+}
+
+int reader_begin(struct db_reader *reader, sqlite3 **ret_db)
+{
+	int r = begin(reader);
+
+	if (r == 0)
+		*ret_db = reader->db;
+	return r;
+}
+
+int reader_end(struct db_reader *reader, int r)
+{
+	return end(reader, r);
 }
 
 /* Calls @row for each row of a bound statement until it returns non-zero, and returns that. */

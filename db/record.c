@@ -83,6 +83,28 @@ static const struct field setting_fields[] = {
 	FIELD(TEXT, record_setting, value),
 };
 
+static const struct field ledger_fields[] = {
+	FIELD(I64, db_ledger, ts_ms),	      FIELD(NAME, db_ledger, vgpu),
+	FIELD(NAME, db_ledger, gpu),	      FIELD(TEXT, db_ledger, flavor),
+	FIELD(REAL, db_ledger, sold.cap_s),   FIELD(REAL, db_ledger, sold.broken_s),
+	FIELD(REAL, db_ledger, sold.revenue), FIELD(REAL, db_ledger, sold.penalty),
+	FIELD(REAL, db_ledger, kept.cap_s),   FIELD(REAL, db_ledger, kept.broken_s),
+	FIELD(REAL, db_ledger, kept.revenue), FIELD(REAL, db_ledger, kept.penalty),
+};
+
+static const struct field ledger_gpu_fields[] = {
+	FIELD(I64, db_ledger_gpu, ts_ms),
+	FIELD(TEXT, db_ledger_gpu, gpu),
+	FIELD(REAL, db_ledger_gpu, watched_s),
+};
+
+static const struct field price_fields[] = {
+	FIELD(I64, db_price, ts_ms),
+	FIELD(TEXT, db_price, flavor),
+	FIELD(REAL, db_price, price_per_cap_hour),
+	FIELD(REAL, db_price, penalty_per_broken_s),
+};
+
 static const struct {
 	const struct field *fields;
 	size_t n;
@@ -95,6 +117,9 @@ static const struct {
 	[RECORD_CAP_WRITE] = {cap_write_fields, ARRAY_SIZE(cap_write_fields)},
 	[RECORD_SETTING] = {setting_fields, ARRAY_SIZE(setting_fields)},
 	[RECORD_SETTING_GONE] = {setting_fields, ARRAY_SIZE(setting_fields)},
+	[RECORD_LEDGER] = {ledger_fields, ARRAY_SIZE(ledger_fields)},
+	[RECORD_LEDGER_GPU] = {ledger_gpu_fields, ARRAY_SIZE(ledger_gpu_fields)},
+	[RECORD_PRICE] = {price_fields, ARRAY_SIZE(price_fields)},
 };
 
 static bool is_text(const struct field *field)

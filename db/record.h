@@ -8,7 +8,7 @@
 
 #include <sqlite3.h>
 
-#include "db/db.h"
+#include "db/ledger.h"
 
 enum record_kind {
 	RECORD_SAMPLE,
@@ -19,6 +19,9 @@ enum record_kind {
 	RECORD_CAP_WRITE,
 	RECORD_SETTING,
 	RECORD_SETTING_GONE,
+	RECORD_LEDGER,
+	RECORD_LEDGER_GPU,
+	RECORD_PRICE,
 	RECORD_KINDS,
 };
 
@@ -34,11 +37,12 @@ void record_unpack(enum record_kind kind, const uint8_t *bytes, void *record);
 
 /* The instant of a packed sample or gpu_sample. */
 int64_t record_time(const uint8_t *bytes);
-/* Whose sample a packed one is. They stand in @bytes. */
+/* Whose sample, or row of the ledger, a packed one is. They stand in @bytes. */
 void record_names(const uint8_t *bytes, const char **ret_vgpu, const char **ret_gpu);
 
 /*
- * Binds the fields to ?1, ?2, ..., as many as the statement has, but not the names of a sample. The
+ * Binds the fields to ?1, ?2, ..., as many as the statement has, but not the names of a sample
+ * or a row of the ledger. The
  * texts are not copied: @bytes must stay until the statement is reset. Returns a sqlite result
  * code.
  */

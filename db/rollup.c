@@ -49,7 +49,10 @@ static const char *const statement_sql[STATEMENTS] = {
 
 #define OLDEST(table) "(SELECT min((SELECT min(ts_ms) FROM " table " WHERE vgpu = num)) FROM vgpu)"
 
-enum horizon { RAW, MINUTE, HOUR, HORIZONS };
+#define FIRST(table, step_s) "(SELECT min(ts_ms) FROM " table " WHERE step_s = " step_s ")"
+
+/* The ledger reads whole hours and days wherever there are some: they stay as long as anything. */
+enum horizon { RAW, MINUTE, HOUR, RESOLUTIONS, LONGEST = RESOLUTIONS, HORIZONS };
 
 /*
  * ?1 is the horizon: older rows go, at most ten times as fast as they come. The newest of those
@@ -81,6 +84,25 @@ static const struct prune {
 	{"DELETE FROM offer WHERE changed_ms < ?1 AND id < (SELECT max(id) FROM offer)"
 	 " AND state NOT IN ('open', 'claimed', 'probation', 'failed')",
 	 HOUR, true},
+	{"DELETE FROM ledger WHERE step_s = 60 AND ts_ms < min(?1, " FIRST("ledger",
+									   "60") " + 36000000)",
+	 MINUTE, true},
+	{"DELETE FROM ledger_gpu WHERE step_s = 60 AND ts_ms < min(?1, " FIRST("ledger_gpu",
+									       "60") " + 36000000)",
+	 MINUTE, true},
+	{"DELETE FROM ledger WHERE step_s = 3600 AND ts_ms < min(?1, " FIRST("ledger",
+									     "3600") " + 36000000)",
+	 LONGEST, true},
+	{"DELETE FROM ledger_gpu WHERE step_s = 3600 AND ts_ms < min(?1, " FIRST(
+		 "ledger_gpu", "3600") " + 36000000)",
+	 LONGEST, true},
+	/* A day that began before the hours that are kept is still asked for. */
+	{"DELETE FROM ledger WHERE step_s = 86400 AND ts_ms < ?1 - 86400000", LONGEST, true},
+	{"DELETE FROM ledger_gpu WHERE step_s = 86400 AND ts_ms < ?1 - 86400000", LONGEST, true},
+	/* The one that held then stays. */
+	{"DELETE FROM price WHERE ts_ms < ?1 AND EXISTS (SELECT 1 FROM price later"
+	 " WHERE later.flavor = price.flavor AND later.ts_ms > price.ts_ms AND later.ts_ms < ?1)",
+	 LONGEST, true},
 	/* Names of which no row is left: every sample that is there was rolled up before. */
 	{"DELETE FROM vgpu WHERE ?1 AND NOT EXISTS (SELECT 1 FROM sample_hour WHERE vgpu = num)"
 	 " AND NOT EXISTS (SELECT 1 FROM sample_minute WHERE vgpu = num)",
@@ -229,7 +251,8 @@ int rollup_advance(struct rollup *rollup, int64_t ts_ms)
 	if (rc != SQLITE_OK)
 		return rc;
 	sqlite3_bind_int64(set_open, 1, begin_ms);
-	for (int i = 0; i < HORIZONS; i++)
+	horizons[LONGEST] = horizons[HOUR] < horizons[MINUTE] ? horizons[HOUR] : horizons[MINUTE];
+	for (int i = 0; i < RESOLUTIONS; i++)
 		sqlite3_bind_int64(set_open, 2 + i, horizons[i]);
 	rc = conn_run(set_open);
 	if (rc == SQLITE_OK)

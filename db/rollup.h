@@ -9,6 +9,7 @@
 
 #define ROLLUP_MINUTE_MS INT64_C(60000)
 #define ROLLUP_HOUR_MS	 INT64_C(3600000)
+#define ROLLUP_DAY_MS	 INT64_C(86400000)
 
 struct rollup;
 /* Returns a sqlite result code. The statements belong to @db: free before closing it. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The schema. A step that was ever released is never edited: a change is a new step at the end.
- * Columns carry the names of the members in db.h, and stand in the order of the fields in record.c.
- * All times are ms since 1970 in UTC; NULL is a value that was not valid then.
+ * Columns carry the names of the members in db.h and ledger.h, and stand in the order of the fields
+ * in record.c. All times are ms since 1970 in UTC; NULL is a value that was not valid then.
  *
  * sample is keyed by time first: appending and pruning touch one end of it. Its roll-ups are keyed
  * by vGPU first: a long graph of one vGPU reads neighbouring rows. They keep sums and counts, so
@@ -70,6 +70,23 @@ const char *const schema_steps[] = {
 	/* One row: the newest text of the contracts file, for a start that finds no such file. */
 	("CREATE TABLE contracts (num INTEGER PRIMARY KEY CHECK (num = 1),"
 	 " revision INTEGER NOT NULL, json TEXT NOT NULL);"),
+
+	/* Rows of minutes, hours and days in one, keyed by time first: all vGPUs are asked for at
+	 * once.
+	 */
+	"CREATE TABLE ledger (step_s INTEGER NOT NULL, ts_ms INTEGER NOT NULL,"
+	" vgpu INTEGER NOT NULL, flavor TEXT NOT NULL, sold_cap_s REAL NOT NULL,"
+	" sold_broken_s REAL NOT NULL, sold_revenue REAL NOT NULL, sold_penalty REAL NOT NULL,"
+	" kept_cap_s REAL NOT NULL, kept_broken_s REAL NOT NULL, kept_revenue REAL NOT NULL,"
+	" kept_penalty REAL NOT NULL, PRIMARY KEY (step_s, ts_ms, vgpu, flavor)) WITHOUT ROWID;"
+
+	"CREATE TABLE ledger_gpu (step_s INTEGER NOT NULL, ts_ms INTEGER NOT NULL,"
+	" gpu TEXT NOT NULL, watched_s REAL NOT NULL, PRIMARY KEY (step_s, ts_ms, gpu))"
+	" WITHOUT ROWID;"
+
+	"CREATE TABLE price (ts_ms INTEGER NOT NULL, flavor TEXT NOT NULL,"
+	" price_per_cap_hour REAL NOT NULL, penalty_per_broken_s REAL NOT NULL,"
+	" PRIMARY KEY (flavor, ts_ms)) WITHOUT ROWID;",
 };
 
 const int schema_version = (int)ARRAY_SIZE(schema_steps);

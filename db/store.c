@@ -29,6 +29,10 @@ enum statement {
 	STATEMENTS,
 };
 
+#define LEDGER_STEP(s)                       \
+	" (" s ", ?1 - ?1 % (" s " * 1000)," \
+	" ?2, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+
 /* The parameters of records stand in the order of the fields in record.c. */
 static const char *const statement_sql[STATEMENTS] = {
 	[RECORD_SAMPLE] = "INSERT OR REPLACE INTO sample VALUES (?1, ?2 /* num for the names */,"
@@ -43,6 +47,25 @@ static const char *const statement_sql[STATEMENTS] = {
 	[RECORD_CAP_WRITE] = "INSERT INTO cap_write VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 	[RECORD_SETTING] = "INSERT OR REPLACE INTO setting VALUES (?1, ?2)",
 	[RECORD_SETTING_GONE] = "DELETE FROM setting WHERE key = ?1",
+	/* Added to what is there of the minute, the hour and the day. */
+	[RECORD_LEDGER] = "INSERT INTO ledger VALUES" LEDGER_STEP("60") "," LEDGER_STEP(
+		"3600") "," LEDGER_STEP("86400") " ON CONFLICT DO UPDATE SET sold_cap_s = "
+						 "sold_cap_s + ?5,"
+						 " sold_broken_s = sold_broken_s + ?6, "
+						 "sold_revenue = sold_revenue + ?7,"
+						 " sold_penalty = sold_penalty + ?8, kept_cap_s = "
+						 "kept_cap_s + ?9,"
+						 " kept_broken_s = kept_broken_s + ?10, "
+						 "kept_revenue = kept_revenue + ?11,"
+						 " kept_penalty = kept_penalty + ?12",
+	[RECORD_LEDGER_GPU] = "INSERT INTO ledger_gpu VALUES (60, ?1 - ?1 % 60000, ?2, ?3),"
+			      " (3600, ?1 - ?1 % 3600000, ?2, ?3),"
+			      " (86400, ?1 - ?1 % 86400000, ?2, ?3)"
+			      " ON CONFLICT DO UPDATE SET watched_s = watched_s + ?3",
+	[RECORD_PRICE] =
+		"INSERT OR REPLACE INTO price SELECT ?1, ?2, ?3, ?4 WHERE (?3, ?4) IS NOT"
+		" (SELECT price_per_cap_hour, penalty_per_broken_s FROM price WHERE flavor = ?2"
+		" ORDER BY ts_ms DESC LIMIT 1)",
 	[PUT_VGPU] = ("INSERT INTO vgpu (id, gpu) VALUES (?1, ?2)"
 		      " ON CONFLICT (id) DO UPDATE SET gpu = excluded.gpu RETURNING num"),
 	[FIND_VGPU] = "SELECT num FROM vgpu WHERE id = ?1 AND gpu = ?2",
@@ -218,26 +241,34 @@ int store_begin(struct store *store)
 	return rc;
 }
 
+/* A record that begins with its time and its vGPU. */
+static int write_named(struct store *store, enum record_kind kind, const uint8_t *bytes,
+		       int64_t *ret_num)
+{
+	sqlite3_stmt *insert = store->statements[kind];
+	const char *id, *gpu;
+	int rc;
+
+	record_names(bytes, &id, &gpu);
+	rc = find_vgpu(store, id, gpu, ret_num);
+	if (rc == SQLITE_OK)
+		rc = record_bind(kind, bytes, insert);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_int64(insert, 2, *ret_num);
+	return rc == SQLITE_OK ? conn_run(insert) : rc;
+}
+
 static int write_sample(struct store *store, const uint8_t *bytes)
 {
-	sqlite3_stmt *insert = store->statements[RECORD_SAMPLE];
 	int64_t minute = record_time(bytes) / ROLLUP_MINUTE_MS;
 	struct db_sample sample;
-	const char *id, *gpu;
 	int64_t num;
 	int rc;
 
 	if (minute != store->known_minute)
 		forget_vgpus(store);
 	store->known_minute = minute;
-	record_names(bytes, &id, &gpu);
-	rc = find_vgpu(store, id, gpu, &num);
-	if (rc == SQLITE_OK)
-		rc = record_bind(RECORD_SAMPLE, bytes, insert);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_bind_int64(insert, 2, num);
-	if (rc == SQLITE_OK)
-		rc = conn_run(insert);
+	rc = write_named(store, RECORD_SAMPLE, bytes, &num);
 	if (rc != SQLITE_OK)
 		return rc;
 	record_unpack(RECORD_SAMPLE, bytes, &sample);
@@ -248,7 +279,10 @@ static int write_sample(struct store *store, const uint8_t *bytes)
 int store_write(struct store *store, enum record_kind kind, const uint8_t *bytes)
 {
 	int rc = SQLITE_OK;
+	int64_t num;
 
+	if (kind == RECORD_LEDGER)
+		return write_named(store, kind, bytes, &num);
 	if (kind == RECORD_SAMPLE || kind == RECORD_GPU_SAMPLE)
 		rc = rollup_advance(store->rollup, record_time(bytes));
 	if (rc == SQLITE_OK && kind == RECORD_SAMPLE)

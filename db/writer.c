@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "db/queue.h"
 #include "db/store.h"
+#include "db/writer.h"
 
 /* About 16,000 samples. Memory is used only as far as the queue ever filled. */
 #define QUEUE_BYTES	(2 * 1024 * 1024)
@@ -46,7 +47,7 @@ struct db {
 	/* Counts of records since the start. */
 	uint64_t accepted, finished; /* the difference is queued or being written */
 	uint64_t marked;	     /* accepted as of the last db_commit() */
-	uint64_t urgent_to;	     /* accepted as of the last record that is no sample */
+	uint64_t urgent_to;	     /* accepted as of the last record that does not gather */
 	uint64_t flush_to;	     /* somebody waits for these */
 	uint64_t due_ns;	     /* monotonic: when the thread looks by itself; 0: it sleeps */
 	uint64_t stop_by_ns;	     /* 0: go on; else the end, with what is queued until then */
@@ -431,7 +432,8 @@ struct db *db_close_within(struct db *db, uint64_t max_ns)
 /* A record was accepted: says when it is due, and tells the thread where it would look too late. */
 static void schedule(struct db *db, enum record_kind kind)
 {
-	bool urgent = kind != RECORD_SAMPLE && kind != RECORD_GPU_SAMPLE;
+	bool urgent = kind != RECORD_SAMPLE && kind != RECORD_GPU_SAMPLE && kind != RECORD_LEDGER &&
+		      kind != RECORD_LEDGER_GPU;
 	uint64_t due_ns;
 
 	if (queue_used(&db->queue) > db->queue.size / 2)
@@ -447,7 +449,7 @@ static void schedule(struct db *db, enum record_kind kind)
 	pthread_cond_signal(&db->wake);
 }
 
-static int append(struct db *db, enum record_kind kind, const void *record)
+int writer_append(struct db *db, enum record_kind kind, const void *record)
 {
 	int size = record_size(kind, record);
 	uint8_t *bytes;
@@ -466,52 +468,6 @@ static int append(struct db *db, enum record_kind kind, const void *record)
 	}
 	pthread_mutex_unlock(&db->lock);
 	return bytes ? 0 : -ENOSPC;
-}
-
-int db_append_sample(struct db *db, const struct db_sample *row)
-{
-	if (row->ts_ms < 0 || !id_valid(row->vgpu) || !id_valid(row->gpu))
-		return -EINVAL;
-	return append(db, RECORD_SAMPLE, row);
-}
-
-int db_append_gpu_sample(struct db *db, const struct db_gpu_sample *row)
-{
-	if (row->ts_ms < 0 || !id_valid(row->gpu))
-		return -EINVAL;
-	return append(db, RECORD_GPU_SAMPLE, row);
-}
-
-int db_append_decision(struct db *db, const struct db_decision *row)
-{
-	return append(db, RECORD_DECISION, row);
-}
-
-int db_append_alert(struct db *db, const struct db_alert *row)
-{
-	return append(db, RECORD_ALERT, row);
-}
-
-int db_append_offer(struct db *db, const struct db_offer *row)
-{
-	return append(db, RECORD_OFFER, row);
-}
-
-int db_append_cap_write(struct db *db, const struct db_cap_write *row)
-{
-	return append(db, RECORD_CAP_WRITE, row);
-}
-
-int db_append_setting(struct db *db, const char *key, const char *value)
-{
-	struct record_setting row = {.value = ""};
-
-	if (key[0] == '\0' || strlen(key) >= sizeof(row.key) ||
-	    (value && strlen(value) >= sizeof(row.value)))
-		return -EINVAL;
-	strcpy(row.key, key);
-	strcpy(row.value, value ? value : "");
-	return append(db, value ? RECORD_SETTING : RECORD_SETTING_GONE, &row);
 }
 
 int db_keep_contracts(struct db *db, int64_t revision, const char *text)

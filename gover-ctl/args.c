@@ -38,6 +38,8 @@ static const struct option_info infos[OPTION_COUNT] = {
 			   "weight of its contract"},
 	[OPTION_BURST] = {"burst", NULL, OPTION_FLAG, 0, 0, "it may get more than was sold"},
 	[OPTION_NO_BURST] = {"no-burst", NULL, OPTION_FLAG, 0, 0, "what was sold is its ceiling"},
+	[OPTION_FLAVOR] = {"flavor", "NAME", OPTION_TEXT, 0, 0,
+			   "as which it is sold and priced; see gover.conf(5)"},
 	[OPTION_HOLD_CAP] = {"cap", "PCT", OPTION_INT, 1, 100,
 			     "fix the cap here instead of where it stands"},
 	[OPTION_RUN_CAP] = {"cap", "PCT", OPTION_INT, 1, 100,

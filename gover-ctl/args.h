@@ -31,6 +31,7 @@ enum option_id {
 	OPTION_WEIGHT,
 	OPTION_BURST,
 	OPTION_NO_BURST,
+	OPTION_FLAVOR,
 	/* one verb's own */
 	OPTION_HOLD_CAP,
 	OPTION_RUN_CAP,

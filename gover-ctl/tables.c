@@ -129,6 +129,7 @@ static const struct writer_column vgpu_columns[] = {
 	COLUMN("sold, % of the GPU", "initial_cap_pct", WHOLE),
 	COLUMN("floor, %", "floor_pct", WHOLE),
 	COLUMN("target fps", "target_fps", PROMISE),
+	COLUMN("flavour", "flavor", TEXT),
 	COLUMN("weight", "weight", RATIO),
 	COLUMN("may burst", "burst", YES),
 	COLUMN("held", "held", YES),
@@ -228,6 +229,35 @@ static const struct writer_column history_columns[] = {
 };
 const struct table table_history =
 	TABLE("points", "Nothing is recorded of this vGPU in that time.", history_columns);
+
+/* Each row ends in what it earned. */
+#define MONEY_COLUMNS                                                                        \
+	COLUMN("GPU HOURS", "sold_cap_hours", MONEY), COLUMN("BROKEN S", "broken_s", TENTH), \
+		COLUMN("REVENUE", "revenue", MONEY), COLUMN("PENALTY", "penalty", MONEY),    \
+		COLUMN("PROFIT", "profit", MONEY)
+
+static const struct writer_column account_columns[] = {
+	COLUMN("ACCOUNT", "account", TEXT),
+	COLUMN("OVERBOOKED", "overbooking_ratio", RATIO),
+	MONEY_COLUMNS,
+};
+const struct table table_accounts = TABLE("accounts", "No accounts.", account_columns);
+
+static const struct writer_column flavor_columns[] = {
+	COLUMN("FLAVOUR", "flavor", TEXT),
+	MONEY_COLUMNS,
+	COLUMN("WITHOUT OVERSELLING", "profit_without", MONEY),
+};
+const struct table table_flavors = TABLE("flavors", "Nothing was sold.", flavor_columns);
+
+static const struct writer_column earner_columns[] = {
+	COLUMN("VGPU", "vgpu", TEXT),
+	COLUMN("GPU", "gpu", TEXT),
+	COLUMN("FLAVOUR", "flavor", TEXT),
+	MONEY_COLUMNS,
+	COLUMN("WITHOUT OVERSELLING", "profit_without", MONEY),
+};
+const struct table table_earners = TABLE("vgpus", "Nothing was sold.", earner_columns);
 
 static enum writer_colour policy_colour(const json_t *row)
 {

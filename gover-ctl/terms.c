@@ -21,6 +21,7 @@ static const struct {
 	{OPTION_VM, "vm"},
 	{OPTION_CID, "cid"},
 	{OPTION_WEIGHT, "weight"},
+	{OPTION_FLAVOR, "flavor"},
 };
 
 /* A reference the caller owns. */

@@ -77,12 +77,14 @@ enum ctl_exit verb_vgpu_show(struct ctl *ctl, const struct args *args)
 enum ctl_exit verb_vgpu_add(struct ctl *ctl, const struct args *args)
 {
 	enum ctl_exit r = ctl_check_id("vGPU", args->words[0]);
-	json_t *labels = json_object(), *body;
+	json_t *labels, *body;
 
-	if (r != CTL_DONE) {
-		json_decref(labels);
+	if (r == CTL_DONE && !args_has(args, OPTION_CAP) && !args_has(args, OPTION_FLAVOR))
+		r = ctl_fail(CTL_USAGE,
+			     "vgpu add needs --cap PCT, or a --flavor NAME that says it");
+	if (r != CTL_DONE)
 		return r;
-	}
+	labels = json_object();
 	body = terms_body(args);
 	if (json_object_set_new(body, "id", json_string(args->words[0])) < 0 ||
 	    terms_merge_labels(args, labels) < 0 || json_object_set(body, "labels", labels) < 0) {

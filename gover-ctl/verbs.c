@@ -9,7 +9,8 @@
 
 #define CONTRACT                                                                  \
 	(OPTION(OPTION_MIN_CAP) | OPTION(OPTION_TARGET_FPS) | OPTION(OPTION_VM) | \
-	 OPTION(OPTION_CID) | OPTION(OPTION_LABEL) | OPTION(OPTION_WEIGHT) | OPTION(OPTION_BURST))
+	 OPTION(OPTION_CID) | OPTION(OPTION_LABEL) | OPTION(OPTION_WEIGHT) |      \
+	 OPTION(OPTION_BURST) | OPTION(OPTION_FLAVOR))
 
 static const struct verb verbs[] = {
 	{"status", "", 0, 0, .json = true, .run = verb_status,
@@ -18,8 +19,8 @@ static const struct verb verbs[] = {
 	 .summary = "all vGPUs and what they do now"},
 	{"vgpu show", "ID", 1, 1, .json = true, .run = verb_vgpu_show,
 	 .summary = "everything about one vGPU"},
-	{"vgpu add", "ID", 1, 1, .json = true, .run = verb_vgpu_add, .required = OPTION(OPTION_CAP),
-	 .optional = CONTRACT | OPTION(OPTION_GPU),
+	{"vgpu add", "ID", 1, 1, .json = true, .run = verb_vgpu_add,
+	 .optional = CONTRACT | OPTION(OPTION_CAP) | OPTION(OPTION_GPU),
 	 .summary = "take a vGPU under contract (and make it, where the daemon makes them)"},
 	{"vgpu set", "ID", 1, 1, .json = true, .run = verb_vgpu_set,
 	 .optional = CONTRACT | OPTION(OPTION_CAP) | OPTION(OPTION_INITIAL_CAP) |
@@ -46,6 +47,9 @@ static const struct verb verbs[] = {
 	{"history", "VGPU", 1, 1, .json = true, .run = verb_history,
 	 .optional = OPTION(OPTION_FROM) | OPTION(OPTION_TO) | OPTION(OPTION_STEP),
 	 .summary = "what a vGPU got and did over time; the last hour unless told"},
+	{"economics", "", 0, 0, .json = true, .run = verb_economics,
+	 .optional = OPTION(OPTION_FROM) | OPTION(OPTION_TO),
+	 .summary = "what was earned and owed, and what not overselling would have; the last day"},
 	{"alerts", "", 0, 0, .json = true, .run = verb_alerts, .optional = OPTION(OPTION_ALL),
 	 .summary = "what is wrong now"},
 	{"ack", "ALERT", 1, 1, .json = true, .run = verb_alert_ack,

@@ -119,6 +119,9 @@ void writer_cell(const struct writer_column *column, const json_t *row, char tex
 			if (strcmp(text, "0.0") == 0)
 				strcpy(text, "-");
 			break;
+		case WRITER_MONEY:
+			format_number(field_number(row, column->key), 4, text);
+			break;
 		case WRITER_RATIO:
 			format_number(field_number(row, column->key), 2, text);
 			break;

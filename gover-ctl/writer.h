@@ -40,6 +40,7 @@ enum writer_format {
 	WRITER_WHOLE,	/* 34 */
 	WRITER_TENTH,	/* 34.2 */
 	WRITER_PROMISE, /* 60.0; 0 is none */
+	WRITER_MONEY,	/* 0.0125 */
 	WRITER_RATIO,	/* 1.50 */
 	WRITER_TIME,	/* RFC 3339 without its fraction */
 	WRITER_YES,	/* yes, no */

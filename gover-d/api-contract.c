@@ -20,6 +20,7 @@ static const struct json_decode_field fields[] = {
 	{"weight", JSON_DECODE_NUMBER, CONTRACT_WEIGHT_MIN, CONTRACT_WEIGHT_MAX, AT(terms.weight),
 	 CONTROL_WEIGHT},
 	{"burst", JSON_DECODE_SWITCH, 0, 0, AT(terms.burst), CONTROL_BURST},
+	{"flavor", JSON_DECODE_TEXT, 0, ID_MAX - 1, AT(flavor), CONTROL_FLAVOR},
 	{"held", JSON_DECODE_SWITCH, 0, 0, AT(held), CONTROL_HELD},
 	{"held_cap_pct", JSON_DECODE_WHOLE, 1, 100, AT(held_cap_pct), CONTROL_HELD_CAP},
 	{.name = NULL},

@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "db/db.h"
 #include "gover-d/api-internal.h"
-#include "gover-d/api-time.h"
 #include "gover-d/json-encode.h"
 #include "gover-d/problem.h"
 
@@ -61,26 +60,13 @@ static void choose_step(struct history_range *range)
 	}
 }
 
-static int query_time(struct api_request *request, const char *name, int64_t *time_ms)
-{
-	const char *text = api_request_query(request, name);
-
-	if (!text || api_time_parse(text, time_ms) == 0)
-		return 0;
-	problem_reply(request, 400,
-		      "%s: %.100s is not allowed: a time such as 2026-11-20T18:49:56Z, or seconds "
-		      "since 1970",
-		      name, text);
-	return -EINVAL;
-}
-
 static int read_range(struct api_request *request, struct history_range *range)
 {
 	range->to_ms = clock_now().wall_ms;
-	if (query_time(request, "to", &range->to_ms) < 0)
+	if (api_query_time(request, "to", &range->to_ms) < 0)
 		return -EINVAL;
 	range->from_ms = range->to_ms > RANGE_DEFAULT_MS ? range->to_ms - RANGE_DEFAULT_MS : 0;
-	if (query_time(request, "from", &range->from_ms) < 0)
+	if (api_query_time(request, "from", &range->from_ms) < 0)
 		return -EINVAL;
 	if (range->from_ms >= range->to_ms) {
 		problem_reply(request, 400, "from: is not before to");

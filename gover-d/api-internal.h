@@ -44,6 +44,8 @@ void api_get_offers(struct api *api, struct api_request *request);
 void api_claim_offer(struct api *api, struct api_request *request);
 void api_delete_offer(struct api *api, struct api_request *request);
 
+void api_get_economics(struct api *api, struct api_request *request);
+
 void api_get_policy(struct api *api, struct api_request *request);
 void api_patch_policy(struct api *api, struct api_request *request);
 
@@ -73,6 +75,7 @@ const struct vgpu *api_find_vgpu(struct api *api, struct api_request *request, c
 int api_query_whole(struct api_request *request, const char *name, int64_t min, int64_t max,
 		    int64_t *value);
 int api_query_switch(struct api_request *request, const char *name, bool *value);
+int api_query_time(struct api_request *request, const char *name, int64_t *time_ms);
 int api_param_number(struct api_request *request, int64_t *ret_id);
 
 /*

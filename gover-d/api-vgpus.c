@@ -4,12 +4,13 @@
 #include <stdio.h>
 
 #include "gover-d/api-internal.h"
+#include "gover-d/flavor.h"
 #include "gover-d/json-encode.h"
 #include "gover-d/problem.h"
 
 #define CHANGEABLE                                                                           \
 	(CONTROL_VM | CONTROL_CID | CONTROL_LABELS | CONTROL_INITIAL_CAP | CONTROL_MIN_CAP | \
-	 CONTROL_TARGET_FPS | CONTROL_WEIGHT | CONTROL_BURST)
+	 CONTROL_TARGET_FPS | CONTROL_WEIGHT | CONTROL_BURST | CONTROL_FLAVOR)
 
 static json_t *encode_list(struct api *api, const struct host_gpu *gpu)
 {
@@ -54,6 +55,20 @@ void api_get_vgpu(struct api *api, struct api_request *request)
 	reply_vgpu(api, request, 200, request->param);
 }
 
+/* What the request leaves open is as the flavour it names. */
+static void take_flavor(struct api *api, unsigned int fields, struct contract *contract)
+{
+	struct flavor flavor;
+
+	if (!(fields & CONTROL_FLAVOR) ||
+	    !flavor_find(control_config(api->manager), contract->flavor, &flavor))
+		return; /* refused by the name, not by what it lacks */
+	if (!(fields & CONTROL_INITIAL_CAP))
+		contract->terms.initial_cap_pct = flavor.cap_pct;
+	if (!(fields & CONTROL_TARGET_FPS))
+		contract->terms.target_fps = flavor.target_fps;
+}
+
 void api_post_vgpu(struct api *api, struct api_request *request)
 {
 	struct contract contract = {
@@ -61,14 +76,17 @@ void api_post_vgpu(struct api *api, struct api_request *request)
 		.labels = json_object(),
 	};
 	struct err err = {.msg = ""};
-	unsigned int fields;
+	unsigned int fields, required = API_CONTRACT_ID;
 	int r;
 
-	if (api_decode_contract(request, CHANGEABLE | API_CONTRACT_ID | API_CONTRACT_GPU,
-				API_CONTRACT_ID | CONTROL_INITIAL_CAP, &contract, &fields) < 0) {
+	if (!json_object_get(request->object, "flavor"))
+		required |= CONTROL_INITIAL_CAP;
+	if (api_decode_contract(request, CHANGEABLE | API_CONTRACT_ID | API_CONTRACT_GPU, required,
+				&contract, &fields) < 0) {
 		contract_fini(&contract);
 		return;
 	}
+	take_flavor(api, fields, &contract);
 	r = control_vgpu_add(api->manager, &contract, &err);
 	if (r < 0) {
 		contract_fini(&contract);

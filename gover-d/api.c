@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "gover-d/api-internal.h"
+#include "gover-d/api-time.h"
 #include "gover-d/api.h"
 #include "gover-d/json-encode.h"
 #include "gover-d/problem.h"
@@ -35,6 +36,7 @@ static const struct route {
 	{"GET", "/v1/offers", api_get_offers, false, {"all"}},
 	{"POST", "/v1/offers/{id}/claim", api_claim_offer, true, {NULL}},
 	{"DELETE", "/v1/offers/{id}", api_delete_offer, false, {NULL}},
+	{"GET", "/v1/economics", api_get_economics, false, {"from", "to"}},
 	{"GET", "/v1/policy", api_get_policy, false, {NULL}},
 	{"PATCH", "/v1/policy", api_patch_policy, true, {NULL}},
 	{"GET", "/healthz", api_get_health, false, {NULL}},
@@ -313,6 +315,19 @@ int api_query_switch(struct api_request *request, const char *name, bool *value)
 	if (r < 0)
 		problem_reply(request, 400, "%s: %.100s is not allowed: true or false", name, text);
 	return r;
+}
+
+int api_query_time(struct api_request *request, const char *name, int64_t *time_ms)
+{
+	const char *text = api_request_query(request, name);
+
+	if (!text || api_time_parse(text, time_ms) == 0)
+		return 0;
+	problem_reply(request, 400,
+		      "%s: %.100s is not allowed: a time such as 2026-11-20T18:49:56Z, or seconds "
+		      "since 1970",
+		      name, text);
+	return -EINVAL;
 }
 
 int api_param_number(struct api_request *request, int64_t *ret_id)

@@ -14,7 +14,8 @@
 
 struct loader {
 	struct config *config;
-	bool gpu_seen; /* the file's own GPUs have replaced those before */
+	bool gpu_seen;	  /* the file's own GPUs have replaced those before */
+	bool flavor_seen; /* the same of its flavours */
 };
 
 static int enter_gpu(struct loader *l, const char *name, void **ret_base, struct err *reterr)
@@ -41,6 +42,31 @@ static int enter_gpu(struct loader *l, const char *name, void **ret_base, struct
 	return 0;
 }
 
+static int enter_flavor(struct loader *l, const char *name, void **ret_base, struct err *reterr)
+{
+	struct config *config = l->config;
+
+	if (!id_valid(name))
+		return err_fail(reterr, EINVAL,
+				"[flavor %.70s]: a flavour's name is 1 to 63 of A-Z a-z 0-9 . _ - "
+				"and begins with neither . nor -",
+				name);
+	if (!l->flavor_seen)
+		config->n_flavors = 0;
+	l->flavor_seen = true;
+	for (int i = 0; i < config->n_flavors; i++)
+		if (strcmp(config->flavors[i].name, name) == 0)
+			return err_fail(reterr, EINVAL, "[flavor %s] is given for the second time",
+					name);
+	if (config->n_flavors == FLAVORS_MAX)
+		return err_fail(reterr, EINVAL,
+				"[flavor %s]: at most %d sections of flavours are allowed", name,
+				FLAVORS_MAX);
+	*ret_base = &config->flavors[config->n_flavors++];
+	config_table_default_flavor(*ret_base, name);
+	return 0;
+}
+
 static int enter_section(void *userdata, const struct setting *first, const char *name, int line,
 			 void **ret_base, struct err *reterr)
 {
@@ -49,6 +75,8 @@ static int enter_section(void *userdata, const struct setting *first, const char
 	(void)line;
 	if (strcmp(first->section, CONFIG_GPU_SECTION) == 0)
 		return enter_gpu(l, name[0] ? name : "gpu0", ret_base, reterr);
+	if (strcmp(first->section, CONFIG_FLAVOR_SECTION) == 0)
+		return enter_flavor(l, name, ret_base, reterr);
 	*ret_base = l->config;
 	return 0;
 }

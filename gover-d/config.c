@@ -68,6 +68,7 @@ static bool fits_policy(const char *text)
 #define GPU(key)			    AT(CONFIG_GPU_SECTION, false, #key, struct gpu_section, gpu.key)
 #define POLICY(key)			    AT("policy", true, #key, struct config, params.key)
 #define OFFER(key)			    AT("offer", true, #key, struct config, offer.key)
+#define FLAVOR(key)			    AT(CONFIG_FLAVOR_SECTION, false, #key, struct flavor, key)
 #define HISTORY(key)			    AT("history", false, #key, struct config, retention.key)
 
 #define INT    SETTING_INT
@@ -82,6 +83,8 @@ static bool fits_policy(const char *text)
 #define KEY_FLAG(key)			 FLAG(POLICY(key))
 #define KEY_SECONDS(key, low, high, unit) \
 	INT(AT("policy", true, #key, struct config, key), low, high, unit)
+
+#define FLAVOR_NAME "a name of A-Z a-z 0-9 . _ -"
 
 /* No text is longer than 160 characters: base/inifile.c takes lines of 198. */
 static const struct setting keys[] = {
@@ -101,15 +104,23 @@ static const struct setting keys[] = {
 	     160, "auto, off, or an absolute path", fits_intel_gpu_top),
 
 	WORD(AT("policy", true, "name", struct config, policy),
-	     "gover, none, static, p99, nsigma, max or qos", fits_policy),
+	     "gover, none, static, credit, fair, p99, nsigma, max or qos", fits_policy),
 	POLICY_KEYS(KEY_INT, KEY_NUMBER, KEY_FLAG, KEY_SECONDS),
 
+	TEXT(OFFER(flavor), 1, 63, FLAVOR_NAME, id_valid),
 	INT(OFFER(flavor_cap_pct), 1, 100, " percent"),
 	NUMBER(OFFER(flavor_target_fps), 0, 10000, " frames a second"),
+	NUMBER(OFFER(price_per_cap_hour), 0, 1000000000, ""),
+	NUMBER(OFFER(penalty_per_broken_s), 0, 1000000000, ""),
 	INT(OFFER(max_vgpus), 1, 256, " vGPUs"),
 	INT(OFFER(ttl_s), 1, 86400, " s"),
 	INT(OFFER(probation_s), 1, 86400, " s"),
 	NUMBER(OFFER(probation_broken_pct), 0, 100, " percent"),
+
+	INT(FLAVOR(cap_pct), 1, 100, " percent"),
+	NUMBER(FLAVOR(target_fps), 0, 10000, " frames a second"),
+	NUMBER(FLAVOR(price_per_cap_hour), 0, 1000000000, ""),
+	NUMBER(FLAVOR(penalty_per_broken_s), 0, 1000000000, ""),
 
 	TEXT(AT("fps", false, "socket", struct config, fps_socket), 1, 107, "a path", NULL),
 
@@ -126,9 +137,29 @@ const struct setting *config_key_at(size_t index)
 	return index < ARRAY_SIZE(keys) ? &keys[index] : NULL;
 }
 
-static bool of_gpu(const struct setting *key)
+#define TITLE_MAX (ID_MAX + sizeof("flavor "))
+
+/* The struct that a key of the @index-th section of this kind stands in, and what is between its
+ * brackets. NULL: there are no more. */
+static const void *section_at(const struct config *config, const struct setting *key, int index,
+			      char title[TITLE_MAX])
 {
-	return strcmp(key->section, CONFIG_GPU_SECTION) == 0;
+	const char *section = key->section;
+
+	if (strcmp(section, CONFIG_GPU_SECTION) == 0) {
+		if (index >= config->n_gpus)
+			return NULL;
+		snprintf(title, TITLE_MAX, "gpu %s", config->gpus[index].gpu.name);
+		return &config->gpus[index];
+	}
+	if (strcmp(section, CONFIG_FLAVOR_SECTION) == 0) {
+		if (index >= config->n_flavors)
+			return NULL;
+		snprintf(title, TITLE_MAX, "flavor %s", config->flavors[index].name);
+		return &config->flavors[index];
+	}
+	snprintf(title, TITLE_MAX, "%s", section);
+	return index == 0 ? config : NULL;
 }
 
 void config_table_default_gpu(struct gpu_section *gpu, const char *name)
@@ -140,6 +171,16 @@ void config_table_default_gpu(struct gpu_section *gpu, const char *name)
 	memcpy(gpu->gpu.name, name, strlen(name) + 1);
 }
 
+void config_table_default_flavor(struct flavor *flavor, const char *name)
+{
+	*flavor = (struct flavor){
+		.cap_pct = 50,
+		.price_per_cap_hour = 1,
+		.penalty_per_broken_s = 0.01,
+	};
+	memcpy(flavor->name, name, strlen(name) + 1);
+}
+
 void config_default(struct config *config)
 {
 	*config = (struct config){
@@ -149,7 +190,10 @@ void config_default(struct config *config)
 		.n_gpus = 1,
 		.policy = "gover",
 		.fund_window_s = 30,
-		.offer = {.flavor_cap_pct = 50,
+		.offer = {.flavor = "default",
+			  .flavor_cap_pct = 50,
+			  .price_per_cap_hour = 1,
+			  .penalty_per_broken_s = 0.01,
 			  .max_vgpus = 16,
 			  .ttl_s = 60,
 			  .probation_s = 30,
@@ -204,32 +248,23 @@ static void print_section(const struct setting *key, const char *title, const vo
 
 void config_print(const struct config *config, FILE *out)
 {
-	const char *section = "";
+	const char *section = "", *gap = "";
+	char title[TITLE_MAX];
+	const void *base;
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		if (strcmp(keys[i].section, section) == 0)
 			continue;
 		section = keys[i].section;
-		if (i > 0)
-			fputs("\n", out);
-		if (!of_gpu(&keys[i])) {
-			print_section(&keys[i], section, config, out);
-			continue;
-		}
-		for (int g = 0; g < config->n_gpus; g++) {
-			char title[ID_MAX + sizeof("gpu ")];
-
-			snprintf(title, sizeof(title), "gpu %s", config->gpus[g].gpu.name);
-			fputs(g > 0 ? "\n" : "", out);
-			print_section(&keys[i], title, &config->gpus[g], out);
+		for (int n = 0; (base = section_at(config, &keys[i], n, title)); n++) {
+			fputs(gap, out);
+			print_section(&keys[i], title, base, out);
+			gap = "\n";
 		}
 	}
 }
 
-/* --- what no single key can say --- */
-
-/* GPU seconds in one period: a host has one clock (check_speeds()). */
-static double period_s(const struct config *config)
+double config_table_period_s(const struct config *config)
 {
 	double speed = config->n_gpus > 0 ? config->gpus[0].gpu.speed : 1;
 
@@ -239,9 +274,11 @@ static double period_s(const struct config *config)
 struct policy_params config_policy_params(const struct config *config)
 {
 	struct policy_params params = config->params;
-	double periods = round(config->fund_window_s / period_s(config));
+	double periods = round(config->fund_window_s / config_table_period_s(config));
 
 	params.fund_window_periods = (int)fmax(1, fmin(periods, POLICY_WINDOW_MAX));
+	params.price_per_cap_hour = config->offer.price_per_cap_hour;
+	params.penalty_per_broken_s = config->offer.penalty_per_broken_s;
 	return params;
 }
 
@@ -257,185 +294,17 @@ static int check_value(const struct setting *key, const char *text, struct err *
 	return setting_set(&alone, &unused, text, reterr);
 }
 
-/* A value that came another way than through the table (the command line) must fit it too. */
-static int check_values(const struct config *config, struct err *reterr)
+int config_table_check(const struct config *config, struct err *reterr)
 {
-	char text[PATH_MAX];
+	char text[PATH_MAX], title[TITLE_MAX];
+	const void *base;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(keys); i++) {
-		if (!of_gpu(&keys[i])) {
-			setting_format(&keys[i], config, text, sizeof(text));
-			r = check_value(&keys[i], text, reterr);
-		}
-		for (int g = 0; r == 0 && of_gpu(&keys[i]) && g < config->n_gpus; g++) {
-			setting_format(&keys[i], &config->gpus[g], text, sizeof(text));
+		for (int n = 0; r == 0 && (base = section_at(config, &keys[i], n, title)); n++) {
+			setting_format(&keys[i], base, text, sizeof(text));
 			r = check_value(&keys[i], text, reterr);
 		}
 	}
-	return r;
-}
-
-static int check_gpu_names(const struct config *config, struct err *reterr)
-{
-	for (int a = 0; a < config->n_gpus; a++) {
-		const char *name = config->gpus[a].gpu.name;
-
-		if (!id_valid(name))
-			return err_fail(reterr, EINVAL, "[gpu %.70s]: not a GPU's name", name);
-		for (int b = 0; b < a; b++)
-			if (strcmp(config->gpus[b].gpu.name, name) == 0)
-				return err_fail(reterr, EINVAL, "[gpu %s] is given twice", name);
-	}
-	return 0;
-}
-
-/* Periods are counted once for the whole host, so all its GPUs run on one clock. */
-static int check_speeds(const struct config *config, struct err *reterr)
-{
-	for (int g = 0; g < config->n_gpus; g++) {
-		const struct gpu_config *gpu = &config->gpus[g].gpu;
-
-		if (gpu->speed > 1 && strcmp(gpu->backend, "sim") != 0 &&
-		    (strcmp(gpu->backend, "gvt") != 0 || gpu->root[0] == '\0'))
-			return err_fail(reterr, EINVAL,
-					"[gpu %s] speed = %g: allowed is 1, and more only with "
-					"backend = sim, or gvt and the root of a gover-sim",
-					gpu->name, gpu->speed);
-		if (fabs(gpu->speed - config->gpus[0].gpu.speed) > 0)
-			return err_fail(
-				reterr, EINVAL,
-				"[gpu %s] speed = %g: allowed is %g, the speed of [gpu %s]: "
-				"all GPUs of a host run on one clock",
-				gpu->name, gpu->speed, config->gpus[0].gpu.speed,
-				config->gpus[0].gpu.name);
-	}
-	return 0;
-}
-
-static int check_period(const struct config *config, struct err *reterr)
-{
-	double window = config->fund_window_s / period_s(config);
-
-	if (config->period_ms < 100 && (config->n_gpus == 0 || config->gpus[0].gpu.speed <= 1))
-		return err_fail(
-			reterr, EINVAL,
-			"[daemon] period_ms = %d: allowed: 100..10000 ms, and less only where "
-			"every GPU is a sim with speed above 1",
-			config->period_ms);
-	if (window > POLICY_WINDOW_MAX)
-		return err_fail(reterr, EINVAL,
-				"[policy] fund_window_s = %d is %.0f periods; allowed: at most %d",
-				config->fund_window_s, window, POLICY_WINDOW_MAX);
-	return 0;
-}
-
-/* The next tick must come in time to renew it, be it late by half a period. */
-static int check_leases(const struct config *config, struct err *reterr)
-{
-	for (int g = 0; g < config->n_gpus; g++) {
-		const struct gpu_config *gpu = &config->gpus[g].gpu;
-
-		if (gpu->lease_ms > 0 && gpu->lease_ms < 2 * config->period_ms)
-			return err_fail(reterr, EINVAL,
-					"[gpu %s] lease_ms = %d: allowed: 0, or at least two "
-					"periods, %d",
-					gpu->name, gpu->lease_ms, 2 * config->period_ms);
-	}
-	return 0;
-}
-
-static int check_sockets(const struct config *config, struct err *reterr)
-{
-	if (strcmp(config->socket, config->fps_socket) == 0)
-		return err_fail(reterr, EINVAL,
-				"[fps] socket = %s: allowed: another path than [daemon] socket",
-				config->fps_socket);
-	return 0;
-}
-
-static int check_flavor(const struct config *config, struct err *reterr)
-{
-	int cap = config->offer.flavor_cap_pct;
-
-	if (config->params.min_newcomer_pct > cap)
-		return err_fail(
-			reterr, EINVAL,
-			"[policy] min_newcomer_pct = %d: allowed: at most the cap that is sold, "
-			"[offer] flavor_cap_pct = %d",
-			config->params.min_newcomer_pct, cap);
-	if (config->params.cap_floor_pct > cap)
-		return err_fail(
-			reterr, EINVAL,
-			"[policy] cap_floor_pct = %d: allowed: at most the cap that is sold, "
-			"[offer] flavor_cap_pct = %d",
-			config->params.cap_floor_pct, cap);
-	return 0;
-}
-
-/* The control group that is a softgpu: ROOT/NAME. */
-static void group_of(const struct gpu_config *gpu, char ret_group[PATH_MAX + ID_MAX])
-{
-	snprintf(ret_group, PATH_MAX + ID_MAX, "%s/%s", gpu->root[0] ? gpu->root : "gover",
-		 gpu->name);
-}
-
-static bool is_gvt(const struct gpu_config *gpu)
-{
-	return strcmp(gpu->backend, "gvt") == 0 || strcmp(gpu->backend, "auto") == 0;
-}
-
-/* Do two GPUs of one family have the same root, as far as that family cannot share it? */
-static bool roots_clash(const struct gpu_config *inner, const struct gpu_config *outer)
-{
-	char in[PATH_MAX + ID_MAX], out[PATH_MAX + ID_MAX];
-
-	if (is_gvt(inner) && is_gvt(outer)) /* one GPU of a host is one section */
-		return strcmp(inner->root, outer->root) == 0 &&
-		       (!inner->parent[0] || !outer->parent[0] ||
-			strcmp(inner->parent, outer->parent) == 0);
-	if (strcmp(inner->backend, outer->backend) != 0)
-		return false;
-	if (strcmp(inner->backend, "sim") == 0) /* a control directory belongs to one */
-		return inner->root[0] && strcmp(inner->root, outer->root) == 0;
-	if (strcmp(inner->backend, "softgpu") != 0)
-		return false;
-	group_of(inner, in);
-	group_of(outer, out);
-	return strncmp(in, out, strlen(out)) == 0 && in[strlen(out)] == '/';
-}
-
-static int check_roots(const struct config *config, struct err *reterr)
-{
-	for (int a = 0; a < config->n_gpus; a++) {
-		const struct gpu_config *gpu = &config->gpus[a].gpu;
-
-		if (strcmp(gpu->backend, "softgpu") == 0 && gpu->root[0] == '/')
-			return err_fail(
-				reterr, EINVAL,
-				"[gpu %s] root = %s: allowed: a control group below the mounts, "
-				"such as gover or a/b",
-				gpu->name, gpu->root);
-		for (int b = 0; b < config->n_gpus; b++)
-			if (a != b && roots_clash(gpu, &config->gpus[b].gpu))
-				return err_fail(reterr, EINVAL,
-						"[gpu %s] root = %s: allowed: one outside that of "
-						"[gpu %s]%s",
-						gpu->name, gpu->root, config->gpus[b].gpu.name,
-						is_gvt(gpu) ? ", or another parent" : "");
-	}
-	return 0;
-}
-
-int config_check(const struct config *config, struct err *reterr)
-{
-	static int (*const checks[])(const struct config *config, struct err *reterr) = {
-		check_values, check_gpu_names, check_speeds, check_period,
-		check_leases, check_sockets,   check_flavor, check_roots,
-	};
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(checks); i++)
-		r = checks[i](config, reterr);
 	return r;
 }

@@ -25,10 +25,24 @@
 #define CONTRACT_CID_MIN	3 /* below: hypervisor, loopback, host */
 #define CONTRACT_CID_MAX	(UINT32_MAX - 1)
 
+#define FLAVORS_MAX 32
+
+/* What may be sold beside the flavour of [offer], and for how much. */
+struct flavor {
+	char name[ID_MAX];
+	int cap_pct;		     /* 50 */
+	double target_fps;	     /* 0 */
+	double price_per_cap_hour;   /* of the whole GPU for an hour, 1 */
+	double penalty_per_broken_s; /* 0.01 */
+};
+
 /* Sold by an offer. */
 struct offer_config {
+	char flavor[ID_MAX];	     /* its name, "default" */
 	int flavor_cap_pct;	     /* 50 */
 	double flavor_target_fps;    /* 0 */
+	double price_per_cap_hour;   /* 1 */
+	double penalty_per_broken_s; /* 0.01 */
 	int max_vgpus;		     /* on one GPU, 16 */
 	int ttl_s;		     /* 60: an offer expires */
 	int probation_s;	     /* 30 */
@@ -56,6 +70,9 @@ struct config {
 	int fund_window_s;
 	/* [offer] */
 	struct offer_config offer;
+	/* [flavor NAME] */
+	struct flavor flavors[FLAVORS_MAX];
+	int n_flavors;
 	/* [fps] */
 	char fps_socket[PATH_MAX];
 	/* [history] */
@@ -75,7 +92,8 @@ int config_check(const struct config *config, struct err *reterr);
 /* The configuration in force, in the syntax config_load() reads. */
 void config_print(const struct config *config, FILE *out);
 
-/* The policy's parameters in periods: fund_window_periods from fund_window_s and the period. */
+/* The policy's parameters in periods, fund_window_periods from fund_window_s and the period, and
+ * with the prices of the flavour on sale. */
 struct policy_params config_policy_params(const struct config *config);
 
 /*

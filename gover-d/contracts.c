@@ -11,19 +11,20 @@
 #include "gover-d/contracts.h"
 #include "gover-d/json-decode.h"
 
-#define FILE_VERSION 2
+#define FILE_VERSION 3
 #define FILE_MAX     (16 * 1024 * 1024)
 
 json_t *contracts_encode_one(const struct contract *c, bool found)
 {
 	return json_pack("{s:s, s:s, s:s, s:I, s:O, s:i, s:i, s:f, s:f, s:b, s:b, s:i, s:I, s:b,"
-			 " s:I, s:s}",
+			 " s:I, s:s, s:s}",
 			 "id", c->id, "gpu", c->gpu, "vm", c->vm, "cid", (json_int_t)c->cid,
 			 "labels", c->labels, "initial_cap_pct", c->terms.initial_cap_pct,
 			 "min_cap_pct", c->terms.min_cap_pct, "target_fps", c->terms.target_fps,
 			 "weight", c->terms.weight, "burst", c->terms.burst, "held", c->held,
 			 "held_cap_pct", c->held_cap_pct, "created_ms", (json_int_t)c->created_ms,
-			 "found", found, "offer", (json_int_t)c->offer, "claim_key", c->claim_key);
+			 "found", found, "offer", (json_int_t)c->offer, "claim_key", c->claim_key,
+			 "flavor", c->flavor);
 }
 
 static json_t *encode_ids(const struct db_last_ids *ids)
@@ -135,10 +136,16 @@ static const struct json_decode_field vgpu_fields[] = {
 	{"found", JSON_DECODE_SWITCH, 0, 0, VGPU_AT(found), 1 << 13},
 	{"offer", JSON_DECODE_NUMBER, 0, EXACT_MAX, VGPU_AT(offer), 1 << 14},
 	{"claim_key", JSON_DECODE_TEXT, 0, CLAIM_MAX - 1, VGPU_AT(contract.claim_key), 1 << 15},
+	{"flavor", JSON_DECODE_TEXT, 0, ID_MAX - 1, VGPU_AT(contract.flavor), 1 << 16},
 	{.name = NULL},
 };
-#define VGPU_1	 ((1U << 14) - 1) /* those of version 1 */
-#define VGPU_ALL ((1U << 16) - 1)
+/* Those of each version. */
+static const unsigned int vgpu_members[FILE_VERSION + 1] = {
+	0,
+	(1U << 14) - 1,
+	(1U << 16) - 1,
+	(1U << 17) - 1,
+};
 
 struct gpu_record {
 	char name[ID_MAX];
@@ -313,7 +320,7 @@ static int decode(json_t *root, struct contracts *contracts, struct err *reterr)
 			return err_fail(reterr, -r, "gpus: element %zu: %s", i, inner.msg);
 	}
 	for (size_t i = 0; i < json_array_size(vgpus); i++) {
-		r = decode_vgpu(json_array_get(vgpus, i), version >= 2 ? VGPU_ALL : VGPU_1,
+		r = decode_vgpu(json_array_get(vgpus, i), vgpu_members[version],
 				&contracts->vgpus[contracts->n_vgpus++], &inner);
 		if (r < 0)
 			return err_fail(reterr, -r, "vgpus: element %zu: %s", i, inner.msg);

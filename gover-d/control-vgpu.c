@@ -10,9 +10,20 @@
 
 #include "base/cleanup.h"
 #include "gover-d/control.h"
+#include "gover-d/flavor.h"
+#include "gover-d/ledger.h"
 #include "gover-d/manager.h"
 #include "gover-d/tick.h"
 #include "monitor/fps.h"
+
+static int check_flavor(const struct manager *m, const struct contract *c, struct err *reterr)
+{
+	struct flavor flavor;
+
+	return flavor_find(&m->config, c->flavor, &flavor)
+		       ? 0
+		       : flavor_refuse(&m->config, c->flavor, reterr);
+}
 
 static int check_terms(const struct host_gpu *gpu, const struct contract *c, struct err *reterr)
 {
@@ -179,6 +190,8 @@ static void merge_contract(struct contract *c, unsigned int fields, const struct
 		c->held = values->held;
 	if (fields & CONTROL_HELD_CAP)
 		c->held_cap_pct = values->held_cap_pct;
+	if (fields & CONTROL_FLAVOR)
+		memcpy(c->flavor, values->flavor, sizeof(c->flavor));
 }
 
 static const struct {
@@ -195,6 +208,7 @@ static const struct {
 	{CONTROL_BURST, "burst"},
 	{CONTROL_HELD, "held"},
 	{CONTROL_HELD_CAP, "held_cap_pct"},
+	{CONTROL_FLAVOR, "flavor"},
 };
 
 static void list_fields(unsigned int fields, char *text, size_t size)
@@ -241,6 +255,11 @@ int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
 		return err_fail(reterr, ENOENT, "no vGPU %s on this host", id);
 	if (fields == 0)
 		return 0;
+	if (fields & CONTROL_FLAVOR) {
+		r = check_flavor(m, values, reterr);
+		if (r < 0)
+			return r;
+	}
 	merged = vgpu->contract;
 	merge_contract(&merged, fields, values);
 	if ((fields & CONTROL_HELD_CAP) && !merged.held)
@@ -376,6 +395,8 @@ int control_add(struct manager *m, struct contract *contract, struct vgpu **ret_
 	r = pick_gpu(m, contract, &gpu, reterr);
 	if (r >= 0)
 		r = check_terms(gpu, contract, reterr);
+	if (r >= 0)
+		r = check_flavor(m, contract, reterr);
 	if (r < 0)
 		return r;
 	contract->created_ms = now.wall_ms;
@@ -447,6 +468,7 @@ int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
 		fps_hub_forget(m->fps, id);
 	offers_vgpu_removed(m->offers, id, now);
 	alerts_vgpu_changed(m->alerts, id);
+	ledger_keep_vgpu(m, vgpu);
 	vgpu_free(gpu, vgpu);
 	if (gpu->mode == GPU_MODE_ACT)
 		give_back(m, gpu, now);

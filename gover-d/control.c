@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "db/db.h"
 #include "gover-d/control.h"
+#include "gover-d/ledger.h"
 #include "gover-d/manager.h"
 #include "gover-d/tick.h"
 
@@ -74,6 +75,11 @@ bool control_dry_run(const struct manager *m)
 uint64_t control_generation(const struct manager *m)
 {
 	return m->generation;
+}
+
+void control_keep_ledger(struct manager *m)
+{
+	ledger_keep(m);
 }
 
 int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode *mode,
@@ -147,6 +153,7 @@ int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned
 	if (!(fields & CONTROL_TARGET_FPS))
 		contract->terms.target_fps = offer->flavor.target_fps;
 	contract->terms.weight = 1;
+	memcpy(contract->flavor, m->config.offer.flavor, sizeof(contract->flavor));
 	/* On disk before the answer: the history may not get to know of it any more. */
 	contract->offer = id;
 	snprintf(contract->claim_key, sizeof(contract->claim_key), "%s", key);
@@ -292,6 +299,7 @@ int control_policy_change(struct manager *m, json_t *object, struct err *reterr)
 	m->config = *config;
 	m->policy = policy_find(m->config.policy);
 	m->params = config_policy_params(&m->config);
+	ledger_keep_prices(m);
 	json_object_foreach (object, key, value)
 		if (keep_setting(m, key) < 0)
 			kept = false;

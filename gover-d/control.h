@@ -30,7 +30,8 @@ const struct fps_hub *control_fps(const struct manager *manager); /* NULL: no so
 bool control_dry_run(const struct manager *manager);
 
 /*
- * POST /v1/vgpus: takes over what @contract owns on success only. -EINVAL (a value), -ENOENT (no
+ * POST /v1/vgpus: takes over what @contract owns on success only. -EINVAL (a value, or a flavour
+ * there is none of), -ENOENT (no
  * such GPU), -EEXIST (duplicate id), -ENOSPC (cannot be funded down to its floor), -ENODEV (the
  * backend does not create vGPUs and none of this id exists), -ESTALE (somebody else has just
  * written a cap that it would change: that vGPU is on hold now), or as the system says.
@@ -50,6 +51,7 @@ enum control_field {
 	CONTROL_BURST = 1 << 7,
 	CONTROL_HELD = 1 << 8,
 	CONTROL_HELD_CAP = 1 << 9,
+	CONTROL_FLAVOR = 1 << 10,
 };
 int control_vgpu_change(struct manager *manager, const char *id, unsigned int fields,
 			const struct contract *values, struct err *reterr);
@@ -82,6 +84,9 @@ int control_policy_change(struct manager *manager, json_t *object, struct err *r
  * contracts_unsaved).
  */
 int control_save(struct manager *manager, void (*done)(void *userdata, int result), void *userdata);
+
+/* What was counted until now goes to the history, so that a query finds it. */
+void control_keep_ledger(struct manager *manager);
 
 /* Called by the tick when answers have changed, and by the API to know (a counter). */
 uint64_t control_generation(const struct manager *manager);

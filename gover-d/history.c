@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "gover-d/control.h"
+#include "gover-d/ledger.h"
 #include "gover-d/log.h"
 #include "gover-d/manager.h"
 
@@ -51,6 +52,7 @@ static void open_done(struct worker_job *job)
 	m->actuator.db = open->db;
 	if (open->db) {
 		log_notice("%s can be used again", m->db_path);
+		ledger_keep_prices(m);
 		control_save_soon(m); /* it is to have the contracts too */
 	} else {
 		memcpy(m->db_error, open->err.msg, sizeof(m->db_error));

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/id.h"
+#include "db/ledger.h"
 #include "gpu/gpu.h"
 #include "monitor/monitor.h"
 #include "policy/policy.h"
@@ -30,7 +31,8 @@ struct contract {
 	uint32_t cid;	 /* vsock; 0: none */
 	json_t *labels;	 /* object of strings; owned */
 	struct policy_terms terms;
-	bool held; /* an operator fixed the cap at held_cap_pct */
+	char flavor[ID_MAX]; /* as which it is priced; "": as that of [offer] */
+	bool held;	     /* an operator fixed the cap at held_cap_pct */
 	int held_cap_pct;
 	int64_t created_ms;
 	int64_t offer;		   /* it was sold by; 0: by none */
@@ -47,6 +49,12 @@ struct vgpu_tally {
 	double fps_s;
 	double cap_error_pct_s; /* integral of |achieved - cap| while it wanted more than its cap */
 	double cap_error_s;
+};
+
+/* What is not in the history yet. Kept by ledger.c. */
+struct ledger_open {
+	char flavor[ID_MAX]; /* as which it was priced; "": nothing was counted */
+	struct db_money sold, kept;
 };
 
 struct vgpu {
@@ -68,6 +76,7 @@ struct vgpu {
 	struct policy_track policy;
 	struct policy_vgpu view; /* the policy's last look at it: signal, conditions, broken */
 	struct vgpu_tally tally;
+	struct ledger_open ledger;
 	int64_t last_decision_id; /* 0: none */
 	bool newcomer;		  /* on probation after an offer */
 };
@@ -105,6 +114,7 @@ struct host_gpu {
 	uint64_t telemetry_at_ns; /* monotonic ns of the last tick with every busy reading valid */
 	uint64_t phys_at_ns, phys_busy_ns; /* last physical reading */
 	double util_sum_s, util_s;	   /* average utilisation: integral and seconds */
+	double watched_s;		   /* not in the ledger yet */
 };
 
 struct host {
@@ -113,7 +123,9 @@ struct host {
 	struct instant started;
 	struct instant ticked; /* the last tick */
 	uint64_t ticks, late_ticks, gaps;
-	bool ready; /* one tick was done */
+	bool ready;		 /* one tick was done */
+	int64_t ledger_ms;	 /* the minute of what is not in the ledger yet */
+	double revenue, penalty; /* since the daemon began */
 	/* From the instant a tick was due to its last cap written: the newest ones, a ring. */
 	uint32_t tick_us[TICKS_TIMED];
 	uint32_t n_tick_us; /* counts on; % TICKS_TIMED is the next place */

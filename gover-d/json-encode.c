@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "db/db.h"
+#include "gover-d/flavor.h"
 #include "gover-d/json-encode.h"
 #include "gover-d/metrics.h"
 
@@ -159,9 +160,11 @@ static const char *state_of(const struct vgpu *vgpu)
 	return vgpu->newcomer ? "probation" : "active";
 }
 
-static void add_contract(struct json_encode *o, const struct contract *contract)
+static void add_contract(struct json_encode *o, const struct manager *manager,
+			 const struct contract *contract)
 {
 	const struct policy_terms *terms = &contract->terms;
+	struct flavor flavor = flavor_of(control_config(manager), contract->flavor);
 	json_t *labels = contract->labels ? json_incref(contract->labels) : json_object();
 
 	json_encode_add(o, "id", json_string(contract->id));
@@ -174,6 +177,7 @@ static void add_contract(struct json_encode *o, const struct contract *contract)
 	json_encode_add(o, "target_fps", json_encode_number(terms->target_fps));
 	json_encode_add(o, "weight", json_encode_number(terms->weight));
 	json_encode_add(o, "burst", json_boolean(terms->burst));
+	json_encode_add(o, "flavor", json_string(flavor.name));
 	json_encode_add(o, "held", json_boolean(contract->held));
 	json_encode_add(o, "created_at", json_encode_time(contract->created_ms));
 }
@@ -228,7 +232,7 @@ json_t *json_encode_vgpu(const struct manager *manager, const struct host_gpu *g
 	int64_t decision = vgpu->last_decision_id;
 	struct json_encode o = json_encode_begin();
 
-	add_contract(&o, &vgpu->contract);
+	add_contract(&o, manager, &vgpu->contract);
 	json_encode_add(&o, "floor_pct", encode_floor(manager, gpu, vgpu));
 	json_encode_add(&o, "state", json_string(state_of(vgpu)));
 	json_encode_add(&o, "found", json_boolean(vgpu->found));

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "db/db.h"
+#include "gover-d/ledger.h"
 #include "gover-d/log.h"
 #include "gover-d/manager.h"
 #include "monitor/fps.h"
@@ -159,6 +160,7 @@ static int make_memory(struct manager *m, struct db_reader *reader,
 	decisions_go_on_after(m->decisions, last.decision);
 	m->policy = policy_find(m->config.policy);
 	m->params = config_policy_params(&m->config);
+	ledger_keep_prices(m);
 	return 0;
 }
 
@@ -456,6 +458,7 @@ struct manager *manager_free(struct manager *m)
 			  strerror(-m->save_result));
 	m->http = http_free(m->http);
 	m->api = api_free(m->api);
+	ledger_keep(m);
 	m->fps = fps_hub_free(m->fps);
 	for (int i = 0; i < GPUS_MAX; i++)
 		igt_free(m->igt[i]);

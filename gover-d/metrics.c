@@ -131,6 +131,16 @@ static double fps_refused(const struct facts *f)
 	return (double)f->fps.refused;
 }
 
+static double revenue(const struct facts *f)
+{
+	return f->host->revenue;
+}
+
+static double penalty(const struct facts *f)
+{
+	return f->host->penalty;
+}
+
 static const struct host_metric {
 	const char *name, *type, *help;
 	double (*value)(const struct facts *facts);
@@ -145,6 +155,8 @@ static const struct host_metric {
 	{"gover_tick_p50_seconds", "gauge", "Due to last cap written, median.", tick_p50},
 	{"gover_tick_p99_seconds", "gauge", "The same, 99th percentile.", tick_p99},
 	{"gover_gaps_total", "counter", "Times that counted runs were broken.", gaps},
+	{"gover_revenue_total", "counter", "Earned by what is sold.", revenue},
+	{"gover_penalty_total", "counter", "Owed for broken promises.", penalty},
 	{"gover_history_enabled", "gauge", "1: there is a history.", history_enabled},
 	{"gover_history_queued", "gauge", "Records that wait to be written.", history_queued},
 	{"gover_history_written_total", "counter", "Records written.", history_written},

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "db/db.h"
+#include "gover-d/ledger.h"
 #include "gover-d/log.h"
 #include "gover-d/manager.h"
 #include "gover-d/tick.h"
@@ -115,6 +116,8 @@ void tick_view(struct manager *m, struct host_gpu *gpu)
 	gpu->view.name = gpu->config.name;
 	gpu->view.step_pct = gpu->traits.step_pct;
 	gpu->view.floor_pct = gpu->traits.floor_pct;
+	gpu->view.period_s = period_s(m, gpu);
+	gpu->view.migrates = m->config.on_migrate[0] != '\0';
 	gpu->view.selling = may_sell(m, gpu);
 	gpu->view.offered = offers_live(m->offers, gpu->config.name) != NULL;
 	gpu->view.flavor = (struct policy_terms){
@@ -493,6 +496,7 @@ void tick_run(struct manager *m, struct instant now, bool gap)
 	/* Every cap is written: what follows only remembers. */
 	for (int i = 0; i < m->host.n_gpus; i++)
 		keep_gpu(m, &m->host.gpus[i], gap, now);
+	ledger_tick(m, now);
 	tick_alerts_host(m, now);
 	alerts_end_tick(m->alerts, now.wall_ms, gap);
 	if (m->actuator.db)

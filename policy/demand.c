@@ -111,6 +111,18 @@ static bool is_cold(const struct policy_demand *demand)
 	return demand->age < DEMAND_COLD_PERIODS;
 }
 
+double demand_peak_pct(const struct policy_vgpu *vgpu)
+{
+	const struct policy_demand *demand = &vgpu->track->demand;
+	double pct = 0;
+
+	if (is_cold(demand))
+		return contract_pct(vgpu);
+	for (int i = 0; i < POLICY_LEVELS; i++)
+		pct = fmax(pct, (double)demand->peak_pct[i]);
+	return pct;
+}
+
 void demand_foresee(const struct policy_vgpu *vgpu, double ret_above[POLICY_LEVELS])
 {
 	const struct policy_demand *demand = &vgpu->track->demand;
@@ -147,14 +159,9 @@ void demand_expect(const struct policy_vgpu *vgpu, double need_pct)
 /* What was not seen yet and may be to come: who has frames draws, who has none may still sleep. */
 static double unseen_pct(const struct policy_vgpu *vgpu)
 {
-	const struct policy_demand *demand = &vgpu->track->demand;
-	double pct = 0;
-
 	if (vgpu->terms.target_fps <= 0 || !vgpu->fps_valid)
 		return contract_pct(vgpu);
-	for (int i = 0; i < POLICY_LEVELS; i++)
-		pct = fmax(pct, DEARER * (double)demand->peak_pct[i]);
-	return fmin(pct, contract_pct(vgpu));
+	return fmin(DEARER * demand_peak_pct(vgpu), contract_pct(vgpu));
 }
 
 void demand_spread(const struct policy_vgpu *vgpu, bool wakes, double ret_share[101])

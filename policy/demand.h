@@ -10,7 +10,7 @@
 
 #include "policy/policy.h"
 
-#define DEMAND_COLD_PERIODS 10 /* a newcomer counts at its contract until so many were seen */
+#define DEMAND_COLD_PERIODS 15 /* a newcomer counts at its contract until so many were seen */
 
 /*
  * Learns from one period of @vgpu, whose busy reading is valid. With a target and frames the demand
@@ -25,6 +25,9 @@ double demand_tolerance(const struct policy_vgpu *vgpu);
 
 /* What it wants now, percent of the GPU. */
 double demand_now_pct(const struct policy_vgpu *vgpu);
+
+/* The most it was seen to want; its contract while it is cold. */
+double demand_peak_pct(const struct policy_vgpu *vgpu);
 
 /* Fills @ret_above: the chance that the next period's demand lies above each level. */
 void demand_foresee(const struct policy_vgpu *vgpu, double ret_above[POLICY_LEVELS]);

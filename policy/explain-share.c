@@ -47,6 +47,45 @@ void explain_static(const struct policy_params *params, const struct policy_gpu 
 	say_moves(gpu, out, decision);
 }
 
+static void tell_demand(const struct policy_params *params, const struct policy_gpu *gpu,
+			const struct aim *aim, struct policy_decision *decision)
+{
+	tell_shared(gpu, aim, decision);
+	say_number(decision, "wanting", aim->wanting);
+	say_number(decision, "demand_pct", aim->demand_pct);
+	say_number(decision, "spare_pct", aim->spare_pct);
+	say_number(decision, "deadband_pct", params->deadband_pct);
+	say_text(decision, "%d of %d vGPUs use all they have", aim->wanting, count_sharers(gpu));
+}
+
+void explain_credit(const struct policy_params *params, const struct policy_gpu *gpu,
+		    const struct policy_out *out, const struct aim *aim,
+		    struct policy_decision *decision)
+{
+	tell_demand(params, gpu, aim, decision);
+	say_text(decision, "; credits for %d %% of the GPU are given for claims of %d %%",
+		 aim->shared_pct, aim->demand_pct);
+	if (aim->spare_pct > 0)
+		say_text(decision, ", and %d %% of it go from who needs less to who has too little",
+			 aim->spare_pct);
+	say_moves(gpu, out, decision);
+}
+
+void explain_fair(const struct policy_params *params, const struct policy_gpu *gpu,
+		  const struct policy_out *out, const struct aim *aim,
+		  struct policy_decision *decision)
+{
+	tell_demand(params, gpu, aim, decision);
+	say_text(decision, "; all want %d %% of %d %%", aim->demand_pct, aim->shared_pct);
+	if (aim->demand_pct > aim->shared_pct)
+		say_text(decision,
+			 ", so nobody who wants more has less for its weight than another");
+	else
+		say_text(decision, ", which they have, and %d %% beside it is lent by weight",
+			 aim->spare_pct);
+	say_moves(gpu, out, decision);
+}
+
 void explain_offer_equal(const struct policy_params *params, const struct policy_gpu *gpu,
 			 const struct fund *fund, struct policy_decision *decision)
 {

@@ -4,6 +4,7 @@
 #define POLICY_EXPLAIN_H
 
 #include "policy/admit.h"
+#include "policy/bargain.h"
 #include "policy/ration.h"
 #include "policy/settle.h"
 
@@ -64,6 +65,13 @@ void explain_static(const struct policy_params *params, const struct policy_gpu 
 		    const struct policy_out *out, const struct aim *aim,
 		    struct policy_decision *decision);
 
+void explain_credit(const struct policy_params *params, const struct policy_gpu *gpu,
+		    const struct policy_out *out, const struct aim *aim,
+		    struct policy_decision *decision);
+void explain_fair(const struct policy_params *params, const struct policy_gpu *gpu,
+		  const struct policy_out *out, const struct aim *aim,
+		  struct policy_decision *decision);
+
 /* POLICY_OFFER where the number of vGPUs, or what may be sold, is fixed. */
 void explain_offer_equal(const struct policy_params *params, const struct policy_gpu *gpu,
 			 const struct fund *fund, struct policy_decision *decision);
@@ -83,16 +91,6 @@ void explain_ration(const struct policy_gpu *gpu, const struct policy_out *out, 
 /* decision->vgpu is the one to go: that frees @relief_pct. */
 void explain_crowded(const struct policy_gpu *gpu, const struct ration_view *view,
 		     double relief_pct, struct policy_decision *decision);
-
-/* One more vGPU, weighed over an hour. */
-struct bargain {
-	double price;	 /* it brings */
-	double misfit;	 /* chance, of 1, that it does not fit as it turns out to be */
-	double crowded;	 /* chance, of 1, that more is wanted than there is, in any period */
-	double broken_s; /* vGPU-seconds expected to be broken */
-	double penalty;	 /* for those */
-	double profit;	 /* price, if it fits, less penalty */
-};
 
 void explain_bargain(const struct policy_params *params, const struct policy_gpu *gpu,
 		     const struct fund *fund, const struct bargain *bargain,

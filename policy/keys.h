@@ -28,6 +28,9 @@
 	FLAG(paper_mode),					\
 	INT(none_vgpus, 1, 256, " vGPUs"),			\
 	NUMBER(static_ratio, 1, 100, ""),			\
+	INT(demand_periods, 1, 300, " periods"),		\
+	NUMBER(demand_probe, 0.01, 10, ""),			\
+	NUMBER(deadband_pct, 0, 50, " percent"),		\
 	INT(predict_periods, 1, 300, " periods"),		\
 	INT(predict_warm_periods, 1, 300, " periods"),		\
 	NUMBER(predict_sigmas, 0, 100, "")

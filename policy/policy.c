@@ -30,6 +30,21 @@ static const struct policy policies[] = {
 		.give_back = static_return,
 	},
 	{
+		.name = "credit",
+		.summary = "VMCG: credits by demand, and who has used all his gets what others "
+			   "spare",
+		.step = credit_step,
+		.fund = credit_fund,
+		.give_back = credit_return,
+	},
+	{
+		.name = "fair",
+		.summary = "FairGV: weighted shares of what is wanted, the rest lent by weight",
+		.step = fair_step,
+		.fund = fair_fund,
+		.give_back = fair_return,
+	},
+	{
 		.name = "p99",
 		.summary = "gover that sells by the sum of every vGPU's 99th percentile of use",
 		.step = p99_step,
@@ -107,6 +122,8 @@ void policy_params_default(struct policy_params *params)
 		.predict_periods = POLICY_WINDOW_MAX,
 		.predict_warm_periods = 30,
 		.predict_sigmas = 5,
+		.demand_periods = 5,
+		.demand_probe = 0.25,
 		.deadband_pct = 2,
 		.price_per_cap_hour = 1,
 		.penalty_per_broken_s = 0.01,

@@ -43,6 +43,8 @@ struct policy_params {
 	int predict_periods;	     /* 300, at most POLICY_WINDOW_MAX; of p99, nsigma and max */
 	int predict_warm_periods;    /* 30: seen for less counts at its contract */
 	double predict_sigmas;	     /* 5 */
+	int demand_periods;	     /* 5: use remembered as demand, of credit and fair */
+	double demand_probe;	     /* 0.25: tried beyond a cap that is all used */
 	double deadband_pct;	     /* 2: what caps by demand are not moved for */
 	double price_per_cap_hour;   /* of the whole GPU sold for an hour, 1; in any currency */
 	double penalty_per_broken_s; /* owed for a broken vGPU-second, 0.01; the same currency */
@@ -57,7 +59,7 @@ struct policy_terms {
 	bool burst;	     /* may pass initial_cap_pct */
 };
 
-/* What was learnt of how much of the GPU one vGPU wants (policy/demand.h). All zero: nothing. */
+/* What was learnt of how much of the GPU one vGPU wants (policy/probe.h). All zero: nothing. */
 struct policy_demand {
 	int age;	  /* periods seen */
 	int level;	  /* of the last one */
@@ -79,6 +81,7 @@ struct policy_track {
 	int window_fill;
 	float window_load[POLICY_WINDOW_MAX]; /* load, fraction of the GPU */
 	struct policy_demand demand;
+	int claim_pct; /* of policy credit */
 };
 
 /* Conditions that hold in this period; the daemon turns their edges into alerts. */

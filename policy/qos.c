@@ -13,22 +13,17 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/id.h"
+#include "policy/bargain.h"
 #include "policy/demand.h"
 #include "policy/explain.h"
-#include "policy/odds.h"
 #include "policy/ration.h"
 #include "policy/signal.h"
 #include "policy/steps.h"
 
-#define CROWDED_PERIODS 2    /* wanted more than there is in so many: it is no blip */
-#define VICTIM_PERIODS	30   /* after which a victim that is still there is named again */
-#define HOUR_S		3600 /* over which prices and penalties are weighed */
-#define MOVE_S		30   /* that moving one away takes, where somebody does when told to */
-#define MOVE_BY_HAND_S	300  /* where nobody does before he has read the alert */
-#define TOLERANCE	0.98 /* of a contract: served so much, it is not broken */
+#define CROWDED_PERIODS 2  /* wanted more than there is in so many: it is no blip */
+#define VICTIM_PERIODS	30 /* after which a victim that is still there is named again */
 
 static bool is_readable(const struct policy_gpu *gpu)
 {
@@ -46,7 +41,7 @@ static void learn(struct policy_gpu *gpu)
 		demand_learn(gpu, &gpu->vgpus[i]);
 		broken += gpu->vgpus[i].broken;
 	}
-	gpu->broken_s += gpu->period_s * (broken - gpu->broken_s / HOUR_S);
+	gpu->broken_s += gpu->period_s * (broken - gpu->broken_s / BARGAIN_HOUR_S);
 }
 
 /* --- several overloaded at once --- */
@@ -184,63 +179,6 @@ int qos_fund(const struct policy_params *params, struct policy_gpu *gpu,
 	return fund.cap_pct;
 }
 
-/* A demand that never changes. */
-static void stand_at(int pct, double ret_share[ODDS_WANTS])
-{
-	memset(ret_share, 0, ODDS_WANTS * sizeof(*ret_share));
-	ret_share[pct] = 1;
-}
-
-/* Whether anybody here has been seen to want about all that was sold to it. */
-static bool worst_is_seen(const struct policy_gpu *gpu)
-{
-	for (int i = 0; i < gpu->n_vgpus; i++) {
-		const struct policy_demand *demand = &gpu->vgpus[i].track->demand;
-
-		if (demand->age >= DEMAND_COLD_PERIODS &&
-		    (double)demand->peak_pct[POLICY_LEVELS - 1] > 0)
-			return true;
-	}
-	return false;
-}
-
-/*
- * What one more would bring in an hour, less what it would cost. A newcomer is taken to be as one
- * of those here, each as likely as another, or as one that wants its contract always while nobody
- * here has come near that. One in whose company the penalties eat up its price does not fit: it
- * must go again, and breaks promises until it has.
- */
-static struct bargain weigh(const struct policy_params *params, const struct policy_gpu *gpu)
-{
-	double an_hour = HOUR_S * params->penalty_per_broken_s;
-	int contract_pct = plan_contract_pct(gpu, &gpu->flavor);
-	int kinds = gpu->n_vgpus + !worst_is_seen(gpu), fit = 0;
-	struct bargain bargain = {.broken_s = gpu->broken_s};
-	double share[ODDS_WANTS], crowded;
-	struct odds odds;
-
-	bargain.price = params->price_per_cap_hour * gpu->flavor.initial_cap_pct / 100;
-	odds_sum(params, gpu, &odds);
-	for (int i = 0; i < kinds; i++) {
-		if (i < gpu->n_vgpus)
-			odds_of(params, gpu, i, share);
-		else
-			stand_at((int)ceil(TOLERANCE * contract_pct), share);
-		crowded = odds_crowded(&odds, share);
-		if (crowded * an_hour >= bargain.price)
-			continue;
-		fit++;
-		bargain.crowded += crowded;
-	}
-	bargain.misfit = 1 - (double)fit / kinds;
-	bargain.crowded = fit > 0 ? bargain.crowded / fit : 1;
-	bargain.broken_s += (gpu->migrates ? MOVE_S : MOVE_BY_HAND_S) * bargain.misfit +
-			    HOUR_S * bargain.crowded;
-	bargain.penalty = params->penalty_per_broken_s * bargain.broken_s;
-	bargain.profit = bargain.price * (1 - bargain.misfit) - bargain.penalty;
-	return bargain;
-}
-
 static void sell(const struct policy_params *params, struct policy_gpu *gpu, bool crowded,
 		 struct policy_out *out)
 {
@@ -251,7 +189,7 @@ static void sell(const struct policy_params *params, struct policy_gpu *gpu, boo
 	if (gpu->calm_run < params->quiet_periods || !gpu->selling ||
 	    plan_fund(params, gpu, &gpu->flavor, &fund) < 0)
 		return;
-	bargain = weigh(params, gpu);
+	bargain = bargain_weigh(params, gpu);
 	if (bargain.profit <= 0)
 		return;
 	plan_init(&fund.plan, gpu); /* a statement moves nothing */

@@ -163,12 +163,22 @@ bool settle_step(const struct policy_params *params, struct policy_gpu *gpu,
 	signal_read(params, gpu);
 	gpu->severe_run = gpu->severe_quiet = 0; /* rule 7 is not theirs: nobody is advised to go */
 	gpu->severe_in_doubt = false;
+	if (signal_all_read(gpu) && rule->read)
+		rule->read(params, gpu);
 	return (signal_all_read(gpu) || !rule->reads) && settle(params, gpu, rule, out);
 }
 
 bool settle_may_offer(const struct policy_gpu *gpu)
 {
 	return signal_all_read(gpu) && gpu->selling && !gpu->offered;
+}
+
+bool settle_is_calm(const struct policy_gpu *gpu)
+{
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		if (gpu->vgpus[i].receiver)
+			return false;
+	return true;
 }
 
 int settle_fund_plan(const struct policy_params *params, const struct policy_gpu *gpu,

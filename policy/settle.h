@@ -22,6 +22,8 @@ struct aim {
 };
 
 struct settle_rule {
+	/* Remembers a period in which all was read, before the aim; may be NULL. */
+	void (*read)(const struct policy_params *params, struct policy_gpu *gpu);
 	/* False where floors and holds leave nothing to divide: then nothing moves. @newcomer may
 	 * be NULL. */
 	bool (*aim)(const struct policy_params *params, const struct policy_gpu *gpu,
@@ -41,6 +43,9 @@ bool settle_step(const struct policy_params *params, struct policy_gpu *gpu,
 
 /* All was read, the GPU is on sale and no offer stands. */
 bool settle_may_offer(const struct policy_gpu *gpu);
+
+/* Nobody needs help that a cap could give (rule 4). */
+bool settle_is_calm(const struct policy_gpu *gpu);
 
 /* As fund_plan() and policy_fund(), policy_return(). */
 int settle_fund_plan(const struct policy_params *params, const struct policy_gpu *gpu,

@@ -20,6 +20,19 @@ int static_fund(const struct policy_params *params, struct policy_gpu *gpu,
 void static_return(const struct policy_params *params, struct policy_gpu *gpu,
 		   struct policy_out *out);
 
+void credit_step(const struct policy_params *params, struct policy_gpu *gpu,
+		 struct policy_out *out);
+int credit_fund(const struct policy_params *params, struct policy_gpu *gpu,
+		const struct policy_terms *terms, struct policy_out *out);
+void credit_return(const struct policy_params *params, struct policy_gpu *gpu,
+		   struct policy_out *out);
+
+void fair_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out);
+int fair_fund(const struct policy_params *params, struct policy_gpu *gpu,
+	      const struct policy_terms *terms, struct policy_out *out);
+void fair_return(const struct policy_params *params, struct policy_gpu *gpu,
+		 struct policy_out *out);
+
 /* Caps as gover, another admission; a file for all three. */
 void p99_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out);
 void nsigma_step(const struct policy_params *params, struct policy_gpu *gpu,

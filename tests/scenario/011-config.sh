@@ -48,10 +48,14 @@ overload_pct = 91.25
 paper_mode = on
 [offer]
 flavor_target_fps = 30
+[flavor small]
+cap_pct = 20
+[flavor large]
+price_per_cap_hour = 0.9
 EOF
 d --config "$conf" --print-config
 cp "$dir/said" "$dir/first"
-is "a file is taken as it says" "$(grep -cxE 'period_ms = 250|\[gpu (one|two)\]|capacity_cores = 1.5|overload_pct = 91.25|paper_mode = on|flavor_target_fps = 30' "$dir/first")" 7
+is "a file is taken as it says" "$(grep -cxE 'period_ms = 250|\[gpu (one|two)\]|capacity_cores = 1.5|overload_pct = 91.25|paper_mode = on|flavor_target_fps = 30|\[flavor (small|large)\]|cap_pct = 20|price_per_cap_hour = 0.9' "$dir/first")" 11
 d --config "$dir/first" --print-config
 ok "and printed, loads again to the same" cmp "$dir/said" "$dir/first"
 d --config "$conf" --check-config
@@ -70,7 +74,7 @@ policy_keys=$("$B/gover-d" --config /dev/null --print-config | sed -n '/^\[polic
 refused "an unknown key" '[policy]\n\noverlod_pct = 95\n' \
   "3: [policy] has no key \"overlod_pct\"; did you mean \"overload_pct\"? Allowed: $policy_keys"
 refused "an unknown section" '[deamon]\n' \
-  '1: unknown section [deamon]; did you mean "daemon"? Allowed: daemon, gpu NAME, policy, offer, fps, history'
+  '1: unknown section [deamon]; did you mean "daemon"? Allowed: daemon, gpu NAME, policy, offer, flavor NAME, fps, history'
 refused "a key given twice" '[daemon]\nperiod_ms = 500\nperiod_ms = 500\n' \
   '3: [daemon] period_ms is given for the second time'
 refused "a section given twice" '[offer]\n[fps]\n[offer]\n' \

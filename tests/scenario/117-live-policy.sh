@@ -37,8 +37,13 @@ is "by one decision" "$(get '/v1/decisions?limit=1' "$newest | \"\(.kind) \(.res
 api PATCH /v1/policy '{"name": "none"}' >/dev/null
 ok "and another: equal shares, none above its contract" until_ok 10 that /v1/vgpus/a '.cap_pct == 80'
 is "of all" "$(get /v1/vgpus/b .cap_pct)" 20
-api PATCH /v1/policy '{"name": "gover"}' >/dev/null
-is "and the first again" "$(status) $(get /v1/policy .params.name)" "200 gover"
+for name in credit fair p99 nsigma max gover; do
+  api PATCH /v1/policy "{\"name\": \"$name\"}" >/dev/null
+  is "$name takes over as well" "$(status) $(get /v1/policy .params.name)" "200 $name"
+  ticks=$(get /v1/host .ticks)
+  ok "and the host goes on" until_ok 10 that /v1/host ".ticks > $ticks + 1"
+done
+is "all caps are within the GPU" "$(get /v1/vgpus '[.vgpus[].cap_pct] | add <= 100')" true
 stop
 start || exit 1
 is "over a restart the changes stand" "$(get /v1/policy '.params | "\(.paper_mode) \(.steal_fraction) \(.lowload_pct)"')" "true 0.25 40"

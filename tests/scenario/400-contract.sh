@@ -4,6 +4,10 @@
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
+conf_extra='[flavor small]
+cap_pct = 20
+target_fps = 30
+price_per_cap_hour = 2'
 sim_conf
 start || exit 1
 
@@ -53,6 +57,18 @@ is "--json is the REST answer" "$(jq -r '[.id, .created_at] | tostring' <"$dir/s
   "$(jq -r '[.id, .created_at] | tostring' <"$dir/rest.json")"
 ok "--json may follow the verb" sh -c "'$B/gover-ctl' --socket '$sock' status --json | jq -e '.vgpus[0].id == \"web1\"'"
 ok "the socket may come from the environment" env "GOVER_SOCKET=$sock" "$B/gover-ctl" status
+
+is "it is of the flavour on sale" "$(row flavour)" default
+says "another prices it from now on" "of 55 % sold" vgpu set web1 --flavor small
+is "and is shown" "$(row flavour)" small
+ok "one there is none of is refused" sh -c "'$B/gover-ctl' --socket '$sock' vgpu set web1 --flavor huge 2>&1 |
+  grep -q 'huge is not allowed: there is default, small'"
+says "a flavour says the cap that is sold" "of 20 % sold" vgpu add web2 --flavor small
+is "and the target" "$(get /v1/vgpus/web2 '[.flavor, .target_fps] | tostring')" '["small",30]'
+stop
+start || exit 1
+is "over a restart it is kept" "$(get /v1/vgpus/web2 .flavor)" small
+ctl vgpu remove web2 >/dev/null
 
 says "a contract is ended" "removed: web1" vgpu remove web1
 is "the daemon has it no more" "$(get /v1/vgpus '.vgpus | length')" 0

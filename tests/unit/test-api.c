@@ -22,7 +22,8 @@ static const char gpu_members[] =
 	"load_pct "
 	"calm_periods telemetry_valid telemetry_age_ms";
 static const char vgpu_members[] =
-	"id gpu vm cid labels state found initial_cap_pct min_cap_pct target_fps weight burst held "
+	"id gpu vm cid labels state found initial_cap_pct min_cap_pct target_fps weight burst "
+	"flavor held "
 	"floor_pct cap_pct expected_cap_pct load_pct util_pct fps fps_age_s frame_p99_ms frames "
 	"short "
 	"overloaded broken e seen_s broken_s broken_time_pct mean_fps cap_error_pct steals_in "

@@ -49,7 +49,7 @@ struct manager {
 	enum gpu_mode mode;
 	bool mode_given, selling, selling_given;
 	char key[128];
-	int changes;
+	int changes, ledger_kept;
 	/* Saves under way, and what starting one returns. */
 	struct {
 		void (*done)(void *userdata, int result);
@@ -282,6 +282,11 @@ int control_policy_change(struct manager *m, json_t *object, struct err *reterr)
 		m->changes++;
 	}
 	return 0;
+}
+
+void control_keep_ledger(struct manager *m)
+{
+	m->ledger_kept++;
 }
 
 int control_save(struct manager *m, void (*done)(void *userdata, int result), void *userdata)

@@ -83,6 +83,10 @@ static void the_defaults_are_those_of_the_design(void **state)
 	assert_float_equal(config.params.steal_fraction, 0.2, 0);
 	assert_int_equal(config_policy_params(&config).fund_window_periods, 30);
 	assert_int_equal(config.offer.flavor_cap_pct, 50);
+	assert_string_equal(config.offer.flavor, "default");
+	assert_float_equal(config_policy_params(&config).price_per_cap_hour, 1, 0);
+	assert_float_equal(config_policy_params(&config).penalty_per_broken_s, 0.01, 0);
+	assert_int_equal(config.n_flavors, 0);
 	assert_int_equal(config.retention.hour_days, 730);
 }
 
@@ -97,6 +101,9 @@ static void every_key_is_read_into_its_place(void **state)
 			      "[policy]\nname=gover\noverload_pct=90.5\npaper_mode=yes\n"
 			      "use_ignores_met_target: false\nfund_window_s=20\ncap_floor_pct=2\n"
 			      "[offer]\nflavor_cap_pct=40\nprobation_broken_pct=5\nttl_s=7\n"
+			      "flavor=half\nprice_per_cap_hour=2.5\npenalty_per_broken_s=0.125\n"
+			      "[flavor s]\ncap_pct=20\ntarget_fps=30\nprice_per_cap_hour=3\n"
+			      "penalty_per_broken_s=0\n[flavor t]\n"
 			      "[fps]\nsocket = f.sock\n"
 			      "[history]\nraw_hours=0\nminute_days=1\nhour_days=2\n"),
 			 0);
@@ -122,6 +129,18 @@ static void every_key_is_read_into_its_place(void **state)
 	assert_int_equal(config.offer.flavor_cap_pct, 40);
 	assert_float_equal(config.offer.probation_broken_pct, 5, 0);
 	assert_int_equal(config.offer.ttl_s, 7);
+	assert_string_equal(config.offer.flavor, "half");
+	assert_float_equal(config_policy_params(&config).price_per_cap_hour, 2.5, 0);
+	assert_float_equal(config_policy_params(&config).penalty_per_broken_s, 0.125, 0);
+	assert_int_equal(config.n_flavors, 2);
+	assert_string_equal(config.flavors[0].name, "s");
+	assert_int_equal(config.flavors[0].cap_pct, 20);
+	assert_float_equal(config.flavors[0].target_fps, 30, 0);
+	assert_float_equal(config.flavors[0].price_per_cap_hour, 3, 0);
+	assert_float_equal(config.flavors[0].penalty_per_broken_s, 0, 0);
+	assert_string_equal(config.flavors[1].name, "t");
+	assert_int_equal(config.flavors[1].cap_pct, 50);
+	assert_float_equal(config.flavors[1].penalty_per_broken_s, 0.01, 0);
 	assert_string_equal(config.fps_socket, "f.sock");
 	assert_int_equal(config.retention.raw_hours, 0);
 	assert_int_equal(config.retention.hour_days, 2);
@@ -164,7 +183,7 @@ static const struct bad_file {
 } bad_files[] = {
 	{"period_ms = 1\n", 1, "\"period_ms\" stands before the first section"},
 	{"\n[polcy]\n", 2, "unknown section [polcy]; did you mean \"policy\"?"},
-	{"[x]\n", 1, "allowed: daemon, gpu NAME, policy, offer, fps, history"},
+	{"[x]\n", 1, "allowed: daemon, gpu NAME, policy, offer, flavor NAME, fps, history"},
 	{"[history]\nraw_hour = 3\n", 2, "did you mean \"raw_hours\"?"},
 	{"[fps]\n\nfoo = 3\n", 3, "[fps] has no key \"foo\"; allowed: socket"},
 	{"[daemon]\noverload_pct = 3\n", 2, "[daemon] has no key"},
@@ -504,7 +523,7 @@ static void live_keys_are_those_of_policy_and_offer(void **state)
 		assert_int_equal(config_get_live(&config, info->key, text, sizeof(text)), 0);
 		assert_int_equal(config_set_live(&config, info->key, text, &err), 0);
 	}
-	assert_int_equal(live, 27);
+	assert_int_equal(live, 30);
 	assert_int_equal(config_get_live(&config, "period_ms", text, sizeof(text)), -ENOENT);
 	assert_int_equal(config_set_live(&config, "period_ms", "1000", &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "\"period_ms\""));

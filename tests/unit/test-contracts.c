@@ -126,6 +126,7 @@ static void fill_host(void)
 		.created_ms = 1763664596123,
 		.offer = 17,
 		.claim_key = "key \"1\"",
+		.flavor = "small",
 	};
 	struct contract seen = {
 		.id = "found.1",
@@ -135,6 +136,7 @@ static void fill_host(void)
 
 	memset(full.vm, 'v', VM_MAX - 1);
 	memset(seen.claim_key, 'k', CLAIM_MAX - 1);
+	memset(seen.flavor, 'f', ID_MAX - 1);
 	seen.offer = INT64_C(1) << 53;
 	strcpy(seen.vm, "4dea22b3-1d52-d8f3-2516-782e98ab3fa0 \"vm\"");
 	add_vgpu(add_gpu("gpu0", GPU_MODE_ACT, true), plain, false);
@@ -160,6 +162,7 @@ static void check_contract(const struct contract *got, const struct contract *wa
 	assert_int_equal(got->created_ms, wanted->created_ms);
 	assert_int_equal(got->offer, wanted->offer);
 	assert_string_equal(got->claim_key, wanted->claim_key);
+	assert_string_equal(got->flavor, wanted->flavor);
 }
 
 static void what_is_written_is_read_back_whole(void **state)
@@ -291,12 +294,13 @@ static json_t *good_file(void)
 {
 	json_t *file = first_file(), *vgpu = json_array_get(json_object_get(file, "vgpus"), 0);
 
-	json_object_set_new(file, "version", json_integer(2));
+	json_object_set_new(file, "version", json_integer(3));
 	json_object_set_new(file, "revision", json_integer(9));
 	json_object_set_new(file, "ids",
 			    json_pack("{s:i, s:i, s:i}", "decision", 1, "alert", 2, "offer", 3));
 	json_object_set_new(vgpu, "offer", json_integer(3));
 	json_object_set_new(vgpu, "claim_key", json_string("key"));
+	json_object_set_new(vgpu, "flavor", json_string("small"));
 	return file;
 }
 
@@ -384,6 +388,7 @@ static const struct {
 	{"vgpus", "offer", "\"3\""},
 	{"vgpus", "claim_key", "3"},
 	{"vgpus", "claim_key", "\"" TEXT_128 "\""},
+	{"vgpus", "flavor", "\"" TEXT_64 "\""},
 };
 
 static void every_malformed_member_is_refused_by_name(void **state)
@@ -523,9 +528,9 @@ static void a_file_cut_anywhere_is_refused_rather_than_read_in_part(void **state
 static void a_newer_file_is_refused_with_both_versions(void **state)
 {
 	static const char *const files[] = {
-		"{\"version\": 3, \"gpus\": [], \"vgpus\": []}",
-		"{\"version\": 3, \"gpus\": [], \"vgpus\": [], \"tenants\": {}}",
-		"{\"version\": 3}",
+		"{\"version\": 4, \"gpus\": [], \"vgpus\": []}",
+		"{\"version\": 4, \"gpus\": [], \"vgpus\": [], \"tenants\": {}}",
+		"{\"version\": 4}",
 	};
 
 	(void)state;
@@ -533,8 +538,8 @@ static void a_newer_file_is_refused_with_both_versions(void **state)
 		if (load(files[i]) != -EPROTO)
 			fail_msg("%s: told is '%s'", files[i], err.msg);
 		assert_non_null(strstr(err.msg, path));
-		assert_non_null(strstr(err.msg, "version 3"));
-		assert_non_null(strstr(err.msg, "reads 1 to 2"));
+		assert_non_null(strstr(err.msg, "version 4"));
+		assert_non_null(strstr(err.msg, "reads 1 to 3"));
 	}
 }
 

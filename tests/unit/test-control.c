@@ -364,6 +364,31 @@ static void an_operators_hold_sells_nothing(void **state)
 
 /* --- changes --- */
 
+static void a_flavor_there_is_none_of_is_refused_with_those_there_are(void **state)
+{
+	struct contract contract = {
+		.id = "b",
+		.gpu = "gpu0",
+		.flavor = "large",
+		.terms = {.initial_cap_pct = 20, .weight = 1},
+	};
+	struct vgpu *a = stand(0, "a", 30, 30);
+
+	(void)state;
+	strcpy(m.config.flavors[0].name, "small");
+	m.config.n_flavors = 1;
+	assert_int_equal(control_vgpu_add(&m, &contract, &err), -EINVAL);
+	assert_string_equal(err.msg, "flavor: large is not allowed: there is default, small");
+	assert_int_equal(change("a", CONTROL_FLAVOR, contract), -EINVAL);
+	assert_string_equal(err.msg, "flavor: large is not allowed: there is default, small");
+	assert_string_equal(a->contract.flavor, "");
+	assert_string_equal(look(), "");
+	assert_int_equal(change("a", CONTROL_FLAVOR, (struct contract){.flavor = "small"}), 0);
+	assert_string_equal(a->contract.flavor, "small");
+	assert_string_equal(look(), "set noted");
+	assert_int_equal(cap_of(0, "a"), 30);
+}
+
 static void labels_move_no_cap(void **state)
 {
 	struct contract values = {.labels = json_pack("{s:s}", "colour", "blue")};
@@ -498,6 +523,8 @@ int main(void)
 		TEST(what_its_contract_asks_must_fit),
 		TEST(a_found_one_is_sold_where_it_stands),
 		TEST(an_operators_hold_sells_nothing),
+		TEST(a_flavor_there_is_none_of_is_refused_with_those_there_are),
+		TEST(a_flavor_there_is_none_of_is_refused_with_those_there_are),
 		TEST(labels_move_no_cap),
 		TEST(a_smaller_contract_takes_its_cap_along_and_says_so),
 		TEST(a_larger_floor_raises_the_cap_and_names_no_operator),

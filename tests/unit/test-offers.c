@@ -363,6 +363,7 @@ static int set_up_manager(void **state)
 	config_default(&manager.config);
 	strcpy(manager.config.gpus[0].gpu.backend, "sim");
 	manager.params = config_policy_params(&manager.config);
+	manager.policy = policy_find(manager.config.policy);
 	manager.decisions = decisions_new(0);
 	manager.alerts = alerts_new(0, ignore_alert, NULL);
 	manager.offers = offers;
@@ -421,6 +422,7 @@ static void of_two_claimants_one_wins_and_may_ask_again(void **state)
 	assert_true(vgpu->newcomer);
 	assert_int_equal(vgpu->contract.terms.initial_cap_pct, flavor.initial_cap_pct);
 	assert_float_equal(vgpu->contract.terms.target_fps, flavor.target_fps, 0);
+	assert_string_equal(vgpu->contract.flavor, "default");
 	assert_null(host_find_vgpu(&manager.host, "late", NULL));
 }
 

@@ -69,6 +69,18 @@ static void step_as_static(struct bench *bench)
 	bench_step(bench);
 }
 
+static void step_as_credit(struct bench *bench)
+{
+	bench->policy = policy_find("credit");
+	bench_step(bench);
+}
+
+static void step_as_fair(struct bench *bench)
+{
+	bench->policy = policy_find("fair");
+	bench_step(bench);
+}
+
 static void sell_as_none(struct bench *bench)
 {
 	bench->gpu.selling = true;
@@ -86,6 +98,18 @@ static void sell_as_static(struct bench *bench)
 static void fund_as_none(struct bench *bench)
 {
 	assert_true(policy_find("none")->fund(&bench->params, &bench->gpu, &newcomer, &bench->out) >
+		    0);
+}
+
+static void fund_as_credit(struct bench *bench)
+{
+	assert_true(policy_find("credit")->fund(&bench->params, &bench->gpu, &newcomer,
+						&bench->out) > 0);
+}
+
+static void fund_as_fair(struct bench *bench)
+{
+	assert_true(policy_find("fair")->fund(&bench->params, &bench->gpu, &newcomer, &bench->out) >
 		    0);
 }
 
@@ -268,6 +292,40 @@ static const struct row rows[] = {
 	 .why = "A newcomer with a contract of 30 % gets 15 %, what the overbooking ratio leaves "
 		"of it",
 	 .numbers = "contract_pct=30 funded_pct=15 free_pct=70 given_pct=0 givers=0 "
+		    "min_newcomer_pct=10"},
+	{step_as_credit,
+	 .vgpus = {{"vgpu1", 80, .cap = 50, .util = 0.4}, {"vgpu2", 80, .cap = 50, .util = 1}},
+	 .why = "1 of 2 vGPUs use all they have; credits for 100 % of the GPU are given for claims "
+		"of 85 %: vgpu1 50 -> 26 %, vgpu2 50 -> 74 %",
+	 .numbers = "vgpus=2 shared_pct=100 wanting=1 demand_pct=85 spare_pct=0 deadband_pct=2"},
+	{step_as_credit,
+	 .vgpus = {{"vgpu1", 90, .cap = 12, .util = 0.8, .claim = 40},
+		   {"vgpu2", 100, .cap = 60, .util = 1}},
+	 .why = "1 of 2 vGPUs use all they have; credits for 100 % of the GPU are given for claims "
+		"of 115 %, and 10 % of it go from who needs less to who has too little: vgpu1 12 "
+		"-> 25 %, vgpu2 60 -> 75 %",
+	 .numbers = "vgpus=2 shared_pct=100 wanting=1 demand_pct=115 spare_pct=10 deadband_pct=2"},
+	{step_as_fair,
+	 .vgpus = {{"vgpu1", 50, .cap = 30, .util = 0.3333},
+		   {"vgpu2", 80, .cap = 35, .util = 1},
+		   {"vgpu3", 80, .cap = 35, .util = 1}},
+	 .why = "2 of 3 vGPUs use all they have; all want 99 % of 100 %, which they have, and 1 % "
+		"beside it is lent by weight: vgpu1 30 -> 12 %, vgpu2 35 -> 44 %, vgpu3 35 -> 44 %",
+	 .numbers = "vgpus=3 shared_pct=100 wanting=2 demand_pct=99 spare_pct=1 deadband_pct=2"},
+	{step_as_fair,
+	 .vgpus = {{"vgpu1", 80, .cap = 70, .util = 1}, {"vgpu2", 80, .cap = 30, .util = 1}},
+	 .why = "2 of 2 vGPUs use all they have; all want 130 % of 100 %, so nobody who wants more "
+		"has less for its weight than another: vgpu1 70 -> 50 %, vgpu2 30 -> 50 %",
+	 .numbers = "vgpus=2 shared_pct=100 wanting=2 demand_pct=130 spare_pct=0 deadband_pct=2"},
+	{fund_as_credit, .vgpus = {{"vgpu1", 60, .cap = 90, .util = 1, .peak = 0.9, .claim = 60}},
+	 .why = "A newcomer with a contract of 30 % gets 30 %, its credits by demand; 20 % come "
+		"from those who have more than theirs then: vgpu1 90 -> 70 %",
+	 .numbers = "contract_pct=30 funded_pct=30 free_pct=10 given_pct=20 givers=1 "
+		    "min_newcomer_pct=10"},
+	{fund_as_fair, .vgpus = {{"vgpu1", 80, .cap = 80, .util = 1, .peak = 0.8}},
+	 .why = "A newcomer with a contract of 30 % gets 30 %, its share by weight; 10 % come from "
+		"those who have more than theirs then: vgpu1 80 -> 70 %",
+	 .numbers = "contract_pct=30 funded_pct=30 free_pct=20 given_pct=10 givers=1 "
 		    "min_newcomer_pct=10"},
 };
 

@@ -37,33 +37,35 @@ static void slow_to_warm(struct policy_params *params)
 
 static const struct row rows[] = {
 	{"p99", "of 100 periods the largest is beyond the rank, the next is it", 100,
-	 .a = {0.10, .once = 0.30, .twice = 0.20}, .b = {0.05, .once = 0.15, .twice = 0.10},
-	 .peak_pct = 30},
-	{"p99", "of 50 the largest is it", 50, .a = {0.10, .once = 0.30}, .b = {0.05, .once = 0.15},
-	 .peak_pct = 45},
-	{"p99", "of 300 the fourth is it", 300, .a = {0.10, .once = 0.30, .twice = 0.20},
-	 .b = {0.05}, .peak_pct = 15},
-	{"p99", "only the last periods count", 100, .a = {0.10, .once = 0.30, .twice = 0.20},
-	 .b = {0.05}, .peak_pct = 15, .change = short_window},
+	 .a = {.often = 0.10, .once = 0.30, .twice = 0.20},
+	 .b = {.often = 0.05, .once = 0.15, .twice = 0.10}, .peak_pct = 30},
+	{"p99", "of 50 the largest is it", 50, .a = {.often = 0.10, .once = 0.30},
+	 .b = {.often = 0.05, .once = 0.15}, .peak_pct = 45},
+	{"p99", "of 300 the fourth is it", 300, .a = {.often = 0.10, .once = 0.30, .twice = 0.20},
+	 .b = {.often = 0.05}, .peak_pct = 15},
+	{"p99", "only the last periods count", 100,
+	 .a = {.often = 0.10, .once = 0.30, .twice = 0.20}, .b = {.often = 0.05}, .peak_pct = 15,
+	 .change = short_window},
 	{"max", "the largest of each, whenever that was", 100,
-	 .a = {0.10, .once = 0.30, .twice = 0.20}, .b = {0.05, .once = 0.15}, .peak_pct = 45},
-	{"max", "only the last periods count", 100, .a = {0.10, .once = 0.30}, .b = {0.05},
-	 .peak_pct = 15, .change = short_window},
-	{"nsigma", "the mean of the sum and five deviations", 100, .a = {0.10, .even = 0.14},
-	 .b = {0.05}, .peak_pct = 17 + 5 * 2},
-	{"nsigma", "or three", 100, .a = {0.10, .even = 0.14}, .b = {0.05}, .peak_pct = 17 + 3 * 2,
-	 .change = three_sigma},
-	{"nsigma", "together they may be steadier than each", 100, .a = {0.10, .even = 0.14},
-	 .b = {0.14, .even = 0.10}, .peak_pct = 24},
-	{"nsigma", "or more restless", 100, .a = {0.10, .even = 0.14}, .b = {0.10, .even = 0.14},
-	 .peak_pct = 24 + 5 * 4},
-	{"p99", "29 periods are too few: at their contracts", 29, .a = {0.10}, .b = {0.05},
-	 .peak_pct = 50, .cold = 2},
-	{"p99", "30 are enough", 30, .a = {0.10}, .b = {0.05}, .peak_pct = 15},
-	{"max", "or as many as the parameter says", 100, .a = {0.10}, .b = {0.05}, .peak_pct = 50,
-	 .cold = 2, .change = slow_to_warm},
-	{"nsigma", "cold ones count at their contract", 29, .a = {0.10}, .b = {0.05},
-	 .peak_pct = 50, .cold = 2},
+	 .a = {.often = 0.10, .once = 0.30, .twice = 0.20}, .b = {.often = 0.05, .once = 0.15},
+	 .peak_pct = 45},
+	{"max", "only the last periods count", 100, .a = {.often = 0.10, .once = 0.30},
+	 .b = {.often = 0.05}, .peak_pct = 15, .change = short_window},
+	{"nsigma", "the mean of the sum and five deviations", 100,
+	 .a = {.often = 0.10, .even = 0.14}, .b = {.often = 0.05}, .peak_pct = 17 + 5 * 2},
+	{"nsigma", "or three", 100, .a = {.often = 0.10, .even = 0.14}, .b = {.often = 0.05},
+	 .peak_pct = 17 + 3 * 2, .change = three_sigma},
+	{"nsigma", "together they may be steadier than each", 100,
+	 .a = {.often = 0.10, .even = 0.14}, .b = {.often = 0.14, .even = 0.10}, .peak_pct = 24},
+	{"nsigma", "or more restless", 100, .a = {.often = 0.10, .even = 0.14},
+	 .b = {.often = 0.10, .even = 0.14}, .peak_pct = 24 + 5 * 4},
+	{"p99", "29 periods are too few: at their contracts", 29, .a = {.often = 0.10},
+	 .b = {.often = 0.05}, .peak_pct = 50, .cold = 2},
+	{"p99", "30 are enough", 30, .a = {.often = 0.10}, .b = {.often = 0.05}, .peak_pct = 15},
+	{"max", "or as many as the parameter says", 100, .a = {.often = 0.10}, .b = {.often = 0.05},
+	 .peak_pct = 50, .cold = 2, .change = slow_to_warm},
+	{"nsigma", "cold ones count at their contract", 29, .a = {.often = 0.10},
+	 .b = {.often = 0.05}, .peak_pct = 50, .cold = 2},
 };
 
 static double load_at(const struct past *past, int ago)
@@ -80,7 +82,7 @@ static double load_at(const struct past *past, int ago)
 static void make_bench(struct bench *bench, const struct row *row, int flavor_pct)
 {
 	static const struct given vgpus[] = {
-		{"a", 30, .cap = 30, .util = 0}, {"b", 20, .cap = 20, .util = 0}, {NULL}};
+		{"a", 30, .cap = 30, .util = 0}, {"b", 20, .cap = 20, .util = 0}, {.id = NULL}};
 	const struct past *pasts[] = {&row->a, &row->b};
 
 	bench_init(bench, vgpus, 1);
@@ -117,8 +119,8 @@ static void test_peaks(void **state)
 /* A peak of 45 % leaves room for a contract of 55 and not for one of 56. */
 static void test_all_of_a_newcomers_contract_must_fit(void **state)
 {
-	static const struct row row = {"max", "", 100, .a = {0.10, .once = 0.30},
-				       .b = {0.05, .once = 0.15}};
+	static const struct row row = {"max", "", 100, .a = {.often = 0.10, .once = 0.30},
+				       .b = {.often = 0.05, .once = 0.15}};
 	struct bench bench;
 
 	(void)state;
@@ -134,7 +136,7 @@ static void test_all_of_a_newcomers_contract_must_fit(void **state)
 /* Where rule 4 sells at a load of 59 % or does not at 60, what was seen is what counts. */
 static void test_the_load_line_does_not_count(void **state)
 {
-	static const struct row row = {"max", "", 100, .a = {0.29}, .b = {0.19}};
+	static const struct row row = {"max", "", 100, .a = {.often = 0.29}, .b = {.often = 0.19}};
 	struct bench bench;
 
 	(void)state;
@@ -154,7 +156,7 @@ static void test_caps_move_as_under_gover(void **state)
 	static const char *const names[] = {"p99", "nsigma", "max"};
 	static const struct given vgpus[] = {{"a", 80, .cap = 80, .util = 0.4},
 					     {"b", 50, .cap = 20, .util = 1, .over_run = 2},
-					     {NULL}};
+					     {.id = NULL}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -173,15 +175,16 @@ static void test_the_sentence(void **state)
 		struct row row;
 		const char *why;
 	} said[] = {
-		{{"p99", "", 100, .a = {0.10}, .b = {0.05}},
+		{{"p99", "", 100, .a = {.often = 0.10}, .b = {.often = 0.05}},
 		 "For 3 periods no vGPU needed help, and the 99th percentiles of each one's use "
 		 "in 300 periods come to 15.0 %: one more of 40 % fits beside that, 40 % can be "
 		 "funded now, 0 % of it by others"},
-		{{"nsigma", "", 100, .a = {0.10}, .b = {0.05}, .change = three_sigma},
+		{{"nsigma", "", 100, .a = {.often = 0.10}, .b = {.often = 0.05},
+		  .change = three_sigma},
 		 "For 3 periods no vGPU needed help, and the mean and 3 standard deviations of "
 		 "the use of all in 300 periods come to 15.0 %: one more of 40 % fits beside "
 		 "that, 40 % can be funded now, 0 % of it by others"},
-		{{"max", "", 20, .a = {0.10}, .b = {0.05}},
+		{{"max", "", 20, .a = {.often = 0.10}, .b = {.often = 0.05}},
 		 "For 3 periods no vGPU needed help, and the largest uses of each in 300 periods "
 		 "come to 50.0 % (2 seen for less than 30 periods at contract): one more of 40 % "
 		 "fits beside that, 40 % can be funded now, 0 % of it by others"},

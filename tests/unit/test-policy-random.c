@@ -268,6 +268,28 @@ static void check_decisions(const struct world *world)
 	}
 }
 
+/* Caps that are set by demand stand while that cannot be read, and are never raised by less than
+ * the dead band, nor cut but to pay for a raise. */
+static void check_by_demand(const struct world *world)
+{
+	bool readable = !world->gpu.gap;
+	int largest = 0;
+
+	if (strcmp(world->policy->name, "credit") != 0 && strcmp(world->policy->name, "fair") != 0)
+		return;
+	for (int i = 0; i < world->gpu.n_vgpus; i++)
+		readable = readable && world->vgpus[i].busy_valid;
+	for (int i = 0; i < world->out.n_moves; i++) {
+		const struct policy_move *move = &world->out.moves[i];
+
+		if (move->to_pct < move->from_pct)
+			continue;
+		assert_true(move->to_pct - move->from_pct >= world->params.deadband_pct);
+		largest = move->to_pct - move->from_pct;
+	}
+	assert_true(world->out.n_moves == 0 || (readable && largest > 0));
+}
+
 static void check_sum(const struct world *world, const struct call *call)
 {
 	int before = sum_pct(world, false), after = sum_pct(world, true);
@@ -306,6 +328,8 @@ static void play(struct world *world, const struct call *call)
 		check_bounds(world, call);
 		check_decisions(world);
 		check_sum(world, call);
+		if (call->kind == CALL_STEP)
+			check_by_demand(world);
 		for (int i = 0; i < world->gpu.n_vgpus; i++)
 			world->vgpus[i].cap_pct = world->vgpus[i].want_cap_pct;
 	}
@@ -347,6 +371,8 @@ static void begin(struct world *world)
 	world->params.lowload_pct = random_int(40, 90);
 	world->params.paper_mode = one_in(4);
 	world->params.none_vgpus = random_int(1, TENANTS_MAX);
+	world->params.demand_periods = random_int(1, 10);
+	world->params.demand_probe = random_double(0.01, 2);
 	world->params.predict_periods = random_int(1, POLICY_WINDOW_MAX);
 	world->params.predict_warm_periods = random_int(1, 40);
 	world->params.static_ratio = random_double(1, 6);

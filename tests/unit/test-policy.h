@@ -26,6 +26,7 @@ struct given {
 	double peak;	    /* largest earlier load, fraction of the GPU, in the period before */
 	double target, fps; /* NAN: the FPS is not valid */
 	int over_run;	    /* earlier periods in a row above the line */
+	int claim;	    /* of policy credit, percent */
 	int short_run;	    /* earlier periods in a row short and GPU-bound */
 	int min_cap;
 	double weight; /* 0: 1 */
@@ -67,6 +68,7 @@ static inline void bench_init(struct bench *bench, const struct given *given, in
 
 		track->overload_run = row->over_run;
 		track->short_run = row->short_run;
+		track->claim_pct = row->claim;
 		track->window_load[0] = (float)row->peak;
 		track->window_next = track->window_fill = 1;
 		bench->vgpus[i] = (struct policy_vgpu){

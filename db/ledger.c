@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading the ledger: whole days from the rows of days, what is before and after them from those of
+ * hours, and what is left from those of minutes. Must never write.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "db/conn.h"
+#include "db/ledger.h"
+#include "db/reader.h"
+#include "db/record.h"
+#include "db/rollup.h"
+
+/* ?1 begin, ?2 first whole hour, ?3 first whole day, ?4 end of the last whole day, ?5 end of the
+ * last whole hour, ?6 end. */
+#define STEP(step_s, from, to) "(step_s = " step_s " AND ts_ms >= " from " AND ts_ms < " to ")"
+#define IN_RANGE                                                                             \
+	" (" STEP("60", "?1", "?2") " OR " STEP("3600", "?2", "?3") " OR " STEP(             \
+		"86400", "?3", "?4") " OR " STEP("3600", "?4", "?5") " OR " STEP("60", "?5", \
+										 "?6") ")"
+
+/* A name that is there no more leaves its sums. */
+static const char rows_sql[] =
+	"SELECT 0, coalesce(id, ''), coalesce(gpu, ''), flavor, sum(sold_cap_s),"
+	" sum(sold_broken_s), sum(sold_revenue), sum(sold_penalty), sum(kept_cap_s),"
+	" sum(kept_broken_s), sum(kept_revenue), sum(kept_penalty)"
+	" FROM ledger LEFT JOIN vgpu ON num = vgpu WHERE" IN_RANGE
+	" GROUP BY vgpu, flavor ORDER BY id, flavor";
+
+static const char watched_sql[] = "SELECT total(watched_s) FROM ledger_gpu WHERE" IN_RANGE;
+
+static const char prices_sql[] =
+	"SELECT ts_ms, flavor, price_per_cap_hour, penalty_per_broken_s FROM price p"
+	" WHERE ts_ms < ?6 AND NOT EXISTS (SELECT 1 FROM price q"
+	" WHERE q.flavor = p.flavor AND q.ts_ms > p.ts_ms AND q.ts_ms <= ?1)"
+	" ORDER BY ts_ms, flavor";
+
+#define BOUNDS 6
+
+struct query {
+	int64_t bounds_ms[BOUNDS]; /* ?1 .. ?6 */
+	db_ledger_fn row;
+	db_price_fn price;
+	void *userdata;
+	double watched_s;
+};
+
+static int64_t floor_to(int64_t at_ms, int64_t step_ms)
+{
+	return at_ms - at_ms % step_ms;
+}
+
+static int64_t ceil_to(int64_t at_ms, int64_t step_ms)
+{
+	return floor_to(at_ms + step_ms - 1, step_ms);
+}
+
+/* @minute_from_ms: minutes before it are kept no more. */
+static void set_bounds(struct query *q, int64_t from_ms, int64_t to_ms, int64_t minute_from_ms)
+{
+	int64_t from_step = from_ms < minute_from_ms ? ROLLUP_HOUR_MS : ROLLUP_MINUTE_MS;
+	int64_t to_step = to_ms < minute_from_ms ? ROLLUP_HOUR_MS : ROLLUP_MINUTE_MS;
+	int64_t hour, day, last_day, last_hour;
+
+	from_ms = floor_to(from_ms, from_step);
+	to_ms = ceil_to(to_ms, to_step);
+	hour = ceil_to(from_ms, ROLLUP_HOUR_MS);
+	last_hour = floor_to(to_ms, ROLLUP_HOUR_MS);
+	if (hour >= last_hour) /* no whole hour */
+		hour = last_hour = to_ms;
+	day = ceil_to(hour, ROLLUP_DAY_MS);
+	last_day = floor_to(last_hour, ROLLUP_DAY_MS);
+	if (day >= last_day || hour == last_hour) /* no whole day */
+		day = last_day = last_hour;
+	memcpy(q->bounds_ms, (int64_t[BOUNDS]){from_ms, hour, day, last_day, last_hour, to_ms},
+	       sizeof(q->bounds_ms));
+}
+
+static int take_row(struct query *q, sqlite3_stmt *statement)
+{
+	struct db_ledger row = {0};
+
+	record_read(RECORD_LEDGER, statement, &row);
+	return q->row(q->userdata, &row);
+}
+
+static int take_watched(struct query *q, sqlite3_stmt *statement)
+{
+	q->watched_s = sqlite3_column_double(statement, 0);
+	return 0;
+}
+
+static int take_price(struct query *q, sqlite3_stmt *statement)
+{
+	struct db_price price = {0};
+
+	record_read(RECORD_PRICE, statement, &price);
+	return q->price(q->userdata, &price);
+}
+
+/* Asked now and then: its statement is made for the occasion. */
+static int run(sqlite3 *db, const char *sql, struct query *q,
+	       int (*take)(struct query *q, sqlite3_stmt *statement))
+{
+	sqlite3_stmt *statement = NULL;
+	int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+	int r = 0;
+
+	for (int i = 0; rc == SQLITE_OK && i < sqlite3_bind_parameter_count(statement); i++)
+		rc = sqlite3_bind_int64(statement, i + 1, q->bounds_ms[i]);
+	if (rc == SQLITE_OK)
+		rc = SQLITE_ROW;
+	while (r == 0 && rc == SQLITE_ROW && (rc = sqlite3_step(statement)) == SQLITE_ROW)
+		r = take(q, statement);
+	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+		r = conn_errno(db, rc);
+	sqlite3_finalize(statement);
+	return r;
+}
+
+int db_query_ledger(struct db_reader *reader, int64_t from_ms, int64_t to_ms, db_ledger_fn row,
+		    db_price_fn price, void *userdata, struct db_ledger_range *ret_range)
+{
+	struct query q = {.row = row, .price = price, .userdata = userdata};
+	int64_t minute_from_ms = 0;
+	sqlite3 *db;
+	int rc, r;
+
+	if (from_ms < 0 || to_ms <= from_ms || to_ms > INT64_MAX - ROLLUP_HOUR_MS)
+		return -EINVAL;
+	r = reader_begin(reader, &db);
+	if (r < 0)
+		return r;
+	rc = conn_get_int(db, "SELECT minute_from_ms FROM progress", &minute_from_ms);
+	if (rc != SQLITE_OK)
+		return reader_end(reader, conn_errno(db, rc));
+	set_bounds(&q, from_ms, to_ms, minute_from_ms);
+	r = run(db, rows_sql, &q, take_row);
+	if (r == 0)
+		r = run(db, watched_sql, &q, take_watched);
+	if (r == 0)
+		r = run(db, prices_sql, &q, take_price);
+	if (r == 0)
+		*ret_range = (struct db_ledger_range){
+			.from_ms = q.bounds_ms[0],
+			.to_ms = q.bounds_ms[BOUNDS - 1],
+			.watched_s = q.watched_s,
+		};
+	return reader_end(reader, r);
+}

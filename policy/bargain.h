@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether one more vGPU is expected to pay: its price, against the penalties for what it may break,
+ * weighed over an hour.
+ */
+#ifndef POLICY_BARGAIN_H
+#define POLICY_BARGAIN_H
+
+#include "policy/policy.h"
+
+#define BARGAIN_HOUR_S 3600.0
+
+struct bargain {
+	double price;	 /* it brings */
+	double misfit;	 /* chance, of 1, that it does not fit as it turns out to be */
+	double crowded;	 /* chance, of 1, that more is wanted than there is, in any period */
+	double broken_s; /* vGPU-seconds expected to be broken, those of the last hour among them */
+	double penalty;	 /* for those */
+	double profit;	 /* price, if it fits, less penalty */
+};
+
+/*
+ * Weighs one more of gpu->flavor. What it will want is not known: it is taken to be as one of the
+ * vGPUs here, each as likely as another, or once more as likely something between the heaviest of
+ * them and all that is sold. One in whose company the penalties would eat up its price does not
+ * fit: it must go again, and breaks promises until it has (gpu->migrates says how soon). Who is
+ * there and who can be moved is asked at the least a newcomer is begun with.
+ */
+struct bargain bargain_weigh(const struct policy_params *params, const struct policy_gpu *gpu);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every policy of the table with steady tenants: whatever they want and wherever the caps stand,
+ * after a while nothing moves any more, and then nobody goes short while another wastes. What a
+ * tenant uses is the less of its demand and its cap. GOVER_TEST_SEED=N runs others.
+ */
+#include <stdlib.h>
+
+#include "test-policy.h"
+
+#define HOSTS	400 /* for each policy */
+#define PERIODS 400
+#define QUIET	100 /* of them the last in which nothing may move */
+
+static uint64_t random_state;
+
+static int random_int(int low, int high)
+{
+	random_state ^= random_state >> 12;
+	random_state ^= random_state << 25;
+	random_state ^= random_state >> 27;
+	return low + (int)((random_state * UINT64_C(2685821657736338717) >> 33) %
+			   (uint64_t)(high - low + 1));
+}
+
+struct host {
+	struct bench bench;
+	double demand_pct[BENCH_MAX];
+	int moves; /* in the last period */
+};
+
+static void make_host(struct host *host, const struct policy *policy)
+{
+	static const char *const ids[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+	static const int steps[] = {1, 1, 1, 2, 5, 7};
+	struct given given[BENCH_MAX + 1] = {{0}};
+	int n = random_int(1, BENCH_MAX), step = steps[random_int(0, 5)];
+
+	for (int i = 0; i < n; i++)
+		given[i] = (struct given){
+			.id = ids[i],
+			.contract = step * random_int(2, 14),
+			.cap = step * random_int(1, 100 / step / n),
+			.util = 0.5,
+			.target = random_int(0, 2) == 0 ? 60 : 0,
+			.weight = random_int(0, 2) == 0 ? random_int(1, 8) : 1,
+			.held = random_int(0, 9) == 0,
+			.burst = random_int(0, 5) == 0,
+		};
+	bench_init(&host->bench, given, step);
+	host->bench.policy = policy;
+	for (int i = 0; i < n; i++) {
+		struct policy_vgpu *vgpu = &host->bench.vgpus[i];
+		int ceiling = policy_ceiling_pct(&host->bench.gpu, &vgpu->terms);
+
+		vgpu->cap_pct = vgpu->cap_pct < ceiling ? vgpu->cap_pct : ceiling;
+		vgpu->want_cap_pct = vgpu->cap_pct;
+		host->demand_pct[i] = random_int(0, 800) / 10.0;
+	}
+}
+
+/* Frames come in the proportion in which what they need is served. */
+static void run_period(struct host *host)
+{
+	struct bench *bench = &host->bench;
+
+	for (int i = 0; i < bench->gpu.n_vgpus; i++) {
+		struct policy_vgpu *vgpu = &bench->vgpus[i];
+		double served = fmin(host->demand_pct[i], vgpu->cap_pct);
+
+		vgpu->cap_pct = vgpu->want_cap_pct;
+		served = fmin(host->demand_pct[i], vgpu->cap_pct);
+		bench_read(vgpu, served / vgpu->cap_pct,
+			   host->demand_pct[i] > 0 ? 60 * served / host->demand_pct[i] : 60);
+	}
+	bench_step(bench);
+	host->moves = bench->out.n_moves;
+}
+
+static void test_steady_tenants_come_to_rest(void **state)
+{
+	(void)state;
+	for (size_t p = 0; policy_at(p); p++) {
+		int moves = 0, longest = 0;
+
+		for (int h = 0; h < HOSTS; h++) {
+			uint64_t seed = random_state;
+			struct host host;
+			int last = 0;
+
+			make_host(&host, policy_at(p));
+			for (int t = 1; t <= PERIODS; t++) {
+				run_period(&host);
+				moves += host.moves;
+				last = host.moves > 0 ? t : last;
+			}
+			if (last > PERIODS - QUIET)
+				print_message("GOVER_TEST_SEED=%llu: %s still moves: %s %s\n",
+					      (unsigned long long)seed, policy_at(p)->name,
+					      bench_text(&host.bench),
+					      host.bench.out.decisions[0].why);
+			assert_true(last <= PERIODS - QUIET);
+			longest = last > longest ? last : longest;
+		}
+		print_message("  %s: %.1f moves a host, at rest after %d periods at most\n",
+			      policy_at(p)->name, (double)moves / HOSTS, longest);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_steady_tenants_come_to_rest),
+	};
+	const char *seed = getenv("GOVER_TEST_SEED");
+
+	random_state = seed ? strtoull(seed, NULL, 10) : 20180601;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
