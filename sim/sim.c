@@ -275,6 +275,14 @@ int sim_new(struct sim **ret_sim)
 	return 0;
 }
 
+int sim_set_discipline(struct sim *sim, const struct sched_discipline *discipline)
+{
+	if (sim->now_ns > 0 || sim->n > 0)
+		return -EBUSY;
+	sched_start(&sim->sched, discipline, 0);
+	return 0;
+}
+
 struct sim *sim_free(struct sim *sim)
 {
 	if (!sim)

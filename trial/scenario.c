@@ -11,6 +11,7 @@
 #include "base/inifile.h"
 #include "base/parse.h"
 #include "policy/keys.h"
+#include "sched/sched.h"
 #include "trial/scenario.h"
 
 #define FILE_BYTES_MAX (1024 * 1024)
@@ -68,6 +69,11 @@ static bool fits_policy(const char *text)
 	return policy_find(text);
 }
 
+static bool fits_discipline(const char *text)
+{
+	return sched_discipline_find(text);
+}
+
 /* --- the table --- */
 
 #define AT(section, key, type, field) section, false, key, offsetof(type, field)
@@ -90,6 +96,7 @@ static const struct setting keys[] = {
 	SETTING_FLAG(OF("scenario", migrate)),
 	SETTING_INT(OF("scenario", migrate_s), 0, 86400, " s"),
 
+	SETTING_WORD(OF("host", discipline), "cap or weight", fits_discipline),
 	SETTING_INT(OF("host", step_pct), 1, 50, " percent"),
 	SETTING_INT(OF("host", floor_pct), 1, 100, " percent"),
 
@@ -145,6 +152,7 @@ static void set_defaults(struct scenario *scenario)
 	scenario->period_ms = 1000;
 	scenario->seed = 1;
 	scenario->migrate_s = 10;
+	strcpy(scenario->discipline, "cap");
 	scenario->step_pct = 1;
 	scenario->floor_pct = 1;
 	strcpy(scenario->policy, "gover");

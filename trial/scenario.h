@@ -52,6 +52,7 @@ struct scenario {
 	bool migrate;
 	int migrate_s;
 	/* [host] */
+	char discipline[16]; /* of sched/ */
 	int step_pct, floor_pct;
 	/* [policy], and [price] in its params */
 	char policy[16];

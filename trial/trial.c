@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "sched/sched.h"
 #include "trial/internal.h"
 
 /* --- reading --- */
@@ -287,6 +288,8 @@ int trial_new(const struct scenario *scenario, const struct policy *policy,
 	r = sim_new(&trial->sim);
 	if (r < 0)
 		(void)err_fail(reterr, -r, "out of memory");
+	else
+		(void)sim_set_discipline(trial->sim, sched_discipline_find(scenario->discipline));
 	if (r == 0)
 		r = members_init(trial, reterr);
 	if (r == 0)
