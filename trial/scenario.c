@@ -145,8 +145,10 @@ const struct setting *scenario_key_at(size_t index)
 	return index < ARRAY_SIZE(keys) ? &keys[index] : NULL;
 }
 
-static void set_defaults(struct scenario *scenario)
+void scenario_default(struct scenario *ret_scenario)
 {
+	struct scenario *scenario = ret_scenario;
+
 	memset(scenario, 0, sizeof(*scenario));
 	scenario->seconds = 200;
 	scenario->period_ms = 1000;
@@ -411,13 +413,18 @@ int scenario_load(const char *path, struct scenario *ret_scenario, struct err *r
 		return err_fail(reterr, ENOMEM, "%s: out of memory", path);
 	l->scenario = ret_scenario;
 	set_folder(l, path);
-	set_defaults(ret_scenario);
+	scenario_default(ret_scenario);
 	r = inifile_read(path, FILE_BYTES_MAX, &reader, reterr);
 	if (r == 0)
 		r = check_whole(path, ret_scenario, reterr);
 	if (r < 0)
 		scenario_fini(ret_scenario);
 	return r;
+}
+
+int scenario_check(struct scenario *scenario, struct err *reterr)
+{
+	return check_whole("scenario", scenario, reterr);
 }
 
 void scenario_fini(struct scenario *scenario)

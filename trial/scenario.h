@@ -81,6 +81,13 @@ struct scenario {
  */
 int scenario_load(const char *path, struct scenario *ret_scenario, struct err *reterr);
 
+/*
+ * A scenario made by hand instead: the defaults, without tenants; then who adds kinds to tenants[]
+ * fills in all of each (workload_text too, if only with a name), and has it looked at. -EINVAL.
+ */
+void scenario_default(struct scenario *ret_scenario);
+int scenario_check(struct scenario *scenario, struct err *reterr);
+
 /* Lets go of its traces. */
 void scenario_fini(struct scenario *scenario);
 

@@ -200,6 +200,8 @@ int trial_fund(struct trial *trial, const struct policy_params *params,
 {
 	const struct trial_hooks *hooks = &trial->hooks;
 
+	if (trial->n_there == POLICY_VGPUS_MAX || trial->n_members == TRIAL_VGPUS_EVER)
+		return -ENOSPC;
 	trial_view(trial);
 	if (hooks->fund)
 		return hooks->fund(hooks->userdata, trial, params, &trial->gpu, terms, &trial->out);

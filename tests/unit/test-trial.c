@@ -428,6 +428,17 @@ static void who_finds_no_room_is_refused(void **state)
 	assert_int_equal(seen.n_vgpus, 1);
 }
 
+/* Policies take so many and no more. */
+static void a_gpu_has_256_vgpus(void **state)
+{
+	(void)state;
+	make("[tenant a]\nworkload = idle\narrive_s = 0\ncount = 255\ncontract_pct = 1\n"
+	     "[tenant b]\nworkload = idle\narrive_s = 1\ncount = 3\ncontract_pct = 1\n");
+	pass(3);
+	assert_int_equal(seen.n_vgpus, POLICY_VGPUS_MAX);
+	assert_int_equal(summary().refused, 2);
+}
+
 static void more_than_there_are_cannot_start(void **state)
 {
 	struct trial *none = NULL;
@@ -578,6 +589,7 @@ int main(void)
 		TEST(tenants_come_and_go_at_their_time),
 		TEST(what_a_leaver_frees_goes_to_those_who_lack_it),
 		TEST(who_finds_no_room_is_refused),
+		TEST(a_gpu_has_256_vgpus),
 		TEST(more_than_there_are_cannot_start),
 		TEST(admission_can_be_taken_over),
 		TEST(so_can_the_step),
