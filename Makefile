@@ -124,7 +124,7 @@ lint: warnings ## that, and format, cppcheck, shellcheck
 
 benches: $(benches)
 
-benchmarks := bench-caps bench-tick bench-fps bench-db bench-rest bench-sysfs bench-vgpus
+benchmarks := bench-caps bench-tick bench-fps bench-db bench-rest bench-sysfs bench-vgpus bench-sim
 $(benchmarks): all benches
 	@dist/install-deps demo
 	@B=$B $(if $(wildcard bench/$@),bench/$@,$B/bench/$@)

@@ -4,6 +4,7 @@
 #define GOVER_SIM_COMPARE_INTERNAL_H
 
 #include "gover-sim/compare.h"
+#include "gover-sim/setup.h"
 #include "trial/report.h"
 
 #define COMPARE_NAME_MAX 128
@@ -12,7 +13,7 @@
 struct compare_row {
 	char scenario_name[COMPARE_NAME_MAX], policy_name[COMPARE_NAME_MAX];
 	struct scenario *scenario;
-	const struct policy *policy;
+	struct setup_player player;
 	struct trial_summary *runs; /* one for each seed */
 };
 

@@ -224,10 +224,10 @@ static int dump_drawing(const struct compare *compare, FILE *out)
 		"set grid y\nset yrange [0:*]\nunset key\nset bars small\n"
 		"set ylabel 'sold capacity, %% x s'\n"
 		"plot $bars using 0:2:xtic(1) with boxes linecolor rgb '#4477aa', "
-		"'' using 0:2:3:4 with yerrorbars pointtype 0 linecolor rgb 'black'\n"
+		"'' using 0:2:3:4 with yerrorbars pointsize 0 linecolor rgb 'black'\n"
 		"set ylabel 'broken time, %%'\n"
 		"plot $bars using 0:5:xtic(1) with boxes linecolor rgb '#cc6677', "
-		"'' using 0:5:6:7 with yerrorbars pointtype 0 linecolor rgb 'black'\n"
+		"'' using 0:5:6:7 with yerrorbars pointsize 0 linecolor rgb 'black'\n"
 		"unset multiplot\n",
 		compare->options->seeds);
 	return 0;

@@ -14,7 +14,6 @@
 
 #include "base/cleanup.h"
 #include "gover-sim/compare-internal.h"
-#include "gover-sim/setup.h"
 
 #define THREADS_MAX 64
 
@@ -42,7 +41,7 @@ static int make_row(const struct compare_options *options, const char *path, con
 	name_scenario(path, row->scenario_name);
 	snprintf(row->policy_name, sizeof(row->policy_name), "%s", text);
 	strcpy(words, row->policy_name);
-	r = setup_policy(strsep(&rest, ":"), &row->policy, reterr);
+	r = setup_player(strsep(&rest, ":"), &row->player, reterr);
 	while (rest)
 		sets[n_sets++] = strsep(&rest, ":");
 	if (r == 0)
@@ -134,7 +133,8 @@ static int play(const struct compare *compare, struct compare_row *row, int run,
 {
 	uint64_t seed = compare_seed(compare, row, run);
 	struct trial *trial;
-	int r = trial_new(row->scenario, row->policy, NULL, seed, NULL, &trial, reterr);
+	struct bound *bound;
+	int r = setup_trial(&row->player, row->scenario, seed, NULL, NULL, &trial, &bound, reterr);
 
 	if (r < 0)
 		return r;
@@ -142,6 +142,7 @@ static int play(const struct compare *compare, struct compare_row *row, int run,
 		;
 	trial_sum(trial, &row->runs[run]);
 	trial_free(trial);
+	bound_free(bound);
 	return 0;
 }
 

@@ -57,25 +57,26 @@ static int try_policy(const struct run_options *options, const struct scenario *
 		      struct err *reterr)
 {
 	uint64_t seed = (uint64_t)(options->seed >= 0 ? options->seed : scenario->seed);
-	struct trial_hooks hooks = {.told = NULL};
+	const char *name = options->policy ? options->policy : scenario->policy;
 	struct report *report = NULL;
-	const struct policy *policy;
+	struct setup_player player;
 	struct trial *trial;
-	int r = setup_policy(options->policy ? options->policy : scenario->policy, &policy, reterr);
+	struct bound *bound;
+	int r = setup_player(name, &player, reterr);
 
 	if (r == 0 && options->out)
 		r = report_open(options->out, &report, reterr);
 	if (r < 0)
 		return r;
-	if (report)
-		hooks = (struct trial_hooks){.userdata = report, .told = report_told};
-	r = trial_new(scenario, policy, NULL, seed, &hooks, &trial, reterr);
+	r = setup_trial(&player, scenario, seed, report ? report_told : NULL, report, &trial,
+			&bound, reterr);
 	if (r < 0) {
 		(void)report_close(report, NULL, NULL);
 		return r;
 	}
-	r = play(options, trial, report, policy->name, seed, reterr);
+	r = play(options, trial, report, name, seed, reterr);
 	trial_free(trial);
+	bound_free(bound);
 	return r;
 }
 

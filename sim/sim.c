@@ -3,10 +3,10 @@
  * The simulated GPU. Must never read a clock, and never let the cut of sim_advance() into steps
  * show.
  *
- * Three kinds of events: a tenant's CPU is done with something (a heap, earliest first), the GPU is
- * done with what it runs or has used up the turn, and a slot of the scheduler ends. Between two
- * events the running vGPU's work only shrinks, so time steps from one to the next. The invariant
- * between steps: no event is due any more, and the heap holds every vGPU.
+ * Three kinds of events: a tenant's CPU is done with something, the GPU is done with what it runs
+ * or has used up the turn, and a slot of the scheduler ends. Between two events the running vGPU's
+ * work only shrinks, so time steps from one to the next; over what CPUs do in the midst of a turn
+ * that it cannot end, the turn runs on. The invariant between steps: no event is due any more.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,13 +23,14 @@
 /* All zero it runs an idle program. */
 struct sim_vgpu {
 	struct sched_vgpu sched; /* first: see vgpu_of() */
-	size_t event;		 /* sim::events */
+	size_t index;		 /* in sim::vgpus, and among the leaves of sim::events */
 	/* GPU work: of a frame each; [0] is rendered first. The last waits for room in the queue.
 	 * Without frames all of it stands in [0]. */
 	uint64_t work_ns[FRAMES_MAX + 1];
 	int n_frames;
 	unsigned int undrawn; /* a bit for each of work_ns[]: no frame, though it waits like one */
-	struct workload_frame making; /* what the CPU makes */
+	uint64_t making_ns;   /* GPU work of what the CPU makes; 0: nothing */
+	bool making_undrawn;  /* which is no frame */
 	uint64_t frames;
 	uint64_t rendered_ns;	     /* when the last frame was; 0: none yet in this program */
 	uint64_t demand_ns;	     /* of the programs before */
@@ -51,7 +52,9 @@ struct sim {
 	uint64_t busy_ns;
 	struct sched sched;
 	size_t n;
-	struct event events[SIM_VGPUS_MAX]; /* a binary heap: what each CPU does next */
+	struct sim_vgpu *vgpus[SIM_VGPUS_MAX];
+	size_t n_leaves;			/* a power of 2 */
+	struct event events[2 * SIM_VGPUS_MAX]; /* what each CPU does next, see set_event() */
 };
 
 static struct sim_vgpu *vgpu_of(struct sched_vgpu *sched)
@@ -59,40 +62,36 @@ static struct sim_vgpu *vgpu_of(struct sched_vgpu *sched)
 	return (struct sim_vgpu *)(void *)sched;
 }
 
-static void place_event(struct sim *sim, size_t i, struct event event)
+static uint64_t earlier(uint64_t a, uint64_t b)
 {
-	sim->events[i] = event;
-	event.vgpu->event = i;
+	return a < b ? a : b;
 }
 
-/* Puts @event where the hole @i and the order of the heap allow. */
-static void sift_event(struct sim *sim, size_t i, struct event event)
-{
-	while (i > 0 && event.at_ns < sim->events[(i - 1) / 2].at_ns) {
-		place_event(sim, i, sim->events[(i - 1) / 2]);
-		i = (i - 1) / 2;
-	}
-	for (size_t child = 2 * i + 1; child < sim->n; child = 2 * i + 1) {
-		if (child + 1 < sim->n && sim->events[child + 1].at_ns < sim->events[child].at_ns)
-			child++;
-		if (event.at_ns <= sim->events[child].at_ns)
-			break;
-		place_event(sim, i, sim->events[child]);
-		i = child;
-	}
-	place_event(sim, i, event);
-}
-
+/*
+ * What the CPU of @vgpu does next. Of each pair of nodes the earlier one stands above them, up to
+ * the first of all. Nothing branches on the instants: who is earlier is chance, and guessing wrong
+ * is what a heap spends its time on.
+ */
 static void set_event(struct sim *sim, struct sim_vgpu *vgpu, uint64_t at_ns)
 {
-	sift_event(sim, vgpu->event, (struct event){at_ns, vgpu});
+	struct event event = {at_ns, vgpu};
+	size_t i = sim->n_leaves + vgpu->index;
+
+	for (sim->events[i] = event; i > 1; sim->events[i] = event) {
+		struct event other = sim->events[i ^ 1];
+
+		event.vgpu = other.at_ns < event.at_ns ? other.vgpu : event.vgpu;
+		event.at_ns = earlier(other.at_ns, event.at_ns);
+		i /= 2;
+	}
 }
 
 static void begin_frame(struct sim *sim, struct sim_vgpu *vgpu)
 {
 	struct workload_frame frame = workload_next_frame(&vgpu->run, sim->now_ns);
 
-	vgpu->making = frame;
+	vgpu->making_ns = frame.gpu_ns;
+	vgpu->making_undrawn = !frame.is_drawn;
 	set_event(sim, vgpu, frame.begin_ns + frame.cpu_ns);
 }
 
@@ -114,13 +113,13 @@ static void end_cpu_work(struct sim *sim, struct sim_vgpu *vgpu)
 		add_demand(sim, vgpu);
 		return;
 	}
-	if (vgpu->making.gpu_ns == 0) {
+	if (vgpu->making_ns == 0) {
 		begin_frame(sim, vgpu);
 		return;
 	}
-	vgpu->made_ns += vgpu->making.gpu_ns;
-	vgpu->undrawn |= (unsigned int)!vgpu->making.is_drawn << vgpu->n_frames;
-	vgpu->work_ns[vgpu->n_frames++] = vgpu->making.gpu_ns;
+	vgpu->made_ns += vgpu->making_ns;
+	vgpu->undrawn |= (unsigned int)vgpu->making_undrawn << vgpu->n_frames;
+	vgpu->work_ns[vgpu->n_frames++] = vgpu->making_ns;
 	sched_set_pending(&sim->sched, &vgpu->sched, true);
 	if (vgpu->n_frames <= FRAMES_MAX)
 		begin_frame(sim, vgpu);
@@ -130,8 +129,8 @@ static void end_cpu_work(struct sim *sim, struct sim_vgpu *vgpu)
 
 static void end_due_cpu_work(struct sim *sim)
 {
-	while (sim->n > 0 && sim->events[0].at_ns == sim->now_ns)
-		end_cpu_work(sim, sim->events[0].vgpu);
+	while (sim->events[1].at_ns == sim->now_ns)
+		end_cpu_work(sim, sim->events[1].vgpu);
 }
 
 /* The GPU is done with work_ns[0] of @vgpu. */
@@ -156,11 +155,6 @@ static void end_gpu_work(struct sim *sim, struct sim_vgpu *vgpu)
 		begin_frame(sim, vgpu);
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 static void run_vgpu(struct sim *sim, struct sim_vgpu *vgpu, uint64_t ran_ns)
 {
 	sched_account(&sim->sched, &vgpu->sched, ran_ns);
@@ -174,10 +168,14 @@ static void run_vgpu(struct sim *sim, struct sim_vgpu *vgpu, uint64_t ran_ns)
  */
 static void run_turns(struct sim *sim, struct sim_vgpu *vgpu, uint64_t grant_ns, uint64_t ran_ns)
 {
-	unsigned int cap_pct = vgpu->sched.cap_pct == 0 ? 100 : vgpu->sched.cap_pct;
-	uint64_t turn_ns = SCHED_ROUND_NS * cap_pct / 100;
-	uint64_t last_ns = ran_ns > grant_ns ? (ran_ns - grant_ns) % turn_ns : 0;
+	uint64_t turn_ns, last_ns;
 
+	if (ran_ns <= grant_ns) {
+		run_vgpu(sim, vgpu, ran_ns);
+		return;
+	}
+	turn_ns = SCHED_ROUND_NS * (vgpu->sched.cap_pct == 0 ? 100 : vgpu->sched.cap_pct) / 100;
+	last_ns = (ran_ns - grant_ns) % turn_ns;
 	run_vgpu(sim, vgpu, ran_ns - last_ns);
 	if (last_ns == 0)
 		return;
@@ -185,41 +183,51 @@ static void run_turns(struct sim *sim, struct sim_vgpu *vgpu, uint64_t grant_ns,
 	run_vgpu(sim, vgpu, last_ns);
 }
 
-/* The GPU works until @until_ns, or until it is done with somebody's work. */
-static void run_gpu(struct sim *sim, uint64_t until_ns)
+/*
+ * Lets the CPUs work up to before @end_ns while the GPU runs @vgpu, whose turn nothing they do can
+ * end. Stops at what may bear on how far it runs: somebody else's work where nobody waited, or more
+ * of its own that is no frame.
+ */
+static void run_cpus(struct sim *sim, const struct sim_vgpu *vgpu, uint64_t end_ns)
 {
-	while (sim->now_ns < until_ns) {
-		uint64_t ran_ns = until_ns - sim->now_ns, grant_ns;
-		struct sched_vgpu *picked = sched_pick(&sim->sched, &grant_ns);
-		struct sim_vgpu *running;
+	bool is_alone = sim->sched.n_runnable == 1;
 
-		if (!picked) {
-			sim->now_ns = until_ns;
+	while (sim->events[1].at_ns < end_ns) {
+		struct sim_vgpu *next = sim->events[1].vgpu;
+
+		sim->now_ns = sim->events[1].at_ns;
+		if (next == vgpu ? vgpu->n_frames == 0 : is_alone)
 			return;
-		}
-		running = vgpu_of(picked);
-		ran_ns = earlier(ran_ns, running->work_ns[0]);
-		if (sim->sched.n_runnable > 1)
-			ran_ns = earlier(ran_ns, grant_ns);
-		else
-			ran_ns = earlier(ran_ns, picked->limit_ns);
-		sim->now_ns += ran_ns;
-		run_turns(sim, running, grant_ns, ran_ns);
-		if (running->work_ns[0] == 0) {
-			end_gpu_work(sim, running);
-			return;
-		}
+		end_cpu_work(sim, next);
 	}
+	sim->now_ns = end_ns;
 }
 
-/* From now to the next event, but not past @to_ns; then deals with what is due. */
+/* The GPU works until @until_ns, or until something is done that bears on who runs. */
+static void run_gpu(struct sim *sim, uint64_t until_ns)
+{
+	uint64_t begin_ns = sim->now_ns, run_ns = until_ns - begin_ns, grant_ns;
+	struct sched_vgpu *picked = sched_pick(&sim->sched, &grant_ns);
+	struct sim_vgpu *vgpu;
+
+	if (!picked) {
+		sim->now_ns = earlier(until_ns, sim->events[1].at_ns);
+		return;
+	}
+	vgpu = vgpu_of(picked);
+	run_ns = earlier(run_ns, vgpu->work_ns[0]);
+	run_ns = earlier(run_ns, sim->sched.n_runnable > 1 ? grant_ns : picked->limit_ns);
+	run_cpus(sim, vgpu, begin_ns + run_ns);
+	run_turns(sim, vgpu, grant_ns, sim->now_ns - begin_ns);
+	if (vgpu->work_ns[0] == 0)
+		end_gpu_work(sim, vgpu);
+}
+
+/* From now to the next instant at which the GPU may change hands, but not past @to_ns; then deals
+ * with what is due. */
 static void step(struct sim *sim, uint64_t to_ns)
 {
-	uint64_t until_ns = earlier(to_ns, sim->sched.slot_end_ns);
-
-	if (sim->n > 0)
-		until_ns = earlier(until_ns, sim->events[0].at_ns);
-	run_gpu(sim, until_ns);
+	run_gpu(sim, earlier(to_ns, sim->sched.slot_end_ns));
 	end_due_cpu_work(sim);
 	if (sim->now_ns == sim->sched.slot_end_ns)
 		sched_open_slot(&sim->sched, sim->now_ns);
@@ -241,6 +249,20 @@ uint64_t sim_busy_ns(const struct sim *sim)
 	return sim->busy_ns;
 }
 
+/* Room for @n_leaves vGPUs, with what those there are do next. */
+static void set_leaves(struct sim *sim, size_t n_leaves)
+{
+	uint64_t at_ns[SIM_VGPUS_MAX];
+
+	for (size_t i = 0; i < sim->n; i++)
+		at_ns[i] = sim->events[sim->n_leaves + i].at_ns;
+	for (size_t i = 1; i < 2 * n_leaves; i++)
+		sim->events[i] = (struct event){NEVER, NULL};
+	sim->n_leaves = n_leaves;
+	for (size_t i = 0; i < sim->n; i++)
+		set_event(sim, sim->vgpus[i], at_ns[i]);
+}
+
 int sim_new(struct sim **ret_sim)
 {
 	struct sim *sim = calloc(1, sizeof(*sim));
@@ -248,7 +270,16 @@ int sim_new(struct sim **ret_sim)
 	if (!sim)
 		return -ENOMEM;
 	sched_start(&sim->sched, NULL, 0);
+	set_leaves(sim, 1);
 	*ret_sim = sim;
+	return 0;
+}
+
+int sim_set_discipline(struct sim *sim, const struct sched_discipline *discipline)
+{
+	if (sim->now_ns > 0 || sim->n > 0)
+		return -EBUSY;
+	sched_start(&sim->sched, discipline, 0);
 	return 0;
 }
 
@@ -257,7 +288,7 @@ struct sim *sim_free(struct sim *sim)
 	if (!sim)
 		return NULL;
 	for (size_t i = 0; i < sim->n; i++)
-		free(sim->events[i].vgpu);
+		free(sim->vgpus[i]);
 	free(sim);
 	return NULL;
 }
@@ -277,34 +308,41 @@ int sim_add(struct sim *sim, const char *id, int cap_pct, struct sim_vgpu **ret_
 		return -ENOMEM;
 	(void)id_copy(vgpu->id, id);
 	sched_add(&sim->sched, &vgpu->sched, (unsigned int)cap_pct, sim->now_ns);
-	sim->n++;
-	sift_event(sim, sim->n - 1, (struct event){NEVER, vgpu});
+	if (sim->n == sim->n_leaves)
+		set_leaves(sim, 2 * sim->n_leaves);
+	vgpu->index = sim->n++;
+	sim->vgpus[vgpu->index] = vgpu;
+	set_event(sim, vgpu, NEVER);
 	*ret_vgpu = vgpu;
 	return 0;
 }
 
 void sim_remove(struct sim *sim, struct sim_vgpu *vgpu)
 {
-	struct event last = sim->events[sim->n - 1];
+	struct sim_vgpu *last = sim->vgpus[sim->n - 1];
+	uint64_t last_ns = sim->events[sim->n_leaves + last->index].at_ns;
 
 	sched_remove(&sim->sched, &vgpu->sched);
+	set_event(sim, last, NEVER);
 	sim->n--;
-	if (last.vgpu != vgpu)
-		sift_event(sim, vgpu->event, last);
+	sim->vgpus[vgpu->index] = last;
+	last->index = vgpu->index;
+	if (last != vgpu)
+		set_event(sim, last, last_ns);
 	free(vgpu);
 }
 
 struct sim_vgpu *sim_find(const struct sim *sim, const char *id)
 {
 	for (size_t i = 0; i < sim->n; i++)
-		if (strcmp(sim->events[i].vgpu->id, id) == 0)
-			return sim->events[i].vgpu;
+		if (strcmp(sim->vgpus[i]->id, id) == 0)
+			return sim->vgpus[i];
 	return NULL;
 }
 
 struct sim_vgpu *sim_at(const struct sim *sim, size_t index)
 {
-	return index < sim->n ? sim->events[index].vgpu : NULL;
+	return index < sim->n ? sim->vgpus[index] : NULL;
 }
 
 const char *sim_id(const struct sim_vgpu *vgpu)

@@ -21,6 +21,7 @@
 
 #define SIM_VGPUS_MAX 256
 
+struct sched_discipline;
 struct sim;
 struct sim_vgpu; /* valid until removed */
 
@@ -36,6 +37,10 @@ struct sim_counters {
 /* A GPU at time 0, without vGPUs. -ENOMEM. */
 int sim_new(struct sim **ret_sim);
 struct sim *sim_free(struct sim *sim); /* with its vGPUs; NULL is fine; returns NULL */
+
+/* By which row of sched_disciplines[] it schedules; NULL: the default. Before time passes and any
+ * vGPU is made, else -EBUSY. */
+int sim_set_discipline(struct sim *sim, const struct sched_discipline *discipline);
 
 /* Lets time pass up to @to_ns, that instant included; an earlier one does nothing. */
 void sim_advance(struct sim *sim, uint64_t to_ns);

@@ -68,19 +68,29 @@ static double plot3d_gpu_ms(uint64_t t_ns)
 	return 14.5 + 1.5 * sin(2 * M_PI * (double)(t_ns % PERIOD_NS) / (double)PERIOD_NS);
 }
 
+/* Draws what the next frame costs. One frame ahead: when it begins, nothing waits for the sums. */
+static void draw_frame(struct workload_run *run)
+{
+	const struct workload *workload = &run->workload;
+
+	run->gpu_factor = workload->scale * jittered(&run->random, JITTER_GPU);
+	run->cpu_ns = (uint64_t)(workload->cpu_ms * jittered(&run->random, JITTER_CPU) *
+				 (double)NS_PER_MS);
+}
+
 /* The frame that begins at @begin_ns and costs @gpu_ms but for its jitter. */
 static struct workload_frame make_frame(struct workload_run *run, uint64_t begin_ns, double gpu_ms)
 {
-	const struct workload *workload = &run->workload;
-	struct workload_frame frame = {.begin_ns = begin_ns, .is_drawn = true};
+	uint64_t gpu_ns = (uint64_t)(gpu_ms * run->gpu_factor * (double)NS_PER_MS);
+	struct workload_frame frame = {
+		.begin_ns = begin_ns,
+		.cpu_ns = run->cpu_ns,
+		.gpu_ns = gpu_ns < GPU_MIN_NS ? GPU_MIN_NS : gpu_ns,
+		.is_drawn = true,
+	};
 
 	run->frame_ns = begin_ns;
-	gpu_ms *= workload->scale * jittered(&run->random, JITTER_GPU);
-	frame.gpu_ns = (uint64_t)(gpu_ms * (double)NS_PER_MS);
-	if (frame.gpu_ns < GPU_MIN_NS)
-		frame.gpu_ns = GPU_MIN_NS;
-	frame.cpu_ns = (uint64_t)(workload->cpu_ms * jittered(&run->random, JITTER_CPU) *
-				  (double)NS_PER_MS);
+	draw_frame(run);
 	return frame;
 }
 
@@ -282,6 +292,7 @@ void workload_start(struct workload_run *run, const struct workload *workload, c
 		run->began_ns -= draw(&run->random) % cycle_ns;
 	run->frame_ns = now_ns - run->interval_ns;
 	run->demand = (struct workload_demand){.random = run->random};
+	draw_frame(run);
 	if (workload->model->takes & TAKES_BURST)
 		start_burst(workload, &run->demand);
 }

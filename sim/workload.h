@@ -65,6 +65,8 @@ struct workload_demand {
 /* A running program. */
 struct workload_run {
 	uint64_t random;	       /* state of the generator */
+	uint64_t cpu_ns;	       /* of the next frame, drawn already */
+	double gpu_factor;	       /* the same, times what the frame's scene costs */
 	uint64_t started_ns;	       /* when */
 	uint64_t began_ns;	       /* its time 0: the start less where in its load it began */
 	uint64_t interval_ns;	       /* between frames: at least, or of a screen; 0: not paced */

@@ -21,6 +21,7 @@ struct member {
 	bool primed, busy_valid, fps_valid;
 	uint64_t leaves_ns; /* UINT64_MAX: stays */
 	int number;	    /* in the order they came */
+	uint64_t draw;	    /* what it does hangs on this and the seed */
 };
 
 enum sale_state { SALE_NONE, SALE_OPEN, SALE_PROBATION, SALE_FAILED };
@@ -79,6 +80,13 @@ void members_fini(struct trial *trial);
 /* Those there from the start, each with its part of 100 percent. */
 int members_start(struct trial *trial, struct err *reterr);
 
+/* What the program of the @draw-th to come does. */
+struct workload members_workload(const struct scenario_tenant *tenant, uint64_t seed,
+				 uint64_t draw);
+
+/* Who would come next; its draw is trial->n_drawn. Only where members_waiting(). */
+const struct scenario_tenant *members_next(const struct trial *trial);
+
 /* Whether there is one more who waits for an offer. */
 bool members_waiting(const struct trial *trial);
 
@@ -101,6 +109,9 @@ void sale_left(struct trial *trial, const struct member *member);
 void trial_view(struct trial *trial);
 /* Carries out and tells what is in trial->out. */
 void trial_apply(struct trial *trial);
+/* As the policy, or who took it over, funds a newcomer of @terms. */
+int trial_fund(struct trial *trial, const struct policy_params *params,
+	       const struct policy_terms *terms);
 void trial_tell(struct trial *trial, const char *kind, const char *vgpu, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 int trial_sum_cap_pct(const struct trial *trial);

@@ -115,12 +115,23 @@ static int start_alone(struct member *member, const struct workload *workload)
 	return r;
 }
 
-/* @number decides what its program does. NULL: out of memory or of room. */
-static struct member *join(struct trial *trial, const struct scenario_tenant *tenant,
-			   uint64_t number, int cap_pct)
+struct workload members_workload(const struct scenario_tenant *tenant, uint64_t seed, uint64_t draw)
+{
+	struct workload workload = tenant->workload;
+
+	if (!workload.seeded) {
+		workload.seeded = true;
+		workload.seed = mix(seed, draw);
+	}
+	return workload;
+}
+
+/* @draw decides what its program does. NULL: out of memory or of room. */
+static struct member *join(struct trial *trial, const struct scenario_tenant *tenant, uint64_t draw,
+			   int cap_pct)
 {
 	struct member *member = &trial->members[trial->n_members];
-	struct workload workload = tenant->workload;
+	struct workload workload = members_workload(tenant, trial->seed, draw);
 
 	if (trial->n_members == TRIAL_VGPUS_EVER || trial->n_there == POLICY_VGPUS_MAX)
 		return NULL;
@@ -133,15 +144,12 @@ static struct member *join(struct trial *trial, const struct scenario_tenant *te
 			 .left_s = NAN},
 		.leaves_ns = UINT64_MAX,
 		.number = trial->n_members,
+		.draw = draw,
 	};
 	snprintf(member->vgpu.id, sizeof(member->vgpu.id), "v%d-%s", trial->n_members + 1,
 		 tenant->name);
 	if (sim_add(trial->sim, member->vgpu.id, cap_pct, &member->sim) < 0)
 		return NULL;
-	if (!workload.seeded) {
-		workload.seeded = true;
-		workload.seed = mix(trial->seed, number);
-	}
 	if (workload.kind == WORKLOAD_FRAMES && !workload.playback.trace &&
 	    !(member->vgpu.terms.target_fps > 0) && start_alone(member, &workload) < 0) {
 		member->alone = sim_free(member->alone);
@@ -168,7 +176,7 @@ static struct member *join(struct trial *trial, const struct scenario_tenant *te
 /* As gover-d's control_vgpu_add() does: a small contract needs no more than itself, and what the
  * policy says is carried out before the newcomer is there. */
 static struct member *fund_and_join(struct trial *trial, const struct scenario_tenant *tenant,
-				    uint64_t number)
+				    uint64_t draw)
 {
 	struct policy_terms terms = scenario_terms(trial->scenario, tenant);
 	struct policy_params params = trial->params;
@@ -176,22 +184,24 @@ static struct member *fund_and_join(struct trial *trial, const struct scenario_t
 
 	if (params.min_newcomer_pct > terms.initial_cap_pct)
 		params.min_newcomer_pct = terms.initial_cap_pct;
-	trial_view(trial);
-	cap_pct = trial->policy->fund(&params, &trial->gpu, &terms, &trial->out);
+	cap_pct = trial_fund(trial, &params, &terms);
 	if (cap_pct < 0)
 		return NULL;
 	trial_apply(trial);
 	free_pct = 100 - trial_sum_cap_pct(trial);
 	if (free_pct < cap_pct && free_pct > 0)
 		cap_pct = free_pct - free_pct % trial->gpu.step_pct;
-	return join(trial, tenant, number, cap_pct);
+	return join(trial, tenant, draw, cap_pct);
+}
+
+const struct scenario_tenant *members_next(const struct trial *trial)
+{
+	return &trial->scenario->tenants[drawn_kind(trial, trial->n_drawn)];
 }
 
 struct member *members_draw(struct trial *trial)
 {
-	int kind = drawn_kind(trial, trial->n_drawn);
-	struct member *member =
-		fund_and_join(trial, &trial->scenario->tenants[kind], (uint64_t)trial->n_drawn);
+	struct member *member = fund_and_join(trial, members_next(trial), (uint64_t)trial->n_drawn);
 
 	trial->n_drawn += member != NULL;
 	return member;

@@ -40,8 +40,7 @@ void sale_open(struct trial *trial)
 /* An open offer closes when there is too little to sell. */
 static void restate(struct trial *trial)
 {
-	trial_view(trial);
-	if (trial->policy->fund(&trial->params, &trial->gpu, &trial->gpu.flavor, &trial->out) >= 0)
+	if (trial_fund(trial, &trial->params, &trial->gpu.flavor) >= 0)
 		return;
 	trial->sale = (struct sale){.state = SALE_NONE};
 	trial->counts.closed++;

@@ -11,6 +11,7 @@
 #include "base/inifile.h"
 #include "base/parse.h"
 #include "policy/keys.h"
+#include "sched/sched.h"
 #include "trial/scenario.h"
 
 #define FILE_BYTES_MAX (1024 * 1024)
@@ -68,6 +69,11 @@ static bool fits_policy(const char *text)
 	return policy_find(text);
 }
 
+static bool fits_discipline(const char *text)
+{
+	return sched_discipline_find(text);
+}
+
 /* --- the table --- */
 
 #define AT(section, key, type, field) section, false, key, offsetof(type, field)
@@ -90,6 +96,7 @@ static const struct setting keys[] = {
 	SETTING_FLAG(OF("scenario", migrate)),
 	SETTING_INT(OF("scenario", migrate_s), 0, 86400, " s"),
 
+	SETTING_WORD(OF("host", discipline), "cap or weight", fits_discipline),
 	SETTING_INT(OF("host", step_pct), 1, 50, " percent"),
 	SETTING_INT(OF("host", floor_pct), 1, 100, " percent"),
 
@@ -138,13 +145,16 @@ const struct setting *scenario_key_at(size_t index)
 	return index < ARRAY_SIZE(keys) ? &keys[index] : NULL;
 }
 
-static void set_defaults(struct scenario *scenario)
+void scenario_default(struct scenario *ret_scenario)
 {
+	struct scenario *scenario = ret_scenario;
+
 	memset(scenario, 0, sizeof(*scenario));
 	scenario->seconds = 200;
 	scenario->period_ms = 1000;
 	scenario->seed = 1;
 	scenario->migrate_s = 10;
+	strcpy(scenario->discipline, "cap");
 	scenario->step_pct = 1;
 	scenario->floor_pct = 1;
 	strcpy(scenario->policy, "gover");
@@ -403,13 +413,18 @@ int scenario_load(const char *path, struct scenario *ret_scenario, struct err *r
 		return err_fail(reterr, ENOMEM, "%s: out of memory", path);
 	l->scenario = ret_scenario;
 	set_folder(l, path);
-	set_defaults(ret_scenario);
+	scenario_default(ret_scenario);
 	r = inifile_read(path, FILE_BYTES_MAX, &reader, reterr);
 	if (r == 0)
 		r = check_whole(path, ret_scenario, reterr);
 	if (r < 0)
 		scenario_fini(ret_scenario);
 	return r;
+}
+
+int scenario_check(struct scenario *scenario, struct err *reterr)
+{
+	return check_whole("scenario", scenario, reterr);
 }
 
 void scenario_fini(struct scenario *scenario)

@@ -52,6 +52,7 @@ struct scenario {
 	bool migrate;
 	int migrate_s;
 	/* [host] */
+	char discipline[16]; /* of sched/ */
 	int step_pct, floor_pct;
 	/* [policy], and [price] in its params */
 	char policy[16];
@@ -79,6 +80,13 @@ struct scenario {
  * made and changed, and is good as long as the first is not done with.
  */
 int scenario_load(const char *path, struct scenario *ret_scenario, struct err *reterr);
+
+/*
+ * A scenario made by hand instead: the defaults, without tenants; then who adds kinds to tenants[]
+ * fills in all of each (workload_text too, if only with a name), and has it looked at. -EINVAL.
+ */
+void scenario_default(struct scenario *ret_scenario);
+int scenario_check(struct scenario *scenario, struct err *reterr);
 
 /* Lets go of its traces. */
 void scenario_fini(struct scenario *scenario);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "sched/sched.h"
 #include "trial/internal.h"
 
 /* --- reading --- */
@@ -194,6 +195,19 @@ void trial_apply(struct trial *trial)
 	}
 }
 
+int trial_fund(struct trial *trial, const struct policy_params *params,
+	       const struct policy_terms *terms)
+{
+	const struct trial_hooks *hooks = &trial->hooks;
+
+	if (trial->n_there == POLICY_VGPUS_MAX || trial->n_members == TRIAL_VGPUS_EVER)
+		return -ENOSPC;
+	trial_view(trial);
+	if (hooks->fund)
+		return hooks->fund(hooks->userdata, trial, params, &trial->gpu, terms, &trial->out);
+	return trial->policy->fund(params, &trial->gpu, terms, &trial->out);
+}
+
 /* With migration a severe overload's victim really goes. */
 static void send_away(struct trial *trial, const struct policy_decision *pd)
 {
@@ -276,6 +290,8 @@ int trial_new(const struct scenario *scenario, const struct policy *policy,
 	r = sim_new(&trial->sim);
 	if (r < 0)
 		(void)err_fail(reterr, -r, "out of memory");
+	else
+		(void)sim_set_discipline(trial->sim, sched_discipline_find(scenario->discipline));
 	if (r == 0)
 		r = members_init(trial, reterr);
 	if (r == 0)

@@ -49,6 +49,10 @@ struct trial_hooks {
 	/* In place of policy->step. */
 	void (*step)(void *userdata, const struct trial *trial, const struct policy_params *params,
 		     struct policy_gpu *gpu, struct policy_out *out);
+	/* In place of policy->fund. */
+	int (*fund)(void *userdata, const struct trial *trial, const struct policy_params *params,
+		    struct policy_gpu *gpu, const struct policy_terms *terms,
+		    struct policy_out *out);
 	/* Whether to offer one more now. Asked in each period in which an offer can be made, after
 	 * the step, which has @offers: the policy itself would. */
 	bool (*admit)(void *userdata, const struct trial *trial, bool offers);

@@ -32,6 +32,10 @@ if [ -n "$plot" ]; then
 else
   ok "and drawn # SKIP no gnuplot" true
 fi
+compare "$dir/light.ini" --policies past-only@gover,oracle --set offer.probation_s=5 --json >"$dir/bounds"
+is "the bounds stand beside them, and sell what they may" \
+  "$(jq -c 'map([.policy, .mean.broken_pct <= 1, .mean.sales > 0])' "$dir/bounds")" \
+  '[["past-only@gover",true,true],["oracle",true,true]]'
 ok "all policies where none are named" compare "$dir/light.ini"
 
 refused() { # refused TEXT EXIT ARGUMENT...: ends so, and says TEXT
@@ -43,6 +47,8 @@ refused() { # refused TEXT EXIT ARGUMENT...: ends so, and says TEXT
 printf '[scenario]\nsecond = 10\n' >"$dir/bad.ini"
 refused "$dir/bad.ini:2: [scenario] has no key" 1 "$dir/light.ini" "$dir/bad.ini"
 refused 'no policy "best"' 1 --policies gover,best "$dir/light.ini"
+refused 'no policy "best"' 1 --policies past-only@best "$dir/light.ini"
+refused 'no policy "oracle@gover"' 1 --policies oracle@gover "$dir/light.ini"
 refused 'no policy ""' 1 --policies gover, "$dir/light.ini"
 refused '--set overload=1: ' 1 --policies gover:overload=1 "$dir/light.ini"
 refused 'draws in a folder' 1 --plot "$dir/light.ini"

@@ -186,6 +186,27 @@ static void values_can_be_overruled(void **state)
 	assert_int_equal(scenario.seconds, 7);
 }
 
+static void a_scenario_can_be_made_by_hand(void **state)
+{
+	(void)state;
+	scenario_fini(&scenario);
+	scenario_default(&scenario);
+	assert_int_equal(scenario_check(&scenario, &err), -EINVAL);
+	assert_string_equal(err.msg, "scenario: no tenants: a scenario has a [tenant NAME]");
+	scenario.tenants[scenario.n_tenants++] = (struct scenario_tenant){
+		.name = "a",
+		.workload_text = "idle",
+		.flavor = -1,
+		.target_fps = -1,
+		.weight = 1,
+		.arrive_s = SCENARIO_BY_OFFER,
+		.count = 1,
+	};
+	assert_int_equal(workload_parse("idle", &scenario.tenants[0].workload, &err), 0);
+	assert_int_equal(scenario_check(&scenario, &err), 0);
+	assert_true(scenario.drawn[0]);
+}
+
 /* "KEY = DEFAULT" or "KEY" where there is none, then "Allowed: ...". The policy's are in
  * gover.conf(5). */
 static void the_page_knows_every_key(void **state)
@@ -233,6 +254,7 @@ int main(void)
 		cmocka_unit_test(who_is_drawn_can_be_named),
 		cmocka_unit_test(what_is_wrong_is_told_with_its_line),
 		cmocka_unit_test(values_can_be_overruled),
+		cmocka_unit_test(a_scenario_can_be_made_by_hand),
 		cmocka_unit_test(the_page_knows_every_key),
 	};
 

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "sim/sim.h"
 #include "trial/trial.h"
 
 #define EVENTS_MAX 512
@@ -217,6 +218,42 @@ static void the_start_fits(void **state)
 	assert_int_equal(seen_vgpus[4].cap_pct, 9);
 }
 
+static void caps_are_hard_or_weights(void **state)
+{
+	static const char text[] = "[host]\ndiscipline = %s\n"
+				   "[tenant a]\nworkload = busy\ncontract_pct = 40\narrive_s = 0\n"
+				   "[tenant b]\nworkload = busy\ncontract_pct = 20\narrive_s = 0\n";
+	char whole[256];
+
+	(void)state;
+	snprintf(whole, sizeof(whole), text, "cap");
+	make(whole);
+	pass(5);
+	assert_true(fabs(seen_vgpus[0].load - 0.4) < 0.01);
+	assert_true(fabs(trial_util(trial) - 0.6) < 0.01);
+	snprintf(whole, sizeof(whole), text, "weight");
+	make(whole);
+	pass(5);
+	assert_true(fabs(seen_vgpus[0].load - 0.667) < 0.01);
+	assert_true(fabs(trial_util(trial) - 1) < 0.01);
+}
+
+static void a_discipline_is_for_good(void **state)
+{
+	struct sim_vgpu *vgpu;
+	struct sim *sim;
+
+	(void)state;
+	assert_int_equal(sim_new(&sim), 0);
+	assert_int_equal(sim_set_discipline(sim, NULL), 0);
+	assert_int_equal(sim_add(sim, "a", 50, &vgpu), 0);
+	assert_int_equal(sim_set_discipline(sim, NULL), -EBUSY);
+	sim_remove(sim, vgpu);
+	sim_advance(sim, 1);
+	assert_int_equal(sim_set_discipline(sim, NULL), -EBUSY);
+	sim_free(sim);
+}
+
 /* --- offers --- */
 
 static void an_offer_is_claimed_and_kept(void **state)
@@ -391,6 +428,17 @@ static void who_finds_no_room_is_refused(void **state)
 	assert_int_equal(seen.n_vgpus, 1);
 }
 
+/* Policies take so many and no more. */
+static void a_gpu_has_256_vgpus(void **state)
+{
+	(void)state;
+	make("[tenant a]\nworkload = idle\narrive_s = 0\ncount = 255\ncontract_pct = 1\n"
+	     "[tenant b]\nworkload = idle\narrive_s = 1\ncount = 3\ncontract_pct = 1\n");
+	pass(3);
+	assert_int_equal(seen.n_vgpus, POLICY_VGPUS_MAX);
+	assert_int_equal(summary().refused, 2);
+}
+
 static void more_than_there_are_cannot_start(void **state)
 {
 	struct trial *none = NULL;
@@ -529,6 +577,8 @@ int main(void)
 		TEST(a_program_that_does_not_draw_has_no_fps),
 		TEST(what_a_renderer_asks_for),
 		TEST(the_start_fits),
+		TEST(caps_are_hard_or_weights),
+		TEST(a_discipline_is_for_good),
 		TEST(an_offer_is_claimed_and_kept),
 		TEST(a_customer_takes_a_while),
 		TEST(an_open_offer_closes_when_it_cannot_be_funded),
@@ -539,6 +589,7 @@ int main(void)
 		TEST(tenants_come_and_go_at_their_time),
 		TEST(what_a_leaver_frees_goes_to_those_who_lack_it),
 		TEST(who_finds_no_room_is_refused),
+		TEST(a_gpu_has_256_vgpus),
 		TEST(more_than_there_are_cannot_start),
 		TEST(admission_can_be_taken_over),
 		TEST(so_can_the_step),
