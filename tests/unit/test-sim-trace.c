@@ -20,14 +20,12 @@
 #define HEADER "t_s,demand_pct\n"
 
 /* A file that is only memory; its path in @path. */
-static int new_file(const char *bytes, size_t length, char path[32])
+static void new_file(const char *bytes, size_t length, char path[32], int *ret_fd)
 {
-	int fd = memfd_create("trace", MFD_CLOEXEC);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, bytes, length), length);
-	snprintf(path, 32, "/proc/self/fd/%d", fd);
-	return fd;
+	*ret_fd = memfd_create("trace", MFD_CLOEXEC);
+	assert_true(*ret_fd >= 0);
+	assert_int_equal(write(*ret_fd, bytes, length), length);
+	snprintf(path, 32, "/proc/self/fd/%d", *ret_fd);
 }
 
 static struct trace *load(const char *text)
@@ -35,8 +33,9 @@ static struct trace *load(const char *text)
 	struct trace *trace = NULL;
 	struct err err = {""};
 	char path[32];
-	CLEANUP_CLOSE int fd = new_file(text, strlen(text), path);
+	CLEANUP_CLOSE int fd = -1;
 
+	new_file(text, strlen(text), path, &fd);
 	if (trace_load(path, &trace, &err) < 0)
 		fail_msg("%s", err.msg);
 	return trace;
@@ -158,8 +157,9 @@ static void a_bad_line_is_refused_by_file_and_line(void **state)
 		struct trace *trace = NULL;
 		struct err err = {""};
 		char path[32];
-		CLEANUP_CLOSE int fd = new_file(rows[i].text, strlen(rows[i].text), path);
+		CLEANUP_CLOSE int fd = -1;
 
+		new_file(rows[i].text, strlen(rows[i].text), path, &fd);
 		assert_int_equal(trace_load(path, &trace, &err), -EINVAL);
 		assert_memory_equal(err.msg, path, strlen(path));
 		assert_string_equal(err.msg + strlen(path), rows[i].sentence);
@@ -177,16 +177,18 @@ static void a_line_without_end_or_with_a_zero_byte_is_refused(void **state)
 
 	(void)state;
 	{
-		CLEANUP_CLOSE int fd = new_file(zero, sizeof(zero) - 1, path);
+		CLEANUP_CLOSE int fd = -1;
 
+		new_file(zero, sizeof(zero) - 1, path, &fd);
 		assert_int_equal(trace_load(path, &trace, &err), -EINVAL);
 		assert_string_equal(err.msg + strlen(path), ":3: the line holds a zero byte");
 	}
 	memset(text, '1', sizeof(text));
 	memcpy(text, HEADER, strlen(HEADER));
 	{
-		CLEANUP_CLOSE int fd = new_file(text, sizeof(text), path);
+		CLEANUP_CLOSE int fd = -1;
 
+		new_file(text, sizeof(text), path, &fd);
 		assert_int_equal(trace_load(path, &trace, &err), -EINVAL);
 		assert_string_equal(err.msg + strlen(path),
 				    ":2: the line is longer than 255 characters");
