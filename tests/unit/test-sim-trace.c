@@ -106,63 +106,62 @@ static void a_point_holds_until_the_next(void **state)
 	trace_free(trace);
 }
 
+static const struct {
+	const char *text, *sentence; /* without the file */
+} bad_lines[] = {
+	{"", ":1: the file is empty"},
+	{"\n", ":1: the header is ''; allowed: 't_s,demand_pct' or "
+	       "'t_s,fps_uncapped,demand_pct'"},
+	{"0,1\n1,2\n", ":1: the header is '0,1'; allowed: 't_s,demand_pct' or "
+		       "'t_s,fps_uncapped,demand_pct'"},
+	{"t_s, demand_pct\n", ":1: the header is 't_s, demand_pct'; allowed: "
+			      "'t_s,demand_pct' or 't_s,fps_uncapped,demand_pct'"},
+	{"\033[2J\n", ":1: the header is '?[2J'; allowed: 't_s,demand_pct' or "
+		      "'t_s,fps_uncapped,demand_pct'"},
+	{HEADER, ":2: no point follows the header"},
+	{HEADER "\n", ":2: the line is empty"},
+	{HEADER "0,1\n\n2,1\n", ":3: the line is empty"},
+	{HEADER "0,1\n\r\n", ":3: the line is empty"},
+	{HEADER "0\n", ":2: 1 columns where the header has 2"},
+	{HEADER "0,1,2\n", ":2: 3 columns where the header has 2"},
+	{"t_s,fps_uncapped,demand_pct\n0,1\n", ":2: 2 columns where the header has 3"},
+	{HEADER "0,\n", ":2: demand_pct '': allowed is a number from 0 to 100"},
+	{HEADER ",1\n", ":2: t_s '': allowed is a number from 0 to 4000000000"},
+	{HEADER "0,1\n1,nan\n", ":3: demand_pct 'nan': allowed is a number from 0 to 100"},
+	{HEADER "0,inf\n", ":2: demand_pct 'inf': allowed is a number from 0 to 100"},
+	{HEADER "nan,1\n", ":2: t_s 'nan': allowed is a number from 0 to 4000000000"},
+	{HEADER "0,-0.5\n", ":2: demand_pct '-0.5': allowed is a number from 0 to 100"},
+	{HEADER "-1,5\n", ":2: t_s '-1': allowed is a number from 0 to 4000000000"},
+	{HEADER "0,100.01\n", ":2: demand_pct '100.01': allowed is a number from 0 to 100"},
+	{HEADER "1e11,1\n", ":2: t_s '1e11': allowed is a number from 0 to 4000000000"},
+	{HEADER "0, 5\n", ":2: demand_pct ' 5': allowed is a number from 0 to 100"},
+	{HEADER "0,5 \n", ":2: demand_pct '5 ': allowed is a number from 0 to 100"},
+	{HEADER "0,5.\n0,5\n", ":3: t_s 0 does not come after the 0 before it"},
+	{HEADER "0,.\n", ":2: demand_pct '.': allowed is a number from 0 to 100"},
+	{HEADER "0,0x10\n", ":2: demand_pct '0x10': allowed is a number from 0 to 100"},
+	{HEADER "0,1..5\n", ":2: demand_pct '1..5': allowed is a number from 0 to 100"},
+	{HEADER "0,5%\n", ":2: demand_pct '5%': allowed is a number from 0 to 100"},
+	{HEADER "0,1\n1,1\n1,1\n", ":4: t_s 1 does not come after the 1 before it"},
+	{HEADER "0,1\n1.5,1\n1.25,1\n", ":4: t_s 1.25 does not come after the 1.5 before it"},
+	{"t_s,fps_uncapped,demand_pct\n0,10001,1\n",
+	 ":2: fps_uncapped '10001': allowed is a number from 0 to 10000"},
+	{"t_s,fps_uncapped,demand_pct\n0,-1,1\n",
+	 ":2: fps_uncapped '-1': allowed is a number from 0 to 10000"},
+};
+
 static void a_bad_line_is_refused_by_file_and_line(void **state)
 {
-	static const struct {
-		const char *text, *sentence; /* without the file */
-	} rows[] = {
-		{"", ":1: the file is empty"},
-		{"\n", ":1: the header is ''; allowed: 't_s,demand_pct' or "
-		       "'t_s,fps_uncapped,demand_pct'"},
-		{"0,1\n1,2\n", ":1: the header is '0,1'; allowed: 't_s,demand_pct' or "
-			       "'t_s,fps_uncapped,demand_pct'"},
-		{"t_s, demand_pct\n", ":1: the header is 't_s, demand_pct'; allowed: "
-				      "'t_s,demand_pct' or 't_s,fps_uncapped,demand_pct'"},
-		{"\033[2J\n", ":1: the header is '?[2J'; allowed: 't_s,demand_pct' or "
-			      "'t_s,fps_uncapped,demand_pct'"},
-		{HEADER, ":2: no point follows the header"},
-		{HEADER "\n", ":2: the line is empty"},
-		{HEADER "0,1\n\n2,1\n", ":3: the line is empty"},
-		{HEADER "0,1\n\r\n", ":3: the line is empty"},
-		{HEADER "0\n", ":2: 1 columns where the header has 2"},
-		{HEADER "0,1,2\n", ":2: 3 columns where the header has 2"},
-		{"t_s,fps_uncapped,demand_pct\n0,1\n", ":2: 2 columns where the header has 3"},
-		{HEADER "0,\n", ":2: demand_pct '': allowed is a number from 0 to 100"},
-		{HEADER ",1\n", ":2: t_s '': allowed is a number from 0 to 4000000000"},
-		{HEADER "0,1\n1,nan\n", ":3: demand_pct 'nan': allowed is a number from 0 to 100"},
-		{HEADER "0,inf\n", ":2: demand_pct 'inf': allowed is a number from 0 to 100"},
-		{HEADER "nan,1\n", ":2: t_s 'nan': allowed is a number from 0 to 4000000000"},
-		{HEADER "0,-0.5\n", ":2: demand_pct '-0.5': allowed is a number from 0 to 100"},
-		{HEADER "-1,5\n", ":2: t_s '-1': allowed is a number from 0 to 4000000000"},
-		{HEADER "0,100.01\n", ":2: demand_pct '100.01': allowed is a number from 0 to 100"},
-		{HEADER "1e11,1\n", ":2: t_s '1e11': allowed is a number from 0 to 4000000000"},
-		{HEADER "0, 5\n", ":2: demand_pct ' 5': allowed is a number from 0 to 100"},
-		{HEADER "0,5 \n", ":2: demand_pct '5 ': allowed is a number from 0 to 100"},
-		{HEADER "0,5.\n0,5\n", ":3: t_s 0 does not come after the 0 before it"},
-		{HEADER "0,.\n", ":2: demand_pct '.': allowed is a number from 0 to 100"},
-		{HEADER "0,0x10\n", ":2: demand_pct '0x10': allowed is a number from 0 to 100"},
-		{HEADER "0,1..5\n", ":2: demand_pct '1..5': allowed is a number from 0 to 100"},
-		{HEADER "0,5%\n", ":2: demand_pct '5%': allowed is a number from 0 to 100"},
-		{HEADER "0,1\n1,1\n1,1\n", ":4: t_s 1 does not come after the 1 before it"},
-		{HEADER "0,1\n1.5,1\n1.25,1\n",
-		 ":4: t_s 1.25 does not come after the 1.5 before it"},
-		{"t_s,fps_uncapped,demand_pct\n0,10001,1\n",
-		 ":2: fps_uncapped '10001': allowed is a number from 0 to 10000"},
-		{"t_s,fps_uncapped,demand_pct\n0,-1,1\n",
-		 ":2: fps_uncapped '-1': allowed is a number from 0 to 10000"},
-	};
-
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(bad_lines); i++) {
 		struct trace *trace = NULL;
 		struct err err = {""};
 		char path[32];
 		CLEANUP_CLOSE int fd = -1;
 
-		new_file(rows[i].text, strlen(rows[i].text), path, &fd);
+		new_file(bad_lines[i].text, strlen(bad_lines[i].text), path, &fd);
 		assert_int_equal(trace_load(path, &trace, &err), -EINVAL);
 		assert_memory_equal(err.msg, path, strlen(path));
-		assert_string_equal(err.msg + strlen(path), rows[i].sentence);
+		assert_string_equal(err.msg + strlen(path), bad_lines[i].sentence);
 		assert_null(trace);
 		assert_int_equal(trace_load(path, &trace, NULL), -EINVAL);
 	}
