@@ -104,6 +104,7 @@ void tick_view(struct manager *m, struct host_gpu *gpu)
 			.terms = v->contract.terms,
 			.track = &v->policy,
 			.held = v->contract.held,
+			.newcomer = v->newcomer,
 			.cap_pct = v->cap_pct,
 			.busy_valid = v->row.busy_valid,
 			.load = v->row.load,
@@ -403,7 +404,7 @@ static void count_gpu(struct manager *m, struct host_gpu *gpu, struct instant no
 	if (offer && offer->state == OFFER_OPEN)
 		restate_offer(m, gpu, offer, now);
 	offers_tick(m->offers, gpu->config.name, watched_s, broken_s,
-		    gpu->view.conditions & POLICY_SEVERE_OVERLOAD,
+		    gpu->view.conditions & POLICY_SEVERE_OVERLOAD && gpu->view.newcomer_to_blame,
 		    m->config.offer.probation_broken_pct, now);
 }
 

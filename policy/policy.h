@@ -103,6 +103,7 @@ struct policy_vgpu {
 	struct policy_terms terms;
 	struct policy_track *track;
 	bool held;	 /* the policy leaves its cap alone */
+	bool newcomer;	 /* sold on probation */
 	int cap_pct;	 /* in force now, whole steps; "no limit" is handed in as 100 */
 	bool busy_valid; /* load and util may be read */
 	double load;	 /* busy / dt, fraction of the physical GPU */
@@ -145,9 +146,11 @@ struct policy_gpu {
 	double broken_s;  /* broken vGPU-seconds of the last hour, old ones fading (qos) */
 	/* out */
 	unsigned int conditions;
-	bool severe_in_doubt; /* severe overload is not seen now, nor seen to be over */
-	double total_load;    /* sum of u x cap, fraction of the GPU (rule 4) */
-	int free_pct;	      /* before the decisions of this period */
+	bool newcomer_to_blame; /* for severe overload: it would not be without the newcomer, or
+				   nobody asked */
+	bool severe_in_doubt;	/* severe overload is not seen now, nor seen to be over */
+	double total_load;	/* sum of u x cap, fraction of the GPU (rule 4) */
+	int free_pct;		/* before the decisions of this period */
 };
 
 enum policy_kind {
