@@ -7,7 +7,7 @@
 #include "policy/signal.h"
 
 #define COLD_PERIODS	     15 /* in fewer, one scene may pass for the whole program */
-#define COLD_MOVABLE_PERIODS 5
+#define COLD_MOVABLE_PERIODS 3
 #define CENSORED_UTIL	     0.97  /* used so much of its cap: it may have wanted more */
 #define FADING		     0.998 /* of what followed on a level, each time it is left */
 #define SAME_LEVEL	     0.5   /* periods: before anything is known, demand stays where it is */
@@ -100,8 +100,8 @@ void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 			demand->age >= (gpu->migrates ? COLD_MOVABLE_PERIODS : COLD_PERIODS);
 	demand->ring_pct[demand->ring_next] =
 		(unsigned char)whole_tolerated_pct(vgpu, full_clock_pct);
-	demand->ring_next = (demand->ring_next + 1) % POLICY_WINDOW_MAX;
-	if (demand->ring_fill < POLICY_WINDOW_MAX)
+	demand->ring_next = (demand->ring_next + 1) % POLICY_DEMAND_WINDOW;
+	if (demand->ring_fill < POLICY_DEMAND_WINDOW)
 		demand->ring_fill++;
 }
 

@@ -16,6 +16,7 @@
 #define POLICY_VGPUS_MAX     256 /* on one GPU */
 #define POLICY_WINDOW_MAX    300 /* periods of use remembered for funding (rule 9) */
 #define POLICY_LEVELS	     16	 /* of demand, in which a vGPU's habits are learnt */
+#define POLICY_DEMAND_WINDOW 120 /* periods of demand remembered for selling */
 #define POLICY_DECISIONS_MAX 16	 /* in one call */
 #define POLICY_MOVES_MAX     (2 * POLICY_VGPUS_MAX)
 #define POLICY_NUMBERS_MAX   12
@@ -70,7 +71,7 @@ struct policy_demand {
 	float peak_pct[POLICY_LEVELS];		     /* most wanted on each level */
 	float follows[POLICY_LEVELS][POLICY_LEVELS]; /* from level to level, old ones fading */
 	int ring_next, ring_fill;
-	unsigned char ring_pct[POLICY_WINDOW_MAX]; /* wanted in the last periods */
+	unsigned char ring_pct[POLICY_DEMAND_WINDOW]; /* wanted in the last periods */
 };
 
 /* What the policy remembers of one vGPU between periods. All zero: a vGPU just seen. Only policy/
