@@ -404,7 +404,7 @@ static void count_gpu(struct manager *m, struct host_gpu *gpu, struct instant no
 	if (offer && offer->state == OFFER_OPEN)
 		restate_offer(m, gpu, offer, now);
 	offers_tick(m->offers, gpu->config.name, watched_s, broken_s,
-		    gpu->view.conditions & POLICY_SEVERE_OVERLOAD && gpu->view.newcomer_to_blame,
+		    gpu->view.conditions & POLICY_SEVERE_OVERLOAD && !gpu->view.newcomer_innocent,
 		    m->config.offer.probation_broken_pct, now);
 }
 

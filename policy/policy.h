@@ -147,8 +147,7 @@ struct policy_gpu {
 	double broken_s;  /* broken vGPU-seconds of the last hour, old ones fading (qos) */
 	/* out */
 	unsigned int conditions;
-	bool newcomer_to_blame; /* for severe overload: it would not be without the newcomer, or
-				   nobody asked */
+	bool newcomer_innocent; /* of severe overload: it would be there without it too */
 	bool severe_in_doubt;	/* severe overload is not seen now, nor seen to be over */
 	double total_load;	/* sum of u x cap, fraction of the GPU (rule 4) */
 	int free_pct;		/* before the decisions of this period */

@@ -130,7 +130,7 @@ static void warn_crowded(const struct policy_params *params, struct policy_gpu *
 	gpu->severe_in_doubt = gpu->severe_run > 0 && gpu->crowded_run < CROWDED_PERIODS;
 	if (gpu->crowded_run >= CROWDED_PERIODS)
 		gpu->conditions |= POLICY_SEVERE_OVERLOAD;
-	gpu->newcomer_to_blame = is_newcomers_doing(params, gpu, view->now_pct - 100);
+	gpu->newcomer_innocent = !is_newcomers_doing(params, gpu, view->now_pct - 100);
 	if (!name)
 		return;
 	plan_init(&nobody, gpu);

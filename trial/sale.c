@@ -70,7 +70,7 @@ static void watch(struct trial *trial)
 		sale->watched_s += gpu->vgpus[i].busy_valid ? dt_s : 0;
 		sale->broken_s += gpu->vgpus[i].busy_valid && gpu->vgpus[i].broken ? dt_s : 0;
 	}
-	if (gpu->conditions & POLICY_SEVERE_OVERLOAD && gpu->newcomer_to_blame)
+	if (gpu->conditions & POLICY_SEVERE_OVERLOAD && !gpu->newcomer_innocent)
 		sale->severe_run++;
 	else
 		sale->severe_run = 0;
