@@ -17,6 +17,7 @@
 #define MARGIN_MIN	     0.3
 #define MARGIN_MAX	     5.0
 #define BARE_TOLERANCE	     0.98 /* without frames: served so much, none is broken */
+#define UNSEEN_ASLEEP	     4	  /* periods: who has no frames may still sleep */
 #define DEARER		     1.5  /* than the dearest scene seen, one may be to come */
 
 /* Upper ends of the levels, shares of the contract; dense where idle and busy part. */
@@ -166,7 +167,9 @@ static double unseen_pct(const struct policy_vgpu *vgpu)
 void demand_spread(const struct policy_vgpu *vgpu, bool wakes, double ret_share[101])
 {
 	const struct policy_demand *demand = &vgpu->track->demand;
-	double periods = demand->ring_fill + (wakes ? 1 : 0);
+	bool draws = vgpu->terms.target_fps > 0 && vgpu->fps_valid;
+	int unseen = !wakes ? 0 : draws ? 1 : UNSEEN_ASLEEP;
+	double periods = demand->ring_fill + unseen;
 
 	memset(ret_share, 0, 101 * sizeof(*ret_share));
 	if (!demand->known) {
@@ -175,8 +178,7 @@ void demand_spread(const struct policy_vgpu *vgpu, bool wakes, double ret_share[
 	}
 	for (int i = 0; i < demand->ring_fill; i++)
 		ret_share[demand->ring_pct[i]] += 1;
-	if (wakes)
-		ret_share[whole_tolerated_pct(vgpu, unseen_pct(vgpu))] += 1;
+	ret_share[whole_tolerated_pct(vgpu, unseen_pct(vgpu))] += unseen;
 	for (int i = 0; i <= 100; i++)
 		ret_share[i] /= periods;
 }
