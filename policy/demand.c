@@ -9,6 +9,7 @@
 #define COLD_PERIODS	     15 /* in fewer, one scene may pass for the whole program */
 #define COLD_MOVABLE_PERIODS 3
 #define CENSORED_UTIL	     0.97  /* used so much of its cap: it may have wanted more */
+#define SAME_AGAIN	     1.02  /* of what it wanted before: the same */
 #define FADING		     0.998 /* of what followed on a level, each time it is left */
 #define SAME_LEVEL	     0.5   /* periods: before anything is known, demand stays where it is */
 #define TO_CONTRACT	     0.05  /* periods: or becomes all that was sold */
@@ -44,6 +45,36 @@ static bool is_censored(const struct policy_vgpu *vgpu)
 	return vgpu->util >= CENSORED_UTIL && vgpu->cap_pct < contract_pct(vgpu);
 }
 
+/* Whether what was seen last is taken to stand, under a cap that serves it. */
+static bool is_believed(const struct policy_vgpu *vgpu)
+{
+	const struct policy_demand *demand = &vgpu->track->demand;
+	double seen_pct = (double)demand->seen_pct;
+
+	return demand->unseen_run < demand->believed_periods &&
+	       vgpu->cap_pct >= demand_tolerance(vgpu) * seen_pct &&
+	       100 * vgpu->load <= SAME_AGAIN * seen_pct;
+}
+
+/* Who wanted the same again when he had room again is believed four times as long the next time:
+ * else two who can only just be served would take the room from each other by turns for ever. */
+static void learn_seen(const struct policy_vgpu *vgpu)
+{
+	struct policy_demand *demand = &vgpu->track->demand;
+	double pct = 100 * vgpu->load, seen_pct = (double)demand->seen_pct;
+
+	if (is_censored(vgpu)) {
+		demand->unseen_run++;
+		return;
+	}
+	if (pct > SAME_AGAIN * seen_pct || seen_pct > SAME_AGAIN * pct)
+		demand->believed_periods = 0;
+	else if (demand->unseen_run > demand->believed_periods)
+		demand->believed_periods = 4 * demand->unseen_run;
+	demand->unseen_run = 0;
+	demand->seen_pct = (float)pct;
+}
+
 /* Busy time and frames of one period make the time of a frame, whatever the cap. */
 static double wanted_pct(const struct policy_vgpu *vgpu)
 {
@@ -51,7 +82,9 @@ static double wanted_pct(const struct policy_vgpu *vgpu)
 
 	if (vgpu->terms.target_fps > 0 && vgpu->fps_valid && vgpu->fps > 0)
 		return vgpu->terms.target_fps * load_pct / vgpu->fps;
-	return is_censored(vgpu) ? contract_pct(vgpu) : load_pct;
+	if (!is_censored(vgpu))
+		return load_pct;
+	return is_believed(vgpu) ? (double)vgpu->track->demand.seen_pct : contract_pct(vgpu);
 }
 
 double demand_tolerance(const struct policy_vgpu *vgpu)
@@ -86,6 +119,7 @@ void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 	float *follows = demand->follows[demand->level];
 	int level = level_of(vgpu, pct);
 
+	learn_seen(vgpu);
 	demand->now_pct = (float)pct;
 	if (demand->age > 0) {
 		for (int i = 0; i < POLICY_LEVELS; i++)
