@@ -36,15 +36,27 @@ static void sample_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vg
 		       &vgpu->row);
 }
 
+static void take_igt(struct host_gpu *gpu, const struct igt *igt, struct instant now)
+{
+	struct igt_sample sample;
+	double age_s;
+
+	if (igt_latest(igt, now.mono_ns, &sample, &age_s) < 0)
+		return;
+	gpu->util_pct = sample.util_pct;
+	if (sample.actual_mhz > 0)
+		gpu->view.clock = sample.actual_mhz / igt_highest_mhz(igt);
+}
+
 static void sample_physical(struct manager *m, struct host_gpu *gpu, struct instant now)
 {
 	struct igt *igt = m->igt[gpu - m->host.gpus];
 	uint64_t at_ns, busy_ns;
-	double age_s;
 
 	gpu->util_pct = NAN;
+	gpu->view.clock = 0;
 	if (igt) {
-		(void)igt_latest(igt, now.mono_ns, &gpu->util_pct, &age_s);
+		take_igt(gpu, igt, now);
 	} else if (gpu->ops->physical(gpu->gpu, now.mono_ns, &at_ns, &busy_ns) == 0) {
 		if (gpu->phys_at_ns && at_ns > gpu->phys_at_ns && busy_ns >= gpu->phys_busy_ns)
 			gpu->util_pct = 100.0 * (double)(busy_ns - gpu->phys_busy_ns) /
@@ -104,6 +116,7 @@ void tick_view(struct manager *m, struct host_gpu *gpu)
 			.terms = v->contract.terms,
 			.track = &v->policy,
 			.held = v->contract.held,
+			.newcomer = v->newcomer,
 			.cap_pct = v->cap_pct,
 			.busy_valid = v->row.busy_valid,
 			.load = v->row.load,
@@ -403,7 +416,7 @@ static void count_gpu(struct manager *m, struct host_gpu *gpu, struct instant no
 	if (offer && offer->state == OFFER_OPEN)
 		restate_offer(m, gpu, offer, now);
 	offers_tick(m->offers, gpu->config.name, watched_s, broken_s,
-		    gpu->view.conditions & POLICY_SEVERE_OVERLOAD,
+		    gpu->view.conditions & POLICY_SEVERE_OVERLOAD && !gpu->view.newcomer_innocent,
 		    m->config.offer.probation_broken_pct, now);
 }
 

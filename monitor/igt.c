@@ -67,33 +67,34 @@ void igt_parser_reset(struct igt_parser *parser)
 	*parser = (struct igt_parser){.object = parser->object, .line_begins = true};
 }
 
-/* "busy" of one engine: a number or, in some versions, a number in quotes. Negative: neither. */
-static double busy_pct(const json_t *engine)
+/* A member that is a number or, in some versions, a number in quotes. Negative: neither. */
+static double member_number(const json_t *object, const char *name)
 {
-	const json_t *busy = json_object_get(engine, "busy");
+	const json_t *member = json_object_get(object, name);
 	double value = -1;
 
-	if (json_is_number(busy))
-		value = json_number_value(busy);
-	else if (json_is_string(busy))
-		(void)parse_double(json_string_value(busy), 0, HUGE_VAL, &value);
+	if (json_is_number(member))
+		value = json_number_value(member);
+	else if (json_is_string(member))
+		(void)parse_double(json_string_value(member), 0, HUGE_VAL, &value);
 	return value;
 }
 
 /* Reads one whole object; false: it is no sample. */
-static bool read_sample(const char *text, size_t length, double *ret_util_pct)
+static bool read_sample(const char *text, size_t length, struct igt_sample *ret_sample)
 {
 	json_t *root = json_loadb(text, length, 0, NULL);
-	double busiest = -1;
+	double busiest = -1, actual_mhz;
 	const char *name;
 	json_t *engine;
 
 	json_object_foreach (json_object_get(root, "engines"), name, engine)
-		busiest = fmax(busiest, busy_pct(engine));
+		busiest = fmax(busiest, member_number(engine, "busy"));
+	actual_mhz = member_number(json_object_get(root, "frequency"), "actual");
 	json_decref(root);
 	if (busiest < 0)
 		return false;
-	*ret_util_pct = fmin(busiest, 100);
+	*ret_sample = (struct igt_sample){fmin(busiest, 100), fmax(actual_mhz, 0)};
 	return true;
 }
 
@@ -131,19 +132,19 @@ static bool take_byte(struct igt_parser *p, char c)
 }
 
 int igt_parser_feed(struct igt_parser *parser, const char *bytes, size_t length,
-		    double *ret_util_pct)
+		    struct igt_sample *ret_sample)
 {
 	int samples = 0;
 
 	for (size_t i = 0; i < length; i++) {
-		double util_pct;
+		struct igt_sample sample;
 
 		if (!take_byte(parser, bytes[i]) ||
-		    !read_sample(parser->object, parser->length, &util_pct))
+		    !read_sample(parser->object, parser->length, &sample))
 			continue;
 		/* The first one covers some microseconds since the counters were opened. */
 		if (parser->first_dropped) {
-			*ret_util_pct = util_pct;
+			*ret_sample = sample;
 			samples++;
 		}
 		parser->first_dropped = true;
@@ -163,7 +164,8 @@ struct igt {
 	pid_t pid;
 	uint64_t retry_at_ns, retry_after_ns;
 	bool sample_valid;
-	double util_pct;
+	struct igt_sample sample;
+	double highest_mhz;
 	uint64_t sample_at_ns;
 };
 
@@ -295,7 +297,8 @@ static bool read_samples(struct igt *igt, uint64_t now_mono_ns)
 
 	for (int i = 0; i < 64 && n > 0; i++) {
 		n = read(igt->pipe_fd, bytes, sizeof(bytes));
-		if (n > 0 && igt_parser_feed(igt->parser, bytes, (size_t)n, &igt->util_pct) > 0) {
+		if (n > 0 && igt_parser_feed(igt->parser, bytes, (size_t)n, &igt->sample) > 0) {
+			igt->highest_mhz = fmax(igt->highest_mhz, igt->sample.actual_mhz);
 			igt->sample_valid = true;
 			igt->sample_at_ns = now_mono_ns;
 			igt->retry_after_ns = RETRY_MIN_NS;
@@ -346,11 +349,17 @@ int igt_dispatch(struct igt *igt, uint64_t now_mono_ns, struct err *reterr)
 			  number, reterr);
 }
 
-int igt_latest(const struct igt *igt, uint64_t now_mono_ns, double *ret_util_pct, double *ret_age_s)
+int igt_latest(const struct igt *igt, uint64_t now_mono_ns, struct igt_sample *ret_sample,
+	       double *ret_age_s)
 {
 	if (!igt->sample_valid || now_mono_ns - igt->sample_at_ns > igt->stale_ns)
 		return -ENODATA;
-	*ret_util_pct = igt->util_pct;
+	*ret_sample = igt->sample;
 	*ret_age_s = (double)(now_mono_ns - igt->sample_at_ns) / NS_PER_S;
 	return 0;
+}
+
+double igt_highest_mhz(const struct igt *igt)
+{
+	return igt->highest_mhz;
 }

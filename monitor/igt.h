@@ -16,6 +16,11 @@
 
 /* --- the stream: pure --- */
 
+struct igt_sample {
+	double util_pct;   /* busy time of the busiest engine, 0..100 */
+	double actual_mhz; /* clock; 0: not told, or the GPU slept */
+};
+
 struct igt_parser;
 int igt_parser_new(struct igt_parser **ret_parser);
 struct igt_parser *igt_parser_free(struct igt_parser *parser); /* NULL is fine; returns NULL */
@@ -24,11 +29,10 @@ void igt_parser_reset(struct igt_parser *parser);
 
 /*
  * Takes the next bytes, cut anywhere. Returns how many samples they completed (what is no sample is
- * skipped); when there were any, *ret_util_pct is the newest: busy time of the busiest engine,
- * 0..100.
+ * skipped); when there were any, *ret_sample is the newest.
  */
 int igt_parser_feed(struct igt_parser *parser, const char *bytes, size_t length,
-		    double *ret_util_pct);
+		    struct igt_sample *ret_sample);
 
 /* --- the child process --- */
 
@@ -54,8 +58,11 @@ int igt_fd(const struct igt *igt);
  */
 int igt_dispatch(struct igt *igt, uint64_t now_mono_ns, struct err *reterr);
 
-/* The newest utilisation and its age. -ENODATA: none, or older than 2.5 periods. */
-int igt_latest(const struct igt *igt, uint64_t now_mono_ns, double *ret_util_pct,
+/* The newest sample and its age. -ENODATA: none, or older than 2.5 periods. */
+int igt_latest(const struct igt *igt, uint64_t now_mono_ns, struct igt_sample *ret_sample,
 	       double *ret_age_s);
+
+/* The highest clock that any sample told; 0: none did. */
+double igt_highest_mhz(const struct igt *igt);
 
 #endif

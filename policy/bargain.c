@@ -73,7 +73,7 @@ struct bargain bargain_weigh(const struct policy_params *params, const struct po
 	odds_sum(params, gpu, &odds);
 	test = (struct test){
 		.odds = &odds,
-		.crowded_now = odds.share[ODDS_WANTS],
+		.crowded_now = gpu->migrates ? odds.share[ODDS_WANTS] : 0,
 		.bearable = bargain.price / fmax(an_hour, 1e-9),
 	};
 	/* All kinds that were not seen weigh together as much as one of those here. */

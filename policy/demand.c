@@ -7,8 +7,9 @@
 #include "policy/signal.h"
 
 #define COLD_PERIODS	     15 /* in fewer, one scene may pass for the whole program */
-#define COLD_MOVABLE_PERIODS 5
+#define COLD_MOVABLE_PERIODS 3
 #define CENSORED_UTIL	     0.97  /* used so much of its cap: it may have wanted more */
+#define SAME_AGAIN	     1.02  /* of what it wanted before: the same */
 #define FADING		     0.998 /* of what followed on a level, each time it is left */
 #define SAME_LEVEL	     0.5   /* periods: before anything is known, demand stays where it is */
 #define TO_CONTRACT	     0.05  /* periods: or becomes all that was sold */
@@ -17,6 +18,7 @@
 #define MARGIN_MIN	     0.3
 #define MARGIN_MAX	     5.0
 #define BARE_TOLERANCE	     0.98 /* without frames: served so much, none is broken */
+#define UNSEEN_ASLEEP	     4	  /* periods: who has no frames may still sleep */
 #define DEARER		     1.5  /* than the dearest scene seen, one may be to come */
 
 /* Upper ends of the levels, shares of the contract; dense where idle and busy part. */
@@ -43,6 +45,36 @@ static bool is_censored(const struct policy_vgpu *vgpu)
 	return vgpu->util >= CENSORED_UTIL && vgpu->cap_pct < contract_pct(vgpu);
 }
 
+/* Whether what was seen last is taken to stand, under a cap that serves it. */
+static bool is_believed(const struct policy_vgpu *vgpu)
+{
+	const struct policy_demand *demand = &vgpu->track->demand;
+	double seen_pct = (double)demand->seen_pct;
+
+	return demand->unseen_run < demand->believed_periods &&
+	       vgpu->cap_pct >= demand_tolerance(vgpu) * seen_pct &&
+	       100 * vgpu->load <= SAME_AGAIN * seen_pct;
+}
+
+/* Who wanted the same again when he had room again is believed four times as long the next time:
+ * else two who can only just be served would take the room from each other by turns for ever. */
+static void learn_seen(const struct policy_vgpu *vgpu)
+{
+	struct policy_demand *demand = &vgpu->track->demand;
+	double pct = 100 * vgpu->load, seen_pct = (double)demand->seen_pct;
+
+	if (is_censored(vgpu)) {
+		demand->unseen_run++;
+		return;
+	}
+	if (pct > SAME_AGAIN * seen_pct || seen_pct > SAME_AGAIN * pct)
+		demand->believed_periods = 0;
+	else if (demand->unseen_run > demand->believed_periods)
+		demand->believed_periods = 4 * demand->unseen_run;
+	demand->unseen_run = 0;
+	demand->seen_pct = (float)pct;
+}
+
 /* Busy time and frames of one period make the time of a frame, whatever the cap. */
 static double wanted_pct(const struct policy_vgpu *vgpu)
 {
@@ -50,7 +82,9 @@ static double wanted_pct(const struct policy_vgpu *vgpu)
 
 	if (vgpu->terms.target_fps > 0 && vgpu->fps_valid && vgpu->fps > 0)
 		return vgpu->terms.target_fps * load_pct / vgpu->fps;
-	return is_censored(vgpu) ? contract_pct(vgpu) : load_pct;
+	if (!is_censored(vgpu))
+		return load_pct;
+	return is_believed(vgpu) ? (double)vgpu->track->demand.seen_pct : contract_pct(vgpu);
 }
 
 double demand_tolerance(const struct policy_vgpu *vgpu)
@@ -85,6 +119,7 @@ void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 	float *follows = demand->follows[demand->level];
 	int level = level_of(vgpu, pct);
 
+	learn_seen(vgpu);
 	demand->now_pct = (float)pct;
 	if (demand->age > 0) {
 		for (int i = 0; i < POLICY_LEVELS; i++)
@@ -100,8 +135,8 @@ void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 			demand->age >= (gpu->migrates ? COLD_MOVABLE_PERIODS : COLD_PERIODS);
 	demand->ring_pct[demand->ring_next] =
 		(unsigned char)whole_tolerated_pct(vgpu, full_clock_pct);
-	demand->ring_next = (demand->ring_next + 1) % POLICY_WINDOW_MAX;
-	if (demand->ring_fill < POLICY_WINDOW_MAX)
+	demand->ring_next = (demand->ring_next + 1) % POLICY_DEMAND_WINDOW;
+	if (demand->ring_fill < POLICY_DEMAND_WINDOW)
 		demand->ring_fill++;
 }
 
@@ -166,7 +201,9 @@ static double unseen_pct(const struct policy_vgpu *vgpu)
 void demand_spread(const struct policy_vgpu *vgpu, bool wakes, double ret_share[101])
 {
 	const struct policy_demand *demand = &vgpu->track->demand;
-	double periods = demand->ring_fill + (wakes ? 1 : 0);
+	bool draws = vgpu->terms.target_fps > 0 && vgpu->fps_valid;
+	int unseen = !wakes ? 0 : draws ? 1 : UNSEEN_ASLEEP;
+	double periods = demand->ring_fill + unseen;
 
 	memset(ret_share, 0, 101 * sizeof(*ret_share));
 	if (!demand->known) {
@@ -175,8 +212,7 @@ void demand_spread(const struct policy_vgpu *vgpu, bool wakes, double ret_share[
 	}
 	for (int i = 0; i < demand->ring_fill; i++)
 		ret_share[demand->ring_pct[i]] += 1;
-	if (wakes)
-		ret_share[whole_tolerated_pct(vgpu, unseen_pct(vgpu))] += 1;
+	ret_share[whole_tolerated_pct(vgpu, unseen_pct(vgpu))] += unseen;
 	for (int i = 0; i <= 100; i++)
 		ret_share[i] /= periods;
 }

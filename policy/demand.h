@@ -38,9 +38,10 @@ double demand_level_pct(const struct policy_vgpu *vgpu, int level);
 void demand_expect(const struct policy_vgpu *vgpu, double need_pct);
 
 /*
- * How often, of 1, it wanted each whole percent of the GPU in its last POLICY_WINDOW_MAX periods.
- * A cold one wanted its contract always. @wakes: for what has not been seen yet, one period more
- * is counted: at its contract, or with frames at a scene half as dear again as the dearest seen.
+ * How often, of 1, it wanted each whole percent of the GPU in its last POLICY_DEMAND_WINDOW
+ * periods. A cold one wanted its contract always. @wakes: for what has not been seen yet, one
+ * period more is counted: at its contract, or with frames at a scene half as dear again as the
+ * dearest seen.
  */
 void demand_spread(const struct policy_vgpu *vgpu, bool wakes, double ret_share[101]);
 

@@ -16,6 +16,7 @@
 #define POLICY_VGPUS_MAX     256 /* on one GPU */
 #define POLICY_WINDOW_MAX    300 /* periods of use remembered for funding (rule 9) */
 #define POLICY_LEVELS	     16	 /* of demand, in which a vGPU's habits are learnt */
+#define POLICY_DEMAND_WINDOW 120 /* periods of demand remembered for selling */
 #define POLICY_DECISIONS_MAX 16	 /* in one call */
 #define POLICY_MOVES_MAX     (2 * POLICY_VGPUS_MAX)
 #define POLICY_NUMBERS_MAX   12
@@ -67,10 +68,13 @@ struct policy_demand {
 	float now_pct;	  /* wanted in the last one, of the GPU, within the contract */
 	float need_pct;	  /* what it was then expected to want at most in the next */
 	float margin_pct; /* on top of what was seen, learnt from what was expected too little */
-	float peak_pct[POLICY_LEVELS];		     /* most wanted on each level */
+	float seen_pct;	  /* wanted when it last had room, or all that was sold */
+	int unseen_run;	  /* periods since, in which its cap may have cut off what it wanted */
+	int believed_periods;	       /* for which it is taken to want the same still */
+	float peak_pct[POLICY_LEVELS]; /* most wanted on each level */
 	float follows[POLICY_LEVELS][POLICY_LEVELS]; /* from level to level, old ones fading */
 	int ring_next, ring_fill;
-	unsigned char ring_pct[POLICY_WINDOW_MAX]; /* wanted in the last periods */
+	unsigned char ring_pct[POLICY_DEMAND_WINDOW]; /* wanted in the last periods */
 };
 
 /* What the policy remembers of one vGPU between periods. All zero: a vGPU just seen. Only policy/
@@ -103,6 +107,7 @@ struct policy_vgpu {
 	struct policy_terms terms;
 	struct policy_track *track;
 	bool held;	 /* the policy leaves its cap alone */
+	bool newcomer;	 /* sold on probation */
 	int cap_pct;	 /* in force now, whole steps; "no limit" is handed in as 100 */
 	bool busy_valid; /* load and util may be read */
 	double load;	 /* busy / dt, fraction of the physical GPU */
@@ -145,9 +150,10 @@ struct policy_gpu {
 	double broken_s;  /* broken vGPU-seconds of the last hour, old ones fading (qos) */
 	/* out */
 	unsigned int conditions;
-	bool severe_in_doubt; /* severe overload is not seen now, nor seen to be over */
-	double total_load;    /* sum of u x cap, fraction of the GPU (rule 4) */
-	int free_pct;	      /* before the decisions of this period */
+	bool newcomer_innocent; /* of severe overload: it would be there without it too */
+	bool severe_in_doubt;	/* severe overload is not seen now, nor seen to be over */
+	double total_load;	/* sum of u x cap, fraction of the GPU (rule 4) */
+	int free_pct;		/* before the decisions of this period */
 };
 
 enum policy_kind {

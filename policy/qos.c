@@ -56,8 +56,8 @@ static double relief_pct(const struct policy_params *params, const struct policy
 				 ceil(demand_tolerance(vgpu) * demand_now_pct(vgpu)));
 }
 
-/* Of those whose going is enough the one that pays least, then the one that wants least; else the
- * one that wants most. */
+/* Of those whose going is enough first the newcomer, whose sale is not kept yet, then the one that
+ * pays least, then the one that wants most; where nobody's is, the one that wants most. */
 static bool is_better_victim(const struct policy_gpu *gpu, double over_pct, int a, double a_pct,
 			     int b, double b_pct)
 {
@@ -68,6 +68,8 @@ static bool is_better_victim(const struct policy_gpu *gpu, double over_pct, int 
 		return a_pct >= over_pct;
 	if (a_pct < over_pct && a_pct != b_pct)
 		return a_pct > b_pct;
+	if (gpu->vgpus[a].newcomer != gpu->vgpus[b].newcomer)
+		return gpu->vgpus[a].newcomer;
 	if (a_sold != b_sold)
 		return a_sold < b_sold;
 	if (a_pct != b_pct)
@@ -108,6 +110,15 @@ static bool count_crowded(struct policy_gpu *gpu, bool crowded, int quiet_period
 	return false;
 }
 
+static bool is_newcomers_doing(const struct policy_params *params, const struct policy_gpu *gpu,
+			       double over_pct)
+{
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		if (gpu->vgpus[i].newcomer)
+			return relief_pct(params, gpu, i) >= over_pct;
+	return false;
+}
+
 static void warn_crowded(const struct policy_params *params, struct policy_gpu *gpu,
 			 const struct ration_view *view, struct policy_out *out)
 {
@@ -119,6 +130,7 @@ static void warn_crowded(const struct policy_params *params, struct policy_gpu *
 	gpu->severe_in_doubt = gpu->severe_run > 0 && gpu->crowded_run < CROWDED_PERIODS;
 	if (gpu->crowded_run >= CROWDED_PERIODS)
 		gpu->conditions |= POLICY_SEVERE_OVERLOAD;
+	gpu->newcomer_innocent = !is_newcomers_doing(params, gpu, view->now_pct - 100);
 	if (!name)
 		return;
 	plan_init(&nobody, gpu);

@@ -13,8 +13,15 @@
 #include "policy/order.h"
 #include "policy/ration.h"
 
-#define SURE	 0.01 /* a chance of wanting more that is borne */
-#define GROW_PCT 2    /* more than is needed, where it is to be had: the next write is saved */
+#define SURE	      0.01 /* a chance of wanting more that is borne */
+#define NOTHING_SAVED 1e-9
+#define GROW_PCT      2 /* more than is needed, where it is to be had: the next write is saved */
+
+/* A way to serve more of what a vGPU may want next. */
+struct raise {
+	int level, more_pct;
+	double saved; /* chance of being broken saved, a point of cap; 0: there is none */
+};
 
 struct claim {
 	int vgpu;
@@ -24,7 +31,9 @@ struct claim {
 	int cap_pct;  /* planned */
 	int level;    /* in the search: the highest that cap_pct serves; -1: none */
 	bool served;  /* in the search: has what it wants now */
+	struct raise raise;
 	double above[POLICY_LEVELS];
+	int level_pct[POLICY_LEVELS]; /* in the search: the cap for each level */
 };
 
 struct division {
@@ -199,38 +208,46 @@ static void serve_now(struct division *division, int *left_pct)
 	}
 }
 
-struct raise {
-	struct claim *claim;
-	int level, cap_pct;
-	double saved; /* chance of being broken saved, a point of cap */
-};
-
-static void weigh_raises(const struct division *division, struct claim *claim, int left_pct,
-			 struct raise *best)
+/* What lifts @claim to a higher level at the best price, as far as @left_pct goes. */
+static void find_raise(struct claim *claim, int left_pct)
 {
 	double above = claim->level < 0 ? 1 : claim->above[claim->level];
 
+	claim->raise = (struct raise){.saved = 0};
 	for (int level = claim->level + 1; level < POLICY_LEVELS; level++) {
-		int cap_pct = level_cap_pct(division, claim, level, true);
-		int more_pct = max_int(0, cap_pct - claim->cap_pct);
+		int more_pct = max_int(0, claim->level_pct[level] - claim->cap_pct);
 		double saved = (above - claim->above[level]) / (more_pct + 1e-3);
 
-		if (more_pct <= left_pct && saved > best->saved)
-			*best = (struct raise){claim, level, cap_pct, saved};
+		if (more_pct <= left_pct && saved > claim->raise.saved)
+			claim->raise = (struct raise){level, more_pct, saved};
 	}
+}
+
+static struct claim *find_best_raise(struct division *division)
+{
+	struct claim *best = NULL;
+
+	for (int i = 0; i < division->n; i++) {
+		struct claim *claim = &division->claims[i];
+
+		if (claim->raise.saved > (best ? best->raise.saved : NOTHING_SAVED))
+			best = claim;
+	}
+	return best;
 }
 
 static void serve_next(struct division *division, int *left_pct)
 {
-	for (;;) {
-		struct raise best = {.saved = 1e-9};
+	struct claim *claim;
 
-		for (int i = 0; i < division->n; i++)
-			weigh_raises(division, &division->claims[i], *left_pct, &best);
-		if (!best.claim)
-			return;
-		give(division, best.claim, best.cap_pct, left_pct);
-		best.claim->level = best.level;
+	for (int i = 0; i < division->n; i++)
+		find_raise(&division->claims[i], *left_pct);
+	while ((claim = find_best_raise(division))) {
+		if (claim->raise.more_pct <= *left_pct) {
+			give(division, claim, claim->cap_pct + claim->raise.more_pct, left_pct);
+			claim->level = claim->raise.level;
+		}
+		find_raise(claim, *left_pct);
 	}
 }
 
@@ -244,6 +261,8 @@ static void break_few(struct division *division)
 		claim->cap_pct = claim->floor_pct;
 		claim->level = -1;
 		claim->served = false;
+		for (int level = 0; level < POLICY_LEVELS; level++)
+			claim->level_pct[level] = level_cap_pct(division, claim, level, true);
 		left_pct -= claim->cap_pct;
 	}
 	serve_now(division, &left_pct);

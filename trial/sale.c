@@ -70,7 +70,10 @@ static void watch(struct trial *trial)
 		sale->watched_s += gpu->vgpus[i].busy_valid ? dt_s : 0;
 		sale->broken_s += gpu->vgpus[i].busy_valid && gpu->vgpus[i].broken ? dt_s : 0;
 	}
-	sale->severe_run = gpu->conditions & POLICY_SEVERE_OVERLOAD ? sale->severe_run + 1 : 0;
+	if (gpu->conditions & POLICY_SEVERE_OVERLOAD && !gpu->newcomer_innocent)
+		sale->severe_run++;
+	else
+		sale->severe_run = 0;
 	if (sale->severe_run >= SEVERE_PERIODS) {
 		fail(trial);
 		trial_tell(trial, "failed", id, "severe overload in %d periods together",

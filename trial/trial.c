@@ -108,6 +108,8 @@ void trial_view(struct trial *trial)
 		trial->views[i] = (struct policy_vgpu){
 			.id = member->vgpu.id,
 			.terms = member->vgpu.terms,
+			.newcomer = trial->sale.state == SALE_PROBATION &&
+				    trial->sale.newcomer == member,
 			.track = &member->track,
 			.cap_pct = member->vgpu.cap_pct,
 			.busy_valid = member->busy_valid,

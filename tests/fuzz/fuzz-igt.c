@@ -7,7 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Feeds pieces of @cut bytes. Returns how many samples they were. */
 static int feed(struct igt_parser *parser, const char *bytes, size_t size, size_t cut,
-		double *ret_util_pct)
+		struct igt_sample *ret_sample)
 {
 	int samples = 0;
 
@@ -17,7 +17,7 @@ static int feed(struct igt_parser *parser, const char *bytes, size_t size, size_
 		CLEANUP_FREE char *piece =
 			fuzz_text(bytes, n); /* so that no byte behind it is read */
 
-		samples += igt_parser_feed(parser, piece, n, ret_util_pct);
+		samples += igt_parser_feed(parser, piece, n, ret_sample);
 		bytes += n;
 		size -= n;
 	}
@@ -29,17 +29,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const size_t cuts[] = {1, 3, 64};
 	const char *bytes = (const char *)data;
 	struct igt_parser *parser;
-	double util_pct = -1;
+	struct igt_sample sample = {.util_pct = -1};
 	int samples;
 
 	FUZZ_CHECK(igt_parser_new(&parser) == 0);
-	samples = feed(parser, bytes, size, size, &util_pct);
-	FUZZ_CHECK(samples == 0 || (util_pct >= 0 && util_pct <= 100));
+	samples = feed(parser, bytes, size, size, &sample);
+	FUZZ_CHECK(samples == 0 ||
+		   (sample.util_pct >= 0 && sample.util_pct <= 100 && sample.actual_mhz >= 0));
 	for (size_t i = 0; i < ARRAY_SIZE(cuts); i++) {
-		double cut_pct = -1;
+		struct igt_sample cut = {.util_pct = -1};
 
-		FUZZ_CHECK(feed(parser, bytes, size, cuts[i], &cut_pct) == samples);
-		FUZZ_CHECK(cut_pct >= util_pct && cut_pct <= util_pct);
+		FUZZ_CHECK(feed(parser, bytes, size, cuts[i], &cut) == samples);
+		FUZZ_CHECK(cut.util_pct >= sample.util_pct && cut.util_pct <= sample.util_pct);
 	}
 	igt_parser_free(parser);
 	return 0;

@@ -523,7 +523,7 @@ static void live_keys_are_those_of_policy_and_offer(void **state)
 		assert_int_equal(config_get_live(&config, info->key, text, sizeof(text)), 0);
 		assert_int_equal(config_set_live(&config, info->key, text, &err), 0);
 	}
-	assert_int_equal(live, 30);
+	assert_int_equal(live, 33);
 	assert_int_equal(config_get_live(&config, "period_ms", text, sizeof(text)), -ENOENT);
 	assert_int_equal(config_set_live(&config, "period_ms", "1000", &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "\"period_ms\""));

@@ -30,6 +30,10 @@
 	"\t\t\"Video/1\": {\n\t\t\t\"busy\": " video ",\n\t\t\t\"unit\": \"%\"\n\t\t}\n\t},\n" \
 	"\t\"clients\": {\n\n\t}\n}\n"
 
+#define CLOCKED(busy, mhz)                                                       \
+	"{\n\t\"frequency\": {\n\t\t\"requested\": 900.0,\n\t\t\"actual\": " mhz \
+	"\n\t},\n\t\"engines\": {\n\t\t\"R\": {\n\t\t\t\"busy\": " busy "\n\t\t}\n\t}\n}\n"
+
 /* As later ones do: classes of engines, and clients whose numbers are strings. */
 #define NEW(render, client)                                                                     \
 	"{\n\t\"engines\": {\n\t\t\"Render/3D\": {\n\t\t\t\"busy\": " render "\n\t\t}\n\t},\n"  \
@@ -96,38 +100,39 @@ static void every_trap_is_stepped_over_however_the_bytes_are_cut(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(streams); i++)
 		for (size_t c = 0; c < ARRAY_SIZE(cuts); c++) {
 			const char *rest = streams[i].text;
-			double util_pct = 0;
+			struct igt_sample sample = {.util_pct = 0};
 			int samples = 0;
 
 			igt_parser_reset(parser);
 			while (*rest) {
 				size_t n = strnlen(rest, cuts[c]);
 
-				samples += igt_parser_feed(parser, rest, n, &util_pct);
+				samples += igt_parser_feed(parser, rest, n, &sample);
 				rest += n;
 			}
-			if (samples != streams[i].samples || util_pct < streams[i].util_pct ||
-			    util_pct > streams[i].util_pct)
+			if (samples != streams[i].samples ||
+			    sample.util_pct < streams[i].util_pct ||
+			    sample.util_pct > streams[i].util_pct)
 				fail_msg("%s (cut by %zu): %d samples, %g %%", streams[i].rule,
-					 cuts[c], samples, util_pct);
+					 cuts[c], samples, sample.util_pct);
 		}
 }
 
 static void a_sample_without_end_is_dropped_and_the_next_is_read(void **state)
 {
 	static char junk[8192];
-	double util_pct = -1;
+	struct igt_sample sample = {.util_pct = -1};
 
 	(void)state;
 	memset(junk, 'x', sizeof(junk));
-	assert_int_equal(igt_parser_feed(parser, FIRST, strlen(FIRST), &util_pct), 0);
-	assert_int_equal(igt_parser_feed(parser, "{\"a\": \"", 7, &util_pct), 0);
+	assert_int_equal(igt_parser_feed(parser, FIRST, strlen(FIRST), &sample), 0);
+	assert_int_equal(igt_parser_feed(parser, "{\"a\": \"", 7, &sample), 0);
 	for (size_t fed = 0; fed < 2 * IGT_OBJECT_MAX; fed += sizeof(junk))
-		assert_int_equal(igt_parser_feed(parser, junk, sizeof(junk), &util_pct), 0);
+		assert_int_equal(igt_parser_feed(parser, junk, sizeof(junk), &sample), 0);
 	assert_int_equal(igt_parser_feed(parser, "\n" OLD("7.0", "1.0"),
-					 strlen("\n" OLD("7.0", "1.0")), &util_pct),
+					 strlen("\n" OLD("7.0", "1.0")), &sample),
 			 1);
-	assert_float_equal(util_pct, 7, 0);
+	assert_float_equal(sample.util_pct, 7, 0);
 }
 
 static void no_bytes_whatever_give_a_number_out_of_range(void **state)
@@ -141,7 +146,7 @@ static void no_bytes_whatever_give_a_number_out_of_range(void **state)
 	(void)state;
 	for (int i = 0; i < 200000; i++) {
 		char piece[32] = "";
-		double util_pct = -1;
+		struct igt_sample sample = {.util_pct = -1};
 
 		seed ^= seed << 13;
 		seed ^= seed >> 7;
@@ -149,9 +154,9 @@ static void no_bytes_whatever_give_a_number_out_of_range(void **state)
 		piece[0] = pieces[(seed >> 20) % (sizeof(pieces) - 1)];
 		if (piece[0] == '<' || piece[0] == '>')
 			strcpy(piece, piece[0] == '<' ? opening : "}}}");
-		if (igt_parser_feed(parser, piece, strlen(piece), &util_pct) > 0) {
+		if (igt_parser_feed(parser, piece, strlen(piece), &sample) > 0) {
 			samples++;
-			assert_in_range((int)(util_pct * 1000), 0, 100000);
+			assert_in_range((int)(sample.util_pct * 1000), 0, 100000);
 		}
 	}
 	assert_true(samples > 10);
@@ -232,7 +237,8 @@ static struct igt *spawn_fake(const char *device)
  */
 static void dispatch_until(struct igt *igt, uint64_t now_ns, int wanted)
 {
-	double util_pct, age_s;
+	struct igt_sample sample;
+	double age_s;
 
 	for (int i = 0; i < 1000; i++) {
 		struct pollfd wait = {.fd = igt_fd(igt), .events = POLLIN};
@@ -241,7 +247,7 @@ static void dispatch_until(struct igt *igt, uint64_t now_ns, int wanted)
 			assert_int_equal(wanted, -ECHILD);
 			return;
 		}
-		if (wanted == 0 && igt_latest(igt, now_ns, &util_pct, &age_s) == 0)
+		if (wanted == 0 && igt_latest(igt, now_ns, &sample, &age_s) == 0)
 			return;
 		(void)poll(&wait, 1, 20);
 	}
@@ -258,10 +264,32 @@ static void a_program_that_is_missing_is_named(void **state)
 				     "No such file or directory");
 }
 
+static void the_clock_is_read_where_it_is_told(void **state)
+{
+	static const struct {
+		const char *text;
+		double mhz;
+	} rows[] = {{FIRST CLOCKED("5", "450.5"), 450.5},
+		    {FIRST CLOCKED("5", "\"300.0\""), 300},
+		    {FIRST CLOCKED("5", "-nan"), 300},
+		    {FIRST CLOCKED("5", "-1"), 0},
+		    {FIRST OLD("5.0", "1.0"), 0}};
+
+	(void)state;
+	struct igt_sample sample = {0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		igt_parser_reset(parser);
+		(void)igt_parser_feed(parser, rows[i].text, strlen(rows[i].text), &sample);
+		assert_float_equal(sample.actual_mhz, rows[i].mhz, 0);
+	}
+}
+
 static void a_sample_is_read_and_grows_old(void **state)
 {
 	const uint64_t now = 50 * NS_PER_S;
-	double util_pct = -1, age_s = -1;
+	struct igt_sample sample = {.util_pct = -1};
+	double age_s = -1;
 
 	(void)state;
 	write_fake("echo \"$*\" >$NOTE; sample 99; sample 42.5; exec sleep 60");
@@ -271,10 +299,10 @@ static void a_sample_is_read_and_grows_old(void **state)
 
 	assert_string_equal(arguments, "-J -s 100 -d sys:/some/card\n");
 	dispatch_until(igt, now, 0);
-	assert_int_equal(igt_latest(igt, now + 250 * NS_PER_MS, &util_pct, &age_s), 0);
-	assert_float_equal(util_pct, 42.5, 0);
+	assert_int_equal(igt_latest(igt, now + 250 * NS_PER_MS, &sample, &age_s), 0);
+	assert_float_equal(sample.util_pct, 42.5, 0);
 	assert_float_equal(age_s, 0.25, 1e-9);
-	assert_int_equal(igt_latest(igt, now + 250 * NS_PER_MS + 1, &util_pct, &age_s), -ENODATA);
+	assert_int_equal(igt_latest(igt, now + 250 * NS_PER_MS + 1, &sample, &age_s), -ENODATA);
 	igt_free(igt);
 }
 
@@ -293,7 +321,8 @@ static void without_a_device_none_is_named(void **state)
 static void a_dead_child_gives_no_number_and_comes_back_later(void **state)
 {
 	const uint64_t now = 50 * NS_PER_S;
-	double util_pct, age_s;
+	struct igt_sample sample;
+	double age_s;
 	char expected[256];
 
 	(void)state;
@@ -306,7 +335,7 @@ static void a_dead_child_gives_no_number_and_comes_back_later(void **state)
 	snprintf(expected, sizeof(expected),
 		 "%s ended with exit status 3; it is started again in 1 s", program);
 	assert_string_equal(err.msg, expected);
-	assert_int_equal(igt_latest(igt, now, &util_pct, &age_s), -ENODATA);
+	assert_int_equal(igt_latest(igt, now, &sample, &age_s), -ENODATA);
 	assert_int_equal(igt_dispatch(igt, now + NS_PER_S - 1, &err), 0);
 
 	CLEANUP_FREE char *before = read_note();
@@ -426,6 +455,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(no_bytes_whatever_give_a_number_out_of_range,
 						make_parser, free_parser),
 		cmocka_unit_test(a_program_that_is_missing_is_named),
+		cmocka_unit_test_setup_teardown(the_clock_is_read_where_it_is_told, make_parser,
+						free_parser),
 		cmocka_unit_test(a_sample_is_read_and_grows_old),
 		cmocka_unit_test(without_a_device_none_is_named),
 		cmocka_unit_test(a_dead_child_gives_no_number_and_comes_back_later),

@@ -9,7 +9,7 @@
 #include "test-policy.h"
 
 #define HOSTS	400 /* for each policy */
-#define PERIODS 400
+#define PERIODS 800
 #define QUIET	100 /* of them the last in which nothing may move */
 
 static uint64_t random_state;
