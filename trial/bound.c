@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A search over the times at which the next one is let in, each tried by playing the run to its
- * end. What one trial costs is kept small by ending it as soon as it has broken more than it may.
+ * Who lets in by a schedule, and who sets caps by what he knows. A schedule is tried by playing the
+ * run to its end; what one trial costs is kept small by ending it as soon as it has broken more
+ * than it may.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,8 +13,9 @@
 #include "base/cleanup.h"
 #include "trial/bound.h"
 #include "trial/foresight.h"
+#include "trial/search.h"
 
-#define TRIES 150 /* times at which one is tried to be let in, over the whole run */
+#define TRIES 150 /* strides of the search over the whole run */
 
 static const char *const kind_names[] = {
 	[BOUND_PAST_ONLY] = "past-only",
@@ -26,8 +28,8 @@ struct bound {
 	const struct policy *policy;
 	uint64_t seed;
 	struct foresight *foresight;
-	double from_s[TRIAL_VGPUS_EVER]; /* when each is let in */
-	int n;
+	struct search_schedule best;
+	struct search_schedule *schedule; /* the one to go by */
 	/* of the trial that goes by it */
 	void (*told)(void *userdata, const struct trial_event *event);
 	void *userdata;
@@ -52,7 +54,7 @@ static bool admit(void *userdata, const struct trial *trial, bool offers)
 	int next = trial->counts.sales; /* one who could not be funded is still the next */
 
 	(void)offers;
-	return next < bound->n && trial_now_s(trial) >= bound->from_s[next];
+	return next < bound->schedule->n && trial_now_s(trial) >= bound->schedule->from_s[next];
 }
 
 static void tell(void *userdata, const struct trial_event *event)
@@ -217,6 +219,23 @@ static int fund_knowing(void *userdata, const struct trial *trial,
 	return -ENOSPC;
 }
 
+/* A policy refuses whom it does not want to let in; here that is not its to say. Whatever the
+ * others leave unused is then a newcomer's first cap. */
+static int fund_anyhow(void *userdata, const struct trial *trial,
+		       const struct policy_params *params, struct policy_gpu *gpu,
+		       const struct policy_terms *terms, struct policy_out *out)
+{
+	const struct bound *bound = userdata;
+	struct policy_params least = *params;
+	int r = bound->policy->fund(params, gpu, terms, out);
+
+	(void)trial;
+	if (r != -ENOSPC)
+		return r;
+	least.min_newcomer_pct = policy_floor_pct(params, gpu, terms);
+	return policy_fund(&least, gpu, terms, out);
+}
+
 static const struct policy knowing = {
 	.name = "oracle", .fund = policy_fund, .give_back = policy_return};
 
@@ -225,7 +244,8 @@ static const struct policy knowing = {
 int bound_trial(struct bound *bound, void (*told)(void *userdata, const struct trial_event *event),
 		void *userdata, struct trial **ret_trial, struct err *reterr)
 {
-	struct trial_hooks hooks = {.userdata = bound, .admit = admit, .told = told ? tell : NULL};
+	struct trial_hooks hooks = {
+		.userdata = bound, .admit = admit, .fund = fund_anyhow, .told = told ? tell : NULL};
 
 	bound->told = told;
 	bound->userdata = userdata;
@@ -241,72 +261,91 @@ int bound_trial(struct bound *bound, void (*told)(void *userdata, const struct t
 static bool is_lost(const struct bound *bound, const struct trial *trial)
 {
 	double left_s = (double)(trial->end_ns - trial->now_ns) / 1e9;
-	int most = trial->n_there + bound->n - trial->counts.sales + trial->n_arrivals -
+	int most = trial->n_there + bound->schedule->n - trial->counts.sales + trial->n_arrivals -
 		   trial->n_arrived;
 
+	/* Whose sale failed is to leave, if anybody moves him; else no more can be sold. */
+	if (trial->counts.failed > 0 && !bound->scenario->migrate)
+		return true;
 	return trial->account.broken_s >
 	       BOUND_BROKEN_PCT / 100 * (trial->account.vgpu_s + left_s * most);
 }
 
-/* Whether the run stays within bounds as it is now planned. 1 or 0; *ret_come_s: when the last of
- * the plan really came, NAN where it did not. */
-static int try_plan(struct bound *bound, double *ret_come_s, struct err *reterr)
+static void note_sales(struct search_schedule *schedule, const struct trial *trial)
 {
+	while (schedule->n_came < trial->counts.sales && schedule->n_came < TRIAL_VGPUS_EVER)
+		schedule->came_s[schedule->n_came++] = trial_now_s(trial);
+}
+
+/* Whether the run stays within bounds by @schedule: 1 or 0. */
+static int attempt(void *userdata, struct search_schedule *schedule, struct err *reterr)
+{
+	struct bound *bound = userdata;
 	struct trial_summary sum;
 	struct trial *trial;
 	bool lost = false;
-	int r = bound_trial(bound, NULL, NULL, &trial, reterr);
+	int r;
 
+	bound->schedule = schedule;
+	r = bound_trial(bound, NULL, NULL, &trial, reterr);
 	if (r < 0)
 		return r;
-	*ret_come_s = NAN;
+	schedule->n_came = 0;
 	while (!lost && trial_step(trial)) {
-		if (isnan(*ret_come_s) && trial->counts.sales == bound->n)
-			*ret_come_s = trial_now_s(trial);
-		lost = is_lost(bound, trial) || trial->counts.failed > 0;
+		note_sales(schedule, trial);
+		lost = is_lost(bound, trial);
 	}
+	note_sales(schedule, trial);
 	trial_sum(trial, &sum);
-	lost |= sum.account.broken_pct > BOUND_BROKEN_PCT || sum.failed > 0;
+	lost |= is_lost(bound, trial) || sum.account.broken_pct > BOUND_BROKEN_PCT;
+	schedule->sold_pct_s = sum.account.sold_cap_pct_s;
 	trial_free(trial);
 	return !lost;
 }
 
-/* Lets one more in, as early as can be. 1: done, 0: it cannot. */
-static int extend(struct bound *bound, double *first_s, struct err *reterr)
+/* When the policy itself would let them in: a good schedule to begin with, if it breaks little. */
+static int ask_policy(struct bound *bound, struct err *reterr)
 {
-	double stride_s = fmax(bound->scenario->period_ms / 1000.0,
-			       round((double)bound->scenario->seconds / TRIES));
-	/* Its probation is to end with the run at the latest, or nothing would be known of it. */
-	double last_s = bound->scenario->seconds - bound->scenario->probation_s;
-	int index = bound->n++;
+	struct search_schedule *schedule = &bound->best;
+	struct trial *trial;
+	int r = trial_new(bound->scenario, bound->policy, NULL, bound->seed, NULL, &trial, reterr);
 
-	for (double at_s = *first_s; at_s <= last_s; at_s += stride_s) {
-		double came_s;
-		int r;
-
-		bound->from_s[index] = at_s;
-		r = try_plan(bound, &came_s, reterr);
-		if (r < 0)
-			return r;
-		if (isnan(came_s) && r > 0) /* nobody came: nor would anybody later */
-			break;
-		if (r > 0) {
-			*first_s = came_s;
-			return 1;
-		}
-		if (came_s > at_s)
-			at_s = came_s;
-	}
-	bound->n--;
+	if (r < 0)
+		return r;
+	while (trial_step(trial))
+		note_sales(schedule, trial);
+	trial_free(trial);
+	schedule->n = schedule->n_came;
+	for (int i = 0; i < schedule->n; i++)
+		schedule->from_s[i] = fmax(0, schedule->came_s[i] - bound->scenario->customer_s);
 	return 0;
+}
+
+static int look(struct bound *bound, struct err *reterr)
+{
+	const struct scenario *scenario = bound->scenario;
+	const struct search_terms terms = {
+		/* A probation is to end with the run at the latest, or nothing would be known. */
+		.last_s = scenario->seconds - scenario->probation_s,
+		.stride_s = fmax(scenario->period_ms / 1000.0,
+				 round((double)scenario->seconds / TRIES)),
+		.seed = bound->seed,
+		.userdata = bound,
+		.attempt = attempt,
+	};
+	int r = bound->kind == BOUND_PAST_ONLY ? ask_policy(bound, reterr) : 0;
+
+	if (r == 0)
+		r = search_best(&terms, &bound->best, reterr);
+	bound->schedule = &bound->best;
+	return r;
 }
 
 int bound_new(const struct scenario *scenario, enum bound_kind kind, const struct policy *policy,
 	      uint64_t seed, struct bound **ret_bound, struct err *reterr)
 {
 	struct bound *bound = calloc(1, sizeof(*bound));
-	double first_s = 0;
-	int r = 1;
+	int r;
 
 	if (!bound)
 		return err_fail(reterr, ENOMEM, "out of memory");
@@ -314,10 +353,11 @@ int bound_new(const struct scenario *scenario, enum bound_kind kind, const struc
 	bound->kind = kind;
 	bound->policy = kind == BOUND_ORACLE ? &knowing : policy;
 	bound->seed = seed;
-	if (foresight_new(scenario, seed, &bound->foresight) < 0)
-		r = err_fail(reterr, ENOMEM, "out of memory");
-	while (r > 0 && bound->n < TRIAL_VGPUS_EVER)
-		r = extend(bound, &first_s, reterr);
+	r = foresight_new(scenario, seed, &bound->foresight);
+	if (r < 0)
+		(void)err_fail(reterr, -r, "out of memory");
+	else
+		r = look(bound, reterr);
 	if (r < 0) {
 		bound_free(bound);
 		return r;

@@ -4,10 +4,9 @@
  *
  * past-only: caps as a policy sets them from the past; but who is let in when is chosen by one who
  * has seen the whole run. oracle: caps too are set by one who knows what everybody is going to ask
- * for. Both sell as early as they can while the run to its end, with nobody further let in, stays
- * within a share of broken time and no sale fails its probation; offers are spaced as everybody's,
- * caps stay within the GPU, and who comes next is not theirs to choose. Greedy: nobody is kept out
- * now so that another one may come earlier.
+ * for. Of the ways tried (search.h) they take the one that sells most while the run stays within a
+ * share of broken time and, where nobody is moved away, no sale fails its probation. Offers are
+ * spaced as everybody's, caps stay within the GPU, and who comes next is not theirs to choose.
  */
 #ifndef TRIAL_BOUND_H
 #define TRIAL_BOUND_H

@@ -152,6 +152,59 @@ static void the_oracle_moves_caps_in_time(void **state)
 	assert_true(play(text, BOUND_ORACLE).account.broken_s < 1.5);
 }
 
+static int fund_nobody(const struct policy_params *params, struct policy_gpu *gpu,
+		       const struct policy_terms *terms, struct policy_out *out)
+{
+	(void)params;
+	(void)gpu;
+	(void)terms;
+	out->n_decisions = out->n_moves = 0;
+	return -ENOSPC;
+}
+
+/* Who is let in is not the policy's to say, nor by refusing to fund him. */
+static void a_policy_that_funds_nobody_is_not_asked(void **state)
+{
+	struct policy miser = *policy_find("gover");
+	struct trial_summary sum;
+
+	(void)state;
+	miser.fund = fund_nobody;
+	load("[offer]\nprobation_s = 5\n[tenant a]\nworkload = load:pct=30\n"
+	     "[arrivals]\nstart = 1\n");
+	assert_int_equal(bound_new(&scenario, BOUND_PAST_ONLY, &miser, 1, &bound, &err), 0);
+	assert_int_equal(bound_trial(bound, NULL, NULL, &trial, &err), 0);
+	while (trial_step(trial))
+		;
+	trial_sum(trial, &sum);
+	assert_int_equal(sum.account.vgpus_end, 3);
+}
+
+/* One who is too much for a while can be passed over where somebody moves him away: those after him
+ * are worth more. */
+static void a_failed_sale_is_allowed_where_somebody_moves(void **state)
+{
+	static const char text[] = "[scenario]\nseconds = 600\nmigrate = on\nmigrate_s = 2\n"
+				   "[offer]\nprobation_s = 5\nprobation_broken_pct = 5\n"
+				   "[tenant a]\nworkload = load:pct=20\narrive_s = 0\ncount = 2\n"
+				   "[tenant b]\nworkload = busy\n"
+				   "[tenant c]\nworkload = load:pct=5\ncount = 2\n"
+				   "[arrivals]\ndraw = listed\n";
+	struct trial_summary sum;
+
+	(void)state;
+	load(text);
+	assert_int_equal(
+		bound_new(&scenario, BOUND_PAST_ONLY, policy_find("gover"), 1, &bound, &err), 0);
+	assert_int_equal(bound_trial(bound, NULL, NULL, &trial, &err), 0);
+	while (trial_step(trial))
+		;
+	trial_sum(trial, &sum);
+	assert_int_equal(sum.left, 1);
+	assert_int_equal(sum.account.vgpus_end, 4);
+	assert_true(sum.account.broken_pct <= BOUND_BROKEN_PCT);
+}
+
 static void a_bound_is_the_same_again(void **state)
 {
 	static const char text[] =
@@ -176,6 +229,8 @@ int main(void)
 		TEST(as_many_as_fit_are_let_in),
 		TEST(one_is_let_in_when_there_is_room_to_the_end),
 		TEST(the_oracle_moves_caps_in_time),
+		TEST(a_policy_that_funds_nobody_is_not_asked),
+		TEST(a_failed_sale_is_allowed_where_somebody_moves),
 		TEST(a_bound_is_the_same_again),
 	};
 
