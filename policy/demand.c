@@ -108,12 +108,17 @@ static double guess_pct(const struct policy_vgpu *vgpu, enum policy_guess *ret_g
 }
 
 /* Busy time and frames of one period make the time of a frame, whatever the cap. */
+static bool is_told_by_frames(const struct policy_vgpu *vgpu)
+{
+	return vgpu->terms.target_fps > 0 && vgpu->fps_valid && vgpu->fps > 0;
+}
+
 static double wanted_pct(const struct policy_vgpu *vgpu, enum policy_guess *ret_guess)
 {
 	double load_pct = 100 * vgpu->load;
 
 	*ret_guess = POLICY_SEEN;
-	if (vgpu->terms.target_fps > 0 && vgpu->fps_valid && vgpu->fps > 0)
+	if (is_told_by_frames(vgpu))
 		return vgpu->terms.target_fps * load_pct / vgpu->fps;
 	if (!is_censored(vgpu))
 		return load_pct;
@@ -186,6 +191,13 @@ void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 double demand_now_pct(const struct policy_vgpu *vgpu)
 {
 	return (double)vgpu->track->demand.now_pct;
+}
+
+double demand_shown_pct(const struct policy_vgpu *vgpu)
+{
+	if (is_told_by_frames(vgpu) || vgpu->track->demand.guess != POLICY_SEEN)
+		return 0;
+	return demand_now_pct(vgpu) / (CENSORED_UTIL - 0.005);
 }
 
 double demand_peak_pct(const struct policy_vgpu *vgpu)

@@ -26,6 +26,10 @@ double demand_tolerance(const struct policy_vgpu *vgpu);
 /* What it wants now, percent of the GPU; by track->demand.guess maybe a guess. */
 double demand_now_pct(const struct policy_vgpu *vgpu);
 
+/* The cap under which it can be seen to want what it wants now, and no more; 0 where that is seen
+ * under any, or is a guess. */
+double demand_shown_pct(const struct policy_vgpu *vgpu);
+
 /* The most it was seen to want; its contract while it is cold. */
 double demand_peak_pct(const struct policy_vgpu *vgpu);
 

@@ -15,7 +15,9 @@
 
 #define SURE	      0.01 /* a chance of wanting more that is borne */
 #define NOTHING_SAVED 1e-4
-#define GROW_PCT      2 /* more than is needed, where it is to be had: the next write is saved */
+#define STAY	      1.2 /* of what is needed: a cap may be so much larger and stay */
+#define PROBE_PCT     4	  /* for each whose demand is unknown, else none is tried */
+#define GROW_PCT      2	  /* more than is needed, where it is to be had: the next write is saved */
 
 /* A way to serve more of what a vGPU may want next. */
 struct raise {
@@ -283,8 +285,9 @@ static void serve_next(struct division *division, int *left_pct)
 	}
 }
 
-/* Nobody knows what they want: an even part may do, and whom it serves is known from then on. */
-static void spread(struct division *division, int *left_pct)
+/* Nobody knows what they want: an even part may do, and whom it serves is known from then on. First
+ * as a @probe. */
+static void spread(struct division *division, bool probe, int *left_pct)
 {
 	int step_pct = division->gpu->step_pct;
 
@@ -295,7 +298,8 @@ static void spread(struct division *division, int *left_pct)
 			struct claim *claim = &division->claims[i];
 
 			if (guess_of(division, claim) != POLICY_SEEN &&
-			    claim->cap_pct + step_pct <= claim->ceiling_pct &&
+			    claim->cap_pct + step_pct <=
+				    (probe ? claim->now_pct : claim->ceiling_pct) &&
 			    (!least || claim->cap_pct < least->cap_pct))
 				least = claim;
 		}
@@ -303,6 +307,32 @@ static void spread(struct division *division, int *left_pct)
 			return;
 		give(division, least, least->cap_pct + step_pct, left_pct);
 	}
+}
+
+/* Who has a little more than he wants is seen to want no more; a cap that does that stays. */
+static void show(struct division *division, int *left_pct)
+{
+	for (int i = 0; i < division->n; i++) {
+		struct claim *claim = &division->claims[i];
+		const struct policy_vgpu *vgpu = &division->gpu->vgpus[claim->vgpu];
+		int shown_pct = claim_steps(division, claim, demand_shown_pct(vgpu));
+
+		if (!claim->served || claim->cap_pct >= shown_pct)
+			continue;
+		if (vgpu->cap_pct > shown_pct && vgpu->cap_pct <= STAY * shown_pct + GROW_PCT)
+			shown_pct = min_int(claim->ceiling_pct, vgpu->cap_pct);
+		give(division, claim, shown_pct, left_pct);
+	}
+}
+
+/* By points it would only follow what trembles. */
+static bool is_worth_a_probe(const struct division *division, int left_pct)
+{
+	int n = 0;
+
+	for (int i = 0; i < division->n; i++)
+		n += guess_of(division, &division->claims[i]) != POLICY_SEEN;
+	return left_pct >= PROBE_PCT * n;
 }
 
 static void break_few(struct division *division)
@@ -321,8 +351,11 @@ static void break_few(struct division *division)
 	}
 	serve_now(division, &left_pct);
 	serve_habits(division, &left_pct);
+	show(division, &left_pct);
+	if (is_worth_a_probe(division, left_pct))
+		spread(division, true, &left_pct);
 	serve_next(division, &left_pct);
-	spread(division, &left_pct);
+	spread(division, false, &left_pct);
 	/* What is left serves nobody wholly: first who is starved, then who had it. */
 	for (int i = 0; i < division->n; i++)
 		give(division, &division->claims[i], division->claims[i].now_pct, &left_pct);
