@@ -26,6 +26,7 @@ objects  := $(sources:%.c=$B/obj/%.o)
 programs := $B/gover-d $B/gover-ctl $B/gover-sim $B/libgover-fps.so $B/gover-terrain
 units    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test-*.c))
 helpers  := $(patsubst tests/helper/%.c,$B/tests/%,$(wildcard tests/helper/*.c))
+evals    := $(patsubst eval/%.c,$B/eval/%,$(wildcard eval/*.c))
 benches  := $(patsubst bench/%.c,$B/bench/%,$(wildcard bench/bench-*.c))
 
 all: $(programs)  ## build everything (default)
@@ -76,7 +77,12 @@ $B/bench/%: bench/%.c $B/libgover.a
 	@echo "  BENCH $<"
 	@$(CC) $(cflags) $(CFLAGS) -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $B/libgover.a $(libs)
 
-tests: all $(units) $(helpers)
+$B/eval/%: eval/%.c $B/libgover.a
+	@mkdir -p $(@D)
+	@echo "  EVAL  $<"
+	@$(CC) $(cflags) $(CFLAGS) -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $B/libgover.a $(libs)
+
+tests: all $(units) $(helpers) $(evals)
 
 check: ## run all tests that need nothing but Debian packages (installs what is lacking)
 	@dist/install-deps check
@@ -139,6 +145,9 @@ eval: ## the paper's evaluation in virtual time, beside its numbers (EVAL_SEEDS=
 	@$(MAKE) --no-print-directory -j$$(nproc) $B/gover-sim
 	@B=$B eval/eval
 
+eval-stability: $B/eval/stability ## square-wave demand under policy qos: what is served, and how often caps are written
+	@$B/eval/stability
+
 eval-real: ## its Figs. 7 and 8 with real programs on a software GPU (EVAL_SECONDS=90 a policy)
 	@dist/install-deps demo
 	@$(MAKE) --no-print-directory -j$$(nproc) all
@@ -164,6 +173,6 @@ help: ## this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 fuzz warnings lint eval-traces demo install help clean
-.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 fuzz warnings lint eval eval-real demo install help clean
+.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 fuzz warnings lint demo install help clean
+.PHONY: eval eval-real eval-stability eval-traces
 -include $(shell find $B -name '*.d' 2>/dev/null)

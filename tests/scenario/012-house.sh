@@ -60,7 +60,7 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F '[:"/]' '
     split($0, part, "\"")
     to = part[2]
     sub("/.*", "", to)
-    if (from == to || from == "tests" || from == "bench" || from == "demo") next
+    if (from == to || from == "tests" || from == "bench" || from == "demo" || from == "eval") next
     if (from == "monitor" && part[2] == "fps-preload/wire.h") next
     if (from == "kernel" && (to == "sched" || part[2] !~ "/")) next
     if (from == "gover-ctl" && (to == "base" || to == "trial" || part[2] == "gover-d/config.h")) next
