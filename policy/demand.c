@@ -8,8 +8,12 @@
 
 #define COLD_PERIODS	     15 /* in fewer, one scene may pass for the whole program */
 #define COLD_MOVABLE_PERIODS 3
-#define CENSORED_UTIL	     0.97  /* used so much of its cap: it may have wanted more */
-#define SAME_AGAIN	     1.02  /* of what it wanted before: the same */
+#define CENSORED_UTIL	     0.97 /* used so much of its cap: it may have wanted more */
+#define SAME_AGAIN	     1.02 /* of what it wanted before: the same */
+#define PROBE		     3.0  /* times what a cap allowed: it may have wanted so much */
+#define HABIT_PERIODS	     0.5  /* of such, that make one */
+#define LARGER_HABITS	     0.1 /* share of what it often wanted that a guess may leave above it */
+#define PROBE_ROOM_PCT	     1	 /* more than it may have wanted: then that is seen */
 #define FADING		     0.998 /* of what followed on a level, each time it is left */
 #define SAME_LEVEL	     0.5   /* periods: before anything is known, demand stays where it is */
 #define TO_CONTRACT	     0.05  /* periods: or becomes all that was sold */
@@ -75,16 +79,47 @@ static void learn_seen(const struct policy_vgpu *vgpu)
 	demand->seen_pct = (float)pct;
 }
 
+/* Beyond @load_pct: as much as followed before on what was seen last, but for the largest; 0: none
+ * did. */
+static double habit_pct(const struct policy_demand *demand, double load_pct)
+{
+	const float *follows = demand->follows[demand->level];
+	double beyond = 0, above = 0;
+	int level = POLICY_LEVELS;
+
+	for (int i = 0; i < POLICY_LEVELS; i++)
+		if ((double)demand->peak_pct[i] > SAME_AGAIN * load_pct)
+			beyond += (double)follows[i];
+	if (beyond <= HABIT_PERIODS)
+		return 0;
+	while (above <= LARGER_HABITS * beyond)
+		above += (double)follows[--level];
+	return (double)demand->peak_pct[level];
+}
+
+/* A little more than what it may have wanted: then that is seen. */
+static double guess_pct(const struct policy_vgpu *vgpu, enum policy_guess *ret_guess)
+{
+	double load_pct = 100 * vgpu->load;
+	double pct = habit_pct(&vgpu->track->demand, load_pct);
+
+	*ret_guess = pct > 0 ? POLICY_GUESS_HABIT : POLICY_GUESS_BLIND;
+	return ((pct > 0 ? pct : PROBE * load_pct) + PROBE_ROOM_PCT) / BARE_TOLERANCE;
+}
+
 /* Busy time and frames of one period make the time of a frame, whatever the cap. */
-static double wanted_pct(const struct policy_vgpu *vgpu)
+static double wanted_pct(const struct policy_vgpu *vgpu, enum policy_guess *ret_guess)
 {
 	double load_pct = 100 * vgpu->load;
 
+	*ret_guess = POLICY_SEEN;
 	if (vgpu->terms.target_fps > 0 && vgpu->fps_valid && vgpu->fps > 0)
 		return vgpu->terms.target_fps * load_pct / vgpu->fps;
 	if (!is_censored(vgpu))
 		return load_pct;
-	return is_believed(vgpu) ? (double)vgpu->track->demand.seen_pct : contract_pct(vgpu);
+	if (is_believed(vgpu))
+		return (double)vgpu->track->demand.seen_pct;
+	return guess_pct(vgpu, ret_guess);
 }
 
 double demand_tolerance(const struct policy_vgpu *vgpu)
@@ -111,30 +146,38 @@ static void learn_margin(struct policy_demand *demand, double tolerance)
 	demand->margin_pct = (float)fmin(MARGIN_MAX, fmax(MARGIN_MIN, margin));
 }
 
-void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
+/* From level to level, as seen: what came in between under a cap that cut it off is not known. */
+static void learn_habit(struct policy_demand *demand, int level, double pct)
 {
-	struct policy_demand *demand = &vgpu->track->demand;
-	double pct = fmin(wanted_pct(vgpu), contract_pct(vgpu));
-	double full_clock_pct = gpu->clock > 0 ? pct * gpu->clock : pct;
 	float *follows = demand->follows[demand->level];
-	int level = level_of(vgpu, pct);
 
-	learn_seen(vgpu);
-	demand->now_pct = (float)pct;
 	if (demand->age > 0) {
 		for (int i = 0; i < POLICY_LEVELS; i++)
 			follows[i] *= (float)FADING;
 		follows[level] += 1;
-		if (demand->known)
-			learn_margin(demand, demand_tolerance(vgpu));
 	}
 	demand->level = level;
 	demand->peak_pct[level] = fmaxf(demand->peak_pct[level], (float)pct);
+}
+
+void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
+{
+	struct policy_demand *demand = &vgpu->track->demand;
+	double pct = fmin(wanted_pct(vgpu, &demand->guess), contract_pct(vgpu));
+	double lately_pct = demand->guess == POLICY_SEEN ? pct : contract_pct(vgpu);
+
+	learn_seen(vgpu);
+	demand->now_pct = (float)pct;
+	if (demand->guess == POLICY_SEEN)
+		learn_habit(demand, level_of(vgpu, pct), pct);
+	if (demand->age > 0 && demand->known)
+		learn_margin(demand, demand_tolerance(vgpu));
 	demand->age++;
 	demand->known = demand->known ||
 			demand->age >= (gpu->migrates ? COLD_MOVABLE_PERIODS : COLD_PERIODS);
-	demand->ring_pct[demand->ring_next] =
-		(unsigned char)whole_tolerated_pct(vgpu, full_clock_pct);
+	if (gpu->clock > 0)
+		lately_pct *= gpu->clock;
+	demand->ring_pct[demand->ring_next] = (unsigned char)whole_tolerated_pct(vgpu, lately_pct);
 	demand->ring_next = (demand->ring_next + 1) % POLICY_DEMAND_WINDOW;
 	if (demand->ring_fill < POLICY_DEMAND_WINDOW)
 		demand->ring_fill++;
@@ -161,11 +204,12 @@ void demand_foresee(const struct policy_vgpu *vgpu, double ret_above[POLICY_LEVE
 {
 	const struct policy_demand *demand = &vgpu->track->demand;
 	double periods[POLICY_LEVELS], sum = 0, above = 0;
+	bool open = !demand->known || demand->guess != POLICY_SEEN;
 
 	for (int i = 0; i < POLICY_LEVELS; i++)
-		periods[i] = !demand->known ? 0 : (double)demand->follows[demand->level][i];
-	periods[POLICY_LEVELS - 1] += !demand->known ? 1 : TO_CONTRACT;
-	periods[demand->level] += !demand->known ? 0 : SAME_LEVEL;
+		periods[i] = open ? 0 : (double)demand->follows[demand->level][i];
+	periods[POLICY_LEVELS - 1] += open ? 1 : TO_CONTRACT;
+	periods[demand->level] += open ? 0 : SAME_LEVEL;
 	for (int i = 0; i < POLICY_LEVELS; i++)
 		sum += periods[i];
 	for (int i = POLICY_LEVELS - 1; i >= 0; i--) {

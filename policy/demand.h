@@ -13,22 +13,24 @@
 /*
  * Learns from one period of @vgpu, whose busy reading is valid. With a target and frames the demand
  * is the target times the GPU time of a frame; a slow clock makes frames dear, not demand large.
- * Without, it is the load; and who used up a cap below his contract wanted more than can be seen,
- * and is taken to have wanted his contract until he has room. A vGPU is cold at first, and counts
- * at its contract: for longer where nobody can be moved away who turns out to be too much.
+ * Without, it is the load; and who used up a cap below his contract wanted more than can be seen:
+ * that is guessed until he has room, and nothing is learnt of his habits meanwhile. A vGPU is cold
+ * at first, and counts at its contract: for longer where nobody can be moved away who turns out to
+ * be too much.
  */
 void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu);
 
 /* The part of its demand that must be served: with less it is broken. */
 double demand_tolerance(const struct policy_vgpu *vgpu);
 
-/* What it wants now, percent of the GPU. */
+/* What it wants now, percent of the GPU; by track->demand.guess maybe a guess. */
 double demand_now_pct(const struct policy_vgpu *vgpu);
 
 /* The most it was seen to want; its contract while it is cold. */
 double demand_peak_pct(const struct policy_vgpu *vgpu);
 
-/* Fills @ret_above: the chance that the next period's demand lies above each level. */
+/* Fills @ret_above: the chance that the next period's demand lies above each level. Where what it
+ * wants is not seen, it may be the contract. */
 void demand_foresee(const struct policy_vgpu *vgpu, double ret_above[POLICY_LEVELS]);
 
 /* The cap, in percent, that serves all demand up to @level, margin included. */
@@ -39,9 +41,9 @@ void demand_expect(const struct policy_vgpu *vgpu, double need_pct);
 
 /*
  * How often, of 1, it wanted each whole percent of the GPU in its last POLICY_DEMAND_WINDOW
- * periods. A cold one wanted its contract always. @wakes: for what has not been seen yet, one
- * period more is counted: at its contract, or with frames at a scene half as dear again as the
- * dearest seen.
+ * periods. A cold one wanted its contract always, any other whenever its cap cut it off. @wakes:
+ * for what has not been seen yet, some periods more are counted: at its contract, or with frames at
+ * a scene half as dear again as the dearest seen.
  */
 void demand_spread(const struct policy_vgpu *vgpu, bool wakes, double ret_share[101]);
 

@@ -60,13 +60,21 @@ struct policy_terms {
 	bool burst;	     /* may pass initial_cap_pct */
 };
 
+/* How what a vGPU wants is known. */
+enum policy_guess {
+	POLICY_SEEN,	    /* it is not guessed */
+	POLICY_GUESS_HABIT, /* by what it often wanted before */
+	POLICY_GUESS_BLIND, /* it never wanted so much before */
+};
+
 /* What was learnt of how much of the GPU one vGPU wants (policy/probe.h). All zero: nothing. */
 struct policy_demand {
-	int age;	  /* periods seen */
-	bool known;	  /* enough of them; until then it is cold */
-	int level;	  /* of the last one */
-	float now_pct;	  /* wanted in the last one, of the GPU, within the contract */
-	float need_pct;	  /* what it was then expected to want at most in the next */
+	int age;		 /* periods seen */
+	bool known;		 /* enough of them; until then it is cold */
+	enum policy_guess guess; /* whether its cap cut off what it wanted in the last one */
+	int level;		 /* of the last one that was seen */
+	float now_pct;		 /* wanted in the last one, of the GPU, within the contract */
+	float need_pct;		 /* what it was then expected to want at most in the next */
 	float margin_pct; /* on top of what was seen, learnt from what was expected too little */
 	float seen_pct;	  /* wanted when it last had room, or all that was sold */
 	int unseen_run;	  /* periods since, in which its cap may have cut off what it wanted */

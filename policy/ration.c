@@ -14,7 +14,7 @@
 #include "policy/ration.h"
 
 #define SURE	      0.01 /* a chance of wanting more that is borne */
-#define NOTHING_SAVED 1e-9
+#define NOTHING_SAVED 1e-4
 #define GROW_PCT      2 /* more than is needed, where it is to be had: the next write is saved */
 
 /* A way to serve more of what a vGPU may want next. */
@@ -27,6 +27,7 @@ struct claim {
 	int vgpu;
 	int floor_pct, ceiling_pct;
 	int now_pct;  /* that serves what it wants now */
+	int used_pct; /* that serves what it is known to want: less, where that is a guess */
 	int need_pct; /* that serves what it may want next */
 	int cap_pct;  /* planned */
 	int level;    /* in the search: the highest that cap_pct serves; -1: none */
@@ -103,6 +104,9 @@ static void begin(const struct policy_params *params, const struct policy_gpu *g
 		claim->ceiling_pct = policy_ceiling_pct(gpu, &vgpu->terms);
 		claim->now_pct =
 			claim_steps(division, claim, demand_tolerance(vgpu) * demand_now_pct(vgpu));
+		claim->used_pct = claim->now_pct;
+		if (vgpu->track->demand.guess != POLICY_SEEN)
+			claim->used_pct = claim_steps(division, claim, 100 * vgpu->load);
 		demand_foresee(vgpu, claim->above);
 	}
 }
@@ -182,7 +186,12 @@ static void give(struct division *division, struct claim *claim, int cap_pct, in
 	*left_pct -= more_pct;
 }
 
-/* Of those not served yet, who wants least, if that fits. */
+static enum policy_guess guess_of(const struct division *division, const struct claim *claim)
+{
+	return division->gpu->vgpus[claim->vgpu].track->demand.guess;
+}
+
+/* Of those not served yet, who is known to want least, if that fits. */
 static struct claim *find_cheapest(struct division *division, int left_pct)
 {
 	struct claim *cheapest = NULL;
@@ -190,8 +199,8 @@ static struct claim *find_cheapest(struct division *division, int left_pct)
 	for (int i = 0; i < division->n; i++) {
 		struct claim *claim = &division->claims[i];
 
-		if (!claim->served && claim->now_pct - claim->cap_pct <= left_pct &&
-		    (!cheapest || claim->now_pct < cheapest->now_pct))
+		if (!claim->served && claim->used_pct - claim->cap_pct <= left_pct &&
+		    (!cheapest || claim->used_pct < cheapest->used_pct))
 			cheapest = claim;
 	}
 	return cheapest;
@@ -202,9 +211,32 @@ static void serve_now(struct division *division, int *left_pct)
 	struct claim *claim;
 
 	while ((claim = find_cheapest(division, *left_pct))) {
-		give(division, claim, claim->now_pct, left_pct);
+		give(division, claim, claim->used_pct, left_pct);
 		claim->level = division->gpu->vgpus[claim->vgpu].track->demand.level - 1;
+		if (guess_of(division, claim) != POLICY_SEEN)
+			claim->level = POLICY_LEVELS - 1;
 		claim->served = true;
+	}
+}
+
+/* Then of those whose habit is known who wants least more, if that fits. */
+static void serve_habits(struct division *division, int *left_pct)
+{
+	for (;;) {
+		struct claim *best = NULL;
+
+		for (int i = 0; i < division->n; i++) {
+			struct claim *claim = &division->claims[i];
+			int more_pct = claim->now_pct - claim->cap_pct;
+
+			if (guess_of(division, claim) == POLICY_GUESS_HABIT && more_pct > 0 &&
+			    more_pct <= *left_pct &&
+			    (!best || more_pct < best->now_pct - best->cap_pct))
+				best = claim;
+		}
+		if (!best)
+			return;
+		give(division, best, best->now_pct, left_pct);
 	}
 }
 
@@ -251,6 +283,28 @@ static void serve_next(struct division *division, int *left_pct)
 	}
 }
 
+/* Nobody knows what they want: an even part may do, and whom it serves is known from then on. */
+static void spread(struct division *division, int *left_pct)
+{
+	int step_pct = division->gpu->step_pct;
+
+	while (*left_pct >= step_pct) {
+		struct claim *least = NULL;
+
+		for (int i = 0; i < division->n; i++) {
+			struct claim *claim = &division->claims[i];
+
+			if (guess_of(division, claim) != POLICY_SEEN &&
+			    claim->cap_pct + step_pct <= claim->ceiling_pct &&
+			    (!least || claim->cap_pct < least->cap_pct))
+				least = claim;
+		}
+		if (!least)
+			return;
+		give(division, least, least->cap_pct + step_pct, left_pct);
+	}
+}
+
 static void break_few(struct division *division)
 {
 	int left_pct = division->room_pct;
@@ -266,7 +320,9 @@ static void break_few(struct division *division)
 		left_pct -= claim->cap_pct;
 	}
 	serve_now(division, &left_pct);
+	serve_habits(division, &left_pct);
 	serve_next(division, &left_pct);
+	spread(division, &left_pct);
 	/* What is left serves nobody wholly: first who is starved, then who had it. */
 	for (int i = 0; i < division->n; i++)
 		give(division, &division->claims[i], division->claims[i].now_pct, &left_pct);
@@ -291,7 +347,8 @@ static void look(const struct division *division, int need_pct, struct ration_vi
 		const struct claim *claim = &division->claims[i];
 		const struct policy_vgpu *vgpu = &division->gpu->vgpus[claim->vgpu];
 
-		ret_view->now_pct += claim->now_pct;
+		ret_view->now_pct +=
+			guess_of(division, claim) == POLICY_SEEN ? claim->now_pct : claim->need_pct;
 		demand_expect(vgpu, claim->need_pct);
 		if (claim->cap_pct - vgpu->cap_pct <= raised_pct)
 			continue;

@@ -71,6 +71,8 @@ static const struct {
 	{"without a target frames say nothing", 50, 30, .load = 12, .fps = 30, .now = 12},
 	{"a full cap below the contract cuts off", 50, 30, .load = 30, .fps = NAN, .now = 50},
 	{"an almost full one too", 50, 30, .load = 29.1, .fps = NAN, .now = 50},
+	{"it may be three times as much, and a little", 50, 10, .load = 10, .fps = NAN,
+	 .now = (3 * 10 + 1) / 0.98},
 	{"with a little left it does not", 50, 30, .load = 29, .fps = NAN, .now = 29},
 	{"the whole contract is all he may want", 50, 50, .load = 50, .fps = NAN, .now = 50},
 	{"who may burst may want the GPU", 50, 50, .burst = true, .load = 50, .fps = NAN,
@@ -141,11 +143,11 @@ static void test_belief_ends_with_what_speaks_against_it(void **state)
 	static const struct {
 		int cap;
 		double load, now;
-	} rows[] = {{30, 30, 30},	/* all that 30 % fill */
-		    {31, 30.5, 30},	/* about the same */
-		    {31, 31, CONTRACT}, /* more than before, and a full cap */
-		    {29, 29, CONTRACT}, /* this never served 30 % */
-		    {40, 25, 25}};	/* room: seen, not believed */
+	} rows[] = {{30, 30, 30},	       /* all that 30 % fill */
+		    {31, 30.5, 30},	       /* about the same */
+		    {31, 31, CONTRACT},	       /* more than before, and a full cap */
+		    {29, 29, (30 + 1) / 0.98}, /* this never served 30 % */
+		    {40, 25, 25}};	       /* room: seen, not believed */
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -175,6 +177,55 @@ static void test_who_wants_something_else_is_not_believed(void **state)
 	bench.vgpus[0].cap_pct = 35;
 	learn_load(&bench, 35, 1);
 	assert_near(now_pct(&bench), CONTRACT);
+}
+
+/* --- habits: who is cut off wants what he often wanted then --- */
+
+static void test_who_is_cut_off_wants_what_followed_before(void **state)
+{
+	struct policy_demand before;
+	struct bench bench;
+
+	(void)state;
+	make(&bench, CONTRACT, 50, 0);
+	for (int i = 0; i < 20; i++) {
+		learn_load(&bench, 2, 1);
+		learn_load(&bench, i == 0 ? 40 : 20, 1); /* 40 is one in twenty: too rare */
+	}
+	learn_load(&bench, 2, 1);
+	before = bench.tracks[0].demand;
+	bench.vgpus[0].cap_pct = 4;
+	learn_load(&bench, 4, 1);
+	assert_near(now_pct(&bench), (20 + 1) / 0.98);
+	assert_int_equal(bench.tracks[0].demand.guess, POLICY_GUESS_HABIT);
+	assert_memory_equal(before.follows, bench.tracks[0].demand.follows, sizeof(before.follows));
+	bench.vgpus[0].cap_pct = 22; /* it was more this time */
+	learn_load(&bench, 22, 1);
+	assert_near(now_pct(&bench), (40 + 1) / 0.98);
+	bench.vgpus[0].cap_pct = 42; /* than ever */
+	learn_load(&bench, 42, 1);
+	assert_near(now_pct(&bench), CONTRACT);
+	assert_int_equal(bench.tracks[0].demand.guess, POLICY_GUESS_BLIND);
+}
+
+static void test_who_is_cut_off_may_want_his_contract(void **state)
+{
+	double above[POLICY_LEVELS];
+	struct bench bench;
+
+	(void)state;
+	make(&bench, CONTRACT, 50, 0);
+	learn_load(&bench, 4, COLD);
+	bench.vgpus[0].cap_pct = 6;
+	learn_load(&bench, 6, 1);
+	demand_foresee(&bench.vgpus[0], above);
+	for (int i = 0; i < POLICY_LEVELS; i++)
+		assert_near(above[i], i < POLICY_LEVELS - 1);
+	bench.vgpus[0].cap_pct = 50;
+	learn_load(&bench, 5, 1); /* it did not; only this is a habit */
+	demand_foresee(&bench.vgpus[0], above);
+	assert_true(above[bench.tracks[0].demand.level] < 0.1);
+	assert_near(demand_peak_pct(&bench.vgpus[0]), 5);
 }
 
 /* --- next --- */
@@ -340,6 +391,8 @@ int main(void)
 		cmocka_unit_test(test_who_wants_the_same_again_is_believed_longer),
 		cmocka_unit_test(test_belief_ends_with_what_speaks_against_it),
 		cmocka_unit_test(test_who_wants_something_else_is_not_believed),
+		cmocka_unit_test(test_who_is_cut_off_wants_what_followed_before),
+		cmocka_unit_test(test_who_is_cut_off_may_want_his_contract),
 		cmocka_unit_test(test_a_cold_one_may_want_its_contract),
 		cmocka_unit_test(test_what_follows_is_counted),
 		cmocka_unit_test(test_a_level_ends_at_the_most_seen_on_it),

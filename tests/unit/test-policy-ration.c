@@ -14,6 +14,7 @@ struct want {
 	double now, next, chance;
 	int min_cap;
 	bool held, burst;
+	enum policy_guess guess; /* what it wants: it uses up its cap */
 };
 
 /* Returns the level. */
@@ -37,6 +38,9 @@ static void want(const struct policy_gpu *gpu, struct policy_vgpu *vgpu, const s
 	demand->follows[now][now] = (float)(1e9 * (1 - want->chance));
 	demand->known = true;
 	demand->margin_pct = 0;
+	demand->guess = want->guess;
+	if (want->guess != POLICY_SEEN)
+		vgpu->load = vgpu->cap_pct / 100.0;
 }
 
 static void make(struct bench *bench, const struct want *wants, int step_pct)
@@ -125,6 +129,21 @@ static const struct row {
 	 {{"a", 60, 50, .now = 30, .next = 54, .chance = 0.5},
 	  {"b", 60, 50, .now = 30, .next = 54, .chance = 0.4}},
 	 RATION_SHORT, "a 53, b 47", .now_pct = 60, .need_pct = 106},
+	{"nobody knows what two want: an even part may do",
+	 {{"a", 50, 12, .now = 37, .guess = POLICY_GUESS_BLIND},
+	  {"b", 50, 16, .now = 49, .guess = POLICY_GUESS_BLIND}, {"c", 50, 20, .now = 18}},
+	 RATION_SHORT, "a 41, b 41, c 18", .now_pct = 116, .need_pct = 116},
+	{"a habit goes before that",
+	 {{"a", 50, 12, .now = 31, .guess = POLICY_GUESS_HABIT},
+	  {"b", 50, 12, .now = 37, .guess = POLICY_GUESS_BLIND}, {"c", 50, 50, .now = 40}},
+	 RATION_SHORT, "a 31, b 29, c 40", .now_pct = 138, .need_pct = 138},
+	{"a guess takes nothing from who is known to want it",
+	 {{"a", 60, 20, .now = 50, .guess = POLICY_GUESS_HABIT}, {"b", 50, 45, .now = 45},
+	  {"c", 50, 35, .now = 35}},
+	 RATION_SHORT, "a 20, b 45, c 35", .now_pct = 139, .need_pct = 139},
+	{"with room it is his at once",
+	 {{"a", 50, 12, .now = 37, .guess = POLICY_GUESS_BLIND}, {"b", 50, 50, .now = 18}},
+	 RATION_MET, "a 50, b 50", .now_pct = 68, .need_pct = 68},
 	{"a hold is out of it, and counts",
 	 {{"a", 60, 40, .now = 50}, {"b", 60, 40, .now = 10, .held = true},
 	  {"c", 60, 20, .now = 5}},
