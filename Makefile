@@ -134,6 +134,16 @@ eval-traces: all ## every policy on recorded GPU load, beside the bounds (TRACES
 	@B=$B eval/traces $(if $(TRACES),--traces '$(TRACES)') $(if $(SEEDS),--seeds '$(SEEDS)') $(if $(SEED),--seed '$(SEED)') \
 		$(if $(SECONDS),--seconds '$(SECONDS)') $(if $(CONTRACT),--contract '$(CONTRACT)')
 
+eval: ## the paper's evaluation in virtual time, beside its numbers (EVAL_SEEDS=20)
+	@dist/install-deps eval
+	@$(MAKE) --no-print-directory -j$$(nproc) $B/gover-sim
+	@B=$B eval/eval
+
+eval-real: ## its Figs. 7 and 8 with real programs on a software GPU (EVAL_SECONDS=90 a policy)
+	@dist/install-deps demo
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@B=$B eval/eval-real
+
 demo: ## watch real programs being starved, rescued and oversold (DEMO_SECONDS=120)
 	@dist/install-deps demo
 	@$(MAKE) --no-print-directory -j$$(nproc) all
@@ -155,4 +165,5 @@ clean: ## remove the build folder
 	rm -rf $B
 
 .PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 fuzz warnings lint eval-traces demo install help clean
+.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 fuzz warnings lint eval eval-real demo install help clean
 -include $(shell find $B -name '*.d' 2>/dev/null)

@@ -127,8 +127,6 @@ void trial_view(struct trial *trial)
 	trial->gpu.migrates = scenario->migrate;
 	trial->gpu.selling = trial->n_there < scenario->max_vgpus && members_waiting(trial);
 	trial->gpu.offered = trial->sale.state != SALE_NONE;
-	trial->gpu.migrates = scenario->migrate;
-	trial->gpu.period_s = (double)trial->period_ns / 1e9;
 	trial->gpu.flavor = (struct policy_terms){
 		.initial_cap_pct = scenario->flavor_cap_pct,
 		.target_fps = scenario->flavor_target_fps,

@@ -13,7 +13,7 @@ none() { # none "text": passes when no complaint was written
 
 files() { # files PATTERN...: names below the folders of the house
   for pattern; do
-    find .ci base bench db demo dist fps-preload gover-ctl gover-d gover-sim gpu kernel monitor policy sched sim tests trial web \
+    find .ci base bench db demo dist eval fps-preload gover-ctl gover-d gover-sim gpu kernel monitor policy sched sim tests trial web \
       -type f -name "$pattern" 2>/dev/null
   done
 }
