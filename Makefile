@@ -164,6 +164,5 @@ help: ## this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 fuzz warnings lint eval-traces demo install help clean
-.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 fuzz warnings lint eval eval-real demo install help clean
+.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 fuzz warnings lint eval eval-real eval-traces demo install help clean
 -include $(shell find $B -name '*.d' 2>/dev/null)
