@@ -174,5 +174,5 @@ clean: ## remove the build folder
 	rm -rf $B
 
 .PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 fuzz warnings lint demo install help clean
-.PHONY: eval eval-real eval-stability eval-traces
+.PHONY: eval eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B -name '*.d' 2>/dev/null)

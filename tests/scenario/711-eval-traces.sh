@@ -106,6 +106,7 @@ ok "make eval-traces plays every policy and the bounds" eval/traces --traces "$d
 is "for each mix of both scenarios" "$(grep -cE '^ +[12] .*%' "$dir/eval/tables.txt")" 8
 is "and says in how many qos is ahead, and has enough" \
   "$(grep -cE '^qos is ahead .* in [0-2] of 2 mixes|^sells >= 80 % .* in [0-2]; breaks <= 1 % in [0-2], at worst' "$dir/eval/tables.txt")" 4
+is "and whom it would have moved away in vain" "$(grep -cE '^It names [0-9]+ victims, [0-9]+ of them while' "$dir/eval/tables.txt")" 1
 short=$(cat "$dir"/eval/*.short 2>/dev/null | wc -l)
 is "with a word on each mix that falls short" "$(grep -c '^mix ' "$dir/eval/tables.txt") $(grep -c '^  offers: ' "$dir/eval/tables.txt")" "$short $short"
 cp -r "$dir/eval/tables.txt" "$dir/first"
