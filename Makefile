@@ -148,6 +148,9 @@ eval: ## the paper's evaluation in virtual time, beside its numbers (EVAL_SEEDS=
 eval-stability: $B/eval/stability ## square-wave demand under policy qos: what is served, and how often caps are written
 	@$B/eval/stability
 
+eval-sensitivity: all ## what each number in policy qos is worth, half as large and half as large again (TRACES=DIR SEEDS=20)
+	@B=$B CC='$(CC)' eval/sensitivity $(if $(TRACES),--traces '$(TRACES)') $(if $(SEEDS),--seeds '$(SEEDS)')
+
 eval-real: ## its Figs. 7 and 8 with real programs on a software GPU (EVAL_SECONDS=90 a policy)
 	@dist/install-deps demo
 	@$(MAKE) --no-print-directory -j$$(nproc) all
