@@ -139,7 +139,7 @@ eval: ## the paper's evaluation in virtual time, beside its numbers (EVAL_SEEDS=
 	@$(MAKE) --no-print-directory -j$$(nproc) $B/gover-sim
 	@B=$B eval/eval
 
-eval-real: ## its Figs. 7 and 8 with real programs on a software GPU (EVAL_SECONDS=90 a policy)
+eval-real: ## its Figs. 7 and 8 with real programs on a software GPU (EVAL_SECONDS=80 a policy)
 	@dist/install-deps demo
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@B=$B eval/eval-real
