@@ -252,8 +252,11 @@ int members_start(struct trial *trial, struct err *reterr)
 		sum_pct += scenario_terms(scenario, first[i]).initial_cap_pct;
 	for (int i = 0; i < n; i++) {
 		struct policy_terms terms = scenario_terms(scenario, first[i]);
+		int cap_pct = first[i]->start_cap_pct;
 
-		if (!join(trial, first[i], numbers[i], start_cap_pct(trial, &terms, sum_pct)))
+		if (cap_pct == 0)
+			cap_pct = start_cap_pct(trial, &terms, sum_pct);
+		if (!join(trial, first[i], numbers[i], cap_pct))
 			return err_fail(reterr, ENOMEM, "out of memory");
 	}
 	return 0;
