@@ -17,8 +17,9 @@
 #include "gover-d/problem.h"
 
 #define RANGE_DEFAULT_MS (3600 * 1000)
-#define PAGE_ROWS	 5000 /* and the rest of the tick that passes it */
-#define FLUSH_MAX_MS	 250  /* how long the newest samples are waited for */
+#define PAGE_ROWS	 5000  /* and the rest of the tick that passes it */
+#define FLUSH_MAX_MS	 250   /* how long the newest samples are waited for */
+#define NEWEST_MS	 10000 /* older ones are written: in batches of five seconds */
 #define NAMES_MAX	 1024
 
 /* What stands in a row, in this order. */
@@ -34,6 +35,7 @@ struct samples_job {
 	char path[PATH_MAX]; /* of the database */
 	char gpu[ID_MAX];
 	int64_t from_ms, to_ms;
+	bool wants_newest;
 	int64_t kept_from_ms, next_from_ms; /* next_from_ms 0: that was all */
 	int64_t last_ms;
 	size_t n_rows;
@@ -98,7 +100,8 @@ static int query(struct samples_job *s)
 	struct db_reader *reader;
 	int r;
 
-	(void)db_flush_within(s->db, FLUSH_MAX_MS); /* too late: without the newest */
+	if (s->wants_newest)
+		(void)db_flush_within(s->db, FLUSH_MAX_MS); /* too late: without the newest */
 	r = db_reader_open(s->path, &reader, &s->err);
 	if (r < 0)
 		return -EIO; /* with its sentence */
@@ -221,6 +224,7 @@ void api_get_samples(struct api *api, struct api_request *request)
 		return;
 	s->from_ms = from_ms;
 	s->to_ms = to_ms;
+	s->wants_newest = to_ms > clock_now().wall_ms - NEWEST_MS;
 	if (worker_submit(control_worker(api->manager), &s->job) == 0)
 		return;
 	api_later_end(s->later);
