@@ -18,6 +18,12 @@ static const char *const run_names[SIMULATE_RUNS] = {
 	[SIMULATE_TRIAL] = "trial",
 };
 
+/* Six decimals: what is behind them is the clock's. */
+static double rounded(double value)
+{
+	return round(value * 1e6) / 1e6;
+}
+
 static enum ctl_exit out_of_memory(void)
 {
 	return ctl_fail(CTL_FAILED, "out of memory");
@@ -103,7 +109,8 @@ static json_t *encode_run(const struct simulate *simulate, enum simulate_run run
 
 	for (size_t i = 0; (field = report_field_at(i)); i++) {
 		double value = report_value(field, summary);
-		json_t *number = field->whole ? json_integer((json_int_t)value) : json_real(value);
+		json_t *number =
+			field->whole ? json_integer((json_int_t)value) : json_real(rounded(value));
 
 		if (!is_known(run, field)) {
 			json_decref(number);
@@ -113,7 +120,7 @@ static json_t *encode_run(const struct simulate *simulate, enum simulate_run run
 	}
 	for (int i = 0; i < ACCOUNT_DEPTHS; i++)
 		(void)json_object_set_new(depths, account_depth_name(i),
-					  json_real(summary->account.depth_s[i]));
+					  json_real(rounded(summary->account.depth_s[i])));
 	(void)json_object_set_new(object, "broken_s_at_depth", depths);
 	return object;
 }
@@ -125,10 +132,11 @@ static json_t *encode_error(const struct trial_summary *summaries)
 	const struct account_summary *model = &summaries[SIMULATE_MODEL].account;
 
 	return json_pack("{s:f, s:f, s:f, s:f, s:f}", "util_avg_pct",
-			 model->util_avg_pct - was->util_avg_pct, "broken_pct",
-			 model->broken_pct - was->broken_pct, "sold_cap_pct_s",
-			 model->sold_cap_pct_s - was->sold_cap_pct_s, "revenue",
-			 model->revenue - was->revenue, "profit", model->profit - was->profit);
+			 rounded(model->util_avg_pct - was->util_avg_pct), "broken_pct",
+			 rounded(model->broken_pct - was->broken_pct), "sold_cap_pct_s",
+			 rounded(model->sold_cap_pct_s - was->sold_cap_pct_s), "revenue",
+			 rounded(model->revenue - was->revenue), "profit",
+			 rounded(model->profit - was->profit));
 }
 
 static json_t *encode_runs(const struct simulate *simulate, const struct trial_summary *summaries)
@@ -144,7 +152,7 @@ static json_t *encode_runs(const struct simulate *simulate, const struct trial_s
 
 static double share_pct(double part, double whole)
 {
-	return whole > 0 ? 100 * part / whole : 0;
+	return whole > 0 ? rounded(100 * part / whole) : 0;
 }
 
 static json_t *encode_gpu(const struct simulate *simulate, const struct simulate_gpu *gpu)
@@ -154,14 +162,14 @@ static json_t *encode_gpu(const struct simulate *simulate, const struct simulate
 	if (!gpu->played)
 		return json_pack("{s:s, s:s}", "gpu", gpu->name, "not_played", gpu->why.msg);
 	return json_pack("{s:s, s:f, s:f, s:i, s:f, s:i, s:i, s:f, s:f, s:f, s:f, s:o, s:o}", "gpu",
-			 gpu->name, "seconds", facts->seconds, "period_s", facts->period_s, "gaps",
-			 facts->gaps, "gap_s", facts->gap_s, "vgpus", facts->vgpus, "spans",
-			 facts->spans, "censored_pct", share_pct(facts->censored_s, facts->vgpu_s),
-			 "unknown_pct", share_pct(facts->unknown_s, facts->vgpu_s),
-			 "fps_missing_pct", share_pct(facts->fps_missing_s, facts->vgpu_s),
-			 "broken_s_as_counted", facts->broken_s, "model_error",
-			 encode_error(gpu->summaries), "runs",
-			 encode_runs(simulate, gpu->summaries));
+			 gpu->name, "seconds", rounded(facts->seconds), "period_s",
+			 rounded(facts->period_s), "gaps", facts->gaps, "gap_s",
+			 rounded(facts->gap_s), "vgpus", facts->vgpus, "spans", facts->spans,
+			 "censored_pct", share_pct(facts->censored_s, facts->vgpu_s), "unknown_pct",
+			 share_pct(facts->unknown_s, facts->vgpu_s), "fps_missing_pct",
+			 share_pct(facts->fps_missing_s, facts->vgpu_s), "broken_s_as_counted",
+			 rounded(facts->broken_s), "model_error", encode_error(gpu->summaries),
+			 "runs", encode_runs(simulate, gpu->summaries));
 }
 
 static json_t *encode_total(const struct simulate *simulate)

@@ -81,6 +81,7 @@ static int add_span(const struct recording *recording, const struct recording_sp
 	tenant->target_fps = span->target_fps;
 	tenant->weight = terms->weight;
 	tenant->burst = terms->burst;
+	tenant->waits = true;
 	tenant->arrive_s = span->begin_s;
 	if (span->begin_s <= 0)
 		tenant->start_cap_pct = span->cells[0].cap_pct;

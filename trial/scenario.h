@@ -39,6 +39,7 @@ struct scenario_tenant {
 	int contract_pct, min_cap_pct;
 	double target_fps, weight;
 	bool burst;
+	bool waits; /* for room, and goes when it would have gone; else it is refused for good */
 	double arrive_s;   /* SCENARIO_BY_OFFER: when an offer is made */
 	int start_cap_pct; /* where it is there from the start; 0: its part of 100 */
 	double stay_s;	   /* 0: to the end */

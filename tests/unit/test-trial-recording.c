@@ -421,6 +421,31 @@ static void played_again_it_comes_to_the_same(void **state)
 	assert_true(fabs(model.account.sold_cap_pct_s - was.account.sold_cap_pct_s) < 1e-3);
 }
 
+static void who_finds_no_room_waits_for_it(void **state)
+{
+	struct recording_row busy = row_of(90, 90);
+	struct trial_summary model;
+
+	(void)state;
+	busy.contract_pct = 95;
+	for (int i = 0; i < 200; i++) {
+		struct recording_row row = i < 60 ? busy : row_of(90, 10);
+
+		row.contract_pct = 95;
+		add("a", i, row);
+		if (i >= 20)
+			add("b", i, row_of(10, 5)); /* contract 50 */
+		if (i >= 20 && i < 40)
+			add("c", i, row_of(10, 5));
+	}
+	close_and_make();
+	model = play();
+	assert_int_equal(model.refused, 2);
+	assert_int_equal(model.account.vgpus_end, 2);
+	/* 30 periods without use are seen before it is given away. */
+	assert_in_range(model.account.vgpu_s, 200 + 200 - 120, 200 + 200 - 60);
+}
+
 /* --- who could come --- */
 
 static void newcomers_are_drawn_from_what_was_recorded(void **state)
@@ -487,6 +512,7 @@ int main(void)
 		TEST(what_really_happened_is_measured_as_a_trial_is),
 		TEST(prices_are_those_of_each),
 		TEST(played_again_it_comes_to_the_same),
+		TEST(who_finds_no_room_waits_for_it),
 		TEST(newcomers_are_drawn_from_what_was_recorded),
 	};
 
