@@ -10,8 +10,8 @@
  * taken to have wanted its contract, as policy/demand.c does.
  *
  * With frames the same is asked of the frame rate, for busy time and frames of one second make the
- * GPU time of a frame whatever the cap. Who was never seen to draw more but was promised more is
- * taken to draw what was promised.
+ * GPU time of a frame whatever the cap. Who was never seen to draw as much but was promised more is
+ * taken to draw what was promised; who has that too, to fill his contract.
  *
  * What a cap keeps from a tenant without frames it does later, be it a queue or a program that just
  * takes longer. As long as it uses all it is given the work is therefore the same whatever the cap:
@@ -122,9 +122,10 @@ static double estimate_pct(const struct teller *teller, double load_pct)
 	return fmax(load_pct, bin < 0 ? teller->ceiling_pct : bin);
 }
 
+/* A paced program is seen at its pace: what is drawn at about that rate wants no more. */
 static double estimate_fps(const struct teller *teller, double fps)
 {
-	int bin = median_above(teller->habit->fps_s, RECORDING_FRAMES, fps_bin(fps));
+	int bin = median_above(teller->habit->fps_s, RECORDING_FRAMES, fps_bin(fps) - 1);
 
 	if (bin >= 0)
 		return fmax(fps, bin_fps(bin));
