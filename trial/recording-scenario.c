@@ -114,21 +114,20 @@ static uint64_t draw(uint64_t *state)
 	return z ^ z >> 31;
 }
 
-/* The @at-th second of all there are, and whose it is: who was there for longer is drawn more
- * often. */
-static const struct recording_span *find_point(const struct recording *recording, uint64_t at,
+/* Any second of any of them, by @random, and whose it is: who was there for longer is drawn more
+ * often. There is one: else there were no recording. */
+static const struct recording_span *find_point(const struct recording *recording, uint64_t random,
 					       size_t *ret_point)
 {
-	uint64_t all = 0;
-	int i = 0;
+	const struct recording_span *span = recording->spans;
+	uint64_t at, all = trace_count(span->trace);
 
-	for (int s = 0; s < recording->n_spans; s++)
-		all += trace_count(recording->spans[s].trace);
-	at %= all;
-	while (at >= trace_count(recording->spans[i].trace))
-		at -= trace_count(recording->spans[i++].trace);
+	for (int i = 1; i < recording->n_spans; i++)
+		all += trace_count(recording->spans[i].trace);
+	for (at = random % all; at >= trace_count(span->trace); span++)
+		at -= trace_count(span->trace);
 	*ret_point = (size_t)at;
-	return &recording->spans[i];
+	return span;
 }
 
 /* The trace from point @first on, and then what was before it. */
