@@ -18,6 +18,7 @@
 
 #define DAY_S	     (24 * 3600)
 #define SEED_DEFAULT 1
+#define REMOVE_S     300 /* until somebody has heard the alert that a sale failed */
 
 /* One trial of one GPU. */
 struct run {
@@ -146,6 +147,7 @@ static int make_scenario(const struct simulate *simulate, const struct simulate_
 	scenario->step_pct = gpu->step_pct;
 	scenario->floor_pct = gpu->floor_pct;
 	scenario->migrate = gpu->migrates;
+	scenario->remove_s = REMOVE_S;
 	if (gpu->weights)
 		strcpy(scenario->discipline, "weight");
 	r = recording_tenants(gpu->recording, scenario, reterr);

@@ -53,6 +53,7 @@ struct scenario {
 	int seconds, period_ms, seed;
 	bool migrate;
 	int migrate_s;
+	int remove_s; /* somebody ends a sale that failed; 0: nobody, but as migrate says */
 	/* [host] */
 	char discipline[16]; /* of sched/ */
 	int step_pct, floor_pct;

@@ -448,6 +448,65 @@ static void who_finds_no_room_waits_for_it(void **state)
 
 /* --- who could come --- */
 
+static bool always(void *userdata, const struct trial *trial, bool offers)
+{
+	(void)userdata;
+	(void)trial;
+	(void)offers;
+	return true;
+}
+
+static int fund_little(void *userdata, const struct trial *trial,
+		       const struct policy_params *params, struct policy_gpu *gpu,
+		       const struct policy_terms *terms, struct policy_out *out)
+{
+	(void)userdata;
+	(void)trial;
+	(void)params;
+	(void)gpu;
+	(void)terms;
+	out->n_decisions = out->n_moves = 0;
+	return 10;
+}
+
+/* Newcomers are sold more than there is, and each fails. */
+static struct trial_summary fail_sales(int remove_s)
+{
+	const struct trial_hooks hooks = {.admit = always, .fund = fund_little};
+	struct recording_newcomers *newcomers;
+	struct trial_summary summary;
+	struct trial *trial;
+
+	assert_int_equal(begin(NULL), 0);
+	add_seconds("a", 0, 400, row_of(90, 50)); /* at its contract: so is each newcomer */
+	close_and_make();
+	scenario.remove_s = remove_s;
+	scenario.tenants[0].start_cap_pct = 90;
+	assert_int_equal(recording_newcomers_new(recording, 1, &newcomers, &err), 0);
+	assert_int_equal(recording_newcomers_add(newcomers, &scenario, &err), 0);
+	assert_int_equal(scenario_check(&scenario, &err), 0);
+	assert_int_equal(trial_new(&scenario, policy_find("none"), NULL, 1, &hooks, &trial, &err),
+			 0);
+	while (trial_step(trial))
+		;
+	trial_sum(trial, &summary);
+	trial_free(trial);
+	recording_newcomers_free(newcomers);
+	end(NULL);
+	return summary;
+}
+
+static void somebody_ends_a_sale_that_failed(void **state)
+{
+	struct trial_summary nobody = fail_sales(0), somebody = fail_sales(50);
+
+	(void)state;
+	assert_int_equal(nobody.failed, 1);
+	assert_int_equal(nobody.left, 0);
+	assert_true(somebody.failed > 2);
+	assert_in_range(somebody.left, somebody.failed - 1, somebody.failed);
+}
+
 static void newcomers_are_drawn_from_what_was_recorded(void **state)
 {
 	struct recording_newcomers *newcomers, *again;
@@ -513,6 +572,7 @@ int main(void)
 		TEST(prices_are_those_of_each),
 		TEST(played_again_it_comes_to_the_same),
 		TEST(who_finds_no_room_waits_for_it),
+		cmocka_unit_test(somebody_ends_a_sale_that_failed),
 		TEST(newcomers_are_drawn_from_what_was_recorded),
 	};
 
