@@ -151,7 +151,7 @@ eval-stability: $B/eval/stability ## square-wave demand under policy qos: what i
 eval-sensitivity: all ## what each number in policy qos is worth, half as large and half as large again (TRACES=DIR SEEDS=20)
 	@B=$B CC='$(CC)' eval/sensitivity $(if $(TRACES),--traces '$(TRACES)') $(if $(SEEDS),--seeds '$(SEEDS)')
 
-eval-real: ## its Figs. 7 and 8 with real programs on a software GPU (EVAL_SECONDS=90 a policy)
+eval-real: ## its Figs. 7 and 8 with real programs on a software GPU (EVAL_SECONDS=80 a policy)
 	@dist/install-deps demo
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@B=$B eval/eval-real

@@ -161,6 +161,15 @@ typedef int (*db_point_fn)(void *userdata, const struct db_point *point);
 int db_query_history(struct db_reader *reader, const char *vgpu, int64_t from_ms, int64_t to_ms,
 		     int step_s, size_t max, db_point_fn point, void *userdata);
 
+/* Non-zero stops, and is what the query returns. */
+typedef int (*db_sample_fn)(void *userdata, const struct db_sample *sample);
+/*
+ * The raw samples of all vGPUs of a GPU in [from_ms, to_ms), those of one tick together, oldest
+ * first. Rows before *ret_kept_from_ms were pruned (0: none were).
+ */
+int db_query_samples(struct db_reader *reader, const char *gpu, int64_t from_ms, int64_t to_ms,
+		     db_sample_fn sample, void *userdata, int64_t *ret_kept_from_ms);
+
 /* What a start needs to go on where the last run ended: the largest ids (0: none). */
 struct db_last_ids {
 	int64_t decision, alert, offer;

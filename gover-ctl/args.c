@@ -60,6 +60,16 @@ static const struct option_info infos[OPTION_COUNT] = {
 	[OPTION_KEY] = {"key", "KEY", OPTION_TEXT, 0, 0,
 			"idempotency key: the same one again claims nothing twice (random)"},
 	[OPTION_ONCE] = {"once", NULL, OPTION_FLAG, 0, 0, "print one picture and end"},
+	[OPTION_POLICY] = {"policy", "NAME", OPTION_TEXT, 0, 0,
+			   "which policy to try instead of the one in force"},
+	[OPTION_SET] = {"set", "KEY=VALUE", OPTION_PAIR, 0, 0,
+			"try it with this parameter, as of policy set; may be repeated"},
+	[OPTION_SEED] = {"seed", "N", OPTION_INT, 0, 2147483647,
+			 "of whom newcomers are drawn from (1)"},
+	[OPTION_NEWCOMER_WORKLOAD] = {"newcomer", "WORKLOAD", OPTION_TEXT, 0, 0,
+				      "what newcomers do, instead of what was recorded"},
+	[OPTION_NO_NEWCOMERS] = {"no-newcomers", NULL, OPTION_FLAG, 0, 0,
+				 "nobody takes what is offered"},
 };
 
 const struct option_info *option_info(enum option_id id)

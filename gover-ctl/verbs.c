@@ -50,6 +50,12 @@ static const struct verb verbs[] = {
 	{"economics", "", 0, 0, .json = true, .run = verb_economics,
 	 .optional = OPTION(OPTION_FROM) | OPTION(OPTION_TO),
 	 .summary = "what was earned and owed, and what not overselling would have; the last day"},
+	{"simulate", "", 0, 0, .json = true, .run = verb_simulate,
+	 .optional = OPTION(OPTION_FROM) | OPTION(OPTION_TO) | OPTION(OPTION_GPU) |
+		     OPTION(OPTION_POLICY) | OPTION(OPTION_SET) | OPTION(OPTION_SEED) |
+		     OPTION(OPTION_NEWCOMER_WORKLOAD) | OPTION(OPTION_NO_NEWCOMERS),
+	 .summary =
+		 "what was recorded played again under another policy; the last day unless told"},
 	{"alerts", "", 0, 0, .json = true, .run = verb_alerts, .optional = OPTION(OPTION_ALL),
 	 .summary = "what is wrong now"},
 	{"ack", "ALERT", 1, 1, .json = true, .run = verb_alert_ack,

@@ -45,6 +45,7 @@ enum ctl_exit verb_gpu_drain(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_run(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_history(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_economics(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_simulate(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_alerts(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_alert_ack(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_decisions(struct ctl *ctl, const struct args *args);

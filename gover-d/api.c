@@ -24,6 +24,7 @@ static const struct route {
 	{"GET", "/v1/host", api_get_host, false, {NULL}},
 	{"GET", "/v1/gpus", api_get_gpus, false, {NULL}},
 	{"PATCH", "/v1/gpus/{name}", api_patch_gpu, true, {NULL}},
+	{"GET", "/v1/gpus/{name}/history", api_get_samples, false, {"from", "to"}},
 	{"GET", "/v1/vgpus", api_get_vgpus, false, {"gpu"}},
 	{"POST", "/v1/vgpus", api_post_vgpu, true, {NULL}},
 	{"GET", "/v1/vgpus/{id}", api_get_vgpu, false, {NULL}},

@@ -39,6 +39,7 @@ struct sale {
 struct arrival {
 	uint64_t at_ns;
 	int tenant;
+	bool waits; /* its time has come, and there was no room */
 };
 
 struct trial {
@@ -67,7 +68,7 @@ struct trial {
 	int *bag; /* kinds to draw from, one for each that can come */
 	int n_bag, n_drawn;
 	struct arrival *arrivals; /* those with a time of their own, by it */
-	int n_arrivals, n_arrived;
+	int n_arrivals, n_arrived, n_waiting;
 	struct trial_summary counts;
 };
 

@@ -252,8 +252,11 @@ int members_start(struct trial *trial, struct err *reterr)
 		sum_pct += scenario_terms(scenario, first[i]).initial_cap_pct;
 	for (int i = 0; i < n; i++) {
 		struct policy_terms terms = scenario_terms(scenario, first[i]);
+		int cap_pct = first[i]->start_cap_pct;
 
-		if (!join(trial, first[i], numbers[i], start_cap_pct(trial, &terms, sum_pct)))
+		if (cap_pct == 0)
+			cap_pct = start_cap_pct(trial, &terms, sum_pct);
+		if (!join(trial, first[i], numbers[i], cap_pct))
 			return err_fail(reterr, ENOMEM, "out of memory");
 	}
 	return 0;
@@ -281,19 +284,53 @@ static void leave(struct trial *trial, int index)
 	trial_apply(trial);
 }
 
+/* Whose time has come. Who waited goes when it would have gone. */
+static bool arrive(struct trial *trial, int index)
+{
+	const struct arrival *arrival = &trial->arrivals[index];
+	const struct scenario_tenant *tenant = &trial->scenario->tenants[arrival->tenant];
+	struct member *member = fund_and_join(trial, tenant, OWN_TIME + (uint64_t)index);
+
+	if (member && arrival->waits && tenant->stay_s > 0)
+		member->leaves_ns = arrival->at_ns + (uint64_t)(tenant->stay_s * 1e9);
+	return member;
+}
+
+static bool is_over(const struct trial *trial, const struct arrival *arrival)
+{
+	double stay_s = trial->scenario->tenants[arrival->tenant].stay_s;
+
+	return stay_s > 0 && arrival->at_ns + (uint64_t)(stay_s * 1e9) <= trial->now_ns;
+}
+
+static void try_again(struct trial *trial)
+{
+	for (int i = 0; i < trial->n_arrived && trial->n_waiting > 0; i++) {
+		struct arrival *arrival = &trial->arrivals[i];
+
+		if (!arrival->waits || (!is_over(trial, arrival) && !arrive(trial, i)))
+			continue;
+		arrival->waits = false;
+		trial->n_waiting--;
+	}
+}
+
 void members_pass(struct trial *trial)
 {
 	for (int i = trial->n_there; i-- > 0;)
 		if (trial->there[i]->leaves_ns <= trial->now_ns)
 			leave(trial, i);
+	try_again(trial);
 	for (; trial->n_arrived < trial->n_arrivals &&
 	       trial->arrivals[trial->n_arrived].at_ns <= trial->now_ns;
 	     trial->n_arrived++) {
-		const struct scenario_tenant *tenant =
-			&trial->scenario->tenants[trial->arrivals[trial->n_arrived].tenant];
+		struct arrival *arrival = &trial->arrivals[trial->n_arrived];
+		const struct scenario_tenant *tenant = &trial->scenario->tenants[arrival->tenant];
 
-		if (fund_and_join(trial, tenant, OWN_TIME + (uint64_t)trial->n_arrived))
+		if (arrive(trial, trial->n_arrived))
 			continue;
+		arrival->waits = tenant->waits;
+		trial->n_waiting += tenant->waits;
 		trial->counts.refused++;
 		trial_tell(trial, "refused", "", "tenant %s finds no room", tenant->name);
 	}

@@ -51,11 +51,13 @@ static void restate(struct trial *trial)
 static void fail(struct trial *trial)
 {
 	struct sale *sale = &trial->sale;
-	uint64_t at_ns = trial->now_ns + (uint64_t)trial->scenario->migrate_s * NS_PER_S;
+	const struct scenario *scenario = trial->scenario;
+	int after_s = scenario->migrate ? scenario->migrate_s : scenario->remove_s;
+	uint64_t at_ns = trial->now_ns + (uint64_t)after_s * NS_PER_S;
 
 	sale->state = SALE_FAILED;
 	trial->counts.failed++;
-	if (trial->scenario->migrate && sale->newcomer->leaves_ns > at_ns)
+	if ((scenario->migrate || after_s > 0) && sale->newcomer->leaves_ns > at_ns)
 		sale->newcomer->leaves_ns = at_ns;
 }
 

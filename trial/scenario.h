@@ -39,8 +39,10 @@ struct scenario_tenant {
 	int contract_pct, min_cap_pct;
 	double target_fps, weight;
 	bool burst;
-	double arrive_s; /* SCENARIO_BY_OFFER: when an offer is made */
-	double stay_s;	 /* 0: to the end */
+	bool waits; /* for room, and goes when it would have gone; else it is refused for good */
+	double arrive_s;   /* SCENARIO_BY_OFFER: when an offer is made */
+	int start_cap_pct; /* where it is there from the start; 0: its part of 100 */
+	double stay_s;	   /* 0: to the end */
 	int count;
 };
 
@@ -51,6 +53,7 @@ struct scenario {
 	int seconds, period_ms, seed;
 	bool migrate;
 	int migrate_s;
+	int remove_s; /* somebody ends a sale that failed; 0: nobody, but as migrate says */
 	/* [host] */
 	char discipline[16]; /* of sched/ */
 	int step_pct, floor_pct;

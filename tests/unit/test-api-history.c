@@ -329,6 +329,116 @@ static void a_query_outlives_who_asked(void **state)
 	assert_false(is_answered);
 }
 
+/* --- of a whole GPU --- */
+
+#define MANY 3000 /* periods of two vGPUs: more than a page */
+
+static void add_many(void)
+{
+	static const char *const ids[] = {"a", "gone"};
+
+	for (int i = 0; i < MANY; i++) {
+		for (size_t v = 0; v < ARRAY_SIZE(ids); v++) {
+			struct db_sample row = {
+				.ts_ms = BEGIN_MS + 1000000 + 1000 * i,
+				.gpu = "gpu0",
+				.dt_s = 1.001,
+				.cap_pct = 40,
+				.initial_cap_pct = 50,
+				.load_pct = i == 0 ? NAN : 10.5,
+				.util_pct = i == 0 ? NAN : 25,
+				.fps = NAN,
+				.target_fps = 60,
+				.frame_p99_ms = NAN,
+				.broken = i % 2,
+			};
+
+			strcpy(row.vgpu, ids[v]);
+			assert_int_equal(db_append_sample(manager->db, &row), 0);
+		}
+		if (i % 500 == 0)
+			db_flush(manager->db);
+	}
+	db_commit(manager->db);
+	db_flush(manager->db);
+}
+
+/* One page from @from on; the caller's. */
+static json_t *get_page(const char *from, const char *to)
+{
+	struct api_request request = {
+		.method = "GET",
+		.path = "/v1/gpus/gpu0/history",
+		.query = {{"from", from}, {"to", to}},
+		.n_query = 2,
+		.answered = note_answer,
+	};
+	json_t *answer;
+
+	api_serve(api, &request);
+	for (int i = 0; request.later && i < 300; i++)
+		assert_true(sd_event_run(event, 100 * 1000) >= 0);
+	assert_int_equal(request.reply.status, 200);
+	answer = json_loads(request.reply.text->data, 0, NULL);
+	api_request_fini(&request);
+	return answer;
+}
+
+static void every_sample_of_a_gpu_comes_page_by_page_in_whole_periods(void **state)
+{
+	char from[64] = "1700001000";
+	size_t rows = 0;
+	int pages = 0;
+
+	(void)state;
+	add_many();
+	while (from[0] != '\0') {
+		json_t *page = get_page(from, "1700010000");
+		const char *next = json_string_value(json_object_get(page, "next_from"));
+
+		snprintf(from, sizeof(from), "%s", next ? next : "");
+		assert_int_equal(json_array_size(json_object_get(page, "vgpus")), 2);
+		assert_int_equal(json_array_size(json_object_get(page, "rows")) % 2, 0);
+		rows += json_array_size(json_object_get(page, "rows"));
+		assert_true(++pages < 5);
+		json_decref(page);
+	}
+	assert_int_equal(pages, 2);
+	assert_int_equal(rows, 2 * MANY);
+}
+
+static void a_row_says_what_was_valid_then(void **state)
+{
+	json_t *page, *row;
+	char *text;
+
+	(void)state;
+	add_many();
+	page = get_page("1700001000", "1700001002");
+	row = json_array_get(json_object_get(page, "rows"), 0);
+	assert_int_equal(json_array_size(row), json_array_size(json_object_get(page, "columns")));
+	text = json_dumps(row, JSON_COMPACT | JSON_REAL_PRECISION(15));
+	assert_string_equal(text, "[1700001000000,0,1.001,40,50,null,null,null,60.0,0,0]");
+	free(text);
+	text = json_dumps(json_array_get(json_object_get(page, "rows"), 3),
+			  JSON_COMPACT | JSON_REAL_PRECISION(15));
+	assert_string_equal(text, "[1700001001000,1,1.001,40,50,10.5,25.0,null,60.0,1,0]");
+	free(text);
+	assert_true(json_is_null(json_object_get(page, "next_from")));
+	assert_true(json_is_null(json_object_get(page, "kept_from")));
+	json_decref(page);
+}
+
+static void a_gpu_or_range_there_is_none_of_is_refused(void **state)
+{
+	(void)state;
+	assert_problem("GET /v1/gpus/nope/history", NULL, 404, "nope");
+	assert_problem("GET /v1/gpus/gpu0/history?from=6&to=5", NULL, 400, "from: is not before");
+	assert_problem("GET /v1/gpus/gpu0/history?step=1", NULL, 400, "step");
+	manager->db = db_close(manager->db);
+	assert_problem("GET /v1/gpus/gpu0/history", NULL, 503, "no history");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin_history, end_history)
 
 int main(void)
@@ -343,6 +453,9 @@ int main(void)
 		TEST(without_a_database_it_is_503),
 		TEST(a_database_that_cannot_be_read_is_500),
 		TEST(a_query_outlives_who_asked),
+		TEST(every_sample_of_a_gpu_comes_page_by_page_in_whole_periods),
+		TEST(a_row_says_what_was_valid_then),
+		TEST(a_gpu_or_range_there_is_none_of_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
