@@ -87,7 +87,7 @@ is "nothing of it is in force" "$(get /v1/policy '.name + " " + (.differs | leng
 
 ok "people get a table" sh -c "'$B/gover-ctl' --socket '$sock' simulate --policy qos --from '$from' --to '$to' >'$dir/table'"
 ok "of all runs" grep -qE '^ +RECORDED +MODEL +IN FORCE +TRIAL$' "$dir/table"
-ok "that tells the model's error" grep -q "^The model's own error: utilisation [+-]" "$dir/table"
+ok "that tells the model's error" grep -q "^The model's own error, on the demand as estimated: utilisation [+-]" "$dir/table"
 ok "and of each GPU, one with nothing to play too" grep -q '^gpu1: not played: 0 seconds are recorded' "$dir/table"
 is "together they are what one was" "$(ctl simulate --json --from "$from" --to "$to" | jq -c '.total.runs[0].vgpu_s == .gpus[0].runs[0].vgpu_s')" true
 ctl simulate --json --from -3d --to "$to" >"$dir/out" 2>"$dir/err"
