@@ -13,16 +13,17 @@
 #include "base/cleanup.h"
 #include "trial/search.h"
 
-#define TRIES_MOST 300 /* in all */
-#define PATIENCE   120 /* of them without a better one */
+#define TRIES_MOST 250 /* in all */
+#define PATIENCE   60  /* of changes without a better one */
 #define COARSE	   4   /* strides at a time, as long as nothing is found */
-#define CHANGES	   12  /* slight ones between two clear ones */
+#define CHANGES	   8   /* slight ones between two clear ones */
 
 struct search {
 	const struct search_terms *terms;
 	struct search_schedule best, now;
 	struct search_schedule kept;
-	bool any; /* best was found good */
+	bool any;      /* best was found good */
+	bool changing; /* the best, at random */
 	int tries, better_at;
 	uint64_t random;
 	int failed;
@@ -42,7 +43,7 @@ static int draw(struct search *search, int n)
 static bool is_spent(const struct search *search)
 {
 	return search->failed < 0 || search->tries >= TRIES_MOST ||
-	       search->tries - search->better_at >= PATIENCE;
+	       (search->changing && search->tries - search->better_at >= PATIENCE);
 }
 
 /* Whether search->now is good. */
@@ -192,6 +193,8 @@ int search_best(const struct search_terms *terms, struct search_schedule *schedu
 	memset(&search->now, 0, sizeof(search->now));
 	(void)attempt(search);
 	extend_all(search);
+	search->changing = true;
+	search->better_at = search->tries;
 	while (search->any && !is_spent(search)) {
 		for (int i = 0; i < CHANGES && !is_spent(search); i++)
 			change_slightly(search);

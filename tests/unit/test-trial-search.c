@@ -81,7 +81,7 @@ static void all_are_let_in_one_after_the_other(void **state)
 
 static bool first_is_in_the_way(const struct search_schedule *s)
 {
-	return s->n_came < 2 || s->came_s[0] >= 40;
+	return s->n_came < 2 || s->came_s[0] >= 12;
 }
 
 /* The first at once, and the second never again: greed is not enough. */
@@ -93,7 +93,7 @@ static void one_waits_where_the_next_brings_more(void **state)
 	(void)state;
 	assert_int_equal(look(&rule), 0);
 	assert_int_equal(schedule.n_came, 2);
-	assert_true(schedule.came_s[0] >= 40 && schedule.sold_pct_s > 300);
+	assert_true(schedule.came_s[0] >= 12 && schedule.sold_pct_s > 300);
 }
 
 static bool only_one_moment_is_good(const struct search_schedule *s)
