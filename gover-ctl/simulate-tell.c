@@ -273,8 +273,8 @@ static void print_error(const struct writer *writer, const struct trial_summary 
 	const struct account_summary *model = &summaries[SIMULATE_MODEL].account;
 
 	writer_line(writer,
-		    "The model's own error: utilisation %+.1f points, broken time %+.2f points, "
-		    "profit %+.4f",
+		    "The model's own error, on the demand as estimated: utilisation %+.1f points, "
+		    "broken time %+.2f points, profit %+.4f",
 		    model->util_avg_pct - was->util_avg_pct, model->broken_pct - was->broken_pct,
 		    model->profit - was->profit);
 }

@@ -74,7 +74,7 @@ sim money --no-newcomers --set penalty_per_broken_s=1 --set price_per_cap_hour=3
 ok "other prices: what is sold earns a unit a second of the GPU" within "$(run money trial revenue)" "$(run money trial sold_cap_pct_s | awk '{ print $1 / 100 }')" 0.01
 ok "and each broken second costs one" within "$(run money trial penalty)" "$(run money trial broken_s)" 0.01
 ok "at those in force nothing changes" within "$(run money model revenue)" "$(run model model revenue)" 0.0001
-sim key --policy static --set static_ratio=1 --newcomer idle
+sim key --policy static --set static_ratio=1 --set flavor_cap_pct=70 --newcomer idle
 is "a parameter of the policy counts: nothing is sold beyond the GPU" "$(run key trial sales)" 0
 sim idle --policy static --set static_ratio=4 --newcomer idle
 ok "newcomers come where the policy sells" test "$(run idle trial sales)" -ge 1
@@ -87,7 +87,7 @@ is "nothing of it is in force" "$(get /v1/policy '.name + " " + (.differs | leng
 
 ok "people get a table" sh -c "'$B/gover-ctl' --socket '$sock' simulate --policy qos --from '$from' --to '$to' >'$dir/table'"
 ok "of all runs" grep -qE '^ +RECORDED +MODEL +IN FORCE +TRIAL$' "$dir/table"
-ok "that tells the model's error" grep -q "^The model's own error: utilisation [+-]" "$dir/table"
+ok "that tells the model's error" grep -q "^The model's own error, on the demand as estimated: utilisation [+-]" "$dir/table"
 ok "and of each GPU, one with nothing to play too" grep -q '^gpu1: not played: 0 seconds are recorded' "$dir/table"
 is "together they are what one was" "$(ctl simulate --json --from "$from" --to "$to" | jq -c '.total.runs[0].vgpu_s == .gpus[0].runs[0].vgpu_s')" true
 ctl simulate --json --from -3d --to "$to" >"$dir/out" 2>"$dir/err"

@@ -7,8 +7,10 @@ cd "$top" || exit 1
 
 EVAL_SEEDS=0 eval/eval >"$dir/out" 2>&1
 is "a number of seeds that is none is refused" "$? $(cat "$dir/out")" "2 EVAL_SEEDS: '0' is not a number from 1 on"
-EVAL_SEEDS=1 EVAL_OUT=$dir/eval B=$B ok "it runs" eval/eval
+EVAL_SEEDS=1 EVAL_OUT=$dir/eval B=$B eval/eval >"$dir/out" 2>"$dir/err"
+is "it runs, and no number is lacking" "$? $(grep -cv '^eval: ' "$dir/err")" "0 0"
 report=$dir/eval/report.txt
+ok "what is printed is what is kept" cmp "$dir/out" "$report"
 for head in 'Figs. 5 and 6:' 'Fig. 7:' 'Fig. 8:' 'Fig. 9:' 'Section 4.4:' 'Check list:'; do
   ok "the report has $head" grep -q "^$head" "$report"
 done

@@ -202,6 +202,53 @@ static void test_an_idle_gpu_lets_old_rows_go_too(void **state)
 	assert_int_equal(count_history("vm1", START_MS, START_MS + DAY_MS, 60), 5);
 }
 
+static struct db_sample first_row, last_row;
+static int n_rows;
+
+static int keep_row(void *userdata, const struct db_sample *row)
+{
+	(void)userdata;
+	if (n_rows++ == 0)
+		first_row = *row;
+	last_row = *row;
+	return 0;
+}
+
+static void test_samples_of_a_gpu_say_from_when_they_are_kept(void **state)
+{
+	struct db *db = open_db(&short_kept);
+	struct db_reader *reader;
+	int64_t kept_from_ms = -1, end_ms = START_MS + 3 * HOUR_MS;
+
+	(void)state;
+	for (int i = 0; i < 3 * 60; i++) {
+		struct db_sample other = make_sample(START_MS + i * MINUTE_MS, "vm3");
+
+		put_sample(db, START_MS + i * MINUTE_MS, "vm1");
+		put_sample(db, START_MS + i * MINUTE_MS, "vm2");
+		strcpy(other.gpu, "gpu1");
+		assert_int_equal(db_append_sample(db, &other), 0);
+	}
+	db_close(db);
+	reader = open_reader();
+	n_rows = 0;
+	assert_int_equal(
+		db_query_samples(reader, "gpu0", START_MS, end_ms, keep_row, NULL, &kept_from_ms),
+		0);
+	assert_true(kept_from_ms > START_MS + HOUR_MS && kept_from_ms < end_ms);
+	assert_true(first_row.ts_ms >= kept_from_ms);
+	assert_string_equal(first_row.vgpu, "vm1");
+	assert_int_equal(first_row.cap_pct, 40);
+	assert_true(first_row.util_pct > 74 && first_row.util_pct < 76);
+	assert_int_equal(last_row.ts_ms, end_ms - MINUTE_MS);
+	assert_string_equal(last_row.vgpu, "vm2");
+	assert_int_equal(n_rows, 2 * ((end_ms - first_row.ts_ms) / MINUTE_MS));
+	assert_int_equal(
+		db_query_samples(reader, "gpu0", end_ms, end_ms, keep_row, NULL, &kept_from_ms),
+		-EINVAL);
+	db_reader_close(reader);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
 int main(void)
@@ -215,6 +262,7 @@ int main(void)
 		TEST(test_a_vgpu_is_known_as_long_as_any_resolution_has_it),
 		TEST(test_of_events_stay_the_open_ones_and_the_last_number),
 		TEST(test_an_idle_gpu_lets_old_rows_go_too),
+		TEST(test_samples_of_a_gpu_say_from_when_they_are_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
