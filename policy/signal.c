@@ -8,6 +8,8 @@
 #include "policy/signal.h"
 #include "policy/window.h"
 
+#define SERVED_ENOUGH 0.98 /* of min(demand, contract): with so much, none is broken */
+
 static bool promises_frames(const struct policy_vgpu *vgpu)
 {
 	return vgpu->terms.target_fps > 0;
@@ -108,7 +110,8 @@ static bool is_broken(const struct policy_params *params, const struct policy_gp
 	if (promises_frames(vgpu) && vgpu->fps_valid)
 		return is_short(vgpu) && is_gpu_bound(params->qos_gpu_bound_pct / 100.0, vgpu);
 	return is_above_line(params, vgpu) &&
-	       vgpu->cap_pct + gpu->step_pct <= vgpu->terms.initial_cap_pct;
+	       vgpu->cap_pct + gpu->step_pct <= vgpu->terms.initial_cap_pct &&
+	       vgpu->cap_pct < SERVED_ENOUGH * vgpu->terms.initial_cap_pct;
 }
 
 static unsigned int find_conditions(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu,

@@ -20,14 +20,14 @@ since=$(date +%s%3N)
 # sample began before.
 needed=$((10000 * (speed > 1 ? 4 : 1) / (period_ms * speed) + 2))
 ok "ten seconds pass" until_ok 60 that /v1/host ".ticks >= $ticks + $needed"
-# The writer is behind the loop by a moment.
+# The writer is behind the loop by seconds.
 mean() { # mean NAME: its mean load in percent since then; a long period counts for more than a short one
-  sqlite3 -readonly "$dir/state/history.db" "SELECT round(sum(s.load_pct * s.dt_s) / sum(s.dt_s), 2) FROM sample s JOIN vgpu v ON v.num = s.vgpu
+  history "SELECT round(sum(s.load_pct * s.dt_s) / sum(s.dt_s), 2) FROM sample s JOIN vgpu v ON v.num = s.vgpu
     WHERE v.id = '$(host_uuid "$1")' AND s.ts_ms > $since"
 }
+has() { mean "$1" | awk -v pct="$2" '{ exit !($1 > pct - 1 && $1 < pct + 1) }'; } # has NAME PCT
 for vgpu in a:20 b:30 c:50; do
-  ok "${vgpu#*:} % are ${vgpu#*:} %, within a point" until_ok 5 sh -c \
-    "echo \"$(mean "${vgpu%:*}")\" | awk '{ exit !(\$1 > ${vgpu#*:} - 1 && \$1 < ${vgpu#*:} + 1) }'"
+  ok "${vgpu#*:} % are ${vgpu#*:} %, within a point" until_ok 20 has "${vgpu%:*}" "${vgpu#*:}"
   echo "# ${vgpu#*:} %: $(mean "${vgpu%:*}") %"
 done
 is "no cap was changed" "$(host_cap a) $(host_cap b) $(host_cap c)" "20 30 50"
