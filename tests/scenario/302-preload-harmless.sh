@@ -29,7 +29,8 @@ ok "a shell and what it starts do not notice" \
 c"
 is "only the hooks are exported" \
   "$(nm -D --defined-only "$B/libgover-fps.so" | sed -n 's/.* [TWVi] //p' | sort | tr '\n' ' ')" \
-  "dlsym dlvsym eglGetProcAddress eglSwapBuffers glXGetProcAddress glXGetProcAddressARB glXSwapBuffers "
+  "dlsym dlvsym eglGetProcAddress eglSwapBuffers eglSwapBuffersWithDamageEXT eglSwapBuffersWithDamageKHR $(:
+  )glXGetProcAddress glXGetProcAddressARB glXSwapBuffers glXSwapBuffersMscOML "
 GOVER_FPS_DEBUG=1 drawing direct-glx 10 2>"$dir/debug"
 ok "GOVER_FPS_DEBUG=1 tells what it does" grep -q "gover-fps\[[0-9]*\]: no daemon at $fps" "$dir/debug"
 finish
