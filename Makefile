@@ -66,6 +66,7 @@ $B/tests/%: tests/unit/%.c $B/libgover.a
 # The kernel's policy, with as much of the kernel as it needs, and without the warnings i915 is without.
 $B/tests/test-sched-policy $B/tests/test-sched-policy-books: cflags += -Itests/i915 -Wno-unused-parameter -Wno-sign-compare
 
+$B/tests/fps-sink: monitor/fps.c monitor/fps-page.c
 $B/tests/fps-ways: $B/tests/fake-gl
 $B/tests/fps-ways: ldflags += -Wl,--no-as-needed $B/tests/fake-gl
 $B/tests/%: tests/helper/%.c

@@ -52,21 +52,22 @@ static void wait_until(uint64_t at_ns)
 	(void)pthread_setcancelstate(cancel_state, NULL);
 }
 
-void frame_end(uint64_t begin)
+bool frame_end(uint64_t begin)
 {
 	struct timespec now;
 	uint64_t now_ns, at_ns;
 
 	if (self.presented != begin)
-		return; /* counted already, by a hook further in */
+		return false; /* counted already, by a hook further in */
 	self.presented++;
 	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail for this clock */
 	now_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 	if (counting)
 		page_record(now_ns);
 	if (period_ns == 0)
-		return;
+		return true;
 	at_ns = pace_next(&self.pace, period_ns, now_ns);
 	if (at_ns)
 		wait_until(at_ns);
+	return true;
 }

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "fps-preload/frame.h"
+#include "fps-preload/gputime.h"
 #include "fps-preload/jump.h"
 #include "fps-preload/say.h"
 #include "fps-preload/setup.h"
@@ -57,7 +58,9 @@ static const unsigned int exported[SHAPES] = {
  */
 static void *reals[SHAPES][HOOKS];
 
-static bool off; /* written by the constructor, constant after it */
+/* Written by the constructor, constant after it. */
+static bool off;
+static bool gpu_time;
 
 __attribute__((constructor)) static void hook_start(void)
 {
@@ -66,6 +69,7 @@ __attribute__((constructor)) static void hook_start(void)
 	setup_read(&setup);
 	say_enable(setup.debug);
 	frame_setup(&setup);
+	gpu_time = setup.gpu_time && setup.daemon.sun_family == AF_UNIX;
 	off = setup.daemon.sun_family != AF_UNIX && setup.period_ns == 0;
 }
 
@@ -100,6 +104,19 @@ static inline void *real_of(enum shape shape, unsigned int hook)
 	return real ? real : real_find(shape, hook);
 }
 
+static inline uint64_t begin_frame(enum gputime_api api)
+{
+	if (gpu_time)
+		gputime_before(api);
+	return frame_begin();
+}
+
+static inline void end_frame(uint64_t begin, enum gputime_api api)
+{
+	if (frame_end(begin) && gpu_time)
+		gputime_after(api);
+}
+
 static inline void glx_swap(unsigned int hook, void *display, unsigned long drawable)
 {
 	glx_swap_fn real = (glx_swap_fn)real_of(GLX_SWAP, hook);
@@ -111,9 +128,9 @@ static inline void glx_swap(unsigned int hook, void *display, unsigned long draw
 		real(display, drawable);
 		return;
 	}
-	begin = frame_begin();
+	begin = begin_frame(GPUTIME_GLX);
 	real(display, drawable);
-	frame_end(begin);
+	end_frame(begin, GPUTIME_GLX);
 }
 
 static inline int64_t glx_swap_msc(unsigned int hook, void *display, unsigned long drawable,
@@ -127,10 +144,10 @@ static inline int64_t glx_swap_msc(unsigned int hook, void *display, unsigned lo
 		return -1;
 	if (off)
 		return real(display, drawable, target_msc, divisor, remainder);
-	begin = frame_begin();
+	begin = begin_frame(GPUTIME_GLX);
 	swap_count = real(display, drawable, target_msc, divisor, remainder);
 	if (swap_count != -1) /* 0 is what a renderer that counts no swaps says */
-		frame_end(begin);
+		end_frame(begin, GPUTIME_GLX);
 	return swap_count;
 }
 
@@ -144,10 +161,10 @@ static inline unsigned int egl_swap(unsigned int hook, void *display, void *surf
 		return 0;
 	if (off)
 		return real(display, surface);
-	begin = frame_begin();
+	begin = begin_frame(GPUTIME_EGL);
 	presented = real(display, surface);
 	if (presented)
-		frame_end(begin);
+		end_frame(begin, GPUTIME_EGL);
 	return presented;
 }
 
@@ -162,10 +179,10 @@ static inline unsigned int egl_damage(unsigned int hook, void *display, void *su
 		return 0;
 	if (off)
 		return real(display, surface, rects, n_rects);
-	begin = frame_begin();
+	begin = begin_frame(GPUTIME_EGL);
 	presented = real(display, surface, rects, n_rects);
 	if (presented)
-		frame_end(begin);
+		end_frame(begin, GPUTIME_EGL);
 	return presented;
 }
 

@@ -12,4 +12,7 @@
  */
 void page_record(uint64_t now_ns);
 
+/* The GPU took so long for one of the frames that the calling thread has presented. */
+void page_record_gpu(uint64_t gpu_ns);
+
 #endif

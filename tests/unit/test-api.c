@@ -25,6 +25,7 @@ static const char vgpu_members[] =
 	"id gpu vm cid labels state found initial_cap_pct min_cap_pct target_fps weight burst "
 	"flavor held "
 	"floor_pct cap_pct expected_cap_pct load_pct util_pct fps fps_age_s frame_p99_ms frames "
+	"frame_p50_ms frame_max_ms frame_gpu_ms "
 	"short "
 	"overloaded broken e seen_s broken_s broken_time_pct mean_fps cap_error_pct steals_in "
 	"steals_out cap_writes last_decision_id created_at attach";
@@ -92,6 +93,7 @@ static void what_is_not_valid_is_null(void **state)
 {
 	static const char *const before[] = {"load_pct",     "util_pct",	 "fps",
 					     "fps_age_s",    "frame_p99_ms",	 "cid",
+					     "frame_p50_ms", "frame_max_ms",	 "frame_gpu_ms",
 					     "mean_fps",     "last_decision_id", "broken_time_pct",
 					     "cap_error_pct"};
 	struct vgpu *vgpu = stand_in_find("a");
