@@ -23,12 +23,15 @@ folders  := base policy sched db sim trial gpu monitor gover-d gover-ctl gover-s
 mains    := gover-d/main.c gover-ctl/main.c gover-sim/main.c
 sources  := $(filter-out $(mains),$(wildcard $(addsuffix /*.c,$(folders))))
 objects  := $(sources:%.c=$B/obj/%.o)
-programs := $B/gover-d $B/gover-ctl $B/gover-sim $B/libgover-fps.so $B/gover-terrain
+layer    := $(shell pkg-config --exists vulkan && echo $B/libgover-fps-layer.so)
+programs := $B/gover-d $B/gover-ctl $B/gover-sim $B/libgover-fps.so $(layer) $B/gover-terrain
 units    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test-*.c))
 helpers  := $(patsubst tests/helper/%.c,$B/tests/%,$(wildcard tests/helper/*.c))
+helpers  := $(if $(layer),$(helpers),$(filter-out %/fps-vk,$(helpers)))
 benches  := $(patsubst bench/%.c,$B/bench/%,$(wildcard bench/bench-*.c))
 
 all: $(programs)  ## build everything (default)
+	$(if $(layer),,@echo "  SKIP  libgover-fps-layer.so: no Vulkan headers (libvulkan-dev)")
 
 $B/libgover.a: $(objects)
 	@rm -f $@
@@ -48,6 +51,14 @@ $B/libgover-fps.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-preload/*.c)) fps-p
 	@echo "  LD    $@"
 	@$(CC) $(ldflags) $(LDFLAGS) -shared -Wl,--version-script=fps-preload/exports.map -Wl,-z,now \
 		-o $@ $(filter %.o,$^) -ldl -lm -pthread
+
+# What counts a frame is the same in both; the layer has no symbols of GL to stand in for.
+counting := frame kept link pace page say setup
+$B/libgover-fps-layer.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-layer/*.c)) \
+		$(counting:%=$B/obj/fps-preload/%.o) fps-layer/exports.map
+	@echo "  LD    $@"
+	@$(CC) $(ldflags) $(LDFLAGS) -shared -Wl,--version-script=fps-layer/exports.map -Wl,-z,now,-z,nodelete \
+		-o $@ $(filter %.o,$^) -ldl -pthread
 
 $B/gover-terrain: $B/obj/demo/terrain.o
 	@echo "  LD    $@"
@@ -140,7 +151,10 @@ demo: ## watch real programs being starved, rescued and oversold (DEMO_SECONDS=1
 install: all ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/sbin $B/gover-d
 	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/bin $B/gover-ctl $B/gover-sim
-	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/gover $B/libgover-fps.so
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/gover $B/libgover-fps.so $(layer)
+	$(if $(layer),install -d $(DESTDIR)$(PREFIX)/share/vulkan/implicit_layer.d && \
+		sed 's|@LIBRARY@|$(PREFIX)/lib/gover/libgover-fps-layer.so|' fps-layer/gover_fps.json.in \
+		>$(DESTDIR)$(PREFIX)/share/vulkan/implicit_layer.d/gover_fps.json)
 	for page in man/*.[1-8]; do \
 		install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man$${page##*.} $$page || exit; done
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/gover dist/gover.conf.example README.md LICENSE

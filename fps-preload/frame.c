@@ -52,18 +52,18 @@ static void wait_until(uint64_t at_ns)
 	(void)pthread_setcancelstate(cancel_state, NULL);
 }
 
-bool frame_end(uint64_t begin)
+bool frame_end(uint64_t begin, unsigned int frames)
 {
 	struct timespec now;
 	uint64_t now_ns, at_ns;
 
-	if (self.presented != begin)
-		return false; /* counted already, by a hook further in */
+	if (self.presented != begin || frames == 0)
+		return false; /* counted already, by a hook further in, or none */
 	self.presented++;
 	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail for this clock */
 	now_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 	if (counting)
-		page_record(now_ns);
+		page_record(now_ns, frames);
 	if (period_ns == 0)
 		return true;
 	at_ns = pace_next(&self.pace, period_ns, now_ns);

@@ -113,7 +113,7 @@ static inline uint64_t begin_frame(enum gputime_api api)
 
 static inline void end_frame(uint64_t begin, enum gputime_api api)
 {
-	if (frame_end(begin) && gpu_time)
+	if (frame_end(begin, 1) && gpu_time)
 		gputime_after(api);
 }
 
@@ -324,6 +324,21 @@ SYMBOL_EARLY symbol_dlvsym_fn hook_dlvsym_target(void *handle, const char *name)
 	if (off || handle == RTLD_NEXT || !covered_find(name))
 		return symbol_dlvsym();
 	return covered_dlvsym;
+}
+
+/* The Vulkan layer in the same process counts in our page, and once what is presented through both.
+ */
+EXPORT uint64_t gover_fps_frame_begin(void);
+EXPORT bool gover_fps_frame_end(uint64_t begin, unsigned int frames);
+
+uint64_t gover_fps_frame_begin(void)
+{
+	return frame_begin();
+}
+
+bool gover_fps_frame_end(uint64_t begin, unsigned int frames)
+{
+	return frame_end(begin, frames);
 }
 
 EXPORT_JUMP(dlsym, hook_dlsym_target);

@@ -43,10 +43,10 @@ if ! start >"$dir/start.out" 2>&1 || [ "$(get /v1/gpus '.gpus | length')" != 1 ]
   finish
 fi
 
-out=$(ctl run --vgpu a --cap 40 --target-fps 60 -- sh -c 'echo $GOVER_FPS_MAX $GOVER_FPS $LD_PRELOAD; cat /proc/self/cgroup; exit 7' 2>&1)
+out=$(ctl run --vgpu a --cap 40 --target-fps 60 -- sh -c 'echo $GOVER_FPS_MAX $GOVER_FPS $LD_PRELOAD $GOVER_FPS_LAYER; cat /proc/self/cgroup; exit 7' 2>&1)
 is "the program's own exit status comes back" "$?" 7
-is "it is paced a little above its target, reports to the daemon, and has the library" \
-  "$(echo "$out" | head -n 1)" "61 unix:$dir/fps.sock ${GOVER_FPS_LIB-$B/libgover-fps.so}"
+is "it is paced a little above its target, reports to the daemon, and has library and layer" \
+  "$(echo "$out" | head -n 1)" "61 unix:$dir/fps.sock ${GOVER_FPS_LIB-$B/libgover-fps.so} 1"
 ok "it was in the control group of its vGPU" sh -c "echo '$out' | grep -q 'gover-test-run-$$.*/a\$'"
 is "the contract it asked for stands" "$(get /v1/vgpus/a '[.initial_cap_pct, .target_fps] | tostring')" '[40,60]'
 is "a vGPU that stands is used again, unpaced where told" \
