@@ -16,8 +16,12 @@ until_ok 20 test -s "$dir/display" || skip_all "Xvfb does not start here"
 DISPLAY=:$(cat "$dir/display")
 export DISPLAY LIBGL_ALWAYS_SOFTWARE=1 vblank_mode=0 XDG_RUNTIME_DIR="$dir" XDG_DATA_HOME="$dir/share"
 mkdir -p "$dir/share/vulkan/implicit_layer.d"
-sed "s|@LIBRARY@|$B/libgover-fps-layer.so|" "$top/fps-layer/gover_fps.json.in" \
-  >"$dir/share/vulkan/implicit_layer.d/gover_fps.json"
+manifest() { # manifest BITS LIBRARY
+  sed "s|@LIBRARY@|$2|; s|@BITS@|$1|" "$top/fps-layer/gover_fps.json.in" \
+    >"$dir/share/vulkan/implicit_layer.d/gover_fps$1.json"
+}
+manifest 64 "$B/libgover-fps-layer.so"
+manifest 32 "$B/32/libgover-fps-layer.so"
 vkcube --c 1 >"$dir/none" 2>&1 || skip_all "vkcube does not run here: $(tail -n 1 "$dir/none")"
 
 real() { # real COMMAND...: what the daemon's end counted
