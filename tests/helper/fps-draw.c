@@ -12,12 +12,14 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FAKE "libfake-gl.so.1"	 /* found by LD_LIBRARY_PATH */
@@ -274,6 +276,58 @@ static void keep_environment(void)
 	free(was);
 }
 
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal)
+{
+	(void)signal;
+	stopped = 1;
+}
+
+/* By its own clock, in us: what presenting took, and what a frame did. Until SIGTERM. */
+static void timed(void)
+{
+	uint64_t *swap_ns = calloc((size_t)frames * 2, sizeof(*swap_ns)), *frame_ns, last_ns, at_ns;
+	size_t p99;
+
+	if (!swap_ns)
+		fail("no memory");
+	(void)signal(SIGTERM, stop);
+	frame_ns = swap_ns + frames;
+	last_ns = now_ns();
+	for (long i = 0; i < frames; i++, rest()) {
+		at_ns = now_ns();
+		glXSwapBuffers(NULL, 1);
+		swap_ns[i] = now_ns() - at_ns;
+		frame_ns[i] = at_ns - last_ns;
+		last_ns = at_ns;
+		if (stopped)
+			frames = i + 1;
+	}
+	p99 = (size_t)(frames - 1) * 99 / 100;
+	qsort(swap_ns, (size_t)frames, sizeof(*swap_ns), by_value);
+	qsort(frame_ns, (size_t)frames, sizeof(*frame_ns), by_value);
+	printf("%ld frames: swap p99 %.1f us, max %.1f us; frame p50 %.1f us, p99 %.1f us\n",
+	       frames, (double)swap_ns[p99] / 1e3, (double)swap_ns[frames - 1] / 1e3,
+	       (double)frame_ns[frames / 2] / 1e3, (double)frame_ns[p99] / 1e3);
+	free(swap_ns);
+}
+
 /* With fps-next preloaded too. */
 static void beside(void)
 {
@@ -294,7 +348,7 @@ static const struct {
 	{"orphan", orphan, 1},		 {"exec", exec_self, 1},
 	{"killed", killed, 1},		 {"errno", keep_errno, 1},
 	{"close-fds", close_fds, 2},	 {"environment", keep_environment, 1},
-	{"beside", beside, 1},
+	{"beside", beside, 1},		 {"timed", timed, 1},
 };
 
 static long presented(void)

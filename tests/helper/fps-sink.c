@@ -5,8 +5,8 @@
  *
  * fps-sink SOCKET COMMAND...: the daemon's end of the FPS reports and nothing else. Runs COMMAND,
  * waits until it and every program that reported have ended, and prints what was counted: "frames N
- * programs N refused N exit N", "open N" when after 10 s some have not, and "gpu N of T us" where the
- * GPU's time was measured. With no COMMAND it prints that every second until SIGTERM.
+ * programs N refused N exit N", "open N" when after 10 s some have not, and "gpu N of T us" where
+ * the GPU's time was measured. With no COMMAND it prints that every second until SIGTERM.
  */
 #include <poll.h>
 #include <signal.h>
