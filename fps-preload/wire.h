@@ -44,12 +44,19 @@ _Static_assert(offsetof(struct fps_page, lane) == 64 && sizeof(struct fps_lane) 
 		       offsetof(struct fps_lane, gpu_time_ns) == 280,
 	       "32- and 64-bit programs lay the page out alike");
 
-/* The one message, with the memfd beside it (SCM_RIGHTS). Unix SOCK_SEQPACKET; never answered. */
+/* What the library says, once, with the memfd beside it (SCM_RIGHTS). Unix SOCK_SEQPACKET. */
 struct fps_hello {
 	uint32_t magic;
 	uint32_t version;
 	uint32_t page_bytes; /* FPS_WIRE_PAGE_SIZE */
 	uint32_t pid;	     /* for people; the daemon believes SO_PEERCRED */
+};
+
+/* What the daemon says, whenever it likes; the last one stands, also when the daemon is gone. */
+struct fps_order {
+	uint32_t magic;
+	uint32_t version;
+	uint64_t period_ns; /* of a frame, at least; 0: no limit; 1 ms to 1 s */
 };
 
 /*

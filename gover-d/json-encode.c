@@ -175,6 +175,7 @@ static void add_contract(struct json_encode *o, const struct manager *manager,
 	json_encode_add(o, "initial_cap_pct", json_integer(terms->initial_cap_pct));
 	json_encode_add(o, "min_cap_pct", json_integer(terms->min_cap_pct));
 	json_encode_add(o, "target_fps", json_encode_number(terms->target_fps));
+	json_encode_add(o, "fps_limit", json_encode_number(contract->fps_limit));
 	json_encode_add(o, "weight", json_encode_number(terms->weight));
 	json_encode_add(o, "burst", json_boolean(terms->burst));
 	json_encode_add(o, "flavor", json_string(flavor.name));

@@ -47,6 +47,10 @@ void fps_hub_dispatch(struct fps_hub *hub);
 /* Once a tick, before fps_hub_totals(): reads every page and adds what is new. */
 void fps_hub_collect(struct fps_hub *hub);
 
+/* From the next fps_hub_collect() on the programs of a vGPU take at least @period_ns for a frame, 1
+ * ms to 1 s; 0: as long as they like. 0 or -ENOMEM. */
+int fps_hub_limit(struct fps_hub *hub, const char *id, uint64_t period_ns);
+
 /* The totals of a vGPU; NULL: no program has ever reported for it. Valid until the hub is freed or
  * the vGPU forgotten. */
 const struct fps_totals *fps_hub_totals(const struct fps_hub *hub, const char *id);

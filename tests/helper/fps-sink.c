@@ -7,6 +7,7 @@
  * waits until it and every program that reported have ended, and prints what was counted: "frames N
  * programs N refused N exit N", "open N" when after 10 s some have not, and "gpu N of T us" where
  * the GPU's time was measured. With no COMMAND it prints that every second until SIGTERM.
+ * FPS_SINK_LIMIT_NS: orders all programs to take that long for a frame.
  */
 #include <poll.h>
 #include <signal.h>
@@ -129,6 +130,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "fps-sink: %s\n", argc < 2 ? "usage: SOCKET COMMAND..." : err.msg);
 		return 2;
 	}
+	if (getenv("FPS_SINK_LIMIT_NS"))
+		(void)fps_hub_limit(hub, "all", strtoull(getenv("FPS_SINK_LIMIT_NS"), NULL, 10));
 	(void)signal(SIGTERM, stop);
 	if (argc > 2) {
 		pid_t command = fork();

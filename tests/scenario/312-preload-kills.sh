@@ -5,7 +5,8 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/300-lib.sh
 . "$(dirname "$0")/300-lib.sh"
-kills=${KILLS:-100}
+kills=${KILLS:-${GOVER_ASAN:+20}}
+kills=${kills:-100} # a sanitizer makes a daemon slow to start
 sim_conf
 
 killing() { # killing: gover-d is started, and killed at once or a little later

@@ -262,6 +262,71 @@ static void gpu_time_is_counted_where_it_can_be(void **state)
 	program_end(&p);
 }
 
+/* What the program was told; UINT64_MAX: nothing. */
+static uint64_t told(const struct program *p)
+{
+	struct fps_order order;
+	uint64_t period_ns = UINT64_MAX;
+
+	while (recv(p->sock, &order, sizeof(order), MSG_DONTWAIT) == (ssize_t)sizeof(order)) {
+		assert_int_equal(order.magic, FPS_WIRE_MAGIC);
+		assert_int_equal(order.version, FPS_WIRE_VERSION);
+		period_ns = order.period_ns;
+	}
+	return period_ns;
+}
+
+static void a_limit_is_told_to_each_program_once(void **state)
+{
+	struct program p = program_new(), q = program_new();
+
+	(void)state;
+	program_connect(&p);
+	pump();
+	fps_hub_collect(hub);
+	assert_int_equal(told(&p), 0); /* it may remember another daemon's */
+	assert_int_equal(fps_hub_limit(hub, "a", 20 * NS_PER_S / 1000), 0);
+	assert_int_equal(fps_hub_limit(hub, "b", 50 * NS_PER_S / 1000), 0);
+	fps_hub_collect(hub);
+	assert_int_equal(told(&p), 20 * NS_PER_S / 1000);
+	program_connect(&q);
+	pump();
+	fps_hub_collect(hub);
+	assert_int_equal(told(&q), 20 * NS_PER_S / 1000);
+	assert_int_equal(told(&p), UINT64_MAX);
+	owner = "b";
+	pass(5);
+	fps_hub_collect(hub);
+	assert_int_equal(told(&p), 50 * NS_PER_S / 1000);
+	fps_hub_forget(hub, "b");
+	owner = NULL;
+	fps_hub_collect(hub);
+	assert_int_equal(told(&p), 0);
+	program_end(&p);
+	program_end(&q);
+	assert_int_equal(fps_hub_limit(hub, "never seen", 0), 0);
+	assert_null(fps_hub_totals(hub, "never seen"));
+}
+
+/* Who does not read is not waited for; when he does, he hears the newest. */
+static void who_does_not_read_his_limit_holds_up_nobody(void **state)
+{
+	struct program p = program_new();
+	uint64_t ns = NS_PER_S / 1000;
+
+	(void)state;
+	program_connect(&p);
+	pump();
+	for (int i = 0; i < 5000; i++) {
+		assert_int_equal(fps_hub_limit(hub, "a", ++ns), 0);
+		fps_hub_collect(hub);
+	}
+	assert_true(told(&p) != UINT64_MAX);
+	fps_hub_collect(hub);
+	assert_int_equal(told(&p), ns);
+	program_end(&p);
+}
+
 static void a_bucket_may_wrap(void **state)
 {
 	struct program p = program_new();
@@ -412,6 +477,8 @@ int main(void)
 		RULE(the_newest_frame_lies_between_the_last_two_looks),
 		RULE(the_longest_gap_is_that_of_any),
 		RULE(gpu_time_is_counted_where_it_can_be),
+		RULE(a_limit_is_told_to_each_program_once),
+		RULE(who_does_not_read_his_limit_holds_up_nobody),
 		RULE(a_bucket_may_wrap),
 		RULE(a_program_of_nobody_is_asked_for_again),
 		RULE(a_program_that_is_moved_counts_for_its_new_vgpu),
