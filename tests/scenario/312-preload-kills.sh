@@ -33,27 +33,24 @@ paced() { # paced NAME: a program that draws some 450 frames a second until it i
 # shellcheck disable=SC2034,SC2016 # read by lib.sh, when it ends
 cleanup='kill $drawers 2>/dev/null'
 drawers=''
-for i in 1 2 3 4; do
+# Those that report and those that do not, side by side, so that starting daemons costs them the same.
+for i in 1 2; do
   paced "with$i"
+  where=off
+  paced "without$i"
+  unset where
 done
 begun=$(date +%s%N)
 ok "gover-d is killed $kills times" killing
 echo "# in $((($(date +%s%N) - begun) / 1000000)) ms (load: $(cut -d ' ' -f 1-3 /proc/loadavg))"
 ok "the next one comes up" start
-ok "and counts all programs again" until_ok 60 that /v1/host ".fps.open == 4"
+ok "and counts all programs again" until_ok 60 that /v1/host ".fps.open == 2"
 for drawer in $drawers; do
   kill "$drawer"
   ok "every frame of a program was drawn" wait "$drawer"
 done
-is "and nothing was said" "$(cat "$dir"/with?.err)" ""
+is "and nothing was said" "$(cat "$dir"/with*.err)" ""
 stop
-where=off drawers=''
-for i in 1 2 3 4; do paced "without$i"; done
-sleep 10
-for drawer in $drawers; do
-  kill "$drawer"
-  wait "$drawer"
-done
-sed 's/^/# with: /' "$dir"/with[1-4]
-sed 's/^/# without: /' "$dir"/without[1-4]
+sed 's/^/# with: /' "$dir"/with[12]
+sed 's/^/# without: /' "$dir"/without[12]
 finish
