@@ -16,6 +16,7 @@ void setup_read(struct setup *ret_setup)
 	struct setup setup = {.daemon.sun_family = AF_UNSPEC};
 	const char *where = getenv("GOVER_FPS");
 	const char *fps_max = getenv("GOVER_FPS_MAX");
+	const char *gpu_time = getenv("GOVER_FPS_GPU_TIME");
 	const char *debug = getenv("GOVER_FPS_DEBUG");
 
 	*ret_setup = setup;
@@ -34,6 +35,7 @@ void setup_read(struct setup *ret_setup)
 	}
 	if (fps_max)
 		(void)pace_parse(fps_max, &setup.period_ns); /* not understood: not paced */
+	setup.gpu_time = gpu_time && strcmp(gpu_time, "1") == 0;
 	setup.debug = debug && strcmp(debug, "1") == 0;
 	*ret_setup = setup;
 }

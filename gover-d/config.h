@@ -20,6 +20,7 @@
 
 /* What a contract may say, in a request and on gover-ctl's command line alike. */
 #define CONTRACT_TARGET_FPS_MAX 10000
+#define CONTRACT_FPS_LIMIT_MAX	1000
 #define CONTRACT_WEIGHT_MIN	0.01
 #define CONTRACT_WEIGHT_MAX	100
 #define CONTRACT_CID_MIN	3 /* below: hypervisor, loopback, host */

@@ -182,6 +182,8 @@ static void merge_contract(struct contract *c, unsigned int fields, const struct
 		c->terms.min_cap_pct = values->terms.min_cap_pct;
 	if (fields & CONTROL_TARGET_FPS)
 		c->terms.target_fps = values->terms.target_fps;
+	if (fields & CONTROL_FPS_LIMIT)
+		c->fps_limit = values->fps_limit;
 	if (fields & CONTROL_WEIGHT)
 		c->terms.weight = values->terms.weight;
 	if (fields & CONTROL_BURST)
@@ -204,6 +206,7 @@ static const struct {
 	{CONTROL_INITIAL_CAP, "initial_cap_pct"},
 	{CONTROL_MIN_CAP, "min_cap_pct"},
 	{CONTROL_TARGET_FPS, "target_fps"},
+	{CONTROL_FPS_LIMIT, "fps_limit"},
 	{CONTROL_WEIGHT, "weight"},
 	{CONTROL_BURST, "burst"},
 	{CONTROL_HELD, "held"},

@@ -272,6 +272,21 @@ static double vgpu_p99(const struct vgpu *v)
 	return v->row.p99_valid ? v->row.frame_p99_ms / 1000 : NAN;
 }
 
+static double vgpu_p50(const struct vgpu *v)
+{
+	return v->row.frame_p50_ms > 0 ? v->row.frame_p50_ms / 1000 : NAN;
+}
+
+static double vgpu_longest(const struct vgpu *v)
+{
+	return v->row.frame_max_ms > 0 ? v->row.frame_max_ms / 1000 : NAN;
+}
+
+static double vgpu_frame_gpu(const struct vgpu *v)
+{
+	return v->row.frame_gpu_ms > 0 ? v->row.frame_gpu_ms / 1000 : NAN;
+}
+
 static double vgpu_missing(const struct vgpu *v)
 {
 	return !v->device;
@@ -329,7 +344,10 @@ static const struct vgpu_metric {
 	{"gover_vgpu_frames_total", "counter", "Frames presented.", vgpu_frames},
 	{"gover_vgpu_fps", "gauge", "Frames a second.", vgpu_fps},
 	{"gover_vgpu_target_fps", "gauge", "Frames a second promised; 0: none.", vgpu_target},
+	{"gover_vgpu_frame_p50_seconds", "gauge", "Median frame time.", vgpu_p50},
 	{"gover_vgpu_frame_p99_seconds", "gauge", "99th percentile of frame time.", vgpu_p99},
+	{"gover_vgpu_frame_max_seconds", "gauge", "Longest frame time.", vgpu_longest},
+	{"gover_vgpu_frame_gpu_seconds", "gauge", "Mean GPU time of a frame.", vgpu_frame_gpu},
 	{"gover_vgpu_missing", "gauge", "1: has a contract and does not exist.", vgpu_missing},
 	{"gover_vgpu_held", "gauge", "1: an operator fixed its cap.", vgpu_held},
 	{"gover_vgpu_overloaded", "gauge", "1: its overload signal is up.", vgpu_overloaded},

@@ -12,13 +12,16 @@
 struct fps_counters {
 	uint64_t frames;
 	uint64_t last_ns;
+	uint64_t longest_gap_ns;
+	uint64_t gpu_time_ns, gpu_frames;
 	uint32_t frame_time[FPS_WIRE_BUCKETS]; /* modulo 2^32, as differences are */
 };
 
 /* Reads @page while its program goes on writing it. */
 void fps_page_read(const struct fps_page *page, struct fps_counters *ret_counters);
 
-/* Could an honest program get from @before to @after in @elapsed_ns? */
+/* Could an honest program get from @before to @after in @elapsed_ns? (The GPU's time is judged
+ * apart: a wrong one costs nobody his frames.) */
 bool fps_page_plausible(const struct fps_counters *before, const struct fps_counters *after,
 			uint64_t elapsed_ns);
 

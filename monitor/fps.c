@@ -37,8 +37,12 @@
 #define EAGER_ASKS   10
 #define ASK_EVERY_NS (5 * NS_PER_S)
 
+/* A program may remember what an earlier daemon told it. */
+#define NOT_TOLD UINT64_MAX
+
 struct vgpu {
 	char id[ID_MAX];
+	uint64_t limit_ns; /* of a frame, at least; 0: none */
 	struct fps_totals totals;
 };
 
@@ -51,6 +55,7 @@ struct source {
 	struct fps_counters counted; /* what of the page is in some vGPU's totals, or nobody's */
 	uint64_t read_ns;  /* when @counted was read; before the hello: when it connected */
 	struct vgpu *vgpu; /* NULL: unmatched */
+	uint64_t told_ns;  /* the limit it was told, NOT_TOLD: none yet */
 	int asks;
 	uint64_t ask_ns; /* not before this */
 };
@@ -134,6 +139,21 @@ static void source_ask(struct fps_hub *hub, struct source *source, uint64_t now_
 	}
 	if (source->vgpu || ++source->asks >= EAGER_ASKS)
 		source->ask_ns = now_ns + ASK_EVERY_NS;
+}
+
+/* Tells it the limit of its vGPU, if that is not what it knows. A full socket is tried again. */
+static void source_tell(struct source *source)
+{
+	struct fps_order order = {
+		.magic = FPS_WIRE_MAGIC,
+		.version = FPS_WIRE_VERSION,
+		.period_ns = source->vgpu ? source->vgpu->limit_ns : 0,
+	};
+
+	if (order.period_ns != source->told_ns &&
+	    send(source->fd, &order, sizeof(order), MSG_DONTWAIT | MSG_NOSIGNAL) ==
+		    (ssize_t)sizeof(order))
+		source->told_ns = order.period_ns;
 }
 
 /* Adds what is new in the page to its vGPU's totals. What was drawn while nobody was known to own
@@ -305,6 +325,7 @@ static int source_new(struct fps_hub *hub, int fd)
 	}
 	source->fd = fd;
 	source->pid = peer.pid;
+	source->told_ns = NOT_TOLD;
 	source->read_ns = clock_now().mono_ns;
 	source->at = hub->n_sources;
 	hub->sources[hub->n_sources++] = source;
@@ -366,12 +387,28 @@ void fps_hub_collect(struct fps_hub *hub)
 
 		if (source->page) {
 			source_ask(hub, source, now_ns);
+			source_tell(source);
 			source_count(source, now_ns);
 		} else if (now_ns > source->read_ns + HELLO_WITHIN_NS) {
 			source_refuse(hub, source);
 		}
 	}
 	hub->tick_ns = now_ns;
+}
+
+int fps_hub_limit(struct fps_hub *hub, const char *id, uint64_t period_ns)
+{
+	struct vgpu **known = vgpu_find(hub, id);
+	struct vgpu *vgpu = known ? *known : NULL;
+
+	if (!vgpu && period_ns == 0)
+		return 0;
+	if (!vgpu)
+		vgpu = vgpu_get(hub, id);
+	if (!vgpu)
+		return -ENOMEM;
+	vgpu->limit_ns = period_ns;
+	return 0;
 }
 
 const struct fps_totals *fps_hub_totals(const struct fps_hub *hub, const char *id)

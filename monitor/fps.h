@@ -24,6 +24,9 @@ struct fps_totals {
 	uint64_t frame_time[FPS_WIRE_BUCKETS]; /* fps-preload/wire.h says the buckets */
 	int open;			       /* programs connected now */
 	uint64_t newest_ns;		       /* CLOCK_MONOTONIC of the newest frame of any */
+	uint64_t longest_gap_ns;	       /* the longest frame time of any */
+	uint64_t gpu_time_ns;		       /* of gpu_frames frames, where it is measured */
+	uint64_t gpu_frames;
 };
 
 /* Which vGPU does a process belong to? 0 and its id, or -ENOENT. */
@@ -44,6 +47,10 @@ void fps_hub_dispatch(struct fps_hub *hub);
 /* Once a tick, before fps_hub_totals(): reads every page and adds what is new. */
 void fps_hub_collect(struct fps_hub *hub);
 
+/* From the next fps_hub_collect() on the programs of a vGPU take at least @period_ns for a frame, 1
+ * ms to 1 s; 0: as long as they like. 0 or -ENOMEM. */
+int fps_hub_limit(struct fps_hub *hub, const char *id, uint64_t period_ns);
+
 /* The totals of a vGPU; NULL: no program has ever reported for it. Valid until the hub is freed or
  * the vGPU forgotten. */
 const struct fps_totals *fps_hub_totals(const struct fps_hub *hub, const char *id);
@@ -51,8 +58,9 @@ const struct fps_totals *fps_hub_totals(const struct fps_hub *hub, const char *i
 /* Drops what is known of a removed vGPU; its connections are matched anew. */
 void fps_hub_forget(struct fps_hub *hub, const char *id);
 
-/* 99th percentile of frame time in ms out of bucket counts; 0 where there are none. */
-double fps_p99_ms(const uint64_t frame_time[FPS_WIRE_BUCKETS]);
+/* The frame time in ms that the share @above of all frames exceeds at most, out of bucket counts:
+ * 0.01 is the 99th percentile, 0 the longest. 0 where there are none. */
+double fps_percentile_ms(const uint64_t frame_time[FPS_WIRE_BUCKETS], double above);
 
 /* Counts for /metrics. */
 struct fps_hub_stats {

@@ -42,16 +42,27 @@ static void sample_own_frames(const struct gpu_reading *last, const struct gpu_r
 	row->frame_p99_ms = row->p99_valid ? (double)now->frame_p99_ms : 0;
 }
 
-static double new_frames_p99_ms(const struct fps_totals *last, const struct fps_totals *now)
+/* The times of the frames of this period. Counts that went back are nobody's. */
+static void sample_frame_times(const struct fps_totals *last, const struct fps_totals *now,
+			       struct monitor_row *row)
 {
 	uint64_t frame_time[FPS_WIRE_BUCKETS];
 
+	if (now->gpu_frames > last->gpu_frames && now->gpu_time_ns >= last->gpu_time_ns)
+		row->frame_gpu_ms = (double)(now->gpu_time_ns - last->gpu_time_ns) / 1e6 /
+				    (double)(now->gpu_frames - last->gpu_frames);
 	for (int i = 0; i < FPS_WIRE_BUCKETS; i++) {
 		if (now->frame_time[i] < last->frame_time[i])
-			return 0;
+			return;
 		frame_time[i] = now->frame_time[i] - last->frame_time[i];
 	}
-	return fps_p99_ms(frame_time);
+	row->frame_p99_ms = fps_percentile_ms(frame_time, 0.01);
+	row->p99_valid = row->frame_p99_ms > 0;
+	row->frame_p50_ms = fps_percentile_ms(frame_time, 0.5);
+	row->frame_max_ms = fps_percentile_ms(frame_time, 0);
+	/* A new record is known exactly. */
+	if (row->p99_valid && now->longest_gap_ns > last->longest_gap_ns)
+		row->frame_max_ms = (double)now->longest_gap_ns / 1e6;
 }
 
 /*
@@ -69,8 +80,7 @@ static void sample_reported_frames(struct monitor_track *track, const struct fps
 	    row->dt_s <= FPS_STALE_PERIODS * period_s && now->frames >= last->frames) {
 		row->fps_valid = true;
 		row->fps = (double)(now->frames - last->frames) / row->dt_s;
-		row->frame_p99_ms = new_frames_p99_ms(last, now);
-		row->p99_valid = row->frame_p99_ms > 0;
+		sample_frame_times(last, now, row);
 	}
 	track->fps_primed = true;
 	track->fps_last = *now;

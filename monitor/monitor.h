@@ -22,11 +22,13 @@ struct monitor_row {
 	double fps;
 	bool p99_valid;
 	double frame_p99_ms;
-	bool fps_seen;	  /* frames were seen at least once */
-	double fps_age_s; /* since the last valid FPS, when seen */
-	uint64_t frames;  /* cumulative, all sources */
-	bool gone;	  /* the vGPU does not exist any more */
-	int read_errno;	  /* 0, or why busy is invalid (positive errno) */
+	double frame_p50_ms, frame_max_ms; /* of reported frames; 0: none */
+	double frame_gpu_ms;		   /* mean GPU time of a frame; 0: not measured */
+	bool fps_seen;			   /* frames were seen at least once */
+	double fps_age_s;		   /* since the last valid FPS, when seen */
+	uint64_t frames;		   /* cumulative, all sources */
+	bool gone;			   /* the vGPU does not exist any more */
+	int read_errno;			   /* 0, or why busy is invalid (positive errno) */
 };
 
 /* What the monitor remembers of one vGPU between periods; all zero at first. Lives with its vGPU.

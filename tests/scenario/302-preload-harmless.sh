@@ -27,9 +27,10 @@ ok "a program without GL finds no GL" silent env LD_PRELOAD="$preload" "$B/tests
 ok "a shell and what it starts do not notice" \
   test "$(env LD_PRELOAD="$preload" sh -c 'echo a | tr a b; ls / >/dev/null && echo c')" = "b
 c"
-is "only the hooks are exported" \
+is "only the hooks are exported, and what the layer asks for" \
   "$(nm -D --defined-only "$B/libgover-fps.so" | sed -n 's/.* [TWVi] //p' | sort | tr '\n' ' ')" \
-  "dlsym dlvsym eglGetProcAddress eglSwapBuffers glXGetProcAddress glXGetProcAddressARB glXSwapBuffers "
+  "dlsym dlvsym eglGetProcAddress eglSwapBuffers eglSwapBuffersWithDamageEXT eglSwapBuffersWithDamageKHR $(:
+  )glXGetProcAddress glXGetProcAddressARB glXSwapBuffers glXSwapBuffersMscOML gover_fps_frame_begin gover_fps_frame_end "
 GOVER_FPS_DEBUG=1 drawing direct-glx 10 2>"$dir/debug"
 ok "GOVER_FPS_DEBUG=1 tells what it does" grep -q "gover-fps\[[0-9]*\]: no daemon at $fps" "$dir/debug"
 finish

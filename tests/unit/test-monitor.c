@@ -253,7 +253,7 @@ static void frames_the_backend_counts_need_no_program(void **state)
 	check_frames(rows, ARRAY_SIZE(rows), true);
 }
 
-static void p99_is_that_of_the_frames_of_the_period(void **state)
+static void times_are_those_of_the_frames_of_the_period(void **state)
 {
 	struct monitor_track track = {0};
 	struct fps_totals totals = {.open = 1};
@@ -269,6 +269,27 @@ static void p99_is_that_of_the_frames_of_the_period(void **state)
 	totals.frame_time[20] += 50; /* 3.2 to 3.8 ms */
 	monitor_sample(&track, &fake_ops, &vgpu, &totals, 0, PERIOD_S, &row);
 	assert_true(row.p99_valid && row.frame_p99_ms >= 3.2 && row.frame_p99_ms <= 3.81);
+	assert_true(row.frame_p50_ms == row.frame_p99_ms && row.frame_max_ms == row.frame_p99_ms);
+	assert_true(row.frame_gpu_ms == 0);
+
+	/* The longest to the nanosecond where it is a record, by its bucket where it is not. */
+	for (int record = 1; record >= 0; record--) {
+		vgpu.reading.at_ns += NS_PER_S;
+		totals.frames += 100;
+		totals.frame_time[20] += 60;
+		totals.frame_time[24] += 39;
+		totals.frame_time[40]++; /* 102 to 122 ms */
+		totals.longest_gap_ns = 107 * NS_PER_S / 1000;
+		totals.gpu_frames += 98;
+		totals.gpu_time_ns += 98 * 2500000ull;
+		monitor_sample(&track, &fake_ops, &vgpu, &totals, 0, PERIOD_S, &row);
+		assert_true(row.frame_p50_ms >= 3.2 && row.frame_p50_ms <= 3.81);
+		assert_true(row.frame_p99_ms >= 6.4 && row.frame_p99_ms <= 7.62);
+		assert_true(record ? row.frame_max_ms == 107
+				   : row.frame_max_ms >= 102 && row.frame_max_ms <= 122 &&
+					     row.frame_max_ms != 107);
+		assert_true(row.frame_gpu_ms == 2.5);
+	}
 
 	/* Counts that went back are nobody's frame times, be the frames right or wrong. */
 	vgpu.reading.at_ns += NS_PER_S;
@@ -288,7 +309,7 @@ int main(void)
 		cmocka_unit_test(a_program_that_ended_has_no_fps_after_the_period_it_ended_in),
 		cmocka_unit_test(frames_outlive_a_failed_reading_and_not_a_lost_vgpu),
 		cmocka_unit_test(frames_the_backend_counts_need_no_program),
-		cmocka_unit_test(p99_is_that_of_the_frames_of_the_period),
+		cmocka_unit_test(times_are_those_of_the_frames_of_the_period),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
