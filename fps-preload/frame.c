@@ -26,8 +26,8 @@ static __thread __attribute__((tls_model("initial-exec"))) struct {
 
 void frame_setup(const struct setup *setup)
 {
-	if (setup->daemon.sun_family == AF_UNIX) {
-		link_setup(&setup->daemon);
+	if (setup->way != SETUP_OFF) {
+		link_setup(setup);
 		counting = true;
 	}
 	period_ns = setup->period_ns;

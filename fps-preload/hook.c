@@ -56,7 +56,7 @@ __attribute__((constructor)) static void hook_start(void)
 	setup_read(&setup);
 	say_enable(setup.debug);
 	frame_setup(&setup);
-	off = setup.daemon.sun_family != AF_UNIX && setup.period_ns == 0;
+	off = setup.way == SETUP_OFF && setup.period_ns == 0;
 }
 
 SYMBOL_EARLY static const struct covered *covered_find(const char *name)

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "fps-preload/guest.h"
 #include "fps-preload/link.h"
 #include "fps-preload/say.h"
 #include "fps-preload/wire.h"
@@ -16,7 +17,9 @@
 #define NS_PER_S	1000000000ull
 #define LONGEST_DELAY_S 8
 
-static struct sockaddr_un address; /* written by the constructor, constant after it */
+/* Written by the constructor, constant after it. */
+static struct sockaddr_un address;
+static bool from_guest; /* by messages */
 
 /* Touched only by the one thread that tends the link, and by a forked child before it has others.
  */
@@ -25,15 +28,23 @@ static struct kept sock = {.fd = -1};
 static unsigned int
 	delay_s; /* before the next attempt; 0 while the connection is known to be good */
 
-void link_setup(const struct sockaddr_un *daemon)
+void link_setup(const struct setup *setup)
 {
-	address = *daemon;
+	address = setup->daemon;
+	from_guest = setup->way != SETUP_UNIX;
+	if (from_guest)
+		guest_setup(setup);
 }
 
-void link_offer(const struct kept *new_memfd)
+void link_offer(const struct fps_page *page, struct kept *new_memfd)
 {
 	link_drop();
-	memfd = *new_memfd;
+	if (from_guest) {
+		kept_close(new_memfd);
+		guest_offer(page);
+	} else {
+		memfd = *new_memfd;
+	}
 }
 
 void link_drop(void)
@@ -41,6 +52,13 @@ void link_drop(void)
 	kept_close(&sock);
 	kept_close(&memfd);
 	delay_s = 0;
+	guest_drop();
+}
+
+void link_end(void)
+{
+	if (from_guest)
+		guest_end(); /* else the daemon reads the page once more */
 }
 
 /* The daemon never sends, so an open connection has nothing to read and a dead one reads its end.
@@ -102,6 +120,8 @@ uint64_t link_tend(void)
 	unsigned int wait_s = delay_s;
 	int r;
 
+	if (from_guest)
+		return guest_tend();
 	if (sock.fd >= 0) {
 		if (daemon_is_there()) {
 			delay_s = 0;

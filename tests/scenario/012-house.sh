@@ -61,7 +61,7 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F '[:"/]' '
     to = part[2]
     sub("/.*", "", to)
     if (from == to || from == "tests" || from == "bench" || from == "demo") next
-    if (from == "monitor" && part[2] == "fps-preload/wire.h") next
+    if (from == "monitor" && part[2] ~ /^fps-preload\/(wire|message)\.h$/) next
     if (from == "kernel" && (to == "sched" || part[2] !~ "/")) next
     if (from == "gover-ctl" && (to == "base" || to == "trial" || part[2] == "gover-d/config.h")) next
     if (from == "sched" || from == "fps-preload" || !(from in level) || !(to in level) || level[to] >= level[from])
