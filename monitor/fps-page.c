@@ -9,9 +9,6 @@
 #include "base/clock.h"
 #include "monitor/fps-page.h"
 
-/* No present path is faster: an empty eglSwapBuffers on a pbuffer reaches about 6,000 a second. */
-#define PLAUSIBLE_FPS 100000
-
 void fps_page_read(const struct fps_page *page, struct fps_counters *ret_counters)
 {
 	struct fps_counters sum = {0};
@@ -34,7 +31,7 @@ void fps_page_read(const struct fps_page *page, struct fps_counters *ret_counter
 bool fps_page_plausible(const struct fps_counters *before, const struct fps_counters *after,
 			uint64_t elapsed_ns)
 {
-	uint64_t most = PLAUSIBLE_FPS + PLAUSIBLE_FPS * (elapsed_ns / NS_PER_S);
+	uint64_t most = FPS_PLAUSIBLE + FPS_PLAUSIBLE * (elapsed_ns / NS_PER_S);
 	uint64_t timed = 0;
 
 	for (int b = 0; b < FPS_WIRE_BUCKETS; b++)

@@ -57,21 +57,33 @@ static double new_frames_p99_ms(const struct fps_totals *last, const struct fps_
 /*
  * Frames that programs report. The FPS of a period is a number when a program was connected at its
  * beginning: the first one comes in the middle of a period, whose FPS would say little, and without
- * a program there is none. Connected without a new frame is 0 FPS.
+ * a program there is none. Connected without a new frame is 0 FPS. Programs in a virtual machine
+ * tell by another clock than ours, none or two times in a period: theirs is the rate of their last
+ * two messages.
  */
 static void sample_reported_frames(struct monitor_track *track, const struct fps_totals *now,
 				   double period_s, struct monitor_row *row)
 {
 	const struct fps_totals *last = &track->fps_last;
+	uint64_t seen = now->frames - now->told_frames, before = last->frames - last->told_frames;
 
 	row->frames = now->frames;
 	if (track->fps_primed && last->open > 0 && row->dt_s > 0 &&
-	    row->dt_s <= FPS_STALE_PERIODS * period_s && now->frames >= last->frames) {
+	    row->dt_s <= FPS_STALE_PERIODS * period_s && now->frames >= last->frames &&
+	    seen >= before) {
 		row->fps_valid = true;
-		row->fps = (double)(now->frames - last->frames) / row->dt_s;
-		row->frame_p99_ms = new_frames_p99_ms(last, now);
-		row->p99_valid = row->frame_p99_ms > 0;
+		row->fps = (double)(seen - before) / row->dt_s;
 	}
+	if (now->telling > 0) {
+		row->fps_valid = true;
+		row->fps += now->told_fps;
+	}
+	if (row->fps_valid && track->fps_primed)
+		row->frame_p99_ms = new_frames_p99_ms(last, now);
+	if (row->frame_p99_ms <= 0 && now->telling > 0 && row->fps > 0)
+		row->frame_p99_ms = track->told_p99_ms; /* no message in this period */
+	row->p99_valid = row->frame_p99_ms > 0;
+	track->told_p99_ms = row->frame_p99_ms;
 	track->fps_primed = true;
 	track->fps_last = *now;
 }

@@ -36,6 +36,7 @@ struct monitor_track {
 	struct gpu_reading last;
 	bool fps_primed;
 	struct fps_totals fps_last; /* as it was at last.at_ns */
+	double told_p99_ms;	    /* of programs that tell now and then; 0: not known */
 	bool fps_seen;
 	uint64_t
 		fps_valid_at_ns; /* GPU clock of the last valid FPS, before it of the first frame */
