@@ -110,6 +110,11 @@ check-kernel-i915: ## i915's kvmgt with gover's scheduling policy, built and loa
 	@dist/install-deps build
 	@B=$B tests/check-kernel-i915
 
+check-guest: ## programs inside a virtual machine report their frames out of it (skips itself where there is none)
+	@dist/install-deps build
+	@$(MAKE) --no-print-directory -j$$(nproc) all $(helpers)
+	@B=$B tests/check-guest
+
 fuzz: ## every parser under libFuzzer, FUZZ_SECONDS (20) each
 	@dist/install-deps lint
 	@B=$B tests/fuzz/run
@@ -149,5 +154,5 @@ help: ## this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 fuzz warnings lint demo install help clean
+.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-guest fuzz warnings lint demo install help clean
 -include $(shell find $B -name '*.d' 2>/dev/null)
