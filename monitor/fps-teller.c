@@ -16,6 +16,7 @@
 #define AT_ONCE	 8 /* after a silence */
 
 #define HOLD_NS	  (5 * NS_PER_S / 2) /* a rate stands for so long */
+#define RATE_NS	  (NS_PER_S / 4)     /* less says little */
 #define FORGET_NS (60 * NS_PER_S)    /* who has no connection may come back until then */
 #define YOUNG_NS  (2 * NS_PER_S)     /* who is no older counts from its first frame */
 
@@ -23,9 +24,10 @@ struct fps_teller {
 	struct fps_teller *next; /* spoke before this one */
 	const void *via;	 /* NULL: it is not connected */
 	struct fps_message last;
-	uint64_t at_ns;	  /* when that came */
-	bool rated;	  /* it has come with another before it */
-	double fps;	  /* between the two */
+	uint64_t at_ns; /* when that came */
+	bool rated;	/* there is a rate */
+	double fps;	/* since the message below, when it was taken */
+	uint64_t from_sent_ns, from_frames;
 	uint64_t room_ns; /* for messages, each takes a second's share of it */
 	uint64_t asked_ns;
 };
@@ -135,18 +137,25 @@ static bool begin(const struct fps_message *message, uint64_t tick_ns, uint64_t 
 	return true;
 }
 
+static void rate_from(struct fps_teller *teller, const struct fps_message *message)
+{
+	teller->from_sent_ns = message->sent_ns;
+	teller->from_frames = message->frames;
+}
+
 static bool go_on(struct fps_teller *teller, const struct fps_message *message, uint64_t now_ns,
 		  struct fps_totals *totals)
 {
-	uint64_t took_ns = message->sent_ns - teller->last.sent_ns;
+	uint64_t took_ns = message->sent_ns - teller->from_sent_ns;
 
 	if (!fps_message_follows(&teller->last, message, now_ns - teller->at_ns))
 		return false;
 	count(&teller->last, message, now_ns, totals);
-	if (took_ns == 0)
-		return true; /* two at once: the rate stands */
+	if (took_ns < RATE_NS)
+		return true;
 	teller->rated = true;
-	teller->fps = (double)(message->frames - teller->last.frames) * 1e9 / (double)took_ns;
+	teller->fps = (double)(message->frames - teller->from_frames) * 1e9 / (double)took_ns;
+	rate_from(teller, message);
 	return true;
 }
 
@@ -171,6 +180,8 @@ bool fps_tellers_take(struct fps_tellers *all, const void *via, const struct fps
 			 : go_on(teller, message, now_ns, totals);
 	if (!believed)
 		teller->rated = false;
+	if (fresh || !believed)
+		rate_from(teller, message);
 	if (!all->fleeting)
 		fps_tellers_leave(all, via); /* a connection has one program */
 	teller->last = *message;

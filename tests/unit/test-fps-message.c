@@ -90,6 +90,23 @@ static void frames_and_rate_are_those_between_messages(void **state)
 	assert_float_equal(totals.told_fps, 60, 1e-9);
 }
 
+/* As after a stall, or from who floods: a frame in a millisecond is no 1,000 a second. */
+static void messages_close_together_make_no_rate(void **state)
+{
+	(void)state;
+	assert_true(take(&one, message(1, 0, 1)));
+	assert_true(take(&one, message(1, 0.01, 2)));
+	assert_true(take(&one, message(1, 0.02, 3)));
+	assert_int_equal(sum(), 1);
+	assert_int_equal(totals.telling, 0);
+	assert_true(take(&one, message(1, 0.5, 31)));
+	assert_int_equal(sum(), 1);
+	assert_float_equal(totals.told_fps, 60, 1e-9);
+	assert_true(take(&one, message(1, 0.51, 41)));
+	assert_int_equal(sum(), 1);
+	assert_float_equal(totals.told_fps, 60, 1e-9);
+}
+
 static void a_rate_stands_until_the_next_message_then_there_are_no_frames(void **state)
 {
 	(void)state;
@@ -296,6 +313,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RULE(frames_and_rate_are_those_between_messages),
+		RULE(messages_close_together_make_no_rate),
 		RULE(a_rate_stands_until_the_next_message_then_there_are_no_frames),
 		RULE(on_a_port_who_is_silent_is_gone),
 		RULE(a_last_message_ends_a_program),
