@@ -83,6 +83,7 @@ void guest_offer(const struct fps_page *new_page)
 		.magic = FPS_MESSAGE_MAGIC,
 		.version = FPS_MESSAGE_VERSION,
 		.first_ns = page->first_ns,
+		.newest_ns = page->first_ns, /* two threads may have begun at once */
 		.end = FPS_MESSAGE_END,
 	};
 	if (getrandom(&next.program, sizeof(next.program), GRND_NONBLOCK) != sizeof(next.program))

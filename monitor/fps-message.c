@@ -74,10 +74,14 @@ size_t fps_stream_feed(struct fps_stream *s, const void *bytes, size_t size, fps
 	return skipped;
 }
 
+/* Lanes are read one after the other while the program draws. */
+#define GPU_FRAMES_AHEAD 1024
+
 bool fps_message_possible(const struct fps_message *m)
 {
 	return m->flags <= FPS_MESSAGE_LAST && m->first_ns <= m->newest_ns &&
-	       m->newest_ns <= m->sent_ns && m->gpu_frames <= m->frames;
+	       m->newest_ns <= m->sent_ns && m->frames <= UINT64_MAX - GPU_FRAMES_AHEAD &&
+	       m->gpu_frames <= m->frames + GPU_FRAMES_AHEAD;
 }
 
 static uint64_t most_frames(uint64_t ns)

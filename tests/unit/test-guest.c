@@ -180,6 +180,7 @@ static void a_message_a_second_says_all_that_was_drawn(void **state)
 	assert_int_equal(message(1).longest_gap_ns, 900);
 	assert_int_equal(message(1).newest_ns, 61);
 	assert_int_equal(message(1).first_ns, 5);
+	assert_int_equal(message(0).newest_ns, 5); /* never before the first */
 	assert_int_equal(message(0).program, message(1).program);
 	assert_int_equal(message(1).sequence, message(0).sequence + 1);
 	assert_true(message(1).sent_ns >= message(0).sent_ns);
