@@ -59,7 +59,7 @@ $B/libgover-fps.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-preload/*.c)) fps-p
 		-o $@ $(filter %.o,$^) -ldl -lm -pthread
 
 # What counts a frame is the same in both; the layer has no symbols of GL to stand in for.
-counting := frame kept link pace page say setup
+counting := dial frame guest kept link pace page say setup
 $B/libgover-fps-layer.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-layer/*.c)) \
 		$(counting:%=$B/obj/fps-preload/%.o) fps-layer/exports.map
 	@echo "  LD    $@"
@@ -102,7 +102,7 @@ $B/tests/%: tests/unit/%.c $B/libgover.a
 # The kernel's policy, with as much of the kernel as it needs, and without the warnings i915 is without.
 $B/tests/test-sched-policy $B/tests/test-sched-policy-books: cflags += -Itests/i915 -Wno-unused-parameter -Wno-sign-compare
 
-$B/tests/fps-sink: monitor/fps.c monitor/fps-page.c
+$B/tests/fps-sink: monitor/fps.c $(addprefix monitor/fps-,door.c guest.c message.c page.c teller.c)
 $B/tests/fps-ways: $B/tests/fake-gl
 $B/tests/fps-ways: ldflags += -Wl,--no-as-needed $B/tests/fake-gl
 $B/tests/%: tests/helper/%.c
@@ -161,6 +161,11 @@ check-kernel: ## the kernel module, and gover-d upon it, in a virtual machine (s
 check-kernel-i915: ## i915's kvmgt with gover's scheduling policy, built and loaded in a virtual machine
 	@dist/install-deps build
 	@B=$B tests/check-kernel-i915
+
+check-guest: ## programs inside a virtual machine report their frames out of it (skips itself where there is none)
+	@dist/install-deps build
+	@$(MAKE) --no-print-directory -j$$(nproc) all $(helpers)
+	@B=$B tests/check-guest
 
 fuzz: ## every parser under libFuzzer, FUZZ_SECONDS (20) each
 	@dist/install-deps lint
@@ -230,6 +235,6 @@ help: ## this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 fuzz warnings lint demo install help clean
+.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-guest fuzz warnings lint demo install help clean
 .PHONY: eval eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B -name '*.d' 2>/dev/null)

@@ -43,7 +43,7 @@ __attribute__((constructor)) static void layer_start(void)
 
 	setup_read(&setup);
 	say_enable(setup.debug);
-	off = setup.daemon.sun_family != AF_UNIX && setup.period_ns == 0;
+	off = setup.way == SETUP_OFF && setup.period_ns == 0;
 	if (begin && end) {
 		beside_preload = true;
 		begin_frame = begin;

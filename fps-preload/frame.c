@@ -29,8 +29,8 @@ static __thread __attribute__((tls_model("initial-exec"))) struct {
 
 void frame_setup(const struct setup *setup)
 {
-	if (setup->daemon.sun_family == AF_UNIX) {
-		link_setup(&setup->daemon, &limit_ns);
+	if (setup->way != SETUP_OFF) {
+		link_setup(setup, &limit_ns);
 		counting = true;
 	}
 	period_ns = setup->period_ns;

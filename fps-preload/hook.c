@@ -69,8 +69,8 @@ __attribute__((constructor)) static void hook_start(void)
 	setup_read(&setup);
 	say_enable(setup.debug);
 	frame_setup(&setup);
-	gpu_time = setup.gpu_time && setup.daemon.sun_family == AF_UNIX;
-	off = setup.daemon.sun_family != AF_UNIX && setup.period_ns == 0;
+	gpu_time = setup.gpu_time && setup.way != SETUP_OFF;
+	off = setup.way == SETUP_OFF && setup.period_ns == 0;
 }
 
 SYMBOL_EARLY static const struct covered *covered_find(const char *name)

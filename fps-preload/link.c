@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "fps-preload/guest.h"
 #include "fps-preload/link.h"
 #include "fps-preload/pace.h"
 #include "fps-preload/say.h"
@@ -20,6 +21,7 @@
 
 /* Written by the constructor, constant after it. */
 static struct sockaddr_un address;
+static bool from_guest; /* by messages */
 static uint64_t *limit;
 
 /* Touched only by the one thread that tends the link, and by a forked child before it has others.
@@ -29,16 +31,24 @@ static struct kept sock = {.fd = -1};
 static unsigned int
 	delay_s; /* before the next attempt; 0 while the connection is known to be good */
 
-void link_setup(const struct sockaddr_un *daemon, uint64_t *limit_ns)
+void link_setup(const struct setup *setup, uint64_t *limit_ns)
 {
-	address = *daemon;
+	address = setup->daemon;
 	limit = limit_ns;
+	from_guest = setup->way != SETUP_UNIX;
+	if (from_guest)
+		guest_setup(setup);
 }
 
-void link_offer(const struct kept *new_memfd)
+void link_offer(const struct fps_page *page, struct kept *new_memfd)
 {
 	link_drop();
-	memfd = *new_memfd;
+	if (from_guest) {
+		kept_close(new_memfd);
+		guest_offer(page);
+	} else {
+		memfd = *new_memfd;
+	}
 }
 
 void link_drop(void)
@@ -46,6 +56,13 @@ void link_drop(void)
 	kept_close(&sock);
 	kept_close(&memfd);
 	delay_s = 0;
+	guest_drop();
+}
+
+void link_end(void)
+{
+	if (from_guest)
+		guest_end(); /* else the daemon reads the page once more */
 }
 
 /* What is not understood is no order; a period that would stop the program is none either. */
@@ -128,6 +145,8 @@ uint64_t link_tend(void)
 	unsigned int wait_s = delay_s;
 	int r;
 
+	if (from_guest)
+		return guest_tend();
 	if (sock.fd >= 0) {
 		if (daemon_is_there()) {
 			delay_s = 0;

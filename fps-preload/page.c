@@ -118,7 +118,7 @@ static bool page_make(struct local *l, struct fps_page *old, uint64_t now_ns)
 		kept_close(&memfd);
 		return true;
 	}
-	link_offer(&memfd);
+	link_offer(page, &memfd);
 	__atomic_store_n(&l->tend_ns, now_ns, __ATOMIC_RELEASE);
 	return true;
 }
@@ -204,6 +204,16 @@ void page_record_gpu(uint64_t gpu_ns)
 		return; /* a frame that another process presented */
 	add64(&self.lane->gpu_time_ns, gpu_ns, self.shared);
 	add64(&self.lane->gpu_frames, 1, self.shared);
+}
+
+/* At exit() and no other end. Whoever is at the link now keeps it. */
+__attribute__((destructor)) static void page_end(void)
+{
+	struct local *l = __atomic_load_n(&local, __ATOMIC_ACQUIRE);
+
+	if (l && __atomic_load_n(&l->page, __ATOMIC_ACQUIRE) &&
+	    !__atomic_exchange_n(&l->tending, true, __ATOMIC_ACQUIRE))
+		link_end();
 }
 
 void page_record(uint64_t now_ns, unsigned int frames)

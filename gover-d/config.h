@@ -76,6 +76,8 @@ struct config {
 	int n_flavors;
 	/* [fps] */
 	char fps_socket[PATH_MAX];
+	int fps_vsock_port;	  /* 0: none */
+	char fps_ports[PATH_MAX]; /* folder; "": none */
 	/* [history] */
 	struct db_retention retention;
 };

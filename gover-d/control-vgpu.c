@@ -147,6 +147,8 @@ static void commit_change(struct manager *m, struct host_gpu *gpu, struct vgpu *
 		     c->terms.initial_cap_pct != vgpu->contract.terms.initial_cap_pct;
 	json_t *labels = json_incref(c->labels);
 
+	if (m->fps)
+		fps_hub_rematch(m->fps);
 	contract_fini(&vgpu->contract);
 	vgpu->contract = *c;
 	vgpu->contract.labels = labels;
@@ -344,6 +346,8 @@ static int make_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 		return r;
 	}
 	host_gpu_insert(gpu, vgpu);
+	if (m->fps)
+		fps_hub_rematch(m->fps);
 	note_decision(m, gpu, vgpu, "add", "written", now,
 		      "vGPU %s is sold %d %% of GPU %s and begins with %d %%", vgpu->contract.id,
 		      vgpu->contract.terms.initial_cap_pct, gpu->config.name, cap_pct);

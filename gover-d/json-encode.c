@@ -398,6 +398,7 @@ static json_t *encode_fps(const struct manager *manager)
 	json_encode_add(&o, "open", json_integer(stats.open));
 	json_encode_add(&o, "unmatched", json_integer(stats.unmatched));
 	json_encode_add(&o, "refused", json_integer((json_int_t)stats.refused));
+	json_encode_add(&o, "dropped", json_integer((json_int_t)stats.dropped));
 	return json_encode_end(&o);
 }
 

@@ -131,6 +131,11 @@ static double fps_refused(const struct facts *f)
 	return (double)f->fps.refused;
 }
 
+static double fps_dropped(const struct facts *f)
+{
+	return (double)f->fps.dropped;
+}
+
 static double revenue(const struct facts *f)
 {
 	return f->host->revenue;
@@ -165,6 +170,7 @@ static const struct host_metric {
 	{"gover_fps_sources", "gauge", "Programs that report frames.", fps_sources},
 	{"gover_fps_unmatched_sources", "gauge", "Of these, in no vGPU.", fps_unmatched},
 	{"gover_fps_refused_total", "counter", "Reports that were refused.", fps_refused},
+	{"gover_fps_dropped_total", "counter", "Messages that did not count.", fps_dropped},
 };
 
 static double gpu_vgpus(const struct host_gpu *g)

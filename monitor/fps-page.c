@@ -9,9 +9,6 @@
 #include "base/clock.h"
 #include "monitor/fps-page.h"
 
-/* No present path is faster: an empty eglSwapBuffers on a pbuffer reaches about 6,000 a second. */
-#define PLAUSIBLE_FPS 100000
-
 /* So many frames' GPU time becomes known, and began, before the last look. */
 #define GPU_FRAMES_LATE 1024
 #define GPU_LATE_NS	(10 * NS_PER_S)
@@ -43,7 +40,7 @@ void fps_page_read(const struct fps_page *page, struct fps_counters *ret_counter
 bool fps_page_plausible(const struct fps_counters *before, const struct fps_counters *after,
 			uint64_t elapsed_ns)
 {
-	uint64_t most = PLAUSIBLE_FPS + PLAUSIBLE_FPS * (elapsed_ns / NS_PER_S);
+	uint64_t most = FPS_PLAUSIBLE + FPS_PLAUSIBLE * (elapsed_ns / NS_PER_S);
 	uint64_t timed = 0;
 
 	for (int b = 0; b < FPS_WIRE_BUCKETS; b++)
@@ -52,19 +49,14 @@ bool fps_page_plausible(const struct fps_counters *before, const struct fps_coun
 	       timed <= most;
 }
 
-/* What the GPU took, where that can be: no more than all the time there was for each lane. */
-static void gpu_time_add(struct fps_totals *totals, const struct fps_counters *before,
-			 const struct fps_counters *after, uint64_t elapsed_ns)
+void fps_gpu_time_add(struct fps_totals *totals, uint64_t drawn, uint64_t gpu_frames,
+		      uint64_t gpu_time_ns, uint64_t elapsed_ns)
 {
-	uint64_t frames = after->gpu_frames - before->gpu_frames;
-	uint64_t time_ns = after->gpu_time_ns - before->gpu_time_ns;
-
-	if (after->gpu_frames < before->gpu_frames || after->gpu_time_ns < before->gpu_time_ns ||
-	    frames > after->frames - before->frames + GPU_FRAMES_LATE ||
-	    time_ns > FPS_WIRE_LANES * (elapsed_ns + GPU_LATE_NS))
+	if (gpu_frames > drawn + GPU_FRAMES_LATE ||
+	    gpu_time_ns > FPS_WIRE_LANES * (elapsed_ns + GPU_LATE_NS))
 		return;
-	totals->gpu_frames += frames;
-	totals->gpu_time_ns += time_ns;
+	totals->gpu_frames += gpu_frames;
+	totals->gpu_time_ns += gpu_time_ns;
 }
 
 void fps_page_add(struct fps_totals *totals, const struct fps_counters *before,
@@ -72,7 +64,10 @@ void fps_page_add(struct fps_totals *totals, const struct fps_counters *before,
 {
 	uint64_t newest_ns = after->last_ns;
 
-	gpu_time_add(totals, before, after, now_ns - from_ns);
+	if (after->gpu_frames >= before->gpu_frames && after->gpu_time_ns >= before->gpu_time_ns)
+		fps_gpu_time_add(totals, after->frames - before->frames,
+				 after->gpu_frames - before->gpu_frames,
+				 after->gpu_time_ns - before->gpu_time_ns, now_ns - from_ns);
 	/* It may have begun before the last look, not before there was a clock. */
 	if (after->longest_gap_ns > before->longest_gap_ns && after->longest_gap_ns <= now_ns &&
 	    after->longest_gap_ns > totals->longest_gap_ns)

@@ -27,10 +27,18 @@ struct fps_totals {
 	uint64_t longest_gap_ns;	       /* the longest frame time of any */
 	uint64_t gpu_time_ns;		       /* of gpu_frames frames, where it is measured */
 	uint64_t gpu_frames;
+	/* Programs in a virtual machine, which tell when they like (monitor/fps-teller.h). */
+	uint64_t told_frames; /* of the frames */
+	int telling;	      /* of these the rate is known; not in open */
+	double told_fps;      /* now, of all of them */
 };
 
 /* Which vGPU does a process belong to? 0 and its id, or -ENOENT. */
 typedef int (*fps_owner_fn)(void *userdata, pid_t pid, char ret_id[ID_MAX]);
+
+/* Which vGPU does a virtual machine have that is known by its vsock @cid, or, where @name is not
+ * NULL, by the name of its socket? 0 and its id, or -ENOENT: none, or not one alone. */
+typedef int (*fps_vm_fn)(void *userdata, uint32_t cid, const char *name, char ret_id[ID_MAX]);
 
 struct fps_hub;
 
@@ -43,6 +51,14 @@ struct fps_hub *fps_hub_free(struct fps_hub *hub); /* NULL is fine; returns NULL
 /* An epoll fd for the daemon's loop (EPOLLIN), and what to call when it is readable. */
 int fps_hub_fd(const struct fps_hub *hub);
 void fps_hub_dispatch(struct fps_hub *hub);
+
+/* Hears programs in virtual machines too: on @vsock_port (0: not), and on the sockets in folder
+ * @ports ("": none) behind which virtual machines have a virtio-serial port. Once. */
+int fps_hub_hear_guests(struct fps_hub *hub, uint32_t vsock_port, const char *ports, fps_vm_fn vm,
+			struct err *reterr);
+
+/* Contracts have changed: whose reports are whose is asked anew before the next one counts. */
+void fps_hub_rematch(struct fps_hub *hub);
 
 /* Once a tick, before fps_hub_totals(): reads every page and adds what is new. */
 void fps_hub_collect(struct fps_hub *hub);
@@ -66,7 +82,9 @@ double fps_percentile_ms(const uint64_t frame_time[FPS_WIRE_BUCKETS], double abo
 struct fps_hub_stats {
 	int open;
 	int unmatched;	  /* open connections of processes in no vGPU */
-	uint64_t refused; /* bad hello, bad page, too many */
+	uint64_t refused; /* bad hello, bad page, bad message, no vGPU, too many */
+	uint64_t
+		dropped; /* messages that did not count: too many a second, or not to be believed */
 };
 void fps_hub_stats(const struct fps_hub *hub, struct fps_hub_stats *ret_stats);
 

@@ -31,13 +31,19 @@ struct monitor_row {
 	int read_errno;			   /* 0, or why busy is invalid (positive errno) */
 };
 
+/* Of the frames of one period; 0: not known. */
+struct monitor_frame_times {
+	double p50_ms, p99_ms, max_ms, gpu_ms;
+};
+
 /* What the monitor remembers of one vGPU between periods; all zero at first. Lives with its vGPU.
  */
 struct monitor_track {
 	bool primed;
 	struct gpu_reading last;
 	bool fps_primed;
-	struct fps_totals fps_last; /* as it was at last.at_ns */
+	struct fps_totals fps_last;	 /* as it was at last.at_ns */
+	struct monitor_frame_times told; /* of programs that tell now and then */
 	bool fps_seen;
 	uint64_t
 		fps_valid_at_ns; /* GPU clock of the last valid FPS, before it of the first frame */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: monitor/fps.c monitor/fps-page.c base/clock.c base/err.c base/file.c
- * Link: base/id.c base/parse.c -lm
+ * Link: monitor/fps.c monitor/fps-door.c monitor/fps-guest.c monitor/fps-message.c
+ * Link: monitor/fps-page.c monitor/fps-teller.c
+ * Link: base/clock.c base/err.c base/file.c base/id.c base/parse.c -lm
  *
  * fps-sink SOCKET COMMAND...: the daemon's end of the FPS reports and nothing else. Runs COMMAND,
  * waits until it and every program that reported have ended, and prints what was counted: "frames N

@@ -61,7 +61,7 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F '[:"/]' '
     to = part[2]
     sub("/.*", "", to)
     if (from == to || from == "tests" || from == "bench" || from == "demo" || from == "eval") next
-    if (from == "monitor" && part[2] == "fps-preload/wire.h") next
+    if (from == "monitor" && part[2] ~ /^fps-preload\/(wire|message)\.h$/) next
     if (from == "fps-layer" && to == "fps-preload") next
     if (from == "kernel" && (to == "sched" || part[2] !~ "/")) next
     if (from == "gover-ctl" && (to == "base" || to == "trial" || part[2] == "gover-d/config.h")) next

@@ -36,6 +36,11 @@ calls() { # calls FRAMES: system calls of the whole program
 few=$(calls "unix:$fps" 1000)
 many=$(calls "unix:$fps" 1000000)
 ok "recording: $few calls for 1,000 frames, $many for 1,000,000" test "$((many - few))" -le 20
+for where in vsock:2:7007 port:org.gover.none; do
+  few=$(calls "$where" 1000)
+  many=$(calls "$where" 1000000)
+  ok "$where: $few calls for 1,000 frames, $many for 1,000,000" test "$((many - few))" -le 60
+done
 few=$(calls off 1000)
 many=$(calls off 1000000)
 is "switched off: none at all" "$many" "$few"
