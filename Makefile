@@ -23,13 +23,21 @@ folders  := base policy sched db sim trial gpu monitor gover-d gover-ctl gover-s
 mains    := gover-d/main.c gover-ctl/main.c gover-sim/main.c
 sources  := $(filter-out $(mains),$(wildcard $(addsuffix /*.c,$(folders))))
 objects  := $(sources:%.c=$B/obj/%.o)
-programs := $B/gover-d $B/gover-ctl $B/gover-sim $B/libgover-fps.so $B/gover-terrain
+layer    := $(shell pkg-config --exists vulkan && echo $B/libgover-fps-layer.so)
+programs := $B/gover-d $B/gover-ctl $B/gover-sim $B/libgover-fps.so $(layer) $B/gover-terrain
 units    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test-*.c))
 helpers  := $(patsubst tests/helper/%.c,$B/tests/%,$(wildcard tests/helper/*.c))
 evals    := $(patsubst eval/%.c,$B/eval/%,$(wildcard eval/*.c))
+helpers  := $(if $(layer),$(helpers),$(filter-out %/fps-vk,$(helpers)))
 benches  := $(patsubst bench/%.c,$B/bench/%,$(wildcard bench/bench-*.c))
 
-all: $(programs)  ## build everything (default)
+# The same for 32-bit programs, where the compiler can make them.
+m32      := $(shell echo 'int main(void) { return 0; }' | $(CC) -m32 -xc -o /dev/null - 2>/dev/null && echo yes)
+libs32   := $(if $(m32),$B/32/libgover-fps.so $(layer:$B/%=$B/32/%))
+
+all: $(programs) $(libs32)  ## build everything (default)
+	$(if $(m32),,@echo "  SKIP  32-bit libraries: $(CC) -m32 links nothing here (gcc-multilib)")
+	$(if $(layer),,@echo "  SKIP  libgover-fps-layer.so: no Vulkan headers (libvulkan-dev)")
 
 $B/libgover.a: $(objects)
 	@rm -f $@
@@ -50,6 +58,33 @@ $B/libgover-fps.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-preload/*.c)) fps-p
 	@$(CC) $(ldflags) $(LDFLAGS) -shared -Wl,--version-script=fps-preload/exports.map -Wl,-z,now \
 		-o $@ $(filter %.o,$^) -ldl -lm -pthread
 
+# What counts a frame is the same in both; the layer has no symbols of GL to stand in for.
+counting := dial frame guest kept link pace page say setup
+$B/libgover-fps-layer.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-layer/*.c)) \
+		$(counting:%=$B/obj/fps-preload/%.o) fps-layer/exports.map
+	@echo "  LD    $@"
+	@$(CC) $(ldflags) $(LDFLAGS) -shared -Wl,--version-script=fps-layer/exports.map -Wl,-z,now,-z,nodelete \
+		-o $@ $(filter %.o,$^) -ldl -pthread
+
+$B/32/libgover-fps.so: $(patsubst %.c,$B/obj32/%.o,$(wildcard fps-preload/*.c)) fps-preload/exports.map
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	@$(CC) -m32 $(LDFLAGS) -shared -Wl,--version-script=fps-preload/exports.map -Wl,-z,now \
+		-o $@ $(filter %.o,$^) -ldl -lm -pthread
+
+$B/32/libgover-fps-layer.so: $(patsubst %.c,$B/obj32/%.o,$(wildcard fps-layer/*.c)) \
+		$(counting:%=$B/obj32/fps-preload/%.o) fps-layer/exports.map
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	@$(CC) -m32 $(LDFLAGS) -shared -Wl,--version-script=fps-layer/exports.map -Wl,-z,now,-z,nodelete \
+		-o $@ $(filter %.o,$^) -ldl -pthread
+
+# Without sanitizers, which have no place in other people's programs. An inode may take 64 bits.
+$B/obj32/%.o: %.c
+	@mkdir -p $(@D)
+	@echo "  CC32  $<"
+	@$(CC) -m32 -D_FILE_OFFSET_BITS=64 $(filter-out $(SANITIZE),$(cflags)) $(CFLAGS) -MMD -MP -c -o $@ $<
+
 $B/gover-terrain: $B/obj/demo/terrain.o
 	@echo "  LD    $@"
 	@$(CC) $(ldflags) $(LDFLAGS) -o $@ $^ -lGL -lX11 -lm
@@ -67,10 +102,21 @@ $B/tests/%: tests/unit/%.c $B/libgover.a
 # The kernel's policy, with as much of the kernel as it needs, and without the warnings i915 is without.
 $B/tests/test-sched-policy $B/tests/test-sched-policy-books: cflags += -Itests/i915 -Wno-unused-parameter -Wno-sign-compare
 
+$B/tests/fps-sink: monitor/fps.c $(addprefix monitor/fps-,door.c guest.c message.c page.c teller.c)
+$B/tests/fps-ways: $B/tests/fake-gl
+$B/tests/fps-ways: ldflags += -Wl,--no-as-needed $B/tests/fake-gl
 $B/tests/%: tests/helper/%.c
 	@mkdir -p $(@D)
 	@echo "  HELP  $<"
 	@$(CC) $(cflags) $(CFLAGS) -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $(shell sed -n 's/^ \* Link: //p' $<)
+
+helpers32 := $(if $(m32),$(addprefix $B/tests/32/,fake-gl fps-draw fps-ways) $(if $(layer),$B/tests/32/fps-vk))
+$B/tests/32/fps-draw $B/tests/32/fps-ways: $B/tests/32/fake-gl
+$B/tests/32/%: tests/helper/%.c
+	@mkdir -p $(@D)
+	@echo "  HELP  $< (32-bit)"
+	@$(CC) -m32 -D_FILE_OFFSET_BITS=64 $(filter-out $(SANITIZE),$(cflags)) $(CFLAGS) -MMD -MP -o $@ $< \
+		$(if $(filter %/fake-gl,$@),$(shell sed -n 's/^ \* Link: //p' $<),$(filter %/fake-gl,$^) -ldl -pthread)
 
 $B/bench/%: bench/%.c $B/libgover.a
 	@mkdir -p $(@D)
@@ -82,7 +128,7 @@ $B/eval/%: eval/%.c $B/libgover.a
 	@echo "  EVAL  $<"
 	@$(CC) $(cflags) $(CFLAGS) -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $B/libgover.a $(libs)
 
-tests: all $(units) $(helpers) $(evals)
+tests: all $(units) $(helpers) $(helpers32) $(evals)
 
 check: ## run all tests that need nothing but Debian packages (installs what is lacking)
 	@dist/install-deps check
@@ -115,6 +161,11 @@ check-kernel: ## the kernel module, and gover-d upon it, in a virtual machine (s
 check-kernel-i915: ## i915's kvmgt with gover's scheduling policy, built and loaded in a virtual machine
 	@dist/install-deps build
 	@B=$B tests/check-kernel-i915
+
+check-guest: ## programs inside a virtual machine report their frames out of it (skips itself where there is none)
+	@dist/install-deps build
+	@$(MAKE) --no-print-directory -j$$(nproc) all $(helpers)
+	@B=$B tests/check-guest
 
 fuzz: ## every parser under libFuzzer, FUZZ_SECONDS (20) each
 	@dist/install-deps lint
@@ -161,10 +212,18 @@ demo: ## watch real programs being starved, rescued and oversold (DEMO_SECONDS=1
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@B=$B demo/demo
 
+define manifest # bits, name, library
+install -d $(DESTDIR)$(PREFIX)/share/vulkan/implicit_layer.d && sed 's|@LIBRARY@|$(PREFIX)/lib/gover/$3|; s|@BITS@|$1|' \
+		fps-layer/gover_fps.json.in >$(DESTDIR)$(PREFIX)/share/vulkan/implicit_layer.d/$2.json
+endef
+
 install: all ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/sbin $B/gover-d
 	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/bin $B/gover-ctl $B/gover-sim
-	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/gover $B/libgover-fps.so
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/gover $B/libgover-fps.so $(layer)
+	$(if $(libs32),install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/gover/32 $(libs32))
+	$(if $(layer),$(call manifest,64,gover_fps,libgover-fps-layer.so))
+	$(if $(filter %-layer.so,$(libs32)),$(call manifest,32,gover_fps32,32/libgover-fps-layer.so))
 	for page in man/*.[1-8]; do \
 		install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man$${page##*.} $$page || exit; done
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/gover dist/gover.conf.example README.md LICENSE
@@ -176,6 +235,6 @@ help: ## this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 fuzz warnings lint demo install help clean
+.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-guest fuzz warnings lint demo install help clean
 .PHONY: eval eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B -name '*.d' 2>/dev/null)

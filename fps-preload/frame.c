@@ -17,6 +17,9 @@
 static bool counting;
 static uint64_t period_ns;
 
+/* The daemon's; written by link.c. */
+static uint64_t limit_ns;
+
 /* Each thread is paced by itself: two windows in two threads get their N frames each, and no lock.
  */
 static __thread __attribute__((tls_model("initial-exec"))) struct {
@@ -26,8 +29,8 @@ static __thread __attribute__((tls_model("initial-exec"))) struct {
 
 void frame_setup(const struct setup *setup)
 {
-	if (setup->daemon.sun_family == AF_UNIX) {
-		link_setup(&setup->daemon);
+	if (setup->way != SETUP_OFF) {
+		link_setup(setup, &limit_ns);
 		counting = true;
 	}
 	period_ns = setup->period_ns;
@@ -52,21 +55,25 @@ static void wait_until(uint64_t at_ns)
 	(void)pthread_setcancelstate(cancel_state, NULL);
 }
 
-void frame_end(uint64_t begin)
+bool frame_end(uint64_t begin, unsigned int frames)
 {
 	struct timespec now;
-	uint64_t now_ns, at_ns;
+	uint64_t now_ns, longest_ns, at_ns;
 
-	if (self.presented != begin)
-		return; /* counted already, by a hook further in */
+	if (self.presented != begin || frames == 0)
+		return false; /* counted already, by a hook further in, or none */
 	self.presented++;
 	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail for this clock */
 	now_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 	if (counting)
-		page_record(now_ns);
-	if (period_ns == 0)
-		return;
-	at_ns = pace_next(&self.pace, period_ns, now_ns);
+		page_record(now_ns, frames);
+	longest_ns = __atomic_load_n(&limit_ns, __ATOMIC_RELAXED);
+	if (longest_ns < period_ns)
+		longest_ns = period_ns;
+	if (longest_ns == 0)
+		return true;
+	at_ns = pace_next(&self.pace, longest_ns, now_ns);
 	if (at_ns)
 		wait_until(at_ns);
+	return true;
 }

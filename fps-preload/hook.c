@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions that libgover-fps.so puts before the host program's own: the two that present a
+ * The functions that libgover-fps.so puts before the host program's own: those that present a
  * frame, and all that can be asked for their address. Must never change what the program sees; on
  * any doubt the real function is called and nothing else.
  *
@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "fps-preload/frame.h"
+#include "fps-preload/gputime.h"
 #include "fps-preload/jump.h"
 #include "fps-preload/say.h"
 #include "fps-preload/setup.h"
@@ -23,10 +24,13 @@
 #define EXPORT __attribute__((visibility("default")))
 
 typedef void (*glx_swap_fn)(void *display, unsigned long drawable);
+typedef int64_t (*glx_swap_msc_fn)(void *display, unsigned long drawable, int64_t target_msc,
+				   int64_t divisor, int64_t remainder);
 typedef unsigned int (*egl_swap_fn)(void *display, void *surface);
+typedef unsigned int (*egl_damage_fn)(void *display, void *surface, int *rects, int n_rects);
 typedef void *(*get_proc_fn)(const char *name);
 
-enum shape { GLX_SWAP, EGL_SWAP, GET_PROC, SHAPES };
+enum shape { GLX_SWAP, GLX_SWAP_MSC, EGL_SWAP, EGL_DAMAGE, GET_PROC, SHAPES };
 
 #define HOOKS 8
 
@@ -37,17 +41,26 @@ static const struct covered {
 	enum shape shape;
 	unsigned int hook;
 } covered_names[] = {
-	{"glXSwapBuffers", GLX_SWAP, 0},    {"eglSwapBuffers", EGL_SWAP, 0},
-	{"glXGetProcAddress", GET_PROC, 0}, {"glXGetProcAddressARB", GET_PROC, 1},
+	{"glXSwapBuffers", GLX_SWAP, 0},
+	{"glXSwapBuffersMscOML", GLX_SWAP_MSC, 0},
+	{"eglSwapBuffers", EGL_SWAP, 0},
+	{"eglSwapBuffersWithDamageKHR", EGL_DAMAGE, 0},
+	{"eglSwapBuffersWithDamageEXT", EGL_DAMAGE, 1},
+	{"glXGetProcAddress", GET_PROC, 0},
+	{"glXGetProcAddressARB", GET_PROC, 1},
 	{"eglGetProcAddress", GET_PROC, 2},
 };
-static const unsigned int exported[SHAPES] = {1, 1, 3};
+static const unsigned int exported[SHAPES] = {
+	[GLX_SWAP] = 1, [GLX_SWAP_MSC] = 1, [EGL_SWAP] = 1, [EGL_DAMAGE] = 2, [GET_PROC] = 3,
+};
 
 /* The function behind each hook: written once, by compare-and-swap; NULL: unused or not looked up.
  */
 static void *reals[SHAPES][HOOKS];
 
-static bool off; /* written by the constructor, constant after it */
+/* Written by the constructor, constant after it. */
+static bool off;
+static bool gpu_time;
 
 __attribute__((constructor)) static void hook_start(void)
 {
@@ -56,7 +69,8 @@ __attribute__((constructor)) static void hook_start(void)
 	setup_read(&setup);
 	say_enable(setup.debug);
 	frame_setup(&setup);
-	off = setup.daemon.sun_family != AF_UNIX && setup.period_ns == 0;
+	gpu_time = setup.gpu_time && setup.way != SETUP_OFF;
+	off = setup.way == SETUP_OFF && setup.period_ns == 0;
 }
 
 SYMBOL_EARLY static const struct covered *covered_find(const char *name)
@@ -90,6 +104,19 @@ static inline void *real_of(enum shape shape, unsigned int hook)
 	return real ? real : real_find(shape, hook);
 }
 
+static inline uint64_t begin_frame(enum gputime_api api)
+{
+	if (gpu_time)
+		gputime_before(api);
+	return frame_begin();
+}
+
+static inline void end_frame(uint64_t begin, enum gputime_api api)
+{
+	if (frame_end(begin, 1) && gpu_time)
+		gputime_after(api);
+}
+
 static inline void glx_swap(unsigned int hook, void *display, unsigned long drawable)
 {
 	glx_swap_fn real = (glx_swap_fn)real_of(GLX_SWAP, hook);
@@ -101,9 +128,27 @@ static inline void glx_swap(unsigned int hook, void *display, unsigned long draw
 		real(display, drawable);
 		return;
 	}
-	begin = frame_begin();
+	begin = begin_frame(GPUTIME_GLX);
 	real(display, drawable);
-	frame_end(begin);
+	end_frame(begin, GPUTIME_GLX);
+}
+
+static inline int64_t glx_swap_msc(unsigned int hook, void *display, unsigned long drawable,
+				   int64_t target_msc, int64_t divisor, int64_t remainder)
+{
+	glx_swap_msc_fn real = (glx_swap_msc_fn)real_of(GLX_SWAP_MSC, hook);
+	int64_t swap_count;
+	uint64_t begin;
+
+	if (!real)
+		return -1;
+	if (off)
+		return real(display, drawable, target_msc, divisor, remainder);
+	begin = begin_frame(GPUTIME_GLX);
+	swap_count = real(display, drawable, target_msc, divisor, remainder);
+	if (swap_count != -1) /* 0 is what a renderer that counts no swaps says */
+		end_frame(begin, GPUTIME_GLX);
+	return swap_count;
 }
 
 static inline unsigned int egl_swap(unsigned int hook, void *display, void *surface)
@@ -116,10 +161,28 @@ static inline unsigned int egl_swap(unsigned int hook, void *display, void *surf
 		return 0;
 	if (off)
 		return real(display, surface);
-	begin = frame_begin();
+	begin = begin_frame(GPUTIME_EGL);
 	presented = real(display, surface);
 	if (presented)
-		frame_end(begin);
+		end_frame(begin, GPUTIME_EGL);
+	return presented;
+}
+
+static inline unsigned int egl_damage(unsigned int hook, void *display, void *surface, int *rects,
+				      int n_rects)
+{
+	egl_damage_fn real = (egl_damage_fn)real_of(EGL_DAMAGE, hook);
+	unsigned int presented;
+	uint64_t begin;
+
+	if (!real)
+		return 0;
+	if (off)
+		return real(display, surface, rects, n_rects);
+	begin = begin_frame(GPUTIME_EGL);
+	presented = real(display, surface, rects, n_rects);
+	if (presented)
+		end_frame(begin, GPUTIME_EGL);
 	return presented;
 }
 
@@ -141,27 +204,44 @@ static inline void *get_proc(unsigned int hook, const char *name)
 	{                                                               \
 		glx_swap(n, display, drawable);                         \
 	}
+#define GLX_SWAP_MSC_HOOK(n)                                                                       \
+	static int64_t glx_swap_msc_##n(void *display, unsigned long drawable, int64_t target_msc, \
+					int64_t divisor, int64_t remainder)                        \
+	{                                                                                          \
+		return glx_swap_msc(n, display, drawable, target_msc, divisor, remainder);         \
+	}
 #define EGL_SWAP_HOOK(n)                                               \
 	static unsigned int egl_swap_##n(void *display, void *surface) \
 	{                                                              \
 		return egl_swap(n, display, surface);                  \
+	}
+#define EGL_DAMAGE_HOOK(n)                                                                        \
+	static unsigned int egl_damage_##n(void *display, void *surface, int *rects, int n_rects) \
+	{                                                                                         \
+		return egl_damage(n, display, surface, rects, n_rects);                           \
 	}
 #define GET_PROC_HOOK(n)                            \
 	static void *get_proc_##n(const char *name) \
 	{                                           \
 		return get_proc(n, name);           \
 	}
-#define GLX_SWAP_ADDRESS(n) (void *)glx_swap_##n,
-#define EGL_SWAP_ADDRESS(n) (void *)egl_swap_##n,
-#define GET_PROC_ADDRESS(n) (void *)get_proc_##n,
+#define GLX_SWAP_ADDRESS(n)	(void *)glx_swap_##n,
+#define GLX_SWAP_MSC_ADDRESS(n) (void *)glx_swap_msc_##n,
+#define EGL_SWAP_ADDRESS(n)	(void *)egl_swap_##n,
+#define EGL_DAMAGE_ADDRESS(n)	(void *)egl_damage_##n,
+#define GET_PROC_ADDRESS(n)	(void *)get_proc_##n,
 
 EACH_HOOK(GLX_SWAP_HOOK)
+EACH_HOOK(GLX_SWAP_MSC_HOOK)
 EACH_HOOK(EGL_SWAP_HOOK)
+EACH_HOOK(EGL_DAMAGE_HOOK)
 EACH_HOOK(GET_PROC_HOOK)
 
 static void *const hooks[SHAPES][HOOKS] = {
 	[GLX_SWAP] = {EACH_HOOK(GLX_SWAP_ADDRESS)},
+	[GLX_SWAP_MSC] = {EACH_HOOK(GLX_SWAP_MSC_ADDRESS)},
 	[EGL_SWAP] = {EACH_HOOK(EGL_SWAP_ADDRESS)},
+	[EGL_DAMAGE] = {EACH_HOOK(EGL_DAMAGE_ADDRESS)},
 	[GET_PROC] = {EACH_HOOK(GET_PROC_ADDRESS)},
 };
 
@@ -186,8 +266,17 @@ static void *hook_over(enum shape shape, void *real)
 
 EXPORT __attribute__((alias("glx_swap_0"))) void glXSwapBuffers(void *display,
 								unsigned long drawable);
+EXPORT __attribute__((alias("glx_swap_msc_0"))) int64_t glXSwapBuffersMscOML(void *display,
+									     unsigned long drawable,
+									     int64_t target_msc,
+									     int64_t divisor,
+									     int64_t remainder);
 EXPORT __attribute__((alias("egl_swap_0"))) unsigned int eglSwapBuffers(void *display,
 									void *surface);
+EXPORT __attribute__((alias("egl_damage_0"))) unsigned int eglSwapBuffersWithDamageKHR(
+	void *display, void *surface, int *rects, int n_rects);
+EXPORT __attribute__((alias("egl_damage_1"))) unsigned int eglSwapBuffersWithDamageEXT(
+	void *display, void *surface, int *rects, int n_rects);
 EXPORT __attribute__((alias("get_proc_0"))) void *glXGetProcAddress(const char *name);
 EXPORT __attribute__((alias("get_proc_1"))) void *glXGetProcAddressARB(const char *name);
 EXPORT __attribute__((alias("get_proc_2"))) void *eglGetProcAddress(const char *name);
@@ -235,6 +324,21 @@ SYMBOL_EARLY symbol_dlvsym_fn hook_dlvsym_target(void *handle, const char *name)
 	if (off || handle == RTLD_NEXT || !covered_find(name))
 		return symbol_dlvsym();
 	return covered_dlvsym;
+}
+
+/* The Vulkan layer in the same process counts in our page, and once what is presented through both.
+ */
+EXPORT uint64_t gover_fps_frame_begin(void);
+EXPORT bool gover_fps_frame_end(uint64_t begin, unsigned int frames);
+
+uint64_t gover_fps_frame_begin(void)
+{
+	return frame_begin();
+}
+
+bool gover_fps_frame_end(uint64_t begin, unsigned int frames)
+{
+	return frame_end(begin, frames);
 }
 
 EXPORT_JUMP(dlsym, hook_dlsym_target);

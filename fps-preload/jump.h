@@ -18,6 +18,16 @@
 	"pop %rsi; .cfi_adjust_cfa_offset -8\n" \
 	"pop %rdi; .cfi_adjust_cfa_offset -8\n" \
 	"jmp *%rax\n"
+#elif defined(__i386__)
+/* The arguments are on the stack: the first two once more for the target, in an aligned frame. */
+#define JUMP_BY(target)                               \
+	"endbr32\n"                                   \
+	"sub $4, %esp; .cfi_adjust_cfa_offset 4\n"    \
+	"pushl 12(%esp); .cfi_adjust_cfa_offset 4\n"  \
+	"pushl 12(%esp); .cfi_adjust_cfa_offset 4\n"  \
+	"call " target "\n"                           \
+	"add $12, %esp; .cfi_adjust_cfa_offset -12\n" \
+	"jmp *%eax\n"
 #elif defined(__aarch64__)
 #define JUMP_BY(target)                                      \
 	"stp x29, x30, [sp, -48]!; .cfi_def_cfa_offset 48\n" \

@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The connection to the daemon. It carries one message, the page's memfd; after that it only tells
- * each side whether the other lives. Must never block, print, or use an fd that is not ours any
- * more.
+ * The connection to the daemon. It carries one message, the page's memfd; after that it tells each
+ * side whether the other lives, and us how fast to be at most. Must never block, print, or use an
+ * fd that is not ours any more.
  */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "fps-preload/guest.h"
 #include "fps-preload/link.h"
+#include "fps-preload/pace.h"
 #include "fps-preload/say.h"
 #include "fps-preload/wire.h"
 
 #define NS_PER_S	1000000000ull
 #define LONGEST_DELAY_S 8
+#define ORDERS_AT_ONCE	8 /* the rest a second later */
 
-static struct sockaddr_un address; /* written by the constructor, constant after it */
+/* Written by the constructor, constant after it. */
+static struct sockaddr_un address;
+static bool from_guest; /* by messages */
+static uint64_t *limit;
 
 /* Touched only by the one thread that tends the link, and by a forked child before it has others.
  */
@@ -25,15 +31,24 @@ static struct kept sock = {.fd = -1};
 static unsigned int
 	delay_s; /* before the next attempt; 0 while the connection is known to be good */
 
-void link_setup(const struct sockaddr_un *daemon)
+void link_setup(const struct setup *setup, uint64_t *limit_ns)
 {
-	address = *daemon;
+	address = setup->daemon;
+	limit = limit_ns;
+	from_guest = setup->way != SETUP_UNIX;
+	if (from_guest)
+		guest_setup(setup);
 }
 
-void link_offer(const struct kept *new_memfd)
+void link_offer(const struct fps_page *page, struct kept *new_memfd)
 {
 	link_drop();
-	memfd = *new_memfd;
+	if (from_guest) {
+		kept_close(new_memfd);
+		guest_offer(page);
+	} else {
+		memfd = *new_memfd;
+	}
 }
 
 void link_drop(void)
@@ -41,17 +56,45 @@ void link_drop(void)
 	kept_close(&sock);
 	kept_close(&memfd);
 	delay_s = 0;
+	guest_drop();
 }
 
-/* The daemon never sends, so an open connection has nothing to read and a dead one reads its end.
- */
+void link_end(void)
+{
+	if (from_guest)
+		guest_end(); /* else the daemon reads the page once more */
+}
+
+/* What is not understood is no order; a period that would stop the program is none either. */
+static void obey(const struct fps_order *order)
+{
+	if (order->magic != FPS_WIRE_MAGIC || order->version != FPS_WIRE_VERSION ||
+	    (order->period_ns != 0 &&
+	     (order->period_ns < NS_PER_S / PACE_MAX_FPS || order->period_ns > NS_PER_S)))
+		return;
+	if (__atomic_exchange_n(limit, order->period_ns, __ATOMIC_RELAXED) != order->period_ns)
+		say("ordered: %llu ns a frame at least", (unsigned long long)order->period_ns);
+}
+
+/* Reads the daemon's orders. When they are read an open connection has nothing to read, and a dead
+ * one reads its end. */
 static bool daemon_is_there(void)
 {
-	char byte;
+	struct fps_order order;
 
-	return kept_ours(&sock) &&
-	       recv(sock.fd, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) < 0 &&
-	       (errno == EAGAIN || errno == EINTR);
+	if (!kept_ours(&sock))
+		return false;
+	for (int i = 0; i < ORDERS_AT_ONCE; i++) {
+		ssize_t n = recv(sock.fd, &order, sizeof(order), MSG_DONTWAIT | MSG_TRUNC);
+
+		if (n < 0)
+			return errno == EAGAIN || errno == EINTR;
+		if (n == 0)
+			return false;
+		if (n == sizeof(order))
+			obey(&order);
+	}
+	return true;
 }
 
 static int hand_over(int fd)
@@ -102,6 +145,8 @@ uint64_t link_tend(void)
 	unsigned int wait_s = delay_s;
 	int r;
 
+	if (from_guest)
+		return guest_tend();
 	if (sock.fd >= 0) {
 		if (daemon_is_there()) {
 			delay_s = 0;

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The connection to the daemon and the page's memfd that is handed over on it. Called now and then
- * by one thread at a time (page.c sees to that), never for a frame. Never blocks, never raises
- * SIGPIPE.
+ * The connection to the daemon and the page's memfd that is handed over on it; or, in a virtual
+ * machine, the messages of guest.c in their stead. Called now and then by one thread at a time
+ * (page.c sees to that), never for a frame. Never blocks, never raises SIGPIPE.
  */
 #ifndef FPS_PRELOAD_LINK_H
 #define FPS_PRELOAD_LINK_H
 
 #include <stdint.h>
-#include <sys/un.h>
 
 #include "fps-preload/kept.h"
+#include "fps-preload/setup.h"
+#include "fps-preload/wire.h"
 
-/* Where the daemon listens; once, by the constructor. */
-void link_setup(const struct sockaddr_un *daemon);
+/* Where the daemon listens, and where to put the limit it orders; once, by the constructor. */
+void link_setup(const struct setup *setup, uint64_t *limit_ns);
 
-/* Reports @memfd (taken over) from now on. What was kept before, be it a parent's, is dropped. */
-void link_offer(const struct kept *memfd);
+/* Reports @page, which is that of @memfd (taken over), from now on. What was kept before, be it a
+ * parent's, is dropped. */
+void link_offer(const struct fps_page *page, struct kept *memfd);
 
 /* Drops memfd and connection: in a forked child both are its parent's. Async-signal-safe. */
 void link_drop(void);
@@ -26,5 +28,8 @@ void link_drop(void);
  * look again; 0: the program has closed the memfd, a new page is needed.
  */
 uint64_t link_tend(void);
+
+/* The program ends. Nothing of this is called again. */
+void link_end(void);
 
 #endif

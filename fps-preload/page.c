@@ -118,7 +118,7 @@ static bool page_make(struct local *l, struct fps_page *old, uint64_t now_ns)
 		kept_close(&memfd);
 		return true;
 	}
-	link_offer(&memfd);
+	link_offer(page, &memfd);
 	__atomic_store_n(&l->tend_ns, now_ns, __ATOMIC_RELEASE);
 	return true;
 }
@@ -180,23 +180,43 @@ static bool look_after(bool lane, uint64_t now_ns)
 	return ok;
 }
 
-static inline void count64(uint64_t *counter, bool shared)
+static inline void add64(uint64_t *counter, uint64_t more, bool shared)
 {
 	if (shared)
-		__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(counter, more, __ATOMIC_RELAXED);
 	else
-		__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
+		__atomic_store_n(counter, *counter + more, __ATOMIC_RELAXED);
 }
 
-static inline void count32(uint32_t *counter, bool shared)
+static inline void add32(uint32_t *counter, uint32_t more, bool shared)
 {
 	if (shared)
-		__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(counter, more, __ATOMIC_RELAXED);
 	else
-		__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
+		__atomic_store_n(counter, *counter + more, __ATOMIC_RELAXED);
 }
 
-void page_record(uint64_t now_ns)
+void page_record_gpu(uint64_t gpu_ns)
+{
+	const struct local *l = __atomic_load_n(&local, __ATOMIC_ACQUIRE);
+
+	if (!l || !self.page || self.page != __atomic_load_n(&l->page, __ATOMIC_ACQUIRE))
+		return; /* a frame that another process presented */
+	add64(&self.lane->gpu_time_ns, gpu_ns, self.shared);
+	add64(&self.lane->gpu_frames, 1, self.shared);
+}
+
+/* At exit() and no other end. Whoever is at the link now keeps it. */
+__attribute__((destructor)) static void page_end(void)
+{
+	struct local *l = __atomic_load_n(&local, __ATOMIC_ACQUIRE);
+
+	if (l && __atomic_load_n(&l->page, __ATOMIC_ACQUIRE) &&
+	    !__atomic_exchange_n(&l->tending, true, __ATOMIC_ACQUIRE))
+		link_end();
+}
+
+void page_record(uint64_t now_ns, unsigned int frames)
 {
 	const struct local *l = __atomic_load_n(&local, __ATOMIC_ACQUIRE);
 	struct fps_lane *lane;
@@ -211,13 +231,13 @@ void page_record(uint64_t now_ns)
 	if (self.last_ns) {
 		uint64_t gap = now_ns - self.last_ns;
 
-		count32(&lane->frame_time[fps_wire_bucket(gap)], self.shared);
+		add32(&lane->frame_time[fps_wire_bucket(gap)], frames, self.shared);
 		if (gap > __atomic_load_n(&lane->longest_gap_ns, __ATOMIC_RELAXED))
 			__atomic_store_n(&lane->longest_gap_ns, gap, __ATOMIC_RELAXED);
 	}
 	self.last_ns = now_ns;
 	__atomic_store_n(&lane->last_ns, now_ns, __ATOMIC_RELAXED);
-	count64(&lane->frames, self.shared);
+	add64(&lane->frames, frames, self.shared);
 	tend_ns = __atomic_load_n(&l->tend_ns, __ATOMIC_ACQUIRE);
 	if (tend_ns && now_ns >= tend_ns)
 		(void)look_after(/* lane= */ false, now_ns);

@@ -6,10 +6,13 @@
 #include <stdint.h>
 
 /*
- * The calling thread has presented a frame at @now_ns. A few plain stores; no lock, allocation or
- * system call, but for a process's and a thread's first frame and a look at the link once a second.
- * Keeps errno.
+ * The calling thread has presented @frames frames, each of another window, at @now_ns. A few plain
+ * stores; no lock, allocation or system call, but for a process's and a thread's first frame and a
+ * look at the link once a second. Keeps errno.
  */
-void page_record(uint64_t now_ns);
+void page_record(uint64_t now_ns, unsigned int frames);
+
+/* The GPU took so long for one of the frames that the calling thread has presented. */
+void page_record_gpu(uint64_t gpu_ns);
 
 #endif

@@ -10,10 +10,11 @@
 #ifndef FPS_PRELOAD_WIRE_H
 #define FPS_PRELOAD_WIRE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define FPS_WIRE_MAGIC	   0x46766f67u /* "govF" */
-#define FPS_WIRE_VERSION   1u
+#define FPS_WIRE_VERSION   2u
 #define FPS_WIRE_BUCKETS   64
 #define FPS_WIRE_LANES	   12
 #define FPS_WIRE_PAGE_SIZE 4096
@@ -25,6 +26,8 @@ struct fps_lane {
 	uint64_t last_ns;	      /* CLOCK_MONOTONIC of the last */
 	uint64_t longest_gap_ns;      /* between two frames of one thread */
 	uint32_t frame_time[FPS_WIRE_BUCKETS];
+	uint64_t gpu_time_ns; /* of gpu_frames frames; both 0 where it is not measured */
+	uint64_t gpu_frames;
 };
 
 struct fps_page {
@@ -37,13 +40,23 @@ struct fps_page {
 };
 
 _Static_assert(sizeof(struct fps_page) <= FPS_WIRE_PAGE_SIZE, "the counters must fit their page");
+_Static_assert(offsetof(struct fps_page, lane) == 64 && sizeof(struct fps_lane) == 320 &&
+		       offsetof(struct fps_lane, gpu_time_ns) == 280,
+	       "32- and 64-bit programs lay the page out alike");
 
-/* The one message, with the memfd beside it (SCM_RIGHTS). Unix SOCK_SEQPACKET; never answered. */
+/* What the library says, once, with the memfd beside it (SCM_RIGHTS). Unix SOCK_SEQPACKET. */
 struct fps_hello {
 	uint32_t magic;
 	uint32_t version;
 	uint32_t page_bytes; /* FPS_WIRE_PAGE_SIZE */
 	uint32_t pid;	     /* for people; the daemon believes SO_PEERCRED */
+};
+
+/* What the daemon says, whenever it likes; the last one stands, also when the daemon is gone. */
+struct fps_order {
+	uint32_t magic;
+	uint32_t version;
+	uint64_t period_ns; /* of a frame, at least; 0: no limit; 1 ms to 1 s */
 };
 
 /*

@@ -28,6 +28,8 @@ static const struct option_info infos[OPTION_COUNT] = {
 			    "never less than this; 0: cap_floor_pct of the policy"},
 	[OPTION_TARGET_FPS] = {"target-fps", "N", OPTION_NUMBER, 0, CONTRACT_TARGET_FPS_MAX,
 			       "frames a second that are promised; 0: no promise"},
+	[OPTION_FPS_LIMIT] = {"fps-limit", "N", OPTION_NUMBER, 0, CONTRACT_FPS_LIMIT_MAX,
+			      "pace its programs to N frames a second; 0: not at all"},
 	[OPTION_GPU] = {"gpu", "GPU", OPTION_TEXT, 0, 0, "which GPU, where there are several"},
 	[OPTION_VM] = {"vm", "NAME", OPTION_TEXT, 0, 0,
 		       "libvirt name or UUID of its virtual machine"},

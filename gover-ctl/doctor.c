@@ -260,6 +260,18 @@ static void check_pmu(const struct doctor_look *look, struct doctor_finding *fin
 			    "i915 performance counters and intel_gpu_top are there");
 }
 
+static void check_vsock(const struct doctor_look *look, struct doctor_finding *finding)
+{
+	if (doctor_count(look, "/dev", "vhost-vsock") > 0)
+		doctor_find(finding, DOCTOR_OK, "",
+			    "virtual machines can have vsock, and report frames over it");
+	else
+		doctor_find(
+			finding, DOCTOR_WARN,
+			"modprobe vhost_vsock, or use virtio-serial: [fps] ports",
+			"no /dev/vhost-vsock: virtual machines cannot report frames over vsock");
+}
+
 static const struct {
 	const char *name;
 	void (*check)(const struct doctor_look *look, struct doctor_finding *finding);
@@ -269,7 +281,7 @@ static const struct {
 	{"cgroups", check_cgroup}, {"library", check_library},
 	{"xvfb", check_xvfb},	   {"mdev", check_mdev},
 	{"gvt", doctor_gvt_check}, {"igvtg", doctor_gvt_check_old},
-	{"i915-pmu", check_pmu},
+	{"i915-pmu", check_pmu},   {"vsock", check_vsock},
 };
 
 const char *doctor_check(size_t index, const struct doctor_look *look,

@@ -129,6 +129,7 @@ static const struct writer_column vgpu_columns[] = {
 	COLUMN("sold, % of the GPU", "initial_cap_pct", WHOLE),
 	COLUMN("floor, %", "floor_pct", WHOLE),
 	COLUMN("target fps", "target_fps", PROMISE),
+	COLUMN("fps limit", "fps_limit", PROMISE),
 	COLUMN("flavour", "flavor", TEXT),
 	COLUMN("weight", "weight", RATIO),
 	COLUMN("may burst", "burst", YES),

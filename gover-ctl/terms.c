@@ -17,6 +17,7 @@ static const struct {
 	{OPTION_RUN_CAP, "initial_cap_pct"},
 	{OPTION_MIN_CAP, "min_cap_pct"},
 	{OPTION_TARGET_FPS, "target_fps"},
+	{OPTION_FPS_LIMIT, "fps_limit"},
 	{OPTION_GPU, "gpu"},
 	{OPTION_VM, "vm"},
 	{OPTION_CID, "cid"},

@@ -122,7 +122,8 @@ static int put_environment(const struct args *args, const struct plan *plan)
 	char report[PATH_MAX + 8];
 
 	snprintf(report, sizeof(report), "%s%s", socket[0] ? "unix:" : "off", socket);
-	if (setenv("LD_PRELOAD", plan->preload, 1) < 0 || setenv("GOVER_FPS", report, 1) < 0)
+	if (setenv("LD_PRELOAD", plan->preload, 1) < 0 || setenv("GOVER_FPS", report, 1) < 0 ||
+	    setenv("GOVER_FPS_LAYER", "1", 1) < 0)
 		return -errno;
 	return put_pace(args, vgpu) < 0 ? -errno : 0;
 }

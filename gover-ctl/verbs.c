@@ -10,7 +10,7 @@
 #define CONTRACT                                                                  \
 	(OPTION(OPTION_MIN_CAP) | OPTION(OPTION_TARGET_FPS) | OPTION(OPTION_VM) | \
 	 OPTION(OPTION_CID) | OPTION(OPTION_LABEL) | OPTION(OPTION_WEIGHT) |      \
-	 OPTION(OPTION_BURST) | OPTION(OPTION_FLAVOR))
+	 OPTION(OPTION_BURST) | OPTION(OPTION_FLAVOR) | OPTION(OPTION_FPS_LIMIT))
 
 static const struct verb verbs[] = {
 	{"status", "", 0, 0, .json = true, .run = verb_status,

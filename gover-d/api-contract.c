@@ -17,6 +17,8 @@ static const struct json_decode_field fields[] = {
 	{"min_cap_pct", JSON_DECODE_WHOLE, 0, 100, AT(terms.min_cap_pct), CONTROL_MIN_CAP},
 	{"target_fps", JSON_DECODE_NUMBER, 0, CONTRACT_TARGET_FPS_MAX, AT(terms.target_fps),
 	 CONTROL_TARGET_FPS},
+	{"fps_limit", JSON_DECODE_NUMBER, 0, CONTRACT_FPS_LIMIT_MAX, AT(fps_limit),
+	 CONTROL_FPS_LIMIT},
 	{"weight", JSON_DECODE_NUMBER, CONTRACT_WEIGHT_MIN, CONTRACT_WEIGHT_MAX, AT(terms.weight),
 	 CONTROL_WEIGHT},
 	{"burst", JSON_DECODE_SWITCH, 0, 0, AT(terms.burst), CONTROL_BURST},

@@ -10,7 +10,7 @@
 
 #define CHANGEABLE                                                                           \
 	(CONTROL_VM | CONTROL_CID | CONTROL_LABELS | CONTROL_INITIAL_CAP | CONTROL_MIN_CAP | \
-	 CONTROL_TARGET_FPS | CONTROL_WEIGHT | CONTROL_BURST | CONTROL_FLAVOR)
+	 CONTROL_TARGET_FPS | CONTROL_WEIGHT | CONTROL_BURST | CONTROL_FLAVOR | CONTROL_FPS_LIMIT)
 
 static json_t *encode_list(struct api *api, const struct host_gpu *gpu)
 {

@@ -123,6 +123,10 @@ static const struct setting keys[] = {
 	NUMBER(FLAVOR(penalty_per_broken_s), 0, 1000000000, ""),
 
 	TEXT(AT("fps", false, "socket", struct config, fps_socket), 1, 107, "a path", NULL),
+	INT(AT("fps", false, "vsock_port", struct config, fps_vsock_port), 0, 2147483647,
+	    ", 0 for none"),
+	TEXT(AT("fps", false, "ports", struct config, fps_ports), 0, 80, "nothing, or a path",
+	     NULL),
 
 	INT(HISTORY(raw_hours), 0, 87600, " hours, 0 for ever"),
 	INT(HISTORY(minute_days), 0, 36500, " days, 0 for ever"),

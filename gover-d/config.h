@@ -20,6 +20,7 @@
 
 /* What a contract may say, in a request and on gover-ctl's command line alike. */
 #define CONTRACT_TARGET_FPS_MAX 10000
+#define CONTRACT_FPS_LIMIT_MAX	1000
 #define CONTRACT_WEIGHT_MIN	0.01
 #define CONTRACT_WEIGHT_MAX	100
 #define CONTRACT_CID_MIN	3 /* below: hypervisor, loopback, host */
@@ -75,6 +76,8 @@ struct config {
 	int n_flavors;
 	/* [fps] */
 	char fps_socket[PATH_MAX];
+	int fps_vsock_port;	  /* 0: none */
+	char fps_ports[PATH_MAX]; /* folder; "": none */
 	/* [history] */
 	struct db_retention retention;
 };

@@ -147,6 +147,8 @@ static void commit_change(struct manager *m, struct host_gpu *gpu, struct vgpu *
 		     c->terms.initial_cap_pct != vgpu->contract.terms.initial_cap_pct;
 	json_t *labels = json_incref(c->labels);
 
+	if (m->fps)
+		fps_hub_rematch(m->fps);
 	contract_fini(&vgpu->contract);
 	vgpu->contract = *c;
 	vgpu->contract.labels = labels;
@@ -182,6 +184,8 @@ static void merge_contract(struct contract *c, unsigned int fields, const struct
 		c->terms.min_cap_pct = values->terms.min_cap_pct;
 	if (fields & CONTROL_TARGET_FPS)
 		c->terms.target_fps = values->terms.target_fps;
+	if (fields & CONTROL_FPS_LIMIT)
+		c->fps_limit = values->fps_limit;
 	if (fields & CONTROL_WEIGHT)
 		c->terms.weight = values->terms.weight;
 	if (fields & CONTROL_BURST)
@@ -204,6 +208,7 @@ static const struct {
 	{CONTROL_INITIAL_CAP, "initial_cap_pct"},
 	{CONTROL_MIN_CAP, "min_cap_pct"},
 	{CONTROL_TARGET_FPS, "target_fps"},
+	{CONTROL_FPS_LIMIT, "fps_limit"},
 	{CONTROL_WEIGHT, "weight"},
 	{CONTROL_BURST, "burst"},
 	{CONTROL_HELD, "held"},
@@ -341,6 +346,8 @@ static int make_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 		return r;
 	}
 	host_gpu_insert(gpu, vgpu);
+	if (m->fps)
+		fps_hub_rematch(m->fps);
 	note_decision(m, gpu, vgpu, "add", "written", now,
 		      "vGPU %s is sold %d %% of GPU %s and begins with %d %%", vgpu->contract.id,
 		      vgpu->contract.terms.initial_cap_pct, gpu->config.name, cap_pct);

@@ -52,6 +52,7 @@ enum control_field {
 	CONTROL_HELD = 1 << 8,
 	CONTROL_HELD_CAP = 1 << 9,
 	CONTROL_FLAVOR = 1 << 10,
+	CONTROL_FPS_LIMIT = 1 << 11,
 };
 int control_vgpu_change(struct manager *manager, const char *id, unsigned int fields,
 			const struct contract *values, struct err *reterr);

@@ -32,6 +32,7 @@ struct contract {
 	json_t *labels;	 /* object of strings; owned */
 	struct policy_terms terms;
 	char flavor[ID_MAX]; /* as which it is priced; "": as that of [offer] */
+	double fps_limit;    /* frames a second its programs are paced to; 0: they are not */
 	bool held;	     /* an operator fixed the cap at held_cap_pct */
 	int held_cap_pct;
 	int64_t created_ms;

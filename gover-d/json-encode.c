@@ -176,6 +176,7 @@ static void add_contract(struct json_encode *o, const struct manager *manager,
 	json_encode_add(o, "initial_cap_pct", json_integer(terms->initial_cap_pct));
 	json_encode_add(o, "min_cap_pct", json_integer(terms->min_cap_pct));
 	json_encode_add(o, "target_fps", json_encode_number(terms->target_fps));
+	json_encode_add(o, "fps_limit", json_encode_number(contract->fps_limit));
 	json_encode_add(o, "weight", json_encode_number(terms->weight));
 	json_encode_add(o, "burst", json_boolean(terms->burst));
 	json_encode_add(o, "flavor", json_string(flavor.name));
@@ -196,6 +197,11 @@ static json_t *encode_floor(const struct manager *manager, const struct host_gpu
 		policy_floor_pct(&control_config(manager)->params, &view, &vgpu->contract.terms));
 }
 
+static json_t *positive(double value)
+{
+	return json_encode_number(value > 0 ? value : NAN);
+}
+
 static void add_sample(struct json_encode *o, const struct vgpu *vgpu)
 {
 	const struct monitor_row *row = &vgpu->row;
@@ -208,6 +214,9 @@ static void add_sample(struct json_encode *o, const struct vgpu *vgpu)
 	json_encode_add(o, "fps_age_s", json_encode_number(row->fps_seen ? row->fps_age_s : NAN));
 	json_encode_add(o, "frame_p99_ms",
 			json_encode_number(row->p99_valid ? row->frame_p99_ms : NAN));
+	json_encode_add(o, "frame_p50_ms", positive(row->frame_p50_ms));
+	json_encode_add(o, "frame_max_ms", positive(row->frame_max_ms));
+	json_encode_add(o, "frame_gpu_ms", positive(row->frame_gpu_ms));
 	json_encode_add(o, "frames", json_integer((json_int_t)row->frames));
 	json_encode_add(o, "short", json_boolean(vgpu->view.short_of_target));
 	json_encode_add(o, "overloaded", json_boolean(vgpu->view.overloaded));
@@ -389,6 +398,7 @@ static json_t *encode_fps(const struct manager *manager)
 	json_encode_add(&o, "open", json_integer(stats.open));
 	json_encode_add(&o, "unmatched", json_integer(stats.unmatched));
 	json_encode_add(&o, "refused", json_integer((json_int_t)stats.refused));
+	json_encode_add(&o, "dropped", json_integer((json_int_t)stats.dropped));
 	return json_encode_end(&o);
 }
 

@@ -179,6 +179,32 @@ static int owner_of(void *userdata, pid_t pid, char ret_id[ID_MAX])
 	return -ENOENT;
 }
 
+static bool is_vm(const struct contract *contract, uint32_t cid, const char *name)
+{
+	return name ? strcmp(contract->vm, name) == 0 : contract->cid == cid;
+}
+
+/* A socket may have the name of a vGPU, or of its virtual machine. What two contracts say is of
+ * neither: reports must not count for another tenant. */
+static int vm_of(void *userdata, uint32_t cid, const char *name, char ret_id[ID_MAX])
+{
+	struct manager *m = userdata;
+	const struct vgpu *found = name ? host_find_vgpu(&m->host, name, NULL) : NULL;
+
+	if (found)
+		return id_copy(ret_id, found->contract.id);
+	for (int i = 0; i < m->host.n_gpus; i++) {
+		for (const struct vgpu *v = m->host.gpus[i].vgpus; v; v = v->next) {
+			if (!is_vm(&v->contract, cid, name))
+				continue;
+			if (found)
+				return -ENOENT;
+			found = v;
+		}
+	}
+	return found ? id_copy(ret_id, found->contract.id) : -ENOENT;
+}
+
 static int on_fps(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	struct manager *m = userdata;
@@ -193,6 +219,10 @@ static int open_fps(struct manager *m, struct err *reterr)
 	int r;
 
 	r = fps_hub_new(m->config.fps_socket, owner_of, m, &m->fps, reterr);
+	if (r < 0)
+		return r;
+	r = fps_hub_hear_guests(m->fps, (uint32_t)m->config.fps_vsock_port, m->config.fps_ports,
+				vm_of, reterr);
 	if (r < 0)
 		return r;
 	r = sd_event_add_io(m->event, &m->fps_source, fps_hub_fd(m->fps), EPOLLIN, on_fps, m);

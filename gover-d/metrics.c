@@ -131,6 +131,11 @@ static double fps_refused(const struct facts *f)
 	return (double)f->fps.refused;
 }
 
+static double fps_dropped(const struct facts *f)
+{
+	return (double)f->fps.dropped;
+}
+
 static double revenue(const struct facts *f)
 {
 	return f->host->revenue;
@@ -165,6 +170,7 @@ static const struct host_metric {
 	{"gover_fps_sources", "gauge", "Programs that report frames.", fps_sources},
 	{"gover_fps_unmatched_sources", "gauge", "Of these, in no vGPU.", fps_unmatched},
 	{"gover_fps_refused_total", "counter", "Reports that were refused.", fps_refused},
+	{"gover_fps_dropped_total", "counter", "Messages that did not count.", fps_dropped},
 };
 
 static double gpu_vgpus(const struct host_gpu *g)
@@ -272,6 +278,21 @@ static double vgpu_p99(const struct vgpu *v)
 	return v->row.p99_valid ? v->row.frame_p99_ms / 1000 : NAN;
 }
 
+static double vgpu_p50(const struct vgpu *v)
+{
+	return v->row.frame_p50_ms > 0 ? v->row.frame_p50_ms / 1000 : NAN;
+}
+
+static double vgpu_longest(const struct vgpu *v)
+{
+	return v->row.frame_max_ms > 0 ? v->row.frame_max_ms / 1000 : NAN;
+}
+
+static double vgpu_frame_gpu(const struct vgpu *v)
+{
+	return v->row.frame_gpu_ms > 0 ? v->row.frame_gpu_ms / 1000 : NAN;
+}
+
 static double vgpu_missing(const struct vgpu *v)
 {
 	return !v->device;
@@ -329,7 +350,10 @@ static const struct vgpu_metric {
 	{"gover_vgpu_frames_total", "counter", "Frames presented.", vgpu_frames},
 	{"gover_vgpu_fps", "gauge", "Frames a second.", vgpu_fps},
 	{"gover_vgpu_target_fps", "gauge", "Frames a second promised; 0: none.", vgpu_target},
+	{"gover_vgpu_frame_p50_seconds", "gauge", "Median frame time.", vgpu_p50},
 	{"gover_vgpu_frame_p99_seconds", "gauge", "99th percentile of frame time.", vgpu_p99},
+	{"gover_vgpu_frame_max_seconds", "gauge", "Longest frame time.", vgpu_longest},
+	{"gover_vgpu_frame_gpu_seconds", "gauge", "Mean GPU time of a frame.", vgpu_frame_gpu},
 	{"gover_vgpu_missing", "gauge", "1: has a contract and does not exist.", vgpu_missing},
 	{"gover_vgpu_held", "gauge", "1: an operator fixed its cap.", vgpu_held},
 	{"gover_vgpu_overloaded", "gauge", "1: its overload signal is up.", vgpu_overloaded},

@@ -499,10 +499,25 @@ static void time_tick(struct host *host, uint64_t due_ns)
 		us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
 }
 
+/* What each vGPU's programs are paced to; who is not told for want of memory is told next time. */
+static void order_limits(struct manager *m)
+{
+	for (int i = 0; i < m->host.n_gpus; i++)
+		for (const struct vgpu *v = m->host.gpus[i].vgpus; v; v = v->next) {
+			double fps = v->contract.fps_limit;
+			double period_ns = fps > 1 ? NS_PER_S / fps : NS_PER_S;
+
+			(void)fps_hub_limit(m->fps, v->contract.id,
+					    fps > 0 ? (uint64_t)(period_ns + 0.5) : 0);
+		}
+}
+
 void tick_run(struct manager *m, struct instant now, bool gap)
 {
-	if (m->fps)
+	if (m->fps) {
+		order_limits(m);
 		fps_hub_collect(m->fps);
+	}
 	for (int i = 0; i < m->host.n_gpus; i++)
 		act_on_gpu(m, &m->host.gpus[i], gap, now);
 	time_tick(&m->host, m->next_tick_ns);

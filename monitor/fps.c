@@ -7,8 +7,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -18,11 +16,11 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/file.h"
+#include "monitor/fps-door.h"
+#include "monitor/fps-guest.h"
 #include "monitor/fps-page.h"
 #include "monitor/fps.h"
 
-#define BACKLOG		512
 #define EVENTS_AT_ONCE	64
 #define ACCEPTS_AT_ONCE 64
 
@@ -37,8 +35,12 @@
 #define EAGER_ASKS   10
 #define ASK_EVERY_NS (5 * NS_PER_S)
 
+/* A program may remember what an earlier daemon told it. */
+#define NOT_TOLD UINT64_MAX
+
 struct vgpu {
 	char id[ID_MAX];
+	uint64_t limit_ns; /* of a frame, at least; 0: none */
 	struct fps_totals totals;
 };
 
@@ -51,17 +53,16 @@ struct source {
 	struct fps_counters counted; /* what of the page is in some vGPU's totals, or nobody's */
 	uint64_t read_ns;  /* when @counted was read; before the hello: when it connected */
 	struct vgpu *vgpu; /* NULL: unmatched */
+	uint64_t told_ns;  /* the limit it was told, NOT_TOLD: none yet */
 	int asks;
 	uint64_t ask_ns; /* not before this */
 };
 
 struct fps_hub {
 	int epoll;
-	int listener;
+	struct fps_door door;
 	int spare; /* given up for a moment to refuse a connection when no fd is left */
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-	dev_t path_dev;
-	ino_t path_ino; /* of our socket, so that only ours is unlinked */
 	fps_owner_fn owner;
 	void *userdata;
 	uint64_t tick_ns; /* of the last collect, or when the hub was made */
@@ -70,6 +71,7 @@ struct fps_hub {
 	size_t n_sources;
 	struct vgpu **vgpus; /* by id */
 	size_t n_vgpus;
+	struct fps_guests *guests; /* NULL: not heard */
 };
 
 static int vgpu_compare(const void *id, const void *entry)
@@ -134,6 +136,21 @@ static void source_ask(struct fps_hub *hub, struct source *source, uint64_t now_
 	}
 	if (source->vgpu || ++source->asks >= EAGER_ASKS)
 		source->ask_ns = now_ns + ASK_EVERY_NS;
+}
+
+/* Tells it the limit of its vGPU, if that is not what it knows. A full socket is tried again. */
+static void source_tell(struct source *source)
+{
+	struct fps_order order = {
+		.magic = FPS_WIRE_MAGIC,
+		.version = FPS_WIRE_VERSION,
+		.period_ns = source->vgpu ? source->vgpu->limit_ns : 0,
+	};
+
+	if (order.period_ns != source->told_ns &&
+	    send(source->fd, &order, sizeof(order), MSG_DONTWAIT | MSG_NOSIGNAL) ==
+		    (ssize_t)sizeof(order))
+		source->told_ns = order.period_ns;
 }
 
 /* Adds what is new in the page to its vGPU's totals. What was drawn while nobody was known to own
@@ -305,6 +322,7 @@ static int source_new(struct fps_hub *hub, int fd)
 	}
 	source->fd = fd;
 	source->pid = peer.pid;
+	source->told_ns = NOT_TOLD;
 	source->read_ns = clock_now().mono_ns;
 	source->at = hub->n_sources;
 	hub->sources[hub->n_sources++] = source;
@@ -320,7 +338,7 @@ static bool accept_to_drop(struct fps_hub *hub)
 	if (hub->spare < 0)
 		return false;
 	(void)close(hub->spare);
-	fd = accept4(hub->listener, NULL, NULL, SOCK_CLOEXEC);
+	fd = accept4(hub->door.fd, NULL, NULL, SOCK_CLOEXEC);
 	if (fd >= 0)
 		(void)close(fd);
 	hub->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -330,7 +348,7 @@ static bool accept_to_drop(struct fps_hub *hub)
 static void accept_all(struct fps_hub *hub)
 {
 	for (int n = 0; n < ACCEPTS_AT_ONCE; n++) {
-		int fd = accept4(hub->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd = accept4(hub->door.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd >= 0 && source_new(hub, fd) == 0)
 			continue;
@@ -350,7 +368,9 @@ void fps_hub_dispatch(struct fps_hub *hub)
 	int n = epoll_wait(hub->epoll, events, EVENTS_AT_ONCE, 0);
 
 	for (int i = 0; i < n; i++) {
-		if (events[i].data.ptr)
+		if (events[i].data.ptr && events[i].data.ptr == hub->guests)
+			fps_guests_dispatch(hub->guests, hub->tick_ns);
+		else if (events[i].data.ptr)
 			source_event(hub, events[i].data.ptr, events[i].events);
 		else
 			accept_all(hub);
@@ -366,12 +386,34 @@ void fps_hub_collect(struct fps_hub *hub)
 
 		if (source->page) {
 			source_ask(hub, source, now_ns);
+			source_tell(source);
 			source_count(source, now_ns);
 		} else if (now_ns > source->read_ns + HELLO_WITHIN_NS) {
 			source_refuse(hub, source);
 		}
 	}
 	hub->tick_ns = now_ns;
+	for (size_t i = 0; i < hub->n_vgpus; i++) {
+		hub->vgpus[i]->totals.telling = 0;
+		hub->vgpus[i]->totals.told_fps = 0;
+	}
+	if (hub->guests)
+		fps_guests_collect(hub->guests);
+}
+
+int fps_hub_limit(struct fps_hub *hub, const char *id, uint64_t period_ns)
+{
+	struct vgpu **known = vgpu_find(hub, id);
+	struct vgpu *vgpu = known ? *known : NULL;
+
+	if (!vgpu && period_ns == 0)
+		return 0;
+	if (!vgpu)
+		vgpu = vgpu_get(hub, id);
+	if (!vgpu)
+		return -ENOMEM;
+	vgpu->limit_ns = period_ns;
+	return 0;
 }
 
 const struct fps_totals *fps_hub_totals(const struct fps_hub *hub, const char *id)
@@ -396,6 +438,7 @@ void fps_hub_forget(struct fps_hub *hub, const char *id)
 		source->asks = 0;
 		source->ask_ns = 0;
 	}
+	fps_hub_rematch(hub);
 	free(*known);
 	hub->n_vgpus--;
 	memmove(known, known + 1, (size_t)(hub->vgpus + hub->n_vgpus - known) * sizeof(*known));
@@ -409,77 +452,9 @@ void fps_hub_stats(const struct fps_hub *hub, struct fps_hub_stats *ret_stats)
 		stats.open += hub->sources[i]->page != NULL;
 		stats.unmatched += hub->sources[i]->page && !hub->sources[i]->vgpu;
 	}
+	if (hub->guests)
+		fps_guests_stats(hub->guests, &stats);
 	*ret_stats = stats;
-}
-
-/* Takes away what a dead daemon left at the path. -EADDRINUSE: somebody lives there. */
-static int clear_stale(const struct sockaddr_un *address, struct err *reterr)
-{
-	const char *path = address->sun_path;
-	CLEANUP_CLOSE int probe = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	struct stat st;
-
-	if (probe < 0)
-		return err_fail(reterr, errno, "cannot make a socket: %s", strerror(errno));
-	if (lstat(path, &st) == 0 && !S_ISSOCK(st.st_mode))
-		return err_fail(reterr, EEXIST, "%s is there and is no socket", path);
-	if (connect(probe, (const struct sockaddr *)address, sizeof(*address)) == 0 ||
-	    errno == EAGAIN || errno == EPROTOTYPE)
-		return err_fail(reterr, EADDRINUSE, "another daemon listens on %s", path);
-	if (errno != ECONNREFUSED && errno != ENOENT)
-		return err_fail(reterr, errno, "cannot tell whose %s is: %s", path,
-				strerror(errno));
-	if (unlink(path) < 0 && errno != ENOENT)
-		return err_fail(reterr, errno, "cannot replace the stale %s: %s", path,
-				strerror(errno));
-	return 0;
-}
-
-static int make_folder_of(const char *path, struct err *reterr)
-{
-	char folder[PATH_MAX];
-	char *slash;
-	int r;
-
-	(void)snprintf(folder, sizeof(folder), "%s", path);
-	slash = strrchr(folder, '/');
-	if (!slash || slash == folder)
-		return 0;
-	*slash = '\0';
-	r = file_make_dirs(folder);
-	return r < 0 ? err_fail(reterr, -r, "cannot make %s: %s", folder, strerror(-r)) : 0;
-}
-
-static int hub_listen(struct fps_hub *hub, struct err *reterr)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	struct stat st;
-	int r;
-
-	memcpy(address.sun_path, hub->path, sizeof(hub->path));
-	r = make_folder_of(hub->path, reterr);
-	if (r < 0)
-		return r;
-	hub->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (hub->listener < 0)
-		return err_fail(reterr, errno, "cannot make a socket: %s", strerror(errno));
-	r = bind(hub->listener, (const struct sockaddr *)&address, sizeof(address));
-	if (r < 0 && errno == EADDRINUSE) {
-		r = clear_stale(&address, reterr);
-		if (r < 0)
-			return r;
-		r = bind(hub->listener, (const struct sockaddr *)&address, sizeof(address));
-	}
-	if (r == 0)
-		r = lstat(hub->path, &st);
-	if (r == 0) {
-		hub->path_dev = st.st_dev;
-		hub->path_ino = st.st_ino;
-	}
-	if (r < 0 || chmod(hub->path, 0666) < 0 || listen(hub->listener, BACKLOG) < 0)
-		return err_fail(reterr, errno, "cannot listen on %s: %s", hub->path,
-				strerror(errno));
-	return 0;
 }
 
 int fps_hub_new(const char *path, fps_owner_fn owner, void *userdata, struct fps_hub **ret_hub,
@@ -500,14 +475,14 @@ int fps_hub_new(const char *path, fps_owner_fn owner, void *userdata, struct fps
 	hub->owner = owner;
 	hub->userdata = userdata;
 	hub->tick_ns = clock_now().mono_ns;
-	hub->listener = -1;
+	hub->door = FPS_DOOR_SHUT;
 	hub->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	hub->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (hub->epoll < 0)
 		r = err_fail(reterr, errno, "cannot make an epoll: %s", strerror(errno));
 	else
-		r = hub_listen(hub, reterr);
-	if (r == 0 && epoll_ctl(hub->epoll, EPOLL_CTL_ADD, hub->listener, &event) < 0)
+		r = fps_door_open(path, &hub->door, reterr);
+	if (r == 0 && epoll_ctl(hub->epoll, EPOLL_CTL_ADD, hub->door.fd, &event) < 0)
 		r = err_fail(reterr, errno, "cannot watch %s: %s", path, strerror(errno));
 	if (r < 0) {
 		fps_hub_free(hub);
@@ -519,26 +494,57 @@ int fps_hub_new(const char *path, fps_owner_fn owner, void *userdata, struct fps
 
 struct fps_hub *fps_hub_free(struct fps_hub *hub)
 {
-	struct stat st;
-
 	if (!hub)
 		return NULL;
+	hub->guests = fps_guests_free(hub->guests);
 	while (hub->n_sources > 0)
 		source_free(hub, hub->sources[hub->n_sources - 1]);
 	for (size_t i = 0; i < hub->n_vgpus; i++)
 		free(hub->vgpus[i]);
 	free(hub->vgpus);
-	if (hub->path_ino != 0 && lstat(hub->path, &st) == 0 && st.st_dev == hub->path_dev &&
-	    st.st_ino == hub->path_ino)
-		(void)unlink(hub->path);
-	if (hub->listener >= 0)
-		(void)close(hub->listener);
+	fps_door_close(&hub->door, hub->path);
 	if (hub->epoll >= 0)
 		(void)close(hub->epoll);
 	if (hub->spare >= 0)
 		(void)close(hub->spare);
 	free(hub);
 	return NULL;
+}
+
+static struct fps_totals *totals_of(void *userdata, const char *id)
+{
+	struct vgpu *vgpu = vgpu_get(userdata, id);
+
+	return vgpu ? &vgpu->totals : NULL;
+}
+
+int fps_hub_hear_guests(struct fps_hub *hub, uint32_t vsock_port, const char *ports, fps_vm_fn vm,
+			struct err *reterr)
+{
+	const struct fps_guests_config config = {
+		.vsock_port = vsock_port,
+		.ports = ports,
+		.vm = vm,
+		.vm_userdata = hub->userdata,
+		.totals = totals_of,
+		.totals_userdata = hub,
+	};
+	struct epoll_event event = {.events = EPOLLIN};
+	int r = fps_guests_new(&config, &hub->guests, reterr);
+
+	if (r < 0)
+		return r;
+	event.data.ptr = hub->guests;
+	if (epoll_ctl(hub->epoll, EPOLL_CTL_ADD, fps_guests_fd(hub->guests), &event) < 0)
+		return err_fail(reterr, errno, "cannot watch virtual machines: %s",
+				strerror(errno));
+	return 0;
+}
+
+void fps_hub_rematch(struct fps_hub *hub)
+{
+	if (hub->guests)
+		fps_guests_rematch(hub->guests);
 }
 
 int fps_hub_fd(const struct fps_hub *hub)

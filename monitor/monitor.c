@@ -42,36 +42,76 @@ static void sample_own_frames(const struct gpu_reading *last, const struct gpu_r
 	row->frame_p99_ms = row->p99_valid ? (double)now->frame_p99_ms : 0;
 }
 
-static double new_frames_p99_ms(const struct fps_totals *last, const struct fps_totals *now)
+/* The times of the frames of this period. Counts that went back are nobody's. */
+static void sample_frame_times(const struct fps_totals *last, const struct fps_totals *now,
+			       struct monitor_row *row)
 {
 	uint64_t frame_time[FPS_WIRE_BUCKETS];
 
+	if (now->gpu_frames > last->gpu_frames && now->gpu_time_ns >= last->gpu_time_ns)
+		row->frame_gpu_ms = (double)(now->gpu_time_ns - last->gpu_time_ns) / 1e6 /
+				    (double)(now->gpu_frames - last->gpu_frames);
 	for (int i = 0; i < FPS_WIRE_BUCKETS; i++) {
 		if (now->frame_time[i] < last->frame_time[i])
-			return 0;
+			return;
 		frame_time[i] = now->frame_time[i] - last->frame_time[i];
 	}
-	return fps_p99_ms(frame_time);
+	row->frame_p99_ms = fps_percentile_ms(frame_time, 0.01);
+	row->p99_valid = row->frame_p99_ms > 0;
+	row->frame_p50_ms = fps_percentile_ms(frame_time, 0.5);
+	row->frame_max_ms = fps_percentile_ms(frame_time, 0);
+	/* A new record is known exactly. */
+	if (row->p99_valid && now->longest_gap_ns > last->longest_gap_ns)
+		row->frame_max_ms = (double)now->longest_gap_ns / 1e6;
+}
+
+/* Without a message in this period (@held) the times of the one before stand. */
+static void hold_frame_times(struct monitor_track *track, bool held, struct monitor_row *row)
+{
+	struct monitor_frame_times *told = &track->told;
+
+	if (held && !row->p99_valid && told->p99_ms > 0) {
+		row->p99_valid = true;
+		row->frame_p99_ms = told->p99_ms;
+		row->frame_p50_ms = told->p50_ms;
+		row->frame_max_ms = told->max_ms;
+		row->frame_gpu_ms = told->gpu_ms;
+	}
+	*told = (struct monitor_frame_times){
+		.p99_ms = row->frame_p99_ms,
+		.p50_ms = row->frame_p50_ms,
+		.max_ms = row->frame_max_ms,
+		.gpu_ms = row->frame_gpu_ms,
+	};
 }
 
 /*
  * Frames that programs report. The FPS of a period is a number when a program was connected at its
  * beginning: the first one comes in the middle of a period, whose FPS would say little, and without
- * a program there is none. Connected without a new frame is 0 FPS.
+ * a program there is none. Connected without a new frame is 0 FPS. Programs in a virtual machine
+ * tell by another clock than ours, none or two times in a period: theirs is the rate of their last
+ * two messages.
  */
 static void sample_reported_frames(struct monitor_track *track, const struct fps_totals *now,
 				   double period_s, struct monitor_row *row)
 {
 	const struct fps_totals *last = &track->fps_last;
+	uint64_t seen = now->frames - now->told_frames, before = last->frames - last->told_frames;
 
 	row->frames = now->frames;
 	if (track->fps_primed && last->open > 0 && row->dt_s > 0 &&
-	    row->dt_s <= FPS_STALE_PERIODS * period_s && now->frames >= last->frames) {
+	    row->dt_s <= FPS_STALE_PERIODS * period_s && now->frames >= last->frames &&
+	    seen >= before) {
 		row->fps_valid = true;
-		row->fps = (double)(now->frames - last->frames) / row->dt_s;
-		row->frame_p99_ms = new_frames_p99_ms(last, now);
-		row->p99_valid = row->frame_p99_ms > 0;
+		row->fps = (double)(seen - before) / row->dt_s;
 	}
+	if (now->telling > 0) {
+		row->fps_valid = true;
+		row->fps += now->told_fps;
+	}
+	if (row->fps_valid && track->fps_primed)
+		sample_frame_times(last, now, row);
+	hold_frame_times(track, now->telling > 0 && row->fps > 0, row);
 	track->fps_primed = true;
 	track->fps_last = *now;
 }

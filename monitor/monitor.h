@@ -22,11 +22,18 @@ struct monitor_row {
 	double fps;
 	bool p99_valid;
 	double frame_p99_ms;
-	bool fps_seen;	  /* frames were seen at least once */
-	double fps_age_s; /* since the last valid FPS, when seen */
-	uint64_t frames;  /* cumulative, all sources */
-	bool gone;	  /* the vGPU does not exist any more */
-	int read_errno;	  /* 0, or why busy is invalid (positive errno) */
+	double frame_p50_ms, frame_max_ms; /* of reported frames; 0: none */
+	double frame_gpu_ms;		   /* mean GPU time of a frame; 0: not measured */
+	bool fps_seen;			   /* frames were seen at least once */
+	double fps_age_s;		   /* since the last valid FPS, when seen */
+	uint64_t frames;		   /* cumulative, all sources */
+	bool gone;			   /* the vGPU does not exist any more */
+	int read_errno;			   /* 0, or why busy is invalid (positive errno) */
+};
+
+/* Of the frames of one period; 0: not known. */
+struct monitor_frame_times {
+	double p50_ms, p99_ms, max_ms, gpu_ms;
 };
 
 /* What the monitor remembers of one vGPU between periods; all zero at first. Lives with its vGPU.
@@ -35,7 +42,8 @@ struct monitor_track {
 	bool primed;
 	struct gpu_reading last;
 	bool fps_primed;
-	struct fps_totals fps_last; /* as it was at last.at_ns */
+	struct fps_totals fps_last;	 /* as it was at last.at_ns */
+	struct monitor_frame_times told; /* of programs that tell now and then */
 	bool fps_seen;
 	uint64_t
 		fps_valid_at_ns; /* GPU clock of the last valid FPS, before it of the first frame */

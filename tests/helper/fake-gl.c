@@ -6,12 +6,18 @@
  * Counts what was presented. What its *GetProcAddress give are functions of their own, as in
  * libglvnd.
  */
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 typedef unsigned int (*egl_swap_fn)(void *display, void *surface);
 
 void glXSwapBuffers(void *display, unsigned long drawable);
+int64_t glXSwapBuffersMscOML(void *display, unsigned long drawable, int64_t target_msc,
+			     int64_t divisor, int64_t remainder);
 unsigned int eglSwapBuffers(void *display, void *surface);
+unsigned int eglSwapBuffersWithDamageKHR(void *display, void *surface, int *rects, int n_rects);
+unsigned int eglSwapBuffersWithDamageEXT(void *display, void *surface, int *rects, int n_rects);
 void *glXGetProcAddress(const char *name);
 void *glXGetProcAddressARB(const char *name);
 void *eglGetProcAddress(const char *name);
@@ -39,6 +45,16 @@ void glXSwapBuffers(void *display, unsigned long drawable)
 	presented = presented + 1;
 }
 
+/* As Mesa: 0 with a software renderer, -1 where nothing was presented. */
+int64_t glXSwapBuffersMscOML(void *display, unsigned long drawable, int64_t target_msc,
+			     int64_t divisor, int64_t remainder)
+{
+	if (remainder > divisor || target_msc < 0)
+		return -1;
+	glXSwapBuffers(display, drawable);
+	return target_msc;
+}
+
 /* Fails, as EGL does, where there is no surface. */
 unsigned int eglSwapBuffers(void *display, void *surface)
 {
@@ -50,9 +66,25 @@ unsigned int eglSwapBuffers(void *display, void *surface)
 	return 1;
 }
 
+unsigned int eglSwapBuffersWithDamageKHR(void *display, void *surface, int *rects, int n_rects)
+{
+	return n_rects > 0 && !rects ? 0 : eglSwapBuffers(display, surface);
+}
+
+unsigned int eglSwapBuffersWithDamageEXT(void *display, void *surface, int *rects, int n_rects)
+{
+	return eglSwapBuffersWithDamageKHR(display, surface, rects, n_rects);
+}
+
 static void glx_swap_by_address(void *display, unsigned long drawable)
 {
 	glXSwapBuffers(display, drawable);
+}
+
+static int64_t glx_msc_by_address(void *display, unsigned long drawable, int64_t target_msc,
+				  int64_t divisor, int64_t remainder)
+{
+	return glXSwapBuffersMscOML(display, drawable, target_msc, divisor, remainder);
 }
 
 static unsigned int egl_swap_by_address(void *display, void *surface)
@@ -60,13 +92,34 @@ static unsigned int egl_swap_by_address(void *display, void *surface)
 	return eglSwapBuffers(display, surface);
 }
 
+static unsigned int egl_damage_by_address(void *display, void *surface, int *rects, int n_rects)
+{
+	return eglSwapBuffersWithDamageKHR(display, surface, rects, n_rects);
+}
+
+static void *by_address(const char *name)
+{
+	static const struct {
+		const char *name;
+		void *address;
+	} functions[] = {
+		{"glXSwapBuffers", (void *)glx_swap_by_address},
+		{"glXSwapBuffersMscOML", (void *)glx_msc_by_address},
+		{"glXGetProcAddressARB", (void *)glXGetProcAddressARB},
+		{"eglSwapBuffers", (void *)egl_swap_by_address},
+		{"eglSwapBuffersWithDamageKHR", (void *)egl_damage_by_address},
+		{"eglSwapBuffersWithDamageEXT", (void *)egl_damage_by_address},
+	};
+
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+		if (strcmp(functions[i].name, name) == 0)
+			return functions[i].address;
+	return NULL;
+}
+
 void *glXGetProcAddress(const char *name)
 {
-	if (strcmp(name, "glXSwapBuffers") == 0)
-		return (void *)glx_swap_by_address;
-	if (strcmp(name, "glXGetProcAddressARB") == 0)
-		return (void *)glXGetProcAddressARB;
-	return NULL;
+	return strncmp(name, "gl", 2) == 0 ? by_address(name) : NULL;
 }
 
 void *glXGetProcAddressARB(const char *name)
@@ -76,5 +129,5 @@ void *glXGetProcAddressARB(const char *name)
 
 void *eglGetProcAddress(const char *name)
 {
-	return strcmp(name, "eglSwapBuffers") == 0 ? (void *)egl_swap_by_address : NULL;
+	return strncmp(name, "egl", 3) == 0 ? by_address(name) : NULL;
 }

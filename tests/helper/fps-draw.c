@@ -2,9 +2,9 @@
 /*
  * Link: -lGL -lEGL -ldl -pthread
  *
- * fps-draw HOW FRAMES [PAUSE_US]: presents FRAMES frames in one of the ways programs have, with a
- * pause after each. Ends with 1 and a sentence when the preload did something to it that it must
- * not.
+ * fps-draw HOW FRAMES [PAUSE_US]: presents FRAMES frames as one of the programs that there are (for
+ * the ways to get at a function there is fps-ways), with a pause after each. Ends with 1 and a
+ * sentence when the preload did something to it that it must not.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -12,12 +12,14 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FAKE "libfake-gl.so.1"	 /* found by LD_LIBRARY_PATH */
@@ -25,13 +27,11 @@
 
 typedef void (*glx_swap_fn)(void *display, unsigned long drawable);
 typedef unsigned int (*egl_swap_fn)(void *display, void *surface);
+typedef unsigned int (*egl_damage_fn)(void *display, void *surface, int *rects, int n_rects);
 typedef void *(*get_proc_fn)(const char *name);
 
 void glXSwapBuffers(void *display, unsigned long drawable);
 unsigned int eglSwapBuffers(void *display, void *surface);
-void *glXGetProcAddress(const char *name);
-void *glXGetProcAddressARB(const char *name);
-void *eglGetProcAddress(const char *name);
 
 static const char *program;
 static long frames, pause_us;
@@ -85,41 +85,6 @@ static void *open_fake(const char *name)
 	return need(dlopen(name, RTLD_NOW | RTLD_LOCAL), "no fake GL library");
 }
 
-static void dlsym_glx(void)
-{
-	draw_glx(need(dlsym(open_fake(FAKE), "glXSwapBuffers"), "dlsym"));
-}
-
-static void dlsym_egl(void)
-{
-	draw_egl(need(dlsym(open_fake(FAKE), "eglSwapBuffers"), "dlsym"));
-}
-
-static void dlvsym_glx(void)
-{
-	draw_glx(need(dlvsym(open_fake(FAKE), "glXSwapBuffers", FAKE), "dlvsym"));
-}
-
-static void dlsym_default(void)
-{
-	draw_glx(need(dlsym(RTLD_DEFAULT, "glXSwapBuffers"), "dlsym"));
-}
-
-static void proc_glx(void)
-{
-	draw_glx(need(glXGetProcAddress("glXSwapBuffers"), "glXGetProcAddress"));
-}
-
-static void proc_arb(void)
-{
-	draw_glx(need(glXGetProcAddressARB("glXSwapBuffers"), "glXGetProcAddressARB"));
-}
-
-static void proc_egl(void)
-{
-	draw_egl(need(eglGetProcAddress("eglSwapBuffers"), "eglGetProcAddress"));
-}
-
 /* As glmark2 and SDL2 do: everything by dlsym(), the lookup function too. */
 static void dlsym_proc(void)
 {
@@ -130,15 +95,20 @@ static void dlsym_proc(void)
 	draw_glx(need(find("glXSwapBuffers"), "glXGetProcAddressARB"));
 }
 
-/* One library's eglSwapBuffers presents through another's, each found by dlsym(). */
+/* One library's functions present through another's, all found by dlsym(). */
 static void translated(void)
 {
 	void *outer = open_fake(FAKE), *inner = open_fake(COPY);
 	void (*translate)(egl_swap_fn) =
 		(void (*)(egl_swap_fn))need(dlsym(outer, "fake_gl_translate"), "dlsym");
+	egl_damage_fn damage;
 
 	translate((egl_swap_fn)need(dlsym(inner, "eglSwapBuffers"), "dlsym"));
 	draw_egl(need(dlsym(outer, "eglSwapBuffers"), "dlsym"));
+	damage = (egl_damage_fn)need(dlsym(outer, "eglSwapBuffersWithDamageKHR"), "dlsym");
+	for (long i = 0; i < frames; i++)
+		if (!damage(NULL, &surface, NULL, 0))
+			fail("eglSwapBuffersWithDamageKHR lost its return value");
 }
 
 /* A frame that was not presented is none. */
@@ -306,6 +276,58 @@ static void keep_environment(void)
 	free(was);
 }
 
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal)
+{
+	(void)signal;
+	stopped = 1;
+}
+
+/* By its own clock, in us: what presenting took, and what a frame did. Until SIGTERM. */
+static void timed(void)
+{
+	uint64_t *swap_ns = calloc((size_t)frames * 2, sizeof(*swap_ns)), *frame_ns, last_ns, at_ns;
+	size_t p99;
+
+	if (!swap_ns)
+		fail("no memory");
+	(void)signal(SIGTERM, stop);
+	frame_ns = swap_ns + frames;
+	last_ns = now_ns();
+	for (long i = 0; i < frames; i++, rest()) {
+		at_ns = now_ns();
+		glXSwapBuffers(NULL, 1);
+		swap_ns[i] = now_ns() - at_ns;
+		frame_ns[i] = at_ns - last_ns;
+		last_ns = at_ns;
+		if (stopped)
+			frames = i + 1;
+	}
+	p99 = (size_t)(frames - 1) * 99 / 100;
+	qsort(swap_ns, (size_t)frames, sizeof(*swap_ns), by_value);
+	qsort(frame_ns, (size_t)frames, sizeof(*frame_ns), by_value);
+	printf("%ld frames: swap p99 %.1f us, max %.1f us; frame p50 %.1f us, p99 %.1f us\n",
+	       frames, (double)swap_ns[p99] / 1e3, (double)swap_ns[frames - 1] / 1e3,
+	       (double)frame_ns[frames / 2] / 1e3, (double)frame_ns[p99] / 1e3);
+	free(swap_ns);
+}
+
 /* With fps-next preloaded too. */
 static void beside(void)
 {
@@ -319,28 +341,14 @@ static const struct {
 	void (*draw)(void);
 	int times; /* FRAMES that reach the library in this process; 0: not known */
 } ways[] = {
-	{"direct-glx", direct_glx, 1},
-	{"direct-egl", direct_egl, 1},
-	{"dlsym-glx", dlsym_glx, 1},
-	{"dlsym-egl", dlsym_egl, 1},
-	{"dlsym-default", dlsym_default, 1},
-	{"dlvsym-glx", dlvsym_glx, 1},
-	{"proc-glx", proc_glx, 1},
-	{"proc-arb", proc_arb, 1},
-	{"proc-egl", proc_egl, 1},
-	{"dlsym-proc", dlsym_proc, 1},
-	{"translated", translated, 0},
-	{"failed-swap", failed_swap, 0},
-	{"threads", threads, 0},
-	{"fork", fork_child, 2},
-	{"clone", clone_child, 2},
-	{"orphan", orphan, 1},
-	{"exec", exec_self, 1},
-	{"killed", killed, 1},
-	{"errno", keep_errno, 1},
-	{"close-fds", close_fds, 2},
-	{"environment", keep_environment, 1},
-	{"beside", beside, 1},
+	{"direct-glx", direct_glx, 1},	 {"direct-egl", direct_egl, 1},
+	{"dlsym-proc", dlsym_proc, 1},	 {"translated", translated, 0},
+	{"failed-swap", failed_swap, 0}, {"threads", threads, 0},
+	{"fork", fork_child, 2},	 {"clone", clone_child, 2},
+	{"orphan", orphan, 1},		 {"exec", exec_self, 1},
+	{"killed", killed, 1},		 {"errno", keep_errno, 1},
+	{"close-fds", close_fds, 2},	 {"environment", keep_environment, 1},
+	{"beside", beside, 1},		 {"timed", timed, 1},
 };
 
 static long presented(void)

@@ -11,8 +11,9 @@
 #include <unistd.h>
 
 static const char *const names[] = {
-	"glXSwapBuffers", "glXGetProcAddress", "glXGetProcAddressARB",
-	"eglSwapBuffers", "eglGetProcAddress", "no_such_function",
+	"glXSwapBuffers",	"glXGetProcAddress",	       "glXGetProcAddressARB",
+	"eglSwapBuffers",	"eglGetProcAddress",	       "no_such_function",
+	"glXSwapBuffersMscOML", "eglSwapBuffersWithDamageKHR", "eglSwapBuffersWithDamageEXT",
 };
 
 static int missing(void *handle, const char *where)

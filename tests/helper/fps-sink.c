@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: monitor/fps.c monitor/fps-page.c base/clock.c base/err.c base/file.c
- * Link: base/id.c base/parse.c -lm
+ * Link: monitor/fps.c monitor/fps-door.c monitor/fps-guest.c monitor/fps-message.c
+ * Link: monitor/fps-page.c monitor/fps-teller.c
+ * Link: base/clock.c base/err.c base/file.c base/id.c base/parse.c -lm
  *
  * fps-sink SOCKET COMMAND...: the daemon's end of the FPS reports and nothing else. Runs COMMAND,
  * waits until it and every program that reported have ended, and prints what was counted: "frames N
- * programs N refused N exit N", and "open N" when after 10 s some have not. With no COMMAND it
- * prints that every second until SIGTERM.
+ * programs N refused N exit N", "open N" when after 10 s some have not, and "gpu N of T us" where
+ * the GPU's time was measured. With no COMMAND it prints that every second until SIGTERM.
+ * FPS_SINK_LIMIT_NS: orders all programs to take that long for a frame.
  */
 #include <poll.h>
 #include <signal.h>
@@ -69,6 +71,9 @@ static void print(const struct fps_hub *hub, const struct seen *seen, int status
 	       (unsigned long long)stats.refused, status);
 	if (stats.open > 0)
 		printf(" open %d", stats.open);
+	if (all && all->gpu_frames > 0)
+		printf(" gpu %llu of %.0f us", (unsigned long long)all->gpu_frames,
+		       (double)all->gpu_time_ns / 1e3 / (double)all->gpu_frames);
 	putchar('\n');
 	(void)fflush(stdout);
 }
@@ -126,6 +131,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "fps-sink: %s\n", argc < 2 ? "usage: SOCKET COMMAND..." : err.msg);
 		return 2;
 	}
+	if (getenv("FPS_SINK_LIMIT_NS"))
+		(void)fps_hub_limit(hub, "all", strtoull(getenv("FPS_SINK_LIMIT_NS"), NULL, 10));
 	(void)signal(SIGTERM, stop);
 	if (argc > 2) {
 		pid_t command = fork();

@@ -1,4 +1,4 @@
-# What make check-kernel and make check-kernel-i915 share: Debian's kernel fetched and unpacked, a virtual machine
+# What make check-kernel, check-kernel-i915 and check-guest share: Debian's kernel fetched and unpacked, a virtual machine
 # booted with the host's root under it (tests/kernel/init), and the account of what ran there. Sourced by a script
 # that has set $suite; no kernel is installed. Where a part cannot be had it says so and skips.
 # Must never use KVM: where its device is there and does not work the guest hangs without a word.
@@ -10,8 +10,10 @@ B=${B:-build}
 case $B in /*) ;; *) B=$top/$B ;; esac
 export B
 work=$B/kernel
-out=$work/out${suite#check-kernel}
-complaints=$work/complaints${suite#check-kernel}
+tag=${suite#check}
+tag=${tag#-kernel}
+out=$work/out$tag
+complaints=$work/complaints$tag
 n=0 passed=0 failed=0 skipped=0
 
 sum() {
@@ -124,7 +126,7 @@ make_tools() {
 pack_initramfs() { # pack_initramfs GUEST MODULE...: what runs in the guest, and needs which of the kernel's modules
   guest=$1
   shift
-  root=$work/initramfs${suite#check-kernel}
+  root=$work/initramfs$tag
   rm -rf "$root"
   mkdir -p "$root/bin" "$root/modules" "$root/proc" "$root/sys" "$root/dev"
   cp "$(command -v busybox)" "$root/bin/busybox"
@@ -147,12 +149,12 @@ tsc_khz() {
   "$work/tsc-khz"
 }
 
-start_qemu() {
+start_qemu() { # start_qemu [OPTION...]: until it switches itself off
   timeout 600 qemu-system-x86_64 -accel tcg,thread=multi -cpu Nehalem,+rdrand -M q35 -smp 2 -m 1024 -nodefaults -display none \
     -no-reboot -serial "file:$out/console" -kernel "$image/vmlinux" -initrd "$root.cpio" \
     -append "console=ttyS0 quiet panic=-1 oops=panic tsc=reliable tsc_early_khz=$(tsc_khz) random.trust_cpu=on" \
     -virtfs local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap \
-    -virtfs "local,path=$out,mount_tag=out,security_model=none" >"$out/qemu.log" 2>&1
+    -virtfs "local,path=$out,mount_tag=out,security_model=none" "$@" >"$out/qemu.log" 2>&1
 }
 
 boot() { # boot GUEST MODULE...: what is in $out already the guest finds there

@@ -13,7 +13,7 @@ none() { # none "text": passes when no complaint was written
 
 files() { # files PATTERN...: names below the folders of the house
   for pattern; do
-    find .ci base bench db demo dist eval fps-preload gover-ctl gover-d gover-sim gpu kernel monitor policy sched sim tests trial web \
+    find .ci base bench db demo dist eval fps-layer fps-preload gover-ctl gover-d gover-sim gpu kernel monitor policy sched sim tests trial web \
       -type f -name "$pattern" 2>/dev/null
   done
 }
@@ -61,10 +61,11 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F '[:"/]' '
     to = part[2]
     sub("/.*", "", to)
     if (from == to || from == "tests" || from == "bench" || from == "demo" || from == "eval") next
-    if (from == "monitor" && part[2] == "fps-preload/wire.h") next
+    if (from == "monitor" && part[2] ~ /^fps-preload\/(wire|message)\.h$/) next
+    if (from == "fps-layer" && to == "fps-preload") next
     if (from == "kernel" && (to == "sched" || part[2] !~ "/")) next
     if (from == "gover-ctl" && (to == "base" || to == "trial" || part[2] == "gover-d/config.h")) next
-    if (from == "sched" || from == "fps-preload" || !(from in level) || !(to in level) || level[to] >= level[from])
+    if (from == "sched" || from ~ /^fps-/ || !(from in level) || !(to in level) || level[to] >= level[from])
       print
   }' >"$dir/complaints"
 none "includes point down: base, {policy, sched}, {db, sim}, {gpu, trial}, monitor, gover-d; gover-ctl and kernel apart"

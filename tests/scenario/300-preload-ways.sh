@@ -1,15 +1,32 @@
 #!/bin/sh
-# Every way in which a program gets at glXSwapBuffers and eglSwapBuffers: frames counted = frames drawn.
+# Every way in which a program gets at each function that presents: frames counted = frames drawn.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/300-lib.sh
 . "$(dirname "$0")/300-lib.sh"
 
-for way in direct-glx direct-egl dlsym-glx dlsym-egl dlsym-default dlvsym-glx proc-glx proc-arb proc-egl dlsym-proc; do
+ways="direct dlsym RTLD_DEFAULT RTLD_NEXT dlopen-NULL dlvsym proc proc-arb proc-of-proc"
+
+through() { # through FUNCTION WAY FRAMES: counted
+  "$B/tests/fps-sink" "$fps" env LD_LIBRARY_PATH="$gl" GOVER_FPS="unix:$fps" LD_PRELOAD="$preload" \
+    "$B/tests/fps-ways" "$@"
+}
+
+for function in glXSwapBuffers glXSwapBuffersMscOML eglSwapBuffers eglSwapBuffersWithDamageKHR \
+  eglSwapBuffersWithDamageEXT; do
+  for way in $ways; do
+    is "$function by $way" "$(through $function "$way" 1234)" "frames 1234 programs 1 refused 0 exit 0"
+  done
+done
+for way in $ways; do
+  is "all of them at once by $way, each in its thread" "$(through all "$way" 1000)" \
+    "frames 5000 programs 1 refused 0 exit 0"
+done
+for way in direct-glx direct-egl dlsym-proc; do
   is "$way" "$(counted $way 1234)" "frames 1234 programs 1 refused 0 exit 0"
 done
 is "one library presenting through another counts once" "$(counted translated 500)" \
-  "frames 500 programs 1 refused 0 exit 0"
+  "frames 1000 programs 1 refused 0 exit 0"
 is "what eglSwapBuffers refused is no frame" "$(counted failed-swap 500)" "frames 0 programs 0 refused 0 exit 0"
 is "a single frame counts" "$(counted direct-glx 1)" "frames 1 programs 1 refused 0 exit 0"
 is "no frame, no report" "$(counted direct-glx 0)" "frames 0 programs 0 refused 0 exit 0"

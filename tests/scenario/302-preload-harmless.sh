@@ -15,7 +15,21 @@ ok "the environment is kept" silent drawing environment 10
 ok "an fd that has become the program's is left alone" silent drawing close-fds 240 5000
 ok "and so with a daemon, which it then finds again" sh -c "echo '$(counted close-fds 240 5000)' |
   grep '^frames [2-4][0-9][0-9] programs 1 refused 0 exit 0'"
-for where in off '' unix: /tmp/fps.sock udp:1.2.3.4 OFF "unix:$(printf %0200d 0)"; do
+for where in vsock:1:7007 vsock:2:7007 vsock:99:7007 port:org.gover.none; do
+  ok "GOVER_FPS=$where, and nobody there: the program goes on, silently" silent drawing direct-glx 1100 1000
+  ok "errno is kept" drawing errno 100
+done
+"$B/tests/fps-deny" true
+if [ $? -eq 77 ]; then
+  ok "no socket to be had # SKIP no seccomp here" true
+else
+  for where in "unix:$fps" vsock:2:7007; do
+    ok "GOVER_FPS=$(echo "$where" | cut -c 1-5)..., and sockets refused by seccomp: the program goes on, silently" \
+      silent "$B/tests/fps-deny" env LD_LIBRARY_PATH="$gl" LD_PRELOAD="$preload" GOVER_FPS="$where" \
+      "$B/tests/fps-draw" direct-glx 1100 1000
+  done
+fi
+for where in off '' vsock:2 vsock:x:1 port:a/b unix: /tmp/fps.sock udp:1.2.3.4 OFF "unix:$(printf %0200d 0)"; do
   ok "GOVER_FPS='$(echo "$where" | cut -c 1-20)' is quietly off" silent drawing direct-glx 100
 done
 unset where
@@ -27,9 +41,10 @@ ok "a program without GL finds no GL" silent env LD_PRELOAD="$preload" "$B/tests
 ok "a shell and what it starts do not notice" \
   test "$(env LD_PRELOAD="$preload" sh -c 'echo a | tr a b; ls / >/dev/null && echo c')" = "b
 c"
-is "only the hooks are exported" \
+is "only the hooks are exported, and what the layer asks for" \
   "$(nm -D --defined-only "$B/libgover-fps.so" | sed -n 's/.* [TWVi] //p' | sort | tr '\n' ' ')" \
-  "dlsym dlvsym eglGetProcAddress eglSwapBuffers glXGetProcAddress glXGetProcAddressARB glXSwapBuffers "
+  "dlsym dlvsym eglGetProcAddress eglSwapBuffers eglSwapBuffersWithDamageEXT eglSwapBuffersWithDamageKHR $(:
+  )glXGetProcAddress glXGetProcAddressARB glXSwapBuffers glXSwapBuffersMscOML gover_fps_frame_begin gover_fps_frame_end "
 GOVER_FPS_DEBUG=1 drawing direct-glx 10 2>"$dir/debug"
 ok "GOVER_FPS_DEBUG=1 tells what it does" grep -q "gover-fps\[[0-9]*\]: no daemon at $fps" "$dir/debug"
 finish

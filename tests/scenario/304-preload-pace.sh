@@ -1,5 +1,5 @@
 #!/bin/sh
-# GOVER_FPS_MAX: no more than N frames a second, counted or not.
+# GOVER_FPS_MAX and what the daemon orders: no more than N frames a second, counted or not.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/300-lib.sh
@@ -18,4 +18,13 @@ export GOVER_FPS_MAX=62.5
 where=off
 ok "50 frames at 62.5 a second take 0.8 s, counting off" test "$(ms drawing direct-egl 50)" -ge 780
 ok "errno is kept" drawing errno 10
+unset GOVER_FPS_MAX where
+
+# A pause of 5 ms until the order is heard, some 2 s after the start; then 20 ms a frame, the slower of both limits.
+export GOVER_FPS_MAX=1000 FPS_SINK_LIMIT_NS=20000000
+took=$(ms counted direct-glx 600 5000)
+ok "600 frames that are ordered to be slow while they are drawn take $took ms" test "$took" -ge 4500
+is "and all are counted" "$(cat "$dir/paced")" "frames 600 programs 1 refused 0 exit 0"
+FPS_SINK_LIMIT_NS=20000000000
+is "an order to stop is none" "$(counted direct-glx 600 5000)" "frames 600 programs 1 refused 0 exit 0"
 finish

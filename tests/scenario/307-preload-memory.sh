@@ -18,7 +18,7 @@ looked_at() { # looked_at HOW FRAMES: counted, both ends watched
 
 is "direct" "$(looked_at direct-glx 100)" "frames 100 programs 1 refused 0 exit 0"
 is "by dlsym and *GetProcAddress" "$(looked_at dlsym-proc 100)" "frames 100 programs 1 refused 0 exit 0"
-is "through two libraries" "$(looked_at translated 100)" "frames 100 programs 1 refused 0 exit 0"
+is "through two libraries" "$(looked_at translated 100)" "frames 200 programs 1 refused 0 exit 0"
 is "16 threads" "$(looked_at threads 10)" "frames 160 programs 1 refused 0 exit 0"
 is "parent and child" "$(looked_at fork 100)" "frames 300 programs 2 refused 0 exit 0"
 finish

@@ -43,15 +43,22 @@ if ! start >"$dir/start.out" 2>&1 || [ "$(get /v1/gpus '.gpus | length')" != 1 ]
   finish
 fi
 
-out=$(ctl run --vgpu a --cap 40 --target-fps 60 -- sh -c 'echo $GOVER_FPS_MAX $GOVER_FPS $LD_PRELOAD; cat /proc/self/cgroup; exit 7' 2>&1)
+out=$(ctl run --vgpu a --cap 40 --target-fps 60 -- sh -c 'echo $GOVER_FPS_MAX $GOVER_FPS $LD_PRELOAD $GOVER_FPS_LAYER; cat /proc/self/cgroup; exit 7' 2>&1)
 is "the program's own exit status comes back" "$?" 7
-is "it is paced a little above its target, reports to the daemon, and has the library" \
-  "$(echo "$out" | head -n 1)" "61 unix:$dir/fps.sock ${GOVER_FPS_LIB-$B/libgover-fps.so}"
+is "it is paced a little above its target, reports to the daemon, and has library and layer" \
+  "$(echo "$out" | head -n 1)" "61 unix:$dir/fps.sock ${GOVER_FPS_LIB-$B/libgover-fps.so} 1"
 ok "it was in the control group of its vGPU" sh -c "echo '$out' | grep -q 'gover-test-run-$$.*/a\$'"
 is "the contract it asked for stands" "$(get /v1/vgpus/a '[.initial_cap_pct, .target_fps] | tostring')" '[40,60]'
 is "a vGPU that stands is used again, unpaced where told" \
   "$(ctl run --vgpu a --fps-max 0 -- sh -c 'echo "<$GOVER_FPS_MAX>"')" "<>"
 is "a pace of one's own" "$(ctl run --vgpu a --fps-max 30 -- sh -c 'echo $GOVER_FPS_MAX')" 30
+mkdir "$dir/gl"
+for library in libGL.so.1 libEGL.so.1 libfake-gl.so.1; do ln -s "$B/tests/fake-gl" "$dir/gl/$library"; done
+ctl vgpu set a --fps-limit 62.5 >/dev/null
+ok "the limit of a contract is ordered of a program that runs" until_ok 30 sh -c "
+  LD_LIBRARY_PATH=$dir/gl GOVER_FPS_DEBUG=1 '$B/gover-ctl' --socket '$sock' run --vgpu a --fps-max 0 -- \
+    '$B/tests/fps-draw' direct-glx 500 10000 2>&1 | grep 'ordered: 16000000 ns'"
+ctl vgpu set a --fps-limit 0 >/dev/null
 # A sanitizer insists on being loaded first; libm hides nothing from it.
 is "what was preloaded before stays, after ours" "$(
   export ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" LD_PRELOAD=libm.so.6

@@ -60,6 +60,8 @@ static void a_value_that_is_not_allowed_is_422_and_named(void **state)
 		{"target_fps", "10001", "a number 0..10000"},
 		{"target_fps", "\"60\"", "target_fps: \"60\" is"},
 		{"weight", "0", "weight: 0 is"},
+		{"fps_limit", "1000.5", "fps_limit: 1000.5 is"},
+		{"fps_limit", "-1", "fps_limit: -1 is"},
 		{"weight", "101", "weight: 101 is"},
 		{"burst", "1", "burst: 1 is not allowed: true or false"},
 		{"burst", "\"on\"", "true or false"},

@@ -23,9 +23,11 @@ static const char gpu_members[] =
 	"load_pct "
 	"calm_periods telemetry_valid telemetry_age_ms";
 static const char vgpu_members[] =
-	"id gpu vm cid labels state found initial_cap_pct min_cap_pct target_fps weight burst "
+	"id gpu vm cid labels state found initial_cap_pct min_cap_pct target_fps fps_limit weight "
+	"burst "
 	"flavor held "
 	"floor_pct cap_pct expected_cap_pct load_pct util_pct fps fps_age_s frame_p99_ms frames "
+	"frame_p50_ms frame_max_ms frame_gpu_ms "
 	"short "
 	"overloaded broken e seen_s broken_s broken_time_pct mean_fps cap_error_pct steals_in "
 	"steals_out cap_writes last_decision_id created_at attach";
@@ -85,7 +87,7 @@ static void the_host_tells_everything(void **state)
 	assert_members(json_array_get(json_object_get(host, "alerts"), 0), alert_members);
 	assert_members(json_array_get(json_object_get(host, "offers"), 0), offer_members);
 	assert_members(json_object_get(host, "history"), "enabled queued written dropped error");
-	assert_members(json_object_get(host, "fps"), "open unmatched refused");
+	assert_members(json_object_get(host, "fps"), "open unmatched refused dropped");
 	json_decref(host);
 }
 
@@ -93,6 +95,7 @@ static void what_is_not_valid_is_null(void **state)
 {
 	static const char *const before[] = {"load_pct",     "util_pct",	 "fps",
 					     "fps_age_s",    "frame_p99_ms",	 "cid",
+					     "frame_p50_ms", "frame_max_ms",	 "frame_gpu_ms",
 					     "mean_fps",     "last_decision_id", "broken_time_pct",
 					     "cap_error_pct"};
 	struct vgpu *vgpu = stand_in_find("a");
@@ -291,10 +294,11 @@ static void a_sold_vgpu_is_told_with_its_place(void **state)
 	json_t *vgpu;
 
 	(void)state;
-	reply = ask("POST /v1/vgpus", "{\"id\":\"b\",\"gpu\":\"gpu0\",\"vm\":\"vm-b\",\"cid\":7,"
-				      "\"labels\":{\"k\":\"v\"},\"initial_cap_pct\":40,"
-				      "\"min_cap_pct\":5,\"target_fps\":59.5,\"weight\":2,"
-				      "\"burst\":true}");
+	reply = ask("POST /v1/vgpus",
+		    "{\"id\":\"b\",\"gpu\":\"gpu0\",\"vm\":\"vm-b\",\"cid\":7,"
+		    "\"labels\":{\"k\":\"v\"},\"initial_cap_pct\":40,"
+		    "\"min_cap_pct\":5,\"target_fps\":59.5,\"fps_limit\":62.5,\"weight\":2,"
+		    "\"burst\":true}");
 	assert_int_equal(reply->status, 201);
 	assert_string_equal(reply->location, "/v1/vgpus/b");
 	vgpu = json_loads(reply->text->data, 0, NULL);
@@ -306,6 +310,7 @@ static void a_sold_vgpu_is_told_with_its_place(void **state)
 	assert_int_equal(manager->values.terms.min_cap_pct, 5);
 	assert_true(manager->values.terms.target_fps == 59.5);
 	assert_true(manager->values.terms.weight == 2);
+	assert_true(manager->values.fps_limit == 62.5);
 	assert_true(manager->values.terms.burst);
 }
 
@@ -337,6 +342,7 @@ static void only_what_is_given_is_changed(void **state)
 		{"{\"labels\":{}}", CONTROL_LABELS},
 		{"{\"initial_cap_pct\":50.0,\"min_cap_pct\":1e1}",
 		 CONTROL_INITIAL_CAP | CONTROL_MIN_CAP},
+		{"{\"fps_limit\":0}", CONTROL_FPS_LIMIT},
 		{"{\"weight\":0.5,\"burst\":false}", CONTROL_WEIGHT | CONTROL_BURST},
 	};
 

@@ -71,6 +71,7 @@ static void the_defaults_are_those_of_the_design(void **state)
 	assert_int_equal(config_check(&config, &err), 0);
 	assert_string_equal(config.socket, "/run/gover/gover.sock");
 	assert_string_equal(config.fps_socket, "/run/gover/fps.sock");
+	assert_int_equal(config.fps_vsock_port, 0);
 	assert_string_equal(config.state_dir, "/var/lib/gover");
 	assert_string_equal(config.listen, "");
 	assert_int_equal(config.period_ms, 1000);
@@ -104,7 +105,7 @@ static void every_key_is_read_into_its_place(void **state)
 			      "flavor=half\nprice_per_cap_hour=2.5\npenalty_per_broken_s=0.125\n"
 			      "[flavor s]\ncap_pct=20\ntarget_fps=30\nprice_per_cap_hour=3\n"
 			      "penalty_per_broken_s=0\n[flavor t]\n"
-			      "[fps]\nsocket = f.sock\n"
+			      "[fps]\nsocket = f.sock\nvsock_port = 7007\nports = /run/p\n"
 			      "[history]\nraw_hours=0\nminute_days=1\nhour_days=2\n"),
 			 0);
 	assert_int_equal(config_check(&config, &err), 0);
@@ -142,6 +143,8 @@ static void every_key_is_read_into_its_place(void **state)
 	assert_int_equal(config.flavors[1].cap_pct, 50);
 	assert_float_equal(config.flavors[1].penalty_per_broken_s, 0.01, 0);
 	assert_string_equal(config.fps_socket, "f.sock");
+	assert_int_equal(config.fps_vsock_port, 7007);
+	assert_string_equal(config.fps_ports, "/run/p");
 	assert_int_equal(config.retention.raw_hours, 0);
 	assert_int_equal(config.retention.hour_days, 2);
 }
@@ -185,7 +188,7 @@ static const struct bad_file {
 	{"\n[polcy]\n", 2, "unknown section [polcy]; did you mean \"policy\"?"},
 	{"[x]\n", 1, "allowed: daemon, gpu NAME, policy, offer, flavor NAME, fps, history"},
 	{"[history]\nraw_hour = 3\n", 2, "did you mean \"raw_hours\"?"},
-	{"[fps]\n\nfoo = 3\n", 3, "[fps] has no key \"foo\"; allowed: socket"},
+	{"[fps]\n\nfoo = 3\n", 3, "[fps] has no key \"foo\"; allowed: socket, vsock_port, ports"},
 	{"[daemon]\noverload_pct = 3\n", 2, "[daemon] has no key"},
 	{"[daemon]\nPERIOD_MS = 300\n", 2, "[daemon] has no key"},
 	{"[daemon]\n = 3\n", 2, "[daemon] has no key \"\""},

@@ -49,6 +49,18 @@ static void a_file_of_the_third_says_it(void **state)
 	contracts_fini(&contracts);
 }
 
+static void a_file_of_the_fourth_says_the_limit_too(void **state)
+{
+	(void)state;
+	assert_int_equal(parse(4, ", \"flavor\": \"\", \"fps_limit\": 59.5"), 0);
+	assert_true(contracts.vgpus[0].contract.fps_limit == 59.5);
+	assert_int_equal(parse(4, ", \"flavor\": \"\""), -EINVAL);
+	assert_non_null(strstr(err.msg, "fps_limit: is missing"));
+	assert_int_equal(parse(3, ", \"flavor\": \"\""), 0);
+	assert_true(contracts.vgpus[0].contract.fps_limit == 0);
+	contracts_fini(&contracts);
+}
+
 /* --- requests --- */
 
 static void sell_small(void)
@@ -124,6 +136,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_of_the_second_version_has_none),
 		cmocka_unit_test(a_file_of_the_third_says_it),
+		cmocka_unit_test(a_file_of_the_fourth_says_the_limit_too),
 		TEST(a_contract_may_leave_cap_and_target_to_it),
 		TEST(it_is_shown_as_that_as_which_it_is_priced),
 		TEST(it_can_be_changed),

@@ -127,6 +127,7 @@ static void fill_host(void)
 		.offer = 17,
 		.claim_key = "key \"1\"",
 		.flavor = "small",
+		.fps_limit = 62.5,
 	};
 	struct contract seen = {
 		.id = "found.1",
@@ -163,6 +164,7 @@ static void check_contract(const struct contract *got, const struct contract *wa
 	assert_int_equal(got->offer, wanted->offer);
 	assert_string_equal(got->claim_key, wanted->claim_key);
 	assert_string_equal(got->flavor, wanted->flavor);
+	assert_true(got->fps_limit == wanted->fps_limit);
 }
 
 static void what_is_written_is_read_back_whole(void **state)
@@ -294,13 +296,14 @@ static json_t *good_file(void)
 {
 	json_t *file = first_file(), *vgpu = json_array_get(json_object_get(file, "vgpus"), 0);
 
-	json_object_set_new(file, "version", json_integer(3));
+	json_object_set_new(file, "version", json_integer(4));
 	json_object_set_new(file, "revision", json_integer(9));
 	json_object_set_new(file, "ids",
 			    json_pack("{s:i, s:i, s:i}", "decision", 1, "alert", 2, "offer", 3));
 	json_object_set_new(vgpu, "offer", json_integer(3));
 	json_object_set_new(vgpu, "claim_key", json_string("key"));
 	json_object_set_new(vgpu, "flavor", json_string("small"));
+	json_object_set_new(vgpu, "fps_limit", json_real(60));
 	return file;
 }
 
@@ -376,6 +379,8 @@ static const struct {
 	{"vgpus", "min_cap_pct", "51"},
 	{"vgpus", "target_fps", "-1"},
 	{"vgpus", "target_fps", "\"60\""},
+	{"vgpus", "fps_limit", "-1"},
+	{"vgpus", "fps_limit", "\"60\""},
 	{"vgpus", "weight", "0"},
 	{"vgpus", "weight", "-1"},
 	{"vgpus", "burst", "1"},
@@ -528,9 +533,9 @@ static void a_file_cut_anywhere_is_refused_rather_than_read_in_part(void **state
 static void a_newer_file_is_refused_with_both_versions(void **state)
 {
 	static const char *const files[] = {
-		"{\"version\": 4, \"gpus\": [], \"vgpus\": []}",
-		"{\"version\": 4, \"gpus\": [], \"vgpus\": [], \"tenants\": {}}",
-		"{\"version\": 4}",
+		"{\"version\": 5, \"gpus\": [], \"vgpus\": []}",
+		"{\"version\": 5, \"gpus\": [], \"vgpus\": [], \"tenants\": {}}",
+		"{\"version\": 5}",
 	};
 
 	(void)state;
@@ -538,8 +543,8 @@ static void a_newer_file_is_refused_with_both_versions(void **state)
 		if (load(files[i]) != -EPROTO)
 			fail_msg("%s: told is '%s'", files[i], err.msg);
 		assert_non_null(strstr(err.msg, path));
-		assert_non_null(strstr(err.msg, "version 4"));
-		assert_non_null(strstr(err.msg, "reads 1 to 3"));
+		assert_non_null(strstr(err.msg, "version 5"));
+		assert_non_null(strstr(err.msg, "reads 1 to 4"));
 	}
 }
 

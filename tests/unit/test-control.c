@@ -360,6 +360,8 @@ static void an_operators_hold_sells_nothing(void **state)
 	assert_int_equal(change("a", CONTROL_TARGET_FPS, (struct contract){.terms.target_fps = 30}),
 			 0);
 	assert_false(a->found);
+	assert_int_equal(change("a", CONTROL_FPS_LIMIT, (struct contract){.fps_limit = 62.5}), 0);
+	assert_true(a->contract.fps_limit == 62.5 && a->contract.held);
 }
 
 /* --- changes --- */

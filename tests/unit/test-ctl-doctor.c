@@ -110,6 +110,7 @@ static void a_bare_host_says_what_it_lacks(void **state)
 	expect("xvfb", NULL, DOCTOR_WARN, "no Xvfb");
 	expect("mdev", NULL, DOCTOR_WARN, "/sys/bus/mdev");
 	expect("i915-pmu", NULL, DOCTOR_WARN, "no i915");
+	expect("vsock", NULL, DOCTOR_WARN, "no /dev/vhost-vsock");
 }
 
 static void what_the_backend_in_use_needs_is_a_failure_where_it_lacks(void **state)
@@ -206,6 +207,8 @@ static void what_is_there_is_found(void **state)
 	expect("i915-pmu", NULL, DOCTOR_WARN, "no intel_gpu_top");
 	make_file("/usr/bin/intel_gpu_top", "", 0755);
 	expect("i915-pmu", NULL, DOCTOR_OK, "are there");
+	make_file("/dev/vhost-vsock", "", 0600);
+	expect("vsock", NULL, DOCTOR_OK, "over it");
 }
 
 #define VGPU   "/sys/bus/mdev/devices/aaaaaaaa-0000-0000-0000-000000000001/intel_vgpu/"

@@ -147,17 +147,20 @@ static void p99_is_the_time_that_1_frame_in_100_exceeds(void **state)
 	unsigned int fast = fps_wire_bucket(16666667), slow = fps_wire_bucket(50 * MS);
 
 	(void)state;
-	assert_true(fps_p99_ms(frame_time) == 0);
+	assert_true(fps_percentile_ms(frame_time, 0.01) == 0);
 	frame_time[fast] = 1;
-	assert_float_equal(fps_p99_ms(frame_time), 16.667, 16.667 * 0.095);
+	assert_float_equal(fps_percentile_ms(frame_time, 0.01), 16.667, 16.667 * 0.095);
 	frame_time[fast] = 990;
 	frame_time[slow] = 10;
-	assert_float_equal(fps_p99_ms(frame_time), 16.667, 16.667 * 0.095);
+	assert_float_equal(fps_percentile_ms(frame_time, 0.01), 16.667, 16.667 * 0.095);
 	frame_time[fast] = 989;
 	frame_time[slow] = 11;
-	assert_float_equal(fps_p99_ms(frame_time), 50, 50 * 0.095);
+	assert_float_equal(fps_percentile_ms(frame_time, 0.01), 50, 50 * 0.095);
 	frame_time[FPS_WIRE_BUCKETS - 1] = 1000000;
-	assert_true(fps_p99_ms(frame_time) > 5500);
+	assert_true(fps_percentile_ms(frame_time, 0.01) > 5500);
+	frame_time[FPS_WIRE_BUCKETS - 1] = 0;
+	assert_float_equal(fps_percentile_ms(frame_time, 0.5), 16.667, 16.667 * 0.095);
+	assert_float_equal(fps_percentile_ms(frame_time, 0), 50, 50 * 0.095);
 }
 
 int main(void)

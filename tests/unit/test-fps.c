@@ -200,6 +200,133 @@ static void the_newest_frame_lies_between_the_last_two_looks(void **state)
 	program_end(&p);
 }
 
+/* Over lanes and programs, also of one that ended: the longest is the longest of any. */
+static void the_longest_gap_is_that_of_any(void **state)
+{
+	struct program p = program_new(), q = program_new();
+
+	(void)state;
+	p.page->lanes = 2;
+	program_connect(&p);
+	program_connect(&q);
+	pump();
+	p.page->lane[0].longest_gap_ns = 30 * NS_PER_S / 1000;
+	p.page->lane[1].longest_gap_ns = 70 * NS_PER_S / 1000;
+	q.page->lane[0].longest_gap_ns = 50 * NS_PER_S / 1000;
+	fps_hub_collect(hub);
+	assert_int_equal(fps_hub_totals(hub, "a")->longest_gap_ns, 70 * NS_PER_S / 1000);
+	q.page->lane[0].longest_gap_ns = 90 * NS_PER_S / 1000;
+	program_end(&q);
+	pump();
+	assert_int_equal(fps_hub_totals(hub, "a")->longest_gap_ns, 90 * NS_PER_S / 1000);
+	p.page->lane[0].longest_gap_ns = fake_now.mono_ns + 1; /* longer than there was time */
+	fps_hub_collect(hub);
+	assert_int_equal(fps_hub_totals(hub, "a")->longest_gap_ns, 90 * NS_PER_S / 1000);
+	program_end(&p);
+}
+
+/* A wrong GPU time counts for nothing and costs no frame. */
+static void gpu_time_is_counted_where_it_can_be(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t frames, gpu_frames, gpu_time_ns, counted;
+	} rows[] = {
+		{"honest", 60, 60, 600000000, 60},
+		{"not measured", 60, 0, 0, 0},
+		{"late", 0, 4, 40000000, 4},
+		{"backwards", 60, UINT64_MAX, 5, 0},
+		{"time backwards", 60, 3, UINT64_MAX - 7, 0},
+		{"more frames than drawn", 60, 2000, 600000000, 0},
+		{"more time than there was", 60, 60, 1000 * NS_PER_S, 0},
+	};
+	struct program p = program_new();
+	uint64_t frames = 0, gpu_frames = 0;
+
+	(void)state;
+	program_connect(&p);
+	pump();
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		pass(1);
+		program_draw(&p, rows[i].frames);
+		p.page->lane[0].gpu_frames += rows[i].gpu_frames;
+		p.page->lane[0].gpu_time_ns += rows[i].gpu_time_ns;
+		fps_hub_collect(hub);
+		frames += rows[i].frames;
+		gpu_frames += rows[i].counted;
+		if (frames_of("a") != frames || fps_hub_totals(hub, "a")->gpu_frames != gpu_frames)
+			fail_msg("%s: %llu", rows[i].what,
+				 (unsigned long long)fps_hub_totals(hub, "a")->gpu_frames);
+	}
+	assert_int_equal(fps_hub_totals(hub, "a")->gpu_time_ns, 640000000);
+	program_end(&p);
+}
+
+/* What the program was told; UINT64_MAX: nothing. */
+static uint64_t told(const struct program *p)
+{
+	struct fps_order order;
+	uint64_t period_ns = UINT64_MAX;
+
+	while (recv(p->sock, &order, sizeof(order), MSG_DONTWAIT) == (ssize_t)sizeof(order)) {
+		assert_int_equal(order.magic, FPS_WIRE_MAGIC);
+		assert_int_equal(order.version, FPS_WIRE_VERSION);
+		period_ns = order.period_ns;
+	}
+	return period_ns;
+}
+
+static void a_limit_is_told_to_each_program_once(void **state)
+{
+	struct program p = program_new(), q = program_new();
+
+	(void)state;
+	program_connect(&p);
+	pump();
+	fps_hub_collect(hub);
+	assert_int_equal(told(&p), 0); /* it may remember another daemon's */
+	assert_int_equal(fps_hub_limit(hub, "a", 20 * NS_PER_S / 1000), 0);
+	assert_int_equal(fps_hub_limit(hub, "b", 50 * NS_PER_S / 1000), 0);
+	fps_hub_collect(hub);
+	assert_int_equal(told(&p), 20 * NS_PER_S / 1000);
+	program_connect(&q);
+	pump();
+	fps_hub_collect(hub);
+	assert_int_equal(told(&q), 20 * NS_PER_S / 1000);
+	assert_int_equal(told(&p), UINT64_MAX);
+	owner = "b";
+	pass(5);
+	fps_hub_collect(hub);
+	assert_int_equal(told(&p), 50 * NS_PER_S / 1000);
+	fps_hub_forget(hub, "b");
+	owner = NULL;
+	fps_hub_collect(hub);
+	assert_int_equal(told(&p), 0);
+	program_end(&p);
+	program_end(&q);
+	assert_int_equal(fps_hub_limit(hub, "never seen", 0), 0);
+	assert_null(fps_hub_totals(hub, "never seen"));
+}
+
+/* Who does not read is not waited for; when he does, he hears the newest. */
+static void who_does_not_read_his_limit_holds_up_nobody(void **state)
+{
+	struct program p = program_new();
+	uint64_t ns = NS_PER_S / 1000;
+
+	(void)state;
+	program_connect(&p);
+	pump();
+	for (int i = 0; i < 5000; i++) {
+		assert_int_equal(fps_hub_limit(hub, "a", ++ns), 0);
+		fps_hub_collect(hub);
+	}
+	assert_true(told(&p) != UINT64_MAX);
+	fps_hub_collect(hub);
+	assert_int_equal(told(&p), ns);
+	program_end(&p);
+}
+
 static void a_bucket_may_wrap(void **state)
 {
 	struct program p = program_new();
@@ -348,6 +475,10 @@ int main(void)
 		RULE(an_impossible_step_counts_nothing),
 		RULE(a_false_number_of_lanes_is_harmless),
 		RULE(the_newest_frame_lies_between_the_last_two_looks),
+		RULE(the_longest_gap_is_that_of_any),
+		RULE(gpu_time_is_counted_where_it_can_be),
+		RULE(a_limit_is_told_to_each_program_once),
+		RULE(who_does_not_read_his_limit_holds_up_nobody),
 		RULE(a_bucket_may_wrap),
 		RULE(a_program_of_nobody_is_asked_for_again),
 		RULE(a_program_that_is_moved_counts_for_its_new_vgpu),

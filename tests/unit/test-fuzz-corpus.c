@@ -28,6 +28,11 @@
 #define LLVMFuzzerTestOneInput fuzz_igt
 #include "tests/fuzz/fuzz-igt.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_message
+#define feed		       feed_messages
+#include "tests/fuzz/fuzz-message.c"
+#undef feed
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_parse
 #include "tests/fuzz/fuzz-parse.c"
 #undef LLVMFuzzerTestOneInput
@@ -58,10 +63,10 @@ static struct target { /* not const: cmocka hands them on as they are */
 	const char *name;
 	int (*run)(const uint8_t *data, size_t size);
 } targets[] = {
-	{"capbook", fuzz_capbook},   {"config", fuzz_config},	  {"contracts", fuzz_contracts},
-	{"igt", fuzz_igt},	     {"parse", fuzz_parse},	  {"query", fuzz_query},
-	{"request", fuzz_request},   {"trace", fuzz_trace},	  {"when", fuzz_when},
-	{"workload", fuzz_workload}, {"scenario", fuzz_scenario},
+	{"capbook", fuzz_capbook}, {"config", fuzz_config},	{"contracts", fuzz_contracts},
+	{"igt", fuzz_igt},	   {"message", fuzz_message},	{"parse", fuzz_parse},
+	{"query", fuzz_query},	   {"request", fuzz_request},	{"trace", fuzz_trace},
+	{"when", fuzz_when},	   {"workload", fuzz_workload}, {"scenario", fuzz_scenario},
 };
 
 static void replay(const struct target *target, const char *file)

@@ -189,7 +189,10 @@ static void what_is_not_valid_has_no_line(void **state)
 		"gover_vgpu_busy_seconds_total",
 		"gover_vgpu_frames_total",
 		"gover_vgpu_fps",
+		"gover_vgpu_frame_p50_seconds",
 		"gover_vgpu_frame_p99_seconds",
+		"gover_vgpu_frame_max_seconds",
+		"gover_vgpu_frame_gpu_seconds",
 		"gover_gpu_utilization_percent",
 		"gover_gpu_load_percent",
 	};

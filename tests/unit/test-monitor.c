@@ -225,6 +225,57 @@ static void a_program_that_ended_has_no_fps_after_the_period_it_ended_in(void **
 	check_frames(rows, ARRAY_SIZE(rows), false);
 }
 
+/* A period without a message, or with two, is like any other. */
+static void who_tells_now_and_then_has_the_rate_of_his_messages(void **state)
+{
+	static const struct {
+		double told_fps;
+		int telling, open;
+		uint64_t frames, told;
+		double fps, p99_ms; /* 0: none */
+	} rows[] = {
+		{0, 0, 0, 1, 1, NO, 0}, /* a first message has no rate */
+		{59.5, 1, 0, 60, 60, 59.5, 3.5},
+		{59.5, 1, 0, 60, 60, 59.5, 3.5}, /* none in this period */
+		{59.5, 1, 0, 60, 60, 59.5, 3.5},
+		{60, 1, 0, 180, 180, 60, 3.5}, /* two */
+		{60, 1, 1, 240, 240, 60, 3.5}, /* and a program of the host's */
+		{60, 1, 1, 330, 300, 90, 3.5},
+		{0, 1, 0, 360, 300, 30, 3.5}, /* it stands still, connected */
+		{0, 1, 0, 360, 300, 0, 0},
+		{0, 0, 0, 360, 300, NO, 0}, /* gone */
+	};
+	struct monitor_track track = {0};
+	struct gpu_vgpu vgpu = {.reading = {.at_ns = NS_PER_S}};
+	struct monitor_row row;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct fps_totals totals = {
+			.frames = rows[i].frames,
+			.open = rows[i].open,
+			.told_frames = rows[i].told,
+			.telling = rows[i].telling,
+			.told_fps = rows[i].told_fps,
+		};
+
+		print_message("# row %zu\n", i);
+		totals.frame_time[20] = rows[i].frames; /* 3.2 to 3.8 ms */
+		totals.gpu_frames = rows[i].frames;
+		totals.gpu_time_ns = rows[i].frames * 2000000;
+		monitor_sample(&track, &fake_ops, &vgpu, &totals, 0, PERIOD_S, &row);
+		check("fps", rows[i].fps, row.fps_valid, row.fps);
+		assert_int_equal(row.p99_valid, rows[i].p99_ms > 0);
+		if (row.p99_valid)
+			assert_true(fabs(row.frame_p99_ms - rows[i].p99_ms) < 0.3);
+		assert_true(row.frame_p50_ms == row.frame_p99_ms);
+		assert_true(row.frame_max_ms == row.frame_p99_ms);
+		assert_true(fabs(row.frame_gpu_ms - (row.p99_valid ? 2 : 0)) < 1e-9);
+		assert_int_equal(row.frames, rows[i].frames);
+		vgpu.reading.at_ns += NS_PER_S;
+	}
+}
+
 static void frames_outlive_a_failed_reading_and_not_a_lost_vgpu(void **state)
 {
 	static const struct frames_row rows[] = {
@@ -253,7 +304,7 @@ static void frames_the_backend_counts_need_no_program(void **state)
 	check_frames(rows, ARRAY_SIZE(rows), true);
 }
 
-static void p99_is_that_of_the_frames_of_the_period(void **state)
+static void times_are_those_of_the_frames_of_the_period(void **state)
 {
 	struct monitor_track track = {0};
 	struct fps_totals totals = {.open = 1};
@@ -269,6 +320,27 @@ static void p99_is_that_of_the_frames_of_the_period(void **state)
 	totals.frame_time[20] += 50; /* 3.2 to 3.8 ms */
 	monitor_sample(&track, &fake_ops, &vgpu, &totals, 0, PERIOD_S, &row);
 	assert_true(row.p99_valid && row.frame_p99_ms >= 3.2 && row.frame_p99_ms <= 3.81);
+	assert_true(row.frame_p50_ms == row.frame_p99_ms && row.frame_max_ms == row.frame_p99_ms);
+	assert_true(row.frame_gpu_ms == 0);
+
+	/* The longest to the nanosecond where it is a record, by its bucket where it is not. */
+	for (int record = 1; record >= 0; record--) {
+		vgpu.reading.at_ns += NS_PER_S;
+		totals.frames += 100;
+		totals.frame_time[20] += 60;
+		totals.frame_time[24] += 39;
+		totals.frame_time[40]++; /* 102 to 122 ms */
+		totals.longest_gap_ns = 107 * NS_PER_S / 1000;
+		totals.gpu_frames += 98;
+		totals.gpu_time_ns += 98 * 2500000ull;
+		monitor_sample(&track, &fake_ops, &vgpu, &totals, 0, PERIOD_S, &row);
+		assert_true(row.frame_p50_ms >= 3.2 && row.frame_p50_ms <= 3.81);
+		assert_true(row.frame_p99_ms >= 6.4 && row.frame_p99_ms <= 7.62);
+		assert_true(record ? row.frame_max_ms == 107
+				   : row.frame_max_ms >= 102 && row.frame_max_ms <= 122 &&
+					     row.frame_max_ms != 107);
+		assert_true(row.frame_gpu_ms == 2.5);
+	}
 
 	/* Counts that went back are nobody's frame times, be the frames right or wrong. */
 	vgpu.reading.at_ns += NS_PER_S;
@@ -286,9 +358,10 @@ int main(void)
 		cmocka_unit_test(what_is_missing_is_no_number_and_says_why),
 		cmocka_unit_test(reported_frames_are_a_number_from_the_first_whole_period_on),
 		cmocka_unit_test(a_program_that_ended_has_no_fps_after_the_period_it_ended_in),
+		cmocka_unit_test(who_tells_now_and_then_has_the_rate_of_his_messages),
 		cmocka_unit_test(frames_outlive_a_failed_reading_and_not_a_lost_vgpu),
 		cmocka_unit_test(frames_the_backend_counts_need_no_program),
-		cmocka_unit_test(p99_is_that_of_the_frames_of_the_period),
+		cmocka_unit_test(times_are_those_of_the_frames_of_the_period),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The messages that take the page's counts out of a virtual machine. Called now and then by one
+ * thread at a time (page.c sees to that), never for a frame. Never blocks, never raises SIGPIPE.
+ */
+#ifndef FPS_PRELOAD_GUEST_H
+#define FPS_PRELOAD_GUEST_H
+
+#include <stdint.h>
+
+#include "fps-preload/setup.h"
+#include "fps-preload/wire.h"
+
+/* Where to, SETUP_VSOCK or SETUP_PORT; once, by the constructor. */
+void guest_setup(const struct setup *setup);
+
+/* Reports @page, which is never unmapped, from now on, as a new program. */
+void guest_offer(const struct fps_page *page);
+
+/* Drops the connection and all that was to be sent: in a forked child they are its parent's.
+ * Async-signal-safe. */
+void guest_drop(void);
+
+/* Does what can be done at once: connects, sends the rest of a message, or the next one. Returns in
+ * how many nanoseconds to call again. */
+uint64_t guest_tend(void);
+
+/* The program ends: tries once to send the last counts. */
+void guest_end(void);
+
+#endif

@@ -1,0 +1,61 @@
+#!/bin/sh
+# Inside check-guest's virtual machine: gover-d and programs that report to it over vsock. The loopback has the CID 1,
+# which no contract can have, as it is no virtual machine's; so the contract's file is changed by hand.
+top=$(cd "$(dirname "$0")/../.." && pwd)
+# shellcheck source=tests/scenario/lib.sh
+. "$top/tests/scenario/lib.sh"
+# shellcheck source=tests/scenario/300-lib.sh
+. "$top/tests/scenario/300-lib.sh"
+export GOVER_POLL=4
+# shellcheck disable=SC2034 # read by drawing
+where=vsock:1:7007
+
+# shellcheck disable=SC2034 # read by lib.sh
+conf_extra='vsock_port = 7007' speed=1 period_ms=500
+sim_conf
+start || exit 1
+sell web 50 idle '"vm": "vm-web", "cid": 3, "target_fps": 60'
+sell other 30 idle '"vm": "vm-other", "cid": 4, "target_fps": 60'
+
+silent() { # silent command...: succeeds and prints nothing
+  "$@" >"$dir/said" 2>&1 && ! grep . "$dir/said"
+}
+
+has() { # has FRAMES
+  that /v1/vgpus/web ".frames == $1"
+}
+
+ok "a program whose machine has no vGPU notices nothing" silent drawing direct-glx 150 10000
+ok "it is refused" that /v1/host '.fps.refused > 0'
+is "and counts for nobody" "$(get /v1/vgpus '[.vgpus[].frames // 0] | add')" 0
+stop
+rm -f "$dir"/state/history.db*
+sed -i 's/"cid": *3\b/"cid": 1/' "$dir/state/contracts.json"
+start || exit 1
+is "the contract says 1 now" "$(get /v1/vgpus/web .cid)" 1
+ok "a program draws 200 frames" silent drawing direct-glx 200 10000
+ok "200 are counted" until_ok 20 has 200
+ok "16 threads draw 20 each" silent drawing threads 20 20000
+ok "320 more are counted" until_ok 20 has 520
+is "one vGPU has them all" "$(get /v1/vgpus/other '.frames // 0')" 0
+
+kill -STOP "$daemon_pid"
+drawing direct-egl 300 10000 >"$dir/said" 2>&1
+is "a daemon that stands still does not hold a program up" "$? $(cat "$dir/said")" "0 "
+kill -CONT "$daemon_pid"
+ok "and counts its frames when it goes on" until_ok 20 has 820
+
+drawing direct-glx 2000 5000 >"$dir/said" 2>&1 &
+program=$!
+# shellcheck disable=SC2034 # read by lib.sh
+cleanup="kill $program 2>/dev/null"
+ok "a program has a rate" until_ok 20 that /v1/vgpus/web '.fps > 0'
+stop KILL
+start || exit 1
+ok "a daemon that was killed is found again" until_ok 30 that /v1/vgpus/web '.frames > 0 and .fps > 0'
+kill -KILL "$program"
+ok "the killed program's connection ends" until_ok 20 that /v1/host '.fps.open == 0'
+ok "and with it its rate" until_ok 20 that /v1/vgpus/web '.fps == null'
+stop
+is "a clean stop" "$stopped" 0
+finish

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Link: -lEGL -lGL
+ *
+ * fps-frames FRAMES BODY_US: an EGL program with no window system that works BODY_US on each frame
+ * and tells, by its own clocks, its CPU time for a frame in ns (less the body's), and of the time
+ * between frames mean, 99th percentile and longest, in us. Linked to EGL, so that every preload
+ * meets it.
+ */
+#include <EGL/egl.h>
+#include <EGL/eglext.h>
+#include <GL/gl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define WARM 30 /* frames in which a limiter finds its pace, or a HUD its fonts */
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	(void)clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int make_current(EGLDisplay display, EGLSurface *ret_surface)
+{
+	const EGLint wants[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE,
+				EGL_OPENGL_BIT, EGL_NONE};
+	const EGLint size[] = {EGL_WIDTH, 64, EGL_HEIGHT, 64, EGL_NONE};
+	EGLConfig config;
+	int n = 0;
+
+	if (!eglInitialize(display, NULL, NULL) || !eglBindAPI(EGL_OPENGL_API) ||
+	    !eglChooseConfig(display, wants, &config, 1, &n) || n != 1)
+		return 0;
+	*ret_surface = eglCreatePbufferSurface(display, config, size);
+	return (int)eglMakeCurrent(display, *ret_surface, *ret_surface,
+				   eglCreateContext(display, config, EGL_NO_CONTEXT, NULL));
+}
+
+/* Returns the CPU time that the body took. */
+static uint64_t work(uint64_t body_ns)
+{
+	uint64_t from_ns = clock_ns(CLOCK_MONOTONIC), cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+
+	if (body_ns == 0)
+		return 0;
+	while (clock_ns(CLOCK_MONOTONIC) - from_ns < body_ns)
+		continue;
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns;
+}
+
+int main(int argc, char **argv)
+{
+	EGLDisplay display = eglGetPlatformDisplay(EGL_PLATFORM_SURFACELESS_MESA, NULL, NULL);
+	long frames = argc > 2 ? strtol(argv[1], NULL, 10) : 0;
+	uint64_t body_ns = argc > 2 ? strtoull(argv[2], NULL, 10) * 1000 : 0;
+	uint64_t *time_ns = calloc((size_t)frames + 1, sizeof(*time_ns));
+	uint64_t first_ns = 0, last_ns = 0, cpu_ns = 0;
+	EGLSurface surface;
+
+	if (frames < 2 || !time_ns || !make_current(display, &surface)) {
+		fprintf(stderr, "fps-frames: usage: FRAMES BODY_US, where there is EGL\n");
+		return 1;
+	}
+	for (long i = -WARM; i <= frames; i++) {
+		uint64_t at_ns, body_cpu_ns;
+
+		glClear(GL_COLOR_BUFFER_BIT);
+		body_cpu_ns = work(body_ns);
+		eglSwapBuffers(display, surface);
+		glFinish();
+		at_ns = clock_ns(CLOCK_MONOTONIC);
+		if (i == 0) {
+			first_ns = at_ns;
+			cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+		} else if (i > 0) {
+			time_ns[i - 1] = at_ns - last_ns;
+			cpu_ns += body_cpu_ns;
+		}
+		last_ns = at_ns;
+	}
+	cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns;
+	qsort(time_ns, (size_t)frames, sizeof(*time_ns), by_value);
+	printf("%.0f %.3f %.1f %.1f\n", (double)cpu_ns / (double)frames,
+	       (double)(last_ns - first_ns) / 1e3 / (double)frames,
+	       (double)time_ns[(frames - 1) * 99 / 100] / 1e3, (double)time_ns[frames - 1] / 1e3);
+	free(time_ns);
+	return 0;
+}

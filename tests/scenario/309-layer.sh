@@ -1,0 +1,37 @@
+#!/bin/sh
+# The Vulkan layer: every window presented counts once, in threads, beside the preload and under a translator.
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/scenario/300-lib.sh
+. "$(dirname "$0")/300-lib.sh"
+layer=$B/libgover-fps-layer.so
+[ -e "$layer" ] || skip_all "the layer was not built: no Vulkan headers"
+
+shown() { # shown HOW FRAMES [PRELOAD]: counted
+  "$B/tests/fps-sink" "$fps" env GOVER_FPS="unix:$fps" LD_PRELOAD="$first${3-}" "$B/tests/fps-vk" "$layer" "$1" "$2"
+}
+
+is "a window" "$(shown window 1234)" "frames 1234 programs 1 refused 0 exit 0"
+is "three windows, of which one is out of date: two frames" "$(shown windows 500)" "frames 1000 programs 1 refused 0 exit 0"
+is "the same where the program asks for each result" "$(shown windows-results 500)" \
+  "frames 1000 programs 1 refused 0 exit 0"
+is "a lost device shows nothing" "$(shown lost 100)" "frames 0 programs 0 refused 0 exit 0"
+is "four threads, each with an instance and two devices" "$(shown threads 1000)" "frames 8000 programs 1 refused 0 exit 0"
+is "a device without swapchains has no present" "$(shown no-swapchain 10)" "frames 0 programs 0 refused 0 exit 0"
+is "a translator of OpenGL, no preload: counted here" "$(shown zink 100)" "frames 100 programs 1 refused 0 exit 0"
+is "with the preload: counted where the program swaps" "$(shown zink 100 "$B/libgover-fps.so")" \
+  "frames 0 programs 0 refused 0 exit 0"
+is "a Vulkan program with the preload: counted once, in one page" "$(shown window 100 "$B/libgover-fps.so")" \
+  "frames 100 programs 1 refused 0 exit 0"
+ok "off: not between program and driver at all" env GOVER_FPS=off LD_PRELOAD="$first" "$B/tests/fps-vk" "$layer" window 100
+is "one function is exported" "$(nm -D --defined-only "$layer" | sed -n 's/.* T //p')" vkNegotiateLoaderLayerInterfaceVersion
+
+if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null && [ -z "${GOVER_ASAN-}" ]; then
+  calls() { # calls FRAMES: system calls of the whole program
+    strace -f -o "$dir/trace" -E GOVER_FPS="unix:$fps" "$B/tests/fps-vk" "$layer" window "$1" || return 1
+    wc -l <"$dir/trace"
+  }
+  few=$(calls 1000) many=$(calls 1000000)
+  ok "a frame makes no system call: $few for 1,000, $many for 1,000,000" test "$((many - few))" -le 20
+fi
+finish

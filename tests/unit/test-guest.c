@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: MIT */
+/* The preload's messages out of a virtual machine: whole ones, one at a time, whatever the way
+ * does. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <endian.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+static ssize_t fake_send(int fd, const void *bytes, size_t size, int flags);
+static ssize_t fake_write(int fd, const void *bytes, size_t size);
+
+#define send  fake_send
+#define write fake_write
+#include "fps-preload/guest.c"
+#undef send
+#undef write
+
+#include "fps-preload/kept.c"
+#include "fps-preload/say.c"
+
+#define SECOND NS_PER_S
+
+static struct fps_page drawn;
+static int dials, dial_error; /* 0: it is there at once */
+static int ready_error;
+static size_t room; /* bytes that the way takes before it is full */
+static int broken;  /* an errno of the way */
+static int last_fd;
+static char got[64 * FPS_MESSAGE_BYTES];
+static size_t got_bytes;
+
+static ssize_t take(int fd, const void *bytes, size_t size)
+{
+	size_t n = size < room ? size : room;
+
+	last_fd = fd;
+	if (broken || n == 0) {
+		errno = broken ? broken : EAGAIN;
+		return -1;
+	}
+	assert_true(got_bytes + n <= sizeof(got));
+	memcpy(got + got_bytes, bytes, n);
+	got_bytes += n;
+	room -= n;
+	return (ssize_t)n;
+}
+
+static ssize_t fake_send(int fd, const void *bytes, size_t size, int flags)
+{
+	assert_int_equal(flags, MSG_DONTWAIT | MSG_NOSIGNAL);
+	assert_int_equal(to.way, SETUP_VSOCK);
+	return take(fd, bytes, size);
+}
+
+static ssize_t fake_write(int fd, const void *bytes, size_t size)
+{
+	assert_int_equal(to.way, SETUP_PORT);
+	return take(fd, bytes, size);
+}
+
+static int dial(struct kept *ret_kept)
+{
+	dials++;
+	return dial_error ? -dial_error
+			  : kept_take(open("/dev/null", O_WRONLY | O_CLOEXEC), ret_kept);
+}
+
+int dial_vsock(const struct sockaddr_vm *host, struct kept *ret_sock)
+{
+	assert_int_equal(host->svm_cid, 2);
+	return dial(ret_sock);
+}
+
+int dial_port(const char *name, struct kept *ret_port)
+{
+	assert_string_equal(name, "org.gover.fps.0");
+	return dial(ret_port);
+}
+
+int dial_ready(const struct kept *sock)
+{
+	assert_true(sock->fd >= 0);
+	return -ready_error;
+}
+
+static void begin(enum setup_way by)
+{
+	const struct setup setup = {.way = by, .host = {.svm_cid = 2}, .port = "org.gover.fps.0"};
+
+	dials = dial_error = ready_error = broken = 0;
+	room = sizeof(got);
+	got_bytes = 0;
+	memset(&drawn, 0, sizeof(drawn));
+	drawn.lanes = 1;
+	drawn.first_ns = 5;
+	guest_setup(&setup);
+	guest_offer(&drawn);
+}
+
+static int by_vsock(void **state)
+{
+	(void)state;
+	begin(SETUP_VSOCK);
+	return 0;
+}
+
+static int by_port(void **state)
+{
+	(void)state;
+	begin(SETUP_PORT);
+	return 0;
+}
+
+static int drop(void **state)
+{
+	(void)state;
+	guest_drop();
+	return 0;
+}
+
+static void draw(uint64_t frames)
+{
+	drawn.lane[0].frames += frames;
+	drawn.lane[0].frame_time[30] += (uint32_t)frames;
+	drawn.lane[0].last_ns += frames;
+}
+
+/* Message number @index as it arrived; all of them are whole. */
+static struct fps_message message(size_t index)
+{
+	uint64_t words[WORDS];
+	struct fps_message arrived;
+
+	assert_true((index + 1) * sizeof(words) <= got_bytes);
+	memcpy(words, got + index * sizeof(words), sizeof(words));
+	for (size_t i = 0; i < WORDS; i++)
+		words[i] = le64toh(words[i]);
+	memcpy(&arrived, words, sizeof(arrived));
+	assert_int_equal(arrived.magic, FPS_MESSAGE_MAGIC);
+	assert_int_equal(arrived.version, FPS_MESSAGE_VERSION);
+	assert_int_equal(arrived.end, FPS_MESSAGE_END);
+	return arrived;
+}
+
+static size_t messages(void)
+{
+	assert_int_equal(got_bytes % FPS_MESSAGE_BYTES, 0);
+	return got_bytes / FPS_MESSAGE_BYTES;
+}
+
+static void a_message_a_second_says_all_that_was_drawn(void **state)
+{
+	(void)state;
+	draw(1);
+	assert_int_equal(guest_tend(), SECOND);
+	drawn.lanes = FPS_WIRE_LANES + 3;
+	drawn.lane[FPS_WIRE_LANES - 1].frames = 7;
+	drawn.lane[FPS_WIRE_LANES - 1].longest_gap_ns = 900;
+	drawn.lane[FPS_WIRE_LANES - 1].gpu_frames = 2;
+	drawn.lane[FPS_WIRE_LANES - 1].gpu_time_ns = 300;
+	drawn.lane[0].gpu_frames = 40;
+	drawn.lane[0].gpu_time_ns = 5000;
+	draw(60);
+	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(messages(), 2);
+	assert_int_equal(dials, 1);
+	assert_memory_equal(got, "govr-fps\x01\0\0\0\0\0\0\0", 16);
+	assert_memory_equal(got + FPS_MESSAGE_BYTES - 8, "fps-end.", 8);
+	assert_int_equal(message(0).frames, 1);
+	assert_int_equal(message(1).frames, 68);
+	assert_int_equal(message(1).frame_time[30], 61);
+	assert_int_equal(message(1).longest_gap_ns, 900);
+	assert_int_equal(message(0).gpu_frames, 0);
+	assert_int_equal(message(1).gpu_frames, 42);
+	assert_int_equal(message(1).gpu_time_ns, 5300);
+	assert_int_equal(message(1).newest_ns, 61);
+	assert_int_equal(message(1).first_ns, 5);
+	assert_int_equal(message(0).newest_ns, 5); /* never before the first */
+	assert_int_equal(message(0).program, message(1).program);
+	assert_int_equal(message(1).sequence, message(0).sequence + 1);
+	assert_true(message(1).sent_ns >= message(0).sent_ns);
+	assert_int_equal(message(1).flags, 0);
+}
+
+static void half_a_message_is_completed_before_the_next(void **state)
+{
+	(void)state;
+	draw(1);
+	room = 100;
+	assert_int_equal(guest_tend(), FULL_NS);
+	draw(10);
+	assert_int_equal(guest_tend(), FULL_NS);
+	room = 515;
+	assert_int_equal(guest_tend(), FULL_NS);
+	assert_int_equal(got_bytes, FPS_MESSAGE_BYTES - 1);
+	room = sizeof(got);
+	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(messages(), 1);
+	assert_int_equal(message(0).frames, 1);
+	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(messages(), 2);
+	assert_int_equal(message(1).frames, 11);
+	assert_int_equal(dials, 1);
+}
+
+static void a_message_that_has_not_begun_is_made_anew(void **state)
+{
+	(void)state;
+	room = 0;
+	for (int i = 0; i < 20; i++) {
+		draw(1);
+		assert_int_equal(guest_tend(), FULL_NS);
+	}
+	room = FPS_MESSAGE_BYTES;
+	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(messages(), 1);
+	assert_int_equal(message(0).frames, 20);
+}
+
+static void a_new_connection_begins_with_a_whole_message(void **state)
+{
+	(void)state;
+	draw(5);
+	room = 300;
+	assert_int_equal(guest_tend(), FULL_NS);
+	broken = EPIPE;
+	assert_int_equal(guest_tend(), SECOND);
+	broken = 0;
+	got_bytes = 0;
+	room = sizeof(got);
+	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(dials, 2);
+	assert_int_equal(messages(), 1);
+	assert_int_equal(message(0).frames, 5);
+}
+
+static void a_connection_may_take_its_time(void **state)
+{
+	(void)state;
+	ready_error = EINPROGRESS;
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(guest_tend(), SOON_NS);
+	ready_error = 0;
+	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(dials, 1);
+	assert_int_equal(messages(), 1);
+}
+
+/* Refused by seccomp, by the kernel, by the host: all the same. */
+static void who_finds_no_way_waits_longer_and_longer(void **state)
+{
+	static const uint64_t waits_s[] = {1, 2, 4, 8, 8, 8};
+	static const int errors[] = {EPERM, ENODEV, EAFNOSUPPORT, ECONNRESET, ETIMEDOUT, EACCES};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(waits_s); i++) {
+		dial_error = i % 2 ? errors[i] : 0;
+		ready_error = i % 2 ? 0 : errors[i];
+		assert_int_equal(guest_tend(), waits_s[i] * SECOND);
+		assert_int_equal(way.fd, -1);
+	}
+	assert_int_equal(dials, ARRAY_SIZE(waits_s));
+	assert_int_equal(got_bytes, 0);
+}
+
+static void a_connection_that_is_lost_at_once_was_no_success(void **state)
+{
+	static const uint64_t waits_s[] = {1, 2, 4, 8, 8};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(waits_s); i++) {
+		assert_int_equal(guest_tend(), SECOND); /* into a connection that is not taken */
+		broken = EPIPE;
+		assert_int_equal(guest_tend(), waits_s[i] * SECOND);
+		broken = 0;
+	}
+	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(guest_tend(), SECOND);
+	broken = EPIPE;
+	assert_int_equal(guest_tend(), SECOND);
+}
+
+static void what_has_become_the_programs_is_left_alone(void **state)
+{
+	int theirs = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), was;
+
+	(void)state;
+	assert_int_equal(guest_tend(), SECOND);
+	was = way.fd;
+	assert_int_equal(dup2(theirs, was), was);
+	assert_int_equal(guest_tend(), SECOND);
+	assert_int_not_equal(last_fd, was);
+	assert_int_equal(dials, 2);
+	assert_true(fcntl(was, F_GETFD) >= 0);
+	assert_int_equal(close(was), 0);
+	assert_int_equal(close(theirs), 0);
+}
+
+static void a_port_is_open_for_a_message_alone(void **state)
+{
+	(void)state;
+	for (int i = 1; i <= 3; i++) {
+		draw(60);
+		assert_int_equal(guest_tend(), SECOND);
+		assert_int_equal(way.fd, -1);
+		assert_int_equal(dials, i);
+	}
+	assert_int_equal(messages(), 3);
+	assert_int_equal(message(2).frames, 180);
+}
+
+static void a_port_that_is_taken_or_that_nobody_reads_is_tried_again(void **state)
+{
+	(void)state;
+	dial_error = EBUSY;
+	assert_int_equal(guest_tend(), SECOND);
+	dial_error = 0;
+	room = 0;
+	assert_int_equal(guest_tend(), 2 * SECOND);
+	assert_int_equal(way.fd, -1);
+	room = sizeof(got);
+	assert_int_equal(guest_tend(), SECOND);
+	dial_error = EBUSY;
+	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(messages(), 1);
+}
+
+/* Linux's driver never does it, but then the port must stay ours. */
+static void half_a_message_keeps_the_port_open(void **state)
+{
+	(void)state;
+	room = 616 / 2;
+	assert_int_equal(guest_tend(), FULL_NS);
+	assert_true(way.fd >= 0);
+	room = sizeof(got);
+	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(way.fd, -1);
+	assert_int_equal(dials, 1);
+	assert_int_equal(messages(), 1);
+}
+
+static void a_child_is_a_program_of_its_own(void **state)
+{
+	struct fps_page own = {.lanes = 1};
+
+	(void)state;
+	draw(100);
+	assert_int_equal(guest_tend(), SECOND);
+	room = 50;
+	assert_int_equal(guest_tend(), FULL_NS);
+	guest_drop(); /* as fork() does */
+	assert_int_equal(way.fd, -1);
+	guest_end(); /* it presents nothing, and ends */
+	assert_int_equal(dials, 1);
+	got_bytes = FPS_MESSAGE_BYTES;
+	room = sizeof(got);
+	own.lane[0].frames = 3;
+	guest_offer(&own);
+	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(messages(), 2);
+	assert_int_equal(message(1).frames, 3);
+	assert_int_equal(message(1).frame_time[30], 0);
+	assert_int_equal(message(1).sequence, 1);
+	assert_int_not_equal(message(1).program, message(0).program);
+}
+
+static void counts_do_not_wrap_where_the_pages_do(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		drawn.lane[0].frame_time[30] += UINT32_MAX;
+		drawn.lane[0].frames += UINT32_MAX;
+		assert_int_equal(guest_tend(), SECOND);
+	}
+	assert_int_equal(message(2).frame_time[30], 3ull * UINT32_MAX);
+	assert_int_equal(message(2).frames, 3ull * UINT32_MAX);
+}
+
+static void the_last_counts_are_sent_at_the_end(void **state)
+{
+	(void)state;
+	draw(1);
+	assert_int_equal(guest_tend(), SECOND);
+	draw(30);
+	if (to.way == SETUP_VSOCK) {
+		room = 9;
+		assert_int_equal(guest_tend(), FULL_NS);
+		draw(3);
+		room = sizeof(got);
+	} else {
+		draw(3);
+	}
+	guest_end();
+	assert_int_equal(way.fd, -1);
+	assert_int_equal(messages(), to.way == SETUP_VSOCK ? 3 : 2);
+	assert_int_equal(message(messages() - 1).frames, 34);
+	assert_int_equal(message(messages() - 1).flags, FPS_MESSAGE_LAST);
+	assert_int_equal(message(0).flags, 0);
+}
+
+/* Half a message on a way that lives on would spoil the next one's. */
+static void the_end_sends_nothing_behind_half_a_message(void **state)
+{
+	(void)state;
+	room = 200;
+	assert_int_equal(guest_tend(), FULL_NS);
+	room = 100;
+	guest_end();
+	assert_int_equal(got_bytes, 300);
+}
+
+#define VSOCK(name) cmocka_unit_test_setup_teardown(name, by_vsock, drop)
+#define PORT(name)  cmocka_unit_test_setup_teardown(name, by_port, drop)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		VSOCK(a_message_a_second_says_all_that_was_drawn),
+		VSOCK(half_a_message_is_completed_before_the_next),
+		VSOCK(a_message_that_has_not_begun_is_made_anew),
+		VSOCK(a_new_connection_begins_with_a_whole_message),
+		VSOCK(a_connection_may_take_its_time),
+		VSOCK(who_finds_no_way_waits_longer_and_longer),
+		VSOCK(a_connection_that_is_lost_at_once_was_no_success),
+		VSOCK(what_has_become_the_programs_is_left_alone),
+		PORT(a_port_is_open_for_a_message_alone),
+		PORT(a_port_that_is_taken_or_that_nobody_reads_is_tried_again),
+		PORT(half_a_message_keeps_the_port_open),
+		VSOCK(a_child_is_a_program_of_its_own),
+		VSOCK(counts_do_not_wrap_where_the_pages_do),
+		VSOCK(the_last_counts_are_sent_at_the_end),
+		PORT(the_last_counts_are_sent_at_the_end),
+		VSOCK(the_end_sends_nothing_behind_half_a_message),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
