@@ -15,14 +15,19 @@ cflags   := -std=c11 -D_GNU_SOURCE -DGOVER_VERSION='"$(version)"' -I. -fPIC $(wa
 cflags   += $(shell pkg-config --cflags $(packages) 2>/dev/null)
 ldflags  := $(SANITIZE)
 libs      = $(shell pkg-config --libs $(packages)) -lm -pthread
+# fps_source = bpf, where there is libbpf and a clang to compile for the kernel; BPF= builds without.
+BPF      := $(shell pkg-config --exists 'libbpf >= 1.0' 2>/dev/null && \
+              echo 'int x;' | clang -target bpf -xc -c -o /dev/null - 2>/dev/null && echo yes)
+libs     += $(if $(BPF),$(shell pkg-config --libs libbpf))
 fuse      = $(shell pkg-config --libs fuse3) # of gover-sim alone
 tables    = $(shell pkg-config --libs jansson inih smartcols) # and what it shares with the others
 
 # Everything but main() and the preload library is one archive that programs and tests link.
 folders  := base policy sched db sim trial gpu monitor gover-d gover-ctl gover-sim
 mains    := gover-d/main.c gover-ctl/main.c gover-sim/main.c
-sources  := $(filter-out $(mains),$(wildcard $(addsuffix /*.c,$(folders))))
-objects  := $(sources:%.c=$B/obj/%.o)
+no_bpf   := monitor/fps-bpf$(if $(BPF),-none).c
+sources  := $(filter-out $(mains) $(no_bpf),$(wildcard $(addsuffix /*.c,$(folders))))
+objects  := $(sources:%.c=$B/obj/%.o) $(if $(BPF),$B/obj/fps-bpf/embed.o)
 programs := $B/gover-d $B/gover-ctl $B/gover-sim $B/libgover-fps.so $B/gover-terrain
 units    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test-*.c))
 helpers  := $(patsubst tests/helper/%.c,$B/tests/%,$(wildcard tests/helper/*.c))
@@ -75,6 +80,19 @@ $B/bench/%: bench/%.c $B/libgover.a
 	@mkdir -p $(@D)
 	@echo "  BENCH $<"
 	@$(CC) $(cflags) $(CFLAGS) -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $B/libgover.a $(libs)
+
+# What runs in the kernel: once for each version of control groups, then as bytes in an object.
+machine  := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+$B/bpf/present-1.o $B/bpf/present-2.o: $B/bpf/present-%.o: fps-bpf/present.bpf.c
+	@mkdir -p $(@D)
+	@echo "  BPF   $< $*"
+	@clang -target bpf -O2 -g -fdebug-compilation-dir=. -ffreestanding -Wall -Wextra $(if $(WERROR),-Werror) \
+		-DCGROUPS=$* -D__TARGET_ARCH_$(machine) -I. -I/usr/include/$(shell uname -m)-linux-gnu -MMD -MP -c -o $@ $<
+
+$B/obj/fps-bpf/embed.o: fps-bpf/embed.S $B/bpf/present-1.o $B/bpf/present-2.o
+	@mkdir -p $(@D)
+	@echo "  AS    $<"
+	@$(CC) -Wa,-I$B/bpf -c -o $@ $<
 
 tests: all $(units) $(helpers)
 

@@ -24,6 +24,7 @@ struct fps_totals {
 	uint64_t frame_time[FPS_WIRE_BUCKETS]; /* fps-preload/wire.h says the buckets */
 	int open;			       /* programs connected now */
 	uint64_t newest_ns;		       /* CLOCK_MONOTONIC of the newest frame of any */
+	uint64_t longest_gap_ns;	       /* the longest frame time of any */
 };
 
 /* Which vGPU does a process belong to? 0 and its id, or -ENOENT. */
