@@ -96,7 +96,7 @@ static void every_key_is_read_into_its_place(void **state)
 	assert_int_equal(load("[daemon]\nsocket = /s\nlisten = [::1]:80\nstate_dir = rel/dir\n"
 			      "period_ms = 250\non_migrate = /bin/hook\n"
 			      "[gpu a]\nbackend = softgpu\nroot = one\ncapacity_cores = 1.5\n"
-			      "intel_gpu_top = off\n"
+			      "intel_gpu_top = off\nfps_source = bpf\n"
 			      "[gpu b]\nbackend=sim\n"
 			      "[policy]\nname=gover\noverload_pct=90.5\npaper_mode=yes\n"
 			      "use_ignores_met_target: false\nfund_window_s=20\ncap_floor_pct=2\n"
@@ -118,6 +118,7 @@ static void every_key_is_read_into_its_place(void **state)
 	assert_string_equal(config.gpus[0].gpu.root, "one");
 	assert_float_equal(config.gpus[0].gpu.capacity_cores, 1.5, 0);
 	assert_string_equal(config.gpus[0].intel_gpu_top, "off");
+	assert_string_equal(config.gpus[0].fps_source, "bpf");
 	assert_string_equal(config.gpus[1].gpu.name, "b");
 	assert_string_equal(config.gpus[1].gpu.backend, "sim");
 	assert_string_equal(config.gpus[1].intel_gpu_top, "auto");
@@ -223,6 +224,7 @@ static const struct bad_file {
 	{"[gpu]\ncapacity_cores = 0\n", 2, "allowed: 0.1..1024 cores"},
 	{"[gpu]\ncapacity_cores = nan\n", 2, "allowed: 0.1..1024 cores"},
 	{"[gpu]\nintel_gpu_top = maybe\n", 2, "auto, off, or an absolute path"},
+	{"[gpu]\nfps_source = vsock\n", 2, "allowed: preload or bpf"},
 	{"[policy]\nname = best\n", 2, "\"best\" is not allowed; allowed: gover"},
 	{"[policy]\noverload_pct = 101\n", 2, "allowed: 1..100 percent"},
 	{"[policy]\noverload_pct = inf\n", 2, "allowed: 1..100 percent"},
@@ -343,6 +345,7 @@ static const struct bad_whole {
 	{"[gpu]\nlease_ms = 1999\n", "0, or at least two periods, 2000"},
 	{"[gpu]\nlease_ms = 2000\n", NULL},
 	{"[gpu]\nlease_ms = 0\n", NULL},
+	{"[gpu]\nbackend = sim\nfps_source = bpf\n", "only with backend = softgpu"},
 };
 
 static void what_no_single_key_can_say_is_checked(void **state)
