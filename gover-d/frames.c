@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks monitor/ for frames where the configuration says they come from. Must never wait: what looks
- * through programs' files is the worker's. */
+/* Asks monitor/ for frames where the configuration says they come from. Must never wait. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -11,7 +10,8 @@
 #include "gover-d/log.h"
 #include "gover-d/manager.h"
 
-#define SCAN_EVERY_NS NS_PER_S
+#define LOOK_EVERY_NS NS_PER_S
+#define SLOW_LOOKS    30
 
 static bool is_counted(const struct manager *m, const struct host_gpu *gpu)
 {
@@ -108,45 +108,22 @@ void frames_forget(struct manager *m, const char *id)
 		fps_bpf_forget(m->frames.bpf, id);
 }
 
-/* --- the worker's part --- */
-
-struct scan {
-	struct worker_job job;
-	struct manager *manager;
-};
-
-static void run_scan(struct worker_job *job)
-{
-	const struct scan *scan = (struct scan *)job;
-
-	fps_bpf_scan(scan->manager->frames.bpf);
-}
-
-static void scan_done(struct worker_job *job)
-{
-	struct scan *scan = (struct scan *)job;
-
-	scan->manager->frames.scanning = false;
-	free(scan);
-}
-
-void frames_scan(struct manager *m, struct instant now)
+void frames_look(struct manager *m, struct instant now)
 {
 	struct frames *frames = &m->frames;
-	struct scan *scan;
+	char text[ERR_MSG_MAX];
 
-	if (!frames->bpf || frames->scanning || now.mono_ns < frames->scan_ns + SCAN_EVERY_NS)
+	if (!frames->bpf || now.mono_ns < frames->look_ns + LOOK_EVERY_NS)
 		return;
-	scan = calloc(1, sizeof(*scan));
-	if (!scan)
-		return;
-	scan->job.run = run_scan;
-	scan->job.done = scan_done;
-	scan->manager = m;
-	if (worker_submit(m->worker, &scan->job) < 0) {
-		free(scan);
+	frames->look_ns = now.mono_ns;
+	if (fps_bpf_look(frames->bpf)) {
+		frames->slow_looks = 0;
 		return;
 	}
-	frames->scanning = true;
-	frames->scan_ns = now.mono_ns;
+	if (++frames->slow_looks < SLOW_LOOKS)
+		return;
+	snprintf(text, sizeof(text),
+		 "looking for new libraries hangs, perhaps in a file system of a vGPU's programs; "
+		 "those that are known are counted");
+	complain(frames, text);
 }

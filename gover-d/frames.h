@@ -16,13 +16,12 @@ struct manager;
 struct frames {
 	struct fps_bpf *bpf;	 /* NULL: no GPU asks for it, or it cannot be */
 	char error[ERR_MSG_MAX]; /* why not, or what lacks; "": nothing */
-	bool scanning;		 /* a job of the worker is under way */
-	uint64_t scan_ns;	 /* monotonic: when the last was given */
+	uint64_t look_ns;	 /* monotonic: when new libraries were last looked for */
+	int slow_looks;		 /* in a row that were not over by the next */
 };
 
 /* Where any GPU has fps_source = bpf. Tells the log where that cannot be, and goes on. */
 void frames_open(struct manager *manager);
-/* After the worker has ended. */
 void frames_close(struct manager *manager);
 
 /* The vGPU's frames until now; NULL: none were ever seen. */
@@ -31,7 +30,7 @@ const struct fps_totals *frames_of(struct manager *manager, const struct host_gp
 /* The vGPU is gone; whatever comes by its name later is another. */
 void frames_forget(struct manager *manager, const char *id);
 
-/* Once a tick, after the caps are written: has the worker look for new libraries. */
-void frames_scan(struct manager *manager, struct instant now);
+/* Once a tick, after the caps are written: has new libraries looked for. */
+void frames_look(struct manager *manager, struct instant now);
 
 #endif

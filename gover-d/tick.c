@@ -499,7 +499,7 @@ void tick_run(struct manager *m, struct instant now, bool gap)
 	for (int i = 0; i < m->host.n_gpus; i++)
 		keep_gpu(m, &m->host.gpus[i], gap, now);
 	ledger_tick(m, now);
-	frames_scan(m, now);
+	frames_look(m, now);
 	tick_alerts_host(m, now);
 	alerts_end_tick(m->alerts, now.wall_ms, gap);
 	if (m->actuator.db)

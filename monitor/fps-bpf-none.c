@@ -36,9 +36,10 @@ const struct fps_totals *fps_bpf_totals(struct fps_bpf *bpf, const char *id)
 	return NULL;
 }
 
-void fps_bpf_scan(struct fps_bpf *bpf)
+bool fps_bpf_look(struct fps_bpf *bpf)
 {
 	(void)bpf;
+	return true;
 }
 
 void fps_bpf_stats(const struct fps_bpf *bpf, struct fps_bpf_stats *ret_stats)

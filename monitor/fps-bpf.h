@@ -5,7 +5,7 @@
  * vGPU whose control group it is in. Where gover was built without libbpf, fps_bpf_new() says so
  * and nothing else is ever called.
  *
- * Must never wait for anything in the tick: what takes long is fps_bpf_scan(), for another thread.
+ * Must never wait for anything: what takes long is done by a thread of its own.
  */
 #ifndef MONITOR_FPS_BPF_H
 #define MONITOR_FPS_BPF_H
@@ -31,12 +31,9 @@ void fps_bpf_forget(struct fps_bpf *bpf, const char *id);
  * nobody. Valid until the vGPU is forgotten. */
 const struct fps_totals *fps_bpf_totals(struct fps_bpf *bpf, const char *id);
 
-/*
- * Looks for library files that came since the last time, a container's own for one, and puts the
- * program on them. The one call for another thread: one at a time, beside all others but new and
- * free.
- */
-void fps_bpf_scan(struct fps_bpf *bpf);
+/* Once a second: has a thread look for library files that came since, a container's own for one,
+ * and put the program on them. Never waits. False: it is still looking since the last time. */
+bool fps_bpf_look(struct fps_bpf *bpf);
 
 struct fps_bpf_stats {
 	int files;   /* library files with the program on them */

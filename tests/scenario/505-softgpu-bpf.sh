@@ -7,7 +7,7 @@
 . "$(dirname "$0")/softgpu.sh"
 
 softgpu_conf
-start_x
+[ -n "${GOVER_EMULATED-}" ] || start_x
 sed -i 's/^root = .*/&\nfps_source = bpf/' "$conf"
 start || exit 1
 why=$(get /v1/host '.fps.bpf_error // empty')
@@ -63,9 +63,13 @@ drawn() { # drawn TEXT TIMES HOW FRAMES...: all of TIMES x FRAMES are a's, and n
   is "$text: counted = drawn" "$(($(frames a) - before))" $((wanted - before))
 }
 drawn "GLX" 1 direct-glx 1000
-drawn "EGL" 1 direct-egl 1000
-drawn "found by dlsym" 1 dlsym-glx 1000
-drawn "found by glXGetProcAddress" 1 proc-glx 1000
+if [ -z "${GOVER_EMULATED-}" ]; then
+  drawn "EGL" 1 direct-egl 1000
+  drawn "found by dlsym" 1 dlsym-glx 1000
+  drawn "found by glXGetProcAddress" 1 proc-glx 1000
+  drawn "by a child the C library does not know of" 3 clone 500
+  drawn "over exec" 2 exec 500
+fi
 drawn "presented through another library" 1 translated 1000
 mkdir "$dir/jump" # the two the other way round: the optimised one does not call but jumps
 ln -s "$gl/libEGL.so.1" "$dir/jump/libGL.so.1"
@@ -76,8 +80,6 @@ drawn "which it jumps to" 1 translated 1000
 gl=$dir/gl
 drawn "16 threads" 16 threads 500
 drawn "over fork" 3 fork 500
-drawn "by a child the C library does not know of" 3 clone 500
-drawn "over exec" 2 exec 500
 rc=137
 drawn "and a kill" 1 killed 1000
 
@@ -145,11 +147,13 @@ if unshare -m true 2>/dev/null; then
 fi
 
 # Real OpenGL: the host's own libraries, which are known before the program starts.
-before=$(frames a)
-joined "$procs_a" "$B/gover-terrain" --quiet --frames 40 --size 320x240
-periods 1
-is "gover-terrain: counted = drawn" "$(($(frames a) - before))" 40
-if [ -z "${GOVER_ASAN-}" ]; then
+if [ -n "${DISPLAY-}" ]; then
+  before=$(frames a)
+  joined "$procs_a" "$B/gover-terrain" --quiet --frames 40 --size 320x240
+  periods 1
+  is "gover-terrain: counted = drawn" "$(($(frames a) - before))" 40
+fi
+if [ -n "${DISPLAY-}" ] && [ -z "${GOVER_ASAN-}" ]; then
   before=$(frames a)
   reported=$(joined "$procs_a" "$B/tests/fps-sink" "$dir/sink.sock" env LD_PRELOAD="$B/libgover-fps.so" \
     GOVER_FPS="unix:$dir/sink.sock" timeout 3 glxgears 2>/dev/null | sed -n 's/^frames \([0-9]*\) .*/\1/p' | tail -n 1)
@@ -163,6 +167,7 @@ fi
 # A vGPU that goes, and another by its name.
 xargs -r kill -KILL <"${procs_b%% *}" 2>/dev/null
 ok "a vGPU is removed" until_ok 5 ctl vgpu remove b
+ok "and the libraries it brought are let go of" until_ok 10 that /v1/host ".fps.bpf_files == $known + 2"
 before=$(frames a)
 draw "$procs_a" direct-glx 200 >/dev/null
 periods 1
@@ -197,17 +202,19 @@ cost() { # cost LABEL FRAMES COMMAND...: the best of three
   done
   echo "# cost of a frame, $label: $best ns"
 }
+frames=2000000
+[ -z "${GOVER_EMULATED-}" ] || frames=200000
 if [ -z "${GOVER_ASAN-}" ]; then
   api PATCH /v1/vgpus/a '{"held_cap_pct": 100}' >/dev/null
   mkdir "$dir/other"
   cp "$B/tests/frame-gl" "$dir/other/libGL.so.1"
   cp "$B/tests/fake-gl" "$dir/other/libEGL.so.1"
   ln -s libGL.so.1 "$dir/other/libfake-gl.so.1"
-  cost "not counted" 2000000 env LD_LIBRARY_PATH="$dir/other" "$B/tests/fps-draw"
-  cost "counted by the preloaded library" 2000000 env LD_LIBRARY_PATH="$dir/other" LD_PRELOAD="$B/libgover-fps.so" \
+  cost "not counted" $frames env LD_LIBRARY_PATH="$dir/other" "$B/tests/fps-draw"
+  cost "counted by the preloaded library" $frames env LD_LIBRARY_PATH="$dir/other" LD_PRELOAD="$B/libgover-fps.so" \
     GOVER_FPS="unix:$dir/fps.sock" "$B/tests/fps-draw"
-  cost "met by the kernel outside every vGPU" 50000 env LD_LIBRARY_PATH="$gl" "$B/tests/fps-draw"
-  cost "counted by the kernel" 50000 draw "$procs_a"
+  cost "met by the kernel outside every vGPU" $((frames / 40)) env LD_LIBRARY_PATH="$gl" "$B/tests/fps-draw"
+  cost "counted by the kernel" $((frames / 40)) draw "$procs_a"
 fi
 xargs -r kill -KILL <"${procs_a%% *}" 2>/dev/null
 until_ok 5 ctl vgpu remove a
