@@ -25,7 +25,7 @@ tables    = $(shell pkg-config --libs jansson inih smartcols) # and what it shar
 # Everything but main() and the preload library is one archive that programs and tests link.
 folders  := base policy sched db sim trial gpu monitor gover-d gover-ctl gover-sim
 mains    := gover-d/main.c gover-ctl/main.c gover-sim/main.c
-no_bpf   := monitor/fps-bpf$(if $(BPF),-none).c
+no_bpf   := $(if $(BPF),monitor/fps-bpf-none.c,monitor/fps-bpf.c monitor/fps-bpf-files.c)
 sources  := $(filter-out $(mains) $(no_bpf),$(wildcard $(addsuffix /*.c,$(folders))))
 objects  := $(sources:%.c=$B/obj/%.o) $(if $(BPF),$B/obj/fps-bpf/embed.o)
 programs := $B/gover-d $B/gover-ctl $B/gover-sim $B/libgover-fps.so $B/gover-terrain
@@ -128,6 +128,11 @@ check-kernel-i915: ## i915's kvmgt with gover's scheduling policy, built and loa
 	@dist/install-deps build
 	@B=$B tests/check-kernel-i915
 
+check-kernel-bpf: ## frames counted by Debian's kernel, on control groups of version 2, in a virtual machine
+	@dist/install-deps check
+	@$(MAKE) --no-print-directory -j$$(nproc) tests
+	@B=$B tests/check-kernel-bpf
+
 fuzz: ## every parser under libFuzzer, FUZZ_SECONDS (20) each
 	@dist/install-deps lint
 	@B=$B tests/fuzz/run
@@ -167,5 +172,5 @@ help: ## this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 fuzz warnings lint demo install help clean
+.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf fuzz warnings lint demo install help clean
 -include $(shell find $B -name '*.d' 2>/dev/null)
