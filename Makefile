@@ -15,14 +15,19 @@ cflags   := -std=c11 -D_GNU_SOURCE -DGOVER_VERSION='"$(version)"' -I. -fPIC $(wa
 cflags   += $(shell pkg-config --cflags $(packages) 2>/dev/null)
 ldflags  := $(SANITIZE)
 libs      = $(shell pkg-config --libs $(packages)) -lm -pthread
+# fps_source = bpf, where there is libbpf and a clang to compile for the kernel; BPF= builds without.
+BPF      := $(shell pkg-config --exists 'libbpf >= 1.0' 2>/dev/null && \
+              echo 'int x;' | clang -target bpf -xc -c -o /dev/null - 2>/dev/null && echo yes)
+libs     += $(if $(BPF),$(shell pkg-config --libs libbpf))
 fuse      = $(shell pkg-config --libs fuse3) # of gover-sim alone
 tables    = $(shell pkg-config --libs jansson inih smartcols) # and what it shares with the others
 
 # Everything but main() and the preload library is one archive that programs and tests link.
 folders  := base policy sched db sim trial gpu monitor gover-d gover-ctl gover-sim
 mains    := gover-d/main.c gover-ctl/main.c gover-sim/main.c
-sources  := $(filter-out $(mains),$(wildcard $(addsuffix /*.c,$(folders))))
-objects  := $(sources:%.c=$B/obj/%.o)
+no_bpf   := $(if $(BPF),monitor/fps-bpf-none.c,monitor/fps-bpf.c monitor/fps-bpf-files.c)
+sources  := $(filter-out $(mains) $(no_bpf),$(wildcard $(addsuffix /*.c,$(folders))))
+objects  := $(sources:%.c=$B/obj/%.o) $(if $(BPF),$B/obj/fps-bpf/embed.o)
 layer    := $(shell pkg-config --exists vulkan && echo $B/libgover-fps-layer.so)
 programs := $B/gover-d $B/gover-ctl $B/gover-sim $B/libgover-fps.so $(layer) $B/gover-terrain
 units    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test-*.c))
@@ -128,6 +133,19 @@ $B/eval/%: eval/%.c $B/libgover.a
 	@echo "  EVAL  $<"
 	@$(CC) $(cflags) $(CFLAGS) -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $B/libgover.a $(libs)
 
+# What runs in the kernel: once for each version of control groups, then as bytes in an object.
+machine  := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
+$B/bpf/present-1.o $B/bpf/present-2.o: $B/bpf/present-%.o: fps-bpf/present.bpf.c
+	@mkdir -p $(@D)
+	@echo "  BPF   $< $*"
+	@clang -target bpf -O2 -g -fdebug-compilation-dir=. -ffreestanding -Wall -Wextra $(if $(WERROR),-Werror) \
+		-DCGROUPS=$* -D__TARGET_ARCH_$(machine) -I. -I/usr/include/$(shell uname -m)-linux-gnu -MMD -MP -c -o $@ $<
+
+$B/obj/fps-bpf/embed.o: fps-bpf/embed.S $B/bpf/present-1.o $B/bpf/present-2.o
+	@mkdir -p $(@D)
+	@echo "  AS    $<"
+	@$(CC) -Wa,-I$B/bpf -c -o $@ $<
+
 tests: all $(units) $(helpers) $(helpers32) $(evals)
 
 check: ## run all tests that need nothing but Debian packages (installs what is lacking)
@@ -161,6 +179,11 @@ check-kernel: ## the kernel module, and gover-d upon it, in a virtual machine (s
 check-kernel-i915: ## i915's kvmgt with gover's scheduling policy, built and loaded in a virtual machine
 	@dist/install-deps build
 	@B=$B tests/check-kernel-i915
+
+check-kernel-bpf: ## frames counted by Debian's kernel, on control groups of version 2, in a virtual machine
+	@dist/install-deps check
+	@$(MAKE) --no-print-directory -j$$(nproc) tests
+	@B=$B tests/check-kernel-bpf
 
 check-guest: ## programs inside a virtual machine report their frames out of it (skips itself where there is none)
 	@dist/install-deps build
@@ -235,6 +258,6 @@ help: ## this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-guest fuzz warnings lint demo install help clean
+.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest fuzz warnings lint demo install help clean
 .PHONY: eval eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B -name '*.d' 2>/dev/null)

@@ -213,6 +213,29 @@ static void check_library(const struct doctor_look *look, struct doctor_finding 
 		doctor_find(finding, DOCTOR_OK, "", "frames are counted by %s", path);
 }
 
+/* Asked only where the daemon was told to have the kernel count frames. */
+static void check_bpf(const struct doctor_look *look, struct doctor_finding *finding)
+{
+	const json_t *fps = json_object_get(look->host, "fps");
+	double files = field_number(fps, "bpf_files"), refused = field_number(fps, "bpf_refused");
+	const char *error = field_text(fps, "bpf_error");
+
+	if (error[0])
+		doctor_find(finding, DOCTOR_FAIL,
+			    "see to that, or set fps_source = preload in the [gpu] section",
+			    "fps_source = bpf: %s", error);
+	else if (refused > 0)
+		doctor_find(finding, DOCTOR_WARN, "",
+			    "the kernel counts frames in %.0f library files; %.0f others were "
+			    "refused, or too many",
+			    files, refused);
+	else if (files > 0)
+		doctor_find(finding, DOCTOR_OK, "",
+			    "the kernel counts frames in %.0f library files", files);
+	else
+		finding->state = DOCTOR_NOT_ASKED;
+}
+
 static void check_xvfb(const struct doctor_look *look, struct doctor_finding *finding)
 {
 	if (run_find_command("Xvfb", look->search_path) == 0)
@@ -282,6 +305,7 @@ static const struct {
 	{"xvfb", check_xvfb},	   {"mdev", check_mdev},
 	{"gvt", doctor_gvt_check}, {"igvtg", doctor_gvt_check_old},
 	{"i915-pmu", check_pmu},   {"vsock", check_vsock},
+	{"fps-bpf", check_bpf},
 };
 
 const char *doctor_check(size_t index, const struct doctor_look *look,

@@ -235,8 +235,7 @@ void adopt_forget(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, st
 		      gpu->config.name);
 	if (!m->actuator.dry_run)
 		(void)capbook_remove(m->actuator.book, id);
-	if (m->fps)
-		fps_hub_forget(m->fps, id);
+	frames_forget(m, id);
 	host_gpu_take(gpu, vgpu);
 	vgpu_free(gpu, vgpu);
 }

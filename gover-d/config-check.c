@@ -77,6 +77,23 @@ static int check_leases(const struct config *config, struct err *reterr)
 	return 0;
 }
 
+/* What is counted in the kernel is what runs in a vGPU's control group. */
+static int check_fps_sources(const struct config *config, struct err *reterr)
+{
+	for (int g = 0; g < config->n_gpus; g++) {
+		const struct gpu_config *gpu = &config->gpus[g].gpu;
+
+		if (strcmp(config->gpus[g].fps_source, "bpf") == 0 &&
+		    strcmp(gpu->backend, "softgpu") != 0)
+			return err_fail(reterr, EINVAL,
+					"[gpu %s] fps_source = bpf: allowed only with backend = "
+					"softgpu, whose vGPUs are control groups; programs in "
+					"virtual machines are out of this kernel's sight",
+					gpu->name);
+	}
+	return 0;
+}
+
 static int check_sockets(const struct config *config, struct err *reterr)
 {
 	if (strcmp(config->socket, config->fps_socket) == 0)
@@ -163,7 +180,7 @@ int config_check(const struct config *config, struct err *reterr)
 {
 	static int (*const checks[])(const struct config *config, struct err *reterr) = {
 		config_table_check, check_gpu_names, check_speeds, check_period, check_leases,
-		check_sockets,	    check_flavor,    flavor_check, check_roots,
+		check_sockets,	    check_flavor,    flavor_check, check_roots,	 check_fps_sources,
 	};
 	int r = 0;
 

@@ -57,6 +57,11 @@ static bool fits_intel_gpu_top(const char *text)
 	return text[0] == '/' || strcmp(text, "auto") == 0 || strcmp(text, "off") == 0;
 }
 
+static bool fits_fps_source(const char *text)
+{
+	return strcmp(text, "preload") == 0 || strcmp(text, "bpf") == 0;
+}
+
 static bool fits_policy(const char *text)
 {
 	return policy_find(text);
@@ -102,6 +107,8 @@ static const struct setting keys[] = {
 	NUMBER(GPU(speed), 1, 100000, " GPU seconds a second"),
 	TEXT(AT(CONFIG_GPU_SECTION, false, "intel_gpu_top", struct gpu_section, intel_gpu_top), 1,
 	     160, "auto, off, or an absolute path", fits_intel_gpu_top),
+	WORD(AT(CONFIG_GPU_SECTION, false, "fps_source", struct gpu_section, fps_source),
+	     "preload or bpf", fits_fps_source),
 
 	WORD(AT("policy", true, "name", struct config, policy),
 	     "gover, none, static, credit, fair, p99, nsigma, max or qos", fits_policy),
@@ -171,6 +178,7 @@ void config_table_default_gpu(struct gpu_section *gpu, const char *name)
 	*gpu = (struct gpu_section){
 		.gpu = {.backend = "auto", .lease_ms = 60000, .capacity_cores = 1, .speed = 1},
 		.intel_gpu_top = "auto",
+		.fps_source = "preload",
 	};
 	memcpy(gpu->gpu.name, name, strlen(name) + 1);
 }

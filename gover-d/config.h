@@ -53,6 +53,7 @@ struct offer_config {
 struct gpu_section {
 	struct gpu_config gpu;		  /* name "gpu0" for a bare [gpu] */
 	char intel_gpu_top[GPU_ROOT_MAX]; /* auto, off, or a path */
+	char fps_source[16];		  /* "preload" or "bpf" */
 };
 
 struct config {

@@ -471,8 +471,7 @@ int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
 	note_decision(m, gpu, vgpu, "remove", "written", now,
 		      "vGPU %s and its contract of %d %% were removed; its cap was %d %%", id,
 		      vgpu->contract.terms.initial_cap_pct, vgpu->cap_pct);
-	if (m->fps)
-		fps_hub_forget(m->fps, id);
+	frames_forget(m, id);
 	offers_vgpu_removed(m->offers, id, now);
 	alerts_vgpu_changed(m->alerts, id);
 	ledger_keep_vgpu(m, vgpu);

@@ -62,6 +62,11 @@ const char *control_db_path(const struct manager *m)
 	return m->db_path;
 }
 
+const struct frames *control_frames(const struct manager *m)
+{
+	return &m->frames;
+}
+
 const struct fps_hub *control_fps(const struct manager *m)
 {
 	return m->fps;

@@ -10,6 +10,7 @@
 #include "gover-d/alerts.h"
 #include "gover-d/config.h"
 #include "gover-d/decisions.h"
+#include "gover-d/frames.h"
 #include "gover-d/host.h"
 #include "gover-d/offers.h"
 #include "gover-d/worker.h"
@@ -26,7 +27,8 @@ const struct offers *control_offers(const struct manager *manager);
 struct worker *control_worker(struct manager *manager);
 struct db *control_db(struct manager *manager); /* NULL: no history at present */
 const char *control_db_path(const struct manager *manager);
-const struct fps_hub *control_fps(const struct manager *manager); /* NULL: no socket */
+const struct fps_hub *control_fps(const struct manager *manager);   /* NULL: no socket */
+const struct frames *control_frames(const struct manager *manager); /* what the kernel counts */
 bool control_dry_run(const struct manager *manager);
 
 /*

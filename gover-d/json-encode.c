@@ -390,15 +390,23 @@ static json_t *encode_history(struct manager *manager)
 
 static json_t *encode_fps(const struct manager *manager)
 {
+	const struct frames *frames = control_frames(manager);
+	struct fps_bpf_stats counted = {0};
 	struct fps_hub_stats stats = {0};
 	struct json_encode o = json_encode_begin();
 
+	if (frames->bpf)
+		fps_bpf_stats(frames->bpf, &counted);
 	if (control_fps(manager))
 		fps_hub_stats(control_fps(manager), &stats);
 	json_encode_add(&o, "open", json_integer(stats.open));
 	json_encode_add(&o, "unmatched", json_integer(stats.unmatched));
 	json_encode_add(&o, "refused", json_integer((json_int_t)stats.refused));
 	json_encode_add(&o, "dropped", json_integer((json_int_t)stats.dropped));
+	json_encode_add(&o, "bpf_files", json_integer(counted.files));
+	json_encode_add(&o, "bpf_refused", json_integer(counted.refused));
+	json_encode_add(&o, "bpf_error",
+			frames->error[0] ? json_encode_text(frames->error) : json_null());
 	return json_encode_end(&o);
 }
 

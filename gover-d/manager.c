@@ -445,6 +445,8 @@ static int set_up(struct manager *m, struct err *reterr)
 	if (r >= 0)
 		r = open_fps(m, reterr);
 	if (r >= 0)
+		frames_open(m);
+	if (r >= 0)
 		r = start_ticking(m, reterr);
 	/* The file and the database have the same from here. Where contracts are lost they first
 	 * get what the first tick finds. */
@@ -489,6 +491,7 @@ struct manager *manager_free(struct manager *m)
 	m->http = http_free(m->http);
 	m->api = api_free(m->api);
 	ledger_keep(m);
+	frames_close(m);
 	m->fps = fps_hub_free(m->fps);
 	for (int i = 0; i < GPUS_MAX; i++)
 		igt_free(m->igt[i]);

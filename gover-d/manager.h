@@ -16,6 +16,7 @@
 #include "gover-d/config.h"
 #include "gover-d/contracts.h"
 #include "gover-d/decisions.h"
+#include "gover-d/frames.h"
 #include "gover-d/hook.h"
 #include "gover-d/http.h"
 #include "gover-d/offers.h"
@@ -49,6 +50,7 @@ struct manager {
 	struct host host;
 	struct igt *igt[GPUS_MAX]; /* of host.gpus[i]; NULL: not watched by intel_gpu_top */
 	struct fps_hub *fps;
+	struct frames frames;
 	struct api *api;
 	struct http *http;
 

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "db/db.h"
+#include "gover-d/frames.h"
 #include "gover-d/ledger.h"
 #include "gover-d/log.h"
 #include "gover-d/manager.h"
@@ -30,10 +31,10 @@ static double period_s(const struct manager *m, const struct host_gpu *gpu)
 static void sample_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 			struct instant now)
 {
-	const struct fps_totals *fps = m->fps ? fps_hub_totals(m->fps, vgpu->contract.id) : NULL;
-
-	monitor_sample(&vgpu->monitor, gpu->ops, vgpu->device, fps, now.mono_ns, period_s(m, gpu),
-		       &vgpu->row);
+	monitor_sample(&vgpu->monitor, gpu->ops, vgpu->device, frames_of(m, gpu, vgpu), now.mono_ns,
+		       period_s(m, gpu), &vgpu->row);
+	if (vgpu->row.gone)
+		frames_forget(m, vgpu->contract.id);
 }
 
 static void take_igt(struct host_gpu *gpu, const struct igt *igt, struct instant now)
@@ -525,6 +526,7 @@ void tick_run(struct manager *m, struct instant now, bool gap)
 	for (int i = 0; i < m->host.n_gpus; i++)
 		keep_gpu(m, &m->host.gpus[i], gap, now);
 	ledger_tick(m, now);
+	frames_look(m, now);
 	tick_alerts_host(m, now);
 	alerts_end_tick(m->alerts, now.wall_ms, gap);
 	if (m->actuator.db)

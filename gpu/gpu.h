@@ -118,8 +118,8 @@ struct gpu_ops {
 	/* Which vGPU does process @pid belong to? Writes its id. -ENOENT: none of ours; NULL:
 	 * unknown to this backend. */
 	int (*owner)(struct gpu *gpu, pid_t pid, char ret_id[ID_MAX]);
-	/* Calls @path for every file into which a process writes its pid to join the vGPU; NULL: no
-	 * such. */
+	/* Calls @path for every file into which a process writes its pid to join the vGPU, first
+	 * for that by which owner() goes; NULL: no such. */
 	int (*places)(struct gpu *gpu, const char *id, gpu_path_fn path, void *userdata);
 	/* A label of the contract that this family gives a meaning ("workload" in sim). -EINVAL
 	 * with a sentence for a bad value; 0 for keys that mean nothing here; NULL: none do. */

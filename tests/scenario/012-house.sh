@@ -13,7 +13,7 @@ none() { # none "text": passes when no complaint was written
 
 files() { # files PATTERN...: names below the folders of the house
   for pattern; do
-    find .ci base bench db demo dist eval fps-layer fps-preload gover-ctl gover-d gover-sim gpu kernel monitor policy sched sim tests trial web \
+    find .ci base bench db demo dist eval fps-bpf fps-layer fps-preload gover-ctl gover-d gover-sim gpu kernel monitor policy sched sim tests trial web \
       -type f -name "$pattern" 2>/dev/null
   done
 }
@@ -61,7 +61,8 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F '[:"/]' '
     to = part[2]
     sub("/.*", "", to)
     if (from == to || from == "tests" || from == "bench" || from == "demo" || from == "eval") next
-    if (from == "monitor" && part[2] ~ /^fps-preload\/(wire|message)\.h$/) next
+    if ((from == "monitor" || from == "fps-bpf") && part[2] == "fps-preload/wire.h") next
+    if (from == "monitor" && (part[2] == "fps-preload/message.h" || part[2] == "fps-bpf/count.h")) next
     if (from == "fps-layer" && to == "fps-preload") next
     if (from == "kernel" && (to == "sched" || part[2] !~ "/")) next
     if (from == "gover-ctl" && (to == "base" || to == "trial" || part[2] == "gover-d/config.h")) next

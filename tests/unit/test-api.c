@@ -87,7 +87,8 @@ static void the_host_tells_everything(void **state)
 	assert_members(json_array_get(json_object_get(host, "alerts"), 0), alert_members);
 	assert_members(json_array_get(json_object_get(host, "offers"), 0), offer_members);
 	assert_members(json_object_get(host, "history"), "enabled queued written dropped error");
-	assert_members(json_object_get(host, "fps"), "open unmatched refused dropped");
+	assert_members(json_object_get(host, "fps"),
+		       "open unmatched refused dropped bpf_files bpf_refused bpf_error");
 	json_decref(host);
 }
 

@@ -139,6 +139,14 @@ const struct fps_hub *control_fps(const struct manager *m)
 	return NULL;
 }
 
+const struct frames *control_frames(const struct manager *m)
+{
+	static const struct frames none;
+
+	(void)m;
+	return &none;
+}
+
 bool control_dry_run(const struct manager *m)
 {
 	(void)m;

@@ -113,6 +113,34 @@ static void a_bare_host_says_what_it_lacks(void **state)
 	expect("vsock", NULL, DOCTOR_WARN, "no /dev/vhost-vsock");
 }
 
+static void what_the_kernel_counts_is_told_where_it_should(void **state)
+{
+	static const struct {
+		const char *fps;
+		enum doctor_state wanted;
+		const char *says;
+	} rows[] = {
+		{"{\"open\": 1}", DOCTOR_NOT_ASKED, ""},
+		{"{\"bpf_files\": 4, \"bpf_refused\": 0, \"bpf_error\": null}", DOCTOR_OK,
+		 "in 4 library files"},
+		{"{\"bpf_files\": 4, \"bpf_refused\": 2, \"bpf_error\": null}", DOCTOR_WARN,
+		 "4 library files; 2 others"},
+		{"{\"bpf_files\": 0, \"bpf_error\": \"built without libbpf\"}", DOCTOR_FAIL,
+		 "built without libbpf"},
+	};
+
+	(void)state;
+	expect("fps-bpf", NULL, DOCTOR_NOT_ASKED, "");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		json_t *host = host_with("softgpu", HISTORY_FINE);
+
+		assert_int_equal(json_object_set_new(host, "fps", json_loads(rows[i].fps, 0, NULL)),
+				 0);
+		expect("fps-bpf", host, rows[i].wanted, rows[i].says);
+		json_decref(host);
+	}
+}
+
 static void what_the_backend_in_use_needs_is_a_failure_where_it_lacks(void **state)
 {
 	json_t *softgpu = host_with("softgpu", HISTORY_FINE), *gvt = host_with("gvt", HISTORY_FINE);
@@ -267,6 +295,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_bare_host_says_what_it_lacks),
+		cmocka_unit_test(what_the_kernel_counts_is_told_where_it_should),
 		cmocka_unit_test(what_the_backend_in_use_needs_is_a_failure_where_it_lacks),
 		cmocka_unit_test(every_warning_and_failure_says_what_to_do),
 		cmocka_unit_test(the_daemons_own_troubles_are_told),

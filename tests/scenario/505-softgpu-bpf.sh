@@ -1,0 +1,236 @@
+#!/bin/sh
+# fps_source = bpf: programs whose environment nobody touched, counted by the kernel for the vGPU whose control group
+# they are in. Frames counted = frames drawn, each once, whichever way they are presented.
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/scenario/softgpu.sh
+. "$(dirname "$0")/softgpu.sh"
+
+softgpu_conf
+[ -n "${GOVER_EMULATED-}" ] || start_x
+sed -i 's/^root = .*/&\nfps_source = bpf/' "$conf"
+start || exit 1
+why=$(get /v1/host '.fps.bpf_error // empty')
+if [ -n "$why" ]; then
+  ok "where the kernel cannot count, the log says why" grep -qF "fps_source = bpf: $why" "$dir/log"
+  ctl doctor >"$dir/doctor" 2>&1
+  ok "and so does doctor" grep -qF "$why" "$dir/doctor"
+  stop
+  n=$((n + 1))
+  echo "ok $n - frames # SKIP $why"
+  finish
+fi
+ctl vgpu add a --cap 40 >/dev/null
+ctl vgpu add b --cap 40 >/dev/null
+procs() { get "/v1/vgpus/$1" '.attach.cgroup_procs | join(" ")'; }
+procs_a=$(procs a) procs_b=$(procs b)
+
+joined() { # joined PROCS COMMAND...: the command in the vGPU whose files these are, its environment as it is
+  sh -c 'for procs in $0; do echo $$ >"$procs" || exit 99; done; exec "$@"' "$@"
+}
+
+# Libraries of its own, as a container has them, where no loader of the host looks: each file once.
+gl=$dir/gl
+mkdir -p "$gl"
+cp "$B/tests/frame-gl" "$gl/libGL.so.1"
+cp "$B/tests/fake-gl" "$gl/libEGL.so.1"
+ln -s libGL.so.1 "$gl/libfake-gl.so.1"
+ln -s libEGL.so.1 "$gl/libfake-copy.so.1"
+draw() { # draw PROCS HOW FRAMES [PAUSE_US]; HOW is fps-draw's, or FUNCTION:WAY of fps-ways
+  in=$1 how=$2
+  shift 2
+  case $how in
+    *:*) joined "$in" env LD_LIBRARY_PATH="$gl" "$B/tests/fps-ways" "${how%:*}" "${how#*:}" "$@" ;;
+    *) joined "$in" env LD_LIBRARY_PATH="$gl" "$B/tests/fps-draw" "$how" "$@" ;;
+  esac
+}
+frames() { get "/v1/vgpus/$1" .frames; }
+files() { get /v1/host .fps.bpf_files; }
+
+known=$(files)
+draw "$procs_a" direct-glx 4 1000000 &
+warm=$!
+ok "a program's own libraries are found while it runs" until_ok 10 that /v1/host ".fps.bpf_files == $known + 2"
+wait "$warm"
+ok "and nothing refused" that /v1/host '.fps.bpf_refused == 0'
+
+drawn() { # drawn TEXT TIMES HOW FRAMES...: all of TIMES x FRAMES are a's, and no more
+  text=$1 times=$2
+  shift 2
+  before=$(frames a)
+  draw "$procs_a" "$@" >/dev/null 2>&1
+  is "$text: the program is content" $? "${rc:-0}"
+  wanted=$((before + times * $2))
+  until_ok 5 that /v1/vgpus/a ".frames >= $wanted"
+  periods 1
+  is "$text: counted = drawn" "$(($(frames a) - before))" $((wanted - before))
+}
+drawn "GLX" 1 direct-glx 1000
+if [ -z "${GOVER_EMULATED-}" ]; then
+  drawn "EGL" 1 direct-egl 1000
+  drawn "found by dlsym" 1 glXSwapBuffers:dlsym 1000
+  drawn "found by glXGetProcAddress" 1 glXSwapBuffers:proc 1000
+  drawn "a function that presents by another, and fails every second time" 2 eglSwapBuffersWithDamageKHR:dlsym 1000
+  drawn "by a child the C library does not know of" 3 clone 500
+  drawn "over exec" 2 exec 500
+fi
+drawn "presented through another library" 2 translated 1000
+mkdir "$dir/jump" # the two the other way round: the optimised one does not call but jumps
+ln -s "$gl/libEGL.so.1" "$dir/jump/libGL.so.1"
+ln -s "$gl/libGL.so.1" "$dir/jump/libEGL.so.1"
+ln -s "$gl/libGL.so.1" "$dir/jump/libfake-copy.so.1"
+gl=$dir/jump
+drawn "which it jumps to" 2 translated 1000
+gl=$dir/gl
+drawn "16 threads" 16 threads 500
+drawn "over fork" 3 fork 500
+rc=137
+drawn "and a kill" 1 killed 1000
+
+# Two at once, each with a pace of its own.
+before_a=$(frames a) before_b=$(frames b)
+draw "$procs_a" direct-glx 800 5000 &
+one=$!
+draw "$procs_b" direct-egl 400 10000 &
+two=$!
+ok "two vGPUs at once: each has an FPS of its own" until_ok 20 that /v1/vgpus \
+  '[.vgpus[] | {(.id): .fps}] | add | .a > 60 and .b > 30 and .a > .b * 1.3'
+ok "and a frame time: 10 ms and what the machine adds" that /v1/vgpus/b '.frame_p99_ms > 9'
+wait "$one" "$two"
+periods 1
+is "of a 800 frames" "$(($(frames a) - before_a))" 800
+is "of b 400 frames" "$(($(frames b) - before_b))" 400
+ok "without a program there is no FPS" until_ok 5 that /v1/vgpus/a '.fps == null'
+draw "$procs_a" direct-glx 2 6000000 &
+still=$!
+ok "a program that stands still has 0 FPS" until_ok 10 that /v1/vgpus/a '.fps == 0'
+kill "$still" 2>/dev/null
+xargs -r kill <"${procs_a%% *}" 2>/dev/null
+
+# One that reports as well: what is configured counts.
+before=$(frames a)
+[ -n "${GOVER_ASAN-}" ] ||
+  joined "$procs_a" env LD_LIBRARY_PATH="$gl" LD_PRELOAD="$B/libgover-fps.so" GOVER_FPS="unix:$dir/fps.sock" \
+    "$B/tests/fps-draw" direct-glx 500 2000
+periods 1
+is "with the library preloaded no frame counts twice" "$(($(frames a) - before))" "$([ -n "${GOVER_ASAN-}" ] && echo 0 || echo 500)"
+
+# A group below the vGPU's, as a container runtime makes it.
+below=''
+for p in $procs_a; do
+  mkdir "${p%/*}/below" 2>/dev/null
+  [ ! -f "${p%/*}/below/cpuset.cpus" ] || {
+    cat "${p%/*}/cpuset.cpus" >"${p%/*}/below/cpuset.cpus"
+    cat "${p%/*}/cpuset.mems" >"${p%/*}/below/cpuset.mems"
+  } 2>/dev/null
+  below="$below ${p%/*}/below/cgroup.procs"
+done
+before=$(frames a)
+draw "$below" direct-glx 300 >/dev/null
+periods 1
+is "a group within the vGPU's is the vGPU's" "$(($(frames a) - before))" 300
+for p in $below; do rmdir "${p%/*}"; done
+
+# A file system that only the program sees.
+cat >"$dir/private" <<EOF2
+mount -t tmpfs private "$dir/mnt" && cp "$gl/libGL.so.1" "$gl/libEGL.so.1" "$dir/mnt" &&
+  ln -s libGL.so.1 "$dir/mnt/libfake-gl.so.1" &&
+  for procs in $procs_b; do echo \$\$ >"\$procs"; done &&
+  LD_LIBRARY_PATH="$dir/mnt" exec "$B/tests/fps-draw" direct-glx 1500 4000
+EOF2
+mkdir "$dir/mnt"
+if unshare -m true 2>/dev/null; then
+  before=$(frames b)
+  unshare -m sh "$dir/private" &
+  private=$!
+  ok "libraries in a mount namespace of its own are found" until_ok 10 that /v1/vgpus/b ".frames > $before + 100"
+  wait "$private"
+  periods 1
+  seen=$(($(frames b) - before))
+  ok "of 1500 frames those from then on are counted ($seen)" test "$seen" -ge 500 -a "$seen" -le 1500
+fi
+
+# Real OpenGL: the host's own libraries, which are known before the program starts.
+if [ -n "${DISPLAY-}" ]; then
+  before=$(frames a)
+  joined "$procs_a" "$B/gover-terrain" --quiet --frames 40 --size 320x240
+  periods 1
+  is "gover-terrain: counted = drawn" "$(($(frames a) - before))" 40
+fi
+if [ -n "${DISPLAY-}" ] && [ -z "${GOVER_ASAN-}" ]; then
+  before=$(frames a)
+  reported=$(joined "$procs_a" "$B/tests/fps-sink" "$dir/sink.sock" env LD_PRELOAD="$B/libgover-fps.so" \
+    GOVER_FPS="unix:$dir/sink.sock" timeout 3 glxgears 2>/dev/null | sed -n 's/^frames \([0-9]*\) .*/\1/p' | tail -n 1)
+  periods 1
+  counted=$(($(frames a) - before))
+  # The frame in which it was ended is counted as it begins, and reported as it is over.
+  ok "glxgears: as many as the library says ($counted, $reported)" test "$reported" -gt 20 -a \
+    "$counted" -ge "$reported" -a "$counted" -le "$((reported + 1))"
+fi
+
+# A vGPU that goes, and another by its name.
+xargs -r kill -KILL <"${procs_b%% *}" 2>/dev/null
+ok "a vGPU is removed" until_ok 5 ctl vgpu remove b
+ok "and the libraries it brought are let go of" until_ok 10 that /v1/host ".fps.bpf_files == $known + 2"
+before=$(frames a)
+draw "$procs_a" direct-glx 200 >/dev/null
+periods 1
+is "the other counts on" "$(($(frames a) - before))" 200
+ctl vgpu add b --cap 40 >/dev/null
+periods 1
+is "another by its name begins with none" "$(frames b)" 0
+procs_b=$(procs b)
+draw "$procs_b" direct-glx 250 >/dev/null
+periods 1
+is "and has its own" "$(frames b)" 250
+
+# Nobody is hurt by a daemon that dies, and the next one counts.
+draw "$procs_a" direct-glx 6000 2000 &
+one=$!
+stop KILL
+start || exit 1
+until_ok 10 that /v1/vgpus/a '.fps > 50'
+ok "killed and started again, it counts on" that /v1/vgpus/a '.fps > 50'
+wait "$one"
+is "the program has seen nothing of it" $? 0
+
+# What a frame of an empty function costs, by each way to count it. Printed, not judged: the machine is not ours alone.
+cost() { # cost LABEL FRAMES COMMAND...: the best of three
+  label=$1 times=$2 best=''
+  shift 2
+  for _ in 1 2 3; do
+    from=$(date +%s%N)
+    "$@" direct-glx "$times" || echo "# $label: failed with $?"
+    ns=$((($(date +%s%N) - from) / times))
+    if [ -z "$best" ] || [ "$ns" -lt "$best" ]; then best=$ns; fi
+  done
+  echo "# cost of a frame, $label: $best ns"
+}
+frames=2000000
+[ -z "${GOVER_EMULATED-}" ] || frames=200000
+if [ -z "${GOVER_ASAN-}" ]; then
+  api PATCH /v1/vgpus/a '{"held_cap_pct": 100}' >/dev/null
+  mkdir "$dir/other"
+  cp "$B/tests/frame-gl" "$dir/other/libGL.so.1"
+  cp "$B/tests/fake-gl" "$dir/other/libEGL.so.1"
+  ln -s libGL.so.1 "$dir/other/libfake-gl.so.1"
+  cost "not counted" $frames env LD_LIBRARY_PATH="$dir/other" "$B/tests/fps-draw"
+  cost "counted by the preloaded library" $frames env LD_LIBRARY_PATH="$dir/other" LD_PRELOAD="$B/libgover-fps.so" \
+    GOVER_FPS="unix:$dir/fps.sock" "$B/tests/fps-draw"
+  cost "met by the kernel outside every vGPU" $((frames / 40)) env LD_LIBRARY_PATH="$gl" "$B/tests/fps-draw"
+  cost "counted by the kernel" $((frames / 40)) draw "$procs_a"
+fi
+xargs -r kill -KILL <"${procs_a%% *}" 2>/dev/null
+until_ok 5 ctl vgpu remove a
+ctl vgpu remove b >/dev/null
+stop
+
+# A daemon that may not: it runs, without these frames, and says why.
+setpriv --bounding-set -sys_admin,-bpf,-perfmon "$B/gover-d" --config "$conf" >"$dir/log" 2>&1 &
+daemon_pid=$!
+ok "not allowed to, the daemon runs all the same" until_ok 20 that /v1/host '.ready'
+ok "the log says what it needs" grep -q 'fps_source = bpf: .*not allowed.*CAP_BPF' "$dir/log"
+ctl doctor >"$dir/doctor" 2>&1
+ok "and so does doctor" grep -q 'fps-bpf.*not allowed.*CAP_BPF' "$dir/doctor"
+stop
+finish
