@@ -13,7 +13,7 @@
 #include "fps-preload/kept.h"
 
 /* Where the daemon listens, and where to put the limit it orders; once, by the constructor. */
-void link_setup(const struct sockaddr_un *daemon, uint64_t *limit_ns);
+void link_setup(const struct sockaddr_un *daemon, uint32_t *limit_ns);
 
 /* Reports @memfd (taken over) from now on. What was kept before, be it a parent's, is dropped. */
 void link_offer(const struct kept *memfd);
