@@ -17,8 +17,8 @@
 static bool counting;
 static uint64_t period_ns;
 
-/* The daemon's; written by link.c. */
-static uint64_t limit_ns;
+/* The daemon's, at most a second; written by link.c. */
+static uint32_t limit_ns;
 
 /* Each thread is paced by itself: two windows in two threads get their N frames each, and no lock.
  */

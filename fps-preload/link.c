@@ -22,7 +22,7 @@
 /* Written by the constructor, constant after it. */
 static struct sockaddr_un address;
 static bool from_guest; /* by messages */
-static uint64_t *limit;
+static uint32_t *limit;
 
 /* Touched only by the one thread that tends the link, and by a forked child before it has others.
  */
@@ -31,7 +31,7 @@ static struct kept sock = {.fd = -1};
 static unsigned int
 	delay_s; /* before the next attempt; 0 while the connection is known to be good */
 
-void link_setup(const struct setup *setup, uint64_t *limit_ns)
+void link_setup(const struct setup *setup, uint32_t *limit_ns)
 {
 	address = setup->daemon;
 	limit = limit_ns;
@@ -72,8 +72,9 @@ static void obey(const struct fps_order *order)
 	    (order->period_ns != 0 &&
 	     (order->period_ns < NS_PER_S / PACE_MAX_FPS || order->period_ns > NS_PER_S)))
 		return;
-	if (__atomic_exchange_n(limit, order->period_ns, __ATOMIC_RELAXED) != order->period_ns)
-		say("ordered: %llu ns a frame at least", (unsigned long long)order->period_ns);
+	if (__atomic_exchange_n(limit, (uint32_t)order->period_ns, __ATOMIC_RELAXED) !=
+	    order->period_ns)
+		say("ordered: %u ns a frame at least", (unsigned int)order->period_ns);
 }
 
 /* Reads the daemon's orders. When they are read an open connection has nothing to read, and a dead

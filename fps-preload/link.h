@@ -14,7 +14,7 @@
 #include "fps-preload/wire.h"
 
 /* Where the daemon listens, and where to put the limit it orders; once, by the constructor. */
-void link_setup(const struct setup *setup, uint64_t *limit_ns);
+void link_setup(const struct setup *setup, uint32_t *limit_ns);
 
 /* Reports @page, which is that of @memfd (taken over), from now on. What was kept before, be it a
  * parent's, is dropped. */

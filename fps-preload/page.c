@@ -27,12 +27,15 @@
 #define MFD_NOEXEC_SEAL 0x0008u
 #endif
 
+/* A 32-bit machine would align it to 4 bytes, where it cannot be read and written at once. */
+typedef uint64_t atomic_u64 __attribute__((aligned(8)));
+
 /* Wiped in a forked child: all zero there, as in a new process. */
 struct local {
 	struct fps_page *page;
-	uint64_t tend_ns; /* when to look at the link next; 0: it has not been given the page */
-	bool tending;	  /* some thread is looking after it */
-	bool given_up;	  /* no page can be had */
+	atomic_u64 tend_ns; /* when to look at the link next; 0: it has not been given the page */
+	bool tending;	    /* some thread is looking after it */
+	bool given_up;	    /* no page can be had */
 };
 
 static struct local *local; /* mapped at the first frame, constant after it */
@@ -180,8 +183,10 @@ static bool look_after(bool lane, uint64_t now_ns)
 	return ok;
 }
 
-static inline void add64(uint64_t *counter, uint64_t more, bool shared)
+static inline void add64(uint64_t *of_lane, uint64_t more, bool shared)
 {
+	atomic_u64 *counter = (atomic_u64 *)of_lane; /* lanes begin at cache lines */
+
 	if (shared)
 		__atomic_fetch_add(counter, more, __ATOMIC_RELAXED);
 	else

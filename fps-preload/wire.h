@@ -26,7 +26,8 @@ struct fps_lane {
 	uint64_t last_ns;	      /* CLOCK_MONOTONIC of the last */
 	uint64_t longest_gap_ns;      /* between two frames of one thread */
 	uint32_t frame_time[FPS_WIRE_BUCKETS];
-	uint64_t gpu_time_ns; /* of gpu_frames frames; both 0 where it is not measured */
+	_Alignas(8) uint64_t
+		gpu_time_ns; /* of gpu_frames frames; both 0 where it is not measured */
 	uint64_t gpu_frames;
 };
 

@@ -156,6 +156,13 @@ if [ -n "${DISPLAY-}" ]; then
   joined "$procs_a" "$B/gover-terrain" --quiet --frames 40 --size 320x240
   periods 1
   is "gover-terrain: counted = drawn" "$(($(frames a) - before))" 40
+  for mark in glmark2 glmark2-es2; do # which find everything by dlsym
+    command -v $mark >/dev/null || continue
+    before=$(frames a)
+    joined "$procs_a" $mark --size 320x240 -b build:duration=60.0:nframes=150 >/dev/null 2>&1
+    periods 1
+    is "$mark: counted = drawn" "$(($(frames a) - before))" 150
+  done
 fi
 if [ -n "${DISPLAY-}" ] && [ -z "${GOVER_ASAN-}" ]; then
   before=$(frames a)
