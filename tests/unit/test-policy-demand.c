@@ -14,7 +14,7 @@ static void make(struct bench *bench, int contract_pct, int cap_pct, double targ
 {
 	bench_init(bench,
 		   (const struct given[]){{"a", contract_pct, .cap = cap_pct, .target = target_fps},
-					  {NULL}},
+					  {.id = NULL}},
 		   1);
 }
 

@@ -64,13 +64,13 @@ static void test_demands_add_up(void **state)
 	struct odds odds;
 
 	(void)state;
-	make(&bench, (const struct lately[]){{NULL}});
+	make(&bench, (const struct lately[]){{.id = NULL}});
 	odds = sum_of(&bench);
 	check(&odds, (double[MORE + 1]){[0] = 1});
 
 	make(&bench, (const struct lately[]){{"a", .n = 4, .pct = {10, 10, 20, 40}},
 					     {"b", .n = 2, .pct = {30, 80}},
-					     {NULL}});
+					     {.id = NULL}});
 	odds = sum_of(&bench);
 	check(&odds, (double[MORE + 1]){[40] = 0.25,
 					[50] = 0.125,
@@ -90,7 +90,7 @@ static void test_more_than_there_is_stays_more(void **state)
 	make(&bench, (const struct lately[]){{"a", .n = 2, .pct = {40, 60}},
 					     {"b", .n = 1, .pct = {50}},
 					     {"c", .n = 2, .pct = {5, 10}},
-					     {NULL}});
+					     {.id = NULL}});
 	odds = sum_of(&bench);
 	check(&odds, (double[MORE + 1]){[95] = 0.25, [100] = 0.25, [MORE] = 0.5});
 }
@@ -103,7 +103,7 @@ static void test_holds_and_floors_count(void **state)
 	(void)state;
 	make(&bench, (const struct lately[]){{"a", .n = 2, .pct = {90, 25}, .held = true},
 					     {"b", .n = 4, .pct = {0, 3, 4, 20}},
-					     {NULL}});
+					     {.id = NULL}});
 	bench.vgpus[1].terms.min_cap_pct = 4;
 	odds = sum_of(&bench);
 	check(&odds, (double[MORE + 1]){[29] = 0.75, [45] = 0.25});
@@ -116,7 +116,7 @@ static void test_where_nobody_is_moved_the_unseen_counts(void **state)
 	struct odds odds;
 
 	(void)state;
-	make(&bench, (const struct lately[]){{"a", .n = 3, .pct = {10, 10, 20}}, {NULL}});
+	make(&bench, (const struct lately[]){{"a", .n = 3, .pct = {10, 10, 20}}, {.id = NULL}});
 	bench.gpu.migrates = false;
 	odds = sum_of(&bench);
 	check(&odds, (double[MORE + 1]){[10] = 2. / (3 + UNSEEN),
@@ -133,9 +133,9 @@ static void test_the_order_does_not_matter(void **state)
 	struct odds one, other;
 
 	(void)state;
-	make(&bench, (const struct lately[]){a, b, c, {NULL}});
+	make(&bench, (const struct lately[]){a, b, c, {.id = NULL}});
 	one = sum_of(&bench);
-	make(&bench, (const struct lately[]){c, a, b, {NULL}});
+	make(&bench, (const struct lately[]){c, a, b, {.id = NULL}});
 	other = sum_of(&bench);
 	assert_memory_equal(&one, &other, sizeof(one));
 }
@@ -148,7 +148,7 @@ static void test_a_newcomer_crowds(void **state)
 	(void)state;
 	make(&bench, (const struct lately[]){{"a", .n = 4, .pct = {10, 10, 20, 40}},
 					     {"b", .n = 2, .pct = {30, 80}},
-					     {NULL}});
+					     {.id = NULL}});
 	odds = sum_of(&bench);
 	assert_near(odds_crowded(&odds, (double[ODDS_WANTS]){[0] = 1}), 0.125);
 	assert_near(odds_crowded(&odds, (double[ODDS_WANTS]){[10] = 1}), 0.25);
@@ -177,7 +177,7 @@ static void test_an_empty_gpu_is_all_profit(void **state)
 	struct bench bench;
 
 	(void)state;
-	make(&bench, (const struct lately[]){{NULL}});
+	make(&bench, (const struct lately[]){{.id = NULL}});
 	check_bargain(&bench, 0, 0, 0, 0.5);
 	bench.gpu.flavor.initial_cap_pct = 25;
 	bench.params.price_per_cap_hour = 8;
@@ -191,7 +191,7 @@ static void test_who_never_fits_costs_until_it_is_moved(void **state)
 	(void)state;
 	make(&bench, (const struct lately[]){{"a", .n = 1, .pct = {50}, .held = true},
 					     {"b", .n = 1, .pct = {50}, .held = true},
-					     {NULL}});
+					     {.id = NULL}});
 	check_bargain(&bench, 1, 0, HOOK, -0.15);
 	bench.gpu.migrates = false;
 	check_bargain(&bench, 1, 0, HAND, -3);
@@ -207,7 +207,7 @@ static void test_what_was_not_seen_weighs_as_one_of_those_here(void **state)
 
 	(void)state;
 	make(&bench, (const struct lately[]){
-			     {"a", .n = 1, .pct = {30}}, {"b", .n = 1, .pct = {30}}, {NULL}});
+			     {"a", .n = 1, .pct = {30}}, {"b", .n = 1, .pct = {30}}, {.id = NULL}});
 	check_bargain(&bench, 10. / 60, 0, HOOK / 6, 0.5 * 5 / 6 - 0.01 * HOOK / 6);
 }
 
@@ -227,7 +227,7 @@ static void test_crowding_that_a_price_bears_counts_for_the_hour(void **state)
 	(void)state;
 	make(&bench, (const struct lately[]){{"a", .n = 1, .pct = {30}},
 					     {"b", .n = 1, .pct = {30}, .held = true},
-					     {NULL}});
+					     {.id = NULL}});
 	bench.gpu.migrates = false;
 	demand = &bench.tracks[0].demand;
 	demand->ring_fill = 100 - UNSEEN;
@@ -249,7 +249,7 @@ static void test_only_the_crowding_it_adds_is_charged(void **state)
 	make(&bench, (const struct lately[]){{"a", .n = 2, .pct = {40, 80}},
 					     {"b", .n = 1, .pct = {30}},
 					     {"c", .n = 1, .pct = {5}},
-					     {NULL}});
+					     {.id = NULL}});
 	for (int i = 0; i < 3; i++)
 		bench.tracks[i].demand.peak_pct[0] = 50; /* no kinds but these */
 	/* 75 or 115: one like c fits, one like b does not, one like a does not. */

@@ -107,7 +107,7 @@ static void test_a_warning_says_who_and_why(void **state)
 	(void)state;
 	make(&bench, (const struct given[]){{"a", 80, .cap = 50, .target = 60},
 					    {"b", 50, .cap = 50, .target = 60},
-					    {NULL}});
+					    {.id = NULL}});
 	run_period(&bench, (double[]){80, 40});
 	assert_null(find(&bench, POLICY_SEVERE)); /* one period is a blip */
 	run_period(&bench, (double[]){80, 40});
@@ -126,7 +126,7 @@ static void test_moved_caps_say_for_whom(void **state)
 	(void)state;
 	make(&bench, (const struct given[]){{"a", 60, .cap = 30, .target = 60},
 					    {"b", 70, .cap = 70, .target = 60},
-					    {NULL}});
+					    {.id = NULL}});
 	for (int i = 0; i < 2; i++) {
 		bench.tracks[i].demand.known = true;
 		bench.tracks[i].demand.age = 1;
@@ -338,7 +338,7 @@ static void test_offers_wait_for_calm(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		make(&bench, (const struct given[]){{"a", 70, .cap = 50, .target = 60},
 						    {"b", 70, .cap = 50, .target = 60},
-						    {NULL}});
+						    {.id = NULL}});
 		bench.gpu.selling = rows[i].selling;
 		bench.gpu.offered = rows[i].offered;
 		bench.gpu.migrates = true;
@@ -370,7 +370,7 @@ static void test_the_dead_write_nothing(void **state)
 					    {"b", 50, .cap = 60},
 					    {"c", 50, .cap = 20},
 					    {"d", 50, .cap = 15, .target = 30},
-					    {NULL}});
+					    {.id = NULL}});
 	for (int t = 0; t < PERIODS; t++) {
 		run_period(&bench, (double[]){0, 0, 0, 0});
 		moves += apply(&bench);

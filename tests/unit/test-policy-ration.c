@@ -82,7 +82,7 @@ static const struct row {
 	double now_pct;   /* of all */
 	int need_pct;
 } rows[] = {
-	{"nobody", {{NULL}}, RATION_KEPT, "", .step = 1},
+	{"nobody", {{.id = NULL}}, RATION_KEPT, "", .step = 1},
 	{"who has enough is left alone, and so is slack",
 	 {{"a", 50, 40, .now = 30}, {"b", 50, 50, .now = 10}}, RATION_KEPT, "a 40, b 50",
 	 .now_pct = 40, .need_pct = 40},
@@ -255,7 +255,7 @@ static void test_any_demands_fit_in_any_order(void **state)
 	(void)state;
 	for (int run = 0; run < 5000; run++) {
 		int n = random_int(1, 6), spared = random_int(0, 2) ? 0 : random_int(1, 40);
-		struct want wants[7] = {{NULL}}, turned[7] = {{NULL}};
+		struct want wants[7] = {{.id = NULL}}, turned[7] = {{.id = NULL}};
 		struct ration_view view, turned_view;
 		struct plan plan, turned_plan;
 		struct bench bench, other;
