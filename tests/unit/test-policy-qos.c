@@ -72,7 +72,7 @@ static void check_said(const struct bench *bench, enum policy_kind kind, const c
 	{                                                                               \
 		{"a", 50, .cap = 50, .target = 60}, {"b", 50, .cap = 50, .target = 60}, \
 		{                                                                       \
-			NULL                                                            \
+			.id = NULL                                                      \
 		}                                                                       \
 	}
 
