@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GET /v1/economics: what was earned and owed, read in the worker's thread with a connection of its
- * own, answered in the loop when it is there. The job holds copies of all it needs; must never
- * touch the host in run().
+ * GET /v1/economics: what was earned and owed. Must never touch the host in the worker
+ * (api-fetch.h).
  */
 #include <errno.h>
 #include <math.h>
@@ -12,27 +11,19 @@
 
 #include "base/cleanup.h"
 #include "db/ledger.h"
-#include "gover-d/api-internal.h"
+#include "gover-d/api-fetch.h"
 #include "gover-d/json-encode.h"
 #include "gover-d/problem.h"
 
 #define RANGE_DEFAULT_MS (24 * 3600 * 1000)
 #define S_PER_HOUR	 3600
-#define FLUSH_MAX_MS	 250 /* how long the newest rows are waited for */
 
-struct economics_job {
-	struct worker_job job;
-	struct api_later *later;
-	struct db *db;	     /* open as long as the worker lives */
-	char path[PATH_MAX]; /* of the database */
-	int64_t from_ms, to_ms;
+struct economics_fetch {
+	struct api_fetch fetch;	      /* first */
 	struct db_ledger_range range; /* as it was answered for */
 	struct db_ledger *rows;
 	size_t n_rows, size_rows;
 	json_t *prices;
-	char *answer;
-	int result;
-	struct err err;
 };
 
 /* Of what is to be said: what was sold, or what a host that does not oversell would have kept. */
@@ -52,7 +43,7 @@ static const struct db_money *kept(const struct db_ledger *row)
 
 static int take_row(void *userdata, const struct db_ledger *row)
 {
-	struct economics_job *e = userdata;
+	struct economics_fetch *e = userdata;
 
 	if (e->n_rows == e->size_rows) {
 		size_t size = e->size_rows ? 2 * e->size_rows : 64;
@@ -75,7 +66,7 @@ static json_t *encode_sum(double value)
 
 static int take_price(void *userdata, const struct db_price *price)
 {
-	struct economics_job *e = userdata;
+	struct economics_fetch *e = userdata;
 	struct json_encode o = json_encode_begin();
 
 	json_encode_add(&o, "time", json_encode_time(price->ts_ms));
@@ -86,19 +77,20 @@ static int take_price(void *userdata, const struct db_price *price)
 	return e->prices ? 0 : -ENOMEM;
 }
 
-static int query(struct economics_job *e)
+static int query(struct economics_fetch *e)
 {
 	struct db_reader *reader;
 	int r;
 
-	(void)db_flush_within(e->db, FLUSH_MAX_MS); /* too late: without the newest */
-	r = db_reader_open(e->path, &reader, &e->err);
+	(void)db_flush_within(e->fetch.db, API_FETCH_FLUSH_MS); /* too late: without the newest */
+	r = db_reader_open(e->fetch.path, &reader, &e->fetch.err);
 	if (r < 0)
 		return -EIO; /* with its sentence */
-	r = db_query_ledger(reader, e->from_ms, e->to_ms, take_row, take_price, e, &e->range);
+	r = db_query_ledger(reader, e->fetch.from_ms, e->fetch.to_ms, take_row, take_price, e,
+			    &e->range);
 	db_reader_close(reader);
 	if (r < 0)
-		return err_fail(&e->err, EIO, "the ledger cannot be read: %s", strerror(-r));
+		return err_fail(&e->fetch.err, EIO, "the ledger cannot be read: %s", strerror(-r));
 	return 0;
 }
 
@@ -114,7 +106,7 @@ static void add_money(struct json_encode *o, const struct db_money *money)
 }
 
 /* Of all rows, or of those of one flavour. */
-static struct db_money add_up(const struct economics_job *e, money_fn of, const char *flavor)
+static struct db_money add_up(const struct economics_fetch *e, money_fn of, const char *flavor)
 {
 	struct db_money sum = {0};
 
@@ -131,7 +123,7 @@ static struct db_money add_up(const struct economics_job *e, money_fn of, const 
 	return sum;
 }
 
-static bool is_first_of_flavor(const struct economics_job *e, size_t index)
+static bool is_first_of_flavor(const struct economics_fetch *e, size_t index)
 {
 	for (size_t i = 0; i < index; i++)
 		if (strcmp(e->rows[i].flavor, e->rows[index].flavor) == 0)
@@ -139,7 +131,7 @@ static bool is_first_of_flavor(const struct economics_job *e, size_t index)
 	return true;
 }
 
-static json_t *encode_flavors(const struct economics_job *e, money_fn of)
+static json_t *encode_flavors(const struct economics_fetch *e, money_fn of)
 {
 	json_t *list = json_array();
 
@@ -159,7 +151,7 @@ static json_t *encode_flavors(const struct economics_job *e, money_fn of)
 	return list;
 }
 
-static json_t *encode_vgpus(const struct economics_job *e, money_fn of)
+static json_t *encode_vgpus(const struct economics_fetch *e, money_fn of)
 {
 	json_t *list = json_array();
 
@@ -176,7 +168,7 @@ static json_t *encode_vgpus(const struct economics_job *e, money_fn of)
 	return list;
 }
 
-static void add_account(struct json_encode *o, const struct economics_job *e, money_fn of)
+static void add_account(struct json_encode *o, const struct economics_fetch *e, money_fn of)
 {
 	struct db_money sum = add_up(e, of, /* flavor= */ NULL);
 	double watched_s = e->range.watched_s;
@@ -189,13 +181,13 @@ static void add_account(struct json_encode *o, const struct economics_job *e, mo
 }
 
 /* The worker's thread. */
-static void run(struct worker_job *job)
+static void read_economics(struct api_fetch *fetch)
 {
-	struct economics_job *e = (struct economics_job *)job;
+	struct economics_fetch *e = (struct economics_fetch *)fetch;
 	struct json_encode o = json_encode_begin(), without = json_encode_begin();
 
 	e->prices = json_array();
-	e->result = query(e);
+	fetch->result = query(e);
 	json_encode_add(&o, "from", json_encode_time(e->range.from_ms));
 	json_encode_add(&o, "to", json_encode_time(e->range.to_ms));
 	json_encode_add(&o, "watched_hours", encode_sum(e->range.watched_s / S_PER_HOUR));
@@ -203,86 +195,25 @@ static void run(struct worker_job *job)
 	add_account(&without, e, kept);
 	json_encode_add(&o, "without_overselling", json_encode_end(&without));
 	json_encode_add(&o, "prices", e->prices);
-	e->answer = json_encode_dump(json_encode_end(&o));
+	fetch->answer = json_encode_dump(json_encode_end(&o));
 }
 
-static void done(struct worker_job *job)
+static void release(struct api_fetch *fetch)
 {
-	struct economics_job *e = (struct economics_job *)job;
-	struct api_request *request = api_later_end(e->later);
-
-	if (request && e->result < 0) {
-		problem_reply_error(request, e->result, &e->err);
-	} else if (request) {
-		api_request_reply_text(request, 200, API_TYPE_JSON, e->answer);
-		e->answer = NULL;
-	}
-	if (request)
-		api_request_answer(request);
-	free(e->answer);
-	free(e->rows);
-	free(e);
-}
-
-static int read_range(struct api_request *request, int64_t *ret_from_ms, int64_t *ret_to_ms)
-{
-	int64_t to_ms = clock_now().wall_ms, from_ms;
-
-	if (api_query_time(request, "to", &to_ms) < 0)
-		return -EINVAL;
-	from_ms = to_ms > RANGE_DEFAULT_MS ? to_ms - RANGE_DEFAULT_MS : 0;
-	if (api_query_time(request, "from", &from_ms) < 0)
-		return -EINVAL;
-	if (from_ms >= to_ms) {
-		problem_reply(request, 400, "from: is not before to");
-		return -EINVAL;
-	}
-	*ret_from_ms = from_ms;
-	*ret_to_ms = to_ms;
-	return 0;
-}
-
-/* NULL: no memory, and the reply says so. */
-static struct economics_job *new_job(struct api *api, struct api_request *request)
-{
-	struct economics_job *e = calloc(1, sizeof(*e));
-
-	if (!e) {
-		api_request_reply_empty(request, 500);
-		return NULL;
-	}
-	e->later = api_later_begin(request);
-	if (!e->later) {
-		free(e);
-		return NULL;
-	}
-	e->job.run = run;
-	e->job.done = done;
-	e->db = control_db(api->manager);
-	snprintf(e->path, sizeof(e->path), "%s", control_db_path(api->manager));
-	return e;
+	free(((struct economics_fetch *)fetch)->rows);
 }
 
 void api_get_economics(struct api *api, struct api_request *request)
 {
-	struct economics_job *e;
+	struct economics_fetch *e;
 	int64_t from_ms, to_ms;
 
-	if (read_range(request, &from_ms, &to_ms) < 0)
+	if (api_fetch_range(request, RANGE_DEFAULT_MS, &from_ms, &to_ms) < 0)
 		return;
-	if (!control_db(api->manager)) {
-		problem_reply(request, 503, "there is no history at present");
-		return;
-	}
-	e = new_job(api, request);
+	e = api_fetch_new(api, request, sizeof(*e), read_economics, from_ms, to_ms);
 	if (!e)
 		return;
-	e->from_ms = from_ms;
-	e->to_ms = to_ms;
+	e->fetch.release = release;
 	control_keep_ledger(api->manager);
-	if (worker_submit(control_worker(api->manager), &e->job) == 0)
-		return;
-	api_later_end(e->later);
-	free(e);
-	problem_reply(request, 503, "too many queries are waiting: try again");
+	api_fetch_submit(api, request, &e->fetch);
 }

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GET /v1/vgpus/{id}/history: read in the worker's thread with a connection of its own, answered in
- * the loop when it is there. The job holds copies of all it needs; must never touch the host in
- * run().
+ * GET /v1/vgpus/{id}/history: points of one vGPU, as many as fit a picture. Must never touch the
+ * host in the worker (api-fetch.h).
  */
 #include <errno.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "db/db.h"
-#include "gover-d/api-internal.h"
+#include "gover-d/api-fetch.h"
 #include "gover-d/json-encode.h"
 #include "gover-d/problem.h"
 
@@ -20,23 +17,16 @@
 #define POINTS_DEFAULT	 600
 #define POINTS_MAX	 5000
 #define STEP_MAX_S	 86400
-#define FLUSH_MAX_MS	 250 /* how long the newest samples are waited for */
 
 struct history_range {
 	int64_t from_ms, to_ms, step_s;
 };
 
-struct history_job {
-	struct worker_job job;
-	struct api_later *later;
-	struct db *db;	     /* open as long as the worker lives */
-	char path[PATH_MAX]; /* of the database */
+struct history_fetch {
+	struct api_fetch fetch; /* first */
 	char vgpu[ID_MAX];
 	bool known; /* it exists now, though perhaps without a row yet */
 	struct history_range range;
-	char *answer;
-	int result;
-	struct err err;
 };
 
 static int64_t count_points(const struct history_range *range)
@@ -62,16 +52,8 @@ static void choose_step(struct history_range *range)
 
 static int read_range(struct api_request *request, struct history_range *range)
 {
-	range->to_ms = clock_now().wall_ms;
-	if (api_query_time(request, "to", &range->to_ms) < 0)
+	if (api_fetch_range(request, RANGE_DEFAULT_MS, &range->from_ms, &range->to_ms) < 0)
 		return -EINVAL;
-	range->from_ms = range->to_ms > RANGE_DEFAULT_MS ? range->to_ms - RANGE_DEFAULT_MS : 0;
-	if (api_query_time(request, "from", &range->from_ms) < 0)
-		return -EINVAL;
-	if (range->from_ms >= range->to_ms) {
-		problem_reply(request, 400, "from: is not before to");
-		return -EINVAL;
-	}
 	choose_step(range);
 	if (api_query_whole(request, "step", 1, STEP_MAX_S, &range->step_s) < 0)
 		return -EINVAL;
@@ -103,13 +85,13 @@ static int add_point(void *userdata, const struct db_point *point)
 	return *list ? 0 : -ENOMEM;
 }
 
-static int query(struct history_job *h, json_t **points)
+static int query(struct history_fetch *h, json_t **points)
 {
 	struct db_reader *reader;
 	int r;
 
-	(void)db_flush_within(h->db, FLUSH_MAX_MS); /* too late: without the newest */
-	r = db_reader_open(h->path, &reader, &h->err);
+	(void)db_flush_within(h->fetch.db, API_FETCH_FLUSH_MS); /* too late: without the newest */
+	r = db_reader_open(h->fetch.path, &reader, &h->fetch.err);
 	if (r < 0)
 		return -EIO; /* with its sentence: a file that is gone is no vGPU that is unknown */
 	r = db_query_history(reader, h->vgpu, h->range.from_ms, h->range.to_ms,
@@ -119,76 +101,34 @@ static int query(struct history_job *h, json_t **points)
 	if (r == -ENOENT && h->known)
 		return 0;
 	if (r == -ENOENT)
-		return err_fail(&h->err, ENOENT, "the history has never heard of a vGPU %s",
+		return err_fail(&h->fetch.err, ENOENT, "the history has never heard of a vGPU %s",
 				h->vgpu);
 	if (r < 0)
-		return err_fail(&h->err, -r, "the history cannot be read: %s", strerror(-r));
+		return err_fail(&h->fetch.err, -r, "the history cannot be read: %s", strerror(-r));
 	return 0;
 }
 
-/* The worker's thread: here is also where a long answer is put together. */
-static void run(struct worker_job *job)
+/* In the worker: here is also where a long answer is put together. */
+static void read_history(struct api_fetch *fetch)
 {
-	struct history_job *h = (struct history_job *)job;
+	struct history_fetch *h = (struct history_fetch *)fetch;
 	struct json_encode o = json_encode_begin();
 	json_t *points = json_array();
 
-	h->result = query(h, &points);
+	fetch->result = query(h, &points);
 	json_encode_add(&o, "vgpu", json_string(h->vgpu));
 	json_encode_add(&o, "from", json_encode_time(h->range.from_ms));
 	json_encode_add(&o, "to", json_encode_time(h->range.to_ms));
 	json_encode_add(&o, "step_s", json_integer(h->range.step_s));
 	json_encode_add(&o, "points", points);
-	h->answer = json_encode_dump(json_encode_end(&o));
-}
-
-static void done(struct worker_job *job)
-{
-	struct history_job *h = (struct history_job *)job;
-	struct api_request *request = api_later_end(h->later);
-
-	if (request && h->result < 0) {
-		problem_reply_error(request, h->result, &h->err);
-	} else if (request) {
-		api_request_reply_text(request, 200, API_TYPE_JSON, h->answer);
-		h->answer = NULL;
-	}
-	if (request)
-		api_request_answer(request);
-	free(h->answer);
-	free(h);
-}
-
-/* NULL: no memory, and the reply says so. */
-static struct history_job *new_job(struct api *api, struct api_request *request,
-				   const struct history_range *range)
-{
-	struct history_job *h = calloc(1, sizeof(*h));
-	const struct host_gpu *gpu;
-
-	if (!h) {
-		api_request_reply_empty(request, 500);
-		return NULL;
-	}
-	h->later = api_later_begin(request);
-	if (!h->later) {
-		free(h);
-		return NULL;
-	}
-	h->job.run = run;
-	h->job.done = done;
-	h->db = control_db(api->manager);
-	h->range = *range;
-	h->known = api_lookup_vgpu(api, request->param, &gpu);
-	snprintf(h->path, sizeof(h->path), "%s", control_db_path(api->manager));
-	(void)id_copy(h->vgpu, request->param); /* its form was checked */
-	return h;
+	fetch->answer = json_encode_dump(json_encode_end(&o));
 }
 
 void api_get_history(struct api *api, struct api_request *request)
 {
+	const struct host_gpu *gpu;
 	struct history_range range;
-	struct history_job *h;
+	struct history_fetch *h;
 
 	if (!id_valid(request->param)) {
 		problem_reply(request, 404, "there is no vGPU %s", request->param);
@@ -196,14 +136,11 @@ void api_get_history(struct api *api, struct api_request *request)
 	}
 	if (read_range(request, &range) < 0)
 		return;
-	if (!control_db(api->manager)) {
-		problem_reply(request, 503, "there is no history at present");
+	h = api_fetch_new(api, request, sizeof(*h), read_history, range.from_ms, range.to_ms);
+	if (!h)
 		return;
-	}
-	h = new_job(api, request, &range);
-	if (!h || worker_submit(control_worker(api->manager), &h->job) == 0)
-		return;
-	api_later_end(h->later);
-	free(h);
-	problem_reply(request, 503, "too many queries are waiting: try again");
+	h->range = range;
+	h->known = api_lookup_vgpu(api, request->param, &gpu);
+	(void)id_copy(h->vgpu, request->param); /* its form was checked */
+	api_fetch_submit(api, request, &h->fetch);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * GET /v1/gpus/{name}/history: every sample of every vGPU of a GPU, a page at a time, for who wants
- * to play it again. Read in the worker's thread with a connection of its own, answered in the loop
- * when it is there. The job holds copies of all it needs; must never touch the host in run().
+ * to play it again. Must never touch the host in the worker (api-fetch.h).
  */
 #include <errno.h>
 #include <math.h>
@@ -12,13 +11,12 @@
 
 #include "base/cleanup.h"
 #include "db/db.h"
-#include "gover-d/api-internal.h"
+#include "gover-d/api-fetch.h"
 #include "gover-d/json-encode.h"
 #include "gover-d/problem.h"
 
 #define RANGE_DEFAULT_MS (3600 * 1000)
 #define PAGE_ROWS	 5000  /* and the rest of the tick that passes it */
-#define FLUSH_MAX_MS	 250   /* how long the newest samples are waited for */
 #define NEWEST_MS	 10000 /* older ones are written: in batches of five seconds */
 #define NAMES_MAX	 1024
 
@@ -28,13 +26,9 @@ static const char *const columns[] = {
 	"fps",	   "target_fps", "broken", "gap",
 };
 
-struct samples_job {
-	struct worker_job job;
-	struct api_later *later;
-	struct db *db;	     /* open as long as the worker lives */
-	char path[PATH_MAX]; /* of the database */
+struct samples_fetch {
+	struct api_fetch fetch; /* first */
 	char gpu[ID_MAX];
-	int64_t from_ms, to_ms;
 	bool wants_newest;
 	int64_t kept_from_ms, next_from_ms; /* next_from_ms 0: that was all */
 	int64_t last_ms;
@@ -42,13 +36,10 @@ struct samples_job {
 	char names[NAMES_MAX][ID_MAX]; /* of the vGPUs in the rows, which say a number */
 	int n_names, last_name;
 	json_t *rows;
-	char *answer;
-	int result;
-	struct err err;
 };
 
 /* The vGPUs of one tick come in one order: the next is most likely the one after the last. */
-static int name_index(struct samples_job *s, const char *name)
+static int name_index(struct samples_fetch *s, const char *name)
 {
 	for (int i = 0; i < s->n_names; i++) {
 		int at = (s->last_name + 1 + i) % s->n_names;
@@ -74,7 +65,7 @@ static json_t *encode_row(int index, const struct db_sample *sample)
 /* 1: the page is full. */
 static int take_sample(void *userdata, const struct db_sample *sample)
 {
-	struct samples_job *s = userdata;
+	struct samples_fetch *s = userdata;
 	bool is_new_tick = sample->ts_ms != s->last_ms;
 	int index;
 
@@ -95,25 +86,26 @@ static int take_sample(void *userdata, const struct db_sample *sample)
 	return s->rows ? 0 : -ENOMEM;
 }
 
-static int query(struct samples_job *s)
+static int query(struct samples_fetch *s)
 {
 	struct db_reader *reader;
 	int r;
 
 	if (s->wants_newest)
-		(void)db_flush_within(s->db, FLUSH_MAX_MS); /* too late: without the newest */
-	r = db_reader_open(s->path, &reader, &s->err);
+		(void)db_flush_within(s->fetch.db,
+				      API_FETCH_FLUSH_MS); /* too late: without the newest */
+	r = db_reader_open(s->fetch.path, &reader, &s->fetch.err);
 	if (r < 0)
 		return -EIO; /* with its sentence */
-	r = db_query_samples(reader, s->gpu, s->from_ms, s->to_ms, take_sample, s,
+	r = db_query_samples(reader, s->gpu, s->fetch.from_ms, s->fetch.to_ms, take_sample, s,
 			     &s->kept_from_ms);
 	db_reader_close(reader);
 	if (r < 0)
-		return err_fail(&s->err, EIO, "the history cannot be read: %s", strerror(-r));
+		return err_fail(&s->fetch.err, EIO, "the history cannot be read: %s", strerror(-r));
 	return 0;
 }
 
-static json_t *encode_names(const struct samples_job *s)
+static json_t *encode_names(const struct samples_fetch *s)
 {
 	json_t *list = json_array();
 
@@ -132,102 +124,36 @@ static json_t *encode_columns(void)
 }
 
 /* The worker's thread. */
-static void run(struct worker_job *job)
+static void read_samples(struct api_fetch *fetch)
 {
-	struct samples_job *s = (struct samples_job *)job;
+	struct samples_fetch *s = (struct samples_fetch *)fetch;
 	struct json_encode o = json_encode_begin();
 
 	s->rows = json_array();
-	s->result = query(s);
+	fetch->result = query(s);
 	json_encode_add(&o, "gpu", json_string(s->gpu));
-	json_encode_add(&o, "from", json_encode_time(s->from_ms));
-	json_encode_add(&o, "to", json_encode_time(s->to_ms));
+	json_encode_add(&o, "from", json_encode_time(s->fetch.from_ms));
+	json_encode_add(&o, "to", json_encode_time(s->fetch.to_ms));
 	json_encode_add(&o, "kept_from", json_encode_time(s->kept_from_ms));
 	json_encode_add(&o, "next_from", json_encode_time(s->next_from_ms));
 	json_encode_add(&o, "vgpus", encode_names(s));
 	json_encode_add(&o, "columns", encode_columns());
 	json_encode_add(&o, "rows", s->rows);
-	s->answer = json_encode_dump(json_encode_end(&o));
-}
-
-static void done(struct worker_job *job)
-{
-	struct samples_job *s = (struct samples_job *)job;
-	struct api_request *request = api_later_end(s->later);
-
-	if (request && s->result < 0) {
-		problem_reply_error(request, s->result, &s->err);
-	} else if (request) {
-		api_request_reply_text(request, 200, API_TYPE_JSON, s->answer);
-		s->answer = NULL;
-	}
-	if (request)
-		api_request_answer(request);
-	free(s->answer);
-	free(s);
-}
-
-static int read_range(struct api_request *request, int64_t *ret_from_ms, int64_t *ret_to_ms)
-{
-	int64_t to_ms = clock_now().wall_ms, from_ms;
-
-	if (api_query_time(request, "to", &to_ms) < 0)
-		return -EINVAL;
-	from_ms = to_ms > RANGE_DEFAULT_MS ? to_ms - RANGE_DEFAULT_MS : 0;
-	if (api_query_time(request, "from", &from_ms) < 0)
-		return -EINVAL;
-	if (from_ms >= to_ms) {
-		problem_reply(request, 400, "from: is not before to");
-		return -EINVAL;
-	}
-	*ret_from_ms = from_ms;
-	*ret_to_ms = to_ms;
-	return 0;
-}
-
-/* NULL: no memory, and the reply says so. */
-static struct samples_job *new_job(struct api *api, struct api_request *request)
-{
-	struct samples_job *s = calloc(1, sizeof(*s));
-
-	if (!s) {
-		api_request_reply_empty(request, 500);
-		return NULL;
-	}
-	s->later = api_later_begin(request);
-	if (!s->later) {
-		free(s);
-		return NULL;
-	}
-	s->job.run = run;
-	s->job.done = done;
-	s->db = control_db(api->manager);
-	snprintf(s->path, sizeof(s->path), "%s", control_db_path(api->manager));
-	(void)id_copy(s->gpu, request->param); /* it was found */
-	return s;
+	fetch->answer = json_encode_dump(json_encode_end(&o));
 }
 
 void api_get_samples(struct api *api, struct api_request *request)
 {
-	struct samples_job *s;
+	struct samples_fetch *s;
 	int64_t from_ms, to_ms;
 
 	if (!api_find_gpu(api, request, request->param) ||
-	    read_range(request, &from_ms, &to_ms) < 0)
+	    api_fetch_range(request, RANGE_DEFAULT_MS, &from_ms, &to_ms) < 0)
 		return;
-	if (!control_db(api->manager)) {
-		problem_reply(request, 503, "there is no history at present");
-		return;
-	}
-	s = new_job(api, request);
+	s = api_fetch_new(api, request, sizeof(*s), read_samples, from_ms, to_ms);
 	if (!s)
 		return;
-	s->from_ms = from_ms;
-	s->to_ms = to_ms;
 	s->wants_newest = to_ms > clock_now().wall_ms - NEWEST_MS;
-	if (worker_submit(control_worker(api->manager), &s->job) == 0)
-		return;
-	api_later_end(s->later);
-	free(s);
-	problem_reply(request, 503, "too many queries are waiting: try again");
+	(void)id_copy(s->gpu, request->param); /* it was found */
+	api_fetch_submit(api, request, &s->fetch);
 }

@@ -18,7 +18,7 @@
 /* Newcomers of one kind after another, each put to the test. */
 struct test {
 	const struct odds *odds;
-	double crowded_now; /* chance without a newcomer */
+	double crowded_now; /* chance without a newcomer, where that is soon moved away */
 	double bearable;    /* that a price pays for on top */
 	long long kinds, fit, crowded_parts;
 };
@@ -44,7 +44,7 @@ static double heaviest_pct(const struct policy_gpu *gpu)
 }
 
 /* Kinds not seen here: of each whole percent from the heaviest seen to the contract one. */
-static void try_unseen(const struct policy_gpu *gpu, struct test *test, int times)
+static void try_unseen(const struct policy_gpu *gpu, struct test *test)
 {
 	int contract_pct = plan_contract_pct(gpu, &gpu->flavor);
 	double share[ODDS_WANTS];
@@ -55,7 +55,7 @@ static void try_unseen(const struct policy_gpu *gpu, struct test *test, int time
 	for (int pct = least_pct + 1; pct <= contract_pct; pct++) {
 		memset(share, 0, sizeof(share));
 		share[(int)ceil(TOLERANCE * pct - 1e-6)] = 1;
-		try_one(test, share, times);
+		try_one(test, share, 1);
 	}
 }
 
@@ -81,7 +81,7 @@ struct bargain bargain_weigh(const struct policy_params *params, const struct po
 		odds_of(params, gpu, i, share);
 		try_one(&test, share, unseen);
 	}
-	try_unseen(gpu, &test, 1);
+	try_unseen(gpu, &test);
 	bargain.misfit = test.kinds > 0 ? 1 - (double)test.fit / (double)test.kinds : 0;
 	if (!gpu->migrates && test.fit > 0)
 		bargain.crowded = (double)test.crowded_parts / PARTS / (double)test.fit;

@@ -23,6 +23,7 @@
  * load come to rest. Bounded by floors and contracts. VMCG sells nothing: one more is sold as gover
  * sells (rule 4). Must never look at frames or weights: VMCG knows neither.
  */
+#include "base/number.h"
 #include "policy/admit.h"
 #include "policy/probe.h"
 #include "policy/explain.h"
@@ -30,16 +31,6 @@
 #include "policy/share.h"
 #include "policy/signal.h"
 #include "policy/steps.h"
-
-static int min_int(int a, int b)
-{
-	return a < b ? a : b;
-}
-
-static int max_int(int a, int b)
-{
-	return a > b ? a : b;
-}
 
 /* The claim of the period that was just read. */
 static int next_claim_pct(const struct policy_params *params, const struct policy_gpu *gpu,

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "base/number.h"
 #include "policy/explain.h"
 #include "policy/fund.h"
 #include "policy/share.h"
@@ -17,16 +18,6 @@ static void clear(struct policy_out *out)
 {
 	out->n_decisions = 0;
 	out->n_moves = 0;
-}
-
-static int min_int(int a, int b)
-{
-	return a < b ? a : b;
-}
-
-static int max_int(int a, int b)
-{
-	return a > b ? a : b;
 }
 
 /* What a vGPU did not use even at its largest use; nothing where that is not known. */

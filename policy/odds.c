@@ -2,19 +2,11 @@
 /* Sums of independent demands, by convolution in whole percent. Must never depend on an order. */
 #include <string.h>
 
-#include "base/id.h"
 #include "policy/demand.h"
 #include "policy/odds.h"
 #include "policy/order.h"
 
 #define MORE ODDS_WANTS /* the last of a sum: more than there is */
-
-static bool id_before(const void *context, int a, int b)
-{
-	const struct policy_gpu *gpu = context;
-
-	return id_compare(gpu->vgpus[a].id, gpu->vgpus[b].id) < 0;
-}
 
 static void add(struct odds *odds, const double share[ODDS_WANTS])
 {
@@ -62,7 +54,7 @@ void odds_sum(const struct policy_params *params, const struct policy_gpu *gpu,
 	*ret_odds = (struct odds){.share = {1}, .top = 0};
 	for (int i = 0; i < gpu->n_vgpus; i++)
 		by_id[i] = i;
-	order_sort(by_id, gpu->n_vgpus, id_before, gpu);
+	order_by_id(gpu, by_id, gpu->n_vgpus);
 	for (int i = 0; i < gpu->n_vgpus; i++) {
 		odds_of(params, gpu, by_id[i], share);
 		add(ret_odds, share);

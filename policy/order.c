@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Heap sort of indices. Must never allocate. */
+#include "base/id.h"
 #include "policy/order.h"
 
 static void sift_down(int *items, int n, int root, order_fn before, const void *context)
@@ -28,4 +29,16 @@ void order_sort(int *items, int n, order_fn before, const void *context)
 		items[last] = item;
 		sift_down(items, last, 0, before, context);
 	}
+}
+
+static bool id_before(const void *context, int a, int b)
+{
+	const struct policy_gpu *gpu = context;
+
+	return id_compare(gpu->vgpus[a].id, gpu->vgpus[b].id) < 0;
+}
+
+void order_by_id(const struct policy_gpu *gpu, int *vgpus, int n)
+{
+	order_sort(vgpus, n, id_before, gpu);
 }

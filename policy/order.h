@@ -4,12 +4,15 @@
 #ifndef POLICY_ORDER_H
 #define POLICY_ORDER_H
 
-#include <stdbool.h>
+#include "policy/policy.h"
 
 /* True where item @a stands before item @b; a strict total order. */
 typedef bool (*order_fn)(const void *context, int a, int b);
 
 /* Sorts @n items, O(n log n). */
 void order_sort(int *items, int n, order_fn before, const void *context);
+
+/* Sorts @n indices of vGPUs by id. */
+void order_by_id(const struct policy_gpu *gpu, int *vgpus, int n);
 
 #endif

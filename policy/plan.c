@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/id.h"
 #include "policy/order.h"
 #include "policy/plan.h"
 
@@ -12,13 +11,6 @@ void plan_init(struct plan *plan, const struct policy_gpu *gpu)
 {
 	assert(gpu->n_vgpus <= POLICY_VGPUS_MAX);
 	memset(plan, 0, sizeof(*plan));
-}
-
-static bool id_before(const void *context, int a, int b)
-{
-	const struct policy_gpu *gpu = context;
-
-	return id_compare(gpu->vgpus[a].id, gpu->vgpus[b].id) < 0;
 }
 
 static void add_move(struct policy_gpu *gpu, struct policy_out *out, int index, int delta_pct)
@@ -61,7 +53,7 @@ struct policy_decision *plan_decide(const struct plan *plan, struct policy_gpu *
 		.first_move = out->n_moves,
 		.n_moves = n,
 	};
-	order_sort(changed, n, id_before, gpu);
+	order_by_id(gpu, changed, n);
 	for (int i = 0; i < n; i++)
 		if (plan->delta_pct[changed[i]] < 0)
 			add_move(gpu, out, changed[i], plan->delta_pct[changed[i]]);

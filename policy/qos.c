@@ -7,9 +7,8 @@
  * Caps (ration.h): nobody is shrunk without need, so slack is lent to whom it lies with, and called
  * back at once when another may want it. Overload: first what can be moved between caps; what still
  * is too much is a severe warning, which names the vGPU whose going relieves enough for the least.
- * Selling: price times the chance that the newcomer fits, against the penalties to be expected. Who
- * can be moved away again is tried at the least he is begun with; where nobody can be moved, a
- * newcomer counts at his contract.
+ * Selling (bargain.h): price times the chance that the newcomer fits, against the penalties to be
+ * expected; where somebody moves vGPUs away when told to, one that does not fit costs little.
  */
 #include <errno.h>
 #include <math.h>
@@ -24,14 +23,6 @@
 
 #define CROWDED_PERIODS 2  /* wanted more than there is in so many: it is no blip */
 #define VICTIM_PERIODS	30 /* after which a victim that is still there is named again */
-
-static bool is_readable(const struct policy_gpu *gpu)
-{
-	for (int i = 0; i < gpu->n_vgpus; i++)
-		if (!gpu->vgpus[i].busy_valid)
-			return false;
-	return !gpu->gap;
-}
 
 static void learn(struct policy_gpu *gpu)
 {
@@ -229,7 +220,7 @@ void qos_step(const struct policy_params *params, struct policy_gpu *gpu, struct
 	out->n_decisions = 0;
 	out->n_moves = 0;
 	signal_read(params, gpu);
-	if (!is_readable(gpu)) {
+	if (!signal_all_read(gpu)) {
 		gpu->calm_run = 0;
 		gpu->severe_in_doubt = true;
 		return;

@@ -8,7 +8,7 @@
  */
 #include <math.h>
 
-#include "base/id.h"
+#include "base/number.h"
 #include "policy/demand.h"
 #include "policy/order.h"
 #include "policy/ration.h"
@@ -46,23 +46,6 @@ struct division {
 	struct claim claims[POLICY_VGPUS_MAX];
 };
 
-static bool id_before(const void *context, int a, int b)
-{
-	const struct policy_gpu *gpu = context;
-
-	return id_compare(gpu->vgpus[a].id, gpu->vgpus[b].id) < 0;
-}
-
-static int min_int(int a, int b)
-{
-	return a < b ? a : b;
-}
-
-static int max_int(int a, int b)
-{
-	return a > b ? a : b;
-}
-
 /* @pct in whole steps, rounded up, as far as the contract allows. */
 static int claim_steps(const struct division *division, const struct claim *claim, double pct)
 {
@@ -91,7 +74,7 @@ static void begin(const struct policy_params *params, const struct policy_gpu *g
 	division->n = 0;
 	for (int i = 0; i < gpu->n_vgpus; i++)
 		by_id[i] = i;
-	order_sort(by_id, gpu->n_vgpus, id_before, gpu);
+	order_by_id(gpu, by_id, gpu->n_vgpus);
 	for (int i = 0; i < gpu->n_vgpus; i++) {
 		const struct policy_vgpu *vgpu = &gpu->vgpus[by_id[i]];
 		struct claim *claim = &division->claims[division->n];
