@@ -55,13 +55,14 @@ is "a pace of one's own" "$(ctl run --vgpu a --fps-max 30 -- sh -c 'echo $GOVER_
 mkdir "$dir/gl"
 for library in libGL.so.1 libEGL.so.1 libfake-gl.so.1; do ln -s "$B/tests/fake-gl" "$dir/gl/$library"; done
 ctl vgpu set a --fps-limit 62.5 >/dev/null
+# A sanitizer insists on being loaded first; neither of the two libraries hides anything from it.
+link_order="${ASAN_OPTIONS-}:verify_asan_link_order=0"
 ok "the limit of a contract is ordered of a program that runs" until_ok 30 sh -c "
-  LD_LIBRARY_PATH=$dir/gl GOVER_FPS_DEBUG=1 '$B/gover-ctl' --socket '$sock' run --vgpu a --fps-max 0 -- \
+  ASAN_OPTIONS=$link_order LD_LIBRARY_PATH=$dir/gl GOVER_FPS_DEBUG=1 '$B/gover-ctl' --socket '$sock' run --vgpu a --fps-max 0 -- \
     '$B/tests/fps-draw' direct-glx 500 10000 2>&1 | grep 'ordered: 16000000 ns'"
 ctl vgpu set a --fps-limit 0 >/dev/null
-# A sanitizer insists on being loaded first; libm hides nothing from it.
 is "what was preloaded before stays, after ours" "$(
-  export ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" LD_PRELOAD=libm.so.6
+  export ASAN_OPTIONS="$link_order" LD_PRELOAD=libm.so.6
   exec "$B/gover-ctl" --socket "$sock" run --vgpu a -- sh -c 'echo $LD_PRELOAD'
 )" \
   "${GOVER_FPS_LIB-$B/libgover-fps.so}:libm.so.6"
