@@ -39,11 +39,30 @@ ok "16 threads draw 20 each" silent drawing threads 20 20000
 ok "320 more are counted" until_ok 20 has 520
 is "one vGPU has them all" "$(get /v1/vgpus/other '.frames // 0')" 0
 
+# Who ends without exit(), or is replaced, has told what it had drawn a second ago at the latest.
+ok "a program forks, and both draw on" silent drawing fork 200 10000
+ok "400 of the parent are counted, and of the child its whole seconds" \
+  until_ok 20 that /v1/vgpus/web '.frames > 920 and .frames <= 1120'
+before=$(get /v1/vgpus/web .frames)
+ok "a program becomes another" silent drawing exec 200 10000
+ok "200 of the second are counted, and of the first its whole seconds" \
+  until_ok 20 that /v1/vgpus/web ".frames > $((before + 200)) and .frames <= $((before + 400))"
+before=$(get /v1/vgpus/web .frames)
+
+drawing direct-glx 400 10000 >"$dir/said" 2>&1 &
+program=$!
+ok "the wall clock goes a day ahead, and two back, beneath a program and its daemon" \
+  sh -c 'sleep 1; date -s "+1 day"; sleep 1; date -s "-2 days"; sleep 1; date -s "+1 day"'
+wait "$program"
+is "it notices nothing" "$? $(cat "$dir/said")" "0 "
+ok "400 more are counted" until_ok 20 has $((before + 400))
+before=$((before + 400))
+
 kill -STOP "$daemon_pid"
 drawing direct-egl 300 10000 >"$dir/said" 2>&1
 is "a daemon that stands still does not hold a program up" "$? $(cat "$dir/said")" "0 "
 kill -CONT "$daemon_pid"
-ok "and counts its frames when it goes on" until_ok 20 has 820
+ok "and counts its frames when it goes on" until_ok 20 has $((before + 300))
 
 drawing direct-glx 2000 5000 >"$dir/said" 2>&1 &
 program=$!
