@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/parse.h"
+#include "bench/figures.h"
 #include "db/db.h"
 
 #define START_MS       (20000 * INT64_C(86400000))
@@ -146,13 +147,6 @@ static int count_point(void *userdata, const struct db_point *point)
 	return 0;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static int time_queries(const char *what, int64_t hours, int64_t vgpus, int step_s)
 {
 	int64_t end_ms = START_MS + hours * 3600000;
@@ -178,7 +172,7 @@ static int time_queries(const char *what, int64_t hours, int64_t vgpus, int step
 		ms[i] = seconds_since(begin_ns) * 1000;
 	}
 	db_reader_close(reader);
-	qsort(ms, (size_t)vgpus, sizeof(ms[0]), compare_doubles);
+	qsort(ms, (size_t)vgpus, sizeof(ms[0]), figures_compare);
 	printf("  %-34s p50 %8.2f ms   max %8.2f ms   (%d points)\n", what, ms[vgpus / 2],
 	       ms[vgpus - 1], points);
 	return 0;

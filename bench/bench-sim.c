@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "bench/figures.h"
 #include "sched/sched.h"
 #include "sim/sim.h"
 
@@ -20,27 +21,6 @@
 #define REFERENCE_S 20
 #define STEP_NS	    10000
 #define VGPUS_MAX   8
-
-static void must(int r, const char *what)
-{
-	if (r >= 0)
-		return;
-	fprintf(stderr, "bench-sim: %s: %s\n", what, strerror(-r));
-	exit(1);
-}
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double figures[ROUNDS])
-{
-	qsort(figures, ROUNDS, sizeof(figures[0]), compare);
-	return figures[ROUNDS / 2];
-}
 
 static double cpu_s(void)
 {
@@ -172,8 +152,9 @@ static void bench(const struct row *row)
 		sim[round] = run_sim(row, &busy_pct);
 		reference[round] = run_reference(row, &reference_pct);
 	}
-	printf("%-36s %10.0f %6.1f %14.0f %6.1f %8.1f\n", row->what, median(sim), busy_pct,
-	       median(reference), reference_pct, median(sim) / median(reference));
+	printf("%-36s %10.0f %6.1f %14.0f %6.1f %8.1f\n", row->what, median(sim, ROUNDS), busy_pct,
+	       median(reference, ROUNDS), reference_pct,
+	       median(sim, ROUNDS) / median(reference, ROUNDS));
 }
 
 int main(void)

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/id.h"
+#include "bench/figures.h"
 #include "gpu/gpu.h"
 
 #define ROUNDS	  21
@@ -27,27 +28,6 @@
 static const char attribute[] = "/sys/class/net/lo/statistics/rx_bytes";
 
 static uint64_t sum; /* so that no reading is optimised away */
-
-static void must(int r, const char *what)
-{
-	if (r >= 0)
-		return;
-	fprintf(stderr, "bench-sysfs: %s: %s\n", what, strerror(-r));
-	exit(1);
-}
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double figures[ROUNDS])
-{
-	qsort(figures, ROUNDS, sizeof(figures[0]), compare);
-	return figures[ROUNDS / 2];
-}
 
 static void read_kept(int fd)
 {
@@ -104,7 +84,7 @@ static void bench_attribute(void)
 			read_anew(AT_FDCWD, attribute);
 		anew[round] = (double)(cpu_ns() - start_ns) / READS;
 	}
-	print_row("a file of real sysfs", median(kept), median(anew));
+	print_row("a file of real sysfs", median(kept, ROUNDS), median(anew, ROUNDS));
 }
 
 /* --- gpu/gvt.c on gover-sim --- */
@@ -174,7 +154,7 @@ static void bench_vgpus(const char *root)
 		anew[round] = (double)(real_ns() - start_ns) / n_vgpus;
 	}
 	snprintf(path, sizeof(path), "a sample (3 files), %d vGPUs on gover-sim", n_vgpus);
-	print_row(path, median(kept), median(anew));
+	print_row(path, median(kept, ROUNDS), median(anew, ROUNDS));
 	for (int i = 0; i < n_vgpus; i++)
 		gpu_gvt_ops.detach(vgpus[i].vgpu);
 	gpu_gvt_ops.close(gpu);

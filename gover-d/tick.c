@@ -58,7 +58,8 @@ static void sample_physical(struct manager *m, struct host_gpu *gpu, struct inst
 	gpu->view.clock = 0;
 	if (igt) {
 		take_igt(gpu, igt, now);
-	} else if (gpu->ops->physical(gpu->gpu, now.mono_ns, &at_ns, &busy_ns) == 0) {
+	} else if (gpu->ops->physical &&
+		   gpu->ops->physical(gpu->gpu, now.mono_ns, &at_ns, &busy_ns) == 0) {
 		if (gpu->phys_at_ns && at_ns > gpu->phys_at_ns && busy_ns >= gpu->phys_busy_ns)
 			gpu->util_pct = 100.0 * (double)(busy_ns - gpu->phys_busy_ns) /
 					(double)(at_ns - gpu->phys_at_ns);

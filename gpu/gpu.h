@@ -110,7 +110,7 @@ struct gpu_ops {
 	 * -EOPNOTSUPP: this host's scheduler has none. NULL likewise. */
 	int (*renew)(struct gpu_vgpu *vgpu, int lease_ms);
 
-	/* Cumulative busy time of the whole GPU in its own ns. -ENODATA: not known to this backend.
+	/* Cumulative busy time of the whole GPU in its own ns. NULL: not known to this backend.
 	 */
 	int (*physical)(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at_ns,
 			uint64_t *ret_busy_ns);

@@ -316,14 +316,6 @@ static int renew(struct gpu_vgpu *vgpu, int lease_ms)
 	return written(file_pwrite_i64(vgpu->lease, (int64_t)gpu_ms));
 }
 
-/* What the host itself draws is in no vGPU's busy time: intel_gpu_top knows, not this. */
-static int read_physical(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at_ns,
-			 uint64_t *ret_busy_ns)
-{
-	(void)gpu, (void)now_mono_ns, (void)ret_at_ns, (void)ret_busy_ns;
-	return -ENODATA;
-}
-
 const struct gpu_ops gpu_gvt_ops = {
 	.name = "gvt",
 	.summary = "Intel GVT-g: mediated devices whose scheduler takes caps",
@@ -342,5 +334,5 @@ const struct gpu_ops gpu_gvt_ops = {
 	.read_initial_cap = read_initial_cap,
 	.write_initial_cap = write_initial_cap,
 	.renew = renew,
-	.physical = read_physical,
+	.physical = NULL, /* what the host draws is in no busy time: intel_gpu_top knows */
 };

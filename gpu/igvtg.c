@@ -225,13 +225,6 @@ static int read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 	return 0;
 }
 
-static int read_physical(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at_ns,
-			 uint64_t *ret_busy_ns)
-{
-	(void)gpu, (void)now_mono_ns, (void)ret_at_ns, (void)ret_busy_ns;
-	return -ENODATA;
-}
-
 const struct gpu_ops gpu_igvtg_ops = {
 	.name = "igvtg",
 	.summary = "Intel GVT-g of 2016q4 and before, which can only be watched",
@@ -247,5 +240,5 @@ const struct gpu_ops gpu_igvtg_ops = {
 	.read = read_vgpu,
 	.write_cap = write_cap,
 	.read_cap = read_cap,
-	.physical = read_physical,
+	.physical = NULL,
 };

@@ -92,11 +92,7 @@ void explain_offer_equal(const struct policy_params *params, const struct policy
 	say_number(decision, "vgpus", gpu->n_vgpus);
 	say_number(decision, "none_vgpus", params->none_vgpus);
 	say_number(decision, "total_load_pct", 100 * gpu->total_load);
-	say_number(decision, "flavor_cap_pct", gpu->flavor.initial_cap_pct);
-	say_number(decision, "fundable_pct", fund->cap_pct);
-	say_number(decision, "min_newcomer_pct", params->min_newcomer_pct);
-	say_number(decision, "free_pct", gpu->free_pct);
-	say_number(decision, "given_pct", fund->given_pct);
+	explain_newcomer(params, gpu, fund, decision);
 	say_text(decision,
 		 "The GPU is set up for %d vGPUs and has %d: one more of %d %% can be sold, its "
 		 "equal share is %d %% now, %d %% of it by others",
@@ -110,11 +106,7 @@ void explain_offer_static(const struct policy_params *params, const struct polic
 	say_number(decision, "sold_pct", sold_pct);
 	say_number(decision, "static_ratio", params->static_ratio);
 	say_number(decision, "total_load_pct", 100 * gpu->total_load);
-	say_number(decision, "flavor_cap_pct", gpu->flavor.initial_cap_pct);
-	say_number(decision, "fundable_pct", fund->cap_pct);
-	say_number(decision, "min_newcomer_pct", params->min_newcomer_pct);
-	say_number(decision, "free_pct", gpu->free_pct);
-	say_number(decision, "given_pct", fund->given_pct);
+	explain_newcomer(params, gpu, fund, decision);
 	say_text(decision,
 		 "%d %% of the GPU are sold and an overbooking ratio of %.4g allows %.4g %%: one "
 		 "more of %d %% can be sold and has %d %%",

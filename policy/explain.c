@@ -114,17 +114,23 @@ void explain_severe(const struct policy_gpu *gpu, int n_signals, struct policy_d
 		 n_signals, victim->id, 100 * victim->load, 100 * gpu->total_load);
 }
 
+void explain_newcomer(const struct policy_params *params, const struct policy_gpu *gpu,
+		      const struct fund *fund, struct policy_decision *decision)
+{
+	say_number(decision, "flavor_cap_pct", gpu->flavor.initial_cap_pct);
+	say_number(decision, "fundable_pct", fund->cap_pct);
+	say_number(decision, "min_newcomer_pct", params->min_newcomer_pct);
+	say_number(decision, "free_pct", gpu->free_pct);
+	say_number(decision, "given_pct", fund->given_pct);
+}
+
 void explain_offer(const struct policy_params *params, const struct policy_gpu *gpu,
 		   const struct fund *fund, struct policy_decision *decision)
 {
 	say_number(decision, "calm_periods", gpu->calm_run);
 	say_number(decision, "total_load_pct", 100 * gpu->total_load);
 	say_number(decision, "lowload_pct", params->lowload_pct);
-	say_number(decision, "flavor_cap_pct", gpu->flavor.initial_cap_pct);
-	say_number(decision, "fundable_pct", fund->cap_pct);
-	say_number(decision, "min_newcomer_pct", params->min_newcomer_pct);
-	say_number(decision, "free_pct", gpu->free_pct);
-	say_number(decision, "given_pct", fund->given_pct);
+	explain_newcomer(params, gpu, fund, decision);
 	say_text(decision,
 		 "For %d periods no vGPU needed help and all together use %.1f %% of the GPU (line "
 		 "%.4g %%): one more of %d %% can be sold, %d %% can be funded now, %d %% of it by "
@@ -140,11 +146,7 @@ void explain_offer_peak(const struct policy_params *params, const struct policy_
 	say_number(decision, "calm_periods", gpu->calm_run);
 	say_number(decision, "total_load_pct", 100 * gpu->total_load);
 	say_number(decision, "peak_pct", peak->pct);
-	say_number(decision, "flavor_cap_pct", gpu->flavor.initial_cap_pct);
-	say_number(decision, "fundable_pct", fund->cap_pct);
-	say_number(decision, "min_newcomer_pct", params->min_newcomer_pct);
-	say_number(decision, "free_pct", gpu->free_pct);
-	say_number(decision, "given_pct", fund->given_pct);
+	explain_newcomer(params, gpu, fund, decision);
 	say_number(decision, "cold", peak->cold);
 	say_number(decision, "predict_periods", params->predict_periods);
 	say_number(decision, "predict_sigmas", params->predict_sigmas);

@@ -30,6 +30,10 @@ void explain_pool(const struct policy_params *params, const struct policy_gpu *g
 /* decision->vgpu is the one whose move relieves most; @n_signals stand against each other. */
 void explain_severe(const struct policy_gpu *gpu, int n_signals, struct policy_decision *decision);
 
+/* What every offer says of the newcomer: what he is sold, and what can be funded now, whence. */
+void explain_newcomer(const struct policy_params *params, const struct policy_gpu *gpu,
+		      const struct fund *fund, struct policy_decision *decision);
+
 void explain_offer(const struct policy_params *params, const struct policy_gpu *gpu,
 		   const struct fund *fund, struct policy_decision *decision);
 

@@ -15,31 +15,17 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "gover-d/flavor.h"
+#include "tests/unit/temp-file.h"
 
-static char path[] = "/tmp/gover-flavor.XXXXXX";
 static struct config config; /* half a megabyte: not for the stack */
 static struct err err;
 
-static int make_file(void **state)
-{
-	int fd = mkstemp(path);
-
-	(void)state;
-	return fd < 0 ? -1 : close(fd);
-}
-
-static int remove_file(void **state)
-{
-	(void)state;
-	return unlink(path);
-}
-
 static int load(const char *text)
 {
-	assert_int_equal(file_replace(path, text, strlen(text)), 0);
+	temp_file_write(text);
 	config_default(&config);
 	err.msg[0] = '\0';
-	return config_load(&config, path, &err);
+	return config_load(&config, temp_file, &err);
 }
 
 static void a_section_that_is_wrong_is_refused_with_its_line(void **state)
@@ -66,7 +52,7 @@ static void a_section_that_is_wrong_is_refused_with_its_line(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char where[64];
 
-		snprintf(where, sizeof(where), "%s:%d: ", path, rows[i].line);
+		snprintf(where, sizeof(where), "%s:%d: ", temp_file, rows[i].line);
 		if (load(rows[i].text) != -EINVAL || !strstr(err.msg, rows[i].says) ||
 		    strncmp(err.msg, where, strlen(where)) != 0)
 			fail_msg("row %zu: \"%s\"", i, err.msg);
@@ -150,5 +136,5 @@ int main(void)
 		cmocka_unit_test(the_policy_is_told_the_price_of_what_is_on_sale),
 	};
 
-	return cmocka_run_group_tests_name("flavor", tests, make_file, remove_file);
+	return cmocka_run_group_tests_name("flavor", tests, temp_file_make, temp_file_remove);
 }

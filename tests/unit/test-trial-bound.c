@@ -14,28 +14,14 @@
 #include "base/cleanup.h"
 #include "trial/bound.h"
 #include "trial/foresight.h"
+#include "tests/unit/temp-file.h"
 
 #define CLOSE(got, wanted, by) assert_true(fabs((got) - (wanted)) <= (by))
 
-static char path[] = "/tmp/gover-bound.XXXXXX";
 static struct scenario scenario; /* large: not for the stack */
 static struct trial *trial;
 static struct bound *bound;
 static struct err err;
-
-static int make_file(void **state)
-{
-	int fd = mkstemp(path);
-
-	(void)state;
-	return fd < 0 ? -1 : close(fd);
-}
-
-static int remove_file(void **state)
-{
-	(void)state;
-	return remove(path);
-}
 
 static int end(void **state)
 {
@@ -47,12 +33,8 @@ static int end(void **state)
 
 static void load(const char *text)
 {
-	FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
-	if (scenario_load(path, &scenario, &err) < 0)
+	temp_file_write(text);
+	if (scenario_load(temp_file, &scenario, &err) < 0)
 		fail_msg("%s", err.msg);
 }
 
@@ -234,5 +216,5 @@ int main(void)
 		TEST(a_bound_is_the_same_again),
 	};
 
-	return cmocka_run_group_tests(tests, make_file, remove_file);
+	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);
 }

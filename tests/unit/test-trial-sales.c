@@ -136,5 +136,5 @@ int main(void)
 		TEST(with_migration_it_leaves_and_selling_goes_on),
 	};
 
-	return cmocka_run_group_tests(tests, make_file, remove_file);
+	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);
 }

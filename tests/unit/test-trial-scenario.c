@@ -14,39 +14,21 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "trial/scenario.h"
+#include "tests/unit/temp-file.h"
 
 #define PAGE	   "man/gover-scenario.5"
 #define PAGE_MAX   65536
 #define ONE_TENANT "[tenant a]\nworkload = glxgears\n"
 
-static char path[] = "/tmp/gover-scenario.XXXXXX";
 static struct scenario scenario; /* large: not for the stack */
 static struct err err;
 
-static int make_file(void **state)
-{
-	int fd = mkstemp(path);
-
-	(void)state;
-	return fd < 0 ? -1 : close(fd);
-}
-
-static int remove_file(void **state)
-{
-	(void)state;
-	return remove(path);
-}
-
 static int load(const char *text)
 {
-	FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
+	temp_file_write(text);
 	err.msg[0] = '\0';
 	scenario_fini(&scenario); /* of the one before */
-	return scenario_load(path, &scenario, &err);
+	return scenario_load(temp_file, &scenario, &err);
 }
 
 static void a_tenant_is_all_it_takes(void **state)
@@ -157,10 +139,10 @@ static void what_is_wrong_is_told_with_its_line(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(mistakes); i++) {
-		size_t length = strlen(path);
+		size_t length = strlen(temp_file);
 
 		assert_int_equal(load(mistakes[i].text), -EINVAL);
-		if (strncmp(err.msg, path, length) != 0 ||
+		if (strncmp(err.msg, temp_file, length) != 0 ||
 		    strncmp(err.msg + length, mistakes[i].told, strlen(mistakes[i].told)) != 0)
 			fail_msg("%s\ntold %s\nwanted FILE%s", mistakes[i].text, err.msg,
 				 mistakes[i].told);
@@ -258,5 +240,5 @@ int main(void)
 		cmocka_unit_test(the_page_knows_every_key),
 	};
 
-	return cmocka_run_group_tests(tests, make_file, remove_file);
+	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);
 }

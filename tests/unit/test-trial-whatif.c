@@ -16,11 +16,11 @@
 
 #include "base/cleanup.h"
 #include "trial/recording.h"
+#include "tests/unit/temp-file.h"
 
 #define BEGIN_MS INT64_C(1700000000000)
 #define SECONDS	 1200
 
-static char path[] = "/tmp/gover-whatif.XXXXXX";
 static struct scenario scenario, again; /* large: not for the stack */
 static struct err err;
 
@@ -58,12 +58,12 @@ static const char *const policies[] = {"none", "static", "gover", "fair"};
 
 static void load(const char *tenants)
 {
-	FILE *out = fopen(path, "w");
+	FILE *out = fopen(temp_file, "w");
 
 	assert_non_null(out);
 	fprintf(out, "[scenario]\nseconds = %d\n%s", SECONDS, tenants);
 	fclose(out);
-	if (scenario_load(path, &scenario, &err) < 0)
+	if (scenario_load(temp_file, &scenario, &err) < 0)
 		fail_msg("%s", err.msg);
 }
 
@@ -151,25 +151,11 @@ static void a_what_if_is_near_what_would_have_been(void **state)
 	assert_true(all_near);
 }
 
-static int make_file(void **state)
-{
-	int fd = mkstemp(path);
-
-	(void)state;
-	return fd < 0 || close(fd) < 0 ? -1 : 0;
-}
-
-static int remove_file(void **state)
-{
-	(void)state;
-	return remove(path);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_what_if_is_near_what_would_have_been),
 	};
 
-	return cmocka_run_group_tests(tests, make_file, remove_file);
+	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);
 }

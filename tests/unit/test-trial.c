@@ -310,5 +310,5 @@ int main(void)
 		TEST(caps_stay_real),
 	};
 
-	return cmocka_run_group_tests(tests, make_file, remove_file);
+	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);
 }

@@ -19,11 +19,11 @@
 
 #include "base/cleanup.h"
 #include "trial/trial.h"
+#include "tests/unit/temp-file.h"
 
 #define EVENTS_MAX 512
 #define THREE	   "[scenario]\nseconds = 60\n[tenant a]\nworkload = glxgears\ntarget_fps = 140\n"
 
-static char path[] = "/tmp/gover-trial.XXXXXX";
 static struct scenario scenario; /* large: not for the stack */
 static struct trial *trial;
 static struct err err;
@@ -94,20 +94,6 @@ static inline int heard(const char *kind, double *ret_first_s)
 	return n;
 }
 
-static int make_file(void **state)
-{
-	int fd = mkstemp(path);
-
-	(void)state;
-	return fd < 0 ? -1 : close(fd);
-}
-
-static int remove_file(void **state)
-{
-	(void)state;
-	return remove(path);
-}
-
 static int begin(void **state)
 {
 	(void)state;
@@ -128,14 +114,10 @@ static int end(void **state)
 static void make_with(const char *text, const struct policy *policy, uint64_t seed,
 		      const struct trial_hooks *hooks)
 {
-	FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
+	temp_file_write(text);
 	trial = trial_free(trial);
 	scenario_fini(&scenario);
-	if (scenario_load(path, &scenario, &err) < 0)
+	if (scenario_load(temp_file, &scenario, &err) < 0)
 		fail_msg("%s", err.msg);
 	if (trial_new(&scenario, policy, NULL, seed, hooks, &trial, &err) < 0)
 		fail_msg("%s", err.msg);

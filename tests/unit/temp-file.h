@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* A file of a test group's own: made before its first test, removed after its last. */
+#ifndef TESTS_TEMP_FILE_H
+#define TESTS_TEMP_FILE_H
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char temp_file[] = "/tmp/gover-test.XXXXXX";
+
+static inline int temp_file_make(void **state)
+{
+	int fd = mkstemp(temp_file);
+
+	(void)state;
+	return fd < 0 ? -1 : close(fd);
+}
+
+static inline int temp_file_remove(void **state)
+{
+	(void)state;
+	return remove(temp_file);
+}
+
+static inline void temp_file_write(const char *text)
+{
+	FILE *file = fopen(temp_file, "w");
+
+	assert(file);
+	assert(fputs(text, file) >= 0);
+	assert(fclose(file) == 0);
+}
+
+#endif
