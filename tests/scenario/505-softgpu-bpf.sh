@@ -6,6 +6,8 @@
 # shellcheck source=tests/scenario/softgpu.sh
 . "$(dirname "$0")/softgpu.sh"
 
+# shellcheck disable=SC2034 # read by softgpu.sh
+period_ms=300
 softgpu_conf
 [ -n "${GOVER_EMULATED-}" ] || start_x
 sed -i 's/^root = .*/&\nfps_source = bpf/' "$conf"
