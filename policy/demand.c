@@ -6,24 +6,17 @@
 #include "policy/demand.h"
 #include "policy/signal.h"
 
-#define COLD_PERIODS	     15 /* in fewer, one scene may pass for the whole program */
-#define COLD_MOVABLE_PERIODS 3
-#define CENSORED_UTIL	     0.97 /* used so much of its cap: it may have wanted more */
-#define SAME_AGAIN	     1.02 /* of what it wanted before: the same */
-#define PROBE		     3.0  /* times what a cap allowed: it may have wanted so much */
-#define HABIT_PERIODS	     0.5  /* of such, that make one */
-#define LARGER_HABITS	     0.1 /* share of what it often wanted that a guess may leave above it */
-#define PROBE_ROOM_PCT	     1	 /* more than it may have wanted: then that is seen */
-#define FADING		     0.998 /* of what followed on a level, each time it is left */
-#define SAME_LEVEL	     0.5   /* periods: before anything is known, demand stays where it is */
-#define TO_CONTRACT	     0.05  /* periods: or becomes all that was sold */
-#define MARGIN_STEP	     0.5   /* points by which one miss raises the margin */
-#define MARGIN_MISSES	     0.01  /* share of periods that may miss */
-#define MARGIN_MIN	     0.3
-#define MARGIN_MAX	     5.0
-#define BARE_TOLERANCE	     0.98 /* without frames: served so much, none is broken */
-#define UNSEEN_ASLEEP	     4	  /* periods: who has no frames may still sleep */
-#define DEARER		     1.5  /* than the dearest scene seen, one may be to come */
+#define COLD_PERIODS   15    /* in fewer, one scene may pass for the whole program */
+#define CENSORED_UTIL  0.97  /* used so much of its cap: it may have wanted more */
+#define PROBE	       3.0   /* times what a cap allowed: it may have wanted so much */
+#define FADING	       0.998 /* of what followed on a level, each time it is left */
+#define TO_CONTRACT    0.05  /* periods on each level that all that was sold may follow */
+#define MARGIN_STEP    0.5   /* points by which one miss raises the margin */
+#define MARGIN_MISSES  0.01  /* share of periods that may miss */
+#define MARGIN_MIN     0.3
+#define BARE_TOLERANCE 0.98 /* without frames: served so much, none is broken */
+#define UNSEEN_ASLEEP  4    /* periods: who has no frames may still sleep */
+#define DEARER	       1.5  /* than the dearest scene seen, one may be to come */
 
 /* Upper ends of the levels, shares of the contract; dense where idle and busy part. */
 static const double level_end[POLICY_LEVELS] = {0.02, 0.04, 0.06, 0.10, 0.14, 0.20, 0.26, 0.33,
@@ -49,62 +42,27 @@ static bool is_censored(const struct policy_vgpu *vgpu)
 	return vgpu->util >= CENSORED_UTIL && vgpu->cap_pct < contract_pct(vgpu);
 }
 
-/* Whether what was seen last is taken to stand, under a cap that serves it. */
-static bool is_believed(const struct policy_vgpu *vgpu)
-{
-	const struct policy_demand *demand = &vgpu->track->demand;
-	double seen_pct = (double)demand->seen_pct;
-
-	return demand->unseen_run < demand->believed_periods &&
-	       vgpu->cap_pct >= demand_tolerance(vgpu) * seen_pct &&
-	       100 * vgpu->load <= SAME_AGAIN * seen_pct;
-}
-
-/* Who wanted the same again when he had room again is believed four times as long the next time:
- * else two who can only just be served would take the room from each other by turns for ever. */
-static void learn_seen(const struct policy_vgpu *vgpu)
-{
-	struct policy_demand *demand = &vgpu->track->demand;
-	double pct = 100 * vgpu->load, seen_pct = (double)demand->seen_pct;
-
-	if (is_censored(vgpu)) {
-		demand->unseen_run++;
-		return;
-	}
-	if (pct > SAME_AGAIN * seen_pct || seen_pct > SAME_AGAIN * pct)
-		demand->believed_periods = 0;
-	else if (demand->unseen_run > demand->believed_periods)
-		demand->believed_periods = 4 * demand->unseen_run;
-	demand->unseen_run = 0;
-	demand->seen_pct = (float)pct;
-}
-
-/* Beyond @load_pct: as much as followed before on what was seen last, but for the largest; 0: none
- * did. */
+/* The most that ever followed on what was seen last, where that is beyond @load_pct; 0: none did.
+ */
 static double habit_pct(const struct policy_demand *demand, double load_pct)
 {
 	const float *follows = demand->follows[demand->level];
-	double beyond = 0, above = 0;
-	int level = POLICY_LEVELS;
+	double most_pct = 0;
 
 	for (int i = 0; i < POLICY_LEVELS; i++)
-		if ((double)demand->peak_pct[i] > SAME_AGAIN * load_pct)
-			beyond += (double)follows[i];
-	if (beyond <= HABIT_PERIODS)
-		return 0;
-	while (above <= LARGER_HABITS * beyond)
-		above += (double)follows[--level];
-	return (double)demand->peak_pct[level];
+		if (follows[i] > 0)
+			most_pct = fmax(most_pct, (double)demand->peak_pct[i]);
+	return most_pct > load_pct ? most_pct : 0;
 }
 
-/* A little more than what it may have wanted: then that is seen. */
+/* A little more than what it may have wanted, so that this is seen. */
 static double guess_pct(const struct policy_vgpu *vgpu, enum policy_guess *ret_guess)
 {
 	double load_pct = 100 * vgpu->load;
 	double pct = habit_pct(&vgpu->track->demand, load_pct);
 
 	*ret_guess = pct > 0 ? POLICY_GUESS_HABIT : POLICY_GUESS_BLIND;
-	return ((pct > 0 ? pct : PROBE * load_pct) + PROBE_ROOM_PCT) / BARE_TOLERANCE;
+	return (pct > 0 ? pct : PROBE * load_pct) / BARE_TOLERANCE;
 }
 
 /* Busy time and frames of one period make the time of a frame, whatever the cap. */
@@ -122,8 +80,6 @@ static double wanted_pct(const struct policy_vgpu *vgpu, enum policy_guess *ret_
 		return vgpu->terms.target_fps * load_pct / vgpu->fps;
 	if (!is_censored(vgpu))
 		return load_pct;
-	if (is_believed(vgpu))
-		return (double)vgpu->track->demand.seen_pct;
 	return guess_pct(vgpu, ret_guess);
 }
 
@@ -148,7 +104,7 @@ static void learn_margin(struct policy_demand *demand, double tolerance)
 	double margin = demand->margin_pct;
 
 	margin += MARGIN_STEP * ((missed ? 1 : 0) - MARGIN_MISSES);
-	demand->margin_pct = (float)fmin(MARGIN_MAX, fmax(MARGIN_MIN, margin));
+	demand->margin_pct = (float)fmax(MARGIN_MIN, margin);
 }
 
 /* From level to level, as seen: what came in between under a cap that cut it off is not known. */
@@ -171,15 +127,13 @@ void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 	double pct = fmin(wanted_pct(vgpu, &demand->guess), contract_pct(vgpu));
 	double lately_pct = demand->guess == POLICY_SEEN ? pct : contract_pct(vgpu);
 
-	learn_seen(vgpu);
 	demand->now_pct = (float)pct;
 	if (demand->guess == POLICY_SEEN)
 		learn_habit(demand, level_of(vgpu, pct), pct);
 	if (demand->age > 0 && demand->known)
 		learn_margin(demand, demand_tolerance(vgpu));
 	demand->age++;
-	demand->known = demand->known ||
-			demand->age >= (gpu->migrates ? COLD_MOVABLE_PERIODS : COLD_PERIODS);
+	demand->known = demand->known || gpu->migrates || demand->age >= COLD_PERIODS;
 	if (gpu->clock > 0)
 		lately_pct *= gpu->clock;
 	demand->ring_pct[demand->ring_next] = (unsigned char)whole_tolerated_pct(vgpu, lately_pct);
@@ -221,7 +175,6 @@ void demand_foresee(const struct policy_vgpu *vgpu, double ret_above[POLICY_LEVE
 	for (int i = 0; i < POLICY_LEVELS; i++)
 		periods[i] = open ? 0 : (double)demand->follows[demand->level][i];
 	periods[POLICY_LEVELS - 1] += open ? 1 : TO_CONTRACT;
-	periods[demand->level] += open ? 0 : SAME_LEVEL;
 	for (int i = 0; i < POLICY_LEVELS; i++)
 		sum += periods[i];
 	for (int i = POLICY_LEVELS - 1; i >= 0; i--) {

@@ -63,11 +63,11 @@ struct policy_terms {
 /* How what a vGPU wants is known. */
 enum policy_guess {
 	POLICY_SEEN,	    /* it is not guessed */
-	POLICY_GUESS_HABIT, /* by what it often wanted before */
+	POLICY_GUESS_HABIT, /* by the most it wanted then before */
 	POLICY_GUESS_BLIND, /* it never wanted so much before */
 };
 
-/* What was learnt of how much of the GPU one vGPU wants (policy/probe.h). All zero: nothing. */
+/* What was learnt of how much of the GPU one vGPU wants (policy/demand.h). All zero: nothing. */
 struct policy_demand {
 	int age;		 /* periods seen */
 	bool known;		 /* enough of them; until then it is cold */
@@ -76,10 +76,7 @@ struct policy_demand {
 	float now_pct;		 /* wanted in the last one, of the GPU, within the contract */
 	float need_pct;		 /* what it was then expected to want at most in the next */
 	float margin_pct; /* on top of what was seen, learnt from what was expected too little */
-	float seen_pct;	  /* wanted when it last had room, or all that was sold */
-	int unseen_run;	  /* periods since, in which its cap may have cut off what it wanted */
-	int believed_periods;	       /* for which it is taken to want the same still */
-	float peak_pct[POLICY_LEVELS]; /* most wanted on each level */
+	float peak_pct[POLICY_LEVELS];		     /* most wanted on each level */
 	float follows[POLICY_LEVELS][POLICY_LEVELS]; /* from level to level, old ones fading */
 	int ring_next, ring_fill;
 	unsigned char ring_pct[POLICY_DEMAND_WINDOW]; /* wanted in the last periods */

@@ -14,10 +14,10 @@
 #include "policy/ration.h"
 
 #define SURE	      0.01 /* a chance of wanting more that is borne */
-#define NOTHING_SAVED 1e-4
-#define STAY	      1.2 /* of what is needed: a cap may be so much larger and stay */
-#define PROBE_PCT     4	  /* for each whose demand is unknown, else none is tried */
-#define GROW_PCT      2	  /* more than is needed, where it is to be had: the next write is saved */
+#define NOTHING_SAVED 1e-4 /* a point: it is left to who is starved */
+#define STAY	      1.2  /* of what is needed: a cap may be so much larger and stay */
+#define PROBE_PCT     4	   /* for each whose demand is unknown, else none is tried */
+#define GROW_PCT      2	   /* more than is needed, where it is to be had: the next write is saved */
 
 /* A way to serve more of what a vGPU may want next. */
 struct raise {
