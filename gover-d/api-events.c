@@ -119,17 +119,33 @@ static void tell(struct api *api)
 	}
 }
 
+static void add(struct api *api, enum events_kind kind, json_t *object)
+{
+	char *json = json_encode_dump(object);
+
+	events_add(api->events, kind, json);
+	free(json);
+}
+
+static void add_decisions(struct api *api)
+{
+	const struct decisions *decisions = control_decisions(api->manager);
+	const struct decision *d;
+
+	while ((d = decisions_after(decisions, api->told_decision))) {
+		add(api, EVENTS_DECISION, json_encode_decision(d));
+		api->told_decision = d->id;
+	}
+}
+
 void api_event(struct api *api, enum events_kind kind, json_t *object)
 {
-	char *json;
-
 	if (!api) {
 		json_decref(object);
 		return;
 	}
-	json = json_encode_dump(object);
-	events_add(api->events, kind, json);
-	free(json);
+	add_decisions(api);
+	add(api, kind, object);
 	tell(api);
 }
 
@@ -146,16 +162,17 @@ void api_events_tick(struct api *api)
 	const uint64_t now_ns = clock_now().mono_ns;
 	const struct api_text *text;
 
+	add_decisions(api);
 	if (!api->followers)
 		return;
 	text = followed(api, EVENTS_TICK) ? api_vgpus_text(api) : NULL;
 	if (text)
 		events_add(api->events, EVENTS_TICK, text->data);
 	for (struct follower *f = api->followers; f; f = f->next) {
-		if (now_ns - f->spoken_ns < SILENCE_NS)
-			continue;
-		f->spoken_ns = now_ns;
-		events_reader_comment(&f->reader);
+		if (now_ns - f->spoken_ns >= SILENCE_NS) {
+			f->spoken_ns = now_ns;
+			events_reader_comment(&f->reader);
+		}
 	}
 	tell(api);
 }

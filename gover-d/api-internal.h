@@ -16,6 +16,7 @@ struct follower;
 struct api {
 	struct manager *manager;
 	struct events *events;
+	int64_t told_decision;	    /* the last that is among them */
 	struct follower *followers; /* of the events, newest first */
 	int n_followers;
 	struct metrics_tally tally;

@@ -70,6 +70,7 @@ struct api *api_new(struct manager *manager)
 	api->manager = manager;
 	if (make_events(api) < 0)
 		return api_free(api);
+	api->told_decision = decisions_last_id(control_decisions(manager));
 	metrics_tally_begin(&api->tally, control_decisions(manager));
 	return api;
 }

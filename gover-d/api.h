@@ -21,7 +21,9 @@ struct api *api_free(struct api *api); /* NULL is fine; returns NULL */
  * for. Call at the end of every tick. */
 void api_tick(struct api *api);
 
-/* Tells those who follow GET /v1/events. Takes over @object; @api NULL is fine: nobody follows. */
+/* Tells those who follow GET /v1/events. Takes over @object; @api NULL is fine: nobody follows.
+ * Decisions need not be told: those that were kept are, before the next event and at the end of
+ * every tick, so that no cap waits for a text. */
 void api_event(struct api *api, enum events_kind kind, json_t *object);
 
 #endif

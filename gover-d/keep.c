@@ -50,7 +50,8 @@ static void store_decision(struct manager *m, const struct decision *d)
 	(void)db_append_decision(m->actuator.db, &row); /* a full queue is counted by db/ */
 }
 
-/* Whoever follows has what was decided; what else is not as it was he is to read again. */
+/* What was decided the api tells by itself, when there is time; what else is not as it was is to be
+ * read again. */
 static void tell_change(struct manager *m, const char *what, const char *id)
 {
 	struct json_encode o = json_encode_begin();
@@ -75,7 +76,6 @@ int64_t keep_decision(struct manager *m, struct decision *decision)
 		 kept->result);
 	store_decision(m, kept);
 	m->generation++;
-	api_event(m->api, EVENTS_DECISION, json_encode_decision(kept));
 	if (!kept->gpu[0])
 		tell_change(m, "policy", "");
 	return kept->id;

@@ -60,6 +60,45 @@ static void what_happens_is_told(void **state)
 	assert_null(api->followers);
 }
 
+static void keep(const char *why)
+{
+	const struct decision decision = {
+		.gpu = "gpu0",
+		.kind = "steal",
+		.result = "written",
+		.why = why,
+		.numbers = json_object(),
+		.moves = json_array(),
+	};
+
+	assert_non_null(decisions_add(manager->decisions, &decision));
+}
+
+static void what_was_decided_is_told_in_its_turn(void **state)
+{
+	const char *at;
+
+	(void)state;
+	follow("?kinds=decision,change", "");
+	assert_true(hear("\nid: "));
+	keep("one");
+	keep("two");
+	tell(EVENTS_CHANGE, "three");
+	keep("four");
+	api_tick(api);
+	assert_true(hear("\"why\":\"four\""));
+	at = strstr(client.answer, "\"why\":\"one\"");
+	assert_non_null(at);
+	at = strstr(at, "\"why\":\"two\"");
+	assert_non_null(at);
+	at = strstr(at, "three");
+	assert_non_null(at);
+	assert_non_null(strstr(at, "event: decision\ndata: {\"id\":3,"));
+	api_tick(api);
+	assert_null(strstr(strstr(at, "four") + 4, "four"));
+	close(client.fd);
+}
+
 static void kinds_are_chosen(void **state)
 {
 	(void)state;
@@ -165,9 +204,13 @@ static void readers_are_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(what_happens_is_told),	TEST(kinds_are_chosen),
-		TEST(who_comes_back_goes_on),	TEST(who_does_not_read_is_let_go),
-		TEST(a_stop_ends_every_stream), TEST(readers_are_bounded),
+		TEST(what_happens_is_told),
+		TEST(what_was_decided_is_told_in_its_turn),
+		TEST(kinds_are_chosen),
+		TEST(who_comes_back_goes_on),
+		TEST(who_does_not_read_is_let_go),
+		TEST(a_stop_ends_every_stream),
+		TEST(readers_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
