@@ -72,6 +72,9 @@ static const struct option_info infos[OPTION_COUNT] = {
 				      "what newcomers do, instead of what was recorded"},
 	[OPTION_NO_NEWCOMERS] = {"no-newcomers", NULL, OPTION_FLAG, 0, 0,
 				 "nobody takes what is offered"},
+	[OPTION_KINDS] =
+		{"kinds", "KINDS", OPTION_TEXT, 0, 0,
+		 "which, with commas: decision, alert, offer, change, tick (all but tick)"},
 };
 
 const struct option_info *option_info(enum option_id id)

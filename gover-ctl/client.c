@@ -8,11 +8,13 @@
 #include <sys/un.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "gover-ctl/client.h"
 
 #define REPLY_MAX	   (64u << 20) /* 1,000 vGPUs on /v1/host are about 1 MB */
 #define CONNECT_TIMEOUT_MS 5000L
 #define REQUEST_TIMEOUT_MS 30000L
+#define SILENCE_NS	   (45 * NS_PER_S) /* the daemon says something every 15 s */
 
 struct client {
 	CURL *curl;
@@ -115,6 +117,53 @@ static size_t take_body(char *data, size_t size, size_t count, void *userdata)
 	return n;
 }
 
+/* An answer without an end on its way. What is refused is a reply all the same. */
+struct stream {
+	struct client *client;
+	const struct client_call *call;
+	struct reply *reply;
+	uint64_t heard_ns;
+	bool enough;
+};
+
+static size_t take_piece(char *data, size_t size, size_t count, void *userdata)
+{
+	struct stream *stream = userdata;
+	long status = 0;
+
+	stream->heard_ns = clock_now().mono_ns;
+	curl_easy_getinfo(stream->client->curl, CURLINFO_RESPONSE_CODE, &status);
+	if (status != 200)
+		return take_body(data, size, count, stream->reply);
+	stream->enough = !stream->call->take(stream->call->userdata, data, size * count);
+	return stream->enough ? 0 : size * count;
+}
+
+static int look_at_clock(void *userdata, curl_off_t total, curl_off_t now, curl_off_t up_total,
+			 curl_off_t up_now)
+{
+	const struct stream *stream = userdata;
+
+	(void)total, (void)now, (void)up_total, (void)up_now;
+	return clock_now().mono_ns - stream->heard_ns > SILENCE_NS;
+}
+
+static CURLcode perform_stream(struct client *client, const struct client_call *call,
+			       struct reply *reply)
+{
+	struct stream stream = {client, call, reply, clock_now().mono_ns, false};
+	CURLcode code;
+
+	curl_easy_setopt(client->curl, CURLOPT_TIMEOUT_MS, 0L);
+	curl_easy_setopt(client->curl, CURLOPT_WRITEFUNCTION, take_piece);
+	curl_easy_setopt(client->curl, CURLOPT_WRITEDATA, &stream);
+	curl_easy_setopt(client->curl, CURLOPT_XFERINFOFUNCTION, look_at_clock);
+	curl_easy_setopt(client->curl, CURLOPT_XFERINFODATA, &stream);
+	curl_easy_setopt(client->curl, CURLOPT_NOPROGRESS, 0L);
+	code = curl_easy_perform(client->curl);
+	return code == CURLE_WRITE_ERROR && stream.enough ? CURLE_OK : code;
+}
+
 /* What an operator can do when nobody answered. */
 static const char *no_answer_advice(bool over_socket, int os_errno)
 {
@@ -211,7 +260,7 @@ static CURLcode perform(struct client *client, const struct client_call *call, c
 	curl_easy_setopt(client->curl, CURLOPT_WRITEDATA, reply);
 	if (body)
 		curl_easy_setopt(client->curl, CURLOPT_POSTFIELDS, body);
-	code = curl_easy_perform(client->curl);
+	code = call->take ? perform_stream(client, call, reply) : curl_easy_perform(client->curl);
 	curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &reply->status);
 	curl_slist_free_all(headers);
 	return code;

@@ -6,6 +6,7 @@
 #ifndef GOVER_CTL_CLIENT_H
 #define GOVER_CTL_CLIENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <jansson.h>
 
@@ -27,10 +28,16 @@ const char *client_where(const struct client *client);
 /* How long one request may take; 30 s unless told. */
 void client_set_timeout(struct client *client, long timeout_ms);
 
+/* Is given an answer that does not end, piece by piece. False: that is enough. */
+typedef bool (*client_take_fn)(void *userdata, const char *data, size_t size);
+
 struct client_call {
 	const char *method, *path;
-	const json_t *body; /* NULL: none */
-	const char *key;    /* Idempotency-Key; NULL: none */
+	const json_t *body;  /* NULL: none */
+	const char *key;     /* Idempotency-Key; NULL: none */
+	client_take_fn take; /* NULL: the answer is a reply; else it takes as long as it takes, and
+				has ended when not even a sign of life has come for a while */
+	void *userdata;
 };
 
 struct reply {

@@ -78,6 +78,8 @@ static const struct verb verbs[] = {
 	 .summary = "change parameters now; KEY=default goes back to the file"},
 	{"top", "", 0, 0, .run = verb_top, .optional = OPTION(OPTION_ONCE),
 	 .summary = "watch it all, refreshed each second; q quits"},
+	{"watch", "", 0, 0, .json = true, .run = verb_watch, .optional = OPTION(OPTION_KINDS),
+	 .summary = "what happens, a line each, as it happens; until it is interrupted"},
 	{"doctor", "", 0, 0, .json = true, .run = verb_doctor,
 	 .summary = "what this host has and lacks, and what to do about it"},
 	{"config check", "[FILE]", 0, 1, .run = verb_config_check,

@@ -55,6 +55,7 @@ enum ctl_exit verb_offer_claim(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_policy_show(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_policy_set(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_top(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_watch(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_doctor(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_config_check(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_help(struct ctl *ctl, const struct args *args);

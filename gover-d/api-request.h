@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #define API_QUERY_MAX 8
 #define API_PARAM_MAX 128
@@ -28,10 +29,26 @@ struct api_text *api_text_new(char *data);
 struct api_text *api_text_ref(struct api_text *text);
 struct api_text *api_text_unref(struct api_text *text); /* NULL is fine; returns NULL */
 
+/*
+ * A body without an end. The api makes it; the transport takes pieces of it, and says with which
+ * calls it wants to be told that there are more.
+ */
+struct api_stream {
+	/* The next bytes, at most @size; 0: none now, wake() will tell; negative: it has ended. */
+	ssize_t (*read)(struct api_stream *stream, char *buffer, size_t size);
+	void (*free)(struct api_stream *stream);
+	/* The transport's, NULL until it has taken it up. drop(): end it, also in the middle of a
+	 * piece that its reader does not take. Neither frees it. */
+	void (*wake)(void *userdata);
+	void (*drop)(void *userdata);
+	void *userdata;
+};
+
 struct api_reply {
 	unsigned int status; /* 0: there is none yet */
 	const char *type;    /* static text; NULL: no body */
 	struct api_text *text;
+	struct api_stream *stream;	   /* instead of @text; goes with the request */
 	char location[API_PARAM_MAX + 16]; /* "": none */
 	char allow[48];			   /* "": none */
 };
@@ -45,7 +62,7 @@ struct api_request {
 	const char *method, *path;
 	struct api_query query[API_QUERY_MAX];
 	size_t n_query; /* above API_QUERY_MAX: more came than are kept */
-	const char *content_type, *idempotency_key; /* NULL: no such header */
+	const char *content_type, *idempotency_key, *last_event_id; /* NULL: no such header */
 	const char *body;
 	size_t body_length;
 	/* Found by the route. */
@@ -72,6 +89,9 @@ void api_request_reply_json(struct api_request *request, unsigned int status, js
 /* The same with a text that others send too; takes a reference of its own. */
 void api_request_reply_shared(struct api_request *request, unsigned int status, const char *type,
 			      struct api_text *text);
+/* The same with a stream. Takes it over; NULL is answered as no memory. */
+void api_request_reply_stream(struct api_request *request, const char *type,
+			      struct api_stream *stream);
 /* A status alone. */
 void api_request_reply_empty(struct api_request *request, unsigned int status);
 
