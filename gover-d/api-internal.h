@@ -5,6 +5,7 @@
 
 #include "gover-d/api-request.h"
 #include "gover-d/control.h"
+#include "gover-d/gate.h"
 #include "gover-d/metrics.h"
 
 /* Answers that many ask for and that stay the same until something changes. */
@@ -12,6 +13,7 @@ enum api_cached { API_CACHED_HOST, API_CACHED_VGPUS, API_CACHED_METRICS, API_CAC
 
 struct api {
 	struct manager *manager;
+	struct gate *gate;
 	struct metrics_tally tally;
 	uint64_t version; /* counts what makes cached answers old, beside control_generation() */
 	struct api_cache {

@@ -9,6 +9,8 @@
 #include <jansson.h>
 #include <stddef.h>
 
+#include "gover-d/access.h"
+
 #define API_QUERY_MAX 8
 #define API_PARAM_MAX 128
 #define API_TYPE_JSON "application/json"
@@ -34,6 +36,8 @@ struct api_reply {
 	struct api_text *text;
 	char location[API_PARAM_MAX + 16]; /* "": none */
 	char allow[48];			   /* "": none */
+	const char *authenticate;	   /* WWW-Authenticate; static text; NULL: none */
+	unsigned int retry_after_s;	   /* 0: none */
 };
 
 struct api_query {
@@ -48,6 +52,7 @@ struct api_request {
 	const char *content_type, *idempotency_key; /* NULL: no such header */
 	const char *body;
 	size_t body_length;
+	struct access_who who; /* who asks; all zero: nobody who may anything */
 	/* Found by the route. */
 	char param[API_PARAM_MAX]; /* what stands for {id} */
 	json_t *object; /* the body, where the route takes one; only within the handler */
@@ -57,7 +62,13 @@ struct api_request {
 	void (*answered)(struct api_request *request); /* @later was ended: the reply may be sent */
 };
 
-/* Routes the request: fills in its reply, or sets later. */
+/*
+ * May this be asked by who asks? Looks at the route alone, before a body is there. False: the
+ * reply says why not.
+ */
+bool api_admit(struct api *api, struct api_request *request);
+
+/* Routes the request: fills in its reply, or sets later. Admits it, too. */
 void api_serve(struct api *api, struct api_request *request);
 
 /* The value of a query parameter; NULL: not given. */

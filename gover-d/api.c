@@ -18,31 +18,37 @@
 static const struct route {
 	const char *method, *pattern;
 	api_handler handler;
-	bool takes_object; /* a JSON object is the body; other routes do not look at one */
+	enum access_scope scope; /* who may ask */
+	bool takes_object;	 /* a JSON object is the body; other routes do not look at one */
 	const char *query[4];
 } routes[] = {
-	{"GET", "/v1/host", api_get_host, false, {NULL}},
-	{"GET", "/v1/gpus", api_get_gpus, false, {NULL}},
-	{"PATCH", "/v1/gpus/{name}", api_patch_gpu, true, {NULL}},
-	{"GET", "/v1/gpus/{name}/history", api_get_samples, false, {"from", "to"}},
-	{"GET", "/v1/vgpus", api_get_vgpus, false, {"gpu"}},
-	{"POST", "/v1/vgpus", api_post_vgpu, true, {NULL}},
-	{"GET", "/v1/vgpus/{id}", api_get_vgpu, false, {NULL}},
-	{"PATCH", "/v1/vgpus/{id}", api_patch_vgpu, true, {NULL}},
-	{"DELETE", "/v1/vgpus/{id}", api_delete_vgpu, false, {NULL}},
-	{"GET", "/v1/vgpus/{id}/history", api_get_history, false, {"from", "to", "step"}},
-	{"GET", "/v1/alerts", api_get_alerts, false, {"all"}},
-	{"POST", "/v1/alerts/{id}/ack", api_ack_alert, false, {NULL}},
-	{"GET", "/v1/decisions", api_get_decisions, false, {"after", "limit", "vgpu"}},
-	{"GET", "/v1/offers", api_get_offers, false, {"all"}},
-	{"POST", "/v1/offers/{id}/claim", api_claim_offer, true, {NULL}},
-	{"DELETE", "/v1/offers/{id}", api_delete_offer, false, {NULL}},
-	{"GET", "/v1/economics", api_get_economics, false, {"from", "to"}},
-	{"GET", "/v1/policy", api_get_policy, false, {NULL}},
-	{"PATCH", "/v1/policy", api_patch_policy, true, {NULL}},
-	{"GET", "/healthz", api_get_health, false, {NULL}},
-	{"GET", "/readyz", api_get_ready, false, {NULL}},
-	{"GET", "/metrics", api_get_metrics, false, {NULL}},
+	{"GET", "/v1/host", api_get_host, ACCESS_READ, false, {NULL}},
+	{"GET", "/v1/gpus", api_get_gpus, ACCESS_READ, false, {NULL}},
+	{"PATCH", "/v1/gpus/{name}", api_patch_gpu, ACCESS_OPERATE, true, {NULL}},
+	{"GET", "/v1/gpus/{name}/history", api_get_samples, ACCESS_READ, false, {"from", "to"}},
+	{"GET", "/v1/vgpus", api_get_vgpus, ACCESS_READ, false, {"gpu"}},
+	{"POST", "/v1/vgpus", api_post_vgpu, ACCESS_OPERATE, true, {NULL}},
+	{"GET", "/v1/vgpus/{id}", api_get_vgpu, ACCESS_READ, false, {NULL}},
+	{"PATCH", "/v1/vgpus/{id}", api_patch_vgpu, ACCESS_OPERATE, true, {NULL}},
+	{"DELETE", "/v1/vgpus/{id}", api_delete_vgpu, ACCESS_OPERATE, false, {NULL}},
+	{"GET",
+	 "/v1/vgpus/{id}/history",
+	 api_get_history,
+	 ACCESS_READ,
+	 false,
+	 {"from", "to", "step"}},
+	{"GET", "/v1/alerts", api_get_alerts, ACCESS_READ, false, {"all"}},
+	{"POST", "/v1/alerts/{id}/ack", api_ack_alert, ACCESS_OPERATE, false, {NULL}},
+	{"GET", "/v1/decisions", api_get_decisions, ACCESS_READ, false, {"after", "limit", "vgpu"}},
+	{"GET", "/v1/offers", api_get_offers, ACCESS_READ, false, {"all"}},
+	{"POST", "/v1/offers/{id}/claim", api_claim_offer, ACCESS_OPERATE, true, {NULL}},
+	{"DELETE", "/v1/offers/{id}", api_delete_offer, ACCESS_OPERATE, false, {NULL}},
+	{"GET", "/v1/economics", api_get_economics, ACCESS_READ, false, {"from", "to"}},
+	{"GET", "/v1/policy", api_get_policy, ACCESS_READ, false, {NULL}},
+	{"PATCH", "/v1/policy", api_patch_policy, ACCESS_OPERATE, true, {NULL}},
+	{"GET", "/healthz", api_get_health, ACCESS_OPEN, false, {NULL}},
+	{"GET", "/readyz", api_get_ready, ACCESS_OPEN, false, {NULL}},
+	{"GET", "/metrics", api_get_metrics, ACCESS_READ, false, {NULL}},
 };
 
 struct api *api_new(struct manager *manager)
@@ -52,6 +58,9 @@ struct api *api_new(struct manager *manager)
 	if (!api)
 		return NULL;
 	api->manager = manager;
+	api->gate = gate_new();
+	if (!api->gate)
+		return api_free(api);
 	metrics_tally_begin(&api->tally, control_decisions(manager));
 	return api;
 }
@@ -62,8 +71,14 @@ struct api *api_free(struct api *api)
 		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(api->cached); i++)
 		api_text_unref(api->cached[i].text);
+	gate_free(api->gate);
 	free(api);
 	return NULL;
+}
+
+struct gate *api_gate(struct api *api)
+{
+	return api->gate;
 }
 
 void api_tick(struct api *api)
@@ -188,11 +203,33 @@ static int read_object(struct api_request *request)
 	return 0;
 }
 
+static bool check_access(const struct route *route, struct api_request *request)
+{
+	struct err err = {""};
+	unsigned int status = access_check(&request->who, route->scope, &err);
+
+	if (status == 0)
+		return true;
+	problem_reply(request, status, "%s", err.msg);
+	if (status == 401)
+		request->reply.authenticate = "Bearer realm=\"gover\"";
+	request->reply.retry_after_s = request->who.retry_after_s;
+	return false;
+}
+
+bool api_admit(struct api *api, struct api_request *request)
+{
+	const struct route *route = find_route(request);
+
+	(void)api;
+	return route && check_access(route, request);
+}
+
 void api_serve(struct api *api, struct api_request *request)
 {
 	const struct route *route = find_route(request);
 
-	if (!route || check_query(route, request) < 0)
+	if (!route || !check_access(route, request) || check_query(route, request) < 0)
 		return;
 	if (route->takes_object && read_object(request) < 0)
 		return;

@@ -9,6 +9,8 @@
 #include <limits.h>
 #include <microhttpd.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,6 +19,7 @@
 #include "base/parse.h"
 #include "gover-d/api-request.h"
 #include "gover-d/api.h"
+#include "gover-d/gate.h"
 #include "gover-d/http-listen.h"
 #include "gover-d/http.h"
 #include "gover-d/problem.h"
@@ -27,6 +30,8 @@
 #define HEADERS_MAX	((size_t)16 * 1024)
 /* A body of unannounced length is read so far beyond what is kept, for the sake of the answer. */
 #define DISCARD_MAX (1024 * 1024)
+/* As GnuTLS writes it: nothing older than TLS 1.2. */
+#define TLS_PRIORITIES "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 struct listener {
 	struct http *http;
@@ -104,6 +109,37 @@ static const char *header(struct MHD_Connection *connection, const char *name)
 	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
+/* Once a connection: what the kernel knows of who is there. NULL, no memory: who may nothing. */
+static void connection_changed(void *userdata, struct MHD_Connection *connection,
+			       void **socket_context, enum MHD_ConnectionNotificationCode code)
+{
+	struct listener *listener = userdata;
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+		free(*socket_context);
+		*socket_context = NULL;
+		return;
+	}
+	*socket_context = calloc(1, sizeof(struct peer));
+	if (*socket_context && info)
+		(void)peer_read(info->connect_fd, gate_rules(api_gate(listener->http->api)),
+				*socket_context);
+}
+
+static void identify(struct exchange *x)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	if (info && info->socket_context)
+		gate_identify(api_gate(x->listener->http->api), info->socket_context,
+			      header(x->connection, MHD_HTTP_HEADER_AUTHORIZATION),
+			      header(x->connection, MHD_HTTP_HEADER_HOST), clock_now(),
+			      &x->request.who);
+}
+
 static struct exchange *begin(struct listener *listener, struct MHD_Connection *connection,
 			      const char *path, const char *method)
 {
@@ -121,6 +157,7 @@ static struct exchange *begin(struct listener *listener, struct MHD_Connection *
 		.answered = answered,
 	};
 	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_query, &x->request);
+	identify(x);
 	return x;
 }
 
@@ -163,6 +200,14 @@ static bool add_header(struct MHD_Response *response, const char *name, const ch
 	return !value || !value[0] || MHD_add_response_header(response, name, value) == MHD_YES;
 }
 
+static bool add_number(struct MHD_Response *response, const char *name, unsigned int number)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", number);
+	return number == 0 || add_header(response, name, text);
+}
+
 /* MHD_NO, where there is no memory, closes the connection. */
 static enum MHD_Result send_reply(struct exchange *x)
 {
@@ -174,7 +219,9 @@ static enum MHD_Result send_reply(struct exchange *x)
 		return MHD_NO;
 	if (add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->type) &&
 	    add_header(response, MHD_HTTP_HEADER_LOCATION, reply->location) &&
-	    add_header(response, MHD_HTTP_HEADER_ALLOW, reply->allow))
+	    add_header(response, MHD_HTTP_HEADER_ALLOW, reply->allow) &&
+	    add_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, reply->authenticate) &&
+	    add_number(response, MHD_HTTP_HEADER_RETRY_AFTER, reply->retry_after_s))
 		r = MHD_queue_response(x->connection, reply->status, response);
 	MHD_destroy_response(response);
 	return r;
@@ -184,6 +231,13 @@ static void refuse_body(struct exchange *x)
 {
 	problem_reply(&x->request, 413, "the body is larger than the %d bytes that are allowed",
 		      API_BODY_MAX);
+}
+
+/* Of who may not ask, no body is read. */
+static bool announces_body(struct MHD_Connection *connection)
+{
+	return header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH) ||
+	       header(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING);
 }
 
 static bool announces_too_much(struct MHD_Connection *connection)
@@ -237,6 +291,8 @@ static enum MHD_Result handle(void *userdata, struct MHD_Connection *connection,
 		*context = x;
 		if (!x)
 			return MHD_NO;
+		if (announces_body(connection) && !api_admit(x->listener->http->api, &x->request))
+			return send_reply(x);
 		if (!announces_too_much(connection))
 			return MHD_YES;
 		refuse_body(x);
@@ -308,6 +364,12 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 	return run(userdata);
 }
 
+/* libmicrohttpd takes its texts as pointers to what may change, and changes none. */
+static void *no_const(const char *text)
+{
+	return (void *)(uintptr_t)text;
+}
+
 static int watch(struct listener *listener, sd_event *event)
 {
 	const union MHD_DaemonInfo *info =
@@ -334,15 +396,27 @@ static int watch(struct listener *listener, sd_event *event)
 static int serve_on(struct listener *listener, int fd, sd_event *event, struct http *http,
 		    struct err *reterr)
 {
+	const struct gate *gate = api_gate(http->api);
+	const char *certificate = listener == &http->tcp ? gate_certificate(gate) : NULL;
+	struct MHD_OptionItem tls[] = {
+		{MHD_OPTION_HTTPS_MEM_CERT, 0, no_const(certificate)},
+		{MHD_OPTION_HTTPS_MEM_KEY, 0, no_const(gate_key(gate))},
+		{MHD_OPTION_HTTPS_PRIORITIES, 0, no_const(TLS_PRIORITIES)},
+		{MHD_OPTION_END, 0, NULL},
+	};
 	int r;
 
+	if (!certificate)
+		tls[0] = tls[3];
 	listener->http = http;
 	listener->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, /* port= */ 0, NULL, NULL, handle,
-		listener, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-		CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADERS_MAX, MHD_OPTION_NOTIFY_COMPLETED,
-		completed, NULL, MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_END);
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (certificate ? MHD_USE_TLS : 0),
+		/* port= */ 0, NULL, NULL, handle, listener, MHD_OPTION_LISTEN_SOCKET, fd,
+		MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+		TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADERS_MAX,
+		MHD_OPTION_NOTIFY_COMPLETED, completed, NULL, MHD_OPTION_NOTIFY_CONNECTION,
+		connection_changed, listener, MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
+		MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
 	if (!listener->daemon)
 		return err_fail(reterr, EIO, "libmicrohttpd cannot be started");
 	r = watch(listener, event);
@@ -369,8 +443,13 @@ static int listen_unix(struct http *http, sd_event *event, const char *path, str
 static int listen_tcp(struct http *http, sd_event *event, const char *address, struct err *reterr)
 {
 	int fd = http_listen_tcp(address, reterr);
+	int r = fd < 0 ? fd : gate_check_listener(api_gate(http->api), fd, reterr);
 
-	return fd < 0 ? fd : serve_on(&http->tcp, fd, event, http, reterr);
+	if (r >= 0)
+		return serve_on(&http->tcp, fd, event, http, reterr);
+	if (fd >= 0)
+		(void)close(fd);
+	return r;
 }
 
 int http_new(sd_event *event, const char *socket_path, const char *listen, struct api *api,
