@@ -52,6 +52,10 @@ void api_get_economics(struct api *api, struct api_request *request);
 void api_get_policy(struct api *api, struct api_request *request);
 void api_patch_policy(struct api *api, struct api_request *request);
 
+void api_get_tokens(struct api *api, struct api_request *request);
+void api_post_token(struct api *api, struct api_request *request);
+void api_delete_token(struct api *api, struct api_request *request);
+
 /* --- for the handlers --- */
 
 /* Answers with the text kept for @which, made anew by @make (text from malloc) only when it is old.

@@ -15,40 +15,44 @@
 #include "gover-d/json-encode.h"
 #include "gover-d/problem.h"
 
+/* Who may ask. */
+#define OPEN	ACCESS_OPEN
+#define READ	ACCESS_READ
+#define OPERATE ACCESS_OPERATE
+#define ADMIN	ACCESS_ADMIN
+
 static const struct route {
 	const char *method, *pattern;
 	api_handler handler;
-	enum access_scope scope; /* who may ask */
-	bool takes_object;	 /* a JSON object is the body; other routes do not look at one */
+	enum access_scope scope;
+	bool takes_object; /* a JSON object is the body; other routes do not look at one */
 	const char *query[4];
 } routes[] = {
-	{"GET", "/v1/host", api_get_host, ACCESS_READ, false, {NULL}},
-	{"GET", "/v1/gpus", api_get_gpus, ACCESS_READ, false, {NULL}},
-	{"PATCH", "/v1/gpus/{name}", api_patch_gpu, ACCESS_OPERATE, true, {NULL}},
-	{"GET", "/v1/gpus/{name}/history", api_get_samples, ACCESS_READ, false, {"from", "to"}},
-	{"GET", "/v1/vgpus", api_get_vgpus, ACCESS_READ, false, {"gpu"}},
-	{"POST", "/v1/vgpus", api_post_vgpu, ACCESS_OPERATE, true, {NULL}},
-	{"GET", "/v1/vgpus/{id}", api_get_vgpu, ACCESS_READ, false, {NULL}},
-	{"PATCH", "/v1/vgpus/{id}", api_patch_vgpu, ACCESS_OPERATE, true, {NULL}},
-	{"DELETE", "/v1/vgpus/{id}", api_delete_vgpu, ACCESS_OPERATE, false, {NULL}},
-	{"GET",
-	 "/v1/vgpus/{id}/history",
-	 api_get_history,
-	 ACCESS_READ,
-	 false,
-	 {"from", "to", "step"}},
-	{"GET", "/v1/alerts", api_get_alerts, ACCESS_READ, false, {"all"}},
-	{"POST", "/v1/alerts/{id}/ack", api_ack_alert, ACCESS_OPERATE, false, {NULL}},
-	{"GET", "/v1/decisions", api_get_decisions, ACCESS_READ, false, {"after", "limit", "vgpu"}},
-	{"GET", "/v1/offers", api_get_offers, ACCESS_READ, false, {"all"}},
-	{"POST", "/v1/offers/{id}/claim", api_claim_offer, ACCESS_OPERATE, true, {NULL}},
-	{"DELETE", "/v1/offers/{id}", api_delete_offer, ACCESS_OPERATE, false, {NULL}},
-	{"GET", "/v1/economics", api_get_economics, ACCESS_READ, false, {"from", "to"}},
-	{"GET", "/v1/policy", api_get_policy, ACCESS_READ, false, {NULL}},
-	{"PATCH", "/v1/policy", api_patch_policy, ACCESS_OPERATE, true, {NULL}},
-	{"GET", "/healthz", api_get_health, ACCESS_OPEN, false, {NULL}},
-	{"GET", "/readyz", api_get_ready, ACCESS_OPEN, false, {NULL}},
-	{"GET", "/metrics", api_get_metrics, ACCESS_READ, false, {NULL}},
+	{"GET", "/v1/host", api_get_host, READ, false, {NULL}},
+	{"GET", "/v1/gpus", api_get_gpus, READ, false, {NULL}},
+	{"PATCH", "/v1/gpus/{name}", api_patch_gpu, OPERATE, true, {NULL}},
+	{"GET", "/v1/gpus/{name}/history", api_get_samples, READ, false, {"from", "to"}},
+	{"GET", "/v1/vgpus", api_get_vgpus, READ, false, {"gpu"}},
+	{"POST", "/v1/vgpus", api_post_vgpu, OPERATE, true, {NULL}},
+	{"GET", "/v1/vgpus/{id}", api_get_vgpu, READ, false, {NULL}},
+	{"PATCH", "/v1/vgpus/{id}", api_patch_vgpu, OPERATE, true, {NULL}},
+	{"DELETE", "/v1/vgpus/{id}", api_delete_vgpu, OPERATE, false, {NULL}},
+	{"GET", "/v1/vgpus/{id}/history", api_get_history, READ, false, {"from", "to", "step"}},
+	{"GET", "/v1/alerts", api_get_alerts, READ, false, {"all"}},
+	{"POST", "/v1/alerts/{id}/ack", api_ack_alert, OPERATE, false, {NULL}},
+	{"GET", "/v1/decisions", api_get_decisions, READ, false, {"after", "limit", "vgpu"}},
+	{"GET", "/v1/offers", api_get_offers, READ, false, {"all"}},
+	{"POST", "/v1/offers/{id}/claim", api_claim_offer, OPERATE, true, {NULL}},
+	{"DELETE", "/v1/offers/{id}", api_delete_offer, OPERATE, false, {NULL}},
+	{"GET", "/v1/economics", api_get_economics, READ, false, {"from", "to"}},
+	{"GET", "/v1/policy", api_get_policy, READ, false, {NULL}},
+	{"PATCH", "/v1/policy", api_patch_policy, OPERATE, true, {NULL}},
+	{"GET", "/v1/tokens", api_get_tokens, ADMIN, false, {NULL}},
+	{"POST", "/v1/tokens", api_post_token, ADMIN, true, {NULL}},
+	{"DELETE", "/v1/tokens/{name}", api_delete_token, ADMIN, false, {NULL}},
+	{"GET", "/healthz", api_get_health, OPEN, false, {NULL}},
+	{"GET", "/readyz", api_get_ready, OPEN, false, {NULL}},
+	{"GET", "/metrics", api_get_metrics, READ, false, {NULL}},
 };
 
 struct api *api_new(struct manager *manager)
