@@ -55,6 +55,7 @@ void api_patch_policy(struct api *api, struct api_request *request);
 void api_get_tokens(struct api *api, struct api_request *request);
 void api_post_token(struct api *api, struct api_request *request);
 void api_delete_token(struct api *api, struct api_request *request);
+void api_get_audit(struct api *api, struct api_request *request);
 
 /* --- for the handlers --- */
 
@@ -68,6 +69,11 @@ void api_reply_when_saved(struct api *api, struct api_request *request);
 
 /* Answers {@key: @list}, taking over the list. */
 void api_reply_list(struct api_request *request, const char *key, json_t *list);
+
+/* The parameters of [policy] and [offer]. */
+json_t *api_encode_params(const struct config *config);
+/* A token's terms; NULL: there is none of this name. */
+json_t *api_encode_token(struct api *api, const char *name);
 
 /* NULL: there is none. */
 const struct host_gpu *api_lookup_gpu(const struct api *api, const char *name);

@@ -60,6 +60,10 @@ struct api_request {
 	struct api_reply reply;
 	struct api_later *later;
 	void (*answered)(struct api_request *request); /* @later was ended: the reply may be sent */
+	/* Called once, when the reply stands or the request has ended; NULL: nobody waits for it.
+	 */
+	void (*settled)(struct api_request *request);
+	struct api_audit *audit; /* of who waits */
 };
 
 /*

@@ -60,6 +60,13 @@ static json_t *encode_token(const struct token *token, const char *text)
 	return json_encode_end(&o);
 }
 
+json_t *api_encode_token(struct api *api, const char *name)
+{
+	const struct token *token = tokens_named(gate_tokens(api->gate), name);
+
+	return token ? encode_token(token, NULL) : NULL;
+}
+
 void api_get_tokens(struct api *api, struct api_request *request)
 {
 	const struct tokens *tokens = gate_tokens(api->gate);

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
+#include "gover-d/api-audit.h"
 #include "gover-d/api-internal.h"
 #include "gover-d/api-time.h"
 #include "gover-d/api.h"
@@ -50,6 +51,7 @@ static const struct route {
 	{"GET", "/v1/tokens", api_get_tokens, ADMIN, false, {NULL}},
 	{"POST", "/v1/tokens", api_post_token, ADMIN, true, {NULL}},
 	{"DELETE", "/v1/tokens/{name}", api_delete_token, ADMIN, false, {NULL}},
+	{"GET", "/v1/audit", api_get_audit, ADMIN, false, {"after", "limit"}},
 	{"GET", "/healthz", api_get_health, OPEN, false, {NULL}},
 	{"GET", "/readyz", api_get_ready, OPEN, false, {NULL}},
 	{"GET", "/metrics", api_get_metrics, READ, false, {NULL}},
@@ -237,7 +239,10 @@ void api_serve(struct api *api, struct api_request *request)
 		return;
 	if (route->takes_object && read_object(request) < 0)
 		return;
+	if (strcmp(route->method, "GET") != 0)
+		api_audit_begin(api, request);
 	route->handler(api, request);
+	api_audit_end(api, request);
 	json_decref(request->object);
 	request->object = NULL;
 	if (strcmp(route->method, "GET") != 0)
