@@ -9,7 +9,6 @@
 #include <limits.h>
 #include <microhttpd.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include "gover-d/api.h"
 #include "gover-d/gate.h"
 #include "gover-d/http-listen.h"
+#include "gover-d/http-who.h"
 #include "gover-d/http.h"
 #include "gover-d/problem.h"
 
@@ -30,8 +30,6 @@
 #define HEADERS_MAX	((size_t)16 * 1024)
 /* A body of unannounced length is read so far beyond what is kept, for the sake of the answer. */
 #define DISCARD_MAX (1024 * 1024)
-/* As GnuTLS writes it: nothing older than TLS 1.2. */
-#define TLS_PRIORITIES "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 struct listener {
 	struct http *http;
@@ -109,35 +107,12 @@ static const char *header(struct MHD_Connection *connection, const char *name)
 	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
-/* Once a connection: what the kernel knows of who is there. NULL, no memory: who may nothing. */
 static void connection_changed(void *userdata, struct MHD_Connection *connection,
 			       void **socket_context, enum MHD_ConnectionNotificationCode code)
 {
 	struct listener *listener = userdata;
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 
-	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
-		free(*socket_context);
-		*socket_context = NULL;
-		return;
-	}
-	*socket_context = calloc(1, sizeof(struct peer));
-	if (*socket_context && info)
-		(void)peer_read(info->connect_fd, gate_rules(api_gate(listener->http->api)),
-				*socket_context);
-}
-
-static void identify(struct exchange *x)
-{
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-
-	if (info && info->socket_context)
-		gate_identify(api_gate(x->listener->http->api), info->socket_context,
-			      header(x->connection, MHD_HTTP_HEADER_AUTHORIZATION),
-			      header(x->connection, MHD_HTTP_HEADER_HOST), clock_now(),
-			      &x->request.who);
+	http_who_connection(api_gate(listener->http->api), connection, socket_context, code);
 }
 
 static struct exchange *begin(struct listener *listener, struct MHD_Connection *connection,
@@ -157,7 +132,7 @@ static struct exchange *begin(struct listener *listener, struct MHD_Connection *
 		.answered = answered,
 	};
 	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_query, &x->request);
-	identify(x);
+	http_who_asks(api_gate(listener->http->api), connection, &x->request.who);
 	return x;
 }
 
@@ -364,12 +339,6 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 	return run(userdata);
 }
 
-/* libmicrohttpd takes its texts as pointers to what may change, and changes none. */
-static void *no_const(const char *text)
-{
-	return (void *)(uintptr_t)text;
-}
-
 static int watch(struct listener *listener, sd_event *event)
 {
 	const union MHD_DaemonInfo *info =
@@ -396,27 +365,19 @@ static int watch(struct listener *listener, sd_event *event)
 static int serve_on(struct listener *listener, int fd, sd_event *event, struct http *http,
 		    struct err *reterr)
 {
-	const struct gate *gate = api_gate(http->api);
-	const char *certificate = listener == &http->tcp ? gate_certificate(gate) : NULL;
-	struct MHD_OptionItem tls[] = {
-		{MHD_OPTION_HTTPS_MEM_CERT, 0, no_const(certificate)},
-		{MHD_OPTION_HTTPS_MEM_KEY, 0, no_const(gate_key(gate))},
-		{MHD_OPTION_HTTPS_PRIORITIES, 0, no_const(TLS_PRIORITIES)},
-		{MHD_OPTION_END, 0, NULL},
-	};
+	struct MHD_OptionItem options[HTTP_WHO_TLS_OPTIONS] = {{MHD_OPTION_END, 0, NULL}};
+	bool tls = listener == &http->tcp && http_who_tls(api_gate(http->api), options);
 	int r;
 
-	if (!certificate)
-		tls[0] = tls[3];
 	listener->http = http;
 	listener->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (certificate ? MHD_USE_TLS : 0),
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (tls ? MHD_USE_TLS : 0),
 		/* port= */ 0, NULL, NULL, handle, listener, MHD_OPTION_LISTEN_SOCKET, fd,
 		MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
 		TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADERS_MAX,
 		MHD_OPTION_NOTIFY_COMPLETED, completed, NULL, MHD_OPTION_NOTIFY_CONNECTION,
 		connection_changed, listener, MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
-		MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+		MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 	if (!listener->daemon)
 		return err_fail(reterr, EIO, "libmicrohttpd cannot be started");
 	r = watch(listener, event);
