@@ -26,8 +26,8 @@ static const struct {
 	[ACCESS_EXPIRED] = {401, "this token has expired: `gover-ctl token add` makes another"},
 	[ACCESS_BACK_OFF] = {429, "too many wrong tokens came from this address: wait before the "
 				  "next try"},
-	[ACCESS_TOO_MANY] = {429, "too many requests came from this address: at most "
-				  "requests_per_s of [access] are allowed"},
+	[ACCESS_TOO_MANY] = {429, "too many requests in this second: at most requests_per_s of "
+				  "[access] are allowed to a token, or without one to an address"},
 	[ACCESS_NOT_LOCALITY] = {403, "the Host header does not name this host: without a token "
 				      "only localhost is answered"},
 };
@@ -35,10 +35,6 @@ static const struct {
 unsigned int access_check(const struct access_who *who, enum access_scope wanted,
 			  struct err *reterr)
 {
-	if (who->fault == ACCESS_TOO_MANY) {
-		(void)err_fail(reterr, 0, "%s", faults[ACCESS_TOO_MANY].sentence);
-		return faults[ACCESS_TOO_MANY].status;
-	}
 	if (wanted == ACCESS_OPEN || (wanted != ACCESS_NONE && who->scope >= wanted))
 		return 0;
 	if (who->scope == ACCESS_NONE || wanted == ACCESS_NONE) {

@@ -30,7 +30,7 @@ enum access_fault {
 	ACCESS_BAD_TOKEN,    /* nobody's */
 	ACCESS_EXPIRED,	     /* one that was good until lately */
 	ACCESS_BACK_OFF,     /* nobody's, and too many such came from this address */
-	ACCESS_TOO_MANY,     /* requests from this address */
+	ACCESS_TOO_MANY,     /* requests with this token, or from this address */
 	ACCESS_NOT_LOCALITY, /* a web page of somewhere else that asks as if it were from here */
 };
 

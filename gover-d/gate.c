@@ -145,6 +145,17 @@ int gate_check_listener(const struct gate *gate, int fd, struct err *reterr)
 	return err_fail(reterr, EPERM, "%s", GATE_TLS_NEEDED);
 }
 
+/* Counted for whom: a token, or for those without a good one the address. So who floods from where
+ * others are uses up nobody's requests but his own. */
+static bool within_limit(struct gate *gate, const struct peer *peer, const struct token *token,
+			 uint64_t now_ns)
+{
+	_Static_assert(TOKEN_HASH_BYTES >= PEER_KEY_BYTES, "a key is the beginning of a hash");
+
+	return limits_take_request(gate->limits, token ? token->hash : peer->key,
+				   gate->requests_per_s, now_ns);
+}
+
 /* What follows "Bearer " of the header; NULL: something else does. */
 static const char *bearer_of(const char *authorization)
 {
@@ -161,11 +172,9 @@ static void refuse(struct access_who *who, enum access_fault fault, unsigned int
 	who->retry_after_s = retry_after_s;
 }
 
-static void identify_token(struct gate *gate, const struct peer *peer, const char *authorization,
+static void identify_token(struct gate *gate, const struct peer *peer, const struct token *token,
 			   struct instant now, struct access_who *who)
 {
-	const char *text = bearer_of(authorization);
-	const struct token *token = text ? tokens_find(gate->tokens, text) : NULL;
 	unsigned int wait_s, begins_s;
 
 	if (token && token->expires_ms && now.wall_ms >= token->expires_ms) {
@@ -177,27 +186,17 @@ static void identify_token(struct gate *gate, const struct peer *peer, const cha
 		wait_s = limits_fail_token(gate->limits, peer->key, now.mono_ns, &begins_s);
 		refuse(who, wait_s ? ACCESS_BACK_OFF : ACCESS_BAD_TOKEN, wait_s);
 		if (begins_s)
-			log_warning("wrong tokens come from %s: no more are looked at for %u s",
-				    peer->from, begins_s);
+			log_warning(
+				"wrong tokens come from %s: for %u s more of them are only told "
+				"to wait",
+				peer->from, begins_s);
 	}
 }
 
-void gate_identify(struct gate *gate, const struct peer *peer, const char *authorization,
-		   const char *host, struct instant now, struct access_who *who)
+static void identify_address(const struct gate *gate, const struct peer *peer, const char *host,
+			     struct access_who *who)
 {
-	*who = (struct access_who){.scope = ACCESS_NONE};
-	memcpy(who->from, peer->from, sizeof(who->from));
-	if (peer->local) {
-		memcpy(who->name, peer->name, sizeof(who->name));
-		who->scope = peer->scope;
-		if (who->scope == ACCESS_NONE)
-			refuse(who, ACCESS_STRANGER, 0);
-	} else if (!limits_take_request(gate->limits, peer->key, gate->requests_per_s,
-					now.mono_ns)) {
-		refuse(who, ACCESS_TOO_MANY, 1);
-	} else if (authorization) {
-		identify_token(gate, peer, authorization, now, who);
-	} else if (!peer->loopback || !gate->rules.anonymous_read) {
+	if (!peer->loopback || !gate->rules.anonymous_read) {
 		refuse(who, ACCESS_NO_TOKEN, 0);
 	} else if (!access_host_is_local(host)) {
 		refuse(who, ACCESS_NOT_LOCALITY, 0);
@@ -205,4 +204,33 @@ void gate_identify(struct gate *gate, const struct peer *peer, const char *autho
 		strcpy(who->name, "anonymous");
 		who->scope = ACCESS_READ;
 	}
+}
+
+static void identify_process(const struct peer *peer, struct access_who *who)
+{
+	memcpy(who->name, peer->name, sizeof(who->name));
+	who->scope = peer->scope;
+	if (who->scope == ACCESS_NONE)
+		refuse(who, ACCESS_STRANGER, 0);
+}
+
+void gate_identify(struct gate *gate, const struct peer *peer, const char *authorization,
+		   const char *host, struct instant now, struct access_who *who)
+{
+	const char *text = authorization ? bearer_of(authorization) : NULL;
+	const struct token *token;
+
+	*who = (struct access_who){.scope = ACCESS_NONE};
+	memcpy(who->from, peer->from, sizeof(who->from));
+	if (peer->local) {
+		identify_process(peer, who);
+		return;
+	}
+	token = text ? tokens_find(gate->tokens, text) : NULL;
+	if (!within_limit(gate, peer, token, now.mono_ns))
+		refuse(who, ACCESS_TOO_MANY, 1);
+	else if (authorization)
+		identify_token(gate, peer, token, now, who);
+	else
+		identify_address(gate, peer, host, who);
 }

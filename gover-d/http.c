@@ -367,8 +367,12 @@ static int serve_on(struct listener *listener, int fd, sd_event *event, struct h
 {
 	struct MHD_OptionItem options[HTTP_WHO_TLS_OPTIONS] = {{MHD_OPTION_END, 0, NULL}};
 	bool tls = listener == &http->tcp && http_who_tls(api_gate(http->api), options);
-	int r;
+	int r = listener == &http->tcp ? gate_check_listener(api_gate(http->api), fd, reterr) : 0;
 
+	if (r < 0) {
+		(void)close(fd);
+		return r;
+	}
 	listener->http = http;
 	listener->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (tls ? MHD_USE_TLS : 0),
@@ -404,13 +408,8 @@ static int listen_unix(struct http *http, sd_event *event, const char *path, str
 static int listen_tcp(struct http *http, sd_event *event, const char *address, struct err *reterr)
 {
 	int fd = http_listen_tcp(address, reterr);
-	int r = fd < 0 ? fd : gate_check_listener(api_gate(http->api), fd, reterr);
 
-	if (r >= 0)
-		return serve_on(&http->tcp, fd, event, http, reterr);
-	if (fd >= 0)
-		(void)close(fd);
-	return r;
+	return fd < 0 ? fd : serve_on(&http->tcp, fd, event, http, reterr);
 }
 
 int http_new(sd_event *event, const char *socket_path, const char *listen, struct api *api,

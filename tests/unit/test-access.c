@@ -30,7 +30,7 @@ static const struct {
 	{ACCESS_NONE, ACCESS_EXPIRED, 0, 401, 401, 401, "expired"},
 	{ACCESS_NONE, ACCESS_BACK_OFF, 0, 429, 429, 429, "too many wrong tokens"},
 	{ACCESS_NONE, ACCESS_NOT_LOCALITY, 0, 403, 403, 403, "Host"},
-	{ACCESS_NONE, ACCESS_TOO_MANY, 429, 429, 429, 429, "too many requests"},
+	{ACCESS_NONE, ACCESS_TOO_MANY, 0, 429, 429, 429, "too many requests"},
 };
 
 static void every_caller_meets_every_route(void **state)
