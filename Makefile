@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 B      ?= build
 
 version  := 0.1.0
-packages := libmicrohttpd jansson libsystemd sqlite3 inih smartcols libcurl
+packages := libmicrohttpd jansson libsystemd sqlite3 inih smartcols libcurl gnutls
 warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
             -Wswitch-enum -Wpointer-arith -Wcast-qual -Wundef $(if $(WERROR),-Werror)
 cflags   := -std=c11 -D_GNU_SOURCE -DGOVER_VERSION='"$(version)"' -I. -fPIC $(warnings) $(SANITIZE)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "db/audit.h"
 #include "db/ledger.h"
 #include "db/writer.h"
 
@@ -80,4 +81,11 @@ int db_append_price(struct db *db, const struct db_price *row)
 	    !isfinite(row->penalty_per_broken_s))
 		return -EINVAL;
 	return writer_append(db, RECORD_PRICE, row);
+}
+
+int db_append_audit(struct db *db, const struct db_audit *row)
+{
+	if (row->ts_ms < 0)
+		return -EINVAL;
+	return writer_append(db, RECORD_AUDIT, row);
 }

@@ -105,6 +105,15 @@ static const struct field price_fields[] = {
 	FIELD(REAL, db_price, penalty_per_broken_s),
 };
 
+/* The id comes last: it is read, but not bound. */
+static const struct field audit_fields[] = {
+	FIELD(I64, db_audit, ts_ms),	    FIELD(TEXT, db_audit, who),
+	FIELD(TEXT, db_audit, origin),	    FIELD(TEXT, db_audit, method),
+	FIELD(TEXT, db_audit, path),	    FIELD(INT, db_audit, status),
+	FIELD(TEXT, db_audit, before_json), FIELD(TEXT, db_audit, after_json),
+	FIELD(I64, db_audit, id),
+};
+
 static const struct {
 	const struct field *fields;
 	size_t n;
@@ -120,6 +129,7 @@ static const struct {
 	[RECORD_LEDGER] = {ledger_fields, ARRAY_SIZE(ledger_fields)},
 	[RECORD_LEDGER_GPU] = {ledger_gpu_fields, ARRAY_SIZE(ledger_gpu_fields)},
 	[RECORD_PRICE] = {price_fields, ARRAY_SIZE(price_fields)},
+	[RECORD_AUDIT] = {audit_fields, ARRAY_SIZE(audit_fields)},
 };
 
 static bool is_text(const struct field *field)

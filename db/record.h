@@ -8,6 +8,7 @@
 
 #include <sqlite3.h>
 
+#include "db/audit.h"
 #include "db/ledger.h"
 
 enum record_kind {
@@ -22,6 +23,7 @@ enum record_kind {
 	RECORD_LEDGER,
 	RECORD_LEDGER_GPU,
 	RECORD_PRICE,
+	RECORD_AUDIT,
 	RECORD_KINDS,
 };
 

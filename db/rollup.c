@@ -99,6 +99,8 @@ static const struct prune {
 	/* A day that began before the hours that are kept is still asked for. */
 	{"DELETE FROM ledger WHERE step_s = 86400 AND ts_ms < ?1 - 86400000", LONGEST, true},
 	{"DELETE FROM ledger_gpu WHERE step_s = 86400 AND ts_ms < ?1 - 86400000", LONGEST, true},
+	{"DELETE FROM audit WHERE ts_ms < ?1 AND id < (SELECT min(id) FROM audit) + 5000", LONGEST,
+	 true},
 	/* The one that held then stays. */
 	{"DELETE FROM price WHERE ts_ms < ?1 AND EXISTS (SELECT 1 FROM price later"
 	 " WHERE later.flavor = price.flavor AND later.ts_ms > price.ts_ms AND later.ts_ms < ?1)",

@@ -87,6 +87,11 @@ const char *const schema_steps[] = {
 	"CREATE TABLE price (ts_ms INTEGER NOT NULL, flavor TEXT NOT NULL,"
 	" price_per_cap_hour REAL NOT NULL, penalty_per_broken_s REAL NOT NULL,"
 	" PRIMARY KEY (flavor, ts_ms)) WITHOUT ROWID;",
+
+	/* Who changed what. No number is given twice: a reader goes on after the last he saw. */
+	("CREATE TABLE audit (id INTEGER PRIMARY KEY AUTOINCREMENT, ts_ms INTEGER NOT NULL,"
+	 " who TEXT, origin TEXT, method TEXT, path TEXT, status INTEGER NOT NULL,"
+	 " before_json TEXT, after_json TEXT);"),
 };
 
 const int schema_version = (int)ARRAY_SIZE(schema_steps);

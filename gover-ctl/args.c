@@ -19,6 +19,10 @@ static const struct option_info infos[OPTION_COUNT] = {
 	[OPTION_SOCKET] = {"socket", "PATH", OPTION_TEXT, 0, 0,
 			   "the daemon's unix socket (GOVER_SOCKET, else /run/gover/gover.sock)"},
 	[OPTION_URL] = {"url", "URL", OPTION_TEXT, 0, 0, "the daemon over TCP instead"},
+	[OPTION_TOKEN_FILE] = {"token-file", "FILE", OPTION_TEXT, 0, 0,
+			       "holds the token for --url (GOVER_TOKEN_FILE)"},
+	[OPTION_CACERT] = {"cacert", "FILE", OPTION_TEXT, 0, 0,
+			   "certificates to trust for --url https://... (GOVER_CACERT)"},
 	[OPTION_JSON] = {"json", NULL, OPTION_FLAG, 0, 0, "the daemon's answer, for programs"},
 	[OPTION_HELP] = {"help", NULL, OPTION_FLAG, 0, 0, "how to use this verb"},
 	[OPTION_VERSION] = {"version", NULL, OPTION_FLAG, 0, 0, "the version of gover-ctl"},
@@ -75,6 +79,12 @@ static const struct option_info infos[OPTION_COUNT] = {
 	[OPTION_KINDS] =
 		{"kinds", "KINDS", OPTION_TEXT, 0, 0,
 		 "which, with commas: decision, alert, offer, change, tick (all but tick)"},
+	[OPTION_SCOPE] = {"scope", "SCOPE", OPTION_TEXT, 0, 0,
+			  "what it is for: read, operate or admin"},
+	[OPTION_EXPIRES] = {"expires", "TIME", OPTION_TEXT, 0, 0,
+			    "good for so long: seconds, or 30m, 12h, 90d; else for ever"},
+	[OPTION_TOKEN_OUT] = {"out", "FILE", OPTION_TEXT, 0, 0,
+			      "write the token to this new file, readable by you alone"},
 };
 
 const struct option_info *option_info(enum option_id id)

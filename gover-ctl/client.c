@@ -9,18 +9,23 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "gover-ctl/client.h"
 
 #define REPLY_MAX	   (64u << 20) /* 1,000 vGPUs on /v1/host are about 1 MB */
 #define CONNECT_TIMEOUT_MS 5000L
 #define REQUEST_TIMEOUT_MS 30000L
 #define SILENCE_NS	   (45 * NS_PER_S) /* the daemon says something every 15 s */
+#define TOKEN_LENGTH_MAX   255
+#define TOKEN_FILE_MAX	   4096
 
 struct client {
 	CURL *curl;
 	bool over_socket;
 	char base[CLIENT_PATH_MAX]; /* URL without its last slash */
 	char where[CLIENT_PATH_MAX];
+	char cacert[CLIENT_PATH_MAX];	  /* "": the system's */
+	char token[TOKEN_LENGTH_MAX + 1]; /* "": none */
 	long timeout_ms;
 };
 
@@ -76,10 +81,80 @@ int client_new(const char *socket, const char *url, struct client **ret_client, 
 
 struct client *client_free(struct client *client)
 {
-	if (client)
+	if (client) {
 		curl_easy_cleanup(client->curl);
+		explicit_bzero(client->token, sizeof(client->token));
+	}
 	free(client);
 	return NULL;
+}
+
+/* Does nothing that is sent to this URL leave the host, or leave it unencrypted? */
+static bool url_keeps_secrets(const char *url)
+{
+	const char *host = url + strlen("http://");
+	size_t n;
+
+	if (strncmp(url, "https://", 8) == 0)
+		return true;
+	n = strcspn(host, "/?#");
+	if (memchr(host, '@', n))
+		return false;
+	if (strncmp(host, "[::1]", 5) == 0)
+		return n == 5 || host[5] == ':';
+	n = strcspn(host, ":/?#");
+	return (n == 9 && strncmp(host, "localhost", n) == 0) ||
+	       (strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == n);
+}
+
+static int token_take(struct client *client, const char *path, const char *text, struct err *reterr)
+{
+	size_t n = strcspn(text, "\r\n");
+
+	if (n == 0 || n > TOKEN_LENGTH_MAX || text[n + strspn(text + n, "\r\n")] != '\0')
+		return err_fail(reterr, EINVAL,
+				"token file '%s': not one line of at most %d characters", path,
+				TOKEN_LENGTH_MAX);
+	for (size_t i = 0; i < n; i++)
+		if (text[i] <= ' ' || text[i] > '~')
+			return err_fail(reterr, EINVAL,
+					"token file '%s': character %zu is none of a token's", path,
+					i + 1);
+	memcpy(client->token, text, n);
+	client->token[n] = '\0';
+	return 0;
+}
+
+int client_use_token(struct client *client, const char *path, struct err *reterr)
+{
+	char *text = NULL;
+	int r;
+
+	if (client->over_socket)
+		return 0;
+	if (!url_keeps_secrets(client->base))
+		return err_fail(reterr, EINVAL,
+				"URL '%s': the token would cross the network unencrypted: use "
+				"https://",
+				client->base);
+	r = file_read(path, TOKEN_FILE_MAX, &text, NULL);
+	if (r < 0)
+		return err_fail(reterr, EINVAL, "token file '%s': %s", path, strerror(-r));
+	r = token_take(client, path, text, reterr);
+	explicit_bzero(text, strlen(text));
+	free(text);
+	return r;
+}
+
+int client_use_cacert(struct client *client, const char *path, struct err *reterr)
+{
+	if (strlen(path) >= sizeof(client->cacert))
+		return err_fail(reterr, EINVAL, "--cacert '%.40s...': longer than %d characters",
+				path, CLIENT_PATH_MAX - 1);
+	if (access(path, R_OK) < 0)
+		return err_fail(reterr, EINVAL, "--cacert '%s': %s", path, strerror(errno));
+	strcpy(client->cacert, path);
+	return 0;
 }
 
 const char *client_where(const struct client *client)
@@ -187,6 +262,11 @@ static int explain_no_answer(const struct client *client, CURLcode code, struct 
 				"the answer from %s is larger than %u MiB, or memory "
 				"is short",
 				client->where, REPLY_MAX >> 20);
+	if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE)
+		return err_fail(reterr, ENOTCONN,
+				"%s does not show a certificate that is trusted (%s): name the one "
+				"that it was signed by with --cacert",
+				client->where, why);
 	curl_easy_getinfo(client->curl, CURLINFO_OS_ERRNO, &os_errno);
 	if (!connected && os_errno != 0)
 		why = strerror((int)os_errno);
@@ -221,9 +301,9 @@ static int judge_reply(const struct client *client, const struct client_call *ca
 	return CLIENT_REFUSED;
 }
 
-static struct curl_slist *make_headers(const char *key, bool has_body)
+static struct curl_slist *make_headers(const char *key, const char *token, bool has_body)
 {
-	char line[256];
+	char line[TOKEN_LENGTH_MAX + 32];
 	struct curl_slist *headers = curl_slist_append(NULL, "Accept: application/json");
 
 	if (has_body)
@@ -232,6 +312,11 @@ static struct curl_slist *make_headers(const char *key, bool has_body)
 		snprintf(line, sizeof(line), "Idempotency-Key: %s", key);
 		headers = curl_slist_append(headers, line);
 	}
+	if (token[0]) {
+		snprintf(line, sizeof(line), "Authorization: Bearer %s", token);
+		headers = curl_slist_append(headers, line);
+		explicit_bzero(line, sizeof(line));
+	}
 	return headers;
 }
 
@@ -239,7 +324,7 @@ static CURLcode perform(struct client *client, const struct client_call *call, c
 			struct reply *reply)
 {
 	char url[2 * CLIENT_PATH_MAX];
-	struct curl_slist *headers = make_headers(call->key, body != NULL);
+	struct curl_slist *headers = make_headers(call->key, client->token, body != NULL);
 	CURLcode code;
 
 	snprintf(url, sizeof(url), "%s%s", client->base, call->path);
@@ -249,7 +334,10 @@ static CURLcode perform(struct client *client, const struct client_call *call, c
 	if (client->over_socket) {
 		curl_easy_setopt(client->curl, CURLOPT_UNIX_SOCKET_PATH, client->where);
 		curl_easy_setopt(client->curl, CURLOPT_NOPROXY, "*");
-	}
+	} else if (client->token[0] && strncmp(client->base, "http://", 7) == 0)
+		curl_easy_setopt(client->curl, CURLOPT_NOPROXY, "*"); /* it stays on this host */
+	if (client->cacert[0])
+		curl_easy_setopt(client->curl, CURLOPT_CAINFO, client->cacert);
 	curl_easy_setopt(client->curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(client->curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
 	curl_easy_setopt(client->curl, CURLOPT_TIMEOUT_MS, client->timeout_ms);

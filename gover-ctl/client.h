@@ -22,6 +22,16 @@ struct client;
 int client_new(const char *socket, const char *url, struct client **ret_client, struct err *reterr);
 struct client *client_free(struct client *client); /* NULL is fine; returns NULL */
 
+/*
+ * Over a URL each request carries the token that stands in @path, alone on its first line. -EINVAL
+ * with a sentence: there is none in it, or the URL would send it in the clear over a network. Over
+ * the unix socket nothing is read: the kernel says who asks.
+ */
+int client_use_token(struct client *client, const char *path, struct err *reterr);
+
+/* Certificates (PEM) that an https URL is checked with, instead of the system's. */
+int client_use_cacert(struct client *client, const char *path, struct err *reterr);
+
 /* The daemon's address for people. */
 const char *client_where(const struct client *client);
 

@@ -40,7 +40,20 @@ int ctl_open(struct ctl *ctl, struct err *reterr)
 	const char *from_env = getenv("GOVER_SOCKET");
 	const char *path = ctl->socket ? ctl->socket : from_env ? from_env : CLIENT_SOCKET_DEFAULT;
 
-	return ctl->client ? 0 : client_new(path, ctl->url, &ctl->client, reterr);
+	const char *token_file = ctl->token_file ? ctl->token_file : getenv("GOVER_TOKEN_FILE");
+	const char *cacert = ctl->cacert ? ctl->cacert : getenv("GOVER_CACERT");
+	int r;
+
+	if (ctl->client)
+		return 0;
+	r = client_new(path, ctl->url, &ctl->client, reterr);
+	if (r >= 0 && cacert)
+		r = client_use_cacert(ctl->client, cacert, reterr);
+	if (r >= 0 && token_file)
+		r = client_use_token(ctl->client, token_file, reterr);
+	if (r < 0)
+		ctl->client = client_free(ctl->client);
+	return r;
 }
 
 int ctl_try(struct ctl *ctl, const struct client_call *call, struct reply *ret_reply,
@@ -121,6 +134,8 @@ static enum ctl_exit run_verb(const struct verb *verb, const struct args *args)
 	struct ctl ctl = {
 		.socket = args->values[OPTION_SOCKET],
 		.url = args->values[OPTION_URL],
+		.token_file = args->values[OPTION_TOKEN_FILE],
+		.cacert = args->values[OPTION_CACERT],
 	};
 	enum ctl_exit r;
 

@@ -24,6 +24,7 @@ struct ctl {
 	struct writer writer;
 	struct client *client;	  /* NULL until the first request */
 	const char *socket, *url; /* as given; NULL: not */
+	const char *token_file, *cacert;
 };
 
 int ctl_main(int argc, char *argv[]);

@@ -70,7 +70,8 @@ static void put_option_help(FILE *out, uint64_t mask)
 
 void help_all(FILE *out)
 {
-	fputs("gover-ctl [--socket PATH | --url URL] [--json] VERB ...\n\n"
+	fputs("gover-ctl [--socket PATH | --url URL [--token-file FILE] [--cacert FILE]] "
+	      "[--json]\n          VERB ...\n\n"
 	      "Watches and steers gover-d, which shares one GPU between virtual machines.\n\n",
 	      out);
 	for (size_t i = 0; verbs_at(i); i++)

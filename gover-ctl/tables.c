@@ -278,6 +278,25 @@ static const struct writer_column policy_columns[] = {
 };
 const struct table table_policy = TABLE("rows", "The policy has no parameters.", policy_columns);
 
+static void token_expiry(const json_t *token, char text[WRITER_CELL_MAX])
+{
+	const char *at = field_text(token, "expires_at");
+
+	if (at[0])
+		tell_time(at, text);
+	else
+		strcpy(text, "never");
+}
+
+static const struct writer_column token_columns[] = {
+	COLUMN("TOKEN", "name", TEXT),
+	COLUMN("SCOPE", "scope", TEXT),
+	COLUMN("MADE", "created_at", TIME),
+	{.head = "EXPIRES", .cell = token_expiry},
+};
+const struct table table_tokens =
+	TABLE("tokens", "No tokens: nobody may ask over TCP.", token_columns);
+
 enum ctl_exit tables_print(const struct writer *writer, const struct table *table,
 			   const json_t *answer)
 {

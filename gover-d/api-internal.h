@@ -5,6 +5,7 @@
 
 #include "gover-d/api-request.h"
 #include "gover-d/control.h"
+#include "gover-d/gate.h"
 #include "gover-d/metrics.h"
 
 /* Answers that many ask for and that stay the same until something changes. */
@@ -19,6 +20,7 @@ struct api {
 	int64_t told_decision;	    /* the last that is among them */
 	struct follower *followers; /* of the events, newest first */
 	int n_followers;
+	struct gate *gate;
 	struct metrics_tally tally;
 	uint64_t version; /* counts what makes cached answers old, beside control_generation() */
 	struct api_cache {
@@ -59,6 +61,11 @@ void api_get_economics(struct api *api, struct api_request *request);
 void api_get_policy(struct api *api, struct api_request *request);
 void api_patch_policy(struct api *api, struct api_request *request);
 
+void api_get_tokens(struct api *api, struct api_request *request);
+void api_post_token(struct api *api, struct api_request *request);
+void api_delete_token(struct api *api, struct api_request *request);
+void api_get_audit(struct api *api, struct api_request *request);
+
 /* --- for the handlers --- */
 
 /* Once a period: the vGPUs as they are now, and a sign of life for who has heard nothing. */
@@ -78,6 +85,11 @@ void api_reply_when_saved(struct api *api, struct api_request *request);
 
 /* Answers {@key: @list}, taking over the list. */
 void api_reply_list(struct api_request *request, const char *key, json_t *list);
+
+/* The parameters of [policy] and [offer]. */
+json_t *api_encode_params(const struct config *config);
+/* A token's terms; NULL: there is none of this name. */
+json_t *api_encode_token(struct api *api, const char *name);
 
 /* NULL: there is none. */
 const struct host_gpu *api_lookup_gpu(const struct api *api, const char *name);

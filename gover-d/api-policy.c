@@ -38,7 +38,7 @@ static const char *next_key(size_t *index)
 	return NULL;
 }
 
-static json_t *encode_params(const struct config *config)
+json_t *api_encode_params(const struct config *config)
 {
 	struct json_encode o = json_encode_begin();
 	char text[VALUE_MAX];
@@ -77,8 +77,8 @@ static json_t *encode_policies(void)
 void api_get_policy(struct api *api, struct api_request *request)
 {
 	const struct config *config = control_config(api->manager);
-	json_t *params = encode_params(config);
-	json_t *file = encode_params(control_file_config(api->manager));
+	json_t *params = api_encode_params(config);
+	json_t *file = api_encode_params(control_file_config(api->manager));
 	struct json_encode o = json_encode_begin();
 
 	json_encode_add(&o, "name", json_string(config->policy));

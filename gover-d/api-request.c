@@ -112,12 +112,16 @@ struct api_request *api_later_end(struct api_later *later)
 
 void api_request_answer(struct api_request *request)
 {
+	if (request->settled)
+		request->settled(request);
 	if (request->answered)
 		request->answered(request);
 }
 
 void api_request_fini(struct api_request *request)
 {
+	if (request->settled)
+		request->settled(request);
 	if (request->later)
 		request->later->request = NULL;
 	request->later = NULL;

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "gover-d/access.h"
+
 #define API_QUERY_MAX 8
 #define API_PARAM_MAX 128
 #define API_TYPE_JSON "application/json"
@@ -51,6 +53,8 @@ struct api_reply {
 	struct api_stream *stream;	   /* instead of @text; goes with the request */
 	char location[API_PARAM_MAX + 16]; /* "": none */
 	char allow[48];			   /* "": none */
+	const char *authenticate;	   /* WWW-Authenticate; static text; NULL: none */
+	unsigned int retry_after_s;	   /* 0: none */
 };
 
 struct api_query {
@@ -65,6 +69,7 @@ struct api_request {
 	const char *content_type, *idempotency_key, *last_event_id; /* NULL: no such header */
 	const char *body;
 	size_t body_length;
+	struct access_who who; /* who asks; all zero: nobody who may anything */
 	/* Found by the route. */
 	char param[API_PARAM_MAX]; /* what stands for {id} */
 	json_t *object; /* the body, where the route takes one; only within the handler */
@@ -72,9 +77,19 @@ struct api_request {
 	struct api_reply reply;
 	struct api_later *later;
 	void (*answered)(struct api_request *request); /* @later was ended: the reply may be sent */
+	/* Called once, when the reply stands or the request has ended; NULL: nobody waits for it.
+	 */
+	void (*settled)(struct api_request *request);
+	struct api_audit *audit; /* of who waits */
 };
 
-/* Routes the request: fills in its reply, or sets later. */
+/*
+ * May this be asked by who asks? Looks at the route alone, before a body is there. False: the
+ * reply says why not.
+ */
+bool api_admit(struct api *api, struct api_request *request);
+
+/* Routes the request: fills in its reply, or sets later. Admits it, too. */
 void api_serve(struct api *api, struct api_request *request);
 
 /* The value of a query parameter; NULL: not given. */

@@ -11,41 +11,53 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
+#include "gover-d/api-audit.h"
 #include "gover-d/api-internal.h"
 #include "gover-d/api-time.h"
 #include "gover-d/api.h"
 #include "gover-d/json-encode.h"
 #include "gover-d/problem.h"
 
+/* Who may ask. */
+#define OPEN	ACCESS_OPEN
+#define READ	ACCESS_READ
+#define OPERATE ACCESS_OPERATE
+#define ADMIN	ACCESS_ADMIN
+
 static const struct route {
 	const char *method, *pattern;
 	api_handler handler;
+	enum access_scope scope;
 	bool takes_object; /* a JSON object is the body; other routes do not look at one */
 	const char *query[4];
 } routes[] = {
-	{"GET", "/v1/host", api_get_host, false, {NULL}},
-	{"GET", "/v1/gpus", api_get_gpus, false, {NULL}},
-	{"PATCH", "/v1/gpus/{name}", api_patch_gpu, true, {NULL}},
-	{"GET", "/v1/gpus/{name}/history", api_get_samples, false, {"from", "to"}},
-	{"GET", "/v1/vgpus", api_get_vgpus, false, {"gpu"}},
-	{"POST", "/v1/vgpus", api_post_vgpu, true, {NULL}},
-	{"GET", "/v1/vgpus/{id}", api_get_vgpu, false, {NULL}},
-	{"PATCH", "/v1/vgpus/{id}", api_patch_vgpu, true, {NULL}},
-	{"DELETE", "/v1/vgpus/{id}", api_delete_vgpu, false, {NULL}},
-	{"GET", "/v1/vgpus/{id}/history", api_get_history, false, {"from", "to", "step"}},
-	{"GET", "/v1/alerts", api_get_alerts, false, {"all"}},
-	{"POST", "/v1/alerts/{id}/ack", api_ack_alert, false, {NULL}},
-	{"GET", "/v1/decisions", api_get_decisions, false, {"after", "limit", "vgpu"}},
-	{"GET", "/v1/offers", api_get_offers, false, {"all"}},
-	{"POST", "/v1/offers/{id}/claim", api_claim_offer, true, {NULL}},
-	{"DELETE", "/v1/offers/{id}", api_delete_offer, false, {NULL}},
-	{"GET", "/v1/events", api_get_events, false, {"kinds", "after"}},
-	{"GET", "/v1/economics", api_get_economics, false, {"from", "to"}},
-	{"GET", "/v1/policy", api_get_policy, false, {NULL}},
-	{"PATCH", "/v1/policy", api_patch_policy, true, {NULL}},
-	{"GET", "/healthz", api_get_health, false, {NULL}},
-	{"GET", "/readyz", api_get_ready, false, {NULL}},
-	{"GET", "/metrics", api_get_metrics, false, {NULL}},
+	{"GET", "/v1/host", api_get_host, READ, false, {NULL}},
+	{"GET", "/v1/gpus", api_get_gpus, READ, false, {NULL}},
+	{"PATCH", "/v1/gpus/{name}", api_patch_gpu, OPERATE, true, {NULL}},
+	{"GET", "/v1/gpus/{name}/history", api_get_samples, READ, false, {"from", "to"}},
+	{"GET", "/v1/vgpus", api_get_vgpus, READ, false, {"gpu"}},
+	{"POST", "/v1/vgpus", api_post_vgpu, OPERATE, true, {NULL}},
+	{"GET", "/v1/vgpus/{id}", api_get_vgpu, READ, false, {NULL}},
+	{"PATCH", "/v1/vgpus/{id}", api_patch_vgpu, OPERATE, true, {NULL}},
+	{"DELETE", "/v1/vgpus/{id}", api_delete_vgpu, OPERATE, false, {NULL}},
+	{"GET", "/v1/vgpus/{id}/history", api_get_history, READ, false, {"from", "to", "step"}},
+	{"GET", "/v1/alerts", api_get_alerts, READ, false, {"all"}},
+	{"POST", "/v1/alerts/{id}/ack", api_ack_alert, OPERATE, false, {NULL}},
+	{"GET", "/v1/decisions", api_get_decisions, READ, false, {"after", "limit", "vgpu"}},
+	{"GET", "/v1/offers", api_get_offers, READ, false, {"all"}},
+	{"POST", "/v1/offers/{id}/claim", api_claim_offer, OPERATE, true, {NULL}},
+	{"DELETE", "/v1/offers/{id}", api_delete_offer, OPERATE, false, {NULL}},
+	{"GET", "/v1/events", api_get_events, READ, false, {"kinds", "after"}},
+	{"GET", "/v1/economics", api_get_economics, READ, false, {"from", "to"}},
+	{"GET", "/v1/policy", api_get_policy, READ, false, {NULL}},
+	{"PATCH", "/v1/policy", api_patch_policy, OPERATE, true, {NULL}},
+	{"GET", "/v1/tokens", api_get_tokens, ADMIN, false, {NULL}},
+	{"POST", "/v1/tokens", api_post_token, ADMIN, true, {NULL}},
+	{"DELETE", "/v1/tokens/{name}", api_delete_token, ADMIN, false, {NULL}},
+	{"GET", "/v1/audit", api_get_audit, ADMIN, false, {"after", "limit"}},
+	{"GET", "/healthz", api_get_health, OPEN, false, {NULL}},
+	{"GET", "/readyz", api_get_ready, OPEN, false, {NULL}},
+	{"GET", "/metrics", api_get_metrics, READ, false, {NULL}},
 };
 
 /* The name of this run in the ids of events: no other run has it. */
@@ -68,7 +80,8 @@ struct api *api_new(struct manager *manager)
 	if (!api)
 		return NULL;
 	api->manager = manager;
-	if (make_events(api) < 0)
+	api->gate = gate_new();
+	if (!api->gate || make_events(api) < 0)
 		return api_free(api);
 	api->told_decision = decisions_last_id(control_decisions(manager));
 	metrics_tally_begin(&api->tally, control_decisions(manager));
@@ -82,8 +95,14 @@ struct api *api_free(struct api *api)
 	for (size_t i = 0; i < ARRAY_SIZE(api->cached); i++)
 		api_text_unref(api->cached[i].text);
 	events_free(api->events);
+	gate_free(api->gate);
 	free(api);
 	return NULL;
+}
+
+struct gate *api_gate(struct api *api)
+{
+	return api->gate;
 }
 
 void api_tick(struct api *api)
@@ -209,15 +228,40 @@ static int read_object(struct api_request *request)
 	return 0;
 }
 
+static bool check_access(const struct route *route, struct api_request *request)
+{
+	struct err err = {""};
+	unsigned int status = access_check(&request->who, route->scope, &err);
+
+	if (status == 0)
+		return true;
+	problem_reply(request, status, "%s", err.msg);
+	if (status == 401)
+		request->reply.authenticate = "Bearer realm=\"gover\"";
+	request->reply.retry_after_s = request->who.retry_after_s;
+	return false;
+}
+
+bool api_admit(struct api *api, struct api_request *request)
+{
+	const struct route *route = find_route(request);
+
+	(void)api;
+	return route && check_access(route, request);
+}
+
 void api_serve(struct api *api, struct api_request *request)
 {
 	const struct route *route = find_route(request);
 
-	if (!route || check_query(route, request) < 0)
+	if (!route || !check_access(route, request) || check_query(route, request) < 0)
 		return;
 	if (route->takes_object && read_object(request) < 0)
 		return;
+	if (strcmp(route->method, "GET") != 0)
+		api_audit_begin(api, request);
 	route->handler(api, request);
+	api_audit_end(api, request);
 	json_decref(request->object);
 	request->object = NULL;
 	if (strcmp(route->method, "GET") != 0)

@@ -103,6 +103,25 @@ static int check_sockets(const struct config *config, struct err *reterr)
 	return 0;
 }
 
+/* What is said in the clear on a network is everybody's. */
+static int check_tls(const struct config *config, struct err *reterr)
+{
+	const char *listen = config->listen;
+
+	if ((config->tls_certificate[0] == '\0') != (config->tls_key[0] == '\0'))
+		return err_fail(reterr, EINVAL,
+				"[daemon] %s is set and %s is not: allowed: both, or neither",
+				config->tls_key[0] ? "tls_key" : "tls_certificate",
+				config->tls_key[0] ? "tls_certificate" : "tls_key");
+	if (listen[0] == '\0' || config->tls_certificate[0] || strncmp(listen, "127.", 4) == 0 ||
+	    strncmp(listen, "[::1]:", 6) == 0)
+		return 0;
+	return err_fail(reterr, EINVAL,
+			"[daemon] listen = %s: off loopback TLS is required: set tls_certificate "
+			"and tls_key too, or listen on 127.0.0.1 or [::1]",
+			listen);
+}
+
 static int check_flavor(const struct config *config, struct err *reterr)
 {
 	int cap = config->offer.flavor_cap_pct;
@@ -179,8 +198,9 @@ static int check_roots(const struct config *config, struct err *reterr)
 int config_check(const struct config *config, struct err *reterr)
 {
 	static int (*const checks[])(const struct config *config, struct err *reterr) = {
-		config_table_check, check_gpu_names, check_speeds, check_period, check_leases,
-		check_sockets,	    check_flavor,    flavor_check, check_roots,	 check_fps_sources,
+		config_table_check, check_gpu_names, check_speeds,	check_period,
+		check_leases,	    check_sockets,   check_tls,		check_flavor,
+		flavor_check,	    check_roots,     check_fps_sources,
 	};
 	int r = 0;
 

@@ -62,6 +62,11 @@ static bool fits_fps_source(const char *text)
 	return strcmp(text, "preload") == 0 || strcmp(text, "bpf") == 0;
 }
 
+static bool fits_anonymous(const char *text)
+{
+	return strcmp(text, "off") == 0 || strcmp(text, "read") == 0;
+}
+
 static bool fits_policy(const char *text)
 {
 	return policy_find(text);
@@ -70,6 +75,7 @@ static bool fits_policy(const char *text)
 /* Where a key stands: its section, whether it is live, its name, its place. */
 #define AT(section, live, key, type, field) section, live, key, offsetof(type, field)
 #define DAEMON(key)			    AT("daemon", false, #key, struct config, key)
+#define ACCESS(key)			    AT("access", false, #key, struct config, key)
 #define GPU(key)			    AT(CONFIG_GPU_SECTION, false, #key, struct gpu_section, gpu.key)
 #define POLICY(key)			    AT("policy", true, #key, struct config, params.key)
 #define OFFER(key)			    AT("offer", true, #key, struct config, offer.key)
@@ -98,6 +104,13 @@ static const struct setting keys[] = {
 	TEXT(DAEMON(state_dir), 1, 160, "a path", NULL),
 	INT(DAEMON(period_ms), 1, 10000, " ms"),
 	TEXT(DAEMON(on_migrate), 0, 160, "nothing, or a path", NULL),
+	TEXT(DAEMON(tls_certificate), 0, 160, "nothing, or a path", NULL),
+	TEXT(DAEMON(tls_key), 0, 160, "nothing, or a path", NULL),
+
+	TEXT(ACCESS(operate_group), 0, 63, "nothing, or a group's name or number", NULL),
+	TEXT(ACCESS(read_group), 0, 63, "nothing, or a group's name or number", NULL),
+	WORD(ACCESS(anonymous), "off or read", fits_anonymous),
+	INT(ACCESS(requests_per_s), 0, 1000000, ", 0 for no limit"),
 
 	WORD(GPU(backend), "auto, gvt, igvtg, softgpu or sim", fits_backend),
 	TEXT(GPU(root), 0, 160, "nothing, or a path without '..'", fits_root),
@@ -199,6 +212,10 @@ void config_default(struct config *config)
 		.socket = "/run/gover/gover.sock",
 		.state_dir = "/var/lib/gover",
 		.period_ms = 1000,
+		.operate_group = "gover",
+		.read_group = "gover-read",
+		.anonymous = "off",
+		.requests_per_s = 1000,
 		.n_gpus = 1,
 		.policy = "gover",
 		.fund_window_s = 30,

@@ -62,7 +62,12 @@ struct config {
 	char listen[128];	  /* ADDR:PORT; "" = no TCP */
 	char state_dir[PATH_MAX]; /* /var/lib/gover */
 	int period_ms; /* 1000; 100..10000 (from 1 where every GPU is a sim with speed > 1) */
-	char on_migrate[PATH_MAX]; /* hook program; "" = none */
+	char on_migrate[PATH_MAX];			   /* hook program; "" = none */
+	char tls_certificate[PATH_MAX], tls_key[PATH_MAX]; /* PEM files; "" = no TLS */
+	/* [access] */
+	char operate_group[64], read_group[64]; /* "gover", "gover-read"; "" = none */
+	char anonymous[16];			/* "off" or "read" */
+	int requests_per_s;			/* of one address over TCP; 0 = no limit */
 	/* [gpu NAME] */
 	struct gpu_section gpus[GPUS_MAX];
 	int n_gpus;

@@ -98,8 +98,9 @@ int http_listen_unix(const char *path, struct err *reterr)
 			return r;
 		r = bind_unix(fd, &address);
 	}
-	/* Whatever the umask: nobody can connect before listen(). */
-	if (r >= 0 && (chmod(path, 0660) < 0 || listen(fd, BACKLOG) < 0))
+	/* Whatever the umask: nobody can connect before listen(). Anybody can then, and is told
+	 * who may do what: see access.h. */
+	if (r >= 0 && (chmod(path, 0666) < 0 || listen(fd, BACKLOG) < 0))
 		r = -errno;
 	if (r < 0)
 		return err_fail(reterr, -r, "socket %s: %s", path, strerror(-r));

@@ -7,7 +7,7 @@
 #include "base/err.h"
 
 /*
- * A unix socket, mode 0660, its folder made where it is missing. What a dead daemon left is
+ * A unix socket, mode 0666, its folder made where it is missing. What a dead daemon left is
  * replaced; -EADDRINUSE: another daemon answers there, -ENOTSOCK: something else has the name.
  */
 int http_listen_unix(const char *path, struct err *reterr);

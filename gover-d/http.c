@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <microhttpd.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,9 +19,11 @@
 #include "base/parse.h"
 #include "gover-d/api-request.h"
 #include "gover-d/api.h"
+#include "gover-d/gate.h"
 #include "gover-d/http-door.h"
 #include "gover-d/http-listen.h"
 #include "gover-d/http-stream.h"
+#include "gover-d/http-who.h"
 #include "gover-d/http.h"
 #include "gover-d/problem.h"
 
@@ -123,7 +126,7 @@ static void connection_changed(void *userdata, struct MHD_Connection *connection
 {
 	struct listener *listener = userdata;
 
-	(void)socket_context;
+	http_who_connection(api_gate(listener->http->api), connection, socket_context, code);
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED)
 		house_leave(listener->http->house, socket_of(connection));
 }
@@ -146,6 +149,7 @@ static struct exchange *begin(struct listener *listener, struct MHD_Connection *
 		.answered = answered,
 	};
 	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_query, &x->request);
+	http_who_asks(api_gate(listener->http->api), connection, &x->request.who);
 	return x;
 }
 
@@ -193,6 +197,14 @@ static bool add_header(struct MHD_Response *response, const char *name, const ch
 	return !value || !value[0] || MHD_add_response_header(response, name, value) == MHD_YES;
 }
 
+static bool add_number(struct MHD_Response *response, const char *name, unsigned int number)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", number);
+	return number == 0 || add_header(response, name, text);
+}
+
 /* MHD_NO, where there is no memory, closes the connection. */
 static enum MHD_Result send_reply(struct exchange *x)
 {
@@ -204,7 +216,9 @@ static enum MHD_Result send_reply(struct exchange *x)
 		return MHD_NO;
 	if (add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->type) &&
 	    add_header(response, MHD_HTTP_HEADER_LOCATION, reply->location) &&
-	    add_header(response, MHD_HTTP_HEADER_ALLOW, reply->allow))
+	    add_header(response, MHD_HTTP_HEADER_ALLOW, reply->allow) &&
+	    add_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, reply->authenticate) &&
+	    add_number(response, MHD_HTTP_HEADER_RETRY_AFTER, reply->retry_after_s))
 		r = MHD_queue_response(x->connection, reply->status, response);
 	MHD_destroy_response(response);
 	return r;
@@ -214,6 +228,13 @@ static void refuse_body(struct exchange *x)
 {
 	problem_reply(&x->request, 413, "the body is larger than the %d bytes that are allowed",
 		      API_BODY_MAX);
+}
+
+/* Of who may not ask, no body is read. */
+static bool announces_body(struct MHD_Connection *connection)
+{
+	return header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH) ||
+	       header(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING);
 }
 
 static bool announces_too_much(struct MHD_Connection *connection)
@@ -275,6 +296,8 @@ static enum MHD_Result handle(void *userdata, struct MHD_Connection *connection,
 		*context = x;
 		if (!x)
 			return MHD_NO;
+		if (announces_body(connection) && !api_admit(x->listener->http->api, &x->request))
+			return send_reply(x);
 		if (!announces_too_much(connection))
 			return MHD_YES;
 		refuse_body(x);
@@ -358,16 +381,24 @@ static int watch(struct listener *listener, sd_event *event)
 static int serve_on(struct listener *listener, int fd, sd_event *event, struct http *http,
 		    struct err *reterr)
 {
-	int r;
+	struct MHD_OptionItem options[HTTP_WHO_TLS_OPTIONS] = {{MHD_OPTION_END, 0, NULL}};
+	bool tls = listener == &http->tcp && http_who_tls(api_gate(http->api), options);
+	int r = listener == &http->tcp ? gate_check_listener(api_gate(http->api), fd, reterr) : 0;
 
+	if (r < 0) {
+		(void)close(fd);
+		return r;
+	}
 	listener->http = http;
 	listener->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, /* port= */ 0,
-		NULL, NULL, handle, listener, MHD_OPTION_NOTIFY_CONNECTION, connection_changed,
-		listener, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET |
+			(tls ? MHD_USE_TLS : 0),
+		/* port= */ 0, NULL, NULL, handle, listener, MHD_OPTION_NOTIFY_CONNECTION,
+		connection_changed, listener, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
 		MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		HEADERS_MAX, MHD_OPTION_NOTIFY_COMPLETED, completed, NULL,
-		MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_END);
+		MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_ARRAY, options,
+		MHD_OPTION_END);
 	if (!listener->daemon) {
 		(void)close(fd);
 		return err_fail(reterr, EIO, "libmicrohttpd cannot be started");

@@ -11,7 +11,7 @@ struct api;
 struct http;
 
 /*
- * Serves @api on the unix socket @socket_path (stale one replaced, mode 0660; -EADDRINUSE with a
+ * Serves @api on the unix socket @socket_path (stale one replaced, mode 0666; -EADDRINUSE with a
  * sentence when another daemon answers there) and, where @listen is not empty, on TCP ADDR:PORT.
  * Runs at a lower priority than the tick.
  */

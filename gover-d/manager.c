@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "db/db.h"
+#include "gover-d/gate.h"
 #include "gover-d/json-encode.h"
 #include "gover-d/ledger.h"
 #include "gover-d/log.h"
@@ -433,9 +434,11 @@ static int set_up(struct manager *m, struct err *reterr)
 	if (r < 0)
 		goto out;
 	m->api = api_new(m);
-	r = m->api ? http_new(m->event, m->config.socket, m->config.listen, m->api, &m->http,
-			      reterr)
+	r = m->api ? gate_open(api_gate(m->api), &m->config, reterr)
 		   : err_fail(reterr, ENOMEM, "no memory");
+	if (r >= 0)
+		r = http_new(m->event, m->config.socket, m->config.listen, m->api, &m->http,
+			     reterr);
 	if (r >= 0)
 		r = adopt_open_gpus(&m->host, &m->config, m->actuator.dry_run, reterr);
 	if (r >= 0)

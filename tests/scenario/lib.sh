@@ -113,6 +113,27 @@ recorded() { # recorded SQL: true when the history has such rows
 
 ctl() { "$B/gover-ctl" --socket "$sock" "$@"; }
 
+# REST over TCP, where a token says who asks. It is only ever in files: an argument is seen by everybody.
+tcp() { # tcp: finds a $port; to be given to sim_conf as listen, by daemon_extra
+  port=$((20000 + $$ % 20000))
+  while curl -s -o /dev/null "http://127.0.0.1:$port/"; do port=$((port + 1)); done
+  url=http://127.0.0.1:$port
+  daemon_extra="listen = 127.0.0.1:$port"
+}
+
+token() { # token NAME SCOPE [OPTION...]: makes one, in $dir/NAME.token, and as a header in $dir/NAME.header
+  token_name=$1 token_scope=$2
+  shift 2
+  rm -f "$dir/$token_name.token"
+  "$B/gover-ctl" --socket "$sock" token add "$token_name" --scope "$token_scope" --out "$dir/$token_name.token" "$@" >/dev/null &&
+    sed 's/^/Authorization: Bearer /' "$dir/$token_name.token" >"$dir/$token_name.header"
+}
+
+ask() { # ask NAME METHOD PATH [BODY]: over TCP with that token, none where NAME is empty; prints the status
+  curl -sS ${1:+-H "@$dir/$1.header"} ${cacert:+--cacert "$cacert"} -X "$2" -D "$dir/head" -o "$dir/body" -w '%{http_code}' \
+    ${4+-H 'Content-Type: application/json' -d "$4"} "$url$3"
+}
+
 # For conf_extra: a newcomer gets the free pool alone, so that its first cap does not hang on what was seen by then.
 # shellcheck disable=SC2034
 unfunded='[policy]

@@ -9,7 +9,7 @@
 
 #include "gover-d/http-listen.h"
 
-static void the_socket_is_for_owner_and_group(void **state)
+static void the_socket_is_open_to_all_who_are_then_told_apart(void **state)
 {
 	static const mode_t masks[] = {0, 022, 077, 0777};
 
@@ -23,7 +23,7 @@ static void the_socket_is_for_owner_and_group(void **state)
 		assert_int_equal(http_new(event, path, "", api, &http, &err), 0);
 		umask(before);
 		assert_int_equal(stat(path, &st), 0);
-		assert_int_equal(st.st_mode & 07777, 0660);
+		assert_int_equal(st.st_mode & 07777, 0666);
 	}
 }
 
@@ -130,9 +130,12 @@ static void it_also_listens_on_an_address(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(the_socket_is_for_owner_and_group),   TEST(a_name_in_use_is_not_taken),
-		TEST(what_a_dead_daemon_left_is_replaced), TEST(a_file_of_that_name_is_left_alone),
-		TEST(a_socket_of_another_is_not_removed),  TEST(an_address_is_numbers),
+		TEST(the_socket_is_open_to_all_who_are_then_told_apart),
+		TEST(a_name_in_use_is_not_taken),
+		TEST(what_a_dead_daemon_left_is_replaced),
+		TEST(a_file_of_that_name_is_left_alone),
+		TEST(a_socket_of_another_is_not_removed),
+		TEST(an_address_is_numbers),
 		TEST(it_also_listens_on_an_address),
 	};
 

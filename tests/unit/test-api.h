@@ -410,6 +410,7 @@ static inline const struct api_reply *ask(const char *line, const char *body)
 		.content_type = body ? "application/json" : NULL,
 		.body = body,
 		.body_length = body ? strlen(body) : 0,
+		.who = {.name = "root", .from = "pid 1", .scope = ACCESS_ADMIN},
 	};
 	while ((at = strtok(NULL, "&="))) {
 		request.query[request.n_query].name = at;

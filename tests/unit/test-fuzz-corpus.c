@@ -45,6 +45,9 @@
 #define LLVMFuzzerTestOneInput fuzz_scenario
 #include "tests/fuzz/fuzz-scenario.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_tokens
+#include "tests/fuzz/fuzz-tokens.c"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_trace
 #include "tests/fuzz/fuzz-trace.c"
 #undef LLVMFuzzerTestOneInput
@@ -67,6 +70,7 @@ static struct target { /* not const: cmocka hands them on as they are */
 	{"igt", fuzz_igt},	   {"message", fuzz_message},	{"parse", fuzz_parse},
 	{"query", fuzz_query},	   {"request", fuzz_request},	{"trace", fuzz_trace},
 	{"when", fuzz_when},	   {"workload", fuzz_workload}, {"scenario", fuzz_scenario},
+	{"tokens", fuzz_tokens},
 };
 
 static void replay(const struct target *target, const char *file)

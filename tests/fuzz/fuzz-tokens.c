@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* Files of tokens: what is read of one is written as one that says the same, or nobody is known. */
+#include "gover-d/tokens.h"
+#include "tests/fuzz/fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_tokens(const struct tokens *tokens)
+{
+	const struct token *token;
+
+	for (size_t i = 0; (token = tokens_at(tokens, i)); i++) {
+		FUZZ_CHECK(id_valid(token->name));
+		FUZZ_CHECK(token->scope >= ACCESS_READ && token->scope <= ACCESS_ADMIN);
+		FUZZ_CHECK(token->created_ms >= 0 && token->expires_ms >= 0);
+		FUZZ_CHECK(tokens_named(tokens, token->name) == token);
+		FUZZ_CHECK(i < TOKENS_MAX);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct tokens *tokens = tokens_new(), *again = tokens_new();
+	CLEANUP_FREE char *text = NULL, *text_again = NULL;
+	struct err err = {""};
+	int r;
+
+	FUZZ_CHECK(tokens && again);
+	r = tokens_parse(tokens, (const char *)data, size, "file", &err);
+	FUZZ_CHECK(r == 0 || (strncmp(err.msg, "file: ", 6) == 0 && !tokens_at(tokens, 0)));
+	check_tokens(tokens);
+	text = tokens_encode(tokens);
+	FUZZ_CHECK(text);
+	FUZZ_CHECK(tokens_parse(again, text, strlen(text), "again", &err) == 0);
+	text_again = tokens_encode(again);
+	FUZZ_CHECK(text_again && strcmp(text, text_again) == 0);
+	tokens_free(tokens);
+	tokens_free(again);
+	return 0;
+}

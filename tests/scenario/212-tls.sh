@@ -1,0 +1,92 @@
+#!/bin/sh
+# TLS: needed off loopback, said at the start; spoken with a certificate made here, by curl and by gover-ctl;
+# nothing older than TLS 1.2, and nothing in the clear beside it.
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/lib.sh"
+command -v openssl >/dev/null || skip_all "no openssl here to make a certificate with"
+
+certificate() { # certificate NAME: a key and a certificate for this host, signed by itself
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj "/CN=$1" \
+    -addext "subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1" -keyout "$dir/$1.key" -out "$dir/$1.pem" 2>/dev/null
+}
+certificate one
+certificate two
+tcp
+plain=$daemon_extra
+
+refused() { # refused TEXT SENTENCE LINE...: the daemon does not start with these lines in [daemon]
+  text=$1 sentence=$2
+  shift 2
+  daemon_extra=$(printf '%s\n' "$@") sim_conf
+  "$B/gover-d" --config "$conf" >"$dir/out" 2>&1
+  is "$text" "$?: $(tail -n 1 "$dir/out" | cut -c 10-)" "1: $sentence"
+}
+
+refused "off loopback nothing is said in the clear" "[daemon] listen = 0.0.0.0:$port: off loopback TLS is required: set \
+tls_certificate and tls_key too, or listen on 127.0.0.1 or [::1]" "listen = 0.0.0.0:$port"
+refused "a certificate needs its key" "[daemon] tls_certificate is set and tls_key is not: allowed: both, or neither" \
+  "tls_certificate = $dir/one.pem"
+refused "which must be there" "[daemon] tls_key = $dir/none.key: cannot be read: No such file or directory" \
+  "tls_certificate = $dir/one.pem" "tls_key = $dir/none.key"
+refused "and be its own" "[daemon] tls_certificate = $dir/one.pem and tls_key = $dir/two.key are not a certificate and its \
+key, in PEM: The certificate and the given key do not match." "tls_certificate = $dir/one.pem" "tls_key = $dir/two.key"
+echo nonsense >"$dir/bad.pem"
+refused "and both be PEM" "[daemon] tls_certificate = $dir/bad.pem and tls_key = $dir/one.key are not a certificate and its \
+key, in PEM: Base64 decoding error." "tls_certificate = $dir/bad.pem" "tls_key = $dir/one.key"
+is "which gover-ctl config check says too" \
+  "$(printf '[daemon]\nlisten = [::]:1\n' >"$dir/c" && ctl config check "$dir/c" 2>&1 | grep -c 'off loopback TLS is required')" 1
+
+chmod 644 "$dir/two.key"
+daemon_extra="listen = 0.0.0.0:$port
+tls_certificate = $dir/two.pem
+tls_key = $dir/two.key" sim_conf
+start || exit 1
+ok "a key that all can read is told" grep -q "two.key can be read by everybody on this host" "$dir/log"
+ok "off loopback with TLS it listens" sh -c "curl -sS --cacert '$dir/two.pem' 'https://127.0.0.1:$port/healthz' >/dev/null"
+stop
+
+chmod 600 "$dir/one.key"
+daemon_extra="$plain
+tls_certificate = $dir/one.pem
+tls_key = $dir/one.key" sim_conf
+start || exit 1
+url=https://localhost:$port
+cacert=$dir/one.pem
+token viewer read
+is "TLS carries requests" "$(ask '' GET /healthz) $(ask '' GET /v1/host) $(ask viewer GET /v1/host)" "200 401 200"
+is "gover-ctl speaks it" "$("$B/gover-ctl" --url "$url" --cacert "$cacert" --token-file "$dir/viewer.token" --json vgpu list)" '{"vgpus":[]}'
+is "and by the environment" "$(GOVER_CACERT=$cacert GOVER_TOKEN_FILE=$dir/viewer.token "$B/gover-ctl" --url "$url" --json vgpu list)" '{"vgpus":[]}'
+"$B/gover-ctl" --url "$url" --token-file "$dir/viewer.token" status >"$dir/out" 2>"$dir/err"
+is "a certificate that nobody trusts" "$?" 3
+ok "is told, with what to do" grep -q 'does not show a certificate that is trusted (.*): name the one that it was signed by with --cacert' "$dir/err"
+"$B/gover-ctl" --url "$url" --cacert "$dir/two.pem" status >"$dir/out" 2>"$dir/err"
+is "nor is another's taken for it" "$?" 3
+"$B/gover-ctl" --url "$url" --cacert "$dir/none.pem" status >"$dir/out" 2>"$dir/err"
+is "certificates that are not there" "$?: $(cat "$dir/err")" "2: gover-ctl: --cacert '$dir/none.pem': No such file or directory"
+"$B/gover-ctl" --url "http://10.255.255.1:$port" --token-file "$dir/viewer.token" status >"$dir/out" 2>"$dir/err"
+is "a token does not cross a network in the clear" "$?: $(cat "$dir/err")" \
+  "2: gover-ctl: URL 'http://10.255.255.1:$port': the token would cross the network unencrypted: use https://"
+ok "plain HTTP is not answered there" sh -c "! curl -sS -m 5 'http://localhost:$port/healthz' >/dev/null 2>&1"
+ok "TLS 1.1 neither" sh -c "! curl -sS -m 5 --cacert '$cacert' --tls-max 1.1 --tlsv1.0 --ciphers 'DEFAULT:@SECLEVEL=0' '$url/healthz' >/dev/null 2>&1"
+ok "TLS 1.2 is" curl -sSf -m 5 --cacert "$cacert" --tls-max 1.2 -o /dev/null "$url/healthz"
+ok "TLS 1.3 is" curl -sSf -m 5 --cacert "$cacert" --tlsv1.3 -o /dev/null "$url/healthz"
+
+seq 1 300 | sed "s|.*|url = \"$url/v1/host\"\noutput = \"/dev/null\"|" >"$dir/urls"
+ok "many requests on one connection" sh -c "curl -sS -K '$dir/urls' -H '@$dir/viewer.header' --cacert '$cacert' -w '%{http_code} %{num_connects}\n' >'$dir/many'"
+is "are all answered" "$(sort "$dir/many" | uniq -c | tr -s ' \n' ' ')" " 299 200 0 1 200 1 "
+is "a large answer comes whole" "$(curl -sS --cacert "$cacert" -H "@$dir/viewer.header" "$url/metrics" | tail -c 1 | od -An -c | tr -d ' ')" '\n'
+
+# Who never ends his handshake keeps nobody waiting.
+waiting=''
+for begun in '' '\026\003\001\002\000' '' '\026\003\001\002\000' ''; do
+  bash -c "exec 3<>/dev/tcp/127.0.0.1/$port; printf '$begun' >&3; exec sleep 60" &
+  waiting="$waiting $!"
+done
+ok "half a handshake delays no tick" periods 5
+is "and nobody else" "$(ask viewer GET /v1/host)" 200
+# shellcheck disable=SC2086 # a list
+kill $waiting 2>/dev/null
+stop
+is "it ends well" "$stopped" 0
+ok "the log shows no byte of a key" sh -c "! grep -Ff '$dir/one.key' '$dir/log'"
+finish

@@ -1,0 +1,77 @@
+#!/bin/sh
+# Every change leaves a row: who, from where, what, what it was before and after; none for what only looked or
+# was refused; kept over a restart, in the log too, and without a token in it.
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+tcp
+sim_conf
+start || exit 1
+token robot operate
+token chief admin
+sell a 50 idle
+ask robot PATCH /v1/vgpus/a '{"target_fps": 25, "burst": true}' >/dev/null
+
+last() { # last FILTER: of the newest row
+  api GET '/v1/audit?limit=1' | jq -r ".audit[0] | $1"
+}
+
+is "a change over TCP is recorded" "$(last '[.who, .from, .method, .path, .status] | join(" ")')" \
+  "token robot 127.0.0.1 PATCH /v1/vgpus/a 200"
+is "with what it was and what it is" "$(last '[.before, .after] | tostring')" \
+  '[{"target_fps":0,"burst":false},{"target_fps":25,"burst":true}]'
+api DELETE /v1/vgpus/a >/dev/null
+is "one over the socket with the process that asked" "$(last '.who, (.from | test("^pid [0-9]+$"))' | tr '\n' ' ')" "root true "
+is "what is gone was something" "$(last '[.before.initial_cap_pct, .after] | tostring')" '[50,null]'
+sell a 40 idle
+is "what is made was nothing" "$(last '[.before, .after.initial_cap_pct, .status] | tostring')" '[null,40,201]'
+
+api PATCH /v1/gpus/gpu0 '{"selling": "off"}' >/dev/null
+is "a GPU that sells no more" "$(last '[.before, .after] | tostring')" '[{"selling":"on"},{"selling":"off"}]'
+api PATCH /v1/policy '{"overload_pct": 90}' >/dev/null
+is "a parameter of the policy" "$(last '[.path, .before, .after] | tostring')" '["/v1/policy",{"overload_pct":95},{"overload_pct":90}]'
+api PATCH /v1/gpus/gpu0 '{"selling": "on"}' >/dev/null
+ok "there is an offer" until_ok 30 that /v1/offers '.offers[0].state == "open"'
+offer=$(get /v1/offers '.offers[0].id')
+claim "$offer" key-1 b
+is "a sale" "$(last '[.path, .before, .after] | tostring')" \
+  "[\"/v1/offers/$offer/claim\",{\"state\":\"open\",\"vgpu\":null},{\"state\":\"probation\",\"vgpu\":\"b\"}]"
+ctl vgpu hold b --cap 10 >/dev/null
+is "a hold" "$(last '.after.held')" true
+ok "an alert is there to be acknowledged" until_ok 30 sh -c "curl -sS --unix-socket '$sock' http://gover/v1/alerts | jq -e '.alerts | length > 0' >/dev/null || {
+  curl -sS --unix-socket '$sock' -X PATCH -H 'Content-Type: application/json' -d '{\"labels\": {\"workload\": \"glxgears\"}, \"target_fps\": 9000}' http://gover/v1/vgpus/b >/dev/null; false; }"
+alert=$(get /v1/alerts '.alerts[0].id')
+ctl ack "$alert" >/dev/null
+is "an acknowledgement" "$(last '[.path, .before.acked_at, (.after.acked_at | type)] | tostring')" "[\"/v1/alerts/$alert/ack\",null,\"string\"]"
+
+rows=$(get '/v1/audit?limit=1000' '.audit | length')
+ask robot PATCH /v1/vgpus/a '{"target_fps": -1}' >/dev/null
+ask robot GET /v1/tokens >/dev/null
+ask '' PATCH /v1/vgpus/a '{"target_fps": 1}' >/dev/null
+ask chief GET /v1/audit >/dev/null
+is "what was refused, or only looked, leaves none" "$(get '/v1/audit?limit=1000' '.audit | length')" "$rows"
+is "it is for who administers" "$(ask robot GET /v1/audit) $(ask chief GET /v1/audit)" "403 200"
+
+token extra read
+is "a token that is made" "$(last '[.path, .before, .after.scope] | tostring')" '["/v1/tokens",null,"read"]'
+ctl token remove extra >/dev/null
+is "or revoked" "$(last '[.path, .before.scope, .after] | tostring')" '["/v1/tokens/extra","read",null]'
+mkdir "$dir/state/contracts.json.new"
+api PATCH /v1/vgpus/a '{"target_fps": 20}' >/dev/null
+is "a change that is in force and not on disk" "$(last '[.status, .after.target_fps] | tostring')" '[507,20]'
+rmdir "$dir/state/contracts.json.new"
+
+ctl audit --limit 3 >"$dir/out"
+ok "gover-ctl tells it" grep -qE ' root +pid [0-9]+ +PATCH /v1/vgpus/a +507 +target_fps 0 -> 20' "$dir/out"
+ok "and of a token no more than is known" grep -qE ' DELETE /v1/tokens/extra +204 +scope read, expires_at null \(gone\)' "$dir/out"
+first=$(get '/v1/audit?limit=1&after=0' '.audit[0].id')
+is "from the beginning" "$first $(get "/v1/audit?limit=1&after=$first" '.audit[0].id - .next_after')" "1 0"
+ok "the log has each too" grep -qE 'token robot \(127.0.0.1\): PATCH /v1/vgpus/a: 200$' "$dir/log"
+rows=$(get '/v1/audit?limit=1000' '.audit | length')
+stop
+start || exit 1
+is "a restart forgets nothing" "$(get '/v1/audit?limit=1000' '.audit | length')" "$rows"
+stop
+cut -c 5- "$dir/robot.token" "$dir/chief.token" "$dir/extra.token" >"$dir/secrets"
+ok "the record knows no token" sh -c "! grep -rFf '$dir/secrets' '$dir/state' '$dir/log'"
+finish

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* Where gover-ctl takes a token from, and where it never sends one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "gover-ctl/client.h"
+
+static char path[32];
+
+static int begin(void **state)
+{
+	int fd;
+
+	(void)state;
+	strcpy(path, "/tmp/gover-token.XXXXXX");
+	fd = mkstemp(path);
+	return fd < 0 ? -1 : close(fd);
+}
+
+static int end(void **state)
+{
+	(void)state;
+	return unlink(path);
+}
+
+static int use(const char *url, const char *text, struct err *err)
+{
+	struct client *client;
+	int r;
+
+	assert_int_equal(file_replace(path, text, strlen(text)), 0);
+	assert_int_equal(client_new("/s", url, &client, err), 0);
+	r = client_use_token(client, path, err);
+	client_free(client);
+	return r;
+}
+
+static void a_token_is_one_line_of_a_file(void **state)
+{
+	static const char *const good[] = {"gvr_x", "gvr_x\n", "gvr_x\r\n", "gvr_x\n\n"};
+	static const char *const bad[] = {
+		"", "\n", " gvr_x", "gvr_x y", "gvr_x\ny", "gvr_\xc3\xa9", "gvr_x\r\nX-Other: y"};
+	struct err err = {""};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+		assert_int_equal(use("http://localhost:1", good[i], &err), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		assert_int_equal(use("http://localhost:1", bad[i], &err), -EINVAL);
+		assert_non_null(strstr(err.msg, path));
+		assert_null(strstr(err.msg, "gvr_"));
+	}
+}
+
+static void a_token_does_not_cross_a_network_in_the_clear(void **state)
+{
+	static const struct {
+		const char *url;
+		bool sent;
+	} rows[] = {
+		{"https://gpu1.example", true},
+		{"https://10.0.0.1:9788", true},
+		{"http://localhost", true},
+		{"http://localhost:9788/", true},
+		{"http://127.0.0.1:9788", true},
+		{"http://127.9.9.9", true},
+		{"http://[::1]:9788", true},
+		{"http://10.0.0.1:9788", false},
+		{"http://gpu1.example", false},
+		{"http://localhost.example", false},
+		{"http://127.0.0.1.example", false},
+		{"http://127.example:80", false},
+		{"http://localhost@10.0.0.1", false},
+		{"http://[::1].example", false},
+		{"http://[::2]", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct err err = {""};
+
+		if (use(rows[i].url, "gvr_x", &err) != (rows[i].sent ? 0 : -EINVAL))
+			fail_msg("%s", rows[i].url);
+		assert_true(rows[i].sent || strstr(err.msg, "unencrypted"));
+	}
+}
+
+static void the_unix_socket_needs_none(void **state)
+{
+	struct client *client;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(client_new("/s", NULL, &client, &err), 0);
+	assert_int_equal(client_use_token(client, "/no/such/file", &err), 0);
+	assert_int_equal(client_use_cacert(client, "/no/such/file", &err), -EINVAL);
+	client_free(client);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_token_is_one_line_of_a_file, begin, end),
+		cmocka_unit_test_setup_teardown(a_token_does_not_cross_a_network_in_the_clear,
+						begin, end),
+		cmocka_unit_test(the_unix_socket_needs_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
