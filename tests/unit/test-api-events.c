@@ -190,7 +190,11 @@ static void readers_are_bounded(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
-		requests[i] = (struct api_request){.method = "GET", .path = "/v1/events"};
+		requests[i] = (struct api_request){
+			.method = "GET",
+			.path = "/v1/events",
+			.who = {.scope = ACCESS_READ},
+		};
 		api_serve(api, &requests[i]);
 		assert_int_equal(requests[i].reply.status, i < 256 ? 200 : 503);
 	}
