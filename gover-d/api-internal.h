@@ -18,6 +18,7 @@ struct api {
 		struct api_text *text; /* NULL: not made yet */
 		uint64_t generation, version;
 	} cached[API_CACHED_COUNT];
+	struct api_text *openapi; /* NULL: nobody has asked for it yet */
 };
 
 typedef void (*api_handler)(struct api *api, struct api_request *request);
@@ -29,6 +30,7 @@ void api_get_samples(struct api *api, struct api_request *request);
 void api_get_health(struct api *api, struct api_request *request);
 void api_get_ready(struct api *api, struct api_request *request);
 void api_get_metrics(struct api *api, struct api_request *request);
+void api_get_openapi(struct api *api, struct api_request *request);
 
 void api_get_vgpus(struct api *api, struct api_request *request);
 void api_post_vgpu(struct api *api, struct api_request *request);

@@ -43,6 +43,7 @@ static const struct route {
 	{"GET", "/healthz", api_get_health, false, {NULL}},
 	{"GET", "/readyz", api_get_ready, false, {NULL}},
 	{"GET", "/metrics", api_get_metrics, false, {NULL}},
+	{"GET", "/openapi.json", api_get_openapi, false, {NULL}},
 };
 
 struct api *api_new(struct manager *manager)
@@ -62,6 +63,7 @@ struct api *api_free(struct api *api)
 		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(api->cached); i++)
 		api_text_unref(api->cached[i].text);
+	api_text_unref(api->openapi);
 	free(api);
 	return NULL;
 }

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * GET /openapi.json: the description of every route (openapi/openapi.json), as it was built in.
+ * Must never answer with anything else than what tests/scenario/201-openapi.sh holds to the routes.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gover-d/api-internal.h"
+
+/* openapi/embed.S */
+extern const char openapi_document[], openapi_document_end[];
+
+void api_get_openapi(struct api *api, struct api_request *request)
+{
+	size_t length = (size_t)(openapi_document_end - openapi_document);
+
+	if (!api->openapi)
+		api->openapi = api_text_new(strndup(openapi_document, length));
+	api_request_reply_shared(request, 200, API_TYPE_JSON, api->openapi);
+}

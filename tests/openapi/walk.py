@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: MIT
+# walk.py SOCKET FOLDER WALK: takes a daemon through what its description says it answers; what was seen is
+# added to FOLDER/seen. Prints what is not as described and then fails. 201-openapi.sh starts the daemons.
+import os
+import sys
+import time
+
+sys.dont_write_bytecode = True
+from described import Described  # noqa: E402
+
+METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE")
+LIGHT = "frame:gpu_ms=1,cpu_ms=4,fps_max=62"
+
+
+def until(seconds, found):
+    """What found() gives once that is true; a generous limit, not a measure."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = found()
+        if value:
+            return value
+        time.sleep(0.05)
+    raise SystemExit(f"nothing came in {seconds} s")
+
+
+class unsaved:
+    """The contracts file cannot be replaced meanwhile, not even by root."""
+
+    def __init__(self, folder):
+        self.path = os.path.join(folder, "state", "contracts.json.new")
+
+    def __enter__(self):
+        os.mkdir(self.path)
+
+    def __exit__(self, *_):
+        os.rmdir(self.path)
+
+
+def an_address(path, name="never", number="999999999"):
+    number = number if path.split("/")[2:3] in (["alerts"], ["offers"]) else name
+    return path.replace("{name}", name).replace("{id}", number)
+
+
+def a_body(operation):
+    return b"{}" if "requestBody" in operation else None
+
+
+# --- walks that need to know no route ---
+
+
+def wrong_methods(api, folder):
+    """What is not described is refused: with 405 and the right methods, or with 404."""
+    for path, item in api.document["paths"].items():
+        allowed = {method.upper() for method in item}
+        allowed |= {"HEAD"} if "GET" in allowed else set()
+        for method in METHODS:
+            if method in allowed:
+                continue
+            answer = api.ask(method, an_address(path), status=405)
+            said = {word.strip() for word in (answer.headers.get("Allow") or "").split(",")}
+            if said != allowed:
+                api.complain(f"{method} {path}: allows {said}, described are {allowed}")
+        if "GET" in allowed:
+            got = api.ask("GET", an_address(path))
+            head = api.ask("HEAD", an_address(path))
+            if (head.status, head.type) != (got.status, got.type):
+                api.complain(f"HEAD {path}: {head.status} {head.type}, GET: {got.status} {got.type}")
+    for path in ("/", "/v1", "/v1/", "/v1/host/", "/v1/vgpus/a/b", "/v2/host", "/openapi.yaml"):
+        if path not in api.document["paths"] and path != "/":
+            api.ask("GET", path, status=404)
+
+
+def wrong_requests(api, folder):
+    """Queries, types and bodies that no route takes."""
+    json_type = {"Content-Type": "application/json"}
+    for method, path, operation in api.operations():
+        at = an_address(path, "gpu0" if path.startswith("/v1/gpus") else "a")
+        api.ask(method, at + "?no_such=1", status=400)
+        if "404" in operation["responses"] and "{" in path:
+            body = {"id": "new"} if path.endswith("/claim") else {}
+            api.ask(method, an_address(path), body if a_body(operation) else None, status=404)
+        if not a_body(operation):
+            continue
+        api.ask(method, at, b"{", json_type, status=400)
+        api.ask(method, at, b"[]", json_type, status=400)
+        api.ask(method, at, b"{}", {"Content-Type": "text/plain"}, status=415)
+        api.ask(method, at, b"{}", status=415)
+        api.ask(method, at, b" " * (65 * 1024), json_type, status=413)
+        api.ask(method, at, {"no_such": 1}, status=422)
+
+
+def beyond(schema):
+    """Values outside of what the schema of a member allows."""
+    if "minimum" in schema:
+        yield schema["minimum"] - 1
+    if "maximum" in schema:
+        yield schema["maximum"] + 1
+    if "maxLength" in schema:
+        yield "x" * (schema["maxLength"] + 1)
+    if "enum" in schema:
+        yield "no_such"
+    if schema.get("pattern", "").startswith("^[A-Za-z0-9_]"):
+        yield from ("", ".a", "-a", "a/b", "a" * 64)
+    types = schema.get("type", [])
+    if "integer" in types:
+        yield schema.get("minimum", 0) + 0.5
+    if "null" not in types and types:
+        yield None
+    yield [1]
+
+
+def within(schema):
+    if "minimum" in schema:
+        yield schema["minimum"]
+    if "maximum" in schema:
+        yield schema["maximum"]
+    yield from schema.get("enum", [])
+    if "maxLength" in schema and schema.get("minLength", 0) == 0:
+        yield "x" * schema["maxLength"]
+    if schema.get("type") == "boolean":
+        yield from (True, False)
+    if "null" in schema.get("type", []):
+        yield None
+
+
+# Ends that are allowed only together with these.
+TOGETHER = {
+    "held_cap_pct": {"held": True},
+    "cap_floor_pct": {"flavor_cap_pct": 100},
+    "min_newcomer_pct": {"flavor_cap_pct": 100},
+    "flavor_cap_pct": {"min_newcomer_pct": 1, "cap_floor_pct": 1},
+}
+
+
+def limits(api, folder):
+    """Each member of a change takes what its schema allows, to its ends, and nothing beyond."""
+    api.ask("POST", "/v1/vgpus", {"id": "limits", "initial_cap_pct": 100}, status=201)
+    for path, name in (("/v1/vgpus/limits", "VgpuChange"), ("/v1/gpus/gpu0", "GpuChange"), ("/v1/policy", "PolicyChange")):
+        for member, schema in api.document["components"]["schemas"][name]["properties"].items():
+            schema = api.resolve(schema)
+            for value in beyond(schema):
+                if api.fits({"$ref": f"#/components/schemas/{name}"}, {member: value}):
+                    api.complain(f"{name}.{member}: {value} is not beyond it")
+                api.ask("PATCH", path, {member: value}, status=422)
+            for value in within(schema):
+                body = {member: value, **TOGETHER.get(member, {})}
+                if member == "flavor" and "vgpus" in path:
+                    continue  # a name that was configured
+                api.ask("PATCH", path, body, status=(200, 422) if member == "fund_window_s" else 200)  # 300 periods
+            if name == "PolicyChange":
+                api.ask("PATCH", path, {key: None for key in {member, *TOGETHER.get(member, {})}}, status=200)
+            if member == "min_cap_pct":
+                api.ask("PATCH", path, {member: 0}, status=200)
+            if member == "initial_cap_pct":
+                api.ask("PATCH", path, {member: 100}, status=200)
+    api.ask("PATCH", "/v1/gpus/gpu0", {"mode": "act", "selling": "on"}, status=200)
+    api.ask("DELETE", "/v1/vgpus/limits", status=204)
+
+
+# --- walks through what a host does ---
+
+
+def open_offer(api):
+    """The id of one that can be claimed."""
+
+    def found():
+        offers = api.ask("GET", "/v1/offers", status=200).json()["offers"]
+        return next((offer["id"] for offer in offers if offer["state"] == "open"), None)
+
+    return until(60, found)
+
+
+def life(api, folder):
+    """A host from its first vGPU to a sale, with a disk that fails at times."""
+    light = {"initial_cap_pct": 40, "target_fps": 60, "labels": {"workload": LIGHT}}
+    for name in ("a", "b"):
+        api.ask("POST", "/v1/vgpus", {"id": name, **light}, status=201)
+    api.ask("POST", "/v1/vgpus", {"id": "a", **light}, status=409)
+    api.ask("POST", "/v1/vgpus", {"id": "x", "gpu": "never", "initial_cap_pct": 5}, status=422)
+    api.ask("PATCH", "/v1/vgpus/a", {"vm": "vm-a", "cid": 7, "weight": 2, "flavor": "small"}, status=200)
+    api.ask("PATCH", "/v1/vgpus/a", {"held": True, "held_cap_pct": 40}, status=200)
+    api.ask("PATCH", "/v1/vgpus/b", {"held": True, "held_cap_pct": 40}, status=200)
+    api.ask("PATCH", "/v1/vgpus/b", {"initial_cap_pct": 100, "held_cap_pct": 90}, status=409)
+    api.ask("GET", "/v1/vgpus?gpu=gpu0", status=200)
+    api.ask("GET", "/v1/vgpus?gpu=never", status=404)
+    for name in ("a", "b"):
+        api.ask("PATCH", f"/v1/vgpus/{name}", {"held": False}, status=200)
+    with unsaved(folder):
+        api.ask("PATCH", "/v1/vgpus/a", {"weight": 3}, status=507)
+        api.ask("PATCH", "/v1/gpus/gpu0", {"selling": "on"}, status=507)
+        api.ask("POST", "/v1/vgpus", {"id": "c", "initial_cap_pct": 5}, status=507)
+        api.ask("DELETE", "/v1/vgpus/c", status=507)
+        alert = until(60, lambda: api.ask("GET", "/v1/alerts", status=200).json()["alerts"])[0]["id"]
+        api.ask("POST", f"/v1/alerts/{alert}/ack", status=200)
+    api.ask("GET", "/v1/alerts?all=true", status=200)
+    first = open_offer(api)
+    api.ask("DELETE", f"/v1/offers/{first}", status=204)
+    api.ask("DELETE", f"/v1/offers/{first}", status=409)
+    sale(api, folder, open_offer(api))
+
+
+def sale(api, folder, offer):
+    key = {"Idempotency-Key": "walk-1"}
+    claim = {"id": "new", "vm": "vm-new", "target_fps": 0, "labels": {"workload": "idle"}}
+    with unsaved(folder):
+        api.ask("POST", f"/v1/offers/{offer}/claim", claim, key, status=507)
+    api.ask("POST", f"/v1/offers/{offer}/claim", claim, key, status=200)
+    api.ask("GET", "/v1/host", status=200)
+    api.ask("POST", f"/v1/offers/{offer}/claim", claim, {"Idempotency-Key": "walk-2"}, status=409)
+    api.ask("DELETE", "/v1/vgpus/new", status=204)
+    again = api.ask("POST", f"/v1/offers/{offer}/claim", claim, key, status=200).json()
+    if again["vgpu"] is not None:
+        api.complain("a claim told again has a vGPU that was removed")
+
+
+def look(api, folder):
+    """Everything that can be looked at, once there is something to see."""
+    until(60, lambda: api.ask("GET", "/v1/vgpus/a/history?step=1").json()["points"])
+    for method, path, operation in api.operations():
+        if method == "GET" and "{" not in path and "text/event-stream" not in str(operation):
+            api.ask("GET", path, status=200)
+    for path in ("/v1/vgpus/a", "/v1/vgpus/b/history", "/v1/gpus/gpu0/history",
+                 "/v1/decisions?vgpu=a&limit=2", "/v1/decisions?after=0", "/v1/offers?all=true"):
+        api.ask("GET", path, status=200)
+    for path in ("/v1/vgpus/a/history?from=yesterday", "/v1/vgpus/a/history?from=0&step=1", "/v1/decisions?limit=1001"):
+        api.ask("GET", path, status=400)
+
+
+def unable(api, folder):
+    """A daemon without a history, in a dry run."""
+    for path in ("/v1/vgpus/a/history", "/v1/gpus/gpu0/history", "/v1/economics"):
+        api.ask("GET", path, status=503)
+    api.ask("POST", "/v1/vgpus", {"id": "x", "initial_cap_pct": 5}, status=409)
+    api.ask("DELETE", "/v1/vgpus/a", status=409)
+
+
+def early(api, folder):
+    """Before the first period is done."""
+    api.ask("GET", "/readyz", status=503)
+    api.ask("GET", "/v1/host", status=200)
+
+
+def everything(api, folder):
+    """After all other walks: nothing is described that none of them has seen."""
+    with open(os.path.join(folder, "seen")) as file:
+        seen = set(file.read().splitlines())
+    for missing in api.unseen(seen):
+        api.complain(f"never seen: {missing}")
+
+
+def main():
+    sock, folder, walk = sys.argv[1:]
+    api = Described(sock)
+    try:
+        globals()[walk](api, folder)
+    finally:  # also of a walk that broke off
+        with open(os.path.join(folder, "seen"), "a") as file:
+            file.writelines(line + "\n" for line in sorted(api.seen))
+    api.tell()
+
+
+main()
