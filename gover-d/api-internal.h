@@ -25,6 +25,7 @@ typedef void (*api_handler)(struct api *api, struct api_request *request);
 
 void api_get_host(struct api *api, struct api_request *request);
 void api_get_gpus(struct api *api, struct api_request *request);
+void api_get_gpu(struct api *api, struct api_request *request);
 void api_patch_gpu(struct api *api, struct api_request *request);
 void api_get_samples(struct api *api, struct api_request *request);
 void api_get_health(struct api *api, struct api_request *request);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gover-d/api-etag.h"
 #include "gover-d/api-internal.h"
 
 /* openapi/embed.S */
@@ -14,8 +15,14 @@ extern const char openapi_document[], openapi_document_end[];
 void api_get_openapi(struct api *api, struct api_request *request)
 {
 	size_t length = (size_t)(openapi_document_end - openapi_document);
+	char tag[API_ETAG_MAX];
 
 	if (!api->openapi)
 		api->openapi = api_text_new(strndup(openapi_document, length));
 	api_request_reply_shared(request, 200, API_TYPE_JSON, api->openapi);
+	if (!api->openapi)
+		return;
+	api_etag_of_text(api->openapi->data, tag);
+	if (!api_etag_unchanged(request, tag))
+		api_etag_put(request, tag);
 }

@@ -11,6 +11,7 @@
 
 #define API_QUERY_MAX 8
 #define API_PARAM_MAX 128
+#define API_ETAG_MAX  20 /* 64 bits in hex, in quotes */
 #define API_TYPE_JSON "application/json"
 #define API_TYPE_TEXT "text/plain; charset=utf-8"
 
@@ -34,6 +35,7 @@ struct api_reply {
 	struct api_text *text;
 	char location[API_PARAM_MAX + 16]; /* "": none */
 	char allow[48];			   /* "": none */
+	char etag[API_ETAG_MAX];	   /* "": none */
 };
 
 struct api_query {
@@ -45,7 +47,8 @@ struct api_request {
 	const char *method, *path;
 	struct api_query query[API_QUERY_MAX];
 	size_t n_query; /* above API_QUERY_MAX: more came than are kept */
-	const char *content_type, *idempotency_key; /* NULL: no such header */
+	/* NULL: no such header */
+	const char *content_type, *idempotency_key, *if_match, *if_none_match;
 	const char *body;
 	size_t body_length;
 	/* Found by the route. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "gover-d/api-etag.h"
 #include "gover-d/api-internal.h"
 #include "gover-d/flavor.h"
 #include "gover-d/json-encode.h"
@@ -45,9 +46,22 @@ static void reply_vgpu(struct api *api, struct api_request *request, unsigned in
 {
 	const struct host_gpu *gpu;
 	const struct vgpu *vgpu = api_find_vgpu(api, request, id, &gpu);
+	char tag[API_ETAG_MAX];
 
-	if (vgpu)
-		api_request_reply_json(request, status, json_encode_vgpu(api->manager, gpu, vgpu));
+	if (!vgpu)
+		return;
+	api_request_reply_json(request, status, json_encode_vgpu(api->manager, gpu, vgpu));
+	api_etag_of_vgpu(vgpu, tag);
+	api_etag_put(request, tag);
+}
+
+/* What If-Match asks of a vGPU. -EINVAL: the reply says why not. */
+static int check_tag(struct api_request *request, const struct vgpu *vgpu)
+{
+	char tag[API_ETAG_MAX];
+
+	api_etag_of_vgpu(vgpu, tag);
+	return api_etag_check(request, tag);
 }
 
 void api_get_vgpu(struct api *api, struct api_request *request)
@@ -105,13 +119,17 @@ void api_patch_vgpu(struct api *api, struct api_request *request)
 	struct contract values = {.id = ""};
 	struct err err = {.msg = ""};
 	const struct host_gpu *gpu;
+	const struct vgpu *vgpu;
 	unsigned int fields = 0;
 	int r;
 
-	if (!api_find_vgpu(api, request, request->param, &gpu))
+	vgpu = api_find_vgpu(api, request, request->param, &gpu);
+	if (!vgpu)
 		return;
 	r = api_decode_contract(request, CHANGEABLE | CONTROL_HELD | CONTROL_HELD_CAP,
 				/* required= */ 0, &values, &fields);
+	if (r == 0)
+		r = check_tag(request, vgpu);
 	if (r == 0) {
 		r = control_vgpu_change(api->manager, request->param, fields, &values, &err);
 		if (r < 0)
@@ -127,8 +145,13 @@ void api_patch_vgpu(struct api *api, struct api_request *request)
 void api_delete_vgpu(struct api *api, struct api_request *request)
 {
 	struct err err = {.msg = ""};
-	int r = control_vgpu_remove(api->manager, request->param, &err);
+	const struct host_gpu *gpu;
+	const struct vgpu *vgpu = api_find_vgpu(api, request, request->param, &gpu);
+	int r;
 
+	if (!vgpu || check_tag(request, vgpu) < 0)
+		return;
+	r = control_vgpu_remove(api->manager, request->param, &err);
 	if (r < 0) {
 		problem_reply_error(request, r, &err);
 		return;

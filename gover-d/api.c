@@ -23,6 +23,7 @@ static const struct route {
 } routes[] = {
 	{"GET", "/v1/host", api_get_host, false, {NULL}},
 	{"GET", "/v1/gpus", api_get_gpus, false, {NULL}},
+	{"GET", "/v1/gpus/{name}", api_get_gpu, false, {NULL}},
 	{"PATCH", "/v1/gpus/{name}", api_patch_gpu, true, {NULL}},
 	{"GET", "/v1/gpus/{name}/history", api_get_samples, false, {"from", "to"}},
 	{"GET", "/v1/vgpus", api_get_vgpus, false, {"gpu"}},

@@ -14,11 +14,20 @@ static const struct {
 	unsigned int status;
 	const char *title;
 } titles[] = {
-	{400, "Bad Request"},		{404, "Not Found"},
-	{405, "Method Not Allowed"},	{409, "Conflict"},
-	{413, "Content Too Large"},	{415, "Unsupported Media Type"},
-	{422, "Unprocessable Content"}, {500, "Internal Server Error"},
-	{503, "Service Unavailable"},	{507, "Insufficient Storage"},
+	{400, "Bad Request"},
+	{401, "Unauthorized"},
+	{403, "Forbidden"},
+	{404, "Not Found"},
+	{405, "Method Not Allowed"},
+	{409, "Conflict"},
+	{412, "Precondition Failed"},
+	{413, "Content Too Large"},
+	{415, "Unsupported Media Type"},
+	{422, "Unprocessable Content"},
+	{429, "Too Many Requests"},
+	{500, "Internal Server Error"},
+	{503, "Service Unavailable"},
+	{507, "Insufficient Storage"},
 };
 
 /* Everything else is 500: the host, not the client, is at fault. */

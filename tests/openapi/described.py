@@ -38,7 +38,10 @@ class Answer:
 def exchange(sock, method, path, body=None, headers=None):
     connection = UnixConnection(sock)
     try:
-        connection.request(method, path, body, headers or {})
+        try:
+            connection.request(method, path, body, headers or {})
+        except BrokenPipeError:
+            pass  # it was answered before all of a large body had come
         return Answer(connection.getresponse())
     finally:
         connection.close()

@@ -115,8 +115,8 @@ def within(schema):
     if "maximum" in schema:
         yield schema["maximum"]
     yield from schema.get("enum", [])
-    if "maxLength" in schema and schema.get("minLength", 0) == 0:
-        yield "x" * schema["maxLength"]
+    if "maxLength" in schema:
+        yield "7" * schema["maxLength"]
     if schema.get("type") == "boolean":
         yield from (True, False)
     if "null" in schema.get("type", []):
@@ -130,6 +130,10 @@ TOGETHER = {
     "min_newcomer_pct": {"flavor_cap_pct": 100},
     "flavor_cap_pct": {"min_newcomer_pct": 1, "cap_floor_pct": 1},
 }
+
+
+def tag(api, path):
+    return api.ask("GET", path, status=200).headers["ETag"]
 
 
 def limits(api, folder):
@@ -146,7 +150,7 @@ def limits(api, folder):
                 body = {member: value, **TOGETHER.get(member, {})}
                 if member == "flavor" and "vgpus" in path:
                     continue  # a name that was configured
-                api.ask("PATCH", path, body, status=(200, 422) if member == "fund_window_s" else 200)  # 300 periods
+                api.ask("PATCH", path, body, {"If-Match": tag(api, path)}, (200, 422) if member == "fund_window_s" else 200)  # 300 periods
             if name == "PolicyChange":
                 api.ask("PATCH", path, {key: None for key in {member, *TOGETHER.get(member, {})}}, status=200)
             if member == "min_cap_pct":
@@ -224,6 +228,32 @@ def look(api, folder):
         api.ask("GET", path, status=200)
     for path in ("/v1/vgpus/a/history?from=yesterday", "/v1/vgpus/a/history?from=0&step=1", "/v1/decisions?limit=1001"):
         api.ask("GET", path, status=400)
+
+
+def conditions(api, folder):
+    """Who read, thought and changes is refused where another was quicker; a reading that moves is no change."""
+    for path, first, second in (
+        ("/v1/vgpus/a", {"target_fps": 20}, {"target_fps": 30}),
+        ("/v1/gpus/gpu0", {"selling": "off"}, {"selling": "on"}),
+        ("/v1/policy", {"ttl_s": 70}, {"ttl_s": None}),
+    ):
+        before = tag(api, path)
+        ticks = api.ask("GET", "/v1/host").json()["ticks"]
+        until(60, lambda: api.ask("GET", "/v1/host").json()["ticks"] > ticks + 2)
+        if tag(api, path) != before:
+            api.complain(f"{path}: nobody changed it, and its ETag is another")
+        after = api.ask("PATCH", path, first, {"If-Match": before}, status=200).headers["ETag"]
+        if after == before or after != tag(api, path):
+            api.complain(f"{path}: ETag {before}, after a change {after}, then {tag(api, path)}")
+        api.ask("PATCH", path, second, {"If-Match": before}, status=412)
+        api.ask("PATCH", path, second, {"If-Match": f"W/{after}"}, status=412)
+        api.ask("PATCH", path, second, {"If-Match": "no tag"}, status=400)
+        api.ask("PATCH", path, second, {"If-Match": f'"other", {after}'}, status=200)
+        api.ask("PATCH", path, second, {"If-Match": "*"}, status=200)
+    api.ask("DELETE", "/v1/vgpus/a", headers={"If-Match": '"0123456789abcdef"'}, status=412)
+    for path in ("/v1/policy", "/openapi.json"):
+        api.ask("GET", path, headers={"If-None-Match": "W/" + tag(api, path)}, status=304)
+        api.ask("GET", path, headers={"If-None-Match": '"0123456789abcdef"'}, status=200)
 
 
 def unable(api, folder):
