@@ -6,21 +6,15 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "gover-d/api-etag.h"
 #include "gover-d/contracts.h"
 #include "gover-d/problem.h"
 
-/* FNV-1a, 64 bits: who could make two states meet could as well send no If-Match. */
-#define FNV_BEGIN UINT64_C(0xcbf29ce484222325)
-#define FNV_PRIME UINT64_C(0x100000001b3)
-
+/* Who could make two states meet could as well send no If-Match. */
 void api_etag_of_text(const char *text, char tag[API_ETAG_MAX])
 {
-	uint64_t hash = FNV_BEGIN;
-
-	for (const char *c = text; *c; c++)
-		hash = (hash ^ (unsigned char)*c) * FNV_PRIME;
-	snprintf(tag, API_ETAG_MAX, "\"%016" PRIx64 "\"", hash);
+	snprintf(tag, API_ETAG_MAX, "\"%016" PRIx64 "\"", hash_text(text));
 }
 
 /* Takes over the reference. */

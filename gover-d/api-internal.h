@@ -19,6 +19,7 @@ struct api {
 		uint64_t generation, version;
 	} cached[API_CACHED_COUNT];
 	struct api_text *openapi; /* NULL: nobody has asked for it yet */
+	struct api_keys *keys;	  /* NULL: no key was used yet */
 };
 
 typedef void (*api_handler)(struct api *api, struct api_request *request);

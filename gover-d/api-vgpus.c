@@ -2,9 +2,11 @@
 /* vGPUs and their contracts: seen, sold, changed, ended. */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "gover-d/api-etag.h"
 #include "gover-d/api-internal.h"
+#include "gover-d/api-keys.h"
 #include "gover-d/flavor.h"
 #include "gover-d/json-encode.h"
 #include "gover-d/problem.h"
@@ -83,16 +85,62 @@ static void take_flavor(struct api *api, unsigned int fields, struct contract *c
 		contract->terms.target_fps = flavor.target_fps;
 }
 
+/* Which was asked for with this key before the daemon was started. NULL: none that is still there.
+ */
+static const struct contract *find_by_key(const struct api *api, const char *key)
+{
+	const struct host *host = control_host(api->manager);
+
+	for (int i = 0; i < host->n_gpus; i++)
+		for (const struct vgpu *v = host->gpus[i].vgpus; v; v = v->next)
+			if (v->contract.claim_body[0] && strcmp(v->contract.claim_key, key) == 0)
+				return &v->contract;
+	return NULL;
+}
+
+static void reply_new(struct api *api, struct api_request *request, const char *id)
+{
+	reply_vgpu(api, request, 201, id);
+	snprintf(request->reply.location, sizeof(request->reply.location), "/v1/vgpus/%s", id);
+	api_keys_keep(api, request);
+	api_reply_when_saved(api, request);
+}
+
+/* True where the request was answered: it came before with its key, or the key is wrong. */
+static bool reply_again(struct api *api, struct api_request *request, char hash[BODY_HASH_MAX])
+{
+	const struct contract *before;
+
+	if (!request->idempotency_key)
+		return false;
+	api_keys_hash(request->object, hash);
+	if (api_keys_check(request) < 0 || api_keys_replay(api, request, hash))
+		return true;
+	before = find_by_key(api, request->idempotency_key);
+	if (!before)
+		return false;
+	if (strcmp(before->claim_body, hash) == 0)
+		reply_new(api, request, before->id);
+	else
+		api_keys_refuse(request);
+	return true;
+}
+
 void api_post_vgpu(struct api *api, struct api_request *request)
 {
 	struct contract contract = {
 		.terms = {.weight = 1},
-		.labels = json_object(),
+		.claim_body = "",
 	};
 	struct err err = {.msg = ""};
 	unsigned int fields, required = API_CONTRACT_ID;
 	int r;
 
+	if (reply_again(api, request, contract.claim_body))
+		return;
+	contract.labels = json_object();
+	snprintf(contract.claim_key, sizeof(contract.claim_key), "%s",
+		 request->idempotency_key ? request->idempotency_key : "");
 	if (!json_object_get(request->object, "flavor"))
 		required |= CONTROL_INITIAL_CAP;
 	if (api_decode_contract(request, CHANGEABLE | API_CONTRACT_ID | API_CONTRACT_GPU, required,
@@ -108,10 +156,7 @@ void api_post_vgpu(struct api *api, struct api_request *request)
 		problem_reply_error(request, r == -ENOENT ? -EINVAL : r, &err);
 		return;
 	}
-	reply_vgpu(api, request, 201, contract.id);
-	snprintf(request->reply.location, sizeof(request->reply.location), "/v1/vgpus/%s",
-		 contract.id);
-	api_reply_when_saved(api, request);
+	reply_new(api, request, contract.id);
 }
 
 void api_patch_vgpu(struct api *api, struct api_request *request)

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "gover-d/api-internal.h"
+#include "gover-d/api-keys.h"
 #include "gover-d/api-time.h"
 #include "gover-d/api.h"
 #include "gover-d/json-encode.h"
@@ -65,6 +66,7 @@ struct api *api_free(struct api *api)
 	for (size_t i = 0; i < ARRAY_SIZE(api->cached); i++)
 		api_text_unref(api->cached[i].text);
 	api_text_unref(api->openapi);
+	api_keys_free(api->keys);
 	free(api);
 	return NULL;
 }

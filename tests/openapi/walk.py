@@ -9,7 +9,7 @@ sys.dont_write_bytecode = True
 from described import Described  # noqa: E402
 
 METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE")
-LIGHT = "frame:gpu_ms=1,cpu_ms=4,fps_max=62"
+SOLD = {"initial_cap_pct": 40, "target_fps": 60, "labels": {"workload": "frame:gpu_ms=1,cpu_ms=4,fps_max=62"}}
 
 
 def until(seconds, found):
@@ -176,9 +176,10 @@ def open_offer(api):
 
 def life(api, folder):
     """A host from its first vGPU to a sale, with a disk that fails at times."""
-    light = {"initial_cap_pct": 40, "target_fps": 60, "labels": {"workload": LIGHT}}
+    light = dict(SOLD)
     for name in ("a", "b"):
-        api.ask("POST", "/v1/vgpus", {"id": name, **light}, status=201)
+        api.ask("POST", "/v1/vgpus", {"id": name, **light}, {"Idempotency-Key": name}, 201)
+        told_again(api, name, {"id": name, **light})
     api.ask("POST", "/v1/vgpus", {"id": "a", **light}, status=409)
     api.ask("POST", "/v1/vgpus", {"id": "x", "gpu": "never", "initial_cap_pct": 5}, status=422)
     api.ask("PATCH", "/v1/vgpus/a", {"vm": "vm-a", "cid": 7, "weight": 2, "flavor": "small"}, status=200)
@@ -201,6 +202,15 @@ def life(api, folder):
     api.ask("DELETE", f"/v1/offers/{first}", status=204)
     api.ask("DELETE", f"/v1/offers/{first}", status=409)
     sale(api, folder, open_offer(api))
+
+
+def told_again(api, key, body):
+    """The same request with its key is not done again, another one is refused."""
+    again = api.ask("POST", "/v1/vgpus", body, {"Idempotency-Key": key}, 201)
+    if again.headers["Location"] != f"/v1/vgpus/{body['id']}" or again.json()["id"] != body["id"]:
+        api.complain(f"told again, {body['id']} is {again.headers['Location']}")
+    api.ask("POST", "/v1/vgpus", {**body, "weight": 7}, {"Idempotency-Key": key}, 422)
+    api.ask("POST", "/v1/vgpus", body, {"Idempotency-Key": "a key"}, 400)
 
 
 def sale(api, folder, offer):
@@ -257,7 +267,8 @@ def conditions(api, folder):
 
 
 def unable(api, folder):
-    """A daemon without a history, in a dry run."""
+    """The daemon started again, without a history, in a dry run."""
+    told_again(api, "b", {"id": "b", **SOLD})
     for path in ("/v1/vgpus/a/history", "/v1/gpus/gpu0/history", "/v1/economics"):
         api.ask("GET", path, status=503)
     api.ask("POST", "/v1/vgpus", {"id": "x", "initial_cap_pct": 5}, status=409)
