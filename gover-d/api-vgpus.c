@@ -7,6 +7,7 @@
 #include "gover-d/api-etag.h"
 #include "gover-d/api-internal.h"
 #include "gover-d/api-keys.h"
+#include "gover-d/api-page.h"
 #include "gover-d/flavor.h"
 #include "gover-d/json-encode.h"
 #include "gover-d/problem.h"
@@ -15,31 +16,28 @@
 	(CONTROL_VM | CONTROL_CID | CONTROL_LABELS | CONTROL_INITIAL_CAP | CONTROL_MIN_CAP | \
 	 CONTROL_TARGET_FPS | CONTROL_WEIGHT | CONTROL_BURST | CONTROL_FLAVOR | CONTROL_FPS_LIMIT)
 
-static json_t *encode_list(struct api *api, const struct host_gpu *gpu)
+static char *make_list(struct api *api)
 {
 	struct json_encode answer = json_encode_begin();
 
-	json_encode_add(&answer, "vgpus", json_encode_vgpus(api->manager, gpu));
-	return json_encode_end(&answer);
-}
-
-static char *make_list(struct api *api)
-{
-	return json_encode_dump(encode_list(api, /* gpu= */ NULL));
+	json_encode_add(&answer, "vgpus", json_encode_vgpus(api->manager, /* gpu= */ NULL));
+	json_encode_add(&answer, "next", json_null());
+	return json_encode_dump(json_encode_end(&answer));
 }
 
 void api_get_vgpus(struct api *api, struct api_request *request)
 {
 	const char *name = api_request_query(request, "gpu");
-	const struct host_gpu *gpu;
+	const struct host_gpu *gpu = NULL;
 
-	if (!name) {
+	if (request->n_query == 0) {
 		api_reply_cached(api, request, API_CACHED_VGPUS, API_TYPE_JSON, make_list);
 		return;
 	}
-	gpu = api_find_gpu(api, request, name);
-	if (gpu)
-		api_request_reply_json(request, 200, encode_list(api, gpu));
+	if (name)
+		gpu = api_find_gpu(api, request, name);
+	if (!name || gpu)
+		api_reply_page_of_vgpus(api, request, gpu);
 }
 
 /* Answers with the vGPU as it is now. */

@@ -23,20 +23,20 @@ static const struct route {
 	const char *query[4];
 } routes[] = {
 	{"GET", "/v1/host", api_get_host, false, {NULL}},
-	{"GET", "/v1/gpus", api_get_gpus, false, {NULL}},
+	{"GET", "/v1/gpus", api_get_gpus, false, {"limit", "after"}},
 	{"GET", "/v1/gpus/{name}", api_get_gpu, false, {NULL}},
 	{"PATCH", "/v1/gpus/{name}", api_patch_gpu, true, {NULL}},
 	{"GET", "/v1/gpus/{name}/history", api_get_samples, false, {"from", "to"}},
-	{"GET", "/v1/vgpus", api_get_vgpus, false, {"gpu"}},
+	{"GET", "/v1/vgpus", api_get_vgpus, false, {"gpu", "limit", "after"}},
 	{"POST", "/v1/vgpus", api_post_vgpu, true, {NULL}},
 	{"GET", "/v1/vgpus/{id}", api_get_vgpu, false, {NULL}},
 	{"PATCH", "/v1/vgpus/{id}", api_patch_vgpu, true, {NULL}},
 	{"DELETE", "/v1/vgpus/{id}", api_delete_vgpu, false, {NULL}},
 	{"GET", "/v1/vgpus/{id}/history", api_get_history, false, {"from", "to", "step"}},
-	{"GET", "/v1/alerts", api_get_alerts, false, {"all"}},
+	{"GET", "/v1/alerts", api_get_alerts, false, {"all", "limit", "after"}},
 	{"POST", "/v1/alerts/{id}/ack", api_ack_alert, false, {NULL}},
 	{"GET", "/v1/decisions", api_get_decisions, false, {"after", "limit", "vgpu"}},
-	{"GET", "/v1/offers", api_get_offers, false, {"all"}},
+	{"GET", "/v1/offers", api_get_offers, false, {"all", "limit", "after"}},
 	{"POST", "/v1/offers/{id}/claim", api_claim_offer, true, {NULL}},
 	{"DELETE", "/v1/offers/{id}", api_delete_offer, false, {NULL}},
 	{"GET", "/v1/economics", api_get_economics, false, {"from", "to"}},
@@ -246,14 +246,6 @@ void api_reply_when_saved(struct api *api, struct api_request *request)
 
 	if (r < 0)
 		saved(later, r);
-}
-
-void api_reply_list(struct api_request *request, const char *key, json_t *list)
-{
-	struct json_encode answer = json_encode_begin();
-
-	json_encode_add(&answer, key, list);
-	api_request_reply_json(request, 200, json_encode_end(&answer));
 }
 
 const struct host_gpu *api_lookup_gpu(const struct api *api, const char *name)

@@ -240,6 +240,31 @@ def look(api, folder):
         api.ask("GET", path, status=400)
 
 
+def pages(api, folder):
+    """Page by page every list is what it is at once, and who asks for no page gets all of it."""
+    for method, path, operation in api.operations():
+        names = {api.resolve(parameter)["name"] for parameter in operation.get("parameters", [])}
+        if not {"limit", "after"} <= names or "{" in path:
+            continue
+        more = "?all=true&" if "all" in names else "?"
+        begin = "after=0&" if path == "/v1/decisions" else ""  # which else begins with the newest
+        whole = api.ask("GET", f"{path}{more}{begin}limit=1000", status=200).json()
+        key = next(name for name, value in whole.items() if isinstance(value, list))
+        gathered, at = [], begin
+        while True:
+            page = api.ask("GET", f"{path}{more}{at}limit=1", status=200).json()
+            gathered += page[key]
+            if page["next"] is None or len(gathered) > len(whole[key]):
+                break
+            at = f"after={page['next']}&"
+        name = "name" if key == "gpus" else "id"
+        ids = [thing[name] for thing in whole[key]]
+        if [thing[name] for thing in gathered] != ids or len(ids) < 1:
+            api.complain(f"{path}: {ids}, page by page {[thing[name] for thing in gathered]}")
+        for wrong in ("limit=0", "limit=1001", "limit=x", "after=%20"):
+            api.ask("GET", f"{path}?{wrong}", status=400)
+
+
 def conditions(api, folder):
     """Who read, thought and changes is refused where another was quicker; a reading that moves is no change."""
     for path, first, second in (

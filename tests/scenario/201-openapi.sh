@@ -41,6 +41,7 @@ END
 ok "each member of a change takes what its schema allows, to its ends, and nothing beyond" walk limits
 ok "a host's life is as described" walk life
 ok "so is all that can be looked at" walk look
+ok "lists are the same page by page" walk pages
 ok "a change can be made to hang on what was read" walk conditions
 ok "and all that must be refused" walk wrong_requests
 ok "nothing else is there" walk wrong_methods
