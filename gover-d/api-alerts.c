@@ -4,7 +4,7 @@
 
 #include "base/id.h"
 #include "gover-d/api-internal.h"
-#include "gover-d/api-page.h"
+#include "gover-d/api-list.h"
 #include "gover-d/json-encode.h"
 #include "gover-d/problem.h"
 
@@ -17,7 +17,7 @@ void api_get_alerts(struct api *api, struct api_request *request)
 
 	if (api_query_switch(request, "all", &all) < 0)
 		return;
-	api_reply_page_of_ids(request, "alerts", json_encode_alerts(api->manager, all));
+	api_list_reply_ids(request, "alerts", json_encode_alerts(api->manager, all));
 }
 
 void api_ack_alert(struct api *api, struct api_request *request)

@@ -5,7 +5,7 @@
 
 #include "gover-d/api-etag.h"
 #include "gover-d/api-internal.h"
-#include "gover-d/api-page.h"
+#include "gover-d/api-list.h"
 #include "gover-d/json-decode.h"
 #include "gover-d/json-encode.h"
 #include "gover-d/problem.h"
@@ -47,7 +47,7 @@ void api_get_ready(struct api *api, struct api_request *request)
 
 void api_get_gpus(struct api *api, struct api_request *request)
 {
-	api_reply_page_of_gpus(api, request);
+	api_list_reply_gpus(api, request);
 }
 
 static void reply_gpu(struct api *api, struct api_request *request, const struct host_gpu *gpu)

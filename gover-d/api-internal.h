@@ -64,6 +64,9 @@ void api_reply_cached(struct api *api, struct api_request *request, enum api_cac
 /* Sends the reply that stands in @request once the contracts are on disk; 507 when they are not. */
 void api_reply_when_saved(struct api *api, struct api_request *request);
 
+/* Answers {@key: @list}, taking over the list: a short one, which is answered whole. */
+void api_reply_list(struct api_request *request, const char *key, json_t *list);
+
 /* NULL: there is none. */
 const struct host_gpu *api_lookup_gpu(const struct api *api, const char *name);
 const struct vgpu *api_lookup_vgpu(const struct api *api, const char *id,

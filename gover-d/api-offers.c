@@ -4,7 +4,7 @@
 
 #include "gover-d/api-internal.h"
 #include "gover-d/api-keys.h"
-#include "gover-d/api-page.h"
+#include "gover-d/api-list.h"
 #include "gover-d/json-encode.h"
 #include "gover-d/problem.h"
 
@@ -14,8 +14,7 @@ void api_get_offers(struct api *api, struct api_request *request)
 
 	if (api_query_switch(request, "all", &all) < 0)
 		return;
-	api_reply_page_of_ids(request, "offers",
-			      json_encode_offers(api->manager, all, clock_now()));
+	api_list_reply_ids(request, "offers", json_encode_offers(api->manager, all, clock_now()));
 }
 
 static void reply_sale(struct api *api, struct api_request *request, const struct offer *offer)

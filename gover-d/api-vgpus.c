@@ -7,7 +7,7 @@
 #include "gover-d/api-etag.h"
 #include "gover-d/api-internal.h"
 #include "gover-d/api-keys.h"
-#include "gover-d/api-page.h"
+#include "gover-d/api-list.h"
 #include "gover-d/flavor.h"
 #include "gover-d/json-encode.h"
 #include "gover-d/problem.h"
@@ -37,7 +37,7 @@ void api_get_vgpus(struct api *api, struct api_request *request)
 	if (name)
 		gpu = api_find_gpu(api, request, name);
 	if (!name || gpu)
-		api_reply_page_of_vgpus(api, request, gpu);
+		api_list_reply_vgpus(api, request, gpu);
 }
 
 /* Answers with the vGPU as it is now. */

@@ -248,6 +248,14 @@ void api_reply_when_saved(struct api *api, struct api_request *request)
 		saved(later, r);
 }
 
+void api_reply_list(struct api_request *request, const char *key, json_t *list)
+{
+	struct json_encode answer = json_encode_begin();
+
+	json_encode_add(&answer, key, list);
+	api_request_reply_json(request, 200, json_encode_end(&answer));
+}
+
 const struct host_gpu *api_lookup_gpu(const struct api *api, const char *name)
 {
 	const struct host *host = control_host(api->manager);

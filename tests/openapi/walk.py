@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
-# walk.py SOCKET FOLDER WALK: takes a daemon through what its description says it answers; what was seen is
-# added to FOLDER/seen. Prints what is not as described and then fails. 201-openapi.sh starts the daemons.
+# walk.py PLACE FOLDER WALK: takes the daemon on a socket or HOST:PORT through what its description says it
+# answers; what was seen is added to FOLDER/seen. Prints what is not as described and then fails. GOVER_ABSENT
+# names what is described and not built yet. 201-openapi.sh starts the daemons.
+import json
 import os
+import re
 import sys
 import time
 
 sys.dont_write_bytecode = True
-from described import Described  # noqa: E402
+from described import Described, connect, exchange  # noqa: E402
 
 METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE")
 SOLD = {"initial_cap_pct": 40, "target_fps": 60, "labels": {"workload": "frame:gpu_ms=1,cpu_ms=4,fps_max=62"}}
@@ -24,10 +27,10 @@ def until(seconds, found):
 
 
 class unsaved:
-    """The contracts file cannot be replaced meanwhile, not even by root."""
+    """The file cannot be replaced meanwhile, not even by root."""
 
-    def __init__(self, folder):
-        self.path = os.path.join(folder, "state", "contracts.json.new")
+    def __init__(self, folder, name="contracts.json"):
+        self.path = os.path.join(folder, "state", name + ".new")
 
     def __enter__(self):
         os.mkdir(self.path)
@@ -37,8 +40,8 @@ class unsaved:
 
 
 def an_address(path, name="never", number="999999999"):
-    number = number if path.split("/")[2:3] in (["alerts"], ["offers"]) else name
-    return path.replace("{name}", name).replace("{id}", number)
+    number = number if path.split("/")[2:3] in (["alerts"], ["offers"], ["silences"]) else name
+    return path.replace("{name}", name).replace("{id}", number).replace("{file}", name)
 
 
 def a_body(operation):
@@ -65,9 +68,8 @@ def wrong_methods(api, folder):
             head = api.ask("HEAD", an_address(path))
             if (head.status, head.type) != (got.status, got.type):
                 api.complain(f"HEAD {path}: {head.status} {head.type}, GET: {got.status} {got.type}")
-    for path in ("/", "/v1", "/v1/", "/v1/host/", "/v1/vgpus/a/b", "/v2/host", "/openapi.yaml"):
-        if path not in api.document["paths"] and path != "/":
-            api.ask("GET", path, status=404)
+    for path in ("/v1", "/v1/", "/v1/host/", "/v1/vgpus/a/b", "/v2/host", "/openapi.yaml", "/web"):
+        api.ask("GET", path, status=404)
 
 
 def wrong_requests(api, folder):
@@ -231,7 +233,7 @@ def look(api, folder):
     """Everything that can be looked at, once there is something to see."""
     until(60, lambda: api.ask("GET", "/v1/vgpus/a/history?step=1").json()["points"])
     for method, path, operation in api.operations():
-        if method == "GET" and "{" not in path and "text/event-stream" not in str(operation):
+        if method == "GET" and "{" not in path:
             api.ask("GET", path, status=200)
     for path in ("/v1/vgpus/a", "/v1/vgpus/b/history", "/v1/gpus/gpu0/history",
                  "/v1/decisions?vgpu=a&limit=2", "/v1/decisions?after=0", "/v1/offers?all=true"):
@@ -286,7 +288,7 @@ def conditions(api, folder):
         api.ask("PATCH", path, second, {"If-Match": f'"other", {after}'}, status=200)
         api.ask("PATCH", path, second, {"If-Match": "*"}, status=200)
     api.ask("DELETE", "/v1/vgpus/a", headers={"If-Match": '"0123456789abcdef"'}, status=412)
-    for path in ("/v1/policy", "/openapi.json"):
+    for path in {"/v1/policy", "/openapi.json", "/"} & set(api.document["paths"]):
         api.ask("GET", path, headers={"If-None-Match": "W/" + tag(api, path)}, status=304)
         api.ask("GET", path, headers={"If-None-Match": '"0123456789abcdef"'}, status=200)
 
@@ -294,10 +296,120 @@ def conditions(api, folder):
 def unable(api, folder):
     """The daemon started again, without a history, in a dry run."""
     told_again(api, "b", {"id": "b", **SOLD})
-    for path in ("/v1/vgpus/a/history", "/v1/gpus/gpu0/history", "/v1/economics"):
-        api.ask("GET", path, status=503)
+    for path in {"/v1/vgpus/a/history", "/v1/gpus/gpu0/history", "/v1/economics", "/v1/audit"}:
+        if api.find("GET", path)[0]:
+            api.ask("GET", path, status=503)
     api.ask("POST", "/v1/vgpus", {"id": "x", "initial_cap_pct": 5}, status=409)
     api.ask("DELETE", "/v1/vgpus/a", status=409)
+    if "/v1/tokens/{name}" in api.document["paths"]:
+        api.ask("DELETE", "/v1/tokens/read", status=409)
+
+
+def page(api, folder):
+    """The page and each of its files."""
+    for path in re.findall('(?:href|src)="(/web/[^"]*)"', api.ask("GET", "/", status=200).bytes.decode()):
+        was = api.ask("GET", path, status=200).headers["ETag"]
+        api.ask("GET", path, headers={"If-None-Match": was}, status=304)
+
+
+def silences(api, folder):
+    later = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))
+    quiet = {"vgpu": "a", "until": later, "reason": "a walk"}
+    for _ in range(256):
+        made = api.ask("POST", "/v1/silences", quiet, status=201).json()
+    api.ask("POST", "/v1/silences", quiet, status=409)
+    api.ask("GET", "/v1/silences", status=200)
+    api.ask("POST", "/v1/silences", {"until": later, "reason": "all"}, status=422)
+    api.ask("DELETE", f"/v1/silences/{made['id']}", status=204)
+
+
+def read_event(stream):
+    """(kind, data) of the next; comments and what has no kind are passed over."""
+    kind, data = None, None
+    for line in iter(stream.readline, b""):
+        name, _, value = line.decode().rstrip("\n").partition(": ")
+        if name == "event":
+            kind = value
+        elif name == "data":
+            data = json.loads(value)
+        elif not line.strip() and kind:
+            return kind, data
+    raise SystemExit("the events have ended")
+
+
+def events(api, folder):
+    """Each kind of event is what its schema says; more readers than there is room for are told so."""
+    schemas = api.document["paths"]["/v1/events"]["get"]["x-gover-events"]
+    seen = set()
+    reader = connect(api.place)
+    reader.request("GET", "/v1/events?after=another-1")
+    stream = reader.getresponse()
+    api.ask("PATCH", "/v1/vgpus/a", {"weight": 5}, status=200)
+    offer = open_offer(api)
+    api.ask("DELETE", f"/v1/offers/{offer}", status=204)
+    api.ask("POST", "/v1/alerts/%d/ack" % api.ask("GET", "/v1/alerts?all=true").json()["alerts"][-1]["id"])
+    with unsaved(folder):
+        api.ask("PATCH", "/v1/vgpus/a", {"weight": 6}, status=507)
+        end = time.monotonic() + 60
+        while seen != set(schemas) and time.monotonic() < end:
+            kind, data = read_event(stream)
+            for fault in api.faults(schemas[kind], data):
+                api.complain(f"event {kind}: {fault}")
+            seen.add(kind)
+    if seen != set(schemas):
+        api.complain(f"events came of {seen}, not of {set(schemas) - seen}")
+    crowd = [connect(api.place) for _ in range(256)]
+    for one in crowd:
+        one.request("GET", "/v1/events")
+        if one.getresponse().status == 503:
+            break
+    api.ask("GET", "/v1/events", status=503)
+
+
+def tokens(api, folder):
+    """Makes what strangers() and spent() need: a token of each scope, kept in the folder."""
+    for scope in ("read", "operate", "admin"):
+        made = api.ask("POST", "/v1/tokens", {"name": scope, "scope": scope, "ttl_s": 3600}, status=201).json()
+        with open(os.path.join(folder, scope), "w") as file:
+            file.write(made["token"])
+    api.ask("POST", "/v1/tokens", {"name": "read", "scope": "admin"}, status=409)
+    with unsaved(folder, "tokens.json"):
+        api.ask("POST", "/v1/tokens", {"name": "lost", "scope": "read"}, status=507)
+        api.ask("DELETE", "/v1/tokens/admin", status=507)
+    api.ask("POST", "/v1/tokens", {"name": "gone", "scope": "read"}, status=201)
+    api.ask("DELETE", "/v1/tokens/gone", status=204)
+    api.ask("GET", "/v1/tokens", status=200)
+    rows = api.ask("GET", "/v1/audit?limit=1000", status=200).json()["audit"]
+    if not any(row["path"] == "/v1/tokens/gone" for row in rows):
+        api.complain(f"what was done is not in the record: {rows[-3:]}")
+
+
+def token(folder, scope):
+    with open(os.path.join(folder, scope)) as file:
+        return {"Authorization": f"Bearer {file.read()}"}
+
+
+def strangers(api, folder):
+    """Over TCP, without a token, or with one that does not suffice; then with far too many wrong ones."""
+    closed = [each for each in api.operations() if each[2]["x-gover-scope"] != "open"]
+    for method, path, operation in closed:
+        api.ask(method, an_address(path), status=401)
+        if operation["x-gover-scope"] != "read":
+            lower = {"operate": "read", "admin": "operate"}[operation["x-gover-scope"]]
+            api.ask(method, an_address(path), headers=token(folder, lower), status=403)
+    api.ask("GET", "/v1/host", headers=token(folder, "read"), status=200)
+    api.ask("PATCH", "/v1/vgpus/a", {"weight": 4}, token(folder, "operate"), 200)
+    for _ in range(16):
+        exchange(api.place, "GET", "/v1/host", headers={"Authorization": "Bearer gvr_wrong"})
+    for method, path, _ in closed:
+        api.ask(method, an_address(path), headers={"Authorization": "Bearer gvr_wrong"}, status=429)
+
+
+def elsewhere(api, folder):
+    """Whoever need not be known may read, but not by a name that is not this host's."""
+    for method, path, operation in api.operations():
+        if operation["x-gover-scope"] == "read":
+            api.ask(method, an_address(path), headers={"Host": "elsewhere"}, status=403)
 
 
 def early(api, folder):
@@ -315,8 +427,9 @@ def everything(api, folder):
 
 
 def main():
-    sock, folder, walk = sys.argv[1:]
-    api = Described(sock)
+    place, folder, walk = sys.argv[1:]
+    kept = os.path.join(folder, "openapi.json")  # who may ask nothing cannot ask for it either
+    api = Described(place, kept if os.path.exists(kept) else None)
     try:
         globals()[walk](api, folder)
     finally:  # also of a walk that broke off

@@ -4,20 +4,19 @@
  * the page behind it. A page goes on behind what it names even where that is gone meanwhile; who
  * asks for no page gets the whole list.
  */
-#ifndef GOVER_D_API_PAGE_H
-#define GOVER_D_API_PAGE_H
+#ifndef GOVER_D_API_LIST_H
+#define GOVER_D_API_LIST_H
 
 #include "gover-d/api-internal.h"
 
-#define API_PAGE_MAX 1000 /* things on one */
+#define API_LIST_MAX 1000 /* things on one */
 
 /* Answers with {@key: the page of @list, "next"}. Takes over the list, whose elements have
  * ascending numbers as "id". */
-void api_reply_page_of_ids(struct api_request *request, const char *key, json_t *list);
+void api_list_reply_ids(struct api_request *request, const char *key, json_t *list);
 
 /* Answers with a page of the GPUs, and of the vGPUs of @gpu (NULL: of all). */
-void api_reply_page_of_gpus(struct api *api, struct api_request *request);
-void api_reply_page_of_vgpus(struct api *api, struct api_request *request,
-			     const struct host_gpu *gpu);
+void api_list_reply_gpus(struct api *api, struct api_request *request);
+void api_list_reply_vgpus(struct api *api, struct api_request *request, const struct host_gpu *gpu);
 
 #endif

@@ -198,5 +198,5 @@ int main(void)
 		TEST(a_cursor_is_one_that_was_given),
 	};
 
-	return cmocka_run_group_tests_name("api-page", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("api-list", tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gover-d/api-page.h"
+#include "gover-d/api-list.h"
 #include "gover-d/json-encode.h"
 #include "gover-d/problem.h"
 
@@ -39,10 +39,10 @@ static void reply(struct api_request *request, const char *key, struct page *pag
 
 static int read_limit(struct api_request *request, struct page *page)
 {
-	return api_query_whole(request, "limit", 1, API_PAGE_MAX, &page->limit);
+	return api_query_whole(request, "limit", 1, API_LIST_MAX, &page->limit);
 }
 
-void api_reply_page_of_ids(struct api_request *request, const char *key, json_t *list)
+void api_list_reply_ids(struct api_request *request, const char *key, json_t *list)
 {
 	struct page page = {.limit = 0};
 	int64_t after = 0, last = 0;
@@ -104,7 +104,7 @@ static int read_place(struct api *api, struct api_request *request, bool takes_v
 	return -EINVAL;
 }
 
-void api_reply_page_of_gpus(struct api *api, struct api_request *request)
+void api_list_reply_gpus(struct api *api, struct api_request *request)
 {
 	const struct host *host = control_host(api->manager);
 	struct page page = {.limit = 0};
@@ -131,8 +131,7 @@ static json_t *cursor(const struct vgpu *vgpu)
 	return vgpu ? json_sprintf("%s/%s", vgpu->contract.gpu, vgpu->contract.id) : NULL;
 }
 
-void api_reply_page_of_vgpus(struct api *api, struct api_request *request,
-			     const struct host_gpu *gpu)
+void api_list_reply_vgpus(struct api *api, struct api_request *request, const struct host_gpu *gpu)
 {
 	const struct host *host = control_host(api->manager);
 	const struct vgpu *last = NULL;
