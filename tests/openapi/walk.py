@@ -246,7 +246,8 @@ def pages(api, folder):
     """Page by page every list is what it is at once, and who asks for no page gets all of it."""
     for method, path, operation in api.operations():
         names = {api.resolve(parameter)["name"] for parameter in operation.get("parameters", [])}
-        if not {"limit", "after"} <= names or "{" in path:
+        said = api.resolve(operation["responses"].get("200", {})).get("content", {}).get("application/json", {})
+        if "limit" not in names or "next" not in api.resolve(said["schema"])["properties"]:
             continue
         more = "?all=true&" if "all" in names else "?"
         begin = "after=0&" if path == "/v1/decisions" else ""  # which else begins with the newest

@@ -4,24 +4,17 @@
 
 #include "gover-d/api-keys.h"
 
-static struct api_request request;
+static const struct api_reply *reply;
 
 /* The status; @save: how putting it on disk ends. */
 static unsigned int post_saved(const char *key, const char *body, int save)
 {
-	api_request_fini(&request);
-	request = (struct api_request){
-		.method = "POST",
-		.path = "/v1/vgpus",
-		.content_type = "application/json",
-		.idempotency_key = key,
-		.body = body,
-		.body_length = strlen(body),
-	};
-	api_serve(api, &request);
-	stand_in_save(save);
-	assert_null(request.later);
-	return request.reply.status;
+	ask_key = key;
+	ask_saved = save;
+	reply = ask("POST /v1/vgpus", body);
+	ask_key = NULL;
+	ask_saved = 0;
+	return reply->status;
 }
 
 static unsigned int post(const char *key, const char *body)
@@ -40,12 +33,12 @@ static void the_same_again_is_answered_as_before(void **state)
 	assert_int_equal(post("k", BODY), 201);
 	assert_int_equal(manager->changes, 1);
 	assert_string_equal(manager->values.claim_key, "k");
-	text = api_text_ref(request.reply.text);
+	text = api_text_ref(reply->text);
 	stand_in_find("b")->cap_pct = 7; /* a reading, which the answer from then does not know */
 	assert_int_equal(post("k", " {\"initial_cap_pct\": 20, \"id\": \"b\"}"), 201);
-	assert_ptr_equal(request.reply.text, text);
-	assert_string_equal(request.reply.location, "/v1/vgpus/b");
-	assert_int_equal(strlen(request.reply.etag), 18);
+	assert_ptr_equal(reply->text, text);
+	assert_string_equal(reply->location, "/v1/vgpus/b");
+	assert_int_equal(strlen(reply->etag), 18);
 	assert_int_equal(manager->changes, 1);
 	api_text_unref(text);
 }
@@ -64,7 +57,7 @@ static void another_body_is_422(void **state)
 	(void)state;
 	assert_int_equal(post("k", BODY), 201);
 	assert_int_equal(post("k", OTHER), 422);
-	assert_non_null(strstr(request.reply.text->data, "k was used for another request"));
+	assert_non_null(strstr(reply->text->data, "k was used for another request"));
 	assert_int_equal(manager->changes, 1);
 	assert_int_equal(post("l", BODY), 409); /* another key is another request */
 	assert_int_equal(post(NULL, BODY), 409);
@@ -92,14 +85,13 @@ static void over_a_restart_the_contract_knows_it(void **state)
 {
 	(void)state;
 	assert_int_equal(post("k", BODY), 201);
-	api_request_fini(&request);
 	api_free(api);
 	api = api_new(manager);
 	stand_in_find("b")->cap_pct = 7;
 	assert_int_equal(post("k", OTHER), 422);
 	assert_int_equal(post("k", BODY), 201);
-	assert_non_null(strstr(request.reply.text->data, "\"cap_pct\":7"));
-	assert_string_equal(request.reply.location, "/v1/vgpus/b");
+	assert_non_null(strstr(reply->text->data, "\"cap_pct\":7"));
+	assert_string_equal(reply->location, "/v1/vgpus/b");
 	assert_int_equal(manager->changes, 1);
 }
 
@@ -147,13 +139,7 @@ static void a_key_is_bounded(void **state)
 	assert_int_equal(post(key, BODY), 201);
 }
 
-static int end(void **state)
-{
-	api_request_fini(&request);
-	return stand_in_end(state);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, stand_in_begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, stand_in_begin, stand_in_end)
 
 int main(void)
 {
