@@ -9,11 +9,12 @@
 #include <jansson.h>
 #include <stddef.h>
 
-#define API_QUERY_MAX 8
-#define API_PARAM_MAX 128
-#define API_ETAG_MAX  20 /* 64 bits in hex, in quotes */
-#define API_TYPE_JSON "application/json"
-#define API_TYPE_TEXT "text/plain; charset=utf-8"
+#define API_QUERY_MAX	 8
+#define API_PARAM_MAX	 128
+#define API_ETAG_MAX	 20 /* 64 bits in hex, in quotes */
+#define API_TYPE_JSON	 "application/json"
+#define API_TYPE_TEXT	 "text/plain; charset=utf-8"
+#define API_TYPE_PROBLEM "application/problem+json"
 
 struct api;
 
@@ -75,6 +76,8 @@ void api_request_reply_json(struct api_request *request, unsigned int status, js
 /* The same with a text that others send too; takes a reference of its own. */
 void api_request_reply_shared(struct api_request *request, unsigned int status, const char *type,
 			      struct api_text *text);
+/* That there is no memory, which takes none. */
+void api_request_reply_no_memory(struct api_request *request);
 /* A status alone. */
 void api_request_reply_empty(struct api_request *request, unsigned int status);
 

@@ -68,8 +68,7 @@ void problem_reply(struct api_request *request, unsigned int status, const char 
 	json_encode_add(&problem, "detail", json_encode_text(detail));
 	json_encode_add(&problem, "instance", json_encode_text(request->path));
 	api_request_reply_json(request, status, json_encode_end(&problem));
-	if (request->reply.text)
-		request->reply.type = "application/problem+json";
+	request->reply.type = API_TYPE_PROBLEM;
 }
 
 void problem_reply_error(struct api_request *request, int r, const struct err *err)
