@@ -10,15 +10,14 @@
 #include "gover-d/api-internal.h"
 
 /* openapi/embed.S */
-extern const char openapi_document[], openapi_document_end[];
+extern const char openapi_document[];
 
 void api_get_openapi(struct api *api, struct api_request *request)
 {
-	size_t length = (size_t)(openapi_document_end - openapi_document);
 	char tag[API_ETAG_MAX];
 
 	if (!api->openapi)
-		api->openapi = api_text_new(strndup(openapi_document, length));
+		api->openapi = api_text_new(strdup(openapi_document));
 	api_request_reply_shared(request, 200, API_TYPE_JSON, api->openapi);
 	if (!api->openapi)
 		return;
