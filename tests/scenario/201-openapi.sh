@@ -35,6 +35,18 @@ sed -n 's/.*{"\([A-Z]*\)", "\(\/[^"]*\)", api_[a-z_]*, \([A-Z]*\), .*/\1 \2 \L\3
 jq -r '.paths | to_entries[] | .key as $path | .value | to_entries[] |
   "\(.key | ascii_upcase) \($path) \(.value["x-gover-scope"])"' "$described" | sort >"$dir/schema"
 is "with the scope that it takes" "$(comm -23 "$dir/scopes" "$dir/schema")" ""
+tr '\n' ' ' <"$top/gover-d/api.c" | grep -oE '\{"[A-Z]+", "/[^"]*", api_[^{]*\{[^}]*\}\}' |
+  sed 's/^{"\([A-Z]*\)", "\([^"]*\)", api_[^{]*{\([^}]*\)}}$/\1 \2 \3/; s/NULL//; s/[",]//g; s/ *$//' |
+  while read -r method path query; do
+    # shellcheck disable=SC2086 # words
+    echo "$method $path $(printf '%s\n' $query | sort | paste -sd ' ')"
+  done | sort >"$dir/queries"
+jq -r '.components.parameters as $shared | .paths | to_entries[] | .key as $path | .value | to_entries[] |
+  ([.value.parameters[]? | if has("$ref") then $shared[."$ref" | split("/")[-1]] else . end |
+    select(.in == "query").name] | sort | join(" ")) as $query |
+  "\(.key | ascii_upcase) \($path) \($query)"' "$described" | sort >"$dir/schema"
+is "and the parameters" "$(comm -23 "$dir/queries" "$dir/schema")" ""
+ok "of each route" test "$(wc -l <"$dir/queries")" -eq "$(wc -l <"$dir/routes")"
 is "it is of this version" "$(jq -r .info.version "$described")" "$(sed -n 's/^version *:= *//p' "$top/Makefile")"
 "$B/gover-d" --print-config | sed -n '/^\[policy\]/,/^\[fps\]/s/^\([a-z_]*\) =.*/\1/p' | sort >"$dir/keys"
 jq -r '.components.schemas.PolicyParams.properties | keys[]' "$described" | sort >"$dir/schema"
