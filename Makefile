@@ -27,7 +27,7 @@ folders  := base policy sched db sim trial gpu monitor gover-d gover-ctl gover-s
 mains    := gover-d/main.c gover-ctl/main.c gover-sim/main.c
 no_bpf   := $(if $(BPF),monitor/fps-bpf-none.c,monitor/fps-bpf.c monitor/fps-bpf-files.c)
 sources  := $(filter-out $(mains) $(no_bpf),$(wildcard $(addsuffix /*.c,$(folders))))
-objects  := $(sources:%.c=$B/obj/%.o) $(if $(BPF),$B/obj/fps-bpf/embed.o)
+objects  := $(sources:%.c=$B/obj/%.o) $(if $(BPF),$B/obj/fps-bpf/embed.o) $B/obj/openapi/embed.o
 layer    := $(shell pkg-config --exists vulkan && echo $B/libgover-fps-layer.so)
 programs := $B/gover-d $B/gover-ctl $B/gover-sim $B/libgover-fps.so $(layer) $B/gover-terrain
 units    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test-*.c))
@@ -145,6 +145,11 @@ $B/obj/fps-bpf/embed.o: fps-bpf/embed.S $B/bpf/present-1.o $B/bpf/present-2.o
 	@mkdir -p $(@D)
 	@echo "  AS    $<"
 	@$(CC) -Wa,-I$B/bpf -c -o $@ $<
+
+$B/obj/openapi/embed.o: openapi/embed.S openapi/openapi.json
+	@mkdir -p $(@D)
+	@echo "  AS    $<"
+	@$(CC) -Wa,-Iopenapi -c -o $@ $<
 
 tests: all $(units) $(helpers) $(helpers32) $(evals)
 

@@ -146,7 +146,9 @@ struct db_point {      /* averages of one step */
 	int64_t ts_ms; /* its begin */
 	double cap_pct, load_pct, util_pct, fps, target_fps, frame_p99_ms; /* NAN: none valid */
 	double short_pct, broken_pct; /* share of the samples */
-	int64_t samples;
+	int64_t samples, gaps;	      /* gaps: samples whose tick was late */
+	/* Samples in which each was valid. */
+	int64_t load_n, util_n, fps_n, target_fps_n, frame_p99_n;
 };
 /* This and the receivers below: non-zero stops, and is what the query returns. */
 typedef int (*db_point_fn)(void *userdata, const struct db_point *point);

@@ -35,16 +35,17 @@ enum statement {
 	STATEMENTS,
 };
 
-#define FROM_ROLL_UP(table)                                                             \
-	"SELECT ts_ms, samples, short, broken, samples, cap_sum, load_n, load_sum, "    \
-	" util_n, util_sum, fps_n, fps_sum, target_fps_n, target_fps_sum, frame_p99_n," \
-	" frame_p99_sum FROM " table                                                    \
+#define FROM_ROLL_UP(table)                                                                       \
+	"SELECT ts_ms, samples, short, broken, gaps, samples, cap_sum, load_n,"                   \
+	" load_sum, util_n, util_sum, fps_n, fps_sum, target_fps_n, target_fps_sum, frame_p99_n," \
+	" frame_p99_sum FROM " table                                                              \
 	" WHERE vgpu = ?1 AND ts_ms >= ?2 AND ts_ms < ?3 ORDER BY ts_ms"
 
-/* Rows of a history: begin, samples, short, broken, then count and sum of each value. */
+/* Rows of a history: begin, samples, short, broken, gaps, then count and sum of each value. */
 static const char *const statement_sql[STATEMENTS] = {
 	[HISTORY + RAW] =
-		"SELECT ts_ms, 1, short_of_target, broken, 1, cap_pct, load_pct NOTNULL, load_pct,"
+		"SELECT ts_ms, 1, short_of_target, broken, gap, 1, cap_pct, load_pct NOTNULL, "
+		"load_pct,"
 		" util_pct NOTNULL, util_pct, fps NOTNULL, fps, target_fps NOTNULL, target_fps,"
 		" frame_p99_ms NOTNULL, frame_p99_ms FROM sample"
 		" WHERE vgpu = ?1 AND ts_ms >= ?2 AND ts_ms < ?3 ORDER BY ts_ms",
@@ -201,7 +202,7 @@ struct history {
 	void *userdata;
 	/* the step being added up */
 	int64_t begin_ms;
-	int64_t samples, short_n, broken_n;
+	int64_t samples, short_n, broken_n, gaps;
 	int64_t n[VALUES];
 	double sum[VALUES];
 };
@@ -225,9 +226,15 @@ static int emit_point(struct history *history)
 		.short_pct = 100.0 * (double)history->short_n / samples,
 		.broken_pct = 100.0 * (double)history->broken_n / samples,
 		.samples = history->samples,
+		.gaps = history->gaps,
+		.load_n = history->n[LOAD],
+		.util_n = history->n[UTIL],
+		.fps_n = history->n[FPS],
+		.target_fps_n = history->n[TARGET_FPS],
+		.frame_p99_n = history->n[FRAME_P99],
 	};
 
-	history->samples = history->short_n = history->broken_n = 0;
+	history->samples = history->short_n = history->broken_n = history->gaps = 0;
 	memset(history->n, 0, sizeof(history->n));
 	memset(history->sum, 0, sizeof(history->sum));
 	return history->point(history->userdata, &point);
@@ -249,9 +256,10 @@ static int add_row(void *userdata, sqlite3_stmt *row)
 	history->samples += sqlite3_column_int64(row, 1);
 	history->short_n += sqlite3_column_int64(row, 2);
 	history->broken_n += sqlite3_column_int64(row, 3);
+	history->gaps += sqlite3_column_int64(row, 4);
 	for (int i = 0; i < VALUES; i++) {
-		history->n[i] += sqlite3_column_int64(row, 4 + 2 * i);
-		history->sum[i] += sqlite3_column_double(row, 5 + 2 * i); /* NULL reads as 0 */
+		history->n[i] += sqlite3_column_int64(row, 5 + 2 * i);
+		history->sum[i] += sqlite3_column_double(row, 6 + 2 * i); /* NULL reads as 0 */
 	}
 	return 0;
 }

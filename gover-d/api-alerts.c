@@ -4,6 +4,7 @@
 
 #include "base/id.h"
 #include "gover-d/api-internal.h"
+#include "gover-d/api-list.h"
 #include "gover-d/json-encode.h"
 #include "gover-d/problem.h"
 
@@ -16,7 +17,7 @@ void api_get_alerts(struct api *api, struct api_request *request)
 
 	if (api_query_switch(request, "all", &all) < 0)
 		return;
-	api_reply_list(request, "alerts", json_encode_alerts(api->manager, all));
+	api_list_reply_ids(request, "alerts", json_encode_alerts(api->manager, all));
 }
 
 void api_ack_alert(struct api *api, struct api_request *request)
@@ -68,20 +69,23 @@ static json_t *encode_decisions(const struct decisions *decisions, const struct 
 	const struct decision *d =
 		decisions_after(decisions, wanted->after < 0 ? 0 : wanted->after);
 	int64_t next_after = decisions_last_id(decisions);
+	bool is_more = false;
 	int64_t n = 0;
 	json_t *list = json_array();
 
 	for (; d; d = decisions_after(decisions, d->id)) {
 		if (!concerns(d, wanted->vgpu) || skip-- > 0)
 			continue;
-		json_encode_append(&list, json_encode_decision(d));
-		if (++n == wanted->limit) {
-			next_after = d->id;
+		is_more = n == wanted->limit;
+		if (is_more)
 			break;
-		}
+		json_encode_append(&list, json_encode_decision(d));
+		if (++n == wanted->limit)
+			next_after = d->id;
 	}
 	json_encode_add(&answer, "decisions", list);
 	json_encode_add(&answer, "next_after", json_integer(next_after));
+	json_encode_add(&answer, "next", is_more ? json_integer(next_after) : json_null());
 	return json_encode_end(&answer);
 }
 

@@ -68,7 +68,7 @@ void *api_fetch_new(struct api *api, struct api_request *request, size_t size,
 	}
 	fetch = calloc(1, size);
 	if (!fetch) {
-		api_request_reply_empty(request, 500);
+		api_request_reply_no_memory(request);
 		return NULL;
 	}
 	fetch->later = api_later_begin(request);

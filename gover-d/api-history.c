@@ -27,6 +27,8 @@ struct history_fetch {
 	char vgpu[ID_MAX];
 	bool known; /* it exists now, though perhaps without a row yet */
 	struct history_range range;
+	json_t *points, *gaps;
+	int64_t next_ms; /* where the next point begins if nothing is missing */
 };
 
 static int64_t count_points(const struct history_range *range)
@@ -66,11 +68,39 @@ static int read_range(struct api_request *request, struct history_range *range)
 	return 0;
 }
 
-static int add_point(void *userdata, const struct db_point *point)
+/* Whole steps up to @end_ms without a sample, if there are any. */
+static void add_gap(struct history_fetch *h, int64_t end_ms)
 {
-	json_t **list = userdata;
+	struct json_encode o;
+
+	if (h->next_ms >= end_ms)
+		return;
+	o = json_encode_begin();
+	json_encode_add(&o, "from", json_encode_time(h->next_ms));
+	json_encode_add(&o, "to", json_encode_time(end_ms));
+	json_encode_append(&h->gaps, json_encode_end(&o));
+}
+
+/* In how many of the samples each value was valid. */
+static json_t *encode_valid(const struct db_point *point)
+{
 	struct json_encode o = json_encode_begin();
 
+	json_encode_add(&o, "load_pct", json_integer(point->load_n));
+	json_encode_add(&o, "util_pct", json_integer(point->util_n));
+	json_encode_add(&o, "fps", json_integer(point->fps_n));
+	json_encode_add(&o, "target_fps", json_integer(point->target_fps_n));
+	json_encode_add(&o, "frame_p99_ms", json_integer(point->frame_p99_n));
+	return json_encode_end(&o);
+}
+
+static int add_point(void *userdata, const struct db_point *point)
+{
+	struct history_fetch *h = userdata;
+	struct json_encode o = json_encode_begin();
+
+	add_gap(h, point->ts_ms);
+	h->next_ms = point->ts_ms + h->range.step_s * 1000;
 	json_encode_add(&o, "time", json_encode_time(point->ts_ms));
 	json_encode_add(&o, "cap_pct", json_encode_number(point->cap_pct));
 	json_encode_add(&o, "load_pct", json_encode_number(point->load_pct));
@@ -81,11 +111,13 @@ static int add_point(void *userdata, const struct db_point *point)
 	json_encode_add(&o, "short_pct", json_encode_number(point->short_pct));
 	json_encode_add(&o, "broken_pct", json_encode_number(point->broken_pct));
 	json_encode_add(&o, "samples", json_integer(point->samples));
-	json_encode_append(list, json_encode_end(&o));
-	return *list ? 0 : -ENOMEM;
+	json_encode_add(&o, "late_samples", json_integer(point->gaps));
+	json_encode_add(&o, "valid", encode_valid(point));
+	json_encode_append(&h->points, json_encode_end(&o));
+	return h->points && h->gaps ? 0 : -ENOMEM;
 }
 
-static int query(struct history_fetch *h, json_t **points)
+static int query(struct history_fetch *h)
 {
 	struct db_reader *reader;
 	int r;
@@ -96,7 +128,7 @@ static int query(struct history_fetch *h, json_t **points)
 		return -EIO; /* with its sentence: a file that is gone is no vGPU that is unknown */
 	r = db_query_history(reader, h->vgpu, h->range.from_ms, h->range.to_ms,
 			     (int)h->range.step_s, POINTS_MAX + 1 /* begun within a step */,
-			     add_point, points);
+			     add_point, h);
 	db_reader_close(reader);
 	if (r == -ENOENT && h->known)
 		return 0;
@@ -113,14 +145,19 @@ static void read_history(struct api_fetch *fetch)
 {
 	struct history_fetch *h = (struct history_fetch *)fetch;
 	struct json_encode o = json_encode_begin();
-	json_t *points = json_array();
+	int64_t step_ms = h->range.step_s * 1000;
 
-	fetch->result = query(h, &points);
+	h->points = json_array();
+	h->gaps = json_array();
+	h->next_ms = (h->range.from_ms + step_ms - 1) / step_ms * step_ms;
+	fetch->result = query(h);
+	add_gap(h, h->range.to_ms / step_ms * step_ms);
 	json_encode_add(&o, "vgpu", json_string(h->vgpu));
 	json_encode_add(&o, "from", json_encode_time(h->range.from_ms));
 	json_encode_add(&o, "to", json_encode_time(h->range.to_ms));
 	json_encode_add(&o, "step_s", json_integer(h->range.step_s));
-	json_encode_add(&o, "points", points);
+	json_encode_add(&o, "points", h->points);
+	json_encode_add(&o, "gaps", h->gaps);
 	fetch->answer = json_encode_dump(json_encode_end(&o));
 }
 

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "gover-d/api-etag.h"
 #include "gover-d/api-internal.h"
+#include "gover-d/api-list.h"
 #include "gover-d/json-decode.h"
 #include "gover-d/json-encode.h"
 #include "gover-d/problem.h"
@@ -45,7 +47,24 @@ void api_get_ready(struct api *api, struct api_request *request)
 
 void api_get_gpus(struct api *api, struct api_request *request)
 {
-	api_reply_list(request, "gpus", json_encode_gpus(api->manager, clock_now()));
+	api_list_reply_gpus(api, request);
+}
+
+static void reply_gpu(struct api *api, struct api_request *request, const struct host_gpu *gpu)
+{
+	char tag[API_ETAG_MAX];
+
+	api_request_reply_json(request, 200, json_encode_gpu(api->manager, gpu, clock_now()));
+	api_etag_of_gpu(gpu, tag);
+	api_etag_put(request, tag);
+}
+
+void api_get_gpu(struct api *api, struct api_request *request)
+{
+	const struct host_gpu *gpu = api_find_gpu(api, request, request->param);
+
+	if (gpu)
+		reply_gpu(api, request, gpu);
 }
 
 /* PATCH /v1/gpus/{name}: words as they stand in the body, and what they mean. */
@@ -90,11 +109,15 @@ void api_patch_gpu(struct api *api, struct api_request *request)
 	struct gpu_change change = {.mode_word = ""};
 	struct err err = {.msg = ""};
 	unsigned int fields = 0;
+	char tag[API_ETAG_MAX];
 	int r;
 
 	if (!gpu)
 		return;
 	r = decode_gpu_change(request->object, &change, &fields, &err);
+	api_etag_of_gpu(gpu, tag);
+	if (r == 0 && api_etag_check(request, tag) < 0)
+		return;
 	if (r == 0)
 		r = control_gpu_change(api->manager, request->param,
 				       fields & GPU_MODE ? &change.mode : NULL,
@@ -103,6 +126,6 @@ void api_patch_gpu(struct api *api, struct api_request *request)
 		problem_reply_error(request, r, &err);
 		return;
 	}
-	api_request_reply_json(request, 200, json_encode_gpu(api->manager, gpu, clock_now()));
+	reply_gpu(api, request, gpu);
 	api_reply_when_saved(api, request);
 }

@@ -27,17 +27,21 @@ struct api {
 		struct api_text *text; /* NULL: not made yet */
 		uint64_t generation, version;
 	} cached[API_CACHED_COUNT];
+	struct api_text *openapi; /* NULL: nobody has asked for it yet */
+	struct api_keys *keys;	  /* NULL: no key was used yet */
 };
 
 typedef void (*api_handler)(struct api *api, struct api_request *request);
 
 void api_get_host(struct api *api, struct api_request *request);
 void api_get_gpus(struct api *api, struct api_request *request);
+void api_get_gpu(struct api *api, struct api_request *request);
 void api_patch_gpu(struct api *api, struct api_request *request);
 void api_get_samples(struct api *api, struct api_request *request);
 void api_get_health(struct api *api, struct api_request *request);
 void api_get_ready(struct api *api, struct api_request *request);
 void api_get_metrics(struct api *api, struct api_request *request);
+void api_get_openapi(struct api *api, struct api_request *request);
 
 void api_get_vgpus(struct api *api, struct api_request *request);
 void api_post_vgpu(struct api *api, struct api_request *request);
@@ -83,7 +87,7 @@ void api_reply_cached(struct api *api, struct api_request *request, enum api_cac
 /* Sends the reply that stands in @request once the contracts are on disk; 507 when they are not. */
 void api_reply_when_saved(struct api *api, struct api_request *request);
 
-/* Answers {@key: @list}, taking over the list. */
+/* Answers {@key: @list}, taking over the list: a short one, which is answered whole. */
 void api_reply_list(struct api_request *request, const char *key, json_t *list);
 
 /* The parameters of [policy] and [offer]. */

@@ -3,6 +3,8 @@
 #include <errno.h>
 
 #include "gover-d/api-internal.h"
+#include "gover-d/api-keys.h"
+#include "gover-d/api-list.h"
 #include "gover-d/json-encode.h"
 #include "gover-d/problem.h"
 
@@ -12,7 +14,7 @@ void api_get_offers(struct api *api, struct api_request *request)
 
 	if (api_query_switch(request, "all", &all) < 0)
 		return;
-	api_reply_list(request, "offers", json_encode_offers(api->manager, all, clock_now()));
+	api_list_reply_ids(request, "offers", json_encode_offers(api->manager, all, clock_now()));
 }
 
 static void reply_sale(struct api *api, struct api_request *request, const struct offer *offer)
@@ -25,17 +27,6 @@ static void reply_sale(struct api *api, struct api_request *request, const struc
 	json_encode_add(&answer, "vgpu", /* a claim told again may find it gone */
 			vgpu ? json_encode_vgpu(api->manager, gpu, vgpu) : json_null());
 	api_request_reply_json(request, 200, json_encode_end(&answer));
-}
-
-/* The key is kept with the offer: its length and letters are bounded. */
-static bool key_valid(const char *key)
-{
-	size_t n;
-
-	for (n = 0; key[n]; n++)
-		if (key[n] <= ' ' || key[n] > '~')
-			return false;
-	return n > 0 && n < sizeof(((struct offer *)NULL)->claim_key);
 }
 
 void api_claim_offer(struct api *api, struct api_request *request)
@@ -51,14 +42,11 @@ void api_claim_offer(struct api *api, struct api_request *request)
 	int64_t id;
 	int r = -EINVAL;
 
-	if (request->idempotency_key && !key_valid(key))
-		problem_reply(request, 400,
-			      "Idempotency-Key: 1 to 127 printable characters without spaces");
-	else if (api_param_number(request, &id) == 0 &&
-		 api_decode_contract(request,
-				     API_CONTRACT_ID | CONTROL_VM | CONTROL_CID | CONTROL_LABELS |
-					     CONTROL_TARGET_FPS,
-				     API_CONTRACT_ID, &contract, &fields) == 0) {
+	if (api_keys_check(request) == 0 && api_param_number(request, &id) == 0 &&
+	    api_decode_contract(request,
+				API_CONTRACT_ID | CONTROL_VM | CONTROL_CID | CONTROL_LABELS |
+					CONTROL_TARGET_FPS,
+				API_CONTRACT_ID, &contract, &fields) == 0) {
 		r = control_offer_claim(api->manager, id, key, fields, &contract, &offer, &err);
 		if (r < 0)
 			problem_reply_error(request, r, &err);

@@ -4,20 +4,24 @@
 #include <float.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/parse.h"
+#include "gover-d/api-etag.h"
 #include "gover-d/api-internal.h"
 #include "gover-d/json-encode.h"
 #include "gover-d/problem.h"
 
 #define VALUE_MAX 256
 
-/* The file's word as JSON: a number, true or false, or the word itself. */
-static json_t *encode_value(const char *text)
+/* The file's word as JSON: a number, true or false, or, where its key takes words, the word. */
+static json_t *encode_value(const struct setting *key, const char *text)
 {
 	double number;
 	int64_t whole;
 	bool on;
 
+	if (key->type == &setting_text)
+		return json_encode_text(text);
 	if (parse_int(text, INT64_MIN, INT64_MAX, &whole) == 0)
 		return json_integer(whole);
 	if (parse_double(text, -DBL_MAX, DBL_MAX, &number) == 0)
@@ -28,13 +32,13 @@ static json_t *encode_value(const char *text)
 }
 
 /* The next key of [policy] and [offer] from *index on; NULL: no more. */
-static const char *next_key(size_t *index)
+static const struct setting *next_key(size_t *index)
 {
 	const struct setting *info;
 
 	while ((info = config_key_at((*index)++)))
 		if (strcmp(info->section, "policy") == 0 || strcmp(info->section, "offer") == 0)
-			return info->key;
+			return info;
 	return NULL;
 }
 
@@ -42,12 +46,12 @@ json_t *api_encode_params(const struct config *config)
 {
 	struct json_encode o = json_encode_begin();
 	char text[VALUE_MAX];
+	const struct setting *key;
 	size_t index = 0;
-	const char *key;
 
 	while ((key = next_key(&index)))
-		if (config_get_live(config, key, text, sizeof(text)) == 0)
-			json_encode_add(&o, key, encode_value(text));
+		if (config_get_live(config, key->key, text, sizeof(text)) == 0)
+			json_encode_add(&o, key->key, encode_value(key, text));
 	return json_encode_end(&o);
 }
 
@@ -74,7 +78,7 @@ static json_t *encode_policies(void)
 	return list;
 }
 
-void api_get_policy(struct api *api, struct api_request *request)
+static char *make_policy(struct api *api)
 {
 	const struct config *config = control_config(api->manager);
 	json_t *params = api_encode_params(config);
@@ -86,18 +90,46 @@ void api_get_policy(struct api *api, struct api_request *request)
 	json_encode_add(&o, "params", params);
 	json_encode_add(&o, "file", file);
 	json_encode_add(&o, "policies", encode_policies());
-	api_request_reply_json(request, 200, json_encode_end(&o));
+	return json_encode_dump(json_encode_end(&o));
+}
+
+/* It holds no reading: the tag is of the whole answer. */
+static void reply_policy(struct api *api, struct api_request *request)
+{
+	char *text = make_policy(api), tag[API_ETAG_MAX] = "";
+
+	if (text)
+		api_etag_of_text(text, tag);
+	api_request_reply_text(request, 200, API_TYPE_JSON, text);
+	api_etag_put(request, tag);
+}
+
+void api_get_policy(struct api *api, struct api_request *request)
+{
+	char tag[API_ETAG_MAX];
+
+	reply_policy(api, request);
+	memcpy(tag, request->reply.etag, sizeof(tag));
+	if (request->reply.status == 200)
+		(void)api_etag_unchanged(request, tag);
 }
 
 void api_patch_policy(struct api *api, struct api_request *request)
 {
+	CLEANUP_FREE char *text = make_policy(api);
 	struct err err = {.msg = ""};
-	int r = control_policy_change(api->manager, request->object, &err);
+	char tag[API_ETAG_MAX] = "";
+	int r;
 
+	if (text)
+		api_etag_of_text(text, tag);
+	if (api_etag_check(request, tag) < 0)
+		return;
+	r = control_policy_change(api->manager, request->object, &err);
 	if (r == -ENOENT) /* a key nobody knows is a wrong value of the body, not a wrong path */
 		r = -EINVAL;
 	if (r < 0)
 		problem_reply_error(request, r, &err);
 	else
-		api_get_policy(api, request);
+		reply_policy(api, request);
 }

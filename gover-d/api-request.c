@@ -53,12 +53,25 @@ void api_request_reply_empty(struct api_request *request, unsigned int status)
 	request->reply = (struct api_reply){.status = status};
 }
 
+void api_request_reply_no_memory(struct api_request *request)
+{
+	static char words[] = "{\"type\":\"about:blank\",\"title\":\"Internal Server Error\","
+			      "\"status\":500,\"detail\":\"no memory\",\"instance\":\"\"}";
+	static struct api_text text = {.refs = 1, .length = sizeof(words) - 1, .data = words};
+
+	api_request_reply_empty(request, 500);
+	request->reply.type = API_TYPE_PROBLEM;
+	request->reply.text = api_text_ref(&text);
+}
+
 void api_request_reply_shared(struct api_request *request, unsigned int status, const char *type,
 			      struct api_text *text)
 {
-	api_request_reply_empty(request, text ? status : 500);
-	if (!text)
+	if (!text) {
+		api_request_reply_no_memory(request);
 		return;
+	}
+	api_request_reply_empty(request, status);
 	request->reply.type = type;
 	request->reply.text = api_text_ref(text);
 }
@@ -92,7 +105,7 @@ struct api_later *api_later_begin(struct api_request *request)
 	struct api_later *later = malloc(sizeof(*later));
 
 	if (!later) {
-		api_request_reply_empty(request, 500);
+		api_request_reply_no_memory(request);
 		return NULL;
 	}
 	later->request = request;

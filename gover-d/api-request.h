@@ -12,10 +12,12 @@
 
 #include "gover-d/access.h"
 
-#define API_QUERY_MAX 8
-#define API_PARAM_MAX 128
-#define API_TYPE_JSON "application/json"
-#define API_TYPE_TEXT "text/plain; charset=utf-8"
+#define API_QUERY_MAX	 8
+#define API_PARAM_MAX	 128
+#define API_ETAG_MAX	 20 /* 64 bits in hex, in quotes */
+#define API_TYPE_JSON	 "application/json"
+#define API_TYPE_TEXT	 "text/plain; charset=utf-8"
+#define API_TYPE_PROBLEM "application/problem+json"
 
 struct api;
 
@@ -55,6 +57,7 @@ struct api_reply {
 	char allow[48];			   /* "": none */
 	const char *authenticate;	   /* WWW-Authenticate; static text; NULL: none */
 	unsigned int retry_after_s;	   /* 0: none */
+	char etag[API_ETAG_MAX];	   /* "": none */
 };
 
 struct api_query {
@@ -66,7 +69,8 @@ struct api_request {
 	const char *method, *path;
 	struct api_query query[API_QUERY_MAX];
 	size_t n_query; /* above API_QUERY_MAX: more came than are kept */
-	const char *content_type, *idempotency_key, *last_event_id; /* NULL: no such header */
+	/* NULL: no such header */
+	const char *content_type, *idempotency_key, *if_match, *if_none_match, *last_event_id;
 	const char *body;
 	size_t body_length;
 	struct access_who who; /* who asks; all zero: nobody who may anything */
@@ -107,6 +111,8 @@ void api_request_reply_shared(struct api_request *request, unsigned int status, 
 /* The same with a stream. Takes it over; NULL is answered as no memory. */
 void api_request_reply_stream(struct api_request *request, const char *type,
 			      struct api_stream *stream);
+/* That there is no memory, which takes none. */
+void api_request_reply_no_memory(struct api_request *request);
 /* A status alone. */
 void api_request_reply_empty(struct api_request *request, unsigned int status);
 

@@ -13,6 +13,7 @@
 #include "base/parse.h"
 #include "gover-d/api-audit.h"
 #include "gover-d/api-internal.h"
+#include "gover-d/api-keys.h"
 #include "gover-d/api-time.h"
 #include "gover-d/api.h"
 #include "gover-d/json-encode.h"
@@ -32,19 +33,20 @@ static const struct route {
 	const char *query[4];
 } routes[] = {
 	{"GET", "/v1/host", api_get_host, READ, false, {NULL}},
-	{"GET", "/v1/gpus", api_get_gpus, READ, false, {NULL}},
+	{"GET", "/v1/gpus", api_get_gpus, READ, false, {"limit", "after"}},
+	{"GET", "/v1/gpus/{name}", api_get_gpu, READ, false, {NULL}},
 	{"PATCH", "/v1/gpus/{name}", api_patch_gpu, OPERATE, true, {NULL}},
 	{"GET", "/v1/gpus/{name}/history", api_get_samples, READ, false, {"from", "to"}},
-	{"GET", "/v1/vgpus", api_get_vgpus, READ, false, {"gpu"}},
+	{"GET", "/v1/vgpus", api_get_vgpus, READ, false, {"gpu", "limit", "after"}},
 	{"POST", "/v1/vgpus", api_post_vgpu, OPERATE, true, {NULL}},
 	{"GET", "/v1/vgpus/{id}", api_get_vgpu, READ, false, {NULL}},
 	{"PATCH", "/v1/vgpus/{id}", api_patch_vgpu, OPERATE, true, {NULL}},
 	{"DELETE", "/v1/vgpus/{id}", api_delete_vgpu, OPERATE, false, {NULL}},
 	{"GET", "/v1/vgpus/{id}/history", api_get_history, READ, false, {"from", "to", "step"}},
-	{"GET", "/v1/alerts", api_get_alerts, READ, false, {"all"}},
+	{"GET", "/v1/alerts", api_get_alerts, READ, false, {"all", "limit", "after"}},
 	{"POST", "/v1/alerts/{id}/ack", api_ack_alert, OPERATE, false, {NULL}},
 	{"GET", "/v1/decisions", api_get_decisions, READ, false, {"after", "limit", "vgpu"}},
-	{"GET", "/v1/offers", api_get_offers, READ, false, {"all"}},
+	{"GET", "/v1/offers", api_get_offers, READ, false, {"all", "limit", "after"}},
 	{"POST", "/v1/offers/{id}/claim", api_claim_offer, OPERATE, true, {NULL}},
 	{"DELETE", "/v1/offers/{id}", api_delete_offer, OPERATE, false, {NULL}},
 	{"GET", "/v1/events", api_get_events, READ, false, {"kinds", "after"}},
@@ -58,6 +60,7 @@ static const struct route {
 	{"GET", "/healthz", api_get_health, OPEN, false, {NULL}},
 	{"GET", "/readyz", api_get_ready, OPEN, false, {NULL}},
 	{"GET", "/metrics", api_get_metrics, READ, false, {NULL}},
+	{"GET", "/openapi.json", api_get_openapi, OPEN, false, {NULL}},
 };
 
 /* The name of this run in the ids of events: no other run has it. */
@@ -96,6 +99,8 @@ struct api *api_free(struct api *api)
 		api_text_unref(api->cached[i].text);
 	events_free(api->events);
 	gate_free(api->gate);
+	api_text_unref(api->openapi);
+	api_keys_free(api->keys);
 	free(api);
 	return NULL;
 }

@@ -11,20 +11,21 @@
 #include "gover-d/contracts.h"
 #include "gover-d/json-decode.h"
 
-#define FILE_VERSION 4
+#define FILE_VERSION 5
 #define FILE_MAX     (16 * 1024 * 1024)
 
 json_t *contracts_encode_one(const struct contract *c, bool found)
 {
 	return json_pack("{s:s, s:s, s:s, s:I, s:O, s:i, s:i, s:f, s:f, s:b, s:b, s:i, s:I, s:b,"
-			 " s:I, s:s, s:s, s:f}",
+			 " s:I, s:s, s:s, s:s, s:f}",
 			 "id", c->id, "gpu", c->gpu, "vm", c->vm, "cid", (json_int_t)c->cid,
 			 "labels", c->labels, "initial_cap_pct", c->terms.initial_cap_pct,
 			 "min_cap_pct", c->terms.min_cap_pct, "target_fps", c->terms.target_fps,
 			 "weight", c->terms.weight, "burst", c->terms.burst, "held", c->held,
 			 "held_cap_pct", c->held_cap_pct, "created_ms", (json_int_t)c->created_ms,
 			 "found", found, "offer", (json_int_t)c->offer, "claim_key", c->claim_key,
-			 "flavor", c->flavor, "fps_limit", c->fps_limit);
+			 "claim_body", c->claim_body, "flavor", c->flavor, "fps_limit",
+			 c->fps_limit);
 }
 
 static json_t *encode_ids(const struct db_last_ids *ids)
@@ -138,11 +139,13 @@ static const struct json_decode_field vgpu_fields[] = {
 	{"claim_key", JSON_DECODE_TEXT, 0, CLAIM_MAX - 1, VGPU_AT(contract.claim_key), 1 << 15},
 	{"flavor", JSON_DECODE_TEXT, 0, ID_MAX - 1, VGPU_AT(contract.flavor), 1 << 16},
 	{"fps_limit", JSON_DECODE_NUMBER, 0, 1e6, VGPU_AT(contract.fps_limit), 1 << 17},
+	{"claim_body", JSON_DECODE_TEXT, 0, BODY_HASH_MAX - 1, VGPU_AT(contract.claim_body),
+	 1 << 18},
 	{.name = NULL},
 };
 /* Those of each version. */
 static const unsigned int vgpu_members[FILE_VERSION + 1] = {
-	0, (1U << 14) - 1, (1U << 16) - 1, (1U << 17) - 1, (1U << 18) - 1,
+	0, (1U << 14) - 1, (1U << 16) - 1, (1U << 17) - 1, (1U << 18) - 1, (1U << 19) - 1,
 };
 
 struct gpu_record {

@@ -16,12 +16,13 @@
 #include "monitor/monitor.h"
 #include "policy/policy.h"
 
-#define VM_MAX	    128 /* libvirt name or UUID, with its NUL */
-#define LABELS_MAX  32
-#define CLAIM_MAX   128 /* idempotency key, with its NUL */
-#define GPUS_MAX    64
-#define TICKS_TIMED 256
-#define REFUSED_MAX 16 /* of a GPU, told by name */
+#define VM_MAX	      128 /* libvirt name or UUID, with its NUL */
+#define LABELS_MAX    32
+#define CLAIM_MAX     128 /* idempotency key, with its NUL */
+#define BODY_HASH_MAX 17  /* 64 bits in hex, with its NUL */
+#define GPUS_MAX      64
+#define TICKS_TIMED   256
+#define REFUSED_MAX   16 /* of a GPU, told by name */
 
 /* What was sold. Changed by requests only (contracts.c); kept in the contracts file. */
 struct contract {
@@ -36,8 +37,10 @@ struct contract {
 	bool held;	     /* an operator fixed the cap at held_cap_pct */
 	int held_cap_pct;
 	int64_t created_ms;
-	int64_t offer;		   /* it was sold by; 0: by none */
-	char claim_key[CLAIM_MAX]; /* with which that was claimed; "": without one */
+	int64_t offer;			/* it was sold by; 0: by none */
+	char claim_key[CLAIM_MAX];	/* with which it was asked for; "": without one */
+	char claim_body[BODY_HASH_MAX]; /* where no offer was claimed: of the request with that key
+					 */
 };
 
 /* Counted over the life of the contract in this daemon; for REST and the demo's summary. */

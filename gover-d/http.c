@@ -146,6 +146,8 @@ static struct exchange *begin(struct listener *listener, struct MHD_Connection *
 		.content_type = header(connection, MHD_HTTP_HEADER_CONTENT_TYPE),
 		.idempotency_key = header(connection, "Idempotency-Key"),
 		.last_event_id = header(connection, "Last-Event-ID"),
+		.if_match = header(connection, MHD_HTTP_HEADER_IF_MATCH),
+		.if_none_match = header(connection, MHD_HTTP_HEADER_IF_NONE_MATCH),
 		.answered = answered,
 	};
 	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_query, &x->request);
@@ -218,7 +220,8 @@ static enum MHD_Result send_reply(struct exchange *x)
 	    add_header(response, MHD_HTTP_HEADER_LOCATION, reply->location) &&
 	    add_header(response, MHD_HTTP_HEADER_ALLOW, reply->allow) &&
 	    add_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, reply->authenticate) &&
-	    add_number(response, MHD_HTTP_HEADER_RETRY_AFTER, reply->retry_after_s))
+	    add_number(response, MHD_HTTP_HEADER_RETRY_AFTER, reply->retry_after_s) &&
+	    add_header(response, MHD_HTTP_HEADER_ETAG, reply->etag))
 		r = MHD_queue_response(x->connection, reply->status, response);
 	MHD_destroy_response(response);
 	return r;

@@ -20,11 +20,12 @@ static const struct {
 	{404, "Not Found"},
 	{405, "Method Not Allowed"},
 	{409, "Conflict"},
+	{412, "Precondition Failed"},
 	{413, "Content Too Large"},
 	{415, "Unsupported Media Type"},
 	{422, "Unprocessable Content"},
-	{500, "Internal Server Error"},
 	{429, "Too Many Requests"},
+	{500, "Internal Server Error"},
 	{503, "Service Unavailable"},
 	{507, "Insufficient Storage"},
 };
@@ -67,8 +68,7 @@ void problem_reply(struct api_request *request, unsigned int status, const char 
 	json_encode_add(&problem, "detail", json_encode_text(detail));
 	json_encode_add(&problem, "instance", json_encode_text(request->path));
 	api_request_reply_json(request, status, json_encode_end(&problem));
-	if (request->reply.text)
-		request->reply.type = "application/problem+json";
+	request->reply.type = API_TYPE_PROBLEM;
 }
 
 void problem_reply_error(struct api_request *request, int r, const struct err *err)

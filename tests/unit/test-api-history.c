@@ -79,6 +79,7 @@ static void fill_database(void)
 				.target_fps = 60,
 				.frame_p99_ms = NAN,
 				.broken = i % 2,
+				.gap = i % 5 == 0,
 			};
 
 			strcpy(row.vgpu, ids[v]);
@@ -173,7 +174,7 @@ static void the_worker_reads_what_was_asked(void **state)
 	points = json_object_get(answer, "points");
 	assert_int_equal(json_array_size(points), 6);
 	point = json_array_get(points, 0);
-	assert_int_equal(json_object_size(point), 10);
+	assert_int_equal(json_object_size(point), 12);
 	assert_true(json_real_value(json_object_get(point, "cap_pct")) == 40);
 	assert_true(json_real_value(json_object_get(point, "load_pct")) == 10);
 	assert_true(json_real_value(json_object_get(point, "broken_pct")) == 50);
@@ -221,6 +222,56 @@ static void a_vgpu_has_history_before_and_after_its_life(void **state)
 		assert_non_null(strstr(request.reply.text->data, cases[i].words));
 		api_request_fini(&request);
 	}
+}
+
+static void what_is_missing_is_told(void **state)
+{
+	static const struct {
+		const char *from, *to, *step, *gaps;
+	} cases[] = {
+		{"1700000000", "1700000060", "10", "[]"},
+		{"1699999970", "1700000000", "10",
+		 "[{\"from\":\"2023-11-14T22:12:50.000Z\",\"to\":\"2023-11-14T22:13:20.000Z\"}]"},
+		/* before and behind; of the steps that are begun, nothing is said */
+		{"1699999985", "1700000095", "10",
+		 "[{\"from\":\"2023-11-14T22:13:10.000Z\",\"to\":\"2023-11-14T22:13:20.000Z\"},"
+		 "{\"from\":\"2023-11-14T22:14:20.000Z\",\"to\":\"2023-11-14T22:14:50.000Z\"}]"},
+		{"1700000001", "1700000009", "10", "[]"},
+		{"1700000065", "1700000069", "10", "[]"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct api_request request = {.path = "/v1/vgpus/a/history"};
+		CLEANUP_FREE char *gaps = NULL;
+		json_t *answer;
+
+		query(&request, cases[i].from, cases[i].to, cases[i].step);
+		answer = json_loads(request.reply.text->data, 0, NULL);
+		gaps = json_dumps(json_object_get(answer, "gaps"), JSON_COMPACT);
+		assert_string_equal(gaps, cases[i].gaps);
+		json_decref(answer);
+		api_request_fini(&request);
+	}
+}
+
+static void each_point_says_what_was_valid(void **state)
+{
+	struct api_request request = {.path = "/v1/vgpus/a/history"};
+	json_t *answer, *point, *valid;
+
+	(void)state;
+	query(&request, "1700000000", "1700000060", "10");
+	answer = json_loads(request.reply.text->data, 0, NULL);
+	point = json_array_get(json_object_get(answer, "points"), 0);
+	valid = json_object_get(point, "valid");
+	assert_int_equal(json_integer_value(json_object_get(point, "late_samples")), 4);
+	assert_int_equal(json_object_size(valid), 5);
+	assert_int_equal(json_integer_value(json_object_get(valid, "load_pct")), 20);
+	assert_int_equal(json_integer_value(json_object_get(valid, "fps")), 0);
+	assert_int_equal(json_integer_value(json_object_get(valid, "target_fps")), 20);
+	json_decref(answer);
+	api_request_fini(&request);
 }
 
 static void a_step_is_chosen_that_fits_a_picture(void **state)
@@ -452,6 +503,8 @@ int main(void)
 		TEST(the_worker_reads_what_was_asked),
 		TEST(the_newest_sample_is_in_it),
 		TEST(a_vgpu_has_history_before_and_after_its_life),
+		TEST(what_is_missing_is_told),
+		TEST(each_point_says_what_was_valid),
 		TEST(a_step_is_chosen_that_fits_a_picture),
 		TEST(a_range_that_makes_no_sense_is_refused),
 		TEST(without_a_database_it_is_503),

@@ -112,6 +112,25 @@ static void an_idempotency_key_is_bounded(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, stand_in_begin, stand_in_end)
 
+/* Every refusal is a document, also where there is nothing to make one of. */
+static void without_memory_there_is_a_problem_all_the_same(void **state)
+{
+	json_t *problem;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct api_request request = {.path = "/v1/host"};
+
+		api_request_reply_text(&request, 200, API_TYPE_JSON, NULL);
+		assert_int_equal(request.reply.status, 500);
+		assert_string_equal(request.reply.type, "application/problem+json");
+		problem = json_loadb(request.reply.text->data, request.reply.text->length, 0, NULL);
+		assert_int_equal(json_integer_value(json_object_get(problem, "status")), 500);
+		json_decref(problem);
+		api_request_fini(&request);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +139,7 @@ int main(void)
 		TEST(a_save_that_cannot_begin_is_507_at_once),
 		TEST(who_has_gone_is_not_answered),
 		TEST(an_idempotency_key_is_bounded),
+		TEST(without_memory_there_is_a_problem_all_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

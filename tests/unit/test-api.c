@@ -251,7 +251,7 @@ static void a_wrong_method_is_405_with_the_right_ones(void **state)
 		{"POST /v1/host", "GET, HEAD"},
 		{"PUT /v1/vgpus", "GET, HEAD, POST"},
 		{"POST /v1/vgpus/a", "GET, HEAD, PATCH, DELETE"},
-		{"GET /v1/gpus/gpu0", "PATCH"},
+		{"PUT /v1/gpus/gpu0", "GET, HEAD, PATCH"},
 		{"GET /v1/offers/1/claim", "POST"},
 		{"GET /v1/offers/1", "DELETE"},
 		{"DELETE /v1/policy", "GET, HEAD, PATCH"},

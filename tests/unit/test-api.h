@@ -394,6 +394,10 @@ static inline struct vgpu *stand_in_find(const char *id)
 
 /* --- asking without a transport --- */
 
+/* Headers of the next requests, and how putting them on disk ends. */
+static const char *ask_if_match, *ask_key;
+static int ask_saved;
+
 /* "GET /v1/alerts?all=true" with a body (NULL: none); the reply stays valid until the next ask().
  */
 static inline const struct api_reply *ask(const char *line, const char *body)
@@ -417,9 +421,11 @@ static inline const struct api_reply *ask(const char *line, const char *body)
 		at = strtok(NULL, "&=");
 		request.query[request.n_query++].value = at ? at : "";
 	}
+	request.if_match = ask_if_match;
+	request.idempotency_key = ask_key;
 	api_serve(api, &request);
 	if (request.later)
-		stand_in_save(0);
+		stand_in_save(ask_saved);
 	assert_null(request.later);
 	return &request.reply;
 }

@@ -61,6 +61,17 @@ static void a_file_of_the_fourth_says_the_limit_too(void **state)
 	contracts_fini(&contracts);
 }
 
+static void a_file_of_the_fifth_says_what_was_asked_with_the_key(void **state)
+{
+	(void)state;
+	assert_int_equal(parse(5, ", \"flavor\": \"\", \"fps_limit\": 0, \"claim_body\": \"12\""),
+			 0);
+	assert_string_equal(contracts.vgpus[0].contract.claim_body, "12");
+	assert_int_equal(parse(5, ", \"flavor\": \"\", \"fps_limit\": 0"), -EINVAL);
+	assert_non_null(strstr(err.msg, "claim_body: is missing"));
+	contracts_fini(&contracts);
+}
+
 /* --- requests --- */
 
 static void sell_small(void)
@@ -137,6 +148,7 @@ int main(void)
 		cmocka_unit_test(a_file_of_the_second_version_has_none),
 		cmocka_unit_test(a_file_of_the_third_says_it),
 		cmocka_unit_test(a_file_of_the_fourth_says_the_limit_too),
+		cmocka_unit_test(a_file_of_the_fifth_says_what_was_asked_with_the_key),
 		TEST(a_contract_may_leave_cap_and_target_to_it),
 		TEST(it_is_shown_as_that_as_which_it_is_priced),
 		TEST(it_can_be_changed),

@@ -126,6 +126,7 @@ static void fill_host(void)
 		.created_ms = 1763664596123,
 		.offer = 17,
 		.claim_key = "key \"1\"",
+		.claim_body = "0123456789abcdef",
 		.flavor = "small",
 		.fps_limit = 62.5,
 	};
@@ -163,6 +164,7 @@ static void check_contract(const struct contract *got, const struct contract *wa
 	assert_int_equal(got->created_ms, wanted->created_ms);
 	assert_int_equal(got->offer, wanted->offer);
 	assert_string_equal(got->claim_key, wanted->claim_key);
+	assert_string_equal(got->claim_body, wanted->claim_body);
 	assert_string_equal(got->flavor, wanted->flavor);
 	assert_true(got->fps_limit == wanted->fps_limit);
 }
@@ -296,7 +298,7 @@ static json_t *good_file(void)
 {
 	json_t *file = first_file(), *vgpu = json_array_get(json_object_get(file, "vgpus"), 0);
 
-	json_object_set_new(file, "version", json_integer(4));
+	json_object_set_new(file, "version", json_integer(5));
 	json_object_set_new(file, "revision", json_integer(9));
 	json_object_set_new(file, "ids",
 			    json_pack("{s:i, s:i, s:i}", "decision", 1, "alert", 2, "offer", 3));
@@ -304,6 +306,7 @@ static json_t *good_file(void)
 	json_object_set_new(vgpu, "claim_key", json_string("key"));
 	json_object_set_new(vgpu, "flavor", json_string("small"));
 	json_object_set_new(vgpu, "fps_limit", json_real(60));
+	json_object_set_new(vgpu, "claim_body", json_string(""));
 	return file;
 }
 
@@ -392,6 +395,7 @@ static const struct {
 	{"vgpus", "offer", "-1"},
 	{"vgpus", "offer", "\"3\""},
 	{"vgpus", "claim_key", "3"},
+	{"vgpus", "claim_body", "\"0123456789abcdef0\""},
 	{"vgpus", "claim_key", "\"" TEXT_128 "\""},
 	{"vgpus", "flavor", "\"" TEXT_64 "\""},
 };
@@ -533,9 +537,9 @@ static void a_file_cut_anywhere_is_refused_rather_than_read_in_part(void **state
 static void a_newer_file_is_refused_with_both_versions(void **state)
 {
 	static const char *const files[] = {
-		"{\"version\": 5, \"gpus\": [], \"vgpus\": []}",
-		"{\"version\": 5, \"gpus\": [], \"vgpus\": [], \"tenants\": {}}",
-		"{\"version\": 5}",
+		"{\"version\": 6, \"gpus\": [], \"vgpus\": []}",
+		"{\"version\": 6, \"gpus\": [], \"vgpus\": [], \"tenants\": {}}",
+		"{\"version\": 6}",
 	};
 
 	(void)state;
@@ -543,8 +547,8 @@ static void a_newer_file_is_refused_with_both_versions(void **state)
 		if (load(files[i]) != -EPROTO)
 			fail_msg("%s: told is '%s'", files[i], err.msg);
 		assert_non_null(strstr(err.msg, path));
-		assert_non_null(strstr(err.msg, "version 5"));
-		assert_non_null(strstr(err.msg, "reads 1 to 4"));
+		assert_non_null(strstr(err.msg, "version 6"));
+		assert_non_null(strstr(err.msg, "reads 1 to 5"));
 	}
 }
 

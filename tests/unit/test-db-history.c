@@ -303,6 +303,12 @@ static void check_point(const struct db_point *point, const double c[COLUMNS])
 	assert_true(same(point->frame_p99_ms, mean(c[P99], c[P99_N])));
 	assert_true(same(point->short_pct, 100 * c[SHORT] / c[SAMPLES]));
 	assert_true(same(point->broken_pct, 100 * c[BROKEN] / c[SAMPLES]));
+	assert_int_equal(point->gaps, (int64_t)c[GAPS]);
+	assert_int_equal(point->load_n, (int64_t)c[LOAD_N]);
+	assert_int_equal(point->util_n, (int64_t)c[UTIL_N]);
+	assert_int_equal(point->fps_n, (int64_t)c[FPS_N]);
+	assert_int_equal(point->target_fps_n, (int64_t)c[TARGET_N]);
+	assert_int_equal(point->frame_p99_n, (int64_t)c[P99_N]);
 }
 
 /* The points of a query are all steps that overlap the range and have samples, and right. */

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT
+# REST as its description says it: asks a daemon on a unix socket or a port, and holds every request that was accepted
+# and every answer to /openapi.json as that daemon serves it. Must never know a route itself.
+import copy
+import http.client
+import json
+import os
+import re
+import socket
+import sys
+
+import jsonschema
+
+JSON_TYPE = "application/json"
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("gover", timeout=60)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+def connect(place):
+    """PATH of a socket, or HOST:PORT."""
+    if "/" in place:
+        return UnixConnection(place)
+    return http.client.HTTPConnection(place, timeout=60)
+
+
+class Answer:
+    def __init__(self, response):
+        self.status = response.status
+        self.headers = response.headers
+        self.type = (response.headers.get("Content-Type") or "").split(";")[0]
+        # Of an answer without an end, its first line.
+        self.bytes = response.readline() if self.type == "text/event-stream" else response.read()
+
+    def json(self):
+        return json.loads(self.bytes)
+
+
+def exchange(place, method, path, body=None, headers=None):
+    connection = connect(place)
+    try:
+        try:
+            connection.request(method, path, body, headers or {})
+        except BrokenPipeError:
+            pass  # it was answered before all of a large body had come
+        return Answer(connection.getresponse())
+    finally:
+        connection.close()
+
+
+def strict(schema):
+    """The description tells clients that members may be added; a test wants to hear of each."""
+    if isinstance(schema, dict):
+        if schema.get("type") == "object" and "properties" in schema:
+            schema.setdefault("additionalProperties", False)
+        for value in schema.values():
+            strict(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            strict(value)
+    return schema
+
+
+class Described:
+    """One daemon and what it says of itself. Complaints are gathered in .complaints, what was answered in .seen."""
+
+    def __init__(self, place, file=None):
+        self.place = place
+        if file:
+            with open(file) as text:
+                self.document = json.load(text)
+        else:
+            self.document = exchange(place, "GET", "/openapi.json").json()
+        for line in os.environ.get("GOVER_ABSENT", "").splitlines():
+            method, path = line.split()
+            del self.document["paths"][path][method.lower()]
+        self.document["paths"] = {path: item for path, item in self.document["paths"].items() if item}
+        self.resolver = jsonschema.RefResolver("", strict(copy.deepcopy(self.document)))
+        self.complaints = []
+        self.seen = set()
+
+    def complain(self, text):
+        self.complaints.append(text)
+
+    def resolve(self, thing):
+        while "$ref" in thing:
+            thing = self.resolver.resolve(thing["$ref"])[1]
+        return thing
+
+    def operations(self):
+        """(METHOD, path, operation) of all that is described."""
+        for path, item in self.document["paths"].items():
+            for method, operation in item.items():
+                yield method.upper(), path, operation
+
+    def find(self, method, path):
+        plain = path.split("?")[0]
+        method = "GET" if method == "HEAD" else method
+        for m, pattern, operation in self.operations():
+            if m == method and re.fullmatch(re.sub(r"\{[a-z]+\}", "[^/]+", pattern), plain):
+                return f"{m} {pattern}", operation
+        return None, None
+
+    def faults(self, schema, value):
+        validator = jsonschema.Draft202012Validator(schema, resolver=self.resolver)
+        return [f"{error.json_path}: {error.message[:200]}" for error in validator.iter_errors(value)]
+
+    def fits(self, schema, value):
+        return not self.faults(schema, value)
+
+    def ask(self, method, path, body=None, headers=None, status=None):
+        """The answer. @body: an object, or bytes with the headers' type. @status: the one (or ones) it must have."""
+        headers = dict(headers or {})
+        data = body
+        if body is not None and not isinstance(body, bytes):
+            data = json.dumps(body).encode()
+            headers.setdefault("Content-Type", JSON_TYPE)
+        answer = exchange(self.place, method, path, data, headers)
+        what = f"{method} {path} {'' if body is None else str(body)[:80]}: {answer.status}"
+        wanted = (status,) if isinstance(status, int) else status
+        if wanted and answer.status not in wanted:
+            self.complain(f"{what} where {status} was wanted: {answer.bytes[:300]}")
+        name, operation = self.find(method, path)
+        if operation is None:
+            self.check_problem(what, answer)
+            return answer
+        self.check_answer(what, method, operation, answer)
+        if 200 <= answer.status < 300 and body is not None:
+            self.check_request(what, operation, body)
+        self.seen.add(f"{name} {answer.status}")
+        return answer
+
+    def check_problem(self, what, answer):
+        if answer.type != "application/problem+json":
+            self.complain(f"{what}: a problem of type {answer.type}")
+            return
+        for fault in self.faults({"$ref": "#/components/schemas/Problem"}, answer.json()):
+            self.complain(f"{what}: {fault}")
+        if answer.json().get("status") != answer.status:
+            self.complain(f"{what}: says status {answer.json().get('status')}")
+
+    def check_answer(self, what, method, operation, answer):
+        said = operation["responses"].get(str(answer.status))
+        if said is None:
+            self.complain(f"{what}: this status is not described: {answer.bytes[:200]}")
+            return
+        said = self.resolve(said)
+        for name, header in said.get("headers", {}).items():
+            value, header = answer.headers.get(name), self.resolve(header)
+            if value is None and header.get("required"):
+                self.complain(f"{what}: no header {name}")
+            elif value is not None and not self.fits(header["schema"], value):
+                self.complain(f"{what}: {name}: {value}")
+        content = said.get("content", {})
+        if method == "HEAD" or not content:
+            if answer.bytes:
+                self.complain(f"{what}: a body that is not described")
+            return
+        if answer.type not in content:
+            self.complain(f"{what}: of type {answer.type}")
+            return
+        if answer.status >= 400:
+            self.check_problem(what, answer)
+        is_json = answer.type.endswith("json")
+        value = answer.json() if is_json else answer.bytes.decode()
+        for fault in self.faults(content[answer.type]["schema"], value):
+            self.complain(f"{what}: {fault}")
+
+    def check_request(self, what, operation, body):
+        schema = self.resolve(operation.get("requestBody", {})).get("content", {}).get(JSON_TYPE, {}).get("schema")
+        if schema is None:
+            self.complain(f"{what}: took a body that is not described")
+            return
+        for fault in self.faults(schema, body):
+            self.complain(f"{what}: was accepted, but {fault}")
+
+    def unseen(self, seen):
+        """What is described and was never answered; a default stands for what no test can bring about."""
+        for method, path, operation in self.operations():
+            for status in operation["responses"]:
+                if status in ("401", "403", "429") and "/v1/tokens" not in self.document["paths"]:
+                    continue
+                if status != "default" and f"{method} {path} {status}" not in seen:
+                    yield f"{method} {path} {status}"
+
+    def tell(self):
+        for complaint in self.complaints:
+            print(complaint)
+        sys.exit(1 if self.complaints else 0)

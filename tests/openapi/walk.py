@@ -1,0 +1,444 @@
+# SPDX-License-Identifier: MIT
+# walk.py PLACE FOLDER WALK: takes the daemon on a socket or HOST:PORT through what its description says it
+# answers; what was seen is added to FOLDER/seen. Prints what is not as described and then fails. GOVER_ABSENT
+# names what is described and not built yet. 201-openapi.sh starts the daemons.
+import json
+import os
+import re
+import sys
+import time
+
+sys.dont_write_bytecode = True
+from described import Described, connect, exchange  # noqa: E402
+
+METHODS = ("GET", "POST", "PATCH", "PUT", "DELETE")
+SOLD = {"initial_cap_pct": 40, "target_fps": 60, "labels": {"workload": "frame:gpu_ms=1,cpu_ms=4,fps_max=62"}}
+
+
+def until(seconds, found):
+    """What found() gives once that is true; a generous limit, not a measure."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = found()
+        if value:
+            return value
+        time.sleep(0.05)
+    raise SystemExit(f"nothing came in {seconds} s")
+
+
+class unsaved:
+    """The file cannot be replaced meanwhile, not even by root."""
+
+    def __init__(self, folder, name="contracts.json"):
+        self.path = os.path.join(folder, "state", name + ".new")
+
+    def __enter__(self):
+        os.mkdir(self.path)
+
+    def __exit__(self, *_):
+        os.rmdir(self.path)
+
+
+def an_address(path, name="never", number="999999999"):
+    number = number if path.split("/")[2:3] in (["alerts"], ["offers"], ["silences"]) else name
+    return path.replace("{name}", name).replace("{id}", number).replace("{file}", name)
+
+
+def a_body(operation):
+    return b"{}" if "requestBody" in operation else None
+
+
+# --- walks that need to know no route ---
+
+
+def wrong_methods(api, folder):
+    """What is not described is refused: with 405 and the right methods, or with 404."""
+    for path, item in api.document["paths"].items():
+        allowed = {method.upper() for method in item}
+        allowed |= {"HEAD"} if "GET" in allowed else set()
+        for method in METHODS:
+            if method in allowed:
+                continue
+            answer = api.ask(method, an_address(path), status=405)
+            said = {word.strip() for word in (answer.headers.get("Allow") or "").split(",")}
+            if said != allowed:
+                api.complain(f"{method} {path}: allows {said}, described are {allowed}")
+        if "GET" in allowed:
+            got = api.ask("GET", an_address(path))
+            head = api.ask("HEAD", an_address(path))
+            if (head.status, head.type) != (got.status, got.type):
+                api.complain(f"HEAD {path}: {head.status} {head.type}, GET: {got.status} {got.type}")
+    for path in ("/v1", "/v1/", "/v1/host/", "/v1/vgpus/a/b", "/v2/host", "/openapi.yaml", "/web"):
+        api.ask("GET", path, status=404)
+
+
+def wrong_requests(api, folder):
+    """Queries, types and bodies that no route takes."""
+    json_type = {"Content-Type": "application/json"}
+    for method, path, operation in api.operations():
+        at = an_address(path, "gpu0" if path.startswith("/v1/gpus") else "a")
+        api.ask(method, at + "?no_such=1", status=400)
+        if "404" in operation["responses"] and "{" in path:
+            body = {"id": "new"} if path.endswith("/claim") else {}
+            api.ask(method, an_address(path), body if a_body(operation) else None, status=404)
+        if not a_body(operation):
+            continue
+        api.ask(method, at, b"{", json_type, status=400)
+        api.ask(method, at, b"[]", json_type, status=400)
+        api.ask(method, at, b"{}", {"Content-Type": "text/plain"}, status=415)
+        api.ask(method, at, b"{}", status=415)
+        api.ask(method, at, b" " * (65 * 1024), json_type, status=413)
+        api.ask(method, at, {"no_such": 1}, status=422)
+
+
+def beyond(schema):
+    """Values outside of what the schema of a member allows."""
+    if "minimum" in schema:
+        yield schema["minimum"] - 1
+    if "maximum" in schema:
+        yield schema["maximum"] + 1
+    if "maxLength" in schema:
+        yield "x" * (schema["maxLength"] + 1)
+    if "enum" in schema:
+        yield "no_such"
+    if schema.get("pattern", "").startswith("^[A-Za-z0-9_]"):
+        yield from ("", ".a", "-a", "a/b", "a" * 64)
+    types = schema.get("type", [])
+    if "integer" in types:
+        yield schema.get("minimum", 0) + 0.5
+    if "null" not in types and types:
+        yield None
+    yield [1]
+
+
+def within(schema):
+    if "minimum" in schema:
+        yield schema["minimum"]
+    if "maximum" in schema:
+        yield schema["maximum"]
+    yield from schema.get("enum", [])
+    if "maxLength" in schema:
+        yield "7" * schema["maxLength"]
+    if schema.get("type") == "boolean":
+        yield from (True, False)
+    if "null" in schema.get("type", []):
+        yield None
+
+
+# Ends that are allowed only together with these.
+TOGETHER = {
+    "held_cap_pct": {"held": True},
+    "cap_floor_pct": {"flavor_cap_pct": 100},
+    "min_newcomer_pct": {"flavor_cap_pct": 100},
+    "flavor_cap_pct": {"min_newcomer_pct": 1, "cap_floor_pct": 1},
+}
+
+
+def tag(api, path):
+    return api.ask("GET", path, status=200).headers["ETag"]
+
+
+def limits(api, folder):
+    """Each member of a change takes what its schema allows, to its ends, and nothing beyond."""
+    api.ask("POST", "/v1/vgpus", {"id": "limits", "initial_cap_pct": 100}, status=201)
+    for path, name in (("/v1/vgpus/limits", "VgpuChange"), ("/v1/gpus/gpu0", "GpuChange"), ("/v1/policy", "PolicyChange")):
+        for member, schema in api.document["components"]["schemas"][name]["properties"].items():
+            schema = api.resolve(schema)
+            for value in beyond(schema):
+                if api.fits({"$ref": f"#/components/schemas/{name}"}, {member: value}):
+                    api.complain(f"{name}.{member}: {value} is not beyond it")
+                api.ask("PATCH", path, {member: value}, status=422)
+            for value in within(schema):
+                body = {member: value, **TOGETHER.get(member, {})}
+                if member == "flavor" and "vgpus" in path:
+                    continue  # a name that was configured
+                api.ask("PATCH", path, body, {"If-Match": tag(api, path)}, (200, 422) if member == "fund_window_s" else 200)  # 300 periods
+            if name == "PolicyChange":
+                api.ask("PATCH", path, {key: None for key in {member, *TOGETHER.get(member, {})}}, status=200)
+            if member == "min_cap_pct":
+                api.ask("PATCH", path, {member: 0}, status=200)
+            if member == "initial_cap_pct":
+                api.ask("PATCH", path, {member: 100}, status=200)
+    api.ask("PATCH", "/v1/gpus/gpu0", {"mode": "act", "selling": "on"}, status=200)
+    api.ask("DELETE", "/v1/vgpus/limits", status=204)
+
+
+# --- walks through what a host does ---
+
+
+def open_offer(api):
+    """The id of one that can be claimed."""
+
+    def found():
+        offers = api.ask("GET", "/v1/offers", status=200).json()["offers"]
+        return next((offer["id"] for offer in offers if offer["state"] == "open"), None)
+
+    return until(60, found)
+
+
+def life(api, folder):
+    """A host from its first vGPU to a sale, with a disk that fails at times."""
+    light = dict(SOLD)
+    for name in ("a", "b"):
+        api.ask("POST", "/v1/vgpus", {"id": name, **light}, {"Idempotency-Key": name}, 201)
+        told_again(api, name, {"id": name, **light})
+    api.ask("POST", "/v1/vgpus", {"id": "a", **light}, status=409)
+    api.ask("POST", "/v1/vgpus", {"id": "x", "gpu": "never", "initial_cap_pct": 5}, status=422)
+    api.ask("PATCH", "/v1/vgpus/a", {"vm": "vm-a", "cid": 7, "weight": 2, "flavor": "small"}, status=200)
+    api.ask("PATCH", "/v1/vgpus/a", {"held": True, "held_cap_pct": 40}, status=200)
+    api.ask("PATCH", "/v1/vgpus/b", {"held": True, "held_cap_pct": 40}, status=200)
+    api.ask("PATCH", "/v1/vgpus/b", {"initial_cap_pct": 100, "held_cap_pct": 90}, status=409)
+    api.ask("GET", "/v1/vgpus?gpu=gpu0", status=200)
+    api.ask("GET", "/v1/vgpus?gpu=never", status=404)
+    for name in ("a", "b"):
+        api.ask("PATCH", f"/v1/vgpus/{name}", {"held": False}, status=200)
+    with unsaved(folder):
+        api.ask("PATCH", "/v1/vgpus/a", {"weight": 3}, status=507)
+        api.ask("PATCH", "/v1/gpus/gpu0", {"selling": "on"}, status=507)
+        api.ask("POST", "/v1/vgpus", {"id": "c", "initial_cap_pct": 5}, status=507)
+        api.ask("DELETE", "/v1/vgpus/c", status=507)
+        alert = until(60, lambda: api.ask("GET", "/v1/alerts", status=200).json()["alerts"])[0]["id"]
+        api.ask("POST", f"/v1/alerts/{alert}/ack", status=200)
+    api.ask("GET", "/v1/alerts?all=true", status=200)
+    first = open_offer(api)
+    api.ask("DELETE", f"/v1/offers/{first}", status=204)
+    api.ask("DELETE", f"/v1/offers/{first}", status=409)
+    sale(api, folder, open_offer(api))
+
+
+def told_again(api, key, body):
+    """The same request with its key is not done again, another one is refused."""
+    again = api.ask("POST", "/v1/vgpus", body, {"Idempotency-Key": key}, 201)
+    if again.headers["Location"] != f"/v1/vgpus/{body['id']}" or again.json()["id"] != body["id"]:
+        api.complain(f"told again, {body['id']} is {again.headers['Location']}")
+    api.ask("POST", "/v1/vgpus", {**body, "weight": 7}, {"Idempotency-Key": key}, 422)
+    api.ask("POST", "/v1/vgpus", body, {"Idempotency-Key": "a key"}, 400)
+
+
+def sale(api, folder, offer):
+    key = {"Idempotency-Key": "walk-1"}
+    claim = {"id": "new", "vm": "vm-new", "target_fps": 0, "labels": {"workload": "idle"}}
+    with unsaved(folder):
+        api.ask("POST", f"/v1/offers/{offer}/claim", claim, key, status=507)
+    api.ask("POST", f"/v1/offers/{offer}/claim", claim, key, status=200)
+    api.ask("GET", "/v1/host", status=200)
+    api.ask("POST", f"/v1/offers/{offer}/claim", claim, {"Idempotency-Key": "walk-2"}, status=409)
+    api.ask("DELETE", "/v1/vgpus/new", status=204)
+    again = api.ask("POST", f"/v1/offers/{offer}/claim", claim, key, status=200).json()
+    if again["vgpu"] is not None:
+        api.complain("a claim told again has a vGPU that was removed")
+
+
+def look(api, folder):
+    """Everything that can be looked at, once there is something to see."""
+    until(60, lambda: api.ask("GET", "/v1/vgpus/a/history?step=1").json()["points"])
+    for method, path, operation in api.operations():
+        if method == "GET" and "{" not in path:
+            api.ask("GET", path, status=200)
+    for path in ("/v1/vgpus/a", "/v1/vgpus/b/history", "/v1/gpus/gpu0/history",
+                 "/v1/decisions?vgpu=a&limit=2", "/v1/decisions?after=0", "/v1/offers?all=true"):
+        api.ask("GET", path, status=200)
+    for path in ("/v1/vgpus/a/history?from=yesterday", "/v1/vgpus/a/history?from=0&step=1", "/v1/decisions?limit=1001"):
+        api.ask("GET", path, status=400)
+
+
+def pages(api, folder):
+    """Page by page every list is what it is at once, and who asks for no page gets all of it."""
+    for method, path, operation in api.operations():
+        names = {api.resolve(parameter)["name"] for parameter in operation.get("parameters", [])}
+        said = api.resolve(operation["responses"].get("200", {})).get("content", {}).get("application/json", {})
+        if "limit" not in names or "next" not in api.resolve(said["schema"])["properties"]:
+            continue
+        more = "?all=true&" if "all" in names else "?"
+        begin = "after=0&" if path == "/v1/decisions" else ""  # which else begins with the newest
+        whole = api.ask("GET", f"{path}{more}{begin}limit=1000", status=200).json()
+        key = next(name for name, value in whole.items() if isinstance(value, list))
+        gathered, at = [], begin
+        while True:
+            page = api.ask("GET", f"{path}{more}{at}limit=1", status=200).json()
+            gathered += page[key]
+            if page["next"] is None or len(gathered) > 2 * len(whole[key]) + 9:
+                break
+            at = f"after={page['next']}&"
+        name = "name" if key == "gpus" else "id"
+        ids = [thing[name] for thing in whole[key]]
+        gathered = [thing[name] for thing in gathered]
+        # Meanwhile further ones may have come, which stand behind the others.
+        if gathered[: len(ids)] != ids or len(set(gathered)) < len(gathered) or not ids:
+            api.complain(f"{path}: {ids}, page by page {gathered}")
+        for wrong in ("limit=0", "limit=1001", "limit=x", "after=%20"):
+            api.ask("GET", f"{path}?{wrong}", status=400)
+
+
+def conditions(api, folder):
+    """Who read, thought and changes is refused where another was quicker; a reading that moves is no change."""
+    for path, first, second in (
+        ("/v1/vgpus/a", {"target_fps": 20}, {"target_fps": 30}),
+        ("/v1/gpus/gpu0", {"selling": "off"}, {"selling": "on"}),
+        ("/v1/policy", {"ttl_s": 70}, {"ttl_s": None}),
+    ):
+        before = tag(api, path)
+        ticks = api.ask("GET", "/v1/host").json()["ticks"]
+        until(60, lambda: api.ask("GET", "/v1/host").json()["ticks"] > ticks + 2)
+        if tag(api, path) != before:
+            api.complain(f"{path}: nobody changed it, and its ETag is another")
+        after = api.ask("PATCH", path, first, {"If-Match": before}, status=200).headers["ETag"]
+        if after == before or after != tag(api, path):
+            api.complain(f"{path}: ETag {before}, after a change {after}, then {tag(api, path)}")
+        api.ask("PATCH", path, second, {"If-Match": before}, status=412)
+        api.ask("PATCH", path, second, {"If-Match": f"W/{after}"}, status=412)
+        api.ask("PATCH", path, second, {"If-Match": "no tag"}, status=400)
+        api.ask("PATCH", path, second, {"If-Match": f'"other", {after}'}, status=200)
+        api.ask("PATCH", path, second, {"If-Match": "*"}, status=200)
+    api.ask("DELETE", "/v1/vgpus/a", headers={"If-Match": '"0123456789abcdef"'}, status=412)
+    for path in {"/v1/policy", "/openapi.json", "/"} & set(api.document["paths"]):
+        api.ask("GET", path, headers={"If-None-Match": "W/" + tag(api, path)}, status=304)
+        api.ask("GET", path, headers={"If-None-Match": '"0123456789abcdef"'}, status=200)
+
+
+def unable(api, folder):
+    """The daemon started again, without a history, in a dry run."""
+    told_again(api, "b", {"id": "b", **SOLD})
+    for path in {"/v1/vgpus/a/history", "/v1/gpus/gpu0/history", "/v1/economics", "/v1/audit"}:
+        if api.find("GET", path)[0]:
+            api.ask("GET", path, status=503)
+    api.ask("POST", "/v1/vgpus", {"id": "x", "initial_cap_pct": 5}, status=409)
+    api.ask("DELETE", "/v1/vgpus/a", status=409)
+    if "/v1/tokens/{name}" in api.document["paths"]:
+        api.ask("DELETE", "/v1/tokens/read", status=409)
+
+
+def page(api, folder):
+    """The page and each of its files."""
+    for path in re.findall('(?:href|src)="(/web/[^"]*)"', api.ask("GET", "/", status=200).bytes.decode()):
+        was = api.ask("GET", path, status=200).headers["ETag"]
+        api.ask("GET", path, headers={"If-None-Match": was}, status=304)
+
+
+def silences(api, folder):
+    later = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))
+    quiet = {"vgpu": "a", "until": later, "reason": "a walk"}
+    for _ in range(256):
+        made = api.ask("POST", "/v1/silences", quiet, status=201).json()
+    api.ask("POST", "/v1/silences", quiet, status=409)
+    api.ask("GET", "/v1/silences", status=200)
+    api.ask("POST", "/v1/silences", {"until": later, "reason": "all"}, status=422)
+    api.ask("DELETE", f"/v1/silences/{made['id']}", status=204)
+
+
+def read_event(stream):
+    """(kind, data) of the next; comments and what has no kind are passed over."""
+    kind, data = None, None
+    for line in iter(stream.readline, b""):
+        name, _, value = line.decode().rstrip("\n").partition(": ")
+        if name == "event":
+            kind = value
+        elif name == "data":
+            data = json.loads(value)
+        elif not line.strip() and kind:
+            return kind, data
+    raise SystemExit("the events have ended")
+
+
+def events(api, folder):
+    """Each kind of event is what its schema says; more readers than there is room for are told so."""
+    schemas = api.document["paths"]["/v1/events"]["get"]["x-gover-events"]
+    seen = set()
+    reader = connect(api.place)
+    reader.request("GET", "/v1/events?after=another-1")
+    stream = reader.getresponse()
+    api.ask("PATCH", "/v1/vgpus/a", {"weight": 5}, status=200)
+    offer = open_offer(api)
+    api.ask("DELETE", f"/v1/offers/{offer}", status=204)
+    api.ask("POST", "/v1/alerts/%d/ack" % api.ask("GET", "/v1/alerts?all=true").json()["alerts"][-1]["id"])
+    with unsaved(folder):
+        api.ask("PATCH", "/v1/vgpus/a", {"weight": 6}, status=507)
+        end = time.monotonic() + 60
+        while seen != set(schemas) and time.monotonic() < end:
+            kind, data = read_event(stream)
+            for fault in api.faults(schemas[kind], data):
+                api.complain(f"event {kind}: {fault}")
+            seen.add(kind)
+    if seen != set(schemas):
+        api.complain(f"events came of {seen}, not of {set(schemas) - seen}")
+    crowd = [connect(api.place) for _ in range(256)]
+    for one in crowd:
+        one.request("GET", "/v1/events")
+        if one.getresponse().status == 503:
+            break
+    api.ask("GET", "/v1/events", status=503)
+
+
+def tokens(api, folder):
+    """Makes what strangers() and spent() need: a token of each scope, kept in the folder."""
+    for scope in ("read", "operate", "admin"):
+        made = api.ask("POST", "/v1/tokens", {"name": scope, "scope": scope, "ttl_s": 3600}, status=201).json()
+        with open(os.path.join(folder, scope), "w") as file:
+            file.write(made["token"])
+    api.ask("POST", "/v1/tokens", {"name": "read", "scope": "admin"}, status=409)
+    with unsaved(folder, "tokens.json"):
+        api.ask("POST", "/v1/tokens", {"name": "lost", "scope": "read"}, status=507)
+        api.ask("DELETE", "/v1/tokens/admin", status=507)
+    api.ask("POST", "/v1/tokens", {"name": "gone", "scope": "read"}, status=201)
+    api.ask("DELETE", "/v1/tokens/gone", status=204)
+    api.ask("GET", "/v1/tokens", status=200)
+    rows = api.ask("GET", "/v1/audit?limit=1000", status=200).json()["audit"]
+    if not any(row["path"] == "/v1/tokens/gone" for row in rows):
+        api.complain(f"what was done is not in the record: {rows[-3:]}")
+
+
+def token(folder, scope):
+    with open(os.path.join(folder, scope)) as file:
+        return {"Authorization": f"Bearer {file.read()}"}
+
+
+def strangers(api, folder):
+    """Over TCP, without a token, or with one that does not suffice; then with far too many wrong ones."""
+    closed = [each for each in api.operations() if each[2]["x-gover-scope"] != "open"]
+    for method, path, operation in closed:
+        api.ask(method, an_address(path), status=401)
+        if operation["x-gover-scope"] != "read":
+            lower = {"operate": "read", "admin": "operate"}[operation["x-gover-scope"]]
+            api.ask(method, an_address(path), headers=token(folder, lower), status=403)
+    api.ask("GET", "/v1/host", headers=token(folder, "read"), status=200)
+    api.ask("PATCH", "/v1/vgpus/a", {"weight": 4}, token(folder, "operate"), 200)
+    for _ in range(16):
+        exchange(api.place, "GET", "/v1/host", headers={"Authorization": "Bearer gvr_wrong"})
+    for method, path, _ in closed:
+        api.ask(method, an_address(path), headers={"Authorization": "Bearer gvr_wrong"}, status=429)
+
+
+def elsewhere(api, folder):
+    """Whoever need not be known may read, but not by a name that is not this host's."""
+    for method, path, operation in api.operations():
+        if operation["x-gover-scope"] == "read":
+            api.ask(method, an_address(path), headers={"Host": "elsewhere"}, status=403)
+
+
+def early(api, folder):
+    """Before the first period is done."""
+    api.ask("GET", "/readyz", status=503)
+    api.ask("GET", "/v1/host", status=200)
+
+
+def everything(api, folder):
+    """After all other walks: nothing is described that none of them has seen."""
+    with open(os.path.join(folder, "seen")) as file:
+        seen = set(file.read().splitlines())
+    for missing in api.unseen(seen):
+        api.complain(f"never seen: {missing}")
+
+
+def main():
+    place, folder, walk = sys.argv[1:]
+    kept = os.path.join(folder, "openapi.json")  # who may ask nothing cannot ask for it either
+    api = Described(place, kept if os.path.exists(kept) else None)
+    try:
+        globals()[walk](api, folder)
+    finally:  # also of a walk that broke off
+        with open(os.path.join(folder, "seen"), "a") as file:
+            file.writelines(line + "\n" for line in sorted(api.seen))
+    api.tell()
+
+
+main()

@@ -1,0 +1,47 @@
+#!/bin/sh
+# A client that a stranger's generator makes of the description compiles strictly, and lists, sells, changes and
+# claims. The generator comes from npm, into $B/openapi-client; where that cannot be had the scenario skips itself.
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+for program in node npm; do
+  command -v $program >/dev/null || skip_all "no $program here, which generates the client"
+done
+source=$top/tests/openapi/client
+tools=$B/openapi-client
+mkdir -p "$tools" "$dir/client"
+if ! cmp -s "$source/package.json" "$tools/installed.json"; then
+  cp "$source/package.json" "$tools/"
+  (cd "$tools" && timeout 120 npm install --no-audit --no-fund --no-package-lock --ignore-scripts --fetch-retries 0) \
+    >"$tools/npm.log" 2>&1 || skip_all "npm cannot fetch the generator: $(grep -m 1 'code\|error' "$tools/npm.log")"
+  cp "$source/package.json" "$tools/installed.json"
+fi
+ln -s "$tools/node_modules" "$dir/client/node_modules"
+cp "$source/use.ts" "$source/tsconfig.json" "$source/package.json" "$dir/client/"
+tool() { # tool NAME ARGUMENT...: one of npm's programs
+  name=$1
+  shift
+  (cd "$dir/client" && CI=1 NO_COLOR=1 "./node_modules/.bin/$name" "$@")
+}
+
+conf_extra='[offer]
+flavor_cap_pct = 30
+ttl_s = 86400
+[policy]
+fund_window_s = 2'
+sim_conf
+start || exit 1
+api GET /openapi.json >"$dir/client/openapi.json"
+ok "it is a document of OpenAPI 3.1" tool validate-api openapi.json
+ok "a client is generated from it" tool openapi-ts -i openapi.json -o gen -c @hey-api/client-fetch
+ok "a program compiles with it, strictly" tool tsc
+ok "and lists, sells, changes and claims" node "$dir/client/out/use.js" "$sock"
+node_said=$(cat "$dir/ok.out")
+says() { echo "$node_said" | grep -q "$1"; }
+ok "a claim is told with its vGPU" says "is claimed for c, probation"
+ok "lists are read page by page" says "there are a, b, c"
+ok "what it changed stands" that /v1/vgpus/a '.target_fps == 30'
+ok "and in the policy" that /v1/policy '.name == "qos" and .params.overload_pct == 90 and .params.name == "qos"'
+is "what it removed is gone" "$(get /v1/vgpus '[.vgpus[].id] | join(" ")')" "a b"
+stop
+finish
