@@ -60,7 +60,7 @@ static const struct route {
 	{"GET", "/healthz", api_get_health, OPEN, false, {NULL}},
 	{"GET", "/readyz", api_get_ready, OPEN, false, {NULL}},
 	{"GET", "/metrics", api_get_metrics, READ, false, {NULL}},
-	{"GET", "/openapi.json", api_get_openapi, OPEN, false, {NULL}},
+	{"GET", "/openapi.json", api_get_openapi, READ, false, {NULL}},
 };
 
 /* The name of this run in the ids of events: no other run has it. */
