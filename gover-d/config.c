@@ -15,6 +15,7 @@
 #include "base/inifile.h"
 #include "base/parse.h"
 #include "gover-d/config-table.h"
+#include "gover-d/webhook.h"
 #include "policy/keys.h"
 
 /* ADDR:PORT, an IPv6 address in brackets. */
@@ -70,6 +71,7 @@ static bool fits_policy(const char *text)
 /* Where a key stands: its section, whether it is live, its name, its place. */
 #define AT(section, live, key, type, field) section, live, key, offsetof(type, field)
 #define DAEMON(key)			    AT("daemon", false, #key, struct config, key)
+#define ALERTS(key)			    AT("alerts", false, #key, struct config, key)
 #define GPU(key)			    AT(CONFIG_GPU_SECTION, false, #key, struct gpu_section, gpu.key)
 #define POLICY(key)			    AT("policy", true, #key, struct config, params.key)
 #define OFFER(key)			    AT("offer", true, #key, struct config, offer.key)
@@ -98,6 +100,13 @@ static const struct setting keys[] = {
 	TEXT(DAEMON(state_dir), 1, 160, "a path", NULL),
 	INT(DAEMON(period_ms), 1, 10000, " ms"),
 	TEXT(DAEMON(on_migrate), 0, 160, "nothing, or a path", NULL),
+	TEXT(DAEMON(on_alert), 0, 160, "nothing, or a path", NULL),
+	TEXT(DAEMON(on_offer), 0, 160, "nothing, or a path", NULL),
+	INT(DAEMON(hook_timeout_s), 1, 86400, " s"),
+
+	TEXT(ALERTS(webhook), 0, 160, "nothing, or a URL of http or https", webhook_url_valid),
+	INT(ALERTS(webhook_timeout_s), 1, 60, " s"),
+	INT(ALERTS(update_s), 0, 86400, " s, 0 for never"),
 
 	WORD(GPU(backend), "auto, gvt, igvtg, softgpu or sim", fits_backend),
 	TEXT(GPU(root), 0, 160, "nothing, or a path without '..'", fits_root),
@@ -199,6 +208,9 @@ void config_default(struct config *config)
 		.socket = "/run/gover/gover.sock",
 		.state_dir = "/var/lib/gover",
 		.period_ms = 1000,
+		.hook_timeout_s = 300,
+		.webhook_timeout_s = 10,
+		.update_s = 300,
 		.n_gpus = 1,
 		.policy = "gover",
 		.fund_window_s = 30,

@@ -266,6 +266,7 @@ json_t *json_encode_alert(const struct alert *alert)
 	json_encode_add(&o, "raised_at", json_encode_time(alert->raised_ms));
 	json_encode_add(&o, "cleared_at", json_encode_time(alert->cleared_ms));
 	json_encode_add(&o, "acked_at", json_encode_time(alert->acked_ms));
+	json_encode_add(&o, "silenced", json_boolean(alert->silenced));
 	json_encode_add(&o, "text", json_encode_text(alert->text));
 	return json_encode_end(&o);
 }

@@ -307,10 +307,11 @@ int control_save(struct manager *m, void (*done)(void *userdata, int result), vo
 	return 0;
 }
 
-static void ignore_alert(void *userdata, const struct alert *alert)
+static void ignore_alert(void *userdata, const struct alert *alert, enum alert_event event)
 {
 	(void)userdata;
 	(void)alert;
+	(void)event;
 }
 
 static void ignore_offer(void *userdata, const struct offer *offer)
