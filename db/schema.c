@@ -87,6 +87,9 @@ const char *const schema_steps[] = {
 	"CREATE TABLE price (ts_ms INTEGER NOT NULL, flavor TEXT NOT NULL,"
 	" price_per_cap_hour REAL NOT NULL, penalty_per_broken_s REAL NOT NULL,"
 	" PRIMARY KEY (flavor, ts_ms)) WITHOUT ROWID;",
+
+	("CREATE TABLE silence (id INTEGER PRIMARY KEY, created_ms INTEGER, until_ms INTEGER,"
+	 " ended_ms INTEGER, alert TEXT, gpu TEXT, vgpu TEXT, reason TEXT);"),
 };
 
 const int schema_version = (int)ARRAY_SIZE(schema_steps);

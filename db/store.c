@@ -66,6 +66,7 @@ static const char *const statement_sql[STATEMENTS] = {
 		"INSERT OR REPLACE INTO price SELECT ?1, ?2, ?3, ?4 WHERE (?3, ?4) IS NOT"
 		" (SELECT price_per_cap_hour, penalty_per_broken_s FROM price WHERE flavor = ?2"
 		" ORDER BY ts_ms DESC LIMIT 1)",
+	[RECORD_SILENCE] = "INSERT OR REPLACE INTO silence VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 	[PUT_VGPU] = ("INSERT INTO vgpu (id, gpu) VALUES (?1, ?2)"
 		      " ON CONFLICT (id) DO UPDATE SET gpu = excluded.gpu RETURNING num"),
 	[FIND_VGPU] = "SELECT num FROM vgpu WHERE id = ?1 AND gpu = ?2",

@@ -409,7 +409,8 @@ void alerts_adopt(struct alerts *alerts, const struct alert *adopted)
 	*alert = *adopted;
 	alert->name = table[alert->kind].name;
 	alert->severity = table[alert->kind].severity;
-	alert->told = true; /* by the daemon that raised it, unless it was silenced then */
+	alert->silenced = is_silenced(alerts, alert);
+	alert->told = !alert->silenced; /* by the daemon that raised it */
 	alert->updated_ms = alert->raised_ms;
 	alerts->n_raised++;
 }

@@ -39,6 +39,9 @@ void api_get_history(struct api *api, struct api_request *request);
 
 void api_get_alerts(struct api *api, struct api_request *request);
 void api_ack_alert(struct api *api, struct api_request *request);
+void api_get_silences(struct api *api, struct api_request *request);
+void api_post_silence(struct api *api, struct api_request *request);
+void api_delete_silence(struct api *api, struct api_request *request);
 void api_get_decisions(struct api *api, struct api_request *request);
 
 void api_get_offers(struct api *api, struct api_request *request);

@@ -13,6 +13,7 @@
 #include "gover-d/frames.h"
 #include "gover-d/host.h"
 #include "gover-d/offers.h"
+#include "gover-d/silence.h"
 #include "gover-d/worker.h"
 
 struct manager;
@@ -23,6 +24,7 @@ const struct config *control_config(const struct manager *manager);	 /* in force
 const struct config *control_file_config(const struct manager *manager); /* as the file says */
 const struct decisions *control_decisions(const struct manager *manager);
 const struct alerts *control_alerts(const struct manager *manager);
+const struct silences *control_silences(const struct manager *manager);
 const struct offers *control_offers(const struct manager *manager);
 struct worker *control_worker(struct manager *manager);
 struct db *control_db(struct manager *manager); /* NULL: no history at present */
@@ -76,6 +78,12 @@ int control_offer_claim(struct manager *manager, int64_t offer, const char *key,
 			const struct offer **ret_offer, struct err *reterr);
 int control_offer_close(struct manager *manager, int64_t offer, struct err *reterr);
 int control_alert_ack(struct manager *manager, int64_t alert, struct err *reterr);
+/*
+ * Fills in id and time. -EINVAL: it names nothing, or what there is not, or is over before it
+ * begins; -ENOSPC: there are too many. -ENOENT: there is none of that id.
+ */
+int control_silence_add(struct manager *manager, struct silence *silence, struct err *reterr);
+int control_silence_remove(struct manager *manager, int64_t silence, struct err *reterr);
 
 /* PATCH /v1/policy: an object of config keys of [policy] and [offer]; all are checked before one is
  * changed. A null puts the file's value back. Survives a restart (in the database). */

@@ -172,6 +172,27 @@ void notify_alert_changed(void *userdata, const struct alert *alert, enum alert_
 	(void)db_append_alert(m->actuator.db, &row); /* a full queue is counted by db/ */
 }
 
+void notify_silence_changed(struct manager *m, const struct silence *s, int64_t ended_ms)
+{
+	struct db_silence row = {.id = s->id,
+				 .created_ms = s->created_ms,
+				 .until_ms = s->until_ms,
+				 .ended_ms = ended_ms};
+
+	log_notice("silence %lld of %s%s%s%s%s %s: %s", (long long)s->id,
+		   s->alert[0] ? s->alert : "every alert", s->vgpu[0] ? " of vGPU " : "", s->vgpu,
+		   s->gpu[0] ? " on GPU " : "", s->gpu, ended_ms ? "is over" : "begins", s->reason);
+	m->generation++;
+	alerts_ask_silenced(m->alerts, clock_now().wall_ms);
+	if (!m->actuator.db)
+		return;
+	memcpy(row.alert, s->alert, sizeof(row.alert));
+	memcpy(row.gpu, s->gpu, sizeof(row.gpu));
+	memcpy(row.vgpu, s->vgpu, sizeof(row.vgpu));
+	memcpy(row.reason, s->reason, sizeof(row.reason));
+	(void)db_append_silence(m->actuator.db, &row);
+}
+
 /* --- offers and migrations --- */
 
 static void tell_offer(struct manager *m, const struct offer *offer, const char *vm)
@@ -273,10 +294,10 @@ static void tend_webhook(struct manager *m, struct instant now)
 
 void notify_tend(struct manager *m, struct instant now)
 {
-	int64_t id;
+	struct silence silence;
 
 	if (m->webhook)
 		tend_webhook(m, now);
-	while (silences_expire(&m->silences, now.wall_ms, &id))
-		log_notice("silence %lld is over", (long long)id);
+	while (silences_expire(&m->silences, now.wall_ms, &silence))
+		notify_silence_changed(m, &silence, now.wall_ms);
 }

@@ -18,6 +18,9 @@ void notify_tend(struct manager *manager, struct instant now);
 /* alert_changed_fn, alert_silenced_fn and offer_changed_fn of the manager. */
 void notify_alert_changed(void *userdata, const struct alert *alert, enum alert_event event);
 bool notify_is_silenced(void *userdata, const struct alert *alert);
+/* It was made, or ended at @ended_ms: alerts heed it from now on. */
+void notify_silence_changed(struct manager *manager, const struct silence *silence,
+			    int64_t ended_ms);
 void notify_offer_changed(void *userdata, const struct offer *offer);
 
 /* @vgpu should move to another host: "severe_overload" or "sale_failed". */

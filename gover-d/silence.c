@@ -30,23 +30,24 @@ static void drop(struct silences *silences, int at)
 		(size_t)(silences->n - at) * sizeof(silences->list[0]));
 }
 
-int silences_remove(struct silences *silences, int64_t id)
+int silences_remove(struct silences *silences, int64_t id, struct silence *ret_silence)
 {
 	for (int i = 0; i < silences->n; i++) {
 		if (silences->list[i].id != id)
 			continue;
+		*ret_silence = silences->list[i];
 		drop(silences, i);
 		return 0;
 	}
 	return -ENOENT;
 }
 
-bool silences_expire(struct silences *silences, int64_t now_ms, int64_t *ret_id)
+bool silences_expire(struct silences *silences, int64_t now_ms, struct silence *ret_silence)
 {
 	for (int i = 0; i < silences->n; i++) {
 		if (silences->list[i].until_ms > now_ms)
 			continue;
-		*ret_id = silences->list[i].id;
+		*ret_silence = silences->list[i];
 		drop(silences, i);
 		return true;
 	}

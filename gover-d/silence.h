@@ -30,9 +30,9 @@ int silences_add(struct silences *silences, struct silence *silence);
 /* Takes up one of an earlier run, in the order of the ids. -ENOSPC. */
 int silences_adopt(struct silences *silences, const struct silence *silence);
 /* -ENOENT */
-int silences_remove(struct silences *silences, int64_t id);
-/* Forgets one that is over; *ret_id: which. False: there is none. */
-bool silences_expire(struct silences *silences, int64_t now_ms, int64_t *ret_id);
+int silences_remove(struct silences *silences, int64_t id, struct silence *ret_silence);
+/* Forgets one that is over. False: there is none. */
+bool silences_expire(struct silences *silences, int64_t now_ms, struct silence *ret_silence);
 bool silences_match(const struct silences *silences, const struct alert *alert);
 
 #endif

@@ -37,6 +37,7 @@ struct manager {
 	struct decisions *decisions;
 	struct alerts *alerts;
 	struct offers *offers;
+	struct silences silences;
 	struct worker *worker;
 	struct db *db;
 	char db_path[64];
@@ -274,6 +275,28 @@ int control_alert_ack(struct manager *m, int64_t id, struct err *reterr)
 		return err_fail(reterr, ENOENT, "no alert %d", (int)id);
 	m->changes++;
 	return 0;
+}
+
+const struct silences *control_silences(const struct manager *m)
+{
+	return &m->silences;
+}
+
+int control_silence_add(struct manager *m, struct silence *silence, struct err *reterr)
+{
+	(void)reterr;
+	m->changes++;
+	return silences_add(&m->silences, silence);
+}
+
+int control_silence_remove(struct manager *m, int64_t id, struct err *reterr)
+{
+	struct silence silence;
+
+	m->changes++;
+	return silences_remove(&m->silences, id, &silence) < 0
+		       ? err_fail(reterr, ENOENT, "no silence %lld", (long long)id)
+		       : 0;
 }
 
 int control_policy_change(struct manager *m, json_t *object, struct err *reterr)
