@@ -249,6 +249,7 @@ install: all ## install below $(DESTDIR)$(PREFIX)
 	$(if $(filter %-layer.so,$(libs32)),$(call manifest,32,gover_fps32,32/libgover-fps-layer.so))
 	for page in man/*.[1-8]; do \
 		install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man$${page##*.} $$page || exit; done
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/systemd/catalog dist/gover.catalog
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/gover dist/gover.conf.example README.md LICENSE
 
 help: ## this list

@@ -21,6 +21,8 @@
 #define VARIABLES    5
 #define VARIABLE_MAX 1200
 
+static const struct log_about failed = {.kind = LOG_HOOK_FAILED};
+
 static const char *const variables[VARIABLES] = {"GOVER_EVENT", "GOVER_GPU", "GOVER_VGPU",
 						 "GOVER_VM", "GOVER_WHY"};
 
@@ -219,9 +221,9 @@ static int on_exit_of(sd_event_source *source, const siginfo_t *si, void *userda
 	if (si->si_code != CLD_EXITED || si->si_status != 0) {
 		hooks->stats[r->hook].failed++;
 		if (!r->killed)
-			log_warning("%s program (pid %d) ended with %s %d", hook_name(r->hook),
-				    (int)si->si_pid,
-				    si->si_code == CLD_EXITED ? "status" : "signal", si->si_status);
+			log_about(SD_WARNING, &failed, "%s program (pid %d) ended with %s %d",
+				  hook_name(r->hook), (int)si->si_pid,
+				  si->si_code == CLD_EXITED ? "status" : "signal", si->si_status);
 	}
 	free_running(r);
 	start_waiting(hooks);
@@ -234,8 +236,8 @@ static int on_time_over(sd_event_source *source, uint64_t usec, void *userdata)
 
 	(void)source;
 	(void)usec;
-	log_warning("%s program (pid %d) still runs after %d s: it is killed", hook_name(r->hook),
-		    (int)r->pid, r->hooks->timeout_s);
+	log_about(SD_WARNING, &failed, "%s program (pid %d) still runs after %d s: it is killed",
+		  hook_name(r->hook), (int)r->pid, r->hooks->timeout_s);
 	r->killed = true;
 	r->hooks->stats[r->hook].killed++;
 	(void)kill(-r->pid, SIGKILL);
@@ -273,8 +275,9 @@ static int start(struct hooks *hooks, struct waiting *w)
 
 	if (r < 0) {
 		hooks->stats[w->hook].failed++;
-		log_warning("Failed to run %s program '%s' for vGPU %s: %s", hook_name(w->hook),
-			    w->program, strchr(w->variables[2], '=') + 1, strerror(-r));
+		log_about(SD_WARNING, &failed, "Failed to run %s program '%s' for vGPU %s: %s",
+			  hook_name(w->hook), w->program, strchr(w->variables[2], '=') + 1,
+			  strerror(-r));
 		return r;
 	}
 	hooks->stats[w->hook].run++;
@@ -325,8 +328,8 @@ int hooks_run(struct hooks *hooks, const struct hook_call *call)
 	if (!w) {
 		r = hooks->n_waiting < HOOKS_WAITING_MAX ? -ENOMEM : -EAGAIN;
 		hooks->stats[call->hook].dropped++;
-		log_warning("Failed to run %s program '%s' for vGPU %s: %s", hook_name(call->hook),
-			    call->program, call->vgpu, strerror(-r));
+		log_about(SD_WARNING, &failed, "Failed to run %s program '%s' for vGPU %s: %s",
+			  hook_name(call->hook), call->program, call->vgpu, strerror(-r));
 		return r;
 	}
 	if (hooks->n_running < HOOKS_MAX) {

@@ -460,11 +460,13 @@ int manager_run(struct manager *m)
 
 	(void)sd_notifyf(0, "READY=1\nSTATUS=%d GPUs, period %d ms%s", m->host.n_gpus,
 			 m->config.period_ms, m->actuator.dry_run ? ", dry run" : "");
-	log_notice("ready on %s: %d GPUs, period %d ms%s", m->config.socket, m->host.n_gpus,
-		   m->config.period_ms, m->actuator.dry_run ? ", dry run" : "");
+	log_about(SD_NOTICE, &(struct log_about){.kind = LOG_READY},
+		  "ready on %s: %d GPUs, period %d ms%s", m->config.socket, m->host.n_gpus,
+		  m->config.period_ms, m->actuator.dry_run ? ", dry run" : "");
 	r = sd_event_loop(m->event);
 	(void)sd_notify(0, "STOPPING=1");
-	log_notice("stopping; caps stay as they are");
+	log_about(SD_NOTICE, &(struct log_about){.kind = LOG_STOPPING},
+		  "stopping; caps stay as they are");
 	m->ending = true;
 	control_save_soon(m); /* what could not be written until now, and the last ids */
 	return r;

@@ -136,17 +136,23 @@ static void tell_alert(struct manager *m, const struct alert *alert, enum alert_
 static void log_alert(const struct alert *alert, enum alert_event event)
 {
 	static const struct {
+		enum log_kind kind;
 		const char *priority, *word;
 	} lines[] = {
-		[ALERT_RAISED] = {SD_WARNING, "raised"},
-		[ALERT_UPDATED] = {SD_INFO, "goes on"},
-		[ALERT_CLEARED] = {SD_NOTICE, "cleared"},
-		[ALERT_ACKNOWLEDGED] = {SD_WARNING, "acknowledged"},
-		[ALERT_UNSILENCED] = {SD_WARNING, "is silenced no more"},
+		[ALERT_RAISED] = {LOG_ALERT_RAISED, SD_WARNING, "raised"},
+		[ALERT_UPDATED] = {LOG_ALERT_UPDATED, SD_INFO, "goes on"},
+		[ALERT_CLEARED] = {LOG_ALERT_CLEARED, SD_NOTICE, "cleared"},
+		[ALERT_ACKNOWLEDGED] = {LOG_ALERT_ACKNOWLEDGED, SD_WARNING, "acknowledged"},
+		[ALERT_UNSILENCED] = {LOG_ALERT_UPDATED, SD_WARNING, "is silenced no more"},
 	};
 
-	log_line(lines[event].priority, "alert %s %s: %s", alert->name, lines[event].word,
-		 alert->text);
+	log_about(lines[event].priority,
+		  &(struct log_about){.kind = lines[event].kind,
+				      .gpu = alert->gpu,
+				      .vgpu = alert->vgpu,
+				      .vm = alert->vm,
+				      .alert = alert->name},
+		  "alert %s %s: %s", alert->name, lines[event].word, alert->text);
 }
 
 void notify_alert_changed(void *userdata, const struct alert *alert, enum alert_event event)
@@ -179,9 +185,12 @@ void notify_silence_changed(struct manager *m, const struct silence *s, int64_t 
 				 .until_ms = s->until_ms,
 				 .ended_ms = ended_ms};
 
-	log_notice("silence %lld of %s%s%s%s%s %s: %s", (long long)s->id,
-		   s->alert[0] ? s->alert : "every alert", s->vgpu[0] ? " of vGPU " : "", s->vgpu,
-		   s->gpu[0] ? " on GPU " : "", s->gpu, ended_ms ? "is over" : "begins", s->reason);
+	log_about(SD_NOTICE,
+		  &(struct log_about){
+			  .kind = LOG_SILENCE, .gpu = s->gpu, .vgpu = s->vgpu, .alert = s->alert},
+		  "silence %lld of %s%s%s%s%s %s: %s", (long long)s->id,
+		  s->alert[0] ? s->alert : "every alert", s->vgpu[0] ? " of vGPU " : "", s->vgpu,
+		  s->gpu[0] ? " on GPU " : "", s->gpu, ended_ms ? "is over" : "begins", s->reason);
 	m->generation++;
 	alerts_ask_silenced(m->alerts, clock_now().wall_ms);
 	if (!m->actuator.db)
@@ -228,8 +237,11 @@ void notify_offer_changed(void *userdata, const struct offer *offer)
 	const struct vgpu *vgpu = host_find_vgpu(&m->host, offer->vgpu, NULL);
 	const char *vm = vgpu ? vgpu->contract.vm : "";
 
-	log_notice("offer %lld on GPU %s is %s%s%s", (long long)offer->id, offer->gpu,
-		   offer_state_name(offer->state), offer->reason[0] ? ": " : "", offer->reason);
+	log_about(SD_NOTICE,
+		  &(struct log_about){
+			  .kind = LOG_OFFER, .gpu = offer->gpu, .vgpu = offer->vgpu, .vm = vm},
+		  "offer %lld on GPU %s is %s%s%s", (long long)offer->id, offer->gpu,
+		  offer_state_name(offer->state), offer->reason[0] ? ": " : "", offer->reason);
 	m->generation++;
 	tell_offer(m, offer, vm);
 	if (offer->state == OFFER_FAILED)
@@ -276,7 +288,8 @@ static void tend_webhook(struct manager *m, struct instant now)
 	webhook_stats(m->webhook, &stats);
 	lost = stats.refused + stats.dropped;
 	if (stats.failed_tries > 0 && !m->webhook_failing)
-		log_warning("the webhook does not take what it is sent: %s", stats.problem);
+		log_about(SD_WARNING, &(struct log_about){.kind = LOG_WEBHOOK_FAILED},
+			  "the webhook does not take what it is sent: %s", stats.problem);
 	if (stats.failed_tries == 0 && m->webhook_failing)
 		log_notice("the webhook takes what it is sent again");
 	m->webhook_failing = stats.failed_tries > 0;
