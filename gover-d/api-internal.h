@@ -8,11 +8,22 @@
 #include "gover-d/metrics.h"
 
 /* Answers that many ask for and that stay the same until something changes. */
-enum api_cached { API_CACHED_HOST, API_CACHED_VGPUS, API_CACHED_METRICS, API_CACHED_COUNT };
+enum api_cached {
+	API_CACHED_HOST,
+	API_CACHED_VGPUS,
+	API_CACHED_METRICS,
+	API_CACHED_OPENMETRICS,
+	API_CACHED_COUNT
+};
+
+#define API_ROUTES_MAX 64
 
 struct api {
 	struct manager *manager;
 	struct metrics_tally tally;
+	struct api_counter counters[API_ROUTES_MAX + 1]; /* of each route; then of none */
+	struct metrics_route routes[API_ROUTES_MAX + 1];
+	size_t n_routes;
 	uint64_t version; /* counts what makes cached answers old, beside control_generation() */
 	struct api_cache {
 		struct api_text *text; /* NULL: not made yet */

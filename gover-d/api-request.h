@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define API_QUERY_MAX 8
 #define API_PARAM_MAX 128
@@ -36,6 +37,15 @@ struct api_reply {
 	char allow[48];			   /* "": none */
 };
 
+/* Answers of one route, by status; beyond so many kinds they count as the last. */
+#define API_STATUSES_MAX 16
+struct api_counter {
+	struct {
+		unsigned int status;
+		uint64_t n;
+	} statuses[API_STATUSES_MAX];
+};
+
 struct api_query {
 	const char *name, *value;
 };
@@ -45,12 +55,13 @@ struct api_request {
 	const char *method, *path;
 	struct api_query query[API_QUERY_MAX];
 	size_t n_query; /* above API_QUERY_MAX: more came than are kept */
-	const char *content_type, *idempotency_key; /* NULL: no such header */
+	const char *content_type, *idempotency_key, *accept; /* NULL: no such header */
 	const char *body;
 	size_t body_length;
 	/* Found by the route. */
 	char param[API_PARAM_MAX]; /* what stands for {id} */
 	json_t *object; /* the body, where the route takes one; only within the handler */
+	struct api_counter *counter; /* where its answer is counted; NULL: nowhere */
 	/* The answer. While @later is set it is not to be sent yet. */
 	struct api_reply reply;
 	struct api_later *later;
@@ -87,6 +98,9 @@ struct api_later *api_later_begin(struct api_request *request);
  * NULL: it ended. */
 struct api_request *api_later_end(struct api_later *later);
 void api_request_answer(struct api_request *request);
+
+/* The reply is what it will be: counts it. */
+void api_request_count(struct api_request *request);
 
 /* Lets go of the reply and of a token. */
 void api_request_fini(struct api_request *request);

@@ -48,6 +48,8 @@ static const struct route {
 	{"GET", "/metrics", api_get_metrics, false, {NULL}},
 };
 
+_Static_assert(ARRAY_SIZE(routes) <= API_ROUTES_MAX, "each has a counter");
+
 struct api *api_new(struct manager *manager)
 {
 	struct api *api = calloc(1, sizeof(*api));
@@ -55,6 +57,16 @@ struct api *api_new(struct manager *manager)
 	if (!api)
 		return NULL;
 	api->manager = manager;
+	for (size_t i = 0; i <= ARRAY_SIZE(routes); i++) {
+		bool none = i == ARRAY_SIZE(routes);
+
+		api->routes[i] = (struct metrics_route){
+			.method = none ? "other" : routes[i].method,
+			.route = none ? "none" : routes[i].pattern,
+			.counter = &api->counters[i],
+		};
+	}
+	api->n_routes = ARRAY_SIZE(routes) + 1;
 	metrics_tally_begin(&api->tally, control_decisions(manager));
 	return api;
 }
@@ -191,10 +203,8 @@ static int read_object(struct api_request *request)
 	return 0;
 }
 
-void api_serve(struct api *api, struct api_request *request)
+static void serve(struct api *api, const struct route *route, struct api_request *request)
 {
-	const struct route *route = find_route(request);
-
 	if (!route || check_query(route, request) < 0)
 		return;
 	if (route->takes_object && read_object(request) < 0)
@@ -204,6 +214,16 @@ void api_serve(struct api *api, struct api_request *request)
 	request->object = NULL;
 	if (strcmp(route->method, "GET") != 0)
 		api->version++;
+}
+
+void api_serve(struct api *api, struct api_request *request)
+{
+	const struct route *route = find_route(request);
+
+	request->counter = &api->counters[route ? (size_t)(route - routes) : ARRAY_SIZE(routes)];
+	serve(api, route, request);
+	if (!request->later)
+		api_request_count(request);
 }
 
 void api_reply_cached(struct api *api, struct api_request *request, enum api_cached which,

@@ -11,9 +11,11 @@
 #include "gover-d/config.h"
 #include "gover-d/decisions.h"
 #include "gover-d/frames.h"
+#include "gover-d/hook.h"
 #include "gover-d/host.h"
 #include "gover-d/offers.h"
 #include "gover-d/silence.h"
+#include "gover-d/webhook.h"
 #include "gover-d/worker.h"
 
 struct manager;
@@ -31,6 +33,10 @@ struct db *control_db(struct manager *manager); /* NULL: no history at present *
 const char *control_db_path(const struct manager *manager);
 const struct fps_hub *control_fps(const struct manager *manager);   /* NULL: no socket */
 const struct frames *control_frames(const struct manager *manager); /* what the kernel counts */
+void control_hook_stats(const struct manager *manager, enum hook hook,
+			struct hook_stats *ret_stats);
+/* False: there is no webhook. */
+bool control_webhook_stats(const struct manager *manager, struct webhook_stats *ret_stats);
 bool control_dry_run(const struct manager *manager);
 
 /*

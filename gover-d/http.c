@@ -118,6 +118,7 @@ static struct exchange *begin(struct listener *listener, struct MHD_Connection *
 		.path = path,
 		.content_type = header(connection, MHD_HTTP_HEADER_CONTENT_TYPE),
 		.idempotency_key = header(connection, "Idempotency-Key"),
+		.accept = header(connection, MHD_HTTP_HEADER_ACCEPT),
 		.answered = answered,
 	};
 	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_query, &x->request);

@@ -92,6 +92,9 @@ static void sample_gpu(struct manager *m, struct host_gpu *gpu, struct instant n
 		else if (is_stale(v))
 			gpu->telemetry_valid = false;
 	}
+	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
+		if (v->device && v->row.busy_valid)
+			v->read_ns = now.mono_ns;
 	if (gpu->telemetry_valid)
 		gpu->telemetry_at_ns = now.mono_ns;
 	sample_physical(m, gpu, now);

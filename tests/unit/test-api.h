@@ -38,6 +38,9 @@ struct manager {
 	struct alerts *alerts;
 	struct offers *offers;
 	struct silences silences;
+	struct hook_stats hook_stats;
+	bool has_webhook;
+	struct webhook_stats webhook_stats;
 	struct worker *worker;
 	struct db *db;
 	char db_path[64];
@@ -275,6 +278,18 @@ int control_alert_ack(struct manager *m, int64_t id, struct err *reterr)
 		return err_fail(reterr, ENOENT, "no alert %d", (int)id);
 	m->changes++;
 	return 0;
+}
+
+void control_hook_stats(const struct manager *m, enum hook hook, struct hook_stats *ret_stats)
+{
+	*ret_stats = m->hook_stats;
+	ret_stats->run += (uint64_t)hook;
+}
+
+bool control_webhook_stats(const struct manager *m, struct webhook_stats *ret_stats)
+{
+	*ret_stats = m->webhook_stats;
+	return m->has_webhook;
 }
 
 const struct silences *control_silences(const struct manager *m)
