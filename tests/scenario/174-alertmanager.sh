@@ -8,8 +8,7 @@ done
 
 "$B/tests/http-sink" "$dir/port" "$dir/bodies" "$dir/answer" &
 sink=$!
-cleanup="kill $sink \$prometheus \$alertmanager 2>/dev/null"
-prometheus='' alertmanager=''
+cleanup="kill $sink 2>/dev/null"
 until_ok 10 test -s "$dir/port" || exit 1
 # Ports that were free a moment ago: one that somebody took meanwhile is told by who cannot listen.
 free_port() {
@@ -38,10 +37,10 @@ EOF
 ok "promtool takes the configuration" promtool check config "$dir/prometheus.yml"
 prometheus-alertmanager --config.file="$dir/alertmanager.yml" --storage.path="$dir/am" --web.listen-address="$am" \
   --cluster.listen-address= >"$dir/alertmanager.log" 2>&1 &
-alertmanager=$!
+cleanup="$cleanup; kill $! 2>/dev/null"
 prometheus --config.file="$dir/prometheus.yml" --storage.tsdb.path="$dir/tsdb" --web.listen-address="$prom" \
   >"$dir/prometheus.log" 2>&1 &
-prometheus=$!
+cleanup="$cleanup; kill $! 2>/dev/null"
 sim_conf
 start --listen "$gover" || exit 1
 
@@ -56,8 +55,12 @@ ok "Prometheus sees the daemon" until_ok 60 ask 'up{job="gover"}' '.[0].value[1]
 ok "in OpenMetrics: it knows the unit" until_ok 30 sh -c \
   "curl -sf 'http://$prom/api/v1/metadata?metric=gover_vgpu_busy_seconds' | jq -e '.data[\"gover_vgpu_busy_seconds\"][0].unit == \"seconds\"'"
 # Two that are overloaded, and nothing left to give: as in 102.
-sell a 60 busy '"vm": "win-1"'
-sell b 60 busy '"vm": "win-2"'
+sell a 100 busy '"vm": "win-1"'
+api PATCH /v1/vgpus/a '{"held": true, "held_cap_pct": 20}' >/dev/null
+sell b 80 busy '"vm": "win-2"'
+api PATCH /v1/vgpus/b '{"held": true, "held_cap_pct": 60}' >/dev/null
+sell c 60 idle
+for v in a b; do api PATCH /v1/vgpus/$v '{"held": false}' >/dev/null; done
 ok "an overload is raised" until_ok 30 alerts 1 severe_overload
 ok "Prometheus fires" until_ok 60 ask 'ALERTS{alertname="GoverCritical",alertstate="firing"}' 'length > 0'
 ok "and the webhook hears it through Alertmanager" until_ok 60 heard '.status == "firing" and .labels.name == "severe_overload"'
