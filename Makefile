@@ -190,6 +190,11 @@ check-kernel-bpf: ## frames counted by Debian's kernel, on control groups of ver
 	@$(MAKE) --no-print-directory -j$$(nproc) tests
 	@B=$B tests/check-kernel-bpf
 
+check-monitoring: ## alerts through the real Prometheus and Alertmanager, and promtool on rules and metrics
+	@dist/install-deps monitoring
+	@$(MAKE) --no-print-directory -j$$(nproc) tests
+	@B=$B tests/run 17
+
 check-guest: ## programs inside a virtual machine report their frames out of it (skips itself where there is none)
 	@dist/install-deps build
 	@$(MAKE) --no-print-directory -j$$(nproc) all $(helpers)
@@ -254,6 +259,9 @@ install: all ## install below $(DESTDIR)$(PREFIX)
 	$(if $(filter %-layer.so,$(libs32)),$(call manifest,32,gover_fps32,32/libgover-fps-layer.so))
 	for page in man/*.[1-8]; do \
 		install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man$${page##*.} $$page || exit; done
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/systemd/catalog dist/gover.catalog
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/gover/prometheus $(wildcard dist/prometheus/*)
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/gover/grafana dist/grafana/gover.json
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/gover dist/gover.conf.example README.md LICENSE
 
 help: ## this list
@@ -263,6 +271,6 @@ help: ## this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest fuzz warnings lint demo install help clean
+.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-monitoring check-guest fuzz warnings lint demo install help clean
 .PHONY: eval eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B -name '*.d' 2>/dev/null)

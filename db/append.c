@@ -37,6 +37,11 @@ int db_append_offer(struct db *db, const struct db_offer *row)
 	return writer_append(db, RECORD_OFFER, row);
 }
 
+int db_append_silence(struct db *db, const struct db_silence *row)
+{
+	return writer_append(db, RECORD_SILENCE, row);
+}
+
 int db_append_cap_write(struct db *db, const struct db_cap_write *row)
 {
 	return writer_append(db, RECORD_CAP_WRITE, row);

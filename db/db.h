@@ -73,6 +73,14 @@ struct db_offer {
 	char claim_key[128]; /* with which it was sold; "": without one, or not yet */
 };
 
+struct db_silence {
+	int64_t id;
+	int64_t created_ms, until_ms;
+	int64_t ended_ms; /* 0: not yet. The same id again updates the row */
+	char alert[48], gpu[ID_MAX], vgpu[ID_MAX];
+	char reason[256];
+};
+
 struct db_cap_write {
 	int64_t ts_ms;
 	char vgpu[ID_MAX], gpu[ID_MAX], cause[24];
@@ -103,6 +111,7 @@ int db_append_gpu_sample(struct db *db, const struct db_gpu_sample *row);
 int db_append_decision(struct db *db, const struct db_decision *row);
 int db_append_alert(struct db *db, const struct db_alert *row);
 int db_append_offer(struct db *db, const struct db_offer *row);
+int db_append_silence(struct db *db, const struct db_silence *row);
 int db_append_cap_write(struct db *db, const struct db_cap_write *row);
 /* A live setting (policy parameter), NULL value removes it. */
 int db_append_setting(struct db *db, const char *key, const char *value);
@@ -187,6 +196,9 @@ int db_query_decisions(struct db_reader *reader, int limit, db_decision_fn decis
 typedef int (*db_alert_fn)(void *userdata, const struct db_alert *alert);
 /* Alerts not cleared yet. */
 int db_query_open_alerts(struct db_reader *reader, db_alert_fn alert, void *userdata);
+typedef int (*db_silence_fn)(void *userdata, const struct db_silence *silence);
+/* Silences that have not ended, and the newest of all: oldest first. */
+int db_query_silences(struct db_reader *reader, db_silence_fn silence, void *userdata);
 typedef int (*db_offer_fn)(void *userdata, const struct db_offer *offer);
 /* Offers in state open, claimed, probation or failed, and of those that were claimed with a key the
  * newest @limit: who claimed one may ask again. */

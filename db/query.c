@@ -30,6 +30,7 @@ enum statement {
 	SETTINGS,
 	DECISIONS,
 	OPEN_ALERTS,
+	SILENCES,
 	OFFERS,
 	CONTRACTS,
 	STATEMENTS,
@@ -62,6 +63,8 @@ static const char *const statement_sql[STATEMENTS] = {
 	[DECISIONS] =
 		"SELECT * FROM (SELECT * FROM decision ORDER BY id DESC LIMIT ?1) ORDER BY id",
 	[OPEN_ALERTS] = "SELECT * FROM alert WHERE cleared_ms IS NULL ORDER BY id",
+	[SILENCES] = "SELECT * FROM silence WHERE ended_ms IS NULL"
+		     " OR id = (SELECT max(id) FROM silence) ORDER BY id",
 	[OFFERS] = "SELECT * FROM offer"
 		   " WHERE state IN ('open', 'claimed', 'probation', 'failed') OR id IN"
 		   " (SELECT id FROM offer WHERE claim_key NOTNULL ORDER BY id DESC LIMIT ?1)"
@@ -402,6 +405,7 @@ struct receiver {
 		db_setting_fn setting;
 		db_decision_fn decision;
 		db_alert_fn alert;
+		db_silence_fn silence;
 		db_offer_fn offer;
 	};
 	void *userdata;
@@ -432,6 +436,15 @@ static int read_alert(void *userdata, sqlite3_stmt *row)
 
 	record_read(RECORD_ALERT, row, &alert);
 	return receiver->alert(receiver->userdata, &alert);
+}
+
+static int read_silence(void *userdata, sqlite3_stmt *row)
+{
+	const struct receiver *receiver = userdata;
+	struct db_silence silence = {0};
+
+	record_read(RECORD_SILENCE, row, &silence);
+	return receiver->silence(receiver->userdata, &silence);
 }
 
 static int read_offer(void *userdata, sqlite3_stmt *row)
@@ -474,6 +487,12 @@ int db_query_open_alerts(struct db_reader *reader, db_alert_fn alert, void *user
 {
 	return query_records(reader, OPEN_ALERTS, read_alert,
 			     (struct receiver){.alert = alert, .userdata = userdata});
+}
+
+int db_query_silences(struct db_reader *reader, db_silence_fn silence, void *userdata)
+{
+	return query_records(reader, SILENCES, read_silence,
+			     (struct receiver){.silence = silence, .userdata = userdata});
 }
 
 int db_query_offers(struct db_reader *reader, int limit, db_offer_fn offer, void *userdata)

@@ -114,6 +114,13 @@ static const struct field audit_fields[] = {
 	FIELD(I64, db_audit, id),
 };
 
+static const struct field silence_fields[] = {
+	FIELD(I64, db_silence, id),	   FIELD(TIME, db_silence, created_ms),
+	FIELD(TIME, db_silence, until_ms), FIELD(TIME, db_silence, ended_ms),
+	FIELD(TEXT, db_silence, alert),	   FIELD(TEXT, db_silence, gpu),
+	FIELD(TEXT, db_silence, vgpu),	   FIELD(TEXT, db_silence, reason),
+};
+
 static const struct {
 	const struct field *fields;
 	size_t n;
@@ -130,6 +137,7 @@ static const struct {
 	[RECORD_LEDGER_GPU] = {ledger_gpu_fields, ARRAY_SIZE(ledger_gpu_fields)},
 	[RECORD_PRICE] = {price_fields, ARRAY_SIZE(price_fields)},
 	[RECORD_AUDIT] = {audit_fields, ARRAY_SIZE(audit_fields)},
+	[RECORD_SILENCE] = {silence_fields, ARRAY_SIZE(silence_fields)},
 };
 
 static bool is_text(const struct field *field)

@@ -92,6 +92,8 @@ const char *const schema_steps[] = {
 	("CREATE TABLE audit (id INTEGER PRIMARY KEY AUTOINCREMENT, ts_ms INTEGER NOT NULL,"
 	 " who TEXT, origin TEXT, method TEXT, path TEXT, status INTEGER NOT NULL,"
 	 " before_json TEXT, after_json TEXT);"),
+	("CREATE TABLE silence (id INTEGER PRIMARY KEY, created_ms INTEGER, until_ms INTEGER,"
+	 " ended_ms INTEGER, alert TEXT, gpu TEXT, vgpu TEXT, reason TEXT);"),
 };
 
 const int schema_version = (int)ARRAY_SIZE(schema_steps);

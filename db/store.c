@@ -68,6 +68,7 @@ static const char *const statement_sql[STATEMENTS] = {
 		" ORDER BY ts_ms DESC LIMIT 1)",
 	[RECORD_AUDIT] = "INSERT INTO audit (ts_ms, who, origin, method, path, status, before_json,"
 			 " after_json) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+	[RECORD_SILENCE] = "INSERT OR REPLACE INTO silence VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 	[PUT_VGPU] = ("INSERT INTO vgpu (id, gpu) VALUES (?1, ?2)"
 		      " ON CONFLICT (id) DO UPDATE SET gpu = excluded.gpu RETURNING num"),
 	[FIND_VGPU] = "SELECT num FROM vgpu WHERE id = ?1 AND gpu = ?2",

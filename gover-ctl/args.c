@@ -85,6 +85,12 @@ static const struct option_info infos[OPTION_COUNT] = {
 			    "good for so long: seconds, or 30m, 12h, 90d; else for ever"},
 	[OPTION_TOKEN_OUT] = {"out", "FILE", OPTION_TEXT, 0, 0,
 			      "write the token to this new file, readable by you alone"},
+	[OPTION_ALERT] = {"alert", "NAME", OPTION_TEXT, 0, 0,
+			  "alerts of this name, such as contract_limit"},
+	[OPTION_FOR] = {"for", "TIME", OPTION_TEXT, 0, 0, "how long: seconds, or 30s, 90m, 2h, 1d"},
+	[OPTION_UNTIL] = {"until", "TIME", OPTION_TEXT, 0, 0,
+			  "instead of --for: RFC 3339, or unix seconds"},
+	[OPTION_REASON] = {"reason", "TEXT", OPTION_TEXT, 0, 0, "why, for whoever wonders"},
 };
 
 const struct option_info *option_info(enum option_id id)

@@ -162,7 +162,10 @@ static void alert_state(const json_t *alert, char text[WRITER_CELL_MAX])
 	bool cleared = field_text(alert, "cleared_at")[0] != '\0';
 	bool acked = field_text(alert, "acked_at")[0] != '\0';
 
-	strcpy(text, cleared ? "cleared" : acked ? "acknowledged" : "open");
+	strcpy(text, cleared			     ? "cleared"
+		     : acked			     ? "acknowledged"
+		     : field_true(alert, "silenced") ? "silenced"
+						     : "open");
 }
 
 static enum writer_colour alert_colour(const json_t *alert)
@@ -188,6 +191,14 @@ static const struct writer_column alert_columns[] = {
 	COLUMN("TEXT", "text", LONG),
 };
 const struct table table_alerts = TABLE("alerts", "No alerts.", alert_columns);
+
+static const struct writer_column silence_columns[] = {
+	COLUMN("SILENCE", "id", WHOLE),	  COLUMN("ALERT", "alert", TEXT),
+	COLUMN("GPU", "gpu", TEXT),	  COLUMN("VGPU", "vgpu", TEXT),
+	COLUMN("UNTIL", "until", TIME),	  COLUMN("MADE", "created_at", TIME),
+	COLUMN("REASON", "reason", LONG),
+};
+const struct table table_silences = TABLE("silences", "No silences.", silence_columns);
 
 static const struct writer_column offer_columns[] = {
 	COLUMN("OFFER", "id", WHOLE),

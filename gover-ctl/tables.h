@@ -13,7 +13,7 @@ struct table {
 };
 
 extern const struct table table_gpus, table_vgpus, table_alerts, table_offers, table_decisions,
-	table_history, table_policy;
+	table_history, table_policy, table_silences;
 extern const struct table table_accounts, table_flavors, table_earners; /* economics */
 extern const struct table table_tokens;
 extern const struct table table_vgpu; /* one vGPU, its columns as lines */

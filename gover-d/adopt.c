@@ -523,6 +523,24 @@ static int take_alert(void *userdata, const struct db_alert *row)
 	return 0;
 }
 
+static int take_silence(void *userdata, const struct db_silence *row)
+{
+	struct manager *m = userdata;
+	struct silence silence = {
+		.id = row->id, .created_ms = row->created_ms, .until_ms = row->until_ms};
+
+	if (row->ended_ms) { /* the newest: its id is not given again */
+		m->silences.last_id = row->id;
+		return 0;
+	}
+	memcpy(silence.alert, row->alert, sizeof(silence.alert));
+	memcpy(silence.gpu, row->gpu, sizeof(silence.gpu));
+	memcpy(silence.vgpu, row->vgpu, sizeof(silence.vgpu));
+	memcpy(silence.reason, row->reason, sizeof(silence.reason));
+	(void)silences_adopt(&m->silences, &silence); /* no room: somebody wrote the table */
+	return 0;
+}
+
 static int take_offer(void *userdata, const struct db_offer *row)
 {
 	struct manager *m = userdata;
@@ -561,6 +579,8 @@ int adopt_history(struct manager *m, struct db_reader *reader, struct err *reter
 	}
 	if (r >= 0)
 		r = db_query_decisions(reader, DECISIONS_RECALLED, take_decision, m);
+	if (r >= 0)
+		r = db_query_silences(reader, take_silence, m);
 	if (r >= 0)
 		r = db_query_open_alerts(reader, take_alert, m);
 	if (r >= 0)

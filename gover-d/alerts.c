@@ -30,40 +30,54 @@ static const struct alert_info {
 	enum alert_severity severity;
 	int raise_ticks, clear_ticks;
 	const char *meaning;
+	const char *next; /* %s: its vGPU */
 } table[ALERT_KINDS] = {
 	[ALERT_SEVERE_OVERLOAD] =
 		{"severe_overload", ALERT_CRITICAL, 1, CLEAR_BY_POLICY,
-		 "two vGPUs or more are overloaded and nothing is left to give: migrate one"},
+		 "two vGPUs or more are overloaded and nothing is left to give: migrate one",
+		 "gover-ctl why %s"},
 	[ALERT_CONTRACT_LIMIT] =
 		{"contract_limit", ALERT_WARNING, 3, CLEAR_BY_USE,
-		 "overloaded, but at the cap that was sold: the customer needs a larger one"},
+		 "overloaded, but at the cap that was sold: the customer needs a larger one",
+		 "gover-ctl why %s"},
 	[ALERT_HELD_OVERLOADED] = {"held_overloaded", ALERT_WARNING, 3, CLEAR_BY_USE,
-				   "overloaded, but an operator holds its cap"},
+				   "overloaded, but an operator holds its cap", "gover-ctl why %s"},
 	[ALERT_QOS_NOT_GPU_BOUND] =
 		{"qos_not_gpu_bound", ALERT_INFO, 3, CLEAR_BY_USE,
-		 "below its FPS target without using its cap: the guest's own doing"},
+		 "below its FPS target without using its cap: the guest's own doing",
+		 "gover-ctl why %s"},
 	[ALERT_FPS_MISSING] = {"fps_missing", ALERT_WARNING, 5, CLEAR_BY_SIGHT,
-			       "has an FPS target and reports no frames"},
+			       "has an FPS target and reports no frames", "gover-ctl vgpu show %s"},
 	[ALERT_SUM_OVER_100] =
 		{"sum_over_100", ALERT_WARNING, 2, CLEAR_STATE,
-		 "the caps add up to more than the GPU: a cap is not real time any more"},
+		 "the caps add up to more than the GPU: a cap is not real time any more",
+		 "gover-ctl vgpu list"},
 	[ALERT_FOREIGN_WRITE] = {"foreign_write", ALERT_WARNING, 1, CLEAR_STATE,
-				 "somebody else changed the cap: it is on hold until released"},
+				 "somebody else changed the cap: it is on hold until released",
+				 "gover-ctl why %s"},
 	[ALERT_VGPU_MISSING] = {"vgpu_missing", ALERT_CRITICAL, 2, CLEAR_STATE,
-				"has a contract and does not exist on the GPU"},
+				"has a contract and does not exist on the GPU",
+				"gover-ctl vgpu show %s"},
 	[ALERT_TELEMETRY_STALE] =
 		{"telemetry_stale", ALERT_CRITICAL, 2, CLEAR_BY_SIGHT,
-		 "busy time cannot be read: stealing stands still, nothing is sold"},
+		 "busy time cannot be read: stealing stands still, nothing is sold",
+		 "gover-ctl doctor"},
 	[ALERT_WRITE_FAILED] = {"write_failed", ALERT_CRITICAL, 1, CLEAR_STATE,
-				"a cap could not be put in force"},
+				"a cap could not be put in force", "gover-ctl why %s"},
 	[ALERT_HISTORY_FAILING] =
 		{"history_failing", ALERT_WARNING, 1, CLEAR_STATE,
-		 "the database cannot be written; the loop goes on without history"},
+		 "the database cannot be written; the loop goes on without history",
+		 "gover-ctl doctor"},
 	[ALERT_CONTRACTS_UNSAVED] = {"contracts_unsaved", ALERT_CRITICAL, 1, CLEAR_STATE,
 				     "the contracts file cannot be written: the newest changes are "
-				     "in the database alone"},
+				     "in the database alone",
+				     "gover-ctl doctor"},
 	[ALERT_SALE_FAILED] = {"sale_failed", ALERT_WARNING, 1, CLEAR_STATE,
-			       "a newcomer broke promises during its probation: migrate it"},
+			       "a newcomer broke promises during its probation: migrate it",
+			       "gover-ctl offers --all"},
+	[ALERT_WEBHOOK_FAILING] = {"webhook_failing", ALERT_WARNING, 2, CLEAR_STATE,
+				   "the receiver of alerts does not take them: others see none",
+				   "gover-ctl alerts"},
 };
 
 struct alerts {
@@ -72,7 +86,9 @@ struct alerts {
 	size_t n_raised;
 	size_t next; /* in list: behind the one that was said last */
 	int64_t last_id;
+	int64_t update_ms; /* 0: never */
 	alert_changed_fn changed;
+	alert_silenced_fn silenced; /* NULL: none is */
 	void *userdata;
 };
 
@@ -91,6 +107,32 @@ const char *alerts_name_at(size_t index, enum alert_severity *ret_severity,
 	*ret_severity = table[index].severity;
 	*ret_meaning = table[index].meaning;
 	return table[index].name;
+}
+
+const char *alert_event_name(enum alert_event event)
+{
+	static const char *const names[] = {"raised", "updated", "cleared", "acknowledged",
+					    "raised"};
+
+	return names[event];
+}
+
+const char *alert_meaning(const struct alert *alert)
+{
+	return table[alert->kind].meaning;
+}
+
+/* Of one that is about no vGPU the host as a whole tells more. */
+void alert_next_command(const struct alert *alert, char *ret_text, size_t size)
+{
+	const char *next = table[alert->kind].next, *place = strstr(next, "%s");
+
+	if (!place)
+		snprintf(ret_text, size, "%s", next);
+	else if (alert->vgpu[0])
+		snprintf(ret_text, size, "%.*s%s", (int)(place - next), next, alert->vgpu);
+	else
+		snprintf(ret_text, size, "gover-ctl status");
 }
 
 int alerts_kind_parse(const char *name, enum alert_kind *ret_kind)
@@ -177,6 +219,64 @@ static struct alert *find_live(struct alerts *alerts, enum alert_kind kind, cons
 	return NULL;
 }
 
+void alerts_set_silenced(struct alerts *alerts, alert_silenced_fn silenced)
+{
+	alerts->silenced = silenced;
+}
+
+void alerts_set_update(struct alerts *alerts, int64_t update_ms)
+{
+	alerts->update_ms = update_ms;
+}
+
+/* FNV-1a: a text that was told is only ever compared with the next one. */
+static uint64_t hash_text(const char *text)
+{
+	uint64_t hash = 14695981039346656037u;
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 1099511628211u;
+	return hash;
+}
+
+static bool is_silenced(const struct alerts *alerts, const struct alert *alert)
+{
+	return alerts->silenced && alerts->silenced(alerts->userdata, alert);
+}
+
+static void tell(struct alerts *alerts, struct alert *alert, enum alert_event event, int64_t now_ms)
+{
+	alert->updated_ms = now_ms;
+	alert->text_hash = hash_text(alert->text);
+	if ((event == ALERT_RAISED || event == ALERT_UNSILENCED) && !alert->silenced)
+		alert->told = true;
+	alerts->changed(alerts->userdata, alert, event);
+}
+
+void alerts_ask_silenced(struct alerts *alerts, int64_t now_ms)
+{
+	for (size_t i = 0; i < alerts->n_raised; i++) {
+		struct alert *a = alerts->list[i];
+
+		if (a->cleared_ms)
+			continue;
+		a->silenced = is_silenced(alerts, a);
+		if (!a->silenced && !a->told)
+			tell(alerts, a, ALERT_UNSILENCED, now_ms);
+	}
+}
+
+/* It holds, its numbers have changed, and it was not told lately. A clock that was set back is no
+ * reason to be silent. */
+static bool is_update_due(const struct alerts *alerts, const struct alert *alert, int64_t now_ms)
+{
+	int64_t age_ms = now_ms - alert->updated_ms;
+
+	return alerts->update_ms > 0 && alert->raised_ms && !alert->acked_ms &&
+	       (age_ms < 0 || age_ms >= alerts->update_ms) &&
+	       hash_text(alert->text) != alert->text_hash;
+}
+
 /* Gives it its number and its place among the raised ones. */
 static void raise_alert(struct alerts *alerts, struct alert *alert, int64_t now_ms)
 {
@@ -189,7 +289,8 @@ static void raise_alert(struct alerts *alerts, struct alert *alert, int64_t now_
 	alerts->list[alerts->n_raised++] = alert;
 	alert->id = ++alerts->last_id;
 	alert->raised_ms = now_ms;
-	alerts->changed(alerts->userdata, alert);
+	alert->silenced = is_silenced(alerts, alert);
+	tell(alerts, alert, ALERT_RAISED, now_ms);
 }
 
 void alerts_hold(struct alerts *alerts, enum alert_kind kind, const char *gpu,
@@ -259,6 +360,7 @@ void alerts_end_tick(struct alerts *alerts, int64_t now_ms, bool gap)
 {
 	bool cleared = false;
 
+	alerts_ask_silenced(alerts, now_ms);
 	for (size_t i = 0; i < alerts->n;) {
 		struct alert *a = alerts->list[i];
 		bool held = a->holds, in_doubt = gap || a->in_doubt;
@@ -269,12 +371,14 @@ void alerts_end_tick(struct alerts *alerts, int64_t now_ms, bool gap)
 			continue;
 		}
 		i++;
+		if (held && is_update_due(alerts, a, now_ms))
+			tell(alerts, a, ALERT_UPDATED, now_ms);
 		if (held || in_doubt || a->cleared_ms ||
 		    ++a->quiet_ticks < table[a->kind].clear_ticks)
 			continue;
 		a->cleared_ms = now_ms;
 		cleared = true;
-		alerts->changed(alerts->userdata, a);
+		tell(alerts, a, ALERT_CLEARED, now_ms);
 	}
 	if (cleared)
 		forget_old_cleared(alerts);
@@ -289,7 +393,7 @@ int alerts_ack(struct alerts *alerts, int64_t id, int64_t now_ms)
 			continue;
 		if (!a->acked_ms) {
 			a->acked_ms = now_ms;
-			alerts->changed(alerts->userdata, a);
+			tell(alerts, a, ALERT_ACKNOWLEDGED, now_ms);
 		}
 		return 0;
 	}
@@ -305,6 +409,9 @@ void alerts_adopt(struct alerts *alerts, const struct alert *adopted)
 	*alert = *adopted;
 	alert->name = table[alert->kind].name;
 	alert->severity = table[alert->kind].severity;
+	alert->silenced = is_silenced(alerts, alert);
+	alert->told = !alert->silenced; /* by the daemon that raised it */
+	alert->updated_ms = alert->raised_ms;
 	alerts->n_raised++;
 }
 

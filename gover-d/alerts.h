@@ -28,6 +28,7 @@ enum alert_kind {
 	ALERT_HISTORY_FAILING,
 	ALERT_CONTRACTS_UNSAVED,
 	ALERT_SALE_FAILED,
+	ALERT_WEBHOOK_FAILING,
 	ALERT_KINDS
 };
 
@@ -39,7 +40,11 @@ struct alert {
 	char gpu[ID_MAX], vgpu[ID_MAX], vm[VM_MAX]; /* "": none */
 	int64_t raised_ms, cleared_ms, acked_ms;    /* 0: not yet */
 	char text[ALERT_TEXT_MAX];		    /* what it means here, with numbers */
+	bool silenced;				    /* it is shown, and nobody is woken */
+	bool told;				    /* somebody was, of its being raised */
 	/* between ticks */
+	int64_t updated_ms; /* when its text was told last */
+	uint64_t text_hash; /* of that text */
 	int held_ticks, quiet_ticks;
 	bool holds;    /* said in this tick */
 	bool in_doubt; /* nothing can be said of it in this tick */
@@ -47,11 +52,27 @@ struct alert {
 
 struct alerts; /* those that hold, and the newest cleared ones */
 
-/* Called when one is raised, cleared or acknowledged. */
-typedef void (*alert_changed_fn)(void *userdata, const struct alert *alert);
+enum alert_event {
+	ALERT_RAISED,
+	ALERT_UPDATED, /* its text has newer numbers */
+	ALERT_CLEARED,
+	ALERT_ACKNOWLEDGED,
+	ALERT_UNSILENCED, /* a silence is over, it holds, and nobody was told when it was raised */
+};
+const char *alert_event_name(enum alert_event event); /* the last is "raised" for who hears it */
+
+typedef void (*alert_changed_fn)(void *userdata, const struct alert *alert, enum alert_event event);
+typedef bool (*alert_silenced_fn)(void *userdata, const struct alert *alert);
 
 struct alerts *alerts_new(int64_t last_id, alert_changed_fn changed, void *userdata);
 struct alerts *alerts_free(struct alerts *alerts); /* NULL is fine; returns NULL */
+
+/* Who says which are silenced (NULL: none are), and how often at most one is updated (0: never; nor
+ * is one that was acknowledged). With the userdata of alerts_new(). */
+void alerts_set_silenced(struct alerts *alerts, alert_silenced_fn silenced);
+void alerts_set_update(struct alerts *alerts, int64_t update_ms);
+/* Silences have changed: each is asked about again. So it is in every tick. */
+void alerts_ask_silenced(struct alerts *alerts, int64_t now_ms);
 
 /* The condition holds now. @vgpu NULL: of the GPU; @gpu NULL too: of the host. */
 void alerts_hold(struct alerts *alerts, enum alert_kind kind, const char *gpu,
@@ -78,6 +99,10 @@ const struct alert *alerts_at(const struct alerts *alerts, size_t index);
  * end. */
 const char *alerts_name_at(size_t index, enum alert_severity *ret_severity,
 			   const char **ret_meaning);
+/* What it means, and the command that tells more of it: its vGPU stands for %s, where there is one.
+ */
+const char *alert_meaning(const struct alert *alert);
+void alert_next_command(const struct alert *alert, char *ret_text, size_t size);
 /* -ENOENT: no kind of that name. */
 int alerts_kind_parse(const char *name, enum alert_kind *ret_kind);
 

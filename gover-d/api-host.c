@@ -20,15 +20,38 @@ void api_get_host(struct api *api, struct api_request *request)
 	api_reply_cached(api, request, API_CACHED_HOST, API_TYPE_JSON, make_host);
 }
 
-static char *make_metrics(struct api *api)
+static char *make_metrics(struct api *api, enum metrics_format format)
 {
+	struct metrics_source source = {
+		.format = format,
+		.tally = &api->tally,
+		.routes = api->routes,
+		.n_routes = api->n_routes,
+	};
+
 	metrics_tally_decisions(&api->tally, control_decisions(api->manager));
-	return metrics_write(api->manager, &api->tally);
+	return metrics_write(api->manager, &source);
 }
 
+static char *make_text_metrics(struct api *api)
+{
+	return make_metrics(api, METRICS_TEXT);
+}
+
+static char *make_open_metrics(struct api *api)
+{
+	return make_metrics(api, METRICS_OPEN);
+}
+
+/* What is counted of requests is at most a period old, as all else. */
 void api_get_metrics(struct api *api, struct api_request *request)
 {
-	api_reply_cached(api, request, API_CACHED_METRICS, METRICS_TYPE, make_metrics);
+	if (metrics_format_choose(request->accept) == METRICS_OPEN)
+		api_reply_cached(api, request, API_CACHED_OPENMETRICS,
+				 metrics_format_type(METRICS_OPEN), make_open_metrics);
+	else
+		api_reply_cached(api, request, API_CACHED_METRICS,
+				 metrics_format_type(METRICS_TEXT), make_text_metrics);
 }
 
 void api_get_health(struct api *api, struct api_request *request)

@@ -9,7 +9,15 @@
 #include "gover-d/metrics.h"
 
 /* Answers that many ask for and that stay the same until something changes. */
-enum api_cached { API_CACHED_HOST, API_CACHED_VGPUS, API_CACHED_METRICS, API_CACHED_COUNT };
+enum api_cached {
+	API_CACHED_HOST,
+	API_CACHED_VGPUS,
+	API_CACHED_METRICS,
+	API_CACHED_OPENMETRICS,
+	API_CACHED_COUNT
+};
+
+#define API_ROUTES_MAX 64
 
 struct events;
 struct follower;
@@ -22,6 +30,9 @@ struct api {
 	int n_followers;
 	struct gate *gate;
 	struct metrics_tally tally;
+	struct api_counter counters[API_ROUTES_MAX + 1]; /* of each route; then of none */
+	struct metrics_route routes[API_ROUTES_MAX + 1];
+	size_t n_routes;
 	uint64_t version; /* counts what makes cached answers old, beside control_generation() */
 	struct api_cache {
 		struct api_text *text; /* NULL: not made yet */
@@ -52,6 +63,9 @@ void api_get_history(struct api *api, struct api_request *request);
 
 void api_get_alerts(struct api *api, struct api_request *request);
 void api_ack_alert(struct api *api, struct api_request *request);
+void api_get_silences(struct api *api, struct api_request *request);
+void api_post_silence(struct api *api, struct api_request *request);
+void api_delete_silence(struct api *api, struct api_request *request);
 void api_get_decisions(struct api *api, struct api_request *request);
 
 void api_get_offers(struct api *api, struct api_request *request);

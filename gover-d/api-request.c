@@ -123,8 +123,23 @@ struct api_request *api_later_end(struct api_later *later)
 	return request;
 }
 
+void api_request_count(struct api_request *request)
+{
+	struct api_counter *counter = request->counter;
+	int i = 0;
+
+	if (!counter)
+		return;
+	while (i < API_STATUSES_MAX - 1 && counter->statuses[i].n &&
+	       counter->statuses[i].status != request->reply.status)
+		i++;
+	counter->statuses[i].status = request->reply.status;
+	counter->statuses[i].n++;
+}
+
 void api_request_answer(struct api_request *request)
 {
+	api_request_count(request);
 	if (request->settled)
 		request->settled(request);
 	if (request->answered)

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "gover-d/access.h"
@@ -60,6 +61,15 @@ struct api_reply {
 	char etag[API_ETAG_MAX];	   /* "": none */
 };
 
+/* Answers of one route, by status; beyond so many kinds they count as the last. */
+#define API_STATUSES_MAX 16
+struct api_counter {
+	struct {
+		unsigned int status;
+		uint64_t n;
+	} statuses[API_STATUSES_MAX];
+};
+
 struct api_query {
 	const char *name, *value;
 };
@@ -70,13 +80,14 @@ struct api_request {
 	struct api_query query[API_QUERY_MAX];
 	size_t n_query; /* above API_QUERY_MAX: more came than are kept */
 	/* NULL: no such header */
-	const char *content_type, *idempotency_key, *if_match, *if_none_match, *last_event_id;
+	const char *content_type, *idempotency_key, *accept, *if_match, *if_none_match, *last_event_id;
 	const char *body;
 	size_t body_length;
 	struct access_who who; /* who asks; all zero: nobody who may anything */
 	/* Found by the route. */
 	char param[API_PARAM_MAX]; /* what stands for {id} */
 	json_t *object; /* the body, where the route takes one; only within the handler */
+	struct api_counter *counter; /* where its answer is counted; NULL: nowhere */
 	/* The answer. While @later is set it is not to be sent yet. */
 	struct api_reply reply;
 	struct api_later *later;
@@ -128,6 +139,9 @@ struct api_later *api_later_begin(struct api_request *request);
  * NULL: it ended. */
 struct api_request *api_later_end(struct api_later *later);
 void api_request_answer(struct api_request *request);
+
+/* The reply is what it will be: counts it. */
+void api_request_count(struct api_request *request);
 
 /* Lets go of the reply and of a token. */
 void api_request_fini(struct api_request *request);

@@ -45,6 +45,9 @@ static const struct route {
 	{"GET", "/v1/vgpus/{id}/history", api_get_history, READ, false, {"from", "to", "step"}},
 	{"GET", "/v1/alerts", api_get_alerts, READ, false, {"all", "limit", "after"}},
 	{"POST", "/v1/alerts/{id}/ack", api_ack_alert, OPERATE, false, {NULL}},
+	{"GET", "/v1/silences", api_get_silences, READ, false, {NULL}},
+	{"POST", "/v1/silences", api_post_silence, OPERATE, true, {NULL}},
+	{"DELETE", "/v1/silences/{id}", api_delete_silence, OPERATE, false, {NULL}},
 	{"GET", "/v1/decisions", api_get_decisions, READ, false, {"after", "limit", "vgpu"}},
 	{"GET", "/v1/offers", api_get_offers, READ, false, {"all", "limit", "after"}},
 	{"POST", "/v1/offers/{id}/claim", api_claim_offer, OPERATE, true, {NULL}},
@@ -62,6 +65,8 @@ static const struct route {
 	{"GET", "/metrics", api_get_metrics, READ, false, {NULL}},
 	{"GET", "/openapi.json", api_get_openapi, READ, false, {NULL}},
 };
+
+_Static_assert(ARRAY_SIZE(routes) <= API_ROUTES_MAX, "each has a counter");
 
 /* The name of this run in the ids of events: no other run has it. */
 static int make_events(struct api *api)
@@ -87,6 +92,16 @@ struct api *api_new(struct manager *manager)
 	if (!api->gate || make_events(api) < 0)
 		return api_free(api);
 	api->told_decision = decisions_last_id(control_decisions(manager));
+	for (size_t i = 0; i <= ARRAY_SIZE(routes); i++) {
+		bool none = i == ARRAY_SIZE(routes);
+
+		api->routes[i] = (struct metrics_route){
+			.method = none ? "other" : routes[i].method,
+			.route = none ? "none" : routes[i].pattern,
+			.counter = &api->counters[i],
+		};
+	}
+	api->n_routes = ARRAY_SIZE(routes) + 1;
 	metrics_tally_begin(&api->tally, control_decisions(manager));
 	return api;
 }
@@ -247,18 +262,24 @@ static bool check_access(const struct route *route, struct api_request *request)
 	return false;
 }
 
+static void count_for(struct api *api, const struct route *route, struct api_request *request)
+{
+	request->counter = &api->counters[route ? (size_t)(route - routes) : ARRAY_SIZE(routes)];
+}
+
 bool api_admit(struct api *api, struct api_request *request)
 {
 	const struct route *route = find_route(request);
 
-	(void)api;
-	return route && check_access(route, request);
+	if (route && check_access(route, request))
+		return true;
+	count_for(api, route, request);
+	api_request_count(request);
+	return false;
 }
 
-void api_serve(struct api *api, struct api_request *request)
+static void serve(struct api *api, const struct route *route, struct api_request *request)
 {
-	const struct route *route = find_route(request);
-
 	if (!route || !check_access(route, request) || check_query(route, request) < 0)
 		return;
 	if (route->takes_object && read_object(request) < 0)
@@ -271,6 +292,16 @@ void api_serve(struct api *api, struct api_request *request)
 	request->object = NULL;
 	if (strcmp(route->method, "GET") != 0)
 		api->version++;
+}
+
+void api_serve(struct api *api, struct api_request *request)
+{
+	const struct route *route = find_route(request);
+
+	count_for(api, route, request);
+	serve(api, route, request);
+	if (!request->later)
+		api_request_count(request);
 }
 
 struct api_text *api_cached(struct api *api, enum api_cached which, char *(*make)(struct api *api))

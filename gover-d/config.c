@@ -15,6 +15,7 @@
 #include "base/inifile.h"
 #include "base/parse.h"
 #include "gover-d/config-table.h"
+#include "gover-d/webhook.h"
 #include "policy/keys.h"
 
 /* ADDR:PORT, an IPv6 address in brackets. */
@@ -76,6 +77,7 @@ static bool fits_policy(const char *text)
 #define AT(section, live, key, type, field) section, live, key, offsetof(type, field)
 #define DAEMON(key)			    AT("daemon", false, #key, struct config, key)
 #define ACCESS(key)			    AT("access", false, #key, struct config, key)
+#define ALERTS(key)			    AT("alerts", false, #key, struct config, key)
 #define GPU(key)			    AT(CONFIG_GPU_SECTION, false, #key, struct gpu_section, gpu.key)
 #define POLICY(key)			    AT("policy", true, #key, struct config, params.key)
 #define OFFER(key)			    AT("offer", true, #key, struct config, offer.key)
@@ -104,6 +106,9 @@ static const struct setting keys[] = {
 	TEXT(DAEMON(state_dir), 1, 160, "a path", NULL),
 	INT(DAEMON(period_ms), 1, 10000, " ms"),
 	TEXT(DAEMON(on_migrate), 0, 160, "nothing, or a path", NULL),
+	TEXT(DAEMON(on_alert), 0, 160, "nothing, or a path", NULL),
+	TEXT(DAEMON(on_offer), 0, 160, "nothing, or a path", NULL),
+	INT(DAEMON(hook_timeout_s), 1, 86400, " s"),
 	TEXT(DAEMON(tls_certificate), 0, 160, "nothing, or a path", NULL),
 	TEXT(DAEMON(tls_key), 0, 160, "nothing, or a path", NULL),
 
@@ -111,6 +116,10 @@ static const struct setting keys[] = {
 	TEXT(ACCESS(read_group), 0, 63, "nothing, or a group's name or number", NULL),
 	WORD(ACCESS(anonymous), "off or read", fits_anonymous),
 	INT(ACCESS(requests_per_s), 0, 1000000, ", 0 for no limit"),
+
+	TEXT(ALERTS(webhook), 0, 160, "nothing, or a URL of http or https", webhook_url_valid),
+	INT(ALERTS(webhook_timeout_s), 1, 60, " s"),
+	INT(ALERTS(update_s), 0, 86400, " s, 0 for never"),
 
 	WORD(GPU(backend), "auto, gvt, igvtg, softgpu or sim", fits_backend),
 	TEXT(GPU(root), 0, 160, "nothing, or a path without '..'", fits_root),
@@ -216,6 +225,9 @@ void config_default(struct config *config)
 		.read_group = "gover-read",
 		.anonymous = "off",
 		.requests_per_s = 1000,
+		.hook_timeout_s = 300,
+		.webhook_timeout_s = 10,
+		.update_s = 300,
 		.n_gpus = 1,
 		.policy = "gover",
 		.fund_window_s = 30,

@@ -62,12 +62,18 @@ struct config {
 	char listen[128];	  /* ADDR:PORT; "" = no TCP */
 	char state_dir[PATH_MAX]; /* /var/lib/gover */
 	int period_ms; /* 1000; 100..10000 (from 1 where every GPU is a sim with speed > 1) */
-	char on_migrate[PATH_MAX];			   /* hook program; "" = none */
+	char on_migrate[PATH_MAX]; /* hook programs; "" = none */
+	char on_alert[PATH_MAX], on_offer[PATH_MAX];
+	int hook_timeout_s; /* 300: then it is killed */
 	char tls_certificate[PATH_MAX], tls_key[PATH_MAX]; /* PEM files; "" = no TLS */
 	/* [access] */
 	char operate_group[64], read_group[64]; /* "gover", "gover-read"; "" = none */
 	char anonymous[16];			/* "off" or "read" */
 	int requests_per_s;			/* of one address over TCP; 0 = no limit */
+	/* [alerts] */
+	char webhook[PATH_MAX]; /* URL; "" = none */
+	int webhook_timeout_s;	/* 10 */
+	int update_s;		/* 300: at most so often is one told again; 0: never */
 	/* [gpu NAME] */
 	struct gpu_section gpus[GPUS_MAX];
 	int n_gpus;

@@ -72,6 +72,18 @@ const struct fps_hub *control_fps(const struct manager *m)
 	return m->fps;
 }
 
+void control_hook_stats(const struct manager *m, enum hook hook, struct hook_stats *ret_stats)
+{
+	hooks_stats(m->hooks, hook, ret_stats);
+}
+
+bool control_webhook_stats(const struct manager *m, struct webhook_stats *ret_stats)
+{
+	if (m->webhook)
+		webhook_stats(m->webhook, ret_stats);
+	return m->webhook;
+}
+
 bool control_dry_run(const struct manager *m)
 {
 	return m->actuator.dry_run;

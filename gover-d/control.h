@@ -11,8 +11,11 @@
 #include "gover-d/config.h"
 #include "gover-d/decisions.h"
 #include "gover-d/frames.h"
+#include "gover-d/hook.h"
 #include "gover-d/host.h"
 #include "gover-d/offers.h"
+#include "gover-d/silence.h"
+#include "gover-d/webhook.h"
 #include "gover-d/worker.h"
 
 struct manager;
@@ -23,12 +26,17 @@ const struct config *control_config(const struct manager *manager);	 /* in force
 const struct config *control_file_config(const struct manager *manager); /* as the file says */
 const struct decisions *control_decisions(const struct manager *manager);
 const struct alerts *control_alerts(const struct manager *manager);
+const struct silences *control_silences(const struct manager *manager);
 const struct offers *control_offers(const struct manager *manager);
 struct worker *control_worker(struct manager *manager);
 struct db *control_db(struct manager *manager); /* NULL: no history at present */
 const char *control_db_path(const struct manager *manager);
 const struct fps_hub *control_fps(const struct manager *manager);   /* NULL: no socket */
 const struct frames *control_frames(const struct manager *manager); /* what the kernel counts */
+void control_hook_stats(const struct manager *manager, enum hook hook,
+			struct hook_stats *ret_stats);
+/* False: there is no webhook. */
+bool control_webhook_stats(const struct manager *manager, struct webhook_stats *ret_stats);
 bool control_dry_run(const struct manager *manager);
 
 /*
@@ -76,6 +84,12 @@ int control_offer_claim(struct manager *manager, int64_t offer, const char *key,
 			const struct offer **ret_offer, struct err *reterr);
 int control_offer_close(struct manager *manager, int64_t offer, struct err *reterr);
 int control_alert_ack(struct manager *manager, int64_t alert, struct err *reterr);
+/*
+ * Fills in id and time. -EINVAL: it names nothing, or what there is not, or is over before it
+ * begins; -ENOSPC: there are too many. -ENOENT: there is none of that id.
+ */
+int control_silence_add(struct manager *manager, struct silence *silence, struct err *reterr);
+int control_silence_remove(struct manager *manager, int64_t silence, struct err *reterr);
 
 /* PATCH /v1/policy: an object of config keys of [policy] and [offer]; all are checked before one is
  * changed. A null puts the file's value back. Survives a restart (in the database). */

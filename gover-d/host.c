@@ -1,11 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* Finding and keeping GPUs and vGPUs in memory. Must never touch a device but to let go of one. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "gover-d/host.h"
+
+const struct host_lateness_bound host_lateness_bounds[HOST_LATENESS_BUCKETS] = {
+	{0.0001, "0.0001"}, {0.00025, "0.00025"}, {0.0005, "0.0005"}, {0.001, "0.001"},
+	{0.0025, "0.0025"}, {0.005, "0.005"},	  {0.01, "0.01"},     {0.025, "0.025"},
+	{0.05, "0.05"},	    {0.1, "0.1"},	  {0.25, "0.25"},     {0.5, "0.5"},
+	{1, "1.0"},	    {INFINITY, "+Inf"},
+};
+
+void host_note_lateness(struct host_lateness *lateness, double s)
+{
+	int i = 0;
+
+	while (s > host_lateness_bounds[i].s)
+		i++;
+	lateness->counts[i]++;
+	lateness->sum_s += s;
+}
 
 static const char *const mode_names[] = {
 	[GPU_MODE_ACT] = "act",

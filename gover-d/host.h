@@ -71,6 +71,7 @@ struct vgpu {
 	int cap_pct;		 /* in force as of the last read or write; no limit counts as 100 */
 	int sampled_cap_pct;	 /* in force when the last sample was taken */
 	bool foreign;		 /* held because somebody else wrote its cap */
+	uint64_t read_ns;	 /* monotonic: the last valid reading of busy time; 0: none */
 	uint64_t renewed_ns;	 /* monotonic: the last renewal of its lease; 0: none runs */
 	bool lease_off;		 /* we have seen to it that it has none */
 	int lease_errno;	 /* of the last renewal, negative; so that it is logged once */
@@ -121,6 +122,19 @@ struct host_gpu {
 	double watched_s;		   /* not in the ledger yet */
 };
 
+/* From when a tick was due to its begin, counted by size. */
+#define HOST_LATENESS_BUCKETS 14
+struct host_lateness {
+	uint64_t counts[HOST_LATENESS_BUCKETS];
+	double sum_s;
+};
+/* The upper bound of each, and as it is written. */
+extern const struct host_lateness_bound {
+	double s;
+	const char *text;
+} host_lateness_bounds[HOST_LATENESS_BUCKETS];
+void host_note_lateness(struct host_lateness *lateness, double s);
+
 struct host {
 	struct host_gpu gpus[GPUS_MAX];
 	int n_gpus;
@@ -133,6 +147,7 @@ struct host {
 	/* From the instant a tick was due to its last cap written: the newest ones, a ring. */
 	uint32_t tick_us[TICKS_TIMED];
 	uint32_t n_tick_us; /* counts on; % TICKS_TIMED is the next place */
+	struct host_lateness lateness;
 };
 
 /* Names of gpu_mode as in REST: "act", "observe", "frozen". -EINVAL for another word. */

@@ -148,6 +148,7 @@ static struct exchange *begin(struct listener *listener, struct MHD_Connection *
 		.last_event_id = header(connection, "Last-Event-ID"),
 		.if_match = header(connection, MHD_HTTP_HEADER_IF_MATCH),
 		.if_none_match = header(connection, MHD_HTTP_HEADER_IF_NONE_MATCH),
+		.accept = header(connection, MHD_HTTP_HEADER_ACCEPT),
 		.answered = answered,
 	};
 	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_query, &x->request);

@@ -266,7 +266,22 @@ json_t *json_encode_alert(const struct alert *alert)
 	json_encode_add(&o, "raised_at", json_encode_time(alert->raised_ms));
 	json_encode_add(&o, "cleared_at", json_encode_time(alert->cleared_ms));
 	json_encode_add(&o, "acked_at", json_encode_time(alert->acked_ms));
+	json_encode_add(&o, "silenced", json_boolean(alert->silenced));
 	json_encode_add(&o, "text", json_encode_text(alert->text));
+	return json_encode_end(&o);
+}
+
+json_t *json_encode_silence(const struct silence *silence)
+{
+	struct json_encode o = json_encode_begin();
+
+	json_encode_add(&o, "id", json_integer(silence->id));
+	json_encode_add(&o, "alert", json_encode_name(silence->alert));
+	json_encode_add(&o, "gpu", json_encode_name(silence->gpu));
+	json_encode_add(&o, "vgpu", json_encode_name(silence->vgpu));
+	json_encode_add(&o, "created_at", json_encode_time(silence->created_ms));
+	json_encode_add(&o, "until", json_encode_time(silence->until_ms));
+	json_encode_add(&o, "reason", json_encode_text(silence->reason));
 	return json_encode_end(&o);
 }
 

@@ -17,6 +17,7 @@ json_t *json_encode_gpu(const struct manager *manager, const struct host_gpu *gp
 json_t *json_encode_vgpu(const struct manager *manager, const struct host_gpu *gpu,
 			 const struct vgpu *vgpu);
 json_t *json_encode_alert(const struct alert *alert);
+json_t *json_encode_silence(const struct silence *silence);
 json_t *json_encode_decision(const struct decision *decision);
 json_t *json_encode_offer(const struct offer *offer, struct instant now);
 

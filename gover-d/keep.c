@@ -72,8 +72,13 @@ int64_t keep_decision(struct manager *m, struct decision *decision)
 	kept = decisions_add(m->decisions, decision);
 	if (!kept)
 		return 0;
-	log_info("%s%s%s: %s [%s]", kept->kind, kept->vgpu[0] ? " " : "", kept->vgpu, kept->why,
-		 kept->result);
+	log_about(SD_INFO,
+		  &(struct log_about){.kind = LOG_DECISION,
+				      .gpu = kept->gpu,
+				      .vgpu = kept->vgpu,
+				      .decision = kept->kind},
+		  "%s%s%s: %s [%s]", kept->kind, kept->vgpu[0] ? " " : "", kept->vgpu, kept->why,
+		  kept->result);
 	store_decision(m, kept);
 	m->generation++;
 	if (!kept->gpu[0])

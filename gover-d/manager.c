@@ -21,6 +21,7 @@
 #include "gover-d/ledger.h"
 #include "gover-d/log.h"
 #include "gover-d/manager.h"
+#include "gover-d/notify.h"
 #include "monitor/fps.h"
 
 #define IGT_PATH      "/usr/bin/intel_gpu_top"
@@ -47,65 +48,6 @@ static int lock_state_dir(const char *state_dir, int *ret_fd, struct err *reterr
 				state_dir);
 	*ret_fd = steal_fd(&fd);
 	return 0;
-}
-
-/* --- what changes on its own: alerts and offers --- */
-
-static void alert_changed(void *userdata, const struct alert *alert)
-{
-	struct manager *m = userdata;
-	struct db_alert row = {
-		.id = alert->id,
-		.raised_ms = alert->raised_ms,
-		.cleared_ms = alert->cleared_ms,
-		.acked_ms = alert->acked_ms,
-	};
-
-	log_line(alert->cleared_ms ? SD_NOTICE : SD_WARNING, "alert %s %s: %s", alert->name,
-		 alert->cleared_ms ? "cleared"
-		 : alert->acked_ms ? "acknowledged"
-				   : "raised",
-		 alert->text);
-	m->generation++;
-	api_event(m->api, EVENTS_ALERT, json_encode_alert(alert));
-	if (!m->actuator.db)
-		return;
-	snprintf(row.name, sizeof(row.name), "%s", alert->name);
-	memcpy(row.gpu, alert->gpu, sizeof(row.gpu));
-	memcpy(row.vgpu, alert->vgpu, sizeof(row.vgpu));
-	snprintf(row.severity, sizeof(row.severity), "%s", alert_severity_name(alert->severity));
-	snprintf(row.text, sizeof(row.text), "%s", alert->text);
-	(void)db_append_alert(m->actuator.db, &row); /* a full queue is counted by db/ */
-}
-
-static void offer_changed(void *userdata, const struct offer *offer)
-{
-	struct manager *m = userdata;
-	struct db_offer row = {
-		.id = offer->id,
-		.created_ms = offer->created_ms,
-		.changed_ms = offer->changed_ms,
-		.cap_pct = offer->flavor.initial_cap_pct,
-		.funded_pct = offer->fundable_pct,
-		.target_fps = offer->flavor.target_fps,
-	};
-	const struct vgpu *vgpu = host_find_vgpu(&m->host, offer->vgpu, NULL);
-
-	log_notice("offer %lld on GPU %s is %s%s%s", (long long)offer->id, offer->gpu,
-		   offer_state_name(offer->state), offer->reason[0] ? ": " : "", offer->reason);
-	m->generation++;
-	api_event(m->api, EVENTS_OFFER, json_encode_offer(offer, clock_now()));
-	if (offer->state == OFFER_FAILED && !m->actuator.dry_run)
-		(void)hooks_run(m->hooks, m->config.on_migrate, "sale_failed", offer->gpu,
-				offer->vgpu, vgpu ? vgpu->contract.vm : "", offer->reason);
-	if (!m->actuator.db)
-		return;
-	memcpy(row.gpu, offer->gpu, sizeof(row.gpu));
-	memcpy(row.vgpu, offer->vgpu, sizeof(row.vgpu));
-	snprintf(row.state, sizeof(row.state), "%s", offer_state_name(offer->state));
-	snprintf(row.reason, sizeof(row.reason), "%s", offer->reason);
-	snprintf(row.claim_key, sizeof(row.claim_key), "%s", offer->claim_key);
-	(void)db_append_offer(m->actuator.db, &row);
 }
 
 /* --- history --- */
@@ -155,10 +97,12 @@ static int make_memory(struct manager *m, struct db_reader *reader,
 	struct err err = {""};
 
 	m->decisions = decisions_new(0); /* the recalled ones bring their ids */
-	m->alerts = alerts_new(last.alert, alert_changed, m);
-	m->offers = offers_new(last.offer, offer_changed, m);
+	m->alerts = alerts_new(last.alert, notify_alert_changed, m);
+	m->offers = offers_new(last.offer, notify_offer_changed, m);
 	if (!m->decisions || !m->alerts || !m->offers)
 		return err_fail(reterr, ENOMEM, "no memory");
+	alerts_set_silenced(m->alerts, notify_is_silenced);
+	alerts_set_update(m->alerts, m->config.update_s * 1000LL);
 	if (reader && adopt_history(m, reader, &err) < 0)
 		log_warning("%s, ignoring", err.msg);
 	decisions_go_on_after(m->decisions, last.decision);
@@ -317,6 +261,10 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 
 	(void)usec;
 	late = now.mono_ns > m->next_tick_ns + period_ns / 2;
+	host_note_lateness(&m->host.lateness,
+			   now.mono_ns > m->next_tick_ns
+				   ? (double)(now.mono_ns - m->next_tick_ns) / NS_PER_S
+				   : 0);
 	if (late)
 		m->host.late_ticks++;
 	dispatch_igt(m, now);
@@ -362,9 +310,7 @@ static int make_loop(struct manager *m, struct err *reterr)
 		r = sd_event_set_watchdog(m->event, 1);
 	if (r >= 0)
 		r = worker_new(m->event, &m->worker);
-	if (r >= 0)
-		r = hooks_new(m->event, &m->hooks);
-	return r < 0 ? err_fail(reterr, -r, "the loop: %s", strerror(-r)) : 0;
+	return r < 0 ? err_fail(reterr, -r, "the loop: %s", strerror(-r)) : notify_open(m, reterr);
 }
 
 /* The first of every start. */
@@ -503,6 +449,7 @@ struct manager *manager_free(struct manager *m)
 	offers_free(m->offers);
 	alerts_free(m->alerts);
 	decisions_free(m->decisions);
+	webhook_free(m->webhook);
 	hooks_free(m->hooks);
 	db_close(m->actuator.db);
 	sd_event_unref(m->event);
@@ -518,11 +465,13 @@ int manager_run(struct manager *m)
 
 	(void)sd_notifyf(0, "READY=1\nSTATUS=%d GPUs, period %d ms%s", m->host.n_gpus,
 			 m->config.period_ms, m->actuator.dry_run ? ", dry run" : "");
-	log_notice("ready on %s: %d GPUs, period %d ms%s", m->config.socket, m->host.n_gpus,
-		   m->config.period_ms, m->actuator.dry_run ? ", dry run" : "");
+	log_about(SD_NOTICE, &(struct log_about){.kind = LOG_READY},
+		  "ready on %s: %d GPUs, period %d ms%s", m->config.socket, m->host.n_gpus,
+		  m->config.period_ms, m->actuator.dry_run ? ", dry run" : "");
 	r = sd_event_loop(m->event);
 	(void)sd_notify(0, "STOPPING=1");
-	log_notice("stopping; caps stay as they are");
+	log_about(SD_NOTICE, &(struct log_about){.kind = LOG_STOPPING},
+		  "stopping; caps stay as they are");
 	m->ending = true;
 	control_save_soon(m); /* what could not be written until now, and the last ids */
 	return r;

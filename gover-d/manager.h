@@ -20,6 +20,8 @@
 #include "gover-d/hook.h"
 #include "gover-d/http.h"
 #include "gover-d/offers.h"
+#include "gover-d/silence.h"
+#include "gover-d/webhook.h"
 #include "gover-d/worker.h"
 #include "monitor/igt.h"
 
@@ -43,6 +45,11 @@ struct manager {
 	uint64_t db_dropped_seen;
 	int db_failing_ticks;
 	struct hooks *hooks;
+	struct webhook *webhook; /* NULL: none */
+	bool webhook_failing;	 /* as it was logged */
+	uint64_t webhook_lost;	 /* of its messages, as it was logged */
+	char hostname[HOST_NAME_MAX + 1];
+	struct silences silences;
 	struct decisions *decisions;
 	struct alerts *alerts;
 	struct offers *offers;

@@ -10,6 +10,8 @@
 
 #include "base/cleanup.h"
 #include "db/db.h"
+#include "gover-d/metrics-format.h"
+#include "gover-d/metrics-lists.h"
 #include "gover-d/metrics.h"
 
 /* What the host's metrics are made of. */
@@ -20,6 +22,8 @@ struct facts {
 	struct db_stats history;
 	struct fps_hub_stats fps;
 	struct metrics_tick tick;
+	bool webhook_enabled;
+	struct webhook_stats webhook;
 };
 
 static int by_size(const void *a, const void *b)
@@ -146,6 +150,40 @@ static double penalty(const struct facts *f)
 	return f->host->penalty;
 }
 
+static double vgpus(const struct facts *f)
+{
+	int n = 0;
+
+	for (int i = 0; i < f->host->n_gpus; i++)
+		n += f->host->gpus[i].n_vgpus;
+	return n;
+}
+
+/* Of all GPUs together: what was sold of them by what they are. */
+static double overbooking(const struct facts *f)
+{
+	int sum = 0;
+
+	for (int i = 0; i < f->host->n_gpus; i++)
+		sum += host_gpu_sum_initial_cap_pct(&f->host->gpus[i]);
+	return f->host->n_gpus ? sum / 100.0 / f->host->n_gpus : NAN;
+}
+
+static double webhook_queued(const struct facts *f)
+{
+	return f->webhook_enabled ? f->webhook.waiting : NAN;
+}
+
+static double webhook_failing(const struct facts *f)
+{
+	return f->webhook_enabled ? f->webhook.failed_tries > 0 : NAN;
+}
+
+static double webhook_retries(const struct facts *f)
+{
+	return f->webhook_enabled ? (double)f->webhook.retried : NAN;
+}
+
 static const struct host_metric {
 	const char *name, *type, *help;
 	double (*value)(const struct facts *facts);
@@ -171,7 +209,17 @@ static const struct host_metric {
 	{"gover_fps_unmatched_sources", "gauge", "Of these, in no vGPU.", fps_unmatched},
 	{"gover_fps_refused_total", "counter", "Reports that were refused.", fps_refused},
 	{"gover_fps_dropped_total", "counter", "Messages that did not count.", fps_dropped},
+	{"gover_vgpus", "gauge", "vGPUs on this host.", vgpus},
+	{"gover_overbooking_ratio", "gauge", "Sold by what there is.", overbooking},
+	{"gover_webhook_queued", "gauge", "Messages that wait to be sent.", webhook_queued},
+	{"gover_webhook_failing", "gauge", "Whether the last try failed.", webhook_failing},
+	{"gover_webhook_retries_total", "counter", "Tries beyond the first.", webhook_retries},
 };
+
+static double seconds_since(uint64_t mono_ns)
+{
+	return (double)(clock_now().mono_ns - mono_ns) / NS_PER_S;
+}
 
 static double gpu_vgpus(const struct host_gpu *g)
 {
@@ -186,6 +234,16 @@ static double gpu_cap(const struct host_gpu *g)
 static double gpu_initial_cap(const struct host_gpu *g)
 {
 	return host_gpu_sum_initial_cap_pct(g);
+}
+
+static double gpu_overbooking(const struct host_gpu *g)
+{
+	return host_gpu_sum_initial_cap_pct(g) / 100.0;
+}
+
+static double gpu_age(const struct host_gpu *g)
+{
+	return g->telemetry_at_ns ? seconds_since(g->telemetry_at_ns) : NAN;
 }
 
 static double gpu_util(const struct host_gpu *g)
@@ -227,6 +285,8 @@ static const struct gpu_metric {
 	{"gover_gpu_initial_cap_percent", "gauge", "Sum of the caps sold.", gpu_initial_cap},
 	{"gover_gpu_utilization_percent", "gauge", "Physical utilisation.", gpu_util},
 	{"gover_gpu_load_percent", "gauge", "Sum of the vGPUs' use of it.", gpu_load},
+	{"gover_gpu_overbooking_ratio", "gauge", "Sum of the caps sold, by 100.", gpu_overbooking},
+	{"gover_gpu_reading_age_seconds", "gauge", "Since busy time was read of all.", gpu_age},
 	{"gover_gpu_calm_periods", "gauge", "Periods without a receiver or an offer.", gpu_calm},
 	{"gover_gpu_telemetry_valid", "gauge", "1: busy time was read.", gpu_telemetry},
 	{"gover_gpu_acting", "gauge", "0: an operator stopped the policy here.", gpu_acting},
@@ -293,6 +353,33 @@ static double vgpu_frame_gpu(const struct vgpu *v)
 	return v->row.frame_gpu_ms > 0 ? v->row.frame_gpu_ms / 1000 : NAN;
 }
 
+static double vgpu_reading_age(const struct vgpu *v)
+{
+	return v->read_ns ? seconds_since(v->read_ns) : NAN;
+}
+
+static double vgpu_fps_age(const struct vgpu *v)
+{
+	return v->row.fps_seen ? v->row.fps_age_s : NAN;
+}
+
+/* How far it was from its cap, on average, while it wanted at least that. */
+static double vgpu_share_error(const struct vgpu *v)
+{
+	return v->tally.cap_error_s > 0 ? v->tally.cap_error_pct_s / v->tally.cap_error_s / 100
+					: NAN;
+}
+
+static double vgpu_share_error_s(const struct vgpu *v)
+{
+	return v->tally.cap_error_pct_s / 100;
+}
+
+static double vgpu_saturated(const struct vgpu *v)
+{
+	return v->tally.cap_error_s;
+}
+
 static double vgpu_missing(const struct vgpu *v)
 {
 	return !v->device;
@@ -354,6 +441,15 @@ static const struct vgpu_metric {
 	{"gover_vgpu_frame_p99_seconds", "gauge", "99th percentile of frame time.", vgpu_p99},
 	{"gover_vgpu_frame_max_seconds", "gauge", "Longest frame time.", vgpu_longest},
 	{"gover_vgpu_frame_gpu_seconds", "gauge", "Mean GPU time of a frame.", vgpu_frame_gpu},
+	{"gover_vgpu_reading_age_seconds", "gauge", "Since its busy time was read.",
+	 vgpu_reading_age},
+	{"gover_vgpu_fps_age_seconds", "gauge", "Since its last valid rate.", vgpu_fps_age},
+	{"gover_vgpu_share_error_ratio", "gauge", "Mean of |achieved - cap| while it wanted more.",
+	 vgpu_share_error},
+	{"gover_vgpu_share_error_seconds_total", "counter", "GPU time too much or too little so.",
+	 vgpu_share_error_s},
+	{"gover_vgpu_saturated_seconds_total", "counter", "Time it wanted more than its cap.",
+	 vgpu_saturated},
 	{"gover_vgpu_missing", "gauge", "1: has a contract and does not exist.", vgpu_missing},
 	{"gover_vgpu_held", "gauge", "1: an operator fixed its cap.", vgpu_held},
 	{"gover_vgpu_overloaded", "gauge", "1: its overload signal is up.", vgpu_overloaded},
@@ -365,159 +461,67 @@ static const struct vgpu_metric {
 	{"gover_vgpu_cap_writes_total", "counter", "Times its cap was written.", vgpu_cap_writes},
 };
 
-static void write_head(FILE *out, const char *name, const char *type, const char *help)
+static void write_host(const struct metrics_out *out, const struct facts *facts)
 {
-	fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
-static void write_label(FILE *out, const char *before, const char *name, const char *value)
-{
-	fprintf(out, "%s%s=\"", before, name);
-	for (; *value; value++) {
-		if (*value == '\n')
-			fputs("\\n", out);
-		else if (*value == '\\' || *value == '"')
-			fprintf(out, "\\%c", *value);
-		else
-			fputc(*value, out);
-	}
-	fputc('"', out);
-}
-
-static void write_host(FILE *out, const struct facts *facts)
-{
-	write_head(out, "gover_build_info", "gauge", "Always 1; the version is a label.");
-	fputs("gover_build_info", out);
-	write_label(out, "{", "version", GOVER_VERSION);
-	fputs("} 1\n", out);
+	metrics_format_head(out, "gover_build_info", "info", "Always 1; the version is a label.");
+	fputs("gover_build_info", out->file);
+	metrics_format_label(out, "{", "version", GOVER_VERSION);
+	fputs("} 1\n", out->file);
 	for (size_t i = 0; i < ARRAY_SIZE(host_metrics); i++) {
 		const struct host_metric *m = &host_metrics[i];
 		double value = m->value(facts);
 
-		write_head(out, m->name, m->type, m->help);
+		metrics_format_head(out, m->name, m->type, m->help);
 		if (isfinite(value))
-			fprintf(out, "%s %.15g\n", m->name, value);
+			fprintf(out->file, "%s %.15g\n", m->name, value);
 	}
 }
 
-static void write_gpus(FILE *out, const struct host *host)
+static void write_gpus(const struct metrics_out *out, const struct host *host)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(gpu_metrics); i++) {
 		const struct gpu_metric *m = &gpu_metrics[i];
 
-		write_head(out, m->name, m->type, m->help);
+		metrics_format_head(out, m->name, m->type, m->help);
 		for (int g = 0; g < host->n_gpus; g++) {
 			double value = m->value(&host->gpus[g]);
 
 			if (!isfinite(value))
 				continue;
-			fputs(m->name, out);
-			write_label(out, "{", "gpu", host->gpus[g].config.name);
-			fprintf(out, "} %.15g\n", value);
+			fputs(m->name, out->file);
+			metrics_format_label(out, "{", "gpu", host->gpus[g].config.name);
+			fprintf(out->file, "} %.15g\n", value);
 		}
 	}
 }
 
-static void write_vgpu(FILE *out, const struct vgpu_metric *m, const struct vgpu *v)
+static void write_vgpu(const struct metrics_out *out, const struct vgpu_metric *m,
+		       const struct vgpu *v)
 {
 	double value = m->value(v);
 
 	if (!isfinite(value))
 		return;
-	fputs(m->name, out);
-	write_label(out, "{", "gpu", v->contract.gpu);
-	write_label(out, ",", "vgpu", v->contract.id);
-	write_label(out, ",", "vm", v->contract.vm);
-	fprintf(out, "} %.15g\n", value);
+	fputs(m->name, out->file);
+	metrics_format_label(out, "{", "gpu", v->contract.gpu);
+	metrics_format_label(out, ",", "vgpu", v->contract.id);
+	metrics_format_label(out, ",", "vm", v->contract.vm);
+	fprintf(out->file, "} %.15g\n", value);
 }
 
-static void write_vgpus(FILE *out, const struct host *host)
+static void write_vgpus(const struct metrics_out *out, const struct host *host)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(vgpu_metrics); i++) {
 		const struct vgpu_metric *m = &vgpu_metrics[i];
 
-		write_head(out, m->name, m->type, m->help);
+		metrics_format_head(out, m->name, m->type, m->help);
 		for (int g = 0; g < host->n_gpus; g++)
 			for (const struct vgpu *v = host->gpus[g].vgpus; v; v = v->next)
 				write_vgpu(out, m, v);
 	}
 }
 
-static void write_alerts(FILE *out, const struct alerts *alerts)
-{
-	enum alert_severity severity;
-	const char *name, *meaning;
-
-	write_head(out, "gover_alerts", "gauge", "Alerts that hold now, by name.");
-	for (size_t i = 0; (name = alerts_name_at(i, &severity, &meaning)); i++) {
-		int n = 0;
-
-		for (size_t k = 0; k < alerts_count(alerts); k++)
-			n += alerts_at(alerts, k)->cleared_ms == 0 &&
-			     strcmp(alerts_at(alerts, k)->name, name) == 0;
-		fputs("gover_alerts", out);
-		write_label(out, "{", "name", name);
-		write_label(out, ",", "severity", alert_severity_name(severity));
-		fprintf(out, "} %d\n", n);
-	}
-}
-
-static void write_offers(FILE *out, const struct offers *offers)
-{
-	write_head(out, "gover_offers", "gauge", "Offers remembered, by state.");
-	for (int state = 0; state < OFFER_STATES; state++) {
-		int n = 0;
-
-		for (size_t k = 0; k < offers_count(offers); k++)
-			n += (int)offers_at(offers, k)->state == state;
-		fputs("gover_offers", out);
-		write_label(out, "{", "state", offer_state_name((enum offer_state)state));
-		fprintf(out, "} %d\n", n);
-	}
-}
-
-static void count_kind(struct metrics_tally *tally, const char *kind, uint64_t by)
-{
-	for (size_t i = 0; i < tally->n; i++) {
-		if (strcmp(tally->kinds[i].kind, kind) == 0) {
-			tally->kinds[i].count += by;
-			return;
-		}
-	}
-	if (tally->n == METRICS_KINDS_MAX)
-		return;
-	snprintf(tally->kinds[tally->n].kind, sizeof(tally->kinds[0].kind), "%s", kind);
-	tally->kinds[tally->n++].count = by;
-}
-
-void metrics_tally_begin(struct metrics_tally *tally, const struct decisions *decisions)
-{
-	*tally = (struct metrics_tally){.last_id = decisions_last_id(decisions)};
-	for (int kind = 0; kind < POLICY_KINDS; kind++)
-		count_kind(tally, policy_kind_name((enum policy_kind)kind), 0);
-}
-
-void metrics_tally_decisions(struct metrics_tally *tally, const struct decisions *decisions)
-{
-	const struct decision *d = decisions_after(decisions, tally->last_id);
-
-	for (; d; d = decisions_after(decisions, tally->last_id)) {
-		count_kind(tally, d->kind, 1);
-		tally->last_id = d->id;
-	}
-}
-
-static void write_decisions(FILE *out, const struct metrics_tally *tally)
-{
-	write_head(out, "gover_decisions_total", "counter", "Decisions, by kind.");
-	for (size_t i = 0; i < tally->n; i++) {
-		fputs("gover_decisions_total", out);
-		write_label(out, "{", "kind", tally->kinds[i].kind);
-		fprintf(out, "} %llu\n", (unsigned long long)tally->kinds[i].count);
-	}
-}
-
-char *metrics_write(struct manager *manager, const struct metrics_tally *tally)
+char *metrics_write(struct manager *manager, const struct metrics_source *source)
 {
 	struct facts facts = {
 		.host = control_host(manager),
@@ -528,23 +532,24 @@ char *metrics_write(struct manager *manager, const struct metrics_tally *tally)
 	};
 	char *text = NULL;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	FILE *file = open_memstream(&text, &size);
+	struct metrics_out out = {.file = file, .format = source->format};
 	bool failed;
 
-	if (!out)
+	if (!file)
 		return NULL;
 	if (control_db(manager))
 		db_stats(control_db(manager), &facts.history);
 	if (control_fps(manager))
 		fps_hub_stats(control_fps(manager), &facts.fps);
-	write_host(out, &facts);
-	write_gpus(out, facts.host);
-	write_vgpus(out, facts.host);
-	write_alerts(out, control_alerts(manager));
-	write_offers(out, control_offers(manager));
-	write_decisions(out, tally);
-	failed = ferror(out);
-	failed |= fclose(out) != 0;
+	facts.webhook_enabled = control_webhook_stats(manager, &facts.webhook);
+	write_host(&out, &facts);
+	write_gpus(&out, facts.host);
+	write_vgpus(&out, facts.host);
+	metrics_lists_write(&out, manager, source);
+	metrics_format_end(&out);
+	failed = ferror(file);
+	failed |= fclose(file) != 0;
 	if (!failed)
 		return text;
 	free(text);

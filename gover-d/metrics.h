@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* GET /metrics: what is known as Prometheus text. */
+/* GET /metrics: what is known, as Prometheus text or OpenMetrics. */
 #ifndef GOVER_D_METRICS_H
 #define GOVER_D_METRICS_H
 
+#include "gover-d/api-request.h"
 #include "gover-d/control.h"
+#include "gover-d/metrics-format.h"
 
-#define METRICS_TYPE	  "text/plain; version=0.0.4; charset=utf-8"
 #define METRICS_KINDS_MAX 48
 
 /* Decisions counted by kind since the daemon began; they are kept in memory only for a while. */
@@ -29,7 +30,18 @@ struct metrics_tick {
 };
 struct metrics_tick metrics_tick(const struct host *host);
 
+/* What the API adds to what the manager knows. */
+struct metrics_source {
+	enum metrics_format format;
+	const struct metrics_tally *tally;
+	const struct metrics_route {
+		const char *method, *route; /* "other", "none": what came to no route */
+		const struct api_counter *counter;
+	} * routes;
+	size_t n_routes;
+};
+
 /* The text, from malloc. NULL: no memory. */
-char *metrics_write(struct manager *manager, const struct metrics_tally *tally);
+char *metrics_write(struct manager *manager, const struct metrics_source *source);
 
 #endif

@@ -15,6 +15,7 @@
 #include "gover-d/ledger.h"
 #include "gover-d/log.h"
 #include "gover-d/manager.h"
+#include "gover-d/notify.h"
 #include "gover-d/tick.h"
 #include "monitor/fps.h"
 
@@ -92,6 +93,9 @@ static void sample_gpu(struct manager *m, struct host_gpu *gpu, struct instant n
 		else if (is_stale(v))
 			gpu->telemetry_valid = false;
 	}
+	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
+		if (v->device && v->row.busy_valid)
+			v->read_ns = now.mono_ns;
 	if (gpu->telemetry_valid)
 		gpu->telemetry_at_ns = now.mono_ns;
 	sample_physical(m, gpu, now);
@@ -249,8 +253,8 @@ static void act_on(struct manager *m, struct host_gpu *gpu, const struct policy_
 		(void)offers_open(m->offers, gpu->config.name, &gpu->view.flavor, fundable_pct,
 				  m->config.offer.ttl_s, now);
 	} else if (pd->kind == POLICY_SEVERE && vgpu) {
-		(void)hooks_run(m->hooks, m->config.on_migrate, "severe_overload", gpu->config.name,
-				vgpu->contract.id, vgpu->contract.vm, pd->why);
+		notify_migrate(m, "severe_overload", gpu->config.name, vgpu->contract.id,
+			       vgpu->contract.vm, pd->why);
 	}
 }
 
@@ -529,6 +533,7 @@ void tick_run(struct manager *m, struct instant now, bool gap)
 	ledger_tick(m, now);
 	frames_look(m, now);
 	tick_alerts_host(m, now);
+	notify_tend(m, now);
 	alerts_end_tick(m->alerts, now.wall_ms, gap);
 	if (m->actuator.db)
 		db_commit(m->actuator.db);

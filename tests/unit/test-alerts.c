@@ -19,17 +19,20 @@
 
 static struct alerts *alerts;
 static int64_t now_ms;
-static char
-	events[64]; /* since the tick began: r(aised) c(leared) a(cknowledged), each with its id */
+static char events[64]; /* since the tick began: r(aised) u(pdated) c(leared) a(cknowledged) t(old
+			   late), each with its id */
 static struct vgpu vgpu_a = {.contract = {.id = "a", .vm = "vm-a"}};
 static struct vgpu vgpu_b = {.contract = {.id = "b"}};
 
-static void note_event(void *userdata, const struct alert *alert)
+static void note_event(void *userdata, const struct alert *alert, enum alert_event event)
 {
 	size_t used = strlen(events);
-	char what = alert->cleared_ms == now_ms ? 'c' : alert->acked_ms == now_ms ? 'a' : 'r';
+	char what = "rucat"[event];
 
 	assert_ptr_equal(userdata, events);
+	assert_int_equal(what == 'c', alert->cleared_ms == now_ms);
+	if (what == 'a')
+		assert_int_equal(alert->acked_ms, now_ms);
 	if (what == 'r')
 		assert_int_equal(alert->raised_ms, now_ms);
 	snprintf(events + used, sizeof(events) - used, "%c%d", what, (int)alert->id);

@@ -32,7 +32,7 @@ static const char vgpu_members[] =
 	"overloaded broken e seen_s broken_s broken_time_pct mean_fps cap_error_pct steals_in "
 	"steals_out cap_writes last_decision_id created_at attach";
 static const char alert_members[] =
-	"id name severity gpu vgpu vm raised_at cleared_at acked_at text";
+	"id name severity gpu vgpu vm raised_at cleared_at acked_at silenced text";
 static const char decision_members[] = "id time gpu kind vgpu donor numbers moves result why";
 static const char offer_members[] = "id gpu state initial_cap_pct target_fps fundable_pct "
 				    "created_at expires_at changed_at vgpu "

@@ -37,6 +37,10 @@ struct manager {
 	struct decisions *decisions;
 	struct alerts *alerts;
 	struct offers *offers;
+	struct silences silences;
+	struct hook_stats hook_stats;
+	bool has_webhook;
+	struct webhook_stats webhook_stats;
 	struct worker *worker;
 	struct db *db;
 	char db_path[64];
@@ -276,6 +280,40 @@ int control_alert_ack(struct manager *m, int64_t id, struct err *reterr)
 	return 0;
 }
 
+void control_hook_stats(const struct manager *m, enum hook hook, struct hook_stats *ret_stats)
+{
+	*ret_stats = m->hook_stats;
+	ret_stats->run += (uint64_t)hook;
+}
+
+bool control_webhook_stats(const struct manager *m, struct webhook_stats *ret_stats)
+{
+	*ret_stats = m->webhook_stats;
+	return m->has_webhook;
+}
+
+const struct silences *control_silences(const struct manager *m)
+{
+	return &m->silences;
+}
+
+int control_silence_add(struct manager *m, struct silence *silence, struct err *reterr)
+{
+	(void)reterr;
+	m->changes++;
+	return silences_add(&m->silences, silence);
+}
+
+int control_silence_remove(struct manager *m, int64_t id, struct err *reterr)
+{
+	struct silence silence;
+
+	m->changes++;
+	return silences_remove(&m->silences, id, &silence) < 0
+		       ? err_fail(reterr, ENOENT, "no silence %lld", (long long)id)
+		       : 0;
+}
+
 int control_policy_change(struct manager *m, json_t *object, struct err *reterr)
 {
 	const char *key;
@@ -307,10 +345,11 @@ int control_save(struct manager *m, void (*done)(void *userdata, int result), vo
 	return 0;
 }
 
-static void ignore_alert(void *userdata, const struct alert *alert)
+static void ignore_alert(void *userdata, const struct alert *alert, enum alert_event event)
 {
 	(void)userdata;
 	(void)alert;
+	(void)event;
 }
 
 static void ignore_offer(void *userdata, const struct offer *offer)

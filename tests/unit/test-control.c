@@ -116,9 +116,9 @@ static const struct gpu_ops fake_ops = {
 static struct manager m;
 static struct err err;
 
-static void ignore_alert(void *userdata, const struct alert *alert)
+static void ignore_alert(void *userdata, const struct alert *alert, enum alert_event event)
 {
-	(void)userdata, (void)alert;
+	(void)userdata, (void)alert, (void)event;
 }
 
 static void ignore_offer(void *userdata, const struct offer *offer)

@@ -24,6 +24,7 @@
 #define DEADLINE_NS  (30 * NS_PER_S)	  /* generous, for a loaded machine */
 #define TELL_SIGNALS "GOVER_TEST_SIGNALS" /* set for the child: where to */
 #define OUTPUT_MAX   65536
+#define TIMEOUT_S    86400 /* none that a test would see */
 
 static char folder[] = "/tmp/gover-hook.XXXXXX";
 static char program[64], note[64], gate[64];
@@ -45,7 +46,7 @@ static int set_up(void **state)
 	snprintf(gate, sizeof(gate), "%s/gate", folder);
 	if (sd_event_new(&event) < 0)
 		return -1;
-	return hooks_new(event, &hooks);
+	return hooks_new(event, TIMEOUT_S, &hooks);
 }
 
 static int tear_down(void **state)
@@ -72,9 +73,21 @@ static void write_program(const char *body)
 	assert_int_equal(chmod(program, 0755), 0);
 }
 
+static int run_with(const char *path, const char *why, const char *json)
+{
+	return hooks_run(hooks, &(struct hook_call){.hook = HOOK_MIGRATE,
+						    .program = path,
+						    .event = "severe_overload",
+						    .gpu = "gpu0",
+						    .vgpu = "vgpu2",
+						    .vm = "vm 2",
+						    .why = why,
+						    .json = json});
+}
+
 static int run(void)
 {
-	return hooks_run(hooks, program, "severe_overload", "gpu0", "vgpu2", "vm 2", "u = 99 %");
+	return run_with(program, "u = 99 %", NULL);
 }
 
 /* Runs the loop until no child is left, as it would be if nobody waited for one. */
@@ -171,7 +184,7 @@ static void a_reason_too_long_is_cut_and_told_all_the_same(void **state)
 	memset(why, 'w', sizeof(why) - 1);
 	snprintf(body, sizeof(body), "printf %%s \"$GOVER_WHY\" >%s", note);
 	write_program(body);
-	assert_int_equal(hooks_run(hooks, program, "sale_failed", "gpu0", "a", "", why), 0);
+	assert_int_equal(run_with(program, why, NULL), 0);
 	reap();
 	text = read_note();
 	assert_in_range(strlen(text), 1024, sizeof(why) - 1);
@@ -181,7 +194,7 @@ static void a_reason_too_long_is_cut_and_told_all_the_same(void **state)
 static void no_program_is_no_error(void **state)
 {
 	(void)state;
-	assert_int_equal(hooks_run(hooks, "", "severe_overload", "gpu0", "a", "", ""), 0);
+	assert_int_equal(run_with("", "", NULL), 0);
 	reap();
 }
 
@@ -275,29 +288,107 @@ static void nobody_waits_for_it(void **state)
 	assert_string_equal(text, "done\n");
 }
 
-static void only_so_many_run_at_a_time_and_then_others_may(void **state)
+static struct hook_stats stats_of(enum hook hook)
 {
+	struct hook_stats stats;
+
+	hooks_stats(hooks, hook, &stats);
+	return stats;
+}
+
+static void only_so_many_run_at_a_time_some_wait_and_no_more_are_taken(void **state)
+{
+	const int all = HOOKS_MAX + HOOKS_WAITING_MAX;
 	CLEANUP_FREE char *log = NULL;
 	CLEANUP_FREE char *text = NULL;
 	int r;
 
 	(void)state;
 	write_waiting_program();
-	for (int i = 0; i < HOOKS_MAX; i++)
+	for (int i = 0; i < all; i++)
 		assert_int_equal(run(), 0);
+	assert_int_equal(stats_of(HOOK_MIGRATE).run, HOOKS_MAX);
 	begin_log();
 	r = run();
 	log = end_log();
 	assert_int_equal(r, -EAGAIN);
 	assert_non_null(strstr(log, program));
+	assert_int_equal(stats_of(HOOK_MIGRATE).dropped, 1);
 	assert_int_equal(unlink(note), 0);
 	open_gate();
 	reap();
 	text = read_note();
-	assert_int_equal(strlen(text), HOOKS_MAX * strlen("done\n"));
-	for (int i = 0; i < HOOKS_MAX; i++)
+	assert_int_equal(strlen(text), (size_t)all * strlen("done\n"));
+	assert_int_equal(stats_of(HOOK_MIGRATE).run, all);
+	assert_int_equal(stats_of(HOOK_MIGRATE).failed, 0);
+	assert_int_equal(stats_of(HOOK_ALERT).run, 0);
+}
+
+static void those_that_wait_go_with_the_daemon(void **state)
+{
+	int status;
+
+	(void)state;
+	write_waiting_program();
+	for (int i = 0; i < HOOKS_MAX + 1; i++)
 		assert_int_equal(run(), 0);
+	hooks = hooks_free(hooks);
+	open_gate();
+	for (int i = 0; i < HOOKS_MAX; i++)
+		assert_true(wait(&status) > 0);
+	assert_int_equal(wait(&status), -1);
+}
+
+static void its_input_is_what_it_is_told_as_json(void **state)
+{
+	static char json[200000]; /* more than a pipe holds: nobody waits for it to be read */
+	CLEANUP_FREE char *text = NULL;
+	char body[256];
+
+	(void)state;
+	memset(json, ' ', sizeof(json) - 1);
+	json[0] = '{';
+	json[sizeof(json) - 2] = '}';
+	snprintf(body, sizeof(body), "wc -c >%s; readlink /proc/self/fd/* | grep -c memfd >>%s",
+		 note, note);
+	write_program(body);
+	assert_int_equal(run_with(program, "", json), 0);
 	reap();
+	text = read_note();
+	assert_string_equal(text, "200000\n1\n");
+}
+
+static void without_json_its_input_is_empty(void **state)
+{
+	CLEANUP_FREE char *text = NULL;
+	char body[128];
+
+	(void)state;
+	snprintf(body, sizeof(body), "wc -c >%s", note);
+	write_program(body);
+	assert_int_equal(run(), 0);
+	reap();
+	text = read_note();
+	assert_string_equal(text, "0\n");
+}
+
+static void one_that_does_not_end_is_killed_and_counted(void **state)
+{
+	CLEANUP_FREE char *log = NULL;
+
+	(void)state;
+	hooks = hooks_free(hooks);
+	assert_int_equal(hooks_new(event, 1, &hooks), 0);
+	write_program("sleep 1000 & sleep 1000");
+	begin_log();
+	assert_int_equal(run(), 0);
+	reap();
+	log = end_log();
+	assert_non_null(strstr(log, "on_migrate program"));
+	assert_non_null(strstr(log, "still runs after 1 s: it is killed"));
+	assert_null(strstr(log, "signal 9"));
+	assert_int_equal(stats_of(HOOK_MIGRATE).killed, 1);
+	assert_int_equal(stats_of(HOOK_MIGRATE).failed, 1);
 }
 
 static void one_that_still_runs_outlives_the_daemon(void **state)
@@ -338,8 +429,7 @@ static void its_signals_are_those_of_a_fresh_program(void **state)
 	(void)state;
 	assert_true(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
 	assert_int_equal(setenv(TELL_SIGNALS, note, 1), 0);
-	assert_int_equal(hooks_run(hooks, "/proc/self/exe", "severe_overload", "gpu0", "a", "", ""),
-			 0);
+	assert_int_equal(run_with("/proc/self/exe", "", NULL), 0);
 	assert_int_equal(unsetenv(TELL_SIGNALS), 0);
 	assert_true(signal(SIGPIPE, SIG_DFL) != SIG_ERR);
 	reap();
@@ -359,7 +449,11 @@ int main(void)
 		TEST(one_that_cannot_be_run_is_told_and_logged),
 		TEST(one_that_fails_is_logged_with_how_it_ended),
 		TEST(nobody_waits_for_it),
-		TEST(only_so_many_run_at_a_time_and_then_others_may),
+		TEST(only_so_many_run_at_a_time_some_wait_and_no_more_are_taken),
+		TEST(those_that_wait_go_with_the_daemon),
+		TEST(its_input_is_what_it_is_told_as_json),
+		TEST(without_json_its_input_is_empty),
+		TEST(one_that_does_not_end_is_killed_and_counted),
 		TEST(one_that_still_runs_outlives_the_daemon),
 		TEST(its_signals_are_those_of_a_fresh_program),
 	};

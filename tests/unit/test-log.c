@@ -15,6 +15,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "gover-d/log.h"
@@ -211,14 +213,96 @@ static void a_reader_that_went_is_missed_in_silence(void **state)
 			    "gover-d: 2 lines of this log could not be written\ngover-d: c\n");
 }
 
+/* A journal of our own, and standard error as systemd says it is. */
+static void use_journal(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	char stream[64];
+	struct stat st;
+
+	use_pipe();
+	(void)close(reader);
+	(void)unlink(path);
+	strcpy(address.sun_path, path);
+	reader = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(reader, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(fstat(STDERR_FILENO, &st), 0);
+	snprintf(stream, sizeof(stream), "%llu:%llu", (unsigned long long)st.st_dev,
+		 (unsigned long long)st.st_ino);
+	assert_int_equal(setenv("JOURNAL_STREAM", stream, 1), 0);
+	log_use_journal(path);
+}
+
+static void tell(void)
+{
+	log_about(SD_WARNING,
+		  &(struct log_about){.kind = LOG_ALERT_RAISED,
+				      .gpu = "gpu0",
+				      .vgpu = "a",
+				      .vm = "two\nlines",
+				      .alert = "fps_missing"},
+		  "alert %d", 7);
+}
+
+static void what_has_a_kind_goes_to_the_journal_with_its_fields(void **state)
+{
+	char path[] = "/tmp/gover-log.XXXXXX";
+
+	(void)state;
+	assert_non_null(mkdtemp(path));
+	assert_int_equal(rmdir(path), 0);
+	use_journal(path);
+	errno = ENOTTY;
+	tell();
+	assert_int_equal(errno, ENOTTY);
+	assert_string_equal(drain(), "MESSAGE=alert 7\nPRIORITY=4\n"
+				     "MESSAGE_ID=d8f391f60b4e44f3a14ad981729aa97b\n"
+				     "SYSLOG_IDENTIFIER=gover-d\nGOVER_GPU=gpu0\nGOVER_VGPU=a\n"
+				     "GOVER_VM=two lines\nGOVER_ALERT=fps_missing\n");
+	/* journald is behind: nobody waits. */
+	for (int i = 0; i < 2000; i++)
+		tell();
+	(void)drain();
+	assert_int_equal(unlink(path), 0);
+	log_use_journal("/run/systemd/journal/socket");
+}
+
+static void without_a_journal_it_is_a_line(void **state)
+{
+	(void)state;
+	use_pipe();
+	tell();
+	assert_string_equal(drain(), "gover-d: alert 7\n");
+	assert_int_equal(setenv("JOURNAL_STREAM", "8:1", 1), 0); /* another stream than ours */
+	tell();
+	assert_string_equal(drain(), "<4>alert 7\n");
+}
+
+static void every_kind_has_an_id_of_its_own(void **state)
+{
+	(void)state;
+	for (int a = 0; a < LOG_KINDS; a++) {
+		assert_int_equal(strspn(log_kind_id((enum log_kind)a), "0123456789abcdef"), 32);
+		for (int b = 0; b < a; b++)
+			assert_string_not_equal(log_kind_id((enum log_kind)a),
+						log_kind_id((enum log_kind)b));
+	}
+}
+
 int main(void)
 {
 #define KEPT(test) cmocka_unit_test_setup_teardown(test, keep_stderr, restore_stderr)
 	const struct CMUnitTest tests[] = {
-		KEPT(a_line_is_written_as_it_is_and_errno_kept), KEPT(a_long_line_is_one_line),
-		KEPT(a_full_pipe_costs_lines_and_no_time),	 KEPT(nor_does_a_full_socket),
-		KEPT(nor_a_terminal_that_stands_still),		 KEPT(nothing_is_set_for_others),
+		KEPT(a_line_is_written_as_it_is_and_errno_kept),
+		KEPT(a_long_line_is_one_line),
+		KEPT(a_full_pipe_costs_lines_and_no_time),
+		KEPT(nor_does_a_full_socket),
+		KEPT(nor_a_terminal_that_stands_still),
+		KEPT(nothing_is_set_for_others),
 		KEPT(a_reader_that_went_is_missed_in_silence),
+		KEPT(what_has_a_kind_goes_to_the_journal_with_its_fields),
+		KEPT(without_a_journal_it_is_a_line),
+		KEPT(every_kind_has_an_id_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,17 +57,22 @@ static void assert_head(const char *help, const char *type_line, char name[128],
 	assert_int_equal(sscanf(type_line, "# TYPE %127[a-z0-9_] %15s", name_again, type), 2);
 	assert_string_equal(name_again, name);
 	assert_int_equal(strncmp(name, "gover_", 6), 0);
-	assert_true(strcmp(type, "gauge") == 0 || strcmp(type, "counter") == 0);
+	assert_true(strcmp(type, "gauge") == 0 || strcmp(type, "counter") == 0 ||
+		    strcmp(type, "histogram") == 0);
 	assert_int_equal(strcmp(type, "counter") == 0,
 			 strlen(name) > 6 && strcmp(name + strlen(name) - 6, "_total") == 0);
 }
 
 static void assert_sample(const char *line, const char *name)
 {
+	static const char *const suffixes[] = {"_bucket{", "_sum ", "_count "};
 	const char *at = line + strlen(name);
 	char *end;
 
 	assert_int_equal(strncmp(line, name, strlen(name)), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++)
+		if (strncmp(at, suffixes[i], strlen(suffixes[i])) == 0)
+			at += strlen(suffixes[i]) - 1;
 	at = skip_labels(at);
 	assert_int_equal(*at, ' ');
 	assert_true(isfinite(strtod(at + 1, &end)));
@@ -164,6 +169,201 @@ static void values_are_what_is_known(void **state)
 	vgpu->tally.broken_s = 4.5;
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
 		assert_true(has_line(scrape(), lines[i]));
+}
+
+static const char vgpu_a[] = "{gpu=\"gpu0\",vgpu=\"a\",vm=\"vm-a\"}";
+
+static void what_people_watch_is_there(void **state)
+{
+	static const char *const lines[] = {
+		"gover_vgpus 1",
+		"gover_overbooking_ratio 0.5",
+		"gover_gpu_overbooking_ratio{gpu=\"gpu0\"} 0.5",
+		"gover_tick_lateness_seconds_bucket{le=\"0.0005\"} 0",
+		"gover_tick_lateness_seconds_bucket{le=\"0.001\"} 1",
+		"gover_tick_lateness_seconds_bucket{le=\"0.5\"} 1",
+		"gover_tick_lateness_seconds_bucket{le=\"1.0\"} 2",
+		"gover_tick_lateness_seconds_bucket{le=\"+Inf\"} 3",
+		"gover_tick_lateness_seconds_sum 3.701",
+		"gover_tick_lateness_seconds_count 3",
+		"gover_hook_runs_total{hook=\"on_alert\"} 7",
+		"gover_hook_runs_total{hook=\"on_migrate\"} 9",
+		"gover_hook_failures_total{hook=\"on_offer\"} 3",
+		"gover_hook_kills_total{hook=\"on_offer\"} 2",
+		"gover_hook_drops_total{hook=\"on_offer\"} 1",
+	};
+	static const struct {
+		const char *name, *value;
+	} of_vgpu[] = {
+		{"gover_vgpu_share_error_ratio", "0.02"},
+		{"gover_vgpu_share_error_seconds_total", "0.2"},
+		{"gover_vgpu_saturated_seconds_total", "10"},
+		{"gover_vgpu_fps_age_seconds", "1.5"},
+	};
+	struct vgpu *vgpu = stand_in_find("a");
+	char line[128];
+
+	(void)state;
+	host_note_lateness(&manager->host.lateness, 0.001);
+	host_note_lateness(&manager->host.lateness, 0.7);
+	host_note_lateness(&manager->host.lateness, 3);
+	manager->hook_stats = (struct hook_stats){.run = 7, .failed = 3, .killed = 2, .dropped = 1};
+	vgpu->tally.cap_error_s = 10;
+	vgpu->tally.cap_error_pct_s = 20;
+	vgpu->row.fps_seen = true;
+	vgpu->row.fps_age_s = 1.5;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		assert_true(has_line(scrape(), lines[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(of_vgpu); i++) {
+		snprintf(line, sizeof(line), "%s%s %s", of_vgpu[i].name, vgpu_a, of_vgpu[i].value);
+		assert_true(has_line(scrape(), line));
+	}
+	assert_wellformed(scrape());
+}
+
+static void the_webhook_is_counted_where_there_is_one(void **state)
+{
+	static const char *const lines[] = {
+		"gover_webhook_messages_total{result=\"sent\"} 4",
+		"gover_webhook_messages_total{result=\"refused\"} 5",
+		"gover_webhook_messages_total{result=\"dropped\"} 6",
+		"gover_webhook_retries_total 8",
+		"gover_webhook_queued 2",
+		"gover_webhook_failing 1",
+	};
+
+	(void)state;
+	assert_null(strstr(scrape(), "gover_webhook_messages_total{"));
+	manager->has_webhook = true;
+	manager->webhook_stats = (struct webhook_stats){.sent = 4,
+							.refused = 5,
+							.dropped = 6,
+							.retried = 8,
+							.waiting = 2,
+							.failed_tries = 1};
+	manager->generation++;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		assert_true(has_line(scrape(), lines[i]));
+}
+
+static void requests_are_counted_by_route_and_status(void **state)
+{
+	static const char *const lines[] = {
+		"gover_http_requests_total{method=\"GET\",route=\"/v1/vgpus/{id}\",status=\"200\"} "
+		"2",
+		"gover_http_requests_total{method=\"GET\",route=\"/v1/vgpus/{id}\",status=\"404\"} "
+		"1",
+		"gover_http_requests_total{method=\"POST\",route=\"/v1/vgpus\",status=\"415\"} 1",
+		"gover_http_requests_total{method=\"DELETE\",route=\"/v1/vgpus/"
+		"{id}\",status=\"204\"} 1",
+		"gover_http_requests_total{method=\"other\",route=\"none\",status=\"404\"} 2",
+		"gover_http_requests_total{method=\"other\",route=\"none\",status=\"405\"} 1",
+	};
+
+	(void)state;
+	(void)ask("GET /v1/vgpus/a", NULL);
+	(void)ask("HEAD /v1/vgpus/a", NULL);
+	(void)ask("GET /v1/vgpus/nobody", NULL);
+	(void)ask("POST /v1/vgpus", NULL);
+	(void)ask("GET /v1/no/such/thing", NULL);
+	(void)ask("GET /\"}", NULL);
+	(void)ask("PUT /v1/vgpus", NULL);
+	(void)ask("DELETE /v1/vgpus/a", NULL); /* answered later */
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		assert_true(has_line(scrape(), lines[i]));
+	assert_wellformed(scrape());
+}
+
+static const char *scrape_as(const char *accept, const char *type)
+{
+	static struct api_request request;
+
+	api_request_fini(&request);
+	request = (struct api_request){.method = "GET", .path = "/metrics", .accept = accept};
+	api_serve(api, &request);
+	assert_int_equal(request.reply.status, 200);
+	assert_true(strncmp(request.reply.type, type, strlen(type)) == 0);
+	return request.reply.text->data;
+}
+
+static void a_client_gets_the_dialect_it_likes(void **state)
+{
+	static const char open[] = "application/openmetrics-text; version=1.0.0";
+	static const char text[] = "text/plain; version=0.0.4";
+	static const struct {
+		const char *accept, *type;
+	} rows[] = {
+		{NULL, text},
+		{"", text},
+		{"*/*", text},
+		{"text/html", text},
+		{"application/openmetrics-text", open},
+		{"Application/OpenMetrics-Text; version=1.0.0", open},
+		{"application/openmetrics-text;version=1.0.0,application/openmetrics-text;"
+		 "version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+		 open},
+		{"text/plain;version=0.0.4;q=1,*/*;q=0.1", text},
+		{"application/openmetrics-text;q=0.2, text/plain;q=0.9", text},
+		{"application/openmetrics-text;q=0", text},
+		{"application/openmetrics-text2", text},
+		{",,;q=,", text},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		(void)scrape_as(rows[i].accept, rows[i].type);
+}
+
+/* Families, units, and an end: what OpenMetrics asks for beyond the text. */
+static void openmetrics_names_families_units_and_the_end(void **state)
+{
+	static const char *const lines[] = {
+		"# TYPE gover_build info",
+		"gover_build_info{version=\"" GOVER_VERSION "\"} 1",
+		"# TYPE gover_ticks counter",
+		"# HELP gover_ticks Ticks done.",
+		"gover_ticks_total 0",
+		"# TYPE gover_vgpu_broken_seconds counter",
+		"# UNIT gover_vgpu_broken_seconds seconds",
+		"# UNIT gover_gpu_cap_percent percent",
+		"# UNIT gover_overbooking_ratio ratio",
+		"# TYPE gover_tick_lateness_seconds histogram",
+		"# TYPE gover_alerts gauge",
+	};
+	const char *text =
+		scrape_as("application/openmetrics-text", "application/openmetrics-text");
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		assert_true(has_line(text, lines[i]));
+	assert_string_equal(text + strlen(text) - 7, "\n# EOF\n");
+	assert_null(strstr(scrape(), "# EOF"));
+	assert_null(strstr(scrape(), "# UNIT"));
+	for (const char *at = text; (at = strstr(at, "\n# TYPE ")); at++) {
+		char name[128], type[16], total[160];
+
+		assert_int_equal(sscanf(at, "\n# TYPE %127s %15s", name, type), 2);
+		snprintf(total, sizeof(total), "\n%s_total", name);
+		if (strcmp(type, "counter") != 0)
+			assert_null(strstr(text, total));
+		assert_int_equal(strlen(name) > 6 && strcmp(name + strlen(name) - 6, "_total") == 0,
+				 0);
+	}
+}
+
+static void each_alert_that_holds_has_a_line(void **state)
+{
+	static const char line[] = "gover_alert_active{name=\"write_failed\",severity=\"critical\","
+				   "gpu=\"gpu0\",vgpu=\"a\",vm=\"vm-a\",silenced=\"false\"} 1";
+
+	(void)state;
+	alerts_hold(manager->alerts, ALERT_WRITE_FAILED, "gpu0", stand_in_find("a"), 1, "no");
+	alerts_end_tick(manager->alerts, 1, false);
+	assert_true(has_line(scrape(), line));
+	for (int i = 0; i < 10; i++)
+		alerts_end_tick(manager->alerts, 2, false);
+	manager->generation++;
+	assert_null(strstr(scrape(), "gover_alert_active{"));
 }
 
 static void tick_times_are_of_the_newest_ticks(void **state)
@@ -281,6 +481,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_text_is_well_formed),
 		TEST(values_are_what_is_known),
+		TEST(what_people_watch_is_there),
+		TEST(the_webhook_is_counted_where_there_is_one),
+		TEST(requests_are_counted_by_route_and_status),
+		TEST(a_client_gets_the_dialect_it_likes),
+		TEST(openmetrics_names_families_units_and_the_end),
+		TEST(each_alert_that_holds_has_a_line),
 		TEST(tick_times_are_of_the_newest_ticks),
 		TEST(what_is_not_valid_has_no_line),
 		TEST(labels_are_escaped),

@@ -339,9 +339,9 @@ static char folder[] = "/tmp/gover-offers.XXXXXX";
 static struct manager manager; /* as much of one as a claim needs */
 static struct err err;
 
-static void ignore_alert(void *userdata, const struct alert *alert)
+static void ignore_alert(void *userdata, const struct alert *alert, enum alert_event event)
 {
-	(void)userdata, (void)alert;
+	(void)userdata, (void)alert, (void)event;
 }
 
 static void ignore_offer(void *userdata, const struct offer *offer)
