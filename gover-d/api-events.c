@@ -20,7 +20,7 @@ struct follower {
 	struct api_stream stream; /* first: the transport hands it back */
 	struct api *api;
 	struct events_reader reader;
-	uint64_t spoken_ns; /* monotonic: when he was last given something */
+	uint64_t spoken_ns; /* monotonic: the tick before he was last given something */
 	bool left_behind;
 	struct follower *next; /* api.followers */
 };
@@ -34,7 +34,7 @@ static ssize_t read_stream(struct api_stream *stream, char *buffer, size_t size)
 		return -EPIPE;
 	n = events_reader_read(&f->reader, buffer, size);
 	if (n > 0)
-		f->spoken_ns = clock_now().mono_ns;
+		f->spoken_ns = control_host(f->api->manager)->ticked.mono_ns;
 	return (ssize_t)n;
 }
 
@@ -61,7 +61,7 @@ static struct follower *follow(struct api *api, unsigned int kinds, const char *
 	f->stream.read = read_stream;
 	f->stream.free = free_stream;
 	f->api = api;
-	f->spoken_ns = clock_now().mono_ns;
+	f->spoken_ns = control_host(api->manager)->ticked.mono_ns;
 	f->next = api->followers;
 	api->followers = f;
 	api->n_followers++;
@@ -159,7 +159,7 @@ static bool followed(const struct api *api, enum events_kind kind)
 
 void api_events_tick(struct api *api)
 {
-	const uint64_t now_ns = clock_now().mono_ns;
+	const uint64_t now_ns = control_host(api->manager)->ticked.mono_ns;
 	const struct api_text *text;
 
 	add_decisions(api);

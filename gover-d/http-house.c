@@ -27,13 +27,13 @@ struct guest {
 	bool asked; /* once, or more often */
 	uint64_t since_ns;
 	struct peer *peer;
-	struct guest *next; /* house.guests */
 };
 
 struct house {
-	struct guest *guests;
+	struct guest **guests; /* by fd; NULL: none */
+	int n_guests;	       /* length of that */
 	struct peer *peers;
-	int n;
+	int n; /* places taken */
 };
 
 struct house *house_new(void)
@@ -45,19 +45,32 @@ struct house *house_free(struct house *house)
 {
 	if (!house)
 		return NULL;
-	while (house->guests)
-		house_leave(house, house->guests->fd);
+	for (int fd = 0; fd < house->n_guests; fd++)
+		house_leave(house, fd);
+	free(house->guests);
 	free(house);
 	return NULL;
 }
 
 static struct guest *find(struct house *house, int fd)
 {
-	struct guest *g;
+	return fd >= 0 && fd < house->n_guests ? house->guests[fd] : NULL;
+}
 
-	for (g = house->guests; g && g->fd != fd; g = g->next)
-		;
-	return g;
+static int make_place(struct house *house, int fd)
+{
+	int n = fd + 64;
+	struct guest **guests;
+
+	if (fd < house->n_guests)
+		return 0;
+	guests = realloc(house->guests, (size_t)n * sizeof(struct guest *));
+	if (!guests)
+		return -ENOMEM;
+	memset(guests + house->n_guests, 0, (size_t)(n - house->n_guests) * sizeof(struct guest *));
+	house->guests = guests;
+	house->n_guests = n;
+	return 0;
 }
 
 static struct peer *find_peer(struct house *house, const char *name)
@@ -108,11 +121,13 @@ static struct guest *choose_victim(struct house *house, const struct peer *peer)
 {
 	struct guest *victim = NULL;
 
-	for (struct guest *g = house->guests; g; g = g->next) {
-		if (g->state >= STREAMS || g->peer != peer)
+	for (int fd = 0; fd < house->n_guests; fd++) {
+		struct guest *g = house->guests[fd];
+
+		if (!g || g->state >= STREAMS || g->peer != peer)
 			continue;
 		if (!victim || g->state < victim->state ||
-		    (g->state == victim->state && g->since_ns <= victim->since_ns))
+		    (g->state == victim->state && g->since_ns < victim->since_ns))
 			victim = g;
 	}
 	return victim;
@@ -141,7 +156,9 @@ int house_enter(struct house *house, int fd, const char *name, uint64_t now_ns, 
 
 	if (guest && !peer)
 		peer = make_peer(house, name);
-	if (!guest || !peer) {
+	if (!guest || !peer || make_place(house, fd) < 0) {
+		if (peer)
+			release_peer(house, peer);
 		free(guest);
 		return -ENOMEM;
 	}
@@ -152,8 +169,8 @@ int house_enter(struct house *house, int fd, const char *name, uint64_t now_ns, 
 		free(guest);
 		return -EBUSY;
 	}
-	*guest = (struct guest){.fd = fd, .since_ns = now_ns, .peer = peer, .next = house->guests};
-	house->guests = guest;
+	*guest = (struct guest){.fd = fd, .since_ns = now_ns, .peer = peer};
+	house->guests[fd] = guest;
 	peer->refs++;
 	peer->n++;
 	house->n++;
@@ -166,14 +183,11 @@ int house_enter(struct house *house, int fd, const char *name, uint64_t now_ns, 
 
 void house_leave(struct house *house, int fd)
 {
-	struct guest **at = &house->guests, *guest;
+	struct guest *guest = find(house, fd);
 
-	while (*at && (*at)->fd != fd)
-		at = &(*at)->next;
-	guest = *at;
 	if (!guest)
 		return;
-	*at = guest->next;
+	house->guests[fd] = NULL;
 	put_out(house, guest);
 	guest->peer->refs--;
 	release_peer(house, guest->peer);
@@ -215,11 +229,15 @@ bool house_streams(struct house *house, int fd)
 
 int house_overdue(struct house *house, uint64_t now_ns)
 {
-	for (struct guest *g = house->guests; g; g = g->next) {
-		uint64_t limit_s = g->state == ANSWERED ? HOUSE_ANSWER_S
-				   : g->asked		? HOUSE_NEXT_S
-							: HOUSE_FIRST_S;
+	for (int fd = 0; fd < house->n_guests; fd++) {
+		struct guest *g = house->guests[fd];
+		uint64_t limit_s;
 
+		if (!g)
+			continue;
+		limit_s = g->state == ANSWERED ? HOUSE_ANSWER_S
+			  : g->asked	       ? HOUSE_NEXT_S
+					       : HOUSE_FIRST_S;
 		if (g->state < STREAMS && now_ns - g->since_ns > limit_s * NS_PER_S) {
 			put_out(house, g);
 			return g->fd;

@@ -10,8 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HOUSE_PLACES   512
-#define HOUSE_PER_PEER 256
+/* So many that a crowd of hundreds stands still until its time is over: where places change hands
+ * fast, who has just come has little time to speak. A place costs 16 KiB at most. */
+#define HOUSE_PLACES   2048
+#define HOUSE_PER_PEER 1024
 #define HOUSE_STREAMS  128 /* of one peer: readers of events stay */
 #define HOUSE_PEER_MAX 64
 #define HOUSE_FIRST_S  10 /* for the first request, its body too, to be there */

@@ -99,6 +99,23 @@ static void what_was_decided_is_told_in_its_turn(void **state)
 	close(client.fd);
 }
 
+static void silence_is_broken(void **state)
+{
+	(void)state;
+	manager->host.ticked.mono_ns = 100 * NS_PER_S;
+	follow("?kinds=alert", "");
+	assert_true(hear("\nid: "));
+	manager->host.ticked.mono_ns = 114 * NS_PER_S;
+	api_tick(api);
+	run_for(5);
+	receive();
+	assert_null(strstr(client.answer, "\n:\n"));
+	manager->host.ticked.mono_ns = 115 * NS_PER_S;
+	api_tick(api);
+	assert_true(hear("\n:\n\n"));
+	close(client.fd);
+}
+
 static void kinds_are_chosen(void **state)
 {
 	(void)state;
@@ -208,13 +225,10 @@ static void readers_are_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(what_happens_is_told),
-		TEST(what_was_decided_is_told_in_its_turn),
-		TEST(kinds_are_chosen),
-		TEST(who_comes_back_goes_on),
-		TEST(who_does_not_read_is_let_go),
-		TEST(a_stop_ends_every_stream),
-		TEST(readers_are_bounded),
+		TEST(what_happens_is_told),	TEST(what_was_decided_is_told_in_its_turn),
+		TEST(silence_is_broken),	TEST(kinds_are_chosen),
+		TEST(who_comes_back_goes_on),	TEST(who_does_not_read_is_let_go),
+		TEST(a_stop_ends_every_stream), TEST(readers_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

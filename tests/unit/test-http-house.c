@@ -52,16 +52,16 @@ static void assert_evicts(const char *peer, int fd, uint64_t at_s, int wanted)
 static void a_crowd_makes_room_among_itself(void **state)
 {
 	(void)state;
-	enter("user 1", 1000, 1, 0);
+	enter("user 1", 5000, 1, 0);
 	enter("user 7", 1, HOUSE_PER_PEER, 1);
-	assert_evicts("user 7", 500, 400, 1);
-	assert_evicts("user 7", 501, 401, 2);
+	assert_evicts("user 7", 5500, 400, 1);
+	assert_evicts("user 7", 5501, 401, 2);
 	assert_int_equal(house_count(house), HOUSE_PER_PEER + 1);
 	house_leave(house, 1); /* it was out already */
 	assert_int_equal(house_count(house), HOUSE_PER_PEER + 1);
 	house_leave(house, 3);
 	assert_int_equal(house_count(house), HOUSE_PER_PEER);
-	enter("user 7", 502, 1, 402);
+	enter("user 7", 5502, 1, 402);
 }
 
 static void who_is_answered_stays_before_who_says_nothing(void **state)
@@ -71,13 +71,13 @@ static void who_is_answered_stays_before_who_says_nothing(void **state)
 	house_asked(house, 1, 0);
 	house_asked(house, 2, 0);
 	house_answered(house, 2, 300 * NS_PER_S); /* waited for again, but for less long */
-	assert_evicts("a", 1000, 400, 3);
+	assert_evicts("a", 5000, 400, 3);
 	for (int fd = 4; fd <= HOUSE_PER_PEER; fd++)
 		house_asked(house, fd, 400 * NS_PER_S);
-	assert_evicts("a", 1001, 401, 2);
-	house_asked(house, 1000, 401 * NS_PER_S);
-	house_asked(house, 1001, 401 * NS_PER_S);
-	assert_evicts("a", 1002, 402, 1); /* all are being answered: who takes longest */
+	assert_evicts("a", 5001, 401, 2);
+	house_asked(house, 5000, 401 * NS_PER_S);
+	house_asked(house, 5001, 401 * NS_PER_S);
+	assert_evicts("a", 5002, 402, 1); /* all are being answered: who takes longest */
 }
 
 static void a_full_house_takes_from_the_largest_crowd(void **state)
@@ -88,12 +88,12 @@ static void a_full_house_takes_from_the_largest_crowd(void **state)
 	enter("large", 1, HOUSE_PER_PEER, 0);
 	for (int i = 0; i < HOUSE_PLACES - HOUSE_PER_PEER; i++) {
 		snprintf(peer, sizeof(peer), "10.0.%d.%d", i / 100, i % 100);
-		enter(peer, 1000 + i, 1, 1);
+		enter(peer, 5000 + i, 1, 1);
 	}
 	assert_int_equal(house_count(house), HOUSE_PLACES);
-	assert_evicts("newcomer", 2000, 300, 1);
-	assert_evicts("10.0.0.1", 2001, 300, 2);
-	assert_evicts("large", 2002, 300, 3);
+	assert_evicts("newcomer", 8000, 300, 1);
+	assert_evicts("10.0.0.1", 8001, 300, 2);
+	assert_evicts("large", 8002, 300, 3);
 	assert_int_equal(house_count(house), HOUSE_PLACES);
 }
 
@@ -108,15 +108,15 @@ static void streams_stay_and_are_bounded(void **state)
 		assert_int_equal(house_streams(house, fd), fd <= HOUSE_STREAMS);
 	}
 	assert_false(house_streams(house, 1)); /* once is enough */
-	assert_evicts("a", 1000, 1, HOUSE_STREAMS + 1);
-	enter("b", 2000, 1, 1);
-	house_asked(house, 2000, 1);
-	assert_true(house_streams(house, 2000));
+	assert_evicts("a", 5000, 1, HOUSE_STREAMS + 1);
+	enter("b", 8000, 1, 1);
+	house_asked(house, 8000, 1);
+	assert_true(house_streams(house, 8000));
 	house_leave(house, 1);
-	house_asked(house, 1000, 1);
-	assert_true(house_streams(house, 1000));
+	house_asked(house, 5000, 1);
+	assert_true(house_streams(house, 5000));
 	assert_false(house_streams(house, HOUSE_PER_PEER));
-	assert_int_equal(house_enter(house, 3000, "a", 1, &evicted), 0);
+	assert_int_equal(house_enter(house, 9000, "a", 1, &evicted), 0);
 	assert_int_equal(house_overdue(house, 9 * NS_PER_S), -1);
 }
 
