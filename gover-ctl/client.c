@@ -334,8 +334,9 @@ static CURLcode perform(struct client *client, const struct client_call *call, c
 	if (client->over_socket) {
 		curl_easy_setopt(client->curl, CURLOPT_UNIX_SOCKET_PATH, client->where);
 		curl_easy_setopt(client->curl, CURLOPT_NOPROXY, "*");
-	} else if (client->token[0] && strncmp(client->base, "http://", 7) == 0)
+	} else if (client->token[0] && strncmp(client->base, "http://", 7) == 0) {
 		curl_easy_setopt(client->curl, CURLOPT_NOPROXY, "*"); /* it stays on this host */
+	}
 	if (client->cacert[0])
 		curl_easy_setopt(client->curl, CURLOPT_CAINFO, client->cacert);
 	curl_easy_setopt(client->curl, CURLOPT_NOSIGNAL, 1L);

@@ -67,6 +67,13 @@ else
   ok "a group by its name # SKIP no group games here" true
 fi
 
+conf_extra='[access]
+read_group = no-such-group' sim_conf
+start || exit 1
+ok "a group that is not there is told" grep -q 'there is no group no-such-group on this host: nobody is let in by it' "$dir/log"
+ok "unless nobody named it" sh -c "! grep -q 'there is no group gover' '$dir/log'"
+stop
+
 # A daemon that is not root serves its own user.
 conf_extra='' sim_conf
 mkdir -p "$dir/poke" "$dir/state"
