@@ -27,7 +27,7 @@ folders  := base policy sched db sim trial gpu monitor gover-d gover-ctl gover-s
 mains    := gover-d/main.c gover-ctl/main.c gover-sim/main.c
 no_bpf   := $(if $(BPF),monitor/fps-bpf-none.c,monitor/fps-bpf.c monitor/fps-bpf-files.c)
 sources  := $(filter-out $(mains) $(no_bpf),$(wildcard $(addsuffix /*.c,$(folders))))
-objects  := $(sources:%.c=$B/obj/%.o) $(if $(BPF),$B/obj/fps-bpf/embed.o)
+objects  := $(sources:%.c=$B/obj/%.o) $B/obj/web/embed.o $(if $(BPF),$B/obj/fps-bpf/embed.o)
 layer    := $(shell pkg-config --exists vulkan && echo $B/libgover-fps-layer.so)
 programs := $B/gover-d $B/gover-ctl $B/gover-sim $B/libgover-fps.so $(layer) $B/gover-terrain
 units    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test-*.c))
@@ -145,6 +145,23 @@ $B/obj/fps-bpf/embed.o: fps-bpf/embed.S $B/bpf/present-1.o $B/bpf/present-2.o
 	@mkdir -p $(@D)
 	@echo "  AS    $<"
 	@$(CC) -Wa,-I$B/bpf -c -o $@ $<
+
+# The page at /, with its chart library where there is one: Debian's package libjs-dygraphs.
+dygraphs := /usr/share/javascript/dygraphs
+charts   := $(addprefix $B/web/,dygraph.min.js dygraph.min.css)
+page     := $(filter-out web/embed.S,$(wildcard web/*)) $(charts)
+$(charts): $B/web/%: $(wildcard $(dygraphs)/*.min.*)
+	@mkdir -p $(@D)
+	@if [ -f $(dygraphs)/$* ]; then sed '/^.[*/]# sourceMappingURL=/d; s|/[*]# sourceMappingURL=.*||' $(dygraphs)/$* >$@; \
+		else : >$@; echo "  SKIP  charts of the page: no $(dygraphs)/$* (libjs-dygraphs)"; fi
+
+$B/web/etag: $(page)
+	@printf '"%.16s"' "$$(cat $(page) | sha256sum)" >$@
+
+$B/obj/web/embed.o: web/embed.S $(page) $B/web/etag
+	@mkdir -p $(@D)
+	@echo "  AS    $<"
+	@$(CC) -Wa,-Iweb -Wa,-I$B/web -c -o $@ $<
 
 tests: all $(units) $(helpers) $(helpers32) $(evals)
 

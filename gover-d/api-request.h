@@ -28,10 +28,19 @@ struct api_text *api_text_new(char *data);
 struct api_text *api_text_ref(struct api_text *text);
 struct api_text *api_text_unref(struct api_text *text); /* NULL is fine; returns NULL */
 
+/* A header that answers of one kind have in common. */
+struct api_header {
+	const char *name, *value;
+};
+
 struct api_reply {
 	unsigned int status; /* 0: there is none yet */
 	const char *type;    /* static text; NULL: no body */
 	struct api_text *text;
+	char *fixed; /* instead of a text: bytes that stay for ever */
+	size_t fixed_size;
+	const char *etag;		   /* static text; NULL: none */
+	const struct api_header *headers;  /* static, up to a name that is NULL; NULL: none */
 	char location[API_PARAM_MAX + 16]; /* "": none */
 	char allow[48];			   /* "": none */
 };
@@ -45,7 +54,8 @@ struct api_request {
 	const char *method, *path;
 	struct api_query query[API_QUERY_MAX];
 	size_t n_query; /* above API_QUERY_MAX: more came than are kept */
-	const char *content_type, *idempotency_key; /* NULL: no such header */
+	/* NULL: no such header */
+	const char *content_type, *idempotency_key, *if_none_match;
 	const char *body;
 	size_t body_length;
 	/* Found by the route. */
@@ -72,6 +82,9 @@ void api_request_reply_json(struct api_request *request, unsigned int status, js
 /* The same with a text that others send too; takes a reference of its own. */
 void api_request_reply_shared(struct api_request *request, unsigned int status, const char *type,
 			      struct api_text *text);
+/* The same with bytes that stay for ever. */
+void api_request_reply_fixed(struct api_request *request, unsigned int status, const char *type,
+			     char *bytes, size_t size);
 /* A status alone. */
 void api_request_reply_empty(struct api_request *request, unsigned int status);
 

@@ -43,6 +43,8 @@ static const struct route {
 	{"GET", "/healthz", api_get_health, false, {NULL}},
 	{"GET", "/readyz", api_get_ready, false, {NULL}},
 	{"GET", "/metrics", api_get_metrics, false, {NULL}},
+	{"GET", "/", api_get_page, false, {NULL}},
+	{"GET", "/web/{file}", api_get_page, false, {NULL}},
 };
 
 struct api *api_new(struct manager *manager)

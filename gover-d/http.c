@@ -118,6 +118,7 @@ static struct exchange *begin(struct listener *listener, struct MHD_Connection *
 		.path = path,
 		.content_type = header(connection, MHD_HTTP_HEADER_CONTENT_TYPE),
 		.idempotency_key = header(connection, "Idempotency-Key"),
+		.if_none_match = header(connection, MHD_HTTP_HEADER_IF_NONE_MATCH),
 		.answered = answered,
 	};
 	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_query, &x->request);
@@ -149,6 +150,9 @@ static struct MHD_Response *make_response(const struct api_reply *reply)
 {
 	struct MHD_Response *response;
 
+	if (reply->fixed)
+		return MHD_create_response_from_buffer(reply->fixed_size, reply->fixed,
+						       MHD_RESPMEM_PERSISTENT);
 	if (!reply->text)
 		return MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
 	response = MHD_create_response_from_buffer_with_free_callback_cls(
@@ -163,6 +167,17 @@ static bool add_header(struct MHD_Response *response, const char *name, const ch
 	return !value || !value[0] || MHD_add_response_header(response, name, value) == MHD_YES;
 }
 
+static bool add_headers(struct MHD_Response *response, const struct api_reply *reply)
+{
+	for (const struct api_header *h = reply->headers; h && h->name; h++)
+		if (!add_header(response, h->name, h->value))
+			return false;
+	return add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->type) &&
+	       add_header(response, MHD_HTTP_HEADER_ETAG, reply->etag) &&
+	       add_header(response, MHD_HTTP_HEADER_LOCATION, reply->location) &&
+	       add_header(response, MHD_HTTP_HEADER_ALLOW, reply->allow);
+}
+
 /* MHD_NO, where there is no memory, closes the connection. */
 static enum MHD_Result send_reply(struct exchange *x)
 {
@@ -172,9 +187,7 @@ static enum MHD_Result send_reply(struct exchange *x)
 
 	if (!response)
 		return MHD_NO;
-	if (add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->type) &&
-	    add_header(response, MHD_HTTP_HEADER_LOCATION, reply->location) &&
-	    add_header(response, MHD_HTTP_HEADER_ALLOW, reply->allow))
+	if (add_headers(response, reply))
 		r = MHD_queue_response(x->connection, reply->status, response);
 	MHD_destroy_response(response);
 	return r;
