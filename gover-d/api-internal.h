@@ -10,8 +10,14 @@
 /* Answers that many ask for and that stay the same until something changes. */
 enum api_cached { API_CACHED_HOST, API_CACHED_VGPUS, API_CACHED_METRICS, API_CACHED_COUNT };
 
+struct events;
+struct follower;
+
 struct api {
 	struct manager *manager;
+	struct events *events;
+	struct follower *followers; /* of the events, newest first */
+	int n_followers;
 	struct metrics_tally tally;
 	uint64_t version; /* counts what makes cached answers old, beside control_generation() */
 	struct api_cache {
@@ -45,6 +51,8 @@ void api_get_offers(struct api *api, struct api_request *request);
 void api_claim_offer(struct api *api, struct api_request *request);
 void api_delete_offer(struct api *api, struct api_request *request);
 
+void api_get_events(struct api *api, struct api_request *request);
+
 void api_get_economics(struct api *api, struct api_request *request);
 
 void api_get_page(struct api *api, struct api_request *request);
@@ -54,8 +62,15 @@ void api_patch_policy(struct api *api, struct api_request *request);
 
 /* --- for the handlers --- */
 
-/* Answers with the text kept for @which, made anew by @make (text from malloc) only when it is old.
- */
+/* Once a period: the vGPUs as they are now, and a sign of life for who has heard nothing. */
+void api_events_tick(struct api *api);
+/* The text of GET /v1/vgpus, kept by @api; NULL: no memory. */
+const struct api_text *api_vgpus_text(struct api *api);
+
+/* The text kept for @which, made anew by @make (text from malloc) only when it is old; NULL: no
+ * memory. */
+struct api_text *api_cached(struct api *api, enum api_cached which, char *(*make)(struct api *api));
+/* Answers with it. */
 void api_reply_cached(struct api *api, struct api_request *request, enum api_cached which,
 		      const char *type, char *(*make)(struct api *api));
 

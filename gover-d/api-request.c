@@ -48,6 +48,8 @@ const char *api_request_query(const struct api_request *request, const char *nam
 void api_request_reply_empty(struct api_request *request, unsigned int status)
 {
 	api_text_unref(request->reply.text);
+	if (request->reply.stream)
+		request->reply.stream->free(request->reply.stream);
 	request->reply = (struct api_reply){.status = status};
 }
 
@@ -77,6 +79,16 @@ void api_request_reply_text(struct api_request *request, unsigned int status, co
 
 	api_request_reply_shared(request, status, type, text);
 	api_text_unref(text);
+}
+
+void api_request_reply_stream(struct api_request *request, const char *type,
+			      struct api_stream *stream)
+{
+	api_request_reply_empty(request, stream ? 200 : 500);
+	if (!stream)
+		return;
+	request->reply.type = type;
+	request->reply.stream = stream;
 }
 
 void api_request_reply_json(struct api_request *request, unsigned int status, json_t *document)
@@ -118,6 +130,5 @@ void api_request_fini(struct api_request *request)
 	if (request->later)
 		request->later->request = NULL;
 	request->later = NULL;
-	api_text_unref(request->reply.text);
-	request->reply = (struct api_reply){0};
+	api_request_reply_empty(request, 0);
 }

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #define API_QUERY_MAX 8
 #define API_PARAM_MAX 128
@@ -33,6 +34,21 @@ struct api_header {
 	const char *name, *value;
 };
 
+/*
+ * A body without an end. The api makes it; the transport takes pieces of it, and says with which
+ * calls it wants to be told that there are more.
+ */
+struct api_stream {
+	/* The next bytes, at most @size; 0: none now, wake() will tell; negative: it has ended. */
+	ssize_t (*read)(struct api_stream *stream, char *buffer, size_t size);
+	void (*free)(struct api_stream *stream);
+	/* The transport's, NULL until it has taken it up. drop(): end it, also in the middle of a
+	 * piece that its reader does not take. Neither frees it. */
+	void (*wake)(void *userdata);
+	void (*drop)(void *userdata);
+	void *userdata;
+};
+
 struct api_reply {
 	unsigned int status; /* 0: there is none yet */
 	const char *type;    /* static text; NULL: no body */
@@ -41,6 +57,7 @@ struct api_reply {
 	size_t fixed_size;
 	const char *etag;		   /* static text; NULL: none */
 	const struct api_header *headers;  /* static, up to a name that is NULL; NULL: none */
+	struct api_stream *stream;	   /* instead of @text; goes with the request */
 	char location[API_PARAM_MAX + 16]; /* "": none */
 	char allow[48];			   /* "": none */
 };
@@ -55,7 +72,7 @@ struct api_request {
 	struct api_query query[API_QUERY_MAX];
 	size_t n_query; /* above API_QUERY_MAX: more came than are kept */
 	/* NULL: no such header */
-	const char *content_type, *idempotency_key, *if_none_match;
+	const char *content_type, *idempotency_key, *last_event_id, *if_none_match;
 	const char *body;
 	size_t body_length;
 	/* Found by the route. */
@@ -85,6 +102,9 @@ void api_request_reply_shared(struct api_request *request, unsigned int status, 
 /* The same with bytes that stay for ever. */
 void api_request_reply_fixed(struct api_request *request, unsigned int status, const char *type,
 			     char *bytes, size_t size);
+/* The same with a stream. Takes it over; NULL is answered as no memory. */
+void api_request_reply_stream(struct api_request *request, const char *type,
+			      struct api_stream *stream);
 /* A status alone. */
 void api_request_reply_empty(struct api_request *request, unsigned int status);
 

@@ -25,6 +25,11 @@ static char *make_list(struct api *api)
 	return json_encode_dump(encode_list(api, /* gpu= */ NULL));
 }
 
+const struct api_text *api_vgpus_text(struct api *api)
+{
+	return api_cached(api, API_CACHED_VGPUS, make_list);
+}
+
 void api_get_vgpus(struct api *api, struct api_request *request)
 {
 	const char *name = api_request_query(request, "gpu");

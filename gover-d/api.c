@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The routes and what every one of them has in common. Must never know how a request came in. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <systemd/sd-id128.h>
 
 #include "base/cleanup.h"
 #include "base/parse.h"
@@ -37,6 +39,7 @@ static const struct route {
 	{"GET", "/v1/offers", api_get_offers, false, {"all"}},
 	{"POST", "/v1/offers/{id}/claim", api_claim_offer, true, {NULL}},
 	{"DELETE", "/v1/offers/{id}", api_delete_offer, false, {NULL}},
+	{"GET", "/v1/events", api_get_events, false, {"kinds", "after"}},
 	{"GET", "/v1/economics", api_get_economics, false, {"from", "to"}},
 	{"GET", "/v1/policy", api_get_policy, false, {NULL}},
 	{"PATCH", "/v1/policy", api_patch_policy, true, {NULL}},
@@ -47,6 +50,19 @@ static const struct route {
 	{"GET", "/web/{file}", api_get_page, false, {NULL}},
 };
 
+/* The name of this run in the ids of events: no other run has it. */
+static int make_events(struct api *api)
+{
+	char boot[17];
+	sd_id128_t id;
+
+	if (sd_id128_randomize(&id) < 0)
+		return -EIO;
+	snprintf(boot, sizeof(boot), "%016" PRIx64, id.qwords[0]);
+	api->events = events_new(boot);
+	return api->events ? 0 : -ENOMEM;
+}
+
 struct api *api_new(struct manager *manager)
 {
 	struct api *api = calloc(1, sizeof(*api));
@@ -54,6 +70,8 @@ struct api *api_new(struct manager *manager)
 	if (!api)
 		return NULL;
 	api->manager = manager;
+	if (make_events(api) < 0)
+		return api_free(api);
 	metrics_tally_begin(&api->tally, control_decisions(manager));
 	return api;
 }
@@ -64,6 +82,7 @@ struct api *api_free(struct api *api)
 		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(api->cached); i++)
 		api_text_unref(api->cached[i].text);
+	events_free(api->events);
 	free(api);
 	return NULL;
 }
@@ -72,6 +91,7 @@ void api_tick(struct api *api)
 {
 	metrics_tally_decisions(&api->tally, control_decisions(api->manager));
 	api->version++;
+	api_events_tick(api);
 }
 
 static bool path_matches(const char *pattern, const char *path, char param[API_PARAM_MAX])
@@ -205,8 +225,7 @@ void api_serve(struct api *api, struct api_request *request)
 		api->version++;
 }
 
-void api_reply_cached(struct api *api, struct api_request *request, enum api_cached which,
-		      const char *type, char *(*make)(struct api *api))
+struct api_text *api_cached(struct api *api, enum api_cached which, char *(*make)(struct api *api))
 {
 	struct api_cache *cache = &api->cached[which];
 	uint64_t generation = control_generation(api->manager);
@@ -219,7 +238,13 @@ void api_reply_cached(struct api *api, struct api_request *request, enum api_cac
 			.version = api->version,
 		};
 	}
-	api_request_reply_shared(request, 200, type, cache->text);
+	return cache->text;
+}
+
+void api_reply_cached(struct api *api, struct api_request *request, enum api_cached which,
+		      const char *type, char *(*make)(struct api *api))
+{
+	api_request_reply_shared(request, 200, type, api_cached(api, which, make));
 }
 
 static void saved(void *userdata, int result)

@@ -18,6 +18,7 @@
 #include "gover-d/api-request.h"
 #include "gover-d/api.h"
 #include "gover-d/http-listen.h"
+#include "gover-d/http-stream.h"
 #include "gover-d/http.h"
 #include "gover-d/problem.h"
 
@@ -41,6 +42,7 @@ struct http {
 	dev_t socket_dev;
 	ino_t socket_ino;
 	struct exchange *suspended; /* whose answer is to come */
+	struct http_streams streams;
 };
 
 struct exchange {
@@ -50,7 +52,8 @@ struct exchange {
 	char *body; /* API_BODY_MAX bytes, once the first has come */
 	size_t received;
 	bool served, suspended;
-	struct exchange *next; /* http.suspended */
+	struct http_stream *stream; /* the answer, where it has no end */
+	struct exchange *next;	    /* http.suspended */
 };
 
 static void resume(struct exchange *x)
@@ -71,9 +74,7 @@ static void answered(struct api_request *request)
 	if (!x->suspended)
 		return;
 	resume(x);
-	/* MHD goes on with it in its next run, for which it asks nobody. */
-	(void)sd_event_source_set_time_relative(x->listener->timer, 0);
-	(void)sd_event_source_set_enabled(x->listener->timer, SD_EVENT_ONESHOT);
+	http_run_soon(x->listener->timer);
 }
 
 static void suspend(struct exchange *x)
@@ -119,6 +120,7 @@ static struct exchange *begin(struct listener *listener, struct MHD_Connection *
 		.content_type = header(connection, MHD_HTTP_HEADER_CONTENT_TYPE),
 		.idempotency_key = header(connection, "Idempotency-Key"),
 		.if_none_match = header(connection, MHD_HTTP_HEADER_IF_NONE_MATCH),
+		.last_event_id = header(connection, "Last-Event-ID"),
 		.answered = answered,
 	};
 	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_query, &x->request);
@@ -135,6 +137,7 @@ static void completed(void *userdata, struct MHD_Connection *connection, void **
 	(void)code;
 	if (!x)
 		return;
+	http_stream_end(x->stream);
 	api_request_fini(&x->request);
 	free(x->body);
 	free(x);
@@ -146,13 +149,17 @@ static void release_text(void *text)
 	api_text_unref(text);
 }
 
-static struct MHD_Response *make_response(const struct api_reply *reply)
+static struct MHD_Response *make_response(struct exchange *x)
 {
+	const struct api_reply *reply = &x->request.reply;
 	struct MHD_Response *response;
 
 	if (reply->fixed)
 		return MHD_create_response_from_buffer(reply->fixed_size, reply->fixed,
 						       MHD_RESPMEM_PERSISTENT);
+	if (reply->stream)
+		return http_stream_begin(&x->listener->http->streams, reply->stream, x->connection,
+					 x->listener->timer, &x->stream);
 	if (!reply->text)
 		return MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
 	response = MHD_create_response_from_buffer_with_free_callback_cls(
@@ -182,7 +189,7 @@ static bool add_headers(struct MHD_Response *response, const struct api_reply *r
 static enum MHD_Result send_reply(struct exchange *x)
 {
 	const struct api_reply *reply = &x->request.reply;
-	struct MHD_Response *response = make_response(reply);
+	struct MHD_Response *response = make_response(x);
 	enum MHD_Result r = MHD_NO;
 
 	if (!response)
@@ -431,6 +438,7 @@ struct http *http_free(struct http *http)
 	remove_socket(http);
 	while (http->suspended)
 		resume(http->suspended);
+	http_stream_end_all(&http->streams);
 	stop(&http->tcp);
 	stop(&http->unix_socket);
 	free(http);

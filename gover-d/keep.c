@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "db/db.h"
+#include "gover-d/json-encode.h"
 #include "gover-d/log.h"
 #include "gover-d/manager.h"
 #include "gover-d/tick.h"
@@ -49,6 +50,16 @@ static void store_decision(struct manager *m, const struct decision *d)
 	(void)db_append_decision(m->actuator.db, &row); /* a full queue is counted by db/ */
 }
 
+/* Whoever follows has what was decided; what else is not as it was he is to read again. */
+static void tell_change(struct manager *m, const char *what, const char *id)
+{
+	struct json_encode o = json_encode_begin();
+
+	json_encode_add(&o, "what", json_string(what));
+	json_encode_add(&o, "id", json_encode_name(id));
+	api_event(m->api, EVENTS_CHANGE, json_encode_end(&o));
+}
+
 int64_t keep_decision(struct manager *m, struct decision *decision)
 {
 	const struct decision *kept;
@@ -64,6 +75,9 @@ int64_t keep_decision(struct manager *m, struct decision *decision)
 		 kept->result);
 	store_decision(m, kept);
 	m->generation++;
+	api_event(m->api, EVENTS_DECISION, json_encode_decision(kept));
+	if (!kept->gpu[0])
+		tell_change(m, "policy", "");
 	return kept->id;
 }
 
@@ -86,4 +100,5 @@ void note_decision(struct manager *m, const struct host_gpu *gpu, struct vgpu *v
 	id = keep_decision(m, &d);
 	if (vgpu && id)
 		vgpu->last_decision_id = id;
+	tell_change(m, vgpu ? "vgpu" : "gpu", vgpu ? d.vgpu : d.gpu);
 }

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "db/db.h"
+#include "gover-d/json-encode.h"
 #include "gover-d/ledger.h"
 #include "gover-d/log.h"
 #include "gover-d/manager.h"
@@ -65,6 +66,7 @@ static void alert_changed(void *userdata, const struct alert *alert)
 				   : "raised",
 		 alert->text);
 	m->generation++;
+	api_event(m->api, EVENTS_ALERT, json_encode_alert(alert));
 	if (!m->actuator.db)
 		return;
 	snprintf(row.name, sizeof(row.name), "%s", alert->name);
@@ -91,6 +93,7 @@ static void offer_changed(void *userdata, const struct offer *offer)
 	log_notice("offer %lld on GPU %s is %s%s%s", (long long)offer->id, offer->gpu,
 		   offer_state_name(offer->state), offer->reason[0] ? ": " : "", offer->reason);
 	m->generation++;
+	api_event(m->api, EVENTS_OFFER, json_encode_offer(offer, clock_now()));
 	if (offer->state == OFFER_FAILED && !m->actuator.dry_run)
 		(void)hooks_run(m->hooks, m->config.on_migrate, "sale_failed", offer->gpu,
 				offer->vgpu, vgpu ? vgpu->contract.vm : "", offer->reason);

@@ -48,7 +48,6 @@ export class Live {
 	async run() {
 		for (let failures = 0; ; ) {
 			try {
-				await this.#read_all();
 				await this.#follow(() => (failures = 0));
 				this.#become("away", "the daemon closed the line");
 			} catch (error) {
@@ -140,17 +139,9 @@ export class Live {
 		try {
 			const more = this.#after ? { "Last-Event-ID": this.#after } : {};
 			const response = await fetch("/v1/events", { headers: headers(more), cache: "no-store", credentials: "omit", signal: stop.signal });
-			if (response.status === 404) { /* POLL */
-				this.#become("live");
-				succeeded();
-				for (;;) {
-					await new Promise((r) => setTimeout(r, 1000));
-					await this.#read_host();
-					await Promise.all([this.#read_alerts(), this.#read_offers(), this.#read_decisions()]);
-				}
-			}
 			if (!response.ok)
 				throw await problem_of(response);
+			await this.#read_all(); /* with the line open already: nothing falls between */
 			this.#become("live");
 			succeeded();
 			for await (const event of events_of(response, alive))

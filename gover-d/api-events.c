@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * GET /v1/events: who follows what happens. Must never let one who does not read cost more than his
+ * place, nor make texts that nobody follows.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gover-d/api-internal.h"
+#include "gover-d/api.h"
+#include "gover-d/events.h"
+#include "gover-d/json-encode.h"
+#include "gover-d/problem.h"
+
+#define FOLLOWERS_MAX 256
+#define SILENCE_NS    (15 * NS_PER_S)
+
+struct follower {
+	struct api_stream stream; /* first: the transport hands it back */
+	struct api *api;
+	struct events_reader reader;
+	uint64_t spoken_ns; /* monotonic: when he was last given something */
+	bool left_behind;
+	struct follower *next; /* api.followers */
+};
+
+static ssize_t read_stream(struct api_stream *stream, char *buffer, size_t size)
+{
+	struct follower *f = (struct follower *)stream;
+	size_t n;
+
+	if (f->left_behind)
+		return -EPIPE;
+	n = events_reader_read(&f->reader, buffer, size);
+	if (n > 0)
+		f->spoken_ns = clock_now().mono_ns;
+	return (ssize_t)n;
+}
+
+static void free_stream(struct api_stream *stream)
+{
+	struct follower *f = (struct follower *)stream, **at = &f->api->followers;
+
+	while (*at != f)
+		at = &(*at)->next;
+	*at = f->next;
+	f->api->n_followers--;
+	events_reader_fini(&f->reader);
+	free(f);
+}
+
+static struct follower *follow(struct api *api, unsigned int kinds, const char *after)
+{
+	struct follower *f = calloc(1, sizeof(*f));
+
+	if (!f || events_reader_init(&f->reader, api->events, kinds, after) < 0) {
+		free(f);
+		return NULL;
+	}
+	f->stream.read = read_stream;
+	f->stream.free = free_stream;
+	f->api = api;
+	f->spoken_ns = clock_now().mono_ns;
+	f->next = api->followers;
+	api->followers = f;
+	api->n_followers++;
+	return f;
+}
+
+void api_get_events(struct api *api, struct api_request *request)
+{
+	const char *words = api_request_query(request, "kinds");
+	const char *after = request->last_event_id; /* newer than what the address says */
+	unsigned int kinds = EVENTS_ALL;
+	struct follower *f;
+
+	if (!after || !after[0])
+		after = api_request_query(request, "after");
+	if (words && events_kinds_parse(words, &kinds) < 0) {
+		problem_reply(
+			request, 400,
+			"kinds: %.100s is not allowed: some of decision, alert, offer, change "
+			"and tick, with commas between them",
+			words);
+		return;
+	}
+	if (after && strlen(after) >= EVENTS_ID_MAX) {
+		problem_reply(request, 400, "after: %.100s is not allowed: the id of an event",
+			      after);
+		return;
+	}
+	if (api->n_followers >= FOLLOWERS_MAX) {
+		problem_reply(request, 503, "%d already follow the events, more are not let in",
+			      api->n_followers);
+		return;
+	}
+	f = follow(api, kinds, after && after[0] ? after : NULL);
+	api_request_reply_stream(request, "text/event-stream", f ? &f->stream : NULL);
+}
+
+/* Whoever there is something for is woken; who does not read is let go. */
+static void tell(struct api *api)
+{
+	struct follower *next;
+
+	for (struct follower *f = api->followers; f; f = next) {
+		int r = events_reader_look(&f->reader);
+
+		next = f->next;
+		if (r == 0 || f->left_behind || !f->stream.wake)
+			continue;
+		if (r > 0) {
+			f->stream.wake(f->stream.userdata);
+		} else {
+			f->left_behind = true;
+			f->stream.drop(f->stream.userdata);
+		}
+	}
+}
+
+void api_event(struct api *api, enum events_kind kind, json_t *object)
+{
+	char *json;
+
+	if (!api) {
+		json_decref(object);
+		return;
+	}
+	json = json_encode_dump(object);
+	events_add(api->events, kind, json);
+	free(json);
+	tell(api);
+}
+
+static bool followed(const struct api *api, enum events_kind kind)
+{
+	for (const struct follower *f = api->followers; f; f = f->next)
+		if (!f->left_behind && (f->reader.kinds & (1u << kind)))
+			return true;
+	return false;
+}
+
+void api_events_tick(struct api *api)
+{
+	const uint64_t now_ns = clock_now().mono_ns;
+	const struct api_text *text;
+
+	if (!api->followers)
+		return;
+	text = followed(api, EVENTS_TICK) ? api_vgpus_text(api) : NULL;
+	if (text)
+		events_add(api->events, EVENTS_TICK, text->data);
+	for (struct follower *f = api->followers; f; f = f->next) {
+		if (now_ns - f->spoken_ns < SILENCE_NS)
+			continue;
+		f->spoken_ns = now_ns;
+		events_reader_comment(&f->reader);
+	}
+	tell(api);
+}
