@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The page at / and its files. Must never answer with anything that was not built in. */
+#include <stdio.h>
 #include <string.h>
 
 #include "gover-d/api-internal.h"
@@ -40,6 +41,6 @@ void api_get_page(struct api *api, struct api_request *request)
 		api_request_reply_empty(request, 304);
 	else
 		api_request_reply_fixed(request, 200, asset.type, asset.bytes, asset.size);
-	request->reply.etag = asset.etag;
+	snprintf(request->reply.etag, sizeof(request->reply.etag), "%s", asset.etag);
 	request->reply.headers = headers;
 }

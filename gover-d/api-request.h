@@ -12,6 +12,7 @@
 
 #define API_QUERY_MAX 8
 #define API_PARAM_MAX 128
+#define API_ETAG_MAX  20 /* 64 bits in hex, in quotes */
 #define API_TYPE_JSON "application/json"
 #define API_TYPE_TEXT "text/plain; charset=utf-8"
 
@@ -55,11 +56,11 @@ struct api_reply {
 	struct api_text *text;
 	char *fixed; /* instead of a text: bytes that stay for ever */
 	size_t fixed_size;
-	const char *etag;		   /* static text; NULL: none */
 	const struct api_header *headers;  /* static, up to a name that is NULL; NULL: none */
 	struct api_stream *stream;	   /* instead of @text; goes with the request */
 	char location[API_PARAM_MAX + 16]; /* "": none */
 	char allow[48];			   /* "": none */
+	char etag[API_ETAG_MAX];	   /* "": none */
 };
 
 struct api_query {

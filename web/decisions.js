@@ -5,8 +5,8 @@ import { clock, number, spaced } from "./words.js";
 
 const SHOWN = 80;
 const SIGNS = {
-	steal: "⇄", pool: "＋", wake: "↥", offer: "◇", severe: "‼", fund: "⇉", return: "↩", fit: "⇲", hold: "▮", share: "≑",
-	add: "＋", remove: "−", set: "✎", release: "▯", adopt: "⚓", found: "?", foreign_write: "⚠", missing: "✕",
+	steal: "⇄", pool: "+", wake: "↑", offer: "◇", severe: "‼", fund: "⇉", return: "←", fit: "↓", hold: "▮", share: "≈",
+	add: "+", remove: "−", set: "✎", release: "▯", adopt: "↻", found: "?", foreign_write: "▲", missing: "✕",
 };
 
 function move(m) {

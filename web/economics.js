@@ -5,7 +5,7 @@ import { money, number } from "./words.js";
 
 const ROWS = [
 	["Revenue", (e) => e.revenue, money],
-	["Penalties", (e) => -e.penalty, money],
+	["Penalties", (e) => 0 - e.penalty, money],
 	["Profit", (e) => e.profit, money],
 	["Sold", (e) => e.sold_cap_hours, (x) => `${number(x, 1)} GPU h`],
 	["Broken", (e) => e.broken_s, (x) => `${number(x)} s`],
@@ -19,9 +19,9 @@ function make([name]) {
 		element: h("tr", {}, h("th", { scope: "row" }, name), cells),
 		update([, of, tell, economics]) {
 			const [with_it, without] = [of(economics), of(economics.without_overselling)];
-			say(cells[0], tell(with_it));
-			say(cells[1], tell(without));
-			say(cells[2], signed(with_it - without, tell));
+			say(cells[0], tell(with_it, economics.revenue));
+			say(cells[1], tell(without, economics.revenue));
+			say(cells[2], signed(with_it - without, (x) => tell(x, economics.revenue)));
 		},
 	};
 }

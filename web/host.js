@@ -96,8 +96,8 @@ export class Host {
 	}
 
 	money(economics) {
-		say(this.earned.value, economics ? money(economics.profit) : "–");
-		say(this.earned.note, economics ? `${money(economics.revenue)} earned, ${money(economics.penalty)} owed` : "no history");
+		say(this.earned.value, economics ? money(economics.profit, economics.revenue) : "–");
+		say(this.earned.note, economics ? `${money(economics.revenue)} earned, ${money(economics.penalty, economics.revenue)} owed` : "no history");
 	}
 
 	/** Whether what is shown is true now. */

@@ -177,13 +177,13 @@ export class Vgpus {
 			say(p.frame, v.frame_p99_ms === null ? "no frames seen" : `p99 ${number(v.frame_p99_ms, 1)} ms`);
 			say(p.use, percent(v.util_pct));
 			use.update(v.util_pct === null ? null : v.util_pct / 100);
-			say(p.load, `${percent(v.load_pct, 1)} of the GPU`);
+			say(p.load, `${percent(v.load_pct, 1)} of GPU`);
 			say(p.cap, percent(v.cap_pct));
 			say(p.sold, ` of ${number(v.initial_cap_pct)} sold`);
 			cap.update(v.cap_pct / v.initial_cap_pct);
-			say(p.moved, v.steals_in || v.steals_out ? `steals ▲ ${v.steals_in} won, ▽ ${v.steals_out} given` : "no steals");
+			say(p.moved, v.steals_in || v.steals_out ? `▲ ${v.steals_in} won  ▽ ${v.steals_out} gave` : "no steals");
 			say(p.broken, small_percent(v.broken_time_pct));
-			say(p.seen, v.broken_s ? `${number(v.broken_s)} s of promise` : "promise kept");
+			say(p.seen, v.broken_s ? `${number(v.broken_s)} s in all` : "promise kept");
 			set(element, "class", v.broken ? "is-broken" : v.overloaded ? "is-overloaded" : null);
 		};
 		this.#rows.set(id, row);

@@ -25,10 +25,9 @@ export function small_percent(x) {
 	return x > 0 && x < 0.1 ? "< 0.1 %" : percent(x, x < 10 ? 1 : 0);
 }
 
-export function money(x) {
-	if (!is_number(x))
-		return NONE;
-	return x.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: Math.abs(x) < 1 ? 4 : 2 });
+/** @among: the largest sum beside it: small ones are told to a hundredth of a cent, all of them alike. */
+export function money(x, among = x) {
+	return is_number(x) ? number(x, Math.abs(among) < 10 ? 4 : 2).replace("-", "−") : NONE;
 }
 
 /** A span of time, in its two largest units. */
