@@ -207,6 +207,11 @@ check-guest: ## programs inside a virtual machine report their frames out of it 
 	@$(MAKE) --no-print-directory -j$$(nproc) all $(helpers)
 	@B=$B tests/check-guest
 
+check-web: ## the page in a real Chromium, on a running daemon (skips itself where there is no browser or npm)
+	@dist/install-deps build
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@B=$B tests/check-web
+
 fuzz: ## every parser under libFuzzer, FUZZ_SECONDS (20) each
 	@dist/install-deps lint
 	@B=$B tests/fuzz/run
@@ -275,6 +280,6 @@ help: ## this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest fuzz warnings lint demo install help clean
+.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web fuzz warnings lint demo install help clean
 .PHONY: eval eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B -name '*.d' 2>/dev/null)

@@ -71,6 +71,7 @@ export class Series {
 /** Draws a Series into @place. @picked is told of the moment under the pointer, or null. */
 export class Chart {
 	#graph = null;
+	#sized = new ResizeObserver(() => this.#graph.resize());
 	#series;
 	#from = 0;
 	#to = 0;
@@ -129,7 +130,7 @@ export class Chart {
 			highlightCallback: (event, x) => this.picked(x),
 			unhighlightCallback: () => this.picked(null),
 		});
-		new ResizeObserver(() => this.#graph.resize()).observe(this.place);
+		this.#sized.observe(this.place);
 	}
 
 	/** Lanes, quarters of the time, the lines of 0 and 100 %, and where decisions moved the cap. */
@@ -200,6 +201,7 @@ export class Chart {
 	}
 
 	end() {
+		this.#sized.disconnect();
 		this.#graph?.destroy();
 		this.#graph = null;
 	}

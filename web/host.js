@@ -23,7 +23,7 @@ function segment() {
 		update({ width, share, text, kind }) {
 			element.style.width = `${width}%`;
 			used.style.width = `${100 * share}%`;
-			say(name, width > 7 ? text : "");
+			say(name, width > 12 ? text : "");
 			set(element, "class", `segment ${kind}`);
 			set(element, "title", text);
 		},

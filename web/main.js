@@ -31,17 +31,13 @@ function ask_for_token(error, then) {
 		by_id("sign").showModal();
 }
 
-function say_token() {
-	say(by_id("sign-button"), token.get() ? "Forget token" : "Give token");
-}
+token.changed = () => say(by_id("sign-button"), token.get() ? "Forget token" : "Give token");
 
 by_id("sign-button").addEventListener("click", () => {
-	if (token.get()) {
+	if (token.get())
 		token.drop();
-		say_token();
-	} else {
+	else
 		ask_for_token(null, null);
-	}
 });
 by_id("sign-cancel").addEventListener("click", () => by_id("sign").close());
 by_id("sign-form").addEventListener("submit", (event) => {
@@ -52,7 +48,6 @@ by_id("sign-form").addEventListener("submit", (event) => {
 by_id("sign").addEventListener("close", () => {
 	const [line, button] = [line_waits, button_waits];
 	button_waits = null;
-	say_token();
 	if (by_id("sign").returnValue !== "given")
 		return;
 	by_id("sign").returnValue = "";
@@ -101,5 +96,5 @@ document.addEventListener("visibilitychange", () => {
 	if (!document.hidden && live.host)
 		told.tick();
 });
-say_token();
+token.changed();
 live.run();

@@ -15,9 +15,16 @@ export class Problem extends Error {
 }
 
 export const token = {
+	changed: () => {}, /* for who shows whether there is one */
 	get: () => sessionStorage.getItem(KEY),
-	set: (text) => sessionStorage.setItem(KEY, text),
-	drop: () => sessionStorage.removeItem(KEY),
+	set(text) {
+		sessionStorage.setItem(KEY, text);
+		token.changed();
+	},
+	drop() {
+		sessionStorage.removeItem(KEY);
+		token.changed();
+	},
 };
 
 export function headers(more = {}) {
