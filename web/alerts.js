@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Alerts that hold now, the gravest first, each with a button that acknowledges it. The one part of the page that a
 // screen reader speaks by itself.
-import { by_id, h, keyed, say, set } from "./dom.js";
+import { by_id, h, keyed, say } from "./dom.js";
 import { rest } from "./rest.js";
 import { clock, spaced } from "./words.js";
 
@@ -24,7 +24,8 @@ export class Alerts {
 		const alerts = [...this.#live.alerts].sort((a, b) => rank(a) - rank(b) || b.id - a.id);
 		keyed(by_id("alert-list"), alerts, (a) => a.id, (a) => this.#make(a));
 		by_id("no-alerts").hidden = alerts.length > 0;
-		set(by_id("alerts"), "data-any", alerts.length > 0);
+		by_id("alert-list").hidden = alerts.length === 0;
+		say(by_id("alert-count"), alerts.length || "");
 	}
 
 	#make(first) {

@@ -8,6 +8,7 @@ import { number, percent } from "./words.js";
 const LABELS = ["time", "used", "cap", "target", "FPS"]; /* in the order in which they are drawn */
 const [USED, CAP, TARGET, FPS] = [1, 2, 3, 4];
 const KEPT_MS = 3660e3;
+const EMPTY_TOP = 5; /* FPS, where there are less */
 const LANES = 2.12; /* each lane is a little less than half of the height */
 
 const Dygraph = globalThis.Dygraph;
@@ -85,11 +86,13 @@ export class Chart {
 	}
 
 	#top() {
-		const seen = this.#series.within(this.#from).reduce((m, r) => Math.max(m, r[FPS] ?? 0, (r[TARGET] ?? 0) * 1.1), 10);
-		return seen * 1.08;
+		const seen = (m, r) => Math.max(m, (r[FPS] ?? 0) * 1.08, (r[TARGET] ?? 0) * 1.2);
+		return this.#series.within(this.#from).reduce(seen, EMPTY_TOP);
 	}
 
 	#ticks(target, top) {
+		if (!target && top <= EMPTY_TOP)
+			return []; /* it shows no frames */
 		const shown = target > 0 ? target : Math.round(top * 0.8);
 		return [{ v: 0, label: "0" }, { v: shown, label: number(shown) }];
 	}

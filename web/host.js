@@ -67,7 +67,7 @@ function make_gpu(live, first) {
 			say(sold.value, `${number(gpu.overbooking_ratio, 2)} ×`);
 			say(sold.note, `${percent(gpu.sum_initial_cap_pct)} sold, ${number(gpu.vgpus)} of ${number(gpu.max_vgpus)} vGPUs`);
 			say(calm.value, `${number(gpu.calm_periods)}`);
-			say(calm.note, "periods with nobody overloaded");
+			say(calm.note, "periods with no one to help");
 			keyed(segments, shares(gpu, vgpus), (s) => s.id, segment);
 			const told = vgpus.map((v) => `${v.id} has ${percent(v.cap_pct)} and uses ${percent(v.load_pct)}`).join(", ");
 			set(segments, "aria-label", `Caps of ${gpu.name}: ${told || "no vGPUs"}; free ${percent(gpu.free_pct)}`);
@@ -89,6 +89,7 @@ export class Host {
 		const live = this.#live;
 		const host = live.host;
 		keyed(by_id("gpus"), live.gpus, (g) => g.name, (g) => make_gpu(live, g));
+		by_id("host").classList.toggle("several", live.gpus.length > 1);
 		say(this.loop.value, milliseconds(host.tick_p99_us));
 		say(this.loop.note, `p99 of ${number(host.ticks)} periods, ${number(host.late_ticks)} late; up ${span(host.uptime_s)}`);
 		say(by_id("version"), `gover ${host.version}${host.dry_run ? " · dry run" : ""}`);

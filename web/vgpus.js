@@ -30,6 +30,10 @@ function badges(v) {
 	return list;
 }
 
+/** Who is worse off stands higher. */
+const need = (v) => 8 * (v.state === "missing") + 4 * v.broken + 2 * v.overloaded + v.short + v.e;
+const ORDERS = { name: null, need: (a, b) => need(b) - need(a) || (b.broken_time_pct ?? 0) - (a.broken_time_pct ?? 0) };
+
 export class Vgpus {
 	#live;
 	#rows = new Map();
@@ -43,6 +47,7 @@ export class Vgpus {
 		this.#watcher = new IntersectionObserver((entries) => this.#seen(entries), { rootMargin: "200px" });
 		by_id("ranges").append(...RANGES.map(([text, s]) => this.#range_button(text, s)));
 		by_id("no-charts").hidden = can_draw();
+		by_id("order").addEventListener("change", () => this.update());
 		theme.on(() => this.#draw());
 		this.#say_range();
 	}
@@ -88,7 +93,8 @@ export class Vgpus {
 	update() {
 		const live = this.#live;
 		const several = live.gpus.length > 1;
-		keyed(by_id("vgpu-rows"), live.vgpus, (v) => v.id, (v) => this.#make(v, several), (row) => this.#forget(row.id));
+		const order = ORDERS[by_id("order").value];
+		keyed(by_id("vgpu-rows"), order ? [...live.vgpus].sort(order) : live.vgpus, (v) => v.id, (v) => this.#make(v, several), (row) => this.#forget(row.id));
 		by_id("no-vgpus").hidden = live.vgpus.length > 0;
 		say(by_id("vgpu-count"), live.vgpus.length);
 	}
@@ -174,7 +180,7 @@ export class Vgpus {
 			}
 			say(p.fps, v.fps === null ? NONE : number(v.fps, v.fps < 100 ? 1 : 0));
 			say(p.target, v.target_fps > 0 ? ` of ${short(v.target_fps)}` : " no promise");
-			say(p.frame, v.frame_p99_ms === null ? "no frames seen" : `p99 ${number(v.frame_p99_ms, 1)} ms`);
+			say(p.frame, v.frame_p99_ms === null ? (v.frames ? "no frames now" : "no frames seen") : `p99 ${number(v.frame_p99_ms, 1)} ms`);
 			say(p.use, percent(v.util_pct));
 			use.update(v.util_pct === null ? null : v.util_pct / 100);
 			say(p.load, `${percent(v.load_pct, 1)} of GPU`);

@@ -161,6 +161,14 @@ await ok("and its numbers on request", async () => {
 	return /unused|util|donor/.test(await details.locator("dl").innerText());
 });
 await ok("the caps follow", () => until(async () => (await cap_shown("b")) > before && (await cap_shown("b")) === (await get("/v1/vgpus/b")).cap_pct));
+await ok("who is in need stands first when that is asked for", async () => {
+	const first = () => page.locator("#vgpu-rows tr .chart").first().getAttribute("data-vgpu");
+	equal(await first(), "a");
+	await page.selectOption("#order", "need");
+	await until(async () => (await first()) === "b");
+	await page.selectOption("#order", "name");
+	equal(await first(), "a");
+});
 await ok("why? shows the decisions about one alone", async () => {
 	await page.getByRole("button", { name: "Why: decisions about b" }).press("Enter");
 	equal(await focused(), "decisions-title");
