@@ -16,7 +16,8 @@
 #include "base/parse.h"
 #include "gover-d/http-listen.h"
 
-#define BACKLOG	    128
+/* Of a unix socket nobody waits at a full queue: he is refused. */
+#define BACKLOG	    4096
 #define SOCKET_KIND (SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK)
 
 static int make_folder_of(const char *path)

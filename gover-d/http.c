@@ -14,16 +14,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/parse.h"
 #include "gover-d/api-request.h"
 #include "gover-d/api.h"
+#include "gover-d/http-door.h"
 #include "gover-d/http-listen.h"
 #include "gover-d/http-stream.h"
 #include "gover-d/http.h"
 #include "gover-d/problem.h"
 
-#define PRIORITY	(SD_EVENT_PRIORITY_NORMAL + 10)
-#define CONNECTIONS_MAX 256U
+#define PRIORITY (SD_EVENT_PRIORITY_NORMAL + 10)
+/* Those that were shown out have no place in the house, and are closed in MHD's next run. */
+#define CONNECTIONS_MAX (HOUSE_PLACES + 256U)
 #define TIMEOUT_S	30U
 #define HEADERS_MAX	((size_t)16 * 1024)
 /* A body of unannounced length is read so far beyond what is kept, for the sake of the answer. */
@@ -33,10 +36,12 @@ struct listener {
 	struct http *http;
 	struct MHD_Daemon *daemon;
 	sd_event_source *readable, *timer;
+	struct door door;
 };
 
 struct http {
 	struct api *api;
+	struct house *house; /* of both */
 	struct listener unix_socket, tcp;
 	char socket_path[PATH_MAX]; /* "": not made */
 	dev_t socket_dev;
@@ -105,6 +110,24 @@ static const char *header(struct MHD_Connection *connection, const char *name)
 	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
+static int socket_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	return info ? info->connect_fd : -1;
+}
+
+static void connection_changed(void *userdata, struct MHD_Connection *connection,
+			       void **socket_context, enum MHD_ConnectionNotificationCode code)
+{
+	struct listener *listener = userdata;
+
+	(void)socket_context;
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED)
+		house_leave(listener->http->house, socket_of(connection));
+}
+
 static struct exchange *begin(struct listener *listener, struct MHD_Connection *connection,
 			      const char *path, const char *method)
 {
@@ -133,10 +156,10 @@ static void completed(void *userdata, struct MHD_Connection *connection, void **
 	struct exchange *x = *context;
 
 	(void)userdata;
-	(void)connection;
 	(void)code;
 	if (!x)
 		return;
+	house_answered(x->listener->http->house, socket_of(connection), clock_now().mono_ns);
 	http_stream_end(x->stream);
 	api_request_fini(&x->request);
 	free(x->body);
@@ -233,6 +256,8 @@ static enum MHD_Result receive(struct exchange *x, const char *data, size_t *siz
 
 static void serve(struct exchange *x)
 {
+	struct house *house = x->listener->http->house;
+
 	x->served = true;
 	if (x->received > API_BODY_MAX) {
 		refuse_body(x);
@@ -240,7 +265,13 @@ static void serve(struct exchange *x)
 	}
 	x->request.body = x->body;
 	x->request.body_length = x->received;
+	house_asked(house, socket_of(x->connection), clock_now().mono_ns);
 	api_serve(x->listener->http->api, &x->request);
+	if (x->request.reply.stream && !house_streams(house, socket_of(x->connection)))
+		problem_reply(&x->request, 503,
+			      "%d answers without an end are all that one may "
+			      "have, and you have them",
+			      HOUSE_STREAMS);
 }
 
 /* MHD calls it when the headers are there, for each piece of the body, at the end, and when
@@ -293,23 +324,9 @@ static int set_timer(struct listener *listener)
 	return r < 0 ? r : sd_event_source_set_enabled(listener->timer, SD_EVENT_ONESHOT);
 }
 
-static unsigned int count_connections(struct listener *listener)
-{
-	const union MHD_DaemonInfo *info =
-		MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
-
-	return info ? info->num_connections : 0;
-}
-
 static int run(struct listener *listener)
 {
-	unsigned int before = count_connections(listener);
-
 	(void)MHD_run(listener->daemon); /* MHD_NO only tells of a daemon made otherwise */
-	/* A full house does not look at its door; that it has room again it sees in its next run.
-	 */
-	if (count_connections(listener) < before)
-		(void)MHD_run(listener->daemon);
 	return set_timer(listener);
 }
 
@@ -358,14 +375,22 @@ static int serve_on(struct listener *listener, int fd, sd_event *event, struct h
 
 	listener->http = http;
 	listener->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, /* port= */ 0, NULL, NULL, handle,
-		listener, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-		CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADERS_MAX, MHD_OPTION_NOTIFY_COMPLETED,
-		completed, NULL, MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_END);
-	if (!listener->daemon)
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, /* port= */ 0,
+		NULL, NULL, handle, listener, MHD_OPTION_NOTIFY_CONNECTION, connection_changed,
+		listener, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
+		MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		HEADERS_MAX, MHD_OPTION_NOTIFY_COMPLETED, completed, NULL,
+		MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_END);
+	if (!listener->daemon) {
+		(void)close(fd);
 		return err_fail(reterr, EIO, "libmicrohttpd cannot be started");
+	}
 	r = watch(listener, event);
+	if (r >= 0)
+		r = door_init(&listener->door, fd, listener->daemon, http->house, event,
+			      listener->timer, PRIORITY);
+	else
+		(void)close(fd);
 	if (r < 0)
 		return err_fail(reterr, -r, "libmicrohttpd cannot be watched: %s", strerror(-r));
 	return 0;
@@ -402,6 +427,11 @@ int http_new(sd_event *event, const char *socket_path, const char *listen, struc
 	if (!http)
 		return err_fail(reterr, ENOMEM, "no memory");
 	http->api = api;
+	http->house = house_new();
+	if (!http->house) {
+		http_free(http);
+		return err_fail(reterr, ENOMEM, "no memory");
+	}
 	r = listen_unix(http, event, socket_path, reterr);
 	if (r >= 0 && listen[0])
 		r = listen_tcp(http, event, listen, reterr);
@@ -415,10 +445,11 @@ int http_new(sd_event *event, const char *socket_path, const char *listen, struc
 
 static void stop(struct listener *listener)
 {
+	door_fini(&listener->door);
 	sd_event_source_disable_unref(listener->readable);
 	sd_event_source_disable_unref(listener->timer);
 	if (listener->daemon)
-		MHD_stop_daemon(listener->daemon); /* closes its socket, ends every exchange */
+		MHD_stop_daemon(listener->daemon); /* closes its connections, ends every exchange */
 }
 
 /* Another daemon may have taken the name meanwhile: then it is not ours to remove. */
@@ -441,6 +472,7 @@ struct http *http_free(struct http *http)
 	http_stream_end_all(&http->streams);
 	stop(&http->tcp);
 	stop(&http->unix_socket);
+	house_free(http->house);
 	free(http);
 	return NULL;
 }
