@@ -26,6 +26,7 @@ export class Alerts {
 		by_id("no-alerts").hidden = alerts.length > 0;
 		by_id("alert-list").hidden = alerts.length === 0;
 		say(by_id("alert-count"), alerts.length || "");
+		document.title = alerts.length ? `(${alerts.length}) gover` : "gover";
 	}
 
 	#make(first) {

@@ -93,7 +93,6 @@ export class Host {
 		say(this.loop.value, milliseconds(host.tick_p99_us));
 		say(this.loop.note, `p99 of ${number(host.ticks)} periods, ${number(host.late_ticks)} late; up ${span(host.uptime_s)}`);
 		say(by_id("version"), `gover ${host.version}${host.dry_run ? " · dry run" : ""}`);
-		document.title = `${live.alerts.length ? `(${live.alerts.length}) ` : ""}gover`;
 	}
 
 	money(economics) {
@@ -104,12 +103,12 @@ export class Host {
 	/** Whether what is shown is true now. */
 	state() {
 		const live = this.#live;
-		const words = { live: "live", connecting: "connecting", away: `no daemon since ${clock(this.#left ?? new Date(), live.now_ms())}, trying again` };
-		if (live.state === "away")
-			this.#left ??= new Date(live.now_ms());
-		else if (live.state === "live")
+		if (live.state === "live")
 			this.#left = null;
-		say(by_id("state-text"), words[live.state]);
+		else
+			this.#left ??= new Date(live.now_ms());
+		const away = live.why ? `not followed (${live.why}), trying again` : `no daemon since ${clock(this.#left, live.now_ms())}, trying again`;
+		say(by_id("state-text"), { away, denied: "a token is needed" }[live.state] ?? live.state);
 		document.documentElement.dataset.line = live.state;
 	}
 	#left = null;

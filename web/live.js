@@ -7,8 +7,22 @@ import { events_of } from "./stream.js";
 const DECISIONS_KEPT = 300;
 const BACK_OFF_MS = [250, 500, 1000, 2000, 4000, 8000];
 const SILENCE_MS = 40000; /* the daemon says something each 15 s */
+const RESTING_MS = 15000;
 
-/** @listener is told "state" (of the line), "host", "tick", "decisions", "alerts", "offers", "economics", "denied". */
+/** The page is seen again, or @ms have passed. */
+function seen_or(ms) {
+	return new Promise((resolve) => {
+		const timer = setTimeout(done, ms);
+		function done() {
+			clearTimeout(timer);
+			document.removeEventListener("visibilitychange", done);
+			resolve();
+		}
+		document.addEventListener("visibilitychange", done);
+	});
+}
+
+/** @listener is told "state" (of the line), "host", "tick", "decisions", "alerts", "offers", "economics", "denied", "again". */
 export class Live {
 	host = null;
 	gpus = [];
@@ -18,11 +32,12 @@ export class Live {
 	offers = [];
 	economics = null;
 	economics_span_s = 86400;
-	state = "connecting"; /* live, away */
+	state = "connecting"; /* live, away, resting (nobody looks), denied */
+	why = ""; /* away, though a daemon answers */
 	skew_ms = 0; /* the daemon's clock less ours */
 	#listeners = [];
 	#after = null;
-	#pid = null;
+	#was_live = false;
 	#due = new Map();
 
 	on(listener) {
@@ -48,14 +63,27 @@ export class Live {
 	async run() {
 		for (let failures = 0; ; ) {
 			try {
+				await this.#rest();
 				await this.#follow(() => (failures = 0));
-				this.#become("away", "the daemon closed the line");
+				this.#become("away");
 			} catch (error) {
-				this.#become("away", error.message);
+				if (document.hidden)
+					continue;
+				this.#become(error.denied ? "denied" : "away", error.status ? error.message : "");
 				if (error.denied)
 					await new Promise((resolve) => this.#tell("denied", { error, again: resolve }));
 			}
 			await this.#pause(BACK_OFF_MS[Math.min(failures++, BACK_OFF_MS.length - 1)]);
+		}
+	}
+
+	/** While nobody looks it keeps no line: a browser opens six to one daemon, for all its tabs. Alerts it still counts. */
+	async #rest() {
+		while (document.hidden) {
+			this.#become("resting");
+			await seen_or(RESTING_MS);
+			if (document.hidden)
+				await this.#read_alerts().catch(() => {});
 		}
 	}
 
@@ -83,9 +111,6 @@ export class Live {
 		this.host = host;
 		this.gpus = host.gpus;
 		this.vgpus = host.vgpus;
-		if (this.#pid !== null && this.#pid !== host.pid)
-			this.#tell("restarted");
-		this.#pid = host.pid;
 		this.#tell("host");
 		this.#tell("tick");
 	}
@@ -117,15 +142,18 @@ export class Live {
 		this.#tell("economics");
 	}
 
-	/** One reading of a kind for all that ask for it within a moment. */
+	/** One reading of a kind for all that ask for it within a moment, and by the earliest time that was asked for. */
 	#soon(what, read, ms = 120) {
-		if (this.#due.has(what))
+		const due = Date.now() + ms;
+		const waiting = this.#due.get(what);
+		if (waiting && waiting.due <= due)
 			return;
+		clearTimeout(waiting?.timer);
 		const timer = setTimeout(() => {
 			this.#due.delete(what);
 			read.call(this).catch(() => {}); /* the line itself tells when the daemon is away */
 		}, ms);
-		this.#due.set(what, timer);
+		this.#due.set(what, { due, timer });
 	}
 
 	async #follow(succeeded) {
@@ -135,6 +163,8 @@ export class Live {
 			clearTimeout(timer);
 			timer = setTimeout(() => stop.abort(new Error("the daemon has gone silent")), SILENCE_MS);
 		};
+		const unseen = () => document.hidden && stop.abort(new Error("nobody looks"));
+		document.addEventListener("visibilitychange", unseen);
 		alive();
 		try {
 			const more = this.#after ? { "Last-Event-ID": this.#after } : {};
@@ -144,10 +174,14 @@ export class Live {
 			await this.#read_all(); /* with the line open already: nothing falls between */
 			this.#become("live");
 			succeeded();
+			if (this.#was_live)
+				this.#tell("again");
+			this.#was_live = true;
 			for await (const event of events_of(response, alive))
 				this.#take(event);
 		} finally {
 			clearTimeout(timer);
+			document.removeEventListener("visibilitychange", unseen);
 			stop.abort();
 		}
 	}
@@ -173,8 +207,7 @@ export class Live {
 	#ticked({ vgpus }) {
 		this.vgpus = vgpus;
 		this.#tell("tick");
-		if (!document.hidden)
-			this.#soon("gpus", this.#read_gpus, 0);
+		this.#soon("gpus", this.#read_gpus, 0);
 		this.#soon("host", this.#read_host, 10000);
 		this.#soon("economics", this.read_economics, 30000);
 	}

@@ -83,7 +83,7 @@ const told = {
 		economics.update();
 		host.money(live.economics);
 	},
-	restarted: () => vgpus.reload(),
+	again: () => vgpus.reload(),
 	denied: ({ error, again }) => {
 		say(by_id("waiting"), error.message);
 		line_waits = again;
@@ -92,9 +92,5 @@ const told = {
 };
 live.on((what, detail) => told[what]?.(detail));
 
-document.addEventListener("visibilitychange", () => {
-	if (!document.hidden && live.host)
-		told.tick();
-});
 token.changed();
 live.run();

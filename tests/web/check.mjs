@@ -132,8 +132,8 @@ await ok("with it the offer is claimed", async () => {
 });
 away = false;
 await ok("the newcomer has a row that says so", () => until(async () => /probation/.test(await text(row("new")))));
-await ok("the offer is no longer there to claim", async () => equal(await page.locator(".offer button:visible").count(), 0));
-await ok("the focus is where it went on", async () => equal(await focused(), "offers-title"));
+await ok("the offer is no longer there to claim", () => until(async () => (await page.locator(".offer button:visible").count()) === 0));
+await ok("the focus is where it went on", () => until(async () => (await focused()) === "offers-title"));
 await ok("and it is said aloud", async () => /vGPU new begins with/.test(await page.locator("#spoken").textContent()));
 await ok("the token is kept for this tab alone", async () =>
 	equal(await page.evaluate(() => `${sessionStorage.getItem("gover-token")} ${JSON.stringify(localStorage)}`), "gvr_test {}"));
@@ -227,7 +227,22 @@ await ok("and the figures go on", async () => {
 await rest("PATCH", "/v1/gpus/gpu0", { selling: "off" });
 await ok("a change made elsewhere is seen", () => until(async () => /sale stopped/.test(await text("#gpus"))));
 
-/* --- small, empty, poor --- */
+await ok("a page that nobody sees keeps no line", async () => {
+	await page.evaluate(() => {
+		Object.defineProperty(document, "hidden", { value: true, configurable: true });
+		document.dispatchEvent(new Event("visibilitychange"));
+	});
+	await until(async () => (await text("#state-text")) === "resting");
+});
+await ok("and has one again when it is seen", async () => {
+	await page.evaluate(() => {
+		delete document.hidden;
+		document.dispatchEvent(new Event("visibilitychange"));
+	});
+	await until(async () => (await text("#state-text")) === "live");
+});
+
+/* --- small, empty, poor, a stranger --- */
 await ok("nothing is cut off on a telephone", async () => {
 	await page.setViewportSize({ width: 390, height: 800 });
 	const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
@@ -260,6 +275,29 @@ await ok("without a chart library the figures are there, and it says why there a
 	return poor.locator("#no-charts").isVisible();
 });
 await poor.close();
+const stranger = await context.newPage();
+listen(stranger);
+away = true; /* the console tells of the 401s that are meant */
+await stranger.route("**/v1/**", (route) => (route.request().headers().authorization === "Bearer gvr_right" ? route.continue() :
+	route.fulfill({ status: 401, contentType: "application/problem+json", body: JSON.stringify({ status: 401, detail: "a token, please" }) })));
+await stranger.goto(url);
+await ok("where reading wants a token the page asks for one", async () => {
+	await until(async () => (await stranger.locator("#sign[open]").count()) === 1);
+	equal(await stranger.locator("#sign-why").innerText(), "a token, please");
+	equal(await stranger.locator("#state-text").textContent(), "a token is needed");
+});
+await ok("asks again for a better one", async () => {
+	await stranger.keyboard.type("gvr_wrong");
+	await stranger.keyboard.press("Enter");
+	await until(async () => (await stranger.locator("#sign[open]").count()) === 1 && (await stranger.locator("#sign-token").inputValue()) === "");
+});
+await ok("and is there with the right one", async () => {
+	await stranger.locator("#sign-token").fill("gvr_right");
+	await stranger.keyboard.press("Enter");
+	await until(async () => (await stranger.locator("#vgpu-rows tr").count()) === 2);
+});
+away = false;
+await stranger.close();
 
 /* --- what it must not do --- */
 await ok("it asks nobody but its daemon", async () => equal([...asked].join(), url));
