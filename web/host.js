@@ -20,10 +20,10 @@ function segment() {
 	const element = h("span.segment", {}, used, name);
 	return {
 		element,
-		update({ width, share, text, kind }) {
+		update({ id, width, share, text, kind }) {
 			element.style.width = `${width}%`;
 			used.style.width = `${100 * share}%`;
-			say(name, width > 12 ? text : "");
+			say(name, width > 26 ? text : width > 10 ? id || text : "");
 			set(element, "class", `segment ${kind}`);
 			set(element, "title", text);
 		},

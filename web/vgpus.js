@@ -96,6 +96,7 @@ export class Vgpus {
 		const order = ORDERS[by_id("order").value];
 		keyed(by_id("vgpu-rows"), order ? [...live.vgpus].sort(order) : live.vgpus, (v) => v.id, (v) => this.#make(v, several), (row) => this.#forget(row.id));
 		by_id("no-vgpus").hidden = live.vgpus.length > 0;
+		by_id("vgpu-rows").classList.toggle("few", live.vgpus.length <= 4);
 		say(by_id("vgpu-count"), live.vgpus.length);
 	}
 
