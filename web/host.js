@@ -16,16 +16,17 @@ function tile(label) {
 
 function segment() {
 	const used = h("span.used");
-	const name = h("span.who");
-	const element = h("span.segment", {}, used, name);
+	const [name, cap] = [h("span.id"), h("span")];
+	const element = h("span.segment", {}, used, h("span.who", {}, name, cap));
 	return {
 		element,
-		update({ id, width, share, text, kind }) {
+		update({ id, width, share, cap_pct, kind }) {
 			element.style.width = `${width}%`;
 			used.style.width = `${100 * share}%`;
-			say(name, width > 26 ? text : width > 10 ? id || text : "");
+			say(name, id || "free");
+			say(cap, percent(cap_pct));
 			set(element, "class", `segment ${kind}`);
-			set(element, "title", text);
+			set(element, "title", `${name.textContent} ${cap.textContent}`);
 		},
 	};
 }
@@ -36,11 +37,11 @@ function shares(gpu, vgpus) {
 		id: v.id,
 		width: 100 * v.cap_pct / sum,
 		share: v.cap_pct ? Math.min(1, (v.load_pct ?? 0) / v.cap_pct) : 0,
-		text: `${v.id} ${percent(v.cap_pct)}`,
+		cap_pct: v.cap_pct,
 		kind: v.overloaded ? "full" : "",
 	}));
 	if (gpu.free_pct > 0)
-		list.push({ id: "", width: 100 * gpu.free_pct / sum, share: 0, text: `free ${percent(gpu.free_pct)}`, kind: "free" });
+		list.push({ id: "", width: 100 * gpu.free_pct / sum, share: 0, cap_pct: gpu.free_pct, kind: "free" });
 	return list;
 }
 

@@ -124,7 +124,7 @@ await ok("where a token is needed it is asked for, and why", async () => {
 	await page.keyboard.type("new");
 	await press("Enter");
 	await until(async () => (await focused()) === "claim-token");
-	equal(denied, 1);
+	await until(async () => denied === 1);
 	return /token/.test(await text("#claim-error"));
 });
 await ok("with it the offer is claimed", async () => {
@@ -286,7 +286,7 @@ await poor.close();
 const stranger = await context.newPage();
 listen(stranger);
 away = true; /* the console tells of the 401s that are meant */
-await stranger.route("**/v1/**", (route) => (route.request().headers().authorization === "Bearer gvr_right" ? route.continue() :
+await stranger.route("**/v1/**", (route) => (route.request().headers().authorization === `Bearer ${token}` ? route.continue() :
 	route.fulfill({ status: 401, contentType: "application/problem+json", body: JSON.stringify({ status: 401, detail: "a token, please" }) })));
 await stranger.goto(url);
 await ok("where reading wants a token the page asks for one", async () => {
@@ -300,7 +300,7 @@ await ok("asks again for a better one", async () => {
 	await until(async () => (await stranger.locator("#sign[open]").count()) === 1 && (await stranger.locator("#sign-token").inputValue()) === "");
 });
 await ok("and is there with the right one", async () => {
-	await stranger.locator("#sign-token").fill("gvr_right");
+	await stranger.locator("#sign-token").fill(token);
 	await stranger.keyboard.press("Enter");
 	await until(async () => (await stranger.locator("#vgpu-rows tr").count()) === 2);
 });
