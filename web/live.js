@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The daemon's state as this page knows it: read once, then kept true by its events; read again when events were
 // lost, and asked for again, with patience, when the daemon is away. Must never draw.
-import { get, headers, problem_of } from "./rest.js";
+import { get, headers, problem_of, token } from "./rest.js";
 import { events_of } from "./stream.js";
 
 const DECISIONS_KEPT = 300;
@@ -61,6 +61,7 @@ export class Live {
 
 	/** Runs for as long as the page is there. */
 	async run() {
+		let refused = null; /* a token: what was said of it */
 		for (let failures = 0; ; ) {
 			try {
 				await this.#rest();
@@ -69,9 +70,15 @@ export class Live {
 			} catch (error) {
 				if (document.hidden)
 					continue;
+				if (error.status === 401 && token.get()) { /* revoked, or never good: perhaps none is needed */
+					token.drop();
+					refused = error;
+					continue;
+				}
 				this.#become(error.denied ? "denied" : "away", error.status ? error.message : "");
 				if (error.denied)
-					await new Promise((resolve) => this.#tell("denied", { error, again: resolve }));
+					await new Promise((resolve) => this.#tell("denied", { error: refused ?? error, again: resolve }));
+				refused = null;
 			}
 			await this.#pause(BACK_OFF_MS[Math.min(failures++, BACK_OFF_MS.length - 1)]);
 		}
