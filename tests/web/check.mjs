@@ -125,7 +125,7 @@ await ok("where a token is needed it is asked for, and why", async () => {
 	await press("Enter");
 	await until(async () => (await focused()) === "claim-token");
 	await until(async () => denied === 1);
-	return /token/.test(await text("#claim-error"));
+	return /token|scope/.test(await text("#claim-error"));
 });
 await ok("with it the offer is claimed", async () => {
 	await page.keyboard.type(token);
