@@ -27,7 +27,7 @@ folders  := base policy sched db sim trial gpu monitor gover-d gover-ctl gover-s
 mains    := gover-d/main.c gover-ctl/main.c gover-sim/main.c
 no_bpf   := $(if $(BPF),monitor/fps-bpf-none.c,monitor/fps-bpf.c monitor/fps-bpf-files.c)
 sources  := $(filter-out $(mains) $(no_bpf),$(wildcard $(addsuffix /*.c,$(folders))))
-objects  := $(sources:%.c=$B/obj/%.o) $(if $(BPF),$B/obj/fps-bpf/embed.o) $B/obj/openapi/embed.o
+objects  := $(sources:%.c=$B/obj/%.o) $B/obj/web/embed.o $B/obj/openapi/embed.o $(if $(BPF),$B/obj/fps-bpf/embed.o)
 layer    := $(shell pkg-config --exists vulkan && echo $B/libgover-fps-layer.so)
 programs := $B/gover-d $B/gover-ctl $B/gover-sim $B/libgover-fps.so $(layer) $B/gover-terrain
 units    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test-*.c))
@@ -151,6 +151,23 @@ $B/obj/openapi/embed.o: openapi/embed.S openapi/openapi.json
 	@echo "  AS    $<"
 	@$(CC) -Wa,-Iopenapi -c -o $@ $<
 
+# The page at /, with its chart library where there is one: Debian's package libjs-dygraphs.
+dygraphs := /usr/share/javascript/dygraphs
+charts   := $(addprefix $B/web/,dygraph.min.js dygraph.min.css)
+page     := $(filter-out web/embed.S,$(wildcard web/*)) $(charts)
+$(charts): $B/web/%: $(wildcard $(dygraphs)/*.min.*)
+	@mkdir -p $(@D)
+	@if [ -f $(dygraphs)/$* ]; then sed '/^.[*/]# sourceMappingURL=/d; s|/[*]# sourceMappingURL=.*||' $(dygraphs)/$* >$@; \
+		else : >$@; echo "  SKIP  charts of the page: no $(dygraphs)/$* (libjs-dygraphs)"; fi
+
+$B/web/etag: $(page)
+	@printf '"%.16s"' "$$(cat $(page) | sha256sum)" >$@
+
+$B/obj/web/embed.o: web/embed.S $(page) $B/web/etag
+	@mkdir -p $(@D)
+	@echo "  AS    $<"
+	@$(CC) -Wa,-Iweb -Wa,-I$B/web -c -o $@ $<
+
 tests: all $(units) $(helpers) $(helpers32) $(evals)
 
 check: ## run all tests that need nothing but Debian packages (installs what is lacking)
@@ -199,6 +216,11 @@ check-guest: ## programs inside a virtual machine report their frames out of it 
 	@dist/install-deps build
 	@$(MAKE) --no-print-directory -j$$(nproc) all $(helpers)
 	@B=$B tests/check-guest
+
+check-web: ## the page in a real Chromium, on a running daemon (skips itself where there is no browser or npm)
+	@dist/install-deps build
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@B=$B tests/check-web
 
 fuzz: ## every parser under libFuzzer, FUZZ_SECONDS (20) each
 	@dist/install-deps lint
@@ -271,6 +293,6 @@ help: ## this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-monitoring check-guest fuzz warnings lint demo install help clean
+.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-monitoring check-guest check-web fuzz warnings lint demo install help clean
 .PHONY: eval eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B -name '*.d' 2>/dev/null)

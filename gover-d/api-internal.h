@@ -76,6 +76,8 @@ void api_get_events(struct api *api, struct api_request *request);
 
 void api_get_economics(struct api *api, struct api_request *request);
 
+void api_get_page(struct api *api, struct api_request *request);
+
 void api_get_policy(struct api *api, struct api_request *request);
 void api_patch_policy(struct api *api, struct api_request *request);
 

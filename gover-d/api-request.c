@@ -64,6 +64,15 @@ void api_request_reply_no_memory(struct api_request *request)
 	request->reply.text = api_text_ref(&text);
 }
 
+void api_request_reply_fixed(struct api_request *request, unsigned int status, const char *type,
+			     char *bytes, size_t size)
+{
+	api_request_reply_empty(request, status);
+	request->reply.type = type;
+	request->reply.fixed = bytes;
+	request->reply.fixed_size = size;
+}
+
 void api_request_reply_shared(struct api_request *request, unsigned int status, const char *type,
 			      struct api_text *text)
 {

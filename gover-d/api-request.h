@@ -34,6 +34,11 @@ struct api_text *api_text_new(char *data);
 struct api_text *api_text_ref(struct api_text *text);
 struct api_text *api_text_unref(struct api_text *text); /* NULL is fine; returns NULL */
 
+/* A header that answers of one kind have in common. */
+struct api_header {
+	const char *name, *value;
+};
+
 /*
  * A body without an end. The api makes it; the transport takes pieces of it, and says with which
  * calls it wants to be told that there are more.
@@ -53,6 +58,9 @@ struct api_reply {
 	unsigned int status; /* 0: there is none yet */
 	const char *type;    /* static text; NULL: no body */
 	struct api_text *text;
+	char *fixed; /* instead of a text: bytes that stay for ever */
+	size_t fixed_size;
+	const struct api_header *headers;  /* static, up to a name that is NULL; NULL: none */
 	struct api_stream *stream;	   /* instead of @text; goes with the request */
 	char location[API_PARAM_MAX + 16]; /* "": none */
 	char allow[48];			   /* "": none */
@@ -119,6 +127,9 @@ void api_request_reply_json(struct api_request *request, unsigned int status, js
 /* The same with a text that others send too; takes a reference of its own. */
 void api_request_reply_shared(struct api_request *request, unsigned int status, const char *type,
 			      struct api_text *text);
+/* The same with bytes that stay for ever. */
+void api_request_reply_fixed(struct api_request *request, unsigned int status, const char *type,
+			     char *bytes, size_t size);
 /* The same with a stream. Takes it over; NULL is answered as no memory. */
 void api_request_reply_stream(struct api_request *request, const char *type,
 			      struct api_stream *stream);

@@ -64,6 +64,8 @@ static const struct route {
 	{"GET", "/readyz", api_get_ready, OPEN, false, {NULL}},
 	{"GET", "/metrics", api_get_metrics, READ, false, {NULL}},
 	{"GET", "/openapi.json", api_get_openapi, READ, false, {NULL}},
+	{"GET", "/", api_get_page, OPEN, false, {NULL}},
+	{"GET", "/web/{file}", api_get_page, OPEN, false, {NULL}},
 };
 
 _Static_assert(ARRAY_SIZE(routes) <= API_ROUTES_MAX, "each has a counter");

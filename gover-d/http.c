@@ -183,6 +183,9 @@ static struct MHD_Response *make_response(struct exchange *x)
 	const struct api_reply *reply = &x->request.reply;
 	struct MHD_Response *response;
 
+	if (reply->fixed)
+		return MHD_create_response_from_buffer(reply->fixed_size, reply->fixed,
+						       MHD_RESPMEM_PERSISTENT);
 	if (reply->stream)
 		return http_stream_begin(&x->listener->http->streams, reply->stream, x->connection,
 					 x->listener->timer, &x->stream);
@@ -208,6 +211,19 @@ static bool add_number(struct MHD_Response *response, const char *name, unsigned
 	return number == 0 || add_header(response, name, text);
 }
 
+static bool add_headers(struct MHD_Response *response, const struct api_reply *reply)
+{
+	for (const struct api_header *h = reply->headers; h && h->name; h++)
+		if (!add_header(response, h->name, h->value))
+			return false;
+	return add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->type) &&
+	       add_header(response, MHD_HTTP_HEADER_ETAG, reply->etag) &&
+	       add_header(response, MHD_HTTP_HEADER_LOCATION, reply->location) &&
+	       add_header(response, MHD_HTTP_HEADER_ALLOW, reply->allow) &&
+	       add_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, reply->authenticate) &&
+	       add_number(response, MHD_HTTP_HEADER_RETRY_AFTER, reply->retry_after_s);
+}
+
 /* MHD_NO, where there is no memory, closes the connection. */
 static enum MHD_Result send_reply(struct exchange *x)
 {
@@ -217,12 +233,7 @@ static enum MHD_Result send_reply(struct exchange *x)
 
 	if (!response)
 		return MHD_NO;
-	if (add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->type) &&
-	    add_header(response, MHD_HTTP_HEADER_LOCATION, reply->location) &&
-	    add_header(response, MHD_HTTP_HEADER_ALLOW, reply->allow) &&
-	    add_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, reply->authenticate) &&
-	    add_number(response, MHD_HTTP_HEADER_RETRY_AFTER, reply->retry_after_s) &&
-	    add_header(response, MHD_HTTP_HEADER_ETAG, reply->etag))
+	if (add_headers(response, reply))
 		r = MHD_queue_response(x->connection, reply->status, response);
 	MHD_destroy_response(response);
 	return r;

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// What overselling earned and owes, beside what the same host would have come to without it.
+import { by_id, h, keyed, say } from "./dom.js";
+import { money, number } from "./words.js";
+
+const ROWS = [
+	["Revenue", (e) => e.revenue, money],
+	["Penalties", (e) => 0 - e.penalty, money],
+	["Profit", (e) => e.profit, money],
+	["Sold", (e) => e.sold_cap_hours, (x) => `${number(x, 1)} GPU h`],
+	["Broken", (e) => e.broken_s, (x) => `${number(x)} s`],
+];
+
+const signed = (x, tell) => (Math.abs(x) < 1e-9 ? "±0" : `${x > 0 ? "+" : "−"}${tell(Math.abs(x))}`);
+
+function make([name]) {
+	const cells = [h("td.figure"), h("td.figure"), h("td.figure")];
+	return {
+		element: h("tr", {}, h("th", { scope: "row" }, name), cells),
+		update([, of, tell, economics]) {
+			const [with_it, without] = [of(economics), of(economics.without_overselling)];
+			say(cells[0], tell(with_it, economics.revenue));
+			say(cells[1], tell(without, economics.revenue));
+			say(cells[2], signed(with_it - without, (x) => tell(x, economics.revenue)));
+		},
+	};
+}
+
+export class Economics {
+	#live;
+
+	constructor(live) {
+		this.#live = live;
+		const select = by_id("economics-span");
+		select.addEventListener("change", () => {
+			live.economics_span_s = Number(select.value);
+			live.read_economics().catch(() => {});
+		});
+	}
+
+	update() {
+		const economics = this.#live.economics;
+		by_id("no-economics").hidden = Boolean(economics);
+		by_id("economics-table").hidden = !economics;
+		if (!economics)
+			return;
+		const free = economics.prices.every((p) => !p.price_per_cap_hour && !p.penalty_per_broken_s);
+		by_id("no-prices").hidden = !free;
+		keyed(by_id("economics-rows"), ROWS.map((r) => [...r, economics]), (r) => r[0], make);
+	}
+}

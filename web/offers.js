@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// Offers, and the dialog that claims one. A claim carries a key of its own, so that a second press of the button,
+// or a try after a lost answer, never sells twice.
+import { by_id, h, keyed, meter, say, set } from "./dom.js";
+import { rest, token } from "./rest.js";
+import { number, percent, span } from "./words.js";
+
+const STATES = {
+	open: "open", probation: "sold, on probation", failed: "failed", kept: "kept", expired: "expired", closed: "closed",
+};
+
+export class Offers {
+	#live;
+	#offer = null;
+	#key = "";
+
+	constructor(live) {
+		this.#live = live;
+		this.dialog = by_id("claim");
+		this.form = by_id("claim-form");
+		this.form.addEventListener("submit", (event) => {
+			event.preventDefault();
+			this.#claim();
+		});
+		by_id("claim-cancel").addEventListener("click", () => this.dialog.close());
+		setInterval(() => this.#count_down(), 1000);
+	}
+
+	update() {
+		const offers = [...this.#live.offers].reverse();
+		this.#parts = keyed(by_id("offer-list"), offers, (o) => o.id, (o) => this.#make(o));
+		by_id("no-offers").hidden = offers.length > 0;
+		this.#say_why_none();
+	}
+	#parts = new Map();
+
+	#say_why_none() {
+		const stopped = this.#live.gpus.length > 0 && this.#live.gpus.every((g) => g.selling !== "on");
+		const full = this.#live.gpus.length > 0 && this.#live.gpus.every((g) => g.vgpus >= g.max_vgpus);
+		say(by_id("no-offers"), stopped ? "Nothing is offered: the sale is stopped." :
+			full ? "Nothing is offered: there are as many vGPUs as are allowed." :
+			"Nothing can be sold right now. An offer comes when the host has been calm for long enough.");
+	}
+
+	#make(first) {
+		const title = h("strong");
+		const state = h("span.badge");
+		const what = h("p.sub");
+		const reason = h("p.why-text");
+		const left = h("span.sub");
+		const bar = meter();
+		const button = h("button.primary", { type: "button", onclick: () => this.#ask(part.offer) }, "Claim");
+		const element = h("li.offer", { "data-id": first.id },
+			h("div.head", {}, title, state, button), what, reason, h("div.left", {}, bar.element, left));
+		const part = {
+			element,
+			update: (o) => {
+				part.offer = o;
+				say(title, `${percent(o.initial_cap_pct)} of ${o.gpu}${o.target_fps ? ` at ${number(o.target_fps)} FPS` : ""}`);
+				say(state, STATES[o.state] ?? o.state);
+				set(state, "class", `badge ${o.state === "failed" ? "bad" : o.state === "open" ? "good" : "note"}`);
+				say(what, o.state === "open" ? `begins with ${percent(o.fundable_pct)}` : o.vgpu ? `vGPU ${o.vgpu}` : "");
+				say(reason, o.reason ?? "");
+				reason.hidden = !o.reason;
+				button.hidden = o.state !== "open";
+				set(button, "aria-label", `Claim offer ${o.id}: ${percent(o.initial_cap_pct)} of ${o.gpu}`);
+				part.count();
+			},
+			count: () => {
+				const o = part.offer;
+				const now = this.#live.now_ms();
+				const open = o.state === "open" && o.expires_at;
+				const left_s = open ? (Date.parse(o.expires_at) - now) / 1000 : null;
+				const whole_s = open ? (Date.parse(o.expires_at) - Date.parse(o.created_at)) / 1000 : 1;
+				say(left, open ? `${span(Math.max(0, left_s))} left` : o.state === "probation" && o.probation_left_s !== null ? "watched until it has proved itself" : "");
+				bar.element.hidden = !open;
+				bar.update(open ? left_s / whole_s : 0);
+			},
+		};
+		return part;
+	}
+
+	#count_down() {
+		for (const part of this.#parts.values())
+			part.count();
+	}
+
+	#ask(offer) {
+		this.#offer = offer;
+		this.#key = crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
+		this.form.reset();
+		say(by_id("claim-what"), `${percent(offer.initial_cap_pct)} of ${offer.gpu}${offer.target_fps ? `, ${number(offer.target_fps)} frames a second promised` : ""}; it begins with ${percent(offer.fundable_pct)}.`);
+		by_id("claim-target").placeholder = offer.target_fps ? number(offer.target_fps) : "none";
+		this.#needs_token(false);
+		this.#told("");
+		this.dialog.showModal();
+	}
+
+	#needs_token(needed) {
+		by_id("claim-token-row").hidden = !needed;
+		by_id("claim-token").required = needed;
+	}
+
+	#told(text) {
+		say(by_id("claim-error"), text);
+		by_id("claim-error").hidden = !text;
+	}
+
+	#labels() {
+		const lines = by_id("claim-labels").value.split("\n").map((l) => l.trim()).filter(Boolean);
+		return Object.fromEntries(lines.map((l) => [l.split("=", 1)[0].trim(), l.slice(l.indexOf("=") + 1).trim()]));
+	}
+
+	#body() {
+		const body = { id: by_id("claim-id").value.trim() };
+		const [vm, target] = [by_id("claim-vm").value.trim(), by_id("claim-target").value.trim()];
+		if (vm)
+			body.vm = vm;
+		if (target)
+			body.target_fps = Number(target);
+		if (by_id("claim-labels").value.trim())
+			body.labels = this.#labels();
+		return body;
+	}
+
+	async #claim() {
+		const given = by_id("claim-token").value.trim();
+		const button = by_id("claim-send");
+		if (given)
+			token.set(given);
+		button.disabled = true;
+		try {
+			const answer = await rest("POST", `/v1/offers/${this.#offer.id}/claim`, this.#body(), { "Idempotency-Key": this.#key });
+			this.dialog.close();
+			say(by_id("spoken"), `Offer ${this.#offer.id} is claimed: vGPU ${answer.vgpu?.id ?? ""} begins with ${percent(answer.vgpu?.cap_pct)}.`);
+			await this.#live.refresh();
+			by_id("offers-title").focus();
+		} catch (error) {
+			if (error.denied && given)
+				token.drop();
+			this.#needs_token(Boolean(error.denied));
+			this.#told(error.status ? error.message : `The daemon does not answer. Try again: it cannot sell twice. (${error.message})`);
+			if (error.denied)
+				by_id("claim-token").focus();
+		} finally {
+			button.disabled = false;
+		}
+	}
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// Requests to the daemon, and the token they carry. The token is kept for this tab alone, and goes nowhere but here.
+
+const KEY = "gover-token";
+
+export class Problem extends Error {
+	constructor(status, detail) {
+		super(detail);
+		this.status = status;
+	}
+	/** Whether a (better) token would help. */
+	get denied() {
+		return this.status === 401 || this.status === 403;
+	}
+}
+
+export const token = {
+	changed: () => {}, /* for who shows whether there is one */
+	get: () => sessionStorage.getItem(KEY),
+	set(text) {
+		sessionStorage.setItem(KEY, text);
+		token.changed();
+	},
+	drop() {
+		sessionStorage.removeItem(KEY);
+		token.changed();
+	},
+};
+
+export function headers(more = {}) {
+	return token.get() ? { Authorization: `Bearer ${token.get()}`, ...more } : more;
+}
+
+export async function problem_of(response) {
+	let detail = "";
+	try {
+		const document = await response.json();
+		detail = document.detail || document.title;
+	} catch {
+		/* somebody between us and the daemon answered */
+	}
+	return new Problem(response.status, detail || `the daemon answered ${response.status}`);
+}
+
+/** The answer's object, null where there is none. Throws a Problem, or a TypeError where nobody answers. */
+export async function rest(method, path, body, more = {}) {
+	const typed = body === undefined ? more : { "Content-Type": "application/json", ...more };
+	const response = await fetch(path, {
+		method,
+		headers: headers(typed),
+		body: body === undefined ? undefined : JSON.stringify(body),
+		cache: "no-store",
+		credentials: "omit",
+		signal: AbortSignal.timeout(15000),
+	});
+	if (!response.ok)
+		throw await problem_of(response);
+	return response.status === 204 ? null : response.json();
+}
+
+export const get = (path) => rest("GET", path);

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// Numbers and times as people read them. Pure: must never touch the page, the clock or the network.
+
+export const NONE = "–";
+
+const is_number = (x) => typeof x === "number" && Number.isFinite(x);
+
+export function number(x, digits = 0) {
+	return is_number(x) ? x.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }) : NONE;
+}
+
+/** As few digits as tell it: 0.4, 7.3, 42. */
+export function short(x) {
+	return is_number(x) ? number(x, Math.abs(x) < 10 && x % 1 ? 1 : 0) : NONE;
+}
+
+export function percent(x, digits = 0) {
+	return is_number(x) ? `${number(x, digits)} %` : NONE;
+}
+
+/** A share that must not be rounded to none: 0.004 % is "< 0.1 %". */
+export function small_percent(x) {
+	if (!is_number(x))
+		return NONE;
+	return x > 0 && x < 0.1 ? "< 0.1 %" : percent(x, x < 10 ? 1 : 0);
+}
+
+/** @among: the largest sum beside it: small ones are told to a hundredth of a cent, all of them alike. */
+export function money(x, among = x) {
+	return is_number(x) ? number(x, Math.abs(among) < 10 ? 4 : 2).replace("-", "−") : NONE;
+}
+
+/** A span of time, in its two largest units. */
+export function span(s) {
+	if (!is_number(s))
+		return NONE;
+	if (s < 60)
+		return `${Math.round(s)} s`;
+	const [days, hours, minutes] = [Math.floor(s / 86400), Math.floor(s / 3600) % 24, Math.floor(s / 60) % 60];
+	if (days)
+		return `${days} d ${hours} h`;
+	if (hours)
+		return `${hours} h ${minutes} min`;
+	return `${minutes} min${s < 600 && Math.floor(s % 60) ? ` ${Math.floor(s % 60)} s` : ""}`;
+}
+
+export function milliseconds(us) {
+	return is_number(us) ? `${number(us / 1000, us < 10000 ? 1 : 0)} ms` : NONE;
+}
+
+/** The time of day, and the day where it is not the one of @now_ms. */
+export function clock(text, now_ms) {
+	if (!text)
+		return NONE;
+	const time = new Date(text);
+	const day = time.toDateString() === new Date(now_ms).toDateString() ? {} : { day: "numeric", month: "short" };
+	return time.toLocaleString("en-GB", { ...day, hour: "2-digit", minute: "2-digit", second: "2-digit" });
+}
+
+/** carries: "a name" of snake_case. */
+export const spaced = (name) => name.replaceAll("_", " ");
