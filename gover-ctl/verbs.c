@@ -76,8 +76,10 @@ static const struct verb verbs[] = {
 	 .summary = "the parameters in force; * marks those that differ from the file"},
 	{"policy set", "KEY=VALUE...", 1, INT_MAX, .json = true, .run = verb_policy_set,
 	 .summary = "change parameters now; KEY=default goes back to the file"},
-	{"top", "", 0, 0, .run = verb_top, .optional = OPTION(OPTION_ONCE),
-	 .summary = "watch it all, refreshed each second; q quits"},
+	{"top", "", 0, 0, .run = verb_top,
+	 .optional = OPTION(OPTION_ONCE) | OPTION(OPTION_BATCH) | OPTION(OPTION_PICTURES) |
+		     OPTION(OPTION_DELAY) | OPTION(OPTION_SORT) | OPTION(OPTION_FILTER),
+	 .summary = "watch it all, refreshed each second; ? tells the keys, q quits"},
 	{"doctor", "", 0, 0, .json = true, .run = verb_doctor,
 	 .summary = "what this host has and lacks, and what to do about it"},
 	{"config check", "[FILE]", 0, 1, .run = verb_config_check,
