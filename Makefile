@@ -153,6 +153,9 @@ check: ## run all tests that need nothing but Debian packages (installs what is 
 	@$(MAKE) --no-print-directory -j$$(nproc) tests
 	@B=$B tests/run
 
+golden: all $B/tests/fake-daemon ## what gover-ctl prints becomes what it shall print: look at it before you commit
+	@GOLDEN=renew B=$B tests/scenario/420-golden.sh | grep -v '^ok'
+
 # Undefined behaviour is a trap, of which AddressSanitizer tells: that way there is one to listen to.
 sanitizers := -fsanitize=address,undefined -fsanitize-undefined-trap-on-error
 check-asan: ## the same under AddressSanitizer and UndefinedBehaviorSanitizer
@@ -258,6 +261,6 @@ help: ## this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest fuzz warnings lint demo install help clean
+.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest fuzz warnings lint demo install help clean golden
 .PHONY: eval eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B -name '*.d' 2>/dev/null)

@@ -81,7 +81,7 @@ static void recall(struct top *top)
 
 		snprintf(path, sizeof(path), "/v1/vgpus/%s/history?from=%lld&to=%lld&step=%d", id,
 			 now - (long long)TRAIL_MAX * step_s, now, step_s);
-		if (i == RECALL_MAX || fetch_one(top->ctl, path, &reply, &err) != 0)
+		if (i == RECALL_MAX || fetch_one(top->ctl, path, &reply, &err) < 0)
 			return;
 		trails_recall(&top->trails, id, json_object_get(reply.json, "points"));
 	}
