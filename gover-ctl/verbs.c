@@ -82,7 +82,7 @@ static const struct verb verbs[] = {
 	 .summary = "watch it all, refreshed each second; ? tells the keys, q quits"},
 	{"doctor", "", 0, 0, .json = true, .run = verb_doctor,
 	 .summary = "what this host has and lacks, and what to do about it"},
-	{"config check", "[FILE]", 0, 1, .run = verb_config_check,
+	{"config check", "[FILE]", 0, 1, .json = true, .run = verb_config_check,
 	 .summary = "check a configuration file (/etc/gover/gover.conf unless named)"},
 	{"help", "[VERB...]", 0, 2, .run = verb_help,
 	 .summary = "how to use gover-ctl, or one verb"},
