@@ -21,6 +21,7 @@ BPF      := $(shell pkg-config --exists 'libbpf >= 1.0' 2>/dev/null && \
 libs     += $(if $(BPF),$(shell pkg-config --libs libbpf))
 fuse      = $(shell pkg-config --libs fuse3) # of gover-sim alone
 tables    = $(shell pkg-config --libs jansson inih smartcols) # and what it shares with the others
+tar       = $(shell pkg-config --libs libarchive) # of gover-ctl alone
 
 # Everything but main() and the preload library is one archive that programs and tests link.
 folders  := base policy sched db sim trial gpu monitor gover-d gover-ctl gover-sim
@@ -50,6 +51,7 @@ $B/libgover.a: $(objects)
 
 $B/gover-d: $B/obj/gover-d/main.o $B/libgover.a
 $B/gover-ctl: $B/obj/gover-ctl/main.o $B/libgover.a
+$B/gover-ctl: libs += $(tar)
 $B/gover-d $B/gover-ctl:
 	@echo "  LD    $@"
 	@$(CC) $(ldflags) $(LDFLAGS) -o $@ $^ $(libs)
@@ -99,6 +101,7 @@ $B/obj/%.o: %.c
 	@echo "  CC    $<"
 	@$(CC) $(cflags) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+$(units): libs += $(tar)
 $B/tests/%: tests/unit/%.c $B/libgover.a
 	@mkdir -p $(@D)
 	@echo "  TEST  $<"

@@ -82,6 +82,8 @@ static const struct option_info infos[OPTION_COUNT] = {
 				      "what newcomers do, instead of what was recorded"},
 	[OPTION_NO_NEWCOMERS] = {"no-newcomers", NULL, OPTION_FLAG, 0, 0,
 				 "nobody takes what is offered"},
+	[OPTION_NO_REDACT] = {"no-redact", NULL, OPTION_FLAG, 0, 0,
+			      "leave names as they are; secrets are taken out all the same"},
 };
 
 const struct option_info *option_info(enum option_id id)

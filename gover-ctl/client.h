@@ -6,6 +6,7 @@
 #ifndef GOVER_CTL_CLIENT_H
 #define GOVER_CTL_CLIENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <jansson.h>
 
@@ -31,6 +32,7 @@ struct client_call {
 	const char *method, *path;
 	const json_t *body; /* NULL: none */
 	const char *key;    /* Idempotency-Key; NULL: none */
+	bool any_text;	    /* the answer need be no JSON */
 };
 
 struct reply {

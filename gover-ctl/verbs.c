@@ -84,6 +84,9 @@ static const struct verb verbs[] = {
 	 .summary = "what this host has and lacks, and what to do about it"},
 	{"config check", "[FILE]", 0, 1, .json = true, .run = verb_config_check,
 	 .summary = "check a configuration file (/etc/gover/gover.conf unless named)"},
+	{"support", "[FILE]", 0, 1, .json = true, .run = verb_support,
+	 .optional = OPTION(OPTION_NO_REDACT),
+	 .summary = "one archive for a bug report, without names and secrets"},
 	{"help", "[VERB...]", 0, 2, .run = verb_help,
 	 .summary = "how to use gover-ctl, or one verb"},
 };
