@@ -135,7 +135,6 @@ int support_host_journal(char **ret_text, struct err *reterr)
 static void config_of(long pid, char path[PATH_MAX])
 {
 	char name[64], line[PATH_MAX];
-	CLEANUP_FREE char *text = NULL;
 	bool next = false;
 	size_t n;
 	FILE *file;

@@ -125,6 +125,7 @@ static int count_text(const json_t *rows, const char *key, const char *text)
 	return n;
 }
 
+/* What matters most stands first: a terminal of 80 columns ends behind the alerts. */
 static void draw_counts(struct canvas *canvas, const json_t *host)
 {
 	const json_t *vgpus = json_object_get(host, "vgpus"),
@@ -132,13 +133,16 @@ static void draw_counts(struct canvas *canvas, const json_t *host)
 	const json_t *alerts = json_object_get(host, "alerts");
 	int critical = count_text(alerts, "severity", "critical");
 	int warning = count_text(alerts, "severity", "warning");
+	int open = count_text(offers, "state", "open");
 
-	canvas_put(canvas, "%zu vGPUs: %d overloaded, %d short, %d held  ", json_array_size(vgpus),
-		   count(vgpus, "overloaded"), count(vgpus, "short"), count(vgpus, "held"));
+	canvas_put(canvas, "%zu vGPUs: %d overloaded, %d short  ", json_array_size(vgpus),
+		   count(vgpus, "overloaded"), count(vgpus, "short"));
+	canvas_colour(canvas, open ? WRITER_GREEN : WRITER_PLAIN);
+	canvas_put(canvas, "offers %d open  ", open);
 	canvas_colour(canvas, critical ? WRITER_RED : warning ? WRITER_YELLOW : WRITER_PLAIN);
-	canvas_put(canvas, "alerts: %d critical, %d warning  ", critical, warning);
-	canvas_colour(canvas, count_text(offers, "state", "open") ? WRITER_GREEN : WRITER_PLAIN);
-	canvas_put(canvas, "offers: %d open, %d on probation", count_text(offers, "state", "open"),
+	canvas_put(canvas, "alerts %d critical, %d warning  ", critical, warning);
+	canvas_colour(canvas, WRITER_PLAIN);
+	canvas_put(canvas, "%d held, %d on probation", count(vgpus, "held"),
 		   count_text(offers, "state", "probation"));
 	canvas_end(canvas);
 }

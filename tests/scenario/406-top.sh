@@ -38,8 +38,8 @@ see "the vGPUs are shown, as people count" '^> web1 '
 see_order "in their order" "web1 web2 web10 "
 see "with what their GPU does" '^gpu0 sim act  █'
 see "how much of it is sold" 'sold 100 % \(1.00 x\)'
-see "what is wrong" 'alerts: 0 critical, 1 warning'
-see "and what can be sold" 'offers: 1 open'
+see "what is wrong" 'alerts 0 critical, 1 warning'
+see "and what can be sold" 'offers 1 open'
 see "lines grow of what was" '^> web1 .*(▃|▄|█){3}'
 ok "there are colours on a terminal" sh -c "tmux -S '$dir/tmux' capture-pane -pe | grep -q '$(printf '\033')\[[0-9;]*3[0-9]m'"
 
