@@ -68,8 +68,8 @@ static const struct option_info infos[OPTION_COUNT] = {
 	[OPTION_DELAY] = {"delay", "S", OPTION_NUMBER, 0.1, 3600,
 			  "seconds from one picture to the next (1)"},
 	[OPTION_SORT] = {"sort", "COLUMN", OPTION_TEXT, 0, 0,
-			 "vgpu, vm, gpu, util, load, fps, target, cap, sold or broken; -COLUMN the "
-			 "other way round"},
+			 "vgpu, vm, gpu, util, load, fps, target, cap, sold, broken; -COLUMN: "
+			 "turned round"},
 	[OPTION_FILTER] = {"filter", "TEXT", OPTION_TEXT, 0, 0,
 			   "only vGPUs with this in their id, VM, GPU, labels or note"},
 	[OPTION_POLICY] = {"policy", "NAME", OPTION_TEXT, 0, 0,
