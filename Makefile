@@ -21,6 +21,7 @@ BPF      := $(shell pkg-config --exists 'libbpf >= 1.0' 2>/dev/null && \
 libs     += $(if $(BPF),$(shell pkg-config --libs libbpf))
 fuse      = $(shell pkg-config --libs fuse3) # of gover-sim alone
 tables    = $(shell pkg-config --libs jansson inih smartcols) # and what it shares with the others
+tar       = $(shell pkg-config --libs libarchive) # of gover-ctl alone
 
 # Everything but main() and the preload library is one archive that programs and tests link.
 folders  := base policy sched db sim trial gpu monitor gover-d gover-ctl gover-sim
@@ -50,6 +51,7 @@ $B/libgover.a: $(objects)
 
 $B/gover-d: $B/obj/gover-d/main.o $B/libgover.a
 $B/gover-ctl: $B/obj/gover-ctl/main.o $B/libgover.a
+$B/gover-ctl: libs += $(tar)
 $B/gover-d $B/gover-ctl:
 	@echo "  LD    $@"
 	@$(CC) $(ldflags) $(LDFLAGS) -o $@ $^ $(libs)
@@ -99,6 +101,7 @@ $B/obj/%.o: %.c
 	@echo "  CC    $<"
 	@$(CC) $(cflags) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+$(units): libs += $(tar)
 $B/tests/%: tests/unit/%.c $B/libgover.a
 	@mkdir -p $(@D)
 	@echo "  TEST  $<"
@@ -174,6 +177,9 @@ check: ## run all tests that need nothing but Debian packages (installs what is 
 	@dist/install-deps check
 	@$(MAKE) --no-print-directory -j$$(nproc) tests
 	@B=$B tests/run
+
+golden: all $B/tests/fake-daemon ## what gover-ctl prints becomes what it shall print: look at it before you commit
+	@GOLDEN=renew B=$B tests/scenario/420-golden.sh | grep -v '^ok'
 
 # Undefined behaviour is a trap, of which AddressSanitizer tells: that way there is one to listen to.
 sanitizers := -fsanitize=address,undefined -fsanitize-undefined-trap-on-error
@@ -293,6 +299,6 @@ help: ## this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-monitoring check-guest check-web fuzz warnings lint demo install help clean
+.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-monitoring check-guest check-web fuzz warnings lint demo install help clean golden
 .PHONY: eval eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B -name '*.d' 2>/dev/null)

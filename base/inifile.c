@@ -26,6 +26,8 @@ struct loader {
 	void *base;			      /* what its keys are written into */
 	bool sections_seen[INIFILE_KEYS_MAX]; /* by the section's first key */
 	bool keys_seen[INIFILE_KEYS_MAX];     /* in this section */
+	bool passing_over;		      /* until the next section: this one has a fault */
+	int n_faults;			      /* that the reader was told of */
 	int failed_line;		      /* 0: none */
 	struct err *reterr;
 };
@@ -41,6 +43,11 @@ static int load_fail(struct loader *l, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(why, sizeof(why), format, ap);
 	va_end(ap);
+	if (l->reader->fault) {
+		l->reader->fault(l->reader->userdata, l->line, why);
+		l->n_faults++;
+		return -EINVAL;
+	}
 	l->failed_line = l->line;
 	return err_fail(l->reterr, EINVAL, "%s:%d: %s", l->path, l->line, why);
 }
@@ -98,6 +105,7 @@ static int enter_section(struct loader *l, const char *title)
 	char text[ERR_MSG_MAX];
 
 	memset(l->keys_seen, 0, sizeof(l->keys_seen));
+	l->passing_over = false;
 	for (size_t i = 0; (setting = l->reader->at(i)); i++) {
 		const char *name = name_in(setting->section, title);
 
@@ -129,6 +137,16 @@ static int read_header(struct loader *l, char *line)
 	return enter_section(l, line + 1 + strspn(line + 1, " \t"));
 }
 
+/* With a reader that wants every fault: is there anything to read in it? libinih tells of the first
+ * line alone in which there is not. */
+static bool is_readable(const struct loader *l, const char *line)
+{
+	return !l->reader->fault || strchr("[;#", line[0]) || line[strspn(line, " \t\r")] == '\0' ||
+	       line[strcspn(line, "=:")] != '\0';
+}
+
+#define NO_LINE "neither [SECTION] nor KEY = VALUE nor a comment (# or ;)"
+
 /* libinih's fgets(): the next line without its indentation; an empty one in place of a [section].
  */
 static char *next_line(char *line, int size, void *stream)
@@ -145,16 +163,18 @@ static char *next_line(char *line, int size, void *stream)
 		text++;
 	if (length + 2 > (size_t)size) {
 		load_fail(l, "a line of %zu characters; allowed: at most %d", length, size - 2);
-		return NULL;
+		length = 0;
 	}
 	memcpy(line, text, length);
 	line[length] = '\0';
 	if (line[0] == '[') {
-		if (read_header(l, line) < 0)
-			return NULL;
+		l->passing_over = read_header(l, line) < 0;
+		line[0] = '\0';
+	} else if (!is_readable(l, line)) {
+		load_fail(l, NO_LINE);
 		line[0] = '\0';
 	}
-	return line;
+	return l->failed_line > 0 ? NULL : line;
 }
 
 static int set_value(struct loader *l, const char *key, const char *value)
@@ -178,6 +198,8 @@ static int set_value(struct loader *l, const char *key, const char *value)
 		r = setting_set(setting, l->base, value, &why);
 		if (r == 0 && reader->check)
 			r = reader->check(reader->userdata, setting, l->base, &why);
+		if (r == 0 && reader->seen)
+			reader->seen(reader->userdata, setting, l->line);
 		return r < 0 ? load_fail(l, "%s", why.msg) : 0;
 	}
 	return load_fail(l, "[%s] has no key \"%.60s\"%s", l->section, key,
@@ -187,8 +209,10 @@ static int set_value(struct loader *l, const char *key, const char *value)
 /* libinih's handler, which says 1 for good. It is never shown a section: @section is "". */
 static int take_value(void *user, const char *section, const char *key, const char *value)
 {
+	struct loader *l = user;
+
 	(void)section;
-	return set_value(user, key, value) == 0;
+	return l->passing_over || set_value(l, key, value) == 0 || l->reader->fault;
 }
 
 static int load_text(struct loader *l, const char *text, size_t length)
@@ -204,9 +228,9 @@ static int load_text(struct loader *l, const char *text, size_t length)
 	/* A line without '=' is an error only libinih has seen; it has gone on reading. */
 	if (bad_line > 0 && bad_line != l->failed_line) {
 		l->line = bad_line;
-		load_fail(l, "neither [SECTION] nor KEY = VALUE nor a comment (# or ;)");
+		load_fail(l, NO_LINE);
 	}
-	return l->failed_line > 0 ? -EINVAL : 0;
+	return l->failed_line > 0 || l->n_faults > 0 ? -EINVAL : 0;
 }
 
 int inifile_read(const char *path, size_t bytes_max, const struct inifile_reader *reader,

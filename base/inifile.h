@@ -2,7 +2,7 @@
 /*
  * Reads an INI file by a table of settings, strictly: what is not understood is refused with
  * "FILE:LINE: what is wrong and what is allowed". Must never go on after what it does not
- * understand.
+ * understand, unless the reader wants to be told of every fault.
  */
 #ifndef BASE_INIFILE_H
 #define BASE_INIFILE_H
@@ -25,6 +25,12 @@ struct inifile_reader {
 		     void **ret_base, struct err *reterr);
 	/* @setting was read into @base. NULL: nothing more to look at. -EINVAL with a sentence. */
 	int (*check)(void *userdata, const struct setting *setting, void *base, struct err *reterr);
+	/* NULL, or told of every fault, without file and line in the sentence: reading goes on, and
+	 * -EINVAL is returned at the end. Keys of a section that is not understood are passed over.
+	 */
+	void (*fault)(void *userdata, int line, const char *why);
+	/* NULL, or told of every key that was understood. */
+	void (*seen)(void *userdata, const struct setting *setting, int line);
 };
 
 /* Reads @path, at most @bytes_max long. What was read before an error stays written. -EINVAL, or

@@ -66,6 +66,16 @@ static const struct option_info infos[OPTION_COUNT] = {
 	[OPTION_KEY] = {"key", "KEY", OPTION_TEXT, 0, 0,
 			"idempotency key: the same one again claims nothing twice (random)"},
 	[OPTION_ONCE] = {"once", NULL, OPTION_FLAG, 0, 0, "print one picture and end"},
+	[OPTION_BATCH] = {"batch", NULL, OPTION_FLAG, 0, 0,
+			  "print picture after picture, without taking the terminal"},
+	[OPTION_PICTURES] = {"count", "N", OPTION_INT, 1, 1e9, "print so many pictures and end"},
+	[OPTION_DELAY] = {"delay", "S", OPTION_NUMBER, 0.1, 3600,
+			  "seconds from one picture to the next (1)"},
+	[OPTION_SORT] = {"sort", "COLUMN", OPTION_TEXT, 0, 0,
+			 "vgpu, vm, gpu, util, load, fps, target, cap, sold, broken; -COLUMN: "
+			 "turned round"},
+	[OPTION_FILTER] = {"filter", "TEXT", OPTION_TEXT, 0, 0,
+			   "only vGPUs with this in their id, VM, GPU, labels or note"},
 	[OPTION_POLICY] = {"policy", "NAME", OPTION_TEXT, 0, 0,
 			   "which policy to try instead of the one in force"},
 	[OPTION_SET] = {"set", "KEY=VALUE", OPTION_PAIR, 0, 0,
@@ -91,6 +101,8 @@ static const struct option_info infos[OPTION_COUNT] = {
 	[OPTION_UNTIL] = {"until", "TIME", OPTION_TEXT, 0, 0,
 			  "instead of --for: RFC 3339, or unix seconds"},
 	[OPTION_REASON] = {"reason", "TEXT", OPTION_TEXT, 0, 0, "why, for whoever wonders"},
+	[OPTION_NO_REDACT] = {"no-redact", NULL, OPTION_FLAG, 0, 0,
+			      "leave names as they are; secrets are taken out all the same"},
 };
 
 const struct option_info *option_info(enum option_id id)

@@ -95,6 +95,25 @@ void canvas_bar(struct canvas *canvas, int columns, double fraction)
 	canvas->column += columns;
 }
 
+void canvas_spark(struct canvas *canvas, int columns, const float *values, int n, double full)
+{
+	/* Heights from the least. What is seen and is nothing is told from what is not seen. */
+	static const char *const blocks[] = {"\u2581", "\u2582", "\u2583", "\u2584",
+					     "\u2585", "\u2586", "\u2587", "\u2588"};
+	static const char *const letters[] = {"_", ".", ":", "-", "=", "+", "*", "#"};
+	const char *const *heights = canvas->writer->utf8 ? blocks : letters;
+
+	if (columns > columns_left(canvas))
+		return;
+	for (int i = n - columns; i < n; i++) {
+		double part = i >= 0 && full > 0 ? (double)values[i] / full : (double)NAN;
+		double height = part < 0 ? 0 : part > 1 ? 1 : part;
+
+		fputs(isnan(part) ? " " : heights[lround(height * 7)], canvas->out);
+	}
+	canvas->column += columns;
+}
+
 void canvas_end(struct canvas *canvas)
 {
 	if (canvas_left(canvas) <= 0)

@@ -27,6 +27,9 @@ void canvas_field(struct canvas *canvas, int columns, const char *text);
 void canvas_colour(struct canvas *canvas, enum writer_colour colour);
 /* A bar of @columns, filled up to @fraction (cut to 0..1; NAN: empty). */
 void canvas_bar(struct canvas *canvas, int columns, double fraction);
+/* The last @columns of @n values as a line of that many columns, full height at @full; NAN is a
+ * gap, and so is what is not there yet. */
+void canvas_spark(struct canvas *canvas, int columns, const float *values, int n, double full);
 /* Ends the line. */
 void canvas_end(struct canvas *canvas);
 /* Lines that still fit; a large number where there is no limit. */

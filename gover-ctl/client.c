@@ -283,7 +283,7 @@ static int judge_reply(const struct client *client, const struct client_call *ca
 	if (reply->length > 0)
 		reply->json = json_loadb(reply->text, reply->length, 0, NULL);
 	if (reply->status >= 200 && reply->status < 300) {
-		if (reply->length == 0 || json_is_object(reply->json))
+		if (reply->length == 0 || call->any_text || json_is_object(reply->json))
 			return 0;
 		return err_fail(reterr, EPROTO,
 				"%s %s: the answer from %s is no JSON object: "

@@ -45,6 +45,7 @@ struct client_call {
 	const char *method, *path;
 	const json_t *body;  /* NULL: none */
 	const char *key;     /* Idempotency-Key; NULL: none */
+	bool any_text;	     /* the answer need be no JSON */
 	client_take_fn take; /* NULL: the answer is a reply; else it takes as long as it takes, and
 				has ended when not even a sign of life has come for a while */
 	void *userdata;

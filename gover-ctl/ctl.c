@@ -107,6 +107,10 @@ static enum ctl_exit show_usage(const struct verb *verb)
 /* What a verb must and may be given. Says what is wrong. */
 static bool words_right(const struct verb *verb, const struct args *args)
 {
+	if (args_has(args, OPTION_JSON) && !verb->json) {
+		ctl_fail(CTL_USAGE, "%s has no --json form", verb->words);
+		return false;
+	}
 	for (int id = 0; id < OPTION_COUNT; id++) {
 		const struct option_info *info = option_info((enum option_id)id);
 
@@ -120,8 +124,6 @@ static bool words_right(const struct verb *verb, const struct args *args)
 	else if (args->n_words > verb->max_args)
 		ctl_fail(CTL_USAGE, "%s: '%s' is one word too many", verb->words,
 			 args->words[verb->max_args]);
-	else if (args_has(args, OPTION_JSON) && !verb->json)
-		ctl_fail(CTL_USAGE, "%s has no --json form", verb->words);
 	else if (args_has(args, OPTION_SOCKET) && args_has(args, OPTION_URL))
 		ctl_fail(CTL_USAGE, "--socket and --url exclude each other");
 	else

@@ -17,10 +17,11 @@
 #include "base/cleanup.h"
 #include "gover-ctl/screen.h"
 
-#define TAKE "\033[?1049h\033[?25l" /* alternate screen, no cursor */
-#define GIVE "\033[?25h\033[?1049l\033[0m"
-#define HOME "\033[H"
-#define REST "\033[J" /* clear what is below */
+#define TAKE	  "\033[?1049h\033[?25l" /* alternate screen, no cursor */
+#define GIVE	  "\033[?25h\033[?1049l\033[0m"
+#define ESCAPE_MS 50 /* over a slow line too */
+#define HOME	  "\033[H"
+#define REST	  "\033[J" /* clear what is below */
 
 /* Written by screen_enter() and screen_leave() only. A process has one terminal and signal handlers
  * take no argument: the reason for file scope. */
@@ -147,10 +148,11 @@ void screen_size(int *ret_rows, int *ret_columns)
 	*ret_columns = known ? size.ws_col : 80;
 }
 
-int screen_key(int ms)
+/* The next byte within @ms, 0: none, or a negative errno. */
+static int next_byte(int ms)
 {
 	struct pollfd wait = {.fd = screen_fd, .events = POLLIN};
-	unsigned char key;
+	unsigned char byte;
 	int r = poll(&wait, 1, ms);
 
 	if (r < 0)
@@ -159,5 +161,47 @@ int screen_key(int ms)
 		return 0;
 	if (!(wait.revents & POLLIN))
 		return -EPIPE;
-	return read(screen_fd, &key, 1) == 1 ? key : -EPIPE;
+	return read(screen_fd, &byte, 1) == 1 ? byte : -EPIPE;
+}
+
+/* What stands behind ESC, of xterm, the Linux console and those like them (tmux, screen, VTE). */
+static const struct {
+	const char *text;
+	int key;
+} sequences[] = {
+	{"[A", SCREEN_UP},    {"OA", SCREEN_UP},       {"[B", SCREEN_DOWN},
+	{"OB", SCREEN_DOWN},  {"[5~", SCREEN_PAGE_UP}, {"[6~", SCREEN_PAGE_DOWN},
+	{"[H", SCREEN_HOME},  {"OH", SCREEN_HOME},     {"[1~", SCREEN_HOME},
+	{"[7~", SCREEN_HOME}, {"[F", SCREEN_END},      {"OF", SCREEN_END},
+	{"[4~", SCREEN_END},  {"[8~", SCREEN_END},     {"OP", SCREEN_F1},
+	{"[11~", SCREEN_F1},  {"[[A", SCREEN_F1},      {"[21~", SCREEN_F10},
+};
+
+/* An ESC has come. What a terminal sends for one key comes at once; what a finger sends does not.
+ */
+static int read_sequence(void)
+{
+	char text[16] = "";
+	size_t n = 0;
+
+	for (;;) {
+		int byte = next_byte(ESCAPE_MS);
+
+		if (byte <= 0)
+			return n == 0 ? SCREEN_ESCAPE : SCREEN_UNKNOWN;
+		if (n + 1 < sizeof(text))
+			text[n++] = (char)byte;
+		for (size_t i = 0; i < ARRAY_SIZE(sequences); i++)
+			if (strcmp(text, sequences[i].text) == 0)
+				return sequences[i].key;
+		if (n == 1 ? byte != '[' && byte != 'O' : byte >= '@' && byte != '[')
+			return SCREEN_UNKNOWN;
+	}
+}
+
+int screen_key(int ms)
+{
+	int byte = next_byte(ms);
+
+	return byte == '\033' ? read_sequence() : byte;
 }

@@ -21,8 +21,22 @@ int screen_draw(const char *text, size_t length);
 /* Its size now; 24 x 80 where it says none. */
 void screen_size(int *ret_rows, int *ret_columns);
 
-/* Waits for a key, at most @ms. Returns the key, 0: none, the size has changed or we were stopped
- * and go on; -EPIPE: the terminal is gone. */
+/* Keys that are no character: above every byte. */
+enum screen_special {
+	SCREEN_ESCAPE = 256,
+	SCREEN_UP,
+	SCREEN_DOWN,
+	SCREEN_PAGE_UP,
+	SCREEN_PAGE_DOWN,
+	SCREEN_HOME,
+	SCREEN_END,
+	SCREEN_F1,
+	SCREEN_F10,
+	SCREEN_UNKNOWN, /* a sequence we do not know: one key, and not its characters */
+};
+
+/* Waits for a key, at most @ms. Returns the byte or a special key, 0: none, the size has changed or
+ * we were stopped and go on; -EPIPE: the terminal is gone. */
 int screen_key(int ms);
 
 #endif

@@ -82,7 +82,7 @@ static const struct writer_column vgpu_list_columns[] = {
 	COLUMN("FPS", "fps", TENTH),
 	COLUMN("TARGET", "target_fps", PROMISE),
 	COLUMN("P99MS", "frame_p99_ms", TENTH),
-	{.head = "NOTE", .cell = tell_notes, .colour = vgpu_colour},
+	{.head = "NOTE", .format = WRITER_LONG, .cell = tell_notes, .colour = vgpu_colour},
 };
 const struct table table_vgpus = TABLE(
 	"vgpus", "No vGPU is under contract: `gover-ctl vgpu add` makes one.", vgpu_list_columns);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The picture of `top`: the daemon, its GPUs, a line for each vGPU (use, frames against the target,
- * cap against what was sold), alerts, and what just happened. Gives up columns, then lines, as room
- * runs out: bars before numbers, vGPUs before the newest decisions.
+ * The picture of `top`: the daemon, its GPUs, how many vGPUs need what, the table of them, offers,
+ * alerts, and what just happened. Gives up lines as room runs out: the table before the newest
+ * decisions.
  */
 #include <math.h>
 #include <string.h>
@@ -11,55 +11,16 @@
 #include "gover-ctl/tell.h"
 #include "gover-ctl/top.h"
 
-#define WIDTH_UNLIMITED 110 /* what to lay out for where there is no limit */
-#define ID_COLUMNS_MAX	20
-#define VM_COLUMNS	12
-#define NOTE_COLUMNS	20
-#define NUMBER_COLUMNS	29 /* "  97 %", " 52.1/60   ", "  34/50  " and gaps */
-#define BAR_MIN		4
-#define BAR_MAX		16
-#define EVENTS_MIN	3 /* decisions that are shown however many vGPUs there are */
-#define ALERTS_MAX	3
+#define BAR_COLUMNS 16
+#define EVENTS_MIN  3 /* decisions that are shown however many vGPUs there are */
+#define ALERTS_MAX  3
+#define OFFERS_MAX  2
 
-struct layout {
-	int id, vm, bar; /* columns; 0: left out */
-};
-
-static struct layout lay_out(const struct canvas *canvas, const json_t *vgpus)
-{
-	int width = canvas->width > 0 ? canvas->width : WIDTH_UNLIMITED;
-	struct layout layout = {.id = (int)strlen("VGPU")};
-	const json_t *vgpu;
-	bool any_vm = false;
-	size_t i;
-	int left;
-
-	json_array_foreach (vgpus, i, vgpu) {
-		int length = (int)strlen(field_text(vgpu, "id"));
-
-		if (length > layout.id)
-			layout.id = length < ID_COLUMNS_MAX ? length : ID_COLUMNS_MAX;
-		any_vm = any_vm || field_text(vgpu, "vm")[0];
-	}
-	left = width - layout.id - NUMBER_COLUMNS - NOTE_COLUMNS;
-	if (any_vm && left - VM_COLUMNS - 1 >= 3 * (BAR_MIN + 1)) {
-		layout.vm = VM_COLUMNS;
-		left -= VM_COLUMNS + 1;
-	}
-	layout.bar = left / 3 - 1;
-	if (layout.bar < BAR_MIN)
-		layout.bar = 0;
-	else if (layout.bar > BAR_MAX)
-		layout.bar = BAR_MAX;
-	return layout;
-}
-
-/* "-" where it is not known. */
-static const char *number(double value, int decimals, char text[32])
+static const char *number(double value, char text[32])
 {
 	if (isnan(value))
 		return "-";
-	snprintf(text, 32, "%.*f", decimals, value);
+	snprintf(text, 32, "%.0f", value);
 	return text;
 }
 
@@ -72,8 +33,10 @@ static const char *clock_of(const json_t *object, const char *key)
 	return strlen(time) > date ? time + date : "";
 }
 
-static void draw_daemon(struct canvas *canvas, const json_t *host, const char *notice)
+static void draw_daemon(struct canvas *canvas, const struct top_facts *facts,
+			const struct top_view *view)
 {
+	const json_t *host = facts->host;
 	char up[WRITER_SPAN_MAX];
 
 	writer_span(field_number(host, "uptime_s"), up);
@@ -82,120 +45,130 @@ static void draw_daemon(struct canvas *canvas, const json_t *host, const char *n
 	canvas_colour(canvas, WRITER_PLAIN);
 	canvas_put(canvas, "  %.8s UTC  up %s  %.0f ticks, %.0f late", clock_of(host, "time"), up,
 		   field_number(host, "ticks"), field_number(host, "late_ticks"));
-	if (field_true(host, "dry_run")) {
-		canvas_colour(canvas, WRITER_YELLOW);
+	canvas_colour(canvas, WRITER_YELLOW);
+	if (field_true(host, "dry_run"))
 		canvas_put(canvas, "  dry run");
-	}
+	if (view->paused)
+		canvas_put(canvas, "  paused");
 	canvas_end(canvas);
-	if (notice) {
+	if (facts->notice) {
 		canvas_colour(canvas, WRITER_RED);
-		canvas_put(canvas, "%s", notice);
+		canvas_put(canvas, "%s", facts->notice);
 		canvas_end(canvas);
 	}
 }
 
+static void draw_gpu(struct canvas *canvas, const json_t *gpu)
+{
+	double util = field_number(gpu, "util_pct");
+	char text[32];
+
+	canvas_put(canvas, "%s %s ", field_text(gpu, "name"), field_text(gpu, "backend"));
+	canvas_colour(canvas,
+		      strcmp(field_text(gpu, "mode"), "act") == 0 ? WRITER_PLAIN : WRITER_YELLOW);
+	canvas_put(canvas, "%s  ", field_text(gpu, "mode"));
+	canvas_colour(canvas, WRITER_GREEN);
+	canvas_bar(canvas, BAR_COLUMNS, util / 100);
+	canvas_colour(canvas, WRITER_PLAIN);
+	canvas_put(canvas, " %3s %%  caps %.0f %%, free %.0f %%  sold %.0f %% (%.2f x)  selling %s",
+		   number(util, text), field_number(gpu, "sum_cap_pct"),
+		   field_number(gpu, "free_pct"), field_number(gpu, "sum_initial_cap_pct"),
+		   field_number(gpu, "overbooking_ratio"), field_text(gpu, "selling"));
+	if (!field_true(gpu, "telemetry_valid")) {
+		canvas_colour(canvas, WRITER_RED);
+		canvas_put(canvas, "  telemetry stale");
+	}
+	canvas_end(canvas);
+}
+
+/* A third of the picture at most. */
 static void draw_gpus(struct canvas *canvas, const json_t *gpus)
 {
-	const json_t *gpu;
-	size_t i;
+	size_t n = json_array_size(gpus), shown = n;
 
-	json_array_foreach (gpus, i, gpu) {
-		double util = field_number(gpu, "util_pct");
-		bool valid = field_true(gpu, "telemetry_valid");
-		char text[32];
-
-		canvas_put(canvas, "%s %s %s  ", field_text(gpu, "name"),
-			   field_text(gpu, "backend"), field_text(gpu, "mode"));
-		canvas_bar(canvas, BAR_MAX, util / 100);
-		canvas_put(canvas,
-			   " %3s %%  caps %.0f %%, free %.0f %%  sold %.0f %% (%.2f x)  selling %s",
-			   number(util, 0, text), field_number(gpu, "sum_cap_pct"),
-			   field_number(gpu, "free_pct"), field_number(gpu, "sum_initial_cap_pct"),
-			   field_number(gpu, "overbooking_ratio"), field_text(gpu, "selling"));
-		if (!valid) {
-			canvas_colour(canvas, WRITER_RED);
-			canvas_put(canvas, "  telemetry stale");
-		}
+	if (canvas->height > 0 && n > 1 && n > (size_t)canvas->height / 3)
+		shown = canvas->height / 3 > 1 ? (size_t)canvas->height / 3 - 1 : 1;
+	for (size_t i = 0; i < shown; i++)
+		draw_gpu(canvas, json_array_get(gpus, i));
+	if (shown < n) {
+		canvas_put(canvas, "and %zu more GPUs: `gover-ctl status` shows all", n - shown);
 		canvas_end(canvas);
 	}
-	if (json_array_size(gpus) == 0) {
+	if (n == 0) {
 		canvas_put(canvas,
 			   "no GPU is driven here: `gover-ctl doctor` says what this host lacks");
 		canvas_end(canvas);
 	}
 }
 
-static void draw_heads(struct canvas *canvas, const struct layout *layout)
+static int count(const json_t *rows, const char *flag)
 {
-	int gap = layout->bar ? layout->bar + 1 : 0;
+	const json_t *row;
+	size_t i;
+	int n = 0;
 
-	canvas_end(canvas);
-	canvas_colour(canvas, WRITER_BOLD);
-	canvas_field(canvas, layout->id, "VGPU");
-	if (layout->vm) {
-		canvas_put(canvas, " ");
-		canvas_field(canvas, layout->vm, "VM");
+	json_array_foreach (rows, i, row) {
+		n += field_true(row, flag);
 	}
-	canvas_put(canvas, " ");
-	canvas_field(canvas, gap + 6, "  UTIL");
-	canvas_put(canvas, "  ");
-	canvas_field(canvas, gap + 11, "  FPS/TARGET");
-	canvas_put(canvas, "  ");
-	canvas_field(canvas, gap + 7, "CAP/SOLD");
-	canvas_put(canvas, "  NOTE");
-	canvas_end(canvas);
+	return n;
 }
 
-static void draw_bar(struct canvas *canvas, const struct layout *layout, double fraction)
+static int count_text(const json_t *rows, const char *key, const char *text)
 {
-	if (!layout->bar)
-		return;
-	canvas_bar(canvas, layout->bar, fraction);
-	canvas_put(canvas, " ");
-}
+	const json_t *row;
+	size_t i;
+	int n = 0;
 
-static void draw_vgpu(struct canvas *canvas, const struct layout *layout, const json_t *vgpu)
-{
-	double util = field_number(vgpu, "util_pct"), fps = field_number(vgpu, "fps");
-	double target = field_number(vgpu, "target_fps"), cap = field_number(vgpu, "cap_pct");
-	double sold = field_number(vgpu, "initial_cap_pct");
-	char text[32], target_text[32], notes[TELL_MAX];
-
-	canvas_field(canvas, layout->id, field_text(vgpu, "id"));
-	if (layout->vm) {
-		canvas_put(canvas, " ");
-		canvas_field(canvas, layout->vm, field_text(vgpu, "vm"));
+	json_array_foreach (rows, i, row) {
+		n += strcmp(field_text(row, key), text) == 0;
 	}
-	canvas_put(canvas, " ");
-	canvas_colour(canvas, field_true(vgpu, "overloaded") ? WRITER_RED : WRITER_PLAIN);
-	draw_bar(canvas, layout, util / 100);
-	canvas_put(canvas, "%4s %%  ", number(util, 0, text));
+	return n;
+}
 
-	canvas_colour(canvas, field_true(vgpu, "short") ? WRITER_RED : WRITER_PLAIN);
-	draw_bar(canvas, layout, target > 0 ? fps / target : NAN);
-	canvas_put(canvas, "%5s/%-5s  ", number(fps, 1, text),
-		   number(target > 0 ? target : NAN, 0, target_text));
+/* What matters most stands first: a terminal of 80 columns ends behind the alerts. */
+static void draw_counts(struct canvas *canvas, const json_t *host)
+{
+	const json_t *vgpus = json_object_get(host, "vgpus"),
+		     *offers = json_object_get(host, "offers");
+	const json_t *alerts = json_object_get(host, "alerts");
+	int critical = count_text(alerts, "severity", "critical");
+	int warning = count_text(alerts, "severity", "warning");
+	int open = count_text(offers, "state", "open");
 
-	canvas_colour(canvas, field_true(vgpu, "held") ? WRITER_YELLOW : WRITER_PLAIN);
-	draw_bar(canvas, layout, cap / sold);
-	canvas_put(canvas, "%3s/%-3.0f  ", number(cap, 0, text), sold);
-
-	tell_notes(vgpu, notes);
-	canvas_put(canvas, "%s", notes);
+	canvas_put(canvas, "%zu vGPUs: %d overloaded, %d short  ", json_array_size(vgpus),
+		   count(vgpus, "overloaded"), count(vgpus, "short"));
+	canvas_colour(canvas, open ? WRITER_GREEN : WRITER_PLAIN);
+	canvas_put(canvas, "offers %d open  ", open);
+	canvas_colour(canvas, critical ? WRITER_RED : warning ? WRITER_YELLOW : WRITER_PLAIN);
+	canvas_put(canvas, "alerts %d critical, %d warning  ", critical, warning);
+	canvas_colour(canvas, WRITER_PLAIN);
+	canvas_put(canvas, "%d held, %d on probation", count(vgpus, "held"),
+		   count_text(offers, "state", "probation"));
 	canvas_end(canvas);
 }
 
-static void draw_vgpus(struct canvas *canvas, const json_t *vgpus, int lines)
+static void draw_offers(struct canvas *canvas, const json_t *offers)
 {
-	struct layout layout = lay_out(canvas, vgpus);
-	int n = (int)json_array_size(vgpus);
-	int shown = n <= lines ? n : lines - 1;
+	const json_t *offer;
+	size_t i;
 
-	draw_heads(canvas, &layout);
-	for (int i = 0; i < shown; i++)
-		draw_vgpu(canvas, &layout, json_array_get(vgpus, (size_t)i));
-	if (shown < n) {
-		canvas_put(canvas, "and %d more: `gover-ctl vgpu list` shows all", n - shown);
+	json_array_foreach (offers, i, offer) {
+		double id = field_number(offer, "id");
+
+		if (i == OFFERS_MAX || canvas_left(canvas) < 1)
+			return;
+		canvas_colour(canvas, WRITER_GREEN);
+		if (strcmp(field_text(offer, "state"), "open") == 0)
+			canvas_put(canvas,
+				   "offer %.0f: %s sells %.0f %% until %.8s: gover-ctl claim %.0f "
+				   "--id NAME",
+				   id, field_text(offer, "gpu"),
+				   field_number(offer, "initial_cap_pct"),
+				   clock_of(offer, "expires_at"), id);
+		else
+			canvas_put(canvas, "offer %.0f: sold to %s on %s, %s", id,
+				   field_text(offer, "vgpu"), field_text(offer, "gpu"),
+				   field_text(offer, "state"));
 		canvas_end(canvas);
 	}
 }
@@ -239,21 +212,71 @@ static void draw_decisions(struct canvas *canvas, const json_t *decisions)
 	}
 }
 
-void top_draw(struct canvas *canvas, const json_t *host, const json_t *decisions,
-	      const char *notice)
+/* The last line: what can be pressed, or what is typed. */
+static void draw_keys(struct canvas *canvas, const struct top_view *view)
 {
-	const json_t *alerts = json_object_get(host, "alerts");
-	int n_alerts = (int)json_array_size(alerts);
-	int below = (n_alerts < ALERTS_MAX ? n_alerts : ALERTS_MAX) + 1 + EVENTS_MIN;
-	int lines;
+	while (canvas->height > 0 && canvas_left(canvas) > 1)
+		canvas_end(canvas);
+	canvas_colour(canvas, WRITER_BOLD);
+	if (view->mode == TOP_FILTER)
+		canvas_put(canvas, "Filter: %s_  (Enter keeps it, Esc ends it)", view->filter);
+	else
+		canvas_put(canvas,
+			   "F1 Help  / Filter%s%s  < > Sort: %s%s  p Pause  Enter Why%s%s  q Quit",
+			   view->filter[0] ? ": " : "", view->filter, view->reverse ? "-" : "",
+			   top_view_column(view->sort), view->focus[0] ? ": " : "", view->focus);
+	canvas_end(canvas);
+}
 
-	draw_daemon(canvas, host, notice);
-	draw_gpus(canvas, json_object_get(host, "gpus"));
-	lines = canvas_left(canvas) - 2 - below;
-	draw_vgpus(canvas, json_object_get(host, "vgpus"), lines > 1 ? lines : 1);
-	if (n_alerts > 0 && canvas_left(canvas) > 1) {
+static void draw_help(struct canvas *canvas)
+{
+	const char *key, *what;
+
+	canvas_colour(canvas, WRITER_BOLD);
+	canvas_put(canvas, "gover-ctl top " GOVER_VERSION);
+	canvas_end(canvas);
+	canvas_end(canvas);
+	for (size_t i = 0; (key = top_view_help(i, &what)); i++) {
+		canvas_colour(canvas, WRITER_BOLD);
+		canvas_field(canvas, 10, key);
+		canvas_colour(canvas, WRITER_PLAIN);
+		canvas_put(canvas, "%s", what);
+		canvas_end(canvas);
+	}
+}
+
+void top_draw(struct canvas *canvas, const struct top_facts *facts, struct top_view *view)
+{
+	const json_t *alerts = json_object_get(facts->host, "alerts");
+	const json_t *offers = json_object_get(facts->host, "offers");
+	int n_alerts = (int)json_array_size(alerts), n_offers = (int)json_array_size(offers);
+	int keys = view->live && canvas->height > 8 ? 1 : 0;
+	int below = (n_alerts < ALERTS_MAX ? n_alerts : ALERTS_MAX) +
+		    (n_offers < OFFERS_MAX ? n_offers : OFFERS_MAX) + 1 + EVENTS_MIN;
+	int lines, least, height = canvas->height;
+
+	if (view->mode == TOP_HELP) {
+		draw_help(canvas);
+		return;
+	}
+	canvas->height -= keys;
+	draw_daemon(canvas, facts, view);
+	draw_gpus(canvas, json_object_get(facts->host, "gpus"));
+	draw_counts(canvas, facts->host);
+	canvas_end(canvas);
+	least = canvas->height / 2 > 2 ? canvas->height / 2 : 2;
+	lines = canvas_left(canvas) - below;
+	top_table_draw(canvas, facts, view, lines > least ? lines : least);
+	if (n_alerts + n_offers > 0 && canvas_left(canvas) > 1) {
 		canvas_end(canvas);
 		draw_alerts(canvas, alerts);
+		draw_offers(canvas, offers);
 	}
-	draw_decisions(canvas, json_object_get(decisions, "decisions"));
+	draw_decisions(canvas, json_object_get(facts->decisions, "decisions"));
+	canvas->height = height;
+	if (!keys)
+		return;
+	if (canvas->in_place && canvas_left(canvas) == 1)
+		fputc('\n', canvas->out); /* which the last line that fitted went without */
+	draw_keys(canvas, view);
 }

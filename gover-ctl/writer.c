@@ -10,13 +10,15 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "base/parse.h"
 #include "gover-ctl/client.h"
 #include "gover-ctl/field.h"
 #include "gover-ctl/writer.h"
 
-#define LINE_MAX_BYTES 4096 /* the longest sentence of the daemon has 1024 */
+#define LONG_MIN_COLUMNS 24   /* less than this and a long text is a stripe of syllables */
+#define LINE_MAX_BYTES	 4096 /* the longest sentence of the daemon has 1024 */
 
 void writer_init(struct writer *writer, FILE *out, bool json)
 {
@@ -182,18 +184,140 @@ static int add_line(const struct writer *writer, struct libscols_table *table,
 	return 0;
 }
 
+static bool is_long(const struct writer_column *column)
+{
+	return column->format == WRITER_LONG;
+}
+
+/* Columns of @text on the terminal. */
+static int width_of(const char *text)
+{
+	wchar_t wide[WRITER_CELL_MAX];
+	size_t n = mbstowcs(wide, text, WRITER_CELL_MAX);
+	int width = n == (size_t)-1 ? -1 : wcswidth(wide, n);
+
+	return width < 0 ? (int)strlen(text) : width;
+}
+
+/* What the columns take with the gaps behind them: all, or those that are not long. */
+static int table_width(const struct writer_column *columns, size_t n, const json_t *rows, bool all)
+{
+	char text[WRITER_CELL_MAX];
+	const json_t *row;
+	size_t r;
+	int sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int widest = is_long(&columns[i]) && !all ? -1 : width_of(columns[i].head);
+
+		json_array_foreach (rows, r, row) {
+			int width;
+
+			if (widest < 0)
+				break;
+			writer_cell(&columns[i], row, text);
+			width = width_of(text);
+			widest = width > widest ? width : widest;
+		}
+		sum += widest + 1;
+	}
+	return sum;
+}
+
+/* How rows are laid out where the terminal's width is a limit. */
+enum layout {
+	LAYOUT_TABLE,	/* all in one line */
+	LAYOUT_BELOW,	/* long texts in lines of their own, below their row */
+	LAYOUT_RECORDS, /* a line for each column */
+};
+
+static enum layout lay_out(const struct writer *writer, const struct writer_column *columns,
+			   size_t n, const json_t *rows)
+{
+	int left, longs = 0;
+
+	if (!writer->tty || writer->width <= 0 ||
+	    table_width(columns, n, rows, true) <= writer->width + 1)
+		return LAYOUT_TABLE;
+	left = writer->width + 1 - table_width(columns, n, rows, false);
+	for (size_t i = 0; i < n; i++)
+		longs += is_long(&columns[i]);
+	if (left < 0)
+		return LAYOUT_RECORDS;
+	return longs * LONG_MIN_COLUMNS <= left ? LAYOUT_TABLE : LAYOUT_BELOW;
+}
+
+static void print_records(const struct writer *writer, const struct writer_column *columns,
+			  size_t n, const json_t *rows)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (rows, i, row) {
+		if (i > 0)
+			fputc('\n', writer->out);
+		writer_record(writer, columns, n, row);
+	}
+}
+
+/* The long texts of a row; those that say nothing are left out. */
+static void print_below(const struct writer *writer, const struct writer_column *columns, size_t n,
+			const json_t *row)
+{
+	char text[WRITER_CELL_MAX];
+
+	for (size_t i = 0; i < n; i++) {
+		enum writer_colour colour =
+			columns[i].colour ? columns[i].colour(row) : WRITER_PLAIN;
+
+		if (!is_long(&columns[i]))
+			continue;
+		writer_cell(&columns[i], row, text);
+		if (strcmp(text, "-") != 0)
+			fprintf(writer->out, "    %s%s%s\n", writer_colour(writer, colour), text,
+				writer_colour(writer, WRITER_PLAIN));
+	}
+}
+
+/* Prints @table, of which each line is a row, with what stands below each. */
+static int print_with_below(const struct writer *writer, struct libscols_table *table,
+			    const struct writer_column *columns, size_t n, const json_t *rows)
+{
+	char *text = NULL, *rest = NULL;
+	int r = scols_print_table_to_string(table, &text);
+	size_t row = 0;
+
+	for (char *line = r == 0 ? strtok_r(text, "\n", &rest) : NULL; line;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		fprintf(writer->out, "%s\n", line);
+		if (row > 0) /* the first line is the heads */
+			print_below(writer, columns, n, json_array_get(rows, row - 1));
+		row++;
+	}
+	free(text);
+	return r;
+}
+
 int writer_table(const struct writer *writer, const struct writer_column *columns, size_t n,
 		 const json_t *rows)
 {
-	struct libscols_table *table = new_table(writer);
+	enum layout layout = lay_out(writer, columns, n, rows);
+	struct libscols_table *table;
 	const json_t *row;
 	size_t i;
-	int r = table ? 0 : -ENOMEM;
+	int r;
 
+	if (layout == LAYOUT_RECORDS) {
+		print_records(writer, columns, n, rows);
+		return 0;
+	}
+	table = new_table(writer);
+	r = table ? 0 : -ENOMEM;
 	for (i = 0; r == 0 && i < n; i++) {
-		int flags = is_number(&columns[i])			      ? SCOLS_FL_RIGHT
-			    : columns[i].format == WRITER_LONG && writer->tty ? SCOLS_FL_WRAP
-									      : 0;
+		int flags = is_number(&columns[i])		    ? SCOLS_FL_RIGHT
+			    : !is_long(&columns[i]) || !writer->tty ? 0
+			    : layout == LAYOUT_BELOW		    ? SCOLS_FL_HIDDEN
+								    : SCOLS_FL_WRAP;
 
 		if (!scols_table_new_column(table, columns[i].head, 0, flags))
 			r = -ENOMEM;
@@ -203,7 +327,8 @@ int writer_table(const struct writer *writer, const struct writer_column *column
 			r = add_line(writer, table, columns, n, row);
 	}
 	if (r == 0)
-		r = scols_print_table(table);
+		r = layout == LAYOUT_BELOW ? print_with_below(writer, table, columns, n, rows)
+					   : scols_print_table(table);
 	scols_unref_table(table);
 	return r;
 }

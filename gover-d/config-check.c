@@ -195,16 +195,27 @@ static int check_roots(const struct config *config, struct err *reterr)
 	return 0;
 }
 
+static int (*const checks[])(const struct config *config, struct err *reterr) = {
+	config_table_check, check_gpu_names, check_speeds,	check_period,
+	check_leases,	    check_sockets,   check_tls,		check_flavor,
+	flavor_check,	    check_roots,     check_fps_sources,
+};
+
 int config_check(const struct config *config, struct err *reterr)
 {
-	static int (*const checks[])(const struct config *config, struct err *reterr) = {
-		config_table_check, check_gpu_names, check_speeds,	check_period,
-		check_leases,	    check_sockets,   check_tls,		check_flavor,
-		flavor_check,	    check_roots,     check_fps_sources,
-	};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(checks); i++)
 		r = checks[i](config, reterr);
 	return r;
+}
+
+void config_check_all(const struct config *config, void (*tell)(void *userdata, const char *text),
+		      void *userdata)
+{
+	struct err err;
+
+	for (size_t i = 0; i < ARRAY_SIZE(checks); i++)
+		if (checks[i](config, &err) < 0)
+			tell(userdata, err.msg);
 }

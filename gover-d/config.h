@@ -96,9 +96,27 @@ struct config {
 
 void config_default(struct config *config);
 
-/* Reads @path over what stands in @config. -EINVAL with "FILE:LINE: what is wrong and what is
- * allowed", or as the system says ("FILE: cannot be read: ..."). */
+/*
+ * Reads @path over what stands in @config, then its drop-ins: every PATH.d/NAME.conf, in the order
+ * of their names. A later file says anew what it says and leaves the rest; a section that an
+ * earlier file has may come again. @path NULL: CONFIG_PATH_DEFAULT, if there is one, and its
+ * drop-ins. -EINVAL with "FILE:LINE: what is wrong and what is allowed", or as the system says
+ * ("FILE: cannot be read: ..."); @config is as before.
+ */
 int config_load(struct config *config, const char *path, struct err *reterr);
+
+/* Who wants to know what is wrong with a configuration. */
+struct config_faults {
+	void *userdata;
+	/* A file is read. NULL: nobody wants to know. */
+	void (*file)(void *userdata, const char *file);
+	/* @line 0: of no one line; @file NULL: of no one file. */
+	void (*fault)(void *userdata, const char *file, int line, const char *text);
+};
+
+/* Reads as config_load() and checks as config_check(), but tells every fault of every file (of a
+ * rule about several keys, the first). Returns how many there are, or -ENOMEM. */
+int config_find_faults(const char *path, const struct config_faults *faults);
 
 /* What no single key can say (period against backend, duplicate GPU names ...). After every load
  * and command line change. */

@@ -134,13 +134,10 @@ static int override(char *field, size_t size, const char *value, const char *opt
 
 static int load_config(const struct options *options, struct config *config, struct err *reterr)
 {
-	int r = 0;
+	int r;
 
 	config_default(config);
-	if (options->config)
-		r = config_load(config, options->config, reterr);
-	else if (access(CONFIG_PATH_DEFAULT, F_OK) == 0)
-		r = config_load(config, CONFIG_PATH_DEFAULT, reterr);
+	r = config_load(config, options->config, reterr);
 	if (r >= 0)
 		r = override(config->state_dir, sizeof(config->state_dir), options->state_dir,
 			     "--state-dir", reterr);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Configuration files: one that is taken is printed as one that is taken and says the same. */
+/* Configuration files: one that is taken is printed as one that is taken and says the same; of one
+ * that is not, and of no other, faults are told. */
 #include "gover-d/config.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -29,6 +30,26 @@ static char *print_config(const struct config *config)
 	return text;
 }
 
+static void count_fault(void *userdata, const char *file, int line, const char *text)
+{
+	int *n = userdata;
+
+	FUZZ_CHECK(text[0] && line >= 0 && (file || line == 0));
+	(*n)++;
+}
+
+static int count_faults(const void *data, size_t size)
+{
+	char path[FUZZ_PATH_MAX];
+	int n = 0, told, fd = fuzz_file(data, size, path);
+
+	told = config_find_faults(path,
+				  &(struct config_faults){.userdata = &n, .fault = count_fault});
+	close(fd);
+	FUZZ_CHECK(told == n);
+	return n;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct config config, again; /* half a megabyte each */
@@ -37,8 +58,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err err = {""};
 
 	config_default(&config);
-	if (load_config(data, size, &config) < 0)
+	if (load_config(data, size, &config) < 0) {
+		FUZZ_CHECK(count_faults(data, size) > 0);
 		return 0;
+	}
+	FUZZ_CHECK((count_faults(data, size) > 0) == (config_check(&config, &err) < 0));
 	text = print_config(&config);
 	config_default(&again);
 	FUZZ_CHECK(load_config(text, strlen(text), &again) == 0);

@@ -229,6 +229,44 @@ static void a_key_is_read_as_it_is_pressed(void **state)
 	assert_given_back(&pty);
 }
 
+static void a_sequence_is_one_key(void **state)
+{
+	static const struct {
+		const char *sent;
+		int key;
+	} rows[] = {
+		{"\033", SCREEN_ESCAPE},
+		{"\033[A", SCREEN_UP},
+		{"\033OB", SCREEN_DOWN},
+		{"\033[5~", SCREEN_PAGE_UP},
+		{"\033[6~", SCREEN_PAGE_DOWN},
+		{"\033[H", SCREEN_HOME},
+		{"\033[4~", SCREEN_END},
+		{"\033OP", SCREEN_F1},
+		{"\033[[A", SCREEN_F1},
+		{"\033[21~", SCREEN_F10},
+		{"\033[1;5A", SCREEN_UNKNOWN},
+		{"\033x", SCREEN_UNKNOWN},
+		{"x", 'x'},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct pty pty;
+		int key;
+
+		open_pty(&pty);
+		assert_int_equal(screen_enter(pty.slave), 0);
+		assert_int_equal(write(pty.master, rows[i].sent, strlen(rows[i].sent)),
+				 (ssize_t)strlen(rows[i].sent));
+		key = screen_key(DEADLINE_MS);
+		if (key != rows[i].key)
+			fail_msg("ESC%s is key %d", rows[i].sent + 1, key);
+		screen_leave();
+		close_pty(&pty);
+	}
+}
+
 static void what_is_no_terminal_is_not_taken(void **state)
 {
 	CLEANUP_CLOSE int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -246,6 +284,7 @@ int main(void)
 		cmocka_unit_test(a_failed_assertion_gives_the_terminal_back),
 		cmocka_unit_test(a_stop_lends_the_terminal_out_and_takes_it_again),
 		cmocka_unit_test(a_key_is_read_as_it_is_pressed),
+		cmocka_unit_test(a_sequence_is_one_key),
 		cmocka_unit_test(what_is_no_terminal_is_not_taken),
 	};
 

@@ -20,9 +20,10 @@ static json_t *make_vgpu(int i)
 	char id[16];
 
 	snprintf(id, sizeof(id), "vgpu%d", i);
-	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:f, s:f, s:i, s:s, s:b}", "id", id, "gpu",
-			 "gpu0", "vm", "db-7", "initial_cap_pct", 50, "cap_pct", 25, "util_pct",
-			 97.4, "fps", 30.0, "target_fps", 60, "state", "active", "overloaded", 1);
+	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:f, s:f, s:f, s:f, s:i, s:s, s:b}", "id", id,
+			 "gpu", "gpu0", "vm", "db-7", "initial_cap_pct", 50, "cap_pct", 25,
+			 "util_pct", 97.4, "load_pct", 48.7, "broken_time_pct", 1.25, "fps", 30.0,
+			 "target_fps", 60, "state", "active", "overloaded", 1);
 }
 
 static json_t *make_host(int vgpus, int alerts)
@@ -67,10 +68,14 @@ struct size {
 };
 
 /* The caller frees it. */
-static char *draw(struct size size, int vgpus, int alerts, int decisions, const char *notice)
+static char *draw_view(struct size size, int vgpus, int alerts, int decisions, const char *notice,
+		       struct top_view *view)
 {
 	struct writer writer = {.utf8 = size.utf8, .colours = size.colours};
 	json_t *host = make_host(vgpus, alerts), *list = make_decisions(decisions);
+	struct trails trails = {0};
+	struct top_facts facts = {
+		.host = host, .decisions = list, .trails = &trails, .notice = notice};
 	size_t length;
 	char *text = NULL;
 	struct canvas canvas = {
@@ -82,11 +87,20 @@ static char *draw(struct size size, int vgpus, int alerts, int decisions, const 
 
 	canvas.out = open_memstream(&text, &length);
 	assert_non_null(canvas.out);
-	top_draw(&canvas, host, list, notice);
+	assert_int_equal(trails_note(&trails, json_object_get(host, "vgpus")), 0);
+	top_draw(&canvas, &facts, view);
 	fclose(canvas.out);
+	trails_fini(&trails);
 	json_decref(host);
 	json_decref(list);
 	return text;
+}
+
+static char *draw(struct size size, int vgpus, int alerts, int decisions, const char *notice)
+{
+	struct top_view view = {.live = size.in_place};
+
+	return draw_view(size, vgpus, alerts, decisions, notice, &view);
 }
 
 static void the_numbers_stand_beside_each_other(void **state)
@@ -98,11 +112,12 @@ static void the_numbers_stand_beside_each_other(void **state)
 		text,
 		"gover-d 0.1.0  18:49:56 UTC  up 2 h 13 min  7985 ticks, 0 late\n"
 		"gpu0 softgpu act  #############...  83 %  caps 90 %, free 10 %  sold 150 % (1.50 "
-		"x)  "
-		"selling on\n\n"
-		"VGPU  VM             UTIL               FPS/TARGET            CAP/SOLD            "
+		"x)  selling on\n"
+		"1 vGPUs: 1 overloaded, 0 short  offers 0 open  alerts 0 critical, 0 warning  0 "
+		"held, 0 on probation\n\n"
+		"VGPU^ VM   UTIL% LOAD%                 FPS/TARGET                CAP/SOLD BROKEN% "
 		"NOTE\n"
-		"vgpu0 db-7         ##########   97 %  #####.....  30.0/60     #####.....  25/50   "
+		"vgpu0 db-7  97.4  48.7              #   30.0/60                =   25/50     1.25 "
 		"overloaded\n\n"
 		"18:49:55 steal reason number 0\n");
 }
@@ -148,7 +163,7 @@ static void what_does_not_fit_is_counted(void **state)
 
 	(void)state;
 	assert_non_null(strstr(text, "vgpu0 "));
-	assert_non_null(strstr(text, " more: `gover-ctl vgpu list` shows all"));
+	assert_non_null(strstr(text, "1 to 12 of 40\n"));
 	assert_non_null(strstr(text, "two want more"));
 	assert_non_null(strstr(text, "reason number 19"));
 }
@@ -165,7 +180,7 @@ static void what_just_happened_stands_on_top(void **state)
 	assert_true(newest < oldest);
 }
 
-static void a_narrow_screen_keeps_the_numbers_and_gives_up_bars(void **state)
+static void a_narrow_screen_keeps_the_numbers_and_gives_up_lines_of_the_past(void **state)
 {
 	CLEANUP_FREE char *text = draw((struct size){.width = 60, .height = 24}, 1, 0, 0, NULL);
 	const char *line = strstr(text, "vgpu0 ");
@@ -173,7 +188,7 @@ static void a_narrow_screen_keeps_the_numbers_and_gives_up_bars(void **state)
 	(void)state;
 	assert_non_null(line);
 	assert_null(strchr(line, '#'));
-	assert_non_null(strstr(line, "97 %"));
+	assert_non_null(strstr(line, "97.4"));
 	assert_non_null(strstr(line, "30.0/60"));
 	assert_non_null(strstr(line, "25/50"));
 }
@@ -277,7 +292,7 @@ int main(void)
 		cmocka_unit_test(a_full_screen_does_not_scroll),
 		cmocka_unit_test(what_does_not_fit_is_counted),
 		cmocka_unit_test(what_just_happened_stands_on_top),
-		cmocka_unit_test(a_narrow_screen_keeps_the_numbers_and_gives_up_bars),
+		cmocka_unit_test(a_narrow_screen_keeps_the_numbers_and_gives_up_lines_of_the_past),
 		cmocka_unit_test(a_daemon_that_is_away_is_said_above_the_old_picture),
 		cmocka_unit_test(colours_end_with_their_line),
 		cmocka_unit_test(bars_are_of_the_locales_characters),

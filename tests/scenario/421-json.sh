@@ -1,0 +1,147 @@
+#!/bin/sh
+# --json as gover-ctl(1) tells it: which verbs have it, which route's answer each prints, and that this is printed
+# as it came; of those that have an answer of their own, each field. And the fixed answers of the golden tests
+# have no field that the daemon's own do not have.
+# shellcheck disable=SC2317 # functions that "ok" calls
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+answers=$top/tests/golden/daemon
+page=$top/man/gover-ctl.1
+"$B/tests/fake-daemon" "$sock" "$answers" "$dir/asked" &
+fake=$!
+cleanup="kill $fake 2>/dev/null"
+until_ok 20 test -S "$sock"
+
+# VERB: METHOD ROUTE, or VERB: own
+sed -n '/^\.Sh JSON/,/^\.Sh ENV/p' "$page" | awk '
+  /^\.It Ic / { verb = substr($0, 8); next }
+  /^\.Li [A-Z]+ \// && verb { print verb ": " $2 " " $3; verb = ""; next }
+  /^Its own/ && verb { print verb ": own"; verb = "" }' >"$dir/told"
+
+"$B/gover-ctl" help | sed '/^Options of every verb/q' | sed -n 's/^  \(.\{14\}\) .*/\1/p' | sed 's/ *$//' >"$dir/verbs"
+cd "$dir" || exit 1 # support leaves a file where it is run
+while read -r verb; do
+  # shellcheck disable=SC2086 # a verb may be two words
+  "$B/gover-ctl" --socket "$dir/nobody" $verb --json >"$dir/out" 2>&1 </dev/null
+  grep -q 'has no --json form' "$dir/out" || echo "$verb"
+done <"$dir/verbs" | sort >"$dir/has"
+cut -d : -f 1 "$dir/told" | sort >"$dir/described"
+ok "gover-ctl(1) tells of every verb with --json" diff "$dir/has" "$dir/described"
+sed -n 's/.*: \([A-Z]* \/.*\)/\1/p' "$dir/told" | sort -u | while read -r route; do
+  grep -qxF ".It Cm $route" "$top/man/gover-api.7" || echo "$route"
+done >"$dir/unknown"
+ok "each route it names is in gover-api(7)" test ! -s "$dir/unknown"
+
+args_of() { # args_of VERB: as which it is tried
+  case $1 in
+  'vgpu add') echo new1 --cap 25 ;;
+  'vgpu set') echo web1 --cap 40 ;;
+  vgpu\ list | status | alerts | decisions | offers | economics | 'policy show') ;;
+  vgpu\ * | history | why) echo web1 ;;
+  freeze | thaw | drain) echo gpu0 ;;
+  ack) echo 3 ;;
+  claim) echo 2 --id new1 ;;
+  'policy set') echo overload_pct=90 ;;
+  *) echo untried ;;
+  esac
+}
+
+as_it_came() { # as_it_came VERB ROUTE: the last thing asked was of this route, its answer is what is printed
+  : >"$dir/asked"
+  # shellcheck disable=SC2046,SC2086 # words
+  ctl --json $1 $(args_of "$1") >"$dir/printed" || return 1
+  asked=$(tail -n 1 "$dir/asked" | cut -d ' ' -f 1,2 | sed 's/?.*//')
+  echo "$asked" | grep -qxE "$(echo "$2" | sed 's/{[a-z]*}/[^\/]+/g')" || return 1
+  cmp "$dir/printed" "$answers/$(echo "$asked" | tr -d ' ' | tr / _)"
+}
+
+while IFS=: read -r verb route; do
+  if [ "$route" = " own" ] || [ "$(args_of "$verb")" = untried ]; then continue; fi
+  ok "$verb prints what${route} answers" as_it_came "$verb" "${route# }"
+done <"$dir/told"
+ctl freeze --json >"$dir/printed"
+ok "freeze prints an answer for each GPU" sh -c "cat '$answers/PATCH_v1_gpus_gpu0' '$answers/PATCH_v1_gpus_soft0' | cmp - '$dir/printed'"
+
+# --- answers of their own: each field is told, and there is none that is told in vain ---
+
+fields() { # fields FILE...: names of members, without those of a summary, which gover-sim(1) tells
+  jq -r '[.. | objects | keys[]] | unique | .[]' "$@" | sort -u
+}
+told_fields() { # told_fields VERB
+  sed -n '/^\.Sh JSON/,/^\.Sh ENV/p' "$page" | awk -v "verb=$1" '
+    /^\.It Ic / { ours = substr($0, 8) == verb }
+    ours && /^\.Va / { gsub(/,/, ""); for (i = 2; i <= NF; i++) if ($i ~ /^[a-z]/) print $i }' | sort -u
+}
+summary_fields() {
+  awk '/^The numbers of a summary/ { on = 1 } /^\.Sh FILES/ { on = 0 } on && /^\.It Va/ { gsub(/,/, ""); for (i = 3; i <= NF; i++) print $i }' \
+    "$top/man/gover-sim.1" | grep -vx vgpus
+  printf '%s\n' under_5_pct from_5_to_10_pct from_10_to_20_pct from_20_to_50_pct over_50_pct
+}
+compare() { # compare VERB FILE...
+  verb=$1
+  shift
+  fields "$@" >"$dir/fields"
+  told_fields "$verb" >"$dir/named"
+  ok "$verb has the fields that are told" diff "$dir/named" "$dir/fields"
+}
+
+ctl doctor --json >"$dir/doctor"
+compare doctor "$dir/doctor"
+printf '[daemon]\nx = 1\n' >"$dir/bad.conf"
+ctl config check "$dir/bad.conf" --json >"$dir/check"
+compare "config check" "$dir/check"
+rm "$dir/bad.conf"
+ctl support "$dir/a.tar.gz" --json >"$dir/support"
+jq '.left_out += [{name: "", why: ""}]' <"$dir/support" >"$dir/support2" # journal.txt may be readable here
+compare support "$dir/support2"
+ctl simulate --from 2026-11-20T18:49:40Z --to 2026-11-20T18:50:40Z --gpu gpu0 --set overload_pct=80 --json >"$dir/simulate"
+summary_fields | sort -u >"$dir/summary"
+fields "$dir/simulate" | grep -vxFf "$dir/summary" >"$dir/fields"
+{
+  told_fields simulate | grep -vx not_played # of a GPU of which too little is known
+  grep -xE 'seconds' "$dir/summary"
+} | grep -vxFf "$dir/summary" | sort -u >"$dir/named"
+ok "simulate has the fields that are told" diff "$dir/named" "$dir/fields"
+kill "$fake"
+wait "$fake" 2>/dev/null
+rm -f "$sock"
+
+# --- the fixed answers are like real ones ---
+
+sim_conf
+start || exit 1
+sell web1 50 glxgears '"target_fps": 60'
+sell web2 20 idle '"target_fps": 30'
+ok "there is an alert" until_ok 30 alerts 1 fps_missing
+ok "and an offer" until_ok 30 that /v1/offers '.offers | length > 0'
+ctl vgpu hold web2 --cap 5 >/dev/null
+ctl policy set overload_pct=90 >/dev/null
+ok "and a move" until_ok 30 that /v1/decisions '[.decisions[].moves[]] | length > 0'
+recorded_points() { ctl --json history web1 --from -10m --step 1s | jq -e '.points | length > 0'; }
+ok "and a history" until_ok 30 recorded_points
+
+paths() { # every way to a member, but where members are names
+  jq -r '[paths | map(if type == "number" then "[]" else . end) | join(".")] | unique | .[]' |
+    grep -vE '(^|\.)(labels|numbers)\.' | sort -u
+}
+like() { # like ROUTE FIXED
+  api GET "$1" | paths >"$dir/real"
+  paths <"$answers/$2" >"$dir/fixed"
+  comm -13 "$dir/real" "$dir/fixed" | sed "s/^/the daemon has no /" >"$dir/invented"
+  ok "GET ${1%%\?*} has every field of the fixed answer" test ! -s "$dir/invented"
+  sed 's/^/# /' "$dir/invented"
+}
+now=$(date +%s)
+like /v1/host GET_v1_host
+like /v1/gpus GET_v1_gpus
+like /v1/vgpus GET_v1_vgpus
+like /v1/vgpus/web1 GET_v1_vgpus_web1
+like "/v1/vgpus/web1/history?from=$((now - 600))&to=$now&step=1" GET_v1_vgpus_web1_history
+like "/v1/alerts?all=true" GET_v1_alerts
+like /v1/decisions GET_v1_decisions
+like "/v1/offers?all=true" GET_v1_offers
+like /v1/economics GET_v1_economics
+like /v1/policy GET_v1_policy
+stop
+finish
