@@ -299,12 +299,11 @@ static void tend_webhook(struct manager *m, struct instant now)
 		log_warning("%llu messages for the webhook were given up",
 			    (unsigned long long)lost);
 	m->webhook_lost = lost;
-	if (stats.failed_tries >= WEBHOOK_BAD_TRIES || (stats.failed_tries > 0 && lost > 0))
+	if (stats.failed_tries >= WEBHOOK_BAD_TRIES || stats.lost > 0)
 		alerts_hold(m->alerts, ALERT_WEBHOOK_FAILING, NULL, NULL, now.wall_ms,
-			    "the webhook failed %d times in a row, %d messages wait and %llu were "
+			    "the webhook failed %d times in a row, %d messages wait and %d were "
 			    "given up: %s",
-			    stats.failed_tries, stats.waiting, (unsigned long long)lost,
-			    stats.problem);
+			    stats.failed_tries, stats.waiting, stats.lost, stats.problem);
 }
 
 void notify_tend(struct manager *m, struct instant now)

@@ -142,6 +142,7 @@ static void settle(struct webhook *w, enum outcome outcome, const char *problem)
 	w->stats.sent += outcome == SENT;
 	w->stats.refused += outcome == REFUSED;
 	w->stats.dropped += outcome == AGAIN;
+	w->stats.lost = outcome == SENT ? 0 : w->stats.lost + 1;
 	drop_first(w);
 }
 
@@ -303,6 +304,7 @@ static void make_room(struct webhook *w)
 	free(oldest);
 	w->stats.waiting--;
 	w->stats.dropped++;
+	w->stats.lost++;
 }
 
 static void append(struct webhook *w, struct message *message)

@@ -25,6 +25,7 @@ struct webhook_stats {
 	uint64_t dropped; /* too old, or too many waited */
 	int waiting;
 	int failed_tries;  /* since the last that was sent */
+	int lost;	   /* since then: messages that were refused or dropped */
 	char problem[256]; /* of the last try; "": it was sent. Without the URL, which may be secret
 			    */
 };

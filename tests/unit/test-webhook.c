@@ -235,11 +235,13 @@ static void what_would_be_refused_again_is_not_tried_again(void **state)
 	listen_and_say((const int[]){400, 302, 200, -1});
 	open_webhook(30);
 	say("a.", 0);
+	WAIT_UNTIL(stats().lost == 1);
 	say("b.", 0);
 	say("c.", 0);
 	WAIT_UNTIL(stats().sent == 1);
 	assert_int_equal(heard(), 3);
 	assert_int_equal(stats().refused, 2);
+	assert_int_equal(stats().lost, 0); /* it takes them again */
 }
 
 static void nobody_there_is_told_without_the_url(void **state)
