@@ -212,18 +212,11 @@ static void health_is_told_in_words(void **state)
 
 static void an_unknown_path_is_404(void **state)
 {
-	static const char *const paths[] = {"/",
-					    "/v1",
-					    "/v1/host/",
-					    "/v1/vgpus/",
-					    "/v1/vgpus/a/",
-					    "/v1/vgpus/a/b",
-					    "/v1//vgpus",
-					    "//v1/host",
-					    "/v2/host",
-					    "/v1/alerts/1",
-					    "/v1/alerts//ack",
-					    "/healthz/x"};
+	static const char *const paths[] = {
+		"//",		"/v1",		 "/v1/host/",	    "/v1/vgpus/",
+		"/v1/vgpus/a/", "/v1/vgpus/a/b", "/v1//vgpus",	    "//v1/host",
+		"/v2/host",	"/v1/alerts/1",	 "/v1/alerts//ack", "/healthz/x",
+		"/web/",	"/web/none.js"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {

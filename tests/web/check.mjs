@@ -159,7 +159,8 @@ await ok("for whom, from whom, how much and why", async () => {
 	return told.includes("from a") && told.includes("b") && told.includes("→") && (await text("#decision-list")).includes(steal.why);
 });
 await ok("and its numbers on request", async () => {
-	const details = page.locator('.decision[data-kind="steal"] details').first();
+	const id = await page.locator('.decision[data-kind="steal"]').first().getAttribute("data-id"); /* a newer one may come */
+	const details = page.locator(`.decision[data-id="${id}"] details`);
 	await details.locator("summary").press("Enter");
 	return /unused|util|donor/.test(await details.locator("dl").innerText());
 });
