@@ -137,7 +137,7 @@ like /v1/host GET_v1_host
 like /v1/gpus GET_v1_gpus
 like /v1/vgpus GET_v1_vgpus
 like /v1/vgpus/web1 GET_v1_vgpus_web1
-like "/v1/vgpus/web1/history?from=$((now - 600))&to=$now&step=1" GET_v1_vgpus_web1_history
+like "/v1/vgpus/web1/history?from=$((now - 600))&to=$((now + 60))&step=1" GET_v1_vgpus_web1_history
 like "/v1/alerts?all=true" GET_v1_alerts
 like /v1/decisions GET_v1_decisions
 like "/v1/offers?all=true" GET_v1_offers
