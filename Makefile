@@ -190,6 +190,11 @@ check-guest: ## programs inside a virtual machine report their frames out of it 
 	@$(MAKE) --no-print-directory -j$$(nproc) all $(helpers)
 	@B=$B tests/check-guest
 
+check-system: ## units, packages and their removal on booted machines, made by systemd-nspawn (skips itself where there is none)
+	@dist/install-deps system
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@B=$B tests/check-system
+
 fuzz: ## every parser under libFuzzer, FUZZ_SECONDS (20) each
 	@dist/install-deps lint
 	@B=$B tests/fuzz/run
@@ -288,6 +293,6 @@ help: ## this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest fuzz warnings lint demo install help clean
+.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest check-system fuzz warnings lint demo install help clean
 .PHONY: eval eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B -path $B/bare -prune -o -name '*.d' -type f -print 2>/dev/null)
