@@ -286,6 +286,10 @@ install: all $(made) ## install below $(DESTDIR)$(PREFIX)
 	for folder in $(wildcard dist/prometheus dist/grafana); do \
 		install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/gover/$${folder##*/} $$folder/* || exit; done
 
+deb: ## Debian packages, in $(B)/deb, looked over by lintian
+	@dist/install-deps deb
+	@B=$B dist/make-deb
+
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | sort | expand -t 20
 	@printf 'bench-*\tfigures beside their references: $(benchmarks)\n' | expand -t 20
@@ -293,6 +297,6 @@ help: ## this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest check-system fuzz warnings lint demo install help clean
+.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest check-system fuzz warnings lint demo install deb help clean
 .PHONY: eval eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B -path $B/bare -prune -o -name '*.d' -type f -print 2>/dev/null)

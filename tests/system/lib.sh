@@ -64,3 +64,15 @@ hit() { # hit SIGNAL: the daemon
 }
 
 is_active() { inside systemctl is-active --quiet "$@"; }
+
+# A bare Debian 12, made once and kept in the build folder; machines stand on it and change nothing of it.
+bare=$B/bare/debian
+bare_debian() {
+  [ ! -e "$bare/complete" ] || return 0
+  command -v debootstrap >/dev/null || skip_all "no debootstrap"
+  rm -rf "$bare"
+  mkdir -p "$bare"
+  debootstrap --variant=minbase --include=systemd-sysv bookworm "$bare" >"$dir/debootstrap.log" 2>&1 ||
+    skip_all "debootstrap makes no Debian here: $(tail -n 1 "$dir/debootstrap.log")"
+  : >"$bare/complete"
+}
