@@ -266,7 +266,11 @@ $B/examples/%: dist/examples/% $B/prefix
 	@$(filled)
 FORCE:
 
-install: all $(made) ## install below $(DESTDIR)$(PREFIX)
+$B/completion/%: $B/gover-ctl
+	@mkdir -p $(@D)
+	@$B/gover-ctl completion $* >$@
+
+install: all $(made) $B/completion/bash $B/completion/zsh ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/sbin $B/gover-d
 	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/bin $B/gover-ctl $B/gover-sim
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/gover $B/libgover-fps.so $(layer)
@@ -276,6 +280,8 @@ install: all $(made) ## install below $(DESTDIR)$(PREFIX)
 	for page in man/*.[1-8]; do \
 		install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man$${page##*.} $$page || exit; done
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/gover dist/gover.conf.example README.md LICENSE
+	install -D -m 0644 $B/completion/bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/gover-ctl
+	install -D -m 0644 $B/completion/zsh $(DESTDIR)$(ZSHDIR)/_gover-ctl
 	install -D -m 0644 -t $(DESTDIR)$(UNITDIR) $(filter %.service,$(made)) dist/systemd/gover.socket dist/systemd/gover-tcp.socket
 	install -D -m 0644 -t $(DESTDIR)$(UDEVDIR) dist/systemd/60-gover.rules
 	install -D -m 0644 dist/systemd/gover.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/gover.conf

@@ -82,6 +82,8 @@ static const struct verb verbs[] = {
 	 .summary = "what this host has and lacks, and what to do about it"},
 	{"config check", "[FILE]", 0, 1, .run = verb_config_check,
 	 .summary = "check a configuration file (/etc/gover/gover.conf unless named)"},
+	{"completion", "SHELL", 1, 1, .run = verb_completion,
+	 .summary = "what bash or zsh needs to complete this command line, as a script"},
 	{"help", "[VERB...]", 0, 2, .run = verb_help,
 	 .summary = "how to use gover-ctl, or one verb"},
 };

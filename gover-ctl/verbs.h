@@ -57,6 +57,7 @@ enum ctl_exit verb_policy_set(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_top(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_doctor(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_config_check(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_completion(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_help(struct ctl *ctl, const struct args *args);
 
 #endif

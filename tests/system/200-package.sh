@@ -61,6 +61,8 @@ ok "says that there is no vGPU scheduler" grep -q 'no vGPU scheduler' "$dir/stat
 ok "and who says what to do" grep -q 'gover-ctl doctor' "$dir/status.out"
 ctl doctor >"$dir/doctor.out" 2>&1
 ok "who does" grep -q 'i915.enable_gvt=1' "$dir/doctor.out"
+ok "completion is where bash and zsh look for it" \
+  test -s "$root/usr/share/bash-completion/completions/gover-ctl" -a -s "$root/usr/share/zsh/vendor-completions/_gover-ctl"
 ok "libgover-fps installs beside it" apt install --no-install-recommends /srv/gover/libgover-fps.deb
 ctl doctor >"$dir/doctor.out" 2>&1
 ok "and is found" grep -q 'frames are counted by /usr/' "$dir/doctor.out"
