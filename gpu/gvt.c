@@ -280,14 +280,14 @@ static int read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 }
 
 /*
- * What was opened only to look at says EBADF. udev gives us the right some time after a vGPU is
- * made: then it is opened anew.
+ * What was opened only to look at says EBADF, in sysfs ESPIPE. udev gives us the right some time
+ * after a vGPU is made: then it is opened anew.
  */
 static int write_file(const struct gpu_vgpu *vgpu, int *fd, const char *name, int64_t value)
 {
 	int again, r = file_pwrite_i64(*fd, value);
 
-	if (r != -EBADF)
+	if (r != -EBADF && r != -ESPIPE)
 		return gone_or(r);
 	again = openat(vgpu->dir, name, O_RDWR | O_CLOEXEC);
 	if (again < 0)
