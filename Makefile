@@ -228,6 +228,11 @@ check-web: ## the page in a real Chromium, on a running daemon (skips itself whe
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@B=$B tests/check-web
 
+check-system: ## units, packages and their removal on booted machines, made by systemd-nspawn (skips itself where there is none)
+	@dist/install-deps system
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@B=$B tests/check-system
+
 fuzz: ## every parser under libFuzzer, FUZZ_SECONDS (20) each
 	@dist/install-deps lint
 	@B=$B tests/fuzz/run
@@ -278,7 +283,32 @@ install -d $(DESTDIR)$(PREFIX)/share/vulkan/implicit_layer.d && sed 's|@LIBRARY@
 		fps-layer/gover_fps.json.in >$(DESTDIR)$(PREFIX)/share/vulkan/implicit_layer.d/$2.json
 endef
 
-install: all ## install below $(DESTDIR)$(PREFIX)
+# Where Debian 12 wants these elsewhere, dist/debian says so.
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+UDEVDIR ?= $(PREFIX)/lib/udev/rules.d
+ZSHDIR  ?= $(PREFIX)/share/zsh/site-functions
+examples := $(PREFIX)/share/gover/examples
+filled    = sed -e '/@SANDBOX@/{r dist/systemd/sandbox.in' -e 'd}' $< | \
+	sed -e 's|@SBINDIR@|$(PREFIX)/sbin|g; s|@EXAMPLES@|$(examples)|g' >$@
+# Made anew whenever PREFIX is another.
+made     := $(addprefix $B/systemd/,gover-d.service gover-restore.service) \
+            $(patsubst dist/examples/%,$B/examples/%,$(wildcard dist/examples/*.conf))
+$B/prefix: FORCE
+	@mkdir -p $B
+	@echo '$(PREFIX)' | cmp -s - $@ || echo '$(PREFIX)' >$@
+$B/systemd/%: dist/systemd/%.in dist/systemd/sandbox.in $B/prefix
+	@mkdir -p $(@D)
+	@$(filled)
+$B/examples/%: dist/examples/% $B/prefix
+	@mkdir -p $(@D)
+	@$(filled)
+FORCE:
+
+$B/completion/%: $B/gover-ctl
+	@mkdir -p $(@D)
+	@$B/gover-ctl completion $* >$@
+
+install: all $(made) $B/completion/bash $B/completion/zsh ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/sbin $B/gover-d
 	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/bin $B/gover-ctl $B/gover-sim
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/gover $B/libgover-fps.so $(layer)
@@ -291,6 +321,18 @@ install: all ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/gover/prometheus $(wildcard dist/prometheus/*)
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/gover/grafana dist/grafana/gover.json
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/gover dist/gover.conf.example README.md LICENSE
+	install -D -m 0644 $B/completion/bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/gover-ctl
+	install -D -m 0644 $B/completion/zsh $(DESTDIR)$(ZSHDIR)/_gover-ctl
+	install -D -m 0644 -t $(DESTDIR)$(UNITDIR) $(filter %.service,$(made)) dist/systemd/gover.socket dist/systemd/gover-tcp.socket
+	install -D -m 0644 -t $(DESTDIR)$(UDEVDIR) dist/systemd/60-gover.rules
+	install -D -m 0644 dist/systemd/gover.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/gover.conf
+	install -D -m 0644 dist/systemd/gover.tmpfiles $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/gover.conf
+	install -D -m 0644 -t $(DESTDIR)$(examples) $(filter %.conf,$(made)) dist/examples/sim.ini
+	install -D -m 0755 -t $(DESTDIR)$(examples) dist/examples/sim-tenants
+
+deb: ## Debian packages, in $(B)/deb, looked over by lintian
+	@dist/install-deps deb
+	@B=$B dist/make-deb
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | sort | expand -t 20
@@ -299,6 +341,6 @@ help: ## this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-monitoring check-guest check-web fuzz warnings lint demo install help clean golden
+.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-monitoring check-system fuzz warnings lint demo install deb help clean golden
 .PHONY: eval eval-real eval-sensitivity eval-stability eval-traces
--include $(shell find $B -name '*.d' 2>/dev/null)
+-include $(shell find $B -path $B/bare -prune -o -name '*.d' -type f -print 2>/dev/null)

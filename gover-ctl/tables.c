@@ -58,7 +58,9 @@ static const struct writer_column gpu_columns[] = {
 	{.head = "TELEMETRY", .cell = gpu_telemetry, .colour = gpu_telemetry_colour},
 };
 const struct table table_gpus =
-	TABLE("gpus", "No GPU is driven here: `gover-ctl doctor` says what this host lacks.",
+	TABLE("gpus",
+	      "No GPU is driven here: gover-d found no vGPU scheduler on this host. `gover-ctl "
+	      "doctor` says what it lacks, and what to do.",
 	      gpu_columns);
 
 static enum writer_colour vgpu_colour(const json_t *vgpu)

@@ -109,6 +109,8 @@ static const struct verb verbs[] = {
 	{"support", "[FILE]", 0, 1, .json = true, .run = verb_support,
 	 .optional = OPTION(OPTION_NO_REDACT),
 	 .summary = "one archive for a bug report, without names and secrets"},
+	{"completion", "SHELL", 1, 1, .run = verb_completion,
+	 .summary = "what bash or zsh needs to complete this command line, as a script"},
 	{"help", "[VERB...]", 0, 2, .run = verb_help,
 	 .summary = "how to use gover-ctl, or one verb"},
 };

@@ -66,6 +66,7 @@ enum ctl_exit verb_watch(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_doctor(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_config_check(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_support(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_completion(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_help(struct ctl *ctl, const struct args *args);
 
 #endif

@@ -2,6 +2,7 @@
 /* Listening sockets. Must never take a name from a daemon that lives, or open it to more than
  * asked. */
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -10,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <systemd/sd-daemon.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
@@ -155,4 +157,66 @@ int http_listen_tcp(const char *address, struct err *reterr)
 	if (fd < 0)
 		return err_fail(reterr, -fd, "listen: %s: %s", address, strerror(-fd));
 	return fd;
+}
+
+/* Which of the names a socket unit may give is a TCP socket. */
+static const struct {
+	const char *name;
+	bool tcp;
+} handed[] = {
+	{HTTP_HANDED_UNIX, false},
+	{HTTP_HANDED_TCP, true},
+};
+
+static bool is_listening(int fd, bool tcp)
+{
+	return tcp ? sd_is_socket_inet(fd, AF_UNSPEC, SOCK_STREAM, 1, 0) > 0
+		   : sd_is_socket_unix(fd, SOCK_STREAM, 1, NULL, 0) > 0;
+}
+
+/* Nobody would ever answer on a socket that is not understood: better not to start. */
+static int take_handed(struct http_handed *sockets, int fd, const char *name, struct err *reterr)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(handed); i++) {
+		int *place = handed[i].tcp ? &sockets->tcp : &sockets->unix_socket;
+
+		if (strcmp(name, handed[i].name) != 0)
+			continue;
+		if (*place >= 0)
+			return err_fail(reterr, EINVAL,
+					"systemd handed over two sockets named %s: one is allowed",
+					name);
+		if (!is_listening(fd, handed[i].tcp))
+			return err_fail(reterr, EINVAL,
+					"systemd handed over %s, which is not a %s socket that "
+					"listens",
+					name, handed[i].tcp ? "TCP" : "unix stream");
+		if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) < 0)
+			return err_fail(reterr, errno, "%s: %s", name, strerror(errno));
+		*place = fd;
+		return 0;
+	}
+	return err_fail(
+		reterr, EINVAL,
+		"systemd handed over a socket named %.60s; allowed: FileDescriptorName=%s or "
+		"%s",
+		name, HTTP_HANDED_UNIX, HTTP_HANDED_TCP);
+}
+
+int http_listen_handed(struct http_handed *ret_sockets, struct err *reterr)
+{
+	struct http_handed sockets = {-1, -1};
+	char **names = NULL;
+	int r, n = sd_listen_fds_with_names(/* unset_environment= */ 1, &names);
+
+	r = n < 0 ? err_fail(reterr, -n, "what systemd handed over: %s", strerror(-n)) : 0;
+	for (int i = 0; i < n; i++) {
+		if (r >= 0)
+			r = take_handed(&sockets, SD_LISTEN_FDS_START + i, names[i], reterr);
+		free(names[i]);
+	}
+	free(names);
+	if (r >= 0)
+		*ret_sockets = sockets;
+	return r;
 }

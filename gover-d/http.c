@@ -455,6 +455,7 @@ int http_new(sd_event *event, const char *socket_path, const char *listen, struc
 	     struct http **ret_http, struct err *reterr)
 {
 	struct http *http = calloc(1, sizeof(*http));
+	struct http_handed handed;
 	int r;
 
 	if (!http)
@@ -465,8 +466,14 @@ int http_new(sd_event *event, const char *socket_path, const char *listen, struc
 		http_free(http);
 		return err_fail(reterr, ENOMEM, "no memory");
 	}
-	r = listen_unix(http, event, socket_path, reterr);
-	if (r >= 0 && listen[0])
+	r = http_listen_handed(&handed, reterr);
+	if (r >= 0)
+		r = handed.unix_socket >= 0
+			    ? serve_on(&http->unix_socket, handed.unix_socket, event, http, reterr)
+			    : listen_unix(http, event, socket_path, reterr);
+	if (r >= 0 && handed.tcp >= 0)
+		r = serve_on(&http->tcp, handed.tcp, event, http, reterr);
+	else if (r >= 0 && listen[0])
 		r = listen_tcp(http, event, listen, reterr);
 	if (r < 0) {
 		http_free(http);

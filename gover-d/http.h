@@ -12,7 +12,8 @@ struct http;
 
 /*
  * Serves @api on the unix socket @socket_path (stale one replaced, mode 0666; -EADDRINUSE with a
- * sentence when another daemon answers there) and, where @listen is not empty, on TCP ADDR:PORT.
+ * sentence when another daemon answers there) and, where @listen is not empty, on TCP ADDR:PORT;
+ * on what systemd handed over instead, where it did.
  * Runs at a lower priority than the tick.
  */
 int http_new(sd_event *event, const char *socket_path, const char *listen, struct api *api,

@@ -279,10 +279,22 @@ static int read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 	return parse_cap(vgpu->cap, ret_cap_pct);
 }
 
-/* What was opened only to look at says EBADF. */
-static int written(int r)
+/*
+ * What was opened only to look at says EBADF, in sysfs ESPIPE. udev gives us the right some time
+ * after a vGPU is made: then it is opened anew.
+ */
+static int write_file(const struct gpu_vgpu *vgpu, int *fd, const char *name, int64_t value)
 {
-	return r == -EBADF ? -EACCES : gone_or(r);
+	int again, r = file_pwrite_i64(*fd, value);
+
+	if (r != -EBADF && r != -ESPIPE)
+		return gone_or(r);
+	again = openat(vgpu->dir, name, O_RDWR | O_CLOEXEC);
+	if (again < 0)
+		return -EACCES;
+	(void)close(*fd);
+	*fd = again;
+	return gone_or(file_pwrite_i64(*fd, value));
 }
 
 static int write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
@@ -290,7 +302,7 @@ static int write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
 	(void)now_mono_ns;
 	if (cap_pct < 1 || cap_pct > 100)
 		return -EINVAL;
-	return written(file_pwrite_i64(vgpu->cap, cap_pct));
+	return write_file(vgpu, &vgpu->cap, "cap", cap_pct);
 }
 
 static int read_initial_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
@@ -304,7 +316,7 @@ static int write_initial_cap(struct gpu_vgpu *vgpu, int initial_cap_pct, int cap
 	CLEANUP_CLOSE int fd = openat(vgpu->dir, "initial_cap", O_WRONLY | O_CLOEXEC);
 	int r = fd < 0 ? -errno : file_pwrite_i64(fd, initial_cap_pct);
 
-	return r < 0 ? written(r) : written(file_pwrite_i64(vgpu->cap, cap_pct));
+	return r < 0 ? gone_or(r) : write_file(vgpu, &vgpu->cap, "cap", cap_pct);
 }
 
 static int renew(struct gpu_vgpu *vgpu, int lease_ms)
@@ -313,7 +325,7 @@ static int renew(struct gpu_vgpu *vgpu, int lease_ms)
 
 	if (vgpu->lease < 0)
 		return -EOPNOTSUPP;
-	return written(file_pwrite_i64(vgpu->lease, (int64_t)gpu_ms));
+	return write_file(vgpu, &vgpu->lease, "cap_lease_ms", (int64_t)gpu_ms);
 }
 
 const struct gpu_ops gpu_gvt_ops = {

@@ -231,6 +231,37 @@ static void caps_and_leases_are_written_where_they_are_read(void **state)
 	ops->detach(vgpu);
 }
 
+static void the_right_to_write_may_come_later(void **state)
+{
+	static const char *const names[] = {"cap", "cap_lease_ms"};
+	struct gpu_vgpu *vgpu;
+	char path[512];
+
+	(void)state;
+	if (geteuid() != 0)
+		skip(); /* whose files they are is told by who may write them */
+	make_parent(P1, "i915-GVTg_V5_8");
+	make_vgpu(P1, A, 30);
+	assert_int_equal(chmod(root, 0755), 0);
+	open_gpu(ops);
+	assert_int_equal(seteuid(65534), 0);
+	vgpu = attach(A);
+	assert_int_equal(ops->write_cap(vgpu, 0, 25), -EACCES);
+	assert_int_equal(ops->renew(vgpu, 5000), -EACCES);
+	assert_int_equal(seteuid(0), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		snprintf(path, sizeof(path), "%s/bus/mdev/devices/" A "/intel_vgpu/%s", root,
+			 names[i]);
+		assert_int_equal(chmod(path, 0666), 0);
+	}
+	assert_int_equal(seteuid(65534), 0);
+	assert_int_equal(ops->write_cap(vgpu, 0, 25), 0);
+	assert_int_equal(ops->renew(vgpu, 5000), 0);
+	assert_int_equal(seteuid(0), 0);
+	expect_file("25", "bus/mdev/devices/" A "/intel_vgpu/cap");
+	ops->detach(vgpu);
+}
+
 static void a_kernel_without_leases_is_fine(void **state)
 {
 	struct gpu_reading reading;
@@ -355,6 +386,7 @@ int main(void)
 		RIGGED(what_is_no_number_is_no_reading),
 		RIGGED(the_clock_of_a_faster_host_runs_faster),
 		RIGGED(caps_and_leases_are_written_where_they_are_read),
+		RIGGED(the_right_to_write_may_come_later),
 		RIGGED(a_kernel_without_leases_is_fine),
 		RIGGED(a_stock_kernel_is_told_by_what_it_lacks),
 		RIGGED(one_that_went_between_the_listing_and_the_look_is_not_there),

@@ -1,0 +1,51 @@
+#!/bin/sh
+# The units as they are installed: systemd understands every line, the sandbox is tight, and nothing points to what is
+# not there.
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/lib.sh"
+command -v systemd-analyze >/dev/null || skip_all "no systemd-analyze"
+
+root=$dir/root
+ok "make install fills a folder of one's own" \
+  make -s -C "$top" B="$B" SANITIZE="${GOVER_ASAN:+-fsanitize=address,undefined -fsanitize-undefined-trap-on-error}" \
+  install DESTDIR="$root" PREFIX=/usr
+units=$root/usr/lib/systemd/system
+
+verify() { # verify WORD...: of unit files in $dir/verify, whose programs are found
+  mkdir -p "$dir/verify"
+  for unit in gover-d.service gover-restore.service gover.socket gover-tcp.socket; do
+    sed "s|=/usr/sbin|=$root/usr/sbin|" "$units/$unit" >"$dir/verify/$unit"
+  done
+  # What it has to say of other units of this machine is not ours.
+  systemd-analyze verify --man=no --recursive-errors=no "$dir"/verify/* >"$dir/verify.log" 2>&1 ||
+    grep -q gover "$dir/verify.log" || : >"$dir/verify.log"
+  cat "$dir/verify.log"
+  [ ! -s "$dir/verify.log" ]
+}
+ok "systemd understands the units" verify
+for unit in gover-d gover-restore; do
+  ok "$unit is exposed by 1.5 at most" \
+    systemd-analyze security --offline=yes --threshold=15 --no-pager "$dir/verify/$unit.service"
+done
+sed -i 's/^LockPersonality/LockPersonalty/' "$dir/verify/gover-d.service"
+ok "and would tell of a key that is not one" \
+  sh -c "! systemd-analyze verify --man=no --recursive-errors=no '$dir/verify/gover-d.service'"
+
+pages_exist() {
+  sed -n 's/^Documentation=//p' "$units"/* | tr ' ' '\n' | sed 's/^man:\(.*\)(\(.\))$/\1.\2/' | sort -u |
+    while read -r page; do ls "$root/usr/share/man/man${page##*.}/$page" || exit; done
+}
+ok "each manual page they name is installed" pages_exist
+ok "no placeholder is left" sh -c "! grep -rE '@[A-Z]+@' '$root/usr/lib' '$root/usr/share/gover' --include=*.conf --include=*.service"
+for example in "$root"/usr/share/gover/examples/*.ini; do
+  ok "$(basename "$example") is a configuration" "$B/gover-d" --config "$example" --check-config
+done
+
+ok "sysusers.d makes the user and both groups" sh -c "mkdir -p '$root/etc' && systemd-sysusers --root='$root' &&
+  grep -q '^gover:' '$root/etc/passwd' && grep -q '^gover:' '$root/etc/group' && grep -q '^gover-read:' '$root/etc/group'"
+made() { systemd-tmpfiles --root="$root" --create gover.conf && stat -c '%a %G' "$root/run/gover"; }
+if [ "$(id -u)" -eq 0 ]; then
+  ok "tmpfiles.d makes the folder of the sockets" made
+fi
+
+finish

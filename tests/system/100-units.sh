@@ -1,0 +1,145 @@
+#!/bin/sh
+# The units on a booted systemd, with a GVT-g host that outlives the daemon: the socket starts it, a restart, a crash and
+# a daemon that hangs change no cap, a stop and a failure beyond the start limit put the contracts back in force.
+# shellcheck source=tests/scenario/lib.sh
+. "$(dirname "$0")/../scenario/lib.sh"
+GOVER_HOST=fuse speed=1
+# shellcheck source=tests/scenario/host.sh
+. "$(dirname "$0")/../scenario/host.sh"
+# shellcheck source=tests/system/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+can_boot
+overlay_on /
+fuse_mount "$dir/sys" --allow-other --speed 1
+host_sys=$dir/sys
+host_parent=$host_sys/class/mdev_bus/0000:00:02.0
+
+ok "it installs" make -s -C "$top" B="$B" install DESTDIR="$root" PREFIX=/usr
+systemd-sysusers --root="$root" >/dev/null 2>&1
+mkdir -p "$root/srv/gvt" "$root/etc/gover" "$root/etc/systemd/system/gover-.service.d" "$root/etc/systemd/system/gover-d.service.d"
+cat >"$root/etc/gover/gover.conf" <<EOF
+[daemon]
+period_ms = 200
+[gpu gpu0]
+backend = gvt
+root = /srv/gvt
+EOF
+printf '[Service]\nReadWritePaths=/srv/gvt\n' >"$root/etc/systemd/system/gover-.service.d/tree.conf"
+printf '[Service]\nWatchdogSec=2\n' >"$root/etc/systemd/system/gover-d.service.d/watchdog.conf"
+printf '[Unit]\nRequires=basic.target\nAfter=basic.target\n' >"$root/etc/systemd/system/check.target"
+machine_on --private-network "--bind=$dir/sys:/srv/gvt" -- systemd.unit=check.target || exit 1
+sock=/proc/$leader/root/run/gover/gover.sock
+
+# --- the socket ---
+
+is_down() { ! is_active "$1"; }
+ok "the socket unit starts" inside systemctl start gover.socket
+ok "and the daemon not with it" is_down gover-d
+ok "the first request starts the daemon, and is answered" curl -sSf --unix-socket "$sock" http://gover/healthz
+ok "which is active" is_active gover-d
+ok "and ready" until_ok 20 curl -sSf --unix-socket "$sock" http://gover/readyz
+
+# --- who it is ---
+
+about() { sed -n "s/^$1:[[:space:]]*//p" "/proc/$leader/root/proc/$(main_pid)/status"; }
+none=0000000000000000
+is "it is user gover" "$(about Uid | cut -f 1)" "$(inside id -u gover)"
+is "without capabilities" "$(about CapEff) $(about CapBnd) $(about CapAmb)" "$none $none $none"
+is "that can gain none" "$(about NoNewPrivs)" 1
+is "behind a filter of system calls" "$(about Seccomp)" 2
+is "its state is its own" "$(stat -c %a "/proc/$leader/root/var/lib/gover")" 750
+
+# --- what changes no cap ---
+
+lease() { cat "$host_parent/$uuid_a/intel_vgpu/cap_lease_ms"; }
+leased() { [ "$(lease)" -gt 0 ]; }
+ok "a vGPU has a contract of 80 %" host_vgpu a 80
+host_load a 10
+ok "an operator fixes its cap at 30 %" inside gover-ctl vgpu hold "$uuid_a" --cap 30
+ok "which is written" until_ok 20 cap_is a 30
+ok "and leased" until_ok 20 leased
+
+watch_cap() { # what the cap was meanwhile: each value once
+  while [ ! -e "$dir/enough" ]; do
+    host_cap a
+    sleep 0.02
+  done | sort -u | tr '\n' ' ' >"$dir/seen"
+}
+begin_watch() {
+  rm -f "$dir/enough"
+  watch_cap &
+  watcher=$!
+  before=$(main_pid)
+}
+end_watch() { # every cap that was seen is in $seen
+  : >"$dir/enough"
+  wait "$watcher"
+  seen=$(cat "$dir/seen")
+}
+answers() { curl -sSf -m 20 -o /dev/null --unix-socket "$sock" http://gover/v1/host; }
+another() { pid=$(main_pid) && [ "$pid" != "$before" ] && answers; }
+logged() { inside journalctl --no-pager -o cat -u gover-d "$2" | grep -q "$1"; }
+adopted() { logged 'taken up with its cap of 30 %' "_PID=$(main_pid)"; }
+
+begin_watch
+inside systemctl restart gover-d &
+restart=$!
+sleep 0.1
+ok "a request during a restart waits for its answer" answers
+wait "$restart"
+ok "there is a new daemon" until_ok 20 another
+ok "which takes up what it finds" until_ok 20 adopted
+end_watch
+is "a restart changes no cap" "$seen" "30 "
+ok "gover-restore is up all the while, and has nothing to do" is_active gover-restore
+
+begin_watch
+ok "the daemon crashes" hit SEGV
+ok "systemd starts another" until_ok 30 another
+ok "which takes up what it finds" until_ok 20 adopted
+end_watch
+is "and no cap was changed" "$seen" "30 "
+
+begin_watch
+restarts=$(show gover-d NRestarts)
+ok "the daemon hangs" hit STOP
+ok "its watchdog bites" until_ok 60 another
+is "once" "$(show gover-d NRestarts)" "$((restarts + 1))"
+ok "and is told as what it is" until_ok 20 logged "Failed with result 'watchdog'" _PID=1
+ok "the next daemon takes up what it finds" until_ok 20 adopted
+end_watch
+is "and no cap was changed by that" "$seen" "30 "
+
+# --- what puts the contracts back in force ---
+
+restored() { cap_is a 80 && [ "$(lease)" = 0 ]; }
+ok "an administrator's stop" inside systemctl stop gover-d
+ok "puts the contract in force, without a lease" until_ok 20 restored
+ok "gover-restore is done" until_ok 20 is_down gover-restore
+is "and well" "$(show gover-restore Result)" success
+ok "the next request starts the daemon" answers
+ok "which writes the last cap again" until_ok 20 cap_is a 30
+
+given_up() { # kills it unless it is
+  [ "$(show gover-d ActiveState)" = failed ] || { hit KILL && false; }
+}
+ok "killed again and again, the daemon is given up" until_ok 60 given_up
+ok "and then the contract is in force" until_ok 20 restored
+inside systemctl reset-failed gover-d gover.socket
+ok "it can be started once more" inside systemctl start gover-d
+ok "and goes on from its last cap" until_ok 20 cap_is a 30
+ok "to stop gover-restore" inside systemctl stop gover-restore
+ok "is to stop both, and returns when it is done" restored
+ok "the daemon is stopped" is_down gover-d
+
+# --- TCP ---
+
+tcp() { nsenter -t "$leader" -m -n -- curl -sSf -o /dev/null http://127.0.0.1:9788/healthz; }
+no_tcp() { ! tcp; }
+ok "TCP is off" no_tcp
+inside systemctl start gover-d
+ok "it is enabled" inside systemctl enable -q gover-tcp.socket
+ok "and comes with the next restart" inside systemctl restart gover-d
+ok "on loopback" until_ok 20 tcp
+finish
