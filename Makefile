@@ -195,6 +195,11 @@ check-system: ## units, packages and their removal on booted machines, made by s
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@B=$B tests/check-system
 
+check-kernel-units: ## the units and the udev rule on a kernel with gover_gvt, under systemd in a virtual machine
+	@dist/install-deps system
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@B=$B tests/check-kernel-units
+
 fuzz: ## every parser under libFuzzer, FUZZ_SECONDS (20) each
 	@dist/install-deps lint
 	@B=$B tests/fuzz/run
@@ -303,6 +308,6 @@ help: ## this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest check-system fuzz warnings lint demo install deb help clean
+.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest check-system check-kernel-units fuzz warnings lint demo install deb help clean
 .PHONY: eval eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B -path $B/bare -prune -o -name '*.d' -type f -print 2>/dev/null)
