@@ -341,6 +341,6 @@ help: ## this list
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-monitoring check-system fuzz warnings lint demo install deb help clean golden
+.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-monitoring check-system check-kernel-units fuzz warnings lint demo install deb help clean golden
 .PHONY: eval eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B -path $B/bare -prune -o -name '*.d' -type f -print 2>/dev/null)

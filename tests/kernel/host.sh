@@ -123,7 +123,9 @@ make_tools() {
   "${CC:-gcc}" -std=c11 -D_GNU_SOURCE -O2 -static -o "$work/bin/curl" tests/kernel/curl.c
 }
 
-pack_initramfs() { # pack_initramfs GUEST MODULE...: what runs in the guest, and needs which of the kernel's modules
+# pack_initramfs GUEST MODULE...: what runs in the guest, and needs which of the kernel's modules; where $unit is set,
+# systemd goes on from there with that unit, and its power-off is the end.
+pack_initramfs() {
   guest=$1
   shift
   root=$work/initramfs$tag
@@ -137,7 +139,7 @@ pack_initramfs() { # pack_initramfs GUEST MODULE...: what runs in the guest, and
     cp "$file" "$root/modules"
     basename "$file"
   done >"$root/modules/list"
-  printf "top='%s'\nB='%s'\nout='%s'\nguest='%s'\n" "$top" "$B" "$out" "$guest" >"$root/values"
+  printf "top='%s'\nB='%s'\nout='%s'\nguest='%s'\nunit='%s'\n" "$top" "$B" "$out" "$guest" "${unit-}" >"$root/values"
   cp tests/kernel/init "$root/init"
   (cd "$root" && find . | cpio --quiet -o -H newc) >"$root.cpio"
 }

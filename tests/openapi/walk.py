@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # walk.py PLACE FOLDER WALK: takes the daemon on a socket or HOST:PORT through what its description says it
-# answers; what was seen is added to FOLDER/seen. Prints what is not as described and then fails. GOVER_ABSENT
-# names what is described and not built yet. 201-openapi.sh starts the daemons.
+# answers; what was seen is added to FOLDER/seen. Prints what is not as described and then fails.
+# 201-openapi.sh starts the daemons.
 import json
 import os
 import re

@@ -26,6 +26,7 @@ rule_files: [$top/dist/prometheus/gover.rules.yml]
 alerting: {alertmanagers: [{static_configs: [{targets: ['$am']}]}]}
 scrape_configs:
   - job_name: gover
+    authorization: {credentials_file: $dir/prometheus.token}
     static_configs: [{targets: ['$gover']}]
 EOF
 cat >"$dir/alertmanager.yml" <<EOF
@@ -43,6 +44,7 @@ prometheus --config.file="$dir/prometheus.yml" --storage.tsdb.path="$dir/tsdb" -
 cleanup="$cleanup; kill $! 2>/dev/null"
 sim_conf
 start --listen "$gover" || exit 1
+token prometheus read
 
 ask() { # ask PROMQL JQ-FILTER: true of the answer's result
   curl -sf -G --data-urlencode "query=$1" "http://$prom/api/v1/query" | jq -e ".data.result | $2"

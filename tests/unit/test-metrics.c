@@ -279,7 +279,12 @@ static const char *scrape_as(const char *accept, const char *type)
 	static struct api_request request;
 
 	api_request_fini(&request);
-	request = (struct api_request){.method = "GET", .path = "/metrics", .accept = accept};
+	request = (struct api_request){
+		.method = "GET",
+		.path = "/metrics",
+		.accept = accept,
+		.who = {.scope = ACCESS_READ},
+	};
 	api_serve(api, &request);
 	assert_int_equal(request.reply.status, 200);
 	assert_true(strncmp(request.reply.type, type, strlen(type)) == 0);
