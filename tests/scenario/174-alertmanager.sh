@@ -20,6 +20,10 @@ free_port() {
 }
 gover=127.0.0.1:$(free_port) prom=127.0.0.1:$(free_port) am=127.0.0.1:$(free_port)
 
+sim_conf
+start --listen "$gover" || exit 1
+token prometheus read
+
 cat >"$dir/prometheus.yml" <<EOF
 global: {scrape_interval: 1s, evaluation_interval: 1s}
 rule_files: [$top/dist/prometheus/gover.rules.yml]
@@ -42,9 +46,6 @@ cleanup="$cleanup; kill $! 2>/dev/null"
 prometheus --config.file="$dir/prometheus.yml" --storage.tsdb.path="$dir/tsdb" --web.listen-address="$prom" \
   >"$dir/prometheus.log" 2>&1 &
 cleanup="$cleanup; kill $! 2>/dev/null"
-sim_conf
-start --listen "$gover" || exit 1
-token prometheus read
 
 ask() { # ask PROMQL JQ-FILTER: true of the answer's result
   curl -sf -G --data-urlencode "query=$1" "http://$prom/api/v1/query" | jq -e ".data.result | $2"
