@@ -82,6 +82,7 @@ const struct setting_type setting_int = {set_int, format_int};
 const struct setting_type setting_number = {set_number, format_number};
 const struct setting_type setting_flag = {set_flag, format_flag};
 const struct setting_type setting_text = {set_text, format_text};
+const struct setting_type setting_secret = {set_text, format_text};
 
 int setting_set(const struct setting *setting, void *base, const char *text, struct err *reterr)
 {
@@ -92,6 +93,9 @@ int setting_set(const struct setting *setting, void *base, const char *text, str
 	if (why.msg[0])
 		return err_fail(reterr, EINVAL, "[%s] %s: %s", setting->section, setting->key,
 				why.msg);
+	if (setting->type == &setting_secret)
+		return err_fail(reterr, EINVAL, "[%s] %s: what is there is not allowed; allowed: %s",
+				setting->section, setting->key, setting->allowed);
 	return err_fail(reterr, EINVAL, "[%s] %s = \"%.60s\"%s is not allowed; allowed: %s",
 			setting->section, setting->key, text, strlen(text) > 60 ? "..." : "",
 			setting->allowed);

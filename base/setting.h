@@ -36,6 +36,7 @@ extern const struct setting_type setting_int;	 /* int */
 extern const struct setting_type setting_number; /* double */
 extern const struct setting_type setting_flag;	 /* bool */
 extern const struct setting_type setting_text;	 /* char[max + 1] */
+extern const struct setting_type setting_secret; /* the same, and no sentence has its value */
 
 /* A row. @at is four arguments: section, live, key, offset. A range is written once, as numbers,
  * and said from there. */
@@ -53,6 +54,9 @@ extern const struct setting_type setting_text;	 /* char[max + 1] */
 #define SETTING_TEXT(at, low, high, what, fits)                                                    \
 	SETTING_ROW(at, setting_text, low, high, what " (" #low ".." #high " characters, no ';')", \
 		    fits)
+#define SETTING_SECRET(at, low, high, what, fits)  \
+	SETTING_ROW(at, setting_secret, low, high, \
+		    what " (" #low ".." #high " characters, no ';')", fits)
 
 /* Reads @text as the value of @setting in the struct at @base. -EINVAL with a sentence that says
  * what is allowed. */

@@ -129,7 +129,9 @@ void doctor_gvt_check(const struct doctor_look *look, struct doctor_finding *fin
 			    "vGPU %s has no file %s: its cap can be neither seen nor changed",
 			    v.stock, v.lacks);
 	else if (v.refused[0])
-		doctor_find(finding, lacking, "run this, and gover-d, as root",
+		doctor_find(finding, lacking,
+			    "run this as root; for gover-d.service: udevadm trigger "
+			    "--action=add --subsystem-match=mdev",
 			    "the cap of vGPU %s cannot be written: %s", v.refused,
 			    strerror(v.refused_errno));
 	else if (v.no_lease[0])

@@ -18,6 +18,8 @@ static const char *const secrets[] = {
 	"([a-z][a-z0-9+.-]*://)[^][:space:]\"'<>]*@",
 	/* path and query of one: webhooks carry their key there */
 	"(https?://[^][:space:]\"'<>/?]+[/?])[^][:space:]\"'<>]+",
+	/* the same where the URL is none */
+	"(webhook[[:space:]]*=[[:space:]]*)[^\n]+",
 	/* our own tokens, wherever they stand */
 	"(gvr_)[A-Za-z0-9_-]+",
 	"(bearer[[:space:]]+)[^[:space:]\"']+",
@@ -214,6 +216,21 @@ static int learn_word(struct redact *redact, enum redact_kind kind, const char *
 	return redact_learn(redact, kind, word);
 }
 
+/* "NAME 40 -> 35 %": whose cap moves; @arrow is within @text. */
+static int learn_moved(struct redact *redact, const char *text, const char *arrow)
+{
+	const char *at = arrow;
+
+	while (at > text && isdigit((unsigned char)at[-1]))
+		at--;
+	if (at == arrow || at == text || at[-1] != ' ')
+		return 0;
+	at--;
+	while (at > text && !strchr(" ,:\n", at[-1]))
+		at--;
+	return learn_word(redact, REDACT_VGPU, at);
+}
+
 int redact_learn_text(struct redact *redact, const char *text)
 {
 	static const struct {
@@ -222,6 +239,8 @@ int redact_learn_text(struct redact *redact, const char *text)
 	} words[] = {{"vGPU ", REDACT_VGPU}, {"VM ", REDACT_VM}};
 	int r = 0;
 
+	for (const char *at = strstr(text, " -> "); at && r == 0; at = strstr(at + 1, " -> "))
+		r = learn_moved(redact, text, at);
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		for (const char *at = strstr(text, words[i].word); at && r == 0;
 		     at = strstr(at, words[i].word)) {

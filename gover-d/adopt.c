@@ -64,6 +64,21 @@ int adopt_open_gpus(struct host *host, const struct config *config, bool dry_run
 	return 0;
 }
 
+int adopt_open_some_gpus(struct host *host, const struct config *config)
+{
+	int failed = 0;
+
+	for (int i = 0; i < config->n_gpus; i++) {
+		struct err err = {""};
+
+		if (open_gpu(host, &config->gpus[i], /* dry_run= */ false, &err) == 0)
+			continue;
+		log_error("%s", err.msg);
+		failed++;
+	}
+	return failed;
+}
+
 void adopt_close_gpus(struct host *host)
 {
 	for (int i = host->n_gpus; i-- > 0;) {

@@ -512,7 +512,7 @@ int manager_restore(const struct config *config, struct err *reterr)
 	struct contracts contracts = {0};
 	struct instant now = clock_now();
 	struct db_reader *reader = NULL;
-	int r, failed = 0;
+	int r, failed = 0, closed = 0;
 	bool stale;
 
 	if (!m)
@@ -528,13 +528,15 @@ int manager_restore(const struct config *config, struct err *reterr)
 	if (r >= 0 && m->contracts_lost)
 		r = err_fail(reterr, ENOENT, "%s is missing: there is nothing to restore by",
 			     m->contracts_path);
-	if (r >= 0)
-		r = adopt_open_gpus(&m->host, &m->config, /* dry_run= */ false, reterr);
 	if (r >= 0) {
+		/* One GPU that is broken is no reason to leave the customers of another. */
+		closed = adopt_open_some_gpus(&m->host, &m->config);
 		for (size_t i = 0; i < contracts.n_vgpus; i++)
 			failed += restore_vgpu(m, &contracts.vgpus[i].contract, now) < 0;
-		if (failed)
-			r = err_fail(reterr, EIO, "%d vGPUs could not be restored", failed);
+		if (failed || closed)
+			r = err_fail(reterr, EIO,
+				     "%d vGPUs could not be restored, %d GPUs could not be opened",
+				     failed, closed);
 	}
 	contracts_fini(&contracts);
 	manager_free(m);

@@ -96,10 +96,11 @@ int manager_restore(const struct config *config, struct err *reterr);
 
 /* --- between the core's files --- */
 
-/* Opens the GPUs of the configuration; used by run and restore. A dry run makes nothing for them.
- */
+/* Opens the GPUs of the configuration. A dry run makes nothing for them. */
 int adopt_open_gpus(struct host *host, const struct config *config, bool dry_run,
 		    struct err *reterr);
+/* The same for a restore: those that can be opened. Returns how many cannot, which it logs. */
+int adopt_open_some_gpus(struct host *host, const struct config *config);
 void adopt_close_gpus(struct host *host);
 /* Takes up contracts, vGPUs and caps found (design.md section 6), and the sales they tell of. */
 int adopt_host(struct manager *manager, struct contracts *contracts, struct instant now,

@@ -2,6 +2,7 @@
 /* The command line of gover-d: what it says beats the configuration file. */
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "gover-d/config.h"
 #include "gover-d/log.h"
 #include "gover-d/manager.h"
@@ -166,6 +168,34 @@ static void raise_file_limit(void)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* What was in force at the last start, for a restore that finds the configuration spoilt. */
+static int last_config_path(const char *state_dir, char path[PATH_MAX])
+{
+	return (size_t)snprintf(path, PATH_MAX, "%s/config.last", state_dir) < PATH_MAX
+		       ? 0
+		       : -ENAMETOOLONG;
+}
+
+static void keep_config(const struct config *config)
+{
+	CLEANUP_FREE char *text = NULL;
+	char path[PATH_MAX];
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+	int r = out ? last_config_path(config->state_dir, path) : -ENOMEM;
+
+	if (out) {
+		config_print(config, out);
+		if (fclose(out) != 0)
+			r = -ENOMEM;
+	}
+	if (r >= 0)
+		r = file_replace(path, text, length);
+	if (r < 0)
+		log_warning("the configuration cannot be kept for a restore: %s, ignoring",
+			    strerror(-r));
+}
+
 /* The manager has its own copies: this large one does not stay for the daemon's life. */
 static int run_daemon(struct config **config, bool dry_run, struct err *reterr)
 {
@@ -174,6 +204,8 @@ static int run_daemon(struct config **config, bool dry_run, struct err *reterr)
 
 	raise_file_limit();
 	r = manager_new(*config, dry_run, &manager, reterr);
+	if (r >= 0 && !dry_run)
+		keep_config(*config);
 	free(*config);
 	*config = NULL;
 	if (r < 0)
@@ -181,6 +213,31 @@ static int run_daemon(struct config **config, bool dry_run, struct err *reterr)
 	r = manager_run(manager);
 	manager_free(manager);
 	return r < 0 ? err_fail(reterr, -r, "the loop ended: %s", strerror(-r)) : 0;
+}
+
+/* By what the last start had, where the configuration is refused: customers must not pay for a
+ * typing error. @reterr says what is wrong with it. */
+static int load_last_config(const struct options *options, struct config *config,
+			    struct err *reterr)
+{
+	struct err why = {""};
+	char path[PATH_MAX];
+	int r;
+
+	config_default(config);
+	r = last_config_path(options->state_dir ? options->state_dir : config->state_dir, path);
+	if (r >= 0)
+		r = config_load(config, path, &why);
+	if (r >= 0)
+		r = override(config->state_dir, sizeof(config->state_dir), options->state_dir,
+			     "--state-dir", &why);
+	if (r >= 0)
+		r = config_check(config, &why);
+	if (r < 0)
+		return r;
+	log_error("%s", reterr->msg);
+	log_notice("the caps are restored by %s, the configuration of the last start", path);
+	return 0;
 }
 
 static int run_verb(const struct options *options, struct config **config, struct err *reterr)
@@ -213,6 +270,8 @@ int options_main(int argc, char *argv[])
 	if (r != 0)
 		return r > 0 ? EXIT_DONE : EXIT_USAGE;
 	r = load_config(&options, config, &err);
+	if (r < 0 && options.verb == VERB_RESTORE)
+		r = load_last_config(&options, config, &err) < 0 ? r : 0;
 	if (r >= 0)
 		r = run_verb(&options, &config, &err);
 	if (r < 0)

@@ -262,6 +262,15 @@ int webhook_new(const char *url, int timeout_s, struct webhook **ret_webhook, st
 	return 0;
 }
 
+static int join_within(pthread_t thread, uint64_t ns)
+{
+	uint64_t at_ns = clock_now().mono_ns + ns;
+	struct timespec at = {.tv_sec = (time_t)(at_ns / NS_PER_S),
+			      .tv_nsec = (long)(at_ns % NS_PER_S)};
+
+	return -pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &at);
+}
+
 struct webhook *webhook_free(struct webhook *w)
 {
 	if (!w)
@@ -270,8 +279,9 @@ struct webhook *webhook_free(struct webhook *w)
 	w->stop_ns = clock_now().mono_ns + STOP_NS;
 	pthread_cond_signal(&w->wake);
 	pthread_mutex_unlock(&w->lock);
-	if (w->started)
-		(void)pthread_join(w->thread, NULL);
+	/* A look-up of a name cannot be ended: it is left behind, with all it may still touch. */
+	if (w->started && join_within(w->thread, STOP_NS + NS_PER_S / 2) < 0)
+		return NULL;
 	while (w->first)
 		drop_first(w);
 	curl_easy_cleanup(w->curl);

@@ -75,6 +75,8 @@ refused "an unknown key" '[policy]\n\noverlod_pct = 95\n' \
   "3: [policy] has no key \"overlod_pct\"; did you mean \"overload_pct\"? Allowed: $policy_keys"
 refused "an unknown section" '[deamon]\n' \
   '1: unknown section [deamon]; did you mean "daemon"? Allowed: daemon, access, alerts, gpu NAME, policy, offer, flavor NAME, fps, history'
+refused "a secret that is no URL is not told" '[alerts]\nwebhook = htps://u:SECRET@x/y\n' \
+  '2: [alerts] webhook: what is there is not allowed; allowed: nothing, or a URL of http or https (0..160 characters, no '"'"';'"'"')'
 refused "a key given twice" '[daemon]\nperiod_ms = 500\nperiod_ms = 500\n' \
   '3: [daemon] period_ms is given for the second time'
 refused "a section given twice" '[offer]\n[fps]\n[offer]\n' \

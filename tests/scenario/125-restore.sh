@@ -30,4 +30,14 @@ ok "and the contracts in theirs" cmp "$dir/contracts.json" "$dir/state/contracts
 "$B/gover-d" --config "$conf" --dry-run --restore >"$dir/out" 2>&1
 is "a dry run restores nothing: refused as usage" "$?" 2
 ok "with both named" grep -q -e '--restore.*--dry-run' "$dir/out"
+
+# Who fell over a typing error is restored by what was in force before it.
+echo 'perod_ms = 100' >>"$conf"
+"$B/gover-d" --config "$conf" --state-dir "$dir/state" --restore >"$dir/out" 2>&1
+is "a configuration that is refused is no reason to restore nothing" "$?" 0
+ok "what is wrong with it is said" grep -q 'has no key "perod_ms"' "$dir/out"
+ok "and by what instead" grep -q "by $dir/state/config.last, the configuration of the last start" "$dir/out"
+ok "each GPU of which is looked after" grep -q "vGPU b does not exist" "$dir/out"
+is "nobody else can read it: it may hold a secret" "$(stat -c %a "$dir/state/config.last")" 600
+
 finish

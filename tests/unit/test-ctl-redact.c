@@ -108,7 +108,9 @@ static void answers_keep_their_form(void **state)
 static void who_is_gone_is_learnt_from_the_log(void **state)
 {
 	struct redact *redact = redact_new(true);
-	const char *log = "vGPU old-1 was gone; no vGPU needed help (VM alpha.x)\nvGPU old-1.\n";
+	const char *log =
+		"vGPU old-1 was gone; no vGPU needed help (VM alpha.x)\nvGPU old-1.\n"
+		"steal acme: acme uses 99 % of 30 %: corp-2 40 -> 35 %, acme 30 -> 35 %\n";
 	CLEANUP_FREE char *text = NULL;
 
 	(void)state;
@@ -116,8 +118,10 @@ static void who_is_gone_is_learnt_from_the_log(void **state)
 	assert_int_equal(redact_learn_text(redact, log), 0);
 	text = redact_text(redact, log);
 	assert_string_equal(text,
-			    "vGPU vgpu-1 was gone; no vGPU needed help (VM vm-1)\nvGPU vgpu-1.\n");
-	assert_int_equal(redact_count(redact, REDACT_VGPU), 1);
+			    "vGPU vgpu-3 was gone; no vGPU needed help (VM vm-1)\nvGPU vgpu-3.\n"
+			    "steal vgpu-2: vgpu-2 uses 99 % of 30 %: vgpu-1 40 -> 35 %, vgpu-2 30 "
+			    "-> 35 %\n");
+	assert_int_equal(redact_count(redact, REDACT_VGPU), 3);
 	redact_free(redact);
 }
 
