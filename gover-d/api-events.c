@@ -10,11 +10,14 @@
 #include "gover-d/api-internal.h"
 #include "gover-d/api.h"
 #include "gover-d/events.h"
+#include "gover-d/gate.h"
 #include "gover-d/json-encode.h"
 #include "gover-d/problem.h"
+#include "gover-d/tokens.h"
 
-#define FOLLOWERS_MAX 256
-#define SILENCE_NS    (15 * NS_PER_S)
+#define FOLLOWERS_MAX  256
+#define FOLLOWERS_KEPT 32 /* places of them for who may change things */
+#define SILENCE_NS     (15 * NS_PER_S)
 
 struct follower {
 	struct api_stream stream; /* first: the transport hands it back */
@@ -22,6 +25,8 @@ struct follower {
 	struct events_reader reader;
 	uint64_t spoken_ns; /* monotonic: the tick before he was last given something */
 	bool left_behind;
+	char token[ID_MAX];    /* with which he came; "": none */
+	int64_t created_ms;    /* of it: another of that name is not it */
 	struct follower *next; /* api.followers */
 };
 
@@ -48,6 +53,47 @@ static void free_stream(struct api_stream *stream)
 	f->api->n_followers--;
 	events_reader_fini(&f->reader);
 	free(f);
+}
+
+static void remember_token(struct follower *f, const struct access_who *who)
+{
+	static const char word[] = "token ";
+	const struct token *token = NULL;
+
+	if (strncmp(who->name, word, sizeof(word) - 1) == 0)
+		token = tokens_named(gate_tokens(f->api->gate), who->name + sizeof(word) - 1);
+	if (!token)
+		return;
+	memcpy(f->token, token->name, sizeof(f->token));
+	f->created_ms = token->created_ms;
+}
+
+static bool is_revoked(const struct follower *f, int64_t now_ms)
+{
+	const struct token *token;
+
+	if (!f->token[0])
+		return false;
+	token = tokens_named(gate_tokens(f->api->gate), f->token);
+	return !token || token->created_ms != f->created_ms ||
+	       (token->expires_ms && now_ms >= token->expires_ms);
+}
+
+static void let_go(struct follower *f)
+{
+	f->left_behind = true;
+	f->stream.drop(f->stream.userdata);
+}
+
+void api_events_revoke(struct api *api, const char *name)
+{
+	struct follower *next;
+
+	for (struct follower *f = api->followers; f; f = next) {
+		next = f->next;
+		if (f->stream.wake && !f->left_behind && strcmp(f->token, name) == 0)
+			let_go(f);
+	}
 }
 
 static struct follower *follow(struct api *api, unsigned int kinds, const char *after)
@@ -90,12 +136,15 @@ void api_get_events(struct api *api, struct api_request *request)
 			      after);
 		return;
 	}
-	if (api->n_followers >= FOLLOWERS_MAX) {
+	if (api->n_followers >=
+	    FOLLOWERS_MAX - (request->who.scope < ACCESS_OPERATE ? FOLLOWERS_KEPT : 0)) {
 		problem_reply(request, 503, "%d already follow the events, more are not let in",
 			      api->n_followers);
 		return;
 	}
 	f = follow(api, kinds, after && after[0] ? after : NULL);
+	if (f)
+		remember_token(f, &request->who);
 	api_request_reply_stream(request, "text/event-stream", f ? &f->stream : NULL);
 }
 
@@ -113,8 +162,7 @@ static void tell(struct api *api)
 		if (r > 0) {
 			f->stream.wake(f->stream.userdata);
 		} else {
-			f->left_behind = true;
-			f->stream.drop(f->stream.userdata);
+			let_go(f);
 		}
 	}
 }
@@ -160,11 +208,18 @@ static bool followed(const struct api *api, enum events_kind kind)
 void api_events_tick(struct api *api)
 {
 	const uint64_t now_ns = control_host(api->manager)->ticked.mono_ns;
+	const int64_t now_ms = clock_now().wall_ms;
 	const struct api_text *text;
+	struct follower *next;
 
 	add_decisions(api);
 	if (!api->followers)
 		return;
+	for (struct follower *f = api->followers; f; f = next) {
+		next = f->next;
+		if (f->stream.wake && !f->left_behind && is_revoked(f, now_ms))
+			let_go(f);
+	}
 	text = followed(api, EVENTS_TICK) ? api_vgpus_text(api) : NULL;
 	if (text)
 		events_add(api->events, EVENTS_TICK, text->data);

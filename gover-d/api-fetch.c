@@ -88,7 +88,7 @@ void *api_fetch_new(struct api *api, struct api_request *request, size_t size,
 
 void api_fetch_submit(struct api *api, struct api_request *request, struct api_fetch *fetch)
 {
-	if (worker_submit(control_worker(api->manager), &fetch->job) == 0)
+	if (worker_submit_query(control_worker(api->manager), &fetch->job) == 0)
 		return;
 	api_later_end(fetch->later);
 	free_fetch(fetch);

@@ -29,6 +29,7 @@ struct api {
 	struct follower *followers; /* of the events, newest first */
 	int n_followers;
 	struct gate *gate;
+	bool tokens_unsaved; /* tokens.json could not be written the last time */
 	struct metrics_tally tally;
 	struct api_counter counters[API_ROUTES_MAX + 1]; /* of each route; then of none */
 	struct metrics_route routes[API_ROUTES_MAX + 1];
@@ -90,6 +91,8 @@ void api_get_audit(struct api *api, struct api_request *request);
 
 /* Once a period: the vGPUs as they are now, and a sign of life for who has heard nothing. */
 void api_events_tick(struct api *api);
+/* Token @name is good no more: whoever follows the events with it is let go. */
+void api_events_revoke(struct api *api, const char *name);
 /* The text of GET /v1/vgpus, kept by @api; NULL: no memory. */
 const struct api_text *api_vgpus_text(struct api *api);
 

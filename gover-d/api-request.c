@@ -148,6 +148,8 @@ void api_request_count(struct api_request *request)
 
 void api_request_answer(struct api_request *request)
 {
+	if (request->in_handler)
+		return;
 	api_request_count(request);
 	if (request->settled)
 		request->settled(request);

@@ -88,13 +88,16 @@ struct api_request {
 	struct api_query query[API_QUERY_MAX];
 	size_t n_query; /* above API_QUERY_MAX: more came than are kept */
 	/* NULL: no such header */
-	const char *content_type, *idempotency_key, *accept, *if_match, *if_none_match, *last_event_id;
+	const char *content_type, *idempotency_key, *accept, *if_match, *if_none_match,
+		*last_event_id;
 	const char *body;
 	size_t body_length;
+	bool takes_body;       /* found early: a body that nobody will look at need not be kept */
 	struct access_who who; /* who asks; all zero: nobody who may anything */
 	/* Found by the route. */
 	char param[API_PARAM_MAX]; /* what stands for {id} */
-	json_t *object; /* the body, where the route takes one; only within the handler */
+	json_t *object;	 /* the body, where the route takes one; only within the handler */
+	bool in_handler; /* an answer given meanwhile is seen to when the handler is done */
 	struct api_counter *counter; /* where its answer is counted; NULL: nowhere */
 	/* The answer. While @later is set it is not to be sent yet. */
 	struct api_reply reply;

@@ -24,6 +24,7 @@
 
 struct token_job {
 	struct worker_job job; /* first: the worker hands it back */
+	struct api *api;
 	struct tokens *tokens; /* of the gate, which outlives the worker */
 	struct api_later *later;
 	char path[PATH_MAX], name[ID_MAX];
@@ -121,6 +122,7 @@ static void done(struct worker_job *job)
 	struct token_job *save = (struct token_job *)job;
 	struct api_request *request = api_later_end(save->later);
 
+	save->api->tokens_unsaved = save->result < 0;
 	if (save->result < 0) {
 		log_error("Failed to write %s: %s", save->path, strerror(-save->result));
 		if (save->reply)
@@ -140,6 +142,7 @@ static void save_tokens(struct api *api, struct api_request *request, const char
 	if (save) {
 		save->job.run = run;
 		save->job.done = done;
+		save->api = api;
 		save->tokens = gate_tokens(api->gate);
 		save->reply = reply;
 		save->text = tokens_encode(save->tokens);
@@ -226,8 +229,11 @@ void api_delete_token(struct api *api, struct api_request *request)
 
 	if (!can_change(api, request))
 		return;
-	if (id_copy(name, request->param) < 0 || tokens_remove(gate_tokens(api->gate), name) < 0)
+	if (id_copy(name, request->param) < 0 ||
+	    (tokens_remove(gate_tokens(api->gate), name) < 0 && !api->tokens_unsaved)) {
 		problem_reply(request, 404, "there is no token %.100s", request->param);
-	else
-		save_tokens(api, request, name, NULL);
+		return;
+	}
+	api_events_revoke(api, name);
+	save_tokens(api, request, name, NULL); /* also where the last try failed */
 }

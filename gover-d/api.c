@@ -273,8 +273,10 @@ bool api_admit(struct api *api, struct api_request *request)
 {
 	const struct route *route = find_route(request);
 
-	if (route && check_access(route, request))
+	if (route && check_access(route, request)) {
+		request->takes_body = route->takes_object;
 		return true;
+	}
 	count_for(api, route, request);
 	api_request_count(request);
 	return false;
@@ -288,7 +290,9 @@ static void serve(struct api *api, const struct route *route, struct api_request
 		return;
 	if (strcmp(route->method, "GET") != 0)
 		api_audit_begin(api, request);
+	request->in_handler = true;
 	route->handler(api, request);
+	request->in_handler = false;
 	api_audit_end(api, request);
 	json_decref(request->object);
 	request->object = NULL;

@@ -64,7 +64,7 @@ struct config {
 	int period_ms; /* 1000; 100..10000 (from 1 where every GPU is a sim with speed > 1) */
 	char on_migrate[PATH_MAX]; /* hook programs; "" = none */
 	char on_alert[PATH_MAX], on_offer[PATH_MAX];
-	int hook_timeout_s; /* 300: then it is killed */
+	int hook_timeout_s;				   /* 300: then it is killed */
 	char tls_certificate[PATH_MAX], tls_key[PATH_MAX]; /* PEM files; "" = no TLS */
 	/* [access] */
 	char operate_group[64], read_group[64]; /* "gover", "gover-read"; "" = none */

@@ -269,6 +269,8 @@ static enum MHD_Result receive(struct exchange *x, const char *data, size_t *siz
 	*size = 0;
 	if (x->received > API_BODY_MAX)
 		return x->received > DISCARD_MAX ? MHD_NO : MHD_YES;
+	if (!x->request.takes_body)
+		return MHD_YES;
 	if (!x->body)
 		x->body = malloc(API_BODY_MAX);
 	if (!x->body)
@@ -287,7 +289,7 @@ static void serve(struct exchange *x)
 		return;
 	}
 	x->request.body = x->body;
-	x->request.body_length = x->received;
+	x->request.body_length = x->body ? x->received : 0;
 	house_asked(house, socket_of(x->connection), clock_now().mono_ns);
 	api_serve(x->listener->http->api, &x->request);
 	if (x->request.reply.stream && !house_streams(house, socket_of(x->connection)))

@@ -14,6 +14,7 @@
 #include "gover-d/worker.h"
 
 #define WAITING_MAX 256
+#define QUERIES_MAX 64
 
 struct job_list {
 	struct worker_job *first, **last; /* linked by worker_job.next */
@@ -180,15 +181,15 @@ struct worker *worker_free(struct worker *worker)
 	return NULL;
 }
 
-int worker_submit(struct worker *worker, struct worker_job *job)
+static int submit(struct worker *worker, struct worker_job *job, int waiting_max)
 {
 	int r = 0;
 
 	pthread_mutex_lock(&worker->lock);
 	if (worker->stop) { /* a done() that asks for more while the end is near */
 		r = -ESHUTDOWN;
-	} else if (worker->waiting >= WAITING_MAX) {
-		r = -ENOSPC;
+	} else if (worker->waiting >= waiting_max) {
+		r = -EBUSY;
 	} else {
 		list_append(&worker->queue, job);
 		worker->waiting++;
@@ -196,4 +197,14 @@ int worker_submit(struct worker *worker, struct worker_job *job)
 	}
 	pthread_mutex_unlock(&worker->lock);
 	return r;
+}
+
+int worker_submit(struct worker *worker, struct worker_job *job)
+{
+	return submit(worker, job, WAITING_MAX);
+}
+
+int worker_submit_query(struct worker *worker, struct worker_job *job)
+{
+	return submit(worker, job, QUERIES_MAX);
 }

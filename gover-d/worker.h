@@ -19,7 +19,9 @@ struct worker;
 int worker_new(sd_event *event, struct worker **ret_worker);
 /* Finishes what is queued, calls done() for it, ends the thread. NULL is fine; returns NULL. */
 struct worker *worker_free(struct worker *worker);
-/* -ENOSPC: more than 256 jobs wait; the job stays the caller's. */
+/* -EBUSY: 256 jobs wait; the job stays the caller's. */
 int worker_submit(struct worker *worker, struct worker_job *job);
+/* The same of what may be refused for the sake of the others: 64 are enough. */
+int worker_submit_query(struct worker *worker, struct worker_job *job);
 
 #endif

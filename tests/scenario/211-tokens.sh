@@ -100,6 +100,39 @@ is "a wrong token is wrong all the same" "$(ask old GET /v1/host)" 401
 is "a page of elsewhere that leads here is not of this host" \
   "$(curl -sS -o "$dir/body" -w '%{http_code}' -H 'Host: evil.example' "$url/v1/host")" 403
 stop
+# Who listens when his token is revoked or comes to its end hears no more; the others do.
+conf_extra='' sim_conf
+start || exit 1
+follow() { # follow NAME: what it hears, in $dir/NAME.heard; sets $!
+  curl -sSN -H "@$dir/$1.header" "$url/v1/events?kinds=tick" >"$dir/$1.heard" 2>/dev/null &
+}
+token listener read
+token short read --expires 60
+for name in listener short viewer; do follow $name && echo $! >"$dir/$name.pid"; done
+for name in listener short viewer; do
+  ok "$name hears the ticks" until_ok 10 grep -q '^event: tick' "$dir/$name.heard"
+done
+ctl token remove listener >/dev/null
+ended() { ! kill -0 "$(cat "$dir/$1.pid")" 2>/dev/null; }
+ok "a revoked token's stream ends" until_ok 10 ended listener
+ctl token remove short >/dev/null
+token short read
+ok "one of the same name is another" until_ok 10 ended short
+ok "whose token stands hears on" kill -0 "$(cat "$dir/viewer.pid")"
+kill "$(cat "$dir/viewer.pid")"
+
+# What could not be put on disk can be tried again.
+mkdir "$dir/state/tokens.json.new"
+api DELETE /v1/tokens/short >/dev/null
+is "a revocation that is not on disk says so" "$(status)" 507
+api DELETE /v1/tokens/short >/dev/null
+is "and again, as long as that is so" "$(status)" 507
+rmdir "$dir/state/tokens.json.new"
+api DELETE /v1/tokens/short >/dev/null
+is "then it is done" "$(status)" 204
+api DELETE /v1/tokens/short >/dev/null
+is "once" "$(status)" 404
+stop
 start --dry-run || exit 1
 api POST /v1/tokens '{"name": "n", "scope": "read"}' >/dev/null
 is "in a dry run none is made" "$(status)" 409

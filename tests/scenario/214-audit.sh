@@ -69,7 +69,14 @@ is "from the beginning" "$first $(get "/v1/audit?limit=1&after=$first" '.audit[0
 ok "the log has each too" grep -qE 'token robot \(127.0.0.1\): PATCH /v1/vgpus/a: 200$' "$dir/log"
 rows=$(get '/v1/audit?limit=1000' '.audit | length')
 stop
+start --dry-run || exit 1
+api PATCH /v1/vgpus/a '{"target_fps": 25}' >/dev/null
+is "a dry run records what would have changed" "$(last '[.before.target_fps, .after.target_fps] | tostring')" '[20,25]'
+is "and counts a request once" \
+  "$(curl -sS --unix-socket "$sock" http://gover/metrics | grep -c '^gover_http_requests_total{.*method="PATCH".*} 1$')" 1
+stop
 start || exit 1
+rows=$((rows + 1))
 is "a restart forgets nothing" "$(get '/v1/audit?limit=1000' '.audit | length')" "$rows"
 stop
 cut -c 5- "$dir/robot.token" "$dir/chief.token" "$dir/extra.token" >"$dir/secrets"

@@ -187,7 +187,7 @@ static const struct bad_file {
 } bad_files[] = {
 	{"period_ms = 1\n", 1, "\"period_ms\" stands before the first section"},
 	{"\n[polcy]\n", 2, "unknown section [polcy]; did you mean \"policy\"?"},
-	{"[x]\n", 1, "allowed: daemon, access, alerts, gpu NAME, policy, offer, flavor NAME, fps, history"},
+	{"[x]\n", 1, "allowed: daemon, access, alerts, gpu NAME, policy, offer, flavor NAME"},
 	{"[history]\nraw_hour = 3\n", 2, "did you mean \"raw_hours\"?"},
 	{"[fps]\n\nfoo = 3\n", 3, "[fps] has no key \"foo\"; allowed: socket, vsock_port, ports"},
 	{"[daemon]\noverload_pct = 3\n", 2, "[daemon] has no key"},
