@@ -117,7 +117,8 @@ static const struct setting keys[] = {
 	WORD(ACCESS(anonymous), "off or read", fits_anonymous),
 	INT(ACCESS(requests_per_s), 0, 1000000, ", 0 for no limit"),
 
-	SETTING_SECRET(ALERTS(webhook), 0, 160, "nothing, or a URL of http or https", webhook_url_valid),
+	SETTING_SECRET(ALERTS(webhook), 0, 160, "nothing, or a URL of http or https",
+		       webhook_url_valid),
 	INT(ALERTS(webhook_timeout_s), 1, 60, " s"),
 	INT(ALERTS(update_s), 0, 86400, " s, 0 for never"),
 
