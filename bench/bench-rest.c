@@ -222,7 +222,9 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	(void)prctl(PR_SET_TIMERSLACK, 1UL); /* so that it sleeps no longer than asked */
-	snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: gover\r\n\r\n", argv[2]);
+	/* Over TCP the name of this host: who asks from a page of elsewhere is not answered. */
+	snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", argv[2],
+		 argv[1][0] == '/' ? "gover" : argv[1]);
 	if (connect_all(argv[1], n) < 0 ||
 	    (rate ? measure_paced(rate, seconds) : measure_most(seconds)) < 0 || n_times == 0)
 		return 1;
