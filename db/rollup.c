@@ -81,6 +81,8 @@ static const struct prune {
 	 HOUR, true},
 	{"DELETE FROM alert WHERE cleared_ms < ?1 AND id < (SELECT max(id) FROM alert)", HOUR,
 	 true},
+	{"DELETE FROM silence WHERE until_ms < ?1 AND id < (SELECT max(id) FROM silence)", HOUR,
+	 true},
 	{"DELETE FROM offer WHERE changed_ms < ?1 AND id < (SELECT max(id) FROM offer)"
 	 " AND state NOT IN ('open', 'claimed', 'probation', 'failed')",
 	 HOUR, true},

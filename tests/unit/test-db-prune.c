@@ -148,7 +148,10 @@ static void put_events(struct db *db)
 		struct db_cap_write cap_write = {.ts_ms = START_MS, .vgpu = "vm1"};
 		struct db_alert alert = {.id = i, .raised_ms = START_MS};
 		struct db_offer offer = {.id = i, .changed_ms = START_MS};
+		struct db_silence silence = {.id = i, .until_ms = START_MS};
 
+		silence.until_ms += i == 2 ? 300 * DAY_MS : 0;
+		assert_int_equal(db_append_silence(db, &silence), 0);
 		alert.cleared_ms = i == 2 ? 0 : START_MS;
 		strcpy(offer.state, i == 2 ? "failed" : i == 3 ? "probation" : "kept");
 		assert_int_equal(db_append_decision(db, &decision), 0);
@@ -177,6 +180,7 @@ static void test_of_events_stay_the_open_ones_and_the_last_number(void **state)
 	db_close(db);
 	assert_int_equal(get_sql("SELECT sum(id * id) FROM alert"), 2 * 2 + 5 * 5);
 	assert_int_equal(get_sql("SELECT sum(id * id) FROM offer"), 2 * 2 + 3 * 3 + 5 * 5);
+	assert_int_equal(get_sql("SELECT sum(id * id) FROM silence"), 2 * 2 + 5 * 5);
 	reader = open_reader();
 	assert_int_equal(db_query_last_ids(reader, &ids), 0);
 	assert_int_equal(ids.decision, 5);
