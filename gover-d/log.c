@@ -40,16 +40,40 @@ static bool takes_a_line(void)
 	return poll(&out, 1, 0) != 0;
 }
 
+/* A terminal may take a part of a line: the rest waits here, so that lines stay whole. */
+static char rest[LINE_SIZE + 128];
+static size_t rest_length;
+
+static bool put_rest(int fd)
+{
+	ssize_t n = rest_length ? write(fd, rest, rest_length) : 0;
+
+	if (n > 0) {
+		rest_length -= (size_t)n;
+		memmove(rest, rest + n, rest_length);
+	}
+	return rest_length == 0;
+}
+
 /* One write, so that lines of several programs do not mix. */
 static bool put(const char *text, size_t length)
 {
 	CLEANUP_CLOSE int terminal = -1;
+	int fd = STDERR_FILENO;
+	ssize_t n;
 
 	if (!takes_a_line())
 		return false;
 	if (isatty(STDERR_FILENO))
 		terminal = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	return write(terminal >= 0 ? terminal : STDERR_FILENO, text, length) > 0;
+	if (terminal >= 0)
+		fd = terminal;
+	n = put_rest(fd) ? write(fd, text, length) : -1;
+	if (n <= 0)
+		return false;
+	rest_length = length - (size_t)n;
+	memcpy(rest, text + n, rest_length);
+	return true;
 }
 
 static void write_line(const char *priority, const char *line)
