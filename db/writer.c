@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "db/queue.h"
 #include "db/store.h"
 #include "db/writer.h"
@@ -355,23 +356,6 @@ static int create(const char *path, const struct db_retention *retention, struct
 	return 0;
 }
 
-/* No signal may come to the writer: that of a file size limit would end the program. */
-static int start_thread(struct db *db)
-{
-	sigset_t all, before;
-	int r;
-
-	sigfillset(&all);
-	r = -pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (r < 0)
-		return r;
-	r = -pthread_create(&db->thread, NULL, run_thread, db);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (r >= 0)
-		(void)pthread_setname_np(db->thread, "gover-db");
-	return r;
-}
-
 int db_open(const char *path, const struct db_retention *retention, struct db **ret_db,
 	    struct err *reterr)
 {
@@ -383,7 +367,7 @@ int db_open(const char *path, const struct db_retention *retention, struct db **
 		return err_fail(reterr, -r, "%s: %s", path, strerror(-r));
 	r = store_open(path, retention, &db->store, reterr);
 	if (r >= 0) {
-		r = start_thread(db);
+		r = thread_start(&db->thread, run_thread, db, "gover-db");
 		if (r < 0)
 			(void)err_fail(reterr, -r, "%s: no writer thread: %s", path, strerror(-r));
 	}

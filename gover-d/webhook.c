@@ -14,6 +14,7 @@
 #include <strings.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "gover-d/webhook.h"
 
 #define STOP_NS	 NS_PER_S
@@ -218,25 +219,6 @@ static int set_up_curl(struct webhook *w, const char *url, int timeout_s)
 	return code == CURLE_OK ? 0 : -ENOMEM;
 }
 
-/* Signals are for the loop. */
-static int start_thread(struct webhook *w)
-{
-	sigset_t all, before;
-	int r;
-
-	sigfillset(&all);
-	r = -pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (r < 0)
-		return r;
-	r = -pthread_create(&w->thread, NULL, run_thread, w);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (r < 0)
-		return r;
-	w->started = true;
-	(void)pthread_setname_np(w->thread, "gover-webhook");
-	return 0;
-}
-
 int webhook_new(const char *url, int timeout_s, struct webhook **ret_webhook, struct err *reterr)
 {
 	struct webhook *w = calloc(1, sizeof(*w));
@@ -253,7 +235,9 @@ int webhook_new(const char *url, int timeout_s, struct webhook **ret_webhook, st
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
 		r = set_up_curl(w, url, timeout_s);
 	if (r >= 0)
-		r = start_thread(w);
+		r = thread_start(&w->thread, run_thread, w, "gover-webhook");
+	if (r >= 0)
+		w->started = true;
 	if (r < 0) {
 		webhook_free(w);
 		return err_fail(reterr, -r, "[alerts] webhook: %s", strerror(-r));

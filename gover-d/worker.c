@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "gover-d/worker.h"
 
 #define WAITING_MAX 256
@@ -115,25 +116,6 @@ static int on_finished(sd_event_source *source, int fd, uint32_t revents, void *
 	return 0;
 }
 
-/* Signals are for the loop. */
-static int start_thread(struct worker *worker)
-{
-	sigset_t all, before;
-	int r;
-
-	sigfillset(&all);
-	r = -pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (r < 0)
-		return r;
-	r = -pthread_create(&worker->thread, NULL, run_thread, worker);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (r < 0)
-		return r;
-	worker->started = true;
-	(void)pthread_setname_np(worker->thread, "gover-worker");
-	return 0;
-}
-
 int worker_new(sd_event *event, struct worker **ret_worker)
 {
 	struct worker *worker;
@@ -152,7 +134,9 @@ int worker_new(sd_event *event, struct worker **ret_worker)
 		r = sd_event_add_io(event, &worker->source, worker->fd, EPOLLIN, on_finished,
 				    worker);
 	if (r >= 0)
-		r = start_thread(worker);
+		r = thread_start(&worker->thread, run_thread, worker, "gover-worker");
+	if (r >= 0)
+		worker->started = true;
 	if (r < 0) {
 		worker_free(worker);
 		return r;

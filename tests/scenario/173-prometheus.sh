@@ -6,11 +6,7 @@
 rules=$top/dist/prometheus/gover.rules.yml
 dashboard=$top/dist/grafana/gover.json
 
-"$B/tests/http-sink" "$dir/port" "$dir/bodies" "$dir/answer" &
-cleanup="kill $! 2>/dev/null"
-until_ok 10 test -s "$dir/port" || exit 1
-daemon_extra="[alerts]
-webhook = http://127.0.0.1:$(cat "$dir/port")/"
+hear_webhook
 sim_conf
 start || exit 1
 sell a 50 busy '"vm": "win-1", "target_fps": 30'

@@ -3,11 +3,7 @@
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-"$B/tests/http-sink" "$dir/port" "$dir/bodies" "$dir/answer" &
-cleanup="kill $! 2>/dev/null"
-until_ok 10 test -s "$dir/port" || exit 1
-daemon_extra="[alerts]
-webhook = http://127.0.0.1:$(cat "$dir/port")/"
+hear_webhook
 sim_conf
 start || exit 1
 told() { # told FILTER: one of the bodies is so

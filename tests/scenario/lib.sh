@@ -121,6 +121,14 @@ tcp() { # tcp: finds a $port; to be given to sim_conf as listen, by daemon_extra
   daemon_extra="listen = 127.0.0.1:$port"
 }
 
+hear_webhook() { # alerts go to $dir/bodies, a JSON text each; for sim_conf, by daemon_extra
+  "$B/tests/http-sink" "$dir/port" "$dir/bodies" "$dir/answer" &
+  cleanup="kill $! 2>/dev/null"
+  until_ok 10 test -s "$dir/port" || exit 1
+  daemon_extra="[alerts]
+webhook = http://127.0.0.1:$(cat "$dir/port")/"
+}
+
 token() { # token NAME SCOPE [OPTION...]: makes one, in $dir/NAME.token, and as a header in $dir/NAME.header
   token_name=$1 token_scope=$2
   shift 2
