@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "gover-d/alerts.h"
 
 #define CLEARED_KEPT 256
@@ -227,16 +228,6 @@ void alerts_set_silenced(struct alerts *alerts, alert_silenced_fn silenced)
 void alerts_set_update(struct alerts *alerts, int64_t update_ms)
 {
 	alerts->update_ms = update_ms;
-}
-
-/* FNV-1a: a text that was told is only ever compared with the next one. */
-static uint64_t hash_text(const char *text)
-{
-	uint64_t hash = 14695981039346656037u;
-
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 1099511628211u;
-	return hash;
 }
 
 static bool is_silenced(const struct alerts *alerts, const struct alert *alert)

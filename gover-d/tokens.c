@@ -35,7 +35,7 @@ struct tokens *tokens_free(struct tokens *tokens)
 	return NULL;
 }
 
-static int hash_text(const char *text, uint8_t hash[TOKEN_HASH_BYTES])
+static int hash_token(const char *text, uint8_t hash[TOKEN_HASH_BYTES])
 {
 	return gnutls_hash_fast(GNUTLS_DIG_SHA256, text, TEXT_LENGTH, hash) < 0 ? -EIO : 0;
 }
@@ -51,7 +51,7 @@ const struct token *tokens_find(const struct tokens *tokens, const char *text)
 	const struct token *found = NULL;
 	uint8_t hash[TOKEN_HASH_BYTES];
 
-	if (!is_form(text) || hash_text(text, hash) < 0)
+	if (!is_form(text) || hash_token(text, hash) < 0)
 		return NULL;
 	for (size_t i = 0; i < tokens->n; i++)
 		if (gnutls_memcmp(tokens->list[i].hash, hash, sizeof(hash)) == 0)
@@ -107,7 +107,7 @@ int tokens_add(struct tokens *tokens, const struct token *terms, char ret_text[T
 		return err_fail(reterr, EIO, "no random bytes can be had: %s", strerror(errno));
 	write_text(bytes, ret_text);
 	explicit_bzero(bytes, sizeof(bytes));
-	if (hash_text(ret_text, token.hash) < 0)
+	if (hash_token(ret_text, token.hash) < 0)
 		return err_fail(reterr, EIO, "the token cannot be hashed");
 	tokens->list[tokens->n++] = token;
 	return 0;
