@@ -137,15 +137,32 @@ static int read_header(struct loader *l, char *line)
 	return enter_section(l, line + 1 + strspn(line + 1, " \t"));
 }
 
-/* With a reader that wants every fault: is there anything to read in it? libinih tells of the first
- * line alone in which there is not. */
-static bool is_readable(const struct loader *l, const char *line)
+/* Behind the byte-order mark, if there is one. */
+static const char *skip_mark(const char *text)
 {
-	return !l->reader->fault || strchr("[;#", line[0]) || line[strspn(line, " \t\r")] == '\0' ||
-	       line[strcspn(line, "=:")] != '\0';
+	return strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? text + 3 : text;
 }
 
 #define NO_LINE "neither [SECTION] nor KEY = VALUE nor a comment (# or ;)"
+
+/* Is the line, which is no header and not indented, empty, a comment, or KEY = VALUE to libinih?
+ * Of any other it would tell at the end of the file, and of the first alone; behind a byte-order
+ * mark it would see a header. */
+static bool is_readable(const char *line)
+{
+	bool after_space = false;
+
+	if (strchr(";#", line[0])) /* or the empty line */
+		return true;
+	if (skip_mark(line) > line)
+		return false;
+	for (; *line != '\0' && *line != '=' && *line != ':'; line++) {
+		if (after_space && *line == ';')
+			return false;
+		after_space = isspace((unsigned char)*line);
+	}
+	return *line != '\0';
+}
 
 /* libinih's fgets(): the next line without its indentation; an empty one in place of a [section].
  */
@@ -159,7 +176,7 @@ static char *next_line(char *line, int size, void *stream)
 		return NULL;
 	l->rest += length + (text[length] == '\n');
 	l->line++;
-	for (; length > 0 && isblank((unsigned char)*text); length--)
+	for (; length > 0 && isspace((unsigned char)*text); length--)
 		text++;
 	if (length + 2 > (size_t)size) {
 		load_fail(l, "a line of %zu characters; allowed: at most %d", length, size - 2);
@@ -170,7 +187,7 @@ static char *next_line(char *line, int size, void *stream)
 	if (line[0] == '[') {
 		l->passing_over = read_header(l, line) < 0;
 		line[0] = '\0';
-	} else if (!is_readable(l, line)) {
+	} else if (!is_readable(line)) {
 		load_fail(l, NO_LINE);
 		line[0] = '\0';
 	}
@@ -221,12 +238,11 @@ static int load_text(struct loader *l, const char *text, size_t length)
 
 	if (strlen(text) != length)
 		return err_fail(l->reterr, EINVAL, "%s: holds a zero byte; allowed: text", l->path);
-	l->rest = strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? text + 3 : text;
+	l->rest = skip_mark(text);
 	bad_line = ini_parse_stream(next_line, l, take_value, l);
 	if (bad_line < 0)
 		return err_fail(l->reterr, ENOMEM, "%s: out of memory", l->path);
-	/* A line without '=' is an error only libinih has seen; it has gone on reading. */
-	if (bad_line > 0 && bad_line != l->failed_line) {
+	if (bad_line > 0 && l->failed_line == 0) { /* is_readable() was wrong */
 		l->line = bad_line;
 		load_fail(l, NO_LINE);
 	}
