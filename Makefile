@@ -66,7 +66,7 @@ $B/libgover-fps.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-preload/*.c)) fps-p
 		-o $@ $(filter %.o,$^) -ldl -lm -pthread
 
 # What counts a frame is the same in both; the layer has no symbols of GL to stand in for.
-counting := dial frame guest kept link pace page say setup
+counting := dial frame guest kept link order pace page say setup
 $B/libgover-fps-layer.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-layer/*.c)) \
 		$(counting:%=$B/obj/fps-preload/%.o) fps-layer/exports.map
 	@echo "  LD    $@"

@@ -4,9 +4,10 @@
  * been taken by the kernel. Must never leave half a message before another on a way that lives on,
  * nor use an fd that is not ours any more.
  *
- * A vsock connection stays open: its end tells the daemon that the program has ended. A
- * virtio-serial port can be open in one program at a time, so it is opened for each message and
- * closed after it; the kernel takes a message there whole or not at all.
+ * A vsock connection stays open: its end tells the daemon that the program has ended, and the
+ * daemon's answers come back over it. A virtio-serial port can be open in one program at a time, so
+ * it is opened for each message and closed after it; the kernel takes a message there whole or not
+ * at all.
  */
 #include <endian.h>
 #include <errno.h>
@@ -19,6 +20,7 @@
 #include "fps-preload/dial.h"
 #include "fps-preload/guest.h"
 #include "fps-preload/message.h"
+#include "fps-preload/order.h"
 #include "fps-preload/say.h"
 
 #define NS_PER_S	1000000000ull
@@ -26,11 +28,13 @@
 #define SOON_NS		(10 * NS_PER_MS)  /* connecting */
 #define FULL_NS		(100 * NS_PER_MS) /* the way is full */
 #define LONGEST_DELAY_S 8
+#define ANSWERS_AT_ONCE 8 /* the rest a second later */
 
 #define WORDS (FPS_MESSAGE_BYTES / sizeof(uint64_t))
 
 /* Written by the constructor, constant after it. */
 static struct setup to;
+static uint32_t *limit;
 
 /* Touched only by the one thread that tends, and by a forked child before it has others. */
 static const struct fps_page *page;
@@ -45,10 +49,12 @@ static union {
 } out;		      /* as it travels */
 static size_t out_at; /* so much of it has left; 0: nothing, it can still be made anew */
 static uint32_t counted[FPS_WIRE_BUCKETS]; /* the page's, which may wrap */
+static struct order_stream heard;
 
-void guest_setup(const struct setup *setup)
+void guest_setup(const struct setup *setup, uint32_t *limit_ns)
 {
 	to = *setup;
+	limit = limit_ns;
 }
 
 static uint64_t now_ns(void)
@@ -65,6 +71,7 @@ static void way_drop(void)
 	ready = false;
 	sent = 0;
 	out_at = 0;
+	heard.n = 0;
 }
 
 void guest_drop(void)
@@ -166,6 +173,16 @@ static int way_open(void)
 	return r;
 }
 
+/* That the connection has ended is for the next message to find out. */
+static void answers_hear(void)
+{
+	uint8_t bytes[ANSWERS_AT_ONCE * FPS_ANSWER_BYTES];
+	ssize_t n = recv(way.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+	if (n > 0)
+		order_hear(&heard, bytes, (size_t)n, limit);
+}
+
 static uint64_t back_off(int error)
 {
 	way_drop();
@@ -184,6 +201,8 @@ uint64_t guest_tend(void)
 		return SOON_NS;
 	if (r < 0)
 		return back_off(r);
+	if (to.way == SETUP_VSOCK)
+		answers_hear();
 	if (out_at == 0)
 		message_make();
 	r = message_push();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The messages that take the page's counts out of a virtual machine. Called now and then by one
- * thread at a time (page.c sees to that), never for a frame. Never blocks, never raises SIGPIPE.
+ * The messages that take the page's counts out of a virtual machine, and the limit that comes back
+ * where the way is vsock. Called now and then by one thread at a time (page.c sees to that), never
+ * for a frame. Never blocks, never raises SIGPIPE.
  */
 #ifndef FPS_PRELOAD_GUEST_H
 #define FPS_PRELOAD_GUEST_H
@@ -11,8 +12,9 @@
 #include "fps-preload/setup.h"
 #include "fps-preload/wire.h"
 
-/* Where to, SETUP_VSOCK or SETUP_PORT; once, by the constructor. */
-void guest_setup(const struct setup *setup);
+/* Where to, SETUP_VSOCK or SETUP_PORT, and where to put the limit that the daemon orders; once, by
+ * the constructor. */
+void guest_setup(const struct setup *setup, uint32_t *limit_ns);
 
 /* Reports @page, which is never unmapped, from now on, as a new program. */
 void guest_offer(const struct fps_page *page);
@@ -21,8 +23,8 @@ void guest_offer(const struct fps_page *page);
  * Async-signal-safe. */
 void guest_drop(void);
 
-/* Does what can be done at once: connects, sends the rest of a message, or the next one. Returns in
- * how many nanoseconds to call again. */
+/* Does what can be done at once: connects, hears the daemon, sends the rest of a message, or the
+ * next one. Returns in how many nanoseconds to call again. */
 uint64_t guest_tend(void);
 
 /* The program ends: tries once to send the last counts. */

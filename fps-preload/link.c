@@ -11,7 +11,7 @@
 
 #include "fps-preload/guest.h"
 #include "fps-preload/link.h"
-#include "fps-preload/pace.h"
+#include "fps-preload/order.h"
 #include "fps-preload/say.h"
 #include "fps-preload/wire.h"
 
@@ -37,7 +37,7 @@ void link_setup(const struct setup *setup, uint32_t *limit_ns)
 	limit = limit_ns;
 	from_guest = setup->way != SETUP_UNIX;
 	if (from_guest)
-		guest_setup(setup);
+		guest_setup(setup, limit_ns);
 }
 
 void link_offer(const struct fps_page *page, struct kept *new_memfd)
@@ -65,18 +65,6 @@ void link_end(void)
 		guest_end(); /* else the daemon reads the page once more */
 }
 
-/* What is not understood is no order; a period that would stop the program is none either. */
-static void obey(const struct fps_order *order)
-{
-	if (order->magic != FPS_WIRE_MAGIC || order->version != FPS_WIRE_VERSION ||
-	    (order->period_ns != 0 &&
-	     (order->period_ns < NS_PER_S / PACE_MAX_FPS || order->period_ns > NS_PER_S)))
-		return;
-	if (__atomic_exchange_n(limit, (uint32_t)order->period_ns, __ATOMIC_RELAXED) !=
-	    order->period_ns)
-		say("ordered: %u ns a frame at least", (unsigned int)order->period_ns);
-}
-
 /* Reads the daemon's orders. When they are read an open connection has nothing to read, and a dead
  * one reads its end. */
 static bool daemon_is_there(void)
@@ -92,8 +80,9 @@ static bool daemon_is_there(void)
 			return errno == EAGAIN || errno == EINTR;
 		if (n == 0)
 			return false;
-		if (n == sizeof(order))
-			obey(&order);
+		if (n == sizeof(order) && order.magic == FPS_WIRE_MAGIC &&
+		    order.version == FPS_WIRE_VERSION)
+			order_obey(order.period_ns, limit);
 	}
 	return true;
 }

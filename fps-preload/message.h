@@ -5,6 +5,10 @@
  * cumulative, so that one that is lost loses nothing but its second. The daemon believes nothing in
  * it that it can do without.
  *
+ * Over vsock the daemon answers, by what is of fixed size too: once after the first message, and
+ * whenever it has another answer. Nobody need read it. By a port nothing comes back: it is open for
+ * a message alone, in a different program each time.
+ *
  * There is no checksum: both ways are reliable. But several programs share one virtio-serial port,
  * and one of them may be killed in the middle, so a message says where it ends.
  */
@@ -43,5 +47,21 @@ struct fps_message {
 #define FPS_MESSAGE_BYTES 616
 
 _Static_assert(sizeof(struct fps_message) == FPS_MESSAGE_BYTES, "a message has no padding");
+
+#define FPS_ANSWER_MAGIC   0x78616d2d72766f67u /* "govr-max" as it travels */
+#define FPS_ANSWER_END	   0x2e646e652d78616du /* "max-end." */
+#define FPS_ANSWER_VERSION 1u
+
+/* As wire.h's fps_order: the last one stands, also when the daemon is gone. */
+struct fps_answer {
+	uint64_t magic;
+	uint64_t version;
+	uint64_t period_ns; /* of a frame, at least; 0: no limit; 1 ms to 1 s */
+	uint64_t end;
+};
+
+#define FPS_ANSWER_BYTES 32
+
+_Static_assert(sizeof(struct fps_answer) == FPS_ANSWER_BYTES, "an answer has no padding");
 
 #endif

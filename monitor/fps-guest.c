@@ -3,7 +3,8 @@
  * Connections of virtual machines. By vsock each program has one, and the kernel says of which
  * machine it is; by virtio-serial a machine has one for all its programs, and the name of its
  * socket says. Must never block, follow what a guest says of itself, or read faster than a program
- * may speak: who writes more waits in the guest's own pipe.
+ * may speak: who writes more waits in the guest's own pipe. Nor may it matter whether a program
+ * reads what it is answered: one answer at most waits here to be sent.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -44,9 +45,9 @@
 /* One virtual machine, as it is known on one way. */
 struct guest {
 	struct guest *next;
-	uint32_t cid;		   /* 0: by name */
-	char name[NAME_BYTES];	   /* of its socket, without what follows the last ".sock" */
-	struct fps_totals *totals; /* of that; NULL: it has none */
+	uint32_t cid;	       /* 0: by name */
+	char name[NAME_BYTES]; /* of its socket, without what follows the last ".sock" */
+	struct fps_vgpu *vgpu; /* of that; NULL: it has none */
 	struct fps_tellers tellers;
 	int sources;
 	uint64_t seen_ns;
@@ -63,6 +64,9 @@ struct source {
 	bool gone;   /* to be freed */
 	size_t room; /* bytes that are read until then */
 	struct fps_stream stream;
+	uint64_t told_ns; /* the limit in @answer, FPS_NOT_TOLD: none yet */
+	uint8_t answer[FPS_ANSWER_BYTES];
+	size_t unsent; /* the last bytes of that */
 };
 
 struct fps_guests {
@@ -96,11 +100,11 @@ static void guest_ask(struct fps_guests *g, struct guest *guest, uint64_t now_ns
 	if (now_ns < guest->ask_ns)
 		return;
 	guest->ask_ns = now_ns + ASK_EVERY_NS;
-	guest->totals = NULL;
+	guest->vgpu = NULL;
 	if (g->config.vm(g->config.vm_userdata, guest->cid, guest->cid ? NULL : guest->name, id) <
 	    0)
 		return;
-	guest->totals = g->config.totals(g->config.totals_userdata, id);
+	guest->vgpu = g->config.vgpu(g->config.vgpu_userdata, id);
 }
 
 static struct guest *guest_find(const struct fps_guests *g, uint32_t cid, const char *name)
@@ -121,7 +125,7 @@ static struct guest *guest_get(struct fps_guests *g, uint32_t cid, const char *n
 
 	if (guest) {
 		guest_ask(g, guest, now_ns);
-		return guest->totals ? guest : NULL;
+		return guest->vgpu ? guest : NULL;
 	}
 	if (g->config.vm(g->config.vm_userdata, cid, cid ? NULL : name, id) < 0)
 		return NULL;
@@ -135,7 +139,7 @@ static struct guest *guest_get(struct fps_guests *g, uint32_t cid, const char *n
 	guest->next = g->guests;
 	g->guests = guest;
 	guest_ask(g, guest, now_ns);
-	return guest->totals ? guest : NULL;
+	return guest->vgpu ? guest : NULL;
 }
 
 static void guests_sweep(struct fps_guests *g, uint64_t now_ns)
@@ -143,7 +147,7 @@ static void guests_sweep(struct fps_guests *g, uint64_t now_ns)
 	for (struct guest **at = &g->guests; *at;) {
 		struct guest *guest = *at;
 
-		if (guest->sources > 0 || (guest->totals && now_ns < guest->seen_ns + KEEP_NS)) {
+		if (guest->sources > 0 || (guest->vgpu && now_ns < guest->seen_ns + KEEP_NS)) {
 			at = &guest->next;
 			continue;
 		}
@@ -183,6 +187,7 @@ static int source_new(struct fps_guests *g, struct guest *guest, int fd, uint64_
 	source->guest = guest;
 	source->since_ns = now_ns;
 	source->room = room_for(guest, 0);
+	source->told_ns = FPS_NOT_TOLD;
 	source->next = g->sources;
 	g->sources = source;
 	g->n_sources++;
@@ -218,6 +223,32 @@ static void sources_sweep(struct fps_guests *g)
 	}
 }
 
+/* Tells a program its limit, if that is not what it was told. What is not taken is tried again at
+ * the next tick; the rest of an answer goes before the next one. */
+static void source_tell(struct source *source, uint64_t limit_ns)
+{
+	ssize_t n;
+
+	if (source->guest->cid == 0 || (source->told_ns == limit_ns && source->unsent == 0))
+		return;
+	if (source->unsent == 0 || source->unsent == sizeof(source->answer)) {
+		fps_answer_make(limit_ns, source->answer);
+		source->told_ns = limit_ns;
+		source->unsent = sizeof(source->answer);
+	}
+	n = send(source->fd, source->answer + sizeof(source->answer) - source->unsent,
+		 source->unsent, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (n > 0)
+		source->unsent -= (size_t)n;
+}
+
+/* Its machine has no vGPU any more, and no limit either. */
+static void source_let_go(struct fps_guests *g, struct source *source)
+{
+	source_tell(source, 0);
+	source_end(g, source);
+}
+
 struct taking {
 	struct fps_guests *g;
 	struct source *source;
@@ -232,7 +263,7 @@ static void take(void *userdata, const struct fps_message *message)
 	t->source->spoke = true;
 	guest->seen_ns = t->now_ns;
 	if (!fps_tellers_take(&guest->tellers, t->source, message, t->g->tick_ns, t->now_ns,
-			      guest->totals))
+			      &guest->vgpu->totals))
 		t->g->dropped++;
 }
 
@@ -246,8 +277,8 @@ static void source_event(struct fps_guests *g, struct source *source, uint64_t n
 	if (source->gone)
 		return;
 	guest_ask(g, source->guest, now_ns);
-	if (!source->guest->totals) {
-		source_end(g, source);
+	if (!source->guest->vgpu) {
+		source_let_go(g, source);
 		return;
 	}
 	n = recv(source->fd, bytes, want, MSG_DONTWAIT);
@@ -296,6 +327,15 @@ static int listen_vsock(struct fps_guests *g, struct err *reterr)
 	return 0;
 }
 
+/* A machine without a vGPU has no limit: its program may remember one. */
+static void tell_none(int fd)
+{
+	uint8_t answer[FPS_ANSWER_BYTES];
+
+	fps_answer_make(0, answer);
+	(void)send(fd, answer, sizeof(answer), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 static void accept_all(struct fps_guests *g, uint64_t now_ns)
 {
 	for (int n = 0; n < ACCEPTS_AT_ONCE; n++) {
@@ -318,6 +358,8 @@ static void accept_all(struct fps_guests *g, uint64_t now_ns)
 				: NULL;
 		if (guest && source_new(g, guest, fd, now_ns) == 0)
 			continue;
+		if (!guest)
+			tell_none(fd);
 		(void)close(fd);
 		g->refused++;
 	}
@@ -418,7 +460,7 @@ struct fps_guests *fps_guests_free(struct fps_guests *g)
 		source_end(g, s);
 	sources_sweep(g);
 	for (struct guest *guest = g->guests; guest; guest = guest->next)
-		guest->totals = NULL;
+		guest->vgpu = NULL;
 	guests_sweep(g, 0);
 	if (g->listener >= 0)
 		(void)close(g->listener);
@@ -455,8 +497,8 @@ static void refresh(struct fps_guests *g, uint64_t now_ns)
 	for (struct guest *guest = g->guests; guest; guest = guest->next)
 		guest_ask(g, guest, now_ns);
 	for (struct source *s = g->sources; s; s = s->next) {
-		if (!s->guest->totals) {
-			source_end(g, s);
+		if (!s->guest->vgpu) {
+			source_let_go(g, s);
 			continue;
 		}
 		if (s->guest->cid && !s->spoke && now_ns > s->since_ns + SPEAK_WITHIN_NS) {
@@ -464,6 +506,8 @@ static void refresh(struct fps_guests *g, uint64_t now_ns)
 			source_end(g, s);
 			continue;
 		}
+		if (s->spoke)
+			source_tell(s, s->guest->vgpu->limit_ns);
 		s->room = room_for(s->guest, now_ns - g->collect_ns);
 		if (s->muted) {
 			s->muted = false;
@@ -488,8 +532,9 @@ void fps_guests_collect(struct fps_guests *g)
 	}
 	g->telling = 0;
 	for (struct guest *guest = g->guests; guest; guest = guest->next)
-		if (guest->totals)
-			g->telling += fps_tellers_sum(&guest->tellers, now_ns, guest->totals);
+		if (guest->vgpu)
+			g->telling +=
+				fps_tellers_sum(&guest->tellers, now_ns, &guest->vgpu->totals);
 	guests_sweep(g, now_ns);
 	g->collect_ns = now_ns;
 }
@@ -497,7 +542,7 @@ void fps_guests_collect(struct fps_guests *g)
 void fps_guests_rematch(struct fps_guests *g)
 {
 	for (struct guest *guest = g->guests; guest; guest = guest->next) {
-		guest->totals = NULL; /* they may be freed before we ask */
+		guest->vgpu = NULL; /* it may be freed before we ask */
 		guest->ask_ns = 0;
 	}
 }

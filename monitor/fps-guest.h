@@ -2,7 +2,8 @@
 /*
  * The hub's ears for virtual machines: a vsock listener, and a folder of unix sockets, each of
  * which QEMU has for one virtual machine's virtio-serial port. What comes in is cut into messages
- * and counted for the vGPU of that machine. Must never block, nor let a guest keep the daemon busy.
+ * and counted for the vGPU of that machine, whose limit is told back over vsock. Must never block,
+ * nor let a guest keep the daemon busy.
  */
 #ifndef MONITOR_FPS_GUEST_H
 #define MONITOR_FPS_GUEST_H
@@ -11,18 +12,28 @@
 
 #define FPS_GUEST_SOURCES_MAX 1024 /* connections of all virtual machines */
 
+/* As a limit that was told: a program may remember what an earlier daemon told it. */
+#define FPS_NOT_TOLD UINT64_MAX
+
 struct fps_guests;
 
-/* The totals to which a vGPU's frames are added; NULL: out of memory. */
-typedef struct fps_totals *(*fps_totals_fn)(void *userdata, const char *id);
+/* One vGPU: what the hub keeps of it, and what guests add to. */
+struct fps_vgpu {
+	char id[ID_MAX];
+	uint64_t limit_ns; /* of a frame, at least; 0: none */
+	struct fps_totals totals;
+};
+
+/* What is known of a vGPU; NULL: out of memory. */
+typedef struct fps_vgpu *(*fps_vgpu_fn)(void *userdata, const char *id);
 
 struct fps_guests_config {
 	uint32_t vsock_port; /* 0: not */
 	const char *ports;   /* "": none */
 	fps_vm_fn vm;
 	void *vm_userdata;
-	fps_totals_fn totals;
-	void *totals_userdata;
+	fps_vgpu_fn vgpu;
+	void *vgpu_userdata;
 };
 
 /* Makes the folder. Fails where the host has no vsock. */
@@ -34,8 +45,8 @@ struct fps_guests *fps_guests_free(struct fps_guests *guests); /* NULL is fine; 
 int fps_guests_fd(const struct fps_guests *guests);
 void fps_guests_dispatch(struct fps_guests *guests, uint64_t tick_ns);
 
-/* Once a tick: asks whose the machines are, looks for their sockets, and adds the rates of programs
- * to the totals, whose own are 0 before. */
+/* Once a tick: asks whose the machines are, tells programs a limit that is new to them, looks for
+ * sockets, and adds the rates of programs to the totals, whose own are 0 before. */
 void fps_guests_collect(struct fps_guests *guests);
 
 /* Before the next message counts, every machine is asked for again. */

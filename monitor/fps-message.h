@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The messages of programs in virtual machines: cut out of a stream of bytes, and judged. Pure. */
+/* The messages of programs in virtual machines: cut out of a stream of bytes, and judged; and what
+ * is answered. Pure. */
 #ifndef MONITOR_FPS_MESSAGE_H
 #define MONITOR_FPS_MESSAGE_H
 
@@ -31,5 +32,8 @@ bool fps_message_possible(const struct fps_message *message);
  * the caller's to look at. */
 bool fps_message_follows(const struct fps_message *before, const struct fps_message *after,
 			 uint64_t elapsed_ns);
+
+/* The answer as it travels: a frame shall take @period_ns at least. */
+void fps_answer_make(uint64_t period_ns, uint8_t ret_bytes[FPS_ANSWER_BYTES]);
 
 #endif

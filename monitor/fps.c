@@ -35,15 +35,6 @@
 #define EAGER_ASKS   10
 #define ASK_EVERY_NS (5 * NS_PER_S)
 
-/* A program may remember what an earlier daemon told it. */
-#define NOT_TOLD UINT64_MAX
-
-struct vgpu {
-	char id[ID_MAX];
-	uint64_t limit_ns; /* of a frame, at least; 0: none */
-	struct fps_totals totals;
-};
-
 /* One open connection. */
 struct source {
 	int fd;
@@ -51,9 +42,9 @@ struct source {
 	pid_t pid;
 	const struct fps_page *page; /* NULL: its hello has not come yet */
 	struct fps_counters counted; /* what of the page is in some vGPU's totals, or nobody's */
-	uint64_t read_ns;  /* when @counted was read; before the hello: when it connected */
-	struct vgpu *vgpu; /* NULL: unmatched */
-	uint64_t told_ns;  /* the limit it was told, NOT_TOLD: none yet */
+	uint64_t read_ns;      /* when @counted was read; before the hello: when it connected */
+	struct fps_vgpu *vgpu; /* NULL: unmatched */
+	uint64_t told_ns;      /* the limit it was told, FPS_NOT_TOLD: none yet */
 	int asks;
 	uint64_t ask_ns; /* not before this */
 };
@@ -69,33 +60,33 @@ struct fps_hub {
 	uint64_t refused;
 	struct source *sources[FPS_SOURCES_MAX];
 	size_t n_sources;
-	struct vgpu **vgpus; /* by id */
+	struct fps_vgpu **vgpus; /* by id */
 	size_t n_vgpus;
 	struct fps_guests *guests; /* NULL: not heard */
 };
 
 static int vgpu_compare(const void *id, const void *entry)
 {
-	return strcmp(id, (*(struct vgpu *const *)entry)->id);
+	return strcmp(id, (*(struct fps_vgpu *const *)entry)->id);
 }
 
-static struct vgpu **vgpu_find(const struct fps_hub *hub, const char *id)
+static struct fps_vgpu **vgpu_find(const struct fps_hub *hub, const char *id)
 {
 	if (hub->n_vgpus == 0)
 		return NULL;
-	return bsearch(id, hub->vgpus, hub->n_vgpus, sizeof(struct vgpu *), vgpu_compare);
+	return bsearch(id, hub->vgpus, hub->n_vgpus, sizeof(struct fps_vgpu *), vgpu_compare);
 }
 
 /* The vGPU's entry, made where there is none; NULL: out of memory. */
-static struct vgpu *vgpu_get(struct fps_hub *hub, const char *id)
+static struct fps_vgpu *vgpu_get(struct fps_hub *hub, const char *id)
 {
-	struct vgpu **known = vgpu_find(hub, id), **grown;
-	struct vgpu *fresh;
+	struct fps_vgpu **known = vgpu_find(hub, id), **grown;
+	struct fps_vgpu *fresh;
 	size_t at = 0;
 
 	if (known)
 		return *known;
-	grown = realloc(hub->vgpus, (hub->n_vgpus + 1) * sizeof(struct vgpu *));
+	grown = realloc(hub->vgpus, (hub->n_vgpus + 1) * sizeof(struct fps_vgpu *));
 	if (!grown)
 		return NULL;
 	hub->vgpus = grown;
@@ -106,13 +97,13 @@ static struct vgpu *vgpu_get(struct fps_hub *hub, const char *id)
 	}
 	while (at < hub->n_vgpus && strcmp(grown[at]->id, id) < 0)
 		at++;
-	memmove(&grown[at + 1], &grown[at], (hub->n_vgpus - at) * sizeof(struct vgpu *));
+	memmove(&grown[at + 1], &grown[at], (hub->n_vgpus - at) * sizeof(struct fps_vgpu *));
 	grown[at] = fresh;
 	hub->n_vgpus++;
 	return fresh;
 }
 
-static void source_match(struct source *source, struct vgpu *vgpu)
+static void source_match(struct source *source, struct fps_vgpu *vgpu)
 {
 	if (source->vgpu)
 		source->vgpu->totals.open--;
@@ -124,7 +115,7 @@ static void source_match(struct source *source, struct vgpu *vgpu)
 /* Asks whose the program is. No answer leaves things as they are: a dying process has no group. */
 static void source_ask(struct fps_hub *hub, struct source *source, uint64_t now_ns)
 {
-	struct vgpu *vgpu;
+	struct fps_vgpu *vgpu;
 	char id[ID_MAX];
 
 	if (now_ns < source->ask_ns)
@@ -322,7 +313,7 @@ static int source_new(struct fps_hub *hub, int fd)
 	}
 	source->fd = fd;
 	source->pid = peer.pid;
-	source->told_ns = NOT_TOLD;
+	source->told_ns = FPS_NOT_TOLD;
 	source->read_ns = clock_now().mono_ns;
 	source->at = hub->n_sources;
 	hub->sources[hub->n_sources++] = source;
@@ -403,8 +394,8 @@ void fps_hub_collect(struct fps_hub *hub)
 
 int fps_hub_limit(struct fps_hub *hub, const char *id, uint64_t period_ns)
 {
-	struct vgpu **known = vgpu_find(hub, id);
-	struct vgpu *vgpu = known ? *known : NULL;
+	struct fps_vgpu **known = vgpu_find(hub, id);
+	struct fps_vgpu *vgpu = known ? *known : NULL;
 
 	if (!vgpu && period_ns == 0)
 		return 0;
@@ -418,14 +409,14 @@ int fps_hub_limit(struct fps_hub *hub, const char *id, uint64_t period_ns)
 
 const struct fps_totals *fps_hub_totals(const struct fps_hub *hub, const char *id)
 {
-	struct vgpu **known = vgpu_find(hub, id);
+	struct fps_vgpu **known = vgpu_find(hub, id);
 
 	return known ? &(*known)->totals : NULL;
 }
 
 void fps_hub_forget(struct fps_hub *hub, const char *id)
 {
-	struct vgpu **known = vgpu_find(hub, id);
+	struct fps_vgpu **known = vgpu_find(hub, id);
 
 	if (!known)
 		return;
@@ -511,11 +502,9 @@ struct fps_hub *fps_hub_free(struct fps_hub *hub)
 	return NULL;
 }
 
-static struct fps_totals *totals_of(void *userdata, const char *id)
+static struct fps_vgpu *vgpu_of(void *userdata, const char *id)
 {
-	struct vgpu *vgpu = vgpu_get(userdata, id);
-
-	return vgpu ? &vgpu->totals : NULL;
+	return vgpu_get(userdata, id);
 }
 
 int fps_hub_hear_guests(struct fps_hub *hub, uint32_t vsock_port, const char *ports, fps_vm_fn vm,
@@ -526,8 +515,8 @@ int fps_hub_hear_guests(struct fps_hub *hub, uint32_t vsock_port, const char *po
 		.ports = ports,
 		.vm = vm,
 		.vm_userdata = hub->userdata,
-		.totals = totals_of,
-		.totals_userdata = hub,
+		.vgpu = vgpu_of,
+		.vgpu_userdata = hub,
 	};
 	struct epoll_event event = {.events = EPOLLIN};
 	int r = fps_guests_new(&config, &hub->guests, reterr);

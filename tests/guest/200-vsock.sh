@@ -83,6 +83,55 @@ ok "a daemon that was killed is found again" until_ok 30 that /v1/vgpus/web '.fr
 kill -KILL "$program"
 ok "the killed program's connection ends" until_ok 20 that /v1/host '.fps.open == 0'
 ok "and with it its rate" until_ok 20 that /v1/vgpus/web '.fps == null'
+
+# --- a limit of frames a second, told back ---
+
+limit() { # limit FPS: from now on
+  ctl vgpu set web --fps-limit "$1" >"$dir/set"
+}
+
+rate() { # rate FILTER: of what .fps will be
+  until_ok 30 that /v1/vgpus/web ".fps != null and (.fps | $1)"
+}
+
+orders() { # orders N: so many did the program hear of
+  [ "$(grep -c ordered "$dir/said")" -eq "$1" ]
+}
+
+GOVER_FPS_DEBUG=1 drawing direct-glx 1000000 5000 >"$dir/said" 2>&1 &
+program=$!
+ok "a program without a limit draws many frames a second" rate '. > 20'
+ok "a limit of 5 is set beneath it" limit 5
+ok "it draws no more" rate '. > 0 and . < 8'
+ok "a limit of 2 is set" limit 2
+ok "it draws no more" rate '. > 0 and . < 4'
+ok "a limit of 0 lifts it" limit 0
+ok "it draws as before" rate '. > 20'
+is "each was told once" "$(sed -n 's/.*ordered: //p' "$dir/said" | tr '\n' ,)" \
+  "200000000 ns a frame at least,500000000 ns a frame at least,0 ns a frame at least,"
+
+away() { # away SED: the daemon is killed, and its contracts are others when it comes back
+  stop KILL
+  until_ok 20 grep -q 'no way to the host' "$dir/said"
+  sed -i "$1" "$dir/state/contracts.json"
+  rm -f "$dir"/state/history.db*
+}
+
+limit 5
+ok "it hears of a limit of 5 again" until_ok 20 orders 4
+away 's/"cid": *1\b/"cid": 9/'
+is "which stands while the daemon is away" "$(sed -n 's/.*ordered: //p' "$dir/said" | tail -n 1)" "200000000 ns a frame at least"
+start || exit 1
+ok "who has no contract any more has no limit" until_ok 30 orders 5
+away 's/"cid": *9\b/"cid": 1/'
+start || exit 1
+ok "and who has one again has its limit" until_ok 30 orders 6
+ok "it draws no more" rate '. > 0 and . < 8'
+ctl vgpu remove web >"$dir/set"
+ok "nor has it one when the contract ends beneath it" until_ok 30 orders 7
+is "these were the limits" "$(sed -n 's/.*ordered: //p' "$dir/said" | tail -n 4 | cut -d ' ' -f 1 | tr '\n' ,)" \
+  200000000,0,200000000,0,
+kill -KILL "$program"
 stop
 is "a clean stop" "$stopped" 0
 finish

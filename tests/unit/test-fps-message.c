@@ -347,6 +347,20 @@ static void who_always_begins_anew_gains_nothing(void **state)
 
 #define RULE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+static void an_answer_travels_the_same_from_every_machine(void **state)
+{
+	uint8_t bytes[FPS_ANSWER_BYTES];
+
+	(void)state;
+	fps_answer_make(20000000, bytes);
+	assert_memory_equal(bytes,
+			    "govr-max"
+			    "\x01\0\0\0\0\0\0\0"
+			    "\x00\x2d\x31\x01\0\0\0\0"
+			    "max-end.",
+			    sizeof(bytes));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -365,6 +379,7 @@ int main(void)
 		RULE(four_a_second_are_looked_at),
 		RULE(a_machine_has_so_many_programs_and_no_more),
 		RULE(who_always_begins_anew_gains_nothing),
+		RULE(an_answer_travels_the_same_from_every_machine),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

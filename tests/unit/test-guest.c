@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The preload's messages out of a virtual machine: whole ones, one at a time, whatever the way
- * does. */
+ * does; and the limit that comes back. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,14 +20,18 @@
 
 static ssize_t fake_send(int fd, const void *bytes, size_t size, int flags);
 static ssize_t fake_write(int fd, const void *bytes, size_t size);
+static ssize_t fake_recv(int fd, void *bytes, size_t size, int flags);
 
 #define send  fake_send
 #define write fake_write
+#define recv  fake_recv
 #include "fps-preload/guest.c"
 #undef send
 #undef write
+#undef recv
 
 #include "fps-preload/kept.c"
+#include "fps-preload/order.c"
 #include "fps-preload/say.c"
 
 #define SECOND NS_PER_S
@@ -40,6 +44,10 @@ static int broken;  /* an errno of the way */
 static int last_fd;
 static char got[64 * FPS_MESSAGE_BYTES];
 static size_t got_bytes;
+static char said[1024]; /* the daemon's answers that are not read yet */
+static size_t said_bytes;
+static bool ended; /* behind them */
+static uint32_t limit_ns;
 
 static ssize_t take(int fd, const void *bytes, size_t size)
 {
@@ -68,6 +76,23 @@ static ssize_t fake_write(int fd, const void *bytes, size_t size)
 {
 	assert_int_equal(to.way, SETUP_PORT);
 	return take(fd, bytes, size);
+}
+
+static ssize_t fake_recv(int fd, void *bytes, size_t size, int flags)
+{
+	size_t n = size < said_bytes ? size : said_bytes;
+
+	assert_int_equal(flags, MSG_DONTWAIT);
+	assert_int_equal(to.way, SETUP_VSOCK);
+	assert_int_equal(fd, way.fd);
+	if (n == 0) {
+		errno = EAGAIN;
+		return ended ? 0 : -1;
+	}
+	memcpy(bytes, said, n);
+	said_bytes -= n;
+	memmove(said, said + n, said_bytes);
+	return (ssize_t)n;
 }
 
 static int dial(struct kept *ret_kept)
@@ -101,11 +126,13 @@ static void begin(enum setup_way by)
 
 	dials = dial_error = ready_error = broken = 0;
 	room = sizeof(got);
-	got_bytes = 0;
+	got_bytes = said_bytes = 0;
+	ended = false;
+	limit_ns = 0;
 	memset(&drawn, 0, sizeof(drawn));
 	drawn.lanes = 1;
 	drawn.first_ns = 5;
-	guest_setup(&setup);
+	guest_setup(&setup, &limit_ns);
 	guest_offer(&drawn);
 }
 
@@ -421,6 +448,120 @@ static void the_end_sends_nothing_behind_half_a_message(void **state)
 	assert_int_equal(got_bytes, 300);
 }
 
+#define LIMIT_NS 20000000
+
+static struct fps_answer good_answer(uint64_t period_ns)
+{
+	return (struct fps_answer){FPS_ANSWER_MAGIC, FPS_ANSWER_VERSION, period_ns, FPS_ANSWER_END};
+}
+
+/* The daemon says the first @bytes of an answer. */
+static void say_part(struct fps_answer answer, size_t bytes)
+{
+	uint64_t words[ANSWER_WORDS];
+
+	memcpy(words, &answer, sizeof(words));
+	for (size_t i = 0; i < ANSWER_WORDS; i++)
+		words[i] = htole64(words[i]);
+	assert_true(said_bytes + bytes <= sizeof(said));
+	memcpy(said + said_bytes, words, bytes);
+	said_bytes += bytes;
+}
+
+static void say_limit(uint64_t period_ns)
+{
+	say_part(good_answer(period_ns), FPS_ANSWER_BYTES);
+}
+
+static void the_daemons_limit_comes_and_goes(void **state)
+{
+	(void)state;
+	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(limit_ns, 0); /* an older one says nothing */
+	say_limit(LIMIT_NS);
+	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(limit_ns, LIMIT_NS);
+	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(limit_ns, LIMIT_NS);
+	say_limit(1000000);
+	say_limit(1000000000); /* the last one stands */
+	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(limit_ns, 1000000000);
+	say_limit(0);
+	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(limit_ns, 0);
+	assert_int_equal(messages(), 5);
+}
+
+static void the_limit_stands_while_the_daemon_is_away(void **state)
+{
+	(void)state;
+	say_limit(LIMIT_NS);
+	ended = true;
+	assert_int_equal(guest_tend(), SECOND);
+	broken = EPIPE;
+	assert_int_equal(guest_tend(), SECOND);
+	dial_error = ECONNREFUSED;
+	assert_int_equal(guest_tend(), 2 * SECOND);
+	assert_int_equal(limit_ns, LIMIT_NS);
+	broken = dial_error = 0;
+	ended = false;
+	say_limit(0); /* the next one knows of none */
+	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(limit_ns, 0);
+}
+
+/* Who is let go is told so, and finds the connection ended. */
+static void what_was_said_before_the_end_is_heard(void **state)
+{
+	(void)state;
+	say_limit(LIMIT_NS);
+	assert_int_equal(guest_tend(), SECOND);
+	say_limit(0);
+	ended = true;
+	broken = EPIPE;
+	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(limit_ns, 0);
+}
+
+static void half_an_answer_ends_with_its_connection(void **state)
+{
+	(void)state;
+	say_part(good_answer(LIMIT_NS), FPS_ANSWER_BYTES - 8);
+	assert_int_equal(guest_tend(), SECOND);
+	broken = EPIPE;
+	assert_int_equal(guest_tend(), SECOND);
+	broken = 0;
+	memcpy(said, "max-end.", 8);
+	said_bytes = 8;
+	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(limit_ns, 0);
+	say_limit(1000000);
+	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(limit_ns, 1000000);
+}
+
+static void who_answers_without_end_takes_no_more_of_our_time(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(said) / FPS_ANSWER_BYTES; i++)
+		say_limit(LIMIT_NS + i);
+	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(limit_ns, LIMIT_NS + ANSWERS_AT_ONCE - 1);
+	assert_int_equal(said_bytes, sizeof(said) - ANSWERS_AT_ONCE * FPS_ANSWER_BYTES);
+	assert_int_equal(messages(), 1);
+}
+
+static void a_port_is_not_read(void **state)
+{
+	(void)state;
+	say_limit(LIMIT_NS);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(said_bytes, FPS_ANSWER_BYTES);
+	assert_int_equal(limit_ns, 0);
+}
+
 #define VSOCK(name) cmocka_unit_test_setup_teardown(name, by_vsock, drop)
 #define PORT(name)  cmocka_unit_test_setup_teardown(name, by_port, drop)
 
@@ -443,6 +584,12 @@ int main(void)
 		VSOCK(the_last_counts_are_sent_at_the_end),
 		PORT(the_last_counts_are_sent_at_the_end),
 		VSOCK(the_end_sends_nothing_behind_half_a_message),
+		VSOCK(the_daemons_limit_comes_and_goes),
+		VSOCK(the_limit_stands_while_the_daemon_is_away),
+		VSOCK(what_was_said_before_the_end_is_heard),
+		VSOCK(half_an_answer_ends_with_its_connection),
+		VSOCK(who_answers_without_end_takes_no_more_of_our_time),
+		PORT(a_port_is_not_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* What the daemon orders a program in a virtual machine: which bytes are an answer, and which is
+ * obeyed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "fps-preload/order.c"
+#include "fps-preload/say.c"
+
+#define MAGIC	 FPS_ANSWER_MAGIC
+#define END	 FPS_ANSWER_END
+#define LIMIT_NS 20000000
+
+static struct order_stream stream;
+static uint32_t limit_ns;
+
+static int setup(void **state)
+{
+	(void)state;
+	stream.n = 0;
+	limit_ns = LIMIT_NS;
+	return 0;
+}
+
+/* The first @bytes of an answer, @cut at a time. */
+static void hear(struct fps_answer answer, size_t bytes, size_t cut)
+{
+	uint64_t words[ANSWER_WORDS];
+
+	memcpy(words, &answer, sizeof(words));
+	for (size_t i = 0; i < ANSWER_WORDS; i++)
+		words[i] = htole64(words[i]);
+	for (size_t at = 0; at < bytes; at += cut)
+		order_hear(&stream, (const char *)words + at, bytes - at < cut ? bytes - at : cut,
+			   &limit_ns);
+}
+
+static struct fps_answer good(uint64_t period_ns)
+{
+	return (struct fps_answer){MAGIC, FPS_ANSWER_VERSION, period_ns, END};
+}
+
+static void a_period_of_a_limit_is_obeyed(void **state)
+{
+	static const struct {
+		uint64_t period_ns;
+		bool obeyed;
+	} rows[] = {
+		{0, true},	     {1, false},
+		{999999, false},     {1000000, true},
+		{16666667, true},    {1000000000, true},
+		{1000000001, false}, {LIMIT_NS + (1ull << 32), false},
+		{UINT64_MAX, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		limit_ns = 7;
+		order_obey(rows[i].period_ns, &limit_ns);
+		assert_int_equal(limit_ns, rows[i].obeyed ? rows[i].period_ns : 7);
+		limit_ns = 7;
+		hear(good(rows[i].period_ns), FPS_ANSWER_BYTES, FPS_ANSWER_BYTES);
+		assert_int_equal(limit_ns, rows[i].obeyed ? rows[i].period_ns : 7);
+	}
+}
+
+static void an_answer_may_come_in_pieces(void **state)
+{
+	(void)state;
+	for (size_t cut = 1; cut <= FPS_ANSWER_BYTES; cut++) {
+		hear(good(LIMIT_NS + cut), FPS_ANSWER_BYTES - 1, cut);
+		assert_int_equal(limit_ns, LIMIT_NS + cut - 1); /* half of one is none */
+		order_hear(&stream, ".", 1, &limit_ns);
+		assert_int_equal(limit_ns, LIMIT_NS + cut);
+	}
+}
+
+static void what_is_no_answer_is_passed_over(void **state)
+{
+	static const struct fps_answer rows[] = {
+		{0},
+		{MAGIC + 1, 1, 1000000, END},
+		{MAGIC, 0, 1000000, END},
+		{MAGIC, 2, 1000000, END},
+		{MAGIC, 1ull << 32 | 1, 1000000, END},
+		{MAGIC, 1, 1000000, END + 1},
+		{MAGIC, 1, 1000000, 0},
+		{MAGIC, MAGIC, MAGIC, END},
+		{MAGIC, 1, MAGIC, MAGIC},
+		{FPS_MESSAGE_MAGIC, 1, 1000000, FPS_MESSAGE_END},
+	};
+
+	(void)state;
+	for (uint64_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		for (size_t torn = 1; torn <= FPS_ANSWER_BYTES; torn++) {
+			uint32_t before = limit_ns;
+
+			hear(rows[i], torn, torn);
+			assert_int_equal(limit_ns, before);
+			hear(good(before + 1), FPS_ANSWER_BYTES, 5); /* it hides none */
+			assert_int_equal(limit_ns, before + 1);
+		}
+	}
+}
+
+static void of_several_the_last_one_stands(void **state)
+{
+	struct fps_answer three[] = {good(1000000), good(0), good(1000000000)};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(three); i++) {
+		hear(three[i], FPS_ANSWER_BYTES, FPS_ANSWER_BYTES);
+		assert_int_equal(limit_ns, three[i].period_ns);
+	}
+}
+
+#define RULE(name) cmocka_unit_test_setup(name, setup)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RULE(a_period_of_a_limit_is_obeyed),
+		RULE(an_answer_may_come_in_pieces),
+		RULE(what_is_no_answer_is_passed_over),
+		RULE(of_several_the_last_one_stands),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
