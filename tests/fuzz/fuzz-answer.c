@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* What may come back to a program in a virtual machine: of any bytes, however they are cut, the
+ * whole answers among them are obeyed and nothing else, and no limit stops the program. */
+#include <endian.h>
+
+#include "fps-preload/order.c"
+#include "fps-preload/say.c"
+#include "tests/fuzz/fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool is_answer(const uint8_t bytes[FPS_ANSWER_BYTES])
+{
+	return memcmp(bytes, "govr-max\1\0\0\0\0\0\0\0", 16) == 0 &&
+	       memcmp(bytes + 24, "max-end.", 8) == 0;
+}
+
+static uint32_t limit_of_all(const uint8_t *bytes, size_t size)
+{
+	uint32_t limit = 1;
+	uint64_t period;
+
+	for (size_t at = 0; at + FPS_ANSWER_BYTES <= size;) {
+		if (!is_answer(bytes + at)) {
+			at++;
+			continue;
+		}
+		memcpy(&period, bytes + at + 16, sizeof(period));
+		period = le64toh(period);
+		if (period == 0 || (period >= 1000000 && period <= 1000000000))
+			limit = (uint32_t)period;
+		at += FPS_ANSWER_BYTES;
+	}
+	return limit;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const size_t cuts[] = {size, 1, 7, 31, 33, 256};
+	const uint32_t expected = limit_of_all(data, size);
+
+	for (size_t i = size == 0; i < ARRAY_SIZE(cuts); i++) {
+		struct order_stream stream = {.n = 0};
+		uint32_t limit = 1;
+
+		for (size_t fed = 0; fed < size;) {
+			size_t n = size - fed < cuts[i] ? size - fed : cuts[i];
+			CLEANUP_FREE char *piece = fuzz_text(data + fed, n);
+
+			order_hear(&stream, piece, n, &limit);
+			fed += n;
+			FUZZ_CHECK(stream.n < FPS_ANSWER_BYTES);
+		}
+		FUZZ_CHECK(limit == expected);
+	}
+	return 0;
+}
