@@ -2,7 +2,10 @@
 /*
  * What a frame costs with libgover-fps.so loaded, over the bare call of a GL library that draws
  * nothing: switched off, recorded with no daemon, recorded with one. Beside them, in the same run,
- * what the machine's clock takes, and the floor: one clock read and three stores. Each figure is
+ * what the machine's clock takes, and the floor: one clock read and three stores. Then what one
+ * costs with the Vulkan layer: its vkQueuePresentKHR for one window, over the bare call of the next
+ * one behind it, which does nothing; that is tests/helper/fps-vk.c, without a Vulkan loader.
+ * Switched off the layer leaves the way, and the program calls the next one itself. Each figure is
  * the median of interleaved runs of its own process.
  */
 #include <dlfcn.h>
@@ -19,24 +22,32 @@
 #include "base/clock.h"
 #include "monitor/fps.h"
 
-#define FRAMES 1000000
-#define WARM   10000
-#define ROUNDS 15
+#define FRAMES	    1000000
+#define FRAMES_TEXT "1000000"
+#define WARM	    10000
+#define ROUNDS	    15
 
 static char preload[PATH_MAX], fake_gl[PATH_MAX], address[128] = "unix:", socket_path[64];
+static char layer[PATH_MAX], fps_vk[PATH_MAX];
 
 static const struct mode {
 	const char *name;
 	const char *how; /* argument of the timed process */
 	const char *preload, *gover_fps;
 	double at_most; /* ns over the bare call, design.md section 7; 0: no target */
+	bool vulkan;	/* fps-vk's, with the layer */
+	bool bare;	/* this and those behind it are over this call */
 } modes[] = {
-	{"bare call", "swap", NULL, NULL, 0},
-	{"one clock read", "clock", NULL, NULL, 0},
-	{"one clock read, three stores", "floor", NULL, NULL, 0},
-	{"hook, switched off", "swap", preload, "off", 5},
-	{"hook, recorded, no daemon", "swap", preload, "unix:/nonexistent", 25},
-	{"hook, recorded, daemon reading", "swap", preload, address, 25},
+	{"bare call", "swap", NULL, NULL, 0, false, true},
+	{"one clock read", "clock", NULL, NULL, 0, false, false},
+	{"one clock read, three stores", "floor", NULL, NULL, 0, false, false},
+	{"hook, switched off", "swap", preload, "off", 5, false, false},
+	{"hook, recorded, no daemon", "swap", preload, "unix:/nonexistent", 25, false, false},
+	{"hook, recorded, daemon reading", "swap", preload, address, 25, false, false},
+	{"bare vkQueuePresentKHR", "bare", NULL, "off", 0, true, true},
+	{"layer, switched off", "timed", NULL, "off", 0, true, false},
+	{"layer, recorded, no daemon", "timed", NULL, "unix:/nonexistent", 0, true, false},
+	{"layer, recorded, daemon reading", "timed", NULL, address, 0, true, false},
 };
 #define MODES (sizeof(modes) / sizeof(modes[0]))
 
@@ -128,7 +139,10 @@ static double run(const struct mode *mode, const char *self, struct fps_hub *hub
 			(void)setenv("LD_PRELOAD", mode->preload, 1);
 		if (mode->gover_fps)
 			(void)setenv("GOVER_FPS", mode->gover_fps, 1);
-		execl(self, self, mode->how, NULL);
+		if (mode->vulkan)
+			execl(fps_vk, fps_vk, layer, mode->how, FRAMES_TEXT, NULL);
+		else
+			execl(self, self, mode->how, NULL);
 		_exit(127);
 	}
 	(void)close(pipe_fds[1]);
@@ -159,8 +173,10 @@ static void report(double ns[MODES][ROUNDS])
 	for (size_t m = 0; m < MODES; m++) {
 		char target[16] = "-";
 
+		if (ns[m][0] < 0)
+			continue; /* no headers of Vulkan, no layer */
 		qsort(ns[m], ROUNDS, sizeof(double), by_value);
-		if (m == 0)
+		if (modes[m].bare)
 			bare = ns[m][ROUNDS / 2];
 		if (modes[m].at_most > 0)
 			(void)snprintf(target, sizeof(target), "<= %.0f", modes[m].at_most);
@@ -186,6 +202,8 @@ int main(int argc, char **argv)
 	self[length] = '\0';
 	*strrchr(self, '/') = '\0';
 	(void)snprintf(preload, sizeof(preload), "%s/../libgover-fps.so", self);
+	(void)snprintf(layer, sizeof(layer), "%s/../libgover-fps-layer.so", self);
+	(void)snprintf(fps_vk, sizeof(fps_vk), "%s/../tests/fps-vk", self);
 	(void)snprintf(fake_gl, sizeof(fake_gl), "%s/../tests/fake-gl", self);
 	(void)snprintf(socket_path, sizeof(socket_path), "/tmp/gover-bench-fps.%d", (int)getpid());
 	strcat(address, socket_path);

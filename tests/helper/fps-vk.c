@@ -5,6 +5,9 @@
  * fps-vk LAYER HOW FRAMES: a Vulkan loader, driver and program in one, as small as the layer can
  * bear, so that a test meets the layer and nothing else. Presents FRAMES times in each of its
  * threads. Ends with 1 and a sentence when the layer hands something on wrongly.
+ *
+ * HOW timed: prints the nanoseconds of CPU that a present took with a driver behind the layer that
+ * does nothing; bare: those of the driver's function by itself.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -13,10 +16,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <vulkan/vk_layer.h>
 #include <vulkan/vulkan.h>
 
 #define WINDOWS 3
+#define WARM	10000
 
 struct handle { /* as the loader makes them: the first word leads to the dispatch table */
 	const void *key;
@@ -94,6 +99,13 @@ static VkResult driver_present(VkQueue queue, const VkPresentInfoKHR *info)
 	return info->swapchainCount == WINDOWS ? VK_ERROR_OUT_OF_DATE_KHR : VK_SUCCESS;
 }
 
+static VkResult driver_present_nothing(VkQueue queue, const VkPresentInfoKHR *info)
+{
+	(void)queue;
+	(void)info;
+	return VK_SUCCESS;
+}
+
 static void driver_other(void)
 {
 }
@@ -104,7 +116,8 @@ static PFN_vkVoidFunction driver_device_proc(VkDevice device, const char *name)
 	if (strcmp(name, "vkDestroyDevice") == 0)
 		return (PFN_vkVoidFunction)driver_destroy_device;
 	if (strcmp(name, "vkQueuePresentKHR") == 0 && !is("no-swapchain"))
-		return (PFN_vkVoidFunction)driver_present;
+		return is("timed") ? (PFN_vkVoidFunction)driver_present_nothing
+				   : (PFN_vkVoidFunction)driver_present;
 	return strcmp(name, "vkDeviceWaitIdle") == 0 ? driver_other : NULL;
 }
 
@@ -222,6 +235,39 @@ static void *run(void *unused)
 	return unused;
 }
 
+/* Of this process: what others take from the machine is not the layer's. */
+static double cpu_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+static void time_presents(void)
+{
+	VkInstance instance = make_instance();
+	VkDevice device = make_device(instance);
+	struct handle queue = *(struct handle *)device;
+	PFN_vkQueuePresentKHR volatile show =
+		is("bare") ? driver_present_nothing
+			   : (PFN_vkQueuePresentKHR)layer_device_proc(device, "vkQueuePresentKHR");
+	VkSwapchainKHR swapchain = VK_NULL_HANDLE;
+	const VkPresentInfoKHR info = {
+		.sType = VK_STRUCTURE_TYPE_PRESENT_INFO_KHR,
+		.swapchainCount = 1,
+		.pSwapchains = &swapchain,
+	};
+	double start_ns;
+
+	for (int i = 0; i < WARM; i++)
+		(void)show((VkQueue)&queue, &info);
+	start_ns = cpu_ns();
+	for (long i = 0; i < frames; i++)
+		(void)show((VkQueue)&queue, &info);
+	printf("%.3f\n", (cpu_ns() - start_ns) / (double)frames);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t thread[4];
@@ -231,6 +277,10 @@ int main(int argc, char **argv)
 	how = argv[2];
 	frames = strtol(argv[3], NULL, 10);
 	load(argv[1]);
+	if (is("timed") || is("bare")) {
+		time_presents();
+		return 0;
+	}
 	if (!is("threads")) {
 		run(NULL);
 		if (presents != (is("no-swapchain") ? 0 : (unsigned long)frames))
