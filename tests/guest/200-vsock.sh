@@ -2,11 +2,11 @@
 # Inside check-guest's virtual machine: gover-d and programs that report to it over vsock. The loopback has the CID 1,
 # which no contract can have, as it is no virtual machine's; so the contract's file is changed by hand.
 top=$(cd "$(dirname "$0")/../.." && pwd)
+export GOVER_POLL=4 # read by lib.sh as it is sourced
 # shellcheck source=tests/scenario/lib.sh
 . "$top/tests/scenario/lib.sh"
 # shellcheck source=tests/scenario/300-lib.sh
 . "$top/tests/scenario/300-lib.sh"
-export GOVER_POLL=4
 # shellcheck disable=SC2034 # read by drawing
 where=vsock:1:7007
 
