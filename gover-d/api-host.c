@@ -6,6 +6,7 @@
 #include "gover-d/api-etag.h"
 #include "gover-d/api-internal.h"
 #include "gover-d/api-list.h"
+#include "gover-d/gate-tls.h"
 #include "gover-d/json-decode.h"
 #include "gover-d/json-encode.h"
 #include "gover-d/problem.h"
@@ -22,11 +23,13 @@ void api_get_host(struct api *api, struct api_request *request)
 
 static char *make_metrics(struct api *api, enum metrics_format format)
 {
+	const struct gate_tls *tls = gate_tls(api->gate);
 	struct metrics_source source = {
 		.format = format,
 		.tally = &api->tally,
 		.routes = api->routes,
 		.n_routes = api->n_routes,
+		.tls_expires_s = tls ? gate_tls_expires_s(tls) : 0,
 	};
 
 	metrics_tally_decisions(&api->tally, control_decisions(api->manager));

@@ -131,6 +131,8 @@ void api_tick(struct api *api)
 {
 	metrics_tally_decisions(&api->tally, control_decisions(api->manager));
 	api->version++;
+	gate_tick(api->gate, control_worker(api->manager),
+		  control_host(api->manager)->ticked.mono_ns);
 	api_events_tick(api);
 }
 

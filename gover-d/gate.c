@@ -27,7 +27,7 @@ struct gate {
 	struct tokens *tokens;
 	struct limits *limits;
 	unsigned int requests_per_s;
-	char *certificate, *key; /* NULL: no TLS */
+	struct gate_tls *tls; /* NULL: none */
 	char tokens_path[PATH_MAX];
 	bool tokens_spoilt; /* the file could not be read: it is not to be written over */
 };
@@ -54,10 +54,7 @@ struct gate *gate_free(struct gate *gate)
 		return NULL;
 	tokens_free(gate->tokens);
 	limits_free(gate->limits);
-	if (gate->key)
-		explicit_bzero(gate->key, strlen(gate->key));
-	free(gate->key);
-	free(gate->certificate);
+	gate_tls_free(gate->tls);
 	free(gate);
 	return NULL;
 }
@@ -104,8 +101,7 @@ int gate_open(struct gate *gate, const struct config *config, struct err *reterr
 	load_tokens(gate, config->state_dir);
 	if (!config->tls_certificate[0])
 		return 0;
-	return gate_tls_load(config->tls_certificate, config->tls_key, &gate->certificate,
-			     &gate->key, reterr);
+	return gate_tls_new(config->tls_certificate, config->tls_key, &gate->tls, reterr);
 }
 
 const struct access_rules *gate_rules(const struct gate *gate)
@@ -123,14 +119,15 @@ const char *gate_tokens_path(const struct gate *gate)
 	return gate->tokens_spoilt ? NULL : gate->tokens_path;
 }
 
-const char *gate_certificate(const struct gate *gate)
+void gate_tick(struct gate *gate, struct worker *worker, uint64_t now_ns)
 {
-	return gate->certificate;
+	if (gate->tls)
+		gate_tls_tick(gate->tls, worker, now_ns);
 }
 
-const char *gate_key(const struct gate *gate)
+const struct gate_tls *gate_tls(const struct gate *gate)
 {
-	return gate->key;
+	return gate->tls;
 }
 
 int gate_check_listener(const struct gate *gate, int fd, struct err *reterr)
@@ -138,7 +135,7 @@ int gate_check_listener(const struct gate *gate, int fd, struct err *reterr)
 	struct sockaddr_storage address = {0};
 	socklen_t size = sizeof(address);
 
-	if (gate->certificate)
+	if (gate->tls)
 		return 0;
 	if (getsockname(fd, (struct sockaddr *)&address, &size) < 0)
 		return err_fail(reterr, errno, "the listening socket: %s", strerror(errno));

@@ -13,7 +13,9 @@
 
 struct config;
 struct gate;
+struct gate_tls;
 struct tokens;
+struct worker;
 
 #define GATE_TLS_NEEDED                                                                          \
 	"listen: off loopback TLS is required: set tls_certificate and tls_key of [daemon], or " \
@@ -41,9 +43,11 @@ struct tokens *gate_tokens(struct gate *gate);
 /* Where they are kept; NULL: what stands there could not be read, and is not to be lost. */
 const char *gate_tokens_path(const struct gate *gate);
 
-/* PEM, for libmicrohttpd; NULL: TCP is not encrypted. */
-const char *gate_certificate(const struct gate *gate);
-const char *gate_key(const struct gate *gate);
+/* Once a period. @worker reads what may wait on a disk. */
+void gate_tick(struct gate *gate, struct worker *worker, uint64_t now_ns);
+
+/* The certificate of TCP; NULL: it is not encrypted. */
+const struct gate_tls *gate_tls(const struct gate *gate);
 
 /* May TCP be served on the listening socket @fd? -EPERM with a sentence: off loopback and without
  * TLS. */

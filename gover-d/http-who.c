@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "gover-d/gate-tls.h"
 #include "gover-d/http-who.h"
 
 /* As GnuTLS writes it: nothing older than TLS 1.2. */
@@ -42,21 +43,20 @@ void http_who_asks(struct gate *gate, struct MHD_Connection *connection, struct 
 			      header(connection, MHD_HTTP_HEADER_HOST), clock_now(), ret_who);
 }
 
-/* libmicrohttpd takes its texts as pointers to what may change, and changes none. */
-static struct MHD_OptionItem text_option(enum MHD_OPTION option, const char *text)
+/* libmicrohttpd takes texts and functions as pointers to what may change, and changes none. */
+static struct MHD_OptionItem option(enum MHD_OPTION which, uintptr_t value)
 {
-	return (struct MHD_OptionItem){.option = option, .ptr_value = (void *)(uintptr_t)text};
+	return (struct MHD_OptionItem){.option = which, .ptr_value = (void *)value};
 }
 
 bool http_who_tls(const struct gate *gate, struct MHD_OptionItem options[HTTP_WHO_TLS_OPTIONS])
 {
 	int n = 0;
 
-	if (gate_certificate(gate)) {
-		options[n++] = text_option(MHD_OPTION_HTTPS_MEM_CERT, gate_certificate(gate));
-		options[n++] = text_option(MHD_OPTION_HTTPS_MEM_KEY, gate_key(gate));
-		options[n++] = text_option(MHD_OPTION_HTTPS_PRIORITIES, TLS_PRIORITIES);
+	if (gate_tls(gate)) {
+		options[n++] = option(MHD_OPTION_HTTPS_CERT_CALLBACK, (uintptr_t)gate_tls_show);
+		options[n++] = option(MHD_OPTION_HTTPS_PRIORITIES, (uintptr_t)TLS_PRIORITIES);
 	}
-	options[n] = text_option(MHD_OPTION_END, NULL);
+	options[n] = option(MHD_OPTION_END, 0);
 	return n > 0;
 }

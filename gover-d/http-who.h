@@ -17,7 +17,7 @@ void http_who_asks(struct gate *gate, struct MHD_Connection *connection,
 		   struct access_who *ret_who);
 
 /* For MHD_OPTION_ARRAY, of a daemon that serves TCP. True: with MHD_USE_TLS. */
-#define HTTP_WHO_TLS_OPTIONS 4
+#define HTTP_WHO_TLS_OPTIONS 3
 bool http_who_tls(const struct gate *gate, struct MHD_OptionItem options[HTTP_WHO_TLS_OPTIONS]);
 
 #endif

@@ -24,6 +24,7 @@ struct facts {
 	struct metrics_tick tick;
 	bool webhook_enabled;
 	struct webhook_stats webhook;
+	int64_t tls_expires_s;
 };
 
 static int by_size(const void *a, const void *b)
@@ -184,6 +185,11 @@ static double webhook_retries(const struct facts *f)
 	return f->webhook_enabled ? (double)f->webhook.retried : NAN;
 }
 
+static double tls_expires(const struct facts *f)
+{
+	return f->tls_expires_s ? (double)f->tls_expires_s : NAN;
+}
+
 static const struct host_metric {
 	const char *name, *type, *help;
 	double (*value)(const struct facts *facts);
@@ -214,6 +220,8 @@ static const struct host_metric {
 	{"gover_webhook_queued", "gauge", "Messages that wait to be sent.", webhook_queued},
 	{"gover_webhook_failing", "gauge", "Whether the last try failed.", webhook_failing},
 	{"gover_webhook_retries_total", "counter", "Tries beyond the first.", webhook_retries},
+	{"gover_tls_certificate_expiry_timestamp_seconds", "gauge",
+	 "Until when the certificate of TCP is good, unix time.", tls_expires},
 };
 
 static double seconds_since(uint64_t mono_ns)
@@ -529,6 +537,7 @@ char *metrics_write(struct manager *manager, const struct metrics_source *source
 		.dry_run = control_dry_run(manager),
 		.history_enabled = control_db(manager),
 		.tick = metrics_tick(control_host(manager)),
+		.tls_expires_s = source->tls_expires_s,
 	};
 	char *text = NULL;
 	size_t size;

@@ -39,6 +39,7 @@ struct metrics_source {
 		const struct api_counter *counter;
 	} * routes;
 	size_t n_routes;
+	int64_t tls_expires_s; /* unix time; 0: TCP is not encrypted */
 };
 
 /* The text, from malloc. NULL: no memory. */

@@ -1,16 +1,16 @@
 #!/bin/sh
 # TLS: needed off loopback, said at the start; spoken with a certificate made here, by curl and by gover-ctl;
-# nothing older than TLS 1.2, and nothing in the clear beside it.
+# nothing older than TLS 1.2, and nothing in the clear beside it; renewed while the daemon runs.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 command -v openssl >/dev/null || skip_all "no openssl here to make a certificate with"
 
-certificate() { # certificate NAME: a key and a certificate for this host, signed by itself
-  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj "/CN=$1" \
+certificate() { # certificate NAME DAYS: a key and a certificate for this host, signed by itself
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days "$2" -subj "/CN=$1" \
     -addext "subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1" -keyout "$dir/$1.key" -out "$dir/$1.pem" 2>/dev/null
 }
-certificate one
-certificate two
+certificate one 2
+certificate two 3
 tcp
 plain=$daemon_extra
 
@@ -89,4 +89,62 @@ kill $waiting 2>/dev/null
 stop
 is "it ends well" "$stopped" 0
 ok "the log shows no byte of a key" sh -c "! grep -Ff '$dir/one.key' '$dir/log'"
+
+# --- renewed ---
+
+chmod 600 "$dir/two.key"
+cat "$dir/one.pem" "$dir/two.pem" >"$dir/both.pem"
+cacert=$dir/both.pem
+use() { ln -sfn "$1.pem" "$dir/tls.pem" && ln -sfn "$1.key" "$dir/tls.key"; } # use NAME: as who renews does
+shown() { openssl s_client -connect "127.0.0.1:$port" </dev/null 2>/dev/null | openssl x509 -noout -subject | sed 's/.*= *//'; }
+shows() { [ "$(shown)" = "$1" ]; }
+expiry() { # expiry NAME: does the metric say it?
+  [ "$(curl -sS --unix-socket "$sock" http://gover/metrics | sed -n 's/^gover_tls_certificate_expiry_timestamp_seconds //p')" = \
+    "$(date -d "$(openssl x509 -noout -enddate -in "$dir/$1.pem" | cut -d= -f2)" +%s)" ]
+}
+told() { [ "$(grep -c "$1" "$dir/log")" = "$2" ]; } # told WORDS TIMES
+hears_on() { # those who follow since before
+  heard=$(grep -c '^event: tick' "$dir/heard")
+  until_ok 10 eval "[ \"\$(grep -c '^event: tick' '$dir/heard')\" -gt $heard ]"
+}
+use one
+daemon_extra="$plain
+tls_certificate = $dir/tls.pem
+tls_key = $dir/tls.key" sim_conf
+start || exit 1
+curl -sSN --cacert "$cacert" -H "@$dir/viewer.header" "$url/v1/events?kinds=tick" >"$dir/heard" 2>/dev/null &
+follower=$!
+ok "somebody follows over TLS" until_ok 10 grep -q '^event: tick' "$dir/heard"
+is "a certificate is shown" "$(shown)" one
+ok "and until when it is good is told" expiry one
+use two
+ok "a renewed one is shown without a restart" until_ok 20 shows two
+ok "until when that is good, too" expiry two
+ok "the log has a line" told 'tls.pem: another certificate is there and in force' 1
+ok "connections of before go on" hears_on
+is "and new ones are served" "$(ask viewer GET /v1/host)" 200
+ln -sfn one.pem "$dir/tls.pem"
+unfit='stays in force until its files change again: .*tls.pem and tls_key = .*/tls.key are not a certificate and its key'
+ok "a certificate whose key is another's is told" until_ok 20 told "$unfit" 1
+is "and not shown" "$(shown)" two
+periods 30
+ok "once" told "$unfit" 1
+ln -sfn one.key "$dir/tls.key"
+ok "when its own comes, both are taken up" until_ok 20 shows one
+openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=leaf -keyout "$dir/leaf.key" -out "$dir/leaf.csr" 2>/dev/null
+echo subjectAltName=DNS:localhost >"$dir/leaf.ext"
+openssl x509 -req -in "$dir/leaf.csr" -CA "$dir/one.pem" -CAkey "$dir/one.key" -CAcreateserial -days 2 -extfile "$dir/leaf.ext" \
+  -out "$dir/leaf.crt" 2>/dev/null
+cat "$dir/leaf.crt" "$dir/one.pem" >"$dir/leaf.pem"
+use leaf
+ok "one that another has signed too" until_ok 20 shows leaf
+is "with that one" "$(openssl s_client -connect "127.0.0.1:$port" -showcerts </dev/null 2>/dev/null | grep -c BEGIN)" 2
+rm "$dir/tls.key"
+ok "a file that is gone is told" until_ok 20 told 'files change again: .*/tls.key: cannot be read: No such file or directory' 1
+is "and ends nothing" "$(ask viewer GET /v1/host)" 200
+ok "nor does anything of this end who followed" hears_on
+kill "$follower"
+stop
+is "it ends well again" "$stopped" 0
+ok "and the log still shows no byte of a key" sh -c "! grep -Ff '$dir/one.key' '$dir/log' && ! grep -Ff '$dir/two.key' '$dir/log'"
 finish
