@@ -16,7 +16,8 @@
 #include "gover-d/tokens.h"
 
 #define FOLLOWERS_MAX  256
-#define FOLLOWERS_KEPT 32 /* places of them for who may change things */
+#define FOLLOWERS_KEPT 32  /* places of them for who may change things */
+#define FOLLOWERS_EACH 128 /* of one token or user, from wherever */
 #define SILENCE_NS     (15 * NS_PER_S)
 
 struct follower {
@@ -25,6 +26,7 @@ struct follower {
 	struct events_reader reader;
 	uint64_t spoken_ns; /* monotonic: the tick before he was last given something */
 	bool left_behind;
+	char who[ACCESS_NAME_MAX];
 	char token[ID_MAX];    /* with which he came; "": none */
 	int64_t created_ms;    /* of it: another of that name is not it */
 	struct follower *next; /* api.followers */
@@ -55,11 +57,12 @@ static void free_stream(struct api_stream *stream)
 	free(f);
 }
 
-static void remember_token(struct follower *f, const struct access_who *who)
+static void remember_who(struct follower *f, const struct access_who *who)
 {
 	static const char word[] = "token ";
 	const struct token *token = NULL;
 
+	memcpy(f->who, who->name, sizeof(f->who));
 	if (strncmp(who->name, word, sizeof(word) - 1) == 0)
 		token = tokens_named(gate_tokens(f->api->gate), who->name + sizeof(word) - 1);
 	if (!token)
@@ -114,6 +117,26 @@ static struct follower *follow(struct api *api, unsigned int kinds, const char *
 	return f;
 }
 
+/* Is there a place for who asks? False: the reply says why not. */
+static bool has_place(const struct api *api, struct api_request *request)
+{
+	const int kept = request->who.scope < ACCESS_OPERATE ? FOLLOWERS_KEPT : 0;
+	int n = 0;
+
+	for (const struct follower *f = api->followers; f; f = f->next)
+		n += strcmp(f->who, request->who.name) == 0;
+	if (n >= FOLLOWERS_EACH)
+		problem_reply(request, 503,
+			      "%d already follow the events as %s, more are not let in", n,
+			      request->who.name);
+	else if (api->n_followers >= FOLLOWERS_MAX - kept)
+		problem_reply(request, 503, "%d already follow the events, more are not let in",
+			      api->n_followers);
+	else
+		return true;
+	return false;
+}
+
 void api_get_events(struct api *api, struct api_request *request)
 {
 	const char *words = api_request_query(request, "kinds");
@@ -136,15 +159,11 @@ void api_get_events(struct api *api, struct api_request *request)
 			      after);
 		return;
 	}
-	if (api->n_followers >=
-	    FOLLOWERS_MAX - (request->who.scope < ACCESS_OPERATE ? FOLLOWERS_KEPT : 0)) {
-		problem_reply(request, 503, "%d already follow the events, more are not let in",
-			      api->n_followers);
+	if (!has_place(api, request))
 		return;
-	}
 	f = follow(api, kinds, after && after[0] ? after : NULL);
 	if (f)
-		remember_token(f, &request->who);
+		remember_who(f, &request->who);
 	api_request_reply_stream(request, "text/event-stream", f ? &f->stream : NULL);
 }
 
