@@ -111,11 +111,12 @@ struct api_request {
 
 /*
  * May this be asked by who asks? Looks at the route alone, before a body is there. False: the
- * reply says why not.
+ * reply says why not. True: an answer without api_serve() is to be counted.
  */
 bool api_admit(struct api *api, struct api_request *request);
 
-/* Routes the request: fills in its reply, or sets later. Admits it, too. */
+/* Routes the request: fills in its reply, or sets later. Admits it, too. A stream is counted by who
+ * takes it up, or gives another answer instead. */
 void api_serve(struct api *api, struct api_request *request);
 
 /* The value of a query parameter; NULL: not given. */

@@ -275,11 +275,11 @@ bool api_admit(struct api *api, struct api_request *request)
 {
 	const struct route *route = find_route(request);
 
+	count_for(api, route, request);
 	if (route && check_access(route, request)) {
 		request->takes_body = route->takes_object;
 		return true;
 	}
-	count_for(api, route, request);
 	api_request_count(request);
 	return false;
 }
@@ -308,7 +308,7 @@ void api_serve(struct api *api, struct api_request *request)
 
 	count_for(api, route, request);
 	serve(api, route, request);
-	if (!request->later)
+	if (!request->later && !request->reply.stream)
 		api_request_count(request);
 }
 

@@ -243,6 +243,7 @@ static void refuse_body(struct exchange *x)
 {
 	problem_reply(&x->request, 413, "the body is larger than the %d bytes that are allowed",
 		      API_BODY_MAX);
+	api_request_count(&x->request);
 }
 
 /* Of who may not ask, no body is read. */
@@ -292,11 +293,14 @@ static void serve(struct exchange *x)
 	x->request.body_length = x->body ? x->received : 0;
 	house_asked(house, socket_of(x->connection), clock_now().mono_ns);
 	api_serve(x->listener->http->api, &x->request);
-	if (x->request.reply.stream && !house_streams(house, socket_of(x->connection)))
+	if (!x->request.reply.stream)
+		return;
+	if (!house_streams(house, socket_of(x->connection)))
 		problem_reply(&x->request, 503,
 			      "%d answers without an end are all that one may "
 			      "have, and you have them",
 			      HOUSE_STREAMS);
+	api_request_count(&x->request);
 }
 
 /* MHD calls it when the headers are there, for each piece of the body, at the end, and when

@@ -215,6 +215,25 @@ static void a_body_of_unsaid_length_is_bounded_too(void **state)
 	assert_int_equal(manager->changes, 1);
 }
 
+static void a_refused_body_is_counted(void **state)
+{
+	static const char *const lines[] = {
+		"{method=\"POST\",route=\"/v1/vgpus\",status=\"413\"} 1\n",
+		"{method=\"PATCH\",route=\"/v1/vgpus/{id}\",status=\"413\"} 1\n",
+	};
+	size_t sent;
+
+	(void)state;
+	assert_int_equal(request("POST /v1/vgpus HTTP/1.1\r\nHost: x\r\nContent-Type: "
+				 "application/json\r\nContent-Length: 65537\r\n\r\n"),
+			 413);
+	assert_int_equal(send_chunks(100, &sent), 413);
+	close(client.fd);
+	assert_int_equal(request("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		assert_non_null(strstr(client.answer, lines[i]));
+}
+
 static void headers_are_bounded(void **state)
 {
 	CLEANUP_FREE char *text = malloc(100000);
@@ -299,6 +318,7 @@ int main(void)
 		TEST(a_large_body_is_refused_unread),
 		TEST(a_body_at_the_limit_is_read),
 		TEST(a_body_of_unsaid_length_is_bounded_too),
+		TEST(a_refused_body_is_counted),
 		TEST(headers_are_bounded),
 		TEST(half_a_request_keeps_the_loop_asleep),
 		TEST(garbage_harms_nobody),

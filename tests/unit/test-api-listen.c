@@ -7,7 +7,10 @@
 #include <netinet/in.h>
 #include <sys/stat.h>
 
+#include "gover-d/gate.h"
+#include "gover-d/http-house.h"
 #include "gover-d/http-listen.h"
+#include "gover-d/tokens.h"
 
 static void the_socket_is_open_to_all_who_are_then_told_apart(void **state)
 {
@@ -98,31 +101,80 @@ static void an_address_is_numbers(void **state)
 	}
 }
 
-static void it_also_listens_on_an_address(void **state)
+static struct sockaddr_in address;
+
+/* Takes a port that is free; returns the socket that keeps it. */
+static int find_address(char text[32])
 {
-	struct sockaddr_in address;
 	socklen_t size = sizeof(address);
-	char text[32];
 	int fd = http_listen_tcp("127.0.0.1:0", &err);
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-	snprintf(text, sizeof(text), "127.0.0.1:%d", ntohs(address.sin_port));
+	snprintf(text, 32, "127.0.0.1:%d", ntohs(address.sin_port));
+	return fd;
+}
+
+/* Sends it on a new connection to there. */
+static int request_tcp(const char *words)
+{
+	client.length = 0;
+	client.closed = false;
+	client.answer[0] = '\0';
+	client.fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (connect(client.fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		assert_int_equal(errno, EINPROGRESS);
+	send_text(words);
+	return await();
+}
+
+static void it_also_listens_on_an_address(void **state)
+{
+	char text[32];
+	int fd = find_address(text);
+
+	(void)state;
 	http = http_free(http);
 	assert_int_equal(http_new(event, path, text, api, &http, &err), -EADDRINUSE);
 	assert_non_null(strstr(err.msg, text));
 	close(fd);
 	assert_int_equal(http_new(event, path, text, api, &http, &err), 0);
-	open_client();
-	close(client.fd);
-	client.fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (connect(client.fd, (const struct sockaddr *)&address, size) < 0)
-		assert_int_equal(errno, EINPROGRESS);
-	send_text("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
-	assert_int_equal(await(), 200);
+	assert_int_equal(request_tcp("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
 	close(client.fd);
 	assert_int_equal(request("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+}
+
+static void an_address_has_so_many_endless_answers_whoever_asks(void **state)
+{
+	char text[32], words[2][160];
+	int fds[HOUSE_STREAMS];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		struct token token = {.scope = ACCESS_READ};
+		char secret[TOKEN_TEXT_SIZE];
+
+		snprintf(token.name, sizeof(token.name), "t%zu", i);
+		assert_int_equal(tokens_add(gate_tokens(api_gate(api)), &token, secret, &err), 0);
+		snprintf(words[i], sizeof(words[i]),
+			 "GET /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n",
+			 secret);
+	}
+	close(find_address(text));
+	http = http_free(http);
+	assert_int_equal(http_new(event, path, text, api, &http, &err), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		assert_int_equal(request_tcp(words[i % 2]), 200);
+		fds[i] = client.fd;
+	}
+	assert_int_equal(request_tcp(words[0]), 503);
+	assert_non_null(strstr(client.answer, "128 answers without an end"));
+	close(client.fd);
+	assert_int_equal(request("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+	assert_non_null(strstr(client.answer, "route=\"/v1/events\",status=\"200\"} 128\n"));
+	assert_non_null(strstr(client.answer, "route=\"/v1/events\",status=\"503\"} 1\n"));
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		close(fds[i]);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin_http, end_http)
@@ -137,6 +189,7 @@ int main(void)
 		TEST(a_socket_of_another_is_not_removed),
 		TEST(an_address_is_numbers),
 		TEST(it_also_listens_on_an_address),
+		TEST(an_address_has_so_many_endless_answers_whoever_asks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
