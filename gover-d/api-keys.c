@@ -13,7 +13,7 @@
 
 struct api_keys {
 	struct kept {
-		char key[CLAIM_MAX]; /* "": none */
+		char key[CLAIM_MAX]; /* and whose; "": none */
 		char hash[BODY_HASH_MAX];
 		struct api_reply reply; /* holds its text */
 	} kept[API_KEYS_KEPT];
@@ -48,6 +48,16 @@ int api_keys_check(struct api_request *request)
 	return -EINVAL;
 }
 
+void api_keys_own(const struct api_request *request, char key[CLAIM_MAX])
+{
+	_Static_assert(ACCESS_NAME_MAX + 17 <= CLAIM_MAX, "a name and a hash fit");
+	const char *given = request->idempotency_key;
+
+	key[0] = '\0';
+	if (given && snprintf(key, CLAIM_MAX, "%s %s", request->who.name, given) >= CLAIM_MAX)
+		snprintf(key, CLAIM_MAX, "%s %016" PRIx64, request->who.name, hash_text(given));
+}
+
 void api_keys_hash(const json_t *object, char hash[BODY_HASH_MAX])
 {
 	CLEANUP_FREE char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
@@ -73,8 +83,11 @@ static struct kept *find(struct api_keys *keys, const char *key)
 
 bool api_keys_replay(struct api *api, struct api_request *request, const char *hash)
 {
-	const struct kept *kept = find(api->keys, request->idempotency_key);
+	const struct kept *kept;
+	char key[CLAIM_MAX];
 
+	api_keys_own(request, key);
+	kept = find(api->keys, key);
 	if (!kept)
 		return false;
 	if (strcmp(kept->hash, hash) != 0) {
@@ -101,7 +114,7 @@ void api_keys_keep(struct api *api, const struct api_request *request)
 		return; /* the contract remembers it */
 	kept = &api->keys->kept[api->keys->n++ % API_KEYS_KEPT];
 	api_text_unref(kept->reply.text);
-	snprintf(kept->key, sizeof(kept->key), "%s", request->idempotency_key);
+	api_keys_own(request, kept->key);
 	api_keys_hash(request->object, kept->hash);
 	kept->reply = request->reply;
 	api_text_ref(kept->reply.text);

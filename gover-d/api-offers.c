@@ -35,7 +35,7 @@ void api_claim_offer(struct api *api, struct api_request *request)
 		.terms = {.weight = 1},
 		.labels = json_object(),
 	};
-	const char *key = request->idempotency_key ? request->idempotency_key : "";
+	char key[CLAIM_MAX];
 	const struct offer *offer;
 	struct err err = {.msg = ""};
 	unsigned int fields;
@@ -47,6 +47,7 @@ void api_claim_offer(struct api *api, struct api_request *request)
 				API_CONTRACT_ID | CONTROL_VM | CONTROL_CID | CONTROL_LABELS |
 					CONTROL_TARGET_FPS,
 				API_CONTRACT_ID, &contract, &fields) == 0) {
+		api_keys_own(request, key);
 		r = control_offer_claim(api->manager, id, key, fields, &contract, &offer, &err);
 		if (r < 0)
 			problem_reply_error(request, r, &err);

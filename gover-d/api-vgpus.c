@@ -113,13 +113,15 @@ static void reply_new(struct api *api, struct api_request *request, const char *
 static bool reply_again(struct api *api, struct api_request *request, char hash[BODY_HASH_MAX])
 {
 	const struct contract *before;
+	char key[CLAIM_MAX];
 
 	if (!request->idempotency_key)
 		return false;
 	api_keys_hash(request->object, hash);
 	if (api_keys_check(request) < 0 || api_keys_replay(api, request, hash))
 		return true;
-	before = find_by_key(api, request->idempotency_key);
+	api_keys_own(request, key);
+	before = find_by_key(api, key);
 	if (!before)
 		return false;
 	if (strcmp(before->claim_body, hash) == 0)
@@ -142,8 +144,7 @@ void api_post_vgpu(struct api *api, struct api_request *request)
 	if (reply_again(api, request, contract.claim_body))
 		return;
 	contract.labels = json_object();
-	snprintf(contract.claim_key, sizeof(contract.claim_key), "%s",
-		 request->idempotency_key ? request->idempotency_key : "");
+	api_keys_own(request, contract.claim_key);
 	if (!json_object_get(request->object, "flavor"))
 		required |= CONTROL_INITIAL_CAP;
 	if (api_decode_contract(request, CHANGEABLE | API_CONTRACT_ID | API_CONTRACT_GPU, required,

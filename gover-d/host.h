@@ -18,7 +18,7 @@
 
 #define VM_MAX	      128 /* libvirt name or UUID, with its NUL */
 #define LABELS_MAX    32
-#define CLAIM_MAX     128 /* idempotency key, with its NUL */
+#define CLAIM_MAX     128 /* idempotency key, also as api-keys.h remembers it, with its NUL */
 #define BODY_HASH_MAX 17  /* 64 bits in hex, with its NUL */
 #define GPUS_MAX      64
 #define TICKS_TIMED   256
@@ -37,8 +37,8 @@ struct contract {
 	bool held;	     /* an operator fixed the cap at held_cap_pct */
 	int held_cap_pct;
 	int64_t created_ms;
-	int64_t offer;			/* it was sold by; 0: by none */
-	char claim_key[CLAIM_MAX];	/* with which it was asked for; "": without one */
+	int64_t offer;		   /* it was sold by; 0: by none */
+	char claim_key[CLAIM_MAX]; /* with which it was asked for, and by whom; "": without one */
 	char claim_body[BODY_HASH_MAX]; /* where no offer was claimed: of the request with that key
 					 */
 };

@@ -32,7 +32,7 @@ static void the_same_again_is_answered_as_before(void **state)
 	(void)state;
 	assert_int_equal(post("k", BODY), 201);
 	assert_int_equal(manager->changes, 1);
-	assert_string_equal(manager->values.claim_key, "k");
+	assert_string_equal(manager->values.claim_key, "root k");
 	text = api_text_ref(reply->text);
 	stand_in_find("b")->cap_pct = 7; /* a reading, which the answer from then does not know */
 	assert_int_equal(post("k", " {\"initial_cap_pct\": 20, \"id\": \"b\"}"), 201);
@@ -100,10 +100,54 @@ static void a_claim_is_no_such_request(void **state)
 	struct vgpu *a = stand_in_find("a");
 
 	(void)state;
-	strcpy(a->contract.claim_key, "k");
+	strcpy(a->contract.claim_key, "root k");
 	a->contract.offer = 1;
 	assert_int_equal(post("k", BODY), 201);
 	assert_int_equal(manager->changes, 1);
+}
+
+static void each_has_keys_of_his_own(void **state)
+{
+	static const char *const others[] = {"token robot",
+					     "uid 1000"}; /* before, after a restart */
+	static const char *const bodies[] = {
+		"{\"id\":\"c\",\"initial_cap_pct\":1}",
+		"{\"id\":\"d\",\"initial_cap_pct\":1}",
+	};
+
+	(void)state;
+	assert_int_equal(post("k", BODY), 201);
+	for (int i = 0; i < 2; i++) {
+		ask_who = others[i];
+		assert_int_equal(post("k", BODY), 409); /* as without a key */
+		assert_int_equal(post("k", OTHER), 409);
+		assert_int_equal(post("k", bodies[i]), 201);
+		assert_int_equal(manager->changes, 2 + i);
+		ask_who = "root";
+		assert_int_equal(post("k", BODY), 201);
+		assert_string_equal(reply->location, "/v1/vgpus/b");
+		assert_int_equal(manager->changes, 2 + i);
+		api_free(api);
+		api = api_new(manager);
+	}
+}
+
+static void a_long_key_is_remembered_too(void **state)
+{
+	char key[CLAIM_MAX] = "";
+
+	(void)state;
+	memset(key, 'k', CLAIM_MAX - 1);
+	assert_int_equal(post(key, BODY), 201);
+	for (int restarted = 0; restarted <= 1; restarted++) {
+		key[CLAIM_MAX - 2] = 'l';
+		assert_int_equal(post(key, BODY), 409);
+		key[CLAIM_MAX - 2] = 'k';
+		assert_int_equal(post(key, BODY), 201);
+		assert_int_equal(manager->changes, 1);
+		api_free(api);
+		api = api_new(manager);
+	}
 }
 
 static void so_many_are_remembered(void **state)
@@ -151,6 +195,8 @@ int main(void)
 		TEST(what_was_not_on_disk_is_told_when_it_is),
 		TEST(over_a_restart_the_contract_knows_it),
 		TEST(a_claim_is_no_such_request),
+		TEST(each_has_keys_of_his_own),
+		TEST(a_long_key_is_remembered_too),
 		TEST(so_many_are_remembered),
 		TEST(a_key_is_bounded),
 	};

@@ -19,7 +19,7 @@ static struct api_request sale(void)
 	return (struct api_request){
 		.method = "POST",
 		.path = "/v1/vgpus",
-		.who = {.scope = ACCESS_OPERATE},
+		.who = {.name = "root", .scope = ACCESS_OPERATE},
 		.content_type = "application/json; charset=utf-8",
 		.body = body,
 		.body_length = strlen(body),
@@ -107,7 +107,7 @@ static void an_idempotency_key_is_bounded(void **state)
 		assert_int_equal(request.reply.status, cases[i].status);
 		api_request_fini(&request);
 	}
-	assert_string_equal(manager->key, "k-1");
+	assert_string_equal(manager->key, "root k-1");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, stand_in_begin, stand_in_end)

@@ -434,7 +434,7 @@ static inline struct vgpu *stand_in_find(const char *id)
 /* --- asking without a transport --- */
 
 /* Headers of the next requests, and how putting them on disk ends. */
-static const char *ask_if_match, *ask_key;
+static const char *ask_if_match, *ask_key, *ask_who = "root";
 static int ask_saved;
 
 /* "GET /v1/alerts?all=true" with a body (NULL: none); the reply stays valid until the next ask().
@@ -453,8 +453,9 @@ static inline const struct api_reply *ask(const char *line, const char *body)
 		.content_type = body ? "application/json" : NULL,
 		.body = body,
 		.body_length = body ? strlen(body) : 0,
-		.who = {.name = "root", .from = "pid 1", .scope = ACCESS_ADMIN},
+		.who = {.from = "pid 1", .scope = ACCESS_ADMIN},
 	};
+	strcpy(request.who.name, ask_who);
 	while ((at = strtok(NULL, "&="))) {
 		request.query[request.n_query].name = at;
 		at = strtok(NULL, "&=");
