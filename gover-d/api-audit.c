@@ -200,7 +200,7 @@ static void keep(struct db *db, const struct db_audit *row)
 		db_commit(db); /* not only at the next tick: it was, or is to be, answered */
 }
 
-/* 507: done, and not on disk. */
+/* 507: done, and not on disk; or tried and undone, which is to be known as well. */
 static bool is_change(int status)
 {
 	return status == 0 || (status >= 200 && status < 300) || status == 507;
@@ -258,6 +258,15 @@ void api_audit_end(struct api *api, struct api_request *request)
 	audit->row.status = (int)request->reply.status;
 	if (!request->later)
 		settled(request);
+}
+
+void api_audit_undone(struct api_request *request)
+{
+	struct api_audit *audit = request->audit;
+
+	if (audit)
+		memcpy(audit->row.after_json, audit->row.before_json,
+		       sizeof(audit->row.after_json));
 }
 
 /* --- GET /v1/audit --- */

@@ -13,6 +13,8 @@
 void api_audit_begin(struct api *api, struct api_request *request);
 /* After it: what became of that. The row is kept when the reply stands, by request->settled(). */
 void api_audit_end(struct api *api, struct api_request *request);
+/* Before its late answer: nothing came of it after all, and the row will say so. */
+void api_audit_undone(struct api_request *request);
 
 /* Fills in the text of what differs between two objects, "" for NULL; what is too long is named
  * only. Takes over both references. */

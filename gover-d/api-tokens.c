@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "gover-d/api-audit.h"
 #include "gover-d/api-internal.h"
 #include "gover-d/json-decode.h"
 #include "gover-d/json-encode.h"
@@ -90,6 +91,7 @@ static void run(struct worker_job *job)
 static void answer(struct token_job *save, struct api_request *request)
 {
 	if (save->result < 0 && save->reply) {
+		api_audit_undone(request);
 		problem_reply(request, 507, "no token was made: %s cannot be written: %s",
 			      save->path, strerror(-save->result));
 	} else if (save->result < 0) {

@@ -56,12 +56,18 @@ token extra read
 is "a token that is made" "$(last '[.path, .before, .after.scope] | tostring')" '["/v1/tokens",null,"read"]'
 ctl token remove extra >/dev/null
 is "or revoked" "$(last '[.path, .before.scope, .after] | tostring')" '["/v1/tokens/extra","read",null]'
+mkdir "$dir/state/tokens.json.new"
+api POST /v1/tokens '{"name": "lost", "scope": "admin"}' >/dev/null
+is "one that was not made after all, as that" "$(last '[.path, .status, .before, .after] | tostring')" '["/v1/tokens",507,null,null]'
+api DELETE /v1/tokens/robot >/dev/null
+is "one that is good no more, as gone" "$(last '[.path, .status, .before.scope, .after] | tostring')" '["/v1/tokens/robot",507,"operate",null]'
+rmdir "$dir/state/tokens.json.new"
 mkdir "$dir/state/contracts.json.new"
 api PATCH /v1/vgpus/a '{"target_fps": 20}' >/dev/null
 is "a change that is in force and not on disk" "$(last '[.status, .after.target_fps] | tostring')" '[507,20]'
 rmdir "$dir/state/contracts.json.new"
 
-ctl audit --limit 3 >"$dir/out"
+ctl audit --limit 5 >"$dir/out"
 ok "gover-ctl tells it" grep -qE ' root +pid [0-9]+ +PATCH /v1/vgpus/a +507 +target_fps 0 -> 20' "$dir/out"
 ok "and of a token no more than is known" grep -qE ' DELETE /v1/tokens/extra +204 +scope read, expires_at null \(gone\)' "$dir/out"
 first=$(get '/v1/audit?limit=1&after=0' '.audit[0].id')
