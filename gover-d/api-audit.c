@@ -77,13 +77,13 @@ static const struct thing {
 } things[] = {
 	{"/v1/vgpus",
 	 encode_vgpu,
-	 {"gpu", "vm", "cid", "labels", "initial_cap_pct", "min_cap_pct", "target_fps", "fps_limit",
-	  "weight", "burst", "flavor", "held", "cap_pct"}},
+	 {"id", "gpu", "vm", "cid", "labels", "initial_cap_pct", "min_cap_pct", "target_fps",
+	  "fps_limit", "weight", "burst", "flavor", "held", "cap_pct"}},
 	{"/v1/gpus", encode_gpu, {"mode", "selling"}},
 	{"/v1/alerts", encode_alert, {"acked_at"}},
 	{"/v1/offers", encode_offer, {"state", "vgpu"}},
 	{"/v1/policy", encode_policy, {NULL}},
-	{"/v1/tokens", api_encode_token, {"scope", "expires_at"}},
+	{"/v1/tokens", api_encode_token, {"name", "scope", "expires_at"}},
 };
 
 static const struct thing *find_thing(const char *path)

@@ -24,7 +24,7 @@ api DELETE /v1/vgpus/a >/dev/null
 is "one over the socket with the process that asked" "$(last '.who, (.from | test("^pid [0-9]+$"))' | tr '\n' ' ')" "root true "
 is "what is gone was something" "$(last '[.before.initial_cap_pct, .after] | tostring')" '[50,null]'
 sell a 40 idle
-is "what is made was nothing" "$(last '[.before, .after.initial_cap_pct, .status] | tostring')" '[null,40,201]'
+is "what is made was nothing" "$(last '[.before, .after.id, .after.initial_cap_pct, .status] | tostring')" '[null,"a",40,201]'
 
 api PATCH /v1/gpus/gpu0 '{"selling": "off"}' >/dev/null
 is "a GPU that sells no more" "$(last '[.before, .after] | tostring')" '[{"selling":"on"},{"selling":"off"}]'
@@ -53,7 +53,7 @@ is "what was refused, or only looked, leaves none" "$(get '/v1/audit?limit=1000'
 is "it is for who administers" "$(ask robot GET /v1/audit) $(ask chief GET /v1/audit)" "403 200"
 
 token extra read
-is "a token that is made" "$(last '[.path, .before, .after.scope] | tostring')" '["/v1/tokens",null,"read"]'
+is "a token that is made" "$(last '[.path, .before, .after.name, .after.scope] | tostring')" '["/v1/tokens",null,"extra","read"]'
 ctl token remove extra >/dev/null
 is "or revoked" "$(last '[.path, .before.scope, .after] | tostring')" '["/v1/tokens/extra","read",null]'
 mkdir "$dir/state/tokens.json.new"
@@ -69,7 +69,7 @@ rmdir "$dir/state/contracts.json.new"
 
 ctl audit --limit 5 >"$dir/out"
 ok "gover-ctl tells it" grep -qE ' root +pid [0-9]+ +PATCH /v1/vgpus/a +507 +target_fps 0 -> 20' "$dir/out"
-ok "and of a token no more than is known" grep -qE ' DELETE /v1/tokens/extra +204 +scope read, expires_at null \(gone\)' "$dir/out"
+ok "and of a token no more than is known" grep -qE ' DELETE /v1/tokens/extra +204 +name extra, scope read, expires_at null \(gone\)' "$dir/out"
 first=$(get '/v1/audit?limit=1&after=0' '.audit[0].id')
 is "from the beginning" "$first $(get "/v1/audit?limit=1&after=$first" '.audit[0].id - .next_after')" "1 0"
 ok "the log has each too" grep -qE 'token robot \(127.0.0.1\): PATCH /v1/vgpus/a: 200$' "$dir/log"
