@@ -94,6 +94,12 @@ const char *const schema_steps[] = {
 	 " before_json TEXT, after_json TEXT);"),
 	("CREATE TABLE silence (id INTEGER PRIMARY KEY, created_ms INTEGER, until_ms INTEGER,"
 	 " ended_ms INTEGER, alert TEXT, gpu TEXT, vgpu TEXT, reason TEXT);"),
+
+	/* Nor after the loss of the database: where no row was yet, numbers begin with the seconds
+	 * since 1970, which are above all that were ever given. */
+	("INSERT INTO sqlite_sequence (name, seq)"
+	 " SELECT 'audit', CAST(strftime('%s', 'now') AS INTEGER)"
+	 " WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'audit');"),
 };
 
 const int schema_version = (int)ARRAY_SIZE(schema_steps);

@@ -15,11 +15,14 @@ run() { # a hold for decisions, a foreign write for an alert, and an offer
   decision=$(newest decisions '/v1/decisions?limit=1')
   alert=$(newest alerts '/v1/alerts?all=true')
   offer=$(newest offers '/v1/offers?all=true')
+  change=$(newest audit '/v1/audit?limit=1')
+  until_ok 60 sh -c "test \$(date +%s) -gt $change" # fewer than one a second were made
 }
 above() { # above HOW: what this run gives is above what the last one gave
   api PATCH /v1/vgpus/a '{"held": false}' >/dev/null
   ok "$1: decisions behind the cursor are told" that "/v1/decisions?after=$decision" '.decisions | length > 0'
   ok "and none before it" that "/v1/decisions?limit=1000" "[.decisions[].id] | min > $decision"
+  ok "changes behind the cursor are told" that "/v1/audit?after=$change" '.audit | length > 0'
   last_alert=$alert last_offer=$offer
   run "$2"
   ok "alerts are above" that '/v1/alerts?all=true' "[.alerts[].id] | min > $last_alert"

@@ -71,7 +71,8 @@ ctl audit --limit 5 >"$dir/out"
 ok "gover-ctl tells it" grep -qE ' root +pid [0-9]+ +PATCH /v1/vgpus/a +507 +target_fps 0 -> 20' "$dir/out"
 ok "and of a token no more than is known" grep -qE ' DELETE /v1/tokens/extra +204 +name extra, scope read, expires_at null \(gone\)' "$dir/out"
 first=$(get '/v1/audit?limit=1&after=0' '.audit[0].id')
-is "from the beginning" "$first $(get "/v1/audit?limit=1&after=$first" '.audit[0].id - .next_after')" "1 0"
+is "from the beginning" "$first $(get "/v1/audit?limit=1&after=$first" '.audit[0].id - .next_after')" \
+  "$(get '/v1/audit?limit=1000' '.audit[0].id') 0"
 ok "the log has each too" grep -qE 'token robot \(127.0.0.1\): PATCH /v1/vgpus/a: 200$' "$dir/log"
 rows=$(get '/v1/audit?limit=1000' '.audit | length')
 stop
