@@ -230,7 +230,7 @@ check-web: ## the page in a real Chromium, on a running daemon (skips itself whe
 
 check-system: ## units, packages and their removal on booted machines, made by systemd-nspawn (skips itself where there is none)
 	@dist/install-deps system
-	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@$(MAKE) --no-print-directory -j$$(nproc) all $(helpers)
 	@B=$B tests/check-system
 
 fuzz: ## every parser under libFuzzer, FUZZ_SECONDS (20) each

@@ -17,7 +17,7 @@ verify() { # verify WORD...: of unit files in $dir/verify, whose programs are fo
     sed "s|=/usr/sbin|=$root/usr/sbin|" "$units/$unit" >"$dir/verify/$unit"
   done
   # What it has to say of other units of this machine is not ours.
-  systemd-analyze verify --man=no --recursive-errors=no "$dir"/verify/* >"$dir/verify.log" 2>&1 ||
+  systemd-analyze verify --man=no --recursive-errors=no "$dir"/verify/*.service "$dir"/verify/*.socket >"$dir/verify.log" 2>&1 ||
     grep -q gover "$dir/verify.log" || : >"$dir/verify.log"
   cat "$dir/verify.log"
   [ ! -s "$dir/verify.log" ]
@@ -27,6 +27,14 @@ for unit in gover-d gover-restore; do
   ok "$unit is exposed by 1.5 at most" \
     systemd-analyze security --offline=yes --threshold=15 --no-pager "$dir/verify/$unit.service"
 done
+dropped_in() { # dropped_in EXAMPLE: as it says, for both units or for one
+  in=$(sed -n "s|^#   install .*/\\(gover-.*\\.service\\.d\\) .*|$dir/verify/\\1|p" "$1")
+  mkdir -p "${in:?}" && cp "$1" "$in" && verify
+}
+for example in "$root"/usr/share/gover/examples/*.conf; do
+  ok "$(basename "$example") is understood where it says it goes" dropped_in "$example"
+done
+rm -r "$dir"/verify/*.d
 sed -i 's/^LockPersonality/LockPersonalty/' "$dir/verify/gover-d.service"
 ok "and would tell of a key that is not one" \
   sh -c "! systemd-analyze verify --man=no --recursive-errors=no '$dir/verify/gover-d.service'"
