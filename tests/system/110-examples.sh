@@ -1,6 +1,6 @@
 #!/bin/sh
 # The examples that give the units more than the sandbox has, on a booted systemd: each is put where its first lines
-# say, does what it is for, and gives no right that is not needed.
+# say, does what it is for, and gives no right that is not needed. And [fps] ports, which takes none of them.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../scenario/lib.sh"
 # shellcheck source=tests/system/lib.sh
@@ -13,8 +13,8 @@ can_boot
 overlay_on /
 ok "it installs" make -s -C "$top" B="$B" install DESTDIR="$root" PREFIX=/usr
 systemd-sysusers --root="$root" >/dev/null 2>&1
-mkdir -p "$root/etc/gover" "$root/srv/gl"
-cp "$B/tests/fps-draw" "$root/srv"
+mkdir -p "$root/etc/gover" "$root/srv/gl" "$root/etc/tmpfiles.d"
+cp "$B/tests/fps-draw" "$B/tests/fps-tell" "$root/srv"
 cp "$B/tests/fake-igt" "$root/usr/bin/intel_gpu_top"
 cp "$B/tests/frame-gl" "$root/srv/gl/libGL.so.1" # a container's own: the host's loader does not know them
 cp "$B/tests/fake-gl" "$root/srv/gl/libEGL.so.1"
@@ -55,7 +55,36 @@ more() { rm "$root/etc/systemd/system/gover-d.service.d/zz-less.conf"; }
 about() { sed -n "s/^$1:[[:space:]]*//p" "/proc/$leader/root/proc/$(main_pid)/status"; }
 rights() { echo "$(about CapEff) $(about CapBnd) $(about CapAmb)"; }
 logged() { inside journalctl --no-pager -o cat "_SYSTEMD_INVOCATION_ID=$(show gover-d InvocationID)" | grep -q "$1"; }
+nobody() { inside setpriv --reuid=nobody --regid=nogroup --clear-groups "$@"; }
 none=0000000000000000
+
+# --- virtio-serial, by the units as they are ---
+
+ports=/run/gover-ports
+configure sim '[fps]' "ports = $ports"
+ok "there is a folder for QEMU's sockets" test "$(inside stat -c '%U %a' $ports)" = "root 755"
+ok "the daemon looks there" restart
+is "with no right of any kind" "$(about Uid | cut -f 1) $(rights)" "$(inside id -u gover) $none $none $none"
+port() { inside test -S "$ports/$1"; }
+counted() { that "/v1/vgpus/$1" '.frames > 30 and .fps > 25 and .fps < 35'; }
+
+# As libvirt does it: root makes the socket, which is its user's from then on.
+inside sh -c "umask 002 && exec /srv/fps-tell $ports/web1.sock 30" &
+ok "libvirt makes a machine's socket" until_ok 10 port web1.sock
+ok "and gives it to QEMU's user" inside chown nobody:nogroup $ports/web1.sock
+sell web1 50 idle '"target_fps": 30'
+ok "the daemon connects, and counts its frames" until_ok 30 counted web1
+
+# QEMU alone, as a user who is let into the folder.
+refused() { ! nobody touch "$ports/vm-two" 2>/dev/null; }
+ok "nobody else makes names there" refused
+echo "a+ $ports - - - - user:nobody:rwx" >"$root/etc/tmpfiles.d/qemu.conf"
+ok "unless a line in tmpfiles.d says so" inside systemd-tmpfiles --create qemu.conf
+nobody sh -c "umask 002 && exec /srv/fps-tell $ports/vm-two 30" &
+ok "QEMU makes its socket itself" until_ok 10 port vm-two
+sell web2 50 idle '"target_fps": 30, "vm": "vm-two"'
+ok "and its frames are counted" until_ok 30 counted web2
+for vgpu in web1 web2; do inside gover-ctl vgpu remove $vgpu >/dev/null; done
 
 # --- intel_gpu_top ---
 

@@ -101,7 +101,7 @@ ok "both are purged" apt purge gover libgover-fps
 ok "what came with them goes" apt autoremove --purge
 list_files >"$dir/after"
 ok "no file is left, and /etc is what it was" diff "$dir/before" "$dir/after"
-ok "nor a folder in /run" sh -c "! ls -d /proc/$leader/root/run/gover"
+ok "nor a folder in /run" sh -c "! ls -d /proc/$leader/root/run/gover*"
 ok "nor a name of theirs" sh -c "! find '$root' -xdev -path '$root/var/cache' -prune -o -path '$root/var/log' -prune -o -path '$root/srv' -prune -o -iname '*gover*' -print | grep ."
 ok "nor a unit that failed" sh -c "[ -z \"\$(nsenter -t $leader -m -p -- systemctl list-units --failed -q)\" ]"
 ok "its scripts had nothing to complain of" quiet_scripts
