@@ -256,7 +256,10 @@ int gpu_add(struct gpu *gpu, struct vgpu *vgpu, unsigned int low_gm_mb, unsigned
 	return 0;
 }
 
-/* intel_gvt_deactivate_vgpu() and intel_vgpu_clean_workloads() */
+/* intel_gvt_deactivate_vgpu() and intel_vgpu_clean_workloads(). An engine that had looked before
+ * may take a workload after the first wait: i915 would free it with the rest, here it is waited for
+ * once more. The policy sees the same either way, a workload that ends on a vGPU off the schedule.
+ */
 static void stop(struct vgpu *vgpu)
 {
 	struct intel_vgpu_workload *workload, *next;
@@ -268,6 +271,9 @@ static void stop(struct vgpu *vgpu)
 	wait_event(vgpu->gpu->completed, atomic_read(&vgpu->running) == 0);
 	mutex_lock(&vgpu->vgpu_lock);
 	intel_vgpu_stop_schedule(&vgpu->intel);
+	mutex_unlock(&vgpu->vgpu_lock);
+	wait_event(vgpu->gpu->completed, atomic_read(&vgpu->running) == 0);
+	mutex_lock(&vgpu->vgpu_lock);
 	for (e = 0; e < ENGINES; e++) {
 		list_for_each_entry_safe(workload, next, &vgpu->intel.submission.workload_q_head[e],
 					 list) {
