@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Must never obey half an order, one that is not understood, or one that would stop the program. */
+/*
+ * The daemon's orders, and the answers that are cut out of a guest's connection, judged and put
+ * where the pacer looks. Must never obey half an order, one that is not understood, or one that
+ * would stop the program.
+ */
 #include <endian.h>
 #include <stdbool.h>
 #include <string.h>
