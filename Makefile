@@ -24,16 +24,20 @@ tables    = $(shell pkg-config --libs jansson inih smartcols) # and what it shar
 tar       = $(shell pkg-config --libs libarchive) # of gover-ctl alone
 
 # Everything but main() and the preload library is one archive that programs and tests link.
-folders  := base policy sched db sim trial gpu monitor gover-d gover-ctl gover-sim
-mains    := gover-d/main.c gover-ctl/main.c gover-sim/main.c
-no_bpf   := $(if $(BPF),monitor/fps-bpf-none.c,monitor/fps-bpf.c monitor/fps-bpf-files.c)
-sources  := $(filter-out $(mains) $(no_bpf),$(wildcard $(addsuffix /*.c,$(folders))))
-objects  := $(sources:%.c=$B/obj/%.o) $B/obj/web/embed.o $B/obj/openapi/embed.o $(if $(BPF),$B/obj/fps-bpf/embed.o)
+folders  := base policy policy/qos policy/baseline sched db sim/model sim/experiment sim/host gpu \
+            monitor monitor/fps monitor/bpf \
+            gover-d $(addprefix gover-d/,util model config alert store core api auth http) \
+            gover-ctl $(addprefix gover-ctl/,verb top doctor simulate support)
+mains    := gover-d/main.c gover-ctl/main.c sim/host/main.c
+unit_sources := $(shell find tests/unit -name 'test-*.c')
+no_bpf   := $(if $(BPF),monitor/bpf/none.c,monitor/bpf/bpf.c monitor/bpf/files.c)
+sources  := $(filter-out $(mains) $(no_bpf) %.bpf.c,$(wildcard $(addsuffix /*.c,$(folders))))
+objects  := $(sources:%.c=$B/obj/%.o) $B/obj/gover-d/web/embed.o $B/obj/gover-d/openapi/embed.o $(if $(BPF),$B/obj/monitor/bpf/embed.o)
 layer    := $(shell pkg-config --exists vulkan && echo $B/libgover-fps-layer.so)
 programs := $B/gover-d $B/gover-ctl $B/gover-sim $B/libgover-fps.so $(layer) $B/gover-terrain
-units    := $(patsubst tests/unit/%.c,$B/tests/%,$(wildcard tests/unit/test-*.c))
+units    := $(patsubst %.c,$B/tests/%,$(notdir $(unit_sources)))
 helpers  := $(patsubst tests/helper/%.c,$B/tests/%,$(wildcard tests/helper/*.c))
-evals    := $(patsubst eval/%.c,$B/eval/%,$(wildcard eval/*.c))
+evals    := $(patsubst bench/eval/%.c,$B/eval/%,$(wildcard bench/eval/*.c))
 helpers  := $(if $(layer),$(helpers),$(filter-out %/fps-vk,$(helpers)))
 benches  := $(patsubst bench/%.c,$B/bench/%,$(wildcard bench/bench-*.c))
 
@@ -47,7 +51,7 @@ all: $(programs) $(libs32)  ## build everything (default)
 
 $B/libgover.a: $(objects)
 	@rm -f $@
-	@$(AR) rcs $@ $^
+	@$(AR) qcs $@ $^
 
 $B/gover-d: $B/obj/gover-d/main.o $B/libgover.a
 $B/gover-ctl: $B/obj/gover-ctl/main.o $B/libgover.a
@@ -56,7 +60,7 @@ $B/gover-d $B/gover-ctl:
 	@echo "  LD    $@"
 	@$(CC) $(ldflags) $(LDFLAGS) -o $@ $^ $(libs)
 
-$B/gover-sim: $B/obj/gover-sim/main.o $B/libgover.a
+$B/gover-sim: $B/obj/sim/host/main.o $B/libgover.a
 	@echo "  LD    $@"
 	@$(CC) $(ldflags) $(LDFLAGS) -o $@ $^ $(fuse) $(tables) -lm -pthread
 
@@ -67,10 +71,10 @@ $B/libgover-fps.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-preload/*.c)) fps-p
 
 # What counts a frame is the same in both; the layer has no symbols of GL to stand in for.
 counting := dial frame guest kept link order pace page say setup
-$B/libgover-fps-layer.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-layer/*.c)) \
-		$(counting:%=$B/obj/fps-preload/%.o) fps-layer/exports.map
+$B/libgover-fps-layer.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-preload/layer/*.c)) \
+		$(counting:%=$B/obj/fps-preload/%.o) fps-preload/layer/exports.map
 	@echo "  LD    $@"
-	@$(CC) $(ldflags) $(LDFLAGS) -shared -Wl,--version-script=fps-layer/exports.map -Wl,-z,now,-z,nodelete \
+	@$(CC) $(ldflags) $(LDFLAGS) -shared -Wl,--version-script=fps-preload/layer/exports.map -Wl,-z,now,-z,nodelete \
 		-o $@ $(filter %.o,$^) -ldl -pthread
 
 $B/32/libgover-fps.so: $(patsubst %.c,$B/obj32/%.o,$(wildcard fps-preload/*.c)) fps-preload/exports.map
@@ -79,11 +83,11 @@ $B/32/libgover-fps.so: $(patsubst %.c,$B/obj32/%.o,$(wildcard fps-preload/*.c)) 
 	@$(CC) -m32 $(LDFLAGS) -shared -Wl,--version-script=fps-preload/exports.map -Wl,-z,now \
 		-o $@ $(filter %.o,$^) -ldl -lm -pthread
 
-$B/32/libgover-fps-layer.so: $(patsubst %.c,$B/obj32/%.o,$(wildcard fps-layer/*.c)) \
-		$(counting:%=$B/obj32/fps-preload/%.o) fps-layer/exports.map
+$B/32/libgover-fps-layer.so: $(patsubst %.c,$B/obj32/%.o,$(wildcard fps-preload/layer/*.c)) \
+		$(counting:%=$B/obj32/fps-preload/%.o) fps-preload/layer/exports.map
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
-	@$(CC) -m32 $(LDFLAGS) -shared -Wl,--version-script=fps-layer/exports.map -Wl,-z,now,-z,nodelete \
+	@$(CC) -m32 $(LDFLAGS) -shared -Wl,--version-script=fps-preload/layer/exports.map -Wl,-z,now,-z,nodelete \
 		-o $@ $(filter %.o,$^) -ldl -pthread
 
 # Without sanitizers, which have no place in other people's programs. An inode may take 64 bits.
@@ -102,7 +106,9 @@ $B/obj/%.o: %.c
 	@$(CC) $(cflags) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(units): libs += $(tar)
-$B/tests/%: tests/unit/%.c $B/libgover.a
+# tests/unit/ mirrors the source folders; the programs lie side by side.
+vpath test-%.c $(sort $(dir $(unit_sources)))
+$B/tests/test-%: test-%.c $B/libgover.a
 	@mkdir -p $(@D)
 	@echo "  TEST  $<"
 	@$(CC) $(cflags) $(CFLAGS) -UNDEBUG -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $B/libgover.a -lcmocka $(libs)
@@ -110,7 +116,7 @@ $B/tests/%: tests/unit/%.c $B/libgover.a
 # The kernel's policy, with as much of the kernel as it needs, and without the warnings i915 is without.
 $B/tests/test-sched-policy $B/tests/test-sched-policy-books: cflags += -Itests/i915 -Wno-unused-parameter -Wno-sign-compare
 
-$B/tests/fps-sink: monitor/fps.c $(addprefix monitor/fps-,door.c guest.c message.c page.c teller.c)
+$B/tests/fps-sink: monitor/fps/fps.c $(addprefix monitor/fps/,door.c guest.c message.c page.c reporter.c)
 $B/tests/fps-ways: $B/tests/fake-gl
 $B/tests/fps-ways: ldflags += -Wl,--no-as-needed $B/tests/fake-gl
 $B/tests/%: tests/helper/%.c
@@ -131,33 +137,33 @@ $B/bench/%: bench/%.c $B/libgover.a
 	@echo "  BENCH $<"
 	@$(CC) $(cflags) $(CFLAGS) -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $B/libgover.a $(libs)
 
-$B/eval/%: eval/%.c $B/libgover.a
+$B/eval/%: bench/eval/%.c $B/libgover.a
 	@mkdir -p $(@D)
 	@echo "  EVAL  $<"
 	@$(CC) $(cflags) $(CFLAGS) -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $B/libgover.a $(libs)
 
 # What runs in the kernel: once for each version of control groups, then as bytes in an object.
 machine  := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
-$B/bpf/present-1.o $B/bpf/present-2.o: $B/bpf/present-%.o: fps-bpf/present.bpf.c
+$B/bpf/present-1.o $B/bpf/present-2.o: $B/bpf/present-%.o: monitor/bpf/present.bpf.c
 	@mkdir -p $(@D)
 	@echo "  BPF   $< $*"
 	@clang -target bpf -O2 -g -fdebug-compilation-dir=. -ffreestanding -Wall -Wextra $(if $(WERROR),-Werror) \
 		-DCGROUPS=$* -D__TARGET_ARCH_$(machine) -I. -I/usr/include/$(shell uname -m)-linux-gnu -MMD -MP -c -o $@ $<
 
-$B/obj/fps-bpf/embed.o: fps-bpf/embed.S $B/bpf/present-1.o $B/bpf/present-2.o
+$B/obj/monitor/bpf/embed.o: monitor/bpf/embed.S $B/bpf/present-1.o $B/bpf/present-2.o
 	@mkdir -p $(@D)
 	@echo "  AS    $<"
 	@$(CC) -Wa,-I$B/bpf -c -o $@ $<
 
-$B/obj/openapi/embed.o: openapi/embed.S openapi/openapi.json
+$B/obj/gover-d/openapi/embed.o: gover-d/openapi/embed.S gover-d/openapi/openapi.json
 	@mkdir -p $(@D)
 	@echo "  AS    $<"
-	@$(CC) -Wa,-Iopenapi -c -o $@ $<
+	@$(CC) -Wa,-Igover-d/openapi -c -o $@ $<
 
 # The page at /, with its chart library where there is one: Debian's package libjs-dygraphs.
 dygraphs := /usr/share/javascript/dygraphs
 charts   := $(addprefix $B/web/,dygraph.min.js dygraph.min.css)
-page     := $(filter-out web/embed.S,$(wildcard web/*)) $(charts)
+page     := $(filter-out gover-d/web/embed.S,$(wildcard gover-d/web/*)) $(charts)
 $(charts): $B/web/%: $(wildcard $(dygraphs)/*.min.*)
 	@mkdir -p $(@D)
 	@if [ -f $(dygraphs)/$* ]; then sed '/^.[*/]# sourceMappingURL=/d; s|/[*]# sourceMappingURL=.*||' $(dygraphs)/$* >$@; \
@@ -166,10 +172,10 @@ $(charts): $B/web/%: $(wildcard $(dygraphs)/*.min.*)
 $B/web/etag: $(page)
 	@printf '"%.16s"' "$$(cat $(page) | sha256sum)" >$@
 
-$B/obj/web/embed.o: web/embed.S $(page) $B/web/etag
+$B/obj/gover-d/web/embed.o: gover-d/web/embed.S $(page) $B/web/etag
 	@mkdir -p $(@D)
 	@echo "  AS    $<"
-	@$(CC) -Wa,-Iweb -Wa,-I$B/web -c -o $@ $<
+	@$(CC) -Wa,-Igover-d/web -Wa,-I$B/web -c -o $@ $<
 
 tests: all $(units) $(helpers) $(helpers32) $(evals)
 
@@ -252,26 +258,26 @@ $(benchmarks): all benches
 	@dist/install-deps demo
 	@B=$B $(if $(wildcard bench/$@),bench/$@,$B/bench/$@)
 
-# TRACES: a folder of recordings; what is not given is said in eval/traces.
+# TRACES: a folder of recordings; what is not given is said in bench/eval/traces.
 eval-traces: all ## every policy on recorded GPU load, beside the bounds (TRACES=DIR SEEDS=20 SEED=1 SECONDS=1500 CONTRACT=50)
-	@B=$B eval/traces $(if $(TRACES),--traces '$(TRACES)') $(if $(SEEDS),--seeds '$(SEEDS)') $(if $(SEED),--seed '$(SEED)') \
+	@B=$B bench/eval/traces $(if $(TRACES),--traces '$(TRACES)') $(if $(SEEDS),--seeds '$(SEEDS)') $(if $(SEED),--seed '$(SEED)') \
 		$(if $(SECONDS),--seconds '$(SECONDS)') $(if $(CONTRACT),--contract '$(CONTRACT)')
 
 eval: ## the paper's evaluation in virtual time, beside its numbers (EVAL_SEEDS=20)
 	@dist/install-deps eval
 	@$(MAKE) --no-print-directory -j$$(nproc) $B/gover-sim
-	@B=$B eval/eval
+	@B=$B bench/eval/eval
 
 eval-stability: $B/eval/stability ## square-wave demand under policy qos: what is served, and how often caps are written
 	@$B/eval/stability
 
 eval-sensitivity: all ## what each number in policy qos is worth, half as large and half as large again (TRACES=DIR SEEDS=20)
-	@B=$B CC='$(CC)' eval/sensitivity $(if $(TRACES),--traces '$(TRACES)') $(if $(SEEDS),--seeds '$(SEEDS)')
+	@B=$B CC='$(CC)' bench/eval/sensitivity $(if $(TRACES),--traces '$(TRACES)') $(if $(SEEDS),--seeds '$(SEEDS)')
 
 eval-real: ## its Figs. 7 and 8 with real programs on a software GPU (EVAL_SECONDS=80 a policy)
 	@dist/install-deps demo
 	@$(MAKE) --no-print-directory -j$$(nproc) all
-	@B=$B eval/eval-real
+	@B=$B bench/eval/eval-real
 
 demo: ## watch real programs being starved, rescued and oversold (DEMO_SECONDS=120)
 	@dist/install-deps demo
@@ -280,7 +286,7 @@ demo: ## watch real programs being starved, rescued and oversold (DEMO_SECONDS=1
 
 define manifest # bits, name, library
 install -d $(DESTDIR)$(PREFIX)/share/vulkan/implicit_layer.d && sed 's|@LIBRARY@|$(PREFIX)/lib/gover/$3|; s|@BITS@|$1|' \
-		fps-layer/gover_fps.json.in >$(DESTDIR)$(PREFIX)/share/vulkan/implicit_layer.d/$2.json
+		fps-preload/layer/gover_fps.json.in >$(DESTDIR)$(PREFIX)/share/vulkan/implicit_layer.d/$2.json
 endef
 
 # Where Debian 12 wants these elsewhere, dist/debian says so.

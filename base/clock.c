@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The two clocks, read together. Must never be called by policy/, sched/ or sim/: time is given to
- * them. */
+/* The two clocks, read together. Must never be called by policy/, sched/ or sim/model/: time is
+ * given to them. */
 #include <stdio.h>
 #include <time.h>
 

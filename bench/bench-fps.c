@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "monitor/fps.h"
+#include "monitor/fps/fps.h"
 
 #define FRAMES	    1000000
 #define FRAMES_TEXT "1000000"

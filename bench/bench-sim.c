@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How many times faster than real time the simulated GPU of sim/ runs on one core, frame by frame,
- * beside what one writes without it: the same tenants under the same scheduler, asked every 10 us
- * what they do (a coarser grid does not see a frame of half a millisecond). In turns of the same
- * run, CPU time of this process, the median of the rounds.
+ * How many times faster than real time the simulated GPU of sim/model/ runs on one core, frame by
+ * frame, beside what one writes without it: the same tenants under the same scheduler, asked every
+ * 10 us what they do (a coarser grid does not see a frame of half a millisecond). In turns of the
+ * same run, CPU time of this process, the median of the rounds.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "bench/figures.h"
 #include "sched/sched.h"
-#include "sim/sim.h"
+#include "sim/model/sim.h"
 
 #define ROUNDS	    9
 #define SECONDS	    2000 /* of the simulated time in a round */

@@ -8,8 +8,8 @@
 
 #include "base/id.h"
 #include "gover-ctl/ctl.h"
-#include "gover-ctl/help.h"
-#include "gover-ctl/verbs.h"
+#include "gover-ctl/verb/usage.h"
+#include "gover-ctl/verb/verbs.h"
 
 enum ctl_exit ctl_fail(enum ctl_exit code, const char *format, ...)
 {

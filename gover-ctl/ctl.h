@@ -6,7 +6,7 @@
 #ifndef GOVER_CTL_CTL_H
 #define GOVER_CTL_CTL_H
 
-#include "gover-ctl/args.h"
+#include "gover-ctl/verb/args.h"
 #include "gover-ctl/client.h"
 #include "gover-ctl/writer.h"
 

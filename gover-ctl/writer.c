@@ -14,7 +14,7 @@
 
 #include "base/parse.h"
 #include "gover-ctl/client.h"
-#include "gover-ctl/field.h"
+#include "gover-ctl/verb/field.h"
 #include "gover-ctl/writer.h"
 
 #define LONG_MIN_COLUMNS 24   /* less than this and a long text is a stripe of syllables */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A simulated GPU inside the daemon, for machines and tests without a real one: sim/ driven by the
- * host's monotonic clock, times speed. Must never outlive the daemon: a new one begins without
- * vGPUs.
+ * A simulated GPU inside the daemon, for machines and tests without a real one: sim/model/ driven
+ * by the host's monotonic clock, times speed. Must never outlive the daemon: a new one begins
+ * without vGPUs.
  *
  * A reading brings the GPU up to the instant it is taken at. The label "workload" says what a
- * vGPU's tenant does (sim/workload.h).
+ * vGPU's tenant does (sim/model/workload.h).
  *
  * The control directory. Where root is set, the GPU of a running daemon can be changed from outside
  * by files put into that directory. It is looked through whenever the physical utilisation is read,
@@ -29,7 +29,7 @@
 #include "base/file.h"
 #include "base/parse.h"
 #include "gpu/gpu.h"
-#include "sim/sim.h"
+#include "sim/model/sim.h"
 
 struct gpu {
 	struct sim *sim;

@@ -7,7 +7,7 @@
 #define MONITOR_MONITOR_H
 
 #include "gpu/gpu.h"
-#include "monitor/fps.h"
+#include "monitor/fps/fps.h"
 
 /* One vGPU in one period: the row that policy, REST and history all see. */
 struct monitor_row {

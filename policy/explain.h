@@ -4,9 +4,9 @@
 #define POLICY_EXPLAIN_H
 
 #include "policy/admit.h"
-#include "policy/bargain.h"
-#include "policy/ration.h"
-#include "policy/settle.h"
+#include "policy/qos/bargain.h"
+#include "policy/qos/ration.h"
+#include "policy/qos/settle.h"
 
 /* What kept a steal from being just its share of the donor's unused cap. */
 enum steal_bound { STEAL_SHARE, STEAL_ONE_STEP, STEAL_FLOOR, STEAL_CEILING, STEAL_LINE };

@@ -67,7 +67,8 @@ enum policy_guess {
 	POLICY_GUESS_BLIND, /* it never wanted so much before */
 };
 
-/* What was learnt of how much of the GPU one vGPU wants (policy/demand.h). All zero: nothing. */
+/* What was learnt of how much of the GPU one vGPU wants (policy/qos/demand.h). All zero: nothing.
+ */
 struct policy_demand {
 	int age;		 /* periods seen */
 	bool known;		 /* enough of them; until then it is cold */

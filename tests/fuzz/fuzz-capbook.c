@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Books of caps: what one says are caps, and what is written into it afterwards is found again. */
-#include "gover-d/capbook.h"
+#include "gover-d/store/capbook.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

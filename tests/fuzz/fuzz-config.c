@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Configuration files: one that is taken is printed as one that is taken and says the same; of one
  * that is not, and of no other, faults are told. */
-#include "gover-d/config.h"
+#include "gover-d/config/config.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

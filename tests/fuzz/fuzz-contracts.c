@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Contracts files: what is read of one is written as one that says the same. */
-#include "gover-d/contracts.h"
+#include "gover-d/store/contracts.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

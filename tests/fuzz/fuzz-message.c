@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "monitor/fps-teller.h"
+#include "monitor/fps/reporter.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,8 +4,8 @@
  * refused with a reply, and a time that is taken can be written and read again.
  */
 #include "base/clock.h"
-#include "gover-d/api-internal.h"
-#include "gover-d/api-time.h"
+#include "gover-d/api/internal.h"
+#include "gover-d/api/time.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -3,8 +3,8 @@
  * Bodies of requests: one that is refused is refused with a sentence, and the contracts file takes
  * every contract that a request may bring.
  */
-#include "gover-d/api-internal.h"
-#include "gover-d/contracts.h"
+#include "gover-d/api/internal.h"
+#include "gover-d/store/contracts.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

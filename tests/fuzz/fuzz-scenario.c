@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Scenarios: one that is taken says what it would take again, and can be played. */
-#include "trial/trial.h"
+#include "sim/experiment/trial.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Files of tokens: what is read of one is written as one that says the same, or nobody is known. */
-#include "gover-d/tokens.h"
+#include "gover-d/auth/tokens.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

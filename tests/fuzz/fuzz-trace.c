@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Traces: one that is taken runs forward in time within its bounds, and is made again of its
  * points. */
-#include "sim/trace.h"
+#include "sim/model/trace.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Times as people type them: what is taken lies in its range, and means there what the daemon means
  * by it. */
-#include "gover-ctl/when.h"
-#include "gover-d/api-time.h"
+#include "gover-ctl/verb/when.h"
+#include "gover-d/api/time.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "sim/workload.h"
+#include "sim/model/workload.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

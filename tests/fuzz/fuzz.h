@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the fuzz targets share. Each target is a file fuzz-NAME.c with one function that libFuzzer
- * (see tests/fuzz/run) or tests/unit/test-fuzz-corpus.c calls with bytes: a parser must neither
- * fall over them, nor take what it would not give back. Must never hold what one target alone
- * needs.
+ * (see tests/fuzz/run) or tests/unit/base/test-fuzz-corpus.c calls with bytes: a parser must
+ * neither fall over them, nor take what it would not give back. Must never hold what one target
+ * alone needs.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H

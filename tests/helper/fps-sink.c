@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: monitor/fps.c monitor/fps-door.c monitor/fps-guest.c monitor/fps-message.c
- * Link: monitor/fps-page.c monitor/fps-teller.c
+ * Link: monitor/fps/fps.c monitor/fps/door.c monitor/fps/guest.c monitor/fps/message.c
+ * Link: monitor/fps/page.c monitor/fps/reporter.c
  * Link: base/clock.c base/err.c base/file.c base/id.c base/parse.c -lm
  *
  * fps-sink SOCKET COMMAND...: the daemon's end of the FPS reports and nothing else. Runs COMMAND,
@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "monitor/fps.h"
+#include "monitor/fps/fps.h"
 
 #define LINGER_NS (10 * NS_PER_S) /* for programs that COMMAND left behind */
 #define TICK_NS	  NS_PER_S

@@ -13,7 +13,7 @@ none() { # none "text": passes when no complaint was written
 
 files() { # files PATTERN...: names below the folders of the house
   for pattern; do
-    find .ci base bench db demo dist eval fps-bpf fps-layer fps-preload gover-ctl gover-d gover-sim gpu kernel monitor policy sched sim tests trial web \
+    find .ci base bench db demo dist fps-preload gover-ctl gover-d gpu kernel monitor policy sched sim tests \
       -type f -name "$pattern" 2>/dev/null
   done
 }
@@ -46,30 +46,35 @@ none "and can be run"
 
 # --- where includes point: down, or to the own folder ---
 
-xargs grep -Hn '^#include "' <"$dir/c" | awk -F '[:"/]' '
+xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
+  function folder(path) { return path ~ /\// ? substr(path, 1, match(path, /\/[^\/]*$/) - 1) : "" }
   BEGIN {
     level["base"] = 1
-    level["policy"] = level["sched"] = 2
-    level["db"] = level["sim"] = 3
-    level["gpu"] = level["trial"] = 4
-    level["monitor"] = level["gover-sim"] = 5
+    level["policy"] = level["policy/qos"] = level["policy/baseline"] = level["sched"] = 2
+    level["db"] = level["sim/model"] = 3
+    level["gpu"] = level["sim/experiment"] = 4
+    level["monitor"] = level["monitor/fps"] = level["monitor/bpf"] = level["sim/host"] = 5
     level["gover-d"] = 6
   }
   {
-    from = $1
     split($0, part, "\"")
-    to = part[2]
-    sub("/.*", "", to)
-    if (from == to || from == "tests" || from == "bench" || from == "demo" || from == "eval") next
-    if ((from == "monitor" || from == "fps-bpf") && part[2] == "fps-preload/wire.h") next
-    if (from == "monitor" && (part[2] == "fps-preload/message.h" || part[2] == "fps-bpf/count.h")) next
-    if (from == "fps-layer" && to == "fps-preload") next
-    if (from == "kernel" && (to == "sched" || part[2] !~ "/")) next
-    if (from == "gover-ctl" && (to == "base" || to == "trial" || part[2] == "gover-d/config.h")) next
-    if (from == "sched" || from ~ /^fps-/ || !(from in level) || !(to in level) || level[to] >= level[from])
+    from = folder($1)
+    to = folder(part[2])
+    top = from
+    sub("/.*", "", top)
+    if (from == to || top == "tests" || top == "bench" || top == "demo") next
+    if (top == "monitor" && part[2] ~ /^fps-preload\/(wire|message)\.h$/) next
+    if (from == "fps-preload/layer" && to == "fps-preload") next
+    if (top == "kernel" && (to == "sched" || part[2] !~ "/")) next
+    if (top == "gover-ctl" && (to ~ /^gover-ctl/ || to == "base" || to == "sim/experiment" || part[2] == "gover-d/config/config.h")) next
+    if (top == "gover-d" && to ~ /^gover-d/) next
+    if (top == "gover-d") from = top
+    if (top == "policy" && to ~ /^policy/) next
+    if (top == "monitor" && to ~ /^monitor/) next
+    if (!(from in level) || !(to in level) || level[to] >= level[from])
       print
   }' >"$dir/complaints"
-none "includes point down: base, {policy, sched}, {db, sim}, {gpu, trial}, monitor, gover-d; gover-ctl and kernel apart"
+none "includes point down: base, {policy, sched}, {db, sim/model}, {gpu, sim/experiment}, {monitor, sim/host}, gover-d; gover-ctl and kernel apart"
 
 grep -Hn '^#include <' sched/*.[ch] | grep -vE '<std(int|def|bool)\.h>' >"$dir/complaints"
 none "sched/ is freestanding"
@@ -86,12 +91,13 @@ for machine in "" $(echo "int x;" | "${CC:-gcc}" -m32 -xc -c -o /dev/null - 2>/d
 done >"$dir/complaints" 2>&1
 none "and compiles as such, without a 64-bit division"
 
-grep -nE '#include <(time|sys/|unistd|fcntl|pthread|signal|poll)' policy/*.[ch] sim/*.[ch] trial/*.[ch] >"$dir/complaints"
-none "policy/, sim/ and trial/ know no system: time is handed in"
+grep -nE '#include <(time|sys/|unistd|fcntl|pthread|signal|poll)' policy/*.[ch] policy/*/*.[ch] sim/model/*.[ch] sim/experiment/*.[ch] >"$dir/complaints"
+none "policy/, sim/model/ and sim/experiment/ know no system: time is handed in"
 
 grep -nE '(^|[^a-z_])(exit|_exit|abort|printf|fprintf|puts|fputs|perror|syslog|sd_journal_[a-z]*)\(' \
-  base/*.[ch] policy/*.[ch] sched/*.[ch] db/*.[ch] sim/*.[ch] gpu/*.[ch] monitor/*.[ch] trial/*.[ch] |
-  grep -v '^trial/report\.c:' >"$dir/complaints"
+  base/*.[ch] policy/*.[ch] policy/*/*.[ch] sched/*.[ch] db/*.[ch] sim/model/*.[ch] sim/experiment/*.[ch] gpu/*.[ch] \
+  monitor/*.[ch] monitor/*/*.[ch] |
+  grep -v '^sim/experiment/report\.c:' >"$dir/complaints"
 none "no library folder logs or ends its program"
 
 # --- how long things are ---

@@ -27,7 +27,7 @@ fi
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-sed -n '/log_kind_id/,/^}/s/.*"\([0-9a-f]\{32\}\)".*/\1/p' "$top/gover-d/log.c" | sort >"$dir/program"
+sed -n '/log_kind_id/,/^}/s/.*"\([0-9a-f]\{32\}\)".*/\1/p' "$top/gover-d/util/log.c" | sort >"$dir/program"
 sed -n 's/^-- //p' "$top/dist/gover.catalog" | sort >"$dir/catalog"
 ok "the catalog explains every kind of message, and no other" cmp "$dir/program" "$dir/catalog"
 if command -v journalctl >/dev/null; then

@@ -7,20 +7,20 @@
 python=python3
 [ -x /usr/bin/python3 ] && python=/usr/bin/python3
 "$python" -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/dev/null || skip_all "no python3-jsonschema here"
-described=$top/openapi/openapi.json
+described=$top/gover-d/openapi/openapi.json
 port=''
 walk() { "$python" "$top/tests/openapi/walk.py" "${2:-$sock}" "$dir" "$1"; }
 enum() { jq -r ".components.schemas.$1.properties.$2.enum[]" "$described" | sort; }
 
-sed -n 's/.*{"\([A-Z]*\)", "\(\/[^"]*\)", api_.*/\1 \2/p' "$top/gover-d/api.c" | sort >"$dir/routes"
+sed -n 's/.*{"\([A-Z]*\)", "\(\/[^"]*\)", api_.*/\1 \2/p' "$top/gover-d/api/api.c" | sort >"$dir/routes"
 jq -r '.paths | to_entries[] | .key as $path | .value | keys[] | "\(ascii_upcase) \($path)"' "$described" | sort >"$dir/described"
 is "every route is described" "$(comm -23 "$dir/routes" "$dir/described")" ""
 is "and every described route is one" "$(comm -13 "$dir/routes" "$dir/described")" ""
-sed -n 's/.*{"\([A-Z]*\)", "\(\/[^"]*\)", api_[a-z_]*, \([A-Z]*\), .*/\1 \2 \L\3/p' "$top/gover-d/api.c" | sort >"$dir/scopes"
+sed -n 's/.*{"\([A-Z]*\)", "\(\/[^"]*\)", api_[a-z_]*, \([A-Z]*\), .*/\1 \2 \L\3/p' "$top/gover-d/api/api.c" | sort >"$dir/scopes"
 jq -r '.paths | to_entries[] | .key as $path | .value | to_entries[] |
   "\(.key | ascii_upcase) \($path) \(.value["x-gover-scope"])"' "$described" | sort >"$dir/schema"
 is "with the scope that it takes" "$(comm -23 "$dir/scopes" "$dir/schema")" ""
-tr '\n' ' ' <"$top/gover-d/api.c" | grep -oE '\{"[A-Z]+", "/[^"]*", api_[^{]*\{[^}]*\}\}' |
+tr '\n' ' ' <"$top/gover-d/api/api.c" | grep -oE '\{"[A-Z]+", "/[^"]*", api_[^{]*\{[^}]*\}\}' |
   sed 's/^{"\([A-Z]*\)", "\([^"]*\)", api_[^{]*{\([^}]*\)}}$/\1 \2 \3/; s/NULL//; s/[",]//g; s/ *$//' |
   while read -r method path query; do
     # shellcheck disable=SC2086 # words

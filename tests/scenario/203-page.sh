@@ -1,5 +1,5 @@
 #!/bin/sh
-# The page's files out of the daemon, without a browser (that is make check-web): every file of web/ as it is, its type,
+# The page's files out of the daemon, without a browser (that is make check-web): every file of gover-d/web/ as it is, its type,
 # asked for again for nothing, and nothing that was not built in.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -11,7 +11,7 @@ code() { page -o "$dir/body" -D "$dir/head" -w '%{http_code}' "$@"; }
 header() { tr -d '\r' <"$dir/head" | sed -n "s/^$1: //Ip"; }
 
 is "the page is at /" "$(code http://gover/)" 200
-ok "as it stands in web/" cmp "$dir/body" "$top/web/index.html"
+ok "as it stands in gover-d/web/" cmp "$dir/body" "$top/gover-d/web/index.html"
 is "it is HTML" "$(header Content-Type)" "text/html; charset=utf-8"
 ok "no script stands in it, and none may come from elsewhere" \
   sh -c "grep -q \"default-src 'none'; script-src 'self'; style-src 'self'\" '$dir/head' && ! grep -qE '<script>|<style|style=| on[a-z]+=' '$dir/body'"
@@ -20,7 +20,7 @@ is "asked for again it is not sent again" \
   "$(page -o "$dir/none" -w '%{http_code} %{size_download}' -H "If-None-Match: $etag" http://gover/)" "304 0"
 is "another one is" "$(code -H 'If-None-Match: "other"' http://gover/)" 200
 
-for file in "$top"/web/*; do
+for file in "$top"/gover-d/web/*; do
   name=${file##*/}
   case $name in
   index.html | embed.S) continue ;;

@@ -17,7 +17,7 @@ DISPLAY=:$(cat "$dir/display")
 export DISPLAY LIBGL_ALWAYS_SOFTWARE=1 vblank_mode=0 XDG_RUNTIME_DIR="$dir" XDG_DATA_HOME="$dir/share"
 mkdir -p "$dir/share/vulkan/implicit_layer.d"
 manifest() { # manifest BITS LIBRARY
-  sed "s|@LIBRARY@|$2|; s|@BITS@|$1|" "$top/fps-layer/gover_fps.json.in" \
+  sed "s|@LIBRARY@|$2|; s|@BITS@|$1|" "$top/fps-preload/layer/gover_fps.json.in" \
     >"$dir/share/vulkan/implicit_layer.d/gover_fps$1.json"
 }
 manifest 64 "$B/libgover-fps-layer.so"

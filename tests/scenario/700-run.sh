@@ -7,12 +7,12 @@ cd "$top" || exit 1
 run() { "$B/gover-sim" run "$@"; }
 get() { jq -r "$1" "$dir/$2/summary.json"; }
 
-ok "a scenario is played" run --seed 4 --out "$dir/a" eval/paper-random.ini
-ok "and once more" run --seed 4 --out "$dir/b" eval/paper-random.ini
+ok "a scenario is played" run --seed 4 --out "$dir/a" bench/eval/paper-random.ini
+ok "and once more" run --seed 4 --out "$dir/b" bench/eval/paper-random.ini
 ok "the same seed gives the same bytes" diff -r "$dir/a" "$dir/b"
-run --seed 4 --json eval/paper-random.ini >"$dir/json"
+run --seed 4 --json bench/eval/paper-random.ini >"$dir/json"
 ok "--json says what summary.json says" cmp "$dir/json" "$dir/a/summary.json"
-ok "another seed gives another run" run --seed 5 --out "$dir/c" eval/paper-random.ini
+ok "another seed gives another run" run --seed 5 --out "$dir/c" bench/eval/paper-random.ini
 ok "which is not the same" sh -c "! cmp -s $dir/a/seconds.csv $dir/c/seconds.csv"
 
 is "a row a second for the host" "$(wc -l <"$dir/a/host.csv")" 201
@@ -26,10 +26,10 @@ is "the integral of what was sold is theirs too" \
 is "no row has more than 100 % in caps" "$(awk -F, '$4 > 100 && NR > 1' "$dir/a/host.csv")" ""
 is "every decision is a line of JSON with its reason" "$(jq -c 'select(.why == "")' "$dir/a/decisions.jsonl")" ""
 is "sales are counted" "$(grep -c '"kind":"sold"' "$dir/a/decisions.jsonl")" "$(($(get .sales a) + 2))"
-ok "without --out it is a table" sh -c "$B/gover-sim run eval/paper-random.ini | grep -q '^broken time %'"
+ok "without --out it is a table" sh -c "$B/gover-sim run bench/eval/paper-random.ini | grep -q '^broken time %'"
 
 # The same tenants whatever the policy does: parameters that allow no sale leave the first two as they were.
-run --seed 4 --set lowload_pct=0 --out "$dir/d" eval/paper-random.ini >/dev/null
+run --seed 4 --set lowload_pct=0 --out "$dir/d" bench/eval/paper-random.ini >/dev/null
 is "parameters can be set" "$(get .sales d)" 0
 is "and the tenants stay who they are" "$(awk -F, '/,v1-/ && $1 < 4 { print $8 }' "$dir/d/seconds.csv")" \
   "$(awk -F, '/,v1-/ && $1 < 4 { print $8 }' "$dir/a/seconds.csv")"
@@ -72,13 +72,13 @@ refused "$dir/trace.ini:2: [tenant a] $dir/rec/bad.csv:3: " 1 run "$dir/trace.in
 printf 't_s,demand_pct\n0,10\n9,10\n' >"$dir/rec/bad.csv"
 refused "$dir/trace.ini:2: [tenant a] $dir/rec/bad.csv:3: " 1 run "$dir/trace.ini"
 refused "$dir/none.ini: cannot be read: No such file or directory" 1 run "$dir/none.ini"
-refused 'no policy "best"; allowed: ' 1 run --policy best eval/paper-random.ini
-refused '--set lowload_pct=101: ' 1 run --set lowload_pct=101 eval/paper-random.ini
-refused '--set low=1: ' 1 run --set low=1 eval/paper-random.ini
-refused '--set lowload_pct: allowed: KEY=VALUE' 1 run --set lowload_pct eval/paper-random.ini
-refused "/dev/null/x: cannot be made" 1 run --out /dev/null/x eval/paper-random.ini
-refused '--seed -1: allowed is 0 to 2147483647' 2 run --seed -1 eval/paper-random.ini
+refused 'no policy "best"; allowed: ' 1 run --policy best bench/eval/paper-random.ini
+refused '--set lowload_pct=101: ' 1 run --set lowload_pct=101 bench/eval/paper-random.ini
+refused '--set low=1: ' 1 run --set low=1 bench/eval/paper-random.ini
+refused '--set lowload_pct: allowed: KEY=VALUE' 1 run --set lowload_pct bench/eval/paper-random.ini
+refused "/dev/null/x: cannot be made" 1 run --out /dev/null/x bench/eval/paper-random.ini
+refused '--seed -1: allowed is 0 to 2147483647' 2 run --seed -1 bench/eval/paper-random.ini
 refused 'what is asked for is: run SCENARIO' 2 run
-refused 'run has no option --gpus' 2 run --gpus 2 eval/paper-random.ini
+refused 'run has no option --gpus' 2 run --gpus 2 bench/eval/paper-random.ini
 refused 'what is asked for is: mount DIR, run SCENARIO' 2 play
 finish

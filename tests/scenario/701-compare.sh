@@ -7,12 +7,12 @@ cd "$top" || exit 1
 compare() { "$B/gover-sim" compare "$@"; }
 printf '[scenario]\nseconds = 60\n[tenant a]\nworkload = glxgears\ntarget_fps = 140\n[arrivals]\nstart = 2\n' >"$dir/light.ini"
 
-compare eval/paper-random.ini "$dir/light.ini" --policies gover,gover:lowload_pct=90 --seeds 3 --seed 11 >"$dir/table"
+compare bench/eval/paper-random.ini "$dir/light.ini" --policies gover,gover:lowload_pct=90 --seeds 3 --seed 11 >"$dir/table"
 is "a line for each scenario and policy" "$(sed 1d "$dir/table" | awk '{ print $1, $2 }' | tr '\n' ',')" \
   "paper-random gover,paper-random gover:lowload_pct=90,light gover,light gover:lowload_pct=90,"
-compare eval/paper-random.ini --policies gover --seeds 3 --seed 11 --json >"$dir/json"
+compare bench/eval/paper-random.ini --policies gover --seeds 3 --seed 11 --json >"$dir/json"
 for seed in 11 12 13; do
-  "$B/gover-sim" run eval/paper-random.ini --seed $seed --json
+  "$B/gover-sim" run bench/eval/paper-random.ini --seed $seed --json
 done | jq -s 'map(.util_avg_pct) | [add / 3, min, max]' >"$dir/single"
 is "the means are those of single runs" "$(jq -r '.[0] | [.mean, .least, .most][] | .util_avg_pct | . * 1000 | round' "$dir/json")" \
   "$(jq -r '.[] | . * 1000 | round' "$dir/single")"
@@ -20,8 +20,8 @@ is "the means are those of single runs" "$(jq -r '.[0] | [.mean, .least, .most][
 plot=''
 command -v gnuplot >/dev/null && plot=--plot
 # shellcheck disable=SC2086 # one word or none
-ok "a folder is written" compare eval/paper-random.ini "$dir/light.ini" --seeds 4 --policies gover --out "$dir/a" $plot
-compare eval/paper-random.ini "$dir/light.ini" --seeds 4 --policies gover --out "$dir/b" >"$dir/out"
+ok "a folder is written" compare bench/eval/paper-random.ini "$dir/light.ini" --seeds 4 --policies gover --out "$dir/a" $plot
+compare bench/eval/paper-random.ini "$dir/light.ini" --seeds 4 --policies gover --out "$dir/b" >"$dir/out"
 is "with a row for each run" "$(sed 1d "$dir/a/runs.csv" | cut -d , -f 1-3 | tr '\n' ' ')" \
   "paper-random,gover,1 paper-random,gover,2 paper-random,gover,3 paper-random,gover,4 light,gover,1 light,gover,2 light,gover,3 light,gover,4 "
 for file in runs.csv compare.json compare.gp; do

@@ -5,9 +5,9 @@
 cd "$top" || exit 1
 [ -z "${GOVER_ASAN-}" ] || skip_all "a thousand runs of gover-sim, of which 700 and 701 have some"
 
-EVAL_SEEDS=0 eval/eval >"$dir/out" 2>&1
+EVAL_SEEDS=0 bench/eval/eval >"$dir/out" 2>&1
 is "a number of seeds that is none is refused" "$? $(cat "$dir/out")" "2 EVAL_SEEDS: '0' is not a number from 1 on"
-EVAL_SEEDS=1 EVAL_OUT=$dir/eval B=$B eval/eval >"$dir/out" 2>"$dir/err"
+EVAL_SEEDS=1 EVAL_OUT=$dir/eval B=$B bench/eval/eval >"$dir/out" 2>"$dir/err"
 is "it runs, and no number is lacking" "$? $(grep -cv '^eval: ' "$dir/err")" "0 0"
 report=$dir/eval/report.txt
 ok "what is printed is what is kept" cmp "$dir/out" "$report"
@@ -30,7 +30,7 @@ is_said() { # is_said VERDICT DEMAND CELL...
   cp "$dir/eval/data/"*.tsv "$dir/other/"
   awk -v OFS='\t' -v s="$1" -v row="$2" -v c="$3" -v v="$4" '$1 == s && $2 == row { $c = v } { print }' \
     "$dir/eval/data/cells.tsv" >"$dir/other/cells.tsv"
-  EVAL_SEEDS=1 EVAL_DATA=$dir/other eval/report >"$dir/other/report"
+  EVAL_SEEDS=1 EVAL_DATA=$dir/other bench/eval/report >"$dir/other/report"
   is "$verdict: $demand, when $*" "$(grep -cE "^$verdict +$demand" "$dir/other/report")" 1
 }
 is_said met 'light-fit: at least 7' paper-light qos 4 7

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Recorded GPU load: what eval/hpa-traces makes of clean and of broken files, and a small make eval-traces.
+# Recorded GPU load: what bench/eval/hpa-traces makes of clean and of broken files, and a small make eval-traces.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 cd "$top" || exit 1
 
-cut_into() { # cut_into NAME WORD...: eval/hpa-traces, what it says into NAME.out and NAME.err
+cut_into() { # cut_into NAME WORD...: bench/eval/hpa-traces, what it says into NAME.out and NAME.err
   name=$1
   shift
-  eval/hpa-traces "$@" >"$dir/$name.out" 2>"$dir/$name.err"
+  bench/eval/hpa-traces "$@" >"$dir/$name.out" 2>"$dir/$name.err"
 }
 column() { sed 1d "$dir/$1" | cut -d , -f 2 | tr '\n' ' '; }
 said() { grep -cF -- "$2" "$dir/$1"; }
@@ -92,17 +92,17 @@ refused() { # refused TEXT EXIT COMMAND...: ends so, and says TEXT
   "$@" >"$dir/out" 2>&1
   is "exit $rc: $text" "$? $(grep -cF -- "$text" "$dir/out")" "$rc 1"
 }
-refused "$dir/none.csv: cannot be read" 1 eval/hpa-traces "$dir/g" "$dir/none.csv"
+refused "$dir/none.csv: cannot be read" 1 bench/eval/hpa-traces "$dir/g" "$dir/none.csv"
 mkdir "$dir/empty"
-refused "no .csv file in $dir/empty" 1 eval/hpa-traces "$dir/g" "$dir/empty"
-refused "--seconds '1': allowed is 2 to 1000000" 2 eval/hpa-traces --seconds 1 "$dir/g" "$dir/made"
-refused "--contract '0x': allowed is 1 to 100" 2 eval/hpa-traces --contract 0x "$dir/g" "$dir/made"
-refused "no option --second" 2 eval/hpa-traces --second 1 "$dir/g" "$dir/made"
-refused "what is asked for is OUT FILE|DIR" 2 eval/hpa-traces "$dir/g"
+refused "no .csv file in $dir/empty" 1 bench/eval/hpa-traces "$dir/g" "$dir/empty"
+refused "--seconds '1': allowed is 2 to 1000000" 2 bench/eval/hpa-traces --seconds 1 "$dir/g" "$dir/made"
+refused "--contract '0x': allowed is 1 to 100" 2 bench/eval/hpa-traces --contract 0x "$dir/g" "$dir/made"
+refused "no option --second" 2 bench/eval/hpa-traces --second 1 "$dir/g" "$dir/made"
+refused "what is asked for is OUT FILE|DIR" 2 bench/eval/hpa-traces "$dir/g"
 
 # --- the evaluation, small ---
 
-ok "make eval-traces plays every policy and the bounds" eval/traces --traces "$dir/made" --seconds 150 --seeds 2 --out "$dir/eval"
+ok "make eval-traces plays every policy and the bounds" bench/eval/traces --traces "$dir/made" --seconds 150 --seeds 2 --out "$dir/eval"
 is "for each mix of both scenarios" "$(grep -cE '^ +[12] .*%' "$dir/eval/tables.txt")" 8
 is "and says in how many qos is ahead, and has enough" \
   "$(grep -cE '^qos is ahead .* in [0-2] of 2 mixes|^sells >= 80 % .* in [0-2]; breaks <= 1 % in [0-2], at worst' "$dir/eval/tables.txt")" 4
@@ -110,7 +110,7 @@ is "and whom it would have moved away in vain" "$(grep -cE '^It names [0-9]+ vic
 short=$(cat "$dir"/eval/*.short 2>/dev/null | wc -l)
 is "with a word on each mix that falls short" "$(grep -c '^mix ' "$dir/eval/tables.txt") $(grep -c '^  offers: ' "$dir/eval/tables.txt")" "$short $short"
 cp -r "$dir/eval/tables.txt" "$dir/first"
-eval/traces --traces "$dir/made" --seconds 150 --seeds 2 --out "$dir/eval" >"$dir/out" 2>&1
+bench/eval/traces --traces "$dir/made" --seconds 150 --seeds 2 --out "$dir/eval" >"$dir/out" 2>&1
 ok "the same once more" cmp "$dir/first" "$dir/eval/tables.txt"
 
 # One who wakes for good is named: he is there in both runs of a mix, as rows that are made here.
@@ -128,13 +128,13 @@ awk -v dir="$dir" 'BEGIN {
 }'
 printf '{"t_s":0.0,"kind":"sold","vgpu":"v1-a"}\n{"t_s":20.0,"kind":"sold","vgpu":"v2-b"}\n{"t_s":50.0,"kind":"kept","vgpu":"v2-b"}\n' >"$dir/x/decisions.jsonl"
 printf '{"t_s":0.0,"kind":"sold","vgpu":"v1-a"}\n{"t_s":10.0,"kind":"sold","vgpu":"v2-b"}\n' >"$dir/y/decisions.jsonl"
-eval/traces-why "$dir/x" "$dir/y" >"$dir/why"
+bench/eval/traces-why "$dir/x" "$dir/y" >"$dir/why"
 is "who woke is named, with when and how much" "$(grep -cF 'from 101 s to 150 s, most of them of b (50 s); known had to be: a, there since 0 s, goes from 2 to 45 %, while the others want 60 %' "$dir/why")" 1
 is "and how the time went" "$(grep '^  offers:' "$dir/why")" "  offers: 30 s probation, 100 s more wanted than there is, 70 s not expected to pay"
 
 # The folder beside the clone is not there: nothing is played, out loud.
-mkdir -p "$dir/clone/eval"
-cp eval/traces "$dir/clone/eval/"
-is "without recordings it is skipped, with a word" "$(B=$B "$dir/clone/eval/traces" | tail -n 1) $?" "skipped 0"
-refused "no option --trace" 2 eval/traces --trace "$dir/made"
+mkdir -p "$dir/clone/bench/eval"
+cp bench/eval/traces "$dir/clone/bench/eval/"
+is "without recordings it is skipped, with a word" "$(B=$B "$dir/clone/bench/eval/traces" | tail -n 1) $?" "skipped 0"
+refused "no option --trace" 2 bench/eval/traces --trace "$dir/made"
 finish

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Under policy qos caps come to rest and follow a square wave, in virtual time: eval/stability.
+# Under policy qos caps come to rest and follow a square wave, in virtual time: bench/eval/stability.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -1,12 +1,12 @@
 #!/bin/sh
-# eval/sensitivity: a number is changed in a copy, played, and its row printed; the sources stay as they are.
+# bench/eval/sensitivity: a number is changed in a copy, played, and its row printed; the sources stay as they are.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 cd "$top" || exit 1
 
 [ -z "${GOVER_ASAN-}" ] || skip_all "it compiles with the flags of a plain build"
-cat policy/*.c >"$dir/before"
-B=$B eval/sensitivity --traces "$dir/none" --seeds 1 --out "$dir/out" --only MARGIN_MIN,quiet_periods,BARE_TOLERANCE >"$dir/said" 2>&1
+cat policy/*.c policy/*/*.c >"$dir/before"
+B=$B bench/eval/sensitivity --traces "$dir/none" --seeds 1 --out "$dir/out" --only MARGIN_MIN,quiet_periods,BARE_TOLERANCE >"$dir/said" 2>&1
 is "it ends well" "$?" 0
 sed 's/^/# /' "$dir/said"
 is "a number is halved, and made half as large again" \
@@ -17,8 +17,8 @@ is "each is said to matter or not" "$(awk -F: '/^Matter|^Do not/ { print $2 }' "
   "MARGIN_MIN quiet_periods"
 ok "a changed program was played" test -s "$dir/out/policy/demand.c"
 ok "with the number changed in it" grep -qE '^#define MARGIN_MIN[[:space:]]+0.45' "$dir/out/policy/demand.c"
-cat policy/*.c >"$dir/after"
+cat policy/*.c policy/*/*.c >"$dir/after"
 ok "the sources are as they were" cmp "$dir/before" "$dir/after"
-eval/sensitivity --nothing 1 >"$dir/said" 2>&1
+bench/eval/sensitivity --nothing 1 >"$dir/said" 2>&1
 is "an unknown option is refused" "$?" 2
 finish

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether caps come to rest: tenants whose demand is a square wave, or steady, under policy qos (or
+ * the one named) in virtual time, and a table of how well it follows. Ends with 1 where a cap moves
+ * although nobody's demand has changed for a while, or somebody is not served what he wants 5
+ * periods after he wants it. Must never look at a clock.
+ *
+ * Contracts are sold twice and more; together the tenants always want less than there is.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "sim/experiment/trial.h"
+
+#define SETTLED_PERIODS 5
+#define OFF_POINTS	2.0
+#define TENANTS_MAX	8
+
+struct wave {
+	const char *what;
+	int tenants, contract_pct;
+	double low_pct, high_pct;
+	bool by_turns; /* every second one is low while the others are high */
+};
+
+static const struct wave waves[] = {
+	{"1 alone", 1, 90, 5, 70, false},    {"2 at once", 2, 90, 5, 42, false},
+	{"2 by turns", 2, 90, 10, 70, true}, {"8 at once", 8, 50, 2, 10, false},
+	{"8 by turns", 8, 50, 3, 15, true},
+};
+
+static const double periods_s[] = {0, 2, 4, 8, 15, 30, 60, 120}; /* 0: steady */
+
+/* Of the second half of a run: what is new to the policy is not asked of it. */
+struct figures {
+	int seconds;
+	int vgpu_s, broken_s;
+	int settled_vgpu_s; /* in which a demand had stood for SETTLED_PERIODS */
+	int off_vgpu_s;	    /* of them not served within OFF_POINTS */
+	double worst_points;
+	int moves, idle_moves; /* idle: while no demand had changed for SETTLED_PERIODS */
+};
+
+static int fail(const char *what)
+{
+	fprintf(stderr, "stability: %s\n", what);
+	return 2;
+}
+
+static int make(const struct wave *wave, double period_s, struct scenario *scenario)
+{
+	struct err err = {""};
+
+	scenario_default(scenario);
+	scenario->seconds = period_s > 60 ? (int)(20 * period_s) : 1200;
+	scenario->max_vgpus = wave->tenants;
+	for (int i = 0; i < wave->tenants; i++) {
+		struct scenario_tenant *tenant = &scenario->tenants[scenario->n_tenants++];
+		bool later = wave->by_turns && i % 2;
+
+		*tenant = (struct scenario_tenant){.flavor = -1,
+						   .contract_pct = wave->contract_pct,
+						   .target_fps = -1,
+						   .weight = 1,
+						   .count = 1};
+		snprintf(tenant->name, sizeof(tenant->name), "t%d", i + 1);
+		if (period_s > 0)
+			snprintf(tenant->workload_text, sizeof(tenant->workload_text),
+				 "square:period_s=%g,low_pct=%g,high_pct=%g,phase_s=%g", period_s,
+				 wave->low_pct, wave->high_pct, later ? period_s / 2 : 0);
+		else
+			snprintf(tenant->workload_text, sizeof(tenant->workload_text),
+				 "load:pct=%g", later ? wave->low_pct : wave->high_pct);
+		if (workload_parse(tenant->workload_text, &tenant->workload, &err) < 0)
+			return fail(err.msg);
+	}
+	return scenario_check(scenario, &err) < 0 ? fail(err.msg) : 0;
+}
+
+/* Whether no demand had changed for long enough before the period that ends now. */
+static bool is_settled(double now_s, double period_s)
+{
+	double changed_s =
+		period_s > 0 ? floor((now_s - 1e-6) / (period_s / 2)) * (period_s / 2) : 0;
+
+	return now_s - 1 - changed_s > SETTLED_PERIODS - 1e-6;
+}
+
+static void take(const struct trial *trial, bool settled, int moves, struct figures *figures)
+{
+	const struct trial_vgpu *vgpu;
+
+	figures->seconds++;
+	figures->moves += moves;
+	figures->idle_moves += settled ? moves : 0;
+	for (int i = 0; (vgpu = trial_vgpu_at(trial, i)); i++) {
+		double off_points = 100 * fabs(vgpu->sample.load - vgpu->sample.demand);
+
+		figures->vgpu_s++;
+		figures->broken_s += vgpu->sample.broken;
+		if (!settled)
+			continue;
+		figures->settled_vgpu_s++;
+		figures->off_vgpu_s += off_points > OFF_POINTS;
+		figures->worst_points = fmax(figures->worst_points, off_points);
+	}
+}
+
+static int play(const struct wave *wave, double period_s, const struct policy *policy,
+		struct figures *ret_figures)
+{
+	static struct scenario scenario;
+	struct trial_summary sum = {0};
+	struct err err = {""};
+	struct trial *trial;
+
+	*ret_figures = (struct figures){0};
+	if (make(wave, period_s, &scenario) != 0 ||
+	    trial_new(&scenario, policy, NULL, 1, NULL, &trial, &err) < 0)
+		return fail(err.msg);
+	for (bool more = true; more;) {
+		int moves = sum.cap_moves;
+		double now_s;
+
+		more = trial_step(trial);
+		now_s = trial_now_s(trial);
+		trial_sum(trial, &sum);
+		if (now_s > scenario.seconds / 2.0)
+			take(trial, is_settled(now_s, period_s), sum.cap_moves - moves,
+			     ret_figures);
+	}
+	trial_free(trial);
+	return 0;
+}
+
+/* Returns whether both hold. */
+static bool print(const struct wave *wave, double period_s, const struct figures *figures)
+{
+	bool holds = figures->idle_moves == 0 && figures->off_vgpu_s == 0;
+	char period[16] = "steady";
+
+	if (period_s > 0)
+		snprintf(period, sizeof(period), "%g", period_s);
+	printf("%-11s %8s %10.1f %9d", wave->what, period, 60.0 * figures->moves / figures->seconds,
+	       figures->idle_moves);
+	if (figures->settled_vgpu_s > 0)
+		printf(" %8.1f %7.1f", 100.0 * figures->off_vgpu_s / figures->settled_vgpu_s,
+		       figures->worst_points);
+	else
+		printf(" %8s %7s", "-", "-");
+	printf(" %9.1f%s\n", 100.0 * figures->broken_s / figures->vgpu_s,
+	       holds ? "" : "  does not hold");
+	return holds;
+}
+
+int main(int argc, char **argv)
+{
+	const struct policy *policy = policy_find(argc > 1 ? argv[1] : "qos");
+	bool holds = true;
+
+	if (!policy || argc > 2)
+		return fail("usage: stability [POLICY]");
+	printf("Policy %s; square waves, times in seconds. At rest and off: %d s and more after "
+	       "a step.\n%-11s %8s %10s %9s %8s %7s %9s\n",
+	       policy->name, SETTLED_PERIODS, "TENANTS", "PERIOD", "WRITES/MIN", "AT REST", "OFF %",
+	       "WORST", "BROKEN %");
+	for (size_t w = 0; w < ARRAY_SIZE(waves); w++) {
+		for (size_t p = 0; p < ARRAY_SIZE(periods_s); p++) {
+			struct figures figures;
+
+			if (play(&waves[w], periods_s[p], policy, &figures) != 0)
+				return 2;
+			holds = print(&waves[w], periods_s[p], &figures) && holds;
+		}
+	}
+	return holds ? 0 : 1;
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * VK_LAYER_gover_fps: counts and paces what vkQueuePresentKHR presents, one frame for each
+ * swapchain (that is, window) that takes its image. It is put between program and driver by the
+ * Vulkan loader and hands on everything else. Must never change what the program sees; on any doubt
+ * the next function is called and nothing else.
+ *
+ * With libgover-fps.so in the same process it counts in that one's page. What a translator of
+ * OpenGL presents there is counted where the program swaps, and not here once more.
+ */
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <vulkan/vk_layer.h>
+#include <vulkan/vulkan.h>
+
+#include "fps-preload/layer/table.h"
+#include "fps-preload/frame.h"
+#include "fps-preload/say.h"
+#include "fps-preload/setup.h"
+
+#define EXPORT	       __attribute__((visibility("default")))
+#define INTERFACE      2  /* of loader and layer */
+#define SWAPCHAINS_MAX 16 /* of one present whose results are told apart */
+
+typedef uint64_t (*frame_begin_fn)(void);
+typedef bool (*frame_end_fn)(uint64_t begin, unsigned int frames);
+
+/* Written by the constructor, constant after it. */
+static bool off;
+static bool beside_preload;
+static frame_begin_fn begin_frame = frame_begin;
+static frame_end_fn end_frame = frame_end;
+
+static struct table instances, devices;
+
+__attribute__((constructor)) static void layer_start(void)
+{
+	frame_begin_fn begin = (frame_begin_fn)dlsym(RTLD_DEFAULT, "gover_fps_frame_begin");
+	frame_end_fn end = (frame_end_fn)dlsym(RTLD_DEFAULT, "gover_fps_frame_end");
+	struct setup setup;
+
+	setup_read(&setup);
+	say_enable(setup.debug);
+	off = setup.way == SETUP_OFF && setup.period_ns == 0;
+	if (begin && end) {
+		beside_preload = true;
+		begin_frame = begin;
+		end_frame = end;
+	} else {
+		frame_setup(&setup);
+	}
+}
+
+/* Who hands on a GL program's frames says so in the name of its engine. */
+static bool is_translator(const VkApplicationInfo *application)
+{
+	const char *engine = application ? application->pEngineName : NULL;
+
+	return engine && (strcmp(engine, "mesa zink") == 0 || strcmp(engine, "ANGLE") == 0);
+}
+
+/* The loader's link to the layer behind us, in the chain of what the program asks for. */
+static VkLayerInstanceCreateInfo *instance_link(const VkInstanceCreateInfo *info)
+{
+	const VkLayerInstanceCreateInfo *link = info->pNext;
+
+	while (link && (link->sType != VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO ||
+			link->function != VK_LAYER_LINK_INFO))
+		link = link->pNext;
+	return (VkLayerInstanceCreateInfo *)(uintptr_t)link;
+}
+
+static VkLayerDeviceCreateInfo *device_link(const VkDeviceCreateInfo *info)
+{
+	const VkLayerDeviceCreateInfo *link = info->pNext;
+
+	while (link && (link->sType != VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO ||
+			link->function != VK_LAYER_LINK_INFO))
+		link = link->pNext;
+	return (VkLayerDeviceCreateInfo *)(uintptr_t)link;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info,
+						      const VkAllocationCallbacks *allocator,
+						      VkInstance *ret_instance)
+{
+	VkLayerInstanceCreateInfo *link = instance_link(info);
+	PFN_vkGetInstanceProcAddr proc =
+		link ? link->u.pLayerInfo->pfnNextGetInstanceProcAddr : NULL;
+	PFN_vkCreateInstance create =
+		proc ? (PFN_vkCreateInstance)proc(VK_NULL_HANDLE, "vkCreateInstance") : NULL;
+	struct next *next = create ? table_take(&instances) : NULL;
+	VkResult result;
+
+	if (!next)
+		return create ? VK_ERROR_OUT_OF_HOST_MEMORY : VK_ERROR_INITIALIZATION_FAILED;
+	link->u.pLayerInfo = link->u.pLayerInfo->pNext;
+	result = create(info, allocator, ret_instance);
+	if (result != VK_SUCCESS) {
+		table_drop(next);
+		return result;
+	}
+	next->instance_proc = proc;
+	next->destroy.instance = (PFN_vkDestroyInstance)proc(*ret_instance, "vkDestroyInstance");
+	next->translator = is_translator(info->pApplicationInfo);
+	table_publish(next, *ret_instance);
+	return VK_SUCCESS;
+}
+
+static VKAPI_ATTR void VKAPI_CALL destroy_instance(VkInstance instance,
+						   const VkAllocationCallbacks *allocator)
+{
+	struct next *next = table_find(&instances, instance);
+	PFN_vkDestroyInstance destroy = next ? next->destroy.instance : NULL;
+
+	if (!next)
+		return;
+	table_drop(next); /* before: a new one may get the same key at once */
+	destroy(instance, allocator);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice gpu,
+						    const VkDeviceCreateInfo *info,
+						    const VkAllocationCallbacks *allocator,
+						    VkDevice *ret_device)
+{
+	const struct next *instance = table_find(&instances, gpu);
+	VkLayerDeviceCreateInfo *link = device_link(info);
+	PFN_vkGetInstanceProcAddr proc =
+		link ? link->u.pLayerInfo->pfnNextGetInstanceProcAddr : NULL;
+	PFN_vkGetDeviceProcAddr device_proc =
+		link ? link->u.pLayerInfo->pfnNextGetDeviceProcAddr : NULL;
+	PFN_vkCreateDevice create =
+		proc ? (PFN_vkCreateDevice)proc(VK_NULL_HANDLE, "vkCreateDevice") : NULL;
+	struct next *next = create ? table_take(&devices) : NULL;
+	VkResult result;
+
+	if (!next)
+		return create ? VK_ERROR_OUT_OF_HOST_MEMORY : VK_ERROR_INITIALIZATION_FAILED;
+	link->u.pLayerInfo = link->u.pLayerInfo->pNext;
+	result = create(gpu, info, allocator, ret_device);
+	if (result != VK_SUCCESS) {
+		table_drop(next);
+		return result;
+	}
+	next->device_proc = device_proc;
+	next->destroy.device = (PFN_vkDestroyDevice)device_proc(*ret_device, "vkDestroyDevice");
+	next->present = (PFN_vkQueuePresentKHR)device_proc(*ret_device, "vkQueuePresentKHR");
+	next->translator = instance && instance->translator;
+	if (next->translator)
+		say("frames of a translator of OpenGL are counted %s",
+		    beside_preload ? "where the program swaps" : "here");
+	table_publish(next, *ret_device);
+	return VK_SUCCESS;
+}
+
+static VKAPI_ATTR void VKAPI_CALL destroy_device(VkDevice device,
+						 const VkAllocationCallbacks *allocator)
+{
+	struct next *next = table_find(&devices, device);
+	PFN_vkDestroyDevice destroy = next ? next->destroy.device : NULL;
+
+	if (!next)
+		return;
+	table_drop(next);
+	destroy(device, allocator);
+}
+
+/* SUBOPTIMAL, too, is a frame that was shown. */
+static unsigned int presented(const VkPresentInfoKHR *info, VkResult all)
+{
+	unsigned int frames = 0;
+
+	if (!info->pResults)
+		return all >= 0 ? info->swapchainCount : 0;
+	for (uint32_t i = 0; i < info->swapchainCount; i++)
+		frames += info->pResults[i] >= 0;
+	return frames;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL queue_present(VkQueue queue, const VkPresentInfoKHR *info)
+{
+	const struct next *next = table_find(&devices, queue);
+	VkResult results[SWAPCHAINS_MAX], result;
+	VkPresentInfoKHR asked = *info;
+	uint64_t begin;
+
+	if (!next || !next->present)
+		return VK_ERROR_DEVICE_LOST; /* no queue of any device that was made through us */
+	if (next->translator && beside_preload)
+		return next->present(queue, info);
+	/* Of several windows one may fail, and only here is it told which. */
+	if (!asked.pResults && asked.swapchainCount > 1 && asked.swapchainCount <= SWAPCHAINS_MAX)
+		asked.pResults = results;
+	/* A call that fails as a whole may have told nothing of each. */
+	for (uint32_t i = 0; asked.pResults && i < asked.swapchainCount; i++)
+		asked.pResults[i] = VK_ERROR_UNKNOWN;
+	begin = begin_frame();
+	result = next->present(queue, &asked);
+	(void)end_frame(begin, presented(&asked, result));
+	return result;
+}
+
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL instance_proc(VkInstance instance,
+							      const char *name);
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_proc(VkDevice device, const char *name);
+
+static const struct {
+	const char *name;
+	PFN_vkVoidFunction function;
+	bool of_device;
+} ours[] = {
+	{"vkGetInstanceProcAddr", (PFN_vkVoidFunction)instance_proc, false},
+	{"vkCreateInstance", (PFN_vkVoidFunction)create_instance, false},
+	{"vkDestroyInstance", (PFN_vkVoidFunction)destroy_instance, false},
+	{"vkCreateDevice", (PFN_vkVoidFunction)create_device, false},
+	{"vkGetDeviceProcAddr", (PFN_vkVoidFunction)device_proc, true},
+	{"vkDestroyDevice", (PFN_vkVoidFunction)destroy_device, true},
+	{"vkQueuePresentKHR", (PFN_vkVoidFunction)queue_present, true},
+};
+
+static PFN_vkVoidFunction our_function(const char *name, bool of_device)
+{
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		if ((ours[i].of_device || !of_device) && strcmp(ours[i].name, name) == 0)
+			return off && ours[i].function == (PFN_vkVoidFunction)queue_present
+				       ? NULL
+				       : ours[i].function;
+	return NULL;
+}
+
+/* Ours where there is one behind it, for a device without a swapchain has no such function. */
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_proc(VkDevice device, const char *name)
+{
+	const struct next *next = table_find(&devices, device);
+	PFN_vkVoidFunction behind = next ? next->device_proc(device, name) : NULL;
+	PFN_vkVoidFunction found = behind ? our_function(name, true) : NULL;
+
+	return found ? found : behind;
+}
+
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL instance_proc(VkInstance instance, const char *name)
+{
+	const struct next *next = table_find(&instances, instance);
+	PFN_vkVoidFunction found = our_function(name, false);
+
+	if (!found && next)
+		found = next->instance_proc(instance, name);
+	return found;
+}
+
+/* The one function that the loader looks up. */
+EXPORT VkResult vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *interface);
+
+EXPORT VkResult vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *interface)
+{
+	if (interface->sType != LAYER_NEGOTIATE_INTERFACE_STRUCT ||
+	    interface->loaderLayerInterfaceVersion < INTERFACE)
+		return VK_ERROR_INITIALIZATION_FAILED;
+	interface->loaderLayerInterfaceVersion = INTERFACE;
+	interface->pfnGetInstanceProcAddr = instance_proc;
+	interface->pfnGetDeviceProcAddr = device_proc;
+	interface->pfnGetPhysicalDeviceProcAddr = NULL;
+	return VK_SUCCESS;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* Lines cut to size. Columns are counted as the locale's terminal shows them. */
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "gover-ctl/top/canvas.h"
+
+#define PUT_MAX 2048
+
+/* Writes @text up to @limit columns; returns how many it took. */
+static int put_cut(FILE *out, const char *text, int limit)
+{
+	mbstate_t state = {0};
+	int columns = 0;
+
+	while (*text && columns < limit) {
+		wchar_t c;
+		size_t n = mbrtowc(&c, text, strlen(text), &state);
+		bool bad = n == 0 || n > MB_LEN_MAX;
+		int width = bad ? -1 : wcwidth(c);
+
+		if (bad) {
+			state = (mbstate_t){0};
+			n = 1;
+		}
+		if (width > limit - columns)
+			break;
+		if (width < 0)
+			fputc('?', out);
+		else
+			fwrite(text, 1, n, out);
+		columns += width < 0 ? 1 : width;
+		text += n;
+	}
+	return columns;
+}
+
+static int columns_left(const struct canvas *canvas)
+{
+	if (canvas_left(canvas) <= 0)
+		return 0;
+	return canvas->width > 0 ? canvas->width - canvas->column : INT_MAX - canvas->column;
+}
+
+void canvas_put(struct canvas *canvas, const char *format, ...)
+{
+	char text[PUT_MAX];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	canvas->column += put_cut(canvas->out, text, columns_left(canvas));
+}
+
+void canvas_field(struct canvas *canvas, int columns, const char *text)
+{
+	int limit = columns < columns_left(canvas) ? columns : columns_left(canvas);
+	int used = put_cut(canvas->out, text, limit);
+
+	fprintf(canvas->out, "%*s", limit - used, "");
+	canvas->column += limit;
+}
+
+void canvas_colour(struct canvas *canvas, enum writer_colour colour)
+{
+	if (canvas_left(canvas) > 0)
+		fputs(writer_colour(canvas->writer, colour), canvas->out);
+}
+
+void canvas_bar(struct canvas *canvas, int columns, double fraction)
+{
+	/* Eighths of a column, from none. */
+	static const char *const parts[] = {"",	      "\u258f", "\u258e", "\u258d",
+					    "\u258c", "\u258b", "\u258a", "\u2589"};
+	bool utf8 = canvas->writer->utf8;
+	int eighths, full;
+
+	if (columns > columns_left(canvas))
+		return;
+	fraction = isnan(fraction) || fraction < 0 ? 0 : fraction > 1 ? 1 : fraction;
+	eighths = (int)lround(fraction * columns * 8);
+	full = utf8 ? eighths / 8 : (eighths + 4) / 8;
+	for (int i = 0; i < columns; i++) {
+		if (i < full)
+			fputs(utf8 ? "\u2588" : "#", canvas->out);
+		else if (i == full && utf8 && eighths % 8)
+			fputs(parts[eighths % 8], canvas->out);
+		else
+			fputs(utf8 ? "\u00b7" : ".", canvas->out);
+	}
+	canvas->column += columns;
+}
+
+void canvas_spark(struct canvas *canvas, int columns, const float *values, int n, double full)
+{
+	/* Heights from the least. What is seen and is nothing is told from what is not seen. */
+	static const char *const blocks[] = {"\u2581", "\u2582", "\u2583", "\u2584",
+					     "\u2585", "\u2586", "\u2587", "\u2588"};
+	static const char *const letters[] = {"_", ".", ":", "-", "=", "+", "*", "#"};
+	const char *const *heights = canvas->writer->utf8 ? blocks : letters;
+
+	if (columns > columns_left(canvas))
+		return;
+	for (int i = n - columns; i < n; i++) {
+		double part = i >= 0 && full > 0 ? (double)values[i] / full : (double)NAN;
+		double height = part < 0 ? 0 : part > 1 ? 1 : part;
+
+		fputs(isnan(part) ? " " : heights[lround(height * 7)], canvas->out);
+	}
+	canvas->column += columns;
+}
+
+void canvas_end(struct canvas *canvas)
+{
+	if (canvas_left(canvas) <= 0)
+		return;
+	canvas_colour(canvas, WRITER_PLAIN);
+	if (canvas->in_place)
+		fputs("\033[K", canvas->out);
+	canvas->row++;
+	canvas->column = 0;
+	/* A line break after the last line would scroll the screen. */
+	if (!canvas->in_place || canvas_left(canvas) > 0)
+		fputc('\n', canvas->out);
+}
+
+int canvas_left(const struct canvas *canvas)
+{
+	return canvas->height > 0 ? canvas->height - canvas->row : INT_MAX;
+}

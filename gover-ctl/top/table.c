@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of `top`: a line for each vGPU. As room runs out it gives up the lines of what was,
+ * then the VM, then broken time; numbers of now stay. Must never show more rows than fit.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gover-ctl/verb/field.h"
+#include "gover-ctl/verb/tell.h"
+#include "gover-ctl/top/top.h"
+
+#define WIDTH_UNLIMITED 120 /* what to lay out for where there is no limit */
+#define NAME_MIN	4
+#define NAME_MAX	20
+#define VM_MAX		16
+#define NOTE_MIN	10
+#define SPARK_MIN	8
+#define SPARK_MAX	40
+
+struct layout {
+	int id, vm, gpu, spark, broken; /* columns; 0: left out */
+};
+
+static int widest(const json_t *vgpus, const char *key, int least, int most)
+{
+	const json_t *vgpu;
+	size_t i;
+	int width = 0;
+
+	json_array_foreach (vgpus, i, vgpu) {
+		int length = (int)strlen(field_text(vgpu, key));
+
+		width = length > width ? length : width;
+	}
+	if (width == 0)
+		return 0;
+	return width < least ? least : width > most ? most : width;
+}
+
+/* Takes @columns and the gap before them where there is room. */
+static int take(int *left, int columns)
+{
+	if (columns <= 0 || *left < columns + 1)
+		return 0;
+	*left -= columns + 1;
+	return columns;
+}
+
+static struct layout lay_out(const struct canvas *canvas, const json_t *host)
+{
+	/* "> ", UTIL%, LOAD%, FPS/TARGET, CAP/SOLD and NOTE with the gaps before them */
+	static const int numbers = 2 + 6 + 6 + 12 + 9 + 1 + NOTE_MIN;
+	const json_t *vgpus = json_object_get(host, "vgpus");
+	int width = canvas->width > 0 ? canvas->width : WIDTH_UNLIMITED;
+	int id = widest(vgpus, "id", NAME_MIN, NAME_MAX), sparks;
+	struct layout layout = {.id = id ? id : NAME_MIN};
+	int left = width - layout.id - numbers;
+
+	layout.broken = take(&left, (int)strlen("BROKEN%"));
+	if (json_array_size(json_object_get(host, "gpus")) > 1)
+		layout.gpu = take(&left, widest(vgpus, "gpu", NAME_MIN, VM_MAX));
+	sparks = left >= 2 * (SPARK_MIN + 1) ? 2 * (SPARK_MIN + 1) : 0;
+	left -= sparks;
+	layout.vm = take(&left, widest(vgpus, "vm", NAME_MIN, VM_MAX));
+	if (sparks) {
+		layout.spark = (sparks + left * 2 / 3) / 2 - 1;
+		if (layout.spark > SPARK_MAX)
+			layout.spark = SPARK_MAX;
+	}
+	return layout;
+}
+
+/* "-" where it is not known. */
+static const char *number(double value, int decimals, char text[32])
+{
+	if (isnan(value))
+		return "-";
+	snprintf(text, 32, "%.*f", decimals, value);
+	return text;
+}
+
+/* A head, with a mark behind it where the table is sorted by it; @columns with the mark. */
+static void put_head(struct canvas *canvas, const struct top_view *view, enum top_column first,
+		     enum top_column last, int columns, bool right, const char *head)
+{
+	bool sorted = view->sort >= first && view->sort <= last;
+	bool text = view->sort <= TOP_GPU;
+	char mark = !sorted ? ' ' : text != view->reverse ? '^' : 'v';
+	char both[32];
+
+	if (columns <= 0)
+		return;
+	if (right)
+		snprintf(both, sizeof(both), "%*s%c", columns, head, mark);
+	else
+		snprintf(both, sizeof(both), "%.*s%c", columns, head, mark);
+	canvas_field(canvas, columns + 1, both);
+}
+
+static void draw_heads(struct canvas *canvas, const struct layout *layout,
+		       const struct top_view *view)
+{
+	canvas_colour(canvas, WRITER_BOLD);
+	canvas_put(canvas, "%s", view->live ? "  " : "");
+	put_head(canvas, view, TOP_VGPU, TOP_VGPU, layout->id, false, "VGPU");
+	put_head(canvas, view, TOP_VM, TOP_VM, layout->vm, false, "VM");
+	put_head(canvas, view, TOP_GPU, TOP_GPU, layout->gpu, false, "GPU");
+	put_head(canvas, view, TOP_UTIL, TOP_UTIL, 5, true, "UTIL%");
+	put_head(canvas, view, TOP_LOAD, TOP_LOAD, 5, true, "LOAD%");
+	if (layout->spark)
+		canvas_field(canvas, layout->spark + 1, "");
+	put_head(canvas, view, TOP_FPS, TOP_TARGET, 11, false, " FPS/TARGET");
+	if (layout->spark)
+		canvas_field(canvas, layout->spark + 1, "");
+	put_head(canvas, view, TOP_CAP, TOP_SOLD, 8, false, "CAP/SOLD");
+	put_head(canvas, view, TOP_BROKEN, TOP_BROKEN, layout->broken, true, "BROKEN%");
+	canvas_put(canvas, "NOTE");
+	canvas_end(canvas);
+}
+
+static void put_spark(struct canvas *canvas, const struct layout *layout, const float *values,
+		      int n, double full)
+{
+	if (!layout->spark)
+		return;
+	canvas_spark(canvas, layout->spark, values, n, full);
+	canvas_put(canvas, " ");
+}
+
+/* The height of a line of frames that nobody promised: the most of it. */
+static double most_of(const struct trail *trail)
+{
+	double most = 0;
+
+	for (int i = 0; i < trail->n; i++)
+		if ((double)trail->fps[i] > most)
+			most = (double)trail->fps[i];
+	return most;
+}
+
+static void put_name(struct canvas *canvas, int columns, const char *text)
+{
+	if (columns <= 0)
+		return;
+	canvas_field(canvas, columns, text);
+	canvas_put(canvas, " ");
+}
+
+static void draw_row(struct canvas *canvas, const struct layout *layout, const json_t *vgpu,
+		     const struct trails *trails)
+{
+	static const struct trail nothing;
+	const struct trail *trail = trails_find(trails, field_text(vgpu, "id"));
+	double target = field_number(vgpu, "target_fps"),
+	       sold = field_number(vgpu, "initial_cap_pct");
+	char text[32], other[32], notes[TELL_MAX];
+
+	trail = trail ? trail : &nothing;
+	put_name(canvas, layout->id, field_text(vgpu, "id"));
+	put_name(canvas, layout->vm, field_text(vgpu, "vm"));
+	put_name(canvas, layout->gpu, field_text(vgpu, "gpu"));
+	canvas_colour(canvas, field_true(vgpu, "overloaded") ? WRITER_RED : WRITER_PLAIN);
+	canvas_put(canvas, "%5s ", number(field_number(vgpu, "util_pct"), 1, text));
+	canvas_put(canvas, "%5s ", number(field_number(vgpu, "load_pct"), 1, text));
+	put_spark(canvas, layout, trail->load, trail->n, sold);
+	canvas_colour(canvas, field_true(vgpu, "short") ? WRITER_RED : WRITER_PLAIN);
+	canvas_put(canvas, "%6s/%-4s ", number(field_number(vgpu, "fps"), 1, text),
+		   number(target > 0 ? target : (double)NAN, 0, other));
+	put_spark(canvas, layout, trail->fps, trail->n, target > 0 ? target : most_of(trail));
+	canvas_colour(canvas, field_true(vgpu, "held") ? WRITER_YELLOW : WRITER_PLAIN);
+	canvas_put(canvas, "%4s/%-3.0f ", number(field_number(vgpu, "cap_pct"), 0, text), sold);
+	canvas_colour(canvas, field_true(vgpu, "broken") ? WRITER_RED : WRITER_PLAIN);
+	if (layout->broken)
+		canvas_put(canvas, "%7s ", number(field_number(vgpu, "broken_time_pct"), 2, text));
+	tell_notes(vgpu, notes);
+	canvas_put(canvas, "%s", notes);
+	canvas_end(canvas);
+}
+
+void top_table_draw(struct canvas *canvas, const struct top_facts *facts, struct top_view *view,
+		    int lines)
+{
+	const json_t *vgpus = json_object_get(facts->host, "vgpus");
+	struct layout layout = lay_out(canvas, facts->host);
+	size_t n = 0, all = json_array_size(vgpus);
+	const json_t **rows = top_view_rows(view, vgpus, &n);
+	int room = lines - 1, at;
+
+	draw_heads(canvas, &layout, view);
+	if (n < all || (int)n > room)
+		room = room > 1 ? room - 1 : 1; /* for the line that says so */
+	at = top_view_scroll(view, rows, n, room);
+	for (int i = view->first; rows && i < (int)n && i < view->first + room; i++) {
+		if (view->live)
+			canvas_put(canvas, "%s", i == at ? "> " : "  ");
+		draw_row(canvas, &layout, rows[i], facts->trails);
+	}
+	if (n < all || (int)n > room) {
+		canvas_colour(canvas, WRITER_DIM);
+		canvas_put(canvas, "%s%d to %d of %zu", view->live ? "  " : "",
+			   n > 0 ? view->first + 1 : 0,
+			   (int)n < view->first + room ? (int)n : view->first + room, n);
+		if (n < all)
+			canvas_put(canvas, ", of %zu in all those with \"%s\"", all, view->filter);
+		canvas_end(canvas);
+	}
+	free(rows);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* `top`: the host watched live. Goes on over a daemon that is away for a while; must never change
+ * anything. */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "gover-ctl/verb/field.h"
+#include "gover-ctl/top/screen.h"
+#include "gover-ctl/top/top.h"
+#include "gover-ctl/verb/verbs.h"
+
+#define REFRESH_MS 1000
+#define ANSWER_MS  2000L /* a daemon that is later than this counts as away */
+#define RECALL_MAX 64	 /* vGPUs whose past is asked for at the beginning */
+
+struct top {
+	struct ctl *ctl;
+	struct reply host, decisions;
+	struct trails trails;
+	struct top_view view;
+	char notice[ERR_MSG_MAX]; /* why there is no answer; "": there is one */
+};
+
+static int fetch_one(struct ctl *ctl, const char *path, struct reply *reply, struct err *reterr)
+{
+	struct client_call call = {.method = "GET", .path = path};
+	struct reply fresh = {0};
+	int r = ctl_try(ctl, &call, &fresh, reterr);
+
+	if (r != 0) {
+		reply_fini(&fresh);
+		return r;
+	}
+	reply_fini(reply);
+	*reply = fresh;
+	return 0;
+}
+
+/* What it knew before stays where an answer is missing. */
+static int fetch(struct top *top)
+{
+	const char *focus = top->view.focus;
+	struct err err = {.msg = ""};
+	char path[CLIENT_PATH_MAX];
+	int r = fetch_one(top->ctl, "/v1/host", &top->host, &err);
+	bool answered = r == 0;
+
+	snprintf(path, sizeof(path), "/v1/decisions?limit=%d%s%s", TOP_DECISIONS,
+		 focus[0] ? "&vgpu=" : "", focus);
+	if (r == 0)
+		r = fetch_one(top->ctl, path, &top->decisions, &err);
+	memcpy(top->notice, err.msg, sizeof(top->notice));
+	if (trails_note(&top->trails, answered ? json_object_get(top->host.json, "vgpus") : NULL) <
+		    0 &&
+	    r == 0)
+		r = -ENOMEM;
+	return r;
+}
+
+/* What was before the first picture, out of the daemon's history; where there is none, none. */
+static void recall(struct top *top)
+{
+	const json_t *vgpus = json_object_get(top->host.json, "vgpus"), *vgpu;
+	int step_s = top->view.delay_ms > 1000 ? top->view.delay_ms / 1000 : 1;
+	long long now = (long long)time(NULL);
+	char path[CLIENT_PATH_MAX];
+	struct err err;
+	size_t i;
+
+	if (!field_true(json_object_get(top->host.json, "history"), "enabled"))
+		return;
+	json_array_foreach (vgpus, i, vgpu) {
+		CLEANUP_REPLY struct reply reply = {0};
+		const char *id = field_text(vgpu, "id");
+
+		snprintf(path, sizeof(path), "/v1/vgpus/%s/history?from=%lld&to=%lld&step=%d", id,
+			 now - (long long)TRAIL_MAX * step_s, now, step_s);
+		if (i == RECALL_MAX || fetch_one(top->ctl, path, &reply, &err) < 0)
+			return;
+		trails_recall(&top->trails, id, json_object_get(reply.json, "points"));
+	}
+}
+
+static struct top_facts facts_of(const struct top *top)
+{
+	return (struct top_facts){
+		.host = top->host.json,
+		.decisions = top->decisions.json,
+		.trails = &top->trails,
+		.notice = top->notice[0] ? top->notice : NULL,
+	};
+}
+
+/* Text on standard output, picture below picture. */
+static int print_batch(struct top *top, long count)
+{
+	const struct writer *writer = &top->ctl->writer;
+	struct canvas canvas = {.out = writer->out, .writer = writer, .width = writer->width};
+
+	for (;;) {
+		struct top_facts facts = facts_of(top);
+
+		top_draw(&canvas, &facts, &top->view);
+		if (fflush(writer->out) != 0)
+			return -errno;
+		if (count > 0 && --count == 0)
+			return 0;
+		(void)poll(NULL, 0, top->view.delay_ms);
+		(void)fetch(top);
+		fputc('\n', writer->out);
+	}
+}
+
+static int draw_screen(struct top *top)
+{
+	struct canvas canvas = {.writer = &top->ctl->writer, .in_place = true};
+	struct top_facts facts = facts_of(top);
+	char *text = NULL;
+	size_t length = 0;
+	int r;
+
+	canvas.out = open_memstream(&text, &length);
+	if (!canvas.out)
+		return -errno;
+	screen_size(&canvas.height, &canvas.width);
+	top_draw(&canvas, &facts, &top->view);
+	r = fclose(canvas.out) == 0 ? screen_draw(text, length) : -errno;
+	free(text);
+	return r;
+}
+
+/* Until the next refresh: 0 to go on, 1 to end, or a negative errno. What a key or a new size
+ * changes is drawn at once. */
+static int wait_key(struct top *top, uint64_t begun_ns)
+{
+	for (;;) {
+		uint64_t now = clock_now().mono_ns;
+		uint64_t until_ns = begun_ns + (uint64_t)top->view.delay_ms * NS_PER_MS;
+		int key = 0, r = 0;
+
+		if (now >= until_ns && !top->view.paused)
+			return 0;
+		key = screen_key(top->view.paused ? -1 : (int)((until_ns - now) / NS_PER_MS) + 1);
+		if (key < 0)
+			return key;
+		if (key == 0 && !top->view.paused && clock_now().mono_ns >= until_ns)
+			return 0;
+		if (key > 0)
+			r = top_view_key(&top->view, key, json_object_get(top->host.json, "vgpus"));
+		if (r == 1 || r == TOP_ASK)
+			return r == 1 ? 1 : 0;
+		r = draw_screen(top);
+		if (r < 0)
+			return r;
+	}
+}
+
+static int watch(struct top *top)
+{
+	int r = 0;
+
+	while (r == 0) {
+		uint64_t begun_ns = clock_now().mono_ns;
+
+		r = draw_screen(top);
+		if (r == 0)
+			r = wait_key(top, begun_ns);
+		if (r == 0)
+			(void)fetch(top);
+	}
+	return r;
+}
+
+static enum ctl_exit show(struct top *top, bool batch, long count)
+{
+	int r;
+
+	if (batch) {
+		r = print_batch(top, count);
+		return r < 0 ? ctl_fail(CTL_FAILED, "standard output: %s", strerror(-r)) : CTL_DONE;
+	}
+	top->view.live = true;
+	r = screen_enter(STDOUT_FILENO);
+	if (r == 0)
+		r = watch(top);
+	screen_leave();
+	return r < 0 ? ctl_fail(CTL_FAILED, "top: the terminal: %s", strerror(-r)) : CTL_DONE;
+}
+
+static enum ctl_exit take_options(struct top *top, const struct args *args, bool batch)
+{
+	const char *filter = args->values[OPTION_FILTER], *sort = args->values[OPTION_SORT];
+	const char *term = getenv("TERM");
+	struct err err;
+
+	top->view.delay_ms = args_has(args, OPTION_DELAY)
+				     ? (int)(args_number(args, OPTION_DELAY) * 1000)
+				     : REFRESH_MS;
+	if (filter && strlen(filter) >= TOP_FILTER_MAX)
+		return ctl_fail(CTL_USAGE, "top: --filter: longer than %d characters",
+				TOP_FILTER_MAX - 1);
+	if (filter)
+		strcpy(top->view.filter, filter);
+	if (sort && top_view_sort(&top->view, sort, &err) < 0)
+		return ctl_fail(CTL_USAGE, "top: %s", err.msg);
+	if (!batch && !top->ctl->writer.tty)
+		return ctl_fail(CTL_USAGE, "top: standard output is no terminal; --once prints one "
+					   "picture, --batch one after the other");
+	if (!batch && (!term || !term[0] || strcmp(term, "dumb") == 0))
+		return ctl_fail(CTL_USAGE,
+				"top: a terminal of type '%s' cannot be drawn upon; "
+				"--once prints one picture, --batch one after the other",
+				term ? term : "");
+	return CTL_DONE;
+}
+
+enum ctl_exit verb_top(struct ctl *ctl, const struct args *args)
+{
+	struct top top = {.ctl = ctl};
+	bool once = args_has(args, OPTION_ONCE), batch = once || args_has(args, OPTION_BATCH);
+	long count = once			       ? 1
+		     : args_has(args, OPTION_PICTURES) ? (long)args_number(args, OPTION_PICTURES)
+						       : 0;
+	enum ctl_exit done = take_options(&top, args, batch || count > 0);
+	struct err err;
+	int r;
+
+	if (done != CTL_DONE)
+		return done;
+	r = ctl_open(ctl, &err);
+	if (r < 0)
+		return ctl_fail(ctl_exit_of(r), "%s", err.msg);
+	client_set_timeout(ctl->client, ANSWER_MS);
+	r = fetch(&top);
+	if (r != 0) {
+		done = ctl_fail(ctl_exit_of(r), "%s", top.notice[0] ? top.notice : strerror(-r));
+	} else {
+		recall(&top);
+		done = show(&top, batch || count > 0, count);
+	}
+	reply_fini(&top.host);
+	reply_fini(&top.decisions);
+	trails_fini(&top.trails);
+	return done;
+}

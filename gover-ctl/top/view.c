@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/* What is sorted, filtered and pressed in `top`. Must never lose the cursor's vGPU while it is
+ * there. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "gover-ctl/verb/field.h"
+#include "gover-ctl/top/screen.h"
+#include "gover-ctl/verb/tell.h"
+#include "gover-ctl/top/view.h"
+
+static const struct column {
+	const char *name, *key;
+	bool text;
+	int letter; /* that sorts by it */
+} columns[TOP_COLUMNS] = {
+	[TOP_VGPU] = {"vgpu", "id", true, 'n'},
+	[TOP_VM] = {"vm", "vm", true, 'm'},
+	[TOP_GPU] = {"gpu", "gpu", true, 'g'},
+	[TOP_UTIL] = {"util", "util_pct", false, 'u'},
+	[TOP_LOAD] = {"load", "load_pct", false, 'l'},
+	[TOP_FPS] = {"fps", "fps", false, 'f'},
+	[TOP_TARGET] = {"target", "target_fps", false, 't'},
+	[TOP_CAP] = {"cap", "cap_pct", false, 'c'},
+	[TOP_SOLD] = {"sold", "initial_cap_pct", false, 's'},
+	[TOP_BROKEN] = {"broken", "broken_time_pct", false, 'b'},
+};
+
+static const struct {
+	const char *key, *what;
+} help_lines[] = {
+	{"F1 ? h", "this help; any key ends it"},
+	{"q F10", "quit"},
+	{"/", "filter: a part of a vGPU's id, VM, GPU, label or note; Enter keeps it"},
+	{"Esc", "ends the filter, then shows the decisions about all again"},
+	{"< >", "sort by the column before, behind"},
+	{"n m g", "sort by vGPU, VM, GPU"},
+	{"u l f t", "sort by use, load, frames a second, target"},
+	{"c s b", "sort by cap, sold cap, broken time"},
+	{"I r", "the other way round"},
+	{"Up Down", "move the cursor; PgUp, PgDn, Home, End too, and k, j"},
+	{"Enter", "what was decided about the vGPU under the cursor, and again for all"},
+	{"p Space", "pause; again to go on"},
+	{"+ -", "refresh more seldom, more often"},
+	{"Ctrl-L", "draw anew"},
+	{"", ""},
+	{"LOAD", "share of the whole GPU; its line is as high as the cap that was sold"},
+	{"FPS", "its line is as high as the target, without one as the most that is shown"},
+	{"BROKEN", "share of the time watched in which the promise was broken"},
+};
+
+const char *top_view_help(size_t index, const char **ret_what)
+{
+	if (index >= ARRAY_SIZE(help_lines))
+		return NULL;
+	*ret_what = help_lines[index].what;
+	return help_lines[index].key;
+}
+
+const char *top_view_column(enum top_column column)
+{
+	return columns[column].name;
+}
+
+int top_view_sort(struct top_view *view, const char *text, struct err *reterr)
+{
+	bool reverse = text[0] == '-';
+	char list[160] = "";
+
+	for (int i = 0; i < TOP_COLUMNS; i++) {
+		size_t used = strlen(list);
+
+		if (strcmp(columns[i].name, text + reverse) == 0) {
+			view->sort = (enum top_column)i;
+			view->reverse = reverse;
+			return 0;
+		}
+		snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
+			 columns[i].name);
+	}
+	return err_fail(reterr, EINVAL, "--sort '%.60s': allowed are %s, and - before one", text,
+			list);
+}
+
+static bool holds(const char *text, const char *part)
+{
+	return strcasestr(text, part);
+}
+
+static bool passes(const json_t *vgpu, const char *filter)
+{
+	json_t *labels = json_object_get(vgpu, "labels"), *value;
+	char text[TELL_MAX];
+	const char *key;
+
+	if (!filter[0])
+		return true;
+	tell_notes(vgpu, text);
+	if (holds(field_text(vgpu, "id"), filter) || holds(field_text(vgpu, "vm"), filter) ||
+	    holds(field_text(vgpu, "gpu"), filter) || holds(text, filter))
+		return true;
+	json_object_foreach (labels, key, value) {
+		snprintf(text, sizeof(text), "%s=%s", key,
+			 json_is_string(value) ? json_string_value(value) : "");
+		if (holds(text, filter))
+			return true;
+	}
+	return false;
+}
+
+/* Below 0: @a comes first. What is not known comes last, either way. */
+static int compare(const void *a, const void *b, void *userdata)
+{
+	const json_t *one = *(const json_t *const *)a, *other = *(const json_t *const *)b;
+	const struct top_view *view = userdata;
+	const struct column *column = &columns[view->sort];
+	double x, y;
+	int r;
+
+	if (column->text) {
+		r = strverscmp(field_text(one, column->key), field_text(other, column->key));
+		r = view->reverse ? -r : r;
+	} else {
+		x = field_number(one, column->key);
+		y = field_number(other, column->key);
+		if (isnan(x) || isnan(y))
+			r = isnan(x) - isnan(y);
+		else
+			r = (x < y) - (x > y);
+		if (view->reverse && !isnan(x) && !isnan(y))
+			r = -r;
+	}
+	return r ? r : strverscmp(field_text(one, "id"), field_text(other, "id"));
+}
+
+const json_t **top_view_rows(const struct top_view *view, const json_t *vgpus, size_t *ret_n)
+{
+	const json_t **rows = calloc(json_array_size(vgpus) + 1, sizeof(const json_t *));
+	struct top_view copy = *view;
+	const json_t *vgpu;
+	size_t i, n = 0;
+
+	if (!rows)
+		return NULL;
+	json_array_foreach (vgpus, i, vgpu) {
+		if (passes(vgpu, view->filter))
+			rows[n++] = vgpu;
+	}
+	qsort_r(rows, n, sizeof(*rows), compare, &copy);
+	*ret_n = n;
+	return rows;
+}
+
+static size_t cursor_row(const struct top_view *view, const json_t *const *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(field_text(rows[i], "id"), view->cursor) == 0)
+			return i;
+	return 0;
+}
+
+int top_view_scroll(struct top_view *view, const json_t *const *rows, size_t n, int lines)
+{
+	int at = (int)cursor_row(view, rows, n);
+
+	view->lines = lines;
+	if (view->first > (int)n - lines)
+		view->first = (int)n - lines;
+	if (view->first < 0)
+		view->first = 0;
+	if (at < view->first)
+		view->first = at;
+	if (at >= view->first + lines)
+		view->first = at - lines + 1;
+	return at;
+}
+
+/* @by rows down; the cursor stays in the list. */
+static void move(struct top_view *view, const json_t *vgpus, long by)
+{
+	size_t n;
+	const json_t **rows = top_view_rows(view, vgpus, &n);
+	long at;
+
+	if (rows && n > 0) {
+		at = (long)cursor_row(view, rows, n) + by;
+		at = at < 0 ? 0 : at >= (long)n ? (long)n - 1 : at;
+		snprintf(view->cursor, sizeof(view->cursor), "%s", field_text(rows[at], "id"));
+	}
+	free(rows);
+}
+
+static int toggle_focus(struct top_view *view, const json_t *vgpus)
+{
+	if (view->focus[0]) {
+		view->focus[0] = '\0';
+		return TOP_ASK;
+	}
+	move(view, vgpus, 0);
+	memcpy(view->focus, view->cursor, sizeof(view->focus));
+	return TOP_ASK;
+}
+
+static void erase_last(char *text)
+{
+	size_t n = strlen(text);
+
+	while (n > 0 && ((unsigned char)text[n - 1] & 0xc0) == 0x80)
+		n--;
+	text[n > 0 ? n - 1 : 0] = '\0';
+}
+
+static void type_filter(struct top_view *view, int key)
+{
+	size_t n = strlen(view->filter);
+
+	if (key == '\n' || key == '\r') {
+		view->mode = TOP_TABLE;
+	} else if (key == SCREEN_ESCAPE) {
+		view->filter[0] = '\0';
+		view->mode = TOP_TABLE;
+	} else if (key == 0x7f || key == '\b') {
+		erase_last(view->filter);
+	} else if (key == 'U' - '@') {
+		view->filter[0] = '\0';
+	} else if (key >= ' ' && key < 256 && n + 1 < sizeof(view->filter)) {
+		view->filter[n] = (char)key;
+		view->filter[n + 1] = '\0';
+	}
+}
+
+static void change_delay(struct top_view *view, bool slower)
+{
+	int ms = slower ? view->delay_ms * 2 : view->delay_ms / 2;
+
+	view->delay_ms = ms < TOP_DELAY_MIN_MS	 ? TOP_DELAY_MIN_MS
+			 : ms > TOP_DELAY_MAX_MS ? TOP_DELAY_MAX_MS
+						 : ms;
+}
+
+/* Is it a key that sorts? */
+static bool sort_key(struct top_view *view, int key)
+{
+	int by = key == '>' || key == '.' ? 1 : key == '<' || key == ',' ? -1 : 0;
+
+	if (by != 0) {
+		view->sort = (enum top_column)(((int)view->sort + by + TOP_COLUMNS) % TOP_COLUMNS);
+		view->reverse = false;
+		return true;
+	}
+	for (int i = 0; i < TOP_COLUMNS; i++) {
+		if (columns[i].letter != key)
+			continue;
+		view->reverse = view->sort == (enum top_column)i && !view->reverse;
+		view->sort = (enum top_column)i;
+		return true;
+	}
+	return false;
+}
+
+static bool move_key(struct top_view *view, int key, const json_t *vgpus)
+{
+	long page = view->lines > 1 ? view->lines - 1 : 1, all = (long)json_array_size(vgpus);
+	const struct {
+		int key, vi;
+		long by;
+	} moves[] = {
+		{SCREEN_UP, 'k', -1},	     {SCREEN_DOWN, 'j', 1},  {SCREEN_PAGE_UP, 0, -page},
+		{SCREEN_PAGE_DOWN, 0, page}, {SCREEN_HOME, 0, -all}, {SCREEN_END, 0, all},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(moves); i++) {
+		if (key != moves[i].key && (!moves[i].vi || key != moves[i].vi))
+			continue;
+		move(view, vgpus, moves[i].by);
+		return true;
+	}
+	return false;
+}
+
+static int table_key(struct top_view *view, int key, const json_t *vgpus)
+{
+	switch (key) {
+	case 'q':
+	case 'Q':
+	case SCREEN_F10:
+		return 1;
+	case '?':
+	case 'h':
+	case SCREEN_F1:
+		view->mode = TOP_HELP;
+		return 0;
+	case '/':
+		view->mode = TOP_FILTER;
+		return 0;
+	case SCREEN_ESCAPE:
+		if (view->filter[0]) {
+			view->filter[0] = '\0';
+			return 0;
+		}
+		return view->focus[0] ? toggle_focus(view, vgpus) : 0;
+	case 'I':
+	case 'r':
+		view->reverse = !view->reverse;
+		return 0;
+	case 'p':
+	case ' ':
+		view->paused = !view->paused;
+		return view->paused ? 0 : TOP_ASK;
+	case '+':
+	case '-':
+		change_delay(view, key == '+');
+		return 0;
+	case '\n':
+	case '\r':
+		return toggle_focus(view, vgpus);
+	default:
+		if (!sort_key(view, key))
+			move_key(view, key, vgpus);
+		return 0;
+	}
+}
+
+int top_view_key(struct top_view *view, int key, const json_t *vgpus)
+{
+	switch (view->mode) {
+	case TOP_FILTER:
+		if (!move_key(view, key < 256 ? 0 : key, vgpus))
+			type_filter(view, key);
+		return 0;
+	case TOP_HELP:
+		view->mode = TOP_TABLE;
+		return 0;
+	case TOP_TABLE:
+		break;
+	}
+	return table_key(view, key, vgpus);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* decisions, why: what was decided and for what reason. Must never guess a reason of its own. */
+#include "gover-ctl/verb/field.h"
+#include "gover-ctl/verb/tables.h"
+#include "gover-ctl/verb/tell.h"
+#include "gover-ctl/verb/verbs.h"
+
+#define WHY_DECISIONS 10
+
+enum ctl_exit verb_decisions(struct ctl *ctl, const struct args *args)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	const char *after = args->values[OPTION_AFTER], *limit = args->values[OPTION_LIMIT];
+	const char *vgpu = args->values[OPTION_VGPU];
+	enum ctl_exit r = vgpu ? ctl_check_id("vGPU", vgpu) : CTL_DONE;
+
+	if (r == CTL_DONE)
+		r = ctl_request(ctl, "GET", NULL, &reply, "/v1/decisions?limit=%s%s%s%s%s",
+				limit ? limit : "100", after ? "&after=" : "", after ? after : "",
+				vgpu ? "&vgpu=" : "", vgpu ? vgpu : "");
+	return r == CTL_DONE ? tables_answer(&ctl->writer, &table_decisions, &reply) : r;
+}
+
+static void print_decision(const struct writer *writer, const json_t *decision)
+{
+	char time[TELL_MAX], moves[TELL_MAX], numbers[TELL_MAX];
+
+	tell_time(field_text(decision, "time"), time);
+	tell_moves(decision, moves);
+	tell_numbers(decision, numbers);
+	writer_line(writer, "%s  %s, decision %.0f: %s", time, field_text(decision, "kind"),
+		    field_number(decision, "id"), field_text(decision, "why"));
+	if (moves[0])
+		writer_line(writer, "    %s: %s", field_text(decision, "result"), moves);
+	if (numbers[0])
+		writer_line(writer, "    with %s", numbers);
+}
+
+enum ctl_exit verb_why(struct ctl *ctl, const struct args *args)
+{
+	CLEANUP_REPLY struct reply vgpu = {0}, answer = {0};
+	const char *id = args->words[0];
+	const json_t *decisions, *decision;
+	int limit =
+		args_has(args, OPTION_LIMIT) ? (int)args_number(args, OPTION_LIMIT) : WHY_DECISIONS;
+	enum ctl_exit r = ctl_check_id("vGPU", id);
+	char text[TELL_MAX];
+	size_t i;
+
+	if (r == CTL_DONE)
+		r = ctl_request(ctl, "GET", NULL, &vgpu, "/v1/vgpus/%s", id);
+	if (r == CTL_DONE)
+		r = ctl_request(ctl, "GET", NULL, &answer, "/v1/decisions?vgpu=%s&limit=%d", id,
+				limit);
+	if (r != CTL_DONE)
+		return r;
+	if (ctl->writer.json) {
+		writer_answer(&ctl->writer, &answer);
+		return CTL_DONE;
+	}
+	tell_vgpu(vgpu.json, text);
+	writer_line(&ctl->writer, "%s", text);
+	decisions = json_object_get(answer.json, "decisions");
+	if (json_array_size(decisions) == 0)
+		writer_line(&ctl->writer, "Nothing was decided about it yet.");
+	json_array_foreach (decisions, i, decision) {
+		print_decision(&ctl->writer, decision);
+	}
+	return CTL_DONE;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* `economics`: what was earned and owed. Must never reckon: it tells what the daemon says. */
+#include "gover-ctl/verb/field.h"
+#include "gover-ctl/verb/range.h"
+#include "gover-ctl/verb/tables.h"
+#include "gover-ctl/verb/tell.h"
+#include "gover-ctl/verb/verbs.h"
+
+#define DAY_S (24 * 3600)
+
+static enum ctl_exit out_of_memory(void)
+{
+	return ctl_fail(CTL_FAILED, "out of memory");
+}
+
+static void print_prices(const struct writer *writer, const json_t *prices)
+{
+	const json_t *price;
+	size_t i;
+
+	json_array_foreach (prices, i, price) {
+		char since[TELL_MAX];
+
+		tell_time(field_text(price, "time"), since);
+		writer_line(writer,
+			    "%s from %s: %.6g for an hour of the whole GPU, %.6g owed for a broken "
+			    "second",
+			    field_text(price, "flavor"), since,
+			    field_number(price, "price_per_cap_hour"),
+			    field_number(price, "penalty_per_broken_s"));
+	}
+}
+
+/* Both accounts as rows of one table. */
+static enum ctl_exit print_accounts(const struct writer *writer, json_t *answer, json_t *without)
+{
+	json_t *rows = NULL;
+	enum ctl_exit r;
+
+	if (json_object_set_new(answer, "account", json_string("as sold")) == 0 &&
+	    json_object_set_new(without, "account", json_string("without overselling")) == 0)
+		rows = json_pack("{s:[O, O]}", "accounts", answer, without);
+	if (!rows)
+		return out_of_memory();
+	r = tables_print(writer, &table_accounts, rows);
+	json_decref(rows);
+	return r;
+}
+
+/* The rows of @table, each with the profit that the same row of @without has. */
+static enum ctl_exit print_rows(const struct writer *writer, const struct table *table,
+				json_t *answer, const json_t *without)
+{
+	const json_t *others = json_object_get(without, table->member);
+	json_t *row;
+	size_t i;
+
+	json_array_foreach (json_object_get(answer, table->member), i, row) {
+		json_t *profit = json_object_get(json_array_get(others, i), "profit");
+
+		if (profit && json_object_set(row, "profit_without", profit) < 0)
+			return out_of_memory();
+	}
+	writer_line(writer, "%s", "");
+	return tables_print(writer, table, answer);
+}
+
+static enum ctl_exit print(const struct writer *writer, json_t *answer)
+{
+	json_t *without = json_object_get(answer, "without_overselling");
+	char from[TELL_MAX], to[TELL_MAX];
+	enum ctl_exit r;
+
+	tell_time(field_text(answer, "from"), from);
+	tell_time(field_text(answer, "to"), to);
+	writer_line(writer, "%s to %s, %.2f GPU hours watched", from, to,
+		    field_number(answer, "watched_hours"));
+	print_prices(writer, json_object_get(answer, "prices"));
+	writer_line(writer, "%s", "");
+	r = print_accounts(writer, answer, without);
+	if (json_array_size(json_object_get(answer, "vgpus")) == 0)
+		return r;
+	if (r == CTL_DONE)
+		r = print_rows(writer, &table_flavors, answer, without);
+	return r == CTL_DONE ? print_rows(writer, &table_earners, answer, without) : r;
+}
+
+enum ctl_exit verb_economics(struct ctl *ctl, const struct args *args)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	struct range range;
+	enum ctl_exit r = range_take(args, "economics", DAY_S, &range);
+
+	if (r == CTL_DONE)
+		r = ctl_request(ctl, "GET", NULL, &reply, "/v1/economics?from=%s&to=%s", range.from,
+				range.to);
+	if (r != CTL_DONE)
+		return r;
+	if (!ctl->writer.json)
+		return print(&ctl->writer, reply.json);
+	writer_answer(&ctl->writer, &reply);
+	return CTL_DONE;
+}

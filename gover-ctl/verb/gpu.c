@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* freeze, thaw, drain: whether the daemon acts on a GPU and sells on it. Must never change a cap.
+ */
+#include "gover-ctl/verb/field.h"
+#include "gover-ctl/verb/verbs.h"
+
+struct change {
+	const char *mode, *selling; /* NULL: unchanged */
+	const char *told;
+};
+
+static enum ctl_exit change_one(struct ctl *ctl, const char *gpu, const struct change *change)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	json_t *body = json_pack("{s:s*, s:s*}", "mode", change->mode, "selling", change->selling);
+	enum ctl_exit r;
+
+	if (!body)
+		return ctl_fail(CTL_FAILED, "out of memory");
+	r = ctl_request(ctl, "PATCH", body, &reply, "/v1/gpus/%s", gpu);
+	json_decref(body);
+	if (r == CTL_DONE && ctl->writer.json)
+		writer_answer(&ctl->writer, &reply);
+	else if (r == CTL_DONE)
+		writer_line(&ctl->writer, "%s: %s", gpu, change->told);
+	return r;
+}
+
+/* The GPU named, or every one; a refusal by one does not spare the others. */
+static enum ctl_exit change_all(struct ctl *ctl, const struct args *args,
+				const struct change *change)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	const json_t *gpus, *gpu;
+	enum ctl_exit worst = CTL_DONE;
+	size_t i;
+
+	if (args->n_words > 0) {
+		enum ctl_exit r = ctl_check_id("GPU", args->words[0]);
+
+		return r == CTL_DONE ? change_one(ctl, args->words[0], change) : r;
+	}
+	worst = ctl_request(ctl, "GET", NULL, &reply, "/v1/gpus");
+	if (worst != CTL_DONE)
+		return worst;
+	gpus = json_object_get(reply.json, "gpus");
+	if (json_array_size(gpus) == 0)
+		return ctl_fail(CTL_FAILED,
+				"gover-d at %s drives no GPU: `gover-ctl doctor` says what "
+				"this host lacks",
+				client_where(ctl->client));
+	json_array_foreach (gpus, i, gpu) {
+		enum ctl_exit r = change_one(ctl, field_text(gpu, "name"), change);
+
+		if (r > worst)
+			worst = r;
+	}
+	return worst;
+}
+
+enum ctl_exit verb_gpu_freeze(struct ctl *ctl, const struct args *args)
+{
+	return change_all(ctl, args,
+			  &(struct change){
+				  .mode = "frozen",
+				  .told = "frozen; caps stay as they are until `gover-ctl thaw`",
+			  });
+}
+
+enum ctl_exit verb_gpu_thaw(struct ctl *ctl, const struct args *args)
+{
+	return change_all(ctl, args,
+			  &(struct change){
+				  .mode = "act",
+				  .selling = "on",
+				  .told = "acts and sells",
+			  });
+}
+
+enum ctl_exit verb_gpu_drain(struct ctl *ctl, const struct args *args)
+{
+	return change_all(ctl, args,
+			  &(struct change){
+				  .selling = "off",
+				  .told = "sells nothing more until `gover-ctl thaw`",
+			  });
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* `history`: what a vGPU got and did over time. Must never read the database itself. */
+#include "gover-ctl/verb/range.h"
+#include "gover-ctl/verb/tables.h"
+#include "gover-ctl/verb/verbs.h"
+#include "gover-ctl/verb/when.h"
+
+enum ctl_exit verb_history(struct ctl *ctl, const struct args *args)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	enum ctl_exit r = ctl_check_id("vGPU", args->words[0]);
+	struct range range;
+	char step[32] = "";
+	int64_t step_s;
+
+	if (r == CTL_DONE)
+		r = range_take(args, "history", 3600, &range);
+	if (r != CTL_DONE)
+		return r;
+	if (args_has(args, OPTION_STEP)) {
+		if (when_parse_span(args->values[OPTION_STEP], &step_s) < 0)
+			return ctl_fail(CTL_USAGE,
+					"--step '%s': allowed are seconds, or 30s, 5m, 1h, "
+					"1d",
+					args->values[OPTION_STEP]);
+		snprintf(step, sizeof(step), "&step=%lld", (long long)step_s);
+	}
+	r = ctl_request(ctl, "GET", NULL, &reply, "/v1/vgpus/%s/history?from=%s&to=%s%s",
+			args->words[0], range.from, range.to, step);
+	return r == CTL_DONE ? tables_answer(&ctl->writer, &table_history, &reply) : r;
+}

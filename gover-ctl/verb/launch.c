@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of `run` that can be tried alone. Must never exec. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "gover-ctl/verb/field.h"
+#include "gover-ctl/verb/launch.h"
+
+#define LIBRARY "libgover-fps.so"
+
+int run_find_library(const char *override, const char *exe, char ret_path[PATH_MAX],
+		     struct err *reterr)
+{
+	static const char *const places[] = {"", "../lib/gover/"};
+	const char *slash = strrchr(exe, '/');
+	int folder = slash ? (int)(slash - exe) + 1 : 0;
+	char path[PATH_MAX];
+
+	if (override && override[0]) {
+		snprintf(path, sizeof(path), "%s", override);
+		if (access(path, R_OK) < 0)
+			return err_fail(reterr, ENOENT, "GOVER_FPS_LIB: %s: %s", path,
+					strerror(errno));
+	} else {
+		size_t i;
+
+		for (i = 0; i < ARRAY_SIZE(places); i++) {
+			int n = snprintf(path, sizeof(path), "%.*s%s" LIBRARY, folder, exe,
+					 places[i]);
+
+			if (n < (int)sizeof(path) && access(path, R_OK) == 0)
+				break;
+		}
+		if (i == ARRAY_SIZE(places))
+			return err_fail(reterr, ENOENT,
+					LIBRARY
+					" is neither in %.*s nor in "
+					"%.*s../lib/gover/: build or install it, or name it in "
+					"GOVER_FPS_LIB",
+					folder, exe, folder, exe);
+	}
+	if (strpbrk(path, ": "))
+		return err_fail(reterr, EINVAL,
+				"%s: LD_PRELOAD can carry no path with a space or a "
+				"colon",
+				path);
+	strcpy(ret_path, path);
+	return 0;
+}
+
+int run_preload(const char *library, const char *before, char *ret_value, size_t size)
+{
+	bool more = before && before[0];
+	int n = snprintf(ret_value, size, "%s%s%s", library, more ? ":" : "", more ? before : "");
+
+	return n < (int)size ? 0 : -ENAMETOOLONG;
+}
+
+double run_fps_max(double target_fps)
+{
+	if (!(target_fps > 0))
+		return 0;
+	return target_fps + (target_fps > 100 ? target_fps / 100 : 1);
+}
+
+static int executable(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return errno == EACCES ? -EACCES : -ENOENT;
+	return S_ISREG(st.st_mode) && access(path, X_OK) == 0 ? 0 : -EACCES;
+}
+
+int run_find_command(const char *command, const char *search_path)
+{
+	int worst = -ENOENT;
+	char path[PATH_MAX];
+
+	if (strchr(command, '/'))
+		return executable(command);
+	while (command[0] && search_path) {
+		size_t n = strcspn(search_path, ":");
+		int r;
+
+		r = snprintf(path, sizeof(path), "%.*s%s%s", (int)n, search_path, n ? "/" : "./",
+			     command);
+		r = r < (int)sizeof(path) ? executable(path) : -ENOENT;
+		if (r == 0)
+			return 0;
+		if (r == -EACCES)
+			worst = r;
+		search_path = search_path[n] ? search_path + n + 1 : NULL;
+	}
+	return worst;
+}
+
+static int enter_one(const char *path, long pid, struct err *reterr)
+{
+	CLEANUP_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
+	const char *advice = "";
+	char text[24];
+	int n = snprintf(text, sizeof(text), "%ld\n", pid);
+	int r;
+
+	if (fd >= 0 && write(fd, text, (size_t)n) == n)
+		return 0;
+	r = errno;
+	if (r == EACCES || r == EPERM)
+		advice = ": only root may place a program, or the owner of this control group";
+	return err_fail(reterr, r, "%s: %s%s", path, strerror(r), advice);
+}
+
+int run_enter(const json_t *vgpu, long pid, struct err *reterr)
+{
+	const json_t *attach = json_object_get(vgpu, "attach"), *place;
+	const json_t *places = json_object_get(attach, "cgroup_procs");
+	size_t i;
+
+	if (json_array_size(places) == 0)
+		return err_fail(reterr, EOPNOTSUPP,
+				"vGPU '%s' on GPU '%s' has no place for programs of "
+				"this host: its backend runs none",
+				field_text(vgpu, "id"), field_text(vgpu, "gpu"));
+	json_array_foreach (places, i, place) {
+		const char *path = json_string_value(place);
+		int r = path ? enter_one(path, pid, reterr)
+			     : err_fail(reterr, EPROTO, "attach.cgroup_procs holds no path");
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* offers, claim. Must never claim twice: every claim carries a key. */
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/parse.h"
+#include "gover-ctl/verb/field.h"
+#include "gover-ctl/verb/tables.h"
+#include "gover-ctl/verb/tell.h"
+#include "gover-ctl/verb/terms.h"
+#include "gover-ctl/verb/verbs.h"
+
+#define KEY_MAX 128 /* with its NUL, as the daemon keeps it */
+
+enum ctl_exit verb_offers(struct ctl *ctl, const struct args *args)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	enum ctl_exit r = ctl_request(ctl, "GET", NULL, &reply, "/v1/offers%s",
+				      args_has(args, OPTION_ALL) ? "?all=true" : "");
+
+	return r == CTL_DONE ? tables_answer(&ctl->writer, &table_offers, &reply) : r;
+}
+
+/* The key given, or a random one. */
+static enum ctl_exit choose_key(const struct args *args, char key[KEY_MAX])
+{
+	const char *given = args->values[OPTION_KEY];
+	unsigned char bytes[16];
+
+	if (!given) {
+		if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+			return ctl_fail(CTL_FAILED, "claim: no random key to be had; give one with "
+						    "--key");
+		for (size_t i = 0; i < sizeof(bytes); i++)
+			snprintf(key + 2 * i, 3, "%02x", bytes[i]);
+		return CTL_DONE;
+	}
+	for (const char *c = given; *c; c++)
+		if (!isgraph((unsigned char)*c))
+			return ctl_fail(CTL_USAGE,
+					"--key: allowed are printable characters without "
+					"spaces");
+	if (strlen(given) >= KEY_MAX)
+		return ctl_fail(CTL_USAGE, "--key: longer than %d characters", KEY_MAX - 1);
+	strcpy(key, given);
+	return CTL_DONE;
+}
+
+static json_t *claim_body(const struct args *args)
+{
+	json_t *body = terms_body(args), *labels = json_object();
+	int r = terms_merge_labels(args, labels);
+
+	if (r == 0)
+		r = json_object_set_new(body, "id", json_string(args->values[OPTION_NEWCOMER]));
+	if (r == 0 && args->n_labels > 0)
+		r = json_object_set(body, "labels", labels);
+	json_decref(labels);
+	if (r == 0)
+		return body;
+	json_decref(body);
+	return NULL;
+}
+
+static enum ctl_exit send_claim(struct ctl *ctl, const char *path, const json_t *body,
+				const char *key, struct reply *ret_reply)
+{
+	struct client_call call = {.method = "POST", .path = path, .body = body, .key = key};
+	struct err err;
+	int r = ctl_try(ctl, &call, ret_reply, &err);
+
+	if (r == 0)
+		return CTL_DONE;
+	if (r != -ECONNRESET)
+		return ctl_fail(ctl_exit_of(r), "%s", err.msg);
+	return ctl_fail(CTL_UNREACHABLE,
+			"%s; whether the claim was taken is not known: the same "
+			"command with --key %s tells and claims nothing twice",
+			err.msg, key);
+}
+
+enum ctl_exit verb_offer_claim(struct ctl *ctl, const struct args *args)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	enum ctl_exit r = ctl_check_id("vGPU", args->values[OPTION_NEWCOMER]);
+	char path[CLIENT_PATH_MAX], key[KEY_MAX], text[TELL_MAX];
+	json_t *body;
+	int64_t id;
+
+	if (r == CTL_DONE && parse_int(args->words[0], 1, INT64_MAX, &id) < 0)
+		r = ctl_fail(CTL_USAGE, "claim: '%s' is not the number of an offer",
+			     args->words[0]);
+	if (r == CTL_DONE)
+		r = choose_key(args, key);
+	if (r != CTL_DONE)
+		return r;
+	snprintf(path, sizeof(path), "/v1/offers/%lld/claim", (long long)id);
+	body = claim_body(args);
+	r = body ? send_claim(ctl, path, body, key, &reply) : ctl_fail(CTL_FAILED, "out of memory");
+	json_decref(body);
+	if (r != CTL_DONE)
+		return r;
+	if (ctl->writer.json) {
+		writer_answer(&ctl->writer, &reply);
+		return CTL_DONE;
+	}
+	tell_vgpu(json_object_get(reply.json, "vgpu"), text);
+	writer_line(&ctl->writer, "claimed: offer %lld: %s", (long long)id, text);
+	return CTL_DONE;
+}

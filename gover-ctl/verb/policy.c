@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* policy show, policy set. Must never send a value of another type than the daemon's own. */
+#include <string.h>
+
+#include "gover-ctl/verb/field.h"
+#include "gover-ctl/verb/policy-set.h"
+#include "gover-ctl/verb/tables.h"
+#include "gover-ctl/verb/verbs.h"
+
+static const char *value_text(const json_t *value, char text[64])
+{
+	if (json_is_boolean(value))
+		return json_is_true(value) ? "on" : "off";
+	if (json_is_string(value))
+		return json_string_value(value);
+	if (!json_is_number(value))
+		return "";
+	snprintf(text, 64, "%.10g", json_number_value(value));
+	return text;
+}
+
+/* The answer of GET /v1/policy as rows for a table. NULL: out of memory. */
+static json_t *make_rows(const json_t *policy)
+{
+	json_t *params = json_object_get(policy, "params"), *value, *rows = json_array();
+	const json_t *file = json_object_get(policy, "file");
+	json_t *answer = json_pack("{s:o}", "rows", rows);
+	const char *key;
+
+	json_object_foreach (params, key, value) {
+		const json_t *in_file = json_object_get(file, key);
+		char now[64], was[64];
+		json_t *row = json_pack("{s:s, s:s, s:s, s:s}", "key", key, "value",
+					value_text(value, now), "file", value_text(in_file, was),
+					"mark", json_equal(value, in_file) ? "" : "*");
+
+		if (json_array_append_new(rows, row) < 0) {
+			json_decref(answer);
+			return NULL;
+		}
+	}
+	return answer;
+}
+
+static enum ctl_exit print_policy(struct ctl *ctl, const struct reply *reply)
+{
+	enum ctl_exit r;
+	json_t *rows;
+
+	if (ctl->writer.json) {
+		writer_answer(&ctl->writer, reply);
+		return CTL_DONE;
+	}
+	rows = make_rows(reply->json);
+	if (!rows)
+		return ctl_fail(CTL_FAILED, "out of memory");
+	r = tables_print(&ctl->writer, &table_policy, rows);
+	json_decref(rows);
+	return r;
+}
+
+static void print_policies(const struct writer *writer, const json_t *policy)
+{
+	const json_t *policies = json_object_get(policy, "policies"), *row;
+	const char *name = field_text(policy, "name");
+	size_t i;
+
+	json_array_foreach (policies, i, row) {
+		writer_line(writer, "%s %-10s %s",
+			    strcmp(field_text(row, "name"), name) == 0 ? "->" : "  ",
+			    field_text(row, "name"), field_text(row, "summary"));
+	}
+	writer_line(writer, "%s", "");
+}
+
+enum ctl_exit verb_policy_show(struct ctl *ctl, const struct args *args)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	enum ctl_exit r = ctl_request(ctl, "GET", NULL, &reply, "/v1/policy");
+
+	(void)args;
+	if (r != CTL_DONE)
+		return r;
+	if (!ctl->writer.json)
+		print_policies(&ctl->writer, reply.json);
+	return print_policy(ctl, &reply);
+}
+
+enum ctl_exit verb_policy_set(struct ctl *ctl, const struct args *args)
+{
+	CLEANUP_REPLY struct reply now = {0}, reply = {0};
+	enum ctl_exit r = ctl_request(ctl, "GET", NULL, &now, "/v1/policy");
+	struct err err;
+	json_t *body;
+
+	if (r != CTL_DONE)
+		return r;
+	body = json_object();
+	for (int i = 0; r == CTL_DONE && i < args->n_words; i++) {
+		int taken = policy_set_take(body, args->words[i], now.json, &err);
+
+		if (taken < 0)
+			r = ctl_fail(ctl_exit_of(taken), "policy set: %s", err.msg);
+	}
+	if (r == CTL_DONE)
+		r = ctl_request(ctl, "PATCH", body, &reply, "/v1/policy");
+	json_decref(body);
+	return r == CTL_DONE ? print_policy(ctl, &reply) : r;
+}

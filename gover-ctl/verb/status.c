@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* `status`: the daemon at a glance. Must never ask more than GET /v1/host. */
+#include <string.h>
+
+#include "gover-ctl/verb/field.h"
+#include "gover-ctl/verb/tables.h"
+#include "gover-ctl/verb/tell.h"
+#include "gover-ctl/verb/verbs.h"
+
+static void print_daemon(struct ctl *ctl, const json_t *host)
+{
+	char up[WRITER_SPAN_MAX];
+
+	writer_span(field_number(host, "uptime_s"), up);
+	writer_line(&ctl->writer,
+		    "gover-d %s (pid %.0f) at %s: up %s, %.0f ticks of %.0f ms, %.0f late, "
+		    "%.0f gaps",
+		    field_text(host, "version"), field_number(host, "pid"),
+		    client_where(ctl->client), up, field_number(host, "ticks"),
+		    field_number(host, "period_ms"), field_number(host, "late_ticks"),
+		    field_number(host, "gaps"));
+	if (!field_true(host, "ready"))
+		writer_line(&ctl->writer, "Not ready: no tick is done yet.");
+	if (field_true(host, "dry_run"))
+		writer_line(&ctl->writer, "Dry run: it decides and writes no cap.");
+}
+
+static void print_alerts(const struct writer *writer, const json_t *host)
+{
+	const json_t *alerts = json_object_get(host, "alerts"), *alert;
+	char since[TELL_MAX];
+	size_t i;
+
+	json_array_foreach (alerts, i, alert) {
+		tell_time(field_text(alert, "raised_at"), since);
+		writer_line(writer, "alert %.0f, %s: %s since %s: %s", field_number(alert, "id"),
+			    field_text(alert, "severity"), field_text(alert, "name"), since,
+			    field_text(alert, "text"));
+	}
+}
+
+static void print_offer(const struct writer *writer, const json_t *offer)
+{
+	double id = field_number(offer, "id");
+	const char *gpu = field_text(offer, "gpu"), *state = field_text(offer, "state");
+	char until[TELL_MAX];
+
+	tell_time(field_text(offer, "expires_at"), until);
+	if (strcmp(state, "open") == 0)
+		writer_line(writer,
+			    "offer %.0f: %s can take one more vGPU of %.0f %%, beginning with "
+			    "%.0f %%, until %s: gover-ctl claim %.0f --id NAME",
+			    id, gpu, field_number(offer, "initial_cap_pct"),
+			    field_number(offer, "fundable_pct"), until, id);
+	else
+		writer_line(writer, "offer %.0f: sold to %s on %s, %s%s%s", id,
+			    field_text(offer, "vgpu"), gpu, state,
+			    field_text(offer, "reason")[0] ? ": " : "",
+			    field_text(offer, "reason"));
+}
+
+static void print_history(const struct writer *writer, const json_t *history)
+{
+	const char *error = field_text(history, "error");
+
+	if (!field_true(history, "enabled"))
+		writer_line(writer, "History is not kept%s%s.", error[0] ? ": " : "", error);
+	else if (error[0] || field_number(history, "dropped") > 0)
+		writer_line(writer, "History lost %.0f rows%s%s.", field_number(history, "dropped"),
+			    error[0] ? ": " : "", error);
+}
+
+enum ctl_exit verb_status(struct ctl *ctl, const struct args *args)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	const json_t *offers, *offer;
+	enum ctl_exit r = ctl_request(ctl, "GET", NULL, &reply, "/v1/host");
+	size_t i;
+
+	(void)args;
+	if (r != CTL_DONE)
+		return r;
+	if (ctl->writer.json) {
+		writer_answer(&ctl->writer, &reply);
+		return CTL_DONE;
+	}
+	print_daemon(ctl, reply.json);
+	writer_line(&ctl->writer, "%s", "");
+	r = tables_print(&ctl->writer, &table_gpus, reply.json);
+	if (r == CTL_DONE && json_array_size(json_object_get(reply.json, "gpus")) > 0) {
+		writer_line(&ctl->writer, "%s", "");
+		r = tables_print(&ctl->writer, &table_vgpus, reply.json);
+	}
+	offers = json_object_get(reply.json, "offers");
+	if (json_array_size(offers) + json_array_size(json_object_get(reply.json, "alerts")) > 0)
+		writer_line(&ctl->writer, "%s", "");
+	print_alerts(&ctl->writer, reply.json);
+	json_array_foreach (offers, i, offer) {
+		print_offer(&ctl->writer, offer);
+	}
+	print_history(&ctl->writer, json_object_get(reply.json, "history"));
+	return r;
+}

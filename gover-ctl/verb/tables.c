@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/* The tables. Must never compute what the daemon did not say. */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "gover-ctl/verb/field.h"
+#include "gover-ctl/verb/tables.h"
+#include "gover-ctl/verb/tell.h"
+
+#define COLUMN(h, k, f)                                       \
+	{                                                     \
+		.head = (h), .key = (k), .format = WRITER_##f \
+	}
+#define TABLE(m, no, c)                                                                 \
+	{                                                                               \
+		.member = (m), .none = (no), .columns = (c), .n_columns = ARRAY_SIZE(c) \
+	}
+
+_Static_assert(TELL_MAX == WRITER_CELL_MAX, "sentences fit cells");
+
+static void gpu_count(const json_t *gpu, char text[WRITER_CELL_MAX])
+{
+	snprintf(text, WRITER_CELL_MAX, "%.0f/%.0f", field_number(gpu, "vgpus"),
+		 field_number(gpu, "max_vgpus"));
+}
+
+static void gpu_telemetry(const json_t *gpu, char text[WRITER_CELL_MAX])
+{
+	char age[WRITER_SPAN_MAX];
+
+	writer_span(field_number(gpu, "telemetry_age_ms") / 1000, age);
+	snprintf(text, WRITER_CELL_MAX, "%s %s",
+		 field_true(gpu, "telemetry_valid") ? "ok" : "stale", age);
+}
+
+static enum writer_colour gpu_telemetry_colour(const json_t *gpu)
+{
+	return field_true(gpu, "telemetry_valid") ? WRITER_PLAIN : WRITER_RED;
+}
+
+static enum writer_colour gpu_mode_colour(const json_t *gpu)
+{
+	return strcmp(field_text(gpu, "mode"), "act") == 0 ? WRITER_PLAIN : WRITER_YELLOW;
+}
+
+static const struct writer_column gpu_columns[] = {
+	COLUMN("GPU", "name", TEXT),
+	COLUMN("BACKEND", "backend", TEXT),
+	{.head = "MODE", .key = "mode", .format = WRITER_TEXT, .colour = gpu_mode_colour},
+	COLUMN("SELLING", "selling", TEXT),
+	{.head = "VGPUS", .cell = gpu_count},
+	COLUMN("UTIL%", "util_pct", TENTH),
+	COLUMN("MEAN%", "mean_util_pct", TENTH),
+	COLUMN("CAPS%", "sum_cap_pct", WHOLE),
+	COLUMN("FREE%", "free_pct", WHOLE),
+	COLUMN("SOLD%", "sum_initial_cap_pct", WHOLE),
+	COLUMN("OVERBOOKED", "overbooking_ratio", RATIO),
+	{.head = "TELEMETRY", .cell = gpu_telemetry, .colour = gpu_telemetry_colour},
+};
+const struct table table_gpus =
+	TABLE("gpus",
+	      "No GPU is driven here: gover-d found no vGPU scheduler on this host. `gover-ctl "
+	      "doctor` says what it lacks, and what to do.",
+	      gpu_columns);
+
+static enum writer_colour vgpu_colour(const json_t *vgpu)
+{
+	char notes[TELL_MAX];
+
+	if (field_true(vgpu, "overloaded") || field_true(vgpu, "broken"))
+		return WRITER_RED;
+	tell_notes(vgpu, notes);
+	return notes[0] ? WRITER_YELLOW : WRITER_PLAIN;
+}
+
+static const struct writer_column vgpu_list_columns[] = {
+	COLUMN("VGPU", "id", TEXT),
+	COLUMN("GPU", "gpu", TEXT),
+	COLUMN("VM", "vm", TEXT),
+	COLUMN("SOLD%", "initial_cap_pct", WHOLE),
+	COLUMN("CAP%", "cap_pct", WHOLE),
+	COLUMN("UTIL%", "util_pct", TENTH),
+	COLUMN("LOAD%", "load_pct", TENTH),
+	COLUMN("FPS", "fps", TENTH),
+	COLUMN("TARGET", "target_fps", PROMISE),
+	COLUMN("P99MS", "frame_p99_ms", TENTH),
+	{.head = "NOTE", .format = WRITER_LONG, .cell = tell_notes, .colour = vgpu_colour},
+};
+const struct table table_vgpus = TABLE(
+	"vgpus", "No vGPU is under contract: `gover-ctl vgpu add` makes one.", vgpu_list_columns);
+
+static void vgpu_labels(const json_t *vgpu, char text[WRITER_CELL_MAX])
+{
+	json_t *labels = json_object_get(vgpu, "labels"), *value;
+	size_t used = 0;
+	const char *key;
+
+	json_object_foreach (labels, key, value) {
+		if (used < WRITER_CELL_MAX)
+			used += (size_t)snprintf(text + used, WRITER_CELL_MAX - used, "%s%s=%s",
+						 used ? ", " : "", key, json_string_value(value));
+	}
+}
+
+static void vgpu_places(const json_t *vgpu, char text[WRITER_CELL_MAX])
+{
+	const json_t *attach = json_object_get(vgpu, "attach"), *path;
+	size_t i, used = 0;
+
+	json_array_foreach (json_object_get(attach, "cgroup_procs"), i, path) {
+		if (used < WRITER_CELL_MAX)
+			used += (size_t)snprintf(text + used, WRITER_CELL_MAX - used, "%s%s",
+						 used ? ", " : "", json_string_value(path));
+	}
+}
+
+static void vgpu_fps_socket(const json_t *vgpu, char text[WRITER_CELL_MAX])
+{
+	snprintf(text, WRITER_CELL_MAX, "%s",
+		 field_text(json_object_get(vgpu, "attach"), "fps_socket"));
+}
+
+static const struct writer_column vgpu_columns[] = {
+	COLUMN("vGPU", "id", TEXT),
+	COLUMN("GPU", "gpu", TEXT),
+	COLUMN("VM", "vm", TEXT),
+	COLUMN("vsock CID", "cid", WHOLE),
+	{.head = "labels", .cell = vgpu_labels},
+	COLUMN("state", "state", TEXT),
+	{.head = "note", .cell = tell_notes, .colour = vgpu_colour},
+	COLUMN("sold, % of the GPU", "initial_cap_pct", WHOLE),
+	COLUMN("floor, %", "floor_pct", WHOLE),
+	COLUMN("target fps", "target_fps", PROMISE),
+	COLUMN("fps limit", "fps_limit", PROMISE),
+	COLUMN("flavour", "flavor", TEXT),
+	COLUMN("weight", "weight", RATIO),
+	COLUMN("may burst", "burst", YES),
+	COLUMN("held", "held", YES),
+	COLUMN("cap in force, %", "cap_pct", WHOLE),
+	COLUMN("cap last written, %", "expected_cap_pct", WHOLE),
+	COLUMN("load, % of the GPU", "load_pct", TENTH),
+	COLUMN("used, % of its cap", "util_pct", TENTH),
+	COLUMN("fps", "fps", TENTH),
+	COLUMN("fps seen, s ago", "fps_age_s", TENTH),
+	COLUMN("99 % of frames within, ms", "frame_p99_ms", TENTH),
+	COLUMN("frames", "frames", WHOLE),
+	COLUMN("mean fps", "mean_fps", TENTH),
+	COLUMN("watched, s", "seen_s", TENTH),
+	COLUMN("broken time, s", "broken_s", TENTH),
+	COLUMN("broken time, %", "broken_time_pct", RATIO),
+	COLUMN("cap error, points", "cap_error_pct", RATIO),
+	COLUMN("steals in", "steals_in", WHOLE),
+	COLUMN("steals out", "steals_out", WHOLE),
+	COLUMN("cap writes", "cap_writes", WHOLE),
+	COLUMN("last decision", "last_decision_id", WHOLE),
+	COLUMN("under contract since", "created_at", TIME),
+	{.head = "programs join through", .cell = vgpu_places},
+	{.head = "frames are reported to", .cell = vgpu_fps_socket},
+};
+const struct table table_vgpu = TABLE("", "", vgpu_columns);
+
+static void alert_state(const json_t *alert, char text[WRITER_CELL_MAX])
+{
+	bool cleared = field_text(alert, "cleared_at")[0] != '\0';
+	bool acked = field_text(alert, "acked_at")[0] != '\0';
+
+	strcpy(text, cleared			     ? "cleared"
+		     : acked			     ? "acknowledged"
+		     : field_true(alert, "silenced") ? "silenced"
+						     : "open");
+}
+
+static enum writer_colour alert_colour(const json_t *alert)
+{
+	const char *severity = field_text(alert, "severity");
+
+	if (field_text(alert, "cleared_at")[0])
+		return WRITER_DIM;
+	if (strcmp(severity, "critical") == 0)
+		return WRITER_RED;
+	return strcmp(severity, "warning") == 0 ? WRITER_YELLOW : WRITER_PLAIN;
+}
+
+static const struct writer_column alert_columns[] = {
+	COLUMN("ALERT", "id", WHOLE),
+	{.head = "SEVERITY", .key = "severity", .format = WRITER_TEXT, .colour = alert_colour},
+	{.head = "NAME", .key = "name", .format = WRITER_TEXT, .colour = alert_colour},
+	COLUMN("GPU", "gpu", TEXT),
+	COLUMN("VGPU", "vgpu", TEXT),
+	COLUMN("VM", "vm", TEXT),
+	{.head = "STATE", .cell = alert_state},
+	COLUMN("RAISED", "raised_at", TIME),
+	COLUMN("TEXT", "text", LONG),
+};
+const struct table table_alerts = TABLE("alerts", "No alerts.", alert_columns);
+
+static const struct writer_column silence_columns[] = {
+	COLUMN("SILENCE", "id", WHOLE),	  COLUMN("ALERT", "alert", TEXT),
+	COLUMN("GPU", "gpu", TEXT),	  COLUMN("VGPU", "vgpu", TEXT),
+	COLUMN("UNTIL", "until", TIME),	  COLUMN("MADE", "created_at", TIME),
+	COLUMN("REASON", "reason", LONG),
+};
+const struct table table_silences = TABLE("silences", "No silences.", silence_columns);
+
+static const struct writer_column offer_columns[] = {
+	COLUMN("OFFER", "id", WHOLE),
+	COLUMN("GPU", "gpu", TEXT),
+	COLUMN("STATE", "state", TEXT),
+	COLUMN("SELLS%", "initial_cap_pct", WHOLE),
+	COLUMN("TARGET", "target_fps", PROMISE),
+	COLUMN("FUNDED%", "fundable_pct", WHOLE),
+	COLUMN("VGPU", "vgpu", TEXT),
+	COLUMN("MADE", "created_at", TIME),
+	COLUMN("EXPIRES", "expires_at", TIME),
+	COLUMN("REASON", "reason", LONG),
+};
+const struct table table_offers =
+	TABLE("offers", "No offers: nothing can be sold now.", offer_columns);
+
+static const struct writer_column decision_columns[] = {
+	COLUMN("ID", "id", WHOLE),
+	COLUMN("TIME", "time", TIME),
+	COLUMN("GPU", "gpu", TEXT),
+	COLUMN("KIND", "kind", TEXT),
+	COLUMN("VGPU", "vgpu", TEXT),
+	COLUMN("RESULT", "result", TEXT),
+	{.head = "MOVES", .format = WRITER_LONG, .cell = tell_moves},
+	COLUMN("WHY", "why", LONG),
+};
+const struct table table_decisions = TABLE("decisions", "No decisions yet.", decision_columns);
+
+static const struct writer_column history_columns[] = {
+	COLUMN("TIME", "time", TIME),
+	COLUMN("CAP%", "cap_pct", TENTH),
+	COLUMN("LOAD%", "load_pct", TENTH),
+	COLUMN("UTIL%", "util_pct", TENTH),
+	COLUMN("FPS", "fps", TENTH),
+	COLUMN("TARGET", "target_fps", PROMISE),
+	COLUMN("P99MS", "frame_p99_ms", TENTH),
+	COLUMN("SHORT%", "short_pct", TENTH),
+	COLUMN("BROKEN%", "broken_pct", TENTH),
+	COLUMN("SAMPLES", "samples", WHOLE),
+};
+const struct table table_history =
+	TABLE("points", "Nothing is recorded of this vGPU in that time.", history_columns);
+
+/* Each row ends in what it earned. */
+#define MONEY_COLUMNS                                                                        \
+	COLUMN("GPU HOURS", "sold_cap_hours", MONEY), COLUMN("BROKEN S", "broken_s", TENTH), \
+		COLUMN("REVENUE", "revenue", MONEY), COLUMN("PENALTY", "penalty", MONEY),    \
+		COLUMN("PROFIT", "profit", MONEY)
+
+static const struct writer_column account_columns[] = {
+	COLUMN("ACCOUNT", "account", TEXT),
+	COLUMN("OVERBOOKED", "overbooking_ratio", RATIO),
+	MONEY_COLUMNS,
+};
+const struct table table_accounts = TABLE("accounts", "No accounts.", account_columns);
+
+static const struct writer_column flavor_columns[] = {
+	COLUMN("FLAVOUR", "flavor", TEXT),
+	MONEY_COLUMNS,
+	COLUMN("WITHOUT OVERSELLING", "profit_without", MONEY),
+};
+const struct table table_flavors = TABLE("flavors", "Nothing was sold.", flavor_columns);
+
+static const struct writer_column earner_columns[] = {
+	COLUMN("VGPU", "vgpu", TEXT),
+	COLUMN("GPU", "gpu", TEXT),
+	COLUMN("FLAVOUR", "flavor", TEXT),
+	MONEY_COLUMNS,
+	COLUMN("WITHOUT OVERSELLING", "profit_without", MONEY),
+};
+const struct table table_earners = TABLE("vgpus", "Nothing was sold.", earner_columns);
+
+static enum writer_colour policy_colour(const json_t *row)
+{
+	return field_text(row, "mark")[0] == '*' ? WRITER_YELLOW : WRITER_PLAIN;
+}
+
+static void policy_mark(const json_t *row, char text[WRITER_CELL_MAX])
+{
+	strcpy(text, field_text(row, "mark")[0] == '*' ? "*" : " ");
+}
+
+static const struct writer_column policy_columns[] = {
+	{.head = " ", .cell = policy_mark, .colour = policy_colour},
+	COLUMN("KEY", "key", TEXT),
+	{.head = "VALUE", .key = "value", .format = WRITER_TEXT, .colour = policy_colour},
+	COLUMN("IN THE FILE", "file", TEXT),
+};
+const struct table table_policy = TABLE("rows", "The policy has no parameters.", policy_columns);
+
+static void token_expiry(const json_t *token, char text[WRITER_CELL_MAX])
+{
+	const char *at = field_text(token, "expires_at");
+
+	if (at[0])
+		tell_time(at, text);
+	else
+		strcpy(text, "never");
+}
+
+static const struct writer_column token_columns[] = {
+	COLUMN("TOKEN", "name", TEXT),
+	COLUMN("SCOPE", "scope", TEXT),
+	COLUMN("MADE", "created_at", TIME),
+	{.head = "EXPIRES", .cell = token_expiry},
+};
+const struct table table_tokens =
+	TABLE("tokens", "No tokens: nobody may ask over TCP.", token_columns);
+
+enum ctl_exit tables_print(const struct writer *writer, const struct table *table,
+			   const json_t *answer)
+{
+	const json_t *rows = json_object_get(answer, table->member);
+
+	if (json_array_size(rows) == 0)
+		writer_line(writer, "%s", table->none);
+	else if (writer_table(writer, table->columns, table->n_columns, rows) < 0)
+		return ctl_fail(CTL_FAILED, "out of memory");
+	return CTL_DONE;
+}
+
+enum ctl_exit tables_answer(const struct writer *writer, const struct table *table,
+			    const struct reply *reply)
+{
+	if (!writer->json)
+		return tables_print(writer, table, reply->json);
+	writer_answer(writer, reply);
+	return CTL_DONE;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* Sentences made from answers. Pure; must never fail: what an answer lacks is left out. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "gover-ctl/verb/field.h"
+#include "gover-ctl/verb/tell.h"
+
+static void append(char text[TELL_MAX], const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void append(char text[TELL_MAX], const char *format, ...)
+{
+	size_t used = strlen(text);
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text + used, TELL_MAX - used, format, ap);
+	va_end(ap);
+}
+
+static const char *comma(const char *text)
+{
+	return text[0] ? ", " : "";
+}
+
+void tell_time(const char *time, char text[TELL_MAX])
+{
+	const char *dot = strchr(time, '.');
+
+	if (dot)
+		snprintf(text, TELL_MAX, "%.*sZ", (int)(dot - time), time);
+	else
+		snprintf(text, TELL_MAX, "%s", time);
+}
+
+void tell_notes(const json_t *vgpu, char text[TELL_MAX])
+{
+	static const struct {
+		const char *key, *word;
+	} flags[] = {
+		{"overloaded", "overloaded"}, {"short", "short of its target"},
+		{"broken", "promise broken"}, {"held", "held"},
+		{"found", "no contract"},
+	};
+	const char *state = field_text(vgpu, "state");
+
+	text[0] = '\0';
+	if (state[0] && strcmp(state, "active") != 0)
+		append(text, "%s", strcmp(state, "probation") == 0 ? "on probation" : state);
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+		if (field_true(vgpu, flags[i].key))
+			append(text, "%s%s", comma(text), flags[i].word);
+}
+
+static void append_fps(char text[TELL_MAX], const json_t *vgpu)
+{
+	double fps = field_number(vgpu, "fps"), target = field_number(vgpu, "target_fps");
+	double p99 = field_number(vgpu, "frame_p99_ms");
+
+	if (isnan(fps) && target > 0)
+		append(text, ", no frames seen of %g fps promised", target);
+	else if (target > 0)
+		append(text, ", %.1f of %g fps", fps, target);
+	else if (!isnan(fps))
+		append(text, ", %.1f fps", fps);
+	if (!isnan(fps) && p99 > 0)
+		append(text, " (99 %% of frames within %.1f ms)", p99);
+}
+
+void tell_vgpu(const json_t *vgpu, char text[TELL_MAX])
+{
+	const char *vm = field_text(vgpu, "vm"), *gpu = field_text(vgpu, "gpu");
+	double cap = field_number(vgpu, "cap_pct"), sold = field_number(vgpu, "initial_cap_pct");
+	double util = field_number(vgpu, "util_pct");
+	char notes[TELL_MAX];
+
+	text[0] = '\0';
+	append(text, "%s", field_text(vgpu, "id"));
+	if (vm[0])
+		append(text, " (vm %s)", vm);
+	if (gpu[0])
+		append(text, " on %s", gpu);
+	if (isnan(cap))
+		append(text, ": cap not known, %.0f %% sold", sold);
+	else
+		append(text, ": cap %.0f %% of %.0f %% sold", cap, sold);
+	if (isnan(util))
+		append(text, ", use not known");
+	else
+		append(text, ", used %.0f %% of it", util);
+	append_fps(text, vgpu);
+	tell_notes(vgpu, notes);
+	append(text, "%s%s", comma(notes), notes);
+}
+
+void tell_moves(const json_t *decision, char text[TELL_MAX])
+{
+	const json_t *moves = json_object_get(decision, "moves"), *move;
+	size_t i;
+
+	text[0] = '\0';
+	json_array_foreach (moves, i, move) {
+		double from = field_number(move, "from_pct"), to = field_number(move, "to_pct");
+		double read = field_number(move, "read_back_pct");
+
+		append(text, "%s%s %.0f -> %.0f %%", comma(text), field_text(move, "vgpu"), from,
+		       to);
+		if (!isnan(read) && read < to)
+			append(text, " (read back %.0f %%)", read);
+	}
+}
+
+void tell_numbers(const json_t *decision, char text[TELL_MAX])
+{
+	json_t *numbers = json_object_get(decision, "numbers"), *value;
+	const char *name;
+
+	text[0] = '\0';
+	json_object_foreach (numbers, name, value) {
+		if (json_is_number(value))
+			append(text, "%s%s %.4g", comma(text), name, json_number_value(value));
+	}
+}

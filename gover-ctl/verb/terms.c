@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* Terms of a contract. Pure; must never fill in a term that was not given. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "gover-ctl/verb/field.h"
+#include "gover-ctl/verb/terms.h"
+
+static const struct {
+	enum option_id id;
+	const char *field;
+} terms[] = {
+	{OPTION_CAP, "initial_cap_pct"},
+	{OPTION_INITIAL_CAP, "initial_cap_pct"},
+	{OPTION_RUN_CAP, "initial_cap_pct"},
+	{OPTION_MIN_CAP, "min_cap_pct"},
+	{OPTION_TARGET_FPS, "target_fps"},
+	{OPTION_FPS_LIMIT, "fps_limit"},
+	{OPTION_GPU, "gpu"},
+	{OPTION_VM, "vm"},
+	{OPTION_CID, "cid"},
+	{OPTION_WEIGHT, "weight"},
+	{OPTION_FLAVOR, "flavor"},
+};
+
+/* A reference the caller owns. */
+static json_t *term_value(const struct args *args, enum option_id id)
+{
+	switch (option_info(id)->type) {
+	case OPTION_INT:
+		return json_integer((json_int_t)args_number(args, id));
+	case OPTION_NUMBER:
+		return json_real(args_number(args, id));
+	case OPTION_TEXT:
+		return json_string(args->values[id]);
+	case OPTION_FLAG:
+	case OPTION_PAIR:
+		break;
+	}
+	return NULL;
+}
+
+json_t *terms_body(const struct args *args)
+{
+	json_t *body = json_object();
+	int r = body ? 0 : -1;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(terms); i++)
+		if (args_has(args, terms[i].id))
+			r = json_object_set_new(body, terms[i].field,
+						term_value(args, terms[i].id));
+	if (r == 0 && (args_has(args, OPTION_BURST) || args_has(args, OPTION_NO_BURST)))
+		r = json_object_set_new(body, "burst", json_boolean(args_has(args, OPTION_BURST)));
+	if (r == 0)
+		return body;
+	json_decref(body);
+	return NULL;
+}
+
+int terms_merge_labels(const struct args *args, json_t *labels)
+{
+	for (size_t i = 0; i < args->n_labels; i++) {
+		const char *equals = strchr(args->labels[i], '=');
+		CLEANUP_FREE char *key =
+			strndup(args->labels[i], (size_t)(equals - args->labels[i]));
+
+		if (!key)
+			return -ENOMEM;
+		if (equals[1] == '\0')
+			(void)json_object_del(labels, key); /* may not be there */
+		else if (json_object_set_new(labels, key, json_string(equals + 1)) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void say(char *text, size_t size, const char *field, const char *is, const char *option,
+		const char *says)
+{
+	size_t used = strlen(text);
+
+	snprintf(text + used, size - used, "%s%s is %s, --%s says %s", used ? "; " : "", field,
+		 is[0] ? is : "not set", option, says);
+}
+
+static int label_differs(const char *pair, const json_t *labels, char *text, size_t size)
+{
+	const char *equals = strchr(pair, '=');
+	char name[128];
+	const char *is;
+
+	snprintf(name, sizeof(name), "%.*s", (int)(equals - pair), pair);
+	is = field_text(labels, name);
+	if (strcmp(is, equals + 1) == 0)
+		return 0;
+	say(text, size, name, is, "label", pair);
+	return 1;
+}
+
+int terms_differ(const struct args *args, const json_t *vgpu, char *text, size_t size)
+{
+	const json_t *labels = json_object_get(vgpu, "labels");
+	int n = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(terms); i++) {
+		const struct option_info *info = option_info(terms[i].id);
+		char is[128];
+		bool same;
+
+		if (!args_has(args, terms[i].id))
+			continue;
+		if (info->type == OPTION_TEXT) {
+			snprintf(is, sizeof(is), "%s", field_text(vgpu, terms[i].field));
+			same = strcmp(is, args->values[terms[i].id]) == 0;
+		} else {
+			double value = field_number(vgpu, terms[i].field);
+
+			snprintf(is, sizeof(is), "%g", value);
+			same = value == args_number(args, terms[i].id);
+		}
+		if (same)
+			continue;
+		say(text, size, terms[i].field, is, info->name, args->values[terms[i].id]);
+		n++;
+	}
+	for (size_t i = 0; i < args->n_labels; i++)
+		n += label_differs(args->labels[i], labels, text, size);
+	return n;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* Usage text. Must never hold a word about a verb or option that is not in their tables. */
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "gover-ctl/verb/usage.h"
+#include "base/nearest.h"
+
+#define TEXT_WIDTH  96
+#define HELP_INDENT 22
+
+/* One word of a synopsis, on a new line where this one is full. */
+static void put_word(FILE *out, const char *word, int *column)
+{
+	int length = (int)strlen(word);
+
+	if (*column + 1 + length > TEXT_WIDTH) {
+		fputs("\n           ", out);
+		*column = 11;
+	}
+	fprintf(out, " %s", word);
+	*column += 1 + length;
+}
+
+static void put_options(FILE *out, uint64_t mask, bool required, int *column)
+{
+	char word[64];
+
+	for (int id = 0; id < OPTION_COUNT; id++) {
+		const struct option_info *info = option_info((enum option_id)id);
+
+		if (!(mask & OPTION(id)))
+			continue;
+		snprintf(word, sizeof(word), "%s--%s%s%s%s%s", required ? "" : "[", info->name,
+			 info->arg ? " " : "", info->arg ? info->arg : "", required ? "" : "]",
+			 info->type == OPTION_PAIR ? "..." : "");
+		put_word(out, word, column);
+	}
+}
+
+void help_synopsis(FILE *out, const struct verb *verb)
+{
+	int column = fprintf(out, "gover-ctl %s", verb->words);
+
+	if (!verb->command && verb->args[0])
+		put_word(out, verb->args, &column);
+	put_options(out, verb->required, true, &column);
+	put_options(out, verb->optional, false, &column);
+	if (verb->command) {
+		put_word(out, "--", &column);
+		put_word(out, verb->args, &column);
+	}
+	fputc('\n', out);
+}
+
+static void put_option_help(FILE *out, uint64_t mask)
+{
+	char head[64];
+
+	for (int id = 0; id < OPTION_COUNT; id++) {
+		const struct option_info *info = option_info((enum option_id)id);
+
+		if (!(mask & OPTION(id)))
+			continue;
+		snprintf(head, sizeof(head), "--%s %s", info->name, info->arg ? info->arg : "");
+		fprintf(out, "  %-*s %s\n", HELP_INDENT, head, info->help);
+	}
+}
+
+void help_all(FILE *out)
+{
+	fputs("gover-ctl [--socket PATH | --url URL [--token-file FILE] [--cacert FILE]] "
+	      "[--json]\n          VERB ...\n\n"
+	      "Watches and steers gover-d, which shares one GPU between virtual machines.\n\n",
+	      out);
+	for (size_t i = 0; verbs_at(i); i++)
+		fprintf(out, "  %-14s %s\n", verbs_at(i)->words, verbs_at(i)->summary);
+	fputs("\nOptions of every verb:\n", out);
+	put_option_help(out, OPTIONS_GLOBAL | OPTION(OPTION_VERSION));
+	fputs("\n`gover-ctl help VERB` tells more. Exits with 0: done, 1: refused or failed, 2: "
+	      "wrong "
+	      "usage, 3: no daemon.\n",
+	      out);
+}
+
+void help_verb(FILE *out, const struct verb *verb)
+{
+	help_synopsis(out, verb);
+	fprintf(out, "\n%c%s.\n", toupper((unsigned char)verb->summary[0]), verb->summary + 1);
+	if (verb->required | verb->optional) {
+		fputs("\nOptions:\n", out);
+		put_option_help(out, verb->required | verb->optional);
+	}
+}
+
+/* "vgpu" and no known second word: what could follow. */
+static bool list_family(const char *word, char *list, size_t size)
+{
+	size_t length = strlen(word), used = 0;
+
+	for (size_t i = 0; verbs_at(i); i++) {
+		const char *words = verbs_at(i)->words;
+
+		if (strncmp(words, word, length) != 0 || words[length] != ' ')
+			continue;
+		if (used < size)
+			used += (size_t)snprintf(list + used, size - used, "%s%s", used ? ", " : "",
+						 words + length + 1);
+	}
+	return used > 0;
+}
+
+void help_explain_unknown(char *const *words, int n_words, struct err *reterr)
+{
+	char typed[64], list[256];
+	const char *guess = NULL;
+	int best = NEAREST_FAR;
+
+	if (list_family(words[0], list, sizeof(list))) {
+		err_fail(reterr, EINVAL, "'%s' is followed by one of: %s", words[0], list);
+		return;
+	}
+	snprintf(typed, sizeof(typed), "%s%s%s", words[0], n_words > 1 ? " " : "",
+		 n_words > 1 ? words[1] : "");
+	for (size_t i = 0; verbs_at(i); i++) {
+		nearest_offer(words[0], verbs_at(i)->words, &best, &guess);
+		nearest_offer(typed, verbs_at(i)->words, &best, &guess);
+	}
+	if (guess)
+		err_fail(reterr, EINVAL, "no verb '%s'; did you mean '%s'?", words[0], guess);
+	else
+		err_fail(reterr, EINVAL, "no verb '%s'; `gover-ctl help` lists them", words[0]);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Usage text, made from the table of verbs. */
+#ifndef GOVER_CTL_HELP_H
+#define GOVER_CTL_HELP_H
+
+#include <stdio.h>
+
+#include "gover-ctl/verb/verbs.h"
+
+/* All verbs with their summaries. */
+void help_all(FILE *out);
+/* One verb: synopsis, summary, options. */
+void help_verb(FILE *out, const struct verb *verb);
+/* Its synopsis: "gover-ctl vgpu add ID --cap PCT [--gpu GPU] ...". */
+void help_synopsis(FILE *out, const struct verb *verb);
+/* A sentence about words that are no verb, with the nearest one. */
+void help_explain_unknown(char *const *words, int n_words, struct err *reterr);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* The verbs about vGPUs and their contracts. Must never change one that was not named. */
+#include <errno.h>
+
+#include "gover-ctl/verb/field.h"
+#include "gover-ctl/verb/tables.h"
+#include "gover-ctl/verb/tell.h"
+#include "gover-ctl/verb/terms.h"
+#include "gover-ctl/verb/verbs.h"
+
+static enum ctl_exit out_of_memory(void)
+{
+	return ctl_fail(CTL_FAILED, "out of memory");
+}
+
+/* Sends @body (taken over; NULL: memory was short), tells what has become of the vGPU. */
+static enum ctl_exit change(struct ctl *ctl, const char *method, const char *path, json_t *body,
+			    const char *done)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	char text[TELL_MAX];
+	enum ctl_exit r;
+
+	if (!body)
+		return out_of_memory();
+	r = ctl_request(ctl, method, body, &reply, "%s", path);
+	json_decref(body);
+	if (r != CTL_DONE)
+		return r;
+	if (ctl->writer.json) {
+		writer_answer(&ctl->writer, &reply);
+	} else {
+		tell_vgpu(reply.json, text);
+		writer_line(&ctl->writer, "%s %s", done, text);
+	}
+	return CTL_DONE;
+}
+
+static enum ctl_exit vgpu_path(const char *id, char path[CLIENT_PATH_MAX])
+{
+	enum ctl_exit r = ctl_check_id("vGPU", id);
+
+	if (r == CTL_DONE)
+		snprintf(path, CLIENT_PATH_MAX, "/v1/vgpus/%s", id);
+	return r;
+}
+
+enum ctl_exit verb_vgpu_list(struct ctl *ctl, const struct args *args)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	const char *gpu = args->values[OPTION_GPU];
+	enum ctl_exit r = gpu ? ctl_check_id("GPU", gpu) : CTL_DONE;
+
+	if (r == CTL_DONE)
+		r = ctl_request(ctl, "GET", NULL, &reply, "/v1/vgpus%s%s", gpu ? "?gpu=" : "",
+				gpu ? gpu : "");
+	return r == CTL_DONE ? tables_answer(&ctl->writer, &table_vgpus, &reply) : r;
+}
+
+enum ctl_exit verb_vgpu_show(struct ctl *ctl, const struct args *args)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	char path[CLIENT_PATH_MAX];
+	enum ctl_exit r = vgpu_path(args->words[0], path);
+
+	if (r == CTL_DONE)
+		r = ctl_request(ctl, "GET", NULL, &reply, "%s", path);
+	if (r != CTL_DONE)
+		return r;
+	if (ctl->writer.json)
+		writer_answer(&ctl->writer, &reply);
+	else
+		writer_record(&ctl->writer, table_vgpu.columns, table_vgpu.n_columns, reply.json);
+	return CTL_DONE;
+}
+
+enum ctl_exit verb_vgpu_add(struct ctl *ctl, const struct args *args)
+{
+	enum ctl_exit r = ctl_check_id("vGPU", args->words[0]);
+	json_t *labels, *body;
+
+	if (r == CTL_DONE && !args_has(args, OPTION_CAP) && !args_has(args, OPTION_FLAVOR))
+		r = ctl_fail(CTL_USAGE,
+			     "vgpu add needs --cap PCT, or a --flavor NAME that says it");
+	if (r != CTL_DONE)
+		return r;
+	labels = json_object();
+	body = terms_body(args);
+	if (json_object_set_new(body, "id", json_string(args->words[0])) < 0 ||
+	    terms_merge_labels(args, labels) < 0 || json_object_set(body, "labels", labels) < 0) {
+		json_decref(body);
+		body = NULL;
+	}
+	json_decref(labels);
+	return change(ctl, "POST", "/v1/vgpus", body, "added:");
+}
+
+/* Labels are replaced whole by a PATCH: those it has now, with the ones given over them. */
+static enum ctl_exit put_labels(struct ctl *ctl, const struct args *args, const char *path,
+				json_t *body)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	json_t *labels;
+	enum ctl_exit r;
+
+	if (args->n_labels == 0)
+		return CTL_DONE;
+	r = ctl_request(ctl, "GET", NULL, &reply, "%s", path);
+	if (r != CTL_DONE)
+		return r;
+	labels = json_object_get(reply.json, "labels");
+	if (terms_merge_labels(args, labels) < 0 || json_object_set(body, "labels", labels) < 0)
+		return out_of_memory();
+	return CTL_DONE;
+}
+
+enum ctl_exit verb_vgpu_set(struct ctl *ctl, const struct args *args)
+{
+	char path[CLIENT_PATH_MAX];
+	enum ctl_exit r = vgpu_path(args->words[0], path);
+	json_t *body;
+
+	if (r != CTL_DONE)
+		return r;
+	if (args_has(args, OPTION_CAP) && args_has(args, OPTION_INITIAL_CAP))
+		return ctl_fail(CTL_USAGE,
+				"vgpu set: --cap and --initial-cap are the same; give one");
+	if (args_has(args, OPTION_BURST) && args_has(args, OPTION_NO_BURST))
+		return ctl_fail(CTL_USAGE, "vgpu set: --burst and --no-burst exclude each other");
+	body = terms_body(args);
+	if (body && json_object_size(body) == 0 && args->n_labels == 0) {
+		json_decref(body);
+		return ctl_fail(CTL_USAGE, "vgpu set %s: no option says what to change",
+				args->words[0]);
+	}
+	r = put_labels(ctl, args, path, body);
+	if (r == CTL_DONE)
+		return change(ctl, "PATCH", path, body, "changed:");
+	json_decref(body);
+	return r;
+}
+
+enum ctl_exit verb_vgpu_remove(struct ctl *ctl, const struct args *args)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	char path[CLIENT_PATH_MAX];
+	enum ctl_exit r = vgpu_path(args->words[0], path);
+
+	if (r == CTL_DONE)
+		r = ctl_request(ctl, "DELETE", NULL, &reply, "%s", path);
+	if (r == CTL_DONE && !ctl->writer.json)
+		writer_line(&ctl->writer, "removed: %s", args->words[0]);
+	return r;
+}
+
+enum ctl_exit verb_vgpu_hold(struct ctl *ctl, const struct args *args)
+{
+	char path[CLIENT_PATH_MAX];
+	enum ctl_exit r = vgpu_path(args->words[0], path);
+	json_t *body;
+
+	if (r != CTL_DONE)
+		return r;
+	body = json_pack("{s:b}", "held", 1);
+	if (args_has(args, OPTION_HOLD_CAP) &&
+	    json_object_set_new(body, "held_cap_pct",
+				json_integer((json_int_t)args_number(args, OPTION_HOLD_CAP))) < 0) {
+		json_decref(body);
+		body = NULL;
+	}
+	return change(ctl, "PATCH", path, body, "held:");
+}
+
+enum ctl_exit verb_vgpu_release(struct ctl *ctl, const struct args *args)
+{
+	char path[CLIENT_PATH_MAX];
+	enum ctl_exit r = vgpu_path(args->words[0], path);
+
+	return r == CTL_DONE
+		       ? change(ctl, "PATCH", path, json_pack("{s:b}", "held", 0), "released:")
+		       : r;
+}

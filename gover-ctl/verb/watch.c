@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `watch`: what happens, a line each. Goes on over a daemon that is away, and tells afterwards what
+ * was decided meanwhile; must never end because of it, nor change anything.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "gover-ctl/verb/field.h"
+#include "gover-ctl/verb/sse.h"
+#include "gover-ctl/verb/tell.h"
+#include "gover-ctl/verb/verbs.h"
+
+#define KINDS_DEFAULT "decision,alert,offer,change"
+#define RETRY_MS      1000
+
+struct watch {
+	struct ctl *ctl;
+	const char *kinds;
+	struct sse sse;
+	double last_decision; /* its id */
+	bool lost;	      /* something: what was decided is asked for */
+	bool heard;	      /* the daemon, since the last try */
+};
+
+static void print_decision(const struct writer *writer, const json_t *d)
+{
+	char time[TELL_MAX], moves[TELL_MAX];
+	const char *vgpu = field_text(d, "vgpu");
+
+	tell_time(field_text(d, "time"), time);
+	tell_moves(d, moves);
+	writer_line(writer, "%s  decision %.0f %s%s%s: %s [%s%s%s]", time, field_number(d, "id"),
+		    field_text(d, "kind"), vgpu[0] ? " " : "", vgpu, field_text(d, "why"),
+		    field_text(d, "result"), moves[0] ? ": " : "", moves);
+}
+
+static void print_alert(const struct writer *writer, const json_t *a)
+{
+	const char *cleared = field_text(a, "cleared_at"), *acked = field_text(a, "acked_at");
+	const char *at = cleared[0] ? cleared : acked[0] ? acked : field_text(a, "raised_at");
+	char time[TELL_MAX];
+
+	tell_time(at, time);
+	writer_line(writer, "%s  alert %.0f %s %s %s: %s", time, field_number(a, "id"),
+		    field_text(a, "severity"), field_text(a, "name"),
+		    cleared[0] ? "cleared"
+		    : acked[0] ? "acknowledged"
+			       : "raised",
+		    field_text(a, "text"));
+}
+
+static void print_offer(const struct writer *writer, const json_t *o)
+{
+	const char *reason = field_text(o, "reason"), *vgpu = field_text(o, "vgpu");
+	char time[TELL_MAX];
+
+	tell_time(field_text(o, "changed_at"), time);
+	writer_line(writer, "%s  offer %.0f on %s is %s: %.0f %%%s%s%s%s", time,
+		    field_number(o, "id"), field_text(o, "gpu"), field_text(o, "state"),
+		    field_number(o, "initial_cap_pct"), vgpu[0] ? ", vGPU " : "", vgpu,
+		    reason[0] ? "; " : "", reason);
+}
+
+static void now_text(char text[TELL_MAX])
+{
+	char exact[CLOCK_TEXT_MAX];
+
+	clock_format(clock_now().wall_ms, exact);
+	tell_time(exact, text);
+}
+
+static void print_change(const struct writer *writer, const json_t *change)
+{
+	const char *id = field_text(change, "id");
+	char time[TELL_MAX];
+
+	now_text(time);
+	writer_line(writer, "%s  change %s%s%s", time, field_text(change, "what"), id[0] ? " " : "",
+		    id);
+}
+
+static void print_tick(const struct writer *writer, const json_t *tick)
+{
+	const json_t *vgpus = json_object_get(tick, "vgpus"), *vgpu;
+	int overloaded = 0, broken = 0;
+	char time[TELL_MAX];
+	double load = 0;
+	size_t i;
+
+	json_array_foreach (vgpus, i, vgpu) {
+		overloaded += field_true(vgpu, "overloaded");
+		broken += field_true(vgpu, "broken");
+		if (field_number(vgpu, "load_pct") > 0)
+			load += field_number(vgpu, "load_pct");
+	}
+	now_text(time);
+	writer_line(writer, "%s  tick: %zu vGPUs, load %.1f %%, %d overloaded, %d broken", time,
+		    json_array_size(vgpus), load, overloaded, broken);
+}
+
+static void print_lost(const struct writer *writer, const json_t *lost)
+{
+	char time[TELL_MAX];
+
+	now_text(time);
+	writer_line(
+		writer,
+		"%s  lost: what happened after %s is not told any more; what was decided follows",
+		time, field_text(lost, "after"));
+}
+
+static const struct {
+	const char *kind;
+	void (*print)(const struct writer *writer, const json_t *data);
+} printers[] = {
+	{"decision", print_decision}, {"alert", print_alert}, {"offer", print_offer},
+	{"change", print_change},     {"tick", print_tick},   {"lost", print_lost},
+};
+
+/* {"event": KIND, "id": ..., "data": ...} in one line, on a terminal too. */
+static void print_json(const struct watch *w, const char *kind, json_t *data)
+{
+	json_t *line = json_pack("{s:s, s:s?, s:O}", "event", kind, "id",
+				 w->sse.id[0] ? w->sse.id : NULL, "data", data);
+
+	json_dumpf(line, w->ctl->writer.out, JSON_COMPACT | JSON_REAL_PRECISION(15));
+	fputc('\n', w->ctl->writer.out);
+	json_decref(line);
+}
+
+/* False: nobody reads it any more. */
+static bool print_event(struct watch *w, const char *kind, json_t *data)
+{
+	const struct writer *writer = &w->ctl->writer;
+
+	if (strcmp(kind, "decision") == 0) {
+		if (field_number(data, "id") <= w->last_decision)
+			return true; /* it stood in the list */
+		w->last_decision = field_number(data, "id");
+	}
+	if (writer->json)
+		print_json(w, kind, data);
+	for (size_t i = 0; !writer->json && i < sizeof(printers) / sizeof(printers[0]); i++)
+		if (strcmp(printers[i].kind, kind) == 0)
+			printers[i].print(writer, data);
+	return fflush(writer->out) == 0;
+}
+
+static bool on_event(void *userdata, const char *kind, const char *text)
+{
+	struct watch *w = userdata;
+	json_t *data = json_loads(text, 0, NULL);
+	bool go_on = true;
+
+	if (json_is_object(data))
+		go_on = print_event(w, kind, data);
+	json_decref(data);
+	w->lost = strcmp(kind, "lost") == 0;
+	return go_on && !w->lost;
+}
+
+static bool on_bytes(void *userdata, const char *data, size_t size)
+{
+	struct watch *w = userdata;
+
+	w->heard = true;
+	return sse_feed(&w->sse, data, size) == 0;
+}
+
+/* What was decided while nobody told: those stand in a list. */
+static void catch_up(struct watch *w)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	char path[64];
+	struct client_call call = {.method = "GET", .path = path};
+	struct err err;
+	json_t *decision;
+	size_t i;
+
+	w->lost = false;
+	if (!strstr(w->kinds, "decision"))
+		return;
+	snprintf(path, sizeof(path), "/v1/decisions?limit=1000&after=%.0f", w->last_decision);
+	if (ctl_try(w->ctl, &call, &reply, &err) == 0)
+		json_array_foreach (json_object_get(reply.json, "decisions"), i, decision)
+			(void)print_event(w, "decision", decision);
+}
+
+/* Follows until the stream ends. As client_request(). */
+static int follow(struct watch *w, struct err *reterr)
+{
+	struct reply reply = {0};
+	char path[256];
+	struct client_call call = {.method = "GET", .path = path, .take = on_bytes, .userdata = w};
+	int r;
+
+	snprintf(path, sizeof(path), "/v1/events?kinds=%s%s%s", w->kinds,
+		 w->sse.id[0] ? "&after=" : "", w->sse.id);
+	r = ctl_try(w->ctl, &call, &reply, reterr);
+	reply_fini(&reply);
+	sse_reset(&w->sse);
+	return r;
+}
+
+static void wait_a_while(void)
+{
+	const struct timespec span = {.tv_sec = RETRY_MS / 1000,
+				      .tv_nsec = RETRY_MS % 1000 * (long)NS_PER_MS};
+
+	(void)nanosleep(&span, NULL);
+}
+
+static enum ctl_exit go_on(struct watch *w)
+{
+	bool begun = false, away = false;
+	struct err err = {.msg = ""};
+
+	for (;;) {
+		int r = follow(w, &err);
+
+		if (ferror(w->ctl->writer.out))
+			return CTL_DONE; /* run_verb() tells of it */
+		if (r != 0 && !w->heard && !begun)
+			return ctl_fail(ctl_exit_of(r), "%s", err.msg);
+		begun = true;
+		away = away && !w->heard;
+		w->heard = false;
+		if (w->lost) {
+			catch_up(w);
+			continue;
+		}
+		if (!away)
+			fprintf(stderr,
+				"gover-ctl: watch: the daemon at %s is away; trying again\n",
+				client_where(w->ctl->client));
+		away = true;
+		wait_a_while();
+	}
+}
+
+enum ctl_exit verb_watch(struct ctl *ctl, const struct args *args)
+{
+	CLEANUP_REPLY struct reply reply = {0};
+	const char *kinds = args->values[OPTION_KINDS];
+	struct watch w = {.ctl = ctl, .kinds = kinds ? kinds : KINDS_DEFAULT};
+	enum ctl_exit r;
+
+	if (w.kinds[strspn(w.kinds, "abcdefghijklmnopqrstuvwxyz,")] != '\0')
+		return ctl_fail(CTL_USAGE,
+				"--kinds: '%s' is not allowed: some of decision, alert, "
+				"offer, change and tick, with commas between them",
+				kinds);
+	w.sse.event = on_event;
+	w.sse.userdata = &w;
+	r = ctl_request(ctl, "GET", NULL, &reply, "/v1/decisions?limit=1");
+	if (r != CTL_DONE)
+		return r;
+	w.last_decision = field_number(reply.json, "next_after");
+	r = go_on(&w);
+	sse_reset(&w.sse);
+	return r;
+}

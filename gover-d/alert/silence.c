@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* Which alerts are silenced. Must never silence one that no silence names. */
+#include <errno.h>
+#include <string.h>
+
+#include "gover-d/alert/silence.h"
+
+int silences_adopt(struct silences *silences, const struct silence *silence)
+{
+	if (silence->id > silences->last_id)
+		silences->last_id = silence->id;
+	if (silences->n == SILENCES_MAX)
+		return -ENOSPC;
+	silences->list[silences->n++] = *silence;
+	return 0;
+}
+
+int silences_add(struct silences *silences, struct silence *silence)
+{
+	if (silences->n == SILENCES_MAX)
+		return -ENOSPC;
+	silence->id = silences->last_id + 1;
+	return silences_adopt(silences, silence);
+}
+
+static void drop(struct silences *silences, int at)
+{
+	silences->n--;
+	memmove(&silences->list[at], &silences->list[at + 1],
+		(size_t)(silences->n - at) * sizeof(silences->list[0]));
+}
+
+int silences_remove(struct silences *silences, int64_t id, struct silence *ret_silence)
+{
+	for (int i = 0; i < silences->n; i++) {
+		if (silences->list[i].id != id)
+			continue;
+		*ret_silence = silences->list[i];
+		drop(silences, i);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+bool silences_expire(struct silences *silences, int64_t now_ms, struct silence *ret_silence)
+{
+	for (int i = 0; i < silences->n; i++) {
+		if (silences->list[i].until_ms > now_ms)
+			continue;
+		*ret_silence = silences->list[i];
+		drop(silences, i);
+		return true;
+	}
+	return false;
+}
+
+static bool fits(const char *wanted, const char *is)
+{
+	return wanted[0] == '\0' || strcmp(wanted, is) == 0;
+}
+
+bool silences_match(const struct silences *silences, const struct alert *alert)
+{
+	for (int i = 0; i < silences->n; i++) {
+		const struct silence *s = &silences->list[i];
+
+		if (fits(s->alert, alert->name) && fits(s->gpu, alert->gpu) &&
+		    fits(s->vgpu, alert->vgpu))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The thread takes the oldest message, posts it with libcurl and waits for the answer; what failed
+ * is tried again later, before everything newer. Must never make the loop wait: the lock is held
+ * for a list operation, never during a transfer.
+ */
+#include <curl/curl.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "base/thread.h"
+#include "gover-d/alert/webhook.h"
+
+#define STOP_NS	 NS_PER_S
+#define PAUSE_NS NS_PER_S /* before the second try */
+
+struct message {
+	struct message *next; /* webhook.first */
+	char *body;
+	int64_t replaces;
+	uint64_t given_ns;
+	int tries;
+};
+
+struct webhook {
+	CURL *curl; /* the thread's, once that runs */
+	struct curl_slist *headers;
+	pthread_t thread;
+	bool started;
+	/* Guarded by the lock. */
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	struct message *first;
+	bool sending;	  /* the first one is on its way: not to be replaced or dropped */
+	uint64_t next_ns; /* monotonic: before it nothing is tried; 0: at once */
+	uint64_t stop_ns; /* 0: go on; else when a transfer is broken off */
+	struct webhook_stats stats;
+};
+
+enum outcome { SENT, AGAIN, REFUSED };
+
+bool webhook_url_valid(const char *url)
+{
+	size_t scheme = strncasecmp(url, "https://", 8) == 0  ? 8
+			: strncasecmp(url, "http://", 7) == 0 ? 7
+							      : 0;
+	CURLU *parsed = curl_url();
+	bool valid;
+
+	if (!parsed)
+		return false;
+	valid = scheme > 0 && curl_url_set(parsed, CURLUPART_URL, url, 0) == CURLUE_OK;
+	curl_url_cleanup(parsed);
+	return valid;
+}
+
+/* --- the thread --- */
+
+static size_t discard(char *data, size_t size, size_t n, void *userdata)
+{
+	(void)data;
+	(void)userdata;
+	return size * n;
+}
+
+/* libcurl asks at least once a second, and as long as data moves. */
+static int may_go_on(void *userdata, curl_off_t down_total, curl_off_t down, curl_off_t up_total,
+		     curl_off_t up)
+{
+	struct webhook *w = userdata;
+	bool stop;
+
+	(void)down_total, (void)down, (void)up_total, (void)up;
+	pthread_mutex_lock(&w->lock);
+	stop = w->stop_ns && clock_now().mono_ns >= w->stop_ns;
+	pthread_mutex_unlock(&w->lock);
+	return stop;
+}
+
+/* What will be the same the next time need not be tried again. */
+static enum outcome judge(CURLcode code, long status, char problem[256])
+{
+	if (code != CURLE_OK) {
+		snprintf(problem, 256, "%s", curl_easy_strerror(code));
+		return AGAIN;
+	}
+	if (status >= 200 && status < 300) {
+		problem[0] = '\0';
+		return SENT;
+	}
+	snprintf(problem, 256, "the receiver answers with status %ld", status);
+	return status >= 500 || status == 408 || status == 425 || status == 429 ? AGAIN : REFUSED;
+}
+
+static enum outcome post(struct webhook *w, const char *body, char problem[256])
+{
+	long status = 0;
+	CURLcode code;
+
+	curl_easy_setopt(w->curl, CURLOPT_POSTFIELDS, body);
+	code = curl_easy_perform(w->curl);
+	curl_easy_getinfo(w->curl, CURLINFO_RESPONSE_CODE, &status);
+	return judge(code, status, problem);
+}
+
+static void drop_first(struct webhook *w)
+{
+	struct message *message = w->first;
+
+	w->first = message->next;
+	w->stats.waiting--;
+	free(message->body);
+	free(message);
+}
+
+static uint64_t pause_after(int tries)
+{
+	int doublings = tries - 1 < 6 ? tries - 1 : 6;
+	uint64_t pause_ns = PAUSE_NS << doublings;
+
+	return pause_ns < WEBHOOK_PAUSE_MAX_S * NS_PER_S ? pause_ns
+							 : WEBHOOK_PAUSE_MAX_S * NS_PER_S;
+}
+
+static void settle(struct webhook *w, enum outcome outcome, const char *problem)
+{
+	uint64_t now_ns = clock_now().mono_ns;
+
+	w->sending = false;
+	memcpy(w->stats.problem, problem, sizeof(w->stats.problem));
+	w->stats.failed_tries = outcome == SENT ? 0 : w->stats.failed_tries + 1;
+	w->next_ns = 0;
+	if (outcome == AGAIN && now_ns - w->first->given_ns < WEBHOOK_GIVE_UP_S * NS_PER_S) {
+		w->next_ns = now_ns + pause_after(w->first->tries);
+		return;
+	}
+	w->stats.sent += outcome == SENT;
+	w->stats.refused += outcome == REFUSED;
+	w->stats.dropped += outcome == AGAIN;
+	w->stats.lost = outcome == SENT ? 0 : w->stats.lost + 1;
+	drop_first(w);
+}
+
+/* False: the end. At the end each is tried once more at most. */
+static bool wait_for_message(struct webhook *w)
+{
+	for (;;) {
+		uint64_t now_ns = clock_now().mono_ns;
+
+		if (w->stop_ns)
+			return w->first && now_ns < w->stop_ns;
+		if (w->first && now_ns >= w->next_ns)
+			return true;
+		if (w->first) {
+			struct timespec until = {
+				.tv_sec = (time_t)(w->next_ns / NS_PER_S),
+				.tv_nsec = (long)(w->next_ns % NS_PER_S),
+			};
+
+			(void)pthread_cond_timedwait(&w->wake, &w->lock, &until);
+		} else {
+			(void)pthread_cond_wait(&w->wake, &w->lock);
+		}
+	}
+}
+
+static void *run_thread(void *arg)
+{
+	struct webhook *w = arg;
+
+	pthread_mutex_lock(&w->lock);
+	while (wait_for_message(w)) {
+		char problem[sizeof(w->stats.problem)] = "";
+		struct message *message = w->first;
+		enum outcome outcome;
+
+		w->stats.retried += message->tries++ > 0;
+		w->sending = true;
+		pthread_mutex_unlock(&w->lock);
+		outcome = post(w, message->body, problem);
+		pthread_mutex_lock(&w->lock);
+		settle(w, outcome, problem);
+		if (w->stop_ns && outcome == AGAIN)
+			break;
+	}
+	pthread_mutex_unlock(&w->lock);
+	return NULL;
+}
+
+/* --- the loop --- */
+
+static int set_up_curl(struct webhook *w, const char *url, int timeout_s)
+{
+	struct curl_slist *headers;
+	CURLcode code;
+
+	w->curl = curl_easy_init();
+	headers = curl_slist_append(NULL, "Content-Type: application/json");
+	w->headers = headers;
+	if (!w->curl || !headers)
+		return -ENOMEM;
+	code = curl_easy_setopt(w->curl, CURLOPT_URL, url);
+	curl_easy_setopt(w->curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(w->curl, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(w->curl, CURLOPT_POST, 1L);
+	curl_easy_setopt(w->curl, CURLOPT_HTTPHEADER, headers);
+	curl_easy_setopt(w->curl, CURLOPT_USERAGENT, "gover-d/" GOVER_VERSION);
+	curl_easy_setopt(w->curl, CURLOPT_TIMEOUT_MS, timeout_s * 1000L);
+	curl_easy_setopt(w->curl, CURLOPT_WRITEFUNCTION, discard);
+	curl_easy_setopt(w->curl, CURLOPT_XFERINFOFUNCTION, may_go_on);
+	curl_easy_setopt(w->curl, CURLOPT_XFERINFODATA, w);
+	curl_easy_setopt(w->curl, CURLOPT_NOPROGRESS, 0L);
+	return code == CURLE_OK ? 0 : -ENOMEM;
+}
+
+int webhook_new(const char *url, int timeout_s, struct webhook **ret_webhook, struct err *reterr)
+{
+	struct webhook *w = calloc(1, sizeof(*w));
+	pthread_condattr_t monotonic;
+	int r = -ENOMEM;
+
+	if (!w)
+		return err_fail(reterr, ENOMEM, "no memory");
+	(void)pthread_mutex_init(&w->lock, NULL); /* without attributes it cannot fail */
+	(void)pthread_condattr_init(&monotonic);
+	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&w->wake, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
+		r = set_up_curl(w, url, timeout_s);
+	if (r >= 0)
+		r = thread_start(&w->thread, run_thread, w, "gover-webhook");
+	if (r >= 0)
+		w->started = true;
+	if (r < 0) {
+		webhook_free(w);
+		return err_fail(reterr, -r, "[alerts] webhook: %s", strerror(-r));
+	}
+	*ret_webhook = w;
+	return 0;
+}
+
+static int join_within(pthread_t thread, uint64_t ns)
+{
+	uint64_t at_ns = clock_now().mono_ns + ns;
+	struct timespec at = {.tv_sec = (time_t)(at_ns / NS_PER_S),
+			      .tv_nsec = (long)(at_ns % NS_PER_S)};
+
+	return -pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &at);
+}
+
+struct webhook *webhook_free(struct webhook *w)
+{
+	if (!w)
+		return NULL;
+	pthread_mutex_lock(&w->lock);
+	w->stop_ns = clock_now().mono_ns + STOP_NS;
+	pthread_cond_signal(&w->wake);
+	pthread_mutex_unlock(&w->lock);
+	/* A look-up of a name cannot be ended: it is left behind, with all it may still touch. */
+	if (w->started && join_within(w->thread, STOP_NS + NS_PER_S / 2) < 0)
+		return NULL;
+	while (w->first)
+		drop_first(w);
+	curl_easy_cleanup(w->curl);
+	curl_slist_free_all(w->headers);
+	pthread_cond_destroy(&w->wake);
+	pthread_mutex_destroy(&w->lock);
+	free(w);
+	return NULL;
+}
+
+/* The place of the message that @replaces takes, or NULL. */
+static struct message *find_replaced(struct webhook *w, int64_t replaces)
+{
+	struct message *message = w->sending ? w->first->next : w->first;
+
+	while (message && (replaces == 0 || message->replaces != replaces))
+		message = message->next;
+	return message;
+}
+
+/* Room for one more: the oldest that is not on its way goes. */
+static void make_room(struct webhook *w)
+{
+	struct message **at = w->sending ? &w->first->next : &w->first, *oldest = *at;
+
+	if (w->stats.waiting < WEBHOOK_WAITING_MAX)
+		return;
+	*at = oldest->next;
+	free(oldest->body);
+	free(oldest);
+	w->stats.waiting--;
+	w->stats.dropped++;
+	w->stats.lost++;
+}
+
+static void append(struct webhook *w, struct message *message)
+{
+	struct message **at = &w->first;
+
+	make_room(w);
+	while (*at)
+		at = &(*at)->next;
+	*at = message;
+	w->stats.waiting++;
+}
+
+void webhook_send(struct webhook *w, char *body, int64_t replaces)
+{
+	struct message *message = body ? calloc(1, sizeof(*message)) : NULL, *replaced;
+
+	pthread_mutex_lock(&w->lock);
+	replaced = message ? find_replaced(w, replaces) : NULL;
+	if (!message) {
+		w->stats.dropped++;
+		free(body);
+	} else if (replaced) {
+		free(replaced->body);
+		replaced->body = body;
+		free(message);
+	} else {
+		message->body = body;
+		message->replaces = replaces;
+		message->given_ns = clock_now().mono_ns;
+		append(w, message);
+		pthread_cond_signal(&w->wake);
+	}
+	pthread_mutex_unlock(&w->lock);
+}
+
+void webhook_stats(struct webhook *w, struct webhook_stats *ret_stats)
+{
+	pthread_mutex_lock(&w->lock);
+	*ret_stats = w->stats;
+	pthread_mutex_unlock(&w->lock);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* Alerts and decisions: what holds, and what was done about it. */
+#include <string.h>
+
+#include "base/id.h"
+#include "gover-d/api/internal.h"
+#include "gover-d/api/list.h"
+#include "gover-d/api/json-encode.h"
+#include "gover-d/api/problem.h"
+
+#define LIMIT_DEFAULT 100
+#define LIMIT_MAX     1000
+
+void api_get_alerts(struct api *api, struct api_request *request)
+{
+	bool all = false;
+
+	if (api_query_switch(request, "all", &all) < 0)
+		return;
+	api_list_reply_ids(request, "alerts", json_encode_alerts(api->manager, all));
+}
+
+void api_ack_alert(struct api *api, struct api_request *request)
+{
+	const struct alerts *alerts = control_alerts(api->manager);
+	struct err err = {.msg = ""};
+	int64_t id;
+	int r;
+
+	if (api_param_number(request, &id) < 0)
+		return;
+	r = control_alert_ack(api->manager, id, &err);
+	if (r < 0) {
+		problem_reply_error(request, r, &err);
+		return;
+	}
+	for (size_t i = 0; i < alerts_count(alerts); i++)
+		if (alerts_at(alerts, i)->id == id)
+			api_request_reply_json(request, 200,
+					       json_encode_alert(alerts_at(alerts, i)));
+}
+
+/* Which decisions are asked for. */
+struct wanted {
+	const char *vgpu; /* NULL: of all */
+	int64_t after;	  /* -1: the newest */
+	int64_t limit;
+};
+
+static bool concerns(const struct decision *decision, const char *vgpu)
+{
+	return !vgpu || decision_concerns(decision, vgpu);
+}
+
+static int64_t count(const struct decisions *decisions, const struct wanted *wanted)
+{
+	const struct decision *d = decisions_after(decisions, 0);
+	int64_t n = 0;
+
+	for (; d; d = decisions_after(decisions, d->id))
+		n += concerns(d, wanted->vgpu);
+	return n;
+}
+
+static json_t *encode_decisions(const struct decisions *decisions, const struct wanted *wanted)
+{
+	struct json_encode answer = json_encode_begin();
+	int64_t skip = wanted->after < 0 ? count(decisions, wanted) - wanted->limit : 0;
+	const struct decision *d =
+		decisions_after(decisions, wanted->after < 0 ? 0 : wanted->after);
+	int64_t next_after = decisions_last_id(decisions);
+	bool is_more = false;
+	int64_t n = 0;
+	json_t *list = json_array();
+
+	for (; d; d = decisions_after(decisions, d->id)) {
+		if (!concerns(d, wanted->vgpu) || skip-- > 0)
+			continue;
+		is_more = n == wanted->limit;
+		if (is_more)
+			break;
+		json_encode_append(&list, json_encode_decision(d));
+		if (++n == wanted->limit)
+			next_after = d->id;
+	}
+	json_encode_add(&answer, "decisions", list);
+	json_encode_add(&answer, "next_after", json_integer(next_after));
+	json_encode_add(&answer, "next", is_more ? json_integer(next_after) : json_null());
+	return json_encode_end(&answer);
+}
+
+void api_get_decisions(struct api *api, struct api_request *request)
+{
+	struct wanted wanted = {
+		.vgpu = api_request_query(request, "vgpu"),
+		.after = -1,
+		.limit = LIMIT_DEFAULT,
+	};
+
+	if (api_query_whole(request, "after", 0, INT64_MAX, &wanted.after) < 0 ||
+	    api_query_whole(request, "limit", 1, LIMIT_MAX, &wanted.limit) < 0)
+		return;
+	if (wanted.vgpu && !id_valid(wanted.vgpu)) {
+		problem_reply(request, 400, "vgpu: %.100s is not allowed: the id of a vGPU",
+			      wanted.vgpu);
+		return;
+	}
+	api_request_reply_json(request, 200,
+			       encode_decisions(control_decisions(api->manager), &wanted));
+}

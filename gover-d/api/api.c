@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: MIT */
+/* The routes and what every one of them has in common. Must never know how a request came in. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <systemd/sd-id128.h>
+
+#include "base/cleanup.h"
+#include "base/parse.h"
+#include "gover-d/api/audit.h"
+#include "gover-d/api/internal.h"
+#include "gover-d/api/keys.h"
+#include "gover-d/api/time.h"
+#include "gover-d/api/api.h"
+#include "gover-d/api/json-encode.h"
+#include "gover-d/api/problem.h"
+
+/* Who may ask. */
+#define OPEN	ACCESS_OPEN
+#define READ	ACCESS_READ
+#define OPERATE ACCESS_OPERATE
+#define ADMIN	ACCESS_ADMIN
+
+static const struct route {
+	const char *method, *pattern;
+	api_handler handler;
+	enum access_scope scope;
+	bool takes_object; /* a JSON object is the body; other routes do not look at one */
+	const char *query[4];
+} routes[] = {
+	{"GET", "/v1/host", api_get_host, READ, false, {NULL}},
+	{"GET", "/v1/gpus", api_get_gpus, READ, false, {"limit", "after"}},
+	{"GET", "/v1/gpus/{name}", api_get_gpu, READ, false, {NULL}},
+	{"PATCH", "/v1/gpus/{name}", api_patch_gpu, OPERATE, true, {NULL}},
+	{"GET", "/v1/gpus/{name}/history", api_get_samples, READ, false, {"from", "to"}},
+	{"GET", "/v1/vgpus", api_get_vgpus, READ, false, {"gpu", "limit", "after"}},
+	{"POST", "/v1/vgpus", api_post_vgpu, OPERATE, true, {NULL}},
+	{"GET", "/v1/vgpus/{id}", api_get_vgpu, READ, false, {NULL}},
+	{"PATCH", "/v1/vgpus/{id}", api_patch_vgpu, OPERATE, true, {NULL}},
+	{"DELETE", "/v1/vgpus/{id}", api_delete_vgpu, OPERATE, false, {NULL}},
+	{"GET", "/v1/vgpus/{id}/history", api_get_history, READ, false, {"from", "to", "step"}},
+	{"GET", "/v1/alerts", api_get_alerts, READ, false, {"all", "limit", "after"}},
+	{"POST", "/v1/alerts/{id}/ack", api_ack_alert, OPERATE, false, {NULL}},
+	{"GET", "/v1/silences", api_get_silences, READ, false, {NULL}},
+	{"POST", "/v1/silences", api_post_silence, OPERATE, true, {NULL}},
+	{"DELETE", "/v1/silences/{id}", api_delete_silence, OPERATE, false, {NULL}},
+	{"GET", "/v1/decisions", api_get_decisions, READ, false, {"after", "limit", "vgpu"}},
+	{"GET", "/v1/offers", api_get_offers, READ, false, {"all", "limit", "after"}},
+	{"POST", "/v1/offers/{id}/claim", api_claim_offer, OPERATE, true, {NULL}},
+	{"DELETE", "/v1/offers/{id}", api_delete_offer, OPERATE, false, {NULL}},
+	{"GET", "/v1/events", api_get_events, READ, false, {"kinds", "after"}},
+	{"GET", "/v1/economics", api_get_economics, READ, false, {"from", "to"}},
+	{"GET", "/v1/policy", api_get_policy, READ, false, {NULL}},
+	{"PATCH", "/v1/policy", api_patch_policy, OPERATE, true, {NULL}},
+	{"GET", "/v1/tokens", api_get_tokens, ADMIN, false, {NULL}},
+	{"POST", "/v1/tokens", api_post_token, ADMIN, true, {NULL}},
+	{"DELETE", "/v1/tokens/{name}", api_delete_token, ADMIN, false, {NULL}},
+	{"GET", "/v1/audit", api_get_audit, ADMIN, false, {"after", "limit"}},
+	{"GET", "/healthz", api_get_health, OPEN, false, {NULL}},
+	{"GET", "/readyz", api_get_ready, OPEN, false, {NULL}},
+	{"GET", "/metrics", api_get_metrics, READ, false, {NULL}},
+	{"GET", "/openapi.json", api_get_openapi, READ, false, {NULL}},
+	{"GET", "/", api_get_page, OPEN, false, {NULL}},
+	{"GET", "/web/{file}", api_get_page, OPEN, false, {NULL}},
+};
+
+_Static_assert(ARRAY_SIZE(routes) <= API_ROUTES_MAX, "each has a counter");
+
+/* The name of this run in the ids of events: no other run has it. */
+static int make_events(struct api *api)
+{
+	char boot[17];
+	sd_id128_t id;
+
+	if (sd_id128_randomize(&id) < 0)
+		return -EIO;
+	snprintf(boot, sizeof(boot), "%016" PRIx64, id.qwords[0]);
+	api->events = events_new(boot);
+	return api->events ? 0 : -ENOMEM;
+}
+
+struct api *api_new(struct manager *manager)
+{
+	struct api *api = calloc(1, sizeof(*api));
+
+	if (!api)
+		return NULL;
+	api->manager = manager;
+	api->gate = gate_new();
+	if (!api->gate || make_events(api) < 0)
+		return api_free(api);
+	api->told_decision = decisions_last_id(control_decisions(manager));
+	for (size_t i = 0; i <= ARRAY_SIZE(routes); i++) {
+		bool none = i == ARRAY_SIZE(routes);
+
+		api->routes[i] = (struct metrics_route){
+			.method = none ? "other" : routes[i].method,
+			.route = none ? "none" : routes[i].pattern,
+			.counter = &api->counters[i],
+		};
+	}
+	api->n_routes = ARRAY_SIZE(routes) + 1;
+	metrics_tally_begin(&api->tally, control_decisions(manager));
+	return api;
+}
+
+struct api *api_free(struct api *api)
+{
+	if (!api)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(api->cached); i++)
+		api_text_unref(api->cached[i].text);
+	events_free(api->events);
+	gate_free(api->gate);
+	api_text_unref(api->openapi);
+	api_keys_free(api->keys);
+	free(api);
+	return NULL;
+}
+
+struct gate *api_gate(struct api *api)
+{
+	return api->gate;
+}
+
+void api_tick(struct api *api)
+{
+	metrics_tally_decisions(&api->tally, control_decisions(api->manager));
+	api->version++;
+	gate_tick(api->gate, control_worker(api->manager),
+		  control_host(api->manager)->ticked.mono_ns);
+	api_events_tick(api);
+}
+
+static bool path_matches(const char *pattern, const char *path, char param[API_PARAM_MAX])
+{
+	while (*pattern) {
+		if (*pattern == '{') {
+			size_t n = strcspn(path, "/");
+
+			if (n == 0 || n >= API_PARAM_MAX)
+				return false;
+			memcpy(param, path, n);
+			param[n] = '\0';
+			path += n;
+			pattern = strchr(pattern, '}') + 1;
+		} else if (*pattern++ != *path++) {
+			return false;
+		}
+	}
+	return *path == '\0';
+}
+
+static void reply_no_route(struct api_request *request, const char *allow)
+{
+	if (!allow[0]) {
+		problem_reply(request, 404, "there is nothing at %s", request->path);
+		return;
+	}
+	problem_reply(request, 405, "%s does not take %s, only %s", request->path, request->method,
+		      allow);
+	snprintf(request->reply.allow, sizeof(request->reply.allow), "%s", allow);
+}
+
+static const struct route *find_route(struct api_request *request)
+{
+	const char *method = strcmp(request->method, "HEAD") == 0 ? "GET" : request->method;
+	char allow[sizeof(request->reply.allow)] = "";
+	size_t n = 0;
+
+	for (const struct route *r = routes; r < routes + ARRAY_SIZE(routes); r++) {
+		const char *list = strcmp(r->method, "GET") == 0 ? "GET, HEAD" : r->method;
+
+		if (!path_matches(r->pattern, request->path, request->param))
+			continue;
+		if (strcmp(r->method, method) == 0)
+			return r;
+		n += (size_t)snprintf(allow + n, sizeof(allow) - n, "%s%s", n ? ", " : "", list);
+	}
+	reply_no_route(request, allow);
+	return NULL;
+}
+
+static bool knows_query(const struct route *route, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(route->query) && route->query[i]; i++)
+		if (strcmp(route->query[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* Every parameter is known and comes once. */
+static int check_query(const struct route *route, struct api_request *request)
+{
+	size_t kept = request->n_query < API_QUERY_MAX ? request->n_query : API_QUERY_MAX;
+
+	for (size_t i = 0; i < kept; i++) {
+		const char *name = request->query[i].name;
+
+		if (!knows_query(route, name)) {
+			problem_reply(request, 400, "%.100s: there is no such parameter here",
+				      name);
+			return -EINVAL;
+		}
+		if (api_request_query(request, name) != request->query[i].value) {
+			problem_reply(request, 400, "%s: is given twice", name);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static bool is_json(const char *content_type)
+{
+	size_t n = strlen(API_TYPE_JSON);
+
+	return content_type && strncasecmp(content_type, API_TYPE_JSON, n) == 0 &&
+	       (content_type[n] == '\0' || content_type[n] == ';' || content_type[n] == ' ');
+}
+
+static int read_object(struct api_request *request)
+{
+	json_error_t error;
+	json_t *body;
+
+	if (!is_json(request->content_type)) {
+		problem_reply(request, 415, "Content-Type %.100s is not understood: %s",
+			      request->content_type ? request->content_type : "(none)",
+			      API_TYPE_JSON);
+		return -EINVAL;
+	}
+	body = json_loadb(request->body ? request->body : "", request->body_length,
+			  JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+	if (!body) {
+		bool big = json_error_code(&error) == json_error_numeric_overflow;
+
+		problem_reply(request, big ? 422 : 400,
+			      "the body is not JSON: line %d, column %d: %s", error.line,
+			      error.column, error.text);
+		return -EINVAL;
+	}
+	if (!json_is_object(body)) {
+		json_decref(body);
+		problem_reply(request, 400, "the body is not a JSON object");
+		return -EINVAL;
+	}
+	request->object = body;
+	return 0;
+}
+
+static bool check_access(const struct route *route, struct api_request *request)
+{
+	struct err err = {""};
+	unsigned int status = access_check(&request->who, route->scope, &err);
+
+	if (status == 0)
+		return true;
+	problem_reply(request, status, "%s", err.msg);
+	if (status == 401)
+		request->reply.authenticate = "Bearer realm=\"gover\"";
+	request->reply.retry_after_s = request->who.retry_after_s;
+	return false;
+}
+
+static void count_for(struct api *api, const struct route *route, struct api_request *request)
+{
+	request->counter = &api->counters[route ? (size_t)(route - routes) : ARRAY_SIZE(routes)];
+}
+
+bool api_admit(struct api *api, struct api_request *request)
+{
+	const struct route *route = find_route(request);
+
+	count_for(api, route, request);
+	if (route && check_access(route, request)) {
+		request->takes_body = route->takes_object;
+		return true;
+	}
+	api_request_count(request);
+	return false;
+}
+
+static void serve(struct api *api, const struct route *route, struct api_request *request)
+{
+	if (!route || !check_access(route, request) || check_query(route, request) < 0)
+		return;
+	if (route->takes_object && read_object(request) < 0)
+		return;
+	if (strcmp(route->method, "GET") != 0)
+		api_audit_begin(api, request);
+	request->in_handler = true;
+	route->handler(api, request);
+	request->in_handler = false;
+	api_audit_end(api, request);
+	json_decref(request->object);
+	request->object = NULL;
+	if (strcmp(route->method, "GET") != 0)
+		api->version++;
+}
+
+void api_serve(struct api *api, struct api_request *request)
+{
+	const struct route *route = find_route(request);
+
+	count_for(api, route, request);
+	serve(api, route, request);
+	if (!request->later && !request->reply.stream)
+		api_request_count(request);
+}
+
+struct api_text *api_cached(struct api *api, enum api_cached which, char *(*make)(struct api *api))
+{
+	struct api_cache *cache = &api->cached[which];
+	uint64_t generation = control_generation(api->manager);
+
+	if (!cache->text || cache->generation != generation || cache->version != api->version) {
+		api_text_unref(cache->text);
+		*cache = (struct api_cache){
+			.text = api_text_new(make(api)),
+			.generation = generation,
+			.version = api->version,
+		};
+	}
+	return cache->text;
+}
+
+void api_reply_cached(struct api *api, struct api_request *request, enum api_cached which,
+		      const char *type, char *(*make)(struct api *api))
+{
+	api_request_reply_shared(request, 200, type, api_cached(api, which, make));
+}
+
+static void saved(void *userdata, int result)
+{
+	struct api_request *request = api_later_end(userdata);
+
+	if (!request)
+		return;
+	if (result < 0)
+		problem_reply(request, 507,
+			      "the change is in force, but not on disk (%s): a restart would lose "
+			      "it until a later try succeeds",
+			      strerror(-result));
+	api_request_answer(request);
+}
+
+void api_reply_when_saved(struct api *api, struct api_request *request)
+{
+	struct api_later *later = api_later_begin(request);
+	int r = control_save(api->manager, saved, later);
+
+	if (r < 0)
+		saved(later, r);
+}
+
+void api_reply_list(struct api_request *request, const char *key, json_t *list)
+{
+	struct json_encode answer = json_encode_begin();
+
+	json_encode_add(&answer, key, list);
+	api_request_reply_json(request, 200, json_encode_end(&answer));
+}
+
+const struct host_gpu *api_lookup_gpu(const struct api *api, const char *name)
+{
+	const struct host *host = control_host(api->manager);
+
+	for (int i = 0; i < host->n_gpus; i++)
+		if (strcmp(host->gpus[i].config.name, name) == 0)
+			return &host->gpus[i];
+	return NULL;
+}
+
+const struct vgpu *api_lookup_vgpu(const struct api *api, const char *id,
+				   const struct host_gpu **ret_gpu)
+{
+	const struct host *host = control_host(api->manager);
+
+	for (int i = 0; i < host->n_gpus; i++) {
+		for (const struct vgpu *v = host->gpus[i].vgpus; v; v = v->next) {
+			if (strcmp(v->contract.id, id) != 0)
+				continue;
+			*ret_gpu = &host->gpus[i];
+			return v;
+		}
+	}
+	return NULL;
+}
+
+const struct host_gpu *api_find_gpu(struct api *api, struct api_request *request, const char *name)
+{
+	const struct host_gpu *gpu = api_lookup_gpu(api, name);
+
+	if (!gpu)
+		problem_reply(request, 404, "there is no GPU %.100s on this host", name);
+	return gpu;
+}
+
+const struct vgpu *api_find_vgpu(struct api *api, struct api_request *request, const char *id,
+				 const struct host_gpu **ret_gpu)
+{
+	const struct vgpu *vgpu = api_lookup_vgpu(api, id, ret_gpu);
+
+	if (!vgpu)
+		problem_reply(request, 404, "there is no vGPU %.100s on this host", id);
+	return vgpu;
+}
+
+int api_query_whole(struct api_request *request, const char *name, int64_t min, int64_t max,
+		    int64_t *value)
+{
+	const char *text = api_request_query(request, name);
+	int r = text ? parse_int(text, min, max, value) : 0;
+
+	if (r < 0)
+		problem_reply(request, 400, "%s: %.100s is not allowed: a whole number %lld..%lld",
+			      name, text, (long long)min, (long long)max);
+	return r < 0 ? -EINVAL : 0;
+}
+
+int api_query_switch(struct api_request *request, const char *name, bool *value)
+{
+	const char *text = api_request_query(request, name);
+	int r = text ? parse_bool(text, value) : 0;
+
+	if (r < 0)
+		problem_reply(request, 400, "%s: %.100s is not allowed: true or false", name, text);
+	return r;
+}
+
+int api_query_time(struct api_request *request, const char *name, int64_t *time_ms)
+{
+	const char *text = api_request_query(request, name);
+
+	if (!text || api_time_parse(text, time_ms) == 0)
+		return 0;
+	problem_reply(request, 400,
+		      "%s: %.100s is not allowed: a time such as 2026-11-20T18:49:56Z, or seconds "
+		      "since 1970",
+		      name, text);
+	return -EINVAL;
+}
+
+int api_param_number(struct api_request *request, int64_t *ret_id)
+{
+	int r = parse_int(request->param, 1, INT64_MAX, ret_id);
+
+	if (r < 0)
+		problem_reply(request, 404, "there is nothing at %s: %s is not a number",
+			      request->path, request->param);
+	return r < 0 ? -EINVAL : 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* REST: a table of routes and what each answers. Knows no MHD type: http.c hands requests in. */
+#ifndef GOVER_D_API_H
+#define GOVER_D_API_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "gover-d/api/events.h"
+
+#define API_BODY_MAX (64 * 1024)
+
+struct manager;
+struct api;
+struct gate;
+
+struct api *api_new(struct manager *manager);
+struct api *api_free(struct api *api); /* NULL is fine; returns NULL */
+
+/* Who may ask: root and the daemon's own user, until gate_open() lets in more. */
+struct gate *api_gate(struct api *api);
+
+/* What is answered from memory (GET /v1/host, /metrics) is old now, and made anew when next asked
+ * for. Call at the end of every tick. */
+void api_tick(struct api *api);
+
+/* Tells those who follow GET /v1/events. Takes over @object; @api NULL is fine: nobody follows.
+ * Decisions need not be told: those that were kept are, before the next event and at the end of
+ * every tick, so that no cap waits for a text. */
+void api_event(struct api *api, enum events_kind kind, json_t *object);
+
+#endif

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * GET /v1/audit, and how its rows come to be. Things are found by their path, so that a new route
+ * below one of these is recorded like the others, and one elsewhere with its body.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/parse.h"
+#include "db/audit.h"
+#include "gover-d/api/audit.h"
+#include "gover-d/api/fetch.h"
+#include "gover-d/api/json-encode.h"
+#include "gover-d/util/log.h"
+#include "gover-d/api/problem.h"
+
+#define LIMIT_DEFAULT 100
+#define LIMIT_MAX     1000
+
+/* --- things that change --- */
+
+static json_t *encode_vgpu(struct api *api, const char *id)
+{
+	const struct host_gpu *gpu;
+	const struct vgpu *vgpu = api_lookup_vgpu(api, id, &gpu);
+
+	return vgpu ? json_encode_vgpu(api->manager, gpu, vgpu) : NULL;
+}
+
+static json_t *encode_gpu(struct api *api, const char *name)
+{
+	const struct host_gpu *gpu = api_lookup_gpu(api, name);
+
+	return gpu ? json_encode_gpu(api->manager, gpu, clock_now()) : NULL;
+}
+
+static json_t *encode_alert(struct api *api, const char *text)
+{
+	const struct alerts *alerts = control_alerts(api->manager);
+	int64_t id;
+
+	if (parse_int(text, 1, INT64_MAX, &id) < 0)
+		return NULL;
+	for (size_t i = 0; i < alerts_count(alerts); i++)
+		if (alerts_at(alerts, i)->id == id)
+			return json_encode_alert(alerts_at(alerts, i));
+	return NULL;
+}
+
+static json_t *encode_offer(struct api *api, const char *text)
+{
+	const struct offers *offers = control_offers(api->manager);
+	int64_t id;
+
+	if (parse_int(text, 1, INT64_MAX, &id) < 0)
+		return NULL;
+	for (size_t i = 0; i < offers_count(offers); i++)
+		if (offers_at(offers, i)->id == id)
+			return json_encode_offer(offers_at(offers, i), clock_now());
+	return NULL;
+}
+
+static json_t *encode_policy(struct api *api, const char *unused)
+{
+	(void)unused;
+	return api_encode_params(control_config(api->manager));
+}
+
+/* Where a thing is, and which of its members somebody may change; none named: all. */
+static const struct thing {
+	const char *path;
+	json_t *(*encode)(struct api *api, const char *id);
+	const char *members[16];
+} things[] = {
+	{"/v1/vgpus",
+	 encode_vgpu,
+	 {"id", "gpu", "vm", "cid", "labels", "initial_cap_pct", "min_cap_pct", "target_fps",
+	  "fps_limit", "weight", "burst", "flavor", "held", "cap_pct"}},
+	{"/v1/gpus", encode_gpu, {"mode", "selling"}},
+	{"/v1/alerts", encode_alert, {"acked_at"}},
+	{"/v1/offers", encode_offer, {"state", "vgpu"}},
+	{"/v1/policy", encode_policy, {NULL}},
+	{"/v1/tokens", api_encode_token, {"name", "scope", "expires_at"}},
+};
+
+static const struct thing *find_thing(const char *path)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(things); i++) {
+		size_t n = strlen(things[i].path);
+
+		if (strncmp(path, things[i].path, n) == 0 && (path[n] == '\0' || path[n] == '/'))
+			return &things[i];
+	}
+	return NULL;
+}
+
+/* The id in the path, or that which the body gives to what is made; NULL: neither has one. */
+static const char *id_of(const struct api_request *request)
+{
+	const char *id;
+
+	if (request->param[0])
+		return request->param;
+	id = json_string_value(json_object_get(request->object, "id"));
+	return id ? id : json_string_value(json_object_get(request->object, "name"));
+}
+
+/* The thing as it is now; NULL: it is not there. */
+static json_t *look(struct api *api, const struct thing *thing, const char *id)
+{
+	json_t *whole = thing->encode(api, id), *picked;
+
+	if (!whole || !thing->members[0])
+		return whole;
+	picked = json_object();
+	for (size_t i = 0; i < ARRAY_SIZE(thing->members) && thing->members[i]; i++)
+		(void)json_object_set(picked, thing->members[i],
+				      json_object_get(whole, thing->members[i]));
+	json_decref(whole);
+	return picked;
+}
+
+/* --- what differs --- */
+
+static void drop_equal(json_t *before, json_t *after)
+{
+	const char *key;
+	json_t *value;
+	void *next;
+
+	json_object_foreach_safe(before, next, key, value)
+	{
+		if (!json_equal(value, json_object_get(after, key)))
+			continue;
+		(void)json_object_del(after, key);
+		(void)json_object_del(before, key);
+	}
+}
+
+/* The text, with what is longest left out until it fits. */
+static void write_text(json_t *object, char *text, size_t size)
+{
+	const char *key, *longest;
+	json_t *value;
+	size_t length;
+
+	text[0] = '\0';
+	while (object && (length = json_dumpb(object, text, size, JSON_COMPACT)) >= size) {
+		size_t most = sizeof("\"...\"");
+
+		longest = NULL;
+		json_object_foreach (object, key, value) {
+			size_t n = json_dumpb(value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY);
+
+			if (n > most) {
+				most = n;
+				longest = key;
+			}
+		}
+		if (!longest || json_object_set_new(object, longest, json_string("...")) < 0) {
+			strcpy(text, "{}");
+			return;
+		}
+	}
+	if (object)
+		text[length] = '\0';
+}
+
+void api_audit_differ(json_t *before, json_t *after, char *ret_before, char *ret_after, size_t size)
+{
+	if (before && after)
+		drop_equal(before, after);
+	write_text(before, ret_before, size);
+	write_text(after, ret_after, size);
+	json_decref(before);
+	json_decref(after);
+}
+
+/* --- rows --- */
+
+struct api_audit {
+	struct api *api;
+	const struct thing *thing; /* NULL: the body alone tells */
+	char id[API_PARAM_MAX];
+	json_t *before;
+	struct db_audit row;
+};
+
+static void keep(struct db *db, const struct db_audit *row)
+{
+	log_notice("%s (%s): %s %s: %d", row->who, row->origin, row->method, row->path,
+		   row->status);
+	if (!db || db_append_audit(db, row) < 0)
+		log_warning("that is in no record of the history: %s -> %s", row->before_json,
+			    row->after_json);
+	else
+		db_commit(db); /* not only at the next tick: it was, or is to be, answered */
+}
+
+/* 507: done, and not on disk; or tried and undone, which is to be known as well. */
+static bool is_change(int status)
+{
+	return status == 0 || (status >= 200 && status < 300) || status == 507;
+}
+
+static void settled(struct api_request *request)
+{
+	struct api_audit *audit = request->audit;
+
+	request->settled = NULL;
+	request->audit = NULL;
+	if (!request->later)
+		audit->row.status = (int)request->reply.status;
+	if (is_change(audit->row.status))
+		keep(control_db(audit->api->manager), &audit->row);
+	json_decref(audit->before);
+	free(audit);
+}
+
+void api_audit_begin(struct api *api, struct api_request *request)
+{
+	struct api_audit *audit = calloc(1, sizeof(*audit));
+	const char *id = id_of(request);
+
+	if (!audit) {
+		log_error("no memory to record what %s asks for: %s %.100s", request->who.name,
+			  request->method, request->path);
+		return;
+	}
+	audit->api = api;
+	audit->thing = find_thing(request->path);
+	snprintf(audit->id, sizeof(audit->id), "%s", id ? id : "");
+	if (audit->thing)
+		audit->before = look(api, audit->thing, audit->id);
+	audit->row.ts_ms = clock_now().wall_ms;
+	memcpy(audit->row.who, request->who.name, sizeof(request->who.name));
+	memcpy(audit->row.origin, request->who.from, sizeof(request->who.from));
+	snprintf(audit->row.method, sizeof(audit->row.method), "%s", request->method);
+	snprintf(audit->row.path, sizeof(audit->row.path), "%s", request->path);
+	request->audit = audit;
+	request->settled = settled;
+}
+
+void api_audit_end(struct api *api, struct api_request *request)
+{
+	struct api_audit *audit = request->audit;
+	json_t *after;
+
+	if (!audit)
+		return;
+	after = audit->thing ? look(api, audit->thing, audit->id) : json_incref(request->object);
+	api_audit_differ(audit->before, after, audit->row.before_json, audit->row.after_json,
+			 sizeof(audit->row.before_json));
+	audit->before = NULL;
+	audit->row.status = (int)request->reply.status;
+	if (!request->later)
+		settled(request);
+}
+
+void api_audit_undone(struct api_request *request)
+{
+	struct api_audit *audit = request->audit;
+
+	if (audit)
+		memcpy(audit->row.after_json, audit->row.before_json,
+		       sizeof(audit->row.after_json));
+}
+
+/* --- GET /v1/audit --- */
+
+struct audit_fetch {
+	struct api_fetch fetch; /* first */
+	int64_t after, limit, last;
+	json_t *rows;
+};
+
+static json_t *parse(const char *text)
+{
+	return text[0] ? json_loads(text, 0, NULL) : json_null();
+}
+
+static int add_row(void *userdata, const struct db_audit *row)
+{
+	struct audit_fetch *a = userdata;
+	struct json_encode o = json_encode_begin();
+
+	json_encode_add(&o, "id", json_integer(row->id));
+	json_encode_add(&o, "time", json_encode_time(row->ts_ms));
+	json_encode_add(&o, "who", json_encode_text(row->who));
+	json_encode_add(&o, "from", json_encode_text(row->origin));
+	json_encode_add(&o, "method", json_encode_text(row->method));
+	json_encode_add(&o, "path", json_encode_text(row->path));
+	json_encode_add(&o, "status", row->status ? json_integer(row->status) : json_null());
+	json_encode_add(&o, "before", parse(row->before_json));
+	json_encode_add(&o, "after", parse(row->after_json));
+	json_encode_append(&a->rows, json_encode_end(&o));
+	a->last = row->id;
+	return a->rows ? 0 : -ENOMEM;
+}
+
+/* In the worker. */
+static void read_audit(struct api_fetch *fetch)
+{
+	struct audit_fetch *a = (struct audit_fetch *)fetch;
+	struct json_encode o = json_encode_begin();
+	struct db_reader *reader;
+
+	a->rows = json_array();
+	a->last = a->after < 0 ? 0 : a->after;
+	(void)db_flush_within(fetch->db, API_FETCH_FLUSH_MS);
+	fetch->result = db_reader_open(fetch->path, &reader, &fetch->err);
+	if (fetch->result == 0) {
+		fetch->result = db_query_audit(reader, a->after, (int)a->limit, add_row, a);
+		db_reader_close(reader);
+		if (fetch->result < 0)
+			(void)err_fail(&fetch->err, EIO, "the history cannot be read: %s",
+				       strerror(-fetch->result));
+	}
+	if (fetch->result < 0)
+		fetch->result = -EIO;
+	json_encode_add(&o, "audit", a->rows);
+	json_encode_add(&o, "next_after", json_integer(a->last));
+	fetch->answer = json_encode_dump(json_encode_end(&o));
+}
+
+void api_get_audit(struct api *api, struct api_request *request)
+{
+	int64_t after = -1, limit = LIMIT_DEFAULT;
+	struct audit_fetch *a;
+
+	if (api_query_whole(request, "after", 0, INT64_MAX, &after) < 0 ||
+	    api_query_whole(request, "limit", 1, LIMIT_MAX, &limit) < 0)
+		return;
+	a = api_fetch_new(api, request, sizeof(*a), read_audit, 0, 0);
+	if (!a)
+		return;
+	a->after = after;
+	a->limit = limit;
+	api_fetch_submit(api, request, &a->fetch);
+}

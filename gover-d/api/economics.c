@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * GET /v1/economics: what was earned and owed. Must never touch the host in the worker
+ * (api-fetch.h).
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "db/ledger.h"
+#include "gover-d/api/fetch.h"
+#include "gover-d/api/json-encode.h"
+#include "gover-d/api/problem.h"
+
+#define RANGE_DEFAULT_MS (24 * 3600 * 1000)
+#define S_PER_HOUR	 3600
+
+struct economics_fetch {
+	struct api_fetch fetch;	      /* first */
+	struct db_ledger_range range; /* as it was answered for */
+	struct db_ledger *rows;
+	size_t n_rows, size_rows;
+	json_t *prices;
+};
+
+/* Of what is to be said: what was sold, or what a host that does not oversell would have kept. */
+typedef const struct db_money *(*money_fn)(const struct db_ledger *row);
+
+static const struct db_money *sold(const struct db_ledger *row)
+{
+	return &row->sold;
+}
+
+static const struct db_money *kept(const struct db_ledger *row)
+{
+	return &row->kept;
+}
+
+/* --- reading --- */
+
+static int take_row(void *userdata, const struct db_ledger *row)
+{
+	struct economics_fetch *e = userdata;
+
+	if (e->n_rows == e->size_rows) {
+		size_t size = e->size_rows ? 2 * e->size_rows : 64;
+		struct db_ledger *rows = realloc(e->rows, size * sizeof(*rows));
+
+		if (!rows)
+			return -ENOMEM;
+		e->rows = rows;
+		e->size_rows = size;
+	}
+	e->rows[e->n_rows++] = *row;
+	return 0;
+}
+
+/* Six decimals: a second of half a GPU is a small sum. */
+static json_t *encode_sum(double value)
+{
+	return isfinite(value) ? json_real(round(value * 1e6) / 1e6) : json_null();
+}
+
+static int take_price(void *userdata, const struct db_price *price)
+{
+	struct economics_fetch *e = userdata;
+	struct json_encode o = json_encode_begin();
+
+	json_encode_add(&o, "time", json_encode_time(price->ts_ms));
+	json_encode_add(&o, "flavor", json_string(price->flavor));
+	json_encode_add(&o, "price_per_cap_hour", json_real(price->price_per_cap_hour));
+	json_encode_add(&o, "penalty_per_broken_s", json_real(price->penalty_per_broken_s));
+	json_encode_append(&e->prices, json_encode_end(&o));
+	return e->prices ? 0 : -ENOMEM;
+}
+
+static int query(struct economics_fetch *e)
+{
+	struct db_reader *reader;
+	int r;
+
+	(void)db_flush_within(e->fetch.db, API_FETCH_FLUSH_MS); /* too late: without the newest */
+	r = db_reader_open(e->fetch.path, &reader, &e->fetch.err);
+	if (r < 0)
+		return -EIO; /* with its sentence */
+	r = db_query_ledger(reader, e->fetch.from_ms, e->fetch.to_ms, take_row, take_price, e,
+			    &e->range);
+	db_reader_close(reader);
+	if (r < 0)
+		return err_fail(&e->fetch.err, EIO, "the ledger cannot be read: %s", strerror(-r));
+	return 0;
+}
+
+/* --- telling --- */
+
+static void add_money(struct json_encode *o, const struct db_money *money)
+{
+	json_encode_add(o, "revenue", encode_sum(money->revenue));
+	json_encode_add(o, "penalty", encode_sum(money->penalty));
+	json_encode_add(o, "profit", encode_sum(money->revenue - money->penalty));
+	json_encode_add(o, "sold_cap_hours", encode_sum(money->cap_s / S_PER_HOUR));
+	json_encode_add(o, "broken_s", json_encode_number(money->broken_s));
+}
+
+/* Of all rows, or of those of one flavour. */
+static struct db_money add_up(const struct economics_fetch *e, money_fn of, const char *flavor)
+{
+	struct db_money sum = {0};
+
+	for (size_t i = 0; i < e->n_rows; i++) {
+		const struct db_money *money = of(&e->rows[i]);
+
+		if (flavor && strcmp(e->rows[i].flavor, flavor) != 0)
+			continue;
+		sum.cap_s += money->cap_s;
+		sum.broken_s += money->broken_s;
+		sum.revenue += money->revenue;
+		sum.penalty += money->penalty;
+	}
+	return sum;
+}
+
+static bool is_first_of_flavor(const struct economics_fetch *e, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (strcmp(e->rows[i].flavor, e->rows[index].flavor) == 0)
+			return false;
+	return true;
+}
+
+static json_t *encode_flavors(const struct economics_fetch *e, money_fn of)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < e->n_rows; i++) {
+		const char *flavor = e->rows[i].flavor;
+		struct db_money sum;
+		struct json_encode o;
+
+		if (!is_first_of_flavor(e, i))
+			continue;
+		sum = add_up(e, of, flavor);
+		o = json_encode_begin();
+		json_encode_add(&o, "flavor", json_encode_text(flavor));
+		add_money(&o, &sum);
+		json_encode_append(&list, json_encode_end(&o));
+	}
+	return list;
+}
+
+static json_t *encode_vgpus(const struct economics_fetch *e, money_fn of)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < e->n_rows; i++) {
+		const struct db_ledger *row = &e->rows[i];
+		struct json_encode o = json_encode_begin();
+
+		json_encode_add(&o, "vgpu", json_encode_name(row->vgpu));
+		json_encode_add(&o, "gpu", json_encode_name(row->gpu));
+		json_encode_add(&o, "flavor", json_encode_text(row->flavor));
+		add_money(&o, of(row));
+		json_encode_append(&list, json_encode_end(&o));
+	}
+	return list;
+}
+
+static void add_account(struct json_encode *o, const struct economics_fetch *e, money_fn of)
+{
+	struct db_money sum = add_up(e, of, /* flavor= */ NULL);
+	double watched_s = e->range.watched_s;
+
+	add_money(o, &sum);
+	json_encode_add(o, "overbooking_ratio",
+			json_encode_number(watched_s > 0 ? sum.cap_s / watched_s : NAN));
+	json_encode_add(o, "flavors", encode_flavors(e, of));
+	json_encode_add(o, "vgpus", encode_vgpus(e, of));
+}
+
+/* The worker's thread. */
+static void read_economics(struct api_fetch *fetch)
+{
+	struct economics_fetch *e = (struct economics_fetch *)fetch;
+	struct json_encode o = json_encode_begin(), without = json_encode_begin();
+
+	e->prices = json_array();
+	fetch->result = query(e);
+	json_encode_add(&o, "from", json_encode_time(e->range.from_ms));
+	json_encode_add(&o, "to", json_encode_time(e->range.to_ms));
+	json_encode_add(&o, "watched_hours", encode_sum(e->range.watched_s / S_PER_HOUR));
+	add_account(&o, e, sold);
+	add_account(&without, e, kept);
+	json_encode_add(&o, "without_overselling", json_encode_end(&without));
+	json_encode_add(&o, "prices", e->prices);
+	fetch->answer = json_encode_dump(json_encode_end(&o));
+}
+
+static void release(struct api_fetch *fetch)
+{
+	free(((struct economics_fetch *)fetch)->rows);
+}
+
+void api_get_economics(struct api *api, struct api_request *request)
+{
+	struct economics_fetch *e;
+	int64_t from_ms, to_ms;
+
+	if (api_fetch_range(request, RANGE_DEFAULT_MS, &from_ms, &to_ms) < 0)
+		return;
+	e = api_fetch_new(api, request, sizeof(*e), read_economics, from_ms, to_ms);
+	if (!e)
+		return;
+	e->fetch.release = release;
+	control_keep_ledger(api->manager);
+	api_fetch_submit(api, request, &e->fetch);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* ETags. Must never let a change through whose condition it could not read. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/hash.h"
+#include "gover-d/api/etag.h"
+#include "gover-d/store/contracts.h"
+#include "gover-d/api/problem.h"
+
+/* Who could make two states meet could as well send no If-Match. */
+void api_etag_of_text(const char *text, char tag[API_ETAG_MAX])
+{
+	snprintf(tag, API_ETAG_MAX, "\"%016" PRIx64 "\"", hash_text(text));
+}
+
+/* Takes over the reference. */
+static void tag_of(json_t *state, char tag[API_ETAG_MAX])
+{
+	CLEANUP_FREE char *text = state ? json_dumps(state, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+
+	tag[0] = '\0';
+	if (text)
+		api_etag_of_text(text, tag);
+	json_decref(state);
+}
+
+void api_etag_of_vgpu(const struct vgpu *vgpu, char tag[API_ETAG_MAX])
+{
+	struct contract contract = vgpu->contract;
+	json_t *none = json_object();
+
+	if (!contract.labels)
+		contract.labels = none;
+	tag_of(contracts_encode_one(&contract, vgpu->found), tag);
+	json_decref(none);
+}
+
+void api_etag_of_gpu(const struct host_gpu *gpu, char tag[API_ETAG_MAX])
+{
+	tag_of(json_pack("{s:s, s:s, s:b}", "name", gpu->config.name, "mode",
+			 gpu_mode_name(gpu->mode), "selling", gpu->selling),
+	       tag);
+}
+
+void api_etag_put(struct api_request *request, const char *tag)
+{
+	snprintf(request->reply.etag, sizeof(request->reply.etag), "%s", tag);
+}
+
+/* The next of a list, past what parts it from the one before. 1: *ret_at and *ret_length are a tag
+ * in its quotes; 0: no more; -EINVAL: this is no list of tags. A weak one stands behind W/. */
+static int next_tag(const char **list, bool *ret_weak, const char **ret_at, size_t *ret_length)
+{
+	const char *at = *list + strspn(*list, " \t,"), *end;
+	bool weak = strncmp(at, "W/", 2) == 0;
+
+	if (*at == '\0')
+		return 0;
+	at += weak ? 2 : 0;
+	end = *at == '"' ? strchr(at + 1, '"') : NULL;
+	if (!end || (end[1] != '\0' && !strchr(" \t,", end[1])))
+		return -EINVAL;
+	*ret_weak = weak;
+	*ret_at = at;
+	*ret_length = (size_t)(end + 1 - at);
+	*list = end + 1;
+	return 1;
+}
+
+/* 1: named; 0: not; -EINVAL: this is no list of tags. */
+static int names(const char *list, const char *tag, bool takes_weak)
+{
+	const char *at;
+	int named = 0, r;
+	size_t length;
+	bool weak;
+
+	if (strcmp(list, "*") == 0)
+		return 1;
+	while ((r = next_tag(&list, &weak, &at, &length)) > 0)
+		if ((takes_weak || !weak) && strlen(tag) == length && memcmp(at, tag, length) == 0)
+			named = 1;
+	return r < 0 ? r : named;
+}
+
+int api_etag_check(struct api_request *request, const char *tag)
+{
+	int r = request->if_match ? names(request->if_match, tag, /* takes_weak= */ false) : 1;
+
+	if (r > 0)
+		return 0;
+	if (r < 0)
+		problem_reply(request, 400,
+			      "If-Match: %.100s is not allowed: * or ETags in quotes, with commas "
+			      "between",
+			      request->if_match);
+	else
+		problem_reply(request, 412,
+			      "it has been changed: its ETag is %s now, If-Match says %.100s", tag,
+			      request->if_match);
+	return -EINVAL;
+}
+
+bool api_etag_unchanged(struct api_request *request, const char *tag)
+{
+	/* What cannot be read names nothing: the answer is then the whole one. */
+	if (!request->if_none_match ||
+	    names(request->if_none_match, tag, /* takes_weak= */ true) <= 0)
+		return false;
+	api_request_reply_empty(request, 304);
+	api_etag_put(request, tag);
+	return true;
+}

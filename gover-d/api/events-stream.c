@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * GET /v1/events: who follows what happens. Must never let one who does not read cost more than his
+ * place, nor make texts that nobody follows.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gover-d/api/internal.h"
+#include "gover-d/api/api.h"
+#include "gover-d/api/events.h"
+#include "gover-d/auth/gate.h"
+#include "gover-d/api/json-encode.h"
+#include "gover-d/api/problem.h"
+#include "gover-d/auth/tokens.h"
+
+#define FOLLOWERS_MAX  256
+#define FOLLOWERS_KEPT 32  /* places of them for who may change things */
+#define FOLLOWERS_EACH 128 /* of one token or user, from wherever */
+#define SILENCE_NS     (15 * NS_PER_S)
+
+struct follower {
+	struct api_stream stream; /* first: the transport hands it back */
+	struct api *api;
+	struct events_reader reader;
+	uint64_t spoken_ns; /* monotonic: the tick before he was last given something */
+	bool left_behind;
+	char who[ACCESS_NAME_MAX];
+	char token[ID_MAX];    /* with which he came; "": none */
+	int64_t created_ms;    /* of it: another of that name is not it */
+	struct follower *next; /* api.followers */
+};
+
+static ssize_t read_stream(struct api_stream *stream, char *buffer, size_t size)
+{
+	struct follower *f = (struct follower *)stream;
+	size_t n;
+
+	if (f->left_behind)
+		return -EPIPE;
+	n = events_reader_read(&f->reader, buffer, size);
+	if (n > 0)
+		f->spoken_ns = control_host(f->api->manager)->ticked.mono_ns;
+	return (ssize_t)n;
+}
+
+static void free_stream(struct api_stream *stream)
+{
+	struct follower *f = (struct follower *)stream, **at = &f->api->followers;
+
+	while (*at != f)
+		at = &(*at)->next;
+	*at = f->next;
+	f->api->n_followers--;
+	events_reader_fini(&f->reader);
+	free(f);
+}
+
+static void remember_who(struct follower *f, const struct access_who *who)
+{
+	static const char word[] = "token ";
+	const struct token *token = NULL;
+
+	memcpy(f->who, who->name, sizeof(f->who));
+	if (strncmp(who->name, word, sizeof(word) - 1) == 0)
+		token = tokens_named(gate_tokens(f->api->gate), who->name + sizeof(word) - 1);
+	if (!token)
+		return;
+	memcpy(f->token, token->name, sizeof(f->token));
+	f->created_ms = token->created_ms;
+}
+
+static bool is_revoked(const struct follower *f, int64_t now_ms)
+{
+	const struct token *token;
+
+	if (!f->token[0])
+		return false;
+	token = tokens_named(gate_tokens(f->api->gate), f->token);
+	return !token || token->created_ms != f->created_ms ||
+	       (token->expires_ms && now_ms >= token->expires_ms);
+}
+
+static void let_go(struct follower *f)
+{
+	f->left_behind = true;
+	f->stream.drop(f->stream.userdata);
+}
+
+void api_events_revoke(struct api *api, const char *name)
+{
+	struct follower *next;
+
+	for (struct follower *f = api->followers; f; f = next) {
+		next = f->next;
+		if (f->stream.wake && !f->left_behind && strcmp(f->token, name) == 0)
+			let_go(f);
+	}
+}
+
+static struct follower *follow(struct api *api, unsigned int kinds, const char *after)
+{
+	struct follower *f = calloc(1, sizeof(*f));
+
+	if (!f || events_reader_init(&f->reader, api->events, kinds, after) < 0) {
+		free(f);
+		return NULL;
+	}
+	f->stream.read = read_stream;
+	f->stream.free = free_stream;
+	f->api = api;
+	f->spoken_ns = control_host(api->manager)->ticked.mono_ns;
+	f->next = api->followers;
+	api->followers = f;
+	api->n_followers++;
+	return f;
+}
+
+/* Is there a place for who asks? False: the reply says why not. */
+static bool has_place(const struct api *api, struct api_request *request)
+{
+	const int kept = request->who.scope < ACCESS_OPERATE ? FOLLOWERS_KEPT : 0;
+	int n = 0;
+
+	for (const struct follower *f = api->followers; f; f = f->next)
+		n += strcmp(f->who, request->who.name) == 0;
+	if (n >= FOLLOWERS_EACH)
+		problem_reply(request, 503,
+			      "%d already follow the events as %s, more are not let in", n,
+			      request->who.name);
+	else if (api->n_followers >= FOLLOWERS_MAX - kept)
+		problem_reply(request, 503, "%d already follow the events, more are not let in",
+			      api->n_followers);
+	else
+		return true;
+	return false;
+}
+
+void api_get_events(struct api *api, struct api_request *request)
+{
+	const char *words = api_request_query(request, "kinds");
+	const char *after = request->last_event_id; /* newer than what the address says */
+	unsigned int kinds = EVENTS_ALL;
+	struct follower *f;
+
+	if (!after || !after[0])
+		after = api_request_query(request, "after");
+	if (words && events_kinds_parse(words, &kinds) < 0) {
+		problem_reply(
+			request, 400,
+			"kinds: %.100s is not allowed: some of decision, alert, offer, change "
+			"and tick, with commas between them",
+			words);
+		return;
+	}
+	if (after && strlen(after) >= EVENTS_ID_MAX) {
+		problem_reply(request, 400, "after: %.100s is not allowed: the id of an event",
+			      after);
+		return;
+	}
+	if (!has_place(api, request))
+		return;
+	f = follow(api, kinds, after && after[0] ? after : NULL);
+	if (f)
+		remember_who(f, &request->who);
+	api_request_reply_stream(request, "text/event-stream", f ? &f->stream : NULL);
+}
+
+/* Whoever there is something for is woken; who does not read is let go. */
+static void tell(struct api *api)
+{
+	struct follower *next;
+
+	for (struct follower *f = api->followers; f; f = next) {
+		int r = events_reader_look(&f->reader);
+
+		next = f->next;
+		if (r == 0 || f->left_behind || !f->stream.wake)
+			continue;
+		if (r > 0) {
+			f->stream.wake(f->stream.userdata);
+		} else {
+			let_go(f);
+		}
+	}
+}
+
+static void add(struct api *api, enum events_kind kind, json_t *object)
+{
+	char *json = json_encode_dump(object);
+
+	events_add(api->events, kind, json);
+	free(json);
+}
+
+static void add_decisions(struct api *api)
+{
+	const struct decisions *decisions = control_decisions(api->manager);
+	const struct decision *d;
+
+	while ((d = decisions_after(decisions, api->told_decision))) {
+		add(api, EVENTS_DECISION, json_encode_decision(d));
+		api->told_decision = d->id;
+	}
+}
+
+void api_event(struct api *api, enum events_kind kind, json_t *object)
+{
+	if (!api) {
+		json_decref(object);
+		return;
+	}
+	add_decisions(api);
+	add(api, kind, object);
+	tell(api);
+}
+
+static bool followed(const struct api *api, enum events_kind kind)
+{
+	for (const struct follower *f = api->followers; f; f = f->next)
+		if (!f->left_behind && (f->reader.kinds & (1u << kind)))
+			return true;
+	return false;
+}
+
+void api_events_tick(struct api *api)
+{
+	const uint64_t now_ns = control_host(api->manager)->ticked.mono_ns;
+	const int64_t now_ms = clock_now().wall_ms;
+	const struct api_text *text;
+	struct follower *next;
+
+	add_decisions(api);
+	if (!api->followers)
+		return;
+	for (struct follower *f = api->followers; f; f = next) {
+		next = f->next;
+		if (f->stream.wake && !f->left_behind && is_revoked(f, now_ms))
+			let_go(f);
+	}
+	text = followed(api, EVENTS_TICK) ? api_vgpus_text(api) : NULL;
+	if (text)
+		events_add(api->events, EVENTS_TICK, text->data);
+	for (struct follower *f = api->followers; f; f = f->next) {
+		if (now_ns - f->spoken_ns >= SILENCE_NS) {
+			f->spoken_ns = now_ns;
+			events_reader_comment(&f->reader);
+		}
+	}
+	tell(api);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* The way of a fetch: loop, worker, loop. Must never keep a request that has gone. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "gover-d/api/fetch.h"
+#include "gover-d/api/problem.h"
+
+int api_fetch_range(struct api_request *request, int64_t default_ms, int64_t *ret_from_ms,
+		    int64_t *ret_to_ms)
+{
+	int64_t to_ms = clock_now().wall_ms, from_ms;
+
+	if (api_query_time(request, "to", &to_ms) < 0)
+		return -EINVAL;
+	from_ms = to_ms > default_ms ? to_ms - default_ms : 0;
+	if (api_query_time(request, "from", &from_ms) < 0)
+		return -EINVAL;
+	if (from_ms >= to_ms) {
+		problem_reply(request, 400, "from: is not before to");
+		return -EINVAL;
+	}
+	*ret_from_ms = from_ms;
+	*ret_to_ms = to_ms;
+	return 0;
+}
+
+static void run(struct worker_job *job)
+{
+	struct api_fetch *fetch = (struct api_fetch *)job;
+
+	fetch->read(fetch);
+}
+
+static void free_fetch(struct api_fetch *fetch)
+{
+	if (fetch->release)
+		fetch->release(fetch);
+	free(fetch->answer);
+	free(fetch);
+}
+
+static void done(struct worker_job *job)
+{
+	struct api_fetch *fetch = (struct api_fetch *)job;
+	struct api_request *request = api_later_end(fetch->later);
+
+	if (request && fetch->result < 0) {
+		problem_reply_error(request, fetch->result, &fetch->err);
+	} else if (request) {
+		api_request_reply_text(request, 200, API_TYPE_JSON, fetch->answer);
+		fetch->answer = NULL;
+	}
+	if (request)
+		api_request_answer(request);
+	free_fetch(fetch);
+}
+
+void *api_fetch_new(struct api *api, struct api_request *request, size_t size,
+		    void (*read)(struct api_fetch *fetch), int64_t from_ms, int64_t to_ms)
+{
+	struct api_fetch *fetch;
+
+	if (!control_db(api->manager)) {
+		problem_reply(request, 503, "there is no history at present");
+		return NULL;
+	}
+	fetch = calloc(1, size);
+	if (!fetch) {
+		api_request_reply_no_memory(request);
+		return NULL;
+	}
+	fetch->later = api_later_begin(request);
+	if (!fetch->later) {
+		free(fetch);
+		return NULL;
+	}
+	fetch->job.run = run;
+	fetch->job.done = done;
+	fetch->db = control_db(api->manager);
+	fetch->from_ms = from_ms;
+	fetch->to_ms = to_ms;
+	fetch->read = read;
+	snprintf(fetch->path, sizeof(fetch->path), "%s", control_db_path(api->manager));
+	return fetch;
+}
+
+void api_fetch_submit(struct api *api, struct api_request *request, struct api_fetch *fetch)
+{
+	if (worker_submit_query(control_worker(api->manager), &fetch->job) == 0)
+		return;
+	api_later_end(fetch->later);
+	free_fetch(fetch);
+	problem_reply(request, 503, "too many queries are waiting: try again");
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * GET /v1/vgpus/{id}/history: points of one vGPU, as many as fit a picture. Must never touch the
+ * host in the worker (api-fetch.h).
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "db/db.h"
+#include "gover-d/api/fetch.h"
+#include "gover-d/api/json-encode.h"
+#include "gover-d/api/problem.h"
+
+#define RANGE_DEFAULT_MS (3600 * 1000)
+#define POINTS_DEFAULT	 600
+#define POINTS_MAX	 5000
+#define STEP_MAX_S	 86400
+
+struct history_range {
+	int64_t from_ms, to_ms, step_s;
+};
+
+struct history_fetch {
+	struct api_fetch fetch; /* first */
+	char vgpu[ID_MAX];
+	bool known; /* it exists now, though perhaps without a row yet */
+	struct history_range range;
+	json_t *points, *gaps;
+	int64_t next_ms; /* where the next point begins if nothing is missing */
+};
+
+static int64_t count_points(const struct history_range *range)
+{
+	int64_t step_ms = range->step_s * 1000;
+
+	return (range->to_ms - range->from_ms + step_ms - 1) / step_ms;
+}
+
+/* The least step of a watch or calendar that gives no more points than fit a picture. */
+static void choose_step(struct history_range *range)
+{
+	static const int64_t steps_s[] = {1,	2,    5,     10,    15,	   30,
+					  60,	120,  300,   600,   900,   1800,
+					  3600, 7200, 14400, 21600, 43200, STEP_MAX_S};
+
+	for (size_t i = 0; i < ARRAY_SIZE(steps_s); i++) {
+		range->step_s = steps_s[i];
+		if (count_points(range) <= POINTS_DEFAULT)
+			return;
+	}
+}
+
+static int read_range(struct api_request *request, struct history_range *range)
+{
+	if (api_fetch_range(request, RANGE_DEFAULT_MS, &range->from_ms, &range->to_ms) < 0)
+		return -EINVAL;
+	choose_step(range);
+	if (api_query_whole(request, "step", 1, STEP_MAX_S, &range->step_s) < 0)
+		return -EINVAL;
+	if (count_points(range) > POINTS_MAX) {
+		problem_reply(request, 400,
+			      "step: %lld s make %lld points of this range: at most %d are allowed",
+			      (long long)range->step_s, (long long)count_points(range), POINTS_MAX);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Whole steps up to @end_ms without a sample, if there are any. */
+static void add_gap(struct history_fetch *h, int64_t end_ms)
+{
+	struct json_encode o;
+
+	if (h->next_ms >= end_ms)
+		return;
+	o = json_encode_begin();
+	json_encode_add(&o, "from", json_encode_time(h->next_ms));
+	json_encode_add(&o, "to", json_encode_time(end_ms));
+	json_encode_append(&h->gaps, json_encode_end(&o));
+}
+
+/* In how many of the samples each value was valid. */
+static json_t *encode_valid(const struct db_point *point)
+{
+	struct json_encode o = json_encode_begin();
+
+	json_encode_add(&o, "load_pct", json_integer(point->load_n));
+	json_encode_add(&o, "util_pct", json_integer(point->util_n));
+	json_encode_add(&o, "fps", json_integer(point->fps_n));
+	json_encode_add(&o, "target_fps", json_integer(point->target_fps_n));
+	json_encode_add(&o, "frame_p99_ms", json_integer(point->frame_p99_n));
+	return json_encode_end(&o);
+}
+
+static int add_point(void *userdata, const struct db_point *point)
+{
+	struct history_fetch *h = userdata;
+	struct json_encode o = json_encode_begin();
+
+	add_gap(h, point->ts_ms);
+	h->next_ms = point->ts_ms + h->range.step_s * 1000;
+	json_encode_add(&o, "time", json_encode_time(point->ts_ms));
+	json_encode_add(&o, "cap_pct", json_encode_number(point->cap_pct));
+	json_encode_add(&o, "load_pct", json_encode_number(point->load_pct));
+	json_encode_add(&o, "util_pct", json_encode_number(point->util_pct));
+	json_encode_add(&o, "fps", json_encode_number(point->fps));
+	json_encode_add(&o, "target_fps", json_encode_number(point->target_fps));
+	json_encode_add(&o, "frame_p99_ms", json_encode_number(point->frame_p99_ms));
+	json_encode_add(&o, "short_pct", json_encode_number(point->short_pct));
+	json_encode_add(&o, "broken_pct", json_encode_number(point->broken_pct));
+	json_encode_add(&o, "samples", json_integer(point->samples));
+	json_encode_add(&o, "late_samples", json_integer(point->gaps));
+	json_encode_add(&o, "valid", encode_valid(point));
+	json_encode_append(&h->points, json_encode_end(&o));
+	return h->points && h->gaps ? 0 : -ENOMEM;
+}
+
+static int query(struct history_fetch *h)
+{
+	struct db_reader *reader;
+	int r;
+
+	(void)db_flush_within(h->fetch.db, API_FETCH_FLUSH_MS); /* too late: without the newest */
+	r = db_reader_open(h->fetch.path, &reader, &h->fetch.err);
+	if (r < 0)
+		return -EIO; /* with its sentence: a file that is gone is no vGPU that is unknown */
+	r = db_query_history(reader, h->vgpu, h->range.from_ms, h->range.to_ms,
+			     (int)h->range.step_s, POINTS_MAX + 1 /* begun within a step */,
+			     add_point, h);
+	db_reader_close(reader);
+	if (r == -ENOENT && h->known)
+		return 0;
+	if (r == -ENOENT)
+		return err_fail(&h->fetch.err, ENOENT, "the history has never heard of a vGPU %s",
+				h->vgpu);
+	if (r < 0)
+		return err_fail(&h->fetch.err, -r, "the history cannot be read: %s", strerror(-r));
+	return 0;
+}
+
+/* In the worker: here is also where a long answer is put together. */
+static void read_history(struct api_fetch *fetch)
+{
+	struct history_fetch *h = (struct history_fetch *)fetch;
+	struct json_encode o = json_encode_begin();
+	int64_t step_ms = h->range.step_s * 1000;
+
+	h->points = json_array();
+	h->gaps = json_array();
+	h->next_ms = (h->range.from_ms + step_ms - 1) / step_ms * step_ms;
+	fetch->result = query(h);
+	add_gap(h, h->range.to_ms / step_ms * step_ms);
+	json_encode_add(&o, "vgpu", json_string(h->vgpu));
+	json_encode_add(&o, "from", json_encode_time(h->range.from_ms));
+	json_encode_add(&o, "to", json_encode_time(h->range.to_ms));
+	json_encode_add(&o, "step_s", json_integer(h->range.step_s));
+	json_encode_add(&o, "points", h->points);
+	json_encode_add(&o, "gaps", h->gaps);
+	fetch->answer = json_encode_dump(json_encode_end(&o));
+}
+
+void api_get_history(struct api *api, struct api_request *request)
+{
+	const struct host_gpu *gpu;
+	struct history_range range;
+	struct history_fetch *h;
+
+	if (!id_valid(request->param)) {
+		problem_reply(request, 404, "there is no vGPU %s", request->param);
+		return;
+	}
+	if (read_range(request, &range) < 0)
+		return;
+	h = api_fetch_new(api, request, sizeof(*h), read_history, range.from_ms, range.to_ms);
+	if (!h)
+		return;
+	h->range = range;
+	h->known = api_lookup_vgpu(api, request->param, &gpu);
+	(void)id_copy(h->vgpu, request->param); /* its form was checked */
+	api_fetch_submit(api, request, &h->fetch);
+}

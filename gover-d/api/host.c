@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* The host as a whole, its GPUs, and how it is watched from outside. */
+#include <errno.h>
+#include <string.h>
+
+#include "gover-d/api/etag.h"
+#include "gover-d/api/internal.h"
+#include "gover-d/api/list.h"
+#include "gover-d/auth/tls.h"
+#include "gover-d/api/json-decode.h"
+#include "gover-d/api/json-encode.h"
+#include "gover-d/api/problem.h"
+
+static char *make_host(struct api *api)
+{
+	return json_encode_dump(json_encode_host(api->manager, clock_now()));
+}
+
+void api_get_host(struct api *api, struct api_request *request)
+{
+	api_reply_cached(api, request, API_CACHED_HOST, API_TYPE_JSON, make_host);
+}
+
+static char *make_metrics(struct api *api, enum metrics_format format)
+{
+	const struct gate_tls *tls = gate_tls(api->gate);
+	struct metrics_source source = {
+		.format = format,
+		.tally = &api->tally,
+		.routes = api->routes,
+		.n_routes = api->n_routes,
+		.tls_expires_s = tls ? gate_tls_expires_s(tls) : 0,
+	};
+
+	metrics_tally_decisions(&api->tally, control_decisions(api->manager));
+	return metrics_write(api->manager, &source);
+}
+
+static char *make_text_metrics(struct api *api)
+{
+	return make_metrics(api, METRICS_TEXT);
+}
+
+static char *make_open_metrics(struct api *api)
+{
+	return make_metrics(api, METRICS_OPEN);
+}
+
+/* What is counted of requests is at most a period old, as all else. */
+void api_get_metrics(struct api *api, struct api_request *request)
+{
+	if (metrics_format_choose(request->accept) == METRICS_OPEN)
+		api_reply_cached(api, request, API_CACHED_OPENMETRICS,
+				 metrics_format_type(METRICS_OPEN), make_open_metrics);
+	else
+		api_reply_cached(api, request, API_CACHED_METRICS,
+				 metrics_format_type(METRICS_TEXT), make_text_metrics);
+}
+
+void api_get_health(struct api *api, struct api_request *request)
+{
+	(void)api;
+	api_request_reply_text(request, 200, API_TYPE_TEXT, strdup("ok\n"));
+}
+
+void api_get_ready(struct api *api, struct api_request *request)
+{
+	if (control_host(api->manager)->ready)
+		api_request_reply_text(request, 200, API_TYPE_TEXT, strdup("ready\n"));
+	else
+		problem_reply(request, 503, "the first tick is not done yet");
+}
+
+void api_get_gpus(struct api *api, struct api_request *request)
+{
+	api_list_reply_gpus(api, request);
+}
+
+static void reply_gpu(struct api *api, struct api_request *request, const struct host_gpu *gpu)
+{
+	char tag[API_ETAG_MAX];
+
+	api_request_reply_json(request, 200, json_encode_gpu(api->manager, gpu, clock_now()));
+	api_etag_of_gpu(gpu, tag);
+	api_etag_put(request, tag);
+}
+
+void api_get_gpu(struct api *api, struct api_request *request)
+{
+	const struct host_gpu *gpu = api_find_gpu(api, request, request->param);
+
+	if (gpu)
+		reply_gpu(api, request, gpu);
+}
+
+/* PATCH /v1/gpus/{name}: words as they stand in the body, and what they mean. */
+struct gpu_change {
+	char mode_word[16], selling_word[16];
+	enum gpu_mode mode;
+	bool selling;
+};
+
+enum { GPU_MODE = 1 << 0, GPU_SELLING = 1 << 1 };
+
+static const struct json_decode_field gpu_fields[] = {
+	{"mode", JSON_DECODE_TEXT, 0, 15, offsetof(struct gpu_change, mode_word), GPU_MODE},
+	{"selling", JSON_DECODE_TEXT, 0, 15, offsetof(struct gpu_change, selling_word),
+	 GPU_SELLING},
+	{.name = NULL},
+};
+
+static int decode_gpu_change(json_t *object, struct gpu_change *change, unsigned int *ret_fields,
+			     struct err *reterr)
+{
+	unsigned int fields;
+	int r = json_decode_object(object, gpu_fields, GPU_MODE | GPU_SELLING, 0, change, &fields,
+				   reterr);
+
+	if (r < 0)
+		return r;
+	if ((fields & GPU_MODE) && gpu_mode_parse(change->mode_word, &change->mode) < 0)
+		return err_fail(reterr, EINVAL, "mode: %s is not allowed: act, observe or frozen",
+				change->mode_word);
+	change->selling = strcmp(change->selling_word, "on") == 0;
+	if ((fields & GPU_SELLING) && !change->selling && strcmp(change->selling_word, "off") != 0)
+		return err_fail(reterr, EINVAL, "selling: %s is not allowed: on or off",
+				change->selling_word);
+	*ret_fields = fields;
+	return 0;
+}
+
+void api_patch_gpu(struct api *api, struct api_request *request)
+{
+	const struct host_gpu *gpu = api_find_gpu(api, request, request->param);
+	struct gpu_change change = {.mode_word = ""};
+	struct err err = {.msg = ""};
+	unsigned int fields = 0;
+	char tag[API_ETAG_MAX];
+	int r;
+
+	if (!gpu)
+		return;
+	r = decode_gpu_change(request->object, &change, &fields, &err);
+	api_etag_of_gpu(gpu, tag);
+	if (r == 0 && api_etag_check(request, tag) < 0)
+		return;
+	if (r == 0)
+		r = control_gpu_change(api->manager, request->param,
+				       fields & GPU_MODE ? &change.mode : NULL,
+				       fields & GPU_SELLING ? &change.selling : NULL, &err);
+	if (r < 0) {
+		problem_reply_error(request, r, &err);
+		return;
+	}
+	reply_gpu(api, request, gpu);
+	api_reply_when_saved(api, request);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* What the handlers (api-*.c) share. Each answers one route or defers its answer. */
+#ifndef GOVER_D_API_INTERNAL_H
+#define GOVER_D_API_INTERNAL_H
+
+#include "gover-d/api/request.h"
+#include "gover-d/core/control.h"
+#include "gover-d/auth/gate.h"
+#include "gover-d/api/metrics.h"
+
+/* Answers that many ask for and that stay the same until something changes. */
+enum api_cached {
+	API_CACHED_HOST,
+	API_CACHED_VGPUS,
+	API_CACHED_METRICS,
+	API_CACHED_OPENMETRICS,
+	API_CACHED_COUNT
+};
+
+#define API_ROUTES_MAX 64
+
+struct events;
+struct follower;
+
+struct api {
+	struct manager *manager;
+	struct events *events;
+	int64_t told_decision;	    /* the last that is among them */
+	struct follower *followers; /* of the events, newest first */
+	int n_followers;
+	struct gate *gate;
+	bool tokens_unsaved; /* tokens.json could not be written the last time */
+	struct metrics_tally tally;
+	struct api_counter counters[API_ROUTES_MAX + 1]; /* of each route; then of none */
+	struct metrics_route routes[API_ROUTES_MAX + 1];
+	size_t n_routes;
+	uint64_t version; /* counts what makes cached answers old, beside control_generation() */
+	struct api_cache {
+		struct api_text *text; /* NULL: not made yet */
+		uint64_t generation, version;
+	} cached[API_CACHED_COUNT];
+	struct api_text *openapi; /* NULL: nobody has asked for it yet */
+	struct api_keys *keys;	  /* NULL: no key was used yet */
+};
+
+typedef void (*api_handler)(struct api *api, struct api_request *request);
+
+void api_get_host(struct api *api, struct api_request *request);
+void api_get_gpus(struct api *api, struct api_request *request);
+void api_get_gpu(struct api *api, struct api_request *request);
+void api_patch_gpu(struct api *api, struct api_request *request);
+void api_get_samples(struct api *api, struct api_request *request);
+void api_get_health(struct api *api, struct api_request *request);
+void api_get_ready(struct api *api, struct api_request *request);
+void api_get_metrics(struct api *api, struct api_request *request);
+void api_get_openapi(struct api *api, struct api_request *request);
+
+void api_get_vgpus(struct api *api, struct api_request *request);
+void api_post_vgpu(struct api *api, struct api_request *request);
+void api_get_vgpu(struct api *api, struct api_request *request);
+void api_patch_vgpu(struct api *api, struct api_request *request);
+void api_delete_vgpu(struct api *api, struct api_request *request);
+void api_get_history(struct api *api, struct api_request *request);
+
+void api_get_alerts(struct api *api, struct api_request *request);
+void api_ack_alert(struct api *api, struct api_request *request);
+void api_get_silences(struct api *api, struct api_request *request);
+void api_post_silence(struct api *api, struct api_request *request);
+void api_delete_silence(struct api *api, struct api_request *request);
+void api_get_decisions(struct api *api, struct api_request *request);
+
+void api_get_offers(struct api *api, struct api_request *request);
+void api_claim_offer(struct api *api, struct api_request *request);
+void api_delete_offer(struct api *api, struct api_request *request);
+
+void api_get_events(struct api *api, struct api_request *request);
+
+void api_get_economics(struct api *api, struct api_request *request);
+
+void api_get_page(struct api *api, struct api_request *request);
+
+void api_get_policy(struct api *api, struct api_request *request);
+void api_patch_policy(struct api *api, struct api_request *request);
+
+void api_get_tokens(struct api *api, struct api_request *request);
+void api_post_token(struct api *api, struct api_request *request);
+void api_delete_token(struct api *api, struct api_request *request);
+void api_get_audit(struct api *api, struct api_request *request);
+
+/* --- for the handlers --- */
+
+/* Once a period: the vGPUs as they are now, and a sign of life for who has heard nothing. */
+void api_events_tick(struct api *api);
+/* Token @name is good no more: whoever follows the events with it is let go. */
+void api_events_revoke(struct api *api, const char *name);
+/* The text of GET /v1/vgpus, kept by @api; NULL: no memory. */
+const struct api_text *api_vgpus_text(struct api *api);
+
+/* The text kept for @which, made anew by @make (text from malloc) only when it is old; NULL: no
+ * memory. */
+struct api_text *api_cached(struct api *api, enum api_cached which, char *(*make)(struct api *api));
+/* Answers with it. */
+void api_reply_cached(struct api *api, struct api_request *request, enum api_cached which,
+		      const char *type, char *(*make)(struct api *api));
+
+/* Sends the reply that stands in @request once the contracts are on disk; 507 when they are not. */
+void api_reply_when_saved(struct api *api, struct api_request *request);
+
+/* Answers {@key: @list}, taking over the list: a short one, which is answered whole. */
+void api_reply_list(struct api_request *request, const char *key, json_t *list);
+
+/* The parameters of [policy] and [offer]. */
+json_t *api_encode_params(const struct config *config);
+/* A token's terms; NULL: there is none of this name. */
+json_t *api_encode_token(struct api *api, const char *name);
+
+/* NULL: there is none. */
+const struct host_gpu *api_lookup_gpu(const struct api *api, const char *name);
+const struct vgpu *api_lookup_vgpu(const struct api *api, const char *id,
+				   const struct host_gpu **ret_gpu);
+/* The same, and the reply says so with 404. */
+const struct host_gpu *api_find_gpu(struct api *api, struct api_request *request, const char *name);
+const struct vgpu *api_find_vgpu(struct api *api, struct api_request *request, const char *id,
+				 const struct host_gpu **ret_gpu);
+
+/* A query parameter, or {id} as a number. -EINVAL: the reply says what is allowed. */
+int api_query_whole(struct api_request *request, const char *name, int64_t min, int64_t max,
+		    int64_t *value);
+int api_query_switch(struct api_request *request, const char *name, bool *value);
+int api_query_time(struct api_request *request, const char *name, int64_t *time_ms);
+int api_param_number(struct api_request *request, int64_t *ret_id);
+
+/*
+ * The body as a contract, with the fields of enum control_field and these. @contract.labels must be
+ * NULL or owned, and is then the caller's to release. -EINVAL: the reply says what is wrong.
+ */
+enum api_contract_field { API_CONTRACT_ID = 1 << 16, API_CONTRACT_GPU = 1 << 17 };
+int api_decode_contract(struct api_request *request, unsigned int allowed, unsigned int required,
+			struct contract *contract, unsigned int *ret_fields);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* Strict decoding by a table. Pure; must never guess what a client may have meant. */
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "gover-d/config/config.h"
+#include "gover-d/model/host.h"
+#include "gover-d/api/json-decode.h"
+
+#define ALLOWED_TEXT_MAX 160
+#define LABEL_KEY_MAX	 63
+#define LABEL_VALUE_MAX	 255
+
+static void describe_allowed(const struct json_decode_field *field, char text[ALLOWED_TEXT_MAX])
+{
+	switch (field->kind) {
+	case JSON_DECODE_ID:
+		snprintf(text, ALLOWED_TEXT_MAX,
+			 "1 to %d of A-Z a-z 0-9 . _ - not beginning with . or -", ID_MAX - 1);
+		break;
+	case JSON_DECODE_TEXT:
+		snprintf(text, ALLOWED_TEXT_MAX,
+			 "a text of at most %.0f bytes without control characters", field->max);
+		break;
+	case JSON_DECODE_WHOLE:
+		snprintf(text, ALLOWED_TEXT_MAX, "a whole number %.0f..%.0f", field->min,
+			 field->max);
+		break;
+	case JSON_DECODE_NUMBER:
+		snprintf(text, ALLOWED_TEXT_MAX, "a number %g..%g", field->min, field->max);
+		break;
+	case JSON_DECODE_SWITCH:
+		snprintf(text, ALLOWED_TEXT_MAX, "true or false");
+		break;
+	case JSON_DECODE_CID:
+		snprintf(text, ALLOWED_TEXT_MAX, "a whole number %d..%u, or null", CONTRACT_CID_MIN,
+			 CONTRACT_CID_MAX);
+		break;
+	case JSON_DECODE_LABELS:
+		snprintf(text, ALLOWED_TEXT_MAX,
+			 "an object of at most %d texts of at most %d bytes, keys of 1 to %d "
+			 "bytes, without control characters",
+			 LABELS_MAX, LABEL_VALUE_MAX, LABEL_KEY_MAX);
+		break;
+	}
+}
+
+static bool is_text(const char *text, size_t max)
+{
+	size_t n;
+
+	for (n = 0; text[n]; n++)
+		if (n == max || (unsigned char)text[n] < 0x20 || text[n] == 0x7f)
+			return false;
+	return true;
+}
+
+static bool is_whole(const json_t *value, double min, double max)
+{
+	double number = json_number_value(value);
+
+	return json_is_number(value) && number >= min && number <= max && trunc(number) == number;
+}
+
+static bool are_labels(json_t *value)
+{
+	const char *key;
+	json_t *label;
+
+	if (!json_is_object(value) || json_object_size(value) > LABELS_MAX)
+		return false;
+	json_object_foreach (value, key, label) {
+		if (key[0] == '\0' || !is_text(key, LABEL_KEY_MAX))
+			return false;
+		if (!json_is_string(label) || !is_text(json_string_value(label), LABEL_VALUE_MAX))
+			return false;
+	}
+	return true;
+}
+
+static bool is_allowed(const struct json_decode_field *field, json_t *value)
+{
+	const char *text = json_string_value(value);
+	double number = json_number_value(value);
+
+	switch (field->kind) {
+	case JSON_DECODE_ID:
+		return text && id_valid(text);
+	case JSON_DECODE_TEXT:
+		return text && is_text(text, (size_t)field->max);
+	case JSON_DECODE_WHOLE:
+		return is_whole(value, field->min, field->max);
+	case JSON_DECODE_NUMBER:
+		return json_is_number(value) && number >= field->min && number <= field->max;
+	case JSON_DECODE_SWITCH:
+		return json_is_boolean(value);
+	case JSON_DECODE_CID:
+		return json_is_null(value) || is_whole(value, CONTRACT_CID_MIN, CONTRACT_CID_MAX);
+	case JSON_DECODE_LABELS:
+		return are_labels(value);
+	}
+	return false;
+}
+
+static void put(const struct json_decode_field *field, json_t *value, void *target)
+{
+	char *at = (char *)target + field->offset;
+	json_t *before;
+
+	switch (field->kind) {
+	case JSON_DECODE_ID:
+	case JSON_DECODE_TEXT:
+		memcpy(at, json_string_value(value), json_string_length(value) + 1);
+		break;
+	case JSON_DECODE_WHOLE:
+		memcpy(at, &(int){(int)json_number_value(value)}, sizeof(int));
+		break;
+	case JSON_DECODE_NUMBER:
+		memcpy(at, &(double){json_number_value(value)}, sizeof(double));
+		break;
+	case JSON_DECODE_SWITCH:
+		memcpy(at, &(bool){json_is_true(value)}, sizeof(bool));
+		break;
+	case JSON_DECODE_CID:
+		memcpy(at, &(uint32_t){(uint32_t)json_number_value(value)}, sizeof(uint32_t));
+		break;
+	case JSON_DECODE_LABELS:
+		memcpy(&before, at, sizeof(before));
+		json_decref(before);
+		json_incref(value);
+		memcpy(at, &value, sizeof(value));
+		break;
+	}
+}
+
+static int fail_value(const struct json_decode_field *field, json_t *value, struct err *reterr)
+{
+	CLEANUP_FREE char *shown =
+		json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII |
+					  JSON_REAL_PRECISION(15));
+	char allowed[ALLOWED_TEXT_MAX];
+
+	describe_allowed(field, allowed);
+	return err_fail(reterr, EINVAL, "%s: %.100s%s is not allowed: %s", field->name,
+			shown ? shown : "the value", shown && strlen(shown) > 100 ? "..." : "",
+			allowed);
+}
+
+static int fail_unknown(const char *name, const struct json_decode_field *fields,
+			unsigned int allowed, struct err *reterr)
+{
+	char list[ERR_MSG_MAX / 2] = "";
+	size_t n = 0;
+
+	for (const struct json_decode_field *f = fields; f->name; f++)
+		if ((f->bit & allowed) && n < sizeof(list))
+			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "",
+					      f->name);
+	return err_fail(reterr, EINVAL, "%.100s: there is no such field here, only %s", name, list);
+}
+
+static const struct json_decode_field *find(const struct json_decode_field *fields,
+					    unsigned int allowed, const char *name)
+{
+	for (const struct json_decode_field *f = fields; f->name; f++)
+		if ((f->bit & allowed) && strcmp(f->name, name) == 0)
+			return f;
+	return NULL;
+}
+
+int json_decode_object(json_t *object, const struct json_decode_field *fields, unsigned int allowed,
+		       unsigned int required, void *target, unsigned int *ret_bits,
+		       struct err *reterr)
+{
+	unsigned int bits = 0;
+	const char *name;
+	json_t *value;
+
+	json_object_foreach (object, name, value) {
+		const struct json_decode_field *field = find(fields, allowed, name);
+
+		if (!field)
+			return fail_unknown(name, fields, allowed, reterr);
+		if (!is_allowed(field, value))
+			return fail_value(field, value, reterr);
+		put(field, value, target);
+		bits |= field->bit;
+	}
+	for (const struct json_decode_field *f = fields; f->name; f++) {
+		char text[ALLOWED_TEXT_MAX];
+
+		if (!(f->bit & required & ~bits))
+			continue;
+		describe_allowed(f, text);
+		return err_fail(reterr, EINVAL, "%s: is missing: %s", f->name, text);
+	}
+	*ret_bits = bits;
+	return 0;
+}

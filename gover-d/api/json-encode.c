@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: MIT */
+/* What the daemon knows as JSON. Reads memory only; must never touch a GPU or the database's file.
+ */
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "db/db.h"
+#include "gover-d/config/flavor.h"
+#include "gover-d/api/json-encode.h"
+#include "gover-d/api/metrics.h"
+
+struct json_encode json_encode_begin(void)
+{
+	return (struct json_encode){.object = json_object()};
+}
+
+void json_encode_add(struct json_encode *encode, const char *key, json_t *value)
+{
+	if (json_object_set_new_nocheck(encode->object, key, value) < 0)
+		encode->failed = true;
+}
+
+json_t *json_encode_end(struct json_encode *encode)
+{
+	if (!encode->failed)
+		return encode->object;
+	json_decref(encode->object);
+	return NULL;
+}
+
+void json_encode_append(json_t **list, json_t *value)
+{
+	if (json_array_append_new(*list, value) == 0)
+		return;
+	json_decref(*list);
+	*list = NULL;
+}
+
+char *json_encode_dump(json_t *document)
+{
+	/* 15 digits print a rounded number as it was rounded. */
+	char *text = json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(15));
+
+	json_decref(document);
+	return text;
+}
+
+json_t *json_encode_number(double value)
+{
+	return isfinite(value) ? json_real(round(value * 1000) / 1000) : json_null();
+}
+
+json_t *json_encode_time(int64_t wall_ms)
+{
+	char text[CLOCK_TEXT_MAX];
+
+	if (wall_ms == 0)
+		return json_null();
+	clock_format(wall_ms, text);
+	return json_string_nocheck(text);
+}
+
+json_t *json_encode_text(const char *text)
+{
+	json_t *value = json_string(text);
+
+	if (value)
+		return value;
+
+	/* A sentence cut in the middle of a character, or a stranger's bytes. */
+	CLEANUP_FREE char *ascii = strdup(text);
+
+	if (!ascii)
+		return NULL;
+	for (char *c = ascii; *c; c++)
+		if ((unsigned char)*c >= 0x80)
+			*c = '?';
+	return json_string(ascii);
+}
+
+json_t *json_encode_name(const char *name)
+{
+	return name[0] ? json_encode_text(name) : json_null();
+}
+
+static json_t *percent_if(bool valid, double fraction)
+{
+	return json_encode_number(valid ? 100 * fraction : NAN);
+}
+
+static json_t *mean(double sum, double count)
+{
+	return json_encode_number(count > 0 ? sum / count : NAN);
+}
+
+json_t *json_encode_gpu(const struct manager *manager, const struct host_gpu *gpu,
+			struct instant now)
+{
+	static const char *const shares[] = {
+		[GPU_HARD_CAP] = "hard_cap",
+		[GPU_RELATIVE_SLICE] = "relative_slice",
+	};
+	int sum_pct = host_gpu_sum_cap_pct(gpu);
+	int initial_pct = host_gpu_sum_initial_cap_pct(gpu);
+	double cores = gpu->traits.capacity_cores;
+	double age_ms = ((double)now.mono_ns - (double)gpu->telemetry_at_ns) / NS_PER_MS;
+	struct json_encode o = json_encode_begin();
+
+	json_encode_add(&o, "name", json_string(gpu->config.name));
+	json_encode_add(&o, "backend", json_string(gpu->config.backend));
+	json_encode_add(&o, "mode", json_string(gpu_mode_name(gpu->mode)));
+	json_encode_add(&o, "selling", json_string(gpu->selling ? "on" : "off"));
+	json_encode_add(&o, "step_pct", json_integer(gpu->traits.step_pct));
+	json_encode_add(&o, "floor_pct", json_integer(gpu->traits.floor_pct));
+	json_encode_add(&o, "share", json_string(shares[gpu->traits.share]));
+	json_encode_add(&o, "capacity_cores", json_encode_number(cores > 0 ? cores : NAN));
+	json_encode_add(&o, "vgpus", json_integer(gpu->n_vgpus));
+	json_encode_add(&o, "max_vgpus", json_integer(control_config(manager)->offer.max_vgpus));
+	json_encode_add(&o, "migrates", json_boolean(control_config(manager)->on_migrate[0]));
+	json_encode_add(&o, "sum_cap_pct", json_integer(sum_pct));
+	json_encode_add(&o, "free_pct", json_integer(sum_pct < 100 ? 100 - sum_pct : 0));
+	json_encode_add(&o, "sum_initial_cap_pct", json_integer(initial_pct));
+	json_encode_add(&o, "overbooking_ratio", json_encode_number(initial_pct / 100.0));
+	json_encode_add(&o, "util_pct", json_encode_number(gpu->util_pct));
+	json_encode_add(&o, "mean_util_pct", mean(gpu->util_sum_s, gpu->util_s));
+	json_encode_add(&o, "load_pct", percent_if(gpu->telemetry_valid, gpu->view.total_load));
+	json_encode_add(&o, "calm_periods", json_integer(gpu->view.calm_run));
+	json_encode_add(&o, "telemetry_valid", json_boolean(gpu->telemetry_valid));
+	json_encode_add(&o, "telemetry_age_ms",
+			json_encode_number(gpu->telemetry_at_ns ? age_ms : NAN));
+	return json_encode_end(&o);
+}
+
+static void add_place(void *userdata, const char *path)
+{
+	json_encode_append(userdata, json_encode_text(path));
+}
+
+/* Where a program joins the vGPU and where it reports its frames. */
+static json_t *encode_attach(const struct manager *manager, const struct host_gpu *gpu,
+			     const struct vgpu *vgpu)
+{
+	const char *socket = control_fps(manager) ? control_config(manager)->fps_socket : "";
+	struct json_encode o = json_encode_begin();
+	json_t *paths = json_array();
+
+	if (vgpu->device && gpu->ops->places &&
+	    gpu->ops->places(gpu->gpu, vgpu->contract.id, add_place, &paths) < 0)
+		json_array_clear(paths);
+	json_encode_add(&o, "cgroup_procs", paths);
+	json_encode_add(&o, "fps_socket", json_encode_name(socket));
+	return json_encode_end(&o);
+}
+
+static const char *state_of(const struct vgpu *vgpu)
+{
+	if (!vgpu->device)
+		return "missing";
+	return vgpu->newcomer ? "probation" : "active";
+}
+
+static void add_contract(struct json_encode *o, const struct manager *manager,
+			 const struct contract *contract)
+{
+	const struct policy_terms *terms = &contract->terms;
+	struct flavor flavor = flavor_of(control_config(manager), contract->flavor);
+	json_t *labels = contract->labels ? json_incref(contract->labels) : json_object();
+
+	json_encode_add(o, "id", json_string(contract->id));
+	json_encode_add(o, "gpu", json_string(contract->gpu));
+	json_encode_add(o, "vm", json_encode_text(contract->vm));
+	json_encode_add(o, "cid", contract->cid ? json_integer(contract->cid) : json_null());
+	json_encode_add(o, "labels", labels);
+	json_encode_add(o, "initial_cap_pct", json_integer(terms->initial_cap_pct));
+	json_encode_add(o, "min_cap_pct", json_integer(terms->min_cap_pct));
+	json_encode_add(o, "target_fps", json_encode_number(terms->target_fps));
+	json_encode_add(o, "fps_limit", json_encode_number(contract->fps_limit));
+	json_encode_add(o, "weight", json_encode_number(terms->weight));
+	json_encode_add(o, "burst", json_boolean(terms->burst));
+	json_encode_add(o, "flavor", json_string(flavor.name));
+	json_encode_add(o, "held", json_boolean(contract->held));
+	json_encode_add(o, "created_at", json_encode_time(contract->created_ms));
+}
+
+/* The one that holds: its contract's, or where that says none the policy's, or the backend's. */
+static json_t *encode_floor(const struct manager *manager, const struct host_gpu *gpu,
+			    const struct vgpu *vgpu)
+{
+	const struct policy_gpu view = {
+		.step_pct = gpu->traits.step_pct,
+		.floor_pct = gpu->traits.floor_pct,
+	};
+
+	return json_integer(
+		policy_floor_pct(&control_config(manager)->params, &view, &vgpu->contract.terms));
+}
+
+static json_t *positive(double value)
+{
+	return json_encode_number(value > 0 ? value : NAN);
+}
+
+static void add_sample(struct json_encode *o, const struct vgpu *vgpu)
+{
+	const struct monitor_row *row = &vgpu->row;
+
+	json_encode_add(o, "cap_pct", json_integer(vgpu->cap_pct));
+	json_encode_add(o, "expected_cap_pct", json_integer(vgpu->expected_cap_pct));
+	json_encode_add(o, "load_pct", percent_if(row->busy_valid, row->load));
+	json_encode_add(o, "util_pct", percent_if(row->busy_valid, row->util));
+	json_encode_add(o, "fps", json_encode_number(row->fps_valid ? row->fps : NAN));
+	json_encode_add(o, "fps_age_s", json_encode_number(row->fps_seen ? row->fps_age_s : NAN));
+	json_encode_add(o, "frame_p99_ms",
+			json_encode_number(row->p99_valid ? row->frame_p99_ms : NAN));
+	json_encode_add(o, "frame_p50_ms", positive(row->frame_p50_ms));
+	json_encode_add(o, "frame_max_ms", positive(row->frame_max_ms));
+	json_encode_add(o, "frame_gpu_ms", positive(row->frame_gpu_ms));
+	json_encode_add(o, "frames", json_integer((json_int_t)row->frames));
+	json_encode_add(o, "short", json_boolean(vgpu->view.short_of_target));
+	json_encode_add(o, "overloaded", json_boolean(vgpu->view.overloaded));
+	json_encode_add(o, "broken", json_boolean(vgpu->view.broken));
+	json_encode_add(o, "e", json_encode_number(vgpu->view.e));
+}
+
+static void add_tally(struct json_encode *o, const struct vgpu_tally *tally)
+{
+	json_encode_add(o, "seen_s", json_encode_number(tally->seen_s));
+	json_encode_add(o, "broken_s", json_encode_number(tally->broken_s));
+	json_encode_add(o, "broken_time_pct", mean(100 * tally->broken_s, tally->seen_s));
+	json_encode_add(o, "mean_fps", mean(tally->fps_sum_s, tally->fps_s));
+	json_encode_add(o, "cap_error_pct", mean(tally->cap_error_pct_s, tally->cap_error_s));
+	json_encode_add(o, "steals_in", json_integer((json_int_t)tally->steals_in));
+	json_encode_add(o, "steals_out", json_integer((json_int_t)tally->steals_out));
+	json_encode_add(o, "cap_writes", json_integer((json_int_t)tally->cap_writes));
+}
+
+json_t *json_encode_vgpu(const struct manager *manager, const struct host_gpu *gpu,
+			 const struct vgpu *vgpu)
+{
+	int64_t decision = vgpu->last_decision_id;
+	struct json_encode o = json_encode_begin();
+
+	add_contract(&o, manager, &vgpu->contract);
+	json_encode_add(&o, "floor_pct", encode_floor(manager, gpu, vgpu));
+	json_encode_add(&o, "state", json_string(state_of(vgpu)));
+	json_encode_add(&o, "found", json_boolean(vgpu->found));
+	add_sample(&o, vgpu);
+	add_tally(&o, &vgpu->tally);
+	json_encode_add(&o, "last_decision_id", decision ? json_integer(decision) : json_null());
+	json_encode_add(&o, "attach", encode_attach(manager, gpu, vgpu));
+	return json_encode_end(&o);
+}
+
+json_t *json_encode_alert(const struct alert *alert)
+{
+	struct json_encode o = json_encode_begin();
+
+	json_encode_add(&o, "id", json_integer(alert->id));
+	json_encode_add(&o, "name", json_string(alert->name));
+	json_encode_add(&o, "severity", json_string(alert_severity_name(alert->severity)));
+	json_encode_add(&o, "gpu", json_encode_name(alert->gpu));
+	json_encode_add(&o, "vgpu", json_encode_name(alert->vgpu));
+	json_encode_add(&o, "vm", json_encode_name(alert->vm));
+	json_encode_add(&o, "raised_at", json_encode_time(alert->raised_ms));
+	json_encode_add(&o, "cleared_at", json_encode_time(alert->cleared_ms));
+	json_encode_add(&o, "acked_at", json_encode_time(alert->acked_ms));
+	json_encode_add(&o, "silenced", json_boolean(alert->silenced));
+	json_encode_add(&o, "text", json_encode_text(alert->text));
+	return json_encode_end(&o);
+}
+
+json_t *json_encode_silence(const struct silence *silence)
+{
+	struct json_encode o = json_encode_begin();
+
+	json_encode_add(&o, "id", json_integer(silence->id));
+	json_encode_add(&o, "alert", json_encode_name(silence->alert));
+	json_encode_add(&o, "gpu", json_encode_name(silence->gpu));
+	json_encode_add(&o, "vgpu", json_encode_name(silence->vgpu));
+	json_encode_add(&o, "created_at", json_encode_time(silence->created_ms));
+	json_encode_add(&o, "until", json_encode_time(silence->until_ms));
+	json_encode_add(&o, "reason", json_encode_text(silence->reason));
+	return json_encode_end(&o);
+}
+
+json_t *json_encode_decision(const struct decision *decision)
+{
+	struct json_encode o = json_encode_begin();
+	json_t *detail = json_loads(decision->detail, 0, NULL); /* NULL: no memory */
+
+	json_encode_add(&o, "id", json_integer(decision->id));
+	json_encode_add(&o, "time", json_encode_time(decision->ts_ms));
+	json_encode_add(&o, "gpu", json_encode_text(decision->gpu));
+	json_encode_add(&o, "kind", json_encode_text(decision->kind));
+	json_encode_add(&o, "vgpu", json_encode_name(decision->vgpu));
+	json_encode_add(&o, "donor", json_encode_name(decision->donor));
+	json_encode_add(&o, "numbers", json_incref(json_object_get(detail, "numbers")));
+	json_encode_add(&o, "moves", json_incref(json_object_get(detail, "moves")));
+	json_encode_add(&o, "result", json_encode_text(decision->result));
+	json_encode_add(&o, "why", json_encode_text(decision->why));
+	json_decref(detail);
+	return json_encode_end(&o);
+}
+
+json_t *json_encode_offer(const struct offer *offer, struct instant now)
+{
+	double left_s = ((double)offer->probation_ends_ns - (double)now.mono_ns) / NS_PER_S;
+	struct json_encode o = json_encode_begin();
+
+	json_encode_add(&o, "id", json_integer(offer->id));
+	json_encode_add(&o, "gpu", json_string(offer->gpu));
+	json_encode_add(&o, "state", json_string(offer_state_name(offer->state)));
+	json_encode_add(&o, "initial_cap_pct", json_integer(offer->flavor.initial_cap_pct));
+	json_encode_add(&o, "target_fps", json_encode_number(offer->flavor.target_fps));
+	json_encode_add(&o, "fundable_pct", json_integer(offer->fundable_pct));
+	json_encode_add(&o, "created_at", json_encode_time(offer->created_ms));
+	json_encode_add(&o, "expires_at", json_encode_time(offer->expires_ms));
+	json_encode_add(&o, "changed_at", json_encode_time(offer->changed_ms));
+	json_encode_add(&o, "vgpu", json_encode_name(offer->vgpu));
+	json_encode_add(&o, "reason", json_encode_text(offer->reason));
+	json_encode_add(
+		&o, "probation_left_s",
+		json_encode_number(offer->state == OFFER_PROBATION ? fmax(left_s, 0) : NAN));
+	return json_encode_end(&o);
+}
+
+json_t *json_encode_gpus(const struct manager *manager, struct instant now)
+{
+	const struct host *host = control_host(manager);
+	json_t *list = json_array();
+
+	for (int i = 0; i < host->n_gpus; i++)
+		json_encode_append(&list, json_encode_gpu(manager, &host->gpus[i], now));
+	return list;
+}
+
+json_t *json_encode_vgpus(const struct manager *manager, const struct host_gpu *gpu)
+{
+	const struct host *host = control_host(manager);
+	json_t *list = json_array();
+
+	for (int i = 0; i < host->n_gpus; i++) {
+		const struct host_gpu *g = &host->gpus[i];
+
+		if (gpu && gpu != g)
+			continue;
+		for (const struct vgpu *v = g->vgpus; v; v = v->next)
+			json_encode_append(&list, json_encode_vgpu(manager, g, v));
+	}
+	return list;
+}
+
+json_t *json_encode_alerts(const struct manager *manager, bool all)
+{
+	const struct alerts *alerts = control_alerts(manager);
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < alerts_count(alerts); i++) {
+		const struct alert *alert = alerts_at(alerts, i);
+
+		if (all || alert->cleared_ms == 0)
+			json_encode_append(&list, json_encode_alert(alert));
+	}
+	return list;
+}
+
+static bool still_matters(const struct offer *offer)
+{
+	return offer->state == OFFER_OPEN || offer->state == OFFER_PROBATION ||
+	       (offer->state == OFFER_FAILED && !offer->newcomer_gone);
+}
+
+json_t *json_encode_offers(const struct manager *manager, bool all, struct instant now)
+{
+	const struct offers *offers = control_offers(manager);
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < offers_count(offers); i++) {
+		const struct offer *offer = offers_at(offers, i);
+
+		if (all || still_matters(offer))
+			json_encode_append(&list, json_encode_offer(offer, now));
+	}
+	return list;
+}
+
+static json_t *encode_history(struct manager *manager)
+{
+	struct db *db = control_db(manager);
+	struct db_stats stats = {0};
+	struct json_encode o = json_encode_begin();
+
+	if (db)
+		db_stats(db, &stats);
+	json_encode_add(&o, "enabled", json_boolean(db));
+	json_encode_add(&o, "queued", json_integer(stats.queued));
+	json_encode_add(&o, "written", json_integer((json_int_t)stats.written));
+	json_encode_add(&o, "dropped", json_integer((json_int_t)stats.dropped));
+	json_encode_add(&o, "error",
+			stats.last_error ? json_encode_text(stats.last_message) : json_null());
+	return json_encode_end(&o);
+}
+
+static json_t *encode_fps(const struct manager *manager)
+{
+	const struct frames *frames = control_frames(manager);
+	struct fps_bpf_stats counted = {0};
+	struct fps_hub_stats stats = {0};
+	struct json_encode o = json_encode_begin();
+
+	if (frames->bpf)
+		fps_bpf_stats(frames->bpf, &counted);
+	if (control_fps(manager))
+		fps_hub_stats(control_fps(manager), &stats);
+	json_encode_add(&o, "open", json_integer(stats.open));
+	json_encode_add(&o, "unmatched", json_integer(stats.unmatched));
+	json_encode_add(&o, "refused", json_integer((json_int_t)stats.refused));
+	json_encode_add(&o, "dropped", json_integer((json_int_t)stats.dropped));
+	json_encode_add(&o, "bpf_files", json_integer(counted.files));
+	json_encode_add(&o, "bpf_refused", json_integer(counted.refused));
+	json_encode_add(&o, "bpf_error",
+			frames->error[0] ? json_encode_text(frames->error) : json_null());
+	return json_encode_end(&o);
+}
+
+json_t *json_encode_host(struct manager *manager, struct instant now)
+{
+	const struct host *host = control_host(manager);
+	double uptime_s = (double)(now.mono_ns - host->started.mono_ns) / NS_PER_S;
+	struct metrics_tick tick = metrics_tick(host);
+	struct json_encode o = json_encode_begin();
+
+	json_encode_add(&o, "version", json_string(GOVER_VERSION));
+	json_encode_add(&o, "pid", json_integer(getpid()));
+	json_encode_add(&o, "uptime_s", json_encode_number(uptime_s));
+	json_encode_add(&o, "time", json_encode_time(now.wall_ms));
+	json_encode_add(&o, "ticked_at", json_encode_time(host->ticked.wall_ms));
+	json_encode_add(&o, "ready", json_boolean(host->ready));
+	json_encode_add(&o, "period_ms", json_integer(control_config(manager)->period_ms));
+	json_encode_add(&o, "dry_run", json_boolean(control_dry_run(manager)));
+	json_encode_add(&o, "ticks", json_integer((json_int_t)host->ticks));
+	json_encode_add(&o, "late_ticks", json_integer((json_int_t)host->late_ticks));
+	json_encode_add(&o, "gaps", json_integer((json_int_t)host->gaps));
+	json_encode_add(&o, "tick_p50_us", json_encode_number(tick.p50_us));
+	json_encode_add(&o, "tick_p99_us", json_encode_number(tick.p99_us));
+	json_encode_add(&o, "gpus", json_encode_gpus(manager, now));
+	json_encode_add(&o, "vgpus", json_encode_vgpus(manager, /* gpu= */ NULL));
+	json_encode_add(&o, "alerts", json_encode_alerts(manager, /* all= */ false));
+	json_encode_add(&o, "offers", json_encode_offers(manager, /* all= */ false, now));
+	json_encode_add(&o, "history", encode_history(manager));
+	json_encode_add(&o, "fps", encode_fps(manager));
+	return json_encode_end(&o);
+}

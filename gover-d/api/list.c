@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists in pages. Must never leave out or tell twice what stands on the list all the while. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gover-d/api/list.h"
+#include "gover-d/api/json-encode.h"
+#include "gover-d/api/problem.h"
+
+/* A page being filled: the element behind its last one is all it must know of the rest. */
+struct page {
+	int64_t limit;
+	json_t *list;
+	bool is_full; /* something is behind it */
+	json_t *next; /* then: where to go on */
+};
+
+/* False: it is full, and @next, which it takes over, is the cursor of its last element. */
+static bool has_room(struct page *page, json_t *next)
+{
+	if (page->limit == 0 || (int64_t)json_array_size(page->list) < page->limit) {
+		json_decref(next);
+		return true;
+	}
+	page->is_full = true;
+	page->next = next;
+	return false;
+}
+
+static void reply(struct api_request *request, const char *key, struct page *page)
+{
+	struct json_encode answer = json_encode_begin();
+
+	json_encode_add(&answer, key, page->list);
+	json_encode_add(&answer, "next", page->is_full ? page->next : json_null());
+	api_request_reply_json(request, 200, json_encode_end(&answer));
+}
+
+static int read_limit(struct api_request *request, struct page *page)
+{
+	return api_query_whole(request, "limit", 1, API_LIST_MAX, &page->limit);
+}
+
+void api_list_reply_ids(struct api_request *request, const char *key, json_t *list)
+{
+	struct page page = {.limit = 0};
+	int64_t after = 0, last = 0;
+	size_t index;
+	json_t *element;
+
+	if (read_limit(request, &page) < 0 ||
+	    api_query_whole(request, "after", 0, INT64_MAX, &after) < 0) {
+		json_decref(list);
+		return;
+	}
+	page.list = json_array();
+	json_array_foreach (list, index, element) {
+		int64_t id = json_integer_value(json_object_get(element, "id"));
+
+		if (id <= after)
+			continue;
+		if (!has_room(&page, json_integer(last)))
+			break;
+		json_encode_append(&page.list, json_incref(element));
+		last = id;
+	}
+	json_decref(list);
+	reply(request, key, &page);
+}
+
+/* Where to go on in the host's order: at @gpu, there behind the vGPU @id. */
+struct place {
+	int gpu;
+	const char *id; /* "": before the first */
+};
+
+/* "GPU", or "GPU/VGPU" where @takes_vgpu. -EINVAL: the reply says why not. */
+static int read_place(struct api *api, struct api_request *request, bool takes_vgpu,
+		      struct place *ret_place)
+{
+	const struct host *host = control_host(api->manager);
+	const char *text = api_request_query(request, "after");
+	size_t length = text ? strcspn(text, takes_vgpu ? "/" : "") : 0;
+
+	*ret_place = (struct place){.gpu = 0, .id = ""};
+	if (!text)
+		return 0;
+	for (int i = 0; i < host->n_gpus; i++) {
+		const char *name = host->gpus[i].config.name;
+
+		if (strlen(name) != length || strncmp(name, text, length) != 0)
+			continue;
+		if (takes_vgpu && (text[length] != '/' || !id_valid(text + length + 1)))
+			break;
+		*ret_place = (struct place){
+			.gpu = i,
+			.id = takes_vgpu ? text + length + 1 : "",
+		};
+		return 0;
+	}
+	problem_reply(request, 400, "after: %.100s is not allowed: what \"next\" said before",
+		      text);
+	return -EINVAL;
+}
+
+void api_list_reply_gpus(struct api *api, struct api_request *request)
+{
+	const struct host *host = control_host(api->manager);
+	struct page page = {.limit = 0};
+	struct instant now = clock_now();
+	struct place place;
+	int first;
+
+	if (read_limit(request, &page) < 0 || read_place(api, request, false, &place) < 0)
+		return;
+	first = api_request_query(request, "after") ? place.gpu + 1 : 0;
+	page.list = json_array();
+	for (int i = first; i < host->n_gpus; i++) {
+		const char *last = host->gpus[i > 0 ? i - 1 : 0].config.name;
+
+		if (!has_room(&page, json_string(last)))
+			break;
+		json_encode_append(&page.list, json_encode_gpu(api->manager, &host->gpus[i], now));
+	}
+	reply(request, "gpus", &page);
+}
+
+static json_t *cursor(const struct vgpu *vgpu)
+{
+	return vgpu ? json_sprintf("%s/%s", vgpu->contract.gpu, vgpu->contract.id) : NULL;
+}
+
+void api_list_reply_vgpus(struct api *api, struct api_request *request, const struct host_gpu *gpu)
+{
+	const struct host *host = control_host(api->manager);
+	const struct vgpu *last = NULL;
+	struct page page = {.limit = 0};
+	struct place place;
+
+	if (read_limit(request, &page) < 0 || read_place(api, request, true, &place) < 0)
+		return;
+	page.list = json_array();
+	for (int i = place.gpu; i < host->n_gpus && !page.is_full; i++) {
+		const struct host_gpu *g = &host->gpus[i];
+
+		if (gpu && gpu != g)
+			continue;
+		for (const struct vgpu *v = g->vgpus; v; v = v->next) {
+			if (i == place.gpu && place.id[0] &&
+			    id_compare(v->contract.id, place.id) <= 0)
+				continue;
+			if (!has_room(&page, cursor(last)))
+				break;
+			json_encode_append(&page.list, json_encode_vgpu(api->manager, g, v));
+			last = v;
+		}
+	}
+	reply(request, "vgpus", &page);
+}

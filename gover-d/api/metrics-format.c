@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Two dialects of one language. OpenMetrics names a counter without its _total, tells its unit, and
+ * ends with a word, so that what was cut off is not taken for the whole.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "gover-d/api/metrics-format.h"
+
+#define OPEN_TYPE "application/openmetrics-text"
+#define TEXT_TYPE "text/plain"
+
+const char *metrics_format_type(enum metrics_format format)
+{
+	return format == METRICS_OPEN ? OPEN_TYPE "; version=1.0.0; charset=utf-8"
+				      : TEXT_TYPE "; version=0.0.4; charset=utf-8";
+}
+
+/* How much @type is liked, 0 to 1: of "a/b;version=1;q=0.5, c/d" the largest that names it. */
+static double quality(const char *accept, const char *type)
+{
+	size_t named = strlen(type);
+	double best = 0;
+
+	for (const char *range = accept; *range;) {
+		size_t length = strcspn(range, ",");
+		const char *q = memmem(range, length, ";q=", 3);
+		double value = q ? strtod(q + 3, NULL) : 1;
+		size_t after = strspn(range, " \t");
+
+		if (length >= after + named && strncasecmp(range + after, type, named) == 0 &&
+		    strchr(",; \t", range[after + named]) && value > best)
+			best = value;
+		range += length;
+		range += *range == ',';
+	}
+	return best;
+}
+
+enum metrics_format metrics_format_choose(const char *accept)
+{
+	double open = accept ? quality(accept, OPEN_TYPE) : 0;
+
+	return open > 0 && open >= quality(accept, TEXT_TYPE) ? METRICS_OPEN : METRICS_TEXT;
+}
+
+static size_t without_suffix(const char *name, const char *suffix)
+{
+	size_t n = strlen(name), end = strlen(suffix);
+
+	return n > end && strcmp(name + n - end, suffix) == 0 ? n - end : n;
+}
+
+/* "" where the last word of the family's name is no unit. */
+static const char *unit_of(const char *name, size_t family)
+{
+	static const char *const units[] = {"seconds", "percent", "ratio"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		size_t n = strlen(units[i]);
+
+		if (family > n && name[family - n - 1] == '_' &&
+		    strncmp(name + family - n, units[i], n) == 0)
+			return units[i];
+	}
+	return "";
+}
+
+static void write_text_head(FILE *file, const char *name, const char *type, const char *help)
+{
+	fprintf(file, "# HELP %s %s\n# TYPE %s %s\n", name, help, name,
+		strcmp(type, "info") == 0 ? "gauge" : type);
+}
+
+void metrics_format_head(const struct metrics_out *out, const char *name, const char *type,
+			 const char *help)
+{
+	size_t family = strcmp(type, "counter") == 0 ? without_suffix(name, "_total")
+			: strcmp(type, "info") == 0  ? without_suffix(name, "_info")
+						     : strlen(name);
+	const char *unit = unit_of(name, family);
+
+	if (out->format == METRICS_TEXT) {
+		write_text_head(out->file, name, type, help);
+		return;
+	}
+	fprintf(out->file, "# TYPE %.*s %s\n", (int)family, name, type);
+	if (unit[0])
+		fprintf(out->file, "# UNIT %.*s %s\n", (int)family, name, unit);
+	fprintf(out->file, "# HELP %.*s %s\n", (int)family, name, help);
+}
+
+void metrics_format_label(const struct metrics_out *out, const char *before, const char *name,
+			  const char *value)
+{
+	fprintf(out->file, "%s%s=\"", before, name);
+	for (; *value; value++) {
+		if (*value == '\n')
+			fputs("\\n", out->file);
+		else if (*value == '\\' || *value == '"')
+			fprintf(out->file, "\\%c", *value);
+		else
+			fputc(*value, out->file);
+	}
+	fputc('"', out->file);
+}
+
+void metrics_format_end(const struct metrics_out *out)
+{
+	if (out->format == METRICS_OPEN)
+		fputs("# EOF\n", out->file);
+}

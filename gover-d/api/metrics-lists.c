@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Metrics with labels of their own: a line for each kind, state, route or program that is counted.
+ * Their number is bounded: no label is what a client has written. Reads memory only.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "gover-d/api/metrics-lists.h"
+
+static void count_kind(struct metrics_tally *tally, const char *kind, uint64_t by)
+{
+	for (size_t i = 0; i < tally->n; i++) {
+		if (strcmp(tally->kinds[i].kind, kind) == 0) {
+			tally->kinds[i].count += by;
+			return;
+		}
+	}
+	if (tally->n == METRICS_KINDS_MAX)
+		return;
+	snprintf(tally->kinds[tally->n].kind, sizeof(tally->kinds[0].kind), "%s", kind);
+	tally->kinds[tally->n++].count = by;
+}
+
+void metrics_tally_begin(struct metrics_tally *tally, const struct decisions *decisions)
+{
+	*tally = (struct metrics_tally){.last_id = decisions_last_id(decisions)};
+	for (int kind = 0; kind < POLICY_KINDS; kind++)
+		count_kind(tally, policy_kind_name((enum policy_kind)kind), 0);
+}
+
+void metrics_tally_decisions(struct metrics_tally *tally, const struct decisions *decisions)
+{
+	const struct decision *d = decisions_after(decisions, tally->last_id);
+
+	for (; d; d = decisions_after(decisions, tally->last_id)) {
+		count_kind(tally, d->kind, 1);
+		tally->last_id = d->id;
+	}
+}
+
+static void write_alerts(const struct metrics_out *out, const struct alerts *alerts)
+{
+	enum alert_severity severity;
+	const char *name, *meaning;
+
+	metrics_format_head(out, "gover_alerts", "gauge", "Alerts that hold now, by name.");
+	for (size_t i = 0; (name = alerts_name_at(i, &severity, &meaning)); i++) {
+		int n = 0;
+
+		for (size_t k = 0; k < alerts_count(alerts); k++)
+			n += alerts_at(alerts, k)->cleared_ms == 0 &&
+			     strcmp(alerts_at(alerts, k)->name, name) == 0;
+		fputs("gover_alerts", out->file);
+		metrics_format_label(out, "{", "name", name);
+		metrics_format_label(out, ",", "severity", alert_severity_name(severity));
+		fprintf(out->file, "} %d\n", n);
+	}
+}
+
+static void write_offers(const struct metrics_out *out, const struct offers *offers)
+{
+	metrics_format_head(out, "gover_offers", "gauge", "Offers remembered, by state.");
+	for (int state = 0; state < OFFER_STATES; state++) {
+		int n = 0;
+
+		for (size_t k = 0; k < offers_count(offers); k++)
+			n += (int)offers_at(offers, k)->state == state;
+		fputs("gover_offers", out->file);
+		metrics_format_label(out, "{", "state", offer_state_name((enum offer_state)state));
+		fprintf(out->file, "} %d\n", n);
+	}
+}
+
+static void write_decisions(const struct metrics_out *out, const struct metrics_tally *tally)
+{
+	metrics_format_head(out, "gover_decisions_total", "counter", "Decisions, by kind.");
+	for (size_t i = 0; i < tally->n; i++) {
+		fputs("gover_decisions_total", out->file);
+		metrics_format_label(out, "{", "kind", tally->kinds[i].kind);
+		fprintf(out->file, "} %llu\n", (unsigned long long)tally->kinds[i].count);
+	}
+}
+
+/* One line for each that holds now: what a person is told, for rules that add their own labels. */
+static void write_active(const struct metrics_out *out, const struct alerts *alerts)
+{
+	metrics_format_head(out, "gover_alert_active", "gauge", "1 for each alert that holds now.");
+	for (size_t i = 0; i < alerts_count(alerts); i++) {
+		const struct alert *a = alerts_at(alerts, i);
+
+		if (a->cleared_ms)
+			continue;
+		fputs("gover_alert_active", out->file);
+		metrics_format_label(out, "{", "name", a->name);
+		metrics_format_label(out, ",", "severity", alert_severity_name(a->severity));
+		metrics_format_label(out, ",", "gpu", a->gpu);
+		metrics_format_label(out, ",", "vgpu", a->vgpu);
+		metrics_format_label(out, ",", "vm", a->vm);
+		metrics_format_label(out, ",", "silenced", a->silenced ? "true" : "false");
+		fputs("} 1\n", out->file);
+	}
+}
+
+static void write_lateness(const struct metrics_out *out, const struct host_lateness *lateness)
+{
+	uint64_t n = 0;
+
+	metrics_format_head(out, "gover_tick_lateness_seconds", "histogram",
+			    "From when a tick was due to its begin.");
+	for (int i = 0; i < HOST_LATENESS_BUCKETS; i++) {
+		n += lateness->counts[i];
+		fprintf(out->file, "gover_tick_lateness_seconds_bucket{le=\"%s\"} %llu\n",
+			host_lateness_bounds[i].text, (unsigned long long)n);
+	}
+	fprintf(out->file,
+		"gover_tick_lateness_seconds_sum %.15g\ngover_tick_lateness_seconds_count %llu\n",
+		lateness->sum_s, (unsigned long long)n);
+}
+
+static void write_hooks(const struct metrics_out *out, const struct manager *manager)
+{
+	static const struct {
+		const char *name, *help;
+		size_t offset;
+	} metrics[] = {
+		{"gover_hook_runs_total", "Operator's programs that were started.",
+		 offsetof(struct hook_stats, run)},
+		{"gover_hook_failures_total", "Not started, or ended with an error.",
+		 offsetof(struct hook_stats, failed)},
+		{"gover_hook_kills_total", "Killed because their time was over.",
+		 offsetof(struct hook_stats, killed)},
+		{"gover_hook_drops_total", "Not run because too many waited.",
+		 offsetof(struct hook_stats, dropped)},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(metrics); i++) {
+		metrics_format_head(out, metrics[i].name, "counter", metrics[i].help);
+		for (int hook = 0; hook < HOOKS; hook++) {
+			struct hook_stats stats;
+			uint64_t value;
+
+			control_hook_stats(manager, (enum hook)hook, &stats);
+			memcpy(&value, (const char *)&stats + metrics[i].offset, sizeof(value));
+			fputs(metrics[i].name, out->file);
+			metrics_format_label(out, "{", "hook", hook_name((enum hook)hook));
+			fprintf(out->file, "} %llu\n", (unsigned long long)value);
+		}
+	}
+}
+
+static void write_webhook(const struct metrics_out *out, struct manager *manager)
+{
+	static const char *const results[] = {"sent", "refused", "dropped"};
+	struct webhook_stats s;
+
+	metrics_format_head(out, "gover_webhook_messages_total", "counter",
+			    "Messages for the webhook, by what became of them.");
+	if (!control_webhook_stats(manager, &s))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(results); i++) {
+		uint64_t n = i == 0 ? s.sent : i == 1 ? s.refused : s.dropped;
+
+		fputs("gover_webhook_messages_total", out->file);
+		metrics_format_label(out, "{", "result", results[i]);
+		fprintf(out->file, "} %llu\n", (unsigned long long)n);
+	}
+}
+
+/* What was answered, by route: what came to no route is counted as one. */
+static void write_http(const struct metrics_out *out, const struct metrics_source *source)
+{
+	metrics_format_head(out, "gover_http_requests_total", "counter",
+			    "Requests answered, by route and status.");
+	for (size_t i = 0; i < source->n_routes; i++) {
+		const struct api_counter *counter = source->routes[i].counter;
+
+		for (int k = 0; k < API_STATUSES_MAX && counter->statuses[k].n; k++) {
+			fputs("gover_http_requests_total", out->file);
+			metrics_format_label(out, "{", "method", source->routes[i].method);
+			metrics_format_label(out, ",", "route", source->routes[i].route);
+			fprintf(out->file, ",status=\"%u\"} %llu\n", counter->statuses[k].status,
+				(unsigned long long)counter->statuses[k].n);
+		}
+	}
+}
+
+void metrics_lists_write(const struct metrics_out *out, struct manager *manager,
+			 const struct metrics_source *source)
+{
+	write_lateness(out, &control_host(manager)->lateness);
+	write_alerts(out, control_alerts(manager));
+	write_active(out, control_alerts(manager));
+	write_offers(out, control_offers(manager));
+	write_decisions(out, source->tally);
+	write_hooks(out, manager);
+	write_webhook(out, manager);
+	write_http(out, source);
+}

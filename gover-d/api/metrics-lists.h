@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* The part of /metrics that is lists: alerts, offers, decisions, hooks, requests. */
+#ifndef GOVER_D_METRICS_LISTS_H
+#define GOVER_D_METRICS_LISTS_H
+
+#include "gover-d/api/metrics-format.h"
+#include "gover-d/api/metrics.h"
+
+void metrics_lists_write(const struct metrics_out *out, struct manager *manager,
+			 const struct metrics_source *source);
+
+#endif

@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Prometheus text from tables: a row is a metric with its type, its meaning and where its value
+ * comes from. A value that is not valid now has no line. Reads memory only.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "db/db.h"
+#include "gover-d/api/metrics-format.h"
+#include "gover-d/api/metrics-lists.h"
+#include "gover-d/api/metrics.h"
+
+/* What the host's metrics are made of. */
+struct facts {
+	const struct host *host;
+	const struct config *config;
+	bool dry_run, history_enabled;
+	struct db_stats history;
+	struct fps_hub_stats fps;
+	struct metrics_tick tick;
+	bool webhook_enabled;
+	struct webhook_stats webhook;
+	int64_t tls_expires_s;
+};
+
+static int by_size(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+struct metrics_tick metrics_tick(const struct host *host)
+{
+	size_t n = host->n_tick_us < TICKS_TIMED ? host->n_tick_us : TICKS_TIMED;
+	uint32_t us[TICKS_TIMED];
+
+	if (n == 0)
+		return (struct metrics_tick){.p50_us = NAN, .p99_us = NAN};
+	memcpy(us, host->tick_us, n * sizeof(us[0]));
+	qsort(us, n, sizeof(us[0]), by_size);
+	return (struct metrics_tick){.p50_us = us[n / 2], .p99_us = us[n * 99 / 100]};
+}
+
+static double started(const struct facts *f)
+{
+	return (double)f->host->started.wall_ms / 1000;
+}
+
+static double ticked(const struct facts *f)
+{
+	return f->host->ready ? (double)f->host->ticked.wall_ms / 1000 : NAN;
+}
+
+static double period(const struct facts *f)
+{
+	return f->config->period_ms / 1000.0;
+}
+
+static double ready(const struct facts *f)
+{
+	return f->host->ready;
+}
+
+static double dry_run(const struct facts *f)
+{
+	return f->dry_run;
+}
+
+static double ticks(const struct facts *f)
+{
+	return (double)f->host->ticks;
+}
+
+static double late_ticks(const struct facts *f)
+{
+	return (double)f->host->late_ticks;
+}
+
+static double gaps(const struct facts *f)
+{
+	return (double)f->host->gaps;
+}
+
+static double tick_p50(const struct facts *f)
+{
+	return f->tick.p50_us / 1e6;
+}
+
+static double tick_p99(const struct facts *f)
+{
+	return f->tick.p99_us / 1e6;
+}
+
+static double history_enabled(const struct facts *f)
+{
+	return f->history_enabled;
+}
+
+static double history_queued(const struct facts *f)
+{
+	return f->history.queued;
+}
+
+static double history_written(const struct facts *f)
+{
+	return (double)f->history.written;
+}
+
+static double history_dropped(const struct facts *f)
+{
+	return (double)f->history.dropped;
+}
+
+static double history_errors(const struct facts *f)
+{
+	return (double)f->history.errors;
+}
+
+static double fps_sources(const struct facts *f)
+{
+	return f->fps.open;
+}
+
+static double fps_unmatched(const struct facts *f)
+{
+	return f->fps.unmatched;
+}
+
+static double fps_refused(const struct facts *f)
+{
+	return (double)f->fps.refused;
+}
+
+static double fps_dropped(const struct facts *f)
+{
+	return (double)f->fps.dropped;
+}
+
+static double revenue(const struct facts *f)
+{
+	return f->host->revenue;
+}
+
+static double penalty(const struct facts *f)
+{
+	return f->host->penalty;
+}
+
+static double vgpus(const struct facts *f)
+{
+	int n = 0;
+
+	for (int i = 0; i < f->host->n_gpus; i++)
+		n += f->host->gpus[i].n_vgpus;
+	return n;
+}
+
+/* Of all GPUs together: what was sold of them by what they are. */
+static double overbooking(const struct facts *f)
+{
+	int sum = 0;
+
+	for (int i = 0; i < f->host->n_gpus; i++)
+		sum += host_gpu_sum_initial_cap_pct(&f->host->gpus[i]);
+	return f->host->n_gpus ? sum / 100.0 / f->host->n_gpus : NAN;
+}
+
+static double webhook_queued(const struct facts *f)
+{
+	return f->webhook_enabled ? f->webhook.waiting : NAN;
+}
+
+static double webhook_failing(const struct facts *f)
+{
+	return f->webhook_enabled ? f->webhook.failed_tries > 0 : NAN;
+}
+
+static double webhook_retries(const struct facts *f)
+{
+	return f->webhook_enabled ? (double)f->webhook.retried : NAN;
+}
+
+static double tls_expires(const struct facts *f)
+{
+	return f->tls_expires_s ? (double)f->tls_expires_s : NAN;
+}
+
+static const struct host_metric {
+	const char *name, *type, *help;
+	double (*value)(const struct facts *facts);
+} host_metrics[] = {
+	{"gover_start_time_seconds", "gauge", "When the daemon began, unix time.", started},
+	{"gover_last_tick_timestamp_seconds", "gauge", "The last tick, unix time.", ticked},
+	{"gover_period_seconds", "gauge", "Control period.", period},
+	{"gover_ready", "gauge", "1: the first tick is done.", ready},
+	{"gover_dry_run", "gauge", "1: caps are decided and not written.", dry_run},
+	{"gover_ticks_total", "counter", "Ticks done.", ticks},
+	{"gover_late_ticks_total", "counter", "Ticks late by half a period or more.", late_ticks},
+	{"gover_tick_p50_seconds", "gauge", "Due to last cap written, median.", tick_p50},
+	{"gover_tick_p99_seconds", "gauge", "The same, 99th percentile.", tick_p99},
+	{"gover_gaps_total", "counter", "Times that counted runs were broken.", gaps},
+	{"gover_revenue_total", "counter", "Earned by what is sold.", revenue},
+	{"gover_penalty_total", "counter", "Owed for broken promises.", penalty},
+	{"gover_history_enabled", "gauge", "1: there is a history.", history_enabled},
+	{"gover_history_queued", "gauge", "Records that wait to be written.", history_queued},
+	{"gover_history_written_total", "counter", "Records written.", history_written},
+	{"gover_history_dropped_total", "counter", "Records lost.", history_dropped},
+	{"gover_history_errors_total", "counter", "Failed transactions.", history_errors},
+	{"gover_fps_sources", "gauge", "Programs that report frames.", fps_sources},
+	{"gover_fps_unmatched_sources", "gauge", "Of these, in no vGPU.", fps_unmatched},
+	{"gover_fps_refused_total", "counter", "Reports that were refused.", fps_refused},
+	{"gover_fps_dropped_total", "counter", "Messages that did not count.", fps_dropped},
+	{"gover_vgpus", "gauge", "vGPUs on this host.", vgpus},
+	{"gover_overbooking_ratio", "gauge", "Sold by what there is.", overbooking},
+	{"gover_webhook_queued", "gauge", "Messages that wait to be sent.", webhook_queued},
+	{"gover_webhook_failing", "gauge", "Whether the last try failed.", webhook_failing},
+	{"gover_webhook_retries_total", "counter", "Tries beyond the first.", webhook_retries},
+	{"gover_tls_certificate_expiry_timestamp_seconds", "gauge",
+	 "Until when the certificate of TCP is good, unix time.", tls_expires},
+};
+
+static double seconds_since(uint64_t mono_ns)
+{
+	return (double)(clock_now().mono_ns - mono_ns) / NS_PER_S;
+}
+
+static double gpu_vgpus(const struct host_gpu *g)
+{
+	return g->n_vgpus;
+}
+
+static double gpu_cap(const struct host_gpu *g)
+{
+	return host_gpu_sum_cap_pct(g);
+}
+
+static double gpu_initial_cap(const struct host_gpu *g)
+{
+	return host_gpu_sum_initial_cap_pct(g);
+}
+
+static double gpu_overbooking(const struct host_gpu *g)
+{
+	return host_gpu_sum_initial_cap_pct(g) / 100.0;
+}
+
+static double gpu_age(const struct host_gpu *g)
+{
+	return g->telemetry_at_ns ? seconds_since(g->telemetry_at_ns) : NAN;
+}
+
+static double gpu_util(const struct host_gpu *g)
+{
+	return g->util_pct;
+}
+
+static double gpu_load(const struct host_gpu *g)
+{
+	return g->telemetry_valid ? 100 * g->view.total_load : NAN;
+}
+
+static double gpu_calm(const struct host_gpu *g)
+{
+	return g->view.calm_run;
+}
+
+static double gpu_telemetry(const struct host_gpu *g)
+{
+	return g->telemetry_valid;
+}
+
+static double gpu_acting(const struct host_gpu *g)
+{
+	return g->mode == GPU_MODE_ACT;
+}
+
+static double gpu_selling(const struct host_gpu *g)
+{
+	return g->selling;
+}
+
+static const struct gpu_metric {
+	const char *name, *type, *help;
+	double (*value)(const struct host_gpu *gpu);
+} gpu_metrics[] = {
+	{"gover_gpu_vgpus", "gauge", "vGPUs on this GPU.", gpu_vgpus},
+	{"gover_gpu_cap_percent", "gauge", "Sum of the caps in force.", gpu_cap},
+	{"gover_gpu_initial_cap_percent", "gauge", "Sum of the caps sold.", gpu_initial_cap},
+	{"gover_gpu_utilization_percent", "gauge", "Physical utilisation.", gpu_util},
+	{"gover_gpu_load_percent", "gauge", "Sum of the vGPUs' use of it.", gpu_load},
+	{"gover_gpu_overbooking_ratio", "gauge", "Sum of the caps sold, by 100.", gpu_overbooking},
+	{"gover_gpu_reading_age_seconds", "gauge", "Since busy time was read of all.", gpu_age},
+	{"gover_gpu_calm_periods", "gauge", "Periods without a receiver or an offer.", gpu_calm},
+	{"gover_gpu_telemetry_valid", "gauge", "1: busy time was read.", gpu_telemetry},
+	{"gover_gpu_acting", "gauge", "0: an operator stopped the policy here.", gpu_acting},
+	{"gover_gpu_selling", "gauge", "0: an operator stopped sales here.", gpu_selling},
+};
+
+static double vgpu_cap(const struct vgpu *v)
+{
+	return v->device ? v->cap_pct : NAN;
+}
+
+static double vgpu_initial_cap(const struct vgpu *v)
+{
+	return v->contract.terms.initial_cap_pct;
+}
+
+static double vgpu_load(const struct vgpu *v)
+{
+	return v->row.busy_valid ? 100 * v->row.load : NAN;
+}
+
+static double vgpu_util(const struct vgpu *v)
+{
+	return v->row.busy_valid ? 100 * v->row.util : NAN;
+}
+
+static double vgpu_busy(const struct vgpu *v)
+{
+	return v->row.busy_valid ? (double)v->row.busy_ns / NS_PER_S : NAN;
+}
+
+static double vgpu_frames(const struct vgpu *v)
+{
+	return v->row.fps_seen ? (double)v->row.frames : NAN;
+}
+
+static double vgpu_fps(const struct vgpu *v)
+{
+	return v->row.fps_valid ? v->row.fps : NAN;
+}
+
+static double vgpu_target(const struct vgpu *v)
+{
+	return v->contract.terms.target_fps;
+}
+
+static double vgpu_p99(const struct vgpu *v)
+{
+	return v->row.p99_valid ? v->row.frame_p99_ms / 1000 : NAN;
+}
+
+static double vgpu_p50(const struct vgpu *v)
+{
+	return v->row.frame_p50_ms > 0 ? v->row.frame_p50_ms / 1000 : NAN;
+}
+
+static double vgpu_longest(const struct vgpu *v)
+{
+	return v->row.frame_max_ms > 0 ? v->row.frame_max_ms / 1000 : NAN;
+}
+
+static double vgpu_frame_gpu(const struct vgpu *v)
+{
+	return v->row.frame_gpu_ms > 0 ? v->row.frame_gpu_ms / 1000 : NAN;
+}
+
+static double vgpu_reading_age(const struct vgpu *v)
+{
+	return v->read_ns ? seconds_since(v->read_ns) : NAN;
+}
+
+static double vgpu_fps_age(const struct vgpu *v)
+{
+	return v->row.fps_seen ? v->row.fps_age_s : NAN;
+}
+
+/* How far it was from its cap, on average, while it wanted at least that. */
+static double vgpu_share_error(const struct vgpu *v)
+{
+	return v->tally.cap_error_s > 0 ? v->tally.cap_error_pct_s / v->tally.cap_error_s / 100
+					: NAN;
+}
+
+static double vgpu_share_error_s(const struct vgpu *v)
+{
+	return v->tally.cap_error_pct_s / 100;
+}
+
+static double vgpu_saturated(const struct vgpu *v)
+{
+	return v->tally.cap_error_s;
+}
+
+static double vgpu_missing(const struct vgpu *v)
+{
+	return !v->device;
+}
+
+static double vgpu_held(const struct vgpu *v)
+{
+	return v->contract.held;
+}
+
+static double vgpu_overloaded(const struct vgpu *v)
+{
+	return v->view.overloaded;
+}
+
+static double vgpu_short(const struct vgpu *v)
+{
+	return v->view.short_of_target;
+}
+
+static double vgpu_seen(const struct vgpu *v)
+{
+	return v->tally.seen_s;
+}
+
+static double vgpu_broken(const struct vgpu *v)
+{
+	return v->tally.broken_s;
+}
+
+static double vgpu_steals_in(const struct vgpu *v)
+{
+	return (double)v->tally.steals_in;
+}
+
+static double vgpu_steals_out(const struct vgpu *v)
+{
+	return (double)v->tally.steals_out;
+}
+
+static double vgpu_cap_writes(const struct vgpu *v)
+{
+	return (double)v->tally.cap_writes;
+}
+
+static const struct vgpu_metric {
+	const char *name, *type, *help;
+	double (*value)(const struct vgpu *vgpu);
+} vgpu_metrics[] = {
+	{"gover_vgpu_cap_percent", "gauge", "Cap in force.", vgpu_cap},
+	{"gover_vgpu_initial_cap_percent", "gauge", "Cap sold.", vgpu_initial_cap},
+	{"gover_vgpu_load_percent", "gauge", "Use of the whole GPU.", vgpu_load},
+	{"gover_vgpu_utilization_percent", "gauge", "Use of what was allotted.", vgpu_util},
+	{"gover_vgpu_busy_seconds_total", "counter", "GPU time used.", vgpu_busy},
+	{"gover_vgpu_frames_total", "counter", "Frames presented.", vgpu_frames},
+	{"gover_vgpu_fps", "gauge", "Frames a second.", vgpu_fps},
+	{"gover_vgpu_target_fps", "gauge", "Frames a second promised; 0: none.", vgpu_target},
+	{"gover_vgpu_frame_p50_seconds", "gauge", "Median frame time.", vgpu_p50},
+	{"gover_vgpu_frame_p99_seconds", "gauge", "99th percentile of frame time.", vgpu_p99},
+	{"gover_vgpu_frame_max_seconds", "gauge", "Longest frame time.", vgpu_longest},
+	{"gover_vgpu_frame_gpu_seconds", "gauge", "Mean GPU time of a frame.", vgpu_frame_gpu},
+	{"gover_vgpu_reading_age_seconds", "gauge", "Since its busy time was read.",
+	 vgpu_reading_age},
+	{"gover_vgpu_fps_age_seconds", "gauge", "Since its last valid rate.", vgpu_fps_age},
+	{"gover_vgpu_share_error_ratio", "gauge", "Mean of |achieved - cap| while it wanted more.",
+	 vgpu_share_error},
+	{"gover_vgpu_share_error_seconds_total", "counter", "GPU time too much or too little so.",
+	 vgpu_share_error_s},
+	{"gover_vgpu_saturated_seconds_total", "counter", "Time it wanted more than its cap.",
+	 vgpu_saturated},
+	{"gover_vgpu_missing", "gauge", "1: has a contract and does not exist.", vgpu_missing},
+	{"gover_vgpu_held", "gauge", "1: an operator fixed its cap.", vgpu_held},
+	{"gover_vgpu_overloaded", "gauge", "1: its overload signal is up.", vgpu_overloaded},
+	{"gover_vgpu_short_of_target", "gauge", "1: fewer frames than promised.", vgpu_short},
+	{"gover_vgpu_seen_seconds_total", "counter", "Time with a valid sample.", vgpu_seen},
+	{"gover_vgpu_broken_seconds_total", "counter", "Time a promise was broken.", vgpu_broken},
+	{"gover_vgpu_steals_in_total", "counter", "Times it was given by another.", vgpu_steals_in},
+	{"gover_vgpu_steals_out_total", "counter", "Times it gave to another.", vgpu_steals_out},
+	{"gover_vgpu_cap_writes_total", "counter", "Times its cap was written.", vgpu_cap_writes},
+};
+
+static void write_host(const struct metrics_out *out, const struct facts *facts)
+{
+	metrics_format_head(out, "gover_build_info", "info", "Always 1; the version is a label.");
+	fputs("gover_build_info", out->file);
+	metrics_format_label(out, "{", "version", GOVER_VERSION);
+	fputs("} 1\n", out->file);
+	for (size_t i = 0; i < ARRAY_SIZE(host_metrics); i++) {
+		const struct host_metric *m = &host_metrics[i];
+		double value = m->value(facts);
+
+		metrics_format_head(out, m->name, m->type, m->help);
+		if (isfinite(value))
+			fprintf(out->file, "%s %.15g\n", m->name, value);
+	}
+}
+
+static void write_gpus(const struct metrics_out *out, const struct host *host)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(gpu_metrics); i++) {
+		const struct gpu_metric *m = &gpu_metrics[i];
+
+		metrics_format_head(out, m->name, m->type, m->help);
+		for (int g = 0; g < host->n_gpus; g++) {
+			double value = m->value(&host->gpus[g]);
+
+			if (!isfinite(value))
+				continue;
+			fputs(m->name, out->file);
+			metrics_format_label(out, "{", "gpu", host->gpus[g].config.name);
+			fprintf(out->file, "} %.15g\n", value);
+		}
+	}
+}
+
+static void write_vgpu(const struct metrics_out *out, const struct vgpu_metric *m,
+		       const struct vgpu *v)
+{
+	double value = m->value(v);
+
+	if (!isfinite(value))
+		return;
+	fputs(m->name, out->file);
+	metrics_format_label(out, "{", "gpu", v->contract.gpu);
+	metrics_format_label(out, ",", "vgpu", v->contract.id);
+	metrics_format_label(out, ",", "vm", v->contract.vm);
+	fprintf(out->file, "} %.15g\n", value);
+}
+
+static void write_vgpus(const struct metrics_out *out, const struct host *host)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(vgpu_metrics); i++) {
+		const struct vgpu_metric *m = &vgpu_metrics[i];
+
+		metrics_format_head(out, m->name, m->type, m->help);
+		for (int g = 0; g < host->n_gpus; g++)
+			for (const struct vgpu *v = host->gpus[g].vgpus; v; v = v->next)
+				write_vgpu(out, m, v);
+	}
+}
+
+char *metrics_write(struct manager *manager, const struct metrics_source *source)
+{
+	struct facts facts = {
+		.host = control_host(manager),
+		.config = control_config(manager),
+		.dry_run = control_dry_run(manager),
+		.history_enabled = control_db(manager),
+		.tick = metrics_tick(control_host(manager)),
+		.tls_expires_s = source->tls_expires_s,
+	};
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	struct metrics_out out = {.file = file, .format = source->format};
+	bool failed;
+
+	if (!file)
+		return NULL;
+	if (control_db(manager))
+		db_stats(control_db(manager), &facts.history);
+	if (control_fps(manager))
+		fps_hub_stats(control_fps(manager), &facts.fps);
+	facts.webhook_enabled = control_webhook_stats(manager, &facts.webhook);
+	write_host(&out, &facts);
+	write_gpus(&out, facts.host);
+	write_vgpus(&out, facts.host);
+	metrics_lists_write(&out, manager, source);
+	metrics_format_end(&out);
+	failed = ferror(file);
+	failed |= fclose(file) != 0;
+	if (!failed)
+		return text;
+	free(text);
+	return NULL;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* GET /metrics: what is known, as Prometheus text or OpenMetrics. */
+#ifndef GOVER_D_METRICS_H
+#define GOVER_D_METRICS_H
+
+#include "gover-d/api/request.h"
+#include "gover-d/core/control.h"
+#include "gover-d/api/metrics-format.h"
+
+#define METRICS_KINDS_MAX 48
+
+/* Decisions counted by kind since the daemon began; they are kept in memory only for a while. */
+struct metrics_tally {
+	int64_t last_id; /* counted up to this one */
+	size_t n;
+	struct {
+		char kind[sizeof(((struct decision *)NULL)->kind)];
+		uint64_t count;
+	} kinds[METRICS_KINDS_MAX];
+};
+
+/* Counts from here on: begins with every kind the policies know, at zero. */
+void metrics_tally_begin(struct metrics_tally *tally, const struct decisions *decisions);
+/* Counts what came since the last call. */
+void metrics_tally_decisions(struct metrics_tally *tally, const struct decisions *decisions);
+
+/* Median and 99th percentile of the newest ticks, in us. NAN: none was timed yet. */
+struct metrics_tick {
+	double p50_us, p99_us;
+};
+struct metrics_tick metrics_tick(const struct host *host);
+
+/* What the API adds to what the manager knows. */
+struct metrics_source {
+	enum metrics_format format;
+	const struct metrics_tally *tally;
+	const struct metrics_route {
+		const char *method, *route; /* "other", "none": what came to no route */
+		const struct api_counter *counter;
+	} * routes;
+	size_t n_routes;
+	int64_t tls_expires_s; /* unix time; 0: TCP is not encrypted */
+};
+
+/* The text, from malloc. NULL: no memory. */
+char *metrics_write(struct manager *manager, const struct metrics_source *source);
+
+#endif

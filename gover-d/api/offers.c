@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* Offers: seen, claimed, withdrawn. */
+#include <errno.h>
+
+#include "gover-d/api/internal.h"
+#include "gover-d/api/keys.h"
+#include "gover-d/api/list.h"
+#include "gover-d/api/json-encode.h"
+#include "gover-d/api/problem.h"
+
+void api_get_offers(struct api *api, struct api_request *request)
+{
+	bool all = false;
+
+	if (api_query_switch(request, "all", &all) < 0)
+		return;
+	api_list_reply_ids(request, "offers", json_encode_offers(api->manager, all, clock_now()));
+}
+
+static void reply_sale(struct api *api, struct api_request *request, const struct offer *offer)
+{
+	struct json_encode answer = json_encode_begin();
+	const struct host_gpu *gpu;
+	const struct vgpu *vgpu = api_lookup_vgpu(api, offer->vgpu, &gpu);
+
+	json_encode_add(&answer, "offer", json_encode_offer(offer, clock_now()));
+	json_encode_add(&answer, "vgpu", /* a claim told again may find it gone */
+			vgpu ? json_encode_vgpu(api->manager, gpu, vgpu) : json_null());
+	api_request_reply_json(request, 200, json_encode_end(&answer));
+}
+
+void api_claim_offer(struct api *api, struct api_request *request)
+{
+	struct contract contract = {
+		.terms = {.weight = 1},
+		.labels = json_object(),
+	};
+	char key[CLAIM_MAX];
+	const struct offer *offer;
+	struct err err = {.msg = ""};
+	unsigned int fields;
+	int64_t id;
+	int r = -EINVAL;
+
+	if (api_keys_check(request) == 0 && api_param_number(request, &id) == 0 &&
+	    api_decode_contract(request,
+				API_CONTRACT_ID | CONTROL_VM | CONTROL_CID | CONTROL_LABELS |
+					CONTROL_TARGET_FPS,
+				API_CONTRACT_ID, &contract, &fields) == 0) {
+		api_keys_own(request, key);
+		r = control_offer_claim(api->manager, id, key, fields, &contract, &offer, &err);
+		if (r < 0)
+			problem_reply_error(request, r, &err);
+	}
+	if (r < 0) {
+		contract_fini(&contract);
+		return;
+	}
+	reply_sale(api, request, offer);
+	api_reply_when_saved(api, request);
+}
+
+void api_delete_offer(struct api *api, struct api_request *request)
+{
+	struct err err = {.msg = ""};
+	int64_t id;
+	int r;
+
+	if (api_param_number(request, &id) < 0)
+		return;
+	r = control_offer_close(api->manager, id, &err);
+	if (r < 0)
+		problem_reply_error(request, r, &err);
+	else
+		api_request_reply_empty(request, 204);
+}

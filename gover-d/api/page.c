@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* The page at / and its files. Must never answer with anything that was not built in. */
+#include <stdio.h>
+#include <string.h>
+
+#include "gover-d/api/internal.h"
+#include "gover-d/util/asset.h"
+#include "gover-d/api/problem.h"
+
+/* Scripts, styles and data from this daemon alone, and nobody may put the page into one of theirs.
+ * Asked for again each time, which costs a 304: an upgraded daemon must not meet the page of the
+ * old one. */
+static const struct api_header headers[] = {
+	{"Cache-Control", "no-cache"},
+	{"Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; "
+				    "img-src 'self'; connect-src 'self'; "
+				    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+	{"Referrer-Policy", "no-referrer"},
+	{"X-Content-Type-Options", "nosniff"},
+	{NULL, NULL},
+};
+
+/* Whether the list of If-None-Match has this etag, weak or not, or is "*". */
+static bool has_it(const struct api_request *request, const char *etag)
+{
+	const char *list = request->if_none_match;
+
+	return list && (strcmp(list, "*") == 0 || strstr(list, etag));
+}
+
+void api_get_page(struct api *api, struct api_request *request)
+{
+	struct asset asset;
+
+	(void)api;
+	if (asset_find(request->path, &asset) < 0) {
+		problem_reply(request, 404, "there is nothing at %s", request->path);
+		return;
+	}
+	if (has_it(request, asset.etag))
+		api_request_reply_empty(request, 304);
+	else
+		api_request_reply_fixed(request, 200, asset.type, asset.bytes, asset.size);
+	snprintf(request->reply.etag, sizeof(request->reply.etag), "%s", asset.etag);
+	request->reply.headers = headers;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* The policy and its parameters, in force and as the configuration file says them. */
+#include <errno.h>
+#include <float.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/parse.h"
+#include "gover-d/api/etag.h"
+#include "gover-d/api/internal.h"
+#include "gover-d/api/json-encode.h"
+#include "gover-d/api/problem.h"
+
+#define VALUE_MAX 256
+
+/* The file's word as JSON: a number, true or false, or, where its key takes words, the word. */
+static json_t *encode_value(const struct setting *key, const char *text)
+{
+	double number;
+	int64_t whole;
+	bool on;
+
+	if (key->type == &setting_text)
+		return json_encode_text(text);
+	if (parse_int(text, INT64_MIN, INT64_MAX, &whole) == 0)
+		return json_integer(whole);
+	if (parse_double(text, -DBL_MAX, DBL_MAX, &number) == 0)
+		return json_real(number);
+	if (parse_bool(text, &on) == 0)
+		return json_boolean(on);
+	return json_encode_text(text);
+}
+
+/* The next key of [policy] and [offer] from *index on; NULL: no more. */
+static const struct setting *next_key(size_t *index)
+{
+	const struct setting *info;
+
+	while ((info = config_key_at((*index)++)))
+		if (strcmp(info->section, "policy") == 0 || strcmp(info->section, "offer") == 0)
+			return info;
+	return NULL;
+}
+
+json_t *api_encode_params(const struct config *config)
+{
+	struct json_encode o = json_encode_begin();
+	char text[VALUE_MAX];
+	const struct setting *key;
+	size_t index = 0;
+
+	while ((key = next_key(&index)))
+		if (config_get_live(config, key->key, text, sizeof(text)) == 0)
+			json_encode_add(&o, key->key, encode_value(key, text));
+	return json_encode_end(&o);
+}
+
+static json_t *encode_differing(json_t *params, json_t *file)
+{
+	json_t *list = json_array();
+	const char *key;
+	json_t *value;
+
+	json_object_foreach (params, key, value)
+		if (!json_equal(value, json_object_get(file, key)))
+			json_encode_append(&list, json_string(key));
+	return list;
+}
+
+static json_t *encode_policies(void)
+{
+	json_t *list = json_array();
+	const struct policy *policy;
+
+	for (size_t i = 0; (policy = policy_at(i)); i++)
+		json_encode_append(&list, json_pack("{s:s, s:s}", "name", policy->name, "summary",
+						    policy->summary));
+	return list;
+}
+
+static char *make_policy(struct api *api)
+{
+	const struct config *config = control_config(api->manager);
+	json_t *params = api_encode_params(config);
+	json_t *file = api_encode_params(control_file_config(api->manager));
+	struct json_encode o = json_encode_begin();
+
+	json_encode_add(&o, "name", json_string(config->policy));
+	json_encode_add(&o, "differs", encode_differing(params, file));
+	json_encode_add(&o, "params", params);
+	json_encode_add(&o, "file", file);
+	json_encode_add(&o, "policies", encode_policies());
+	return json_encode_dump(json_encode_end(&o));
+}
+
+/* It holds no reading: the tag is of the whole answer. */
+static void reply_policy(struct api *api, struct api_request *request)
+{
+	char *text = make_policy(api), tag[API_ETAG_MAX] = "";
+
+	if (text)
+		api_etag_of_text(text, tag);
+	api_request_reply_text(request, 200, API_TYPE_JSON, text);
+	api_etag_put(request, tag);
+}
+
+void api_get_policy(struct api *api, struct api_request *request)
+{
+	char tag[API_ETAG_MAX];
+
+	reply_policy(api, request);
+	memcpy(tag, request->reply.etag, sizeof(tag));
+	if (request->reply.status == 200)
+		(void)api_etag_unchanged(request, tag);
+}
+
+void api_patch_policy(struct api *api, struct api_request *request)
+{
+	CLEANUP_FREE char *text = make_policy(api);
+	struct err err = {.msg = ""};
+	char tag[API_ETAG_MAX] = "";
+	int r;
+
+	if (text)
+		api_etag_of_text(text, tag);
+	if (api_etag_check(request, tag) < 0)
+		return;
+	r = control_policy_change(api->manager, request->object, &err);
+	if (r == -ENOENT) /* a key nobody knows is a wrong value of the body, not a wrong path */
+		r = -EINVAL;
+	if (r < 0)
+		problem_reply_error(request, r, &err);
+	else
+		reply_policy(api, request);
+}

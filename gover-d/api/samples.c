@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * GET /v1/gpus/{name}/history: every sample of every vGPU of a GPU, a page at a time, for who wants
+ * to play it again. Must never touch the host in the worker (api-fetch.h).
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "db/db.h"
+#include "gover-d/api/fetch.h"
+#include "gover-d/api/json-encode.h"
+#include "gover-d/api/problem.h"
+
+#define RANGE_DEFAULT_MS (3600 * 1000)
+#define PAGE_ROWS	 5000  /* and the rest of the tick that passes it */
+#define NEWEST_MS	 10000 /* older ones are written: in batches of five seconds */
+#define NAMES_MAX	 1024
+
+/* What stands in a row, in this order. */
+static const char *const columns[] = {
+	"time_ms", "vgpu",	 "dt_s",   "cap_pct", "initial_cap_pct", "load_pct", "util_pct",
+	"fps",	   "target_fps", "broken", "gap",
+};
+
+struct samples_fetch {
+	struct api_fetch fetch; /* first */
+	char gpu[ID_MAX];
+	bool wants_newest;
+	int64_t kept_from_ms, next_from_ms; /* next_from_ms 0: that was all */
+	int64_t last_ms;
+	size_t n_rows;
+	char names[NAMES_MAX][ID_MAX]; /* of the vGPUs in the rows, which say a number */
+	int n_names, last_name;
+	json_t *rows;
+};
+
+/* The vGPUs of one tick come in one order: the next is most likely the one after the last. */
+static int name_index(struct samples_fetch *s, const char *name)
+{
+	for (int i = 0; i < s->n_names; i++) {
+		int at = (s->last_name + 1 + i) % s->n_names;
+
+		if (strcmp(s->names[at], name) == 0)
+			return s->last_name = at;
+	}
+	if (s->n_names == NAMES_MAX)
+		return -1;
+	memcpy(s->names[s->n_names], name, ID_MAX);
+	return s->last_name = s->n_names++;
+}
+
+static json_t *encode_row(int index, const struct db_sample *sample)
+{
+	return json_pack("[I, i, o, i, i, o, o, o, o, i, i]", (json_int_t)sample->ts_ms, index,
+			 json_encode_number(sample->dt_s), sample->cap_pct, sample->initial_cap_pct,
+			 json_encode_number(sample->load_pct), json_encode_number(sample->util_pct),
+			 json_encode_number(sample->fps), json_encode_number(sample->target_fps),
+			 sample->broken, sample->gap);
+}
+
+/* 1: the page is full. */
+static int take_sample(void *userdata, const struct db_sample *sample)
+{
+	struct samples_fetch *s = userdata;
+	bool is_new_tick = sample->ts_ms != s->last_ms;
+	int index;
+
+	if (s->n_rows >= PAGE_ROWS && is_new_tick) {
+		s->next_from_ms = sample->ts_ms;
+		return 1;
+	}
+	index = name_index(s, sample->vgpu);
+	if (index < 0 && !is_new_tick)
+		return -E2BIG; /* more vGPUs in one tick than a GPU can have */
+	if (index < 0) {
+		s->next_from_ms = sample->ts_ms;
+		return 1;
+	}
+	json_encode_append(&s->rows, encode_row(index, sample));
+	s->last_ms = sample->ts_ms;
+	s->n_rows++;
+	return s->rows ? 0 : -ENOMEM;
+}
+
+static int query(struct samples_fetch *s)
+{
+	struct db_reader *reader;
+	int r;
+
+	if (s->wants_newest)
+		(void)db_flush_within(s->fetch.db,
+				      API_FETCH_FLUSH_MS); /* too late: without the newest */
+	r = db_reader_open(s->fetch.path, &reader, &s->fetch.err);
+	if (r < 0)
+		return -EIO; /* with its sentence */
+	r = db_query_samples(reader, s->gpu, s->fetch.from_ms, s->fetch.to_ms, take_sample, s,
+			     &s->kept_from_ms);
+	db_reader_close(reader);
+	if (r < 0)
+		return err_fail(&s->fetch.err, EIO, "the history cannot be read: %s", strerror(-r));
+	return 0;
+}
+
+static json_t *encode_names(const struct samples_fetch *s)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < s->n_names; i++)
+		json_encode_append(&list, json_encode_text(s->names[i]));
+	return list;
+}
+
+static json_t *encode_columns(void)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+		json_encode_append(&list, json_string(columns[i]));
+	return list;
+}
+
+/* The worker's thread. */
+static void read_samples(struct api_fetch *fetch)
+{
+	struct samples_fetch *s = (struct samples_fetch *)fetch;
+	struct json_encode o = json_encode_begin();
+
+	s->rows = json_array();
+	fetch->result = query(s);
+	json_encode_add(&o, "gpu", json_string(s->gpu));
+	json_encode_add(&o, "from", json_encode_time(s->fetch.from_ms));
+	json_encode_add(&o, "to", json_encode_time(s->fetch.to_ms));
+	json_encode_add(&o, "kept_from", json_encode_time(s->kept_from_ms));
+	json_encode_add(&o, "next_from", json_encode_time(s->next_from_ms));
+	json_encode_add(&o, "vgpus", encode_names(s));
+	json_encode_add(&o, "columns", encode_columns());
+	json_encode_add(&o, "rows", s->rows);
+	fetch->answer = json_encode_dump(json_encode_end(&o));
+}
+
+void api_get_samples(struct api *api, struct api_request *request)
+{
+	struct samples_fetch *s;
+	int64_t from_ms, to_ms;
+
+	if (!api_find_gpu(api, request, request->param) ||
+	    api_fetch_range(request, RANGE_DEFAULT_MS, &from_ms, &to_ms) < 0)
+		return;
+	s = api_fetch_new(api, request, sizeof(*s), read_samples, from_ms, to_ms);
+	if (!s)
+		return;
+	s->wants_newest = to_ms > clock_now().wall_ms - NEWEST_MS;
+	(void)id_copy(s->gpu, request->param); /* it was found */
+	api_fetch_submit(api, request, &s->fetch);
+}

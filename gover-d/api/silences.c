@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* Silences: which alerts wake nobody, and until when. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gover-d/api/internal.h"
+#include "gover-d/api/time.h"
+#include "gover-d/api/json-decode.h"
+#include "gover-d/api/json-encode.h"
+#include "gover-d/api/problem.h"
+
+/* As the body has it. */
+struct wanted {
+	struct silence silence;
+	char until[40];
+};
+
+enum {
+	FIELD_ALERT = 1 << 0,
+	FIELD_GPU = 1 << 1,
+	FIELD_VGPU = 1 << 2,
+	FIELD_UNTIL = 1 << 3,
+	FIELD_REASON = 1 << 4,
+	FIELDS_ALL = FIELD_ALERT | FIELD_GPU | FIELD_VGPU | FIELD_UNTIL | FIELD_REASON,
+};
+
+static const struct json_decode_field fields[] = {
+	{"alert", JSON_DECODE_TEXT, 0, 47, offsetof(struct wanted, silence.alert), FIELD_ALERT},
+	{"gpu", JSON_DECODE_ID, 0, 0, offsetof(struct wanted, silence.gpu), FIELD_GPU},
+	{"vgpu", JSON_DECODE_ID, 0, 0, offsetof(struct wanted, silence.vgpu), FIELD_VGPU},
+	{"until", JSON_DECODE_TEXT, 0, 39, offsetof(struct wanted, until), FIELD_UNTIL},
+	{"reason", JSON_DECODE_TEXT, 0, SILENCE_REASON_MAX - 1,
+	 offsetof(struct wanted, silence.reason), FIELD_REASON},
+	{.name = NULL},
+};
+
+void api_get_silences(struct api *api, struct api_request *request)
+{
+	const struct silences *silences = control_silences(api->manager);
+	json_t *list = json_array();
+
+	for (int i = 0; i < silences->n; i++)
+		json_encode_append(&list, json_encode_silence(&silences->list[i]));
+	api_reply_list(request, "silences", list);
+}
+
+void api_post_silence(struct api *api, struct api_request *request)
+{
+	struct wanted wanted = {.until = ""};
+	struct err err = {.msg = ""};
+	unsigned int given;
+	int r = json_decode_object(request->object, fields, FIELDS_ALL, FIELD_UNTIL | FIELD_REASON,
+				   &wanted, &given, &err);
+
+	if (r == 0 && api_time_parse(wanted.until, &wanted.silence.until_ms) < 0)
+		r = err_fail(&err, EINVAL,
+			     "until: %s is not allowed: a time such as 2026-11-20T18:49:56Z",
+			     wanted.until);
+	if (r == 0)
+		r = control_silence_add(api->manager, &wanted.silence, &err);
+	if (r < 0) {
+		problem_reply_error(request, r, &err);
+		return;
+	}
+	api_request_reply_json(request, 201, json_encode_silence(&wanted.silence));
+	snprintf(request->reply.location, sizeof(request->reply.location), "/v1/silences/%lld",
+		 (long long)wanted.silence.id);
+}
+
+void api_delete_silence(struct api *api, struct api_request *request)
+{
+	struct err err = {.msg = ""};
+	int64_t id;
+	int r;
+
+	if (api_param_number(request, &id) < 0)
+		return;
+	r = control_silence_remove(api->manager, id, &err);
+	if (r < 0)
+		problem_reply_error(request, r, &err);
+	else
+		api_request_reply_empty(request, 204);
+}

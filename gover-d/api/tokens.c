@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tokens: listed, made, revoked. A token that is made is told once its hash is on disk; one that is
+ * revoked is good no more at once. Must never tell a token twice, nor let one out that would be
+ * unknown after a restart.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "gover-d/api/audit.h"
+#include "gover-d/api/internal.h"
+#include "gover-d/api/json-decode.h"
+#include "gover-d/api/json-encode.h"
+#include "gover-d/util/log.h"
+#include "gover-d/api/problem.h"
+#include "gover-d/auth/tokens.h"
+
+#define SCOPE_MAX 8
+#define TTL_MIN_S 60
+#define TTL_MAX_S 315360000 /* ten years */
+
+struct token_job {
+	struct worker_job job; /* first: the worker hands it back */
+	struct api *api;
+	struct tokens *tokens; /* of the gate, which outlives the worker */
+	struct api_later *later;
+	char path[PATH_MAX], name[ID_MAX];
+	char *text;  /* of the file */
+	char *reply; /* to who had one made; NULL: it was removed */
+	int result;
+};
+
+struct wanted {
+	char name[ID_MAX], scope[SCOPE_MAX];
+	int ttl_s; /* 0: for ever */
+};
+
+enum { WANTED_NAME = 1, WANTED_SCOPE = 2, WANTED_TTL = 4 };
+
+static const struct json_decode_field fields[] = {
+	{"name", JSON_DECODE_ID, 0, 0, offsetof(struct wanted, name), WANTED_NAME},
+	{"scope", JSON_DECODE_TEXT, 0, SCOPE_MAX - 1, offsetof(struct wanted, scope), WANTED_SCOPE},
+	{"ttl_s", JSON_DECODE_WHOLE, TTL_MIN_S, TTL_MAX_S, offsetof(struct wanted, ttl_s),
+	 WANTED_TTL},
+	{.name = NULL},
+};
+
+static json_t *encode_token(const struct token *token, const char *text)
+{
+	struct json_encode o = json_encode_begin();
+
+	json_encode_add(&o, "name", json_string(token->name));
+	json_encode_add(&o, "scope", json_string(access_scope_name(token->scope)));
+	json_encode_add(&o, "created_at", json_encode_time(token->created_ms));
+	json_encode_add(&o, "expires_at", json_encode_time(token->expires_ms));
+	if (text)
+		json_encode_add(&o, "token", json_string(text));
+	return json_encode_end(&o);
+}
+
+json_t *api_encode_token(struct api *api, const char *name)
+{
+	const struct token *token = tokens_named(gate_tokens(api->gate), name);
+
+	return token ? encode_token(token, NULL) : NULL;
+}
+
+void api_get_tokens(struct api *api, struct api_request *request)
+{
+	const struct tokens *tokens = gate_tokens(api->gate);
+	const struct token *token;
+	json_t *list = json_array();
+
+	for (size_t i = 0; (token = tokens_at(tokens, i)); i++)
+		json_encode_append(&list, encode_token(token, NULL));
+	api_reply_list(request, "tokens", list);
+}
+
+static void run(struct worker_job *job)
+{
+	struct token_job *save = (struct token_job *)job;
+
+	save->result = file_replace(save->path, save->text, strlen(save->text));
+}
+
+/* What is not on disk was not made; what was removed stays so until the next start. */
+static void answer(struct token_job *save, struct api_request *request)
+{
+	if (save->result < 0 && save->reply) {
+		api_audit_undone(request);
+		problem_reply(request, 507, "no token was made: %s cannot be written: %s",
+			      save->path, strerror(-save->result));
+	} else if (save->result < 0) {
+		problem_reply(request, 507,
+			      "token %s is good no more, but %s cannot be written (%s): after a "
+			      "restart it would be, unless it is removed again before",
+			      save->name, save->path, strerror(-save->result));
+	} else if (save->reply) {
+		api_request_reply_text(request, 201, API_TYPE_JSON, save->reply);
+		save->reply = NULL;
+		snprintf(request->reply.location, sizeof(request->reply.location), "/v1/tokens/%s",
+			 save->name);
+	} else {
+		api_request_reply_empty(request, 204);
+	}
+	api_request_answer(request);
+}
+
+static void free_job(struct token_job *save)
+{
+	if (save->reply)
+		explicit_bzero(save->reply, strlen(save->reply));
+	free(save->reply);
+	free(save->text);
+	free(save);
+}
+
+static void done(struct worker_job *job)
+{
+	struct token_job *save = (struct token_job *)job;
+	struct api_request *request = api_later_end(save->later);
+
+	save->api->tokens_unsaved = save->result < 0;
+	if (save->result < 0) {
+		log_error("Failed to write %s: %s", save->path, strerror(-save->result));
+		if (save->reply)
+			(void)tokens_remove(save->tokens, save->name);
+	}
+	if (request)
+		answer(save, request);
+	free_job(save);
+}
+
+/* Puts the tokens on disk, then answers. Takes over @reply. */
+static void save_tokens(struct api *api, struct api_request *request, const char *name, char *reply)
+{
+	struct token_job *save = calloc(1, sizeof(*save));
+	int r = -ENOMEM;
+
+	if (save) {
+		save->job.run = run;
+		save->job.done = done;
+		save->api = api;
+		save->tokens = gate_tokens(api->gate);
+		save->reply = reply;
+		save->text = tokens_encode(save->tokens);
+		snprintf(save->path, sizeof(save->path), "%s", gate_tokens_path(api->gate));
+		memcpy(save->name, name, strlen(name) + 1);
+		save->later = save->text ? api_later_begin(request) : NULL;
+	}
+	if (save && save->later)
+		r = worker_submit(control_worker(api->manager), &save->job);
+	if (r == 0)
+		return;
+	if (save && save->later) {
+		save->result = r;
+		done(&save->job);
+		return;
+	}
+	if (reply)
+		(void)tokens_remove(gate_tokens(api->gate), name);
+	if (save)
+		free_job(save);
+	else
+		free(reply);
+	problem_reply(request, 500, "no memory");
+}
+
+/* May tokens be changed at all? */
+static bool can_change(struct api *api, struct api_request *request)
+{
+	if (control_dry_run(api->manager))
+		problem_reply(request, 409, "this is a dry run: tokens are not changed");
+	else if (!gate_tokens_path(api->gate))
+		problem_reply(request, 500,
+			      "tokens.json of the state directory could not be read at the start, "
+			      "as the log says: mend or remove it and restart the daemon");
+	else
+		return true;
+	return false;
+}
+
+void api_post_token(struct api *api, struct api_request *request)
+{
+	const int64_t now_ms = clock_now().wall_ms;
+	struct wanted wanted = {.ttl_s = 0};
+	struct token token = {.created_ms = now_ms};
+	char text[TOKEN_TEXT_SIZE];
+	struct err err = {""};
+	unsigned int bits;
+	char *reply;
+	int r;
+
+	if (json_decode_object(request->object, fields, WANTED_NAME | WANTED_SCOPE | WANTED_TTL,
+			       WANTED_NAME | WANTED_SCOPE, &wanted, &bits, &err) < 0) {
+		problem_reply(request, 422, "%s", err.msg);
+		return;
+	}
+	memcpy(token.name, wanted.name, sizeof(token.name));
+	token.scope = access_scope_find(wanted.scope);
+	token.expires_ms = wanted.ttl_s ? now_ms + (int64_t)wanted.ttl_s * 1000 : 0;
+	if (token.scope == ACCESS_NONE) {
+		problem_reply(request, 422, "scope: \"%s\" is not allowed: read, operate or admin",
+			      wanted.scope);
+		return;
+	}
+	if (!can_change(api, request))
+		return;
+	r = tokens_add(gate_tokens(api->gate), &token, text, &err);
+	if (r < 0) {
+		problem_reply_error(request, r, &err);
+		return;
+	}
+	reply = json_encode_dump(encode_token(&token, text));
+	explicit_bzero(text, sizeof(text));
+	if (reply) {
+		save_tokens(api, request, token.name, reply);
+		return;
+	}
+	(void)tokens_remove(gate_tokens(api->gate), token.name);
+	problem_reply(request, 500, "no memory");
+}
+
+void api_delete_token(struct api *api, struct api_request *request)
+{
+	char name[ID_MAX];
+
+	if (!can_change(api, request))
+		return;
+	if (id_copy(name, request->param) < 0 ||
+	    (tokens_remove(gate_tokens(api->gate), name) < 0 && !api->tokens_unsaved)) {
+		problem_reply(request, 404, "there is no token %.100s", request->param);
+		return;
+	}
+	api_events_revoke(api, name);
+	save_tokens(api, request, name, NULL); /* also where the last try failed */
+}

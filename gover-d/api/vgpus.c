@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* vGPUs and their contracts: seen, sold, changed, ended. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gover-d/api/etag.h"
+#include "gover-d/api/internal.h"
+#include "gover-d/api/keys.h"
+#include "gover-d/api/list.h"
+#include "gover-d/config/flavor.h"
+#include "gover-d/api/json-encode.h"
+#include "gover-d/api/problem.h"
+
+#define CHANGEABLE                                                                           \
+	(CONTROL_VM | CONTROL_CID | CONTROL_LABELS | CONTROL_INITIAL_CAP | CONTROL_MIN_CAP | \
+	 CONTROL_TARGET_FPS | CONTROL_WEIGHT | CONTROL_BURST | CONTROL_FLAVOR | CONTROL_FPS_LIMIT)
+
+static char *make_list(struct api *api)
+{
+	struct json_encode answer = json_encode_begin();
+
+	json_encode_add(&answer, "vgpus", json_encode_vgpus(api->manager, /* gpu= */ NULL));
+	json_encode_add(&answer, "next", json_null());
+	return json_encode_dump(json_encode_end(&answer));
+}
+
+const struct api_text *api_vgpus_text(struct api *api)
+{
+	return api_cached(api, API_CACHED_VGPUS, make_list);
+}
+
+void api_get_vgpus(struct api *api, struct api_request *request)
+{
+	const char *name = api_request_query(request, "gpu");
+	const struct host_gpu *gpu = NULL;
+
+	if (request->n_query == 0) {
+		api_reply_cached(api, request, API_CACHED_VGPUS, API_TYPE_JSON, make_list);
+		return;
+	}
+	if (name)
+		gpu = api_find_gpu(api, request, name);
+	if (!name || gpu)
+		api_list_reply_vgpus(api, request, gpu);
+}
+
+/* Answers with the vGPU as it is now. */
+static void reply_vgpu(struct api *api, struct api_request *request, unsigned int status,
+		       const char *id)
+{
+	const struct host_gpu *gpu;
+	const struct vgpu *vgpu = api_find_vgpu(api, request, id, &gpu);
+	char tag[API_ETAG_MAX];
+
+	if (!vgpu)
+		return;
+	api_request_reply_json(request, status, json_encode_vgpu(api->manager, gpu, vgpu));
+	api_etag_of_vgpu(vgpu, tag);
+	api_etag_put(request, tag);
+}
+
+/* What If-Match asks of a vGPU. -EINVAL: the reply says why not. */
+static int check_tag(struct api_request *request, const struct vgpu *vgpu)
+{
+	char tag[API_ETAG_MAX];
+
+	api_etag_of_vgpu(vgpu, tag);
+	return api_etag_check(request, tag);
+}
+
+void api_get_vgpu(struct api *api, struct api_request *request)
+{
+	reply_vgpu(api, request, 200, request->param);
+}
+
+/* What the request leaves open is as the flavour it names. */
+static void take_flavor(struct api *api, unsigned int fields, struct contract *contract)
+{
+	struct flavor flavor;
+
+	if (!(fields & CONTROL_FLAVOR) ||
+	    !flavor_find(control_config(api->manager), contract->flavor, &flavor))
+		return; /* refused by the name, not by what it lacks */
+	if (!(fields & CONTROL_INITIAL_CAP))
+		contract->terms.initial_cap_pct = flavor.cap_pct;
+	if (!(fields & CONTROL_TARGET_FPS))
+		contract->terms.target_fps = flavor.target_fps;
+}
+
+/* Which was asked for with this key before the daemon was started. NULL: none that is still there.
+ */
+static const struct contract *find_by_key(const struct api *api, const char *key)
+{
+	const struct host *host = control_host(api->manager);
+
+	for (int i = 0; i < host->n_gpus; i++)
+		for (const struct vgpu *v = host->gpus[i].vgpus; v; v = v->next)
+			if (v->contract.claim_body[0] && strcmp(v->contract.claim_key, key) == 0)
+				return &v->contract;
+	return NULL;
+}
+
+static void reply_new(struct api *api, struct api_request *request, const char *id)
+{
+	reply_vgpu(api, request, 201, id);
+	snprintf(request->reply.location, sizeof(request->reply.location), "/v1/vgpus/%s", id);
+	api_keys_keep(api, request);
+	api_reply_when_saved(api, request);
+}
+
+/* True where the request was answered: it came before with its key, or the key is wrong. */
+static bool reply_again(struct api *api, struct api_request *request, char hash[BODY_HASH_MAX])
+{
+	const struct contract *before;
+	char key[CLAIM_MAX];
+
+	if (!request->idempotency_key)
+		return false;
+	api_keys_hash(request->object, hash);
+	if (api_keys_check(request) < 0 || api_keys_replay(api, request, hash))
+		return true;
+	api_keys_own(request, key);
+	before = find_by_key(api, key);
+	if (!before)
+		return false;
+	if (strcmp(before->claim_body, hash) == 0)
+		reply_new(api, request, before->id);
+	else
+		api_keys_refuse(request);
+	return true;
+}
+
+void api_post_vgpu(struct api *api, struct api_request *request)
+{
+	struct contract contract = {
+		.terms = {.weight = 1},
+		.claim_body = "",
+	};
+	struct err err = {.msg = ""};
+	unsigned int fields, required = API_CONTRACT_ID;
+	int r;
+
+	if (reply_again(api, request, contract.claim_body))
+		return;
+	contract.labels = json_object();
+	api_keys_own(request, contract.claim_key);
+	if (!json_object_get(request->object, "flavor"))
+		required |= CONTROL_INITIAL_CAP;
+	if (api_decode_contract(request, CHANGEABLE | API_CONTRACT_ID | API_CONTRACT_GPU, required,
+				&contract, &fields) < 0) {
+		contract_fini(&contract);
+		return;
+	}
+	take_flavor(api, fields, &contract);
+	r = control_vgpu_add(api->manager, &contract, &err);
+	if (r < 0) {
+		contract_fini(&contract);
+		/* The body, not the path, names a GPU that is not there. */
+		problem_reply_error(request, r == -ENOENT ? -EINVAL : r, &err);
+		return;
+	}
+	reply_new(api, request, contract.id);
+}
+
+void api_patch_vgpu(struct api *api, struct api_request *request)
+{
+	struct contract values = {.id = ""};
+	struct err err = {.msg = ""};
+	const struct host_gpu *gpu;
+	const struct vgpu *vgpu;
+	unsigned int fields = 0;
+	int r;
+
+	vgpu = api_find_vgpu(api, request, request->param, &gpu);
+	if (!vgpu)
+		return;
+	r = api_decode_contract(request, CHANGEABLE | CONTROL_HELD | CONTROL_HELD_CAP,
+				/* required= */ 0, &values, &fields);
+	if (r == 0)
+		r = check_tag(request, vgpu);
+	if (r == 0) {
+		r = control_vgpu_change(api->manager, request->param, fields, &values, &err);
+		if (r < 0)
+			problem_reply_error(request, r, &err);
+	}
+	contract_fini(&values);
+	if (r < 0)
+		return;
+	reply_vgpu(api, request, 200, request->param);
+	api_reply_when_saved(api, request);
+}
+
+void api_delete_vgpu(struct api *api, struct api_request *request)
+{
+	struct err err = {.msg = ""};
+	const struct host_gpu *gpu;
+	const struct vgpu *vgpu = api_find_vgpu(api, request, request->param, &gpu);
+	int r;
+
+	if (!vgpu || check_tag(request, vgpu) < 0)
+		return;
+	r = control_vgpu_remove(api->manager, request->param, &err);
+	if (r < 0) {
+		problem_reply_error(request, r, &err);
+		return;
+	}
+	api_request_reply_empty(request, 204);
+	api_reply_when_saved(api, request);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* Who may do what. Must never know how a caller was recognised. */
+#include <arpa/inet.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "gover-d/auth/access.h"
+
+static const char *const scope_names[] = {
+	[ACCESS_NONE] = "none",	      [ACCESS_OPEN] = "open",	[ACCESS_READ] = "read",
+	[ACCESS_OPERATE] = "operate", [ACCESS_ADMIN] = "admin",
+};
+
+/* Of a caller who may nothing. */
+static const struct {
+	unsigned int status;
+	const char *sentence;
+} faults[] = {
+	[ACCESS_FINE] = {403, "this is for nobody"},
+	[ACCESS_STRANGER] = {403, "you are neither root nor in a group that may ask gover-d: see "
+				  "[access] of gover.conf(5)"},
+	[ACCESS_NO_TOKEN] = {401, "a token is needed: Authorization: Bearer gvr_..., made by "
+				  "`gover-ctl token add`"},
+	[ACCESS_BAD_TOKEN] = {401, "nobody has this token: it was removed, or never made here"},
+	[ACCESS_EXPIRED] = {401, "this token has expired: `gover-ctl token add` makes another"},
+	[ACCESS_BACK_OFF] = {429, "too many wrong tokens came from this address: wait before the "
+				  "next try"},
+	[ACCESS_TOO_MANY] = {429, "too many requests in this second: at most requests_per_s of "
+				  "[access] are allowed to a token, or without one to an address"},
+	[ACCESS_NOT_LOCALITY] = {403, "the Host header does not name this host: without a token "
+				      "only localhost is answered"},
+};
+
+unsigned int access_check(const struct access_who *who, enum access_scope wanted,
+			  struct err *reterr)
+{
+	if (wanted == ACCESS_OPEN || (wanted != ACCESS_NONE && who->scope >= wanted))
+		return 0;
+	if (who->scope == ACCESS_NONE || wanted == ACCESS_NONE) {
+		enum access_fault fault = wanted == ACCESS_NONE ? ACCESS_FINE : who->fault;
+
+		(void)err_fail(reterr, 0, "%s", faults[fault].sentence);
+		return faults[fault].status;
+	}
+	(void)err_fail(reterr, 0, "%s may %s, and this needs the scope %s", who->name,
+		       scope_names[who->scope], scope_names[wanted]);
+	return 403;
+}
+
+static bool is_in(gid_t wanted, gid_t gid, const gid_t *groups, size_t n_groups)
+{
+	if (wanted == ACCESS_NO_GROUP)
+		return false;
+	for (size_t i = 0; i < n_groups; i++)
+		if (groups[i] == wanted)
+			return true;
+	return gid == wanted;
+}
+
+enum access_scope access_of_peer(const struct access_rules *rules, uid_t uid, gid_t gid,
+				 const gid_t *groups, size_t n_groups)
+{
+	if (uid == 0 || uid == rules->own_uid)
+		return ACCESS_ADMIN;
+	if (is_in(rules->operate_gid, gid, groups, n_groups))
+		return ACCESS_OPERATE;
+	if (is_in(rules->read_gid, gid, groups, n_groups))
+		return ACCESS_READ;
+	return ACCESS_NONE;
+}
+
+const char *access_scope_name(enum access_scope scope)
+{
+	return scope_names[scope];
+}
+
+enum access_scope access_scope_find(const char *name)
+{
+	for (int scope = ACCESS_READ; scope <= ACCESS_ADMIN; scope++)
+		if (strcmp(scope_names[scope], name) == 0)
+			return (enum access_scope)scope;
+	return ACCESS_NONE;
+}
+
+static bool is_loopback_v4(uint32_t address)
+{
+	return ntohl(address) >> 24 == IN_LOOPBACKNET;
+}
+
+bool access_is_loopback(const struct sockaddr *address)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)(const void *)address;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)address;
+	uint32_t mapped;
+
+	if (address->sa_family == AF_INET)
+		return is_loopback_v4(v4->sin_addr.s_addr);
+	if (address->sa_family != AF_INET6)
+		return false;
+	if (!IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr))
+		return IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+	memcpy(&mapped, v6->sin6_addr.s6_addr + 12, sizeof(mapped));
+	return is_loopback_v4(mapped);
+}
+
+bool access_host_is_local(const char *host)
+{
+	char name[INET6_ADDRSTRLEN] = "";
+	struct in_addr v4;
+	size_t n;
+
+	if (!host)
+		return true;
+	if (strncmp(host, "[::1]", 5) == 0)
+		return host[5] == '\0' || host[5] == ':';
+	n = strcspn(host, ":");
+	if (n >= sizeof(name))
+		return false;
+	memcpy(name, host, n);
+	return strcasecmp(name, "localhost") == 0 ||
+	       (inet_pton(AF_INET, name, &v4) == 1 && is_loopback_v4(v4.s_addr));
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Certificate and key. libmicrohttpd would only say that it cannot start: what is wrong is found
+ * here. A renewed pair is taken up without anybody's saying so: whoever renews it need not know of
+ * the daemon. Must never read a file in the loop, log a key, or let go of what a handshake uses.
+ */
+#include <errno.h>
+#include <gnutls/x509.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "gover-d/auth/tls.h"
+#include "gover-d/util/log.h"
+#include "gover-d/util/worker.h"
+
+#define PEM_BYTES_MAX (256 * 1024)
+#define CHAIN_MAX     16 /* as many as GnuTLS takes from a file */
+/* A pair that is shown no more may be in a handshake still, for as long as a first request may take
+ * to be there (HOUSE_FIRST_S); several times that. */
+#define KEPT_S 60
+
+struct pair {
+	gnutls_pcert_st chain[CHAIN_MAX];
+	unsigned int n_chain;
+	gnutls_privkey_t key;
+	int64_t expires_s;
+	bool exposed;	     /* all can read the key */
+	uint64_t retired_ns; /* when another took its place */
+	struct pair *next;   /* gate_tls.retired */
+};
+
+/* Of both files: another one has another stamp. All numbers, so that they can be compared as bytes.
+ */
+struct stamp {
+	struct {
+		uint64_t dev, ino, size, changed_s, changed_ns;
+	} files[2];
+};
+
+struct gate_tls {
+	struct worker_job job; /* first: the worker hands it back. In its hands while @looking */
+	bool looking;
+	unsigned int periods; /* since the last look */
+	char certificate_path[PATH_MAX], key_path[PATH_MAX];
+	struct pair *shown, *retired;
+	uint64_t now_ns;
+	/* The worker's while @looking. */
+	struct stamp tried, seen; /* those that were read last; those that were there last */
+	struct pair *fresh;	  /* what it found; NULL: nothing */
+	int result;
+	struct err err;
+};
+
+/* GnuTLS asks without saying whose certificate is wanted: it is that of the one listener. */
+static const struct gate_tls *in_force;
+
+static struct pair *free_pair(struct pair *pair)
+{
+	if (!pair)
+		return NULL;
+	for (unsigned int i = 0; i < pair->n_chain; i++)
+		gnutls_pcert_deinit(&pair->chain[i]);
+	if (pair->key)
+		gnutls_privkey_deinit(pair->key);
+	free(pair);
+	return NULL;
+}
+
+static int load(const char *path, const char *what, char **ret_text, struct err *reterr)
+{
+	int r = file_read(path, PEM_BYTES_MAX, ret_text, NULL);
+
+	return r < 0 ? err_fail(reterr, -r, "[daemon] %s = %s: cannot be read: %s", what, path,
+				strerror(-r))
+		     : 0;
+}
+
+static int read_expiry(gnutls_pcert_st *certificate, int64_t *ret_expires_s)
+{
+	gnutls_x509_crt_t crt;
+	int r = gnutls_pcert_export_x509(certificate, &crt);
+
+	if (r < 0)
+		return r;
+	*ret_expires_s = (int64_t)gnutls_x509_crt_get_expiration_time(crt);
+	gnutls_x509_crt_deinit(crt);
+	return 0;
+}
+
+/* Are they a pair? The credentials are made for this answer alone. */
+static int check_pair(const gnutls_datum_t *certificate, const gnutls_datum_t *key)
+{
+	gnutls_certificate_credentials_t credentials;
+	int r = gnutls_certificate_allocate_credentials(&credentials);
+
+	if (r < 0)
+		return r;
+	r = gnutls_certificate_set_x509_key_mem(credentials, certificate, key, GNUTLS_X509_FMT_PEM);
+	gnutls_certificate_free_credentials(credentials);
+	return r < 0 ? r : 0;
+}
+
+/* 0, or an error of GnuTLS. */
+static int parse_pair(char *certificate_text, char *key_text, struct pair *pair)
+{
+	gnutls_datum_t certificate = {(unsigned char *)certificate_text,
+				      (unsigned int)strlen(certificate_text)};
+	gnutls_datum_t key = {(unsigned char *)key_text, (unsigned int)strlen(key_text)};
+	unsigned int n = CHAIN_MAX;
+	int r = check_pair(&certificate, &key);
+
+	if (r >= 0)
+		r = gnutls_pcert_list_import_x509_raw(pair->chain, &n, &certificate,
+						      GNUTLS_X509_FMT_PEM,
+						      GNUTLS_X509_CRT_LIST_SORT);
+	if (r >= 0) {
+		pair->n_chain = n;
+		r = gnutls_privkey_init(&pair->key);
+	}
+	if (r >= 0)
+		r = gnutls_privkey_import_x509_raw(pair->key, &key, GNUTLS_X509_FMT_PEM, NULL, 0);
+	return r < 0 ? r : read_expiry(&pair->chain[0], &pair->expires_s);
+}
+
+static int load_pair(const char *certificate_path, const char *key_path, struct pair **ret_pair,
+		     struct err *reterr)
+{
+	struct pair *pair = calloc(1, sizeof(*pair));
+	char *certificate = NULL, *key = NULL;
+	struct stat st;
+	int r = pair ? load(certificate_path, "tls_certificate", &certificate, reterr)
+		     : err_fail(reterr, ENOMEM, "no memory");
+
+	if (r >= 0)
+		r = load(key_path, "tls_key", &key, reterr);
+	if (r >= 0) {
+		int tls = parse_pair(certificate, key, pair);
+
+		if (tls < 0)
+			r = err_fail(reterr, EINVAL,
+				     "[daemon] tls_certificate = %s and tls_key = %s are not a "
+				     "certificate and its key, in PEM: %s",
+				     certificate_path, key_path, gnutls_strerror(tls));
+	}
+	free(certificate);
+	if (key)
+		explicit_bzero(key, strlen(key));
+	free(key);
+	if (r < 0) {
+		free_pair(pair);
+		return r;
+	}
+	pair->exposed = stat(key_path, &st) == 0 && (st.st_mode & S_IROTH);
+	*ret_pair = pair;
+	return 0;
+}
+
+/* A file that is not there has a stamp too. What chmod(1) does changes it as well. */
+static struct stamp read_stamp(const struct gate_tls *tls)
+{
+	const char *const paths[] = {tls->certificate_path, tls->key_path};
+	struct stamp stamp = {0};
+	struct stat st;
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		if (stat(paths[i], &st) < 0)
+			continue;
+		stamp.files[i].dev = st.st_dev;
+		stamp.files[i].ino = st.st_ino;
+		stamp.files[i].size = (uint64_t)st.st_size;
+		stamp.files[i].changed_s = (uint64_t)st.st_ctim.tv_sec;
+		stamp.files[i].changed_ns = (uint64_t)st.st_ctim.tv_nsec;
+	}
+	return stamp;
+}
+
+static bool same(const struct stamp *a, const struct stamp *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+/* In the worker. What is found the same twice is whole: of two files one is always written first.
+ */
+static void look(struct worker_job *job)
+{
+	struct gate_tls *tls = (struct gate_tls *)job;
+	struct stamp now = read_stamp(tls);
+	bool settled = same(&now, &tls->seen);
+
+	tls->seen = now;
+	tls->result = 0;
+	if (!settled || same(&now, &tls->tried))
+		return;
+	tls->tried = now;
+	tls->result = load_pair(tls->certificate_path, tls->key_path, &tls->fresh, &tls->err);
+}
+
+static void warn_of_exposed(const struct gate_tls *tls)
+{
+	if (tls->shown->exposed)
+		log_warning("%s can be read by everybody on this host", tls->key_path);
+}
+
+static void looked(struct worker_job *job)
+{
+	struct gate_tls *tls = (struct gate_tls *)job;
+
+	tls->looking = false;
+	if (tls->result < 0)
+		log_error("the old certificate stays in force until its files change again: %s",
+			  tls->err.msg);
+	if (!tls->fresh)
+		return;
+	tls->shown->retired_ns = tls->now_ns;
+	tls->shown->next = tls->retired;
+	tls->retired = tls->shown;
+	tls->shown = tls->fresh;
+	tls->fresh = NULL;
+	log_notice("%s: another certificate is there and in force", tls->certificate_path);
+	warn_of_exposed(tls);
+}
+
+/* Newest first: behind one that is old enough all are. */
+static void free_retired(struct gate_tls *tls, uint64_t kept_ns)
+{
+	struct pair **at = &tls->retired;
+
+	while (*at && tls->now_ns - (*at)->retired_ns < kept_ns)
+		at = &(*at)->next;
+	while (*at) {
+		struct pair *pair = *at;
+
+		*at = pair->next;
+		free_pair(pair);
+	}
+}
+
+void gate_tls_tick(struct gate_tls *tls, struct worker *worker, uint64_t now_ns)
+{
+	tls->now_ns = now_ns;
+	free_retired(tls, KEPT_S * NS_PER_S);
+	if (tls->looking || ++tls->periods < GATE_TLS_PERIODS)
+		return;
+	tls->periods = 0;
+	tls->looking = worker_submit(worker, &tls->job) == 0;
+}
+
+int64_t gate_tls_expires_s(const struct gate_tls *tls)
+{
+	return tls->shown->expires_s;
+}
+
+int gate_tls_show(gnutls_session_t session, const gnutls_datum_t *authorities, int n_authorities,
+		  const gnutls_pk_algorithm_t *algorithms, int n_algorithms,
+		  gnutls_pcert_st **ret_chain, unsigned int *ret_n_chain, gnutls_privkey_t *ret_key)
+{
+	(void)session;
+	(void)authorities;
+	(void)n_authorities;
+	(void)algorithms;
+	(void)n_algorithms;
+	if (!in_force)
+		return -1;
+	*ret_chain = in_force->shown->chain;
+	*ret_n_chain = in_force->shown->n_chain;
+	*ret_key = in_force->shown->key;
+	return 0;
+}
+
+int gate_tls_new(const char *certificate_path, const char *key_path, struct gate_tls **ret_tls,
+		 struct err *reterr)
+{
+	struct gate_tls *tls = calloc(1, sizeof(*tls));
+	int r;
+
+	if (!tls)
+		return err_fail(reterr, ENOMEM, "no memory");
+	tls->job.run = look;
+	tls->job.done = looked;
+	snprintf(tls->certificate_path, sizeof(tls->certificate_path), "%s", certificate_path);
+	snprintf(tls->key_path, sizeof(tls->key_path), "%s", key_path);
+	tls->tried = tls->seen = read_stamp(tls); /* before they are read: what changes is seen */
+	r = load_pair(certificate_path, key_path, &tls->shown, reterr);
+	if (r < 0) {
+		free(tls);
+		return r;
+	}
+	warn_of_exposed(tls);
+	in_force = tls;
+	*ret_tls = tls;
+	return 0;
+}
+
+struct gate_tls *gate_tls_free(struct gate_tls *tls)
+{
+	if (!tls)
+		return NULL;
+	if (in_force == tls)
+		in_force = NULL;
+	free_retired(tls, 0);
+	free_pair(tls->fresh);
+	free_pair(tls->shown);
+	free(tls);
+	return NULL;
+}

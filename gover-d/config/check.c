@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* What no single key of the configuration can say. Must never change what it looks at. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "gover-d/config/table.h"
+#include "gover-d/config/flavor.h"
+
+static int check_gpu_names(const struct config *config, struct err *reterr)
+{
+	for (int a = 0; a < config->n_gpus; a++) {
+		const char *name = config->gpus[a].gpu.name;
+
+		if (!id_valid(name))
+			return err_fail(reterr, EINVAL, "[gpu %.70s]: not a GPU's name", name);
+		for (int b = 0; b < a; b++)
+			if (strcmp(config->gpus[b].gpu.name, name) == 0)
+				return err_fail(reterr, EINVAL, "[gpu %s] is given twice", name);
+	}
+	return 0;
+}
+
+/* Periods are counted once for the whole host, so all its GPUs run on one clock. */
+static int check_speeds(const struct config *config, struct err *reterr)
+{
+	for (int g = 0; g < config->n_gpus; g++) {
+		const struct gpu_config *gpu = &config->gpus[g].gpu;
+
+		if (gpu->speed > 1 && strcmp(gpu->backend, "sim") != 0 &&
+		    (strcmp(gpu->backend, "gvt") != 0 || gpu->root[0] == '\0'))
+			return err_fail(reterr, EINVAL,
+					"[gpu %s] speed = %g: allowed is 1, and more only with "
+					"backend = sim, or gvt and the root of a gover-sim",
+					gpu->name, gpu->speed);
+		if (fabs(gpu->speed - config->gpus[0].gpu.speed) > 0)
+			return err_fail(
+				reterr, EINVAL,
+				"[gpu %s] speed = %g: allowed is %g, the speed of [gpu %s]: "
+				"all GPUs of a host run on one clock",
+				gpu->name, gpu->speed, config->gpus[0].gpu.speed,
+				config->gpus[0].gpu.name);
+	}
+	return 0;
+}
+
+static int check_period(const struct config *config, struct err *reterr)
+{
+	double window = config->fund_window_s / config_table_period_s(config);
+
+	if (config->period_ms < 100 && (config->n_gpus == 0 || config->gpus[0].gpu.speed <= 1))
+		return err_fail(
+			reterr, EINVAL,
+			"[daemon] period_ms = %d: allowed: 100..10000 ms, and less only where "
+			"every GPU is a sim with speed above 1",
+			config->period_ms);
+	if (window > POLICY_WINDOW_MAX)
+		return err_fail(reterr, EINVAL,
+				"[policy] fund_window_s = %d is %.0f periods; allowed: at most %d",
+				config->fund_window_s, window, POLICY_WINDOW_MAX);
+	return 0;
+}
+
+/* The next tick must come in time to renew it, be it late by half a period. */
+static int check_leases(const struct config *config, struct err *reterr)
+{
+	for (int g = 0; g < config->n_gpus; g++) {
+		const struct gpu_config *gpu = &config->gpus[g].gpu;
+
+		if (gpu->lease_ms > 0 && gpu->lease_ms < 2 * config->period_ms)
+			return err_fail(reterr, EINVAL,
+					"[gpu %s] lease_ms = %d: allowed: 0, or at least two "
+					"periods, %d",
+					gpu->name, gpu->lease_ms, 2 * config->period_ms);
+	}
+	return 0;
+}
+
+/* What is counted in the kernel is what runs in a vGPU's control group. */
+static int check_fps_sources(const struct config *config, struct err *reterr)
+{
+	for (int g = 0; g < config->n_gpus; g++) {
+		const struct gpu_config *gpu = &config->gpus[g].gpu;
+
+		if (strcmp(config->gpus[g].fps_source, "bpf") == 0 &&
+		    strcmp(gpu->backend, "softgpu") != 0)
+			return err_fail(reterr, EINVAL,
+					"[gpu %s] fps_source = bpf: allowed only with backend = "
+					"softgpu, whose vGPUs are control groups; programs in "
+					"virtual machines are out of this kernel's sight",
+					gpu->name);
+	}
+	return 0;
+}
+
+static int check_sockets(const struct config *config, struct err *reterr)
+{
+	if (strcmp(config->socket, config->fps_socket) == 0)
+		return err_fail(reterr, EINVAL,
+				"[fps] socket = %s: allowed: another path than [daemon] socket",
+				config->fps_socket);
+	return 0;
+}
+
+/* What is said in the clear on a network is everybody's. */
+static int check_tls(const struct config *config, struct err *reterr)
+{
+	const char *listen = config->listen;
+
+	if ((config->tls_certificate[0] == '\0') != (config->tls_key[0] == '\0'))
+		return err_fail(reterr, EINVAL,
+				"[daemon] %s is set and %s is not: allowed: both, or neither",
+				config->tls_key[0] ? "tls_key" : "tls_certificate",
+				config->tls_key[0] ? "tls_certificate" : "tls_key");
+	if (listen[0] == '\0' || config->tls_certificate[0] || strncmp(listen, "127.", 4) == 0 ||
+	    strncmp(listen, "[::1]:", 6) == 0)
+		return 0;
+	return err_fail(reterr, EINVAL,
+			"[daemon] listen = %s: off loopback TLS is required: set tls_certificate "
+			"and tls_key too, or listen on 127.0.0.1 or [::1]",
+			listen);
+}
+
+static int check_flavor(const struct config *config, struct err *reterr)
+{
+	int cap = config->offer.flavor_cap_pct;
+
+	if (config->params.min_newcomer_pct > cap)
+		return err_fail(
+			reterr, EINVAL,
+			"[policy] min_newcomer_pct = %d: allowed: at most the cap that is sold, "
+			"[offer] flavor_cap_pct = %d",
+			config->params.min_newcomer_pct, cap);
+	if (config->params.cap_floor_pct > cap)
+		return err_fail(
+			reterr, EINVAL,
+			"[policy] cap_floor_pct = %d: allowed: at most the cap that is sold, "
+			"[offer] flavor_cap_pct = %d",
+			config->params.cap_floor_pct, cap);
+	return 0;
+}
+
+/* The control group that is a softgpu: ROOT/NAME. */
+static void group_of(const struct gpu_config *gpu, char ret_group[PATH_MAX + ID_MAX])
+{
+	snprintf(ret_group, PATH_MAX + ID_MAX, "%s/%s", gpu->root[0] ? gpu->root : "gover",
+		 gpu->name);
+}
+
+static bool is_gvt(const struct gpu_config *gpu)
+{
+	return strcmp(gpu->backend, "gvt") == 0 || strcmp(gpu->backend, "auto") == 0;
+}
+
+/* Do two GPUs of one family have the same root, as far as that family cannot share it? */
+static bool roots_clash(const struct gpu_config *inner, const struct gpu_config *outer)
+{
+	char in[PATH_MAX + ID_MAX], out[PATH_MAX + ID_MAX];
+
+	if (is_gvt(inner) && is_gvt(outer)) /* one GPU of a host is one section */
+		return strcmp(inner->root, outer->root) == 0 &&
+		       (!inner->parent[0] || !outer->parent[0] ||
+			strcmp(inner->parent, outer->parent) == 0);
+	if (strcmp(inner->backend, outer->backend) != 0)
+		return false;
+	if (strcmp(inner->backend, "sim") == 0) /* a control directory belongs to one */
+		return inner->root[0] && strcmp(inner->root, outer->root) == 0;
+	if (strcmp(inner->backend, "softgpu") != 0)
+		return false;
+	group_of(inner, in);
+	group_of(outer, out);
+	return strncmp(in, out, strlen(out)) == 0 && in[strlen(out)] == '/';
+}
+
+static int check_roots(const struct config *config, struct err *reterr)
+{
+	for (int a = 0; a < config->n_gpus; a++) {
+		const struct gpu_config *gpu = &config->gpus[a].gpu;
+
+		if (strcmp(gpu->backend, "softgpu") == 0 && gpu->root[0] == '/')
+			return err_fail(
+				reterr, EINVAL,
+				"[gpu %s] root = %s: allowed: a control group below the mounts, "
+				"such as gover or a/b",
+				gpu->name, gpu->root);
+		for (int b = 0; b < config->n_gpus; b++)
+			if (a != b && roots_clash(gpu, &config->gpus[b].gpu))
+				return err_fail(reterr, EINVAL,
+						"[gpu %s] root = %s: allowed: one outside that of "
+						"[gpu %s]%s",
+						gpu->name, gpu->root, config->gpus[b].gpu.name,
+						is_gvt(gpu) ? ", or another parent" : "");
+	}
+	return 0;
+}
+
+static int (*const checks[])(const struct config *config, struct err *reterr) = {
+	config_table_check, check_gpu_names, check_speeds,	check_period,
+	check_leases,	    check_sockets,   check_tls,		check_flavor,
+	flavor_check,	    check_roots,     check_fps_sources,
+};
+
+int config_check(const struct config *config, struct err *reterr)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(checks); i++)
+		r = checks[i](config, reterr);
+	return r;
+}
+
+void config_check_all(const struct config *config, void (*tell)(void *userdata, const char *text),
+		      void *userdata)
+{
+	struct err err;
+
+	for (size_t i = 0; i < ARRAY_SIZE(checks); i++)
+		if (checks[i](config, &err) < 0)
+			tell(userdata, err.msg);
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The configuration. One table says of each key where it stands and what it may be; reading
+ * (config-load.c), printing, checking and live changes all walk that table. Must never accept what
+ * it does not know, nor print what it would not read again.
+ */
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/inifile.h"
+#include "base/parse.h"
+#include "gover-d/config/table.h"
+#include "gover-d/alert/webhook.h"
+#include "policy/keys.h"
+
+/* ADDR:PORT, an IPv6 address in brackets. */
+static bool fits_listen(const char *text)
+{
+	char host[INET6_ADDRSTRLEN + 2], binary[sizeof(struct in6_addr)];
+	const char *colon = strrchr(text, ':');
+	size_t length = colon ? (size_t)(colon - text) : 0;
+	int64_t port;
+
+	if (length == 0 || length >= sizeof(host) || parse_int(colon + 1, 1, 65535, &port) < 0)
+		return false;
+	memcpy(host, text, length);
+	host[length] = '\0';
+	if (host[0] != '[')
+		return inet_pton(AF_INET, host, binary) == 1;
+	if (host[length - 1] != ']')
+		return false;
+	host[length - 1] = '\0';
+	return inet_pton(AF_INET6, host + 1, binary) == 1;
+}
+
+static bool fits_backend(const char *text)
+{
+	return strcmp(text, "auto") == 0 || gpu_find(text);
+}
+
+static bool fits_root(const char *text)
+{
+	return !strstr(text, "..");
+}
+
+static bool fits_parent(const char *text)
+{
+	return !strchr(text, '/') && text[0] != '.';
+}
+
+static bool fits_intel_gpu_top(const char *text)
+{
+	return text[0] == '/' || strcmp(text, "auto") == 0 || strcmp(text, "off") == 0;
+}
+
+static bool fits_fps_source(const char *text)
+{
+	return strcmp(text, "preload") == 0 || strcmp(text, "bpf") == 0;
+}
+
+static bool fits_anonymous(const char *text)
+{
+	return strcmp(text, "off") == 0 || strcmp(text, "read") == 0;
+}
+
+static bool fits_policy(const char *text)
+{
+	return policy_find(text);
+}
+
+/* Where a key stands: its section, whether it is live, its name, its place. */
+#define AT(section, live, key, type, field) section, live, key, offsetof(type, field)
+#define DAEMON(key)			    AT("daemon", false, #key, struct config, key)
+#define ACCESS(key)			    AT("access", false, #key, struct config, key)
+#define ALERTS(key)			    AT("alerts", false, #key, struct config, key)
+#define GPU(key)			    AT(CONFIG_GPU_SECTION, false, #key, struct gpu_section, gpu.key)
+#define POLICY(key)			    AT("policy", true, #key, struct config, params.key)
+#define OFFER(key)			    AT("offer", true, #key, struct config, offer.key)
+#define FLAVOR(key)			    AT(CONFIG_FLAVOR_SECTION, false, #key, struct flavor, key)
+#define HISTORY(key)			    AT("history", false, #key, struct config, retention.key)
+
+#define INT    SETTING_INT
+#define NUMBER SETTING_NUMBER
+#define FLAG   SETTING_FLAG
+#define WORD   SETTING_WORD
+#define TEXT   SETTING_TEXT
+
+/* Rows of policy/keys.h. */
+#define KEY_INT(key, low, high, unit)	 INT(POLICY(key), low, high, unit)
+#define KEY_NUMBER(key, low, high, unit) NUMBER(POLICY(key), low, high, unit)
+#define KEY_FLAG(key)			 FLAG(POLICY(key))
+#define KEY_SECONDS(key, low, high, unit) \
+	INT(AT("policy", true, #key, struct config, key), low, high, unit)
+
+#define FLAVOR_NAME "a name of A-Z a-z 0-9 . _ -"
+
+/* No text is longer than 160 characters: base/inifile.c takes lines of 198. */
+static const struct setting keys[] = {
+	TEXT(DAEMON(socket), 1, 107, "a path", NULL),
+	TEXT(DAEMON(listen), 0, 60, "nothing, or ADDR:PORT with a numeric address", fits_listen),
+	TEXT(DAEMON(state_dir), 1, 160, "a path", NULL),
+	INT(DAEMON(period_ms), 1, 10000, " ms"),
+	TEXT(DAEMON(on_migrate), 0, 160, "nothing, or a path", NULL),
+	TEXT(DAEMON(on_alert), 0, 160, "nothing, or a path", NULL),
+	TEXT(DAEMON(on_offer), 0, 160, "nothing, or a path", NULL),
+	INT(DAEMON(hook_timeout_s), 1, 86400, " s"),
+	TEXT(DAEMON(tls_certificate), 0, 160, "nothing, or a path", NULL),
+	TEXT(DAEMON(tls_key), 0, 160, "nothing, or a path", NULL),
+
+	TEXT(ACCESS(operate_group), 0, 63, "nothing, or a group's name or number", NULL),
+	TEXT(ACCESS(read_group), 0, 63, "nothing, or a group's name or number", NULL),
+	WORD(ACCESS(anonymous), "off or read", fits_anonymous),
+	INT(ACCESS(requests_per_s), 0, 1000000, ", 0 for no limit"),
+
+	SETTING_SECRET(ALERTS(webhook), 0, 160, "nothing, or a URL of http or https",
+		       webhook_url_valid),
+	INT(ALERTS(webhook_timeout_s), 1, 60, " s"),
+	INT(ALERTS(update_s), 0, 86400, " s, 0 for never"),
+
+	WORD(GPU(backend), "auto, gvt, igvtg, softgpu or sim", fits_backend),
+	TEXT(GPU(root), 0, 160, "nothing, or a path without '..'", fits_root),
+	TEXT(GPU(parent), 0, 63, "nothing, or a name in class/mdev_bus", fits_parent),
+	INT(GPU(lease_ms), 0, 3600000, " ms, 0 for none"),
+	NUMBER(GPU(capacity_cores), 0.1, 1024, " cores"),
+	NUMBER(GPU(speed), 1, 100000, " GPU seconds a second"),
+	TEXT(AT(CONFIG_GPU_SECTION, false, "intel_gpu_top", struct gpu_section, intel_gpu_top), 1,
+	     160, "auto, off, or an absolute path", fits_intel_gpu_top),
+	WORD(AT(CONFIG_GPU_SECTION, false, "fps_source", struct gpu_section, fps_source),
+	     "preload or bpf", fits_fps_source),
+
+	WORD(AT("policy", true, "name", struct config, policy),
+	     "gover, none, static, credit, fair, p99, nsigma, max or qos", fits_policy),
+	POLICY_KEYS(KEY_INT, KEY_NUMBER, KEY_FLAG, KEY_SECONDS),
+
+	TEXT(OFFER(flavor), 1, 63, FLAVOR_NAME, id_valid),
+	INT(OFFER(flavor_cap_pct), 1, 100, " percent"),
+	NUMBER(OFFER(flavor_target_fps), 0, 10000, " frames a second"),
+	NUMBER(OFFER(price_per_cap_hour), 0, 1000000000, ""),
+	NUMBER(OFFER(penalty_per_broken_s), 0, 1000000000, ""),
+	INT(OFFER(max_vgpus), 1, 256, " vGPUs"),
+	INT(OFFER(ttl_s), 1, 86400, " s"),
+	INT(OFFER(probation_s), 1, 86400, " s"),
+	NUMBER(OFFER(probation_broken_pct), 0, 100, " percent"),
+
+	INT(FLAVOR(cap_pct), 1, 100, " percent"),
+	NUMBER(FLAVOR(target_fps), 0, 10000, " frames a second"),
+	NUMBER(FLAVOR(price_per_cap_hour), 0, 1000000000, ""),
+	NUMBER(FLAVOR(penalty_per_broken_s), 0, 1000000000, ""),
+
+	TEXT(AT("fps", false, "socket", struct config, fps_socket), 1, 107, "a path", NULL),
+	INT(AT("fps", false, "vsock_port", struct config, fps_vsock_port), 0, 2147483647,
+	    ", 0 for none"),
+	TEXT(AT("fps", false, "ports", struct config, fps_ports), 0, 80, "nothing, or a path",
+	     NULL),
+
+	INT(HISTORY(raw_hours), 0, 87600, " hours, 0 for ever"),
+	INT(HISTORY(minute_days), 0, 36500, " days, 0 for ever"),
+	INT(HISTORY(hour_days), 0, 36500, " days, 0 for ever"),
+};
+_Static_assert(ARRAY_SIZE(keys) <= INIFILE_KEYS_MAX, "base/inifile.c remembers so many");
+_Static_assert(POLICY_WINDOW_MAX == 300, "the rows of predict_periods say 300");
+_Static_assert(POLICY_VGPUS_MAX == 256, "the row of max_vgpus says 256");
+
+const struct setting *config_key_at(size_t index)
+{
+	return index < ARRAY_SIZE(keys) ? &keys[index] : NULL;
+}
+
+#define TITLE_MAX (ID_MAX + sizeof("flavor "))
+
+/* The struct that a key of the @index-th section of this kind stands in, and what is between its
+ * brackets. NULL: there are no more. */
+static const void *section_at(const struct config *config, const struct setting *key, int index,
+			      char title[TITLE_MAX])
+{
+	const char *section = key->section;
+
+	if (strcmp(section, CONFIG_GPU_SECTION) == 0) {
+		if (index >= config->n_gpus)
+			return NULL;
+		snprintf(title, TITLE_MAX, "gpu %s", config->gpus[index].gpu.name);
+		return &config->gpus[index];
+	}
+	if (strcmp(section, CONFIG_FLAVOR_SECTION) == 0) {
+		if (index >= config->n_flavors)
+			return NULL;
+		snprintf(title, TITLE_MAX, "flavor %s", config->flavors[index].name);
+		return &config->flavors[index];
+	}
+	snprintf(title, TITLE_MAX, "%s", section);
+	return index == 0 ? config : NULL;
+}
+
+void config_table_default_gpu(struct gpu_section *gpu, const char *name)
+{
+	*gpu = (struct gpu_section){
+		.gpu = {.backend = "auto", .lease_ms = 60000, .capacity_cores = 1, .speed = 1},
+		.intel_gpu_top = "auto",
+		.fps_source = "preload",
+	};
+	memcpy(gpu->gpu.name, name, strlen(name) + 1);
+}
+
+void config_table_default_flavor(struct flavor *flavor, const char *name)
+{
+	*flavor = (struct flavor){
+		.cap_pct = 50,
+		.price_per_cap_hour = 1,
+		.penalty_per_broken_s = 0.01,
+	};
+	memcpy(flavor->name, name, strlen(name) + 1);
+}
+
+void config_default(struct config *config)
+{
+	*config = (struct config){
+		.socket = "/run/gover/gover.sock",
+		.state_dir = "/var/lib/gover",
+		.period_ms = 1000,
+		.operate_group = "gover",
+		.read_group = "gover-read",
+		.anonymous = "off",
+		.requests_per_s = 1000,
+		.hook_timeout_s = 300,
+		.webhook_timeout_s = 10,
+		.update_s = 300,
+		.n_gpus = 1,
+		.policy = "gover",
+		.fund_window_s = 30,
+		.offer = {.flavor = "default",
+			  .flavor_cap_pct = 50,
+			  .price_per_cap_hour = 1,
+			  .penalty_per_broken_s = 0.01,
+			  .max_vgpus = 16,
+			  .ttl_s = 60,
+			  .probation_s = 30,
+			  .probation_broken_pct = 10},
+		.fps_socket = FPS_DEFAULT_SOCKET,
+		.retention = {.raw_hours = 24, .minute_days = 30, .hour_days = 730},
+	};
+	config_table_default_gpu(&config->gpus[0], "gpu0");
+	policy_params_default(&config->params);
+}
+
+static const struct setting *find_live(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (keys[i].live && strcmp(keys[i].key, name) == 0)
+			return &keys[i];
+	return NULL;
+}
+
+int config_set_live(struct config *config, const char *key, const char *value, struct err *reterr)
+{
+	const struct setting *found = find_live(key);
+
+	if (!found)
+		return err_fail(reterr, ENOENT, "\"%.60s\" is no key that can be changed live",
+				key);
+	return setting_set(found, config, value, reterr);
+}
+
+int config_get_live(const struct config *config, const char *key, char *ret_text, size_t size)
+{
+	const struct setting *found = find_live(key);
+
+	if (!found)
+		return -ENOENT;
+	setting_format(found, config, ret_text, size);
+	return 0;
+}
+
+/* Prints the keys of the section that @key begins. */
+static void print_section(const struct setting *key, const char *title, const void *base, FILE *out)
+{
+	const char *section = key->section;
+	char text[PATH_MAX];
+
+	fprintf(out, "[%s]\n", title);
+	for (; key < keys + ARRAY_SIZE(keys) && strcmp(key->section, section) == 0; key++) {
+		setting_format(key, base, text, sizeof(text));
+		fprintf(out, "%s =%s%s\n", key->key, text[0] ? " " : "", text);
+	}
+}
+
+void config_print(const struct config *config, FILE *out)
+{
+	const char *section = "", *gap = "";
+	char title[TITLE_MAX];
+	const void *base;
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		if (strcmp(keys[i].section, section) == 0)
+			continue;
+		section = keys[i].section;
+		for (int n = 0; (base = section_at(config, &keys[i], n, title)); n++) {
+			fputs(gap, out);
+			print_section(&keys[i], title, base, out);
+			gap = "\n";
+		}
+	}
+}
+
+double config_table_period_s(const struct config *config)
+{
+	double speed = config->n_gpus > 0 ? config->gpus[0].gpu.speed : 1;
+
+	return config->period_ms / 1000.0 * speed;
+}
+
+struct policy_params config_policy_params(const struct config *config)
+{
+	struct policy_params params = config->params;
+	double periods = round(config->fund_window_s / config_table_period_s(config));
+
+	params.fund_window_periods = (int)fmax(1, fmin(periods, POLICY_WINDOW_MAX));
+	params.price_per_cap_hour = config->offer.price_per_cap_hour;
+	params.penalty_per_broken_s = config->offer.penalty_per_broken_s;
+	return params;
+}
+
+static int check_value(const struct setting *key, const char *text, struct err *reterr)
+{
+	struct setting alone = *key;
+	union {
+		max_align_t align;
+		char bytes[PATH_MAX];
+	} unused;
+
+	alone.offset = 0;
+	return setting_set(&alone, &unused, text, reterr);
+}
+
+int config_table_check(const struct config *config, struct err *reterr)
+{
+	char text[PATH_MAX], title[TITLE_MAX];
+	const void *base;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(keys); i++) {
+		for (int n = 0; r == 0 && (base = section_at(config, &keys[i], n, title)); n++) {
+			setting_format(&keys[i], base, text, sizeof(text));
+			r = check_value(&keys[i], text, reterr);
+		}
+	}
+	return r;
+}

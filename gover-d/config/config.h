@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The configuration: one table of keys from which parsing, printing, checking, live changes and the
+ * man-page test are all made. Must never accept what it does not know.
+ */
+#ifndef GOVER_D_CONFIG_H
+#define GOVER_D_CONFIG_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/setting.h"
+#include "db/db.h"
+#include "gover-d/model/host.h"
+#include "policy/policy.h"
+
+#define CONFIG_PATH_DEFAULT "/etc/gover/gover.conf"
+
+/* What a contract may say, in a request and on gover-ctl's command line alike. */
+#define CONTRACT_TARGET_FPS_MAX 10000
+#define CONTRACT_FPS_LIMIT_MAX	1000
+#define CONTRACT_WEIGHT_MIN	0.01
+#define CONTRACT_WEIGHT_MAX	100
+#define CONTRACT_CID_MIN	3 /* below: hypervisor, loopback, host */
+#define CONTRACT_CID_MAX	(UINT32_MAX - 1)
+
+#define FLAVORS_MAX 32
+
+/* What may be sold beside the flavour of [offer], and for how much. */
+struct flavor {
+	char name[ID_MAX];
+	int cap_pct;		     /* 50 */
+	double target_fps;	     /* 0 */
+	double price_per_cap_hour;   /* of the whole GPU for an hour, 1 */
+	double penalty_per_broken_s; /* 0.01 */
+};
+
+/* Sold by an offer. */
+struct offer_config {
+	char flavor[ID_MAX];	     /* its name, "default" */
+	int flavor_cap_pct;	     /* 50 */
+	double flavor_target_fps;    /* 0 */
+	double price_per_cap_hour;   /* 1 */
+	double penalty_per_broken_s; /* 0.01 */
+	int max_vgpus;		     /* on one GPU, 16 */
+	int ttl_s;		     /* 60: an offer expires */
+	int probation_s;	     /* 30 */
+	double probation_broken_pct; /* 10: a larger share of broken time fails the sale */
+};
+
+struct gpu_section {
+	struct gpu_config gpu;		  /* name "gpu0" for a bare [gpu] */
+	char intel_gpu_top[GPU_ROOT_MAX]; /* auto, off, or a path */
+	char fps_source[16];		  /* "preload" or "bpf" */
+};
+
+struct config {
+	/* [daemon] */
+	char socket[PATH_MAX];	  /* /run/gover/gover.sock */
+	char listen[128];	  /* ADDR:PORT; "" = no TCP */
+	char state_dir[PATH_MAX]; /* /var/lib/gover */
+	int period_ms; /* 1000; 100..10000 (from 1 where every GPU is a sim with speed > 1) */
+	char on_migrate[PATH_MAX]; /* hook programs; "" = none */
+	char on_alert[PATH_MAX], on_offer[PATH_MAX];
+	int hook_timeout_s;				   /* 300: then it is killed */
+	char tls_certificate[PATH_MAX], tls_key[PATH_MAX]; /* PEM files; "" = no TLS */
+	/* [access] */
+	char operate_group[64], read_group[64]; /* "gover", "gover-read"; "" = none */
+	char anonymous[16];			/* "off" or "read" */
+	int requests_per_s;			/* of one address over TCP; 0 = no limit */
+	/* [alerts] */
+	char webhook[PATH_MAX]; /* URL; "" = none */
+	int webhook_timeout_s;	/* 10 */
+	int update_s;		/* 300: at most so often is one told again; 0: never */
+	/* [gpu NAME] */
+	struct gpu_section gpus[GPUS_MAX];
+	int n_gpus;
+	/* [policy] */
+	char policy[32];	     /* name, "gover" */
+	struct policy_params params; /* without fund_window_periods: use config_policy_params() */
+	int fund_window_s;
+	/* [offer] */
+	struct offer_config offer;
+	/* [flavor NAME] */
+	struct flavor flavors[FLAVORS_MAX];
+	int n_flavors;
+	/* [fps] */
+	char fps_socket[PATH_MAX];
+	int fps_vsock_port;	  /* 0: none */
+	char fps_ports[PATH_MAX]; /* folder; "": none */
+	/* [history] */
+	struct db_retention retention;
+};
+
+void config_default(struct config *config);
+
+/*
+ * Reads @path over what stands in @config, then its drop-ins: every PATH.d/NAME.conf, in the order
+ * of their names. A later file says anew what it says and leaves the rest; a section that an
+ * earlier file has may come again. @path NULL: CONFIG_PATH_DEFAULT, if there is one, and its
+ * drop-ins. -EINVAL with "FILE:LINE: what is wrong and what is allowed", or as the system says
+ * ("FILE: cannot be read: ..."); @config is as before.
+ */
+int config_load(struct config *config, const char *path, struct err *reterr);
+
+/* Who wants to know what is wrong with a configuration. */
+struct config_faults {
+	void *userdata;
+	/* A file is read. NULL: nobody wants to know. */
+	void (*file)(void *userdata, const char *file);
+	/* @line 0: of no one line; @file NULL: of no one file. */
+	void (*fault)(void *userdata, const char *file, int line, const char *text);
+};
+
+/* Reads as config_load() and checks as config_check(), but tells every fault of every file (of a
+ * rule about several keys, the first). Returns how many there are, or -ENOMEM. */
+int config_find_faults(const char *path, const struct config_faults *faults);
+
+/* What no single key can say (period against backend, duplicate GPU names ...). After every load
+ * and command line change. */
+int config_check(const struct config *config, struct err *reterr);
+
+/* The configuration in force, in the syntax config_load() reads. */
+void config_print(const struct config *config, FILE *out);
+
+/* The policy's parameters in periods, fund_window_periods from fund_window_s and the period, and
+ * with the prices of the flavour on sale. */
+struct policy_params config_policy_params(const struct config *config);
+
+/*
+ * One live-changeable key ([policy] and [offer]) from text, with the same checks and sentences as
+ * the file. -ENOENT: no such key; -EINVAL.
+ */
+int config_set_live(struct config *config, const char *key, const char *value, struct err *reterr);
+/* Its value as the file would say it. -ENOENT. */
+int config_get_live(const struct config *config, const char *key, char *ret_text, size_t size);
+
+/* The table, for `policy show`, man page test and completion. NULL past the end. */
+const struct setting *config_key_at(size_t index);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* Flavours, as the configuration has them. Pure; must never invent a price. */
+#include <errno.h>
+#include <string.h>
+
+#include "gover-d/config/flavor.h"
+
+static struct flavor on_sale(const struct config *config)
+{
+	const struct offer_config *offer = &config->offer;
+	struct flavor flavor = {
+		.cap_pct = offer->flavor_cap_pct,
+		.target_fps = offer->flavor_target_fps,
+		.price_per_cap_hour = offer->price_per_cap_hour,
+		.penalty_per_broken_s = offer->penalty_per_broken_s,
+	};
+
+	memcpy(flavor.name, offer->flavor, sizeof(flavor.name));
+	return flavor;
+}
+
+bool flavor_at(const struct config *config, int index, struct flavor *ret_flavor)
+{
+	if (index > config->n_flavors)
+		return false;
+	*ret_flavor = index == 0 ? on_sale(config) : config->flavors[index - 1];
+	return true;
+}
+
+bool flavor_find(const struct config *config, const char *name, struct flavor *ret_flavor)
+{
+	struct flavor flavor;
+
+	for (int i = 0; flavor_at(config, i, &flavor); i++) {
+		if (name[0] != '\0' && strcmp(flavor.name, name) != 0)
+			continue;
+		*ret_flavor = flavor;
+		return true;
+	}
+	return false;
+}
+
+struct flavor flavor_of(const struct config *config, const char *name)
+{
+	struct flavor flavor;
+
+	return flavor_find(config, name, &flavor) ? flavor : on_sale(config);
+}
+
+int flavor_refuse(const struct config *config, const char *name, struct err *reterr)
+{
+	struct flavor flavor;
+	char list[256] = "";
+	size_t n = 0;
+
+	for (int i = 0; flavor_at(config, i, &flavor) && n < sizeof(list); i++)
+		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "",
+				      flavor.name);
+	return err_fail(reterr, EINVAL, "flavor: %.63s is not allowed: there is %s", name, list);
+}
+
+int flavor_check(const struct config *config, struct err *reterr)
+{
+	for (int a = 0; a < config->n_flavors; a++) {
+		const char *name = config->flavors[a].name;
+
+		if (!id_valid(name))
+			return err_fail(reterr, EINVAL, "[flavor %.70s]: not a flavour's name",
+					name);
+		if (strcmp(name, config->offer.flavor) == 0)
+			return err_fail(reterr, EINVAL,
+					"[flavor %s]: allowed: another name than that of [offer] "
+					"flavor, whose cap and prices stand in [offer]",
+					name);
+		for (int b = 0; b < a; b++)
+			if (strcmp(config->flavors[b].name, name) == 0)
+				return err_fail(reterr, EINVAL, "[flavor %s] is given twice", name);
+	}
+	return 0;
+}

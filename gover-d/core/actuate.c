@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Changing the machine. Must never raise a cap above what was freed, nor write unasked, nor over
+ * what somebody else wrote.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "db/db.h"
+#include "gover-d/core/actuate.h"
+
+bool actuate_is_ours(const struct actuator *actuator, const struct vgpu *vgpu, int cap_pct)
+{
+	int last_pct, intent_pct;
+
+	return cap_pct == vgpu->expected_cap_pct ||
+	       (capbook_get(actuator->book, vgpu->contract.id, &last_pct, &intent_pct) &&
+		cap_pct == intent_pct);
+}
+
+bool actuate_is_foreign(const struct actuator *actuator, const struct host_gpu *gpu,
+			struct vgpu *vgpu, int *ret_cap_pct)
+{
+	if (gpu->ops->read_cap(vgpu->device, ret_cap_pct) < 0)
+		return false;
+	if (!actuate_is_ours(actuator, vgpu, *ret_cap_pct))
+		return true;
+	vgpu->expected_cap_pct = *ret_cap_pct;
+	return false;
+}
+
+static void keep_cap_write(struct actuator *actuator, const struct host_gpu *gpu,
+			   const struct actuate_move *move, const char *cause, struct instant now)
+{
+	struct db_cap_write row = {
+		.ts_ms = now.wall_ms,
+		.from_pct = move->from_pct,
+		.to_pct = move->to_pct,
+		.read_back_pct = move->read_back_pct,
+		.error = move->error,
+	};
+
+	if (!actuator->db)
+		return;
+	snprintf(row.vgpu, sizeof(row.vgpu), "%s", move->vgpu->contract.id);
+	snprintf(row.gpu, sizeof(row.gpu), "%s", gpu->config.name);
+	snprintf(row.cause, sizeof(row.cause), "%s", cause);
+	(void)db_append_cap_write(actuator->db, &row); /* a full queue is counted by db/ */
+}
+
+/* Writes and reads back; the vGPU then knows what is really in force. */
+static void write_move(struct actuator *actuator, struct host_gpu *gpu, struct actuate_move *move,
+		       const char *cause, struct instant now)
+{
+	struct vgpu *vgpu = move->vgpu;
+	const char *id = vgpu->contract.id;
+	int in_force = vgpu->expected_cap_pct;
+	int r, r_read;
+
+	r = capbook_set(actuator->book, id, vgpu->expected_cap_pct, move->to_pct);
+	if (r == 0)
+		r = gpu->ops->write_cap(vgpu->device, now.mono_ns, move->to_pct);
+	/* A write that failed may have gone half way: what is in force is what is read. */
+	r_read = gpu->ops->read_cap(vgpu->device, &in_force);
+	if (r == 0)
+		r = r_read;
+	if (r == 0 && in_force != move->to_pct)
+		r = -EIO;
+	move->error = -r;
+	vgpu->write_errno = -r;
+	vgpu->tally.cap_writes++;
+	if (r_read == 0) {
+		move->read_back_pct = in_force;
+		vgpu->cap_pct = in_force == 0 ? 100 : in_force;
+		vgpu->expected_cap_pct = in_force;
+		/* A book that cannot be written makes the next start cautious, nothing else. */
+		(void)capbook_set(actuator->book, id, in_force, in_force);
+	} else {
+		/* Unknown: it counts as the larger, and both stay ours in the book. */
+		vgpu->cap_pct = move->to_pct > move->from_pct ? move->to_pct : move->from_pct;
+	}
+	keep_cap_write(actuator, gpu, move, cause, now);
+}
+
+/* What increases may take now: the free pool, or where the sum was over 100, what was just freed.
+ */
+static int budget_pct(const struct host_gpu *gpu, int freed_pct)
+{
+	int pool = 100 - host_gpu_sum_cap_pct(gpu);
+
+	return pool > freed_pct ? pool : freed_pct;
+}
+
+static int write_decreases(struct actuator *actuator, struct host_gpu *gpu,
+			   struct actuate_move *moves, size_t n_moves, const char *cause,
+			   struct instant now)
+{
+	int freed = 0;
+
+	for (size_t i = 0; i < n_moves; i++) {
+		struct actuate_move *move = &moves[i];
+
+		if (move->to_pct >= move->from_pct)
+			continue;
+		write_move(actuator, gpu, move, cause, now);
+		if (move->read_back_pct > 0 && move->read_back_pct < move->from_pct)
+			freed += move->from_pct - move->read_back_pct;
+	}
+	return freed;
+}
+
+static void write_increases(struct actuator *actuator, struct host_gpu *gpu,
+			    struct actuate_move *moves, size_t n_moves, int budget,
+			    const char *cause, struct instant now)
+{
+	for (size_t i = 0; i < n_moves; i++) {
+		struct actuate_move *move = &moves[i];
+		int asked_pct = move->to_pct, grow;
+
+		if (move->to_pct <= move->from_pct)
+			continue;
+		grow = asked_pct - move->from_pct;
+		if (grow > budget)
+			grow = budget - budget % gpu->traits.step_pct;
+		if (grow <= 0) {
+			move->error = ENOSPC;
+			continue;
+		}
+		move->to_pct = move->from_pct + grow;
+		write_move(actuator, gpu, move, cause, now);
+		budget -= move->vgpu->cap_pct - move->from_pct;
+		if (move->error == 0 && move->to_pct != asked_pct)
+			move->error = ENOSPC;
+	}
+}
+
+/* One of them somebody else's: the plan was made for another GPU than this one is now. */
+static int find_foreign(const struct actuator *actuator, const struct host_gpu *gpu,
+			struct actuate_move *moves, size_t n_moves)
+{
+	int cap_pct, r = 0;
+
+	for (size_t i = 0; i < n_moves; i++) {
+		struct actuate_move *move = &moves[i];
+
+		if (move->to_pct == move->from_pct ||
+		    !actuate_is_foreign(actuator, gpu, move->vgpu, &cap_pct))
+			continue;
+		move->foreign_pct = cap_pct;
+		move->error = ESTALE;
+		r = -ESTALE;
+	}
+	return r;
+}
+
+int actuate_moves(struct actuator *actuator, struct host_gpu *gpu, struct actuate_move *moves,
+		  size_t n_moves, const char *cause, struct instant now)
+{
+	int freed, r = 0;
+
+	for (size_t i = 0; i < n_moves; i++) {
+		moves[i].read_back_pct = moves[i].foreign_pct = -1;
+		moves[i].error = 0;
+	}
+	if (actuator->dry_run)
+		return 0;
+	r = find_foreign(actuator, gpu, moves, n_moves);
+	if (r < 0)
+		return r;
+	freed = write_decreases(actuator, gpu, moves, n_moves, cause, now);
+	write_increases(actuator, gpu, moves, n_moves, budget_pct(gpu, freed), cause, now);
+	for (size_t i = 0; i < n_moves; i++)
+		if (moves[i].error)
+			r = -EIO;
+	return r;
+}
+
+int actuate_cap(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu, int cap_pct,
+		const char *cause, struct instant now)
+{
+	struct actuate_move move = {
+		.vgpu = vgpu,
+		.from_pct = vgpu->cap_pct,
+		.to_pct = cap_pct,
+		.read_back_pct = -1,
+	};
+	int foreign_pct;
+
+	if (actuator->dry_run)
+		return 0;
+	if (actuate_is_foreign(actuator, gpu, vgpu, &foreign_pct))
+		return -ESTALE;
+	write_move(actuator, gpu, &move, cause, now);
+	return -move.error;
+}
+
+int actuate_restore(struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
+{
+	int initial_pct = vgpu->contract.terms.initial_cap_pct, in_force;
+	int r;
+
+	if (gpu->ops->renew) /* or a lease would change the cap once more */
+		(void)gpu->ops->renew(vgpu->device, 0);
+	r = gpu->ops->write_cap(vgpu->device, now.mono_ns, initial_pct);
+	if (r == 0)
+		r = gpu->ops->read_cap(vgpu->device, &in_force);
+	if (r == 0 && in_force != initial_pct)
+		r = -EIO;
+	return r;
+}
+
+int actuate_lease(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
+		  struct instant now)
+{
+	bool observed = gpu->mode == GPU_MODE_OBSERVE;
+	int lease_ms = observed ? 0 : gpu->config.lease_ms;
+	int r;
+
+	if (actuator->dry_run || !gpu->ops->renew)
+		return 0;
+	/* Who only watches leaves the leases of others alone too. */
+	if (lease_ms == 0 && (vgpu->lease_off || (observed && !vgpu->renewed_ns)))
+		return 0;
+	r = gpu->ops->renew(vgpu->device, lease_ms);
+	if (r < 0)
+		return r == -EOPNOTSUPP ? 0 : r;
+	vgpu->renewed_ns = lease_ms ? now.mono_ns : 0;
+	vgpu->lease_off = lease_ms == 0;
+	return 0;
+}
+
+void actuate_initial_cap(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
+			 int initial_cap_pct)
+{
+	int is_pct;
+
+	if (actuator->dry_run || gpu->mode == GPU_MODE_OBSERVE || !gpu->ops->write_initial_cap ||
+	    gpu->ops->read_initial_cap(vgpu->device, &is_pct) < 0 || is_pct == initial_cap_pct)
+		return;
+	/* Refused once a cap was written: then the lease returns to what it was made with. */
+	if (gpu->ops->write_initial_cap(vgpu->device, initial_cap_pct, vgpu->cap_pct) == 0)
+		vgpu->expected_cap_pct = vgpu->cap_pct;
+}
+
+/* What a creation that failed leaves in the book is what stood there before. */
+static void put_back(struct capbook *book, const char *id, bool known, int last_pct, int intent_pct)
+{
+	if (known)
+		(void)capbook_set(book, id, last_pct, intent_pct);
+	else
+		(void)capbook_remove(book, id);
+}
+
+int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu, int cap_pct,
+		   struct instant now, struct err *reterr)
+{
+	const char *id = vgpu->contract.id;
+	int last_pct = 0, intent_pct = 0, r;
+	bool known = capbook_get(actuator->book, id, &last_pct, &intent_pct);
+
+	if (actuator->dry_run)
+		return err_fail(reterr, EPERM, "vGPU %s: not made, this is a dry run", id);
+	r = capbook_set(actuator->book, id, cap_pct, cap_pct);
+	if (r < 0)
+		return err_fail(reterr, -r, "vGPU %s: its cap cannot be noted: %s", id,
+				strerror(-r));
+	r = gpu->ops->create(gpu->gpu, id, cap_pct, reterr);
+	if (r < 0) {
+		put_back(actuator->book, id, known, last_pct, intent_pct);
+		return r;
+	}
+	r = gpu->ops->attach(gpu->gpu, id, now.mono_ns, &vgpu->device, reterr);
+	if (r < 0) {
+		(void)gpu->ops->destroy(gpu->gpu, id, NULL);
+		put_back(actuator->book, id, known, last_pct, intent_pct);
+		return r;
+	}
+	vgpu->cap_pct = vgpu->expected_cap_pct = cap_pct;
+	return 0;
+}
+
+int actuate_destroy(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
+		    struct err *reterr)
+{
+	const char *id = vgpu->contract.id;
+	int r;
+
+	if (actuator->dry_run)
+		return err_fail(reterr, EPERM, "vGPU %s: not removed, this is a dry run", id);
+	/* What is refused stays attached: its sampling goes on as if nothing had been asked. */
+	r = gpu->ops->destroy(gpu->gpu, id, reterr);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	if (vgpu->device)
+		gpu->ops->detach(vgpu->device);
+	vgpu->device = NULL;
+	/* It is gone: a line left in the book is taken over by the next of its name. */
+	(void)capbook_remove(actuator->book, id);
+	return 0;
+}

@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A start: contracts, vGPUs, caps and holds are taken up as an earlier daemon left them (design.md
+ * section 6). Must never change a cap that is as we left it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "db/db.h"
+#include "gover-d/util/log.h"
+#include "gover-d/core/manager.h"
+#include "monitor/fps/fps.h"
+
+#define DECISIONS_RECALLED 500
+#define OFFERS_RECALLED	   100 /* that were claimed with a key and are over */
+
+/* --- vGPUs --- */
+
+/* What the cap found at the start means. */
+enum found_cap { CAP_OURS, CAP_RESTORED, CAP_FOREIGN };
+
+bool adopt_is_initial_cap(const struct host_gpu *gpu, const struct vgpu *vgpu, int cap_pct)
+{
+	int initial_pct;
+
+	if (cap_pct == vgpu->contract.terms.initial_cap_pct)
+		return true;
+	return gpu->ops->read_initial_cap &&
+	       gpu->ops->read_initial_cap(vgpu->device, &initial_pct) == 0 &&
+	       cap_pct == initial_pct;
+}
+
+static enum found_cap judge_cap(const struct manager *m, const struct host_gpu *gpu,
+				const struct vgpu *vgpu, int found_pct, int *ret_last_pct)
+{
+	int last_pct, intent_pct;
+
+	*ret_last_pct = found_pct;
+	if (!capbook_get(m->actuator.book, vgpu->contract.id, &last_pct, &intent_pct) ||
+	    (m->contracts_lost && vgpu->found) || found_pct == last_pct || found_pct == intent_pct)
+		return CAP_OURS;
+	*ret_last_pct = last_pct;
+	return adopt_is_initial_cap(gpu, vgpu, found_pct) ? CAP_RESTORED : CAP_FOREIGN;
+}
+
+/*
+ * A lease or a restore: its last cap is put in force again. On a frozen GPU too: what was frozen
+ * are the caps it had.
+ */
+static void take_up_again(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int last_pct,
+			  struct instant now)
+{
+	const char *result = "observed";
+	int found_pct = vgpu->cap_pct;
+
+	if (m->actuator.dry_run)
+		result = "dry_run";
+	else if (gpu->mode != GPU_MODE_OBSERVE)
+		result = actuate_cap(&m->actuator, gpu, vgpu, last_pct == 0 ? 100 : last_pct,
+				     "adopt", now) == 0
+				 ? "written"
+				 : "failed";
+	note_decision(m, gpu, vgpu, "adopt", result, now,
+		      "vGPU %s was back at its contract of %d %% (a lease or a restore); its last "
+		      "cap was %d %%, its cap is now %d %%",
+		      vgpu->contract.id, found_pct, last_pct, vgpu->cap_pct);
+}
+
+static void take_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
+		     struct instant now)
+{
+	const char *id = vgpu->contract.id;
+	int last_pct;
+
+	vgpu->expected_cap_pct = found_pct;
+	vgpu->cap_pct = found_pct == 0 ? 100 : found_pct;
+	switch (judge_cap(m, gpu, vgpu, found_pct, &last_pct)) {
+	case CAP_OURS:
+		note_decision(m, gpu, vgpu, "adopt", "noted", now,
+			      "vGPU %s taken up with its cap of %d %% (contract %d %%%s)", id,
+			      vgpu->cap_pct, vgpu->contract.terms.initial_cap_pct,
+			      vgpu->contract.held ? ", held" : "");
+		break;
+	case CAP_RESTORED:
+		take_up_again(m, gpu, vgpu, last_pct, now);
+		break;
+	case CAP_FOREIGN:
+		vgpu->contract.held = true;
+		vgpu->contract.held_cap_pct = vgpu->cap_pct;
+		vgpu->foreign = true;
+		note_decision(
+			m, gpu, vgpu, "foreign_write", "noted", now,
+			"vGPU %s has a cap of %d %% where %d %% was left; it is on hold until "
+			"released",
+			id, found_pct, last_pct);
+		break;
+	}
+	if (!m->actuator.dry_run)
+		(void)capbook_set(m->actuator.book, id, vgpu->expected_cap_pct,
+				  vgpu->expected_cap_pct);
+}
+
+/* Its labels mean something to its backend only once it is attached. */
+static void tell_labels(struct host_gpu *gpu, struct vgpu *vgpu)
+{
+	struct err err = {""};
+	const char *key;
+	json_t *value;
+
+	if (!gpu->ops->label)
+		return;
+	json_object_foreach (vgpu->contract.labels, key, value)
+		if (gpu->ops->label(vgpu->device, key, json_string_value(value), &err) < 0)
+			log_warning("vGPU %s: label %s: %s, ignoring", vgpu->contract.id, key,
+				    err.msg);
+}
+
+static int attach_existing(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+			   struct instant now, struct err *reterr)
+{
+	int found_pct, r;
+
+	r = gpu->ops->attach(gpu->gpu, vgpu->contract.id, now.mono_ns, &vgpu->device, reterr);
+	if (r < 0)
+		return r;
+	/* A lease that is about to end must not end between this look and the first tick. */
+	(void)actuate_lease(&m->actuator, gpu, vgpu, now);
+	r = gpu->ops->read_cap(vgpu->device, &found_pct);
+	if (r < 0) {
+		gpu->ops->detach(vgpu->device);
+		vgpu->device = NULL;
+		return err_fail(reterr, -r, "vGPU %s: its cap cannot be read: %s",
+				vgpu->contract.id, strerror(-r));
+	}
+	if (vgpu->found && vgpu->contract.terms.initial_cap_pct == 0)
+		vgpu->contract.terms.initial_cap_pct = found_pct == 0 ? 100 : found_pct;
+	take_cap(m, gpu, vgpu, found_pct, now);
+	tell_labels(gpu, vgpu);
+	return 0;
+}
+
+/* A contract whose vGPU is not there: made again where the daemon makes vGPUs. */
+static int make_again(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+		      struct instant now, struct err *reterr)
+{
+	int cap_pct = vgpu->contract.terms.initial_cap_pct, last_pct, intent_pct;
+	int r;
+
+	if (capbook_get(m->actuator.book, vgpu->contract.id, &last_pct, &intent_pct) &&
+	    last_pct > 0)
+		cap_pct = last_pct;
+	r = actuate_create(&m->actuator, gpu, vgpu, cap_pct, now, reterr);
+	if (r < 0)
+		return r;
+	tell_labels(gpu, vgpu);
+	note_decision(m, gpu, vgpu, "adopt", "written", now,
+		      "vGPU %s was gone and is made again with its last cap of %d %%",
+		      vgpu->contract.id, cap_pct);
+	return 0;
+}
+
+/* Whoever made it took it away: another may come by its name. */
+void adopt_forget(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
+{
+	const char *id = vgpu->contract.id;
+
+	note_decision(m, gpu, vgpu, "missing", "noted", now,
+		      "vGPU %s vanished from GPU %s; it was never sold, and is forgotten", id,
+		      gpu->config.name);
+	if (!m->actuator.dry_run)
+		(void)capbook_remove(m->actuator.book, id);
+	frames_forget(m, id);
+	host_gpu_take(gpu, vgpu);
+	vgpu_free(gpu, vgpu);
+}
+
+static int take_contract(struct manager *m, struct contract_entry *entry, struct instant now,
+			 struct err *reterr)
+{
+	struct host_gpu *gpu = host_find_gpu(&m->host, entry->contract.gpu);
+	struct err inner = {""};
+	struct vgpu *vgpu;
+	int r;
+
+	if (!gpu)
+		return err_fail(reterr, ENOENT,
+				"%s: vGPU %s has a contract on GPU %s, which is not configured",
+				m->contracts_path, entry->contract.id, entry->contract.gpu);
+	if (gpu->n_vgpus == POLICY_VGPUS_MAX || host_find_vgpu(&m->host, entry->contract.id, NULL))
+		return err_fail(reterr, EINVAL,
+				"%s: vGPU %s stands there twice, or is one too many",
+				m->contracts_path, entry->contract.id);
+	vgpu = calloc(1, sizeof(*vgpu));
+	if (!vgpu)
+		return -ENOMEM;
+	vgpu->contract = entry->contract;
+	entry->contract.labels = NULL;
+	vgpu->found = entry->found;
+	host_gpu_insert(gpu, vgpu);
+	r = attach_existing(m, gpu, vgpu, now, &inner);
+	if (r == -ENOENT && vgpu->found) {
+		adopt_forget(m, gpu, vgpu, now);
+		return 0;
+	}
+	if (r == -ENOENT && gpu->traits.creates)
+		r = make_again(m, gpu, vgpu, now, &inner);
+	if (r < 0)
+		log_warning("vGPU %s: %s; its contract stands", vgpu->contract.id, inner.msg);
+	return 0;
+}
+
+/* The offer of a sale that is not in the history: watched as if it were new while its probation may
+ * still run, and kept without that afterwards. */
+static struct offer *recall_sale(struct manager *m, const struct host_gpu *gpu,
+				 const struct contract *c, struct instant now)
+{
+	int64_t probation_ms = (int64_t)m->config.offer.probation_s * 1000;
+	struct offer sold = {
+		.id = c->offer,
+		.created_ms = c->created_ms,
+		.changed_ms = c->created_ms,
+		.flavor = c->terms,
+	};
+
+	memcpy(sold.gpu, gpu->config.name, sizeof(sold.gpu));
+	if (now.wall_ms < c->created_ms + probation_ms &&
+	    !offers_live(m->offers, gpu->config.name)) {
+		sold.state = OFFER_OPEN;
+	} else {
+		sold.state = OFFER_KEPT;
+		memcpy(sold.vgpu, c->id, sizeof(sold.vgpu));
+		memcpy(sold.claim_key, c->claim_key, sizeof(sold.claim_key));
+		snprintf(sold.reason, sizeof(sold.reason),
+			 "what became of its probation is not in the history");
+	}
+	return offers_adopt(m->offers, &sold);
+}
+
+/*
+ * The history may have a sale as an open offer, when the daemon was killed just after it, or not at
+ * all. The contract says by which offer it was sold, and to which key.
+ */
+static void take_sale(struct manager *m, const struct host_gpu *gpu, const struct contract *c,
+		      struct instant now)
+{
+	struct offer *offer = offers_find(m->offers, c->offer);
+
+	if (c->offer == 0 || (offer && offer->vgpu[0]))
+		return;
+	if (!offer)
+		offer = recall_sale(m, gpu, c, now);
+	if (offer && offer->state == OFFER_OPEN)
+		offers_claim(m->offers, offer, c->id, c->claim_key, m->config.offer.probation_s,
+			     now);
+}
+
+/* The newcomer of a sale went meanwhile, or another was sold under its name since the sale failed.
+ */
+static bool newcomer_gone(struct manager *m, const struct offer *offer)
+{
+	const struct vgpu *vgpu = host_find_vgpu(&m->host, offer->vgpu, NULL);
+
+	return !vgpu ||
+	       (offer->state == OFFER_FAILED && vgpu->contract.created_ms > offer->changed_ms);
+}
+
+static void settle_offers(struct manager *m, struct instant now)
+{
+	for (int i = 0; i < m->host.n_gpus; i++)
+		for (const struct vgpu *v = m->host.gpus[i].vgpus; v; v = v->next)
+			take_sale(m, &m->host.gpus[i], &v->contract, now);
+	for (size_t i = 0; i < offers_count(m->offers); i++) {
+		struct offer *offer = offers_find(m->offers, offers_at(m->offers, i)->id);
+
+		if (offer->state == OFFER_OPEN)
+			offers_end(m->offers, offer, OFFER_CLOSED, now,
+				   "the daemon was restarted: the load must be seen calm anew");
+		if (offer->vgpu[0] == '\0' || !newcomer_gone(m, offer))
+			continue;
+		if (offer->state == OFFER_FAILED)
+			offer->newcomer_gone = true;
+		else
+			offers_vgpu_removed(m->offers, offer->vgpu, now);
+	}
+}
+
+/* Who was on hold for a foreign write still is: its alert stands until somebody releases it. */
+static void settle_alerts(struct manager *m)
+{
+	for (size_t i = 0; i < alerts_count(m->alerts); i++) {
+		const struct alert *alert = alerts_at(m->alerts, i);
+		struct vgpu *vgpu = host_find_vgpu(&m->host, alert->vgpu, NULL);
+
+		if (alert->kind == ALERT_FOREIGN_WRITE && vgpu && vgpu->contract.held)
+			vgpu->foreign = true;
+	}
+}
+
+/*
+ * Holds that were made now, and that some of @n_vgpus were forgotten, must be on disk; what the
+ * last run left open goes on or is over.
+ */
+static void settle(struct manager *m, size_t n_vgpus, struct instant now)
+{
+	bool foreign = false;
+	size_t taken = 0;
+
+	for (int i = 0; i < m->host.n_gpus; i++) {
+		for (const struct vgpu *v = m->host.gpus[i].vgpus; v; v = v->next, taken++)
+			foreign = foreign || v->foreign;
+	}
+	if (foreign || taken != n_vgpus)
+		control_save_soon(m);
+	settle_offers(m, now);
+	settle_alerts(m);
+}
+
+int adopt_host(struct manager *m, struct contracts *contracts, struct instant now,
+	       struct err *reterr)
+{
+	for (int i = 0; i < contracts->n_gpus; i++) {
+		struct host_gpu *gpu = host_find_gpu(&m->host, contracts->gpus[i].name);
+
+		if (!gpu)
+			continue;
+		if (!gpu->traits.read_only)
+			gpu->mode = contracts->gpus[i].mode;
+		gpu->selling = contracts->gpus[i].selling;
+	}
+	for (size_t i = 0; i < contracts->n_vgpus; i++) {
+		int r = take_contract(m, &contracts->vgpus[i], now, reterr);
+
+		if (r < 0)
+			return r;
+	}
+	settle(m, contracts->n_vgpus, now);
+	return 0;
+}
+
+static struct vgpu *new_found(const struct host_gpu *gpu, const char *id, int initial_cap_pct,
+			      struct instant now)
+{
+	struct vgpu *vgpu = calloc(1, sizeof(*vgpu));
+
+	if (!vgpu)
+		return NULL;
+	(void)id_copy(vgpu->contract.id, id);
+	(void)id_copy(vgpu->contract.gpu, gpu->config.name);
+	vgpu->contract.terms.initial_cap_pct = initial_cap_pct;
+	vgpu->contract.terms.weight = 1;
+	vgpu->contract.created_ms = now.wall_ms;
+	vgpu->contract.labels = json_object();
+	vgpu->found = true;
+	if (vgpu->contract.labels)
+		return vgpu;
+	free(vgpu);
+	return NULL;
+}
+
+/* What was sold is not known: any other cap than the one it has may break the promise. */
+static void hold_as_it_stands(struct manager *m, const struct host_gpu *gpu, struct vgpu *vgpu,
+			      struct instant now)
+{
+	vgpu->contract.held = true;
+	vgpu->contract.held_cap_pct = vgpu->cap_pct;
+	note_decision(m, gpu, vgpu, "found", "noted", now,
+		      "vGPU %s stands on GPU %s and its contract is lost: it is held at its cap of "
+		      "%d %% until released",
+		      vgpu->contract.id, gpu->config.name, vgpu->cap_pct);
+}
+
+int adopt_found(struct manager *m, struct host_gpu *gpu, const char *id, int initial_cap_pct,
+		struct instant now, struct err *reterr)
+{
+	struct vgpu *vgpu = NULL;
+	int last_pct, intent_pct, r;
+	bool lost = m->contracts_lost && capbook_get(m->actuator.book, id, &last_pct, &intent_pct);
+
+	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
+		if (strcmp(v->contract.id, id) == 0)
+			return attach_existing(m, gpu, v, now, reterr);
+	if (!id_valid(id) || host_find_vgpu(&m->host, id, NULL))
+		return -EINVAL;
+	if (gpu->n_vgpus == POLICY_VGPUS_MAX)
+		return -ENOSPC;
+	vgpu = new_found(gpu, id, initial_cap_pct, now);
+	if (!vgpu)
+		return -ENOMEM;
+	r = attach_existing(m, gpu, vgpu, now, reterr);
+	if (r < 0) {
+		vgpu_free(gpu, vgpu);
+		return r;
+	}
+	host_gpu_insert(gpu, vgpu);
+	if (lost)
+		hold_as_it_stands(m, gpu, vgpu, now);
+	else
+		note_decision(m, gpu, vgpu, "found", "noted", now,
+			      "vGPU %s stands on GPU %s without a contract: its cap of %d %% "
+			      "counts as sold",
+			      id, gpu->config.name, vgpu->contract.terms.initial_cap_pct);
+	control_save_soon(m);
+	return 0;
+}
+
+/* --- the last run's history --- */
+
+static int take_setting(void *userdata, const char *key, const char *value)
+{
+	struct manager *m = userdata;
+	struct err err = {""};
+
+	if (config_set_live(&m->config, key, value, &err) < 0)
+		log_warning("Live setting %s from the database: %s, ignoring", key, err.msg);
+	return 0;
+}
+
+static int take_decision(void *userdata, const struct db_decision *row)
+{
+	struct manager *m = userdata;
+	struct decision d = {.ts_ms = row->ts_ms};
+	json_t *detail = json_loads(row->detail_json, 0, NULL);
+
+	memcpy(d.gpu, row->gpu, sizeof(d.gpu));
+	memcpy(d.kind, row->kind, sizeof(d.kind));
+	memcpy(d.vgpu, row->vgpu, sizeof(d.vgpu));
+	memcpy(d.donor, row->donor, sizeof(d.donor));
+	memcpy(d.result, row->result, sizeof(d.result));
+	d.why = row->why;
+	d.id = row->id;
+	d.numbers = json_incref(json_object_get(detail, "numbers"));
+	d.moves = json_incref(json_object_get(detail, "moves"));
+	if (!d.numbers)
+		d.numbers = json_object();
+	if (!d.moves)
+		d.moves = json_array();
+	json_decref(detail);
+	(void)decisions_add(m->decisions, &d);
+	return 0;
+}
+
+static int take_alert(void *userdata, const struct db_alert *row)
+{
+	struct manager *m = userdata;
+	struct alert alert = {
+		.id = row->id,
+		.raised_ms = row->raised_ms,
+		.acked_ms = row->acked_ms,
+	};
+
+	if (alerts_kind_parse(row->name, &alert.kind) < 0)
+		return 0;
+	memcpy(alert.gpu, row->gpu, sizeof(alert.gpu));
+	memcpy(alert.vgpu, row->vgpu, sizeof(alert.vgpu));
+	snprintf(alert.text, sizeof(alert.text), "%.*s", ALERT_TEXT_MAX - 1, row->text);
+	alerts_adopt(m->alerts, &alert);
+	return 0;
+}
+
+static int take_silence(void *userdata, const struct db_silence *row)
+{
+	struct manager *m = userdata;
+	struct silence silence = {
+		.id = row->id, .created_ms = row->created_ms, .until_ms = row->until_ms};
+
+	if (row->ended_ms) { /* the newest: its id is not given again */
+		m->silences.last_id = row->id;
+		return 0;
+	}
+	memcpy(silence.alert, row->alert, sizeof(silence.alert));
+	memcpy(silence.gpu, row->gpu, sizeof(silence.gpu));
+	memcpy(silence.vgpu, row->vgpu, sizeof(silence.vgpu));
+	memcpy(silence.reason, row->reason, sizeof(silence.reason));
+	(void)silences_adopt(&m->silences, &silence); /* no room: somebody wrote the table */
+	return 0;
+}
+
+static int take_offer(void *userdata, const struct db_offer *row)
+{
+	struct manager *m = userdata;
+	struct instant now = clock_now();
+	struct offer offer = {
+		.id = row->id,
+		.created_ms = row->created_ms,
+		.changed_ms = row->changed_ms,
+		.fundable_pct = row->funded_pct,
+		.flavor = {.initial_cap_pct = row->cap_pct, .target_fps = row->target_fps},
+		.probation_ends_ns = now.mono_ns + (uint64_t)m->config.offer.probation_s * NS_PER_S,
+	};
+
+	if (offer_state_parse(row->state, &offer.state) < 0)
+		return 0;
+	memcpy(offer.gpu, row->gpu, sizeof(offer.gpu));
+	memcpy(offer.vgpu, row->vgpu, sizeof(offer.vgpu));
+	snprintf(offer.reason, sizeof(offer.reason), "%.*s", (int)sizeof(offer.reason) - 1,
+		 row->reason);
+	snprintf(offer.claim_key, sizeof(offer.claim_key), "%s", row->claim_key);
+	(void)offers_adopt(m->offers, &offer); /* no room: 256 live ones */
+	return 0;
+}
+
+int adopt_history(struct manager *m, struct db_reader *reader, struct err *reterr)
+{
+	struct err err = {""};
+	int r;
+
+	r = db_query_settings(reader, take_setting, m);
+	if (config_check(&m->config, &err) < 0) {
+		log_warning("Live settings from the database do not go with the file: %s, ignoring "
+			    "them",
+			    err.msg);
+		m->config = m->file_config;
+	}
+	if (r >= 0)
+		r = db_query_decisions(reader, DECISIONS_RECALLED, take_decision, m);
+	if (r >= 0)
+		r = db_query_silences(reader, take_silence, m);
+	if (r >= 0)
+		r = db_query_open_alerts(reader, take_alert, m);
+	if (r >= 0)
+		r = db_query_offers(reader, OFFERS_RECALLED, take_offer, m);
+	if (r < 0)
+		return err_fail(reterr, -r, "%s: cannot be read: %s", m->db_path, strerror(-r));
+	return 0;
+}

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Requests about vGPUs: sold, changed, held, removed. Each is checked whole, planned by policy/,
+ * put in force by actuate.c and noted as a decision. Must never leave half of a request done.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "gover-d/core/control.h"
+#include "gover-d/config/flavor.h"
+#include "gover-d/core/ledger.h"
+#include "gover-d/core/manager.h"
+#include "gover-d/core/tick.h"
+#include "monitor/fps/fps.h"
+
+static int check_flavor(const struct manager *m, const struct contract *c, struct err *reterr)
+{
+	struct flavor flavor;
+
+	return flavor_find(&m->config, c->flavor, &flavor)
+		       ? 0
+		       : flavor_refuse(&m->config, c->flavor, reterr);
+}
+
+static int check_terms(const struct host_gpu *gpu, const struct contract *c, struct err *reterr)
+{
+	const struct policy_terms *t = &c->terms;
+	int step = gpu->traits.step_pct;
+
+	if (t->initial_cap_pct < gpu->traits.floor_pct || t->initial_cap_pct > 100 ||
+	    t->initial_cap_pct % step)
+		return err_fail(reterr, EINVAL,
+				"initial_cap_pct: %d is not allowed: %d..100 in whole steps of %d "
+				"on GPU %s",
+				t->initial_cap_pct, gpu->traits.floor_pct, step, gpu->config.name);
+	if (t->min_cap_pct < 0 || t->min_cap_pct > t->initial_cap_pct || t->min_cap_pct % step)
+		return err_fail(reterr, EINVAL,
+				"min_cap_pct: %d is not allowed: 0..initial_cap_pct (%d) in whole "
+				"steps of %d",
+				t->min_cap_pct, t->initial_cap_pct, step);
+	return 0;
+}
+
+/* Tells the labels to the backend; the first it refuses ends it. */
+static int apply_labels(struct host_gpu *gpu, struct vgpu *vgpu, json_t *labels, struct err *reterr)
+{
+	struct err inner = {""};
+	const char *key;
+	json_t *value;
+	int r;
+
+	if (!gpu->ops->label || !vgpu->device)
+		return 0;
+	json_object_foreach (labels, key, value) {
+		r = gpu->ops->label(vgpu->device, key, json_string_value(value), &inner);
+		if (r < 0)
+			return err_fail(reterr, -r, "labels: %s: %s", key, inner.msg);
+	}
+	return 0;
+}
+
+/* What a leaver, a smaller contract or a failed addition freed goes to those who lack it. */
+static void give_back(struct manager *m, struct host_gpu *gpu, struct instant now)
+{
+	tick_view(m, gpu);
+	m->policy->give_back(&m->params, &gpu->view, &m->out);
+	(void)tick_apply(m, gpu, now); /* told by its decision; the policy goes on from there */
+}
+
+/* --- putting a contract in the place of another --- */
+
+/* The fields that may ask for another cap. */
+#define CAP_FIELDS \
+	(CONTROL_INITIAL_CAP | CONTROL_MIN_CAP | CONTROL_BURST | CONTROL_HELD | CONTROL_HELD_CAP)
+
+static int check_hold(struct host_gpu *gpu, const struct contract *c, struct err *reterr)
+{
+	int ceiling_pct = policy_ceiling_pct(&gpu->view, &c->terms);
+
+	if (!c->held)
+		return 0;
+	if (c->held_cap_pct < gpu->traits.floor_pct || c->held_cap_pct > ceiling_pct ||
+	    c->held_cap_pct % gpu->traits.step_pct)
+		return err_fail(reterr, EINVAL,
+				"held_cap_pct: %d is not allowed: %d..%d in whole steps of %d",
+				c->held_cap_pct, gpu->traits.floor_pct, ceiling_pct,
+				gpu->traits.step_pct);
+	return 0;
+}
+
+/* Plans the cap that @c asks for: a hold's own, or the nearest one its terms allow. */
+static int plan_cap(struct manager *m, struct host_gpu *gpu, const struct vgpu *vgpu,
+		    const struct contract *c, struct err *reterr)
+{
+	int largest_pct = 0, index = 0, r;
+
+	if (!vgpu->device || (c->held && c->held_cap_pct == vgpu->cap_pct))
+		return 0;
+	while (m->viewed[index] != vgpu)
+		index++;
+	if (c->held)
+		r = policy_hold(&m->params, &gpu->view, index, c->held_cap_pct, &m->out,
+				&largest_pct);
+	else
+		r = policy_set(&m->params, &gpu->view, index, &c->terms, &m->out, &largest_pct);
+	if (r < 0)
+		return err_fail(
+			reterr, ENOSPC,
+			"a cap of %d %% for vGPU %s does not fit on GPU %s: at most %d %% would",
+			c->held ? c->held_cap_pct
+				: policy_floor_pct(&m->params, &gpu->view, &c->terms),
+			vgpu->contract.id, gpu->config.name, largest_pct);
+	return 0;
+}
+
+/* Checks @c and plans it in m->out; labels, which may be refused, are with the backend already. */
+static int plan_change(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+		       unsigned int fields, const struct contract *c, struct instant now,
+		       struct err *reterr)
+{
+	int r = 0;
+
+	m->out.n_decisions = m->out.n_moves = 0;
+	if (fields & CAP_FIELDS) {
+		tick_view(m, gpu);
+		r = check_terms(gpu, c, reterr);
+		if (r >= 0)
+			r = check_hold(gpu, c, reterr);
+		if (r >= 0)
+			r = plan_cap(m, gpu, vgpu, c, reterr);
+		if (r >= 0)
+			r = others_check_plan(m, gpu, vgpu, now, reterr);
+	}
+	if (r >= 0 && (fields & CONTROL_LABELS))
+		r = apply_labels(gpu, vgpu, c->labels, reterr);
+	return r;
+}
+
+/* What was planned becomes the contract and the caps; what that frees goes to those who lack it. */
+static void commit_change(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+			  const struct contract *c, struct instant now)
+{
+	bool frees = m->out.n_moves > 0 || c->held != vgpu->contract.held ||
+		     c->terms.initial_cap_pct != vgpu->contract.terms.initial_cap_pct;
+	json_t *labels = json_incref(c->labels);
+
+	if (m->fps)
+		fps_hub_rematch(m->fps);
+	contract_fini(&vgpu->contract);
+	vgpu->contract = *c;
+	vgpu->contract.labels = labels;
+	if (!c->held)
+		vgpu->foreign = false;
+	if (!vgpu->device)
+		return;
+	actuate_initial_cap(&m->actuator, gpu, vgpu, c->terms.initial_cap_pct);
+	(void)tick_apply(m, gpu, now); /* what failed is told by its decision and alert */
+	/* Where the policy may not act, only what was asked for moves. */
+	if (frees && gpu->mode == GPU_MODE_ACT)
+		give_back(m, gpu, now);
+}
+
+/* --- changing a contract --- */
+
+/* The fields whose change may end an alert. */
+#define PROMISES                                                                      \
+	(CONTROL_INITIAL_CAP | CONTROL_MIN_CAP | CONTROL_TARGET_FPS | CONTROL_BURST | \
+	 CONTROL_HELD | CONTROL_HELD_CAP)
+
+static void merge_contract(struct contract *c, unsigned int fields, const struct contract *values)
+{
+	if (fields & CONTROL_VM)
+		memcpy(c->vm, values->vm, sizeof(c->vm));
+	if (fields & CONTROL_CID)
+		c->cid = values->cid;
+	if (fields & CONTROL_LABELS)
+		c->labels = values->labels;
+	if (fields & CONTROL_INITIAL_CAP)
+		c->terms.initial_cap_pct = values->terms.initial_cap_pct;
+	if (fields & CONTROL_MIN_CAP)
+		c->terms.min_cap_pct = values->terms.min_cap_pct;
+	if (fields & CONTROL_TARGET_FPS)
+		c->terms.target_fps = values->terms.target_fps;
+	if (fields & CONTROL_FPS_LIMIT)
+		c->fps_limit = values->fps_limit;
+	if (fields & CONTROL_WEIGHT)
+		c->terms.weight = values->terms.weight;
+	if (fields & CONTROL_BURST)
+		c->terms.burst = values->terms.burst;
+	if (fields & CONTROL_HELD)
+		c->held = values->held;
+	if (fields & CONTROL_HELD_CAP)
+		c->held_cap_pct = values->held_cap_pct;
+	if (fields & CONTROL_FLAVOR)
+		memcpy(c->flavor, values->flavor, sizeof(c->flavor));
+}
+
+static const struct {
+	enum control_field field;
+	const char *name;
+} field_names[] = {
+	{CONTROL_VM, "vm"},
+	{CONTROL_CID, "cid"},
+	{CONTROL_LABELS, "labels"},
+	{CONTROL_INITIAL_CAP, "initial_cap_pct"},
+	{CONTROL_MIN_CAP, "min_cap_pct"},
+	{CONTROL_TARGET_FPS, "target_fps"},
+	{CONTROL_FPS_LIMIT, "fps_limit"},
+	{CONTROL_WEIGHT, "weight"},
+	{CONTROL_BURST, "burst"},
+	{CONTROL_HELD, "held"},
+	{CONTROL_HELD_CAP, "held_cap_pct"},
+	{CONTROL_FLAVOR, "flavor"},
+};
+
+static void list_fields(unsigned int fields, char *text, size_t size)
+{
+	size_t at = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(field_names) && at < size; i++)
+		if (fields & field_names[i].field)
+			at += (size_t)snprintf(text + at, size - at, "%s%s", at ? ", " : "",
+					       field_names[i].name);
+}
+
+static void note_change(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+			unsigned int fields, const struct contract *c, struct instant now)
+{
+	char changed[160];
+
+	if ((fields & (CONTROL_HELD | CONTROL_HELD_CAP)) && c->held) {
+		note_decision(m, gpu, vgpu, "hold", "noted", now,
+			      "an operator holds vGPU %s at %d %%", c->id, c->held_cap_pct);
+	} else if (fields & CONTROL_HELD) {
+		note_decision(m, gpu, vgpu, "release", "noted", now,
+			      "an operator released vGPU %s; its cap is %d %%", c->id,
+			      vgpu->cap_pct);
+	} else {
+		list_fields(fields, changed, sizeof(changed));
+		note_decision(m, gpu, vgpu, "set", "noted", now,
+			      "the contract of vGPU %s (%d %% sold, target %g fps) was changed: %s",
+			      c->id, c->terms.initial_cap_pct, c->terms.target_fps, changed);
+	}
+}
+
+int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
+			const struct contract *values, struct err *reterr)
+{
+	struct instant now = clock_now();
+	struct contract merged;
+	struct host_gpu *gpu;
+	struct vgpu *vgpu = host_find_vgpu(&m->host, id, &gpu);
+	int r;
+
+	if (!vgpu)
+		return err_fail(reterr, ENOENT, "no vGPU %s on this host", id);
+	if (fields == 0)
+		return 0;
+	if (fields & CONTROL_FLAVOR) {
+		r = check_flavor(m, values, reterr);
+		if (r < 0)
+			return r;
+	}
+	merged = vgpu->contract;
+	merge_contract(&merged, fields, values);
+	if ((fields & CONTROL_HELD_CAP) && !merged.held)
+		return err_fail(reterr, EINVAL, "held_cap_pct: is only allowed together with held");
+	if (!merged.held)
+		merged.held_cap_pct = 0;
+	else if (merged.held_cap_pct == 0)
+		merged.held_cap_pct = vgpu->cap_pct;
+	r = plan_change(m, gpu, vgpu, fields, &merged, now, reterr);
+	if (r < 0)
+		return r;
+	note_change(m, gpu, vgpu, fields, &merged, now);
+	commit_change(m, gpu, vgpu, &merged, now);
+	if (fields & PROMISES)
+		alerts_vgpu_changed(m->alerts, id);
+	if (fields & ~(unsigned int)(CONTROL_HELD | CONTROL_HELD_CAP))
+		vgpu->found = false; /* somebody has said what is sold */
+	return 0;
+}
+
+/* --- selling --- */
+
+/* Plans and frees what a newcomer begins with; returns its first cap, or a negative errno. */
+static int fund_newcomer(struct manager *m, struct host_gpu *gpu, const struct contract *c,
+			 struct instant now, struct err *reterr)
+{
+	struct policy_params params = m->params;
+	int cap_pct, free_pct, floor_pct, r;
+
+	/* A small contract needs no more than itself. */
+	if (params.min_newcomer_pct > c->terms.initial_cap_pct)
+		params.min_newcomer_pct = c->terms.initial_cap_pct;
+	tick_view(m, gpu);
+	floor_pct = policy_floor_pct(&params, &gpu->view, &c->terms);
+	cap_pct = m->policy->fund(&params, &gpu->view, &c->terms, &m->out);
+	if (cap_pct < 0)
+		return err_fail(reterr, ENOSPC,
+				"vGPU %s does not fit on GPU %s: beside %d %% in caps it cannot be "
+				"given the %d %% it needs to begin with",
+				c->id, gpu->config.name, host_gpu_sum_cap_pct(gpu),
+				floor_pct > params.min_newcomer_pct ? floor_pct
+								    : params.min_newcomer_pct);
+	r = others_check_plan(m, gpu, NULL, now, reterr);
+	if (r < 0)
+		return r;
+	/* All from the free pool: nothing to write, "add" tells it. */
+	if (m->out.n_moves > 0)
+		(void)tick_apply(m, gpu, now);
+	free_pct = 100 - host_gpu_sum_cap_pct(gpu);
+	if (free_pct < cap_pct)
+		cap_pct = free_pct - free_pct % gpu->traits.step_pct;
+	if (cap_pct >= floor_pct)
+		return cap_pct;
+	give_back(m, gpu, now);
+	return err_fail(reterr, EIO, "vGPU %s: what GPU %s was to free for it was not freed", c->id,
+			gpu->config.name);
+}
+
+static int make_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now,
+		     struct err *reterr)
+{
+	int cap_pct, r;
+
+	if (m->actuator.dry_run)
+		return err_fail(reterr, EPERM, "vGPU %s: not made, this is a dry run",
+				vgpu->contract.id);
+	cap_pct = fund_newcomer(m, gpu, &vgpu->contract, now, reterr);
+	if (cap_pct < 0)
+		return cap_pct;
+	r = actuate_create(&m->actuator, gpu, vgpu, cap_pct, now, reterr);
+	if (r >= 0) {
+		r = apply_labels(gpu, vgpu, vgpu->contract.labels, reterr);
+		/* One that cannot be removed again is found by the next tick. */
+		if (r < 0 && actuate_destroy(&m->actuator, gpu, vgpu, NULL) < 0 && vgpu->device)
+			gpu->ops->detach(vgpu->device);
+	}
+	if (r < 0) {
+		give_back(m, gpu, now);
+		return r;
+	}
+	host_gpu_insert(gpu, vgpu);
+	if (m->fps)
+		fps_hub_rematch(m->fps);
+	note_decision(m, gpu, vgpu, "add", "written", now,
+		      "vGPU %s is sold %d %% of GPU %s and begins with %d %%", vgpu->contract.id,
+		      vgpu->contract.terms.initial_cap_pct, gpu->config.name, cap_pct);
+	return 0;
+}
+
+/* A contract for a vGPU that stands already without one. */
+static int attach_contract(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+			   struct contract *contract, struct instant now, struct err *reterr)
+{
+	int r;
+
+	contract->held = vgpu->contract.held;
+	contract->held_cap_pct = vgpu->contract.held_cap_pct;
+	r = plan_change(m, gpu, vgpu, CAP_FIELDS | CONTROL_LABELS, contract, now, reterr);
+	if (r < 0)
+		return r;
+	note_decision(m, gpu, vgpu, "add", "noted", now,
+		      "vGPU %s, found with a cap of %d %%, has a contract of %d %% now",
+		      contract->id, vgpu->cap_pct, contract->terms.initial_cap_pct);
+	commit_change(m, gpu, vgpu, contract, now);
+	contract_fini(contract);
+	vgpu->found = false;
+	return 0;
+}
+
+static int pick_gpu(struct manager *m, struct contract *c, struct host_gpu **ret_gpu,
+		    struct err *reterr)
+{
+	if (m->host.n_gpus == 0)
+		return err_fail(reterr, ENOENT,
+				"no GPU: gover-d found no vGPU scheduler on this host");
+	if (c->gpu[0] == '\0' && host_find_vgpu(&m->host, c->id, ret_gpu))
+		(void)id_copy(c->gpu, (*ret_gpu)->config.name);
+	if (c->gpu[0] == '\0' && m->host.n_gpus > 1)
+		return err_fail(reterr, EINVAL, "gpu: must be said, this host has %d GPUs",
+				m->host.n_gpus);
+	if (c->gpu[0] == '\0')
+		(void)id_copy(c->gpu, m->host.gpus[0].config.name);
+	*ret_gpu = host_find_gpu(&m->host, c->gpu);
+	return *ret_gpu ? 0 : err_fail(reterr, ENOENT, "no GPU %s on this host", c->gpu);
+}
+
+int control_add(struct manager *m, struct contract *contract, struct vgpu **ret_vgpu,
+		struct err *reterr)
+{
+	struct instant now = clock_now();
+	struct host_gpu *gpu, *stands;
+	struct vgpu *vgpu;
+	int r;
+
+	r = pick_gpu(m, contract, &gpu, reterr);
+	if (r >= 0)
+		r = check_terms(gpu, contract, reterr);
+	if (r >= 0)
+		r = check_flavor(m, contract, reterr);
+	if (r < 0)
+		return r;
+	contract->created_ms = now.wall_ms;
+	vgpu = host_find_vgpu(&m->host, contract->id, &stands);
+	if (!vgpu && !gpu->traits.creates) { /* made since the last tick? */
+		others_list(m, gpu, now);
+		vgpu = host_find_vgpu(&m->host, contract->id, &stands);
+	}
+	if (vgpu && !vgpu->found)
+		return err_fail(reterr, EEXIST, "vGPU %s has a contract already", contract->id);
+	if (vgpu && stands != gpu)
+		return err_fail(reterr, EEXIST, "vGPU %s stands on GPU %s, not on GPU %s",
+				contract->id, stands->config.name, gpu->config.name);
+	if (vgpu) {
+		*ret_vgpu = vgpu;
+		return attach_contract(m, gpu, vgpu, contract, now, reterr);
+	}
+	if (!gpu->traits.creates)
+		return err_fail(
+			reterr, ENODEV,
+			"vGPU %s does not exist on GPU %s, and its backend %s does not make any",
+			contract->id, gpu->config.name, gpu->ops->name);
+	if (gpu->n_vgpus == POLICY_VGPUS_MAX)
+		return err_fail(reterr, ENOSPC, "GPU %s has %d vGPUs, more are not managed",
+				gpu->config.name, gpu->n_vgpus);
+	vgpu = calloc(1, sizeof(*vgpu));
+	if (!vgpu)
+		return err_fail(reterr, ENOMEM, "no memory");
+	vgpu->contract = *contract;
+	r = make_vgpu(m, gpu, vgpu, now, reterr);
+	if (r < 0) {
+		free(vgpu); /* the contract is still the caller's */
+		return r;
+	}
+	*ret_vgpu = vgpu;
+	return 0;
+}
+
+int control_vgpu_add(struct manager *m, struct contract *contract, struct err *reterr)
+{
+	struct vgpu *vgpu;
+
+	return control_add(m, contract, &vgpu, reterr);
+}
+
+/* --- removing --- */
+
+int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
+{
+	struct instant now = clock_now();
+	struct host_gpu *gpu;
+	struct vgpu *vgpu = host_find_vgpu(&m->host, id, &gpu);
+	int r;
+
+	if (!vgpu)
+		return err_fail(reterr, ENOENT, "no vGPU %s on this host", id);
+	if (gpu->traits.creates) {
+		r = actuate_destroy(&m->actuator, gpu, vgpu, reterr);
+		if (r < 0)
+			return r;
+	}
+	if (!m->actuator.dry_run) /* where it stands on, it will be found as one never sold */
+		(void)capbook_remove(m->actuator.book, id);
+	host_gpu_take(gpu, vgpu);
+	note_decision(m, gpu, vgpu, "remove", "written", now,
+		      "vGPU %s and its contract of %d %% were removed; its cap was %d %%", id,
+		      vgpu->contract.terms.initial_cap_pct, vgpu->cap_pct);
+	frames_forget(m, id);
+	offers_vgpu_removed(m->offers, id, now);
+	alerts_vgpu_changed(m->alerts, id);
+	ledger_keep_vgpu(m, vgpu);
+	vgpu_free(gpu, vgpu);
+	if (gpu->mode == GPU_MODE_ACT)
+		give_back(m, gpu, now);
+	return 0;
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What requests may ask of GPUs, offers, alerts and parameters; control-vgpu.c has the vGPUs. Must
+ * never leave half of a request done.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "db/db.h"
+#include "gover-d/core/control.h"
+#include "gover-d/core/ledger.h"
+#include "gover-d/core/manager.h"
+#include "gover-d/core/tick.h"
+
+/* --- read access --- */
+
+const struct host *control_host(const struct manager *m)
+{
+	return &m->host;
+}
+
+const struct config *control_config(const struct manager *m)
+{
+	return &m->config;
+}
+
+const struct config *control_file_config(const struct manager *m)
+{
+	return &m->file_config;
+}
+
+const struct decisions *control_decisions(const struct manager *m)
+{
+	return m->decisions;
+}
+
+const struct alerts *control_alerts(const struct manager *m)
+{
+	return m->alerts;
+}
+
+const struct offers *control_offers(const struct manager *m)
+{
+	return m->offers;
+}
+
+struct worker *control_worker(struct manager *m)
+{
+	return m->worker;
+}
+
+struct db *control_db(struct manager *m)
+{
+	return m->actuator.db;
+}
+
+const char *control_db_path(const struct manager *m)
+{
+	return m->db_path;
+}
+
+const struct frames *control_frames(const struct manager *m)
+{
+	return &m->frames;
+}
+
+const struct fps_hub *control_fps(const struct manager *m)
+{
+	return m->fps;
+}
+
+void control_hook_stats(const struct manager *m, enum hook hook, struct hook_stats *ret_stats)
+{
+	hooks_stats(m->hooks, hook, ret_stats);
+}
+
+bool control_webhook_stats(const struct manager *m, struct webhook_stats *ret_stats)
+{
+	if (m->webhook)
+		webhook_stats(m->webhook, ret_stats);
+	return m->webhook;
+}
+
+bool control_dry_run(const struct manager *m)
+{
+	return m->actuator.dry_run;
+}
+
+uint64_t control_generation(const struct manager *m)
+{
+	return m->generation;
+}
+
+void control_keep_ledger(struct manager *m)
+{
+	ledger_keep(m);
+}
+
+int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode *mode,
+		       const bool *selling, struct err *reterr)
+{
+	struct host_gpu *gpu = host_find_gpu(&m->host, name);
+	struct instant now = clock_now();
+	struct offer *offer;
+
+	if (!gpu)
+		return err_fail(reterr, ENOENT, "no GPU %s on this host", name);
+	if (mode && *mode != GPU_MODE_OBSERVE && gpu->traits.read_only)
+		return err_fail(reterr, EINVAL,
+				"mode: GPU %s can only be watched: its backend %s writes no caps",
+				name, gpu->ops->name);
+	if (mode)
+		gpu->mode = *mode;
+	if (selling)
+		gpu->selling = *selling;
+	note_decision(m, gpu, NULL, "set", "noted", now,
+		      "an operator set GPU %s to mode %s, selling %s", name,
+		      gpu_mode_name(gpu->mode), gpu->selling ? "on" : "off");
+	offer = offers_live(m->offers, name);
+	if (offer && offer->state == OFFER_OPEN && (!gpu->selling || gpu->mode != GPU_MODE_ACT))
+		offers_end(m->offers, offer, OFFER_CLOSED, now,
+			   "an operator stopped selling on GPU %s", name);
+	return 0;
+}
+
+/* --- offers and alerts --- */
+
+static int claimable(struct manager *m, int64_t id, const char *key, struct offer **ret_offer,
+		     struct err *reterr)
+{
+	struct offer *offer = offers_find(m->offers, id);
+
+	if (!offer)
+		return err_fail(reterr, ENOENT, "no offer %lld", (long long)id);
+	*ret_offer = offer;
+	if (offer->vgpu[0]) {
+		if (key[0] && strcmp(offer->claim_key, key) == 0)
+			return 1;
+		return err_fail(reterr, EEXIST, "offer %lld was claimed for vGPU %s", (long long)id,
+				offer->vgpu);
+	}
+	if (offer->state != OFFER_OPEN)
+		return err_fail(reterr, ETIME, "offer %lld is %s: %s", (long long)id,
+				offer_state_name(offer->state), offer->reason);
+	return 0;
+}
+
+int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned int fields,
+			struct contract *contract, const struct offer **ret_offer,
+			struct err *reterr)
+{
+	struct instant now = clock_now();
+	struct offer *offer = NULL;
+	struct vgpu *vgpu;
+	int r;
+
+	r = claimable(m, id, key, &offer, reterr);
+	if (r == 1) {
+		contract_fini(contract); /* the same claim again: the same newcomer */
+		*ret_offer = offer;
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	memcpy(contract->gpu, offer->gpu, sizeof(contract->gpu));
+	contract->terms.initial_cap_pct = offer->flavor.initial_cap_pct;
+	if (!(fields & CONTROL_TARGET_FPS))
+		contract->terms.target_fps = offer->flavor.target_fps;
+	contract->terms.weight = 1;
+	memcpy(contract->flavor, m->config.offer.flavor, sizeof(contract->flavor));
+	/* On disk before the answer: the history may not get to know of it any more. */
+	contract->offer = id;
+	snprintf(contract->claim_key, sizeof(contract->claim_key), "%s", key);
+	r = control_add(m, contract, &vgpu, reterr);
+	if (r == -ENOSPC)
+		offers_end(m->offers, offer, OFFER_CLOSED, now,
+			   "it could not be funded any more when it was claimed");
+	if (r < 0)
+		return r;
+	vgpu->newcomer = true;
+	offers_claim(m->offers, offer, vgpu->contract.id, key, m->config.offer.probation_s, now);
+	*ret_offer = offer;
+	return 0;
+}
+
+int control_offer_close(struct manager *m, int64_t id, struct err *reterr)
+{
+	struct offer *offer = offers_find(m->offers, id);
+
+	if (!offer)
+		return err_fail(reterr, ENOENT, "no offer %lld", (long long)id);
+	if (offer->state != OFFER_OPEN)
+		return err_fail(reterr, ETIME,
+				"offer %lld is %s, only an open one can be withdrawn",
+				(long long)id, offer_state_name(offer->state));
+	offers_end(m->offers, offer, OFFER_CLOSED, clock_now(), "withdrawn by a client");
+	return 0;
+}
+
+int control_alert_ack(struct manager *m, int64_t id, struct err *reterr)
+{
+	if (alerts_ack(m->alerts, id, clock_now().wall_ms) < 0)
+		return err_fail(reterr, ENOENT, "no alert %lld", (long long)id);
+	return 0;
+}
+
+/* --- live parameters --- */
+
+static int text_of(const json_t *value, char *text, size_t size)
+{
+	int n = -1;
+
+	if (json_is_string(value))
+		n = snprintf(text, size, "%s", json_string_value(value));
+	else if (json_is_boolean(value))
+		n = snprintf(text, size, "%s", json_is_true(value) ? "on" : "off");
+	else if (json_is_integer(value))
+		n = snprintf(text, size, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+	else if (json_is_real(value))
+		n = snprintf(text, size, "%.17g", json_real_value(value));
+	return n >= 0 && (size_t)n < size ? 0 : -EINVAL;
+}
+
+static int set_one(struct manager *m, struct config *config, const char *key, const json_t *value,
+		   struct err *reterr)
+{
+	char text[128];
+	int r;
+
+	if (json_is_null(value))
+		r = config_get_live(&m->file_config, key, text, sizeof(text));
+	else
+		r = text_of(value, text, sizeof(text));
+	if (r == -ENOENT)
+		return err_fail(reterr, ENOENT, "%s: no such parameter", key);
+	if (r < 0)
+		return err_fail(reterr, EINVAL, "%s: a number, a word, on/off or null is allowed",
+				key);
+	return config_set_live(config, key, text, reterr);
+}
+
+/* "overload_pct 95 -> 90, ..." of those of @object's keys whose value becomes another. */
+static void list_changes(const struct config *from, const struct config *to, json_t *object,
+			 char *text, size_t size)
+{
+	char was[128], is[128];
+	const char *key;
+	json_t *value;
+	size_t at = 0;
+
+	text[0] = '\0';
+	json_object_foreach (object, key, value) {
+		if (config_get_live(from, key, was, sizeof(was)) < 0 ||
+		    config_get_live(to, key, is, sizeof(is)) < 0 || strcmp(was, is) == 0)
+			continue;
+		if (at < size)
+			at += (size_t)snprintf(text + at, size - at, "%s%s %s -> %s",
+					       at ? ", " : "", key, was, is);
+	}
+}
+
+static int keep_setting(struct manager *m, const char *key)
+{
+	char now_text[128], file_text[128];
+
+	if (!m->actuator.db)
+		return -ENODEV;
+	if (m->actuator.dry_run)
+		return -EPERM; /* the next real run is not to find it */
+	if (config_get_live(&m->config, key, now_text, sizeof(now_text)) < 0 ||
+	    config_get_live(&m->file_config, key, file_text, sizeof(file_text)) < 0)
+		return -ENOENT;
+	return db_append_setting(m->actuator.db, key,
+				 strcmp(now_text, file_text) == 0 ? NULL : now_text);
+}
+
+/* It is one decision for all GPUs, and names none. */
+static void note_parameters(struct manager *m, const char *changes, bool kept)
+{
+	char why[DECISION_WHY_MAX];
+	struct decision d = {
+		.ts_ms = clock_now().wall_ms, .kind = "set", .result = "noted", .why = why};
+
+	snprintf(why, sizeof(why), "an operator changed the policy: %s%s", changes,
+		 kept ? ""
+		 : m->actuator.dry_run
+			 ? "; this is a dry run, a restart will forget it"
+			 : "; the history cannot keep that now, a restart will forget it");
+	(void)keep_decision(m, &d);
+}
+
+int control_policy_change(struct manager *m, json_t *object, struct err *reterr)
+{
+	CLEANUP_FREE struct config *config = malloc(sizeof(*config));
+	char changes[DECISION_WHY_MAX - 128];
+	bool kept = true;
+	const char *key;
+	json_t *value;
+	int r;
+
+	if (!config)
+		return err_fail(reterr, ENOMEM, "no memory");
+	*config = m->config;
+	json_object_foreach (object, key, value) {
+		r = set_one(m, config, key, value, reterr);
+		if (r < 0)
+			return r;
+	}
+	r = config_check(config, reterr);
+	if (r < 0)
+		return r;
+	list_changes(&m->config, config, object, changes, sizeof(changes));
+	m->config = *config;
+	m->policy = policy_find(m->config.policy);
+	m->params = config_policy_params(&m->config);
+	ledger_keep_prices(m);
+	json_object_foreach (object, key, value)
+		if (keep_setting(m, key) < 0)
+			kept = false;
+	m->generation++;
+	if (changes[0])
+		note_parameters(m, changes, kept);
+	return 0;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Keeping a decision: in memory for REST, in the log, in the history. Must never wait: the history
+ * is a queue.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/db.h"
+#include "gover-d/api/json-encode.h"
+#include "gover-d/util/log.h"
+#include "gover-d/core/manager.h"
+#include "gover-d/core/tick.h"
+
+/* Where all of it is too long for the history, the moves are left out; they are in cap_write too.
+ */
+static void copy_detail(const char *detail, char *to, size_t size)
+{
+	json_t *shorter;
+	char *text;
+
+	if (strlen(detail) < size) {
+		strcpy(to, detail);
+		return;
+	}
+	shorter = json_loads(detail, 0, NULL);
+	(void)json_object_set_new(shorter, "moves", json_array());
+	text = json_dumps(shorter, JSON_COMPACT);
+	if (text && strlen(text) < size)
+		strcpy(to, text);
+	free(text);
+	json_decref(shorter);
+}
+
+static void store_decision(struct manager *m, const struct decision *d)
+{
+	struct db_decision row = {.id = d->id, .ts_ms = d->ts_ms};
+
+	if (!m->actuator.db)
+		return;
+	memcpy(row.gpu, d->gpu, sizeof(row.gpu));
+	memcpy(row.kind, d->kind, sizeof(row.kind));
+	memcpy(row.vgpu, d->vgpu, sizeof(row.vgpu));
+	memcpy(row.donor, d->donor, sizeof(row.donor));
+	memcpy(row.result, d->result, sizeof(row.result));
+	snprintf(row.why, sizeof(row.why), "%s", d->why);
+	copy_detail(d->detail, row.detail_json, sizeof(row.detail_json));
+	(void)db_append_decision(m->actuator.db, &row); /* a full queue is counted by db/ */
+}
+
+/* What was decided the api tells by itself, when there is time; what else is not as it was is to be
+ * read again. */
+static void tell_change(struct manager *m, const char *what, const char *id)
+{
+	struct json_encode o = json_encode_begin();
+
+	json_encode_add(&o, "what", json_string(what));
+	json_encode_add(&o, "id", json_encode_name(id));
+	api_event(m->api, EVENTS_CHANGE, json_encode_end(&o));
+}
+
+int64_t keep_decision(struct manager *m, struct decision *decision)
+{
+	const struct decision *kept;
+
+	if (!decision->numbers)
+		decision->numbers = json_object();
+	if (!decision->moves)
+		decision->moves = json_array();
+	kept = decisions_add(m->decisions, decision);
+	if (!kept)
+		return 0;
+	log_about(SD_INFO,
+		  &(struct log_about){.kind = LOG_DECISION,
+				      .gpu = kept->gpu,
+				      .vgpu = kept->vgpu,
+				      .decision = kept->kind},
+		  "%s%s%s: %s [%s]", kept->kind, kept->vgpu[0] ? " " : "", kept->vgpu, kept->why,
+		  kept->result);
+	store_decision(m, kept);
+	m->generation++;
+	if (!kept->gpu[0])
+		tell_change(m, "policy", "");
+	return kept->id;
+}
+
+void note_decision(struct manager *m, const struct host_gpu *gpu, struct vgpu *vgpu,
+		   const char *kind, const char *result, struct instant now, const char *format,
+		   ...)
+{
+	char why[DECISION_WHY_MAX];
+	struct decision d = {.ts_ms = now.wall_ms, .why = why};
+	int64_t id;
+	va_list ap;
+
+	snprintf(d.gpu, sizeof(d.gpu), "%s", gpu->config.name);
+	snprintf(d.kind, sizeof(d.kind), "%s", kind);
+	snprintf(d.vgpu, sizeof(d.vgpu), "%s", vgpu ? vgpu->contract.id : "");
+	snprintf(d.result, sizeof(d.result), "%s", result);
+	va_start(ap, format);
+	vsnprintf(why, sizeof(why), format, ap);
+	va_end(ap);
+	id = keep_decision(m, &d);
+	if (vgpu && id)
+		vgpu->last_decision_id = id;
+	tell_change(m, vgpu ? "vgpu" : "gpu", vgpu ? d.vgpu : d.gpu);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* Counting money. Must never touch a price but to read it. */
+#include <string.h>
+
+#include "db/ledger.h"
+#include "gover-d/config/flavor.h"
+#include "gover-d/core/ledger.h"
+#include "gover-d/core/manager.h"
+
+#define MINUTE_MS  60000
+#define S_PER_HOUR 3600
+
+/* --- keeping --- */
+
+void ledger_keep_vgpu(struct manager *m, struct vgpu *v)
+{
+	struct ledger_open *open = &v->ledger;
+	struct db_ledger row = {
+		.ts_ms = m->host.ledger_ms,
+		.sold = open->sold,
+		.kept = open->kept,
+	};
+
+	if (open->flavor[0] && m->actuator.db) {
+		memcpy(row.vgpu, v->contract.id, sizeof(row.vgpu));
+		memcpy(row.gpu, v->contract.gpu, sizeof(row.gpu));
+		memcpy(row.flavor, open->flavor, sizeof(row.flavor));
+		(void)db_append_ledger(m->actuator.db, &row); /* a full queue is counted by db/ */
+	}
+	memset(open, 0, sizeof(*open));
+}
+
+static void keep_gpu(struct manager *m, struct host_gpu *gpu)
+{
+	struct db_ledger_gpu row = {.ts_ms = m->host.ledger_ms, .watched_s = gpu->watched_s};
+
+	if (gpu->watched_s > 0 && m->actuator.db) {
+		memcpy(row.gpu, gpu->config.name, sizeof(row.gpu));
+		(void)db_append_ledger_gpu(m->actuator.db, &row);
+	}
+	gpu->watched_s = 0;
+}
+
+void ledger_keep(struct manager *m)
+{
+	for (int i = 0; i < m->host.n_gpus; i++) {
+		keep_gpu(m, &m->host.gpus[i]);
+		for (struct vgpu *v = m->host.gpus[i].vgpus; v; v = v->next)
+			ledger_keep_vgpu(m, v);
+	}
+}
+
+void ledger_keep_prices(struct manager *m)
+{
+	struct flavor flavor;
+
+	for (int i = 0; m->actuator.db && flavor_at(&m->config, i, &flavor); i++) {
+		struct db_price price = {
+			.ts_ms = clock_now().wall_ms,
+			.price_per_cap_hour = flavor.price_per_cap_hour,
+			.penalty_per_broken_s = flavor.penalty_per_broken_s,
+		};
+
+		memcpy(price.flavor, flavor.name, sizeof(price.flavor));
+		(void)db_append_price(m->actuator.db, &price);
+	}
+}
+
+/* --- counting --- */
+
+static bool came_before(const struct vgpu *a, const struct vgpu *b)
+{
+	if (a->contract.created_ms != b->contract.created_ms)
+		return a->contract.created_ms < b->contract.created_ms;
+	return id_compare(a->contract.id, b->contract.id) < 0;
+}
+
+/* Those that stand there, first come first. */
+static int sort_by_arrival(const struct host_gpu *gpu, struct vgpu *order[POLICY_VGPUS_MAX])
+{
+	int n = 0;
+
+	for (struct vgpu *v = gpu->vgpus; v && n < POLICY_VGPUS_MAX; v = v->next) {
+		int at = n;
+
+		if (!v->device)
+			continue;
+		for (; at > 0 && came_before(v, order[at - 1]); at--)
+			order[at] = order[at - 1];
+		order[at] = v;
+		n++;
+	}
+	return n;
+}
+
+static void earn(struct db_money *money, const struct flavor *flavor, double cap_s)
+{
+	money->cap_s += cap_s;
+	money->revenue += cap_s * flavor->price_per_cap_hour / S_PER_HOUR;
+}
+
+static void owe(struct db_money *money, const struct flavor *flavor, double broken_s)
+{
+	money->broken_s += broken_s;
+	money->penalty += broken_s * flavor->penalty_per_broken_s;
+}
+
+/* @fits: a host that does not oversell would have it too. */
+static void count_vgpu(struct manager *m, struct vgpu *v, bool fits, double dt_s)
+{
+	struct flavor flavor = flavor_of(&m->config, v->contract.flavor);
+	int sold_pct = v->contract.terms.initial_cap_pct;
+	double cap_s = dt_s * sold_pct / 100;
+	struct db_money now = {0};
+
+	if (strcmp(v->ledger.flavor, flavor.name) != 0)
+		ledger_keep_vgpu(m, v);
+	memcpy(v->ledger.flavor, flavor.name, sizeof(v->ledger.flavor));
+	earn(&now, &flavor, cap_s);
+	if (v->view.broken && v->row.busy_valid)
+		owe(&now, &flavor, v->row.dt_s);
+	m->host.revenue += now.revenue;
+	m->host.penalty += now.penalty;
+	earn(&v->ledger.sold, &flavor, cap_s);
+	owe(&v->ledger.sold, &flavor, now.broken_s);
+	if (!fits)
+		return;
+	earn(&v->ledger.kept, &flavor, cap_s);
+	if (v->sampled_cap_pct >= sold_pct)
+		owe(&v->ledger.kept, &flavor, now.broken_s);
+}
+
+/* One that was found was sold by nobody: it takes its place, and earns nothing. */
+static void count_gpu(struct manager *m, struct host_gpu *gpu, double dt_s)
+{
+	struct vgpu *order[POLICY_VGPUS_MAX];
+	int n = sort_by_arrival(gpu, order), left_pct = 100;
+
+	gpu->watched_s += dt_s;
+	for (int i = 0; i < n; i++) {
+		int sold_pct = order[i]->contract.terms.initial_cap_pct;
+		bool fits = sold_pct <= left_pct;
+
+		if (fits)
+			left_pct -= sold_pct;
+		if (!order[i]->found)
+			count_vgpu(m, order[i], fits, dt_s);
+	}
+}
+
+void ledger_tick(struct manager *m, struct instant now)
+{
+	int64_t minute_ms = now.wall_ms - now.wall_ms % MINUTE_MS;
+
+	if (minute_ms != m->host.ledger_ms)
+		ledger_keep(m);
+	m->host.ledger_ms = minute_ms;
+	for (int i = 0; i < m->host.n_gpus && m->host.ready; i++) {
+		struct host_gpu *gpu = &m->host.gpus[i];
+		double passed_s = (double)(now.mono_ns - m->host.ticked.mono_ns) / NS_PER_S;
+
+		count_gpu(m, gpu, passed_s * (gpu->config.speed > 0 ? gpu->config.speed : 1));
+	}
+}

@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Making every object of the daemon in order, running the loop, and letting go in reverse. Must
+ * never change a cap: an end of the daemon, orderly or not, leaves them as they stand.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "db/db.h"
+#include "gover-d/auth/gate.h"
+#include "gover-d/api/json-encode.h"
+#include "gover-d/core/ledger.h"
+#include "gover-d/util/log.h"
+#include "gover-d/core/manager.h"
+#include "gover-d/core/notify.h"
+#include "monitor/fps/fps.h"
+
+#define IGT_PATH      "/usr/bin/intel_gpu_top"
+#define TICK_PRIORITY (SD_EVENT_PRIORITY_IMPORTANT)
+#define FPS_PRIORITY  (SD_EVENT_PRIORITY_NORMAL + 5)
+
+/* --- one daemon, one state directory --- */
+
+static int lock_state_dir(const char *state_dir, int *ret_fd, struct err *reterr)
+{
+	char path[PATH_MAX + 16];
+	CLEANUP_CLOSE int fd = -1;
+	int r = file_make_dirs(state_dir);
+
+	if (r < 0)
+		return err_fail(reterr, -r, "state directory %s cannot be made: %s", state_dir,
+				strerror(-r));
+	snprintf(path, sizeof(path), "%s/lock", state_dir);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_fail(reterr, errno, "%s cannot be opened: %s", path, strerror(errno));
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return err_fail(reterr, EBUSY, "another gover-d uses the state directory %s",
+				state_dir);
+	*ret_fd = steal_fd(&fd);
+	return 0;
+}
+
+/* --- history --- */
+
+static struct db_reader *open_reader(struct manager *m)
+{
+	struct db_reader *reader = NULL;
+	struct err err = {""};
+
+	/* Without a writer it was told already; what can be read is read. */
+	if (db_reader_open(m->db_path, &reader, &err) < 0 && m->actuator.db)
+		log_warning("%s, ignoring", err.msg);
+	return reader;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/*
+ * Ids grow, whatever became of the history: none that was given is given again, so that no cursor
+ * of a client goes astray and nothing in a database that comes back is overwritten. Where neither
+ * the contracts nor the history tell, the seconds since 1970 are above all that were ever given.
+ */
+static struct db_last_ids find_last_ids(struct manager *m, struct db_reader *reader,
+					const struct contracts *contracts)
+{
+	struct db_last_ids last = {0}, noted = contracts->head.ids;
+	int r = reader ? db_query_last_ids(reader, &last) : -ENOENT;
+
+	if (reader && r < 0)
+		log_warning("%s: its last ids cannot be read, ignoring", m->db_path);
+	if (contracts->head.revision == 0 && (r < 0 || m->contracts_lost))
+		noted.decision = noted.alert = noted.offer = clock_now().wall_ms / 1000;
+	return (struct db_last_ids){
+		.decision = larger(last.decision, noted.decision),
+		.alert = larger(last.alert, noted.alert),
+		.offer = larger(last.offer, noted.offer),
+	};
+}
+
+static int make_memory(struct manager *m, struct db_reader *reader,
+		       const struct contracts *contracts, struct err *reterr)
+{
+	struct db_last_ids last = find_last_ids(m, reader, contracts);
+	struct err err = {""};
+
+	m->decisions = decisions_new(0); /* the recalled ones bring their ids */
+	m->alerts = alerts_new(last.alert, notify_alert_changed, m);
+	m->offers = offers_new(last.offer, notify_offer_changed, m);
+	if (!m->decisions || !m->alerts || !m->offers)
+		return err_fail(reterr, ENOMEM, "no memory");
+	alerts_set_silenced(m->alerts, notify_is_silenced);
+	alerts_set_update(m->alerts, m->config.update_s * 1000LL);
+	if (reader && adopt_history(m, reader, &err) < 0)
+		log_warning("%s, ignoring", err.msg);
+	decisions_go_on_after(m->decisions, last.decision);
+	m->policy = policy_find(m->config.policy);
+	m->params = config_policy_params(&m->config);
+	ledger_keep_prices(m);
+	return 0;
+}
+
+/* --- FPS --- */
+
+static int owner_of(void *userdata, pid_t pid, char ret_id[ID_MAX])
+{
+	struct manager *m = userdata;
+
+	for (int i = 0; i < m->host.n_gpus; i++) {
+		struct host_gpu *gpu = &m->host.gpus[i];
+
+		if (gpu->ops->owner && gpu->ops->owner(gpu->gpu, pid, ret_id) == 0)
+			return 0;
+	}
+	return -ENOENT;
+}
+
+static bool is_vm(const struct contract *contract, uint32_t cid, const char *name)
+{
+	return name ? strcmp(contract->vm, name) == 0 : contract->cid == cid;
+}
+
+/* A socket may have the name of a vGPU, or of its virtual machine. What two contracts say is of
+ * neither: reports must not count for another tenant. */
+static int vm_of(void *userdata, uint32_t cid, const char *name, char ret_id[ID_MAX])
+{
+	struct manager *m = userdata;
+	const struct vgpu *found = name ? host_find_vgpu(&m->host, name, NULL) : NULL;
+
+	if (found)
+		return id_copy(ret_id, found->contract.id);
+	for (int i = 0; i < m->host.n_gpus; i++) {
+		for (const struct vgpu *v = m->host.gpus[i].vgpus; v; v = v->next) {
+			if (!is_vm(&v->contract, cid, name))
+				continue;
+			if (found)
+				return -ENOENT;
+			found = v;
+		}
+	}
+	return found ? id_copy(ret_id, found->contract.id) : -ENOENT;
+}
+
+static int on_fps(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	struct manager *m = userdata;
+
+	(void)source, (void)fd, (void)events;
+	fps_hub_dispatch(m->fps);
+	return 0;
+}
+
+static int open_fps(struct manager *m, struct err *reterr)
+{
+	int r;
+
+	r = fps_hub_new(m->config.fps_socket, owner_of, m, &m->fps, reterr);
+	if (r < 0)
+		return r;
+	r = fps_hub_hear_guests(m->fps, (uint32_t)m->config.fps_vsock_port, m->config.fps_ports,
+				vm_of, reterr);
+	if (r < 0)
+		return r;
+	r = sd_event_add_io(m->event, &m->fps_source, fps_hub_fd(m->fps), EPOLLIN, on_fps, m);
+	if (r >= 0)
+		r = sd_event_source_set_priority(m->fps_source, FPS_PRIORITY);
+	return r < 0 ? err_fail(reterr, -r, "the loop: %s", strerror(-r)) : 0;
+}
+
+/* --- intel_gpu_top --- */
+
+/* What the configuration says of this GPU: auto, off or a path. */
+static const char *igt_setting(const struct manager *m, const struct host_gpu *gpu)
+{
+	for (int i = 0; i < m->config.n_gpus; i++)
+		if (strcmp(m->config.gpus[i].gpu.name, gpu->config.name) == 0)
+			return m->config.gpus[i].intel_gpu_top;
+	return "off";
+}
+
+/* An Intel GPU offers its counters as "i915" or, one of several, "i915_" and its address. */
+static bool intel_gpu_present(void)
+{
+	glob_t found;
+	bool present = glob("/sys/bus/event_source/devices/i915*", 0, NULL, &found) == 0;
+
+	globfree(&found);
+	return present;
+}
+
+/* "auto" is for a GPU whose own backend does not know its physical utilisation. */
+static bool igt_wanted(const struct host_gpu *gpu)
+{
+	if (gpu->ops->physical || !intel_gpu_present())
+		return false;
+	if (access(IGT_PATH, X_OK) == 0)
+		return true;
+	log_notice("GPU %s: no physical utilisation: %s is not installed (package "
+		   "intel-gpu-tools)",
+		   gpu->config.name, IGT_PATH);
+	return false;
+}
+
+/* Of several GPUs the one meant, as intel_gpu_top names devices; NULL: the only one. */
+static const char *igt_device(const struct host_gpu *gpu, char text[PATH_MAX])
+{
+	const char *root = gpu->config.root[0] ? gpu->config.root : "/sys";
+	char path[PATH_MAX], real[PATH_MAX];
+
+	if (strcmp(gpu->ops->name, "gvt") != 0 || gpu->config.parent[0] == '\0')
+		return NULL;
+	snprintf(path, sizeof(path), "%s/class/mdev_bus/%s", root, gpu->config.parent);
+	if (!realpath(path, real) || snprintf(text, PATH_MAX, "sys:%s", real) >= PATH_MAX)
+		return NULL;
+	return text;
+}
+
+static int open_igt(struct manager *m, int index, struct err *reterr)
+{
+	const struct host_gpu *gpu = &m->host.gpus[index];
+	const char *path = igt_setting(m, gpu);
+	char device[PATH_MAX];
+
+	if (strcmp(path, "auto") == 0)
+		path = igt_wanted(gpu) ? IGT_PATH : "off";
+	if (strcmp(path, "off") == 0)
+		return 0;
+	return igt_spawn(path, igt_device(gpu, device), m->config.period_ms, &m->igt[index],
+			 reterr);
+}
+
+static void dispatch_igt(struct manager *m, struct instant now)
+{
+	struct err err = {""};
+
+	for (int i = 0; i < m->host.n_gpus; i++)
+		if (m->igt[i] && igt_dispatch(m->igt[i], now.mono_ns, &err) < 0)
+			log_warning("GPU %s: %s", m->host.gpus[i].config.name, err.msg);
+}
+
+/* --- the tick --- */
+
+static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct manager *m = userdata;
+	uint64_t period_ns = (uint64_t)m->config.period_ms * NS_PER_MS;
+	struct instant now = clock_now();
+	bool late;
+
+	(void)usec;
+	late = now.mono_ns > m->next_tick_ns + period_ns / 2;
+	host_note_lateness(&m->host.lateness,
+			   now.mono_ns > m->next_tick_ns
+				   ? (double)(now.mono_ns - m->next_tick_ns) / NS_PER_S
+				   : 0);
+	if (late)
+		m->host.late_ticks++;
+	dispatch_igt(m, now);
+	tick_run(m, now, late);
+	history_retry(m, now);
+	control_save_tend(m);
+	/* Missed ticks are not made up for: the next one keeps its place in the raster. */
+	while (m->next_tick_ns <= now.mono_ns)
+		m->next_tick_ns += period_ns;
+	(void)sd_event_source_set_time(source, m->next_tick_ns / 1000);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+static int start_ticking(struct manager *m, struct err *reterr)
+{
+	int r;
+
+	m->next_tick_ns = clock_now().mono_ns + (uint64_t)m->config.period_ms * NS_PER_MS;
+	r = sd_event_add_time(m->event, &m->timer, CLOCK_MONOTONIC, m->next_tick_ns / 1000, 1,
+			      on_tick, m);
+	if (r >= 0)
+		r = sd_event_source_set_priority(m->timer, TICK_PRIORITY);
+	return r < 0 ? err_fail(reterr, -r, "the loop: %s", strerror(-r)) : 0;
+}
+
+static int make_loop(struct manager *m, struct err *reterr)
+{
+	sigset_t signals;
+	int r;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGCHLD);
+	r = -pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	if (r >= 0)
+		r = sd_event_new(&m->event);
+	if (r >= 0)
+		r = sd_event_add_signal(m->event, NULL, SIGTERM, NULL, NULL);
+	if (r >= 0)
+		r = sd_event_add_signal(m->event, NULL, SIGINT, NULL, NULL);
+	if (r >= 0)
+		r = sd_event_set_watchdog(m->event, 1);
+	if (r >= 0)
+		r = worker_new(m->event, &m->worker);
+	return r < 0 ? err_fail(reterr, -r, "the loop: %s", strerror(-r)) : notify_open(m, reterr);
+}
+
+/* The first of every start. */
+static int open_books(struct manager *m, struct err *reterr)
+{
+	const char *state_dir = m->config.state_dir;
+	char caps_path[PATH_MAX];
+	int r;
+
+	/* A client or a log reader that goes away must end neither the daemon nor a restore. */
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+		return err_fail(reterr, errno, "SIGPIPE: %s", strerror(errno));
+	if ((size_t)snprintf(m->db_path, sizeof(m->db_path), "%s/history.db", state_dir) >=
+		    sizeof(m->db_path) ||
+	    (size_t)snprintf(m->contracts_path, sizeof(m->contracts_path), "%s/contracts.json",
+			     state_dir) >= sizeof(m->contracts_path) ||
+	    (size_t)snprintf(caps_path, sizeof(caps_path), "%s/caps", state_dir) >=
+		    sizeof(caps_path))
+		return err_fail(reterr, ENAMETOOLONG, "state directory %s: too long", state_dir);
+	r = lock_state_dir(state_dir, &m->lock_fd, reterr);
+	if (r < 0)
+		return r;
+	return capbook_open(caps_path, &m->actuator.book, reterr);
+}
+
+/* It is about to be written over, and somebody may want to know what stood there. */
+static void set_aside(const char *path)
+{
+	char aside[PATH_MAX + 8];
+
+	snprintf(aside, sizeof(aside), "%s.old", path);
+	if (rename(path, aside) < 0)
+		log_warning("%s cannot be renamed to %s: %s, ignoring", path, aside,
+			    strerror(errno));
+	else
+		log_notice("%s was renamed to %s", path, aside);
+}
+
+/* What an earlier daemon knew: history and contracts. */
+static int recall(struct manager *m, struct contracts *ret_contracts, struct err *reterr)
+{
+	struct db_reader *reader;
+	bool stale = false;
+	int r;
+
+	history_open(m);
+	reader = open_reader(m);
+	r = recall_contracts(m, reader, ret_contracts, &stale, reterr);
+	if (r >= 0)
+		r = make_memory(m, reader, ret_contracts, reterr);
+	db_reader_close(reader);
+	if (r >= 0 && stale && !m->actuator.dry_run)
+		set_aside(m->contracts_path);
+	return r;
+}
+
+static int set_up(struct manager *m, struct err *reterr)
+{
+	struct contracts contracts = {0};
+	int r;
+
+	r = open_books(m, reterr);
+	if (r >= 0)
+		r = make_loop(m, reterr);
+	if (r >= 0)
+		r = recall(m, &contracts, reterr);
+	if (r < 0)
+		goto out;
+	m->api = api_new(m);
+	r = m->api ? gate_open(api_gate(m->api), &m->config, reterr)
+		   : err_fail(reterr, ENOMEM, "no memory");
+	if (r >= 0)
+		r = http_new(m->event, m->config.socket, m->config.listen, m->api, &m->http,
+			     reterr);
+	if (r >= 0)
+		r = adopt_open_gpus(&m->host, &m->config, m->actuator.dry_run, reterr);
+	if (r >= 0)
+		r = adopt_host(m, &contracts, clock_now(), reterr);
+	for (int i = 0; r >= 0 && i < m->host.n_gpus; i++)
+		r = open_igt(m, i, reterr);
+	if (r >= 0)
+		r = open_fps(m, reterr);
+	if (r >= 0)
+		frames_open(m);
+	if (r >= 0)
+		r = start_ticking(m, reterr);
+	/* The file and the database have the same from here. Where contracts are lost they first
+	 * get what the first tick finds. */
+	if (r >= 0 && !m->contracts_lost)
+		control_save_soon(m);
+out:
+	contracts_fini(&contracts);
+	return r;
+}
+
+int manager_new(const struct config *config, bool dry_run, struct manager **ret_manager,
+		struct err *reterr)
+{
+	struct manager *m = calloc(1, sizeof(*m));
+	int r;
+
+	if (!m)
+		return err_fail(reterr, ENOMEM, "no memory");
+	m->lock_fd = -1;
+	m->config = m->file_config = *config;
+	m->actuator.dry_run = dry_run;
+	m->host.started = clock_now();
+	r = set_up(m, reterr);
+	if (r < 0) {
+		manager_free(m);
+		return r;
+	}
+	*ret_manager = m;
+	return 0;
+}
+
+struct manager *manager_free(struct manager *m)
+{
+	if (!m)
+		return NULL;
+	sd_event_source_unref(m->timer);
+	sd_event_source_unref(m->fps_source);
+	m->worker = worker_free(m->worker); /* its last answers still need api and http */
+	if (m->ending && m->save_result < 0)
+		log_error("%s could not be written to the end: %s", m->contracts_path,
+			  strerror(-m->save_result));
+	m->http = http_free(m->http);
+	m->api = api_free(m->api);
+	ledger_keep(m);
+	frames_close(m);
+	m->fps = fps_hub_free(m->fps);
+	for (int i = 0; i < GPUS_MAX; i++)
+		igt_free(m->igt[i]);
+	adopt_close_gpus(&m->host);
+	capbook_close(m->actuator.book);
+	offers_free(m->offers);
+	alerts_free(m->alerts);
+	decisions_free(m->decisions);
+	webhook_free(m->webhook);
+	hooks_free(m->hooks);
+	db_close(m->actuator.db);
+	sd_event_unref(m->event);
+	if (m->lock_fd >= 0)
+		(void)close(m->lock_fd);
+	free(m);
+	return NULL;
+}
+
+int manager_run(struct manager *m)
+{
+	int r;
+
+	(void)sd_notifyf(0, "READY=1\nSTATUS=%d GPUs, period %d ms%s", m->host.n_gpus,
+			 m->config.period_ms, m->actuator.dry_run ? ", dry run" : "");
+	log_about(SD_NOTICE, &(struct log_about){.kind = LOG_READY},
+		  "ready on %s: %d GPUs, period %d ms%s", m->config.socket, m->host.n_gpus,
+		  m->config.period_ms, m->actuator.dry_run ? ", dry run" : "");
+	r = sd_event_loop(m->event);
+	(void)sd_notify(0, "STOPPING=1");
+	log_about(SD_NOTICE, &(struct log_about){.kind = LOG_STOPPING},
+		  "stopping; caps stay as they are");
+	m->ending = true;
+	control_save_soon(m); /* what could not be written until now, and the last ids */
+	return r;
+}
+
+static int restore_vgpu(struct manager *m, struct contract *contract, struct instant now)
+{
+	struct host_gpu *gpu = host_find_gpu(&m->host, contract->gpu);
+	struct vgpu vgpu = {.contract = *contract};
+	struct err err = {""};
+	int r;
+
+	if (!gpu) {
+		log_error("vGPU %s: its GPU %s is not configured", contract->id, contract->gpu);
+		return -ENOENT;
+	}
+	r = gpu->ops->attach(gpu->gpu, contract->id, now.mono_ns, &vgpu.device, &err);
+	if (r == -ENOENT) {
+		log_notice("vGPU %s does not exist: nothing to restore", contract->id);
+		return 0;
+	}
+	if (r >= 0)
+		r = actuate_restore(gpu, &vgpu, now);
+	if (vgpu.device)
+		gpu->ops->detach(vgpu.device);
+	if (r < 0)
+		log_error("vGPU %s: its contract of %d %% cannot be restored: %s", contract->id,
+			  contract->terms.initial_cap_pct, err.msg[0] ? err.msg : strerror(-r));
+	else
+		log_notice("vGPU %s: its contract of %d %% is in force", contract->id,
+			   contract->terms.initial_cap_pct);
+	return r;
+}
+
+int manager_restore(const struct config *config, struct err *reterr)
+{
+	struct manager *m = calloc(1, sizeof(*m));
+	struct contracts contracts = {0};
+	struct instant now = clock_now();
+	struct db_reader *reader = NULL;
+	int r, failed = 0, closed = 0;
+	bool stale;
+
+	if (!m)
+		return err_fail(reterr, ENOMEM, "no memory");
+	m->lock_fd = -1;
+	m->config = *config;
+	r = open_books(m, reterr);
+	if (r >= 0) {
+		(void)db_reader_open(m->db_path, &reader, NULL); /* there may be none */
+		r = recall_contracts(m, reader, &contracts, &stale, reterr);
+		db_reader_close(reader);
+	}
+	if (r >= 0 && m->contracts_lost)
+		r = err_fail(reterr, ENOENT, "%s is missing: there is nothing to restore by",
+			     m->contracts_path);
+	if (r >= 0) {
+		/* One GPU that is broken is no reason to leave the customers of another. */
+		closed = adopt_open_some_gpus(&m->host, &m->config);
+		for (size_t i = 0; i < contracts.n_vgpus; i++)
+			failed += restore_vgpu(m, &contracts.vgpus[i].contract, now) < 0;
+		if (failed || closed)
+			r = err_fail(reterr, EIO,
+				     "%d vGPUs could not be restored, %d GPUs could not be opened",
+				     failed, closed);
+	}
+	contracts_fini(&contracts);
+	manager_free(m);
+	return r;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Offers to sell one more vGPU: open -> probation -> kept or failed. At most one alive on a GPU.
+ * Pure of I/O: time and what was seen are handed in, changes are told to a callback.
+ */
+#ifndef GOVER_D_OFFERS_H
+#define GOVER_D_OFFERS_H
+
+#include "gover-d/model/host.h"
+
+#define OFFER_SEVERE_PERIODS 3 /* of severe overload in probation fail the sale */
+
+enum offer_state {
+	OFFER_OPEN,
+	OFFER_PROBATION, /* claimed: the newcomer is watched */
+	OFFER_KEPT,
+	OFFER_FAILED, /* stops further offers until the newcomer is gone */
+	OFFER_EXPIRED,
+	OFFER_CLOSED, /* withdrawn: stale telemetry, an operator, or cannot be funded any more */
+	OFFER_STATES
+};
+const char *offer_state_name(enum offer_state state);
+int offer_state_parse(const char *name, enum offer_state *ret_state); /* -EINVAL */
+
+struct offer {
+	int64_t id;
+	char gpu[ID_MAX];
+	enum offer_state state;
+	int64_t created_ms, changed_ms, expires_ms;
+	uint64_t expires_ns;	    /* the same, monotonic */
+	struct policy_terms flavor; /* what is sold */
+	int fundable_pct;	    /* the cap it would begin with, as computed when it was made */
+	char vgpu[ID_MAX];	    /* the newcomer, once claimed */
+	char claim_key[CLAIM_MAX];  /* idempotency key */
+	char reason[512];	    /* why it ended */
+	uint64_t probation_ends_ns; /* monotonic */
+	double watched_s, broken_s; /* vGPU-seconds during probation */
+	int severe_run;		    /* consecutive periods of severe overload during probation */
+	bool newcomer_gone;
+};
+
+struct offers; /* live ones and the newest ended ones */
+
+typedef void (*offer_changed_fn)(void *userdata, const struct offer *offer);
+
+struct offers *offers_new(int64_t last_id, offer_changed_fn changed, void *userdata);
+struct offers *offers_free(struct offers *offers); /* NULL is fine; returns NULL */
+
+/* The one that stops another offer on this GPU: open, in probation, or failed with its newcomer
+ * there. */
+struct offer *offers_live(struct offers *offers, const char *gpu);
+struct offer *offers_find(struct offers *offers, int64_t id);
+
+/* Makes one. NULL where one is alive on this GPU, or there is no room. */
+struct offer *offers_open(struct offers *offers, const char *gpu, const struct policy_terms *flavor,
+			  int fundable_pct, int ttl_s, struct instant now);
+/* Takes up one from an earlier run of the daemon, in the order of the ids. NULL: there is no room.
+ */
+struct offer *offers_adopt(struct offers *offers, const struct offer *offer);
+/* Sold to @vgpu: probation begins. */
+void offers_claim(struct offers *offers, struct offer *offer, const char *vgpu, const char *key,
+		  int probation_s, struct instant now);
+void offers_end(struct offers *offers, struct offer *offer, enum offer_state state,
+		struct instant now, const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* A client removed a vGPU: a probation is closed, a failed sale blocks no longer. */
+void offers_vgpu_removed(struct offers *offers, const char *vgpu, struct instant now);
+
+/*
+ * One period of one GPU: @watched_s and @broken_s are the vGPU-seconds of this period. Expires,
+ * watches a probation and ends it. A share of broken time above @broken_limit_pct at its end, or
+ * severe overload in OFFER_SEVERE_PERIODS periods together, fails the sale.
+ */
+void offers_tick(struct offers *offers, const char *gpu, double watched_s, double broken_s,
+		 bool severe, double broken_limit_pct, struct instant now);
+
+int64_t offers_last_id(const struct offers *offers);
+size_t offers_count(const struct offers *offers);
+const struct offer *offers_at(const struct offers *offers, size_t index);
+
+#endif

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What others do to the GPU: vGPUs that come and go, caps that somebody else writes, and leases of
+ * ours that run out. Must never fight anybody: a cap that another wrote stands until an operator
+ * releases it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gover-d/util/log.h"
+#include "gover-d/core/tick.h"
+
+#define LIST_PERIODS 5 /* where the daemon makes the vGPUs itself, others seldom do */
+
+/* --- vGPUs --- */
+
+struct found_context {
+	struct manager *manager;
+	struct host_gpu *gpu;
+	struct instant now;
+	int unnamed; /* refused beyond those that are told by name */
+};
+
+static void refuse(struct found_context *c, const char *id, const struct err *err)
+{
+	struct host_gpu *gpu = c->gpu;
+	struct refused *refused = gpu->refused.vgpus, *end = refused + gpu->refused.n;
+
+	while (refused < end && strncmp(refused->id, id, ID_MAX - 1) != 0)
+		refused++;
+	if (refused == &gpu->refused.vgpus[REFUSED_MAX]) {
+		c->unnamed++;
+		return;
+	}
+	refused->listed = true;
+	if (refused < end)
+		return;
+	gpu->refused.n++;
+	snprintf(refused->id, sizeof(refused->id), "%s", id);
+	log_warning("vGPU %s on GPU %s cannot be taken up%s%s", id, gpu->config.name,
+		    err->msg[0] ? ": " : "", err->msg);
+}
+
+/* Those that went or were taken up make room, and would be told again. */
+static void tidy_refused(struct found_context *c)
+{
+	struct host_gpu *gpu = c->gpu;
+	int n = 0;
+
+	for (int i = 0; i < gpu->refused.n; i++) {
+		if (!gpu->refused.vgpus[i].listed)
+			continue;
+		gpu->refused.vgpus[n] = gpu->refused.vgpus[i];
+		gpu->refused.vgpus[n++].listed = false;
+	}
+	gpu->refused.n = n;
+	if (c->unnamed && !gpu->refused.more)
+		log_warning("%d more vGPUs on GPU %s cannot be taken up", c->unnamed,
+			    gpu->config.name);
+	gpu->refused.more = c->unnamed > 0;
+}
+
+static void found_vgpu(void *userdata, const char *id, int initial_cap_pct)
+{
+	struct found_context *c = userdata;
+	struct vgpu *v = c->gpu->vgpus;
+	struct err err = {""};
+	int r;
+
+	while (v && strcmp(v->contract.id, id) != 0)
+		v = v->next;
+	if (v)
+		v->listed = true;
+	if (v && v->device)
+		return;
+	r = adopt_found(c->manager, c->gpu, id, initial_cap_pct, c->now, &err);
+	if (r < 0 && r != -ENOENT) /* gone again meanwhile */
+		refuse(c, id, &err);
+}
+
+/* Found by an earlier daemon, never attached by this one, and gone: no sample will tell. */
+static void forget_unlisted(struct manager *m, struct host_gpu *gpu, struct instant now)
+{
+	for (struct vgpu *v = gpu->vgpus, *next; v; v = next) {
+		next = v->next;
+		if (!v->found || v->device || v->listed)
+			continue;
+		adopt_forget(m, gpu, v, now);
+		control_save_soon(m);
+	}
+}
+
+void others_list(struct manager *m, struct host_gpu *gpu, struct instant now)
+{
+	struct found_context context = {.manager = m, .gpu = gpu, .now = now};
+	int r;
+
+	if (gpu->traits.creates && m->host.ticks % LIST_PERIODS)
+		return;
+	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
+		v->listed = false;
+	r = gpu->ops->list(gpu->gpu, found_vgpu, &context);
+	if (r == 0) {
+		tidy_refused(&context);
+		forget_unlisted(m, gpu, now);
+	}
+	if (r < 0 && r != gpu->list_errno)
+		log_warning("Failed to list the vGPUs of GPU %s: %s", gpu->config.name,
+			    strerror(-r));
+	gpu->list_errno = r;
+}
+
+void others_lose(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
+{
+	alerts_vgpu_changed(m->alerts, vgpu->contract.id);
+	gpu->left = true;
+	if (vgpu->found) {
+		offers_vgpu_removed(m->offers, vgpu->contract.id, now);
+		adopt_forget(m, gpu, vgpu, now);
+		control_save_soon(m);
+		return;
+	}
+	gpu->ops->detach(vgpu->device);
+	vgpu->device = NULL;
+	vgpu->renewed_ns = 0;
+	memset(&vgpu->view, 0, sizeof(vgpu->view)); /* overloaded no more */
+	note_decision(m, gpu, vgpu, "missing", "noted", now,
+		      "vGPU %s vanished from GPU %s; its contract stands", vgpu->contract.id,
+		      gpu->config.name);
+}
+
+/* --- caps --- */
+
+void others_take_foreign(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
+			 struct instant now)
+{
+	int was_pct = vgpu->expected_cap_pct;
+
+	vgpu->expected_cap_pct = found_pct;
+	vgpu->cap_pct = found_pct == 0 ? 100 : found_pct;
+	vgpu->contract.held = true;
+	vgpu->contract.held_cap_pct = vgpu->cap_pct;
+	vgpu->foreign = true;
+	if (!m->actuator.dry_run)
+		(void)capbook_set(m->actuator.book, vgpu->contract.id, found_pct, found_pct);
+	note_decision(m, gpu, vgpu, "foreign_write", "noted", now,
+		      "the cap of vGPU %s was changed from %d to %d %% by somebody else; it is on "
+		      "hold until released",
+		      vgpu->contract.id, was_pct, found_pct);
+	tick_alerts_foreign(m, gpu->config.name, vgpu, now.wall_ms);
+	control_save_soon(m);
+}
+
+/* Did nobody renew its lease in time? After a late tick or failed writes, or where we may not. */
+static bool lease_may_be_over(const struct manager *m, const struct host_gpu *gpu,
+			      const struct vgpu *vgpu, bool gap, struct instant now)
+{
+	uint64_t lease_ns = (uint64_t)gpu->config.lease_ms * NS_PER_MS;
+
+	return gap || m->actuator.dry_run || gpu->mode == GPU_MODE_OBSERVE ||
+	       (vgpu->renewed_ns && now.mono_ns - vgpu->renewed_ns > lease_ns);
+}
+
+/* Whoever made it still sets it up: what its initial cap is said to be now is what was sold. */
+static bool is_set_up(struct host_gpu *gpu, struct vgpu *vgpu, int cap_pct)
+{
+	int initial_pct;
+
+	return vgpu->found && gpu->ops->read_initial_cap &&
+	       gpu->ops->read_initial_cap(vgpu->device, &initial_pct) == 0 &&
+	       initial_pct == cap_pct &&
+	       (initial_pct == 0 ? 100 : initial_pct) != vgpu->contract.terms.initial_cap_pct;
+}
+
+/* Where a cap comes from that is not as it was. */
+enum origin { BY_US, BY_MAKER, BY_LEASE, BY_OTHERS };
+
+static enum origin judge_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+			     int cap_pct, bool gap, struct instant now)
+{
+	if (actuate_is_ours(&m->actuator, vgpu, cap_pct))
+		return BY_US;
+	if (is_set_up(gpu, vgpu, cap_pct))
+		return BY_MAKER;
+	/* Nobody renewed it: not a foreign write (design.md section 6). */
+	if (lease_may_be_over(m, gpu, vgpu, gap, now) && adopt_is_initial_cap(gpu, vgpu, cap_pct))
+		return BY_LEASE;
+	return BY_OTHERS;
+}
+
+static void take_set_up(struct manager *m, struct host_gpu *gpu, struct vgpu *v, int found_pct,
+			struct instant now)
+{
+	int cap_pct = found_pct == 0 ? 100 : found_pct;
+
+	v->expected_cap_pct = found_pct;
+	v->cap_pct = v->contract.terms.initial_cap_pct = cap_pct;
+	if (!m->actuator.dry_run)
+		(void)capbook_set(m->actuator.book, v->contract.id, found_pct, found_pct);
+	note_decision(m, gpu, v, "found", "noted", now,
+		      "vGPU %s without a contract was given an initial cap of %d %%, which counts "
+		      "as sold",
+		      v->contract.id, cap_pct);
+	control_save_soon(m);
+}
+
+static void write_again(struct manager *m, struct host_gpu *gpu, struct vgpu *v, struct instant now)
+{
+	int last_pct = v->expected_cap_pct;
+
+	v->cap_pct = v->expected_cap_pct = v->row.cap_pct;
+	if (gpu->mode != GPU_MODE_OBSERVE)
+		(void)actuate_cap(&m->actuator, gpu, v, last_pct == 0 ? 100 : last_pct, "lease",
+				  now);
+}
+
+void others_check_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *v, bool gap,
+		      struct instant now)
+{
+	if (!v->device || !v->row.cap_valid)
+		return;
+	switch (judge_cap(m, gpu, v, v->row.cap_pct, gap, now)) {
+	case BY_US:
+		v->expected_cap_pct = v->row.cap_pct;
+		v->cap_pct = v->row.cap_pct == 0 ? 100 : v->row.cap_pct;
+		break;
+	case BY_MAKER:
+		take_set_up(m, gpu, v, v->row.cap_pct, now);
+		break;
+	case BY_LEASE:
+		write_again(m, gpu, v, now);
+		break;
+	case BY_OTHERS:
+		others_take_foreign(m, gpu, v, v->row.cap_pct, now);
+		break;
+	}
+}
+
+void others_renew(struct manager *m, struct host_gpu *gpu, struct vgpu *v, struct instant now)
+{
+	int r;
+
+	if (!v->device)
+		return;
+	r = actuate_lease(&m->actuator, gpu, v, now);
+	if (r == -ENODEV) /* the next reading tells it */
+		return;
+	if (r < 0 && r != v->lease_errno)
+		log_warning("The lease of the cap of vGPU %s cannot be renewed: %s", v->contract.id,
+			    strerror(-r));
+	v->lease_errno = r;
+}
+
+/* 1: its cap is somebody else's, it is on hold now, and @reterr says so. */
+static int check_one(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now,
+		     struct err *reterr)
+{
+	int was_pct = vgpu->expected_cap_pct, found_pct;
+
+	if (!actuate_is_foreign(&m->actuator, gpu, vgpu, &found_pct))
+		return 0;
+	switch (judge_cap(m, gpu, vgpu, found_pct, false, now)) {
+	case BY_MAKER:
+		take_set_up(m, gpu, vgpu, found_pct, now);
+		return 0;
+	case BY_US:
+	case BY_LEASE:
+		vgpu->expected_cap_pct = found_pct;
+		return 0;
+	case BY_OTHERS:
+		break;
+	}
+	others_take_foreign(m, gpu, vgpu, found_pct, now);
+	(void)err_fail(reterr, ESTALE,
+		       "the cap of vGPU %s was changed from %d to %d %% by somebody else just now; "
+		       "it is on hold: nothing else was done, ask again or release it",
+		       vgpu->contract.id, was_pct, found_pct);
+	return 1;
+}
+
+int others_check_plan(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+		      struct instant now, struct err *reterr)
+{
+	int foreign = 0;
+
+	/* Its own last: of several, the one the request is about is named. */
+	for (int i = 0; i < m->out.n_moves; i++) {
+		const struct policy_move *move = &m->out.moves[i];
+
+		if (move->to_pct != move->from_pct && m->viewed[move->vgpu] != vgpu)
+			foreign += check_one(m, gpu, m->viewed[move->vgpu], now, reterr);
+	}
+	if (vgpu && vgpu->device)
+		foreign += check_one(m, gpu, vgpu, now, reterr);
+	return foreign > 0 ? -ESTALE : 0;
+}

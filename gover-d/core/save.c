@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Putting contracts on disk: the text is made in the loop, written in the worker, answered in the
+ * loop. One job at most is under way; what changes meanwhile is written by the next, and at the end
+ * of the daemon, when the worker takes no more, here. The database is given the same text, for a
+ * start that finds no file; nobody waits for that. Must never answer a request whose change is not
+ * in the file that was written.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "db/db.h"
+#include "gover-d/core/control.h"
+#include "gover-d/util/log.h"
+#include "gover-d/core/manager.h"
+
+/* Ids that are given before they are written again: where the history is lost, the next start goes
+ * on above them. */
+#define IDS_AHEAD 1000
+
+struct save_waiter {
+	void (*done)(void *userdata, int result);
+	void *userdata;
+	struct save_waiter *next; /* manager.waiting or manager.in_job */
+};
+
+struct save_job {
+	struct worker_job job; /* first: the worker hands it back */
+	struct manager *manager;
+	char path[PATH_MAX];
+	int64_t revision;
+	char *text;
+	int result;
+};
+
+static int start_save(struct manager *m);
+
+static void answer(struct save_waiter *list, int result)
+{
+	while (list) {
+		struct save_waiter *next = list->next;
+
+		list->done(list->userdata, result);
+		free(list);
+		list = next;
+	}
+}
+
+static void run_save(struct worker_job *job)
+{
+	struct save_job *save = (struct save_job *)job;
+
+	save->result = file_replace(save->path, save->text, strlen(save->text));
+}
+
+static void finish_save(struct manager *m, int result)
+{
+	struct save_waiter *answered = m->in_job;
+
+	if (result < 0 && m->save_result >= 0)
+		log_error("Failed to write %s: %s", m->contracts_path, strerror(-result));
+	m->save_result = result;
+	m->save_running = false;
+	m->in_job = NULL;
+	answer(answered, result);
+	if (m->save_again && !m->save_running) {
+		m->save_again = false;
+		result = start_save(m);
+		if (result < 0)
+			finish_save(m, result);
+	}
+}
+
+static void save_done(struct worker_job *job)
+{
+	struct save_job *save = (struct save_job *)job;
+	struct manager *m = save->manager;
+	int result = save->result;
+
+	/* Where the file could not be written it is the only place; where memory lacks, the next
+	 * text is kept. */
+	if (m->actuator.db)
+		(void)db_keep_contracts(m->actuator.db, save->revision, save->text);
+	free(save->text);
+	free(save);
+	finish_save(m, result);
+}
+
+static struct db_last_ids last_ids(const struct manager *m)
+{
+	return (struct db_last_ids){
+		.decision = decisions_last_id(m->decisions),
+		.alert = alerts_last_id(m->alerts),
+		.offer = offers_last_id(m->offers),
+	};
+}
+
+static char *make_text(struct manager *m, int64_t *ret_revision)
+{
+	int64_t now_ms = clock_now().wall_ms, ahead = m->ending ? 0 : IDS_AHEAD;
+	struct db_last_ids last = last_ids(m);
+	struct contracts_head head = {
+		.revision = now_ms > m->revision ? now_ms : m->revision + 1,
+		.ids = {last.decision + ahead, last.alert + ahead, last.offer + ahead},
+	};
+	char *text = contracts_encode(&m->host, &head);
+
+	if (!text)
+		return NULL;
+	m->revision = *ret_revision = head.revision;
+	m->ids_kept = head.ids;
+	return text;
+}
+
+/* Everybody who waits now waits for this job. */
+static int start_save(struct manager *m)
+{
+	struct save_job *save = calloc(1, sizeof(*save));
+	int r = -ENOMEM;
+
+	m->in_job = m->waiting;
+	m->waiting = NULL;
+	if (!save)
+		return r;
+	save->job.run = run_save;
+	save->job.done = save_done;
+	save->manager = m;
+	memcpy(save->path, m->contracts_path, sizeof(save->path));
+	save->text = make_text(m, &save->revision);
+	if (save->text)
+		r = worker_submit(m->worker, &save->job);
+	if (r < 0 && r != -ESHUTDOWN) {
+		free(save->text);
+		free(save);
+		return r;
+	}
+	m->save_running = true;
+	if (r == -ESHUTDOWN) { /* the daemon ends: there is no later, and nobody else who writes */
+		run_save(&save->job);
+		save_done(&save->job);
+	}
+	return 0;
+}
+
+static void request_save(struct manager *m)
+{
+	int r;
+
+	if (m->save_running) {
+		m->save_again = true;
+		return;
+	}
+	r = start_save(m);
+	if (r < 0)
+		finish_save(m, r);
+}
+
+void control_save_soon(struct manager *m)
+{
+	if (!m->actuator.dry_run)
+		request_save(m);
+}
+
+static bool ids_run_out(const struct manager *m)
+{
+	struct db_last_ids last = last_ids(m);
+
+	return last.decision > m->ids_kept.decision - IDS_AHEAD / 2 ||
+	       last.alert > m->ids_kept.alert - IDS_AHEAD / 2 ||
+	       last.offer > m->ids_kept.offer - IDS_AHEAD / 2;
+}
+
+void control_save_tend(struct manager *m)
+{
+	if (m->save_result < 0 || ids_run_out(m))
+		control_save_soon(m);
+}
+
+int control_save(struct manager *m, void (*done)(void *userdata, int result), void *userdata)
+{
+	struct save_waiter *waiter;
+
+	if (m->actuator.dry_run) { /* changed in memory only, and that is all it says */
+		done(userdata, 0);
+		return 0;
+	}
+	waiter = calloc(1, sizeof(*waiter));
+	if (!waiter)
+		return -ENOMEM;
+	waiter->done = done;
+	waiter->userdata = userdata;
+	waiter->next = m->waiting;
+	m->waiting = waiter;
+	request_save(m);
+	return 0;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* Which alert conditions hold in this tick, each with its numbers. Only says; alerts.c remembers.
+ */
+#include <string.h>
+
+#include "db/db.h"
+#include "gover-d/core/tick.h"
+
+#define DB_FAILING_TICKS 3 /* how long dropped records keep the alert up */
+
+/* What a reading of busy time says of one vGPU. */
+#define BY_USE \
+	(1u << ALERT_CONTRACT_LIMIT | 1u << ALERT_HELD_OVERLOADED | 1u << ALERT_QOS_NOT_GPU_BOUND)
+
+static void hold_policy_conditions(struct manager *m, const char *gpu, const struct vgpu *v,
+				   int64_t ms)
+{
+	const char *id = v->contract.id;
+	const struct policy_terms *terms = &v->contract.terms;
+	unsigned int c = v->view.conditions;
+	double util_pct = v->row.util * 100;
+
+	if (v->view.in_doubt)
+		alerts_doubt(m->alerts, BY_USE, gpu, id);
+	if (c & POLICY_CONTRACT_LIMIT)
+		alerts_hold(m->alerts, ALERT_CONTRACT_LIMIT, gpu, v, ms,
+			    "vGPU %s uses %.1f %% of its cap of %d %%, all that was sold (%d %%)",
+			    id, util_pct, v->cap_pct, terms->initial_cap_pct);
+	if (c & POLICY_HELD_OVERLOADED)
+		alerts_hold(m->alerts, ALERT_HELD_OVERLOADED, gpu, v, ms,
+			    "vGPU %s uses %.1f %% of its cap, which is held at %d %%", id, util_pct,
+			    v->cap_pct);
+	if (c & POLICY_QOS_NOT_GPU_BOUND)
+		alerts_hold(
+			m->alerts, ALERT_QOS_NOT_GPU_BOUND, gpu, v, ms,
+			"vGPU %s draws %.1f of %.1f frames a second and uses only %.1f %% of its "
+			"cap of %d %%",
+			id, v->row.fps, terms->target_fps, util_pct, v->cap_pct);
+	if (c & POLICY_FPS_MISSING)
+		alerts_hold(m->alerts, ALERT_FPS_MISSING, gpu, v, ms,
+			    "vGPU %s was promised %.1f frames a second and reports none", id,
+			    terms->target_fps);
+}
+
+void tick_alerts_foreign(struct manager *m, const char *gpu, const struct vgpu *v, int64_t now_ms)
+{
+	alerts_hold(m->alerts, ALERT_FOREIGN_WRITE, gpu, v, now_ms,
+		    "the cap of vGPU %s was set to %d %% by somebody else; on hold until "
+		    "'gover-ctl vgpu release %s'",
+		    v->contract.id, v->contract.held_cap_pct, v->contract.id);
+}
+
+static void hold_vgpu_conditions(struct manager *m, const char *gpu, const struct vgpu *v,
+				 int64_t ms)
+{
+	const char *id = v->contract.id;
+
+	if (!v->device)
+		alerts_hold(m->alerts, ALERT_VGPU_MISSING, gpu, v, ms,
+			    "vGPU %s has a contract of %d %% and does not exist on GPU %s", id,
+			    v->contract.terms.initial_cap_pct, gpu);
+	else
+		hold_policy_conditions(m, gpu, v, ms);
+	if (v->foreign && v->contract.held)
+		tick_alerts_foreign(m, gpu, v, ms);
+	if (v->write_errno)
+		alerts_hold(m->alerts, ALERT_WRITE_FAILED, gpu, v, ms,
+			    "the cap of vGPU %s could not be put in force: %s; %d %% stands", id,
+			    strerror(v->write_errno), v->cap_pct);
+	else if (v->device && v->contract.held && v->cap_pct != v->contract.held_cap_pct)
+		alerts_hold(m->alerts, ALERT_WRITE_FAILED, gpu, v, ms,
+			    "vGPU %s is held at %d %%, and %d %% is in force", id,
+			    v->contract.held_cap_pct, v->cap_pct);
+}
+
+static void hold_severe_overload(struct manager *m, const struct host_gpu *gpu, int64_t ms)
+{
+	const char *name = gpu->config.name;
+	const struct vgpu *v = gpu->vgpus;
+
+	while (v && strcmp(v->contract.id, gpu->severe_vgpu) != 0)
+		v = v->next;
+	alerts_hold(m->alerts, ALERT_SEVERE_OVERLOAD, name, v, ms,
+		    "two vGPUs or more on GPU %s are overloaded, the load is %.1f %%: %s%s", name,
+		    gpu->view.total_load * 100,
+		    v ? "what relieves most is migrating vGPU " : "migrate one",
+		    v ? v->contract.id : "");
+}
+
+void tick_alerts_gpu(struct manager *m, const struct host_gpu *gpu, struct instant now)
+{
+	const char *name = gpu->config.name;
+	const struct offer *offer = offers_live(m->offers, name);
+	int64_t ms = now.wall_ms;
+
+	for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
+		hold_vgpu_conditions(m, name, v, ms);
+	if (gpu->view.conditions & POLICY_SEVERE_OVERLOAD)
+		hold_severe_overload(m, gpu, ms);
+	else if (gpu->view.severe_in_doubt)
+		alerts_doubt(m->alerts, 1u << ALERT_SEVERE_OVERLOAD, name, NULL);
+	if (host_gpu_sum_cap_pct(gpu) > 100 && !gpu->traits.read_only)
+		alerts_hold(m->alerts, ALERT_SUM_OVER_100, name, NULL, ms,
+			    "the caps on GPU %s add up to %d %%", name, host_gpu_sum_cap_pct(gpu));
+	if (!gpu->telemetry_valid)
+		alerts_hold(m->alerts, ALERT_TELEMETRY_STALE, name, NULL, ms,
+			    "busy time on GPU %s cannot be read", name);
+	if (offer && offer->state == OFFER_FAILED)
+		alerts_hold(m->alerts, ALERT_SALE_FAILED, name, NULL, ms,
+			    "offer %lld on GPU %s failed: %s", (long long)offer->id, name,
+			    offer->reason);
+}
+
+static void hold_history_failing(struct manager *m, int64_t ms)
+{
+	struct db_stats stats;
+
+	if (!m->actuator.db) {
+		alerts_hold(m->alerts, ALERT_HISTORY_FAILING, NULL, NULL, ms, "%s", m->db_error);
+		return;
+	}
+	db_stats(m->actuator.db, &stats);
+	if (stats.dropped != m->db_dropped_seen) {
+		m->db_dropped_seen = stats.dropped;
+		m->db_failing_ticks = DB_FAILING_TICKS;
+	}
+	if (m->db_failing_ticks > 0 || stats.last_error) {
+		m->db_failing_ticks -= m->db_failing_ticks > 0;
+		alerts_hold(m->alerts, ALERT_HISTORY_FAILING, NULL, NULL, ms,
+			    "%s: %llu records lost so far: %s", m->db_path,
+			    (unsigned long long)stats.dropped,
+			    stats.last_message[0] ? stats.last_message : "the writer is too slow");
+	}
+}
+
+void tick_alerts_host(struct manager *m, struct instant now)
+{
+	hold_history_failing(m, now.wall_ms);
+	if (m->save_result < 0)
+		alerts_hold(m->alerts, ALERT_CONTRACTS_UNSAVED, NULL, NULL, now.wall_ms,
+			    "%s cannot be written: %s", m->contracts_path,
+			    strerror(-m->save_result));
+}

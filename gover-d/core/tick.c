@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One period: sample, check, decide, act, keep. Must never wait for a disk or a client, and
+ * allocates only where something has happened that is kept.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "db/db.h"
+#include "gover-d/core/frames.h"
+#include "gover-d/core/ledger.h"
+#include "gover-d/util/log.h"
+#include "gover-d/core/manager.h"
+#include "gover-d/core/notify.h"
+#include "gover-d/core/tick.h"
+#include "monitor/fps/fps.h"
+
+#define TELL_AGAIN_NS (60 * NS_PER_S)
+
+/* --- sampling --- */
+
+/* The nominal period on the GPU's clock, which in a sim may run faster than ours. */
+static double period_s(const struct manager *m, const struct host_gpu *gpu)
+{
+	return m->config.period_ms / 1000.0 * (gpu->config.speed > 0 ? gpu->config.speed : 1);
+}
+
+static void sample_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+			struct instant now)
+{
+	monitor_sample(&vgpu->monitor, gpu->ops, vgpu->device, frames_of(m, gpu, vgpu), now.mono_ns,
+		       period_s(m, gpu), &vgpu->row);
+	if (vgpu->row.gone)
+		frames_forget(m, vgpu->contract.id);
+}
+
+static void take_igt(struct host_gpu *gpu, const struct igt *igt, struct instant now)
+{
+	struct igt_sample sample;
+	double age_s;
+
+	if (igt_latest(igt, now.mono_ns, &sample, &age_s) < 0)
+		return;
+	gpu->util_pct = sample.util_pct;
+	if (sample.actual_mhz > 0)
+		gpu->view.clock = sample.actual_mhz / igt_highest_mhz(igt);
+}
+
+static void sample_physical(struct manager *m, struct host_gpu *gpu, struct instant now)
+{
+	struct igt *igt = m->igt[gpu - m->host.gpus];
+	uint64_t at_ns, busy_ns;
+
+	gpu->util_pct = NAN;
+	gpu->view.clock = 0;
+	if (igt) {
+		take_igt(gpu, igt, now);
+	} else if (gpu->ops->physical &&
+		   gpu->ops->physical(gpu->gpu, now.mono_ns, &at_ns, &busy_ns) == 0) {
+		if (gpu->phys_at_ns && at_ns > gpu->phys_at_ns && busy_ns >= gpu->phys_busy_ns)
+			gpu->util_pct = 100.0 * (double)(busy_ns - gpu->phys_busy_ns) /
+					(double)(at_ns - gpu->phys_at_ns);
+		gpu->phys_at_ns = at_ns;
+		gpu->phys_busy_ns = busy_ns;
+	}
+	if (!isnan(gpu->util_pct)) {
+		gpu->util_sum_s += gpu->util_pct;
+		gpu->util_s += 1;
+	}
+}
+
+/* A reading that failed is stale; the first of a new vGPU is not, it has nothing to compare with.
+ */
+static bool is_stale(const struct vgpu *vgpu)
+{
+	return !vgpu->row.busy_valid && (vgpu->row.read_errno || vgpu->row.dt_s > 0);
+}
+
+static void sample_gpu(struct manager *m, struct host_gpu *gpu, struct instant now)
+{
+	gpu->telemetry_valid = true;
+	for (struct vgpu *v = gpu->vgpus, *next; v; v = next) {
+		next = v->next;
+		if (!v->device)
+			continue;
+		sample_vgpu(m, gpu, v, now);
+		if (v->row.gone)
+			others_lose(m, gpu, v, now);
+		else if (is_stale(v))
+			gpu->telemetry_valid = false;
+	}
+	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
+		if (v->device && v->row.busy_valid)
+			v->read_ns = now.mono_ns;
+	if (gpu->telemetry_valid)
+		gpu->telemetry_at_ns = now.mono_ns;
+	sample_physical(m, gpu, now);
+}
+
+/* --- deciding --- */
+
+static bool may_sell(const struct manager *m, const struct host_gpu *gpu)
+{
+	return gpu->selling && gpu->mode == GPU_MODE_ACT && gpu->telemetry_valid &&
+	       !m->actuator.dry_run && gpu->n_vgpus < m->config.offer.max_vgpus;
+}
+
+void tick_view(struct manager *m, struct host_gpu *gpu)
+{
+	int n = 0;
+
+	for (struct vgpu *v = gpu->vgpus; v && n < POLICY_VGPUS_MAX; v = v->next) {
+		if (!v->device)
+			continue;
+		m->viewed[n] = v;
+		m->views[n++] = (struct policy_vgpu){
+			.id = v->contract.id,
+			.terms = v->contract.terms,
+			.track = &v->policy,
+			.held = v->contract.held,
+			.newcomer = v->newcomer,
+			.cap_pct = v->cap_pct,
+			.busy_valid = v->row.busy_valid,
+			.load = v->row.load,
+			.util = v->row.util,
+			.fps_valid = v->row.fps_valid,
+			.fps = v->row.fps,
+			.want_cap_pct = v->cap_pct,
+		};
+	}
+	gpu->view.name = gpu->config.name;
+	gpu->view.step_pct = gpu->traits.step_pct;
+	gpu->view.floor_pct = gpu->traits.floor_pct;
+	gpu->view.period_s = period_s(m, gpu);
+	gpu->view.migrates = m->config.on_migrate[0] != '\0';
+	gpu->view.selling = may_sell(m, gpu);
+	gpu->view.offered = offers_live(m->offers, gpu->config.name) != NULL;
+	gpu->view.flavor = (struct policy_terms){
+		.initial_cap_pct = m->config.offer.flavor_cap_pct,
+		.target_fps = m->config.offer.flavor_target_fps,
+		.weight = 1,
+	};
+	gpu->view.vgpus = m->views;
+	gpu->view.n_vgpus = n;
+}
+
+/* --- acting --- */
+
+static json_t *encode_numbers(const struct policy_decision *pd)
+{
+	json_t *numbers = json_object();
+
+	for (int i = 0; i < pd->n_numbers; i++)
+		(void)json_object_set_new(numbers, pd->numbers[i].name,
+					  json_real(pd->numbers[i].value));
+	return numbers;
+}
+
+static json_t *encode_moves(const struct actuate_move *moves, int n)
+{
+	json_t *array = json_array();
+
+	for (int i = 0; i < n; i++) {
+		json_t *back = moves[i].read_back_pct < 0 ? json_null()
+							  : json_integer(moves[i].read_back_pct);
+
+		(void)json_array_append_new(
+			array, json_pack("{s:s, s:i, s:i, s:o}", "vgpu", moves[i].vgpu->contract.id,
+					 "from_pct", moves[i].from_pct, "to_pct", moves[i].to_pct,
+					 "read_back_pct", back));
+	}
+	return array;
+}
+
+static void plan_moves(struct manager *m, const struct policy_decision *pd)
+{
+	for (int i = 0; i < pd->n_moves; i++) {
+		const struct policy_move *planned = &m->out.moves[pd->first_move + i];
+		struct vgpu *v = m->viewed[planned->vgpu];
+
+		m->moves[i] = (struct actuate_move){
+			.vgpu = v,
+			.from_pct = v->cap_pct,
+			.to_pct = v->cap_pct + planned->to_pct - planned->from_pct,
+			.read_back_pct = -1,
+			.foreign_pct = -1,
+		};
+	}
+}
+
+static void count_steals(const struct actuate_move *moves, int n)
+{
+	for (int i = 0; i < n; i++) {
+		struct vgpu_tally *tally = &moves[i].vgpu->tally;
+
+		if (moves[i].read_back_pct < 0)
+			continue;
+		tally->steals_in += moves[i].read_back_pct > moves[i].from_pct;
+		tally->steals_out += moves[i].read_back_pct < moves[i].from_pct;
+	}
+}
+
+static void take_foreign_moves(struct manager *m, struct host_gpu *gpu, int n, struct instant now)
+{
+	for (int i = 0; i < n; i++)
+		if (m->moves[i].foreign_pct >= 0)
+			others_take_foreign(m, gpu, m->moves[i].vgpu, m->moves[i].foreign_pct, now);
+}
+
+/* @stale: an earlier part of the plan met a cap of somebody else's, so the rest is of another GPU
+ * than this one is now. */
+static const char *apply_moves(struct manager *m, struct host_gpu *gpu,
+			       const struct policy_decision *pd, bool act, bool stale,
+			       struct instant now)
+{
+	const char *kind = policy_kind_name(pd->kind);
+	int r;
+
+	plan_moves(m, pd);
+	if (m->actuator.dry_run)
+		return "dry_run";
+	if (!act)
+		return "observed";
+	if (pd->n_moves == 0)
+		return "noted";
+	if (stale)
+		return "dropped";
+	r = actuate_moves(&m->actuator, gpu, m->moves, (size_t)pd->n_moves, kind, now);
+	if (r == -ESTALE) {
+		take_foreign_moves(m, gpu, pd->n_moves, now);
+		return "dropped";
+	}
+	if (pd->kind == POLICY_STEAL || pd->kind == POLICY_WAKE)
+		count_steals(m->moves, pd->n_moves);
+	return r == 0 ? "written" : "failed";
+}
+
+static void act_on(struct manager *m, struct host_gpu *gpu, const struct policy_decision *pd,
+		   struct instant now)
+{
+	struct vgpu *vgpu = pd->vgpu >= 0 ? m->viewed[pd->vgpu] : NULL;
+
+	if (pd->kind == POLICY_OFFER) {
+		int fundable_pct = 0;
+
+		for (int i = 0; i < pd->n_numbers; i++)
+			if (strcmp(pd->numbers[i].name, "fundable_pct") == 0)
+				fundable_pct = (int)pd->numbers[i].value;
+		(void)offers_open(m->offers, gpu->config.name, &gpu->view.flavor, fundable_pct,
+				  m->config.offer.ttl_s, now);
+	} else if (pd->kind == POLICY_SEVERE && vgpu) {
+		notify_migrate(m, "severe_overload", gpu->config.name, vgpu->contract.id,
+			       vgpu->contract.vm, pd->why);
+	}
+}
+
+/* What is told but not acted on holds again in the next period: told once a minute is enough. */
+static bool told_already(struct host_gpu *gpu, const struct policy_decision *pd, const char *id,
+			 struct instant now)
+{
+	uint64_t told_ns = gpu->told[pd->kind].at_ns;
+	char *told_vgpu = gpu->told[pd->kind].vgpu;
+
+	if (told_ns && now.mono_ns - told_ns < TELL_AGAIN_NS && strcmp(told_vgpu, id) == 0)
+		return true;
+	gpu->told[pd->kind].at_ns = now.mono_ns;
+	snprintf(told_vgpu, ID_MAX, "%s", id);
+	return false;
+}
+
+static int apply_plan(struct manager *m, struct host_gpu *gpu, bool act, struct instant now)
+{
+	int r = 0;
+
+	for (int i = 0; i < m->out.n_decisions; i++) {
+		const struct policy_decision *pd = &m->out.decisions[i];
+		struct decision d = {.ts_ms = now.wall_ms};
+		const char *result = apply_moves(m, gpu, pd, act, r == -ESTALE, now);
+		int64_t id;
+
+		if (strcmp(result, "dropped") == 0)
+			r = -ESTALE;
+		else if (strcmp(result, "failed") == 0 && r == 0)
+			r = -EIO;
+		if ((!act || m->actuator.dry_run) &&
+		    told_already(gpu, pd, pd->vgpu >= 0 ? m->views[pd->vgpu].id : "", now))
+			continue;
+		snprintf(d.gpu, sizeof(d.gpu), "%s", gpu->config.name);
+		snprintf(d.kind, sizeof(d.kind), "%s", policy_kind_name(pd->kind));
+		snprintf(d.vgpu, sizeof(d.vgpu), "%s", pd->vgpu >= 0 ? m->views[pd->vgpu].id : "");
+		snprintf(d.donor, sizeof(d.donor), "%s",
+			 pd->donor >= 0 ? m->views[pd->donor].id : "");
+		snprintf(d.result, sizeof(d.result), "%s", result);
+		d.why = pd->why;
+		d.numbers = encode_numbers(pd);
+		d.moves = encode_moves(m->moves, pd->n_moves);
+		id = keep_decision(m, &d);
+		for (int k = 0; k < pd->n_moves; k++)
+			m->moves[k].vgpu->last_decision_id = id;
+		if (pd->vgpu >= 0)
+			m->viewed[pd->vgpu]->last_decision_id = id;
+		if (act && !m->actuator.dry_run)
+			act_on(m, gpu, pd, now);
+	}
+	return r;
+}
+
+int tick_apply(struct manager *m, struct host_gpu *gpu, struct instant now)
+{
+	return apply_plan(m, gpu, true, now);
+}
+
+/* Whom the alert will name, on a frozen GPU too. */
+static void note_severe(struct manager *m, struct host_gpu *gpu)
+{
+	for (int i = 0; i < m->out.n_decisions; i++) {
+		const struct policy_decision *pd = &m->out.decisions[i];
+
+		if (pd->kind == POLICY_SEVERE)
+			snprintf(gpu->severe_vgpu, sizeof(gpu->severe_vgpu), "%s",
+				 pd->vgpu >= 0 ? m->views[pd->vgpu].id : "");
+	}
+}
+
+static void decide(struct manager *m, struct host_gpu *gpu, bool gap, struct instant now)
+{
+	bool act = gpu->mode == GPU_MODE_ACT;
+
+	gpu->view.gap = gap;
+	tick_view(m, gpu);
+	if (host_gpu_sum_cap_pct(gpu) > 100 && gpu->mode != GPU_MODE_FROZEN &&
+	    !gpu->traits.read_only) {
+		(void)policy_fit(&m->params, &gpu->view, &m->out); /* what is left: sum_over_100 */
+		(void)apply_plan(m, gpu, act, now);
+		tick_view(m, gpu);
+	} else if (gpu->left && act) {
+		m->policy->give_back(&m->params, &gpu->view, &m->out);
+		(void)apply_plan(m, gpu, act, now);
+		tick_view(m, gpu);
+	}
+	m->policy->step(&m->params, &gpu->view, &m->out);
+	for (int i = 0; i < gpu->view.n_vgpus; i++)
+		m->viewed[i]->view = m->views[i];
+	note_severe(m, gpu);
+	if (gpu->mode != GPU_MODE_FROZEN)
+		(void)apply_plan(m, gpu, act, now);
+}
+
+/* --- counting --- */
+
+static void count_vgpu(struct manager *m, struct vgpu *v, double *watched_s, double *broken_s)
+{
+	struct vgpu_tally *t = &v->tally;
+	double dt_s = v->row.dt_s;
+
+	if (v->row.busy_valid) {
+		t->seen_s += dt_s;
+		*watched_s += dt_s;
+		if (v->view.broken) {
+			t->broken_s += dt_s;
+			*broken_s += dt_s;
+		}
+		if (v->row.util * 100 > m->params.overload_pct) {
+			t->cap_error_s += dt_s;
+			t->cap_error_pct_s += dt_s * fabs(v->row.load * 100 - v->sampled_cap_pct);
+		}
+	}
+	if (v->row.fps_valid) {
+		t->fps_s += dt_s;
+		t->fps_sum_s += dt_s * v->row.fps;
+	}
+}
+
+static bool has_unsold_since(const struct host_gpu *gpu, int64_t since_ms)
+{
+	const struct vgpu *v = gpu->vgpus;
+
+	while (v && (!v->found || v->contract.created_ms < since_ms))
+		v = v->next;
+	return v;
+}
+
+/* An open offer says what could be funded now, and closes when that is too little to sell. */
+static void restate_offer(struct manager *m, struct host_gpu *gpu, struct offer *offer,
+			  struct instant now)
+{
+	int cap_pct;
+
+	if (!gpu->telemetry_valid) {
+		offers_end(m->offers, offer, OFFER_CLOSED, now,
+			   "busy time of GPU %s cannot be read", gpu->config.name);
+		return;
+	}
+	/* Its newcomer was made before the claim, and has by now what could be funded. */
+	if (has_unsold_since(gpu, offer->created_ms))
+		return;
+	tick_view(m, gpu);
+	cap_pct = m->policy->fund(&m->params, &gpu->view, &offer->flavor, &m->out);
+	if (cap_pct < 0)
+		offers_end(m->offers, offer, OFFER_CLOSED, now,
+			   "less than %d %% could be funded for it any more",
+			   m->params.min_newcomer_pct);
+	else
+		offer->fundable_pct = cap_pct;
+}
+
+static void count_gpu(struct manager *m, struct host_gpu *gpu, struct instant now)
+{
+	struct offer *offer = offers_live(m->offers, gpu->config.name);
+	double watched_s = 0, broken_s = 0;
+
+	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
+		if (v->device)
+			count_vgpu(m, v, &watched_s, &broken_s);
+		v->newcomer = offer && offer->state == OFFER_PROBATION &&
+			      strcmp(offer->vgpu, v->contract.id) == 0;
+	}
+	if (offer && offer->state == OFFER_OPEN)
+		restate_offer(m, gpu, offer, now);
+	offers_tick(m->offers, gpu->config.name, watched_s, broken_s,
+		    gpu->view.conditions & POLICY_SEVERE_OVERLOAD && !gpu->view.newcomer_innocent,
+		    m->config.offer.probation_broken_pct, now);
+}
+
+static double valid_or_nan(bool valid, double value)
+{
+	return valid ? value : NAN;
+}
+
+static void store_vgpu(struct db *db, const struct host_gpu *gpu, const struct vgpu *v, bool gap,
+		       struct instant now)
+{
+	const struct monitor_row *row = &v->row;
+	struct db_sample sample = {
+		.ts_ms = now.wall_ms,
+		.dt_s = row->dt_s,
+		.cap_pct = v->sampled_cap_pct,
+		.initial_cap_pct = v->contract.terms.initial_cap_pct,
+		.load_pct = valid_or_nan(row->busy_valid, row->load * 100),
+		.util_pct = valid_or_nan(row->busy_valid, row->util * 100),
+		.fps = valid_or_nan(row->fps_valid, row->fps),
+		.target_fps = v->contract.terms.target_fps,
+		.frame_p99_ms = valid_or_nan(row->p99_valid, row->frame_p99_ms),
+		.short_of_target = v->view.short_of_target,
+		.broken = v->view.broken,
+		.gap = gap,
+	};
+
+	memcpy(sample.vgpu, v->contract.id, sizeof(sample.vgpu));
+	memcpy(sample.gpu, gpu->config.name, sizeof(sample.gpu));
+	(void)db_append_sample(db, &sample); /* a full queue is counted by db/ */
+}
+
+static void store_gpu(struct db *db, const struct host_gpu *gpu, bool gap, struct instant now)
+{
+	struct db_gpu_sample sample = {
+		.ts_ms = now.wall_ms,
+		.util_pct = gpu->util_pct,
+		.load_pct = gpu->view.total_load * 100,
+		.sum_cap_pct = host_gpu_sum_cap_pct(gpu),
+		.sum_initial_cap_pct = host_gpu_sum_initial_cap_pct(gpu),
+		.vgpus = gpu->n_vgpus,
+		.gap = gap,
+	};
+
+	memcpy(sample.gpu, gpu->config.name, sizeof(sample.gpu));
+	(void)db_append_gpu_sample(db, &sample);
+	for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
+		if (v->device)
+			store_vgpu(db, gpu, v, gap, now);
+}
+
+static void act_on_gpu(struct manager *m, struct host_gpu *gpu, bool gap, struct instant now)
+{
+	gpu->left = false;
+	others_list(m, gpu, now);
+	sample_gpu(m, gpu, now);
+	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
+		others_check_cap(m, gpu, v, gap, now);
+		others_renew(m, gpu, v, now);
+		v->sampled_cap_pct = v->cap_pct;
+	}
+	decide(m, gpu, gap, now);
+}
+
+static void keep_gpu(struct manager *m, struct host_gpu *gpu, bool gap, struct instant now)
+{
+	count_gpu(m, gpu, now);
+	tick_alerts_gpu(m, gpu, now);
+	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
+		v->write_errno = 0; /* told: the next period's writes, and requests', say anew */
+	if (m->actuator.db)
+		store_gpu(m->actuator.db, gpu, gap, now);
+}
+
+static void time_tick(struct host *host, uint64_t due_ns)
+{
+	uint64_t us = (clock_now().mono_ns - due_ns) / 1000;
+
+	host->tick_us[host->n_tick_us++ % TICKS_TIMED] =
+		us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
+}
+
+/* What each vGPU's programs are paced to; who is not told for want of memory is told next time. */
+static void order_limits(struct manager *m)
+{
+	for (int i = 0; i < m->host.n_gpus; i++)
+		for (const struct vgpu *v = m->host.gpus[i].vgpus; v; v = v->next) {
+			double fps = v->contract.fps_limit;
+			double period_ns = fps > 1 ? NS_PER_S / fps : NS_PER_S;
+
+			(void)fps_hub_limit(m->fps, v->contract.id,
+					    fps > 0 ? (uint64_t)(period_ns + 0.5) : 0);
+		}
+}
+
+void tick_run(struct manager *m, struct instant now, bool gap)
+{
+	if (m->fps) {
+		order_limits(m);
+		fps_hub_collect(m->fps);
+	}
+	for (int i = 0; i < m->host.n_gpus; i++)
+		act_on_gpu(m, &m->host.gpus[i], gap, now);
+	time_tick(&m->host, m->next_tick_ns);
+	/* Every cap is written: what follows only remembers. */
+	for (int i = 0; i < m->host.n_gpus; i++)
+		keep_gpu(m, &m->host.gpus[i], gap, now);
+	ledger_tick(m, now);
+	frames_look(m, now);
+	tick_alerts_host(m, now);
+	notify_tend(m, now);
+	alerts_end_tick(m->alerts, now.wall_ms, gap);
+	if (m->actuator.db)
+		db_commit(m->actuator.db);
+	m->host.ticked = now;
+	m->host.ticks++;
+	m->host.gaps += gap;
+	m->host.ready = true;
+	m->generation++;
+	api_tick(m->api);
+}

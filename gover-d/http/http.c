@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libmicrohttpd without a thread of its own: its epoll fd stands in the daemon's loop behind the
+ * tick, MHD_run() is called when that is readable or when MHD_get_timeout() has passed. A request
+ * becomes an api_request; while its answer is to come its connection is suspended. Must never
+ * block, and never let what a client sends grow without bound.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <microhttpd.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/parse.h"
+#include "gover-d/api/request.h"
+#include "gover-d/api/api.h"
+#include "gover-d/auth/gate.h"
+#include "gover-d/http/door.h"
+#include "gover-d/http/listen.h"
+#include "gover-d/http/stream.h"
+#include "gover-d/http/caller.h"
+#include "gover-d/http/http.h"
+#include "gover-d/api/problem.h"
+
+#define PRIORITY (SD_EVENT_PRIORITY_NORMAL + 10)
+/* Those that were shown out have no place in the house, and are closed in MHD's next run. */
+#define CONNECTIONS_MAX (HOUSE_PLACES + 256U)
+#define TIMEOUT_S	30U
+#define HEADERS_MAX	((size_t)16 * 1024)
+/* A body of unannounced length is read so far beyond what is kept, for the sake of the answer. */
+#define DISCARD_MAX (1024 * 1024)
+
+struct listener {
+	struct http *http;
+	struct MHD_Daemon *daemon;
+	sd_event_source *readable, *timer;
+	struct door door;
+};
+
+struct http {
+	struct api *api;
+	struct house *house; /* of both */
+	struct listener unix_socket, tcp;
+	char socket_path[PATH_MAX]; /* "": not made */
+	dev_t socket_dev;
+	ino_t socket_ino;
+	struct exchange *suspended; /* whose answer is to come */
+	struct http_streams streams;
+};
+
+struct exchange {
+	struct api_request request; /* first: the api hands it back */
+	struct listener *listener;
+	struct MHD_Connection *connection;
+	char *body; /* API_BODY_MAX bytes, once the first has come */
+	size_t received;
+	bool served, suspended;
+	struct http_stream *stream; /* the answer, where it has no end */
+	struct exchange *next;	    /* http.suspended */
+};
+
+static void resume(struct exchange *x)
+{
+	struct exchange **at = &x->listener->http->suspended;
+
+	while (*at != x)
+		at = &(*at)->next;
+	*at = x->next;
+	x->suspended = false;
+	MHD_resume_connection(x->connection);
+}
+
+static void answered(struct api_request *request)
+{
+	struct exchange *x = (struct exchange *)request;
+
+	if (!x->suspended)
+		return;
+	resume(x);
+	http_run_soon(x->listener->timer);
+}
+
+static void suspend(struct exchange *x)
+{
+	struct http *http = x->listener->http;
+
+	x->suspended = true;
+	x->next = http->suspended;
+	http->suspended = x;
+	MHD_suspend_connection(x->connection);
+}
+
+static enum MHD_Result add_query(void *userdata, enum MHD_ValueKind kind, const char *name,
+				 const char *value)
+{
+	struct api_request *request = userdata;
+
+	(void)kind;
+	if (request->n_query < API_QUERY_MAX)
+		request->query[request->n_query] =
+			(struct api_query){.name = name, .value = value ? value : ""};
+	request->n_query++;
+	return MHD_YES;
+}
+
+static const char *header(struct MHD_Connection *connection, const char *name)
+{
+	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+static int socket_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	return info ? info->connect_fd : -1;
+}
+
+static void connection_changed(void *userdata, struct MHD_Connection *connection,
+			       void **socket_context, enum MHD_ConnectionNotificationCode code)
+{
+	struct listener *listener = userdata;
+
+	http_who_connection(api_gate(listener->http->api), connection, socket_context, code);
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED)
+		house_leave(listener->http->house, socket_of(connection));
+}
+
+static struct exchange *begin(struct listener *listener, struct MHD_Connection *connection,
+			      const char *path, const char *method)
+{
+	struct exchange *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return NULL;
+	x->listener = listener;
+	x->connection = connection;
+	x->request = (struct api_request){
+		.method = method,
+		.path = path,
+		.content_type = header(connection, MHD_HTTP_HEADER_CONTENT_TYPE),
+		.idempotency_key = header(connection, "Idempotency-Key"),
+		.last_event_id = header(connection, "Last-Event-ID"),
+		.if_match = header(connection, MHD_HTTP_HEADER_IF_MATCH),
+		.if_none_match = header(connection, MHD_HTTP_HEADER_IF_NONE_MATCH),
+		.accept = header(connection, MHD_HTTP_HEADER_ACCEPT),
+		.answered = answered,
+	};
+	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_query, &x->request);
+	http_who_asks(api_gate(listener->http->api), connection, &x->request.who);
+	return x;
+}
+
+static void completed(void *userdata, struct MHD_Connection *connection, void **context,
+		      enum MHD_RequestTerminationCode code)
+{
+	struct exchange *x = *context;
+
+	(void)userdata;
+	(void)code;
+	if (!x)
+		return;
+	house_answered(x->listener->http->house, socket_of(connection), clock_now().mono_ns);
+	http_stream_end(x->stream);
+	api_request_fini(&x->request);
+	free(x->body);
+	free(x);
+	*context = NULL;
+}
+
+static void release_text(void *text)
+{
+	api_text_unref(text);
+}
+
+static struct MHD_Response *make_response(struct exchange *x)
+{
+	const struct api_reply *reply = &x->request.reply;
+	struct MHD_Response *response;
+
+	if (reply->fixed)
+		return MHD_create_response_from_buffer(reply->fixed_size, reply->fixed,
+						       MHD_RESPMEM_PERSISTENT);
+	if (reply->stream)
+		return http_stream_begin(&x->listener->http->streams, reply->stream, x->connection,
+					 x->listener->timer, &x->stream);
+	if (!reply->text)
+		return MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+	response = MHD_create_response_from_buffer_with_free_callback_cls(
+		reply->text->length, reply->text->data, release_text, reply->text);
+	if (response)
+		api_text_ref(reply->text);
+	return response;
+}
+
+static bool add_header(struct MHD_Response *response, const char *name, const char *value)
+{
+	return !value || !value[0] || MHD_add_response_header(response, name, value) == MHD_YES;
+}
+
+static bool add_number(struct MHD_Response *response, const char *name, unsigned int number)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", number);
+	return number == 0 || add_header(response, name, text);
+}
+
+static bool add_headers(struct MHD_Response *response, const struct api_reply *reply)
+{
+	for (const struct api_header *h = reply->headers; h && h->name; h++)
+		if (!add_header(response, h->name, h->value))
+			return false;
+	return add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->type) &&
+	       add_header(response, MHD_HTTP_HEADER_ETAG, reply->etag) &&
+	       add_header(response, MHD_HTTP_HEADER_LOCATION, reply->location) &&
+	       add_header(response, MHD_HTTP_HEADER_ALLOW, reply->allow) &&
+	       add_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, reply->authenticate) &&
+	       add_number(response, MHD_HTTP_HEADER_RETRY_AFTER, reply->retry_after_s);
+}
+
+/* MHD_NO, where there is no memory, closes the connection. */
+static enum MHD_Result send_reply(struct exchange *x)
+{
+	const struct api_reply *reply = &x->request.reply;
+	struct MHD_Response *response = make_response(x);
+	enum MHD_Result r = MHD_NO;
+
+	if (!response)
+		return MHD_NO;
+	if (add_headers(response, reply))
+		r = MHD_queue_response(x->connection, reply->status, response);
+	MHD_destroy_response(response);
+	return r;
+}
+
+static void refuse_body(struct exchange *x)
+{
+	problem_reply(&x->request, 413, "the body is larger than the %d bytes that are allowed",
+		      API_BODY_MAX);
+	api_request_count(&x->request);
+}
+
+/* Of who may not ask, no body is read. */
+static bool announces_body(struct MHD_Connection *connection)
+{
+	return header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH) ||
+	       header(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+}
+
+static bool announces_too_much(struct MHD_Connection *connection)
+{
+	const char *length = header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
+	int64_t bytes;
+
+	return length && parse_int(length, 0, API_BODY_MAX, &bytes) < 0;
+}
+
+/* Takes a piece of the body. */
+static enum MHD_Result receive(struct exchange *x, const char *data, size_t *size)
+{
+	size_t n = *size;
+
+	x->received += n;
+	*size = 0;
+	if (x->received > API_BODY_MAX)
+		return x->received > DISCARD_MAX ? MHD_NO : MHD_YES;
+	if (!x->request.takes_body)
+		return MHD_YES;
+	if (!x->body)
+		x->body = malloc(API_BODY_MAX);
+	if (!x->body)
+		return MHD_NO;
+	memcpy(x->body + x->received - n, data, n);
+	return MHD_YES;
+}
+
+static void serve(struct exchange *x)
+{
+	struct house *house = x->listener->http->house;
+
+	x->served = true;
+	if (x->received > API_BODY_MAX) {
+		refuse_body(x);
+		return;
+	}
+	x->request.body = x->body;
+	x->request.body_length = x->body ? x->received : 0;
+	house_asked(house, socket_of(x->connection), clock_now().mono_ns);
+	api_serve(x->listener->http->api, &x->request);
+	if (!x->request.reply.stream)
+		return;
+	if (!house_streams(house, socket_of(x->connection)))
+		problem_reply(&x->request, 503,
+			      "%d answers without an end are all that one may "
+			      "have, and you have them",
+			      HOUSE_STREAMS);
+	api_request_count(&x->request);
+}
+
+/* MHD calls it when the headers are there, for each piece of the body, at the end, and when
+ * resumed. */
+static enum MHD_Result handle(void *userdata, struct MHD_Connection *connection, const char *path,
+			      const char *method, const char *version, const char *data,
+			      size_t *size, void **context)
+{
+	struct exchange *x = *context;
+
+	(void)version;
+	if (!x) {
+		x = begin(userdata, connection, path, method);
+		*context = x;
+		if (!x)
+			return MHD_NO;
+		if (announces_body(connection) && !api_admit(x->listener->http->api, &x->request))
+			return send_reply(x);
+		if (!announces_too_much(connection))
+			return MHD_YES;
+		refuse_body(x);
+		return send_reply(x);
+	}
+	if (*size > 0)
+		return receive(x, data, size);
+	if (!x->served)
+		serve(x);
+	if (!x->request.later)
+		return send_reply(x);
+	suspend(x);
+	return MHD_YES;
+}
+
+/* What would hide the rest of an address is left as it was written: no id holds a '%'. */
+static size_t unescape(void *userdata, struct MHD_Connection *connection, char *text)
+{
+	(void)userdata;
+	(void)connection;
+	return strstr(text, "%00") ? strlen(text) : MHD_http_unescape(text);
+}
+
+static int set_timer(struct listener *listener)
+{
+	MHD_UNSIGNED_LONG_LONG ms;
+	int r;
+
+	if (MHD_get_timeout(listener->daemon, &ms) != MHD_YES)
+		return sd_event_source_set_enabled(listener->timer, SD_EVENT_OFF);
+	if (ms > TIMEOUT_S * 1000)
+		ms = TIMEOUT_S * 1000;
+	r = sd_event_source_set_time_relative(listener->timer, ms * 1000);
+	return r < 0 ? r : sd_event_source_set_enabled(listener->timer, SD_EVENT_ONESHOT);
+}
+
+static int run(struct listener *listener)
+{
+	(void)MHD_run(listener->daemon); /* MHD_NO only tells of a daemon made otherwise */
+	return set_timer(listener);
+}
+
+static int on_readable(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	(void)source;
+	(void)fd;
+	(void)events;
+	return run(userdata);
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	(void)source;
+	(void)usec;
+	return run(userdata);
+}
+
+static int watch(struct listener *listener, sd_event *event)
+{
+	const union MHD_DaemonInfo *info =
+		MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	int r;
+
+	if (!info)
+		return -EOPNOTSUPP;
+	r = sd_event_add_io(event, &listener->readable, info->epoll_fd, EPOLLIN, on_readable,
+			    listener);
+	if (r >= 0)
+		r = sd_event_source_set_priority(listener->readable, PRIORITY);
+	if (r >= 0) /* 1 us: an exact timer, many are due at once */
+		r = sd_event_add_time_relative(event, &listener->timer, CLOCK_MONOTONIC, 0, 1,
+					       on_timer, listener);
+	if (r >= 0)
+		r = sd_event_source_set_priority(listener->timer, PRIORITY);
+	if (r >= 0)
+		r = set_timer(listener);
+	return r;
+}
+
+/* Takes over the listening socket @fd. */
+static int serve_on(struct listener *listener, int fd, sd_event *event, struct http *http,
+		    struct err *reterr)
+{
+	struct MHD_OptionItem options[HTTP_WHO_TLS_OPTIONS] = {{MHD_OPTION_END, 0, NULL}};
+	bool tls = listener == &http->tcp && http_who_tls(api_gate(http->api), options);
+	int r = listener == &http->tcp ? gate_check_listener(api_gate(http->api), fd, reterr) : 0;
+
+	if (r < 0) {
+		(void)close(fd);
+		return r;
+	}
+	listener->http = http;
+	listener->daemon = MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET |
+			(tls ? MHD_USE_TLS : 0),
+		/* port= */ 0, NULL, NULL, handle, listener, MHD_OPTION_NOTIFY_CONNECTION,
+		connection_changed, listener, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
+		MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		HEADERS_MAX, MHD_OPTION_NOTIFY_COMPLETED, completed, NULL,
+		MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_ARRAY, options,
+		MHD_OPTION_END);
+	if (!listener->daemon) {
+		(void)close(fd);
+		return err_fail(reterr, EIO, "libmicrohttpd cannot be started");
+	}
+	r = watch(listener, event);
+	if (r >= 0)
+		r = door_init(&listener->door, fd, listener->daemon, http->house, event,
+			      listener->timer, PRIORITY);
+	else
+		(void)close(fd);
+	if (r < 0)
+		return err_fail(reterr, -r, "libmicrohttpd cannot be watched: %s", strerror(-r));
+	return 0;
+}
+
+static int listen_unix(struct http *http, sd_event *event, const char *path, struct err *reterr)
+{
+	struct stat st;
+	int fd = http_listen_unix(path, reterr);
+
+	if (fd < 0)
+		return fd;
+	strcpy(http->socket_path, path); /* a path that could be bound is short */
+	if (lstat(path, &st) == 0) {
+		http->socket_dev = st.st_dev;
+		http->socket_ino = st.st_ino;
+	}
+	return serve_on(&http->unix_socket, fd, event, http, reterr);
+}
+
+static int listen_tcp(struct http *http, sd_event *event, const char *address, struct err *reterr)
+{
+	int fd = http_listen_tcp(address, reterr);
+
+	return fd < 0 ? fd : serve_on(&http->tcp, fd, event, http, reterr);
+}
+
+int http_new(sd_event *event, const char *socket_path, const char *listen, struct api *api,
+	     struct http **ret_http, struct err *reterr)
+{
+	struct http *http = calloc(1, sizeof(*http));
+	struct http_handed handed;
+	int r;
+
+	if (!http)
+		return err_fail(reterr, ENOMEM, "no memory");
+	http->api = api;
+	http->house = house_new();
+	if (!http->house) {
+		http_free(http);
+		return err_fail(reterr, ENOMEM, "no memory");
+	}
+	r = http_listen_handed(&handed, reterr);
+	if (r >= 0)
+		r = handed.unix_socket >= 0
+			    ? serve_on(&http->unix_socket, handed.unix_socket, event, http, reterr)
+			    : listen_unix(http, event, socket_path, reterr);
+	if (r >= 0 && handed.tcp >= 0)
+		r = serve_on(&http->tcp, handed.tcp, event, http, reterr);
+	else if (r >= 0 && listen[0])
+		r = listen_tcp(http, event, listen, reterr);
+	if (r < 0) {
+		http_free(http);
+		return r;
+	}
+	*ret_http = http;
+	return 0;
+}
+
+static void stop(struct listener *listener)
+{
+	door_fini(&listener->door);
+	sd_event_source_disable_unref(listener->readable);
+	sd_event_source_disable_unref(listener->timer);
+	if (listener->daemon)
+		MHD_stop_daemon(listener->daemon); /* closes its connections, ends every exchange */
+}
+
+/* Another daemon may have taken the name meanwhile: then it is not ours to remove. */
+static void remove_socket(const struct http *http)
+{
+	struct stat st;
+
+	if (http->socket_path[0] && lstat(http->socket_path, &st) == 0 &&
+	    st.st_dev == http->socket_dev && st.st_ino == http->socket_ino)
+		(void)unlink(http->socket_path);
+}
+
+struct http *http_free(struct http *http)
+{
+	if (!http)
+		return NULL;
+	remove_socket(http);
+	while (http->suspended)
+		resume(http->suspended);
+	http_stream_end_all(&http->streams);
+	stop(&http->tcp);
+	stop(&http->unix_socket);
+	house_free(http->house);
+	free(http);
+	return NULL;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Streams on suspended connections. MHD asks for bytes when the socket takes some; with none to
+ * give the connection is suspended until the api wakes it. Must never keep bytes of its own.
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "gover-d/api/request.h"
+#include "gover-d/http/stream.h"
+
+#define BLOCK 4096
+/* In the kernel, for one who does not read; it takes twice that. */
+#define SEND_BUFFER (64 * 1024)
+
+struct http_stream {
+	struct http_streams *streams;
+	struct api_stream *stream;
+	struct MHD_Connection *connection;
+	sd_event_source *timer;
+	bool suspended, ending;
+	struct http_stream *next; /* streams.first */
+};
+
+void http_run_soon(sd_event_source *timer)
+{
+	(void)sd_event_source_set_time_relative(timer, 0);
+	(void)sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
+}
+
+static ssize_t read_some(void *userdata, uint64_t position, char *buffer, size_t size)
+{
+	struct http_stream *s = userdata;
+	ssize_t n = s->ending ? -1 : s->stream->read(s->stream, buffer, size);
+
+	(void)position;
+	if (n < 0)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	if (n == 0) {
+		s->suspended = true;
+		MHD_suspend_connection(s->connection);
+	}
+	return n;
+}
+
+static int socket_of(const struct http_stream *s)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(s->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	return info ? info->connect_fd : -1;
+}
+
+static void resume(struct http_stream *s)
+{
+	if (!s->suspended)
+		return;
+	s->suspended = false;
+	MHD_resume_connection(s->connection);
+}
+
+static void wake(void *userdata)
+{
+	struct http_stream *s = userdata;
+
+	if (!s->suspended)
+		return; /* it will ask when the socket takes more */
+	resume(s);
+	http_run_soon(s->timer);
+}
+
+/* MHD waits for the socket to take more, and knows no other way to be told that it never will. */
+static void drop(void *userdata)
+{
+	struct http_stream *s = userdata;
+
+	s->ending = true;
+	(void)shutdown(socket_of(s), SHUT_RDWR);
+	wake(s);
+}
+
+struct MHD_Response *http_stream_begin(struct http_streams *streams, struct api_stream *stream,
+				       struct MHD_Connection *connection, sd_event_source *timer,
+				       struct http_stream **ret_stream)
+{
+	const int size = SEND_BUFFER;
+	struct MHD_Response *response;
+	struct http_stream *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_some, s, NULL);
+	if (!response || MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL,
+						 "no-store") != MHD_YES) {
+		if (response)
+			MHD_destroy_response(response);
+		free(s);
+		return NULL;
+	}
+	*s = (struct http_stream){
+		.streams = streams,
+		.stream = stream,
+		.connection = connection,
+		.timer = timer,
+		.next = streams->first,
+	};
+	streams->first = s;
+	(void)setsockopt(socket_of(s), SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	stream->wake = wake;
+	stream->drop = drop;
+	stream->userdata = s;
+	*ret_stream = s;
+	return response;
+}
+
+void http_stream_end(struct http_stream *s)
+{
+	struct http_stream **at;
+
+	if (!s)
+		return;
+	for (at = &s->streams->first; *at != s; at = &(*at)->next)
+		;
+	*at = s->next;
+	s->stream->wake = s->stream->drop = NULL;
+	free(s);
+}
+
+void http_stream_end_all(struct http_streams *streams)
+{
+	for (struct http_stream *s = streams->first; s; s = s->next) {
+		s->ending = true;
+		resume(s);
+	}
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A ring of decisions, ascending by id. Must never grow: the oldest gives its place to the newest.
+ * Thousands of them are most of what a busy daemon remembers: each is one piece of memory with its
+ * texts behind it, and its numbers and moves are text until somebody asks.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gover-d/model/decisions.h"
+
+struct decisions {
+	int64_t last_id;
+	size_t first, n; /* in ring: the oldest, how many */
+	struct decision *ring[DECISIONS_KEPT];
+};
+
+struct decisions *decisions_new(int64_t last_id)
+{
+	struct decisions *decisions = calloc(1, sizeof(*decisions));
+
+	if (decisions)
+		decisions->last_id = last_id;
+	return decisions;
+}
+
+static size_t slot(const struct decisions *decisions, size_t index)
+{
+	return (decisions->first + index) % DECISIONS_KEPT;
+}
+
+static void drop_oldest(struct decisions *decisions)
+{
+	free(decisions->ring[decisions->first]);
+	decisions->first = slot(decisions, 1);
+	decisions->n--;
+}
+
+struct decisions *decisions_free(struct decisions *decisions)
+{
+	if (!decisions)
+		return NULL;
+	while (decisions->n > 0)
+		drop_oldest(decisions);
+	free(decisions);
+	return NULL;
+}
+
+static char *dump_detail(json_t *numbers, json_t *moves)
+{
+	json_t *detail = json_pack("{s:o, s:o}", "numbers", numbers, "moves", moves);
+	char *text = json_dumps(detail, JSON_COMPACT);
+
+	json_decref(detail);
+	return text;
+}
+
+/* A copy in one piece: the struct, then why, then detail. */
+static struct decision *make_kept(const struct decision *decision)
+{
+	const char *why = decision->why ? decision->why : "";
+	char *detail = dump_detail(decision->numbers, decision->moves), *texts;
+	size_t why_size = strlen(why) + 1, detail_size = detail ? strlen(detail) + 1 : 0;
+	struct decision *kept = detail ? malloc(sizeof(*kept) + why_size + detail_size) : NULL;
+
+	if (kept) {
+		texts = (char *)(kept + 1);
+		*kept = *decision;
+		kept->why = memcpy(texts, why, why_size);
+		kept->detail = memcpy(texts + why_size, detail, detail_size);
+		kept->numbers = kept->moves = NULL;
+	}
+	free(detail);
+	return kept;
+}
+
+const struct decision *decisions_add(struct decisions *decisions, const struct decision *decision)
+{
+	struct decision *kept = make_kept(decision);
+
+	if (!kept)
+		return NULL;
+	if (decisions->n == DECISIONS_KEPT)
+		drop_oldest(decisions);
+	decisions->ring[slot(decisions, decisions->n++)] = kept;
+	if (kept->id <= decisions->last_id)
+		kept->id = decisions->last_id + 1;
+	decisions->last_id = kept->id;
+	return kept;
+}
+
+const struct decision *decisions_after(const struct decisions *decisions, int64_t after)
+{
+	size_t low = 0, high = decisions->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (decisions->ring[slot(decisions, middle)]->id <= after)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < decisions->n ? decisions->ring[slot(decisions, low)] : NULL;
+}
+
+int64_t decisions_last_id(const struct decisions *decisions)
+{
+	return decisions->last_id;
+}
+
+void decisions_go_on_after(struct decisions *decisions, int64_t last_id)
+{
+	if (decisions->last_id < last_id)
+		decisions->last_id = last_id;
+}
+
+bool decision_concerns(const struct decision *decision, const char *id)
+{
+	char member[ID_MAX + 16];
+
+	if (strcmp(decision->vgpu, id) == 0 || strcmp(decision->donor, id) == 0)
+		return true;
+	/* An id needs no escape, so as a member of a move it stands there in these very words. */
+	snprintf(member, sizeof(member), "\"vgpu\":\"%s\"", id);
+	return strstr(decision->detail, member) != NULL;
+}

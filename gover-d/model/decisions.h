@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* The newest decisions in memory, for REST and `why`; the database keeps them all. */
+#ifndef GOVER_D_DECISIONS_H
+#define GOVER_D_DECISIONS_H
+
+#include "gover-d/model/host.h"
+
+#define DECISIONS_KEPT	 2048
+#define DECISION_WHY_MAX 1024
+
+struct decision {
+	int64_t id; /* running number, continued over restarts */
+	int64_t ts_ms;
+	char gpu[ID_MAX];
+	char kind[24]; /* policy_kind_name(), or an operator's act: "add", "remove", "set", "hold",
+			  "release", "foreign_write", "restore", "adopt", "offer_closed" */
+	char vgpu[ID_MAX]; /* "" : none */
+	char donor[ID_MAX];
+	char result[32]; /* "written", "dry_run", "observed", "failed", "noted" (nothing to write)
+			  */
+	const char *why; /* shorter than DECISION_WHY_MAX; the caller's, and copied */
+	/* To be added. A kept one has both in @detail. */
+	json_t *numbers;    /* object of numbers; never NULL */
+	json_t *moves;	    /* array of {vgpu, from_pct, to_pct, read_back_pct}; never NULL */
+	const char *detail; /* of a kept one: {"numbers": ..., "moves": ...} without a space */
+};
+
+struct decisions; /* a ring */
+struct decisions *decisions_new(int64_t last_id);
+struct decisions *decisions_free(struct decisions *decisions);
+/* Takes over the two json references, gives the next id. One that is higher already stays: a
+ * decision read back from the database keeps its own. The result stands until DECISIONS_KEPT more
+ * were added. NULL: no memory. */
+const struct decision *decisions_add(struct decisions *decisions, const struct decision *decision);
+/* The first kept one with an id above @after; NULL: none. Walk with after = found->id. */
+const struct decision *decisions_after(const struct decisions *decisions, int64_t after);
+int64_t decisions_last_id(const struct decisions *decisions);
+/* The next id is above @last_id, and above all that were added. */
+void decisions_go_on_after(struct decisions *decisions, int64_t last_id);
+/* True when vGPU @id is what a kept one is about, or gave, or was moved by it. */
+bool decision_concerns(const struct decision *decision, const char *id);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* Finding and keeping GPUs and vGPUs in memory. Must never touch a device but to let go of one. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "gover-d/model/host.h"
+
+const struct host_lateness_bound host_lateness_bounds[HOST_LATENESS_BUCKETS] = {
+	{0.0001, "0.0001"}, {0.00025, "0.00025"}, {0.0005, "0.0005"}, {0.001, "0.001"},
+	{0.0025, "0.0025"}, {0.005, "0.005"},	  {0.01, "0.01"},     {0.025, "0.025"},
+	{0.05, "0.05"},	    {0.1, "0.1"},	  {0.25, "0.25"},     {0.5, "0.5"},
+	{1, "1.0"},	    {INFINITY, "+Inf"},
+};
+
+void host_note_lateness(struct host_lateness *lateness, double s)
+{
+	int i = 0;
+
+	while (s > host_lateness_bounds[i].s)
+		i++;
+	lateness->counts[i]++;
+	lateness->sum_s += s;
+}
+
+static const char *const mode_names[] = {
+	[GPU_MODE_ACT] = "act",
+	[GPU_MODE_OBSERVE] = "observe",
+	[GPU_MODE_FROZEN] = "frozen",
+};
+
+const char *gpu_mode_name(enum gpu_mode mode)
+{
+	return mode_names[mode];
+}
+
+int gpu_mode_parse(const char *word, enum gpu_mode *ret_mode)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(mode_names); i++) {
+		if (strcmp(mode_names[i], word) == 0) {
+			*ret_mode = (enum gpu_mode)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+struct host_gpu *host_find_gpu(struct host *host, const char *name)
+{
+	for (int i = 0; i < host->n_gpus; i++)
+		if (strcmp(host->gpus[i].config.name, name) == 0)
+			return &host->gpus[i];
+	return NULL;
+}
+
+struct vgpu *host_find_vgpu(struct host *host, const char *id, struct host_gpu **ret_gpu)
+{
+	for (int i = 0; i < host->n_gpus; i++) {
+		for (struct vgpu *v = host->gpus[i].vgpus; v; v = v->next) {
+			if (strcmp(v->contract.id, id) != 0)
+				continue;
+			if (ret_gpu)
+				*ret_gpu = &host->gpus[i];
+			return v;
+		}
+	}
+	return NULL;
+}
+
+void host_gpu_insert(struct host_gpu *gpu, struct vgpu *vgpu)
+{
+	struct vgpu **at = &gpu->vgpus;
+
+	while (*at && id_compare((*at)->contract.id, vgpu->contract.id) < 0)
+		at = &(*at)->next;
+	vgpu->next = *at;
+	*at = vgpu;
+	gpu->n_vgpus++;
+}
+
+void host_gpu_take(struct host_gpu *gpu, struct vgpu *vgpu)
+{
+	struct vgpu **at = &gpu->vgpus;
+
+	while (*at && *at != vgpu)
+		at = &(*at)->next;
+	if (!*at)
+		return;
+	*at = vgpu->next;
+	vgpu->next = NULL;
+	gpu->n_vgpus--;
+}
+
+void contract_fini(struct contract *contract)
+{
+	json_decref(contract->labels);
+	contract->labels = NULL;
+}
+
+struct vgpu *vgpu_free(struct host_gpu *gpu, struct vgpu *vgpu)
+{
+	if (!vgpu)
+		return NULL;
+	if (vgpu->device)
+		gpu->ops->detach(vgpu->device);
+	contract_fini(&vgpu->contract);
+	free(vgpu);
+	return NULL;
+}
+
+int host_gpu_sum_cap_pct(const struct host_gpu *gpu)
+{
+	int sum = 0;
+
+	for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
+		if (v->device)
+			sum += v->cap_pct;
+	return sum;
+}
+
+int host_gpu_sum_initial_cap_pct(const struct host_gpu *gpu)
+{
+	int sum = 0;
+
+	for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
+		sum += v->contract.terms.initial_cap_pct;
+	return sum;
+}

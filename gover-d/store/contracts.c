@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+/* Contracts to JSON and back. Must never guess: what is not understood is refused by name. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "gover-d/store/contracts.h"
+#include "gover-d/api/json-decode.h"
+
+#define FILE_VERSION 5
+#define FILE_MAX     (16 * 1024 * 1024)
+
+json_t *contracts_encode_one(const struct contract *c, bool found)
+{
+	return json_pack("{s:s, s:s, s:s, s:I, s:O, s:i, s:i, s:f, s:f, s:b, s:b, s:i, s:I, s:b,"
+			 " s:I, s:s, s:s, s:s, s:f}",
+			 "id", c->id, "gpu", c->gpu, "vm", c->vm, "cid", (json_int_t)c->cid,
+			 "labels", c->labels, "initial_cap_pct", c->terms.initial_cap_pct,
+			 "min_cap_pct", c->terms.min_cap_pct, "target_fps", c->terms.target_fps,
+			 "weight", c->terms.weight, "burst", c->terms.burst, "held", c->held,
+			 "held_cap_pct", c->held_cap_pct, "created_ms", (json_int_t)c->created_ms,
+			 "found", found, "offer", (json_int_t)c->offer, "claim_key", c->claim_key,
+			 "claim_body", c->claim_body, "flavor", c->flavor, "fps_limit",
+			 c->fps_limit);
+}
+
+static json_t *encode_ids(const struct db_last_ids *ids)
+{
+	return json_pack("{s:I, s:I, s:I}", "decision", (json_int_t)ids->decision, "alert",
+			 (json_int_t)ids->alert, "offer", (json_int_t)ids->offer);
+}
+
+static json_t *encode_gpus(const struct host *host)
+{
+	json_t *gpus = json_array();
+
+	for (int i = 0; gpus && i < host->n_gpus; i++) {
+		json_t *gpu = json_pack("{s:s, s:s, s:b}", "name", host->gpus[i].config.name,
+					"mode", gpu_mode_name(host->gpus[i].mode), "selling",
+					host->gpus[i].selling);
+
+		if (json_array_append_new(gpus, gpu) < 0) {
+			json_decref(gpus);
+			return NULL;
+		}
+	}
+	return gpus;
+}
+
+static json_t *encode_vgpus(const struct host *host)
+{
+	json_t *vgpus = json_array();
+
+	for (int i = 0; vgpus && i < host->n_gpus; i++) {
+		for (const struct vgpu *v = host->gpus[i].vgpus; v; v = v->next) {
+			if (json_array_append_new(
+				    vgpus, contracts_encode_one(&v->contract, v->found)) == 0)
+				continue;
+			json_decref(vgpus);
+			return NULL;
+		}
+	}
+	return vgpus;
+}
+
+/* Jansson may cut its text short where memory fails: what does not read back is no file. */
+static bool reads_back(const char *text, json_t *root)
+{
+	json_t *again = json_loads(text, 0, NULL);
+	bool same = again && json_equal(again, root);
+
+	json_decref(again);
+	return same;
+}
+
+/* Half a file would be a broken promise: what lacks memory anywhere gives none. */
+char *contracts_encode(const struct host *host, const struct contracts_head *head)
+{
+	json_t *gpus = encode_gpus(host), *vgpus = encode_vgpus(host), *root = NULL;
+	json_t *ids = encode_ids(&head->ids);
+	char *text = NULL;
+
+	if (gpus && vgpus && ids)
+		root = json_pack("{s:i, s:I, s:O, s:O, s:O}", "version", FILE_VERSION, "revision",
+				 (json_int_t)head->revision, "ids", ids, "gpus", gpus, "vgpus",
+				 vgpus);
+	if (root)
+		text = json_dumps(root, JSON_INDENT(1));
+	if (text && !reads_back(text, root)) {
+		free(text);
+		text = NULL;
+	}
+	json_decref(root);
+	json_decref(ids);
+	json_decref(gpus);
+	json_decref(vgpus);
+	return text;
+}
+
+/* --- reading --- */
+
+#define MODE_MAX 15
+
+#define EXACT_MAX 9007199254740992.0 /* to here a double holds every whole number */
+
+/* A vGPU as the file has it. */
+struct vgpu_record {
+	struct contract contract;
+	double cid;
+	double created_ms;
+	double offer;
+	bool found;
+};
+
+#define VGPU_AT(member) offsetof(struct vgpu_record, member)
+
+/* Every member must be there: what is not said was not written by us. */
+static const struct json_decode_field vgpu_fields[] = {
+	{"id", JSON_DECODE_ID, 0, 0, VGPU_AT(contract.id), 1 << 0},
+	{"gpu", JSON_DECODE_ID, 0, 0, VGPU_AT(contract.gpu), 1 << 1},
+	{"vm", JSON_DECODE_TEXT, 0, VM_MAX - 1, VGPU_AT(contract.vm), 1 << 2},
+	{"cid", JSON_DECODE_NUMBER, 0, UINT32_MAX, VGPU_AT(cid), 1 << 3},
+	{"labels", JSON_DECODE_LABELS, 0, 0, VGPU_AT(contract.labels), 1 << 4},
+	{"initial_cap_pct", JSON_DECODE_WHOLE, 1, 100, VGPU_AT(contract.terms.initial_cap_pct),
+	 1 << 5},
+	{"min_cap_pct", JSON_DECODE_WHOLE, 0, 100, VGPU_AT(contract.terms.min_cap_pct), 1 << 6},
+	{"target_fps", JSON_DECODE_NUMBER, 0, 1e6, VGPU_AT(contract.terms.target_fps), 1 << 7},
+	{"weight", JSON_DECODE_NUMBER, 1e-6, 1e6, VGPU_AT(contract.terms.weight), 1 << 8},
+	{"burst", JSON_DECODE_SWITCH, 0, 0, VGPU_AT(contract.terms.burst), 1 << 9},
+	{"held", JSON_DECODE_SWITCH, 0, 0, VGPU_AT(contract.held), 1 << 10},
+	{"held_cap_pct", JSON_DECODE_WHOLE, 0, 100, VGPU_AT(contract.held_cap_pct), 1 << 11},
+	{"created_ms", JSON_DECODE_NUMBER, 0, 1e15, VGPU_AT(created_ms), 1 << 12},
+	{"found", JSON_DECODE_SWITCH, 0, 0, VGPU_AT(found), 1 << 13},
+	{"offer", JSON_DECODE_NUMBER, 0, EXACT_MAX, VGPU_AT(offer), 1 << 14},
+	{"claim_key", JSON_DECODE_TEXT, 0, CLAIM_MAX - 1, VGPU_AT(contract.claim_key), 1 << 15},
+	{"flavor", JSON_DECODE_TEXT, 0, ID_MAX - 1, VGPU_AT(contract.flavor), 1 << 16},
+	{"fps_limit", JSON_DECODE_NUMBER, 0, 1e6, VGPU_AT(contract.fps_limit), 1 << 17},
+	{"claim_body", JSON_DECODE_TEXT, 0, BODY_HASH_MAX - 1, VGPU_AT(contract.claim_body),
+	 1 << 18},
+	{.name = NULL},
+};
+/* Those of each version. */
+static const unsigned int vgpu_members[FILE_VERSION + 1] = {
+	0, (1U << 14) - 1, (1U << 16) - 1, (1U << 17) - 1, (1U << 18) - 1, (1U << 19) - 1,
+};
+
+struct gpu_record {
+	char name[ID_MAX];
+	char mode[MODE_MAX + 1];
+	bool selling;
+};
+
+#define GPU_AT(member) offsetof(struct gpu_record, member)
+
+static const struct json_decode_field gpu_fields[] = {
+	{"name", JSON_DECODE_ID, 0, 0, GPU_AT(name), 1 << 0},
+	{"mode", JSON_DECODE_TEXT, 0, MODE_MAX, GPU_AT(mode), 1 << 1},
+	{"selling", JSON_DECODE_SWITCH, 0, 0, GPU_AT(selling), 1 << 2},
+	{.name = NULL},
+};
+#define GPU_ALL ((1U << 3) - 1)
+
+struct ids_record {
+	double decision, alert, offer;
+};
+
+#define IDS_AT(member) offsetof(struct ids_record, member)
+
+static const struct json_decode_field ids_fields[] = {
+	{"decision", JSON_DECODE_NUMBER, 0, EXACT_MAX, IDS_AT(decision), 1 << 0},
+	{"alert", JSON_DECODE_NUMBER, 0, EXACT_MAX, IDS_AT(alert), 1 << 1},
+	{"offer", JSON_DECODE_NUMBER, 0, EXACT_MAX, IDS_AT(offer), 1 << 2},
+	{.name = NULL},
+};
+#define IDS_ALL ((1U << 3) - 1)
+
+static int decode_vgpu(json_t *object, unsigned int members, struct contract_entry *entry,
+		       struct err *reterr)
+{
+	struct vgpu_record record = {.found = false};
+	unsigned int bits;
+	int r;
+
+	r = json_decode_object(object, vgpu_fields, members, members, &record, &bits, reterr);
+	if (r >= 0 && record.contract.terms.min_cap_pct > record.contract.terms.initial_cap_pct)
+		r = err_fail(reterr, EINVAL, "min_cap_pct: %d is more than initial_cap_pct: %d",
+			     record.contract.terms.min_cap_pct,
+			     record.contract.terms.initial_cap_pct);
+	if (r < 0) {
+		contract_fini(&record.contract);
+		return r;
+	}
+	record.contract.cid = (uint32_t)record.cid;
+	record.contract.created_ms = (int64_t)record.created_ms;
+	record.contract.offer = (int64_t)record.offer;
+	entry->contract = record.contract;
+	entry->found = record.found;
+	return 0;
+}
+
+static int decode_gpu(json_t *object, struct contracts_gpu *gpu, struct err *reterr)
+{
+	struct gpu_record record = {.selling = false};
+	unsigned int bits;
+	int r;
+
+	r = json_decode_object(object, gpu_fields, GPU_ALL, GPU_ALL, &record, &bits, reterr);
+	if (r < 0)
+		return r;
+	if (gpu_mode_parse(record.mode, &gpu->mode) < 0)
+		return err_fail(reterr, EINVAL,
+				"mode: \"%s\" is not allowed: act, observe or frozen", record.mode);
+	memcpy(gpu->name, record.name, sizeof(gpu->name));
+	gpu->selling = record.selling;
+	return 0;
+}
+
+/* Version first: what a newer gover wrote may have members this one does not know. */
+static int check_version(json_t *root, int *ret_version, struct err *reterr)
+{
+	json_t *version = json_object_get(root, "version");
+
+	if (!json_is_integer(version))
+		return err_fail(reterr, EINVAL, "version: missing, or not a whole number");
+	if (json_integer_value(version) < 1 || json_integer_value(version) > FILE_VERSION)
+		return err_fail(reterr, EPROTO,
+				"version %" JSON_INTEGER_FORMAT ", this gover-d reads 1 to %d",
+				json_integer_value(version), FILE_VERSION);
+	*ret_version = (int)json_integer_value(version);
+	return 0;
+}
+
+/* The list of this name and how many it may hold; each element must be an object. */
+static int check_list(json_t *root, const char *name, size_t max, json_t **ret_list,
+		      struct err *reterr)
+{
+	json_t *list = json_object_get(root, name);
+
+	if (!json_is_array(list) || json_array_size(list) > max)
+		return err_fail(reterr, EINVAL, "%s: must be a list of at most %zu", name, max);
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (!json_is_object(json_array_get(list, i)))
+			return err_fail(reterr, EINVAL, "%s: element %zu is no object", name, i);
+	*ret_list = list;
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int since_version;
+} members[] = {
+	{"version", 1}, {"gpus", 1}, {"vgpus", 1}, {"revision", 2}, {"ids", 2},
+};
+
+static int check_members(json_t *root, int version, struct err *reterr)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach (root, name, value) {
+		size_t i = 0;
+
+		while (i < ARRAY_SIZE(members) && strcmp(name, members[i].name) != 0)
+			i++;
+		if (i == ARRAY_SIZE(members) || members[i].since_version > version)
+			return err_fail(reterr, EINVAL, "%.80s: unknown", name);
+	}
+	return 0;
+}
+
+static int decode_head(json_t *root, struct contracts_head *head, struct err *reterr)
+{
+	json_t *revision = json_object_get(root, "revision"), *ids = json_object_get(root, "ids");
+	struct ids_record record = {0};
+	struct err inner = {""};
+	unsigned int bits;
+	int r;
+
+	if (!json_is_integer(revision) || json_integer_value(revision) < 0)
+		return err_fail(reterr, EINVAL, "revision: missing, or not a whole number");
+	if (!json_is_object(ids))
+		return err_fail(reterr, EINVAL, "ids: missing, or no object");
+	r = json_decode_object(ids, ids_fields, IDS_ALL, IDS_ALL, &record, &bits, &inner);
+	if (r < 0)
+		return err_fail(reterr, -r, "ids: %s", inner.msg);
+	head->revision = json_integer_value(revision);
+	head->ids.decision = (int64_t)record.decision;
+	head->ids.alert = (int64_t)record.alert;
+	head->ids.offer = (int64_t)record.offer;
+	return 0;
+}
+
+static int decode(json_t *root, struct contracts *contracts, struct err *reterr)
+{
+	struct err inner = {""};
+	json_t *gpus, *vgpus;
+	int version = 0, r;
+
+	r = check_version(root, &version, reterr);
+	if (r >= 0)
+		r = check_members(root, version, reterr);
+	if (r >= 0 && version >= 2)
+		r = decode_head(root, &contracts->head, reterr);
+	if (r >= 0)
+		r = check_list(root, "gpus", GPUS_MAX, &gpus, reterr);
+	if (r >= 0)
+		r = check_list(root, "vgpus", (size_t)GPUS_MAX * POLICY_VGPUS_MAX, &vgpus, reterr);
+	if (r < 0)
+		return r;
+	contracts->vgpus = calloc(json_array_size(vgpus) + 1, sizeof(*contracts->vgpus));
+	if (!contracts->vgpus)
+		return err_fail(reterr, ENOMEM, "no memory");
+	for (size_t i = 0; i < json_array_size(gpus); i++) {
+		r = decode_gpu(json_array_get(gpus, i), &contracts->gpus[contracts->n_gpus++],
+			       &inner);
+		if (r < 0)
+			return err_fail(reterr, -r, "gpus: element %zu: %s", i, inner.msg);
+	}
+	for (size_t i = 0; i < json_array_size(vgpus); i++) {
+		r = decode_vgpu(json_array_get(vgpus, i), vgpu_members[version],
+				&contracts->vgpus[contracts->n_vgpus++], &inner);
+		if (r < 0)
+			return err_fail(reterr, -r, "vgpus: element %zu: %s", i, inner.msg);
+	}
+	return 0;
+}
+
+int contracts_parse(const char *text, size_t length, const char *name,
+		    struct contracts *ret_contracts, struct err *reterr)
+{
+	struct contracts contracts = {0};
+	struct err inner = {""};
+	json_error_t error;
+	json_t *root;
+	int r;
+
+	root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+	if (!root)
+		return err_fail(reterr, EINVAL, "%s:%d: %s", name, error.line, error.text);
+	r = decode(root, &contracts, &inner);
+	json_decref(root);
+	if (r < 0) {
+		contracts_fini(&contracts);
+		return err_fail(reterr, -r, "%s: %s", name, inner.msg);
+	}
+	*ret_contracts = contracts;
+	return 0;
+}
+
+int contracts_load(const char *path, struct contracts *ret_contracts, struct err *reterr)
+{
+	CLEANUP_FREE char *text = NULL;
+	size_t length;
+	int r;
+
+	r = file_read(path, FILE_MAX, &text, &length);
+	if (r < 0)
+		return err_fail(reterr, -r, "%s: cannot be read: %s", path, strerror(-r));
+	return contracts_parse(text, length, path, ret_contracts, reterr);
+}
+
+void contracts_fini(struct contracts *contracts)
+{
+	for (size_t i = 0; i < contracts->n_vgpus; i++)
+		contract_fini(&contracts->vgpus[i].contract);
+	free(contracts->vgpus);
+	contracts->vgpus = NULL;
+	contracts->n_vgpus = 0;
+}

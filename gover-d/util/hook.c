@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Running an operator's program. Must never wait for it, nor hand it a descriptor of ours. Its
+ * input is a file in memory, not a pipe: it is whole before the program begins, and nobody has to
+ * write the rest when there is room.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "gover-d/util/hook.h"
+#include "gover-d/util/log.h"
+
+#define VARIABLES    5
+#define VARIABLE_MAX 1200
+
+static const struct log_about failed = {.kind = LOG_HOOK_FAILED};
+
+static const char *const variables[VARIABLES] = {"GOVER_EVENT", "GOVER_GPU", "GOVER_VGPU",
+						 "GOVER_VM", "GOVER_WHY"};
+
+/* A copy of a call, with all its texts. */
+struct waiting {
+	struct waiting *next; /* hooks.waiting */
+	enum hook hook;
+	char *program, *json;
+	char variables[VARIABLES][VARIABLE_MAX];
+};
+
+struct running {
+	struct running *next; /* hooks.running */
+	struct hooks *hooks;
+	enum hook hook;
+	pid_t pid; /* and process group */
+	bool killed;
+	sd_event_source *child, *timer;
+};
+
+struct hooks {
+	sd_event *event;
+	int timeout_s;
+	struct running *running;
+	struct waiting *waiting; /* oldest first */
+	int n_running, n_waiting;
+	struct hook_stats stats[HOOKS];
+};
+
+const char *hook_name(enum hook hook)
+{
+	static const char *const names[HOOKS] = {"on_alert", "on_offer", "on_migrate"};
+
+	return names[hook];
+}
+
+int hooks_new(sd_event *event, int timeout_s, struct hooks **ret_hooks)
+{
+	struct hooks *hooks = calloc(1, sizeof(*hooks));
+
+	if (!hooks)
+		return -ENOMEM;
+	hooks->event = sd_event_ref(event);
+	hooks->timeout_s = timeout_s;
+	*ret_hooks = hooks;
+	return 0;
+}
+
+static void free_waiting(struct waiting *w)
+{
+	if (!w)
+		return;
+	free(w->program);
+	free(w->json);
+	free(w);
+}
+
+static void free_running(struct running *r)
+{
+	struct running **at = &r->hooks->running;
+
+	while (*at != r)
+		at = &(*at)->next;
+	*at = r->next;
+	r->hooks->n_running--;
+	sd_event_source_disable_unref(r->child);
+	sd_event_source_disable_unref(r->timer);
+	free(r);
+}
+
+static struct waiting *take_waiting(struct hooks *hooks)
+{
+	struct waiting *w = hooks->waiting;
+
+	if (w) {
+		hooks->waiting = w->next;
+		hooks->n_waiting--;
+	}
+	return w;
+}
+
+struct hooks *hooks_free(struct hooks *hooks)
+{
+	if (!hooks)
+		return NULL;
+	while (hooks->running)
+		free_running(hooks->running);
+	while (hooks->waiting)
+		free_waiting(take_waiting(hooks));
+	sd_event_unref(hooks->event);
+	free(hooks);
+	return NULL;
+}
+
+/* --- one program --- */
+
+/* A file in memory that holds @json and a newline, to be read from its beginning. */
+static int open_input(const char *json)
+{
+	CLEANUP_CLOSE int fd = memfd_create("gover-hook", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (json && dprintf(fd, "%s\n", json) < 0)
+		return -errno;
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return -errno;
+	return steal_fd(&fd);
+}
+
+/* As a fresh program, leader of its own group, with @input as its standard input. */
+static int spawn_with(const char *program, int input, char *const environment[], pid_t *ret_pid,
+		      posix_spawnattr_t *attributes, posix_spawn_file_actions_t *actions)
+{
+	char *const arguments[] = {strdup(program), NULL};
+	sigset_t none, all;
+	int r;
+
+	if (!arguments[0])
+		return -ENOMEM;
+	sigemptyset(&none);
+	sigfillset(&all);
+	(void)posix_spawnattr_setsigmask(attributes, &none);
+	(void)posix_spawnattr_setsigdefault(attributes, &all);
+	(void)posix_spawnattr_setpgroup(attributes, 0);
+	(void)posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+							   POSIX_SPAWN_SETPGROUP);
+	r = posix_spawn_file_actions_adddup2(actions, input, STDIN_FILENO);
+	if (r == 0)
+		r = posix_spawn(ret_pid, program, actions, attributes, arguments, environment);
+	free(arguments[0]);
+	return -r;
+}
+
+static int spawn(const char *program, const char *json, char *const environment[], pid_t *ret_pid)
+{
+	CLEANUP_CLOSE int input = open_input(json);
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	int r;
+
+	if (input < 0)
+		return input;
+	r = -posix_spawnattr_init(&attributes);
+	if (r < 0)
+		return r;
+	r = -posix_spawn_file_actions_init(&actions);
+	if (r == 0) {
+		r = spawn_with(program, input, environment, ret_pid, &attributes, &actions);
+		(void)posix_spawn_file_actions_destroy(&actions);
+	}
+	(void)posix_spawnattr_destroy(&attributes);
+	return r;
+}
+
+static bool is_ours(const char *variable)
+{
+	for (int i = 0; i < VARIABLES; i++) {
+		size_t n = strlen(variables[i]);
+
+		if (strncmp(variable, variables[i], n) == 0 && variable[n] == '=')
+			return true;
+	}
+	return false;
+}
+
+/* @ours and the rest of the daemon's own environment; the caller frees the array, not the texts. */
+static char **extend_environment(char ours[VARIABLES][VARIABLE_MAX])
+{
+	size_t n = 0;
+	char **all;
+
+	while (environ[n])
+		n++;
+	all = calloc(n + VARIABLES + 1, sizeof(char *));
+	if (!all)
+		return NULL;
+	for (n = 0; n < VARIABLES; n++)
+		all[n] = ours[n];
+	for (char **variable = environ; *variable; variable++)
+		if (!is_ours(*variable))
+			all[n++] = *variable;
+	return all;
+}
+
+/* --- one at a time out of many --- */
+
+static void start_waiting(struct hooks *hooks);
+
+static int on_exit_of(sd_event_source *source, const siginfo_t *si, void *userdata)
+{
+	struct running *r = userdata;
+	struct hooks *hooks = r->hooks;
+
+	(void)source;
+	if (si->si_code != CLD_EXITED || si->si_status != 0) {
+		hooks->stats[r->hook].failed++;
+		if (!r->killed)
+			log_about(SD_WARNING, &failed, "%s program (pid %d) ended with %s %d",
+				  hook_name(r->hook), (int)si->si_pid,
+				  si->si_code == CLD_EXITED ? "status" : "signal", si->si_status);
+	}
+	free_running(r);
+	start_waiting(hooks);
+	return 0;
+}
+
+static int on_time_over(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct running *r = userdata;
+
+	(void)source;
+	(void)usec;
+	log_about(SD_WARNING, &failed, "%s program (pid %d) still runs after %d s: it is killed",
+		  hook_name(r->hook), (int)r->pid, r->hooks->timeout_s);
+	r->killed = true;
+	r->hooks->stats[r->hook].killed++;
+	(void)kill(-r->pid, SIGKILL);
+	return 0;
+}
+
+static int watch(struct hooks *hooks, enum hook hook, pid_t pid)
+{
+	struct running *running = calloc(1, sizeof(*running));
+	int r;
+
+	if (!running)
+		return -ENOMEM;
+	running->hooks = hooks;
+	running->hook = hook;
+	running->pid = pid;
+	running->next = hooks->running;
+	hooks->running = running;
+	hooks->n_running++;
+	r = sd_event_add_child(hooks->event, &running->child, pid, WEXITED, on_exit_of, running);
+	if (r >= 0)
+		r = sd_event_add_time_relative(hooks->event, &running->timer, CLOCK_MONOTONIC,
+					       (uint64_t)hooks->timeout_s * (NS_PER_S / 1000), 0,
+					       on_time_over, running);
+	if (r < 0)
+		free_running(running);
+	return r;
+}
+
+static int start(struct hooks *hooks, struct waiting *w)
+{
+	CLEANUP_FREE char **environment = extend_environment(w->variables);
+	pid_t pid;
+	int r = environment ? spawn(w->program, w->json, environment, &pid) : -ENOMEM;
+
+	if (r < 0) {
+		hooks->stats[w->hook].failed++;
+		log_about(SD_WARNING, &failed, "Failed to run %s program '%s' for vGPU %s: %s",
+			  hook_name(w->hook), w->program, strchr(w->variables[2], '=') + 1,
+			  strerror(-r));
+		return r;
+	}
+	hooks->stats[w->hook].run++;
+	r = watch(hooks, w->hook, pid);
+	if (r < 0)
+		log_warning("Failed to watch %s program '%s': %s", hook_name(w->hook), w->program,
+			    strerror(-r));
+	return r;
+}
+
+static void start_waiting(struct hooks *hooks)
+{
+	while (hooks->n_running < HOOKS_MAX && hooks->waiting) {
+		struct waiting *w = take_waiting(hooks);
+
+		(void)start(hooks, w);
+		free_waiting(w);
+	}
+}
+
+static struct waiting *copy_call(const struct hook_call *call)
+{
+	const char *const values[VARIABLES] = {call->event, call->gpu, call->vgpu, call->vm,
+					       call->why};
+	struct waiting *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->hook = call->hook;
+	w->program = strdup(call->program);
+	w->json = call->json ? strdup(call->json) : NULL;
+	for (int i = 0; i < VARIABLES; i++)
+		snprintf(w->variables[i], VARIABLE_MAX, "%s=%s", variables[i], values[i]);
+	if (w->program && (w->json || !call->json))
+		return w;
+	free_waiting(w);
+	return NULL;
+}
+
+int hooks_run(struct hooks *hooks, const struct hook_call *call)
+{
+	struct waiting *w, **at = &hooks->waiting;
+	int r;
+
+	if (call->program[0] == '\0')
+		return 0;
+	w = hooks->n_waiting < HOOKS_WAITING_MAX ? copy_call(call) : NULL;
+	if (!w) {
+		r = hooks->n_waiting < HOOKS_WAITING_MAX ? -ENOMEM : -EAGAIN;
+		hooks->stats[call->hook].dropped++;
+		log_about(SD_WARNING, &failed, "Failed to run %s program '%s' for vGPU %s: %s",
+			  hook_name(call->hook), call->program, call->vgpu, strerror(-r));
+		return r;
+	}
+	if (hooks->n_running < HOOKS_MAX) {
+		r = start(hooks, w);
+		free_waiting(w);
+		return r;
+	}
+	while (*at)
+		at = &(*at)->next;
+	*at = w;
+	hooks->n_waiting++;
+	return 0;
+}
+
+void hooks_stats(const struct hooks *hooks, enum hook hook, struct hook_stats *ret_stats)
+{
+	*ret_stats = hooks->stats[hook];
+}

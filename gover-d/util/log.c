@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The daemon's log. Must never fail its caller nor make it wait: a line that nobody takes now is
+ * lost, and how many were is said with the next that can be written.
+ *
+ * Standard error is often shared, with the shell that started us or with other programs in a pipe,
+ * and O_NONBLOCK would be set for all of them. So a pipe or socket is asked each time whether it
+ * takes a line: one that is ready has a page free, and a line is shorter. A terminal may be ready
+ * and yet have room for half a line only: it is opened once more, non-blocking, for us alone.
+ *
+ * To the journal a datagram is sent as its protocol has it; sd_journal_send() does the same and
+ * waits where journald is behind.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "base/cleanup.h"
+#include "gover-d/util/log.h"
+
+#define LINE_SIZE      2048
+#define JOURNAL_SOCKET "/run/systemd/journal/socket"
+
+static unsigned long lost; /* lines since the last that was written */
+
+/* A file always does, and a pipe that nobody has open to read says so by an error. */
+static bool takes_a_line(void)
+{
+	struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+	return poll(&out, 1, 0) != 0;
+}
+
+/* A terminal may take a part of a line: the rest waits here, so that lines stay whole. */
+static char rest[LINE_SIZE + 128];
+static size_t rest_length;
+
+static bool put_rest(int fd)
+{
+	ssize_t n = rest_length ? write(fd, rest, rest_length) : 0;
+
+	if (n > 0) {
+		rest_length -= (size_t)n;
+		memmove(rest, rest + n, rest_length);
+	}
+	return rest_length == 0;
+}
+
+/* One write, so that lines of several programs do not mix. */
+static bool put(const char *text, size_t length)
+{
+	CLEANUP_CLOSE int terminal = -1;
+	int fd = STDERR_FILENO;
+	ssize_t n;
+
+	if (!takes_a_line())
+		return false;
+	if (isatty(STDERR_FILENO))
+		terminal = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (terminal >= 0)
+		fd = terminal;
+	n = put_rest(fd) ? write(fd, text, length) : -1;
+	if (n <= 0)
+		return false;
+	rest_length = length - (size_t)n;
+	memcpy(rest, text + n, rest_length);
+	return true;
+}
+
+static void write_line(const char *priority, const char *line)
+{
+	const char *prefix = getenv("JOURNAL_STREAM") ? priority : "gover-d: ";
+	char text[LINE_SIZE + 128];
+	int n = 0;
+
+	_Static_assert(sizeof(text) <= PIPE_BUF, "what is written at once fits a ready pipe");
+	if (lost)
+		n = snprintf(text, sizeof(text), "%s%lu lines of this log could not be written\n",
+			     prefix, lost);
+	n += snprintf(text + n, sizeof(text) - (size_t)n, "%s%s\n", prefix, line);
+	if (put(text, (size_t)n))
+		lost = 0;
+	else
+		lost++;
+}
+
+void log_line(const char *priority, const char *format, ...)
+{
+	char line[LINE_SIZE];
+	int saved = errno;
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(line, sizeof(line), format, ap);
+	va_end(ap);
+	write_line(priority, line);
+	errno = saved;
+}
+
+/* --- the journal --- */
+
+static const char *journal_path = JOURNAL_SOCKET;
+static int journal_fd = -1;
+
+const char *log_kind_id(enum log_kind kind)
+{
+	static const char *const ids[LOG_KINDS] = {
+		[LOG_READY] = "dc53e12c53fb461c8d40a90caf15ad47",
+		[LOG_STOPPING] = "272a349eead24667990213c10a6dbd74",
+		[LOG_ALERT_RAISED] = "d8f391f60b4e44f3a14ad981729aa97b",
+		[LOG_ALERT_UPDATED] = "24519901a03b4f6f9535ba9c16b92cac",
+		[LOG_ALERT_CLEARED] = "cdf0b878aa9c4d2687731f1920b90c99",
+		[LOG_ALERT_ACKNOWLEDGED] = "eaf9373e4e694178b229b88ff5b4485b",
+		[LOG_SILENCE] = "66ff3076e01d42d9b29c16ac3624a78b",
+		[LOG_OFFER] = "89fce286d43542cc9c5c8c2a7533281e",
+		[LOG_DECISION] = "082a15c879ca4256881a6052a9575601",
+		[LOG_HOOK_FAILED] = "4358457eb18e4fda86eefdd6a89fb13e",
+		[LOG_WEBHOOK_FAILED] = "b5c50f9dd1ad46b897092b03a7fe81e8",
+	};
+
+	return ids[kind];
+}
+
+void log_use_journal(const char *path)
+{
+	if (journal_fd >= 0)
+		(void)close(journal_fd);
+	journal_fd = -1;
+	journal_path = path;
+}
+
+/* systemd says of which stream it speaks: somebody may have sent our standard error elsewhere. */
+static bool is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	unsigned long long device, inode;
+	struct stat st;
+
+	return stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 &&
+	       fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device && st.st_ino == inode;
+}
+
+/* A value with a newline would need another form: it gets a space instead. */
+static size_t add_field(char *text, size_t at, size_t size, const char *name, const char *value)
+{
+	size_t length = value ? strlen(value) : 0, named = strlen(name);
+
+	if (length == 0 || at + named + length + 2 > size)
+		return at;
+	memcpy(text + at, name, named);
+	text[at + named] = '=';
+	for (size_t i = 0; i < length; i++)
+		text[at + named + 1 + i] = value[i] == '\n' ? ' ' : value[i];
+	text[at + named + 1 + length] = '\n';
+	return at + named + length + 2;
+}
+
+static bool connect_journal(void)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	if (journal_fd >= 0)
+		return true;
+	if (strlen(journal_path) >= sizeof(address.sun_path))
+		return false;
+	strcpy(address.sun_path, journal_path);
+	journal_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (journal_fd >= 0 &&
+	    connect(journal_fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
+		return true;
+	log_use_journal(journal_path);
+	return false;
+}
+
+/* False: it was not taken, and the stream may try. */
+static bool send_journal(const char *priority, const struct log_about *about, const char *line)
+{
+	const char level[2] = {priority[1], '\0'}; /* "<4>" */
+	char text[LINE_SIZE + 1024];
+	size_t n = 0;
+
+	n = add_field(text, n, sizeof(text), "MESSAGE", line);
+	n = add_field(text, n, sizeof(text), "PRIORITY", level);
+	n = add_field(text, n, sizeof(text), "MESSAGE_ID", log_kind_id(about->kind));
+	n = add_field(text, n, sizeof(text), "SYSLOG_IDENTIFIER", "gover-d");
+	n = add_field(text, n, sizeof(text), "GOVER_GPU", about->gpu);
+	n = add_field(text, n, sizeof(text), "GOVER_VGPU", about->vgpu);
+	n = add_field(text, n, sizeof(text), "GOVER_VM", about->vm);
+	n = add_field(text, n, sizeof(text), "GOVER_ALERT", about->alert);
+	n = add_field(text, n, sizeof(text), "GOVER_DECISION", about->decision);
+	if (!connect_journal())
+		return false;
+	if (send(journal_fd, text, n, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
+		return true;
+	if (errno != EAGAIN) /* journald was started anew: the next one connects again */
+		log_use_journal(journal_path);
+	return false;
+}
+
+void log_about(const char *priority, const struct log_about *about, const char *format, ...)
+{
+	char line[LINE_SIZE];
+	int saved = errno;
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(line, sizeof(line), format, ap);
+	va_end(ap);
+	if (!is_journal() || !send_journal(priority, about, line))
+		write_line(priority, line);
+	errno = saved;
+}

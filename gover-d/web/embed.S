@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* The page's files as bytes of gover-d, found by the include path: gover-d/web/, and what the build put beside it. */
+	.section .rodata
+	.macro asset name, file
+	.globl web_\name, web_\name\()_end
+web_\name:
+	.incbin "\file"
+web_\name\()_end:
+	.endm
+
+	asset index, "index.html"
+	asset style, "gover.css"
+	asset icon, "icon.svg"
+	asset main, "main.js"
+	asset live, "live.js"
+	asset stream, "stream.js"
+	asset rest, "rest.js"
+	asset dom, "dom.js"
+	asset words, "words.js"
+	asset host, "host.js"
+	asset vgpus, "vgpus.js"
+	asset chart, "chart.js"
+	asset decisions, "decisions.js"
+	asset offers, "offers.js"
+	asset alerts, "alerts.js"
+	asset economics, "economics.js"
+	asset theme, "theme.js"
+	asset dygraph, "dygraph.min.js"
+	asset dygraph_style, "dygraph.min.css"
+
+	.globl web_etag
+web_etag:
+	.incbin "etag"
+	.byte 0
+	.section .note.GNU-stack, "", %progbits

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* In the place of fps-bpf.c where there is no libbpf to build with. Must never claim to count. */
+#include <errno.h>
+#include <stddef.h>
+
+#include "monitor/bpf/bpf.h"
+
+int fps_bpf_new(struct fps_bpf **ret_bpf, struct err *reterr)
+{
+	*ret_bpf = NULL;
+	return err_fail(reterr, EOPNOTSUPP,
+			"this gover-d was built without libbpf; build it with libbpf (1.0 or "
+			"later) and clang installed");
+}
+
+struct fps_bpf *fps_bpf_free(struct fps_bpf *bpf)
+{
+	(void)bpf;
+	return NULL;
+}
+
+int fps_bpf_watch(struct fps_bpf *bpf, const char *id, const char *folder)
+{
+	(void)bpf, (void)id, (void)folder;
+	return -EOPNOTSUPP;
+}
+
+void fps_bpf_forget(struct fps_bpf *bpf, const char *id)
+{
+	(void)bpf, (void)id;
+}
+
+const struct fps_totals *fps_bpf_totals(struct fps_bpf *bpf, const char *id)
+{
+	(void)bpf, (void)id;
+	return NULL;
+}
+
+bool fps_bpf_look(struct fps_bpf *bpf)
+{
+	(void)bpf;
+	return true;
+}
+
+void fps_bpf_stats(const struct fps_bpf *bpf, struct fps_bpf_stats *ret_stats)
+{
+	(void)bpf;
+	*ret_stats = (struct fps_bpf_stats){0};
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Looks for libraries. What is read is tenants' doing, so everything has a bound: groups, programs,
+ * looks. Must never hold a file or a process.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "monitor/bpf/elf.h"
+#include "monitor/bpf/scan.h"
+
+#define CACHE_MAX  (16u << 20)
+#define DEPTH_MAX  4	/* groups below a vGPU's */
+#define GROUPS_MAX 64	/* of one vGPU */
+#define PIDS_MAX   4096 /* of all */
+#define LOOKS_MAX  256	/* in one scan */
+
+/* A new program has not loaded its libraries yet when it is first seen. */
+#define EAGER_LOOKS 5
+
+struct process {
+	int pid;
+	int scans; /* in which it was seen before this one */
+};
+
+struct present_scan {
+	char proc[64];
+	int looks;					/* in this scan */
+	struct process before[PIDS_MAX], now[PIDS_MAX]; /* before: by pid */
+	size_t n_before, n_now;
+};
+
+/* --- what the host's loader knows (glibc's sysdeps/generic/dl-cache.h) --- */
+
+static const char cache_magic[] = "glibc-ld.so.cache1.1";
+
+struct cache_head {
+	char magic[sizeof(cache_magic) - 1];
+	uint32_t n, names_size;
+	uint32_t unused[5];
+};
+
+struct cache_entry {
+	int32_t flags;
+	uint32_t name, path; /* from the head on */
+	uint32_t version;
+	uint64_t hardware;
+};
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+int present_scan_cache(const char *cache, present_found_fn found, void *userdata)
+{
+	CLEANUP_FREE char *text = NULL;
+	struct cache_entry entry;
+	struct cache_head head;
+	const char *start;
+	size_t length;
+	int r = file_read(cache, CACHE_MAX, &text, &length);
+
+	if (r < 0)
+		return r;
+	start = memmem(text, length, cache_magic,
+		       sizeof(head.magic)); /* an older one may come first */
+	if (!start)
+		return -EINVAL;
+	length -= (size_t)(start - text);
+	if (length < sizeof(head))
+		return -EINVAL;
+	memcpy(&head, start, sizeof(head));
+	if (head.n > (length - sizeof(head)) / sizeof(entry))
+		return -EINVAL;
+	for (uint32_t i = 0; i < head.n; i++) {
+		memcpy(&entry, start + sizeof(head) + i * sizeof(entry), sizeof(entry));
+		/* file_read() has put a NUL after the last byte. */
+		if (entry.path < length && present_file_is_named(last_part(start + entry.path)))
+			found(userdata, start + entry.path);
+	}
+	return 0;
+}
+
+/* --- what programs have mapped --- */
+
+int present_scan_new(const char *proc, struct present_scan **ret_scan)
+{
+	struct present_scan *scan = calloc(1, sizeof(*scan));
+
+	if (!scan)
+		return -ENOMEM;
+	snprintf(scan->proc, sizeof(scan->proc), "%s", proc);
+	*ret_scan = scan;
+	return 0;
+}
+
+struct present_scan *present_scan_free(struct present_scan *scan)
+{
+	free(scan);
+	return NULL;
+}
+
+static int process_compare(const void *a, const void *b)
+{
+	const struct process *left = a, *right = b;
+
+	return (left->pid > right->pid) - (left->pid < right->pid);
+}
+
+/*
+ * A line is "FROM-TO rwxp OFFSET MAJOR:MINOR INODE PATH". What is executable there is opened
+ * through map_files, where the kernel keeps the mapped file itself.
+ */
+static void look_at_line(const struct present_scan *scan, int pid, const char *line,
+			 present_found_fn found, void *userdata)
+{
+	char range[40], rights[8], path[128];
+	const char *name = strchr(line, '/');
+
+	if (!name || sscanf(line, "%39s %7s", range, rights) != 2 || rights[2] != 'x')
+		return;
+	if (!present_file_is_named(last_part(name)))
+		return;
+	snprintf(path, sizeof(path), "%s/%d/map_files/%s", scan->proc, pid, range);
+	found(userdata, path);
+}
+
+static void look_at(struct present_scan *scan, int pid, present_found_fn found, void *userdata)
+{
+	CLEANUP_FREE char *line = NULL;
+	char path[96];
+	size_t size = 0;
+	ssize_t n;
+	FILE *maps;
+
+	snprintf(path, sizeof(path), "%s/%d/maps", scan->proc, pid);
+	maps = fopen(path, "re");
+	if (!maps)
+		return; /* it has ended */
+	while ((n = getline(&line, &size, maps)) > 0) {
+		if (line[n - 1] == '\n')
+			line[n - 1] = '\0';
+		look_at_line(scan, pid, line, found, userdata);
+	}
+	(void)fclose(maps);
+}
+
+/* Is it @process' turn? New ones' at every scan, old ones' now and then. */
+static bool has_turn(const struct process *process)
+{
+	return process->scans < EAGER_LOOKS ||
+	       (process->scans + process->pid) % PRESENT_SCAN_ROUND == 0;
+}
+
+static void meet(struct present_scan *scan, int pid, present_found_fn found, void *userdata)
+{
+	struct process process = {.pid = pid};
+	const struct process *known =
+		bsearch(&process, scan->before, scan->n_before, sizeof(process), process_compare);
+
+	if (scan->n_now == PIDS_MAX)
+		return;
+	if (known)
+		process.scans = known->scans;
+	if (!has_turn(&process)) {
+		process.scans++;
+	} else if (scan->looks < LOOKS_MAX) {
+		scan->looks++;
+		process.scans++;
+		look_at(scan, pid, found, userdata);
+	}
+	scan->now[scan->n_now++] = process;
+}
+
+static void scan_programs(struct present_scan *scan, const char *folder, present_found_fn found,
+			  void *userdata)
+{
+	char path[PATH_MAX];
+	FILE *procs;
+	int pid;
+
+	if (snprintf(path, sizeof(path), "%s/cgroup.procs", folder) >= (int)sizeof(path))
+		return;
+	procs = fopen(path, "re");
+	if (!procs)
+		return;
+	while (fscanf(procs, "%d", &pid) == 1)
+		if (pid > 0) /* 0: of a pid namespace that is not ours */
+			meet(scan, pid, found, userdata);
+	(void)fclose(procs);
+}
+
+static void scan_tree(struct present_scan *scan, const char *folder, int depth, int *groups,
+		      present_found_fn found, void *userdata)
+{
+	const struct dirent *entry;
+	char below[PATH_MAX];
+	DIR *dir;
+
+	if (++*groups > GROUPS_MAX)
+		return;
+	scan_programs(scan, folder, found, userdata);
+	dir = depth < DEPTH_MAX ? opendir(folder) : NULL;
+	if (!dir)
+		return;
+	while ((entry = readdir(dir)))
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.' &&
+		    snprintf(below, sizeof(below), "%s/%s", folder, entry->d_name) <
+			    (int)sizeof(below))
+			scan_tree(scan, below, depth + 1, groups, found, userdata);
+	(void)closedir(dir);
+}
+
+void present_scan_begin(struct present_scan *scan)
+{
+	scan->looks = 0;
+	scan->n_now = 0;
+}
+
+void present_scan_group(struct present_scan *scan, const char *folder, present_found_fn found,
+			void *userdata)
+{
+	int groups = 0;
+
+	scan_tree(scan, folder, 0, &groups, found, userdata);
+}
+
+void present_scan_end(struct present_scan *scan)
+{
+	qsort(scan->now, scan->n_now, sizeof(scan->now[0]), process_compare);
+	memcpy(scan->before, scan->now, scan->n_now * sizeof(scan->now[0]));
+	scan->n_before = scan->n_now;
+}

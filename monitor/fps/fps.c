@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The daemon's end of the FPS reports. A program connects, sends one message with the memfd of its
+ * page beside it, and is silent from then on; the page is read at every tick and once more when the
+ * connection ends. Must never block, never believe a number that no program can reach, and never
+ * keep what a stranger can make grow without a bound.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "monitor/fps/door.h"
+#include "monitor/fps/guest.h"
+#include "monitor/fps/page.h"
+#include "monitor/fps/fps.h"
+
+#define EVENTS_AT_ONCE	64
+#define ACCEPTS_AT_ONCE 64
+
+/* A connection that has not said what it is after this long is none of ours. */
+#define HELLO_WITHIN_NS (5 * NS_PER_S)
+
+/* Frames of a page no older than this before the last tick are all counted when it arrives. */
+#define NEW_PAGE_NS (2 * NS_PER_S)
+
+/* Whose is a process? Asked at every tick at first (it may be joining its group just now), then
+ * now and then, as an operator may move it. */
+#define EAGER_ASKS   10
+#define ASK_EVERY_NS (5 * NS_PER_S)
+
+/* One open connection. */
+struct source {
+	int fd;
+	size_t at; /* in hub->sources */
+	pid_t pid;
+	const struct fps_page *page; /* NULL: its hello has not come yet */
+	struct fps_counters counted; /* what of the page is in some vGPU's totals, or nobody's */
+	uint64_t read_ns;      /* when @counted was read; before the hello: when it connected */
+	struct fps_vgpu *vgpu; /* NULL: unmatched */
+	uint64_t told_ns;      /* the limit it was told, FPS_NOT_TOLD: none yet */
+	int asks;
+	uint64_t ask_ns; /* not before this */
+};
+
+struct fps_hub {
+	int epoll;
+	struct fps_door door;
+	int spare; /* given up for a moment to refuse a connection when no fd is left */
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	fps_owner_fn owner;
+	void *userdata;
+	uint64_t tick_ns; /* of the last collect, or when the hub was made */
+	uint64_t refused;
+	struct source *sources[FPS_SOURCES_MAX];
+	size_t n_sources;
+	struct fps_vgpu **vgpus; /* by id */
+	size_t n_vgpus;
+	struct fps_guests *guests; /* NULL: not heard */
+};
+
+static int vgpu_compare(const void *id, const void *entry)
+{
+	return strcmp(id, (*(struct fps_vgpu *const *)entry)->id);
+}
+
+static struct fps_vgpu **vgpu_find(const struct fps_hub *hub, const char *id)
+{
+	if (hub->n_vgpus == 0)
+		return NULL;
+	return bsearch(id, hub->vgpus, hub->n_vgpus, sizeof(struct fps_vgpu *), vgpu_compare);
+}
+
+/* The vGPU's entry, made where there is none; NULL: out of memory. */
+static struct fps_vgpu *vgpu_get(struct fps_hub *hub, const char *id)
+{
+	struct fps_vgpu **known = vgpu_find(hub, id), **grown;
+	struct fps_vgpu *fresh;
+	size_t at = 0;
+
+	if (known)
+		return *known;
+	grown = realloc(hub->vgpus, (hub->n_vgpus + 1) * sizeof(struct fps_vgpu *));
+	if (!grown)
+		return NULL;
+	hub->vgpus = grown;
+	fresh = calloc(1, sizeof(*fresh));
+	if (!fresh || id_copy(fresh->id, id) < 0) {
+		free(fresh);
+		return NULL;
+	}
+	while (at < hub->n_vgpus && strcmp(grown[at]->id, id) < 0)
+		at++;
+	memmove(&grown[at + 1], &grown[at], (hub->n_vgpus - at) * sizeof(struct fps_vgpu *));
+	grown[at] = fresh;
+	hub->n_vgpus++;
+	return fresh;
+}
+
+static void source_match(struct source *source, struct fps_vgpu *vgpu)
+{
+	if (source->vgpu)
+		source->vgpu->totals.open--;
+	source->vgpu = vgpu;
+	if (vgpu)
+		vgpu->totals.open++;
+}
+
+/* Asks whose the program is. No answer leaves things as they are: a dying process has no group. */
+static void source_ask(struct fps_hub *hub, struct source *source, uint64_t now_ns)
+{
+	struct fps_vgpu *vgpu;
+	char id[ID_MAX];
+
+	if (now_ns < source->ask_ns)
+		return;
+	if (hub->owner(hub->userdata, source->pid, id) == 0) {
+		vgpu = vgpu_get(hub, id);
+		if (vgpu && vgpu != source->vgpu)
+			source_match(source, vgpu);
+	}
+	if (source->vgpu || ++source->asks >= EAGER_ASKS)
+		source->ask_ns = now_ns + ASK_EVERY_NS;
+}
+
+/* Tells it the limit of its vGPU, if that is not what it knows. A full socket is tried again. */
+static void source_tell(struct source *source)
+{
+	struct fps_order order = {
+		.magic = FPS_WIRE_MAGIC,
+		.version = FPS_WIRE_VERSION,
+		.period_ns = source->vgpu ? source->vgpu->limit_ns : 0,
+	};
+
+	if (order.period_ns != source->told_ns &&
+	    send(source->fd, &order, sizeof(order), MSG_DONTWAIT | MSG_NOSIGNAL) ==
+		    (ssize_t)sizeof(order))
+		source->told_ns = order.period_ns;
+}
+
+/* Adds what is new in the page to its vGPU's totals. What was drawn while nobody was known to own
+ * the program, or is not to be believed, is in nobody's. */
+static void source_count(struct source *source, uint64_t now_ns)
+{
+	struct fps_counters now;
+
+	fps_page_read(source->page, &now);
+	if (source->vgpu && fps_page_plausible(&source->counted, &now, now_ns - source->read_ns))
+		fps_page_add(&source->vgpu->totals, &source->counted, &now, source->read_ns,
+			     now_ns);
+	source->counted = now;
+	source->read_ns = now_ns;
+}
+
+static void source_free(struct fps_hub *hub, struct source *source)
+{
+	source_match(source, NULL);
+	if (source->page)
+		(void)munmap((void *)(uintptr_t)source->page, FPS_WIRE_PAGE_SIZE);
+	/* By name: a child that the daemon is just starting may hold the fd a moment longer. */
+	(void)epoll_ctl(hub->epoll, EPOLL_CTL_DEL, source->fd, NULL);
+	(void)close(source->fd);
+	hub->sources[source->at] = hub->sources[--hub->n_sources];
+	hub->sources[source->at]->at = source->at;
+	free(source);
+}
+
+static void source_refuse(struct fps_hub *hub, struct source *source)
+{
+	hub->refused++;
+	source_free(hub, source);
+}
+
+/* Maps a page that cannot shrink under our feet. Returns 0 or a negative errno. */
+static int page_map(int memfd, const struct fps_page **ret_page)
+{
+	const struct fps_page *page;
+	struct stat st;
+	int seals;
+
+	if (fstat(memfd, &st) < 0)
+		return -errno;
+	seals = fcntl(memfd, F_GET_SEALS); /* fails for all that is not memory */
+	if (!S_ISREG(st.st_mode) || st.st_size != FPS_WIRE_PAGE_SIZE || seals < 0 ||
+	    !(seals & F_SEAL_SHRINK))
+		return -EINVAL;
+	page = mmap(NULL, FPS_WIRE_PAGE_SIZE, PROT_READ, MAP_SHARED, memfd, 0);
+	if (page == MAP_FAILED)
+		return -errno;
+	if (page->magic != FPS_WIRE_MAGIC || page->version != FPS_WIRE_VERSION) {
+		(void)munmap((void *)(uintptr_t)page, FPS_WIRE_PAGE_SIZE);
+		return -EINVAL;
+	}
+	*ret_page = page;
+	return 0;
+}
+
+/* The one fd that came with a message, or -1: none, or more than one. Closes all others. */
+static int message_fd(struct msghdr *message)
+{
+	int fd = -1, n = 0;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; CMSG_LEN((i + 1) * sizeof(int)) <= c->cmsg_len; i++) {
+			if (fd >= 0)
+				(void)close(fd);
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+			n++;
+		}
+	}
+	if (n > 1) {
+		(void)close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* Takes the hello. 0, -EAGAIN (not come yet), -ENOTCONN (gone without one) or another negative
+ * errno: not to be had to do with. */
+static int source_hello(const struct fps_hub *hub, struct source *source, uint64_t now_ns)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct fps_hello hello = {0};
+	struct iovec iov = {.iov_base = &hello, .iov_len = sizeof(hello)};
+	struct msghdr message = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	ssize_t n = recvmsg(source->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	CLEANUP_CLOSE int memfd = -1;
+	int r;
+
+	if (n <= 0)
+		return n == 0 ? -ENOTCONN : -errno;
+	memfd = message_fd(&message);
+	if (n != sizeof(hello) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || memfd < 0 ||
+	    hello.magic != FPS_WIRE_MAGIC || hello.version != FPS_WIRE_VERSION ||
+	    hello.page_bytes != FPS_WIRE_PAGE_SIZE)
+		return -EPROTO;
+	r = page_map(memfd, &source->page);
+	if (r < 0)
+		return r;
+	/* A program from before our time, or our last restart: its frames up to now are not of this
+	 * period. */
+	if (__atomic_load_n(&source->page->first_ns, __ATOMIC_RELAXED) + NEW_PAGE_NS < hub->tick_ns)
+		fps_page_read(source->page, &source->counted);
+	source->read_ns = now_ns;
+	return 0;
+}
+
+static void source_event(struct fps_hub *hub, struct source *source, uint32_t events)
+{
+	uint64_t now_ns = clock_now().mono_ns;
+	bool ended = events & (EPOLLHUP | EPOLLRDHUP | EPOLLERR);
+	int r;
+
+	if (!source->page) {
+		r = source_hello(hub, source, now_ns);
+		if (r == -EAGAIN && !ended)
+			return;
+		if (r == -ENOTCONN || r == -EAGAIN) {
+			source_free(hub, source);
+			return;
+		}
+		if (r < 0) {
+			source_refuse(hub, source);
+			return;
+		}
+		source_ask(hub, source, now_ns);
+	} else if (!ended) { /* it has nothing more to say */
+		source_refuse(hub, source);
+		return;
+	}
+	if (ended) {
+		source_count(source, now_ns);
+		source_free(hub, source);
+	}
+}
+
+static int source_new(struct fps_hub *hub, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP};
+	struct ucred peer = {.pid = 0};
+	socklen_t length = sizeof(peer);
+	struct source *source;
+	int r;
+
+	if (hub->n_sources == FPS_SOURCES_MAX)
+		return -EUSERS;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0)
+		return -errno;
+	source = calloc(1, sizeof(*source));
+	if (!source)
+		return -ENOMEM;
+	event.data.ptr = source;
+	if (epoll_ctl(hub->epoll, EPOLL_CTL_ADD, fd, &event) < 0) {
+		r = -errno;
+		free(source);
+		return r;
+	}
+	source->fd = fd;
+	source->pid = peer.pid;
+	source->told_ns = FPS_NOT_TOLD;
+	source->read_ns = clock_now().mono_ns;
+	source->at = hub->n_sources;
+	hub->sources[hub->n_sources++] = source;
+	return 0;
+}
+
+/* No fd is left: takes the connection with the spare one and drops it, else it would keep the loop
+ * awake for ever. Returns whether that worked. */
+static bool accept_to_drop(struct fps_hub *hub)
+{
+	int fd;
+
+	if (hub->spare < 0)
+		return false;
+	(void)close(hub->spare);
+	fd = accept4(hub->door.fd, NULL, NULL, SOCK_CLOEXEC);
+	if (fd >= 0)
+		(void)close(fd);
+	hub->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return fd >= 0;
+}
+
+static void accept_all(struct fps_hub *hub)
+{
+	for (int n = 0; n < ACCEPTS_AT_ONCE; n++) {
+		int fd = accept4(hub->door.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd >= 0 && source_new(hub, fd) == 0)
+			continue;
+		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
+			continue;
+		if (fd < 0 && ((errno != EMFILE && errno != ENFILE) || !accept_to_drop(hub)))
+			return;
+		if (fd >= 0)
+			(void)close(fd);
+		hub->refused++;
+	}
+}
+
+void fps_hub_dispatch(struct fps_hub *hub)
+{
+	struct epoll_event events[EVENTS_AT_ONCE];
+	int n = epoll_wait(hub->epoll, events, EVENTS_AT_ONCE, 0);
+
+	for (int i = 0; i < n; i++) {
+		if (events[i].data.ptr && events[i].data.ptr == hub->guests)
+			fps_guests_dispatch(hub->guests, hub->tick_ns);
+		else if (events[i].data.ptr)
+			source_event(hub, events[i].data.ptr, events[i].events);
+		else
+			accept_all(hub);
+	}
+}
+
+void fps_hub_collect(struct fps_hub *hub)
+{
+	uint64_t now_ns = clock_now().mono_ns;
+
+	for (size_t i = hub->n_sources; i-- > 0;) {
+		struct source *source = hub->sources[i];
+
+		if (source->page) {
+			source_ask(hub, source, now_ns);
+			source_tell(source);
+			source_count(source, now_ns);
+		} else if (now_ns > source->read_ns + HELLO_WITHIN_NS) {
+			source_refuse(hub, source);
+		}
+	}
+	hub->tick_ns = now_ns;
+	for (size_t i = 0; i < hub->n_vgpus; i++) {
+		hub->vgpus[i]->totals.telling = 0;
+		hub->vgpus[i]->totals.told_fps = 0;
+	}
+	if (hub->guests)
+		fps_guests_collect(hub->guests);
+}
+
+int fps_hub_limit(struct fps_hub *hub, const char *id, uint64_t period_ns)
+{
+	struct fps_vgpu **known = vgpu_find(hub, id);
+	struct fps_vgpu *vgpu = known ? *known : NULL;
+
+	if (!vgpu && period_ns == 0)
+		return 0;
+	if (!vgpu)
+		vgpu = vgpu_get(hub, id);
+	if (!vgpu)
+		return -ENOMEM;
+	vgpu->limit_ns = period_ns;
+	return 0;
+}
+
+const struct fps_totals *fps_hub_totals(const struct fps_hub *hub, const char *id)
+{
+	struct fps_vgpu **known = vgpu_find(hub, id);
+
+	return known ? &(*known)->totals : NULL;
+}
+
+void fps_hub_forget(struct fps_hub *hub, const char *id)
+{
+	struct fps_vgpu **known = vgpu_find(hub, id);
+
+	if (!known)
+		return;
+	for (size_t i = 0; i < hub->n_sources; i++) {
+		struct source *source = hub->sources[i];
+
+		if (source->vgpu != *known)
+			continue;
+		source_match(source, NULL);
+		source->asks = 0;
+		source->ask_ns = 0;
+	}
+	fps_hub_rematch(hub);
+	free(*known);
+	hub->n_vgpus--;
+	memmove(known, known + 1, (size_t)(hub->vgpus + hub->n_vgpus - known) * sizeof(*known));
+}
+
+void fps_hub_stats(const struct fps_hub *hub, struct fps_hub_stats *ret_stats)
+{
+	struct fps_hub_stats stats = {.refused = hub->refused};
+
+	for (size_t i = 0; i < hub->n_sources; i++) {
+		stats.open += hub->sources[i]->page != NULL;
+		stats.unmatched += hub->sources[i]->page && !hub->sources[i]->vgpu;
+	}
+	if (hub->guests)
+		fps_guests_stats(hub->guests, &stats);
+	*ret_stats = stats;
+}
+
+int fps_hub_new(const char *path, fps_owner_fn owner, void *userdata, struct fps_hub **ret_hub,
+		struct err *reterr)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	struct fps_hub *hub;
+	int r;
+
+	if (path[0] == '\0' || strlen(path) >= sizeof(hub->path))
+		return err_fail(reterr, ENAMETOOLONG,
+				"FPS socket '%s': a path of 1 to %zu characters is allowed", path,
+				sizeof(hub->path) - 1);
+	hub = calloc(1, sizeof(*hub));
+	if (!hub)
+		return err_fail(reterr, ENOMEM, "no memory for FPS reports");
+	strcpy(hub->path, path);
+	hub->owner = owner;
+	hub->userdata = userdata;
+	hub->tick_ns = clock_now().mono_ns;
+	hub->door = FPS_DOOR_SHUT;
+	hub->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	hub->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (hub->epoll < 0)
+		r = err_fail(reterr, errno, "cannot make an epoll: %s", strerror(errno));
+	else
+		r = fps_door_open(path, &hub->door, reterr);
+	if (r == 0 && epoll_ctl(hub->epoll, EPOLL_CTL_ADD, hub->door.fd, &event) < 0)
+		r = err_fail(reterr, errno, "cannot watch %s: %s", path, strerror(errno));
+	if (r < 0) {
+		fps_hub_free(hub);
+		return r;
+	}
+	*ret_hub = hub;
+	return 0;
+}
+
+struct fps_hub *fps_hub_free(struct fps_hub *hub)
+{
+	if (!hub)
+		return NULL;
+	hub->guests = fps_guests_free(hub->guests);
+	while (hub->n_sources > 0)
+		source_free(hub, hub->sources[hub->n_sources - 1]);
+	for (size_t i = 0; i < hub->n_vgpus; i++)
+		free(hub->vgpus[i]);
+	free(hub->vgpus);
+	fps_door_close(&hub->door, hub->path);
+	if (hub->epoll >= 0)
+		(void)close(hub->epoll);
+	if (hub->spare >= 0)
+		(void)close(hub->spare);
+	free(hub);
+	return NULL;
+}
+
+static struct fps_vgpu *vgpu_of(void *userdata, const char *id)
+{
+	return vgpu_get(userdata, id);
+}
+
+int fps_hub_hear_guests(struct fps_hub *hub, uint32_t vsock_port, const char *ports, fps_vm_fn vm,
+			struct err *reterr)
+{
+	const struct fps_guests_config config = {
+		.vsock_port = vsock_port,
+		.ports = ports,
+		.vm = vm,
+		.vm_userdata = hub->userdata,
+		.vgpu = vgpu_of,
+		.vgpu_userdata = hub,
+	};
+	struct epoll_event event = {.events = EPOLLIN};
+	int r = fps_guests_new(&config, &hub->guests, reterr);
+
+	if (r < 0)
+		return r;
+	event.data.ptr = hub->guests;
+	if (epoll_ctl(hub->epoll, EPOLL_CTL_ADD, fps_guests_fd(hub->guests), &event) < 0)
+		return err_fail(reterr, errno, "cannot watch virtual machines: %s",
+				strerror(errno));
+	return 0;
+}
+
+void fps_hub_rematch(struct fps_hub *hub)
+{
+	if (hub->guests)
+		fps_guests_rematch(hub->guests);
+}
+
+int fps_hub_fd(const struct fps_hub *hub)
+{
+	return hub->epoll;
+}

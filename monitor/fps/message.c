@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Cuts messages out of bytes and says which are to be believed. Whoever wrote them is a stranger:
+ * must never use a number out of a message as a size or an index, nor compute with one in a way
+ * that could overflow.
+ */
+#include <endian.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "monitor/fps/message.h"
+#include "monitor/fps/page.h"
+
+#define WORDS (FPS_MESSAGE_BYTES / sizeof(uint64_t))
+
+/* Are these first bytes of a message, as far as they go? */
+static bool begins(const uint8_t *bytes, size_t n)
+{
+	uint64_t magic = htole64(FPS_MESSAGE_MAGIC);
+
+	return memcmp(bytes, &magic, n < sizeof(magic) ? n : sizeof(magic)) == 0;
+}
+
+/* Passes over bytes until what is left may be a message. Returns how many. */
+static size_t resync(struct fps_stream *s)
+{
+	size_t skip = 1;
+
+	while (skip < s->n && !begins(s->bytes + skip, s->n - skip))
+		skip++;
+	s->n -= skip;
+	memmove(s->bytes, s->bytes + skip, s->n);
+	return skip;
+}
+
+static void decode(const uint8_t bytes[FPS_MESSAGE_BYTES], struct fps_message *ret_message)
+{
+	uint64_t words[WORDS];
+
+	memcpy(words, bytes, sizeof(words));
+	for (size_t i = 0; i < WORDS; i++)
+		words[i] = le64toh(words[i]);
+	memcpy(ret_message, words, sizeof(*ret_message));
+}
+
+size_t fps_stream_feed(struct fps_stream *s, const void *bytes, size_t size, fps_message_fn take,
+		       void *userdata)
+{
+	const uint8_t *at = bytes;
+	struct fps_message message;
+	size_t skipped = 0;
+
+	while (size > 0) {
+		size_t n = sizeof(s->bytes) - s->n;
+
+		if (n > size)
+			n = size;
+		memcpy(s->bytes + s->n, at, n);
+		s->n += n;
+		at += n;
+		size -= n;
+		while (s->n > 0 && !begins(s->bytes, s->n))
+			skipped += resync(s);
+		if (s->n < sizeof(s->bytes))
+			continue;
+		decode(s->bytes, &message);
+		if (message.version == FPS_MESSAGE_VERSION && message.end == FPS_MESSAGE_END) {
+			s->n = 0;
+			take(userdata, &message);
+		} else {
+			skipped += resync(s);
+		}
+	}
+	return skipped;
+}
+
+/* Lanes are read one after the other while the program draws. */
+#define GPU_FRAMES_AHEAD 1024
+
+bool fps_message_possible(const struct fps_message *m)
+{
+	return m->flags <= FPS_MESSAGE_LAST && m->first_ns <= m->newest_ns &&
+	       m->newest_ns <= m->sent_ns && m->frames <= UINT64_MAX - GPU_FRAMES_AHEAD &&
+	       m->gpu_frames <= m->frames + GPU_FRAMES_AHEAD;
+}
+
+static uint64_t most_frames(uint64_t ns)
+{
+	return FPS_PLAUSIBLE + FPS_PLAUSIBLE * (ns / NS_PER_S);
+}
+
+bool fps_message_follows(const struct fps_message *before, const struct fps_message *after,
+			 uint64_t elapsed_ns)
+{
+	uint64_t frames = after->frames - before->frames;
+	uint64_t most = most_frames(elapsed_ns), timed = 0;
+	bool forward = fps_message_possible(after) && after->first_ns == before->first_ns &&
+		       after->sent_ns >= before->sent_ns && after->newest_ns >= before->newest_ns &&
+		       after->frames >= before->frames && after->gpu_frames >= before->gpu_frames &&
+		       after->gpu_time_ns >= before->gpu_time_ns &&
+		       after->longest_gap_ns >= before->longest_gap_ns;
+
+	if (!forward || frames > most || frames > most_frames(after->sent_ns - before->sent_ns))
+		return false;
+	for (int b = 0; b < FPS_WIRE_BUCKETS; b++) {
+		uint64_t more = after->frame_time[b] - before->frame_time[b];
+
+		if (after->frame_time[b] < before->frame_time[b] || more > most)
+			return false;
+		timed += more;
+	}
+	return timed <= most;
+}
+
+void fps_answer_make(uint64_t period_ns, uint8_t ret_bytes[FPS_ANSWER_BYTES])
+{
+	const struct fps_answer answer = {
+		.magic = htole64(FPS_ANSWER_MAGIC),
+		.version = htole64(FPS_ANSWER_VERSION),
+		.period_ns = htole64(period_ns),
+		.end = htole64(FPS_ANSWER_END),
+	};
+
+	memcpy(ret_bytes, &answer, sizeof(answer));
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Arithmetic on pages of FPS counters. The writer is a stranger and writes while we read: must
+ * never use a number out of a page as a size, an index or a pointer, nor believe one that cannot
+ * be.
+ */
+#include <math.h>
+
+#include "base/clock.h"
+#include "monitor/fps/page.h"
+
+/* So many frames' GPU time becomes known, and began, before the last look. */
+#define GPU_FRAMES_LATE 1024
+#define GPU_LATE_NS	(10 * NS_PER_S)
+
+void fps_page_read(const struct fps_page *page, struct fps_counters *ret_counters)
+{
+	struct fps_counters sum = {0};
+	uint32_t lanes = __atomic_load_n(&page->lanes, __ATOMIC_RELAXED);
+
+	for (uint32_t l = 0; l < lanes && l < FPS_WIRE_LANES; l++) {
+		const struct fps_lane *lane = &page->lane[l];
+		uint64_t last_ns = __atomic_load_n(&lane->last_ns, __ATOMIC_RELAXED);
+		uint64_t gap_ns = __atomic_load_n(&lane->longest_gap_ns, __ATOMIC_RELAXED);
+
+		sum.frames += __atomic_load_n(&lane->frames, __ATOMIC_RELAXED);
+		if (last_ns > sum.last_ns)
+			sum.last_ns = last_ns;
+		if (gap_ns > sum.longest_gap_ns)
+			sum.longest_gap_ns = gap_ns;
+		sum.gpu_time_ns += __atomic_load_n(&lane->gpu_time_ns, __ATOMIC_RELAXED);
+		sum.gpu_frames += __atomic_load_n(&lane->gpu_frames, __ATOMIC_RELAXED);
+		for (int b = 0; b < FPS_WIRE_BUCKETS; b++)
+			sum.frame_time[b] +=
+				__atomic_load_n(&lane->frame_time[b], __ATOMIC_RELAXED);
+	}
+	*ret_counters = sum;
+}
+
+bool fps_page_plausible(const struct fps_counters *before, const struct fps_counters *after,
+			uint64_t elapsed_ns)
+{
+	uint64_t most = FPS_PLAUSIBLE + FPS_PLAUSIBLE * (elapsed_ns / NS_PER_S);
+	uint64_t timed = 0;
+
+	for (int b = 0; b < FPS_WIRE_BUCKETS; b++)
+		timed += (uint32_t)(after->frame_time[b] - before->frame_time[b]);
+	return after->frames >= before->frames && after->frames - before->frames <= most &&
+	       timed <= most;
+}
+
+void fps_gpu_time_add(struct fps_totals *totals, uint64_t drawn, uint64_t gpu_frames,
+		      uint64_t gpu_time_ns, uint64_t elapsed_ns)
+{
+	if (gpu_frames > drawn + GPU_FRAMES_LATE ||
+	    gpu_time_ns > FPS_WIRE_LANES * (elapsed_ns + GPU_LATE_NS))
+		return;
+	totals->gpu_frames += gpu_frames;
+	totals->gpu_time_ns += gpu_time_ns;
+}
+
+void fps_page_add(struct fps_totals *totals, const struct fps_counters *before,
+		  const struct fps_counters *after, uint64_t from_ns, uint64_t now_ns)
+{
+	uint64_t newest_ns = after->last_ns;
+
+	if (after->gpu_frames >= before->gpu_frames && after->gpu_time_ns >= before->gpu_time_ns)
+		fps_gpu_time_add(totals, after->frames - before->frames,
+				 after->gpu_frames - before->gpu_frames,
+				 after->gpu_time_ns - before->gpu_time_ns, now_ns - from_ns);
+	/* It may have begun before the last look, not before there was a clock. */
+	if (after->longest_gap_ns > before->longest_gap_ns && after->longest_gap_ns <= now_ns &&
+	    after->longest_gap_ns > totals->longest_gap_ns)
+		totals->longest_gap_ns = after->longest_gap_ns;
+	for (int b = 0; b < FPS_WIRE_BUCKETS; b++)
+		totals->frame_time[b] += (uint32_t)(after->frame_time[b] - before->frame_time[b]);
+	if (after->frames == before->frames)
+		return;
+	totals->frames += after->frames - before->frames;
+	/* They came since the last look: no page can say otherwise. */
+	if (newest_ns < from_ns)
+		newest_ns = from_ns;
+	if (newest_ns > now_ns)
+		newest_ns = now_ns;
+	if (newest_ns > totals->newest_ns)
+		totals->newest_ns = newest_ns;
+}
+
+/* The middle of the bucket that holds the rank: within 9 % of any time in it. */
+double fps_percentile_ms(const uint64_t frame_time[FPS_WIRE_BUCKETS], double above)
+{
+	uint64_t frames = 0, up_to = 0;
+	int b = 0;
+
+	for (int i = 0; i < FPS_WIRE_BUCKETS; i++)
+		frames += frame_time[i];
+	if (frames == 0)
+		return 0;
+	for (; b < FPS_WIRE_BUCKETS - 1; b++) {
+		up_to += frame_time[b];
+		if (up_to >= frames - (uint64_t)((double)frames * above))
+			break;
+	}
+	return FPS_WIRE_BUCKET0_NS / 1e6 * exp2((b + 0.5) / 4);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * VMCG's credits (IEEE TPDS 2018, section 4) as caps. Each period every vGPU is given credits by
+ *
+ *   CREDIT_i = (e^(BW_i x MSIZE_i) + NUM_i) / (e^(BW x MSIZE) + sum NUM_j) x CREDIT     (Eq. 2)
+ *
+ * and what one does not need is transferred to those who have used all of theirs. Each quantity and
+ * what stands for it here:
+ *
+ *   CREDIT      the GPU less what is held, in steps; a step of credit is a step of cap
+ *   BW, MSIZE   PCI-E traffic and graphics memory: not known to gover, and constant within an
+ *               interval in the paper; 0 for all, so each has e^0 = 1 beside its NUM. Credits must
+ *               add up to CREDIT: in the denominator stands one such term for each vGPU
+ *   NUM_i       requests waiting: the claim, in percent of the GPU. It grows by demand_probe a
+ *               period while all credits are used up, as a queue does that is not served, and
+ *               shrinks in proportion while more than twice the dead band is left over
+ *   TIME_G      one period
+ *   transfer    what a vGPU has beyond its need (the use of the last demand_periods under the
+ *               overload line) and the dead band goes to those who have too little: to who has
+ *               used all up to his claim, to who would have less than his need up to that
+ *
+ * Between need and twice the dead band a claim stands still: that is where the credits of a steady
+ * load come to rest. Bounded by floors and contracts. VMCG sells nothing: one more is sold as gover
+ * sells (rule 4). Must never look at frames or weights: VMCG knows neither.
+ */
+#include "base/number.h"
+#include "policy/admit.h"
+#include "policy/qos/probe.h"
+#include "policy/explain.h"
+#include "policy/qos/settle.h"
+#include "policy/share.h"
+#include "policy/signal.h"
+#include "policy/steps.h"
+
+/* The claim of the period that was just read. */
+static int next_claim_pct(const struct policy_params *params, const struct policy_gpu *gpu,
+			  const struct policy_vgpu *vgpu)
+{
+	int need_pct = probe_need_steps(params, gpu, vgpu) * gpu->step_pct;
+	int band_pct = probe_band_steps(params, gpu) * gpu->step_pct;
+	int claim_pct = vgpu->track->claim_pct;
+
+	if (probe_is_censored(params, vgpu)) {
+		claim_pct = max_int(claim_pct, vgpu->cap_pct);
+		claim_pct = probe_more_steps(params, gpu, claim_pct) * gpu->step_pct;
+		return min_int(claim_pct, policy_ceiling_pct(gpu, &vgpu->terms));
+	}
+	if (vgpu->cap_pct > need_pct + 2 * band_pct)
+		claim_pct = claim_pct * (need_pct + band_pct) / vgpu->cap_pct;
+	return max_int(claim_pct, need_pct);
+}
+
+static void read_claims(const struct policy_params *params, struct policy_gpu *gpu)
+{
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		gpu->vgpus[i].track->claim_pct = next_claim_pct(params, gpu, &gpu->vgpus[i]);
+}
+
+/* What each has to transfer or can be transferred, in steps; both are 0 for who has what he needs.
+ */
+struct transfer {
+	int spare[FILL_MAX];
+	int room[FILL_MAX];
+	int total;
+};
+
+static void find_transfer(const struct policy_params *params, const struct policy_gpu *gpu,
+			  const struct division *division, const int *floors,
+			  struct transfer *ret_transfer)
+{
+	int spare = 0, room = 0;
+
+	*ret_transfer = (struct transfer){0};
+	for (int i = 0; i < division->n; i++) {
+		const struct fill *fill = &division->fills[i];
+		const struct policy_vgpu *vgpu = fill->id ? &gpu->vgpus[fill->vgpu] : NULL;
+		int want, keep = fill->steps; /* all */
+
+		if (!vgpu) {
+			want = fill->limit;
+		} else if (probe_is_censored(params, vgpu)) {
+			want = vgpu->track->claim_pct / gpu->step_pct;
+		} else {
+			want = probe_need_steps(params, gpu, vgpu);
+			keep = max_int(want + probe_band_steps(params, gpu), floors[i]);
+		}
+		ret_transfer->room[i] = max_int(0, min_int(want, fill->limit) - fill->steps);
+		ret_transfer->spare[i] = max_int(0, fill->steps - keep);
+		room += ret_transfer->room[i];
+		spare += ret_transfer->spare[i];
+	}
+	ret_transfer->total = min_int(spare, room);
+}
+
+/* Who has spare credits gives in proportion to them, who has none gets by Eq. 2. */
+static void make_transfer(const struct transfer *transfer, struct division *division)
+{
+	struct share shares[POLICY_VGPUS_MAX];
+	int n = 0;
+
+	for (int i = 0; i < division->n; i++)
+		if (transfer->spare[i] > 0)
+			shares[n++] = (struct share){.id = division->fills[i].id,
+						     .vgpu = i,
+						     .weight = transfer->spare[i],
+						     .limit = transfer->spare[i]};
+	(void)share_divide(shares, n, transfer->total);
+	for (int i = 0; i < n; i++)
+		division->fills[shares[i].vgpu].steps -= shares[i].steps;
+	for (int i = 0; i < division->n; i++)
+		division->fills[i].limit = division->fills[i].steps + transfer->room[i];
+	(void)fill_up(division->fills, division->n, transfer->total);
+}
+
+static bool aim_credit(const struct policy_params *params, const struct policy_gpu *gpu,
+		       const struct policy_terms *newcomer, struct aim *ret_aim)
+{
+	int floors[FILL_MAX], claims_pct = 0, wanting = 0;
+	struct transfer transfer;
+	struct division division;
+
+	settle_divide(params, gpu, newcomer, true, &division);
+	if (division.extra < 0)
+		return false;
+	for (int i = 0; i < division.n; i++) {
+		struct fill *fill = &division.fills[i];
+		const struct policy_vgpu *vgpu = fill->id ? &gpu->vgpus[fill->vgpu] : NULL;
+		int claim_pct = vgpu ? vgpu->track->claim_pct : newcomer->initial_cap_pct;
+
+		fill->weight = 1 + claim_pct;
+		floors[i] = fill->steps;
+		claims_pct += claim_pct;
+		wanting += vgpu && probe_is_censored(params, vgpu);
+	}
+	(void)fill_up(division.fills, division.n, division.extra);
+	find_transfer(params, gpu, &division, floors, &transfer);
+	make_transfer(&transfer, &division);
+	settle_aim(gpu, &division, ret_aim);
+	ret_aim->wanting = wanting;
+	ret_aim->demand_pct = claims_pct;
+	ret_aim->spare_pct = transfer.total * gpu->step_pct;
+	return true;
+}
+
+static const struct settle_rule credit = {
+	.read = read_claims,
+	.aim = aim_credit,
+	.explain = explain_credit,
+	.share = "its credits by demand",
+	.reads = true,
+};
+
+static int fund_credit(const struct policy_params *params, const struct policy_gpu *gpu,
+		       const struct policy_terms *terms, struct fund *ret_fund)
+{
+	return settle_fund_plan(params, gpu, terms, &credit, ret_fund);
+}
+
+void credit_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
+{
+	bool moved = settle_step(params, gpu, &credit, out);
+
+	admit_period(params, gpu, &admit_by_load, fund_credit, settle_is_calm(gpu), moved, out);
+}
+
+int credit_fund(const struct policy_params *params, struct policy_gpu *gpu,
+		const struct policy_terms *terms, struct policy_out *out)
+{
+	return settle_fund(params, gpu, terms, &credit, out);
+}
+
+void credit_return(const struct policy_params *params, struct policy_gpu *gpu,
+		   struct policy_out *out)
+{
+	settle_return(params, gpu, &credit, out);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * FairGV's shares (IEEE TPDS 2017, section 3.2) as caps. FairGV serves whoever has the least start
+ * tag, GPU time used over weight, among those with work waiting; whoever has none yields. Over a
+ * period that is weighted max-min: nobody has less for its weight than another, but for who wants
+ * no more. Each quantity and what stands for it here:
+ *
+ *   weight            the contract's weight
+ *   blocked (no work) uses less than its cap: it wants what it used in the last demand_periods
+ *   runnable          uses all it has: its demand is not known. A waking vGPU's start tag becomes
+ *                     the least of all, so it is served its share at once; beyond that it is
+ *                     probed, demand_probe more each period
+ *   work-conserving   what nobody wants is lent by weight, so that work that comes finds time
+ *   coscheduling      of CPUs: no counterpart in caps
+ *
+ * Bounded by floors and contracts. FairGV sells nothing: one more is sold as gover sells (rule 4).
+ * Must never look at frames.
+ */
+#include <math.h>
+
+#include "policy/admit.h"
+#include "policy/qos/probe.h"
+#include "policy/explain.h"
+#include "policy/qos/settle.h"
+#include "policy/share.h"
+#include "policy/signal.h"
+#include "policy/steps.h"
+
+static int clamp(int value, int low, int high)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
+static int64_t weight_of(const struct policy_terms *terms)
+{
+	int64_t weight = llround(terms->weight * 1e6);
+
+	return weight > 1 ? weight : 1;
+}
+
+/* In steps; @share_steps is what its weight would have of all. A newcomer wants its contract. */
+static int demand_of(const struct policy_params *params, const struct policy_gpu *gpu,
+		     const struct fill *fill, int share_steps)
+{
+	const struct policy_vgpu *vgpu = fill->id ? &gpu->vgpus[fill->vgpu] : NULL;
+	int probe;
+
+	if (!vgpu)
+		return fill->limit;
+	if (!probe_is_censored(params, vgpu))
+		return probe_need_steps(params, gpu, vgpu);
+	probe = probe_more_steps(params, gpu, vgpu->cap_pct);
+	return probe > share_steps ? probe : share_steps;
+}
+
+/* What nobody wants, by weight, up to the ceilings. Returns the steps lent. */
+static int lend(struct division *division, const int *ceilings, int spare)
+{
+	struct share shares[POLICY_VGPUS_MAX];
+	int n = 0, lent;
+
+	for (int i = 0; i < division->n; i++) {
+		const struct fill *fill = &division->fills[i];
+
+		if (fill->id && ceilings[i] > fill->steps)
+			shares[n++] = (struct share){.id = fill->id,
+						     .vgpu = i,
+						     .weight = fill->weight,
+						     .limit = ceilings[i] - fill->steps};
+	}
+	lent = share_divide(shares, n, spare);
+	for (int i = 0; i < n; i++)
+		division->fills[shares[i].vgpu].steps += shares[i].steps;
+	return lent;
+}
+
+static bool aim_fair(const struct policy_params *params, const struct policy_gpu *gpu,
+		     const struct policy_terms *newcomer, struct aim *ret_aim)
+{
+	struct division division;
+	int ceilings[FILL_MAX], demand = 0, wanting = 0, spare;
+	int64_t weight = 0;
+
+	settle_divide(params, gpu, newcomer, true, &division);
+	if (division.extra < 0)
+		return false;
+	for (int i = 0; i < division.n; i++) {
+		struct fill *fill = &division.fills[i];
+
+		fill->weight = weight_of(fill->id ? &gpu->vgpus[fill->vgpu].terms : newcomer);
+		weight += fill->weight;
+		wanting += fill->id && probe_is_censored(params, &gpu->vgpus[fill->vgpu]);
+	}
+	for (int i = 0; i < division.n; i++) {
+		struct fill *fill = &division.fills[i];
+		int share = (int)((division.total * fill->weight + weight - 1) / weight);
+
+		ceilings[i] = fill->limit;
+		fill->limit = clamp(demand_of(params, gpu, fill, share), fill->steps, ceilings[i]);
+		demand += fill->limit;
+	}
+	spare = division.extra - fill_up(division.fills, division.n, division.extra);
+	spare = lend(&division, ceilings, spare);
+	settle_aim(gpu, &division, ret_aim);
+	ret_aim->wanting = wanting;
+	ret_aim->demand_pct = demand * gpu->step_pct;
+	ret_aim->spare_pct = spare * gpu->step_pct;
+	return true;
+}
+
+static const struct settle_rule fair = {
+	.aim = aim_fair,
+	.explain = explain_fair,
+	.share = "its share by weight",
+	.reads = true,
+};
+
+static int fund_fair(const struct policy_params *params, const struct policy_gpu *gpu,
+		     const struct policy_terms *terms, struct fund *ret_fund)
+{
+	return settle_fund_plan(params, gpu, terms, &fair, ret_fund);
+}
+
+void fair_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
+{
+	bool moved = settle_step(params, gpu, &fair, out);
+
+	admit_period(params, gpu, &admit_by_load, fund_fair, settle_is_calm(gpu), moved, out);
+}
+
+int fair_fund(const struct policy_params *params, struct policy_gpu *gpu,
+	      const struct policy_terms *terms, struct policy_out *out)
+{
+	return settle_fund(params, gpu, terms, &fair, out);
+}
+
+void fair_return(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
+{
+	settle_return(params, gpu, &fair, out);
+}

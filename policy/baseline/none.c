@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stock GVT-g: all vGPUs have the same hard share of the GPU, and their number was fixed when the
+ * host was set up (none_vgpus; the paper's gVirt runs three). Odd steps go to the lowest ids. No
+ * share is above a contract or below a floor, and what is held is not shared.
+ *
+ * Reads nothing, so it is good where busy time cannot be read: only offers wait for readings. Must
+ * never let use or frames change a cap.
+ */
+#include "policy/explain.h"
+#include "policy/qos/settle.h"
+#include "policy/steps.h"
+
+static bool aim_equal(const struct policy_params *params, const struct policy_gpu *gpu,
+		      const struct policy_terms *newcomer, struct aim *ret_aim)
+{
+	struct division division;
+
+	settle_divide(params, gpu, newcomer, false, &division);
+	if (division.extra < 0)
+		return false;
+	(void)fill_up(division.fills, division.n, division.extra);
+	settle_aim(gpu, &division, ret_aim);
+	return true;
+}
+
+static const struct settle_rule equal = {
+	.aim = aim_equal,
+	.explain = explain_equal,
+	.share = "an equal share of the GPU",
+};
+
+void none_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
+{
+	bool moved = settle_step(params, gpu, &equal, out);
+	struct fund fund;
+
+	gpu->calm_run = 0;
+	if (moved || !settle_may_offer(gpu) || gpu->n_vgpus >= params->none_vgpus ||
+	    settle_fund_plan(params, gpu, &gpu->flavor, &equal, &fund) < 0)
+		return;
+	plan_init(&fund.plan, gpu); /* a statement moves nothing */
+	explain_offer_equal(params, gpu, &fund, plan_decide(&fund.plan, gpu, POLICY_OFFER, out));
+}
+
+int none_fund(const struct policy_params *params, struct policy_gpu *gpu,
+	      const struct policy_terms *terms, struct policy_out *out)
+{
+	return settle_fund(params, gpu, terms, &equal, out);
+}
+
+void none_return(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
+{
+	settle_return(params, gpu, &equal, out);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* Learning what a vGPU wants. Must never take a capped vGPU's load for its demand. */
+#include <math.h>
+#include <string.h>
+
+#include "policy/qos/demand.h"
+#include "policy/signal.h"
+
+#define COLD_PERIODS   15    /* in fewer, one scene may pass for the whole program */
+#define CENSORED_UTIL  0.97  /* used so much of its cap: it may have wanted more */
+#define PROBE	       3.0   /* times what a cap allowed: it may have wanted so much */
+#define FADING	       0.998 /* of what followed on a level, each time it is left */
+#define TO_CONTRACT    0.05  /* periods on each level that all that was sold may follow */
+#define MARGIN_STEP    0.5   /* points by which one miss raises the margin */
+#define MARGIN_MISSES  0.01  /* share of periods that may miss */
+#define MARGIN_MIN     0.3
+#define BARE_TOLERANCE 0.98 /* without frames: served so much, none is broken */
+#define UNSEEN_ASLEEP  4    /* periods: who has no frames may still sleep */
+#define DEARER	       1.5  /* than the dearest scene seen, one may be to come */
+
+/* Upper ends of the levels, shares of the contract; dense where idle and busy part. */
+static const double level_end[POLICY_LEVELS] = {0.02, 0.04, 0.06, 0.10, 0.14, 0.20, 0.26, 0.33,
+						0.40, 0.50, 0.60, 0.70, 0.80, 0.90, 0.96, 1.00};
+
+static double contract_pct(const struct policy_vgpu *vgpu)
+{
+	return vgpu->terms.burst ? 100 : vgpu->terms.initial_cap_pct;
+}
+
+static int level_of(const struct policy_vgpu *vgpu, double pct)
+{
+	double share = pct / contract_pct(vgpu);
+	int level = 0;
+
+	while (level < POLICY_LEVELS - 1 && share > level_end[level])
+		level++;
+	return level;
+}
+
+static bool is_censored(const struct policy_vgpu *vgpu)
+{
+	return vgpu->util >= CENSORED_UTIL && vgpu->cap_pct < contract_pct(vgpu);
+}
+
+/* The most that ever followed on what was seen last, where that is beyond @load_pct; 0: none did.
+ */
+static double habit_pct(const struct policy_demand *demand, double load_pct)
+{
+	const float *follows = demand->follows[demand->level];
+	double most_pct = 0;
+
+	for (int i = 0; i < POLICY_LEVELS; i++)
+		if (follows[i] > 0)
+			most_pct = fmax(most_pct, (double)demand->peak_pct[i]);
+	return most_pct > load_pct ? most_pct : 0;
+}
+
+/* A little more than what it may have wanted, so that this is seen. */
+static double guess_pct(const struct policy_vgpu *vgpu, enum policy_guess *ret_guess)
+{
+	double load_pct = 100 * vgpu->load;
+	double pct = habit_pct(&vgpu->track->demand, load_pct);
+
+	*ret_guess = pct > 0 ? POLICY_GUESS_HABIT : POLICY_GUESS_BLIND;
+	return (pct > 0 ? pct : PROBE * load_pct) / BARE_TOLERANCE;
+}
+
+/* Busy time and frames of one period make the time of a frame, whatever the cap. */
+static bool is_told_by_frames(const struct policy_vgpu *vgpu)
+{
+	return vgpu->terms.target_fps > 0 && vgpu->fps_valid && vgpu->fps > 0;
+}
+
+static double wanted_pct(const struct policy_vgpu *vgpu, enum policy_guess *ret_guess)
+{
+	double load_pct = 100 * vgpu->load;
+
+	*ret_guess = POLICY_SEEN;
+	if (is_told_by_frames(vgpu))
+		return vgpu->terms.target_fps * load_pct / vgpu->fps;
+	if (!is_censored(vgpu))
+		return load_pct;
+	return guess_pct(vgpu, ret_guess);
+}
+
+double demand_tolerance(const struct policy_vgpu *vgpu)
+{
+	double target = vgpu->terms.target_fps;
+
+	if (target <= 0 || !vgpu->fps_valid)
+		return BARE_TOLERANCE;
+	return fmax(0.5, 1 - signal_tolerated_fps(target) / target);
+}
+
+/* The whole percent that serve @pct so far that nothing is broken. */
+static int whole_tolerated_pct(const struct policy_vgpu *vgpu, double pct)
+{
+	return (int)fmin(100, ceil(demand_tolerance(vgpu) * pct - 1e-6));
+}
+
+static void learn_margin(struct policy_demand *demand, double tolerance)
+{
+	bool missed = tolerance * demand->now_pct > demand->need_pct;
+	double margin = demand->margin_pct;
+
+	margin += MARGIN_STEP * ((missed ? 1 : 0) - MARGIN_MISSES);
+	demand->margin_pct = (float)fmax(MARGIN_MIN, margin);
+}
+
+/* From level to level, as seen: what came in between under a cap that cut it off is not known. */
+static void learn_habit(struct policy_demand *demand, int level, double pct)
+{
+	float *follows = demand->follows[demand->level];
+
+	if (demand->age > 0) {
+		for (int i = 0; i < POLICY_LEVELS; i++)
+			follows[i] *= (float)FADING;
+		follows[level] += 1;
+	}
+	demand->level = level;
+	demand->peak_pct[level] = fmaxf(demand->peak_pct[level], (float)pct);
+}
+
+void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
+{
+	struct policy_demand *demand = &vgpu->track->demand;
+	double pct = fmin(wanted_pct(vgpu, &demand->guess), contract_pct(vgpu));
+	double lately_pct = demand->guess == POLICY_SEEN ? pct : contract_pct(vgpu);
+
+	demand->now_pct = (float)pct;
+	if (demand->guess == POLICY_SEEN)
+		learn_habit(demand, level_of(vgpu, pct), pct);
+	if (demand->age > 0 && demand->known)
+		learn_margin(demand, demand_tolerance(vgpu));
+	demand->age++;
+	demand->known = demand->known || gpu->migrates || demand->age >= COLD_PERIODS;
+	if (gpu->clock > 0)
+		lately_pct *= gpu->clock;
+	demand->ring_pct[demand->ring_next] = (unsigned char)whole_tolerated_pct(vgpu, lately_pct);
+	demand->ring_next = (demand->ring_next + 1) % POLICY_DEMAND_WINDOW;
+	if (demand->ring_fill < POLICY_DEMAND_WINDOW)
+		demand->ring_fill++;
+}
+
+double demand_now_pct(const struct policy_vgpu *vgpu)
+{
+	return (double)vgpu->track->demand.now_pct;
+}
+
+double demand_shown_pct(const struct policy_vgpu *vgpu)
+{
+	if (is_told_by_frames(vgpu) || vgpu->track->demand.guess != POLICY_SEEN)
+		return 0;
+	return demand_now_pct(vgpu) / (CENSORED_UTIL - 0.005);
+}
+
+double demand_peak_pct(const struct policy_vgpu *vgpu)
+{
+	const struct policy_demand *demand = &vgpu->track->demand;
+	double pct = 0;
+
+	if (!demand->known)
+		return contract_pct(vgpu);
+	for (int i = 0; i < POLICY_LEVELS; i++)
+		pct = fmax(pct, (double)demand->peak_pct[i]);
+	return pct;
+}
+
+void demand_foresee(const struct policy_vgpu *vgpu, double ret_above[POLICY_LEVELS])
+{
+	const struct policy_demand *demand = &vgpu->track->demand;
+	double periods[POLICY_LEVELS], sum = 0, above = 0;
+	bool open = !demand->known || demand->guess != POLICY_SEEN;
+
+	for (int i = 0; i < POLICY_LEVELS; i++)
+		periods[i] = open ? 0 : (double)demand->follows[demand->level][i];
+	periods[POLICY_LEVELS - 1] += open ? 1 : TO_CONTRACT;
+	for (int i = 0; i < POLICY_LEVELS; i++)
+		sum += periods[i];
+	for (int i = POLICY_LEVELS - 1; i >= 0; i--) {
+		ret_above[i] = above / sum;
+		above += periods[i];
+	}
+}
+
+double demand_level_pct(const struct policy_vgpu *vgpu, int level)
+{
+	const struct policy_demand *demand = &vgpu->track->demand;
+	double end_pct = level_end[level] * contract_pct(vgpu);
+	double peak_pct = (double)demand->peak_pct[level];
+
+	if (peak_pct > 0)
+		end_pct = fmin(end_pct, peak_pct + (double)demand->margin_pct);
+	return end_pct;
+}
+
+void demand_expect(const struct policy_vgpu *vgpu, double need_pct)
+{
+	vgpu->track->demand.need_pct = (float)need_pct;
+}
+
+/* What was not seen yet and may be to come: who has frames draws, who has none may still sleep. */
+static double unseen_pct(const struct policy_vgpu *vgpu)
+{
+	if (vgpu->terms.target_fps <= 0 || !vgpu->fps_valid)
+		return contract_pct(vgpu);
+	return fmin(DEARER * demand_peak_pct(vgpu), contract_pct(vgpu));
+}
+
+void demand_spread(const struct policy_vgpu *vgpu, bool wakes, double ret_share[101])
+{
+	const struct policy_demand *demand = &vgpu->track->demand;
+	bool draws = vgpu->terms.target_fps > 0 && vgpu->fps_valid;
+	int unseen = !wakes ? 0 : draws ? 1 : UNSEEN_ASLEEP;
+	double periods = demand->ring_fill + unseen;
+
+	memset(ret_share, 0, 101 * sizeof(*ret_share));
+	if (!demand->known) {
+		ret_share[whole_tolerated_pct(vgpu, contract_pct(vgpu))] = 1;
+		return;
+	}
+	for (int i = 0; i < demand->ring_fill; i++)
+		ret_share[demand->ring_pct[i]] += 1;
+	ret_share[whole_tolerated_pct(vgpu, unseen_pct(vgpu))] += unseen;
+	for (int i = 0; i <= 100; i++)
+		ret_share[i] /= periods;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a vGPU wants. Below its cap that is what it used; at its cap nobody knows, and it is probed:
+ * given more, until it leaves some. Must never take a use that was cut off by a cap for a demand.
+ */
+#include <math.h>
+
+#include "policy/qos/probe.h"
+#include "policy/plan.h"
+#include "policy/window.h"
+
+/* A thousandth above the line is on it: what probe_need_steps() takes for enough must be enough,
+ * else a use just there would be given a step and denied it by turns. */
+bool probe_is_censored(const struct policy_params *params, const struct policy_vgpu *vgpu)
+{
+	return vgpu->busy_valid && vgpu->util > 1.001 * params->overload_pct / 100.0;
+}
+
+/* Rounded up; a ten-thousandth of a step is forgiven, as in plan_whole_steps(). */
+static int steps_up(const struct policy_gpu *gpu, double pct)
+{
+	return (int)ceil(pct / gpu->step_pct - 1e-4);
+}
+
+int probe_need_steps(const struct policy_params *params, const struct policy_gpu *gpu,
+		     const struct policy_vgpu *vgpu)
+{
+	double load = window_max(vgpu->track, params->demand_periods);
+
+	return steps_up(gpu, fmin(100, 100 * load / (params->overload_pct / 100.0)));
+}
+
+int probe_more_steps(const struct policy_params *params, const struct policy_gpu *gpu, int pct)
+{
+	int least_pct = probe_band_steps(params, gpu) * gpu->step_pct;
+
+	return steps_up(gpu, pct + fmax(least_pct, pct * params->demand_probe));
+}
+
+int probe_band_steps(const struct policy_params *params, const struct policy_gpu *gpu)
+{
+	int steps = steps_up(gpu, params->deadband_pct);
+
+	return steps > 1 ? steps : 1;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gover's own policy: caps follow what each vGPU is expected to want, and one more is sold while
+ * that is expected to pay. Must never look at the order in which the vGPUs stand, nor act on a
+ * period in which something could not be read.
+ *
+ * Caps (ration.h): nobody is shrunk without need, so slack is lent to whom it lies with, and called
+ * back at once when another may want it. Overload: first what can be moved between caps; what still
+ * is too much is a severe warning, which names the vGPU whose going relieves enough for the least.
+ * Selling (bargain.h): price times the chance that the newcomer fits, against the penalties to be
+ * expected; where somebody moves vGPUs away when told to, one that does not fit costs little.
+ */
+#include <errno.h>
+#include <math.h>
+
+#include "base/id.h"
+#include "policy/qos/bargain.h"
+#include "policy/qos/demand.h"
+#include "policy/explain.h"
+#include "policy/qos/ration.h"
+#include "policy/signal.h"
+#include "policy/steps.h"
+
+#define CROWDED_PERIODS 2  /* wanted more than there is in so many: it is no blip */
+#define VICTIM_PERIODS	30 /* after which a victim that is still there is named again */
+
+static void learn(struct policy_gpu *gpu)
+{
+	int broken = 0;
+
+	for (int i = 0; i < gpu->n_vgpus; i++) {
+		demand_learn(gpu, &gpu->vgpus[i]);
+		broken += gpu->vgpus[i].broken;
+	}
+	gpu->broken_s += gpu->period_s * (broken - gpu->broken_s / BARGAIN_HOUR_S);
+}
+
+/* --- several overloaded at once --- */
+
+static double relief_pct(const struct policy_params *params, const struct policy_gpu *gpu,
+			 int index)
+{
+	const struct policy_vgpu *vgpu = &gpu->vgpus[index];
+
+	return vgpu->held ? vgpu->cap_pct
+			  : fmax(policy_floor_pct(params, gpu, &vgpu->terms),
+				 ceil(demand_tolerance(vgpu) * demand_now_pct(vgpu)));
+}
+
+/* Of those whose going is enough first the newcomer, whose sale is not kept yet, then the one that
+ * pays least, then the one that wants most; where nobody's is, the one that wants most. */
+static bool is_better_victim(const struct policy_gpu *gpu, double over_pct, int a, double a_pct,
+			     int b, double b_pct)
+{
+	int a_sold = gpu->vgpus[a].terms.initial_cap_pct;
+	int b_sold = gpu->vgpus[b].terms.initial_cap_pct;
+
+	if ((a_pct >= over_pct) != (b_pct >= over_pct))
+		return a_pct >= over_pct;
+	if (a_pct < over_pct && a_pct != b_pct)
+		return a_pct > b_pct;
+	if (gpu->vgpus[a].newcomer != gpu->vgpus[b].newcomer)
+		return gpu->vgpus[a].newcomer;
+	if (a_sold != b_sold)
+		return a_sold < b_sold;
+	if (a_pct != b_pct)
+		return a_pct > b_pct;
+	return id_compare(gpu->vgpus[a].id, gpu->vgpus[b].id) < 0;
+}
+
+static int find_victim(const struct policy_params *params, const struct policy_gpu *gpu,
+		       double over_pct)
+{
+	double best_pct = 0;
+	int best = -1;
+
+	for (int i = 0; i < gpu->n_vgpus; i++) {
+		double pct = relief_pct(params, gpu, i);
+
+		if (best >= 0 && !is_better_victim(gpu, over_pct, i, pct, best, best_pct))
+			continue;
+		best = i;
+		best_pct = pct;
+	}
+	return best;
+}
+
+/* Whether a victim is to be named in this period. */
+static bool count_crowded(struct policy_gpu *gpu, bool crowded, int quiet_periods)
+{
+	gpu->crowded_run = crowded ? gpu->crowded_run + 1 : 0;
+	if (gpu->n_vgpus < gpu->severe_vgpus)
+		gpu->severe_run = 0; /* one went; who is too much now is told anew */
+	gpu->severe_vgpus = gpu->n_vgpus;
+	if (gpu->crowded_run >= CROWDED_PERIODS) {
+		gpu->severe_quiet = 0;
+		return gpu->severe_run++ % VICTIM_PERIODS == 0;
+	}
+	if (!crowded && ++gpu->severe_quiet > quiet_periods)
+		gpu->severe_run = 0;
+	return false;
+}
+
+static bool is_newcomers_doing(const struct policy_params *params, const struct policy_gpu *gpu,
+			       double over_pct)
+{
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		if (gpu->vgpus[i].newcomer)
+			return relief_pct(params, gpu, i) >= over_pct;
+	return false;
+}
+
+static void warn_crowded(const struct policy_params *params, struct policy_gpu *gpu,
+			 const struct ration_view *view, struct policy_out *out)
+{
+	bool crowded = view->now_pct > 100;
+	bool name = count_crowded(gpu, crowded, params->overload_periods);
+	struct policy_decision *decision;
+	struct plan nobody;
+
+	gpu->severe_in_doubt = gpu->severe_run > 0 && gpu->crowded_run < CROWDED_PERIODS;
+	if (gpu->crowded_run >= CROWDED_PERIODS)
+		gpu->conditions |= POLICY_SEVERE_OVERLOAD;
+	gpu->newcomer_innocent = !is_newcomers_doing(params, gpu, view->now_pct - 100);
+	if (!name)
+		return;
+	plan_init(&nobody, gpu);
+	decision = plan_decide(&nobody, gpu, POLICY_SEVERE, out);
+	decision->vgpu = find_victim(params, gpu, view->now_pct - 100);
+	explain_crowded(gpu, view, relief_pct(params, gpu, decision->vgpu), decision);
+}
+
+/* --- selling --- */
+
+/* A newcomer's first cap is what the others are not expected to want. */
+static int plan_fund(const struct policy_params *params, const struct policy_gpu *gpu,
+		     const struct policy_terms *terms, struct fund *ret_fund)
+{
+	int contract_pct = plan_contract_pct(gpu, terms);
+	int least_pct = policy_floor_pct(params, gpu, terms);
+	struct ration_view view;
+	int spare_pct;
+
+	(void)ration_plan(params, gpu, 0, &ret_fund->plan, &view);
+	spare_pct = plan_whole_steps(gpu, 100 - view.need_pct) * gpu->step_pct;
+	if (spare_pct > contract_pct)
+		spare_pct = contract_pct;
+	if (spare_pct < least_pct || spare_pct < params->min_newcomer_pct)
+		return gpu->migrates ? fund_plan(params, gpu, terms, ret_fund) : -ENOSPC;
+	(void)ration_plan(params, gpu, spare_pct, &ret_fund->plan, &view);
+	ret_fund->cap_pct = spare_pct;
+	ret_fund->given_pct = 0;
+	ret_fund->givers = 0;
+	for (int i = 0; i < gpu->n_vgpus; i++) {
+		int delta_pct = ret_fund->plan.delta_pct[i];
+
+		if (delta_pct > 0) /* a claim is no time to raise another */
+			ret_fund->plan.delta_pct[i] = 0;
+		ret_fund->given_pct -= delta_pct < 0 ? delta_pct : 0;
+		ret_fund->givers += delta_pct < 0;
+	}
+	return 0;
+}
+
+int qos_fund(const struct policy_params *params, struct policy_gpu *gpu,
+	     const struct policy_terms *terms, struct policy_out *out)
+{
+	struct policy_decision *decision;
+	struct fund fund;
+	int r;
+
+	out->n_decisions = 0;
+	out->n_moves = 0;
+	r = plan_fund(params, gpu, terms, &fund);
+	if (r < 0)
+		return r;
+	decision = plan_decide(&fund.plan, gpu, POLICY_FUND, out);
+	if (decision->n_moves == 1)
+		decision->donor = out->moves[decision->first_move].vgpu;
+	explain_fund_share(params, gpu, out, terms, &fund,
+			   "what the others are not expected to want", decision);
+	return fund.cap_pct;
+}
+
+static void sell(const struct policy_params *params, struct policy_gpu *gpu, bool crowded,
+		 struct policy_out *out)
+{
+	struct bargain bargain;
+	struct fund fund;
+
+	gpu->calm_run = crowded || gpu->offered ? 0 : gpu->calm_run + 1;
+	if (gpu->calm_run < params->quiet_periods || !gpu->selling ||
+	    plan_fund(params, gpu, &gpu->flavor, &fund) < 0)
+		return;
+	bargain = bargain_weigh(params, gpu);
+	if (bargain.profit <= 0)
+		return;
+	plan_init(&fund.plan, gpu); /* a statement moves nothing */
+	explain_bargain(params, gpu, &fund, &bargain,
+			plan_decide(&fund.plan, gpu, POLICY_OFFER, out));
+	gpu->calm_run = 0;
+}
+
+/* --- */
+
+static bool changes(const struct plan *plan, const struct policy_gpu *gpu)
+{
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		if (plan->delta_pct[i] != 0)
+			return true;
+	return false;
+}
+
+void qos_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
+{
+	struct ration_view view;
+	struct plan plan;
+	enum ration ration;
+
+	out->n_decisions = 0;
+	out->n_moves = 0;
+	signal_read(params, gpu);
+	if (!signal_all_read(gpu)) {
+		gpu->calm_run = 0;
+		gpu->severe_in_doubt = true;
+		return;
+	}
+	learn(gpu);
+	ration = ration_plan(params, gpu, 0, &plan, &view);
+	warn_crowded(params, gpu, &view, out);
+	sell(params, gpu, view.now_pct > 100, out);
+	if (changes(&plan, gpu))
+		explain_ration(gpu, out, ration, &view, plan_decide(&plan, gpu, POLICY_SHARE, out));
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From what everybody should have to caps. Must never move a held vGPU, nor one step between two
+ * who are as good as there: below the dead band nothing is taken and nothing given.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "policy/explain.h"
+#include "policy/qos/settle.h"
+#include "policy/share.h"
+#include "policy/signal.h"
+
+static bool is_fixed(const struct policy_vgpu *vgpu, bool reads)
+{
+	return vgpu->held || (reads && !vgpu->busy_valid);
+}
+
+void settle_divide(const struct policy_params *params, const struct policy_gpu *gpu,
+		   const struct policy_terms *newcomer, bool reads, struct division *ret_division)
+{
+	int fixed_pct = 0, floors = 0, n = 0;
+
+	for (int i = 0; i <= gpu->n_vgpus; i++) {
+		const struct policy_vgpu *vgpu = i < gpu->n_vgpus ? &gpu->vgpus[i] : NULL;
+		const struct policy_terms *terms = vgpu ? &vgpu->terms : newcomer;
+		int most_pct;
+
+		if (!terms)
+			continue;
+		/* A newcomer bursts when it is there. */
+		most_pct = vgpu ? policy_ceiling_pct(gpu, terms) : plan_contract_pct(gpu, terms);
+		if (vgpu && is_fixed(vgpu, reads)) {
+			fixed_pct += vgpu->cap_pct;
+			continue;
+		}
+		ret_division->fills[n] = (struct fill){
+			.id = vgpu ? vgpu->id : NULL,
+			.vgpu = i,
+			.weight = 1,
+			.steps = policy_floor_pct(params, gpu, terms) / gpu->step_pct,
+			.limit = most_pct / gpu->step_pct,
+		};
+		floors += ret_division->fills[n++].steps;
+	}
+	ret_division->n = n;
+	ret_division->total = plan_whole_steps(gpu, 100 - fixed_pct);
+	ret_division->extra = ret_division->total - floors;
+}
+
+void settle_aim(const struct policy_gpu *gpu, const struct division *division, struct aim *ret_aim)
+{
+	*ret_aim = (struct aim){0};
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		ret_aim->cap_pct[i] = gpu->vgpus[i].cap_pct;
+	ret_aim->shared_pct = division->total * gpu->step_pct;
+	for (int i = 0; i < division->n; i++) {
+		const struct fill *fill = &division->fills[i];
+		int pct = fill->steps * gpu->step_pct;
+
+		if (fill->id)
+			ret_aim->cap_pct[fill->vgpu] = pct;
+		else
+			ret_aim->newcomer_pct = pct;
+	}
+}
+
+/* Those above their aim give @steps, in proportion to what they are above it. Returns what they
+ * gave. */
+static int cut(const struct policy_gpu *gpu, const struct aim *aim, int steps, struct plan *plan)
+{
+	struct share shares[POLICY_VGPUS_MAX];
+	int n = 0, divided;
+
+	for (int i = 0; i < gpu->n_vgpus; i++) {
+		int above = (gpu->vgpus[i].cap_pct - aim->cap_pct[i]) / gpu->step_pct;
+
+		if (above > 0)
+			shares[n++] = (struct share){
+				.id = gpu->vgpus[i].id, .vgpu = i, .weight = above, .limit = above};
+	}
+	divided = share_divide(shares, n, steps);
+	for (int i = 0; i < n; i++)
+		plan->delta_pct[shares[i].vgpu] -= shares[i].steps * gpu->step_pct;
+	return divided;
+}
+
+/* Exactly there. */
+static void plan_all(const struct policy_gpu *gpu, const struct aim *aim, struct plan *plan)
+{
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		plan->delta_pct[i] = aim->cap_pct[i] - gpu->vgpus[i].cap_pct;
+}
+
+/* Raises of at least the dead band, and the cuts that pay for them: all aims together are no more
+ * than the GPU, so those above theirs have what those below it lack. */
+static void plan_raises(const struct policy_params *params, const struct policy_gpu *gpu,
+			const struct aim *aim, struct plan *plan)
+{
+	int steps = -plan_free_steps(gpu);
+	bool any = false;
+
+	for (int i = 0; i < gpu->n_vgpus; i++) {
+		int below_pct = aim->cap_pct[i] - gpu->vgpus[i].cap_pct;
+
+		if (below_pct < gpu->step_pct || below_pct < params->deadband_pct)
+			continue;
+		plan->delta_pct[i] = below_pct;
+		steps += below_pct / gpu->step_pct;
+		any = true;
+	}
+	if (any)
+		(void)cut(gpu, aim, steps, plan);
+}
+
+/* The only one whom a decision raises, or with @sign -1 cuts; -1 where they are several or none. */
+static int only_one(const struct policy_out *out, const struct policy_decision *decision, int sign)
+{
+	int found = -1;
+
+	for (int i = 0; i < decision->n_moves; i++) {
+		const struct policy_move *move = &out->moves[decision->first_move + i];
+
+		if (sign * (move->to_pct - move->from_pct) < 0)
+			continue;
+		if (found >= 0)
+			return -1;
+		found = move->vgpu;
+	}
+	return found;
+}
+
+/* True where something moves. */
+static bool settle(const struct policy_params *params, struct policy_gpu *gpu,
+		   const struct settle_rule *rule, struct policy_out *out)
+{
+	struct policy_decision *decision;
+	struct plan plan;
+	struct aim aim;
+
+	if (!rule->aim(params, gpu, NULL, &aim))
+		return false;
+	plan_init(&plan, gpu);
+	if (rule->reads)
+		plan_raises(params, gpu, &aim, &plan);
+	else
+		plan_all(gpu, &aim, &plan);
+	if (plan_apply(&plan, gpu) == 0)
+		return false;
+	decision = plan_decide(&plan, gpu, POLICY_SHARE, out);
+	decision->vgpu = only_one(out, decision, 1);
+	decision->donor = only_one(out, decision, -1);
+	rule->explain(params, gpu, out, &aim, decision);
+	return true;
+}
+
+bool settle_step(const struct policy_params *params, struct policy_gpu *gpu,
+		 const struct settle_rule *rule, struct policy_out *out)
+{
+	out->n_decisions = 0;
+	out->n_moves = 0;
+	signal_read(params, gpu);
+	gpu->severe_run = gpu->severe_quiet = 0; /* rule 7 is not theirs: nobody is advised to go */
+	gpu->severe_in_doubt = false;
+	if (signal_all_read(gpu) && rule->read)
+		rule->read(params, gpu);
+	return (signal_all_read(gpu) || !rule->reads) && settle(params, gpu, rule, out);
+}
+
+bool settle_may_offer(const struct policy_gpu *gpu)
+{
+	return signal_all_read(gpu) && gpu->selling && !gpu->offered;
+}
+
+bool settle_is_calm(const struct policy_gpu *gpu)
+{
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		if (gpu->vgpus[i].receiver)
+			return false;
+	return true;
+}
+
+int settle_fund_plan(const struct policy_params *params, const struct policy_gpu *gpu,
+		     const struct policy_terms *terms, const struct settle_rule *rule,
+		     struct fund *ret_fund)
+{
+	int free_steps = plan_free_steps(gpu), given;
+	struct aim aim;
+
+	if (!rule->aim(params, gpu, terms, &aim))
+		return -ENOSPC;
+	plan_init(&ret_fund->plan, gpu);
+	given = cut(gpu, &aim, aim.newcomer_pct / gpu->step_pct - free_steps, &ret_fund->plan);
+	ret_fund->given_pct = given * gpu->step_pct;
+	ret_fund->cap_pct = (free_steps + given) * gpu->step_pct;
+	if (ret_fund->cap_pct > aim.newcomer_pct)
+		ret_fund->cap_pct = aim.newcomer_pct;
+	if (ret_fund->cap_pct > plan_contract_pct(gpu, terms))
+		return -ENOSPC; /* its floor is above what it buys */
+	ret_fund->givers = 0;
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		ret_fund->givers += ret_fund->plan.delta_pct[i] != 0;
+	if (ret_fund->cap_pct < policy_floor_pct(params, gpu, terms) ||
+	    ret_fund->cap_pct < params->min_newcomer_pct)
+		return -ENOSPC;
+	return 0;
+}
+
+int settle_fund(const struct policy_params *params, struct policy_gpu *gpu,
+		const struct policy_terms *terms, const struct settle_rule *rule,
+		struct policy_out *out)
+{
+	struct policy_decision *decision;
+	struct fund fund;
+	int r;
+
+	out->n_decisions = 0;
+	out->n_moves = 0;
+	r = settle_fund_plan(params, gpu, terms, rule, &fund);
+	if (r < 0)
+		return r;
+	decision = plan_decide(&fund.plan, gpu, POLICY_FUND, out);
+	if (decision->n_moves == 1)
+		decision->donor = out->moves[decision->first_move].vgpu;
+	explain_fund_share(params, gpu, out, terms, &fund, rule->share, decision);
+	return fund.cap_pct;
+}
+
+void settle_return(const struct policy_params *params, struct policy_gpu *gpu,
+		   const struct settle_rule *rule, struct policy_out *out)
+{
+	out->n_decisions = 0;
+	out->n_moves = 0;
+	(void)settle(params, gpu, rule, out);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Broken is as design.md section 2 has it: a promise of FPS is broken when it is short by more than
+ * 2 % and 1.5 frames a second while the vGPU was GPU-bound; without frames, when less than 98 % of
+ * min(demand of that period, contract) was served. What is asked for anew counts, not what waits
+ * from before.
+ *
+ * Fairness needs an ideal. Each period's is the weighted max-min share: the GPU is dealt out in
+ * proportion to contract x weight, nobody is dealt more than min(demand, contract), and what that
+ * leaves is dealt among the others again. Over the run, T is what a vGPU was served of what it
+ * asked for and O the sum of its ideals. FairGV (TPDS 2017): MMR = min(T/O) / max(T/O). VMCG (TPDS
+ * 2018): lambda = sum of |w - w'|, where w' is T over the sum of T, and w, the weight a vGPU should
+ * have had, is O over the sum of O; with everybody always busy that is its configured weight.
+ */
+#include <math.h>
+
+#include "sim/experiment/account.h"
+
+#define GPU_BOUND    0.70 /* qos_gpu_bound_pct's default: the measure does not move with a policy */
+#define TARGET_SHARE 0.02
+#define TARGET_FPS   1.5
+#define SERVED_SHARE 0.98
+#define SECONDS_HOUR 3600.0
+#define ROUNDING     1e-9
+
+static const struct {
+	double below; /* of shortfall */
+	const char *name;
+} depths[ACCOUNT_DEPTHS] = {
+	{0.05, "under_5_pct"},	     {0.10, "from_5_to_10_pct"}, {0.20, "from_10_to_20_pct"},
+	{0.50, "from_20_to_50_pct"}, {INFINITY, "over_50_pct"},
+};
+
+const char *account_depth_name(int depth)
+{
+	return depths[depth].name;
+}
+
+void account_init(struct account *account, double seconds)
+{
+	*account = (struct account){.from_final_s = 0.9 * seconds, .vgpus_start = -1};
+}
+
+static double wanted(const struct account_sample *s)
+{
+	return fmin(s->demand, s->contract_pct / 100.0);
+}
+
+static void judge(struct account_sample *s)
+{
+	double promised = s->target_fps, given = s->fps;
+
+	if (s->target_fps > 0 && s->makes_frames) {
+		s->broken = promised - given > fmax(TARGET_SHARE * promised, TARGET_FPS) &&
+			    s->util >= GPU_BOUND;
+	} else {
+		promised = wanted(s);
+		given = s->load;
+		s->broken = given < SERVED_SHARE * promised - ROUNDING;
+	}
+	s->shortfall = s->broken ? (promised - given) / promised : 0;
+}
+
+/* The weighted max-min share of each, round by round: who wants less than an even deal is served,
+ * and the rest dealt out anew. */
+static void deal(struct account_sample *samples, int n)
+{
+	double left = 1, weights = 0;
+	bool served = true;
+
+	for (int i = 0; i < n; i++) {
+		samples[i].ideal = -1;
+		weights += samples[i].contract_pct * samples[i].weight;
+	}
+	while (served) {
+		double deal = weights > 0 ? left / weights : 0;
+
+		served = false;
+		for (int i = 0; i < n; i++) {
+			struct account_sample *s = &samples[i];
+			double weight = s->contract_pct * s->weight;
+
+			if (s->ideal >= 0 || wanted(s) > deal * weight)
+				continue;
+			s->ideal = wanted(s);
+			left -= s->ideal;
+			weights -= weight;
+			served = true;
+		}
+	}
+	for (int i = 0; i < n; i++)
+		if (samples[i].ideal < 0)
+			samples[i].ideal =
+				left / weights * samples[i].contract_pct * samples[i].weight;
+}
+
+static void add_vgpu(struct account *account, double dt_s, const struct account_sample *s,
+		     struct account_vgpu *vgpu)
+{
+	double revenue = s->price_per_cap_hour * s->contract_pct / 100.0 * dt_s / SECONDS_HOUR;
+	int depth = 0;
+
+	vgpu->seen_s += dt_s;
+	/* Frames beyond the promise are no service asked for; work without frames may catch up. */
+	vgpu->served_s += dt_s * (s->makes_frames ? fmin(s->load, wanted(s)) : s->load);
+	vgpu->ideal_s += dt_s * s->ideal;
+	vgpu->sold_pct_s += dt_s * s->contract_pct;
+	vgpu->revenue += revenue;
+	account->vgpu_s += dt_s;
+	account->revenue += revenue;
+	if (!s->broken)
+		return;
+	while (s->shortfall >= depths[depth].below)
+		depth++;
+	vgpu->broken_s += dt_s;
+	vgpu->depth_s[depth] += dt_s;
+	vgpu->penalty += s->penalty_per_broken_s * dt_s;
+	account->broken_s += dt_s;
+	account->depth_s[depth] += dt_s;
+	account->penalty += s->penalty_per_broken_s * dt_s;
+}
+
+void account_period(struct account *account, double dt_s, double util,
+		    struct account_sample *samples, struct account_vgpu *const *vgpus, int n)
+{
+	/* A period belongs to the end when all of it does. */
+	bool final = account->now_s >= account->from_final_s - ROUNDING;
+	double sold_pct_s = 0;
+
+	deal(samples, n);
+	for (int i = 0; i < n; i++) {
+		judge(&samples[i]);
+		add_vgpu(account, dt_s, &samples[i], vgpus[i]);
+		sold_pct_s += dt_s * samples[i].contract_pct;
+	}
+	account->now_s += dt_s;
+	account->util_s += dt_s * util;
+	account->sold_pct_s += sold_pct_s;
+	if (final) {
+		account->final_s += dt_s;
+		account->final_util_s += dt_s * util;
+		account->final_sold_pct_s += sold_pct_s;
+	}
+	if (account->vgpus_start < 0)
+		account->vgpus_start = n;
+	account->vgpus_end = n;
+	if (n > account->vgpus_most)
+		account->vgpus_most = n;
+}
+
+/* Of what nobody asked for, all were served. */
+static void sum_fairness(const struct account_vgpu *vgpus, int n, struct account_summary *sum)
+{
+	double least = INFINITY, most = 0, served_s = 0, ideal_s = 0;
+
+	sum->mmr = 1;
+	sum->lambda = 0;
+	for (int i = 0; i < n; i++) {
+		double x = vgpus[i].served_s / vgpus[i].ideal_s;
+
+		if (vgpus[i].ideal_s <= ROUNDING)
+			continue;
+		least = fmin(least, x);
+		most = fmax(most, x);
+		served_s += vgpus[i].served_s;
+		ideal_s += vgpus[i].ideal_s;
+	}
+	if (most > 0)
+		sum->mmr = least / most;
+	for (int i = 0; served_s > 0 && i < n; i++)
+		if (vgpus[i].ideal_s > ROUNDING)
+			sum->lambda +=
+				fabs(vgpus[i].ideal_s / ideal_s - vgpus[i].served_s / served_s);
+}
+
+static double over(double part, double whole)
+{
+	return whole > 0 ? part / whole : 0;
+}
+
+void account_sum(const struct account *account, const struct account_vgpu *vgpus, int n,
+		 struct account_summary *ret_summary)
+{
+	*ret_summary = (struct account_summary){
+		.seconds = account->now_s,
+		.vgpu_s = account->vgpu_s,
+		.broken_s = account->broken_s,
+		.broken_pct = 100 * over(account->broken_s, account->vgpu_s),
+		.util_avg_pct = 100 * over(account->util_s, account->now_s),
+		.util_final_pct = 100 * over(account->final_util_s, account->final_s),
+		.vgpus_avg = over(account->vgpu_s, account->now_s),
+		.vgpus_start = account->vgpus_start < 0 ? 0 : account->vgpus_start,
+		.vgpus_end = account->vgpus_end,
+		.vgpus_most = account->vgpus_most,
+		.overbooking_avg = over(account->sold_pct_s, account->now_s) / 100,
+		.overbooking_final = over(account->final_sold_pct_s, account->final_s) / 100,
+		.sold_cap_pct_s = account->sold_pct_s,
+		.revenue = account->revenue,
+		.penalty = account->penalty,
+		.profit = account->revenue - account->penalty,
+	};
+	for (int i = 0; i < ACCOUNT_DEPTHS; i++)
+		ret_summary->depth_s[i] = account->depth_s[i];
+	for (int i = 0; i < n; i++)
+		ret_summary->worst_broken_pct =
+			fmax(ret_summary->worst_broken_pct,
+			     100 * over(vgpus[i].broken_s, vgpus[i].seen_s));
+	sum_fairness(vgpus, n, ret_summary);
+}

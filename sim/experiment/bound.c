@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who lets in by a schedule, and who sets caps by what he knows. A schedule is tried by playing the
+ * run to its end; what one trial costs is kept small by ending it as soon as it has broken more
+ * than it may.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "sim/experiment/bound.h"
+#include "sim/experiment/foresight.h"
+#include "sim/experiment/search.h"
+
+#define TRIES 150 /* strides of the search over the whole run */
+
+static const char *const kind_names[] = {
+	[BOUND_PAST_ONLY] = "past-only",
+	[BOUND_ORACLE] = "oracle",
+};
+
+struct bound {
+	const struct scenario *scenario;
+	enum bound_kind kind;
+	const struct policy *policy;
+	uint64_t seed;
+	struct foresight *foresight;
+	struct search_schedule best;
+	struct search_schedule *schedule; /* the one to go by */
+	/* of the trial that goes by it */
+	void (*told)(void *userdata, const struct trial_event *event);
+	void *userdata;
+};
+
+int bound_find(const char *name, enum bound_kind *ret_kind)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kind_names); i++) {
+		if (strcmp(kind_names[i], name) != 0)
+			continue;
+		*ret_kind = (enum bound_kind)i;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* --- admission --- */
+
+static bool admit(void *userdata, const struct trial *trial, bool offers)
+{
+	const struct bound *bound = userdata;
+	int next = trial->counts.sales; /* one who could not be funded is still the next */
+
+	(void)offers;
+	return next < bound->schedule->n && trial_now_s(trial) >= bound->schedule->from_s[next];
+}
+
+static void tell(void *userdata, const struct trial_event *event)
+{
+	struct bound *bound = userdata;
+
+	if (bound->told)
+		bound->told(bound->userdata, event);
+}
+
+/* --- caps by one who knows --- */
+
+/* One who is given a cap; needs in whole steps, rounded up. */
+struct claimant {
+	int index; /* in policy_gpu.vgpus; -1: the newcomer */
+	int least, now, next, most;
+	int given;
+};
+
+static int steps_up(double pct, int step_pct)
+{
+	return (int)ceil(pct / step_pct - 1e-6);
+}
+
+static struct claimant claim_of(struct bound *bound, const struct policy_params *params,
+				const struct policy_gpu *gpu, const struct policy_terms *terms,
+				const struct scenario_tenant *tenant, uint64_t draw,
+				uint64_t period)
+{
+	struct claimant c = {
+		.least = policy_floor_pct(params, gpu, terms) / gpu->step_pct,
+		.now = steps_up(foresight_need_pct(bound->foresight, tenant, draw, period),
+				gpu->step_pct),
+		.next = steps_up(foresight_need_pct(bound->foresight, tenant, draw, period + 1),
+				 gpu->step_pct),
+		.most = policy_ceiling_pct(gpu, terms) / gpu->step_pct,
+	};
+
+	c.now = c.now < c.least ? c.least : c.now > c.most ? c.most : c.now;
+	c.next = c.next < c.now ? c.now : c.next > c.most ? c.most : c.next;
+	c.given = c.least;
+	return c;
+}
+
+static int compare_claimants(const void *left, const void *right)
+{
+	const struct claimant *a = left, *b = right;
+
+	return a->now != b->now ? a->now - b->now : a->index - b->index;
+}
+
+/* Gives up to @wants of each, first to last or last to first. */
+static int give(struct claimant *claimants, int n, bool last_first, size_t wants, int steps)
+{
+	for (int i = 0; i < n && steps > 0; i++) {
+		struct claimant *c = &claimants[last_first ? n - 1 - i : i];
+		int more = *(const int *)((const char *)c + wants) - c->given;
+
+		if (more > steps)
+			more = steps;
+		if (more <= 0)
+			continue;
+		c->given += more;
+		steps -= more;
+	}
+	return steps;
+}
+
+/* Who needs least is served first, for most are then served whole; then what the next period needs,
+ * for a cap comes in force a slot late; then all that is left, first to those who need much and
+ * have the most to catch up with. */
+static void ration(struct claimant *claimants, int n, int steps)
+{
+	qsort(claimants, (size_t)n, sizeof(*claimants), compare_claimants);
+	for (int i = 0; i < n; i++)
+		steps -= claimants[i].given;
+	steps = give(claimants, n, false, offsetof(struct claimant, now), steps);
+	steps = give(claimants, n, false, offsetof(struct claimant, next), steps);
+	(void)give(claimants, n, true, offsetof(struct claimant, most), steps);
+}
+
+/* The moves that make it so, decreases first. */
+static void plan(struct policy_gpu *gpu, const struct claimant *claimants, int n,
+		 enum policy_kind kind, struct policy_out *out)
+{
+	out->n_decisions = out->n_moves = 0;
+	for (int sign = -1; sign <= 1; sign += 2)
+		for (int i = 0; i < n; i++) {
+			int vgpu = claimants[i].index;
+			int to_pct = claimants[i].given * gpu->step_pct;
+			int from_pct = vgpu < 0 ? to_pct : gpu->vgpus[vgpu].cap_pct;
+
+			if ((to_pct - from_pct) * sign <= 0)
+				continue;
+			gpu->vgpus[vgpu].want_cap_pct = to_pct;
+			out->moves[out->n_moves++] = (struct policy_move){
+				.vgpu = vgpu, .from_pct = from_pct, .to_pct = to_pct};
+		}
+	if (out->n_moves == 0)
+		return;
+	out->n_decisions = 1;
+	out->decisions[0] = (struct policy_decision){
+		.kind = kind, .vgpu = -1, .donor = -1, .n_moves = out->n_moves};
+	strcpy(out->decisions[0].why, "Known beforehand: what each is going to ask for");
+}
+
+static int claim_all(struct bound *bound, const struct trial *trial,
+		     const struct policy_params *params, const struct policy_gpu *gpu,
+		     struct claimant *claimants)
+{
+	for (int i = 0; i < gpu->n_vgpus; i++) {
+		const struct member *member = trial->there[i];
+		uint64_t came_ns = (uint64_t)llround(member->vgpu.came_s * 1e9);
+
+		claimants[i] =
+			claim_of(bound, params, gpu, &member->vgpu.terms, member->vgpu.tenant,
+				 member->draw, (trial->now_ns - came_ns) / trial->period_ns);
+		claimants[i].index = i;
+	}
+	return gpu->n_vgpus;
+}
+
+static void step_knowing(void *userdata, const struct trial *trial,
+			 const struct policy_params *params, struct policy_gpu *gpu,
+			 struct policy_out *out)
+{
+	struct claimant claimants[POLICY_VGPUS_MAX];
+	int n = claim_all(userdata, trial, params, gpu, claimants);
+
+	gpu->conditions = 0;
+	for (int i = 0; i < n; i++) {
+		const struct account_sample *s = &trial->there[i]->vgpu.sample;
+
+		gpu->vgpus[i].broken = s->broken;
+		gpu->vgpus[i].conditions = 0;
+	}
+	ration(claimants, n, 100 / gpu->step_pct);
+	plan(gpu, claimants, n, POLICY_SHARE, out);
+}
+
+static int fund_knowing(void *userdata, const struct trial *trial,
+			const struct policy_params *params, struct policy_gpu *gpu,
+			const struct policy_terms *terms, struct policy_out *out)
+{
+	struct claimant claimants[POLICY_VGPUS_MAX + 1];
+	int n = claim_all(userdata, trial, params, gpu, claimants), least = 0;
+
+	/* An open offer is asked about too, when nobody is coming yet. */
+	claimants[n] = claim_of(userdata, params, gpu, terms, members_next(trial),
+				(uint64_t)trial->n_drawn, 0);
+	claimants[n++].index = -1;
+	for (int i = 0; i < n; i++)
+		least += claimants[i].least;
+	out->n_decisions = out->n_moves = 0;
+	if (least > 100 / gpu->step_pct)
+		return -ENOSPC;
+	ration(claimants, n, 100 / gpu->step_pct);
+	plan(gpu, claimants, n, POLICY_FUND, out);
+	for (int i = 0; i < n; i++)
+		if (claimants[i].index < 0)
+			return claimants[i].given * gpu->step_pct;
+	return -ENOSPC;
+}
+
+/* A policy refuses whom it does not want to let in; here that is not its to say. Whatever the
+ * others leave unused is then a newcomer's first cap. */
+static int fund_anyhow(void *userdata, const struct trial *trial,
+		       const struct policy_params *params, struct policy_gpu *gpu,
+		       const struct policy_terms *terms, struct policy_out *out)
+{
+	const struct bound *bound = userdata;
+	struct policy_params least = *params;
+	int r = bound->policy->fund(params, gpu, terms, out);
+
+	(void)trial;
+	if (r != -ENOSPC)
+		return r;
+	least.min_newcomer_pct = policy_floor_pct(params, gpu, terms);
+	return policy_fund(&least, gpu, terms, out);
+}
+
+static const struct policy knowing = {
+	.name = "oracle", .fund = policy_fund, .give_back = policy_return};
+
+/* --- the search --- */
+
+int bound_trial(struct bound *bound, void (*told)(void *userdata, const struct trial_event *event),
+		void *userdata, struct trial **ret_trial, struct err *reterr)
+{
+	struct trial_hooks hooks = {
+		.userdata = bound, .admit = admit, .fund = fund_anyhow, .told = told ? tell : NULL};
+
+	bound->told = told;
+	bound->userdata = userdata;
+	if (bound->kind == BOUND_ORACLE) {
+		hooks.step = step_knowing;
+		hooks.fund = fund_knowing;
+	}
+	return trial_new(bound->scenario, bound->policy, NULL, bound->seed, &hooks, ret_trial,
+			 reterr);
+}
+
+/* More is broken than all that can still come would make up for. */
+static bool is_lost(const struct bound *bound, const struct trial *trial)
+{
+	double left_s = (double)(trial->end_ns - trial->now_ns) / 1e9;
+	int most = trial->n_there + bound->schedule->n - trial->counts.sales + trial->n_arrivals -
+		   trial->n_arrived;
+
+	/* Whose sale failed is to leave, if anybody moves him; else no more can be sold. */
+	if (trial->counts.failed > 0 && !bound->scenario->migrate)
+		return true;
+	return trial->account.broken_s >
+	       BOUND_BROKEN_PCT / 100 * (trial->account.vgpu_s + left_s * most);
+}
+
+static void note_sales(struct search_schedule *schedule, const struct trial *trial)
+{
+	while (schedule->n_came < trial->counts.sales && schedule->n_came < TRIAL_VGPUS_EVER)
+		schedule->came_s[schedule->n_came++] = trial_now_s(trial);
+}
+
+/* Whether the run stays within bounds by @schedule: 1 or 0. */
+static int attempt(void *userdata, struct search_schedule *schedule, struct err *reterr)
+{
+	struct bound *bound = userdata;
+	struct trial_summary sum;
+	struct trial *trial;
+	bool lost = false;
+	int r;
+
+	bound->schedule = schedule;
+	r = bound_trial(bound, NULL, NULL, &trial, reterr);
+	if (r < 0)
+		return r;
+	schedule->n_came = 0;
+	while (!lost && trial_step(trial)) {
+		note_sales(schedule, trial);
+		lost = is_lost(bound, trial);
+	}
+	note_sales(schedule, trial);
+	trial_sum(trial, &sum);
+	lost |= is_lost(bound, trial) || sum.account.broken_pct > BOUND_BROKEN_PCT;
+	schedule->sold_pct_s = sum.account.sold_cap_pct_s;
+	trial_free(trial);
+	return !lost;
+}
+
+/* When the policy itself would let them in: a good schedule to begin with, if it breaks little. */
+static int ask_policy(struct bound *bound, struct err *reterr)
+{
+	struct search_schedule *schedule = &bound->best;
+	struct trial *trial;
+	int r = trial_new(bound->scenario, bound->policy, NULL, bound->seed, NULL, &trial, reterr);
+
+	if (r < 0)
+		return r;
+	while (trial_step(trial))
+		note_sales(schedule, trial);
+	trial_free(trial);
+	schedule->n = schedule->n_came;
+	for (int i = 0; i < schedule->n; i++)
+		schedule->from_s[i] = fmax(0, schedule->came_s[i] - bound->scenario->customer_s);
+	return 0;
+}
+
+static int look(struct bound *bound, struct err *reterr)
+{
+	const struct scenario *scenario = bound->scenario;
+	const struct search_terms terms = {
+		/* A probation is to end with the run at the latest, or nothing would be known. */
+		.last_s = scenario->seconds - scenario->probation_s,
+		.stride_s = fmax(scenario->period_ms / 1000.0,
+				 round((double)scenario->seconds / TRIES)),
+		.seed = bound->seed,
+		.userdata = bound,
+		.attempt = attempt,
+	};
+	int r = bound->kind == BOUND_PAST_ONLY ? ask_policy(bound, reterr) : 0;
+
+	if (r == 0)
+		r = search_best(&terms, &bound->best, reterr);
+	bound->schedule = &bound->best;
+	return r;
+}
+
+int bound_new(const struct scenario *scenario, enum bound_kind kind, const struct policy *policy,
+	      uint64_t seed, struct bound **ret_bound, struct err *reterr)
+{
+	struct bound *bound = calloc(1, sizeof(*bound));
+	int r;
+
+	if (!bound)
+		return err_fail(reterr, ENOMEM, "out of memory");
+	bound->scenario = scenario;
+	bound->kind = kind;
+	bound->policy = kind == BOUND_ORACLE ? &knowing : policy;
+	bound->seed = seed;
+	r = foresight_new(scenario, seed, &bound->foresight);
+	if (r < 0)
+		(void)err_fail(reterr, -r, "out of memory");
+	else
+		r = look(bound, reterr);
+	if (r < 0) {
+		bound_free(bound);
+		return r;
+	}
+	*ret_bound = bound;
+	return 0;
+}
+
+struct bound *bound_free(struct bound *bound)
+{
+	if (bound)
+		foresight_free(bound->foresight);
+	free(bound);
+	return NULL;
+}

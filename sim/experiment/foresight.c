@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* Plays each tenant once, alone, when it is first asked for, and remembers. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "sim/experiment/foresight.h"
+
+/* One tenant from its coming on. */
+struct fate {
+	uint64_t draw;
+	float *need_pct; /* a period each; NULL: not known */
+};
+
+struct foresight {
+	const struct scenario *scenario;
+	uint64_t seed;
+	uint64_t periods; /* of the whole run */
+	struct fate fates[TRIAL_VGPUS_EVER];
+	int n;
+};
+
+int foresight_new(const struct scenario *scenario, uint64_t seed, struct foresight **ret_foresight)
+{
+	struct foresight *foresight = calloc(1, sizeof(*foresight));
+
+	if (!foresight)
+		return -ENOMEM;
+	foresight->scenario = scenario;
+	foresight->seed = seed;
+	foresight->periods = (uint64_t)scenario->seconds * 1000 / (uint64_t)scenario->period_ms + 2;
+	*ret_foresight = foresight;
+	return 0;
+}
+
+struct foresight *foresight_free(struct foresight *foresight)
+{
+	if (!foresight)
+		return NULL;
+	for (int i = 0; i < foresight->n; i++)
+		free(foresight->fates[i].need_pct);
+	free(foresight);
+	return NULL;
+}
+
+/* What one period needs, from what it was like alone. */
+static double need_of(const struct policy_terms *terms, const struct sim_counters *from,
+		      const struct sim_counters *to, double wanted_s, double dt_s)
+{
+	double frames = (double)(to->frames - from->frames);
+	double frame_s = frames > 0 ? (double)(to->busy_ns - from->busy_ns) / 1e9 / frames : 0;
+	double need = wanted_s / dt_s;
+
+	if (to->makes_frames && terms->target_fps > 0 && terms->target_fps * frame_s < need)
+		need = terms->target_fps * frame_s;
+	return fmin(100 * need, terms->initial_cap_pct);
+}
+
+static void play(const struct foresight *foresight, const struct policy_terms *terms,
+		 struct sim *sim, struct sim_vgpu *vgpu, float *need_pct)
+{
+	uint64_t period_ns = (uint64_t)foresight->scenario->period_ms * NS_PER_MS;
+	double dt_s = (double)period_ns / 1e9;
+	struct sim_counters last = {.busy_ns = 0};
+	uint64_t last_wanted_ns = 0;
+
+	for (uint64_t i = 0; i < foresight->periods; i++) {
+		struct sim_counters now;
+		uint64_t wanted_ns;
+
+		sim_advance(sim, (i + 1) * period_ns);
+		sim_read(sim, vgpu, &now);
+		wanted_ns = sim_vgpu_demand_ns(sim, vgpu);
+		need_pct[i] = (float)need_of(terms, &last, &now,
+					     (double)(wanted_ns - last_wanted_ns) / 1e9, dt_s);
+		last = now;
+		last_wanted_ns = wanted_ns;
+	}
+}
+
+static float *foresee(const struct foresight *foresight, const struct scenario_tenant *tenant,
+		      uint64_t draw)
+{
+	struct policy_terms terms = scenario_terms(foresight->scenario, tenant);
+	struct workload workload = members_workload(tenant, foresight->seed, draw);
+	float *need_pct = calloc(foresight->periods, sizeof(*need_pct));
+	struct sim_vgpu *vgpu;
+	struct sim *sim = NULL;
+
+	if (need_pct && sim_new(&sim) == 0 && sim_add(sim, "alone", 0, &vgpu) == 0) {
+		sim_set_workload(sim, vgpu, &workload);
+		play(foresight, &terms, sim, vgpu, need_pct);
+	} else {
+		free(need_pct);
+		need_pct = NULL;
+	}
+	sim_free(sim);
+	return need_pct;
+}
+
+double foresight_need_pct(struct foresight *foresight, const struct scenario_tenant *tenant,
+			  uint64_t draw, uint64_t period)
+{
+	struct fate *fate = foresight->fates;
+	const struct fate *end = fate + foresight->n;
+
+	while (fate < end && fate->draw != draw)
+		fate++;
+	if (fate == end && foresight->n < TRIAL_VGPUS_EVER) {
+		*fate = (struct fate){.draw = draw, .need_pct = foresee(foresight, tenant, draw)};
+		foresight->n++;
+		end++;
+	}
+	if (fate == end || !fate->need_pct || period >= foresight->periods)
+		return scenario_terms(foresight->scenario, tenant).initial_cap_pct;
+	return (double)fate->need_pct[period];
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows, lines and numbers of a trial. A failed write is kept until the end and told there. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "sim/experiment/report.h"
+
+#define REAL_DIGITS 9
+
+enum report_file { REPORT_SECONDS, REPORT_HOST, REPORT_DECISIONS, REPORT_FILES };
+
+static const struct {
+	const char *name, *header;
+} report_files[REPORT_FILES] = {
+	[REPORT_SECONDS] = {"seconds.csv", "t_s,vgpu,cap_pct,contract_pct,load_pct,demand_pct,"
+					   "util_pct,fps,target_fps,broken\n"},
+	[REPORT_HOST] = {"host.csv", "t_s,util_pct,vgpus,sum_cap_pct,sum_contract_pct,"
+				     "broken_vgpus\n"},
+	[REPORT_DECISIONS] = {"decisions.jsonl", ""},
+};
+
+struct report {
+	char *dir;
+	FILE *files[REPORT_FILES];
+	bool failed; /* memory for a line was lacking */
+};
+
+/* --- numbers --- */
+
+#define ACCOUNT(name, title, decimals)                                                      \
+	{                                                                                   \
+#name, title, offsetof(struct trial_summary, account.name), false, decimals \
+	}
+#define ACCOUNT_INT(name, title)                                                    \
+	{                                                                           \
+#name, title, offsetof(struct trial_summary, account.name), true, 0 \
+	}
+#define COUNT(name, title)                                                  \
+	{                                                                   \
+#name, title, offsetof(struct trial_summary, name), true, 0 \
+	}
+#define NUMBER(name, title, decimals)                                               \
+	{                                                                           \
+#name, title, offsetof(struct trial_summary, name), false, decimals \
+	}
+
+static const struct report_field fields[] = {
+	ACCOUNT(seconds, "seconds", 0),
+	ACCOUNT(util_avg_pct, "utilisation %", 1),
+	ACCOUNT(util_final_pct, "  of the last tenth", 1),
+	ACCOUNT(broken_pct, "broken time %", 2),
+	ACCOUNT(worst_broken_pct, "  of the worst vGPU", 2),
+	ACCOUNT(broken_s, "broken vGPU-seconds", 0),
+	ACCOUNT(vgpu_s, "  of", 0),
+	ACCOUNT_INT(vgpus_start, "vGPUs at the start"),
+	ACCOUNT_INT(vgpus_end, "  at the end"),
+	ACCOUNT_INT(vgpus_most, "  at most"),
+	ACCOUNT(vgpus_avg, "  on average", 2),
+	ACCOUNT(overbooking_avg, "overbooking ratio", 2),
+	ACCOUNT(overbooking_final, "  of the last tenth", 2),
+	ACCOUNT(sold_cap_pct_s, "sold capacity, % x s", 0),
+	COUNT(offers, "offers"),
+	COUNT(sales, "sales"),
+	COUNT(kept, "  kept"),
+	COUNT(failed, "  failed"),
+	COUNT(closed, "offers closed"),
+	COUNT(refused, "tenants refused"),
+	COUNT(left, "tenants left"),
+	COUNT(cap_moves, "cap moves"),
+	NUMBER(cap_moves_per_min, "  a minute", 2),
+	NUMBER(severe_s, "seconds of severe overload", 0),
+	ACCOUNT(mmr, "MMR", 3),
+	ACCOUNT(lambda, "lambda", 3),
+	ACCOUNT(revenue, "revenue", 4),
+	ACCOUNT(penalty, "penalty", 4),
+	ACCOUNT(profit, "profit", 4),
+};
+
+const struct report_field *report_field_at(size_t index)
+{
+	return index < ARRAY_SIZE(fields) ? &fields[index] : NULL;
+}
+
+double report_value(const struct report_field *field, const struct trial_summary *summary)
+{
+	const void *at = (const char *)summary + field->offset;
+
+	return field->whole ? *(const int *)at : *(const double *)at;
+}
+
+/* --- the summary --- */
+
+static json_t *encode_depths(const double *depth_s)
+{
+	json_t *object = json_object();
+
+	for (int i = 0; i < ACCOUNT_DEPTHS; i++)
+		(void)json_object_set_new(object, account_depth_name(i), json_real(depth_s[i]));
+	return object;
+}
+
+static json_t *encode_vgpu(const struct trial_vgpu *vgpu, const struct account_vgpu *account)
+{
+	double seen_s = account->seen_s;
+
+	return json_pack(
+		"{s:s, s:s, s:i, s:f, s:f, s:o, s:f, s:f, s:f, s:o, s:f, s:f, s:f, s:f}", "vgpu",
+		vgpu->id, "tenant", vgpu->tenant->name, "contract_pct", vgpu->terms.initial_cap_pct,
+		"target_fps", vgpu->terms.target_fps, "came_s", vgpu->came_s, "left_s",
+		isnan(vgpu->left_s) ? json_null() : json_real(vgpu->left_s), "seen_s", seen_s,
+		"broken_s", account->broken_s, "broken_pct",
+		seen_s > 0 ? 100 * account->broken_s / seen_s : 0, "broken_s_at_depth",
+		encode_depths(account->depth_s), "served_gpu_s", account->served_s, "ideal_gpu_s",
+		account->ideal_s, "revenue", account->revenue, "penalty", account->penalty);
+}
+
+json_t *report_encode(const struct trial *trial, const char *policy, uint64_t seed)
+{
+	const struct account_vgpu *account;
+	const struct trial_vgpu *vgpu;
+	struct trial_summary summary;
+	json_t *vgpus = json_array();
+	json_t *all = json_pack("{s:s, s:I}", "policy", policy, "seed", (json_int_t)seed);
+
+	trial_sum(trial, &summary);
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		double value = report_value(&fields[i], &summary);
+
+		(void)json_object_set_new(all, fields[i].name,
+					  fields[i].whole ? json_integer((json_int_t)value)
+							  : json_real(value));
+	}
+	for (int i = 0; (vgpu = trial_vgpu_ever(trial, i, &account)); i++)
+		(void)json_array_append_new(vgpus, encode_vgpu(vgpu, account));
+	(void)json_object_set_new(all, "broken_s_at_depth", encode_depths(summary.account.depth_s));
+	if (json_object_set_new(all, "vgpus", vgpus) == 0)
+		return all;
+	json_decref(all);
+	return NULL;
+}
+
+/* --- the files --- */
+
+static FILE *open_file(const char *dir, const char *name, struct err *reterr)
+{
+	CLEANUP_FREE char *path = NULL;
+	FILE *file = NULL;
+
+	if (asprintf(&path, "%s/%s", dir, name) < 0)
+		path = NULL;
+	if (path)
+		file = fopen(path, "we");
+	if (!file)
+		(void)err_fail(reterr, errno, "%s/%s: cannot be written: %s", dir, name,
+			       strerror(errno));
+	return file;
+}
+
+int report_open(const char *dir, struct report **ret_report, struct err *reterr)
+{
+	struct report *report;
+	int r = file_make_dirs(dir);
+
+	if (r < 0)
+		return err_fail(reterr, -r, "%s: cannot be made: %s", dir, strerror(-r));
+	report = calloc(1, sizeof(*report));
+	if (report)
+		report->dir = strdup(dir);
+	if (!report || !report->dir) {
+		free(report);
+		return err_fail(reterr, ENOMEM, "out of memory");
+	}
+	for (int i = 0; i < REPORT_FILES; i++) {
+		report->files[i] = open_file(dir, report_files[i].name, reterr);
+		if (!report->files[i]) {
+			r = -errno;
+			(void)report_close(report, NULL, NULL);
+			return r < 0 ? r : -EIO;
+		}
+		fputs(report_files[i].header, report->files[i]);
+	}
+	*ret_report = report;
+	return 0;
+}
+
+static json_t *encode_decision(const struct trial_event *event)
+{
+	const struct policy_decision *pd = event->decision;
+	json_t *line = json_pack("{s:f, s:s, s:s, s:s}", "t_s", event->t_s, "kind", event->kind,
+				 "vgpu", event->vgpu, "donor", event->donor);
+	json_t *numbers = json_object(), *moves = json_array();
+
+	for (int i = 0; pd && i < pd->n_numbers; i++)
+		(void)json_object_set_new(numbers, pd->numbers[i].name,
+					  json_real(pd->numbers[i].value));
+	for (int i = 0; pd && i < pd->n_moves; i++) {
+		const struct policy_move *move = &event->out->moves[pd->first_move + i];
+
+		(void)json_array_append_new(moves,
+					    json_pack("{s:s, s:i, s:i}", "vgpu",
+						      event->gpu->vgpus[move->vgpu].id, "from_pct",
+						      move->from_pct, "to_pct", move->to_pct));
+	}
+	(void)json_object_set_new(line, "numbers", numbers);
+	(void)json_object_set_new(line, "moves", moves);
+	(void)json_object_set_new(line, "why", json_string(event->why));
+	return line;
+}
+
+void report_told(void *userdata, const struct trial_event *event)
+{
+	struct report *report = userdata;
+	FILE *out = report->files[REPORT_DECISIONS];
+	json_t *line = encode_decision(event);
+
+	if (!line || json_dumpf(line, out, JSON_COMPACT | JSON_REAL_PRECISION(REAL_DIGITS)) < 0)
+		report->failed = true;
+	json_decref(line);
+	fputc('\n', out);
+}
+
+static void write_vgpu(FILE *out, double t_s, const struct trial_vgpu *vgpu)
+{
+	const struct account_sample *s = &vgpu->sample;
+
+	fprintf(out, "%.3f,%s,%d,%d,%.3f,%.3f,%.3f,", t_s, vgpu->id, vgpu->sampled_cap_pct,
+		s->contract_pct, 100 * s->load, 100 * s->demand, 100 * s->util);
+	if (s->makes_frames)
+		fprintf(out, "%.2f", s->fps);
+	fprintf(out, ",%g,%d\n", s->target_fps, s->broken);
+}
+
+void report_period(struct report *report, const struct trial *trial)
+{
+	int sum_cap_pct = 0, sum_contract_pct = 0, broken = 0, n = 0;
+	double t_s = trial_now_s(trial);
+	const struct trial_vgpu *vgpu;
+
+	for (; (vgpu = trial_vgpu_at(trial, n)); n++) {
+		write_vgpu(report->files[REPORT_SECONDS], t_s, vgpu);
+		sum_cap_pct += vgpu->sampled_cap_pct;
+		sum_contract_pct += vgpu->sample.contract_pct;
+		broken += vgpu->sample.broken;
+	}
+	fprintf(report->files[REPORT_HOST], "%.3f,%.3f,%d,%d,%d,%d\n", t_s, 100 * trial_util(trial),
+		n, sum_cap_pct, sum_contract_pct, broken);
+}
+
+static int write_summary(const struct report *report, const json_t *summary, struct err *reterr)
+{
+	FILE *out = open_file(report->dir, "summary.json", reterr);
+	int r = 0;
+
+	if (!out)
+		return -EIO;
+	if (json_dumpf(summary, out, JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS)) < 0 ||
+	    fputc('\n', out) == EOF)
+		r = -EIO;
+	if (fclose(out) == EOF)
+		r = -EIO;
+	return r < 0 ? err_fail(reterr, EIO, "%s/summary.json: cannot be written", report->dir) : 0;
+}
+
+int report_close(struct report *report, const json_t *summary, struct err *reterr)
+{
+	int r = 0;
+
+	if (!report)
+		return 0;
+	if (report->failed)
+		r = err_fail(reterr, ENOMEM, "%s: out of memory", report->dir);
+	for (int i = 0; i < REPORT_FILES; i++) {
+		bool bad = report->files[i] && ferror(report->files[i]);
+
+		if (report->files[i] && (fclose(report->files[i]) == EOF || bad))
+			r = err_fail(reterr, EIO, "%s/%s: cannot be written: %s", report->dir,
+				     report_files[i].name, strerror(errno));
+	}
+	if (r == 0 && summary)
+		r = write_summary(report, summary, reterr);
+	free(report->dir);
+	free(report);
+	return r;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is written of a trial: a folder with a row a period for each vGPU (seconds.csv) and for the
+ * host (host.csv), what was decided (decisions.jsonl) and what it came to (summary.json). Same
+ * trial, same bytes: must never write a time of day, a path or an address.
+ */
+#ifndef TRIAL_REPORT_H
+#define TRIAL_REPORT_H
+
+#include <jansson.h>
+
+#include "sim/experiment/trial.h"
+
+/* One number of a summary. */
+struct report_field {
+	const char *name;  /* with its unit, as in summary.json */
+	const char *title; /* for people */
+	size_t offset;	   /* in struct trial_summary */
+	bool whole;	   /* an int, else a double */
+	int decimals;	   /* for people */
+};
+
+/* The table; NULL past its end. */
+const struct report_field *report_field_at(size_t index);
+double report_value(const struct report_field *field, const struct trial_summary *summary);
+
+/* All of summary.json; NULL: out of memory. */
+json_t *report_encode(const struct trial *trial, const char *policy, uint64_t seed);
+
+struct report;
+
+/* Makes @dir and its files. -errno with a sentence. */
+int report_open(const char *dir, struct report **ret_report, struct err *reterr);
+
+/* Hand it to the trial: told = report_told, userdata = the report. */
+void report_told(void *report, const struct trial_event *event);
+
+/* After each trial_step(). */
+void report_period(struct report *report, const struct trial *trial);
+
+/* Writes summary.json and ends the report, which is freed in any case. -EIO with a sentence when
+ * anything could not be written. NULL is fine. */
+int report_close(struct report *report, const json_t *summary, struct err *reterr);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* What compare.c and compare-print.c share. For nobody else. */
+#ifndef GOVER_SIM_COMPARE_INTERNAL_H
+#define GOVER_SIM_COMPARE_INTERNAL_H
+
+#include "sim/host/compare.h"
+#include "sim/host/setup.h"
+#include "sim/experiment/report.h"
+
+#define COMPARE_NAME_MAX 128
+
+/* One scenario under one policy. */
+struct compare_row {
+	char scenario_name[COMPARE_NAME_MAX], policy_name[COMPARE_NAME_MAX];
+	struct scenario *scenario;
+	struct setup_player player;
+	struct trial_summary *runs; /* one for each seed */
+};
+
+struct compare {
+	const struct compare_options *options;
+	struct compare_row *rows;
+	int n_rows;
+};
+
+uint64_t compare_seed(const struct compare *compare, const struct compare_row *row, int run);
+
+/* The table, or its JSON, on stdout. -EIO, -ENOMEM. */
+int compare_print(const struct compare *compare, struct err *reterr);
+
+/* runs.csv, compare.json, compare.gp and, where it is to be drawn, compare.png. */
+int compare_write(const struct compare *compare, struct err *reterr);
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The files: what each says, and what writing it does. Must never take what a kernel refuses, be it
+ * from the superuser.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/host/files.h"
+
+const struct tree_type tree_types[TREE_TYPES_N] = {
+	{"i915-GVTg_V5_8", 8, TREE_LOW_GM_LEAST_MB, 384, "1024x768"},
+	{"i915-GVTg_V5_4", 4, 128, 512, "1920x1200"},
+	{"i915-GVTg_V5_2", 2, 256, 1024, "1920x1200"},
+	{"i915-GVTg_V5_1", 1, 512, 2048, "1920x1200"},
+};
+
+/* As the kernel's kstrtou32(text, 10): digits and nothing else. */
+static int parse_u32(const char *text, uint32_t *ret_value)
+{
+	uint64_t value = 0;
+
+	if (text[0] == '\0' || text[strspn(text, "0123456789")] != '\0')
+		return -EINVAL;
+	for (; *text; text++) {
+		value = value * 10 + (uint64_t)(*text - '0');
+		if (value > UINT32_MAX)
+			return -ERANGE;
+	}
+	*ret_value = (uint32_t)value;
+	return 0;
+}
+
+static int parse_pct(const char *text, int *ret_pct)
+{
+	uint32_t value;
+	int r = parse_u32(text, &value);
+
+	if (r == 0 && value > 100)
+		r = -EINVAL;
+	if (r == 0)
+		*ret_pct = (int)value;
+	return r;
+}
+
+static void show_int(int64_t value, char text[TREE_TEXT_MAX])
+{
+	snprintf(text, TREE_TEXT_MAX, "%" PRId64, value);
+}
+
+/* --- of a type --- */
+
+static void show_name(const struct tree_node *node, char text[TREE_TEXT_MAX])
+{
+	snprintf(text, TREE_TEXT_MAX, "%s", strchr(tree_types[node->type].name, '-') + 1);
+}
+
+static void show_description(const struct tree_node *node, char text[TREE_TEXT_MAX])
+{
+	const struct tree_type *type = &tree_types[node->type];
+
+	snprintf(text, TREE_TEXT_MAX,
+		 "low_gm_size: %dMB\nhigh_gm_size: %dMB\nfence: 4\nresolution: %s\nweight: %d",
+		 type->low_gm_mb, type->high_gm_mb, type->resolution, 16 / type->parts);
+}
+
+static void show_available(const struct tree_node *node, char text[TREE_TEXT_MAX])
+{
+	show_int(node->gpu->low_gm_mb / tree_types[node->type].low_gm_mb, text);
+}
+
+static void show_api(const struct tree_node *node, char text[TREE_TEXT_MAX])
+{
+	(void)node;
+	strcpy(text, "vfio-pci");
+}
+
+static int store_create(struct tree *tree, const struct tree_node *node, const char *text)
+{
+	char uuid[TREE_UUID_LENGTH + 1];
+
+	if (strlen(text) != TREE_UUID_LENGTH)
+		return -EINVAL;
+	for (size_t i = 0; i <= TREE_UUID_LENGTH; i++) {
+		bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+
+		if (i < TREE_UUID_LENGTH &&
+		    (dash ? text[i] != '-' : !isxdigit((unsigned char)text[i])))
+			return -EINVAL;
+		uuid[i] = (char)tolower((unsigned char)text[i]);
+	}
+	return tree_add_vgpu(tree, node->gpu, node->type, uuid);
+}
+
+/* --- of a vGPU --- */
+
+static int store_remove(struct tree *tree, const struct tree_node *node, const char *text)
+{
+	uint32_t value;
+	int r = parse_u32(text, &value);
+
+	(void)tree;
+	if (r == 0 && value > 0)
+		tree_remove_vgpu(node->vgpu);
+	return r;
+}
+
+static void show_load(const struct tree_node *node, char text[TREE_TEXT_MAX])
+{
+	snprintf(text, TREE_TEXT_MAX, "%s", node->vgpu->load);
+}
+
+/* All of the GPU is what a demand without end asks for. */
+static int store_load(struct tree *tree, const struct tree_node *node, const char *text)
+{
+	char words[WORKLOAD_TEXT_MAX];
+	struct workload workload;
+	int pct = 0, r = parse_pct(text, &pct);
+
+	(void)tree;
+	if (strlen(text) >= sizeof(words))
+		return -EINVAL;
+	if (r == 0 && pct > 0 && pct < 100)
+		snprintf(words, sizeof(words), "load:pct=%d", pct);
+	else if (r == 0)
+		strcpy(words, pct == 0 ? "idle" : "busy");
+	else
+		strcpy(words, text);
+	if (workload_parse(words, &workload, NULL) < 0)
+		return r < 0 ? r : -EINVAL;
+	strcpy(node->vgpu->load, text);
+	sim_set_workload(node->gpu->sim, node->vgpu->sim, &workload);
+	return 0;
+}
+
+static void show_id(const struct tree_node *node, char text[TREE_TEXT_MAX])
+{
+	show_int(node->vgpu->id, text);
+}
+
+static void show_cap(const struct tree_node *node, char text[TREE_TEXT_MAX])
+{
+	show_int(sim_cap(node->vgpu->sim), text);
+}
+
+static int store_cap(struct tree *tree, const struct tree_node *node, const char *text)
+{
+	int pct = 0, r = parse_pct(text, &pct);
+
+	(void)tree;
+	return r < 0 ? r : sim_set_cap(node->gpu->sim, node->vgpu->sim, pct);
+}
+
+static void show_initial_cap(const struct tree_node *node, char text[TREE_TEXT_MAX])
+{
+	show_int(sim_initial_cap(node->vgpu->sim), text);
+}
+
+static int store_initial_cap(struct tree *tree, const struct tree_node *node, const char *text)
+{
+	int pct = 0, r = parse_pct(text, &pct);
+
+	(void)tree;
+	return r < 0 ? r : sim_set_initial_cap(node->vgpu->sim, pct);
+}
+
+static void show_busy(const struct tree_node *node, char text[TREE_TEXT_MAX])
+{
+	show_int((int64_t)sim_vgpu_busy_ns(node->vgpu->sim), text);
+}
+
+static void show_sched(const struct tree_node *node, char text[TREE_TEXT_MAX])
+{
+	show_int((int64_t)sim_vgpu_sched_ns(node->gpu->sim, node->vgpu->sim), text);
+}
+
+static void show_lease(const struct tree_node *node, char text[TREE_TEXT_MAX])
+{
+	show_int(sim_lease_ms(node->vgpu->sim), text);
+}
+
+static int store_lease(struct tree *tree, const struct tree_node *node, const char *text)
+{
+	uint32_t lease_ms;
+	int r = parse_u32(text, &lease_ms);
+
+	(void)tree;
+	if (r == 0)
+		sim_set_lease(node->gpu->sim, node->vgpu->sim, lease_ms);
+	return r;
+}
+
+const struct tree_attr tree_attrs[] = {
+	{TREE_TYPE, "name", 0444, show_name, NULL},
+	{TREE_TYPE, "description", 0444, show_description, NULL},
+	{TREE_TYPE, "available_instances", 0444, show_available, NULL},
+	{TREE_TYPE, "device_api", 0444, show_api, NULL},
+	{TREE_TYPE, "create", 0200, NULL, store_create},
+	{TREE_VGPU, "remove", 0200, NULL, store_remove},
+	{TREE_VGPU, "load", 0644, show_load, store_load},
+	{TREE_VGPU_GROUP, "vgpu_id", 0444, show_id, NULL},
+	{TREE_VGPU_GROUP, "cap", 0644, show_cap, store_cap},
+	{TREE_VGPU_GROUP, "initial_cap", 0644, show_initial_cap, store_initial_cap},
+	{TREE_VGPU_GROUP, "busy_time", 0444, show_busy, NULL},
+	{TREE_VGPU_GROUP, "sched_time", 0444, show_sched, NULL},
+	{TREE_VGPU_GROUP, "cap_lease_ms", 0644, show_lease, store_lease},
+	{.name = NULL},
+};
+
+/* --- for whoever mounts the tree --- */
+
+int tree_check_access(const struct tree_node *attr, bool reads, bool writes)
+{
+	if ((reads && !attr->attr->show) || (writes && !attr->attr->store))
+		return -EACCES;
+	return 0;
+}
+
+static bool is_gone(const struct tree_node *attr)
+{
+	return attr->vgpu && !attr->vgpu->sim;
+}
+
+int tree_read(struct tree *tree, const struct tree_node *attr, char text[TREE_TEXT_MAX])
+{
+	size_t length;
+
+	if (!attr->attr->show)
+		return -EACCES;
+	if (is_gone(attr))
+		return -ENODEV;
+	sim_advance(attr->gpu->sim, tree->now_ns);
+	attr->attr->show(attr, text);
+	length = strlen(text);
+	text[length++] = '\n';
+	return (int)length;
+}
+
+int tree_write(struct tree *tree, const struct tree_node *attr, const char *text, size_t length)
+{
+	char line[TREE_TEXT_MAX];
+
+	if (!attr->attr->store)
+		return -EACCES;
+	if (is_gone(attr))
+		return -ENODEV;
+	if (length >= sizeof(line) || memchr(text, '\0', length))
+		return -EINVAL;
+	memcpy(line, text, length);
+	if (length > 0 && line[length - 1] == '\n')
+		length--;
+	line[length] = '\0';
+	sim_advance(attr->gpu->sim, tree->now_ns);
+	return attr->attr->store(tree, attr, line);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* What tree.c and files.c share: the GPUs as they are, and the tables. For nobody else. */
+#ifndef GOVER_SIM_FILES_H
+#define GOVER_SIM_FILES_H
+
+#include "sim/host/tree.h"
+#include "sim/model/sim.h"
+
+#define TREE_UUID_LENGTH     36
+#define TREE_TYPES_N	     4
+#define TREE_LOW_GM_LEAST_MB 64 /* of the smallest type */
+
+/* i915-GVTg_V5_N: an Nth part of a GPU (drivers/gpu/drm/i915/gvt/vgpu.c). */
+struct tree_type {
+	const char *name;
+	int parts;
+	int low_gm_mb, high_gm_mb; /* graphics memory: what bounds how many there are */
+	const char *resolution;
+};
+
+extern const struct tree_type tree_types[TREE_TYPES_N];
+
+struct tree_vgpu {
+	struct tree_vgpu *next; /* tree_gpu.vgpus */
+	struct tree_gpu *gpu;
+	struct sim_vgpu *sim; /* NULL: removed, and still open somewhere */
+	int refs;
+	int id, type;
+	char uuid[TREE_UUID_LENGTH + 1];
+	char load[WORKLOAD_TEXT_MAX]; /* as it was written */
+};
+
+struct tree_gpu {
+	char name[TREE_NAME_MAX];
+	struct sim *sim;
+	int low_gm_mb; /* left */
+	struct tree_vgpu *vgpus;
+};
+
+struct tree {
+	uint64_t now_ns;
+	int n_gpus;
+	struct tree_gpu gpus[TREE_GPUS_MAX];
+};
+
+struct tree_attr {
+	enum tree_kind in;
+	const char *name;
+	mode_t mode;
+	/* NULL: cannot be read, or written. @text ends with NUL, without its newline. */
+	void (*show)(const struct tree_node *node, char text[TREE_TEXT_MAX]);
+	int (*store)(struct tree *tree, const struct tree_node *node, const char *text);
+};
+
+extern const struct tree_attr tree_attrs[]; /* one without a name ends it */
+
+/* -EEXIST, -ENOSPC, -ENOMEM. @uuid is one, in lower case. */
+int tree_add_vgpu(struct tree *tree, struct tree_gpu *gpu, int type, const char *uuid);
+void tree_remove_vgpu(struct tree_vgpu *vgpu);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* One trial from the command line. Must never print a number that summary.json has not. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "sim/host/run.h"
+#include "sim/host/setup.h"
+#include "sim/experiment/report.h"
+
+static void print_people(const struct trial *trial)
+{
+	const struct report_field *field;
+	struct trial_summary summary;
+
+	trial_sum(trial, &summary);
+	for (size_t i = 0; (field = report_field_at(i)); i++)
+		printf("%-28s %12.*f\n", field->title, field->decimals,
+		       report_value(field, &summary));
+}
+
+static int print(const struct run_options *options, const struct trial *trial,
+		 const json_t *summary)
+{
+	if (!options->json)
+		print_people(trial);
+	else if (json_dumpf(summary, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) < 0)
+		return -EIO;
+	else
+		putchar('\n');
+	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : -EIO;
+}
+
+static int play(const struct run_options *options, struct trial *trial, struct report *report,
+		const char *policy, uint64_t seed, struct err *reterr)
+{
+	json_t *summary;
+	int r;
+
+	while (trial_step(trial))
+		if (report)
+			report_period(report, trial);
+	if (report)
+		report_period(report, trial);
+	summary = report_encode(trial, policy, seed);
+	if (!summary) {
+		(void)report_close(report, NULL, NULL);
+		return err_fail(reterr, ENOMEM, "out of memory");
+	}
+	r = report_close(report, summary, reterr);
+	if (r == 0 && print(options, trial, summary) < 0)
+		r = err_fail(reterr, EIO, "standard output: cannot be written");
+	json_decref(summary);
+	return r;
+}
+
+static int try_policy(const struct run_options *options, const struct scenario *scenario,
+		      struct err *reterr)
+{
+	uint64_t seed = (uint64_t)(options->seed >= 0 ? options->seed : scenario->seed);
+	const char *name = options->policy ? options->policy : scenario->policy;
+	struct report *report = NULL;
+	struct setup_player player;
+	struct trial *trial;
+	struct bound *bound;
+	int r = setup_player(name, &player, reterr);
+
+	if (r == 0 && options->out)
+		r = report_open(options->out, &report, reterr);
+	if (r < 0)
+		return r;
+	r = setup_trial(&player, scenario, seed, report ? report_told : NULL, report, &trial,
+			&bound, reterr);
+	if (r < 0) {
+		(void)report_close(report, NULL, NULL);
+		return r;
+	}
+	r = play(options, trial, report, name, seed, reterr);
+	trial_free(trial);
+	bound_free(bound);
+	return r;
+}
+
+int run_run(const struct run_options *options, struct err *reterr)
+{
+	struct scenario *scenario;
+	int r = setup_scenario(options->scenario, options->sets, options->n_sets, &scenario,
+			       reterr);
+
+	if (r < 0)
+		return r;
+	r = try_policy(options, scenario, reterr);
+	setup_free(scenario);
+	return r;
+}

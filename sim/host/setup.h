@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* What every verb that plays a scenario begins with. */
+#ifndef GOVER_SIM_SETUP_H
+#define GOVER_SIM_SETUP_H
+
+#include "sim/experiment/bound.h"
+
+/* Reads the scenario at @path and overrules what @sets say ("KEY=VALUE"). The caller frees it with
+ * setup_free(). */
+int setup_scenario(const char *path, const char *const *sets, int n_sets,
+		   struct scenario **ret_scenario, struct err *reterr);
+
+int setup_sets(struct scenario *scenario, const char *const *sets, int n_sets, struct err *reterr);
+void setup_free(struct scenario *scenario); /* NULL is fine */
+
+/* What decides: a policy, or a bound. */
+struct setup_player {
+	const struct policy *policy; /* NULL: of the oracle */
+	bool is_bound;
+	enum bound_kind kind;
+};
+
+/* @name: of a policy, "oracle", "past-only", or "past-only@POLICY". -ENOENT with a sentence that
+ * lists them. */
+int setup_player(const char *name, struct setup_player *ret_player, struct err *reterr);
+
+/* A trial at its begin. *@ret_bound: what it stands on, to be freed after it; NULL with a policy.
+ */
+int setup_trial(const struct setup_player *player, const struct scenario *scenario, uint64_t seed,
+		void (*told)(void *userdata, const struct trial_event *event), void *userdata,
+		struct trial **ret_trial, struct bound **ret_bound, struct err *reterr);
+
+#endif

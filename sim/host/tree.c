@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where things stand in the tree. What the files say and take is in files.c. Must never let a name
+ * be found that a listing of its directory does not show: both are tree_each().
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "sim/host/files.h"
+
+/* Directories, and the one link, that are always there. */
+static const struct {
+	enum tree_kind in;
+	const char *name;
+	enum tree_kind kind;
+} fixed[] = {
+	{TREE_ROOT, "bus", TREE_BUS},
+	{TREE_ROOT, "class", TREE_CLASS},
+	{TREE_ROOT, "devices", TREE_DEVICES},
+	{TREE_BUS, "mdev", TREE_BUS_MDEV},
+	{TREE_BUS_MDEV, "devices", TREE_BUS_DEVICES},
+	{TREE_CLASS, "mdev_bus", TREE_CLASS_MDEV},
+	{TREE_DEVICES, "pci0000:00", TREE_PCI},
+	{TREE_GPU, "mdev_supported_types", TREE_TYPES},
+	{TREE_TYPE, "devices", TREE_TYPE_DEVICES},
+	{TREE_VGPU, "intel_vgpu", TREE_VGPU_GROUP},
+	{TREE_VGPU, "mdev_type", TREE_LINK},
+};
+
+static int each_fixed(const struct tree_node *dir, tree_found_fn found, void *userdata)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++) {
+		struct tree_node node = *dir;
+		int r;
+
+		if (fixed[i].in != dir->kind)
+			continue;
+		node.kind = fixed[i].kind;
+		node.from = dir->kind;
+		r = found(userdata, fixed[i].name, &node);
+		if (r != 0)
+			return r;
+	}
+	return 0;
+}
+
+static int each_attr(const struct tree_node *dir, tree_found_fn found, void *userdata)
+{
+	for (const struct tree_attr *attr = tree_attrs; attr->name; attr++) {
+		struct tree_node node = *dir;
+		int r;
+
+		if (attr->in != dir->kind)
+			continue;
+		node.kind = TREE_ATTR;
+		node.attr = attr;
+		r = found(userdata, attr->name, &node);
+		if (r != 0)
+			return r;
+	}
+	return 0;
+}
+
+/* The vGPUs of @gpu, of one type or (-1) of all, as what they are in this directory. */
+static int each_vgpu(struct tree_gpu *gpu, int type, const struct tree_node *dir,
+		     tree_found_fn found, void *userdata)
+{
+	for (struct tree_vgpu *vgpu = gpu->vgpus; vgpu; vgpu = vgpu->next) {
+		struct tree_node node = {
+			.kind = dir->kind == TREE_GPU ? TREE_VGPU : TREE_LINK,
+			.gpu = gpu,
+			.type = vgpu->type,
+			.vgpu = vgpu,
+			.from = dir->kind,
+		};
+		int r;
+
+		if (type >= 0 && vgpu->type != type)
+			continue;
+		r = found(userdata, vgpu->uuid, &node);
+		if (r != 0)
+			return r;
+	}
+	return 0;
+}
+
+static int each_gpu(struct tree *tree, const struct tree_node *dir, tree_found_fn found,
+		    void *userdata)
+{
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < tree->n_gpus; i++) {
+		struct tree_node node = {
+			.kind = dir->kind == TREE_PCI ? TREE_GPU : TREE_LINK,
+			.gpu = &tree->gpus[i],
+			.from = dir->kind,
+		};
+
+		if (dir->kind == TREE_BUS_DEVICES)
+			r = each_vgpu(node.gpu, -1, dir, found, userdata);
+		else
+			r = found(userdata, node.gpu->name, &node);
+	}
+	return r;
+}
+
+static int each_type(const struct tree_node *dir, tree_found_fn found, void *userdata)
+{
+	for (int i = 0; i < TREE_TYPES_N; i++) {
+		struct tree_node node = {.kind = TREE_TYPE, .gpu = dir->gpu, .type = i};
+		int r = found(userdata, tree_types[i].name, &node);
+
+		if (r != 0)
+			return r;
+	}
+	return 0;
+}
+
+int tree_each(struct tree *tree, const struct tree_node *dir, tree_found_fn found, void *userdata)
+{
+	int r = each_fixed(dir, found, userdata);
+
+	if (r == 0)
+		r = each_attr(dir, found, userdata);
+	if (r != 0)
+		return r;
+	if (dir->kind == TREE_BUS_DEVICES || dir->kind == TREE_CLASS_MDEV || dir->kind == TREE_PCI)
+		return each_gpu(tree, dir, found, userdata);
+	if (dir->kind == TREE_GPU)
+		return each_vgpu(dir->gpu, -1, dir, found, userdata);
+	if (dir->kind == TREE_TYPES)
+		return each_type(dir, found, userdata);
+	if (dir->kind == TREE_TYPE_DEVICES)
+		return each_vgpu(dir->gpu, dir->type, dir, found, userdata);
+	return 0;
+}
+
+struct wanted {
+	const char *name;
+	size_t length;
+	struct tree_node node;
+};
+
+static int is_wanted(void *userdata, const char *name, const struct tree_node *node)
+{
+	struct wanted *wanted = userdata;
+
+	if (strncmp(name, wanted->name, wanted->length) != 0 || name[wanted->length] != '\0')
+		return 0;
+	wanted->node = *node;
+	return 1;
+}
+
+int tree_find(struct tree *tree, const char *path, struct tree_node *ret_node)
+{
+	struct wanted wanted = {.node = {.kind = TREE_ROOT}};
+
+	for (path += strspn(path, "/"); *path; path += strspn(path, "/")) {
+		struct tree_node dir = wanted.node;
+
+		if (dir.kind >= TREE_LINK)
+			return -ENOTDIR;
+		wanted.name = path;
+		wanted.length = strcspn(path, "/");
+		if (tree_each(tree, &dir, is_wanted, &wanted) != 1)
+			return -ENOENT;
+		path += wanted.length;
+	}
+	*ret_node = wanted.node;
+	return 0;
+}
+
+mode_t tree_mode(const struct tree_node *node)
+{
+	if (node->kind == TREE_LINK)
+		return S_IFLNK | 0777;
+	if (node->kind == TREE_ATTR)
+		return S_IFREG | node->attr->mode;
+	return S_IFDIR | 0755;
+}
+
+void tree_link_text(const struct tree_node *link, char text[TREE_LINK_MAX])
+{
+	const char *gpu = link->gpu->name;
+
+	if (link->from == TREE_VGPU)
+		snprintf(text, TREE_LINK_MAX, "../mdev_supported_types/%s",
+			 tree_types[link->type].name);
+	else if (link->from == TREE_TYPE_DEVICES)
+		snprintf(text, TREE_LINK_MAX, "../../../%s", link->vgpu->uuid);
+	else if (link->from == TREE_BUS_DEVICES)
+		snprintf(text, TREE_LINK_MAX, "../../../devices/pci0000:00/%s/%s", gpu,
+			 link->vgpu->uuid);
+	else /* TREE_CLASS_MDEV */
+		snprintf(text, TREE_LINK_MAX, "../../devices/pci0000:00/%s", gpu);
+}
+
+/* --- GPUs and vGPUs --- */
+
+int tree_new(int gpus, int vgpus, struct tree **ret_tree)
+{
+	struct tree *tree = calloc(1, sizeof(*tree));
+	int r = tree ? 0 : -ENOMEM;
+
+	for (int i = 0; r == 0 && i < gpus; i++) {
+		struct tree_gpu *gpu = &tree->gpus[tree->n_gpus++];
+
+		/* The first where a processor has its graphics, the others on buses of their own.
+		 */
+		snprintf(gpu->name, sizeof(gpu->name), "0000:%02x:%02x.0", (unsigned int)i & 0xff,
+			 i == 0 ? 2U : 0U);
+		gpu->low_gm_mb = vgpus * TREE_LOW_GM_LEAST_MB;
+		r = sim_new(&gpu->sim);
+	}
+	if (r < 0) {
+		tree_free(tree);
+		return r;
+	}
+	*ret_tree = tree;
+	return 0;
+}
+
+static void unref(struct tree_vgpu *vgpu)
+{
+	if (--vgpu->refs == 0)
+		free(vgpu);
+}
+
+struct tree *tree_free(struct tree *tree)
+{
+	if (!tree)
+		return NULL;
+	for (int i = 0; i < tree->n_gpus; i++) {
+		while (tree->gpus[i].vgpus)
+			tree_remove_vgpu(tree->gpus[i].vgpus);
+		sim_free(tree->gpus[i].sim);
+	}
+	free(tree);
+	return NULL;
+}
+
+void tree_set_now(struct tree *tree, uint64_t now_ns)
+{
+	tree->now_ns = now_ns;
+}
+
+void tree_catch_up(struct tree *tree)
+{
+	for (int i = 0; i < tree->n_gpus; i++)
+		sim_advance(tree->gpus[i].sim, tree->now_ns);
+}
+
+void tree_hold(const struct tree_node *node)
+{
+	if (node->vgpu)
+		node->vgpu->refs++;
+}
+
+void tree_let_go(const struct tree_node *node)
+{
+	if (node->vgpu)
+		unref(node->vgpu);
+}
+
+/* The lowest number from 1 on that no vGPU of @gpu has. */
+static int free_id(const struct tree_gpu *gpu)
+{
+	for (int id = 1;; id++) {
+		const struct tree_vgpu *vgpu = gpu->vgpus;
+
+		while (vgpu && vgpu->id != id)
+			vgpu = vgpu->next;
+		if (!vgpu)
+			return id;
+	}
+}
+
+int tree_add_vgpu(struct tree *tree, struct tree_gpu *gpu, int type, const char *uuid)
+{
+	struct tree_vgpu *vgpu;
+	int r;
+
+	for (int i = 0; i < tree->n_gpus; i++)
+		for (vgpu = tree->gpus[i].vgpus; vgpu; vgpu = vgpu->next)
+			if (strcmp(vgpu->uuid, uuid) == 0)
+				return -EEXIST;
+	if (gpu->low_gm_mb < tree_types[type].low_gm_mb)
+		return -ENOSPC;
+	vgpu = calloc(1, sizeof(*vgpu));
+	if (!vgpu)
+		return -ENOMEM;
+	r = sim_add(gpu->sim, uuid, 100 / tree_types[type].parts, &vgpu->sim);
+	if (r < 0) {
+		free(vgpu);
+		return r;
+	}
+	strcpy(vgpu->uuid, uuid);
+	strcpy(vgpu->load, "0");
+	vgpu->id = free_id(gpu);
+	vgpu->type = type;
+	vgpu->gpu = gpu;
+	vgpu->refs = 1;
+	vgpu->next = gpu->vgpus;
+	gpu->vgpus = vgpu;
+	gpu->low_gm_mb -= tree_types[type].low_gm_mb;
+	return 0;
+}
+
+void tree_remove_vgpu(struct tree_vgpu *vgpu)
+{
+	struct tree_vgpu **at = &vgpu->gpu->vgpus;
+
+	while (*at != vgpu)
+		at = &(*at)->next;
+	*at = vgpu->next;
+	vgpu->gpu->low_gm_mb += tree_types[vgpu->type].low_gm_mb;
+	sim_remove(vgpu->gpu->sim, vgpu->sim);
+	vgpu->sim = NULL;
+	unref(vgpu);
+}

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The simulated GPU. Must never read a clock, and never let the cut of sim_advance() into steps
+ * show.
+ *
+ * Three kinds of events: a tenant's CPU is done with something, the GPU is done with what it runs
+ * or has used up the turn, and a slot of the scheduler ends. Between two events the running vGPU's
+ * work only shrinks, so time steps from one to the next; over what CPUs do in the midst of a turn
+ * that it cannot end, the turn runs on. The invariant between steps: no event is due any more.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "sched/sched.h"
+#include "sim/model/frametime.h"
+#include "sim/model/sim.h"
+
+#define NEVER	   UINT64_MAX
+#define FRAMES_MAX 2 /* queued for the GPU, the one it renders included */
+
+/* All zero it runs an idle program. */
+struct sim_vgpu {
+	struct sched_vgpu sched; /* first: see vgpu_of() */
+	size_t index;		 /* in sim::vgpus, and among the leaves of sim::events */
+	/* GPU work: of a frame each; [0] is rendered first. The last waits for room in the queue.
+	 * Without frames all of it stands in [0]. */
+	uint64_t work_ns[FRAMES_MAX + 1];
+	int n_frames;
+	unsigned int undrawn; /* a bit for each of work_ns[]: no frame, though it waits like one */
+	uint64_t making_ns;   /* GPU work of what the CPU makes; 0: nothing */
+	bool making_undrawn;  /* which is no frame */
+	uint64_t frames;
+	uint64_t rendered_ns;	     /* when the last frame was; 0: none yet in this program */
+	uint64_t demand_ns;	     /* of the programs before */
+	uint64_t made_ns;	     /* and of this one's frames that were made */
+	struct workload_demand told; /* or how far its demand was added up */
+	double told_ns;
+	struct workload_run run;
+	struct frametime times;
+	char id[ID_MAX];
+};
+
+struct event {
+	uint64_t at_ns;
+	struct sim_vgpu *vgpu;
+};
+
+struct sim {
+	uint64_t now_ns;
+	uint64_t busy_ns;
+	struct sched sched;
+	size_t n;
+	struct sim_vgpu *vgpus[SIM_VGPUS_MAX];
+	size_t n_leaves;			/* a power of 2 */
+	struct event events[2 * SIM_VGPUS_MAX]; /* what each CPU does next, see set_event() */
+};
+
+static struct sim_vgpu *vgpu_of(struct sched_vgpu *sched)
+{
+	return (struct sim_vgpu *)(void *)sched;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * What the CPU of @vgpu does next. Of each pair of nodes the earlier one stands above them, up to
+ * the first of all. Nothing branches on the instants: who is earlier is chance, and guessing wrong
+ * is what a heap spends its time on.
+ */
+static void set_event(struct sim *sim, struct sim_vgpu *vgpu, uint64_t at_ns)
+{
+	struct event event = {at_ns, vgpu};
+	size_t i = sim->n_leaves + vgpu->index;
+
+	for (sim->events[i] = event; i > 1; sim->events[i] = event) {
+		struct event other = sim->events[i ^ 1];
+
+		event.vgpu = other.at_ns < event.at_ns ? other.vgpu : event.vgpu;
+		event.at_ns = earlier(other.at_ns, event.at_ns);
+		i /= 2;
+	}
+}
+
+static void begin_frame(struct sim *sim, struct sim_vgpu *vgpu)
+{
+	struct workload_frame frame = workload_next_frame(&vgpu->run, sim->now_ns);
+
+	vgpu->making_ns = frame.gpu_ns;
+	vgpu->making_undrawn = !frame.is_drawn;
+	set_event(sim, vgpu, frame.begin_ns + frame.cpu_ns);
+}
+
+/* The demand of @vgpu for the next tenth of a second arrives. */
+static void add_demand(struct sim *sim, struct sim_vgpu *vgpu)
+{
+	struct workload_run *run = &vgpu->run;
+	uint64_t to_ns = sim->now_ns - run->started_ns + SCHED_SLOT_NS;
+
+	vgpu->work_ns[0] += (uint64_t)workload_demand_ns(&run->workload, &run->demand, to_ns);
+	sched_set_pending(&sim->sched, &vgpu->sched, vgpu->work_ns[0] > 0);
+	set_event(sim, vgpu, sim->now_ns + SCHED_SLOT_NS);
+}
+
+/* The CPU of @vgpu has made a frame, or whatever it came to. */
+static void end_cpu_work(struct sim *sim, struct sim_vgpu *vgpu)
+{
+	if (vgpu->run.workload.kind == WORKLOAD_LOAD) {
+		add_demand(sim, vgpu);
+		return;
+	}
+	if (vgpu->making_ns == 0) {
+		begin_frame(sim, vgpu);
+		return;
+	}
+	vgpu->made_ns += vgpu->making_ns;
+	vgpu->undrawn |= (unsigned int)vgpu->making_undrawn << vgpu->n_frames;
+	vgpu->work_ns[vgpu->n_frames++] = vgpu->making_ns;
+	sched_set_pending(&sim->sched, &vgpu->sched, true);
+	if (vgpu->n_frames <= FRAMES_MAX)
+		begin_frame(sim, vgpu);
+	else
+		set_event(sim, vgpu, NEVER);
+}
+
+static void end_due_cpu_work(struct sim *sim)
+{
+	while (sim->events[1].at_ns == sim->now_ns)
+		end_cpu_work(sim, sim->events[1].vgpu);
+}
+
+/* The GPU is done with work_ns[0] of @vgpu. */
+static void end_gpu_work(struct sim *sim, struct sim_vgpu *vgpu)
+{
+	if (vgpu->n_frames == 0) { /* one without frames */
+		sched_set_pending(&sim->sched, &vgpu->sched, false);
+		return;
+	}
+	if (!(vgpu->undrawn & 1)) {
+		vgpu->frames++;
+		if (vgpu->rendered_ns > 0)
+			frametime_add(&vgpu->times, sim->now_ns - vgpu->rendered_ns);
+		vgpu->rendered_ns = sim->now_ns;
+	}
+	vgpu->undrawn >>= 1;
+	for (int i = 1; i < vgpu->n_frames; i++)
+		vgpu->work_ns[i - 1] = vgpu->work_ns[i];
+	vgpu->n_frames--;
+	sched_set_pending(&sim->sched, &vgpu->sched, vgpu->n_frames > 0);
+	if (vgpu->n_frames == FRAMES_MAX)
+		begin_frame(sim, vgpu);
+}
+
+static void run_vgpu(struct sim *sim, struct sim_vgpu *vgpu, uint64_t ran_ns)
+{
+	sched_account(&sim->sched, &vgpu->sched, ran_ns);
+	sim->busy_ns += ran_ns;
+	vgpu->work_ns[0] -= ran_ns;
+}
+
+/*
+ * What may be many turns of one that nobody else waits with: they are taken at once, and the last
+ * is left as far as it went, as if each had been asked for.
+ */
+static void run_turns(struct sim *sim, struct sim_vgpu *vgpu, uint64_t grant_ns, uint64_t ran_ns)
+{
+	uint64_t turn_ns, last_ns;
+
+	if (ran_ns <= grant_ns) {
+		run_vgpu(sim, vgpu, ran_ns);
+		return;
+	}
+	turn_ns = SCHED_ROUND_NS * (vgpu->sched.cap_pct == 0 ? 100 : vgpu->sched.cap_pct) / 100;
+	last_ns = (ran_ns - grant_ns) % turn_ns;
+	run_vgpu(sim, vgpu, ran_ns - last_ns);
+	if (last_ns == 0)
+		return;
+	(void)sched_pick(&sim->sched, &grant_ns);
+	run_vgpu(sim, vgpu, last_ns);
+}
+
+/*
+ * Lets the CPUs work up to before @end_ns while the GPU runs @vgpu, whose turn nothing they do can
+ * end. Stops at what may bear on how far it runs: somebody else's work where nobody waited, or more
+ * of its own that is no frame.
+ */
+static void run_cpus(struct sim *sim, const struct sim_vgpu *vgpu, uint64_t end_ns)
+{
+	bool is_alone = sim->sched.n_runnable == 1;
+
+	while (sim->events[1].at_ns < end_ns) {
+		struct sim_vgpu *next = sim->events[1].vgpu;
+
+		sim->now_ns = sim->events[1].at_ns;
+		if (next == vgpu ? vgpu->n_frames == 0 : is_alone)
+			return;
+		end_cpu_work(sim, next);
+	}
+	sim->now_ns = end_ns;
+}
+
+/* The GPU works until @until_ns, or until something is done that bears on who runs. */
+static void run_gpu(struct sim *sim, uint64_t until_ns)
+{
+	uint64_t begin_ns = sim->now_ns, run_ns = until_ns - begin_ns, grant_ns;
+	struct sched_vgpu *picked = sched_pick(&sim->sched, &grant_ns);
+	struct sim_vgpu *vgpu;
+
+	if (!picked) {
+		sim->now_ns = earlier(until_ns, sim->events[1].at_ns);
+		return;
+	}
+	vgpu = vgpu_of(picked);
+	run_ns = earlier(run_ns, vgpu->work_ns[0]);
+	run_ns = earlier(run_ns, sim->sched.n_runnable > 1 ? grant_ns : picked->limit_ns);
+	run_cpus(sim, vgpu, begin_ns + run_ns);
+	run_turns(sim, vgpu, grant_ns, sim->now_ns - begin_ns);
+	if (vgpu->work_ns[0] == 0)
+		end_gpu_work(sim, vgpu);
+}
+
+/* From now to the next instant at which the GPU may change hands, but not past @to_ns; then deals
+ * with what is due. */
+static void step(struct sim *sim, uint64_t to_ns)
+{
+	run_gpu(sim, earlier(to_ns, sim->sched.slot_end_ns));
+	end_due_cpu_work(sim);
+	if (sim->now_ns == sim->sched.slot_end_ns)
+		sched_open_slot(&sim->sched, sim->now_ns);
+}
+
+void sim_advance(struct sim *sim, uint64_t to_ns)
+{
+	while (sim->now_ns < to_ns)
+		step(sim, to_ns);
+}
+
+uint64_t sim_now_ns(const struct sim *sim)
+{
+	return sim->now_ns;
+}
+
+uint64_t sim_busy_ns(const struct sim *sim)
+{
+	return sim->busy_ns;
+}
+
+/* Room for @n_leaves vGPUs, with what those there are do next. */
+static void set_leaves(struct sim *sim, size_t n_leaves)
+{
+	uint64_t at_ns[SIM_VGPUS_MAX];
+
+	for (size_t i = 0; i < sim->n; i++)
+		at_ns[i] = sim->events[sim->n_leaves + i].at_ns;
+	for (size_t i = 1; i < 2 * n_leaves; i++)
+		sim->events[i] = (struct event){NEVER, NULL};
+	sim->n_leaves = n_leaves;
+	for (size_t i = 0; i < sim->n; i++)
+		set_event(sim, sim->vgpus[i], at_ns[i]);
+}
+
+int sim_new(struct sim **ret_sim)
+{
+	struct sim *sim = calloc(1, sizeof(*sim));
+
+	if (!sim)
+		return -ENOMEM;
+	sched_start(&sim->sched, NULL, 0);
+	set_leaves(sim, 1);
+	*ret_sim = sim;
+	return 0;
+}
+
+int sim_set_discipline(struct sim *sim, const struct sched_discipline *discipline)
+{
+	if (sim->now_ns > 0 || sim->n > 0)
+		return -EBUSY;
+	sched_start(&sim->sched, discipline, 0);
+	return 0;
+}
+
+struct sim *sim_free(struct sim *sim)
+{
+	if (!sim)
+		return NULL;
+	for (size_t i = 0; i < sim->n; i++)
+		free(sim->vgpus[i]);
+	free(sim);
+	return NULL;
+}
+
+int sim_add(struct sim *sim, const char *id, int cap_pct, struct sim_vgpu **ret_vgpu)
+{
+	struct sim_vgpu *vgpu;
+
+	if (!id_valid(id) || cap_pct < 0 || cap_pct > 100)
+		return -EINVAL;
+	if (sim_find(sim, id))
+		return -EEXIST;
+	if (sim->n == SIM_VGPUS_MAX)
+		return -ENOSPC;
+	vgpu = calloc(1, sizeof(*vgpu));
+	if (!vgpu)
+		return -ENOMEM;
+	(void)id_copy(vgpu->id, id);
+	sched_add(&sim->sched, &vgpu->sched, (unsigned int)cap_pct, sim->now_ns);
+	if (sim->n == sim->n_leaves)
+		set_leaves(sim, 2 * sim->n_leaves);
+	vgpu->index = sim->n++;
+	sim->vgpus[vgpu->index] = vgpu;
+	set_event(sim, vgpu, NEVER);
+	*ret_vgpu = vgpu;
+	return 0;
+}
+
+void sim_remove(struct sim *sim, struct sim_vgpu *vgpu)
+{
+	struct sim_vgpu *last = sim->vgpus[sim->n - 1];
+	uint64_t last_ns = sim->events[sim->n_leaves + last->index].at_ns;
+
+	sched_remove(&sim->sched, &vgpu->sched);
+	set_event(sim, last, NEVER);
+	sim->n--;
+	sim->vgpus[vgpu->index] = last;
+	last->index = vgpu->index;
+	if (last != vgpu)
+		set_event(sim, last, last_ns);
+	free(vgpu);
+}
+
+struct sim_vgpu *sim_find(const struct sim *sim, const char *id)
+{
+	for (size_t i = 0; i < sim->n; i++)
+		if (strcmp(sim->vgpus[i]->id, id) == 0)
+			return sim->vgpus[i];
+	return NULL;
+}
+
+struct sim_vgpu *sim_at(const struct sim *sim, size_t index)
+{
+	return index < sim->n ? sim->vgpus[index] : NULL;
+}
+
+const char *sim_id(const struct sim_vgpu *vgpu)
+{
+	return vgpu->id;
+}
+
+int sim_set_cap(struct sim *sim, struct sim_vgpu *vgpu, int cap_pct)
+{
+	if (cap_pct < 0 || cap_pct > 100)
+		return -EINVAL;
+	sched_set_cap(&vgpu->sched, (unsigned int)cap_pct, sim->now_ns);
+	return 0;
+}
+
+int sim_cap(const struct sim_vgpu *vgpu)
+{
+	return vgpu->sched.next_cap_pct;
+}
+
+int sim_set_initial_cap(struct sim_vgpu *vgpu, int cap_pct)
+{
+	if (cap_pct < 0 || cap_pct > 100)
+		return -EINVAL;
+	return sched_set_initial_cap(&vgpu->sched, (unsigned int)cap_pct) < 0 ? -EPERM : 0;
+}
+
+int sim_initial_cap(const struct sim_vgpu *vgpu)
+{
+	return vgpu->sched.initial_cap_pct;
+}
+
+void sim_set_lease(struct sim *sim, struct sim_vgpu *vgpu, uint32_t lease_ms)
+{
+	sched_set_lease(&vgpu->sched, lease_ms * NS_PER_MS, sim->now_ns);
+}
+
+uint32_t sim_lease_ms(const struct sim_vgpu *vgpu)
+{
+	return (uint32_t)(vgpu->sched.lease_ns / NS_PER_MS);
+}
+
+uint64_t sim_vgpu_busy_ns(const struct sim_vgpu *vgpu)
+{
+	return vgpu->sched.busy_ns;
+}
+
+uint64_t sim_vgpu_sched_ns(const struct sim *sim, const struct sim_vgpu *vgpu)
+{
+	return sched_allotted_ns(&vgpu->sched, sim->now_ns);
+}
+
+uint64_t sim_vgpu_demand_ns(const struct sim *sim, struct sim_vgpu *vgpu)
+{
+	const struct workload_run *run = &vgpu->run;
+	uint64_t ran_ns = sim->now_ns - run->started_ns;
+
+	if (run->workload.kind == WORKLOAD_BUSY)
+		return vgpu->demand_ns + ran_ns;
+	if (run->workload.kind == WORKLOAD_FRAMES && !run->workload.playback.trace)
+		return vgpu->demand_ns + vgpu->made_ns;
+	if (run->workload.kind != WORKLOAD_IDLE)
+		vgpu->told_ns += workload_demand_ns(&run->workload, &vgpu->told, ran_ns);
+	return vgpu->demand_ns + (uint64_t)vgpu->told_ns;
+}
+
+void sim_set_workload(struct sim *sim, struct sim_vgpu *vgpu, const struct workload *workload)
+{
+	if (strcmp(vgpu->run.workload.text, workload->text) == 0 &&
+	    vgpu->run.workload.playback.trace == workload->playback.trace)
+		return;
+	vgpu->demand_ns = sim_vgpu_demand_ns(sim, vgpu);
+	workload_start(&vgpu->run, workload, vgpu->id, sim->now_ns);
+	vgpu->told = vgpu->run.demand;
+	vgpu->told_ns = 0;
+	vgpu->made_ns = 0;
+	vgpu->n_frames = 0;
+	vgpu->undrawn = 0;
+	vgpu->rendered_ns = 0;
+	vgpu->work_ns[0] = 0;
+	sched_set_pending(&sim->sched, &vgpu->sched, false);
+	set_event(sim, vgpu, NEVER);
+	switch (workload->kind) {
+	case WORKLOAD_IDLE:
+		break;
+	case WORKLOAD_FRAMES:
+		begin_frame(sim, vgpu);
+		break;
+	case WORKLOAD_BUSY:
+		vgpu->work_ns[0] = NEVER;
+		sched_set_pending(&sim->sched, &vgpu->sched, true);
+		break;
+	case WORKLOAD_LOAD:
+		set_event(sim, vgpu, sim->now_ns);
+		break;
+	}
+	end_due_cpu_work(sim);
+}
+
+void sim_read(const struct sim *sim, struct sim_vgpu *vgpu, struct sim_counters *ret_counters)
+{
+	*ret_counters = (struct sim_counters){
+		.busy_ns = vgpu->sched.busy_ns,
+		.sched_ns = sched_allotted_ns(&vgpu->sched, sim->now_ns),
+		.frames = vgpu->frames,
+		.frame_p99_ms = frametime_p99_ms(&vgpu->times),
+		.makes_frames = vgpu->run.workload.kind == WORKLOAD_FRAMES,
+	};
+	frametime_clear(&vgpu->times);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* Who changed what: written, read back in order, numbered for ever. */
+#include "tests/unit/db/test-db.h"
+
+#include "base/clock.h"
+#include "db/audit.h"
+#include "db/conn.h"
+#include "db/schema.h"
+
+static struct {
+	struct db_audit rows[64];
+	int n;
+} got;
+
+static int keep_row(void *userdata, const struct db_audit *row)
+{
+	(void)userdata;
+	got.rows[got.n++] = *row;
+	return 0;
+}
+
+static void append(struct db *db, int64_t ts_ms, const char *path_asked, const char *before)
+{
+	struct db_audit row = {.ts_ms = ts_ms, .status = 200, .id = 77 /* not looked at */};
+
+	strcpy(row.who, "token robot");
+	strcpy(row.origin, "192.0.2.7");
+	strcpy(row.method, "PATCH");
+	strcpy(row.path, path_asked);
+	strcpy(row.before_json, before);
+	strcpy(row.after_json, "{\"cap\":2}");
+	assert_int_equal(db_append_audit(db, &row), 0);
+}
+
+/* Of the first row. */
+static int64_t first_id(void)
+{
+	return get_sql("SELECT min(id) FROM audit");
+}
+
+static void query(int64_t after, int limit)
+{
+	struct db_reader *reader = open_reader();
+
+	memset(&got, 0, sizeof(got));
+	assert_int_equal(db_query_audit(reader, after, limit, keep_row, NULL), 0);
+	db_reader_close(reader);
+}
+
+static void what_was_written_is_read(void **state)
+{
+	struct db *db = open_db(&keep_all);
+
+	(void)state;
+	append(db, START_MS, "/v1/vgpus/a", "");
+	db_flush(db);
+	query(-1, 10);
+	assert_int_equal(got.n, 1);
+	assert_int_equal(got.rows[0].id, first_id());
+	assert_int_equal(got.rows[0].ts_ms, START_MS);
+	assert_string_equal(got.rows[0].who, "token robot");
+	assert_string_equal(got.rows[0].origin, "192.0.2.7");
+	assert_string_equal(got.rows[0].method, "PATCH");
+	assert_string_equal(got.rows[0].path, "/v1/vgpus/a");
+	assert_int_equal(got.rows[0].status, 200);
+	assert_string_equal(got.rows[0].before_json, "");
+	assert_string_equal(got.rows[0].after_json, "{\"cap\":2}");
+	db_close(db);
+}
+
+static void a_reader_goes_on_where_he_was(void **state)
+{
+	struct db *db = open_db(&keep_all);
+	int64_t first;
+
+	(void)state;
+	for (int i = 0; i < 10; i++)
+		append(db, START_MS + i, "/p", "{}");
+	db_close(db);
+	first = first_id();
+	query(-1, 3);
+	assert_int_equal(got.n, 3);
+	assert_int_equal(got.rows[0].id, first + 7);
+	assert_int_equal(got.rows[2].id, first + 9);
+	query(0, 4);
+	assert_int_equal(got.n, 4);
+	assert_int_equal(got.rows[0].id, first);
+	query(first + 3, 100);
+	assert_int_equal(got.n, 6);
+	assert_int_equal(got.rows[0].id, first + 4);
+	query(first + 9, 100);
+	assert_int_equal(got.n, 0);
+}
+
+static void no_number_is_given_twice(void **state)
+{
+	struct db *db = open_db(&keep_all);
+	int64_t first;
+
+	(void)state;
+	append(db, START_MS, "/p", "{}");
+	append(db, START_MS, "/p", "{}");
+	db_close(db);
+	first = first_id();
+	run_sql("DELETE FROM audit");
+	db = open_db(&keep_all);
+	append(db, START_MS, "/p", "{}");
+	db_close(db);
+	query(-1, 10);
+	assert_int_equal(got.n, 1);
+	assert_int_equal(got.rows[0].id, first + 2);
+}
+
+/* As a database that was lost, and one of an earlier gover. */
+static void nor_after_a_loss(void **state)
+{
+	const int64_t now_s = clock_now().wall_ms / 1000;
+	sqlite3 *plain = NULL;
+	struct db *db;
+
+	(void)state;
+	db = open_db(&keep_all);
+	append(db, START_MS, "/p", "{}");
+	db_close(db);
+	assert_in_range(first_id(), now_s, now_s + 60);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(
+		conn_open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, 1000, &plain, NULL), 0);
+	assert_int_equal(schema_migrate(plain, path, schema_steps, schema_version - 1, NULL), 0);
+	sqlite3_close(plain);
+	run_sql("INSERT INTO audit (ts_ms, status) VALUES (1, 200), (2, 200)");
+	db = open_db(&keep_all);
+	append(db, START_MS, "/p", "{}");
+	db_close(db);
+	assert_int_equal(get_sql("SELECT max(id) FROM audit"), 3);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_was_written_is_read),
+		TEST(a_reader_goes_on_where_he_was),
+		TEST(no_number_is_given_twice),
+		TEST(nor_after_a_loss),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: MIT */
+/* What the writer lives through: locks, full disks, files that go away. What is lost is counted. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+
+#include "base/clock.h"
+#include "tests/unit/db/test-db.h"
+
+/* --- a lock held by another program --- */
+
+static sqlite3 *hold_lock(void)
+{
+	sqlite3 *other;
+
+	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
+	sqlite3_busy_timeout(other, 5000);
+	assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+	return other;
+}
+
+static void release_lock(sqlite3 *other)
+{
+	assert_int_equal(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(other);
+}
+
+static void test_while_another_program_writes_records_wait(void **state)
+{
+	struct db *db = open_db(&keep_all);
+	sqlite3 *other = hold_lock();
+
+	(void)state;
+	put_decision(db, START_MS);
+	for (int i = 0; i < DEADLINE_POLLS && stats_of(db).last_error != SQLITE_BUSY; i++)
+		pause_ms(10);
+	assert_int_equal(stats_of(db).last_error, SQLITE_BUSY);
+	assert_true(stats_of(db).last_message[0] != '\0');
+	assert_int_equal(stats_of(db).queued, 1);
+	assert_int_equal(stats_of(db).errors, 0);
+	release_lock(other);
+	db_flush(db);
+	assert_int_equal(stats_of(db).written, 1);
+	assert_int_equal(stats_of(db).last_error, 0);
+	db_close(db);
+}
+
+static void test_a_full_queue_drops_and_counts(void **state)
+{
+	struct db *db = open_db(&keep_all);
+	sqlite3 *other = hold_lock();
+	uint64_t accepted = 0, refused = 0;
+	struct db_stats stats;
+
+	(void)state;
+	while (refused < 10) {
+		struct db_sample sample = make_sample(START_MS + (int64_t)accepted, "vm1");
+		int r = db_append_sample(db, &sample);
+
+		assert_true(r == 0 || r == -ENOSPC);
+		accepted += r == 0;
+		refused += r < 0;
+		db_commit(db);
+	}
+	assert_true(accepted >= 16000);
+	stats = stats_of(db);
+	assert_int_equal(stats.dropped, 10);
+	assert_int_equal(stats.queued, accepted);
+	release_lock(other);
+	db_flush(db);
+	stats = stats_of(db);
+	assert_int_equal(stats.appended, accepted + 10);
+	assert_int_equal(stats.written, accepted);
+	put_sample(db, START_MS + DAY_MS, "vm1"); /* there is room again */
+	db_close(db);
+	assert_int_equal(get_sql("SELECT count(*) FROM sample"), (int64_t)accepted + 1);
+}
+
+static int thread_count(void)
+{
+	int64_t n = 0;
+	FILE *file = fopen("/proc/self/status", "r");
+	char line[128];
+
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file))
+		if (strncmp(line, "Threads:", 8) == 0)
+			n = atoi(line + 8);
+	fclose(file);
+	return (int)n;
+}
+
+static void test_close_does_not_wait_for_ever_for_a_lock(void **state)
+{
+	int before = thread_count();
+	struct db *db = open_db(&keep_all);
+	sqlite3 *other = hold_lock();
+
+	(void)state;
+	put_sample(db, START_MS, "vm1");
+	assert_null(db_close_within(db, NS_PER_S / 2));
+	assert_int_equal(thread_count(), before); /* the record was given up, not the thread */
+	release_lock(other);
+	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 0);
+}
+
+/* --- transactions that fail --- */
+
+static atomic_int commit_mode; /* what the next commits do */
+enum { COMMIT_WORKS, COMMIT_FAILS, COMMIT_HANGS };
+
+static int on_commit(void *userdata)
+{
+	(void)userdata;
+	while (atomic_load(&commit_mode) == COMMIT_HANGS)
+		pause_ms(5);
+	return atomic_load(&commit_mode) == COMMIT_FAILS;
+}
+
+static int hook_commits(sqlite3 *db, const char **message, const void *api)
+{
+	(void)message;
+	(void)api;
+	(void)sqlite3_commit_hook(db, on_commit, NULL);
+	return SQLITE_OK;
+}
+
+/* Opens one whose writer obeys commit_mode. */
+static struct db *open_hooked(void)
+{
+	struct db *db;
+
+	atomic_store(&commit_mode, COMMIT_WORKS);
+	assert_int_equal(sqlite3_auto_extension((void (*)(void))hook_commits), SQLITE_OK);
+	db = open_db(&keep_all);
+	sqlite3_reset_auto_extension();
+	return db;
+}
+
+static void test_a_failed_transaction_costs_its_records_only(void **state)
+{
+	struct db *db = open_hooked();
+	struct db_stats stats;
+
+	(void)state;
+	put_sample(db, START_MS, "vm1");
+	put_sample(db, START_MS + 1000, "vm1");
+	db_flush(db);
+	atomic_store(&commit_mode, COMMIT_FAILS);
+	put_sample(db, START_MS + MINUTE_MS, "vm2"); /* begins a minute, names a vGPU */
+	db_flush(db);
+	stats = stats_of(db);
+	assert_int_equal(stats.errors, 1);
+	assert_int_equal(stats.dropped, 1);
+	assert_int_equal(stats.last_error, SQLITE_CONSTRAINT);
+	assert_true(stats.last_message[0] != '\0');
+	atomic_store(&commit_mode, COMMIT_WORKS);
+	put_sample(db, START_MS + MINUTE_MS + 1000, "vm2");
+	db_flush(db);
+	assert_int_equal(stats_of(db).last_error, 0);
+	assert_int_equal(stats_of(db).written, 3);
+	db_close(db);
+	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 3);
+	/* What the failed one had begun was done again. */
+	assert_int_equal(get_sql("SELECT samples FROM sample_minute"), 2);
+	assert_int_equal(get_sql("SELECT count(*) FROM sample, vgpu ON vgpu = num"
+				 " WHERE id = 'vm2'"),
+			 1);
+}
+
+static void test_close_does_not_wait_for_ever_for_a_disk(void **state)
+{
+	struct db *db = open_hooked();
+	int before = thread_count();
+
+	(void)state;
+	atomic_store(&commit_mode, COMMIT_HANGS);
+	put_sample(db, START_MS, "vm1");
+	assert_null(db_close_within(db, NS_PER_S / 2));
+	assert_int_equal(thread_count(), before); /* still stuck */
+	atomic_store(&commit_mode, COMMIT_WORKS);
+	for (int i = 0; i < DEADLINE_POLLS && thread_count() == before; i++)
+		pause_ms(10);
+	assert_int_equal(thread_count(), before - 1);
+	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 1);
+}
+
+/* Appends ticks of 64 samples from *ts_ms on until @until holds for the statistics. */
+static void put_ticks(struct db *db, int64_t *ts_ms, bool (*until)(const struct db_stats *stats))
+{
+	struct db_stats stats;
+
+	for (int i = 0; i < 20000; i++) {
+		for (int j = 0; j < 64; j++) {
+			struct db_sample sample = make_sample(*ts_ms, "");
+
+			snprintf(sample.vgpu, sizeof(sample.vgpu), "vm%d", j);
+			assert_int_equal(db_append_sample(db, &sample), 0);
+		}
+		db_commit(db);
+		db_flush(db);
+		*ts_ms += 1000;
+		stats = stats_of(db);
+		if (until(&stats))
+			return;
+	}
+	fail_msg("never happened");
+}
+
+static bool has_dropped(const struct db_stats *stats)
+{
+	return stats->dropped > 0;
+}
+
+static bool has_written(const struct db_stats *stats)
+{
+	return stats->last_error == 0;
+}
+
+static void check_newest_is_readable(int64_t ts_ms)
+{
+	char sql[96];
+
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM sample WHERE ts_ms = %lld",
+		 (long long)ts_ms - 1000);
+	assert_int_equal(get_sql(sql), 64);
+	assert_int_equal(get_sql("SELECT count(*) FROM pragma_integrity_check"
+				 " WHERE integrity_check = 'ok'"),
+			 1);
+}
+
+static void test_a_full_disk_is_told_and_outlived(void **state)
+{
+	int64_t ts_ms = START_MS;
+	struct db_stats stats;
+	char filler[96];
+	struct db *db;
+
+	(void)state;
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("none", folder, "tmpfs", 0, "size=2m") < 0)
+		skip(); /* it takes root to make a small disk */
+	snprintf(filler, sizeof(filler), "%s/filler", folder);
+	FILE *file = fopen(filler, "w");
+
+	assert_non_null(file);
+	assert_int_equal(ftruncate(fileno(file), 0), 0);
+	assert_int_equal(posix_fallocate(fileno(file), 0, 1 << 20), 0);
+	assert_int_equal(fclose(file), 0);
+	db = open_db(&keep_all);
+	put_ticks(db, &ts_ms, has_dropped);
+	stats = stats_of(db);
+	assert_int_equal(stats.last_error, SQLITE_FULL);
+	assert_true(stats.errors >= 1);
+	assert_non_null(strstr(stats.last_message, "full"));
+	assert_int_equal(unlink(filler), 0);
+	put_ticks(db, &ts_ms, has_written);
+	check_newest_is_readable(ts_ms);
+	db_close(db);
+	check_newest_is_readable(ts_ms);
+	assert_int_equal(umount(folder), 0);
+}
+
+static void test_a_file_size_limit_ends_neither_program_nor_history(void **state)
+{
+	struct rlimit before, small;
+	int64_t ts_ms = START_MS;
+	struct db_stats stats;
+	struct db *db;
+
+	(void)state;
+	db = open_db(&keep_all);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small = before;
+	small.rlim_cur = 200000;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	put_ticks(db, &ts_ms, has_dropped); /* SIGXFSZ would have ended us */
+	stats = stats_of(db);
+	assert_int_equal(stats.last_error, SQLITE_IOERR);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	put_ticks(db, &ts_ms, has_written);
+	check_newest_is_readable(ts_ms);
+	db_close(db);
+	check_newest_is_readable(ts_ms);
+}
+
+/* --- a file that goes away --- */
+
+static void lose_nothing(void)
+{
+}
+
+static void lose_file(void)
+{
+	assert_int_equal(unlink(path), 0);
+}
+
+static void lose_all_files(void)
+{
+	char name[96];
+
+	lose_file();
+	snprintf(name, sizeof(name), "%s-wal", path);
+	assert_int_equal(unlink(name), 0);
+	snprintf(name, sizeof(name), "%s-shm", path);
+	assert_int_equal(unlink(name), 0);
+}
+
+static void lose_by_rename(void)
+{
+	char name[96];
+
+	snprintf(name, sizeof(name), "%s.old", path);
+	assert_int_equal(rename(path, name), 0);
+}
+
+static void lose_by_truncation(void)
+{
+	assert_int_equal(truncate(path, 0), 0);
+	lose_all_files();
+}
+
+static const struct loss {
+	const char *name;
+	void (*lose)(void);
+	int kept;
+} losses[] = {
+	{"nothing", lose_nothing, 2},
+	{"the file", lose_file, 1},
+	{"the file, WAL and index", lose_all_files, 1},
+	{"renamed", lose_by_rename, 1},
+	{"truncated and deleted", lose_by_truncation, 1},
+};
+
+static void test_a_deleted_history_begins_anew(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(losses); i++) {
+		struct db *db = open_db(&keep_all);
+		struct db_reader *reader;
+
+		print_message("# %s\n", losses[i].name);
+		put_sample(db, START_MS, "vm1");
+		db_flush(db);
+		reader = open_reader();
+		assert_int_equal(count_samples(reader), 1);
+		losses[i].lose();
+		put_sample(db, START_MS + 1000, "vm1");
+		db_flush(db);
+		assert_int_equal(stats_of(db).written, 2);
+		assert_int_equal(stats_of(db).dropped, 0);
+		assert_int_equal(count_samples(reader), losses[i].kept); /* it follows */
+		db_reader_close(reader);
+		db_close(db);
+		assert_int_equal(get_sql("SELECT count(*) FROM sample"), losses[i].kept);
+		assert_int_equal(remove_folder(NULL), 0);
+		assert_int_equal(mkdir(folder, 0700), 0);
+	}
+}
+
+static void test_without_its_folder_the_writer_drops_and_goes_on(void **state)
+{
+	struct db *db = open_db(&keep_all);
+	struct db_reader *reader = open_reader();
+	struct db_stats stats;
+
+	(void)state;
+	put_sample(db, START_MS, "vm1");
+	db_flush(db);
+	assert_int_equal(remove_folder(NULL), 0);
+	put_sample(db, START_MS + 1000, "vm1");
+	db_flush(db);
+	stats = stats_of(db);
+	assert_int_equal(stats.dropped, 1);
+	assert_int_equal(stats.errors, 1);
+	assert_int_equal(stats.last_error, SQLITE_CANTOPEN);
+	assert_non_null(strstr(stats.last_message, path));
+	assert_int_equal(count_samples(reader), -ENOENT);
+	assert_int_equal(mkdir(folder, 0700), 0);
+	put_sample(db, START_MS + 2000, "vm1");
+	db_flush(db);
+	assert_int_equal(stats_of(db).last_error, 0);
+	assert_int_equal(count_samples(reader), 1);
+	db_reader_close(reader);
+	db_close(db);
+}
+
+static void test_a_file_of_rubbish_in_its_place_is_not_touched(void **state)
+{
+	struct db *db = open_db(&keep_all);
+	FILE *file;
+
+	(void)state;
+	put_sample(db, START_MS, "vm1");
+	db_flush(db);
+	lose_all_files();
+	file = fopen(path, "w");
+	assert_non_null(file);
+	for (int i = 0; i < 1000; i++)
+		fputs("rubbish\n", file);
+	assert_int_equal(fclose(file), 0);
+	put_sample(db, START_MS + 1000, "vm1");
+	db_flush(db);
+	assert_int_equal(stats_of(db).dropped, 1);
+	assert_non_null(strstr(stats_of(db).last_message, "not a database"));
+	db_close(db);
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, 8000);
+}
+
+/* --- contracts --- */
+
+static void expect_contracts(int64_t revision, const char *text)
+{
+	struct db_reader *reader = open_reader();
+	int64_t got_revision;
+	char *got_text;
+
+	assert_int_equal(db_query_contracts(reader, &got_revision, &got_text), 0);
+	assert_int_equal(got_revision, revision);
+	assert_string_equal(got_text, text);
+	free(got_text);
+	db_reader_close(reader);
+}
+
+static void test_contracts_wait_for_a_lock_and_the_newest_is_written(void **state)
+{
+	struct db *db = open_db(&keep_all);
+	sqlite3 *other = hold_lock();
+
+	(void)state;
+	assert_int_equal(db_keep_contracts(db, 1, "one"), 0);
+	for (int i = 0; i < DEADLINE_POLLS && stats_of(db).last_error != SQLITE_BUSY; i++)
+		pause_ms(10);
+	assert_int_equal(stats_of(db).last_error, SQLITE_BUSY);
+	assert_int_equal(db_keep_contracts(db, 2, "two"), 0);
+	release_lock(other);
+	db_flush(db);
+	assert_int_equal(stats_of(db).last_error, 0);
+	assert_int_equal(stats_of(db).errors, 0);
+	expect_contracts(2, "two");
+	db_close(db);
+}
+
+static void test_contracts_that_failed_are_written_beside_the_next_records(void **state)
+{
+	struct db *db = open_hooked();
+
+	(void)state;
+	atomic_store(&commit_mode, COMMIT_FAILS);
+	assert_int_equal(db_keep_contracts(db, 1, "one"), 0);
+	db_flush(db);
+	assert_int_equal(stats_of(db).errors, 1);
+	assert_int_equal(stats_of(db).last_error, SQLITE_CONSTRAINT);
+	assert_true(stats_of(db).last_message[0] != '\0');
+	assert_int_equal(stats_of(db).dropped, 0);
+	atomic_store(&commit_mode, COMMIT_WORKS);
+	put_decision(db, START_MS);
+	for (int i = 0; i < DEADLINE_POLLS && get_sql("SELECT count(*) FROM contracts") == 0; i++)
+		pause_ms(10);
+	expect_contracts(1, "one");
+	assert_int_equal(stats_of(db).written, 1);
+	db_close(db);
+}
+
+static void test_contracts_that_failed_are_tried_once_more_at_the_end(void **state)
+{
+	struct db *db = open_hooked();
+
+	(void)state;
+	atomic_store(&commit_mode, COMMIT_FAILS);
+	assert_int_equal(db_keep_contracts(db, 1, "one"), 0);
+	db_flush(db);
+	atomic_store(&commit_mode, COMMIT_WORKS);
+	db_close(db);
+	expect_contracts(1, "one");
+}
+
+static void test_a_history_that_begins_anew_has_the_contracts_again(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(losses); i++) {
+		struct db *db = open_db(&keep_all);
+
+		print_message("# %s\n", losses[i].name);
+		assert_int_equal(db_keep_contracts(db, 5, "five"), 0);
+		db_flush(db);
+		losses[i].lose();
+		put_sample(db, START_MS, "vm1");
+		db_flush(db);
+		db_close(db);
+		expect_contracts(5, "five");
+		assert_int_equal(remove_folder(NULL), 0);
+		assert_int_equal(mkdir(folder, 0700), 0);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_while_another_program_writes_records_wait),
+		TEST(test_a_full_queue_drops_and_counts),
+		TEST(test_close_does_not_wait_for_ever_for_a_lock),
+		TEST(test_a_failed_transaction_costs_its_records_only),
+		TEST(test_contracts_wait_for_a_lock_and_the_newest_is_written),
+		TEST(test_contracts_that_failed_are_written_beside_the_next_records),
+		TEST(test_contracts_that_failed_are_tried_once_more_at_the_end),
+		TEST(test_a_history_that_begins_anew_has_the_contracts_again),
+		TEST(test_close_does_not_wait_for_ever_for_a_disk),
+		TEST(test_a_full_disk_is_told_and_outlived),
+		TEST(test_a_file_size_limit_ends_neither_program_nor_history),
+		TEST(test_a_deleted_history_begins_anew),
+		TEST(test_without_its_folder_the_writer_drops_and_goes_on),
+		TEST(test_a_file_of_rubbish_in_its_place_is_not_touched),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

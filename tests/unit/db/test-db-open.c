@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/* Opening the history: what is migrated, what is refused and left alone. */
+#include <sched.h>
+#include <sys/mount.h>
+
+#include "db/conn.h"
+#include "db/schema.h"
+#include "tests/unit/db/test-db.h"
+
+/* --- migrations --- */
+
+static const char *const three_steps[] = {
+	"CREATE TABLE fruit (name TEXT); INSERT INTO fruit VALUES ('apple');",
+	"ALTER TABLE fruit ADD COLUMN weight_g INTEGER; UPDATE fruit SET weight_g = 150;",
+	"CREATE INDEX fruit_weight ON fruit (weight_g);",
+};
+
+static sqlite3 *open_plain(void)
+{
+	sqlite3 *db = NULL;
+
+	assert_int_equal(
+		conn_open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, 1000, &db, NULL), 0);
+	return db;
+}
+
+static void test_every_version_is_brought_to_the_newest(void **state)
+{
+	(void)state;
+	for (int version = 0; version <= 3; version++) {
+		sqlite3 *db = open_plain();
+		int64_t value;
+
+		assert_int_equal(schema_migrate(db, path, three_steps, version, NULL), 0);
+		assert_int_equal(conn_get_int(db, "PRAGMA user_version", &value), SQLITE_OK);
+		assert_int_equal(value, version);
+		assert_int_equal(schema_migrate(db, path, three_steps, 3, NULL), 0);
+		assert_int_equal(conn_get_int(db, "PRAGMA user_version", &value), SQLITE_OK);
+		assert_int_equal(value, 3);
+		assert_int_equal(conn_get_int(db, "SELECT weight_g FROM fruit", &value), SQLITE_OK);
+		assert_int_equal(value, 150); /* the row of the first step went along */
+		sqlite3_close(db);
+		assert_int_equal(unlink(path), 0);
+	}
+}
+
+static void test_every_released_version_becomes_a_working_history(void **state)
+{
+	(void)state;
+	for (int version = 0; version <= schema_version; version++) {
+		sqlite3 *plain = open_plain();
+		struct db_offer offer = {.id = 1, .state = "open", .claim_key = "key-1"};
+		struct db *db;
+
+		assert_int_equal(schema_migrate(plain, path, schema_steps, version, NULL), 0);
+		sqlite3_close(plain);
+		db = open_db(&keep_all);
+		put_sample(db, START_MS, "vm1");
+		assert_int_equal(db_append_offer(db, &offer), 0);
+		assert_null(db_close(db));
+		assert_int_equal(get_sql("PRAGMA user_version"), schema_version);
+		assert_int_equal(get_sql("PRAGMA application_id"), SCHEMA_APPLICATION_ID);
+		assert_int_equal(get_sql("SELECT count(*) FROM sample"), 1);
+		assert_int_equal(get_sql("SELECT claim_key = 'key-1' FROM offer"), 1);
+		assert_int_equal(unlink(path), 0);
+	}
+}
+
+static void test_a_step_that_fails_changes_nothing(void **state)
+{
+	static const char *const steps[] = {
+		"CREATE TABLE fruit (name TEXT);",
+		"INSERT INTO fruit VALUES ('pear'); INSERT INTO no_such_table VALUES (1);",
+	};
+	sqlite3 *db = open_plain();
+	struct err err;
+	int64_t value;
+
+	(void)state;
+	assert_true(schema_migrate(db, path, steps, 2, &err) < 0);
+	assert_non_null(strstr(err.msg, path));
+	assert_non_null(strstr(err.msg, "no_such_table"));
+	assert_int_equal(conn_get_int(db, "PRAGMA user_version", &value), SQLITE_OK);
+	assert_int_equal(value, 1);
+	assert_int_equal(conn_get_int(db, "SELECT count(*) FROM fruit", &value), SQLITE_OK);
+	assert_int_equal(value, 0);
+	sqlite3_close(db);
+}
+
+static void test_a_new_history_is_wal(void **state)
+{
+	struct db *db = open_db(&keep_all);
+
+	(void)state;
+	db_close(db);
+	assert_int_equal(get_sql("SELECT journal_mode = 'wal' FROM pragma_journal_mode"), 1);
+}
+
+static void test_opening_again_keeps_what_is_there(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct db *db = open_db(&keep_all);
+
+		put_sample(db, START_MS + i * 1000, "vm1");
+		db_close(db);
+	}
+	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 3);
+	assert_int_equal(get_sql("SELECT count(*) FROM vgpu"), 1);
+}
+
+/* --- what is refused --- */
+
+static void make_text_file(void)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	for (int i = 0; i < 1000; i++)
+		fputs("these are the notes of somebody\n", file);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void make_foreign_database(void)
+{
+	run_sql("CREATE TABLE song (title TEXT)");
+}
+
+static void make_foreign_application(void)
+{
+	run_sql("PRAGMA application_id = 12345");
+}
+
+static void make_newer_database(void)
+{
+	char sql[64];
+
+	db_close(open_db(&keep_all));
+	snprintf(sql, sizeof(sql), "PRAGMA user_version = %d", schema_version + 1);
+	run_sql(sql);
+}
+
+static void make_negative_version(void)
+{
+	db_close(open_db(&keep_all));
+	run_sql("PRAGMA user_version = -1");
+}
+
+static void make_directory(void)
+{
+	assert_int_equal(mkdir(path, 0755), 0);
+}
+
+static const struct refusal {
+	const char *name;
+	void (*make)(void);
+	int r;
+	const char *said;
+} refusals[] = {
+	{"a text file", make_text_file, -EINVAL, "not a database"},
+	{"a database of another program", make_foreign_database, -EINVAL, "not one of gover"},
+	{"an application id of another program", make_foreign_application, -EINVAL,
+	 "not one of gover"},
+	{"a newer history", make_newer_database, -EPROTO, "newer gover"},
+	{"a version below zero", make_negative_version, -EINVAL, "not one of gover"},
+};
+
+static off_t file_size(void)
+{
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_size;
+}
+
+static void test_what_is_not_ours_is_refused_and_left_alone(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
+		struct db_reader *reader = NULL;
+		struct db *db = NULL;
+		struct err err;
+		off_t size;
+
+		print_message("# %s\n", refusals[i].name);
+		refusals[i].make();
+		size = file_size();
+		assert_int_equal(db_open(path, &keep_all, &db, &err), refusals[i].r);
+		assert_null(db);
+		assert_non_null(strstr(err.msg, refusals[i].said));
+		assert_non_null(strstr(err.msg, path));
+		assert_int_equal(db_reader_open(path, &reader, &err), refusals[i].r);
+		assert_null(reader);
+		assert_int_equal(file_size(), size);
+		assert_int_equal(unlink(path), 0);
+	}
+}
+
+static void test_a_folder_in_its_place_is_refused(void **state)
+{
+	struct db *db = NULL;
+	struct err err;
+
+	(void)state;
+	make_directory();
+	assert_true(db_open(path, &keep_all, &db, &err) < 0);
+	assert_null(db);
+	assert_non_null(strstr(err.msg, path));
+}
+
+static void test_a_missing_folder_is_told(void **state)
+{
+	struct db *db = NULL;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(db_open("/nonexistent/history.db", &keep_all, &db, &err), -ENOENT);
+	assert_null(db);
+	assert_non_null(strstr(err.msg, "/nonexistent/history.db"));
+}
+
+static void test_a_reader_does_not_make_a_file(void **state)
+{
+	struct db_reader *reader = NULL;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(db_reader_open(path, &reader, &err), -ENOENT);
+	assert_null(reader);
+	assert_int_equal(access(path, F_OK), -1);
+}
+
+static void test_a_reader_refuses_an_older_schema(void **state)
+{
+	struct db_reader *reader = NULL;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(mknod(path, S_IFREG | 0644, 0), 0); /* empty: version 0 */
+	assert_int_equal(db_reader_open(path, &reader, &err), -EPROTO);
+	assert_null(reader);
+}
+
+/* As nobody where the tests run as root, for whom no file is read-only. */
+static int open_as_nobody(struct err *reterr)
+{
+	bool root = geteuid() == 0;
+	struct db *db = NULL;
+	int r;
+
+	if (root)
+		assert_int_equal(seteuid(65534), 0);
+	r = db_open(path, &keep_all, &db, reterr);
+	if (root)
+		assert_int_equal(seteuid(0), 0);
+	assert_null(db);
+	return r;
+}
+
+static void test_a_read_only_folder_is_refused(void **state)
+{
+	struct err err;
+
+	(void)state;
+	assert_int_equal(chmod(folder, 0555), 0);
+	assert_int_equal(open_as_nobody(&err), -EACCES);
+	assert_non_null(strstr(err.msg, path));
+	assert_int_equal(chmod(folder, 0755), 0);
+}
+
+static void test_a_read_only_file_is_refused(void **state)
+{
+	struct err err;
+
+	(void)state;
+	db_close(open_db(&keep_all));
+	assert_int_equal(chmod(path, 0444), 0);
+	assert_int_equal(chmod(folder, 0777), 0);
+	assert_int_equal(open_as_nobody(&err), -EACCES);
+	assert_non_null(strstr(err.msg, "cannot be written"));
+}
+
+static void test_a_history_in_a_folder_that_became_read_only_is_refused(void **state)
+{
+	struct err err;
+	int r;
+
+	(void)state;
+	db_close(open_db(&keep_all));
+	assert_int_equal(chmod(path, 0666), 0);
+	assert_int_equal(chmod(folder, 0555), 0);
+	r = open_as_nobody(&err); /* the file is writable, the WAL beside it cannot be made */
+	assert_true(r == -EACCES || r == -EROFS);
+	assert_non_null(strstr(err.msg, path));
+	assert_int_equal(chmod(folder, 0755), 0);
+}
+
+static void test_a_read_only_file_system_is_refused(void **state)
+{
+	struct db *db = NULL;
+	struct err err;
+
+	(void)state;
+	db_close(open_db(&keep_all));
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount(folder, folder, NULL, MS_BIND, NULL) < 0)
+		skip(); /* it takes root to make one */
+	assert_int_equal(mount(NULL, folder, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL), 0);
+	assert_int_equal(db_open(path, &keep_all, &db, &err), -EROFS);
+	assert_null(db);
+	assert_non_null(strstr(err.msg, path));
+	assert_int_equal(umount(folder), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_every_version_is_brought_to_the_newest),
+		TEST(test_every_released_version_becomes_a_working_history),
+		TEST(test_a_step_that_fails_changes_nothing),
+		TEST(test_a_new_history_is_wal),
+		TEST(test_opening_again_keeps_what_is_there),
+		TEST(test_what_is_not_ours_is_refused_and_left_alone),
+		TEST(test_a_folder_in_its_place_is_refused),
+		TEST(test_a_missing_folder_is_told),
+		TEST(test_a_reader_does_not_make_a_file),
+		TEST(test_a_reader_refuses_an_older_schema),
+		TEST(test_a_read_only_folder_is_refused),
+		TEST(test_a_read_only_file_is_refused),
+		TEST(test_a_history_in_a_folder_that_became_read_only_is_refused),
+		TEST(test_a_read_only_file_system_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

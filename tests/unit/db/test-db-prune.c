@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/* What goes by age, what stays, and where a history is read from when some of it went. */
+#include "tests/unit/db/test-db.h"
+
+static const struct db_retention short_kept = {.raw_hours = 1, .minute_days = 1, .hour_days = 3};
+
+static int64_t oldest(const char *table)
+{
+	char sql[96];
+
+	snprintf(sql, sizeof(sql), "SELECT ifnull(min(ts_ms), 0) FROM %s", table);
+	return get_sql(sql);
+}
+
+/* A sample a minute of @vgpu and its GPU in [from, to). */
+static void put_minutes(struct db *db, const char *vgpu, int64_t from_ms, int64_t to_ms)
+{
+	for (int64_t ts_ms = from_ms; ts_ms < to_ms; ts_ms += MINUTE_MS) {
+		struct db_gpu_sample gpu = {.ts_ms = ts_ms, .gpu = "gpu0", .util_pct = 50};
+
+		assert_int_equal(db_append_gpu_sample(db, &gpu), 0);
+		put_sample(db, ts_ms, vgpu);
+		if (ts_ms % HOUR_MS == 0)
+			db_flush(db);
+	}
+	db_flush(db);
+}
+
+static void test_each_resolution_goes_at_its_own_age(void **state)
+{
+	struct db *db = open_db(&short_kept);
+	int64_t end_ms = START_MS + 5 * DAY_MS;
+
+	(void)state;
+	put_minutes(db, "vm1", START_MS, end_ms);
+	db_close(db);
+	/* Samples go every minute, the others when an hour begins. */
+	assert_int_equal(oldest("sample"), end_ms - MINUTE_MS - HOUR_MS);
+	assert_int_equal(oldest("gpu_sample"), end_ms - MINUTE_MS - HOUR_MS);
+	assert_int_equal(oldest("sample_minute"), end_ms - HOUR_MS - DAY_MS);
+	assert_int_equal(oldest("sample_hour"), end_ms - HOUR_MS - 3 * DAY_MS);
+	assert_int_equal(get_sql("SELECT count(*) FROM sample_hour WHERE samples <> 60"), 0);
+}
+
+static void test_what_is_kept_for_ever_never_goes(void **state)
+{
+	struct db *db = open_db(&keep_all);
+
+	(void)state;
+	put_minutes(db, "vm1", START_MS, START_MS + 90 * MINUTE_MS);
+	put_minutes(db, "vm1", START_MS + 4000 * DAY_MS, START_MS + 4000 * DAY_MS + 90 * MINUTE_MS);
+	db_close(db);
+	assert_int_equal(oldest("sample"), START_MS);
+	assert_int_equal(oldest("sample_minute"), START_MS);
+	assert_int_equal(oldest("sample_hour"), START_MS);
+}
+
+static void test_after_a_long_stop_old_rows_go_in_small_bites(void **state)
+{
+	struct db *db = open_db(&short_kept);
+	int64_t later_ms = START_MS + 2 * DAY_MS;
+
+	(void)state;
+	put_minutes(db, "vm1", START_MS, START_MS + HOUR_MS);
+	put_minutes(db, "vm1", later_ms, later_ms + MINUTE_MS);
+	assert_int_equal(oldest("sample"), START_MS + 10 * MINUTE_MS);
+	put_minutes(db, "vm1", later_ms + MINUTE_MS, later_ms + 4 * MINUTE_MS);
+	assert_int_equal(oldest("sample"), START_MS + 40 * MINUTE_MS);
+	put_minutes(db, "vm1", later_ms + 4 * MINUTE_MS, later_ms + 20 * MINUTE_MS);
+	assert_int_equal(oldest("sample"), later_ms);
+	db_close(db);
+	/* Nothing went before it was rolled up. */
+	assert_int_equal(get_sql("SELECT sum(samples) FROM sample_hour"), 60);
+}
+
+static int add_samples(void *userdata, const struct db_point *point)
+{
+	*(int64_t *)userdata += point->samples;
+	return 0;
+}
+
+static int64_t count_history(const char *vgpu, int64_t from_ms, int64_t to_ms, int step_s)
+{
+	struct db_reader *reader = open_reader();
+	int64_t n = 0;
+	int r;
+
+	r = db_query_history(reader, vgpu, from_ms, to_ms, step_s, 100000, add_samples, &n);
+	db_reader_close(reader);
+	return r < 0 ? r : n;
+}
+
+static void test_a_history_reads_the_resolution_that_still_reaches_back(void **state)
+{
+	const struct db_retention raw_longest = {.raw_hours = 96, .minute_days = 2, .hour_days = 1};
+	struct db *db = open_db(&raw_longest);
+	int64_t end_ms = START_MS + 4 * DAY_MS;
+
+	(void)state;
+	put_minutes(db, "vm1", START_MS, end_ms);
+	db_close(db);
+	/* Hours reach back one day, minutes two, samples four: none of these may miss a sample. */
+	for (int days = 1; days <= 4; days++)
+		assert_int_equal(count_history("vm1", end_ms - days * DAY_MS, end_ms, 3600),
+				 days * 1440);
+	/* Where they reach back, the hours are what is read. */
+	run_sql("DELETE FROM sample WHERE ts_ms < (SELECT max(ts_ms) FROM sample)");
+	assert_int_equal(count_history("vm1", end_ms - 12 * HOUR_MS, end_ms, 3600), 720);
+	/* Beyond them all, whatever reaches back furthest. */
+	assert_int_equal(count_history("vm1", START_MS - DAY_MS, end_ms, 3600), 1);
+}
+
+static void test_a_vgpu_is_forgotten_with_its_last_row(void **state)
+{
+	struct db *db = open_db(&short_kept);
+	int64_t later_ms = START_MS + 3 * DAY_MS + 2 * HOUR_MS;
+
+	(void)state;
+	put_minutes(db, "gone", START_MS, START_MS + HOUR_MS);
+	put_minutes(db, "vm1", START_MS + HOUR_MS, later_ms - 2 * HOUR_MS);
+	assert_int_equal(count_history("gone", START_MS, later_ms, 3600), 60);
+	put_minutes(db, "vm1", later_ms - 2 * HOUR_MS, later_ms);
+	assert_int_equal(count_history("gone", START_MS, later_ms, 3600), -ENOENT);
+	assert_int_equal(get_sql("SELECT count(*) FROM vgpu"), 1);
+	put_minutes(db, "gone", later_ms, later_ms + 5 * MINUTE_MS); /* and may come again */
+	assert_int_equal(count_history("gone", START_MS, later_ms + HOUR_MS, 3600), 5);
+	db_close(db);
+	assert_int_equal(get_sql("SELECT count(*) FROM vgpu"), 2);
+}
+
+static void test_a_vgpu_is_known_as_long_as_any_resolution_has_it(void **state)
+{
+	const struct db_retention minutes_longest = {
+		.raw_hours = 1, .minute_days = 3, .hour_days = 1};
+	struct db *db = open_db(&minutes_longest);
+
+	(void)state;
+	put_minutes(db, "gone", START_MS, START_MS + HOUR_MS);
+	put_minutes(db, "vm1", START_MS + HOUR_MS, START_MS + 2 * DAY_MS);
+	db_close(db);
+	assert_int_equal(count_history("gone", START_MS, START_MS + DAY_MS, 60), 60);
+}
+
+static void put_events(struct db *db)
+{
+	for (int i = 1; i <= 5; i++) {
+		struct db_decision decision = {.id = i, .ts_ms = START_MS};
+		struct db_cap_write cap_write = {.ts_ms = START_MS, .vgpu = "vm1"};
+		struct db_alert alert = {.id = i, .raised_ms = START_MS};
+		struct db_offer offer = {.id = i, .changed_ms = START_MS};
+		struct db_silence silence = {.id = i, .until_ms = START_MS};
+
+		silence.until_ms += i == 2 ? 300 * DAY_MS : 0;
+		assert_int_equal(db_append_silence(db, &silence), 0);
+		alert.cleared_ms = i == 2 ? 0 : START_MS;
+		strcpy(offer.state, i == 2 ? "failed" : i == 3 ? "probation" : "kept");
+		assert_int_equal(db_append_decision(db, &decision), 0);
+		assert_int_equal(db_append_cap_write(db, &cap_write), 0);
+		assert_int_equal(db_append_alert(db, &alert), 0);
+		assert_int_equal(db_append_offer(db, &offer), 0);
+	}
+}
+
+static void test_of_events_stay_the_open_ones_and_the_last_number(void **state)
+{
+	struct db *db = open_db(&short_kept);
+	int64_t later_ms = START_MS + 2 * DAY_MS;
+	struct db_reader *reader;
+	struct db_last_ids ids;
+
+	(void)state;
+	put_events(db);
+	put_minutes(db, "vm1", later_ms, later_ms + 2 * MINUTE_MS); /* older than a day */
+	assert_int_equal(get_sql("SELECT count(*) FROM decision"), 1);
+	assert_int_equal(get_sql("SELECT count(*) FROM cap_write"), 0);
+	assert_int_equal(get_sql("SELECT count(*) FROM alert"), 5);
+	assert_int_equal(get_sql("SELECT count(*) FROM offer"), 5);
+	later_ms += 2 * DAY_MS;
+	put_minutes(db, "vm1", later_ms, later_ms + 2 * MINUTE_MS); /* and than three */
+	db_close(db);
+	assert_int_equal(get_sql("SELECT sum(id * id) FROM alert"), 2 * 2 + 5 * 5);
+	assert_int_equal(get_sql("SELECT sum(id * id) FROM offer"), 2 * 2 + 3 * 3 + 5 * 5);
+	assert_int_equal(get_sql("SELECT sum(id * id) FROM silence"), 2 * 2 + 5 * 5);
+	reader = open_reader();
+	assert_int_equal(db_query_last_ids(reader, &ids), 0);
+	assert_int_equal(ids.decision, 5);
+	assert_int_equal(ids.alert, 5);
+	assert_int_equal(ids.offer, 5);
+	db_reader_close(reader);
+}
+
+static void test_an_idle_gpu_lets_old_rows_go_too(void **state)
+{
+	struct db *db = open_db(&short_kept);
+
+	(void)state;
+	put_minutes(db, "vm1", START_MS, START_MS + 5 * MINUTE_MS);
+	for (int i = 5; i < 200; i++) {
+		struct db_gpu_sample gpu = {.ts_ms = START_MS + i * MINUTE_MS, .gpu = "gpu0"};
+
+		assert_int_equal(db_append_gpu_sample(db, &gpu), 0);
+		db_commit(db);
+	}
+	db_close(db);
+	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 0);
+	assert_int_equal(count_history("vm1", START_MS, START_MS + DAY_MS, 60), 5);
+}
+
+static struct db_sample first_row, last_row;
+static int n_rows;
+
+static int keep_row(void *userdata, const struct db_sample *row)
+{
+	(void)userdata;
+	if (n_rows++ == 0)
+		first_row = *row;
+	last_row = *row;
+	return 0;
+}
+
+static void test_samples_of_a_gpu_say_from_when_they_are_kept(void **state)
+{
+	struct db *db = open_db(&short_kept);
+	struct db_reader *reader;
+	int64_t kept_from_ms = -1, end_ms = START_MS + 3 * HOUR_MS;
+
+	(void)state;
+	for (int i = 0; i < 3 * 60; i++) {
+		struct db_sample other = make_sample(START_MS + i * MINUTE_MS, "vm3");
+
+		put_sample(db, START_MS + i * MINUTE_MS, "vm1");
+		put_sample(db, START_MS + i * MINUTE_MS, "vm2");
+		strcpy(other.gpu, "gpu1");
+		assert_int_equal(db_append_sample(db, &other), 0);
+	}
+	db_close(db);
+	reader = open_reader();
+	n_rows = 0;
+	assert_int_equal(
+		db_query_samples(reader, "gpu0", START_MS, end_ms, keep_row, NULL, &kept_from_ms),
+		0);
+	assert_true(kept_from_ms > START_MS + HOUR_MS && kept_from_ms < end_ms);
+	assert_true(first_row.ts_ms >= kept_from_ms);
+	assert_string_equal(first_row.vgpu, "vm1");
+	assert_int_equal(first_row.cap_pct, 40);
+	assert_true(first_row.util_pct > 74 && first_row.util_pct < 76);
+	assert_int_equal(last_row.ts_ms, end_ms - MINUTE_MS);
+	assert_string_equal(last_row.vgpu, "vm2");
+	assert_int_equal(n_rows, 2 * ((end_ms - first_row.ts_ms) / MINUTE_MS));
+	assert_int_equal(
+		db_query_samples(reader, "gpu0", end_ms, end_ms, keep_row, NULL, &kept_from_ms),
+		-EINVAL);
+	db_reader_close(reader);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_each_resolution_goes_at_its_own_age),
+		TEST(test_what_is_kept_for_ever_never_goes),
+		TEST(test_after_a_long_stop_old_rows_go_in_small_bites),
+		TEST(test_a_history_reads_the_resolution_that_still_reaches_back),
+		TEST(test_a_vgpu_is_forgotten_with_its_last_row),
+		TEST(test_a_vgpu_is_known_as_long_as_any_resolution_has_it),
+		TEST(test_of_events_stay_the_open_ones_and_the_last_number),
+		TEST(test_an_idle_gpu_lets_old_rows_go_too),
+		TEST(test_samples_of_a_gpu_say_from_when_they_are_kept),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

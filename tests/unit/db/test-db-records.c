@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+/* Decisions, alerts, offers and settings: what is written is read back after a restart. */
+#include "tests/unit/db/test-db.h"
+
+static void fill_text(char *text, size_t size, char c)
+{
+	memset(text, c, size - 1);
+	text[size - 1] = '\0';
+}
+
+static struct {
+	struct db_decision decisions[16];
+	struct db_alert alerts[16];
+	struct db_offer offers[16];
+	char settings[16][128];
+	int n;
+} got;
+
+static int keep_decision(void *userdata, const struct db_decision *decision)
+{
+	(void)userdata;
+	got.decisions[got.n++] = *decision;
+	return 0;
+}
+
+static int keep_alert(void *userdata, const struct db_alert *alert)
+{
+	(void)userdata;
+	got.alerts[got.n++] = *alert;
+	return 0;
+}
+
+static int keep_offer(void *userdata, const struct db_offer *offer)
+{
+	(void)userdata;
+	got.offers[got.n++] = *offer;
+	return 0;
+}
+
+static int keep_setting(void *userdata, const char *key, const char *value)
+{
+	(void)userdata;
+	snprintf(got.settings[got.n++], sizeof(got.settings[0]), "%.60s=%.60s", key, value);
+	return 0;
+}
+
+static int stop_at_once(void *userdata, const char *key, const char *value)
+{
+	(void)key;
+	(void)value;
+	++*(int *)userdata;
+	return -ECANCELED;
+}
+
+/* --- decisions --- */
+
+static void test_the_newest_decisions_come_oldest_first(void **state)
+{
+	struct db *db = open_db(&keep_all);
+	struct db_reader *reader;
+
+	(void)state;
+	for (int i = 1; i <= 20; i++) {
+		struct db_decision decision = {.id = i * 3, .ts_ms = START_MS + i};
+
+		snprintf(decision.why, sizeof(decision.why), "because of %d", i);
+		assert_int_equal(db_append_decision(db, &decision), 0);
+	}
+	db_close(db);
+	reader = open_reader();
+	got.n = 0;
+	assert_int_equal(db_query_decisions(reader, 5, keep_decision, NULL), 0);
+	assert_int_equal(got.n, 5);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(got.decisions[i].id, (16 + i) * 3);
+	assert_string_equal(got.decisions[4].why, "because of 20");
+	got.n = 0;
+	assert_int_equal(db_query_decisions(reader, 0, keep_decision, NULL), 0);
+	assert_int_equal(db_query_decisions(reader, -1, keep_decision, NULL), 0);
+	assert_int_equal(got.n, 0);
+	db_reader_close(reader);
+}
+
+static void test_a_decision_comes_back_as_it_was_written(void **state)
+{
+	struct db_decision full = {.id = INT64_MAX, .ts_ms = INT64_MAX}, empty = {.id = 1};
+	struct db *db = open_db(&keep_all);
+	struct db_reader *reader;
+
+	(void)state;
+	fill_text(full.gpu, sizeof(full.gpu), 'g');
+	fill_text(full.kind, sizeof(full.kind), 'k');
+	fill_text(full.vgpu, sizeof(full.vgpu), 'v');
+	fill_text(full.donor, sizeof(full.donor), 'd');
+	fill_text(full.result, sizeof(full.result), 'r');
+	fill_text(full.why, sizeof(full.why), 'w');
+	fill_text(full.detail_json, sizeof(full.detail_json), 'j');
+	memcpy(full.why, "'; DROP TABLE decision; --", 26);
+	assert_int_equal(db_append_decision(db, &full), 0);
+	assert_int_equal(db_append_decision(db, &empty), 0);
+	db_close(db);
+	reader = open_reader();
+	got.n = 0;
+	memset(got.decisions, 0, sizeof(got.decisions));
+	assert_int_equal(db_query_decisions(reader, 16, keep_decision, NULL), 0);
+	assert_int_equal(got.n, 2);
+	assert_memory_equal(&got.decisions[0], &empty, sizeof(empty));
+	assert_memory_equal(&got.decisions[1], &full, sizeof(full));
+	db_reader_close(reader);
+}
+
+/* --- alerts --- */
+
+static struct db_alert make_alert(int64_t id, const char *text)
+{
+	struct db_alert alert = {.id = id,
+				 .raised_ms = START_MS,
+				 .name = "contract_limit",
+				 .gpu = "gpu0",
+				 .vgpu = "vm1",
+				 .severity = "warning"};
+
+	snprintf(alert.text, sizeof(alert.text), "%s", text);
+	return alert;
+}
+
+static void test_open_alerts_are_those_not_cleared(void **state)
+{
+	struct db *db = open_db(&keep_all);
+	struct db_reader *reader;
+	struct db_alert alert;
+
+	(void)state;
+	for (int i = 1; i <= 4; i++) {
+		alert = make_alert(i, "raised");
+		assert_int_equal(db_append_alert(db, &alert), 0);
+	}
+	alert = make_alert(2, "cleared");
+	alert.cleared_ms = START_MS + 1000;
+	assert_int_equal(db_append_alert(db, &alert), 0);
+	alert = make_alert(3, "seen");
+	alert.acked_ms = START_MS + 2000;
+	assert_int_equal(db_append_alert(db, &alert), 0);
+	db_close(db);
+	assert_int_equal(get_sql("SELECT count(*) FROM alert"),
+			 4); /* the same id is the same row */
+	reader = open_reader();
+	got.n = 0;
+	assert_int_equal(db_query_open_alerts(reader, keep_alert, NULL), 0);
+	assert_int_equal(got.n, 3);
+	assert_int_equal(got.alerts[0].id, 1);
+	assert_int_equal(got.alerts[0].raised_ms, START_MS);
+	assert_int_equal(got.alerts[0].acked_ms, 0);
+	assert_string_equal(got.alerts[0].name, "contract_limit");
+	assert_string_equal(got.alerts[0].gpu, "gpu0");
+	assert_string_equal(got.alerts[0].vgpu, "vm1");
+	assert_string_equal(got.alerts[0].severity, "warning");
+	assert_int_equal(got.alerts[1].id, 3);
+	assert_int_equal(got.alerts[1].acked_ms, START_MS + 2000);
+	assert_string_equal(got.alerts[1].text, "seen");
+	assert_int_equal(got.alerts[2].id, 4);
+	db_reader_close(reader);
+}
+
+/* --- offers --- */
+
+static void test_offers_are_those_that_still_bind(void **state)
+{
+	static const char *const states[] = {"open", "claimed", "probation", "failed",
+					     "kept", "expired", "closed"};
+	struct db *db = open_db(&keep_all);
+	struct db_reader *reader;
+	struct db_offer offer = {.created_ms = START_MS,
+				 .changed_ms = START_MS + 1,
+				 .gpu = "gpu0",
+				 .vgpu = "vm4",
+				 .cap_pct = 50,
+				 .funded_pct = 33,
+				 .target_fps = NAN,
+				 .reason = "calm for 3 periods",
+				 .claim_key = "key-1"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
+		offer.id = (int64_t)i + 1;
+		strcpy(offer.state, "open");
+		assert_int_equal(db_append_offer(db, &offer), 0);
+		strcpy(offer.state, states[i]);
+		assert_int_equal(db_append_offer(db, &offer), 0);
+	}
+	db_close(db);
+	reader = open_reader();
+	got.n = 0;
+	assert_int_equal(db_query_offers(reader, 0, keep_offer, NULL), 0);
+	assert_int_equal(got.n, 4);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(got.offers[i].id, i + 1);
+		assert_string_equal(got.offers[i].state, states[i]);
+	}
+	assert_int_equal(got.offers[0].created_ms, START_MS);
+	assert_int_equal(got.offers[0].changed_ms, START_MS + 1);
+	assert_string_equal(got.offers[0].gpu, "gpu0");
+	assert_string_equal(got.offers[0].vgpu, "vm4");
+	assert_string_equal(got.offers[0].reason, "calm for 3 periods");
+	assert_string_equal(got.offers[0].claim_key, "key-1");
+	assert_int_equal(got.offers[0].cap_pct, 50);
+	assert_int_equal(got.offers[0].funded_pct, 33);
+	assert_true(isnan(got.offers[0].target_fps));
+	db_reader_close(reader);
+}
+
+static void test_and_the_newest_that_were_claimed_with_a_key(void **state)
+{
+	struct db *db = open_db(&keep_all);
+	struct db_reader *reader;
+
+	(void)state;
+	for (int i = 1; i <= 12; i++) {
+		struct db_offer offer = {.id = i, .state = "kept", .vgpu = "vm4"};
+
+		if (i == 1)
+			strcpy(offer.state, "failed");
+		if (i % 2 == 0)
+			strcpy(offer.claim_key, "key");
+		assert_int_equal(db_append_offer(db, &offer), 0);
+	}
+	db_close(db);
+	reader = open_reader();
+	got.n = 0;
+	assert_int_equal(db_query_offers(reader, 3, keep_offer, NULL), 0);
+	assert_int_equal(got.n, 4);
+	assert_int_equal(got.offers[0].id, 1); /* binds, and is not one of the three */
+	for (int i = 1; i < 4; i++)
+		assert_int_equal(got.offers[i].id, 6 + 2 * i);
+	got.n = 0;
+	assert_int_equal(db_query_offers(reader, -1, keep_offer, NULL), 0);
+	assert_int_equal(got.n, 1);
+	db_reader_close(reader);
+}
+
+/* --- contracts --- */
+
+static void expect_contracts(int64_t revision, const char *text)
+{
+	struct db_reader *reader = open_reader();
+	int64_t got_revision;
+	char *got_text;
+
+	assert_int_equal(db_query_contracts(reader, &got_revision, &got_text), 0);
+	assert_int_equal(got_revision, revision);
+	assert_string_equal(got_text, text);
+	free(got_text);
+	db_reader_close(reader);
+}
+
+static void test_of_contracts_the_newest_text_is_kept(void **state)
+{
+	struct db *db = open_db(&keep_all);
+	struct db_reader *reader = open_reader();
+	int64_t revision = 7;
+	char *text = NULL;
+
+	(void)state;
+	assert_int_equal(db_query_contracts(reader, &revision, &text), -ENOENT);
+	assert_int_equal(revision, 7);
+	assert_null(text);
+	db_reader_close(reader);
+	assert_int_equal(db_keep_contracts(db, 1763664596123, "{\"it's\": \"one\"}"), 0);
+	db_flush(db); /* without a record, and without a tick */
+	expect_contracts(1763664596123, "{\"it's\": \"one\"}");
+	for (int i = 0; i < 100; i++) {
+		char next[16];
+
+		snprintf(next, sizeof(next), "text %d", i);
+		assert_int_equal(db_keep_contracts(db, 1000 + i, next), 0);
+	}
+	db_close(db);
+	expect_contracts(1099, "text 99");
+	assert_int_equal(get_sql("SELECT count(*) FROM contracts"), 1);
+}
+
+static void test_contracts_larger_than_the_queue_are_kept_and_cost_no_record(void **state)
+{
+	struct db *db = open_db(&keep_all);
+	const size_t size = 5 * 1024 * 1024;
+	char *text = malloc(size + 1);
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, 'x', size);
+	text[size] = '\0';
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(db_keep_contracts(db, i, text), 0);
+		put_sample(db, START_MS + i, "vm1");
+	}
+	db_flush(db);
+	assert_int_equal(stats_of(db).written, 20);
+	assert_int_equal(stats_of(db).dropped, 0);
+	db_close(db);
+	expect_contracts(19, text);
+	free(text);
+}
+
+/* --- numbers and settings --- */
+
+static void test_last_ids_are_the_largest(void **state)
+{
+	struct db *db = open_db(&keep_all);
+	struct db_reader *reader = open_reader();
+	struct db_last_ids ids = {7, 7, 7};
+	struct db_decision decision = {0};
+	struct db_alert alert = make_alert(12, "");
+	struct db_offer offer = {.id = 3};
+
+	(void)state;
+	assert_int_equal(db_query_last_ids(reader, &ids), 0);
+	assert_int_equal(ids.decision, 0);
+	assert_int_equal(ids.alert, 0);
+	assert_int_equal(ids.offer, 0);
+	for (decision.id = 900; decision.id > 890; decision.id--)
+		assert_int_equal(db_append_decision(db, &decision), 0);
+	assert_int_equal(db_append_alert(db, &alert), 0);
+	assert_int_equal(db_append_offer(db, &offer), 0);
+	db_close(db);
+	assert_int_equal(db_query_last_ids(reader, &ids), 0);
+	assert_int_equal(ids.decision, 900);
+	assert_int_equal(ids.alert, 12);
+	assert_int_equal(ids.offer, 3);
+	db_reader_close(reader);
+}
+
+static void test_settings_are_set_replaced_and_removed(void **state)
+{
+	struct db *db = open_db(&keep_all);
+	struct db_reader *reader = open_reader();
+	int n = 0;
+
+	(void)state;
+	assert_int_equal(db_append_setting(db, "overload_pct", "90"), 0);
+	assert_int_equal(db_append_setting(db, "name", "gover"), 0);
+	assert_int_equal(db_append_setting(db, "quiet_periods", "5"), 0);
+	assert_int_equal(db_append_setting(db, "overload_pct", "92.5"), 0);
+	assert_int_equal(db_append_setting(db, "name", NULL), 0);
+	assert_int_equal(db_append_setting(db, "never_set", NULL), 0);
+	assert_int_equal(db_append_setting(db, "empty", ""), 0);
+	db_flush(db);
+	got.n = 0;
+	assert_int_equal(db_query_settings(reader, keep_setting, NULL), 0);
+	assert_int_equal(got.n, 3);
+	assert_string_equal(got.settings[0], "empty=");
+	assert_string_equal(got.settings[1], "overload_pct=92.5");
+	assert_string_equal(got.settings[2], "quiet_periods=5");
+	assert_int_equal(db_query_settings(reader, stop_at_once, &n), -ECANCELED);
+	assert_int_equal(n, 1);
+	db_reader_close(reader);
+	db_close(db);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_the_newest_decisions_come_oldest_first),
+		TEST(test_a_decision_comes_back_as_it_was_written),
+		TEST(test_open_alerts_are_those_not_cleared),
+		TEST(test_offers_are_those_that_still_bind),
+		TEST(test_and_the_newest_that_were_claimed_with_a_key),
+		TEST(test_of_contracts_the_newest_text_is_kept),
+		TEST(test_contracts_larger_than_the_queue_are_kept_and_cost_no_record),
+		TEST(test_last_ids_are_the_largest),
+		TEST(test_settings_are_set_replaced_and_removed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/* `doctor` on hosts made of folders: what is there is ok, what is used and missing fails, the rest
+ * warns. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "gover-ctl/doctor/doctor.h"
+
+#define ANY_PATH 256
+
+static char root[64];
+
+static int make_root(void **state)
+{
+	(void)state;
+	snprintf(root, sizeof(root), "/tmp/gover-test-doctor.XXXXXX");
+	return mkdtemp(root) ? 0 : -1;
+}
+
+static int remove_root(void **state)
+{
+	char command[128];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf '%s'", root);
+	return system(command);
+}
+
+static void make_file(const char *name, const char *text, mode_t mode)
+{
+	char path[ANY_PATH], *slash;
+
+	snprintf(path, sizeof(path), "%s%s", root, name);
+	slash = strrchr(path, '/');
+	*slash = '\0';
+	assert_int_equal(file_make_dirs(path), 0);
+	*slash = '/';
+	assert_int_equal(file_replace(path, text, strlen(text)), 0);
+	assert_int_equal(chmod(path, mode), 0);
+}
+
+static json_t *host_with(const char *backend, const char *history)
+{
+	char text[512];
+
+	snprintf(
+		text, sizeof(text),
+		"{\"version\": \"0.1.0\", \"uptime_s\": 60, \"ready\": true, \"ticks\": 1000, "
+		"\"late_ticks\": 0, \"gpus\": [{\"name\": \"gpu0\", \"backend\": \"%s\", \"mode\": "
+		"\"act\", \"telemetry_valid\": true}], \"history\": %s}",
+		backend, history);
+	return json_loads(text, 0, NULL);
+}
+
+#define HISTORY_FINE "{\"enabled\": true, \"written\": 5, \"dropped\": 0, \"error\": null}"
+
+/* The finding of one check. */
+static struct doctor_finding ask(const char *check, const json_t *host)
+{
+	char exe[ANY_PATH], search[ANY_PATH];
+	struct doctor_look look = {
+		.root = root,
+		.search_path = search,
+		.exe = exe,
+		.where = "/run/x",
+		.host = host,
+		.no_answer = "no answer from gover-d at /run/x",
+	};
+	struct doctor_finding finding;
+	const char *name;
+
+	snprintf(exe, sizeof(exe), "%s/usr/bin/gover-ctl", root);
+	snprintf(search, sizeof(search), "%s/usr/bin", root);
+	for (size_t i = 0; (name = doctor_check(i, &look, &finding)); i++)
+		if (strcmp(name, check) == 0)
+			return finding;
+	fail_msg("no check '%s'", check);
+	return finding;
+}
+
+static void expect(const char *check, const json_t *host, enum doctor_state wanted,
+		   const char *says)
+{
+	struct doctor_finding finding = ask(check, host);
+
+	if (finding.state != wanted || !strstr(finding.text, says))
+		fail_msg("%s: %s, \"%s\"", check, doctor_state_name(finding.state), finding.text);
+}
+
+static void a_bare_host_says_what_it_lacks(void **state)
+{
+	(void)state;
+	expect("daemon", NULL, DOCTOR_FAIL, "no answer from gover-d at /run/x");
+	expect("ticks", NULL, DOCTOR_NOT_ASKED, "");
+	expect("gpus", NULL, DOCTOR_NOT_ASKED, "");
+	expect("history", NULL, DOCTOR_NOT_ASKED, "");
+	expect("cgroups", NULL, DOCTOR_WARN, "no cpu controller");
+	expect("library", NULL, DOCTOR_FAIL, "libgover-fps.so");
+	expect("xvfb", NULL, DOCTOR_WARN, "no Xvfb");
+	expect("mdev", NULL, DOCTOR_WARN, "/sys/bus/mdev");
+	expect("i915-pmu", NULL, DOCTOR_WARN, "no i915");
+	expect("vsock", NULL, DOCTOR_WARN, "no /dev/vhost-vsock");
+}
+
+static void what_the_kernel_counts_is_told_where_it_should(void **state)
+{
+	static const struct {
+		const char *fps;
+		enum doctor_state wanted;
+		const char *says;
+	} rows[] = {
+		{"{\"open\": 1}", DOCTOR_NOT_ASKED, ""},
+		{"{\"bpf_files\": 4, \"bpf_refused\": 0, \"bpf_error\": null}", DOCTOR_OK,
+		 "in 4 library files"},
+		{"{\"bpf_files\": 4, \"bpf_refused\": 2, \"bpf_error\": null}", DOCTOR_WARN,
+		 "4 library files; 2 others"},
+		{"{\"bpf_files\": 0, \"bpf_error\": \"built without libbpf\"}", DOCTOR_FAIL,
+		 "built without libbpf"},
+	};
+
+	(void)state;
+	expect("fps-bpf", NULL, DOCTOR_NOT_ASKED, "");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		json_t *host = host_with("softgpu", HISTORY_FINE);
+
+		assert_int_equal(json_object_set_new(host, "fps", json_loads(rows[i].fps, 0, NULL)),
+				 0);
+		expect("fps-bpf", host, rows[i].wanted, rows[i].says);
+		json_decref(host);
+	}
+}
+
+static void what_the_backend_in_use_needs_is_a_failure_where_it_lacks(void **state)
+{
+	json_t *softgpu = host_with("softgpu", HISTORY_FINE), *gvt = host_with("gvt", HISTORY_FINE);
+
+	(void)state;
+	expect("cgroups", softgpu, DOCTOR_FAIL, "no cpu controller");
+	expect("cgroups", gvt, DOCTOR_WARN, "no cpu controller");
+	expect("mdev", softgpu, DOCTOR_WARN, "no GVT-g");
+	expect("mdev", gvt, DOCTOR_FAIL, "no GVT-g");
+	json_decref(softgpu);
+	json_decref(gvt);
+}
+
+static void every_warning_and_failure_says_what_to_do(void **state)
+{
+	static const char *const checks[] = {"daemon", "cgroups", "library", "xvfb", "mdev"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(checks); i++)
+		assert_true(ask(checks[i], NULL).advice[0] != '\0');
+}
+
+static void the_daemons_own_troubles_are_told(void **state)
+{
+	static const struct {
+		const char *check, *host;
+		enum doctor_state state;
+		const char *says;
+	} rows[] = {
+		{"daemon", "{\"version\": \"0.1.0\", \"uptime_s\": 60}", DOCTOR_OK,
+		 "gover-d 0.1.0 answers at /run/x, up 1 min"},
+		{"ticks", "{\"ready\": false}", DOCTOR_FAIL, "no tick yet"},
+		{"ticks", "{\"ready\": true, \"ticks\": 1000, \"late_ticks\": 10}", DOCTOR_OK,
+		 "10 late"},
+		{"ticks", "{\"ready\": true, \"ticks\": 1000, \"late_ticks\": 11}", DOCTOR_WARN,
+		 "11 of 1000"},
+		{"gpus", "{\"gpus\": []}", DOCTOR_WARN, "drives no GPU"},
+		{"gpus",
+		 "{\"gpus\": [{\"name\": \"g\", \"backend\": \"sim\", \"mode\": \"act\", "
+		 "\"telemetry_valid\": true}]}",
+		 DOCTOR_OK, "g (sim, act)"},
+		{"gpus", "{\"gpus\": [{\"name\": \"g\", \"telemetry_valid\": false}]}", DOCTOR_FAIL,
+		 "busy time of GPU g"},
+		{"history", "{\"history\": " HISTORY_FINE "}", DOCTOR_OK, "5 rows written"},
+		{"history", "{\"history\": {\"enabled\": false, \"error\": \"disk full\"}}",
+		 DOCTOR_FAIL, "disk full"},
+		{"history",
+		 "{\"history\": {\"enabled\": true, \"dropped\": 3, \"error\": \"EIO\"}}",
+		 DOCTOR_FAIL, "EIO; 3 rows lost"},
+		{"history", "{\"history\": {\"enabled\": true, \"dropped\": 3, \"error\": null}}",
+		 DOCTOR_WARN, "3 rows were lost"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		json_t *host = json_loads(rows[i].host, 0, NULL);
+
+		expect(rows[i].check, host, rows[i].state, rows[i].says);
+		json_decref(host);
+	}
+}
+
+static void what_is_there_is_found(void **state)
+{
+	json_t *host = host_with("softgpu", HISTORY_FINE);
+
+	(void)state;
+	make_file("/sys/fs/cgroup/cgroup.controllers", "cpuset io memory\n", 0644);
+	expect("cgroups", host, DOCTOR_FAIL, "no cpu controller");
+	make_file("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu io memory\n", 0644);
+	expect("cgroups", host, DOCTOR_OK, "/sys/fs/cgroup");
+	make_file("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu\n", 0644);
+	expect("cgroups", host, DOCTOR_OK, "/sys/fs/cgroup");
+	make_file("/sys/fs/cgroup/cgroup.controllers", "", 0644);
+	make_file("/sys/fs/cgroup/cpu/tasks", "", 0644);
+	expect("cgroups", host, DOCTOR_OK, "/sys/fs/cgroup/cpu");
+	json_decref(host);
+
+	make_file("/usr/lib/gover/libgover-fps.so", "", 0644);
+	make_file("/usr/bin/gover-ctl", "", 0755);
+	expect("library", NULL, DOCTOR_OK, "libgover-fps.so");
+	make_file("/usr/bin/Xvfb", "", 0755);
+	expect("xvfb", NULL, DOCTOR_OK, "Xvfb is there");
+
+	make_file("/sys/bus/mdev/devices/a/x", "", 0644);
+	make_file("/sys/bus/mdev/devices/b/x", "", 0644);
+	expect("mdev", NULL, DOCTOR_WARN, "no GPU on it");
+	make_file("/sys/class/mdev_bus/0000:00:02.0/x", "", 0644);
+	expect("mdev", NULL, DOCTOR_OK, "1 GPU can carry mediated devices, 2 vGPUs exist");
+
+	make_file("/sys/bus/event_source/devices/i915/type", "", 0644);
+	expect("i915-pmu", NULL, DOCTOR_WARN, "no intel_gpu_top");
+	make_file("/usr/bin/intel_gpu_top", "", 0755);
+	expect("i915-pmu", NULL, DOCTOR_OK, "are there");
+	make_file("/dev/vhost-vsock", "", 0600);
+	expect("vsock", NULL, DOCTOR_OK, "over it");
+}
+
+#define VGPU   "/sys/bus/mdev/devices/aaaaaaaa-0000-0000-0000-000000000001/intel_vgpu/"
+#define OLD_VM "/sys/kernel/vgt/vm3/vgt_id"
+
+static void remove_made(const char *name)
+{
+	char command[ANY_PATH];
+
+	snprintf(command, sizeof(command), "rm -rf '%s%s'", root, name);
+	assert_int_equal(system(command), 0);
+}
+
+/* From a GPU alone to a kernel with gover's scheduler, one file after the other. */
+static void what_gvt_g_can_do_here_is_told_step_by_step(void **state)
+{
+	json_t *gvt = host_with("gvt", HISTORY_FINE);
+
+	(void)state;
+	remove_made("/sys");
+	expect("gvt", NULL, DOCTOR_NOT_ASKED, "");
+	make_file("/sys/bus/mdev/devices/other/nvidia/x", "", 0644);
+	expect("gvt", NULL, DOCTOR_NOT_ASKED, "");
+	make_file("/sys/class/mdev_bus/0000:00:02.0/mdev_supported_types/i915-GVTg_V5_8/name", "",
+		  0644);
+	expect("gvt", NULL, DOCTOR_OK, "1 GPU with GVT-g and no vGPU yet");
+	make_file(VGPU "vgpu_id", "1", 0444);
+	expect("gvt", NULL, DOCTOR_WARN, "has no file cap, busy_time, sched_time");
+	expect("gvt", gvt, DOCTOR_FAIL, "0000-000000000001 has no file cap");
+	make_file(VGPU "busy_time", "1", 0444);
+	make_file(VGPU "sched_time", "1", 0444);
+	expect("gvt", gvt, DOCTOR_FAIL, "has no file cap:");
+	make_file(VGPU "cap", "1", 0644);
+	expect("gvt", gvt, DOCTOR_WARN, "no file cap_lease_ms");
+	make_file(VGPU "cap_lease_ms", "0", 0644);
+	expect("gvt", gvt, DOCTOR_OK, "1 vGPU of GVT-g: caps can be written and are leased");
+	if (geteuid() != 0) {
+		make_file(VGPU "cap", "1", 0444);
+		expect("gvt", gvt, DOCTOR_FAIL, "cannot be written: Permission denied");
+	}
+	json_decref(gvt);
+}
+
+static void a_host_of_2016_is_told_to_be_one(void **state)
+{
+	(void)state;
+	expect("igvtg", NULL, DOCTOR_NOT_ASKED, "");
+	make_file(OLD_VM, "3", 0444);
+	expect("igvtg", NULL, DOCTOR_WARN, "without debugfs no use is seen");
+	assert_true(ask("igvtg", NULL).advice[0] != '\0');
+	make_file("/sys/kernel/debug/vgt/show_qos_stat", "", 0444);
+	expect("igvtg", NULL, DOCTOR_WARN, "can only be watched");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_bare_host_says_what_it_lacks),
+		cmocka_unit_test(what_the_kernel_counts_is_told_where_it_should),
+		cmocka_unit_test(what_the_backend_in_use_needs_is_a_failure_where_it_lacks),
+		cmocka_unit_test(every_warning_and_failure_says_what_to_do),
+		cmocka_unit_test(the_daemons_own_troubles_are_told),
+		cmocka_unit_test(what_is_there_is_found),
+		cmocka_unit_test(what_gvt_g_can_do_here_is_told_step_by_step),
+		cmocka_unit_test(a_host_of_2016_is_told_to_be_one),
+	};
+
+	return cmocka_run_group_tests(tests, make_root, remove_root);
+}

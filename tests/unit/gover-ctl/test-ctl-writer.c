@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* What gover-ctl prints: golden tables, "-" for what has no value, no stranger's escape on a
+ * terminal. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "gover-ctl/client.h"
+#include "gover-ctl/verb/tables.h"
+#include "gover-ctl/writer.h"
+
+/* A writer into memory; give it to done() for what was written. */
+struct sink {
+	struct writer writer;
+	char *text;
+	size_t length;
+};
+
+static void begin(struct sink *sink)
+{
+	FILE *out;
+
+	memset(sink, 0, sizeof(*sink));
+	out = open_memstream(&sink->text, &sink->length);
+	assert_non_null(out);
+	writer_init(&sink->writer, out, false);
+}
+
+static const char *done(struct sink *sink)
+{
+	fclose(sink->writer.out);
+	return sink->text;
+}
+
+static json_t *load(const char *text)
+{
+	json_error_t error;
+	json_t *json = json_loads(text, 0, &error);
+
+	if (!json)
+		fail_msg("%s: %s", text, error.text);
+	return json;
+}
+
+static void print(struct sink *sink, const struct table *table, const char *answer)
+{
+	json_t *json = load(answer);
+
+	assert_int_equal(tables_print(&sink->writer, table, json), CTL_DONE);
+	json_decref(json);
+}
+
+static void what_is_no_terminal_gets_no_escape_and_no_cut(void **state)
+{
+	struct sink sink;
+
+	(void)state;
+	begin(&sink);
+	assert_false(sink.writer.tty);
+	assert_false(sink.writer.colours);
+	assert_string_equal(writer_colour(&sink.writer, WRITER_RED), "");
+	print(&sink, &table_alerts,
+	      "{\"alerts\": [{\"id\": 1, \"name\": \"severe_overload\", \"severity\": "
+	      "\"critical\", "
+	      "\"gpu\": \"gpu0\", \"vgpu\": \"web1\", \"vm\": null, "
+	      "\"raised_at\": \"2026-11-20T18:49:56.123Z\", \"cleared_at\": null, \"acked_at\": "
+	      "null, "
+	      "\"text\": \"a long sentence that goes on and on, far beyond the eighty columns of a "
+	      "terminal of old, and on, and is not cut\"}]}");
+	assert_string_equal(
+		done(&sink),
+		"ALERT SEVERITY NAME            GPU  VGPU VM STATE RAISED               TEXT\n"
+		"    1 critical severe_overload gpu0 web1 -  open  2026-11-20T18:49:56Z a long "
+		"sentence "
+		"that goes on and on, far beyond the eighty columns of a terminal of old, and on, "
+		"and is "
+		"not cut\n");
+	free(sink.text);
+}
+
+static void what_has_no_value_is_a_dash(void **state)
+{
+	struct sink sink;
+
+	(void)state;
+	begin(&sink);
+	print(&sink, &table_vgpus,
+	      "{\"vgpus\": [{\"id\": \"a\", \"gpu\": \"gpu0\", \"vm\": null, \"initial_cap_pct\": "
+	      "50, "
+	      "\"cap_pct\": 34, \"util_pct\": 97.26, \"load_pct\": 33.1, \"fps\": 52.13, "
+	      "\"target_fps\": 60, \"frame_p99_ms\": 24.13, \"overloaded\": true, \"short\": "
+	      "true}, "
+	      "{\"id\": \"b2\", \"gpu\": \"gpu0\", \"vm\": \"db-7\", \"initial_cap_pct\": 50, "
+	      "\"cap_pct\": null, \"util_pct\": null, \"fps\": null, \"target_fps\": 0, "
+	      "\"frame_p99_ms\": null, \"state\": \"missing\", \"held\": true}]}");
+	assert_string_equal(
+		done(&sink),
+		"VGPU GPU  VM   SOLD% CAP% UTIL% LOAD%  FPS TARGET P99MS NOTE\n"
+		"a    gpu0 -       50   34  97.3  33.1 52.1   60.0  24.1 overloaded, short of its "
+		"target\n"
+		"b2   gpu0 db-7    50    -     -     -    -      -     - missing, held\n");
+	free(sink.text);
+}
+
+static void an_empty_table_is_a_sentence(void **state)
+{
+	static const struct table *const tables[] = {
+		&table_gpus,	  &table_vgpus,	  &table_alerts, &table_offers,
+		&table_decisions, &table_history, &table_policy,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+		struct sink sink;
+
+		begin(&sink);
+		print(&sink, tables[i], "{}");
+		done(&sink);
+		assert_string_equal(strchr(sink.text, '\n'), "\n");
+		assert_true(strlen(sink.text) > 5);
+		free(sink.text);
+	}
+}
+
+static void a_terminal_breaks_long_text_at_its_width(void **state)
+{
+	struct sink sink;
+	int column = 0;
+
+	(void)state;
+	begin(&sink);
+	sink.writer.tty = true;
+	sink.writer.width = 100;
+	print(&sink, &table_decisions,
+	      "{\"decisions\": [{\"id\": 7, \"time\": \"2026-11-20T18:49:56.123Z\", \"gpu\": "
+	      "\"gpu0\", "
+	      "\"kind\": \"steal\", \"vgpu\": \"a\", \"result\": \"written\", \"moves\": [], "
+	      "\"why\": "
+	      "\"one fifth of what the lightest vGPU does not use goes to the one that wants it "
+	      "most, in "
+	      "whole steps, never below the floor\"}]}");
+	for (const char *c = done(&sink); *c; c++) {
+		column = *c == '\n' ? 0 : column + 1;
+		assert_true(column <= 100);
+	}
+	assert_non_null(strstr(sink.text, "floor"));
+	free(sink.text);
+}
+
+static void colours_need_a_terminal(void **state)
+{
+	struct sink sink;
+
+	(void)state;
+	begin(&sink);
+	sink.writer.tty = true;
+	sink.writer.width = 120;
+	sink.writer.colours = true;
+	print(&sink, &table_vgpus, "{\"vgpus\": [{\"id\": \"a\", \"overloaded\": true}]}");
+	assert_non_null(strstr(done(&sink), "\033[31moverloaded\033[0m"));
+	free(sink.text);
+}
+
+static void no_control_character_of_a_stranger_gets_through(void **state)
+{
+	char text[] = "a\033[31mb\nc\x7f\xc2\x9bz \xc3\xa9";
+	struct sink sink;
+
+	(void)state;
+	writer_defuse(text);
+	assert_string_equal(text, "a?[31mb?c???z \xc3\xa9");
+
+	begin(&sink);
+	print(&sink, &table_vgpus,
+	      "{\"vgpus\": [{\"id\": \"a\", \"vm\": \"x\\u001b]0;y\\u0007\"}]}");
+	writer_line(&sink.writer, "%s", "line\rwith\033[2J");
+	assert_null(strchr(done(&sink), '\033'));
+	assert_null(strchr(sink.text, '\r'));
+	free(sink.text);
+}
+
+static void json_goes_out_as_it_came(void **state)
+{
+	char body[] = "{ \"b\":1.50,\"a\" : [1,  2]}";
+	struct reply reply = {.text = body, .length = strlen(body)};
+	struct sink sink;
+
+	(void)state;
+	begin(&sink);
+	writer_answer(&sink.writer, &reply);
+	assert_string_equal(done(&sink), "{ \"b\":1.50,\"a\" : [1,  2]}\n");
+	free(sink.text);
+}
+
+static void json_on_a_terminal_is_indented_in_its_order(void **state)
+{
+	char body[] = "{\"b\":0.1,\"a\":[1]}";
+	struct reply reply = {.text = body, .length = strlen(body), .json = load(body)};
+	struct sink sink;
+
+	(void)state;
+	begin(&sink);
+	sink.writer.tty = true;
+	writer_answer(&sink.writer, &reply);
+	assert_string_equal(done(&sink), "{\n  \"b\": 0.1,\n  \"a\": [\n    1\n  ]\n}\n");
+	json_decref(reply.json);
+	free(sink.text);
+}
+
+static void an_answer_without_a_body_prints_nothing(void **state)
+{
+	struct reply reply = {.status = 204};
+	struct sink sink;
+
+	(void)state;
+	begin(&sink);
+	writer_answer(&sink.writer, &reply);
+	assert_string_equal(done(&sink), "");
+	free(sink.text);
+}
+
+static void spans_are_told_in_two_units(void **state)
+{
+	static const struct {
+		double seconds;
+		const char *text;
+	} rows[] = {
+		{0.31, "0.3 s"},      {59.94, "59.9 s"},    {60, "1 min"},
+		{3599, "59 min"},     {7980, "2 h 13 min"}, {86400, "1 d 0 h"},
+		{1e9, "11574 d 1 h"}, {NAN, "-"},	    {INFINITY, "-"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char text[WRITER_SPAN_MAX];
+
+		writer_span(rows[i].seconds, text);
+		assert_string_equal(text, rows[i].text);
+	}
+}
+
+static void a_record_is_a_line_for_each_member(void **state)
+{
+	json_t *vgpu =
+		load("{\"id\": \"a\", \"held\": true, \"labels\": {\"x\": \"1\", \"y\": \"2\"}, "
+		     "\"attach\": {\"cgroup_procs\": [\"/p/1\", \"/p/2\"], \"fps_socket\": null}}");
+	struct sink sink;
+	size_t lines = 0;
+
+	(void)state;
+	begin(&sink);
+	writer_record(&sink.writer, table_vgpu.columns, table_vgpu.n_columns, vgpu);
+	json_decref(vgpu);
+	done(&sink);
+	assert_non_null(strstr(sink.text, "labels                     x=1, y=2\n"));
+	assert_non_null(strstr(sink.text, "programs join through      /p/1, /p/2\n"));
+	assert_non_null(strstr(sink.text, "frames are reported to     -\n"));
+	for (const char *c = sink.text; *c; c++)
+		lines += *c == '\n';
+	assert_int_equal(lines, table_vgpu.n_columns);
+	free(sink.text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_no_terminal_gets_no_escape_and_no_cut),
+		cmocka_unit_test(what_has_no_value_is_a_dash),
+		cmocka_unit_test(an_empty_table_is_a_sentence),
+		cmocka_unit_test(a_terminal_breaks_long_text_at_its_width),
+		cmocka_unit_test(colours_need_a_terminal),
+		cmocka_unit_test(no_control_character_of_a_stranger_gets_through),
+		cmocka_unit_test(json_goes_out_as_it_came),
+		cmocka_unit_test(json_on_a_terminal_is_indented_in_its_order),
+		cmocka_unit_test(an_answer_without_a_body_prints_nothing),
+		cmocka_unit_test(spans_are_told_in_two_units),
+		cmocka_unit_test(a_record_is_a_line_for_each_member),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

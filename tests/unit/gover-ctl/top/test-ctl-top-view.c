@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/* What is pressed in `top`: sorting, filtering, the cursor, and what was seen lately. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "gover-ctl/top/screen.h"
+#include "gover-ctl/top/top.h"
+
+/* Four vGPUs; frames of the last are not known. */
+static json_t *make_vgpus(void)
+{
+	return json_pack("[{s:s, s:s, s:s, s:f, s:f, s:{s:s}}, {s:s, s:s, s:s, s:f, s:f, s:b}, "
+			 "{s:s, s:s, s:s, s:f, s:f}, {s:s, s:s, s:s, s:f, s:n}]",
+			 "id", "vgpu10", "vm", "Alpha", "gpu", "gpu0", "util_pct", 10.0, "fps",
+			 60.0, "labels", "tenant", "blue", "id", "vgpu2", "vm", "beta", "gpu",
+			 "gpu1", "util_pct", 90.0, "fps", 30.0, "held", 1, "id", "vgpu1", "vm",
+			 "gamma", "gpu", "gpu0", "util_pct", 50.0, "fps", 45.0, "id", "web", "vm",
+			 "", "gpu", "gpu0", "util_pct", 90.0, "fps");
+}
+
+static void assert_order(const struct top_view *view, const json_t *vgpus, const char *wanted)
+{
+	size_t n = 0;
+	const json_t **rows = top_view_rows(view, vgpus, &n);
+	char text[256] = "";
+
+	assert_non_null(rows);
+	for (size_t i = 0; i < n; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", i ? " " : "",
+			 json_string_value(json_object_get(rows[i], "id")));
+	free(rows);
+	assert_string_equal(text, wanted);
+}
+
+static void every_column_sorts_both_ways_and_what_is_unknown_is_last(void **state)
+{
+	static const struct {
+		const char *sort, *order;
+	} rows[] = {
+		{"vgpu", "vgpu1 vgpu2 vgpu10 web"}, {"-vgpu", "web vgpu10 vgpu2 vgpu1"},
+		{"vm", "web vgpu10 vgpu2 vgpu1"},   {"gpu", "vgpu1 vgpu10 web vgpu2"},
+		{"util", "vgpu2 web vgpu1 vgpu10"}, {"-util", "vgpu10 vgpu1 vgpu2 web"},
+		{"fps", "vgpu10 vgpu1 vgpu2 web"},  {"-fps", "vgpu2 vgpu1 vgpu10 web"},
+	};
+	json_t *vgpus = make_vgpus();
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct top_view view = {0};
+		struct err err;
+
+		assert_int_equal(top_view_sort(&view, rows[i].sort, &err), 0);
+		assert_order(&view, vgpus, rows[i].order);
+	}
+	json_decref(vgpus);
+}
+
+static void an_unknown_column_is_refused_with_those_there_are(void **state)
+{
+	struct top_view view = {0};
+	struct err err;
+
+	(void)state;
+	assert_true(top_view_sort(&view, "size", &err) < 0);
+	assert_string_equal(err.msg, "--sort 'size': allowed are vgpu, vm, gpu, util, load, fps, "
+				     "target, cap, sold, broken, and - before one");
+}
+
+static void a_filter_looks_at_names_labels_and_notes(void **state)
+{
+	static const struct {
+		const char *filter, *order;
+	} rows[] = {
+		{"ALPHA", "vgpu10"},	 {"gpu1", "vgpu1 vgpu2 vgpu10"},
+		{"tenant=bl", "vgpu10"}, {"held", "vgpu2"},
+		{"nobody", ""},
+	};
+	json_t *vgpus = make_vgpus();
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct top_view view = {0};
+
+		strcpy(view.filter, rows[i].filter);
+		assert_order(&view, vgpus, rows[i].order);
+	}
+	json_decref(vgpus);
+}
+
+/* Presses each of @keys. */
+static int press(struct top_view *view, const char *keys, const json_t *vgpus)
+{
+	int r = 0;
+
+	for (; *keys; keys++)
+		r = top_view_key(view, (unsigned char)*keys, vgpus);
+	return r;
+}
+
+static void keys_do_what_the_help_says(void **state)
+{
+	struct top_view view = {.delay_ms = 1000, .lines = 10};
+	json_t *vgpus = make_vgpus();
+
+	(void)state;
+	press(&view, "u", vgpus);
+	assert_int_equal(view.sort, TOP_UTIL);
+	press(&view, "u", vgpus);
+	assert_true(view.reverse);
+	press(&view, "I>", vgpus);
+	assert_int_equal(view.sort, TOP_LOAD);
+	press(&view, "n<", vgpus);
+	assert_int_equal(view.sort, TOP_BROKEN);
+	assert_int_equal(press(&view, "p", vgpus), 0);
+	assert_true(view.paused);
+	assert_int_equal(press(&view, " ", vgpus), TOP_ASK);
+	assert_false(view.paused);
+	press(&view, "++-", vgpus);
+	assert_int_equal(view.delay_ms, 2000);
+	press(&view, "-----------", vgpus);
+	assert_int_equal(view.delay_ms, TOP_DELAY_MIN_MS);
+	assert_int_equal(top_view_key(&view, SCREEN_F1, vgpus), 0);
+	assert_int_equal(view.mode, TOP_HELP);
+	assert_int_equal(press(&view, "q", vgpus), 0); /* ends the help alone */
+	assert_int_equal(view.mode, TOP_TABLE);
+	assert_int_equal(press(&view, "q", vgpus), 1);
+	assert_int_equal(top_view_key(&view, SCREEN_F10, vgpus), 1);
+	json_decref(vgpus);
+}
+
+static void a_filter_is_typed_and_acts_at_once(void **state)
+{
+	struct top_view view = {0};
+	json_t *vgpus = make_vgpus();
+
+	(void)state;
+	press(&view, "/w", vgpus);
+	assert_int_equal(view.mode, TOP_FILTER);
+	assert_order(&view, vgpus, "web");
+	press(&view, "q\x7f\x7f", vgpus);
+	assert_string_equal(view.filter, "");
+	press(&view, "\xc3\xa4", vgpus);
+	assert_string_equal(view.filter, "\xc3\xa4");
+	press(&view, "\x7f", vgpus);
+	assert_string_equal(view.filter, "");
+	press(&view, "beta\r", vgpus);
+	assert_int_equal(view.mode, TOP_TABLE);
+	assert_order(&view, vgpus, "vgpu2");
+	top_view_key(&view, SCREEN_ESCAPE, vgpus);
+	assert_string_equal(view.filter, "");
+	for (int i = 0; i < 200; i++)
+		press(&view, i == 0 ? "/" : "x", vgpus);
+	assert_int_equal(strlen(view.filter), TOP_FILTER_MAX - 1);
+	json_decref(vgpus);
+}
+
+static void the_cursor_stays_on_its_vgpu(void **state)
+{
+	struct top_view view = {0};
+	json_t *vgpus = make_vgpus();
+	size_t n;
+	const json_t **rows;
+
+	(void)state;
+	press(&view, "jj", vgpus); /* vgpu1 vgpu2 vgpu10 web */
+	assert_string_equal(view.cursor, "vgpu10");
+	press(&view, "u", vgpus);
+	assert_string_equal(view.cursor, "vgpu10");
+	rows = top_view_rows(&view, vgpus, &n);
+	assert_non_null(rows);
+	assert_int_equal(top_view_scroll(&view, rows, n, 2), 3);
+	assert_int_equal(view.first, 2);
+	free(rows);
+	top_view_key(&view, SCREEN_HOME, vgpus);
+	assert_string_equal(view.cursor, "vgpu2");
+	top_view_key(&view, SCREEN_END, vgpus);
+	assert_string_equal(view.cursor, "vgpu10");
+	assert_int_equal(press(&view, "\r", vgpus), TOP_ASK);
+	assert_string_equal(view.focus, "vgpu10");
+	assert_int_equal(press(&view, "\r", vgpus), TOP_ASK);
+	assert_string_equal(view.focus, "");
+	json_decref(vgpus);
+}
+
+static void keys_on_an_empty_host_are_harmless(void **state)
+{
+	struct top_view view = {.delay_ms = 1000};
+
+	(void)state;
+	for (int key = 1; key <= SCREEN_UNKNOWN; key++)
+		(void)top_view_key(&view, key, NULL);
+	assert_string_equal(view.cursor, "");
+}
+
+static void what_was_seen_is_kept_with_its_gaps(void **state)
+{
+	struct trails trails = {0};
+	json_t *vgpus = make_vgpus(), *less, *points;
+	const struct trail *trail;
+
+	(void)state;
+	assert_int_equal(trails_note(&trails, vgpus), 0);
+	points = json_pack("[{s:f, s:n}, {s:f, s:f}]", "load_pct", 7.0, "fps", "load_pct", 8.0,
+			   "fps", 9.0);
+	trails_recall(&trails, "vgpu2", points);
+	trails_recall(&trails, "nobody", points);
+	assert_int_equal(trails_note(&trails, NULL), 0);
+	trails_recall(&trails, "vgpu2", points);
+	trail = trails_find(&trails, "vgpu2");
+	assert_non_null(trail);
+	assert_int_equal(trail->n, 4); /* two recalled, one noted, a gap */
+	assert_true(isnan(trail->fps[0]));
+	assert_true(fabs((double)trail->load[1] - 8) < 0.01);
+	assert_true(fabs((double)trail->fps[2] - 30) < 0.01);
+	assert_true(isnan(trail->fps[3]));
+	for (int i = 0; i < 2 * TRAIL_MAX; i++)
+		assert_int_equal(trails_note(&trails, vgpus), 0);
+	assert_int_equal(trails_find(&trails, "web")->n, TRAIL_MAX);
+	less = json_pack("[O]", json_array_get(vgpus, 1));
+	assert_int_equal(trails_note(&trails, less), 0);
+	assert_null(trails_find(&trails, "web"));
+	assert_int_equal(trails_find(&trails, "vgpu2")->n, TRAIL_MAX);
+	trails_fini(&trails);
+	json_decref(less);
+	json_decref(points);
+	json_decref(vgpus);
+}
+
+static void a_line_of_what_was_is_of_the_locales_characters(void **state)
+{
+	static const float values[] = {0, 25, 50, (float)NAN, 100, 700};
+	static const struct {
+		bool utf8;
+		int columns;
+		double full;
+		const char *text;
+	} rows[] = {
+		{false, 6, 100, "_:= ##"},	{false, 8, 100, "  _:= ##"},
+		{false, 2, 100, "##"},		{false, 3, 0, "   "},
+		{false, 3, (double)NAN, "   "}, {true, 6, 100, "\u2581\u2583\u2585 \u2588\u2588"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct writer writer = {.utf8 = rows[i].utf8};
+		char *text = NULL;
+		size_t length;
+		struct canvas canvas = {.writer = &writer, .out = open_memstream(&text, &length)};
+
+		canvas_spark(&canvas, rows[i].columns, values, ARRAY_SIZE(values), rows[i].full);
+		fclose(canvas.out);
+		assert_string_equal(text, rows[i].text);
+		free(text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_column_sorts_both_ways_and_what_is_unknown_is_last),
+		cmocka_unit_test(an_unknown_column_is_refused_with_those_there_are),
+		cmocka_unit_test(a_filter_looks_at_names_labels_and_notes),
+		cmocka_unit_test(keys_do_what_the_help_says),
+		cmocka_unit_test(a_filter_is_typed_and_acts_at_once),
+		cmocka_unit_test(the_cursor_stays_on_its_vgpu),
+		cmocka_unit_test(keys_on_an_empty_host_are_harmless),
+		cmocka_unit_test(what_was_seen_is_kept_with_its_gaps),
+		cmocka_unit_test(a_line_of_what_was_is_of_the_locales_characters),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/* The picture of `top`: fits every size, shows what matters first. */
+#include <locale.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "gover-ctl/top/top.h"
+
+static json_t *make_vgpu(int i)
+{
+	char id[16];
+
+	snprintf(id, sizeof(id), "vgpu%d", i);
+	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:f, s:f, s:f, s:f, s:i, s:s, s:b}", "id", id,
+			 "gpu", "gpu0", "vm", "db-7", "initial_cap_pct", 50, "cap_pct", 25,
+			 "util_pct", 97.4, "load_pct", 48.7, "broken_time_pct", 1.25, "fps", 30.0,
+			 "target_fps", 60, "state", "active", "overloaded", 1);
+}
+
+static json_t *make_host(int vgpus, int alerts)
+{
+	json_t *list = json_array(), *alert_list = json_array();
+
+	for (int i = 0; i < vgpus; i++)
+		json_array_append_new(list, make_vgpu(i));
+	for (int i = 0; i < alerts; i++)
+		json_array_append_new(alert_list,
+				      json_pack("{s:s, s:s, s:s}", "severity", "critical", "text",
+						"two want more", "raised_at",
+						"2026-11-20T18:49:50.123Z"));
+	return json_pack(
+		"{s:s, s:s, s:f, s:i, s:i, s:[{s:s, s:s, s:s, s:s, s:f, s:b, s:i, s:i, s:i, "
+		"s:f}], s:o, s:o}",
+		"version", "0.1.0", "time", "2026-11-20T18:49:56.123Z", "uptime_s", 7980.0, "ticks",
+		7985, "late_ticks", 0, "gpus", "name", "gpu0", "backend", "softgpu", "mode", "act",
+		"selling", "on", "util_pct", 83.0, "telemetry_valid", 1, "sum_cap_pct", 90,
+		"free_pct", 10, "sum_initial_cap_pct", 150, "overbooking_ratio", 1.5, "vgpus", list,
+		"alerts", alert_list);
+}
+
+static json_t *make_decisions(int n)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < n; i++) {
+		char why[64];
+
+		snprintf(why, sizeof(why), "reason number %d", i);
+		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:[]}", "time",
+						      "2026-11-20T18:49:55.123Z", "kind", "steal",
+						      "why", why, "moves"));
+	}
+	return json_pack("{s:o}", "decisions", list);
+}
+
+struct size {
+	int width, height;
+	bool in_place, utf8, colours;
+};
+
+/* The caller frees it. */
+static char *draw_view(struct size size, int vgpus, int alerts, int decisions, const char *notice,
+		       struct top_view *view)
+{
+	struct writer writer = {.utf8 = size.utf8, .colours = size.colours};
+	json_t *host = make_host(vgpus, alerts), *list = make_decisions(decisions);
+	struct trails trails = {0};
+	struct top_facts facts = {
+		.host = host, .decisions = list, .trails = &trails, .notice = notice};
+	size_t length;
+	char *text = NULL;
+	struct canvas canvas = {
+		.writer = &writer,
+		.width = size.width,
+		.height = size.height,
+		.in_place = size.in_place,
+	};
+
+	canvas.out = open_memstream(&text, &length);
+	assert_non_null(canvas.out);
+	assert_int_equal(trails_note(&trails, json_object_get(host, "vgpus")), 0);
+	top_draw(&canvas, &facts, view);
+	fclose(canvas.out);
+	trails_fini(&trails);
+	json_decref(host);
+	json_decref(list);
+	return text;
+}
+
+static char *draw(struct size size, int vgpus, int alerts, int decisions, const char *notice)
+{
+	struct top_view view = {.live = size.in_place};
+
+	return draw_view(size, vgpus, alerts, decisions, notice, &view);
+}
+
+static void the_numbers_stand_beside_each_other(void **state)
+{
+	CLEANUP_FREE char *text = draw((struct size){.width = 100}, 1, 0, 1, NULL);
+
+	(void)state;
+	assert_string_equal(
+		text,
+		"gover-d 0.1.0  18:49:56 UTC  up 2 h 13 min  7985 ticks, 0 late\n"
+		"gpu0 softgpu act  #############...  83 %  caps 90 %, free 10 %  sold 150 % (1.50 "
+		"x)  selling on\n"
+		"1 vGPUs: 1 overloaded, 0 short  offers 0 open  alerts 0 critical, 0 warning  0 "
+		"held, 0 on probation\n\n"
+		"VGPU^ VM   UTIL% LOAD%                 FPS/TARGET                CAP/SOLD BROKEN% "
+		"NOTE\n"
+		"vgpu0 db-7  97.4  48.7              #   30.0/60                =   25/50     1.25 "
+		"overloaded\n\n"
+		"18:49:55 steal reason number 0\n");
+}
+
+static void no_size_is_overrun(void **state)
+{
+	(void)state;
+	for (int width = 1; width <= 140; width += 7) {
+		for (int height = 1; height <= 40; height += 3) {
+			CLEANUP_FREE char *text =
+				draw((struct size){.width = width, .height = height}, 9, 4, 20,
+				     "no answer");
+			int rows = 0, columns = 0;
+
+			for (const char *c = text; *c; c++) {
+				columns = *c == '\n' ? 0 : columns + 1;
+				rows += *c == '\n';
+				if (columns > width)
+					fail_msg("%d x %d: a line is wider", width, height);
+			}
+			if (rows > height)
+				fail_msg("%d x %d: %d lines", width, height, rows);
+		}
+	}
+}
+
+static void a_full_screen_does_not_scroll(void **state)
+{
+	CLEANUP_FREE char *text =
+		draw((struct size){.width = 80, .height = 10, .in_place = true}, 3, 1, 20, NULL);
+	int breaks = 0;
+
+	(void)state;
+	for (const char *c = text; *c; c++)
+		breaks += *c == '\n';
+	assert_int_equal(breaks, 9);
+	assert_string_equal(text + strlen(text) - 3, "\033[K");
+}
+
+static void what_does_not_fit_is_counted(void **state)
+{
+	CLEANUP_FREE char *text = draw((struct size){.width = 100, .height = 24}, 40, 2, 20, NULL);
+
+	(void)state;
+	assert_non_null(strstr(text, "vgpu0 "));
+	assert_non_null(strstr(text, "1 to 12 of 40\n"));
+	assert_non_null(strstr(text, "two want more"));
+	assert_non_null(strstr(text, "reason number 19"));
+}
+
+static void what_just_happened_stands_on_top(void **state)
+{
+	CLEANUP_FREE char *text = draw((struct size){.width = 100, .height = 24}, 1, 0, 5, NULL);
+	const char *newest = strstr(text, "reason number 4"),
+		   *oldest = strstr(text, "reason number 0");
+
+	(void)state;
+	assert_non_null(newest);
+	assert_non_null(oldest);
+	assert_true(newest < oldest);
+}
+
+static void a_narrow_screen_keeps_the_numbers_and_gives_up_lines_of_the_past(void **state)
+{
+	CLEANUP_FREE char *text = draw((struct size){.width = 60, .height = 24}, 1, 0, 0, NULL);
+	const char *line = strstr(text, "vgpu0 ");
+
+	(void)state;
+	assert_non_null(line);
+	assert_null(strchr(line, '#'));
+	assert_non_null(strstr(line, "97.4"));
+	assert_non_null(strstr(line, "30.0/60"));
+	assert_non_null(strstr(line, "25/50"));
+}
+
+static void a_daemon_that_is_away_is_said_above_the_old_picture(void **state)
+{
+	CLEANUP_FREE char *text =
+		draw((struct size){.width = 100, .height = 24}, 1, 0, 0, "no answer from gover-d");
+
+	(void)state;
+	assert_non_null(strstr(text, "\nno answer from gover-d\n"));
+	assert_non_null(strstr(text, "vgpu0 "));
+}
+
+static void colours_end_with_their_line(void **state)
+{
+	CLEANUP_FREE char *text =
+		draw((struct size){.width = 100, .height = 24, .colours = true}, 2, 1, 2, "away");
+	const char *reset = "\033[0m";
+
+	(void)state;
+	assert_non_null(strstr(text, "\033[31m"));
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		const char *last = strrchr(line, '\033');
+
+		if (last && strncmp(last, reset, strlen(reset)) != 0)
+			fail_msg("a line leaves its colour on: %s", line);
+	}
+}
+
+/* Draws one bar; the caller frees it. */
+static char *bar(bool utf8, double fraction)
+{
+	struct writer writer = {.utf8 = utf8};
+	char *text = NULL;
+	size_t length;
+	struct canvas canvas = {.writer = &writer, .out = open_memstream(&text, &length)};
+
+	canvas_bar(&canvas, 4, fraction);
+	fclose(canvas.out);
+	assert_int_equal(canvas.column, 4);
+	return text;
+}
+
+static void bars_are_of_the_locales_characters(void **state)
+{
+	static const struct {
+		bool utf8;
+		double fraction;
+		const char *bar;
+	} rows[] = {
+		{false, 0, "...."},
+		{false, 0.5, "##.."},
+		{false, 1, "####"},
+		{false, 7, "####"},
+		{false, -1, "...."},
+		{false, (double)NAN, "...."},
+		{true, 0.5, "\u2588\u2588\u00b7\u00b7"},
+		{true, 0.53125, "\u2588\u2588\u258f\u00b7"},
+		{true, 0.71875, "\u2588\u2588\u2589\u00b7"},
+		{true, 1, "\u2588\u2588\u2588\u2588"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP_FREE char *text = bar(rows[i].utf8, rows[i].fraction);
+
+		assert_string_equal(text, rows[i].bar);
+	}
+}
+
+static void text_is_cut_by_columns_and_defused(void **state)
+{
+	struct writer writer = {.utf8 = true};
+	char *text = NULL;
+	size_t length;
+	struct canvas canvas = {.writer = &writer, .width = 12};
+
+	(void)state;
+	if (!setlocale(LC_CTYPE, "C.UTF-8"))
+		skip();
+	canvas.out = open_memstream(&text, &length);
+	canvas_field(&canvas, 4, "\u00e4\u00f6\u00fc");
+	canvas_field(&canvas, 3,
+		     "\033\xff"
+		     "cd");
+	canvas_field(&canvas, 3, "\u4e16\u754c");
+	canvas_put(&canvas, "%s", "long");
+	fclose(canvas.out);
+	setlocale(LC_CTYPE, "C");
+	assert_string_equal(text, "\u00e4\u00f6\u00fc ??c\u4e16 lo");
+	assert_int_equal(canvas.column, 12);
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_numbers_stand_beside_each_other),
+		cmocka_unit_test(no_size_is_overrun),
+		cmocka_unit_test(a_full_screen_does_not_scroll),
+		cmocka_unit_test(what_does_not_fit_is_counted),
+		cmocka_unit_test(what_just_happened_stands_on_top),
+		cmocka_unit_test(a_narrow_screen_keeps_the_numbers_and_gives_up_lines_of_the_past),
+		cmocka_unit_test(a_daemon_that_is_away_is_said_above_the_old_picture),
+		cmocka_unit_test(colours_end_with_their_line),
+		cmocka_unit_test(bars_are_of_the_locales_characters),
+		cmocka_unit_test(text_is_cut_by_columns_and_defused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/* `run` and the terms of a contract: what is worked out before a program is placed, and what is
+ * refused. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "gover-ctl/verb/launch.h"
+#include "gover-ctl/verb/terms.h"
+
+static char folder[64];
+
+static int make_folder(void **state)
+{
+	(void)state;
+	snprintf(folder, sizeof(folder), "/tmp/gover-test-run.XXXXXX");
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+	char command[128];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+	return system(command);
+}
+
+static const char *in_folder(const char *name, char path[PATH_MAX])
+{
+	snprintf(path, PATH_MAX, "%s/%s", folder, name);
+	return path;
+}
+
+/* Makes a file and the folders above it. */
+static void put_file(const char *name, mode_t mode)
+{
+	char path[PATH_MAX], *slash;
+
+	in_folder(name, path);
+	slash = strrchr(path, '/');
+	*slash = '\0';
+	assert_int_equal(file_make_dirs(path), 0);
+	*slash = '/';
+	assert_int_equal(file_replace(path, "", 0), 0);
+	assert_int_equal(chmod(path, mode), 0);
+}
+
+static void the_library_lies_beside_the_program_or_in_its_prefix(void **state)
+{
+	char exe[PATH_MAX], found[PATH_MAX], wanted[PATH_MAX];
+	struct err err;
+
+	(void)state;
+	put_file("usr/bin/gover-ctl", 0755);
+	in_folder("usr/bin/gover-ctl", exe);
+	assert_int_equal(run_find_library(NULL, exe, found, &err), -ENOENT);
+	assert_non_null(strstr(err.msg, "/usr/bin/"));
+	assert_non_null(strstr(err.msg, "GOVER_FPS_LIB"));
+
+	put_file("usr/lib/gover/libgover-fps.so", 0644);
+	assert_int_equal(run_find_library(NULL, exe, found, &err), 0);
+	assert_string_equal(found, in_folder("usr/bin/../lib/gover/libgover-fps.so", wanted));
+
+	put_file("usr/bin/libgover-fps.so", 0644);
+	assert_int_equal(run_find_library("", exe, found, &err), 0);
+	assert_string_equal(found, in_folder("usr/bin/libgover-fps.so", wanted));
+}
+
+static void the_environment_may_name_another_library(void **state)
+{
+	char path[PATH_MAX], found[PATH_MAX];
+	struct err err;
+
+	(void)state;
+	put_file("mine.so", 0644);
+	assert_int_equal(run_find_library(in_folder("mine.so", path), "/nowhere/exe", found, &err),
+			 0);
+	assert_string_equal(found, path);
+	assert_int_equal(run_find_library(in_folder("none.so", path), "/nowhere/exe", found, &err),
+			 -ENOENT);
+	assert_non_null(strstr(err.msg, "none.so"));
+}
+
+static void a_path_that_would_break_ld_preload_is_refused(void **state)
+{
+	static const char *const names[] = {"a b.so", "a:b.so"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char path[PATH_MAX], found[PATH_MAX];
+		struct err err;
+
+		put_file(names[i], 0644);
+		assert_int_equal(run_find_library(in_folder(names[i], path), "/x", found, &err),
+				 -EINVAL);
+		assert_non_null(strstr(err.msg, names[i]));
+	}
+}
+
+static void our_library_comes_first(void **state)
+{
+	char value[16] = "";
+
+	(void)state;
+	assert_int_equal(run_preload("/l.so", NULL, value, sizeof(value)), 0);
+	assert_string_equal(value, "/l.so");
+	assert_int_equal(run_preload("/l.so", "", value, sizeof(value)), 0);
+	assert_string_equal(value, "/l.so");
+	assert_int_equal(run_preload("/l.so", "/m.so", value, sizeof(value)), 0);
+	assert_string_equal(value, "/l.so:/m.so");
+	assert_int_equal(run_preload("/l.so", "/m.so:/n.so", value, sizeof(value)), -ENAMETOOLONG);
+}
+
+static void the_pace_is_a_little_above_the_target(void **state)
+{
+	static const struct {
+		double target, pace;
+	} rows[] = {
+		{0, 0}, {-1, 0}, {30, 31}, {60, 61}, {100, 101}, {200, 202}, {1000, 1010},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_float_equal(run_fps_max(rows[i].target), rows[i].pace, 1e-9);
+}
+
+static void a_command_is_looked_for_as_a_shell_does(void **state)
+{
+	char path[PATH_MAX], search[2 * PATH_MAX], here[PATH_MAX];
+
+	(void)state;
+	put_file("bin1/data", 0644);
+	put_file("bin2/data", 0755);
+	put_file("bin2/only-data", 0644);
+	snprintf(search, sizeof(search), "%s/none:%s/bin1:%s/bin2", folder, folder, folder);
+	assert_int_equal(run_find_command("data", search), 0);
+	assert_int_equal(run_find_command("only-data", search), -EACCES);
+	assert_int_equal(run_find_command("missing", search), -ENOENT);
+	assert_int_equal(run_find_command("", search), -ENOENT);
+	assert_int_equal(run_find_command("data", ""), -ENOENT);
+	assert_int_equal(run_find_command(in_folder("bin2/data", path), ""), 0);
+	assert_int_equal(run_find_command(in_folder("bin1/data", path), search), -EACCES);
+	assert_int_equal(run_find_command(in_folder("bin9/data", path), search), -ENOENT);
+	assert_int_equal(run_find_command(folder, search), -EACCES);
+
+	/* An empty part of PATH is the current folder. */
+	assert_non_null(getcwd(here, sizeof(here)));
+	assert_int_equal(chdir(in_folder("bin2", path)), 0);
+	assert_int_equal(run_find_command("data", "/none::/none2"), 0);
+	assert_int_equal(chdir(here), 0);
+}
+
+static void a_process_joins_through_every_file(void **state)
+{
+	char one[PATH_MAX], two[PATH_MAX];
+	CLEANUP_FREE char *text1 = NULL, *text2 = NULL;
+	struct err err;
+	json_t *vgpu;
+
+	(void)state;
+	put_file("cpu/procs", 0644);
+	put_file("cpuset/procs", 0644);
+	vgpu = json_pack("{s:s, s:s, s:{s:[s,s]}}", "id", "a", "gpu", "g", "attach", "cgroup_procs",
+			 in_folder("cpu/procs", one), in_folder("cpuset/procs", two));
+	assert_int_equal(run_enter(vgpu, 4711, &err), 0);
+	json_decref(vgpu);
+	assert_int_equal(file_read(one, 64, &text1, NULL), 0);
+	assert_int_equal(file_read(two, 64, &text2, NULL), 0);
+	assert_string_equal(text1, "4711\n");
+	assert_string_equal(text2, "4711\n");
+}
+
+static void where_no_program_can_be_placed_none_is(void **state)
+{
+	static const struct {
+		const char *vgpu;
+		int result;
+		const char *says;
+	} rows[] = {
+		{"{\"id\": \"a\", \"gpu\": \"g\", \"attach\": {\"cgroup_procs\": []}}", -EOPNOTSUPP,
+		 "vGPU 'a' on GPU 'g' has no place for programs"},
+		{"{\"id\": \"a\", \"gpu\": \"g\", \"attach\": null}", -EOPNOTSUPP, "vGPU 'a'"},
+		{"{\"id\": \"a\", \"attach\": {\"cgroup_procs\": [3]}}", -EPROTO, "cgroup_procs"},
+		{"{\"id\": \"a\", \"attach\": {\"cgroup_procs\": [\"/nowhere/procs\"]}}", -ENOENT,
+		 "/nowhere/procs: No such file"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		json_t *vgpu = json_loads(rows[i].vgpu, 0, NULL);
+		struct err err = {.msg = ""};
+		int r = run_enter(vgpu, 1, &err);
+
+		json_decref(vgpu);
+		if (r != rows[i].result || !strstr(err.msg, rows[i].says))
+			fail_msg("%s gave %d, \"%s\"", rows[i].vgpu, r, err.msg);
+	}
+}
+
+/* The arguments of a run that was told these. */
+static struct args told(const char *cap, const char *target, const char *gpu, const char *label)
+{
+	struct args args = {0};
+
+	args.values[OPTION_RUN_CAP] = cap;
+	args.values[OPTION_TARGET_FPS] = target;
+	args.values[OPTION_GPU] = gpu;
+	if (label)
+		args.labels[args.n_labels++] = label;
+	return args;
+}
+
+static void terms_that_differ_from_the_contract_are_named(void **state)
+{
+	static const struct {
+		const char *cap, *target, *gpu, *label;
+		int n;
+		const char *says;
+	} rows[] = {
+		{NULL, NULL, NULL, NULL, 0, ""},
+		{"50", "60", "gpu0", "tenant=x", 0, ""},
+		{"50", "60.0", NULL, NULL, 0, ""},
+		{"40", NULL, NULL, NULL, 1, "initial_cap_pct is 50, --cap says 40"},
+		{NULL, "30", NULL, NULL, 1, "target_fps is 60, --target-fps says 30"},
+		{NULL, NULL, "gpu1", NULL, 1, "gpu is gpu0, --gpu says gpu1"},
+		{NULL, NULL, NULL, "tenant=y", 1, "tenant is x, --label says tenant=y"},
+		{NULL, NULL, NULL, "new=y", 1, "new is not set, --label says new=y"},
+		{"40", "30", NULL, NULL, 2,
+		 "initial_cap_pct is 50, --cap says 40; target_fps is 60, --target-fps says 30"},
+	};
+	json_t *vgpu = json_loads("{\"id\": \"a\", \"gpu\": \"gpu0\", \"initial_cap_pct\": 50, "
+				  "\"target_fps\": 60, \"labels\": {\"tenant\": \"x\"}}",
+				  0, NULL);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct args args = told(rows[i].cap, rows[i].target, rows[i].gpu, rows[i].label);
+		char text[256];
+
+		assert_int_equal(terms_differ(&args, vgpu, text, sizeof(text)), rows[i].n);
+		assert_string_equal(text, rows[i].says);
+	}
+	json_decref(vgpu);
+}
+
+static void a_long_list_of_differences_ends_at_its_limit(void **state)
+{
+	struct args args = told("40", "30", "gpu1", "new=y");
+	json_t *vgpu = json_object();
+	char text[40];
+
+	(void)state;
+	assert_int_equal(terms_differ(&args, vgpu, text, sizeof(text)), 4);
+	assert_int_equal(strlen(text), sizeof(text) - 1);
+	json_decref(vgpu);
+}
+
+static void only_terms_that_were_given_are_sent(void **state)
+{
+	struct args args = told("40", "59.5", NULL, NULL);
+	json_t *body = terms_body(&args);
+	CLEANUP_FREE char *text = json_dumps(body, JSON_COMPACT);
+
+	(void)state;
+	assert_string_equal(text, "{\"initial_cap_pct\":40,\"target_fps\":59.5}");
+	json_decref(body);
+}
+
+static void labels_are_put_over_those_that_stand(void **state)
+{
+	struct args args = {.labels = {"a=1", "b=", "c=x=y", "none="}, .n_labels = 4};
+	json_t *labels = json_pack("{s:s, s:s, s:s}", "a", "0", "b", "0", "d", "0");
+	CLEANUP_FREE char *text = NULL;
+
+	(void)state;
+	assert_int_equal(terms_merge_labels(&args, labels), 0);
+	text = json_dumps(labels, JSON_COMPACT | JSON_SORT_KEYS);
+	assert_string_equal(text, "{\"a\":\"1\",\"c\":\"x=y\",\"d\":\"0\"}");
+	json_decref(labels);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_library_lies_beside_the_program_or_in_its_prefix),
+		cmocka_unit_test(the_environment_may_name_another_library),
+		cmocka_unit_test(a_path_that_would_break_ld_preload_is_refused),
+		cmocka_unit_test(our_library_comes_first),
+		cmocka_unit_test(the_pace_is_a_little_above_the_target),
+		cmocka_unit_test(a_command_is_looked_for_as_a_shell_does),
+		cmocka_unit_test(a_process_joins_through_every_file),
+		cmocka_unit_test(where_no_program_can_be_placed_none_is),
+		cmocka_unit_test(terms_that_differ_from_the_contract_are_named),
+		cmocka_unit_test(a_long_list_of_differences_ends_at_its_limit),
+		cmocka_unit_test(only_terms_that_were_given_are_sent),
+		cmocka_unit_test(labels_are_put_over_those_that_stand),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

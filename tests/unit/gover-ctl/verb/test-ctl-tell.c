@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* gover-ctl's sentences, times and policy values: what people type and read. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "gover-ctl/verb/policy-set.h"
+#include "gover-ctl/verb/tell.h"
+#include "gover-ctl/verb/when.h"
+
+#define UNTOUCHED 4711
+
+static json_t *load(const char *text)
+{
+	json_error_t error;
+	json_t *json = json_loads(text, 0, &error);
+
+	if (!json)
+		fail_msg("%s: %s", text, error.text);
+	return json;
+}
+
+static void a_vgpu_is_told_with_its_numbers(void **state)
+{
+	static const struct {
+		const char *vgpu, *told;
+	} rows[] = {
+		{"{\"id\": \"web1\", \"gpu\": \"gpu0\", \"vm\": \"db-7\", \"cap_pct\": 34, "
+		 "\"initial_cap_pct\": 50, \"util_pct\": 97.3, \"fps\": 52.13, \"target_fps\": 60, "
+		 "\"frame_p99_ms\": 24.13, \"state\": \"active\", \"overloaded\": true}",
+		 "web1 (vm db-7) on gpu0: cap 34 % of 50 % sold, used 97 % of it, 52.1 of 60 fps "
+		 "(99 % of frames within 24.1 ms), overloaded"},
+		{"{\"id\": \"a\", \"gpu\": \"g\", \"vm\": null, \"cap_pct\": 50, "
+		 "\"initial_cap_pct\": 50, "
+		 "\"util_pct\": null, \"fps\": null, \"target_fps\": 30, \"state\": \"probation\"}",
+		 "a on g: cap 50 % of 50 % sold, use not known, no frames seen of 30 fps promised, "
+		 "on probation"},
+		{"{\"id\": \"a\", \"gpu\": \"g\", \"cap_pct\": null, \"initial_cap_pct\": 50, "
+		 "\"util_pct\": 0, \"fps\": 12, \"target_fps\": 0, \"state\": \"missing\", "
+		 "\"held\": true, \"found\": true}",
+		 "a on g: cap not known, 50 % sold, used 0 % of it, 12.0 fps, missing, held, no "
+		 "contract"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		json_t *vgpu = load(rows[i].vgpu);
+		char text[TELL_MAX];
+
+		tell_vgpu(vgpu, text);
+		json_decref(vgpu);
+		assert_string_equal(text, rows[i].told);
+	}
+}
+
+static void a_decision_is_told_with_its_moves_and_numbers(void **state)
+{
+	json_t *decision = load("{\"moves\": [{\"vgpu\": \"a\", \"from_pct\": 30, \"to_pct\": 34, "
+				"\"read_back_pct\": 34}, {\"vgpu\": \"b\", \"from_pct\": 50, "
+				"\"to_pct\": 46, \"read_back_pct\": null}, {\"vgpu\": \"c\", "
+				"\"from_pct\": 1, \"to_pct\": 9, \"read_back_pct\": 5}], "
+				"\"numbers\": {\"u_pct\": 97.3125, \"unused_pct\": 20}}");
+	char text[TELL_MAX];
+
+	(void)state;
+	tell_moves(decision, text);
+	assert_string_equal(text, "a 30 -> 34 %, b 50 -> 46 %, c 1 -> 9 % (read back 5 %)");
+	tell_numbers(decision, text);
+	assert_string_equal(text, "u_pct 97.31, unused_pct 20");
+	json_decref(decision);
+}
+
+static void a_sentence_ends_at_its_limit(void **state)
+{
+	json_t *moves = json_array(), *decision = json_pack("{s:o}", "moves", moves);
+	char text[TELL_MAX];
+
+	(void)state;
+	for (int i = 0; i < 256; i++)
+		json_array_append_new(moves,
+				      json_pack("{s:s, s:i, s:i}", "vgpu", "a-long-name-of-it",
+						"from_pct", i, "to_pct", i));
+	tell_moves(decision, text);
+	json_decref(decision);
+	assert_int_equal(strlen(text), TELL_MAX - 1);
+}
+
+static void times_are_taken_as_people_type_them(void **state)
+{
+	static const int64_t now = 1795200596123; /* 2026-11-20T18:49:56.123Z */
+	static const struct {
+		const char *text;
+		int result;
+		int64_t ms;
+	} rows[] = {
+		{"now", 0, 1795200596123},
+		{"-1h", 0, 1795200596123 - 3600000},
+		{"-90", 0, 1795200596123 - 90000},
+		{"-1d2h3m4s", 0, 1795200596123 - 93784000},
+		{"1795200596", 0, 1795200596000},
+		{"0", 0, 0},
+		{"2026-11-20T18:49:56Z", 0, 1795200596000},
+		{"2026-11-20T18:49:56.123Z", 0, 1795200596123},
+		{"2026-11-20t18:49:56.1z", 0, 1795200596100},
+		{"2026-11-20T19:49:56+01:00", 0, 1795200596000},
+		{"2026-11-20T13:19:56-05:30", 0, 1795200596000},
+		{"2024-02-29T00:00:00Z", 0, 1709164800000},
+		{"2026-02-29T00:00:00Z", -EINVAL, 0},
+		{"2026-11-31T00:00:00Z", -EINVAL, 0},
+		{"2026-11-20T24:00:00Z", -EINVAL, 0},
+		{"2026-11-20T18:60:00Z", -EINVAL, 0},
+		{"2026-11-20T18:49:56", -EINVAL, 0},
+		{"2026-11-20T18:49:56.Z", -EINVAL, 0},
+		{"2026-11-20T18:49:56+1:00", -EINVAL, 0},
+		{"2026-11-20T18:49:56+24:00", -EINVAL, 0},
+		{"2026-11-20", -EINVAL, 0},
+		{"yesterday", -EINVAL, 0},
+		{"", -EINVAL, 0},
+		{"-", -EINVAL, 0},
+		{"-h", -EINVAL, 0},
+		{"-1w", -EINVAL, 0},
+		{"-0s", -ERANGE, 0},
+		{"-99y", -EINVAL, 0},
+		{"-36500d", -ERANGE, 0},
+		{"-99999999999999999999s", -ERANGE, 0},
+		{"99999999999999", -ERANGE, 0},
+		{"1969-12-31T23:59:59Z", -ERANGE, 0},
+		{" now", -EINVAL, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		int64_t ms = UNTOUCHED;
+		int r = when_parse(rows[i].text, now, &ms);
+
+		if (r != rows[i].result || ms != (r == 0 ? rows[i].ms : UNTOUCHED))
+			fail_msg("'%s' gave %d, %lld", rows[i].text, r, (long long)ms);
+	}
+}
+
+static void a_time_typed_as_it_was_printed_is_the_same(void **state)
+{
+	static const int64_t times[] = {0, 951782400000, 1795200596123, 4102444799999};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+		char text[CLOCK_TEXT_MAX];
+		int64_t ms = UNTOUCHED;
+
+		clock_format(times[i], text);
+		assert_int_equal(when_parse(text, 0, &ms), 0);
+		assert_int_equal(ms, times[i]);
+	}
+}
+
+static void spans_are_sums_of_units(void **state)
+{
+	static const struct {
+		const char *text;
+		int result;
+		int64_t s;
+	} rows[] = {
+		{"90", 0, 90},	    {"90s", 0, 90},	  {"5m", 0, 300},
+		{"1h30m", 0, 5400}, {"1d", 0, 86400},	  {"0", -ERANGE, 0},
+		{"", -EINVAL, 0},   {"m", -EINVAL, 0},	  {"5 m", -EINVAL, 0},
+		{"-5", -EINVAL, 0}, {"1.5h", -EINVAL, 0}, {"9999999d", -ERANGE, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		int64_t s = UNTOUCHED;
+		int r = when_parse_span(rows[i].text, &s);
+
+		if (r != rows[i].result || s != (r == 0 ? rows[i].s : UNTOUCHED))
+			fail_msg("'%s' gave %d, %lld", rows[i].text, r, (long long)s);
+	}
+}
+
+static void policy_values_take_the_type_of_what_is_in_force(void **state)
+{
+	static const struct {
+		const char *pair;
+		int result;
+		const char *text; /* the body, or a part of the sentence */
+	} rows[] = {
+		{"overload_pct=97", 0, "{\"overload_pct\":97}"},
+		{"steal_fraction=0.25", 0, "{\"steal_fraction\":0.25}"},
+		{"paper_mode=on", 0, "{\"paper_mode\":true}"},
+		{"paper_mode=off", 0, "{\"paper_mode\":false}"},
+		{"overload_pct=", 0, "{\"overload_pct\":null}"},
+		{"paper_mode=default", 0, "{\"paper_mode\":null}"},
+		{"name=static", 0, "{\"name\":\"static\"}"},
+		{"hook=a=b", 0, "{\"hook\":\"a=b\"}"},
+		{"paper_mode=1", -EINVAL, "paper_mode '1': allowed are on and off"},
+		{"overload_pct=ten", -EINVAL, "overload_pct 'ten': allowed is a number"},
+		{"overload_pct=nan", -EINVAL, "overload_pct 'nan'"},
+		{"overload_pct=95 ", -EINVAL, "overload_pct '95 '"},
+		{"overlod_pct=9", -EINVAL, "no key 'overlod_pct'; did you mean overload_pct?"},
+		{"xyzzy=9", -EINVAL, "no key 'xyzzy'; `gover-ctl policy show` lists them"},
+		{"overload_pct", -EINVAL, "'overload_pct' is not of the form KEY=VALUE"},
+		{"=9", -EINVAL, "'=9' is not of the form KEY=VALUE"},
+	};
+	json_t *policy = load("{\"name\": \"gover\", \"params\": {\"overload_pct\": 95, "
+			      "\"steal_fraction\": 0.2, \"paper_mode\": false, \"hook\": \"\"}}");
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		json_t *body = json_object();
+		struct err err = {.msg = ""};
+		int r = policy_set_take(body, rows[i].pair, policy, &err);
+		char *text = json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(15));
+
+		if (r != rows[i].result || !strstr(r == 0 ? text : err.msg, rows[i].text))
+			fail_msg("'%s' gave %d, %s, \"%s\"", rows[i].pair, r, text, err.msg);
+		free(text);
+		json_decref(body);
+	}
+	json_decref(policy);
+}
+
+static void a_key_is_set_once(void **state)
+{
+	json_t *policy = load("{\"params\": {\"overload_pct\": 95}}"), *body = json_object();
+	struct err err;
+
+	(void)state;
+	assert_int_equal(policy_set_take(body, "overload_pct=90", policy, &err), 0);
+	assert_int_equal(policy_set_take(body, "overload_pct=91", policy, &err), -EINVAL);
+	assert_string_equal(err.msg, "overload_pct is given twice");
+	assert_int_equal(json_integer_value(json_object_get(body, "overload_pct")), 90);
+	json_decref(body);
+	json_decref(policy);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_vgpu_is_told_with_its_numbers),
+		cmocka_unit_test(a_decision_is_told_with_its_moves_and_numbers),
+		cmocka_unit_test(a_sentence_ends_at_its_limit),
+		cmocka_unit_test(times_are_taken_as_people_type_them),
+		cmocka_unit_test(a_time_typed_as_it_was_printed_is_the_same),
+		cmocka_unit_test(spans_are_sums_of_units),
+		cmocka_unit_test(policy_values_take_the_type_of_what_is_in_force),
+		cmocka_unit_test(a_key_is_set_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

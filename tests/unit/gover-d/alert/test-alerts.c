@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: MIT */
+/* Alerts: when one rings, when it is over, and that nothing makes it ring twice. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "gover-d/alert/alerts.h"
+
+#define TICK_MS	    1000
+#define BEGIN_MS    1700000000000
+#define CLEARED_MAX 256 /* kept at most, beside those that hold */
+
+static struct alerts *alerts;
+static int64_t now_ms;
+static char events[64]; /* since the tick began: r(aised) u(pdated) c(leared) a(cknowledged) t(old
+			   late), each with its id */
+static struct vgpu vgpu_a = {.contract = {.id = "a", .vm = "vm-a"}};
+static struct vgpu vgpu_b = {.contract = {.id = "b"}};
+
+static void note_event(void *userdata, const struct alert *alert, enum alert_event event)
+{
+	size_t used = strlen(events);
+	char what = "rucat"[event];
+
+	assert_ptr_equal(userdata, events);
+	assert_int_equal(what == 'c', alert->cleared_ms == now_ms);
+	if (what == 'a')
+		assert_int_equal(alert->acked_ms, now_ms);
+	if (what == 'r')
+		assert_int_equal(alert->raised_ms, now_ms);
+	snprintf(events + used, sizeof(events) - used, "%c%d", what, (int)alert->id);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	now_ms = BEGIN_MS;
+	events[0] = '\0';
+	alerts = alerts_new(0, note_event, events);
+	return alerts ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	alerts = alerts_free(alerts);
+	return alerts ? -1 : 0;
+}
+
+static void hold(enum alert_kind kind, const struct vgpu *vgpu)
+{
+	alerts_hold(alerts, kind, "gpu0", vgpu, now_ms, "%s at %lld", vgpu ? "vGPU" : "GPU",
+		    (long long)now_ms);
+}
+
+static void end_tick(void)
+{
+	alerts_end_tick(alerts, now_ms, false);
+	now_ms += TICK_MS;
+	events[0] = '\0';
+}
+
+static void hold_ticks(enum alert_kind kind, const struct vgpu *vgpu, int ticks)
+{
+	for (int i = 0; i < ticks; i++) {
+		hold(kind, vgpu);
+		end_tick();
+	}
+}
+
+static void quiet_ticks(int ticks)
+{
+	for (int i = 0; i < ticks; i++)
+		end_tick();
+}
+
+/* --- edges --- */
+
+/*
+ * One character a tick: # holds, ? is in doubt, g is a gap, * a gap in which it holds, ! its vGPU
+ * was changed, + it was and it holds. r raised, c cleared.
+ */
+static void play(char mark, enum alert_kind kind)
+{
+	if (mark == '!' || mark == '+')
+		alerts_vgpu_changed(alerts, "a");
+	if (mark == '#' || mark == '*' || mark == '+')
+		hold(kind, &vgpu_a);
+	else if (mark == '?')
+		alerts_doubt(alerts, 1u << kind, "gpu0", "a");
+	alerts_end_tick(alerts, now_ms, mark == 'g' || mark == '*');
+}
+
+static void a_condition_rings_when_it_lasts_and_is_over_when_it_stays_away(void **state)
+{
+	static const struct {
+		const char *rule;
+		enum alert_kind kind;
+		const char *holds, *events;
+	} rows[] = {
+		{"at once", ALERT_FOREIGN_WRITE, "#....", "r..c."},
+		{"over at once: the policy waits itself", ALERT_SEVERE_OVERLOAD, "#....", "rc..."},
+		{"after two periods", ALERT_SUM_OVER_100, "##.....", ".r..c.."},
+		{"too short", ALERT_CONTRACT_LIMIT, "##.....", "......."},
+		{"too short again and again", ALERT_CONTRACT_LIMIT, "##.##.##.#", ".........."},
+		{"flickering before it rings", ALERT_SUM_OVER_100, "#.#.##...", ".....r..c"},
+		{"flickering afterwards rings once", ALERT_SUM_OVER_100, "##.#.#..#....",
+		 ".r.........c."},
+		{"lasting rings once", ALERT_SEVERE_OVERLOAD, "############", "r..........."},
+		{"back after it was over rings again", ALERT_FOREIGN_WRITE, "#...#...", "r..cr..c"},
+		{"back after it was over must last again", ALERT_SUM_OVER_100, "##...#.##...",
+		 ".r..c...r..c"},
+		{"a gap is no quiet", ALERT_SUM_OVER_100, "##gggg.g.g.", ".r........c"},
+		{"nor is doubt", ALERT_SUM_OVER_100, "##????.?.?.", ".r........c"},
+		{"not even when one period is enough", ALERT_SEVERE_OVERLOAD, "#?g??.", "r....c"},
+		{"it may hold in a gap", ALERT_SUM_OVER_100, "*#..*...", ".r.....c"},
+		{"what has not rung does not ring by doubt", ALERT_SUM_OVER_100, "#?#g#?#g",
+		 "........"},
+		{"its vGPU was changed: over at once", ALERT_CONTRACT_LIMIT, "###!..", "..rc.."},
+		{"but not what holds still", ALERT_CONTRACT_LIMIT, "###+#....", "..r......"},
+		{"and what rings anew is a new one", ALERT_CONTRACT_LIMIT, "###!###..",
+		 "..rc..r.."},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char got[32] = "";
+
+		tear_down(state);
+		assert_int_equal(set_up(state), 0);
+		for (size_t t = 0; rows[i].holds[t]; t++) {
+			play(rows[i].holds[t], rows[i].kind);
+			got[t] = events[0] ? events[0] : '.';
+			now_ms += TICK_MS;
+			events[0] = '\0';
+		}
+		if (strcmp(got, rows[i].events) != 0)
+			fail_msg("%s: %s gave %s, wanted %s", rows[i].rule, rows[i].holds, got,
+				 rows[i].events);
+	}
+}
+
+/* As gover-d(8) says. */
+static const struct {
+	int raise_ticks, clear_ticks;
+} ticks_of[ALERT_KINDS] = {
+	[ALERT_SEVERE_OVERLOAD] = {1, 1},  [ALERT_CONTRACT_LIMIT] = {3, 60},
+	[ALERT_HELD_OVERLOADED] = {3, 60}, [ALERT_QOS_NOT_GPU_BOUND] = {3, 60},
+	[ALERT_FPS_MISSING] = {5, 10},	   [ALERT_SUM_OVER_100] = {2, 3},
+	[ALERT_FOREIGN_WRITE] = {1, 3},	   [ALERT_VGPU_MISSING] = {2, 3},
+	[ALERT_TELEMETRY_STALE] = {2, 10}, [ALERT_WRITE_FAILED] = {1, 3},
+	[ALERT_HISTORY_FAILING] = {1, 3},  [ALERT_CONTRACTS_UNSAVED] = {1, 3},
+	[ALERT_SALE_FAILED] = {1, 3},
+};
+
+static void every_kind_rings_after_its_own_number_of_periods(void **state)
+{
+	(void)state;
+	for (int kind = 0; kind < ALERT_KINDS; kind++) {
+		for (int tick = 1; tick <= ticks_of[kind].raise_ticks; tick++) {
+			size_t before = alerts_count(alerts);
+
+			hold((enum alert_kind)kind, &vgpu_a);
+			if ((alerts_count(alerts) > before) != (tick == ticks_of[kind].raise_ticks))
+				fail_msg("kind %d after %d ticks", kind, tick);
+			end_tick();
+		}
+	}
+}
+
+static void every_kind_is_over_after_its_own_number_of_periods(void **state)
+{
+	(void)state;
+	for (int kind = 0; kind < ALERT_KINDS; kind++) {
+		const struct alert *alert;
+
+		hold_ticks((enum alert_kind)kind, &vgpu_a, ticks_of[kind].raise_ticks);
+		alert = alerts_at(alerts, alerts_count(alerts) - 1);
+		for (int tick = 1; tick <= ticks_of[kind].clear_ticks; tick++) {
+			alerts_end_tick(alerts, now_ms, false);
+			if ((alert->cleared_ms != 0) != (tick == ticks_of[kind].clear_ticks))
+				fail_msg("kind %d after %d ticks", kind, tick);
+		}
+	}
+}
+
+/* Four periods at the limit, four below it, for an hour. */
+static void a_use_that_swings_around_its_limit_rings_once(void **state)
+{
+	(void)state;
+	for (int tick = 0; tick < 3600; tick++) {
+		if (tick % 8 < 4)
+			hold(ALERT_CONTRACT_LIMIT, &vgpu_a);
+		alerts_end_tick(alerts, now_ms, false);
+		now_ms += TICK_MS;
+	}
+	assert_string_equal(events, "r1");
+}
+
+static void a_doubt_is_about_what_it_names(void **state)
+{
+	(void)state;
+	hold(ALERT_SEVERE_OVERLOAD, &vgpu_a);
+	hold(ALERT_SEVERE_OVERLOAD, &vgpu_b);
+	hold(ALERT_SEVERE_OVERLOAD, NULL);
+	alerts_hold(alerts, ALERT_SEVERE_OVERLOAD, "gpu1", NULL, now_ms, "another GPU");
+	end_tick();
+	alerts_doubt(alerts, 1u << ALERT_CONTRACT_LIMIT, "gpu0", NULL);
+	alerts_doubt(alerts, 1u << ALERT_SEVERE_OVERLOAD, "gpu1", "a");
+	alerts_doubt(alerts, 1u << ALERT_CONTRACT_LIMIT | 1u << ALERT_SEVERE_OVERLOAD, "gpu0", "b");
+	alerts_end_tick(alerts, now_ms, false);
+	assert_string_equal(events, "c1c3c4");
+}
+
+static void a_doubt_that_names_no_vgpu_is_about_all_of_the_gpu(void **state)
+{
+	(void)state;
+	hold(ALERT_SEVERE_OVERLOAD, &vgpu_a);
+	hold(ALERT_SEVERE_OVERLOAD, NULL);
+	alerts_hold(alerts, ALERT_SEVERE_OVERLOAD, "gpu1", &vgpu_b, now_ms, "another GPU");
+	end_tick();
+	alerts_doubt(alerts, 1u << ALERT_SEVERE_OVERLOAD, "gpu0", NULL);
+	alerts_end_tick(alerts, now_ms, false);
+	assert_string_equal(events, "c3");
+}
+
+static void said_twice_in_a_tick_counts_once(void **state)
+{
+	(void)state;
+	hold(ALERT_SUM_OVER_100, NULL);
+	hold(ALERT_SUM_OVER_100, NULL);
+	end_tick();
+	assert_int_equal(alerts_count(alerts), 0);
+	hold(ALERT_SUM_OVER_100, NULL);
+	assert_string_equal(events, "r1");
+}
+
+static void the_same_condition_of_another_is_another_alert(void **state)
+{
+	(void)state;
+	hold(ALERT_SEVERE_OVERLOAD, &vgpu_a);
+	hold(ALERT_SEVERE_OVERLOAD, &vgpu_b);
+	hold(ALERT_SEVERE_OVERLOAD, NULL);
+	alerts_hold(alerts, ALERT_SEVERE_OVERLOAD, "gpu1", NULL, now_ms, "another GPU");
+	alerts_hold(alerts, ALERT_HISTORY_FAILING, NULL, NULL, now_ms, "the host");
+	hold(ALERT_WRITE_FAILED, &vgpu_a);
+	assert_string_equal(events, "r1r2r3r4r5r6");
+	end_tick();
+	for (int tick = 1; tick <= 3; tick++) {
+		hold(ALERT_SEVERE_OVERLOAD, &vgpu_b);
+		alerts_end_tick(alerts, now_ms, false);
+		assert_string_equal(events, tick == 1 ? "c1c3c4" : tick == 3 ? "c5c6" : "");
+		events[0] = '\0';
+		now_ms += TICK_MS;
+	}
+}
+
+static void an_alert_says_what_whose_and_how_grave(void **state)
+{
+	const struct alert *alert;
+
+	(void)state;
+	hold(ALERT_VGPU_MISSING, &vgpu_a);
+	end_tick();
+	hold(ALERT_VGPU_MISSING, &vgpu_a);
+	assert_int_equal(alerts_count(alerts), 1);
+	alert = alerts_at(alerts, 0);
+	assert_int_equal(alert->id, 1);
+	assert_string_equal(alert->name, "vgpu_missing");
+	assert_int_equal(alert->severity, ALERT_CRITICAL);
+	assert_string_equal(alert->gpu, "gpu0");
+	assert_string_equal(alert->vgpu, "a");
+	assert_string_equal(alert->vm, "vm-a");
+	assert_int_equal(alert->raised_ms, BEGIN_MS + TICK_MS);
+	assert_int_equal(alert->cleared_ms, 0);
+	assert_int_equal(alert->acked_ms, 0);
+}
+
+static void its_text_is_the_newest_and_stays_when_it_is_over(void **state)
+{
+	const struct alert *alert;
+
+	(void)state;
+	hold_ticks(ALERT_SEVERE_OVERLOAD, NULL, 3);
+	alert = alerts_at(alerts, 0);
+	assert_string_equal(alert->text, "GPU at 1700000002000");
+	quiet_ticks(3);
+	assert_int_equal(alert->cleared_ms, BEGIN_MS + 3 * TICK_MS);
+	assert_string_equal(alert->text, "GPU at 1700000002000");
+	hold(ALERT_SEVERE_OVERLOAD, NULL);
+	assert_int_equal(alerts_count(alerts), 2);
+	assert_string_equal(alerts_at(alerts, 0)->text, "GPU at 1700000002000");
+}
+
+static void a_text_too_long_is_cut(void **state)
+{
+	static char text[2 * ALERT_TEXT_MAX];
+
+	(void)state;
+	memset(text, 'x', sizeof(text) - 1);
+	alerts_hold(alerts, ALERT_SEVERE_OVERLOAD, "gpu0", NULL, now_ms, "%s", text);
+	assert_int_equal(strlen(alerts_at(alerts, 0)->text), ALERT_TEXT_MAX - 1);
+}
+
+/* --- the list --- */
+
+static void they_stand_in_the_order_in_which_they_were_raised(void **state)
+{
+	(void)state;
+	hold(ALERT_FPS_MISSING, &vgpu_a); /* begins first, rings last */
+	hold(ALERT_CONTRACT_LIMIT, &vgpu_a);
+	end_tick();
+	for (int tick = 0; tick < 4; tick++) {
+		hold(ALERT_FPS_MISSING, &vgpu_a);
+		hold(ALERT_CONTRACT_LIMIT, &vgpu_a);
+		hold(ALERT_SEVERE_OVERLOAD, NULL);
+		end_tick();
+	}
+	assert_int_equal(alerts_count(alerts), 3);
+	assert_string_equal(alerts_at(alerts, 0)->name, "severe_overload");
+	assert_string_equal(alerts_at(alerts, 1)->name, "contract_limit");
+	assert_string_equal(alerts_at(alerts, 2)->name, "fps_missing");
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(alerts_at(alerts, i)->id, i + 1);
+}
+
+static void a_condition_that_has_not_rung_is_not_in_the_list(void **state)
+{
+	(void)state;
+	hold(ALERT_FPS_MISSING, &vgpu_a);
+	assert_int_equal(alerts_count(alerts), 0);
+	end_tick();
+	assert_int_equal(alerts_ack(alerts, 0, now_ms), -ENOENT);
+}
+
+static void old_ones_that_are_over_are_forgotten_and_never_one_that_holds(void **state)
+{
+	const int n = 1000;
+	size_t cleared = 0;
+
+	(void)state;
+	hold(ALERT_CONTRACTS_UNSAVED, NULL);
+	for (int i = 0; i < n; i++) {
+		hold(ALERT_SEVERE_OVERLOAD, &vgpu_a);
+		for (int tick = 0; tick < 4; tick++) {
+			hold(ALERT_CONTRACTS_UNSAVED, NULL);
+			end_tick();
+		}
+	}
+	for (size_t i = 0; i < alerts_count(alerts); i++) {
+		cleared += alerts_at(alerts, i)->cleared_ms != 0;
+		if (i > 0)
+			assert_true(alerts_at(alerts, i)->id > alerts_at(alerts, i - 1)->id);
+	}
+	assert_int_equal(cleared, CLEARED_MAX);
+	assert_int_equal(alerts_count(alerts), CLEARED_MAX + 1);
+	assert_int_equal(alerts_at(alerts, 0)->id, 1);
+	assert_int_equal(alerts_at(alerts, 0)->cleared_ms, 0);
+	assert_int_equal(alerts_at(alerts, 1)->id, n + 1 - CLEARED_MAX + 1);
+	assert_int_equal(alerts_at(alerts, CLEARED_MAX)->id, n + 1);
+}
+
+/* --- acknowledging --- */
+
+static void an_alert_is_acknowledged_once(void **state)
+{
+	(void)state;
+	hold_ticks(ALERT_SEVERE_OVERLOAD, &vgpu_a, 1);
+	assert_int_equal(alerts_ack(alerts, 1, now_ms), 0);
+	assert_string_equal(events, "a1");
+	assert_int_equal(alerts_at(alerts, 0)->acked_ms, now_ms);
+	end_tick();
+	assert_int_equal(alerts_ack(alerts, 1, now_ms), 0);
+	assert_string_equal(events, "");
+	assert_int_equal(alerts_at(alerts, 0)->acked_ms, now_ms - TICK_MS);
+	assert_int_equal(alerts_ack(alerts, 2, now_ms), -ENOENT);
+}
+
+static void one_that_is_acknowledged_is_still_over_some_time(void **state)
+{
+	(void)state;
+	hold_ticks(ALERT_FOREIGN_WRITE, &vgpu_a, 1);
+	assert_int_equal(alerts_ack(alerts, 1, now_ms), 0);
+	quiet_ticks(3);
+	assert_int_equal(alerts_at(alerts, 0)->cleared_ms, now_ms - TICK_MS);
+	assert_int_equal(alerts_at(alerts, 0)->acked_ms, now_ms - 3 * TICK_MS);
+}
+
+/* --- a new daemon --- */
+
+static const struct alert left_behind = {
+	.id = 7,
+	.kind = ALERT_FPS_MISSING,
+	.gpu = "gpu0",
+	.vgpu = "a",
+	.raised_ms = 5,
+	.acked_ms = 6,
+	.text = "as it was",
+};
+
+static void adopt(void)
+{
+	alerts = alerts_free(alerts);
+	alerts = alerts_new(40, note_event, events);
+	assert_non_null(alerts);
+	alerts_adopt(alerts, &left_behind);
+	alerts_adopt(alerts,
+		     &(struct alert){
+			     .id = 9, .kind = ALERT_SUM_OVER_100, .gpu = "gpu0", .raised_ms = 8});
+}
+
+static void one_taken_up_that_still_holds_does_not_ring_again(void **state)
+{
+	const struct alert *alert;
+
+	(void)state;
+	adopt();
+	assert_int_equal(alerts_count(alerts), 2);
+	assert_string_equal(events, "");
+	alert = alerts_at(alerts, 0);
+	assert_int_equal(alert->id, 7);
+	assert_string_equal(alert->name, "fps_missing");
+	assert_int_equal(alert->severity, ALERT_WARNING);
+	assert_string_equal(alert->text, "as it was");
+	for (int tick = 0; tick < 10; tick++) {
+		hold(ALERT_FPS_MISSING, &vgpu_a);
+		hold(ALERT_SUM_OVER_100, NULL);
+		assert_string_equal(events, "");
+		end_tick();
+	}
+	assert_int_equal(alerts_count(alerts), 2);
+	assert_int_equal(alerts_at(alerts, 0)->acked_ms, 6);
+	assert_string_equal(alerts_at(alerts, 0)->vm, "vm-a"); /* the history does not keep it */
+	assert_int_equal(alerts_at(alerts, 1)->id, 9);
+}
+
+static void one_taken_up_that_is_gone_is_over(void **state)
+{
+	(void)state;
+	adopt();
+	quiet_ticks(2);
+	alerts_end_tick(alerts, now_ms, false);
+	assert_string_equal(events, "c9");
+	quiet_ticks(6);
+	alerts_end_tick(alerts, now_ms, false);
+	assert_string_equal(events, "c7");
+}
+
+static void numbers_go_on_behind_those_of_the_last_run(void **state)
+{
+	(void)state;
+	adopt();
+	hold(ALERT_SEVERE_OVERLOAD, &vgpu_b);
+	assert_string_equal(events, "r41");
+	assert_int_equal(alerts_at(alerts, 2)->id, 41);
+}
+
+/* --- names --- */
+
+static void every_kind_has_a_name_of_its_own_and_a_meaning(void **state)
+{
+	enum alert_severity severity;
+	const char *name, *meaning;
+	enum alert_kind kind;
+
+	(void)state;
+	for (size_t i = 0; i < ALERT_KINDS; i++) {
+		name = alerts_name_at(i, &severity, &meaning);
+		assert_non_null(name);
+		assert_true(strlen(meaning) > 20);
+		assert_int_equal(strspn(name, "abcdefghijklmnopqrstuvwxyz_0123456789"),
+				 strlen(name));
+		assert_int_equal(alerts_kind_parse(name, &kind), 0);
+		assert_int_equal(kind, i);
+		assert_true(strlen(alert_severity_name(severity)) > 0);
+	}
+	assert_null(alerts_name_at(ALERT_KINDS, &severity, &meaning));
+	assert_int_equal(alerts_kind_parse("", &kind), -ENOENT);
+	assert_int_equal(alerts_kind_parse("severe", &kind), -ENOENT);
+	assert_string_equal(alert_severity_name(ALERT_INFO), "info");
+	assert_string_equal(alert_severity_name(ALERT_WARNING), "warning");
+	assert_string_equal(alert_severity_name(ALERT_CRITICAL), "critical");
+	assert_null(alerts_free(NULL));
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_condition_rings_when_it_lasts_and_is_over_when_it_stays_away),
+		TEST(every_kind_rings_after_its_own_number_of_periods),
+		TEST(every_kind_is_over_after_its_own_number_of_periods),
+		TEST(a_use_that_swings_around_its_limit_rings_once),
+		TEST(a_doubt_is_about_what_it_names),
+		TEST(a_doubt_that_names_no_vgpu_is_about_all_of_the_gpu),
+		TEST(said_twice_in_a_tick_counts_once),
+		TEST(the_same_condition_of_another_is_another_alert),
+		TEST(an_alert_says_what_whose_and_how_grave),
+		TEST(its_text_is_the_newest_and_stays_when_it_is_over),
+		TEST(a_text_too_long_is_cut),
+		TEST(they_stand_in_the_order_in_which_they_were_raised),
+		TEST(a_condition_that_has_not_rung_is_not_in_the_list),
+		TEST(old_ones_that_are_over_are_forgotten_and_never_one_that_holds),
+		TEST(an_alert_is_acknowledged_once),
+		TEST(one_that_is_acknowledged_is_still_over_some_time),
+		TEST(one_taken_up_that_still_holds_does_not_ring_again),
+		TEST(one_taken_up_that_is_gone_is_over),
+		TEST(numbers_go_on_behind_those_of_the_last_run),
+		TEST(every_kind_has_a_name_of_its_own_and_a_meaning),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* Silences: whom they name, and when they end. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "gover-d/alert/silence.h"
+
+static struct silences silences;
+
+static void one_names_all_that_it_says_and_nothing_else(void **state)
+{
+	static const struct {
+		struct silence silence;
+		bool matches; /* contract_limit of a on gpu0 */
+	} rows[] = {
+		{{.alert = "contract_limit"}, true},
+		{{.gpu = "gpu0"}, true},
+		{{.vgpu = "a"}, true},
+		{{.alert = "contract_limit", .gpu = "gpu0", .vgpu = "a"}, true},
+		{{.alert = "fps_missing"}, false},
+		{{.gpu = "gpu1", .vgpu = "a"}, false},
+		{{.gpu = "gpu0", .vgpu = "b"}, false},
+		{{.vgpu = "aa"}, false},
+	};
+	const struct alert alert = {.name = "contract_limit", .gpu = "gpu0", .vgpu = "a"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct silence silence = rows[i].silence;
+
+		silences.n = 0;
+		assert_false(silences_match(&silences, &alert));
+		assert_int_equal(silences_add(&silences, &silence), 0);
+		if (silences_match(&silences, &alert) != rows[i].matches)
+			fail_msg("row %zu", i);
+	}
+}
+
+static void they_end_and_no_id_is_given_twice(void **state)
+{
+	struct silence silence = {.vgpu = "a"}, ended;
+
+	(void)state;
+	memset(&silences, 0, sizeof(silences));
+	for (int i = 1; i <= 3; i++) {
+		silence.until_ms = 1000 * (4 - i);
+		assert_int_equal(silences_add(&silences, &silence), 0);
+		assert_int_equal(silence.id, i);
+	}
+	assert_false(silences_expire(&silences, 999, &ended));
+	assert_true(silences_expire(&silences, 1000, &ended));
+	assert_int_equal(ended.id, 3);
+	assert_int_equal(silences_remove(&silences, 3, &ended), -ENOENT);
+	assert_int_equal(silences_remove(&silences, 1, &ended), 0);
+	assert_int_equal(ended.id, 1);
+	assert_int_equal(silences_add(&silences, &silence), 0);
+	assert_int_equal(silence.id, 4);
+	assert_int_equal(silences.n, 2);
+}
+
+static void there_is_room_for_so_many(void **state)
+{
+	struct silence silence = {.vgpu = "a"};
+
+	(void)state;
+	memset(&silences, 0, sizeof(silences));
+	for (int i = 0; i < SILENCES_MAX; i++)
+		assert_int_equal(silences_add(&silences, &silence), 0);
+	assert_int_equal(silences_add(&silences, &silence), -ENOSPC);
+	assert_int_equal(silences.n, SILENCES_MAX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_names_all_that_it_says_and_nothing_else),
+		cmocka_unit_test(they_end_and_no_id_is_given_twice),
+		cmocka_unit_test(there_is_room_for_so_many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/* The webhook: who hears what in which order, and that a bad receiver costs nobody but itself. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "gover-d/alert/webhook.h"
+
+#define DEADLINE_NS  (60 * NS_PER_S) /* generous, for a loaded machine */
+#define REQUESTS_MAX 512
+#define HANG	     0 /* a status: the receiver says nothing */
+
+/* A receiver in a thread: answers each POST with the next status of the list, the last for ever. */
+static struct {
+	int fd, port;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	int statuses[8]; /* -1 ends the list */
+	int next;
+	char heard[REQUESTS_MAX][64]; /* bodies */
+	int n_heard;
+	bool asked_for_json;
+} receiver = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct webhook *webhook;
+
+static void answer(int connection, int status)
+{
+	char text[128];
+	int n = snprintf(text, sizeof(text),
+			 "HTTP/1.1 %d X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", status);
+
+	assert_int_equal(write(connection, text, (size_t)n), n);
+}
+
+static int note_request(const char *text)
+{
+	const char *body = strstr(text, "\r\n\r\n");
+	int status;
+
+	pthread_mutex_lock(&receiver.lock);
+	receiver.asked_for_json = strstr(text, "Content-Type: application/json\r\n") &&
+				  strncmp(text, "POST /hear?token=secret HTTP/1.1\r\n", 34) == 0;
+	snprintf(receiver.heard[receiver.n_heard++], 64, "%s", body ? body + 4 : "?");
+	status = receiver.statuses[receiver.next];
+	if (receiver.statuses[receiver.next + 1] >= 0)
+		receiver.next++;
+	pthread_mutex_unlock(&receiver.lock);
+	return status;
+}
+
+/* Its requests are short: one read has them whole, or the rest a moment later. */
+static void *receive(void *arg)
+{
+	int hung[REQUESTS_MAX], n_hung = 0, connection, status;
+
+	(void)arg;
+	while ((connection = accept(receiver.fd, NULL, NULL)) >= 0) {
+		char text[4096] = "";
+		size_t n = 0;
+		ssize_t got = 1;
+
+		while (got > 0 && !(strstr(text, "\r\n\r\n") && text[n - 1] == '.')) {
+			got = read(connection, text + n, sizeof(text) - 1 - n);
+			n += got > 0 ? (size_t)got : 0;
+		}
+		if (got <= 0) {
+			(void)close(connection);
+			continue;
+		}
+		status = note_request(text);
+		if (status == HANG) {
+			hung[n_hung++] = connection;
+			continue;
+		}
+		answer(connection, status);
+		(void)close(connection);
+	}
+	while (n_hung > 0)
+		(void)close(hung[--n_hung]);
+	return NULL;
+}
+
+static int set_up(void **state)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof(address);
+
+	(void)state;
+	receiver.n_heard = 0;
+	receiver.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (receiver.fd < 0 ||
+	    bind(receiver.fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    getsockname(receiver.fd, (struct sockaddr *)&address, &size) < 0)
+		return -1;
+	receiver.port = ntohs(address.sin_port);
+	return 0;
+}
+
+/* Listens from here on, and answers with these; -1 ends the list. */
+static void listen_and_say(const int statuses[])
+{
+	int n = 0;
+
+	do {
+		receiver.statuses[n] = statuses[n];
+	} while (statuses[n++] >= 0);
+	receiver.next = 0;
+	assert_int_equal(listen(receiver.fd, 64), 0);
+	assert_int_equal(pthread_create(&receiver.thread, NULL, receive, NULL), 0);
+}
+
+static void open_webhook(int timeout_s)
+{
+	struct err err;
+	char url[80];
+
+	snprintf(url, sizeof(url), "http://127.0.0.1:%d/hear?token=secret", receiver.port);
+	assert_int_equal(webhook_new(url, timeout_s, &webhook, &err), 0);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	webhook = webhook_free(webhook);
+	(void)shutdown(receiver.fd, SHUT_RDWR);
+	if (receiver.thread)
+		(void)pthread_join(receiver.thread, NULL);
+	receiver.thread = 0;
+	return close(receiver.fd);
+}
+
+static void say(const char *text, int64_t replaces)
+{
+	webhook_send(webhook, strdup(text), replaces);
+}
+
+static struct webhook_stats stats(void)
+{
+	struct webhook_stats s;
+
+	webhook_stats(webhook, &s);
+	return s;
+}
+
+static int heard(void)
+{
+	int n;
+
+	pthread_mutex_lock(&receiver.lock);
+	n = receiver.n_heard;
+	pthread_mutex_unlock(&receiver.lock);
+	return n;
+}
+
+#define WAIT_UNTIL(condition)                                        \
+	do {                                                         \
+		uint64_t end_ns = clock_now().mono_ns + DEADLINE_NS; \
+		while (!(condition)) {                               \
+			assert_true(clock_now().mono_ns < end_ns);   \
+			(void)usleep(2000);                          \
+		}                                                    \
+	} while (0)
+
+static void only_web_addresses_are_urls(void **state)
+{
+	static const struct {
+		const char *url;
+		bool valid;
+	} rows[] = {
+		{"http://a/", true},	   {"https://a.example:8443/x?y=z", true},
+		{"HTTP://[::1]:9/", true}, {"http://", false},
+		{"ftp://a/", false},	   {"file:///etc/passwd", false},
+		{"a.example/x", false},	   {"http://a:99999/", false},
+		{"http//a", false},	   {"", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (webhook_url_valid(rows[i].url) != rows[i].valid)
+			fail_msg("%s", rows[i].url);
+}
+
+static void messages_are_posted_in_their_order_as_json(void **state)
+{
+	char text[16];
+
+	(void)state;
+	listen_and_say((const int[]){200, -1});
+	open_webhook(30);
+	for (int i = 0; i < 20; i++) {
+		snprintf(text, sizeof(text), "%d.", i);
+		say(text, 0);
+	}
+	WAIT_UNTIL(stats().sent == 20);
+	assert_true(receiver.asked_for_json);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(atoi(receiver.heard[i]), i);
+	assert_int_equal(stats().retried + stats().refused + stats().dropped, 0);
+	assert_int_equal(stats().waiting, 0);
+}
+
+static void what_may_pass_is_tried_again_before_what_is_newer(void **state)
+{
+	(void)state;
+	listen_and_say((const int[]){503, 429, 204, 200, -1});
+	open_webhook(30);
+	say("a.", 0);
+	say("b.", 0);
+	WAIT_UNTIL(stats().sent == 2);
+	assert_int_equal(heard(), 4);
+	assert_string_equal(receiver.heard[1], "a.");
+	assert_string_equal(receiver.heard[2], "a.");
+	assert_string_equal(receiver.heard[3], "b.");
+	assert_int_equal(stats().retried, 2);
+	assert_int_equal(stats().failed_tries, 0);
+}
+
+static void what_would_be_refused_again_is_not_tried_again(void **state)
+{
+	(void)state;
+	listen_and_say((const int[]){400, 302, 200, -1});
+	open_webhook(30);
+	say("a.", 0);
+	WAIT_UNTIL(stats().lost == 1);
+	say("b.", 0);
+	say("c.", 0);
+	WAIT_UNTIL(stats().sent == 1);
+	assert_int_equal(heard(), 3);
+	assert_int_equal(stats().refused, 2);
+	assert_int_equal(stats().lost, 0); /* it takes them again */
+}
+
+static void nobody_there_is_told_without_the_url(void **state)
+{
+	(void)state;
+	open_webhook(30); /* nobody listens yet */
+	say("a.", 0);
+	WAIT_UNTIL(stats().failed_tries > 0);
+	assert_true(stats().problem[0] != '\0');
+	assert_null(strstr(stats().problem, "secret"));
+	listen_and_say((const int[]){200, -1});
+	WAIT_UNTIL(stats().sent == 1);
+	assert_string_equal(stats().problem, "");
+}
+
+static void one_that_says_nothing_is_left_after_the_time_limit(void **state)
+{
+	(void)state;
+	listen_and_say((const int[]){HANG, 200, -1});
+	open_webhook(1);
+	say("a.", 0);
+	WAIT_UNTIL(stats().sent == 1);
+	assert_int_equal(heard(), 2);
+}
+
+static void the_newest_update_is_enough(void **state)
+{
+	(void)state;
+	listen_and_say((const int[]){503, 200, -1});
+	open_webhook(30);
+	say("raised.", 0);
+	WAIT_UNTIL(stats().failed_tries == 1);
+	say("update 1.", 7);
+	say("update 2.", 7);
+	say("of another.", 8);
+	say("update 3.", 7);
+	WAIT_UNTIL(stats().sent == 3);
+	assert_string_equal(receiver.heard[2], "update 3.");
+	assert_string_equal(receiver.heard[3], "of another.");
+}
+
+static void many_wait_and_then_the_oldest_go(void **state)
+{
+	char text[16];
+
+	(void)state;
+	listen_and_say((const int[]){HANG, -1});
+	open_webhook(60);
+	say("on its way.", 0);
+	WAIT_UNTIL(heard() == 1);
+	for (int i = 0; i < WEBHOOK_WAITING_MAX + 9; i++) {
+		snprintf(text, sizeof(text), "%d.", i);
+		say(text, 0);
+	}
+	assert_int_equal(stats().waiting, WEBHOOK_WAITING_MAX);
+	assert_int_equal(stats().dropped, 10);
+	webhook_send(webhook, NULL, 0); /* no memory */
+	assert_int_equal(stats().dropped, 11);
+}
+
+static void an_end_does_not_wait_for_one_that_hangs(void **state)
+{
+	(void)state;
+	listen_and_say((const int[]){HANG, -1});
+	open_webhook(60);
+	say("a.", 0);
+	say("b.", 0);
+	WAIT_UNTIL(heard() == 1);
+	/* It would be a minute each, and the test's own limit is not met by two. */
+	webhook = webhook_free(webhook);
+	assert_int_equal(heard(), 1);
+	assert_null(webhook_free(NULL));
+}
+
+static void an_end_still_sends_what_waits(void **state)
+{
+	(void)state;
+	listen_and_say((const int[]){200, -1});
+	open_webhook(60);
+	say("a.", 0);
+	say("b.", 0);
+	webhook = webhook_free(webhook);
+	assert_int_equal(heard(), 2);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_web_addresses_are_urls),
+		TEST(messages_are_posted_in_their_order_as_json),
+		TEST(what_may_pass_is_tried_again_before_what_is_newer),
+		TEST(what_would_be_refused_again_is_not_tried_again),
+		TEST(nobody_there_is_told_without_the_url),
+		TEST(one_that_says_nothing_is_left_after_the_time_limit),
+		TEST(the_newest_update_is_enough),
+		TEST(many_wait_and_then_the_oldest_go),
+		TEST(an_end_does_not_wait_for_one_that_hangs),
+		TEST(an_end_still_sends_what_waits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* What of a change is recorded: what differs, no more, and no longer than fits. */
+#include "tests/unit/gover-d/api/test-api.h"
+
+#include "gover-d/api/audit.h"
+
+static const struct {
+	const char *before, *after; /* NULL: not there */
+	const char *was, *became;
+} cases[] = {
+	{"{\"a\": 1, \"b\": 2}", "{\"a\": 1, \"b\": 3}", "{\"b\":2}", "{\"b\":3}"},
+	{"{\"a\": 1}", "{\"a\": 1}", "{}", "{}"},
+	{"{\"a\": 1}", "{\"b\": 1}", "{\"a\":1}", "{\"b\":1}"},
+	{"{\"a\": {\"x\": 1}}", "{\"a\": {\"x\": 1, \"y\": 2}}", "{\"a\":{\"x\":1}}",
+	 "{\"a\":{\"x\":1,\"y\":2}}"},
+	{NULL, "{\"a\": 1}", "", "{\"a\":1}"},
+	{"{\"a\": 1}", NULL, "{\"a\":1}", ""},
+	{NULL, NULL, "", ""},
+};
+
+static void what_differs_is_told(void **state)
+{
+	char was[64], became[64];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		json_t *before = cases[i].before ? json_loads(cases[i].before, 0, NULL) : NULL;
+		json_t *after = cases[i].after ? json_loads(cases[i].after, 0, NULL) : NULL;
+
+		api_audit_differ(before, after, was, became, sizeof(was));
+		assert_string_equal(was, cases[i].was);
+		assert_string_equal(became, cases[i].became);
+	}
+}
+
+static void what_is_too_long_is_named(void **state)
+{
+	char was[40], became[40], name[64];
+	json_t *many = json_object();
+
+	(void)state;
+	api_audit_differ(json_pack("{s:s, s:i}", "long",
+				   "12345678901234567890123456789012345678901234567890", "b", 1),
+			 NULL, was, became, sizeof(was));
+	assert_string_equal(was, "{\"long\":\"...\",\"b\":1}");
+	for (int i = 0; i < 100; i++) {
+		snprintf(name, sizeof(name), "a-name-of-some-length-%d", i);
+		(void)json_object_set_new(many, name, json_integer(i));
+	}
+	api_audit_differ(NULL, many, was, became, sizeof(was));
+	assert_string_equal(became, "{}");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_differs_is_told),
+		cmocka_unit_test(what_is_too_long_is_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/* Bodies that must be refused: each with its status and a sentence that names field and value. */
+#include "tests/unit/gover-d/api/test-api.h"
+
+static void what_is_no_object_is_400(void **state)
+{
+	static const struct {
+		const char *body, *words;
+	} cases[] = {
+		{"", "not JSON: line 1, column 0"},
+		{"{", "line 1"},
+		{"{\n\"id\": }", "line 2"},
+		{"not json", "line 1"},
+		{"{\"id\":\"b\"} x", "line 1"},
+		{"{'id':'b'}", "line 1"},
+		{"{\"initial_cap_pct\":NaN}", "line 1"},
+		{"{\"initial_cap_pct\":0x10}", "line 1"},
+		{"{\"initial_cap_pct\":+1}", "line 1"},
+		{"{\"id\":\"b\",\"id\":\"c\"}", "duplicate"},
+		{"{\"id\":\"b\\u0000\"}", "line 1"},
+		{"{\"id\":\"\xff\"}", "line 1"},
+		{"[]", "not a JSON object"},
+		{"7", "not a JSON object"},
+		{"null", "not a JSON object"},
+		{"\"text\"", "not a JSON object"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_problem("POST /v1/vgpus", cases[i].body, 400, cases[i].words);
+		assert_problem("PATCH /v1/vgpus/a", cases[i].body, 400, cases[i].words);
+		assert_problem("PATCH /v1/policy", cases[i].body, 400, cases[i].words);
+	}
+	assert_int_equal(manager->changes, 0);
+}
+
+static void a_value_that_is_not_allowed_is_422_and_named(void **state)
+{
+	static const char whole[] = " is not allowed: a whole number 1..100";
+	static const struct {
+		const char *field, *value, *shown;
+	} cases[] = {
+		{"initial_cap_pct", "0",
+		 "initial_cap_pct: 0 is not allowed: a whole number 1..100"},
+		{"initial_cap_pct", "-1", "initial_cap_pct: -1 is"},
+		{"initial_cap_pct", "101", "initial_cap_pct: 101 is"},
+		{"initial_cap_pct", "1.5", "initial_cap_pct: 1.5 is"},
+		{"initial_cap_pct", "\"ten\"", "initial_cap_pct: \"ten\" is"},
+		{"initial_cap_pct", "null", "initial_cap_pct: null is"},
+		{"initial_cap_pct", "true", "initial_cap_pct: true is"},
+		{"initial_cap_pct", "[50]", "initial_cap_pct: [50] is"},
+		{"initial_cap_pct", "1e300", whole},
+		{"initial_cap_pct", "99999999999999999999", "too big"},
+		{"initial_cap_pct", "1e400", "overflow"},
+		{"held_cap_pct", "0", whole},
+		{"held_cap_pct", "100.5", whole},
+		{"min_cap_pct", "-1", "a whole number 0..100"},
+		{"min_cap_pct", "101", "a whole number 0..100"},
+		{"target_fps", "-1", "a number 0..10000"},
+		{"target_fps", "10001", "a number 0..10000"},
+		{"target_fps", "\"60\"", "target_fps: \"60\" is"},
+		{"weight", "0", "weight: 0 is"},
+		{"fps_limit", "1000.5", "fps_limit: 1000.5 is"},
+		{"fps_limit", "-1", "fps_limit: -1 is"},
+		{"weight", "101", "weight: 101 is"},
+		{"burst", "1", "burst: 1 is not allowed: true or false"},
+		{"burst", "\"on\"", "true or false"},
+		{"held", "null", "true or false"},
+		{"cid", "2", "cid: 2 is not allowed: a whole number 3..4294967294, or null"},
+		{"cid", "4294967295", "cid: 4294967295 is"},
+		{"cid", "\"7\"", "cid: \"7\" is"},
+		{"vm", "7", "vm: 7 is"},
+		{"vm", "null", "vm: null is"},
+		{"vm", "\"a\\nb\"", "without control characters"},
+		{"vm", "\"a\\u007fb\"", "without control characters"},
+		{"labels", "[]", "labels: [] is"},
+		{"labels", "null", "labels: null is"},
+		{"labels", "{\"k\":1}", "labels: {\"k\":1} is"},
+		{"labels", "{\"\":\"v\"}", "keys of 1 to 63"},
+		{"labels", "{\"a\\tb\":\"v\"}", "without control characters"},
+		{"no_such", "1", "no_such: there is no such field here, only "},
+		{"id", "\"b\"", "id: there is no such field here"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char body[128];
+
+		snprintf(body, sizeof(body), "{\"%s\":%s}", cases[i].field, cases[i].value);
+		assert_problem("PATCH /v1/vgpus/a", body, 422, cases[i].shown);
+	}
+	assert_int_equal(manager->changes, 0);
+}
+
+#define TEN "0123456789"
+
+static void an_id_is_an_id(void **state)
+{
+	static const char *const ids[] = {"\"\"",
+					  "\".a\"",
+					  "\"-a\"",
+					  "\"a b\"",
+					  "\"a/b\"",
+					  "\"../x\"",
+					  "\"\xc3\xa9\"",
+					  "7",
+					  "null",
+					  "{}",
+					  "\"" TEN TEN TEN TEN TEN TEN "0123\""};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		char body[160];
+
+		snprintf(body, sizeof(body), "{\"id\":%s,\"initial_cap_pct\":50}", ids[i]);
+		assert_problem("POST /v1/vgpus", body, 422, "id: ");
+	}
+	assert_int_equal(manager->changes, 0);
+}
+
+static void what_is_required_must_come(void **state)
+{
+	(void)state;
+	assert_problem("POST /v1/vgpus", "{}", 422, "id: is missing: 1 to 63");
+	assert_problem("POST /v1/vgpus", "{\"id\":\"b\"}", 422,
+		       "initial_cap_pct: is missing: a whole number 1..100");
+	assert_problem("POST /v1/vgpus", "{\"id\":\"b\",\"initial_cap_pct\":5,\"held\":true}", 422,
+		       "held");
+}
+
+/* A text of @n times @c, in quotes. */
+static void fill(char *text, char c, size_t n)
+{
+	text[0] = '"';
+	memset(text + 1, c, n);
+	strcpy(text + 1 + n, "\"");
+}
+
+static void what_can_grow_is_bounded(void **state)
+{
+	static char body[16384], text[512];
+	size_t n;
+
+	(void)state;
+	fill(text, 'v', VM_MAX - 1);
+	snprintf(body, sizeof(body), "{\"vm\":%s}", text);
+	json_decref(ask_json("PATCH /v1/vgpus/a", body, 200));
+	fill(text, 'v', VM_MAX);
+	snprintf(body, sizeof(body), "{\"vm\":%s}", text);
+	assert_problem("PATCH /v1/vgpus/a", body, 422, "vm: ");
+
+	fill(text, 'k', 63);
+	snprintf(body, sizeof(body), "{\"labels\":{%s:\"\"}}", text);
+	json_decref(ask_json("PATCH /v1/vgpus/a", body, 200));
+	fill(text, 'k', 64);
+	snprintf(body, sizeof(body), "{\"labels\":{%s:\"\"}}", text);
+	assert_problem("PATCH /v1/vgpus/a", body, 422, "labels: ");
+
+	fill(text, 'v', 255);
+	snprintf(body, sizeof(body), "{\"labels\":{\"k\":%s}}", text);
+	json_decref(ask_json("PATCH /v1/vgpus/a", body, 200));
+	fill(text, 'v', 256);
+	snprintf(body, sizeof(body), "{\"labels\":{\"k\":%s}}", text);
+	assert_problem("PATCH /v1/vgpus/a", body, 422, "labels: ");
+
+	for (int labels = LABELS_MAX; labels <= LABELS_MAX + 1; labels++) {
+		n = (size_t)snprintf(body, sizeof(body), "{\"labels\":{");
+		for (int i = 0; i < labels; i++)
+			n += (size_t)snprintf(body + n, sizeof(body) - n, "%s\"k%d\":\"v\"",
+					      i ? "," : "", i);
+		snprintf(body + n, sizeof(body) - n, "}}");
+		assert_int_equal(ask("PATCH /v1/vgpus/a", body)->status,
+				 labels == LABELS_MAX ? 200 : 422);
+	}
+}
+
+static void a_body_must_say_that_it_is_json(void **state)
+{
+	static const struct {
+		const char *type;
+		unsigned int status;
+	} cases[] = {
+		{NULL, 415},
+		{"", 415},
+		{"text/plain", 415},
+		{"application/jsonx", 415},
+		{"application/x-www-form-urlencoded", 415},
+		{"application/json", 200},
+		{"Application/JSON;charset=utf-8", 200},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct api_request request = {
+			.method = "PATCH",
+			.path = "/v1/vgpus/a",
+			.content_type = cases[i].type,
+			.body = "{}",
+			.body_length = 2,
+			.who = {.scope = ACCESS_OPERATE},
+		};
+
+		api_serve(api, &request);
+		stand_in_save(0);
+		assert_int_equal(request.reply.status, cases[i].status);
+		api_request_fini(&request);
+	}
+}
+
+static void a_long_value_is_told_in_short(void **state)
+{
+	static char body[40000], text[30000];
+	json_t *problem;
+
+	(void)state;
+	fill(text, 'v', sizeof(text) - 3);
+	snprintf(body, sizeof(body), "{\"initial_cap_pct\":%s}", text);
+	problem = ask_json("PATCH /v1/vgpus/a", body, 422);
+	assert_in_range(json_string_length(json_object_get(problem, "detail")), 100, 400);
+	assert_non_null(strstr(json_string_value(json_object_get(problem, "detail")),
+			       "... is not allowed"));
+	json_decref(problem);
+}
+
+/* xorshift: the same garbage in every run. */
+static uint32_t next_random(void)
+{
+	static uint32_t x = 2463534242u;
+
+	x ^= x << 13;
+	x ^= x >> 17;
+	x ^= x << 5;
+	return x;
+}
+
+static void garbage_is_refused_and_changes_nothing_by_half(void **state)
+{
+	static const char good[] =
+		"{\"id\":\"b\",\"gpu\":\"gpu0\",\"vm\":\"v\",\"cid\":7,\"labels\":"
+		"{\"a\":\"b\"},\"initial_cap_pct\":40,\"target_fps\":5e1,"
+		"\"weight\":2,\"burst\":true}";
+	static const char letters[] = "{}[]\",:0123456789eE+-.\\utrfalsn \xff\xc3";
+	int accepted = 0, refused = 0;
+
+	(void)state;
+	for (int round = 0; round < 4000; round++) {
+		char body[sizeof(good)];
+		unsigned int status;
+
+		strcpy(body, good);
+		for (uint32_t k = next_random() % 4; k > 0; k--)
+			body[next_random() % (sizeof(good) - 1)] =
+				letters[next_random() % (sizeof(letters) - 1)];
+		body[next_random() % 2 ? sizeof(good) - 1 : next_random() % sizeof(good)] = '\0';
+		status = ask("POST /v1/vgpus", body)->status;
+		if (status == 201) {
+			char line[128];
+
+			snprintf(line, sizeof(line), "DELETE /v1/vgpus/%s", manager->values.id);
+			assert_int_equal(ask(line, NULL)->status, 204);
+			accepted++;
+		} else {
+			assert_true(status == 400 || status == 409 || status == 422);
+			refused++;
+		}
+		assert_int_equal(manager->host.gpus[0].n_vgpus, 1);
+	}
+	assert_true(accepted > 100 && refused > 1000);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, stand_in_begin, stand_in_end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_is_no_object_is_400),
+		TEST(a_value_that_is_not_allowed_is_422_and_named),
+		TEST(an_id_is_an_id),
+		TEST(what_is_required_must_come),
+		TEST(what_can_grow_is_bounded),
+		TEST(a_body_must_say_that_it_is_json),
+		TEST(a_long_value_is_told_in_short),
+		TEST(garbage_is_refused_and_changes_nothing_by_half),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* Money over REST: the sums of a real database, and what a host without overselling had. */
+#include "tests/unit/gover-d/api/test-api.h"
+
+#include "db/ledger.h"
+
+#define BEGIN_MS (INT64_C(1700000000000) / 3600000 * 3600000) /* 2023-11-14T22:00:00Z */
+
+static sd_event *event;
+static char folder[32];
+
+/* Half an hour of "a" (50 %), all of it kept, and of "b" (80 % of flavour "small"), which came
+ * later and fits only in the last ten minutes; both were broken, a in full possession of its
+ * contract. */
+static void fill_database(void)
+{
+	const struct db_price price = {
+		.ts_ms = BEGIN_MS - 1,
+		.flavor = "default",
+		.price_per_cap_hour = 1.5,
+		.penalty_per_broken_s = 0.01,
+	};
+
+	assert_int_equal(db_append_price(manager->db, &price), 0);
+	for (int i = 0; i < 30; i++) {
+		struct db_ledger a = {
+			.ts_ms = BEGIN_MS + 60000 * i,
+			.vgpu = "a",
+			.gpu = "gpu0",
+			.flavor = "default",
+			.sold = {30, 1, 0.0125, 0.01},
+			.kept = {30, 1, 0.0125, 0.01},
+		};
+		struct db_ledger b = {
+			.ts_ms = BEGIN_MS + 60000 * i,
+			.vgpu = "b",
+			.gpu = "gpu0",
+			.flavor = "small",
+			.sold = {48, 2, 0.04, 0.1},
+		};
+		struct db_ledger_gpu gpu = {.ts_ms = a.ts_ms, .gpu = "gpu0", .watched_s = 60};
+
+		if (i >= 20)
+			b.kept = (struct db_money){48, 0, 0.04, 0};
+		assert_int_equal(db_append_ledger(manager->db, &a), 0);
+		assert_int_equal(db_append_ledger(manager->db, &b), 0);
+		assert_int_equal(db_append_ledger_gpu(manager->db, &gpu), 0);
+	}
+}
+
+static int begin_economics(void **state)
+{
+	const struct db_retention keep_all = {0};
+	struct err err;
+
+	stand_in_begin(state);
+	strcpy(folder, "/tmp/gover-test-api-XXXXXX");
+	assert_non_null(mkdtemp(folder));
+	snprintf(manager->db_path, sizeof(manager->db_path), "%s/history.db", folder);
+	assert_int_equal(db_open(manager->db_path, &keep_all, &manager->db, &err), 0);
+	assert_int_equal(sd_event_new(&event), 0);
+	assert_int_equal(worker_new(event, &manager->worker), 0);
+	fill_database();
+	return 0;
+}
+
+static int end_economics(void **state)
+{
+	static const char *const ends[] = {"", "-wal", "-shm"};
+
+	manager->worker = worker_free(manager->worker);
+	event = sd_event_unref(event);
+	manager->db = db_close(manager->db);
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		char name[96];
+
+		snprintf(name, sizeof(name), "%s%s", manager->db_path, ends[i]);
+		(void)remove(name);
+	}
+	assert_int_equal(rmdir(folder), 0);
+	return stand_in_end(state);
+}
+
+static void note_answer(struct api_request *request)
+{
+	(void)request;
+}
+
+/* The answer's document, which is the caller's. */
+static json_t *query(const char *from, const char *to)
+{
+	struct api_request request = {
+		.method = "GET",
+		.path = "/v1/economics",
+		.query = {{"from", from}, {"to", to}},
+		.n_query = 2,
+		.answered = note_answer,
+		.who = {.scope = ACCESS_READ},
+	};
+	json_t *answer;
+
+	api_serve(api, &request);
+	for (int i = 0; request.later && i < 300; i++)
+		assert_true(sd_event_run(event, 100 * 1000) >= 0);
+	assert_null(request.later);
+	assert_int_equal(request.reply.status, 200);
+	answer = json_loads(request.reply.text->data, 0, NULL);
+	assert_non_null(answer);
+	api_request_fini(&request);
+	return answer;
+}
+
+static void check(const json_t *account, double revenue, double penalty, double profit,
+		  double cap_hours, double broken_s)
+{
+	static const char *const names[] = {"revenue", "penalty", "profit", "sold_cap_hours",
+					    "broken_s"};
+	const double wanted[] = {revenue, penalty, profit, cap_hours, broken_s};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		double value = json_number_value(json_object_get(account, names[i]));
+
+		if (fabs(value - wanted[i]) > 1e-6)
+			fail_msg("%s %.9g where %.9g is right", names[i], value, wanted[i]);
+	}
+}
+
+static double ratio(const json_t *account)
+{
+	return json_number_value(json_object_get(account, "overbooking_ratio"));
+}
+
+static const json_t *element(const json_t *account, const char *list, size_t index)
+{
+	return json_array_get(json_object_get(account, list), index);
+}
+
+static void both_accounts_are_told(void **state)
+{
+	json_t *answer = query("1699999200", "1700002800"), *without, *price;
+
+	(void)state;
+	without = json_object_get(answer, "without_overselling");
+	assert_int_equal(manager->ledger_kept, 1);
+	assert_string_equal(json_string_value(json_object_get(answer, "from")),
+			    "2023-11-14T22:00:00.000Z");
+	/* a: 30 x 0.0125 - 30 x 0.01; b: 30 x 0.04 - 30 x 0.1 */
+	check(answer, 1.575, 3.3, -1.725, 0.65, 90);
+	assert_true(fabs(ratio(answer) - 1.3) < 1e-6);
+	assert_true(fabs(json_number_value(json_object_get(answer, "watched_hours")) - 0.5) < 1e-6);
+	assert_int_equal(json_array_size(json_object_get(answer, "flavors")), 2);
+	check(element(answer, "flavors", 0), 0.375, 0.3, 0.075, 0.25, 30);
+	check(element(answer, "flavors", 1), 1.2, 3, -1.8, 0.4, 60);
+	assert_int_equal(json_array_size(json_object_get(answer, "vgpus")), 2);
+	assert_string_equal(json_string_value(json_object_get(element(answer, "vgpus", 1), "vgpu")),
+			    "b");
+	assert_string_equal(
+		json_string_value(json_object_get(element(answer, "vgpus", 1), "flavor")), "small");
+	check(element(answer, "vgpus", 1), 1.2, 3, -1.8, 0.4, 60);
+
+	/* a as it was; b for ten minutes, unbroken */
+	check(without, 0.775, 0.3, 0.475, 0.25 + 0.4 / 3, 30);
+	assert_true(fabs(ratio(without) - 0.767) < 1e-6);
+	check(element(without, "vgpus", 1), 0.4, 0, 0.4, 0.4 / 3, 0);
+
+	price = json_object_get(answer, "prices");
+	assert_int_equal(json_array_size(price), 1);
+	assert_true(json_number_value(json_object_get(json_array_get(price, 0),
+						      "price_per_cap_hour")) == 1.5);
+	json_decref(answer);
+}
+
+static void a_part_of_the_time_has_its_part(void **state)
+{
+	json_t *answer = query("2023-11-14T22:10:30Z", "2023-11-14T22:11:10Z");
+
+	(void)state;
+	/* widened to two minutes */
+	check(answer, 0.105, 0.22, -0.115, 156.0 / 3600, 6);
+	json_decref(answer);
+}
+
+static void where_nothing_was_watched_there_is_no_ratio(void **state)
+{
+	json_t *answer = query("5", "6");
+
+	(void)state;
+	check(answer, 0, 0, 0, 0, 0);
+	assert_true(json_is_null(json_object_get(answer, "overbooking_ratio")));
+	assert_int_equal(json_array_size(json_object_get(answer, "vgpus")), 0);
+	assert_int_equal(json_array_size(json_object_get(answer, "prices")), 0);
+	json_decref(answer);
+}
+
+static void a_range_that_makes_no_sense_is_refused(void **state)
+{
+	static const struct {
+		const char *query, *words;
+	} cases[] = {
+		{"from=yesterday", "from: yesterday is not allowed"},
+		{"to=1e99", "to: 1e99"},
+		{"from=5&to=5", "from: is not before to"},
+		{"step=5", "step"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char line[96];
+
+		snprintf(line, sizeof(line), "GET /v1/economics?%s", cases[i].query);
+		assert_problem(line, NULL, 400, cases[i].words);
+	}
+}
+
+static void without_a_database_it_is_503(void **state)
+{
+	(void)state;
+	manager->db = db_close(manager->db);
+	assert_problem("GET /v1/economics", NULL, 503, "no history");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin_economics, end_economics)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(both_accounts_are_told),
+		TEST(a_part_of_the_time_has_its_part),
+		TEST(where_nothing_was_watched_there_is_no_ratio),
+		TEST(a_range_that_makes_no_sense_is_refused),
+		TEST(without_a_database_it_is_503),
+	};
+
+	return cmocka_run_group_tests_name("api-economics", tests, NULL, NULL);
+}

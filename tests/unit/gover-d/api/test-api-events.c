@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* GET /v1/events over a real socket: told, resumed, left behind, and what becomes of readers at the
+ * end. */
+#include "tests/unit/gover-d/http/test-api-http.h"
+
+#include "gover-d/api/internal.h"
+
+/* Lets the loop run until @words have come, or the connection was closed. */
+static bool hear(const char *words)
+{
+	const uint64_t end_ns = clock_now().mono_ns + DEADLINE_NS;
+
+	while (!strstr(client.answer, words) && !client.closed && clock_now().mono_ns < end_ns) {
+		assert_true(sd_event_run(event, 1000) >= 0);
+		receive();
+	}
+	return strstr(client.answer, words) != NULL;
+}
+
+static void follow(const char *query, const char *headers)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "GET /v1/events%s HTTP/1.1\r\nHost: x\r\n%s\r\n", query,
+		 headers);
+	open_client();
+	send_text(text);
+}
+
+static void tell(enum events_kind kind, const char *what)
+{
+	api_event(api, kind, json_pack("{s:s}", "what", what));
+}
+
+/* The id the answer begins with. */
+static void first_id(char id[EVENTS_ID_MAX])
+{
+	assert_true(hear("\nid: "));
+	assert_int_equal(sscanf(strstr(client.answer, "\nid: "), "\nid: %63[a-f0-9-]", id), 1);
+}
+
+static void what_happens_is_told(void **state)
+{
+	(void)state;
+	follow("", "");
+	assert_true(hear("\nid: "));
+	assert_non_null(strstr(client.answer, "HTTP/1.1 200"));
+	assert_non_null(strstr(client.answer, "\r\nContent-Type: text/event-stream\r\n"));
+	tell(EVENTS_CHANGE, "first");
+	assert_true(hear("event: change\ndata: {\"what\":\"first\"}\n\n"));
+	api_tick(api);
+	assert_true(hear("event: tick\ndata: {\"vgpus\":[{\"id\":\"a\""));
+	assert_int_equal(api->n_followers, 1);
+	close(client.fd);
+	for (int i = 0; i < 3; i++) { /* that he has gone is seen when he is told more */
+		api_tick(api);
+		run_for(5);
+	}
+	assert_int_equal(api->n_followers, 0);
+	assert_null(api->followers);
+}
+
+static void keep(const char *why)
+{
+	const struct decision decision = {
+		.gpu = "gpu0",
+		.kind = "steal",
+		.result = "written",
+		.why = why,
+		.numbers = json_object(),
+		.moves = json_array(),
+	};
+
+	assert_non_null(decisions_add(manager->decisions, &decision));
+}
+
+static void what_was_decided_is_told_in_its_turn(void **state)
+{
+	const char *at;
+
+	(void)state;
+	follow("?kinds=decision,change", "");
+	assert_true(hear("\nid: "));
+	keep("one");
+	keep("two");
+	tell(EVENTS_CHANGE, "three");
+	keep("four");
+	api_tick(api);
+	assert_true(hear("\"why\":\"four\""));
+	at = strstr(client.answer, "\"why\":\"one\"");
+	assert_non_null(at);
+	at = strstr(at, "\"why\":\"two\"");
+	assert_non_null(at);
+	at = strstr(at, "three");
+	assert_non_null(at);
+	assert_non_null(strstr(at, "event: decision\ndata: {\"id\":3,"));
+	api_tick(api);
+	assert_null(strstr(strstr(at, "four") + 4, "four"));
+	close(client.fd);
+}
+
+static void silence_is_broken(void **state)
+{
+	(void)state;
+	manager->host.ticked.mono_ns = 100 * NS_PER_S;
+	follow("?kinds=alert", "");
+	assert_true(hear("\nid: "));
+	manager->host.ticked.mono_ns = 114 * NS_PER_S;
+	api_tick(api);
+	run_for(5);
+	receive();
+	assert_null(strstr(client.answer, "\n:\n"));
+	manager->host.ticked.mono_ns = 115 * NS_PER_S;
+	api_tick(api);
+	assert_true(hear("\n:\n\n"));
+	close(client.fd);
+}
+
+static void kinds_are_chosen(void **state)
+{
+	(void)state;
+	follow("?kinds=alert", "");
+	assert_true(hear("\nid: "));
+	tell(EVENTS_CHANGE, "unwanted");
+	api_tick(api);
+	tell(EVENTS_ALERT, "wanted");
+	assert_true(hear("wanted\"}"));
+	assert_null(strstr(client.answer, "unwanted"));
+	assert_null(strstr(client.answer, "tick"));
+	close(client.fd);
+	assert_int_equal(request("GET /v1/events?kinds=all HTTP/1.1\r\nHost: x\r\n\r\n"), 400);
+	assert_int_equal(request("GET /v1/events?kinds HTTP/1.1\r\nHost: x\r\n\r\n"), 400);
+	assert_int_equal(request("GET /v1/events?after=0123456789012345678901234567890123456789"
+				 "012345678901234567890123456789 HTTP/1.1\r\nHost: x\r\n\r\n"),
+			 400);
+	assert_int_equal(request("HEAD /v1/events HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+}
+
+static void who_comes_back_goes_on(void **state)
+{
+	char id[EVENTS_ID_MAX], more[EVENTS_ID_MAX + 32];
+
+	(void)state;
+	follow("", "");
+	first_id(id);
+	close(client.fd);
+	tell(EVENTS_OFFER, "meanwhile");
+	snprintf(more, sizeof(more), "Last-Event-ID: %s\r\n", id);
+	follow("?after=older-1", more);
+	assert_true(hear("meanwhile\"}"));
+	assert_null(strstr(client.answer, "lost"));
+	close(client.fd);
+	snprintf(more, sizeof(more), "?after=%s", id);
+	follow(more, "Last-Event-ID:\r\n");
+	assert_true(hear("meanwhile\"}"));
+	close(client.fd);
+	follow("?after=other-1", "");
+	assert_true(hear("event: lost\ndata: {\"after\":\"other-1\"}"));
+	assert_null(strstr(client.answer, "meanwhile"));
+	close(client.fd);
+}
+
+static void who_does_not_read_is_let_go(void **state)
+{
+	static char text[16 * 1024];
+	int idle, n;
+
+	(void)state;
+	memset(text, 'x', sizeof(text) - 1);
+	follow("", "");
+	assert_true(hear("\nid: "));
+	idle = client.fd;
+	for (n = 0; n < 200 && api->n_followers == 1; n++) {
+		tell(EVENTS_DECISION, text);
+		run_for(3);
+	}
+	assert_int_equal(api->n_followers, 0);
+	assert_in_range(n, EVENTS_WAITING / (16 * 1024), 100);
+	follow("", "");
+	assert_true(hear("\nid: "));
+	tell(EVENTS_DECISION, "after that");
+	assert_true(hear("after that"));
+	close(client.fd);
+	close(idle);
+}
+
+static void a_stop_ends_every_stream(void **state)
+{
+	int fds[4];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		follow("", "");
+		assert_true(hear("\nid: "));
+		fds[i] = client.fd;
+	}
+	tell(EVENTS_CHANGE, "while some are awake");
+	http = http_free(http);
+	assert_int_equal(api->n_followers, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		close(fds[i]);
+}
+
+static void readers_are_bounded(void **state)
+{
+	static const struct {
+		const char *name;
+		enum access_scope scope;
+		int let_in;
+		const char *why; /* one more is not */
+	} rows[] = {
+		{"token crowd", ACCESS_READ, 128, "128 already follow the events as token crowd"},
+		/* the last places are kept for who may change things */
+		{"token other", ACCESS_READ, 96, "224 already follow the events, more"},
+		{"token robot", ACCESS_OPERATE, 31, NULL},
+		{"root", ACCESS_ADMIN, 1, "256 already follow the events, more"},
+	};
+	struct api_request requests[256 + ARRAY_SIZE(rows)], *r = requests;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		for (int n = 0; n <= rows[i].let_in - !rows[i].why; n++) {
+			*r = (struct api_request){
+				.method = "GET",
+				.path = "/v1/events",
+				.who = {.scope = rows[i].scope},
+			};
+			strcpy(r->who.name, rows[i].name);
+			api_serve(api, r++);
+			assert_int_equal(r[-1].reply.status, n < rows[i].let_in ? 200 : 503);
+		}
+		if (rows[i].why)
+			assert_non_null(strstr(r[-1].reply.text->data, rows[i].why));
+	}
+	while (r > requests)
+		api_request_fini(--r);
+	assert_int_equal(api->n_followers, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin_http, end_http)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_happens_is_told),	TEST(what_was_decided_is_told_in_its_turn),
+		TEST(silence_is_broken),	TEST(kinds_are_chosen),
+		TEST(who_comes_back_goes_on),	TEST(who_does_not_read_is_let_go),
+		TEST(a_stop_ends_every_stream), TEST(readers_are_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: MIT */
+/* The history over REST: times, ranges and steps asked for, and answers out of a real database. */
+#include "tests/unit/gover-d/api/test-api.h"
+
+#include "db/db.h"
+#include "gover-d/api/time.h"
+
+#define BEGIN_MS INT64_C(1700000000000) /* 2023-11-14T22:13:20Z */
+#define ROWS	 120
+
+static sd_event *event;
+static char folder[32];
+
+static void a_time_is_parsed_strictly(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t wall_ms; /* -1: refused */
+	} cases[] = {
+		{"0", 0},
+		{"1700000000", BEGIN_MS},
+		{"1700000000.25", BEGIN_MS + 250},
+		{"2023-11-14T22:13:20Z", BEGIN_MS},
+		{"2023-11-14t22:13:20.5z", BEGIN_MS + 500},
+		{"2023-11-14T22:13:20.123456Z", BEGIN_MS + 123},
+		{"2023-11-14T23:13:20+01:00", BEGIN_MS},
+		{"2023-11-14T23:13:20 01:00", BEGIN_MS}, /* a '+' out of an address */
+		{"2023-11-14T17:43:20-04:30", BEGIN_MS},
+		{"2024-02-29T00:00:00Z", INT64_C(1709164800000)},
+		{"2016-12-31T23:59:60Z", INT64_C(1483228799000)},
+		{"", -1},
+		{"now", -1},
+		{"-1", -1},
+		{"1e300", -1},
+		{"nan", -1},
+		{"2023-11-14", -1},
+		{"2023-11-14T22:13:20", -1},
+		{"2023-11-14 22:13:20Z", -1},
+		{"2023-11-14T22:13Z", -1},
+		{"2023-11-14T22:13:20.Z", -1},
+		{"2023-11-14T22:13:20Zx", -1},
+		{"2023-02-29T00:00:00Z", -1},
+		{"2023-13-01T00:00:00Z", -1},
+		{"2023-00-01T00:00:00Z", -1},
+		{"2023-01-01T24:00:00Z", -1},
+		{"2023-1-1T00:00:00Z", -1},
+		{"1969-12-31T23:59:59Z", -1},
+		{"1970-01-01T00:00:00+00:01", -1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		int64_t wall_ms = -1;
+		int r = api_time_parse(cases[i].text, &wall_ms);
+
+		if (wall_ms != cases[i].wall_ms)
+			print_error("\"%s\"\n", cases[i].text);
+		assert_int_equal(r, cases[i].wall_ms < 0 ? -EINVAL : 0);
+		assert_int_equal(wall_ms, cases[i].wall_ms);
+	}
+}
+
+/* A minute of samples of "a", each worth 10 % load, and of "gone", which is not on the host. */
+static void fill_database(void)
+{
+	static const char *const ids[] = {"a", "gone"};
+
+	for (int i = 0; i < ROWS; i++) {
+		for (size_t v = 0; v < ARRAY_SIZE(ids); v++) {
+			struct db_sample row = {
+				.ts_ms = BEGIN_MS + 500 * i,
+				.gpu = "gpu0",
+				.dt_s = 0.5,
+				.cap_pct = 40,
+				.initial_cap_pct = 50,
+				.load_pct = 10,
+				.util_pct = 25,
+				.fps = NAN,
+				.target_fps = 60,
+				.frame_p99_ms = NAN,
+				.broken = i % 2,
+				.gap = i % 5 == 0,
+			};
+
+			strcpy(row.vgpu, ids[v]);
+			assert_int_equal(db_append_sample(manager->db, &row), 0);
+		}
+	}
+	db_commit(manager->db);
+	db_flush(manager->db);
+}
+
+static int begin_history(void **state)
+{
+	const struct db_retention keep_all = {0};
+	struct err err;
+
+	stand_in_begin(state);
+	strcpy(folder, "/tmp/gover-test-api-XXXXXX");
+	assert_non_null(mkdtemp(folder));
+	snprintf(manager->db_path, sizeof(manager->db_path), "%s/history.db", folder);
+	assert_int_equal(db_open(manager->db_path, &keep_all, &manager->db, &err), 0);
+	assert_int_equal(sd_event_new(&event), 0);
+	assert_int_equal(worker_new(event, &manager->worker), 0);
+	fill_database();
+	return 0;
+}
+
+static void remove_database(void)
+{
+	static const char *const ends[] = {"", "-wal", "-shm"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		char name[96];
+
+		snprintf(name, sizeof(name), "%s%s", manager->db_path, ends[i]);
+		(void)remove(name);
+	}
+}
+
+static int end_history(void **state)
+{
+	manager->worker = worker_free(manager->worker);
+	event = sd_event_unref(event);
+	manager->db = db_close(manager->db);
+	remove_database();
+	assert_int_equal(rmdir(folder), 0);
+	return stand_in_end(state);
+}
+
+static bool is_answered;
+
+static void note_answer(struct api_request *request)
+{
+	(void)request;
+	is_answered = true;
+}
+
+/* Asks and lets the loop go on until the worker's answer is there. */
+static void query(struct api_request *request, const char *from, const char *to, const char *step)
+{
+	*request = (struct api_request){
+		.method = "GET",
+		.path = request->path,
+		.who = {.scope = ACCESS_READ},
+		.query = {{"from", from}, {"to", to}, {"step", step}},
+		.n_query = 3,
+		.answered = note_answer,
+	};
+	is_answered = false;
+	api_serve(api, request);
+	assert_true(request->later || request->reply.status != 200);
+	for (int i = 0; request->later && i < 300; i++)
+		assert_true(sd_event_run(event, 100 * 1000) >= 0);
+	assert_null(request->later);
+}
+
+static void the_worker_reads_what_was_asked(void **state)
+{
+	struct api_request request = {.path = "/v1/vgpus/a/history"};
+	json_t *answer, *points, *point;
+
+	(void)state;
+	query(&request, "2023-11-14T22:13:20Z", "1700000060", "10");
+	assert_int_equal(request.reply.status, 200);
+	assert_true(is_answered);
+	answer = json_loads(request.reply.text->data, 0, NULL);
+	assert_string_equal(json_string_value(json_object_get(answer, "vgpu")), "a");
+	assert_string_equal(json_string_value(json_object_get(answer, "from")),
+			    "2023-11-14T22:13:20.000Z");
+	assert_string_equal(json_string_value(json_object_get(answer, "to")),
+			    "2023-11-14T22:14:20.000Z");
+	assert_int_equal(json_integer_value(json_object_get(answer, "step_s")), 10);
+	points = json_object_get(answer, "points");
+	assert_int_equal(json_array_size(points), 6);
+	point = json_array_get(points, 0);
+	assert_int_equal(json_object_size(point), 12);
+	assert_true(json_real_value(json_object_get(point, "cap_pct")) == 40);
+	assert_true(json_real_value(json_object_get(point, "load_pct")) == 10);
+	assert_true(json_real_value(json_object_get(point, "broken_pct")) == 50);
+	assert_true(json_is_null(json_object_get(point, "fps")));
+	assert_int_equal(json_integer_value(json_object_get(point, "samples")), 20);
+	json_decref(answer);
+	api_request_fini(&request);
+}
+
+static void the_newest_sample_is_in_it(void **state)
+{
+	struct db_sample row = {.ts_ms = BEGIN_MS + 120000, .vgpu = "a", .gpu = "gpu0"};
+	struct api_request request = {.path = "/v1/vgpus/a/history"};
+
+	(void)state;
+	assert_int_equal(db_append_sample(manager->db, &row), 0);
+	db_commit(manager->db); /* which does not write it yet */
+	query(&request, "1700000120", "1700000130", "10");
+	assert_int_equal(request.reply.status, 200);
+	assert_non_null(strstr(request.reply.text->data, "\"samples\":1"));
+	api_request_fini(&request);
+}
+
+static void a_vgpu_has_history_before_and_after_its_life(void **state)
+{
+	static const struct {
+		const char *path;
+		unsigned int status;
+		const char *words;
+	} cases[] = {
+		{"/v1/vgpus/gone/history", 200, "\"samples\""},
+		{"/v1/vgpus/new/history", 200, "\"points\":[]"},
+		{"/v1/vgpus/never/history", 404, "never"},
+		{"/v1/vgpus/.no/history", 404, ".no"},
+	};
+	struct contract contract = {.id = "new", .gpu = "gpu0"};
+
+	(void)state;
+	(void)stand_in_vgpu(&contract);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct api_request request = {.path = cases[i].path};
+
+		query(&request, "1700000000", "1700000060", "10");
+		assert_int_equal(request.reply.status, cases[i].status);
+		assert_non_null(strstr(request.reply.text->data, cases[i].words));
+		api_request_fini(&request);
+	}
+}
+
+static void what_is_missing_is_told(void **state)
+{
+	static const struct {
+		const char *from, *to, *step, *gaps;
+	} cases[] = {
+		{"1700000000", "1700000060", "10", "[]"},
+		{"1699999970", "1700000000", "10",
+		 "[{\"from\":\"2023-11-14T22:12:50.000Z\",\"to\":\"2023-11-14T22:13:20.000Z\"}]"},
+		/* before and behind; of the steps that are begun, nothing is said */
+		{"1699999985", "1700000095", "10",
+		 "[{\"from\":\"2023-11-14T22:13:10.000Z\",\"to\":\"2023-11-14T22:13:20.000Z\"},"
+		 "{\"from\":\"2023-11-14T22:14:20.000Z\",\"to\":\"2023-11-14T22:14:50.000Z\"}]"},
+		{"1700000001", "1700000009", "10", "[]"},
+		{"1700000065", "1700000069", "10", "[]"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct api_request request = {.path = "/v1/vgpus/a/history"};
+		CLEANUP_FREE char *gaps = NULL;
+		json_t *answer;
+
+		query(&request, cases[i].from, cases[i].to, cases[i].step);
+		answer = json_loads(request.reply.text->data, 0, NULL);
+		gaps = json_dumps(json_object_get(answer, "gaps"), JSON_COMPACT);
+		assert_string_equal(gaps, cases[i].gaps);
+		json_decref(answer);
+		api_request_fini(&request);
+	}
+}
+
+static void each_point_says_what_was_valid(void **state)
+{
+	struct api_request request = {.path = "/v1/vgpus/a/history"};
+	json_t *answer, *point, *valid;
+
+	(void)state;
+	query(&request, "1700000000", "1700000060", "10");
+	answer = json_loads(request.reply.text->data, 0, NULL);
+	point = json_array_get(json_object_get(answer, "points"), 0);
+	valid = json_object_get(point, "valid");
+	assert_int_equal(json_integer_value(json_object_get(point, "late_samples")), 4);
+	assert_int_equal(json_object_size(valid), 5);
+	assert_int_equal(json_integer_value(json_object_get(valid, "load_pct")), 20);
+	assert_int_equal(json_integer_value(json_object_get(valid, "fps")), 0);
+	assert_int_equal(json_integer_value(json_object_get(valid, "target_fps")), 20);
+	json_decref(answer);
+	api_request_fini(&request);
+}
+
+static void a_step_is_chosen_that_fits_a_picture(void **state)
+{
+	static const struct {
+		const char *from;
+		int step_s;
+	} cases[] = {
+		{"1699999990", 1},     /* 10 s */
+		{"1699999400", 1},     /* 600 s */
+		{"1699999399", 2},     /* 601 s */
+		{"1699996400", 10},    /* an hour: 360 points */
+		{"1699913600", 300},   /* a day: 288 points */
+		{"1697408000", 7200},  /* 30 days: 360 points */
+		{"1668464000", 86400}, /* a year */
+		{"0", 86400},	       /* all: too many, refused */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char line[96], words[32];
+
+		snprintf(line, sizeof(line), "GET /v1/vgpus/a/history?from=%s&to=1700000000",
+			 cases[i].from);
+		snprintf(words, sizeof(words), "\"step_s\":%d", cases[i].step_s);
+		if (strcmp(cases[i].from, "0") == 0) {
+			assert_problem(line, NULL, 400, "at most 5000");
+			continue;
+		}
+
+		struct api_request request = {
+			.method = "GET",
+			.path = "/v1/vgpus/a/history",
+			.who = {.scope = ACCESS_READ},
+			.query = {{"from", cases[i].from}, {"to", "1700000000"}},
+			.n_query = 2,
+		};
+
+		api_serve(api, &request);
+		while (request.later)
+			assert_true(sd_event_run(event, 100 * 1000) >= 0);
+		assert_int_equal(request.reply.status, 200);
+		assert_non_null(strstr(request.reply.text->data, words));
+		api_request_fini(&request);
+	}
+}
+
+static void a_range_that_makes_no_sense_is_refused(void **state)
+{
+	static const struct {
+		const char *query, *words;
+	} cases[] = {
+		{"from=yesterday", "from: yesterday is not allowed"},
+		{"to=1e99", "to: 1e99"},
+		{"from=5&to=5", "from: is not before to"},
+		{"from=6&to=5", "from: is not before to"},
+		{"step=0", "1..86400"},
+		{"step=86401", "1..86400"},
+		{"step=1.5", "step: 1.5"},
+		{"from=0&to=5001&step=1", "5001 points"},
+		{"points=5", "points"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char line[96];
+
+		snprintf(line, sizeof(line), "GET /v1/vgpus/a/history?%s", cases[i].query);
+		assert_problem(line, NULL, 400, cases[i].words);
+	}
+}
+
+static void without_a_database_it_is_503(void **state)
+{
+	(void)state;
+	manager->db = db_close(manager->db);
+	assert_problem("GET /v1/vgpus/a/history", NULL, 503, "no history");
+}
+
+static void a_database_that_cannot_be_read_is_500(void **state)
+{
+	struct api_request request = {.path = "/v1/vgpus/a/history"};
+
+	(void)state;
+	snprintf(manager->db_path, sizeof(manager->db_path), "%s", "/tmp/gover-no-such-folder/x");
+	query(&request, "1700000000", "1700000060", "10");
+	assert_int_equal(request.reply.status, 500);
+	assert_string_equal(request.reply.type, "application/problem+json");
+	api_request_fini(&request);
+	snprintf(manager->db_path, sizeof(manager->db_path), "%s/history.db", folder);
+}
+
+static void a_query_outlives_who_asked(void **state)
+{
+	struct api_request request = {
+		.method = "GET",
+		.path = "/v1/vgpus/a/history",
+		.who = {.scope = ACCESS_READ},
+		.answered = note_answer,
+	};
+
+	(void)state;
+	is_answered = false;
+	api_serve(api, &request);
+	assert_non_null(request.later);
+	api_request_fini(&request);
+	memset(&request, 0xff, sizeof(request));
+	manager->worker = worker_free(manager->worker); /* ends the job */
+	assert_false(is_answered);
+}
+
+/* --- of a whole GPU --- */
+
+#define MANY 3000 /* periods of two vGPUs: more than a page */
+
+static void add_many(void)
+{
+	static const char *const ids[] = {"a", "gone"};
+
+	for (int i = 0; i < MANY; i++) {
+		for (size_t v = 0; v < ARRAY_SIZE(ids); v++) {
+			struct db_sample row = {
+				.ts_ms = BEGIN_MS + 1000000 + 1000 * i,
+				.gpu = "gpu0",
+				.dt_s = 1.001,
+				.cap_pct = 40,
+				.initial_cap_pct = 50,
+				.load_pct = i == 0 ? NAN : 10.5,
+				.util_pct = i == 0 ? NAN : 25,
+				.fps = NAN,
+				.target_fps = 60,
+				.frame_p99_ms = NAN,
+				.broken = i % 2,
+			};
+
+			strcpy(row.vgpu, ids[v]);
+			assert_int_equal(db_append_sample(manager->db, &row), 0);
+		}
+		if (i % 500 == 0)
+			db_flush(manager->db);
+	}
+	db_commit(manager->db);
+	db_flush(manager->db);
+}
+
+/* One page from @from on; the caller's. */
+static json_t *get_page(const char *from, const char *to)
+{
+	struct api_request request = {
+		.method = "GET",
+		.path = "/v1/gpus/gpu0/history",
+		.who = {.scope = ACCESS_READ},
+		.query = {{"from", from}, {"to", to}},
+		.n_query = 2,
+		.answered = note_answer,
+	};
+	json_t *answer;
+
+	api_serve(api, &request);
+	for (int i = 0; request.later && i < 300; i++)
+		assert_true(sd_event_run(event, 100 * 1000) >= 0);
+	assert_int_equal(request.reply.status, 200);
+	answer = json_loads(request.reply.text->data, 0, NULL);
+	api_request_fini(&request);
+	return answer;
+}
+
+static void every_sample_of_a_gpu_comes_page_by_page_in_whole_periods(void **state)
+{
+	char from[64] = "1700001000";
+	size_t rows = 0;
+	int pages = 0;
+
+	(void)state;
+	add_many();
+	while (from[0] != '\0') {
+		json_t *page = get_page(from, "1700010000");
+		const char *next = json_string_value(json_object_get(page, "next_from"));
+
+		snprintf(from, sizeof(from), "%s", next ? next : "");
+		assert_int_equal(json_array_size(json_object_get(page, "vgpus")), 2);
+		assert_int_equal(json_array_size(json_object_get(page, "rows")) % 2, 0);
+		rows += json_array_size(json_object_get(page, "rows"));
+		assert_true(++pages < 5);
+		json_decref(page);
+	}
+	assert_int_equal(pages, 2);
+	assert_int_equal(rows, 2 * MANY);
+}
+
+static void a_row_says_what_was_valid_then(void **state)
+{
+	json_t *page, *row;
+	char *text;
+
+	(void)state;
+	add_many();
+	page = get_page("1700001000", "1700001002");
+	row = json_array_get(json_object_get(page, "rows"), 0);
+	assert_int_equal(json_array_size(row), json_array_size(json_object_get(page, "columns")));
+	text = json_dumps(row, JSON_COMPACT | JSON_REAL_PRECISION(15));
+	assert_string_equal(text, "[1700001000000,0,1.001,40,50,null,null,null,60.0,0,0]");
+	free(text);
+	text = json_dumps(json_array_get(json_object_get(page, "rows"), 3),
+			  JSON_COMPACT | JSON_REAL_PRECISION(15));
+	assert_string_equal(text, "[1700001001000,1,1.001,40,50,10.5,25.0,null,60.0,1,0]");
+	free(text);
+	assert_true(json_is_null(json_object_get(page, "next_from")));
+	assert_true(json_is_null(json_object_get(page, "kept_from")));
+	json_decref(page);
+}
+
+static void a_gpu_or_range_there_is_none_of_is_refused(void **state)
+{
+	(void)state;
+	assert_problem("GET /v1/gpus/nope/history", NULL, 404, "nope");
+	assert_problem("GET /v1/gpus/gpu0/history?from=6&to=5", NULL, 400, "from: is not before");
+	assert_problem("GET /v1/gpus/gpu0/history?step=1", NULL, 400, "step");
+	manager->db = db_close(manager->db);
+	assert_problem("GET /v1/gpus/gpu0/history", NULL, 503, "no history");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin_history, end_history)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_time_is_parsed_strictly),
+		TEST(the_worker_reads_what_was_asked),
+		TEST(the_newest_sample_is_in_it),
+		TEST(a_vgpu_has_history_before_and_after_its_life),
+		TEST(what_is_missing_is_told),
+		TEST(each_point_says_what_was_valid),
+		TEST(a_step_is_chosen_that_fits_a_picture),
+		TEST(a_range_that_makes_no_sense_is_refused),
+		TEST(without_a_database_it_is_503),
+		TEST(a_database_that_cannot_be_read_is_500),
+		TEST(a_query_outlives_who_asked),
+		TEST(every_sample_of_a_gpu_comes_page_by_page_in_whole_periods),
+		TEST(a_row_says_what_was_valid_then),
+		TEST(a_gpu_or_range_there_is_none_of_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

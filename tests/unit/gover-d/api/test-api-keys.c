@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* Idempotency keys of POST /v1/vgpus: told again, told otherwise, forgotten, and over a restart. */
+#include "tests/unit/gover-d/api/test-api.h"
+
+#include "gover-d/api/keys.h"
+
+static const struct api_reply *reply;
+
+/* The status; @save: how putting it on disk ends. */
+static unsigned int post_saved(const char *key, const char *body, int save)
+{
+	ask_key = key;
+	ask_saved = save;
+	reply = ask("POST /v1/vgpus", body);
+	ask_key = NULL;
+	ask_saved = 0;
+	return reply->status;
+}
+
+static unsigned int post(const char *key, const char *body)
+{
+	return post_saved(key, body, 0);
+}
+
+#define BODY  "{\"id\":\"b\",\"initial_cap_pct\":20}"
+#define OTHER "{\"id\":\"b\",\"initial_cap_pct\":21}"
+
+static void the_same_again_is_answered_as_before(void **state)
+{
+	struct api_text *text;
+
+	(void)state;
+	assert_int_equal(post("k", BODY), 201);
+	assert_int_equal(manager->changes, 1);
+	assert_string_equal(manager->values.claim_key, "root k");
+	text = api_text_ref(reply->text);
+	stand_in_find("b")->cap_pct = 7; /* a reading, which the answer from then does not know */
+	assert_int_equal(post("k", " {\"initial_cap_pct\": 20, \"id\": \"b\"}"), 201);
+	assert_ptr_equal(reply->text, text);
+	assert_string_equal(reply->location, "/v1/vgpus/b");
+	assert_int_equal(strlen(reply->etag), 18);
+	assert_int_equal(manager->changes, 1);
+	api_text_unref(text);
+}
+
+static void it_is_not_made_again_once_it_is_gone(void **state)
+{
+	(void)state;
+	assert_int_equal(post("k", BODY), 201);
+	assert_int_equal(ask("DELETE /v1/vgpus/b", NULL)->status, 204);
+	assert_int_equal(post("k", BODY), 201);
+	assert_null(stand_in_find("b"));
+}
+
+static void another_body_is_422(void **state)
+{
+	(void)state;
+	assert_int_equal(post("k", BODY), 201);
+	assert_int_equal(post("k", OTHER), 422);
+	assert_non_null(strstr(reply->text->data, "k was used for another request"));
+	assert_int_equal(manager->changes, 1);
+	assert_int_equal(post("l", BODY), 409); /* another key is another request */
+	assert_int_equal(post(NULL, BODY), 409);
+}
+
+static void what_failed_may_be_tried_again(void **state)
+{
+	(void)state;
+	manager->fail_errno = ENOSPC;
+	assert_int_equal(post("k", BODY), 409);
+	manager->fail_errno = 0;
+	assert_int_equal(post("k", OTHER), 201);
+}
+
+static void what_was_not_on_disk_is_told_when_it_is(void **state)
+{
+	(void)state;
+	assert_int_equal(post_saved("k", BODY, -EIO), 507);
+	assert_int_equal(post_saved("k", BODY, -EIO), 507);
+	assert_int_equal(post("k", BODY), 201);
+	assert_int_equal(manager->changes, 1);
+}
+
+static void over_a_restart_the_contract_knows_it(void **state)
+{
+	(void)state;
+	assert_int_equal(post("k", BODY), 201);
+	api_free(api);
+	api = api_new(manager);
+	stand_in_find("b")->cap_pct = 7;
+	assert_int_equal(post("k", OTHER), 422);
+	assert_int_equal(post("k", BODY), 201);
+	assert_non_null(strstr(reply->text->data, "\"cap_pct\":7"));
+	assert_string_equal(reply->location, "/v1/vgpus/b");
+	assert_int_equal(manager->changes, 1);
+}
+
+static void a_claim_is_no_such_request(void **state)
+{
+	struct vgpu *a = stand_in_find("a");
+
+	(void)state;
+	strcpy(a->contract.claim_key, "root k");
+	a->contract.offer = 1;
+	assert_int_equal(post("k", BODY), 201);
+	assert_int_equal(manager->changes, 1);
+}
+
+static void each_has_keys_of_his_own(void **state)
+{
+	static const char *const others[] = {"token robot",
+					     "uid 1000"}; /* before, after a restart */
+	static const char *const bodies[] = {
+		"{\"id\":\"c\",\"initial_cap_pct\":1}",
+		"{\"id\":\"d\",\"initial_cap_pct\":1}",
+	};
+
+	(void)state;
+	assert_int_equal(post("k", BODY), 201);
+	for (int i = 0; i < 2; i++) {
+		ask_who = others[i];
+		assert_int_equal(post("k", BODY), 409); /* as without a key */
+		assert_int_equal(post("k", OTHER), 409);
+		assert_int_equal(post("k", bodies[i]), 201);
+		assert_int_equal(manager->changes, 2 + i);
+		ask_who = "root";
+		assert_int_equal(post("k", BODY), 201);
+		assert_string_equal(reply->location, "/v1/vgpus/b");
+		assert_int_equal(manager->changes, 2 + i);
+		api_free(api);
+		api = api_new(manager);
+	}
+}
+
+static void a_long_key_is_remembered_too(void **state)
+{
+	char key[CLAIM_MAX] = "";
+
+	(void)state;
+	memset(key, 'k', CLAIM_MAX - 1);
+	assert_int_equal(post(key, BODY), 201);
+	for (int restarted = 0; restarted <= 1; restarted++) {
+		key[CLAIM_MAX - 2] = 'l';
+		assert_int_equal(post(key, BODY), 409);
+		key[CLAIM_MAX - 2] = 'k';
+		assert_int_equal(post(key, BODY), 201);
+		assert_int_equal(manager->changes, 1);
+		api_free(api);
+		api = api_new(manager);
+	}
+}
+
+static void so_many_are_remembered(void **state)
+{
+	char key[32], body[64];
+
+	(void)state;
+	for (int i = 0; i <= API_KEYS_KEPT; i++) {
+		snprintf(key, sizeof(key), "key-%d", i);
+		snprintf(body, sizeof(body), "{\"id\":\"v%d\",\"initial_cap_pct\":1}", i);
+		assert_int_equal(post(key, body), 201);
+		snprintf(body, sizeof(body), "DELETE /v1/vgpus/v%d", i);
+		assert_int_equal(ask(body, NULL)->status, 204);
+	}
+	assert_int_equal(post("key-1", "{\"id\":\"v1\",\"initial_cap_pct\":1}"), 201);
+	assert_null(stand_in_find("v1"));
+	assert_int_equal(post("key-0", "{\"id\":\"v0\",\"initial_cap_pct\":1}"), 201);
+	assert_non_null(stand_in_find("v0"));
+}
+
+static void a_key_is_bounded(void **state)
+{
+	char key[CLAIM_MAX + 1] = "";
+
+	(void)state;
+	assert_int_equal(post("", BODY), 400);
+	assert_int_equal(post("a b", BODY), 400);
+	assert_int_equal(post("\xc3\xa9", BODY), 400);
+	memset(key, 'k', CLAIM_MAX);
+	assert_int_equal(post(key, BODY), 400);
+	assert_int_equal(manager->changes, 0);
+	key[CLAIM_MAX - 1] = '\0';
+	assert_int_equal(post(key, BODY), 201);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, stand_in_begin, stand_in_end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_same_again_is_answered_as_before),
+		TEST(it_is_not_made_again_once_it_is_gone),
+		TEST(another_body_is_422),
+		TEST(what_failed_may_be_tried_again),
+		TEST(what_was_not_on_disk_is_told_when_it_is),
+		TEST(over_a_restart_the_contract_knows_it),
+		TEST(a_claim_is_no_such_request),
+		TEST(each_has_keys_of_his_own),
+		TEST(a_long_key_is_remembered_too),
+		TEST(so_many_are_remembered),
+		TEST(a_key_is_bounded),
+	};
+
+	return cmocka_run_group_tests_name("api-keys", tests, NULL, NULL);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* Answers that come later: when the change is on disk, when it is not, and when nobody waits any
+ * more. */
+#include "tests/unit/gover-d/api/test-api.h"
+
+static int n_answered;
+
+static void count_answer(struct api_request *request)
+{
+	assert_null(request->later);
+	n_answered++;
+}
+
+static struct api_request sale(void)
+{
+	static const char body[] = "{\"id\":\"b\",\"initial_cap_pct\":40}";
+
+	n_answered = 0;
+	return (struct api_request){
+		.method = "POST",
+		.path = "/v1/vgpus",
+		.who = {.name = "root", .scope = ACCESS_OPERATE},
+		.content_type = "application/json; charset=utf-8",
+		.body = body,
+		.body_length = strlen(body),
+		.answered = count_answer,
+	};
+}
+
+static void a_change_is_answered_when_it_is_on_disk(void **state)
+{
+	struct api_request request = sale();
+
+	(void)state;
+	api_serve(api, &request);
+	assert_non_null(request.later);
+	assert_non_null(stand_in_find("b"));
+	assert_int_equal(n_answered, 0);
+	stand_in_save(0);
+	assert_int_equal(n_answered, 1);
+	assert_int_equal(request.reply.status, 201);
+	assert_string_equal(request.reply.location, "/v1/vgpus/b");
+	api_request_fini(&request);
+}
+
+static void a_change_that_is_not_on_disk_is_507(void **state)
+{
+	struct api_request request = sale();
+
+	(void)state;
+	api_serve(api, &request);
+	stand_in_save(-EROFS);
+	assert_int_equal(n_answered, 1);
+	assert_int_equal(request.reply.status, 507);
+	assert_string_equal(request.reply.type, "application/problem+json");
+	assert_non_null(strstr(request.reply.text->data, strerror(EROFS)));
+	assert_string_equal(request.reply.location, "");
+	assert_non_null(stand_in_find("b"));
+	api_request_fini(&request);
+}
+
+static void a_save_that_cannot_begin_is_507_at_once(void **state)
+{
+	struct api_request request = sale();
+
+	(void)state;
+	manager->save_result = -ENOMEM;
+	api_serve(api, &request);
+	assert_null(request.later);
+	assert_int_equal(request.reply.status, 507);
+	api_request_fini(&request);
+}
+
+static void who_has_gone_is_not_answered(void **state)
+{
+	struct api_request request = sale();
+
+	(void)state;
+	api_serve(api, &request);
+	api_request_fini(&request);
+	memset(&request, 0xff, sizeof(request));
+	stand_in_save(0);
+	assert_int_equal(n_answered, 0);
+}
+
+static void an_idempotency_key_is_bounded(void **state)
+{
+	static char long_key[129];
+	static const struct {
+		const char *key;
+		unsigned int status;
+	} cases[] = {
+		{"", 400}, {"two words", 400}, {"\xc3\xa9", 400}, {long_key, 400}, {"k-1", 200},
+	};
+
+	(void)state;
+	memset(long_key, 'k', sizeof(long_key) - 1);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct api_request request = sale();
+
+		request.path = "/v1/offers/1/claim";
+		request.body = "{\"id\":\"b\"}";
+		request.body_length = strlen(request.body);
+		request.idempotency_key = cases[i].key;
+		api_serve(api, &request);
+		stand_in_save(0);
+		assert_int_equal(request.reply.status, cases[i].status);
+		api_request_fini(&request);
+	}
+	assert_string_equal(manager->key, "root k-1");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, stand_in_begin, stand_in_end)
+
+/* Every refusal is a document, also where there is nothing to make one of. */
+static void without_memory_there_is_a_problem_all_the_same(void **state)
+{
+	json_t *problem;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct api_request request = {.path = "/v1/host"};
+
+		api_request_reply_text(&request, 200, API_TYPE_JSON, NULL);
+		assert_int_equal(request.reply.status, 500);
+		assert_string_equal(request.reply.type, "application/problem+json");
+		problem = json_loadb(request.reply.text->data, request.reply.text->length, 0, NULL);
+		assert_int_equal(json_integer_value(json_object_get(problem, "status")), 500);
+		json_decref(problem);
+		api_request_fini(&request);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_change_is_answered_when_it_is_on_disk),
+		TEST(a_change_that_is_not_on_disk_is_507),
+		TEST(a_save_that_cannot_begin_is_507_at_once),
+		TEST(who_has_gone_is_not_answered),
+		TEST(an_idempotency_key_is_bounded),
+		TEST(without_memory_there_is_a_problem_all_the_same),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists in pages: in order, once each, whatever goes between two pages; and cursors that are none.
+ */
+#include "tests/unit/gover-d/api/test-api.h"
+
+static void add(int gpu, const char *id)
+{
+	struct contract contract = {.terms = {.initial_cap_pct = 1, .weight = 1}};
+	struct vgpu *vgpu = calloc(1, sizeof(*vgpu));
+
+	assert_non_null(vgpu);
+	vgpu->contract = contract;
+	strcpy(vgpu->contract.id, id);
+	strcpy(vgpu->contract.gpu, manager->host.gpus[gpu].config.name);
+	host_gpu_insert(&manager->host.gpus[gpu], vgpu);
+}
+
+/* "a" and four more on two GPUs, of which the second's names come first in the alphabet. */
+static int begin(void **state)
+{
+	struct host_gpu *second;
+
+	stand_in_begin(state);
+	second = &manager->host.gpus[manager->host.n_gpus++];
+	strcpy(second->config.name, "another");
+	strcpy(second->config.backend, "sim");
+	second->ops = &stand_in_ops;
+	second->util_pct = NAN;
+	second->traits = (struct gpu_traits){.step_pct = 1, .floor_pct = 1};
+	add(0, "v10");
+	add(0, "v9");
+	add(1, "a1");
+	add(1, "a2");
+	return 0;
+}
+
+static int end(void **state)
+{
+	struct host_gpu *second = &manager->host.gpus[1];
+
+	while (second->vgpus) {
+		struct vgpu *vgpu = second->vgpus;
+
+		host_gpu_take(second, vgpu);
+		vgpu_free(second, vgpu);
+	}
+	return stand_in_end(state);
+}
+
+/* "a v9 v10 | ": the ids of the page, and puts the line of the next into @line ("": there is none).
+ */
+static void page(char *line, char *said, const char *key, const char *name)
+{
+	json_t *answer = ask_json(line, NULL, 200), *next = json_object_get(answer, "next"), *e;
+	char *query = strchr(line, '?');
+	size_t i;
+
+	json_array_foreach (json_object_get(answer, key), i, e) {
+		json_t *id = json_object_get(e, name);
+
+		if (json_is_string(id))
+			sprintf(said + strlen(said), "%s ", json_string_value(id));
+		else
+			sprintf(said + strlen(said), "%d ", (int)json_integer_value(id));
+	}
+	strcat(said, "| ");
+	if (json_is_null(next))
+		line[0] = '\0';
+	else if (json_is_string(next))
+		sprintf(strstr(query, "limit=") + strlen("limit=2"), "&after=%s",
+			json_string_value(next));
+	else
+		sprintf(strstr(query, "limit=") + strlen("limit=2"), "&after=%d",
+			(int)json_integer_value(next));
+	json_decref(answer);
+}
+
+static void pages_hold_all_of_it_once(void **state)
+{
+	static const struct {
+		const char *line, *key, *name, *said;
+	} cases[] = {
+		{"GET /v1/vgpus?limit=1", "vgpus", "id", "a | v9 | v10 | a1 | a2 | "},
+		{"GET /v1/vgpus?limit=2", "vgpus", "id", "a v9 | v10 a1 | a2 | "},
+		{"GET /v1/vgpus?limit=3", "vgpus", "id", "a v9 v10 | a1 a2 | "},
+		{"GET /v1/vgpus?limit=5", "vgpus", "id", "a v9 v10 a1 a2 | "},
+		{"GET /v1/vgpus?gpu=another&limit=1", "vgpus", "id", "a1 | a2 | "},
+		{"GET /v1/vgpus?gpu=gpu0&limit=2", "vgpus", "id", "a v9 | v10 | "},
+		{"GET /v1/gpus?limit=1", "gpus", "name", "gpu0 | another | "},
+		{"GET /v1/gpus?limit=2", "gpus", "name", "gpu0 another | "},
+		{"GET /v1/alerts?limit=2", "alerts", "id", "1 2 | 3 | "},
+		{"GET /v1/alerts?limit=3", "alerts", "id", "1 2 3 | "},
+		{"GET /v1/offers?limit=1", "offers", "id", "1 | "},
+	};
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		alerts_hold(manager->alerts, ALERT_FOREIGN_WRITE, "gpu0",
+			    stand_in_find((const char *[]){"a", "v9", "v10"}[i]), 1, "text");
+	alerts_end_tick(manager->alerts, 1, false);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char line[128], said[256] = "";
+
+		strcpy(line, cases[i].line);
+		for (int n = 0; line[0] && n < 10; n++)
+			page(line, said, cases[i].key, cases[i].name);
+		assert_string_equal(said, cases[i].said);
+	}
+}
+
+static void a_page_goes_on_behind_what_is_gone(void **state)
+{
+	char line[128] = "GET /v1/vgpus?limit=2", said[256] = "";
+
+	(void)state;
+	page(line, said, "vgpus", "id");
+	assert_int_equal(ask("DELETE /v1/vgpus/v9", NULL)->status, 204);
+	page(line, said, "vgpus", "id");
+	page(line, said, "vgpus", "id");
+	assert_string_equal(said, "a v9 | v10 a1 | a2 | ");
+}
+
+static void without_a_limit_it_is_whole(void **state)
+{
+	json_t *answer = ask_json("GET /v1/vgpus", NULL, 200);
+
+	(void)state;
+	assert_int_equal(json_array_size(json_object_get(answer, "vgpus")), 5);
+	assert_true(json_is_null(json_object_get(answer, "next")));
+	json_decref(answer);
+	answer = ask_json("GET /v1/vgpus?after=gpu0/v9", NULL, 200);
+	assert_int_equal(json_array_size(json_object_get(answer, "vgpus")), 3);
+	json_decref(answer);
+}
+
+static void decisions_say_whether_there_is_more(void **state)
+{
+	static const struct {
+		const char *line;
+		int n, next; /* 0: null */
+	} cases[] = {
+		{"GET /v1/decisions?after=0&limit=2", 2, 2},
+		{"GET /v1/decisions?after=2&limit=2", 1, 0},
+		{"GET /v1/decisions?after=1&limit=2", 2, 0},
+		{"GET /v1/decisions?after=0&limit=1&vgpu=b", 1, 0},
+		{"GET /v1/decisions?limit=2", 2, 0}, /* the newest */
+		{"GET /v1/decisions", 3, 0},
+	};
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct decision d = {
+			.ts_ms = 1,
+			.kind = "set",
+			.result = "noted",
+			.why = "",
+			.numbers = json_object(),
+			.moves = json_array(),
+		};
+
+		strcpy(d.vgpu, i == 1 ? "b" : "a");
+		assert_non_null(decisions_add(manager->decisions, &d));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		json_t *answer = ask_json(cases[i].line, NULL, 200);
+
+		assert_int_equal(json_array_size(json_object_get(answer, "decisions")), cases[i].n);
+		assert_int_equal(json_integer_value(json_object_get(answer, "next")),
+				 cases[i].next);
+		json_decref(answer);
+	}
+}
+
+static void a_cursor_is_one_that_was_given(void **state)
+{
+	static const char *const lines[] = {
+		"GET /v1/vgpus?after=a",       "GET /v1/vgpus?after=gpu1/a",
+		"GET /v1/vgpus?after=gpu0",    "GET /v1/vgpus?after=gpu0/",
+		"GET /v1/vgpus?after=gpu0/..", "GET /v1/vgpus?after=gpu/a",
+		"GET /v1/gpus?after=gpu1",     "GET /v1/gpus?after=gpu0/a",
+		"GET /v1/gpus?after",	       "GET /v1/alerts?after=gpu0",
+		"GET /v1/offers?after=-1",     "GET /v1/vgpus?limit=0",
+		"GET /v1/gpus?limit=1001",     "GET /v1/offers?limit=all",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		assert_problem(lines[i], NULL, 400, "is not allowed");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(pages_hold_all_of_it_once),      TEST(a_page_goes_on_behind_what_is_gone),
+		TEST(without_a_limit_it_is_whole),    TEST(decisions_say_whether_there_is_more),
+		TEST(a_cursor_is_one_that_was_given),
+	};
+
+	return cmocka_run_group_tests_name("api-list", tests, NULL, NULL);
+}

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stands in for the daemon: a manager made of the real host, alerts, offers, decisions,
+ * configuration, database and worker, whose control.h functions do the least that can be seen, fail
+ * on demand and keep saves waiting until the test ends them. For the tests of REST; a program
+ * includes it once.
+ */
+#ifndef TESTS_TEST_API_H
+#define TESTS_TEST_API_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "gover-d/api/request.h"
+#include "gover-d/api/api.h"
+#include "gover-d/core/control.h"
+
+#define SAVES_MAX 16
+
+struct gpu_vgpu {
+	int unused;
+};
+
+struct manager {
+	struct host host;
+	struct config config, file_config;
+	struct decisions *decisions;
+	struct alerts *alerts;
+	struct offers *offers;
+	struct silences silences;
+	struct hook_stats hook_stats;
+	bool has_webhook;
+	struct webhook_stats webhook_stats;
+	struct worker *worker;
+	struct db *db;
+	char db_path[64];
+	uint64_t generation;
+	/* The next request that changes something fails with this. */
+	int fail_errno;
+	/* What the last one asked for. */
+	unsigned int fields;
+	struct contract values; /* its labels were only looked at */
+	enum gpu_mode mode;
+	bool mode_given, selling, selling_given;
+	char key[128];
+	int changes, ledger_kept;
+	/* Saves under way, and what starting one returns. */
+	struct {
+		void (*done)(void *userdata, int result);
+		void *userdata;
+	} saves[SAVES_MAX];
+	int n_saves, save_result;
+};
+
+static struct manager *manager;
+static struct api *api;
+static struct gpu_vgpu device;
+
+static void stand_in_detach(struct gpu_vgpu *vgpu)
+{
+	assert_ptr_equal(vgpu, &device);
+}
+
+static int stand_in_places(struct gpu *gpu, const char *id, gpu_path_fn path, void *userdata)
+{
+	char text[128];
+
+	(void)gpu;
+	snprintf(text, sizeof(text), "/sys/fs/cgroup/gover/%s/cgroup.procs", id);
+	path(userdata, text);
+	return 0;
+}
+
+static const struct gpu_ops stand_in_ops = {
+	.name = "softgpu",
+	.detach = stand_in_detach,
+	.places = stand_in_places,
+};
+
+static int refuse(struct err *err)
+{
+	return err_fail(err, manager->fail_errno, "refused: the test said so");
+}
+
+const struct host *control_host(const struct manager *m)
+{
+	return &m->host;
+}
+
+const struct config *control_config(const struct manager *m)
+{
+	return &m->config;
+}
+
+const struct config *control_file_config(const struct manager *m)
+{
+	return &m->file_config;
+}
+
+const struct decisions *control_decisions(const struct manager *m)
+{
+	return m->decisions;
+}
+
+const struct alerts *control_alerts(const struct manager *m)
+{
+	return m->alerts;
+}
+
+const struct offers *control_offers(const struct manager *m)
+{
+	return m->offers;
+}
+
+struct worker *control_worker(struct manager *m)
+{
+	return m->worker;
+}
+
+struct db *control_db(struct manager *m)
+{
+	return m->db;
+}
+
+const char *control_db_path(const struct manager *m)
+{
+	return m->db_path;
+}
+
+const struct fps_hub *control_fps(const struct manager *m)
+{
+	(void)m;
+	return NULL;
+}
+
+const struct frames *control_frames(const struct manager *m)
+{
+	static const struct frames none;
+
+	(void)m;
+	return &none;
+}
+
+bool control_dry_run(const struct manager *m)
+{
+	(void)m;
+	return false;
+}
+
+uint64_t control_generation(const struct manager *m)
+{
+	return m->generation;
+}
+
+static struct vgpu *stand_in_vgpu(const struct contract *contract)
+{
+	struct vgpu *vgpu = calloc(1, sizeof(*vgpu));
+
+	assert_non_null(vgpu);
+	vgpu->contract = *contract;
+	vgpu->device = &device;
+	vgpu->cap_pct = vgpu->expected_cap_pct = contract->terms.initial_cap_pct;
+	host_gpu_insert(&manager->host.gpus[0], vgpu);
+	return vgpu;
+}
+
+int control_vgpu_add(struct manager *m, struct contract *contract, struct err *reterr)
+{
+	if (m->fail_errno)
+		return refuse(reterr);
+	if (host_find_vgpu(&m->host, contract->id, NULL))
+		return err_fail(reterr, EEXIST, "vGPU %s has a contract already", contract->id);
+	if (!contract->gpu[0])
+		strcpy(contract->gpu, "gpu0");
+	if (!host_find_gpu(&m->host, contract->gpu))
+		return err_fail(reterr, ENOENT, "no GPU %s on this host", contract->gpu);
+	m->changes++;
+	m->values = *contract;
+	(void)stand_in_vgpu(contract);
+	return 0;
+}
+
+int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
+			const struct contract *values, struct err *reterr)
+{
+	struct vgpu *vgpu = host_find_vgpu(&m->host, id, NULL);
+
+	if (m->fail_errno)
+		return refuse(reterr);
+	m->changes++;
+	m->fields = fields;
+	m->values = *values;
+	if (fields & CONTROL_TARGET_FPS)
+		vgpu->contract.terms.target_fps = values->terms.target_fps;
+	return 0;
+}
+
+int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
+{
+	struct host_gpu *gpu;
+	struct vgpu *vgpu = host_find_vgpu(&m->host, id, &gpu);
+
+	if (m->fail_errno)
+		return refuse(reterr);
+	if (!vgpu)
+		return err_fail(reterr, ENOENT, "no vGPU %s on this host", id);
+	m->changes++;
+	host_gpu_take(gpu, vgpu);
+	vgpu_free(gpu, vgpu);
+	return 0;
+}
+
+int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode *mode,
+		       const bool *selling, struct err *reterr)
+{
+	if (m->fail_errno)
+		return refuse(reterr);
+	assert_string_equal(name, "gpu0");
+	m->changes++;
+	m->mode_given = mode;
+	m->selling_given = selling;
+	if (mode)
+		m->host.gpus[0].mode = *mode;
+	if (selling)
+		m->host.gpus[0].selling = *selling;
+	return 0;
+}
+
+int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned int fields,
+			struct contract *contract, const struct offer **ret_offer,
+			struct err *reterr)
+{
+	struct offer *offer = offers_find(m->offers, id);
+
+	if (m->fail_errno)
+		return refuse(reterr);
+	if (!offer)
+		return err_fail(reterr, ENOENT, "no offer %d", (int)id);
+	*ret_offer = offer;
+	if (offer->vgpu[0]) { /* claimed again */
+		contract_fini(contract);
+		return 0;
+	}
+	m->changes++;
+	m->fields = fields;
+	m->values = *contract;
+	snprintf(m->key, sizeof(m->key), "%s", key);
+	contract->terms.initial_cap_pct = offer->flavor.initial_cap_pct;
+	stand_in_vgpu(contract)->newcomer = true;
+	offers_claim(m->offers, offer, contract->id, key, 30, clock_now());
+	return 0;
+}
+
+int control_offer_close(struct manager *m, int64_t id, struct err *reterr)
+{
+	if (m->fail_errno)
+		return refuse(reterr);
+	if (!offers_find(m->offers, id))
+		return err_fail(reterr, ENOENT, "no offer %d", (int)id);
+	m->changes++;
+	offers_end(m->offers, offers_find(m->offers, id), OFFER_CLOSED, clock_now(), "withdrawn");
+	return 0;
+}
+
+int control_alert_ack(struct manager *m, int64_t id, struct err *reterr)
+{
+	if (alerts_ack(m->alerts, id, clock_now().wall_ms) < 0)
+		return err_fail(reterr, ENOENT, "no alert %d", (int)id);
+	m->changes++;
+	return 0;
+}
+
+void control_hook_stats(const struct manager *m, enum hook hook, struct hook_stats *ret_stats)
+{
+	*ret_stats = m->hook_stats;
+	ret_stats->run += (uint64_t)hook;
+}
+
+bool control_webhook_stats(const struct manager *m, struct webhook_stats *ret_stats)
+{
+	*ret_stats = m->webhook_stats;
+	return m->has_webhook;
+}
+
+const struct silences *control_silences(const struct manager *m)
+{
+	return &m->silences;
+}
+
+int control_silence_add(struct manager *m, struct silence *silence, struct err *reterr)
+{
+	(void)reterr;
+	m->changes++;
+	return silences_add(&m->silences, silence);
+}
+
+int control_silence_remove(struct manager *m, int64_t id, struct err *reterr)
+{
+	struct silence silence;
+
+	m->changes++;
+	return silences_remove(&m->silences, id, &silence) < 0
+		       ? err_fail(reterr, ENOENT, "no silence %lld", (long long)id)
+		       : 0;
+}
+
+int control_policy_change(struct manager *m, json_t *object, struct err *reterr)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach (object, key, value) {
+		CLEANUP_FREE char *text = json_dumps(value, JSON_ENCODE_ANY);
+		int r = config_set_live(&m->config, key, text, reterr);
+
+		if (r < 0)
+			return r;
+		m->changes++;
+	}
+	return 0;
+}
+
+void control_keep_ledger(struct manager *m)
+{
+	m->ledger_kept++;
+}
+
+int control_save(struct manager *m, void (*done)(void *userdata, int result), void *userdata)
+{
+	if (m->save_result < 0)
+		return m->save_result;
+	assert_in_range(m->n_saves, 0, SAVES_MAX - 1);
+	m->saves[m->n_saves].done = done;
+	m->saves[m->n_saves++].userdata = userdata;
+	return 0;
+}
+
+static void ignore_alert(void *userdata, const struct alert *alert, enum alert_event event)
+{
+	(void)userdata;
+	(void)alert;
+	(void)event;
+}
+
+static void ignore_offer(void *userdata, const struct offer *offer)
+{
+	(void)userdata;
+	(void)offer;
+}
+
+/* Ends the saves under way. */
+static inline void stand_in_save(int result)
+{
+	int n = manager->n_saves;
+
+	manager->n_saves = 0;
+	for (int i = 0; i < n; i++)
+		manager->saves[i].done(manager->saves[i].userdata, result);
+}
+
+/* One GPU with vGPU "a", an alert, and an offer that is open. */
+static inline int stand_in_begin(void **state)
+{
+	struct contract contract = {
+		.id = "a",
+		.gpu = "gpu0",
+		.vm = "vm-a",
+		.terms = {.initial_cap_pct = 50, .target_fps = 60, .weight = 1},
+		.labels = json_pack("{s:s}", "tier", "gold"),
+		.created_ms = 1000,
+	};
+	const struct policy_terms flavor = {.initial_cap_pct = 50, .weight = 1};
+	struct host_gpu *gpu;
+
+	(void)state;
+	manager = calloc(1, sizeof(*manager));
+	assert_non_null(manager);
+	config_default(&manager->config);
+	manager->file_config = manager->config;
+	manager->host.started = clock_now();
+	manager->host.n_gpus = 1;
+	gpu = &manager->host.gpus[0];
+	strcpy(gpu->config.name, "gpu0");
+	strcpy(gpu->config.backend, "softgpu");
+	gpu->ops = &stand_in_ops;
+	gpu->traits = (struct gpu_traits){.step_pct = 1, .floor_pct = 1, .creates = true};
+	gpu->selling = true;
+	gpu->util_pct = NAN;
+	(void)stand_in_vgpu(&contract);
+	manager->decisions = decisions_new(0);
+	manager->alerts = alerts_new(0, ignore_alert, NULL);
+	manager->offers = offers_new(0, ignore_offer, NULL);
+	assert_non_null(offers_open(manager->offers, "gpu0", &flavor, 40, 60, clock_now()));
+	api = api_new(manager);
+	assert_non_null(api);
+	return 0;
+}
+
+static inline int stand_in_end(void **state)
+{
+	struct host_gpu *gpu = &manager->host.gpus[0];
+
+	(void)state;
+	stand_in_save(0);
+	api = api_free(api);
+	while (gpu->vgpus) {
+		struct vgpu *vgpu = gpu->vgpus;
+
+		host_gpu_take(gpu, vgpu);
+		vgpu_free(gpu, vgpu);
+	}
+	offers_free(manager->offers);
+	alerts_free(manager->alerts);
+	decisions_free(manager->decisions);
+	free(manager);
+	return 0;
+}
+
+static inline struct vgpu *stand_in_find(const char *id)
+{
+	return host_find_vgpu(&manager->host, id, NULL);
+}
+
+/* --- asking without a transport --- */
+
+/* Headers of the next requests, and how putting them on disk ends. */
+static const char *ask_if_match, *ask_key, *ask_who = "root";
+static int ask_saved;
+
+/* "GET /v1/alerts?all=true" with a body (NULL: none); the reply stays valid until the next ask().
+ */
+static inline const struct api_reply *ask(const char *line, const char *body)
+{
+	static struct api_request request;
+	static char text[512];
+	char *at;
+
+	api_request_fini(&request);
+	snprintf(text, sizeof(text), "%s", line);
+	request = (struct api_request){
+		.method = strtok(text, " "),
+		.path = strtok(NULL, "?"),
+		.content_type = body ? "application/json" : NULL,
+		.body = body,
+		.body_length = body ? strlen(body) : 0,
+		.who = {.from = "pid 1", .scope = ACCESS_ADMIN},
+	};
+	strcpy(request.who.name, ask_who);
+	while ((at = strtok(NULL, "&="))) {
+		request.query[request.n_query].name = at;
+		at = strtok(NULL, "&=");
+		request.query[request.n_query++].value = at ? at : "";
+	}
+	request.if_match = ask_if_match;
+	request.idempotency_key = ask_key;
+	api_serve(api, &request);
+	if (request.later)
+		stand_in_save(ask_saved);
+	assert_null(request.later);
+	return &request.reply;
+}
+
+/* The answer's document; the status must be as said. */
+static inline json_t *ask_json(const char *line, const char *body, unsigned int status)
+{
+	const struct api_reply *reply = ask(line, body);
+	json_t *document;
+
+	if (reply->status != status)
+		print_error("%s: %u %s\n", line, reply->status,
+			    reply->text ? reply->text->data : "");
+	assert_int_equal(reply->status, status);
+	assert_non_null(reply->text);
+	document = json_loads(reply->text->data, JSON_REJECT_DUPLICATES, NULL);
+	assert_non_null(document);
+	return document;
+}
+
+/* A problem with that status whose detail holds the words. */
+static inline void assert_problem(const char *line, const char *body, unsigned int status,
+				  const char *words)
+{
+	json_t *problem = ask_json(line, body, status);
+	const char *detail = json_string_value(json_object_get(problem, "detail"));
+
+	assert_string_equal(ask(line, body)->type, "application/problem+json");
+	assert_int_equal(json_integer_value(json_object_get(problem, "status")), status);
+	assert_non_null(detail);
+	if (!strstr(detail, words))
+		print_error("%s: \"%s\" does not say \"%s\"\n", line, detail, words);
+	assert_non_null(strstr(detail, words));
+	json_decref(problem);
+}
+
+#endif

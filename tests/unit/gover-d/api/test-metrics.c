@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: MIT */
+/* GET /metrics: text that Prometheus reads without a complaint, and values that are what is known.
+ */
+#include "tests/unit/gover-d/api/test-api.h"
+
+#include <ctype.h>
+
+#include "gover-d/api/metrics.h"
+
+static const char *scrape(void)
+{
+	const struct api_reply *reply = ask("GET /metrics", NULL);
+
+	assert_int_equal(reply->status, 200);
+	assert_string_equal(reply->type, "text/plain; version=0.0.4; charset=utf-8");
+	return reply->text->data;
+}
+
+static bool has_line(const char *text, const char *line)
+{
+	const char *at = strstr(text, line);
+	bool found = at && (at == text || at[-1] == '\n') && at[strlen(line)] == '\n';
+
+	if (!found)
+		print_error("no line %s\n", line);
+	return found;
+}
+
+/* The end of {name="value",...} that begins at @at; labels are well formed and escaped. */
+static const char *skip_labels(const char *at)
+{
+	if (*at != '{')
+		return at;
+	do {
+		at++;
+		assert_true(islower((unsigned char)*at));
+		at += strspn(at, "abcdefghijklmnopqrstuvwxyz_");
+		assert_true(at[0] == '=' && at[1] == '"');
+		for (at += 2; *at != '"'; at++) {
+			assert_true(*at != '\0' && *at != '\n');
+			if (*at == '\\')
+				assert_non_null(strchr("\\\"n", *++at));
+		}
+		at++;
+	} while (*at == ',');
+	assert_int_equal(*at, '}');
+	return at + 1;
+}
+
+static void assert_head(const char *help, const char *type_line, char name[128], char type[16])
+{
+	char name_again[128];
+	int end = 0;
+
+	assert_int_equal(sscanf(help, "# HELP %127[a-z0-9_] %*[A-Z0-9a-z]%n", name, &end), 1);
+	assert_int_equal(help[strlen(help) - 1], '.');
+	assert_int_equal(sscanf(type_line, "# TYPE %127[a-z0-9_] %15s", name_again, type), 2);
+	assert_string_equal(name_again, name);
+	assert_int_equal(strncmp(name, "gover_", 6), 0);
+	assert_true(strcmp(type, "gauge") == 0 || strcmp(type, "counter") == 0 ||
+		    strcmp(type, "histogram") == 0);
+	assert_int_equal(strcmp(type, "counter") == 0,
+			 strlen(name) > 6 && strcmp(name + strlen(name) - 6, "_total") == 0);
+}
+
+static void assert_sample(const char *line, const char *name)
+{
+	static const char *const suffixes[] = {"_bucket{", "_sum ", "_count "};
+	const char *at = line + strlen(name);
+	char *end;
+
+	assert_int_equal(strncmp(line, name, strlen(name)), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++)
+		if (strncmp(at, suffixes[i], strlen(suffixes[i])) == 0)
+			at += strlen(suffixes[i]) - 1;
+	at = skip_labels(at);
+	assert_int_equal(*at, ' ');
+	assert_true(isfinite(strtod(at + 1, &end)));
+	assert_int_equal(*end, '\0');
+}
+
+/* Every metric has its head once, then only its own lines, none twice. */
+static void assert_wellformed(const char *text)
+{
+	CLEANUP_FREE char *copy = strdup(text);
+	char *lines[2048], name[128] = "", type[16];
+	size_t n = 0;
+
+	assert_int_equal(text[strlen(text) - 1], '\n');
+	for (char *line = strtok(copy, "\n"); line; line = strtok(NULL, "\n")) {
+		assert_true(n < ARRAY_SIZE(lines));
+		lines[n++] = line;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (lines[i][0] == '#') {
+			assert_true(i + 1 < n);
+			assert_head(lines[i], lines[i + 1], name, type);
+			i++;
+		} else {
+			assert_sample(lines[i], name);
+		}
+		for (size_t k = 0; k < i; k++)
+			assert_false(strncmp(lines[k], lines[i], strcspn(lines[i], " ") + 1) == 0 &&
+				     lines[i][0] != '#');
+	}
+}
+
+static void the_text_is_well_formed(void **state)
+{
+	(void)state;
+	assert_wellformed(scrape());
+	stand_in_find("a")->row = (struct monitor_row){
+		.busy_valid = true,
+		.load = INFINITY,
+		.util = NAN,
+		.fps_valid = true,
+		.fps = 1e9,
+		.p99_valid = true,
+		.frame_p99_ms = 16.7,
+		.fps_seen = true,
+		.frames = 123456789,
+	};
+	manager->host.gpus[0].telemetry_valid = true;
+	manager->host.gpus[0].view.total_load = 0.5;
+	api_tick(api);
+	assert_wellformed(scrape());
+}
+
+static void values_are_what_is_known(void **state)
+{
+	static const char *const lines[] = {
+		"gover_build_info{version=\"" GOVER_VERSION "\"} 1",
+		"gover_ticks_total 1234567890123",
+		"gover_late_ticks_total 2",
+		"gover_gaps_total 3",
+		"gover_period_seconds 1",
+		"gover_history_enabled 0",
+		"gover_fps_sources 0",
+		"gover_gpu_cap_percent{gpu=\"gpu0\"} 37",
+		"gover_gpu_initial_cap_percent{gpu=\"gpu0\"} 50",
+		"gover_gpu_utilization_percent{gpu=\"gpu0\"} 61.5",
+		"gover_gpu_acting{gpu=\"gpu0\"} 1",
+		"gover_vgpu_cap_percent{gpu=\"gpu0\",vgpu=\"a\",vm=\"vm-a\"} 37",
+		"gover_vgpu_initial_cap_percent{gpu=\"gpu0\",vgpu=\"a\",vm=\"vm-a\"} 50",
+		"gover_vgpu_load_percent{gpu=\"gpu0\",vgpu=\"a\",vm=\"vm-a\"} 30",
+		"gover_vgpu_busy_seconds_total{gpu=\"gpu0\",vgpu=\"a\",vm=\"vm-a\"} 2.5",
+		"gover_vgpu_frames_total{gpu=\"gpu0\",vgpu=\"a\",vm=\"vm-a\"} 77",
+		"gover_vgpu_target_fps{gpu=\"gpu0\",vgpu=\"a\",vm=\"vm-a\"} 60",
+		"gover_vgpu_broken_seconds_total{gpu=\"gpu0\",vgpu=\"a\",vm=\"vm-a\"} 4.5",
+		"gover_offers{state=\"open\"} 1",
+		"gover_offers{state=\"kept\"} 0",
+		"gover_alerts{name=\"sum_over_100\",severity=\"warning\"} 0",
+	};
+	struct vgpu *vgpu = stand_in_find("a");
+
+	(void)state;
+	manager->host.ticks = 1234567890123;
+	manager->host.late_ticks = 2;
+	manager->host.gaps = 3;
+	manager->host.gpus[0].util_pct = 61.5;
+	vgpu->cap_pct = 37;
+	vgpu->row = (struct monitor_row){
+		.busy_valid = true,
+		.load = 0.3,
+		.busy_ns = 2500000000,
+		.fps_seen = true,
+		.frames = 77,
+	};
+	vgpu->tally.broken_s = 4.5;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		assert_true(has_line(scrape(), lines[i]));
+}
+
+static const char vgpu_a[] = "{gpu=\"gpu0\",vgpu=\"a\",vm=\"vm-a\"}";
+
+static void what_people_watch_is_there(void **state)
+{
+	static const char *const lines[] = {
+		"gover_vgpus 1",
+		"gover_overbooking_ratio 0.5",
+		"gover_gpu_overbooking_ratio{gpu=\"gpu0\"} 0.5",
+		"gover_tick_lateness_seconds_bucket{le=\"0.0005\"} 0",
+		"gover_tick_lateness_seconds_bucket{le=\"0.001\"} 1",
+		"gover_tick_lateness_seconds_bucket{le=\"0.5\"} 1",
+		"gover_tick_lateness_seconds_bucket{le=\"1.0\"} 2",
+		"gover_tick_lateness_seconds_bucket{le=\"+Inf\"} 3",
+		"gover_tick_lateness_seconds_sum 3.701",
+		"gover_tick_lateness_seconds_count 3",
+		"gover_hook_runs_total{hook=\"on_alert\"} 7",
+		"gover_hook_runs_total{hook=\"on_migrate\"} 9",
+		"gover_hook_failures_total{hook=\"on_offer\"} 3",
+		"gover_hook_kills_total{hook=\"on_offer\"} 2",
+		"gover_hook_drops_total{hook=\"on_offer\"} 1",
+	};
+	static const struct {
+		const char *name, *value;
+	} of_vgpu[] = {
+		{"gover_vgpu_share_error_ratio", "0.02"},
+		{"gover_vgpu_share_error_seconds_total", "0.2"},
+		{"gover_vgpu_saturated_seconds_total", "10"},
+		{"gover_vgpu_fps_age_seconds", "1.5"},
+	};
+	struct vgpu *vgpu = stand_in_find("a");
+	char line[128];
+
+	(void)state;
+	host_note_lateness(&manager->host.lateness, 0.001);
+	host_note_lateness(&manager->host.lateness, 0.7);
+	host_note_lateness(&manager->host.lateness, 3);
+	manager->hook_stats = (struct hook_stats){.run = 7, .failed = 3, .killed = 2, .dropped = 1};
+	vgpu->tally.cap_error_s = 10;
+	vgpu->tally.cap_error_pct_s = 20;
+	vgpu->row.fps_seen = true;
+	vgpu->row.fps_age_s = 1.5;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		assert_true(has_line(scrape(), lines[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(of_vgpu); i++) {
+		snprintf(line, sizeof(line), "%s%s %s", of_vgpu[i].name, vgpu_a, of_vgpu[i].value);
+		assert_true(has_line(scrape(), line));
+	}
+	assert_wellformed(scrape());
+}
+
+static void the_webhook_is_counted_where_there_is_one(void **state)
+{
+	static const char *const lines[] = {
+		"gover_webhook_messages_total{result=\"sent\"} 4",
+		"gover_webhook_messages_total{result=\"refused\"} 5",
+		"gover_webhook_messages_total{result=\"dropped\"} 6",
+		"gover_webhook_retries_total 8",
+		"gover_webhook_queued 2",
+		"gover_webhook_failing 1",
+	};
+
+	(void)state;
+	assert_null(strstr(scrape(), "gover_webhook_messages_total{"));
+	manager->has_webhook = true;
+	manager->webhook_stats = (struct webhook_stats){.sent = 4,
+							.refused = 5,
+							.dropped = 6,
+							.retried = 8,
+							.waiting = 2,
+							.failed_tries = 1};
+	manager->generation++;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		assert_true(has_line(scrape(), lines[i]));
+}
+
+static void requests_are_counted_by_route_and_status(void **state)
+{
+	static const char *const lines[] = {
+		"gover_http_requests_total{method=\"GET\",route=\"/v1/vgpus/{id}\",status=\"200\"} "
+		"2",
+		"gover_http_requests_total{method=\"GET\",route=\"/v1/vgpus/{id}\",status=\"404\"} "
+		"1",
+		"gover_http_requests_total{method=\"POST\",route=\"/v1/vgpus\",status=\"415\"} 1",
+		"gover_http_requests_total{method=\"DELETE\",route=\"/v1/vgpus/"
+		"{id}\",status=\"204\"} 1",
+		"gover_http_requests_total{method=\"other\",route=\"none\",status=\"404\"} 2",
+		"gover_http_requests_total{method=\"other\",route=\"none\",status=\"405\"} 1",
+	};
+
+	(void)state;
+	(void)ask("GET /v1/vgpus/a", NULL);
+	(void)ask("HEAD /v1/vgpus/a", NULL);
+	(void)ask("GET /v1/vgpus/nobody", NULL);
+	(void)ask("POST /v1/vgpus", NULL);
+	(void)ask("GET /v1/no/such/thing", NULL);
+	(void)ask("GET /\"}", NULL);
+	(void)ask("PUT /v1/vgpus", NULL);
+	(void)ask("DELETE /v1/vgpus/a", NULL); /* answered later */
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		assert_true(has_line(scrape(), lines[i]));
+	assert_wellformed(scrape());
+}
+
+static const char *scrape_as(const char *accept, const char *type)
+{
+	static struct api_request request;
+
+	api_request_fini(&request);
+	request = (struct api_request){
+		.method = "GET",
+		.path = "/metrics",
+		.accept = accept,
+		.who = {.scope = ACCESS_READ},
+	};
+	api_serve(api, &request);
+	assert_int_equal(request.reply.status, 200);
+	assert_true(strncmp(request.reply.type, type, strlen(type)) == 0);
+	return request.reply.text->data;
+}
+
+static void a_client_gets_the_dialect_it_likes(void **state)
+{
+	static const char open[] = "application/openmetrics-text; version=1.0.0";
+	static const char text[] = "text/plain; version=0.0.4";
+	static const struct {
+		const char *accept, *type;
+	} rows[] = {
+		{NULL, text},
+		{"", text},
+		{"*/*", text},
+		{"text/html", text},
+		{"application/openmetrics-text", open},
+		{"Application/OpenMetrics-Text; version=1.0.0", open},
+		{"application/openmetrics-text;version=1.0.0,application/openmetrics-text;"
+		 "version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+		 open},
+		{"text/plain;version=0.0.4;q=1,*/*;q=0.1", text},
+		{"application/openmetrics-text;q=0.2, text/plain;q=0.9", text},
+		{"application/openmetrics-text;q=0", text},
+		{"application/openmetrics-text2", text},
+		{",,;q=,", text},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		(void)scrape_as(rows[i].accept, rows[i].type);
+}
+
+/* Families, units, and an end: what OpenMetrics asks for beyond the text. */
+static void openmetrics_names_families_units_and_the_end(void **state)
+{
+	static const char *const lines[] = {
+		"# TYPE gover_build info",
+		"gover_build_info{version=\"" GOVER_VERSION "\"} 1",
+		"# TYPE gover_ticks counter",
+		"# HELP gover_ticks Ticks done.",
+		"gover_ticks_total 0",
+		"# TYPE gover_vgpu_broken_seconds counter",
+		"# UNIT gover_vgpu_broken_seconds seconds",
+		"# UNIT gover_gpu_cap_percent percent",
+		"# UNIT gover_overbooking_ratio ratio",
+		"# TYPE gover_tick_lateness_seconds histogram",
+		"# TYPE gover_alerts gauge",
+	};
+	const char *text =
+		scrape_as("application/openmetrics-text", "application/openmetrics-text");
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		assert_true(has_line(text, lines[i]));
+	assert_string_equal(text + strlen(text) - 7, "\n# EOF\n");
+	assert_null(strstr(scrape(), "# EOF"));
+	assert_null(strstr(scrape(), "# UNIT"));
+	for (const char *at = text; (at = strstr(at, "\n# TYPE ")); at++) {
+		char name[128], type[16], total[160];
+
+		assert_int_equal(sscanf(at, "\n# TYPE %127s %15s", name, type), 2);
+		snprintf(total, sizeof(total), "\n%s_total", name);
+		if (strcmp(type, "counter") != 0)
+			assert_null(strstr(text, total));
+		assert_int_equal(strlen(name) > 6 && strcmp(name + strlen(name) - 6, "_total") == 0,
+				 0);
+	}
+}
+
+static void each_alert_that_holds_has_a_line(void **state)
+{
+	static const char line[] = "gover_alert_active{name=\"write_failed\",severity=\"critical\","
+				   "gpu=\"gpu0\",vgpu=\"a\",vm=\"vm-a\",silenced=\"false\"} 1";
+
+	(void)state;
+	alerts_hold(manager->alerts, ALERT_WRITE_FAILED, "gpu0", stand_in_find("a"), 1, "no");
+	alerts_end_tick(manager->alerts, 1, false);
+	assert_true(has_line(scrape(), line));
+	for (int i = 0; i < 10; i++)
+		alerts_end_tick(manager->alerts, 2, false);
+	manager->generation++;
+	assert_null(strstr(scrape(), "gover_alert_active{"));
+}
+
+static void tick_times_are_of_the_newest_ticks(void **state)
+{
+	struct host *host = &manager->host;
+
+	(void)state;
+	assert_true(isnan(metrics_tick(host).p50_us));
+	for (uint32_t i = 1; i <= 100; i++)
+		host->tick_us[host->n_tick_us++] = 101 - i;
+	assert_true(metrics_tick(host).p50_us == 51 && metrics_tick(host).p99_us == 100);
+	assert_true(has_line(scrape(), "gover_tick_p99_seconds 0.0001"));
+	for (uint32_t i = 0; i < 3 * TICKS_TIMED; i++)
+		host->tick_us[host->n_tick_us++ % TICKS_TIMED] = 7;
+	assert_true(metrics_tick(host).p50_us == 7 && metrics_tick(host).p99_us == 7);
+}
+
+static void what_is_not_valid_has_no_line(void **state)
+{
+	static const char *const names[] = {
+		"gover_vgpu_load_percent",
+		"gover_vgpu_utilization_percent",
+		"gover_vgpu_busy_seconds_total",
+		"gover_vgpu_frames_total",
+		"gover_vgpu_fps",
+		"gover_vgpu_frame_p50_seconds",
+		"gover_vgpu_frame_p99_seconds",
+		"gover_vgpu_frame_max_seconds",
+		"gover_vgpu_frame_gpu_seconds",
+		"gover_gpu_utilization_percent",
+		"gover_gpu_load_percent",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char begin[64];
+
+		snprintf(begin, sizeof(begin), "\n# TYPE %s ", names[i]);
+		assert_non_null(strstr(scrape(), begin));
+		snprintf(begin, sizeof(begin), "\n%s{", names[i]);
+		assert_null(strstr(scrape(), begin));
+	}
+}
+
+static void labels_are_escaped(void **state)
+{
+	(void)state;
+	strcpy(stand_in_find("a")->contract.vm, "a\"b\\c\nd");
+	assert_wellformed(scrape());
+	assert_true(has_line(scrape(), "gover_vgpu_missing{gpu=\"gpu0\",vgpu=\"a\","
+				       "vm=\"a\\\"b\\\\c\\nd\"} 0"));
+}
+
+static void alerts_are_counted_while_they_hold(void **state)
+{
+	static const char up[] = "gover_alerts{name=\"write_failed\",severity=\"critical\"} 1";
+	static const char down[] = "gover_alerts{name=\"write_failed\",severity=\"critical\"} 0";
+
+	(void)state;
+	alerts_hold(manager->alerts, ALERT_WRITE_FAILED, "gpu0", stand_in_find("a"), 1, "no");
+	alerts_end_tick(manager->alerts, 1, false);
+	assert_true(has_line(scrape(), up));
+	for (int i = 0; i < 10; i++)
+		alerts_end_tick(manager->alerts, 2, false);
+	manager->generation++;
+	assert_true(has_line(scrape(), down));
+}
+
+static void decide(const char *kind)
+{
+	struct decision decision = {.numbers = json_object(), .moves = json_array()};
+
+	strcpy(decision.kind, kind);
+	assert_non_null(decisions_add(manager->decisions, &decision));
+}
+
+static void decisions_are_counted_beyond_those_kept(void **state)
+{
+	char line[64];
+
+	(void)state;
+	assert_true(has_line(scrape(), "gover_decisions_total{kind=\"steal\"} 0"));
+	for (int i = 0; i < 2 * DECISIONS_KEPT; i++) {
+		decide("steal");
+		if (i % 100 == 0)
+			api_tick(api);
+	}
+	decide("hold");
+	api_tick(api);
+	snprintf(line, sizeof(line), "gover_decisions_total{kind=\"steal\"} %d",
+		 2 * DECISIONS_KEPT);
+	assert_true(has_line(scrape(), line));
+	assert_true(has_line(scrape(), "gover_decisions_total{kind=\"hold\"} 1"));
+}
+
+static void kinds_are_bounded(void **state)
+{
+	struct metrics_tally tally;
+	char kind[24];
+
+	(void)state;
+	metrics_tally_begin(&tally, manager->decisions);
+	for (int i = 0; i < 2 * METRICS_KINDS_MAX; i++) {
+		snprintf(kind, sizeof(kind), "kind-%d", i);
+		decide(kind);
+	}
+	metrics_tally_decisions(&tally, manager->decisions);
+	assert_int_equal(tally.n, METRICS_KINDS_MAX);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, stand_in_begin, stand_in_end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_text_is_well_formed),
+		TEST(values_are_what_is_known),
+		TEST(what_people_watch_is_there),
+		TEST(the_webhook_is_counted_where_there_is_one),
+		TEST(requests_are_counted_by_route_and_status),
+		TEST(a_client_gets_the_dialect_it_likes),
+		TEST(openmetrics_names_families_units_and_the_end),
+		TEST(each_alert_that_holds_has_a_line),
+		TEST(tick_times_are_of_the_newest_ticks),
+		TEST(what_is_not_valid_has_no_line),
+		TEST(labels_are_escaped),
+		TEST(alerts_are_counted_while_they_hold),
+		TEST(decisions_are_counted_beyond_those_kept),
+		TEST(kinds_are_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* Who may do what: every kind of caller before every kind of route, and how callers are told apart.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "gover-d/auth/access.h"
+
+static const struct {
+	enum access_scope has;
+	enum access_fault fault;
+	/* The answer where this is wanted: 0 is yes. */
+	unsigned int open, read, operate, admin;
+	const char *words; /* of the refusal to read, or to administer */
+} callers[] = {
+	{ACCESS_ADMIN, ACCESS_FINE, 0, 0, 0, 0, NULL},
+	{ACCESS_OPERATE, ACCESS_FINE, 0, 0, 0, 403, "needs the scope admin"},
+	{ACCESS_READ, ACCESS_FINE, 0, 0, 403, 403, "she may read"},
+	{ACCESS_NONE, ACCESS_FINE, 0, 403, 403, 403, "for nobody"},
+	{ACCESS_NONE, ACCESS_STRANGER, 0, 403, 403, 403, "in a group"},
+	{ACCESS_NONE, ACCESS_NO_TOKEN, 0, 401, 401, 401, "a token is needed"},
+	{ACCESS_NONE, ACCESS_BAD_TOKEN, 0, 401, 401, 401, "nobody has this token"},
+	{ACCESS_NONE, ACCESS_EXPIRED, 0, 401, 401, 401, "expired"},
+	{ACCESS_NONE, ACCESS_BACK_OFF, 0, 429, 429, 429, "too many wrong tokens"},
+	{ACCESS_NONE, ACCESS_NOT_LOCALITY, 0, 403, 403, 403, "Host"},
+	{ACCESS_NONE, ACCESS_TOO_MANY, 0, 429, 429, 429, "too many requests"},
+};
+
+static void every_caller_meets_every_route(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(callers); i++) {
+		struct access_who who = {
+			.name = "she", .scope = callers[i].has, .fault = callers[i].fault};
+		struct err err = {""};
+
+		/* A route that forgot to say what it wants is for nobody, whatever the fault. */
+		assert_int_not_equal(access_check(&who, ACCESS_NONE, &err), 0);
+		assert_int_equal(access_check(&who, ACCESS_OPEN, &err), callers[i].open);
+		assert_int_equal(access_check(&who, ACCESS_READ, &err), callers[i].read);
+		assert_int_equal(access_check(&who, ACCESS_OPERATE, &err), callers[i].operate);
+		assert_int_equal(access_check(&who, ACCESS_ADMIN, &err), callers[i].admin);
+		if (callers[i].words && !strstr(err.msg, callers[i].words))
+			fail_msg("\"%s\" does not say \"%s\"", err.msg, callers[i].words);
+	}
+}
+
+#define OWN	41
+#define OPERATE 50
+#define READ	60
+
+static const struct {
+	const char *rule;
+	uid_t uid;
+	gid_t gid;
+	gid_t groups[3];
+	size_t n;
+	enum access_scope scope, without_groups;
+} peers[] = {
+	{"root may all", 0, 0, {0}, 0, ACCESS_ADMIN, ACCESS_ADMIN},
+	{"the daemon's user may all", OWN, 1, {0}, 0, ACCESS_ADMIN, ACCESS_ADMIN},
+	{"a stranger may nothing", 7, 7, {7, 8, 9}, 3, ACCESS_NONE, ACCESS_NONE},
+	{"root's group is nobody", 7, 0, {0}, 1, ACCESS_NONE, ACCESS_NONE},
+	{"a group by its login", 7, OPERATE, {0}, 0, ACCESS_OPERATE, ACCESS_NONE},
+	{"a group beside it", 7, 7, {8, 9, OPERATE}, 3, ACCESS_OPERATE, ACCESS_NONE},
+	{"those who read", 7, READ, {0}, 0, ACCESS_READ, ACCESS_NONE},
+	{"those who read, beside it", 7, 7, {READ}, 1, ACCESS_READ, ACCESS_NONE},
+	{"of two the larger", 7, READ, {READ, OPERATE}, 2, ACCESS_OPERATE, ACCESS_NONE},
+	{"beyond the list", 7, 7, {8, OPERATE}, 1, ACCESS_NONE, ACCESS_NONE},
+	{"no group is not a group",
+	 7,
+	 ACCESS_NO_GROUP,
+	 {ACCESS_NO_GROUP},
+	 1,
+	 ACCESS_NONE,
+	 ACCESS_NONE},
+};
+
+static void a_peer_is_known_by_user_and_groups(void **state)
+{
+	struct access_rules rules = {.own_uid = OWN, .operate_gid = OPERATE, .read_gid = READ};
+	struct access_rules bare = {
+		.own_uid = OWN, .operate_gid = ACCESS_NO_GROUP, .read_gid = ACCESS_NO_GROUP};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(peers); i++) {
+		const gid_t *groups = peers[i].groups;
+
+		if (access_of_peer(&rules, peers[i].uid, peers[i].gid, groups, peers[i].n) !=
+		    peers[i].scope)
+			fail_msg("%s", peers[i].rule);
+		if (access_of_peer(&bare, peers[i].uid, peers[i].gid, groups, peers[i].n) !=
+		    peers[i].without_groups)
+			fail_msg("%s, where there are no groups", peers[i].rule);
+	}
+}
+
+static void scopes_have_names(void **state)
+{
+	(void)state;
+	assert_int_equal(access_scope_find("read"), ACCESS_READ);
+	assert_int_equal(access_scope_find("operate"), ACCESS_OPERATE);
+	assert_int_equal(access_scope_find("admin"), ACCESS_ADMIN);
+	assert_int_equal(access_scope_find("none"), ACCESS_NONE);
+	assert_int_equal(access_scope_find("open"), ACCESS_NONE);
+	assert_int_equal(access_scope_find(""), ACCESS_NONE);
+	assert_string_equal(access_scope_name(ACCESS_OPERATE), "operate");
+}
+
+static void loopback_is_this_host(void **state)
+{
+	static const struct {
+		const char *address;
+		bool loopback;
+	} cases[] = {
+		{"127.0.0.1", true},
+		{"127.255.0.9", true},
+		{"128.0.0.1", false},
+		{"0.0.0.0", false},
+		{"10.0.0.1", false},
+		{"::1", true},
+		{"::", false},
+		{"fe80::1", false},
+		{"::ffff:127.0.0.1", true},
+		{"::ffff:9.9.9.9", false},
+		{"::ffff:0.0.0.0", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct sockaddr_in v4 = {.sin_family = AF_INET};
+		struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+		bool is_v4 = inet_pton(AF_INET, cases[i].address, &v4.sin_addr) == 1;
+		const void *address = is_v4 ? (const void *)&v4 : &v6;
+
+		if (!is_v4)
+			assert_int_equal(inet_pton(AF_INET6, cases[i].address, &v6.sin6_addr), 1);
+		if (access_is_loopback(address) != cases[i].loopback)
+			fail_msg("%s", cases[i].address);
+	}
+	assert_false(access_is_loopback(&(struct sockaddr){.sa_family = AF_UNIX}));
+}
+
+static void a_host_is_named_as_this_one(void **state)
+{
+	static const char *const here[] = {"localhost",	     "LOCALHOST:9788", "127.0.0.1",
+					   "127.0.0.1:9788", "[::1]",	       "[::1]:9788"};
+	static const char *const elsewhere[] = {"",
+						"evil.example",
+						"localhost.evil.example",
+						"127.0.0.1.evil.example",
+						"[::1].evil.example",
+						"10.0.0.1:9788",
+						"::1",
+						"[::2]:1"};
+
+	(void)state;
+	assert_true(access_host_is_local(NULL));
+	for (size_t i = 0; i < ARRAY_SIZE(here); i++)
+		if (!access_host_is_local(here[i]))
+			fail_msg("%s", here[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(elsewhere); i++)
+		if (access_host_is_local(elsewhere[i]))
+			fail_msg("%s", elsewhere[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_caller_meets_every_route),
+		cmocka_unit_test(a_peer_is_known_by_user_and_groups),
+		cmocka_unit_test(scopes_have_names),
+		cmocka_unit_test(loopback_is_this_host),
+		cmocka_unit_test(a_host_is_named_as_this_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

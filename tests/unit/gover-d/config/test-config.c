@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: MIT */
+/* The configuration: what is read, what is refused and in which words, and that print and load
+ * agree. */
+#include <ctype.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "gover-d/config/config.h"
+
+static char folder[] = "/tmp/gover-config.XXXXXX";
+static char path[64];
+static struct config config; /* half a megabyte: not for the stack */
+static struct err err;
+
+static int make_folder(void **state)
+{
+	(void)state;
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(path, sizeof(path), "%s/gover.conf", folder);
+	return 0;
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	(void)remove(path);
+	return rmdir(folder);
+}
+
+static int load_bytes(const char *text, size_t length)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(text, 1, length, file), length);
+	assert_int_equal(fclose(file), 0);
+	config_default(&config);
+	err.msg[0] = '\0';
+	return config_load(&config, path, &err);
+}
+
+static int load(const char *text)
+{
+	return load_bytes(text, strlen(text));
+}
+
+static char *printed(const struct config *of)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	config_print(of, out);
+	assert_int_equal(fclose(out), 0);
+	return text;
+}
+
+static void the_defaults_are_those_of_the_design(void **state)
+{
+	(void)state;
+	config_default(&config);
+	assert_int_equal(config_check(&config, &err), 0);
+	assert_string_equal(config.socket, "/run/gover/gover.sock");
+	assert_string_equal(config.fps_socket, "/run/gover/fps.sock");
+	assert_int_equal(config.fps_vsock_port, 0);
+	assert_string_equal(config.state_dir, "/var/lib/gover");
+	assert_string_equal(config.listen, "");
+	assert_int_equal(config.period_ms, 1000);
+	assert_int_equal(config.n_gpus, 1);
+	assert_string_equal(config.gpus[0].gpu.name, "gpu0");
+	assert_string_equal(config.gpus[0].gpu.backend, "auto");
+	assert_string_equal(config.policy, "gover");
+	assert_float_equal(config.params.overload_pct, 95, 0);
+	assert_float_equal(config.params.lowload_pct, 60, 0);
+	assert_float_equal(config.params.steal_fraction, 0.2, 0);
+	assert_int_equal(config_policy_params(&config).fund_window_periods, 30);
+	assert_int_equal(config.offer.flavor_cap_pct, 50);
+	assert_string_equal(config.offer.flavor, "default");
+	assert_float_equal(config_policy_params(&config).price_per_cap_hour, 1, 0);
+	assert_float_equal(config_policy_params(&config).penalty_per_broken_s, 0.01, 0);
+	assert_int_equal(config.n_flavors, 0);
+	assert_int_equal(config.retention.hour_days, 730);
+}
+
+static void every_key_is_read_into_its_place(void **state)
+{
+	(void)state;
+	assert_int_equal(load("[daemon]\nsocket = /s\nlisten = [::1]:80\nstate_dir = rel/dir\n"
+			      "period_ms = 250\non_migrate = /bin/hook\n"
+			      "[gpu a]\nbackend = softgpu\nroot = one\ncapacity_cores = 1.5\n"
+			      "intel_gpu_top = off\nfps_source = bpf\n"
+			      "[gpu b]\nbackend=sim\n"
+			      "[policy]\nname=gover\noverload_pct=90.5\npaper_mode=yes\n"
+			      "use_ignores_met_target: false\nfund_window_s=20\ncap_floor_pct=2\n"
+			      "[offer]\nflavor_cap_pct=40\nprobation_broken_pct=5\nttl_s=7\n"
+			      "flavor=half\nprice_per_cap_hour=2.5\npenalty_per_broken_s=0.125\n"
+			      "[flavor s]\ncap_pct=20\ntarget_fps=30\nprice_per_cap_hour=3\n"
+			      "penalty_per_broken_s=0\n[flavor t]\n"
+			      "[fps]\nsocket = f.sock\nvsock_port = 7007\nports = /run/p\n"
+			      "[history]\nraw_hours=0\nminute_days=1\nhour_days=2\n"),
+			 0);
+	assert_int_equal(config_check(&config, &err), 0);
+	assert_string_equal(config.socket, "/s");
+	assert_string_equal(config.listen, "[::1]:80");
+	assert_string_equal(config.state_dir, "rel/dir");
+	assert_int_equal(config.period_ms, 250);
+	assert_string_equal(config.on_migrate, "/bin/hook");
+	assert_int_equal(config.n_gpus, 2);
+	assert_string_equal(config.gpus[0].gpu.name, "a");
+	assert_string_equal(config.gpus[0].gpu.root, "one");
+	assert_float_equal(config.gpus[0].gpu.capacity_cores, 1.5, 0);
+	assert_string_equal(config.gpus[0].intel_gpu_top, "off");
+	assert_string_equal(config.gpus[0].fps_source, "bpf");
+	assert_string_equal(config.gpus[1].gpu.name, "b");
+	assert_string_equal(config.gpus[1].gpu.backend, "sim");
+	assert_string_equal(config.gpus[1].intel_gpu_top, "auto");
+	assert_float_equal(config.params.overload_pct, 90.5, 0);
+	assert_true(config.params.paper_mode);
+	assert_false(config.params.use_ignores_met_target);
+	assert_int_equal(config.params.cap_floor_pct, 2);
+	assert_int_equal(config_policy_params(&config).fund_window_periods, 80);
+	assert_int_equal(config.offer.flavor_cap_pct, 40);
+	assert_float_equal(config.offer.probation_broken_pct, 5, 0);
+	assert_int_equal(config.offer.ttl_s, 7);
+	assert_string_equal(config.offer.flavor, "half");
+	assert_float_equal(config_policy_params(&config).price_per_cap_hour, 2.5, 0);
+	assert_float_equal(config_policy_params(&config).penalty_per_broken_s, 0.125, 0);
+	assert_int_equal(config.n_flavors, 2);
+	assert_string_equal(config.flavors[0].name, "s");
+	assert_int_equal(config.flavors[0].cap_pct, 20);
+	assert_float_equal(config.flavors[0].target_fps, 30, 0);
+	assert_float_equal(config.flavors[0].price_per_cap_hour, 3, 0);
+	assert_float_equal(config.flavors[0].penalty_per_broken_s, 0, 0);
+	assert_string_equal(config.flavors[1].name, "t");
+	assert_int_equal(config.flavors[1].cap_pct, 50);
+	assert_float_equal(config.flavors[1].penalty_per_broken_s, 0.01, 0);
+	assert_string_equal(config.fps_socket, "f.sock");
+	assert_int_equal(config.fps_vsock_port, 7007);
+	assert_string_equal(config.fps_ports, "/run/p");
+	assert_int_equal(config.retention.raw_hours, 0);
+	assert_int_equal(config.retention.hour_days, 2);
+}
+
+static void odd_but_plain_files_are_read(void **state)
+{
+	static const char *const files[] = {
+		"",
+		"\n\n# a comment\n; another\n",
+		"\xEF\xBB\xBF[gpu]\r\nbackend = sim\r\n",
+		"   [gpu]   # after\n\t backend = sim ; said\n",
+		"[ gpu ]\nbackend:sim",
+		"[gpu   gpu0]\n  \nbackend = sim\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		assert_int_equal(load(files[i]), 0);
+		assert_int_equal(config.n_gpus, 1);
+		assert_string_equal(config.gpus[0].gpu.name, "gpu0");
+		assert_string_equal(config.gpus[0].gpu.backend, i < 2 ? "auto" : "sim");
+	}
+}
+
+static void an_empty_section_makes_its_gpu(void **state)
+{
+	(void)state;
+	assert_int_equal(load("[gpu a]\n[gpu b]\n"), 0);
+	assert_int_equal(config.n_gpus, 2);
+	assert_string_equal(config.gpus[1].gpu.name, "b");
+	assert_string_equal(config.gpus[1].gpu.backend, "auto");
+}
+
+/* @line and @says must both stand in the message. */
+static const struct bad_file {
+	const char *text;
+	int line;
+	const char *says;
+} bad_files[] = {
+	{"period_ms = 1\n", 1, "\"period_ms\" stands before the first section"},
+	{"\n[polcy]\n", 2, "unknown section [polcy]; did you mean \"policy\"?"},
+	{"[x]\n", 1, "allowed: daemon, access, alerts, gpu NAME, policy, offer, flavor NAME"},
+	{"[history]\nraw_hour = 3\n", 2, "did you mean \"raw_hours\"?"},
+	{"[fps]\n\nfoo = 3\n", 3, "[fps] has no key \"foo\"; allowed: socket, vsock_port, ports"},
+	{"[daemon]\noverload_pct = 3\n", 2, "[daemon] has no key"},
+	{"[daemon]\nPERIOD_MS = 300\n", 2, "[daemon] has no key"},
+	{"[daemon]\n = 3\n", 2, "[daemon] has no key \"\""},
+	{"[daemon]\nnonsense\nperiod_ms = 0\n", 2, "neither [SECTION] nor KEY = VALUE"},
+	{"[daemon]\nperiod_ms = 0\nnonsense\n", 2, "\"0\" is not allowed"},
+	{"[daemon\n", 1, "is no section"},
+	{"[daemon] period_ms = 3\n", 1, "alone on its line"},
+	{"[daemon]\n[fps]\n[daemon]\n", 3, "[daemon] is given for the second time"},
+	{"[gpu a]\n[gpu a]\n", 2, "[gpu a] is given for the second time"},
+	{"[gpu]\n[gpu gpu0]\n", 2, "[gpu gpu0] is given for the second time"},
+	{"[gpu .a]\n", 1, "a GPU's name is 1 to 63"},
+	{"[gpu a b]\n", 1, "a GPU's name is 1 to 63"},
+	{"[gpu a234567890123456789012345678901234567890123456789012345678901234]\n", 1, "1 to 63"},
+	{"[fps]\nsocket = /a\nsocket = /a\n", 3, "[fps] socket is given for the second time"},
+	{"[fps]\nsocket = /a\n  /b\n", 3, "neither [SECTION] nor KEY = VALUE"},
+	{"[daemon]\nperiod_ms = ten\n", 2, "\"ten\" is not allowed; allowed: 1..10000 ms"},
+	{"[daemon]\nperiod_ms = 0\n", 2, "allowed: 1..10000 ms"},
+	{"[daemon]\nperiod_ms = 10001\n", 2, "allowed: 1..10000 ms"},
+	{"[daemon]\nperiod_ms = 1000.5\n", 2, "allowed: 1..10000 ms"},
+	{"[daemon]\nperiod_ms = 99999999999999999999\n", 2, "allowed: 1..10000 ms"},
+	{"[daemon]\nperiod_ms = 500 # fast\n", 2, "\"500 # fast\" is not allowed"},
+	{"[daemon]\nperiod_ms =\n", 2, "\"\" is not allowed"},
+	{"[daemon]\nlisten = localhost:80\n", 2, "numeric address"},
+	{"[daemon]\nlisten = 127.0.0.1\n", 2, "numeric address"},
+	{"[daemon]\nlisten = 127.0.0.1:0\n", 2, "numeric address"},
+	{"[daemon]\nlisten = ::1:80\n", 2, "numeric address"},
+	{"[daemon]\nlisten = [::1:80\n", 2, "numeric address"},
+	{"[daemon]\nlisten = :80\n", 2, "numeric address"},
+	{"[daemon]\nstate_dir =\n", 2, "allowed: a path"},
+	{"[daemon]\nstate_dir = /a\tb\n", 2, "allowed: a path"},
+	{"[daemon]\nstate_dir = /a;b\n", 2, "no ';'"},
+	{"[daemon]\nsocket =\n", 2, "allowed: a path (1..107 characters"},
+	{"[gpu]\nbackend = nvidia\n", 2, "allowed: auto, gvt, igvtg, softgpu or sim"},
+	{"[gpu]\nroot = ../x\n", 2, "without '..'"},
+	{"[gpu]\ncapacity_cores = 0\n", 2, "allowed: 0.1..1024 cores"},
+	{"[gpu]\ncapacity_cores = nan\n", 2, "allowed: 0.1..1024 cores"},
+	{"[gpu]\nintel_gpu_top = maybe\n", 2, "auto, off, or an absolute path"},
+	{"[gpu]\nfps_source = vsock\n", 2, "allowed: preload or bpf"},
+	{"[policy]\nname = best\n", 2, "\"best\" is not allowed; allowed: gover"},
+	{"[policy]\noverload_pct = 101\n", 2, "allowed: 1..100 percent"},
+	{"[policy]\noverload_pct = inf\n", 2, "allowed: 1..100 percent"},
+	{"[policy]\npaper_mode = 1\n", 2, "allowed: on or off"},
+	{"[offer]\nflavor_cap_pct = 0\n", 2, "allowed: 1..100 percent"},
+	{"[history]\nraw_hours = -1\n", 2, "0 for ever"},
+};
+
+static void what_is_wrong_is_named_with_file_and_line(void **state)
+{
+	static struct config before;
+
+	(void)state;
+	config_default(&before);
+	for (size_t i = 0; i < ARRAY_SIZE(bad_files); i++) {
+		const struct bad_file *bad = &bad_files[i];
+		char where[96];
+
+		snprintf(where, sizeof(where), "%s:%d: ", path, bad->line);
+		if (load(bad->text) != -EINVAL || !strstr(err.msg, bad->says) ||
+		    strncmp(err.msg, where, strlen(where)) != 0)
+			fail_msg("row %zu: \"%s\" lacks \"%s\" or \"%s\"", i, err.msg, where,
+				 bad->says);
+		assert_memory_equal(&config, &before, sizeof(config));
+	}
+}
+
+static void long_lines_are_refused_not_cut(void **state)
+{
+	char text[256] = "[gpu]\nroot = ";
+	size_t at = strlen(text);
+
+	(void)state;
+	memset(text + at, 'r', 160);
+	assert_int_equal(load(text), 0);
+	assert_int_equal(strlen(config.gpus[0].gpu.root), 160);
+	memset(text + at, 'r', 161);
+	assert_int_equal(load(text), -EINVAL);
+	assert_non_null(strstr(err.msg, "0..160 characters"));
+	memset(text + at, 'r', 192);
+	assert_int_equal(load(text), -EINVAL);
+	assert_non_null(strstr(err.msg, ":2: a line of 199 characters; allowed: at most 198"));
+	memset(text, '#', 199);
+	assert_int_equal(load(text), -EINVAL);
+	assert_non_null(strstr(err.msg, ":1: a line of"));
+}
+
+static void files_that_are_no_configuration_are_refused(void **state)
+{
+	char *large = malloc(300 * 1024);
+
+	(void)state;
+	assert_non_null(large);
+	memset(large, '\n', 300 * 1024);
+	assert_int_equal(load_bytes(large, 300 * 1024), -EFBIG);
+	free(large);
+	assert_int_equal(load_bytes("[gpu]\n\0backend = sim\n", 21), -EINVAL);
+	assert_non_null(strstr(err.msg, "zero byte"));
+	assert_int_equal(config_load(&config, "/no/gover.conf", &err), -ENOENT);
+	assert_string_equal(err.msg, "/no/gover.conf: cannot be read: No such file or directory");
+	assert_int_equal(config_load(&config, folder, &err), -EISDIR);
+}
+
+static void no_more_gpus_than_there_is_room_for(void **state)
+{
+	char text[16 * (GPUS_MAX + 1)] = "";
+
+	(void)state;
+	for (int g = 0; g < GPUS_MAX; g++)
+		sprintf(text + strlen(text), "[gpu g%d]\n", g);
+	assert_int_equal(load(text), 0);
+	assert_int_equal(config.n_gpus, GPUS_MAX);
+	strcat(text, "[gpu more]\n");
+	assert_int_equal(load(text), -EINVAL);
+	assert_non_null(strstr(err.msg, "at most 64 GPUs"));
+}
+
+static const struct bad_whole {
+	const char *text;
+	const char *says; /* NULL: is good */
+} bad_wholes[] = {
+	{"[daemon]\nperiod_ms = 100\n[policy]\nfund_window_s = 30\n", NULL},
+	{"[daemon]\nperiod_ms = 99\n", "period_ms = 99: allowed: 100..10000 ms"},
+	{"[daemon]\nperiod_ms = 99\n[gpu]\nbackend = sim\n", "period_ms = 99"},
+	{"[daemon]\nperiod_ms = 1\n[gpu]\nbackend = sim\nspeed = 1000\n", NULL},
+	{"[daemon]\nperiod_ms = 1\n[gpu]\nbackend = sim\nspeed = 1.5\n", "is 20000"},
+	{"[gpu]\nspeed = 2\n", "only with backend = sim"},
+	{"[gpu a]\nbackend = sim\nspeed = 2\n[gpu b]\nbackend = sim\n", "one clock"},
+	{"[gpu a]\nbackend = sim\nspeed = 2\n[gpu b]\nbackend = softgpu\n", "one clock"},
+	{"[policy]\nfund_window_s = 300\n", NULL},
+	{"[policy]\nfund_window_s = 301\n", "fund_window_s = 301 is 301 periods"},
+	{"[fps]\nsocket = /run/gover/gover.sock\n", "another path than [daemon] socket"},
+	{"[policy]\nmin_newcomer_pct = 30\n[offer]\nflavor_cap_pct = 29\n", "newcomer_pct = 30"},
+	{"[policy]\nmin_newcomer_pct = 30\n[offer]\nflavor_cap_pct = 30\n", NULL},
+	{"[policy]\ncap_floor_pct = 60\n", "cap_floor_pct = 60"},
+	{"[gpu a]\nbackend=softgpu\nroot=x\n[gpu b]\nbackend=softgpu\nroot=x\n", NULL},
+	{"[gpu a]\nbackend=softgpu\n[gpu b]\nbackend=softgpu\n", NULL},
+	{"[gpu a]\nbackend=softgpu\n[gpu b]\nbackend=softgpu\nroot=gover/a\n",
+	 "[gpu b] root = gover/a"},
+	{"[gpu a]\nbackend=softgpu\nroot=x/b\n[gpu b]\nbackend=softgpu\nroot=x\n",
+	 "[gpu a] root = x/b"},
+	{"[gpu a]\nbackend=softgpu\nroot=x/bb\n[gpu b]\nbackend=softgpu\nroot=x\n", NULL},
+	{"[gpu a]\nbackend=softgpu\nroot=/x\n", "such as gover or a/b"},
+	{"[gpu a]\nbackend=sim\nroot=/x\n[gpu b]\nbackend=sim\nroot=/x\n", "[gpu a] root = /x"},
+	{"[gpu a]\nbackend=sim\nroot=/x\n[gpu b]\nbackend=sim\nroot=/x/y\n", NULL},
+	{"[gpu a]\nbackend=sim\n[gpu b]\nbackend=sim\n", NULL},
+	{"[gpu a]\nbackend=softgpu\nroot=x\n[gpu b]\nbackend=sim\nroot=x\n", NULL},
+	{"[gpu a]\nbackend=gvt\n[gpu b]\nbackend=gvt\n", "or another parent"},
+	{"[gpu a]\nbackend=gvt\nparent=p\n[gpu b]\nbackend=gvt\n", "or another parent"},
+	{"[gpu a]\nbackend=gvt\nparent=p\n[gpu b]\nparent=p\n", "or another parent"},
+	{"[gpu a]\nbackend=gvt\nparent=p\n[gpu b]\nbackend=gvt\nparent=q\n", NULL},
+	{"[gpu a]\nbackend=gvt\nroot=/x\n[gpu b]\nbackend=gvt\n", NULL},
+	{"[gpu]\nbackend=gvt\nspeed=10\n", "the root of a gover-sim"},
+	{"[gpu]\nbackend=gvt\nspeed=10\nroot=/x\n", NULL},
+	{"[gpu]\nlease_ms = 1999\n", "0, or at least two periods, 2000"},
+	{"[gpu]\nlease_ms = 2000\n", NULL},
+	{"[gpu]\nlease_ms = 0\n", NULL},
+	{"[gpu]\nbackend = sim\nfps_source = bpf\n", "only with backend = softgpu"},
+};
+
+static void what_no_single_key_can_say_is_checked(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad_wholes); i++) {
+		const struct bad_whole *bad = &bad_wholes[i];
+		int r;
+
+		assert_int_equal(load(bad->text), 0);
+		r = config_check(&config, &err);
+		if (r != (bad->says ? -EINVAL : 0) || (bad->says && !strstr(err.msg, bad->says)))
+			fail_msg("row %zu gave %d \"%s\"", i, r, err.msg);
+	}
+}
+
+static void values_from_the_command_line_must_fit_too(void **state)
+{
+	(void)state;
+	config_default(&config);
+	strcpy(config.listen, "everywhere:80");
+	assert_int_equal(config_check(&config, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "[daemon] listen = \"everywhere:80\" is not allowed"));
+	config_default(&config);
+	memset(config.socket, 's', 108);
+	assert_int_equal(config_check(&config, &err), -EINVAL);
+	config_default(&config);
+	strcpy(config.state_dir, " /blank");
+	assert_int_equal(config_check(&config, &err), -EINVAL);
+	config_default(&config);
+	config.n_gpus = 2;
+	config.gpus[1] = config.gpus[0];
+	assert_int_equal(config_check(&config, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "[gpu gpu0] is given twice"));
+	strcpy(config.gpus[1].gpu.name, "..");
+	assert_int_equal(config_check(&config, &err), -EINVAL);
+}
+
+static void the_window_of_use_is_counted_in_gpu_seconds(void **state)
+{
+	static const struct {
+		const char *text;
+		int periods;
+	} rows[] = {
+		{"", 30},
+		{"[daemon]\nperiod_ms = 200\n", 150},
+		{"[daemon]\nperiod_ms = 10000\n[policy]\nfund_window_s = 1\n", 1},
+		{"[daemon]\nperiod_ms = 10\n[gpu]\nbackend = sim\nspeed = 100\n", 30},
+		{"[gpu]\nbackend = sim\nspeed = 15\n", 2},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_int_equal(load(rows[i].text), 0);
+		assert_int_equal(config_check(&config, &err), 0);
+		assert_int_equal(config_policy_params(&config).fund_window_periods,
+				 rows[i].periods);
+	}
+}
+
+/* --- printing --- */
+
+static uint64_t seed = 88172645463325252ULL;
+
+static uint64_t draw(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return seed;
+}
+
+/* A value that the key may well allow; the table decides. */
+static void draw_value(const struct setting *info, char *text, size_t size)
+{
+	if (isdigit((unsigned char)info->allowed[0])) {
+		double low = strtod(info->allowed, NULL);
+		double high = strtod(strstr(info->allowed, "..") + 2, NULL);
+		double value = low + (high - low) * ((double)(draw() >> 11) * 0x1p-53);
+
+		if (draw() % 2)
+			snprintf(text, size, "%.0f", value);
+		else
+			snprintf(text, size, "%.17g", value);
+	} else if (strcmp(info->allowed, "on or off") == 0) {
+		snprintf(text, size, "%s", draw() % 2 ? "on" : "off");
+	} else {
+		snprintf(text, size, "/p%llu q=[%llu]:#", (unsigned long long)draw(),
+			 (unsigned long long)draw());
+	}
+}
+
+/* Writes a good file with a random value for every key that the table takes it for. */
+static unsigned int draw_file(char *file, size_t size)
+{
+	const struct setting *info;
+	const char *section = "";
+	unsigned int taken = 0;
+
+	file[0] = '\0';
+	for (size_t i = 0; (info = config_key_at(i)); i++) {
+		size_t before;
+		char value[160];
+
+		if (strcmp(section, info->section) != 0)
+			snprintf(file + strlen(file), size - strlen(file), "[%s]\n",
+				 strcmp(info->section, "gpu NAME") == 0 ? "gpu a-1"
+									: info->section);
+		section = info->section;
+		draw_value(info, value, sizeof(value));
+		before = strlen(file);
+		snprintf(file + before, size - before, "%s = %s\n", info->key, value);
+		if (load(file) == 0)
+			taken++;
+		else
+			file[before] = '\0';
+	}
+	return taken;
+}
+
+static void what_is_printed_loads_to_the_same(void **state)
+{
+	static struct config first;
+	unsigned int taken = 0;
+
+	(void)state;
+	for (int round = 0; round < 30; round++) {
+		char file[8192];
+
+		taken += draw_file(file, sizeof(file));
+		assert_int_equal(load(file), 0);
+		first = config;
+
+		CLEANUP_FREE char *text = printed(&first);
+
+		assert_int_equal(load(text), 0);
+		assert_memory_equal(&config, &first, sizeof(config));
+
+		CLEANUP_FREE char *again = printed(&config);
+
+		assert_string_equal(again, text);
+	}
+	assert_true(taken > 30 * 20);
+}
+
+static void numbers_print_as_short_as_they_can(void **state)
+{
+	static const char *const values[] = {"95", "0.1", "100000", "33.333333333333336", "1e-05"};
+	char text[64];
+
+	(void)state;
+	config_default(&config);
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+		config.params.weight_qos = strtod(values[i], NULL);
+		assert_int_equal(config_get_live(&config, "weight_qos", text, sizeof(text)), 0);
+		assert_string_equal(text, values[i]);
+	}
+}
+
+/* --- live --- */
+
+static void live_keys_are_those_of_policy_and_offer(void **state)
+{
+	const struct setting *info;
+	char text[64];
+	int live = 0;
+
+	(void)state;
+	config_default(&config);
+	for (size_t i = 0; (info = config_key_at(i)); i++) {
+		bool expected =
+			strcmp(info->section, "policy") == 0 || strcmp(info->section, "offer") == 0;
+
+		assert_int_equal(info->live, expected);
+		if (!info->live)
+			continue;
+		live++;
+		assert_int_equal(config_get_live(&config, info->key, text, sizeof(text)), 0);
+		assert_int_equal(config_set_live(&config, info->key, text, &err), 0);
+	}
+	assert_int_equal(live, 33);
+	assert_int_equal(config_get_live(&config, "period_ms", text, sizeof(text)), -ENOENT);
+	assert_int_equal(config_set_live(&config, "period_ms", "1000", &err), -ENOENT);
+	assert_non_null(strstr(err.msg, "\"period_ms\""));
+}
+
+static void a_live_change_is_checked_as_in_the_file(void **state)
+{
+	(void)state;
+	config_default(&config);
+	assert_int_equal(config_set_live(&config, "overload_pct", "88.5", &err), 0);
+	assert_float_equal(config.params.overload_pct, 88.5, 0);
+	assert_int_equal(config_set_live(&config, "overload_pct", "ten", &err), -EINVAL);
+	assert_string_equal(err.msg, "[policy] overload_pct = \"ten\" is not allowed; allowed: "
+				     "1..100 percent");
+	assert_float_equal(config.params.overload_pct, 88.5, 0);
+	assert_int_equal(config_set_live(&config, "max_vgpus", "3", &err), 0);
+	assert_int_equal(config.offer.max_vgpus, 3);
+}
+
+static void the_words_of_the_table_are_those_of_the_program(void **state)
+{
+	const struct setting *info;
+	const char *backends = NULL, *policies = NULL;
+
+	(void)state;
+	for (size_t i = 0; (info = config_key_at(i)); i++) {
+		if (strcmp(info->key, "backend") == 0)
+			backends = info->allowed;
+		if (strcmp(info->key, "name") == 0)
+			policies = info->allowed;
+	}
+	assert_non_null(backends);
+	assert_non_null(policies);
+	for (size_t i = 0; gpu_at(i); i++)
+		assert_non_null(strstr(backends, gpu_at(i)->name));
+	for (size_t i = 0; policy_at(i); i++)
+		assert_non_null(strstr(policies, policy_at(i)->name));
+}
+
+static void the_example_for_administrators_is_good(void **state)
+{
+	(void)state;
+	config_default(&config);
+	assert_int_equal(config_load(&config, "dist/gover.conf.example", &err), 0);
+	assert_int_equal(config_check(&config, &err), 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_defaults_are_those_of_the_design),
+		cmocka_unit_test(every_key_is_read_into_its_place),
+		cmocka_unit_test(odd_but_plain_files_are_read),
+		cmocka_unit_test(an_empty_section_makes_its_gpu),
+		cmocka_unit_test(what_is_wrong_is_named_with_file_and_line),
+		cmocka_unit_test(long_lines_are_refused_not_cut),
+		cmocka_unit_test(files_that_are_no_configuration_are_refused),
+		cmocka_unit_test(no_more_gpus_than_there_is_room_for),
+		cmocka_unit_test(what_no_single_key_can_say_is_checked),
+		cmocka_unit_test(values_from_the_command_line_must_fit_too),
+		cmocka_unit_test(the_window_of_use_is_counted_in_gpu_seconds),
+		cmocka_unit_test(what_is_printed_loads_to_the_same),
+		cmocka_unit_test(numbers_print_as_short_as_they_can),
+		cmocka_unit_test(live_keys_are_those_of_policy_and_offer),
+		cmocka_unit_test(a_live_change_is_checked_as_in_the_file),
+		cmocka_unit_test(the_words_of_the_table_are_those_of_the_program),
+		cmocka_unit_test(the_example_for_administrators_is_good),
+	};
+
+	return cmocka_run_group_tests_name("config", tests, make_folder, remove_folder);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A fake GPU for the tests of actuate.c, which notes what is asked of it and fails when told to,
+ * and a rig around it. Must never be lenient: what a real GPU may forgive, it does not.
+ */
+#ifndef TEST_ACTUATE_H
+#define TEST_ACTUATE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "gover-d/core/actuate.h"
+#include "tests/unit/gover-d/test-book.h"
+
+#define VGPUS	 3
+#define NO_LIMIT 0
+#define LIFTED	 (-1) /* of lands_at: there is no limit any more */
+
+static const struct instant now = {.mono_ns = 7 * NS_PER_S, .wall_ms = 1700000000000};
+
+/* --- the fake --- */
+
+struct gpu_vgpu {
+	bool exists, attached;
+	int cap_pct;
+	int write_errno, read_errno; /* faults; 0: none */
+	int lands_at;		     /* comes out like this whatever is written; 0: as written */
+};
+
+static struct gpu {
+	struct gpu_vgpu vgpus[VGPUS]; /* "a", "b", "c" */
+	int create_errno, attach_errno, destroy_errno;
+	int detaches;	   /* how often a vGPU's files were closed */
+	int most_pct;	   /* the largest sum of caps there ever was */
+	char journal[128]; /* "a40 b60": every cap written, in order; "a40!": it failed */
+} fake;
+
+static struct gpu_vgpu *fake_find(const char *id)
+{
+	assert_in_range(id[0], 'a', 'a' + VGPUS - 1);
+	return &fake.vgpus[id[0] - 'a'];
+}
+
+static void fake_count(void)
+{
+	int sum_pct = 0;
+
+	for (int i = 0; i < VGPUS; i++)
+		if (fake.vgpus[i].exists)
+			sum_pct += fake.vgpus[i].cap_pct;
+	if (sum_pct > fake.most_pct)
+		fake.most_pct = sum_pct;
+}
+
+static int fake_create(struct gpu *gpu, const char *id, int cap_pct, struct err *reterr)
+{
+	struct gpu_vgpu *vgpu = fake_find(id);
+	int last_pct, intent_pct;
+	struct capbook *book;
+
+	/* A daemon killed right now would find in its book what it is about to make. */
+	assert_int_equal(capbook_open(book_path, &book, NULL), 0);
+	assert_true(capbook_get(book, id, &last_pct, &intent_pct));
+	assert_int_equal(intent_pct, cap_pct);
+	capbook_close(book);
+	if (gpu->create_errno)
+		return err_fail(reterr, gpu->create_errno, "vGPU %s cannot be made", id);
+	vgpu->exists = true;
+	vgpu->cap_pct = cap_pct;
+	return 0;
+}
+
+static int fake_destroy(struct gpu *gpu, const char *id, struct err *reterr)
+{
+	struct gpu_vgpu *vgpu = fake_find(id);
+
+	if (!vgpu->exists)
+		return err_fail(reterr, ENOENT, "no vGPU %s", id);
+	if (gpu->destroy_errno)
+		return err_fail(reterr, gpu->destroy_errno, "vGPU %s: 2 programs run in it", id);
+	vgpu->exists = false;
+	return 0;
+}
+
+static int fake_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
+		       struct gpu_vgpu **ret_vgpu, struct err *reterr)
+{
+	struct gpu_vgpu *vgpu = fake_find(id);
+
+	assert_int_equal(now_mono_ns, now.mono_ns);
+	assert_false(vgpu->attached);
+	if (gpu->attach_errno)
+		return err_fail(reterr, gpu->attach_errno, "vGPU %s cannot be opened", id);
+	if (!vgpu->exists)
+		return err_fail(reterr, ENOENT, "no vGPU %s", id);
+	vgpu->attached = true;
+	*ret_vgpu = vgpu;
+	return 0;
+}
+
+static void fake_detach(struct gpu_vgpu *vgpu)
+{
+	assert_true(vgpu->attached);
+	vgpu->attached = false;
+	fake.detaches++;
+}
+
+static int fake_write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
+{
+	const char id[] = {(char)('a' + (vgpu - fake.vgpus)), '\0'};
+	size_t used = strlen(fake.journal);
+	int last_pct, intent_pct;
+	struct capbook *book;
+
+	assert_int_equal(now_mono_ns, now.mono_ns);
+	assert_int_equal(capbook_open(book_path, &book, NULL), 0);
+	assert_true(capbook_get(book, id, &last_pct, &intent_pct));
+	assert_int_equal(last_pct, vgpu->cap_pct);
+	assert_int_equal(intent_pct, cap_pct);
+	capbook_close(book);
+	snprintf(fake.journal + used, sizeof(fake.journal) - used, "%s%s%d%s", used ? " " : "", id,
+		 cap_pct, vgpu->write_errno ? "!" : "");
+	if (vgpu->lands_at)
+		vgpu->cap_pct = vgpu->lands_at == LIFTED ? NO_LIMIT : vgpu->lands_at;
+	else if (!vgpu->write_errno)
+		vgpu->cap_pct = cap_pct;
+	fake_count();
+	return -vgpu->write_errno;
+}
+
+static int fake_read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
+{
+	if (vgpu->read_errno)
+		return -vgpu->read_errno;
+	*ret_cap_pct = vgpu->cap_pct;
+	return 0;
+}
+
+static const struct gpu_ops fake_ops = {
+	.name = "fake",
+	.create = fake_create,
+	.destroy = fake_destroy,
+	.attach = fake_attach,
+	.detach = fake_detach,
+	.write_cap = fake_write_cap,
+	.read_cap = fake_read_cap,
+};
+
+/* --- the rig --- */
+
+static struct host_gpu gpu;
+static struct vgpu vgpus[VGPUS];
+static struct actuator actuator;
+static struct err err;
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(&fake, 0, sizeof(fake));
+	memset(vgpus, 0, sizeof(vgpus));
+	gpu = (struct host_gpu){
+		.config = {.name = "gpu0"},
+		.ops = &fake_ops,
+		.gpu = &fake,
+		.traits = {.step_pct = 1, .floor_pct = 1, .creates = true},
+	};
+	actuator = (struct actuator){.dry_run = false};
+	err.msg[0] = '\0';
+	return capbook_open(book_path, &actuator.book, NULL);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	capbook_close(actuator.book);
+	return unlink(book_path);
+}
+
+static void name_vgpu(int index)
+{
+	vgpus[index].contract.id[0] = (char)('a' + index);
+}
+
+/* Puts vGPU @index on the GPU with @cap_pct in force. */
+static void stand(int index, int cap_pct)
+{
+	struct vgpu *vgpu = &vgpus[index];
+
+	name_vgpu(index);
+	fake.vgpus[index].exists = fake.vgpus[index].attached = true;
+	fake.vgpus[index].cap_pct = vgpu->expected_cap_pct = cap_pct;
+	vgpu->cap_pct = cap_pct == NO_LIMIT ? 100 : cap_pct;
+	vgpu->device = &fake.vgpus[index];
+	host_gpu_insert(&gpu, vgpu);
+	fake_count();
+}
+
+/* What the next daemon would find; -1: nothing. */
+static void check_book(const char *rule, const char *id, int last_pct, int intent_pct)
+{
+	int last = -1, intent = -1;
+	struct capbook *book;
+
+	assert_int_equal(capbook_open(book_path, &book, NULL), 0);
+	(void)capbook_get(book, id, &last, &intent);
+	capbook_close(book);
+	if (last != last_pct || intent != intent_pct)
+		fail_msg("%s: the book says %d, %d of %s, wanted %d, %d", rule, last, intent, id,
+			 last_pct, intent_pct);
+}
+
+enum { A, B, C };
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+#endif

@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a request changes, on a fake GPU that can fail: all of it or nothing, and the decisions it
+ * leaves tell the truth. What the real daemon answers is shown by the scenarios.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "gover-d/core/control.h"
+#include "gover-d/core/manager.h"
+#include "tests/unit/gover-d/test-book.h"
+
+#define FAKES 4
+
+/* --- two GPUs that are none --- */
+
+struct gpu_vgpu {
+	char id[ID_MAX]; /* "": a free place */
+	int cap_pct, attached;
+};
+
+static struct gpu {
+	struct gpu_vgpu vgpus[FAKES];
+	int label_errno, destroy_errno; /* faults; 0: none */
+} fakes[2];
+
+static struct gpu_vgpu *fake_find(struct gpu *gpu, const char *id)
+{
+	for (int i = 0; i < FAKES; i++)
+		if (strcmp(gpu->vgpus[i].id, id) == 0)
+			return &gpu->vgpus[i];
+	return NULL;
+}
+
+static int fake_create(struct gpu *gpu, const char *id, int cap_pct, struct err *reterr)
+{
+	struct gpu_vgpu *vgpu = fake_find(gpu, "");
+
+	(void)reterr;
+	assert_non_null(vgpu);
+	assert_int_equal(id_copy(vgpu->id, id), 0);
+	vgpu->cap_pct = cap_pct;
+	return 0;
+}
+
+static int fake_destroy(struct gpu *gpu, const char *id, struct err *reterr)
+{
+	if (gpu->destroy_errno)
+		return err_fail(reterr, gpu->destroy_errno, "vGPU %s: a program runs in it", id);
+	fake_find(gpu, id)->id[0] = '\0'; /* whoever has it attached lets it go afterwards */
+	return 0;
+}
+
+static int fake_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
+		       struct gpu_vgpu **ret_vgpu, struct err *reterr)
+{
+	struct gpu_vgpu *vgpu = fake_find(gpu, id);
+
+	(void)now_mono_ns;
+	if (!vgpu)
+		return err_fail(reterr, ENOENT, "no vGPU %s", id);
+	vgpu->attached++;
+	*ret_vgpu = vgpu;
+	return 0;
+}
+
+static void fake_detach(struct gpu_vgpu *vgpu)
+{
+	vgpu->attached--;
+}
+
+static int fake_write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
+{
+	(void)now_mono_ns;
+	vgpu->cap_pct = cap_pct;
+	return 0;
+}
+
+static int fake_read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
+{
+	*ret_cap_pct = vgpu->cap_pct;
+	return 0;
+}
+
+static int fake_label(struct gpu_vgpu *vgpu, const char *key, const char *value, struct err *reterr)
+{
+	int errnum = vgpu >= fakes[1].vgpus ? fakes[1].label_errno : fakes[0].label_errno;
+
+	(void)key;
+	return errnum ? err_fail(reterr, errnum, "%s is not allowed", value) : 0;
+}
+
+static const struct gpu_ops fake_ops = {
+	.name = "fake",
+	.create = fake_create,
+	.destroy = fake_destroy,
+	.attach = fake_attach,
+	.detach = fake_detach,
+	.write_cap = fake_write_cap,
+	.read_cap = fake_read_cap,
+	.label = fake_label,
+};
+
+/* --- a daemon without a loop --- */
+
+static struct manager m;
+static struct err err;
+
+static void ignore_alert(void *userdata, const struct alert *alert, enum alert_event event)
+{
+	(void)userdata, (void)alert, (void)event;
+}
+
+static void ignore_offer(void *userdata, const struct offer *offer)
+{
+	(void)userdata, (void)offer;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(fakes, 0, sizeof(fakes));
+	memset(&m, 0, sizeof(m));
+	config_default(&m.config);
+	m.file_config = m.config;
+	m.params = config_policy_params(&m.config);
+	m.policy = policy_find(m.config.policy);
+	m.decisions = decisions_new(0);
+	m.alerts = alerts_new(0, ignore_alert, NULL);
+	m.offers = offers_new(0, ignore_offer, NULL);
+	m.host.n_gpus = 2;
+	for (int i = 0; i < 2; i++) {
+		m.host.gpus[i] = (struct host_gpu){
+			.ops = &fake_ops,
+			.gpu = &fakes[i],
+			.traits = {.step_pct = 1, .floor_pct = 1, .creates = true},
+			.selling = true,
+		};
+		snprintf(m.host.gpus[i].config.name, ID_MAX, "gpu%d", i);
+	}
+	err.msg[0] = '\0';
+	return capbook_open(book_path, &m.actuator.book, NULL);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		while (m.host.gpus[i].vgpus) {
+			struct vgpu *vgpu = m.host.gpus[i].vgpus;
+
+			host_gpu_take(&m.host.gpus[i], vgpu);
+			vgpu_free(&m.host.gpus[i], vgpu);
+		}
+		for (int k = 0; k < FAKES; k++)
+			assert_int_equal(fakes[i].vgpus[k].attached, 0); /* none leaked */
+	}
+	capbook_close(m.actuator.book);
+	decisions_free(m.decisions);
+	alerts_free(m.alerts);
+	offers_free(m.offers);
+	return unlink(book_path);
+}
+
+/* Puts a vGPU on a GPU as the daemon knows it. */
+static struct vgpu *stand(int gpu, const char *id, int initial_cap_pct, int cap_pct)
+{
+	struct vgpu *vgpu = calloc(1, sizeof(*vgpu));
+
+	assert_non_null(vgpu);
+	assert_int_equal(id_copy(vgpu->contract.id, id), 0);
+	(void)id_copy(vgpu->contract.gpu, m.host.gpus[gpu].config.name);
+	vgpu->contract.labels = json_object();
+	vgpu->contract.terms.initial_cap_pct = initial_cap_pct;
+	vgpu->contract.terms.weight = 1;
+	vgpu->cap_pct = vgpu->expected_cap_pct = cap_pct;
+	assert_int_equal(fake_create(&fakes[gpu], id, cap_pct, NULL), 0);
+	assert_int_equal(fake_attach(&fakes[gpu], id, 0, &vgpu->device, NULL), 0);
+	host_gpu_insert(&m.host.gpus[gpu], vgpu);
+	return vgpu;
+}
+
+static int cap_of(int gpu, const char *id)
+{
+	return fake_find(&fakes[gpu], id)->cap_pct;
+}
+
+/* What has been decided since the last look: "add noted, set written"; and the last sentence. */
+static char decided[256], why[DECISION_WHY_MAX];
+static int64_t looked_at;
+
+static const char *look(void)
+{
+	const struct decision *d;
+	size_t at = 0;
+
+	decided[0] = '\0';
+	while ((d = decisions_after(m.decisions, looked_at))) {
+		at += (size_t)snprintf(decided + at, sizeof(decided) - at, "%s%s %s",
+				       at ? ", " : "", d->kind, d->result);
+		snprintf(why, sizeof(why), "%s", d->why);
+		looked_at = d->id;
+	}
+	return decided;
+}
+
+static int begin(void **state)
+{
+	looked_at = 0;
+	return set_up(state);
+}
+
+static int add(const char *gpu, const char *id, struct policy_terms terms)
+{
+	struct contract contract = {.terms = terms, .labels = json_pack("{s:s}", "colour", "red")};
+	int r;
+
+	contract.terms.weight = 1;
+	(void)id_copy(contract.id, id);
+	(void)id_copy(contract.gpu, gpu);
+	r = control_vgpu_add(&m, &contract, &err);
+	if (r < 0)
+		contract_fini(&contract);
+	return r;
+}
+
+static int change(const char *id, unsigned int fields, struct contract values)
+{
+	return control_vgpu_change(&m, id, fields, &values, &err);
+}
+
+#define CAP(pct) ((struct contract){.terms.initial_cap_pct = (pct)})
+
+/* --- making and removing --- */
+
+static void one_whose_label_is_refused_is_not_made(void **state)
+{
+	(void)state;
+	fakes[0].label_errno = EINVAL;
+	assert_int_equal(add("gpu0", "a", (struct policy_terms){.initial_cap_pct = 50}), -EINVAL);
+	assert_non_null(strstr(err.msg, "colour"));
+	assert_null(m.host.gpus[0].vgpus);
+	assert_null(fake_find(&fakes[0], "a"));
+	assert_string_equal(look(), "");
+}
+
+/* It is found at the next tick, like any that stands without a contract; its files are closed. */
+static void nor_kept_open_where_it_cannot_be_removed_again(void **state)
+{
+	(void)state;
+	fakes[0].label_errno = EINVAL;
+	fakes[0].destroy_errno = EBUSY;
+	assert_int_equal(add("gpu0", "a", (struct policy_terms){.initial_cap_pct = 50}), -EINVAL);
+	assert_null(m.host.gpus[0].vgpus);
+	assert_int_equal(fake_find(&fakes[0], "a")->attached, 0);
+}
+
+static void a_refusal_names_what_it_needs_to_begin_with(void **state)
+{
+	(void)state;
+	stand(0, "a", 80, 80);
+	assert_int_equal(
+		add("gpu0", "b", (struct policy_terms){.initial_cap_pct = 50, .min_cap_pct = 35}),
+		-ENOSPC);
+	assert_non_null(strstr(err.msg, "the 35 %"));
+	assert_int_equal(add("gpu0", "b", (struct policy_terms){.initial_cap_pct = 50}), 0);
+	assert_int_equal(add("gpu0", "c", (struct policy_terms){.initial_cap_pct = 50}), -ENOSPC);
+	assert_non_null(strstr(err.msg, "the 10 %"));
+}
+
+static void a_hold_cap_without_a_hold_is_refused(void **state)
+{
+	(void)state;
+	stand(0, "a", 80, 80);
+	assert_int_equal(change("a", CONTROL_HELD_CAP, (struct contract){.held_cap_pct = 40}),
+			 -EINVAL);
+	assert_non_null(strstr(err.msg, "held_cap_pct"));
+	assert_string_equal(look(), "");
+}
+
+static void a_dry_run_plans_nothing_for_what_it_will_not_make(void **state)
+{
+	(void)state;
+	stand(0, "a", 95, 95);
+	m.actuator.dry_run = true;
+	assert_int_equal(add("gpu0", "b", (struct policy_terms){.initial_cap_pct = 50}), -EPERM);
+	assert_non_null(strstr(err.msg, "dry run"));
+	assert_int_equal(control_vgpu_remove(&m, "a", &err), -EPERM);
+	assert_non_null(strstr(err.msg, "dry run"));
+	assert_string_equal(look(), "");
+}
+
+/* --- a contract for one that was found --- */
+
+static void a_found_one_gets_its_contract_and_comes_under_it(void **state)
+{
+	struct vgpu *a = stand(0, "a", 30, 30);
+
+	(void)state;
+	a->found = true;
+	assert_int_equal(add("gpu0", "a", (struct policy_terms){.initial_cap_pct = 10}), 0);
+	assert_false(a->found);
+	assert_int_equal(a->contract.terms.initial_cap_pct, 10);
+	assert_string_equal(json_string_value(json_object_get(a->contract.labels, "colour")),
+			    "red");
+	assert_int_equal(cap_of(0, "a"), 10);
+	assert_string_equal(look(), "add noted, set written");
+	assert_non_null(strstr(why, "a 30 -> 10 %"));
+}
+
+static void what_its_contract_asks_must_fit(void **state)
+{
+	struct vgpu *a = stand(0, "a", 30, 30), *b = stand(0, "b", 70, 70);
+
+	(void)state;
+	a->found = true;
+	b->contract.held = true;
+	b->contract.held_cap_pct = 70;
+	assert_int_equal(
+		add("gpu0", "a", (struct policy_terms){.initial_cap_pct = 50, .min_cap_pct = 40}),
+		-ENOSPC);
+	assert_non_null(strstr(err.msg, "30 %"));
+	assert_true(a->found);
+	assert_int_equal(a->contract.terms.initial_cap_pct, 30);
+	assert_string_equal(look(), "");
+}
+
+static void a_found_one_is_sold_where_it_stands(void **state)
+{
+	struct vgpu *a = stand(1, "a", 30, 30);
+
+	(void)state;
+	a->found = true;
+	assert_int_equal(add("gpu0", "a", (struct policy_terms){.initial_cap_pct = 30}), -EEXIST);
+	assert_non_null(strstr(err.msg, "gpu1"));
+	assert_true(a->found);
+	assert_string_equal(a->contract.gpu, "gpu1");
+	assert_int_equal(add("gpu1", "a", (struct policy_terms){.initial_cap_pct = 30}), 0);
+	assert_string_equal(look(), "add noted");
+}
+
+static void an_operators_hold_sells_nothing(void **state)
+{
+	struct vgpu *a = stand(0, "a", 30, 30);
+
+	(void)state;
+	a->found = true;
+	assert_int_equal(change("a", CONTROL_HELD, (struct contract){.held = true}), 0);
+	assert_true(a->found && a->contract.held);
+	assert_int_equal(change("a", CONTROL_TARGET_FPS, (struct contract){.terms.target_fps = 30}),
+			 0);
+	assert_false(a->found);
+	assert_int_equal(change("a", CONTROL_FPS_LIMIT, (struct contract){.fps_limit = 62.5}), 0);
+	assert_true(a->contract.fps_limit == 62.5 && a->contract.held);
+}
+
+/* --- changes --- */
+
+static void a_flavor_there_is_none_of_is_refused_with_those_there_are(void **state)
+{
+	struct contract contract = {
+		.id = "b",
+		.gpu = "gpu0",
+		.flavor = "large",
+		.terms = {.initial_cap_pct = 20, .weight = 1},
+	};
+	struct vgpu *a = stand(0, "a", 30, 30);
+
+	(void)state;
+	strcpy(m.config.flavors[0].name, "small");
+	m.config.n_flavors = 1;
+	assert_int_equal(control_vgpu_add(&m, &contract, &err), -EINVAL);
+	assert_string_equal(err.msg, "flavor: large is not allowed: there is default, small");
+	assert_int_equal(change("a", CONTROL_FLAVOR, contract), -EINVAL);
+	assert_string_equal(err.msg, "flavor: large is not allowed: there is default, small");
+	assert_string_equal(a->contract.flavor, "");
+	assert_string_equal(look(), "");
+	assert_int_equal(change("a", CONTROL_FLAVOR, (struct contract){.flavor = "small"}), 0);
+	assert_string_equal(a->contract.flavor, "small");
+	assert_string_equal(look(), "set noted");
+	assert_int_equal(cap_of(0, "a"), 30);
+}
+
+static void labels_move_no_cap(void **state)
+{
+	struct contract values = {.labels = json_pack("{s:s}", "colour", "blue")};
+	struct vgpu *a = stand(0, "a", 60, 20);
+
+	(void)state;
+	a->policy.window_fill = 1;
+	assert_int_equal(change("a", CONTROL_LABELS, values), 0);
+	json_decref(values.labels);
+	assert_string_equal(look(), "set noted");
+	assert_int_equal(cap_of(0, "a"), 20);
+	assert_int_equal(change("a", 0, (struct contract){.vm = ""}), 0);
+	assert_string_equal(look(), ""); /* nothing was said, nothing is told */
+}
+
+static void a_smaller_contract_takes_its_cap_along_and_says_so(void **state)
+{
+	(void)state;
+	stand(0, "a", 60, 60);
+	stand(0, "b", 50, 40);
+	assert_int_equal(change("a", CONTROL_INITIAL_CAP, CAP(30)), 0);
+	assert_int_equal(cap_of(0, "a"), 30);
+	assert_int_equal(cap_of(0, "b"), 50); /* what it freed goes to who lacks */
+	assert_string_equal(look(), "set noted, set written, return written");
+}
+
+static void a_larger_floor_raises_the_cap_and_names_no_operator(void **state)
+{
+	(void)state;
+	stand(0, "a", 60, 60);
+	stand(0, "b", 50, 40);
+	assert_int_equal(change("b", CONTROL_MIN_CAP, (struct contract){.terms.min_cap_pct = 45}),
+			 0);
+	assert_int_equal(cap_of(0, "b"), 45);
+	assert_int_equal(cap_of(0, "a"), 55);
+	assert_string_equal(look(), "set noted, set written");
+	assert_non_null(strstr(why, "contract of b"));
+	assert_null(strstr(why, "perator"));
+}
+
+static void a_hold_is_still_told_as_one(void **state)
+{
+	struct contract hold = {.held = true, .held_cap_pct = 30};
+
+	(void)state;
+	stand(0, "a", 60, 60);
+	assert_int_equal(change("a", CONTROL_HELD | CONTROL_HELD_CAP, hold), 0);
+	assert_int_equal(cap_of(0, "a"), 30);
+	assert_string_equal(look(), "hold noted, hold written");
+}
+
+static void where_the_policy_may_not_act_only_what_was_asked_for_moves(void **state)
+{
+	static const enum gpu_mode modes[] = {GPU_MODE_OBSERVE, GPU_MODE_FROZEN};
+	struct contract hold = {.held = true, .held_cap_pct = 40};
+
+	(void)state;
+	stand(0, "a", 60, 60);
+	stand(0, "b", 60, 30);
+	stand(0, "c", 10, 10);
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+		m.host.gpus[0].mode = modes[i];
+		assert_int_equal(change("a", CONTROL_HELD | CONTROL_HELD_CAP, hold), 0);
+		assert_int_equal(cap_of(0, "a"), hold.held_cap_pct);
+		hold.held_cap_pct -= 10;
+	}
+	assert_int_equal(control_vgpu_remove(&m, "c", &err), 0);
+	assert_int_equal(cap_of(0, "b"), 30); /* though it lacks what was freed */
+	assert_string_equal(look(), "hold noted, hold written, hold noted, hold written, "
+				    "remove written");
+}
+
+/* Somebody else wrote 60 where 50 were sold: that stands until released, and may be labelled. */
+static void a_foreign_cap_above_the_contract_blocks_no_other_change(void **state)
+{
+	struct vgpu *a = stand(0, "a", 50, 60);
+	struct contract values = {.vm = "vm-a"};
+
+	(void)state;
+	a->contract.held = a->foreign = true;
+	a->contract.held_cap_pct = 60;
+	assert_int_equal(change("a", CONTROL_VM, values), 0);
+	assert_string_equal(a->contract.vm, "vm-a");
+	assert_int_equal(cap_of(0, "a"), 60);
+	assert_int_equal(change("a", CONTROL_HELD, (struct contract){.held = false}), 0);
+	assert_int_equal(cap_of(0, "a"), 50);
+	assert_false(a->foreign);
+}
+
+/* --- parameters --- */
+
+static int set_policy(const char *json)
+{
+	json_t *object = json_loads(json, 0, NULL);
+	int r = control_policy_change(&m, object, &err);
+
+	json_decref(object);
+	return r;
+}
+
+static void a_new_parameter_is_a_decision(void **state)
+{
+	(void)state;
+	assert_int_equal(set_policy("{\"overload_pct\": 90, \"paper_mode\": true}"), 0);
+	assert_string_equal(look(), "set noted");
+	assert_non_null(strstr(why, "overload_pct 95 -> 90, paper_mode off -> on"));
+	/* There is no database here to keep it. */
+	assert_non_null(strstr(why, "restart"));
+	assert_string_equal(decisions_after(m.decisions, 0)->gpu, "");
+}
+
+static void one_that_stays_as_it_was_is_none(void **state)
+{
+	(void)state;
+	assert_int_equal(set_policy("{\"overload_pct\": 95, \"paper_mode\": null}"), 0);
+	assert_int_equal(set_policy("{}"), 0);
+	assert_int_equal(set_policy("{\"overload_pct\": 90, \"lowload_pct\": 101}"), -EINVAL);
+	assert_string_equal(look(), "");
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, begin, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(one_whose_label_is_refused_is_not_made),
+		TEST(nor_kept_open_where_it_cannot_be_removed_again),
+		TEST(a_refusal_names_what_it_needs_to_begin_with),
+		TEST(a_hold_cap_without_a_hold_is_refused),
+		TEST(a_dry_run_plans_nothing_for_what_it_will_not_make),
+		TEST(a_found_one_gets_its_contract_and_comes_under_it),
+		TEST(what_its_contract_asks_must_fit),
+		TEST(a_found_one_is_sold_where_it_stands),
+		TEST(an_operators_hold_sells_nothing),
+		TEST(a_flavor_there_is_none_of_is_refused_with_those_there_are),
+		TEST(a_flavor_there_is_none_of_is_refused_with_those_there_are),
+		TEST(labels_move_no_cap),
+		TEST(a_smaller_contract_takes_its_cap_along_and_says_so),
+		TEST(a_larger_floor_raises_the_cap_and_names_no_operator),
+		TEST(a_hold_is_still_told_as_one),
+		TEST(where_the_policy_may_not_act_only_what_was_asked_for_moves),
+		TEST(a_foreign_cap_above_the_contract_blocks_no_other_change),
+		TEST(a_new_parameter_is_a_decision),
+		TEST(one_that_stays_as_it_was_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

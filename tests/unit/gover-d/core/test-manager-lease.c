@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * GPUs whose vGPUs others make and remove, and whose caps are leased: nobody is put on hold for
+ * what a lease did, no cap is lost, and a newcomer may stand before it is sold.
+ */
+#include "tests/unit/gover-d/core/test-manager.h"
+
+static void appear(const char *id, int cap_pct)
+{
+	*device(id) =
+		(struct gpu_vgpu){.exists = true, .cap_pct = cap_pct, .initial_cap_pct = cap_pct};
+}
+
+/* Two vGPUs of a mdev host, found and ticked once. */
+static void start_mdev(int a_pct, int b_pct)
+{
+	fake.made_outside = fake.leases = true;
+	config.gpus[0].gpu.lease_ms = 10000;
+	config.offer.max_vgpus = 2; /* nothing is sold by the way */
+	appear("a", a_pct);
+	appear("b", b_pct);
+	start();
+	tick(2);
+	settle_down();
+}
+
+/* What the kernel does when nobody has renewed. */
+static void end_lease(const char *id)
+{
+	device(id)->cap_pct = device(id)->initial_cap_pct;
+}
+
+static void set_mode(enum gpu_mode mode)
+{
+	assert_int_equal(control_gpu_change(m, "gpu0", &mode, NULL, &err), 0);
+}
+
+static void every_tick_renews_the_lease_of_every_cap(void **state)
+{
+	int renewals;
+
+	(void)state;
+	start_mdev(50, 30);
+	assert_int_equal(hold("b", 20), 0);
+	fake.writes = 0;
+	renewals = device("a")->renewals;
+	tick(3);
+	assert_int_equal(device("a")->renewals, renewals + 3);
+	assert_int_equal(device("b")->renewals, renewals + 3);
+	assert_int_equal(device("b")->lease_ms, 10000);
+	assert_int_equal(fake.writes, 0); /* no cap is written for it */
+	set_mode(GPU_MODE_FROZEN);
+	tick(1);
+	assert_int_equal(device("a")->renewals, renewals + 4);
+}
+
+static void who_only_watches_leases_nothing(void **state)
+{
+	(void)state;
+	start_mdev(50, 30);
+	set_mode(GPU_MODE_OBSERVE);
+	tick(3);
+	assert_int_equal(device("a")->lease_ms, 0); /* what it leased it lets go of */
+	control_save_soon(m);
+	settle_down();
+	device("a")->lease_ms = 5; /* somebody else's */
+	restart();
+	tick(3);
+	assert_int_equal(device("a")->lease_ms, 5);
+	end_lease("a");
+	tick(1);
+	assert_false(vgpu("a")->contract.held);
+}
+
+static void a_dry_run_leases_nothing_and_blames_nobody(void **state)
+{
+	(void)state;
+	start_mdev(50, 30);
+	assert_int_equal(hold("a", 20), 0);
+	stop();
+	device("a")->renewals = 0;
+	start_as(true);
+	tick(2);
+	assert_int_equal(device("a")->renewals, 0);
+	end_lease("a");
+	tick(1);
+	assert_int_equal(count("foreign_write", NULL), 0);
+}
+
+static void without_leases_a_lease_left_behind_is_let_go_of_once(void **state)
+{
+	(void)state;
+	fake.made_outside = fake.leases = true;
+	config.gpus[0].gpu.lease_ms = 0;
+	appear("a", 50);
+	device("a")->lease_ms = 5000;
+	start();
+	tick(4);
+	assert_int_equal(device("a")->lease_ms, 0);
+	assert_int_equal(device("a")->renewals, 1);
+}
+
+static void a_lease_that_could_not_be_renewed_is_nobodys_write(void **state)
+{
+	(void)state;
+	start_mdev(50, 30);
+	assert_int_equal(hold("a", 20), 0);
+	device("a")->renew_errno = EIO;
+	tick(10);
+	assert_int_equal(count("foreign_write", NULL), 0);
+	end_lease("a");
+	tick(1);
+	assert_int_equal(count("foreign_write", NULL), 0);
+	assert_int_equal(device("a")->cap_pct, 20);
+	device("a")->renew_errno = 0;
+	tick(1);
+	device("a")->cap_pct = 50; /* now there is a lease, and no excuse */
+	tick(1);
+	assert_int_equal(count("foreign_write", NULL), 1);
+}
+
+/* The lease returns to what the backend was told, which need not be what was sold since. */
+static void a_start_after_the_lease_writes_the_last_caps_again(void **state)
+{
+	const struct contract values = {.terms.initial_cap_pct = 70};
+
+	(void)state;
+	start_mdev(50, 30);
+	assert_int_equal(hold("b", 20), 0);
+	assert_int_equal(control_vgpu_change(m, "b", CONTROL_INITIAL_CAP, &values, &err), 0);
+	control_save_soon(m);
+	settle_down();
+	assert_int_equal(device("b")->initial_cap_pct, 30); /* fixed by the hold's write */
+	stop();
+	end_lease("b");
+	start();
+	assert_int_equal(device("b")->cap_pct, 20);
+	assert_int_equal(count("foreign_write", NULL), 0);
+	assert_true(device("b")->renewals > 0); /* before the first tick */
+	tick(1);
+	assert_int_equal(vgpu("b")->cap_pct, 20);
+}
+
+static void what_is_sold_is_told_to_the_backend_while_it_can_be(void **state)
+{
+	(void)state;
+	start_mdev(50, 30);
+	sell("b", 40, 0);
+	assert_int_equal(device("b")->initial_cap_pct, 40);
+	tick(2);
+	assert_int_equal(count("foreign_write", NULL), 0);
+	assert_int_equal(device("b")->cap_pct, 40); /* there was room */
+}
+
+static void a_restore_lets_go_of_the_leases(void **state)
+{
+	(void)state;
+	start_mdev(50, 30);
+	sell("a", 40, 0);
+	assert_int_equal(hold("a", 20), 0);
+	stop();
+	assert_true(device("a")->lease_ms > 0);
+	assert_int_equal(manager_restore(&config, &err), 0);
+	assert_int_equal(device("a")->cap_pct, 40);
+	assert_int_equal(device("a")->lease_ms, 0);
+	start();
+}
+
+static void one_that_was_never_sold_is_forgotten_when_it_goes(void **state)
+{
+	int last_pct, intent_pct;
+
+	(void)state;
+	start_mdev(50, 30);
+	device("b")->exists = false;
+	tick(1);
+	assert_null(host_find_vgpu(&m->host, "b", NULL));
+	assert_int_equal(gpu->n_vgpus, 1);
+	assert_false(capbook_get(m->actuator.book, "b", &last_pct, &intent_pct));
+	tick(1);
+	assert_null(alert_of(ALERT_VGPU_MISSING, "b"));
+	appear("b", 70); /* another one */
+	tick(2);
+	assert_int_equal(vgpu("b")->contract.terms.initial_cap_pct, 70);
+	assert_false(vgpu("b")->contract.held);
+	settle_down();
+}
+
+static void what_one_that_went_leaves_returns_to_those_below_their_contract(void **state)
+{
+	(void)state;
+	start_mdev(80, 60);
+	assert_int_equal(vgpu("a")->cap_pct + vgpu("b")->cap_pct, 100);
+	device("b")->exists = false;
+	tick(1);
+	assert_int_equal(device("a")->cap_pct, 80);
+	assert_int_equal(count("return", "written"), 1);
+}
+
+static void one_under_contract_that_comes_back_has_its_last_cap(void **state)
+{
+	(void)state;
+	start_mdev(50, 30);
+	sell("b", 40, 0);
+	assert_int_equal(hold("b", 20), 0);
+	device("b")->exists = false;
+	tick(2);
+	assert_non_null(alert_of(ALERT_VGPU_MISSING, "b"));
+	appear("b", 12); /* its type's */
+	tick(1);
+	assert_int_equal(device("b")->cap_pct, 20);
+	tick(4);
+	assert_null(alert_of(ALERT_VGPU_MISSING, "b"));
+	assert_int_equal(count("foreign_write", NULL), 0);
+}
+
+static void the_end_of_a_contract_forgets_the_cap_of_one_that_is_gone(void **state)
+{
+	int last_pct, intent_pct;
+
+	(void)state;
+	start_mdev(50, 30);
+	sell("a", 50, 0);
+	sell("b", 30, 0);
+	device("b")->exists = false;
+	tick(1);
+	assert_int_equal(control_vgpu_remove(m, "b", &err), 0);
+	assert_false(capbook_get(m->actuator.book, "b", &last_pct, &intent_pct));
+	assert_int_equal(control_vgpu_remove(m, "a", &err), 0); /* the vGPU itself stays */
+	tick(1);
+	assert_true(vgpu("a")->found);
+	assert_true(capbook_get(m->actuator.book, "a", &last_pct, &intent_pct));
+	assert_int_equal(last_pct, device("a")->cap_pct);
+	settle_down();
+}
+
+/* Making one and saying its initial cap are two writes, and a tick may come between. */
+static void an_initial_cap_said_after_it_was_found_is_what_was_sold(void **state)
+{
+	(void)state;
+	start_mdev(12, 30);
+	device("a")->initial_cap_pct = device("a")->cap_pct = 60;
+	tick(1);
+	assert_false(vgpu("a")->contract.held);
+	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 60);
+	settle_down();
+	restart();
+	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 60);
+	device("a")->cap_pct = 50; /* that is a cap, and nobody's initial one */
+	tick(1);
+	assert_true(vgpu("a")->contract.held);
+	settle_down();
+}
+
+static void nor_is_it_foreign_where_the_contract_comes_in_the_same_period(void **state)
+{
+	(void)state;
+	start_mdev(12, 30);
+	device("a")->initial_cap_pct = device("a")->cap_pct = 20;
+	sell("a", 20, 0);
+	assert_false(vgpu("a")->contract.held);
+	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 20);
+	assert_int_equal(device("a")->cap_pct, 20);
+	tick(1);
+	assert_int_equal(count("foreign_write", NULL), 0);
+	settle_down();
+}
+
+static void a_contract_finds_a_vgpu_made_since_the_last_tick(void **state)
+{
+	struct contract contract = {
+		.id = "d",
+		.terms = {.initial_cap_pct = 20, .weight = 1},
+		.labels = json_object(),
+	};
+
+	(void)state;
+	start_mdev(50, 30);
+	assert_int_equal(control_vgpu_add(m, &contract, &err), -ENODEV);
+	appear("d", 20);
+	assert_int_equal(control_vgpu_add(m, &contract, &err), 0);
+	assert_false(vgpu("d")->found);
+}
+
+/* The offer waits for its claim though what it promised is the newcomer's by now. */
+static void a_newcomer_made_before_the_claim_closes_no_offer(void **state)
+{
+	struct contract contract = {.id = "c", .labels = json_object()};
+	const struct offer *offer, *claimed;
+
+	(void)state;
+	fake.made_outside = fake.leases = true;
+	config.gpus[0].gpu.lease_ms = 10000;
+	config.offer.max_vgpus = 3;
+	config.offer.flavor_cap_pct = 30;
+	config.params.min_newcomer_pct = 30;
+	appear("a", 50);
+	appear("b", 50);
+	start();
+	device("a")->want = device("b")->want = 0.25;
+	tick(40);
+	offer = offers_live(m->offers, "gpu0");
+	assert_non_null(offer);
+	assert_int_equal(offer->state, OFFER_OPEN);
+	appear("c", 40);
+	device("c")->want = BUSY;
+	tick(3);
+	assert_int_equal(offer->state, OFFER_OPEN);
+	assert_true(vgpu("c")->found);
+	assert_int_equal(control_offer_claim(m, offer->id, "k", 0, &contract, &claimed, &err), 0);
+	assert_int_equal(claimed->state, OFFER_PROBATION);
+	assert_false(vgpu("c")->found);
+	assert_int_equal(vgpu("c")->contract.terms.initial_cap_pct, 30);
+	assert_true(host_gpu_sum_cap_pct(gpu) <= 100);
+}
+
+static void a_gpu_that_takes_no_caps_is_only_watched(void **state)
+{
+	enum gpu_mode act = GPU_MODE_ACT;
+
+	(void)state;
+	fake.read_only = fake.made_outside = true;
+	appear("a", 0);
+	appear("b", 0);
+	start();
+	assert_int_equal(gpu->mode, GPU_MODE_OBSERVE);
+	device("a")->want = BUSY;
+	tick(10);
+	assert_int_equal(fake.writes, 0);
+	assert_null(alert_of(ALERT_SUM_OVER_100, ""));
+	assert_int_equal(control_gpu_change(m, "gpu0", &act, NULL, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "can only be watched"));
+	settle_down();
+}
+
+#define RIGGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RIGGED(every_tick_renews_the_lease_of_every_cap),
+		RIGGED(who_only_watches_leases_nothing),
+		RIGGED(a_dry_run_leases_nothing_and_blames_nobody),
+		RIGGED(without_leases_a_lease_left_behind_is_let_go_of_once),
+		RIGGED(a_lease_that_could_not_be_renewed_is_nobodys_write),
+		RIGGED(a_start_after_the_lease_writes_the_last_caps_again),
+		RIGGED(what_is_sold_is_told_to_the_backend_while_it_can_be),
+		RIGGED(a_restore_lets_go_of_the_leases),
+		RIGGED(one_that_was_never_sold_is_forgotten_when_it_goes),
+		RIGGED(what_one_that_went_leaves_returns_to_those_below_their_contract),
+		RIGGED(one_under_contract_that_comes_back_has_its_last_cap),
+		RIGGED(the_end_of_a_contract_forgets_the_cap_of_one_that_is_gone),
+		RIGGED(an_initial_cap_said_after_it_was_found_is_what_was_sold),
+		RIGGED(nor_is_it_foreign_where_the_contract_comes_in_the_same_period),
+		RIGGED(a_contract_finds_a_vgpu_made_since_the_last_tick),
+		RIGGED(a_newcomer_made_before_the_claim_closes_no_offer),
+		RIGGED(a_gpu_that_takes_no_caps_is_only_watched),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

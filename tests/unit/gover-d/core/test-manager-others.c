@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/* What others do to the GPU while a whole daemon runs: vGPUs that come and go, caps they write. */
+#include <fcntl.h>
+
+#include "tests/unit/gover-d/core/test-manager.h"
+
+/* --- vGPUs that go --- */
+
+/* A stranger makes vGPU c, and the daemon takes it up. */
+static void start_with_found(int cap_pct)
+{
+	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = cap_pct};
+	start();
+	sell("a", 50, 0);
+	tick(1);
+	settle_down();
+	assert_true(vgpu("c")->found);
+}
+
+static bool in_contracts(const char *id)
+{
+	char path[PATH_MAX + 32], quoted[ID_MAX + 2];
+	CLEANUP_FREE char *text = NULL;
+
+	snprintf(path, sizeof(path), "%s/contracts.json", config.state_dir);
+	snprintf(quoted, sizeof(quoted), "\"%s\"", id);
+	assert_int_equal(file_read(path, 1 << 20, &text, NULL), 0);
+	return strstr(text, quoted);
+}
+
+static void a_found_one_that_vanishes_is_forgotten_at_once(void **state)
+{
+	(void)state;
+	start_with_found(30);
+	assert_true(in_contracts("c"));
+	device("c")->exists = false;
+	tick(1);
+	settle_down();
+	assert_null(host_find_vgpu(&m->host, "c", NULL));
+	assert_int_equal(count("missing", "noted"), 1);
+	assert_non_null(
+		strstr(decisions_after(m->decisions, decisions_last_id(m->decisions) - 1)->why,
+		       "never sold, and is forgotten"));
+	assert_false(in_contracts("c"));
+	assert_true(in_contracts("a"));
+	tick(5);
+	assert_null(alert_of(ALERT_VGPU_MISSING, "c"));
+	assert_true(gpu->telemetry_valid);
+}
+
+static void whoever_comes_by_its_name_is_another(void **state)
+{
+	(void)state;
+	start_with_found(30);
+	assert_int_equal(hold("c", 20), 0);
+	device("c")->exists = false;
+	tick(1);
+	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = 40};
+	tick(5);
+	assert_int_equal(vgpu("c")->contract.terms.initial_cap_pct, 40);
+	assert_false(vgpu("c")->contract.held);
+	assert_int_equal(device("c")->cap_pct, 40);
+	assert_int_equal(count("foreign_write", NULL), 0);
+}
+
+static void a_sold_one_that_vanishes_is_missing(void **state)
+{
+	const struct contract values = {.terms = {.target_fps = 30}};
+
+	(void)state;
+	start_with_found(30);
+	assert_int_equal(control_vgpu_change(m, "c", CONTROL_TARGET_FPS, &values, &err), 0);
+	device("a")->exists = device("c")->exists = false;
+	tick(5);
+	assert_null(vgpu("a")->device);
+	assert_null(vgpu("c")->device); /* somebody has said what is promised to it */
+	assert_non_null(alert_of(ALERT_VGPU_MISSING, "a"));
+	assert_non_null(alert_of(ALERT_VGPU_MISSING, "c"));
+	assert_int_equal(count("missing", "noted"), 2);
+}
+
+/* Nobody could ever read it: that it went shows in the list alone. */
+static void one_that_was_never_opened_is_forgotten_too(void **state)
+{
+	(void)state;
+	start_with_found(30);
+	stop();
+	device("c")->attach_errno = EIO;
+	start();
+	tick(5);
+	assert_null(vgpu("c")->device);
+	device("c")->exists = false;
+	tick(5);
+	settle_down();
+	assert_null(host_find_vgpu(&m->host, "c", NULL));
+	assert_false(in_contracts("c"));
+}
+
+static void one_that_went_between_two_daemons_is_told_and_off_the_disk(void **state)
+{
+	(void)state;
+	start_with_found(30);
+	stop();
+	device("c")->exists = false;
+	start();
+	settle_down();
+	assert_int_equal(count("missing", "noted"), 1);
+	assert_false(in_contracts("c"));
+	assert_true(in_contracts("a"));
+}
+
+static void a_dry_run_forgets_it_in_memory_alone(void **state)
+{
+	int last_pct, intent_pct;
+
+	(void)state;
+	start_with_found(30);
+	stop();
+	start_as(true);
+	tick(1);
+	device("c")->exists = false;
+	tick(1);
+	assert_null(host_find_vgpu(&m->host, "c", NULL));
+	assert_true(in_contracts("c"));
+	read_book("c", &last_pct, &intent_pct);
+	assert_int_equal(last_pct, 30);
+}
+
+/* --- vGPUs that cannot be taken up --- */
+
+/* How often the log of some @periods says "... @words". */
+static int count_told(int periods, const char *words)
+{
+	char path[128], line[2048];
+	int told = 0, fd, kept = dup(STDERR_FILENO);
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/log", folder);
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	assert_true(fd >= 0 && kept >= 0);
+	assert_true(dup2(fd, STDERR_FILENO) >= 0);
+	tick(periods);
+	assert_true(dup2(kept, STDERR_FILENO) >= 0);
+	close(kept);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	file = fdopen(fd, "r");
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file))
+		told += strstr(line, words) != NULL;
+	fclose(file);
+	return told;
+}
+
+static void each_that_is_refused_is_told_once(void **state)
+{
+	(void)state;
+	*device("c") = *device("d") =
+		(struct gpu_vgpu){.exists = true, .cap_pct = 30, .attach_errno = EIO};
+	start();
+	assert_int_equal(count_told(60, "cannot be taken up"), 2);
+	device("c")->attach_errno = 0;
+	assert_int_equal(count_told(10, "cannot be taken up"), 0);
+	assert_non_null(vgpu("c")->device);
+	device("d")->exists = false; /* it goes, and comes again */
+	assert_int_equal(count_told(10, "cannot be taken up"), 0);
+	device("d")->exists = true;
+	assert_int_equal(count_told(10, "vGPU d on GPU gpu0 cannot be taken up"), 1);
+}
+
+static void beyond_some_they_are_told_together(void **state)
+{
+	(void)state;
+	fake.strangers = REFUSED_MAX + 3;
+	start();
+	assert_int_equal(count_told(1, "on GPU gpu0 cannot be taken up"), REFUSED_MAX + 1);
+	assert_int_equal(gpu->refused.n, REFUSED_MAX);
+	assert_int_equal(count_told(60, "cannot be taken up"), 0);
+	fake.strangers = 1;
+	assert_int_equal(count_told(10, "cannot be taken up"), 0);
+	assert_int_equal(gpu->refused.n, 1);
+	fake.strangers = REFUSED_MAX + 2;
+	assert_int_equal(count_told(10, "3 more vGPUs"), 0);
+	fake.strangers = 0;
+	assert_int_equal(count_told(10, "cannot be taken up"), 0);
+	fake.strangers = REFUSED_MAX + 2;
+	assert_int_equal(count_told(10, "2 more vGPUs on GPU gpu0 cannot be taken up"), 1);
+}
+
+/* --- caps that somebody else writes within a period --- */
+
+static void expect_foreign(const char *id, int cap_pct)
+{
+	assert_true(vgpu(id)->contract.held);
+	assert_int_equal(vgpu(id)->contract.held_cap_pct, cap_pct);
+	assert_int_equal(vgpu(id)->cap_pct, cap_pct);
+	assert_int_equal(vgpu(id)->expected_cap_pct, cap_pct);
+	assert_int_equal(device(id)->cap_pct, cap_pct);
+	assert_int_equal(count("foreign_write", "noted"), 1);
+	assert_non_null(
+		alert_of(ALERT_FOREIGN_WRITE, id)); /* at once: it may be gone at the next tick */
+	tick(1);
+	assert_int_equal(device(id)->cap_pct, cap_pct);
+	assert_int_equal(count("foreign_write", "noted"), 1); /* told once */
+	assert_non_null(alert_of(ALERT_FOREIGN_WRITE, id));
+}
+
+static void expect_refused(int r, const char *id)
+{
+	char name[ID_MAX + 8];
+
+	snprintf(name, sizeof(name), "vGPU %s ", id);
+	assert_int_equal(r, -ESTALE);
+	assert_non_null(strstr(err.msg, name));
+	assert_non_null(strstr(err.msg, "somebody else"));
+}
+
+/* a has 60 of 60 %, b 40 of 60 %. */
+static void start_two(void)
+{
+	start();
+	sell("a", 60, 0);
+	sell("b", 60, 0);
+	tick(3);
+	assert_int_equal(device("a")->cap_pct, 60);
+	assert_int_equal(device("b")->cap_pct, 40);
+}
+
+static void a_hold_is_not_written_over_what_somebody_else_wrote(void **state)
+{
+	int writes;
+
+	(void)state;
+	start_two();
+	writes = fake.writes;
+	device("a")->cap_pct = 37;
+	expect_refused(hold("a", 30), "a");
+	assert_int_equal(fake.writes, writes);
+	assert_int_equal(count("hold", NULL), 0);
+	expect_foreign("a", 37);
+	assert_int_equal(hold("a", 30), 0); /* whoever asks again has seen it */
+	assert_int_equal(device("a")->cap_pct, 30);
+}
+
+static void a_hold_where_it_stands_is_not_where_it_stood(void **state)
+{
+	const struct contract values = {.held = true};
+
+	(void)state;
+	start_two();
+	device("a")->cap_pct = 37;
+	expect_refused(control_vgpu_change(m, "a", CONTROL_HELD, &values, &err), "a");
+	expect_foreign("a", 37);
+}
+
+static void nobody_gives_for_a_change_what_somebody_else_wrote(void **state)
+{
+	const struct contract values = {.terms = {.min_cap_pct = 55}};
+	int writes;
+
+	(void)state;
+	start_two();
+	writes = fake.writes;
+	device("a")->cap_pct = 58;
+	expect_refused(control_vgpu_change(m, "b", CONTROL_MIN_CAP, &values, &err), "a");
+	assert_int_equal(vgpu("b")->contract.terms.min_cap_pct, 0);
+	assert_false(vgpu("b")->contract.held);
+	assert_int_equal(fake.writes, writes);
+	assert_int_equal(count("set", NULL), 0);
+	expect_foreign("a", 58);
+}
+
+static void nor_for_a_newcomer(void **state)
+{
+	struct contract contract = {
+		.id = "c", .terms = {.initial_cap_pct = 20, .weight = 1}, .labels = json_object()};
+	int writes;
+
+	(void)state;
+	start_two();
+	writes = fake.writes;
+	device("a")->cap_pct = 58;
+	expect_refused(control_vgpu_add(m, &contract, &err), "a");
+	assert_false(device("c")->exists);
+	assert_null(host_find_vgpu(&m->host, "c", NULL));
+	assert_int_equal(fake.writes, writes);
+	assert_int_equal(count("fund", NULL), 0);
+	expect_foreign("a", 58);
+	assert_int_equal(control_vgpu_add(m, &contract, &err), 0); /* from b alone */
+	assert_int_equal(device("a")->cap_pct, 58);
+}
+
+static void what_moves_no_cap_looks_at_none(void **state)
+{
+	const struct contract values = {.vm = "vm-a"};
+
+	(void)state;
+	start_two();
+	device("a")->cap_pct = 37;
+	assert_int_equal(control_vgpu_change(m, "a", CONTROL_VM, &values, &err), 0);
+	assert_int_equal(count("foreign_write", NULL), 0);
+	tick(1);
+	expect_foreign("a", 37);
+}
+
+static void a_return_is_dropped_and_told(void **state)
+{
+	(void)state;
+	start_two();
+	device("b")->cap_pct = 39;
+	assert_int_equal(control_vgpu_remove(m, "a", &err), 0);
+	assert_false(device("a")->exists);
+	assert_int_equal(count("return", "dropped"), 1);
+	expect_foreign("b", 39);
+}
+
+/* Between the sample of a tick and its writes. */
+static void a_steal_is_dropped_and_told(void **state)
+{
+	(void)state;
+	start();
+	sell("a", 80, 0.05);
+	sell("b", 50, BUSY);
+	tick(3);
+	fake.poke[0] = 77;
+	tick(1);
+	assert_int_equal(count("steal", "dropped"), 1);
+	assert_int_equal(device("b")->cap_pct, 20);
+	assert_int_equal(vgpu("a")->tally.steals_out, 0);
+	assert_int_equal(vgpu("b")->tally.steals_in, 0);
+	assert_null(alert_of(ALERT_WRITE_FAILED, "a"));
+	expect_foreign("a", 77);
+}
+
+static void the_rest_of_a_plan_is_dropped_with_it(void **state)
+{
+	(void)state;
+	start_two();
+	tick_view(m, gpu);
+	m->out.n_decisions = m->out.n_moves = 2;
+	for (int i = 0; i < 2; i++) {
+		m->out.decisions[i] = (struct policy_decision){
+			.kind = POLICY_FIT, .vgpu = -1, .donor = -1, .first_move = i, .n_moves = 1};
+		m->out.moves[i] =
+			(struct policy_move){.vgpu = 0, .from_pct = 60 - i, .to_pct = 59 - i};
+	}
+	device("a")->cap_pct = 33;
+	assert_int_equal(tick_apply(m, gpu, now), -ESTALE);
+	assert_int_equal(count("fit", "dropped"), 2);
+	expect_foreign("a", 33);
+}
+
+int main(void)
+{
+#define RIGGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		RIGGED(a_found_one_that_vanishes_is_forgotten_at_once),
+		RIGGED(whoever_comes_by_its_name_is_another),
+		RIGGED(a_sold_one_that_vanishes_is_missing),
+		RIGGED(one_that_was_never_opened_is_forgotten_too),
+		RIGGED(one_that_went_between_two_daemons_is_told_and_off_the_disk),
+		RIGGED(a_dry_run_forgets_it_in_memory_alone),
+		RIGGED(each_that_is_refused_is_told_once),
+		RIGGED(beyond_some_they_are_told_together),
+		RIGGED(a_hold_is_not_written_over_what_somebody_else_wrote),
+		RIGGED(a_hold_where_it_stands_is_not_where_it_stood),
+		RIGGED(nobody_gives_for_a_change_what_somebody_else_wrote),
+		RIGGED(nor_for_a_newcomer),
+		RIGGED(what_moves_no_cap_looks_at_none),
+		RIGGED(a_return_is_dropped_and_told),
+		RIGGED(a_steal_is_dropped_and_told),
+		RIGGED(the_rest_of_a_plan_is_dropped_with_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

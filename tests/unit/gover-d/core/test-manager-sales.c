@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* Sales over restarts: whoever claimed an offer is answered as the first time, and nobody else. */
+#include "tests/unit/gover-d/core/test-manager.h"
+
+static int claim(int64_t id, const char *key, const char *vgpu, const struct offer **ret_offer)
+{
+	struct contract contract = {.labels = json_object()};
+	int r;
+
+	strcpy(contract.id, vgpu);
+	r = control_offer_claim(m, id, key, 0, &contract, ret_offer, &err);
+	if (r < 0)
+		contract_fini(&contract);
+	control_save_soon(m);
+	settle_down();
+	return r;
+}
+
+/* Sells d by an offer, whose id is returned. */
+static int64_t sell_by_offer(void)
+{
+	const struct offer *offer;
+	int64_t id;
+
+	start();
+	sell("a", 50, 0);
+	tick(20);
+	id = offers_live(m->offers, "gpu0")->id;
+	assert_int_equal(claim(id, "key-1", "d", &offer), 0);
+	return id;
+}
+
+/* The claim is answered as the first time, and no other. */
+static void expect_sold(int64_t id, enum offer_state state)
+{
+	const struct offer *offer = NULL;
+
+	assert_int_equal(claim(id, "key-1", "d", &offer), 0);
+	assert_int_equal(offer->id, id);
+	assert_string_equal(offer->vgpu, "d");
+	assert_string_equal(offer->gpu, "gpu0");
+	assert_int_equal(offer->state, state);
+	assert_int_equal(claim(id, "key-2", "c", &offer), -EEXIST);
+	assert_int_equal(claim(id, "", "d", &offer), -EEXIST);
+	assert_null(host_find_vgpu(&m->host, "c", NULL));
+}
+
+static void a_sale_that_the_history_has_not_heard_of_stands(void **state)
+{
+	int64_t id;
+
+	(void)state;
+	id = sell_by_offer();
+	stop();
+	change_database("UPDATE offer SET state = 'open', vgpu = NULL, claim_key = NULL");
+	start();
+	expect_sold(id, OFFER_PROBATION);
+	tick(40);
+	expect_sold(id, OFFER_KEPT);
+}
+
+static void an_open_offer_that_nobody_claimed_is_closed_by_a_restart(void **state)
+{
+	const struct offer *offer;
+	int64_t id;
+
+	(void)state;
+	start();
+	sell("a", 50, 0);
+	tick(20);
+	id = offers_live(m->offers, "gpu0")->id;
+	restart();
+	assert_null(offers_live(m->offers, "gpu0"));
+	assert_int_equal(claim(id, "key-1", "d", &offer), -ETIME);
+	assert_non_null(strstr(err.msg, "restarted"));
+}
+
+static void a_claim_of_a_kept_offer_is_answered_after_a_restart(void **state)
+{
+	int64_t id;
+
+	(void)state;
+	id = sell_by_offer();
+	tick(40);
+	expect_sold(id, OFFER_KEPT);
+	restart();
+	expect_sold(id, OFFER_KEPT);
+	assert_int_equal(control_vgpu_remove(m, "d", &err), 0);
+	control_save_soon(m);
+	settle_down();
+	expect_sold(id, OFFER_KEPT);
+	restart();
+	expect_sold(id, OFFER_KEPT); /* and its newcomer is gone */
+}
+
+static void without_the_history_a_young_sale_is_on_probation(void **state)
+{
+	int64_t id;
+
+	(void)state;
+	id = sell_by_offer();
+	stop();
+	lose_database();
+	start();
+	expect_sold(id, OFFER_PROBATION);
+	assert_int_equal(offers_count(m->offers), 1);
+	restart();
+	expect_sold(id, OFFER_PROBATION);
+}
+
+static void without_the_history_an_old_sale_is_kept(void **state)
+{
+	int64_t id;
+
+	(void)state;
+	id = sell_by_offer();
+	vgpu("d")->contract.created_ms -= 3600000;
+	control_save_soon(m);
+	stop();
+	lose_database();
+	start();
+	expect_sold(id, OFFER_KEPT);
+	tick(20);
+	assert_true(offers_live(m->offers, "gpu0")->id > id); /* the next one is not stopped */
+}
+
+static void without_the_history_one_at_most_is_on_probation(void **state)
+{
+	const struct offer *offer;
+	int64_t first, second;
+
+	(void)state;
+	first = sell_by_offer();
+	tick(60);
+	second = offers_live(m->offers, "gpu0")->id;
+	assert_int_equal(claim(second, "key-2", "c", &offer), 0);
+	stop();
+	lose_database();
+	start();
+	assert_int_equal(offers_count(m->offers), 2);
+	assert_int_equal((offers_find(m->offers, first)->state == OFFER_PROBATION) +
+				 (offers_find(m->offers, second)->state == OFFER_PROBATION),
+			 1);
+	assert_int_equal(claim(first, "key-1", "d", &offer), 0);
+	assert_int_equal(claim(second, "key-2", "c", &offer), 0);
+}
+
+int main(void)
+{
+#define RIGGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		RIGGED(a_sale_that_the_history_has_not_heard_of_stands),
+		RIGGED(an_open_offer_that_nobody_claimed_is_closed_by_a_restart),
+		RIGGED(a_claim_of_a_kept_offer_is_answered_after_a_restart),
+		RIGGED(without_the_history_a_young_sale_is_on_probation),
+		RIGGED(without_the_history_an_old_sale_is_kept),
+		RIGGED(without_the_history_one_at_most_is_on_probation),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

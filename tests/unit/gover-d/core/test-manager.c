@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes that fail, half succeed or come from somebody else, seen by a whole daemon over periods.
+ */
+#include "tests/unit/gover-d/core/test-manager.h"
+
+/* One tick before b wins from a what a does not use. */
+static void set_up_steal(void)
+{
+	start();
+	sell("a", 80, 0.05);
+	sell("b", 50, BUSY);
+	assert_int_equal(device("a")->cap_pct, 80);
+	assert_int_equal(device("b")->cap_pct, 20);
+	tick(3);
+	assert_int_equal(count("steal", NULL), 0);
+}
+
+static void the_third_breach_steals_in_its_own_tick(void **state)
+{
+	(void)state;
+	set_up_steal();
+	tick(1);
+	assert_int_equal(count("steal", "written"), 1);
+	assert_int_equal(vgpu("b")->tally.steals_in, 1);
+	assert_int_equal(vgpu("a")->tally.steals_out, 1);
+	assert_true(device("b")->cap_pct > 20);
+	assert_int_equal(device("a")->cap_pct + device("b")->cap_pct, 100);
+}
+
+static void expect_no_steals(void)
+{
+	for (const struct vgpu *v = gpu->vgpus; v; v = v->next) {
+		assert_int_equal(v->tally.steals_in, 0);
+		assert_int_equal(v->tally.steals_out, 0);
+	}
+}
+
+static void a_move_that_was_not_written_is_no_steal(void **state)
+{
+	(void)state;
+	set_up_steal();
+	device("a")->write_errno = EIO;
+	tick(1);
+	assert_int_equal(count("steal", "failed"), 1);
+	assert_int_equal(device("a")->cap_pct, 80);
+	assert_int_equal(device("b")->cap_pct, 20); /* nothing was freed for it */
+	expect_no_steals();
+}
+
+static void a_write_that_seems_to_succeed_and_changes_nothing_is_no_steal(void **state)
+{
+	(void)state;
+	set_up_steal();
+	device("a")->deaf = true;
+	tick(1);
+	assert_int_equal(count("steal", "failed"), 1);
+	expect_no_steals();
+}
+
+static void a_failed_write_is_told_until_its_cause_is_gone(void **state)
+{
+	(void)state;
+	set_up_steal();
+	device("a")->write_errno = EIO;
+	tick(1);
+	assert_non_null(alert_of(ALERT_WRITE_FAILED, "a"));
+	tick(5);
+	assert_non_null(alert_of(ALERT_WRITE_FAILED, "a"));
+	device("a")->write_errno = 0;
+	tick(5);
+	assert_null(alert_of(ALERT_WRITE_FAILED, "a"));
+}
+
+static void a_failed_write_is_over_when_nobody_wants_it_any_more(void **state)
+{
+	(void)state;
+	set_up_steal();
+	device("a")->write_errno = EIO;
+	tick(1);
+	assert_non_null(alert_of(ALERT_WRITE_FAILED, "a"));
+	device("b")->want = 0;
+	tick(5);
+	assert_null(alert_of(ALERT_WRITE_FAILED, "a"));
+}
+
+static void our_write_that_could_not_be_read_back_is_not_foreign(void **state)
+{
+	(void)state;
+	set_up_steal();
+	device("a")->read_cap_errno = EIO;
+	tick(1);
+	assert_int_equal(count("steal", "failed"), 1);
+	assert_true(device("a")->cap_pct < 80); /* it was written all the same */
+	device("a")->read_cap_errno = 0;
+	device("b")->want = 0;
+	tick(2);
+	assert_int_equal(count("foreign_write", NULL), 0);
+	assert_false(vgpu("a")->contract.held);
+	assert_int_equal(vgpu("a")->cap_pct, device("a")->cap_pct);
+	assert_int_equal(vgpu("a")->expected_cap_pct, device("a")->cap_pct);
+}
+
+static void a_write_of_somebody_else_is_foreign_even_after_one_of_ours_was_lost(void **state)
+{
+	(void)state;
+	set_up_steal();
+	device("a")->read_cap_errno = EIO;
+	tick(1);
+	device("a")->read_cap_errno = 0;
+	device("a")->cap_pct = 44;
+	tick(1);
+	assert_int_equal(count("foreign_write", NULL), 1);
+	assert_true(vgpu("a")->contract.held);
+	assert_int_equal(vgpu("a")->contract.held_cap_pct, 44);
+	assert_non_null(alert_of(ALERT_FOREIGN_WRITE, "a"));
+}
+
+static void a_lease_that_ran_out_while_we_were_away_is_no_foreign_write(void **state)
+{
+	(void)state;
+	set_up_steal();
+	tick(1);
+	assert_int_equal(device("a")->cap_pct, 65);
+	device("a")->cap_pct = 80;
+	device("b")->want = 0;
+	tick_late();
+	assert_int_equal(count("foreign_write", NULL), 0);
+	assert_int_equal(device("a")->cap_pct, 65);
+	device("a")->cap_pct = 80; /* in a period like any other nobody but an operator does that */
+	tick(1);
+	assert_int_equal(count("foreign_write", NULL), 1);
+	assert_int_equal(device("a")->cap_pct, 80);
+}
+
+static void a_lease_that_cannot_be_taken_back_is_told(void **state)
+{
+	(void)state;
+	set_up_steal();
+	tick(1);
+	device("b")->want = 0;
+	device("a")->cap_pct = 80;
+	device("a")->write_errno = EIO;
+	tick_late();
+	assert_non_null(alert_of(ALERT_WRITE_FAILED, "a"));
+}
+
+static void a_raise_that_failed_unseen_is_known_when_it_can_be_read(void **state)
+{
+	(void)state;
+	set_up_steal();
+	device("b")->write_errno = device("b")->read_cap_errno = EIO;
+	tick(1);
+	assert_int_equal(vgpu("b")->cap_pct, 35); /* not known: the larger counts */
+	device("b")->write_errno = device("b")->read_cap_errno = 0;
+	device("b")->want = 0;
+	tick(1);
+	assert_int_equal(vgpu("b")->cap_pct, 20);
+	assert_int_equal(count("foreign_write", NULL), 0);
+}
+
+/* --- operators --- */
+
+static const enum gpu_mode modes[] = {GPU_MODE_ACT, GPU_MODE_OBSERVE, GPU_MODE_FROZEN};
+
+/* What an operator asks for is done, and where the policy may not act nothing else. */
+static void a_hold_acts_in_every_mode(void **state)
+{
+	int cap_pct = 50;
+
+	(void)state;
+	start();
+	sell("a", 80, 0);
+	sell("b", 50, 0);
+	assert_int_equal(device("b")->cap_pct, 20);
+	for (size_t i = ARRAY_SIZE(modes); i-- > 0; cap_pct -= 5) {
+		assert_int_equal(control_gpu_change(m, "gpu0", &modes[i], NULL, &err), 0);
+		assert_int_equal(hold("a", cap_pct), 0);
+		assert_int_equal(device("a")->cap_pct, cap_pct);
+		assert_int_equal(device("b")->cap_pct,
+				 modes[i] == GPU_MODE_ACT ? 50 : 20); /* what a gave up */
+		tick(2);
+		assert_int_equal(vgpu("a")->cap_pct, cap_pct);
+		assert_int_equal(count("foreign_write", NULL), 0);
+	}
+	assert_int_equal(count("hold", "written"), 3);
+	assert_int_equal(count("hold", "observed"), 0);
+}
+
+static void a_smaller_contract_acts_in_every_mode(void **state)
+{
+	struct contract values = {.terms = {.initial_cap_pct = 60}};
+
+	(void)state;
+	start();
+	sell("a", 80, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++, values.terms.initial_cap_pct -= 10) {
+		assert_int_equal(control_gpu_change(m, "gpu0", &modes[i], NULL, &err), 0);
+		assert_int_equal(control_vgpu_change(m, "a", CONTROL_INITIAL_CAP, &values, &err),
+				 0);
+		assert_int_equal(device("a")->cap_pct, values.terms.initial_cap_pct);
+	}
+}
+
+static void a_hold_that_is_not_in_force_is_told(void **state)
+{
+	const struct contract release = {.held = false};
+
+	(void)state;
+	start();
+	sell("a", 80, 0);
+	device("a")->write_errno = EIO;
+	(void)hold("a", 40);
+	tick(1);
+	assert_non_null(alert_of(ALERT_WRITE_FAILED, "a"));
+	device("a")->write_errno = 0;
+	tick(10);
+	assert_non_null(alert_of(ALERT_WRITE_FAILED, "a")); /* it is not 40 % yet */
+	assert_int_equal(control_vgpu_change(m, "a", CONTROL_HELD, &release, &err), 0);
+	tick(4);
+	assert_null(alert_of(ALERT_WRITE_FAILED, "a"));
+}
+
+int main(void)
+{
+#define RIGGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		RIGGED(the_third_breach_steals_in_its_own_tick),
+		RIGGED(a_move_that_was_not_written_is_no_steal),
+		RIGGED(a_write_that_seems_to_succeed_and_changes_nothing_is_no_steal),
+		RIGGED(a_failed_write_is_told_until_its_cause_is_gone),
+		RIGGED(a_failed_write_is_over_when_nobody_wants_it_any_more),
+		RIGGED(our_write_that_could_not_be_read_back_is_not_foreign),
+		RIGGED(a_write_of_somebody_else_is_foreign_even_after_one_of_ours_was_lost),
+		RIGGED(a_lease_that_ran_out_while_we_were_away_is_no_foreign_write),
+		RIGGED(a_lease_that_cannot_be_taken_back_is_told),
+		RIGGED(a_raise_that_failed_unseen_is_known_when_it_can_be_read),
+		RIGGED(a_hold_that_is_not_in_force_is_told),
+		RIGGED(a_hold_acts_in_every_mode),
+		RIGGED(a_smaller_contract_acts_in_every_mode),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

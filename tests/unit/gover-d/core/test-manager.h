@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A GPU that outlives its daemon, and whole daemons before it, one after the other, ticked by hand
+ * in a time of the test's own. Stands in the table of GPU families in the place of "sim". Must
+ * never forgive: a fault stays until the test takes it away.
+ */
+#ifndef TEST_MANAGER_H
+#define TEST_MANAGER_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "gover-d/core/control.h"
+#include "gover-d/core/manager.h"
+
+#define DEVICES 4 /* "a", "b", "c", "d" */
+#define BUSY	2 /* of want: more than there is */
+
+/* --- the GPU --- */
+
+struct gpu_vgpu {
+	bool exists;
+	int cap_pct; /* 0: no limit */
+	double want; /* of the whole GPU */
+	uint64_t at_ns;
+	double busy_ns, sched_ns;
+	/* leases: fake.leases; nobody's time runs here, the test ends them */
+	int initial_cap_pct; /* 0: it was never said */
+	bool cap_written;
+	int lease_ms, renewals;
+	/* faults */
+	int attach_errno, renew_errno;
+	int write_errno, read_cap_errno;
+	bool deaf;  /* a write seems to succeed and changes nothing */
+	bool stale; /* its busy time cannot be read */
+};
+
+static struct gpu {
+	struct gpu_vgpu devices[DEVICES];
+	bool made_outside; /* vGPUs come and go by somebody else's hand */
+	int create_errno;
+	int strangers;	   /* more of them, "s1", "s2", ...: none can be opened */
+	int poke[DEVICES]; /* somebody sets these caps behind the next samples; 0: does not */
+	int writes;	   /* caps written, ever */
+	bool leases;
+	bool read_only;
+} fake;
+
+static struct gpu_vgpu *device(const char *id)
+{
+	assert_in_range(id[0], 'a', 'a' + DEVICES - 1);
+	return &fake.devices[id[0] - 'a'];
+}
+
+static int fake_open(const struct gpu_config *config, struct gpu **ret_gpu, struct err *reterr)
+{
+	(void)config, (void)reterr;
+	*ret_gpu = &fake;
+	return 0;
+}
+
+static void fake_close(struct gpu *gpu)
+{
+	(void)gpu;
+}
+
+static void fake_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
+{
+	*ret_traits =
+		(struct gpu_traits){.step_pct = 1, .floor_pct = 1, .creates = !gpu->made_outside};
+	ret_traits->read_only = gpu->read_only;
+}
+
+static int fake_list(struct gpu *gpu, gpu_found_fn found, void *userdata)
+{
+	for (int i = 0; i < DEVICES; i++)
+		if (gpu->devices[i].exists)
+			found(userdata, (char[]){(char)('a' + i), '\0'},
+			      gpu->devices[i].initial_cap_pct);
+	for (int i = 1; i <= gpu->strangers; i++) {
+		char id[ID_MAX];
+
+		snprintf(id, sizeof(id), "s%d", i);
+		found(userdata, id, 0);
+	}
+	return 0;
+}
+
+static int fake_create(struct gpu *gpu, const char *id, int cap_pct, struct err *reterr)
+{
+	if (gpu->create_errno)
+		return err_fail(reterr, gpu->create_errno, "vGPU %s cannot be made", id);
+	assert_false(device(id)->exists);
+	*device(id) = (struct gpu_vgpu){.exists = true, .cap_pct = cap_pct};
+	return 0;
+}
+
+static int fake_destroy(struct gpu *gpu, const char *id, struct err *reterr)
+{
+	(void)gpu;
+	if (!device(id)->exists)
+		return err_fail(reterr, ENOENT, "no vGPU %s", id);
+	device(id)->exists = false;
+	return 0;
+}
+
+static int fake_attach(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
+		       struct gpu_vgpu **ret_vgpu, struct err *reterr)
+{
+	(void)gpu, (void)now_mono_ns;
+	if (id[0] == 's')
+		return err_fail(reterr, EIO, "vGPU %s cannot be opened", id);
+	if (!device(id)->exists)
+		return err_fail(reterr, ENOENT, "no vGPU %s", id);
+	if (device(id)->attach_errno)
+		return err_fail(reterr, device(id)->attach_errno, "vGPU %s cannot be opened", id);
+	*ret_vgpu = device(id);
+	return 0;
+}
+
+static void fake_detach(struct gpu_vgpu *vgpu)
+{
+	(void)vgpu;
+}
+
+static int fake_read(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, struct gpu_reading *ret_reading)
+{
+	double cap = vgpu->cap_pct == 0 ? 1 : vgpu->cap_pct / 100.0;
+
+	if (!vgpu->exists)
+		return -ENODEV;
+	if (vgpu->at_ns > 0 && now_mono_ns > vgpu->at_ns) {
+		double passed_ns = (double)(now_mono_ns - vgpu->at_ns);
+
+		vgpu->busy_ns += passed_ns * (vgpu->want < cap ? vgpu->want : cap);
+		vgpu->sched_ns += passed_ns * cap;
+	}
+	vgpu->at_ns = now_mono_ns;
+	*ret_reading = (struct gpu_reading){
+		.at_ns = now_mono_ns,
+		.busy_valid = !vgpu->stale,
+		.busy_ns = (uint64_t)vgpu->busy_ns,
+		.sched_ns = (uint64_t)vgpu->sched_ns,
+		.cap_valid = true,
+		.cap_pct = vgpu->cap_pct,
+	};
+	return 0;
+}
+
+static int fake_write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
+{
+	(void)now_mono_ns;
+	fake.writes++;
+	if (!vgpu->exists)
+		return -ENODEV;
+	if (vgpu->write_errno)
+		return -vgpu->write_errno;
+	if (!vgpu->deaf)
+		vgpu->cap_pct = cap_pct;
+	vgpu->cap_written = true;
+	return 0;
+}
+
+static int fake_read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
+{
+	if (!vgpu->exists)
+		return -ENODEV;
+	if (vgpu->read_cap_errno)
+		return -vgpu->read_cap_errno;
+	*ret_cap_pct = vgpu->cap_pct;
+	return 0;
+}
+
+static int fake_read_initial_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
+{
+	if (!fake.leases)
+		return -EOPNOTSUPP;
+	*ret_cap_pct = vgpu->initial_cap_pct;
+	return 0;
+}
+
+static int fake_write_initial_cap(struct gpu_vgpu *vgpu, int initial_cap_pct, int cap_pct)
+{
+	if (vgpu->cap_written)
+		return -EPERM;
+	vgpu->initial_cap_pct = initial_cap_pct;
+	vgpu->cap_pct = cap_pct;
+	vgpu->cap_written = true;
+	return 0;
+}
+
+static int fake_renew(struct gpu_vgpu *vgpu, int lease_ms)
+{
+	if (!fake.leases)
+		return -EOPNOTSUPP;
+	if (!vgpu->exists)
+		return -ENODEV;
+	if (vgpu->renew_errno)
+		return -vgpu->renew_errno;
+	vgpu->lease_ms = lease_ms;
+	vgpu->renewals++;
+	return 0;
+}
+
+static int fake_physical(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at_ns,
+			 uint64_t *ret_busy_ns)
+{
+	(void)now_mono_ns, (void)ret_at_ns, (void)ret_busy_ns;
+	for (int i = 0; i < DEVICES; i++) {
+		if (gpu->poke[i])
+			gpu->devices[i].cap_pct = gpu->poke[i];
+		gpu->poke[i] = 0;
+	}
+	return -ENODATA;
+}
+
+static const struct gpu_ops fake_ops = {
+	.name = "sim",
+	.open = fake_open,
+	.close = fake_close,
+	.traits = fake_traits,
+	.list = fake_list,
+	.create = fake_create,
+	.destroy = fake_destroy,
+	.attach = fake_attach,
+	.detach = fake_detach,
+	.read = fake_read,
+	.write_cap = fake_write_cap,
+	.read_cap = fake_read_cap,
+	.read_initial_cap = fake_read_initial_cap,
+	.write_initial_cap = fake_write_initial_cap,
+	.renew = fake_renew,
+	.physical = fake_physical,
+};
+
+/* Stand in the place of gpu/gpu.c. */
+const struct gpu_ops *gpu_at(size_t index)
+{
+	return index == 0 ? &fake_ops : NULL;
+}
+
+const struct gpu_ops *gpu_find(const char *backend)
+{
+	return strcmp(backend, fake_ops.name) == 0 ? &fake_ops : NULL;
+}
+
+const struct gpu_ops *gpu_auto(const struct gpu_config *config)
+{
+	(void)config;
+	return NULL;
+}
+
+/* --- the daemon --- */
+
+static char folder[64];
+static struct config config;
+static struct instant now; /* only moves on, from one daemon to the next */
+static struct manager *m;
+static struct host_gpu *gpu;
+static struct err err;
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(&fake, 0, sizeof(fake));
+	strcpy(folder, "/tmp/gover-manager.XXXXXX");
+	if (!mkdtemp(folder))
+		return -1;
+	config_default(&config);
+	snprintf(config.state_dir, sizeof(config.state_dir), "%s/state", folder);
+	snprintf(config.socket, sizeof(config.socket), "%s/gover.sock", folder);
+	snprintf(config.fps_socket, sizeof(config.fps_socket), "%s/fps.sock", folder);
+	strcpy(config.gpus[0].gpu.backend, "sim");
+	now = clock_now();
+	return 0;
+}
+
+static inline void start_as(bool dry_run)
+{
+	err.msg[0] = '\0';
+	assert_int_equal(manager_new(&config, dry_run, &m, &err), 0);
+	/* No other tick than those of the test. */
+	assert_true(sd_event_source_set_enabled(m->timer, SD_EVENT_OFF) >= 0);
+	gpu = &m->host.gpus[0];
+}
+
+static inline void start(void)
+{
+	start_as(false);
+}
+
+static inline void stop(void)
+{
+	m = manager_free(m);
+	gpu = NULL;
+}
+
+static inline void restart(void)
+{
+	stop();
+	start();
+}
+
+static inline void remove_all_in(const char *path)
+{
+	DIR *dir = opendir(path);
+	char name[sizeof(folder) + NAME_MAX + 2];
+
+	for (struct dirent *entry; dir && (entry = readdir(dir));) {
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(name, sizeof(name), "%.63s/%s", path, entry->d_name);
+		(void)remove(name);
+	}
+	if (dir)
+		closedir(dir);
+	(void)rmdir(path);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	stop();
+	remove_all_in(config.state_dir);
+	remove_all_in(folder);
+	return 0;
+}
+
+static inline void tick(int periods)
+{
+	while (periods-- > 0) {
+		now.mono_ns += NS_PER_S;
+		now.wall_ms += 1000;
+		tick_run(m, now, false);
+	}
+}
+
+/* One period that comes three periods late. */
+static inline void tick_late(void)
+{
+	now.mono_ns += 4 * NS_PER_S;
+	now.wall_ms += 4000;
+	tick_run(m, now, true);
+}
+
+/* What waits for the disk comes to its end. */
+static inline void settle_down(void)
+{
+	while (m->save_running)
+		assert_true(sd_event_run(m->event, UINT64_MAX) >= 0);
+}
+
+static inline struct vgpu *vgpu(const char *id)
+{
+	struct vgpu *found = host_find_vgpu(&m->host, id, NULL);
+
+	assert_non_null(found);
+	return found;
+}
+
+static inline void sell(const char *id, int initial_cap_pct, double want)
+{
+	struct contract contract = {
+		.gpu = "gpu0",
+		.terms = {.initial_cap_pct = initial_cap_pct, .weight = 1},
+		.labels = json_object(),
+	};
+
+	strcpy(contract.id, id);
+	assert_int_equal(control_vgpu_add(m, &contract, &err), 0);
+	device(id)->want = want;
+	control_save_soon(m);
+	settle_down();
+}
+
+static inline int hold(const char *id, int cap_pct)
+{
+	const struct contract values = {.held = true, .held_cap_pct = cap_pct};
+	int r = control_vgpu_change(m, id, CONTROL_HELD | CONTROL_HELD_CAP, &values, &err);
+
+	control_save_soon(m);
+	settle_down();
+	return r;
+}
+
+/* NULL: it does not stand. @id "": of the GPU or the host. */
+static inline const struct alert *alert_of(enum alert_kind kind, const char *id)
+{
+	for (size_t i = 0; i < alerts_count(m->alerts); i++) {
+		const struct alert *alert = alerts_at(m->alerts, i);
+
+		if (alert->kind == kind && !alert->cleared_ms && strcmp(alert->vgpu, id) == 0)
+			return alert;
+	}
+	return NULL;
+}
+
+/* Decisions of one kind and result; NULL: any. */
+static inline int count(const char *kind, const char *result)
+{
+	int n = 0;
+
+	for (const struct decision *d = decisions_after(m->decisions, 0); d;
+	     d = decisions_after(m->decisions, d->id))
+		n += strcmp(d->kind, kind) == 0 && (!result || strcmp(d->result, result) == 0);
+	return n;
+}
+
+/* The caps file as it stands. */
+static inline void read_book(const char *id, int *ret_last_pct, int *ret_intent_pct)
+{
+	char path[PATH_MAX + 8];
+	struct capbook *book;
+
+	snprintf(path, sizeof(path), "%s/caps", config.state_dir);
+	assert_int_equal(capbook_open(path, &book, &err), 0);
+	assert_true(capbook_get(book, id, ret_last_pct, ret_intent_pct));
+	capbook_close(book);
+}
+
+/* --- its files --- */
+
+static inline const char *state_path(const char *name)
+{
+	static char path[PATH_MAX + 64];
+
+	snprintf(path, sizeof(path), "%s/%s", config.state_dir, name);
+	return path;
+}
+
+static inline void lose_file(void)
+{
+	assert_int_equal(unlink(state_path("contracts.json")), 0);
+}
+
+static inline void lose_database(void)
+{
+	assert_int_equal(unlink(state_path("history.db")), 0);
+}
+
+static inline void change_database(const char *sql)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(state_path("history.db"), &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static inline char *read_state(const char *name)
+{
+	char *text = NULL;
+
+	assert_int_equal(file_read(state_path(name), 1 << 20, &text, NULL), 0);
+	return text;
+}
+
+static inline void write_contracts(const char *text)
+{
+	assert_int_equal(file_replace(state_path("contracts.json"), text, strlen(text)), 0);
+}
+
+static inline bool exists(const char *name)
+{
+	return access(state_path(name), F_OK) == 0;
+}
+
+/* As a signal ends it; stop() alone leaves the files as a crash does. */
+static inline void end(void)
+{
+	assert_int_equal(kill(getpid(), SIGTERM), 0);
+	assert_int_equal(manager_run(m), 0);
+	stop();
+}
+
+#endif

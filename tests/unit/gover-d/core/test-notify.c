@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* Who is told of an alert besides the log: how often, in which words, and by which keys. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "gover-d/config/config.h"
+#include "gover-d/core/notify.h"
+
+#define TICK_MS	 1000
+#define BEGIN_MS 1700000000000
+
+static struct alerts *alerts;
+static int64_t now_ms;
+static char events[8]; /* since the tick began */
+static struct vgpu vgpu_a = {.contract = {.id = "a", .vm = "vm-a"}};
+
+static void note_event(void *userdata, const struct alert *alert, enum alert_event event)
+{
+	size_t used = strlen(events);
+
+	(void)userdata, (void)alert;
+	assert_true(used + 1 < sizeof(events));
+	events[used] = "rucat"[event]; /* raised, updated, cleared, acknowledged, told late */
+	events[used + 1] = '\0';
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	now_ms = BEGIN_MS;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	alerts = alerts_free(alerts);
+	return 0;
+}
+
+/* --- updates and silences --- */
+
+#define UPDATE_TICKS 5
+
+/* Marks as play() has them, = for a tick in which it holds with the numbers of the one before, and
+ * s or l: it holds, and from now on is silenced, or no more. */
+static bool silent;
+
+static bool is_silent(void *userdata, const struct alert *alert)
+{
+	(void)userdata, (void)alert;
+	return silent;
+}
+
+static void play_told(char mark)
+{
+	static int number;
+
+	if (mark == 's' || mark == 'l') {
+		silent = mark == 's';
+		alerts_ask_silenced(alerts, now_ms);
+	}
+	number += mark == '#' || mark == 's' || mark == 'l';
+	if (mark != '.')
+		alerts_hold(alerts, ALERT_FOREIGN_WRITE, "gpu0", &vgpu_a, now_ms, "%d", number);
+	if (mark == 'a')
+		assert_int_equal(alerts_ack(alerts, alerts_last_id(alerts), now_ms), 0);
+	alerts_end_tick(alerts, now_ms, false);
+}
+
+static void one_that_goes_on_is_told_again_but_not_too_often(void **state)
+{
+	static const struct {
+		const char *rule, *holds, *events;
+	} rows[] = {
+		{"with other numbers, now and then", "###########", "r....u....u"},
+		{"not with the same", "#==========", "r.........."},
+		{"as soon as they are others", "#=======#==", "r.......u.."},
+		{"not while it does not hold", "#....", "r..c."},
+		{"and not once somebody looks after it", "##a########", "r.a........"},
+		{"not to whom a silence is", "s##########", "r....u....u"},
+		{"who hears of it when that ends", "s##l#######", "r..t....u.."},
+		{"unless he heard before", "#s##l#######", "r....u....u."},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char told[32] = "";
+
+		alerts = alerts_free(alerts);
+		alerts = alerts_new(0, note_event, events);
+		alerts_set_update(alerts, UPDATE_TICKS * TICK_MS);
+		alerts_set_silenced(alerts, is_silent);
+		silent = false;
+		for (size_t t = 0; rows[i].holds[t]; t++) {
+			play_told(rows[i].holds[t]);
+			told[t] = events[0] ? events[0] : '.';
+			now_ms += TICK_MS;
+			events[0] = '\0';
+		}
+		if (strcmp(told, rows[i].events) != 0)
+			fail_msg("%s: %s, not %s", rows[i].rule, told, rows[i].events);
+	}
+}
+
+static void whoever_is_woken_is_told_what_to_run(void **state)
+{
+	char next[64];
+
+	(void)state;
+	for (int kind = 0; kind < ALERT_KINDS; kind++) {
+		struct alert alert = {.kind = (enum alert_kind)kind, .vgpu = "a-1"};
+
+		alert_next_command(&alert, next, sizeof(next));
+		assert_int_equal(strncmp(next, "gover-ctl ", 10), 0);
+		assert_null(strchr(next, '%'));
+		assert_true(alert_meaning(&alert)[0] != '\0');
+		alert.vgpu[0] = '\0';
+		alert_next_command(&alert, next, sizeof(next));
+		assert_true(strcmp(next, "gover-ctl why ") != 0 && !strchr(next, '%'));
+	}
+	alert_next_command(&(struct alert){.kind = ALERT_CONTRACT_LIMIT, .vgpu = "a-1"}, next,
+			   sizeof(next));
+	assert_string_equal(next, "gover-ctl why a-1");
+}
+
+/* --- words --- */
+
+static const struct alert overload = {
+	.id = 7,
+	.kind = ALERT_CONTRACT_LIMIT,
+	.name = "contract_limit",
+	.severity = ALERT_WARNING,
+	.gpu = "gpu0",
+	.vgpu = "a",
+	.vm = "win-1",
+	.raised_ms = BEGIN_MS,
+	.text = "vGPU a uses 99.0 % of its cap",
+};
+
+static void the_text_is_one_sentence_for_each_event(void **state)
+{
+	static const struct {
+		enum alert_event event;
+		int64_t lasted_ms;
+		const char *word, *text;
+	} rows[] = {
+		{ALERT_RAISED, 0, "raised",
+		 "h1, warning, VM win-1: vGPU a uses 99.0 % of its cap - overloaded, but at the "
+		 "cap "
+		 "that was sold: the customer needs a larger one"},
+		{ALERT_UNSILENCED, 0, "raised",
+		 "h1, warning, VM win-1: vGPU a uses 99.0 % of its cap - overloaded, but at the "
+		 "cap "
+		 "that was sold: the customer needs a larger one"},
+		{ALERT_UPDATED, 0, "updated",
+		 "h1, still warning, VM win-1: vGPU a uses 99.0 % of its cap - overloaded, but at "
+		 "the cap that was sold: the customer needs a larger one"},
+		{ALERT_CLEARED, 119999, "cleared",
+		 "h1, VM win-1: over after 119 s: vGPU a uses 99.0 % of its cap"},
+		{ALERT_CLEARED, 7199999, "cleared",
+		 "h1, VM win-1: over after 119 min: vGPU a uses 99.0 % of its cap"},
+		{ALERT_CLEARED, 7200000, "cleared",
+		 "h1, VM win-1: over after 2 h: vGPU a uses 99.0 % of its cap"},
+		{ALERT_CLEARED, -5, "cleared",
+		 "h1, VM win-1: over after 0 s: vGPU a uses 99.0 % of its cap"},
+		{ALERT_ACKNOWLEDGED, 0, "acknowledged",
+		 "h1, VM win-1: somebody looks after it: vGPU a uses 99.0 % of its cap"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP_FREE char *text = NULL;
+		struct alert alert = overload;
+		json_t *message;
+
+		alert.cleared_ms = alert.raised_ms + rows[i].lasted_ms;
+		text = notify_alert_text("h1", &alert, rows[i].event);
+		assert_non_null(text);
+		message = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+		assert_non_null(message);
+		assert_null(strchr(text, '\n'));
+		assert_string_equal(json_string_value(json_object_get(message, "event")),
+				    rows[i].word);
+		assert_string_equal(json_string_value(json_object_get(message, "text")),
+				    rows[i].text);
+		assert_string_equal(json_string_value(json_object_get(message, "next")),
+				    "gover-ctl why a");
+		assert_int_equal(json_integer_value(json_object_get(message, "version")), 1);
+		json_decref(message);
+	}
+}
+
+static void hooks_and_webhook_have_their_keys(void **state)
+{
+	static const struct {
+		const char *text, *wrong; /* wrong NULL: it is taken */
+	} rows[] = {
+		{"[daemon]\non_alert = /a\non_offer = /o\nhook_timeout_s = 9\n[alerts]\n"
+		 "webhook = https://a.example:8443/x?y=z\nwebhook_timeout_s = 3\nupdate_s = 0\n",
+		 NULL},
+		{"[daemon]\nhook_timeout_s = 0\n", "1..86400 s"},
+		{"[alerts]\nwebhook = ftp://a/\n", "a URL of http or https"},
+		{"[alerts]\nwebhook = a.example/x\n", "a URL of http or https"},
+		{"[alerts]\nwebhook_timeout_s = 61\n", "1..60 s"},
+		{"[alerts]\nupdate_s = -1\n", "0..86400 s, 0 for never"},
+	};
+	char path[] = "/tmp/gover-notify.XXXXXX";
+	CLEANUP_FREE struct config *config = malloc(sizeof(*config));
+	struct err err;
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(close(fd), 0);
+	for (size_t i = ARRAY_SIZE(rows); i-- > 0;) {
+		FILE *file = fopen(path, "w");
+
+		assert_non_null(file);
+		assert_true(fputs(rows[i].text, file) >= 0);
+		assert_int_equal(fclose(file), 0);
+		config_default(config);
+		assert_int_equal(config_load(config, path, &err) < 0, rows[i].wrong != NULL);
+		if (rows[i].wrong && !strstr(err.msg, rows[i].wrong))
+			fail_msg("'%s' does not say '%s'", err.msg, rows[i].wrong);
+	}
+	assert_string_equal(config->on_alert, "/a");
+	assert_string_equal(config->on_offer, "/o");
+	assert_int_equal(config->hook_timeout_s, 9);
+	assert_string_equal(config->webhook, "https://a.example:8443/x?y=z");
+	assert_int_equal(config->webhook_timeout_s, 3);
+	assert_int_equal(config->update_s, 0);
+	assert_int_equal(unlink(path), 0);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(one_that_goes_on_is_told_again_but_not_too_often),
+		TEST(whoever_is_woken_is_told_what_to_run),
+		TEST(the_text_is_one_sentence_for_each_event),
+		TEST(hooks_and_webhook_have_their_keys),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: MIT */
+/* The life of an offer, told in letters; and its claimants, before a simulated GPU. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "gover-d/core/control.h"
+#include "gover-d/core/manager.h"
+
+#define TTL_S	    5
+#define PROBATION_S 4
+#define BROKEN_PCT  25
+#define KEPT_MAX    256
+
+static const struct policy_terms flavor = {.initial_cap_pct = 50, .target_fps = 30, .weight = 1};
+
+static struct offers *offers;
+static struct instant now;
+static char events[64]; /* "1open 1probation " */
+
+static void note_event(void *userdata, const struct offer *offer)
+{
+	size_t used = strlen(events);
+
+	assert_ptr_equal(userdata, events);
+	assert_int_equal(offer->changed_ms, now.wall_ms);
+	snprintf(events + used, sizeof(events) - used, "%d%s ", (int)offer->id,
+		 offer_state_name(offer->state));
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	now = (struct instant){.mono_ns = 100 * NS_PER_S, .wall_ms = 1700000000000};
+	events[0] = '\0';
+	offers = offers_new(0, note_event, events);
+	return offers ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	offers = offers_free(offers);
+	return offers ? -1 : 0;
+}
+
+static struct offer *open_on(const char *gpu)
+{
+	return offers_open(offers, gpu, &flavor, 30, TTL_S, now);
+}
+
+static void tick_on(const char *gpu, double watched_s, double broken_s, bool severe)
+{
+	now.mono_ns += NS_PER_S;
+	now.wall_ms += 1000;
+	offers_tick(offers, gpu, watched_s, broken_s, severe, BROKEN_PCT, now);
+}
+
+/* --- the life --- */
+
+/*
+ * o opened, c claimed for "new", w withdrawn, x "new" removed, y another removed; and seconds:
+ * t all is well, b every vGPU is broken, s severe overload, n nothing can be read.
+ */
+static void live_through(const char *script)
+{
+	struct offer *offer = NULL;
+
+	for (; *script; script++) {
+		switch (*script) {
+		case 'o':
+			offer = open_on("gpu0");
+			assert_non_null(offer);
+			break;
+		case 'c':
+			offers_claim(offers, offer, "new", "key", PROBATION_S, now);
+			break;
+		case 'w':
+			offers_end(offers, offer, OFFER_CLOSED, now, "withdrawn by %s", "a client");
+			break;
+		case 'x':
+			offers_vgpu_removed(offers, "new", now);
+			break;
+		case 'y':
+			offers_vgpu_removed(offers, "old", now);
+			break;
+		case 'n':
+			tick_on("gpu0", 0, 0, false);
+			break;
+		default:
+			tick_on("gpu0", 2, *script == 'b' ? 2 : 0, *script == 's');
+		}
+	}
+}
+
+static void an_offer_lives_as_its_table_says(void **state)
+{
+	static const struct {
+		const char *rule, *script;
+		enum offer_state state;
+		bool live; /* stops another offer */
+		const char *reason;
+	} rows[] = {
+		{"made", "o", OFFER_OPEN, true, ""},
+		{"nobody came yet", "otttt", OFFER_OPEN, true, ""},
+		{"nobody came in time", "ottttt", OFFER_EXPIRED, false, "nobody"},
+		{"overload does not end an open one", "osss", OFFER_OPEN, true, ""},
+		{"withdrawn", "otw", OFFER_CLOSED, false, "withdrawn by a client"},
+		{"claimed", "oc", OFFER_PROBATION, true, ""},
+		{"claimed in its last second", "ottttc", OFFER_PROBATION, true, ""},
+		{"a claimed one does not expire", "ottttct", OFFER_PROBATION, true, ""},
+		{"still watched", "octtt", OFFER_PROBATION, true, ""},
+		{"all went well", "octttt", OFFER_KEPT, false, "vGPU new"},
+		{"a little broken", "octbtt", OFFER_KEPT, false, "25.0 %"},
+		{"too much was broken", "octbbt", OFFER_FAILED, true, "50.0 %"},
+		{"judged at the end, not before", "ocbbb", OFFER_PROBATION, true, ""},
+		{"seconds before the claim do not count", "obbbbctttt", OFFER_KEPT, false, "0.0 %"},
+		{"severe overload", "ocsss", OFFER_FAILED, true, "3 periods"},
+		{"severe overload, but it passed", "ocsst", OFFER_PROBATION, true, ""},
+		{"severe overload now and then", "ocssts", OFFER_KEPT, false, ""},
+		{"severe overload before the claim", "ossct", OFFER_PROBATION, true, ""},
+		{"what could not be seen is not kept", "ocnnnnnn", OFFER_PROBATION, true, ""},
+		{"seen late, and judged then", "ocnnnnt", OFFER_KEPT, false, "vGPU new"},
+		{"the newcomer left on probation", "octx", OFFER_CLOSED, false, "removed"},
+		{"another left on probation", "octy", OFFER_PROBATION, true, ""},
+		{"a failed one stays so", "ocssstttttttt", OFFER_FAILED, true, "3 periods"},
+		{"until its newcomer is gone", "ocsssx", OFFER_FAILED, false, "3 periods"},
+		{"another does not help it", "ocsssy", OFFER_FAILED, true, "3 periods"},
+		{"a kept one stays so", "octtttxtt", OFFER_KEPT, false, "vGPU new"},
+		{"an expired one stays so", "otttttttt", OFFER_EXPIRED, false, "nobody"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct offer *offer;
+
+		tear_down(state);
+		assert_int_equal(set_up(state), 0);
+		live_through(rows[i].script);
+		offer = offers_find(offers, 1);
+		assert_non_null(offer);
+		if (offer->state != rows[i].state)
+			fail_msg("%s: is %s", rows[i].rule, offer_state_name(offer->state));
+		if ((offers_live(offers, "gpu0") == offer) != rows[i].live)
+			fail_msg("%s: stops another offer: %d", rows[i].rule, !rows[i].live);
+		if (!strstr(offer->reason, rows[i].reason) ||
+		    (rows[i].reason[0] == '\0' && offer->reason[0] && offer->state != OFFER_KEPT))
+			fail_msg("%s: because '%s'", rows[i].rule, offer->reason);
+	}
+}
+
+static void every_change_is_told_once(void **state)
+{
+	(void)state;
+	live_through("otctttttttx");
+	assert_string_equal(events, "1open 1probation 1kept ");
+	events[0] = '\0';
+	live_through("otttttt");
+	assert_string_equal(events, "2open 2expired ");
+	events[0] = '\0';
+	live_through("ocx");
+	assert_string_equal(events, "3open 3probation 3closed ");
+}
+
+static void an_offer_says_what_is_sold_and_how_long(void **state)
+{
+	const struct offer *offer = open_on("gpu0");
+
+	(void)state;
+	assert_int_equal(offer->id, 1);
+	assert_string_equal(offer->gpu, "gpu0");
+	assert_int_equal(offer->flavor.initial_cap_pct, 50);
+	assert_float_equal(offer->flavor.target_fps, 30, 0);
+	assert_int_equal(offer->fundable_pct, 30);
+	assert_int_equal(offer->created_ms, now.wall_ms);
+	assert_int_equal(offer->expires_ms, now.wall_ms + TTL_S * 1000);
+	assert_string_equal(offer->vgpu, "");
+}
+
+static void a_claim_is_kept_with_its_key(void **state)
+{
+	struct offer *offer = open_on("gpu0");
+
+	(void)state;
+	now.wall_ms += 10;
+	offers_claim(offers, offer, "new", "key-1", PROBATION_S, now);
+	assert_string_equal(offer->vgpu, "new");
+	assert_string_equal(offer->claim_key, "key-1");
+	assert_int_equal(offer->changed_ms, now.wall_ms);
+	assert_int_equal(offer->probation_ends_ns, now.mono_ns + PROBATION_S * NS_PER_S);
+}
+
+/* --- the list --- */
+
+static void two_gpus_have_an_offer_each_and_one_has_never_two(void **state)
+{
+	struct offer *first = open_on("gpu0"), *second = open_on("gpu1");
+
+	(void)state;
+	assert_non_null(first);
+	assert_non_null(second);
+	assert_ptr_equal(offers_live(offers, "gpu0"), first);
+	assert_ptr_equal(offers_live(offers, "gpu1"), second);
+	assert_null(offers_live(offers, "gpu2"));
+	assert_null(open_on("gpu0"));
+	offers_claim(offers, first, "new", "", PROBATION_S, now);
+	assert_null(open_on("gpu0"));
+	for (int i = 0; i < OFFER_SEVERE_PERIODS; i++)
+		tick_on("gpu0", 2, 0, true);
+	assert_int_equal(first->state, OFFER_FAILED);
+	assert_int_equal(second->state, OFFER_OPEN); /* its GPU's seconds are its own */
+	assert_null(open_on("gpu0"));
+	offers_vgpu_removed(offers, "new", now);
+	assert_non_null(open_on("gpu0"));
+	assert_int_equal(offers_count(offers), 3);
+}
+
+static void the_oldest_that_ended_are_forgotten_and_never_a_live_one(void **state)
+{
+	const int n = 1000;
+	struct offer *live;
+
+	(void)state;
+	assert_non_null(open_on("busy"));
+	for (int i = 0; i < n; i++) {
+		struct offer *offer = open_on("gpu0");
+
+		assert_non_null(offer);
+		offers_end(offers, offer, OFFER_CLOSED, now, "over");
+		events[0] = '\0';
+	}
+	assert_int_equal(offers_count(offers), KEPT_MAX);
+	live = offers_live(offers, "busy");
+	assert_non_null(live);
+	assert_int_equal(live->id, 1);
+	assert_ptr_equal(offers_find(offers, 1), live);
+	assert_null(offers_find(offers, 2));
+	assert_non_null(offers_find(offers, n + 1));
+	for (size_t i = 1; i < offers_count(offers); i++)
+		assert_true(offers_at(offers, i)->id > offers_at(offers, i - 1)->id);
+}
+
+static void where_all_are_live_there_is_no_room_for_one_more(void **state)
+{
+	char gpu[ID_MAX];
+
+	(void)state;
+	for (int i = 0; i < KEPT_MAX; i++) {
+		snprintf(gpu, sizeof(gpu), "gpu%d", i);
+		assert_non_null(open_on(gpu));
+		events[0] = '\0';
+	}
+	assert_null(open_on("one-more"));
+	assert_int_equal(offers_count(offers), KEPT_MAX);
+}
+
+/* --- a new daemon --- */
+
+static void one_taken_up_goes_on_as_it_was(void **state)
+{
+	static const struct {
+		enum offer_state state;
+		bool live;
+	} rows[] = {
+		{OFFER_PROBATION, true}, {OFFER_FAILED, true},	{OFFER_KEPT, false},
+		{OFFER_EXPIRED, false},	 {OFFER_CLOSED, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct offer left = {
+			.id = 5,
+			.gpu = "gpu0",
+			.state = rows[i].state,
+			.vgpu = "new",
+			.probation_ends_ns = now.mono_ns + PROBATION_S * NS_PER_S,
+		};
+		struct offer *offer;
+
+		tear_down(state);
+		offers = offers_new(41, note_event, events);
+		assert_non_null(offers);
+		offer = offers_adopt(offers, &left);
+		assert_non_null(offer);
+		assert_int_equal(offer->id, 5);
+		assert_string_equal(events, "");
+		assert_int_equal(offers_live(offers, "gpu0") == offer, rows[i].live);
+		offers_vgpu_removed(offers, "new", now);
+		assert_null(offers_live(offers, "gpu0"));
+		events[0] = '\0';
+		assert_int_equal(open_on("gpu0")->id, 42);
+		events[0] = '\0';
+	}
+}
+
+static void those_taken_up_stand_in_order_and_no_id_is_given_again(void **state)
+{
+	static const int64_t ids[] = {30, 10, 50, 20, 40};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		struct offer *offer =
+			offers_adopt(offers, &(struct offer){.id = ids[i], .state = OFFER_KEPT});
+
+		assert_non_null(offer);
+		assert_int_equal(offer->id, ids[i]);
+	}
+	for (size_t i = 0; i < offers_count(offers); i++)
+		assert_int_equal(offers_at(offers, i)->id, 10 * (i + 1));
+	assert_int_equal(offers_last_id(offers), 50);
+	assert_int_equal(open_on("gpu0")->id, 51);
+}
+
+static void states_have_the_names_of_the_interface(void **state)
+{
+	static const char *const names[OFFER_STATES] = {"open",	  "probation", "kept",
+							"failed", "expired",   "closed"};
+	enum offer_state parsed;
+
+	(void)state;
+	for (int i = 0; i < OFFER_STATES; i++) {
+		assert_string_equal(offer_state_name((enum offer_state)i), names[i]);
+		assert_int_equal(offer_state_parse(names[i], &parsed), 0);
+		assert_int_equal(parsed, i);
+	}
+	assert_int_equal(offer_state_parse("", &parsed), -EINVAL);
+	assert_int_equal(offer_state_parse("claimed", &parsed), -EINVAL);
+	assert_null(offers_free(NULL));
+}
+
+/* --- claimants --- */
+
+static char folder[] = "/tmp/gover-offers.XXXXXX";
+static struct manager manager; /* as much of one as a claim needs */
+static struct err err;
+
+static void ignore_alert(void *userdata, const struct alert *alert, enum alert_event event)
+{
+	(void)userdata, (void)alert, (void)event;
+}
+
+static void ignore_offer(void *userdata, const struct offer *offer)
+{
+	(void)userdata, (void)offer;
+}
+
+static int set_up_manager(void **state)
+{
+	char path[64];
+
+	(void)state;
+	now = clock_now();
+	offers = offers_new(0, ignore_offer, NULL);
+	if (!offers || !mkdtemp(folder))
+		return -1;
+	snprintf(path, sizeof(path), "%s/caps", folder);
+	memset(&manager, 0, sizeof(manager));
+	config_default(&manager.config);
+	strcpy(manager.config.gpus[0].gpu.backend, "sim");
+	manager.params = config_policy_params(&manager.config);
+	manager.policy = policy_find(manager.config.policy);
+	manager.decisions = decisions_new(0);
+	manager.alerts = alerts_new(0, ignore_alert, NULL);
+	manager.offers = offers;
+	if (!manager.decisions || !manager.alerts ||
+	    capbook_open(path, &manager.actuator.book, &err) < 0)
+		return -1;
+	return adopt_open_gpus(&manager.host, &manager.config, false, &err);
+}
+
+static int tear_down_manager(void **state)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/caps", folder);
+	adopt_close_gpus(&manager.host);
+	capbook_close(manager.actuator.book);
+	alerts_free(manager.alerts);
+	decisions_free(manager.decisions);
+	(void)unlink(path);
+	(void)rmdir(folder);
+	memcpy(strrchr(folder, '.'), ".XXXXXX", sizeof(".XXXXXX"));
+	return tear_down(state);
+}
+
+static int claim(int64_t id, const char *key, const char *vgpu)
+{
+	struct contract contract = {.labels = json_object()};
+	const struct offer *offer = NULL;
+	int r;
+
+	assert_int_equal(id_copy(contract.id, vgpu), 0);
+	err.msg[0] = '\0';
+	r = control_offer_claim(&manager, id, key, 0, &contract, &offer, &err);
+	if (r < 0)
+		contract_fini(&contract);
+	else
+		assert_int_equal(offer->id, id);
+	return r;
+}
+
+static void of_two_claimants_one_wins_and_may_ask_again(void **state)
+{
+	const struct offer *offer = open_on("gpu0");
+	struct vgpu *vgpu;
+
+	(void)state;
+	assert_int_equal(claim(1, "first", "new"), 0);
+	assert_int_equal(claim(1, "second", "late"), -EEXIST);
+	assert_non_null(strstr(err.msg, "new"));
+	assert_int_equal(claim(1, "first", "new"), 0);
+	assert_int_equal(claim(1, "", "new"), -EEXIST); /* no key: nobody's second try */
+	assert_int_equal(offer->state, OFFER_PROBATION);
+	assert_string_equal(offer->vgpu, "new");
+	vgpu = host_find_vgpu(&manager.host, "new", NULL);
+	assert_non_null(vgpu);
+	assert_true(vgpu->newcomer);
+	assert_int_equal(vgpu->contract.terms.initial_cap_pct, flavor.initial_cap_pct);
+	assert_float_equal(vgpu->contract.terms.target_fps, flavor.target_fps, 0);
+	assert_string_equal(vgpu->contract.flavor, "default");
+	assert_null(host_find_vgpu(&manager.host, "late", NULL));
+}
+
+static void without_a_key_the_second_is_refused_too(void **state)
+{
+	(void)state;
+	assert_non_null(open_on("gpu0"));
+	assert_int_equal(claim(1, "", "new"), 0);
+	assert_int_equal(claim(1, "", "new"), -EEXIST);
+}
+
+static void what_is_not_on_offer_cannot_be_claimed(void **state)
+{
+	(void)state;
+	assert_int_equal(claim(1, "key", "new"), -ENOENT);
+	live_through("ottttt");
+	assert_int_equal(claim(1, "key", "new"), -ETIME);
+	assert_non_null(strstr(err.msg, "expired"));
+	live_through("ow");
+	assert_int_equal(claim(2, "key", "new"), -ETIME);
+	assert_non_null(strstr(err.msg, "withdrawn by a client"));
+	assert_null(host_find_vgpu(&manager.host, "new", NULL));
+}
+
+static void an_id_that_is_taken_leaves_the_offer_open(void **state)
+{
+	struct contract contract = {
+		.id = "old",
+		.terms = {.initial_cap_pct = 40, .weight = 1},
+		.labels = json_object(),
+	};
+
+	(void)state;
+	assert_int_equal(control_vgpu_add(&manager, &contract, &err), 0);
+	assert_non_null(open_on("gpu0"));
+	assert_int_equal(claim(1, "key", "old"), -EEXIST);
+	assert_int_equal(offers_find(offers, 1)->state, OFFER_OPEN);
+	assert_int_equal(claim(1, "key", "new"), 0);
+}
+
+static void an_offer_that_cannot_be_funded_any_more_is_closed(void **state)
+{
+	struct contract contract = {
+		.id = "old",
+		.terms = {.initial_cap_pct = 95, .weight = 1},
+		.labels = json_object(),
+	};
+
+	(void)state;
+	assert_int_equal(control_vgpu_add(&manager, &contract, &err), 0);
+	assert_non_null(open_on("gpu0"));
+	assert_int_equal(claim(1, "key", "new"), -ENOSPC);
+	assert_int_equal(offers_find(offers, 1)->state, OFFER_CLOSED);
+	assert_null(offers_live(offers, "gpu0"));
+	assert_null(host_find_vgpu(&manager.host, "new", NULL));
+	assert_int_equal(host_gpu_sum_cap_pct(&manager.host.gpus[0]), 95);
+}
+
+#define TEST(function)	cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+#define CLAIM(function) cmocka_unit_test_setup_teardown(function, set_up_manager, tear_down_manager)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(an_offer_lives_as_its_table_says),
+		TEST(every_change_is_told_once),
+		TEST(an_offer_says_what_is_sold_and_how_long),
+		TEST(a_claim_is_kept_with_its_key),
+		TEST(two_gpus_have_an_offer_each_and_one_has_never_two),
+		TEST(the_oldest_that_ended_are_forgotten_and_never_a_live_one),
+		TEST(where_all_are_live_there_is_no_room_for_one_more),
+		TEST(one_taken_up_goes_on_as_it_was),
+		TEST(those_taken_up_stand_in_order_and_no_id_is_given_again),
+		TEST(states_have_the_names_of_the_interface),
+		CLAIM(of_two_claimants_one_wins_and_may_ask_again),
+		CLAIM(without_a_key_the_second_is_refused_too),
+		CLAIM(what_is_not_on_offer_cannot_be_claimed),
+		CLAIM(an_id_that_is_taken_leaves_the_offer_open),
+		CLAIM(an_offer_that_cannot_be_funded_any_more_is_closed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

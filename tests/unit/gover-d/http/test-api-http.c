@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Requests over a real socket: in time, out of time, in parts, in excess; and what becomes of
+ * answers whose asker has gone. The daemon behind them is stood in for (test-api.h).
+ */
+#include "tests/unit/gover-d/http/test-api-http.h"
+
+static void a_request_is_answered(void **state)
+{
+	(void)state;
+	assert_int_equal(request("GET /v1/host HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+	assert_non_null(strstr(client.answer, "\r\nContent-Type: application/json\r\n"));
+	assert_non_null(strstr(client.answer, "\"ticks\":"));
+	assert_int_equal(request("GET /v1/alerts?all=true HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+	assert_int_equal(request("GET /v1/alerts?all HTTP/1.1\r\nHost: x\r\n\r\n"), 400);
+	assert_int_equal(request("GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n"), 404);
+	assert_non_null(strstr(client.answer, "\r\nContent-Type: application/problem+json\r\n"));
+	assert_int_equal(request("PUT /v1/vgpus HTTP/1.1\r\nHost: x\r\n\r\n"), 405);
+	assert_non_null(strstr(client.answer, "\r\nAllow: GET, HEAD, POST\r\n"));
+}
+
+static void a_connection_is_kept(void **state)
+{
+	static const char text[] = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+
+	(void)state;
+	open_client();
+	for (int i = 0; i < 50; i++) {
+		client.length = 0;
+		client.answer[0] = '\0';
+		assert_int_equal(send_all(text, strlen(text)), strlen(text));
+		assert_int_equal(await(), 200);
+		assert_false(client.closed);
+	}
+	close(client.fd);
+}
+
+static void head_tells_the_length_and_sends_nothing(void **state)
+{
+	(void)state;
+	open_client();
+	send_text("HEAD /v1/host HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+	while (!client.closed) {
+		step();
+		receive();
+	}
+	assert_non_null(strstr(client.answer, "HTTP/1.1 200"));
+	assert_null(strstr(client.answer, "Content-Length: 0\r\n"));
+	assert_string_equal(strstr(client.answer, "\r\n\r\n"), "\r\n\r\n");
+	close(client.fd);
+}
+
+static void an_escaped_end_of_text_hides_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(request("GET /v1/vgpus/a HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+	assert_int_equal(request("GET /v1/vgpus/%61 HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+	assert_int_equal(request("GET /v1/vgpus/a%00b HTTP/1.1\r\nHost: x\r\n\r\n"), 404);
+	assert_int_equal(request("GET /v1/alerts?all=true%00x HTTP/1.1\r\nHost: x\r\n\r\n"), 400);
+	assert_int_equal(request("GET /%ff%fe HTTP/1.1\r\nHost: x\r\n\r\n"), 404);
+	assert_non_null(strstr(client.answer, "\"instance\":\"/\?\?\""));
+}
+
+static void a_change_waits_for_the_disk(void **state)
+{
+	int first;
+
+	(void)state;
+	post("/v1/vgpus", "{\"id\":\"b\",\"initial_cap_pct\":40}");
+	await_saves(1);
+	run_for(20);
+	receive();
+	assert_int_equal(client.length, 0);
+	first = client.fd;
+	assert_int_equal(request("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+	post("/v1/vgpus", "{\"id\":\"c\",\"initial_cap_pct\":40}");
+	await_saves(2);
+	stand_in_save(0);
+	assert_int_equal(await(), 201);
+	assert_non_null(strstr(client.answer, "\r\nLocation: /v1/vgpus/c\r\n"));
+	close(client.fd);
+	client.fd = first;
+	client.length = 0;
+	client.answer[0] = '\0';
+	assert_int_equal(await(), 201);
+	assert_non_null(strstr(client.answer, "\r\nLocation: /v1/vgpus/b\r\n"));
+	close(first);
+}
+
+static void a_change_that_is_not_on_disk_is_507(void **state)
+{
+	(void)state;
+	post("/v1/vgpus", "{\"id\":\"b\",\"initial_cap_pct\":40}");
+	await_saves(1);
+	stand_in_save(-ENOSPC);
+	assert_int_equal(await(), 507);
+	close(client.fd);
+}
+
+static void a_client_that_goes_is_dropped(void **state)
+{
+	(void)state;
+	post("/v1/vgpus", "{\"id\":\"b\",\"initial_cap_pct\":40}");
+	await_saves(1);
+	close(client.fd);
+	run_for(20);
+	stand_in_save(0);
+	run_for(20);
+	assert_non_null(stand_in_find("b"));
+	assert_int_equal(request("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+}
+
+static void a_stop_drops_who_waits(void **state)
+{
+	int fds[3];
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		char body[64];
+
+		snprintf(body, sizeof(body), "{\"id\":\"v%d\",\"initial_cap_pct\":40}", i);
+		post("/v1/vgpus", body);
+		fds[i] = client.fd;
+		await_saves(i + 1);
+	}
+	http = http_free(http);
+	stand_in_save(0);
+	for (int i = 0; i < 3; i++) {
+		client.fd = fds[i];
+		client.closed = false;
+		receive();
+		assert_true(client.closed);
+		close(fds[i]);
+	}
+}
+
+static void a_large_body_is_refused_unread(void **state)
+{
+	static const char *const heads[] = {
+		"POST /v1/vgpus HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+		"Content-Length: 10485760\r\n\r\n",
+		"POST /v1/vgpus HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+		"Expect: 100-continue\r\nContent-Length: 10485760\r\n\r\n",
+	};
+	CLEANUP_FREE char *body = malloc(10485760);
+
+	(void)state;
+	memset(body, ' ', 10485760);
+	for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
+		open_client();
+		assert_int_equal(send_all(heads[i], strlen(heads[i])), strlen(heads[i]));
+		assert_true(send_all(body, 10485760) < 1048576);
+		assert_int_equal(await(), 413);
+		assert_non_null(strstr(client.answer, "65536 bytes"));
+		close(client.fd);
+	}
+	assert_int_equal(manager->changes, 0);
+}
+
+static void a_body_at_the_limit_is_read(void **state)
+{
+	static char text[API_BODY_MAX + 512];
+	size_t n;
+
+	(void)state;
+	for (int over = 0; over <= 1; over++) {
+		n = (size_t)sprintf(text,
+				    "PATCH /v1/vgpus/a HTTP/1.1\r\nHost: x\r\nContent-Type: "
+				    "application/json\r\nContent-Length: %d\r\n\r\n",
+				    API_BODY_MAX + over);
+		memset(text + n, ' ', (size_t)(API_BODY_MAX + over));
+		memcpy(text + n, "{}", 2);
+		open_client();
+		(void)send_all(text, n + (size_t)(API_BODY_MAX + over));
+		await_saves(!over);
+		stand_in_save(0);
+		assert_int_equal(await(), over ? 413 : 200);
+		close(client.fd);
+	}
+}
+
+/* Chunks of 1000 bytes: @n of them. */
+static int send_chunks(int n, size_t *ret_sent)
+{
+	static const char head[] = "PATCH /v1/vgpus/a HTTP/1.1\r\nHost: x\r\nContent-Type: "
+				   "application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+	char chunk[1010];
+	size_t length = (size_t)sprintf(chunk, "3e8\r\n%1000s\r\n", "");
+
+	open_client();
+	*ret_sent = send_all(head, strlen(head));
+	for (int i = 0; i < n && !client.closed; i++) {
+		memcpy(chunk + 5, i ? "  " : "{}", 2);
+		*ret_sent += send_all(chunk, length);
+	}
+	send_text("0\r\n\r\n");
+	for (int i = 0; manager->n_saves == 0 && i < 20; i++)
+		step();
+	stand_in_save(0);
+	return await();
+}
+
+static void a_body_of_unsaid_length_is_bounded_too(void **state)
+{
+	size_t sent;
+
+	(void)state;
+	assert_int_equal(send_chunks(3, &sent), 200);
+	close(client.fd);
+	assert_int_equal(send_chunks(100, &sent), 413);
+	close(client.fd);
+	assert_int_equal(send_chunks(10000, &sent), 0);
+	assert_true(sent < 4 * 1048576);
+	close(client.fd);
+	assert_int_equal(manager->changes, 1);
+}
+
+static void a_refused_body_is_counted(void **state)
+{
+	static const char *const lines[] = {
+		"{method=\"POST\",route=\"/v1/vgpus\",status=\"413\"} 1\n",
+		"{method=\"PATCH\",route=\"/v1/vgpus/{id}\",status=\"413\"} 1\n",
+	};
+	size_t sent;
+
+	(void)state;
+	assert_int_equal(request("POST /v1/vgpus HTTP/1.1\r\nHost: x\r\nContent-Type: "
+				 "application/json\r\nContent-Length: 65537\r\n\r\n"),
+			 413);
+	assert_int_equal(send_chunks(100, &sent), 413);
+	close(client.fd);
+	assert_int_equal(request("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		assert_non_null(strstr(client.answer, lines[i]));
+}
+
+static void headers_are_bounded(void **state)
+{
+	CLEANUP_FREE char *text = malloc(100000);
+
+	(void)state;
+	memset(text, 'x', 100000);
+	memcpy(text, "GET /healthz HTTP/1.1\r\nHost: ", 29);
+	open_client();
+	(void)send_all(text, 100000);
+	assert_in_range(await(), 400, 499);
+	close(client.fd);
+}
+
+static void half_a_request_keeps_the_loop_asleep(void **state)
+{
+	const uint64_t end_ns = clock_now().mono_ns + 500 * NS_PER_MS;
+	int half, wakeups = 0;
+
+	(void)state;
+	open_client();
+	send_text("POST /v1/vgpus HTTP/1.1\r\nHost: x\r\nContent-Le");
+	half = client.fd;
+	while (clock_now().mono_ns < end_ns)
+		wakeups += sd_event_run(event, 50 * 1000) > 0;
+	assert_in_range(wakeups, 0, 20);
+	assert_int_equal(request("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+	close(half);
+}
+
+static void garbage_harms_nobody(void **state)
+{
+	static const char *const texts[] = {
+		"\r\n\r\n\r\n",
+		"GET\r\n\r\n",
+		"\x16\x03\x01\x02\x00\x01\x00\x01",
+		"GET /healthz HTTP/9.9\r\nHost: x\r\n\r\n",
+		"POST /v1/vgpus HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+		"POST /v1/vgpus HTTP/1.1\r\nHost: x\r\nContent-Length: 1e9\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
+		"GET /v1/vgpus/%zz?%=%&&=&==& HTTP/1.1\r\nHost: x\r\n\r\n",
+		"GET /?a&b&c&d&e&f&g&h&i&j&k&l HTTP/1.1\r\nHost: x\r\n\r\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		open_client();
+		send_text(texts[i]);
+		run_for(10);
+		close(client.fd);
+		run_for(10);
+		assert_int_equal(request("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+	}
+}
+
+static void too_many_connections_wait(void **state)
+{
+	int fds[300];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		fds[i] = connect_to(path);
+		step();
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		close(fds[i]);
+	assert_int_equal(request("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin_http, end_http)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_request_is_answered),
+		TEST(a_connection_is_kept),
+		TEST(head_tells_the_length_and_sends_nothing),
+		TEST(an_escaped_end_of_text_hides_nothing),
+		TEST(a_change_waits_for_the_disk),
+		TEST(a_change_that_is_not_on_disk_is_507),
+		TEST(a_client_that_goes_is_dropped),
+		TEST(a_stop_drops_who_waits),
+		TEST(a_large_body_is_refused_unread),
+		TEST(a_body_at_the_limit_is_read),
+		TEST(a_body_of_unsaid_length_is_bounded_too),
+		TEST(a_refused_body_is_counted),
+		TEST(headers_are_bounded),
+		TEST(half_a_request_keeps_the_loop_asleep),
+		TEST(garbage_harms_nobody),
+		TEST(too_many_connections_wait),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

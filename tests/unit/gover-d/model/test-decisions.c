@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* The ring of decisions: numbers go on, the oldest leaves, the walk misses none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "gover-d/model/decisions.h"
+
+static const struct decision *add(struct decisions *decisions, int64_t id, const char *why)
+{
+	struct decision decision = {
+		.id = id,
+		.why = why,
+		.numbers = json_pack("{s:i}", "n", 1),
+		.moves = json_array(),
+	};
+
+	return decisions_add(decisions, &decision);
+}
+
+/* Walks from @after as its users do; the ids must ascend. Returns how many there were. */
+static int walk(const struct decisions *decisions, int64_t after, int64_t *ret_first)
+{
+	const struct decision *decision;
+	int n = 0;
+
+	for (; (decision = decisions_after(decisions, after)); after = decision->id) {
+		assert_true(decision->id > after);
+		if (n++ == 0)
+			*ret_first = decision->id;
+	}
+	return n;
+}
+
+static void test_an_empty_ring_has_nothing_after_anything(void **state)
+{
+	struct decisions *decisions = decisions_new(41);
+
+	(void)state;
+	assert_non_null(decisions);
+	assert_null(decisions_after(decisions, 0));
+	assert_null(decisions_after(decisions, INT64_MAX));
+	assert_int_equal(decisions_last_id(decisions), 41);
+	assert_null(decisions_free(decisions));
+	assert_null(decisions_free(NULL));
+}
+
+static void test_numbers_go_on_where_the_last_run_ended(void **state)
+{
+	struct decisions *decisions = decisions_new(41);
+
+	(void)state;
+	assert_int_equal(add(decisions, 0, "first")->id, 42);
+	assert_int_equal(add(decisions, 0, "second")->id, 43);
+	assert_int_equal(decisions_last_id(decisions), 43);
+	assert_string_equal(decisions_after(decisions, 41)->why, "first");
+	assert_string_equal(decisions_after(decisions, 42)->why, "second");
+	assert_string_equal(decisions_after(decisions, 42)->detail,
+			    "{\"numbers\":{\"n\":1},\"moves\":[]}");
+	assert_null(decisions_after(decisions, 43));
+	decisions_free(decisions);
+}
+
+static void test_a_decision_read_back_keeps_its_number(void **state)
+{
+	static const int64_t ids[] = {10, 11, 17, 30}; /* what fell between was dropped */
+	struct decisions *decisions = decisions_new(0);
+	int64_t first;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+		assert_int_equal(add(decisions, ids[i], "")->id, ids[i]);
+	assert_int_equal(add(decisions, 30, "again")->id, 31);
+	assert_int_equal(add(decisions, 5, "older")->id, 32);
+	assert_int_equal(walk(decisions, 0, &first), 6);
+	assert_int_equal(first, 10);
+	assert_int_equal(walk(decisions, 11, &first), 4);
+	assert_int_equal(first, 17);
+	assert_int_equal(walk(decisions, 16, &first), 4);
+	assert_int_equal(walk(decisions, 17, &first), 3);
+	decisions_free(decisions);
+}
+
+static void test_numbers_go_on_above_what_was_given_and_not_read_back(void **state)
+{
+	struct decisions *decisions = decisions_new(0);
+
+	(void)state;
+	assert_int_equal(add(decisions, 10, "read back")->id, 10);
+	decisions_go_on_after(decisions, 5);
+	assert_int_equal(decisions_last_id(decisions), 10);
+	decisions_go_on_after(decisions, 30);
+	assert_int_equal(decisions_last_id(decisions), 30);
+	assert_string_equal(decisions_after(decisions, 0)->why, "read back");
+	assert_int_equal(add(decisions, 0, "new")->id, 31);
+	decisions_free(decisions);
+}
+
+static void test_the_oldest_leave_when_the_ring_is_full(void **state)
+{
+	struct decisions *decisions = decisions_new(0);
+	int64_t first;
+
+	(void)state;
+	for (int i = 1; i <= 3 * DECISIONS_KEPT + 100; i++) {
+		assert_int_equal(add(decisions, 0, "")->id, i);
+		if (i % 500 != 0)
+			continue;
+		int kept = i < DECISIONS_KEPT ? i : DECISIONS_KEPT;
+
+		assert_int_equal(walk(decisions, 0, &first), kept);
+		assert_int_equal(first, i - kept + 1);
+		assert_int_equal(walk(decisions, i - 10, &first), 10);
+	}
+	decisions_free(decisions);
+}
+
+static void test_a_decision_concerns_whom_it_names(void **state)
+{
+	static const struct {
+		const char *id;
+		bool concerned;
+	} cases[] = {{"a", true},  {"b", true},	     {"moved-1", true}, {"moved.2", true},
+		     {"c", false}, {"moved", false}, {"oved.2", false}, {"why", false}};
+	struct decision decision = {
+		.vgpu = "a",
+		.donor = "b",
+		.why = "\"vgpu\":\"why\"",
+		.numbers = json_object(),
+		.moves = json_pack("[{s:s}, {s:s}]", "vgpu", "moved-1", "vgpu", "moved.2"),
+	};
+	struct decisions *decisions = decisions_new(0);
+	const struct decision *kept = decisions_add(decisions, &decision);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(decision_concerns(kept, cases[i].id), cases[i].concerned);
+	decisions_free(decisions);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_an_empty_ring_has_nothing_after_anything),
+		cmocka_unit_test(test_numbers_go_on_where_the_last_run_ended),
+		cmocka_unit_test(test_a_decision_read_back_keeps_its_number),
+		cmocka_unit_test(test_numbers_go_on_above_what_was_given_and_not_read_back),
+		cmocka_unit_test(test_the_oldest_leave_when_the_ring_is_full),
+		cmocka_unit_test(test_a_decision_concerns_whom_it_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* What the daemon keeps in memory: found by name, in order of id, summed, and let go of once. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "gover-d/model/host.h"
+
+struct gpu_vgpu {
+	int detached;
+};
+
+static struct host host;
+
+static void fake_detach(struct gpu_vgpu *vgpu)
+{
+	vgpu->detached++;
+}
+
+static const struct gpu_ops fake_ops = {.name = "fake", .detach = fake_detach};
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(&host, 0, sizeof(host));
+	for (int i = 0; i < 3; i++) {
+		struct host_gpu *gpu = &host.gpus[host.n_gpus++];
+
+		snprintf(gpu->config.name, sizeof(gpu->config.name), "gpu%d", i);
+		gpu->ops = &fake_ops;
+	}
+	return 0;
+}
+
+static struct vgpu *new_vgpu(const char *id)
+{
+	struct vgpu *vgpu = calloc(1, sizeof(*vgpu));
+
+	assert_non_null(vgpu);
+	assert_int_equal(id_copy(vgpu->contract.id, id), 0);
+	return vgpu;
+}
+
+static struct vgpu *insert(int gpu, const char *id)
+{
+	struct vgpu *vgpu = new_vgpu(id);
+
+	host_gpu_insert(&host.gpus[gpu], vgpu);
+	return vgpu;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	for (int i = 0; i < host.n_gpus; i++)
+		while (host.gpus[i].vgpus) {
+			struct vgpu *vgpu = host.gpus[i].vgpus;
+
+			host_gpu_take(&host.gpus[i], vgpu);
+			assert_null(vgpu_free(&host.gpus[i], vgpu));
+		}
+	return 0;
+}
+
+/* The ids of a GPU in their order, "a b c". */
+static void check_list(int gpu, const char *ids)
+{
+	char got[256] = "";
+	int n = 0;
+
+	for (const struct vgpu *v = host.gpus[gpu].vgpus; v; v = v->next, n++) {
+		size_t used = strlen(got);
+
+		snprintf(got + used, sizeof(got) - used, "%s%s", n ? " " : "", v->contract.id);
+	}
+	assert_string_equal(got, ids);
+	assert_int_equal(host.gpus[gpu].n_vgpus, n);
+}
+
+static void gpus_and_vgpus_are_found_by_name_and_only_by_all_of_it(void **state)
+{
+	struct vgpu *first = insert(0, "a"), *second = insert(2, "ab");
+	struct host_gpu *gpu = NULL;
+
+	(void)state;
+	assert_ptr_equal(host_find_gpu(&host, "gpu1"), &host.gpus[1]);
+	assert_null(host_find_gpu(&host, "gpu"));
+	assert_null(host_find_gpu(&host, "gpu3"));
+	assert_null(host_find_gpu(&host, ""));
+	assert_ptr_equal(host_find_vgpu(&host, "a", &gpu), first);
+	assert_ptr_equal(gpu, &host.gpus[0]);
+	assert_ptr_equal(host_find_vgpu(&host, "ab", &gpu), second);
+	assert_ptr_equal(gpu, &host.gpus[2]);
+	assert_null(host_find_vgpu(&host, "b", &gpu));
+	assert_null(host_find_vgpu(&host, "", &gpu));
+	assert_ptr_equal(gpu, &host.gpus[2]); /* left alone */
+	assert_ptr_equal(host_find_vgpu(&host, "ab", NULL), second);
+	host.n_gpus = 2;
+	assert_null(host_find_vgpu(&host, "ab", NULL));
+	host.n_gpus = 3;
+}
+
+static void vgpus_stand_in_the_order_in_which_people_count(void **state)
+{
+	static const char *const orders[][5] = {
+		{"vgpu1", "vgpu2", "vgpu10", "vm", "z"},
+		{"z", "vm", "vgpu10", "vgpu2", "vgpu1"},
+		{"vgpu10", "z", "vgpu1", "vm", "vgpu2"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
+		for (size_t k = 0; k < ARRAY_SIZE(orders[i]); k++)
+			assert_non_null(insert(1, orders[i][k]));
+		check_list(1, "vgpu1 vgpu2 vgpu10 vm z");
+		tear_down(state);
+	}
+	check_list(1, "");
+}
+
+static void taking_one_leaves_the_others(void **state)
+{
+	struct vgpu *a = insert(0, "a"), *b = insert(0, "b"), *c = insert(0, "c");
+	struct vgpu *other = insert(1, "other");
+
+	(void)state;
+	host_gpu_take(&host.gpus[0], b);
+	assert_null(b->next);
+	check_list(0, "a c");
+	host_gpu_take(&host.gpus[0], b); /* is not there any more */
+	host_gpu_take(&host.gpus[0], other);
+	check_list(0, "a c");
+	check_list(1, "other");
+	host_gpu_take(&host.gpus[0], c);
+	check_list(0, "a");
+	host_gpu_take(&host.gpus[0], a);
+	check_list(0, "");
+	host_gpu_insert(&host.gpus[0], c);
+	host_gpu_insert(&host.gpus[0], b);
+	host_gpu_insert(&host.gpus[0], a);
+	check_list(0, "a b c");
+}
+
+static void the_sum_of_caps_is_of_those_that_exist_the_sum_sold_of_all(void **state)
+{
+	static struct gpu_vgpu device;
+	static const struct {
+		const char *id;
+		int initial_cap_pct, cap_pct;
+		bool exists;
+	} rows[] = {
+		{"a", 60, 50, true},
+		{"b", 50, 30, true},
+		{"gone", 40, 40, false},
+	};
+
+	(void)state;
+	assert_int_equal(host_gpu_sum_cap_pct(&host.gpus[0]), 0);
+	assert_int_equal(host_gpu_sum_initial_cap_pct(&host.gpus[0]), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct vgpu *vgpu = insert(0, rows[i].id);
+
+		vgpu->contract.terms.initial_cap_pct = rows[i].initial_cap_pct;
+		vgpu->cap_pct = rows[i].cap_pct;
+		vgpu->device = rows[i].exists ? &device : NULL;
+	}
+	assert_int_equal(host_gpu_sum_cap_pct(&host.gpus[0]), 80);
+	assert_int_equal(host_gpu_sum_initial_cap_pct(&host.gpus[0]), 150);
+	assert_int_equal(host_gpu_sum_cap_pct(&host.gpus[1]), 0);
+}
+
+static void a_vgpu_lets_go_of_its_device_and_labels_once(void **state)
+{
+	struct gpu_vgpu device = {.detached = 0};
+	struct vgpu *vgpu = new_vgpu("a");
+	json_t *labels = json_object();
+
+	(void)state;
+	vgpu->device = &device;
+	vgpu->contract.labels = json_incref(labels);
+	assert_null(vgpu_free(&host.gpus[0], vgpu));
+	assert_int_equal(device.detached, 1);
+	assert_int_equal(labels->refcount, 1);
+	json_decref(labels);
+	assert_null(vgpu_free(&host.gpus[0], new_vgpu("missing")));
+	assert_null(vgpu_free(&host.gpus[0], NULL));
+}
+
+static void a_contract_may_be_let_go_of_twice(void **state)
+{
+	struct contract contract = {.labels = json_object()};
+
+	(void)state;
+	contract_fini(&contract);
+	assert_null(contract.labels);
+	contract_fini(&contract);
+}
+
+static void modes_have_the_names_of_the_interface(void **state)
+{
+	static const char *const names[] = {"act", "observe", "frozen"};
+	static const char *const wrong[] = {"", "Act", "act ", "freeze", "observ"};
+	enum gpu_mode mode = GPU_MODE_ACT;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		assert_string_equal(gpu_mode_name((enum gpu_mode)i), names[i]);
+		assert_int_equal(gpu_mode_parse(names[i], &mode), 0);
+		assert_int_equal(mode, i);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+		assert_int_equal(gpu_mode_parse(wrong[i], &mode), -EINVAL);
+	assert_int_equal(mode, GPU_MODE_FROZEN);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(gpus_and_vgpus_are_found_by_name_and_only_by_all_of_it),
+		TEST(vgpus_stand_in_the_order_in_which_people_count),
+		TEST(taking_one_leaves_the_others),
+		TEST(the_sum_of_caps_is_of_those_that_exist_the_sum_sold_of_all),
+		TEST(a_vgpu_lets_go_of_its_device_and_labels_once),
+		TEST(a_contract_may_be_let_go_of_twice),
+		TEST(modes_have_the_names_of_the_interface),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

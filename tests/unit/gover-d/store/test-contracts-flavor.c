@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* The flavour of a contract: in the file of contracts, in older ones, in requests. */
+#include "tests/unit/gover-d/api/test-api.h"
+
+#include "gover-d/store/contracts.h"
+
+static struct contracts contracts;
+static struct err err;
+
+/* A file of @version with one contract, which ends in @more. */
+static int parse(int version, const char *more)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+		 "{\"version\": %d, \"revision\": 9, \"ids\": {\"decision\": 1, \"alert\": 2,"
+		 " \"offer\": 3}, \"gpus\": [], \"vgpus\": [{\"id\": \"a\", \"gpu\": \"gpu0\","
+		 " \"vm\": \"\", \"cid\": 0, \"labels\": {}, \"initial_cap_pct\": 50,"
+		 " \"min_cap_pct\": 0, \"target_fps\": 60, \"weight\": 1, \"burst\": false,"
+		 " \"held\": false, \"held_cap_pct\": 0, \"created_ms\": 1, \"found\": false,"
+		 " \"offer\": 3, \"claim_key\": \"key\"%s}]}",
+		 version, more);
+	contracts_fini(&contracts);
+	memset(&contracts, 0, sizeof(contracts));
+	err.msg[0] = '\0';
+	return contracts_parse(text, strlen(text), "file", &contracts, &err);
+}
+
+static void a_file_of_the_second_version_has_none(void **state)
+{
+	(void)state;
+	assert_int_equal(parse(2, ""), 0);
+	assert_int_equal(contracts.head.revision, 9);
+	assert_string_equal(contracts.vgpus[0].contract.claim_key, "key");
+	assert_string_equal(contracts.vgpus[0].contract.flavor, "");
+	assert_int_equal(parse(2, ", \"flavor\": \"small\""), -EINVAL);
+	assert_non_null(strstr(err.msg, "flavor"));
+}
+
+static void a_file_of_the_third_says_it(void **state)
+{
+	(void)state;
+	assert_int_equal(parse(3, ", \"flavor\": \"small\""), 0);
+	assert_string_equal(contracts.vgpus[0].contract.flavor, "small");
+	assert_int_equal(parse(3, ", \"flavor\": \"\""), 0);
+	assert_string_equal(contracts.vgpus[0].contract.flavor, "");
+	assert_int_equal(parse(3, ""), -EINVAL);
+	assert_non_null(strstr(err.msg, "flavor: is missing"));
+	contracts_fini(&contracts);
+}
+
+static void a_file_of_the_fourth_says_the_limit_too(void **state)
+{
+	(void)state;
+	assert_int_equal(parse(4, ", \"flavor\": \"\", \"fps_limit\": 59.5"), 0);
+	assert_true(contracts.vgpus[0].contract.fps_limit == 59.5);
+	assert_int_equal(parse(4, ", \"flavor\": \"\""), -EINVAL);
+	assert_non_null(strstr(err.msg, "fps_limit: is missing"));
+	assert_int_equal(parse(3, ", \"flavor\": \"\""), 0);
+	assert_true(contracts.vgpus[0].contract.fps_limit == 0);
+	contracts_fini(&contracts);
+}
+
+static void a_file_of_the_fifth_says_what_was_asked_with_the_key(void **state)
+{
+	(void)state;
+	assert_int_equal(parse(5, ", \"flavor\": \"\", \"fps_limit\": 0, \"claim_body\": \"12\""),
+			 0);
+	assert_string_equal(contracts.vgpus[0].contract.claim_body, "12");
+	assert_int_equal(parse(5, ", \"flavor\": \"\", \"fps_limit\": 0"), -EINVAL);
+	assert_non_null(strstr(err.msg, "claim_body: is missing"));
+	contracts_fini(&contracts);
+}
+
+/* --- requests --- */
+
+static void sell_small(void)
+{
+	strcpy(manager->config.offer.flavor, "half");
+	manager->config.flavors[0] =
+		(struct flavor){.name = "small", .cap_pct = 20, .target_fps = 30};
+	manager->config.n_flavors = 1;
+}
+
+static void a_contract_may_leave_cap_and_target_to_it(void **state)
+{
+	static const struct {
+		const char *more;
+		int cap_pct;
+		double target_fps;
+		const char *flavor;
+	} rows[] = {
+		{"\"flavor\": \"small\"", 20, 30, "small"},
+		{"\"flavor\": \"small\", \"initial_cap_pct\": 25", 25, 30, "small"},
+		{"\"flavor\": \"small\", \"target_fps\": 0", 20, 0, "small"},
+		{"\"flavor\": \"half\"", 50, 0, "half"},
+		{"\"flavor\": \"\"", 50, 0, ""},
+		{"\"initial_cap_pct\": 10", 10, 0, ""},
+	};
+
+	(void)state;
+	sell_small();
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char body[128];
+
+		snprintf(body, sizeof(body), "{\"id\": \"v%zu\", %s}", i, rows[i].more);
+		assert_int_equal(ask("POST /v1/vgpus", body)->status, 201);
+		assert_int_equal(manager->values.terms.initial_cap_pct, rows[i].cap_pct);
+		assert_true(manager->values.terms.target_fps == rows[i].target_fps);
+		assert_string_equal(manager->values.flavor, rows[i].flavor);
+	}
+	assert_problem("POST /v1/vgpus", "{\"id\": \"w\"}", 422, "initial_cap_pct: is missing");
+	assert_problem("POST /v1/vgpus", "{\"id\": \"w\", \"flavor\": 5}", 422, "flavor: 5");
+}
+
+static void it_is_shown_as_that_as_which_it_is_priced(void **state)
+{
+	struct vgpu *vgpu = host_find_vgpu(&manager->host, "a", NULL);
+	static const struct {
+		const char *flavor, *shown;
+	} rows[] = {{"", "half"}, {"small", "small"}, {"gone", "half"}};
+
+	(void)state;
+	sell_small();
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char words[64];
+
+		strcpy(vgpu->contract.flavor, rows[i].flavor);
+		snprintf(words, sizeof(words), "\"flavor\":\"%s\"", rows[i].shown);
+		assert_non_null(strstr(ask("GET /v1/vgpus/a", NULL)->text->data, words));
+	}
+}
+
+static void it_can_be_changed(void **state)
+{
+	(void)state;
+	sell_small();
+	assert_int_equal(ask("PATCH /v1/vgpus/a", "{\"flavor\": \"small\"}")->status, 200);
+	assert_int_equal(manager->fields, CONTROL_FLAVOR);
+	assert_string_equal(manager->values.flavor, "small");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, stand_in_begin, stand_in_end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_of_the_second_version_has_none),
+		cmocka_unit_test(a_file_of_the_third_says_it),
+		cmocka_unit_test(a_file_of_the_fourth_says_the_limit_too),
+		cmocka_unit_test(a_file_of_the_fifth_says_what_was_asked_with_the_key),
+		TEST(a_contract_may_leave_cap_and_target_to_it),
+		TEST(it_is_shown_as_that_as_which_it_is_priced),
+		TEST(it_can_be_changed),
+	};
+
+	return cmocka_run_group_tests_name("contracts-flavor", tests, NULL, NULL);
+}

@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: MIT */
+/* The contracts file: nothing that was sold is lost on the way, and nothing that is not understood
+ * is taken. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "gover-d/store/contracts.h"
+
+static char folder[] = "/tmp/gover-contracts.XXXXXX";
+static char path[64];
+static struct host host;
+static const struct contracts_head head = {
+	.revision = 1763664596123,
+	.ids = {.decision = 4711, .alert = 12, .offer = INT64_C(1) << 53},
+};
+static struct contracts contracts;
+static struct err err;
+
+static int make_folder(void **state)
+{
+	(void)state;
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(path, sizeof(path), "%s/contracts.json", folder);
+	return 0;
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	(void)unlink(path);
+	return rmdir(folder);
+}
+
+static int free_all(void **state)
+{
+	(void)state;
+	contracts_fini(&contracts);
+	for (int i = 0; i < host.n_gpus; i++)
+		while (host.gpus[i].vgpus) {
+			struct vgpu *vgpu = host.gpus[i].vgpus;
+
+			host_gpu_take(&host.gpus[i], vgpu);
+			vgpu_free(&host.gpus[i], vgpu);
+		}
+	memset(&host, 0, sizeof(host));
+	return 0;
+}
+
+static void write_file(const char *text, size_t length)
+{
+	assert_int_equal(file_replace(path, text, length), 0);
+}
+
+static int load(const char *text)
+{
+	write_file(text, strlen(text));
+	contracts_fini(&contracts);
+	memset(&contracts, 0, sizeof(contracts));
+	err.msg[0] = '\0';
+	return contracts_load(path, &contracts, &err);
+}
+
+/* --- there and back --- */
+
+static struct host_gpu *add_gpu(const char *name, enum gpu_mode mode, bool selling)
+{
+	struct host_gpu *gpu = &host.gpus[host.n_gpus++];
+
+	assert_int_equal(id_copy(gpu->config.name, name), 0);
+	gpu->mode = mode;
+	gpu->selling = selling;
+	return gpu;
+}
+
+/* Takes over the labels of @contract. */
+static void add_vgpu(struct host_gpu *gpu, struct contract contract, bool found)
+{
+	struct vgpu *vgpu = calloc(1, sizeof(*vgpu));
+
+	assert_non_null(vgpu);
+	memcpy(contract.gpu, gpu->config.name, sizeof(contract.gpu));
+	if (!contract.labels)
+		contract.labels = json_object();
+	vgpu->contract = contract;
+	vgpu->found = found;
+	host_gpu_insert(gpu, vgpu);
+}
+
+static json_t *many_labels(int n)
+{
+	json_t *labels = json_object();
+	char key[16];
+
+	for (int i = 0; i < n; i++) {
+		snprintf(key, sizeof(key), "key%d", i);
+		assert_int_equal(json_object_set_new(labels, key, json_string("value")), 0);
+	}
+	return labels;
+}
+
+static void fill_host(void)
+{
+	struct contract plain = {.id = "plain", .terms = {.initial_cap_pct = 1, .weight = 0.01}};
+	struct contract full = {
+		.id = "full",
+		.cid = UINT32_MAX - 1,
+		.labels = json_pack("{s:s, s:s, s:s}", "workload", "load:pct=10", "quote\"d",
+				    "back\\slash / \xc3\xa9\xe2\x82\xac", "empty", ""),
+		.terms = {.initial_cap_pct = 100,
+			  .min_cap_pct = 100,
+			  .target_fps = 59.94,
+			  .weight = 1.0 / 3,
+			  .burst = true},
+		.held = true,
+		.held_cap_pct = 33,
+		.created_ms = 1763664596123,
+		.offer = 17,
+		.claim_key = "key \"1\"",
+		.claim_body = "0123456789abcdef",
+		.flavor = "small",
+		.fps_limit = 62.5,
+	};
+	struct contract seen = {
+		.id = "found.1",
+		.labels = many_labels(LABELS_MAX),
+		.terms = {.initial_cap_pct = 50, .target_fps = 10000, .weight = 100},
+	};
+
+	memset(full.vm, 'v', VM_MAX - 1);
+	memset(seen.claim_key, 'k', CLAIM_MAX - 1);
+	memset(seen.flavor, 'f', ID_MAX - 1);
+	seen.offer = INT64_C(1) << 53;
+	strcpy(seen.vm, "4dea22b3-1d52-d8f3-2516-782e98ab3fa0 \"vm\"");
+	add_vgpu(add_gpu("gpu0", GPU_MODE_ACT, true), plain, false);
+	add_vgpu(&host.gpus[0], full, false);
+	add_vgpu(add_gpu("second", GPU_MODE_FROZEN, false), seen, true);
+	add_gpu("third-without-a-vgpu", GPU_MODE_OBSERVE, true);
+}
+
+static void check_contract(const struct contract *got, const struct contract *wanted)
+{
+	assert_string_equal(got->id, wanted->id);
+	assert_string_equal(got->gpu, wanted->gpu);
+	assert_string_equal(got->vm, wanted->vm);
+	assert_int_equal(got->cid, wanted->cid);
+	assert_true(json_equal(got->labels, wanted->labels));
+	assert_int_equal(got->terms.initial_cap_pct, wanted->terms.initial_cap_pct);
+	assert_int_equal(got->terms.min_cap_pct, wanted->terms.min_cap_pct);
+	assert_true(got->terms.target_fps == wanted->terms.target_fps);
+	assert_true(got->terms.weight == wanted->terms.weight);
+	assert_int_equal(got->terms.burst, wanted->terms.burst);
+	assert_int_equal(got->held, wanted->held);
+	assert_int_equal(got->held_cap_pct, wanted->held_cap_pct);
+	assert_int_equal(got->created_ms, wanted->created_ms);
+	assert_int_equal(got->offer, wanted->offer);
+	assert_string_equal(got->claim_key, wanted->claim_key);
+	assert_string_equal(got->claim_body, wanted->claim_body);
+	assert_string_equal(got->flavor, wanted->flavor);
+	assert_true(got->fps_limit == wanted->fps_limit);
+}
+
+static void what_is_written_is_read_back_whole(void **state)
+{
+	CLEANUP_FREE char *text = NULL;
+	size_t n = 0;
+
+	(void)state;
+	fill_host();
+	text = contracts_encode(&host, &head);
+	assert_non_null(text);
+	assert_int_equal(load(text), 0);
+	assert_int_equal(contracts.head.revision, head.revision);
+	assert_memory_equal(&contracts.head.ids, &head.ids, sizeof(head.ids));
+	assert_int_equal(contracts.n_gpus, host.n_gpus);
+	for (int i = 0; i < host.n_gpus; i++) {
+		assert_string_equal(contracts.gpus[i].name, host.gpus[i].config.name);
+		assert_int_equal(contracts.gpus[i].mode, host.gpus[i].mode);
+		assert_int_equal(contracts.gpus[i].selling, host.gpus[i].selling);
+		for (const struct vgpu *v = host.gpus[i].vgpus; v; v = v->next, n++) {
+			check_contract(&contracts.vgpus[n].contract, &v->contract);
+			assert_int_equal(contracts.vgpus[n].found, v->found);
+		}
+	}
+	assert_int_equal(contracts.n_vgpus, n);
+}
+
+static void a_host_without_anything_is_a_file_too(void **state)
+{
+	CLEANUP_FREE char *text = contracts_encode(&host, &head);
+
+	(void)state;
+	assert_non_null(text);
+	assert_int_equal(load(text), 0);
+	assert_int_equal(contracts.n_gpus, 0);
+	assert_int_equal(contracts.n_vgpus, 0);
+}
+
+static void a_thousand_contracts_are_read_back(void **state)
+{
+	CLEANUP_FREE char *text = NULL;
+	struct contract contract = {.terms = {.initial_cap_pct = 10, .weight = 1}};
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		snprintf(contract.id, sizeof(contract.id), "gpu%d", i);
+		add_gpu(contract.id, GPU_MODE_ACT, true);
+	}
+	for (int i = 0; i < 1000; i++) {
+		snprintf(contract.id, sizeof(contract.id), "vgpu%d", i);
+		contract.created_ms = i;
+		contract.labels = many_labels(LABELS_MAX);
+		add_vgpu(&host.gpus[i % 20], contract, false);
+	}
+	text = contracts_encode(&host, &head);
+	assert_non_null(text);
+	assert_int_equal(load(text), 0);
+	assert_int_equal(contracts.n_vgpus, 1000);
+	assert_string_equal(contracts.vgpus[999].contract.gpu, "gpu19");
+}
+
+/* --- memory --- */
+
+static int allocations, failing; /* of jansson: counted, and the one that fails; 0: none */
+
+static void *scarce_malloc(size_t size)
+{
+	return ++allocations == failing ? NULL : malloc(size);
+}
+
+static void without_memory_there_is_no_file_rather_than_half_of_one(void **state)
+{
+	CLEANUP_FREE char *whole = NULL;
+	int needed;
+
+	(void)state;
+	fill_host();
+	json_set_alloc_funcs(scarce_malloc, free);
+	failing = 0;
+	whole = contracts_encode(&host, &head);
+	assert_non_null(whole);
+	needed = allocations;
+	assert_true(needed > 50);
+	for (failing = 1; failing <= needed; failing++) {
+		CLEANUP_FREE char *text = NULL;
+
+		allocations = 0;
+		text = contracts_encode(&host, &head);
+		if (text && strcmp(text, whole) != 0)
+			fail_msg("allocation %d of %d fails, and the file lacks something: %s",
+				 failing, needed, text);
+	}
+	json_set_alloc_funcs(malloc, free);
+}
+
+/* --- what is refused --- */
+
+static void a_file_that_does_not_exist_is_told_from_one_without_contracts(void **state)
+{
+	(void)state;
+	assert_int_equal(load("{}"), -EINVAL);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(contracts_load(path, &contracts, &err), -ENOENT);
+	assert_non_null(strstr(err.msg, path));
+	assert_int_equal(contracts.n_vgpus, 0);
+	assert_int_equal(contracts.n_gpus, 0);
+}
+
+static void a_path_that_is_no_file_is_refused_by_name(void **state)
+{
+	(void)state;
+	assert_int_equal(contracts_load(folder, &contracts, &err), -EISDIR);
+	assert_non_null(strstr(err.msg, folder));
+}
+
+/* As the first version was, which every later one reads. */
+static json_t *first_file(void)
+{
+	return json_pack(
+		"{s:i, s:[{s:s, s:s, s:b}], s:[{s:s, s:s, s:s, s:i, s:{s:s}, s:i, s:i, s:f,"
+		" s:f, s:b, s:b, s:i, s:I, s:b}]}",
+		"version", 1, "gpus", "name", "gpu0", "mode", "act", "selling", 1, "vgpus", "id",
+		"a", "gpu", "gpu0", "vm", "", "cid", 3, "labels", "k", "v", "initial_cap_pct", 50,
+		"min_cap_pct", 10, "target_fps", 60.0, "weight", 1.0, "burst", 0, "held", 0,
+		"held_cap_pct", 0, "created_ms", (json_int_t)1, "found", 0);
+}
+
+static json_t *good_file(void)
+{
+	json_t *file = first_file(), *vgpu = json_array_get(json_object_get(file, "vgpus"), 0);
+
+	json_object_set_new(file, "version", json_integer(5));
+	json_object_set_new(file, "revision", json_integer(9));
+	json_object_set_new(file, "ids",
+			    json_pack("{s:i, s:i, s:i}", "decision", 1, "alert", 2, "offer", 3));
+	json_object_set_new(vgpu, "offer", json_integer(3));
+	json_object_set_new(vgpu, "claim_key", json_string("key"));
+	json_object_set_new(vgpu, "flavor", json_string("small"));
+	json_object_set_new(vgpu, "fps_limit", json_real(60));
+	json_object_set_new(vgpu, "claim_body", json_string(""));
+	return file;
+}
+
+/* The object of the file that has the members of a row: "", "ids", "gpus" or "vgpus". */
+static json_t *object_of(json_t *file, const char *list)
+{
+	json_t *value = list[0] ? json_object_get(file, list) : file;
+
+	return json_is_array(value) ? json_array_get(value, 0) : value;
+}
+
+/* Loads the file; what is wrong must be told with the file's name and @word. */
+static void check_refused(json_t *file, const char *word, const char *what)
+{
+	CLEANUP_FREE char *text = json_dumps(file, 0);
+	int r;
+
+	assert_non_null(text);
+	r = load(text);
+	if (r != -EINVAL)
+		fail_msg("%s %s: %d where it should be refused", word, what, r);
+	if (strncmp(err.msg, path, strlen(path)) != 0 || !strstr(err.msg + strlen(path), word))
+		fail_msg("%s %s: not named by '%s'", word, what, err.msg);
+	if (contracts.n_vgpus > 0 || contracts.n_gpus > 0)
+		fail_msg("%s %s: refused, but something was taken", word, what);
+}
+
+#define TEXT_32	 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+#define TEXT_64	 TEXT_32 TEXT_32
+#define TEXT_128 TEXT_64 TEXT_64
+
+static const struct {
+	const char *list, *member, *value;
+} malformed[] = {
+	{"", "version", "\"1\""},
+	{"", "version", "1.5"},
+	{"", "revision", "-1"},
+	{"", "revision", "1.5"},
+	{"", "revision", "\"9\""},
+	{"", "ids", "[]"},
+	{"", "gpus", "{}"},
+	{"", "gpus", "null"},
+	{"", "vgpus", "{}"},
+	{"", "vgpus", "\"none\""},
+	{"ids", "decision", "-1"},
+	{"ids", "alert", "\"2\""},
+	{"ids", "offer", "1e300"},
+	{"gpus", "name", "7"},
+	{"gpus", "name", "\"\""},
+	{"gpus", "name", "\"a/b\""},
+	{"gpus", "mode", "\"asleep\""},
+	{"gpus", "mode", "null"},
+	{"gpus", "selling", "1"},
+	{"vgpus", "id", "5"},
+	{"vgpus", "id", "\"\""},
+	{"vgpus", "id", "\"../a\""},
+	{"vgpus", "id", "\"" TEXT_64 "\""},
+	{"vgpus", "gpu", "null"},
+	{"vgpus", "gpu", "\"-\""},
+	{"vgpus", "vm", "7"},
+	{"vgpus", "vm", "\"" TEXT_128 "\""},
+	{"vgpus", "cid", "-1"},
+	{"vgpus", "cid", "4294967296"},
+	{"vgpus", "cid", "\"3\""},
+	{"vgpus", "labels", "[]"},
+	{"vgpus", "labels", "{\"k\": 1}"},
+	{"vgpus", "initial_cap_pct", "0"},
+	{"vgpus", "initial_cap_pct", "101"},
+	{"vgpus", "initial_cap_pct", "50.5"},
+	{"vgpus", "initial_cap_pct", "\"50\""},
+	{"vgpus", "initial_cap_pct", "4294967346"},
+	{"vgpus", "min_cap_pct", "-1"},
+	{"vgpus", "min_cap_pct", "51"},
+	{"vgpus", "target_fps", "-1"},
+	{"vgpus", "target_fps", "\"60\""},
+	{"vgpus", "fps_limit", "-1"},
+	{"vgpus", "fps_limit", "\"60\""},
+	{"vgpus", "weight", "0"},
+	{"vgpus", "weight", "-1"},
+	{"vgpus", "burst", "1"},
+	{"vgpus", "held", "\"on\""},
+	{"vgpus", "held_cap_pct", "-1"},
+	{"vgpus", "held_cap_pct", "101"},
+	{"vgpus", "created_ms", "\"now\""},
+	{"vgpus", "found", "0"},
+	{"vgpus", "offer", "-1"},
+	{"vgpus", "offer", "\"3\""},
+	{"vgpus", "claim_key", "3"},
+	{"vgpus", "claim_body", "\"0123456789abcdef0\""},
+	{"vgpus", "claim_key", "\"" TEXT_128 "\""},
+	{"vgpus", "flavor", "\"" TEXT_64 "\""},
+};
+
+static void every_malformed_member_is_refused_by_name(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(malformed); i++) {
+		json_t *file = good_file();
+		json_t *value = json_loads(malformed[i].value, JSON_DECODE_ANY, NULL);
+
+		assert_int_equal(json_object_set_new(object_of(file, malformed[i].list),
+						     malformed[i].member, value),
+				 0);
+		check_refused(file, malformed[i].member, malformed[i].value);
+		json_decref(file);
+	}
+}
+
+static void more_labels_than_are_allowed_are_refused(void **state)
+{
+	json_t *file = good_file();
+
+	(void)state;
+	json_object_set_new(object_of(file, "vgpus"), "labels", many_labels(LABELS_MAX + 1));
+	check_refused(file, "labels", "33 of them");
+	json_decref(file);
+}
+
+static void every_member_must_be_there_and_no_other(void **state)
+{
+	static const char *const lists[] = {"", "ids", "gpus", "vgpus"};
+	json_t *good = good_file();
+	CLEANUP_FREE char *text = json_dumps(good, 0);
+
+	(void)state;
+	assert_int_equal(load(text), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		const char *member;
+		json_t *file, *value;
+
+		json_object_foreach (object_of(good, lists[i]), member, value) {
+			file = json_deep_copy(good);
+			json_object_del(object_of(file, lists[i]), member);
+			check_refused(file, member, "is missing");
+			json_decref(file);
+		}
+		file = json_deep_copy(good);
+		json_object_set_new(object_of(file, lists[i]), "surplus", json_true());
+		check_refused(file, "surplus", "is unknown");
+		json_decref(file);
+	}
+	json_decref(good);
+}
+
+static void a_file_of_the_first_version_is_read(void **state)
+{
+	json_t *file = first_file();
+	CLEANUP_FREE char *text = json_dumps(file, 0);
+
+	(void)state;
+	assert_int_equal(load(text), 0);
+	assert_int_equal(contracts.head.revision, 0);
+	assert_int_equal(contracts.head.ids.decision, 0);
+	assert_int_equal(contracts.n_vgpus, 1);
+	assert_int_equal(contracts.vgpus[0].contract.terms.initial_cap_pct, 50);
+	assert_int_equal(contracts.vgpus[0].contract.offer, 0);
+	assert_string_equal(contracts.vgpus[0].contract.claim_key, "");
+	json_decref(file);
+}
+
+static void what_the_first_version_had_not_is_unknown_there(void **state)
+{
+	json_t *file = first_file();
+
+	(void)state;
+	json_object_set_new(object_of(file, "vgpus"), "offer", json_integer(3));
+	check_refused(file, "offer", "in version 1");
+	json_decref(file);
+	file = first_file();
+	json_object_set_new(file, "revision", json_integer(3));
+	check_refused(file, "revision", "in version 1");
+	json_decref(file);
+}
+
+static void a_text_from_elsewhere_is_named(void **state)
+{
+	static const char text[] = "{\"version\": 1, \"gpus\": []}";
+
+	(void)state;
+	assert_int_equal(contracts_parse(text, strlen(text), "the database", &contracts, &err),
+			 -EINVAL);
+	assert_string_equal(err.msg, "the database: vgpus: must be a list of at most 16384");
+}
+
+static void what_is_no_json_object_is_refused_with_its_line(void **state)
+{
+	static const struct {
+		const char *text, *told;
+	} rows[] = {
+		{"", ":1"},
+		{"null", "contracts.json"},
+		{"[]", "version"},
+		{"{\n\n\"version\": 1,,}", ":3"},
+		{"{\"version\": 1, \"version\": 1}", "duplicate"},
+		{"{\"version\": 1, \"gpus\": [], \"vgpus\": [], \"vgpus\": []}", "duplicate"},
+		{"{\"version\": 1, \"gpus\": [5], \"vgpus\": []}", "gpus"},
+		{"{\"version\": 1, \"gpus\": [], \"vgpus\": [[]]}", "vgpus"},
+		{"{\"version\": 1, \"gpus\": [], \"vgpus\": []} {}", ":1"},
+		{"\xff\xfe", ":1"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (load(rows[i].text) != -EINVAL)
+			fail_msg("'%s' is not refused", rows[i].text);
+		if (strncmp(err.msg, path, strlen(path)) != 0 || !strstr(err.msg, rows[i].told))
+			fail_msg("'%s': told is '%s'", rows[i].text, err.msg);
+	}
+}
+
+static void a_file_cut_anywhere_is_refused_rather_than_read_in_part(void **state)
+{
+	CLEANUP_FREE char *text = NULL;
+	size_t length;
+
+	(void)state;
+	fill_host();
+	text = contracts_encode(&host, &head);
+	assert_non_null(text);
+	length = strlen(text);
+	for (size_t cut = 0; cut < length; cut += cut < 300 ? 1 : 37) {
+		write_file(text, cut);
+		if (contracts_load(path, &contracts, &err) != -EINVAL)
+			fail_msg("cut after %zu of %zu bytes", cut, length);
+	}
+}
+
+static void a_newer_file_is_refused_with_both_versions(void **state)
+{
+	static const char *const files[] = {
+		"{\"version\": 6, \"gpus\": [], \"vgpus\": []}",
+		"{\"version\": 6, \"gpus\": [], \"vgpus\": [], \"tenants\": {}}",
+		"{\"version\": 6}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		if (load(files[i]) != -EPROTO)
+			fail_msg("%s: told is '%s'", files[i], err.msg);
+		assert_non_null(strstr(err.msg, path));
+		assert_non_null(strstr(err.msg, "version 6"));
+		assert_non_null(strstr(err.msg, "reads 1 to 5"));
+	}
+}
+
+static void more_gpus_than_a_host_has_are_refused(void **state)
+{
+	json_t *file = good_file(), *gpus = json_object_get(file, "gpus");
+
+	(void)state;
+	for (int i = 0; i < GPUS_MAX; i++)
+		json_array_append_new(gpus, json_deep_copy(json_array_get(gpus, 0)));
+	check_refused(file, "64", "GPUs");
+	json_decref(file);
+}
+
+static void a_file_of_no_reasonable_size_is_refused(void **state)
+{
+	(void)state;
+	write_file("{", 1);
+	assert_int_equal(truncate(path, 1024LL * 1024 * 1024), 0);
+	assert_int_equal(contracts_load(path, &contracts, &err), -EFBIG);
+	assert_non_null(strstr(err.msg, path));
+}
+
+#define TEST(function) cmocka_unit_test_teardown(function, free_all)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_is_written_is_read_back_whole),
+		TEST(a_host_without_anything_is_a_file_too),
+		TEST(a_thousand_contracts_are_read_back),
+		TEST(without_memory_there_is_no_file_rather_than_half_of_one),
+		TEST(a_file_that_does_not_exist_is_told_from_one_without_contracts),
+		TEST(a_path_that_is_no_file_is_refused_by_name),
+		TEST(every_malformed_member_is_refused_by_name),
+		TEST(more_labels_than_are_allowed_are_refused),
+		TEST(every_member_must_be_there_and_no_other),
+		TEST(a_file_of_the_first_version_is_read),
+		TEST(what_the_first_version_had_not_is_unknown_there),
+		TEST(a_text_from_elsewhere_is_named),
+		TEST(what_is_no_json_object_is_refused_with_its_line),
+		TEST(a_file_cut_anywhere_is_refused_rather_than_read_in_part),
+		TEST(a_newer_file_is_refused_with_both_versions),
+		TEST(more_gpus_than_a_host_has_are_refused),
+		TEST(a_file_of_no_reasonable_size_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

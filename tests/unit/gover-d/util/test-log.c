@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/* The daemon's log on what may not take it: nobody waits, and what is lost is counted and said. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "gover-d/util/log.h"
+
+static int kept = -1;	/* standard error of the test itself */
+static int reader = -1; /* where the log can be read */
+
+/* Hands @fd to the log. */
+static void put_stderr(int fd)
+{
+	assert_true(dup2(fd, STDERR_FILENO) >= 0);
+	assert_int_equal(close(fd), 0);
+}
+
+static int keep_stderr(void **state)
+{
+	(void)state;
+	(void)unsetenv("JOURNAL_STREAM");
+	(void)signal(SIGPIPE, SIG_IGN);
+	kept = dup(STDERR_FILENO);
+	return kept < 0 ? -1 : 0;
+}
+
+static int restore_stderr(void **state)
+{
+	(void)state;
+	if (dup2(kept, STDERR_FILENO) < 0 || close(kept) < 0)
+		return -1;
+	log_info("-"); /* what is lost is counted on, over tests too */
+	if (reader >= 0)
+		(void)close(reader);
+	reader = -1;
+	return 0;
+}
+
+/* All that can be read now; the last bytes of it. */
+static const char *drain(void)
+{
+	static char text[1 << 20];
+	size_t used = 0;
+	ssize_t n;
+
+	assert_int_equal(fcntl(reader, F_SETFL, O_NONBLOCK), 0);
+	while (used < sizeof(text) - 1 &&
+	       (n = read(reader, text + used, sizeof(text) - 1 - used)) > 0)
+		used += (size_t)n;
+	text[used] = '\0';
+	return text;
+}
+
+static void use_pipe(void)
+{
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	reader = fds[0];
+	put_stderr(fds[1]);
+}
+
+static void use_socket(void)
+{
+	int fds[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	reader = fds[0];
+	put_stderr(fds[1]);
+}
+
+static void use_terminal(void)
+{
+	const char *name;
+	int fd;
+
+	reader = posix_openpt(O_RDWR | O_NOCTTY);
+	if (reader < 0 || grantpt(reader) < 0 || unlockpt(reader) < 0)
+		skip(); /* no terminals here */
+	name = ptsname(reader);
+	fd = name ? open(name, O_RDWR | O_NOCTTY) : -1;
+	if (fd < 0)
+		skip();
+	put_stderr(fd);
+}
+
+static void a_line_is_written_as_it_is_and_errno_kept(void **state)
+{
+	(void)state;
+	use_pipe();
+	errno = ENOTTY;
+	log_warning("a %d", 7);
+	assert_int_equal(errno, ENOTTY);
+	assert_string_equal(drain(), "gover-d: a 7\n");
+	assert_int_equal(setenv("JOURNAL_STREAM", "8:1", 1), 0);
+	log_warning("b");
+	(void)unsetenv("JOURNAL_STREAM");
+	assert_string_equal(drain(), SD_WARNING "b\n");
+}
+
+/* However long: cut, and still a line. */
+static void a_long_line_is_one_line(void **state)
+{
+	char word[4000];
+	const char *text;
+
+	(void)state;
+	use_pipe();
+	memset(word, 'x', sizeof(word));
+	word[sizeof(word) - 1] = '\0';
+	log_info("%s", word);
+	text = drain();
+	assert_in_range(strlen(text), 1000, sizeof(word));
+	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+}
+
+/* What was written and what is said to be lost, in the order in which it was to be written. */
+static unsigned int count_lines(const char *text, unsigned int first)
+{
+	unsigned int next = first, number;
+
+	for (; *text; text = strchrnul(text, '\n'), text += *text == '\n') {
+		if (sscanf(text, "gover-d: %u lines of this log could not be written", &number) ==
+		    1)
+			next += number;
+		else if (sscanf(text, "gover-d: line %u of a log", &number) == 1)
+			assert_int_equal(number, next++);
+	}
+	return next;
+}
+
+/* Would stand still for ever if it waited: nobody reads while it writes. */
+static void check_full(void (*use)(void))
+{
+	unsigned int written, all;
+	const char *told;
+
+	use();
+	for (int i = 0; i < 40000; i++)
+		log_info("line %05d of a log that nobody reads", i);
+	written = count_lines(drain(), 0);
+	assert_in_range(written, 1, 39999);
+	log_info("somebody reads again");
+	told = drain();
+	all = count_lines(told, written);
+	assert_int_not_equal(all, written);
+	assert_int_equal(all, 40000);
+	assert_non_null(strstr(told, "gover-d: somebody reads again"));
+	log_info("and once more");
+	assert_null(strstr(drain(), "could not be written"));
+}
+
+static void a_full_pipe_costs_lines_and_no_time(void **state)
+{
+	(void)state;
+	check_full(use_pipe);
+}
+
+static void nor_does_a_full_socket(void **state)
+{
+	(void)state;
+	check_full(use_socket);
+}
+
+static void nor_a_terminal_that_stands_still(void **state)
+{
+	(void)state;
+	check_full(use_terminal);
+}
+
+/* Whoever shares it finds it as it was. */
+static void nothing_is_set_for_others(void **state)
+{
+	void (*const uses[])(void) = {use_pipe, use_terminal};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(uses) / sizeof(uses[0]); i++) {
+		uses[i]();
+		log_info("a");
+		assert_int_equal(fcntl(STDERR_FILENO, F_GETFL) & O_NONBLOCK, 0);
+		(void)close(reader);
+		reader = -1;
+	}
+}
+
+static void a_reader_that_went_is_missed_in_silence(void **state)
+{
+	(void)state;
+	use_pipe();
+	(void)close(reader);
+	reader = -1;
+	log_info("a");
+	log_info("b");
+	use_pipe();
+	log_info("c");
+	assert_string_equal(drain(),
+			    "gover-d: 2 lines of this log could not be written\ngover-d: c\n");
+}
+
+/* A journal of our own, and standard error as systemd says it is. */
+static void use_journal(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	char stream[64];
+	struct stat st;
+
+	use_pipe();
+	(void)close(reader);
+	(void)unlink(path);
+	strcpy(address.sun_path, path);
+	reader = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(reader, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(fstat(STDERR_FILENO, &st), 0);
+	snprintf(stream, sizeof(stream), "%llu:%llu", (unsigned long long)st.st_dev,
+		 (unsigned long long)st.st_ino);
+	assert_int_equal(setenv("JOURNAL_STREAM", stream, 1), 0);
+	log_use_journal(path);
+}
+
+static void tell(void)
+{
+	log_about(SD_WARNING,
+		  &(struct log_about){.kind = LOG_ALERT_RAISED,
+				      .gpu = "gpu0",
+				      .vgpu = "a",
+				      .vm = "two\nlines",
+				      .alert = "fps_missing"},
+		  "alert %d", 7);
+}
+
+static void what_has_a_kind_goes_to_the_journal_with_its_fields(void **state)
+{
+	char path[] = "/tmp/gover-log.XXXXXX";
+
+	(void)state;
+	assert_non_null(mkdtemp(path));
+	assert_int_equal(rmdir(path), 0);
+	use_journal(path);
+	errno = ENOTTY;
+	tell();
+	assert_int_equal(errno, ENOTTY);
+	assert_string_equal(drain(), "MESSAGE=alert 7\nPRIORITY=4\n"
+				     "MESSAGE_ID=d8f391f60b4e44f3a14ad981729aa97b\n"
+				     "SYSLOG_IDENTIFIER=gover-d\nGOVER_GPU=gpu0\nGOVER_VGPU=a\n"
+				     "GOVER_VM=two lines\nGOVER_ALERT=fps_missing\n");
+	/* journald is behind: nobody waits. */
+	for (int i = 0; i < 2000; i++)
+		tell();
+	(void)drain();
+	assert_int_equal(unlink(path), 0);
+	log_use_journal("/run/systemd/journal/socket");
+}
+
+static void without_a_journal_it_is_a_line(void **state)
+{
+	(void)state;
+	use_pipe();
+	tell();
+	assert_string_equal(drain(), "gover-d: alert 7\n");
+	assert_int_equal(setenv("JOURNAL_STREAM", "8:1", 1), 0); /* another stream than ours */
+	tell();
+	assert_string_equal(drain(), "<4>alert 7\n");
+}
+
+static void every_kind_has_an_id_of_its_own(void **state)
+{
+	(void)state;
+	for (int a = 0; a < LOG_KINDS; a++) {
+		assert_int_equal(strspn(log_kind_id((enum log_kind)a), "0123456789abcdef"), 32);
+		for (int b = 0; b < a; b++)
+			assert_string_not_equal(log_kind_id((enum log_kind)a),
+						log_kind_id((enum log_kind)b));
+	}
+}
+
+int main(void)
+{
+#define KEPT(test) cmocka_unit_test_setup_teardown(test, keep_stderr, restore_stderr)
+	const struct CMUnitTest tests[] = {
+		KEPT(a_line_is_written_as_it_is_and_errno_kept),
+		KEPT(a_long_line_is_one_line),
+		KEPT(a_full_pipe_costs_lines_and_no_time),
+		KEPT(nor_does_a_full_socket),
+		KEPT(nor_a_terminal_that_stands_still),
+		KEPT(nothing_is_set_for_others),
+		KEPT(a_reader_that_went_is_missed_in_silence),
+		KEPT(what_has_a_kind_goes_to_the_journal_with_its_fields),
+		KEPT(without_a_journal_it_is_a_line),
+		KEPT(every_kind_has_an_id_of_its_own),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

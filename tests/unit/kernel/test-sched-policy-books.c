@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The books of i915's scheduling policy (kernel/gover_sched_policy), its files, and vGPUs that stop
+ * and go in mid-flight.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "kernel/gover_sched_policy/sched_policy.c"
+#include "kernel/gover_sched_policy/sched_sysfs.c"
+#include "tests/unit/kernel/test-sched-policy-rig.h"
+
+/* --- the books --- */
+
+static void engines_at_once_count_once(void **state)
+{
+	struct rig rig;
+	struct guest *a;
+
+	(void)state;
+	rig_init(&rig);
+	rig.delay_ns = 1 * MS;
+	a = rig_add(&rig, 0, 0);
+	rig_begin(&rig);
+	submit(&rig, a, RCS0, 10 * MS);
+	rig_run(&rig, 5 * MS);
+	submit(&rig, a, BCS0, 10 * MS);
+	rig_run(&rig, 30 * MS);
+	/* It was given the GPU 1 ms after it had asked; the second engine found it there. */
+	assert_int_equal(busy(a), 14 * MS);
+	rig_fini(&rig);
+}
+
+static void a_long_workload_shows_while_it_runs(void **state)
+{
+	struct rig rig;
+	struct guest *a;
+
+	(void)state;
+	rig_init(&rig);
+	a = rig_add(&rig, 0, 0);
+	rig_begin(&rig);
+	submit(&rig, a, RCS0, 500 * MS);
+	rig_run(&rig, 123 * MS);
+	assert_int_equal(busy(a), 123 * MS);
+	rig_run(&rig, 123 * MS);
+	assert_int_equal(busy(a), 246 * MS);
+	rig_fini(&rig);
+}
+
+static void a_new_cap_counts_from_the_next_slot(void **state)
+{
+	struct rig rig;
+	struct guest *a;
+	u64 allotted_ns;
+
+	(void)state;
+	rig_init(&rig);
+	a = rig_add(&rig, 0, 1 * MS);
+	rig_begin(&rig);
+	allotted_ns = state_of_guest(a).sched_ns;
+	rig_run(&rig, 10 * MS);
+	assert_int_equal(intel_vgpu_set_cap(&a->vgpu, 40), 0);
+	assert_int_equal(state_of_guest(a).cap_pct, 40);
+	rig_run(&rig, 90 * MS);
+	assert_int_equal(busy(a), 100 * MS);
+	rig_run(&rig, 500 * MS);
+	assert_near(busy(a), 300 * MS, 1 * MS);
+	assert_int_equal(state_of_guest(a).sched_ns - allotted_ns, 300 * MS);
+	rig_fini(&rig);
+}
+
+static void a_lease_gives_the_cap_back(void **state)
+{
+	struct rig rig;
+	struct guest *a;
+
+	(void)state;
+	rig_init(&rig);
+	a = rig_create(&rig, 4);
+	assert_int_equal(intel_vgpu_set_lease(&a->vgpu, 700), 0);
+	assert_int_equal(intel_vgpu_set_cap(&a->vgpu, 80), 0);
+	assert_int_equal(state_of_guest(a).lease_ns, 700 * MS);
+	rig_run(&rig, 650 * MS);
+	assert_int_equal(state_of_guest(a).cap_pct, 80);
+	assert_int_equal(intel_vgpu_set_lease(&a->vgpu, 700), 0);
+	rig_run(&rig, 699 * MS);
+	assert_int_equal(state_of_guest(a).cap_pct, 80);
+	rig_run(&rig, 101 * MS);
+	assert_int_equal(state_of_guest(a).cap_pct, 25);
+	rig_fini(&rig);
+}
+
+/* Nobody looks and no guest is there: the slots pass nevertheless. */
+static void a_lease_ends_unseen(void **state)
+{
+	struct rig rig;
+	struct guest *a;
+
+	(void)state;
+	rig_init(&rig);
+	a = rig_create(&rig, 4);
+	assert_int_equal(intel_vgpu_set_lease(&a->vgpu, 650), 0);
+	assert_int_equal(intel_vgpu_set_cap(&a->vgpu, 80), 0);
+	rig_run(&rig, 15 * S);
+	assert_int_equal(state_of_guest(a).sched_ns, 25 * MS + 80 * 6 * MS + 25 * 143 * MS);
+	rig_fini(&rig);
+}
+
+static void a_machine_that_stood_still_goes_on(void **state)
+{
+	struct rig rig;
+	struct guest *a;
+	u64 allotted_ns;
+
+	(void)state;
+	rig_init(&rig);
+	a = rig_add(&rig, 20, 1 * MS);
+	rig_begin(&rig);
+	allotted_ns = state_of_guest(a).sched_ns;
+	rig_run(&rig, 1 * MS + 500000);
+	clock_ns += 3600 * S;
+	rig_run(&rig, 1);
+	assert_near(busy(a), 3600 * S, 2 * MS); /* it was in flight */
+	assert_int_equal(books_of(&rig)->sched.slot_end_ns, clock_ns - 1 + SCHED_SLOT_NS);
+	rig_run(&rig, 2 * S);
+	assert_near(state_of_guest(a).sched_ns - allotted_ns, 3602 * S / 5, 1 * MS);
+	rig_begin(&rig);
+	allotted_ns = busy(a);
+	rig_run(&rig, 10 * S);
+	assert_share(a, allotted_ns, 20, 5);
+	rig_fini(&rig);
+}
+
+/* --- files --- */
+
+static ssize_t put(struct guest *guest, const char *name, const char *text)
+{
+	struct device dev = {.data = &guest->vgpu};
+
+	for (size_t i = 0; i < ARRAY_SIZE(intel_vgpu_sched_attrs); i++) {
+		struct device_attribute *attr = &intel_vgpu_sched_attrs[i];
+
+		if (strcmp(attr->attr.name, name) == 0)
+			return attr->store ? attr->store(&dev, attr, text, strlen(text)) : -EACCES;
+	}
+	return -ENOENT;
+}
+
+static const char *get(struct guest *guest, const char *name)
+{
+	static char text[PAGE_SIZE];
+	struct device dev = {.data = &guest->vgpu};
+
+	for (size_t i = 0; i < ARRAY_SIZE(intel_vgpu_sched_attrs); i++) {
+		struct device_attribute *attr = &intel_vgpu_sched_attrs[i];
+
+		if (strcmp(attr->attr.name, name) == 0)
+			return attr->show(&dev, attr, text) > 0 ? text : "?";
+	}
+	return "none";
+}
+
+static void files_take_and_give(void **state)
+{
+	static const struct {
+		const char *name, *text;
+		ssize_t want;
+	} cases[] = {
+		{"initial_cap", "101\n", -EINVAL},
+		{"initial_cap", "40\n", 3},
+		{"cap", "101\n", -EINVAL},
+		{"cap", "-1\n", -EINVAL},
+		{"cap", "many\n", -EINVAL},
+		{"cap", "99999999999\n", -ERANGE},
+		{"cap", "55\n", 3},
+		{"initial_cap", "50\n", -EPERM},
+		{"cap_lease_ms", "4294967296\n", -ERANGE},
+		{"cap_lease_ms", "4294967295\n", 11},
+		{"busy_time", "0\n", -EACCES},
+		{"sched_time", "0\n", -EACCES},
+	};
+	struct rig rig;
+	struct guest *a;
+
+	(void)state;
+	rig_init(&rig);
+	a = rig_create(&rig, 2);
+	assert_string_equal(get(a, "cap"), "50\n");
+	assert_string_equal(get(a, "initial_cap"), "50\n");
+	assert_string_equal(get(a, "cap_lease_ms"), "0\n");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(put(a, cases[i].name, cases[i].text), cases[i].want);
+	assert_string_equal(get(a, "cap"), "55\n");
+	assert_string_equal(get(a, "initial_cap"), "40\n");
+	assert_string_equal(get(a, "cap_lease_ms"), "4294967295\n");
+	rig_run(&rig, 1 * S);
+	assert_string_equal(get(a, "busy_time"), "0\n");
+	/* The first 100 ms are of the type's half. */
+	assert_string_equal(get(a, "sched_time"), "545000000\n");
+	rig_fini(&rig);
+}
+
+static void the_initial_cap_is_the_types(void **state)
+{
+	struct rig rig;
+	const int parts[] = {8, 4, 2, 1};
+	const unsigned int caps[] = {12, 25, 50, 100};
+
+	(void)state;
+	rig_init(&rig);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(state_of_guest(rig_create(&rig, parts[i])).cap_pct, caps[i]);
+	rig_fini(&rig);
+}
+
+/* --- coming and going --- */
+
+static void a_reset_keeps_cap_and_books(void **state)
+{
+	struct rig rig;
+	struct guest *a, *b;
+	u64 before_ns;
+
+	(void)state;
+	rig_init(&rig);
+	a = rig_add(&rig, 50, 3 * MS);
+	b = rig_add(&rig, 50, 3 * MS);
+	assert_int_equal(intel_vgpu_set_cap(&a->vgpu, 30), 0);
+	rig_run(&rig, 1001 * MS);
+	/* intel_gvt_reset_vgpu(): stopped in mid-flight, then what is in flight is waited for. */
+	while (!in_flight(&rig, a))
+		rig_run(&rig, 1 * MS);
+	before_ns = busy(a);
+	intel_vgpu_stop_schedule(&a->vgpu);
+	intel_vgpu_stop_schedule(&a->vgpu);
+	assert_null(rig.gvt.scheduler.current_vgpu);
+	assert_null(rig.gvt.scheduler.engine_owner[RCS0]);
+	a->habits[RCS0].length_ns = 0;
+	while (in_flight(&rig, a))
+		rig_run(&rig, 100000);
+	drop_queue(a);
+	assert_true(busy(a) > before_ns);
+	before_ns = busy(b);
+	rig_run(&rig, 1 * S);
+	assert_near(busy(b) - before_ns, 500 * MS, 10 * MS);
+
+	intel_vgpu_start_schedule(&a->vgpu);
+	intel_vgpu_start_schedule(&a->vgpu);
+	a->habits[RCS0].length_ns = 3 * MS;
+	assert_int_equal(state_of_guest(a).cap_pct, 30);
+	before_ns = busy(a);
+	assert_true(before_ns > 200 * MS);
+	rig_run(&rig, 10 * S);
+	assert_share(a, before_ns, 30, 5);
+	rig_fini(&rig);
+}
+
+static void a_stopped_one_is_not_dispatched(void **state)
+{
+	struct rig rig;
+	struct guest *a;
+
+	(void)state;
+	rig_init(&rig);
+	a = rig_add(&rig, 0, 0);
+	intel_vgpu_stop_schedule(&a->vgpu);
+	submit(&rig, a, RCS0, 1 * MS);
+	rig_run(&rig, 1 * S);
+	assert_int_equal(busy(a), 0);
+	intel_vgpu_start_schedule(&a->vgpu);
+	rig_run(&rig, 2 * MS);
+	assert_int_equal(busy(a), 1 * MS);
+	rig_fini(&rig);
+}
+
+static void the_last_one_takes_the_timer_along(void **state)
+{
+	struct rig rig;
+	struct guest *a;
+
+	(void)state;
+	rig_init(&rig);
+	assert_int_equal(books_of(&rig)->timer.at_ns, 0);
+	a = rig_add(&rig, 50, 1 * MS);
+	rig_run(&rig, 1 * S);
+	assert_true(books_of(&rig)->timer.at_ns > clock_ns);
+	rig_remove(&rig, a);
+	settle(&rig);
+	assert_int_equal(books_of(&rig)->timer.at_ns, 0);
+	clock_ns += 100 * S;
+	a = rig_add(&rig, 50, 1 * MS);
+	rig_run(&rig, 10 * S);
+	assert_share(a, 0, 50, 5);
+	rig_fini(&rig);
+}
+
+/* Whatever comes and goes: the rig asserts the rules of the locks and of dispatching, and
+ * rig_fini() that all is left. */
+static void coming_and_going_at_random(void **state)
+{
+	struct rig rig;
+	unsigned int seed = 7;
+
+	(void)state;
+	rig_init(&rig);
+	rig.delay_ns = 50000;
+	for (int i = 0; i < 4000; i++) {
+		struct guest *guest;
+
+		seed = seed * 1103515245 + 12345;
+		guest = &rig.guests[(seed >> 16) % VGPUS];
+		if (!guest->exists)
+			guest = rig_add(&rig, (seed >> 20) % 101, (seed >> 8) % 20 * MS / 4);
+		else if ((seed >> 24) % 4 == 0)
+			rig_remove(&rig, guest);
+		else if ((seed >> 24) % 4 == 1)
+			assert_int_equal(intel_vgpu_set_cap(&guest->vgpu, (seed >> 20) % 101), 0);
+		else if ((seed >> 24) % 4 == 2)
+			guest->habits[BCS0].length_ns = (seed >> 8) % 8 * MS;
+		else
+			intel_vgpu_stop_schedule(&guest->vgpu);
+		rig_run(&rig, (seed >> 12) % 30 * MS);
+		for (int j = 0; j < VGPUS; j++)
+			if (rig.guests[j].exists && rig.guests[j].vgpu.active)
+				intel_vgpu_start_schedule(&rig.guests[j].vgpu);
+	}
+	rig_fini(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(engines_at_once_count_once),
+		cmocka_unit_test(a_long_workload_shows_while_it_runs),
+		cmocka_unit_test(a_new_cap_counts_from_the_next_slot),
+		cmocka_unit_test(a_lease_gives_the_cap_back),
+		cmocka_unit_test(a_lease_ends_unseen),
+		cmocka_unit_test(a_machine_that_stood_still_goes_on),
+		cmocka_unit_test(files_take_and_give),
+		cmocka_unit_test(the_initial_cap_is_the_types),
+		cmocka_unit_test(a_reset_keeps_cap_and_books),
+		cmocka_unit_test(a_stopped_one_is_not_dispatched),
+		cmocka_unit_test(the_last_one_takes_the_timer_along),
+		cmocka_unit_test(coming_and_going_at_random),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * i915's scheduling policy (kernel/gover_sched_policy), the very file, with a GVT-g around it that
+ * has no GPU: who gets how much, and whose turn it is.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "kernel/gover_sched_policy/sched_policy.c"
+#include "tests/unit/kernel/test-sched-policy-rig.h"
+
+/* --- shares --- */
+
+static void caps_are_shares(void **state)
+{
+	struct rig rig;
+	struct guest *a, *b, *c;
+
+	(void)state;
+	rig_init(&rig);
+	a = rig_add(&rig, 20, 1 * MS);
+	b = rig_add(&rig, 30, 1 * MS);
+	c = rig_add(&rig, 50, 1 * MS);
+	rig_begin(&rig);
+	rig_run(&rig, 10 * S);
+	assert_share(a, 0, 20, 5);
+	assert_share(b, 0, 30, 5);
+	assert_share(c, 0, 50, 5);
+	rig_fini(&rig);
+}
+
+static void a_cap_is_hard(void **state)
+{
+	struct rig rig;
+	struct guest *a;
+
+	(void)state;
+	rig_init(&rig);
+	a = rig_add(&rig, 30, 1 * MS);
+	rig_add(&rig, 70, 0);
+	rig_begin(&rig);
+	rig_run(&rig, 10 * S);
+	assert_share(a, 0, 30, 5);
+	rig_fini(&rig);
+}
+
+static void cap_0_is_no_limit(void **state)
+{
+	struct rig rig;
+	struct guest *a;
+	u64 allotted_ns;
+
+	(void)state;
+	rig_init(&rig);
+	a = rig_add(&rig, 0, 1 * MS);
+	rig_begin(&rig);
+	allotted_ns = state_of_guest(a).sched_ns;
+	rig_run(&rig, 10 * S);
+	assert_share(a, 0, 100, 1);
+	assert_int_equal(state_of_guest(a).sched_ns - allotted_ns, 10 * S);
+	rig_fini(&rig);
+}
+
+static void caps_above_100_shrink_alike(void **state)
+{
+	struct rig rig;
+	struct guest *a, *b;
+
+	(void)state;
+	rig_init(&rig);
+	a = rig_add(&rig, 80, 1 * MS);
+	b = rig_add(&rig, 40, 1 * MS);
+	rig_begin(&rig);
+	rig_run(&rig, 10 * S);
+	assert_near(busy(a) + busy(b), 10 * S, 10 * MS);
+	assert_near(busy(a), 6667 * MS, 300 * MS);
+	rig_fini(&rig);
+}
+
+/* Nothing can be taken from a vGPU in mid-workload: what is too much in a slot is paid back in the
+ * next ones. */
+static void long_workloads_are_paid_back(void **state)
+{
+	struct rig rig;
+	struct guest *a, *b;
+
+	(void)state;
+	rig_init(&rig);
+	a = rig_add(&rig, 10, 16 * MS);
+	b = rig_add(&rig, 90, 1 * MS);
+	rig_begin(&rig);
+	rig_run(&rig, 10 * S);
+	/* What it owes at the end of a second is forgiven: one workload at most. */
+	assert_in_range(busy(a), 990 * MS, 1000 * MS + 10 * 16 * MS);
+	assert_true(busy(b) >= 8800 * MS);
+	rig_fini(&rig);
+}
+
+static void a_late_service_thread_changes_no_share(void **state)
+{
+	struct rig rig;
+	struct guest *a, *b;
+	u64 allotted_ns;
+
+	(void)state;
+	rig_init(&rig);
+	rig.delay_ns = 5 * MS;
+	a = rig_add(&rig, 25, 1 * MS);
+	b = rig_add(&rig, 40, 1 * MS);
+	rig_begin(&rig);
+	allotted_ns = state_of_guest(a).sched_ns;
+	rig_run(&rig, 10 * S);
+	assert_share(a, 0, 25, 5);
+	assert_share(b, 0, 40, 5);
+	assert_int_equal(state_of_guest(a).sched_ns - allotted_ns, 2500 * MS);
+	rig_fini(&rig);
+}
+
+static void weight_shares_all(void **state)
+{
+	struct rig rig;
+	struct guest *a, *b;
+	char name[PAGE_SIZE];
+
+	(void)state;
+	assert_int_equal(param_discipline->set("weight\n", NULL), 0);
+	assert_true(param_discipline->get(name, NULL) > 0);
+	assert_string_equal(name, "weight\n");
+	rig_init(&rig);
+	a = rig_add(&rig, 10, 1 * MS);
+	b = rig_add(&rig, 30, 1 * MS);
+	rig_begin(&rig);
+	rig_run(&rig, 10 * S);
+	assert_share(a, 0, 25, 5);
+	assert_share(b, 0, 75, 5);
+	rig_fini(&rig);
+	assert_int_equal(param_discipline->set("cap", NULL), 0);
+	assert_int_equal(param_discipline->set("fair", NULL), -EINVAL);
+	assert_int_equal(param_discipline->set("weightweightweight", NULL), -EINVAL);
+	assert_string_equal(chosen_discipline->name, "cap");
+}
+
+/* --- turns --- */
+
+static void alone_it_is_dispatched_at_once(void **state)
+{
+	struct rig rig;
+	struct guest *a;
+
+	(void)state;
+	rig_init(&rig);
+	rig.delay_ns = 100000;
+	a = rig_add(&rig, 50, 0);
+	a->habits[RCS0] = (struct habit){.length_ns = 1 * MS, .pause_ns = 4 * MS};
+	rig_begin(&rig);
+	rig_run(&rig, 20 * MS);
+	assert_ptr_equal(rig.gvt.scheduler.current_vgpu, &a->vgpu);
+	submit(&rig, a, BCS0, 1 * MS);
+	settle(&rig);
+	assert_true(in_flight(&rig, a));
+	rig_fini(&rig);
+}
+
+static void without_slice_it_waits_for_the_next_slot(void **state)
+{
+	struct rig rig;
+	struct guest *a;
+
+	(void)state;
+	rig_init(&rig);
+	a = rig_add(&rig, 10, 1 * MS);
+	rig_begin(&rig);
+	rig_run(&rig, 50 * MS);
+	assert_near(busy(a), 10 * MS, 1 * MS);
+	assert_ptr_equal(rig.gvt.scheduler.current_vgpu, &rig.idle);
+	assert_true(queued(a, RCS0) > 0);
+	rig_run(&rig, 100 * MS);
+	assert_near(busy(a), 20 * MS, 1 * MS);
+	rig_fini(&rig);
+}
+
+static void one_that_has_nothing_to_do_leaves_at_once(void **state)
+{
+	struct rig rig;
+	struct guest *a, *b;
+
+	(void)state;
+	rig_init(&rig);
+	a = rig_add(&rig, 50, 0);
+	b = rig_add(&rig, 50, 0);
+	rig_begin(&rig);
+	submit(&rig, a, RCS0, 300000);
+	submit(&rig, b, RCS0, 300000);
+	rig_run(&rig, 600000);
+	assert_int_equal(busy(a), 300000);
+	assert_int_equal(busy(b), 300000);
+	rig_fini(&rig);
+}
+
+static void a_switch_waits_for_every_engine(void **state)
+{
+	struct rig rig;
+	struct guest *a, *b;
+
+	(void)state;
+	rig_init(&rig);
+	a = rig_add(&rig, 50, 0);
+	b = rig_add(&rig, 50, 0);
+	rig_begin(&rig);
+	submit(&rig, a, RCS0, 4 * MS);
+	submit(&rig, a, BCS0, 9 * MS);
+	rig_run(&rig, 1 * MS);
+	submit(&rig, a, RCS0, 1 * MS);
+	submit(&rig, b, RCS0, 1 * MS);
+	rig_run(&rig, 7 * MS);
+	assert_ptr_equal(rig.gvt.scheduler.current_vgpu, &a->vgpu);
+	assert_true(rig.gvt.scheduler.need_reschedule);
+	assert_null(rig.gvt.scheduler.current_workload[RCS0]);
+	assert_int_equal(busy(b), 0);
+	rig_run(&rig, 2 * MS);
+	assert_int_equal(busy(a), 9 * MS);
+	assert_int_equal(busy(b), 1 * MS);
+	rig_fini(&rig);
+}
+
+/* B was to follow A, and is gone before A's workload ends: A goes on. */
+static void who_was_to_follow_may_go(void **state)
+{
+	struct rig rig;
+	struct guest *a, *b;
+
+	(void)state;
+	rig_init(&rig);
+	a = rig_add(&rig, 50, 10 * MS);
+	b = rig_add(&rig, 50, 0);
+	rig_begin(&rig);
+	rig_run(&rig, 1 * MS);
+	submit(&rig, b, RCS0, 1 * MS);
+	rig_run(&rig, 5 * MS);
+	assert_true(rig.gvt.scheduler.need_reschedule);
+	rig_remove(&rig, b);
+	settle(&rig);
+	assert_false(rig.gvt.scheduler.need_reschedule);
+	rig_run(&rig, 30 * MS);
+	assert_int_equal(busy(a), 36 * MS);
+	rig_fini(&rig);
+}
+
+static void an_idle_gpu_is_asked_with_the_slots_only(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig);
+	rig_add(&rig, 50, 0);
+	rig_run(&rig, 1 * S);
+	rig.schedules = 0;
+	rig_run(&rig, 10 * S);
+	assert_in_range(rig.schedules, 99, 101);
+	rig_fini(&rig);
+}
+
+static void a_busy_gpu_is_handed_on_with_the_rounds(void **state)
+{
+	struct rig rig;
+	struct intel_vgpu *last = NULL;
+	unsigned int hands = 0;
+
+	(void)state;
+	rig_init(&rig);
+	rig_add(&rig, 30, 100000);
+	rig_add(&rig, 70, 100000);
+	rig_begin(&rig);
+	for (int i = 0; i < 100000; i++) {
+		rig_run(&rig, 10000);
+		hands += rig.gvt.scheduler.current_vgpu != last;
+		last = rig.gvt.scheduler.current_vgpu;
+	}
+	/* 200 rounds a second */
+	assert_in_range(hands, 350, 410);
+	rig_fini(&rig);
+}
+
+/* While B waits for A's workload its turn does not get shorter: the timer must not ring for that.
+ */
+static void little_left_of_a_slice_rings_seldom(void **state)
+{
+	struct rig rig;
+	struct guest *a, *b;
+
+	(void)state;
+	rig_init(&rig);
+	a = rig_add(&rig, 0, 0);
+	b = rig_add(&rig, 1, 0);
+	rig_begin(&rig);
+	submit(&rig, b, RCS0, 999000);
+	rig_run(&rig, 1 * MS);
+	submit(&rig, a, RCS0, 50 * MS);
+	rig_run(&rig, 10 * MS);
+	submit(&rig, b, RCS0, 1 * MS);
+	rig.schedules = 0;
+	rig_run(&rig, 39 * MS);
+	assert_in_range(rig.schedules, 1, 40);
+	rig_run(&rig, 2 * MS);
+	assert_int_equal(busy(b), 1999000);
+	rig_fini(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(caps_are_shares),
+		cmocka_unit_test(a_cap_is_hard),
+		cmocka_unit_test(cap_0_is_no_limit),
+		cmocka_unit_test(caps_above_100_shrink_alike),
+		cmocka_unit_test(long_workloads_are_paid_back),
+		cmocka_unit_test(a_late_service_thread_changes_no_share),
+		cmocka_unit_test(weight_shares_all),
+		cmocka_unit_test(alone_it_is_dispatched_at_once),
+		cmocka_unit_test(without_slice_it_waits_for_the_next_slot),
+		cmocka_unit_test(one_that_has_nothing_to_do_leaves_at_once),
+		cmocka_unit_test(a_switch_waits_for_every_engine),
+		cmocka_unit_test(who_was_to_follow_may_go),
+		cmocka_unit_test(an_idle_gpu_is_asked_with_the_slots_only),
+		cmocka_unit_test(a_busy_gpu_is_handed_on_with_the_rounds),
+		cmocka_unit_test(little_left_of_a_slice_rings_seldom),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/* What the hub tells programs in virtual machines over vsock: their limit, once and when it is
+ * another, whether they read it or not. A unix socket stands for vsock, and the kernel's word for
+ * whose it is comes from here. */
+#include "tests/unit/monitor/fps/test-fps.h"
+
+#include <endian.h>
+#include <stdlib.h>
+
+#include <linux/vm_sockets.h>
+
+static int fake_socket(int domain, int type, int protocol);
+static int fake_bind(int fd, const struct sockaddr *address, socklen_t length);
+static int fake_accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
+static ssize_t fake_send(int fd, const void *bytes, size_t size, int flags);
+
+#define socket	fake_socket
+#define bind	fake_bind
+#define accept4 fake_accept4
+#define send	fake_send
+#define folder	its_folder /* not that of the test */
+#include "monitor/fps/guest.c"
+#undef folder
+#undef socket
+#undef bind
+#undef accept4
+#undef send
+
+#define NOTHING	 UINT64_MAX
+#define LIMIT_NS 20000000
+
+static struct sockaddr_un host;
+static socklen_t host_length;
+static uint32_t next_cid;    /* of the connection that is accepted next */
+static size_t room;	     /* bytes that a connection takes before it is full */
+static const char *vm_id;    /* of the machine with the CID 3; NULL: it has no vGPU */
+static uint64_t next_number; /* of a program */
+
+static int fake_socket(int domain, int type, int protocol)
+{
+	return socket(domain == AF_VSOCK ? AF_UNIX : domain, type, protocol);
+}
+
+static int fake_bind(int fd, const struct sockaddr *address, socklen_t length)
+{
+	const struct sockaddr_un any = {.sun_family = AF_UNIX};
+
+	assert_int_equal(address->sa_family, AF_VSOCK);
+	assert_int_equal(length, sizeof(struct sockaddr_vm));
+	host_length = sizeof(host);
+	return bind(fd, (const struct sockaddr *)&any, sizeof(any.sun_family)) < 0
+		       ? -1
+		       : getsockname(fd, (struct sockaddr *)&host, &host_length);
+}
+
+static int fake_accept4(int fd, struct sockaddr *address, socklen_t *length, int flags)
+{
+	const struct sockaddr_vm peer = {.svm_family = AF_VSOCK, .svm_cid = next_cid};
+
+	assert_int_equal(*length, sizeof(peer));
+	memcpy(address, &peer, sizeof(peer));
+	return accept4(fd, NULL, NULL, flags);
+}
+
+static ssize_t fake_send(int fd, const void *bytes, size_t size, int flags)
+{
+	size_t n = size < room ? size : room;
+
+	assert_int_equal(flags, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (n == 0) {
+		errno = EAGAIN;
+		return -1;
+	}
+	room -= n;
+	return send(fd, bytes, n, flags);
+}
+
+static int vm_of(void *userdata, uint32_t cid, const char *name, char ret_id[ID_MAX])
+{
+	(void)userdata;
+	if (name)
+		return strcmp(name, "vm-a") == 0 ? id_copy(ret_id, "a") : -ENOENT;
+	if (cid == 4)
+		return id_copy(ret_id, "b");
+	return cid == 3 && vm_id ? id_copy(ret_id, vm_id) : -ENOENT;
+}
+
+static char ports[64];
+
+static int hear(void **state)
+{
+	struct err err;
+
+	vm_id = "a";
+	room = SIZE_MAX;
+	next_number = 0;
+	if (setup(state) != 0)
+		return -1;
+	(void)snprintf(ports, sizeof(ports), "%s/ports", folder);
+	return fps_hub_hear_guests(hub, 7007, ports, vm_of, &err);
+}
+
+static int end(void **state)
+{
+	assert_int_equal(rmdir(ports), 0);
+	return teardown(state);
+}
+
+struct guest_program {
+	int sock;
+	uint64_t number, messages;
+};
+
+static struct guest_program program_in(uint32_t cid)
+{
+	struct guest_program p = {
+		.sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
+		.number = next_number++,
+	};
+
+	next_cid = cid;
+	assert_int_equal(connect(p.sock, (struct sockaddr *)&host, host_length), 0);
+	pump();
+	return p;
+}
+
+/* 60 frames more. */
+static void report(struct guest_program *p)
+{
+	uint64_t at_ns = (1 + p->messages) * NS_PER_S;
+	const struct fps_message m = {
+		.magic = htole64(FPS_MESSAGE_MAGIC),
+		.version = htole64(FPS_MESSAGE_VERSION),
+		.program = htole64(p->number),
+		.sequence = htole64(++p->messages),
+		.first_ns = htole64(NS_PER_S),
+		.newest_ns = htole64(at_ns),
+		.sent_ns = htole64(at_ns),
+		.frames = htole64(60 * p->messages),
+		.end = htole64(FPS_MESSAGE_END),
+	};
+
+	assert_int_equal(send(p->sock, &m, sizeof(m), MSG_NOSIGNAL), sizeof(m));
+	pump();
+}
+
+static void tick(void)
+{
+	pass(1);
+	fps_hub_collect(hub);
+}
+
+/* What one answer says, of which all must be there; NOTHING: there is none. */
+static uint64_t told(const struct guest_program *p)
+{
+	struct fps_answer answer;
+	ssize_t n = recv(p->sock, &answer, sizeof(answer), MSG_DONTWAIT);
+
+	if (n < 0) {
+		assert_int_equal(errno, EAGAIN);
+		return NOTHING;
+	}
+	assert_int_equal(n, sizeof(answer));
+	assert_int_equal(le64toh(answer.magic), FPS_ANSWER_MAGIC);
+	assert_int_equal(le64toh(answer.version), FPS_ANSWER_VERSION);
+	assert_int_equal(le64toh(answer.end), FPS_ANSWER_END);
+	return le64toh(answer.period_ns);
+}
+
+static bool has_left(const struct guest_program *p)
+{
+	char byte;
+
+	return recv(p->sock, &byte, 1, MSG_DONTWAIT) == 0 || errno == ECONNRESET;
+}
+
+static void leave(const struct guest_program *p)
+{
+	assert_int_equal(close(p->sock), 0);
+	pump();
+}
+
+static void set_limit(const char *id, uint64_t period_ns)
+{
+	assert_int_equal(fps_hub_limit(hub, id, period_ns), 0);
+}
+
+static void a_limit_is_told_once_and_when_it_is_another(void **state)
+{
+	static const uint64_t limits[] = {LIMIT_NS, 1000000000, 1000000, 0, LIMIT_NS};
+	struct guest_program p = program_in(3);
+
+	(void)state;
+	set_limit("a", 30000000);
+	tick();
+	assert_int_equal(told(&p), NOTHING); /* it may be anybody yet */
+	report(&p);
+	tick();
+	assert_int_equal(told(&p), 30000000);
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		set_limit("a", limits[i]);
+		report(&p);
+		tick();
+		assert_int_equal(told(&p), limits[i]);
+		for (int s = 0; s < 5; s++) {
+			report(&p);
+			tick();
+			assert_int_equal(told(&p), NOTHING);
+		}
+	}
+	leave(&p);
+}
+
+/* An earlier daemon may have told it one. */
+static void who_has_no_limit_is_told_so(void **state)
+{
+	struct guest_program p = program_in(3);
+
+	(void)state;
+	report(&p);
+	tick();
+	assert_int_equal(told(&p), 0);
+	assert_int_equal(told(&p), NOTHING);
+	leave(&p);
+}
+
+static void each_program_has_the_limit_of_its_machine(void **state)
+{
+	struct guest_program a[2], b;
+
+	(void)state;
+	set_limit("a", LIMIT_NS);
+	set_limit("b", 1000000);
+	a[0] = program_in(3);
+	b = program_in(4);
+	a[1] = program_in(3);
+	report(&a[0]);
+	report(&a[1]);
+	report(&b);
+	tick();
+	assert_int_equal(told(&a[0]), LIMIT_NS);
+	assert_int_equal(told(&a[1]), LIMIT_NS);
+	assert_int_equal(told(&b), 1000000);
+	vm_id = "b"; /* the contract says so now */
+	fps_hub_rematch(hub);
+	tick();
+	assert_int_equal(told(&a[0]), 1000000);
+	assert_int_equal(told(&a[1]), 1000000);
+	assert_int_equal(told(&b), NOTHING);
+	leave(&a[0]);
+	leave(&a[1]);
+	leave(&b);
+}
+
+static void who_never_reads_is_heard_as_ever(void **state)
+{
+	struct guest_program p = program_in(3);
+
+	(void)state;
+	room = 0;
+	for (uint64_t s = 0; s < 100; s++) {
+		set_limit("a", LIMIT_NS + s);
+		report(&p);
+		tick();
+	}
+	assert_int_equal(frames_of("a"), 6000);
+	assert_int_equal(stats().refused + stats().dropped, 0);
+	assert_int_equal(stats().open, 1);
+	room = SIZE_MAX; /* it reads after all: of all these the last one is left */
+	tick();
+	assert_int_equal(told(&p), LIMIT_NS + 99);
+	assert_int_equal(told(&p), NOTHING);
+	leave(&p);
+}
+
+static void an_answer_that_has_begun_is_ended_before_the_next(void **state)
+{
+	struct guest_program p = program_in(3);
+
+	(void)state;
+	for (size_t taken = 1; taken < FPS_ANSWER_BYTES; taken++) {
+		set_limit("a", LIMIT_NS + taken);
+		report(&p);
+		room = taken;
+		tick();
+		assert_int_equal(room, 0);
+		set_limit("a", 2 * LIMIT_NS + taken);
+		tick();
+		room = SIZE_MAX;
+		tick();
+		assert_int_equal(told(&p), LIMIT_NS + taken);
+		tick();
+		assert_int_equal(told(&p), 2 * LIMIT_NS + taken);
+		assert_int_equal(told(&p), NOTHING);
+	}
+	leave(&p);
+}
+
+static void who_is_let_go_has_no_limit(void **state)
+{
+	struct guest_program ticked = program_in(3), speaks = program_in(3);
+
+	(void)state;
+	set_limit("a", LIMIT_NS);
+	report(&ticked);
+	report(&speaks);
+	tick();
+	assert_int_equal(told(&ticked), LIMIT_NS);
+	assert_int_equal(told(&speaks), LIMIT_NS);
+	vm_id = NULL; /* the contract is gone */
+	fps_hub_forget(hub, "a");
+	report(&speaks); /* before the next tick */
+	assert_int_equal(told(&speaks), 0);
+	assert_true(has_left(&speaks));
+	tick();
+	assert_int_equal(told(&ticked), 0);
+	assert_true(has_left(&ticked));
+	leave(&ticked);
+	leave(&speaks);
+}
+
+static void who_is_refused_for_want_of_a_vgpu_has_no_limit(void **state)
+{
+	struct guest_program p = program_in(5);
+
+	(void)state;
+	assert_int_equal(stats().refused, 1);
+	assert_int_equal(told(&p), 0);
+	assert_true(has_left(&p));
+	leave(&p);
+	room = 0; /* nor does it matter whether it can be told */
+	p = program_in(5);
+	assert_int_equal(stats().refused, 2);
+	assert_true(has_left(&p));
+	leave(&p);
+}
+
+/* Its programs have it open for a message alone. */
+static void by_virtio_serial_nothing_is_told(void **state)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct guest_program p = {.sock = -1};
+	int qemu = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	(void)state;
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s/vm-a", ports);
+	assert_int_equal(bind(qemu, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(qemu, 1), 0);
+	set_limit("a", LIMIT_NS);
+	pass(2);
+	tick();
+	p.sock = accept4(qemu, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	assert_true(p.sock >= 0);
+	report(&p);
+	tick();
+	assert_int_equal(frames_of("a"), 60);
+	assert_int_equal(told(&p), NOTHING);
+	leave(&p);
+	assert_int_equal(close(qemu), 0);
+	assert_int_equal(unlink(address.sun_path), 0);
+}
+
+#define RULE(name) cmocka_unit_test_setup_teardown(name, hear, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RULE(a_limit_is_told_once_and_when_it_is_another),
+		RULE(who_has_no_limit_is_told_so),
+		RULE(each_program_has_the_limit_of_its_machine),
+		RULE(who_never_reads_is_heard_as_ever),
+		RULE(an_answer_that_has_begun_is_ended_before_the_next),
+		RULE(who_is_let_go_has_no_limit),
+		RULE(who_is_refused_for_want_of_a_vgpu_has_no_limit),
+		RULE(by_virtio_serial_nothing_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* The door of the hub of FPS reports: where it listens, who is let in, and who is shown out. */
+#include "tests/unit/monitor/fps/test-fps.h"
+
+#include <sys/resource.h>
+
+static void a_bad_hello_is_refused(void **state)
+{
+	struct fps_hello magic = good_hello, version = good_hello, size = good_hello;
+	struct {
+		struct fps_hello hello;
+		char more[8];
+	} longer = {.hello = good_hello};
+	int good = make_memfd(FPS_WIRE_PAGE_SIZE, SEALS),
+	    none = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct program p = program_new();
+	int unsealed = make_memfd(FPS_WIRE_PAGE_SIZE, 0);
+	int may_shrink = make_memfd(FPS_WIRE_PAGE_SIZE, F_SEAL_GROW);
+	int small = make_memfd(FPS_WIRE_PAGE_SIZE / 2, SEALS);
+	int large = make_memfd(2 * FPS_WIRE_PAGE_SIZE, SEALS);
+	const struct {
+		const char *what;
+		const void *hello;
+		size_t length;
+		int fds[3];
+		size_t n_fds;
+	} rows[] = {
+		{"magic", &magic, sizeof(magic), {p.memfd}, 1},
+		{"version", &version, sizeof(version), {p.memfd}, 1},
+		{"size", &size, sizeof(size), {p.memfd}, 1},
+		{"short", &good_hello, sizeof(good_hello) - 1, {p.memfd}, 1},
+		{"one byte", &good_hello, 1, {p.memfd}, 1},
+		{"long", &longer, sizeof(longer), {p.memfd}, 1},
+		{"no fd", &good_hello, sizeof(good_hello), {0}, 0},
+		{"two fds", &good_hello, sizeof(good_hello), {p.memfd, p.memfd}, 2},
+		{"three fds", &good_hello, sizeof(good_hello), {p.memfd, p.memfd, none}, 3},
+		{"no memory", &good_hello, sizeof(good_hello), {none}, 1},
+		{"no seal", &good_hello, sizeof(good_hello), {unsealed}, 1},
+		{"may shrink", &good_hello, sizeof(good_hello), {may_shrink}, 1},
+		{"small page", &good_hello, sizeof(good_hello), {small}, 1},
+		{"large page", &good_hello, sizeof(good_hello), {large}, 1},
+		{"empty page", &good_hello, sizeof(good_hello), {good}, 1},
+	};
+	int fds = open_fds();
+
+	(void)state;
+	magic.magic++;
+	version.version++;
+	size.page_bytes--;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		int sock = connect_only();
+
+		send_hello(sock, rows[i].hello, rows[i].length, rows[i].fds, rows[i].n_fds);
+		pump();
+		if (stats().refused != i + 1 || stats().open != 0)
+			fail_msg("%s: was let in", rows[i].what);
+		assert_int_equal(close(sock), 0);
+		if (open_fds() != fds)
+			fail_msg("%s: an fd is left open", rows[i].what);
+	}
+	program_end(&p);
+	for (int fd = 0; fd < 6; fd++)
+		(void)close((int[]){good, none, unsealed, may_shrink, small, large}[fd]);
+}
+
+static void a_program_that_says_more_than_hello_is_refused(void **state)
+{
+	struct program p = program_new();
+
+	(void)state;
+	program_connect(&p);
+	pump();
+	assert_int_equal(send(p.sock, "x", 1, 0), 1);
+	pump();
+	assert_int_equal(stats().refused, 1);
+	assert_int_equal(stats().open, 0);
+	program_end(&p);
+}
+
+static void who_says_nothing_is_dropped_after_5_seconds(void **state)
+{
+	int silent = connect_only(), gone = connect_only(), fds = open_fds();
+
+	(void)state;
+	pump();
+	assert_int_equal(open_fds(), fds + 2);
+	assert_int_equal(close(gone), 0);
+	pump();
+	assert_int_equal(stats().refused, 0);
+	pass(4.9);
+	fps_hub_collect(hub);
+	assert_int_equal(stats().refused, 0);
+	pass(0.2);
+	fps_hub_collect(hub);
+	assert_int_equal(stats().refused, 1);
+	assert_int_equal(open_fds(), fds - 1);
+	assert_int_equal(close(silent), 0);
+}
+
+static void one_program_too_many_is_closed_at_once(void **state)
+{
+	static int socks[FPS_SOURCES_MAX + 3];
+	struct rlimit limit = {0}, raised;
+	char byte;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	raised = limit;
+	raised.rlim_cur = 2 * FPS_SOURCES_MAX + 100;
+	if (raised.rlim_cur > limit.rlim_max || setrlimit(RLIMIT_NOFILE, &raised) < 0)
+		skip();
+	for (size_t i = 0; i < ARRAY_SIZE(socks); i++) {
+		socks[i] = connect_only();
+		if (i % 100 == 0)
+			pump();
+	}
+	pump();
+	assert_int_equal(stats().refused, 3);
+	assert_int_equal(recv(socks[FPS_SOURCES_MAX], &byte, 1, 0), 0);
+	assert_int_equal(recv(socks[0], &byte, 1, 0), -1);
+	for (size_t i = 0; i < ARRAY_SIZE(socks); i++)
+		assert_int_equal(close(socks[i]), 0);
+	pump();
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+static void without_an_fd_left_the_loop_is_not_kept_awake(void **state)
+{
+	int sock = connect_only(), fd = dup(sock);
+	struct rlimit limit, none;
+	char byte;
+
+	(void)state;
+	assert_int_equal(close(fd), 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = limit;
+	none.rlim_cur = (rlim_t)fd; /* the lowest free one */
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	pump();
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(stats().refused, 1);
+	assert_int_equal(recv(sock, &byte, 1, 0), 0);
+	assert_int_equal(close(sock), 0);
+}
+
+/* What fps_hub_new() says of @at beside the hub that is open. */
+static int second_hub(const char *at, struct err *err)
+{
+	struct fps_hub *second = NULL;
+	int r = fps_hub_new(at, owner_of, NULL, &second, err);
+
+	fps_hub_free(second);
+	return r;
+}
+
+static void a_second_daemon_is_told_of_the_first(void **state)
+{
+	struct program p = program_new();
+	struct err err;
+
+	(void)state;
+	assert_int_equal(second_hub(path, &err), -EADDRINUSE);
+	assert_non_null(strstr(err.msg, "another daemon listens on"));
+	assert_non_null(strstr(err.msg, path));
+	program_connect(&p); /* the first goes on */
+	pump();
+	assert_int_equal(stats().open, 1);
+	assert_int_equal(stats().refused, 0);
+	program_end(&p);
+}
+
+static void the_socket_of_a_dead_daemon_is_replaced(void **state)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int dead = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	struct err err;
+
+	(void)state;
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s/dead", folder);
+	assert_int_equal(bind(dead, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(close(dead), 0);
+	assert_int_equal(access(address.sun_path, F_OK), 0);
+	assert_int_equal(second_hub(address.sun_path, &err), 0);
+	assert_int_equal(access(address.sun_path, F_OK), -1);
+}
+
+static void what_is_no_socket_is_left_alone(void **state)
+{
+	char file[96];
+	struct err err;
+	int fd;
+
+	(void)state;
+	(void)snprintf(file, sizeof(file), "%s/file", folder);
+	fd = open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(close(fd), 0);
+	assert_int_equal(second_hub(file, &err), -EEXIST);
+	assert_non_null(strstr(err.msg, file));
+	assert_int_equal(unlink(file), 0);
+}
+
+static void a_path_that_cannot_be_is_refused_by_name(void **state)
+{
+	char longer[200] = "/tmp/";
+	struct err err;
+
+	(void)state;
+	memset(longer + 5, 'x', sizeof(longer) - 6);
+	assert_int_equal(second_hub(longer, &err), -ENAMETOOLONG);
+	assert_non_null(strstr(err.msg, longer));
+	assert_int_equal(second_hub("", &err), -ENAMETOOLONG);
+	assert_int_equal(second_hub("/proc/none/fps.sock", &err), -ENOENT);
+	assert_non_null(strstr(err.msg, "/proc/none"));
+}
+
+static void folders_are_made_and_everybody_may_connect(void **state)
+{
+	char deep[128], made[96];
+	struct fps_hub *second = NULL;
+	struct stat st;
+	struct err err;
+
+	(void)state;
+	(void)snprintf(made, sizeof(made), "%s/run", folder);
+	(void)snprintf(deep, sizeof(deep), "%s/fps.sock", made);
+	assert_int_equal(fps_hub_new(deep, owner_of, NULL, &second, &err), 0);
+	assert_int_equal(stat(deep, &st), 0);
+	assert_int_equal(st.st_mode, S_IFSOCK | 0666);
+	/* A socket that is not its own any more is not taken away. */
+	assert_int_equal(unlink(deep), 0);
+	assert_int_equal(mknod(deep, S_IFIFO | 0600, 0), 0);
+	fps_hub_free(second);
+	assert_int_equal(unlink(deep), 0);
+	assert_int_equal(rmdir(made), 0);
+}
+
+static void freeing_ends_all_connections(void **state)
+{
+	struct program p = program_new();
+	int fds = open_fds();
+	char byte;
+
+	(void)state;
+	program_connect(&p);
+	pump();
+	hub = fps_hub_free(hub);
+	assert_null(hub);
+	assert_null(fps_hub_free(NULL));
+	assert_int_equal(recv(p.sock, &byte, 1, 0), 0);
+	program_end(&p);
+	assert_int_equal(open_fds(), fds - 1 - 3);
+}
+
+#define RULE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RULE(a_bad_hello_is_refused),
+		RULE(a_program_that_says_more_than_hello_is_refused),
+		RULE(who_says_nothing_is_dropped_after_5_seconds),
+		RULE(one_program_too_many_is_closed_at_once),
+		RULE(without_an_fd_left_the_loop_is_not_kept_awake),
+		RULE(a_second_daemon_is_told_of_the_first),
+		RULE(the_socket_of_a_dead_daemon_is_replaced),
+		RULE(what_is_no_socket_is_left_alone),
+		RULE(a_path_that_cannot_be_is_refused_by_name),
+		RULE(folders_are_made_and_everybody_may_connect),
+		RULE(freeing_ends_all_connections),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: MIT */
+/* The hub of FPS reports: who is counted, for whom, and how often. */
+#include "tests/unit/monitor/fps/test-fps.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+static void frames_reach_the_vgpu_of_their_process(void **state)
+{
+	struct program p = program_new();
+
+	(void)state;
+	program_draw(&p, 5);
+	program_connect(&p);
+	pump();
+	assert_int_equal(stats().open, 1);
+	fps_hub_collect(hub);
+	assert_int_equal(frames_of("a"), 5);
+	assert_int_equal(fps_hub_totals(hub, "a")->open, 1);
+	assert_int_equal(fps_hub_totals(hub, "a")->frame_time[20], 5);
+	assert_null(fps_hub_totals(hub, "b"));
+	pass(1);
+	program_draw(&p, 60);
+	fps_hub_collect(hub);
+	assert_int_equal(frames_of("a"), 65);
+	program_end(&p);
+	pump();
+	assert_int_equal(fps_hub_totals(hub, "a")->open, 0);
+	assert_int_equal(stats().open, 0);
+}
+
+static void all_lanes_and_programs_of_a_vgpu_are_summed(void **state)
+{
+	struct program p = program_new(), q = program_new();
+
+	(void)state;
+	p.page->lanes = FPS_WIRE_LANES + 5;
+	for (int l = 0; l < FPS_WIRE_LANES; l++)
+		p.page->lane[l].frames = 10;
+	program_draw(&q, 7);
+	program_connect(&p);
+	program_connect(&q);
+	pump();
+	fps_hub_collect(hub);
+	assert_int_equal(frames_of("a"), 10 * FPS_WIRE_LANES + 7);
+	assert_int_equal(fps_hub_totals(hub, "a")->open, 2);
+	program_end(&p);
+	program_end(&q);
+}
+
+static void totals_outlive_the_programs(void **state)
+{
+	(void)state;
+	for (int i = 1; i <= 3; i++) {
+		struct program p = program_new();
+
+		program_connect(&p);
+		pump();
+		program_draw(&p, 100);
+		program_end(&p);
+		pump();
+		assert_int_equal(frames_of("a"), 100 * (uint64_t)i);
+	}
+}
+
+static void the_last_partial_second_of_a_killed_program_counts(void **state)
+{
+	struct program p = program_new();
+	int status;
+	pid_t child = fork();
+
+	(void)state;
+	if (child == 0) {
+		program_connect(&p);
+		program_draw(&p, 30);
+		(void)raise(SIGSTOP);
+		program_draw(&p, 3);
+		(void)raise(SIGKILL);
+	}
+	assert_int_equal(waitpid(child, &status, WUNTRACED), child);
+	assert_true(WIFSTOPPED(status));
+	pump();
+	fps_hub_collect(hub);
+	assert_int_equal(frames_of("a"), 30);
+	assert_int_equal(kill(child, SIGCONT), 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	pump();
+	assert_int_equal(frames_of("a"), 33);
+	program_end(&p);
+}
+
+static void a_program_that_is_gone_before_it_is_seen_counts(void **state)
+{
+	struct program p = program_new();
+
+	(void)state;
+	program_connect(&p);
+	program_draw(&p, 2);
+	program_end(&p);
+	pump();
+	assert_int_equal(frames_of("a"), 2);
+	assert_int_equal(stats().refused, 0);
+}
+
+static void a_program_from_before_the_last_tick_counts_from_now(void **state)
+{
+	struct program p = program_new();
+
+	(void)state;
+	program_draw(&p, 5000);
+	pass(10);
+	fps_hub_collect(hub);
+	program_connect(&p);
+	pump();
+	program_draw(&p, 60);
+	fps_hub_collect(hub);
+	assert_int_equal(frames_of("a"), 60);
+	program_end(&p);
+}
+
+/* Counters may lie. A step that no program can make counts nothing; honest ones after it do. */
+static void an_impossible_step_counts_nothing(void **state)
+{
+	static const struct {
+		const char *what;
+		int64_t step;
+		uint32_t times;
+		uint64_t counted;
+	} rows[] = {
+		{"honest", 60, 60, 60},
+		{"backwards", -1, 0, 0},
+		{"to zero", -1000, 0, 0},
+		{"much too fast", 200001, 0, 0},
+		{"nearly too fast", 200000, 0, 200000},
+		{"absurd", INT64_MAX, 0, 0},
+		{"many more frame times than frames", 1, 4000000000u, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct program p = program_new();
+		uint64_t before;
+
+		program_draw(&p, 1000);
+		program_connect(&p);
+		pump();
+		fps_hub_collect(hub);
+		before = frames_of("a");
+		pass(1);
+		p.page->lane[0].frames += (uint64_t)rows[i].step;
+		p.page->lane[0].frame_time[3] += rows[i].times;
+		fps_hub_collect(hub);
+		if (frames_of("a") != before + rows[i].counted)
+			fail_msg("%s: %lld frames counted", rows[i].what,
+				 (long long)(frames_of("a") - before));
+		pass(1);
+		program_draw(&p, 60);
+		fps_hub_collect(hub);
+		assert_int_equal(frames_of("a"), before + rows[i].counted + 60);
+		program_end(&p);
+		pump();
+	}
+}
+
+static void a_false_number_of_lanes_is_harmless(void **state)
+{
+	static const uint32_t lanes[] = {0, UINT32_MAX, FPS_WIRE_LANES + 1, 0};
+	struct program p = program_new();
+
+	(void)state;
+	program_draw(&p, 100);
+	program_connect(&p);
+	pump();
+	fps_hub_collect(hub);
+	for (size_t i = 0; i < ARRAY_SIZE(lanes); i++) {
+		p.page->lanes = lanes[i];
+		fps_hub_collect(hub);
+		assert_in_range(frames_of("a"), 100, 200);
+	}
+	program_end(&p);
+}
+
+static void the_newest_frame_lies_between_the_last_two_looks(void **state)
+{
+	static const int64_t offsets_s[] = {-500, 0, 500};
+	struct program p = program_new();
+
+	(void)state;
+	program_connect(&p);
+	pump();
+	for (size_t i = 0; i < ARRAY_SIZE(offsets_s); i++) {
+		uint64_t from_ns = fake_now.mono_ns;
+
+		pass(1);
+		program_draw(&p, 1);
+		p.page->lane[0].last_ns += (uint64_t)offsets_s[i] * NS_PER_S;
+		fps_hub_collect(hub);
+		assert_in_range(fps_hub_totals(hub, "a")->newest_ns, from_ns, fake_now.mono_ns);
+	}
+	program_end(&p);
+}
+
+/* Over lanes and programs, also of one that ended: the longest is the longest of any. */
+static void the_longest_gap_is_that_of_any(void **state)
+{
+	struct program p = program_new(), q = program_new();
+
+	(void)state;
+	p.page->lanes = 2;
+	program_connect(&p);
+	program_connect(&q);
+	pump();
+	p.page->lane[0].longest_gap_ns = 30 * NS_PER_S / 1000;
+	p.page->lane[1].longest_gap_ns = 70 * NS_PER_S / 1000;
+	q.page->lane[0].longest_gap_ns = 50 * NS_PER_S / 1000;
+	fps_hub_collect(hub);
+	assert_int_equal(fps_hub_totals(hub, "a")->longest_gap_ns, 70 * NS_PER_S / 1000);
+	q.page->lane[0].longest_gap_ns = 90 * NS_PER_S / 1000;
+	program_end(&q);
+	pump();
+	assert_int_equal(fps_hub_totals(hub, "a")->longest_gap_ns, 90 * NS_PER_S / 1000);
+	p.page->lane[0].longest_gap_ns = fake_now.mono_ns + 1; /* longer than there was time */
+	fps_hub_collect(hub);
+	assert_int_equal(fps_hub_totals(hub, "a")->longest_gap_ns, 90 * NS_PER_S / 1000);
+	program_end(&p);
+}
+
+/* A wrong GPU time counts for nothing and costs no frame. */
+static void gpu_time_is_counted_where_it_can_be(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t frames, gpu_frames, gpu_time_ns, counted;
+	} rows[] = {
+		{"honest", 60, 60, 600000000, 60},
+		{"not measured", 60, 0, 0, 0},
+		{"late", 0, 4, 40000000, 4},
+		{"backwards", 60, UINT64_MAX, 5, 0},
+		{"time backwards", 60, 3, UINT64_MAX - 7, 0},
+		{"more frames than drawn", 60, 2000, 600000000, 0},
+		{"more time than there was", 60, 60, 1000 * NS_PER_S, 0},
+	};
+	struct program p = program_new();
+	uint64_t frames = 0, gpu_frames = 0;
+
+	(void)state;
+	program_connect(&p);
+	pump();
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		pass(1);
+		program_draw(&p, rows[i].frames);
+		p.page->lane[0].gpu_frames += rows[i].gpu_frames;
+		p.page->lane[0].gpu_time_ns += rows[i].gpu_time_ns;
+		fps_hub_collect(hub);
+		frames += rows[i].frames;
+		gpu_frames += rows[i].counted;
+		if (frames_of("a") != frames || fps_hub_totals(hub, "a")->gpu_frames != gpu_frames)
+			fail_msg("%s: %llu", rows[i].what,
+				 (unsigned long long)fps_hub_totals(hub, "a")->gpu_frames);
+	}
+	assert_int_equal(fps_hub_totals(hub, "a")->gpu_time_ns, 640000000);
+	program_end(&p);
+}
+
+/* What the program was told; UINT64_MAX: nothing. */
+static uint64_t told(const struct program *p)
+{
+	struct fps_order order;
+	uint64_t period_ns = UINT64_MAX;
+
+	while (recv(p->sock, &order, sizeof(order), MSG_DONTWAIT) == (ssize_t)sizeof(order)) {
+		assert_int_equal(order.magic, FPS_WIRE_MAGIC);
+		assert_int_equal(order.version, FPS_WIRE_VERSION);
+		period_ns = order.period_ns;
+	}
+	return period_ns;
+}
+
+static void a_limit_is_told_to_each_program_once(void **state)
+{
+	struct program p = program_new(), q = program_new();
+
+	(void)state;
+	program_connect(&p);
+	pump();
+	fps_hub_collect(hub);
+	assert_int_equal(told(&p), 0); /* it may remember another daemon's */
+	assert_int_equal(fps_hub_limit(hub, "a", 20 * NS_PER_S / 1000), 0);
+	assert_int_equal(fps_hub_limit(hub, "b", 50 * NS_PER_S / 1000), 0);
+	fps_hub_collect(hub);
+	assert_int_equal(told(&p), 20 * NS_PER_S / 1000);
+	program_connect(&q);
+	pump();
+	fps_hub_collect(hub);
+	assert_int_equal(told(&q), 20 * NS_PER_S / 1000);
+	assert_int_equal(told(&p), UINT64_MAX);
+	owner = "b";
+	pass(5);
+	fps_hub_collect(hub);
+	assert_int_equal(told(&p), 50 * NS_PER_S / 1000);
+	fps_hub_forget(hub, "b");
+	owner = NULL;
+	fps_hub_collect(hub);
+	assert_int_equal(told(&p), 0);
+	program_end(&p);
+	program_end(&q);
+	assert_int_equal(fps_hub_limit(hub, "never seen", 0), 0);
+	assert_null(fps_hub_totals(hub, "never seen"));
+}
+
+/* Who does not read is not waited for; when he does, he hears the newest. */
+static void who_does_not_read_his_limit_holds_up_nobody(void **state)
+{
+	struct program p = program_new();
+	uint64_t ns = NS_PER_S / 1000;
+
+	(void)state;
+	program_connect(&p);
+	pump();
+	for (int i = 0; i < 5000; i++) {
+		assert_int_equal(fps_hub_limit(hub, "a", ++ns), 0);
+		fps_hub_collect(hub);
+	}
+	assert_true(told(&p) != UINT64_MAX);
+	fps_hub_collect(hub);
+	assert_int_equal(told(&p), ns);
+	program_end(&p);
+}
+
+static void a_bucket_may_wrap(void **state)
+{
+	struct program p = program_new();
+
+	(void)state;
+	p.page->first_ns = 0;
+	p.page->lane[0].frame_time[20] = UINT32_MAX;
+	program_connect(&p);
+	pump();
+	program_draw(&p, 3);
+	fps_hub_collect(hub);
+	assert_int_equal(fps_hub_totals(hub, "a")->frame_time[20], 3);
+	program_end(&p);
+}
+
+static void a_program_of_nobody_is_asked_for_again(void **state)
+{
+	struct program p = program_new();
+	int eager;
+
+	(void)state;
+	owner = NULL;
+	program_connect(&p);
+	pump();
+	assert_int_equal(stats().unmatched, 1);
+	for (int i = 0; i < 30; i++)
+		fps_hub_collect(hub);
+	eager = asked;
+	assert_in_range(eager, 5, 20);
+	program_draw(&p, 50);
+	fps_hub_collect(hub);
+	assert_int_equal(asked, eager);
+	owner = "b";
+	pass(5);
+	program_draw(&p, 60);
+	fps_hub_collect(hub);
+	assert_int_equal(stats().unmatched, 0);
+	/* The 50 were drawn while it was nobody's. */
+	assert_int_equal(frames_of("b"), 60);
+	program_end(&p);
+}
+
+static void a_program_that_is_moved_counts_for_its_new_vgpu(void **state)
+{
+	struct program p = program_new();
+
+	(void)state;
+	program_connect(&p);
+	pump();
+	program_draw(&p, 10);
+	fps_hub_collect(hub);
+	owner = "b";
+	pass(5);
+	program_draw(&p, 20);
+	fps_hub_collect(hub);
+	assert_int_equal(frames_of("a"), 10);
+	assert_int_equal(frames_of("b"), 20);
+	assert_int_equal(fps_hub_totals(hub, "a")->open, 0);
+	assert_int_equal(fps_hub_totals(hub, "b")->open, 1);
+	owner = NULL; /* as when it is about to end */
+	pass(5);
+	program_draw(&p, 1);
+	program_end(&p);
+	pump();
+	assert_int_equal(frames_of("b"), 21);
+}
+
+static void a_forgotten_vgpu_leaves_no_totals(void **state)
+{
+	struct program p = program_new();
+
+	(void)state;
+	program_connect(&p);
+	pump();
+	program_draw(&p, 10);
+	fps_hub_collect(hub);
+	fps_hub_forget(hub, "b");
+	fps_hub_forget(hub, "a");
+	assert_null(fps_hub_totals(hub, "a"));
+	assert_int_equal(stats().unmatched, 1);
+	owner = "c";
+	program_draw(&p, 4);
+	fps_hub_collect(hub);
+	assert_int_equal(frames_of("c"), 4);
+	program_end(&p);
+}
+
+static void many_vgpus_are_kept_apart(void **state)
+{
+	struct program p[20];
+	char id[ID_MAX];
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		p[i] = program_new();
+		(void)snprintf(id, sizeof(id), "vgpu%d", (i * 7) % 20);
+		owner = id;
+		program_connect(&p[i]);
+		program_draw(&p[i], (uint64_t)i + 1);
+		pump();
+	}
+	fps_hub_collect(hub);
+	for (int i = 0; i < 20; i++) {
+		(void)snprintf(id, sizeof(id), "vgpu%d", (i * 7) % 20);
+		assert_int_equal(frames_of(id), i + 1);
+		program_end(&p[i]);
+	}
+}
+
+static void three_hundred_programs_at_once_are_all_counted(void **state)
+{
+	static struct program p[300];
+
+	(void)state;
+	for (int i = 0; i < 300; i++) {
+		p[i] = program_new();
+		program_draw(&p[i], 1);
+		program_connect(&p[i]);
+	}
+	pump();
+	assert_int_equal(stats().open, 300);
+	fps_hub_collect(hub);
+	assert_int_equal(frames_of("a"), 300);
+	for (int i = 0; i < 300; i += 2)
+		program_end(&p[i]);
+	pump();
+	assert_int_equal(stats().open, 150);
+	for (int i = 1; i < 300; i += 2)
+		program_end(&p[i]);
+	pump();
+	assert_int_equal(stats().open, 0);
+	assert_int_equal(stats().refused, 0);
+}
+
+#define RULE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RULE(frames_reach_the_vgpu_of_their_process),
+		RULE(all_lanes_and_programs_of_a_vgpu_are_summed),
+		RULE(totals_outlive_the_programs),
+		RULE(the_last_partial_second_of_a_killed_program_counts),
+		RULE(a_program_that_is_gone_before_it_is_seen_counts),
+		RULE(a_program_from_before_the_last_tick_counts_from_now),
+		RULE(an_impossible_step_counts_nothing),
+		RULE(a_false_number_of_lanes_is_harmless),
+		RULE(the_newest_frame_lies_between_the_last_two_looks),
+		RULE(the_longest_gap_is_that_of_any),
+		RULE(gpu_time_is_counted_where_it_can_be),
+		RULE(a_limit_is_told_to_each_program_once),
+		RULE(who_does_not_read_his_limit_holds_up_nobody),
+		RULE(a_bucket_may_wrap),
+		RULE(a_program_of_nobody_is_asked_for_again),
+		RULE(a_program_that_is_moved_counts_for_its_new_vgpu),
+		RULE(a_forgotten_vgpu_leaves_no_totals),
+		RULE(many_vgpus_are_kept_apart),
+		RULE(three_hundred_programs_at_once_are_all_counted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

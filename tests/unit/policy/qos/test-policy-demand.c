@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/* What a vGPU is taken to want: numbers worked out by hand. */
+#include "tests/unit/policy/test-policy.h"
+
+#include "policy/qos/demand.h"
+
+#define COLD	 15 /* periods */
+#define UNSEEN	 4  /* periods that what was not seen weighs */
+#define FADING	 0.998
+#define CONTRACT 50
+
+static void make(struct bench *bench, int contract_pct, int cap_pct, double target_fps)
+{
+	bench_init(bench,
+		   (const struct given[]){{"a", contract_pct, .cap = cap_pct, .target = target_fps},
+					  {.id = NULL}},
+		   1);
+}
+
+static void learn(struct bench *bench, double load_pct, double fps)
+{
+	struct policy_vgpu *vgpu = &bench->vgpus[0];
+
+	bench_read(vgpu, load_pct / vgpu->cap_pct, fps);
+	vgpu->load = load_pct / 100;
+	demand_learn(&bench->gpu, vgpu);
+}
+
+/* Without frames. */
+static void learn_load(struct bench *bench, double load_pct, int periods)
+{
+	for (int i = 0; i < periods; i++)
+		learn(bench, load_pct, NAN);
+}
+
+static double now_pct(const struct bench *bench)
+{
+	return demand_now_pct(&bench->vgpus[0]);
+}
+
+static double margin_pct(const struct bench *bench)
+{
+	return (double)bench->tracks[0].demand.margin_pct;
+}
+
+#define assert_near(a, b) assert_float_equal(a, b, 1e-4)
+
+/* --- now --- */
+
+static const struct {
+	const char *rule;
+	int contract, cap;
+	bool burst;
+	double target, load, fps, now;
+} wants[] = {
+	{"half the frames for 20 % is 40 % for all", 50, 20, .target = 60, .load = 20, .fps = 30,
+	 .now = 40},
+	{"more frames than were sold are not asked for", 50, 50, .target = 60, .load = 20,
+	 .fps = 120, .now = 10},
+	{"nobody wants more than he bought", 50, 30, .target = 60, .load = 30, .fps = 30,
+	 .now = 50},
+	{"unless he may burst", 50, 30, .burst = true, .target = 60, .load = 30, .fps = 30,
+	 .now = 60},
+	{"frames make a full cap no riddle", 50, 30, .target = 60, .load = 30, .fps = 60,
+	 .now = 30},
+	{"no frame came: the load", 50, 30, .target = 60, .load = 20, .fps = 0, .now = 20},
+	{"frames cannot be read: the load", 50, 30, .target = 60, .load = 20, .fps = NAN,
+	 .now = 20},
+	{"no frame came out of a full cap", 50, 20, .target = 60, .load = 20, .fps = 0, .now = 50},
+	{"without a target frames say nothing", 50, 30, .load = 12, .fps = 30, .now = 12},
+	{"a full cap below the contract cuts off", 50, 30, .load = 30, .fps = NAN, .now = 50},
+	{"an almost full one too", 50, 30, .load = 29.1, .fps = NAN, .now = 50},
+	{"it may be three times as much", 50, 10, .load = 10, .fps = NAN, .now = 3 * 10 / 0.98},
+	{"with a little left it does not", 50, 30, .load = 29, .fps = NAN, .now = 29},
+	{"the whole contract is all he may want", 50, 50, .load = 50, .fps = NAN, .now = 50},
+	{"who may burst may want the GPU", 50, 50, .burst = true, .load = 50, .fps = NAN,
+	 .now = 100},
+};
+
+static void test_what_is_wanted_now(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(wants) / sizeof(wants[0]); i++) {
+		struct bench bench;
+
+		make(&bench, wants[i].contract, wants[i].cap, wants[i].target);
+		bench.vgpus[0].terms.burst = wants[i].burst;
+		learn(&bench, wants[i].load, wants[i].fps);
+		if (fabs(now_pct(&bench) - wants[i].now) > 1e-4)
+			fail_msg("%s: %g", wants[i].rule, now_pct(&bench));
+	}
+}
+
+static void test_tolerance_is_what_breaks_nothing(void **state)
+{
+	static const struct {
+		double target, fps, tolerance;
+	} rows[] = {{0, 30, 0.98},   {60, NAN, 0.98}, {60, 60, 0.975},
+		    {140, 60, 0.98}, {30, 30, 0.95},  {2, 1, 0.5}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct bench bench;
+
+		make(&bench, 50, 50, rows[i].target);
+		bench_read(&bench.vgpus[0], 0.5, rows[i].fps);
+		assert_near(demand_tolerance(&bench.vgpus[0]), rows[i].tolerance);
+	}
+}
+
+/* --- habits: who is cut off wants the most that he wanted then --- */
+
+static void test_who_is_cut_off_wants_what_followed_before(void **state)
+{
+	struct policy_demand before;
+	struct bench bench;
+
+	(void)state;
+	make(&bench, CONTRACT, 50, 0);
+	for (int i = 0; i < 20; i++) {
+		learn_load(&bench, 2, 1);
+		learn_load(&bench, i == 0 ? 40 : 20, 1);
+	}
+	learn_load(&bench, 2, 1);
+	before = bench.tracks[0].demand;
+	bench.vgpus[0].cap_pct = 4;
+	learn_load(&bench, 4, 1);
+	assert_near(now_pct(&bench), 40 / 0.98);
+	assert_int_equal(bench.tracks[0].demand.guess, POLICY_GUESS_HABIT);
+	assert_memory_equal(before.follows, bench.tracks[0].demand.follows, sizeof(before.follows));
+	bench.vgpus[0].cap_pct = 42; /* it is more than ever */
+	learn_load(&bench, 42, 1);
+	assert_near(now_pct(&bench), CONTRACT);
+	assert_int_equal(bench.tracks[0].demand.guess, POLICY_GUESS_BLIND);
+}
+
+static void test_who_is_cut_off_may_want_his_contract(void **state)
+{
+	double above[POLICY_LEVELS];
+	struct bench bench;
+
+	(void)state;
+	make(&bench, CONTRACT, 50, 0);
+	learn_load(&bench, 4, COLD);
+	bench.vgpus[0].cap_pct = 6;
+	learn_load(&bench, 6, 1);
+	demand_foresee(&bench.vgpus[0], above);
+	for (int i = 0; i < POLICY_LEVELS; i++)
+		assert_near(above[i], i < POLICY_LEVELS - 1);
+	bench.vgpus[0].cap_pct = 50;
+	learn_load(&bench, 5, 1); /* it did not; only this is a habit */
+	demand_foresee(&bench.vgpus[0], above);
+	assert_true(above[bench.tracks[0].demand.level] < 0.1);
+	assert_near(demand_peak_pct(&bench.vgpus[0]), 5);
+}
+
+/* --- next --- */
+
+static void test_a_cold_one_may_want_its_contract(void **state)
+{
+	static const int periods[] = {COLD, 1}; /* who can be moved is not cold for long */
+
+	(void)state;
+	for (int movable = 0; movable < 2; movable++) {
+		double above[POLICY_LEVELS];
+		struct bench bench;
+
+		make(&bench, CONTRACT, 50, 0);
+		bench.gpu.migrates = movable;
+		learn_load(&bench, 8, periods[movable] - 1);
+		assert_near(demand_peak_pct(&bench.vgpus[0]), CONTRACT);
+		demand_foresee(&bench.vgpus[0], above);
+		for (int i = 0; i < POLICY_LEVELS; i++)
+			assert_near(above[i], i < POLICY_LEVELS - 1);
+		learn_load(&bench, 8, 1);
+		assert_near(demand_peak_pct(&bench.vgpus[0]), 8);
+	}
+}
+
+/* 0 and 50 by turns: what follows on idling was seen twice, and faded once. */
+static void test_what_follows_is_counted(void **state)
+{
+	double above[POLICY_LEVELS];
+	struct bench bench;
+
+	(void)state;
+	make(&bench, CONTRACT, 50, 0);
+	bench.gpu.migrates = true;
+	for (int i = 0; i < 5; i++)
+		learn_load(&bench, i % 2 ? 50 : 0, 1);
+	demand_foresee(&bench.vgpus[0], above);
+	for (int i = 0; i < POLICY_LEVELS - 1; i++)
+		assert_near(above[i], 1);
+	assert_near(above[POLICY_LEVELS - 1], 0);
+	learn_load(&bench, 50, 1); /* on which 0 followed twice, and nothing else */
+	demand_foresee(&bench.vgpus[0], above);
+	for (int i = 0; i < POLICY_LEVELS - 1; i++)
+		assert_near(above[i], 0.05 / (1 * FADING + 1 + 0.05)); /* never seen to follow */
+}
+
+static void test_a_level_ends_at_the_most_seen_on_it(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench, CONTRACT, 50, 0);
+	learn_load(&bench, 22, 1);
+	learn_load(&bench, 21, 1);
+	assert_int_equal(bench.tracks[0].demand.level, 9); /* 20 to 25 % */
+	assert_near(demand_level_pct(&bench.vgpus[0], 9), 22);
+	bench.tracks[0].demand.margin_pct = 2;
+	assert_near(demand_level_pct(&bench.vgpus[0], 9), 24);
+	bench.tracks[0].demand.margin_pct = 5;
+	assert_near(demand_level_pct(&bench.vgpus[0], 9), 25);
+	assert_near(demand_level_pct(&bench.vgpus[0], 8), 20); /* nothing was seen there */
+	assert_near(demand_level_pct(&bench.vgpus[0], 15), 50);
+}
+
+static void test_the_margin_learns_from_what_was_expected(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench, CONTRACT, 50, 0);
+	demand_expect(&bench.vgpus[0], 1);
+	learn_load(&bench, 20, COLD); /* who is cold missed nothing */
+	assert_near(margin_pct(&bench), 0);
+	learn_load(&bench, 20, 1);
+	assert_near(margin_pct(&bench), 0.495);
+	demand_expect(&bench.vgpus[0], 19.6); /* 98 % of it: nothing breaks */
+	learn_load(&bench, 20, 1);
+	assert_near(margin_pct(&bench), 0.49);
+	learn_load(&bench, 20, 100);
+	assert_near(margin_pct(&bench), 0.3);
+	demand_expect(&bench.vgpus[0], 19.5);
+	learn_load(&bench, 20, 20);
+	assert_near(margin_pct(&bench), 0.3 + 20 * 0.495);
+}
+
+/* --- lately --- */
+
+static void check_spread(const struct bench *bench, bool wakes, const double want[101])
+{
+	double share[101], sum = 0;
+
+	demand_spread(&bench->vgpus[0], wakes, share);
+	for (int i = 0; i <= 100; i++) {
+		if (fabs(share[i] - want[i]) > 1e-9)
+			fail_msg("%d %%: %g, not %g", i, share[i], want[i]);
+		sum += share[i];
+	}
+	assert_near(sum, 1);
+}
+
+static void test_a_cold_ones_spread_is_its_contract(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench, CONTRACT, 50, 0);
+	learn_load(&bench, 10, COLD - 1);
+	check_spread(&bench, false, (double[101]){[49] = 1}); /* 98 % of 50 */
+	check_spread(&bench, true, (double[101]){[49] = 1});
+}
+
+static void test_the_spread_is_what_was_wanted(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench, CONTRACT, 50, 0);
+	learn_load(&bench, 0, 10);
+	learn_load(&bench, 10, 5); /* 9.8 */
+	learn_load(&bench, 40, 5); /* 39.2 */
+	check_spread(&bench, false, (double[101]){[0] = 0.5, [10] = 0.25, [40] = 0.25});
+	check_spread(&bench, true,
+		     (double[101]){[0] = 10. / (20 + UNSEEN),
+				   [10] = 5. / (20 + UNSEEN),
+				   [40] = 5. / (20 + UNSEEN),
+				   [49] = (double)UNSEEN / (20 + UNSEEN)});
+}
+
+static void test_with_frames_a_dearer_scene_may_be_to_come(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench, CONTRACT, 50, 60);
+	for (int i = 0; i < 19; i++)
+		learn(&bench, 20, 60); /* 19.5 of it break nothing */
+	check_spread(&bench, true, (double[101]){[20] = 0.95, [30] = 0.05});
+	for (int i = 0; i < 19; i++)
+		learn(&bench, 40, 60); /* half as much again is more than was sold */
+	check_spread(&bench, true, (double[101]){[20] = 19. / 39, [39] = 19. / 39, [49] = 1. / 39});
+}
+
+static void test_a_slow_clock_makes_no_large_demand(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench, CONTRACT, 50, 0);
+	bench.gpu.clock = 0.5;
+	learn_load(&bench, 20, COLD);
+	assert_near(now_pct(&bench), 20); /* so much it takes at this clock */
+	check_spread(&bench, false, (double[101]){[10] = 1});
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_wanted_now),
+		cmocka_unit_test(test_tolerance_is_what_breaks_nothing),
+		cmocka_unit_test(test_who_is_cut_off_wants_what_followed_before),
+		cmocka_unit_test(test_who_is_cut_off_may_want_his_contract),
+		cmocka_unit_test(test_a_cold_one_may_want_its_contract),
+		cmocka_unit_test(test_what_follows_is_counted),
+		cmocka_unit_test(test_a_level_ends_at_the_most_seen_on_it),
+		cmocka_unit_test(test_the_margin_learns_from_what_was_expected),
+		cmocka_unit_test(test_a_cold_ones_spread_is_its_contract),
+		cmocka_unit_test(test_the_spread_is_what_was_wanted),
+		cmocka_unit_test(test_with_frames_a_dearer_scene_may_be_to_come),
+		cmocka_unit_test(test_a_slow_clock_makes_no_large_demand),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/* Policy qos as a whole: what it says, whom it names, and when it keeps still. */
+#include "tests/unit/policy/test-policy.h"
+
+#include "policy/qos/demand.h"
+
+#define NAMED_AGAIN 30 /* periods */
+#define PERIODS	    200
+
+/* Wants so much of the GPU for 60 frames a second, and gets what its cap allows. */
+static void run_period(struct bench *bench, const double *want_pct)
+{
+	for (int i = 0; i < bench->gpu.n_vgpus; i++) {
+		struct policy_vgpu *vgpu = &bench->vgpus[i];
+		double served_pct = fmin(want_pct[i], vgpu->cap_pct);
+
+		bench_read(vgpu, served_pct / vgpu->cap_pct,
+			   want_pct[i] > 0 ? 60 * served_pct / want_pct[i] : 60);
+	}
+	bench_step(bench);
+}
+
+static int apply(struct bench *bench)
+{
+	for (int i = 0; i < bench->gpu.n_vgpus; i++)
+		bench->vgpus[i].cap_pct = bench->vgpus[i].want_cap_pct;
+	return bench->out.n_moves;
+}
+
+static void make(struct bench *bench, const struct given *given)
+{
+	bench_init(bench, given, 1);
+	bench->policy = policy_find("qos");
+	bench->gpu.period_s = 1;
+	bench->gpu.flavor = (struct policy_terms){.initial_cap_pct = 50, .weight = 1};
+}
+
+static const struct policy_decision *find(const struct bench *bench, enum policy_kind kind)
+{
+	for (int i = 0; i < bench->out.n_decisions; i++)
+		if (bench->out.decisions[i].kind == kind)
+			return &bench->out.decisions[i];
+	return NULL;
+}
+
+/* --- sentences --- */
+
+static void say_numbers(const struct policy_decision *decision, char *text, size_t size)
+{
+	int used = 0;
+
+	text[0] = '\0';
+	for (int i = 0; i < decision->n_numbers; i++)
+		used += snprintf(text + used, size - (size_t)used, "%s%s=%.4g", i ? " " : "",
+				 decision->numbers[i].name, decision->numbers[i].value);
+}
+
+static void check_said(const struct bench *bench, enum policy_kind kind, const char *why,
+		       const char *numbers)
+{
+	const struct policy_decision *decision = find(bench, kind);
+	char text[512];
+
+	assert_non_null(decision);
+	say_numbers(decision, text, sizeof(text));
+	assert_string_equal(decision->why, why);
+	assert_string_equal(text, numbers);
+}
+
+#define A_AND_B                                                                         \
+	(const struct given[])                                                          \
+	{                                                                               \
+		{"a", 50, .cap = 50, .target = 60}, {"b", 50, .cap = 50, .target = 60}, \
+		{                                                                       \
+			.id = NULL                                                      \
+		}                                                                       \
+	}
+
+/* Two that want 20 % each: one like them fits, and so does one that wants all of 50 %. They may
+ * still want their contracts, so it is begun with four fifths of what they do not use. */
+static void test_an_offer_says_what_it_weighed(void **state)
+{
+	struct bench bench;
+	int t = 0;
+
+	(void)state;
+	make(&bench, A_AND_B);
+	bench.gpu.selling = true;
+	bench.gpu.migrates = true;
+	do {
+		run_period(&bench, (double[]){20, 20});
+		apply(&bench);
+	} while (!find(&bench, POLICY_OFFER) && ++t < PERIODS);
+	check_said(&bench, POLICY_OFFER,
+		   "One more of 50 % brings 0.5 an hour and fits with 100.0 %; 0.0 broken seconds "
+		   "an hour are to be expected, 0 of penalty: 0.5 is won. 48 % can be funded now",
+		   "flavor_cap_pct=50 fundable_pct=48 min_newcomer_pct=10 total_load_pct=40 "
+		   "price_per_hour=0.5 misfit_pct=0 crowded_pct=0 broken_last_hour_s=0 broken_s=0 "
+		   "penalty_per_hour=0 profit_per_hour=0.5");
+	assert_int_equal(find(&bench, POLICY_OFFER)->n_moves, 0);
+}
+
+static void test_a_warning_says_who_and_why(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench, (const struct given[]){{"a", 80, .cap = 50, .target = 60},
+					    {"b", 50, .cap = 50, .target = 60},
+					    {.id = NULL}});
+	run_period(&bench, (double[]){80, 40});
+	assert_null(find(&bench, POLICY_SEVERE)); /* one period is a blip */
+	run_period(&bench, (double[]){80, 40});
+	check_said(&bench, POLICY_SEVERE,
+		   "2 vGPUs want 117 % of the GPU together, and no cap moved between them makes up "
+		   "for that; moving b to another host relieves most for least: it wants 40.0 %",
+		   "all_now_pct=117 demand_pct=40 relief_pct=39 cap_pct=50 contract_pct=50 "
+		   "total_load_pct=90");
+	assert_true(bench.gpu.conditions & POLICY_SEVERE_OVERLOAD);
+}
+
+static void test_moved_caps_say_for_whom(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	make(&bench, (const struct given[]){{"a", 60, .cap = 30, .target = 60},
+					    {"b", 70, .cap = 70, .target = 60},
+					    {.id = NULL}});
+	for (int i = 0; i < 2; i++) {
+		bench.tracks[i].demand.known = true;
+		bench.tracks[i].demand.age = 1;
+	}
+	run_period(&bench, (double[]){57, 10});
+	check_said(
+		&bench, POLICY_SHARE,
+		"a wants 57.0 % of the GPU and may want 59 % next; all together may want 128 %, "
+		"more than there is: the caps leave the fewest short: b 70 -> 41 %, a 30 -> 59 %",
+		"demand_pct=57 need_pct=59 margin_pct=0.495 u_pct=100 cap_pct=30 all_now_pct=66 "
+		"all_need_pct=128 lent_back_pct=29");
+}
+
+/* --- whom --- */
+
+struct victim {
+	const char *rule;
+	struct {
+		int contract;
+		double want;
+		bool held, newcomer;
+	} vgpus[5]; /* "a", "b", ... */
+	const char *id;
+};
+
+static const struct victim victims[] = {
+	{"of those whose going is enough the cheapest",
+	 {{60, .want = 60}, {30, .want = 30}, {40, .want = 40}},
+	 "b"},
+	{"who is cheap but not enough stays",
+	 {{80, .want = 80}, {10, .want = 10}, {30, .want = 30}},
+	 "c"},
+	{"of equal price who wants most",
+	 {{50, .want = 40}, {50, .want = 45}, {50, .want = 42}},
+	 "b"},
+	{"of equals the first by name",
+	 {{40, .want = 40}, {40, .want = 40}, {40, .want = 40}},
+	 "a"},
+	{"nobody alone is enough: who wants most",
+	 {{50, .want = 40}, {60, .want = 45}, {50, .want = 40}, {60, .want = 42}},
+	 "b"},
+	{"who is held frees his cap",
+	 {{60, .want = 60}, {40, .want = 0, .held = true}, {40, .want = 35}},
+	 "b"},
+	{"a newcomer goes before who came first",
+	 {{60, .want = 60}, {30, .want = 30}, {40, .want = 40, .newcomer = true}},
+	 "c"},
+	{"if that is enough",
+	 {{80, .want = 80}, {10, .want = 10, .newcomer = true}, {30, .want = 30}},
+	 "c"},
+};
+
+static void crowd(struct bench *bench, const struct victim *row, double *want_pct)
+{
+	static const char *const ids[] = {"a", "b", "c", "d", "e"};
+	struct given given[6] = {{0}};
+
+	for (int i = 0; i < 5 && row->vgpus[i].contract; i++) {
+		given[i] = (struct given){ids[i], row->vgpus[i].contract,
+					  .cap = row->vgpus[i].held ? 40 : 20, .target = 60,
+					  .held = row->vgpus[i].held};
+		want_pct[i] = row->vgpus[i].want;
+	}
+	make(bench, given);
+	for (int i = 0; i < bench->gpu.n_vgpus; i++)
+		bench->vgpus[i].newcomer = row->vgpus[i].newcomer;
+}
+
+static void test_who_is_named(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(victims) / sizeof(victims[0]); i++) {
+		const struct policy_decision *severe;
+		double want_pct[5];
+		struct bench bench;
+
+		crowd(&bench, &victims[i], want_pct);
+		run_period(&bench, want_pct);
+		run_period(&bench, want_pct);
+		severe = find(&bench, POLICY_SEVERE);
+		if (!severe || strcmp(bench.vgpus[severe->vgpu].id, victims[i].id) != 0)
+			fail_msg("%s: %s", victims[i].rule, bench_text(&bench));
+	}
+}
+
+/* The periods in which somebody was named, as "2 32 62". */
+static void note(const struct bench *bench, int period, char *text, size_t size)
+{
+	size_t used = strlen(text);
+
+	if (find(bench, POLICY_SEVERE))
+		snprintf(text + used, size - used, "%s%d", used ? " " : "", period);
+}
+
+static void test_who_stays_is_named_again(void **state)
+{
+	double want_pct[5];
+	char named[64] = "";
+	struct bench bench;
+
+	(void)state;
+	crowd(&bench, &victims[0], want_pct);
+	for (int t = 1; t <= 2 + 2 * NAMED_AGAIN; t++) {
+		run_period(&bench, want_pct);
+		apply(&bench);
+		note(&bench, t, named, sizeof(named));
+	}
+	assert_string_equal(named, "2 32 62");
+}
+
+static void test_when_one_went_who_is_still_too_much_is_named_at_once(void **state)
+{
+	double want_pct[5];
+	char named[64] = "";
+	struct bench bench;
+
+	(void)state;
+	crowd(&bench, &victims[4], want_pct); /* all want 167 %, "b" is named */
+	for (int t = 1; t <= 10 + NAMED_AGAIN; t++) {
+		if (t == 10)
+			bench.gpu.n_vgpus--; /* "d" goes in its place */
+		run_period(&bench, want_pct);
+		apply(&bench);
+		note(&bench, t, named, sizeof(named));
+	}
+	assert_string_equal(named, "2 10 40");
+}
+
+/* Crowded but for some periods from the fifth on; overload_periods are 3. */
+static void test_a_pause_makes_it_another_overload(void **state)
+{
+	static const struct {
+		int pause;
+		const char *named;
+		int doubtful; /* the pause, and the first period after it */
+	} rows[] = {{0, "2", 0}, {1, "2", 2}, {3, "2", 4}, {4, "2 10", 3}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		double want_pct[5], none[5] = {0};
+		char named[64] = "";
+		struct bench bench;
+		int doubtful = 0;
+
+		crowd(&bench, &victims[0], want_pct);
+		for (int t = 1; t <= 20; t++) {
+			run_period(&bench, t >= 5 && t < 5 + rows[i].pause ? none : want_pct);
+			doubtful += bench.gpu.severe_in_doubt;
+			apply(&bench);
+			note(&bench, t, named, sizeof(named));
+		}
+		assert_string_equal(named, rows[i].named);
+		assert_int_equal(doubtful, rows[i].doubtful);
+	}
+}
+
+static void test_blips_are_nothing(void **state)
+{
+	double want_pct[5], none[5] = {0};
+	struct bench bench;
+
+	(void)state;
+	crowd(&bench, &victims[0], want_pct);
+	for (int t = 0; t < 20; t++) {
+		run_period(&bench, t % 2 ? want_pct : none);
+		apply(&bench);
+		assert_null(find(&bench, POLICY_SEVERE));
+		assert_false(bench.gpu.conditions & POLICY_SEVERE_OVERLOAD);
+	}
+}
+
+/* --- when not --- */
+
+static void test_nothing_is_decided_blind(void **state)
+{
+	(void)state;
+	for (int gap = 0; gap < 2; gap++) {
+		struct policy_demand before;
+		struct bench bench;
+
+		make(&bench, A_AND_B);
+		bench.gpu.selling = true;
+		for (int t = 0; t < 2; t++)
+			run_period(&bench, (double[]){80, 80});
+		before = bench.tracks[0].demand;
+		bench.gpu.calm_run = 100;
+		bench.gpu.gap = gap;
+		bench_read(&bench.vgpus[0], 1, 10);
+		bench_read(&bench.vgpus[1], gap ? 1 : NAN, 10);
+		bench_step(&bench);
+		assert_int_equal(bench.out.n_decisions, 0);
+		bench_check_wants(&bench);
+		assert_int_equal(bench.gpu.calm_run, 0);
+		assert_true(bench.gpu.severe_in_doubt);
+		assert_memory_equal(&before, &bench.tracks[0].demand, sizeof(before));
+	}
+}
+
+static void test_offers_wait_for_calm(void **state)
+{
+	static const struct {
+		bool selling, offered;
+		double want_pct;
+	} rows[] = {{false, false, 20}, {true, true, 20}, {true, false, 70}};
+	struct bench bench;
+	int offers = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		make(&bench, (const struct given[]){{"a", 70, .cap = 50, .target = 60},
+						    {"b", 70, .cap = 50, .target = 60},
+						    {.id = NULL}});
+		bench.gpu.selling = rows[i].selling;
+		bench.gpu.offered = rows[i].offered;
+		bench.gpu.migrates = true;
+		for (int t = 0; t < PERIODS; t++) {
+			run_period(&bench, (double[]){rows[i].want_pct, rows[i].want_pct});
+			apply(&bench);
+			assert_null(find(&bench, POLICY_OFFER));
+		}
+	}
+	make(&bench, A_AND_B);
+	bench.gpu.selling = true;
+	bench.gpu.migrates = true;
+	for (int t = 0; t < 30; t++) { /* nobody takes it: again after three calm periods */
+		run_period(&bench, (double[]){20, 20});
+		apply(&bench);
+		offers += find(&bench, POLICY_OFFER) != NULL;
+	}
+	assert_int_equal(offers, 10);
+}
+
+/* Idle vGPUs, and ones that are all asleep but one, write no caps. */
+static void test_the_dead_write_nothing(void **state)
+{
+	struct bench bench;
+	int moves = 0;
+
+	(void)state;
+	make(&bench, (const struct given[]){{"a", 50, .cap = 5, .target = 60},
+					    {"b", 50, .cap = 60},
+					    {"c", 50, .cap = 20},
+					    {"d", 50, .cap = 15, .target = 30},
+					    {.id = NULL}});
+	for (int t = 0; t < PERIODS; t++) {
+		run_period(&bench, (double[]){0, 0, 0, 0});
+		moves += apply(&bench);
+		if (t >= 20) /* none is cold any more */
+			assert_int_equal(bench.out.n_moves, 0);
+	}
+	print_message("  %d moves\n", moves);
+	assert_in_range(moves, 0, 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_an_offer_says_what_it_weighed),
+		cmocka_unit_test(test_a_warning_says_who_and_why),
+		cmocka_unit_test(test_moved_caps_say_for_whom),
+		cmocka_unit_test(test_who_is_named),
+		cmocka_unit_test(test_who_stays_is_named_again),
+		cmocka_unit_test(test_when_one_went_who_is_still_too_much_is_named_at_once),
+		cmocka_unit_test(test_a_pause_makes_it_another_overload),
+		cmocka_unit_test(test_blips_are_nothing),
+		cmocka_unit_test(test_nothing_is_decided_blind),
+		cmocka_unit_test(test_offers_wait_for_calm),
+		cmocka_unit_test(test_the_dead_write_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/* Dividing a GPU by what may be wanted: tables of caps, and what must hold for any demands. */
+#include <stdlib.h>
+
+#include "tests/unit/policy/test-policy.h"
+
+#include "policy/qos/demand.h"
+#include "policy/qos/ration.h"
+
+/* One vGPU that wants @now and, with the @chance, @next; without a chance it stands still. */
+struct want {
+	const char *id; /* NULL ends them */
+	int contract, cap;
+	double now, next, chance;
+	int min_cap;
+	bool held, burst;
+	enum policy_guess guess; /* what it wants: it uses up its cap */
+};
+
+/* Returns the level. */
+static int see(const struct policy_gpu *gpu, struct policy_vgpu *vgpu, double pct)
+{
+	vgpu->load = pct / 100;
+	vgpu->util = 0.5;
+	demand_learn(gpu, vgpu);
+	return vgpu->track->demand.level;
+}
+
+/* It knows all that, and its margin is 0. */
+static void want(const struct policy_gpu *gpu, struct policy_vgpu *vgpu, const struct want *want)
+{
+	struct policy_demand *demand = &vgpu->track->demand;
+	int next = want->chance > 0 ? see(gpu, vgpu, want->next) : 0;
+	int now = see(gpu, vgpu, want->now);
+
+	memset(demand->follows, 0, sizeof(demand->follows));
+	demand->follows[now][next] = (float)(1e9 * want->chance);
+	demand->follows[now][now] = (float)(1e9 * (1 - want->chance));
+	demand->known = true;
+	demand->margin_pct = 0;
+	demand->guess = want->guess;
+	if (want->guess != POLICY_SEEN)
+		vgpu->load = vgpu->cap_pct / 100.0;
+}
+
+static void make(struct bench *bench, const struct want *wants, int step_pct)
+{
+	struct given given[BENCH_MAX + 1] = {{0}};
+
+	for (int i = 0; i < BENCH_MAX && wants[i].id; i++)
+		given[i] = (struct given){wants[i].id,		 wants[i].contract,
+					  .cap = wants[i].cap,	 .min_cap = wants[i].min_cap,
+					  .held = wants[i].held, .burst = wants[i].burst};
+	bench_init(bench, given, step_pct);
+	for (int i = 0; i < bench->gpu.n_vgpus; i++) {
+		bench->vgpus[i].fps_valid = false;
+		want(&bench->gpu, &bench->vgpus[i], &wants[i]);
+	}
+}
+
+/* "a 30, b 70": the caps as planned. */
+static const char *caps_of(const struct bench *bench, const struct plan *plan)
+{
+	static char text[200];
+	int used = 0;
+
+	text[0] = '\0';
+	for (int i = 0; i < bench->gpu.n_vgpus; i++)
+		used += snprintf(text + used, sizeof(text) - (size_t)used, "%s%s %d",
+				 i > 0 ? ", " : "", bench->vgpus[i].id,
+				 bench->vgpus[i].cap_pct + plan->delta_pct[i]);
+	return text;
+}
+
+/* clang-format off */
+static const struct row {
+	const char *rule;
+	struct want wants[5];
+	enum ration ration;
+	const char *caps;
+	int step, spared; /* step 0: 1 */
+	double now_pct;   /* of all */
+	int need_pct;
+} rows[] = {
+	{"nobody", {{.id = NULL}}, RATION_KEPT, "", .step = 1},
+	{"who has enough is left alone, and so is slack",
+	 {{"a", 50, 40, .now = 30}, {"b", 50, 50, .now = 10}}, RATION_KEPT, "a 40, b 50",
+	 .now_pct = 40, .need_pct = 40},
+	{"enough is enough, to the point",
+	 {{"a", 50, 30, .now = 30}, {"b", 70, 70, .now = 10}}, RATION_KEPT, "a 30, b 70",
+	 .now_pct = 40, .need_pct = 40},
+	{"a chance that is hardly one is borne",
+	 {{"a", 60, 30, .now = 30, .next = 50, .chance = 0.009}, {"b", 70, 70, .now = 10}},
+	 RATION_KEPT, "a 30, b 70", .now_pct = 40, .need_pct = 40},
+	{"a larger one is provided for, and a little more, out of the free pool first",
+	 {{"a", 60, 30, .now = 30, .next = 50, .chance = 0.02}, {"b", 48, 48, .now = 10}},
+	 RATION_MET, "a 52, b 48", .now_pct = 40, .need_pct = 60},
+	{"what is lent is called back from whom it lies with",
+	 {{"a", 60, 30, .now = 40}, {"b", 70, 50, .now = 20}, {"c", 20, 20, .now = 15}},
+	 RATION_MET, "a 42, b 38, c 20", .now_pct = 75, .need_pct = 75},
+	{"at once, however much",
+	 {{"a", 90, 5, .now = 90}, {"b", 95, 95, .now = 4}},
+	 RATION_MET, "a 90, b 10", .now_pct = 93, .need_pct = 94},
+	{"two who have the same to spare give by turns",
+	 {{"a", 60, 30, .now = 37}, {"b", 60, 35, .now = 20}, {"c", 60, 35, .now = 20}},
+	 RATION_MET, "a 39, b 30, c 31", .now_pct = 77, .need_pct = 77},
+	{"a contract is a ceiling",
+	 {{"a", 40, 30, .now = 40}, {"b", 60, 60, .now = 20}},
+	 RATION_MET, "a 40, b 60", .now_pct = 60, .need_pct = 60},
+	{"but for who may burst",
+	 {{"a", 40, 30, .now = 70, .burst = true}, {"b", 60, 60, .now = 20}},
+	 RATION_MET, "a 72, b 28", .now_pct = 89, .need_pct = 90},
+	{"without margins it does",
+	 {{"a", 60, 50, .now = 60}, {"b", 50, 50, .now = 41}}, RATION_TIGHT, "a 59, b 41",
+	 .now_pct = 100, .need_pct = 100},
+	{"and then is left alone",
+	 {{"a", 60, 59, .now = 60}, {"b", 50, 41, .now = 41}}, RATION_KEPT, "a 59, b 41",
+	 .now_pct = 100, .need_pct = 100},
+	{"too much: who wants least is served, with enough that this is seen",
+	 {{"a", 60, 50, .now = 60}, {"b", 50, 50, .now = 50}}, RATION_SHORT, "a 50, b 50",
+	 .now_pct = 108, .need_pct = 108},
+	{"as many as can be: two of three",
+	 {{"a", 60, 34, .now = 60}, {"b", 50, 33, .now = 40}, {"c", 50, 33, .now = 30}},
+	 RATION_SHORT, "a 25, b 42, c 33", .now_pct = 129, .need_pct = 129},
+	{"among equals the first by name",
+	 {{"b", 60, 50, .now = 60}, {"a", 60, 50, .now = 60}}, RATION_SHORT, "b 40, a 60",
+	 .now_pct = 118, .need_pct = 118},
+	{"all have what they want now: where a point saves most",
+	 {{"a", 60, 50, .now = 30, .next = 54, .chance = 0.5},
+	  {"b", 60, 50, .now = 30, .next = 54, .chance = 0.4}},
+	 RATION_SHORT, "a 53, b 47", .now_pct = 60, .need_pct = 106},
+	{"nobody knows what two want: an even part may do",
+	 {{"a", 50, 12, .now = 37, .guess = POLICY_GUESS_BLIND},
+	  {"b", 50, 16, .now = 49, .guess = POLICY_GUESS_BLIND}, {"c", 50, 20, .now = 18}},
+	 RATION_SHORT, "a 37, b 43, c 20", .now_pct = 116, .need_pct = 116},
+	{"a habit goes before that",
+	 {{"a", 50, 12, .now = 31, .guess = POLICY_GUESS_HABIT},
+	  {"b", 50, 12, .now = 37, .guess = POLICY_GUESS_BLIND}, {"c", 50, 50, .now = 40}},
+	 RATION_SHORT, "a 31, b 19, c 50", .now_pct = 138, .need_pct = 138},
+	{"a guess takes nothing from who is known to want it",
+	 {{"a", 60, 20, .now = 50, .guess = POLICY_GUESS_HABIT}, {"b", 50, 45, .now = 45},
+	  {"c", 50, 35, .now = 35}},
+	 RATION_SHORT, "a 20, b 45, c 35", .now_pct = 139, .need_pct = 139},
+	{"with room it is his at once",
+	 {{"a", 50, 12, .now = 37, .guess = POLICY_GUESS_BLIND}, {"b", 50, 50, .now = 18}},
+	 RATION_MET, "a 50, b 50", .now_pct = 68, .need_pct = 68},
+	{"a hold is out of it, and counts",
+	 {{"a", 60, 40, .now = 50}, {"b", 60, 40, .now = 10, .held = true},
+	  {"c", 60, 20, .now = 5}},
+	 RATION_MET, "a 52, b 40, c 8", .now_pct = 94, .need_pct = 95},
+	{"a floor is kept",
+	 {{"a", 80, 40, .now = 80}, {"b", 60, 60, .now = 0, .min_cap = 20}},
+	 RATION_MET, "a 80, b 20", .now_pct = 99, .need_pct = 100},
+	{"floors are kept where there is too little",
+	 {{"a", 90, 40, .now = 90}, {"b", 60, 60, .now = 0, .min_cap = 20}},
+	 RATION_SHORT, "a 80, b 20", .now_pct = 109, .need_pct = 109},
+	{"holds and floors leave nothing: nobody is below his floor",
+	 {{"a", 90, 90, .now = 90, .held = true}, {"b", 60, 10, .now = 30, .min_cap = 8}},
+	 RATION_SHORT, "a 90, b 10", .now_pct = 120, .need_pct = 120},
+	{"whole steps, up where it is needed",
+	 {{"a", 60, 30, .now = 32}, {"b", 70, 70, .now = 21}}, RATION_MET, "a 40, b 60",
+	 .step = 5, .now_pct = 60, .need_pct = 60},
+	{"what is spared is in no cap",
+	 {{"a", 60, 40, .now = 30}, {"b", 60, 60, .now = 20}}, RATION_MET, "a 35, b 25",
+	 .spared = 40, .now_pct = 90, .need_pct = 90},
+	{"what is spared may be too much to spare",
+	 {{"a", 60, 40, .now = 30}, {"b", 60, 60, .now = 20}}, RATION_SHORT, "a 19, b 21",
+	 .spared = 60, .now_pct = 110, .need_pct = 110},
+};
+/* clang-format on */
+
+static void test_caps_by_what_may_be_wanted(void **state)
+{
+	static const char *const names[] = {"kept", "met", "tight", "short"};
+	int wrong = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct row *row = &rows[i];
+		struct ration_view view;
+		struct bench bench;
+		struct plan plan;
+		enum ration ration;
+
+		make(&bench, row->wants, row->step ? row->step : 1);
+		ration = ration_plan(&bench.params, &bench.gpu, row->spared, &plan, &view);
+		if (ration == row->ration && strcmp(caps_of(&bench, &plan), row->caps) == 0 &&
+		    fabs(view.now_pct - row->now_pct) < 1e-9 && view.need_pct == row->need_pct)
+			continue;
+		wrong++;
+		print_message("%s: %s, %s, now %g need %d\n", row->rule, names[ration],
+			      caps_of(&bench, &plan), view.now_pct, view.need_pct);
+	}
+	assert_int_equal(wrong, 0);
+}
+
+/* --- any demands --- */
+
+static uint64_t random_state;
+
+static int random_int(int low, int high)
+{
+	random_state ^= random_state >> 12;
+	random_state ^= random_state << 25;
+	random_state ^= random_state >> 27;
+	return low + (int)((random_state * UINT64_C(2685821657736338717) >> 33) %
+			   (uint64_t)(high - low + 1));
+}
+
+static struct want random_want(const char *id, int cap_pct)
+{
+	int contract_pct = random_int(10, 70);
+
+	return (struct want){
+		.id = id,
+		.contract = contract_pct,
+		.cap = cap_pct < contract_pct ? cap_pct : contract_pct,
+		.now = random_int(0, 10 * contract_pct) / 10.0,
+		.next = random_int(0, 10 * contract_pct) / 10.0,
+		.chance = random_int(0, 1) ? random_int(0, 99) / 100.0 : 0,
+		.min_cap = random_int(0, 2) ? 0 : random_int(1, 10),
+		.held = random_int(0, 5) == 0,
+	};
+}
+
+static void check_within(const struct bench *bench, const struct plan *plan, enum ration ration,
+			 int room_pct)
+{
+	int sum_pct = 0, least_pct = 0;
+
+	for (int i = 0; i < bench->gpu.n_vgpus; i++) {
+		const struct policy_vgpu *vgpu = &bench->vgpus[i];
+		int floor = policy_floor_pct(&bench->params, &bench->gpu, &vgpu->terms);
+		int cap_pct = vgpu->cap_pct + plan->delta_pct[i];
+
+		sum_pct += cap_pct;
+		least_pct += vgpu->held ? vgpu->cap_pct : floor;
+		if (vgpu->held)
+			assert_int_equal(plan->delta_pct[i], 0);
+		else if (ration != RATION_KEPT)
+			assert_in_range(cap_pct, floor,
+					policy_ceiling_pct(&bench->gpu, &vgpu->terms));
+	}
+	if (least_pct <= room_pct)
+		assert_true(sum_pct <= room_pct);
+	else
+		assert_int_equal(sum_pct, least_pct); /* floors and holds leave nothing */
+}
+
+static void test_any_demands_fit_in_any_order(void **state)
+{
+	static const char *const ids[] = {"a", "b", "c", "d", "e", "f"};
+	int seen[4] = {0};
+
+	(void)state;
+	for (int run = 0; run < 5000; run++) {
+		int n = random_int(1, 6), spared = random_int(0, 2) ? 0 : random_int(1, 40);
+		struct want wants[7] = {{.id = NULL}}, turned[7] = {{.id = NULL}};
+		struct ration_view view, turned_view;
+		struct plan plan, turned_plan;
+		struct bench bench, other;
+		enum ration ration;
+
+		for (int i = 0; i < n; i++)
+			wants[i] = random_want(ids[i], random_int(1, 100 / n));
+		for (int i = 0; i < n; i++)
+			turned[i] = wants[n - 1 - i];
+		make(&bench, wants, 1);
+		make(&other, turned, 1);
+		ration = ration_plan(&bench.params, &bench.gpu, spared, &plan, &view);
+		assert_int_equal(
+			ration_plan(&other.params, &other.gpu, spared, &turned_plan, &turned_view),
+			ration);
+		for (int i = 0; i < n; i++)
+			assert_int_equal(plan.delta_pct[i], turned_plan.delta_pct[n - 1 - i]);
+		check_within(&bench, &plan, ration, 100 - spared);
+		seen[ration]++;
+	}
+	print_message("  kept %d, met %d, tight %d, short %d\n", seen[RATION_KEPT],
+		      seen[RATION_MET], seen[RATION_TIGHT], seen[RATION_SHORT]);
+	for (int i = 0; i < 4; i++)
+		assert_true(seen[i] > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_caps_by_what_may_be_wanted),
+		cmocka_unit_test(test_any_demands_fit_in_any_order),
+	};
+	const char *seed = getenv("GOVER_TEST_SEED");
+
+	random_state = seed ? strtoull(seed, NULL, 10) : 20221102;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/* Rules 8, 9, 10 and 12: funding a newcomer, giving back, fitting into the GPU, holding a cap, and
+ * following a changed contract. */
+#include <errno.h>
+
+#include "tests/unit/policy/test-policy.h"
+
+struct row {
+	const char *rule;
+	int step; /* 0: 1 % */
+	struct given vgpus[5];
+	struct policy_terms newcomer; /* of fund */
+	const char *held;	      /* of hold: whom, */
+	int held_pct;		      /* at what */
+	const char *set;	      /* of set: whose contract becomes newcomer */
+	int result;
+	int largest_pct; /* of a hold that is refused */
+	const char *decision;
+};
+
+static void start_row(const struct row *row, struct bench *bench)
+{
+	print_message("  %s\n", row->rule);
+	bench_init(bench, row->vgpus, row->step ? row->step : 1);
+	memset(&bench->out, 0xff, sizeof(bench->out)); /* every call sets what it gives back */
+	for (int i = 0; i < bench->gpu.n_vgpus; i++)
+		bench->vgpus[i].want_cap_pct = bench->vgpus[i].cap_pct;
+}
+
+static void end_row(const struct row *row, struct bench *bench, int result)
+{
+	assert_int_equal(result, row->result);
+	assert_string_equal(bench_text(bench), row->decision);
+	bench_check_wants(bench);
+}
+
+static const struct row fund_rows[] = {
+	{"rule 9: the free pool comes first", .vgpus = {{"a", 50, .cap = 50, .util = 0.1}},
+	 .newcomer = {.initial_cap_pct = 50}, .result = 50, .decision = "fund"},
+	{"rule 9: the first tenant of an empty GPU", .newcomer = {.initial_cap_pct = 100},
+	 .result = 100, .decision = "fund"},
+	{"rule 9: then the others in proportion to their unused cap",
+	 .vgpus = {{"a", 60, .cap = 60, .peak = 0.2}, {"b", 40, .cap = 40, .peak = 0.2}},
+	 .newcomer = {.initial_cap_pct = 30}, .result = 30, .decision = "fund: a 60->40, b 40->30"},
+	{"rule 9: at most 0.8 of it",
+	 .vgpus = {{"a", 60, .cap = 60, .peak = 0.2}, {"b", 40, .cap = 40, .peak = 0.2}},
+	 .newcomer = {.initial_cap_pct = 60}, .result = 48, .decision = "fund: a 60->28, b 40->24"},
+	{"rule 9: by the largest use, not the present one",
+	 .vgpus = {{"a", 100, .cap = 100, .util = 0, .peak = 0.85}},
+	 .newcomer = {.initial_cap_pct = 50}, .result = 12, .decision = "fund from a: a 100->88"},
+	{"rule 9: in whole steps of 5", .step = 5,
+	 .vgpus = {{"a", 60, .cap = 60, .peak = 0.2}, {"b", 40, .cap = 40, .peak = 0.2}},
+	 .newcomer = {.initial_cap_pct = 33}, .result = 30, .decision = "fund: a 60->40, b 40->30"},
+	{"rule 9: each giver's part rounded down to steps", .step = 5,
+	 .vgpus = {{"a", 60, .cap = 60, .peak = 0.2}, {"b", 40, .cap = 40, .peak = 0.2}},
+	 .newcomer = {.initial_cap_pct = 100}, .result = 45,
+	 .decision = "fund: a 60->30, b 40->25"},
+	{"rule 9: never below a floor",
+	 .vgpus = {{"a", 60, .cap = 60, .min_cap = 50}, {"b", 40, .cap = 40, .min_cap = 36}},
+	 .newcomer = {.initial_cap_pct = 30}, .result = 14, .decision = "fund: a 60->50, b 40->36"},
+	{"rule 9: a held vGPU gives nothing",
+	 .vgpus = {{"a", 60, .cap = 60, .held = true}, {"b", 40, .cap = 40}},
+	 .newcomer = {.initial_cap_pct = 30}, .result = 30, .decision = "fund from b: b 40->10"},
+	{"rule 9: nor one with an invalid busy reading",
+	 .vgpus = {{"a", 60, .cap = 60, .util = NAN}, {"b", 40, .cap = 40}},
+	 .newcomer = {.initial_cap_pct = 30}, .result = 30, .decision = "fund from b: b 40->10"},
+	{"rule 9: nor one that is overloaded",
+	 .vgpus = {{"a", 60, .cap = 60, .util = 0.7, .target = 60, .fps = 30, .short_run = 1,
+		    .peak = 0.42},
+		   {"b", 40, .cap = 40}},
+	 .newcomer = {.initial_cap_pct = 30}, .result = 30, .decision = "fund from b: b 40->10"},
+	{"rule 9: exactly min_newcomer_pct will do", .vgpus = {{"a", 90, .cap = 90, .held = true}},
+	 .newcomer = {.initial_cap_pct = 30}, .result = 10, .decision = "fund"},
+	{"rule 9: less will not", .vgpus = {{"a", 91, .cap = 91, .held = true}},
+	 .newcomer = {.initial_cap_pct = 30}, .result = -ENOSPC, .decision = ""},
+	{"rule 9: nor less than the newcomer's own floor",
+	 .vgpus = {{"a", 80, .cap = 80, .held = true}},
+	 .newcomer = {.initial_cap_pct = 30, .min_cap_pct = 25}, .result = -ENOSPC, .decision = ""},
+	{"rule 9: burst does not raise what was sold",
+	 .newcomer = {.initial_cap_pct = 30, .burst = true}, .result = 30, .decision = "fund"},
+	{"rule 8: what passes 100 is taken back before the newcomer gets any",
+	 .vgpus = {{"a", 100, .cap = 60}, {"b", 100, .cap = 60}},
+	 .newcomer = {.initial_cap_pct = 30}, .result = 30, .decision = "fund: a 60->35, b 60->35"},
+};
+
+static void test_funding_a_newcomer(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(fund_rows) / sizeof(fund_rows[0]); i++) {
+		const struct row *row = &fund_rows[i];
+		struct bench bench;
+
+		start_row(row, &bench);
+		end_row(row, &bench,
+			policy_fund(&bench.params, &bench.gpu, &row->newcomer, &bench.out));
+	}
+}
+
+/* As much as can be had. */
+static int fund(struct bench *bench)
+{
+	static const struct policy_terms newcomer = {.initial_cap_pct = 100};
+
+	return policy_fund(&bench->params, &bench->gpu, &newcomer, &bench->out);
+}
+
+static void test_a_newcomer_too_young_to_be_known_gives_nothing(void **state)
+{
+	static const struct given given[] = {{"a", 100, .cap = 100}, {0}};
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench, given, 1);
+	bench.tracks[0] = (struct policy_track){0};
+	assert_int_equal(fund(&bench), -ENOSPC);
+}
+
+/* A peak stays in the window for fund_window_periods and no longer, over the ring's end too. */
+static void test_the_window_forgets_after_its_periods(void **state)
+{
+	static const struct given given[] = {{"a", 100, .cap = 100}, {0}};
+	static const int windows[] = {1, 30, POLICY_WINDOW_MAX};
+	struct bench bench;
+
+	(void)state;
+	for (size_t w = 0; w < 3; w++) {
+		bench_init(&bench, given, 1);
+		bench.params.fund_window_periods = windows[w];
+		for (int lap = 0; lap < 3; lap++) {
+			bench_read(&bench.vgpus[0], 0.5, NAN);
+			bench_step(&bench);
+			bench_read(&bench.vgpus[0], 0, NAN);
+			for (int idle = 0; idle < windows[w]; idle++) {
+				assert_int_equal(fund(&bench), 40);
+				bench_step(&bench);
+			}
+			assert_int_equal(fund(&bench), 80);
+		}
+	}
+}
+
+static void test_an_invalid_reading_does_not_age_the_window(void **state)
+{
+	static const struct given given[] = {{"a", 100, .cap = 100, .util = 0.5}, {0}};
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench, given, 1);
+	bench.params.fund_window_periods = 3;
+	bench_step(&bench);
+	bench_read(&bench.vgpus[0], 0, NAN);
+	bench_step(&bench);
+	bench_read(&bench.vgpus[0], NAN, NAN);
+	for (int i = 0; i < 5; i++)
+		bench_step(&bench);
+	bench_read(&bench.vgpus[0], 0, NAN);
+	bench_step(&bench);
+	assert_int_equal(fund(&bench), 40);
+}
+
+static const struct row return_rows[] = {
+	{"rule 10: to those below their contract in proportion to what they lack",
+	 .vgpus = {{"a", 60, .cap = 40}, {"b", 40, .cap = 30}, {"c", 15, .cap = 15}},
+	 .decision = "return: a 40->50, b 30->35"},
+	{"rule 10: the rest is free pool", .vgpus = {{"a", 60, .cap = 40}, {"b", 20, .cap = 20}},
+	 .decision = "return: a 40->60"},
+	{"rule 10: burst gets back its contract, not more",
+	 .vgpus = {{"a", 60, .cap = 40, .burst = true}}, .decision = "return: a 40->60"},
+	{"rule 10: whole steps", .step = 5, .vgpus = {{"a", 63, .cap = 40}, {"b", 40, .cap = 35}},
+	 .decision = "return: a 40->60, b 35->40"},
+	{"rule 10: odd steps to the lowest id",
+	 .vgpus = {{"v10", 80, .cap = 49}, {"v9", 81, .cap = 50, .util = NAN}},
+	 .decision = "return: v9 50->51"},
+	{"rule 12: a held one gets nothing",
+	 .vgpus = {{"a", 60, .cap = 40, .held = true}, {"b", 60, .cap = 50}},
+	 .decision = "return: b 50->60"},
+	{"nothing free", .vgpus = {{"a", 60, .cap = 40}, {"b", 60, .cap = 60}}, .decision = ""},
+	{"nobody lacks", .vgpus = {{"a", 40, .cap = 40}}, .decision = ""},
+	{"nobody left", .decision = ""},
+};
+
+static void test_returning_what_a_leaver_freed(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(return_rows) / sizeof(return_rows[0]); i++) {
+		struct bench bench;
+
+		start_row(&return_rows[i], &bench);
+		policy_return(&bench.params, &bench.gpu, &bench.out);
+		end_row(&return_rows[i], &bench, 0);
+	}
+}
+
+static const struct row fit_rows[] = {
+	{"exactly 100 fits", .vgpus = {{"a", 60, .cap = 60}, {"b", 40, .cap = 40}}, .decision = ""},
+	{"rule 12: first what is not used, in proportion",
+	 .vgpus = {{"a", 60, .cap = 60, .peak = 0.4},
+		   {"b", 60, .cap = 60, .peak = 0.5},
+		   {"c", 10, .cap = 10, .peak = 0.1}},
+	 .decision = "fit: a 60->40, b 60->50"},
+	{"rule 12: then in proportion",
+	 .vgpus = {{"a", 100, .cap = 100, .peak = 0.9}, {"b", 60, .cap = 60, .peak = 0.6}},
+	 .decision = "fit: a 100->60, b 60->40"},
+	{"rule 12: whose use is not known is cut in proportion only",
+	 .vgpus = {{"a", 100, .cap = 100, .util = NAN}, {"b", 100, .cap = 100, .peak = 0.5}},
+	 .decision = "fit: a 100->67, b 100->33"},
+	{"rule 12: held caps come first",
+	 .vgpus = {{"a", 80, .cap = 80, .held = true}, {"b", 60, .cap = 60}},
+	 .decision = "fit: b 60->20"},
+	{"rule 12: never below a floor",
+	 .vgpus = {{"a", 80, .cap = 80, .min_cap = 70}, {"b", 60, .cap = 60}},
+	 .decision = "fit: a 80->70, b 60->30"},
+	{"rule 12: floors reached, the others give more",
+	 .vgpus = {{"a", 80, .cap = 80, .peak = 0.8, .min_cap = 70},
+		   {"b", 60, .cap = 60, .peak = 0.6}},
+	 .decision = "fit: a 80->70, b 60->30"},
+	{"rule 12: floors and holds in the way: all that can be",
+	 .vgpus = {{"a", 80, .cap = 80, .held = true}, {"b", 60, .cap = 60, .min_cap = 30}},
+	 .result = -ENOSPC, .decision = "fit: b 60->30"},
+	{"rule 12: all held",
+	 .vgpus = {{"a", 80, .cap = 80, .held = true}, {"b", 60, .cap = 60, .held = true}},
+	 .result = -ENOSPC, .decision = ""},
+	{"rule 12: whole steps, never less than needed", .step = 7,
+	 .vgpus = {{"a", 70, .cap = 70}, {"b", 35, .cap = 35, .peak = 0.35}},
+	 .decision = "fit: a 70->63"},
+};
+
+static void test_fitting_into_the_gpu(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(fit_rows) / sizeof(fit_rows[0]); i++) {
+		struct bench bench;
+
+		start_row(&fit_rows[i], &bench);
+		end_row(&fit_rows[i], &bench, policy_fit(&bench.params, &bench.gpu, &bench.out));
+	}
+}
+
+static const struct row hold_rows[] = {
+	{"rule 12: a hold at its cap moves nothing",
+	 .vgpus = {{"a", 60, .cap = 60}, {"b", 40, .cap = 40}}, .held = "a", .held_pct = 60,
+	 .decision = "hold a"},
+	{"rule 12: a lower cap frees the rest",
+	 .vgpus = {{"a", 60, .cap = 60}, {"b", 40, .cap = 30}}, .held = "a", .held_pct = 20,
+	 .decision = "hold a: a 60->20"},
+	{"rule 12: a raise from the pool", .vgpus = {{"a", 60, .cap = 40}, {"b", 40, .cap = 40}},
+	 .held = "a", .held_pct = 60, .decision = "hold a: a 40->60"},
+	{"rule 12: and from what the others do not use",
+	 .vgpus = {{"a", 80, .cap = 40},
+		   {"b", 40, .cap = 40, .peak = 0.1},
+		   {"c", 20, .cap = 20, .peak = 0.2}},
+	 .held = "a", .held_pct = 60, .decision = "hold a: b 40->20, a 40->60"},
+	{"rule 12: and then in proportion",
+	 .vgpus = {{"a", 100, .cap = 40},
+		   {"b", 40, .cap = 40, .peak = 0.4},
+		   {"c", 20, .cap = 20, .peak = 0.2}},
+	 .held = "a", .held_pct = 70, .decision = "hold a: b 40->20, c 20->10, a 40->70"},
+	{"rule 12: the largest that fits",
+	 .vgpus = {{"a", 100, .cap = 40},
+		   {"b", 40, .cap = 40, .min_cap = 10},
+		   {"c", 20, .cap = 20, .held = true}},
+	 .held = "a", .held_pct = 70, .decision = "hold a: b 40->10, a 40->70"},
+	{"rule 12: one more does not, and is told what would",
+	 .vgpus = {{"a", 100, .cap = 40},
+		   {"b", 40, .cap = 40, .min_cap = 10},
+		   {"c", 20, .cap = 20, .held = true}},
+	 .held = "a", .held_pct = 71, .result = -ENOSPC, .largest_pct = 70, .decision = ""},
+	{"rule 12: told in whole steps", .step = 7,
+	 .vgpus = {{"a", 98, .cap = 42}, {"b", 42, .cap = 42}}, .held = "a", .held_pct = 98,
+	 .result = -ENOSPC, .largest_pct = 91, .decision = ""},
+	{"rule 12: a cap that is held already may be changed",
+	 .vgpus = {{"a", 60, .cap = 40, .held = true}, {"b", 60, .cap = 60}}, .held = "a",
+	 .held_pct = 50, .decision = "hold a: b 60->50, a 40->50"},
+	{"rule 12: a lower cap is never refused, though the sum stays too large",
+	 .vgpus = {{"a", 90, .cap = 90}, {"b", 80, .cap = 80, .held = true}}, .held = "a",
+	 .held_pct = 60, .decision = "hold a: a 90->60"},
+	{"rule 12: nor is any smaller than the present cap named as the largest",
+	 .vgpus = {{"a", 100, .cap = 90}, {"b", 80, .cap = 80, .held = true}}, .held = "a",
+	 .held_pct = 95, .result = -ENOSPC, .largest_pct = 90, .decision = ""},
+};
+
+static void test_holding_a_cap(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(hold_rows) / sizeof(hold_rows[0]); i++) {
+		const struct row *row = &hold_rows[i];
+		int largest_pct = 0;
+		struct bench bench;
+
+		start_row(row, &bench);
+		end_row(row, &bench,
+			policy_hold(&bench.params, &bench.gpu, bench_index(&bench, row->held),
+				    row->held_pct, &bench.out, &largest_pct));
+		assert_int_equal(largest_pct, row->largest_pct);
+	}
+}
+
+static const struct row set_rows[] = {
+	{"a cap between floor and ceiling stays", .vgpus = {{"a", 60, .cap = 40}}, .set = "a",
+	 .newcomer = {.initial_cap_pct = 40, .min_cap_pct = 40}, .decision = ""},
+	{"a smaller contract takes the cap along",
+	 .vgpus = {{"a", 60, .cap = 60}, {"b", 40, .cap = 30}}, .set = "a",
+	 .newcomer = {.initial_cap_pct = 20}, .decision = "set a: a 60->20"},
+	{"a larger floor raises it from the pool",
+	 .vgpus = {{"a", 60, .cap = 20}, {"b", 40, .cap = 40}}, .set = "a",
+	 .newcomer = {.initial_cap_pct = 60, .min_cap_pct = 50}, .decision = "set a: a 20->50"},
+	{"and from the others, first what they do not use",
+	 .vgpus = {{"a", 60, .cap = 20}, {"b", 40, .cap = 40, .peak = 0.4}, {"c", 40, .cap = 40}},
+	 .set = "a", .newcomer = {.initial_cap_pct = 60, .min_cap_pct = 50},
+	 .decision = "set a: c 40->10, a 20->50"},
+	{"no floor is larger than what was sold", .vgpus = {{"a", 60, .cap = 20}}, .set = "a",
+	 .newcomer = {.initial_cap_pct = 30, .min_cap_pct = 50}, .decision = "set a: a 20->30"},
+	{"burst ends at the contract", .vgpus = {{"a", 60, .cap = 80, .burst = true}}, .set = "a",
+	 .newcomer = {.initial_cap_pct = 60}, .decision = "set a: a 80->60"},
+	{"burst begins without a move", .vgpus = {{"a", 60, .cap = 60}}, .set = "a",
+	 .newcomer = {.initial_cap_pct = 60, .burst = true}, .decision = ""},
+	{"in whole steps", .step = 5, .vgpus = {{"a", 60, .cap = 20}, {"b", 80, .cap = 80}},
+	 .set = "a", .newcomer = {.initial_cap_pct = 60, .min_cap_pct = 33},
+	 .decision = "set a: b 80->65, a 20->35"},
+	{"a floor that does not fit is told with what would",
+	 .vgpus = {{"a", 60, .cap = 20}, {"b", 70, .cap = 70, .held = true}}, .set = "a",
+	 .newcomer = {.initial_cap_pct = 60, .min_cap_pct = 40}, .result = -ENOSPC,
+	 .largest_pct = 30, .decision = ""},
+	{"a cut is never refused, though the sum stays too large",
+	 .vgpus = {{"a", 90, .cap = 90}, {"b", 80, .cap = 80, .held = true}}, .set = "a",
+	 .newcomer = {.initial_cap_pct = 60}, .decision = "set a: a 90->60"},
+};
+
+static void test_setting_a_contract(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(set_rows) / sizeof(set_rows[0]); i++) {
+		const struct row *row = &set_rows[i];
+		int largest_pct = 0;
+		struct bench bench;
+
+		start_row(row, &bench);
+		end_row(row, &bench,
+			policy_set(&bench.params, &bench.gpu, bench_index(&bench, row->set),
+				   &row->newcomer, &bench.out, &largest_pct));
+		assert_int_equal(largest_pct, row->largest_pct);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_funding_a_newcomer),
+		cmocka_unit_test(test_a_newcomer_too_young_to_be_known_gives_nothing),
+		cmocka_unit_test(test_the_window_forgets_after_its_periods),
+		cmocka_unit_test(test_an_invalid_reading_does_not_age_the_window),
+		cmocka_unit_test(test_returning_what_a_leaver_freed),
+		cmocka_unit_test(test_fitting_into_the_gpu),
+		cmocka_unit_test(test_holding_a_cap),
+		cmocka_unit_test(test_setting_a_contract),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

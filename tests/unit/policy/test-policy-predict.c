@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* Predictors as admission rules: what peak they see in windows of use, and when they sell. */
+#include "tests/unit/policy/test-policy.h"
+
+#include "policy/window.h"
+
+/* What a vGPU used: @often in most periods, @once at @once_at periods ago, @twice one before. */
+struct past {
+	double often, even; /* even: in every second period, counted from the last; 0: often */
+	double once, twice; /* 0: as often */
+};
+
+struct row {
+	const char *policy;
+	const char *rule;
+	int periods; /* seen */
+	struct past a, b;
+	double peak_pct;
+	int cold;
+	void (*change)(struct policy_params *params);
+};
+
+static void short_window(struct policy_params *params)
+{
+	params->predict_periods = 10;
+}
+
+static void three_sigma(struct policy_params *params)
+{
+	params->predict_sigmas = 3;
+}
+
+static void slow_to_warm(struct policy_params *params)
+{
+	params->predict_warm_periods = 101;
+}
+
+static const struct row rows[] = {
+	{"p99", "of 100 periods the largest is beyond the rank, the next is it", 100,
+	 .a = {.often = 0.10, .once = 0.30, .twice = 0.20},
+	 .b = {.often = 0.05, .once = 0.15, .twice = 0.10}, .peak_pct = 30},
+	{"p99", "of 50 the largest is it", 50, .a = {.often = 0.10, .once = 0.30},
+	 .b = {.often = 0.05, .once = 0.15}, .peak_pct = 45},
+	{"p99", "of 300 the fourth is it", 300, .a = {.often = 0.10, .once = 0.30, .twice = 0.20},
+	 .b = {.often = 0.05}, .peak_pct = 15},
+	{"p99", "only the last periods count", 100,
+	 .a = {.often = 0.10, .once = 0.30, .twice = 0.20}, .b = {.often = 0.05}, .peak_pct = 15,
+	 .change = short_window},
+	{"max", "the largest of each, whenever that was", 100,
+	 .a = {.often = 0.10, .once = 0.30, .twice = 0.20}, .b = {.often = 0.05, .once = 0.15},
+	 .peak_pct = 45},
+	{"max", "only the last periods count", 100, .a = {.often = 0.10, .once = 0.30},
+	 .b = {.often = 0.05}, .peak_pct = 15, .change = short_window},
+	{"nsigma", "the mean of the sum and five deviations", 100,
+	 .a = {.often = 0.10, .even = 0.14}, .b = {.often = 0.05}, .peak_pct = 17 + 5 * 2},
+	{"nsigma", "or three", 100, .a = {.often = 0.10, .even = 0.14}, .b = {.often = 0.05},
+	 .peak_pct = 17 + 3 * 2, .change = three_sigma},
+	{"nsigma", "together they may be steadier than each", 100,
+	 .a = {.often = 0.10, .even = 0.14}, .b = {.often = 0.14, .even = 0.10}, .peak_pct = 24},
+	{"nsigma", "or more restless", 100, .a = {.often = 0.10, .even = 0.14},
+	 .b = {.often = 0.10, .even = 0.14}, .peak_pct = 24 + 5 * 4},
+	{"p99", "29 periods are too few: at their contracts", 29, .a = {.often = 0.10},
+	 .b = {.often = 0.05}, .peak_pct = 50, .cold = 2},
+	{"p99", "30 are enough", 30, .a = {.often = 0.10}, .b = {.often = 0.05}, .peak_pct = 15},
+	{"max", "or as many as the parameter says", 100, .a = {.often = 0.10}, .b = {.often = 0.05},
+	 .peak_pct = 50, .cold = 2, .change = slow_to_warm},
+	{"nsigma", "cold ones count at their contract", 29, .a = {.often = 0.10},
+	 .b = {.often = 0.05}, .peak_pct = 50, .cold = 2},
+};
+
+static double load_at(const struct past *past, int ago)
+{
+	if (ago == 40 && past->once > 0)
+		return past->once;
+	if (ago == 41 && past->twice > 0)
+		return past->twice;
+	return ago % 2 == 0 && past->even > 0 ? past->even : past->often;
+}
+
+/* Two contracts of 30 and 20 with caps to match and half of the GPU free; all but the last period
+ * is in their windows, that is the reading. */
+static void make_bench(struct bench *bench, const struct row *row, int flavor_pct)
+{
+	static const struct given vgpus[] = {
+		{"a", 30, .cap = 30, .util = 0}, {"b", 20, .cap = 20, .util = 0}, {.id = NULL}};
+	const struct past *pasts[] = {&row->a, &row->b};
+
+	bench_init(bench, vgpus, 1);
+	bench->policy = policy_find(row->policy);
+	for (int i = 0; i < 2; i++) {
+		bench->tracks[i] = (struct policy_track){0};
+		for (int ago = row->periods; ago > 1; ago--)
+			window_add(&bench->tracks[i], load_at(pasts[i], ago));
+		bench_read(&bench->vgpus[i], 100 * load_at(pasts[i], 1) / bench->vgpus[i].cap_pct,
+			   0);
+	}
+	bench->gpu.selling = true;
+	bench->gpu.flavor = (struct policy_terms){.initial_cap_pct = flavor_pct, .weight = 1};
+	bench->gpu.calm_run = 2;
+	if (row->change)
+		row->change(&bench->params);
+}
+
+static void test_peaks(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct bench bench;
+
+		print_message("  %s: %s\n", rows[i].policy, rows[i].rule);
+		make_bench(&bench, &rows[i], 10);
+		bench_step(&bench);
+		assert_string_equal(bench_text(&bench), "offer");
+		assert_true(fabs(bench_number(&bench, "peak_pct") - rows[i].peak_pct) < 0.01);
+		assert_int_equal((int)bench_number(&bench, "cold"), rows[i].cold);
+	}
+}
+
+/* A peak of 45 % leaves room for a contract of 55 and not for one of 56. */
+static void test_all_of_a_newcomers_contract_must_fit(void **state)
+{
+	static const struct row row = {"max", "", 100, .a = {.often = 0.10, .once = 0.30},
+				       .b = {.often = 0.05, .once = 0.15}};
+	struct bench bench;
+
+	(void)state;
+	make_bench(&bench, &row, 55);
+	bench_step(&bench);
+	assert_string_equal(bench_text(&bench), "offer");
+	make_bench(&bench, &row, 56);
+	bench_step(&bench);
+	assert_string_equal(bench_text(&bench), "");
+	assert_int_equal(bench.gpu.calm_run, 3); /* and it goes on being calm */
+}
+
+/* Where rule 4 sells at a load of 59 % or does not at 60, what was seen is what counts. */
+static void test_the_load_line_does_not_count(void **state)
+{
+	static const struct row row = {"max", "", 100, .a = {.often = 0.29}, .b = {.often = 0.19}};
+	struct bench bench;
+
+	(void)state;
+	make_bench(&bench, &row, 52);
+	bench.params.lowload_pct = 1;
+	bench_step(&bench);
+	assert_string_equal(bench_text(&bench), "offer");
+	make_bench(&bench, &row, 53);
+	bench.params.lowload_pct = 100;
+	bench_step(&bench);
+	assert_string_equal(bench_text(&bench), "");
+}
+
+/* Caps move as under gover: the same histories, the same moves. */
+static void test_caps_move_as_under_gover(void **state)
+{
+	static const char *const names[] = {"p99", "nsigma", "max"};
+	static const struct given vgpus[] = {{"a", 80, .cap = 80, .util = 0.4},
+					     {"b", 50, .cap = 20, .util = 1, .over_run = 2},
+					     {.id = NULL}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct bench bench;
+
+		bench_init(&bench, vgpus, 1);
+		bench.policy = policy_find(names[i]);
+		bench_step(&bench);
+		assert_string_equal(bench_text(&bench), "steal b from a: a 80->71, b 20->29");
+	}
+}
+
+static void test_the_sentence(void **state)
+{
+	static const struct {
+		struct row row;
+		const char *why;
+	} said[] = {
+		{{"p99", "", 100, .a = {.often = 0.10}, .b = {.often = 0.05}},
+		 "For 3 periods no vGPU needed help, and the 99th percentiles of each one's use "
+		 "in 300 periods come to 15.0 %: one more of 40 % fits beside that, 40 % can be "
+		 "funded now, 0 % of it by others"},
+		{{"nsigma", "", 100, .a = {.often = 0.10}, .b = {.often = 0.05},
+		  .change = three_sigma},
+		 "For 3 periods no vGPU needed help, and the mean and 3 standard deviations of "
+		 "the use of all in 300 periods come to 15.0 %: one more of 40 % fits beside "
+		 "that, 40 % can be funded now, 0 % of it by others"},
+		{{"max", "", 20, .a = {.often = 0.10}, .b = {.often = 0.05}},
+		 "For 3 periods no vGPU needed help, and the largest uses of each in 300 periods "
+		 "come to 50.0 % (2 seen for less than 30 periods at contract): one more of 40 % "
+		 "fits beside that, 40 % can be funded now, 0 % of it by others"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+		struct bench bench;
+
+		make_bench(&bench, &said[i].row, 40);
+		bench_step(&bench);
+		assert_int_equal(bench.out.n_decisions, 1);
+		assert_string_equal(bench.out.decisions[0].why, said[i].why);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_peaks),
+		cmocka_unit_test(test_all_of_a_newcomers_contract_must_fit),
+		cmocka_unit_test(test_the_load_line_does_not_count),
+		cmocka_unit_test(test_caps_move_as_under_gover),
+		cmocka_unit_test(test_the_sentence),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: MIT */
+/* Policies that say what every vGPU should have: their moves, their offers and their words. */
+#include "tests/unit/policy/test-policy.h"
+
+#include <errno.h>
+
+struct row {
+	const char *policy;
+	const char *rule;
+	int step; /* 0: 1 % */
+	bool gap;
+	struct given vgpus[6];
+	const char *decision; /* as bench_text() writes it */
+	void (*change)(struct policy_params *params);
+};
+
+static void at_one_and_a_half(struct policy_params *params)
+{
+	params->static_ratio = 1.5;
+}
+
+static const struct row none_rows[] = {
+	{"none", "equal shares, whatever is used; the odd step goes to the lowest id",
+	 .vgpus = {{"v10", 50, .cap = 50, .util = 1},
+		   {"v2", 50, .cap = 25, .util = 0},
+		   {"v1", 50, .cap = 25, .util = 0.5}},
+	 .decision = "share from v10: v10 50->33, v1 25->34, v2 25->33"},
+	{"none", "there nothing moves",
+	 .vgpus = {{"a", 50, .cap = 34, .util = 1},
+		   {"b", 50, .cap = 33, .util = 0},
+		   {"c", 50, .cap = 33, .util = 1, .target = 60, .fps = 10}},
+	 .decision = ""},
+	{"none", "not above a contract: the others have the rest",
+	 .vgpus = {{"a", 20, .cap = 20, .util = 1},
+		   {"b", 50, .cap = 20, .util = 0},
+		   {"c", 50, .cap = 20, .util = 0}},
+	 .decision = "share: b 20->40, c 20->40"},
+	{"none", "two contracts of 50 have 50",
+	 .vgpus = {{"a", 50, .cap = 10, .util = 1}, {"b", 50, .cap = 90, .util = 0}},
+	 .decision = "share a from b: b 90->50, a 10->50"},
+	{"none", "not below a floor",
+	 .vgpus = {{"a", 60, .cap = 50, .util = 1, .min_cap = 50},
+		   {"b", 50, .cap = 10, .util = 0},
+		   {"c", 50, .cap = 10, .util = 0}},
+	 .decision = "share: b 10->25, c 10->25"},
+	{"none", "what is held is not shared",
+	 .vgpus = {{"a", 60, .cap = 7, .util = 1, .held = true},
+		   {"b", 60, .cap = 10, .util = 0},
+		   {"c", 60, .cap = 10, .util = 0}},
+	 .decision = "share: b 10->47, c 10->46"},
+	{"none", "in whole steps", .step = 7,
+	 .vgpus = {{"a", 63, .cap = 7, .util = 1},
+		   {"b", 63, .cap = 7, .util = 0},
+		   {"c", 63, .cap = 7, .util = 0}},
+	 .decision = "share: a 7->35, b 7->35, c 7->28"},
+	{"none", "no reading is needed, nor a tick in time", .gap = true,
+	 .vgpus = {{"a", 50, .cap = 10, .util = NAN}, {"b", 50, .cap = 50, .util = NAN}},
+	 .decision = "share a: a 10->50"},
+	{"none", "burst may have the whole",
+	 .vgpus = {{"a", 50, .cap = 50, .util = 0, .burst = true}},
+	 .decision = "share a: a 50->100"},
+	{"none", "floors and holds that leave nothing to divide stand",
+	 .vgpus = {{"a", 80, .cap = 80, .util = 1, .held = true},
+		   {"b", 50, .cap = 10, .util = 0, .min_cap = 30},
+		   {"c", 50, .cap = 10, .util = 0}},
+	 .decision = ""},
+	{"none", "no vGPU at all", .vgpus = {{0}}, .decision = ""},
+};
+
+static const struct row static_rows[] = {
+	{"static", "half of each contract at 2, however much another needs",
+	 .vgpus = {{"a", 50, .cap = 50, .util = 0},
+		   {"b", 50, .cap = 20, .util = 1, .target = 60, .fps = 10},
+		   {"c", 30, .cap = 30, .util = 0.5}},
+	 .decision = "share b: a 50->25, c 30->15, b 20->25"},
+	{"static", "the paper's 33 % at 1.5",
+	 .vgpus = {{"a", 50, .cap = 50, .util = 0},
+		   {"b", 50, .cap = 25, .util = 0},
+		   {"c", 50, .cap = 25, .util = 0}},
+	 .decision = "share from a: a 50->33, b 25->33, c 25->33", .change = at_one_and_a_half},
+	{"static", "there nothing moves",
+	 .vgpus = {{"a", 50, .cap = 25, .util = 1}, {"b", 50, .cap = 25, .util = 0}},
+	 .decision = ""},
+	{"static", "a floor is above it, burst is not",
+	 .vgpus = {{"a", 50, .cap = 50, .util = 0, .min_cap = 40},
+		   {"b", 50, .cap = 50, .util = 0, .burst = true}},
+	 .decision = "share: a 50->40, b 50->25"},
+	{"static", "in whole steps, and never less than one", .step = 10,
+	 .vgpus = {{"a", 50, .cap = 50, .util = 0}, {"b", 10, .cap = 50, .util = 0}},
+	 .decision = "share: a 50->20, b 50->10"},
+	{"static", "sold beyond the ratio, all have in proportion to their contracts",
+	 .vgpus = {{"a", 100, .cap = 20, .util = 0},
+		   {"b", 100, .cap = 20, .util = 0},
+		   {"c", 50, .cap = 40, .util = 0}},
+	 .decision = "share from c: c 40->20, a 20->40, b 20->40"},
+	{"static", "what is held leaves the others less",
+	 .vgpus = {{"a", 80, .cap = 80, .util = 0, .held = true},
+		   {"b", 50, .cap = 20, .util = 0},
+		   {"c", 50, .cap = 0, .util = 0}},
+	 .decision = "share c from b: b 20->10, c 0->10"},
+};
+
+static void five_points(struct policy_params *params)
+{
+	params->deadband_pct = 5;
+}
+
+static const struct row fair_rows[] = {
+	{"fair", "what nobody wants is lent by weight, up to the contract",
+	 .vgpus = {{"a", 90, .cap = 10, .util = 1, .weight = 3}, {"b", 90, .cap = 10, .util = 0.9}},
+	 /* a wants its share of 75, b 10; 15 are lent 3 to 1, odd ones to the larger rest */
+	 .decision = "share: a 10->86, b 10->14"},
+	{"fair", "all want more: by weight",
+	 .vgpus = {{"a", 80, .cap = 34, .util = 1},
+		   {"b", 80, .cap = 33, .util = 1},
+		   {"c", 80, .cap = 33, .util = 1, .weight = 2}},
+	 .decision = "share c: a 34->25, b 33->25, c 33->50"},
+	{"fair", "a light one keeps what it used and the others are probed a quarter up",
+	 .vgpus = {{"a", 50, .cap = 30, .util = 0.3333},
+		   {"b", 80, .cap = 35, .util = 1},
+		   {"c", 80, .cap = 35, .util = 1}},
+	 .decision = "share from a: a 30->12, b 35->44, c 35->44"},
+	{"fair", "what it used a while ago as well",
+	 .vgpus = {{"a", 50, .cap = 40, .util = 0.25, .peak = 0.285},
+		   {"b", 80, .cap = 30, .util = 1},
+		   {"c", 80, .cap = 30, .util = 1}},
+	 .decision = "share from a: a 40->30, b 30->35, c 30->35"},
+	{"fair", "one that wakes has its share at once",
+	 .vgpus = {{"a", 50, .cap = 1, .util = 1}, {"b", 100, .cap = 99, .util = 1}},
+	 .decision = "share a from b: b 99->50, a 1->50"},
+	{"fair", "not below a floor",
+	 .vgpus = {{"a", 50, .cap = 50, .util = 0, .min_cap = 40},
+		   {"b", 100, .cap = 50, .util = 1}},
+	 .decision = "share b from a: a 50->40, b 50->60"},
+	{"fair", "not above a contract",
+	 .vgpus = {{"a", 50, .cap = 50, .util = 0}, {"b", 55, .cap = 50, .util = 1}},
+	 .decision = "share b from a: a 50->45, b 50->55"},
+	{"fair", "burst may",
+	 .vgpus = {{"a", 50, .cap = 50, .util = 0}, {"b", 55, .cap = 50, .util = 1, .burst = true}},
+	 .decision = "share b from a: a 50->19, b 50->81"},
+	{"fair", "what is held is not shared",
+	 .vgpus = {{"a", 80, .cap = 40, .util = 0, .held = true},
+		   {"b", 80, .cap = 20, .util = 1},
+		   {"c", 80, .cap = 40, .util = 1}},
+	 .decision = "share b from c: c 40->30, b 20->30"},
+	{"fair", "in whole steps", .step = 5,
+	 .vgpus = {{"a", 80, .cap = 20, .util = 1}, {"b", 80, .cap = 80, .util = 1}},
+	 .decision = "share a from b: b 80->50, a 20->50"},
+	{"fair", "not for less than the dead band",
+	 .vgpus = {{"a", 100, .cap = 49, .util = 1}, {"b", 100, .cap = 51, .util = 1}},
+	 .decision = ""},
+	{"fair", "just for it",
+	 .vgpus = {{"a", 100, .cap = 48, .util = 1}, {"b", 100, .cap = 52, .util = 1}},
+	 .decision = "share a from b: b 52->50, a 48->50"},
+	{"fair", "the dead band may be set",
+	 .vgpus = {{"a", 100, .cap = 46, .util = 1}, {"b", 100, .cap = 54, .util = 1}},
+	 .decision = "", .change = five_points},
+	{"fair", "nothing is cut that nobody needs",
+	 .vgpus = {{"a", 80, .cap = 80, .util = 0.1}, {"b", 20, .cap = 20, .util = 1}},
+	 .decision = ""},
+	{"fair", "frames count for nothing",
+	 .vgpus = {{"a", 80, .cap = 50, .util = 0.8, .target = 60, .fps = 10},
+		   {"b", 80, .cap = 50, .util = 0.8}},
+	 .decision = ""},
+	{"fair", "nothing moves while one cannot be read",
+	 .vgpus = {{"a", 50, .cap = 1, .util = 1},
+		   {"b", 100, .cap = 89, .util = 1},
+		   {"c", 10, .cap = 10, .util = NAN}},
+	 .decision = ""},
+	{"fair", "nor in a late tick", .gap = true,
+	 .vgpus = {{"a", 50, .cap = 1, .util = 1}, {"b", 100, .cap = 99, .util = 1}},
+	 .decision = ""},
+};
+
+static const struct row credit_rows[] = {
+	{"credit", "in proportion to demand: claims of 22 and 63",
+	 .vgpus = {{"a", 80, .cap = 50, .util = 0.4}, {"b", 80, .cap = 50, .util = 1}},
+	 .decision = "share b from a: a 50->26, b 50->74"},
+	{"credit", "claims of 3, 38 and 38; the odd step to the lowest id",
+	 .vgpus = {{"a", 50, .cap = 40, .util = 0.05},
+		   {"b", 50, .cap = 30, .util = 1},
+		   {"c", 50, .cap = 30, .util = 1}},
+	 .decision = "share from a: a 40->5, b 30->48, c 30->47"},
+	{"credit", "what one does not need goes to who has used all, up to his claim",
+	 .vgpus = {{"a", 90, .cap = 12, .util = 0.8, .claim = 40},
+		   {"b", 100, .cap = 60, .util = 1}},
+	 .decision = "share: a 12->25, b 60->75"},
+	{"credit", "a claim that is not served grows on",
+	 .vgpus = {{"a", 100, .cap = 50, .util = 1, .claim = 60},
+		   {"b", 100, .cap = 50, .util = 1, .claim = 80}},
+	 /* 75 and 100: 76 of 177 are 42.9 */
+	 .decision = "share b from a: a 50->43, b 50->57"},
+	{"credit", "up to the contract",
+	 .vgpus = {{"a", 50, .cap = 50, .util = 1, .claim = 50},
+		   {"b", 50, .cap = 50, .util = 1, .claim = 50}},
+	 .decision = ""},
+	{"credit", "one that is served twice over shrinks in proportion",
+	 .vgpus = {{"a", 90, .cap = 40, .util = 0.38, .claim = 80},
+		   {"b", 90, .cap = 60, .util = 0.9, .claim = 60}},
+	 /* a needs 16: 80 x 18 / 40 = 36; b needs 57 and keeps 60: 37 of 98 are 37.8 */
+	 .decision = "share b from a: a 40->38, b 60->62"},
+	{"credit", "between need and twice the dead band it stands still",
+	 .vgpus = {{"a", 90, .cap = 20, .util = 0.76, .claim = 30},
+		   {"b", 90, .cap = 80, .util = 0.95, .claim = 90}},
+	 /* 31 of 122 are 25.4, of which a needs 16 and 2 */
+	 .decision = ""},
+	{"credit", "who would have less than his need has it first",
+	 .vgpus = {{"a", 90, .cap = 40, .util = 0.9, .claim = 30},
+		   {"b", 90, .cap = 60, .util = 0.2, .claim = 90}},
+	 /* a needs 38 and claims them, b 13: 90 x 15 / 60 = 22; 39 of 62 are 62.9 */
+	 .decision = "share a from b: b 60->37, a 40->63"},
+	{"credit", "weights count for nothing",
+	 .vgpus = {{"a", 100, .cap = 50, .util = 1, .weight = 9}, {"b", 100, .cap = 50, .util = 1}},
+	 .decision = ""},
+	{"credit", "what is held is not shared",
+	 .vgpus = {{"a", 80, .cap = 40, .util = 0, .held = true},
+		   {"b", 80, .cap = 20, .util = 1, .claim = 40},
+		   {"c", 80, .cap = 40, .util = 1, .claim = 40}},
+	 .decision = "share b from c: c 40->30, b 20->30"},
+	{"credit", "nothing moves while one cannot be read",
+	 .vgpus = {{"a", 80, .cap = 45, .util = 0.4},
+		   {"b", 80, .cap = 45, .util = 1},
+		   {"c", 10, .cap = 10, .util = NAN}},
+	 .decision = ""},
+	{"credit", "nor in a late tick", .gap = true,
+	 .vgpus = {{"a", 80, .cap = 50, .util = 0.4}, {"b", 80, .cap = 50, .util = 1}},
+	 .decision = ""},
+};
+
+static void check_row(const struct row *row)
+{
+	struct bench bench;
+
+	print_message("  %s: %s\n", row->policy, row->rule);
+	bench_init(&bench, row->vgpus, row->step ? row->step : 1);
+	bench.policy = policy_find(row->policy);
+	bench.gpu.gap = row->gap;
+	if (row->change)
+		row->change(&bench.params);
+	bench_step(&bench);
+	assert_string_equal(bench_text(&bench), row->decision);
+	bench_check_wants(&bench);
+}
+
+#define CHECK_ROWS(rows)                                              \
+	for (size_t i = 0; i < sizeof(rows) / sizeof((rows)[0]); i++) \
+	check_row(&(rows)[i])
+
+static void test_equal_shares(void **state)
+{
+	(void)state;
+	CHECK_ROWS(none_rows);
+}
+
+static void test_static_shares(void **state)
+{
+	(void)state;
+	CHECK_ROWS(static_rows);
+}
+
+static void test_fair_shares(void **state)
+{
+	(void)state;
+	CHECK_ROWS(fair_rows);
+}
+
+static void test_credits(void **state)
+{
+	(void)state;
+	CHECK_ROWS(credit_rows);
+}
+
+/* --- selling --- */
+
+struct offer_row {
+	const char *policy;
+	const char *rule;
+	struct given vgpus[6];
+	double none_vgpus, static_ratio; /* 0: as they are */
+	bool gap, offered, off_sale;
+	int calm_run;
+	int fundable; /* 0: no offer */
+};
+
+static const struct offer_row offer_rows[] = {
+	{"none", "from the first period until there are three",
+	 .vgpus = {{"a", 50, .cap = 50, .util = 1}, {"b", 50, .cap = 50, .util = 1}},
+	 .fundable = 33},
+	{"none", "three are enough",
+	 .vgpus = {{"a", 50, .cap = 34, .util = 0},
+		   {"b", 50, .cap = 33, .util = 0},
+		   {"c", 50, .cap = 33, .util = 0}}},
+	{"none", "or as many as the parameter says",
+	 .vgpus = {{"a", 50, .cap = 34, .util = 0},
+		   {"b", 50, .cap = 33, .util = 0},
+		   {"c", 50, .cap = 33, .util = 0}},
+	 .none_vgpus = 4, .fundable = 25},
+	{"none", "the first of all has its contract", .vgpus = {{0}}, .fundable = 50},
+	{"none", "not in a period in which caps move", .vgpus = {{"a", 50, .cap = 49, .util = 1}}},
+	{"none", "not without a reading", .vgpus = {{"a", 50, .cap = 50, .util = NAN}}},
+	{"none", "not in a late tick", .vgpus = {{"a", 50, .cap = 50, .util = 0}}, .gap = true},
+	{"none", "one offer at a time", .vgpus = {{"a", 50, .cap = 50, .util = 0}},
+	 .offered = true},
+	{"none", "not off sale", .vgpus = {{"a", 50, .cap = 50, .util = 0}}, .off_sale = true},
+	{"none", "not less than a newcomer needs",
+	 .vgpus = {{"a", 95, .cap = 95, .util = 0, .held = true}}},
+	{"static", "until the contracts are twice the GPU",
+	 .vgpus = {{"a", 50, .cap = 25, .util = 1},
+		   {"b", 50, .cap = 25, .util = 1},
+		   {"c", 50, .cap = 25, .util = 1}},
+	 .fundable = 25},
+	{"static", "four of 50 are that",
+	 .vgpus = {{"a", 50, .cap = 25, .util = 0},
+		   {"b", 50, .cap = 25, .util = 0},
+		   {"c", 50, .cap = 25, .util = 0},
+		   {"d", 50, .cap = 25, .util = 0}}},
+	{"static", "at 1.5 the third has 33",
+	 .vgpus = {{"a", 50, .cap = 33, .util = 0}, {"b", 50, .cap = 33, .util = 0}},
+	 .static_ratio = 1.5, .fundable = 33},
+	{"static", "at 1.5 three of 50 are all",
+	 .vgpus = {{"a", 50, .cap = 33, .util = 0},
+		   {"b", 50, .cap = 33, .util = 0},
+		   {"c", 50, .cap = 33, .util = 0}},
+	 .static_ratio = 1.5},
+	{"static", "at 8 a newcomer would have 6, which is none",
+	 .vgpus = {{"a", 50, .cap = 6, .util = 0}}, .static_ratio = 8},
+	{"static", "not without a reading", .vgpus = {{"a", 50, .cap = 25, .util = NAN}}},
+	{"fair", "calm for three periods below the load line",
+	 .vgpus = {{"a", 50, .cap = 50, .util = 0.5}, {"b", 50, .cap = 50, .util = 0.6}},
+	 .calm_run = 2, .fundable = 41},
+	{"fair", "not before", .vgpus = {{"a", 50, .cap = 50, .util = 0.5}}, .calm_run = 1},
+	{"fair", "not above the line",
+	 .vgpus = {{"a", 50, .cap = 50, .util = 0.6}, {"b", 50, .cap = 50, .util = 0.61}},
+	 .calm_run = 2},
+	{"fair", "not without a reading", .vgpus = {{"a", 50, .cap = 50, .util = NAN}},
+	 .calm_run = 2},
+	{"fair", "not while a cap could help",
+	 .vgpus = {{"a", 60, .cap = 50, .util = 0.8, .target = 60, .fps = 30, .held = false}},
+	 .calm_run = 2},
+	{"credit", "calm for three periods below the load line",
+	 .vgpus = {{"a", 50, .cap = 50, .util = 0.2}, {"b", 50, .cap = 50, .util = 0.2}},
+	 .calm_run = 2, .fundable = 50},
+	{"credit", "not before", .vgpus = {{"a", 50, .cap = 50, .util = 0.5}}, .calm_run = 1},
+	{"credit", "not without a reading", .vgpus = {{"a", 50, .cap = 50, .util = NAN}},
+	 .calm_run = 2},
+	{"static", "nor where a hold leaves too little for all of its share",
+	 .vgpus = {{"a", 80, .cap = 80, .util = 0, .held = true}}},
+};
+
+static void check_offer(const struct offer_row *row)
+{
+	struct bench bench;
+
+	print_message("  %s: %s\n", row->policy, row->rule);
+	bench_init(&bench, row->vgpus, 1);
+	bench.policy = policy_find(row->policy);
+	bench.gpu.gap = row->gap;
+	bench.gpu.offered = row->offered;
+	bench.gpu.calm_run = row->calm_run;
+	bench.gpu.selling = !row->off_sale;
+	bench.gpu.flavor = (struct policy_terms){.initial_cap_pct = 50, .weight = 1};
+	if (row->none_vgpus > 0)
+		bench.params.none_vgpus = (int)row->none_vgpus;
+	if (row->static_ratio > 0)
+		bench.params.static_ratio = row->static_ratio;
+	bench_step(&bench);
+	if (row->fundable == 0) {
+		assert_null(strstr(bench_text(&bench), "offer"));
+		return;
+	}
+	assert_string_equal(bench_text(&bench), "offer");
+	assert_int_equal((int)bench_number(&bench, "fundable_pct"), row->fundable);
+}
+
+static void test_one_more_is_sold(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(offer_rows) / sizeof(offer_rows[0]); i++)
+		check_offer(&offer_rows[i]);
+}
+
+/* --- funding --- */
+
+static const struct {
+	const char *policy;
+	const char *rule;
+	struct given vgpus[6];
+	struct policy_terms newcomer;
+	int result;
+	const char *decision;
+} fund_rows[] = {
+	{"none", "its equal share, from those who have more then",
+	 .vgpus = {{"a", 50, .cap = 50, .util = 1}, {"b", 50, .cap = 50, .util = 1}},
+	 .newcomer = {.initial_cap_pct = 50}, .result = 33, .decision = "fund: a 50->34, b 50->33"},
+	{"none", "a fourth too, when it is asked for",
+	 .vgpus = {{"a", 50, .cap = 34, .util = 1},
+		   {"b", 50, .cap = 33, .util = 1},
+		   {"c", 50, .cap = 33, .util = NAN}},
+	 .newcomer = {.initial_cap_pct = 50}, .result = 25,
+	 .decision = "fund: a 34->25, b 33->25, c 33->25"},
+	{"none", "its contract, where that is less", .vgpus = {{"a", 90, .cap = 90, .util = 1}},
+	 .newcomer = {.initial_cap_pct = 20}, .result = 20, .decision = "fund from a: a 90->80"},
+	{"none", "burst begins with its contract", .vgpus = {{0}},
+	 .newcomer = {.initial_cap_pct = 20, .burst = true}, .result = 20, .decision = "fund"},
+	{"none", "not from a held one, nor less than it needs",
+	 .vgpus = {{"a", 95, .cap = 95, .util = 0, .held = true}},
+	 .newcomer = {.initial_cap_pct = 50}, .result = -ENOSPC, .decision = ""},
+	{"none", "nor where its floor does not fit",
+	 .vgpus = {{"a", 60, .cap = 60, .util = 0, .min_cap = 60}},
+	 .newcomer = {.initial_cap_pct = 50, .min_cap_pct = 41}, .result = -ENOSPC, .decision = ""},
+	{"static", "its part of the contract, and nobody loses his",
+	 .vgpus = {{"a", 50, .cap = 25, .util = 0}, {"b", 60, .cap = 30, .util = 0}},
+	 .newcomer = {.initial_cap_pct = 80}, .result = 40, .decision = "fund"},
+	{"static", "from those who have more than theirs, when the policy is new",
+	 .vgpus = {{"a", 50, .cap = 50, .util = 1}, {"b", 50, .cap = 45, .util = 1}},
+	 .newcomer = {.initial_cap_pct = 50}, .result = 25, .decision = "fund: a 50->39, b 45->36"},
+	{"fair", "its share of what is wanted, and what others were lent",
+	 .vgpus = {{"a", 50, .cap = 50, .util = 0.2, .peak = 0.1},
+		   {"b", 50, .cap = 50, .util = 0.2, .peak = 0.1}},
+	 .newcomer = {.initial_cap_pct = 50, .weight = 1}, .result = 50,
+	 .decision = "fund: a 50->25, b 50->25"},
+	{"fair", "by weight where all is wanted",
+	 .vgpus = {{"a", 50, .cap = 50, .util = 1}, {"b", 50, .cap = 50, .util = 1}},
+	 .newcomer = {.initial_cap_pct = 50, .weight = 2}, .result = 50,
+	 .decision = "fund: a 50->25, b 50->25"},
+	{"fair", "nothing from who cannot be read",
+	 .vgpus = {{"a", 50, .cap = 50, .util = 0.2, .peak = 0.1},
+		   {"b", 50, .cap = 50, .util = NAN}},
+	 .newcomer = {.initial_cap_pct = 50, .weight = 1}, .result = 39,
+	 .decision = "fund from a: a 50->11"},
+	{"credit", "by its contract, as if that were waiting",
+	 .vgpus = {{"a", 50, .cap = 50, .util = 0.2, .peak = 0.1, .claim = 11},
+		   {"b", 50, .cap = 50, .util = 1, .peak = 0.5, .claim = 50}},
+	 /* 12, 51 and 51 of 114: 10.5, 44.7, 44.7, and the odd steps to the larger rests */
+	 .newcomer = {.initial_cap_pct = 50}, .result = 45, .decision = "fund: a 50->10, b 50->45"},
+	{"static", "all of its part or nothing",
+	 .vgpus = {{"a", 100, .cap = 50, .util = 0}, {"b", 80, .cap = 40, .util = 0}},
+	 .newcomer = {.initial_cap_pct = 50}, .result = -ENOSPC, .decision = ""},
+};
+
+static void test_newcomers_are_funded_by_the_rule(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(fund_rows) / sizeof(fund_rows[0]); i++) {
+		struct bench bench;
+
+		print_message("  %s: %s\n", fund_rows[i].policy, fund_rows[i].rule);
+		bench_init(&bench, fund_rows[i].vgpus, 1);
+		bench.policy = policy_find(fund_rows[i].policy);
+		assert_int_equal(bench.policy->fund(&bench.params, &bench.gpu,
+						    &fund_rows[i].newcomer, &bench.out),
+				 fund_rows[i].result);
+		assert_string_equal(bench_text(&bench), fund_rows[i].decision);
+	}
+}
+
+static void test_what_a_leaver_freed_is_shared_by_the_rule(void **state)
+{
+	static const struct given vgpus[] = {
+		{"a", 50, .cap = 25, .util = 1}, {"b", 50, .cap = 25, .util = 0}, {.id = NULL}};
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench, vgpus, 1);
+	policy_find("none")->give_back(&bench.params, &bench.gpu, &bench.out);
+	assert_string_equal(bench_text(&bench), "share: a 25->50, b 25->50");
+	policy_find("static")->give_back(&bench.params, &bench.gpu, &bench.out);
+	assert_string_equal(bench_text(&bench), "");
+}
+
+/* A severe overload of the policy before is over. */
+static void test_another_policy_leaves_no_warning_behind(void **state)
+{
+	static const struct given vgpus[] = {{"a", 50, .cap = 50, .util = 1}, {.id = NULL}};
+	struct bench bench;
+
+	(void)state;
+	for (size_t i = 0; policy_at(i); i++) {
+		bench_init(&bench, vgpus, 1);
+		bench.policy = policy_at(i);
+		if (bench.policy->give_back == policy_return)
+			continue;
+		bench.gpu.severe_run = 3;
+		bench.gpu.severe_quiet = 1;
+		bench.gpu.severe_in_doubt = true;
+		bench_step(&bench);
+		assert_false(bench.gpu.severe_run || bench.gpu.severe_quiet ||
+			     bench.gpu.severe_in_doubt);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_equal_shares),
+		cmocka_unit_test(test_static_shares),
+		cmocka_unit_test(test_fair_shares),
+		cmocka_unit_test(test_credits),
+		cmocka_unit_test(test_one_more_is_sold),
+		cmocka_unit_test(test_newcomers_are_funded_by_the_rule),
+		cmocka_unit_test(test_what_a_leaver_freed_is_shared_by_the_rule),
+		cmocka_unit_test(test_another_policy_leaves_no_warning_behind),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/* Rules 1, 2, 3 and 11: periods of one vGPU in, its signal, conditions and broken time out. */
+#include "tests/unit/policy/test-policy.h"
+
+struct row {
+	const char *rule;
+	struct given vgpu;	 /* its id is "v" */
+	double util[8];		 /* a period each; NAN: not valid */
+	double fps[8];		 /* NAN: not valid */
+	int gap_at;		 /* which period is late, from 1 */
+	const char *signals;	 /* a letter a period: '!' up, '.' down */
+	unsigned int conditions; /* in the last period */
+	const char *out; /* of r(eceiver), b(roken), s(hort) what holds in the last period */
+	void (*change)(struct policy_params *params);
+};
+
+static void in_paper_mode(struct policy_params *params)
+{
+	params->paper_mode = true;
+}
+
+static void debounced(struct policy_params *params)
+{
+	params->qos_periods = 2;
+}
+
+static void use_counts_always(struct policy_params *params)
+{
+	params->use_ignores_met_target = false;
+}
+
+/* There is room to receive. */
+#define PLAIN .contract = 50, .cap = 20
+#define GAME  .contract = 50, .cap = 20, .target = 60
+
+static const struct row use_rows[] = {
+	{"rule 1: the third period above raises it, each further one keeps it", .vgpu = {PLAIN},
+	 .util = {0.96, 0.97, 0.98, 0.96, 0.5, 0.96}, .signals = "..!!..", .out = "b"},
+	{"rule 1: exactly U_o is not above", .vgpu = {PLAIN}, .util = {0.95, 0.95, 0.95, 0.95},
+	 .signals = "....", .out = ""},
+	{"rule 1: exactly U_o breaks a run", .vgpu = {PLAIN},
+	 .util = {0.96, 0.96, 0.95, 0.96, 0.96, 0.96}, .signals = ".....!", .out = "rb"},
+	{"rule 1: two of three breaches, then a gap: counted anew", .vgpu = {PLAIN},
+	 .util = {0.96, 0.96, 0.96, 0.96, 0.96, 0.96}, .gap_at = 3, .signals = ".....!",
+	 .out = "rb"},
+	{"a gap raises nothing that was up", .vgpu = {PLAIN}, .util = {1, 1, 1, 1, 1}, .gap_at = 4,
+	 .signals = "..!..", .out = "b"},
+	{"an invalid busy reading breaks a run", .vgpu = {PLAIN},
+	 .util = {0.96, 0.96, NAN, 0.96, 0.96}, .signals = ".....", .out = "b"},
+	{"an invalid busy reading is no signal, no broken time", .vgpu = {PLAIN},
+	 .util = {1, 1, 1, NAN}, .signals = "..!.", .out = ""},
+	{"rule 1: who meets its target raises none by use", .vgpu = {GAME}, .util = {1, 1, 1, 1},
+	 .fps = {60, 60, 60, 60}, .signals = "....", .out = ""},
+	{"rule 1: within the tolerance is met", .vgpu = {GAME}, .util = {1, 1, 1},
+	 .fps = {58.5, 58.5, 58.5}, .signals = "...", .out = ""},
+	{"rule 1: with a stale FPS use counts", .vgpu = {GAME}, .util = {1, 1, 1},
+	 .fps = {NAN, NAN, NAN}, .signals = "..!", .conditions = POLICY_FPS_MISSING, .out = "rb"},
+	{"rule 1: a met target excuses nobody when switched off", .vgpu = {GAME}, .util = {1, 1, 1},
+	 .fps = {60, 60, 60}, .signals = "..!", .out = "r", .change = use_counts_always},
+	{"paper mode: a met target excuses nobody", .vgpu = {GAME}, .util = {1, 1, 1},
+	 .fps = {60, 60, 60}, .signals = "..!", .out = "r", .change = in_paper_mode},
+	{"target 0: frames mean nothing", .vgpu = {PLAIN}, .util = {0.5, 0.5}, .fps = {3, 0},
+	 .signals = "..", .out = ""},
+};
+
+static const struct row qos_rows[] = {
+	{"rule 2: short and GPU-bound raises it at once", .vgpu = {GAME}, .util = {0.9},
+	 .fps = {50}, .signals = "!", .out = "rbs"},
+	{"rule 2: GPU-bound from exactly the line on", .vgpu = {GAME}, .util = {0.70}, .fps = {50},
+	 .signals = "!", .out = "rbs"},
+	{"rule 2: below it no cap helps", .vgpu = {GAME}, .util = {0.699}, .fps = {50},
+	 .signals = ".", .conditions = POLICY_QOS_NOT_GPU_BOUND, .out = "s"},
+	{"rule 2: an idle vGPU with a target and no frames", .vgpu = {GAME}, .util = {0, 0, 0},
+	 .fps = {0, 0, 0}, .signals = "...", .conditions = POLICY_QOS_NOT_GPU_BOUND, .out = "s"},
+	{"paper mode: an idle vGPU without frames counts", .vgpu = {GAME}, .util = {0}, .fps = {0},
+	 .signals = "!", .out = "rs", .change = in_paper_mode},
+	{"rule 2: 1.5 frames below 60 is within the tolerance", .vgpu = {GAME}, .util = {0.9},
+	 .fps = {58.5}, .signals = ".", .out = ""},
+	{"rule 2: more than 1.5 frames below 60 is short", .vgpu = {GAME}, .util = {0.9},
+	 .fps = {58.4}, .signals = "!", .out = "rbs"},
+	{"rule 2: 2 % below 200 is within the tolerance",
+	 .vgpu = {.contract = 50, .cap = 20, .target = 200}, .util = {0.9}, .fps = {196},
+	 .signals = ".", .out = ""},
+	{"rule 2: more than 2 % below 200 is short",
+	 .vgpu = {.contract = 50, .cap = 20, .target = 200}, .util = {0.9}, .fps = {195.9},
+	 .signals = "!", .out = "rbs"},
+	{"rule 2: qos_periods debounces", .vgpu = {GAME}, .util = {0.9, 0.9, 0.9, 0.9},
+	 .fps = {50, 60, 50, 50}, .signals = "...!", .out = "rbs", .change = debounced},
+	{"rule 2: a gap breaks the debouncing", .vgpu = {GAME}, .util = {0.9, 0.9, 0.9},
+	 .fps = {50, 50, 50}, .gap_at = 2, .signals = "...", .out = "bs", .change = debounced},
+	{"a gap raises no signal by QoS, yet the time was broken", .vgpu = {GAME}, .util = {0.9},
+	 .fps = {50}, .gap_at = 1, .signals = ".", .out = "bs"},
+	{"an invalid busy reading tells nothing about short frames", .vgpu = {GAME}, .util = {NAN},
+	 .fps = {50}, .signals = ".", .out = "s"},
+	{"an invalid busy reading ends the signal", .vgpu = {GAME}, .util = {0.9, NAN},
+	 .fps = {50, 50}, .signals = "!.", .out = "s"},
+	{"FPS stale: the signal ends", .vgpu = {GAME}, .util = {0.9, 0.9}, .fps = {50, NAN},
+	 .signals = "!.", .conditions = POLICY_FPS_MISSING, .out = ""},
+	{"FPS stale: no e, a condition", .vgpu = {GAME}, .util = {0.9}, .fps = {NAN},
+	 .signals = ".", .conditions = POLICY_FPS_MISSING, .out = ""},
+	{"FPS stale without a target: no condition", .vgpu = {PLAIN}, .util = {0.9}, .fps = {NAN},
+	 .signals = ".", .out = ""},
+	{"broken time is measured with the configured line in paper mode too", .vgpu = {GAME},
+	 .util = {0.5}, .fps = {50}, .signals = "!", .out = "rs", .change = in_paper_mode},
+};
+
+static const struct row help_rows[] = {
+	{"rule 3: at its ceiling it cannot receive", .vgpu = {.contract = 20, .cap = 20},
+	 .util = {1, 1, 1}, .signals = "..!", .conditions = POLICY_CONTRACT_LIMIT, .out = ""},
+	{"rule 3: burst passes the contract", .vgpu = {.contract = 20, .cap = 20, .burst = true},
+	 .util = {1, 1, 1}, .signals = "..!", .out = "r"},
+	{"rule 3: held", .vgpu = {.contract = 50, .cap = 20, .held = true}, .util = {1, 1, 1},
+	 .signals = "..!", .conditions = POLICY_HELD_OVERLOADED, .out = "b"},
+	{"rule 3: held at its ceiling is held", .vgpu = {.contract = 20, .cap = 20, .held = true},
+	 .util = {1, 1, 1}, .signals = "..!", .conditions = POLICY_HELD_OVERLOADED, .out = ""},
+	{"rule 3: short at its ceiling", .vgpu = {.contract = 20, .cap = 20, .target = 60},
+	 .util = {1}, .fps = {30}, .signals = "!", .conditions = POLICY_CONTRACT_LIMIT,
+	 .out = "bs"},
+	{"rule 11: at its floor one period is enough", .vgpu = {.contract = 50, .cap = 1},
+	 .util = {0.96}, .signals = "!", .out = "rb"},
+	{"rule 11: a contract's floor", .vgpu = {.contract = 50, .cap = 10, .min_cap = 10},
+	 .util = {0.96}, .signals = "!", .out = "rb"},
+	{"rule 11: exactly U_o does not wake", .vgpu = {.contract = 50, .cap = 1}, .util = {0.95},
+	 .signals = ".", .out = ""},
+	{"rule 11: above its floor it waits", .vgpu = {.contract = 50, .cap = 2}, .util = {1},
+	 .signals = ".", .out = "b"},
+	{"rule 11: not in a gap", .vgpu = {.contract = 50, .cap = 1}, .util = {1}, .gap_at = 1,
+	 .signals = ".", .out = "b"},
+	{"rule 11: who meets its target sleeps on",
+	 .vgpu = {.contract = 50, .cap = 1, .target = 60}, .util = {1}, .fps = {60}, .signals = ".",
+	 .out = ""},
+	{"rule 11: held it is not woken", .vgpu = {.contract = 50, .cap = 1, .held = true},
+	 .util = {1}, .signals = ".", .out = "b"},
+	{"rule 11: with no room it waits like all", .vgpu = {.contract = 1, .cap = 1},
+	 .util = {1, 1, 1}, .signals = "..!", .conditions = POLICY_CONTRACT_LIMIT, .out = ""},
+	{"paper mode: no waking", .vgpu = {.contract = 50, .cap = 1}, .util = {1, 1, 1},
+	 .signals = "..!", .out = "rb", .change = in_paper_mode},
+	{"broken without a promise: above the line, below the contract", .vgpu = {PLAIN},
+	 .util = {0.96}, .signals = ".", .out = "b"},
+	{"not broken at its contract", .vgpu = {.contract = 20, .cap = 20}, .util = {1},
+	 .signals = ".", .out = ""},
+};
+
+/* The rest of the GPU is held by another: there is nothing to give, so the caps stand. */
+static void check_row(const struct row *row)
+{
+	struct given given[3] = {
+		row->vgpu, {"other", .contract = 100, .cap = 100 - row->vgpu.cap, .held = true}};
+	struct bench bench;
+	char out[4] = "";
+
+	given[0].id = "v";
+	print_message("  %s\n", row->rule);
+	bench_init(&bench, given, 1);
+	if (row->change)
+		row->change(&bench.params);
+	for (int i = 0; row->signals[i]; i++) {
+		bench.gpu.gap = row->gap_at == i + 1;
+		bench_read(&bench.vgpus[0], row->util[i], row->fps[i]);
+		bench_step(&bench);
+		if (bench.vgpus[0].overloaded != (row->signals[i] == '!'))
+			fail_msg("period %d: expected '%c'", i + 1, row->signals[i]);
+		assert_string_equal(bench_text(&bench), "");
+		bench_check_wants(&bench);
+	}
+	snprintf(out, sizeof(out), "%s%s%s", bench.vgpus[0].receiver ? "r" : "",
+		 bench.vgpus[0].broken ? "b" : "", bench.vgpus[0].short_of_target ? "s" : "");
+	assert_string_equal(out, row->out);
+	assert_int_equal(bench.vgpus[0].conditions, row->conditions);
+}
+
+#define CHECK_ROWS(rows)                                              \
+	for (size_t i = 0; i < sizeof(rows) / sizeof((rows)[0]); i++) \
+	check_row(&(rows)[i])
+
+static void test_overload_by_use(void **state)
+{
+	(void)state;
+	CHECK_ROWS(use_rows);
+}
+
+static void test_overload_by_qos(void **state)
+{
+	(void)state;
+	CHECK_ROWS(qos_rows);
+}
+
+static void test_who_can_be_helped_and_who_wakes(void **state)
+{
+	(void)state;
+	CHECK_ROWS(help_rows);
+}
+
+static void test_a_signal_that_is_down_may_be_in_doubt(void **state)
+{
+	static const struct {
+		const char *rule;
+		struct given vgpu;
+		bool gap, in_doubt;
+		void (*change)(struct policy_params *params);
+	} rows[] = {
+		{"quiet", {"v", PLAIN, .util = 0.9}, .in_doubt = false},
+		{"the first breach", {"v", PLAIN, .util = 1}, .in_doubt = true},
+		{"the second", {"v", PLAIN, .util = 1, .over_run = 1}, .in_doubt = true},
+		{"the third is a signal",
+		 {"v", PLAIN, .util = 1, .over_run = 2},
+		 .in_doubt = false},
+		{"breaches that ended",
+		 {"v", PLAIN, .util = 0.9, .over_run = 2},
+		 .in_doubt = false},
+		{"a gap, whatever it shows",
+		 {"v", PLAIN, .util = 0},
+		 .gap = true,
+		 .in_doubt = true},
+		{"an invalid reading", {"v", PLAIN, .util = NAN}, .in_doubt = true},
+		{"a met target excuses", {"v", GAME, .util = 1, .fps = 60}, .in_doubt = false},
+		{"when it is not known to be met it does not",
+		 {"v", GAME, .util = 1, .fps = NAN},
+		 .in_doubt = true},
+		{"nor in paper mode",
+		 {"v", GAME, .util = 1, .fps = 60},
+		 .in_doubt = true,
+		 .change = in_paper_mode},
+		{"short for the first of two periods",
+		 {"v", GAME, .util = 0.9, .fps = 50},
+		 .in_doubt = true,
+		 .change = debounced},
+		{"short by its own doing", {"v", GAME, .util = 0.5, .fps = 50}, .in_doubt = false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct given given[2] = {rows[i].vgpu};
+		struct bench bench;
+
+		print_message("  %s\n", rows[i].rule);
+		bench_init(&bench, given, 1);
+		bench.gpu.gap = rows[i].gap;
+		if (rows[i].change)
+			rows[i].change(&bench.params);
+		bench_step(&bench);
+		assert_int_equal(bench.vgpus[0].in_doubt, rows[i].in_doubt);
+	}
+}
+
+static void test_e_is_the_share_of_the_target_that_lacks(void **state)
+{
+	static const struct {
+		struct given vgpu;
+		double e;
+	} rows[] = {
+		{{"v", 50, .cap = 20, .util = 0.9, .target = 60, .fps = 45}, 0.25},
+		{{"v", 50, .cap = 20, .util = 0.9, .target = 120, .fps = 90}, 0.25},
+		{{"v", 50, .cap = 20, .util = 0.9, .target = 60, .fps = 59}, 0},
+		{{"v", 50, .cap = 20, .util = 0.5, .target = 60, .fps = 45}, 0},
+		{{"v", 50, .cap = 20, .util = 0.9, .target = 60, .fps = NAN}, 0},
+		{{"v", 50, .cap = 20, .util = NAN, .target = 60, .fps = 45}, 0},
+		{{"v", 50, .cap = 20, .util = 0.9, .fps = 45}, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct given given[2] = {rows[i].vgpu};
+		struct bench bench;
+
+		bench_init(&bench, given, 1);
+		bench_step(&bench);
+		assert_true(bench.vgpus[0].e == rows[i].e);
+	}
+}
+
+static void test_the_gpu_is_summed_up(void **state)
+{
+	static const struct given over[] = {
+		{"a", 80, .cap = 80, .util = 0.5}, {"b", 80, .cap = 60, .util = NAN}, {0}};
+	static const struct given under[] = {
+		{"a", 80, .cap = 40, .util = 0.5}, {"b", 80, .cap = 20, .util = 0.25}, {0}};
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench, over, 1);
+	bench_step(&bench);
+	assert_int_equal(bench.gpu.conditions, POLICY_SUM_OVER_100);
+	assert_int_equal(bench.gpu.free_pct, 0);
+	assert_true(bench.gpu.total_load == 0.4);
+
+	bench_init(&bench, under, 1);
+	bench_step(&bench);
+	assert_int_equal(bench.gpu.conditions, 0);
+	assert_int_equal(bench.gpu.free_pct, 40);
+	assert_true(bench.gpu.total_load == 0.25);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_overload_by_use),
+		cmocka_unit_test(test_overload_by_qos),
+		cmocka_unit_test(test_who_can_be_helped_and_who_wakes),
+		cmocka_unit_test(test_a_signal_that_is_down_may_be_in_doubt),
+		cmocka_unit_test(test_e_is_the_share_of_the_target_that_lacks),
+		cmocka_unit_test(test_the_gpu_is_summed_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: MIT */
+/* Rules 4 to 7 and 11: one period of a GPU in, its decision out. */
+#include "tests/unit/policy/test-policy.h"
+
+struct row {
+	const char *rule;
+	int step; /* 0: 1 % */
+	bool gap;
+	struct given vgpus[5];
+	const char *decision;	 /* as bench_text() writes it */
+	unsigned int conditions; /* of the GPU */
+	void (*change)(struct policy_params *params);
+};
+
+static void in_paper_mode(struct policy_params *params)
+{
+	params->paper_mode = true;
+}
+
+static void by_qos_alone(struct policy_params *params)
+{
+	params->weight_util = 0;
+}
+
+static void steal_all(struct policy_params *params)
+{
+	params->steal_fraction = 1;
+}
+
+static void debounced(struct policy_params *params)
+{
+	params->qos_periods = 2;
+}
+
+/* The third period above the line. */
+#define OVER .util = 1, .over_run = 2
+
+static const struct row steal_rows[] = {
+	{"rule 6: one fifth of the lightest donor's unused cap",
+	 .vgpus = {{"a", 50, .cap = 50, .util = 0.4},
+		   {"b", 50, .cap = 20, OVER},
+		   {"c", 50, .cap = 30, .util = 0.5}},
+	 .decision = "steal b from a: a 50->44, b 20->26"},
+	{"rule 6: the second breach steals nothing",
+	 .vgpus = {{"a", 80, .cap = 80, .util = 0.4},
+		   {"b", 50, .cap = 20, .util = 1, .over_run = 1}},
+	 .decision = ""},
+	{"rule 2: short and GPU-bound steals at once",
+	 .vgpus = {{"a", 80, .cap = 80, .util = 0.4},
+		   {"b", 50, .cap = 20, .util = 0.8, .target = 60, .fps = 40}},
+	 .decision = "steal b from a: a 80->71, b 20->29"},
+	{"rule 6: rounded down to whole steps",
+	 .vgpus = {{"a", 80, .cap = 80, .util = 0.1}, {"b", 50, .cap = 20, OVER}},
+	 .decision = "steal b from a: a 80->66, b 20->34"},
+	{"rule 6: whole steps of 5", .step = 5,
+	 .vgpus = {{"a", 80, .cap = 80, .util = 0.1}, {"b", 50, .cap = 20, OVER}},
+	 .decision = "steal b from a: a 80->70, b 20->30"},
+	{"rule 6: at least one step when one is unused", .step = 5,
+	 .vgpus = {{"a", 80, .cap = 80, .util = 0.85}, {"b", 50, .cap = 20, OVER}},
+	 .decision = "steal b from a: a 80->75, b 20->25"},
+	{"rule 6: less than a step unused is nothing", .step = 5,
+	 .vgpus = {{"a", 80, .cap = 80, .util = 0.94}, {"b", 50, .cap = 20, OVER}}, .decision = ""},
+	{"rule 6: the donor's own use must not pass U_o, not even for one step",
+	 .vgpus = {{"a", 80, .cap = 10, .util = 0.9}, {"b", 95, .cap = 90, OVER}}, .decision = ""},
+	{"paper mode: it may",
+	 .vgpus = {{"a", 80, .cap = 10, .util = 0.9}, {"b", 95, .cap = 90, OVER}},
+	 .decision = "steal b from a: a 10->9, b 90->91", .change = in_paper_mode},
+	{"rule 6: exactly U_o after the move is allowed",
+	 .vgpus = {{"a", 80, .cap = 40, .util = 0.475}, {"b", 90, .cap = 60, OVER}},
+	 .decision = "steal b from a: a 40->20, b 60->80", .change = steal_all},
+	{"rule 6: and not a step more",
+	 .vgpus = {{"a", 80, .cap = 40, .util = 0.476}, {"b", 90, .cap = 60, OVER}},
+	 .decision = "steal b from a: a 40->21, b 60->79", .change = steal_all},
+	{"rule 6: not below the donor's floor",
+	 .vgpus = {{"a", 80, .cap = 80, .util = 0.1, .min_cap = 75}, {"b", 50, .cap = 20, OVER}},
+	 .decision = "steal b from a: a 80->75, b 20->25"},
+	{"rule 6: a donor at its floor is none",
+	 .vgpus = {{"a", 80, .cap = 80, .util = 0.1, .min_cap = 80}, {"b", 50, .cap = 20, OVER}},
+	 .decision = ""},
+	{"rule 6: ... and the next lightest gives",
+	 .vgpus = {{"a", 50, .cap = 50, .util = 0.1, .min_cap = 50},
+		   {"b", 50, .cap = 20, OVER},
+		   {"c", 50, .cap = 30, .util = 0.5}},
+	 .decision = "steal b from c: c 30->27, b 20->23"},
+	{"rule 6: not above the receiver's ceiling",
+	 .vgpus = {{"a", 80, .cap = 80, .util = 0.1}, {"b", 23, .cap = 20, OVER}},
+	 .decision = "steal b from a: a 80->77, b 20->23"},
+	{"rule 6: burst passes the contract",
+	 .vgpus = {{"a", 80, .cap = 80, .util = 0.1}, {"b", 23, .cap = 20, OVER, .burst = true}},
+	 .decision = "steal b from a: a 80->66, b 20->34"},
+	{"rule 6: the lightest is the one with the least u, not the most to give",
+	 .vgpus = {{"a", 70, .cap = 70, .util = 0.5},
+		   {"b", 50, .cap = 20, OVER},
+		   {"c", 50, .cap = 10, .util = 0.1}},
+	 .decision = "steal b from c: c 10->9, b 20->21"},
+	{"rule 6: e weighs: a short donor with a debounced signal is heavier",
+	 .vgpus = {{"a", 40, .cap = 40, .util = 0.72, .target = 60, .fps = 30},
+		   {"b", 50, .cap = 20, OVER},
+		   {"c", 40, .cap = 40, .util = 0.8}},
+	 .decision = "steal b from c: c 40->39, b 20->21", .change = debounced},
+	{"rule 6: weights may be set",
+	 .vgpus = {{"a", 40, .cap = 40, .util = 0.72},
+		   {"b", 50, .cap = 20, OVER},
+		   {"c", 40, .cap = 40, .util = 0.2}},
+	 .decision = "steal b from a: a 40->38, b 20->22", .change = by_qos_alone},
+	{"rule 6: ties go to the lowest id, as people count",
+	 .vgpus = {{"v10", 40, .cap = 40, .util = 0.5},
+		   {"b", 50, .cap = 20, OVER},
+		   {"v9", 40, .cap = 40, .util = 0.5}},
+	 .decision = "steal b from v9: v9 40->36, b 20->24"},
+	{"rule 6: a held vGPU does not give",
+	 .vgpus = {{"a", 80, .cap = 80, .util = 0.1, .held = true}, {"b", 50, .cap = 20, OVER}},
+	 .decision = ""},
+	{"rule 6: nor one with an invalid busy reading",
+	 .vgpus = {{"a", 80, .cap = 80, .util = NAN}, {"b", 50, .cap = 20, OVER}}, .decision = ""},
+	{"rule 6: nor one that is overloaded at its ceiling itself",
+	 .vgpus = {{"a", 80, .cap = 80, .util = 0.75, .target = 60, .fps = 30},
+		   {"b", 50, .cap = 20, OVER}},
+	 .decision = ""},
+	{"all held",
+	 .vgpus = {{"a", 80, .cap = 80, .util = 0.1, .held = true},
+		   {"b", 50, .cap = 20, OVER, .held = true}},
+	 .decision = ""},
+	{"one vGPU alone is not its own donor",
+	 .vgpus = {{"a", 100, .cap = 100, OVER, .burst = true}}, .decision = ""},
+	{"a late tick steals nothing", .gap = true,
+	 .vgpus = {{"a", 80, .cap = 80, .util = 0.1},
+		   {"b", 50, .cap = 20, .util = 1, .over_run = 9}},
+	 .decision = ""},
+	{"no vGPU at all", .vgpus = {{0}}, .decision = ""},
+};
+
+static const struct row pool_rows[] = {
+	{"rule 5: the pool is given before anybody is robbed",
+	 .vgpus = {{"a", 50, .cap = 50, .util = 0.1}, {"b", 50, .cap = 20, OVER}},
+	 .decision = "pool b: b 20->50"},
+	{"rule 5: what there is of it",
+	 .vgpus = {{"a", 76, .cap = 76, .util = 0.1}, {"b", 50, .cap = 20, OVER}},
+	 .decision = "pool b: b 20->24"},
+	{"rule 5: less than a step is no pool", .step = 7,
+	 .vgpus = {{"a", 77, .cap = 77, .util = 0.1}, {"b", 50, .cap = 21, OVER}},
+	 .decision = "steal b from a: a 77->70, b 21->28"},
+	{"rule 5: to all receivers in proportion to what they lack, no warning",
+	 .vgpus = {{"a", 60, .cap = 60, .util = 0.1},
+		   {"b", 40, .cap = 20, OVER},
+		   {"c", 20, .cap = 10, OVER}},
+	 .decision = "pool: b 20->27, c 10->13"},
+	{"rule 5: odd steps to the largest remainder, ties to the lowest id",
+	 .vgpus = {{"a", 79, .cap = 79, .util = 0.1},
+		   {"c", 40, .cap = 10, OVER},
+		   {"b", 40, .cap = 10, OVER}},
+	 .decision = "pool: b 10->11"},
+	{"rule 5: in whole steps of 5", .step = 5,
+	 .vgpus = {{"a", 55, .cap = 55, .util = 0.1},
+		   {"b", 40, .cap = 20, OVER},
+		   {"c", 20, .cap = 10, OVER}},
+	 .decision = "pool: b 20->30, c 10->15"},
+	{"rule 5: one receiver beside one that cannot receive",
+	 .vgpus = {{"a", 50, .cap = 50, OVER}, {"b", 50, .cap = 20, OVER}},
+	 .decision = "pool b: b 20->50"},
+	{"rule 5: nothing to those who cannot take it",
+	 .vgpus = {{"a", 50, .cap = 50, OVER}, {"b", 40, .cap = 20, OVER, .held = true}},
+	 .decision = ""},
+	{"paper mode: the pool is left alone",
+	 .vgpus = {{"a", 50, .cap = 50, .util = 0.1}, {"b", 50, .cap = 20, OVER}},
+	 .decision = "steal b from a: a 50->41, b 20->29", .change = in_paper_mode},
+};
+
+static const struct row severe_rows[] = {
+	{"rule 7: two receivers are a warning, and nobody is robbed",
+	 .vgpus = {{"a", 50, .cap = 50, .util = 0.1},
+		   {"b", 50, .cap = 20, OVER},
+		   {"c", 50, .cap = 30, OVER}},
+	 .decision = "severe c", .conditions = POLICY_SEVERE_OVERLOAD},
+	{"rule 7: named is who uses most, receiver or not",
+	 .vgpus = {{"a", 60, .cap = 60, .util = 0.8},
+		   {"b", 50, .cap = 20, OVER},
+		   {"c", 50, .cap = 20, OVER}},
+	 .decision = "severe a", .conditions = POLICY_SEVERE_OVERLOAD},
+	{"rule 7: ties go to the lowest id",
+	 .vgpus = {{"v10", 60, .cap = 50, OVER}, {"v9", 60, .cap = 50, OVER}},
+	 .decision = "severe v9", .conditions = POLICY_SEVERE_OVERLOAD},
+	{"rule 7: an invalid reading is not named",
+	 .vgpus = {{"a", 90, .cap = 90, .util = NAN},
+		   {"b", 50, .cap = 5, OVER},
+		   {"c", 50, .cap = 5, OVER}},
+	 .decision = "severe b", .conditions = POLICY_SEVERE_OVERLOAD},
+	{"rule 3: two overloaded, one cannot receive: no warning, the other is helped",
+	 .vgpus = {{"a", 50, .cap = 50, .util = 0.4},
+		   {"b", 50, .cap = 20, OVER},
+		   {"c", 30, .cap = 30, OVER}},
+	 .decision = "steal b from a: a 50->44, b 20->26"},
+	{"rule 3: two overloaded, one held",
+	 .vgpus = {{"a", 50, .cap = 50, .util = 0.4},
+		   {"b", 50, .cap = 20, OVER},
+		   {"c", 60, .cap = 30, OVER, .held = true}},
+	 .decision = "steal b from a: a 50->44, b 20->26"},
+	{"paper mode: who cannot receive counts too",
+	 .vgpus = {{"a", 50, .cap = 50, .util = 0.4},
+		   {"b", 50, .cap = 20, OVER},
+		   {"c", 30, .cap = 30, OVER}},
+	 .decision = "severe c", .conditions = POLICY_SEVERE_OVERLOAD, .change = in_paper_mode},
+	{"paper mode: one that cannot receive: nothing moves",
+	 .vgpus = {{"a", 70, .cap = 70, .util = 0.4}, {"c", 30, .cap = 30, OVER}}, .decision = "",
+	 .change = in_paper_mode},
+	{"rule 8: more than 100 is said, and no pool",
+	 .vgpus = {{"a", 80, .cap = 80, .util = 0.95}, {"b", 50, .cap = 30, OVER}}, .decision = "",
+	 .conditions = POLICY_SUM_OVER_100},
+};
+
+static const struct row wake_rows[] = {
+	{"rule 11: at its floor it is served in the first period, from the lightest",
+	 .vgpus = {{"a", 99, .cap = 99, .util = 0.5}, {"b", 50, .cap = 1, .util = 1}},
+	 .decision = "wake b from a: a 99->90, b 1->10"},
+	{"rule 11: or from the pool",
+	 .vgpus = {{"a", 80, .cap = 80, .util = 0.5}, {"b", 50, .cap = 1, .util = 1}},
+	 .decision = "wake b: b 1->20"},
+	{"rule 11: awake for three periods it is an overload",
+	 .vgpus = {{"a", 99, .cap = 99, .util = 0.5}, {"b", 50, .cap = 1, OVER}},
+	 .decision = "steal b from a: a 99->90, b 1->10"},
+	{"rule 11: it counts as a receiver",
+	 .vgpus = {{"a", 79, .cap = 79, .util = 0.5},
+		   {"b", 50, .cap = 1, .util = 1},
+		   {"c", 50, .cap = 20, OVER}},
+	 .decision = "severe a", .conditions = POLICY_SEVERE_OVERLOAD},
+	{"rule 11: sharing the pool with another it is a pool decision",
+	 .vgpus = {{"a", 70, .cap = 70, .util = 0.5},
+		   {"b", 21, .cap = 1, .util = 1},
+		   {"c", 30, .cap = 20, OVER}},
+	 .decision = "pool: b 1->7, c 20->23"},
+	{"paper mode: it waits",
+	 .vgpus = {{"a", 99, .cap = 99, .util = 0.5}, {"b", 50, .cap = 1, .util = 1}},
+	 .decision = "", .change = in_paper_mode},
+};
+
+static void check_row(const struct row *row)
+{
+	struct bench bench;
+
+	print_message("  %s\n", row->rule);
+	bench_init(&bench, row->vgpus, row->step ? row->step : 1);
+	bench.gpu.gap = row->gap;
+	if (row->change)
+		row->change(&bench.params);
+	bench_step(&bench);
+	assert_string_equal(bench_text(&bench), row->decision);
+	assert_int_equal(bench.gpu.conditions, row->conditions);
+	bench_check_wants(&bench);
+}
+
+#define CHECK_ROWS(rows)                                              \
+	for (size_t i = 0; i < sizeof(rows) / sizeof((rows)[0]); i++) \
+	check_row(&(rows)[i])
+
+static void test_stealing(void **state)
+{
+	(void)state;
+	CHECK_ROWS(steal_rows);
+}
+
+static void test_free_pool(void **state)
+{
+	(void)state;
+	CHECK_ROWS(pool_rows);
+}
+
+static void test_severe_overload(void **state)
+{
+	(void)state;
+	CHECK_ROWS(severe_rows);
+}
+
+static void test_waking(void **state)
+{
+	(void)state;
+	CHECK_ROWS(wake_rows);
+}
+
+/*
+ * Periods of two vGPUs, b and c, that can receive, beside one that has nothing to give: '#' above
+ * the line, '-' below it, 'x' not read, and of both at once 'g' a gap. In each period 'S' the
+ * decision, 's' the overload seen, '?' not seen nor seen to be over, '.' over.
+ */
+struct severe_row {
+	const char *rule;
+	const char *b, *c;
+	const char *expected;
+	int overload_periods; /* 0: 3 */
+	void (*change)(struct policy_params *params);
+};
+
+static const struct severe_row severe_run_rows[] = {
+	{"rule 7: one decision, however long it lasts", "#######", "#######",
+	 .expected = "??Sssss"},
+	{"breaches on the way up are no overload as yet, and no quiet", "-##-#", "-##-#",
+	 .expected = ".??.?"},
+	{"one of the two is no severe overload", "####", "----", .expected = "...."},
+	{"a lull does not end it", "###-####", "########", .expected = "??S???ss"},
+	{"nor do as many quiet periods as make a signal", "###---###", "#########",
+	 .expected = "??S?????s"},
+	{"one more does", "###----###", "##########", .expected = "??S???.??S"},
+	{"after a gap it is the same", "###g####", "###g####", .expected = "??S???ss"},
+	{"after a gap at every turn too", "###g#gg##g###", "###g#gg##g###",
+	 .expected = "??S?????????s"},
+	{"after a reading of one that failed", "###x###", "#######", .expected = "??S???s"},
+	{"after many of them", "###xxxxxxxx###", "##############", .expected = "??S??????????s"},
+	{"what cannot be seen is no quiet", "###-xgx-g-###", "###-xgx-g-###",
+	 .expected = "??S?????????s"},
+	{"and leaves the quiet periods that were seen", "###-xgx-g--###", "###-xgx-g--###",
+	 .expected = "??S???????.??S"},
+	{"a signal of ten breaches comes back as well", "##########g##########",
+	 "##########g##########", .expected = "?????????S??????????s", .overload_periods = 10},
+	{"paper mode: the same", "###g####", "###g####", .expected = "??S???ss",
+	 .change = in_paper_mode},
+};
+
+static void read_mark(struct policy_vgpu *vgpu, char mark)
+{
+	bench_read(vgpu, mark == 'x' ? (double)NAN : mark == '-' ? 0.5 : 1, NAN);
+}
+
+static char severe_period(struct bench *bench)
+{
+	bool seen;
+
+	bench_step(bench);
+	seen = bench->gpu.conditions & POLICY_SEVERE_OVERLOAD;
+	assert_false(seen && bench->gpu.severe_in_doubt);
+	for (int i = 0; i < bench->out.n_decisions; i++)
+		if (bench->out.decisions[i].kind == POLICY_SEVERE)
+			return 'S';
+	return seen ? 's' : bench->gpu.severe_in_doubt ? '?' : '.';
+}
+
+static void test_a_severe_overload_ends_when_it_is_seen_to_be_over(void **state)
+{
+	static const struct given given[5] = {
+		{"a", 60, .cap = 60, .held = true}, {"b", 50, .cap = 20}, {"c", 50, .cap = 20}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(severe_run_rows) / sizeof(severe_run_rows[0]); i++) {
+		const struct severe_row *row = &severe_run_rows[i];
+		struct bench bench;
+
+		print_message("  %s\n", row->rule);
+		bench_init(&bench, given, 1);
+		if (row->overload_periods)
+			bench.params.overload_periods = row->overload_periods;
+		if (row->change)
+			row->change(&bench.params);
+		for (int j = 0; row->b[j]; j++) {
+			char got;
+
+			bench.gpu.gap = row->b[j] == 'g';
+			read_mark(&bench.vgpus[1], row->b[j]);
+			read_mark(&bench.vgpus[2], row->c[j]);
+			got = severe_period(&bench);
+			if (got != row->expected[j])
+				fail_msg("period %d: got '%c'", j + 1, got);
+		}
+	}
+}
+
+static void test_severe_overload_is_one_decision_and_many_conditions(void **state)
+{
+	static const struct given given[5] = {{"a", 60, .cap = 60, .util = 0.5},
+					      {"b", 50, .cap = 20, OVER},
+					      {"c", 50, .cap = 20, OVER}};
+	static const struct {
+		double b_util;
+		bool gap;
+		const char *decision;
+		bool severe;
+	} periods[] = {
+		{1, false, "severe a", true},
+		{1, false, "", true},
+		{1, false, "", true},
+		{0.5, false, "steal c from a: a 60->54, c 20->26", false},
+		{1, false, "steal c from a: a 60->54, c 20->26", false},
+		{1, false, "steal c from a: a 60->54, c 20->26", false},
+		{1, false, "", true}, /* the same: a lull of one period did not end it */
+		{1, true, "", false},
+	};
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench, given, 1);
+	for (size_t i = 0; i < sizeof(periods) / sizeof(periods[0]); i++) {
+		bench_read(&bench.vgpus[1], periods[i].b_util, NAN);
+		bench.gpu.gap = periods[i].gap;
+		bench_step(&bench);
+		assert_string_equal(bench_text(&bench), periods[i].decision);
+		assert_int_equal(!!(bench.gpu.conditions & POLICY_SEVERE_OVERLOAD),
+				 periods[i].severe);
+	}
+}
+
+/*
+ * Periods of two vGPUs, a at 50 % and b at 40 %: 'O' an offer, 'x' another decision, '.' none. The
+ * caps stand, as if nothing were ever written.
+ */
+struct calm_row {
+	const char *rule;
+	double b_util[9]; /* NAN: invalid */
+	const char *expected;
+	double a_util;	     /* 0: it sleeps */
+	double peak;	     /* earlier use of both caps, fraction */
+	int b_contract;	     /* 0: 40, which is its cap */
+	int gap_at;	     /* which period is late, from 1 */
+	const char *offered; /* NULL: never; '+' where an offer is live */
+	int min_newcomer;
+	bool not_selling;
+	void (*change)(struct policy_params *params);
+};
+
+static const struct calm_row calm_rows[] = {
+	{"rule 4: after three calm periods one more is sold, and calm is counted anew",
+	 {.3, .3, .3, .3, .3, .3, .3},
+	 .expected = "..O..O."},
+	{"rule 9: none while one is live, and calm is counted anew after it",
+	 {.3, .3, .3, .3, .3, .3, .3, .3, .3},
+	 .offered = "...+++...",
+	 .expected = "..O.....O"},
+	{"rule 9: as calm as it may be meanwhile",
+	 {.3, .3, .3, .3, .3, .3, .3, .3},
+	 .offered = "+++++.+.",
+	 .expected = "........"},
+	{"rule 4: a total load of exactly U_l is not below it",
+	 {1, 1, 1, 1},
+	 .a_util = 0.4,
+	 .expected = "...."},
+	{"rule 4: less is", {0.99, 0.99, 0.99, 0.99}, .a_util = 0.4, .expected = "..O."},
+	{"rule 4: a receiver ends the calm, a mere breach does not",
+	 {.3, .3, .96, .96, .96, .3, .3, .3},
+	 .b_contract = 60,
+	 .expected = "..O.x..O"},
+	{"a gap ends the calm and never counts as calm",
+	 {.3, .3, .3, .3, .3},
+	 .gap_at = 2,
+	 .expected = "....O"},
+	{"an invalid reading ends the calm and never counts as calm",
+	 {.3, .3, NAN, .3, .3, .3},
+	 .expected = ".....O"},
+	{"rule 4: not on sale: no offer",
+	 {.3, .3, .3, .3},
+	 .not_selling = true,
+	 .expected = "...."},
+	{"rule 9: funded with just what a newcomer needs",
+	 {.3, .3, .3, .3},
+	 .peak = 0.9,
+	 .min_newcomer = 17,
+	 .expected = "..O."},
+	{"rule 9: below it no offer",
+	 {.3, .3, .3, .3},
+	 .peak = 0.9,
+	 .min_newcomer = 18,
+	 .expected = "...."},
+	{"rule 3: who cannot be helped does not veto", {.96, .96, .96, .96}, .expected = "..O."},
+	{"paper mode: it does", {.96, .96, .96, .96}, .expected = "....", .change = in_paper_mode},
+};
+
+static char calm_period(struct bench *bench, double b_util)
+{
+	bench_read(&bench->vgpus[1], b_util, NAN);
+	bench_step(bench);
+	if (bench->out.n_decisions == 0)
+		return '.';
+	return bench->out.decisions[0].kind == POLICY_OFFER ? 'O' : 'x';
+}
+
+static void test_calm_and_offers(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(calm_rows) / sizeof(calm_rows[0]); i++) {
+		const struct calm_row *row = &calm_rows[i];
+		struct given given[3] = {
+			{"a", 50, .cap = 50, .util = row->a_util, .peak = row->peak * 0.5},
+			{"b", row->b_contract ? row->b_contract : 40, .cap = 40,
+			 .peak = row->peak * 0.4},
+		};
+		struct bench bench;
+
+		print_message("  %s\n", row->rule);
+		bench_init(&bench, given, 1);
+		bench.gpu.selling = !row->not_selling;
+		bench.gpu.flavor = (struct policy_terms){.initial_cap_pct = 25, .weight = 1};
+		if (row->min_newcomer)
+			bench.params.min_newcomer_pct = row->min_newcomer;
+		if (row->change)
+			row->change(&bench.params);
+		for (int j = 0; row->expected[j]; j++) {
+			char got;
+
+			bench.gpu.gap = row->gap_at == j + 1;
+			bench.gpu.offered = row->offered && row->offered[j] == '+';
+			got = calm_period(&bench, row->b_util[j]);
+			if (got != row->expected[j])
+				fail_msg("period %d: got '%c'", j + 1, got);
+		}
+	}
+}
+
+static void test_an_offer_says_what_can_be_funded_and_moves_nothing(void **state)
+{
+	static const struct given given[3] = {{"a", 50, .cap = 50, .util = 0.4},
+					      {"b", 50, .cap = 40, .util = 0.5}};
+	struct bench bench;
+
+	(void)state;
+	bench_init(&bench, given, 1);
+	bench.gpu.selling = true;
+	bench.gpu.flavor = (struct policy_terms){.initial_cap_pct = 40, .weight = 1};
+	bench.gpu.calm_run = 2;
+	bench_step(&bench);
+	assert_string_equal(bench_text(&bench), "offer");
+	assert_true(bench_number(&bench, "fundable_pct") == 40);
+	assert_true(bench_number(&bench, "given_pct") == 30);
+	assert_true(bench_number(&bench, "calm_periods") == 3);
+	assert_true(bench_number(&bench, "lowload_pct") == 60);
+	assert_true(fabs(bench_number(&bench, "total_load_pct") - 40) < 1e-6);
+	bench_check_wants(&bench);
+	assert_int_equal(bench.gpu.calm_run, 0);
+	assert_int_equal(policy_fund(&bench.params, &bench.gpu, &bench.gpu.flavor, &bench.out), 40);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_stealing),
+		cmocka_unit_test(test_free_pool),
+		cmocka_unit_test(test_severe_overload),
+		cmocka_unit_test(test_severe_overload_is_one_decision_and_many_conditions),
+		cmocka_unit_test(test_a_severe_overload_ends_when_it_is_seen_to_be_over),
+		cmocka_unit_test(test_waking),
+		cmocka_unit_test(test_calm_and_offers),
+		cmocka_unit_test(test_an_offer_says_what_can_be_funded_and_moves_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* policy/policy.c: names, defaults, floors and ceilings; and the division of whole steps. */
+#include "tests/unit/policy/test-policy.h"
+
+#include "policy/share.h"
+
+static void test_policies_are_found_by_name_and_by_index(void **state)
+{
+	(void)state;
+	assert_ptr_equal(policy_find("gover"), policy_at(0));
+	assert_string_equal(policy_at(0)->name, "gover");
+	assert_null(policy_find("nothing"));
+	assert_null(policy_at(1000));
+	for (size_t i = 0; policy_at(i); i++) {
+		assert_ptr_equal(policy_find(policy_at(i)->name), policy_at(i));
+		assert_true(policy_at(i)->step && policy_at(i)->fund && policy_at(i)->give_back);
+		assert_null(strchr(policy_at(i)->summary, '\n'));
+	}
+}
+
+static void test_every_kind_has_a_name_of_its_own(void **state)
+{
+	(void)state;
+	for (int i = 0; i < POLICY_KINDS; i++)
+		for (int j = 0; j < i; j++)
+			assert_string_not_equal(policy_kind_name((enum policy_kind)i),
+						policy_kind_name((enum policy_kind)j));
+	assert_string_equal(policy_kind_name(POLICY_STEAL), "steal");
+	assert_string_equal(policy_kind_name(POLICY_RETURN), "return");
+}
+
+static void test_defaults_are_those_of_the_design(void **state)
+{
+	struct policy_params p;
+
+	(void)state;
+	policy_params_default(&p);
+	assert_true(p.overload_pct == 95 && p.lowload_pct == 60 && p.qos_gpu_bound_pct == 70);
+	assert_true(p.overload_periods == 3 && p.quiet_periods == 3 && p.qos_periods == 1);
+	assert_true(p.steal_fraction == 0.2 && p.weight_util == 1 && p.weight_qos == 1);
+	assert_true(p.cap_floor_pct == 1 && p.fund_fraction == 0.8 && p.min_newcomer_pct == 10);
+	assert_int_equal(p.fund_window_periods, 30);
+	assert_true(p.use_ignores_met_target && !p.paper_mode);
+	assert_true(p.none_vgpus == 3 && p.static_ratio == 2 && p.deadband_pct == 2);
+	assert_true(p.predict_periods == 300 && p.predict_warm_periods == 30);
+	assert_true(p.predict_sigmas == 5);
+	assert_true(p.demand_periods == 5 && p.demand_probe == 0.25);
+}
+
+static void test_floor_and_ceiling(void **state)
+{
+	static const struct {
+		const char *what;
+		int step, backend_floor, cap_floor;
+		struct policy_terms terms;
+		int floor, ceiling;
+	} rows[] = {
+		{"default floor", 1, 1, 1, .terms = {.initial_cap_pct = 33}, .floor = 1,
+		 .ceiling = 33},
+		{"a contract's floor stands for the default one", 1, 1, 5,
+		 .terms = {.initial_cap_pct = 33, .min_cap_pct = 2}, .floor = 2, .ceiling = 33},
+		{"the backend's floor is the larger", 1, 4, 1, .terms = {.initial_cap_pct = 33},
+		 .floor = 4, .ceiling = 33},
+		{"floors round up to steps, ceilings down", 5, 5, 1,
+		 .terms = {.initial_cap_pct = 33, .min_cap_pct = 6}, .floor = 10, .ceiling = 30},
+		{"burst may have the whole GPU", 1, 1, 1,
+		 .terms = {.initial_cap_pct = 33, .burst = true}, .floor = 1, .ceiling = 100},
+		{"burst in whole steps", 7, 7, 1, .terms = {.initial_cap_pct = 33, .burst = true},
+		 .floor = 7, .ceiling = 98},
+		{"less than a step is one step", 5, 5, 1, .terms = {.initial_cap_pct = 3},
+		 .floor = 5, .ceiling = 5},
+		{"no floor above the ceiling", 1, 10, 1, .terms = {.initial_cap_pct = 8},
+		 .floor = 8, .ceiling = 8},
+		{"a floor of nothing is a step", 1, 0, 0, .terms = {.initial_cap_pct = 8},
+		 .floor = 1, .ceiling = 8},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct policy_params params;
+		struct policy_gpu gpu = {.step_pct = rows[i].step,
+					 .floor_pct = rows[i].backend_floor};
+
+		policy_params_default(&params);
+		params.cap_floor_pct = rows[i].cap_floor;
+		print_message("  %s\n", rows[i].what);
+		assert_int_equal(policy_floor_pct(&params, &gpu, &rows[i].terms), rows[i].floor);
+		assert_int_equal(policy_ceiling_pct(&gpu, &rows[i].terms), rows[i].ceiling);
+	}
+}
+
+static void test_whole_steps_are_divided_in_proportion(void **state)
+{
+	static const struct {
+		const char *what;
+		int total;
+		struct share shares[4];
+		int divided, steps[4];
+	} rows[] = {
+		{"exact", 6,
+		 .shares = {{"a", .weight = 1, .limit = 9}, {"b", .weight = 2, .limit = 9}},
+		 .divided = 6, .steps = {2, 4}},
+		{"odd step to the largest remainder", 5,
+		 .shares = {{"a", .weight = 1, .limit = 9}, {"b", .weight = 2, .limit = 9}},
+		 .divided = 5, .steps = {2, 3}},
+		{"ties to the lowest id, as people count", 1,
+		 .shares = {{"v10", .weight = 5, .limit = 5}, {"v2", .weight = 5, .limit = 5}},
+		 .divided = 1, .steps = {0, 1}},
+		{"nobody above its limit: the rest goes to the others", 9,
+		 .shares = {{"a", .weight = 8, .limit = 1},
+			    {"b", .weight = 1, .limit = 9},
+			    {"c", .weight = 1, .limit = 9}},
+		 .divided = 9, .steps = {1, 4, 4}},
+		{"one full limit fills the next", 10,
+		 .shares = {{"a", .weight = 9, .limit = 1},
+			    {"b", .weight = 4, .limit = 3},
+			    {"c", .weight = 1, .limit = 9}},
+		 .divided = 10, .steps = {1, 3, 6}},
+		{"no more than all limits", 50,
+		 .shares = {{"a", .weight = 1, .limit = 3}, {"b", .weight = 9, .limit = 4}},
+		 .divided = 7, .steps = {3, 4}},
+		{"nothing to divide", 0, .shares = {{"a", .weight = 1, .limit = 3}}},
+		{"less than nothing", -4, .shares = {{"a", .weight = 1, .limit = 3}}},
+		{"nobody", 4, .divided = 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct share shares[4];
+		int n = 0;
+
+		memcpy(shares, rows[i].shares, sizeof(shares));
+		while (n < 4 && shares[n].id)
+			n++;
+		print_message("  %s\n", rows[i].what);
+		assert_int_equal(share_divide(shares, n, rows[i].total), rows[i].divided);
+		for (int j = 0; j < n; j++)
+			assert_int_equal(shares[j].steps, rows[i].steps[j]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_policies_are_found_by_name_and_by_index),
+		cmocka_unit_test(test_every_kind_has_a_name_of_its_own),
+		cmocka_unit_test(test_defaults_are_those_of_the_design),
+		cmocka_unit_test(test_floor_and_ceiling),
+		cmocka_unit_test(test_whole_steps_are_divided_in_proportion),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

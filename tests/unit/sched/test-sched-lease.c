@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* The vGPU scheduler: a cap that nobody looks after any more returns to the initial one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "tests/unit/sched/test-sched-rig.h"
+
+#define LEASE (250 * NS_PER_MS)
+
+/* A tenant sold 20 % with 60 % written at 0 under LEASE. */
+static struct sched_vgpu *rig_lease(struct rig *rig)
+{
+	struct sched_vgpu *vgpu;
+
+	rig_init(rig, 1);
+	vgpu = &rig_add(rig, 20, FOREVER)->sched;
+	sched_set_lease(vgpu, LEASE, 0);
+	sched_set_cap(vgpu, 60, 0);
+	return vgpu;
+}
+
+static void a_lease_that_ran_out_ends_in_the_slot_opened_next(void **state)
+{
+	struct rig rig;
+	struct sched_vgpu *vgpu = rig_lease(&rig);
+
+	(void)state;
+	rig_run(&rig, 3 * SLOT - 1);
+	assert_int_equal(vgpu->cap_pct, 60);
+	assert_int_equal(vgpu->next_cap_pct, 60);
+	rig_run(&rig, 1);
+	assert_int_equal(vgpu->cap_pct, 20);
+	assert_int_equal(vgpu->next_cap_pct, 20);
+	rig_run(&rig, 10 * SLOT);
+	assert_int_equal(vgpu->cap_pct, 20);
+}
+
+static void writing_the_cap_or_the_lease_renews_it(void **state)
+{
+	struct rig rig;
+	struct sched_vgpu *vgpu = rig_lease(&rig);
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		rig_run(&rig, 2 * SLOT);
+		if (i % 2 == 0)
+			sched_set_cap(vgpu, 60, rig.now_ns);
+		else
+			sched_set_lease(vgpu, LEASE, rig.now_ns);
+		assert_int_equal(vgpu->lease_end_ns, rig.now_ns + LEASE);
+	}
+	assert_int_equal(vgpu->cap_pct, 60);
+	rig_run(&rig, 3 * SLOT);
+	assert_int_equal(vgpu->cap_pct, 20);
+}
+
+static void a_lease_that_ran_out_rests_until_the_next_write(void **state)
+{
+	struct rig rig;
+	struct sched_vgpu *vgpu = rig_lease(&rig);
+
+	(void)state;
+	rig_run(&rig, 5 * SLOT);
+	assert_int_equal(vgpu->lease_end_ns, 0);
+	assert_int_equal(vgpu->lease_ns, LEASE);
+	sched_set_cap(vgpu, 50, rig.now_ns);
+	rig_run(&rig, SLOT);
+	assert_int_equal(vgpu->cap_pct, 50);
+	rig_run(&rig, 2 * SLOT);
+	assert_int_equal(vgpu->cap_pct, 20);
+}
+
+static void without_a_lease_a_cap_holds_for_ever(void **state)
+{
+	struct rig rig;
+	struct sched_vgpu *vgpu = rig_lease(&rig);
+
+	(void)state;
+	sched_set_lease(vgpu, 0, 0);
+	rig_run(&rig, 100 * SLOT);
+	assert_int_equal(vgpu->cap_pct, 60);
+}
+
+static void a_newcomer_has_no_lease(void **state)
+{
+	struct rig rig;
+	struct sched_vgpu *vgpu;
+
+	(void)state;
+	rig_init(&rig, 1);
+	memset(rig.tenants, 0xff, sizeof(rig.tenants));
+	vgpu = &rig.tenants[0].sched;
+	sched_add(&rig.sched, vgpu, 30, 0);
+	assert_int_equal(vgpu->lease_ns, 0);
+	assert_int_equal(vgpu->lease_end_ns, 0);
+	assert_false(vgpu->cap_written);
+}
+
+static void a_slot_long_overdue_ends_the_lease_too(void **state)
+{
+	struct rig rig;
+	struct sched_vgpu *vgpu = rig_lease(&rig);
+
+	(void)state;
+	sched_open_slot(&rig.sched, 40 * SLOT);
+	assert_int_equal(vgpu->cap_pct, 20);
+	/* Nobody had given it anything else while the slot was open. */
+	assert_int_equal(vgpu->sched_ns, 8 * SLOT);
+}
+
+static void the_initial_cap_is_the_cap_until_one_was_written(void **state)
+{
+	struct rig rig;
+	struct sched_vgpu *vgpu;
+
+	(void)state;
+	rig_init(&rig, 1);
+	vgpu = &rig_add(&rig, 20, FOREVER)->sched;
+	assert_int_equal(sched_set_initial_cap(vgpu, 35), 0);
+	assert_int_equal(vgpu->next_cap_pct, 35);
+	assert_int_equal(vgpu->cap_pct, 20);
+	rig_run(&rig, SLOT);
+	assert_int_equal(vgpu->cap_pct, 35);
+	sched_set_cap(vgpu, 35, rig.now_ns);
+	assert_true(sched_set_initial_cap(vgpu, 50) < 0);
+	assert_int_equal(vgpu->initial_cap_pct, 35);
+	assert_int_equal(vgpu->next_cap_pct, 35);
+}
+
+/* Whatever is written when: a cap other than the initial one never outlives its lease by a slot. */
+static void no_cap_outlives_its_lease_by_more_than_a_slot(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 50; seed++) {
+		uint64_t written_ns = 0, lease_ns;
+		struct sched_vgpu *vgpu;
+		struct rig rig;
+
+		rig_init(&rig, seed);
+		vgpu = &rig_add(&rig, 25, FOREVER)->sched;
+		lease_ns = 1 + draw(&rig, 2 * NS_PER_S);
+		sched_set_lease(vgpu, lease_ns, 0);
+		while (rig.now_ns < 30 * NS_PER_S) {
+			rig_run(&rig, 1 + draw(&rig, draw(&rig, 4) == 0 ? 3 * NS_PER_S : SLOT));
+			if (rig.now_ns > written_ns + lease_ns + SLOT)
+				assert_int_equal(vgpu->cap_pct, 25);
+			else if (written_ns > 0 && rig.now_ns < written_ns + lease_ns)
+				assert_int_equal(vgpu->next_cap_pct, 70);
+			if (draw(&rig, 3) == 0) {
+				sched_set_cap(vgpu, 70, rig.now_ns);
+				written_ns = rig.now_ns;
+			}
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_lease_that_ran_out_ends_in_the_slot_opened_next),
+		cmocka_unit_test(writing_the_cap_or_the_lease_renews_it),
+		cmocka_unit_test(a_lease_that_ran_out_rests_until_the_next_write),
+		cmocka_unit_test(without_a_lease_a_cap_holds_for_ever),
+		cmocka_unit_test(a_newcomer_has_no_lease),
+		cmocka_unit_test(a_slot_long_overdue_ends_the_lease_too),
+		cmocka_unit_test(the_initial_cap_is_the_cap_until_one_was_written),
+		cmocka_unit_test(no_cap_outlives_its_lease_by_more_than_a_slot),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* The vGPU scheduler: the promises that hold over any second, whatever the tenants do. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "tests/unit/sched/test-sched-rig.h"
+
+/* Random caps for @n tenants, each at least 1, that add up to @sum_pct. */
+static void draw_caps(struct rig *rig, unsigned int *caps, int n, unsigned int sum_pct)
+{
+	for (int i = 0; i < n; i++) {
+		unsigned int most = sum_pct - (unsigned int)(n - 1 - i);
+
+		caps[i] = i + 1 == n ? most : 1 + (unsigned int)draw(rig, (most + 1) / 2);
+		sum_pct -= caps[i];
+	}
+}
+
+static void every_busy_vgpu_with_slice_runs_within_one_round(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		int waited[TENANTS_MAX] = {0}; /* turns of others since it could have run */
+		const struct sched_vgpu *last = NULL;
+		struct rig rig;
+
+		rig_init(&rig, seed);
+		for (int i = 0; i < 2 + (int)seed % 9; i++)
+			rig_add_bursty(&rig, (unsigned int)draw(&rig, 100));
+		while (rig.now_ns < 3 * NS_PER_S) {
+			struct tenant *ran = rig_step(&rig, 3 * NS_PER_S);
+
+			if (!ran || &ran->sched == last)
+				continue;
+			last = &ran->sched;
+			for (int i = 0; i < rig.n; i++) {
+				const struct sched_vgpu *v = &rig.tenants[i].sched;
+				bool can = v->pending && (v->slice_ns > 0 || v->cap_pct == 0);
+
+				waited[i] = can && v != last ? waited[i] + 1 : 0;
+				assert_true(waited[i] < rig.n);
+			}
+		}
+	}
+}
+
+/* What the watched tenant had got at each step: to look back one second from any of them. */
+struct past {
+	uint64_t at_ns[200000];
+	uint64_t busy_ns[200000];
+	size_t n, tail;
+};
+
+static uint64_t got_in_the_last_second(struct past *past, const struct rig *rig, uint64_t busy_ns)
+{
+	uint64_t from_ns = rig->now_ns - NS_PER_S;
+	uint64_t then_ns;
+
+	while (past->at_ns[past->tail + 1] <= from_ns)
+		past->tail++;
+	/* It ran all of the time between two notes, or none of it. */
+	then_ns = past->busy_ns[past->tail];
+	if (past->busy_ns[past->tail + 1] > then_ns)
+		then_ns += from_ns - past->at_ns[past->tail];
+	return busy_ns - then_ns;
+}
+
+static void over_any_second_a_busy_vgpu_gets_its_cap_within_one_slice(void **state)
+{
+	struct past *past = malloc(sizeof(*past));
+
+	(void)state;
+	assert_non_null(past);
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		unsigned int caps[TENANTS_MAX];
+		struct tenant *busy;
+		struct rig rig;
+		uint64_t slice_ns;
+		int n = 2 + (int)seed % 12;
+
+		rig_init(&rig, seed);
+		draw_caps(&rig, caps, n, 100);
+		busy = rig_add(&rig, caps[0], FOREVER);
+		slice_ns = caps[0] * (SLOT / 100);
+		for (int i = 1; i < n; i++)
+			rig_add_bursty(&rig, caps[i]);
+		past->n = 0;
+		past->tail = 0;
+		while (rig.now_ns < 6 * NS_PER_S) {
+			past->at_ns[past->n] = rig.now_ns;
+			past->busy_ns[past->n++] = busy->sched.busy_ns;
+			assert_true(past->n < ARRAY_SIZE(past->at_ns));
+			rig_step(&rig, 6 * NS_PER_S);
+			past->at_ns[past->n] = rig.now_ns;
+			past->busy_ns[past->n] = busy->sched.busy_ns;
+			if (rig.now_ns < NS_PER_S)
+				continue;
+			assert_near(got_in_the_last_second(past, &rig, busy->sched.busy_ns),
+				    10 * slice_ns, slice_ns);
+		}
+	}
+	free(past);
+}
+
+static void nobody_gets_more_than_its_cap_in_a_second(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		uint64_t before_ns[TENANTS_MAX] = {0};
+		struct rig rig;
+
+		rig_init(&rig, seed);
+		for (int i = 0; i < 8; i++)
+			rig_add_bursty(&rig, 1 + (unsigned int)draw(&rig, 40));
+		for (int second = 0; second < 6; second++) {
+			rig_run(&rig, NS_PER_S);
+			for (int i = 0; i < rig.n; i++) {
+				const struct sched_vgpu *v = &rig.tenants[i].sched;
+
+				assert_true(v->busy_ns - before_ns[i] <=
+					    v->cap_pct * (NS_PER_S / 100));
+				before_ns[i] = v->busy_ns;
+			}
+		}
+	}
+}
+
+/* Caps that add up to more than the GPU are shares of it, all shrunk by the same factor. */
+static void caps_above_100_in_sum_are_proportions(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		uint64_t sum_pct = 0;
+		struct rig rig;
+
+		rig_init(&rig, seed);
+		while (rig.n < 3 + (int)seed % 20 || sum_pct < 100)
+			sum_pct += rig_add(&rig, 1 + (unsigned int)draw(&rig, 100), FOREVER)
+					   ->sched.cap_pct;
+		rig_run(&rig, 10 * NS_PER_S);
+		for (int i = 0; i < rig.n; i++) {
+			const struct sched_vgpu *v = &rig.tenants[i].sched;
+
+			assert_near(v->busy_ns, 10 * NS_PER_S * v->cap_pct / sum_pct,
+				    NS_PER_S / 10);
+		}
+	}
+}
+
+/*
+ * A driver that switches only at ticks of a millisecond, as GVT-g does, overruns nearly every turn,
+ * and work that cannot be interrupted makes a turn longer still. What was overrun is paid back: the
+ * shares are right to a point.
+ */
+static void turns_that_overrun_change_no_share(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		uint64_t until_ns = 0, run_ns = 0, work_max_ns = seed % 2 * 4 * NS_PER_MS;
+		unsigned int caps[TENANTS_MAX];
+		struct sched_vgpu *on = NULL;
+		int n = 2 + (int)seed % 7;
+		struct rig rig;
+
+		rig_init(&rig, seed);
+		draw_caps(&rig, caps, n, 100);
+		for (int i = 0; i < n; i++)
+			rig_add(&rig, caps[i], FOREVER);
+		for (; rig.now_ns < 20 * NS_PER_S; rig.now_ns += NS_PER_MS) {
+			if (rig.now_ns >= rig.sched.slot_end_ns)
+				sched_open_slot(&rig.sched, rig.now_ns);
+			if (rig.now_ns >= until_ns) {
+				on = sched_pick(&rig.sched, &run_ns);
+				until_ns = rig.now_ns;
+				if (work_max_ns > 0)
+					until_ns += draw(&rig, work_max_ns);
+			}
+			if (on)
+				sched_account(&rig.sched, on, NS_PER_MS);
+		}
+		for (int i = 0; i < n; i++)
+			assert_near(rig.tenants[i].sched.busy_ns, caps[i] * (NS_PER_S / 5),
+				    20 * NS_PER_S / 100);
+	}
+}
+
+static void assert_ring_is_whole(const struct rig *rig, const bool *in, int n_in)
+{
+	const struct sched_vgpu *v = rig->sched.turn;
+	int n = 0;
+
+	if (n_in == 0) {
+		assert_null(v);
+		return;
+	}
+	do {
+		ptrdiff_t i = (const struct tenant *)(const void *)v - rig->tenants;
+
+		assert_true(i >= 0 && i < TENANTS_MAX && in[i]);
+		assert_ptr_equal(v->next->prev, v);
+		v = v->next;
+		assert_true(++n <= n_in);
+	} while (v != rig->sched.turn);
+	assert_int_equal(n, n_in);
+}
+
+static void adding_and_removing_while_running_keeps_the_ring_whole(void **state)
+{
+	bool in[TENANTS_MAX] = {false};
+	int n_in = 0;
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, 7);
+	rig.n = TENANTS_MAX;
+	for (int i = 0; i < TENANTS_MAX; i++)
+		rig.tenants[i].arrives_ns = FOREVER;
+	for (int step = 0; step < 20000; step++) {
+		int i = (int)draw(&rig, TENANTS_MAX);
+		struct tenant *tenant = &rig.tenants[i];
+
+		if (in[i]) {
+			sched_remove(&rig.sched, &tenant->sched);
+			sched_set_pending(&rig.sched, &tenant->sched, false);
+		} else {
+			sched_add(&rig.sched, &tenant->sched, (unsigned int)draw(&rig, 101),
+				  rig.now_ns);
+			tenant->work_ns = draw(&rig, 3) * NS_PER_MS;
+			sched_set_pending(&rig.sched, &tenant->sched, tenant->work_ns > 0);
+		}
+		in[i] = !in[i];
+		n_in += in[i] ? 1 : -1;
+		rig_run(&rig, draw(&rig, NS_PER_MS));
+		assert_ring_is_whole(&rig, in, n_in);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_busy_vgpu_with_slice_runs_within_one_round),
+		cmocka_unit_test(over_any_second_a_busy_vgpu_gets_its_cap_within_one_slice),
+		cmocka_unit_test(nobody_gets_more_than_its_cap_in_a_second),
+		cmocka_unit_test(caps_above_100_in_sum_are_proportions),
+		cmocka_unit_test(turns_that_overrun_change_no_share),
+		cmocka_unit_test(adding_and_removing_while_running_keeps_the_ring_whole),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

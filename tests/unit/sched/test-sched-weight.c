@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* The vGPU scheduler's other discipline, "weight": the whole GPU, in proportion to the caps. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "tests/unit/sched/test-sched-rig.h"
+
+static void a_discipline_is_found_by_its_name(void **state)
+{
+	struct sched sched;
+
+	(void)state;
+	assert_ptr_equal(sched_discipline_find("cap"), &sched_disciplines[0]);
+	assert_string_equal(sched_discipline_find("weight")->name, "weight");
+	assert_null(sched_discipline_find("cap "));
+	assert_null(sched_discipline_find("ca"));
+	assert_null(sched_discipline_find(""));
+	sched_start(&sched, NULL, 0);
+	assert_string_equal(sched.discipline->name, "cap");
+}
+
+static void busy_vgpus_share_the_whole_gpu_by_weight(void **state)
+{
+	static const struct {
+		unsigned int caps[4];
+		unsigned int shares_pct[4];
+	} rows[] = {
+		{{20, 30, 50}, {20, 30, 50}}, {{10, 10}, {50, 50}},
+		{{10, 30}, {25, 75}},	      {{100, 100, 100, 100}, {25, 25, 25, 25}},
+		{{1, 99}, {1, 99}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct rig rig;
+
+		rig_init_with(&rig, "weight", 1);
+		for (int j = 0; j < 4 && rows[i].caps[j] > 0; j++)
+			rig_add(&rig, rows[i].caps[j], FOREVER);
+		rig_run(&rig, 10 * NS_PER_S);
+		for (int j = 0; j < rig.n; j++)
+			assert_near(rig.tenants[j].sched.busy_ns,
+				    rows[i].shares_pct[j] * (NS_PER_S / 10), 2 * SCHED_ROUND_NS);
+	}
+}
+
+static void an_idle_vgpus_time_is_given_away(void **state)
+{
+	struct tenant *busy;
+	struct rig rig;
+
+	(void)state;
+	rig_init_with(&rig, "weight", 1);
+	rig_add(&rig, 90, 0);
+	busy = rig_add(&rig, 1, FOREVER);
+	rig_run(&rig, 3 * NS_PER_S);
+	assert_int_equal(busy->sched.busy_ns, 3 * NS_PER_S);
+	/* What it was allotted is its cap nevertheless. */
+	assert_int_equal(sched_allotted_ns(&busy->sched, rig.now_ns), 30 * NS_PER_MS);
+}
+
+static void no_limit_weighs_100(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_init_with(&rig, "weight", 1);
+	rig_add(&rig, 0, FOREVER);
+	rig_add(&rig, 50, FOREVER);
+	rig_run(&rig, 3 * NS_PER_S);
+	assert_near(rig.tenants[0].sched.busy_ns, 2 * NS_PER_S, 2 * SCHED_ROUND_NS);
+}
+
+static void a_rest_earns_nothing(void **state)
+{
+	struct tenant *rested;
+	struct rig rig;
+
+	(void)state;
+	rig_init_with(&rig, "weight", 1);
+	rig_add(&rig, 50, FOREVER);
+	rested = rig_add(&rig, 50, 0);
+	rig_run(&rig, 5 * NS_PER_S);
+	rested->work_ns = FOREVER;
+	sched_set_pending(&rig.sched, &rested->sched, true);
+	rig_run(&rig, NS_PER_S);
+	assert_near(rested->sched.busy_ns, NS_PER_S / 2, SCHED_ROUND_NS);
+}
+
+static void an_overrun_is_paid_back(void **state)
+{
+	struct tenant *greedy, *other;
+	struct rig rig;
+
+	(void)state;
+	rig_init_with(&rig, "weight", 1);
+	greedy = rig_add(&rig, 50, FOREVER);
+	other = rig_add(&rig, 50, FOREVER);
+	sched_account(&rig.sched, &greedy->sched, 300 * NS_PER_MS);
+	rig_run(&rig, 700 * NS_PER_MS);
+	assert_near(greedy->sched.busy_ns, NS_PER_S / 2, SCHED_ROUND_NS);
+	assert_near(other->sched.busy_ns, NS_PER_S / 2, SCHED_ROUND_NS);
+}
+
+static void a_weight_counts_from_the_next_slot(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_init_with(&rig, "weight", 1);
+	rig_add(&rig, 50, FOREVER);
+	rig_add(&rig, 50, FOREVER);
+	rig_run(&rig, NS_PER_S);
+	sched_set_cap(&rig.tenants[0].sched, 25, rig.now_ns);
+	sched_set_cap(&rig.tenants[1].sched, 75, rig.now_ns);
+	rig_run(&rig, NS_PER_S + SLOT);
+	assert_near(rig.tenants[0].sched.busy_ns, 800 * NS_PER_MS, 2 * SCHED_ROUND_NS);
+}
+
+/* Tags wrap around after hours of running; the shares do not see it, nor does one that slept. */
+static void tags_may_wrap_around(void **state)
+{
+	(void)state;
+	for (int sleeper = 0; sleeper < 2; sleeper++) {
+		struct tenant *asleep = NULL;
+		struct rig rig;
+
+		rig_init_with(&rig, "weight", 1);
+		rig.sched.tag = UINT64_MAX - ((uint64_t)NS_PER_S << 14);
+		rig_add(&rig, 20, FOREVER);
+		rig_add(&rig, 80, FOREVER);
+		if (sleeper)
+			asleep = rig_add(&rig, 100, 0);
+		rig_run(&rig, 4 * NS_PER_S);
+		assert_true(rig.tenants[0].sched.tag < UINT64_MAX / 2);
+		assert_near(rig.tenants[0].sched.busy_ns, 800 * NS_PER_MS, 2 * SCHED_ROUND_NS);
+		if (!asleep)
+			continue;
+		asleep->work_ns = FOREVER;
+		sched_set_pending(&rig.sched, &asleep->sched, true);
+		rig_run(&rig, NS_PER_S);
+		assert_near(asleep->sched.busy_ns, NS_PER_S / 2, 2 * SCHED_ROUND_NS);
+	}
+}
+
+/* The GPU never idles while somebody has work, whatever the tenants do, and no one starves. */
+static void it_conserves_work_and_starves_nobody(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct tenant *smallest;
+		uint64_t weights = 1;
+		struct rig rig;
+
+		rig_init_with(&rig, "weight", seed);
+		smallest = rig_add(&rig, 1, FOREVER);
+		for (int i = 0; i < 1 + (int)seed % 9; i++)
+			weights += rig_add_bursty(&rig, 1 + (unsigned int)draw(&rig, 100))
+					   ->sched.cap_pct;
+		while (rig.now_ns < 5 * NS_PER_S)
+			assert_non_null(rig_step(&rig, 5 * NS_PER_S));
+		assert_true(smallest->sched.busy_ns + 2 * SCHED_ROUND_NS > 5 * NS_PER_S / weights);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_discipline_is_found_by_its_name),
+		cmocka_unit_test(busy_vgpus_share_the_whole_gpu_by_weight),
+		cmocka_unit_test(an_idle_vgpus_time_is_given_away),
+		cmocka_unit_test(no_limit_weighs_100),
+		cmocka_unit_test(a_rest_earns_nothing),
+		cmocka_unit_test(an_overrun_is_paid_back),
+		cmocka_unit_test(a_weight_counts_from_the_next_slot),
+		cmocka_unit_test(tags_may_wrap_around),
+		cmocka_unit_test(it_conserves_work_and_starves_nobody),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

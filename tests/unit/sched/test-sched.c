@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/* The vGPU scheduler: what a slot gives, who is next and for how long, who comes and goes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "tests/unit/sched/test-sched-rig.h"
+
+static void a_slot_adds_its_share_to_what_is_left(void **state)
+{
+	struct rig rig;
+	struct tenant *tenant;
+
+	(void)state;
+	rig_init(&rig, 1);
+	tenant = rig_add(&rig, 30, 0);
+	for (int64_t slots = 1; slots <= SCHED_SLOTS; slots++) {
+		assert_int_equal(tenant->sched.slice_ns, slots * 30 * (int64_t)NS_PER_MS);
+		rig_run(&rig, SLOT);
+	}
+}
+
+static void the_tenth_slot_forgets_credit(void **state)
+{
+	struct rig rig;
+	struct tenant *tenant;
+
+	(void)state;
+	rig_init(&rig, 1);
+	tenant = rig_add(&rig, 30, 0);
+	rig_run(&rig, NS_PER_S);
+	assert_int_equal(tenant->sched.slice_ns, 30 * NS_PER_MS);
+}
+
+static void the_tenth_slot_forgets_debt(void **state)
+{
+	struct rig rig;
+	struct tenant *tenant;
+
+	(void)state;
+	rig_init(&rig, 1);
+	tenant = rig_add(&rig, 30, 0);
+	sched_account(&rig.sched, &tenant->sched, 900 * NS_PER_MS);
+	assert_true(tenant->sched.slice_ns < 0);
+	rig_run(&rig, 9 * SLOT);
+	assert_int_equal(tenant->sched.slice_ns, -600 * (int64_t)NS_PER_MS);
+	rig_run(&rig, SLOT);
+	assert_int_equal(tenant->sched.slice_ns, 30 * NS_PER_MS);
+}
+
+static void a_debt_is_worked_off_within_the_second(void **state)
+{
+	struct rig rig;
+	struct tenant *tenant;
+
+	(void)state;
+	rig_init(&rig, 1);
+	tenant = rig_add(&rig, 30, FOREVER);
+	sched_account(&rig.sched, &tenant->sched, 120 * NS_PER_MS);
+	rig_run(&rig, NS_PER_S);
+	assert_int_equal(tenant->sched.busy_ns, 300 * NS_PER_MS);
+}
+
+static void a_cap_counts_from_the_next_slot(void **state)
+{
+	struct rig rig;
+	struct tenant *tenant;
+
+	(void)state;
+	rig_init(&rig, 1);
+	tenant = rig_add(&rig, 20, FOREVER);
+	rig_run(&rig, 5 * NS_PER_MS);
+	sched_set_cap(&tenant->sched, 60, rig.now_ns);
+	rig_run(&rig, SLOT - 5 * NS_PER_MS);
+	assert_int_equal(tenant->sched.busy_ns, 20 * NS_PER_MS);
+	rig_run(&rig, SLOT);
+	assert_int_equal(tenant->sched.busy_ns, 80 * NS_PER_MS);
+	assert_int_equal(tenant->sched.initial_cap_pct, 20);
+}
+
+static void no_limit_runs_on_and_leaves_no_account(void **state)
+{
+	struct rig rig;
+	struct tenant *tenant;
+
+	(void)state;
+	rig_init(&rig, 1);
+	tenant = rig_add(&rig, 0, FOREVER);
+	rig_run(&rig, 4 * SLOT);
+	assert_int_equal(tenant->sched.busy_ns, 4 * SLOT);
+	assert_int_equal(sched_allotted_ns(&tenant->sched, rig.now_ns), 4 * SLOT);
+	sched_set_cap(&tenant->sched, 10, rig.now_ns);
+	rig_run(&rig, 2 * SLOT);
+	assert_int_equal(tenant->sched.busy_ns, 5 * SLOT + 10 * NS_PER_MS);
+	sched_set_cap(&tenant->sched, 0, rig.now_ns);
+	rig_run(&rig, 2 * SLOT);
+	assert_int_equal(tenant->sched.busy_ns, 6 * SLOT + 20 * NS_PER_MS);
+}
+
+static void allotted_is_the_integral_of_the_cap_in_force(void **state)
+{
+	struct rig rig;
+	struct tenant *tenant;
+
+	(void)state;
+	rig_init(&rig, 1);
+	rig_run(&rig, 40 * NS_PER_MS);
+	tenant = rig_add(&rig, 50, 0);
+	assert_int_equal(sched_allotted_ns(&tenant->sched, rig.now_ns), 0);
+	rig_run(&rig, 10 * NS_PER_MS);
+	assert_int_equal(sched_allotted_ns(&tenant->sched, rig.now_ns), 5 * NS_PER_MS);
+	sched_set_cap(&tenant->sched, 80, rig.now_ns);
+	rig_run(&rig, 50 * NS_PER_MS);
+	assert_int_equal(sched_allotted_ns(&tenant->sched, rig.now_ns), 30 * NS_PER_MS);
+	rig_run(&rig, 150 * NS_PER_MS);
+	assert_int_equal(sched_allotted_ns(&tenant->sched, rig.now_ns), 150 * NS_PER_MS);
+	/* A slot that ended 10 ms late was 10 ms longer. */
+	sched_open_slot(&rig.sched, rig.now_ns + 60 * NS_PER_MS);
+	assert_int_equal(sched_allotted_ns(&tenant->sched, rig.now_ns + 60 * NS_PER_MS),
+			 198 * NS_PER_MS);
+}
+
+static void next_is_the_first_in_the_round_with_work_and_slice(void **state)
+{
+	struct rig rig;
+	struct tenant *a, *b, *c;
+	uint64_t run_ns = 0;
+
+	(void)state;
+	rig_init(&rig, 1);
+	assert_null(sched_pick(&rig.sched, &run_ns));
+	a = rig_add(&rig, 20, 0);
+	assert_null(sched_pick(&rig.sched, &run_ns));
+	sched_set_pending(&rig.sched, &a->sched, true);
+	b = rig_add(&rig, 20, 0);
+	c = rig_add(&rig, 20, FOREVER);
+	assert_ptr_equal(sched_pick(&rig.sched, &run_ns), &c->sched);
+	sched_set_pending(&rig.sched, &b->sched, true);
+	sched_account(&rig.sched, &c->sched, run_ns);
+	assert_ptr_equal(sched_pick(&rig.sched, &run_ns), &a->sched);
+	sched_account(&rig.sched, &a->sched, 20 * NS_PER_MS);
+	assert_ptr_equal(sched_pick(&rig.sched, &run_ns), &b->sched);
+	sched_set_pending(&rig.sched, &c->sched, false);
+	sched_set_pending(&rig.sched, &b->sched, false);
+	/* a has work but no slice: the GPU idles. */
+	assert_null(sched_pick(&rig.sched, &run_ns));
+}
+
+static void a_turn_is_a_quantum_in_proportion_to_the_cap(void **state)
+{
+	static const struct {
+		unsigned int cap_pct;
+		uint64_t quantum_ns;
+	} rows[] = {
+		{1, 50000}, {20, 1000000}, {50, 2500000}, {100, 5000000}, {0, 5000000},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		uint64_t run_ns = 0;
+		struct tenant *tenant;
+		struct rig rig;
+
+		rig_init(&rig, 1);
+		tenant = rig_add(&rig, rows[i].cap_pct, FOREVER);
+		assert_ptr_equal(sched_pick(&rig.sched, &run_ns), &tenant->sched);
+		assert_int_equal(run_ns, rows[i].quantum_ns);
+	}
+}
+
+static void a_turn_is_never_longer_than_the_slice_left(void **state)
+{
+	uint64_t run_ns = 0;
+	struct tenant *tenant;
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, 1);
+	tenant = rig_add(&rig, 20, FOREVER);
+	sched_account(&rig.sched, &tenant->sched, 20 * NS_PER_MS - 3);
+	sched_pick(&rig.sched, &run_ns);
+	assert_int_equal(run_ns, 3);
+}
+
+static void asking_again_changes_nothing(void **state)
+{
+	uint64_t first_ns = 0, again_ns = 0;
+	struct tenant *a;
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, 1);
+	a = rig_add(&rig, 50, FOREVER);
+	rig_add(&rig, 50, FOREVER);
+	sched_set_pending(&rig.sched, &a->sched, false);
+	sched_pick(&rig.sched, &first_ns);
+	sched_set_pending(&rig.sched, &a->sched, true);
+	sched_account(&rig.sched, rig.sched.turn, 1000);
+	for (int i = 0; i < 5; i++) {
+		assert_ptr_equal(sched_pick(&rig.sched, &again_ns), &rig.tenants[1].sched);
+		assert_int_equal(again_ns, first_ns - 1000);
+	}
+}
+
+static void an_idle_vgpus_time_is_not_given_away(void **state)
+{
+	struct tenant *busy;
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, 1);
+	rig_add(&rig, 70, 0);
+	busy = rig_add(&rig, 30, FOREVER);
+	for (uint64_t second = 1; second <= 5; second++) {
+		rig_run(&rig, NS_PER_S);
+		assert_int_equal(busy->sched.busy_ns, second * 300 * NS_PER_MS);
+	}
+}
+
+static void caps_above_100_in_sum_shrink_alike(void **state)
+{
+	static const struct {
+		unsigned int caps[4];
+		unsigned int shares_pct[4]; /* of the GPU */
+	} rows[] = {
+		{{50, 50, 50}, {33, 33, 33}},
+		{{80, 40}, {67, 33}},
+		{{100, 100, 100, 100}, {25, 25, 25, 25}},
+		{{90, 60, 30}, {50, 33, 17}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct rig rig;
+
+		rig_init(&rig, 1);
+		for (int j = 0; j < 4 && rows[i].caps[j] > 0; j++)
+			rig_add(&rig, rows[i].caps[j], FOREVER);
+		rig_run(&rig, 10 * NS_PER_S);
+		for (int j = 0; j < rig.n; j++)
+			assert_near(rig.tenants[j].sched.busy_ns,
+				    rows[i].shares_pct[j] * (NS_PER_S / 10), NS_PER_S / 10);
+	}
+}
+
+static void one_without_limit_counts_as_100_among_others(void **state)
+{
+	struct tenant *free_one, *capped;
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, 1);
+	free_one = rig_add(&rig, 0, FOREVER);
+	capped = rig_add(&rig, 100, FOREVER);
+	rig_run(&rig, NS_PER_S);
+	assert_near(free_one->sched.busy_ns, NS_PER_S / 2, SCHED_ROUND_NS);
+	assert_near(capped->sched.busy_ns, NS_PER_S / 2, SCHED_ROUND_NS);
+}
+
+static void one_that_wakes_with_saved_slice_takes_nothing_from_another(void **state)
+{
+	struct tenant *busy;
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, 1);
+	busy = rig_add(&rig, 50, FOREVER);
+	for (int i = 0; i < 10; i++)
+		rig_add(&rig, 5, 0);
+	rig_run(&rig, 5 * SLOT);
+	for (int i = 1; i < rig.n; i++) {
+		rig.tenants[i].work_ns = FOREVER;
+		sched_set_pending(&rig.sched, &rig.tenants[i].sched, true);
+	}
+	rig_run(&rig, 5 * SLOT);
+	assert_int_equal(busy->sched.busy_ns, 500 * NS_PER_MS);
+}
+
+static void a_newcomer_gets_the_rest_of_the_slot(void **state)
+{
+	struct tenant *newcomer;
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, 1);
+	rig_add(&rig, 50, FOREVER);
+	rig_run(&rig, 75 * NS_PER_MS);
+	newcomer = rig_add(&rig, 40, FOREVER);
+	rig_run(&rig, 25 * NS_PER_MS);
+	assert_int_equal(newcomer->sched.busy_ns, 10 * NS_PER_MS);
+	rig_run(&rig, SLOT);
+	assert_int_equal(newcomer->sched.busy_ns, 50 * NS_PER_MS);
+}
+
+static void a_newcomer_is_last_in_the_round(void **state)
+{
+	uint64_t run_ns = 0;
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, 1);
+	rig_add(&rig, 20, FOREVER);
+	rig_add(&rig, 20, FOREVER);
+	sched_pick(&rig.sched, &run_ns);
+	assert_ptr_equal(rig.sched.turn, &rig.tenants[1].sched);
+	rig_add(&rig, 20, FOREVER);
+	sched_account(&rig.sched, rig.sched.turn, run_ns);
+	sched_pick(&rig.sched, &run_ns);
+	assert_ptr_equal(rig.sched.turn, &rig.tenants[0].sched);
+	sched_account(&rig.sched, rig.sched.turn, run_ns);
+	sched_pick(&rig.sched, &run_ns);
+	assert_ptr_equal(rig.sched.turn, &rig.tenants[2].sched);
+}
+
+static void removing_the_running_one_lets_the_next_run(void **state)
+{
+	uint64_t run_ns = 0;
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, 1);
+	for (int i = 0; i < 3; i++)
+		rig_add(&rig, 20, FOREVER);
+	assert_ptr_equal(sched_pick(&rig.sched, &run_ns), &rig.tenants[1].sched);
+	sched_remove(&rig.sched, &rig.tenants[1].sched);
+	assert_ptr_equal(sched_pick(&rig.sched, &run_ns), &rig.tenants[2].sched);
+	sched_remove(&rig.sched, &rig.tenants[0].sched);
+	assert_ptr_equal(sched_pick(&rig.sched, &run_ns), &rig.tenants[2].sched);
+	sched_remove(&rig.sched, &rig.tenants[2].sched);
+	assert_null(sched_pick(&rig.sched, &run_ns));
+	sched_open_slot(&rig.sched, SLOT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_slot_adds_its_share_to_what_is_left),
+		cmocka_unit_test(the_tenth_slot_forgets_credit),
+		cmocka_unit_test(the_tenth_slot_forgets_debt),
+		cmocka_unit_test(a_debt_is_worked_off_within_the_second),
+		cmocka_unit_test(a_cap_counts_from_the_next_slot),
+		cmocka_unit_test(no_limit_runs_on_and_leaves_no_account),
+		cmocka_unit_test(allotted_is_the_integral_of_the_cap_in_force),
+		cmocka_unit_test(next_is_the_first_in_the_round_with_work_and_slice),
+		cmocka_unit_test(a_turn_is_a_quantum_in_proportion_to_the_cap),
+		cmocka_unit_test(a_turn_is_never_longer_than_the_slice_left),
+		cmocka_unit_test(asking_again_changes_nothing),
+		cmocka_unit_test(an_idle_vgpus_time_is_not_given_away),
+		cmocka_unit_test(caps_above_100_in_sum_shrink_alike),
+		cmocka_unit_test(one_without_limit_counts_as_100_among_others),
+		cmocka_unit_test(one_that_wakes_with_saved_slice_takes_nothing_from_another),
+		cmocka_unit_test(a_newcomer_gets_the_rest_of_the_slot),
+		cmocka_unit_test(a_newcomer_is_last_in_the_round),
+		cmocka_unit_test(removing_the_running_one_lets_the_next_run),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/* What a run comes to: what is broken and how deeply, fair shares, money. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "sim/experiment/account.h"
+
+#define CLOSE(got, wanted) assert_true(fabs((got) - (wanted)) < 1e-6)
+
+static struct account account;
+static struct account_vgpu vgpus[4];
+static struct account_vgpu *const all[4] = {&vgpus[0], &vgpus[1], &vgpus[2], &vgpus[3]};
+
+static void begin(double seconds)
+{
+	account_init(&account, seconds);
+	memset(vgpus, 0, sizeof(vgpus));
+}
+
+static struct account_summary sum(int n)
+{
+	struct account_summary summary;
+
+	account_sum(&account, vgpus, n, &summary);
+	return summary;
+}
+
+/* --- broken --- */
+
+static const struct {
+	const char *rule;
+	struct account_sample sample;
+	bool broken;
+	double shortfall;
+} judgements[] = {
+	{"a target met is not",
+	 {.target_fps = 60, .makes_frames = true, .fps = 60, .util = 1},
+	 false,
+	 0},
+	{"1.5 frames a second short is not",
+	 {.target_fps = 60, .makes_frames = true, .fps = 58.5, .util = 1},
+	 false,
+	 0},
+	{"more is", {.target_fps = 60, .makes_frames = true, .fps = 57, .util = 1}, true, 0.05},
+	{"2 percent short is not",
+	 {.target_fps = 200, .makes_frames = true, .fps = 196, .util = 1},
+	 false,
+	 0},
+	{"more is", {.target_fps = 200, .makes_frames = true, .fps = 180, .util = 1}, true, 0.1},
+	{"short but not GPU-bound is the guest's doing",
+	 {.target_fps = 60, .makes_frames = true, .fps = 20, .util = 0.69},
+	 false,
+	 0},
+	{"from 70 % on it is not",
+	 {.target_fps = 60, .makes_frames = true, .fps = 30, .util = 0.7},
+	 true,
+	 0.5},
+	{"no frame at all is the whole promise",
+	 {.target_fps = 60, .makes_frames = true, .fps = 0, .util = 1},
+	 true,
+	 1},
+	{"98 % of the demand served is not",
+	 {.contract_pct = 50, .demand = 0.4, .load = 0.392, .util = 1},
+	 false,
+	 0},
+	{"less is", {.contract_pct = 50, .demand = 0.4, .load = 0.39, .util = 1}, true, 0.025},
+	{"more than the contract is not owed",
+	 {.contract_pct = 50, .demand = 0.9, .load = 0.49, .util = 1},
+	 false,
+	 0},
+	{"but the contract is",
+	 {.contract_pct = 50, .demand = 0.9, .load = 0.25, .util = 1},
+	 true,
+	 0.5},
+	{"where nothing is asked for nothing is broken",
+	 {.contract_pct = 50, .demand = 0, .load = 0, .util = 0},
+	 false,
+	 0},
+	{"what waited from before is no demand of this second",
+	 {.contract_pct = 50, .demand = 0.1, .load = 0.3, .util = 1},
+	 false,
+	 0},
+	{"a target without a program that draws is judged by its work",
+	 {.target_fps = 60, .contract_pct = 50, .demand = 0.4, .load = 0.2, .util = 1},
+	 true,
+	 0.5},
+};
+
+static void what_counts_as_broken(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(judgements); i++) {
+		struct account_sample sample = judgements[i].sample;
+
+		begin(10);
+		account_period(&account, 1, 0, &sample, all, 1);
+		if (sample.broken != judgements[i].broken ||
+		    fabs(sample.shortfall - judgements[i].shortfall) > 1e-9)
+			fail_msg("%s: broken %d, shortfall %g", judgements[i].rule, sample.broken,
+				 sample.shortfall);
+	}
+}
+
+static void broken_seconds_are_kept_by_depth(void **state)
+{
+	static const double loads[] = {0.39, 0.37, 0.34, 0.21, 0.1, 0.4};
+	static const double seconds[ACCOUNT_DEPTHS] = {2, 2, 2, 2, 2};
+	struct account_summary summary;
+
+	(void)state;
+	begin(12);
+	for (size_t i = 0; i < ARRAY_SIZE(loads); i++) {
+		struct account_sample sample = {
+			.contract_pct = 50, .demand = 0.4, .load = loads[i], .util = 1};
+
+		account_period(&account, 2, 0, &sample, all, 1);
+	}
+	summary = sum(1);
+	for (int i = 0; i < ACCOUNT_DEPTHS; i++)
+		CLOSE(summary.depth_s[i], seconds[i]);
+	CLOSE(summary.broken_s, 10);
+	CLOSE(summary.vgpu_s, 12);
+	CLOSE(summary.broken_pct, 1000 / 12.0);
+	CLOSE(vgpus[0].broken_s, 10);
+}
+
+static void the_worst_vgpu_is_told(void **state)
+{
+	struct account_sample samples[2] = {
+		{.contract_pct = 50, .demand = 0.4, .load = 0.4},
+		{.contract_pct = 50, .demand = 0.4, .load = 0.2},
+	};
+
+	(void)state;
+	begin(2);
+	account_period(&account, 1, 0, samples, all, 2);
+	samples[1].load = 0.4;
+	account_period(&account, 1, 0, samples, all, 2);
+	CLOSE(sum(2).broken_pct, 25);
+	CLOSE(sum(2).worst_broken_pct, 50);
+}
+
+/* --- the host --- */
+
+static void averages_and_the_last_tenth(void **state)
+{
+	struct account_sample samples[3] = {
+		{.contract_pct = 50}, {.contract_pct = 50}, {.contract_pct = 20}};
+	struct account_summary summary;
+
+	(void)state;
+	begin(20);
+	for (int t = 0; t < 18; t++)
+		account_period(&account, 1, 0.5, samples, all, 2);
+	account_period(&account, 1, 1, samples, all, 3);
+	account_period(&account, 1, 0.9, samples, all, 3);
+	summary = sum(3);
+	CLOSE(summary.util_avg_pct, (18 * 50 + 190) / 20.0);
+	CLOSE(summary.util_final_pct, 95);
+	CLOSE(summary.vgpus_avg, (18 * 2 + 2 * 3) / 20.0);
+	CLOSE(summary.sold_cap_pct_s, 18 * 100 + 2 * 120);
+	CLOSE(summary.overbooking_avg, 1.02);
+	CLOSE(summary.overbooking_final, 1.2);
+	assert_int_equal(summary.vgpus_start, 2);
+	assert_int_equal(summary.vgpus_end, 3);
+	assert_int_equal(summary.vgpus_most, 3);
+}
+
+static void money(void **state)
+{
+	struct account_sample samples[2] = {
+		{.contract_pct = 50,
+		 .demand = 0.4,
+		 .load = 0.2,
+		 .price_per_cap_hour = 3,
+		 .penalty_per_broken_s = 0.02},
+		{.contract_pct = 25, .price_per_cap_hour = 4, .penalty_per_broken_s = 1},
+	};
+	struct account_summary summary;
+
+	(void)state;
+	begin(3600);
+	for (int t = 0; t < 1800; t++)
+		account_period(&account, 2, 0.5, samples, all, 2);
+	summary = sum(2);
+	CLOSE(summary.revenue, 1.5 + 1);
+	CLOSE(summary.penalty, 72);
+	CLOSE(summary.profit, 2.5 - 72);
+	CLOSE(vgpus[0].penalty, 72);
+	CLOSE(vgpus[1].revenue, 1);
+}
+
+/* --- fairness --- */
+
+static void the_ideal_is_the_weighted_max_min_share(void **state)
+{
+	static const struct {
+		const char *rule;
+		double demand[3];
+		int contract_pct[3];
+		double weight[3], ideal[3];
+	} rows[] = {
+		{"who wants little gets it, the others share the rest",
+		 {0.1, 1, 1},
+		 {50, 50, 50},
+		 {1, 1, 1},
+		 {0.1, 0.45, 0.45}},
+		{"nobody is dealt more than the contract",
+		 {0.1, 1, 1},
+		 {50, 20, 50},
+		 {1, 1, 1},
+		 {0.1, 0.2, 0.5}},
+		{"in proportion to contract and weight",
+		 {1, 1, 1},
+		 {60, 60, 60},
+		 {1, 1, 2},
+		 {0.25, 0.25, 0.5}},
+		{"what a round leaves is dealt again",
+		 {0.3, 0.34, 1},
+		 {50, 50, 50},
+		 {1, 1, 1},
+		 {0.3, 0.34, 0.36}},
+		{"nothing wanted is nothing dealt", {0, 0, 0}, {50, 50, 50}, {1, 1, 1}, {0, 0, 0}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct account_sample samples[3];
+
+		begin(1);
+		for (int k = 0; k < 3; k++)
+			samples[k] =
+				(struct account_sample){.contract_pct = rows[i].contract_pct[k],
+							.weight = rows[i].weight[k],
+							.demand = rows[i].demand[k]};
+		account_period(&account, 1, 0, samples, all, 3);
+		for (int k = 0; k < 3; k++)
+			if (fabs(samples[k].ideal - rows[i].ideal[k]) > 1e-9)
+				fail_msg("%s: %d has %g", rows[i].rule, k, samples[k].ideal);
+	}
+}
+
+static struct account_summary serve(const double *loads, const double *demands, int n)
+{
+	struct account_sample samples[4];
+
+	begin(1);
+	for (int i = 0; i < n; i++)
+		samples[i] = (struct account_sample){.contract_pct = 100,
+						     .weight = 1,
+						     .demand = demands[i],
+						     .load = loads[i],
+						     .makes_frames = true};
+	account_period(&account, 1, 0, samples, all, n);
+	return sum(n);
+}
+
+/* VMCG section 6.3: (199, 227, 248) frames a second of three equals make 0.09, and (240.6, 237.1,
+ * 237.0) make 0.01. */
+static void lambda_is_that_of_vmcg(void **state)
+{
+	static const double busy[] = {1, 1, 1};
+	static const double gvirt[] = {0.199, 0.227, 0.248}, vmcg[] = {0.2406, 0.2371, 0.2370};
+
+	(void)state;
+	assert_true(fabs(serve(gvirt, busy, 3).lambda - 0.076) < 0.001); /* 0.09 of rounded w' */
+	assert_true(fabs(serve(vmcg, busy, 3).lambda - 0.007) < 0.001);	 /* 0.01 */
+}
+
+static void mmr_is_that_of_fairgv(void **state)
+{
+	static const double busy[] = {1, 1}, little[] = {0.1, 1};
+	static const double even[] = {0.5, 0.5}, odd[] = {0.2, 0.8}, light[] = {0.1, 0.9};
+	static const double beyond[] = {0.3, 0.7};
+
+	(void)state;
+	CLOSE(serve(even, busy, 2).mmr, 1);
+	CLOSE(serve(odd, busy, 2).mmr, 0.25);
+	CLOSE(serve(light, little, 2).mmr, 1);
+	CLOSE(serve(light, little, 2).lambda, 0);
+	CLOSE(serve(beyond, little, 2).mmr, 7 / 9.0); /* frames nobody asked for are no service */
+}
+
+static void a_vgpu_that_asks_for_nothing_spoils_no_fairness(void **state)
+{
+	static const double loads[] = {0, 0.5}, demands[] = {0, 0.5};
+
+	(void)state;
+	CLOSE(serve(loads, demands, 2).mmr, 1);
+	CLOSE(serve(loads, loads, 1).mmr, 1);
+	CLOSE(serve(loads, loads, 1).lambda, 0);
+}
+
+static void a_run_of_nothing_is_all_zero(void **state)
+{
+	struct account_summary summary;
+
+	(void)state;
+	begin(10);
+	summary = sum(0);
+	CLOSE(summary.broken_pct, 0);
+	CLOSE(summary.util_avg_pct, 0);
+	CLOSE(summary.util_final_pct, 0);
+	assert_int_equal(summary.vgpus_start, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_counts_as_broken),
+		cmocka_unit_test(broken_seconds_are_kept_by_depth),
+		cmocka_unit_test(the_worst_vgpu_is_told),
+		cmocka_unit_test(averages_and_the_last_tenth),
+		cmocka_unit_test(money),
+		cmocka_unit_test(the_ideal_is_the_weighted_max_min_share),
+		cmocka_unit_test(lambda_is_that_of_vmcg),
+		cmocka_unit_test(mmr_is_that_of_fairgv),
+		cmocka_unit_test(a_vgpu_that_asks_for_nothing_spoils_no_fairness),
+		cmocka_unit_test(a_run_of_nothing_is_all_zero),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* Trials with hindsight: who is let in when, and caps by one who knows. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "sim/experiment/bound.h"
+#include "sim/experiment/foresight.h"
+#include "tests/unit/temp-file.h"
+
+#define CLOSE(got, wanted, by) assert_true(fabs((got) - (wanted)) <= (by))
+
+static struct scenario scenario; /* large: not for the stack */
+static struct trial *trial;
+static struct bound *bound;
+static struct err err;
+
+static int end(void **state)
+{
+	(void)state;
+	trial = trial_free(trial);
+	bound = bound_free(bound);
+	return 0;
+}
+
+static void load(const char *text)
+{
+	temp_file_write(text);
+	if (scenario_load(temp_file, &scenario, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+static struct trial_summary play(const char *text, enum bound_kind kind)
+{
+	const struct policy *policy = policy_find("gover");
+	struct trial_summary sum;
+
+	end(NULL);
+	load(text);
+	assert_int_equal(bound_new(&scenario, kind, policy, 1, &bound, &err), 0);
+	assert_int_equal(bound_trial(bound, NULL, NULL, &trial, &err), 0);
+	for (bool more = true; more;) {
+		int sum_pct = 0;
+
+		more = trial_step(trial);
+		for (int i = 0; trial_vgpu_at(trial, i); i++)
+			sum_pct += trial_vgpu_at(trial, i)->sampled_cap_pct;
+		assert_true(sum_pct <= 100);
+	}
+	trial_sum(trial, &sum);
+	assert_true(sum.account.broken_pct <= BOUND_BROKEN_PCT);
+	assert_int_equal(sum.failed, 0);
+	return sum;
+}
+
+static void bounds_have_names(void **state)
+{
+	enum bound_kind kind;
+
+	(void)state;
+	assert_int_equal(bound_find("past-only", &kind), 0);
+	assert_int_equal(kind, BOUND_PAST_ONLY);
+	assert_int_equal(bound_find("oracle", &kind), 0);
+	assert_int_equal(kind, BOUND_ORACLE);
+	assert_int_equal(bound_find("gover", &kind), -ENOENT);
+}
+
+static void what_is_to_come_is_foreseen(void **state)
+{
+	struct foresight *foresight;
+
+	(void)state;
+	load("[tenant a]\nworkload = load:pct=30\n"
+	     "[tenant b]\nworkload = glxgears\ntarget_fps = 140\n"
+	     "[tenant c]\nworkload = busy\ncontract_pct = 20\n"
+	     "[tenant d]\nworkload = square:period_s=10,low_pct=5,high_pct=25\n");
+	assert_int_equal(foresight_new(&scenario, 1, &foresight), 0);
+	CLOSE(foresight_need_pct(foresight, &scenario.tenants[0], 0, 7), 30, 1e-3);
+	CLOSE(foresight_need_pct(foresight, &scenario.tenants[1], 1, 7), 7, 0.2);
+	CLOSE(foresight_need_pct(foresight, &scenario.tenants[2], 2, 7), 20, 1e-3);
+	CLOSE(foresight_need_pct(foresight, &scenario.tenants[3], 3, 4), 25, 1e-3);
+	CLOSE(foresight_need_pct(foresight, &scenario.tenants[3], 3, 5), 5, 1e-3);
+	CLOSE(foresight_need_pct(foresight, &scenario.tenants[3], 3, 10), 25, 1e-3);
+	foresight_free(foresight);
+}
+
+static void as_many_as_fit_are_let_in(void **state)
+{
+	static const char text[] = "[offer]\nprobation_s = 5\n[tenant a]\nworkload = load:pct=30\n"
+				   "[arrivals]\nstart = 1\n";
+
+	(void)state;
+	assert_int_equal(play(text, BOUND_ORACLE).account.vgpus_end, 3);
+	assert_int_equal(play(text, BOUND_PAST_ONLY).account.vgpus_end, 3);
+}
+
+/* Half the run the first wants nearly all of it; 1 % of the vGPU-seconds may be broken. */
+static void one_is_let_in_when_there_is_room_to_the_end(void **state)
+{
+	static const char text[] =
+		"[offer]\nprobation_s = 5\n"
+		"[tenant a]\nworkload = square:period_s=200,low_pct=0,high_pct=90\n"
+		"contract_pct = 90\narrive_s = 0\n"
+		"[tenant b]\nworkload = load:pct=50\n[arrivals]\ndraw = listed\n";
+
+	(void)state;
+	assert_int_equal(play(text, BOUND_ORACLE).sales, 1);
+	CLOSE(trial_vgpu_ever(trial, 1, NULL)->came_s, 98, 3);
+	assert_int_equal(play(text, BOUND_PAST_ONLY).sales, 1);
+	/* Its policy funds from what was unused for half a minute. */
+	CLOSE(trial_vgpu_ever(trial, 1, NULL)->came_s, 130, 5);
+}
+
+/* Two who want much by turns: who knows moves the caps in time, and leaves what nobody needs to
+ * those who lost a slot by it. */
+static void the_oracle_moves_caps_in_time(void **state)
+{
+	static const char text[] =
+		"[tenant a]\nworkload = square:period_s=20,low_pct=10,high_pct=70\n"
+		"contract_pct = 80\narrive_s = 0\n"
+		"[tenant b]\nworkload = square:period_s=20,low_pct=10,high_pct=70,phase_s=10\n"
+		"contract_pct = 80\narrive_s = 0\n";
+
+	(void)state;
+	/* But for the first second, in which nobody has decided yet. */
+	assert_true(play(text, BOUND_ORACLE).account.broken_s < 1.5);
+}
+
+static int fund_nobody(const struct policy_params *params, struct policy_gpu *gpu,
+		       const struct policy_terms *terms, struct policy_out *out)
+{
+	(void)params;
+	(void)gpu;
+	(void)terms;
+	out->n_decisions = out->n_moves = 0;
+	return -ENOSPC;
+}
+
+/* Who is let in is not the policy's to say, nor by refusing to fund him. */
+static void a_policy_that_funds_nobody_is_not_asked(void **state)
+{
+	struct policy miser = *policy_find("gover");
+	struct trial_summary sum;
+
+	(void)state;
+	miser.fund = fund_nobody;
+	load("[offer]\nprobation_s = 5\n[tenant a]\nworkload = load:pct=30\n"
+	     "[arrivals]\nstart = 1\n");
+	assert_int_equal(bound_new(&scenario, BOUND_PAST_ONLY, &miser, 1, &bound, &err), 0);
+	assert_int_equal(bound_trial(bound, NULL, NULL, &trial, &err), 0);
+	while (trial_step(trial))
+		;
+	trial_sum(trial, &sum);
+	assert_int_equal(sum.account.vgpus_end, 3);
+}
+
+/* One who is too much for a while can be passed over where somebody moves him away: those after him
+ * are worth more. */
+static void a_failed_sale_is_allowed_where_somebody_moves(void **state)
+{
+	static const char text[] = "[scenario]\nseconds = 600\nmigrate = on\nmigrate_s = 2\n"
+				   "[offer]\nprobation_s = 5\nprobation_broken_pct = 5\n"
+				   "[tenant a]\nworkload = load:pct=20\narrive_s = 0\ncount = 2\n"
+				   "[tenant b]\nworkload = busy\n"
+				   "[tenant c]\nworkload = load:pct=5\ncount = 2\n"
+				   "[arrivals]\ndraw = listed\n";
+	struct trial_summary sum;
+
+	(void)state;
+	load(text);
+	assert_int_equal(
+		bound_new(&scenario, BOUND_PAST_ONLY, policy_find("gover"), 1, &bound, &err), 0);
+	assert_int_equal(bound_trial(bound, NULL, NULL, &trial, &err), 0);
+	while (trial_step(trial))
+		;
+	trial_sum(trial, &sum);
+	assert_int_equal(sum.left, 1);
+	assert_int_equal(sum.account.vgpus_end, 4);
+	assert_true(sum.account.broken_pct <= BOUND_BROKEN_PCT);
+}
+
+static void a_bound_is_the_same_again(void **state)
+{
+	static const char text[] =
+		"[scenario]\nseconds = 100\n[offer]\nprobation_s = 5\n"
+		"[tenant a]\nworkload = glmark2:scale=0.3\ntarget_fps = 160\n"
+		"[tenant b]\nworkload = burst:on_s=5,off_s=9,pct=30\n[arrivals]\nstart = 2\n";
+	struct trial_summary first = play(text, BOUND_ORACLE), again = play(text, BOUND_ORACLE);
+
+	(void)state;
+	assert_int_equal(first.sales, again.sales);
+	CLOSE(first.account.util_avg_pct, again.account.util_avg_pct, 0);
+	CLOSE(first.account.broken_s, again.account.broken_s, 0);
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(bounds_have_names),
+		TEST(what_is_to_come_is_foreseen),
+		TEST(as_many_as_fit_are_let_in),
+		TEST(one_is_let_in_when_there_is_room_to_the_end),
+		TEST(the_oracle_moves_caps_in_time),
+		TEST(a_policy_that_funds_nobody_is_not_asked),
+		TEST(a_failed_sale_is_allowed_where_somebody_moves),
+		TEST(a_bound_is_the_same_again),
+	};
+
+	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);
+}

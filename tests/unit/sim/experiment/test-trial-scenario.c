@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* Scenarios: what is read, what is refused and in which words, and that the manual page knows every
+ * key. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "sim/experiment/scenario.h"
+#include "tests/unit/temp-file.h"
+
+#define PAGE	   "man/gover-scenario.5"
+#define PAGE_MAX   65536
+#define ONE_TENANT "[tenant a]\nworkload = glxgears\n"
+
+static struct scenario scenario; /* large: not for the stack */
+static struct err err;
+
+static int load(const char *text)
+{
+	temp_file_write(text);
+	err.msg[0] = '\0';
+	scenario_fini(&scenario); /* of the one before */
+	return scenario_load(temp_file, &scenario, &err);
+}
+
+static void a_tenant_is_all_it_takes(void **state)
+{
+	struct policy_terms terms;
+
+	(void)state;
+	assert_int_equal(load(ONE_TENANT), 0);
+	assert_int_equal(scenario.seconds, 200);
+	assert_int_equal(scenario.period_ms, 1000);
+	assert_int_equal(scenario.max_vgpus, 16);
+	assert_string_equal(scenario.policy, "gover");
+	assert_int_equal(scenario_params(&scenario).fund_window_periods, 30);
+	assert_int_equal(scenario.n_tenants, 1);
+	assert_string_equal(scenario.tenants[0].name, "a");
+	assert_true(scenario.tenants[0].arrive_s < 0);
+	assert_true(scenario.drawn[0]);
+	terms = scenario_terms(&scenario, &scenario.tenants[0]);
+	assert_int_equal(terms.initial_cap_pct, 50);
+	assert_true(terms.target_fps <= 0);
+	assert_true(terms.weight >= 1);
+}
+
+static void a_tenant_is_sold_its_flavor_but_what_it_says_itself(void **state)
+{
+	const struct scenario_tenant *tenant = scenario.tenants;
+	struct policy_terms terms;
+
+	(void)state;
+	assert_int_equal(load("[price]\nprice_per_cap_hour = 2\npenalty_per_broken_s = 3\n"
+			      "[flavor big]\ncap_pct = 40\ntarget_fps = 60\n"
+			      "price_per_cap_hour = 5\n"
+			      "[tenant a]\nworkload = plot3d\nflavor = big\n"
+			      "[tenant b]\nworkload = plot3d\nflavor = big\ncontract_pct = 30\n"
+			      "target_fps = 0\n"
+			      "[tenant c]\nworkload = plot3d\n"),
+			 0);
+	terms = scenario_terms(&scenario, &tenant[0]);
+	assert_int_equal(terms.initial_cap_pct, 40);
+	assert_int_equal((int)terms.target_fps, 60);
+	assert_int_equal((int)scenario_price_per_cap_hour(&scenario, &tenant[0]), 5);
+	assert_int_equal((int)scenario_penalty_per_broken_s(&scenario, &tenant[0]), 3);
+	terms = scenario_terms(&scenario, &tenant[1]);
+	assert_int_equal(terms.initial_cap_pct, 30);
+	assert_int_equal((int)terms.target_fps, 0);
+	terms = scenario_terms(&scenario, &tenant[2]);
+	assert_int_equal(terms.initial_cap_pct, 50);
+	assert_int_equal((int)scenario_price_per_cap_hour(&scenario, &tenant[2]), 2);
+}
+
+static void who_is_drawn_can_be_named(void **state)
+{
+	static const char text[] = "[tenant a]\nworkload = idle\n[tenant b]\nworkload = idle\n"
+				   "[tenant c]\nworkload = idle\n[arrivals]\nfrom = a, c\n"
+				   "draw = shuffle\n";
+
+	(void)state;
+	assert_int_equal(load(text), 0);
+	assert_true(scenario.drawn[0] && !scenario.drawn[1] && scenario.drawn[2]);
+	assert_int_equal(scenario.draw, SCENARIO_SHUFFLE);
+}
+
+static const struct {
+	const char *text, *told; /* behind FILE */
+} mistakes[] = {
+	{"", ": no tenants: a scenario has a [tenant NAME]"},
+	{"[scenario]\nseconds = 0\n" ONE_TENANT,
+	 ":2: [scenario] seconds = \"0\" is not allowed; allowed: 1..10000000 s"},
+	{"[scenario]\nsecond = 1\n", ":2: [scenario] has no key \"second\"; did you mean "
+				     "\"seconds\"? Allowed: seconds, "
+				     "period_ms, seed, migrate, migrate_s"},
+	{"[scenarios]\n", ":1: unknown section [scenarios]; did you mean \"scenario\"?"},
+	{"[scenario]\n[scenario]\n", ":2: [scenario] is given for the second time"},
+	{ONE_TENANT "workload = idle\n", ":3: [tenant NAME] workload is given for the second time"},
+	{ONE_TENANT "[tenant a]\n", ":3: [tenant a] is given for the second time"},
+	{ONE_TENANT "[flavor b]\n[flavor b]\n", ":4: [flavor b] is given for the second time"},
+	{"[tenant]\n", ":1: [tenant ]: a name is 1 to 31 of A-Z a-z 0-9 . _ -"},
+	{"[tenant a b]\n", ":1: [tenant a b]: a name is 1 to 31 of"},
+	{"[tenant aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa]\n", ":1: [tenant aaaa"},
+	{"\n[tenant a]\ncount = 2\n", ":2: [tenant a] has no workload"},
+	{"[tenant a]\nworkload = load:pct=200\n",
+	 ":2: [tenant a] workload load: pct '200': allowed is"},
+	{"[tenant a]\nflavor = big\nworkload = idle\n",
+	 ":2: [tenant a] flavor: there is no [flavor big] above"},
+	{"[tenant a]\nworkload = idle\narrive_s = -1\n",
+	 ":3: [tenant NAME] arrive_s = \"-1\" is not allowed; allowed: 0..1e7 s, or offer"},
+	{"[tenant a]\nworkload = idle\narrive_s = nan\n", ":3: [tenant NAME] arrive_s = \"nan\""},
+	{"[tenant a]\nworkload = idle\nmin_cap_pct = 60\n",
+	 ":1: [tenant a] min_cap_pct = 60: allowed: at most the contract, 50"},
+	{ONE_TENANT "[arrivals]\nfrom = a b\n", ":4: [arrivals] from: there is no [tenant b]"},
+	{ONE_TENANT "arrive_s = 0\n[arrivals]\nfrom = a\n",
+	 ":5: [arrivals] from: [tenant a] has an arrive_s of its own"},
+	{ONE_TENANT "[arrivals]\ndraw = all\n",
+	 ":4: [arrivals] draw = \"all\" is not allowed; allowed: independent, shuffle or "
+	 "listed"},
+	{ONE_TENANT "[policy]\nname = best\n", ":4: [policy] name = \"best\" is not allowed"},
+	{ONE_TENANT "[policy]\noverload_pct = 0\n",
+	 ":4: [policy] overload_pct = \"0\" is not allowed; allowed: 1..100 percent"},
+	{ONE_TENANT "[policy]\nfund_window_s = 301\n",
+	 ": [policy] fund_window_s = 301 is 301 periods; allowed: at most 300"},
+	{ONE_TENANT "[host]\nstep_pct = 5\n",
+	 ": [host] floor_pct = 1: allowed: whole steps of step_pct, 5"},
+	{"seconds = 1\n", ":1: \"seconds\" stands before the first section"},
+	{ONE_TENANT "seconds\n", ":3: neither [SECTION] nor KEY = VALUE nor a comment"},
+};
+
+static void what_is_wrong_is_told_with_its_line(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(mistakes); i++) {
+		size_t length = strlen(temp_file);
+
+		assert_int_equal(load(mistakes[i].text), -EINVAL);
+		if (strncmp(err.msg, temp_file, length) != 0 ||
+		    strncmp(err.msg + length, mistakes[i].told, strlen(mistakes[i].told)) != 0)
+			fail_msg("%s\ntold %s\nwanted FILE%s", mistakes[i].text, err.msg,
+				 mistakes[i].told);
+	}
+}
+
+static void values_can_be_overruled(void **state)
+{
+	(void)state;
+	assert_int_equal(load(ONE_TENANT), 0);
+	assert_int_equal(scenario_set(&scenario, "overload_pct", "80", &err), 0);
+	assert_int_equal((int)scenario.params.overload_pct, 80);
+	assert_int_equal(scenario_set(&scenario, "policy.overload_pct", "70", &err), 0);
+	assert_int_equal((int)scenario.params.overload_pct, 70);
+	assert_int_equal(scenario_set(&scenario, "scenario.seconds", "7", &err), 0);
+	assert_int_equal(scenario.seconds, 7);
+	assert_int_equal(scenario_set(&scenario, "offer.flavor_cap_pct", "20", &err), 0);
+	assert_int_equal(scenario_terms(&scenario, scenario.tenants).initial_cap_pct, 20);
+	assert_int_equal(scenario_set(&scenario, "seconds", "7", &err), -ENOENT);
+	assert_int_equal(scenario_set(&scenario, "tenant NAME.count", "7", &err), -ENOENT);
+	assert_int_equal(scenario_set(&scenario, "tenant.count", "7", &err), -ENOENT);
+	assert_int_equal(scenario_set(&scenario, "scenario.seconds", "x", &err), -EINVAL);
+	assert_int_equal(scenario.seconds, 7);
+}
+
+static void a_scenario_can_be_made_by_hand(void **state)
+{
+	(void)state;
+	scenario_fini(&scenario);
+	scenario_default(&scenario);
+	assert_int_equal(scenario_check(&scenario, &err), -EINVAL);
+	assert_string_equal(err.msg, "scenario: no tenants: a scenario has a [tenant NAME]");
+	scenario.tenants[scenario.n_tenants++] = (struct scenario_tenant){
+		.name = "a",
+		.workload_text = "idle",
+		.flavor = -1,
+		.target_fps = -1,
+		.weight = 1,
+		.arrive_s = SCENARIO_BY_OFFER,
+		.count = 1,
+	};
+	assert_int_equal(workload_parse("idle", &scenario.tenants[0].workload, &err), 0);
+	assert_int_equal(scenario_check(&scenario, &err), 0);
+	assert_true(scenario.drawn[0]);
+}
+
+/* "KEY = DEFAULT" or "KEY" where there is none, then "Allowed: ...". The policy's are in
+ * gover.conf(5). */
+static void the_page_knows_every_key(void **state)
+{
+	CLEANUP_FREE char *page = NULL;
+	const struct setting *key;
+	const char *section = "";
+	size_t length;
+
+	(void)state;
+	assert_int_equal(load(ONE_TENANT), 0);
+	assert_int_equal(file_read(PAGE, PAGE_MAX, &page, &length), 0);
+	for (size_t i = 0; (key = scenario_key_at(i)); i++) {
+		char value[256] = "", item[700];
+		const char *at;
+
+		if (strcmp(key->section, "policy") == 0)
+			continue;
+		if (strcmp(key->section, section) != 0) {
+			section = key->section;
+			snprintf(item, sizeof(item), ".Ss [%s]\n", section);
+			assert_non_null(strstr(page, item));
+		}
+		snprintf(item, sizeof(item), ".Ss [%s]\n", section);
+		at = strstr(page, item);
+		if (!strchr(section, ' '))
+			setting_format(key, &scenario, value, sizeof(value));
+		snprintf(item, sizeof(item), "\n.It Ic %s%s%s\nAllowed: %s.\n", key->key,
+			 value[0] ? " = " : "", value, key->allowed);
+		if (strchr(section, ' ')) {
+			snprintf(item, sizeof(item), "\n.It Ic %s", key->key);
+			at = strstr(at, item);
+			snprintf(item, sizeof(item), "\nAllowed: %s.\n", key->allowed);
+		}
+		if (!at || !strstr(at, item))
+			fail_msg("%s does not say: %s", PAGE, item);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_tenant_is_all_it_takes),
+		cmocka_unit_test(a_tenant_is_sold_its_flavor_but_what_it_says_itself),
+		cmocka_unit_test(who_is_drawn_can_be_named),
+		cmocka_unit_test(what_is_wrong_is_told_with_its_line),
+		cmocka_unit_test(values_can_be_overruled),
+		cmocka_unit_test(a_scenario_can_be_made_by_hand),
+		cmocka_unit_test(the_page_knows_every_key),
+	};
+
+	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How far a what-if may be trusted: a run under one policy is recorded as a daemon would, played
+ * again under another, and set beside what the same tenants really do under that other.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "sim/experiment/recording.h"
+#include "tests/unit/temp-file.h"
+
+#define BEGIN_MS INT64_C(1700000000000)
+#define SECONDS	 1200
+
+static struct scenario scenario, again; /* large: not for the stack */
+static struct err err;
+
+static const struct host {
+	const char *name, *tenants;
+	/* points, allowed to the replay under another policy, and under the same */
+	double util_error, broken_error, own_util_error, own_broken_error;
+} hosts[] = {
+	{"programs that draw all they can",
+	 "[tenant a]\nworkload = glmark2\ncontract_pct = 50\ntarget_fps = 160\narrive_s = 0\n"
+	 "[tenant b]\nworkload = plot3d\ncontract_pct = 50\ntarget_fps = 30\narrive_s = 0\n"
+	 "[tenant c]\nworkload = glxgears\ncontract_pct = 50\ntarget_fps = 140\narrive_s = 0\n",
+	 /* never seen to draw more, they are told to want what was promised */
+	 12, 4, 0.5, 0.5},
+	{"paced programs",
+	 "[tenant a]\nworkload = frame:gpu_ms=4,cpu_ms=3,fps_max=62\ncontract_pct = 40\n"
+	 "target_fps = 60\narrive_s = 0\ncount = 2\n"
+	 "[tenant b]\nworkload = game:gpu_ms=6,cpu_ms=3,vsync_hz=60\ncontract_pct = 40\n"
+	 "target_fps = 50\narrive_s = 0\n"
+	 "[tenant c]\nworkload = glxgears:fps_max=80\ncontract_pct = 40\ntarget_fps = 75\n"
+	 "arrive_s = 0\n",
+	 /* nor can one that is paced at its cap be told from one that fills it */
+	 8, 6, 1, 0.5},
+	{"work without frames",
+	 "[tenant a]\nworkload = burst:on_s=20,off_s=30,pct=40\ncontract_pct = 50\narrive_s = 0\n"
+	 "count = 2\n"
+	 "[tenant b]\nworkload = square:period_s=40,high_pct=35,low_pct=3\ncontract_pct = 50\n"
+	 "arrive_s = 0\n"
+	 "[tenant c]\nworkload = load:pct=12\ncontract_pct = 30\narrive_s = 0\n",
+	 /* a demand never seen above its cap is told at the contract, for a shorter time */
+	 1, 8, 0.5, 8},
+};
+
+static const char *const policies[] = {"none", "static", "gover", "fair"};
+
+static void load(const char *tenants)
+{
+	FILE *out = fopen(temp_file, "w");
+
+	assert_non_null(out);
+	fprintf(out, "[scenario]\nseconds = %d\n%s", SECONDS, tenants);
+	fclose(out);
+	if (scenario_load(temp_file, &scenario, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+static void record(const struct trial *trial, struct recording *recording, int second)
+{
+	const struct trial_vgpu *vgpu;
+
+	for (int i = 0; (vgpu = trial_vgpu_at(trial, i)); i++) {
+		const struct account_sample *s = &vgpu->sample;
+		struct recording_row row = {
+			.at_ms = BEGIN_MS + 1000 * (int64_t)second,
+			.dt_s = second > 1 ? 1 : 0,
+			.cap_pct = vgpu->sampled_cap_pct,
+			.contract_pct = s->contract_pct,
+			.load_pct = second > 1 ? 100 * s->load : NAN,
+			.util_pct = second > 1 ? 100 * s->util : NAN,
+			.fps = s->makes_frames ? s->fps : NAN,
+			.target_fps = s->target_fps,
+		};
+
+		if (recording_add(recording, recording_vgpu(recording, vgpu->id), &row, &err) < 0)
+			fail_msg("%s", err.msg);
+	}
+}
+
+static struct account_summary play(const struct scenario *played, const char *policy,
+				   struct recording *recording)
+{
+	struct trial_summary summary;
+	struct trial *trial;
+	bool goes_on = true;
+
+	if (trial_new(played, policy_find(policy), NULL, 1, NULL, &trial, &err) < 0)
+		fail_msg("%s", err.msg);
+	for (int second = 1; goes_on; second++) {
+		goes_on = trial_step(trial);
+		if (recording)
+			record(trial, recording, second);
+	}
+	trial_sum(trial, &summary);
+	trial_free(trial);
+	return summary.account;
+}
+
+static bool near(const struct host *host, const char *was, const char *policy)
+{
+	struct account_summary truth = play(&scenario, policy, NULL);
+	struct account_summary replay = play(&again, policy, NULL);
+	double util = replay.util_avg_pct - truth.util_avg_pct;
+	double broken = replay.broken_pct - truth.broken_pct;
+	bool same = strcmp(was, policy) == 0;
+
+	if (fabs(util) <= (same ? host->own_util_error : host->util_error) &&
+	    fabs(broken) <= (same ? host->own_broken_error : host->broken_error))
+		return true;
+	print_error("%s, recorded under %s, played under %s: utilisation %.1f (%+.1f), broken "
+		    "%.1f (%+.1f)\n",
+		    host->name, was, policy, replay.util_avg_pct, util, replay.broken_pct, broken);
+	return false;
+}
+
+static void a_what_if_is_near_what_would_have_been(void **state)
+{
+	bool all_near = true;
+
+	(void)state;
+	for (size_t h = 0; h < ARRAY_SIZE(hosts); h++) {
+		load(hosts[h].tenants);
+		for (size_t was = 0; was < ARRAY_SIZE(policies); was++) {
+			struct recording *recording;
+
+			assert_int_equal(recording_new(&recording), 0);
+			play(&scenario, policies[was], recording);
+			scenario_default(&again);
+			if (recording_close(recording, &err) < 0 ||
+			    recording_tenants(recording, &again, &err) < 0 ||
+			    scenario_check(&again, &err) < 0)
+				fail_msg("%s", err.msg);
+			for (size_t p = 0; p < ARRAY_SIZE(policies); p++)
+				all_near = near(&hosts[h], policies[was], policies[p]) && all_near;
+			recording_free(recording);
+		}
+		scenario_fini(&scenario);
+	}
+	assert_true(all_near);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_what_if_is_near_what_would_have_been),
+	};
+
+	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rig of test-trial*.c: a trial made from text, under a policy that shows what it was shown and
+ * does as it is told. Must never move a cap by itself.
+ */
+#ifndef TESTS_UNIT_TEST_TRIAL_H
+#define TESTS_UNIT_TEST_TRIAL_H
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "sim/experiment/trial.h"
+#include "tests/unit/temp-file.h"
+
+#define EVENTS_MAX 512
+#define THREE	   "[scenario]\nseconds = 60\n[tenant a]\nworkload = glxgears\ntarget_fps = 140\n"
+
+static struct scenario scenario; /* large: not for the stack */
+static struct trial *trial;
+static struct err err;
+
+/* What was told. */
+static struct {
+	double t_s;
+	char kind[16], vgpu[ID_MAX];
+} events[EVENTS_MAX];
+static int n_events;
+
+/* What the policy was shown, and what it does: offers in each period, moves nothing. */
+static struct policy_gpu seen;
+static struct policy_vgpu seen_vgpus[POLICY_VGPUS_MAX];
+static bool offering, severe;
+static int fund_pct;
+
+static void stub_step(const struct policy_params *params, struct policy_gpu *gpu,
+		      struct policy_out *out)
+{
+	(void)params;
+	seen = *gpu;
+	memcpy(seen_vgpus, gpu->vgpus, (size_t)gpu->n_vgpus * sizeof(seen_vgpus[0]));
+	out->n_decisions = out->n_moves = 0;
+	gpu->conditions = severe ? POLICY_SEVERE_OVERLOAD : 0;
+	for (int i = 0; i < gpu->n_vgpus; i++)
+		gpu->vgpus[i].broken = false;
+	if (severe)
+		out->decisions[out->n_decisions++] =
+			(struct policy_decision){.kind = POLICY_SEVERE, .vgpu = 0, .donor = -1};
+	if (offering)
+		out->decisions[out->n_decisions++] =
+			(struct policy_decision){.kind = POLICY_OFFER, .vgpu = -1, .donor = -1};
+}
+
+static int stub_fund(const struct policy_params *params, struct policy_gpu *gpu,
+		     const struct policy_terms *terms, struct policy_out *out)
+{
+	(void)params;
+	(void)gpu;
+	(void)terms;
+	out->n_decisions = out->n_moves = 0;
+	return fund_pct;
+}
+
+static const struct policy stub = {
+	.name = "stub", .step = stub_step, .fund = stub_fund, .give_back = policy_return};
+
+static void hear(void *userdata, const struct trial_event *event)
+{
+	(void)userdata;
+	assert_true(n_events < EVENTS_MAX);
+	events[n_events].t_s = event->t_s;
+	snprintf(events[n_events].kind, sizeof(events[0].kind), "%s", event->kind);
+	snprintf(events[n_events++].vgpu, sizeof(events[0].vgpu), "%s", event->vgpu);
+}
+
+/* How often @kind was told, and when first. */
+static inline int heard(const char *kind, double *ret_first_s)
+{
+	int n = 0;
+
+	for (int i = n_events; i-- > 0;)
+		if (strcmp(events[i].kind, kind) == 0) {
+			*ret_first_s = events[i].t_s;
+			n++;
+		}
+	return n;
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	offering = severe = false;
+	fund_pct = 10;
+	n_events = 0;
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	trial = trial_free(trial);
+	scenario_fini(&scenario);
+	return 0;
+}
+
+static void make_with(const char *text, const struct policy *policy, uint64_t seed,
+		      const struct trial_hooks *hooks)
+{
+	temp_file_write(text);
+	trial = trial_free(trial);
+	scenario_fini(&scenario);
+	if (scenario_load(temp_file, &scenario, &err) < 0)
+		fail_msg("%s", err.msg);
+	if (trial_new(&scenario, policy, NULL, seed, hooks, &trial, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+static inline void make(const char *text)
+{
+	static const struct trial_hooks hooks = {.told = hear};
+
+	make_with(text, &stub, 1, &hooks);
+}
+
+static void pass(int periods)
+{
+	while (periods-- > 0)
+		(void)trial_step(trial);
+}
+
+static struct trial_summary summary(void)
+{
+	struct trial_summary sum;
+
+	trial_sum(trial, &sum);
+	return sum;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+#endif

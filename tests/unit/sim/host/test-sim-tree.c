@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gover-sim's tree without a mount: where things stand, what files take, and what a kernel would
+ * refuse.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "sim/host/tree.h"
+
+#define GPU    "/devices/pci0000:00/0000:00:02.0"
+#define TYPES  GPU "/mdev_supported_types"
+#define EIGHTH TYPES "/i915-GVTg_V5_8"
+#define HALF   TYPES "/i915-GVTg_V5_2"
+#define A      "aaaaaaaa-0000-0000-0000-000000000001"
+#define B      "bbbbbbbb-0000-0000-0000-000000000002"
+#define VGPU   GPU "/" A
+#define GROUP  VGPU "/intel_vgpu"
+
+static struct tree *tree;
+
+static int set_up(void **state)
+{
+	(void)state;
+	return tree_new(2, 8, &tree);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	tree = tree_free(tree);
+	return 0;
+}
+
+static struct tree_node node_at(const char *path)
+{
+	struct tree_node node;
+
+	if (tree_find(tree, path, &node) < 0)
+		fail_msg("%s is not there", path);
+	return node;
+}
+
+static int put(const char *path, const char *text)
+{
+	struct tree_node node;
+	int r = tree_find(tree, path, &node);
+
+	return r < 0 ? r : tree_write(tree, &node, text, strlen(text));
+}
+
+static void expect(const char *path, const char *text)
+{
+	struct tree_node node = node_at(path);
+	char is[TREE_TEXT_MAX];
+	int n = tree_read(tree, &node, is);
+
+	assert_true(n > 0);
+	is[n] = '\0';
+	assert_string_equal(is, text);
+}
+
+static long long number_at(const char *path)
+{
+	struct tree_node node = node_at(path);
+	char text[TREE_TEXT_MAX];
+	long long value;
+
+	assert_true(tree_read(tree, &node, text) > 0);
+	assert_int_equal(sscanf(text, "%lld", &value), 1);
+	return value;
+}
+
+static void pass(uint64_t to_ms)
+{
+	tree_set_now(tree, to_ms * NS_PER_MS);
+}
+
+static void a_vgpu_made_on_the_bus_stands_where_sysfs_has_it(void **state)
+{
+	static const struct {
+		const char *path, *text;
+	} links[] = {
+		{"/class/mdev_bus/0000:00:02.0", "../../devices/pci0000:00/0000:00:02.0"},
+		{"/bus/mdev/devices/" A, "../../../devices/pci0000:00/0000:00:02.0/" A},
+		{EIGHTH "/devices/" A, "../../../" A},
+		{VGPU "/mdev_type", "../mdev_supported_types/i915-GVTg_V5_8"},
+	};
+	struct tree_node node;
+
+	(void)state;
+	assert_int_equal(tree_find(tree, VGPU, &node), -ENOENT);
+	assert_int_equal(put(EIGHTH "/create", A "\n"), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(links); i++) {
+		char text[TREE_LINK_MAX];
+
+		node = node_at(links[i].path);
+		assert_true(S_ISLNK(tree_mode(&node)));
+		tree_link_text(&node, text);
+		assert_string_equal(text, links[i].text);
+	}
+	expect(GROUP "/vgpu_id", "1\n");
+	expect(GROUP "/cap", "12\n");
+	assert_int_equal(put(VGPU "/remove", "1"), 0);
+	assert_int_equal(tree_find(tree, "/bus/mdev/devices/" A, &node), -ENOENT);
+}
+
+static void names_in_the_middle_of_a_path_are_directories(void **state)
+{
+	struct tree_node node;
+
+	(void)state;
+	assert_int_equal(tree_find(tree, "/", &node), 0);
+	assert_int_equal(tree_find(tree, "/bus/", &node), 0);
+	assert_int_equal(tree_find(tree, "/bu", &node), -ENOENT);
+	assert_int_equal(tree_find(tree, "/buses", &node), -ENOENT);
+	assert_int_equal(tree_find(tree, EIGHTH "/name/x", &node), -ENOTDIR);
+	assert_int_equal(tree_find(tree, "/class/mdev_bus/0000:00:02.0/x", &node), -ENOTDIR);
+}
+
+static void what_a_kernel_refuses_is_refused(void **state)
+{
+	static const struct {
+		const char *path, *text;
+		int r;
+	} rows[] = {
+		{EIGHTH "/create", A, -EEXIST},
+		{TYPES "/i915-GVTg_V5_4/create", "AAAAAAAA-0000-0000-0000-000000000001", -EEXIST},
+		{EIGHTH "/create", "aaaaaaaa-0000-0000-0000-00000000000", -EINVAL},
+		{EIGHTH "/create", "aaaaaaaa-0000-0000-0000-00000000000g", -EINVAL},
+		{EIGHTH "/create", "", -EINVAL},
+		{EIGHTH "/name", "x", -EACCES},
+		{GROUP "/busy_time", "0", -EACCES},
+		{GROUP "/sched_time", "0", -EACCES},
+		{GROUP "/vgpu_id", "0", -EACCES},
+		{GROUP "/cap", "101", -EINVAL},
+		{GROUP "/cap", "-1", -EINVAL},
+		{GROUP "/cap", "4294967295", -EINVAL},
+		{GROUP "/cap", "4294967296", -ERANGE},
+		{GROUP "/cap", "99999999999999999999999", -ERANGE},
+		{GROUP "/cap", "ten", -EINVAL},
+		{GROUP "/cap", "10 ", -EINVAL},
+		{GROUP "/cap", "10\n\n", -EINVAL},
+		{GROUP "/cap", "", -EINVAL},
+		{GROUP "/initial_cap", "101", -EINVAL},
+		{GROUP "/cap_lease_ms", "4294967296", -ERANGE},
+		{GROUP "/cap_lease_ms", "-1", -EINVAL},
+		{VGPU "/load", "101", -EINVAL},
+		{VGPU "/load", "glxgear", -EINVAL},
+		{VGPU "/load", "", -EINVAL},
+		{VGPU "/remove", "yes", -EINVAL},
+		{VGPU "/remove", "0", 0},
+		{GROUP "/cap", "0", 0},
+		{GROUP "/cap", "100\n", 0},
+		{GROUP "/cap_lease_ms", "4294967295", 0},
+		{VGPU "/load", "100", 0},
+		{VGPU "/load", "glmark2", 0},
+		{VGPU "/load", "frame:gpu_ms=1,cpu_ms=2", 0},
+	};
+
+	(void)state;
+	assert_int_equal(put(EIGHTH "/create", A), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (put(rows[i].path, rows[i].text) != rows[i].r)
+			fail_msg("row %zu: %s", i, rows[i].path);
+	expect(VGPU "/load", "frame:gpu_ms=1,cpu_ms=2\n");
+	expect(GROUP "/cap", "100\n");
+}
+
+static void text_with_a_zero_byte_is_refused(void **state)
+{
+	struct tree_node cap;
+
+	(void)state;
+	assert_int_equal(put(EIGHTH "/create", A), 0);
+	cap = node_at(GROUP "/cap");
+	assert_int_equal(tree_write(tree, &cap, "5\0", 2), -EINVAL);
+}
+
+static void modes_bind_the_superuser(void **state)
+{
+	struct tree_node name, create;
+	char text[TREE_TEXT_MAX];
+
+	(void)state;
+	name = node_at(EIGHTH "/name");
+	create = node_at(EIGHTH "/create");
+	assert_int_equal(tree_check_access(&name, true, false), 0);
+	assert_int_equal(tree_check_access(&name, false, true), -EACCES);
+	assert_int_equal(tree_check_access(&name, true, true), -EACCES);
+	assert_int_equal(tree_check_access(&create, true, false), -EACCES);
+	assert_int_equal(tree_check_access(&create, false, true), 0);
+	assert_int_equal(tree_read(tree, &create, text), -EACCES);
+}
+
+static void room_is_graphics_memory(void **state)
+{
+	(void)state;
+	expect(EIGHTH "/available_instances", "8\n");
+	expect(HALF "/available_instances", "2\n");
+	assert_int_equal(put(HALF "/create", A), 0);
+	expect(EIGHTH "/available_instances", "4\n");
+	expect(HALF "/available_instances", "1\n");
+	expect(TYPES "/i915-GVTg_V5_1/available_instances", "0\n");
+	assert_int_equal(put(TYPES "/i915-GVTg_V5_1/create", B), -ENOSPC);
+	assert_int_equal(put("/class/mdev_bus/0000:00:02.0/remove", "1"), -ENOTDIR);
+	assert_int_equal(put(VGPU "/remove", "1"), 0);
+	assert_int_equal(put(TYPES "/i915-GVTg_V5_1/create", B), 0);
+}
+
+static void a_uuid_is_one_vgpu_on_the_host(void **state)
+{
+	(void)state;
+	assert_int_equal(put(EIGHTH "/create", A), 0);
+	assert_int_equal(put("/devices/pci0000:00/0000:01:00.0/mdev_supported_types/"
+			     "i915-GVTg_V5_8/create",
+			     A),
+			 -EEXIST);
+	assert_int_equal(put("/devices/pci0000:00/0000:01:00.0/mdev_supported_types/"
+			     "i915-GVTg_V5_8/create",
+			     B),
+			 0);
+	expect("/devices/pci0000:00/0000:01:00.0/" B "/intel_vgpu/vgpu_id", "1\n");
+}
+
+/* Whoever has a file open keeps it, and learns by it that the vGPU is gone. */
+static void an_open_file_of_one_that_is_gone_says_so(void **state)
+{
+	struct tree_node cap, again;
+	char text[TREE_TEXT_MAX];
+
+	(void)state;
+	assert_int_equal(put(EIGHTH "/create", A), 0);
+	cap = node_at(GROUP "/cap");
+	tree_hold(&cap);
+	assert_int_equal(put(VGPU "/remove", "1"), 0);
+	assert_int_equal(tree_read(tree, &cap, text), -ENODEV);
+	assert_int_equal(tree_write(tree, &cap, "5", 1), -ENODEV);
+	assert_int_equal(put(EIGHTH "/create", A), 0); /* another one, under the same name */
+	again = node_at(GROUP "/cap");
+	assert_int_equal(tree_read(tree, &cap, text), -ENODEV);
+	assert_int_equal(tree_read(tree, &again, text), 3);
+	tree_let_go(&cap);
+}
+
+static void the_initial_cap_is_fixed_by_the_first_cap(void **state)
+{
+	(void)state;
+	assert_int_equal(put(EIGHTH "/create", A), 0);
+	assert_int_equal(put(GROUP "/initial_cap", "40"), 0);
+	expect(GROUP "/cap", "40\n");
+	assert_int_equal(put(GROUP "/cap", "30"), 0);
+	assert_int_equal(put(GROUP "/initial_cap", "50"), -EPERM);
+	expect(GROUP "/initial_cap", "40\n");
+}
+
+static void a_cap_without_renewal_is_the_initial_one_again(void **state)
+{
+	(void)state;
+	assert_int_equal(put(EIGHTH "/create", A), 0);
+	assert_int_equal(put(GROUP "/initial_cap", "40"), 0);
+	assert_int_equal(put(GROUP "/cap_lease_ms", "300"), 0);
+	assert_int_equal(put(GROUP "/cap", "30"), 0);
+	pass(250);
+	expect(GROUP "/cap", "30\n");
+	assert_int_equal(put(GROUP "/cap_lease_ms", "300"), 0);
+	pass(500);
+	expect(GROUP "/cap", "30\n");
+	pass(650);
+	expect(GROUP "/cap", "40\n");
+	expect(GROUP "/cap_lease_ms", "300\n");
+}
+
+static void time_goes_into_the_counters_by_the_cap(void **state)
+{
+	(void)state;
+	assert_int_equal(put(EIGHTH "/create", A), 0);
+	assert_int_equal(put(EIGHTH "/create", B), 0);
+	assert_int_equal(put(GROUP "/initial_cap", "30"), 0);
+	assert_int_equal(put(VGPU "/load", "100"), 0);
+	assert_int_equal(put(GPU "/" B "/load", "5"), 0);
+	pass(1000);
+	tree_catch_up(tree);
+	pass(11000);
+	/* The initial cap was 12 until the second slot. */
+	assert_in_range(number_at(GROUP "/busy_time"), 3272000000, 3292000000);
+	assert_int_equal(number_at(GROUP "/sched_time"), 3282000000);
+	assert_in_range(number_at(GPU "/" B "/intel_vgpu/busy_time"), 540000000, 560000000);
+}
+
+#define RIGGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RIGGED(a_vgpu_made_on_the_bus_stands_where_sysfs_has_it),
+		RIGGED(names_in_the_middle_of_a_path_are_directories),
+		RIGGED(what_a_kernel_refuses_is_refused),
+		RIGGED(text_with_a_zero_byte_is_refused),
+		RIGGED(modes_bind_the_superuser),
+		RIGGED(room_is_graphics_memory),
+		RIGGED(a_uuid_is_one_vgpu_on_the_host),
+		RIGGED(an_open_file_of_one_that_is_gone_says_so),
+		RIGGED(the_initial_cap_is_fixed_by_the_first_cap),
+		RIGGED(a_cap_without_renewal_is_the_initial_one_again),
+		RIGGED(time_goes_into_the_counters_by_the_cap),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: MIT */
+/* Tenants whose demand changes: games, waves, bursts, traces; and what each is said to want. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "sim/model/sim.h"
+
+#define TENTH_NS (NS_PER_S / 10)
+
+static struct workload parse(const char *text, const struct trace *trace)
+{
+	struct workload workload;
+	struct err err = {""};
+	int r = trace ? workload_of_trace(text, trace, &workload, &err)
+		      : workload_parse(text, &workload, &err);
+
+	if (r < 0)
+		fail_msg("%s: %s", text, err.msg);
+	return workload;
+}
+
+static struct sim *new_sim(void)
+{
+	struct sim *sim;
+
+	assert_int_equal(sim_new(&sim), 0);
+	return sim;
+}
+
+static struct sim_vgpu *add(struct sim *sim, const char *id, int cap_pct, const char *text,
+			    const struct trace *trace)
+{
+	struct workload workload = parse(text, trace);
+	struct sim_vgpu *vgpu;
+
+	assert_int_equal(sim_add(sim, id, cap_pct, &vgpu), 0);
+	sim_set_workload(sim, vgpu, &workload);
+	return vgpu;
+}
+
+static struct trace *new_trace(const struct trace_point *points, size_t n)
+{
+	struct trace *trace;
+	struct err err = {""};
+
+	if (trace_new(points, n, &trace, &err) < 0)
+		fail_msg("%s", err.msg);
+	return trace;
+}
+
+static void assert_near(double value, double want, double error)
+{
+	if (!(fabs(value - want) <= error))
+		fail_msg("%.9g is not %.9g +- %g", value, want, error);
+}
+
+/* --- games --- */
+
+static void a_games_frames_begin_at_ticks_of_its_screen(void **state)
+{
+	struct workload workload = parse("game:gpu_ms=5,cpu_ms=3,vsync_hz=50,seed=4", NULL);
+	uint64_t now_ns = 7 * NS_PER_S, last_ns = 0, tick_ns = 0;
+	struct workload_run run;
+
+	(void)state;
+	workload_start(&run, &workload, "a", now_ns);
+	for (uint64_t i = 0; i < 1000; i++) {
+		struct workload_frame frame = workload_next_frame(&run, now_ns);
+		/* Some come late, by more than a tick too. */
+		uint64_t late_ns = i % 7 == 0 ? i * 100003 : 0;
+
+		assert_true(frame.begin_ns >= now_ns);
+		assert_true(frame.begin_ns < now_ns + 20 * NS_PER_MS);
+		if (i == 0)
+			tick_ns = frame.begin_ns;
+		else
+			assert_true(frame.begin_ns >= last_ns + 20 * NS_PER_MS);
+		assert_int_equal((frame.begin_ns - tick_ns) % (20 * NS_PER_MS), 0);
+		last_ns = frame.begin_ns;
+		now_ns = frame.begin_ns + frame.cpu_ns + late_ns;
+	}
+}
+
+static void a_games_scenes_drift_slowly_within_their_bounds(void **state)
+{
+	struct workload workload = parse("game:gpu_ms=10,cpu_ms=3,vsync_hz=100,seed=4", NULL);
+	double least = INFINITY, most = 0, last = 0, sum = 0;
+	uint64_t now_ns = 0;
+	struct workload_run run;
+
+	(void)state;
+	workload_start(&run, &workload, "a", 0);
+	for (int second = 0; second < 1000; second++) {
+		double ms = 0;
+
+		for (int i = 0; i < 100; i++) {
+			struct workload_frame frame = workload_next_frame(&run, now_ns);
+
+			now_ns = frame.begin_ns + frame.cpu_ns;
+			ms += (double)frame.gpu_ns / 1e6 / 100;
+		}
+		assert_true(ms > 6.85 && ms < 13.15);
+		if (second > 0)
+			assert_near(ms, last, 1);
+		least = fmin(least, ms);
+		most = fmax(most, ms);
+		sum += ms;
+		last = ms;
+	}
+	assert_true(least < 7.5 && most > 12.5);
+	assert_near(sum / 1000, 10, 0.5);
+}
+
+static void a_game_is_limited_by_its_screen_or_falls_a_tick_behind(void **state)
+{
+	static const struct {
+		const char *workload;
+		int cap_pct;
+		double fps_min, fps_max;
+	} rows[] = {
+		{"game:gpu_ms=5,cpu_ms=3,vsync_hz=60", 100, 59.9, 60.1},
+		{"game:gpu_ms=5,cpu_ms=3,vsync_hz=60", 50, 59.9, 60.1},
+		/* Its CPU needs more than a tick: every other one. */
+		{"game:gpu_ms=1,cpu_ms=20,vsync_hz=60", 100, 29.9, 30.1},
+		/* The GPU does: as many as it can. */
+		{"game:gpu_ms=20,cpu_ms=3,vsync_hz=60", 50, 22, 28},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct sim *sim = new_sim();
+		struct sim_vgpu *vgpu = add(sim, "a", rows[i].cap_pct, rows[i].workload, NULL);
+		struct sim_counters c;
+
+		sim_advance(sim, 100 * NS_PER_S);
+		sim_read(sim, vgpu, &c);
+		assert_true(c.makes_frames);
+		assert_true((double)c.frames / 100 > rows[i].fps_min);
+		assert_true((double)c.frames / 100 < rows[i].fps_max);
+		sim_free(sim);
+	}
+}
+
+/* --- demand --- */
+
+struct demand_row {
+	const char *workload;
+	struct trace_point points[4];
+	size_t n;
+	int pct[12]; /* of each second */
+};
+
+static void check_demand(const struct demand_row *row)
+{
+	struct trace *trace = row->n > 0 ? new_trace(row->points, row->n) : NULL;
+	struct sim *sim = new_sim();
+	struct sim_vgpu *vgpu = add(sim, "a", 0, row->workload, trace);
+	uint64_t demand_ns = 0, busy_ns = 0;
+
+	for (uint64_t s = 0; s < ARRAY_SIZE(row->pct); s++) {
+		double want_ns = row->pct[s] * 1e7;
+
+		/* Looking in between changes nothing. */
+		for (uint64_t look = 1; look <= 3; look++) {
+			sim_advance(sim, s * NS_PER_S + look * 333333333);
+			(void)sim_vgpu_demand_ns(sim, vgpu);
+		}
+		sim_advance(sim, (s + 1) * NS_PER_S);
+		if (fabs((double)(sim_vgpu_demand_ns(sim, vgpu) - demand_ns) - want_ns) > 1000 ||
+		    fabs((double)(sim_vgpu_busy_ns(vgpu) - busy_ns) - want_ns) > 1000)
+			fail_msg("%s, second %u: wants %g s, has %g s", row->workload,
+				 (unsigned int)s,
+				 (double)(sim_vgpu_demand_ns(sim, vgpu) - demand_ns) / 1e9,
+				 (double)(sim_vgpu_busy_ns(vgpu) - busy_ns) / 1e9);
+		demand_ns = sim_vgpu_demand_ns(sim, vgpu);
+		busy_ns = sim_vgpu_busy_ns(vgpu);
+	}
+	sim_free(sim);
+	trace_free(trace);
+}
+
+static const struct demand_row demands[] = {
+	{"idle", {{0, 0, 0}}, 0, {0}},
+	{"load:pct=30", {{0, 0, 0}}, 0, {30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30}},
+	{"busy", {{0, 0, 0}}, 0, {100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100}},
+	{"square:period_s=4,low_pct=10,high_pct=50",
+	 {{0, 0, 0}},
+	 0,
+	 {50, 50, 10, 10, 50, 50, 10, 10, 50, 50, 10, 10}},
+	{"square:period_s=4,low_pct=0,high_pct=50,phase_s=3",
+	 {{0, 0, 0}},
+	 0,
+	 {0, 50, 50, 0, 0, 50, 50, 0, 0, 50, 50, 0}},
+	{"square:period_s=0.02,low_pct=0,high_pct=50",
+	 {{0, 0, 0}},
+	 0,
+	 {25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25}},
+	{"burst:on_s=2,off_s=3,pct=40,jitter=0",
+	 {{0, 0, 0}},
+	 0,
+	 {40, 40, 0, 0, 0, 40, 40, 0, 0, 0, 40, 40}},
+	/* A trace holds from point to point, and ends. */
+	{"trace:file=x",
+	 {{0, 0, 5}, {1, 0, 80}, {2, 0, 0}, {4, 0, 100}},
+	 4,
+	 {5, 80, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0}},
+	/* A later first point is its begin. */
+	{"trace:file=x", {{70, 0, 5}, {71, 0, 80}, {73, 0, 7}}, 3, {5, 80, 80, 7, 0}},
+	{"trace:file=x,loop=on",
+	 {{0, 0, 5}, {1, 0, 80}, {2, 0, 1}},
+	 3,
+	 {5, 80, 1, 5, 80, 1, 5, 80, 1, 5, 80, 1}},
+	{"trace:file=x,offset_s=1.5,length_s=2",
+	 {{0, 0, 5}, {1, 0, 80}, {2, 0, 20}, {4, 0, 9}},
+	 4,
+	 {50, 20, 0}},
+	{"trace:file=x,offset_s=1,length_s=2,loop=on",
+	 {{0, 0, 5}, {1, 0, 80}, {2, 0, 20}, {4, 0, 9}},
+	 4,
+	 {80, 20, 80, 20, 80, 20, 80, 20, 80, 20, 80, 20}},
+	{"trace:file=x,scale=0.5", {{0, 0, 50}, {1, 0, 80}}, 2, {25, 40}},
+	{"trace:file=x,scale=2", {{0, 0, 30}, {1, 0, 80}}, 2, {60, 100}},
+	{"trace:file=x,interpolate=on",
+	 {{0, 0, 0}, {4, 0, 80}, {6, 0, 0}},
+	 3,
+	 {10, 30, 50, 70, 60, 20, 0}},
+	{"trace:file=x,gap=hold",
+	 {{0, 0, 30}, {8, 0, 10}, {9, 0, 20}},
+	 3,
+	 {30, 30, 30, 30, 30, 30, 30, 30, 10, 20}},
+	{"trace:file=x,gap=idle,gap_s=2",
+	 {{0, 0, 30}, {8, 0, 10}, {9, 0, 20}},
+	 3,
+	 {30, 30, 0, 0, 0, 0, 0, 0, 10, 20}},
+	{"trace:file=x,gap_s=8",
+	 {{0, 0, 30}, {8, 0, 10}},
+	 2,
+	 {30, 30, 30, 30, 30, 30, 30, 30, 10, 10, 10, 10}},
+};
+
+static void demand_comes_second_by_second_as_it_was_said(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(demands); i++)
+		check_demand(&demands[i]);
+}
+
+/* Between 10 and 20 in two seconds: 12.5 and 17.5. */
+static void nothing_is_interpolated_across_a_gap(void **state)
+{
+	static const struct trace_point points[] = {{0, 0, 30}, {6, 0, 10}, {8, 0, 20}};
+	struct trace *trace = new_trace(points, 3);
+	struct sim *sim = new_sim();
+	struct sim_vgpu *vgpu =
+		add(sim, "a", 0, "trace:file=x,gap=hold,gap_s=2,interpolate=on", trace);
+
+	(void)state;
+	sim_advance(sim, 6 * NS_PER_S);
+	assert_near((double)sim_vgpu_demand_ns(sim, vgpu), 1.8e9, 10);
+	sim_advance(sim, 7 * NS_PER_S);
+	assert_near((double)sim_vgpu_demand_ns(sim, vgpu), 1.925e9, 10);
+	sim_advance(sim, 8 * NS_PER_S);
+	assert_near((double)sim_vgpu_demand_ns(sim, vgpu), 2.1e9, 10);
+	sim_free(sim);
+	trace_free(trace);
+}
+
+static void what_cannot_be_played_is_refused(void **state)
+{
+	static const struct {
+		const char *text, *sentence;
+	} rows[] = {
+		{"trace:file=x,offset_s=9", "workload trace: offset_s 9: x runs from 10 to 21 s"},
+		{"trace:file=x,offset_s=21", "workload trace: offset_s 21: x runs from 10 to 21 s"},
+		{"trace:file=x,offset_s=12,length_s=9.5,gap=hold",
+		 "workload trace: length_s 9.5: x has but 9 s from 12 s on"},
+		{"trace:file=x",
+		 "point 4: a gap of 8 s; allowed without gap=hold or gap=idle: 5 s"},
+		{"trace:file=x,offset_s=11,length_s=1.1",
+		 "point 4: a gap of 8 s; allowed without gap=hold or gap=idle: 5 s"},
+		{"trace:file=x,offset_s=11,length_s=1", NULL},
+		{"trace:file=x,offset_s=20", NULL},
+		{"busy", "workload busy plays no trace"},
+	};
+	static const struct trace_point points[] = {{10, 0, 1}, {11, 0, 2}, {12, 0, 3}, {20, 0, 4}};
+	struct trace *trace = new_trace(points, 4);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct workload workload;
+		struct err err = {""};
+		int r = workload_of_trace(rows[i].text, trace, &workload, &err);
+
+		assert_string_equal(err.msg, rows[i].sentence ? rows[i].sentence : "");
+		assert_int_equal(r, rows[i].sentence ? -EINVAL : 0);
+	}
+	trace_free(trace);
+}
+
+static void a_file_is_found_beside_what_names_it(void **state)
+{
+	char folder[] = "/tmp/test-sim-tenants-XXXXXX", path[64], text[128], want[128];
+	struct trace *trace = NULL;
+	struct workload workload;
+	struct err err = {""};
+	FILE *file;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/a.csv", folder);
+	snprintf(text, sizeof(text), "trace:file=%s", path);
+	snprintf(want, sizeof(want), "%s: cannot be read: No such file or directory", path);
+	assert_int_equal(workload_load("trace:file=a.csv", folder, &workload, &trace, &err),
+			 -ENOENT);
+	assert_string_equal(err.msg, want);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	assert_true(fputs("t_s,fps_uncapped,demand_pct\n0,60,25\n", file) > 0);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(workload_load("trace:file=a.csv", folder, &workload, &trace, &err), 0);
+	assert_int_equal(workload.kind, WORKLOAD_FRAMES);
+	assert_ptr_equal(workload.playback.trace, trace);
+	trace = trace_free(trace);
+	assert_int_equal(workload_load(text, "/nowhere", &workload, &trace, &err), 0);
+	trace = trace_free(trace);
+	assert_int_equal(workload_load(text, NULL, &workload, &trace, &err), 0);
+	trace_free(trace);
+	assert_int_equal(workload_load("busy", folder, &workload, &trace, &err), 0);
+	assert_null(trace);
+	assert_int_equal(
+		workload_load("trace:file=a.csv,offset_s=7", folder, &workload, &trace, &err),
+		-EINVAL);
+	assert_null(trace);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(folder), 0);
+}
+
+static void bursts_come_by_chance_and_by_seed(void **state)
+{
+	double on_s[3];
+	uint64_t sums[3] = {0};
+	static const char *const texts[] = {"burst:on_s=2,off_s=6,pct=80,seed=1",
+					    "burst:on_s=2,off_s=6,pct=80,seed=1",
+					    "burst:on_s=2,off_s=6,pct=80,seed=2"};
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct sim *sim = new_sim();
+		struct sim_vgpu *vgpu = add(sim, i == 1 ? "b" : "a", 0, texts[i], NULL);
+
+		for (uint64_t s = 1; s <= 20000; s++) {
+			sim_advance(sim, s * NS_PER_S);
+			sums[i] = sums[i] * 31 + sim_vgpu_demand_ns(sim, vgpu);
+		}
+		on_s[i] = (double)sim_vgpu_demand_ns(sim, vgpu) / 0.8e9;
+		assert_near(on_s[i] / 20000, 0.25, 0.02);
+		sim_free(sim);
+	}
+	assert_int_equal(sums[0], sums[1]);
+	assert_true(sums[0] != sums[2]);
+}
+
+static void starved_demand_waits_and_is_not_wanted_again(void **state)
+{
+	static const struct trace_point points[] = {{0, 0, 60}, {5, 0, 60}, {10, 0, 0}};
+	struct trace *trace = new_trace(points, 3);
+	struct sim *sim = new_sim();
+	struct sim_vgpu *vgpu = add(sim, "a", 20, "trace:file=x", trace);
+
+	(void)state;
+	sim_advance(sim, 10 * NS_PER_S);
+	assert_near((double)sim_vgpu_demand_ns(sim, vgpu), 6e9, 100);
+	assert_int_equal(sim_vgpu_busy_ns(vgpu), 2 * NS_PER_S);
+	sim_set_cap(sim, vgpu, 100);
+	sim_advance(sim, 15 * NS_PER_S);
+	assert_near((double)sim_vgpu_demand_ns(sim, vgpu), 6e9, 100);
+	assert_near((double)sim_vgpu_busy_ns(vgpu), 6e9, 1000);
+	sim_free(sim);
+	trace_free(trace);
+}
+
+static void what_is_wanted_adds_up_over_programs(void **state)
+{
+	struct workload next = parse("frame:gpu_ms=10,cpu_ms=10", NULL);
+	struct sim *sim = new_sim();
+	struct sim_vgpu *vgpu = add(sim, "a", 10, "load:pct=25", NULL);
+
+	(void)state;
+	sim_advance(sim, 1550 * NS_PER_MS);
+	assert_int_equal(sim_vgpu_demand_ns(sim, vgpu), 387500000);
+	sim_set_workload(sim, vgpu, &next);
+	assert_int_equal(sim_vgpu_demand_ns(sim, vgpu), 387500000);
+	sim_advance(sim, 3550 * NS_PER_MS);
+	/* A starved renderer makes what is rendered, and two or three more. */
+	assert_near((double)sim_vgpu_demand_ns(sim, vgpu), 387500000 + 0.2e9 + 3e7, 2e7);
+	sim_free(sim);
+}
+
+/* --- traces with frames --- */
+
+static void recorded_frames_come_as_they_were_recorded(void **state)
+{
+	static const struct trace_point points[] = {
+		{0, 60, 30}, {4, 144.5, 80}, {8, 0, 50}, {12, 25, 0}, {16, 0.5, 1}};
+	static const double fps[] = {60, 144.5, 0, 25, 0.5}, pct[] = {30, 80, 50, 0, 1};
+	struct trace *trace = new_trace(points, 5);
+	struct sim *sim = new_sim();
+	struct sim_vgpu *vgpu = add(sim, "a", 0, "trace:file=x,loop=on", trace);
+	uint64_t frames = 0, busy_ns = 0, demand_ns = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < 25; i++) {
+		struct sim_counters c;
+
+		sim_advance(sim, (i + 1) * 4 * NS_PER_S);
+		sim_read(sim, vgpu, &c);
+		assert_true(c.makes_frames);
+		assert_near((double)(c.frames - frames), 4 * fps[i % 5], 1.5);
+		/* A frame or a piece may fall on either side. */
+		assert_near((double)(c.busy_ns - busy_ns) / 4e7, pct[i % 5], 5.5);
+		assert_near((double)(sim_vgpu_demand_ns(sim, vgpu) - demand_ns) / 4e7, pct[i % 5],
+			    0.001);
+		frames = c.frames;
+		busy_ns = c.busy_ns;
+		demand_ns = sim_vgpu_demand_ns(sim, vgpu);
+	}
+	assert_near((double)frames, 5 * 4 * 230, 5);
+	assert_near((double)busy_ns, (double)demand_ns, 0.3e9);
+	sim_free(sim);
+	trace_free(trace);
+}
+
+static void recorded_frames_that_were_not_made_are_not_made_later(void **state)
+{
+	static const struct trace_point points[] = {
+		{0, 60, 60}, {5, 60, 60}, {10, 60, 60}, {15, 60, 60}, {20, 0, 0}};
+	struct trace *trace = new_trace(points, 5);
+	struct sim *sim = new_sim();
+	struct sim_vgpu *vgpu = add(sim, "a", 20, "trace:file=x", trace);
+	struct sim_counters c;
+
+	(void)state;
+	sim_advance(sim, 10 * NS_PER_S);
+	sim_read(sim, vgpu, &c);
+	assert_near((double)c.frames, 200, 3); /* of 10 ms, at 20 % */
+	sim_set_cap(sim, vgpu, 0);
+	sim_advance(sim, 30 * NS_PER_S);
+	sim_read(sim, vgpu, &c);
+	assert_near((double)c.frames, 800, 4);
+	assert_near((double)sim_vgpu_demand_ns(sim, vgpu), 12e9, 100);
+	sim_free(sim);
+	trace_free(trace);
+}
+
+/* --- all --- */
+
+static uint64_t busy_after(uint64_t chunk_ns, const struct trace *trace, const struct trace *frames)
+{
+	static const char *const texts[] = {"game:gpu_ms=9,cpu_ms=5,vsync_hz=60",
+					    "square:period_s=0.7,low_pct=3,high_pct=30",
+					    "burst:on_s=0.3,off_s=0.4,pct=60",
+					    "trace:file=x,loop=on", "trace:file=x,interpolate=on"};
+	uint64_t now_ns = 0, sum = 0;
+	struct sim *sim = new_sim();
+	char id[ID_MAX];
+
+	for (int i = 0; i < 5; i++) {
+		snprintf(id, sizeof(id), "v%d", i);
+		add(sim, id, 20, texts[i], i == 3 ? trace : i == 4 ? frames : NULL);
+	}
+	while (now_ns < 10 * NS_PER_S) {
+		now_ns += chunk_ns;
+		sim_advance(sim, now_ns < 10 * NS_PER_S ? now_ns : 10 * NS_PER_S);
+	}
+	for (int i = 0; i < 5; i++) {
+		snprintf(id, sizeof(id), "v%d", i);
+		sum = sum * 31 + sim_vgpu_busy_ns(sim_find(sim, id));
+	}
+	sim_free(sim);
+	return sum;
+}
+
+static void how_time_is_cut_into_steps_does_not_show(void **state)
+{
+	static const struct trace_point points[] = {{0, 0, 60}, {1, 0, 10}, {2.5, 0, 40}};
+	static const struct trace_point with_frames[] = {
+		{0, 60, 60}, {1, 30, 10}, {2.5, 0, 40}, {4, 10, 10}, {9, 10, 10}};
+	struct trace *trace = new_trace(points, 3), *frames = new_trace(with_frames, 5);
+	uint64_t sum = busy_after(10 * NS_PER_S, trace, frames);
+
+	(void)state;
+	assert_int_equal(busy_after(10007, trace, frames), sum);
+	assert_int_equal(busy_after(7777777, trace, frames), sum);
+	assert_int_equal(busy_after(TENTH_NS, trace, frames), sum);
+	trace_free(trace);
+	trace_free(frames);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_games_frames_begin_at_ticks_of_its_screen),
+		cmocka_unit_test(a_games_scenes_drift_slowly_within_their_bounds),
+		cmocka_unit_test(a_game_is_limited_by_its_screen_or_falls_a_tick_behind),
+		cmocka_unit_test(demand_comes_second_by_second_as_it_was_said),
+		cmocka_unit_test(nothing_is_interpolated_across_a_gap),
+		cmocka_unit_test(what_cannot_be_played_is_refused),
+		cmocka_unit_test(a_file_is_found_beside_what_names_it),
+		cmocka_unit_test(bursts_come_by_chance_and_by_seed),
+		cmocka_unit_test(starved_demand_waits_and_is_not_wanted_again),
+		cmocka_unit_test(what_is_wanted_adds_up_over_programs),
+		cmocka_unit_test(recorded_frames_come_as_they_were_recorded),
+		cmocka_unit_test(recorded_frames_that_were_not_made_are_not_made_later),
+		cmocka_unit_test(how_time_is_cut_into_steps_does_not_show),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
