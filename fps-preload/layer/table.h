@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What is behind the layer for each Vulkan instance and device: found again by any of its handles.
  */
-#ifndef FPS_LAYER_TABLE_H
-#define FPS_LAYER_TABLE_H
+#ifndef FPS_PRELOAD_LAYER_TABLE_H
+#define FPS_PRELOAD_LAYER_TABLE_H
 
 #include <stdbool.h>
 #include <vulkan/vulkan.h>

@@ -3,8 +3,8 @@
  * What a host has and lacks for gover, one finding a check. Looks and asks only; must never create,
  * load or write anything.
  */
-#ifndef GOVER_CTL_DOCTOR_H
-#define GOVER_CTL_DOCTOR_H
+#ifndef GOVER_CTL_DOCTOR_DOCTOR_H
+#define GOVER_CTL_DOCTOR_DOCTOR_H
 
 #include <jansson.h>
 

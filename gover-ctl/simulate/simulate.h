@@ -3,8 +3,8 @@
  * What the files of `simulate` share: what was asked, what the daemon told, and what the trials
  * came to.
  */
-#ifndef GOVER_CTL_SIMULATE_H
-#define GOVER_CTL_SIMULATE_H
+#ifndef GOVER_CTL_SIMULATE_SIMULATE_H
+#define GOVER_CTL_SIMULATE_SIMULATE_H
 
 #include "gover-ctl/ctl.h"
 #include "gover-ctl/verb/range.h"

@@ -4,8 +4,8 @@
  * vGPUs, labels and of this host become pseudonyms, the same for the same name wherever it stands.
  * Pure; must never let a secret through because names are left as they are.
  */
-#ifndef GOVER_CTL_REDACT_H
-#define GOVER_CTL_REDACT_H
+#ifndef GOVER_CTL_SUPPORT_REDACT_H
+#define GOVER_CTL_SUPPORT_REDACT_H
 
 #include <stdbool.h>
 #include <jansson.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A compressed tar archive of texts, by libarchive. Must never overwrite a file, nor leave half of
  * one behind. */
-#ifndef GOVER_CTL_TARBALL_H
-#define GOVER_CTL_TARBALL_H
+#ifndef GOVER_CTL_SUPPORT_TARBALL_H
+#define GOVER_CTL_SUPPORT_TARBALL_H
 
 #include <stddef.h>
 #include <stdint.h>

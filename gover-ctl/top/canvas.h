@@ -3,8 +3,8 @@
  * Lines of text cut to a width and a height, with colours and bars, for pictures drawn in place.
  * Must never put a control character of a stranger's text into a line.
  */
-#ifndef GOVER_CTL_CANVAS_H
-#define GOVER_CTL_CANVAS_H
+#ifndef GOVER_CTL_TOP_CANVAS_H
+#define GOVER_CTL_TOP_CANVAS_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
  * as they come. However the program ends, by return, exit() or signal, the terminal is given back
  * as it was.
  */
-#ifndef GOVER_CTL_SCREEN_H
-#define GOVER_CTL_SCREEN_H
+#ifndef GOVER_CTL_TOP_SCREEN_H
+#define GOVER_CTL_TOP_SCREEN_H
 
 #include <stddef.h>
 

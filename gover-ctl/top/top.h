@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The picture `top` shows, made from the daemon's answers. Must never ask the daemon or touch a
  * terminal. */
-#ifndef GOVER_CTL_TOP_H
-#define GOVER_CTL_TOP_H
+#ifndef GOVER_CTL_TOP_TOP_H
+#define GOVER_CTL_TOP_TOP_H
 
 #include "gover-ctl/top/canvas.h"
 #include "gover-ctl/top/view.h"

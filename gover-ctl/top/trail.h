@@ -3,8 +3,8 @@
  * What `top` has seen of each vGPU lately: its load and its frames, one reading a refresh, oldest
  * first. Must never make up a reading: what was not seen is a gap.
  */
-#ifndef GOVER_CTL_TRAIL_H
-#define GOVER_CTL_TRAIL_H
+#ifndef GOVER_CTL_TOP_TRAIL_H
+#define GOVER_CTL_TOP_TRAIL_H
 
 #include <jansson.h>
 

@@ -3,8 +3,8 @@
  * The command line: one table of options for all verbs, parsed strictly. Values are checked for
  * their form and range here, once; verbs read numbers that are known to be good.
  */
-#ifndef GOVER_CTL_ARGS_H
-#define GOVER_CTL_ARGS_H
+#ifndef GOVER_CTL_VERB_ARGS_H
+#define GOVER_CTL_VERB_ARGS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * What `run` is about to do, worked out before anything is touched: the environment of the program
  * and where it is. Must never change the environment or the machine.
  */
-#ifndef GOVER_CTL_RUN_H
-#define GOVER_CTL_RUN_H
+#ifndef GOVER_CTL_VERB_LAUNCH_H
+#define GOVER_CTL_VERB_LAUNCH_H
 
 #include <limits.h>
 #include <jansson.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* KEY=VALUE as typed, made into the member of a PATCH that the daemon's own value is of. */
-#ifndef GOVER_CTL_POLICY_SET_H
-#define GOVER_CTL_POLICY_SET_H
+#ifndef GOVER_CTL_VERB_POLICY_SET_H
+#define GOVER_CTL_VERB_POLICY_SET_H
 
 #include <jansson.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* --from and --to of the verbs that look back. */
-#ifndef GOVER_CTL_RANGE_H
-#define GOVER_CTL_RANGE_H
+#ifndef GOVER_CTL_VERB_RANGE_H
+#define GOVER_CTL_VERB_RANGE_H
 
 #include "base/clock.h"
 #include "gover-ctl/ctl.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Server-sent events out of a stream of bytes, cut anywhere. Pure. */
-#ifndef GOVER_CTL_SSE_H
-#define GOVER_CTL_SSE_H
+#ifndef GOVER_CTL_VERB_SSE_H
+#define GOVER_CTL_VERB_SSE_H
 
 #include <stdbool.h>
 #include <stddef.h>

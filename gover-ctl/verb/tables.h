@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What stands in each column of every table gover-ctl prints. Data only. */
-#ifndef GOVER_CTL_TABLES_H
-#define GOVER_CTL_TABLES_H
+#ifndef GOVER_CTL_VERB_TABLES_H
+#define GOVER_CTL_VERB_TABLES_H
 
 #include "gover-ctl/ctl.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The daemon's answers told in sentences: what a vGPU does now, what was decided and why. */
-#ifndef GOVER_CTL_TELL_H
-#define GOVER_CTL_TELL_H
+#ifndef GOVER_CTL_VERB_TELL_H
+#define GOVER_CTL_VERB_TELL_H
 
 #include <stddef.h>
 #include <jansson.h>

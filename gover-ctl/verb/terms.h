@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The terms of a contract as the command line says them, put into a request. */
-#ifndef GOVER_CTL_TERMS_H
-#define GOVER_CTL_TERMS_H
+#ifndef GOVER_CTL_VERB_TERMS_H
+#define GOVER_CTL_VERB_TERMS_H
 
 #include <jansson.h>
 

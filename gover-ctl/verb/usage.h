@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Usage text, made from the table of verbs. */
-#ifndef GOVER_CTL_HELP_H
-#define GOVER_CTL_HELP_H
+#ifndef GOVER_CTL_VERB_USAGE_H
+#define GOVER_CTL_VERB_USAGE_H
 
 #include <stdio.h>
 

@@ -3,8 +3,8 @@
  * The table of verbs. Dispatch, usage text, `help`, the man page's test and shell completion are
  * all made from it. A new verb is one function and one row.
  */
-#ifndef GOVER_CTL_VERBS_H
-#define GOVER_CTL_VERBS_H
+#ifndef GOVER_CTL_VERB_VERBS_H
+#define GOVER_CTL_VERB_VERBS_H
 
 #include "gover-ctl/ctl.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Times and spans as people type them. Strict; the present is handed in. */
-#ifndef GOVER_CTL_WHEN_H
-#define GOVER_CTL_WHEN_H
+#ifndef GOVER_CTL_VERB_WHEN_H
+#define GOVER_CTL_VERB_WHEN_H
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  * not said for a while is over (alerts_end_tick): raised once when one begins, cleared once when it
  * ends. A tick that could not see (a gap, alerts_doubt) is no sign that anything ended.
  */
-#ifndef GOVER_D_ALERTS_H
-#define GOVER_D_ALERTS_H
+#ifndef GOVER_D_ALERT_ALERTS_H
+#define GOVER_D_ALERT_ALERTS_H
 
 #include "gover-d/model/host.h"
 

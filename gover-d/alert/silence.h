@@ -3,8 +3,8 @@
  * Silences: until when which alerts wake nobody. What is silenced is raised, shown and kept as
  * always; no hook and no webhook hears of it. Pure of I/O: time is handed in.
  */
-#ifndef GOVER_D_SILENCE_H
-#define GOVER_D_SILENCE_H
+#ifndef GOVER_D_ALERT_SILENCE_H
+#define GOVER_D_ALERT_SILENCE_H
 
 #include "gover-d/alert/alerts.h"
 

@@ -4,8 +4,8 @@
  * order they were given. Not the worker's thread: a receiver that is slow may take seconds for
  * each, and history queries and the contracts file wait behind nobody.
  */
-#ifndef GOVER_D_WEBHOOK_H
-#define GOVER_D_WEBHOOK_H
+#ifndef GOVER_D_ALERT_WEBHOOK_H
+#define GOVER_D_ALERT_WEBHOOK_H
 
 #include <stdbool.h>
 #include <stdint.h>

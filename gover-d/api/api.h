@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* REST: a table of routes and what each answers. Knows no MHD type: http.c hands requests in. */
-#ifndef GOVER_D_API_H
-#define GOVER_D_API_H
+#ifndef GOVER_D_API_API_H
+#define GOVER_D_API_API_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -4,8 +4,8 @@
  * their own pace. Pure: no clock, no transport. A reader costs a cursor, whatever waits for him:
  * all of them share the texts.
  */
-#ifndef GOVER_D_EVENTS_H
-#define GOVER_D_EVENTS_H
+#ifndef GOVER_D_API_EVENTS_H
+#define GOVER_D_API_EVENTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * A request's object into a struct by a table of fields: each is of the said form and range, or a
  * sentence names field, value and what is allowed. Must never take a field it does not know.
  */
-#ifndef GOVER_D_JSON_DECODE_H
-#define GOVER_D_JSON_DECODE_H
+#ifndef GOVER_D_API_JSON_DECODE_H
+#define GOVER_D_API_JSON_DECODE_H
 
 #include <jansson.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * What the daemon knows as JSON, one function for each kind of thing; the REST answers are made of
  * them. Each returns a new document, or NULL without memory. What is not valid now is null.
  */
-#ifndef GOVER_D_JSON_ENCODE_H
-#define GOVER_D_JSON_ENCODE_H
+#ifndef GOVER_D_API_JSON_ENCODE_H
+#define GOVER_D_API_JSON_ENCODE_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How a metric is written, in Prometheus' text format or as OpenMetrics. Knows no metric. */
-#ifndef GOVER_D_METRICS_FORMAT_H
-#define GOVER_D_METRICS_FORMAT_H
+#ifndef GOVER_D_API_METRICS_FORMAT_H
+#define GOVER_D_API_METRICS_FORMAT_H
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The part of /metrics that is lists: alerts, offers, decisions, hooks, requests. */
-#ifndef GOVER_D_METRICS_LISTS_H
-#define GOVER_D_METRICS_LISTS_H
+#ifndef GOVER_D_API_METRICS_LISTS_H
+#define GOVER_D_API_METRICS_LISTS_H
 
 #include "gover-d/api/metrics-format.h"
 #include "gover-d/api/metrics.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* GET /metrics: what is known, as Prometheus text or OpenMetrics. */
-#ifndef GOVER_D_METRICS_H
-#define GOVER_D_METRICS_H
+#ifndef GOVER_D_API_METRICS_H
+#define GOVER_D_API_METRICS_H
 
 #include "gover-d/api/request.h"
 #include "gover-d/core/control.h"

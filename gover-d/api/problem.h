@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Refusals: RFC 9457 problem documents, and which status an errno is. */
-#ifndef GOVER_D_PROBLEM_H
-#define GOVER_D_PROBLEM_H
+#ifndef GOVER_D_API_PROBLEM_H
+#define GOVER_D_API_PROBLEM_H
 
 #include "base/err.h"
 #include "gover-d/api/request.h"

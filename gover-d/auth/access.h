@@ -3,8 +3,8 @@
  * Who may do what. Pure: what is known of a caller and what a route wants go in, yes or the status
  * of a refusal with its sentence comes out. Must never look at a socket, a file or a clock.
  */
-#ifndef GOVER_D_ACCESS_H
-#define GOVER_D_ACCESS_H
+#ifndef GOVER_D_AUTH_ACCESS_H
+#define GOVER_D_AUTH_ACCESS_H
 
 #include <netinet/in.h>
 #include <stdbool.h>

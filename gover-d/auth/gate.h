@@ -4,8 +4,8 @@
  * the token it carries. Holds the tokens, the limits by address and the certificate. What somebody
  * may do is access.h's. Must never log a token, nor keep one.
  */
-#ifndef GOVER_D_GATE_H
-#define GOVER_D_GATE_H
+#ifndef GOVER_D_AUTH_GATE_H
+#define GOVER_D_AUTH_GATE_H
 
 #include "base/clock.h"
 #include "gover-d/auth/access.h"

@@ -3,8 +3,8 @@
  * How much an address may ask, and how many wrong tokens it may try. A table of fixed size: who
  * was heard of least lately is forgotten. Pure: time is handed in. Must never grow.
  */
-#ifndef GOVER_D_LIMITS_H
-#define GOVER_D_LIMITS_H
+#ifndef GOVER_D_AUTH_LIMITS_H
+#define GOVER_D_AUTH_LIMITS_H
 
 #include <stdbool.h>
 #include <stdint.h>

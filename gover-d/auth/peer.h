@@ -3,8 +3,8 @@
  * The other end of a connection, looked at once when it comes: which process it is, or which
  * address. Must never ask anybody but the kernel: names of users may be slow to have.
  */
-#ifndef GOVER_D_PEER_H
-#define GOVER_D_PEER_H
+#ifndef GOVER_D_AUTH_PEER_H
+#define GOVER_D_AUTH_PEER_H
 
 #include <stdint.h>
 

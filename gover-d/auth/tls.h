@@ -3,8 +3,8 @@
  * The certificate of TCP: read from its files, looked at again for as long as the daemon runs, and
  * shown to each handshake. Must never show a byte of a key.
  */
-#ifndef GOVER_D_GATE_TLS_H
-#define GOVER_D_GATE_TLS_H
+#ifndef GOVER_D_AUTH_TLS_H
+#define GOVER_D_AUTH_TLS_H
 
 #include <gnutls/abstract.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * SHA-256 is kept: there is nothing to be stolen from the file, and nothing to be guessed. Must
  * never keep or tell a token, other than to who has it made.
  */
-#ifndef GOVER_D_TOKENS_H
-#define GOVER_D_TOKENS_H
+#ifndef GOVER_D_AUTH_TOKENS_H
+#define GOVER_D_AUTH_TOKENS_H
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  * The configuration: one table of keys from which parsing, printing, checking, live changes and the
  * man-page test are all made. Must never accept what it does not know.
  */
-#ifndef GOVER_D_CONFIG_H
-#define GOVER_D_CONFIG_H
+#ifndef GOVER_D_CONFIG_CONFIG_H
+#define GOVER_D_CONFIG_CONFIG_H
 
 #include <limits.h>
 #include <stdbool.h>

@@ -3,8 +3,8 @@
  * What is sold under which name, and for how much: the flavour of [offer] and those of
  * [flavor NAME]. Looks into a configuration only.
  */
-#ifndef GOVER_D_FLAVOR_H
-#define GOVER_D_FLAVOR_H
+#ifndef GOVER_D_CONFIG_FLAVOR_H
+#define GOVER_D_CONFIG_FLAVOR_H
 
 #include "gover-d/config/config.h"
 

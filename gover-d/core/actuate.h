@@ -9,8 +9,8 @@
  * before it writes to the first. One more read costs a microsecond, and only of those that change;
  * what remains is the instant between this read and the write, which no file can close.
  */
-#ifndef GOVER_D_ACTUATE_H
-#define GOVER_D_ACTUATE_H
+#ifndef GOVER_D_CORE_ACTUATE_H
+#define GOVER_D_CORE_ACTUATE_H
 
 #include "gover-d/store/capbook.h"
 #include "gover-d/model/host.h"

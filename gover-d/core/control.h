@@ -4,8 +4,8 @@
  * all of it or nothing, and returns 0 or a negative errno with a sentence in @reterr. What changes
  * a contract is answered only after control_save() has put it on disk.
  */
-#ifndef GOVER_D_CONTROL_H
-#define GOVER_D_CONTROL_H
+#ifndef GOVER_D_CORE_CONTROL_H
+#define GOVER_D_CORE_CONTROL_H
 
 #include "gover-d/alert/alerts.h"
 #include "gover-d/config/config.h"

@@ -4,8 +4,8 @@
  * report them, or from the kernel, which counts them. One of the two, so that no frame is counted
  * twice. Must never keep the daemon from starting.
  */
-#ifndef GOVER_D_FRAMES_H
-#define GOVER_D_FRAMES_H
+#ifndef GOVER_D_CORE_FRAMES_H
+#define GOVER_D_CORE_FRAMES_H
 
 #include "gover-d/model/host.h"
 #include "monitor/bpf/bpf.h"

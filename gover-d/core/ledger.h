@@ -7,8 +7,8 @@
  * that stand there now those that came first, as long as their contracts fit into 100 %. They would
  * have their contracts in full: of their broken time only that counts in which they had no less.
  */
-#ifndef GOVER_D_LEDGER_H
-#define GOVER_D_LEDGER_H
+#ifndef GOVER_D_CORE_LEDGER_H
+#define GOVER_D_CORE_LEDGER_H
 
 #include "gover-d/model/host.h"
 

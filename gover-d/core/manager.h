@@ -5,8 +5,8 @@
  * manager.c (making, ending), recall.c and adopt.c (start), tick.c (the period), control.c
  * (requests), save.c (contracts on disk).
  */
-#ifndef GOVER_D_MANAGER_H
-#define GOVER_D_MANAGER_H
+#ifndef GOVER_D_CORE_MANAGER_H
+#define GOVER_D_CORE_MANAGER_H
 
 #include <systemd/sd-event.h>
 

@@ -4,8 +4,8 @@
  * should hear of it: the operator's programs (hook.h) and the webhook (webhook.h). A silenced alert
  * and a dry run wake nobody. Must never wait.
  */
-#ifndef GOVER_D_NOTIFY_H
-#define GOVER_D_NOTIFY_H
+#ifndef GOVER_D_CORE_NOTIFY_H
+#define GOVER_D_CORE_NOTIFY_H
 
 #include "gover-d/core/manager.h"
 

@@ -3,8 +3,8 @@
  * Offers to sell one more vGPU: open -> probation -> kept or failed. At most one alive on a GPU.
  * Pure of I/O: time and what was seen are handed in, changes are told to a callback.
  */
-#ifndef GOVER_D_OFFERS_H
-#define GOVER_D_OFFERS_H
+#ifndef GOVER_D_CORE_OFFERS_H
+#define GOVER_D_CORE_OFFERS_H
 
 #include "gover-d/model/host.h"
 

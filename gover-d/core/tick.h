@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the parts of a tick share: what others did, its alerts, and keeping what was decided. */
-#ifndef GOVER_D_TICK_H
-#define GOVER_D_TICK_H
+#ifndef GOVER_D_CORE_TICK_H
+#define GOVER_D_CORE_TICK_H
 
 #include "gover-d/core/manager.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Between libmicrohttpd and the gate: who is behind a connection, who asks, and TLS. */
-#ifndef GOVER_D_HTTP_WHO_H
-#define GOVER_D_HTTP_WHO_H
+#ifndef GOVER_D_HTTP_CALLER_H
+#define GOVER_D_HTTP_CALLER_H
 
 #include <microhttpd.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* HTTP: libmicrohttpd inside the sd-event loop. Knows no route and no vGPU. */
-#ifndef GOVER_D_HTTP_H
-#define GOVER_D_HTTP_H
+#ifndef GOVER_D_HTTP_HTTP_H
+#define GOVER_D_HTTP_HTTP_H
 
 #include <systemd/sd-event.h>
 

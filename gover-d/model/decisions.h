@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The newest decisions in memory, for REST and `why`; the database keeps them all. */
-#ifndef GOVER_D_DECISIONS_H
-#define GOVER_D_DECISIONS_H
+#ifndef GOVER_D_MODEL_DECISIONS_H
+#define GOVER_D_MODEL_DECISIONS_H
 
 #include "gover-d/model/host.h"
 

@@ -4,8 +4,8 @@
  * kept by one thread; who may change a part is said beside it. Requests read it, the tick writes
  * it.
  */
-#ifndef GOVER_D_HOST_H
-#define GOVER_D_HOST_H
+#ifndef GOVER_D_MODEL_HOST_H
+#define GOVER_D_MODEL_HOST_H
 
 #include <jansson.h>
 

@@ -5,8 +5,8 @@
  * Each record is written in place before its cap is, into the page cache only: never a wait for the
  * disk.
  */
-#ifndef GOVER_D_CAPBOOK_H
-#define GOVER_D_CAPBOOK_H
+#ifndef GOVER_D_STORE_CAPBOOK_H
+#define GOVER_D_STORE_CAPBOOK_H
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
  * The contracts file: what was sold, what operators hold and how GPUs are run, in one small JSON
  * file replaced atomically, so that a lost database loses history and no promise.
  */
-#ifndef GOVER_D_CONTRACTS_H
-#define GOVER_D_CONTRACTS_H
+#ifndef GOVER_D_STORE_CONTRACTS_H
+#define GOVER_D_STORE_CONTRACTS_H
 
 #include "db/db.h"
 #include "gover-d/model/host.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The files of the page (gover-d/web/), as they were built in. Knows no route, and reads nothing
  * from a disk. */
-#ifndef GOVER_D_ASSET_H
-#define GOVER_D_ASSET_H
+#ifndef GOVER_D_UTIL_ASSET_H
+#define GOVER_D_UTIL_ASSET_H
 
 #include <stddef.h>
 

@@ -6,8 +6,8 @@
  * GOVER_VM, GOVER_WHY) and as JSON on its standard input. It and its children are killed when their
  * time is over.
  */
-#ifndef GOVER_D_HOOK_H
-#define GOVER_D_HOOK_H
+#ifndef GOVER_D_UTIL_HOOK_H
+#define GOVER_D_UTIL_HOOK_H
 
 #include <stdint.h>
 #include <systemd/sd-event.h>

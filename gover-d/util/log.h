@@ -5,8 +5,8 @@
  * names an entry of dist/gover.catalog, GOVER_GPU, GOVER_VGPU, GOVER_VM, GOVER_ALERT and
  * GOVER_DECISION.
  */
-#ifndef GOVER_D_LOG_H
-#define GOVER_D_LOG_H
+#ifndef GOVER_D_UTIL_LOG_H
+#define GOVER_D_UTIL_LOG_H
 
 #include <systemd/sd-daemon.h>
 

@@ -4,8 +4,8 @@
  * loop never does. A job's run() is called in the thread, its done() in the loop afterwards, in the
  * order they were given.
  */
-#ifndef GOVER_D_WORKER_H
-#define GOVER_D_WORKER_H
+#ifndef GOVER_D_UTIL_WORKER_H
+#define GOVER_D_UTIL_WORKER_H
 
 #include <systemd/sd-event.h>
 

@@ -7,8 +7,8 @@
  *
  * Must never wait for anything: what takes long is done by a thread of its own.
  */
-#ifndef MONITOR_FPS_BPF_H
-#define MONITOR_FPS_BPF_H
+#ifndef MONITOR_BPF_BPF_H
+#define MONITOR_BPF_BPF_H
 
 #include "base/err.h"
 #include "monitor/fps/fps.h"

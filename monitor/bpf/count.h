@@ -4,8 +4,8 @@
  * that the daemon maps, and the table that says which control group has which row. The kernel's
  * side alone writes the rows, the daemon alone the table.
  */
-#ifndef FPS_BPF_COUNT_H
-#define FPS_BPF_COUNT_H
+#ifndef MONITOR_BPF_COUNT_H
+#define MONITOR_BPF_COUNT_H
 
 #include <stdint.h>
 

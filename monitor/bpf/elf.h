@@ -3,8 +3,8 @@
  * Where in a library file the functions are with which programs present. The file may be a
  * tenant's, and change while it is read: must never believe a size or place in it, nor map it.
  */
-#ifndef MONITOR_PRESENT_FILE_H
-#define MONITOR_PRESENT_FILE_H
+#ifndef MONITOR_BPF_ELF_H
+#define MONITOR_BPF_ELF_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * to fps-bpf. What it reads may be on a file system of a tenant's, who can let it wait for ever: so
  * nobody else ever waits for the thread.
  */
-#ifndef MONITOR_FPS_BPF_FILES_H
-#define MONITOR_FPS_BPF_FILES_H
+#ifndef MONITOR_BPF_FILES_H
+#define MONITOR_BPF_FILES_H
 
 #include <bpf/libbpf.h>
 

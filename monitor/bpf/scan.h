@@ -4,8 +4,8 @@
  * programs of a control group have mapped, which in a container are its own. Reads /proc and may
  * take long: not for the tick. Must never trust a name it reads there with more than being opened.
  */
-#ifndef MONITOR_PRESENT_SCAN_H
-#define MONITOR_PRESENT_SCAN_H
+#ifndef MONITOR_BPF_SCAN_H
+#define MONITOR_BPF_SCAN_H
 
 #include <stddef.h>
 

@@ -5,8 +5,8 @@
  * to the vGPU its process belongs to. Must never block, and never follow a pointer or size from a
  * page.
  */
-#ifndef MONITOR_FPS_H
-#define MONITOR_FPS_H
+#ifndef MONITOR_FPS_FPS_H
+#define MONITOR_FPS_FPS_H
 
 #include <stdbool.h>
 #include <stdint.h>

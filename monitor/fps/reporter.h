@@ -4,8 +4,8 @@
  * is known by the number it gives itself, so that its counts go on where it lost a connection and
  * found another; whatever it says counts for its own virtual machine alone.
  */
-#ifndef MONITOR_FPS_TELLER_H
-#define MONITOR_FPS_TELLER_H
+#ifndef MONITOR_FPS_REPORTER_H
+#define MONITOR_FPS_REPORTER_H
 
 #include "monitor/fps/message.h"
 #include "monitor/fps/fps.h"

@@ -3,8 +3,8 @@
  * Whether one more vGPU is expected to pay: its price, against the penalties for what it may break,
  * weighed over an hour.
  */
-#ifndef POLICY_BARGAIN_H
-#define POLICY_BARGAIN_H
+#ifndef POLICY_QOS_BARGAIN_H
+#define POLICY_QOS_BARGAIN_H
 
 #include "policy/policy.h"
 

@@ -5,8 +5,8 @@
  * each level is counted; so a load that jumps between nothing and everything (facts of real GPU
  * traces), one that goes through scenes, and one that stands still are all told by one rule.
  */
-#ifndef POLICY_DEMAND_H
-#define POLICY_DEMAND_H
+#ifndef POLICY_QOS_DEMAND_H
+#define POLICY_QOS_DEMAND_H
 
 #include "policy/policy.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The chance that a GPU is wanted more than whole, from what its vGPUs wanted lately. */
-#ifndef POLICY_ODDS_H
-#define POLICY_ODDS_H
+#ifndef POLICY_QOS_ODDS_H
+#define POLICY_QOS_ODDS_H
 
 #include "policy/policy.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a vGPU wants, as far as its use tells: for the policies that set caps by demand. */
-#ifndef POLICY_PROBE_H
-#define POLICY_PROBE_H
+#ifndef POLICY_QOS_PROBE_H
+#define POLICY_QOS_PROBE_H
 
 #include "policy/fill.h"
 

@@ -4,8 +4,8 @@
  * do; else who lacks gets it from whoever can spare most, at once. Where there is not enough for
  * all, the caps break as few promises as can be foreseen.
  */
-#ifndef POLICY_RATION_H
-#define POLICY_RATION_H
+#ifndef POLICY_QOS_RATION_H
+#define POLICY_QOS_RATION_H
 
 #include "policy/plan.h"
 

@@ -3,8 +3,8 @@
  * Policies that say what every vGPU should have, and the way from there to caps: a file for each
  * says the aim, this one makes the moves, funds a newcomer and takes back what a leaver had.
  */
-#ifndef POLICY_SETTLE_H
-#define POLICY_SETTLE_H
+#ifndef POLICY_QOS_SETTLE_H
+#define POLICY_QOS_SETTLE_H
 
 #include "policy/fill.h"
 #include "policy/fund.h"

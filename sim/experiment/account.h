@@ -3,8 +3,8 @@
  * What a run comes to: broken time, what was sold, how fairly, and for how much. Counts what really
  * was, which a simulation knows: nothing here is estimated. Pure: no I/O, no clock, no allocation.
  */
-#ifndef TRIAL_ACCOUNT_H
-#define TRIAL_ACCOUNT_H
+#ifndef SIM_EXPERIMENT_ACCOUNT_H
+#define SIM_EXPERIMENT_ACCOUNT_H
 
 #include <stdbool.h>
 

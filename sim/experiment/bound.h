@@ -8,8 +8,8 @@
  * share of broken time and, where nobody is moved away, no sale fails its probation. Offers are
  * spaced as everybody's, caps stay within the GPU, and who comes next is not theirs to choose.
  */
-#ifndef TRIAL_BOUND_H
-#define TRIAL_BOUND_H
+#ifndef SIM_EXPERIMENT_BOUND_H
+#define SIM_EXPERIMENT_BOUND_H
 
 #include "sim/experiment/trial.h"
 

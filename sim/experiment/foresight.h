@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What every tenant is going to ask for, found out by letting it run alone on a GPU. For bound.c.
  */
-#ifndef TRIAL_FORESIGHT_H
-#define TRIAL_FORESIGHT_H
+#ifndef SIM_EXPERIMENT_FORESIGHT_H
+#define SIM_EXPERIMENT_FORESIGHT_H
 
 #include "sim/experiment/internal.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of a trial share. For nobody else. */
-#ifndef TRIAL_INTERNAL_H
-#define TRIAL_INTERNAL_H
+#ifndef SIM_EXPERIMENT_INTERNAL_H
+#define SIM_EXPERIMENT_INTERNAL_H
 
 #include "sim/model/sim.h"
 #include "sim/experiment/trial.h"

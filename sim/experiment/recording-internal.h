@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of a recording share. For nobody else. */
-#ifndef TRIAL_RECORDING_INTERNAL_H
-#define TRIAL_RECORDING_INTERNAL_H
+#ifndef SIM_EXPERIMENT_RECORDING_INTERNAL_H
+#define SIM_EXPERIMENT_RECORDING_INTERNAL_H
 
 #include "sim/model/trace.h"
 #include "sim/experiment/recording.h"

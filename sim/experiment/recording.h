@@ -5,8 +5,8 @@
  * how it is estimated is told in recording-demand.c. Must never take a time nothing is known of for
  * a time of idleness: it is cut out, and said how much.
  */
-#ifndef TRIAL_RECORDING_H
-#define TRIAL_RECORDING_H
+#ifndef SIM_EXPERIMENT_RECORDING_H
+#define SIM_EXPERIMENT_RECORDING_H
 
 #include "base/id.h"
 #include "sim/experiment/scenario.h"

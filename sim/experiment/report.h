@@ -4,8 +4,8 @@
  * host (host.csv), what was decided (decisions.jsonl) and what it came to (summary.json). Same
  * trial, same bytes: must never write a time of day, a path or an address.
  */
-#ifndef TRIAL_REPORT_H
-#define TRIAL_REPORT_H
+#ifndef SIM_EXPERIMENT_REPORT_H
+#define SIM_EXPERIMENT_REPORT_H
 
 #include <jansson.h>
 

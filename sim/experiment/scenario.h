@@ -4,8 +4,8 @@
  * (gover-scenario(5)). Strict: what is not understood is refused with "FILE:LINE: what is wrong and
  * what is allowed". Must never give a tenant what the file does not say.
  */
-#ifndef TRIAL_SCENARIO_H
-#define TRIAL_SCENARIO_H
+#ifndef SIM_EXPERIMENT_SCENARIO_H
+#define SIM_EXPERIMENT_SCENARIO_H
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  * sold. What a choice comes to is found out by trying it; the same terms give the same result.
  * Knows nothing of what is tried. Must never return what was not tried and found good.
  */
-#ifndef TRIAL_SEARCH_H
-#define TRIAL_SEARCH_H
+#ifndef SIM_EXPERIMENT_SEARCH_H
+#define SIM_EXPERIMENT_SEARCH_H
 
 #include <stdint.h>
 

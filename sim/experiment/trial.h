@@ -8,8 +8,8 @@
  *
  * Must never let a policy see what a daemon could not.
  */
-#ifndef TRIAL_TRIAL_H
-#define TRIAL_TRIAL_H
+#ifndef SIM_EXPERIMENT_TRIAL_H
+#define SIM_EXPERIMENT_TRIAL_H
 
 #include "base/id.h"
 #include "sim/experiment/account.h"

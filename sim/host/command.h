@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line of gover-sim. */
-#ifndef GOVER_SIM_COMMAND_H
-#define GOVER_SIM_COMMAND_H
+#ifndef SIM_HOST_COMMAND_H
+#define SIM_HOST_COMMAND_H
 
 /* Returns the exit status: 0 done, 1 refused or failed, 2 usage. */
 int command_main(int argc, char *argv[]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What compare.c and compare-print.c share. For nobody else. */
-#ifndef GOVER_SIM_COMPARE_INTERNAL_H
-#define GOVER_SIM_COMPARE_INTERNAL_H
+#ifndef SIM_HOST_COMPARE_INTERNAL_H
+#define SIM_HOST_COMPARE_INTERNAL_H
 
 #include "sim/host/compare.h"
 #include "sim/host/setup.h"

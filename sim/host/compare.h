@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* gover-sim compare: many trials side by side. */
-#ifndef GOVER_SIM_COMPARE_H
-#define GOVER_SIM_COMPARE_H
+#ifndef SIM_HOST_COMPARE_H
+#define SIM_HOST_COMPARE_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What tree.c and files.c share: the GPUs as they are, and the tables. For nobody else. */
-#ifndef GOVER_SIM_FILES_H
-#define GOVER_SIM_FILES_H
+#ifndef SIM_HOST_FILES_H
+#define SIM_HOST_FILES_H
 
 #include "sim/host/tree.h"
 #include "sim/model/sim.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `gover-sim mount`: the tree as a file system in user space. */
-#ifndef GOVER_SIM_MOUNT_H
-#define GOVER_SIM_MOUNT_H
+#ifndef SIM_HOST_MOUNT_H
+#define SIM_HOST_MOUNT_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* gover-sim run: one trial of one policy. */
-#ifndef GOVER_SIM_RUN_H
-#define GOVER_SIM_RUN_H
+#ifndef SIM_HOST_RUN_H
+#define SIM_HOST_RUN_H
 
 #include <stdbool.h>
 

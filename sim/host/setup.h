@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What every verb that plays a scenario begins with. */
-#ifndef GOVER_SIM_SETUP_H
-#define GOVER_SIM_SETUP_H
+#ifndef SIM_HOST_SETUP_H
+#define SIM_HOST_SETUP_H
 
 #include "sim/experiment/bound.h"
 

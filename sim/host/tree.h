@@ -15,8 +15,8 @@
  * load is the tenant, and the only file no real host has: a number of percent it wants of the whole
  * GPU, or a workload (sim/model/workload.h).
  */
-#ifndef GOVER_SIM_TREE_H
-#define GOVER_SIM_TREE_H
+#ifndef SIM_HOST_TREE_H
+#define SIM_HOST_TREE_H
 
 #include <stdbool.h>
 #include <stddef.h>

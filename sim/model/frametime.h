@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Frame times counted in buckets a sixteenth of an octave wide, for their 99th percentile. */
-#ifndef SIM_FRAMETIME_H
-#define SIM_FRAMETIME_H
+#ifndef SIM_MODEL_FRAMETIME_H
+#define SIM_MODEL_FRAMETIME_H
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  * points. Demand is added up exactly over any span of time; where there are frames, they come as
  * often as the trace says they came, each with the demand of its span.
  */
-#ifndef SIM_PLAYBACK_H
-#define SIM_PLAYBACK_H
+#ifndef SIM_MODEL_PLAYBACK_H
+#define SIM_MODEL_PLAYBACK_H
 
 #include <stdbool.h>
 #include <stddef.h>

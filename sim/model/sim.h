@@ -9,8 +9,8 @@
  * of the time meanwhile, not begun at all. A demand without frames arrives ten times a second and
  * waits without bound.
  */
-#ifndef SIM_SIM_H
-#define SIM_SIM_H
+#ifndef SIM_MODEL_SIM_H
+#define SIM_MODEL_SIM_H
 
 #include <stdbool.h>
 #include <stddef.h>

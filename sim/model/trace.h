@@ -10,8 +10,8 @@
  * CR LF. A point holds until the next one; the last for the shorter time of the two points before
  * it, and a lone one for a second.
  */
-#ifndef SIM_TRACE_H
-#define SIM_TRACE_H
+#ifndef SIM_MODEL_TRACE_H
+#define SIM_MODEL_TRACE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of the workloads share among themselves; nobody else includes it. */
-#ifndef SIM_WORKLOAD_TEXT_H
-#define SIM_WORKLOAD_TEXT_H
+#ifndef SIM_MODEL_WORKLOAD_TEXT_H
+#define SIM_MODEL_WORKLOAD_TEXT_H
 
 #include "sim/model/workload.h"
 

@@ -20,8 +20,8 @@
  * given mean, from the seed too; with jitter=0 just that mean, beginning with a burst, and in
  * between a part of each.
  */
-#ifndef SIM_WORKLOAD_H
-#define SIM_WORKLOAD_H
+#ifndef SIM_MODEL_WORKLOAD_H
+#define SIM_MODEL_WORKLOAD_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A file of a test group's own: made before its first test, removed after its last. */
-#ifndef TESTS_TEMP_FILE_H
-#define TESTS_TEMP_FILE_H
+#ifndef TESTS_UNIT_TEMP_FILE_H
+#define TESTS_UNIT_TEMP_FILE_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the tests of db/ share: a folder of their own, samples, and plain SQL on the file. */
-#ifndef TESTS_TEST_DB_H
-#define TESTS_TEST_DB_H
+#ifndef TESTS_UNIT_DB_TEST_DB_H
+#define TESTS_UNIT_DB_TEST_DB_H
 
 #include <setjmp.h>
 #include <stdarg.h>

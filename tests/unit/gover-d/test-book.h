@@ -3,8 +3,8 @@
  * A folder of its own for the book of caps. Must never be emptied at the end: what is left in it is
  * a fault of the test or of the book.
  */
-#ifndef TEST_BOOK_H
-#define TEST_BOOK_H
+#ifndef TESTS_UNIT_GOVER_D_TEST_BOOK_H
+#define TESTS_UNIT_GOVER_D_TEST_BOOK_H
 
 #include <stdio.h>
 #include <stdlib.h>

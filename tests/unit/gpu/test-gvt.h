@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A tree of plain files below a temporary folder that stands for sysfs, and a GPU on it. */
-#ifndef TEST_GVT_H
-#define TEST_GVT_H
+#ifndef TESTS_UNIT_GPU_TEST_GVT_H
+#define TESTS_UNIT_GPU_TEST_GVT_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,8 +5,8 @@
  * Linux 6.1 in what they do with the policy. Included by test-sched-policy alone, before the
  * policy.
  */
-#ifndef TESTS_UNIT_TEST_SCHED_POLICY_RIG_H
-#define TESTS_UNIT_TEST_SCHED_POLICY_RIG_H
+#ifndef TESTS_UNIT_KERNEL_TEST_SCHED_POLICY_RIG_H
+#define TESTS_UNIT_KERNEL_TEST_SCHED_POLICY_RIG_H
 
 #include "gvt.h"
 #include "sched/sched.h"

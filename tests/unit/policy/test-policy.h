@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A GPU made from a table row, and decisions as one line of text: shared by the tests of policy/.
  */
-#ifndef TEST_POLICY_H
-#define TEST_POLICY_H
+#ifndef TESTS_UNIT_POLICY_TEST_POLICY_H
+#define TESTS_UNIT_POLICY_TEST_POLICY_H
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A GPU that obeys the scheduler to the nanosecond, for the scheduler's tests. Include cmocka.h
  * first. */
-#ifndef TESTS_UNIT_TEST_SCHED_RIG_H
-#define TESTS_UNIT_TEST_SCHED_RIG_H
+#ifndef TESTS_UNIT_SCHED_TEST_SCHED_RIG_H
+#define TESTS_UNIT_SCHED_TEST_SCHED_RIG_H
 
 #include <string.h>
 

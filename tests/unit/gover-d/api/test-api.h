@@ -5,8 +5,8 @@
  * on demand and keep saves waiting until the test ends them. For the tests of REST; a program
  * includes it once.
  */
-#ifndef TESTS_TEST_API_H
-#define TESTS_TEST_API_H
+#ifndef TESTS_UNIT_GOVER_D_API_TEST_API_H
+#define TESTS_UNIT_GOVER_D_API_TEST_API_H
 
 #include <setjmp.h>
 #include <stdarg.h>

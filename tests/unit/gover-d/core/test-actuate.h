@@ -3,8 +3,8 @@
  * A fake GPU for the tests of actuate.c, which notes what is asked of it and fails when told to,
  * and a rig around it. Must never be lenient: what a real GPU may forgive, it does not.
  */
-#ifndef TEST_ACTUATE_H
-#define TEST_ACTUATE_H
+#ifndef TESTS_UNIT_GOVER_D_CORE_TEST_ACTUATE_H
+#define TESTS_UNIT_GOVER_D_CORE_TEST_ACTUATE_H
 
 #include <setjmp.h>
 #include <stdarg.h>

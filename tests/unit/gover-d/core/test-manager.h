@@ -4,8 +4,8 @@
  * in a time of the test's own. Stands in the table of GPU families in the place of "sim". Must
  * never forgive: a fault stays until the test takes it away.
  */
-#ifndef TEST_MANAGER_H
-#define TEST_MANAGER_H
+#ifndef TESTS_UNIT_GOVER_D_CORE_TEST_MANAGER_H
+#define TESTS_UNIT_GOVER_D_CORE_TEST_MANAGER_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,8 +3,8 @@
  * REST over a real socket, with the loop of the daemon: the server, and a client in the same thread
  * that never blocks. A program includes it once.
  */
-#ifndef TESTS_TEST_API_HTTP_H
-#define TESTS_TEST_API_HTTP_H
+#ifndef TESTS_UNIT_GOVER_D_HTTP_TEST_API_HTTP_H
+#define TESTS_UNIT_GOVER_D_HTTP_TEST_API_HTTP_H
 
 #include "tests/unit/gover-d/api/test-api.h"
 

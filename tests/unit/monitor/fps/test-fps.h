@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A hub under test, time in our hands, and programs that report to it, honest or not. */
-#ifndef TESTS_UNIT_TEST_FPS_H
-#define TESTS_UNIT_TEST_FPS_H
+#ifndef TESTS_UNIT_MONITOR_FPS_TEST_FPS_H
+#define TESTS_UNIT_MONITOR_FPS_TEST_FPS_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,8 +3,8 @@
  * The rig of test-trial*.c: a trial made from text, under a policy that shows what it was shown and
  * does as it is told. Must never move a cap by itself.
  */
-#ifndef TESTS_UNIT_TEST_TRIAL_H
-#define TESTS_UNIT_TEST_TRIAL_H
+#ifndef TESTS_UNIT_SIM_EXPERIMENT_TEST_TRIAL_H
+#define TESTS_UNIT_SIM_EXPERIMENT_TEST_TRIAL_H
 
 #include <errno.h>
 #include <math.h>
