@@ -1,6 +1,6 @@
-# gover: one file, not recursive. `make help` lists the verbs.
-# CC, CFLAGS, LDFLAGS, PREFIX, DESTDIR and B (build folder) are yours; what gover itself needs stands
-# in the lower-case variables and is never lost by setting yours.
+# gover: one file, not recursive. `make help` lists the targets.
+# Users may set CC, CFLAGS, LDFLAGS, PREFIX, DESTDIR and B (build folder). Lower-case variables hold the flags that gover
+# always needs.
 
 CC     ?= gcc
 CFLAGS ?= -O2 -g
@@ -15,15 +15,15 @@ cflags   := -std=c11 -D_GNU_SOURCE -DGOVER_VERSION='"$(version)"' -I. -fPIC $(wa
 cflags   += $(shell pkg-config --cflags $(packages) 2>/dev/null)
 ldflags  := $(SANITIZE)
 libs      = $(shell pkg-config --libs $(packages)) -lm -pthread
-# fps_source = bpf, where there is libbpf and a clang to compile for the kernel; BPF= builds without.
+# fps_source = bpf needs libbpf and a clang that can compile for the kernel. BPF= builds without it.
 BPF      := $(shell pkg-config --exists 'libbpf >= 1.0' 2>/dev/null && \
               echo 'int x;' | clang -target bpf -xc -c -o /dev/null - 2>/dev/null && echo yes)
 libs     += $(if $(BPF),$(shell pkg-config --libs libbpf))
-fuse      = $(shell pkg-config --libs fuse3) # of gover-sim alone
-tables    = $(shell pkg-config --libs jansson inih smartcols) # and what it shares with the others
-tar       = $(shell pkg-config --libs libarchive) # of gover-ctl alone
+fuse      = $(shell pkg-config --libs fuse3) # only gover-sim
+tables    = $(shell pkg-config --libs jansson inih smartcols) # gover-sim too
+tar       = $(shell pkg-config --libs libarchive) # only gover-ctl
 
-# Everything but main() and the preload library is one archive that programs and tests link.
+# Programs and tests link one archive: every source except main() and the preload library.
 folders  := base policy policy/qos policy/baseline sched db sim/model sim/experiment sim/host gpu \
             monitor monitor/fps monitor/bpf \
             gover-d $(addprefix gover-d/,util model config alert store core api auth http) \
@@ -41,7 +41,7 @@ evals    := $(patsubst bench/eval/%.c,$B/eval/%,$(wildcard bench/eval/*.c))
 helpers  := $(if $(layer),$(helpers),$(filter-out %/fps-vk,$(helpers)))
 benches  := $(patsubst bench/%.c,$B/bench/%,$(wildcard bench/bench-*.c))
 
-# The same for 32-bit programs, where the compiler can make them.
+# The libraries for 32-bit programs, if the compiler can build them.
 m32      := $(shell echo 'int main(void) { return 0; }' | $(CC) -m32 -xc -o /dev/null - 2>/dev/null && echo yes)
 libs32   := $(if $(m32),$B/32/libgover-fps.so $(layer:$B/%=$B/32/%))
 
@@ -69,7 +69,7 @@ $B/libgover-fps.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-preload/*.c)) fps-p
 	@$(CC) $(ldflags) $(LDFLAGS) -shared -Wl,--version-script=fps-preload/exports.map -Wl,-z,now \
 		-o $@ $(filter %.o,$^) -ldl -lm -pthread
 
-# What counts a frame is the same in both; the layer has no symbols of GL to stand in for.
+# The layer shares the objects that count frames; it wraps no GL symbols.
 counting := dial frame guest kept link order pace page say setup
 $B/libgover-fps-layer.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-preload/layer/*.c)) \
 		$(counting:%=$B/obj/fps-preload/%.o) fps-preload/layer/exports.map
@@ -90,7 +90,7 @@ $B/32/libgover-fps-layer.so: $(patsubst %.c,$B/obj32/%.o,$(wildcard fps-preload/
 	@$(CC) -m32 $(LDFLAGS) -shared -Wl,--version-script=fps-preload/layer/exports.map -Wl,-z,now,-z,nodelete \
 		-o $@ $(filter %.o,$^) -ldl -pthread
 
-# Without sanitizers, which have no place in other people's programs. An inode may take 64 bits.
+# No sanitizers: the 32-bit programs under test are not built with them. Inode numbers may need 64 bits.
 $B/obj32/%.o: %.c
 	@mkdir -p $(@D)
 	@echo "  CC32  $<"
@@ -106,14 +106,14 @@ $B/obj/%.o: %.c
 	@$(CC) $(cflags) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(units): libs += $(tar)
-# tests/unit/ mirrors the source folders; the programs lie side by side.
+# tests/unit/ mirrors the source folders; the programs are built into one folder.
 vpath test-%.c $(sort $(dir $(unit_sources)))
 $B/tests/test-%: test-%.c $B/libgover.a
 	@mkdir -p $(@D)
 	@echo "  TEST  $<"
 	@$(CC) $(cflags) $(CFLAGS) -UNDEBUG -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $B/libgover.a -lcmocka $(libs)
 
-# The kernel's policy, with as much of the kernel as it needs, and without the warnings i915 is without.
+# The i915 policy is tested with a small stand-in for i915, and with the warnings that i915 disables disabled.
 $B/tests/test-sched-policy $B/tests/test-sched-policy-books: cflags += -Itests/i915 -Wno-unused-parameter -Wno-sign-compare
 
 $B/tests/fps-sink: monitor/fps/fps.c $(addprefix monitor/fps/,door.c guest.c message.c page.c reporter.c)
@@ -142,7 +142,7 @@ $B/eval/%: bench/eval/%.c $B/libgover.a
 	@echo "  EVAL  $<"
 	@$(CC) $(cflags) $(CFLAGS) -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $B/libgover.a $(libs)
 
-# What runs in the kernel: once for each version of control groups, then as bytes in an object.
+# The BPF program is compiled once for each version of control groups and embedded as bytes.
 machine  := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 $B/bpf/present-1.o $B/bpf/present-2.o: $B/bpf/present-%.o: monitor/bpf/present.bpf.c
 	@mkdir -p $(@D)
@@ -160,7 +160,7 @@ $B/obj/gover-d/openapi/embed.o: gover-d/openapi/embed.S gover-d/openapi/openapi.
 	@echo "  AS    $<"
 	@$(CC) -Wa,-Igover-d/openapi -c -o $@ $<
 
-# The page at /, with its chart library where there is one: Debian's package libjs-dygraphs.
+# The web page, with its chart library if Debian's libjs-dygraphs is installed.
 dygraphs := /usr/share/javascript/dygraphs
 charts   := $(addprefix $B/web/,dygraph.min.js dygraph.min.css)
 page     := $(filter-out gover-d/web/embed.S,$(wildcard gover-d/web/*)) $(charts)
@@ -179,76 +179,76 @@ $B/obj/gover-d/web/embed.o: gover-d/web/embed.S $(page) $B/web/etag
 
 tests: all $(units) $(helpers) $(helpers32) $(evals)
 
-check: ## run all tests that need nothing but Debian packages (installs what is lacking)
+check: ## run all tests that need nothing but Debian packages (installs missing packages)
 	@dist/install-deps check
 	@$(MAKE) --no-print-directory -j$$(nproc) tests
 	@B=$B tests/run
 
-golden: all $B/tests/fake-daemon ## what gover-ctl prints becomes what it shall print: look at it before you commit
+golden: all $B/tests/fake-daemon ## update tests/golden/ from the output of gover-ctl; review the diff before you commit
 	@GOLDEN=renew B=$B tests/scenario/420-golden.sh | grep -v '^ok'
 
-# Undefined behaviour is a trap, of which AddressSanitizer tells: that way there is one to listen to.
+# Undefined behaviour becomes a trap, so that AddressSanitizer reports it as well.
 sanitizers := -fsanitize=address,undefined -fsanitize-undefined-trap-on-error
-check-asan: ## the same under AddressSanitizer and UndefinedBehaviorSanitizer
+check-asan: ## run the same tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@dist/install-deps check
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@$(MAKE) --no-print-directory -j$$(nproc) B=$B/asan SANITIZE='$(sanitizers)' tests
 	@B=$B/asan GOVER_ASAN=1 tests/run
 
-check-valgrind: ## one minute of a sim run under valgrind: no leak, no invalid access
+check-valgrind: ## run gover-d with the sim backend for one minute under valgrind
 	@dist/install-deps check
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@B=$B tests/check-valgrind
 
-check-memory: ## 10,000 ticks of an accelerated sim run: memory stays flat
+check-memory: ## check that memory stays constant over 10,000 ticks
 	@dist/install-deps check
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@B=$B tests/check-memory
 
-check-kernel: ## the kernel module, and gover-d upon it, in a virtual machine (skips itself where there is none)
+check-kernel: ## test the kernel module and gover-d on it in a virtual machine (skipped without QEMU)
 	@dist/install-deps build
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@B=$B tests/check-kernel
 
-check-kernel-i915: ## i915's kvmgt with gover's scheduling policy, built and loaded in a virtual machine
+check-kernel-i915: ## build i915's kvmgt with gover's scheduling policy and load it in a virtual machine
 	@dist/install-deps build
 	@B=$B tests/check-kernel-i915
 
-check-kernel-bpf: ## frames counted by Debian's kernel, on control groups of version 2, in a virtual machine
+check-kernel-bpf: ## test fps_source = bpf on Debian's kernel with control groups v2, in a virtual machine
 	@dist/install-deps check
 	@$(MAKE) --no-print-directory -j$$(nproc) tests
 	@B=$B tests/check-kernel-bpf
 
-check-monitoring: ## alerts through the real Prometheus and Alertmanager, and promtool on rules and metrics
+check-monitoring: ## test alerts with Prometheus and Alertmanager, and rules and metrics with promtool
 	@dist/install-deps monitoring
 	@$(MAKE) --no-print-directory -j$$(nproc) tests
 	@B=$B tests/run 17
 
-check-guest: ## programs inside a virtual machine report their frames out of it (skips itself where there is none)
+check-guest: ## test FPS reports from programs in a virtual machine (skipped without QEMU)
 	@dist/install-deps build
 	@$(MAKE) --no-print-directory -j$$(nproc) all $(helpers)
 	@B=$B tests/check-guest
 
-check-web: ## the page in a real Chromium, on a running daemon (skips itself where there is no browser or npm)
+check-web: ## test the web page in Chromium on a running daemon (skipped without Chromium or npm)
 	@dist/install-deps build
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@B=$B tests/check-web
 
-check-system: ## units, packages and their removal on booted machines, made by systemd-nspawn (skips itself where there is none)
+check-system: ## test units and packages on machines booted by systemd-nspawn (skipped without it)
 	@dist/install-deps system
 	@$(MAKE) --no-print-directory -j$$(nproc) all $(helpers)
 	@B=$B tests/check-system
 
-fuzz: ## every parser under libFuzzer, FUZZ_SECONDS (20) each
+fuzz: ## run every parser under libFuzzer, FUZZ_SECONDS (20) each
 	@dist/install-deps lint
 	@B=$B tests/fuzz/run
 
-warnings: ## everything compiled with gcc and with clang, warnings as errors
+warnings: ## compile everything with gcc and clang, warnings as errors
 	@dist/install-deps lint
 	@$(MAKE) --no-print-directory -j$$(nproc) B=$B/lint-gcc CC=gcc WERROR=1 tests benches
 	@$(MAKE) --no-print-directory -j$$(nproc) B=$B/lint-clang CC=clang WERROR=1 tests benches
 
-lint: warnings ## that, and format, cppcheck, shellcheck
+lint: warnings ## warnings, then clang-format, cppcheck and shellcheck
 	@dist/lint
 
 benches: $(benches)
@@ -258,28 +258,28 @@ $(benchmarks): all benches
 	@dist/install-deps demo
 	@B=$B $(if $(wildcard bench/$@),bench/$@,$B/bench/$@)
 
-# TRACES: a folder of recordings; what is not given is said in bench/eval/traces.
-eval-traces: all ## every policy on recorded GPU load, beside the bounds (TRACES=DIR SEEDS=20 SEED=1 SECONDS=1500 CONTRACT=50)
+# TRACES is a folder of recordings. bench/eval/traces documents the defaults.
+eval-traces: all ## compare all policies on recorded GPU load, with lower and upper bounds (TRACES=DIR SEEDS=20 SEED=1 SECONDS=1500 CONTRACT=50)
 	@B=$B bench/eval/traces $(if $(TRACES),--traces '$(TRACES)') $(if $(SEEDS),--seeds '$(SEEDS)') $(if $(SEED),--seed '$(SEED)') \
 		$(if $(SECONDS),--seconds '$(SECONDS)') $(if $(CONTRACT),--contract '$(CONTRACT)')
 
-eval: ## the paper's evaluation in virtual time, beside its numbers (EVAL_SEEDS=20)
+eval: ## repeat the paper's evaluation in virtual time, beside its figures (EVAL_SEEDS=20)
 	@dist/install-deps eval
 	@$(MAKE) --no-print-directory -j$$(nproc) $B/gover-sim
 	@B=$B bench/eval/eval
 
-eval-stability: $B/eval/stability ## square-wave demand under policy qos: what is served, and how often caps are written
+eval-stability: $B/eval/stability ## measure service and cap writes of policy qos under square-wave demand
 	@$B/eval/stability
 
-eval-sensitivity: all ## what each number in policy qos is worth, half as large and half as large again (TRACES=DIR SEEDS=20)
+eval-sensitivity: all ## measure the effect of each constant of policy qos at 0.5 and 1.5 times its value (TRACES=DIR SEEDS=20)
 	@B=$B CC='$(CC)' bench/eval/sensitivity $(if $(TRACES),--traces '$(TRACES)') $(if $(SEEDS),--seeds '$(SEEDS)')
 
-eval-real: ## its Figs. 7 and 8 with real programs on a software GPU (EVAL_SECONDS=80 a policy)
+eval-real: ## repeat Figs. 7 and 8 of the paper with real programs on a software GPU (EVAL_SECONDS=80 per policy)
 	@dist/install-deps demo
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@B=$B bench/eval/eval-real
 
-demo: ## watch real programs being starved, rescued and oversold (DEMO_SECONDS=120)
+demo: ## slow down, rescue and oversell real programs (DEMO_SECONDS=120)
 	@dist/install-deps demo
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@B=$B demo/demo
@@ -289,14 +289,14 @@ install -d $(DESTDIR)$(PREFIX)/share/vulkan/implicit_layer.d && sed 's|@LIBRARY@
 		fps-preload/layer/gover_fps.json.in >$(DESTDIR)$(PREFIX)/share/vulkan/implicit_layer.d/$2.json
 endef
 
-# Where Debian 12 wants these elsewhere, dist/debian says so.
+# dist/debian/rules sets these for Debian 12.
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 UDEVDIR ?= $(PREFIX)/lib/udev/rules.d
 ZSHDIR  ?= $(PREFIX)/share/zsh/site-functions
 examples := $(PREFIX)/share/gover/examples
 filled    = sed -e '/@SANDBOX@/{r dist/systemd/sandbox.in' -e 'd}' $< | \
 	sed -e 's|@SBINDIR@|$(PREFIX)/sbin|g; s|@EXAMPLES@|$(examples)|g' >$@
-# Made anew whenever PREFIX is another.
+# Rebuilt when PREFIX changes.
 made     := $(addprefix $B/systemd/,gover-d.service gover-restore.service) \
             $(patsubst dist/examples/%,$B/examples/%,$(wildcard dist/examples/*.conf))
 $B/prefix: FORCE
@@ -336,17 +336,24 @@ install: all $(made) $B/completion/bash $B/completion/zsh ## install below $(DES
 	install -D -m 0644 -t $(DESTDIR)$(examples) $(filter %.conf,$(made)) dist/examples/sim.ini
 	install -D -m 0755 -t $(DESTDIR)$(examples) dist/examples/sim-tenants
 
-deb: ## Debian packages, in $(B)/deb, looked over by lintian
+# Removes the files that `make install` writes with the same variables, and folders that are empty afterwards.
+uninstall: ## remove what `make install` wrote with the same PREFIX and DESTDIR
+	@stage=$$(mktemp -d) && $(MAKE) --no-print-directory -s install DESTDIR="$$stage" && \
+		(cd "$$stage" && find . ! -type d -printf '%P\n') | while read -r file; do rm -fv "$(DESTDIR)/$$file"; done && \
+		(cd "$$stage" && find . -depth -mindepth 1 -type d -path '*gover*' -printf '%P\n') | \
+		while read -r folder; do rmdir --ignore-fail-on-non-empty "$(DESTDIR)/$$folder" 2>/dev/null; done; rm -rf "$$stage"
+
+deb: ## build Debian packages in $(B)/deb/out and check them with lintian
 	@dist/install-deps deb
 	@B=$B dist/make-deb
 
-help: ## this list
+help: ## print this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | sort | expand -t 20
-	@printf 'bench-*\tfigures beside their references: $(benchmarks)\n' | expand -t 20
+	@printf 'bench-*\tmeasure beside a reference: $(benchmarks)\n' | expand -t 20
 
 clean: ## remove the build folder
 	rm -rf $B
 
-.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-monitoring check-system check-kernel-units fuzz warnings lint demo install deb help clean golden
+.PHONY: FORCE $(benchmarks) all tests benches check check-asan check-valgrind check-memory check-kernel check-kernel-i915 check-kernel-bpf check-guest check-web check-monitoring check-system check-kernel-units fuzz warnings lint demo install uninstall deb help clean golden
 .PHONY: eval eval-real eval-sensitivity eval-stability eval-traces
 -include $(shell find $B -path $B/bare -prune -o -name '*.d' -type f -print 2>/dev/null)

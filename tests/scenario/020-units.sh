@@ -56,4 +56,11 @@ if [ "$(id -u)" -eq 0 ]; then
   ok "tmpfiles.d makes the folder of the sockets" made
 fi
 
+uninstalled() {
+  make -s -C "$top" B="$B" SANITIZE="${GOVER_ASAN:+-fsanitize=address,undefined -fsanitize-undefined-trap-on-error}" \
+    uninstall DESTDIR="$root" PREFIX=/usr >"$dir/uninstall.log" && touch "$root/usr/share/kept" &&
+    [ "$(find "$root/usr" ! -type d)" = "$root/usr/share/kept" ] && [ ! -e "$root/usr/share/gover" ]
+}
+ok "make uninstall removes every installed file and keeps others" uninstalled
+
 finish
