@@ -9,7 +9,9 @@
 #include "gover-ctl/simulate/simulate.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/tell.h"
-#include "sim/experiment/report.h"
+#include "sim/experiment/summary.h"
+
+#define DECIMALS 6 /* of JSON numbers: digits below come from clock jitter */
 
 static const char *const run_names[SIMULATE_RUNS] = {
 	[SIMULATE_RECORDED] = "recorded",
@@ -18,7 +20,6 @@ static const char *const run_names[SIMULATE_RUNS] = {
 	[SIMULATE_TRIAL] = "trial",
 };
 
-/* Six decimals: what is behind them is the clock's. */
 static double rounded(double value)
 {
 	return round(value * 1e6) / 1e6;
@@ -29,72 +30,18 @@ static enum ctl_exit out_of_memory(void)
 	return ctl_fail(CTL_FAILED, "out of memory");
 }
 
-/* Of what really happened only the account is known, who left and the caps. */
-static bool is_known(enum simulate_run run, const struct report_field *field)
+/* The summaries of all GPUs together. */
+static void add_up(const struct simulate *simulate, struct trial_summary sums[SIMULATE_RUNS])
 {
-	size_t offset = field->offset;
+	for (int run = 0; run < SIMULATE_RUNS; run++) {
+		const struct trial_summary *parts[SIMULATE_GPUS_MAX];
+		int n = 0;
 
-	return run != SIMULATE_RECORDED || offset < sizeof(struct account_summary) ||
-	       offset == offsetof(struct trial_summary, left) ||
-	       offset == offsetof(struct trial_summary, cap_moves) ||
-	       offset == offsetof(struct trial_summary, cap_moves_per_min);
-}
-
-/* --- all GPUs together --- */
-
-static void add_account(struct account_summary *sum, const struct account_summary *one)
-{
-	sum->util_avg_pct += one->util_avg_pct * one->seconds;
-	sum->util_final_pct += one->util_final_pct * one->seconds;
-	sum->overbooking_final += one->overbooking_final * one->seconds;
-	sum->seconds += one->seconds;
-	sum->vgpu_s += one->vgpu_s;
-	sum->broken_s += one->broken_s;
-	for (int i = 0; i < ACCOUNT_DEPTHS; i++)
-		sum->depth_s[i] += one->depth_s[i];
-	sum->vgpus_avg += one->vgpus_avg;
-	sum->vgpus_start += one->vgpus_start;
-	sum->vgpus_end += one->vgpus_end;
-	sum->vgpus_most += one->vgpus_most;
-	sum->sold_cap_pct_s += one->sold_cap_pct_s;
-	sum->revenue += one->revenue;
-	sum->penalty += one->penalty;
-	sum->profit += one->profit;
-	sum->mmr = fmin(sum->mmr, one->mmr);
-	sum->lambda = fmax(sum->lambda, one->lambda);
-	sum->worst_broken_pct = fmax(sum->worst_broken_pct, one->worst_broken_pct);
-}
-
-/* Means are over the seconds of GPUs; of what cannot be added the worst GPU's. */
-static void add_up(const struct simulate *simulate, enum simulate_run run,
-		   struct trial_summary *ret_sum)
-{
-	struct trial_summary sum = {.account = {.mmr = 1}};
-	struct account_summary *account = &sum.account;
-
-	for (int i = 0; i < simulate->n_gpus; i++) {
-		const struct trial_summary *one = &simulate->gpus[i].summaries[run];
-
-		if (!simulate->gpus[i].played)
-			continue;
-		add_account(account, &one->account);
-		sum.offers += one->offers;
-		sum.sales += one->sales;
-		sum.kept += one->kept;
-		sum.failed += one->failed;
-		sum.closed += one->closed;
-		sum.refused += one->refused;
-		sum.left += one->left;
-		sum.cap_moves += one->cap_moves;
-		sum.cap_moves_per_min += one->cap_moves_per_min;
-		sum.severe_s += one->severe_s;
+		for (int i = 0; i < simulate->n_gpus; i++)
+			if (simulate->gpus[i].played)
+				parts[n++] = &simulate->gpus[i].summaries[run];
+		summary_add_up(parts, n, &sums[run]);
 	}
-	account->util_avg_pct /= account->seconds;
-	account->util_final_pct /= account->seconds;
-	account->overbooking_final /= account->seconds;
-	account->overbooking_avg = account->sold_cap_pct_s / account->seconds / 100;
-	account->broken_pct = account->vgpu_s > 0 ? 100 * account->broken_s / account->vgpu_s : 0;
-	*ret_sum = sum;
 }
 
 /* --- for programs --- */
@@ -104,24 +51,8 @@ static json_t *encode_run(const struct simulate *simulate, enum simulate_run run
 {
 	json_t *object = json_pack("{s:s, s:s?}", "run", run_names[run], "policy",
 				   run == SIMULATE_RECORDED ? NULL : simulate->policies[run]);
-	json_t *depths = json_object();
-	const struct report_field *field;
 
-	for (size_t i = 0; (field = report_field_at(i)); i++) {
-		double value = report_value(field, summary);
-		json_t *number =
-			field->whole ? json_integer((json_int_t)value) : json_real(rounded(value));
-
-		if (!is_known(run, field)) {
-			json_decref(number);
-			number = json_null();
-		}
-		(void)json_object_set_new(object, field->name, number);
-	}
-	for (int i = 0; i < ACCOUNT_DEPTHS; i++)
-		(void)json_object_set_new(depths, account_depth_name(i),
-					  json_real(rounded(summary->account.depth_s[i])));
-	(void)json_object_set_new(object, "broken_s_at_depth", depths);
+	summary_encode(summary, run == SIMULATE_RECORDED, DECIMALS, object);
 	return object;
 }
 
@@ -176,8 +107,7 @@ static json_t *encode_total(const struct simulate *simulate)
 {
 	struct trial_summary sums[SIMULATE_RUNS];
 
-	for (int i = 0; i < SIMULATE_RUNS; i++)
-		add_up(simulate, (enum simulate_run)i, &sums[i]);
+	add_up(simulate, sums);
 	return json_pack("{s:o, s:o}", "model_error", encode_error(sums), "runs",
 			 encode_runs(simulate, sums));
 }
@@ -216,7 +146,7 @@ static enum ctl_exit tell_program(struct ctl *ctl, const struct simulate *simula
 /* --- for people --- */
 
 /* As a trial's summary calls them, but for what only fills the page. */
-static bool is_shown(const struct report_field *field)
+static bool is_shown(const struct summary_field *field)
 {
 	static const char *const left_out[] = {"seconds",  "vgpus_start", "closed",
 					       "severe_s", "mmr",	  "lambda"};
@@ -227,7 +157,7 @@ static bool is_shown(const struct report_field *field)
 	return true;
 }
 
-static json_t *make_row(const struct simulate *simulate, const struct report_field *field,
+static json_t *make_row(const struct simulate *simulate, const struct summary_field *field,
 			const struct trial_summary *summaries)
 {
 	json_t *row = json_pack("{s:s}", "what", field->title);
@@ -235,10 +165,10 @@ static json_t *make_row(const struct simulate *simulate, const struct report_fie
 	for (int i = 0; i < SIMULATE_RUNS; i++) {
 		char text[64];
 
-		if (!simulate->has[i] || !is_known((enum simulate_run)i, field))
+		if (!simulate->has[i] || (i == SIMULATE_RECORDED && !field->recorded))
 			continue;
 		snprintf(text, sizeof(text), "%.*f", field->decimals,
-			 report_value(field, &summaries[i]));
+			 summary_value(field, &summaries[i]));
 		(void)json_object_set_new(row, run_names[i], json_string(text));
 	}
 	return row;
@@ -250,7 +180,7 @@ static enum ctl_exit print_runs(const struct writer *writer, const struct simula
 	static const char *const heads[SIMULATE_RUNS] = {"RECORDED", "MODEL", "IN FORCE", "TRIAL"};
 	struct writer_column columns[1 + SIMULATE_RUNS] = {
 		{.head = "", .key = "what", .format = WRITER_TEXT}};
-	const struct report_field *field;
+	const struct summary_field *field;
 	json_t *rows = json_array();
 	size_t n = 1;
 	int r;
@@ -259,7 +189,7 @@ static enum ctl_exit print_runs(const struct writer *writer, const struct simula
 		if (simulate->has[i])
 			columns[n++] = (struct writer_column){
 				.head = heads[i], .key = run_names[i], .format = WRITER_TEXT};
-	for (size_t i = 0; (field = report_field_at(i)); i++)
+	for (size_t i = 0; (field = summary_field_at(i)); i++)
 		if (is_shown(field))
 			(void)json_array_append_new(rows, make_row(simulate, field, summaries));
 	r = rows ? writer_table(writer, columns, n, rows) : -1;
@@ -332,8 +262,7 @@ static enum ctl_exit tell_people(struct ctl *ctl, const struct simulate *simulat
 	}
 	if (r != CTL_DONE || simulate->n_gpus == 1)
 		return r;
-	for (int i = 0; i < SIMULATE_RUNS; i++)
-		add_up(simulate, (enum simulate_run)i, &sums[i]);
+	add_up(simulate, sums);
 	writer_line(&ctl->writer, "%s", "");
 	writer_line(&ctl->writer, "all GPUs:");
 	return print_runs(&ctl->writer, simulate, sums);

@@ -30,93 +30,22 @@ struct report {
 	bool failed; /* memory for a line was lacking */
 };
 
-/* --- numbers --- */
-
-#define ACCOUNT(name, title, decimals)                                                      \
-	{                                                                                   \
-#name, title, offsetof(struct trial_summary, account.name), false, decimals \
-	}
-#define ACCOUNT_INT(name, title)                                                    \
-	{                                                                           \
-#name, title, offsetof(struct trial_summary, account.name), true, 0 \
-	}
-#define COUNT(name, title)                                                  \
-	{                                                                   \
-#name, title, offsetof(struct trial_summary, name), true, 0 \
-	}
-#define NUMBER(name, title, decimals)                                               \
-	{                                                                           \
-#name, title, offsetof(struct trial_summary, name), false, decimals \
-	}
-
-static const struct report_field fields[] = {
-	ACCOUNT(seconds, "seconds", 0),
-	ACCOUNT(util_avg_pct, "utilisation %", 1),
-	ACCOUNT(util_final_pct, "  of the last tenth", 1),
-	ACCOUNT(broken_pct, "broken time %", 2),
-	ACCOUNT(worst_broken_pct, "  of the worst vGPU", 2),
-	ACCOUNT(broken_s, "broken vGPU-seconds", 0),
-	ACCOUNT(vgpu_s, "  of", 0),
-	ACCOUNT_INT(vgpus_start, "vGPUs at the start"),
-	ACCOUNT_INT(vgpus_end, "  at the end"),
-	ACCOUNT_INT(vgpus_most, "  at most"),
-	ACCOUNT(vgpus_avg, "  on average", 2),
-	ACCOUNT(overbooking_avg, "overbooking ratio", 2),
-	ACCOUNT(overbooking_final, "  of the last tenth", 2),
-	ACCOUNT(sold_cap_pct_s, "sold capacity, % x s", 0),
-	COUNT(offers, "offers"),
-	COUNT(sales, "sales"),
-	COUNT(kept, "  kept"),
-	COUNT(failed, "  failed"),
-	COUNT(closed, "offers closed"),
-	COUNT(refused, "tenants refused"),
-	COUNT(left, "tenants left"),
-	COUNT(cap_moves, "cap moves"),
-	NUMBER(cap_moves_per_min, "  a minute", 2),
-	NUMBER(severe_s, "seconds of severe overload", 0),
-	ACCOUNT(mmr, "MMR", 3),
-	ACCOUNT(lambda, "lambda", 3),
-	ACCOUNT(revenue, "revenue", 4),
-	ACCOUNT(penalty, "penalty", 4),
-	ACCOUNT(profit, "profit", 4),
-};
-
-const struct report_field *report_field_at(size_t index)
-{
-	return index < ARRAY_SIZE(fields) ? &fields[index] : NULL;
-}
-
-double report_value(const struct report_field *field, const struct trial_summary *summary)
-{
-	const void *at = (const char *)summary + field->offset;
-
-	return field->whole ? *(const int *)at : *(const double *)at;
-}
-
 /* --- the summary --- */
-
-static json_t *encode_depths(const double *depth_s)
-{
-	json_t *object = json_object();
-
-	for (int i = 0; i < ACCOUNT_DEPTHS; i++)
-		(void)json_object_set_new(object, account_depth_name(i), json_real(depth_s[i]));
-	return object;
-}
 
 static json_t *encode_vgpu(const struct trial_vgpu *vgpu, const struct account_vgpu *account)
 {
 	double seen_s = account->seen_s;
 
-	return json_pack(
-		"{s:s, s:s, s:i, s:f, s:f, s:o, s:f, s:f, s:f, s:o, s:f, s:f, s:f, s:f}", "vgpu",
-		vgpu->id, "tenant", vgpu->tenant->name, "contract_pct", vgpu->terms.initial_cap_pct,
-		"target_fps", vgpu->terms.target_fps, "came_s", vgpu->came_s, "left_s",
-		isnan(vgpu->left_s) ? json_null() : json_real(vgpu->left_s), "seen_s", seen_s,
-		"broken_s", account->broken_s, "broken_pct",
-		seen_s > 0 ? 100 * account->broken_s / seen_s : 0, "broken_s_at_depth",
-		encode_depths(account->depth_s), "served_gpu_s", account->served_s, "ideal_gpu_s",
-		account->ideal_s, "revenue", account->revenue, "penalty", account->penalty);
+	return json_pack("{s:s, s:s, s:i, s:f, s:f, s:o, s:f, s:f, s:f, s:o, s:f, s:f, s:f, s:f}",
+			 "vgpu", vgpu->id, "tenant", vgpu->tenant->name, "contract_pct",
+			 vgpu->terms.initial_cap_pct, "target_fps", vgpu->terms.target_fps,
+			 "came_s", vgpu->came_s, "left_s",
+			 isnan(vgpu->left_s) ? json_null() : json_real(vgpu->left_s), "seen_s",
+			 seen_s, "broken_s", account->broken_s, "broken_pct",
+			 seen_s > 0 ? 100 * account->broken_s / seen_s : 0, "broken_s_at_depth",
+			 summary_encode_depths(account->depth_s, SUMMARY_EXACT), "served_gpu_s",
+			 account->served_s, "ideal_gpu_s", account->ideal_s, "revenue",
+			 account->revenue, "penalty", account->penalty);
 }
 
 json_t *report_encode(const struct trial *trial, const char *policy, uint64_t seed)
@@ -128,16 +57,9 @@ json_t *report_encode(const struct trial *trial, const char *policy, uint64_t se
 	json_t *all = json_pack("{s:s, s:I}", "policy", policy, "seed", (json_int_t)seed);
 
 	trial_sum(trial, &summary);
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-		double value = report_value(&fields[i], &summary);
-
-		(void)json_object_set_new(all, fields[i].name,
-					  fields[i].whole ? json_integer((json_int_t)value)
-							  : json_real(value));
-	}
+	summary_encode(&summary, false, SUMMARY_EXACT, all);
 	for (int i = 0; (vgpu = trial_vgpu_ever(trial, i, &account)); i++)
 		(void)json_array_append_new(vgpus, encode_vgpu(vgpu, account));
-	(void)json_object_set_new(all, "broken_s_at_depth", encode_depths(summary.account.depth_s));
 	if (json_object_set_new(all, "vgpus", vgpus) == 0)
 		return all;
 	json_decref(all);

@@ -7,22 +7,7 @@
 #ifndef SIM_EXPERIMENT_REPORT_H
 #define SIM_EXPERIMENT_REPORT_H
 
-#include <jansson.h>
-
-#include "sim/experiment/trial.h"
-
-/* One number of a summary. */
-struct report_field {
-	const char *name;  /* with its unit, as in summary.json */
-	const char *title; /* for people */
-	size_t offset;	   /* in struct trial_summary */
-	bool whole;	   /* an int, else a double */
-	int decimals;	   /* for people */
-};
-
-/* The table; NULL past its end. */
-const struct report_field *report_field_at(size_t index);
-double report_value(const struct report_field *field, const struct trial_summary *summary);
+#include "sim/experiment/summary.h"
 
 /* All of summary.json; NULL: out of memory. */
 json_t *report_encode(const struct trial *trial, const char *policy, uint64_t seed);

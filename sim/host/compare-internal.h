@@ -5,7 +5,7 @@
 
 #include "sim/host/compare.h"
 #include "sim/host/setup.h"
-#include "sim/experiment/report.h"
+#include "sim/experiment/summary.h"
 
 #define COMPARE_NAME_MAX 128
 

@@ -23,29 +23,19 @@ struct spread {
 };
 
 static struct spread spread_of(const struct compare *compare, const struct compare_row *row,
-			       const struct report_field *field)
+			       const struct summary_field *field)
 {
 	struct spread spread = {0, INFINITY, -INFINITY};
 	int n = compare->options->seeds;
 
 	for (int i = 0; i < n; i++) {
-		double value = report_value(field, &row->runs[i]);
+		double value = summary_value(field, &row->runs[i]);
 
 		spread.mean += value / n;
 		spread.least = fmin(spread.least, value);
 		spread.most = fmax(spread.most, value);
 	}
 	return spread;
-}
-
-static const struct report_field *find_field(const char *name)
-{
-	const struct report_field *field;
-
-	for (size_t i = 0; (field = report_field_at(i)); i++)
-		if (strcmp(field->name, name) == 0)
-			break;
-	return field;
 }
 
 /* --- the table --- */
@@ -77,7 +67,8 @@ static int fill_line(const struct compare *compare, const struct compare_row *ro
 	if (r == 0)
 		r = scols_line_set_data(line, 1, row->policy_name);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(columns); i++) {
-		struct spread spread = spread_of(compare, row, find_field(columns[i].field));
+		struct spread spread =
+			spread_of(compare, row, summary_find_field(columns[i].field));
 		char text[64];
 
 		snprintf(text, sizeof(text), "%.*f", columns[i].decimals,
@@ -123,9 +114,9 @@ static int print_table(const struct compare *compare)
 static json_t *encode_row(const struct compare *compare, const struct compare_row *row)
 {
 	json_t *mean = json_object(), *least = json_object(), *most = json_object();
-	const struct report_field *field;
+	const struct summary_field *field;
 
-	for (size_t i = 0; (field = report_field_at(i)); i++) {
+	for (size_t i = 0; (field = summary_field_at(i)); i++) {
 		struct spread spread = spread_of(compare, row, field);
 
 		(void)json_object_set_new(mean, field->name, json_real(spread.mean));
@@ -167,10 +158,10 @@ int compare_print(const struct compare *compare, struct err *reterr)
 
 static int dump_runs(const struct compare *compare, FILE *out)
 {
-	const struct report_field *field;
+	const struct summary_field *field;
 
 	fputs("scenario,policy,seed", out);
-	for (size_t i = 0; (field = report_field_at(i)); i++)
+	for (size_t i = 0; (field = summary_field_at(i)); i++)
 		fprintf(out, ",%s", field->name);
 	fputc('\n', out);
 	for (int k = 0; k < compare->n_rows; k++) {
@@ -179,9 +170,9 @@ static int dump_runs(const struct compare *compare, FILE *out)
 		for (int run = 0; run < compare->options->seeds; run++) {
 			fprintf(out, "%s,%s,%llu", row->scenario_name, row->policy_name,
 				(unsigned long long)compare_seed(compare, row, run));
-			for (size_t i = 0; (field = report_field_at(i)); i++)
+			for (size_t i = 0; (field = summary_field_at(i)); i++)
 				fprintf(out, ",%.*g", REAL_DIGITS,
-					report_value(field, &row->runs[run]));
+					summary_value(field, &row->runs[run]));
 			fputc('\n', out);
 		}
 	}
@@ -190,8 +181,8 @@ static int dump_runs(const struct compare *compare, FILE *out)
 
 static void dump_bars(const struct compare *compare, FILE *out)
 {
-	const struct report_field *sold = find_field("sold_cap_pct_s");
-	const struct report_field *broken = find_field("broken_pct");
+	const struct summary_field *sold = summary_find_field("sold_cap_pct_s");
+	const struct summary_field *broken = summary_find_field("broken_pct");
 
 	fputs("$bars << END\n", out);
 	for (int i = 0; i < compare->n_rows; i++) {

@@ -9,13 +9,13 @@
 
 static void print_people(const struct trial *trial)
 {
-	const struct report_field *field;
+	const struct summary_field *field;
 	struct trial_summary summary;
 
 	trial_sum(trial, &summary);
-	for (size_t i = 0; (field = report_field_at(i)); i++)
+	for (size_t i = 0; (field = summary_field_at(i)); i++)
 		printf("%-28s %12.*f\n", field->title, field->decimals,
-		       report_value(field, &summary));
+		       summary_value(field, &summary));
 }
 
 static int print(const struct run_options *options, const struct trial *trial,
