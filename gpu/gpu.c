@@ -7,7 +7,6 @@
 
 static const struct gpu_ops *const families[] = {
 	&gpu_gvt_ops,
-	&gpu_igvtg_ops,
 	&gpu_softgpu_ops,
 	&gpu_sim_ops,
 };

@@ -40,7 +40,6 @@ struct gpu_traits {
 	int min_interval_ms; /* least sensible time between two cap writes */
 	enum gpu_share share;
 	bool creates;	       /* vGPUs are made and removed by the daemon */
-	bool read_only;	       /* no cap can be written: this GPU can only be watched */
 	bool counts_frames;    /* readings carry frames of its own (sim) */
 	double capacity_cores; /* softgpu; 0 elsewhere */
 };
@@ -133,7 +132,6 @@ const struct gpu_ops *gpu_auto(const struct gpu_config *config);
 const struct gpu_ops *gpu_at(size_t index);
 
 extern const struct gpu_ops gpu_gvt_ops;
-extern const struct gpu_ops gpu_igvtg_ops;
 extern const struct gpu_ops gpu_softgpu_ops;
 extern const struct gpu_ops gpu_sim_ops;
 

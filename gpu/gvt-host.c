@@ -16,7 +16,7 @@
 #define DEVICES	 "bus/mdev/devices"
 #define SAID_MAX 256 /* of the names in a sentence */
 
-const char *gvt_host_root(const struct gpu_config *config)
+static const char *sysfs_root(const struct gpu_config *config)
 {
 	return config->root[0] ? config->root : "/sys";
 }
@@ -86,13 +86,13 @@ static void find_parents(const char *root, struct parents *parents)
 /* The path of the parent that @config names. -ENOENT: it does not stand there. */
 static int named_parent(const struct gpu_config *config, char ret_path[PATH_MAX])
 {
-	snprintf(ret_path, PATH_MAX, "%s/" PARENTS "/%s", gvt_host_root(config), config->parent);
+	snprintf(ret_path, PATH_MAX, "%s/" PARENTS "/%s", sysfs_root(config), config->parent);
 	return access(ret_path, F_OK) < 0 ? -errno : 0;
 }
 
 int gvt_host_find(const struct gpu_config *config, char ret_dir[PATH_MAX], struct err *reterr)
 {
-	const char *root = gvt_host_root(config);
+	const char *root = sysfs_root(config);
 	struct parents parents;
 
 	if (config->parent[0] && named_parent(config, ret_dir) == 0)
@@ -147,6 +147,6 @@ bool gvt_host_present(const struct gpu_config *config)
 
 	if (config->parent[0])
 		return named_parent(config, path) == 0;
-	find_parents(gvt_host_root(config), &parents);
-	return parents.n > 0 || any_vgpu(gvt_host_root(config));
+	find_parents(sysfs_root(config), &parents);
+	return parents.n > 0 || any_vgpu(sysfs_root(config));
 }

@@ -5,9 +5,6 @@
 
 #include "gpu/gpu.h"
 
-/* @config's root, or where sysfs always is. */
-const char *gvt_host_root(const struct gpu_config *config);
-
 /*
  * The directory in which the vGPUs of the GPU that @config names stand: the GPU that is its parent,
  * the only GPU there is, or where none says what it can carry, the whole mdev bus. Errors: a

@@ -299,13 +299,10 @@ static const struct {
 	const char *name;
 	void (*check)(const struct doctor_look *look, struct doctor_finding *finding);
 } checks[] = {
-	{"daemon", check_daemon},  {"ticks", check_ticks},
-	{"gpus", check_gpus},	   {"history", check_history},
-	{"cgroups", check_cgroup}, {"library", check_library},
-	{"xvfb", check_xvfb},	   {"mdev", check_mdev},
-	{"gvt", doctor_gvt_check}, {"igvtg", doctor_gvt_check_old},
-	{"i915-pmu", check_pmu},   {"vsock", check_vsock},
-	{"fps-bpf", check_bpf},
+	{"daemon", check_daemon},   {"ticks", check_ticks},    {"gpus", check_gpus},
+	{"history", check_history}, {"cgroups", check_cgroup}, {"library", check_library},
+	{"xvfb", check_xvfb},	    {"mdev", check_mdev},      {"gvt", doctor_gvt_check},
+	{"i915-pmu", check_pmu},    {"vsock", check_vsock},    {"fps-bpf", check_bpf},
 };
 
 const char *doctor_check(size_t index, const struct doctor_look *look,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What GVT-g a host has, and whether its scheduler takes caps: a stock kernel's does not. Looks at
- * names and permissions only; reading the use of 2016q4's kernel would spoil the daemon's sample.
+ * names and permissions only.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -144,21 +144,4 @@ void doctor_gvt_check(const struct doctor_look *look, struct doctor_finding *fin
 		doctor_find(finding, DOCTOR_OK, "",
 			    "%d vGPU%s of GVT-g: caps can be written and are leased", v.n,
 			    v.n == 1 ? "" : "s");
-}
-
-void doctor_gvt_check_old(const struct doctor_look *look, struct doctor_finding *finding)
-{
-	char path[PATH_MAX];
-
-	if (doctor_count(look, "/sys/kernel/vgt", "") < 0) {
-		finding->state = DOCTOR_NOT_ASKED;
-		return;
-	}
-	doctor_under_root(look, "/sys/kernel/debug/vgt/show_qos_stat", path);
-	doctor_find(finding, DOCTOR_WARN,
-		    access(path, R_OK) < 0 ? "mount -t debugfs none /sys/kernel/debug, and be root"
-					   : "",
-		    "GVT-g of 2016q4 (/sys/kernel/vgt): a cap is given when a vGPU is made and "
-		    "cannot be changed, so it can only be watched%s",
-		    access(path, R_OK) < 0 ? ", and without debugfs no use is seen" : "");
 }

@@ -18,7 +18,5 @@ int doctor_count(const struct doctor_look *look, const char *folder, const char 
 
 /* Mediated devices of GVT-g, and the files of their scheduler. */
 void doctor_gvt_check(const struct doctor_look *look, struct doctor_finding *finding);
-/* The tree of 2016q4. */
-void doctor_gvt_check_old(const struct doctor_look *look, struct doctor_finding *finding);
 
 #endif

@@ -122,7 +122,7 @@ static const struct setting keys[] = {
 	INT(ALERTS(webhook_timeout_s), 1, 60, " s"),
 	INT(ALERTS(update_s), 0, 86400, " s, 0 for never"),
 
-	WORD(GPU(backend), "auto, gvt, igvtg, softgpu or sim", fits_backend),
+	WORD(GPU(backend), "auto, gvt, softgpu or sim", fits_backend),
 	TEXT(GPU(root), 0, 160, "nothing, or a path without '..'", fits_root),
 	TEXT(GPU(parent), 0, 63, "nothing, or a name in class/mdev_bus", fits_parent),
 	INT(GPU(lease_ms), 0, 3600000, " ms, 0 for none"),

@@ -34,7 +34,7 @@ static int open_gpu(struct host *host, const struct gpu_section *section, bool d
 		log_notice("GPU %s: %s", section->gpu.name, inner.msg);
 	gpu->ops = ops;
 	ops->traits(gpu->gpu, &gpu->traits);
-	gpu->mode = gpu->traits.read_only ? GPU_MODE_OBSERVE : GPU_MODE_ACT;
+	gpu->mode = GPU_MODE_ACT;
 	gpu->selling = true;
 	host->n_gpus++;
 	return 0;

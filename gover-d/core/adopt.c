@@ -326,8 +326,7 @@ int adopt_host(struct manager *m, struct contracts *contracts, struct instant no
 
 		if (!gpu)
 			continue;
-		if (!gpu->traits.read_only)
-			gpu->mode = contracts->gpus[i].mode;
+		gpu->mode = contracts->gpus[i].mode;
 		gpu->selling = contracts->gpus[i].selling;
 	}
 	for (size_t i = 0; i < contracts->n_vgpus; i++) {

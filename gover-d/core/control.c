@@ -108,10 +108,6 @@ int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode 
 
 	if (!gpu)
 		return err_fail(reterr, ENOENT, "no GPU %s on this host", name);
-	if (mode && *mode != GPU_MODE_OBSERVE && gpu->traits.read_only)
-		return err_fail(reterr, EINVAL,
-				"mode: GPU %s can only be watched: its backend %s writes no caps",
-				name, gpu->ops->name);
 	if (mode)
 		gpu->mode = *mode;
 	if (selling)

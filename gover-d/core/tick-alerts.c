@@ -99,7 +99,7 @@ void tick_alerts_gpu(struct manager *m, const struct host_gpu *gpu, struct insta
 		hold_severe_overload(m, gpu, ms);
 	else if (gpu->view.severe_in_doubt)
 		alerts_doubt(m->alerts, 1u << ALERT_SEVERE_OVERLOAD, name, NULL);
-	if (host_gpu_sum_cap_pct(gpu) > 100 && !gpu->traits.read_only)
+	if (host_gpu_sum_cap_pct(gpu) > 100)
 		alerts_hold(m->alerts, ALERT_SUM_OVER_100, name, NULL, ms,
 			    "the caps on GPU %s add up to %d %%", name, host_gpu_sum_cap_pct(gpu));
 	if (!gpu->telemetry_valid)

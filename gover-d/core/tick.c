@@ -332,8 +332,7 @@ static void decide(struct manager *m, struct host_gpu *gpu, bool gap, struct ins
 
 	gpu->view.gap = gap;
 	tick_view(m, gpu);
-	if (host_gpu_sum_cap_pct(gpu) > 100 && gpu->mode != GPU_MODE_FROZEN &&
-	    !gpu->traits.read_only) {
+	if (host_gpu_sum_cap_pct(gpu) > 100 && gpu->mode != GPU_MODE_FROZEN) {
 		(void)policy_fit(&m->params, &gpu->view, &m->out); /* what is left: sum_over_100 */
 		(void)apply_plan(m, gpu, act, now);
 		tick_view(m, gpu);

@@ -65,7 +65,7 @@ static void the_only_gpu_need_not_be_named(void **state)
 	assert_int_equal(traits.step_pct, 1);
 	assert_int_equal(traits.floor_pct, 1);
 	assert_int_equal(traits.share, GPU_HARD_CAP);
-	assert_false(traits.creates || traits.read_only);
+	assert_false(traits.creates);
 	list_all(ops);
 	assert_string_equal(listed, A "=40 ");
 }

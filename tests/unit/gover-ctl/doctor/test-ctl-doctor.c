@@ -239,8 +239,7 @@ static void what_is_there_is_found(void **state)
 	expect("vsock", NULL, DOCTOR_OK, "over it");
 }
 
-#define VGPU   "/sys/bus/mdev/devices/aaaaaaaa-0000-0000-0000-000000000001/intel_vgpu/"
-#define OLD_VM "/sys/kernel/vgt/vm3/vgt_id"
+#define VGPU "/sys/bus/mdev/devices/aaaaaaaa-0000-0000-0000-000000000001/intel_vgpu/"
 
 static void remove_made(const char *name)
 {
@@ -280,17 +279,6 @@ static void what_gvt_g_can_do_here_is_told_step_by_step(void **state)
 	json_decref(gvt);
 }
 
-static void a_host_of_2016_is_told_to_be_one(void **state)
-{
-	(void)state;
-	expect("igvtg", NULL, DOCTOR_NOT_ASKED, "");
-	make_file(OLD_VM, "3", 0444);
-	expect("igvtg", NULL, DOCTOR_WARN, "without debugfs no use is seen");
-	assert_true(ask("igvtg", NULL).advice[0] != '\0');
-	make_file("/sys/kernel/debug/vgt/show_qos_stat", "", 0444);
-	expect("igvtg", NULL, DOCTOR_WARN, "can only be watched");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,7 +289,6 @@ int main(void)
 		cmocka_unit_test(the_daemons_own_troubles_are_told),
 		cmocka_unit_test(what_is_there_is_found),
 		cmocka_unit_test(what_gvt_g_can_do_here_is_told_step_by_step),
-		cmocka_unit_test(a_host_of_2016_is_told_to_be_one),
 	};
 
 	return cmocka_run_group_tests(tests, make_root, remove_root);

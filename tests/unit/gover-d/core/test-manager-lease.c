@@ -314,25 +314,6 @@ static void a_newcomer_made_before_the_claim_closes_no_offer(void **state)
 	assert_true(host_gpu_sum_cap_pct(gpu) <= 100);
 }
 
-static void a_gpu_that_takes_no_caps_is_only_watched(void **state)
-{
-	enum gpu_mode act = GPU_MODE_ACT;
-
-	(void)state;
-	fake.read_only = fake.made_outside = true;
-	appear("a", 0);
-	appear("b", 0);
-	start();
-	assert_int_equal(gpu->mode, GPU_MODE_OBSERVE);
-	device("a")->want = BUSY;
-	tick(10);
-	assert_int_equal(fake.writes, 0);
-	assert_null(alert_of(ALERT_SUM_OVER_100, ""));
-	assert_int_equal(control_gpu_change(m, "gpu0", &act, NULL, &err), -EINVAL);
-	assert_non_null(strstr(err.msg, "can only be watched"));
-	settle_down();
-}
-
 #define RIGGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -354,7 +335,6 @@ int main(void)
 		RIGGED(nor_is_it_foreign_where_the_contract_comes_in_the_same_period),
 		RIGGED(a_contract_finds_a_vgpu_made_since_the_last_tick),
 		RIGGED(a_newcomer_made_before_the_claim_closes_no_offer),
-		RIGGED(a_gpu_that_takes_no_caps_is_only_watched),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,7 +56,6 @@ static struct gpu {
 	int poke[DEVICES]; /* somebody sets these caps behind the next samples; 0: does not */
 	int writes;	   /* caps written, ever */
 	bool leases;
-	bool read_only;
 } fake;
 
 static struct gpu_vgpu *device(const char *id)
@@ -81,7 +80,6 @@ static void fake_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 {
 	*ret_traits =
 		(struct gpu_traits){.step_pct = 1, .floor_pct = 1, .creates = !gpu->made_outside};
-	ret_traits->read_only = gpu->read_only;
 }
 
 static int fake_list(struct gpu *gpu, gpu_found_fn found, void *userdata)
