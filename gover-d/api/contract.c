@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The fields of a contract in a request, once for all routes that take some of them. */
 #include "gover-d/api/internal.h"
-#include "gover-d/api/json-decode.h"
+#include "gover-d/util/json-decode.h"
 #include "gover-d/api/problem.h"
 
 #define AT(member) offsetof(struct contract, member)
@@ -10,8 +10,8 @@ static const struct json_decode_field fields[] = {
 	{"id", JSON_DECODE_ID, 0, 0, AT(id), API_CONTRACT_ID},
 	{"gpu", JSON_DECODE_ID, 0, 0, AT(gpu), API_CONTRACT_GPU},
 	{"vm", JSON_DECODE_TEXT, 0, VM_MAX - 1, AT(vm), CONTROL_VM},
-	{"cid", JSON_DECODE_CID, 0, 0, AT(cid), CONTROL_CID},
-	{"labels", JSON_DECODE_LABELS, 0, 0, AT(labels), CONTROL_LABELS},
+	{"cid", JSON_DECODE_CID, CONTRACT_CID_MIN, CONTRACT_CID_MAX, AT(cid), CONTROL_CID},
+	{"labels", JSON_DECODE_LABELS, 0, LABELS_MAX, AT(labels), CONTROL_LABELS},
 	{"initial_cap_pct", JSON_DECODE_WHOLE, 1, 100, AT(terms.initial_cap_pct),
 	 CONTROL_INITIAL_CAP},
 	{"min_cap_pct", JSON_DECODE_WHOLE, 0, 100, AT(terms.min_cap_pct), CONTROL_MIN_CAP},

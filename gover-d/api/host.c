@@ -7,7 +7,7 @@
 #include "gover-d/api/internal.h"
 #include "gover-d/api/list.h"
 #include "gover-d/auth/tls.h"
-#include "gover-d/api/json-decode.h"
+#include "gover-d/util/json-decode.h"
 #include "gover-d/api/json-encode.h"
 #include "gover-d/api/problem.h"
 

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "gover-d/api/audit.h"
 #include "gover-d/api/internal.h"
-#include "gover-d/api/json-decode.h"
+#include "gover-d/util/json-decode.h"
 #include "gover-d/api/json-encode.h"
 #include "gover-d/util/log.h"
 #include "gover-d/api/problem.h"

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "gover-d/store/contracts.h"
-#include "gover-d/api/json-decode.h"
+#include "gover-d/util/json-decode.h"
 
 #define FILE_VERSION 5
 #define FILE_MAX     (16 * 1024 * 1024)
@@ -124,7 +124,7 @@ static const struct json_decode_field vgpu_fields[] = {
 	{"gpu", JSON_DECODE_ID, 0, 0, VGPU_AT(contract.gpu), 1 << 1},
 	{"vm", JSON_DECODE_TEXT, 0, VM_MAX - 1, VGPU_AT(contract.vm), 1 << 2},
 	{"cid", JSON_DECODE_NUMBER, 0, UINT32_MAX, VGPU_AT(cid), 1 << 3},
-	{"labels", JSON_DECODE_LABELS, 0, 0, VGPU_AT(contract.labels), 1 << 4},
+	{"labels", JSON_DECODE_LABELS, 0, LABELS_MAX, VGPU_AT(contract.labels), 1 << 4},
 	{"initial_cap_pct", JSON_DECODE_WHOLE, 1, 100, VGPU_AT(contract.terms.initial_cap_pct),
 	 1 << 5},
 	{"min_cap_pct", JSON_DECODE_WHOLE, 0, 100, VGPU_AT(contract.terms.min_cap_pct), 1 << 6},

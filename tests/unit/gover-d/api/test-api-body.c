@@ -36,12 +36,12 @@ static void what_is_no_object_is_400(void **state)
 
 static void a_value_that_is_not_allowed_is_422_and_named(void **state)
 {
-	static const char whole[] = " is not allowed: a whole number 1..100";
+	static const char whole[] = " is not allowed (allowed: a whole number 1..100)";
 	static const struct {
 		const char *field, *value, *shown;
 	} cases[] = {
 		{"initial_cap_pct", "0",
-		 "initial_cap_pct: 0 is not allowed: a whole number 1..100"},
+		 "initial_cap_pct: 0 is not allowed (allowed: a whole number 1..100)"},
 		{"initial_cap_pct", "-1", "initial_cap_pct: -1 is"},
 		{"initial_cap_pct", "101", "initial_cap_pct: 101 is"},
 		{"initial_cap_pct", "1.5", "initial_cap_pct: 1.5 is"},
@@ -63,23 +63,24 @@ static void a_value_that_is_not_allowed_is_422_and_named(void **state)
 		{"fps_limit", "1000.5", "fps_limit: 1000.5 is"},
 		{"fps_limit", "-1", "fps_limit: -1 is"},
 		{"weight", "101", "weight: 101 is"},
-		{"burst", "1", "burst: 1 is not allowed: true or false"},
+		{"burst", "1", "burst: 1 is not allowed (allowed: true or false)"},
 		{"burst", "\"on\"", "true or false"},
 		{"held", "null", "true or false"},
-		{"cid", "2", "cid: 2 is not allowed: a whole number 3..4294967294, or null"},
+		{"cid", "2",
+		 "cid: 2 is not allowed (allowed: a whole number 3..4294967294, or null)"},
 		{"cid", "4294967295", "cid: 4294967295 is"},
 		{"cid", "\"7\"", "cid: \"7\" is"},
 		{"vm", "7", "vm: 7 is"},
 		{"vm", "null", "vm: null is"},
-		{"vm", "\"a\\nb\"", "without control characters"},
-		{"vm", "\"a\\u007fb\"", "without control characters"},
+		{"vm", "\"a\\nb\"", "no control characters"},
+		{"vm", "\"a\\u007fb\"", "no control characters"},
 		{"labels", "[]", "labels: [] is"},
 		{"labels", "null", "labels: null is"},
 		{"labels", "{\"k\":1}", "labels: {\"k\":1} is"},
 		{"labels", "{\"\":\"v\"}", "keys of 1 to 63"},
-		{"labels", "{\"a\\tb\":\"v\"}", "without control characters"},
-		{"no_such", "1", "no_such: there is no such field here, only "},
-		{"id", "\"b\"", "id: there is no such field here"},
+		{"labels", "{\"a\\tb\":\"v\"}", "no control characters"},
+		{"no_such", "1", "no_such: unknown field (allowed: "},
+		{"id", "\"b\"", "id: unknown field"},
 	};
 
 	(void)state;
@@ -121,9 +122,9 @@ static void an_id_is_an_id(void **state)
 static void what_is_required_must_come(void **state)
 {
 	(void)state;
-	assert_problem("POST /v1/vgpus", "{}", 422, "id: is missing: 1 to 63");
+	assert_problem("POST /v1/vgpus", "{}", 422, "id: required (allowed: 1 to 63");
 	assert_problem("POST /v1/vgpus", "{\"id\":\"b\"}", 422,
-		       "initial_cap_pct: is missing: a whole number 1..100");
+		       "initial_cap_pct: required (allowed: a whole number 1..100)");
 	assert_problem("POST /v1/vgpus", "{\"id\":\"b\",\"initial_cap_pct\":5,\"held\":true}", 422,
 		       "held");
 }

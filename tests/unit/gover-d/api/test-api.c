@@ -430,7 +430,7 @@ static void an_offer_is_claimed_once(void **state)
 	json_decref(sale);
 	assert_problem("POST /v1/offers/1/claim", "{\"id\":\"b\",\"initial_cap_pct\":50}", 422,
 		       "initial_cap_pct");
-	assert_problem("POST /v1/offers/1/claim", "{}", 422, "id: is missing");
+	assert_problem("POST /v1/offers/1/claim", "{}", 422, "id: required");
 	assert_problem("POST /v1/offers/2/claim", "{\"id\":\"b\"}", 404, "2");
 }
 

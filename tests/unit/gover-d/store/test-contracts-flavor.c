@@ -45,7 +45,7 @@ static void a_file_of_the_third_says_it(void **state)
 	assert_int_equal(parse(3, ", \"flavor\": \"\""), 0);
 	assert_string_equal(contracts.vgpus[0].contract.flavor, "");
 	assert_int_equal(parse(3, ""), -EINVAL);
-	assert_non_null(strstr(err.msg, "flavor: is missing"));
+	assert_non_null(strstr(err.msg, "flavor: required"));
 	contracts_fini(&contracts);
 }
 
@@ -55,7 +55,7 @@ static void a_file_of_the_fourth_says_the_limit_too(void **state)
 	assert_int_equal(parse(4, ", \"flavor\": \"\", \"fps_limit\": 59.5"), 0);
 	assert_true(contracts.vgpus[0].contract.fps_limit == 59.5);
 	assert_int_equal(parse(4, ", \"flavor\": \"\""), -EINVAL);
-	assert_non_null(strstr(err.msg, "fps_limit: is missing"));
+	assert_non_null(strstr(err.msg, "fps_limit: required"));
 	assert_int_equal(parse(3, ", \"flavor\": \"\""), 0);
 	assert_true(contracts.vgpus[0].contract.fps_limit == 0);
 	contracts_fini(&contracts);
@@ -68,7 +68,7 @@ static void a_file_of_the_fifth_says_what_was_asked_with_the_key(void **state)
 			 0);
 	assert_string_equal(contracts.vgpus[0].contract.claim_body, "12");
 	assert_int_equal(parse(5, ", \"flavor\": \"\", \"fps_limit\": 0"), -EINVAL);
-	assert_non_null(strstr(err.msg, "claim_body: is missing"));
+	assert_non_null(strstr(err.msg, "claim_body: required"));
 	contracts_fini(&contracts);
 }
 
@@ -109,7 +109,7 @@ static void a_contract_may_leave_cap_and_target_to_it(void **state)
 		assert_true(manager->values.terms.target_fps == rows[i].target_fps);
 		assert_string_equal(manager->values.flavor, rows[i].flavor);
 	}
-	assert_problem("POST /v1/vgpus", "{\"id\": \"w\"}", 422, "initial_cap_pct: is missing");
+	assert_problem("POST /v1/vgpus", "{\"id\": \"w\"}", 422, "initial_cap_pct: required");
 	assert_problem("POST /v1/vgpus", "{\"id\": \"w\", \"flavor\": 5}", 422, "flavor: 5");
 }
 

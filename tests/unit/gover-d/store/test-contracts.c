@@ -440,7 +440,7 @@ static void every_member_must_be_there_and_no_other(void **state)
 		json_object_foreach (object_of(good, lists[i]), member, value) {
 			file = json_deep_copy(good);
 			json_object_del(object_of(file, lists[i]), member);
-			check_refused(file, member, "is missing");
+			check_refused(file, member, "required");
 			json_decref(file);
 		}
 		file = json_deep_copy(good);

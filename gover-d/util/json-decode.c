@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Strict decoding by a table. Pure; must never guess what a client may have meant. */
+/* Strict decoding of JSON objects. Pure functions. */
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
@@ -8,9 +8,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-d/config/config.h"
-#include "gover-d/model/host.h"
-#include "gover-d/api/json-decode.h"
+#include "base/id.h"
+#include "gover-d/util/json-decode.h"
 
 #define ALLOWED_TEXT_MAX 160
 #define LABEL_KEY_MAX	 63
@@ -21,13 +20,14 @@ static void describe_allowed(const struct json_decode_field *field, char text[AL
 	switch (field->kind) {
 	case JSON_DECODE_ID:
 		snprintf(text, ALLOWED_TEXT_MAX,
-			 "1 to %d of A-Z a-z 0-9 . _ - not beginning with . or -", ID_MAX - 1);
+			 "1 to %d of A-Z a-z 0-9 . _ - not starting with . or -", ID_MAX - 1);
 		break;
 	case JSON_DECODE_TEXT:
 		snprintf(text, ALLOWED_TEXT_MAX,
-			 "a text of at most %.0f bytes without control characters", field->max);
+			 "a string of at most %.0f bytes, no control characters", field->max);
 		break;
 	case JSON_DECODE_WHOLE:
+	case JSON_DECODE_INT64:
 		snprintf(text, ALLOWED_TEXT_MAX, "a whole number %.0f..%.0f", field->min,
 			 field->max);
 		break;
@@ -38,14 +38,14 @@ static void describe_allowed(const struct json_decode_field *field, char text[AL
 		snprintf(text, ALLOWED_TEXT_MAX, "true or false");
 		break;
 	case JSON_DECODE_CID:
-		snprintf(text, ALLOWED_TEXT_MAX, "a whole number %d..%u, or null", CONTRACT_CID_MIN,
-			 CONTRACT_CID_MAX);
+		snprintf(text, ALLOWED_TEXT_MAX, "a whole number %.0f..%.0f, or null", field->min,
+			 field->max);
 		break;
 	case JSON_DECODE_LABELS:
 		snprintf(text, ALLOWED_TEXT_MAX,
-			 "an object of at most %d texts of at most %d bytes, keys of 1 to %d "
-			 "bytes, without control characters",
-			 LABELS_MAX, LABEL_VALUE_MAX, LABEL_KEY_MAX);
+			 "an object of at most %.0f strings of at most %d bytes, keys of 1 to %d "
+			 "bytes, no control characters",
+			 field->max, LABEL_VALUE_MAX, LABEL_KEY_MAX);
 		break;
 	}
 }
@@ -67,12 +67,12 @@ static bool is_whole(const json_t *value, double min, double max)
 	return json_is_number(value) && number >= min && number <= max && trunc(number) == number;
 }
 
-static bool are_labels(json_t *value)
+static bool are_labels(json_t *value, double max)
 {
 	const char *key;
 	json_t *label;
 
-	if (!json_is_object(value) || json_object_size(value) > LABELS_MAX)
+	if (!json_is_object(value) || (double)json_object_size(value) > max)
 		return false;
 	json_object_foreach (value, key, label) {
 		if (key[0] == '\0' || !is_text(key, LABEL_KEY_MAX))
@@ -94,15 +94,16 @@ static bool is_allowed(const struct json_decode_field *field, json_t *value)
 	case JSON_DECODE_TEXT:
 		return text && is_text(text, (size_t)field->max);
 	case JSON_DECODE_WHOLE:
+	case JSON_DECODE_INT64:
 		return is_whole(value, field->min, field->max);
 	case JSON_DECODE_NUMBER:
 		return json_is_number(value) && number >= field->min && number <= field->max;
 	case JSON_DECODE_SWITCH:
 		return json_is_boolean(value);
 	case JSON_DECODE_CID:
-		return json_is_null(value) || is_whole(value, CONTRACT_CID_MIN, CONTRACT_CID_MAX);
+		return json_is_null(value) || is_whole(value, field->min, field->max);
 	case JSON_DECODE_LABELS:
-		return are_labels(value);
+		return are_labels(value, field->max);
 	}
 	return false;
 }
@@ -119,6 +120,9 @@ static void put(const struct json_decode_field *field, json_t *value, void *targ
 		break;
 	case JSON_DECODE_WHOLE:
 		memcpy(at, &(int){(int)json_number_value(value)}, sizeof(int));
+		break;
+	case JSON_DECODE_INT64:
+		memcpy(at, &(int64_t){(int64_t)json_number_value(value)}, sizeof(int64_t));
 		break;
 	case JSON_DECODE_NUMBER:
 		memcpy(at, &(double){json_number_value(value)}, sizeof(double));
@@ -146,7 +150,7 @@ static int fail_value(const struct json_decode_field *field, json_t *value, stru
 	char allowed[ALLOWED_TEXT_MAX];
 
 	describe_allowed(field, allowed);
-	return err_fail(reterr, EINVAL, "%s: %.100s%s is not allowed: %s", field->name,
+	return err_fail(reterr, EINVAL, "%s: %.100s%s is not allowed (allowed: %s)", field->name,
 			shown ? shown : "the value", shown && strlen(shown) > 100 ? "..." : "",
 			allowed);
 }
@@ -161,7 +165,7 @@ static int fail_unknown(const char *name, const struct json_decode_field *fields
 		if ((f->bit & allowed) && n < sizeof(list))
 			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "",
 					      f->name);
-	return err_fail(reterr, EINVAL, "%.100s: there is no such field here, only %s", name, list);
+	return err_fail(reterr, EINVAL, "%.100s: unknown field (allowed: %s)", name, list);
 }
 
 static const struct json_decode_field *find(const struct json_decode_field *fields,
@@ -197,7 +201,7 @@ int json_decode_object(json_t *object, const struct json_decode_field *fields, u
 		if (!(f->bit & required & ~bits))
 			continue;
 		describe_allowed(f, text);
-		return err_fail(reterr, EINVAL, "%s: is missing: %s", f->name, text);
+		return err_fail(reterr, EINVAL, "%s: required (allowed: %s)", f->name, text);
 	}
 	*ret_bits = bits;
 	return 0;

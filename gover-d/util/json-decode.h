@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Strict decoding of a JSON object into a struct by a table of fields. A field that is unknown, has
+ * the wrong type or is out of range fails with a message that names the field, the value and what
+ * is allowed.
+ */
+#ifndef GOVER_D_UTIL_JSON_DECODE_H
+#define GOVER_D_UTIL_JSON_DECODE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+enum json_decode_kind {
+	JSON_DECODE_ID,	    /* char[ID_MAX]; no bounds */
+	JSON_DECODE_TEXT,   /* char[max + 1]: at most max bytes */
+	JSON_DECODE_WHOLE,  /* int in min..max */
+	JSON_DECODE_INT64,  /* int64_t in min..max; max at most 2^53 */
+	JSON_DECODE_NUMBER, /* double in min..max */
+	JSON_DECODE_SWITCH, /* bool */
+	JSON_DECODE_CID,    /* uint32_t in min..max; null is decoded as 0 */
+	JSON_DECODE_LABELS, /* json_t * to an object of at most max strings; the struct's reference
+			       is replaced */
+};
+
+struct json_decode_field {
+	const char *name;
+	enum json_decode_kind kind;
+	double min, max;
+	size_t offset;	  /* of the member in the target struct */
+	unsigned int bit; /* set in *ret_bits if the object contains the field */
+};
+
+/*
+ * Decodes @object into @target. @fields ends with an entry whose name is NULL. A field is accepted
+ * if its bit is in @allowed and missing fields whose bit is in @required are an error. Returns 0 or
+ * -EINVAL with a message; @target may be partly written then.
+ */
+int json_decode_object(json_t *object, const struct json_decode_field *fields, unsigned int allowed,
+		       unsigned int required, void *target, unsigned int *ret_bits,
+		       struct err *reterr);
+
+#endif
