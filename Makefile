@@ -32,7 +32,8 @@ mains    := gover-d/main.c gover-ctl/main.c sim/host/main.c
 unit_sources := $(shell find tests/unit -name 'test-*.c')
 no_bpf   := $(if $(BPF),monitor/bpf/none.c,monitor/bpf/bpf.c monitor/bpf/files.c)
 sources  := $(filter-out $(mains) $(no_bpf) %.bpf.c,$(wildcard $(addsuffix /*.c,$(folders))))
-objects  := $(sources:%.c=$B/obj/%.o) $B/obj/gover-d/web/embed.o $B/obj/gover-d/openapi/embed.o $(if $(BPF),$B/obj/monitor/bpf/embed.o)
+objects  := $(sources:%.c=$B/obj/%.o) $B/obj/gover-d/web/embed.o $B/obj/gover-d/openapi/embed.o \
+            $B/obj/gover-ctl/verb/embed.o $(if $(BPF),$B/obj/monitor/bpf/embed.o)
 layer    := $(shell pkg-config --exists vulkan && echo $B/libgover-fps-layer.so)
 programs := $B/gover-d $B/gover-ctl $B/gover-sim $B/libgover-fps.so $(layer) $B/gover-terrain
 units    := $(patsubst %.c,$B/tests/%,$(notdir $(unit_sources)))
@@ -159,6 +160,11 @@ $B/obj/gover-d/openapi/embed.o: gover-d/openapi/embed.S gover-d/openapi/openapi.
 	@mkdir -p $(@D)
 	@echo "  AS    $<"
 	@$(CC) -Wa,-Igover-d/openapi -c -o $@ $<
+
+$B/obj/gover-ctl/verb/embed.o: gover-ctl/verb/embed.S $(wildcard dist/completion/*)
+	@mkdir -p $(@D)
+	@echo "  AS    $<"
+	@$(CC) -Wa,-Idist/completion -c -o $@ $<
 
 # The web page, with its chart library if Debian's libjs-dygraphs is installed.
 dygraphs := /usr/share/javascript/dygraphs
@@ -310,11 +316,7 @@ $B/examples/%: dist/examples/% $B/prefix
 	@$(filled)
 FORCE:
 
-$B/completion/%: $B/gover-ctl
-	@mkdir -p $(@D)
-	@$B/gover-ctl completion $* >$@
-
-install: all $(made) $B/completion/bash $B/completion/zsh ## install below $(DESTDIR)$(PREFIX)
+install: all $(made) ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/sbin $B/gover-d
 	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/bin $B/gover-ctl $B/gover-sim
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/lib/gover $B/libgover-fps.so $(layer)
@@ -327,8 +329,8 @@ install: all $(made) $B/completion/bash $B/completion/zsh ## install below $(DES
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/gover/prometheus $(wildcard dist/prometheus/*)
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/gover/grafana dist/grafana/gover.json
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/gover dist/gover.conf.example README.md LICENSE
-	install -D -m 0644 $B/completion/bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/gover-ctl
-	install -D -m 0644 $B/completion/zsh $(DESTDIR)$(ZSHDIR)/_gover-ctl
+	install -D -m 0644 dist/completion/gover-ctl.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/gover-ctl
+	install -D -m 0644 dist/completion/_gover-ctl $(DESTDIR)$(ZSHDIR)/_gover-ctl
 	install -D -m 0644 -t $(DESTDIR)$(UNITDIR) $(filter %.service,$(made)) dist/systemd/gover.socket dist/systemd/gover-tcp.socket
 	install -D -m 0644 -t $(DESTDIR)$(UDEVDIR) dist/systemd/60-gover.rules
 	install -D -m 0644 dist/systemd/gover.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/gover.conf

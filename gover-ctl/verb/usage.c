@@ -94,8 +94,7 @@ void help_verb(FILE *out, const struct verb *verb)
 	}
 }
 
-/* "vgpu" and no known second word: what could follow. */
-static bool list_family(const char *word, char *list, size_t size)
+bool help_list_family(const char *word, char *list, size_t size)
 {
 	size_t length = strlen(word), used = 0;
 
@@ -117,7 +116,7 @@ void help_explain_unknown(char *const *words, int n_words, struct err *reterr)
 	const char *guess = NULL;
 	int best = NEAREST_FAR;
 
-	if (list_family(words[0], list, sizeof(list))) {
+	if (help_list_family(words[0], list, sizeof(list))) {
 		err_fail(reterr, EINVAL, "'%s' is followed by one of: %s", words[0], list);
 		return;
 	}

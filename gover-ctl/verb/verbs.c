@@ -113,11 +113,14 @@ static const struct verb verbs[] = {
 	 .summary = "what bash or zsh needs to complete this command line, as a script"},
 	{"help", "[VERB...]", 0, 2, .run = verb_help,
 	 .summary = "how to use gover-ctl, or one verb"},
+	/* Hidden verbs come last. */
+	{"__complete", "WORD...", 1, INT_MAX, .command = true, .hidden = true, .run = verb_complete,
+	 .summary = "list the candidates for the last word"},
 };
 
 const struct verb *verbs_at(size_t index)
 {
-	return index < ARRAY_SIZE(verbs) ? &verbs[index] : NULL;
+	return index < ARRAY_SIZE(verbs) && !verbs[index].hidden ? &verbs[index] : NULL;
 }
 
 uint64_t verbs_options(const struct verb *verb)

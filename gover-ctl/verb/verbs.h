@@ -17,11 +17,12 @@ struct verb {
 	uint64_t required, optional; /* masks of OPTION(), without the global ones */
 	bool json;		     /* --json means something */
 	bool command;		     /* what follows is another program's command line */
+	bool hidden;		     /* for scripts: neither listed nor completed */
 	const char *summary;
 	verb_fn run;
 };
 
-/* NULL past the end. */
+/* The verbs that are not hidden. NULL past the end. */
 const struct verb *verbs_at(size_t index);
 
 /* The verb that @words begin with; *ret_used: how many words that took. NULL: none. */
@@ -67,6 +68,7 @@ enum ctl_exit verb_doctor(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_config_check(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_support(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_completion(struct ctl *ctl, const struct args *args);
+enum ctl_exit verb_complete(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_help(struct ctl *ctl, const struct args *args);
 
 #endif

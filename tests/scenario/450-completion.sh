@@ -20,6 +20,8 @@ is "no other" "$?" 2
 ok "bash reads it" bash -n "$dir/bash"
 ok "zsh reads it" zsh -n "$dir/functions/_gover-ctl"
 export GOVER_SOCKET="$sock"
+is "an option is offered once" "$("$B/gover-ctl" __complete -- vgpu hold web1 --cap 5 --ca | cut -f 1)" --cacert
+is "the verb for the scripts is hidden" "$("$B/gover-ctl" help | grep -c __complete)" 0
 
 cat >"$dir/bash.rc" <<EOF
 PATH=$dir/bin:$PATH PS1='ready> '

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `__complete`: the candidates for the last word of a command line, from the tables of verbs,
+ * options and keys and from the daemon; `completion`: the scripts for shells that call it.
+ *
+ * Output, one per line: a candidate, or a candidate, a tab and its description; ":files" for file
+ * names; ":nospace" if the word continues after the candidate; ":command N" if the words after the
+ * first N (gover-ctl counts) are the command line of another program.
+ */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "gover-ctl/verb/field.h"
+#include "gover-ctl/verb/usage.h"
+#include "gover-ctl/verb/verbs.h"
+#include "gover-d/config/config.h"
+
+#define ANSWER_MS 2000L /* a user waits for the candidates */
+
+extern const char completion_bash[], completion_zsh[];
+
+static const struct {
+	const char *shell, *text;
+} scripts[] = {
+	{"bash", completion_bash},
+	{"zsh", completion_zsh},
+};
+
+struct line {
+	struct ctl *ctl;
+	const struct verb *verb; /* NULL: not yet known */
+	char *words[2];		 /* those that are neither options nor values: the verb's first */
+	int n_words, n_verb_words;
+	uint64_t given; /* mask of OPTION() */
+	int option;	/* the one whose value comes next; -1: none */
+	int command;	/* words before another program's command line; 0: there is none */
+	const char *last;
+};
+
+static uint64_t allowed_options(const struct line *line)
+{
+	return line->verb ? verbs_options(line->verb) : OPTIONS_GLOBAL | OPTION(OPTION_VERSION);
+}
+
+/* The daemon that the command line names is the one to ask. */
+static void take_value(struct line *line, const char *value)
+{
+	const char **const connection[OPTION_COUNT] = {
+		[OPTION_SOCKET] = &line->ctl->socket,
+		[OPTION_URL] = &line->ctl->url,
+		[OPTION_TOKEN_FILE] = &line->ctl->token_file,
+		[OPTION_CACERT] = &line->ctl->cacert,
+	};
+
+	if (connection[line->option])
+		*connection[line->option] = value;
+	line->option = -1;
+}
+
+static void take_option(struct line *line, const char *name)
+{
+	size_t length = strcspn(name, "=");
+
+	for (int id = 0; id < OPTION_COUNT; id++) {
+		const struct option_info *info = option_info((enum option_id)id);
+
+		if (!(allowed_options(line) & OPTION(id)) || strlen(info->name) != length ||
+		    strncmp(info->name, name, length) != 0)
+			continue;
+		line->given |= OPTION(id);
+		line->option = info->arg ? id : -1;
+		if (info->arg && name[length] == '=')
+			take_value(line, name + length + 1);
+		return;
+	}
+}
+
+/* @index counts gover-ctl as 0. bash passes "--gpu=gpu0" as three words. */
+static void take_word(struct line *line, int index, char *word)
+{
+	if (line->command || strcmp(word, "=") == 0)
+		return;
+	if (line->option >= 0) {
+		take_value(line, word);
+	} else if (strcmp(word, "--") == 0) {
+		line->command = index + 1;
+	} else if (word[0] == '-') {
+		take_option(line, word + strspn(word, "-"));
+	} else {
+		if (line->verb && line->verb->command)
+			line->command = index;
+		if (line->n_words < 2)
+			line->words[line->n_words] = word;
+		line->n_words++;
+		if (!line->verb)
+			line->verb = verbs_find(line->words, line->n_words, &line->n_verb_words);
+	}
+}
+
+static void put(const struct line *line, const char *candidate, const char *about)
+{
+	char text[WRITER_CELL_MAX];
+
+	if (strncmp(candidate, line->last, strlen(line->last)) != 0)
+		return;
+	snprintf(text, sizeof(text), "%s", about);
+	writer_defuse(text);
+	fprintf(line->ctl->writer.out, "%s%s%s\n", candidate, text[0] ? "\t" : "", text);
+}
+
+static void put_options(const struct line *line)
+{
+	char word[64];
+
+	for (int id = 0; id < OPTION_COUNT; id++) {
+		const struct option_info *info = option_info((enum option_id)id);
+
+		if (!(allowed_options(line) & OPTION(id)) ||
+		    (line->given & OPTION(id) && info->type != OPTION_PAIR))
+			continue;
+		snprintf(word, sizeof(word), "--%s", info->name);
+		put(line, word, info->help);
+	}
+}
+
+/* The words that can follow @first; NULL: the first words of all verbs. */
+static void put_verbs(const struct line *line, const char *first)
+{
+	char word[32], seconds[256], before[32] = "";
+
+	for (size_t i = 0; verbs_at(i); i++) {
+		const struct verb *verb = verbs_at(i);
+		const char *blank = strchrnul(verb->words, ' ');
+
+		snprintf(word, sizeof(word), "%.*s", (int)(blank - verb->words), verb->words);
+		if (first) {
+			if (blank[0] && strcmp(word, first) == 0)
+				put(line, blank + 1, verb->summary);
+			continue;
+		}
+		/* Verbs with the same first word are neighbours in the table. */
+		if (strcmp(word, before) != 0)
+			put(line, word,
+			    help_list_family(word, seconds, sizeof(seconds)) ? seconds
+									     : verb->summary);
+		strcpy(before, word);
+	}
+}
+
+static void put_keys(const struct line *line)
+{
+	const struct setting *setting;
+	char word[64];
+
+	fputs(":nospace\n", line->ctl->writer.out);
+	for (size_t i = 0; (setting = config_key_at(i)); i++) {
+		snprintf(word, sizeof(word), "%s=", setting->key);
+		if (setting->live)
+			put(line, word, "");
+	}
+}
+
+/* What the daemon lists, by the name that the tables give to such a word. */
+static const struct list {
+	const char *arg, *path, *member, *field, *about;
+} lists[] = {
+	{"ID", "/v1/vgpus", "vgpus", "id", "vm"},
+	{"VGPU", "/v1/vgpus", "vgpus", "id", "vm"},
+	{"GPU", "/v1/gpus", "gpus", "name", "backend"},
+	{"OFFER", "/v1/offers", "offers", "id", "gpu"},
+	{"ALERT", "/v1/alerts", "alerts", "id", "text"},
+	{"SILENCE", "/v1/silences", "silences", "id", "reason"},
+};
+
+static void put_list(const struct line *line, const struct list *list)
+{
+	struct client_call call = {.method = "GET", .path = list->path};
+	CLEANUP_REPLY struct reply reply = {0};
+	const json_t *row;
+	struct err err;
+	char text[32];
+	size_t i;
+
+	if (ctl_open(line->ctl, &err) < 0)
+		return;
+	client_set_timeout(line->ctl->client, ANSWER_MS);
+	if (ctl_try(line->ctl, &call, &reply, &err) != 0)
+		return;
+	json_array_foreach (json_object_get(reply.json, list->member), i, row) {
+		const char *id = field_text(row, list->field);
+
+		snprintf(text, sizeof(text), "%.0f", field_number(row, list->field));
+		put(line, id[0] ? id : text, field_text(row, list->about));
+	}
+}
+
+/* Candidates for a word that the tables call @arg: "ID", "[GPU]", "KEY=VALUE...". */
+static void put_values(const struct line *line, const char *arg)
+{
+	char name[32];
+
+	arg += arg[0] == '[';
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(arg, "]."), arg);
+	if (strcmp(name, "FILE") == 0 || strcmp(name, "PATH") == 0)
+		fputs(":files\n", line->ctl->writer.out);
+	else if (strcmp(name, "KEY=VALUE") == 0)
+		put_keys(line);
+	else if (strcmp(name, "VERB") == 0)
+		put_verbs(line, line->n_words > line->n_verb_words ? line->words[1] : NULL);
+	else if (strcmp(name, "SHELL") == 0)
+		for (size_t i = 0; i < ARRAY_SIZE(scripts); i++)
+			put(line, scripts[i].shell, "");
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		if (strcmp(name, lists[i].arg) == 0)
+			put_list(line, &lists[i]);
+}
+
+static void put_candidates(const struct line *line, int index)
+{
+	const struct verb *verb = line->verb;
+	const struct option_info *option =
+		line->option >= 0 ? option_info((enum option_id)line->option) : NULL;
+
+	if (option && (option->type == OPTION_TEXT || line->option == OPTION_SET))
+		put_values(line, option->arg);
+	else if (option)
+		return; /* a number or a label */
+	else if (!line->command && line->last[0] == '-')
+		put_options(line);
+	else if (verb && verb->command)
+		fprintf(line->ctl->writer.out, ":command %d\n",
+			line->command ? line->command : index);
+	else if (verb && line->n_words - line->n_verb_words < verb->max_args)
+		put_values(line, verb->args);
+	else if (!verb && line->n_words < 2)
+		put_verbs(line, line->n_words > 0 ? line->words[0] : NULL);
+}
+
+enum ctl_exit verb_complete(struct ctl *ctl, const struct args *args)
+{
+	int last = args->n_words - 1;
+	struct line line = {.ctl = ctl, .option = -1, .last = args->words[last]};
+
+	for (int i = 0; i < last; i++)
+		take_word(&line, i + 1, args->words[i]);
+	if (strcmp(line.last, "=") == 0)
+		line.last = "";
+	put_candidates(&line, last + 1);
+	return CTL_DONE;
+}
+
+enum ctl_exit verb_completion(struct ctl *ctl, const struct args *args)
+{
+	const char *shell = args->words[0];
+
+	for (size_t i = 0; i < ARRAY_SIZE(scripts); i++) {
+		if (strcmp(shell, scripts[i].shell) != 0)
+			continue;
+		fputs(scripts[i].text, ctl->writer.out);
+		return CTL_DONE;
+	}
+	return ctl_fail(CTL_USAGE, "completion: unknown shell '%s' (allowed: bash, zsh)", shell);
+}
