@@ -29,8 +29,7 @@ void admit_period(const struct policy_params *params, struct policy_gpu *gpu,
 	    !has_room(params, gpu, admission, &peak) ||
 	    fund_newcomer(params, gpu, &gpu->flavor, &fund) < 0)
 		return;
-	plan_init(&fund.plan, gpu); /* a statement moves nothing */
-	decision = plan_decide(&fund.plan, gpu, POLICY_OFFER, out);
+	decision = fund_offer(gpu, &fund, out);
 	if (admission->predict)
 		explain_offer_peak(params, gpu, admission, &peak, &fund, decision);
 	else

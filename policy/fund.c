@@ -94,6 +94,18 @@ int fund_plan(const struct policy_params *params, const struct policy_gpu *gpu,
 	return 0;
 }
 
+struct policy_decision *fund_offer(struct policy_gpu *gpu, const struct fund *fund,
+				   struct policy_out *out)
+{
+	struct policy_decision *decision;
+	struct plan none;
+
+	plan_init(&none, gpu);
+	decision = plan_decide(&none, gpu, POLICY_OFFER, out);
+	decision->fundable_pct = fund->cap_pct;
+	return decision;
+}
+
 int policy_fund(const struct policy_params *params, struct policy_gpu *gpu,
 		const struct policy_terms *terms, struct policy_out *out)
 {

@@ -16,4 +16,8 @@ struct fund {
 int fund_plan(const struct policy_params *params, const struct policy_gpu *gpu,
 	      const struct policy_terms *terms, struct fund *ret_fund);
 
+/* Adds the decision to offer one more vGPU that would begin as @fund says. It moves no cap. */
+struct policy_decision *fund_offer(struct policy_gpu *gpu, const struct fund *fund,
+				   struct policy_out *out);
+
 #endif

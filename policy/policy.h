@@ -196,6 +196,8 @@ struct policy_decision {
 	int vgpu;		 /* whom it is for (receiver, victim); -1: nobody, or a newcomer */
 	int donor;		 /* from whom; -1: nobody or several */
 	int first_move, n_moves; /* its moves, in policy_out.moves */
+	int fundable_pct;	 /* POLICY_OFFER: the first cap that a newcomer would get now */
+	/* The explanation, for output only: */
 	int n_numbers;
 	struct policy_number numbers[POLICY_NUMBERS_MAX];
 	char why[POLICY_WHY_MAX]; /* one sentence with the numbers used */

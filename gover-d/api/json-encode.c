@@ -293,12 +293,12 @@ json_t *json_encode_decision(const struct decision *decision)
 	json_encode_add(&o, "id", json_integer(decision->id));
 	json_encode_add(&o, "time", json_encode_time(decision->ts_ms));
 	json_encode_add(&o, "gpu", json_encode_text(decision->gpu));
-	json_encode_add(&o, "kind", json_encode_text(decision->kind));
+	json_encode_add(&o, "kind", json_encode_text(decision_kind_name(decision->kind)));
 	json_encode_add(&o, "vgpu", json_encode_name(decision->vgpu));
 	json_encode_add(&o, "donor", json_encode_name(decision->donor));
 	json_encode_add(&o, "numbers", json_incref(json_object_get(detail, "numbers")));
 	json_encode_add(&o, "moves", json_incref(json_object_get(detail, "moves")));
-	json_encode_add(&o, "result", json_encode_text(decision->result));
+	json_encode_add(&o, "result", json_encode_text(decision_result_name(decision->result)));
 	json_encode_add(&o, "why", json_encode_text(decision->why));
 	json_decref(detail);
 	return json_encode_end(&o);

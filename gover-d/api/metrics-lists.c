@@ -9,25 +9,9 @@
 #include "base/cleanup.h"
 #include "gover-d/api/metrics-lists.h"
 
-static void count_kind(struct metrics_tally *tally, const char *kind, uint64_t by)
-{
-	for (size_t i = 0; i < tally->n; i++) {
-		if (strcmp(tally->kinds[i].kind, kind) == 0) {
-			tally->kinds[i].count += by;
-			return;
-		}
-	}
-	if (tally->n == METRICS_KINDS_MAX)
-		return;
-	snprintf(tally->kinds[tally->n].kind, sizeof(tally->kinds[0].kind), "%s", kind);
-	tally->kinds[tally->n++].count = by;
-}
-
 void metrics_tally_begin(struct metrics_tally *tally, const struct decisions *decisions)
 {
 	*tally = (struct metrics_tally){.last_id = decisions_last_id(decisions)};
-	for (int kind = 0; kind < POLICY_KINDS; kind++)
-		count_kind(tally, policy_kind_name((enum policy_kind)kind), 0);
 }
 
 void metrics_tally_decisions(struct metrics_tally *tally, const struct decisions *decisions)
@@ -35,7 +19,7 @@ void metrics_tally_decisions(struct metrics_tally *tally, const struct decisions
 	const struct decision *d = decisions_after(decisions, tally->last_id);
 
 	for (; d; d = decisions_after(decisions, tally->last_id)) {
-		count_kind(tally, d->kind, 1);
+		tally->counts[d->kind]++;
 		tally->last_id = d->id;
 	}
 }
@@ -76,10 +60,13 @@ static void write_offers(const struct metrics_out *out, const struct offers *off
 static void write_decisions(const struct metrics_out *out, const struct metrics_tally *tally)
 {
 	metrics_format_head(out, "gover_decisions_total", "counter", "Decisions, by kind.");
-	for (size_t i = 0; i < tally->n; i++) {
+	for (int kind = 0; kind < DECISION_KINDS; kind++) {
+		if (kind >= POLICY_KINDS && tally->counts[kind] == 0)
+			continue;
 		fputs("gover_decisions_total", out->file);
-		metrics_format_label(out, "{", "kind", tally->kinds[i].kind);
-		fprintf(out->file, "} %llu\n", (unsigned long long)tally->kinds[i].count);
+		metrics_format_label(out, "{", "kind",
+				     decision_kind_name((enum decision_kind)kind));
+		fprintf(out->file, "} %llu\n", (unsigned long long)tally->counts[kind]);
 	}
 }
 

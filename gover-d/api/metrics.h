@@ -7,19 +7,13 @@
 #include "gover-d/core/control.h"
 #include "gover-d/api/metrics-format.h"
 
-#define METRICS_KINDS_MAX 48
-
 /* Decisions counted by kind since the daemon began; they are kept in memory only for a while. */
 struct metrics_tally {
 	int64_t last_id; /* counted up to this one */
-	size_t n;
-	struct {
-		char kind[sizeof(((struct decision *)NULL)->kind)];
-		uint64_t count;
-	} kinds[METRICS_KINDS_MAX];
+	uint64_t counts[DECISION_KINDS];
 };
 
-/* Counts from here on: begins with every kind the policies know, at zero. */
+/* Starts counting: decisions recorded before are not counted. */
 void metrics_tally_begin(struct metrics_tally *tally, const struct decisions *decisions);
 /* Counts what came since the last call. */
 void metrics_tally_decisions(struct metrics_tally *tally, const struct decisions *decisions);

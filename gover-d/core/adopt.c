@@ -53,17 +53,17 @@ static enum found_cap judge_cap(const struct manager *m, const struct host_gpu *
 static void take_up_again(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int last_pct,
 			  struct instant now)
 {
-	const char *result = "observed";
+	enum decision_result result = DECISION_OBSERVED;
 	int found_pct = vgpu->cap_pct;
 
 	if (m->actuator.dry_run)
-		result = "dry_run";
+		result = DECISION_DRY_RUN;
 	else if (gpu->mode != GPU_MODE_OBSERVE)
 		result = actuate_cap(&m->actuator, gpu, vgpu, last_pct == 0 ? 100 : last_pct,
 				     "adopt", now) == 0
-				 ? "written"
-				 : "failed";
-	note_decision(m, gpu, vgpu, "adopt", result, now,
+				 ? DECISION_WRITTEN
+				 : DECISION_FAILED;
+	note_decision(m, gpu, vgpu, DECISION_ADOPT, result, now,
 		      "vGPU %s was back at its contract of %d %% (a lease or a restore); its last "
 		      "cap was %d %%, its cap is now %d %%",
 		      vgpu->contract.id, found_pct, last_pct, vgpu->cap_pct);
@@ -79,7 +79,7 @@ static void take_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 	vgpu->cap_pct = found_pct == 0 ? 100 : found_pct;
 	switch (judge_cap(m, gpu, vgpu, found_pct, &last_pct)) {
 	case CAP_OURS:
-		note_decision(m, gpu, vgpu, "adopt", "noted", now,
+		note_decision(m, gpu, vgpu, DECISION_ADOPT, DECISION_NOTED, now,
 			      "vGPU %s taken up with its cap of %d %% (contract %d %%%s)", id,
 			      vgpu->cap_pct, vgpu->contract.terms.initial_cap_pct,
 			      vgpu->contract.held ? ", held" : "");
@@ -92,7 +92,7 @@ static void take_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 		vgpu->contract.held_cap_pct = vgpu->cap_pct;
 		vgpu->foreign = true;
 		note_decision(
-			m, gpu, vgpu, "foreign_write", "noted", now,
+			m, gpu, vgpu, DECISION_FOREIGN_WRITE, DECISION_NOTED, now,
 			"vGPU %s has a cap of %d %% where %d %% was left; it is on hold until "
 			"released",
 			id, found_pct, last_pct);
@@ -156,7 +156,7 @@ static int make_again(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu
 	if (r < 0)
 		return r;
 	tell_labels(gpu, vgpu);
-	note_decision(m, gpu, vgpu, "adopt", "written", now,
+	note_decision(m, gpu, vgpu, DECISION_ADOPT, DECISION_WRITTEN, now,
 		      "vGPU %s was gone and is made again with its last cap of %d %%",
 		      vgpu->contract.id, cap_pct);
 	return 0;
@@ -167,7 +167,7 @@ void adopt_forget(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, st
 {
 	const char *id = vgpu->contract.id;
 
-	note_decision(m, gpu, vgpu, "missing", "noted", now,
+	note_decision(m, gpu, vgpu, DECISION_MISSING, DECISION_NOTED, now,
 		      "vGPU %s vanished from GPU %s; it was never sold, and is forgotten", id,
 		      gpu->config.name);
 	if (!m->actuator.dry_run)
@@ -365,7 +365,7 @@ static void hold_as_it_stands(struct manager *m, const struct host_gpu *gpu, str
 {
 	vgpu->contract.held = true;
 	vgpu->contract.held_cap_pct = vgpu->cap_pct;
-	note_decision(m, gpu, vgpu, "found", "noted", now,
+	note_decision(m, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
 		      "vGPU %s stands on GPU %s and its contract is lost: it is held at its cap of "
 		      "%d %% until released",
 		      vgpu->contract.id, gpu->config.name, vgpu->cap_pct);
@@ -397,7 +397,7 @@ int adopt_found(struct manager *m, struct host_gpu *gpu, const char *id, int ini
 	if (lost)
 		hold_as_it_stands(m, gpu, vgpu, now);
 	else
-		note_decision(m, gpu, vgpu, "found", "noted", now,
+		note_decision(m, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
 			      "vGPU %s stands on GPU %s without a contract: its cap of %d %% "
 			      "counts as sold",
 			      id, gpu->config.name, vgpu->contract.terms.initial_cap_pct);
@@ -421,13 +421,15 @@ static int take_decision(void *userdata, const struct db_decision *row)
 {
 	struct manager *m = userdata;
 	struct decision d = {.ts_ms = row->ts_ms};
-	json_t *detail = json_loads(row->detail_json, 0, NULL);
+	json_t *detail;
 
+	if (decision_kind_parse(row->kind, &d.kind) < 0 ||
+	    decision_result_parse(row->result, &d.result) < 0)
+		return 0; /* of another version */
+	detail = json_loads(row->detail_json, 0, NULL);
 	memcpy(d.gpu, row->gpu, sizeof(d.gpu));
-	memcpy(d.kind, row->kind, sizeof(d.kind));
 	memcpy(d.vgpu, row->vgpu, sizeof(d.vgpu));
 	memcpy(d.donor, row->donor, sizeof(d.donor));
-	memcpy(d.result, row->result, sizeof(d.result));
 	d.why = row->why;
 	d.id = row->id;
 	d.numbers = json_incref(json_object_get(detail, "numbers"));

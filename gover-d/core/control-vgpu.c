@@ -233,15 +233,15 @@ static void note_change(struct manager *m, struct host_gpu *gpu, struct vgpu *vg
 	char changed[160];
 
 	if ((fields & (CONTROL_HELD | CONTROL_HELD_CAP)) && c->held) {
-		note_decision(m, gpu, vgpu, "hold", "noted", now,
+		note_decision(m, gpu, vgpu, DECISION_HOLD, DECISION_NOTED, now,
 			      "an operator holds vGPU %s at %d %%", c->id, c->held_cap_pct);
 	} else if (fields & CONTROL_HELD) {
-		note_decision(m, gpu, vgpu, "release", "noted", now,
+		note_decision(m, gpu, vgpu, DECISION_RELEASE, DECISION_NOTED, now,
 			      "an operator released vGPU %s; its cap is %d %%", c->id,
 			      vgpu->cap_pct);
 	} else {
 		list_fields(fields, changed, sizeof(changed));
-		note_decision(m, gpu, vgpu, "set", "noted", now,
+		note_decision(m, gpu, vgpu, DECISION_SET, DECISION_NOTED, now,
 			      "the contract of vGPU %s (%d %% sold, target %g fps) was changed: %s",
 			      c->id, c->terms.initial_cap_pct, c->terms.target_fps, changed);
 	}
@@ -348,7 +348,7 @@ static int make_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 	host_gpu_insert(gpu, vgpu);
 	if (m->fps)
 		fps_hub_rematch(m->fps);
-	note_decision(m, gpu, vgpu, "add", "written", now,
+	note_decision(m, gpu, vgpu, DECISION_ADD, DECISION_WRITTEN, now,
 		      "vGPU %s is sold %d %% of GPU %s and begins with %d %%", vgpu->contract.id,
 		      vgpu->contract.terms.initial_cap_pct, gpu->config.name, cap_pct);
 	return 0;
@@ -365,7 +365,7 @@ static int attach_contract(struct manager *m, struct host_gpu *gpu, struct vgpu 
 	r = plan_change(m, gpu, vgpu, CAP_FIELDS | CONTROL_LABELS, contract, now, reterr);
 	if (r < 0)
 		return r;
-	note_decision(m, gpu, vgpu, "add", "noted", now,
+	note_decision(m, gpu, vgpu, DECISION_ADD, DECISION_NOTED, now,
 		      "vGPU %s, found with a cap of %d %%, has a contract of %d %% now",
 		      contract->id, vgpu->cap_pct, contract->terms.initial_cap_pct);
 	commit_change(m, gpu, vgpu, contract, now);
@@ -468,7 +468,7 @@ int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
 	if (!m->actuator.dry_run) /* where it stands on, it will be found as one never sold */
 		(void)capbook_remove(m->actuator.book, id);
 	host_gpu_take(gpu, vgpu);
-	note_decision(m, gpu, vgpu, "remove", "written", now,
+	note_decision(m, gpu, vgpu, DECISION_REMOVE, DECISION_WRITTEN, now,
 		      "vGPU %s and its contract of %d %% were removed; its cap was %d %%", id,
 		      vgpu->contract.terms.initial_cap_pct, vgpu->cap_pct);
 	frames_forget(m, id);

@@ -112,7 +112,7 @@ int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode 
 		gpu->mode = *mode;
 	if (selling)
 		gpu->selling = *selling;
-	note_decision(m, gpu, NULL, "set", "noted", now,
+	note_decision(m, gpu, NULL, DECISION_SET, DECISION_NOTED, now,
 		      "an operator set GPU %s to mode %s, selling %s", name,
 		      gpu_mode_name(gpu->mode), gpu->selling ? "on" : "off");
 	offer = offers_live(m->offers, name);
@@ -277,8 +277,10 @@ static int keep_setting(struct manager *m, const char *key)
 static void note_parameters(struct manager *m, const char *changes, bool kept)
 {
 	char why[DECISION_WHY_MAX];
-	struct decision d = {
-		.ts_ms = clock_now().wall_ms, .kind = "set", .result = "noted", .why = why};
+	struct decision d = {.ts_ms = clock_now().wall_ms,
+			     .kind = DECISION_SET,
+			     .result = DECISION_NOTED,
+			     .why = why};
 
 	snprintf(why, sizeof(why), "an operator changed the policy: %s%s", changes,
 		 kept ? ""

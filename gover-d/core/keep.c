@@ -41,10 +41,10 @@ static void store_decision(struct manager *m, const struct decision *d)
 	if (!m->actuator.db)
 		return;
 	memcpy(row.gpu, d->gpu, sizeof(row.gpu));
-	memcpy(row.kind, d->kind, sizeof(row.kind));
+	snprintf(row.kind, sizeof(row.kind), "%s", decision_kind_name(d->kind));
 	memcpy(row.vgpu, d->vgpu, sizeof(row.vgpu));
 	memcpy(row.donor, d->donor, sizeof(row.donor));
-	memcpy(row.result, d->result, sizeof(row.result));
+	snprintf(row.result, sizeof(row.result), "%s", decision_result_name(d->result));
 	snprintf(row.why, sizeof(row.why), "%s", d->why);
 	copy_detail(d->detail, row.detail_json, sizeof(row.detail_json));
 	(void)db_append_decision(m->actuator.db, &row); /* a full queue is counted by db/ */
@@ -64,6 +64,7 @@ static void tell_change(struct manager *m, const char *what, const char *id)
 int64_t keep_decision(struct manager *m, struct decision *decision)
 {
 	const struct decision *kept;
+	const char *kind = decision_kind_name(decision->kind);
 
 	if (!decision->numbers)
 		decision->numbers = json_object();
@@ -76,9 +77,9 @@ int64_t keep_decision(struct manager *m, struct decision *decision)
 		  &(struct log_about){.kind = LOG_DECISION,
 				      .gpu = kept->gpu,
 				      .vgpu = kept->vgpu,
-				      .decision = kept->kind},
-		  "%s%s%s: %s [%s]", kept->kind, kept->vgpu[0] ? " " : "", kept->vgpu, kept->why,
-		  kept->result);
+				      .decision = kind},
+		  "%s%s%s: %s [%s]", kind, kept->vgpu[0] ? " " : "", kept->vgpu, kept->why,
+		  decision_result_name(kept->result));
 	store_decision(m, kept);
 	m->generation++;
 	if (!kept->gpu[0])
@@ -87,18 +88,16 @@ int64_t keep_decision(struct manager *m, struct decision *decision)
 }
 
 void note_decision(struct manager *m, const struct host_gpu *gpu, struct vgpu *vgpu,
-		   const char *kind, const char *result, struct instant now, const char *format,
-		   ...)
+		   enum decision_kind kind, enum decision_result result, struct instant now,
+		   const char *format, ...)
 {
 	char why[DECISION_WHY_MAX];
-	struct decision d = {.ts_ms = now.wall_ms, .why = why};
+	struct decision d = {.ts_ms = now.wall_ms, .kind = kind, .result = result, .why = why};
 	int64_t id;
 	va_list ap;
 
 	snprintf(d.gpu, sizeof(d.gpu), "%s", gpu->config.name);
-	snprintf(d.kind, sizeof(d.kind), "%s", kind);
 	snprintf(d.vgpu, sizeof(d.vgpu), "%s", vgpu ? vgpu->contract.id : "");
-	snprintf(d.result, sizeof(d.result), "%s", result);
 	va_start(ap, format);
 	vsnprintf(why, sizeof(why), format, ap);
 	va_end(ap);

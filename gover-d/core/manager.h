@@ -140,10 +140,10 @@ int tick_apply(struct manager *manager, struct host_gpu *gpu, struct instant now
 int others_check_plan(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
 		      struct instant now, struct err *reterr);
 
-/* Keeps one decision that is not the policy's ("add", "hold", "foreign_write", ...). */
+/* Keeps one decision that is not the policy's (an operator's, or an external change). */
 void note_decision(struct manager *manager, const struct host_gpu *gpu, struct vgpu *vgpu,
-		   const char *kind, const char *result, struct instant now, const char *format,
-		   ...) __attribute__((format(printf, 7, 8)));
+		   enum decision_kind kind, enum decision_result result, struct instant now,
+		   const char *format, ...) __attribute__((format(printf, 7, 8)));
 
 /* control_vgpu_add(), which also says which vGPU it became. */
 int control_add(struct manager *manager, struct contract *contract, struct vgpu **ret_vgpu,

@@ -125,7 +125,7 @@ void others_lose(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, str
 	vgpu->device = NULL;
 	vgpu->renewed_ns = 0;
 	memset(&vgpu->view, 0, sizeof(vgpu->view)); /* overloaded no more */
-	note_decision(m, gpu, vgpu, "missing", "noted", now,
+	note_decision(m, gpu, vgpu, DECISION_MISSING, DECISION_NOTED, now,
 		      "vGPU %s vanished from GPU %s; its contract stands", vgpu->contract.id,
 		      gpu->config.name);
 }
@@ -144,7 +144,7 @@ void others_take_foreign(struct manager *m, struct host_gpu *gpu, struct vgpu *v
 	vgpu->foreign = true;
 	if (!m->actuator.dry_run)
 		(void)capbook_set(m->actuator.book, vgpu->contract.id, found_pct, found_pct);
-	note_decision(m, gpu, vgpu, "foreign_write", "noted", now,
+	note_decision(m, gpu, vgpu, DECISION_FOREIGN_WRITE, DECISION_NOTED, now,
 		      "the cap of vGPU %s was changed from %d to %d %% by somebody else; it is on "
 		      "hold until released",
 		      vgpu->contract.id, was_pct, found_pct);
@@ -198,7 +198,7 @@ static void take_set_up(struct manager *m, struct host_gpu *gpu, struct vgpu *v,
 	v->cap_pct = v->contract.terms.initial_cap_pct = cap_pct;
 	if (!m->actuator.dry_run)
 		(void)capbook_set(m->actuator.book, v->contract.id, found_pct, found_pct);
-	note_decision(m, gpu, v, "found", "noted", now,
+	note_decision(m, gpu, v, DECISION_FOUND, DECISION_NOTED, now,
 		      "vGPU %s without a contract was given an initial cap of %d %%, which counts "
 		      "as sold",
 		      v->contract.id, cap_pct);

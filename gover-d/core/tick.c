@@ -213,30 +213,30 @@ static void take_foreign_moves(struct manager *m, struct host_gpu *gpu, int n, s
 
 /* @stale: an earlier part of the plan met a cap of somebody else's, so the rest is of another GPU
  * than this one is now. */
-static const char *apply_moves(struct manager *m, struct host_gpu *gpu,
-			       const struct policy_decision *pd, bool act, bool stale,
-			       struct instant now)
+static enum decision_result apply_moves(struct manager *m, struct host_gpu *gpu,
+					const struct policy_decision *pd, bool act, bool stale,
+					struct instant now)
 {
 	const char *kind = policy_kind_name(pd->kind);
 	int r;
 
 	plan_moves(m, pd);
 	if (m->actuator.dry_run)
-		return "dry_run";
+		return DECISION_DRY_RUN;
 	if (!act)
-		return "observed";
+		return DECISION_OBSERVED;
 	if (pd->n_moves == 0)
-		return "noted";
+		return DECISION_NOTED;
 	if (stale)
-		return "dropped";
+		return DECISION_DROPPED;
 	r = actuate_moves(&m->actuator, gpu, m->moves, (size_t)pd->n_moves, kind, now);
 	if (r == -ESTALE) {
 		take_foreign_moves(m, gpu, pd->n_moves, now);
-		return "dropped";
+		return DECISION_DROPPED;
 	}
 	if (pd->kind == POLICY_STEAL || pd->kind == POLICY_WAKE)
 		count_steals(m->moves, pd->n_moves);
-	return r == 0 ? "written" : "failed";
+	return r == 0 ? DECISION_WRITTEN : DECISION_FAILED;
 }
 
 static void act_on(struct manager *m, struct host_gpu *gpu, const struct policy_decision *pd,
@@ -245,12 +245,7 @@ static void act_on(struct manager *m, struct host_gpu *gpu, const struct policy_
 	struct vgpu *vgpu = pd->vgpu >= 0 ? m->viewed[pd->vgpu] : NULL;
 
 	if (pd->kind == POLICY_OFFER) {
-		int fundable_pct = 0;
-
-		for (int i = 0; i < pd->n_numbers; i++)
-			if (strcmp(pd->numbers[i].name, "fundable_pct") == 0)
-				fundable_pct = (int)pd->numbers[i].value;
-		(void)offers_open(m->offers, gpu->config.name, &gpu->view.flavor, fundable_pct,
+		(void)offers_open(m->offers, gpu->config.name, &gpu->view.flavor, pd->fundable_pct,
 				  m->config.offer.ttl_s, now);
 	} else if (pd->kind == POLICY_SEVERE && vgpu) {
 		notify_migrate(m, "severe_overload", gpu->config.name, vgpu->contract.id,
@@ -279,22 +274,22 @@ static int apply_plan(struct manager *m, struct host_gpu *gpu, bool act, struct 
 	for (int i = 0; i < m->out.n_decisions; i++) {
 		const struct policy_decision *pd = &m->out.decisions[i];
 		struct decision d = {.ts_ms = now.wall_ms};
-		const char *result = apply_moves(m, gpu, pd, act, r == -ESTALE, now);
+		enum decision_result result = apply_moves(m, gpu, pd, act, r == -ESTALE, now);
 		int64_t id;
 
-		if (strcmp(result, "dropped") == 0)
+		if (result == DECISION_DROPPED)
 			r = -ESTALE;
-		else if (strcmp(result, "failed") == 0 && r == 0)
+		else if (result == DECISION_FAILED && r == 0)
 			r = -EIO;
 		if ((!act || m->actuator.dry_run) &&
 		    told_already(gpu, pd, pd->vgpu >= 0 ? m->views[pd->vgpu].id : "", now))
 			continue;
 		snprintf(d.gpu, sizeof(d.gpu), "%s", gpu->config.name);
-		snprintf(d.kind, sizeof(d.kind), "%s", policy_kind_name(pd->kind));
+		d.kind = (enum decision_kind)pd->kind;
 		snprintf(d.vgpu, sizeof(d.vgpu), "%s", pd->vgpu >= 0 ? m->views[pd->vgpu].id : "");
 		snprintf(d.donor, sizeof(d.donor), "%s",
 			 pd->donor >= 0 ? m->views[pd->donor].id : "");
-		snprintf(d.result, sizeof(d.result), "%s", result);
+		d.result = result;
 		d.why = pd->why;
 		d.numbers = encode_numbers(pd);
 		d.moves = encode_moves(m->moves, pd->n_moves);

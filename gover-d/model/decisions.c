@@ -4,11 +4,56 @@
  * Thousands of them are most of what a busy daemon remembers: each is one piece of memory with its
  * texts behind it, and its numbers and moves are text until somebody asks.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "gover-d/model/decisions.h"
+
+static const char *const kind_names[DECISION_KINDS] = {
+	[DECISION_ADD] = "add",		[DECISION_REMOVE] = "remove",
+	[DECISION_RELEASE] = "release", [DECISION_ADOPT] = "adopt",
+	[DECISION_FOUND] = "found",	[DECISION_FOREIGN_WRITE] = "foreign_write",
+	[DECISION_MISSING] = "missing",
+};
+
+static const char *const result_names[DECISION_RESULTS] = {
+	[DECISION_WRITTEN] = "written",	  [DECISION_DRY_RUN] = "dry_run",
+	[DECISION_OBSERVED] = "observed", [DECISION_FAILED] = "failed",
+	[DECISION_DROPPED] = "dropped",	  [DECISION_NOTED] = "noted",
+};
+
+const char *decision_kind_name(enum decision_kind kind)
+{
+	return (int)kind < (int)POLICY_KINDS ? policy_kind_name((enum policy_kind)kind)
+					     : kind_names[kind];
+}
+
+int decision_kind_parse(const char *name, enum decision_kind *ret_kind)
+{
+	for (int i = 0; i < DECISION_KINDS; i++)
+		if (strcmp(decision_kind_name((enum decision_kind)i), name) == 0) {
+			*ret_kind = (enum decision_kind)i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+const char *decision_result_name(enum decision_result result)
+{
+	return result_names[result];
+}
+
+int decision_result_parse(const char *name, enum decision_result *ret_result)
+{
+	for (int i = 0; i < DECISION_RESULTS; i++)
+		if (strcmp(result_names[i], name) == 0) {
+			*ret_result = (enum decision_result)i;
+			return 0;
+		}
+	return -EINVAL;
+}
 
 struct decisions {
 	int64_t last_id;

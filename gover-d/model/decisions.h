@@ -8,16 +8,45 @@
 #define DECISIONS_KEPT	 2048
 #define DECISION_WHY_MAX 1024
 
+/* The kinds of enum policy_kind, then those of a request or of the daemon itself. A request uses
+ * the policy's "set" and "hold" too. */
+enum decision_kind {
+	DECISION_HOLD = POLICY_HOLD,
+	DECISION_SET = POLICY_SET,
+	DECISION_ADD = POLICY_KINDS,
+	DECISION_REMOVE,
+	DECISION_RELEASE,
+	DECISION_ADOPT,
+	DECISION_FOUND,
+	DECISION_FOREIGN_WRITE,
+	DECISION_MISSING,
+	DECISION_KINDS
+};
+
+enum decision_result {
+	DECISION_WRITTEN,
+	DECISION_DRY_RUN,
+	DECISION_OBSERVED, /* the GPU is in mode observe: nothing is written */
+	DECISION_FAILED,   /* at least one cap could not be written */
+	DECISION_DROPPED,  /* an external change came first: nothing was written */
+	DECISION_NOTED,	   /* nothing to write */
+	DECISION_RESULTS
+};
+
+/* The names in REST, log and database. Parsing returns -EINVAL for an unknown name. */
+const char *decision_kind_name(enum decision_kind kind);
+int decision_kind_parse(const char *name, enum decision_kind *ret_kind);
+const char *decision_result_name(enum decision_result result);
+int decision_result_parse(const char *name, enum decision_result *ret_result);
+
 struct decision {
 	int64_t id; /* running number, continued over restarts */
 	int64_t ts_ms;
 	char gpu[ID_MAX];
-	char kind[24]; /* policy_kind_name(), or an operator's act: "add", "remove", "set", "hold",
-			  "release", "foreign_write", "restore", "adopt", "offer_closed" */
+	enum decision_kind kind;
 	char vgpu[ID_MAX]; /* "" : none */
 	char donor[ID_MAX];
-	char result[32]; /* "written", "dry_run", "observed", "failed", "noted" (nothing to write)
-			  */
+	enum decision_result result;
 	const char *why; /* shorter than DECISION_WHY_MAX; the caller's, and copied */
 	/* To be added. A kept one has both in @detail. */
 	json_t *numbers;    /* object of numbers; never NULL */

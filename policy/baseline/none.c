@@ -39,8 +39,7 @@ void none_step(const struct policy_params *params, struct policy_gpu *gpu, struc
 	if (moved || !settle_may_offer(gpu) || gpu->n_vgpus >= params->none_vgpus ||
 	    settle_fund_plan(params, gpu, &gpu->flavor, &equal, &fund) < 0)
 		return;
-	plan_init(&fund.plan, gpu); /* a statement moves nothing */
-	explain_offer_equal(params, gpu, &fund, plan_decide(&fund.plan, gpu, POLICY_OFFER, out));
+	explain_offer_equal(params, gpu, &fund, fund_offer(gpu, &fund, out));
 }
 
 int none_fund(const struct policy_params *params, struct policy_gpu *gpu,

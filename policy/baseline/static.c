@@ -74,9 +74,7 @@ void static_step(const struct policy_params *params, struct policy_gpu *gpu, str
 	    sold_pct + gpu->flavor.initial_cap_pct > 100 * params->static_ratio ||
 	    settle_fund_plan(params, gpu, &gpu->flavor, &fixed, &fund) < 0)
 		return;
-	plan_init(&fund.plan, gpu); /* a statement moves nothing */
-	explain_offer_static(params, gpu, &fund, sold_pct,
-			     plan_decide(&fund.plan, gpu, POLICY_OFFER, out));
+	explain_offer_static(params, gpu, &fund, sold_pct, fund_offer(gpu, &fund, out));
 }
 
 int static_fund(const struct policy_params *params, struct policy_gpu *gpu,

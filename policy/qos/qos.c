@@ -195,9 +195,7 @@ static void sell(const struct policy_params *params, struct policy_gpu *gpu, boo
 	bargain = bargain_weigh(params, gpu);
 	if (bargain.profit <= 0)
 		return;
-	plan_init(&fund.plan, gpu); /* a statement moves nothing */
-	explain_bargain(params, gpu, &fund, &bargain,
-			plan_decide(&fund.plan, gpu, POLICY_OFFER, out));
+	explain_bargain(params, gpu, &fund, &bargain, fund_offer(gpu, &fund, out));
 	gpu->calm_run = 0;
 }
 

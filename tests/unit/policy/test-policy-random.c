@@ -235,15 +235,6 @@ static void check_steal(const struct world *world, const struct policy_decision 
 			    world->params.overload_pct / 100 * moves[0].to_pct + 0.01);
 }
 
-static int number_of(const struct policy_decision *decision, const char *name)
-{
-	for (int i = 0; i < decision->n_numbers; i++)
-		if (strcmp(decision->numbers[i].name, name) == 0)
-			return (int)decision->numbers[i].value;
-	fail_msg("no number %s", name);
-	return 0;
-}
-
 /* What was stated can be had, while nothing has changed. */
 static void check_offer(const struct world *world, const struct policy_decision *decision)
 {
@@ -256,7 +247,7 @@ static void check_offer(const struct world *world, const struct policy_decision 
 	copy_world(world, &claimed);
 	assert_int_equal(claimed.policy->fund(&claimed.params, &claimed.gpu, &claimed.gpu.flavor,
 					      &claimed.out),
-			 number_of(decision, "fundable_pct"));
+			 decision->fundable_pct);
 }
 
 static void check_decisions(const struct world *world)

@@ -64,8 +64,8 @@ static void keep(const char *why)
 {
 	const struct decision decision = {
 		.gpu = "gpu0",
-		.kind = "steal",
-		.result = "written",
+		.kind = (enum decision_kind)POLICY_STEAL,
+		.result = DECISION_WRITTEN,
 		.why = why,
 		.numbers = json_object(),
 		.moves = json_array(),

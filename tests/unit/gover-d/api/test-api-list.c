@@ -151,8 +151,8 @@ static void decisions_say_whether_there_is_more(void **state)
 	for (int i = 0; i < 3; i++) {
 		struct decision d = {
 			.ts_ms = 1,
-			.kind = "set",
-			.result = "noted",
+			.kind = DECISION_SET,
+			.result = DECISION_NOTED,
 			.why = "",
 			.numbers = json_object(),
 			.moves = json_array(),

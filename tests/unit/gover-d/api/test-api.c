@@ -57,10 +57,10 @@ static void add_decisions(int n)
 		struct decision decision = {
 			.ts_ms = 1000 + i,
 			.gpu = "gpu0",
-			.kind = "steal",
+			.kind = (enum decision_kind)POLICY_STEAL,
 			.vgpu = "a",
 			.donor = "b",
-			.result = "written",
+			.result = DECISION_WRITTEN,
 			.why = "it was short",
 			.numbers = json_pack("{s:f}", "u_pct", 97.5),
 			.moves = json_pack("[{s:s,s:i,s:i,s:n}]", "vgpu", i % 2 ? "c" : "b",

@@ -207,7 +207,8 @@ static const char *look(void)
 	decided[0] = '\0';
 	while ((d = decisions_after(m.decisions, looked_at))) {
 		at += (size_t)snprintf(decided + at, sizeof(decided) - at, "%s%s %s",
-				       at ? ", " : "", d->kind, d->result);
+				       at ? ", " : "", decision_kind_name(d->kind),
+				       decision_result_name(d->result));
 		snprintf(why, sizeof(why), "%s", d->why);
 		looked_at = d->id;
 	}

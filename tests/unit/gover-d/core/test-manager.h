@@ -413,7 +413,8 @@ static inline int count(const char *kind, const char *result)
 
 	for (const struct decision *d = decisions_after(m->decisions, 0); d;
 	     d = decisions_after(m->decisions, d->id))
-		n += strcmp(d->kind, kind) == 0 && (!result || strcmp(d->result, result) == 0);
+		n += strcmp(decision_kind_name(d->kind), kind) == 0 &&
+		     (!result || strcmp(decision_result_name(d->result), result) == 0);
 	return n;
 }
 

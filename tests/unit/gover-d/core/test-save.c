@@ -178,9 +178,9 @@ static void revisions_grow_also_when_the_clock_goes_back(void **state)
 
 static void note(void)
 {
-	(void)decisions_add(
-		m.decisions,
-		&(struct decision){.kind = "set", .numbers = json_object(), .moves = json_array()});
+	(void)decisions_add(m.decisions, &(struct decision){.kind = DECISION_SET,
+							    .numbers = json_object(),
+							    .moves = json_array()});
 }
 
 static void ids_are_noted_before_they_are_given(void **state)
