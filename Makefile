@@ -71,7 +71,7 @@ $B/libgover-fps.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-preload/*.c)) fps-p
 		-o $@ $(filter %.o,$^) -ldl -lm -pthread
 
 # The layer shares the objects that count frames; it wraps no GL symbols.
-counting := dial frame guest kept link order pace page say setup
+counting := channel connection debug frame limit owned-fd pace report setup shared-page
 $B/libgover-fps-layer.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-preload/layer/*.c)) \
 		$(counting:%=$B/obj/fps-preload/%.o) fps-preload/layer/exports.map
 	@echo "  LD    $@"
@@ -117,7 +117,7 @@ $B/tests/test-%: test-%.c $B/libgover.a
 # The i915 policy is tested with a small stand-in for i915, and with the warnings that i915 disables disabled.
 $B/tests/test-sched-policy $B/tests/test-sched-policy-books: cflags += -Itests/i915 -Wno-unused-parameter -Wno-sign-compare
 
-$B/tests/fps-sink: monitor/fps/fps.c $(addprefix monitor/fps/,door.c guest.c message.c page.c reporter.c)
+$B/tests/fps-sink: monitor/fps/fps.c $(addprefix monitor/fps/,guests.c listener.c message.c page.c reporter.c)
 $B/tests/fps-ways: $B/tests/fake-gl
 $B/tests/fps-ways: ldflags += -Wl,--no-as-needed $B/tests/fake-gl
 $B/tests/%: tests/helper/%.c

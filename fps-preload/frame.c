@@ -7,9 +7,9 @@
 #include <time.h>
 
 #include "fps-preload/frame.h"
-#include "fps-preload/link.h"
+#include "fps-preload/connection.h"
 #include "fps-preload/pace.h"
-#include "fps-preload/page.h"
+#include "fps-preload/shared-page.h"
 
 #define NS_PER_S 1000000000ull
 
@@ -29,8 +29,8 @@ static __thread __attribute__((tls_model("initial-exec"))) struct {
 
 void frame_setup(const struct setup *setup)
 {
-	if (setup->way != SETUP_OFF) {
-		link_setup(setup, &limit_ns);
+	if (setup->transport != SETUP_OFF) {
+		connection_setup(setup, &limit_ns);
 		counting = true;
 	}
 	period_ns = setup->period_ns;
@@ -66,7 +66,7 @@ bool frame_end(uint64_t begin, unsigned int frames)
 	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail for this clock */
 	now_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 	if (counting)
-		page_record(now_ns, frames);
+		shared_page_count_frames(now_ns, frames);
 	longest_ns = __atomic_load_n(&limit_ns, __ATOMIC_RELAXED);
 	if (longest_ns < period_ns)
 		longest_ns = period_ns;

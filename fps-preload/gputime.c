@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "fps-preload/gputime.h"
-#include "fps-preload/page.h"
-#include "fps-preload/say.h"
+#include "fps-preload/shared-page.h"
+#include "fps-preload/debug.h"
 #include "fps-preload/symbol.h"
 
 #define GL_EXTENSIONS		  0x1F03
@@ -182,7 +182,8 @@ static struct context *meet(enum gputime_api api, void *handle)
 	c->usable = proc && functions_find(proc, &c->gl);
 	if (c->usable)
 		c->gl.gen_queries(2 * IN_FLIGHT, c->query[0]);
-	say("context %p: %s", handle, c->usable ? "GPU time is measured" : "no timestamp queries");
+	debug_log("context %p: %s", handle,
+		  c->usable ? "GPU time is measured" : "no timestamp queries");
 	return c;
 }
 
@@ -226,7 +227,7 @@ static void pick_up(struct context *c)
 		c->gl.get_int64(query[0], GL_QUERY_RESULT, &begin);
 		c->gl.get_int64(query[1], GL_QUERY_RESULT, &end);
 		if (end >= begin && end - begin <= LONGEST_NS)
-			page_record_gpu(end - begin);
+			shared_page_count_gpu_time(end - begin);
 		c->oldest = (c->oldest + 1) % IN_FLIGHT;
 		c->n--;
 	}

@@ -17,7 +17,7 @@
 #include "fps-preload/frame.h"
 #include "fps-preload/gputime.h"
 #include "fps-preload/jump.h"
-#include "fps-preload/say.h"
+#include "fps-preload/debug.h"
 #include "fps-preload/setup.h"
 #include "fps-preload/symbol.h"
 
@@ -67,10 +67,10 @@ __attribute__((constructor)) static void hook_start(void)
 	struct setup setup;
 
 	setup_read(&setup);
-	say_enable(setup.debug);
+	debug_enable(setup.debug);
 	frame_setup(&setup);
-	gpu_time = setup.gpu_time && setup.way != SETUP_OFF;
-	off = setup.way == SETUP_OFF && setup.period_ns == 0;
+	gpu_time = setup.gpu_time && setup.transport != SETUP_OFF;
+	off = setup.transport == SETUP_OFF && setup.period_ns == 0;
 }
 
 SYMBOL_EARLY static const struct covered *covered_find(const char *name)

@@ -48,20 +48,20 @@ struct fps_message {
 
 _Static_assert(sizeof(struct fps_message) == FPS_MESSAGE_BYTES, "a message has no padding");
 
-#define FPS_ANSWER_MAGIC   0x78616d2d72766f67u /* "govr-max" as it travels */
-#define FPS_ANSWER_END	   0x2e646e652d78616du /* "max-end." */
-#define FPS_ANSWER_VERSION 1u
+#define FPS_LIMIT_MAGIC	  0x78616d2d72766f67u /* "govr-max" as it travels */
+#define FPS_LIMIT_END	  0x2e646e652d78616du /* "max-end." */
+#define FPS_LIMIT_VERSION 1u
 
-/* As wire.h's fps_order: the last one stands, also when the daemon is gone. */
-struct fps_answer {
+/* As wire.h's fps_limit: the last one stands, also when the daemon is gone. */
+struct fps_limit_message {
 	uint64_t magic;
 	uint64_t version;
 	uint64_t period_ns; /* of a frame, at least; 0: no limit; 1 ms to 1 s */
 	uint64_t end;
 };
 
-#define FPS_ANSWER_BYTES 32
+#define FPS_LIMIT_BYTES 32
 
-_Static_assert(sizeof(struct fps_answer) == FPS_ANSWER_BYTES, "an answer has no padding");
+_Static_assert(sizeof(struct fps_limit_message) == FPS_LIMIT_BYTES, "an answer has no padding");
 
 #endif

@@ -15,7 +15,7 @@ static void read_unix(const char *path, struct setup *setup)
 
 	if (length == 0 || length >= sizeof(setup->daemon.sun_path))
 		return;
-	setup->way = SETUP_UNIX;
+	setup->transport = SETUP_UNIX;
 	setup->daemon.sun_family = AF_UNIX;
 	memcpy(setup->daemon.sun_path, path, length + 1);
 }
@@ -41,7 +41,7 @@ static void read_vsock(const char *address, struct setup *setup)
 
 	if (!read_u32(address, ':', &address, &cid) || !read_u32(address, '\0', &address, &port))
 		return;
-	setup->way = SETUP_VSOCK;
+	setup->transport = SETUP_VSOCK;
 	setup->host =
 		(struct sockaddr_vm){.svm_family = AF_VSOCK, .svm_cid = cid, .svm_port = port};
 }
@@ -52,7 +52,7 @@ static void read_port(const char *name, struct setup *setup)
 
 	if (length == 0 || length >= sizeof(setup->port) || strchr(name, '/') || name[0] == '.')
 		return;
-	setup->way = SETUP_PORT;
+	setup->transport = SETUP_PORT;
 	memcpy(setup->port, name, length + 1);
 }
 
@@ -67,7 +67,7 @@ static const struct {
 
 void setup_read(struct setup *ret_setup)
 {
-	struct setup setup = {.way = SETUP_OFF};
+	struct setup setup = {.transport = SETUP_OFF};
 	const char *where = getenv("GOVER_FPS");
 	const char *fps_max = getenv("GOVER_FPS_MAX");
 	const char *gpu_time = getenv("GOVER_FPS_GPU_TIME");

@@ -12,16 +12,16 @@
 
 #define SETUP_PORT_MAX 64 /* with its NUL */
 
-enum setup_way { SETUP_OFF, SETUP_UNIX, SETUP_VSOCK, SETUP_PORT };
+enum setup_transport { SETUP_OFF, SETUP_UNIX, SETUP_VSOCK, SETUP_PORT };
 
 struct setup {
-	enum setup_way way;	   /* SETUP_OFF: no counting */
-	struct sockaddr_un daemon; /* of SETUP_UNIX */
-	struct sockaddr_vm host;   /* of SETUP_VSOCK */
-	char port[SETUP_PORT_MAX]; /* of SETUP_PORT: the name of a virtio-serial port */
-	uint64_t period_ns;	   /* of paced frames; 0: no pacing */
-	bool gpu_time;		   /* measure it */
-	bool debug;		   /* tell on stderr */
+	enum setup_transport transport; /* SETUP_OFF: no counting */
+	struct sockaddr_un daemon;	/* of SETUP_UNIX */
+	struct sockaddr_vm host;	/* of SETUP_VSOCK */
+	char port[SETUP_PORT_MAX];	/* of SETUP_PORT: the name of a virtio-serial port */
+	uint64_t period_ns;		/* of paced frames; 0: no pacing */
+	bool gpu_time;			/* measure it */
+	bool debug;			/* tell on stderr */
 };
 
 /*

@@ -54,7 +54,7 @@ struct fps_hello {
 };
 
 /* What the daemon says, whenever it likes; the last one stands, also when the daemon is gone. */
-struct fps_order {
+struct fps_limit {
 	uint32_t magic;
 	uint32_t version;
 	uint64_t period_ns; /* of a frame, at least; 0: no limit; 1 ms to 1 s */

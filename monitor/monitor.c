@@ -96,7 +96,8 @@ static void sample_reported_frames(struct monitor_track *track, const struct fps
 				   double period_s, struct monitor_row *row)
 {
 	const struct fps_totals *last = &track->fps_last;
-	uint64_t seen = now->frames - now->told_frames, before = last->frames - last->told_frames;
+	uint64_t seen = now->frames - now->reported_frames,
+		 before = last->frames - last->reported_frames;
 
 	row->frames = now->frames;
 	if (track->fps_primed && last->open > 0 && row->dt_s > 0 &&
@@ -105,13 +106,13 @@ static void sample_reported_frames(struct monitor_track *track, const struct fps
 		row->fps_valid = true;
 		row->fps = (double)(seen - before) / row->dt_s;
 	}
-	if (now->telling > 0) {
+	if (now->reporting > 0) {
 		row->fps_valid = true;
-		row->fps += now->told_fps;
+		row->fps += now->reported_fps;
 	}
 	if (row->fps_valid && track->fps_primed)
 		sample_frame_times(last, now, row);
-	hold_frame_times(track, now->telling > 0 && row->fps > 0, row);
+	hold_frame_times(track, now->reporting > 0 && row->fps > 0, row);
 	track->fps_primed = true;
 	track->fps_last = *now;
 }

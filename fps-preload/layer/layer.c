@@ -17,7 +17,7 @@
 
 #include "fps-preload/layer/table.h"
 #include "fps-preload/frame.h"
-#include "fps-preload/say.h"
+#include "fps-preload/debug.h"
 #include "fps-preload/setup.h"
 
 #define EXPORT	       __attribute__((visibility("default")))
@@ -42,8 +42,8 @@ __attribute__((constructor)) static void layer_start(void)
 	struct setup setup;
 
 	setup_read(&setup);
-	say_enable(setup.debug);
-	off = setup.way == SETUP_OFF && setup.period_ns == 0;
+	debug_enable(setup.debug);
+	off = setup.transport == SETUP_OFF && setup.period_ns == 0;
 	if (begin && end) {
 		beside_preload = true;
 		begin_frame = begin;
@@ -150,8 +150,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice gpu,
 	next->present = (PFN_vkQueuePresentKHR)device_proc(*ret_device, "vkQueuePresentKHR");
 	next->translator = instance && instance->translator;
 	if (next->translator)
-		say("frames of a translator of OpenGL are counted %s",
-		    beside_preload ? "where the program swaps" : "here");
+		debug_log("frames of a translator of OpenGL are counted %s",
+			  beside_preload ? "where the program swaps" : "here");
 	table_publish(next, *ret_device);
 	return VK_SUCCESS;
 }

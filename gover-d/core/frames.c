@@ -116,7 +116,7 @@ void frames_look(struct manager *m, struct instant now)
 	if (!frames->bpf || now.mono_ns < frames->look_ns + LOOK_EVERY_NS)
 		return;
 	frames->look_ns = now.mono_ns;
-	if (fps_bpf_look(frames->bpf)) {
+	if (fps_bpf_request_scan(frames->bpf)) {
 		frames->slow_looks = 0;
 		return;
 	}

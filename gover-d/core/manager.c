@@ -169,8 +169,8 @@ static int open_fps(struct manager *m, struct err *reterr)
 	r = fps_hub_new(m->config.fps_socket, owner_of, m, &m->fps, reterr);
 	if (r < 0)
 		return r;
-	r = fps_hub_hear_guests(m->fps, (uint32_t)m->config.fps_vsock_port, m->config.fps_ports,
-				vm_of, reterr);
+	r = fps_hub_listen_guests(m->fps, (uint32_t)m->config.fps_vsock_port, m->config.fps_ports,
+				  vm_of, reterr);
 	if (r < 0)
 		return r;
 	r = sd_event_add_io(m->event, &m->fps_source, fps_hub_fd(m->fps), EPOLLIN, on_fps, m);

@@ -194,9 +194,9 @@ const struct fps_totals *fps_bpf_totals(struct fps_bpf *bpf, const char *id)
 	return &watch->totals;
 }
 
-bool fps_bpf_look(struct fps_bpf *bpf)
+bool fps_bpf_request_scan(struct fps_bpf *bpf)
 {
-	return fps_bpf_files_look(bpf->files);
+	return fps_bpf_files_request_scan(bpf->files);
 }
 
 void fps_bpf_stats(const struct fps_bpf *bpf, struct fps_bpf_stats *ret_stats)

@@ -33,7 +33,7 @@ const struct fps_totals *fps_bpf_totals(struct fps_bpf *bpf, const char *id);
 
 /* Once a second: has a thread look for library files that came since, a container's own for one,
  * and put the program on them. Never waits. False: it is still looking since the last time. */
-bool fps_bpf_look(struct fps_bpf *bpf);
+bool fps_bpf_request_scan(struct fps_bpf *bpf);
 
 struct fps_bpf_stats {
 	int files;   /* library files with the program on them */

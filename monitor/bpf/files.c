@@ -17,7 +17,7 @@
 
 #include "base/cleanup.h"
 #include "monitor/bpf/files.h"
-#include "monitor/bpf/elf.h"
+#include "monitor/bpf/symbols.h"
 #include "monitor/bpf/scan.h"
 
 #define LOADER_CACHE  "/etc/ld.so.cache"
@@ -27,7 +27,7 @@
 
 /* A file in which nobody was seen for so long is let go, since it keeps a file system busy.
  * Programs may come and go between two scans, so it is not short. */
-#define UNSEEN_SCANS (12 * PRESENT_SCAN_ROUND)
+#define UNSEEN_SCANS (12 * FPS_BPF_SCAN_ROUND)
 
 /* A library file. */
 struct file {
@@ -35,7 +35,7 @@ struct file {
 	ino_t ino;
 	char vgpu[ID_MAX]; /* where it was met last; "": known to the host's loader */
 	unsigned int seen; /* number of the scan */
-	struct bpf_link *links[PRESENT_PLACES_MAX];
+	struct bpf_link *links[FPS_BPF_SYMBOLS_MAX];
 	int n_links;
 	bool failed; /* the program could not be put on all of it */
 };
@@ -58,7 +58,7 @@ struct fps_bpf_files {
 	size_t n_places;
 
 	/* the thread's */
-	struct present_scan *scan;
+	struct fps_bpf_scan *scan;
 	unsigned int scans;
 	struct timespec cache_mtime;
 	struct file files[FILES_MAX];
@@ -91,8 +91,8 @@ static bool has_room(const struct fps_bpf_files *files)
 static int file_attach(struct fps_bpf_files *files, struct file *file, const char *path, int fd)
 {
 	struct bpf_uprobe_opts options = {.sz = sizeof(options)};
-	struct present_file found;
-	int r = present_file_read(fd, &found);
+	struct fps_bpf_symbols found;
+	int r = fps_bpf_symbols_read(fd, &found);
 
 	for (int i = 0; r == 0 && i < found.n; i++) {
 		struct bpf_link *link = bpf_program__attach_uprobe_opts(files->present, -1, path,
@@ -160,7 +160,7 @@ static void scan_host(struct fps_bpf_files *files)
 		return;
 	}
 	files->cache_mtime = st.st_mtim;
-	(void)present_scan_cache(LOADER_CACHE, meet_file, files);
+	(void)fps_bpf_scan_cache(LOADER_CACHE, meet_file, files);
 }
 
 static void tell_files(struct fps_bpf_files *files)
@@ -221,15 +221,15 @@ static void scan_once(struct fps_bpf_files *files)
 	files->scans++;
 	files->crowded = 0;
 	scan_host(files);
-	present_scan_begin(files->scan);
+	fps_bpf_scan_begin(files->scan);
 	/* Each time another is first, in case not all have a turn. */
 	for (size_t i = 0; places && i < n; i++) {
 		const struct place *place = &places[(i + files->scans) % n];
 
 		files->scanned = place->id;
-		present_scan_group(files->scan, place->folder, meet_file, files);
+		fps_bpf_scan_group(files->scan, place->folder, meet_file, files);
 	}
-	present_scan_end(files->scan);
+	fps_bpf_scan_end(files->scan);
 	if (places || n == 0)
 		drop_unneeded(files, places, n);
 	tell_files(files);
@@ -280,7 +280,7 @@ int fps_bpf_files_new(struct bpf_program *present, struct fps_bpf_files **ret_fi
 	files->present = present;
 	(void)pthread_mutex_init(&files->lock, NULL); /* without attributes neither can fail */
 	(void)pthread_cond_init(&files->wake, NULL);
-	r = present_scan_new("/proc", &files->scan);
+	r = fps_bpf_scan_new("/proc", &files->scan);
 	if (r == 0) {
 		scan_once(files);
 		if (files->attach_errno < 0 && atomic_load(&files->counted) == 0)
@@ -320,7 +320,7 @@ bool fps_bpf_files_free(struct fps_bpf_files *files)
 		return false;
 	while (files->n_files > 0)
 		file_detach(&files->files[--files->n_files]);
-	present_scan_free(files->scan);
+	fps_bpf_scan_free(files->scan);
 	(void)pthread_cond_destroy(&files->wake);
 	(void)pthread_mutex_destroy(&files->lock);
 	free(files->places);
@@ -355,7 +355,7 @@ void fps_bpf_files_drop(struct fps_bpf_files *files, const char *id)
 	pthread_mutex_unlock(&files->lock);
 }
 
-bool fps_bpf_files_look(struct fps_bpf_files *files)
+bool fps_bpf_files_request_scan(struct fps_bpf_files *files)
 {
 	bool looking;
 

@@ -24,8 +24,8 @@ bool fps_bpf_files_free(struct fps_bpf_files *files);
 int fps_bpf_files_add(struct fps_bpf_files *files, const char *id, const char *folder);
 void fps_bpf_files_drop(struct fps_bpf_files *files, const char *id);
 
-/* See fps_bpf_look() and fps_bpf_stats(). */
-bool fps_bpf_files_look(struct fps_bpf_files *files);
+/* See fps_bpf_request_scan() and fps_bpf_stats(). */
+bool fps_bpf_files_request_scan(struct fps_bpf_files *files);
 void fps_bpf_files_stats(const struct fps_bpf_files *files, struct fps_bpf_stats *ret_stats);
 
 #endif

@@ -36,7 +36,7 @@ const struct fps_totals *fps_bpf_totals(struct fps_bpf *bpf, const char *id)
 	return NULL;
 }
 
-bool fps_bpf_look(struct fps_bpf *bpf)
+bool fps_bpf_request_scan(struct fps_bpf *bpf)
 {
 	(void)bpf;
 	return true;

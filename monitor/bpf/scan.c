@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "monitor/bpf/elf.h"
+#include "monitor/bpf/symbols.h"
 #include "monitor/bpf/scan.h"
 
 #define CACHE_MAX  (16u << 20)
@@ -30,7 +30,7 @@ struct process {
 	int scans; /* in which it was seen before this one */
 };
 
-struct present_scan {
+struct fps_bpf_scan {
 	char proc[64];
 	int looks;					/* in this scan */
 	struct process before[PIDS_MAX], now[PIDS_MAX]; /* before: by pid */
@@ -61,7 +61,7 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-int present_scan_cache(const char *cache, present_found_fn found, void *userdata)
+int fps_bpf_scan_cache(const char *cache, fps_bpf_found_fn found, void *userdata)
 {
 	CLEANUP_FREE char *text = NULL;
 	struct cache_entry entry;
@@ -85,7 +85,8 @@ int present_scan_cache(const char *cache, present_found_fn found, void *userdata
 	for (uint32_t i = 0; i < head.n; i++) {
 		memcpy(&entry, start + sizeof(head) + i * sizeof(entry), sizeof(entry));
 		/* file_read() has put a NUL after the last byte. */
-		if (entry.path < length && present_file_is_named(last_part(start + entry.path)))
+		if (entry.path < length &&
+		    fps_bpf_symbols_is_library(last_part(start + entry.path)))
 			found(userdata, start + entry.path);
 	}
 	return 0;
@@ -93,9 +94,9 @@ int present_scan_cache(const char *cache, present_found_fn found, void *userdata
 
 /* --- what programs have mapped --- */
 
-int present_scan_new(const char *proc, struct present_scan **ret_scan)
+int fps_bpf_scan_new(const char *proc, struct fps_bpf_scan **ret_scan)
 {
-	struct present_scan *scan = calloc(1, sizeof(*scan));
+	struct fps_bpf_scan *scan = calloc(1, sizeof(*scan));
 
 	if (!scan)
 		return -ENOMEM;
@@ -104,7 +105,7 @@ int present_scan_new(const char *proc, struct present_scan **ret_scan)
 	return 0;
 }
 
-struct present_scan *present_scan_free(struct present_scan *scan)
+struct fps_bpf_scan *fps_bpf_scan_free(struct fps_bpf_scan *scan)
 {
 	free(scan);
 	return NULL;
@@ -121,21 +122,21 @@ static int process_compare(const void *a, const void *b)
  * A line is "FROM-TO rwxp OFFSET MAJOR:MINOR INODE PATH". What is executable there is opened
  * through map_files, where the kernel keeps the mapped file itself.
  */
-static void look_at_line(const struct present_scan *scan, int pid, const char *line,
-			 present_found_fn found, void *userdata)
+static void look_at_line(const struct fps_bpf_scan *scan, int pid, const char *line,
+			 fps_bpf_found_fn found, void *userdata)
 {
 	char range[40], rights[8], path[128];
 	const char *name = strchr(line, '/');
 
 	if (!name || sscanf(line, "%39s %7s", range, rights) != 2 || rights[2] != 'x')
 		return;
-	if (!present_file_is_named(last_part(name)))
+	if (!fps_bpf_symbols_is_library(last_part(name)))
 		return;
 	snprintf(path, sizeof(path), "%s/%d/map_files/%s", scan->proc, pid, range);
 	found(userdata, path);
 }
 
-static void look_at(struct present_scan *scan, int pid, present_found_fn found, void *userdata)
+static void look_at(struct fps_bpf_scan *scan, int pid, fps_bpf_found_fn found, void *userdata)
 {
 	CLEANUP_FREE char *line = NULL;
 	char path[96];
@@ -159,10 +160,10 @@ static void look_at(struct present_scan *scan, int pid, present_found_fn found, 
 static bool has_turn(const struct process *process)
 {
 	return process->scans < EAGER_LOOKS ||
-	       (process->scans + process->pid) % PRESENT_SCAN_ROUND == 0;
+	       (process->scans + process->pid) % FPS_BPF_SCAN_ROUND == 0;
 }
 
-static void meet(struct present_scan *scan, int pid, present_found_fn found, void *userdata)
+static void meet(struct fps_bpf_scan *scan, int pid, fps_bpf_found_fn found, void *userdata)
 {
 	struct process process = {.pid = pid};
 	const struct process *known =
@@ -182,7 +183,7 @@ static void meet(struct present_scan *scan, int pid, present_found_fn found, voi
 	scan->now[scan->n_now++] = process;
 }
 
-static void scan_programs(struct present_scan *scan, const char *folder, present_found_fn found,
+static void scan_programs(struct fps_bpf_scan *scan, const char *folder, fps_bpf_found_fn found,
 			  void *userdata)
 {
 	char path[PATH_MAX];
@@ -200,8 +201,8 @@ static void scan_programs(struct present_scan *scan, const char *folder, present
 	(void)fclose(procs);
 }
 
-static void scan_tree(struct present_scan *scan, const char *folder, int depth, int *groups,
-		      present_found_fn found, void *userdata)
+static void scan_tree(struct fps_bpf_scan *scan, const char *folder, int depth, int *groups,
+		      fps_bpf_found_fn found, void *userdata)
 {
 	const struct dirent *entry;
 	char below[PATH_MAX];
@@ -221,13 +222,13 @@ static void scan_tree(struct present_scan *scan, const char *folder, int depth, 
 	(void)closedir(dir);
 }
 
-void present_scan_begin(struct present_scan *scan)
+void fps_bpf_scan_begin(struct fps_bpf_scan *scan)
 {
 	scan->looks = 0;
 	scan->n_now = 0;
 }
 
-void present_scan_group(struct present_scan *scan, const char *folder, present_found_fn found,
+void fps_bpf_scan_group(struct fps_bpf_scan *scan, const char *folder, fps_bpf_found_fn found,
 			void *userdata)
 {
 	int groups = 0;
@@ -235,7 +236,7 @@ void present_scan_group(struct present_scan *scan, const char *folder, present_f
 	scan_tree(scan, folder, 0, &groups, found, userdata);
 }
 
-void present_scan_end(struct present_scan *scan)
+void fps_bpf_scan_end(struct fps_bpf_scan *scan)
 {
 	qsort(scan->now, scan->n_now, sizeof(scan->now[0]), process_compare);
 	memcpy(scan->before, scan->now, scan->n_now * sizeof(scan->now[0]));

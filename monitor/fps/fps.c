@@ -16,8 +16,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "monitor/fps/door.h"
-#include "monitor/fps/guest.h"
+#include "monitor/fps/listener.h"
+#include "monitor/fps/guests.h"
 #include "monitor/fps/page.h"
 #include "monitor/fps/fps.h"
 
@@ -32,34 +32,34 @@
 
 /* Whose is a process? Asked at every tick at first (it may be joining its group just now), then
  * now and then, as an operator may move it. */
-#define EAGER_ASKS   10
-#define ASK_EVERY_NS (5 * NS_PER_S)
+#define EAGER_LOOKUPS	10
+#define LOOKUP_EVERY_NS (5 * NS_PER_S)
 
 /* One open connection. */
-struct source {
+struct client {
 	int fd;
-	size_t at; /* in hub->sources */
+	size_t at; /* in hub->clients */
 	pid_t pid;
 	const struct fps_page *page; /* NULL: its hello has not come yet */
 	struct fps_counters counted; /* what of the page is in some vGPU's totals, or nobody's */
-	uint64_t read_ns;      /* when @counted was read; before the hello: when it connected */
-	struct fps_vgpu *vgpu; /* NULL: unmatched */
-	uint64_t told_ns;      /* the limit it was told, FPS_NOT_TOLD: none yet */
-	int asks;
-	uint64_t ask_ns; /* not before this */
+	uint64_t read_ns;	/* when @counted was read; before the hello: when it connected */
+	struct fps_vgpu *vgpu;	/* NULL: unmatched */
+	uint64_t sent_limit_ns; /* the limit it was told, FPS_LIMIT_UNSENT: none yet */
+	int lookups;
+	uint64_t lookup_ns; /* not before this */
 };
 
 struct fps_hub {
 	int epoll;
-	struct fps_door door;
+	struct fps_listener listener;
 	int spare; /* given up for a moment to refuse a connection when no fd is left */
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	fps_owner_fn owner;
 	void *userdata;
 	uint64_t tick_ns; /* of the last collect, or when the hub was made */
 	uint64_t refused;
-	struct source *sources[FPS_SOURCES_MAX];
-	size_t n_sources;
+	struct client *clients[FPS_CLIENTS_MAX];
+	size_t n_clients;
 	struct fps_vgpu **vgpus; /* by id */
 	size_t n_vgpus;
 	struct fps_guests *guests; /* NULL: not heard */
@@ -103,78 +103,78 @@ static struct fps_vgpu *vgpu_get(struct fps_hub *hub, const char *id)
 	return fresh;
 }
 
-static void source_match(struct source *source, struct fps_vgpu *vgpu)
+static void client_match(struct client *client, struct fps_vgpu *vgpu)
 {
-	if (source->vgpu)
-		source->vgpu->totals.open--;
-	source->vgpu = vgpu;
+	if (client->vgpu)
+		client->vgpu->totals.open--;
+	client->vgpu = vgpu;
 	if (vgpu)
 		vgpu->totals.open++;
 }
 
 /* Asks whose the program is. No answer leaves things as they are: a dying process has no group. */
-static void source_ask(struct fps_hub *hub, struct source *source, uint64_t now_ns)
+static void client_find_owner(struct fps_hub *hub, struct client *client, uint64_t now_ns)
 {
 	struct fps_vgpu *vgpu;
 	char id[ID_MAX];
 
-	if (now_ns < source->ask_ns)
+	if (now_ns < client->lookup_ns)
 		return;
-	if (hub->owner(hub->userdata, source->pid, id) == 0) {
+	if (hub->owner(hub->userdata, client->pid, id) == 0) {
 		vgpu = vgpu_get(hub, id);
-		if (vgpu && vgpu != source->vgpu)
-			source_match(source, vgpu);
+		if (vgpu && vgpu != client->vgpu)
+			client_match(client, vgpu);
 	}
-	if (source->vgpu || ++source->asks >= EAGER_ASKS)
-		source->ask_ns = now_ns + ASK_EVERY_NS;
+	if (client->vgpu || ++client->lookups >= EAGER_LOOKUPS)
+		client->lookup_ns = now_ns + LOOKUP_EVERY_NS;
 }
 
 /* Tells it the limit of its vGPU, if that is not what it knows. A full socket is tried again. */
-static void source_tell(struct source *source)
+static void client_send_limit(struct client *client)
 {
-	struct fps_order order = {
+	struct fps_limit order = {
 		.magic = FPS_WIRE_MAGIC,
 		.version = FPS_WIRE_VERSION,
-		.period_ns = source->vgpu ? source->vgpu->limit_ns : 0,
+		.period_ns = client->vgpu ? client->vgpu->limit_ns : 0,
 	};
 
-	if (order.period_ns != source->told_ns &&
-	    send(source->fd, &order, sizeof(order), MSG_DONTWAIT | MSG_NOSIGNAL) ==
+	if (order.period_ns != client->sent_limit_ns &&
+	    send(client->fd, &order, sizeof(order), MSG_DONTWAIT | MSG_NOSIGNAL) ==
 		    (ssize_t)sizeof(order))
-		source->told_ns = order.period_ns;
+		client->sent_limit_ns = order.period_ns;
 }
 
 /* Adds what is new in the page to its vGPU's totals. What was drawn while nobody was known to own
  * the program, or is not to be believed, is in nobody's. */
-static void source_count(struct source *source, uint64_t now_ns)
+static void client_count(struct client *client, uint64_t now_ns)
 {
 	struct fps_counters now;
 
-	fps_page_read(source->page, &now);
-	if (source->vgpu && fps_page_plausible(&source->counted, &now, now_ns - source->read_ns))
-		fps_page_add(&source->vgpu->totals, &source->counted, &now, source->read_ns,
+	fps_page_read(client->page, &now);
+	if (client->vgpu && fps_page_plausible(&client->counted, &now, now_ns - client->read_ns))
+		fps_page_add(&client->vgpu->totals, &client->counted, &now, client->read_ns,
 			     now_ns);
-	source->counted = now;
-	source->read_ns = now_ns;
+	client->counted = now;
+	client->read_ns = now_ns;
 }
 
-static void source_free(struct fps_hub *hub, struct source *source)
+static void client_free(struct fps_hub *hub, struct client *client)
 {
-	source_match(source, NULL);
-	if (source->page)
-		(void)munmap((void *)(uintptr_t)source->page, FPS_WIRE_PAGE_SIZE);
+	client_match(client, NULL);
+	if (client->page)
+		(void)munmap((void *)(uintptr_t)client->page, FPS_WIRE_PAGE_SIZE);
 	/* By name: a child that the daemon is just starting may hold the fd a moment longer. */
-	(void)epoll_ctl(hub->epoll, EPOLL_CTL_DEL, source->fd, NULL);
-	(void)close(source->fd);
-	hub->sources[source->at] = hub->sources[--hub->n_sources];
-	hub->sources[source->at]->at = source->at;
-	free(source);
+	(void)epoll_ctl(hub->epoll, EPOLL_CTL_DEL, client->fd, NULL);
+	(void)close(client->fd);
+	hub->clients[client->at] = hub->clients[--hub->n_clients];
+	hub->clients[client->at]->at = client->at;
+	free(client);
 }
 
-static void source_refuse(struct fps_hub *hub, struct source *source)
+static void client_refuse(struct fps_hub *hub, struct client *client)
 {
 	hub->refused++;
-	source_free(hub, source);
+	client_free(hub, client);
 }
 
 /* Maps a page that cannot shrink under our feet. Returns 0 or a negative errno. */
@@ -225,7 +225,7 @@ static int message_fd(struct msghdr *message)
 
 /* Takes the hello. 0, -EAGAIN (not come yet), -ENOTCONN (gone without one) or another negative
  * errno: not to be had to do with. */
-static int source_hello(const struct fps_hub *hub, struct source *source, uint64_t now_ns)
+static int client_hello(const struct fps_hub *hub, struct client *client, uint64_t now_ns)
 {
 	union {
 		struct cmsghdr header;
@@ -239,7 +239,7 @@ static int source_hello(const struct fps_hub *hub, struct source *source, uint64
 		.msg_control = &control,
 		.msg_controllen = sizeof(control.bytes),
 	};
-	ssize_t n = recvmsg(source->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	ssize_t n = recvmsg(client->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	CLEANUP_CLOSE int memfd = -1;
 	int r;
 
@@ -250,73 +250,73 @@ static int source_hello(const struct fps_hub *hub, struct source *source, uint64
 	    hello.magic != FPS_WIRE_MAGIC || hello.version != FPS_WIRE_VERSION ||
 	    hello.page_bytes != FPS_WIRE_PAGE_SIZE)
 		return -EPROTO;
-	r = page_map(memfd, &source->page);
+	r = page_map(memfd, &client->page);
 	if (r < 0)
 		return r;
 	/* A program from before our time, or our last restart: its frames up to now are not of this
 	 * period. */
-	if (__atomic_load_n(&source->page->first_ns, __ATOMIC_RELAXED) + NEW_PAGE_NS < hub->tick_ns)
-		fps_page_read(source->page, &source->counted);
-	source->read_ns = now_ns;
+	if (__atomic_load_n(&client->page->first_ns, __ATOMIC_RELAXED) + NEW_PAGE_NS < hub->tick_ns)
+		fps_page_read(client->page, &client->counted);
+	client->read_ns = now_ns;
 	return 0;
 }
 
-static void source_event(struct fps_hub *hub, struct source *source, uint32_t events)
+static void client_event(struct fps_hub *hub, struct client *client, uint32_t events)
 {
 	uint64_t now_ns = clock_now().mono_ns;
 	bool ended = events & (EPOLLHUP | EPOLLRDHUP | EPOLLERR);
 	int r;
 
-	if (!source->page) {
-		r = source_hello(hub, source, now_ns);
+	if (!client->page) {
+		r = client_hello(hub, client, now_ns);
 		if (r == -EAGAIN && !ended)
 			return;
 		if (r == -ENOTCONN || r == -EAGAIN) {
-			source_free(hub, source);
+			client_free(hub, client);
 			return;
 		}
 		if (r < 0) {
-			source_refuse(hub, source);
+			client_refuse(hub, client);
 			return;
 		}
-		source_ask(hub, source, now_ns);
+		client_find_owner(hub, client, now_ns);
 	} else if (!ended) { /* it has nothing more to say */
-		source_refuse(hub, source);
+		client_refuse(hub, client);
 		return;
 	}
 	if (ended) {
-		source_count(source, now_ns);
-		source_free(hub, source);
+		client_count(client, now_ns);
+		client_free(hub, client);
 	}
 }
 
-static int source_new(struct fps_hub *hub, int fd)
+static int client_new(struct fps_hub *hub, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP};
 	struct ucred peer = {.pid = 0};
 	socklen_t length = sizeof(peer);
-	struct source *source;
+	struct client *client;
 	int r;
 
-	if (hub->n_sources == FPS_SOURCES_MAX)
+	if (hub->n_clients == FPS_CLIENTS_MAX)
 		return -EUSERS;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0)
 		return -errno;
-	source = calloc(1, sizeof(*source));
-	if (!source)
+	client = calloc(1, sizeof(*client));
+	if (!client)
 		return -ENOMEM;
-	event.data.ptr = source;
+	event.data.ptr = client;
 	if (epoll_ctl(hub->epoll, EPOLL_CTL_ADD, fd, &event) < 0) {
 		r = -errno;
-		free(source);
+		free(client);
 		return r;
 	}
-	source->fd = fd;
-	source->pid = peer.pid;
-	source->told_ns = FPS_NOT_TOLD;
-	source->read_ns = clock_now().mono_ns;
-	source->at = hub->n_sources;
-	hub->sources[hub->n_sources++] = source;
+	client->fd = fd;
+	client->pid = peer.pid;
+	client->sent_limit_ns = FPS_LIMIT_UNSENT;
+	client->read_ns = clock_now().mono_ns;
+	client->at = hub->n_clients;
+	hub->clients[hub->n_clients++] = client;
 	return 0;
 }
 
@@ -329,7 +329,7 @@ static bool accept_to_drop(struct fps_hub *hub)
 	if (hub->spare < 0)
 		return false;
 	(void)close(hub->spare);
-	fd = accept4(hub->door.fd, NULL, NULL, SOCK_CLOEXEC);
+	fd = accept4(hub->listener.fd, NULL, NULL, SOCK_CLOEXEC);
 	if (fd >= 0)
 		(void)close(fd);
 	hub->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -339,9 +339,9 @@ static bool accept_to_drop(struct fps_hub *hub)
 static void accept_all(struct fps_hub *hub)
 {
 	for (int n = 0; n < ACCEPTS_AT_ONCE; n++) {
-		int fd = accept4(hub->door.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd = accept4(hub->listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-		if (fd >= 0 && source_new(hub, fd) == 0)
+		if (fd >= 0 && client_new(hub, fd) == 0)
 			continue;
 		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
 			continue;
@@ -362,7 +362,7 @@ void fps_hub_dispatch(struct fps_hub *hub)
 		if (events[i].data.ptr && events[i].data.ptr == hub->guests)
 			fps_guests_dispatch(hub->guests, hub->tick_ns);
 		else if (events[i].data.ptr)
-			source_event(hub, events[i].data.ptr, events[i].events);
+			client_event(hub, events[i].data.ptr, events[i].events);
 		else
 			accept_all(hub);
 	}
@@ -372,21 +372,21 @@ void fps_hub_collect(struct fps_hub *hub)
 {
 	uint64_t now_ns = clock_now().mono_ns;
 
-	for (size_t i = hub->n_sources; i-- > 0;) {
-		struct source *source = hub->sources[i];
+	for (size_t i = hub->n_clients; i-- > 0;) {
+		struct client *client = hub->clients[i];
 
-		if (source->page) {
-			source_ask(hub, source, now_ns);
-			source_tell(source);
-			source_count(source, now_ns);
-		} else if (now_ns > source->read_ns + HELLO_WITHIN_NS) {
-			source_refuse(hub, source);
+		if (client->page) {
+			client_find_owner(hub, client, now_ns);
+			client_send_limit(client);
+			client_count(client, now_ns);
+		} else if (now_ns > client->read_ns + HELLO_WITHIN_NS) {
+			client_refuse(hub, client);
 		}
 	}
 	hub->tick_ns = now_ns;
 	for (size_t i = 0; i < hub->n_vgpus; i++) {
-		hub->vgpus[i]->totals.telling = 0;
-		hub->vgpus[i]->totals.told_fps = 0;
+		hub->vgpus[i]->totals.reporting = 0;
+		hub->vgpus[i]->totals.reported_fps = 0;
 	}
 	if (hub->guests)
 		fps_guests_collect(hub->guests);
@@ -420,14 +420,14 @@ void fps_hub_forget(struct fps_hub *hub, const char *id)
 
 	if (!known)
 		return;
-	for (size_t i = 0; i < hub->n_sources; i++) {
-		struct source *source = hub->sources[i];
+	for (size_t i = 0; i < hub->n_clients; i++) {
+		struct client *client = hub->clients[i];
 
-		if (source->vgpu != *known)
+		if (client->vgpu != *known)
 			continue;
-		source_match(source, NULL);
-		source->asks = 0;
-		source->ask_ns = 0;
+		client_match(client, NULL);
+		client->lookups = 0;
+		client->lookup_ns = 0;
 	}
 	fps_hub_rematch(hub);
 	free(*known);
@@ -439,9 +439,9 @@ void fps_hub_stats(const struct fps_hub *hub, struct fps_hub_stats *ret_stats)
 {
 	struct fps_hub_stats stats = {.refused = hub->refused};
 
-	for (size_t i = 0; i < hub->n_sources; i++) {
-		stats.open += hub->sources[i]->page != NULL;
-		stats.unmatched += hub->sources[i]->page && !hub->sources[i]->vgpu;
+	for (size_t i = 0; i < hub->n_clients; i++) {
+		stats.open += hub->clients[i]->page != NULL;
+		stats.unmatched += hub->clients[i]->page && !hub->clients[i]->vgpu;
 	}
 	if (hub->guests)
 		fps_guests_stats(hub->guests, &stats);
@@ -466,14 +466,14 @@ int fps_hub_new(const char *path, fps_owner_fn owner, void *userdata, struct fps
 	hub->owner = owner;
 	hub->userdata = userdata;
 	hub->tick_ns = clock_now().mono_ns;
-	hub->door = FPS_DOOR_SHUT;
+	hub->listener = FPS_LISTENER_CLOSED;
 	hub->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	hub->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (hub->epoll < 0)
 		r = err_fail(reterr, errno, "cannot make an epoll: %s", strerror(errno));
 	else
-		r = fps_door_open(path, &hub->door, reterr);
-	if (r == 0 && epoll_ctl(hub->epoll, EPOLL_CTL_ADD, hub->door.fd, &event) < 0)
+		r = fps_listener_open(path, &hub->listener, reterr);
+	if (r == 0 && epoll_ctl(hub->epoll, EPOLL_CTL_ADD, hub->listener.fd, &event) < 0)
 		r = err_fail(reterr, errno, "cannot watch %s: %s", path, strerror(errno));
 	if (r < 0) {
 		fps_hub_free(hub);
@@ -488,12 +488,12 @@ struct fps_hub *fps_hub_free(struct fps_hub *hub)
 	if (!hub)
 		return NULL;
 	hub->guests = fps_guests_free(hub->guests);
-	while (hub->n_sources > 0)
-		source_free(hub, hub->sources[hub->n_sources - 1]);
+	while (hub->n_clients > 0)
+		client_free(hub, hub->clients[hub->n_clients - 1]);
 	for (size_t i = 0; i < hub->n_vgpus; i++)
 		free(hub->vgpus[i]);
 	free(hub->vgpus);
-	fps_door_close(&hub->door, hub->path);
+	fps_listener_close(&hub->listener, hub->path);
 	if (hub->epoll >= 0)
 		(void)close(hub->epoll);
 	if (hub->spare >= 0)
@@ -507,8 +507,8 @@ static struct fps_vgpu *vgpu_of(void *userdata, const char *id)
 	return vgpu_get(userdata, id);
 }
 
-int fps_hub_hear_guests(struct fps_hub *hub, uint32_t vsock_port, const char *ports, fps_vm_fn vm,
-			struct err *reterr)
+int fps_hub_listen_guests(struct fps_hub *hub, uint32_t vsock_port, const char *ports, fps_vm_fn vm,
+			  struct err *reterr)
 {
 	const struct fps_guests_config config = {
 		.vsock_port = vsock_port,

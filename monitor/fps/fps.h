@@ -16,7 +16,7 @@
 #include "base/id.h"
 #include "fps-preload/wire.h"
 
-#define FPS_SOURCES_MAX 1024 /* open connections; further ones are closed at once and counted */
+#define FPS_CLIENTS_MAX 1024 /* open connections; further ones are closed at once and counted */
 
 /* All programs of one vGPU summed, cumulative since the hub was made; never decreases. */
 struct fps_totals {
@@ -28,9 +28,9 @@ struct fps_totals {
 	uint64_t gpu_time_ns;		       /* of gpu_frames frames, where it is measured */
 	uint64_t gpu_frames;
 	/* Programs in a virtual machine, which tell when they like (monitor/fps/reporter.h). */
-	uint64_t told_frames; /* of the frames */
-	int telling;	      /* of these the rate is known; not in open */
-	double told_fps;      /* now, of all of them */
+	uint64_t reported_frames; /* of the frames */
+	int reporting;		  /* of these the rate is known; not in open */
+	double reported_fps;	  /* now, of all of them */
 };
 
 /* Which vGPU does a process belong to? 0 and its id, or -ENOENT. */
@@ -54,8 +54,8 @@ void fps_hub_dispatch(struct fps_hub *hub);
 
 /* Hears programs in virtual machines too: on @vsock_port (0: not), and on the sockets in folder
  * @ports ("": none) behind which virtual machines have a virtio-serial port. Once. */
-int fps_hub_hear_guests(struct fps_hub *hub, uint32_t vsock_port, const char *ports, fps_vm_fn vm,
-			struct err *reterr);
+int fps_hub_listen_guests(struct fps_hub *hub, uint32_t vsock_port, const char *ports, fps_vm_fn vm,
+			  struct err *reterr);
 
 /* Contracts have changed: whose reports are whose is asked anew before the next one counts. */
 void fps_hub_rematch(struct fps_hub *hub);

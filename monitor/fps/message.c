@@ -112,13 +112,13 @@ bool fps_message_follows(const struct fps_message *before, const struct fps_mess
 	return timed <= most;
 }
 
-void fps_answer_make(uint64_t period_ns, uint8_t ret_bytes[FPS_ANSWER_BYTES])
+void fps_limit_encode(uint64_t period_ns, uint8_t ret_bytes[FPS_LIMIT_BYTES])
 {
-	const struct fps_answer answer = {
-		.magic = htole64(FPS_ANSWER_MAGIC),
-		.version = htole64(FPS_ANSWER_VERSION),
+	const struct fps_limit_message answer = {
+		.magic = htole64(FPS_LIMIT_MAGIC),
+		.version = htole64(FPS_LIMIT_VERSION),
 		.period_ns = htole64(period_ns),
-		.end = htole64(FPS_ANSWER_END),
+		.end = htole64(FPS_LIMIT_END),
 	};
 
 	memcpy(ret_bytes, &answer, sizeof(answer));

@@ -34,6 +34,6 @@ bool fps_message_follows(const struct fps_message *before, const struct fps_mess
 			 uint64_t elapsed_ns);
 
 /* The answer as it travels: a frame shall take @period_ns at least. */
-void fps_answer_make(uint64_t period_ns, uint8_t ret_bytes[FPS_ANSWER_BYTES]);
+void fps_limit_encode(uint64_t period_ns, uint8_t ret_bytes[FPS_LIMIT_BYTES]);
 
 #endif

@@ -21,9 +21,9 @@
 #define FORGET_NS (60 * NS_PER_S)    /* who has no connection may come back until then */
 #define YOUNG_NS  (2 * NS_PER_S)     /* who is no older counts from its first frame */
 
-struct fps_teller {
-	struct fps_teller *next; /* spoke before this one */
-	const void *via;	 /* NULL: it is not connected */
+struct fps_reporter {
+	struct fps_reporter *next; /* spoke before this one */
+	const void *via;	   /* NULL: it is not connected */
 	struct fps_message last;
 	uint64_t at_ns; /* when that came */
 	bool rated;	/* there is a rate */
@@ -33,37 +33,37 @@ struct fps_teller {
 	uint64_t asked_ns;
 };
 
-static struct fps_teller **find(struct fps_tellers *all, uint64_t program)
+static struct fps_reporter **find(struct fps_reporters *all, uint64_t program)
 {
-	struct fps_teller **at = &all->first;
+	struct fps_reporter **at = &all->first;
 
 	while (*at && (*at)->last.program != program)
 		at = &(*at)->next;
 	return at;
 }
 
-static void drop(struct fps_tellers *all, struct fps_teller **at)
+static void drop(struct fps_reporters *all, struct fps_reporter **at)
 {
-	struct fps_teller *teller = *at;
+	struct fps_reporter *reporter = *at;
 
-	*at = teller->next;
+	*at = reporter->next;
 	all->n--;
-	free(teller);
+	free(reporter);
 }
 
-static bool is_silent(const struct fps_teller *teller, uint64_t now_ns)
+static bool is_silent(const struct fps_reporter *reporter, uint64_t now_ns)
 {
-	return now_ns > teller->at_ns + HOLD_NS;
+	return now_ns > reporter->at_ns + HOLD_NS;
 }
 
 /* Makes room by forgetting the one that has been silent longest, if any may be forgotten. */
-static bool make_room(struct fps_tellers *all, uint64_t now_ns)
+static bool make_room(struct fps_reporters *all, uint64_t now_ns)
 {
-	struct fps_teller **victim = NULL;
+	struct fps_reporter **victim = NULL;
 
-	if (all->n < FPS_TELLERS_MAX)
+	if (all->n < FPS_REPORTERS_MAX)
 		return true;
-	for (struct fps_teller **at = &all->first; *at; at = &(*at)->next)
+	for (struct fps_reporter **at = &all->first; *at; at = &(*at)->next)
 		if (!(*at)->via || (all->fleeting && is_silent(*at, now_ns)))
 			victim = at;
 	if (!victim)
@@ -72,34 +72,34 @@ static bool make_room(struct fps_tellers *all, uint64_t now_ns)
 	return true;
 }
 
-static struct fps_teller *add(struct fps_tellers *all, uint64_t program, uint64_t now_ns)
+static struct fps_reporter *add(struct fps_reporters *all, uint64_t program, uint64_t now_ns)
 {
-	struct fps_teller *teller;
+	struct fps_reporter *reporter;
 
 	if (!make_room(all, now_ns))
 		return NULL;
-	teller = calloc(1, sizeof(*teller));
-	if (!teller)
+	reporter = calloc(1, sizeof(*reporter));
+	if (!reporter)
 		return NULL;
-	teller->last.program = program;
-	teller->room_ns = AT_ONCE * (NS_PER_S / A_SECOND);
-	teller->asked_ns = now_ns;
-	teller->next = all->first;
-	all->first = teller;
+	reporter->last.program = program;
+	reporter->room_ns = AT_ONCE * (NS_PER_S / A_SECOND);
+	reporter->asked_ns = now_ns;
+	reporter->next = all->first;
+	all->first = reporter;
 	all->n++;
-	return teller;
+	return reporter;
 }
 
 /* A bucket of seconds: each message takes a part of one out of it. */
-static bool may_speak(struct fps_teller *teller, uint64_t now_ns)
+static bool may_speak(struct fps_reporter *reporter, uint64_t now_ns)
 {
-	teller->room_ns += now_ns - teller->asked_ns;
-	teller->asked_ns = now_ns;
-	if (teller->room_ns > AT_ONCE * (NS_PER_S / A_SECOND))
-		teller->room_ns = AT_ONCE * (NS_PER_S / A_SECOND);
-	if (teller->room_ns < NS_PER_S / A_SECOND)
+	reporter->room_ns += now_ns - reporter->asked_ns;
+	reporter->asked_ns = now_ns;
+	if (reporter->room_ns > AT_ONCE * (NS_PER_S / A_SECOND))
+		reporter->room_ns = AT_ONCE * (NS_PER_S / A_SECOND);
+	if (reporter->room_ns < NS_PER_S / A_SECOND)
 		return false;
-	teller->room_ns -= NS_PER_S / A_SECOND;
+	reporter->room_ns -= NS_PER_S / A_SECOND;
 	return true;
 }
 
@@ -119,7 +119,7 @@ static void count(const struct fps_message *before, const struct fps_message *af
 	    after->longest_gap_ns > totals->longest_gap_ns)
 		totals->longest_gap_ns = after->longest_gap_ns;
 	totals->frames += after->frames - before->frames;
-	totals->told_frames += after->frames - before->frames;
+	totals->reported_frames += after->frames - before->frames;
 	if (after->frames > before->frames && newest_ns > totals->newest_ns)
 		totals->newest_ns = newest_ns;
 }
@@ -145,72 +145,74 @@ static bool begin(const struct fps_message *message, uint64_t tick_ns, uint64_t 
 	return true;
 }
 
-static void rate_from(struct fps_teller *teller, const struct fps_message *message)
+static void rate_from(struct fps_reporter *reporter, const struct fps_message *message)
 {
-	teller->from_sent_ns = message->sent_ns;
-	teller->from_frames = message->frames;
+	reporter->from_sent_ns = message->sent_ns;
+	reporter->from_frames = message->frames;
 }
 
-static bool go_on(struct fps_teller *teller, const struct fps_message *message, uint64_t now_ns,
+static bool go_on(struct fps_reporter *reporter, const struct fps_message *message, uint64_t now_ns,
 		  struct fps_totals *totals)
 {
-	uint64_t took_ns = message->sent_ns - teller->from_sent_ns;
+	uint64_t took_ns = message->sent_ns - reporter->from_sent_ns;
 
-	if (!fps_message_follows(&teller->last, message, now_ns - teller->at_ns))
+	if (!fps_message_follows(&reporter->last, message, now_ns - reporter->at_ns))
 		return false;
-	count(&teller->last, message, now_ns - teller->at_ns, now_ns, totals);
+	count(&reporter->last, message, now_ns - reporter->at_ns, now_ns, totals);
 	if (took_ns < RATE_NS)
 		return true;
-	teller->rated = true;
-	teller->fps = (double)(message->frames - teller->from_frames) * 1e9 / (double)took_ns;
-	rate_from(teller, message);
+	reporter->rated = true;
+	reporter->fps = (double)(message->frames - reporter->from_frames) * 1e9 / (double)took_ns;
+	rate_from(reporter, message);
 	return true;
 }
 
-bool fps_tellers_take(struct fps_tellers *all, const void *via, const struct fps_message *message,
-		      uint64_t tick_ns, uint64_t now_ns, struct fps_totals *totals)
+bool fps_reporters_count_message(struct fps_reporters *all, const void *via,
+				 const struct fps_message *message, uint64_t tick_ns,
+				 uint64_t now_ns, struct fps_totals *totals)
 {
-	struct fps_teller **at = find(all, message->program), *teller = *at;
-	bool fresh = !teller, believed;
+	struct fps_reporter **at = find(all, message->program), *reporter = *at;
+	bool fresh = !reporter, believed;
 
 	if (fresh) {
-		teller = add(all, message->program, now_ns);
-		if (!teller)
+		reporter = add(all, message->program, now_ns);
+		if (!reporter)
 			return false;
 	} else {
-		*at = teller->next; /* to the front */
-		teller->next = all->first;
-		all->first = teller;
+		*at = reporter->next; /* to the front */
+		reporter->next = all->first;
+		all->first = reporter;
 	}
-	if (!may_speak(teller, now_ns) || (!fresh && message->sequence <= teller->last.sequence))
+	if (!may_speak(reporter, now_ns) ||
+	    (!fresh && message->sequence <= reporter->last.sequence))
 		return false;
 	believed = fresh ? begin(message, tick_ns, now_ns, totals)
-			 : go_on(teller, message, now_ns, totals);
+			 : go_on(reporter, message, now_ns, totals);
 	if (!believed)
-		teller->rated = false;
+		reporter->rated = false;
 	if (fresh || !believed)
-		rate_from(teller, message);
+		rate_from(reporter, message);
 	if (!all->fleeting)
-		fps_tellers_leave(all, via); /* a connection has one program */
-	teller->last = *message;
-	teller->at_ns = now_ns;
-	teller->via = message->flags & FPS_MESSAGE_LAST ? NULL : via;
+		fps_reporters_disconnect(all, via); /* a connection has one program */
+	reporter->last = *message;
+	reporter->at_ns = now_ns;
+	reporter->via = message->flags & FPS_MESSAGE_LAST ? NULL : via;
 	return believed;
 }
 
-void fps_tellers_leave(struct fps_tellers *all, const void *via)
+void fps_reporters_disconnect(struct fps_reporters *all, const void *via)
 {
-	for (struct fps_teller *t = all->first; t; t = t->next)
+	for (struct fps_reporter *t = all->first; t; t = t->next)
 		if (t->via == via)
 			t->via = NULL;
 }
 
-int fps_tellers_sum(struct fps_tellers *all, uint64_t now_ns, struct fps_totals *totals)
+int fps_reporters_sum_rates(struct fps_reporters *all, uint64_t now_ns, struct fps_totals *totals)
 {
-	int telling = 0;
+	int reporting = 0;
 
-	for (struct fps_teller **at = &all->first; *at;) {
-		struct fps_teller *t = *at;
+	for (struct fps_reporter **at = &all->first; *at;) {
+		struct fps_reporter *t = *at;
 		bool silent = is_silent(t, now_ns);
 
 		if ((!t->via || all->fleeting) && now_ns > t->at_ns + FORGET_NS) {
@@ -220,17 +222,17 @@ int fps_tellers_sum(struct fps_tellers *all, uint64_t now_ns, struct fps_totals 
 		at = &t->next;
 		if (!t->via || (all->fleeting && silent))
 			continue;
-		telling++;
+		reporting++;
 		if (!t->rated)
 			continue;
-		totals->telling++;
+		totals->reporting++;
 		if (!silent)
-			totals->told_fps += t->fps;
+			totals->reported_fps += t->fps;
 	}
-	return telling;
+	return reporting;
 }
 
-void fps_tellers_free(struct fps_tellers *all)
+void fps_reporters_free(struct fps_reporters *all)
 {
 	while (all->first)
 		drop(all, &all->first);

@@ -10,13 +10,13 @@
 #include "monitor/fps/message.h"
 #include "monitor/fps/fps.h"
 
-#define FPS_TELLERS_MAX 32 /* of one virtual machine */
+#define FPS_REPORTERS_MAX 32 /* of one virtual machine */
 
-struct fps_teller;
+struct fps_reporter;
 
 /* All zero at first. */
-struct fps_tellers {
-	struct fps_teller *first; /* the one that spoke last */
+struct fps_reporters {
+	struct fps_reporter *first; /* the one that spoke last */
 	int n;
 	bool fleeting; /* nobody says when one has ended: who is silent is gone */
 };
@@ -26,16 +26,17 @@ struct fps_tellers {
  * dropped: too many a second, out of sequence, not to be believed, or one program too many.
  * @tick_ns is when the daemon last counted: who is older counts from now on.
  */
-bool fps_tellers_take(struct fps_tellers *all, const void *via, const struct fps_message *message,
-		      uint64_t tick_ns, uint64_t now_ns, struct fps_totals *totals);
+bool fps_reporters_count_message(struct fps_reporters *all, const void *via,
+				 const struct fps_message *message, uint64_t tick_ns,
+				 uint64_t now_ns, struct fps_totals *totals);
 
 /* The connection has ended, and with it its program. */
-void fps_tellers_leave(struct fps_tellers *all, const void *via);
+void fps_reporters_disconnect(struct fps_reporters *all, const void *via);
 
 /* Once a tick: adds the rates of those that tell now to @totals, and forgets those long silent.
  * Returns how many tell. */
-int fps_tellers_sum(struct fps_tellers *all, uint64_t now_ns, struct fps_totals *totals);
+int fps_reporters_sum_rates(struct fps_reporters *all, uint64_t now_ns, struct fps_totals *totals);
 
-void fps_tellers_free(struct fps_tellers *all);
+void fps_reporters_free(struct fps_reporters *all);
 
 #endif

@@ -10,7 +10,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct heard {
-	struct fps_tellers tellers;
+	struct fps_reporters reporters;
 	struct fps_totals totals;
 	uint64_t now_ns;
 	uint64_t messages;
@@ -29,24 +29,24 @@ static void hear(void *userdata, const struct fps_message *message)
 	}
 	heard->messages++;
 	heard->now_ns += NS_PER_S / 2;
-	if (!fps_tellers_take(&heard->tellers, heard, message, heard->now_ns, heard->now_ns,
-			      &heard->totals))
+	if (!fps_reporters_count_message(&heard->reporters, heard, message, heard->now_ns,
+					 heard->now_ns, &heard->totals))
 		FUZZ_CHECK(memcmp(&before, &heard->totals, sizeof(before)) == 0);
 	FUZZ_CHECK(heard->totals.frames >= before.frames);
 	FUZZ_CHECK(heard->totals.frames - before.frames <= 400000);
 	FUZZ_CHECK(heard->totals.newest_ns <= heard->now_ns);
 	for (int b = 0; b < FPS_WIRE_BUCKETS; b++)
 		FUZZ_CHECK(heard->totals.frame_time[b] >= before.frame_time[b]);
-	heard->totals.told_fps = heard->totals.telling = 0;
-	FUZZ_CHECK(fps_tellers_sum(&heard->tellers, heard->now_ns, &heard->totals) <=
-		   FPS_TELLERS_MAX);
-	FUZZ_CHECK(isfinite(heard->totals.told_fps) && heard->totals.told_fps >= 0);
+	heard->totals.reported_fps = heard->totals.reporting = 0;
+	FUZZ_CHECK(fps_reporters_sum_rates(&heard->reporters, heard->now_ns, &heard->totals) <=
+		   FPS_REPORTERS_MAX);
+	FUZZ_CHECK(isfinite(heard->totals.reported_fps) && heard->totals.reported_fps >= 0);
 }
 
 /* Feeds pieces of @cut bytes. */
 static struct heard feed(const uint8_t *bytes, size_t size, size_t cut, bool fleeting)
 {
-	struct heard heard = {.now_ns = 1000 * NS_PER_S, .tellers.fleeting = fleeting};
+	struct heard heard = {.now_ns = 1000 * NS_PER_S, .reporters.fleeting = fleeting};
 	struct fps_stream stream = {.n = 0};
 	size_t skipped = 0, fed = 0;
 
@@ -58,8 +58,8 @@ static struct heard feed(const uint8_t *bytes, size_t size, size_t cut, bool fle
 		fed += n;
 	}
 	FUZZ_CHECK(heard.messages * FPS_MESSAGE_BYTES + skipped + stream.n == size);
-	fps_tellers_free(&heard.tellers);
-	FUZZ_CHECK(heard.tellers.n == 0);
+	fps_reporters_free(&heard.reporters);
+	FUZZ_CHECK(heard.reporters.n == 0);
 	return heard;
 }
 

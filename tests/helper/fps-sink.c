@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: monitor/fps/fps.c monitor/fps/door.c monitor/fps/guest.c monitor/fps/message.c
+ * Link: monitor/fps/fps.c monitor/fps/listener.c monitor/fps/guests.c monitor/fps/message.c
  * Link: monitor/fps/page.c monitor/fps/reporter.c
  * Link: base/clock.c base/err.c base/file.c base/id.c base/parse.c -lm
  *
@@ -34,7 +34,7 @@ static void stop(int signal)
 }
 
 struct seen {
-	pid_t pids[FPS_SOURCES_MAX];
+	pid_t pids[FPS_CLIENTS_MAX];
 	int count;
 };
 
@@ -46,7 +46,7 @@ static int owner_of(void *userdata, pid_t pid, char ret_id[ID_MAX])
 
 	while (i < seen->count && seen->pids[i] != pid)
 		i++;
-	if (i == seen->count && i < FPS_SOURCES_MAX)
+	if (i == seen->count && i < FPS_CLIENTS_MAX)
 		seen->pids[seen->count++] = pid;
 	strcpy(ret_id, "all");
 	return 0;

@@ -16,8 +16,8 @@
 #include "base/file.h"
 
 /* libFuzzer wants one name; here stand all of them. */
-#define LLVMFuzzerTestOneInput fuzz_answer
-#include "tests/fuzz/fuzz-answer.c"
+#define LLVMFuzzerTestOneInput fuzz_limit
+#include "tests/fuzz/fuzz-limit.c"
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_capbook
 #include "tests/fuzz/fuzz-capbook.c"
@@ -69,7 +69,7 @@ static struct target { /* not const: cmocka hands them on as they are */
 	const char *name;
 	int (*run)(const uint8_t *data, size_t size);
 } targets[] = {
-	{"answer", fuzz_answer},       {"capbook", fuzz_capbook}, {"config", fuzz_config},
+	{"limit", fuzz_limit},	       {"capbook", fuzz_capbook}, {"config", fuzz_config},
 	{"contracts", fuzz_contracts}, {"igt", fuzz_igt},	  {"message", fuzz_message},
 	{"parse", fuzz_parse},	       {"query", fuzz_query},	  {"request", fuzz_request},
 	{"trace", fuzz_trace},	       {"when", fuzz_when},	  {"workload", fuzz_workload},

@@ -17,7 +17,7 @@ static void every_way_is_read_strictly(void **state)
 {
 	static const struct {
 		const char *text;
-		enum setup_way way;
+		enum setup_transport transport;
 		uint32_t cid, port;
 	} rows[] = {
 		{"unix:/a", SETUP_UNIX, 0, 0},
@@ -57,13 +57,13 @@ static void every_way_is_read_strictly(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		assert_int_equal(setenv("GOVER_FPS", rows[i].text, 1), 0);
 		setup_read(&setup);
-		if (setup.way != rows[i].way || setup.host.svm_cid != rows[i].cid ||
+		if (setup.transport != rows[i].transport || setup.host.svm_cid != rows[i].cid ||
 		    setup.host.svm_port != rows[i].port)
-			fail_msg("%s: way %d, %u, %u", rows[i].text, (int)setup.way,
+			fail_msg("%s: transport %d, %u, %u", rows[i].text, (int)setup.transport,
 				 setup.host.svm_cid, setup.host.svm_port);
-		if (setup.way == SETUP_VSOCK)
+		if (setup.transport == SETUP_VSOCK)
 			assert_int_equal(setup.host.svm_family, AF_VSOCK);
-		if (setup.way == SETUP_PORT)
+		if (setup.transport == SETUP_PORT)
 			assert_string_equal(setup.port, strchr(rows[i].text, ':') + 1);
 	}
 }
@@ -75,7 +75,7 @@ static void the_daemons_socket_is_the_default(void **state)
 	(void)state;
 	assert_int_equal(unsetenv("GOVER_FPS"), 0);
 	setup_read(&setup);
-	assert_int_equal(setup.way, SETUP_UNIX);
+	assert_int_equal(setup.transport, SETUP_UNIX);
 	assert_string_equal(setup.daemon.sun_path, FPS_DEFAULT_SOCKET);
 }
 

@@ -229,9 +229,9 @@ static void a_program_that_ended_has_no_fps_after_the_period_it_ended_in(void **
 static void who_tells_now_and_then_has_the_rate_of_his_messages(void **state)
 {
 	static const struct {
-		double told_fps;
-		int telling, open;
-		uint64_t frames, told;
+		double reported_fps;
+		int reporting, open;
+		uint64_t frames, reported;
 		double fps, p99_ms; /* 0: none */
 	} rows[] = {
 		{0, 0, 0, 1, 1, NO, 0}, /* a first message has no rate */
@@ -254,9 +254,9 @@ static void who_tells_now_and_then_has_the_rate_of_his_messages(void **state)
 		struct fps_totals totals = {
 			.frames = rows[i].frames,
 			.open = rows[i].open,
-			.told_frames = rows[i].told,
-			.telling = rows[i].telling,
-			.told_fps = rows[i].told_fps,
+			.reported_frames = rows[i].reported,
+			.reporting = rows[i].reporting,
+			.reported_fps = rows[i].reported_fps,
 		};
 
 		print_message("# row %zu\n", i);

@@ -28,7 +28,7 @@ static int hear(void **state)
 	if (setup(state) != 0)
 		return -1;
 	(void)snprintf(ports, sizeof(ports), "%s/ports", folder);
-	return fps_hub_hear_guests(hub, 0, ports, vm_of, &err);
+	return fps_hub_listen_guests(hub, 0, ports, vm_of, &err);
 }
 
 static int end(void **state)
@@ -156,15 +156,15 @@ static void programs_of_a_machine_share_its_port(void **state)
 		fps_hub_collect(hub);
 	}
 	assert_int_equal(frames_of("a"), 241 + 121);
-	assert_int_equal(fps_hub_totals(hub, "a")->telling, 2);
-	assert_float_equal(fps_hub_totals(hub, "a")->told_fps, 90, 1e-9);
+	assert_int_equal(fps_hub_totals(hub, "a")->reporting, 2);
+	assert_float_equal(fps_hub_totals(hub, "a")->reported_fps, 90, 1e-9);
 	assert_int_equal(stats().open, 2);
 	assert_int_equal(stats().dropped + stats().refused, 0);
 	machine_end(&m);
 	pump();
 	fps_hub_collect(hub);
 	assert_int_equal(stats().open, 0);
-	assert_int_equal(fps_hub_totals(hub, "a")->telling, 0);
+	assert_int_equal(fps_hub_totals(hub, "a")->reporting, 0);
 	assert_int_equal(frames_of("a"), 362);
 }
 
@@ -294,7 +294,7 @@ static void a_port_that_cannot_be_listened_on_is_told(void **state)
 	(void)state;
 	(void)snprintf(path_of_second, sizeof(path_of_second), "%s/second", folder);
 	assert_int_equal(fps_hub_new(path_of_second, owner_of, NULL, &second, &err), 0);
-	r = fps_hub_hear_guests(second, 0, "/proc/none/ports", vm_of, &err);
+	r = fps_hub_listen_guests(second, 0, "/proc/none/ports", vm_of, &err);
 	assert_int_equal(r, -ENOENT);
 	assert_non_null(strstr(err.msg, "/proc/none/ports"));
 	fps_hub_free(second);

@@ -17,14 +17,14 @@
 #define NOW (1000 * NS_PER_S)
 
 static const int one, other; /* connections */
-static struct fps_tellers tellers;
+static struct fps_reporters reporters;
 static struct fps_totals totals;
 static uint64_t now_ns;
 
 static int setup(void **state)
 {
 	(void)state;
-	tellers = (struct fps_tellers){.n = 0};
+	reporters = (struct fps_reporters){.n = 0};
 	totals = (struct fps_totals){.frames = 0};
 	now_ns = NOW;
 	return 0;
@@ -33,7 +33,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	fps_tellers_free(&tellers);
+	fps_reporters_free(&reporters);
 	return 0;
 }
 
@@ -57,14 +57,15 @@ static struct fps_message message(uint64_t program, double age_s, uint64_t frame
 
 static bool take(const void *via, struct fps_message m)
 {
-	return fps_tellers_take(&tellers, via, &m, now_ns - NS_PER_S / 2, now_ns, &totals);
+	return fps_reporters_count_message(&reporters, via, &m, now_ns - NS_PER_S / 2, now_ns,
+					   &totals);
 }
 
 static int sum(void)
 {
-	totals.telling = 0;
-	totals.told_fps = 0;
-	return fps_tellers_sum(&tellers, now_ns, &totals);
+	totals.reporting = 0;
+	totals.reported_fps = 0;
+	return fps_reporters_sum_rates(&reporters, now_ns, &totals);
 }
 
 static void pass(double s)
@@ -78,16 +79,16 @@ static void frames_and_rate_are_those_between_messages(void **state)
 	assert_true(take(&one, message(1, 0, 1)));
 	assert_int_equal(totals.frames, 1);
 	assert_int_equal(sum(), 1);
-	assert_int_equal(totals.telling, 0); /* one message is no rate */
-	pass(1.3);			     /* however late it comes */
+	assert_int_equal(totals.reporting, 0); /* one message is no rate */
+	pass(1.3);			       /* however late it comes */
 	assert_true(take(&one, message(1, 1, 61)));
 	assert_int_equal(totals.frames, 61);
-	assert_int_equal(totals.told_frames, 61);
+	assert_int_equal(totals.reported_frames, 61);
 	assert_int_equal(totals.frame_time[28], 61);
 	assert_int_equal(totals.newest_ns, now_ns);
 	assert_int_equal(sum(), 1);
-	assert_int_equal(totals.telling, 1);
-	assert_float_equal(totals.told_fps, 60, 1e-9);
+	assert_int_equal(totals.reporting, 1);
+	assert_float_equal(totals.reported_fps, 60, 1e-9);
 }
 
 /* Where they can be; a wrong one costs no frame. */
@@ -136,13 +137,13 @@ static void messages_close_together_make_no_rate(void **state)
 	assert_true(take(&one, message(1, 0.01, 2)));
 	assert_true(take(&one, message(1, 0.02, 3)));
 	assert_int_equal(sum(), 1);
-	assert_int_equal(totals.telling, 0);
+	assert_int_equal(totals.reporting, 0);
 	assert_true(take(&one, message(1, 0.5, 31)));
 	assert_int_equal(sum(), 1);
-	assert_float_equal(totals.told_fps, 60, 1e-9);
+	assert_float_equal(totals.reported_fps, 60, 1e-9);
 	assert_true(take(&one, message(1, 0.51, 41)));
 	assert_int_equal(sum(), 1);
-	assert_float_equal(totals.told_fps, 60, 1e-9);
+	assert_float_equal(totals.reported_fps, 60, 1e-9);
 }
 
 static void a_rate_stands_until_the_next_message_then_there_are_no_frames(void **state)
@@ -152,27 +153,27 @@ static void a_rate_stands_until_the_next_message_then_there_are_no_frames(void *
 	assert_true(take(&one, message(1, 1, 31)));
 	pass(2.4);
 	assert_int_equal(sum(), 1);
-	assert_float_equal(totals.told_fps, 30, 1e-9);
+	assert_float_equal(totals.reported_fps, 30, 1e-9);
 	pass(0.2);
 	assert_int_equal(sum(), 1);
-	assert_int_equal(totals.telling, 1);
-	assert_float_equal(totals.told_fps, 0, 1e-9); /* connected, and silent */
-	fps_tellers_leave(&tellers, &one);
+	assert_int_equal(totals.reporting, 1);
+	assert_float_equal(totals.reported_fps, 0, 1e-9); /* connected, and silent */
+	fps_reporters_disconnect(&reporters, &one);
 	assert_int_equal(sum(), 0);
-	assert_int_equal(totals.telling, 0);
+	assert_int_equal(totals.reporting, 0);
 }
 
 static void on_a_port_who_is_silent_is_gone(void **state)
 {
 	(void)state;
-	tellers.fleeting = true;
+	reporters.fleeting = true;
 	assert_true(take(&one, message(1, 0, 1)));
 	assert_true(take(&one, message(1, 1, 31)));
 	assert_true(take(&one, message(2, 0, 1)));
 	assert_int_equal(sum(), 2); /* several on one connection */
 	pass(2.6);
 	assert_int_equal(sum(), 0);
-	assert_int_equal(totals.telling, 0);
+	assert_int_equal(totals.reporting, 0);
 	assert_true(take(&one, message(1, 4, 121)));
 	assert_int_equal(totals.frames, 122); /* and goes on when it speaks again */
 	assert_int_equal(sum(), 1);
@@ -183,7 +184,7 @@ static void a_last_message_ends_a_program(void **state)
 	struct fps_message last = message(1, 1.5, 91);
 
 	(void)state;
-	tellers.fleeting = true;
+	reporters.fleeting = true;
 	assert_true(take(&one, message(1, 0, 1)));
 	assert_true(take(&one, message(1, 1, 61)));
 	last.flags = FPS_MESSAGE_LAST;
@@ -197,12 +198,12 @@ static void a_program_that_finds_another_connection_goes_on(void **state)
 	(void)state;
 	assert_true(take(&one, message(1, 0, 1)));
 	assert_true(take(&one, message(1, 1, 61)));
-	fps_tellers_leave(&tellers, &one);
+	fps_reporters_disconnect(&reporters, &one);
 	pass(9);
 	assert_true(take(&other, message(1, 10, 601)));
 	assert_int_equal(totals.frames, 601); /* those between are not lost */
 	assert_int_equal(sum(), 1);
-	fps_tellers_leave(&tellers, &one); /* the old one's end means nothing */
+	fps_reporters_disconnect(&reporters, &one); /* the old one's end means nothing */
 	assert_int_equal(sum(), 1);
 }
 
@@ -224,7 +225,7 @@ static void a_connection_has_one_program(void **state)
 	assert_true(take(&one, message(1, 1, 61)));
 	assert_true(take(&one, message(2, 0, 1))); /* began anew */
 	assert_int_equal(sum(), 1);
-	assert_int_equal(totals.telling, 0);
+	assert_int_equal(totals.reporting, 0);
 	assert_int_equal(totals.frames, 62);
 }
 
@@ -269,7 +270,7 @@ static void what_cannot_be_counts_nothing(void **state)
 			fail_msg("%s: %llu frames counted", rows[i].what,
 				 (unsigned long long)(totals.frames - before));
 		assert_int_equal(sum(), 1);
-		assert_int_equal(totals.telling, rows[i].counts);
+		assert_int_equal(totals.reporting, rows[i].counts);
 		pass(1);
 	}
 }
@@ -286,7 +287,7 @@ static void honest_ones_count_again_after_a_lie(void **state)
 	assert_true(take(&one, message(1, 3, 280)));
 	assert_int_equal(totals.frames, 160);
 	assert_int_equal(sum(), 1);
-	assert_float_equal(totals.told_fps, 60, 1e-9);
+	assert_float_equal(totals.reported_fps, 60, 1e-9);
 }
 
 static void a_message_counts_once(void **state)
@@ -320,17 +321,17 @@ static void four_a_second_are_looked_at(void **state)
 static void a_machine_has_so_many_programs_and_no_more(void **state)
 {
 	(void)state;
-	tellers.fleeting = true;
-	for (uint64_t i = 0; i < 2 * FPS_TELLERS_MAX; i++)
-		assert_int_equal(take(&one, message(i, 0, 1)), i < FPS_TELLERS_MAX);
-	assert_int_equal(tellers.n, FPS_TELLERS_MAX);
-	assert_int_equal(sum(), FPS_TELLERS_MAX);
+	reporters.fleeting = true;
+	for (uint64_t i = 0; i < 2 * FPS_REPORTERS_MAX; i++)
+		assert_int_equal(take(&one, message(i, 0, 1)), i < FPS_REPORTERS_MAX);
+	assert_int_equal(reporters.n, FPS_REPORTERS_MAX);
+	assert_int_equal(sum(), FPS_REPORTERS_MAX);
 	pass(3); /* silent ones make room */
 	assert_true(take(&one, message(99, 0, 1)));
-	assert_int_equal(tellers.n, FPS_TELLERS_MAX);
+	assert_int_equal(reporters.n, FPS_REPORTERS_MAX);
 	pass(61);
 	assert_int_equal(sum(), 0);
-	assert_int_equal(tellers.n, 0);
+	assert_int_equal(reporters.n, 0);
 }
 
 static void who_always_begins_anew_gains_nothing(void **state)
@@ -340,19 +341,19 @@ static void who_always_begins_anew_gains_nothing(void **state)
 		(void)take(&one, message(i, 0, 1));
 		pass(0.001);
 		assert_true(sum() <= 1);
-		assert_int_equal(totals.telling, 0);
+		assert_int_equal(totals.reporting, 0);
 	}
-	assert_true(tellers.n <= FPS_TELLERS_MAX);
+	assert_true(reporters.n <= FPS_REPORTERS_MAX);
 }
 
 #define RULE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static void an_answer_travels_the_same_from_every_machine(void **state)
 {
-	uint8_t bytes[FPS_ANSWER_BYTES];
+	uint8_t bytes[FPS_LIMIT_BYTES];
 
 	(void)state;
-	fps_answer_make(20000000, bytes);
+	fps_limit_encode(20000000, bytes);
 	assert_memory_equal(bytes,
 			    "govr-max"
 			    "\x01\0\0\0\0\0\0\0"

@@ -265,7 +265,7 @@ static void gpu_time_is_counted_where_it_can_be(void **state)
 /* What the program was told; UINT64_MAX: nothing. */
 static uint64_t told(const struct program *p)
 {
-	struct fps_order order;
+	struct fps_limit order;
 	uint64_t period_ns = UINT64_MAX;
 
 	while (recv(p->sock, &order, sizeof(order), MSG_DONTWAIT) == (ssize_t)sizeof(order)) {

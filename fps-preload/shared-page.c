@@ -17,10 +17,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "fps-preload/kept.h"
-#include "fps-preload/link.h"
-#include "fps-preload/page.h"
-#include "fps-preload/say.h"
+#include "fps-preload/owned-fd.h"
+#include "fps-preload/connection.h"
+#include "fps-preload/shared-page.h"
+#include "fps-preload/debug.h"
 #include "fps-preload/wire.h"
 
 #ifndef MFD_NOEXEC_SEAL
@@ -53,7 +53,7 @@ static __thread __attribute__((tls_model("initial-exec"))) struct {
 static void after_fork(void)
 {
 	*local = (struct local){0};
-	link_drop();
+	connection_reset();
 }
 
 static struct local *local_get(void)
@@ -76,20 +76,20 @@ static struct local *local_get(void)
 	return fresh;
 }
 
-static int memfd_make(struct kept *ret_memfd)
+static int memfd_make(struct owned_fd *ret_memfd)
 {
 	unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
 	int fd = memfd_create("gover-fps", flags | MFD_NOEXEC_SEAL), r;
 
 	if (fd < 0 && errno == EINVAL) /* before Linux 6.3 */
 		fd = memfd_create("gover-fps", flags);
-	r = kept_take(fd, ret_memfd);
+	r = owned_fd_take(fd, ret_memfd);
 	if (r < 0)
 		return r;
 	if (ftruncate(ret_memfd->fd, FPS_WIRE_PAGE_SIZE) < 0 ||
 	    fcntl(ret_memfd->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
 		r = -errno;
-		kept_close(ret_memfd);
+		owned_fd_close(ret_memfd);
 	}
 	return r;
 }
@@ -98,18 +98,18 @@ static int memfd_make(struct kept *ret_memfd)
  * there is a page now. */
 static bool page_make(struct local *l, struct fps_page *old, uint64_t now_ns)
 {
-	struct kept memfd;
+	struct owned_fd memfd;
 	struct fps_page *page;
 	int r = memfd_make(&memfd);
 
 	if (r < 0) {
-		say("no page: %s", strerrordesc_np(-r));
+		debug_log("no page: %s", strerrordesc_np(-r));
 		return false;
 	}
 	page = mmap(NULL, FPS_WIRE_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, memfd.fd, 0);
 	if (page == MAP_FAILED) {
-		say("no page: %s", strerrordesc_np(errno));
-		kept_close(&memfd);
+		debug_log("no page: %s", strerrordesc_np(errno));
+		owned_fd_close(&memfd);
 		return false;
 	}
 	page->magic = FPS_WIRE_MAGIC;
@@ -118,10 +118,10 @@ static bool page_make(struct local *l, struct fps_page *old, uint64_t now_ns)
 	if (!__atomic_compare_exchange_n(&l->page, &old, page, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED)) {
 		(void)munmap(page, FPS_WIRE_PAGE_SIZE);
-		kept_close(&memfd);
+		owned_fd_close(&memfd);
 		return true;
 	}
-	link_offer(page, &memfd);
+	connection_start(page, &memfd);
 	__atomic_store_n(&l->tend_ns, now_ns, __ATOMIC_RELEASE);
 	return true;
 }
@@ -132,9 +132,9 @@ static void link_look(struct local *l, uint64_t now_ns)
 
 	if (__atomic_exchange_n(&l->tending, true, __ATOMIC_ACQUIRE))
 		return;
-	wait_ns = link_tend();
+	wait_ns = connection_poll();
 	if (wait_ns == 0 && page_make(l, l->page, now_ns))
-		wait_ns = link_tend();
+		wait_ns = connection_poll();
 	if (wait_ns == 0)
 		wait_ns = UINT64_MAX - now_ns; /* no new page to be had: never again */
 	__atomic_store_n(&l->tend_ns, now_ns + wait_ns, __ATOMIC_RELAXED);
@@ -201,7 +201,7 @@ static inline void add32(uint32_t *counter, uint32_t more, bool shared)
 		__atomic_store_n(counter, *counter + more, __ATOMIC_RELAXED);
 }
 
-void page_record_gpu(uint64_t gpu_ns)
+void shared_page_count_gpu_time(uint64_t gpu_ns)
 {
 	const struct local *l = __atomic_load_n(&local, __ATOMIC_ACQUIRE);
 
@@ -218,10 +218,10 @@ __attribute__((destructor)) static void page_end(void)
 
 	if (l && __atomic_load_n(&l->page, __ATOMIC_ACQUIRE) &&
 	    !__atomic_exchange_n(&l->tending, true, __ATOMIC_ACQUIRE))
-		link_end();
+		connection_finish();
 }
 
-void page_record(uint64_t now_ns, unsigned int frames)
+void shared_page_count_frames(uint64_t now_ns, unsigned int frames)
 {
 	const struct local *l = __atomic_load_n(&local, __ATOMIC_ACQUIRE);
 	struct fps_lane *lane;

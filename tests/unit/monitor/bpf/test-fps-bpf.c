@@ -20,7 +20,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "monitor/bpf/count.h"
-#include "monitor/bpf/elf.h"
+#include "monitor/bpf/symbols.h"
 #include "monitor/bpf/scan.h"
 
 /* --- library files --- */
@@ -95,18 +95,18 @@ static void make_library(struct library *l, const char *needed)
 	l->entries[0] = (Elf64_Dyn){.d_tag = DT_NEEDED, .d_un.d_val = put_name(l, needed)};
 }
 
-static int read_bytes(const void *bytes, size_t size, struct present_file *file)
+static int read_bytes(const void *bytes, size_t size, struct fps_bpf_symbols *file)
 {
 	CLEANUP_CLOSE int fd = memfd_create("library", MFD_CLOEXEC);
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, bytes, size), (ssize_t)size);
-	return present_file_read(fd, file);
+	return fps_bpf_symbols_read(fd, file);
 }
 
 static void functions_that_present_are_found_once_each(void **state)
 {
-	struct present_file file;
+	struct fps_bpf_symbols file;
 	struct library l;
 
 	(void)state;
@@ -120,7 +120,7 @@ static void functions_that_present_are_found_once_each(void **state)
 /* libglvnd's libGL: what it hands on to libGLX is met there. */
 static void what_is_handed_on_is_met_where_it_goes(void **state)
 {
-	struct present_file file;
+	struct fps_bpf_symbols file;
 	struct library l;
 
 	(void)state;
@@ -148,7 +148,7 @@ static void a_mark_before_a_push_is_passed_over(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct present_file file;
+		struct fps_bpf_symbols file;
 		struct library l;
 
 		make_library(&l, "libc.so.6");
@@ -160,7 +160,7 @@ static void a_mark_before_a_push_is_passed_over(void **state)
 
 static void what_is_no_code_is_no_place(void **state)
 {
-	struct present_file file;
+	struct fps_bpf_symbols file;
 	struct library l;
 
 	(void)state;
@@ -176,16 +176,16 @@ static void what_is_no_code_is_no_place(void **state)
 static void real_libraries_are_read(void **state)
 {
 	CLEANUP_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	struct present_file file = {.n = 9};
+	struct fps_bpf_symbols file = {.n = 9};
 
 	(void)state;
-	assert_int_equal(present_file_read(fd, &file), 0);
+	assert_int_equal(fps_bpf_symbols_read(fd, &file), 0);
 	assert_int_equal(file.n, 0);
 }
 
 static void a_library_cut_short_is_refused_or_empty(void **state)
 {
-	struct present_file file;
+	struct fps_bpf_symbols file;
 	struct library l;
 
 	(void)state;
@@ -202,7 +202,7 @@ static void no_number_in_a_library_is_believed(void **state)
 
 	(void)state;
 	for (int i = 0; i < 20000; i++) {
-		struct present_file file = {.n = 0};
+		struct fps_bpf_symbols file = {.n = 0};
 		unsigned char *bytes = (unsigned char *)&l;
 
 		make_library(&l, i % 2 ? "libGLX.so.0" : "libc.so.6");
@@ -212,21 +212,21 @@ static void no_number_in_a_library_is_believed(void **state)
 			bytes[(random >> 8) % size] = (unsigned char)(random >> 3);
 		}
 		(void)read_bytes(&l, size, &file);
-		assert_in_range(file.n, 0, PRESENT_PLACES_MAX);
+		assert_in_range(file.n, 0, FPS_BPF_SYMBOLS_MAX);
 	}
 }
 
 static void libraries_are_told_by_their_names(void **state)
 {
 	(void)state;
-	assert_true(present_file_is_named("libGL.so.1.7.0"));
-	assert_true(present_file_is_named("libGLX.so.0"));
-	assert_true(present_file_is_named("libEGL.so"));
-	assert_true(present_file_is_named("libvulkan.so.1"));
-	assert_false(present_file_is_named("libGLX_mesa.so.0"));
-	assert_false(present_file_is_named("libGL.so2"));
-	assert_false(present_file_is_named("libGLU.so.1"));
-	assert_false(present_file_is_named(""));
+	assert_true(fps_bpf_symbols_is_library("libGL.so.1.7.0"));
+	assert_true(fps_bpf_symbols_is_library("libGLX.so.0"));
+	assert_true(fps_bpf_symbols_is_library("libEGL.so"));
+	assert_true(fps_bpf_symbols_is_library("libvulkan.so.1"));
+	assert_false(fps_bpf_symbols_is_library("libGLX_mesa.so.0"));
+	assert_false(fps_bpf_symbols_is_library("libGL.so2"));
+	assert_false(fps_bpf_symbols_is_library("libGLU.so.1"));
+	assert_false(fps_bpf_symbols_is_library(""));
 }
 
 /* --- library files in use --- */
@@ -301,7 +301,7 @@ static int read_cache(const char *cache, size_t size)
 
 	put_file("cache", cache, size);
 	snprintf(path, sizeof(path), "%s/cache", folder);
-	return present_scan_cache(path, note, NULL);
+	return fps_bpf_scan_cache(path, note, NULL);
 }
 
 static void the_loader_s_list_is_read(void **state)
@@ -318,7 +318,7 @@ static void the_loader_s_list_is_read(void **state)
 	assert_int_equal(read_cache(cache, size), -EINVAL);
 	cache[16] = 'G';
 	assert_int_equal(read_cache(cache, size), -EINVAL);
-	assert_int_equal(present_scan_cache("/nowhere/cache", note, NULL), -ENOENT);
+	assert_int_equal(fps_bpf_scan_cache("/nowhere/cache", note, NULL), -ENOENT);
 	assert_int_equal(n_found, 1);
 }
 
@@ -332,7 +332,7 @@ static void the_loader_s_list_is_read(void **state)
 
 static void a_group_s_programs_and_those_below_are_looked_at(void **state)
 {
-	struct present_scan *scan = NULL;
+	struct fps_bpf_scan *scan = NULL;
 	char group[96], proc[80], path[128];
 
 	(void)state;
@@ -342,10 +342,10 @@ static void a_group_s_programs_and_those_below_are_looked_at(void **state)
 	put_text("group/below/cgroup.procs", "11\n");
 	snprintf(group, sizeof(group), "%s/group", folder);
 	snprintf(proc, sizeof(proc), "%s/proc", folder);
-	assert_int_equal(present_scan_new(proc, &scan), 0);
-	present_scan_begin(scan);
-	present_scan_group(scan, group, note, NULL);
-	present_scan_end(scan);
+	assert_int_equal(fps_bpf_scan_new(proc, &scan), 0);
+	fps_bpf_scan_begin(scan);
+	fps_bpf_scan_group(scan, group, note, NULL);
+	fps_bpf_scan_end(scan);
 	assert_int_equal(n_found, 3);
 	snprintf(path, sizeof(path), "%s/10/map_files/7f02-7f03", proc);
 	assert_string_equal(found[0], path);
@@ -353,13 +353,13 @@ static void a_group_s_programs_and_those_below_are_looked_at(void **state)
 	assert_string_equal(found[1], path);
 	snprintf(path, sizeof(path), "%s/11/map_files/01-02", proc);
 	assert_string_equal(found[2], path);
-	assert_null(present_scan_free(scan));
+	assert_null(fps_bpf_scan_free(scan));
 }
 
 /* A program that has run for long is looked at once a round, a new one at every scan. */
 static void old_programs_are_looked_at_now_and_then(void **state)
 {
-	struct present_scan *scan = NULL;
+	struct fps_bpf_scan *scan = NULL;
 	char group[96], proc[80];
 	int looks = 0;
 
@@ -368,18 +368,18 @@ static void old_programs_are_looked_at_now_and_then(void **state)
 	put_text("group/cgroup.procs", "10\n");
 	snprintf(group, sizeof(group), "%s/group", folder);
 	snprintf(proc, sizeof(proc), "%s/proc", folder);
-	assert_int_equal(present_scan_new(proc, &scan), 0);
-	for (int i = 0; i < 4 * PRESENT_SCAN_ROUND; i++) {
+	assert_int_equal(fps_bpf_scan_new(proc, &scan), 0);
+	for (int i = 0; i < 4 * FPS_BPF_SCAN_ROUND; i++) {
 		n_found = 0;
-		present_scan_begin(scan);
-		present_scan_group(scan, group, note, NULL);
-		present_scan_end(scan);
+		fps_bpf_scan_begin(scan);
+		fps_bpf_scan_group(scan, group, note, NULL);
+		fps_bpf_scan_end(scan);
 		looks += n_found;
 		if (i == 2)
 			assert_int_equal(looks, 3);
 	}
 	assert_in_range(looks, 8, 9);
-	present_scan_free(scan);
+	fps_bpf_scan_free(scan);
 }
 
 /* --- buckets --- */

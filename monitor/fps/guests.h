@@ -5,15 +5,15 @@
  * and counted for the vGPU of that machine, whose limit is told back over vsock. Must never block,
  * nor let a guest keep the daemon busy.
  */
-#ifndef MONITOR_FPS_GUEST_H
-#define MONITOR_FPS_GUEST_H
+#ifndef MONITOR_FPS_GUESTS_H
+#define MONITOR_FPS_GUESTS_H
 
 #include "monitor/fps/fps.h"
 
-#define FPS_GUEST_SOURCES_MAX 1024 /* connections of all virtual machines */
+#define FPS_GUEST_CONNECTIONS_MAX 1024 /* connections of all virtual machines */
 
 /* As a limit that was told: a program may remember what an earlier daemon told it. */
-#define FPS_NOT_TOLD UINT64_MAX
+#define FPS_LIMIT_UNSENT UINT64_MAX
 
 struct fps_guests;
 

@@ -17,11 +17,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fps-preload/dial.h"
-#include "fps-preload/guest.h"
+#include "fps-preload/channel.h"
+#include "fps-preload/report.h"
 #include "fps-preload/message.h"
-#include "fps-preload/order.h"
-#include "fps-preload/say.h"
+#include "fps-preload/limit.h"
+#include "fps-preload/debug.h"
 
 #define NS_PER_S	1000000000ull
 #define NS_PER_MS	1000000ull
@@ -38,7 +38,7 @@ static uint32_t *limit;
 
 /* Touched only by the one thread that tends, and by a forked child before it has others. */
 static const struct fps_page *page;
-static struct kept way = {.fd = -1};
+static struct owned_fd way = {.fd = -1};
 static bool ready;	     /* it is connected */
 static unsigned int sent;    /* messages over it */
 static unsigned int delay_s; /* before the next attempt; 0 while the way is known to be good */
@@ -49,9 +49,9 @@ static union {
 } out;		      /* as it travels */
 static size_t out_at; /* so much of it has left; 0: nothing, it can still be made anew */
 static uint32_t counted[FPS_WIRE_BUCKETS]; /* the page's, which may wrap */
-static struct order_stream heard;
+static struct limit_stream heard;
 
-void guest_setup(const struct setup *setup, uint32_t *limit_ns)
+void report_setup(const struct setup *setup, uint32_t *limit_ns)
 {
 	to = *setup;
 	limit = limit_ns;
@@ -67,23 +67,23 @@ static uint64_t now_ns(void)
 
 static void way_drop(void)
 {
-	kept_close(&way);
+	owned_fd_close(&way);
 	ready = false;
 	sent = 0;
 	out_at = 0;
 	heard.n = 0;
 }
 
-void guest_drop(void)
+void report_reset(void)
 {
 	way_drop();
 	page = NULL;
 	delay_s = 0;
 }
 
-void guest_offer(const struct fps_page *new_page)
+void report_start(const struct fps_page *new_page)
 {
-	guest_drop();
+	report_reset();
 	page = new_page;
 	memset(counted, 0, sizeof(counted));
 	next = (struct fps_message){
@@ -141,7 +141,7 @@ static int message_push(void)
 	while (out_at < sizeof(out)) {
 		const char *rest = out.byte + out_at;
 		size_t left = sizeof(out) - out_at;
-		ssize_t n = to.way == SETUP_PORT
+		ssize_t n = to.transport == SETUP_PORT
 				    ? write(way.fd, rest, left)
 				    : send(way.fd, rest, left, MSG_DONTWAIT | MSG_NOSIGNAL);
 
@@ -160,15 +160,16 @@ static int way_open(void)
 {
 	int r;
 
-	if (way.fd >= 0 && !kept_ours(&way))
+	if (way.fd >= 0 && !owned_fd_is_valid(&way))
 		way_drop(); /* the program has closed it */
 	if (way.fd < 0) {
-		r = to.way == SETUP_PORT ? dial_port(to.port, &way) : dial_vsock(&to.host, &way);
+		r = to.transport == SETUP_PORT ? channel_open_port(to.port, &way)
+					       : channel_open_vsock(&to.host, &way);
 		if (r < 0)
 			return r;
-		ready = to.way == SETUP_PORT;
+		ready = to.transport == SETUP_PORT;
 	}
-	r = ready ? 0 : dial_ready(&way);
+	r = ready ? 0 : channel_check_connected(&way);
 	ready = r == 0;
 	return r;
 }
@@ -176,11 +177,11 @@ static int way_open(void)
 /* That the connection has ended is for the next message to find out. */
 static void answers_hear(void)
 {
-	uint8_t bytes[ANSWERS_AT_ONCE * FPS_ANSWER_BYTES];
+	uint8_t bytes[ANSWERS_AT_ONCE * FPS_LIMIT_BYTES];
 	ssize_t n = recv(way.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 
 	if (n > 0)
-		order_hear(&heard, bytes, (size_t)n, limit);
+		limit_receive(&heard, bytes, (size_t)n, limit);
 }
 
 static uint64_t back_off(int error)
@@ -189,11 +190,11 @@ static uint64_t back_off(int error)
 	delay_s = delay_s == 0 ? 1 : delay_s * 2;
 	if (delay_s > LONGEST_DELAY_S)
 		delay_s = LONGEST_DELAY_S;
-	say("no way to the host: %s; again in %u s", strerrordesc_np(-error), delay_s);
+	debug_log("no way to the host: %s; again in %u s", strerrordesc_np(-error), delay_s);
 	return delay_s * NS_PER_S;
 }
 
-uint64_t guest_tend(void)
+uint64_t report_poll(void)
 {
 	int r = way_open();
 
@@ -201,26 +202,26 @@ uint64_t guest_tend(void)
 		return SOON_NS;
 	if (r < 0)
 		return back_off(r);
-	if (to.way == SETUP_VSOCK)
+	if (to.transport == SETUP_VSOCK)
 		answers_hear();
 	if (out_at == 0)
 		message_make();
 	r = message_push();
-	if (r == -EAGAIN && (out_at > 0 || to.way == SETUP_VSOCK))
+	if (r == -EAGAIN && (out_at > 0 || to.transport == SETUP_VSOCK))
 		return FULL_NS;
 	if (r < 0)
 		return back_off(r); /* of a port: nobody listens, or too few read */
-	if (to.way == SETUP_PORT)
+	if (to.transport == SETUP_PORT)
 		way_drop();
 	else if (sent == 1) {
-		say("connected to the host");
+		debug_log("connected to the host");
 		return NS_PER_S; /* good if it takes the next one too */
 	}
 	delay_s = 0;
 	return NS_PER_S;
 }
 
-void guest_end(void)
+void report_finish(void)
 {
 	if (!page || way_open() < 0 || (out_at > 0 && message_push() < 0))
 		return;

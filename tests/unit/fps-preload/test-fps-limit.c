@@ -8,14 +8,14 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "fps-preload/order.c"
-#include "fps-preload/say.c"
+#include "fps-preload/limit.c"
+#include "fps-preload/debug.c"
 
-#define MAGIC	 FPS_ANSWER_MAGIC
-#define END	 FPS_ANSWER_END
+#define MAGIC	 FPS_LIMIT_MAGIC
+#define END	 FPS_LIMIT_END
 #define LIMIT_NS 20000000
 
-static struct order_stream stream;
+static struct limit_stream stream;
 static uint32_t limit_ns;
 
 static int setup(void **state)
@@ -27,7 +27,7 @@ static int setup(void **state)
 }
 
 /* The first @bytes of an answer, @cut at a time. */
-static void hear(struct fps_answer answer, size_t bytes, size_t cut)
+static void hear(struct fps_limit_message answer, size_t bytes, size_t cut)
 {
 	uint64_t words[ANSWER_WORDS];
 
@@ -35,13 +35,13 @@ static void hear(struct fps_answer answer, size_t bytes, size_t cut)
 	for (size_t i = 0; i < ANSWER_WORDS; i++)
 		words[i] = htole64(words[i]);
 	for (size_t at = 0; at < bytes; at += cut)
-		order_hear(&stream, (const char *)words + at, bytes - at < cut ? bytes - at : cut,
-			   &limit_ns);
+		limit_receive(&stream, (const char *)words + at,
+			      bytes - at < cut ? bytes - at : cut, &limit_ns);
 }
 
-static struct fps_answer good(uint64_t period_ns)
+static struct fps_limit_message good(uint64_t period_ns)
 {
-	return (struct fps_answer){MAGIC, FPS_ANSWER_VERSION, period_ns, END};
+	return (struct fps_limit_message){MAGIC, FPS_LIMIT_VERSION, period_ns, END};
 }
 
 static void a_period_of_a_limit_is_obeyed(void **state)
@@ -60,10 +60,10 @@ static void a_period_of_a_limit_is_obeyed(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		limit_ns = 7;
-		order_obey(rows[i].period_ns, &limit_ns);
+		limit_set(rows[i].period_ns, &limit_ns);
 		assert_int_equal(limit_ns, rows[i].obeyed ? rows[i].period_ns : 7);
 		limit_ns = 7;
-		hear(good(rows[i].period_ns), FPS_ANSWER_BYTES, FPS_ANSWER_BYTES);
+		hear(good(rows[i].period_ns), FPS_LIMIT_BYTES, FPS_LIMIT_BYTES);
 		assert_int_equal(limit_ns, rows[i].obeyed ? rows[i].period_ns : 7);
 	}
 }
@@ -71,17 +71,17 @@ static void a_period_of_a_limit_is_obeyed(void **state)
 static void an_answer_may_come_in_pieces(void **state)
 {
 	(void)state;
-	for (size_t cut = 1; cut <= FPS_ANSWER_BYTES; cut++) {
-		hear(good(LIMIT_NS + cut), FPS_ANSWER_BYTES - 1, cut);
+	for (size_t cut = 1; cut <= FPS_LIMIT_BYTES; cut++) {
+		hear(good(LIMIT_NS + cut), FPS_LIMIT_BYTES - 1, cut);
 		assert_int_equal(limit_ns, LIMIT_NS + cut - 1); /* half of one is none */
-		order_hear(&stream, ".", 1, &limit_ns);
+		limit_receive(&stream, ".", 1, &limit_ns);
 		assert_int_equal(limit_ns, LIMIT_NS + cut);
 	}
 }
 
 static void what_is_no_answer_is_passed_over(void **state)
 {
-	static const struct fps_answer rows[] = {
+	static const struct fps_limit_message rows[] = {
 		{0},
 		{MAGIC + 1, 1, 1000000, END},
 		{MAGIC, 0, 1000000, END},
@@ -96,12 +96,12 @@ static void what_is_no_answer_is_passed_over(void **state)
 
 	(void)state;
 	for (uint64_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		for (size_t torn = 1; torn <= FPS_ANSWER_BYTES; torn++) {
+		for (size_t torn = 1; torn <= FPS_LIMIT_BYTES; torn++) {
 			uint32_t before = limit_ns;
 
 			hear(rows[i], torn, torn);
 			assert_int_equal(limit_ns, before);
-			hear(good(before + 1), FPS_ANSWER_BYTES, 5); /* it hides none */
+			hear(good(before + 1), FPS_LIMIT_BYTES, 5); /* it hides none */
 			assert_int_equal(limit_ns, before + 1);
 		}
 	}
@@ -109,11 +109,11 @@ static void what_is_no_answer_is_passed_over(void **state)
 
 static void of_several_the_last_one_stands(void **state)
 {
-	struct fps_answer three[] = {good(1000000), good(0), good(1000000000)};
+	struct fps_limit_message three[] = {good(1000000), good(0), good(1000000000)};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(three); i++) {
-		hear(three[i], FPS_ANSWER_BYTES, FPS_ANSWER_BYTES);
+		hear(three[i], FPS_LIMIT_BYTES, FPS_LIMIT_BYTES);
 		assert_int_equal(limit_ns, three[i].period_ns);
 	}
 }

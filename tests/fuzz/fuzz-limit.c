@@ -3,13 +3,13 @@
  * whole answers among them are obeyed and nothing else, and no limit stops the program. */
 #include <endian.h>
 
-#include "fps-preload/order.c"
-#include "fps-preload/say.c"
+#include "fps-preload/limit.c"
+#include "fps-preload/debug.c"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static bool is_answer(const uint8_t bytes[FPS_ANSWER_BYTES])
+static bool is_answer(const uint8_t bytes[FPS_LIMIT_BYTES])
 {
 	return memcmp(bytes, "govr-max\1\0\0\0\0\0\0\0", 16) == 0 &&
 	       memcmp(bytes + 24, "max-end.", 8) == 0;
@@ -20,7 +20,7 @@ static uint32_t limit_of_all(const uint8_t *bytes, size_t size)
 	uint32_t limit = 1;
 	uint64_t period;
 
-	for (size_t at = 0; at + FPS_ANSWER_BYTES <= size;) {
+	for (size_t at = 0; at + FPS_LIMIT_BYTES <= size;) {
 		if (!is_answer(bytes + at)) {
 			at++;
 			continue;
@@ -29,7 +29,7 @@ static uint32_t limit_of_all(const uint8_t *bytes, size_t size)
 		period = le64toh(period);
 		if (period == 0 || (period >= 1000000 && period <= 1000000000))
 			limit = (uint32_t)period;
-		at += FPS_ANSWER_BYTES;
+		at += FPS_LIMIT_BYTES;
 	}
 	return limit;
 }
@@ -40,16 +40,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const uint32_t expected = limit_of_all(data, size);
 
 	for (size_t i = size == 0; i < ARRAY_SIZE(cuts); i++) {
-		struct order_stream stream = {.n = 0};
+		struct limit_stream stream = {.n = 0};
 		uint32_t limit = 1;
 
 		for (size_t fed = 0; fed < size;) {
 			size_t n = size - fed < cuts[i] ? size - fed : cuts[i];
 			CLEANUP_FREE char *piece = fuzz_text(data + fed, n);
 
-			order_hear(&stream, piece, n, &limit);
+			limit_receive(&stream, piece, n, &limit);
 			fed += n;
-			FUZZ_CHECK(stream.n < FPS_ANSWER_BYTES);
+			FUZZ_CHECK(stream.n < FPS_LIMIT_BYTES);
 		}
 		FUZZ_CHECK(limit == expected);
 	}

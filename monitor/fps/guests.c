@@ -20,7 +20,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "monitor/fps/guest.h"
+#include "monitor/fps/guests.h"
 #include "monitor/fps/reporter.h"
 
 #define BACKLOG		128
@@ -30,42 +30,42 @@
 
 /* Messages that are read from one connection in a second; what is more stays where it is. */
 #define VSOCK_A_SECOND 16
-#define PORT_A_SECOND  (4 * FPS_TELLERS_MAX)
+#define PORT_A_SECOND  (4 * FPS_REPORTERS_MAX)
 
-#define SPEAK_WITHIN_NS (5 * NS_PER_S) /* who connects by vsock has something to say */
+#define FIRST_MESSAGE_WITHIN_NS (5 * NS_PER_S) /* who connects by vsock has something to say */
 
-#define ASK_EVERY_NS  (5 * NS_PER_S)
-#define SCAN_EVERY_NS (2 * NS_PER_S)
-#define KEEP_NS	      (90 * NS_PER_S) /* a machine without a connection: its programs may come back */
+#define LOOKUP_EVERY_NS (5 * NS_PER_S)
+#define SCAN_EVERY_NS	(2 * NS_PER_S)
+#define KEEP_NS		(90 * NS_PER_S) /* a machine without a connection: its programs may come back */
 
 #define VSOCK_BUFFER 8192 /* what a guest may have in our memory, for each connection */
 
 #define NAME_BYTES 128
 
 /* One virtual machine, as it is known on one way. */
-struct guest {
-	struct guest *next;
+struct vm {
+	struct vm *next;
 	uint32_t cid;	       /* 0: by name */
 	char name[NAME_BYTES]; /* of its socket, without what follows the last ".sock" */
 	struct fps_vgpu *vgpu; /* of that; NULL: it has none */
-	struct fps_tellers tellers;
-	int sources;
+	struct fps_reporters reporters;
+	int connections;
 	uint64_t seen_ns;
-	uint64_t ask_ns; /* not before this */
+	uint64_t lookup_ns; /* not before this */
 };
 
-struct source {
-	struct source *next;
-	struct guest *guest;
+struct connection {
+	struct connection *next;
+	struct vm *vm;
 	int fd;
 	uint64_t since_ns;
-	bool spoke;  /* a message has come */
-	bool muted;  /* it has been read enough until the next tick */
-	bool gone;   /* to be freed */
-	size_t room; /* bytes that are read until then */
+	bool has_sent;	  /* a message has come */
+	bool read_paused; /* it has been read enough until the next tick */
+	bool closed;	  /* to be freed */
+	size_t room;	  /* bytes that are read until then */
 	struct fps_stream stream;
-	uint64_t told_ns; /* the limit in @answer, FPS_NOT_TOLD: none yet */
-	uint8_t answer[FPS_ANSWER_BYTES];
+	uint64_t sent_limit_ns; /* the limit in @answer, FPS_LIMIT_UNSENT: none yet */
+	uint8_t answer[FPS_LIMIT_BYTES];
 	size_t unsent; /* the last bytes of that */
 };
 
@@ -73,12 +73,12 @@ struct fps_guests {
 	struct fps_guests_config config;
 	char ports[PATH_MAX];
 	int epoll;
-	int listener; /* -1: no vsock */
-	bool deaf;    /* no fd was left: not before the next tick */
-	struct guest *guests;
-	struct source *sources;
-	int n_sources;
-	int telling;
+	int listener;	    /* -1: no vsock */
+	bool accept_paused; /* no fd was left: not before the next tick */
+	struct vm *vms;
+	struct connection *connections;
+	int n_connections;
+	int reporting;
 	uint64_t collect_ns, scan_ns, tick_ns;
 	uint64_t refused, dropped;
 };
@@ -93,210 +93,210 @@ static void watch(const struct fps_guests *g, int op, int fd, void *what, bool o
 /* --- virtual machines --- */
 
 /* Asks whose it is. Its programs' counts go on, for whom it is now. */
-static void guest_ask(struct fps_guests *g, struct guest *guest, uint64_t now_ns)
+static void vm_find_owner(struct fps_guests *g, struct vm *vm, uint64_t now_ns)
 {
 	char id[ID_MAX];
 
-	if (now_ns < guest->ask_ns)
+	if (now_ns < vm->lookup_ns)
 		return;
-	guest->ask_ns = now_ns + ASK_EVERY_NS;
-	guest->vgpu = NULL;
-	if (g->config.vm(g->config.vm_userdata, guest->cid, guest->cid ? NULL : guest->name, id) <
-	    0)
+	vm->lookup_ns = now_ns + LOOKUP_EVERY_NS;
+	vm->vgpu = NULL;
+	if (g->config.vm(g->config.vm_userdata, vm->cid, vm->cid ? NULL : vm->name, id) < 0)
 		return;
-	guest->vgpu = g->config.vgpu(g->config.vgpu_userdata, id);
+	vm->vgpu = g->config.vgpu(g->config.vgpu_userdata, id);
 }
 
-static struct guest *guest_find(const struct fps_guests *g, uint32_t cid, const char *name)
+static struct vm *vm_find(const struct fps_guests *g, uint32_t cid, const char *name)
 {
-	struct guest *guest = g->guests;
+	struct vm *vm = g->vms;
 
-	while (guest && (guest->cid != cid || strcmp(guest->name, name) != 0))
-		guest = guest->next;
-	return guest;
+	while (vm && (vm->cid != cid || strcmp(vm->name, name) != 0))
+		vm = vm->next;
+	return vm;
 }
 
 /* The machine's entry, if it has a vGPU. NULL: it has none, or no memory is left. */
-static struct guest *guest_get(struct fps_guests *g, uint32_t cid, const char *name,
-			       uint64_t now_ns)
+static struct vm *vm_get(struct fps_guests *g, uint32_t cid, const char *name, uint64_t now_ns)
 {
-	struct guest *guest = guest_find(g, cid, name);
+	struct vm *vm = vm_find(g, cid, name);
 	char id[ID_MAX];
 
-	if (guest) {
-		guest_ask(g, guest, now_ns);
-		return guest->vgpu ? guest : NULL;
+	if (vm) {
+		vm_find_owner(g, vm, now_ns);
+		return vm->vgpu ? vm : NULL;
 	}
 	if (g->config.vm(g->config.vm_userdata, cid, cid ? NULL : name, id) < 0)
 		return NULL;
-	guest = calloc(1, sizeof(*guest));
-	if (!guest)
+	vm = calloc(1, sizeof(*vm));
+	if (!vm)
 		return NULL;
-	guest->cid = cid;
-	(void)snprintf(guest->name, sizeof(guest->name), "%s", name);
-	guest->tellers.fleeting = cid == 0;
-	guest->seen_ns = now_ns;
-	guest->next = g->guests;
-	g->guests = guest;
-	guest_ask(g, guest, now_ns);
-	return guest->vgpu ? guest : NULL;
+	vm->cid = cid;
+	(void)snprintf(vm->name, sizeof(vm->name), "%s", name);
+	vm->reporters.fleeting = cid == 0;
+	vm->seen_ns = now_ns;
+	vm->next = g->vms;
+	g->vms = vm;
+	vm_find_owner(g, vm, now_ns);
+	return vm->vgpu ? vm : NULL;
 }
 
-static void guests_sweep(struct fps_guests *g, uint64_t now_ns)
+static void vms_sweep(struct fps_guests *g, uint64_t now_ns)
 {
-	for (struct guest **at = &g->guests; *at;) {
-		struct guest *guest = *at;
+	for (struct vm **at = &g->vms; *at;) {
+		struct vm *vm = *at;
 
-		if (guest->sources > 0 || (guest->vgpu && now_ns < guest->seen_ns + KEEP_NS)) {
-			at = &guest->next;
+		if (vm->connections > 0 || (vm->vgpu && now_ns < vm->seen_ns + KEEP_NS)) {
+			at = &vm->next;
 			continue;
 		}
-		*at = guest->next;
-		fps_tellers_free(&guest->tellers);
-		free(guest);
+		*at = vm->next;
+		fps_reporters_free(&vm->reporters);
+		free(vm);
 	}
 }
 
 /* --- connections --- */
 
-static size_t room_for(const struct guest *guest, uint64_t elapsed_ns)
+static size_t room_for(const struct vm *vm, uint64_t elapsed_ns)
 {
-	size_t messages = guest->cid ? VSOCK_A_SECOND : PORT_A_SECOND;
+	size_t messages = vm->cid ? VSOCK_A_SECOND : PORT_A_SECOND;
 
 	return FPS_MESSAGE_BYTES * messages * (1 + (size_t)(elapsed_ns / NS_PER_S));
 }
 
-static int source_new(struct fps_guests *g, struct guest *guest, int fd, uint64_t now_ns)
+static int connection_new(struct fps_guests *g, struct vm *vm, int fd, uint64_t now_ns)
 {
-	struct source *source;
+	struct connection *connection;
 	struct epoll_event event = {.events = EPOLLIN};
 	int r;
 
-	if (g->n_sources == FPS_GUEST_SOURCES_MAX || guest->sources == FPS_TELLERS_MAX)
+	if (g->n_connections == FPS_GUEST_CONNECTIONS_MAX || vm->connections == FPS_REPORTERS_MAX)
 		return -EUSERS;
-	source = calloc(1, sizeof(*source));
-	if (!source)
+	connection = calloc(1, sizeof(*connection));
+	if (!connection)
 		return -ENOMEM;
-	event.data.ptr = source;
+	event.data.ptr = connection;
 	if (epoll_ctl(g->epoll, EPOLL_CTL_ADD, fd, &event) < 0) {
 		r = -errno;
-		free(source);
+		free(connection);
 		return r;
 	}
-	source->fd = fd;
-	source->guest = guest;
-	source->since_ns = now_ns;
-	source->room = room_for(guest, 0);
-	source->told_ns = FPS_NOT_TOLD;
-	source->next = g->sources;
-	g->sources = source;
-	g->n_sources++;
-	guest->sources++;
-	guest->seen_ns = now_ns;
+	connection->fd = fd;
+	connection->vm = vm;
+	connection->since_ns = now_ns;
+	connection->room = room_for(vm, 0);
+	connection->sent_limit_ns = FPS_LIMIT_UNSENT;
+	connection->next = g->connections;
+	g->connections = connection;
+	g->n_connections++;
+	vm->connections++;
+	vm->seen_ns = now_ns;
 	return 0;
 }
 
 /* Events may still name it: it is freed when they are done. */
-static void source_end(struct fps_guests *g, struct source *source)
+static void connection_close(struct fps_guests *g, struct connection *connection)
 {
-	if (source->gone)
+	if (connection->closed)
 		return;
-	source->gone = true;
-	fps_tellers_leave(&source->guest->tellers, source);
-	source->guest->sources--;
-	(void)epoll_ctl(g->epoll, EPOLL_CTL_DEL, source->fd, NULL);
-	(void)close(source->fd);
+	connection->closed = true;
+	fps_reporters_disconnect(&connection->vm->reporters, connection);
+	connection->vm->connections--;
+	(void)epoll_ctl(g->epoll, EPOLL_CTL_DEL, connection->fd, NULL);
+	(void)close(connection->fd);
 }
 
-static void sources_sweep(struct fps_guests *g)
+static void connections_sweep(struct fps_guests *g)
 {
-	for (struct source **at = &g->sources; *at;) {
-		struct source *source = *at;
+	for (struct connection **at = &g->connections; *at;) {
+		struct connection *connection = *at;
 
-		if (!source->gone) {
-			at = &source->next;
+		if (!connection->closed) {
+			at = &connection->next;
 			continue;
 		}
-		*at = source->next;
-		g->n_sources--;
-		free(source);
+		*at = connection->next;
+		g->n_connections--;
+		free(connection);
 	}
 }
 
 /* Tells a program its limit, if that is not what it was told. What is not taken is tried again at
  * the next tick; the rest of an answer goes before the next one. */
-static void source_tell(struct source *source, uint64_t limit_ns)
+static void connection_send_limit(struct connection *connection, uint64_t limit_ns)
 {
 	ssize_t n;
 
-	if (source->guest->cid == 0 || (source->told_ns == limit_ns && source->unsent == 0))
+	if (connection->vm->cid == 0 ||
+	    (connection->sent_limit_ns == limit_ns && connection->unsent == 0))
 		return;
-	if (source->unsent == 0 || source->unsent == sizeof(source->answer)) {
-		fps_answer_make(limit_ns, source->answer);
-		source->told_ns = limit_ns;
-		source->unsent = sizeof(source->answer);
+	if (connection->unsent == 0 || connection->unsent == sizeof(connection->answer)) {
+		fps_limit_encode(limit_ns, connection->answer);
+		connection->sent_limit_ns = limit_ns;
+		connection->unsent = sizeof(connection->answer);
 	}
-	n = send(source->fd, source->answer + sizeof(source->answer) - source->unsent,
-		 source->unsent, MSG_DONTWAIT | MSG_NOSIGNAL);
+	n = send(connection->fd,
+		 connection->answer + sizeof(connection->answer) - connection->unsent,
+		 connection->unsent, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (n > 0)
-		source->unsent -= (size_t)n;
+		connection->unsent -= (size_t)n;
 }
 
 /* Its machine has no vGPU any more, and no limit either. */
-static void source_let_go(struct fps_guests *g, struct source *source)
+static void connection_release(struct fps_guests *g, struct connection *connection)
 {
-	source_tell(source, 0);
-	source_end(g, source);
+	connection_send_limit(connection, 0);
+	connection_close(g, connection);
 }
 
 struct taking {
 	struct fps_guests *g;
-	struct source *source;
+	struct connection *connection;
 	uint64_t now_ns;
 };
 
 static void take(void *userdata, const struct fps_message *message)
 {
 	const struct taking *t = userdata;
-	struct guest *guest = t->source->guest;
+	struct vm *vm = t->connection->vm;
 
-	t->source->spoke = true;
-	guest->seen_ns = t->now_ns;
-	if (!fps_tellers_take(&guest->tellers, t->source, message, t->g->tick_ns, t->now_ns,
-			      &guest->vgpu->totals))
+	t->connection->has_sent = true;
+	vm->seen_ns = t->now_ns;
+	if (!fps_reporters_count_message(&vm->reporters, t->connection, message, t->g->tick_ns,
+					 t->now_ns, &vm->vgpu->totals))
 		t->g->dropped++;
 }
 
-static void source_event(struct fps_guests *g, struct source *source, uint64_t now_ns)
+static void connection_event(struct fps_guests *g, struct connection *connection, uint64_t now_ns)
 {
-	struct taking taking = {.g = g, .source = source, .now_ns = now_ns};
+	struct taking taking = {.g = g, .connection = connection, .now_ns = now_ns};
 	uint8_t bytes[8 * FPS_MESSAGE_BYTES];
-	size_t want = source->room < sizeof(bytes) ? source->room : sizeof(bytes);
+	size_t want = connection->room < sizeof(bytes) ? connection->room : sizeof(bytes);
 	ssize_t n;
 
-	if (source->gone)
+	if (connection->closed)
 		return;
-	guest_ask(g, source->guest, now_ns);
-	if (!source->guest->vgpu) {
-		source_let_go(g, source);
+	vm_find_owner(g, connection->vm, now_ns);
+	if (!connection->vm->vgpu) {
+		connection_release(g, connection);
 		return;
 	}
-	n = recv(source->fd, bytes, want, MSG_DONTWAIT);
+	n = recv(connection->fd, bytes, want, MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		source_end(g, source);
+		connection_close(g, connection);
 		return;
 	}
-	source->room -= (size_t)n;
-	if (fps_stream_feed(&source->stream, bytes, (size_t)n, take, &taking) > 0) {
+	connection->room -= (size_t)n;
+	if (fps_stream_feed(&connection->stream, bytes, (size_t)n, take, &taking) > 0) {
 		g->refused++;
-		if (source->guest->cid) /* a program's own; a port has others behind it */
-			source_end(g, source);
+		if (connection->vm->cid) /* a program's own; a port has others behind it */
+			connection_close(g, connection);
 	}
-	if (!source->gone && source->room == 0) {
-		source->muted = true;
-		watch(g, EPOLL_CTL_MOD, source->fd, source, false);
+	if (!connection->closed && connection->room == 0) {
+		connection->read_paused = true;
+		watch(g, EPOLL_CTL_MOD, connection->fd, connection, false);
 	}
 }
 
@@ -328,11 +328,11 @@ static int listen_vsock(struct fps_guests *g, struct err *reterr)
 }
 
 /* A machine without a vGPU has no limit: its program may remember one. */
-static void tell_none(int fd)
+static void send_no_limit(int fd)
 {
-	uint8_t answer[FPS_ANSWER_BYTES];
+	uint8_t answer[FPS_LIMIT_BYTES];
 
-	fps_answer_make(0, answer);
+	fps_limit_encode(0, answer);
 	(void)send(fd, answer, sizeof(answer), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -343,23 +343,23 @@ static void accept_all(struct fps_guests *g, uint64_t now_ns)
 		socklen_t length = sizeof(peer);
 		int fd = accept4(g->listener, (struct sockaddr *)&peer, &length,
 				 SOCK_NONBLOCK | SOCK_CLOEXEC);
-		struct guest *guest;
+		struct vm *vm;
 
 		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED || errno == ECONNRESET))
 			continue;
 		if (fd < 0 && errno != EAGAIN) { /* it would keep the loop awake for ever */
-			g->deaf = true;
+			g->accept_paused = true;
 			watch(g, EPOLL_CTL_MOD, g->listener, NULL, false);
 		}
 		if (fd < 0)
 			return;
-		guest = peer.svm_family == AF_VSOCK && peer.svm_cid != 0
-				? guest_get(g, peer.svm_cid, "", now_ns)
-				: NULL;
-		if (guest && source_new(g, guest, fd, now_ns) == 0)
+		vm = peer.svm_family == AF_VSOCK && peer.svm_cid != 0
+			     ? vm_get(g, peer.svm_cid, "", now_ns)
+			     : NULL;
+		if (vm && connection_new(g, vm, fd, now_ns) == 0)
 			continue;
-		if (!guest)
-			tell_none(fd);
+		if (!vm)
+			send_no_limit(fd);
 		(void)close(fd);
 		g->refused++;
 	}
@@ -386,7 +386,7 @@ static int connect_port(const char *folder, const char *file)
 static void look_at(struct fps_guests *g, const char *file, uint64_t now_ns)
 {
 	size_t length = strlen(file);
-	struct guest *guest;
+	struct vm *vm;
 	char name[NAME_BYTES];
 	int fd;
 
@@ -396,11 +396,11 @@ static void look_at(struct fps_guests *g, const char *file, uint64_t now_ns)
 		return;
 	memcpy(name, file, length);
 	name[length] = '\0';
-	guest = guest_get(g, 0, name, now_ns);
-	if (!guest || guest->sources > 0)
+	vm = vm_get(g, 0, name, now_ns);
+	if (!vm || vm->connections > 0)
 		return;
 	fd = connect_port(g->ports, file);
-	if (fd >= 0 && source_new(g, guest, fd, now_ns) < 0)
+	if (fd >= 0 && connection_new(g, vm, fd, now_ns) < 0)
 		(void)close(fd);
 }
 
@@ -456,12 +456,12 @@ struct fps_guests *fps_guests_free(struct fps_guests *g)
 {
 	if (!g)
 		return NULL;
-	for (struct source *s = g->sources; s; s = s->next)
-		source_end(g, s);
-	sources_sweep(g);
-	for (struct guest *guest = g->guests; guest; guest = guest->next)
-		guest->vgpu = NULL;
-	guests_sweep(g, 0);
+	for (struct connection *s = g->connections; s; s = s->next)
+		connection_close(g, s);
+	connections_sweep(g);
+	for (struct vm *vm = g->vms; vm; vm = vm->next)
+		vm->vgpu = NULL;
+	vms_sweep(g, 0);
 	if (g->listener >= 0)
 		(void)close(g->listener);
 	if (g->epoll >= 0)
@@ -484,39 +484,39 @@ void fps_guests_dispatch(struct fps_guests *g, uint64_t tick_ns)
 	g->tick_ns = tick_ns;
 	for (int i = 0; i < n; i++) {
 		if (events[i].data.ptr)
-			source_event(g, events[i].data.ptr, now_ns);
+			connection_event(g, events[i].data.ptr, now_ns);
 		else
 			accept_all(g, now_ns);
 	}
-	sources_sweep(g);
+	connections_sweep(g);
 }
 
-/* Who was muted may speak again, and who has no vGPU any more is let go. */
+/* Who was read_paused may speak again, and who has no vGPU any more is let go. */
 static void refresh(struct fps_guests *g, uint64_t now_ns)
 {
-	for (struct guest *guest = g->guests; guest; guest = guest->next)
-		guest_ask(g, guest, now_ns);
-	for (struct source *s = g->sources; s; s = s->next) {
-		if (!s->guest->vgpu) {
-			source_let_go(g, s);
+	for (struct vm *vm = g->vms; vm; vm = vm->next)
+		vm_find_owner(g, vm, now_ns);
+	for (struct connection *s = g->connections; s; s = s->next) {
+		if (!s->vm->vgpu) {
+			connection_release(g, s);
 			continue;
 		}
-		if (s->guest->cid && !s->spoke && now_ns > s->since_ns + SPEAK_WITHIN_NS) {
+		if (s->vm->cid && !s->has_sent && now_ns > s->since_ns + FIRST_MESSAGE_WITHIN_NS) {
 			g->refused++;
-			source_end(g, s);
+			connection_close(g, s);
 			continue;
 		}
-		if (s->spoke)
-			source_tell(s, s->guest->vgpu->limit_ns);
-		s->room = room_for(s->guest, now_ns - g->collect_ns);
-		if (s->muted) {
-			s->muted = false;
+		if (s->has_sent)
+			connection_send_limit(s, s->vm->vgpu->limit_ns);
+		s->room = room_for(s->vm, now_ns - g->collect_ns);
+		if (s->read_paused) {
+			s->read_paused = false;
 			watch(g, EPOLL_CTL_MOD, s->fd, s, true);
 		}
 	}
-	sources_sweep(g);
-	if (g->deaf) {
-		g->deaf = false;
+	connections_sweep(g);
+	if (g->accept_paused) {
+		g->accept_paused = false;
 		watch(g, EPOLL_CTL_MOD, g->listener, NULL, true);
 	}
 }
@@ -530,26 +530,26 @@ void fps_guests_collect(struct fps_guests *g)
 		scan(g, now_ns);
 		g->scan_ns = now_ns + SCAN_EVERY_NS;
 	}
-	g->telling = 0;
-	for (struct guest *guest = g->guests; guest; guest = guest->next)
-		if (guest->vgpu)
-			g->telling +=
-				fps_tellers_sum(&guest->tellers, now_ns, &guest->vgpu->totals);
-	guests_sweep(g, now_ns);
+	g->reporting = 0;
+	for (struct vm *vm = g->vms; vm; vm = vm->next)
+		if (vm->vgpu)
+			g->reporting +=
+				fps_reporters_sum_rates(&vm->reporters, now_ns, &vm->vgpu->totals);
+	vms_sweep(g, now_ns);
 	g->collect_ns = now_ns;
 }
 
 void fps_guests_rematch(struct fps_guests *g)
 {
-	for (struct guest *guest = g->guests; guest; guest = guest->next) {
-		guest->vgpu = NULL; /* it may be freed before we ask */
-		guest->ask_ns = 0;
+	for (struct vm *vm = g->vms; vm; vm = vm->next) {
+		vm->vgpu = NULL; /* it may be freed before we ask */
+		vm->lookup_ns = 0;
 	}
 }
 
 void fps_guests_stats(const struct fps_guests *g, struct fps_hub_stats *stats)
 {
-	stats->open += g->telling;
+	stats->open += g->reporting;
 	stats->refused += g->refused;
 	stats->dropped += g->dropped;
 }

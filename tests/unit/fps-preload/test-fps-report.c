@@ -25,14 +25,14 @@ static ssize_t fake_recv(int fd, void *bytes, size_t size, int flags);
 #define send  fake_send
 #define write fake_write
 #define recv  fake_recv
-#include "fps-preload/guest.c"
+#include "fps-preload/report.c"
 #undef send
 #undef write
 #undef recv
 
-#include "fps-preload/kept.c"
-#include "fps-preload/order.c"
-#include "fps-preload/say.c"
+#include "fps-preload/owned-fd.c"
+#include "fps-preload/limit.c"
+#include "fps-preload/debug.c"
 
 #define SECOND NS_PER_S
 
@@ -68,13 +68,13 @@ static ssize_t take(int fd, const void *bytes, size_t size)
 static ssize_t fake_send(int fd, const void *bytes, size_t size, int flags)
 {
 	assert_int_equal(flags, MSG_DONTWAIT | MSG_NOSIGNAL);
-	assert_int_equal(to.way, SETUP_VSOCK);
+	assert_int_equal(to.transport, SETUP_VSOCK);
 	return take(fd, bytes, size);
 }
 
 static ssize_t fake_write(int fd, const void *bytes, size_t size)
 {
-	assert_int_equal(to.way, SETUP_PORT);
+	assert_int_equal(to.transport, SETUP_PORT);
 	return take(fd, bytes, size);
 }
 
@@ -83,7 +83,7 @@ static ssize_t fake_recv(int fd, void *bytes, size_t size, int flags)
 	size_t n = size < said_bytes ? size : said_bytes;
 
 	assert_int_equal(flags, MSG_DONTWAIT);
-	assert_int_equal(to.way, SETUP_VSOCK);
+	assert_int_equal(to.transport, SETUP_VSOCK);
 	assert_int_equal(fd, way.fd);
 	if (n == 0) {
 		errno = EAGAIN;
@@ -95,34 +95,35 @@ static ssize_t fake_recv(int fd, void *bytes, size_t size, int flags)
 	return (ssize_t)n;
 }
 
-static int dial(struct kept *ret_kept)
+static int dial(struct owned_fd *ret_owned)
 {
 	dials++;
 	return dial_error ? -dial_error
-			  : kept_take(open("/dev/null", O_WRONLY | O_CLOEXEC), ret_kept);
+			  : owned_fd_take(open("/dev/null", O_WRONLY | O_CLOEXEC), ret_owned);
 }
 
-int dial_vsock(const struct sockaddr_vm *host, struct kept *ret_sock)
+int channel_open_vsock(const struct sockaddr_vm *host, struct owned_fd *ret_sock)
 {
 	assert_int_equal(host->svm_cid, 2);
 	return dial(ret_sock);
 }
 
-int dial_port(const char *name, struct kept *ret_port)
+int channel_open_port(const char *name, struct owned_fd *ret_port)
 {
 	assert_string_equal(name, "org.gover.fps.0");
 	return dial(ret_port);
 }
 
-int dial_ready(const struct kept *sock)
+int channel_check_connected(const struct owned_fd *sock)
 {
 	assert_true(sock->fd >= 0);
 	return -ready_error;
 }
 
-static void begin(enum setup_way by)
+static void begin(enum setup_transport by)
 {
-	const struct setup setup = {.way = by, .host = {.svm_cid = 2}, .port = "org.gover.fps.0"};
+	const struct setup setup = {
+		.transport = by, .host = {.svm_cid = 2}, .port = "org.gover.fps.0"};
 
 	dials = dial_error = ready_error = broken = 0;
 	room = sizeof(got);
@@ -132,8 +133,8 @@ static void begin(enum setup_way by)
 	memset(&drawn, 0, sizeof(drawn));
 	drawn.lanes = 1;
 	drawn.first_ns = 5;
-	guest_setup(&setup, &limit_ns);
-	guest_offer(&drawn);
+	report_setup(&setup, &limit_ns);
+	report_start(&drawn);
 }
 
 static int by_vsock(void **state)
@@ -153,7 +154,7 @@ static int by_port(void **state)
 static int drop(void **state)
 {
 	(void)state;
-	guest_drop();
+	report_reset();
 	return 0;
 }
 
@@ -191,7 +192,7 @@ static void a_message_a_second_says_all_that_was_drawn(void **state)
 {
 	(void)state;
 	draw(1);
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	drawn.lanes = FPS_WIRE_LANES + 3;
 	drawn.lane[FPS_WIRE_LANES - 1].frames = 7;
 	drawn.lane[FPS_WIRE_LANES - 1].longest_gap_ns = 900;
@@ -200,7 +201,7 @@ static void a_message_a_second_says_all_that_was_drawn(void **state)
 	drawn.lane[0].gpu_frames = 40;
 	drawn.lane[0].gpu_time_ns = 5000;
 	draw(60);
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(messages(), 2);
 	assert_int_equal(dials, 1);
 	assert_memory_equal(got, "govr-fps\x01\0\0\0\0\0\0\0", 16);
@@ -226,17 +227,17 @@ static void half_a_message_is_completed_before_the_next(void **state)
 	(void)state;
 	draw(1);
 	room = 100;
-	assert_int_equal(guest_tend(), FULL_NS);
+	assert_int_equal(report_poll(), FULL_NS);
 	draw(10);
-	assert_int_equal(guest_tend(), FULL_NS);
+	assert_int_equal(report_poll(), FULL_NS);
 	room = 515;
-	assert_int_equal(guest_tend(), FULL_NS);
+	assert_int_equal(report_poll(), FULL_NS);
 	assert_int_equal(got_bytes, FPS_MESSAGE_BYTES - 1);
 	room = sizeof(got);
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(messages(), 1);
 	assert_int_equal(message(0).frames, 1);
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(messages(), 2);
 	assert_int_equal(message(1).frames, 11);
 	assert_int_equal(dials, 1);
@@ -248,10 +249,10 @@ static void a_message_that_has_not_begun_is_made_anew(void **state)
 	room = 0;
 	for (int i = 0; i < 20; i++) {
 		draw(1);
-		assert_int_equal(guest_tend(), FULL_NS);
+		assert_int_equal(report_poll(), FULL_NS);
 	}
 	room = FPS_MESSAGE_BYTES;
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(messages(), 1);
 	assert_int_equal(message(0).frames, 20);
 }
@@ -261,13 +262,13 @@ static void a_new_connection_begins_with_a_whole_message(void **state)
 	(void)state;
 	draw(5);
 	room = 300;
-	assert_int_equal(guest_tend(), FULL_NS);
+	assert_int_equal(report_poll(), FULL_NS);
 	broken = EPIPE;
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	broken = 0;
 	got_bytes = 0;
 	room = sizeof(got);
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(dials, 2);
 	assert_int_equal(messages(), 1);
 	assert_int_equal(message(0).frames, 5);
@@ -278,9 +279,9 @@ static void a_connection_may_take_its_time(void **state)
 	(void)state;
 	ready_error = EINPROGRESS;
 	for (int i = 0; i < 5; i++)
-		assert_int_equal(guest_tend(), SOON_NS);
+		assert_int_equal(report_poll(), SOON_NS);
 	ready_error = 0;
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(dials, 1);
 	assert_int_equal(messages(), 1);
 }
@@ -295,7 +296,7 @@ static void who_finds_no_way_waits_longer_and_longer(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(waits_s); i++) {
 		dial_error = i % 2 ? errors[i] : 0;
 		ready_error = i % 2 ? 0 : errors[i];
-		assert_int_equal(guest_tend(), waits_s[i] * SECOND);
+		assert_int_equal(report_poll(), waits_s[i] * SECOND);
 		assert_int_equal(way.fd, -1);
 	}
 	assert_int_equal(dials, ARRAY_SIZE(waits_s));
@@ -308,15 +309,15 @@ static void a_connection_that_is_lost_at_once_was_no_success(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(waits_s); i++) {
-		assert_int_equal(guest_tend(), SECOND); /* into a connection that is not taken */
+		assert_int_equal(report_poll(), SECOND); /* into a connection that is not taken */
 		broken = EPIPE;
-		assert_int_equal(guest_tend(), waits_s[i] * SECOND);
+		assert_int_equal(report_poll(), waits_s[i] * SECOND);
 		broken = 0;
 	}
-	assert_int_equal(guest_tend(), SECOND);
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	broken = EPIPE;
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 }
 
 static void what_has_become_the_programs_is_left_alone(void **state)
@@ -324,10 +325,10 @@ static void what_has_become_the_programs_is_left_alone(void **state)
 	int theirs = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), was;
 
 	(void)state;
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	was = way.fd;
 	assert_int_equal(dup2(theirs, was), was);
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	assert_int_not_equal(last_fd, was);
 	assert_int_equal(dials, 2);
 	assert_true(fcntl(was, F_GETFD) >= 0);
@@ -340,7 +341,7 @@ static void a_port_is_open_for_a_message_alone(void **state)
 	(void)state;
 	for (int i = 1; i <= 3; i++) {
 		draw(60);
-		assert_int_equal(guest_tend(), SECOND);
+		assert_int_equal(report_poll(), SECOND);
 		assert_int_equal(way.fd, -1);
 		assert_int_equal(dials, i);
 	}
@@ -352,15 +353,15 @@ static void a_port_that_is_taken_or_that_nobody_reads_is_tried_again(void **stat
 {
 	(void)state;
 	dial_error = EBUSY;
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	dial_error = 0;
 	room = 0;
-	assert_int_equal(guest_tend(), 2 * SECOND);
+	assert_int_equal(report_poll(), 2 * SECOND);
 	assert_int_equal(way.fd, -1);
 	room = sizeof(got);
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	dial_error = EBUSY;
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(messages(), 1);
 }
 
@@ -369,10 +370,10 @@ static void half_a_message_keeps_the_port_open(void **state)
 {
 	(void)state;
 	room = 616 / 2;
-	assert_int_equal(guest_tend(), FULL_NS);
+	assert_int_equal(report_poll(), FULL_NS);
 	assert_true(way.fd >= 0);
 	room = sizeof(got);
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(way.fd, -1);
 	assert_int_equal(dials, 1);
 	assert_int_equal(messages(), 1);
@@ -384,18 +385,18 @@ static void a_child_is_a_program_of_its_own(void **state)
 
 	(void)state;
 	draw(100);
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	room = 50;
-	assert_int_equal(guest_tend(), FULL_NS);
-	guest_drop(); /* as fork() does */
+	assert_int_equal(report_poll(), FULL_NS);
+	report_reset(); /* as fork() does */
 	assert_int_equal(way.fd, -1);
-	guest_end(); /* it presents nothing, and ends */
+	report_finish(); /* it presents nothing, and ends */
 	assert_int_equal(dials, 1);
 	got_bytes = FPS_MESSAGE_BYTES;
 	room = sizeof(got);
 	own.lane[0].frames = 3;
-	guest_offer(&own);
-	assert_int_equal(guest_tend(), SECOND);
+	report_start(&own);
+	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(messages(), 2);
 	assert_int_equal(message(1).frames, 3);
 	assert_int_equal(message(1).frame_time[30], 0);
@@ -409,7 +410,7 @@ static void counts_do_not_wrap_where_the_pages_do(void **state)
 	for (int i = 0; i < 3; i++) {
 		drawn.lane[0].frame_time[30] += UINT32_MAX;
 		drawn.lane[0].frames += UINT32_MAX;
-		assert_int_equal(guest_tend(), SECOND);
+		assert_int_equal(report_poll(), SECOND);
 	}
 	assert_int_equal(message(2).frame_time[30], 3ull * UINT32_MAX);
 	assert_int_equal(message(2).frames, 3ull * UINT32_MAX);
@@ -419,19 +420,19 @@ static void the_last_counts_are_sent_at_the_end(void **state)
 {
 	(void)state;
 	draw(1);
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	draw(30);
-	if (to.way == SETUP_VSOCK) {
+	if (to.transport == SETUP_VSOCK) {
 		room = 9;
-		assert_int_equal(guest_tend(), FULL_NS);
+		assert_int_equal(report_poll(), FULL_NS);
 		draw(3);
 		room = sizeof(got);
 	} else {
 		draw(3);
 	}
-	guest_end();
+	report_finish();
 	assert_int_equal(way.fd, -1);
-	assert_int_equal(messages(), to.way == SETUP_VSOCK ? 3 : 2);
+	assert_int_equal(messages(), to.transport == SETUP_VSOCK ? 3 : 2);
 	assert_int_equal(message(messages() - 1).frames, 34);
 	assert_int_equal(message(messages() - 1).flags, FPS_MESSAGE_LAST);
 	assert_int_equal(message(0).flags, 0);
@@ -442,21 +443,22 @@ static void the_end_sends_nothing_behind_half_a_message(void **state)
 {
 	(void)state;
 	room = 200;
-	assert_int_equal(guest_tend(), FULL_NS);
+	assert_int_equal(report_poll(), FULL_NS);
 	room = 100;
-	guest_end();
+	report_finish();
 	assert_int_equal(got_bytes, 300);
 }
 
 #define LIMIT_NS 20000000
 
-static struct fps_answer good_answer(uint64_t period_ns)
+static struct fps_limit_message good_answer(uint64_t period_ns)
 {
-	return (struct fps_answer){FPS_ANSWER_MAGIC, FPS_ANSWER_VERSION, period_ns, FPS_ANSWER_END};
+	return (struct fps_limit_message){FPS_LIMIT_MAGIC, FPS_LIMIT_VERSION, period_ns,
+					  FPS_LIMIT_END};
 }
 
 /* The daemon says the first @bytes of an answer. */
-static void say_part(struct fps_answer answer, size_t bytes)
+static void say_part(struct fps_limit_message answer, size_t bytes)
 {
 	uint64_t words[ANSWER_WORDS];
 
@@ -470,25 +472,25 @@ static void say_part(struct fps_answer answer, size_t bytes)
 
 static void say_limit(uint64_t period_ns)
 {
-	say_part(good_answer(period_ns), FPS_ANSWER_BYTES);
+	say_part(good_answer(period_ns), FPS_LIMIT_BYTES);
 }
 
 static void the_daemons_limit_comes_and_goes(void **state)
 {
 	(void)state;
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(limit_ns, 0); /* an older one says nothing */
 	say_limit(LIMIT_NS);
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(limit_ns, LIMIT_NS);
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(limit_ns, LIMIT_NS);
 	say_limit(1000000);
 	say_limit(1000000000); /* the last one stands */
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(limit_ns, 1000000000);
 	say_limit(0);
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(limit_ns, 0);
 	assert_int_equal(messages(), 5);
 }
@@ -498,16 +500,16 @@ static void the_limit_stands_while_the_daemon_is_away(void **state)
 	(void)state;
 	say_limit(LIMIT_NS);
 	ended = true;
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	broken = EPIPE;
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	dial_error = ECONNREFUSED;
-	assert_int_equal(guest_tend(), 2 * SECOND);
+	assert_int_equal(report_poll(), 2 * SECOND);
 	assert_int_equal(limit_ns, LIMIT_NS);
 	broken = dial_error = 0;
 	ended = false;
 	say_limit(0); /* the next one knows of none */
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(limit_ns, 0);
 }
 
@@ -516,39 +518,39 @@ static void what_was_said_before_the_end_is_heard(void **state)
 {
 	(void)state;
 	say_limit(LIMIT_NS);
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	say_limit(0);
 	ended = true;
 	broken = EPIPE;
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(limit_ns, 0);
 }
 
 static void half_an_answer_ends_with_its_connection(void **state)
 {
 	(void)state;
-	say_part(good_answer(LIMIT_NS), FPS_ANSWER_BYTES - 8);
-	assert_int_equal(guest_tend(), SECOND);
+	say_part(good_answer(LIMIT_NS), FPS_LIMIT_BYTES - 8);
+	assert_int_equal(report_poll(), SECOND);
 	broken = EPIPE;
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	broken = 0;
 	memcpy(said, "max-end.", 8);
 	said_bytes = 8;
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(limit_ns, 0);
 	say_limit(1000000);
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(limit_ns, 1000000);
 }
 
 static void who_answers_without_end_takes_no_more_of_our_time(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(said) / FPS_ANSWER_BYTES; i++)
+	for (size_t i = 0; i < sizeof(said) / FPS_LIMIT_BYTES; i++)
 		say_limit(LIMIT_NS + i);
-	assert_int_equal(guest_tend(), SECOND);
+	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(limit_ns, LIMIT_NS + ANSWERS_AT_ONCE - 1);
-	assert_int_equal(said_bytes, sizeof(said) - ANSWERS_AT_ONCE * FPS_ANSWER_BYTES);
+	assert_int_equal(said_bytes, sizeof(said) - ANSWERS_AT_ONCE * FPS_LIMIT_BYTES);
 	assert_int_equal(messages(), 1);
 }
 
@@ -557,8 +559,8 @@ static void a_port_is_not_read(void **state)
 	(void)state;
 	say_limit(LIMIT_NS);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(guest_tend(), SECOND);
-	assert_int_equal(said_bytes, FPS_ANSWER_BYTES);
+		assert_int_equal(report_poll(), SECOND);
+	assert_int_equal(said_bytes, FPS_LIMIT_BYTES);
 	assert_int_equal(limit_ns, 0);
 }
 

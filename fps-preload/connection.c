@@ -9,10 +9,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "fps-preload/guest.h"
-#include "fps-preload/link.h"
-#include "fps-preload/order.h"
-#include "fps-preload/say.h"
+#include "fps-preload/report.h"
+#include "fps-preload/connection.h"
+#include "fps-preload/limit.h"
+#include "fps-preload/debug.h"
 #include "fps-preload/wire.h"
 
 #define NS_PER_S	1000000000ull
@@ -26,52 +26,52 @@ static uint32_t *limit;
 
 /* Touched only by the one thread that tends the link, and by a forked child before it has others.
  */
-static struct kept memfd = {.fd = -1};
-static struct kept sock = {.fd = -1};
+static struct owned_fd memfd = {.fd = -1};
+static struct owned_fd sock = {.fd = -1};
 static unsigned int
 	delay_s; /* before the next attempt; 0 while the connection is known to be good */
 
-void link_setup(const struct setup *setup, uint32_t *limit_ns)
+void connection_setup(const struct setup *setup, uint32_t *limit_ns)
 {
 	address = setup->daemon;
 	limit = limit_ns;
-	from_guest = setup->way != SETUP_UNIX;
+	from_guest = setup->transport != SETUP_UNIX;
 	if (from_guest)
-		guest_setup(setup, limit_ns);
+		report_setup(setup, limit_ns);
 }
 
-void link_offer(const struct fps_page *page, struct kept *new_memfd)
+void connection_start(const struct fps_page *page, struct owned_fd *new_memfd)
 {
-	link_drop();
+	connection_reset();
 	if (from_guest) {
-		kept_close(new_memfd);
-		guest_offer(page);
+		owned_fd_close(new_memfd);
+		report_start(page);
 	} else {
 		memfd = *new_memfd;
 	}
 }
 
-void link_drop(void)
+void connection_reset(void)
 {
-	kept_close(&sock);
-	kept_close(&memfd);
+	owned_fd_close(&sock);
+	owned_fd_close(&memfd);
 	delay_s = 0;
-	guest_drop();
+	report_reset();
 }
 
-void link_end(void)
+void connection_finish(void)
 {
 	if (from_guest)
-		guest_end(); /* else the daemon reads the page once more */
+		report_finish(); /* else the daemon reads the page once more */
 }
 
 /* Reads the daemon's orders. When they are read an open connection has nothing to read, and a dead
  * one reads its end. */
 static bool daemon_is_there(void)
 {
-	struct fps_order order;
+	struct fps_limit order;
 
-	if (!kept_ours(&sock))
+	if (!owned_fd_is_valid(&sock))
 		return false;
 	for (int i = 0; i < ORDERS_AT_ONCE; i++) {
 		ssize_t n = recv(sock.fd, &order, sizeof(order), MSG_DONTWAIT | MSG_TRUNC);
@@ -82,7 +82,7 @@ static bool daemon_is_there(void)
 			return false;
 		if (n == sizeof(order) && order.magic == FPS_WIRE_MAGIC &&
 		    order.version == FPS_WIRE_VERSION)
-			order_obey(order.period_ns, limit);
+			limit_set(order.period_ns, limit);
 	}
 	return true;
 }
@@ -117,7 +117,8 @@ static int hand_over(int fd)
 
 static int connect_daemon(void)
 {
-	int r = kept_take(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), &sock);
+	int r = owned_fd_take(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
+			      &sock);
 
 	if (r < 0)
 		return r;
@@ -126,38 +127,38 @@ static int connect_daemon(void)
 	else
 		r = hand_over(sock.fd);
 	if (r < 0)
-		kept_close(&sock);
+		owned_fd_close(&sock);
 	return r;
 }
 
-uint64_t link_tend(void)
+uint64_t connection_poll(void)
 {
 	unsigned int wait_s = delay_s;
 	int r;
 
 	if (from_guest)
-		return guest_tend();
+		return report_poll();
 	if (sock.fd >= 0) {
 		if (daemon_is_there()) {
 			delay_s = 0;
 			return NS_PER_S;
 		}
-		say("the daemon at %s is gone", address.sun_path);
-		kept_close(&sock);
+		debug_log("the daemon at %s is gone", address.sun_path);
+		owned_fd_close(&sock);
 		if (wait_s > 0)
 			return wait_s * NS_PER_S;
 	}
-	if (!kept_ours(&memfd))
+	if (!owned_fd_is_valid(&memfd))
 		return 0;
 	r = connect_daemon();
 	delay_s = delay_s == 0 ? 1 : delay_s * 2;
 	if (delay_s > LONGEST_DELAY_S)
 		delay_s = LONGEST_DELAY_S;
 	if (r < 0) {
-		say("no daemon at %s: %s; again in %u s", address.sun_path, strerrordesc_np(-r),
-		    delay_s);
+		debug_log("no daemon at %s: %s; again in %u s", address.sun_path,
+			  strerrordesc_np(-r), delay_s);
 		return delay_s * NS_PER_S;
 	}
-	say("connected to %s", address.sun_path);
+	debug_log("connected to %s", address.sun_path);
 	return NS_PER_S;
 }

@@ -19,7 +19,7 @@ static ssize_t fake_send(int fd, const void *bytes, size_t size, int flags);
 #define accept4 fake_accept4
 #define send	fake_send
 #define folder	its_folder /* not that of the test */
-#include "monitor/fps/guest.c"
+#include "monitor/fps/guests.c"
 #undef folder
 #undef socket
 #undef bind
@@ -97,7 +97,7 @@ static int hear(void **state)
 	if (setup(state) != 0)
 		return -1;
 	(void)snprintf(ports, sizeof(ports), "%s/ports", folder);
-	return fps_hub_hear_guests(hub, 7007, ports, vm_of, &err);
+	return fps_hub_listen_guests(hub, 7007, ports, vm_of, &err);
 }
 
 static int end(void **state)
@@ -153,7 +153,7 @@ static void tick(void)
 /* What one answer says, of which all must be there; NOTHING: there is none. */
 static uint64_t told(const struct guest_program *p)
 {
-	struct fps_answer answer;
+	struct fps_limit_message answer;
 	ssize_t n = recv(p->sock, &answer, sizeof(answer), MSG_DONTWAIT);
 
 	if (n < 0) {
@@ -161,9 +161,9 @@ static uint64_t told(const struct guest_program *p)
 		return NOTHING;
 	}
 	assert_int_equal(n, sizeof(answer));
-	assert_int_equal(le64toh(answer.magic), FPS_ANSWER_MAGIC);
-	assert_int_equal(le64toh(answer.version), FPS_ANSWER_VERSION);
-	assert_int_equal(le64toh(answer.end), FPS_ANSWER_END);
+	assert_int_equal(le64toh(answer.magic), FPS_LIMIT_MAGIC);
+	assert_int_equal(le64toh(answer.version), FPS_LIMIT_VERSION);
+	assert_int_equal(le64toh(answer.end), FPS_LIMIT_END);
 	return le64toh(answer.period_ns);
 }
 
@@ -278,7 +278,7 @@ static void an_answer_that_has_begun_is_ended_before_the_next(void **state)
 	struct guest_program p = program_in(3);
 
 	(void)state;
-	for (size_t taken = 1; taken < FPS_ANSWER_BYTES; taken++) {
+	for (size_t taken = 1; taken < FPS_LIMIT_BYTES; taken++) {
 		set_limit("a", LIMIT_NS + taken);
 		report(&p);
 		room = taken;

@@ -99,14 +99,14 @@ static void who_says_nothing_is_dropped_after_5_seconds(void **state)
 
 static void one_program_too_many_is_closed_at_once(void **state)
 {
-	static int socks[FPS_SOURCES_MAX + 3];
+	static int socks[FPS_CLIENTS_MAX + 3];
 	struct rlimit limit = {0}, raised;
 	char byte;
 
 	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	raised = limit;
-	raised.rlim_cur = 2 * FPS_SOURCES_MAX + 100;
+	raised.rlim_cur = 2 * FPS_CLIENTS_MAX + 100;
 	if (raised.rlim_cur > limit.rlim_max || setrlimit(RLIMIT_NOFILE, &raised) < 0)
 		skip();
 	for (size_t i = 0; i < ARRAY_SIZE(socks); i++) {
@@ -116,7 +116,7 @@ static void one_program_too_many_is_closed_at_once(void **state)
 	}
 	pump();
 	assert_int_equal(stats().refused, 3);
-	assert_int_equal(recv(socks[FPS_SOURCES_MAX], &byte, 1, 0), 0);
+	assert_int_equal(recv(socks[FPS_CLIENTS_MAX], &byte, 1, 0), 0);
 	assert_int_equal(recv(socks[0], &byte, 1, 0), -1);
 	for (size_t i = 0; i < ARRAY_SIZE(socks); i++)
 		assert_int_equal(close(socks[i]), 0);

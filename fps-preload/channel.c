@@ -12,28 +12,28 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "fps-preload/dial.h"
+#include "fps-preload/channel.h"
 
 #define PORTS_BY_NAME "/dev/virtio-ports/" /* made by udev */
 #define PORTS_BY_KIND "/sys/class/virtio-ports/"
 #define PATH_BYTES    128
 
-int dial_vsock(const struct sockaddr_vm *host, struct kept *ret_sock)
+int channel_open_vsock(const struct sockaddr_vm *host, struct owned_fd *ret_sock)
 {
-	int r = kept_take(socket(AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
-			  ret_sock);
+	int r = owned_fd_take(socket(AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
+			      ret_sock);
 
 	if (r < 0)
 		return r;
 	if (connect(ret_sock->fd, (const struct sockaddr *)host, sizeof(*host)) < 0 &&
 	    errno != EINPROGRESS) {
 		r = -errno;
-		kept_close(ret_sock);
+		owned_fd_close(ret_sock);
 	}
 	return r;
 }
 
-int dial_ready(const struct kept *sock)
+int channel_check_connected(const struct owned_fd *sock)
 {
 	struct pollfd writable = {.fd = sock->fd, .events = POLLOUT};
 	socklen_t length = sizeof(int);
@@ -46,16 +46,16 @@ int dial_ready(const struct kept *sock)
 	return error ? -error : 0;
 }
 
-static int open_device(const char *path, struct kept *ret_port)
+static int open_device(const char *path, struct owned_fd *ret_port)
 {
 	struct stat st;
-	int r = kept_take(open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY), ret_port);
+	int r = owned_fd_take(open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY), ret_port);
 
 	if (r < 0)
 		return r;
 	if (fstat(ret_port->fd, &st) == 0 && S_ISCHR(st.st_mode))
 		return 0;
-	kept_close(ret_port); /* a pipe would send SIGPIPE, a file would grow */
+	owned_fd_close(ret_port); /* a pipe would send SIGPIPE, a file would grow */
 	return -ENODEV;
 }
 
@@ -101,7 +101,7 @@ static int find_device(const char *name, char ret_path[PATH_BYTES])
 	return found ? 0 : -ENOENT;
 }
 
-int dial_port(const char *name, struct kept *ret_port)
+int channel_open_port(const char *name, struct owned_fd *ret_port)
 {
 	char path[PATH_BYTES];
 	int r = -ENAMETOOLONG;

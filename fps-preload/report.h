@@ -4,8 +4,8 @@
  * where the way is vsock. Called now and then by one thread at a time (page.c sees to that), never
  * for a frame. Never blocks, never raises SIGPIPE.
  */
-#ifndef FPS_PRELOAD_GUEST_H
-#define FPS_PRELOAD_GUEST_H
+#ifndef FPS_PRELOAD_REPORT_H
+#define FPS_PRELOAD_REPORT_H
 
 #include <stdint.h>
 
@@ -14,20 +14,20 @@
 
 /* Where to, SETUP_VSOCK or SETUP_PORT, and where to put the limit that the daemon orders; once, by
  * the constructor. */
-void guest_setup(const struct setup *setup, uint32_t *limit_ns);
+void report_setup(const struct setup *setup, uint32_t *limit_ns);
 
 /* Reports @page, which is never unmapped, from now on, as a new program. */
-void guest_offer(const struct fps_page *page);
+void report_start(const struct fps_page *page);
 
 /* Drops the connection and all that was to be sent: in a forked child they are its parent's.
  * Async-signal-safe. */
-void guest_drop(void);
+void report_reset(void);
 
 /* Does what can be done at once: connects, hears the daemon, sends the rest of a message, or the
  * next one. Returns in how many nanoseconds to call again. */
-uint64_t guest_tend(void);
+uint64_t report_poll(void);
 
 /* The program ends: tries once to send the last counts. */
-void guest_end(void);
+void report_finish(void);
 
 #endif

@@ -4,16 +4,16 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "fps-preload/say.h"
+#include "fps-preload/debug.h"
 
 static bool enabled; /* written by the constructor, constant after it */
 
-void say_enable(bool on)
+void debug_enable(bool on)
 {
 	enabled = on;
 }
 
-void say(const char *format, ...)
+void debug_log(const char *format, ...)
 {
 	char line[256];
 	int head, length;

@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "monitor/fps/door.h"
+#include "monitor/fps/listener.h"
 
 #define BACKLOG 512
 
@@ -55,7 +55,7 @@ static int make_folder_of(const char *path, struct err *reterr)
 	return r < 0 ? err_fail(reterr, -r, "cannot make %s: %s", folder, strerror(-r)) : 0;
 }
 
-int fps_door_open(const char *path, struct fps_door *ret_door, struct err *reterr)
+int fps_listener_open(const char *path, struct fps_listener *ret_listener, struct err *reterr)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	CLEANUP_CLOSE int fd = -1;
@@ -79,23 +79,23 @@ int fps_door_open(const char *path, struct fps_door *ret_door, struct err *reter
 	if (r == 0)
 		r = lstat(path, &st);
 	if (r == 0) {
-		ret_door->dev = st.st_dev;
-		ret_door->ino = st.st_ino;
+		ret_listener->dev = st.st_dev;
+		ret_listener->ino = st.st_ino;
 	}
 	if (r < 0 || chmod(path, 0666) < 0 || listen(fd, BACKLOG) < 0)
 		return err_fail(reterr, errno, "cannot listen on %s: %s", path, strerror(errno));
-	ret_door->fd = steal_fd(&fd);
+	ret_listener->fd = steal_fd(&fd);
 	return 0;
 }
 
-void fps_door_close(struct fps_door *door, const char *path)
+void fps_listener_close(struct fps_listener *listener, const char *path)
 {
 	struct stat st;
 
-	if (door->ino != 0 && lstat(path, &st) == 0 && st.st_dev == door->dev &&
-	    st.st_ino == door->ino)
+	if (listener->ino != 0 && lstat(path, &st) == 0 && st.st_dev == listener->dev &&
+	    st.st_ino == listener->ino)
 		(void)unlink(path);
-	if (door->fd >= 0)
-		(void)close(door->fd);
-	*door = FPS_DOOR_SHUT;
+	if (listener->fd >= 0)
+		(void)close(listener->fd);
+	*listener = FPS_LISTENER_CLOSED;
 }

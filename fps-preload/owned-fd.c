@@ -5,12 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fps-preload/kept.h"
+#include "fps-preload/owned-fd.h"
 
 /* Above what shells redirect and what a program expects from its first open(). */
 #define LOWEST_FD 100
 
-int kept_take(int fd, struct kept *ret_kept)
+int owned_fd_take(int fd, struct owned_fd *ret_owned)
 {
 	struct stat st;
 	int high, r = 0;
@@ -26,11 +26,11 @@ int kept_take(int fd, struct kept *ret_kept)
 			(void)close(high);
 		return r;
 	}
-	*ret_kept = (struct kept){.fd = high, .dev = st.st_dev, .ino = st.st_ino};
+	*ret_owned = (struct owned_fd){.fd = high, .dev = st.st_dev, .ino = st.st_ino};
 	return 0;
 }
 
-bool kept_ours(const struct kept *kept)
+bool owned_fd_is_valid(const struct owned_fd *kept)
 {
 	struct stat st;
 
@@ -38,9 +38,9 @@ bool kept_ours(const struct kept *kept)
 	       st.st_ino == kept->ino;
 }
 
-void kept_close(struct kept *kept)
+void owned_fd_close(struct owned_fd *kept)
 {
-	if (kept_ours(kept))
+	if (owned_fd_is_valid(kept))
 		(void)close(kept->fd);
-	*kept = KEPT_NONE;
+	*kept = OWNED_FD_NONE;
 }

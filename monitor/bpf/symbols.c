@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "monitor/bpf/elf.h"
+#include "monitor/bpf/symbols.h"
 
 #define SECTIONS_MAX 4096
 #define SEGMENTS_MAX 256
@@ -26,7 +26,7 @@ static const char *const functions[] = {
 	"eglSwapBuffersWithDamageEXT",
 	"vkQueuePresentKHR",
 };
-_Static_assert(ARRAY_SIZE(functions) <= PRESENT_PLACES_MAX, "each may have a place of its own");
+_Static_assert(ARRAY_SIZE(functions) <= FPS_BPF_SYMBOLS_MAX, "each may have a place of its own");
 
 /* libglvnd's libGL hands this one on to libGLX, where it is met by those who call it there too. */
 #define HANDED_ON    "glXSwapBuffers"
@@ -270,19 +270,19 @@ static bool is_function(const char *name, bool handed_on)
 }
 
 /* Two names may be one function. */
-static void add_place(struct present_file *file, uint64_t place)
+static void add_place(struct fps_bpf_symbols *file, uint64_t place)
 {
 	for (int i = 0; i < file->n; i++)
 		if (file->place[i] == place)
 			return;
-	if (file->n < PRESENT_PLACES_MAX)
+	if (file->n < FPS_BPF_SYMBOLS_MAX)
 		file->place[file->n++] = place;
 }
 
-int present_file_read(int fd, struct present_file *ret_file)
+int fps_bpf_symbols_read(int fd, struct fps_bpf_symbols *ret_file)
 {
 	CLEANUP_TABLE struct table sections = {0}, segments = {0}, symbols = {0}, names = {0};
-	struct present_file file = {.n = 0};
+	struct fps_bpf_symbols file = {.n = 0};
 	struct elf elf;
 	bool handed_on;
 	int r = elf_open(fd, &elf);
@@ -316,7 +316,7 @@ int present_file_read(int fd, struct present_file *ret_file)
 	return 0;
 }
 
-bool present_file_is_named(const char *name)
+bool fps_bpf_symbols_is_library(const char *name)
 {
 	static const char *const names[] = {"libGL.so", "libGLX.so", "libEGL.so", "libvulkan.so"};
 
