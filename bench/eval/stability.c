@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "sim/experiment/trial.h"
+#include "sim/experiment/experiment.h"
 
 #define SETTLED_PERIODS 5
 #define OFF_POINTS	2.0
@@ -88,14 +88,15 @@ static bool is_settled(double now_s, double period_s)
 	return now_s - 1 - changed_s > SETTLED_PERIODS - 1e-6;
 }
 
-static void take(const struct trial *trial, bool settled, int moves, struct figures *figures)
+static void take(const struct experiment *experiment, bool settled, int moves,
+		 struct figures *figures)
 {
-	const struct trial_vgpu *vgpu;
+	const struct experiment_vgpu *vgpu;
 
 	figures->seconds++;
 	figures->moves += moves;
 	figures->idle_moves += settled ? moves : 0;
-	for (int i = 0; (vgpu = trial_vgpu_at(trial, i)); i++) {
+	for (int i = 0; (vgpu = experiment_current_vgpu_at(experiment, i)); i++) {
 		double off_points = 100 * fabs(vgpu->sample.load - vgpu->sample.demand);
 
 		figures->vgpu_s++;
@@ -112,26 +113,26 @@ static int play(const struct wave *wave, double period_s, const struct policy *p
 		struct figures *ret_figures)
 {
 	static struct scenario scenario;
-	struct trial_summary sum = {0};
+	struct experiment_summary sum = {0};
 	struct err err = {""};
-	struct trial *trial;
+	struct experiment *experiment;
 
 	*ret_figures = (struct figures){0};
 	if (make(wave, period_s, &scenario) != 0 ||
-	    trial_new(&scenario, policy, NULL, 1, NULL, &trial, &err) < 0)
+	    experiment_new(&scenario, policy, NULL, 1, NULL, &experiment, &err) < 0)
 		return fail(err.msg);
 	for (bool more = true; more;) {
 		int moves = sum.cap_moves;
 		double now_s;
 
-		more = trial_step(trial);
-		now_s = trial_now_s(trial);
-		trial_sum(trial, &sum);
+		more = experiment_step(experiment);
+		now_s = experiment_now_s(experiment);
+		experiment_summarize(experiment, &sum);
 		if (now_s > scenario.seconds / 2.0)
-			take(trial, is_settled(now_s, period_s), sum.cap_moves - moves,
+			take(experiment, is_settled(now_s, period_s), sum.cap_moves - moves,
 			     ret_figures);
 	}
-	trial_free(trial);
+	experiment_free(experiment);
 	return 0;
 }
 

@@ -31,10 +31,10 @@ static enum ctl_exit out_of_memory(void)
 }
 
 /* The summaries of all GPUs together. */
-static void add_up(const struct simulate *simulate, struct trial_summary sums[SIMULATE_RUNS])
+static void add_up(const struct simulate *simulate, struct experiment_summary sums[SIMULATE_RUNS])
 {
 	for (int run = 0; run < SIMULATE_RUNS; run++) {
-		const struct trial_summary *parts[SIMULATE_GPUS_MAX];
+		const struct experiment_summary *parts[SIMULATE_GPUS_MAX];
 		int n = 0;
 
 		for (int i = 0; i < simulate->n_gpus; i++)
@@ -47,7 +47,7 @@ static void add_up(const struct simulate *simulate, struct trial_summary sums[SI
 /* --- for programs --- */
 
 static json_t *encode_run(const struct simulate *simulate, enum simulate_run run,
-			  const struct trial_summary *summary)
+			  const struct experiment_summary *summary)
 {
 	json_t *object = json_pack("{s:s, s:s?}", "run", run_names[run], "policy",
 				   run == SIMULATE_RECORDED ? NULL : simulate->policies[run]);
@@ -57,7 +57,7 @@ static json_t *encode_run(const struct simulate *simulate, enum simulate_run run
 }
 
 /* What the model has too much. */
-static json_t *encode_error(const struct trial_summary *summaries)
+static json_t *encode_error(const struct experiment_summary *summaries)
 {
 	const struct account_summary *was = &summaries[SIMULATE_RECORDED].account;
 	const struct account_summary *model = &summaries[SIMULATE_MODEL].account;
@@ -70,7 +70,8 @@ static json_t *encode_error(const struct trial_summary *summaries)
 			 rounded(model->profit - was->profit));
 }
 
-static json_t *encode_runs(const struct simulate *simulate, const struct trial_summary *summaries)
+static json_t *encode_runs(const struct simulate *simulate,
+			   const struct experiment_summary *summaries)
 {
 	json_t *runs = json_array();
 
@@ -105,7 +106,7 @@ static json_t *encode_gpu(const struct simulate *simulate, const struct simulate
 
 static json_t *encode_total(const struct simulate *simulate)
 {
-	struct trial_summary sums[SIMULATE_RUNS];
+	struct experiment_summary sums[SIMULATE_RUNS];
 
 	add_up(simulate, sums);
 	return json_pack("{s:o, s:o}", "model_error", encode_error(sums), "runs",
@@ -158,7 +159,7 @@ static bool is_shown(const struct summary_field *field)
 }
 
 static json_t *make_row(const struct simulate *simulate, const struct summary_field *field,
-			const struct trial_summary *summaries)
+			const struct experiment_summary *summaries)
 {
 	json_t *row = json_pack("{s:s}", "what", field->title);
 
@@ -175,7 +176,7 @@ static json_t *make_row(const struct simulate *simulate, const struct summary_fi
 }
 
 static enum ctl_exit print_runs(const struct writer *writer, const struct simulate *simulate,
-				const struct trial_summary *summaries)
+				const struct experiment_summary *summaries)
 {
 	static const char *const heads[SIMULATE_RUNS] = {"RECORDED", "MODEL", "IN FORCE", "TRIAL"};
 	struct writer_column columns[1 + SIMULATE_RUNS] = {
@@ -197,7 +198,7 @@ static enum ctl_exit print_runs(const struct writer *writer, const struct simula
 	return r < 0 ? out_of_memory() : CTL_DONE;
 }
 
-static void print_error(const struct writer *writer, const struct trial_summary *summaries)
+static void print_error(const struct writer *writer, const struct experiment_summary *summaries)
 {
 	const struct account_summary *was = &summaries[SIMULATE_RECORDED].account;
 	const struct account_summary *model = &summaries[SIMULATE_MODEL].account;
@@ -246,7 +247,7 @@ static void print_head(const struct writer *writer, const struct simulate *simul
 
 static enum ctl_exit tell_people(struct ctl *ctl, const struct simulate *simulate)
 {
-	struct trial_summary sums[SIMULATE_RUNS];
+	struct experiment_summary sums[SIMULATE_RUNS];
 	enum ctl_exit r = CTL_DONE;
 
 	print_head(&ctl->writer, simulate);

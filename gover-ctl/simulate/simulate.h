@@ -30,7 +30,7 @@ struct simulate_gpu {
 	struct recording_facts facts;
 	bool played; /* false: nothing was recorded of it, @why says what */
 	struct err why;
-	struct trial_summary summaries[SIMULATE_RUNS];
+	struct experiment_summary summaries[SIMULATE_RUNS];
 };
 
 struct simulate {

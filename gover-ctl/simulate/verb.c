@@ -25,7 +25,7 @@ struct run {
 	enum simulate_run which;
 	const struct simulate *simulate;
 	struct scenario *scenario;
-	struct trial_summary summary;
+	struct experiment_summary summary;
 	struct err err;
 	pthread_t thread;
 	bool started;
@@ -164,16 +164,16 @@ static void *play(void *userdata)
 {
 	struct run *run = userdata;
 	const struct policy *policy = policy_find(run->simulate->policies[run->which]);
-	struct trial *trial;
+	struct experiment *experiment;
 
-	run->result = trial_new(run->scenario, policy, NULL, run->simulate->seed, NULL, &trial,
-				&run->err);
+	run->result = experiment_new(run->scenario, policy, NULL, run->simulate->seed, NULL,
+				     &experiment, &run->err);
 	if (run->result < 0)
 		return NULL;
-	while (trial_step(trial))
+	while (experiment_step(experiment))
 		;
-	trial_sum(trial, &run->summary);
-	trial_free(trial);
+	experiment_summarize(experiment, &run->summary);
+	experiment_free(experiment);
 	return NULL;
 }
 
@@ -215,7 +215,8 @@ static int sum_recorded(const struct simulate *simulate, struct simulate_gpu *gp
 	if (scenario)
 		r = make_scenario(simulate, gpu, NULL, SIMULATE_MODEL, scenario, reterr);
 	if (r == 0)
-		r = recording_sum(gpu->recording, scenario, &gpu->summaries[SIMULATE_RECORDED]);
+		r = recording_summarize(gpu->recording, scenario,
+					&gpu->summaries[SIMULATE_RECORDED]);
 	return r == -ENOMEM ? err_fail(reterr, ENOMEM, "out of memory") : r;
 }
 
@@ -242,7 +243,7 @@ static int play_runs(const struct simulate *simulate, struct simulate_gpu *gpu,
 static int play_gpu(const struct simulate *simulate, struct simulate_gpu *gpu, struct err *reterr)
 {
 	struct recording_newcomers *newcomers = NULL;
-	int r = recording_close(gpu->recording, &gpu->why);
+	int r = recording_finish(gpu->recording, &gpu->why);
 
 	if (r == -ENODATA)
 		return 0;

@@ -178,8 +178,8 @@ static double over(double part, double whole)
 	return whole > 0 ? part / whole : 0;
 }
 
-void account_sum(const struct account *account, const struct account_vgpu *vgpus, int n,
-		 struct account_summary *ret_summary)
+void account_summarize(const struct account *account, const struct account_vgpu *vgpus, int n,
+		       struct account_summary *ret_summary)
 {
 	*ret_summary = (struct account_summary){
 		.seconds = account->now_s,

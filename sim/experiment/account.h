@@ -74,8 +74,8 @@ struct account_summary {
 	double worst_broken_pct; /* of one vGPU */
 };
 
-void account_sum(const struct account *account, const struct account_vgpu *vgpus, int n,
-		 struct account_summary *ret_summary);
+void account_summarize(const struct account *account, const struct account_vgpu *vgpus, int n,
+		       struct account_summary *ret_summary);
 
 /* "under_5_pct", ...: the key of a depth in reports. */
 const char *account_depth_name(int depth);

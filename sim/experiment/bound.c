@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Who lets in by a schedule, and who sets caps by what he knows. A schedule is tried by playing the
- * run to its end; what one trial costs is kept small by ending it as soon as it has broken more
- * than it may.
+ * run to its end; what one experiment costs is kept small by ending it as soon as it has broken
+ * more than it may.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "sim/experiment/bound.h"
-#include "sim/experiment/foresight.h"
+#include "sim/experiment/profiles.h"
 #include "sim/experiment/search.h"
 
 #define TRIES 150 /* strides of the search over the whole run */
@@ -27,11 +27,11 @@ struct bound {
 	enum bound_kind kind;
 	const struct policy *policy;
 	uint64_t seed;
-	struct foresight *foresight;
+	struct profiles *profiles;
 	struct search_schedule best;
 	struct search_schedule *schedule; /* the one to go by */
-	/* of the trial that goes by it */
-	void (*told)(void *userdata, const struct trial_event *event);
+	/* of the experiment that goes by it */
+	void (*on_event)(void *userdata, const struct experiment_event *event);
 	void *userdata;
 };
 
@@ -48,21 +48,22 @@ int bound_find(const char *name, enum bound_kind *ret_kind)
 
 /* --- admission --- */
 
-static bool admit(void *userdata, const struct trial *trial, bool offers)
+static bool admit(void *userdata, const struct experiment *experiment, bool offers)
 {
 	const struct bound *bound = userdata;
-	int next = trial->counts.sales; /* one who could not be funded is still the next */
+	int next = experiment->counts.sales; /* one who could not be funded is still the next */
 
 	(void)offers;
-	return next < bound->schedule->n && trial_now_s(trial) >= bound->schedule->from_s[next];
+	return next < bound->schedule->n &&
+	       experiment_now_s(experiment) >= bound->schedule->from_s[next];
 }
 
-static void tell(void *userdata, const struct trial_event *event)
+static void forward_event(void *userdata, const struct experiment_event *event)
 {
 	struct bound *bound = userdata;
 
-	if (bound->told)
-		bound->told(bound->userdata, event);
+	if (bound->on_event)
+		bound->on_event(bound->userdata, event);
 }
 
 /* --- caps by one who knows --- */
@@ -81,14 +82,13 @@ static int steps_up(double pct, int step_pct)
 
 static struct claimant claim_of(struct bound *bound, const struct policy_params *params,
 				const struct policy_gpu *gpu, const struct policy_terms *terms,
-				const struct scenario_tenant *tenant, uint64_t draw,
-				uint64_t period)
+				const struct scenario_tenant *kind, uint64_t draw, uint64_t period)
 {
 	struct claimant c = {
 		.least = policy_floor_pct(params, gpu, terms) / gpu->step_pct,
-		.now = steps_up(foresight_need_pct(bound->foresight, tenant, draw, period),
+		.now = steps_up(profiles_need_pct(bound->profiles, kind, draw, period),
 				gpu->step_pct),
-		.next = steps_up(foresight_need_pct(bound->foresight, tenant, draw, period + 1),
+		.next = steps_up(profiles_need_pct(bound->profiles, kind, draw, period + 1),
 				 gpu->step_pct),
 		.most = policy_ceiling_pct(gpu, terms) / gpu->step_pct,
 	};
@@ -161,32 +161,32 @@ static void plan(struct policy_gpu *gpu, const struct claimant *claimants, int n
 	strcpy(out->decisions[0].why, "Known beforehand: what each is going to ask for");
 }
 
-static int claim_all(struct bound *bound, const struct trial *trial,
+static int claim_all(struct bound *bound, const struct experiment *experiment,
 		     const struct policy_params *params, const struct policy_gpu *gpu,
 		     struct claimant *claimants)
 {
 	for (int i = 0; i < gpu->n_vgpus; i++) {
-		const struct member *member = trial->there[i];
-		uint64_t came_ns = (uint64_t)llround(member->vgpu.came_s * 1e9);
+		const struct tenant *tenant = experiment->present[i];
+		uint64_t came_ns = (uint64_t)llround(tenant->vgpu.came_s * 1e9);
 
-		claimants[i] =
-			claim_of(bound, params, gpu, &member->vgpu.terms, member->vgpu.tenant,
-				 member->draw, (trial->now_ns - came_ns) / trial->period_ns);
+		claimants[i] = claim_of(bound, params, gpu, &tenant->vgpu.terms, tenant->vgpu.kind,
+					tenant->draw,
+					(experiment->now_ns - came_ns) / experiment->period_ns);
 		claimants[i].index = i;
 	}
 	return gpu->n_vgpus;
 }
 
-static void step_knowing(void *userdata, const struct trial *trial,
+static void step_knowing(void *userdata, const struct experiment *experiment,
 			 const struct policy_params *params, struct policy_gpu *gpu,
 			 struct policy_out *out)
 {
 	struct claimant claimants[POLICY_VGPUS_MAX];
-	int n = claim_all(userdata, trial, params, gpu, claimants);
+	int n = claim_all(userdata, experiment, params, gpu, claimants);
 
 	gpu->conditions = 0;
 	for (int i = 0; i < n; i++) {
-		const struct account_sample *s = &trial->there[i]->vgpu.sample;
+		const struct account_sample *s = &experiment->present[i]->vgpu.sample;
 
 		gpu->vgpus[i].broken = s->broken;
 		gpu->vgpus[i].conditions = 0;
@@ -195,16 +195,16 @@ static void step_knowing(void *userdata, const struct trial *trial,
 	plan(gpu, claimants, n, POLICY_SHARE, out);
 }
 
-static int fund_knowing(void *userdata, const struct trial *trial,
+static int fund_knowing(void *userdata, const struct experiment *experiment,
 			const struct policy_params *params, struct policy_gpu *gpu,
 			const struct policy_terms *terms, struct policy_out *out)
 {
 	struct claimant claimants[POLICY_VGPUS_MAX + 1];
-	int n = claim_all(userdata, trial, params, gpu, claimants), least = 0;
+	int n = claim_all(userdata, experiment, params, gpu, claimants), least = 0;
 
 	/* An open offer is asked about too, when nobody is coming yet. */
-	claimants[n] = claim_of(userdata, params, gpu, terms, members_next(trial),
-				(uint64_t)trial->n_drawn, 0);
+	claimants[n] = claim_of(userdata, params, gpu, terms, tenants_next(experiment),
+				(uint64_t)experiment->n_drawn, 0);
 	claimants[n++].index = -1;
 	for (int i = 0; i < n; i++)
 		least += claimants[i].least;
@@ -221,7 +221,7 @@ static int fund_knowing(void *userdata, const struct trial *trial,
 
 /* A policy refuses whom it does not want to let in; here that is not its to say. Whatever the
  * others leave unused is then a newcomer's first cap. */
-static int fund_anyhow(void *userdata, const struct trial *trial,
+static int fund_anyhow(void *userdata, const struct experiment *experiment,
 		       const struct policy_params *params, struct policy_gpu *gpu,
 		       const struct policy_terms *terms, struct policy_out *out)
 {
@@ -229,7 +229,7 @@ static int fund_anyhow(void *userdata, const struct trial *trial,
 	struct policy_params least = *params;
 	int r = bound->policy->fund(params, gpu, terms, out);
 
-	(void)trial;
+	(void)experiment;
 	if (r != -ENOSPC)
 		return r;
 	least.min_newcomer_pct = policy_floor_pct(params, gpu, terms);
@@ -241,65 +241,69 @@ static const struct policy knowing = {
 
 /* --- the search --- */
 
-int bound_trial(struct bound *bound, void (*told)(void *userdata, const struct trial_event *event),
-		void *userdata, struct trial **ret_trial, struct err *reterr)
+int bound_experiment(struct bound *bound,
+		     void (*on_event)(void *userdata, const struct experiment_event *event),
+		     void *userdata, struct experiment **ret_experiment, struct err *reterr)
 {
-	struct trial_hooks hooks = {
-		.userdata = bound, .admit = admit, .fund = fund_anyhow, .told = told ? tell : NULL};
+	struct experiment_hooks hooks = {.userdata = bound,
+					 .admit = admit,
+					 .fund = fund_anyhow,
+					 .on_event = on_event ? forward_event : NULL};
 
-	bound->told = told;
+	bound->on_event = on_event;
 	bound->userdata = userdata;
 	if (bound->kind == BOUND_ORACLE) {
 		hooks.step = step_knowing;
 		hooks.fund = fund_knowing;
 	}
-	return trial_new(bound->scenario, bound->policy, NULL, bound->seed, &hooks, ret_trial,
-			 reterr);
+	return experiment_new(bound->scenario, bound->policy, NULL, bound->seed, &hooks,
+			      ret_experiment, reterr);
 }
 
 /* More is broken than all that can still come would make up for. */
-static bool is_lost(const struct bound *bound, const struct trial *trial)
+static bool is_lost(const struct bound *bound, const struct experiment *experiment)
 {
-	double left_s = (double)(trial->end_ns - trial->now_ns) / 1e9;
-	int most = trial->n_there + bound->schedule->n - trial->counts.sales + trial->n_arrivals -
-		   trial->n_arrived;
+	double left_s = (double)(experiment->end_ns - experiment->now_ns) / 1e9;
+	int most = experiment->n_present + bound->schedule->n - experiment->counts.sales +
+		   experiment->n_arrivals - experiment->n_arrived;
 
 	/* Whose sale failed is to leave, if anybody moves him; else no more can be sold. */
-	if (trial->counts.failed > 0 && !bound->scenario->migrate)
+	if (experiment->counts.failed > 0 && !bound->scenario->migrate)
 		return true;
-	return trial->account.broken_s >
-	       BOUND_BROKEN_PCT / 100 * (trial->account.vgpu_s + left_s * most);
+	return experiment->account.broken_s >
+	       BOUND_BROKEN_PCT / 100 * (experiment->account.vgpu_s + left_s * most);
 }
 
-static void note_sales(struct search_schedule *schedule, const struct trial *trial)
+static void note_sales(struct search_schedule *schedule, const struct experiment *experiment)
 {
-	while (schedule->n_came < trial->counts.sales && schedule->n_came < TRIAL_VGPUS_EVER)
-		schedule->came_s[schedule->n_came++] = trial_now_s(trial);
+	while (schedule->n_came < experiment->counts.sales &&
+	       schedule->n_came < EXPERIMENT_VGPUS_MAX)
+		schedule->came_s[schedule->n_came++] = experiment_now_s(experiment);
 }
 
 /* Whether the run stays within bounds by @schedule: 1 or 0. */
 static int attempt(void *userdata, struct search_schedule *schedule, struct err *reterr)
 {
 	struct bound *bound = userdata;
-	struct trial_summary sum;
-	struct trial *trial;
+	struct experiment_summary sum;
+	struct experiment *experiment;
 	bool lost = false;
 	int r;
 
 	bound->schedule = schedule;
-	r = bound_trial(bound, NULL, NULL, &trial, reterr);
+	r = bound_experiment(bound, NULL, NULL, &experiment, reterr);
 	if (r < 0)
 		return r;
 	schedule->n_came = 0;
-	while (!lost && trial_step(trial)) {
-		note_sales(schedule, trial);
-		lost = is_lost(bound, trial);
+	while (!lost && experiment_step(experiment)) {
+		note_sales(schedule, experiment);
+		lost = is_lost(bound, experiment);
 	}
-	note_sales(schedule, trial);
-	trial_sum(trial, &sum);
-	lost |= is_lost(bound, trial) || sum.account.broken_pct > BOUND_BROKEN_PCT;
+	note_sales(schedule, experiment);
+	experiment_summarize(experiment, &sum);
+	lost |= is_lost(bound, experiment) || sum.account.broken_pct > BOUND_BROKEN_PCT;
 	schedule->sold_pct_s = sum.account.sold_cap_pct_s;
-	trial_free(trial);
+	experiment_free(experiment);
 	return !lost;
 }
 
@@ -307,14 +311,15 @@ static int attempt(void *userdata, struct search_schedule *schedule, struct err 
 static int ask_policy(struct bound *bound, struct err *reterr)
 {
 	struct search_schedule *schedule = &bound->best;
-	struct trial *trial;
-	int r = trial_new(bound->scenario, bound->policy, NULL, bound->seed, NULL, &trial, reterr);
+	struct experiment *experiment;
+	int r = experiment_new(bound->scenario, bound->policy, NULL, bound->seed, NULL, &experiment,
+			       reterr);
 
 	if (r < 0)
 		return r;
-	while (trial_step(trial))
-		note_sales(schedule, trial);
-	trial_free(trial);
+	while (experiment_step(experiment))
+		note_sales(schedule, experiment);
+	experiment_free(experiment);
 	schedule->n = schedule->n_came;
 	for (int i = 0; i < schedule->n; i++)
 		schedule->from_s[i] = fmax(0, schedule->came_s[i] - bound->scenario->customer_s);
@@ -353,7 +358,7 @@ int bound_new(const struct scenario *scenario, enum bound_kind kind, const struc
 	bound->kind = kind;
 	bound->policy = kind == BOUND_ORACLE ? &knowing : policy;
 	bound->seed = seed;
-	r = foresight_new(scenario, seed, &bound->foresight);
+	r = profiles_new(scenario, seed, &bound->profiles);
 	if (r < 0)
 		(void)err_fail(reterr, -r, "out of memory");
 	else
@@ -369,7 +374,7 @@ int bound_new(const struct scenario *scenario, enum bound_kind kind, const struc
 struct bound *bound_free(struct bound *bound)
 {
 	if (bound)
-		foresight_free(bound->foresight);
+		profiles_free(bound->profiles);
 	free(bound);
 	return NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What no policy can know, as something to measure policies by: the same trial with hindsight.
+ * What no policy can know, as something to measure policies by: the same experiment with hindsight.
  *
  * past-only: caps as a policy sets them from the past; but who is let in when is chosen by one who
  * has seen the whole run. oracle: caps too are set by one who knows what everybody is going to ask
@@ -11,7 +11,7 @@
 #ifndef SIM_EXPERIMENT_BOUND_H
 #define SIM_EXPERIMENT_BOUND_H
 
-#include "sim/experiment/trial.h"
+#include "sim/experiment/experiment.h"
 
 #define BOUND_BROKEN_PCT 1.0 /* of vGPU-seconds */
 
@@ -30,9 +30,11 @@ int bound_new(const struct scenario *scenario, enum bound_kind kind, const struc
 	      uint64_t seed, struct bound **ret_bound, struct err *reterr);
 struct bound *bound_free(struct bound *bound); /* NULL is fine; returns NULL */
 
-/* A trial that goes by it; the bound must outlive it and be used by one trial at a time. @told and
- * @userdata as in struct trial_hooks. */
-int bound_trial(struct bound *bound, void (*told)(void *userdata, const struct trial_event *event),
-		void *userdata, struct trial **ret_trial, struct err *reterr);
+/* An experiment that goes by it; the bound must outlive it and be used by one experiment at a time.
+ * @told and
+ * @userdata as in struct experiment_hooks. */
+int bound_experiment(struct bound *bound,
+		     void (*on_event)(void *userdata, const struct experiment_event *event),
+		     void *userdata, struct experiment **ret_experiment, struct err *reterr);
 
 #endif

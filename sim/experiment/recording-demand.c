@@ -33,7 +33,7 @@
 
 /* How @span is told on: what held last is taken where nothing is known. */
 struct teller {
-	const struct recording_habit *habit;
+	const struct recording_histogram *habit;
 	double ceiling_pct, target_fps;
 	double frame_pct_s; /* GPU time of a frame, percent of a second */
 	struct trace_point last;
@@ -88,7 +88,7 @@ static int median_above(const float *seconds, int n, int bin)
 	return bin;
 }
 
-int recording_learn(struct recording *recording)
+int recording_build_histograms(struct recording *recording)
 {
 	for (int s = 0; s < recording->n_spans; s++) {
 		struct recording_span *span = &recording->spans[s];
@@ -236,7 +236,8 @@ static double first_frame_pct_s(const struct recording_span *span)
 	return 0;
 }
 
-int recording_trace(struct recording *recording, struct recording_span *span, struct err *reterr)
+int recording_make_trace(struct recording *recording, struct recording_span *span,
+			 struct err *reterr)
 {
 	struct trace_point *points = calloc(span->n_cells, sizeof(*points));
 	struct teller teller = {

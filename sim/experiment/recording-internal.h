@@ -22,7 +22,7 @@ struct recording_cell {
 };
 
 /* Seconds in which a vGPU was seen to want so much while its cap was not in the way. */
-struct recording_habit {
+struct recording_histogram {
 	float load_s[RECORDING_LOADS], fps_s[RECORDING_FRAMES];
 };
 
@@ -30,7 +30,7 @@ struct recording_vgpu {
 	char id[ID_MAX];
 	struct recording_terms terms;
 	int span; /* the open one; -1: none */
-	struct recording_habit *habit;
+	struct recording_histogram *habit;
 };
 
 /* One vGPU under one contract, without a break. */
@@ -63,9 +63,10 @@ bool recording_is_censored(const struct recording *recording, const struct recor
 			   const struct recording_cell *cell);
 
 /* Learns from all cells what was wanted where it could be seen. -ENOMEM. */
-int recording_learn(struct recording *recording);
+int recording_build_histograms(struct recording *recording);
 
 /* Makes the trace of @span, and adds what was estimated to the facts. */
-int recording_trace(struct recording *recording, struct recording_span *span, struct err *reterr);
+int recording_make_trace(struct recording *recording, struct recording_span *span,
+			 struct err *reterr);
 
 #endif

@@ -39,7 +39,7 @@ static int play(struct scenario_tenant *tenant, const char *text, const struct t
 		struct err *reterr)
 {
 	snprintf(tenant->workload_text, sizeof(tenant->workload_text), "%s", text);
-	return workload_of_trace(text, trace, &tenant->workload, reterr);
+	return workload_from_trace(text, trace, &tenant->workload, reterr);
 }
 
 /* --- those who were there --- */

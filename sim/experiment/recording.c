@@ -310,7 +310,7 @@ static void count_vgpus(struct recording *recording)
 	facts->spans = recording->n_spans;
 }
 
-int recording_close(struct recording *recording, struct err *reterr)
+int recording_finish(struct recording *recording, struct err *reterr)
 {
 	CLEANUP_FREE float *room = calloc(recording->n_ticks + 1, sizeof(*room));
 	struct recording_facts *facts = &recording->facts;
@@ -328,10 +328,10 @@ int recording_close(struct recording *recording, struct err *reterr)
 	if (r < 0)
 		return r;
 	count_vgpus(recording);
-	if (recording_learn(recording) < 0)
+	if (recording_build_histograms(recording) < 0)
 		return err_fail(reterr, ENOMEM, OUT_OF_MEMORY);
 	for (int i = 0; r == 0 && i < recording->n_spans; i++)
-		r = recording_trace(recording, &recording->spans[i], reterr);
+		r = recording_make_trace(recording, &recording->spans[i], reterr);
 	return r;
 }
 
@@ -384,11 +384,11 @@ struct summing {
 	struct account_vgpu *vgpus;
 	size_t *points; /* of each span, how many of its trace are behind */
 	struct account_sample samples[RECORDING_SPANS_MAX];
-	struct account_vgpu *there[RECORDING_SPANS_MAX];
+	struct account_vgpu *present[RECORDING_SPANS_MAX];
 };
 
 static void sum_tick(struct recording *recording, const struct scenario *scenario, size_t tick,
-		     struct summing *sum, struct trial_summary *summary)
+		     struct summing *sum, struct experiment_summary *summary)
 {
 	double dt_s = (double)recording->ticks[tick].dt_s, util = 0;
 	int n = 0;
@@ -402,18 +402,18 @@ static void sum_tick(struct recording *recording, const struct scenario *scenari
 		sum->samples[n] = sample_of(recording, scenario, span, &span->cells[at],
 					    trace_point_at(span->trace, sum->points[i]++));
 		util += sum->samples[n].load;
-		sum->there[n++] = &sum->vgpus[i];
+		sum->present[n++] = &sum->vgpus[i];
 		summary->cap_moves +=
 			at > 0 && span->cells[at].cap_pct != span->cells[at - 1].cap_pct;
 	}
-	account_period(&sum->account, dt_s, util, sum->samples, sum->there, n);
+	account_period(&sum->account, dt_s, util, sum->samples, sum->present, n);
 }
 
-int recording_sum(struct recording *recording, const struct scenario *scenario,
-		  struct trial_summary *ret_summary)
+int recording_summarize(struct recording *recording, const struct scenario *scenario,
+			struct experiment_summary *ret_summary)
 {
 	struct summing *sum = calloc(1, sizeof(*sum));
-	struct trial_summary summary = {0};
+	struct experiment_summary summary = {0};
 	int r = -ENOMEM;
 
 	if (!sum)
@@ -425,7 +425,7 @@ int recording_sum(struct recording *recording, const struct scenario *scenario,
 		for (size_t i = 0; i < recording->n_ticks; i++)
 			if (recording->ticks[i].dt_s > 0)
 				sum_tick(recording, scenario, i, sum, &summary);
-		account_sum(&sum->account, sum->vgpus, recording->n_spans, &summary.account);
+		account_summarize(&sum->account, sum->vgpus, recording->n_spans, &summary.account);
 		for (int i = 0; i < recording->n_spans; i++)
 			summary.left += recording->spans[i].end_s < recording->facts.seconds;
 		summary.cap_moves_per_min =

@@ -10,7 +10,7 @@
 
 #include "base/id.h"
 #include "sim/experiment/scenario.h"
-#include "sim/experiment/trial.h"
+#include "sim/experiment/experiment.h"
 
 #define RECORDING_NEWCOMERS 16 /* kinds that are drawn from it */
 #define RECORDING_SPANS_MAX (SCENARIO_TENANTS_MAX - RECORDING_NEWCOMERS)
@@ -64,14 +64,14 @@ int recording_add(struct recording *recording, int vgpu, const struct recording_
 
 /* All rows are there: finds out what was wanted. -ENODATA: they say nothing that could be played.
  * -E2BIG: more spans than a scenario has tenants. */
-int recording_close(struct recording *recording, struct err *reterr);
+int recording_finish(struct recording *recording, struct err *reterr);
 
 struct recording_facts recording_facts(const struct recording *recording);
 
-/* What really happened, measured as a trial is, at the prices of @scenario. Of the counts beside
- * the account only the moves of caps and those who left are known. */
-int recording_sum(struct recording *recording, const struct scenario *scenario,
-		  struct trial_summary *ret_summary);
+/* What really happened, measured as an experiment is, at the prices of @scenario. Of the counts
+ * beside the account only the moves of caps and those who left are known. */
+int recording_summarize(struct recording *recording, const struct scenario *scenario,
+			struct experiment_summary *ret_summary);
 
 /*
  * Those who were there as tenants of @scenario, which has none yet, at their times and under their

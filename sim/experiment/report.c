@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows, lines and numbers of a trial. A failed write is kept until the end and told there. */
+/* Rows, lines and numbers of an experiment. A failed write is kept until the end and told there. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -32,12 +32,12 @@ struct report {
 
 /* --- the summary --- */
 
-static json_t *encode_vgpu(const struct trial_vgpu *vgpu, const struct account_vgpu *account)
+static json_t *encode_vgpu(const struct experiment_vgpu *vgpu, const struct account_vgpu *account)
 {
 	double seen_s = account->seen_s;
 
 	return json_pack("{s:s, s:s, s:i, s:f, s:f, s:o, s:f, s:f, s:f, s:o, s:f, s:f, s:f, s:f}",
-			 "vgpu", vgpu->id, "tenant", vgpu->tenant->name, "contract_pct",
+			 "vgpu", vgpu->id, "tenant", vgpu->kind->name, "contract_pct",
 			 vgpu->terms.initial_cap_pct, "target_fps", vgpu->terms.target_fps,
 			 "came_s", vgpu->came_s, "left_s",
 			 isnan(vgpu->left_s) ? json_null() : json_real(vgpu->left_s), "seen_s",
@@ -48,17 +48,17 @@ static json_t *encode_vgpu(const struct trial_vgpu *vgpu, const struct account_v
 			 account->revenue, "penalty", account->penalty);
 }
 
-json_t *report_encode(const struct trial *trial, const char *policy, uint64_t seed)
+json_t *report_encode(const struct experiment *experiment, const char *policy, uint64_t seed)
 {
 	const struct account_vgpu *account;
-	const struct trial_vgpu *vgpu;
-	struct trial_summary summary;
+	const struct experiment_vgpu *vgpu;
+	struct experiment_summary summary;
 	json_t *vgpus = json_array();
 	json_t *all = json_pack("{s:s, s:I}", "policy", policy, "seed", (json_int_t)seed);
 
-	trial_sum(trial, &summary);
+	experiment_summarize(experiment, &summary);
 	summary_encode(&summary, false, SUMMARY_EXACT, all);
-	for (int i = 0; (vgpu = trial_vgpu_ever(trial, i, &account)); i++)
+	for (int i = 0; (vgpu = experiment_vgpu_at(experiment, i, &account)); i++)
 		(void)json_array_append_new(vgpus, encode_vgpu(vgpu, account));
 	if (json_object_set_new(all, "vgpus", vgpus) == 0)
 		return all;
@@ -110,7 +110,7 @@ int report_open(const char *dir, struct report **ret_report, struct err *reterr)
 	return 0;
 }
 
-static json_t *encode_decision(const struct trial_event *event)
+static json_t *encode_decision(const struct experiment_event *event)
 {
 	const struct policy_decision *pd = event->decision;
 	json_t *line = json_pack("{s:f, s:s, s:s, s:s}", "t_s", event->t_s, "kind", event->kind,
@@ -134,7 +134,7 @@ static json_t *encode_decision(const struct trial_event *event)
 	return line;
 }
 
-void report_told(void *userdata, const struct trial_event *event)
+void report_event(void *userdata, const struct experiment_event *event)
 {
 	struct report *report = userdata;
 	FILE *out = report->files[REPORT_DECISIONS];
@@ -146,7 +146,7 @@ void report_told(void *userdata, const struct trial_event *event)
 	fputc('\n', out);
 }
 
-static void write_vgpu(FILE *out, double t_s, const struct trial_vgpu *vgpu)
+static void write_vgpu(FILE *out, double t_s, const struct experiment_vgpu *vgpu)
 {
 	const struct account_sample *s = &vgpu->sample;
 
@@ -157,20 +157,20 @@ static void write_vgpu(FILE *out, double t_s, const struct trial_vgpu *vgpu)
 	fprintf(out, ",%g,%d\n", s->target_fps, s->broken);
 }
 
-void report_period(struct report *report, const struct trial *trial)
+void report_period(struct report *report, const struct experiment *experiment)
 {
 	int sum_cap_pct = 0, sum_contract_pct = 0, broken = 0, n = 0;
-	double t_s = trial_now_s(trial);
-	const struct trial_vgpu *vgpu;
+	double t_s = experiment_now_s(experiment);
+	const struct experiment_vgpu *vgpu;
 
-	for (; (vgpu = trial_vgpu_at(trial, n)); n++) {
+	for (; (vgpu = experiment_current_vgpu_at(experiment, n)); n++) {
 		write_vgpu(report->files[REPORT_SECONDS], t_s, vgpu);
 		sum_cap_pct += vgpu->sampled_cap_pct;
 		sum_contract_pct += vgpu->sample.contract_pct;
 		broken += vgpu->sample.broken;
 	}
-	fprintf(report->files[REPORT_HOST], "%.3f,%.3f,%d,%d,%d,%d\n", t_s, 100 * trial_util(trial),
-		n, sum_cap_pct, sum_contract_pct, broken);
+	fprintf(report->files[REPORT_HOST], "%.3f,%.3f,%d,%d,%d,%d\n", t_s,
+		100 * experiment_util(experiment), n, sum_cap_pct, sum_contract_pct, broken);
 }
 
 static int write_summary(const struct report *report, const json_t *summary, struct err *reterr)

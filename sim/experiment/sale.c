@@ -2,70 +2,71 @@
 /* The life of an offer, as gover-d/core/offers.c has it: open, claimed, on probation, then kept or
  * failed. Must never have two alive. */
 #include "base/clock.h"
-#include "sim/experiment/internal.h"
+#include "sim/experiment/experiment-internal.h"
 
 #define SEVERE_PERIODS 3 /* OFFER_SEVERE_PERIODS of gover-d/core/offers.h */
 
 /* A customer takes it at once, or after a while; one who cannot be funded any more closes it. */
-static void claim(struct trial *trial)
+static void claim(struct experiment *experiment)
 {
-	struct sale *sale = &trial->sale;
-	const struct scenario *scenario = trial->scenario;
-	struct member *newcomer = members_draw(trial);
+	struct sale *sale = &experiment->sale;
+	const struct scenario *scenario = experiment->scenario;
+	struct tenant *newcomer = tenants_admit_next(experiment);
 
 	if (!newcomer) {
 		*sale = (struct sale){.state = SALE_NONE};
-		trial->counts.closed++;
-		trial_tell(trial, "closed", "", "what was offered could not be funded any more");
+		experiment->counts.closed++;
+		experiment_emit(experiment, "closed", "",
+				"what was offered could not be funded any more");
 		return;
 	}
 	sale->state = SALE_PROBATION;
 	sale->newcomer = newcomer;
-	sale->claim_ns = trial->now_ns;
-	sale->probation_ends_ns = trial->now_ns + (uint64_t)scenario->probation_s * NS_PER_S;
-	trial->counts.sales++;
+	sale->claim_ns = experiment->now_ns;
+	sale->probation_ends_ns = experiment->now_ns + (uint64_t)scenario->probation_s * NS_PER_S;
+	experiment->counts.sales++;
 }
 
-void sale_open(struct trial *trial)
+void sale_open(struct experiment *experiment)
 {
-	trial->sale = (struct sale){
+	experiment->sale = (struct sale){
 		.state = SALE_OPEN,
-		.claim_ns = trial->now_ns + (uint64_t)(trial->scenario->customer_s * 1e9),
+		.claim_ns = experiment->now_ns + (uint64_t)(experiment->scenario->customer_s * 1e9),
 	};
-	trial->counts.offers++;
-	if (trial->sale.claim_ns == trial->now_ns)
-		claim(trial);
+	experiment->counts.offers++;
+	if (experiment->sale.claim_ns == experiment->now_ns)
+		claim(experiment);
 }
 
 /* An open offer closes when there is too little to sell. */
-static void restate(struct trial *trial)
+static void restate(struct experiment *experiment)
 {
-	if (trial_fund(trial, &trial->params, &trial->gpu.flavor) >= 0)
+	if (experiment_fund(experiment, &experiment->params, &experiment->gpu.flavor) >= 0)
 		return;
-	trial->sale = (struct sale){.state = SALE_NONE};
-	trial->counts.closed++;
-	trial_tell(trial, "closed", "", "less than %d %% could be funded for it any more",
-		   trial->params.min_newcomer_pct);
+	experiment->sale = (struct sale){.state = SALE_NONE};
+	experiment->counts.closed++;
+	experiment_emit(experiment, "closed", "", "less than %d %% could be funded for it any more",
+			experiment->params.min_newcomer_pct);
 }
 
-static void fail(struct trial *trial)
+static void fail(struct experiment *experiment)
 {
-	struct sale *sale = &trial->sale;
-	const struct scenario *scenario = trial->scenario;
+	struct sale *sale = &experiment->sale;
+	const struct scenario *scenario = experiment->scenario;
 	int after_s = scenario->migrate ? scenario->migrate_s : scenario->remove_s;
-	uint64_t at_ns = trial->now_ns + (uint64_t)after_s * NS_PER_S;
+	uint64_t at_ns = experiment->now_ns + (uint64_t)after_s * NS_PER_S;
 
 	sale->state = SALE_FAILED;
-	trial->counts.failed++;
+	experiment->counts.failed++;
 	if ((scenario->migrate || after_s > 0) && sale->newcomer->leaves_ns > at_ns)
 		sale->newcomer->leaves_ns = at_ns;
 }
 
-static void watch(struct trial *trial)
+static void watch(struct experiment *experiment)
 {
-	const struct policy_gpu *gpu = &trial->gpu;
-	struct sale *sale = &trial->sale;
-	double dt_s = (double)trial->period_ns / 1e9, broken_pct;
+	const struct policy_gpu *gpu = &experiment->gpu;
+	struct sale *sale = &experiment->sale;
+	double dt_s = (double)experiment->period_ns / 1e9, broken_pct;
 	const char *id = sale->newcomer->vgpu.id;
 
 	for (int i = 0; i < gpu->n_vgpus; i++) {
@@ -77,42 +78,43 @@ static void watch(struct trial *trial)
 	else
 		sale->severe_run = 0;
 	if (sale->severe_run >= SEVERE_PERIODS) {
-		fail(trial);
-		trial_tell(trial, "failed", id, "severe overload in %d periods together",
-			   sale->severe_run);
+		fail(experiment);
+		experiment_emit(experiment, "failed", id, "severe overload in %d periods together",
+				sale->severe_run);
 		return;
 	}
-	if (trial->now_ns < sale->probation_ends_ns || sale->watched_s <= 0)
+	if (experiment->now_ns < sale->probation_ends_ns || sale->watched_s <= 0)
 		return;
 	broken_pct = 100 * sale->broken_s / sale->watched_s;
-	if (broken_pct > trial->scenario->probation_broken_pct) {
-		fail(trial);
-		trial_tell(trial, "failed", id,
-			   "%.1f %% of the vGPU-seconds were broken, "
-			   "allowed are %.1f %%",
-			   broken_pct, trial->scenario->probation_broken_pct);
+	if (broken_pct > experiment->scenario->probation_broken_pct) {
+		fail(experiment);
+		experiment_emit(experiment, "failed", id,
+				"%.1f %% of the vGPU-seconds were broken, "
+				"allowed are %.1f %%",
+				broken_pct, experiment->scenario->probation_broken_pct);
 		return;
 	}
-	trial->counts.kept++;
-	trial_tell(trial, "kept", id, "%.1f %% of the vGPU-seconds were broken", broken_pct);
+	experiment->counts.kept++;
+	experiment_emit(experiment, "kept", id, "%.1f %% of the vGPU-seconds were broken",
+			broken_pct);
 	*sale = (struct sale){.state = SALE_NONE};
 }
 
-void sale_pass(struct trial *trial)
+void sale_update(struct experiment *experiment)
 {
-	struct sale *sale = &trial->sale;
+	struct sale *sale = &experiment->sale;
 
 	if (sale->state == SALE_OPEN) {
-		restate(trial);
-		if (sale->state == SALE_OPEN && trial->now_ns >= sale->claim_ns)
-			claim(trial);
-	} else if (sale->state == SALE_PROBATION && trial->now_ns > sale->claim_ns) {
-		watch(trial);
+		restate(experiment);
+		if (sale->state == SALE_OPEN && experiment->now_ns >= sale->claim_ns)
+			claim(experiment);
+	} else if (sale->state == SALE_PROBATION && experiment->now_ns > sale->claim_ns) {
+		watch(experiment);
 	}
 }
 
-void sale_left(struct trial *trial, const struct member *member)
+void sale_left(struct experiment *experiment, const struct tenant *tenant)
 {
-	if (trial->sale.newcomer == member)
-		trial->sale = (struct sale){.state = SALE_NONE};
+	if (experiment->sale.newcomer == tenant)
+		experiment->sale = (struct sale){.state = SALE_NONE};
 }

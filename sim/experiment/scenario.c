@@ -316,7 +316,7 @@ static int take_workload(struct loader *l, struct scenario_tenant *tenant, struc
 	int r;
 
 	if (known)
-		r = workload_of_trace(text, known, &tenant->workload, &inner);
+		r = workload_from_trace(text, known, &tenant->workload, &inner);
 	else
 		r = workload_load(text, l->dir, &tenant->workload, &trace, &inner);
 	if (r < 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a trial plays: a host, what it sells and for how much, and who comes when, from an INI file
- * (gover-scenario(5)). Strict: what is not understood is refused with "FILE:LINE: what is wrong and
- * what is allowed". Must never give a tenant what the file does not say.
+ * What an experiment plays: a host, what it sells and for how much, and who comes when, from an INI
+ * file (gover-scenario(5)). Strict: what is not understood is refused with "FILE:LINE: what is
+ * wrong and what is allowed". Must never give a tenant what the file does not say.
  */
 #ifndef SIM_EXPERIMENT_SCENARIO_H
 #define SIM_EXPERIMENT_SCENARIO_H

@@ -92,7 +92,7 @@ static bool extend(struct search *search)
 	double stride_s = COARSE * search->terms->stride_s;
 	double first_s = now->n > 0 ? now->came_s[now->n - 1] : 0;
 
-	if (now->n_came < now->n || now->n == TRIAL_VGPUS_EVER)
+	if (now->n_came < now->n || now->n == EXPERIMENT_VGPUS_MAX)
 		return false;
 	now->n++;
 	for (double at_s = first_s; at_s <= search->terms->last_s && !is_spent(search);
@@ -144,7 +144,7 @@ static void change_slightly(struct search *search)
 	if (now->n == 0 || what == 3) { /* one more, somewhere */
 		double first_s = now->n_came > 0 ? now->came_s[now->n_came - 1] : 0;
 
-		if (now->n_came < now->n || now->n == TRIAL_VGPUS_EVER ||
+		if (now->n_came < now->n || now->n == EXPERIMENT_VGPUS_MAX ||
 		    first_s > search->terms->last_s)
 			return;
 		now->from_s[now->n++] =

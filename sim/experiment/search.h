@@ -10,14 +10,14 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "sim/experiment/trial.h"
+#include "sim/experiment/experiment.h"
 
 struct search_schedule {
-	int n;				 /* so many are let in at most */
-	double from_s[TRIAL_VGPUS_EVER]; /* each from then on */
+	int n;				     /* so many are let in at most */
+	double from_s[EXPERIMENT_VGPUS_MAX]; /* each from then on */
 	/* what a try found */
 	int n_came;
-	double came_s[TRIAL_VGPUS_EVER];
+	double came_s[EXPERIMENT_VGPUS_MAX];
 	double sold_pct_s;
 };
 

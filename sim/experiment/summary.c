@@ -6,9 +6,10 @@
 #include "base/cleanup.h"
 #include "sim/experiment/summary.h"
 
-#define FIELD(name, title, member, recorded, whole, decimals)                                   \
-	{                                                                                       \
-#name, title, offsetof(struct trial_summary, member), recorded, whole, decimals \
+#define FIELD(name, title, member, recorded, whole, decimals)                               \
+	{                                                                                   \
+#name, title, offsetof(struct experiment_summary, member), recorded, whole, \
+			decimals                                                            \
 	}
 #define ACCOUNT(name, title, decimals)		FIELD(name, title, account.name, true, false, decimals)
 #define ACCOUNT_INT(name, title)		FIELD(name, title, account.name, true, true, 0)
@@ -60,7 +61,7 @@ const struct summary_field *summary_find_field(const char *name)
 	return NULL;
 }
 
-double summary_value(const struct summary_field *field, const struct trial_summary *summary)
+double summary_value(const struct summary_field *field, const struct experiment_summary *summary)
 {
 	const void *at = (const char *)summary + field->offset;
 
@@ -86,7 +87,7 @@ json_t *summary_encode_depths(const double *depth_s, int decimals)
 	return object;
 }
 
-void summary_encode(const struct trial_summary *summary, bool recorded, int decimals,
+void summary_encode(const struct experiment_summary *summary, bool recorded, int decimals,
 		    json_t *object)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
@@ -126,9 +127,10 @@ static void add_account(struct account_summary *sum, const struct account_summar
 	sum->worst_broken_pct = fmax(sum->worst_broken_pct, one->worst_broken_pct);
 }
 
-void summary_add_up(const struct trial_summary *const *parts, int n, struct trial_summary *ret_sum)
+void summary_add_up(const struct experiment_summary *const *parts, int n,
+		    struct experiment_summary *ret_sum)
 {
-	struct trial_summary sum = {.account = {.mmr = 1}};
+	struct experiment_summary sum = {.account = {.mmr = 1}};
 	struct account_summary *account = &sum.account;
 
 	for (int i = 0; i < n; i++) {

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "sim/experiment/trial.h"
+#include "sim/experiment/experiment.h"
 
 #define SUMMARY_EXACT (-1) /* decimals: do not round */
 
@@ -13,7 +13,7 @@
 struct summary_field {
 	const char *name;  /* with its unit, as in summary.json */
 	const char *title; /* in tables */
-	size_t offset;	   /* in struct trial_summary */
+	size_t offset;	   /* in struct experiment_summary */
 	bool recorded;	   /* known of a recording too, not only of an experiment */
 	bool whole;	   /* an int, else a double */
 	int decimals;	   /* in tables */
@@ -22,17 +22,18 @@ struct summary_field {
 /* The fields in their order; NULL past the end. */
 const struct summary_field *summary_field_at(size_t index);
 const struct summary_field *summary_find_field(const char *name); /* NULL: unknown */
-double summary_value(const struct summary_field *field, const struct trial_summary *summary);
+double summary_value(const struct summary_field *field, const struct experiment_summary *summary);
 
 /* Adds every field and broken_s_at_depth to @object. With @recorded, fields that a recording does
  * not contain are null. */
-void summary_encode(const struct trial_summary *summary, bool recorded, int decimals,
+void summary_encode(const struct experiment_summary *summary, bool recorded, int decimals,
 		    json_t *object);
 /* The seconds of each depth of a broken contract; ACCOUNT_DEPTHS of them. NULL: out of memory. */
 json_t *summary_encode_depths(const double *depth_s, int decimals);
 
 /* The summary of @n GPUs together. Means are weighted by the GPUs' seconds; the min-max ratio,
  * lambda and the worst vGPU are those of the worst GPU. */
-void summary_add_up(const struct trial_summary *const *parts, int n, struct trial_summary *ret_sum);
+void summary_add_up(const struct experiment_summary *const *parts, int n,
+		    struct experiment_summary *ret_sum);
 
 #endif

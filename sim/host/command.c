@@ -24,7 +24,7 @@ static const char usage_text[] =
 	"  --speed X          GPU seconds in a second, 1 to 100000 (1)\n"
 	"  --allow-other      other users may use it too\n\n"
 	"   or: gover-sim run [OPTION]... SCENARIO\n"
-	"A policy on trial: SCENARIO played in virtual time, and what it comes to.\n"
+	"A policy on experiment: SCENARIO played in virtual time, and what it comes to.\n"
 	"  --policy NAME      another than the scenario's\n"
 	"  --set KEY=VALUE    a parameter of the policy, or SECTION.KEY, other than the "
 	"scenario's\n"

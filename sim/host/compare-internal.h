@@ -13,8 +13,8 @@
 struct compare_row {
 	char scenario_name[COMPARE_NAME_MAX], policy_name[COMPARE_NAME_MAX];
 	struct scenario *scenario;
-	struct setup_player player;
-	struct trial_summary *runs; /* one for each seed */
+	struct setup_strategy player;
+	struct experiment_summary *runs; /* one for each seed */
 };
 
 struct compare {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Every scenario under every policy with every seed, on as many threads as there are CPUs. Each
- * trial is its thread's own, and its result has a place of its own, so that what is printed does
- * not hang on who was done first. Must never average over a run that did not end.
+ * experiment is its thread's own, and its result has a place of its own, so that what is printed
+ * does not hang on who was done first. Must never average over a run that did not end.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -41,7 +41,7 @@ static int make_row(const struct compare_options *options, const char *path, con
 	name_scenario(path, row->scenario_name);
 	snprintf(row->policy_name, sizeof(row->policy_name), "%s", text);
 	strcpy(words, row->policy_name);
-	r = setup_player(strsep(&rest, ":"), &row->player, reterr);
+	r = setup_strategy(strsep(&rest, ":"), &row->player, reterr);
 	while (rest)
 		sets[n_sets++] = strsep(&rest, ":");
 	if (r == 0)
@@ -132,16 +132,17 @@ uint64_t compare_seed(const struct compare *compare, const struct compare_row *r
 static int play(const struct compare *compare, struct compare_row *row, int run, struct err *reterr)
 {
 	uint64_t seed = compare_seed(compare, row, run);
-	struct trial *trial;
+	struct experiment *experiment;
 	struct bound *bound;
-	int r = setup_trial(&row->player, row->scenario, seed, NULL, NULL, &trial, &bound, reterr);
+	int r = setup_experiment(&row->player, row->scenario, seed, NULL, NULL, &experiment, &bound,
+				 reterr);
 
 	if (r < 0)
 		return r;
-	while (trial_step(trial))
+	while (experiment_step(experiment))
 		;
-	trial_sum(trial, &row->runs[run]);
-	trial_free(trial);
+	experiment_summarize(experiment, &row->runs[run]);
+	experiment_free(experiment);
 	bound_free(bound);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gover-sim compare: many trials side by side. */
+/* gover-sim compare: many experiments side by side. */
 #ifndef SIM_HOST_COMPARE_H
 #define SIM_HOST_COMPARE_H
 

@@ -54,7 +54,7 @@ static void let_go(struct opened *opened)
 	if (opened->next)
 		opened->next->at = opened->at;
 	*opened->at = opened->next;
-	tree_let_go(&opened->node);
+	tree_release(&opened->node);
 	free(opened);
 }
 
@@ -279,7 +279,7 @@ static int serve(struct fuse_session *session, struct tree *tree, double speed, 
 		if (fds[0].revents)
 			r = serve_one(session, &request);
 		else
-			tree_catch_up(tree);
+			tree_advance(tree);
 	}
 	free(request.mem);
 	return r < 0 ? r : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One trial from the command line. Must never print a number that summary.json has not. */
+/* One experiment from the command line. Must never print a number that summary.json has not. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -7,22 +7,22 @@
 #include "sim/host/setup.h"
 #include "sim/experiment/report.h"
 
-static void print_people(const struct trial *trial)
+static void print_people(const struct experiment *experiment)
 {
 	const struct summary_field *field;
-	struct trial_summary summary;
+	struct experiment_summary summary;
 
-	trial_sum(trial, &summary);
+	experiment_summarize(experiment, &summary);
 	for (size_t i = 0; (field = summary_field_at(i)); i++)
 		printf("%-28s %12.*f\n", field->title, field->decimals,
 		       summary_value(field, &summary));
 }
 
-static int print(const struct run_options *options, const struct trial *trial,
+static int print(const struct run_options *options, const struct experiment *experiment,
 		 const json_t *summary)
 {
 	if (!options->json)
-		print_people(trial);
+		print_people(experiment);
 	else if (json_dumpf(summary, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) < 0)
 		return -EIO;
 	else
@@ -30,24 +30,24 @@ static int print(const struct run_options *options, const struct trial *trial,
 	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : -EIO;
 }
 
-static int play(const struct run_options *options, struct trial *trial, struct report *report,
-		const char *policy, uint64_t seed, struct err *reterr)
+static int play(const struct run_options *options, struct experiment *experiment,
+		struct report *report, const char *policy, uint64_t seed, struct err *reterr)
 {
 	json_t *summary;
 	int r;
 
-	while (trial_step(trial))
+	while (experiment_step(experiment))
 		if (report)
-			report_period(report, trial);
+			report_period(report, experiment);
 	if (report)
-		report_period(report, trial);
-	summary = report_encode(trial, policy, seed);
+		report_period(report, experiment);
+	summary = report_encode(experiment, policy, seed);
 	if (!summary) {
 		(void)report_close(report, NULL, NULL);
 		return err_fail(reterr, ENOMEM, "out of memory");
 	}
 	r = report_close(report, summary, reterr);
-	if (r == 0 && print(options, trial, summary) < 0)
+	if (r == 0 && print(options, experiment, summary) < 0)
 		r = err_fail(reterr, EIO, "standard output: cannot be written");
 	json_decref(summary);
 	return r;
@@ -59,23 +59,23 @@ static int try_policy(const struct run_options *options, const struct scenario *
 	uint64_t seed = (uint64_t)(options->seed >= 0 ? options->seed : scenario->seed);
 	const char *name = options->policy ? options->policy : scenario->policy;
 	struct report *report = NULL;
-	struct setup_player player;
-	struct trial *trial;
+	struct setup_strategy player;
+	struct experiment *experiment;
 	struct bound *bound;
-	int r = setup_player(name, &player, reterr);
+	int r = setup_strategy(name, &player, reterr);
 
 	if (r == 0 && options->out)
 		r = report_open(options->out, &report, reterr);
 	if (r < 0)
 		return r;
-	r = setup_trial(&player, scenario, seed, report ? report_told : NULL, report, &trial,
-			&bound, reterr);
+	r = setup_experiment(&player, scenario, seed, report ? report_event : NULL, report,
+			     &experiment, &bound, reterr);
 	if (r < 0) {
 		(void)report_close(report, NULL, NULL);
 		return r;
 	}
-	r = play(options, trial, report, name, seed, reterr);
-	trial_free(trial);
+	r = play(options, experiment, report, name, seed, reterr);
+	experiment_free(experiment);
 	bound_free(bound);
 	return r;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gover-sim run: one trial of one policy. */
+/* gover-sim run: one experiment of one policy. */
 #ifndef SIM_HOST_RUN_H
 #define SIM_HOST_RUN_H
 

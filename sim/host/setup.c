@@ -78,17 +78,17 @@ static int find_policy(const char *name, const struct policy **ret_policy, struc
 	return 0;
 }
 
-int setup_player(const char *name, struct setup_player *ret_player, struct err *reterr)
+int setup_strategy(const char *name, struct setup_strategy *ret_strategy, struct err *reterr)
 {
 	const char *at = strchr(name, '@');
-	struct setup_player player = {.policy = NULL};
+	struct setup_strategy player = {.policy = NULL};
 	char kind[32];
 	int r;
 
 	snprintf(kind, sizeof(kind), "%.*s", (int)(at ? at - name : (ptrdiff_t)strlen(name)), name);
 	player.is_bound = bound_find(kind, &player.kind) == 0;
 	if (player.is_bound && player.kind == BOUND_ORACLE && !at) {
-		*ret_player = player;
+		*ret_strategy = player;
 		return 0;
 	}
 	if (player.is_bound && player.kind == BOUND_PAST_ONLY)
@@ -96,23 +96,26 @@ int setup_player(const char *name, struct setup_player *ret_player, struct err *
 	else
 		r = find_policy(name, &player.policy, reterr);
 	if (r == 0)
-		*ret_player = player;
+		*ret_strategy = player;
 	return r;
 }
 
-int setup_trial(const struct setup_player *player, const struct scenario *scenario, uint64_t seed,
-		void (*told)(void *userdata, const struct trial_event *event), void *userdata,
-		struct trial **ret_trial, struct bound **ret_bound, struct err *reterr)
+int setup_experiment(const struct setup_strategy *player, const struct scenario *scenario,
+		     uint64_t seed,
+		     void (*on_event)(void *userdata, const struct experiment_event *event),
+		     void *userdata, struct experiment **ret_experiment, struct bound **ret_bound,
+		     struct err *reterr)
 {
-	const struct trial_hooks hooks = {.userdata = userdata, .told = told};
+	const struct experiment_hooks hooks = {.userdata = userdata, .on_event = on_event};
 	int r;
 
 	*ret_bound = NULL;
 	if (!player->is_bound)
-		return trial_new(scenario, player->policy, NULL, seed, &hooks, ret_trial, reterr);
+		return experiment_new(scenario, player->policy, NULL, seed, &hooks, ret_experiment,
+				      reterr);
 	r = bound_new(scenario, player->kind, player->policy, seed, ret_bound, reterr);
 	if (r == 0)
-		r = bound_trial(*ret_bound, told, userdata, ret_trial, reterr);
+		r = bound_experiment(*ret_bound, on_event, userdata, ret_experiment, reterr);
 	if (r < 0)
 		*ret_bound = bound_free(*ret_bound);
 	return r;

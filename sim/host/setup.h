@@ -14,7 +14,7 @@ int setup_sets(struct scenario *scenario, const char *const *sets, int n_sets, s
 void setup_free(struct scenario *scenario); /* NULL is fine */
 
 /* What decides: a policy, or a bound. */
-struct setup_player {
+struct setup_strategy {
 	const struct policy *policy; /* NULL: of the oracle */
 	bool is_bound;
 	enum bound_kind kind;
@@ -22,12 +22,15 @@ struct setup_player {
 
 /* @name: of a policy, "oracle", "past-only", or "past-only@POLICY". -ENOENT with a sentence that
  * lists them. */
-int setup_player(const char *name, struct setup_player *ret_player, struct err *reterr);
+int setup_strategy(const char *name, struct setup_strategy *ret_strategy, struct err *reterr);
 
-/* A trial at its begin. *@ret_bound: what it stands on, to be freed after it; NULL with a policy.
+/* An experiment at its begin. *@ret_bound: what it stands on, to be freed after it; NULL with a
+ * policy.
  */
-int setup_trial(const struct setup_player *player, const struct scenario *scenario, uint64_t seed,
-		void (*told)(void *userdata, const struct trial_event *event), void *userdata,
-		struct trial **ret_trial, struct bound **ret_bound, struct err *reterr);
+int setup_experiment(const struct setup_strategy *player, const struct scenario *scenario,
+		     uint64_t seed,
+		     void (*on_event)(void *userdata, const struct experiment_event *event),
+		     void *userdata, struct experiment **ret_experiment, struct bound **ret_bound,
+		     struct err *reterr);
 
 #endif

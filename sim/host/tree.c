@@ -248,7 +248,7 @@ void tree_set_now(struct tree *tree, uint64_t now_ns)
 	tree->now_ns = now_ns;
 }
 
-void tree_catch_up(struct tree *tree)
+void tree_advance(struct tree *tree)
 {
 	for (int i = 0; i < tree->n_gpus; i++)
 		sim_advance(tree->gpus[i].sim, tree->now_ns);
@@ -260,7 +260,7 @@ void tree_hold(const struct tree_node *node)
 		node->vgpu->refs++;
 }
 
-void tree_let_go(const struct tree_node *node)
+void tree_release(const struct tree_node *node)
 {
 	if (node->vgpu)
 		unref(node->vgpu);

@@ -70,7 +70,7 @@ struct tree *tree_free(struct tree *tree); /* NULL is fine; returns NULL */
 /* The instant, in GPU time, of everything that is done from now on. */
 void tree_set_now(struct tree *tree, uint64_t now_ns);
 /* Brings every GPU up to that instant. */
-void tree_catch_up(struct tree *tree);
+void tree_advance(struct tree *tree);
 
 /* The node at an absolute path. -ENOENT, -ENOTDIR. */
 int tree_find(struct tree *tree, const char *path, struct tree_node *ret_node);
@@ -85,7 +85,7 @@ void tree_link_text(const struct tree_node *link, char text[TREE_LINK_MAX]);
 
 /* Keeps the node's vGPU in memory, gone or not, until it is let go. */
 void tree_hold(const struct tree_node *node);
-void tree_let_go(const struct tree_node *node);
+void tree_release(const struct tree_node *node);
 
 /* May it be opened so? 0 or -EACCES: modes bind everybody here, the superuser too. */
 int tree_check_access(const struct tree_node *attr, bool reads, bool writes);

@@ -102,8 +102,8 @@ int workload_load(const char *text, const char *dir, struct workload *ret_worklo
 	return 0;
 }
 
-int workload_of_trace(const char *text, const struct trace *trace, struct workload *ret_workload,
-		      struct err *reterr)
+int workload_from_trace(const char *text, const struct trace *trace, struct workload *ret_workload,
+			struct err *reterr)
 {
 	struct workload_text read;
 	int r = workload_text_read(text, &read, reterr);

@@ -106,8 +106,8 @@ int workload_load(const char *text, const char *dir, struct workload *ret_worklo
 		  struct trace **ret_trace, struct err *reterr);
 
 /* The same with a trace that is there already: its file is only a name. */
-int workload_of_trace(const char *text, const struct trace *trace, struct workload *ret_workload,
-		      struct err *reterr);
+int workload_from_trace(const char *text, const struct trace *trace, struct workload *ret_workload,
+			struct err *reterr);
 
 /* Starts the program of vGPU @id at @now_ns. */
 void workload_start(struct workload_run *run, const struct workload *workload, const char *id,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Scenarios: one that is taken says what it would take again, and can be played. */
-#include "sim/experiment/trial.h"
+#include "sim/experiment/experiment.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -24,17 +24,17 @@ static void set_again(struct scenario *scenario)
 static void play(const struct scenario *scenario)
 {
 	const struct policy *policy = policy_find(scenario->policy);
-	struct trial_summary sum;
-	struct trial *trial;
+	struct experiment_summary sum;
+	struct experiment *experiment;
 
-	if (trial_new(scenario, policy, NULL, 1, NULL, &trial, NULL) < 0)
+	if (experiment_new(scenario, policy, NULL, 1, NULL, &experiment, NULL) < 0)
 		return;
-	for (int i = 0; i < 3 && trial_step(trial); i++)
+	for (int i = 0; i < 3 && experiment_step(experiment); i++)
 		;
-	trial_sum(trial, &sum);
+	experiment_summarize(experiment, &sum);
 	FUZZ_CHECK(sum.account.broken_s <= sum.account.vgpu_s + 1e-6);
 	FUZZ_CHECK(sum.account.util_avg_pct >= 0 && sum.account.util_avg_pct < 100 + 1e-6);
-	trial_free(trial);
+	experiment_free(experiment);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -52,7 +52,7 @@ static int take(const char *text, const struct trace *trace, struct workload *wo
 	if (workload_parse(text, workload, err) == 0)
 		return 0;
 	FUZZ_CHECK(strstr(err->msg, "workload"));
-	return workload_of_trace(text, trace, workload, err);
+	return workload_from_trace(text, trace, workload, err);
 }
 
 static void try(const char *text, const struct trace *trace)

@@ -249,7 +249,7 @@ static void an_open_file_of_one_that_is_gone_says_so(void **state)
 	again = node_at(GROUP "/cap");
 	assert_int_equal(tree_read(tree, &cap, text), -ENODEV);
 	assert_int_equal(tree_read(tree, &again, text), 3);
-	tree_let_go(&cap);
+	tree_release(&cap);
 }
 
 static void the_initial_cap_is_fixed_by_the_first_cap(void **state)
@@ -289,7 +289,7 @@ static void time_goes_into_the_counters_by_the_cap(void **state)
 	assert_int_equal(put(VGPU "/load", "100"), 0);
 	assert_int_equal(put(GPU "/" B "/load", "5"), 0);
 	pass(1000);
-	tree_catch_up(tree);
+	tree_advance(tree);
 	pass(11000);
 	/* The initial cap was 12 until the second slot. */
 	assert_in_range(number_at(GROUP "/busy_time"), 3272000000, 3292000000);

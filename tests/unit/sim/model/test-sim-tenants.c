@@ -22,7 +22,7 @@ static struct workload parse(const char *text, const struct trace *trace)
 {
 	struct workload workload;
 	struct err err = {""};
-	int r = trace ? workload_of_trace(text, trace, &workload, &err)
+	int r = trace ? workload_from_trace(text, trace, &workload, &err)
 		      : workload_parse(text, &workload, &err);
 
 	if (r < 0)
@@ -300,7 +300,7 @@ static void what_cannot_be_played_is_refused(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct workload workload;
 		struct err err = {""};
-		int r = workload_of_trace(rows[i].text, trace, &workload, &err);
+		int r = workload_from_trace(rows[i].text, trace, &workload, &err);
 
 		assert_string_equal(err.msg, rows[i].sentence ? rows[i].sentence : "");
 		assert_int_equal(r, rows[i].sentence ? -EINVAL : 0);

@@ -28,7 +28,7 @@ static struct account_summary sum(int n)
 {
 	struct account_summary summary;
 
-	account_sum(&account, vgpus, n, &summary);
+	account_summarize(&account, vgpus, n, &summary);
 	return summary;
 }
 

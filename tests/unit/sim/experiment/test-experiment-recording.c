@@ -65,7 +65,7 @@ static void add_seconds(const char *id, int from, int to, struct recording_row r
 
 static void close_and_make(void)
 {
-	if (recording_close(recording, &err) < 0 ||
+	if (recording_finish(recording, &err) < 0 ||
 	    recording_tenants(recording, &scenario, &err) < 0 ||
 	    scenario_check(&scenario, &err) < 0)
 		fail_msg("%s", err.msg);
@@ -245,17 +245,18 @@ static void who_comes_and_goes_does_so_again(void **state)
 	assert_string_equal(recording_id(recording, 1), "b");
 }
 
-static void a_trial_begins_with_the_caps_there_were(void **state)
+static void an_experiment_begins_with_the_caps_there_were(void **state)
 {
-	struct trial *trial;
+	struct experiment *experiment;
 
 	(void)state;
 	add_seconds("a", 0, 20, row_of(37, 20));
 	close_and_make();
-	assert_int_equal(trial_new(&scenario, policy_find("gover"), NULL, 1, NULL, &trial, &err),
-			 0);
-	assert_int_equal(trial_vgpu_ever(trial, 0, NULL)->cap_pct, 37);
-	trial_free(trial);
+	assert_int_equal(
+		experiment_new(&scenario, policy_find("gover"), NULL, 1, NULL, &experiment, &err),
+		0);
+	assert_int_equal(experiment_vgpu_at(experiment, 0, NULL)->cap_pct, 37);
+	experiment_free(experiment);
 }
 
 static void who_is_away_for_long_is_another_when_it_returns(void **state)
@@ -322,7 +323,7 @@ static void too_little_is_refused(void **state)
 	row.at_ms = BEGIN_MS + 10000;
 	row.contract_pct = 0;
 	assert_int_equal(recording_add(recording, vgpu, &row, &err), -EINVAL);
-	assert_int_equal(recording_close(recording, &err), -ENODATA);
+	assert_int_equal(recording_finish(recording, &err), -ENODATA);
 	assert_non_null(strstr(err.msg, "9 seconds"));
 }
 
@@ -335,29 +336,29 @@ static void more_than_a_scenario_holds_are_refused(void **state)
 		snprintf(id, sizeof(id), "v%d", i);
 		add_seconds(id, 2 * i, 2 * i + 2, row_of(40, 20));
 	}
-	assert_int_equal(recording_close(recording, &err), -E2BIG);
+	assert_int_equal(recording_finish(recording, &err), -E2BIG);
 	assert_non_null(strstr(err.msg, "choose a shorter range"));
 }
 
 /* --- what it came to --- */
 
-static struct trial_summary play(void)
+static struct experiment_summary play(void)
 {
-	struct trial_summary summary;
-	struct trial *trial;
+	struct experiment_summary summary;
+	struct experiment *experiment;
 
-	if (trial_new(&scenario, policy_find("gover"), NULL, 1, NULL, &trial, &err) < 0)
+	if (experiment_new(&scenario, policy_find("gover"), NULL, 1, NULL, &experiment, &err) < 0)
 		fail_msg("%s", err.msg);
-	while (trial_step(trial))
+	while (experiment_step(experiment))
 		;
-	trial_sum(trial, &summary);
-	trial_free(trial);
+	experiment_summarize(experiment, &summary);
+	experiment_free(experiment);
 	return summary;
 }
 
-static void what_really_happened_is_measured_as_a_trial_is(void **state)
+static void what_really_happened_is_measured_as_an_experiment_is(void **state)
 {
-	struct trial_summary was;
+	struct experiment_summary was;
 
 	(void)state;
 	for (int i = 0; i < 100; i++) {
@@ -370,7 +371,7 @@ static void what_really_happened_is_measured_as_a_trial_is(void **state)
 		add("b", i, short_of);
 	}
 	close_and_make();
-	assert_int_equal(recording_sum(recording, &scenario, &was), 0);
+	assert_int_equal(recording_summarize(recording, &scenario, &was), 0);
 	assert_true(fabs(was.account.broken_s - 25) < 1e-6);
 	assert_true(fabs(recording_facts(recording).broken_s - 25) < 1e-6);
 	assert_true(fabs(was.account.vgpu_s - 200) < 1e-6);
@@ -384,7 +385,7 @@ static void prices_are_those_of_each(void **state)
 {
 	struct recording_terms terms = {
 		.weight = 1, .price_per_cap_hour = 72, .penalty_per_broken_s = 1};
-	struct trial_summary was, model;
+	struct experiment_summary was, model;
 
 	(void)state;
 	recording_set_terms(recording, recording_vgpu(recording, "a"), &terms);
@@ -394,7 +395,7 @@ static void prices_are_those_of_each(void **state)
 	}
 	close_and_make();
 	scenario.params.price_per_cap_hour = 36;
-	assert_int_equal(recording_sum(recording, &scenario, &was), 0);
+	assert_int_equal(recording_summarize(recording, &scenario, &was), 0);
 	assert_true(fabs(was.account.revenue - 1.5) < 1e-6);
 	model = play();
 	assert_true(fabs(model.account.revenue - 1.5) < 1e-6);
@@ -402,7 +403,7 @@ static void prices_are_those_of_each(void **state)
 
 static void played_again_it_comes_to_the_same(void **state)
 {
-	struct trial_summary was, model;
+	struct experiment_summary was, model;
 
 	(void)state;
 	for (int i = 0; i < 600; i++) {
@@ -413,7 +414,7 @@ static void played_again_it_comes_to_the_same(void **state)
 		add("b", i, draws);
 	}
 	close_and_make();
-	assert_int_equal(recording_sum(recording, &scenario, &was), 0);
+	assert_int_equal(recording_summarize(recording, &scenario, &was), 0);
 	model = play();
 	assert_true(fabs(was.account.util_avg_pct - 52.5) < 1e-3);
 	assert_true(fabs(model.account.util_avg_pct - was.account.util_avg_pct) < 0.5);
@@ -424,7 +425,7 @@ static void played_again_it_comes_to_the_same(void **state)
 static void who_finds_no_room_waits_for_it(void **state)
 {
 	struct recording_row busy = row_of(90, 90);
-	struct trial_summary model;
+	struct experiment_summary model;
 
 	(void)state;
 	busy.contract_pct = 95;
@@ -448,20 +449,20 @@ static void who_finds_no_room_waits_for_it(void **state)
 
 /* --- who could come --- */
 
-static bool always(void *userdata, const struct trial *trial, bool offers)
+static bool always(void *userdata, const struct experiment *experiment, bool offers)
 {
 	(void)userdata;
-	(void)trial;
+	(void)experiment;
 	(void)offers;
 	return true;
 }
 
-static int fund_little(void *userdata, const struct trial *trial,
+static int fund_little(void *userdata, const struct experiment *experiment,
 		       const struct policy_params *params, struct policy_gpu *gpu,
 		       const struct policy_terms *terms, struct policy_out *out)
 {
 	(void)userdata;
-	(void)trial;
+	(void)experiment;
 	(void)params;
 	(void)gpu;
 	(void)terms;
@@ -470,12 +471,12 @@ static int fund_little(void *userdata, const struct trial *trial,
 }
 
 /* Newcomers are sold more than there is, and each fails. */
-static struct trial_summary fail_sales(int remove_s)
+static struct experiment_summary fail_sales(int remove_s)
 {
-	const struct trial_hooks hooks = {.admit = always, .fund = fund_little};
+	const struct experiment_hooks hooks = {.admit = always, .fund = fund_little};
 	struct recording_newcomers *newcomers;
-	struct trial_summary summary;
-	struct trial *trial;
+	struct experiment_summary summary;
+	struct experiment *experiment;
 
 	assert_int_equal(begin(NULL), 0);
 	add_seconds("a", 0, 400, row_of(90, 50)); /* at its contract: so is each newcomer */
@@ -485,12 +486,13 @@ static struct trial_summary fail_sales(int remove_s)
 	assert_int_equal(recording_newcomers_new(recording, 1, &newcomers, &err), 0);
 	assert_int_equal(recording_newcomers_add(newcomers, &scenario, &err), 0);
 	assert_int_equal(scenario_check(&scenario, &err), 0);
-	assert_int_equal(trial_new(&scenario, policy_find("none"), NULL, 1, &hooks, &trial, &err),
-			 0);
-	while (trial_step(trial))
+	assert_int_equal(
+		experiment_new(&scenario, policy_find("none"), NULL, 1, &hooks, &experiment, &err),
+		0);
+	while (experiment_step(experiment))
 		;
-	trial_sum(trial, &summary);
-	trial_free(trial);
+	experiment_summarize(experiment, &summary);
+	experiment_free(experiment);
 	recording_newcomers_free(newcomers);
 	end(NULL);
 	return summary;
@@ -498,7 +500,7 @@ static struct trial_summary fail_sales(int remove_s)
 
 static void somebody_ends_a_sale_that_failed(void **state)
 {
-	struct trial_summary nobody = fail_sales(0), somebody = fail_sales(50);
+	struct experiment_summary nobody = fail_sales(0), somebody = fail_sales(50);
 
 	(void)state;
 	assert_int_equal(nobody.failed, 1);
@@ -562,13 +564,13 @@ int main(void)
 		cmocka_unit_test(demand_is_told_from_what_was_seen),
 		TEST(what_was_estimated_is_counted),
 		TEST(who_comes_and_goes_does_so_again),
-		TEST(a_trial_begins_with_the_caps_there_were),
+		TEST(an_experiment_begins_with_the_caps_there_were),
 		TEST(who_is_away_for_long_is_another_when_it_returns),
 		TEST(a_changed_contract_is_a_tenant_of_its_own),
 		TEST(a_time_nothing_is_known_of_is_cut_out),
 		TEST(too_little_is_refused),
 		TEST(more_than_a_scenario_holds_are_refused),
-		TEST(what_really_happened_is_measured_as_a_trial_is),
+		TEST(what_really_happened_is_measured_as_an_experiment_is),
 		TEST(prices_are_those_of_each),
 		TEST(played_again_it_comes_to_the_same),
 		TEST(who_finds_no_room_waits_for_it),

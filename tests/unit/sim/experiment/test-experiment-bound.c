@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Trials with hindsight: who is let in when, and caps by one who knows. */
+/* Experiments with hindsight: who is let in when, and caps by one who knows. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -13,20 +13,20 @@
 
 #include "base/cleanup.h"
 #include "sim/experiment/bound.h"
-#include "sim/experiment/foresight.h"
+#include "sim/experiment/profiles.h"
 #include "tests/unit/temp-file.h"
 
 #define CLOSE(got, wanted, by) assert_true(fabs((got) - (wanted)) <= (by))
 
 static struct scenario scenario; /* large: not for the stack */
-static struct trial *trial;
+static struct experiment *experiment;
 static struct bound *bound;
 static struct err err;
 
 static int end(void **state)
 {
 	(void)state;
-	trial = trial_free(trial);
+	experiment = experiment_free(experiment);
 	bound = bound_free(bound);
 	return 0;
 }
@@ -38,24 +38,24 @@ static void load(const char *text)
 		fail_msg("%s", err.msg);
 }
 
-static struct trial_summary play(const char *text, enum bound_kind kind)
+static struct experiment_summary play(const char *text, enum bound_kind kind)
 {
 	const struct policy *policy = policy_find("gover");
-	struct trial_summary sum;
+	struct experiment_summary sum;
 
 	end(NULL);
 	load(text);
 	assert_int_equal(bound_new(&scenario, kind, policy, 1, &bound, &err), 0);
-	assert_int_equal(bound_trial(bound, NULL, NULL, &trial, &err), 0);
+	assert_int_equal(bound_experiment(bound, NULL, NULL, &experiment, &err), 0);
 	for (bool more = true; more;) {
 		int sum_pct = 0;
 
-		more = trial_step(trial);
-		for (int i = 0; trial_vgpu_at(trial, i); i++)
-			sum_pct += trial_vgpu_at(trial, i)->sampled_cap_pct;
+		more = experiment_step(experiment);
+		for (int i = 0; experiment_current_vgpu_at(experiment, i); i++)
+			sum_pct += experiment_current_vgpu_at(experiment, i)->sampled_cap_pct;
 		assert_true(sum_pct <= 100);
 	}
-	trial_sum(trial, &sum);
+	experiment_summarize(experiment, &sum);
 	assert_true(sum.account.broken_pct <= BOUND_BROKEN_PCT);
 	assert_int_equal(sum.failed, 0);
 	return sum;
@@ -75,21 +75,21 @@ static void bounds_have_names(void **state)
 
 static void what_is_to_come_is_foreseen(void **state)
 {
-	struct foresight *foresight;
+	struct profiles *profiles;
 
 	(void)state;
 	load("[tenant a]\nworkload = load:pct=30\n"
 	     "[tenant b]\nworkload = glxgears\ntarget_fps = 140\n"
 	     "[tenant c]\nworkload = busy\ncontract_pct = 20\n"
 	     "[tenant d]\nworkload = square:period_s=10,low_pct=5,high_pct=25\n");
-	assert_int_equal(foresight_new(&scenario, 1, &foresight), 0);
-	CLOSE(foresight_need_pct(foresight, &scenario.tenants[0], 0, 7), 30, 1e-3);
-	CLOSE(foresight_need_pct(foresight, &scenario.tenants[1], 1, 7), 7, 0.2);
-	CLOSE(foresight_need_pct(foresight, &scenario.tenants[2], 2, 7), 20, 1e-3);
-	CLOSE(foresight_need_pct(foresight, &scenario.tenants[3], 3, 4), 25, 1e-3);
-	CLOSE(foresight_need_pct(foresight, &scenario.tenants[3], 3, 5), 5, 1e-3);
-	CLOSE(foresight_need_pct(foresight, &scenario.tenants[3], 3, 10), 25, 1e-3);
-	foresight_free(foresight);
+	assert_int_equal(profiles_new(&scenario, 1, &profiles), 0);
+	CLOSE(profiles_need_pct(profiles, &scenario.tenants[0], 0, 7), 30, 1e-3);
+	CLOSE(profiles_need_pct(profiles, &scenario.tenants[1], 1, 7), 7, 0.2);
+	CLOSE(profiles_need_pct(profiles, &scenario.tenants[2], 2, 7), 20, 1e-3);
+	CLOSE(profiles_need_pct(profiles, &scenario.tenants[3], 3, 4), 25, 1e-3);
+	CLOSE(profiles_need_pct(profiles, &scenario.tenants[3], 3, 5), 5, 1e-3);
+	CLOSE(profiles_need_pct(profiles, &scenario.tenants[3], 3, 10), 25, 1e-3);
+	profiles_free(profiles);
 }
 
 static void as_many_as_fit_are_let_in(void **state)
@@ -113,10 +113,10 @@ static void one_is_let_in_when_there_is_room_to_the_end(void **state)
 
 	(void)state;
 	assert_int_equal(play(text, BOUND_ORACLE).sales, 1);
-	CLOSE(trial_vgpu_ever(trial, 1, NULL)->came_s, 98, 3);
+	CLOSE(experiment_vgpu_at(experiment, 1, NULL)->came_s, 98, 3);
 	assert_int_equal(play(text, BOUND_PAST_ONLY).sales, 1);
 	/* Its policy funds from what was unused for half a minute. */
-	CLOSE(trial_vgpu_ever(trial, 1, NULL)->came_s, 130, 5);
+	CLOSE(experiment_vgpu_at(experiment, 1, NULL)->came_s, 130, 5);
 }
 
 /* Two who want much by turns: who knows moves the caps in time, and leaves what nobody needs to
@@ -148,17 +148,17 @@ static int fund_nobody(const struct policy_params *params, struct policy_gpu *gp
 static void a_policy_that_funds_nobody_is_not_asked(void **state)
 {
 	struct policy miser = *policy_find("gover");
-	struct trial_summary sum;
+	struct experiment_summary sum;
 
 	(void)state;
 	miser.fund = fund_nobody;
 	load("[offer]\nprobation_s = 5\n[tenant a]\nworkload = load:pct=30\n"
 	     "[arrivals]\nstart = 1\n");
 	assert_int_equal(bound_new(&scenario, BOUND_PAST_ONLY, &miser, 1, &bound, &err), 0);
-	assert_int_equal(bound_trial(bound, NULL, NULL, &trial, &err), 0);
-	while (trial_step(trial))
+	assert_int_equal(bound_experiment(bound, NULL, NULL, &experiment, &err), 0);
+	while (experiment_step(experiment))
 		;
-	trial_sum(trial, &sum);
+	experiment_summarize(experiment, &sum);
 	assert_int_equal(sum.account.vgpus_end, 3);
 }
 
@@ -172,16 +172,16 @@ static void a_failed_sale_is_allowed_where_somebody_moves(void **state)
 				   "[tenant b]\nworkload = busy\n"
 				   "[tenant c]\nworkload = load:pct=5\ncount = 2\n"
 				   "[arrivals]\ndraw = listed\n";
-	struct trial_summary sum;
+	struct experiment_summary sum;
 
 	(void)state;
 	load(text);
 	assert_int_equal(
 		bound_new(&scenario, BOUND_PAST_ONLY, policy_find("gover"), 1, &bound, &err), 0);
-	assert_int_equal(bound_trial(bound, NULL, NULL, &trial, &err), 0);
-	while (trial_step(trial))
+	assert_int_equal(bound_experiment(bound, NULL, NULL, &experiment, &err), 0);
+	while (experiment_step(experiment))
 		;
-	trial_sum(trial, &sum);
+	experiment_summarize(experiment, &sum);
 	assert_int_equal(sum.left, 1);
 	assert_int_equal(sum.account.vgpus_end, 4);
 	assert_true(sum.account.broken_pct <= BOUND_BROKEN_PCT);
@@ -193,7 +193,8 @@ static void a_bound_is_the_same_again(void **state)
 		"[scenario]\nseconds = 100\n[offer]\nprobation_s = 5\n"
 		"[tenant a]\nworkload = glmark2:scale=0.3\ntarget_fps = 160\n"
 		"[tenant b]\nworkload = burst:on_s=5,off_s=9,pct=30\n[arrivals]\nstart = 2\n";
-	struct trial_summary first = play(text, BOUND_ORACLE), again = play(text, BOUND_ORACLE);
+	struct experiment_summary first = play(text, BOUND_ORACLE),
+				  again = play(text, BOUND_ORACLE);
 
 	(void)state;
 	assert_int_equal(first.sales, again.sales);

@@ -67,11 +67,11 @@ static void load(const char *tenants)
 		fail_msg("%s", err.msg);
 }
 
-static void record(const struct trial *trial, struct recording *recording, int second)
+static void record(const struct experiment *experiment, struct recording *recording, int second)
 {
-	const struct trial_vgpu *vgpu;
+	const struct experiment_vgpu *vgpu;
 
-	for (int i = 0; (vgpu = trial_vgpu_at(trial, i)); i++) {
+	for (int i = 0; (vgpu = experiment_current_vgpu_at(experiment, i)); i++) {
 		const struct account_sample *s = &vgpu->sample;
 		struct recording_row row = {
 			.at_ms = BEGIN_MS + 1000 * (int64_t)second,
@@ -92,19 +92,19 @@ static void record(const struct trial *trial, struct recording *recording, int s
 static struct account_summary play(const struct scenario *played, const char *policy,
 				   struct recording *recording)
 {
-	struct trial_summary summary;
-	struct trial *trial;
+	struct experiment_summary summary;
+	struct experiment *experiment;
 	bool goes_on = true;
 
-	if (trial_new(played, policy_find(policy), NULL, 1, NULL, &trial, &err) < 0)
+	if (experiment_new(played, policy_find(policy), NULL, 1, NULL, &experiment, &err) < 0)
 		fail_msg("%s", err.msg);
 	for (int second = 1; goes_on; second++) {
-		goes_on = trial_step(trial);
+		goes_on = experiment_step(experiment);
 		if (recording)
-			record(trial, recording, second);
+			record(experiment, recording, second);
 	}
-	trial_sum(trial, &summary);
-	trial_free(trial);
+	experiment_summarize(experiment, &summary);
+	experiment_free(experiment);
 	return summary.account;
 }
 
@@ -138,7 +138,7 @@ static void a_what_if_is_near_what_would_have_been(void **state)
 			assert_int_equal(recording_new(&recording), 0);
 			play(&scenario, policies[was], recording);
 			scenario_default(&again);
-			if (recording_close(recording, &err) < 0 ||
+			if (recording_finish(recording, &err) < 0 ||
 			    recording_tenants(recording, &again, &err) < 0 ||
 			    scenario_check(&again, &err) < 0)
 				fail_msg("%s", err.msg);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of an offer on trial: claimed, on probation, kept or failed, and who leaves. */
-#include "tests/unit/sim/experiment/test-trial.h"
+/* The life of an offer on experiment: claimed, on probation, kept or failed, and who leaves. */
+#include "tests/unit/sim/experiment/test-experiment.h"
 
 static void an_offer_is_claimed_and_kept(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The closed loop: what a policy on trial sees, and what becomes of its decisions. */
+/* The closed loop: what a policy on experiment sees, and what becomes of its decisions. */
 #include "sim/model/sim.h"
-#include "tests/unit/sim/experiment/test-trial.h"
+#include "tests/unit/sim/experiment/test-experiment.h"
 
 /* --- what is seen --- */
 
@@ -33,7 +33,7 @@ static void a_program_that_does_not_draw_has_no_fps(void **state)
 	pass(3);
 	assert_false(seen_vgpus[0].fps_valid);
 	assert_true(fabs(seen_vgpus[0].load - 0.3) < 1e-6);
-	assert_true(fabs(trial_vgpu_at(trial, 0)->sample.demand - 0.3) < 1e-6);
+	assert_true(fabs(experiment_current_vgpu_at(experiment, 0)->sample.demand - 0.3) < 1e-6);
 }
 
 /* With a target: what its frames cost; without: what it would draw alone. */
@@ -43,11 +43,12 @@ static void what_a_renderer_asks_for(void **state)
 	make("[tenant a]\nworkload = glxgears\ntarget_fps = 140\ncontract_pct = 5\narrive_s = 0\n"
 	     "[tenant b]\nworkload = glxgears\ncontract_pct = 5\narrive_s = 0\n");
 	pass(10);
-	assert_true(fabs(trial_vgpu_at(trial, 0)->sample.demand - 0.07) < 0.002);
-	assert_true(fabs(trial_vgpu_at(trial, 1)->sample.demand - 0.125) < 0.002);
-	assert_true(fabs(trial_vgpu_at(trial, 1)->sample.load - 0.05) < 0.002);
-	assert_true(trial_vgpu_at(trial, 0)->sample.broken);  /* 5 % of 7 */
-	assert_false(trial_vgpu_at(trial, 1)->sample.broken); /* all that was sold */
+	assert_true(fabs(experiment_current_vgpu_at(experiment, 0)->sample.demand - 0.07) < 0.002);
+	assert_true(fabs(experiment_current_vgpu_at(experiment, 1)->sample.demand - 0.125) < 0.002);
+	assert_true(fabs(experiment_current_vgpu_at(experiment, 1)->sample.load - 0.05) < 0.002);
+	assert_true(experiment_current_vgpu_at(experiment, 0)->sample.broken); /* 5 % of 7 */
+	assert_false(
+		experiment_current_vgpu_at(experiment, 1)->sample.broken); /* all that was sold */
 }
 
 static void the_start_fits(void **state)
@@ -76,12 +77,12 @@ static void caps_are_hard_or_weights(void **state)
 	make(whole);
 	pass(5);
 	assert_true(fabs(seen_vgpus[0].load - 0.4) < 0.01);
-	assert_true(fabs(trial_util(trial) - 0.6) < 0.01);
+	assert_true(fabs(experiment_util(experiment) - 0.6) < 0.01);
 	snprintf(whole, sizeof(whole), text, "weight");
 	make(whole);
 	pass(5);
 	assert_true(fabs(seen_vgpus[0].load - 0.667) < 0.01);
-	assert_true(fabs(trial_util(trial) - 1) < 0.01);
+	assert_true(fabs(experiment_util(experiment) - 1) < 0.01);
 }
 
 static void a_discipline_is_for_good(void **state)
@@ -119,8 +120,8 @@ static void tenants_come_and_go_at_their_time(void **state)
 	pass(1);
 	assert_int_equal(seen.n_vgpus, 1);
 	assert_int_equal(summary().left, 1);
-	assert_true(isnan(trial_vgpu_ever(trial, 0, NULL)->left_s));
-	assert_int_equal((int)trial_vgpu_ever(trial, 1, NULL)->left_s, 15);
+	assert_true(isnan(experiment_vgpu_at(experiment, 0, NULL)->left_s));
+	assert_int_equal((int)experiment_vgpu_at(experiment, 1, NULL)->left_s, 15);
 }
 
 static void what_a_leaver_frees_goes_to_those_who_lack_it(void **state)
@@ -163,13 +164,13 @@ static void a_gpu_has_256_vgpus(void **state)
 
 static void more_than_there_are_cannot_start(void **state)
 {
-	struct trial *none = NULL;
+	struct experiment *none = NULL;
 
 	(void)state;
 	make(THREE);
 	scenario.start = 3;
 	scenario.draw = SCENARIO_LISTED;
-	assert_int_equal(trial_new(&scenario, &stub, NULL, 1, NULL, &none, &err), -EINVAL);
+	assert_int_equal(experiment_new(&scenario, &stub, NULL, 1, NULL, &none, &err), -EINVAL);
 	assert_null(none);
 	assert_string_equal(err.msg, "[arrivals] start = 3: there are not so many tenants to come");
 }
@@ -178,7 +179,7 @@ static void more_than_there_are_cannot_start(void **state)
 
 static int asked;
 
-static bool admit_third(void *userdata, const struct trial *of, bool offers)
+static bool admit_third(void *userdata, const struct experiment *of, bool offers)
 {
 	(void)of;
 	(void)offers;
@@ -188,7 +189,7 @@ static bool admit_third(void *userdata, const struct trial *of, bool offers)
 
 static void admission_can_be_taken_over(void **state)
 {
-	static const struct trial_hooks hooks = {.userdata = &asked, .admit = admit_third};
+	static const struct experiment_hooks hooks = {.userdata = &asked, .admit = admit_third};
 
 	(void)state;
 	asked = 0;
@@ -204,8 +205,9 @@ static void admission_can_be_taken_over(void **state)
 	assert_int_equal(summary().sales, 2);
 }
 
-static void step_to_40(void *userdata, const struct trial *of, const struct policy_params *params,
-		       struct policy_gpu *gpu, struct policy_out *out)
+static void step_to_40(void *userdata, const struct experiment *of,
+		       const struct policy_params *params, struct policy_gpu *gpu,
+		       struct policy_out *out)
 {
 	int cap_pct = gpu->vgpus[0].cap_pct;
 
@@ -223,25 +225,25 @@ static void step_to_40(void *userdata, const struct trial *of, const struct poli
 
 static void so_can_the_step(void **state)
 {
-	static const struct trial_hooks hooks = {.step = step_to_40};
+	static const struct experiment_hooks hooks = {.step = step_to_40};
 
 	(void)state;
 	make_with(THREE "[arrivals]\nstart = 2\n", &stub, 1, &hooks);
 	pass(2);
-	assert_int_equal(trial_vgpu_at(trial, 0)->sampled_cap_pct, 40);
-	assert_int_equal(trial_vgpu_at(trial, 1)->sampled_cap_pct, 50);
+	assert_int_equal(experiment_current_vgpu_at(experiment, 0)->sampled_cap_pct, 40);
+	assert_int_equal(experiment_current_vgpu_at(experiment, 1)->sampled_cap_pct, 50);
 	assert_int_equal(summary().cap_moves, 1);
 }
 
 /* --- the same again --- */
 
-static void play(const char *text, uint64_t seed, struct trial_summary *ret_sum)
+static void play(const char *text, uint64_t seed, struct experiment_summary *ret_sum)
 {
 	make_with(text, policy_find("gover"), seed, NULL);
-	while (trial_step(trial))
+	while (experiment_step(experiment))
 		;
 	memset(ret_sum, 0, sizeof(*ret_sum)); /* its padding too */
-	trial_sum(trial, ret_sum);
+	experiment_summarize(experiment, ret_sum);
 }
 
 static void a_seed_is_a_run(void **state)
@@ -250,7 +252,7 @@ static void a_seed_is_a_run(void **state)
 		"[offer]\nprobation_s = 10\n[tenant a]\nworkload = glxgears\ntarget_fps = 140\n"
 		"[tenant b]\nworkload = glmark2:scale=0.3\ntarget_fps = 160\n"
 		"[tenant c]\nworkload = plot3d:scale=0.2\n[arrivals]\nstart = 2\n";
-	struct trial_summary first, again, other;
+	struct experiment_summary first, again, other;
 
 	(void)state;
 	play(text, 4, &first);
@@ -270,7 +272,7 @@ static void caps_stay_real(void **state)
 		"[tenant a]\nworkload = glmark2:scale=0.5\ntarget_fps = 160\nstay_s = 40\n"
 		"[tenant b]\nworkload = load:pct=20\n[tenant c]\nworkload = busy\nstay_s = 20\n"
 		"[tenant d]\nworkload = busy\narrive_s = 30\nstay_s = 30\n[arrivals]\nstart = 3\n";
-	static const struct trial_hooks hooks = {.told = hear};
+	static const struct experiment_hooks hooks = {.on_event = hear};
 
 	(void)state;
 	for (uint64_t seed = 1; seed < 20; seed++) {
@@ -281,9 +283,10 @@ static void caps_stay_real(void **state)
 		while (more) {
 			int sum_pct = 0;
 
-			more = trial_step(trial);
-			for (int i = 0; trial_vgpu_at(trial, i); i++)
-				sum_pct += trial_vgpu_at(trial, i)->sampled_cap_pct;
+			more = experiment_step(experiment);
+			for (int i = 0; experiment_current_vgpu_at(experiment, i); i++)
+				sum_pct +=
+					experiment_current_vgpu_at(experiment, i)->sampled_cap_pct;
 			assert_true(sum_pct <= 100);
 		}
 		assert_true(summary().left > 0);

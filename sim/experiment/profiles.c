@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "sim/experiment/foresight.h"
+#include "sim/experiment/profiles.h"
 
 /* One tenant from its coming on. */
 struct fate {
@@ -13,34 +13,34 @@ struct fate {
 	float *need_pct; /* a period each; NULL: not known */
 };
 
-struct foresight {
+struct profiles {
 	const struct scenario *scenario;
 	uint64_t seed;
 	uint64_t periods; /* of the whole run */
-	struct fate fates[TRIAL_VGPUS_EVER];
+	struct fate fates[EXPERIMENT_VGPUS_MAX];
 	int n;
 };
 
-int foresight_new(const struct scenario *scenario, uint64_t seed, struct foresight **ret_foresight)
+int profiles_new(const struct scenario *scenario, uint64_t seed, struct profiles **ret_profiles)
 {
-	struct foresight *foresight = calloc(1, sizeof(*foresight));
+	struct profiles *profiles = calloc(1, sizeof(*profiles));
 
-	if (!foresight)
+	if (!profiles)
 		return -ENOMEM;
-	foresight->scenario = scenario;
-	foresight->seed = seed;
-	foresight->periods = (uint64_t)scenario->seconds * 1000 / (uint64_t)scenario->period_ms + 2;
-	*ret_foresight = foresight;
+	profiles->scenario = scenario;
+	profiles->seed = seed;
+	profiles->periods = (uint64_t)scenario->seconds * 1000 / (uint64_t)scenario->period_ms + 2;
+	*ret_profiles = profiles;
 	return 0;
 }
 
-struct foresight *foresight_free(struct foresight *foresight)
+struct profiles *profiles_free(struct profiles *profiles)
 {
-	if (!foresight)
+	if (!profiles)
 		return NULL;
-	for (int i = 0; i < foresight->n; i++)
-		free(foresight->fates[i].need_pct);
-	free(foresight);
+	for (int i = 0; i < profiles->n; i++)
+		free(profiles->fates[i].need_pct);
+	free(profiles);
 	return NULL;
 }
 
@@ -57,15 +57,15 @@ static double need_of(const struct policy_terms *terms, const struct sim_counter
 	return fmin(100 * need, terms->initial_cap_pct);
 }
 
-static void play(const struct foresight *foresight, const struct policy_terms *terms,
-		 struct sim *sim, struct sim_vgpu *vgpu, float *need_pct)
+static void play(const struct profiles *profiles, const struct policy_terms *terms, struct sim *sim,
+		 struct sim_vgpu *vgpu, float *need_pct)
 {
-	uint64_t period_ns = (uint64_t)foresight->scenario->period_ms * NS_PER_MS;
+	uint64_t period_ns = (uint64_t)profiles->scenario->period_ms * NS_PER_MS;
 	double dt_s = (double)period_ns / 1e9;
 	struct sim_counters last = {.busy_ns = 0};
 	uint64_t last_wanted_ns = 0;
 
-	for (uint64_t i = 0; i < foresight->periods; i++) {
+	for (uint64_t i = 0; i < profiles->periods; i++) {
 		struct sim_counters now;
 		uint64_t wanted_ns;
 
@@ -79,18 +79,18 @@ static void play(const struct foresight *foresight, const struct policy_terms *t
 	}
 }
 
-static float *foresee(const struct foresight *foresight, const struct scenario_tenant *tenant,
+static float *foresee(const struct profiles *profiles, const struct scenario_tenant *kind,
 		      uint64_t draw)
 {
-	struct policy_terms terms = scenario_terms(foresight->scenario, tenant);
-	struct workload workload = members_workload(tenant, foresight->seed, draw);
-	float *need_pct = calloc(foresight->periods, sizeof(*need_pct));
+	struct policy_terms terms = scenario_terms(profiles->scenario, kind);
+	struct workload workload = tenants_workload(kind, profiles->seed, draw);
+	float *need_pct = calloc(profiles->periods, sizeof(*need_pct));
 	struct sim_vgpu *vgpu;
 	struct sim *sim = NULL;
 
 	if (need_pct && sim_new(&sim) == 0 && sim_add(sim, "alone", 0, &vgpu) == 0) {
 		sim_set_workload(sim, vgpu, &workload);
-		play(foresight, &terms, sim, vgpu, need_pct);
+		play(profiles, &terms, sim, vgpu, need_pct);
 	} else {
 		free(need_pct);
 		need_pct = NULL;
@@ -99,20 +99,20 @@ static float *foresee(const struct foresight *foresight, const struct scenario_t
 	return need_pct;
 }
 
-double foresight_need_pct(struct foresight *foresight, const struct scenario_tenant *tenant,
-			  uint64_t draw, uint64_t period)
+double profiles_need_pct(struct profiles *profiles, const struct scenario_tenant *kind,
+			 uint64_t draw, uint64_t period)
 {
-	struct fate *fate = foresight->fates;
-	const struct fate *end = fate + foresight->n;
+	struct fate *fate = profiles->fates;
+	const struct fate *end = fate + profiles->n;
 
 	while (fate < end && fate->draw != draw)
 		fate++;
-	if (fate == end && foresight->n < TRIAL_VGPUS_EVER) {
-		*fate = (struct fate){.draw = draw, .need_pct = foresee(foresight, tenant, draw)};
-		foresight->n++;
+	if (fate == end && profiles->n < EXPERIMENT_VGPUS_MAX) {
+		*fate = (struct fate){.draw = draw, .need_pct = foresee(profiles, kind, draw)};
+		profiles->n++;
 		end++;
 	}
-	if (fate == end || !fate->need_pct || period >= foresight->periods)
-		return scenario_terms(foresight->scenario, tenant).initial_cap_pct;
+	if (fate == end || !fate->need_pct || period >= profiles->periods)
+		return scenario_terms(profiles->scenario, kind).initial_cap_pct;
 	return (double)fate->need_pct[period];
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rig of test-trial*.c: a trial made from text, under a policy that shows what it was shown and
- * does as it is told. Must never move a cap by itself.
+ * The rig of test-experiment*.c: an experiment made from text, under a policy that shows what it
+ * was shown and does as it is told. Must never move a cap by itself.
  */
-#ifndef TESTS_UNIT_SIM_EXPERIMENT_TEST_TRIAL_H
-#define TESTS_UNIT_SIM_EXPERIMENT_TEST_TRIAL_H
+#ifndef TESTS_UNIT_SIM_EXPERIMENT_TEST_EXPERIMENT_H
+#define TESTS_UNIT_SIM_EXPERIMENT_TEST_EXPERIMENT_H
 
 #include <errno.h>
 #include <math.h>
@@ -18,14 +18,14 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "sim/experiment/trial.h"
+#include "sim/experiment/experiment.h"
 #include "tests/unit/temp-file.h"
 
 #define EVENTS_MAX 512
 #define THREE	   "[scenario]\nseconds = 60\n[tenant a]\nworkload = glxgears\ntarget_fps = 140\n"
 
 static struct scenario scenario; /* large: not for the stack */
-static struct trial *trial;
+static struct experiment *experiment;
 static struct err err;
 
 /* What was told. */
@@ -72,7 +72,7 @@ static int stub_fund(const struct policy_params *params, struct policy_gpu *gpu,
 static const struct policy stub = {
 	.name = "stub", .step = stub_step, .fund = stub_fund, .give_back = policy_return};
 
-static void hear(void *userdata, const struct trial_event *event)
+static void hear(void *userdata, const struct experiment_event *event)
 {
 	(void)userdata;
 	assert_true(n_events < EVENTS_MAX);
@@ -106,26 +106,26 @@ static int begin(void **state)
 static int end(void **state)
 {
 	(void)state;
-	trial = trial_free(trial);
+	experiment = experiment_free(experiment);
 	scenario_fini(&scenario);
 	return 0;
 }
 
 static void make_with(const char *text, const struct policy *policy, uint64_t seed,
-		      const struct trial_hooks *hooks)
+		      const struct experiment_hooks *hooks)
 {
 	temp_file_write(text);
-	trial = trial_free(trial);
+	experiment = experiment_free(experiment);
 	scenario_fini(&scenario);
 	if (scenario_load(temp_file, &scenario, &err) < 0)
 		fail_msg("%s", err.msg);
-	if (trial_new(&scenario, policy, NULL, seed, hooks, &trial, &err) < 0)
+	if (experiment_new(&scenario, policy, NULL, seed, hooks, &experiment, &err) < 0)
 		fail_msg("%s", err.msg);
 }
 
 static inline void make(const char *text)
 {
-	static const struct trial_hooks hooks = {.told = hear};
+	static const struct experiment_hooks hooks = {.on_event = hear};
 
 	make_with(text, &stub, 1, &hooks);
 }
@@ -133,14 +133,14 @@ static inline void make(const char *text)
 static void pass(int periods)
 {
 	while (periods-- > 0)
-		(void)trial_step(trial);
+		(void)experiment_step(experiment);
 }
 
-static struct trial_summary summary(void)
+static struct experiment_summary summary(void)
 {
-	struct trial_summary sum;
+	struct experiment_summary sum;
 
-	trial_sum(trial, &sum);
+	experiment_summarize(experiment, &sum);
 	return sum;
 }
 

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+/* The closed loop: sample, decide, act, count. Must never allocate in a period in which nobody
+ * comes. */
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "sched/sched.h"
+#include "sim/experiment/experiment-internal.h"
+
+/* --- reading --- */
+
+/* GPU seconds that @tenant has wanted since the period began. */
+static double wanted_s(struct experiment *experiment, struct tenant *tenant)
+{
+	uint64_t wanted_ns;
+
+	if (tenant->alone) {
+		sim_advance(tenant->alone,
+			    experiment->now_ns - (uint64_t)llround(tenant->vgpu.came_s * 1e9));
+		wanted_ns = sim_vgpu_busy_ns(tenant->alone_vgpu);
+	} else {
+		wanted_ns = sim_vgpu_demand_ns(experiment->sim, tenant->sim);
+	}
+	wanted_ns -= tenant->last_wanted_ns;
+	tenant->last_wanted_ns += wanted_ns;
+	return (double)wanted_ns / 1e9;
+}
+
+/*
+ * What @tenant asked for in the period before now, as a fraction of the GPU. A renderer that is
+ * starved makes less: with a promise it asks for that, at what its frames cost; without one for
+ * what it would draw alone. Only a recorded one says what it wanted whatever it was given.
+ */
+static double demand_of(struct experiment *experiment, struct tenant *tenant, double load,
+			double dt_s)
+{
+	const struct workload *workload = &tenant->vgpu.kind->workload;
+	double target_fps = tenant->vgpu.terms.target_fps;
+	double wanted = wanted_s(experiment, tenant) / dt_s;
+	double promised = tenant->frame_s > 0 ? target_fps * tenant->frame_s : load;
+
+	if (workload->kind != WORKLOAD_FRAMES || !(target_fps > 0))
+		return wanted;
+	return workload->playback.trace && wanted < promised ? wanted : promised;
+}
+
+/* Reads @tenant as gover-d's monitor does: the first reading has nothing to compare with. The
+ * account has no such gap, for every counter began at 0. */
+static void sample_tenant(struct experiment *experiment, struct tenant *tenant, double dt_s)
+{
+	struct experiment_vgpu *vgpu = &tenant->vgpu;
+	struct sim_counters now;
+	double busy_s, sched_s, frames;
+
+	sim_read(experiment->sim, tenant->sim, &now);
+	busy_s = (double)(now.busy_ns - tenant->last.busy_ns) / 1e9;
+	sched_s = (double)(now.sched_ns - tenant->last.sched_ns) / 1e9;
+	frames = (double)(now.frames - tenant->last.frames);
+	if (frames > 0)
+		tenant->frame_s = busy_s / frames;
+	vgpu->sample.makes_frames = now.makes_frames;
+	vgpu->sample.fps = frames / dt_s;
+	vgpu->sample.load = busy_s / dt_s;
+	vgpu->sample.util = sched_s > 0 ? busy_s / sched_s : 0;
+	vgpu->sample.demand = demand_of(experiment, tenant, vgpu->sample.load, dt_s);
+	vgpu->sampled_cap_pct = vgpu->cap_pct;
+	tenant->busy_valid = tenant->primed;
+	tenant->fps_valid = tenant->primed && now.makes_frames && tenant->last.makes_frames;
+	tenant->primed = true;
+	tenant->last = now;
+}
+
+static void sample(struct experiment *experiment)
+{
+	double dt_s = (double)experiment->period_ns / 1e9;
+	uint64_t busy_ns = sim_busy_ns(experiment->sim);
+
+	experiment->util = (double)(busy_ns - experiment->last_busy_ns) / 1e9 / dt_s;
+	experiment->last_busy_ns = busy_ns;
+	for (int i = 0; i < experiment->n_present; i++) {
+		struct tenant *tenant = experiment->present[i];
+
+		sample_tenant(experiment, tenant, dt_s);
+		experiment->samples[i] = tenant->vgpu.sample;
+		experiment->accounted[i] = &experiment->accounts[tenant->number];
+		experiment->sampled[i] = tenant;
+	}
+	experiment->n_sampled = experiment->n_present;
+	account_period(&experiment->account, dt_s, experiment->util, experiment->samples,
+		       experiment->accounted, experiment->n_present);
+	for (int i = 0; i < experiment->n_present; i++)
+		experiment->present[i]->vgpu.sample = experiment->samples[i];
+}
+
+/* --- deciding --- */
+
+void experiment_build_view(struct experiment *experiment)
+{
+	const struct scenario *scenario = experiment->scenario;
+
+	for (int i = 0; i < experiment->n_present; i++) {
+		struct tenant *tenant = experiment->present[i];
+
+		experiment->views[i] = (struct policy_vgpu){
+			.id = tenant->vgpu.id,
+			.terms = tenant->vgpu.terms,
+			.newcomer = experiment->sale.state == SALE_PROBATION &&
+				    experiment->sale.newcomer == tenant,
+			.track = &tenant->track,
+			.cap_pct = tenant->vgpu.cap_pct,
+			.busy_valid = tenant->busy_valid,
+			.load = tenant->busy_valid ? tenant->vgpu.sample.load : 0,
+			.util = tenant->busy_valid ? tenant->vgpu.sample.util : 0,
+			.fps_valid = tenant->fps_valid,
+			.fps = tenant->fps_valid ? tenant->vgpu.sample.fps : 0,
+			.want_cap_pct = tenant->vgpu.cap_pct,
+		};
+	}
+	experiment->gpu.name = "gpu0";
+	experiment->gpu.step_pct = scenario->step_pct;
+	experiment->gpu.floor_pct = scenario->floor_pct;
+	experiment->gpu.period_s = (double)experiment->period_ns / 1e9;
+	experiment->gpu.migrates = scenario->migrate;
+	experiment->gpu.selling =
+		experiment->n_present < scenario->max_vgpus && tenants_available(experiment);
+	experiment->gpu.offered = experiment->sale.state != SALE_NONE;
+	experiment->gpu.flavor = (struct policy_terms){
+		.initial_cap_pct = scenario->flavor_cap_pct,
+		.target_fps = scenario->flavor_target_fps,
+		.weight = 1,
+	};
+	experiment->gpu.vgpus = experiment->views;
+	experiment->gpu.n_vgpus = experiment->n_present;
+}
+
+int experiment_sum_cap_pct(const struct experiment *experiment)
+{
+	int sum_pct = 0;
+
+	for (int i = 0; i < experiment->n_present; i++)
+		sum_pct += experiment->present[i]->vgpu.cap_pct;
+	return sum_pct;
+}
+
+static void tell_decision(struct experiment *experiment, const struct policy_decision *pd)
+{
+	struct experiment_event event = {
+		.t_s = experiment_now_s(experiment),
+		.kind = policy_kind_name(pd->kind),
+		.vgpu = pd->vgpu >= 0 ? experiment->views[pd->vgpu].id : "",
+		.donor = pd->donor >= 0 ? experiment->views[pd->donor].id : "",
+		.why = pd->why,
+		.decision = pd,
+		.out = &experiment->out,
+		.gpu = &experiment->gpu,
+	};
+
+	if (experiment->hooks.on_event)
+		experiment->hooks.on_event(experiment->hooks.userdata, &event);
+}
+
+void experiment_emit(struct experiment *experiment, const char *kind, const char *vgpu,
+		     const char *format, ...)
+{
+	char why[POLICY_WHY_MAX];
+	struct experiment_event event = {.t_s = experiment_now_s(experiment),
+					 .kind = kind,
+					 .vgpu = vgpu,
+					 .donor = "",
+					 .why = why};
+	va_list ap;
+
+	if (!experiment->hooks.on_event)
+		return;
+	va_start(ap, format);
+	vsnprintf(why, sizeof(why), format, ap);
+	va_end(ap);
+	experiment->hooks.on_event(experiment->hooks.userdata, &event);
+}
+
+/* Decisions come with their decreases first, so that no instant has more than was there. */
+void experiment_apply(struct experiment *experiment)
+{
+	for (int i = 0; i < experiment->out.n_decisions; i++) {
+		const struct policy_decision *pd = &experiment->out.decisions[i];
+
+		for (int k = 0; k < pd->n_moves; k++) {
+			const struct policy_move *move = &experiment->out.moves[pd->first_move + k];
+			struct tenant *tenant = experiment->present[move->vgpu];
+
+			tenant->vgpu.cap_pct += move->to_pct - move->from_pct;
+			(void)sim_set_cap(experiment->sim, tenant->sim, tenant->vgpu.cap_pct);
+			experiment->counts.cap_moves++;
+		}
+		tell_decision(experiment, pd);
+	}
+}
+
+int experiment_fund(struct experiment *experiment, const struct policy_params *params,
+		    const struct policy_terms *terms)
+{
+	const struct experiment_hooks *hooks = &experiment->hooks;
+
+	if (experiment->n_present == POLICY_VGPUS_MAX ||
+	    experiment->n_tenants == EXPERIMENT_VGPUS_MAX)
+		return -ENOSPC;
+	experiment_build_view(experiment);
+	if (hooks->fund)
+		return hooks->fund(hooks->userdata, experiment, params, &experiment->gpu, terms,
+				   &experiment->out);
+	return experiment->policy->fund(params, &experiment->gpu, terms, &experiment->out);
+}
+
+/* With migration a severe overload's victim really goes. */
+static void send_away(struct experiment *experiment, const struct policy_decision *pd)
+{
+	struct tenant *tenant = pd->vgpu >= 0 ? experiment->present[pd->vgpu] : NULL;
+	uint64_t at_ns = experiment->now_ns + (uint64_t)experiment->scenario->migrate_s * NS_PER_S;
+
+	if (experiment->scenario->migrate && tenant && tenant->leaves_ns > at_ns)
+		tenant->leaves_ns = at_ns;
+}
+
+static bool offers_one(const struct experiment *experiment)
+{
+	for (int i = 0; i < experiment->out.n_decisions; i++)
+		if (experiment->out.decisions[i].kind == POLICY_OFFER)
+			return true;
+	return false;
+}
+
+static bool may_offer(const struct experiment *experiment)
+{
+	return experiment->gpu.selling && !experiment->gpu.offered;
+}
+
+static void decide(struct experiment *experiment)
+{
+	const struct experiment_hooks *hooks = &experiment->hooks;
+	bool offers;
+
+	experiment_build_view(experiment);
+	if (hooks->step)
+		hooks->step(hooks->userdata, experiment, &experiment->params, &experiment->gpu,
+			    &experiment->out);
+	else
+		experiment->policy->step(&experiment->params, &experiment->gpu, &experiment->out);
+	experiment_apply(experiment);
+	if (experiment->gpu.conditions & POLICY_SEVERE_OVERLOAD)
+		experiment->counts.severe_s += (double)experiment->period_ns / 1e9;
+	for (int i = 0; i < experiment->out.n_decisions; i++)
+		if (experiment->out.decisions[i].kind == POLICY_SEVERE)
+			send_away(experiment, &experiment->out.decisions[i]);
+	offers = offers_one(experiment);
+	if (may_offer(experiment) && hooks->admit)
+		offers = hooks->admit(hooks->userdata, experiment, offers);
+	if (offers && may_offer(experiment))
+		sale_open(experiment);
+}
+
+/* --- for those who drive it --- */
+
+bool experiment_step(struct experiment *experiment)
+{
+	if (experiment->now_ns >= experiment->end_ns)
+		return false;
+	experiment->now_ns += experiment->period_ns;
+	sim_advance(experiment->sim, experiment->now_ns);
+	sample(experiment);
+	decide(experiment);
+	sale_update(experiment);
+	tenants_update(experiment);
+	return experiment->now_ns < experiment->end_ns;
+}
+
+int experiment_new(const struct scenario *scenario, const struct policy *policy,
+		   const struct policy_params *params, uint64_t seed,
+		   const struct experiment_hooks *hooks, struct experiment **ret_experiment,
+		   struct err *reterr)
+{
+	struct experiment *experiment = calloc(1, sizeof(*experiment));
+	int r;
+
+	if (!experiment)
+		return err_fail(reterr, ENOMEM, "out of memory");
+	experiment->scenario = scenario;
+	experiment->policy = policy;
+	experiment->params = params ? *params : scenario_params(scenario);
+	experiment->seed = seed;
+	if (hooks)
+		experiment->hooks = *hooks;
+	experiment->period_ns = (uint64_t)scenario->period_ms * NS_PER_MS;
+	experiment->end_ns = (uint64_t)scenario->seconds * NS_PER_S;
+	account_init(&experiment->account, scenario->seconds);
+	r = sim_new(&experiment->sim);
+	if (r < 0)
+		(void)err_fail(reterr, -r, "out of memory");
+	else
+		(void)sim_set_discipline(experiment->sim,
+					 sched_discipline_find(scenario->discipline));
+	if (r == 0)
+		r = tenants_init(experiment, reterr);
+	if (r == 0)
+		r = tenants_start(experiment, reterr);
+	if (r < 0) {
+		experiment_free(experiment);
+		return r;
+	}
+	*ret_experiment = experiment;
+	return 0;
+}
+
+struct experiment *experiment_free(struct experiment *experiment)
+{
+	if (!experiment)
+		return NULL;
+	tenants_fini(experiment);
+	sim_free(experiment->sim);
+	free(experiment);
+	return NULL;
+}
+
+void experiment_summarize(const struct experiment *experiment,
+			  struct experiment_summary *ret_summary)
+{
+	double minutes = experiment_now_s(experiment) / 60;
+
+	*ret_summary = experiment->counts;
+	ret_summary->cap_moves_per_min = minutes > 0 ? experiment->counts.cap_moves / minutes : 0;
+	account_summarize(&experiment->account, experiment->accounts, experiment->n_tenants,
+			  &ret_summary->account);
+}
+
+double experiment_now_s(const struct experiment *experiment)
+{
+	return (double)experiment->now_ns / 1e9;
+}
+
+double experiment_util(const struct experiment *experiment)
+{
+	return experiment->util;
+}
+
+const struct experiment_vgpu *experiment_current_vgpu_at(const struct experiment *experiment,
+							 int index)
+{
+	return index < experiment->n_sampled ? &experiment->sampled[index]->vgpu : NULL;
+}
+
+const struct experiment_vgpu *experiment_vgpu_at(const struct experiment *experiment, int index,
+						 const struct account_vgpu **ret_account)
+{
+	if (index >= experiment->n_tenants)
+		return NULL;
+	if (ret_account)
+		*ret_account = &experiment->accounts[index];
+	return &experiment->tenants[index].vgpu;
+}
+
+const struct policy_gpu *experiment_gpu(const struct experiment *experiment)
+{
+	return &experiment->gpu;
+}
