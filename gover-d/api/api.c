@@ -90,8 +90,8 @@ struct api *api_new(struct manager *manager)
 	if (!api)
 		return NULL;
 	api->manager = manager;
-	api->gate = gate_new();
-	if (!api->gate || make_events(api) < 0)
+	api->authn = authn_new();
+	if (!api->authn || make_events(api) < 0)
 		return api_free(api);
 	api->told_decision = decisions_last_id(control_decisions(manager));
 	for (size_t i = 0; i <= ARRAY_SIZE(routes); i++) {
@@ -115,24 +115,24 @@ struct api *api_free(struct api *api)
 	for (size_t i = 0; i < ARRAY_SIZE(api->cached); i++)
 		api_text_unref(api->cached[i].text);
 	events_free(api->events);
-	gate_free(api->gate);
+	authn_free(api->authn);
 	api_text_unref(api->openapi);
 	api_keys_free(api->keys);
 	free(api);
 	return NULL;
 }
 
-struct gate *api_gate(struct api *api)
+struct authn *api_authn(struct api *api)
 {
-	return api->gate;
+	return api->authn;
 }
 
 void api_tick(struct api *api)
 {
 	metrics_tally_decisions(&api->tally, control_decisions(api->manager));
 	api->version++;
-	gate_tick(api->gate, control_worker(api->manager),
-		  control_host(api->manager)->ticked.mono_ns);
+	authn_tick(api->authn, control_worker(api->manager),
+		   control_host(api->manager)->ticked.mono_ns);
 	api_events_tick(api);
 }
 
@@ -255,14 +255,14 @@ static int read_object(struct api_request *request)
 static bool check_access(const struct route *route, struct api_request *request)
 {
 	struct err err = {""};
-	unsigned int status = access_check(&request->who, route->scope, &err);
+	unsigned int status = access_check(&request->principal, route->scope, &err);
 
 	if (status == 0)
 		return true;
 	problem_reply(request, status, "%s", err.msg);
 	if (status == 401)
 		request->reply.authenticate = "Bearer realm=\"gover\"";
-	request->reply.retry_after_s = request->who.retry_after_s;
+	request->reply.retry_after_s = request->principal.retry_after_s;
 	return false;
 }
 

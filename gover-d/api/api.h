@@ -13,13 +13,13 @@
 
 struct manager;
 struct api;
-struct gate;
+struct authn;
 
 struct api *api_new(struct manager *manager);
 struct api *api_free(struct api *api); /* NULL is fine; returns NULL */
 
-/* Who may ask: root and the daemon's own user, until gate_open() lets in more. */
-struct gate *api_gate(struct api *api);
+/* Who may ask: root and the daemon's own user, until authn_open() lets in more. */
+struct authn *api_authn(struct api *api);
 
 /* What is answered from memory (GET /v1/host, /metrics) is old now, and made anew when next asked
  * for. Call at the end of every tick. */

@@ -226,8 +226,8 @@ void api_audit_begin(struct api *api, struct api_request *request)
 	const char *id = id_of(request);
 
 	if (!audit) {
-		log_error("no memory to record what %s asks for: %s %.100s", request->who.name,
-			  request->method, request->path);
+		log_error("no memory to record what %s asks for: %s %.100s",
+			  request->principal.name, request->method, request->path);
 		return;
 	}
 	audit->api = api;
@@ -236,8 +236,8 @@ void api_audit_begin(struct api *api, struct api_request *request)
 	if (audit->thing)
 		audit->before = look(api, audit->thing, audit->id);
 	audit->row.ts_ms = clock_now().wall_ms;
-	memcpy(audit->row.who, request->who.name, sizeof(request->who.name));
-	memcpy(audit->row.origin, request->who.from, sizeof(request->who.from));
+	memcpy(audit->row.who, request->principal.name, sizeof(request->principal.name));
+	memcpy(audit->row.origin, request->principal.from, sizeof(request->principal.from));
 	snprintf(audit->row.method, sizeof(audit->row.method), "%s", request->method);
 	snprintf(audit->row.path, sizeof(audit->row.path), "%s", request->path);
 	request->audit = audit;

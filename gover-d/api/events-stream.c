@@ -10,7 +10,7 @@
 #include "gover-d/api/internal.h"
 #include "gover-d/api/api.h"
 #include "gover-d/api/events.h"
-#include "gover-d/auth/gate.h"
+#include "gover-d/auth/authn.h"
 #include "gover-d/api/json-encode.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/auth/tokens.h"
@@ -57,14 +57,14 @@ static void free_stream(struct api_stream *stream)
 	free(f);
 }
 
-static void remember_who(struct follower *f, const struct access_who *who)
+static void remember_who(struct follower *f, const struct principal *who)
 {
 	static const char word[] = "token ";
 	const struct token *token = NULL;
 
 	memcpy(f->who, who->name, sizeof(f->who));
 	if (strncmp(who->name, word, sizeof(word) - 1) == 0)
-		token = tokens_named(gate_tokens(f->api->gate), who->name + sizeof(word) - 1);
+		token = tokens_named(authn_tokens(f->api->authn), who->name + sizeof(word) - 1);
 	if (!token)
 		return;
 	memcpy(f->token, token->name, sizeof(f->token));
@@ -77,7 +77,7 @@ static bool is_revoked(const struct follower *f, int64_t now_ms)
 
 	if (!f->token[0])
 		return false;
-	token = tokens_named(gate_tokens(f->api->gate), f->token);
+	token = tokens_named(authn_tokens(f->api->authn), f->token);
 	return !token || token->created_ms != f->created_ms ||
 	       (token->expires_ms && now_ms >= token->expires_ms);
 }
@@ -120,15 +120,15 @@ static struct follower *follow(struct api *api, unsigned int kinds, const char *
 /* Is there a place for who asks? False: the reply says why not. */
 static bool has_place(const struct api *api, struct api_request *request)
 {
-	const int kept = request->who.scope < ACCESS_OPERATE ? FOLLOWERS_KEPT : 0;
+	const int kept = request->principal.scope < ACCESS_OPERATE ? FOLLOWERS_KEPT : 0;
 	int n = 0;
 
 	for (const struct follower *f = api->followers; f; f = f->next)
-		n += strcmp(f->who, request->who.name) == 0;
+		n += strcmp(f->who, request->principal.name) == 0;
 	if (n >= FOLLOWERS_EACH)
 		problem_reply(request, 503,
 			      "%d already follow the events as %s, more are not let in", n,
-			      request->who.name);
+			      request->principal.name);
 	else if (api->n_followers >= FOLLOWERS_MAX - kept)
 		problem_reply(request, 503, "%d already follow the events, more are not let in",
 			      api->n_followers);
@@ -163,7 +163,7 @@ void api_get_events(struct api *api, struct api_request *request)
 		return;
 	f = follow(api, kinds, after && after[0] ? after : NULL);
 	if (f)
-		remember_who(f, &request->who);
+		remember_who(f, &request->principal);
 	api_request_reply_stream(request, "text/event-stream", f ? &f->stream : NULL);
 }
 

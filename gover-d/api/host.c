@@ -23,13 +23,13 @@ void api_get_host(struct api *api, struct api_request *request)
 
 static char *make_metrics(struct api *api, enum metrics_format format)
 {
-	const struct gate_tls *tls = gate_tls(api->gate);
+	const struct tls *tls = authn_tls(api->authn);
 	struct metrics_source source = {
 		.format = format,
 		.tally = &api->tally,
 		.routes = api->routes,
 		.n_routes = api->n_routes,
-		.tls_expires_s = tls ? gate_tls_expires_s(tls) : 0,
+		.tls_expires_s = tls ? tls_expires_s(tls) : 0,
 	};
 
 	metrics_tally_decisions(&api->tally, control_decisions(api->manager));

@@ -5,7 +5,7 @@
 
 #include "gover-d/api/request.h"
 #include "gover-d/core/control.h"
-#include "gover-d/auth/gate.h"
+#include "gover-d/auth/authn.h"
 #include "gover-d/api/metrics.h"
 
 /* Answers that many ask for and that stay the same until something changes. */
@@ -28,7 +28,7 @@ struct api {
 	int64_t told_decision;	    /* the last that is among them */
 	struct follower *followers; /* of the events, newest first */
 	int n_followers;
-	struct gate *gate;
+	struct authn *authn;
 	bool tokens_unsaved; /* tokens.json could not be written the last time */
 	struct metrics_tally tally;
 	struct api_counter counters[API_ROUTES_MAX + 1]; /* of each route; then of none */

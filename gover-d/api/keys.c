@@ -54,8 +54,9 @@ void api_keys_own(const struct api_request *request, char key[CLAIM_MAX])
 	const char *given = request->idempotency_key;
 
 	key[0] = '\0';
-	if (given && snprintf(key, CLAIM_MAX, "%s %s", request->who.name, given) >= CLAIM_MAX)
-		snprintf(key, CLAIM_MAX, "%s %016" PRIx64, request->who.name, hash_text(given));
+	if (given && snprintf(key, CLAIM_MAX, "%s %s", request->principal.name, given) >= CLAIM_MAX)
+		snprintf(key, CLAIM_MAX, "%s %016" PRIx64, request->principal.name,
+			 hash_text(given));
 }
 
 void api_keys_hash(const json_t *object, char hash[BODY_HASH_MAX])

@@ -92,8 +92,8 @@ struct api_request {
 		*last_event_id;
 	const char *body;
 	size_t body_length;
-	bool takes_body;       /* found early: a body that nobody will look at need not be kept */
-	struct access_who who; /* who asks; all zero: nobody who may anything */
+	bool takes_body; /* found early: a body that nobody will look at need not be kept */
+	struct principal principal; /* who asks; all zero: nobody who may anything */
 	/* Found by the route. */
 	char param[API_PARAM_MAX]; /* what stands for {id} */
 	json_t *object;	 /* the body, where the route takes one; only within the handler */

@@ -26,7 +26,7 @@
 struct token_job {
 	struct worker_job job; /* first: the worker hands it back */
 	struct api *api;
-	struct tokens *tokens; /* of the gate, which outlives the worker */
+	struct tokens *tokens; /* owned by authn, which outlives the worker */
 	struct api_later *later;
 	char path[PATH_MAX], name[ID_MAX];
 	char *text;  /* of the file */
@@ -64,14 +64,14 @@ static json_t *encode_token(const struct token *token, const char *text)
 
 json_t *api_encode_token(struct api *api, const char *name)
 {
-	const struct token *token = tokens_named(gate_tokens(api->gate), name);
+	const struct token *token = tokens_named(authn_tokens(api->authn), name);
 
 	return token ? encode_token(token, NULL) : NULL;
 }
 
 void api_get_tokens(struct api *api, struct api_request *request)
 {
-	const struct tokens *tokens = gate_tokens(api->gate);
+	const struct tokens *tokens = authn_tokens(api->authn);
 	const struct token *token;
 	json_t *list = json_array();
 
@@ -145,10 +145,10 @@ static void save_tokens(struct api *api, struct api_request *request, const char
 		save->job.run = run;
 		save->job.done = done;
 		save->api = api;
-		save->tokens = gate_tokens(api->gate);
+		save->tokens = authn_tokens(api->authn);
 		save->reply = reply;
 		save->text = tokens_encode(save->tokens);
-		snprintf(save->path, sizeof(save->path), "%s", gate_tokens_path(api->gate));
+		snprintf(save->path, sizeof(save->path), "%s", authn_tokens_path(api->authn));
 		memcpy(save->name, name, strlen(name) + 1);
 		save->later = save->text ? api_later_begin(request) : NULL;
 	}
@@ -162,7 +162,7 @@ static void save_tokens(struct api *api, struct api_request *request, const char
 		return;
 	}
 	if (reply)
-		(void)tokens_remove(gate_tokens(api->gate), name);
+		(void)tokens_remove(authn_tokens(api->authn), name);
 	if (save)
 		free_job(save);
 	else
@@ -175,7 +175,7 @@ static bool can_change(struct api *api, struct api_request *request)
 {
 	if (control_dry_run(api->manager))
 		problem_reply(request, 409, "this is a dry run: tokens are not changed");
-	else if (!gate_tokens_path(api->gate))
+	else if (!authn_tokens_path(api->authn))
 		problem_reply(request, 500,
 			      "tokens.json of the state directory could not be read at the start, "
 			      "as the log says: mend or remove it and restart the daemon");
@@ -210,7 +210,7 @@ void api_post_token(struct api *api, struct api_request *request)
 	}
 	if (!can_change(api, request))
 		return;
-	r = tokens_add(gate_tokens(api->gate), &token, text, &err);
+	r = tokens_add(authn_tokens(api->authn), &token, text, &err);
 	if (r < 0) {
 		problem_reply_error(request, r, &err);
 		return;
@@ -221,7 +221,7 @@ void api_post_token(struct api *api, struct api_request *request)
 		save_tokens(api, request, token.name, reply);
 		return;
 	}
-	(void)tokens_remove(gate_tokens(api->gate), token.name);
+	(void)tokens_remove(authn_tokens(api->authn), token.name);
 	problem_reply(request, 500, "no memory");
 }
 
@@ -232,7 +232,7 @@ void api_delete_token(struct api *api, struct api_request *request)
 	if (!can_change(api, request))
 		return;
 	if (id_copy(name, request->param) < 0 ||
-	    (tokens_remove(gate_tokens(api->gate), name) < 0 && !api->tokens_unsaved)) {
+	    (tokens_remove(authn_tokens(api->authn), name) < 0 && !api->tokens_unsaved)) {
 		problem_reply(request, 404, "there is no token %.100s", request->param);
 		return;
 	}

@@ -17,9 +17,10 @@ static const struct {
 	unsigned int status;
 	const char *sentence;
 } faults[] = {
-	[ACCESS_FINE] = {403, "this is for nobody"},
-	[ACCESS_STRANGER] = {403, "you are neither root nor in a group that may ask gover-d: see "
-				  "[access] of gover.conf(5)"},
+	[ACCESS_NO_FAULT] = {403, "this is for nobody"},
+	[ACCESS_NOT_IN_GROUP] = {403,
+				 "you are neither root nor in a group that may ask gover-d: see "
+				 "[access] of gover.conf(5)"},
 	[ACCESS_NO_TOKEN] = {401, "a token is needed: Authorization: Bearer gvr_..., made by "
 				  "`gover-ctl token add`"},
 	[ACCESS_BAD_TOKEN] = {401, "nobody has this token: it was removed, or never made here"},
@@ -28,23 +29,24 @@ static const struct {
 				  "next try"},
 	[ACCESS_TOO_MANY] = {429, "too many requests in this second: at most requests_per_s of "
 				  "[access] are allowed to a token, or without one to an address"},
-	[ACCESS_NOT_LOCALITY] = {403, "the Host header does not name this host: without a token "
+	[ACCESS_FOREIGN_HOST] = {403, "the Host header does not name this host: without a token "
 				      "only localhost is answered"},
 };
 
-unsigned int access_check(const struct access_who *who, enum access_scope wanted,
+unsigned int access_check(const struct principal *principal, enum access_scope wanted,
 			  struct err *reterr)
 {
-	if (wanted == ACCESS_OPEN || (wanted != ACCESS_NONE && who->scope >= wanted))
+	if (wanted == ACCESS_OPEN || (wanted != ACCESS_NONE && principal->scope >= wanted))
 		return 0;
-	if (who->scope == ACCESS_NONE || wanted == ACCESS_NONE) {
-		enum access_fault fault = wanted == ACCESS_NONE ? ACCESS_FINE : who->fault;
+	if (principal->scope == ACCESS_NONE || wanted == ACCESS_NONE) {
+		enum access_fault fault =
+			wanted == ACCESS_NONE ? ACCESS_NO_FAULT : principal->fault;
 
 		(void)err_fail(reterr, 0, "%s", faults[fault].sentence);
 		return faults[fault].status;
 	}
-	(void)err_fail(reterr, 0, "%s may %s, and this needs the scope %s", who->name,
-		       scope_names[who->scope], scope_names[wanted]);
+	(void)err_fail(reterr, 0, "%s may %s, and this needs the scope %s", principal->name,
+		       scope_names[principal->scope], scope_names[wanted]);
 	return 403;
 }
 

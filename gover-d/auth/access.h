@@ -24,20 +24,20 @@ enum access_scope {
 
 /* Why a caller may nothing. */
 enum access_fault {
-	ACCESS_FINE,
-	ACCESS_STRANGER,     /* of the unix socket, in neither group */
+	ACCESS_NO_FAULT,
+	ACCESS_NOT_IN_GROUP, /* of the unix socket, in neither group */
 	ACCESS_NO_TOKEN,     /* TCP, and it named none */
 	ACCESS_BAD_TOKEN,    /* nobody's */
 	ACCESS_EXPIRED,	     /* one that was good until lately */
 	ACCESS_BACK_OFF,     /* nobody's, and too many such came from this address */
 	ACCESS_TOO_MANY,     /* requests with this token, or from this address */
-	ACCESS_NOT_LOCALITY, /* a web page of somewhere else that asks as if it were from here */
+	ACCESS_FOREIGN_HOST, /* a web page of somewhere else that asks as if it were from here */
 };
 
 #define ACCESS_NAME_MAX 80 /* "token " and a name */
 #define ACCESS_FROM_MAX 64
 
-struct access_who {
+struct principal {
 	char name[ACCESS_NAME_MAX]; /* "root", "uid 1000", "token NAME", "anonymous"; "": nobody */
 	char from[ACCESS_FROM_MAX]; /* "pid 4321", or an address */
 	enum access_scope scope;
@@ -54,7 +54,7 @@ struct access_rules {
 };
 
 /* 0, or the status of the refusal (401, 403, 429) with its sentence. */
-unsigned int access_check(const struct access_who *who, enum access_scope wanted,
+unsigned int access_check(const struct principal *principal, enum access_scope wanted,
 			  struct err *reterr);
 
 /* What a process at the other end of the unix socket may do. */

@@ -23,7 +23,7 @@
 #define PEM_BYTES_MAX (256 * 1024)
 #define CHAIN_MAX     16 /* as many as GnuTLS takes from a file */
 /* A pair that is shown no more may be in a handshake still, for as long as a first request may take
- * to be there (HOUSE_FIRST_S); several times that. */
+ * to be there (CONNECTION_FIRST_REQUEST_S); several times that. */
 #define KEPT_S 60
 
 struct pair {
@@ -33,7 +33,7 @@ struct pair {
 	int64_t expires_s;
 	bool exposed;	     /* all can read the key */
 	uint64_t retired_ns; /* when another took its place */
-	struct pair *next;   /* gate_tls.retired */
+	struct pair *next;   /* tls.retired */
 };
 
 /* Of both files: another one has another stamp. All numbers, so that they can be compared as bytes.
@@ -44,7 +44,7 @@ struct stamp {
 	} files[2];
 };
 
-struct gate_tls {
+struct tls {
 	struct worker_job job; /* first: the worker hands it back. In its hands while @looking */
 	bool looking;
 	unsigned int periods; /* since the last look */
@@ -59,7 +59,7 @@ struct gate_tls {
 };
 
 /* GnuTLS asks without saying whose certificate is wanted: it is that of the one listener. */
-static const struct gate_tls *in_force;
+static const struct tls *in_force;
 
 static struct pair *free_pair(struct pair *pair)
 {
@@ -163,7 +163,7 @@ static int load_pair(const char *certificate_path, const char *key_path, struct 
 }
 
 /* A file that is not there has a stamp too. What chmod(1) does changes it as well. */
-static struct stamp read_stamp(const struct gate_tls *tls)
+static struct stamp read_stamp(const struct tls *tls)
 {
 	const char *const paths[] = {tls->certificate_path, tls->key_path};
 	struct stamp stamp = {0};
@@ -190,7 +190,7 @@ static bool same(const struct stamp *a, const struct stamp *b)
  */
 static void look(struct worker_job *job)
 {
-	struct gate_tls *tls = (struct gate_tls *)job;
+	struct tls *tls = (struct tls *)job;
 	struct stamp now = read_stamp(tls);
 	bool settled = same(&now, &tls->seen);
 
@@ -202,7 +202,7 @@ static void look(struct worker_job *job)
 	tls->result = load_pair(tls->certificate_path, tls->key_path, &tls->fresh, &tls->err);
 }
 
-static void warn_of_exposed(const struct gate_tls *tls)
+static void warn_of_exposed(const struct tls *tls)
 {
 	if (tls->shown->exposed)
 		log_warning("%s can be read by everybody on this host", tls->key_path);
@@ -210,7 +210,7 @@ static void warn_of_exposed(const struct gate_tls *tls)
 
 static void looked(struct worker_job *job)
 {
-	struct gate_tls *tls = (struct gate_tls *)job;
+	struct tls *tls = (struct tls *)job;
 
 	tls->looking = false;
 	if (tls->result < 0)
@@ -228,7 +228,7 @@ static void looked(struct worker_job *job)
 }
 
 /* Newest first: behind one that is old enough all are. */
-static void free_retired(struct gate_tls *tls, uint64_t kept_ns)
+static void free_retired(struct tls *tls, uint64_t kept_ns)
 {
 	struct pair **at = &tls->retired;
 
@@ -242,24 +242,25 @@ static void free_retired(struct gate_tls *tls, uint64_t kept_ns)
 	}
 }
 
-void gate_tls_tick(struct gate_tls *tls, struct worker *worker, uint64_t now_ns)
+void tls_tick(struct tls *tls, struct worker *worker, uint64_t now_ns)
 {
 	tls->now_ns = now_ns;
 	free_retired(tls, KEPT_S * NS_PER_S);
-	if (tls->looking || ++tls->periods < GATE_TLS_PERIODS)
+	if (tls->looking || ++tls->periods < TLS_CHECK_PERIODS)
 		return;
 	tls->periods = 0;
 	tls->looking = worker_submit(worker, &tls->job) == 0;
 }
 
-int64_t gate_tls_expires_s(const struct gate_tls *tls)
+int64_t tls_expires_s(const struct tls *tls)
 {
 	return tls->shown->expires_s;
 }
 
-int gate_tls_show(gnutls_session_t session, const gnutls_datum_t *authorities, int n_authorities,
-		  const gnutls_pk_algorithm_t *algorithms, int n_algorithms,
-		  gnutls_pcert_st **ret_chain, unsigned int *ret_n_chain, gnutls_privkey_t *ret_key)
+int tls_select_certificate(gnutls_session_t session, const gnutls_datum_t *authorities,
+			   int n_authorities, const gnutls_pk_algorithm_t *algorithms,
+			   int n_algorithms, gnutls_pcert_st **ret_chain, unsigned int *ret_n_chain,
+			   gnutls_privkey_t *ret_key)
 {
 	(void)session;
 	(void)authorities;
@@ -274,10 +275,10 @@ int gate_tls_show(gnutls_session_t session, const gnutls_datum_t *authorities, i
 	return 0;
 }
 
-int gate_tls_new(const char *certificate_path, const char *key_path, struct gate_tls **ret_tls,
-		 struct err *reterr)
+int tls_new(const char *certificate_path, const char *key_path, struct tls **ret_tls,
+	    struct err *reterr)
 {
-	struct gate_tls *tls = calloc(1, sizeof(*tls));
+	struct tls *tls = calloc(1, sizeof(*tls));
 	int r;
 
 	if (!tls)
@@ -298,7 +299,7 @@ int gate_tls_new(const char *certificate_path, const char *key_path, struct gate
 	return 0;
 }
 
-struct gate_tls *gate_tls_free(struct gate_tls *tls)
+struct tls *tls_free(struct tls *tls)
 {
 	if (!tls)
 		return NULL;

@@ -11,28 +11,28 @@
 
 #include "base/err.h"
 
-struct gate_tls;
+struct tls;
 struct worker;
 
 /* Reads both PEM files and sees that they are a pair, as GnuTLS understands it. A negative errno
- * with a sentence that names the file. One at a time: see gate_tls_show(). */
-int gate_tls_new(const char *certificate_path, const char *key_path, struct gate_tls **ret_tls,
-		 struct err *reterr);
+ * with a sentence that names the file. One at a time: see tls_select_certificate(). */
+int tls_new(const char *certificate_path, const char *key_path, struct tls **ret_tls,
+	    struct err *reterr);
 /* No handshake and no job of it is under way any more. NULL is fine; returns NULL. */
-struct gate_tls *gate_tls_free(struct gate_tls *tls);
+struct tls *tls_free(struct tls *tls);
 
-/* Once a period: has @worker look every GATE_TLS_PERIODS whether the files are others. Those that
+/* Once a period: has @worker look every TLS_CHECK_PERIODS whether the files are others. Those that
  * are a pair are shown from then on; the log tells of them, and of those that are none. */
-#define GATE_TLS_PERIODS 10
-void gate_tls_tick(struct gate_tls *tls, struct worker *worker, uint64_t now_ns);
+#define TLS_CHECK_PERIODS 10
+void tls_tick(struct tls *tls, struct worker *worker, uint64_t now_ns);
 
 /* Until when the certificate that is shown is good, in seconds since 1970. */
-int64_t gate_tls_expires_s(const struct gate_tls *tls);
+int64_t tls_expires_s(const struct tls *tls);
 
 /* For MHD_OPTION_HTTPS_CERT_CALLBACK: what GnuTLS shows in a handshake. */
-int gate_tls_show(gnutls_session_t session, const gnutls_datum_t *authorities, int n_authorities,
-		  const gnutls_pk_algorithm_t *algorithms, int n_algorithms,
-		  gnutls_pcert_st **ret_chain, unsigned int *ret_n_chain,
-		  gnutls_privkey_t *ret_key);
+int tls_select_certificate(gnutls_session_t session, const gnutls_datum_t *authorities,
+			   int n_authorities, const gnutls_pk_algorithm_t *algorithms,
+			   int n_algorithms, gnutls_pcert_st **ret_chain, unsigned int *ret_n_chain,
+			   gnutls_privkey_t *ret_key);
 
 #endif

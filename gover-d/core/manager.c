@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "db/db.h"
-#include "gover-d/auth/gate.h"
+#include "gover-d/auth/authn.h"
 #include "gover-d/api/json-encode.h"
 #include "gover-d/core/ledger.h"
 #include "gover-d/util/log.h"
@@ -380,7 +380,7 @@ static int set_up(struct manager *m, struct err *reterr)
 	if (r < 0)
 		goto out;
 	m->api = api_new(m);
-	r = m->api ? gate_open(api_gate(m->api), &m->config, reterr)
+	r = m->api ? authn_open(api_authn(m->api), &m->config, reterr)
 		   : err_fail(reterr, ENOMEM, "no memory");
 	if (r >= 0)
 		r = http_new(m->event, m->config.socket, m->config.listen, m->api, &m->http,

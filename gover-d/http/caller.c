@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Who is behind a connection. Must never decide what he may do: the gate and access.h do. */
+/* Reads peers and identifies callers. What a caller may do is decided in access.c. */
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "gover-d/auth/tls.h"
 #include "gover-d/http/caller.h"
 
-/* As GnuTLS writes it: nothing older than TLS 1.2. */
+/* GnuTLS syntax: nothing older than TLS 1.2. */
 #define TLS_PRIORITIES "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
-void http_who_connection(const struct gate *gate, struct MHD_Connection *connection,
-			 void **socket_context, enum MHD_ConnectionNotificationCode code)
+void caller_on_connection(const struct authn *authn, struct MHD_Connection *connection,
+			  void **socket_context, enum MHD_ConnectionNotificationCode code)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -20,10 +20,10 @@ void http_who_connection(const struct gate *gate, struct MHD_Connection *connect
 		*socket_context = NULL;
 		return;
 	}
-	/* Who is not known, or cannot be remembered, may nothing. */
+	/* A caller whose peer is unknown has no access. */
 	*socket_context = calloc(1, sizeof(struct peer));
 	if (*socket_context && info)
-		(void)peer_read(info->connect_fd, gate_rules(gate), *socket_context);
+		(void)peer_read(info->connect_fd, authn_rules(authn), *socket_context);
 }
 
 static const char *header(struct MHD_Connection *connection, const char *name)
@@ -31,30 +31,34 @@ static const char *header(struct MHD_Connection *connection, const char *name)
 	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
-void http_who_asks(struct gate *gate, struct MHD_Connection *connection, struct access_who *ret_who)
+void caller_identify(struct authn *authn, struct MHD_Connection *connection,
+		     struct principal *ret_principal)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
-	*ret_who = (struct access_who){.scope = ACCESS_NONE};
+	*ret_principal = (struct principal){.scope = ACCESS_NONE};
 	if (info && info->socket_context)
-		gate_identify(gate, info->socket_context,
-			      header(connection, MHD_HTTP_HEADER_AUTHORIZATION),
-			      header(connection, MHD_HTTP_HEADER_HOST), clock_now(), ret_who);
+		authn_identify(authn, info->socket_context,
+			       header(connection, MHD_HTTP_HEADER_AUTHORIZATION),
+			       header(connection, MHD_HTTP_HEADER_HOST), clock_now(),
+			       ret_principal);
 }
 
-/* libmicrohttpd takes texts and functions as pointers to what may change, and changes none. */
+/* libmicrohttpd takes strings and functions as non-const pointers, but does not write to them. */
 static struct MHD_OptionItem option(enum MHD_OPTION which, uintptr_t value)
 {
 	return (struct MHD_OptionItem){.option = which, .ptr_value = (void *)value};
 }
 
-bool http_who_tls(const struct gate *gate, struct MHD_OptionItem options[HTTP_WHO_TLS_OPTIONS])
+bool caller_tls_options(const struct authn *authn,
+			struct MHD_OptionItem options[CALLER_TLS_OPTIONS])
 {
 	int n = 0;
 
-	if (gate_tls(gate)) {
-		options[n++] = option(MHD_OPTION_HTTPS_CERT_CALLBACK, (uintptr_t)gate_tls_show);
+	if (authn_tls(authn)) {
+		options[n++] =
+			option(MHD_OPTION_HTTPS_CERT_CALLBACK, (uintptr_t)tls_select_certificate);
 		options[n++] = option(MHD_OPTION_HTTPS_PRIORITIES, (uintptr_t)TLS_PRIORITIES);
 	}
 	options[n] = option(MHD_OPTION_END, 0);

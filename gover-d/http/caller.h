@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Between libmicrohttpd and the gate: who is behind a connection, who asks, and TLS. */
+/* Connects libmicrohttpd with authentication: peers, principals and TLS. */
 #ifndef GOVER_D_HTTP_CALLER_H
 #define GOVER_D_HTTP_CALLER_H
 
 #include <microhttpd.h>
 
-#include "gover-d/auth/gate.h"
+#include "gover-d/auth/authn.h"
 
-/* For MHD_OPTION_NOTIFY_CONNECTION: the peer is looked at once and kept as the connection's socket
- * context, until it is closed. */
-void http_who_connection(const struct gate *gate, struct MHD_Connection *connection,
-			 void **socket_context, enum MHD_ConnectionNotificationCode code);
+/* For MHD_OPTION_NOTIFY_CONNECTION. The peer is read once and kept as the connection's socket
+ * context until the connection is closed. */
+void caller_on_connection(const struct authn *authn, struct MHD_Connection *connection,
+			  void **socket_context, enum MHD_ConnectionNotificationCode code);
 
-/* Who asks with the headers that have come. */
-void http_who_asks(struct gate *gate, struct MHD_Connection *connection,
-		   struct access_who *ret_who);
+/* Identifies the caller of a request by its headers and its connection's peer. */
+void caller_identify(struct authn *authn, struct MHD_Connection *connection,
+		     struct principal *ret_principal);
 
-/* For MHD_OPTION_ARRAY, of a daemon that serves TCP. True: with MHD_USE_TLS. */
-#define HTTP_WHO_TLS_OPTIONS 3
-bool http_who_tls(const struct gate *gate, struct MHD_OptionItem options[HTTP_WHO_TLS_OPTIONS]);
+/* For MHD_OPTION_ARRAY of a daemon that serves TCP. True: start it with MHD_USE_TLS. */
+#define CALLER_TLS_OPTIONS 3
+bool caller_tls_options(const struct authn *authn,
+			struct MHD_OptionItem options[CALLER_TLS_OPTIONS]);
 
 #endif

@@ -19,8 +19,8 @@
 #include "base/parse.h"
 #include "gover-d/api/request.h"
 #include "gover-d/api/api.h"
-#include "gover-d/auth/gate.h"
-#include "gover-d/http/door.h"
+#include "gover-d/auth/authn.h"
+#include "gover-d/http/acceptor.h"
 #include "gover-d/http/listen.h"
 #include "gover-d/http/stream.h"
 #include "gover-d/http/caller.h"
@@ -28,8 +28,8 @@
 #include "gover-d/api/problem.h"
 
 #define PRIORITY (SD_EVENT_PRIORITY_NORMAL + 10)
-/* Those that were shown out have no place in the house, and are closed in MHD's next run. */
-#define CONNECTIONS_MAX (HOUSE_PLACES + 256U)
+/* Those that were shown out have no place in the table, and are closed in MHD's next run. */
+#define CONNECTIONS_MAX (CONNECTION_SLOTS + 256U)
 #define TIMEOUT_S	30U
 #define HEADERS_MAX	((size_t)16 * 1024)
 /* A body of unannounced length is read so far beyond what is kept, for the sake of the answer. */
@@ -39,12 +39,12 @@ struct listener {
 	struct http *http;
 	struct MHD_Daemon *daemon;
 	sd_event_source *readable, *timer;
-	struct door door;
+	struct acceptor acceptor;
 };
 
 struct http {
 	struct api *api;
-	struct house *house; /* of both */
+	struct connection_table *table; /* of both */
 	struct listener unix_socket, tcp;
 	char socket_path[PATH_MAX]; /* "": not made */
 	dev_t socket_dev;
@@ -126,9 +126,9 @@ static void connection_changed(void *userdata, struct MHD_Connection *connection
 {
 	struct listener *listener = userdata;
 
-	http_who_connection(api_gate(listener->http->api), connection, socket_context, code);
+	caller_on_connection(api_authn(listener->http->api), connection, socket_context, code);
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED)
-		house_leave(listener->http->house, socket_of(connection));
+		connection_table_remove(listener->http->table, socket_of(connection));
 }
 
 static struct exchange *begin(struct listener *listener, struct MHD_Connection *connection,
@@ -152,7 +152,7 @@ static struct exchange *begin(struct listener *listener, struct MHD_Connection *
 		.answered = answered,
 	};
 	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_query, &x->request);
-	http_who_asks(api_gate(listener->http->api), connection, &x->request.who);
+	caller_identify(api_authn(listener->http->api), connection, &x->request.principal);
 	return x;
 }
 
@@ -165,7 +165,8 @@ static void completed(void *userdata, struct MHD_Connection *connection, void **
 	(void)code;
 	if (!x)
 		return;
-	house_answered(x->listener->http->house, socket_of(connection), clock_now().mono_ns);
+	connection_table_end_request(x->listener->http->table, socket_of(connection),
+				     clock_now().mono_ns);
 	http_stream_end(x->stream);
 	api_request_fini(&x->request);
 	free(x->body);
@@ -282,7 +283,7 @@ static enum MHD_Result receive(struct exchange *x, const char *data, size_t *siz
 
 static void serve(struct exchange *x)
 {
-	struct house *house = x->listener->http->house;
+	struct connection_table *table = x->listener->http->table;
 
 	x->served = true;
 	if (x->received > API_BODY_MAX) {
@@ -291,15 +292,15 @@ static void serve(struct exchange *x)
 	}
 	x->request.body = x->body;
 	x->request.body_length = x->body ? x->received : 0;
-	house_asked(house, socket_of(x->connection), clock_now().mono_ns);
+	connection_table_begin_request(table, socket_of(x->connection), clock_now().mono_ns);
 	api_serve(x->listener->http->api, &x->request);
 	if (!x->request.reply.stream)
 		return;
-	if (!house_streams(house, socket_of(x->connection)))
+	if (!connection_table_begin_stream(table, socket_of(x->connection)))
 		problem_reply(&x->request, 503,
 			      "%d answers without an end are all that one may "
 			      "have, and you have them",
-			      HOUSE_STREAMS);
+			      CONNECTION_STREAMS_PER_CLIENT);
 	api_request_count(&x->request);
 }
 
@@ -402,9 +403,9 @@ static int watch(struct listener *listener, sd_event *event)
 static int serve_on(struct listener *listener, int fd, sd_event *event, struct http *http,
 		    struct err *reterr)
 {
-	struct MHD_OptionItem options[HTTP_WHO_TLS_OPTIONS] = {{MHD_OPTION_END, 0, NULL}};
-	bool tls = listener == &http->tcp && http_who_tls(api_gate(http->api), options);
-	int r = listener == &http->tcp ? gate_check_listener(api_gate(http->api), fd, reterr) : 0;
+	struct MHD_OptionItem options[CALLER_TLS_OPTIONS] = {{MHD_OPTION_END, 0, NULL}};
+	bool tls = listener == &http->tcp && caller_tls_options(api_authn(http->api), options);
+	int r = listener == &http->tcp ? authn_check_listener(api_authn(http->api), fd, reterr) : 0;
 
 	if (r < 0) {
 		(void)close(fd);
@@ -426,8 +427,8 @@ static int serve_on(struct listener *listener, int fd, sd_event *event, struct h
 	}
 	r = watch(listener, event);
 	if (r >= 0)
-		r = door_init(&listener->door, fd, listener->daemon, http->house, event,
-			      listener->timer, PRIORITY);
+		r = acceptor_init(&listener->acceptor, fd, listener->daemon, http->table, event,
+				  listener->timer, PRIORITY);
 	else
 		(void)close(fd);
 	if (r < 0)
@@ -467,8 +468,8 @@ int http_new(sd_event *event, const char *socket_path, const char *listen, struc
 	if (!http)
 		return err_fail(reterr, ENOMEM, "no memory");
 	http->api = api;
-	http->house = house_new();
-	if (!http->house) {
+	http->table = connection_table_new();
+	if (!http->table) {
 		http_free(http);
 		return err_fail(reterr, ENOMEM, "no memory");
 	}
@@ -491,7 +492,7 @@ int http_new(sd_event *event, const char *socket_path, const char *listen, struc
 
 static void stop(struct listener *listener)
 {
-	door_fini(&listener->door);
+	acceptor_fini(&listener->acceptor);
 	sd_event_source_disable_unref(listener->readable);
 	sd_event_source_disable_unref(listener->timer);
 	if (listener->daemon)
@@ -518,7 +519,7 @@ struct http *http_free(struct http *http)
 	http_stream_end_all(&http->streams);
 	stop(&http->tcp);
 	stop(&http->unix_socket);
-	house_free(http->house);
+	connection_table_free(http->table);
 	free(http);
 	return NULL;
 }

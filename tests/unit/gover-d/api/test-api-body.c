@@ -198,7 +198,7 @@ static void a_body_must_say_that_it_is_json(void **state)
 			.content_type = cases[i].type,
 			.body = "{}",
 			.body_length = 2,
-			.who = {.scope = ACCESS_OPERATE},
+			.principal = {.scope = ACCESS_OPERATE},
 		};
 
 		api_serve(api, &request);

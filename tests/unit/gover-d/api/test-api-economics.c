@@ -95,7 +95,7 @@ static json_t *query(const char *from, const char *to)
 		.query = {{"from", from}, {"to", to}},
 		.n_query = 2,
 		.answered = note_answer,
-		.who = {.scope = ACCESS_READ},
+		.principal = {.scope = ACCESS_READ},
 	};
 	json_t *answer;
 

@@ -223,9 +223,9 @@ static void readers_are_bounded(void **state)
 			*r = (struct api_request){
 				.method = "GET",
 				.path = "/v1/events",
-				.who = {.scope = rows[i].scope},
+				.principal = {.scope = rows[i].scope},
 			};
-			strcpy(r->who.name, rows[i].name);
+			strcpy(r->principal.name, rows[i].name);
 			api_serve(api, r++);
 			assert_int_equal(r[-1].reply.status, n < rows[i].let_in ? 200 : 503);
 		}

@@ -142,7 +142,7 @@ static void query(struct api_request *request, const char *from, const char *to,
 	*request = (struct api_request){
 		.method = "GET",
 		.path = request->path,
-		.who = {.scope = ACCESS_READ},
+		.principal = {.scope = ACCESS_READ},
 		.query = {{"from", from}, {"to", to}, {"step", step}},
 		.n_query = 3,
 		.answered = note_answer,
@@ -305,7 +305,7 @@ static void a_step_is_chosen_that_fits_a_picture(void **state)
 		struct api_request request = {
 			.method = "GET",
 			.path = "/v1/vgpus/a/history",
-			.who = {.scope = ACCESS_READ},
+			.principal = {.scope = ACCESS_READ},
 			.query = {{"from", cases[i].from}, {"to", "1700000000"}},
 			.n_query = 2,
 		};
@@ -369,7 +369,7 @@ static void a_query_outlives_who_asked(void **state)
 	struct api_request request = {
 		.method = "GET",
 		.path = "/v1/vgpus/a/history",
-		.who = {.scope = ACCESS_READ},
+		.principal = {.scope = ACCESS_READ},
 		.answered = note_answer,
 	};
 
@@ -423,7 +423,7 @@ static json_t *get_page(const char *from, const char *to)
 	struct api_request request = {
 		.method = "GET",
 		.path = "/v1/gpus/gpu0/history",
-		.who = {.scope = ACCESS_READ},
+		.principal = {.scope = ACCESS_READ},
 		.query = {{"from", from}, {"to", to}},
 		.n_query = 2,
 		.answered = note_answer,

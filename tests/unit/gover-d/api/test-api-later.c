@@ -19,7 +19,7 @@ static struct api_request sale(void)
 	return (struct api_request){
 		.method = "POST",
 		.path = "/v1/vgpus",
-		.who = {.name = "root", .scope = ACCESS_OPERATE},
+		.principal = {.name = "root", .scope = ACCESS_OPERATE},
 		.content_type = "application/json; charset=utf-8",
 		.body = body,
 		.body_length = strlen(body),

@@ -453,9 +453,9 @@ static inline const struct api_reply *ask(const char *line, const char *body)
 		.content_type = body ? "application/json" : NULL,
 		.body = body,
 		.body_length = body ? strlen(body) : 0,
-		.who = {.from = "pid 1", .scope = ACCESS_ADMIN},
+		.principal = {.from = "pid 1", .scope = ACCESS_ADMIN},
 	};
-	strcpy(request.who.name, ask_who);
+	strcpy(request.principal.name, ask_who);
 	while ((at = strtok(NULL, "&="))) {
 		request.query[request.n_query].name = at;
 		at = strtok(NULL, "&=");

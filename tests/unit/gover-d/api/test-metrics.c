@@ -283,7 +283,7 @@ static const char *scrape_as(const char *accept, const char *type)
 		.method = "GET",
 		.path = "/metrics",
 		.accept = accept,
-		.who = {.scope = ACCESS_READ},
+		.principal = {.scope = ACCESS_READ},
 	};
 	api_serve(api, &request);
 	assert_int_equal(request.reply.status, 200);

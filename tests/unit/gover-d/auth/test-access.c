@@ -20,16 +20,16 @@ static const struct {
 	unsigned int open, read, operate, admin;
 	const char *words; /* of the refusal to read, or to administer */
 } callers[] = {
-	{ACCESS_ADMIN, ACCESS_FINE, 0, 0, 0, 0, NULL},
-	{ACCESS_OPERATE, ACCESS_FINE, 0, 0, 0, 403, "needs the scope admin"},
-	{ACCESS_READ, ACCESS_FINE, 0, 0, 403, 403, "she may read"},
-	{ACCESS_NONE, ACCESS_FINE, 0, 403, 403, 403, "for nobody"},
-	{ACCESS_NONE, ACCESS_STRANGER, 0, 403, 403, 403, "in a group"},
+	{ACCESS_ADMIN, ACCESS_NO_FAULT, 0, 0, 0, 0, NULL},
+	{ACCESS_OPERATE, ACCESS_NO_FAULT, 0, 0, 0, 403, "needs the scope admin"},
+	{ACCESS_READ, ACCESS_NO_FAULT, 0, 0, 403, 403, "she may read"},
+	{ACCESS_NONE, ACCESS_NO_FAULT, 0, 403, 403, 403, "for nobody"},
+	{ACCESS_NONE, ACCESS_NOT_IN_GROUP, 0, 403, 403, 403, "in a group"},
 	{ACCESS_NONE, ACCESS_NO_TOKEN, 0, 401, 401, 401, "a token is needed"},
 	{ACCESS_NONE, ACCESS_BAD_TOKEN, 0, 401, 401, 401, "nobody has this token"},
 	{ACCESS_NONE, ACCESS_EXPIRED, 0, 401, 401, 401, "expired"},
 	{ACCESS_NONE, ACCESS_BACK_OFF, 0, 429, 429, 429, "too many wrong tokens"},
-	{ACCESS_NONE, ACCESS_NOT_LOCALITY, 0, 403, 403, 403, "Host"},
+	{ACCESS_NONE, ACCESS_FOREIGN_HOST, 0, 403, 403, 403, "Host"},
 	{ACCESS_NONE, ACCESS_TOO_MANY, 0, 429, 429, 429, "too many requests"},
 };
 
@@ -37,16 +37,17 @@ static void every_caller_meets_every_route(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(callers); i++) {
-		struct access_who who = {
+		struct principal principal = {
 			.name = "she", .scope = callers[i].has, .fault = callers[i].fault};
 		struct err err = {""};
 
 		/* A route that forgot to say what it wants is for nobody, whatever the fault. */
-		assert_int_not_equal(access_check(&who, ACCESS_NONE, &err), 0);
-		assert_int_equal(access_check(&who, ACCESS_OPEN, &err), callers[i].open);
-		assert_int_equal(access_check(&who, ACCESS_READ, &err), callers[i].read);
-		assert_int_equal(access_check(&who, ACCESS_OPERATE, &err), callers[i].operate);
-		assert_int_equal(access_check(&who, ACCESS_ADMIN, &err), callers[i].admin);
+		assert_int_not_equal(access_check(&principal, ACCESS_NONE, &err), 0);
+		assert_int_equal(access_check(&principal, ACCESS_OPEN, &err), callers[i].open);
+		assert_int_equal(access_check(&principal, ACCESS_READ, &err), callers[i].read);
+		assert_int_equal(access_check(&principal, ACCESS_OPERATE, &err),
+				 callers[i].operate);
+		assert_int_equal(access_check(&principal, ACCESS_ADMIN, &err), callers[i].admin);
 		if (callers[i].words && !strstr(err.msg, callers[i].words))
 			fail_msg("\"%s\" does not say \"%s\"", err.msg, callers[i].words);
 	}

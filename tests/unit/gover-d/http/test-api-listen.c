@@ -7,8 +7,8 @@
 #include <netinet/in.h>
 #include <sys/stat.h>
 
-#include "gover-d/auth/gate.h"
-#include "gover-d/http/house.h"
+#include "gover-d/auth/authn.h"
+#include "gover-d/http/connection-table.h"
 #include "gover-d/http/listen.h"
 #include "gover-d/auth/tokens.h"
 
@@ -147,7 +147,7 @@ static void it_also_listens_on_an_address(void **state)
 static void an_address_has_so_many_endless_answers_whoever_asks(void **state)
 {
 	char text[32], words[2][160];
-	int fds[HOUSE_STREAMS];
+	int fds[CONNECTION_STREAMS_PER_CLIENT];
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
@@ -155,7 +155,7 @@ static void an_address_has_so_many_endless_answers_whoever_asks(void **state)
 		char secret[TOKEN_TEXT_SIZE];
 
 		snprintf(token.name, sizeof(token.name), "t%zu", i);
-		assert_int_equal(tokens_add(gate_tokens(api_gate(api)), &token, secret, &err), 0);
+		assert_int_equal(tokens_add(authn_tokens(api_authn(api)), &token, secret, &err), 0);
 		snprintf(words[i], sizeof(words[i]),
 			 "GET /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n",
 			 secret);

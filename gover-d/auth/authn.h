@@ -4,53 +4,53 @@
  * the token it carries. Holds the tokens, the limits by address and the certificate. What somebody
  * may do is access.h's. Must never log a token, nor keep one.
  */
-#ifndef GOVER_D_AUTH_GATE_H
-#define GOVER_D_AUTH_GATE_H
+#ifndef GOVER_D_AUTH_AUTHN_H
+#define GOVER_D_AUTH_AUTHN_H
 
 #include "base/clock.h"
 #include "gover-d/auth/access.h"
 #include "gover-d/auth/peer.h"
 
 struct config;
-struct gate;
-struct gate_tls;
+struct authn;
+struct tls;
 struct tokens;
 struct worker;
 
-#define GATE_TLS_NEEDED                                                                          \
+#define AUTHN_TLS_REQUIRED                                                                       \
 	"listen: off loopback TLS is required: set tls_certificate and tls_key of [daemon], or " \
 	"listen on 127.0.0.1 or [::1]"
 
 /* Lets in root and the user the daemon runs as, on the unix socket, and nobody else. NULL: no
  * memory. */
-struct gate *gate_new(void);
-struct gate *gate_free(struct gate *gate); /* NULL is fine; returns NULL */
+struct authn *authn_new(void);
+struct authn *authn_free(struct authn *authn); /* NULL is fine; returns NULL */
 
 /*
  * Takes up what the configuration says of access: groups, tokens, certificate. -EINVAL with a
  * sentence: certificate and key are of no use. Tokens that cannot be read are told in the log, and
  * nobody's are good then.
  */
-int gate_open(struct gate *gate, const struct config *config, struct err *reterr);
+int authn_open(struct authn *authn, const struct config *config, struct err *reterr);
 
-const struct access_rules *gate_rules(const struct gate *gate);
+const struct access_rules *authn_rules(const struct authn *authn);
 
 /* Of a request with these headers (NULL: it has none) on a connection from @peer. */
-void gate_identify(struct gate *gate, const struct peer *peer, const char *authorization,
-		   const char *host, struct instant now, struct access_who *ret_who);
+void authn_identify(struct authn *authn, const struct peer *peer, const char *authorization,
+		    const char *host, struct instant now, struct principal *ret_principal);
 
-struct tokens *gate_tokens(struct gate *gate);
+struct tokens *authn_tokens(struct authn *authn);
 /* Where they are kept; NULL: what stands there could not be read, and is not to be lost. */
-const char *gate_tokens_path(const struct gate *gate);
+const char *authn_tokens_path(const struct authn *authn);
 
 /* Once a period. @worker reads what may wait on a disk. */
-void gate_tick(struct gate *gate, struct worker *worker, uint64_t now_ns);
+void authn_tick(struct authn *authn, struct worker *worker, uint64_t now_ns);
 
 /* The certificate of TCP; NULL: it is not encrypted. */
-const struct gate_tls *gate_tls(const struct gate *gate);
+const struct tls *authn_tls(const struct authn *authn);
 
 /* May TCP be served on the listening socket @fd? -EPERM with a sentence: off loopback and without
  * TLS. */
-int gate_check_listener(const struct gate *gate, int fd, struct err *reterr);
+int authn_check_listener(const struct authn *authn, int fd, struct err *reterr);
 
 #endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who asks. A good token is good also where its address is kept waiting for wrong ones: behind one
+ * address many may stand, and what waiting spares is work, not guesses. Must never log a token.
+ */
+#include <errno.h>
+#include <grp.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/parse.h"
+#include "gover-d/config/config.h"
+#include "gover-d/auth/tls.h"
+#include "gover-d/auth/authn.h"
+#include "gover-d/auth/limits.h"
+#include "gover-d/util/log.h"
+#include "gover-d/auth/tokens.h"
+
+struct authn {
+	struct access_rules rules;
+	struct tokens *tokens;
+	struct limits *limits;
+	unsigned int requests_per_s;
+	struct tls *tls; /* NULL: none */
+	char tokens_path[PATH_MAX];
+	bool tokens_spoilt; /* the file could not be read: it is not to be written over */
+};
+
+struct authn *authn_new(void)
+{
+	struct authn *authn = calloc(1, sizeof(*authn));
+
+	if (!authn)
+		return NULL;
+	authn->rules = (struct access_rules){
+		.own_uid = geteuid(),
+		.operate_gid = ACCESS_NO_GROUP,
+		.read_gid = ACCESS_NO_GROUP,
+	};
+	authn->tokens = tokens_new();
+	authn->limits = limits_new();
+	return authn->tokens && authn->limits ? authn : authn_free(authn);
+}
+
+struct authn *authn_free(struct authn *authn)
+{
+	if (!authn)
+		return NULL;
+	tokens_free(authn->tokens);
+	limits_free(authn->limits);
+	tls_free(authn->tls);
+	free(authn);
+	return NULL;
+}
+
+/* A name, or a number. At the start alone: names may be slow to have. Many hosts do without the
+ * @usual one. */
+static gid_t find_group(const char *name, const char *usual)
+{
+	const struct group *group;
+	int64_t number;
+
+	if (name[0] == '\0')
+		return ACCESS_NO_GROUP;
+	if (parse_int(name, 0, (int64_t)ACCESS_NO_GROUP - 1, &number) == 0)
+		return (gid_t)number;
+	group = getgrnam(name);
+	if (group)
+		return group->gr_gid;
+	if (strcmp(name, usual) != 0)
+		log_warning("there is no group %s on this host: nobody is let in by it", name);
+	return ACCESS_NO_GROUP;
+}
+
+static void load_tokens(struct authn *authn, const char *state_dir)
+{
+	struct err err = {""};
+
+	if (snprintf(authn->tokens_path, sizeof(authn->tokens_path), "%s/tokens.json", state_dir) >=
+	    (int)sizeof(authn->tokens_path)) {
+		authn->tokens_spoilt = true;
+		log_error("%s/tokens.json: the path is too long: no token is good", state_dir);
+	} else if (tokens_load(authn->tokens, authn->tokens_path, &err) < 0) {
+		authn->tokens_spoilt = true;
+		log_error("%s; no token is good until it is mended or removed", err.msg);
+	}
+}
+
+int authn_open(struct authn *authn, const struct config *config, struct err *reterr)
+{
+	authn->rules.operate_gid = find_group(config->operate_group, "gover");
+	authn->rules.read_gid = find_group(config->read_group, "gover-read");
+	authn->rules.anonymous_read = strcmp(config->anonymous, "read") == 0;
+	authn->requests_per_s = (unsigned int)config->requests_per_s;
+	load_tokens(authn, config->state_dir);
+	if (!config->tls_certificate[0])
+		return 0;
+	return tls_new(config->tls_certificate, config->tls_key, &authn->tls, reterr);
+}
+
+const struct access_rules *authn_rules(const struct authn *authn)
+{
+	return &authn->rules;
+}
+
+struct tokens *authn_tokens(struct authn *authn)
+{
+	return authn->tokens;
+}
+
+const char *authn_tokens_path(const struct authn *authn)
+{
+	return authn->tokens_spoilt ? NULL : authn->tokens_path;
+}
+
+void authn_tick(struct authn *authn, struct worker *worker, uint64_t now_ns)
+{
+	if (authn->tls)
+		tls_tick(authn->tls, worker, now_ns);
+}
+
+const struct tls *authn_tls(const struct authn *authn)
+{
+	return authn->tls;
+}
+
+int authn_check_listener(const struct authn *authn, int fd, struct err *reterr)
+{
+	struct sockaddr_storage address = {0};
+	socklen_t size = sizeof(address);
+
+	if (authn->tls)
+		return 0;
+	if (getsockname(fd, (struct sockaddr *)&address, &size) < 0)
+		return err_fail(reterr, errno, "the listening socket: %s", strerror(errno));
+	if (access_is_loopback((const struct sockaddr *)&address))
+		return 0;
+	return err_fail(reterr, EPERM, "%s", AUTHN_TLS_REQUIRED);
+}
+
+/* Counted for whom: a token, or for those without a good one the address. So who floods from where
+ * others are uses up nobody's requests but his own. */
+static bool within_limit(struct authn *authn, const struct peer *peer, const struct token *token,
+			 uint64_t now_ns)
+{
+	_Static_assert(TOKEN_HASH_BYTES >= PEER_KEY_BYTES, "a key is the beginning of a hash");
+
+	return limits_take_request(authn->limits, token ? token->hash : peer->key,
+				   authn->requests_per_s, now_ns);
+}
+
+/* What follows "Bearer " of the header; NULL: something else does. */
+static const char *bearer_of(const char *authorization)
+{
+	const char *text = authorization + strlen("Bearer");
+
+	if (strncasecmp(authorization, "Bearer ", 7) != 0)
+		return NULL;
+	return text + strspn(text, " ");
+}
+
+static void refuse(struct principal *principal, enum access_fault fault, unsigned int retry_after_s)
+{
+	principal->fault = fault;
+	principal->retry_after_s = retry_after_s;
+}
+
+static void identify_token(struct authn *authn, const struct peer *peer, const struct token *token,
+			   struct instant now, struct principal *principal)
+{
+	unsigned int wait_s, begins_s;
+
+	if (token && token->expires_ms && now.wall_ms >= token->expires_ms) {
+		refuse(principal, ACCESS_EXPIRED, 0);
+	} else if (token) {
+		snprintf(principal->name, sizeof(principal->name), "token %s", token->name);
+		principal->scope = token->scope;
+	} else {
+		wait_s = limits_fail_token(authn->limits, peer->key, now.mono_ns, &begins_s);
+		refuse(principal, wait_s ? ACCESS_BACK_OFF : ACCESS_BAD_TOKEN, wait_s);
+		if (begins_s)
+			log_warning(
+				"wrong tokens come from %s: for %u s more of them are only told "
+				"to wait",
+				peer->from, begins_s);
+	}
+}
+
+static void identify_address(const struct authn *authn, const struct peer *peer, const char *host,
+			     struct principal *principal)
+{
+	if (!peer->loopback || !authn->rules.anonymous_read) {
+		refuse(principal, ACCESS_NO_TOKEN, 0);
+	} else if (!access_host_is_local(host)) {
+		refuse(principal, ACCESS_FOREIGN_HOST, 0);
+	} else {
+		strcpy(principal->name, "anonymous");
+		principal->scope = ACCESS_READ;
+	}
+}
+
+static void identify_process(const struct peer *peer, struct principal *principal)
+{
+	memcpy(principal->name, peer->name, sizeof(principal->name));
+	principal->scope = peer->scope;
+	if (principal->scope == ACCESS_NONE)
+		refuse(principal, ACCESS_NOT_IN_GROUP, 0);
+}
+
+void authn_identify(struct authn *authn, const struct peer *peer, const char *authorization,
+		    const char *host, struct instant now, struct principal *principal)
+{
+	const char *text = authorization ? bearer_of(authorization) : NULL;
+	const struct token *token;
+
+	*principal = (struct principal){.scope = ACCESS_NONE};
+	memcpy(principal->from, peer->from, sizeof(principal->from));
+	if (peer->local) {
+		identify_process(peer, principal);
+		return;
+	}
+	token = text ? tokens_find(authn->tokens, text) : NULL;
+	if (!within_limit(authn, peer, token, now.mono_ns))
+		refuse(principal, ACCESS_TOO_MANY, 1);
+	else if (authorization)
+		identify_token(authn, peer, token, now, principal);
+	else
+		identify_address(authn, peer, host, principal);
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Slots for connections. Idle and slow connections are evicted first, so that they cannot block
+ * active clients.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "gover-d/http/connection-table.h"
+
+/* In the order of eviction; STREAMING and EVICTED connections are not candidates. */
+enum state { IDLE, REPLYING, STREAMING, EVICTED };
+
+struct client {
+	char name[CONNECTION_CLIENT_MAX];
+	int n, n_streams;    /* connections that have a slot */
+	int refs;	     /* connections that point here */
+	struct client *next; /* table.clients */
+};
+
+struct connection {
+	int fd;
+	enum state state;
+	bool requested;	   /* at least one request was received */
+	uint64_t since_ns; /* start of its state */
+	struct client *client;
+};
+
+struct connection_table {
+	struct connection **by_fd; /* NULL: none with this fd */
+	int n_by_fd;		   /* length of by_fd */
+	struct client *clients;
+	int n; /* slots in use */
+};
+
+struct connection_table *connection_table_new(void)
+{
+	return calloc(1, sizeof(struct connection_table));
+}
+
+struct connection_table *connection_table_free(struct connection_table *table)
+{
+	if (!table)
+		return NULL;
+	for (int fd = 0; fd < table->n_by_fd; fd++)
+		connection_table_remove(table, fd);
+	free(table->by_fd);
+	free(table);
+	return NULL;
+}
+
+static struct connection *find(struct connection_table *table, int fd)
+{
+	return fd >= 0 && fd < table->n_by_fd ? table->by_fd[fd] : NULL;
+}
+
+static int reserve(struct connection_table *table, int fd)
+{
+	int n = fd + 64;
+	struct connection **by_fd;
+
+	if (fd < table->n_by_fd)
+		return 0;
+	by_fd = realloc(table->by_fd, (size_t)n * sizeof(struct connection *));
+	if (!by_fd)
+		return -ENOMEM;
+	memset(by_fd + table->n_by_fd, 0,
+	       (size_t)(n - table->n_by_fd) * sizeof(struct connection *));
+	table->by_fd = by_fd;
+	table->n_by_fd = n;
+	return 0;
+}
+
+static struct client *find_client(struct connection_table *table, const char *name)
+{
+	struct client *p;
+
+	for (p = table->clients; p && strcmp(p->name, name) != 0; p = p->next)
+		;
+	return p;
+}
+
+static struct client *make_client(struct connection_table *table, const char *name)
+{
+	struct client *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	snprintf(p->name, sizeof(p->name), "%s", name);
+	p->next = table->clients;
+	table->clients = p;
+	return p;
+}
+
+static void release_client(struct connection_table *table, struct client *client)
+{
+	struct client **at = &table->clients;
+
+	if (client->refs > 0)
+		return;
+	while (*at != client)
+		at = &(*at)->next;
+	*at = client->next;
+	free(client);
+}
+
+/* Takes the slot away; the fd stays open until connection_table_remove(). */
+static void evict(struct connection_table *table, struct connection *c)
+{
+	if (c->state == EVICTED)
+		return;
+	c->client->n_streams -= c->state == STREAMING;
+	c->client->n--;
+	table->n--;
+	c->state = EVICTED;
+}
+
+static struct connection *choose_victim(struct connection_table *table, const struct client *client)
+{
+	struct connection *victim = NULL;
+
+	for (int fd = 0; fd < table->n_by_fd; fd++) {
+		struct connection *c = table->by_fd[fd];
+
+		if (!c || c->state >= STREAMING || c->client != client)
+			continue;
+		if (!victim || c->state < victim->state ||
+		    (c->state == victim->state && c->since_ns < victim->since_ns))
+			victim = c;
+	}
+	return victim;
+}
+
+/* The client that must give up a slot for a new connection of @client; NULL: a slot is free. */
+static const struct client *find_donor(const struct connection_table *table,
+				       const struct client *client)
+{
+	const struct client *largest = client;
+
+	if (client->n >= CONNECTION_SLOTS_PER_CLIENT)
+		return client;
+	if (table->n < CONNECTION_SLOTS)
+		return NULL;
+	for (const struct client *p = table->clients; p; p = p->next)
+		if (p->n > largest->n)
+			largest = p;
+	return largest;
+}
+
+int connection_table_add(struct connection_table *table, int fd, const char *name, uint64_t now_ns,
+			 int *ret_evicted)
+{
+	struct connection *c = calloc(1, sizeof(*c)), *victim = NULL;
+	struct client *client = find_client(table, name);
+	const struct client *donor;
+
+	if (c && !client)
+		client = make_client(table, name);
+	if (!c || !client || reserve(table, fd) < 0) {
+		if (client)
+			release_client(table, client);
+		free(c);
+		return -ENOMEM;
+	}
+	donor = find_donor(table, client);
+	victim = donor ? choose_victim(table, donor) : NULL;
+	if (donor && !victim) {
+		release_client(table, client);
+		free(c);
+		return -EBUSY;
+	}
+	*c = (struct connection){.fd = fd, .since_ns = now_ns, .client = client};
+	table->by_fd[fd] = c;
+	client->refs++;
+	client->n++;
+	table->n++;
+	if (!victim)
+		return 0;
+	evict(table, victim);
+	*ret_evicted = victim->fd;
+	return 1;
+}
+
+void connection_table_remove(struct connection_table *table, int fd)
+{
+	struct connection *c = find(table, fd);
+
+	if (!c)
+		return;
+	table->by_fd[fd] = NULL;
+	evict(table, c);
+	c->client->refs--;
+	release_client(table, c->client);
+	free(c);
+}
+
+static void set_state(struct connection_table *table, int fd, enum state state, uint64_t now_ns)
+{
+	struct connection *c = find(table, fd);
+
+	if (!c || c->state == EVICTED)
+		return;
+	c->client->n_streams -= c->state == STREAMING;
+	c->state = state;
+	c->requested = true;
+	c->since_ns = now_ns;
+}
+
+void connection_table_begin_request(struct connection_table *table, int fd, uint64_t now_ns)
+{
+	set_state(table, fd, REPLYING, now_ns);
+}
+
+void connection_table_end_request(struct connection_table *table, int fd, uint64_t now_ns)
+{
+	set_state(table, fd, IDLE, now_ns);
+}
+
+bool connection_table_begin_stream(struct connection_table *table, int fd)
+{
+	struct connection *c = find(table, fd);
+
+	if (!c || c->state >= STREAMING || c->client->n_streams >= CONNECTION_STREAMS_PER_CLIENT)
+		return false;
+	c->client->n_streams++;
+	c->state = STREAMING;
+	return true;
+}
+
+int connection_table_evict_overdue(struct connection_table *table, uint64_t now_ns)
+{
+	for (int fd = 0; fd < table->n_by_fd; fd++) {
+		struct connection *c = table->by_fd[fd];
+		uint64_t limit_s;
+
+		if (!c)
+			continue;
+		limit_s = c->state == REPLYING ? CONNECTION_SEND_S
+			  : c->requested       ? CONNECTION_NEXT_REQUEST_S
+					       : CONNECTION_FIRST_REQUEST_S;
+		if (c->state < STREAMING && now_ns - c->since_ns > limit_s * NS_PER_S) {
+			evict(table, c);
+			return c->fd;
+		}
+	}
+	return -1;
+}
+
+int connection_table_count(const struct connection_table *table)
+{
+	return table->n;
+}
