@@ -6,7 +6,7 @@
 rules=$top/dist/prometheus/gover.rules.yml
 dashboard=$top/dist/grafana/gover.json
 
-hear_webhook
+receive_webhook
 sim_conf
 start || exit 1
 sell a 50 busy '"vm": "win-1", "target_fps": 30'

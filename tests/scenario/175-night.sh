@@ -3,7 +3,7 @@
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-hear_webhook
+receive_webhook
 sim_conf
 start || exit 1
 told() { # told FILTER: one of the bodies is so
