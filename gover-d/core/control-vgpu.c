@@ -63,11 +63,13 @@ static int apply_labels(struct host_gpu *gpu, struct vgpu *vgpu, json_t *labels,
 }
 
 /* What a leaver, a smaller contract or a failed addition freed goes to those who lack it. */
-static void give_back(struct manager *m, struct host_gpu *gpu, struct instant now)
+static void give_back(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
+		      struct instant now)
 {
-	tick_view(m, gpu);
-	m->policy->give_back(&m->params, &gpu->view, &m->out);
-	(void)tick_apply(m, gpu, now); /* told by its decision; the policy goes on from there */
+	round_view(m, gpu, round);
+	m->policy->give_back(&m->params, &gpu->view, &round->out);
+	(void)round_apply(m, gpu, round, /* act= */ true,
+			  now); /* told by its decision; the policy goes on from there */
 }
 
 /* --- putting a contract in the place of another --- */
@@ -92,20 +94,20 @@ static int check_hold(struct host_gpu *gpu, const struct contract *c, struct err
 }
 
 /* Plans the cap that @c asks for: a hold's own, or the nearest one its terms allow. */
-static int plan_cap(struct manager *m, struct host_gpu *gpu, const struct vgpu *vgpu,
-		    const struct contract *c, struct err *reterr)
+static int plan_cap(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
+		    const struct vgpu *vgpu, const struct contract *c, struct err *reterr)
 {
 	int largest_pct = 0, index = 0, r;
 
 	if (!vgpu->device || (c->held && c->held_cap_pct == vgpu->cap_pct))
 		return 0;
-	while (m->viewed[index] != vgpu)
+	while (round->viewed[index] != vgpu)
 		index++;
 	if (c->held)
-		r = policy_hold(&m->params, &gpu->view, index, c->held_cap_pct, &m->out,
+		r = policy_hold(&m->params, &gpu->view, index, c->held_cap_pct, &round->out,
 				&largest_pct);
 	else
-		r = policy_set(&m->params, &gpu->view, index, &c->terms, &m->out, &largest_pct);
+		r = policy_set(&m->params, &gpu->view, index, &c->terms, &round->out, &largest_pct);
 	if (r < 0)
 		return err_fail(
 			reterr, ENOSPC,
@@ -116,23 +118,24 @@ static int plan_cap(struct manager *m, struct host_gpu *gpu, const struct vgpu *
 	return 0;
 }
 
-/* Checks @c and plans it in m->out; labels, which may be refused, are with the backend already. */
-static int plan_change(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
-		       unsigned int fields, const struct contract *c, struct instant now,
-		       struct err *reterr)
+/* Checks @c and plans it in round->out; labels, which may be refused, are with the backend already.
+ */
+static int plan_change(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
+		       struct vgpu *vgpu, unsigned int fields, const struct contract *c,
+		       struct instant now, struct err *reterr)
 {
 	int r = 0;
 
-	m->out.n_decisions = m->out.n_moves = 0;
+	round->out.n_decisions = round->out.n_moves = 0;
 	if (fields & CAP_FIELDS) {
-		tick_view(m, gpu);
+		round_view(m, gpu, round);
 		r = check_terms(gpu, c, reterr);
 		if (r >= 0)
 			r = check_hold(gpu, c, reterr);
 		if (r >= 0)
-			r = plan_cap(m, gpu, vgpu, c, reterr);
+			r = plan_cap(m, gpu, round, vgpu, c, reterr);
 		if (r >= 0)
-			r = others_check_plan(m, gpu, vgpu, now, reterr);
+			r = others_check_plan(m, gpu, round, vgpu, now, reterr);
 	}
 	if (r >= 0 && (fields & CONTROL_LABELS))
 		r = apply_labels(gpu, vgpu, c->labels, reterr);
@@ -140,10 +143,10 @@ static int plan_change(struct manager *m, struct host_gpu *gpu, struct vgpu *vgp
 }
 
 /* What was planned becomes the contract and the caps; what that frees goes to those who lack it. */
-static void commit_change(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
-			  const struct contract *c, struct instant now)
+static void commit_change(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
+			  struct vgpu *vgpu, const struct contract *c, struct instant now)
 {
-	bool frees = m->out.n_moves > 0 || c->held != vgpu->contract.held ||
+	bool frees = round->out.n_moves > 0 || c->held != vgpu->contract.held ||
 		     c->terms.initial_cap_pct != vgpu->contract.terms.initial_cap_pct;
 	json_t *labels = json_incref(c->labels);
 
@@ -157,10 +160,11 @@ static void commit_change(struct manager *m, struct host_gpu *gpu, struct vgpu *
 	if (!vgpu->device)
 		return;
 	actuate_initial_cap(&m->actuator, gpu, vgpu, c->terms.initial_cap_pct);
-	(void)tick_apply(m, gpu, now); /* what failed is told by its decision and alert */
+	(void)round_apply(m, gpu, round, /* act= */ true,
+			  now); /* what failed is told by its decision and alert */
 	/* Where the policy may not act, only what was asked for moves. */
 	if (frees && gpu->mode == GPU_MODE_ACT)
-		give_back(m, gpu, now);
+		give_back(m, gpu, round, now);
 }
 
 /* --- changing a contract --- */
@@ -250,6 +254,7 @@ static void note_change(struct manager *m, struct host_gpu *gpu, struct vgpu *vg
 int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
 			const struct contract *values, struct err *reterr)
 {
+	struct plan_round *round = &m->round;
 	struct instant now = clock_now();
 	struct contract merged;
 	struct host_gpu *gpu;
@@ -273,11 +278,11 @@ int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
 		merged.held_cap_pct = 0;
 	else if (merged.held_cap_pct == 0)
 		merged.held_cap_pct = vgpu->cap_pct;
-	r = plan_change(m, gpu, vgpu, fields, &merged, now, reterr);
+	r = plan_change(m, gpu, round, vgpu, fields, &merged, now, reterr);
 	if (r < 0)
 		return r;
 	note_change(m, gpu, vgpu, fields, &merged, now);
-	commit_change(m, gpu, vgpu, &merged, now);
+	commit_change(m, gpu, round, vgpu, &merged, now);
 	if (fields & PROMISES)
 		alerts_vgpu_changed(m->alerts, id);
 	if (fields & ~(unsigned int)(CONTROL_HELD | CONTROL_HELD_CAP))
@@ -288,8 +293,8 @@ int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
 /* --- selling --- */
 
 /* Plans and frees what a newcomer begins with; returns its first cap, or a negative errno. */
-static int fund_newcomer(struct manager *m, struct host_gpu *gpu, const struct contract *c,
-			 struct instant now, struct err *reterr)
+static int fund_newcomer(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
+			 const struct contract *c, struct instant now, struct err *reterr)
 {
 	struct policy_params params = m->params;
 	int cap_pct, free_pct, floor_pct, r;
@@ -297,9 +302,9 @@ static int fund_newcomer(struct manager *m, struct host_gpu *gpu, const struct c
 	/* A small contract needs no more than itself. */
 	if (params.min_newcomer_pct > c->terms.initial_cap_pct)
 		params.min_newcomer_pct = c->terms.initial_cap_pct;
-	tick_view(m, gpu);
+	round_view(m, gpu, round);
 	floor_pct = policy_floor_pct(&params, &gpu->view, &c->terms);
-	cap_pct = m->policy->fund(&params, &gpu->view, &c->terms, &m->out);
+	cap_pct = m->policy->fund(&params, &gpu->view, &c->terms, &round->out);
 	if (cap_pct < 0)
 		return err_fail(reterr, ENOSPC,
 				"vGPU %s does not fit on GPU %s: beside %d %% in caps it cannot be "
@@ -307,18 +312,18 @@ static int fund_newcomer(struct manager *m, struct host_gpu *gpu, const struct c
 				c->id, gpu->config.name, host_gpu_sum_cap_pct(gpu),
 				floor_pct > params.min_newcomer_pct ? floor_pct
 								    : params.min_newcomer_pct);
-	r = others_check_plan(m, gpu, NULL, now, reterr);
+	r = others_check_plan(m, gpu, round, NULL, now, reterr);
 	if (r < 0)
 		return r;
 	/* All from the free pool: nothing to write, "add" tells it. */
-	if (m->out.n_moves > 0)
-		(void)tick_apply(m, gpu, now);
+	if (round->out.n_moves > 0)
+		(void)round_apply(m, gpu, round, /* act= */ true, now);
 	free_pct = 100 - host_gpu_sum_cap_pct(gpu);
 	if (free_pct < cap_pct)
 		cap_pct = free_pct - free_pct % gpu->traits.step_pct;
 	if (cap_pct >= floor_pct)
 		return cap_pct;
-	give_back(m, gpu, now);
+	give_back(m, gpu, round, now);
 	return err_fail(reterr, EIO, "vGPU %s: what GPU %s was to free for it was not freed", c->id,
 			gpu->config.name);
 }
@@ -326,12 +331,13 @@ static int fund_newcomer(struct manager *m, struct host_gpu *gpu, const struct c
 static int make_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now,
 		     struct err *reterr)
 {
+	struct plan_round *round = &m->round;
 	int cap_pct, r;
 
 	if (m->actuator.dry_run)
 		return err_fail(reterr, EPERM, "vGPU %s: not made, this is a dry run",
 				vgpu->contract.id);
-	cap_pct = fund_newcomer(m, gpu, &vgpu->contract, now, reterr);
+	cap_pct = fund_newcomer(m, gpu, round, &vgpu->contract, now, reterr);
 	if (cap_pct < 0)
 		return cap_pct;
 	r = actuate_create(&m->actuator, gpu, vgpu, cap_pct, now, reterr);
@@ -342,7 +348,7 @@ static int make_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 			gpu->ops->detach(vgpu->device);
 	}
 	if (r < 0) {
-		give_back(m, gpu, now);
+		give_back(m, gpu, round, now);
 		return r;
 	}
 	host_gpu_insert(gpu, vgpu);
@@ -358,17 +364,18 @@ static int make_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 static int attach_contract(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 			   struct contract *contract, struct instant now, struct err *reterr)
 {
+	struct plan_round *round = &m->round;
 	int r;
 
 	contract->held = vgpu->contract.held;
 	contract->held_cap_pct = vgpu->contract.held_cap_pct;
-	r = plan_change(m, gpu, vgpu, CAP_FIELDS | CONTROL_LABELS, contract, now, reterr);
+	r = plan_change(m, gpu, round, vgpu, CAP_FIELDS | CONTROL_LABELS, contract, now, reterr);
 	if (r < 0)
 		return r;
 	note_decision(m, gpu, vgpu, DECISION_ADD, DECISION_NOTED, now,
 		      "vGPU %s, found with a cap of %d %%, has a contract of %d %% now",
 		      contract->id, vgpu->cap_pct, contract->terms.initial_cap_pct);
-	commit_change(m, gpu, vgpu, contract, now);
+	commit_change(m, gpu, round, vgpu, contract, now);
 	contract_fini(contract);
 	vgpu->found = false;
 	return 0;
@@ -453,6 +460,7 @@ int control_vgpu_add(struct manager *m, struct contract *contract, struct err *r
 
 int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
 {
+	struct plan_round *round = &m->round;
 	struct instant now = clock_now();
 	struct host_gpu *gpu;
 	struct vgpu *vgpu = host_find_vgpu(&m->host, id, &gpu);
@@ -477,6 +485,6 @@ int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
 	ledger_keep_vgpu(m, vgpu);
 	vgpu_free(gpu, vgpu);
 	if (gpu->mode == GPU_MODE_ACT)
-		give_back(m, gpu, now);
+		give_back(m, gpu, round, now);
 	return 0;
 }

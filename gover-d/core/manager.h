@@ -20,6 +20,7 @@
 #include "gover-d/util/hook.h"
 #include "gover-d/http/http.h"
 #include "gover-d/core/offers.h"
+#include "gover-d/core/round.h"
 #include "gover-d/alert/silence.h"
 #include "gover-d/alert/webhook.h"
 #include "gover-d/util/worker.h"
@@ -74,11 +75,7 @@ struct manager {
 	uint64_t next_tick_ns, last_tick_ns;
 	uint64_t generation; /* changes whenever an answer may */
 
-	/* scratch of a tick: kept here so that a tick allocates nothing */
-	struct policy_vgpu views[POLICY_VGPUS_MAX];
-	struct vgpu *viewed[POLICY_VGPUS_MAX]; /* views[i] is of viewed[i] */
-	struct policy_out out;
-	struct actuate_move moves[POLICY_MOVES_MAX];
+	struct plan_round round; /* preallocated: a tick allocates nothing */
 };
 
 /*
@@ -124,21 +121,12 @@ void history_retry(struct manager *manager, struct instant now);
 /* One period of everything. */
 void tick_run(struct manager *manager, struct instant now, bool gap);
 
-/* Fills manager->views from the GPU's vGPUs and makes gpu->view ready for a policy call. */
-void tick_view(struct manager *manager, struct host_gpu *gpu);
 /*
- * Applies what policy/ planned in manager->out and keeps each decision. 0, -EIO when a write did
- * not come out as asked, or -ESTALE when somebody else has written a cap meanwhile: that vGPU is on
- * hold, and what was planned with it is dropped.
- */
-int tick_apply(struct manager *manager, struct host_gpu *gpu, struct instant now);
-
-/*
- * Before a request does what is planned in manager->out for @vgpu (NULL: a newcomer): -ESTALE where
+ * Before a request does what is planned in @round for @vgpu (NULL: a newcomer): -ESTALE where
  * somebody else has written a cap that it rests on since the tick. That vGPU is on hold then.
  */
-int others_check_plan(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
-		      struct instant now, struct err *reterr);
+int others_check_plan(struct manager *manager, struct host_gpu *gpu, const struct plan_round *round,
+		      struct vgpu *vgpu, struct instant now, struct err *reterr);
 
 /* Keeps one decision that is not the policy's (an operator's, or an external change). */
 void note_decision(struct manager *manager, const struct host_gpu *gpu, struct vgpu *vgpu,

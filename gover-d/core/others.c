@@ -279,17 +279,17 @@ static int check_one(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 	return 1;
 }
 
-int others_check_plan(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
-		      struct instant now, struct err *reterr)
+int others_check_plan(struct manager *m, struct host_gpu *gpu, const struct plan_round *round,
+		      struct vgpu *vgpu, struct instant now, struct err *reterr)
 {
 	int foreign = 0;
 
 	/* Its own last: of several, the one the request is about is named. */
-	for (int i = 0; i < m->out.n_moves; i++) {
-		const struct policy_move *move = &m->out.moves[i];
+	for (int i = 0; i < round->out.n_moves; i++) {
+		const struct policy_move *move = &round->out.moves[i];
 
-		if (move->to_pct != move->from_pct && m->viewed[move->vgpu] != vgpu)
-			foreign += check_one(m, gpu, m->viewed[move->vgpu], now, reterr);
+		if (move->to_pct != move->from_pct && round->viewed[move->vgpu] != vgpu)
+			foreign += check_one(m, gpu, round->viewed[move->vgpu], now, reterr);
 	}
 	if (vgpu && vgpu->device)
 		foreign += check_one(m, gpu, vgpu, now, reterr);

@@ -16,24 +16,17 @@
 #include "gover-d/util/log.h"
 #include "gover-d/core/manager.h"
 #include "gover-d/core/notify.h"
+#include "gover-d/core/round.h"
 #include "gover-d/core/tick.h"
 #include "monitor/fps/fps.h"
 
-#define TELL_AGAIN_NS (60 * NS_PER_S)
-
 /* --- sampling --- */
-
-/* The nominal period on the GPU's clock, which in a sim may run faster than ours. */
-static double period_s(const struct manager *m, const struct host_gpu *gpu)
-{
-	return m->config.period_ms / 1000.0 * (gpu->config.speed > 0 ? gpu->config.speed : 1);
-}
 
 static void sample_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 			struct instant now)
 {
 	monitor_sample(&vgpu->monitor, gpu->ops, vgpu->device, frames_of(m, gpu, vgpu), now.mono_ns,
-		       period_s(m, gpu), &vgpu->row);
+		       round_period_s(m, gpu), &vgpu->row);
 	if (vgpu->row.gone)
 		frames_forget(m, vgpu->contract.id);
 }
@@ -103,245 +96,41 @@ static void sample_gpu(struct manager *m, struct host_gpu *gpu, struct instant n
 
 /* --- deciding --- */
 
-static bool may_sell(const struct manager *m, const struct host_gpu *gpu)
-{
-	return gpu->selling && gpu->mode == GPU_MODE_ACT && gpu->telemetry_valid &&
-	       !m->actuator.dry_run && gpu->n_vgpus < m->config.offer.max_vgpus;
-}
-
-void tick_view(struct manager *m, struct host_gpu *gpu)
-{
-	int n = 0;
-
-	for (struct vgpu *v = gpu->vgpus; v && n < POLICY_VGPUS_MAX; v = v->next) {
-		if (!v->device)
-			continue;
-		m->viewed[n] = v;
-		m->views[n++] = (struct policy_vgpu){
-			.id = v->contract.id,
-			.terms = v->contract.terms,
-			.track = &v->policy,
-			.held = v->contract.held,
-			.newcomer = v->newcomer,
-			.cap_pct = v->cap_pct,
-			.busy_valid = v->row.busy_valid,
-			.load = v->row.load,
-			.util = v->row.util,
-			.fps_valid = v->row.fps_valid,
-			.fps = v->row.fps,
-			.want_cap_pct = v->cap_pct,
-		};
-	}
-	gpu->view.name = gpu->config.name;
-	gpu->view.step_pct = gpu->traits.step_pct;
-	gpu->view.floor_pct = gpu->traits.floor_pct;
-	gpu->view.period_s = period_s(m, gpu);
-	gpu->view.migrates = m->config.on_migrate[0] != '\0';
-	gpu->view.selling = may_sell(m, gpu);
-	gpu->view.offered = offers_live(m->offers, gpu->config.name) != NULL;
-	gpu->view.flavor = (struct policy_terms){
-		.initial_cap_pct = m->config.offer.flavor_cap_pct,
-		.target_fps = m->config.offer.flavor_target_fps,
-		.weight = 1,
-	};
-	gpu->view.vgpus = m->views;
-	gpu->view.n_vgpus = n;
-}
-
-/* --- acting --- */
-
-static json_t *encode_numbers(const struct policy_decision *pd)
-{
-	json_t *numbers = json_object();
-
-	for (int i = 0; i < pd->n_numbers; i++)
-		(void)json_object_set_new(numbers, pd->numbers[i].name,
-					  json_real(pd->numbers[i].value));
-	return numbers;
-}
-
-static json_t *encode_moves(const struct actuate_move *moves, int n)
-{
-	json_t *array = json_array();
-
-	for (int i = 0; i < n; i++) {
-		json_t *back = moves[i].read_back_pct < 0 ? json_null()
-							  : json_integer(moves[i].read_back_pct);
-
-		(void)json_array_append_new(
-			array, json_pack("{s:s, s:i, s:i, s:o}", "vgpu", moves[i].vgpu->contract.id,
-					 "from_pct", moves[i].from_pct, "to_pct", moves[i].to_pct,
-					 "read_back_pct", back));
-	}
-	return array;
-}
-
-static void plan_moves(struct manager *m, const struct policy_decision *pd)
-{
-	for (int i = 0; i < pd->n_moves; i++) {
-		const struct policy_move *planned = &m->out.moves[pd->first_move + i];
-		struct vgpu *v = m->viewed[planned->vgpu];
-
-		m->moves[i] = (struct actuate_move){
-			.vgpu = v,
-			.from_pct = v->cap_pct,
-			.to_pct = v->cap_pct + planned->to_pct - planned->from_pct,
-			.read_back_pct = -1,
-			.foreign_pct = -1,
-		};
-	}
-}
-
-static void count_steals(const struct actuate_move *moves, int n)
-{
-	for (int i = 0; i < n; i++) {
-		struct vgpu_tally *tally = &moves[i].vgpu->tally;
-
-		if (moves[i].read_back_pct < 0)
-			continue;
-		tally->steals_in += moves[i].read_back_pct > moves[i].from_pct;
-		tally->steals_out += moves[i].read_back_pct < moves[i].from_pct;
-	}
-}
-
-static void take_foreign_moves(struct manager *m, struct host_gpu *gpu, int n, struct instant now)
-{
-	for (int i = 0; i < n; i++)
-		if (m->moves[i].foreign_pct >= 0)
-			others_take_foreign(m, gpu, m->moves[i].vgpu, m->moves[i].foreign_pct, now);
-}
-
-/* @stale: an earlier part of the plan met a cap of somebody else's, so the rest is of another GPU
- * than this one is now. */
-static enum decision_result apply_moves(struct manager *m, struct host_gpu *gpu,
-					const struct policy_decision *pd, bool act, bool stale,
-					struct instant now)
-{
-	const char *kind = policy_kind_name(pd->kind);
-	int r;
-
-	plan_moves(m, pd);
-	if (m->actuator.dry_run)
-		return DECISION_DRY_RUN;
-	if (!act)
-		return DECISION_OBSERVED;
-	if (pd->n_moves == 0)
-		return DECISION_NOTED;
-	if (stale)
-		return DECISION_DROPPED;
-	r = actuate_moves(&m->actuator, gpu, m->moves, (size_t)pd->n_moves, kind, now);
-	if (r == -ESTALE) {
-		take_foreign_moves(m, gpu, pd->n_moves, now);
-		return DECISION_DROPPED;
-	}
-	if (pd->kind == POLICY_STEAL || pd->kind == POLICY_WAKE)
-		count_steals(m->moves, pd->n_moves);
-	return r == 0 ? DECISION_WRITTEN : DECISION_FAILED;
-}
-
-static void act_on(struct manager *m, struct host_gpu *gpu, const struct policy_decision *pd,
-		   struct instant now)
-{
-	struct vgpu *vgpu = pd->vgpu >= 0 ? m->viewed[pd->vgpu] : NULL;
-
-	if (pd->kind == POLICY_OFFER) {
-		(void)offers_open(m->offers, gpu->config.name, &gpu->view.flavor, pd->fundable_pct,
-				  m->config.offer.ttl_s, now);
-	} else if (pd->kind == POLICY_SEVERE && vgpu) {
-		notify_migrate(m, "severe_overload", gpu->config.name, vgpu->contract.id,
-			       vgpu->contract.vm, pd->why);
-	}
-}
-
-/* What is told but not acted on holds again in the next period: told once a minute is enough. */
-static bool told_already(struct host_gpu *gpu, const struct policy_decision *pd, const char *id,
-			 struct instant now)
-{
-	uint64_t told_ns = gpu->told[pd->kind].at_ns;
-	char *told_vgpu = gpu->told[pd->kind].vgpu;
-
-	if (told_ns && now.mono_ns - told_ns < TELL_AGAIN_NS && strcmp(told_vgpu, id) == 0)
-		return true;
-	gpu->told[pd->kind].at_ns = now.mono_ns;
-	snprintf(told_vgpu, ID_MAX, "%s", id);
-	return false;
-}
-
-static int apply_plan(struct manager *m, struct host_gpu *gpu, bool act, struct instant now)
-{
-	int r = 0;
-
-	for (int i = 0; i < m->out.n_decisions; i++) {
-		const struct policy_decision *pd = &m->out.decisions[i];
-		struct decision d = {.ts_ms = now.wall_ms};
-		enum decision_result result = apply_moves(m, gpu, pd, act, r == -ESTALE, now);
-		int64_t id;
-
-		if (result == DECISION_DROPPED)
-			r = -ESTALE;
-		else if (result == DECISION_FAILED && r == 0)
-			r = -EIO;
-		if ((!act || m->actuator.dry_run) &&
-		    told_already(gpu, pd, pd->vgpu >= 0 ? m->views[pd->vgpu].id : "", now))
-			continue;
-		snprintf(d.gpu, sizeof(d.gpu), "%s", gpu->config.name);
-		d.kind = (enum decision_kind)pd->kind;
-		snprintf(d.vgpu, sizeof(d.vgpu), "%s", pd->vgpu >= 0 ? m->views[pd->vgpu].id : "");
-		snprintf(d.donor, sizeof(d.donor), "%s",
-			 pd->donor >= 0 ? m->views[pd->donor].id : "");
-		d.result = result;
-		d.why = pd->why;
-		d.numbers = encode_numbers(pd);
-		d.moves = encode_moves(m->moves, pd->n_moves);
-		id = keep_decision(m, &d);
-		for (int k = 0; k < pd->n_moves; k++)
-			m->moves[k].vgpu->last_decision_id = id;
-		if (pd->vgpu >= 0)
-			m->viewed[pd->vgpu]->last_decision_id = id;
-		if (act && !m->actuator.dry_run)
-			act_on(m, gpu, pd, now);
-	}
-	return r;
-}
-
-int tick_apply(struct manager *m, struct host_gpu *gpu, struct instant now)
-{
-	return apply_plan(m, gpu, true, now);
-}
-
 /* Whom the alert will name, on a frozen GPU too. */
-static void note_severe(struct manager *m, struct host_gpu *gpu)
+static void note_severe(struct host_gpu *gpu, const struct plan_round *round)
 {
-	for (int i = 0; i < m->out.n_decisions; i++) {
-		const struct policy_decision *pd = &m->out.decisions[i];
+	for (int i = 0; i < round->out.n_decisions; i++) {
+		const struct policy_decision *pd = &round->out.decisions[i];
 
 		if (pd->kind == POLICY_SEVERE)
 			snprintf(gpu->severe_vgpu, sizeof(gpu->severe_vgpu), "%s",
-				 pd->vgpu >= 0 ? m->views[pd->vgpu].id : "");
+				 pd->vgpu >= 0 ? round->views[pd->vgpu].id : "");
 	}
 }
 
-static void decide(struct manager *m, struct host_gpu *gpu, bool gap, struct instant now)
+static void decide(struct manager *m, struct host_gpu *gpu, struct plan_round *round, bool gap,
+		   struct instant now)
 {
 	bool act = gpu->mode == GPU_MODE_ACT;
 
 	gpu->view.gap = gap;
-	tick_view(m, gpu);
+	round_view(m, gpu, round);
 	if (host_gpu_sum_cap_pct(gpu) > 100 && gpu->mode != GPU_MODE_FROZEN) {
-		(void)policy_fit(&m->params, &gpu->view, &m->out); /* what is left: sum_over_100 */
-		(void)apply_plan(m, gpu, act, now);
-		tick_view(m, gpu);
+		/* The alert sum_over_100 covers what cannot be shrunk. */
+		(void)policy_fit(&m->params, &gpu->view, &round->out);
+		(void)round_apply(m, gpu, round, act, now);
+		round_view(m, gpu, round);
 	} else if (gpu->left && act) {
-		m->policy->give_back(&m->params, &gpu->view, &m->out);
-		(void)apply_plan(m, gpu, act, now);
-		tick_view(m, gpu);
+		m->policy->give_back(&m->params, &gpu->view, &round->out);
+		(void)round_apply(m, gpu, round, act, now);
+		round_view(m, gpu, round);
 	}
-	m->policy->step(&m->params, &gpu->view, &m->out);
+	m->policy->step(&m->params, &gpu->view, &round->out);
 	for (int i = 0; i < gpu->view.n_vgpus; i++)
-		m->viewed[i]->view = m->views[i];
-	note_severe(m, gpu);
+		round->viewed[i]->view = round->views[i];
+	note_severe(gpu, round);
 	if (gpu->mode != GPU_MODE_FROZEN)
-		(void)apply_plan(m, gpu, act, now);
+		(void)round_apply(m, gpu, round, act, now);
 }
 
 /* --- counting --- */
@@ -379,8 +168,8 @@ static bool has_unsold_since(const struct host_gpu *gpu, int64_t since_ms)
 }
 
 /* An open offer says what could be funded now, and closes when that is too little to sell. */
-static void restate_offer(struct manager *m, struct host_gpu *gpu, struct offer *offer,
-			  struct instant now)
+static void restate_offer(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
+			  struct offer *offer, struct instant now)
 {
 	int cap_pct;
 
@@ -392,8 +181,8 @@ static void restate_offer(struct manager *m, struct host_gpu *gpu, struct offer 
 	/* Its newcomer was made before the claim, and has by now what could be funded. */
 	if (has_unsold_since(gpu, offer->created_ms))
 		return;
-	tick_view(m, gpu);
-	cap_pct = m->policy->fund(&m->params, &gpu->view, &offer->flavor, &m->out);
+	round_view(m, gpu, round);
+	cap_pct = m->policy->fund(&m->params, &gpu->view, &offer->flavor, &round->out);
 	if (cap_pct < 0)
 		offers_end(m->offers, offer, OFFER_CLOSED, now,
 			   "less than %d %% could be funded for it any more",
@@ -402,7 +191,8 @@ static void restate_offer(struct manager *m, struct host_gpu *gpu, struct offer 
 		offer->fundable_pct = cap_pct;
 }
 
-static void count_gpu(struct manager *m, struct host_gpu *gpu, struct instant now)
+static void count_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
+		      struct instant now)
 {
 	struct offer *offer = offers_live(m->offers, gpu->config.name);
 	double watched_s = 0, broken_s = 0;
@@ -414,7 +204,7 @@ static void count_gpu(struct manager *m, struct host_gpu *gpu, struct instant no
 			      strcmp(offer->vgpu, v->contract.id) == 0;
 	}
 	if (offer && offer->state == OFFER_OPEN)
-		restate_offer(m, gpu, offer, now);
+		restate_offer(m, gpu, round, offer, now);
 	offers_tick(m->offers, gpu->config.name, watched_s, broken_s,
 		    gpu->view.conditions & POLICY_SEVERE_OVERLOAD && !gpu->view.newcomer_innocent,
 		    m->config.offer.probation_broken_pct, now);
@@ -468,7 +258,8 @@ static void store_gpu(struct db *db, const struct host_gpu *gpu, bool gap, struc
 			store_vgpu(db, gpu, v, gap, now);
 }
 
-static void act_on_gpu(struct manager *m, struct host_gpu *gpu, bool gap, struct instant now)
+static void act_on_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round *round, bool gap,
+		       struct instant now)
 {
 	gpu->left = false;
 	others_list(m, gpu, now);
@@ -478,12 +269,13 @@ static void act_on_gpu(struct manager *m, struct host_gpu *gpu, bool gap, struct
 		others_renew(m, gpu, v, now);
 		v->sampled_cap_pct = v->cap_pct;
 	}
-	decide(m, gpu, gap, now);
+	decide(m, gpu, round, gap, now);
 }
 
-static void keep_gpu(struct manager *m, struct host_gpu *gpu, bool gap, struct instant now)
+static void keep_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round *round, bool gap,
+		     struct instant now)
 {
-	count_gpu(m, gpu, now);
+	count_gpu(m, gpu, round, now);
 	tick_alerts_gpu(m, gpu, now);
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
 		v->write_errno = 0; /* told: the next period's writes, and requests', say anew */
@@ -514,16 +306,18 @@ static void order_limits(struct manager *m)
 
 void tick_run(struct manager *m, struct instant now, bool gap)
 {
+	struct plan_round *round = &m->round;
+
 	if (m->fps) {
 		order_limits(m);
 		fps_hub_collect(m->fps);
 	}
 	for (int i = 0; i < m->host.n_gpus; i++)
-		act_on_gpu(m, &m->host.gpus[i], gap, now);
+		act_on_gpu(m, &m->host.gpus[i], round, gap, now);
 	time_tick(&m->host, m->next_tick_ns);
 	/* Every cap is written: what follows only remembers. */
 	for (int i = 0; i < m->host.n_gpus; i++)
-		keep_gpu(m, &m->host.gpus[i], gap, now);
+		keep_gpu(m, &m->host.gpus[i], round, gap, now);
 	ledger_tick(m, now);
 	frames_look(m, now);
 	tick_alerts_host(m, now);

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Prepares a GPU for a call of the policy and carries out what the policy planned: writes the caps,
+ * records each decision, opens offers and requests migrations.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gover-d/core/manager.h"
+#include "gover-d/core/notify.h"
+#include "gover-d/core/round.h"
+#include "gover-d/core/tick.h"
+
+#define REPEAT_NS (60 * NS_PER_S) /* of a decision that holds again and is not acted on */
+
+/* --- before the policy --- */
+
+double round_period_s(const struct manager *m, const struct host_gpu *gpu)
+{
+	return m->config.period_ms / 1000.0 * (gpu->config.speed > 0 ? gpu->config.speed : 1);
+}
+
+static bool may_sell(const struct manager *m, const struct host_gpu *gpu)
+{
+	return gpu->selling && gpu->mode == GPU_MODE_ACT && gpu->telemetry_valid &&
+	       !m->actuator.dry_run && gpu->n_vgpus < m->config.offer.max_vgpus;
+}
+
+void round_view(struct manager *m, struct host_gpu *gpu, struct plan_round *round)
+{
+	int n = 0;
+
+	for (struct vgpu *v = gpu->vgpus; v && n < POLICY_VGPUS_MAX; v = v->next) {
+		if (!v->device)
+			continue;
+		round->viewed[n] = v;
+		round->views[n++] = (struct policy_vgpu){
+			.id = v->contract.id,
+			.terms = v->contract.terms,
+			.track = &v->policy,
+			.held = v->contract.held,
+			.newcomer = v->newcomer,
+			.cap_pct = v->cap_pct,
+			.busy_valid = v->row.busy_valid,
+			.load = v->row.load,
+			.util = v->row.util,
+			.fps_valid = v->row.fps_valid,
+			.fps = v->row.fps,
+			.want_cap_pct = v->cap_pct,
+		};
+	}
+	gpu->view.name = gpu->config.name;
+	gpu->view.step_pct = gpu->traits.step_pct;
+	gpu->view.floor_pct = gpu->traits.floor_pct;
+	gpu->view.period_s = round_period_s(m, gpu);
+	gpu->view.migrates = m->config.on_migrate[0] != '\0';
+	gpu->view.selling = may_sell(m, gpu);
+	gpu->view.offered = offers_live(m->offers, gpu->config.name) != NULL;
+	gpu->view.flavor = (struct policy_terms){
+		.initial_cap_pct = m->config.offer.flavor_cap_pct,
+		.target_fps = m->config.offer.flavor_target_fps,
+		.weight = 1,
+	};
+	gpu->view.vgpus = round->views;
+	gpu->view.n_vgpus = n;
+}
+
+/* --- after the policy --- */
+
+static json_t *encode_numbers(const struct policy_decision *pd)
+{
+	json_t *numbers = json_object();
+
+	for (int i = 0; i < pd->n_numbers; i++)
+		(void)json_object_set_new(numbers, pd->numbers[i].name,
+					  json_real(pd->numbers[i].value));
+	return numbers;
+}
+
+static json_t *encode_moves(const struct actuate_move *moves, int n)
+{
+	json_t *array = json_array();
+
+	for (int i = 0; i < n; i++) {
+		json_t *back = moves[i].read_back_pct < 0 ? json_null()
+							  : json_integer(moves[i].read_back_pct);
+
+		(void)json_array_append_new(
+			array, json_pack("{s:s, s:i, s:i, s:o}", "vgpu", moves[i].vgpu->contract.id,
+					 "from_pct", moves[i].from_pct, "to_pct", moves[i].to_pct,
+					 "read_back_pct", back));
+	}
+	return array;
+}
+
+static void fill_moves(struct plan_round *round, const struct policy_decision *pd)
+{
+	for (int i = 0; i < pd->n_moves; i++) {
+		const struct policy_move *planned = &round->out.moves[pd->first_move + i];
+		struct vgpu *v = round->viewed[planned->vgpu];
+
+		round->moves[i] = (struct actuate_move){
+			.vgpu = v,
+			.from_pct = v->cap_pct,
+			.to_pct = v->cap_pct + planned->to_pct - planned->from_pct,
+			.read_back_pct = -1,
+			.foreign_pct = -1,
+		};
+	}
+}
+
+static void count_steals(const struct actuate_move *moves, int n)
+{
+	for (int i = 0; i < n; i++) {
+		struct vgpu_tally *tally = &moves[i].vgpu->tally;
+
+		if (moves[i].read_back_pct < 0)
+			continue;
+		tally->steals_in += moves[i].read_back_pct > moves[i].from_pct;
+		tally->steals_out += moves[i].read_back_pct < moves[i].from_pct;
+	}
+}
+
+static void take_foreign_moves(struct manager *m, struct host_gpu *gpu,
+			       const struct plan_round *round, int n, struct instant now)
+{
+	for (int i = 0; i < n; i++)
+		if (round->moves[i].foreign_pct >= 0)
+			others_take_foreign(m, gpu, round->moves[i].vgpu,
+					    round->moves[i].foreign_pct, now);
+}
+
+/* @stale: an earlier part of the plan met a cap of somebody else's, so the rest is of another GPU
+ * than this one is now. */
+static enum decision_result apply_moves(struct manager *m, struct host_gpu *gpu,
+					struct plan_round *round, const struct policy_decision *pd,
+					bool act, bool stale, struct instant now)
+{
+	const char *kind = policy_kind_name(pd->kind);
+	int r;
+
+	fill_moves(round, pd);
+	if (m->actuator.dry_run)
+		return DECISION_DRY_RUN;
+	if (!act)
+		return DECISION_OBSERVED;
+	if (pd->n_moves == 0)
+		return DECISION_NOTED;
+	if (stale)
+		return DECISION_DROPPED;
+	r = actuate_moves(&m->actuator, gpu, round->moves, (size_t)pd->n_moves, kind, now);
+	if (r == -ESTALE) {
+		take_foreign_moves(m, gpu, round, pd->n_moves, now);
+		return DECISION_DROPPED;
+	}
+	if (pd->kind == POLICY_STEAL || pd->kind == POLICY_WAKE)
+		count_steals(round->moves, pd->n_moves);
+	return r == 0 ? DECISION_WRITTEN : DECISION_FAILED;
+}
+
+static void act_on(struct manager *m, struct host_gpu *gpu, const struct policy_decision *pd,
+		   const struct vgpu *vgpu, struct instant now)
+{
+	if (pd->kind == POLICY_OFFER) {
+		(void)offers_open(m->offers, gpu->config.name, &gpu->view.flavor, pd->fundable_pct,
+				  m->config.offer.ttl_s, now);
+	} else if (pd->kind == POLICY_SEVERE && vgpu) {
+		notify_migrate(m, "severe_overload", gpu->config.name, vgpu->contract.id,
+			       vgpu->contract.vm, pd->why);
+	}
+}
+
+/* What is told but not acted on holds again in the next period: told once a minute is enough. */
+static bool told_already(struct host_gpu *gpu, const struct policy_decision *pd, const char *id,
+			 struct instant now)
+{
+	uint64_t told_ns = gpu->told[pd->kind].at_ns;
+	char *told_vgpu = gpu->told[pd->kind].vgpu;
+
+	if (told_ns && now.mono_ns - told_ns < REPEAT_NS && strcmp(told_vgpu, id) == 0)
+		return true;
+	gpu->told[pd->kind].at_ns = now.mono_ns;
+	snprintf(told_vgpu, ID_MAX, "%s", id);
+	return false;
+}
+
+int round_apply(struct manager *m, struct host_gpu *gpu, struct plan_round *round, bool act,
+		struct instant now)
+{
+	int r = 0;
+
+	for (int i = 0; i < round->out.n_decisions; i++) {
+		const struct policy_decision *pd = &round->out.decisions[i];
+		struct decision d = {.ts_ms = now.wall_ms};
+		enum decision_result result =
+			apply_moves(m, gpu, round, pd, act, r == -ESTALE, now);
+		int64_t id;
+
+		if (result == DECISION_DROPPED)
+			r = -ESTALE;
+		else if (result == DECISION_FAILED && r == 0)
+			r = -EIO;
+		if ((!act || m->actuator.dry_run) &&
+		    told_already(gpu, pd, pd->vgpu >= 0 ? round->views[pd->vgpu].id : "", now))
+			continue;
+		snprintf(d.gpu, sizeof(d.gpu), "%s", gpu->config.name);
+		d.kind = (enum decision_kind)pd->kind;
+		snprintf(d.vgpu, sizeof(d.vgpu), "%s",
+			 pd->vgpu >= 0 ? round->views[pd->vgpu].id : "");
+		snprintf(d.donor, sizeof(d.donor), "%s",
+			 pd->donor >= 0 ? round->views[pd->donor].id : "");
+		d.result = result;
+		d.why = pd->why;
+		d.numbers = encode_numbers(pd);
+		d.moves = encode_moves(round->moves, pd->n_moves);
+		id = keep_decision(m, &d);
+		for (int k = 0; k < pd->n_moves; k++)
+			round->moves[k].vgpu->last_decision_id = id;
+		if (pd->vgpu >= 0)
+			round->viewed[pd->vgpu]->last_decision_id = id;
+		if (act && !m->actuator.dry_run)
+			act_on(m, gpu, pd, pd->vgpu >= 0 ? round->viewed[pd->vgpu] : NULL, now);
+	}
+	return r;
+}
