@@ -112,24 +112,31 @@ static int write_all(int fd, const char *text, size_t length)
 	return fsync(fd) < 0 ? -errno : 0;
 }
 
-static int sync_folder_of(const char *path)
+/* Writes the folder that contains @path. */
+static int folder_of(const char *path, char ret_folder[PATH_MAX])
 {
-	char folder[PATH_MAX];
 	char *slash;
 
-	if (snprintf(folder, sizeof(folder), "%s", path) >= (int)sizeof(folder))
+	if (snprintf(ret_folder, PATH_MAX, "%s", path) >= PATH_MAX)
 		return -ENAMETOOLONG;
-	slash = strrchr(folder, '/');
+	slash = strrchr(ret_folder, '/');
 	if (slash)
-		*(slash == folder ? slash + 1 : slash) = '\0';
+		*(slash == ret_folder ? slash + 1 : slash) = '\0';
 	else
-		strcpy(folder, ".");
-
-	CLEANUP_CLOSE int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0 || fsync(fd) < 0)
-		return -errno;
+		strcpy(ret_folder, ".");
 	return 0;
+}
+
+static int sync_folder_of(const char *path)
+{
+	CLEANUP_CLOSE int fd = -1;
+	char folder[PATH_MAX];
+	int r = folder_of(path, folder);
+
+	if (r < 0)
+		return r;
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
 }
 
 int file_replace(const char *path, const char *text, size_t length)
@@ -177,4 +184,12 @@ int file_make_dirs(const char *path)
 	if (stat(path, &st) < 0)
 		return -errno;
 	return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
+}
+
+int file_make_parents(const char *path)
+{
+	char folder[PATH_MAX];
+	int r = folder_of(path, folder);
+
+	return r < 0 ? r : file_make_dirs(folder);
 }

@@ -35,7 +35,10 @@ int file_open_stream(const char *path, FILE **ret_file);
  */
 int file_replace(const char *path, const char *text, size_t length);
 
-/* Creates @path and its parents, mode 0755. 0 too where it stood already. */
+/* Creates the folder @path and its parents, mode 0755. Succeeds if it exists already. */
 int file_make_dirs(const char *path);
+
+/* Creates the folder that contains @path. */
+int file_make_parents(const char *path);
 
 #endif

@@ -6,17 +6,17 @@
  * block, and never let what a client sends grow without bound.
  */
 #include <errno.h>
-#include <limits.h>
 #include <microhttpd.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/parse.h"
+#include "base/unix-listener.h"
 #include "gover-d/api/request.h"
 #include "gover-d/api/api.h"
 #include "gover-d/auth/authn.h"
@@ -46,10 +46,8 @@ struct http {
 	struct api *api;
 	struct connection_table *table; /* of both */
 	struct listener unix_socket, tcp;
-	char socket_path[PATH_MAX]; /* "": not made */
-	dev_t socket_dev;
-	ino_t socket_ino;
-	struct exchange *suspended; /* whose answer is to come */
+	struct unix_listener socket; /* unset if systemd passed the socket */
+	struct exchange *suspended;  /* whose answer is to come */
 	struct http_streams streams;
 };
 
@@ -438,17 +436,9 @@ static int serve_on(struct listener *listener, int fd, sd_event *event, struct h
 
 static int listen_unix(struct http *http, sd_event *event, const char *path, struct err *reterr)
 {
-	struct stat st;
-	int fd = http_listen_unix(path, reterr);
+	int fd = unix_listener_open(path, SOCK_STREAM, HTTP_LISTEN_BACKLOG, &http->socket, reterr);
 
-	if (fd < 0)
-		return fd;
-	strcpy(http->socket_path, path); /* a path that could be bound is short */
-	if (lstat(path, &st) == 0) {
-		http->socket_dev = st.st_dev;
-		http->socket_ino = st.st_ino;
-	}
-	return serve_on(&http->unix_socket, fd, event, http, reterr);
+	return fd < 0 ? fd : serve_on(&http->unix_socket, fd, event, http, reterr);
 }
 
 static int listen_tcp(struct http *http, sd_event *event, const char *address, struct err *reterr)
@@ -499,21 +489,11 @@ static void stop(struct listener *listener)
 		MHD_stop_daemon(listener->daemon); /* closes its connections, ends every exchange */
 }
 
-/* Another daemon may have taken the name meanwhile: then it is not ours to remove. */
-static void remove_socket(const struct http *http)
-{
-	struct stat st;
-
-	if (http->socket_path[0] && lstat(http->socket_path, &st) == 0 &&
-	    st.st_dev == http->socket_dev && st.st_ino == http->socket_ino)
-		(void)unlink(http->socket_path);
-}
-
 struct http *http_free(struct http *http)
 {
 	if (!http)
 		return NULL;
-	remove_socket(http);
+	unix_listener_remove(&http->socket);
 	while (http->suspended)
 		resume(http->suspended);
 	http_stream_end_all(&http->streams);

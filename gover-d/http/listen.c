@@ -9,105 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <systemd/sd-daemon.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
 #include "base/parse.h"
 #include "gover-d/http/listen.h"
 
-/* Of a unix socket nobody waits at a full queue: he is refused. */
-#define BACKLOG	    4096
+#define BACKLOG	    HTTP_LISTEN_BACKLOG
 #define SOCKET_KIND (SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK)
-
-static int make_folder_of(const char *path)
-{
-	char folder[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
-	char *slash;
-
-	snprintf(folder, sizeof(folder), "%s", path);
-	slash = strrchr(folder, '/');
-	if (!slash || slash == folder)
-		return 0;
-	*slash = '\0';
-	return file_make_dirs(folder);
-}
-
-/* Does somebody listen behind the name? 1, 0, or a negative errno. */
-static int is_answered(const struct sockaddr_un *address)
-{
-	CLEANUP_CLOSE int fd = socket(AF_UNIX, SOCKET_KIND, 0);
-
-	if (fd < 0)
-		return -errno;
-	if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
-		return 1;
-	if (errno == EAGAIN) /* alive, but its queue is full */
-		return 1;
-	return errno == ECONNREFUSED || errno == ENOENT ? 0 : -errno;
-}
-
-/* The name is taken: makes room where its owner is dead. */
-static int remove_stale(const struct sockaddr_un *address, struct err *reterr)
-{
-	const char *path = address->sun_path;
-	struct stat st;
-	int r;
-
-	if (lstat(path, &st) < 0)
-		return err_fail(reterr, errno, "socket %s: %s", path, strerror(errno));
-	if (!S_ISSOCK(st.st_mode))
-		return err_fail(reterr, ENOTSOCK, "socket %s: something else has this name", path);
-	r = is_answered(address);
-	if (r > 0)
-		return err_fail(reterr, EADDRINUSE, "socket %s: another daemon answers there",
-				path);
-	if (r < 0)
-		return err_fail(reterr, -r, "socket %s: %s", path, strerror(-r));
-	if (unlink(path) < 0 && errno != ENOENT)
-		return err_fail(reterr, errno, "socket %s: what a dead daemon left: %s", path,
-				strerror(errno));
-	return 0;
-}
-
-static int bind_unix(int fd, const struct sockaddr_un *address)
-{
-	return bind(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 ? -errno : 0;
-}
-
-int http_listen_unix(const char *path, struct err *reterr)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	CLEANUP_CLOSE int fd = -1;
-	int r;
-
-	if (strlen(path) >= sizeof(address.sun_path))
-		return err_fail(reterr, ENAMETOOLONG, "socket %s: at most %zu bytes are allowed",
-				path, sizeof(address.sun_path) - 1);
-	memcpy(address.sun_path, path, strlen(path) + 1);
-	r = make_folder_of(path);
-	if (r < 0)
-		return err_fail(reterr, -r, "socket %s: its folder: %s", path, strerror(-r));
-	fd = socket(AF_UNIX, SOCKET_KIND, 0);
-	if (fd < 0)
-		return err_fail(reterr, errno, "socket %s: %s", path, strerror(errno));
-	r = bind_unix(fd, &address);
-	if (r == -EADDRINUSE) {
-		r = remove_stale(&address, reterr);
-		if (r < 0)
-			return r;
-		r = bind_unix(fd, &address);
-	}
-	/* Whatever the umask: nobody can connect before listen(). Anybody can then, and is told
-	 * who may do what: see access.h. */
-	if (r >= 0 && (chmod(path, 0666) < 0 || listen(fd, BACKLOG) < 0))
-		r = -errno;
-	if (r < 0)
-		return err_fail(reterr, -r, "socket %s: %s", path, strerror(-r));
-	return steal_fd(&fd);
-}
 
 /* Splits "ADDR:PORT" or "[ADDR]:PORT". */
 static int split_address(const char *address, char host[64], const char **ret_port)

@@ -6,11 +6,8 @@
 
 #include "base/err.h"
 
-/*
- * A unix socket, mode 0666, its folder made where it is missing. What a dead daemon left is
- * replaced; -EADDRINUSE: another daemon answers there, -ENOTSOCK: something else has the name.
- */
-int http_listen_unix(const char *path, struct err *reterr);
+/* A client that connects to a unix socket with a full queue is refused, so the queue is long. */
+#define HTTP_LISTEN_BACKLOG 4096
 
 /* FileDescriptorName= of socket units. */
 #define HTTP_HANDED_UNIX "gover"

@@ -12,15 +12,15 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "monitor/fps/listener.h"
+#include "base/unix-listener.h"
 #include "monitor/fps/guests.h"
 #include "monitor/fps/page.h"
 #include "monitor/fps/fps.h"
 
+#define BACKLOG		512
 #define EVENTS_AT_ONCE	64
 #define ACCEPTS_AT_ONCE 64
 
@@ -51,9 +51,9 @@ struct client {
 
 struct fps_hub {
 	int epoll;
-	struct fps_listener listener;
+	struct unix_listener socket;
+	int listener;
 	int spare; /* given up for a moment to refuse a connection when no fd is left */
-	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	fps_owner_fn owner;
 	void *userdata;
 	uint64_t tick_ns; /* of the last collect, or when the hub was made */
@@ -329,7 +329,7 @@ static bool accept_to_drop(struct fps_hub *hub)
 	if (hub->spare < 0)
 		return false;
 	(void)close(hub->spare);
-	fd = accept4(hub->listener.fd, NULL, NULL, SOCK_CLOEXEC);
+	fd = accept4(hub->listener, NULL, NULL, SOCK_CLOEXEC);
 	if (fd >= 0)
 		(void)close(fd);
 	hub->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -339,7 +339,7 @@ static bool accept_to_drop(struct fps_hub *hub)
 static void accept_all(struct fps_hub *hub)
 {
 	for (int n = 0; n < ACCEPTS_AT_ONCE; n++) {
-		int fd = accept4(hub->listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd = accept4(hub->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd >= 0 && client_new(hub, fd) == 0)
 			continue;
@@ -455,25 +455,21 @@ int fps_hub_new(const char *path, fps_owner_fn owner, void *userdata, struct fps
 	struct fps_hub *hub;
 	int r;
 
-	if (path[0] == '\0' || strlen(path) >= sizeof(hub->path))
-		return err_fail(reterr, ENAMETOOLONG,
-				"FPS socket '%s': a path of 1 to %zu characters is allowed", path,
-				sizeof(hub->path) - 1);
 	hub = calloc(1, sizeof(*hub));
 	if (!hub)
 		return err_fail(reterr, ENOMEM, "no memory for FPS reports");
-	strcpy(hub->path, path);
 	hub->owner = owner;
 	hub->userdata = userdata;
 	hub->tick_ns = clock_now().mono_ns;
-	hub->listener = FPS_LISTENER_CLOSED;
+	hub->listener = -1;
 	hub->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	hub->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (hub->epoll < 0)
 		r = err_fail(reterr, errno, "cannot make an epoll: %s", strerror(errno));
 	else
-		r = fps_listener_open(path, &hub->listener, reterr);
-	if (r == 0 && epoll_ctl(hub->epoll, EPOLL_CTL_ADD, hub->listener.fd, &event) < 0)
+		r = hub->listener =
+			unix_listener_open(path, SOCK_SEQPACKET, BACKLOG, &hub->socket, reterr);
+	if (r >= 0 && epoll_ctl(hub->epoll, EPOLL_CTL_ADD, hub->listener, &event) < 0)
 		r = err_fail(reterr, errno, "cannot watch %s: %s", path, strerror(errno));
 	if (r < 0) {
 		fps_hub_free(hub);
@@ -493,7 +489,9 @@ struct fps_hub *fps_hub_free(struct fps_hub *hub)
 	for (size_t i = 0; i < hub->n_vgpus; i++)
 		free(hub->vgpus[i]);
 	free(hub->vgpus);
-	fps_listener_close(&hub->listener, hub->path);
+	unix_listener_remove(&hub->socket);
+	if (hub->listener >= 0)
+		(void)close(hub->listener);
 	if (hub->epoll >= 0)
 		(void)close(hub->epoll);
 	if (hub->spare >= 0)

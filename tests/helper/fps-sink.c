@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Link: monitor/fps/fps.c monitor/fps/listener.c monitor/fps/guests.c monitor/fps/message.c
+ * Link: monitor/fps/fps.c monitor/fps/guests.c monitor/fps/message.c
  * Link: monitor/fps/page.c monitor/fps/reporter.c
- * Link: base/clock.c base/err.c base/file.c base/id.c base/parse.c -lm
+ * Link: base/clock.c base/err.c base/file.c base/id.c base/parse.c base/unix-listener.c -lm
  *
  * fps-sink SOCKET COMMAND...: the daemon's end of the FPS reports and nothing else. Runs COMMAND,
  * waits until it and every program that reported have ended, and prints what was counted: "frames N

@@ -37,7 +37,7 @@ static void a_name_in_use_is_not_taken(void **state)
 	(void)state;
 	assert_int_equal(http_new(event, path, "", api, &second, &err), -EADDRINUSE);
 	assert_non_null(strstr(err.msg, path));
-	assert_non_null(strstr(err.msg, "another daemon answers"));
+	assert_non_null(strstr(err.msg, "another daemon listens on it"));
 	assert_int_equal(request("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
 }
 

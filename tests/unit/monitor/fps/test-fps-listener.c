@@ -195,7 +195,7 @@ static void what_is_no_socket_is_left_alone(void **state)
 	fd = open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
 	assert_int_equal(close(fd), 0);
-	assert_int_equal(second_hub(file, &err), -EEXIST);
+	assert_int_equal(second_hub(file, &err), -ENOTSOCK);
 	assert_non_null(strstr(err.msg, file));
 	assert_int_equal(unlink(file), 0);
 }

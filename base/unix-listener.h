@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* A unix socket that listens under a name in the file system, and the removal of that name. */
+#ifndef BASE_UNIX_LISTENER_H
+#define BASE_UNIX_LISTENER_H
+
+#include <sys/types.h>
+#include <sys/un.h>
+
+#include "base/err.h"
+
+#define UNIX_LISTENER_PATH_MAX sizeof(((struct sockaddr_un *)NULL)->sun_path) /* with its NUL */
+
+/* The name of a socket that this process has bound. All zero: no socket is bound. */
+struct unix_listener {
+	char path[UNIX_LISTENER_PATH_MAX];
+	dev_t dev;
+	ino_t ino;
+};
+
+/*
+ * Binds a socket of @type (SOCK_STREAM, SOCK_SEQPACKET) to @path, mode 0666, and listens on it with
+ * @backlog. Creates missing parent folders and replaces the socket of a process that has ended.
+ * Returns the fd (O_CLOEXEC, non-blocking), which the caller closes, or a negative errno with a
+ * message: -EADDRINUSE: another process listens on @path; -ENOTSOCK: @path is not a socket;
+ * -ENAMETOOLONG: @path is empty or too long.
+ */
+int unix_listener_open(const char *path, int type, int backlog, struct unix_listener *ret_listener,
+		       struct err *reterr);
+
+/* Removes the name, unless another process has replaced the socket in the meantime. */
+void unix_listener_remove(struct unix_listener *listener);
+
+#endif

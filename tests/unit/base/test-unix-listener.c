@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* base/unix-listener: which names can be bound, which sockets are replaced, and the removal. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/unix-listener.h"
+
+static char folder[32], path[64];
+static struct unix_listener listener;
+static struct err err;
+
+static int set_up(void **state)
+{
+	(void)state;
+	strcpy(folder, "/tmp/gover-listen.XXXXXX");
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(path, sizeof(path), "%s/socket", folder);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	(void)unlink(path);
+	return rmdir(folder);
+}
+
+static int listen_at(const char *at, int type, struct unix_listener *ret_listener)
+{
+	return unix_listener_open(at, type, 1, ret_listener, &err);
+}
+
+static int connect_to(const char *at, int type)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	strcpy(address.sun_path, at);
+	assert_true(fd >= 0);
+	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
+		return fd;
+	(void)close(fd);
+	return -errno;
+}
+
+static void expect_failure(int is, int error, const char *text)
+{
+	assert_int_equal(is, -error);
+	assert_non_null(strstr(err.msg, text));
+}
+
+static void every_umask_gives_mode_0666(void **state)
+{
+	static const mode_t masks[] = {0, 022, 077, 0777};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(masks); i++) {
+		mode_t before = umask(masks[i]);
+		int fd = listen_at(path, SOCK_STREAM, &listener);
+		struct stat st;
+
+		(void)umask(before);
+		assert_true(fd >= 0);
+		assert_true(fcntl(fd, F_GETFL) & O_NONBLOCK && fcntl(fd, F_GETFD) & FD_CLOEXEC);
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_mode, S_IFSOCK | 0666);
+		unix_listener_remove(&listener);
+		assert_int_equal(access(path, F_OK), -1);
+		(void)close(fd);
+	}
+}
+
+static void missing_folders_are_created(void **state)
+{
+	char deep[128], folders[2][64];
+	int fd;
+
+	(void)state;
+	snprintf(folders[0], sizeof(folders[0]), "%s/a", folder);
+	snprintf(folders[1], sizeof(folders[1]), "%s/a/b", folder);
+	snprintf(deep, sizeof(deep), "%s/a/b/socket", folder);
+	fd = listen_at(deep, SOCK_STREAM, &listener);
+	assert_true(fd >= 0);
+	(void)close(connect_to(deep, SOCK_STREAM));
+	unix_listener_remove(&listener);
+	(void)close(fd);
+	assert_int_equal(rmdir(folders[1]), 0);
+	assert_int_equal(rmdir(folders[0]), 0);
+	expect_failure(listen_at("/proc/none/socket", SOCK_STREAM, &listener), ENOENT,
+		       "/proc/none");
+}
+
+static void a_name_in_use_is_refused(void **state)
+{
+	static const int types[] = {SOCK_STREAM, SOCK_SEQPACKET};
+	int waiting[3];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+		int fd = listen_at(path, types[i], &listener);
+		struct unix_listener second;
+
+		assert_true(fd >= 0);
+		for (size_t k = 0; k < ARRAY_SIZE(types); k++)
+			expect_failure(listen_at(path, types[k], &second), EADDRINUSE,
+				       "another daemon listens on it");
+		for (size_t k = 0; k < ARRAY_SIZE(waiting); k++) /* fills the queue */
+			waiting[k] = connect_to(path, types[i]);
+		expect_failure(listen_at(path, types[i], &second), EADDRINUSE, path);
+		for (size_t k = 0; k < ARRAY_SIZE(waiting); k++)
+			if (waiting[k] >= 0)
+				(void)close(waiting[k]);
+		unix_listener_remove(&listener);
+		(void)close(fd);
+	}
+}
+
+static void the_socket_of_an_ended_process_is_replaced(void **state)
+{
+	int fd = listen_at(path, SOCK_SEQPACKET, &listener);
+
+	(void)state;
+	assert_true(fd >= 0);
+	(void)close(fd);
+	assert_int_equal(connect_to(path, SOCK_SEQPACKET), -ECONNREFUSED);
+	fd = listen_at(path, SOCK_STREAM, &listener);
+	assert_true(fd >= 0);
+	(void)close(connect_to(path, SOCK_STREAM));
+	unix_listener_remove(&listener);
+	(void)close(fd);
+}
+
+static void a_file_is_not_replaced(void **state)
+{
+	int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+
+	(void)state;
+	(void)close(fd);
+	expect_failure(listen_at(path, SOCK_STREAM, &listener), ENOTSOCK, "is not a socket");
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(symlink("/dev/null", path), 0);
+	expect_failure(listen_at(path, SOCK_STREAM, &listener), ENOTSOCK, path);
+	assert_int_equal(access(path, F_OK), 0);
+}
+
+static void only_the_own_socket_is_removed(void **state)
+{
+	int fd = listen_at(path, SOCK_STREAM, &listener), second_fd;
+	struct unix_listener second, none = {.ino = 0};
+
+	(void)state;
+	assert_int_equal(unlink(path), 0);
+	second_fd = listen_at(path, SOCK_STREAM, &second);
+	assert_true(fd >= 0 && second_fd >= 0);
+	unix_listener_remove(&listener);
+	unix_listener_remove(&none);
+	assert_int_equal(access(path, F_OK), 0);
+	unix_listener_remove(&second);
+	assert_int_equal(access(path, F_OK), -1);
+	(void)close(fd);
+	(void)close(second_fd);
+}
+
+static void a_path_of_the_wrong_length_is_refused(void **state)
+{
+	char text[UNIX_LISTENER_PATH_MAX + 1];
+
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	expect_failure(listen_at(text, SOCK_STREAM, &listener), ENAMETOOLONG, text);
+	expect_failure(listen_at("", SOCK_STREAM, &listener), ENAMETOOLONG, "1..107 bytes");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(every_umask_gives_mode_0666),
+		TEST(missing_folders_are_created),
+		TEST(a_name_in_use_is_refused),
+		TEST(the_socket_of_an_ended_process_is_replaced),
+		TEST(a_file_is_not_replaced),
+		TEST(only_the_own_socket_is_removed),
+		TEST(a_path_of_the_wrong_length_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
