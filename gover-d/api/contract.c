@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The fields of a contract in a request, once for all routes that take some of them. */
 #include "gover-d/api/internal.h"
-#include "gover-d/util/json-decode.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/util/json-decode.h"
 
 #define AT(member) offsetof(struct contract, member)
 
