@@ -10,10 +10,25 @@
 #include "base/parse.h"
 #include "gover-ctl/verb/args.h"
 #include "base/nearest.h"
-#include "gover-d/config/config.h"
 
 #define FPS_MAX_LIMIT 100000 /* far above any display, still a sane number */
 #define LONG_BASE     256    /* getopt's values of long options: above every character */
+
+/* The type of a contract field's option. */
+#define TYPE_ID	    OPTION_TEXT
+#define TYPE_TEXT   OPTION_TEXT
+#define TYPE_WHOLE  OPTION_INT
+#define TYPE_INT64  OPTION_INT
+#define TYPE_CID    OPTION_INT
+#define TYPE_NUMBER OPTION_NUMBER
+#define TYPE_SWITCH OPTION_FLAG
+#define TYPE_LABELS OPTION_PAIR
+#define OPTION_ROW(NAME, MEMBER, JSON, KIND, MIN, MAX, SINCE, USES, ...) \
+	[OPTION_##NAME] = OPTION_INFO(TYPE_##KIND, MIN, MAX, __VA_ARGS__),
+#define OPTION_INFO(TYPE, MIN, MAX, WORD, ARG, HELP) \
+	{                                            \
+		WORD, ARG, TYPE, MIN, MAX, HELP      \
+	}
 
 static const struct option_info infos[OPTION_COUNT] = {
 	[OPTION_SOCKET] = {"socket", "PATH", OPTION_TEXT, 0, 0,
@@ -26,26 +41,10 @@ static const struct option_info infos[OPTION_COUNT] = {
 	[OPTION_JSON] = {"json", NULL, OPTION_FLAG, 0, 0, "the daemon's answer, for programs"},
 	[OPTION_HELP] = {"help", NULL, OPTION_FLAG, 0, 0, "how to use this verb"},
 	[OPTION_VERSION] = {"version", NULL, OPTION_FLAG, 0, 0, "the version of gover-ctl"},
-	[OPTION_CAP] = {"cap", "PCT", OPTION_INT, 1, 100, "share of the GPU that is sold, percent"},
-	[OPTION_INITIAL_CAP] = {"initial-cap", "PCT", OPTION_INT, 1, 100, "the same as --cap"},
-	[OPTION_MIN_CAP] = {"min-cap", "PCT", OPTION_INT, 0, 100,
-			    "never less than this; 0: cap_floor_pct of the policy"},
-	[OPTION_TARGET_FPS] = {"target-fps", "N", OPTION_NUMBER, 0, CONTRACT_TARGET_FPS_MAX,
-			       "frames a second that are promised; 0: no promise"},
-	[OPTION_FPS_LIMIT] = {"fps-limit", "N", OPTION_NUMBER, 0, CONTRACT_FPS_LIMIT_MAX,
-			      "pace its programs to N frames a second; 0: not at all"},
-	[OPTION_GPU] = {"gpu", "GPU", OPTION_TEXT, 0, 0, "which GPU, where there are several"},
-	[OPTION_VM] = {"vm", "NAME", OPTION_TEXT, 0, 0,
-		       "libvirt name or UUID of its virtual machine"},
-	[OPTION_CID] = {"cid", "N", OPTION_INT, CONTRACT_CID_MIN, CONTRACT_CID_MAX,
-			"vsock CID of its virtual machine"},
-	[OPTION_LABEL] = {"label", "KEY=VALUE", OPTION_PAIR, 0, 0, "a label; may be repeated"},
-	[OPTION_WEIGHT] = {"weight", "W", OPTION_NUMBER, CONTRACT_WEIGHT_MIN, CONTRACT_WEIGHT_MAX,
-			   "weight of its contract"},
-	[OPTION_BURST] = {"burst", NULL, OPTION_FLAG, 0, 0, "it may get more than was sold"},
-	[OPTION_NO_BURST] = {"no-burst", NULL, OPTION_FLAG, 0, 0, "what was sold is its ceiling"},
-	[OPTION_FLAVOR] = {"flavor", "NAME", OPTION_TEXT, 0, 0,
-			   "as which it is sold and priced; see gover.conf(5)"},
+	CONTRACT_FIELDS(OPTION_ROW)[OPTION_CAP_ALIAS] = {"initial-cap", "PCT", OPTION_INT, 1, 100,
+							 "the same as --cap"},
+	[OPTION_NO_BURST] = {"no-burst", NULL, OPTION_FLAG, 0, 0,
+			     "the sold share is the highest cap"},
 	[OPTION_HOLD_CAP] = {"cap", "PCT", OPTION_INT, 1, 100,
 			     "fix the cap here instead of where it stands"},
 	[OPTION_RUN_CAP] = {"cap", "PCT", OPTION_INT, 1, 100,

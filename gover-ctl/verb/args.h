@@ -11,6 +11,9 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "gover-d/model/contract.h"
+
+#define OPTION_OF_FIELD(NAME, ...) OPTION_##NAME,
 
 enum option_id {
 	/* of every verb */
@@ -21,20 +24,9 @@ enum option_id {
 	OPTION_JSON,
 	OPTION_HELP,
 	OPTION_VERSION,
-	/* contracts */
-	OPTION_CAP,
-	OPTION_INITIAL_CAP,
-	OPTION_MIN_CAP,
-	OPTION_TARGET_FPS,
-	OPTION_FPS_LIMIT,
-	OPTION_GPU,
-	OPTION_VM,
-	OPTION_CID,
-	OPTION_LABEL,
-	OPTION_WEIGHT,
-	OPTION_BURST,
+	/* contract fields: OPTION_INITIAL_CAP is --cap; fields without CONTRACT_IN_CTL have none */
+	CONTRACT_FIELDS(OPTION_OF_FIELD) OPTION_CAP_ALIAS,
 	OPTION_NO_BURST,
-	OPTION_FLAVOR,
 	/* one verb's own */
 	OPTION_HOLD_CAP,
 	OPTION_RUN_CAP,
@@ -72,6 +64,20 @@ enum option_id {
 };
 
 #define OPTION(id) (UINT64_C(1) << (id))
+_Static_assert(OPTION_COUNT <= 64, "sets of options fit a uint64_t");
+
+/* Sets of options for the contract fields that a request takes. */
+#define OPTION_IF_CREATE(NAME, MEMBER, JSON, KIND, MIN, MAX, SINCE, USES, ...) \
+	| OPTION_IF(NAME, USES, CONTRACT_IN_CREATE)
+#define OPTION_IF_CHANGE(NAME, MEMBER, JSON, KIND, MIN, MAX, SINCE, USES, ...) \
+	| OPTION_IF(NAME, USES, CONTRACT_IN_CHANGE)
+#define OPTION_IF_CLAIM(NAME, MEMBER, JSON, KIND, MIN, MAX, SINCE, USES, ...) \
+	| OPTION_IF(NAME, USES, CONTRACT_IN_CLAIM)
+#define OPTION_IF(NAME, USES, USE) \
+	(((USES) & (USE)) && ((USES)&CONTRACT_IN_CTL) ? OPTION(OPTION_##NAME) : 0)
+#define OPTIONS_CREATE (0 CONTRACT_FIELDS(OPTION_IF_CREATE))
+#define OPTIONS_CHANGE (0 CONTRACT_FIELDS(OPTION_IF_CHANGE))
+#define OPTIONS_CLAIM  (0 CONTRACT_FIELDS(OPTION_IF_CLAIM))
 #define OPTIONS_GLOBAL                                                            \
 	(OPTION(OPTION_SOCKET) | OPTION(OPTION_URL) | OPTION(OPTION_TOKEN_FILE) | \
 	 OPTION(OPTION_CACERT) | OPTION(OPTION_JSON) | OPTION(OPTION_HELP))

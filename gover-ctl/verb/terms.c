@@ -8,24 +8,22 @@
 #include "gover-ctl/verb/field.h"
 #include "gover-ctl/verb/terms.h"
 
-static const struct {
-	enum option_id id;
-	const char *field;
-} terms[] = {
-	{OPTION_CAP, "initial_cap_pct"},
-	{OPTION_INITIAL_CAP, "initial_cap_pct"},
-	{OPTION_RUN_CAP, "initial_cap_pct"},
-	{OPTION_MIN_CAP, "min_cap_pct"},
-	{OPTION_TARGET_FPS, "target_fps"},
-	{OPTION_FPS_LIMIT, "fps_limit"},
-	{OPTION_GPU, "gpu"},
-	{OPTION_VM, "vm"},
-	{OPTION_CID, "cid"},
-	{OPTION_WEIGHT, "weight"},
-	{OPTION_FLAVOR, "flavor"},
-};
+/* The option that gives @field a value: its own or an alias. False: none is given. */
+static bool find_option(const struct args *args, const struct contract_field *field,
+			enum option_id *ret_id)
+{
+	static const enum option_id aliases[] = {OPTION_CAP_ALIAS, OPTION_RUN_CAP};
 
-/* A reference the caller owns. */
+	if (!(field->uses & CONTRACT_IN_CTL))
+		return false;
+	*ret_id = (enum option_id)(OPTION_ID + (field - contract_field_at(0)));
+	for (size_t i = 0; field->bit == CONTRACT_INITIAL_CAP && i < ARRAY_SIZE(aliases); i++)
+		if (args_has(args, aliases[i]))
+			*ret_id = aliases[i];
+	return args_has(args, *ret_id);
+}
+
+/* Labels are not a value of their own: terms_merge_labels(). */
 static json_t *term_value(const struct args *args, enum option_id id)
 {
 	switch (option_info(id)->type) {
@@ -36,6 +34,7 @@ static json_t *term_value(const struct args *args, enum option_id id)
 	case OPTION_TEXT:
 		return json_string(args->values[id]);
 	case OPTION_FLAG:
+		return json_true();
 	case OPTION_PAIR:
 		break;
 	}
@@ -44,15 +43,16 @@ static json_t *term_value(const struct args *args, enum option_id id)
 
 json_t *terms_body(const struct args *args)
 {
+	const struct contract_field *field;
 	json_t *body = json_object();
+	enum option_id id;
 	int r = body ? 0 : -1;
 
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(terms); i++)
-		if (args_has(args, terms[i].id))
-			r = json_object_set_new(body, terms[i].field,
-						term_value(args, terms[i].id));
-	if (r == 0 && (args_has(args, OPTION_BURST) || args_has(args, OPTION_NO_BURST)))
-		r = json_object_set_new(body, "burst", json_boolean(args_has(args, OPTION_BURST)));
+	for (size_t i = 0; r == 0 && (field = contract_field_at(i)); i++)
+		if (find_option(args, field, &id) && field->kind != JSON_DECODE_LABELS)
+			r = json_object_set_new(body, field->name, term_value(args, id));
+	if (r == 0 && args_has(args, OPTION_NO_BURST))
+		r = json_object_set_new(body, "burst", json_false());
 	if (r == 0)
 		return body;
 	json_decref(body);
@@ -102,28 +102,29 @@ static int label_differs(const char *pair, const json_t *labels, char *text, siz
 int terms_differ(const struct args *args, const json_t *vgpu, char *text, size_t size)
 {
 	const json_t *labels = json_object_get(vgpu, "labels");
+	const struct contract_field *field;
+	enum option_id id;
 	int n = 0;
 
 	text[0] = '\0';
-	for (size_t i = 0; i < ARRAY_SIZE(terms); i++) {
-		const struct option_info *info = option_info(terms[i].id);
+	for (size_t i = 0; (field = contract_field_at(i)); i++) {
 		char is[128];
 		bool same;
 
-		if (!args_has(args, terms[i].id))
+		if (!find_option(args, field, &id) || field->kind == JSON_DECODE_LABELS)
 			continue;
-		if (info->type == OPTION_TEXT) {
-			snprintf(is, sizeof(is), "%s", field_text(vgpu, terms[i].field));
-			same = strcmp(is, args->values[terms[i].id]) == 0;
+		if (option_info(id)->type == OPTION_TEXT) {
+			snprintf(is, sizeof(is), "%s", field_text(vgpu, field->name));
+			same = strcmp(is, args->values[id]) == 0;
 		} else {
-			double value = field_number(vgpu, terms[i].field);
+			double value = field_number(vgpu, field->name);
 
 			snprintf(is, sizeof(is), "%g", value);
-			same = value == args_number(args, terms[i].id);
+			same = value == args_number(args, id);
 		}
 		if (same)
 			continue;
-		say(text, size, terms[i].field, is, info->name, args->values[terms[i].id]);
+		say(text, size, field->name, is, option_info(id)->name, args->values[id]);
 		n++;
 	}
 	for (size_t i = 0; i < args->n_labels; i++)

@@ -7,11 +7,6 @@
 #include "base/cleanup.h"
 #include "gover-ctl/verb/verbs.h"
 
-#define CONTRACT                                                                  \
-	(OPTION(OPTION_MIN_CAP) | OPTION(OPTION_TARGET_FPS) | OPTION(OPTION_VM) | \
-	 OPTION(OPTION_CID) | OPTION(OPTION_LABEL) | OPTION(OPTION_WEIGHT) |      \
-	 OPTION(OPTION_BURST) | OPTION(OPTION_FLAVOR) | OPTION(OPTION_FPS_LIMIT))
-
 static const struct verb verbs[] = {
 	{"status", "", 0, 0, .json = true, .run = verb_status,
 	 .summary = "the daemon, its GPUs and vGPUs, alerts and offers at a glance"},
@@ -19,12 +14,10 @@ static const struct verb verbs[] = {
 	 .summary = "all vGPUs and what they do now"},
 	{"vgpu show", "ID", 1, 1, .json = true, .run = verb_vgpu_show,
 	 .summary = "everything about one vGPU"},
-	{"vgpu add", "ID", 1, 1, .json = true, .run = verb_vgpu_add,
-	 .optional = CONTRACT | OPTION(OPTION_CAP) | OPTION(OPTION_GPU),
+	{"vgpu add", "ID", 1, 1, .json = true, .run = verb_vgpu_add, .optional = OPTIONS_CREATE,
 	 .summary = "take a vGPU under contract (and make it, where the daemon makes them)"},
 	{"vgpu set", "ID", 1, 1, .json = true, .run = verb_vgpu_set,
-	 .optional = CONTRACT | OPTION(OPTION_CAP) | OPTION(OPTION_INITIAL_CAP) |
-		     OPTION(OPTION_NO_BURST),
+	 .optional = OPTIONS_CHANGE | OPTION(OPTION_CAP_ALIAS) | OPTION(OPTION_NO_BURST),
 	 .summary = "change a contract; KEY= with --label removes the label"},
 	{"vgpu remove", "ID", 1, 1, .json = true, .run = verb_vgpu_remove,
 	 .summary = "end a contract; what it had goes to the others"},
@@ -42,7 +35,7 @@ static const struct verb verbs[] = {
 	{"run", "COMMAND...", 1, INT_MAX, .command = true, .run = verb_run,
 	 .required = OPTION(OPTION_VGPU),
 	 .optional = OPTION(OPTION_RUN_CAP) | OPTION(OPTION_TARGET_FPS) | OPTION(OPTION_FPS_MAX) |
-		     OPTION(OPTION_GPU) | OPTION(OPTION_LABEL),
+		     OPTION(OPTION_GPU) | OPTION(OPTION_LABELS),
 	 .summary = "run a program in a vGPU, its frames counted"},
 	{"history", "VGPU", 1, 1, .json = true, .run = verb_history,
 	 .optional = OPTION(OPTION_FROM) | OPTION(OPTION_TO) | OPTION(OPTION_STEP),
@@ -77,9 +70,7 @@ static const struct verb verbs[] = {
 	{"offers", "", 0, 0, .json = true, .run = verb_offers, .optional = OPTION(OPTION_ALL),
 	 .summary = "what the host can sell now"},
 	{"claim", "OFFER", 1, 1, .json = true, .run = verb_offer_claim,
-	 .required = OPTION(OPTION_NEWCOMER),
-	 .optional = OPTION(OPTION_VM) | OPTION(OPTION_CID) | OPTION(OPTION_LABEL) |
-		     OPTION(OPTION_TARGET_FPS) | OPTION(OPTION_KEY),
+	 .required = OPTION(OPTION_NEWCOMER), .optional = OPTIONS_CLAIM | OPTION(OPTION_KEY),
 	 .summary = "take an offer by its number: one more vGPU"},
 	{"policy show", "", 0, 0, .json = true, .run = verb_policy_show,
 	 .summary = "the parameters in force; * marks those that differ from the file"},

@@ -79,7 +79,7 @@ enum ctl_exit verb_vgpu_add(struct ctl *ctl, const struct args *args)
 	enum ctl_exit r = ctl_check_id("vGPU", args->words[0]);
 	json_t *labels, *body;
 
-	if (r == CTL_DONE && !args_has(args, OPTION_CAP) && !args_has(args, OPTION_FLAVOR))
+	if (r == CTL_DONE && !args_has(args, OPTION_INITIAL_CAP) && !args_has(args, OPTION_FLAVOR))
 		r = ctl_fail(CTL_USAGE,
 			     "vgpu add needs --cap PCT, or a --flavor NAME that says it");
 	if (r != CTL_DONE)
@@ -122,7 +122,7 @@ enum ctl_exit verb_vgpu_set(struct ctl *ctl, const struct args *args)
 
 	if (r != CTL_DONE)
 		return r;
-	if (args_has(args, OPTION_CAP) && args_has(args, OPTION_INITIAL_CAP))
+	if (args_has(args, OPTION_INITIAL_CAP) && args_has(args, OPTION_CAP_ALIAS))
 		return ctl_fail(CTL_USAGE,
 				"vgpu set: --cap and --initial-cap are the same; give one");
 	if (args_has(args, OPTION_BURST) && args_has(args, OPTION_NO_BURST))

@@ -8,8 +8,8 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "gover-d/api/etag.h"
-#include "gover-d/api/problem.h"
 #include "gover-d/store/contracts.h"
+#include "gover-d/api/problem.h"
 
 /* Who could make two states meet could as well send no If-Match. */
 void api_etag_of_text(const char *text, char tag[API_ETAG_MAX])
@@ -30,13 +30,7 @@ static void tag_of(json_t *state, char tag[API_ETAG_MAX])
 
 void api_etag_of_vgpu(const struct vgpu *vgpu, char tag[API_ETAG_MAX])
 {
-	struct contract contract = vgpu->contract;
-	json_t *none = json_object();
-
-	if (!contract.labels)
-		contract.labels = none;
-	tag_of(contracts_encode_one(&contract, vgpu->found), tag);
-	json_decref(none);
+	tag_of(contracts_encode_one(&vgpu->contract, vgpu->found), tag);
 }
 
 void api_etag_of_gpu(const struct host_gpu *gpu, char tag[API_ETAG_MAX])

@@ -3,10 +3,10 @@
 #ifndef GOVER_D_API_INTERNAL_H
 #define GOVER_D_API_INTERNAL_H
 
-#include "gover-d/api/metrics.h"
 #include "gover-d/api/request.h"
-#include "gover-d/auth/authn.h"
 #include "gover-d/core/control.h"
+#include "gover-d/auth/authn.h"
+#include "gover-d/api/metrics.h"
 
 /* Answers that many ask for and that stay the same until something changes. */
 enum api_cached {
@@ -130,11 +130,7 @@ int api_query_switch(struct api_request *request, const char *name, bool *value)
 int api_query_time(struct api_request *request, const char *name, int64_t *time_ms);
 int api_param_number(struct api_request *request, int64_t *ret_id);
 
-/*
- * The body as a contract, with the fields of enum control_field and these. @contract.labels must be
- * NULL or owned, and is then the caller's to release. -EINVAL: the reply says what is wrong.
- */
-enum api_contract_field { API_CONTRACT_ID = 1 << 16, API_CONTRACT_GPU = 1 << 17 };
+/* Decodes the body as in contract_decode(). -EINVAL: the reply is set. */
 int api_decode_contract(struct api_request *request, unsigned int allowed, unsigned int required,
 			struct contract *contract, unsigned int *ret_fields);
 

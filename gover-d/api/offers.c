@@ -5,10 +5,8 @@
 #include "gover-d/api/internal.h"
 #include "gover-d/api/keys.h"
 #include "gover-d/api/list.h"
+#include "gover-d/api/json-encode.h"
 #include "gover-d/api/problem.h"
-#include "gover-d/api/resource.h"
-#include "gover-d/core/encode.h"
-#include "gover-d/util/json-encode.h"
 
 void api_get_offers(struct api *api, struct api_request *request)
 {
@@ -16,8 +14,7 @@ void api_get_offers(struct api *api, struct api_request *request)
 
 	if (api_query_switch(request, "all", &all) < 0)
 		return;
-	api_list_reply_ids(request, "offers",
-			   resource_encode_offers(api->manager, all, clock_now()));
+	api_list_reply_ids(request, "offers", json_encode_offers(api->manager, all, clock_now()));
 }
 
 static void reply_sale(struct api *api, struct api_request *request, const struct offer *offer)
@@ -26,9 +23,9 @@ static void reply_sale(struct api *api, struct api_request *request, const struc
 	const struct host_gpu *gpu;
 	const struct vgpu *vgpu = api_lookup_vgpu(api, offer->vgpu, &gpu);
 
-	json_encode_add(&answer, "offer", encode_offer(offer, clock_now()));
+	json_encode_add(&answer, "offer", json_encode_offer(offer, clock_now()));
 	json_encode_add(&answer, "vgpu", /* a claim told again may find it gone */
-			vgpu ? resource_encode_vgpu(api->manager, gpu, vgpu) : json_null());
+			vgpu ? json_encode_vgpu(api->manager, gpu, vgpu) : json_null());
 	api_request_reply_json(request, 200, json_encode_end(&answer));
 }
 
@@ -46,10 +43,8 @@ void api_claim_offer(struct api *api, struct api_request *request)
 	int r = -EINVAL;
 
 	if (api_keys_check(request) == 0 && api_param_number(request, &id) == 0 &&
-	    api_decode_contract(request,
-				API_CONTRACT_ID | CONTROL_VM | CONTROL_CID | CONTROL_LABELS |
-					CONTROL_TARGET_FPS,
-				API_CONTRACT_ID, &contract, &fields) == 0) {
+	    api_decode_contract(request, contract_fields(CONTRACT_IN_CLAIM), CONTRACT_ID, &contract,
+				&fields) == 0) {
 		api_keys_own(request, key);
 		r = control_offer_claim(api->manager, id, key, fields, &contract, &offer, &err);
 		if (r < 0)

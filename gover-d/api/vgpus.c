@@ -8,20 +8,15 @@
 #include "gover-d/api/internal.h"
 #include "gover-d/api/keys.h"
 #include "gover-d/api/list.h"
-#include "gover-d/api/problem.h"
-#include "gover-d/api/resource.h"
 #include "gover-d/config/flavor.h"
-#include "gover-d/util/json-encode.h"
-
-#define CHANGEABLE                                                                           \
-	(CONTROL_VM | CONTROL_CID | CONTROL_LABELS | CONTROL_INITIAL_CAP | CONTROL_MIN_CAP | \
-	 CONTROL_TARGET_FPS | CONTROL_WEIGHT | CONTROL_BURST | CONTROL_FLAVOR | CONTROL_FPS_LIMIT)
+#include "gover-d/api/json-encode.h"
+#include "gover-d/api/problem.h"
 
 static char *make_list(struct api *api)
 {
 	struct json_encode answer = json_encode_begin();
 
-	json_encode_add(&answer, "vgpus", resource_encode_vgpus(api->manager, /* gpu= */ NULL));
+	json_encode_add(&answer, "vgpus", json_encode_vgpus(api->manager, /* gpu= */ NULL));
 	json_encode_add(&answer, "next", json_null());
 	return json_encode_dump(json_encode_end(&answer));
 }
@@ -56,7 +51,7 @@ static void reply_vgpu(struct api *api, struct api_request *request, unsigned in
 
 	if (!vgpu)
 		return;
-	api_request_reply_json(request, status, resource_encode_vgpu(api->manager, gpu, vgpu));
+	api_request_reply_json(request, status, json_encode_vgpu(api->manager, gpu, vgpu));
 	api_etag_of_vgpu(vgpu, tag);
 	api_etag_put(request, tag);
 }
@@ -80,12 +75,12 @@ static void take_flavor(struct api *api, unsigned int fields, struct contract *c
 {
 	struct flavor flavor;
 
-	if (!(fields & CONTROL_FLAVOR) ||
+	if (!(fields & CONTRACT_FLAVOR) ||
 	    !flavor_find(control_config(api->manager), contract->flavor, &flavor))
 		return; /* refused by the name, not by what it lacks */
-	if (!(fields & CONTROL_INITIAL_CAP))
+	if (!(fields & CONTRACT_INITIAL_CAP))
 		contract->terms.initial_cap_pct = flavor.cap_pct;
-	if (!(fields & CONTROL_TARGET_FPS))
+	if (!(fields & CONTRACT_TARGET_FPS))
 		contract->terms.target_fps = flavor.target_fps;
 }
 
@@ -139,7 +134,7 @@ void api_post_vgpu(struct api *api, struct api_request *request)
 		.claim_body = "",
 	};
 	struct err err = {.msg = ""};
-	unsigned int fields, required = API_CONTRACT_ID;
+	unsigned int fields, required = CONTRACT_ID;
 	int r;
 
 	if (reply_again(api, request, contract.claim_body))
@@ -147,9 +142,9 @@ void api_post_vgpu(struct api *api, struct api_request *request)
 	contract.labels = json_object();
 	api_keys_own(request, contract.claim_key);
 	if (!json_object_get(request->object, "flavor"))
-		required |= CONTROL_INITIAL_CAP;
-	if (api_decode_contract(request, CHANGEABLE | API_CONTRACT_ID | API_CONTRACT_GPU, required,
-				&contract, &fields) < 0) {
+		required |= CONTRACT_INITIAL_CAP;
+	if (api_decode_contract(request, contract_fields(CONTRACT_IN_CREATE), required, &contract,
+				&fields) < 0) {
 		contract_fini(&contract);
 		return;
 	}
@@ -176,7 +171,7 @@ void api_patch_vgpu(struct api *api, struct api_request *request)
 	vgpu = api_find_vgpu(api, request, request->param, &gpu);
 	if (!vgpu)
 		return;
-	r = api_decode_contract(request, CHANGEABLE | CONTROL_HELD | CONTROL_HELD_CAP,
+	r = api_decode_contract(request, contract_fields(CONTRACT_IN_CHANGE),
 				/* required= */ 0, &values, &fields);
 	if (r == 0)
 		r = check_tag(request, vgpu);

@@ -18,14 +18,6 @@
 
 #define CONFIG_PATH_DEFAULT "/etc/gover/gover.conf"
 
-/* What a contract may say, in a request and on gover-ctl's command line alike. */
-#define CONTRACT_TARGET_FPS_MAX 10000
-#define CONTRACT_FPS_LIMIT_MAX	1000
-#define CONTRACT_WEIGHT_MIN	0.01
-#define CONTRACT_WEIGHT_MAX	100
-#define CONTRACT_CID_MIN	3 /* below: hypervisor, loopback, host */
-#define CONTRACT_CID_MAX	(UINT32_MAX - 1)
-
 #define FLAVORS_MAX 32
 
 /* What may be sold beside the flavour of [offer], and for how much. */

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-d/config/flavor.h"
 #include "gover-d/core/control.h"
+#include "gover-d/config/flavor.h"
 #include "gover-d/core/ledger.h"
 #include "gover-d/core/manager.h"
 #include "gover-d/core/tick.h"
@@ -75,8 +75,9 @@ static void give_back(struct manager *m, struct host_gpu *gpu, struct plan_round
 /* --- putting a contract in the place of another --- */
 
 /* The fields that may ask for another cap. */
-#define CAP_FIELDS \
-	(CONTROL_INITIAL_CAP | CONTROL_MIN_CAP | CONTROL_BURST | CONTROL_HELD | CONTROL_HELD_CAP)
+#define CAP_FIELDS                                                                  \
+	(CONTRACT_INITIAL_CAP | CONTRACT_MIN_CAP | CONTRACT_BURST | CONTRACT_HELD | \
+	 CONTRACT_HELD_CAP)
 
 static int check_hold(struct host_gpu *gpu, const struct contract *c, struct err *reterr)
 {
@@ -137,7 +138,7 @@ static int plan_change(struct manager *m, struct host_gpu *gpu, struct plan_roun
 		if (r >= 0)
 			r = others_check_plan(m, gpu, round, vgpu, now, reterr);
 	}
-	if (r >= 0 && (fields & CONTROL_LABELS))
+	if (r >= 0 && (fields & CONTRACT_LABELS))
 		r = apply_labels(gpu, vgpu, c->labels, reterr);
 	return r;
 }
@@ -170,81 +171,24 @@ static void commit_change(struct manager *m, struct host_gpu *gpu, struct plan_r
 /* --- changing a contract --- */
 
 /* The fields whose change may end an alert. */
-#define PROMISES                                                                      \
-	(CONTROL_INITIAL_CAP | CONTROL_MIN_CAP | CONTROL_TARGET_FPS | CONTROL_BURST | \
-	 CONTROL_HELD | CONTROL_HELD_CAP)
-
-static void merge_contract(struct contract *c, unsigned int fields, const struct contract *values)
-{
-	if (fields & CONTROL_VM)
-		memcpy(c->vm, values->vm, sizeof(c->vm));
-	if (fields & CONTROL_CID)
-		c->cid = values->cid;
-	if (fields & CONTROL_LABELS)
-		c->labels = values->labels;
-	if (fields & CONTROL_INITIAL_CAP)
-		c->terms.initial_cap_pct = values->terms.initial_cap_pct;
-	if (fields & CONTROL_MIN_CAP)
-		c->terms.min_cap_pct = values->terms.min_cap_pct;
-	if (fields & CONTROL_TARGET_FPS)
-		c->terms.target_fps = values->terms.target_fps;
-	if (fields & CONTROL_FPS_LIMIT)
-		c->fps_limit = values->fps_limit;
-	if (fields & CONTROL_WEIGHT)
-		c->terms.weight = values->terms.weight;
-	if (fields & CONTROL_BURST)
-		c->terms.burst = values->terms.burst;
-	if (fields & CONTROL_HELD)
-		c->held = values->held;
-	if (fields & CONTROL_HELD_CAP)
-		c->held_cap_pct = values->held_cap_pct;
-	if (fields & CONTROL_FLAVOR)
-		memcpy(c->flavor, values->flavor, sizeof(c->flavor));
-}
-
-static const struct {
-	enum control_field field;
-	const char *name;
-} field_names[] = {
-	{CONTROL_VM, "vm"},
-	{CONTROL_CID, "cid"},
-	{CONTROL_LABELS, "labels"},
-	{CONTROL_INITIAL_CAP, "initial_cap_pct"},
-	{CONTROL_MIN_CAP, "min_cap_pct"},
-	{CONTROL_TARGET_FPS, "target_fps"},
-	{CONTROL_FPS_LIMIT, "fps_limit"},
-	{CONTROL_WEIGHT, "weight"},
-	{CONTROL_BURST, "burst"},
-	{CONTROL_HELD, "held"},
-	{CONTROL_HELD_CAP, "held_cap_pct"},
-	{CONTROL_FLAVOR, "flavor"},
-};
-
-static void list_fields(unsigned int fields, char *text, size_t size)
-{
-	size_t at = 0;
-
-	text[0] = '\0';
-	for (size_t i = 0; i < ARRAY_SIZE(field_names) && at < size; i++)
-		if (fields & field_names[i].field)
-			at += (size_t)snprintf(text + at, size - at, "%s%s", at ? ", " : "",
-					       field_names[i].name);
-}
+#define PROMISES                                                                          \
+	(CONTRACT_INITIAL_CAP | CONTRACT_MIN_CAP | CONTRACT_TARGET_FPS | CONTRACT_BURST | \
+	 CONTRACT_HELD | CONTRACT_HELD_CAP)
 
 static void note_change(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 			unsigned int fields, const struct contract *c, struct instant now)
 {
 	char changed[160];
 
-	if ((fields & (CONTROL_HELD | CONTROL_HELD_CAP)) && c->held) {
+	if ((fields & (CONTRACT_HELD | CONTRACT_HELD_CAP)) && c->held) {
 		note_decision(m, gpu, vgpu, DECISION_HOLD, DECISION_NOTED, now,
 			      "an operator holds vGPU %s at %d %%", c->id, c->held_cap_pct);
-	} else if (fields & CONTROL_HELD) {
+	} else if (fields & CONTRACT_HELD) {
 		note_decision(m, gpu, vgpu, DECISION_RELEASE, DECISION_NOTED, now,
 			      "an operator released vGPU %s; its cap is %d %%", c->id,
 			      vgpu->cap_pct);
 	} else {
-		list_fields(fields, changed, sizeof(changed));
+		contract_list_names(fields, changed, sizeof(changed));
 		note_decision(m, gpu, vgpu, DECISION_SET, DECISION_NOTED, now,
 			      "the contract of vGPU %s (%d %% sold, target %g fps) was changed: %s",
 			      c->id, c->terms.initial_cap_pct, c->terms.target_fps, changed);
@@ -265,14 +209,14 @@ int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
 		return err_fail(reterr, ENOENT, "no vGPU %s on this host", id);
 	if (fields == 0)
 		return 0;
-	if (fields & CONTROL_FLAVOR) {
+	if (fields & CONTRACT_FLAVOR) {
 		r = check_flavor(m, values, reterr);
 		if (r < 0)
 			return r;
 	}
 	merged = vgpu->contract;
-	merge_contract(&merged, fields, values);
-	if ((fields & CONTROL_HELD_CAP) && !merged.held)
+	contract_apply(&merged, fields, values);
+	if ((fields & CONTRACT_HELD_CAP) && !merged.held)
 		return err_fail(reterr, EINVAL, "held_cap_pct: is only allowed together with held");
 	if (!merged.held)
 		merged.held_cap_pct = 0;
@@ -285,7 +229,7 @@ int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
 	commit_change(m, gpu, round, vgpu, &merged, now);
 	if (fields & PROMISES)
 		alerts_vgpu_changed(m->alerts, id);
-	if (fields & ~(unsigned int)(CONTROL_HELD | CONTROL_HELD_CAP))
+	if (fields & ~(unsigned int)(CONTRACT_HELD | CONTRACT_HELD_CAP))
 		vgpu->found = false; /* somebody has said what is sold */
 	return 0;
 }
@@ -369,7 +313,7 @@ static int attach_contract(struct manager *m, struct host_gpu *gpu, struct vgpu 
 
 	contract->held = vgpu->contract.held;
 	contract->held_cap_pct = vgpu->contract.held_cap_pct;
-	r = plan_change(m, gpu, round, vgpu, CAP_FIELDS | CONTROL_LABELS, contract, now, reterr);
+	r = plan_change(m, gpu, round, vgpu, CAP_FIELDS | CONTRACT_LABELS, contract, now, reterr);
 	if (r < 0)
 		return r;
 	note_decision(m, gpu, vgpu, DECISION_ADD, DECISION_NOTED, now,

@@ -163,7 +163,7 @@ int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned
 		return r;
 	memcpy(contract->gpu, offer->gpu, sizeof(contract->gpu));
 	contract->terms.initial_cap_pct = offer->flavor.initial_cap_pct;
-	if (!(fields & CONTROL_TARGET_FPS))
+	if (!(fields & CONTRACT_TARGET_FPS))
 		contract->terms.target_fps = offer->flavor.target_fps;
 	contract->terms.weight = 1;
 	memcpy(contract->flavor, m->config.offer.flavor, sizeof(contract->flavor));

@@ -8,14 +8,14 @@
 #define GOVER_D_CORE_CONTROL_H
 
 #include "gover-d/alert/alerts.h"
+#include "gover-d/config/config.h"
+#include "gover-d/model/decisions.h"
+#include "gover-d/core/frames.h"
+#include "gover-d/util/hook.h"
+#include "gover-d/model/host.h"
+#include "gover-d/core/offers.h"
 #include "gover-d/alert/silence.h"
 #include "gover-d/alert/webhook.h"
-#include "gover-d/config/config.h"
-#include "gover-d/core/frames.h"
-#include "gover-d/core/offers.h"
-#include "gover-d/model/decisions.h"
-#include "gover-d/model/host.h"
-#include "gover-d/util/hook.h"
 #include "gover-d/util/worker.h"
 
 struct manager;
@@ -48,22 +48,11 @@ bool control_dry_run(const struct manager *manager);
  */
 int control_vgpu_add(struct manager *manager, struct contract *contract, struct err *reterr);
 
-/* PATCH: a field is changed where its bit is set. A hold is {held, held_cap_pct}; a held_cap_pct of
- * 0 holds the cap it has. -ENOSPC names the largest cap that would fit; -ESTALE as above. */
-enum control_field {
-	CONTROL_VM = 1 << 0,
-	CONTROL_CID = 1 << 1,
-	CONTROL_LABELS = 1 << 2, /* replaces all */
-	CONTROL_INITIAL_CAP = 1 << 3,
-	CONTROL_MIN_CAP = 1 << 4,
-	CONTROL_TARGET_FPS = 1 << 5,
-	CONTROL_WEIGHT = 1 << 6,
-	CONTROL_BURST = 1 << 7,
-	CONTROL_HELD = 1 << 8,
-	CONTROL_HELD_CAP = 1 << 9,
-	CONTROL_FLAVOR = 1 << 10,
-	CONTROL_FPS_LIMIT = 1 << 11,
-};
+/*
+ * PATCH: changes @fields (a mask of enum contract_bit) to @values. labels replaces all labels; held
+ * with held_cap_pct 0 holds the current cap. -ENOSPC names the largest cap that would fit; -ESTALE
+ * as above.
+ */
 int control_vgpu_change(struct manager *manager, const char *id, unsigned int fields,
 			const struct contract *values, struct err *reterr);
 /* DELETE. -EBUSY: programs still run in it. */

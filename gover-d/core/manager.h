@@ -10,19 +10,19 @@
 
 #include <systemd/sd-event.h>
 
+#include "gover-d/core/actuate.h"
 #include "gover-d/alert/alerts.h"
-#include "gover-d/alert/silence.h"
-#include "gover-d/alert/webhook.h"
 #include "gover-d/api/api.h"
 #include "gover-d/config/config.h"
-#include "gover-d/core/actuate.h"
+#include "gover-d/store/contracts.h"
+#include "gover-d/model/decisions.h"
 #include "gover-d/core/frames.h"
+#include "gover-d/util/hook.h"
+#include "gover-d/http/http.h"
 #include "gover-d/core/offers.h"
 #include "gover-d/core/round.h"
-#include "gover-d/http/http.h"
-#include "gover-d/model/decisions.h"
-#include "gover-d/store/contracts.h"
-#include "gover-d/util/hook.h"
+#include "gover-d/alert/silence.h"
+#include "gover-d/alert/webhook.h"
 #include "gover-d/util/worker.h"
 #include "monitor/igt.h"
 

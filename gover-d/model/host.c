@@ -93,12 +93,6 @@ void host_gpu_take(struct host_gpu *gpu, struct vgpu *vgpu)
 	gpu->n_vgpus--;
 }
 
-void contract_fini(struct contract *contract)
-{
-	json_decref(contract->labels);
-	contract->labels = NULL;
-}
-
 struct vgpu *vgpu_free(struct host_gpu *gpu, struct vgpu *vgpu)
 {
 	if (!vgpu)

@@ -12,36 +12,14 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "db/ledger.h"
+#include "gover-d/model/contract.h"
 #include "gpu/gpu.h"
 #include "monitor/monitor.h"
 #include "policy/policy.h"
 
-#define VM_MAX	      128 /* libvirt name or UUID, with its NUL */
-#define LABELS_MAX    32
-#define CLAIM_MAX     128 /* idempotency key, also as api-keys.h remembers it, with its NUL */
-#define BODY_HASH_MAX 17  /* 64 bits in hex, with its NUL */
-#define GPUS_MAX      64
-#define TICKS_TIMED   256
-#define REFUSED_MAX   16 /* of a GPU, told by name */
-
-/* What was sold. Changed by requests only (contracts.c); kept in the contracts file. */
-struct contract {
-	char id[ID_MAX];
-	char gpu[ID_MAX];
-	char vm[VM_MAX]; /* "": not said */
-	uint32_t cid;	 /* vsock; 0: none */
-	json_t *labels;	 /* object of strings; owned */
-	struct policy_terms terms;
-	char flavor[ID_MAX]; /* as which it is priced; "": as that of [offer] */
-	double fps_limit;    /* frames a second its programs are paced to; 0: they are not */
-	bool held;	     /* an operator fixed the cap at held_cap_pct */
-	int held_cap_pct;
-	int64_t created_ms;
-	int64_t offer;		   /* it was sold by; 0: by none */
-	char claim_key[CLAIM_MAX]; /* with which it was asked for, and by whom; "": without one */
-	char claim_body[BODY_HASH_MAX]; /* where no offer was claimed: of the request with that key
-					 */
-};
+#define GPUS_MAX    64
+#define TICKS_TIMED 256
+#define REFUSED_MAX 16 /* of a GPU, told by name */
 
 /* Counted over the life of the contract in this daemon; for REST and the demo's summary. */
 struct vgpu_tally {
@@ -165,7 +143,6 @@ void host_gpu_take(struct host_gpu *gpu, struct vgpu *vgpu);
 
 /* NULL is fine; returns NULL. Detaches the device, drops the labels. */
 struct vgpu *vgpu_free(struct host_gpu *gpu, struct vgpu *vgpu);
-void contract_fini(struct contract *contract);
 
 /* Sums over a GPU. */
 int host_gpu_sum_cap_pct(const struct host_gpu *gpu);

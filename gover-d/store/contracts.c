@@ -10,22 +10,19 @@
 #include "base/file.h"
 #include "gover-d/store/contracts.h"
 #include "gover-d/util/json-decode.h"
+#include "gover-d/util/log.h"
 
-#define FILE_VERSION 5
-#define FILE_MAX     (16 * 1024 * 1024)
+#define FILE_MAX (16 * 1024 * 1024)
 
 json_t *contracts_encode_one(const struct contract *c, bool found)
 {
-	return json_pack("{s:s, s:s, s:s, s:I, s:O, s:i, s:i, s:f, s:f, s:b, s:b, s:i, s:I, s:b,"
-			 " s:I, s:s, s:s, s:s, s:f}",
-			 "id", c->id, "gpu", c->gpu, "vm", c->vm, "cid", (json_int_t)c->cid,
-			 "labels", c->labels, "initial_cap_pct", c->terms.initial_cap_pct,
-			 "min_cap_pct", c->terms.min_cap_pct, "target_fps", c->terms.target_fps,
-			 "weight", c->terms.weight, "burst", c->terms.burst, "held", c->held,
-			 "held_cap_pct", c->held_cap_pct, "created_ms", (json_int_t)c->created_ms,
-			 "found", found, "offer", (json_int_t)c->offer, "claim_key", c->claim_key,
-			 "claim_body", c->claim_body, "flavor", c->flavor, "fps_limit",
-			 c->fps_limit);
+	json_t *object = contract_encode(c, CONTRACT_IN_FILE);
+
+	if (object && json_object_set_new(object, "found", json_boolean(found)) < 0) {
+		json_decref(object);
+		object = NULL;
+	}
+	return object;
 }
 
 static json_t *encode_ids(const struct db_last_ids *ids)
@@ -85,9 +82,9 @@ char *contracts_encode(const struct host *host, const struct contracts_head *hea
 	char *text = NULL;
 
 	if (gpus && vgpus && ids)
-		root = json_pack("{s:i, s:I, s:O, s:O, s:O}", "version", FILE_VERSION, "revision",
-				 (json_int_t)head->revision, "ids", ids, "gpus", gpus, "vgpus",
-				 vgpus);
+		root = json_pack("{s:i, s:I, s:O, s:O, s:O}", "version", contract_file_version(),
+				 "revision", (json_int_t)head->revision, "ids", ids, "gpus", gpus,
+				 "vgpus", vgpus);
 	if (root)
 		text = json_dumps(root, JSON_INDENT(1));
 	if (text && !reads_back(text, root)) {
@@ -106,47 +103,6 @@ char *contracts_encode(const struct host *host, const struct contracts_head *hea
 #define MODE_MAX 15
 
 #define EXACT_MAX 9007199254740992.0 /* to here a double holds every whole number */
-
-/* A vGPU as the file has it. */
-struct vgpu_record {
-	struct contract contract;
-	double cid;
-	double created_ms;
-	double offer;
-	bool found;
-};
-
-#define VGPU_AT(member) offsetof(struct vgpu_record, member)
-
-/* Every member must be there: what is not said was not written by us. */
-static const struct json_decode_field vgpu_fields[] = {
-	{"id", JSON_DECODE_ID, 0, 0, VGPU_AT(contract.id), 1 << 0},
-	{"gpu", JSON_DECODE_ID, 0, 0, VGPU_AT(contract.gpu), 1 << 1},
-	{"vm", JSON_DECODE_TEXT, 0, VM_MAX - 1, VGPU_AT(contract.vm), 1 << 2},
-	{"cid", JSON_DECODE_NUMBER, 0, UINT32_MAX, VGPU_AT(cid), 1 << 3},
-	{"labels", JSON_DECODE_LABELS, 0, LABELS_MAX, VGPU_AT(contract.labels), 1 << 4},
-	{"initial_cap_pct", JSON_DECODE_WHOLE, 1, 100, VGPU_AT(contract.terms.initial_cap_pct),
-	 1 << 5},
-	{"min_cap_pct", JSON_DECODE_WHOLE, 0, 100, VGPU_AT(contract.terms.min_cap_pct), 1 << 6},
-	{"target_fps", JSON_DECODE_NUMBER, 0, 1e6, VGPU_AT(contract.terms.target_fps), 1 << 7},
-	{"weight", JSON_DECODE_NUMBER, 1e-6, 1e6, VGPU_AT(contract.terms.weight), 1 << 8},
-	{"burst", JSON_DECODE_SWITCH, 0, 0, VGPU_AT(contract.terms.burst), 1 << 9},
-	{"held", JSON_DECODE_SWITCH, 0, 0, VGPU_AT(contract.held), 1 << 10},
-	{"held_cap_pct", JSON_DECODE_WHOLE, 0, 100, VGPU_AT(contract.held_cap_pct), 1 << 11},
-	{"created_ms", JSON_DECODE_NUMBER, 0, 1e15, VGPU_AT(created_ms), 1 << 12},
-	{"found", JSON_DECODE_SWITCH, 0, 0, VGPU_AT(found), 1 << 13},
-	{"offer", JSON_DECODE_NUMBER, 0, EXACT_MAX, VGPU_AT(offer), 1 << 14},
-	{"claim_key", JSON_DECODE_TEXT, 0, CLAIM_MAX - 1, VGPU_AT(contract.claim_key), 1 << 15},
-	{"flavor", JSON_DECODE_TEXT, 0, ID_MAX - 1, VGPU_AT(contract.flavor), 1 << 16},
-	{"fps_limit", JSON_DECODE_NUMBER, 0, 1e6, VGPU_AT(contract.fps_limit), 1 << 17},
-	{"claim_body", JSON_DECODE_TEXT, 0, BODY_HASH_MAX - 1, VGPU_AT(contract.claim_body),
-	 1 << 18},
-	{.name = NULL},
-};
-/* Those of each version. */
-static const unsigned int vgpu_members[FILE_VERSION + 1] = {
-	0, (1U << 14) - 1, (1U << 16) - 1, (1U << 17) - 1, (1U << 18) - 1, (1U << 19) - 1,
-};
 
 struct gpu_record {
 	char name[ID_MAX];
@@ -178,27 +134,36 @@ static const struct json_decode_field ids_fields[] = {
 };
 #define IDS_ALL ((1U << 3) - 1)
 
-static int decode_vgpu(json_t *object, unsigned int members, struct contract_entry *entry,
+static void warn_clamped(const struct contract *contract, unsigned int clamped)
+{
+	char names[ERR_MSG_MAX];
+
+	if (!clamped)
+		return;
+	contract_list_names(clamped, names, sizeof(names));
+	log_warning("contracts file: vGPU %s: out of range, limited to the allowed range: %s",
+		    contract->id, names);
+}
+
+static int decode_vgpu(json_t *object, int version, struct contract_entry *entry,
 		       struct err *reterr)
 {
-	struct vgpu_record record = {.found = false};
-	unsigned int bits;
+	json_t *found = json_object_get(object, "found");
+	struct contract *c = &entry->contract;
+	unsigned int clamped = 0;
 	int r;
 
-	r = json_decode_object(object, vgpu_fields, members, members, &record, &bits, reterr);
-	if (r >= 0 && record.contract.terms.min_cap_pct > record.contract.terms.initial_cap_pct)
-		r = err_fail(reterr, EINVAL, "min_cap_pct: %d is more than initial_cap_pct: %d",
-			     record.contract.terms.min_cap_pct,
-			     record.contract.terms.initial_cap_pct);
-	if (r < 0) {
-		contract_fini(&record.contract);
+	if (!json_is_boolean(found))
+		return err_fail(reterr, EINVAL, "found: required (allowed: true or false)");
+	entry->found = json_is_true(found);
+	(void)json_object_del(object, "found");
+	r = contract_decode_file(object, version, c, &clamped, reterr);
+	if (r < 0)
 		return r;
-	}
-	record.contract.cid = (uint32_t)record.cid;
-	record.contract.created_ms = (int64_t)record.created_ms;
-	record.contract.offer = (int64_t)record.offer;
-	entry->contract = record.contract;
-	entry->found = record.found;
+	if (c->terms.min_cap_pct > c->terms.initial_cap_pct)
+		return err_fail(reterr, EINVAL, "min_cap_pct: %d is more than initial_cap_pct: %d",
+				c->terms.min_cap_pct, c->terms.initial_cap_pct);
+	warn_clamped(c, clamped);
 	return 0;
 }
 
@@ -226,10 +191,11 @@ static int check_version(json_t *root, int *ret_version, struct err *reterr)
 
 	if (!json_is_integer(version))
 		return err_fail(reterr, EINVAL, "version: missing, or not a whole number");
-	if (json_integer_value(version) < 1 || json_integer_value(version) > FILE_VERSION)
+	if (json_integer_value(version) < 1 ||
+	    json_integer_value(version) > contract_file_version())
 		return err_fail(reterr, EPROTO,
 				"version %" JSON_INTEGER_FORMAT ", this gover-d reads 1 to %d",
-				json_integer_value(version), FILE_VERSION);
+				json_integer_value(version), contract_file_version());
 	*ret_version = (int)json_integer_value(version);
 	return 0;
 }
@@ -321,7 +287,7 @@ static int decode(json_t *root, struct contracts *contracts, struct err *reterr)
 			return err_fail(reterr, -r, "gpus: element %zu: %s", i, inner.msg);
 	}
 	for (size_t i = 0; i < json_array_size(vgpus); i++) {
-		r = decode_vgpu(json_array_get(vgpus, i), vgpu_members[version],
+		r = decode_vgpu(json_array_get(vgpus, i), version,
 				&contracts->vgpus[contracts->n_vgpus++], &inner);
 		if (r < 0)
 			return err_fail(reterr, -r, "vgpus: element %zu: %s", i, inner.msg);

@@ -10,13 +10,13 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define ALL_FIELDS ~0U
-#define SOLD	   (API_CONTRACT_ID | API_CONTRACT_GPU | CONTROL_INITIAL_CAP)
+#define SOLD	   (CONTRACT_ID | CONTRACT_GPU | CONTRACT_INITIAL_CAP)
 
 static void check_bounds(const struct contract *c, unsigned int fields)
 {
-	FUZZ_CHECK(!(fields & API_CONTRACT_ID) || id_valid(c->id));
-	FUZZ_CHECK(!(fields & API_CONTRACT_GPU) || id_valid(c->gpu));
-	FUZZ_CHECK(!(fields & CONTROL_INITIAL_CAP) ||
+	FUZZ_CHECK(!(fields & CONTRACT_ID) || id_valid(c->id));
+	FUZZ_CHECK(!(fields & CONTRACT_GPU) || id_valid(c->gpu));
+	FUZZ_CHECK(!(fields & CONTRACT_INITIAL_CAP) ||
 		   (c->terms.initial_cap_pct >= 1 && c->terms.initial_cap_pct <= 100));
 	FUZZ_CHECK(c->terms.min_cap_pct >= 0 && c->terms.min_cap_pct <= 100);
 	FUZZ_CHECK(c->terms.target_fps >= 0 && c->terms.target_fps < 1e9);
@@ -58,7 +58,7 @@ static void decode_body(json_t *object)
 	unsigned int fields = 0;
 
 	FUZZ_CHECK(contract.labels);
-	if (api_decode_contract(&request, ALL_FIELDS, API_CONTRACT_ID, &contract, &fields) < 0) {
+	if (api_decode_contract(&request, ALL_FIELDS, CONTRACT_ID, &contract, &fields) < 0) {
 		FUZZ_CHECK(request.reply.status == 422);
 		FUZZ_CHECK(request.reply.text && request.reply.text->length > 0);
 	} else {

@@ -66,7 +66,7 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
     if (top == "monitor" && part[2] ~ /^fps-preload\/(wire|message)\.h$/) next
     if (from == "fps-preload/layer" && to == "fps-preload") next
     if (top == "kernel" && (to == "sched" || part[2] !~ "/")) next
-    if (top == "gover-ctl" && (to ~ /^gover-ctl/ || to == "base" || to == "sim/experiment" || part[2] == "gover-d/config/config.h")) next
+    if (top == "gover-ctl" && (to ~ /^gover-ctl/ || to == "base" || to == "sim/experiment" || part[2] == "gover-d/config/config.h" || part[2] == "gover-d/model/contract.h")) next
     if (top == "gover-d" && to ~ /^gover-d/) next
     if (top == "gover-d") from = top
     if (top == "policy" && to ~ /^policy/) next

@@ -200,7 +200,7 @@ int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
 	m->changes++;
 	m->fields = fields;
 	m->values = *values;
-	if (fields & CONTROL_TARGET_FPS)
+	if (fields & CONTRACT_TARGET_FPS)
 		vgpu->contract.terms.target_fps = values->terms.target_fps;
 	return 0;
 }

@@ -283,7 +283,7 @@ static void a_hold_cap_without_a_hold_is_refused(void **state)
 {
 	(void)state;
 	stand(0, "a", 80, 80);
-	assert_int_equal(change("a", CONTROL_HELD_CAP, (struct contract){.held_cap_pct = 40}),
+	assert_int_equal(change("a", CONTRACT_HELD_CAP, (struct contract){.held_cap_pct = 40}),
 			 -EINVAL);
 	assert_non_null(strstr(err.msg, "held_cap_pct"));
 	assert_string_equal(look(), "");
@@ -356,12 +356,12 @@ static void an_operators_hold_sells_nothing(void **state)
 
 	(void)state;
 	a->found = true;
-	assert_int_equal(change("a", CONTROL_HELD, (struct contract){.held = true}), 0);
+	assert_int_equal(change("a", CONTRACT_HELD, (struct contract){.held = true}), 0);
 	assert_true(a->found && a->contract.held);
-	assert_int_equal(change("a", CONTROL_TARGET_FPS, (struct contract){.terms.target_fps = 30}),
-			 0);
+	assert_int_equal(
+		change("a", CONTRACT_TARGET_FPS, (struct contract){.terms.target_fps = 30}), 0);
 	assert_false(a->found);
-	assert_int_equal(change("a", CONTROL_FPS_LIMIT, (struct contract){.fps_limit = 62.5}), 0);
+	assert_int_equal(change("a", CONTRACT_FPS_LIMIT, (struct contract){.fps_limit = 62.5}), 0);
 	assert_true(a->contract.fps_limit == 62.5 && a->contract.held);
 }
 
@@ -382,11 +382,11 @@ static void a_flavor_there_is_none_of_is_refused_with_those_there_are(void **sta
 	m.config.n_flavors = 1;
 	assert_int_equal(control_vgpu_add(&m, &contract, &err), -EINVAL);
 	assert_string_equal(err.msg, "flavor: large is not allowed: there is default, small");
-	assert_int_equal(change("a", CONTROL_FLAVOR, contract), -EINVAL);
+	assert_int_equal(change("a", CONTRACT_FLAVOR, contract), -EINVAL);
 	assert_string_equal(err.msg, "flavor: large is not allowed: there is default, small");
 	assert_string_equal(a->contract.flavor, "");
 	assert_string_equal(look(), "");
-	assert_int_equal(change("a", CONTROL_FLAVOR, (struct contract){.flavor = "small"}), 0);
+	assert_int_equal(change("a", CONTRACT_FLAVOR, (struct contract){.flavor = "small"}), 0);
 	assert_string_equal(a->contract.flavor, "small");
 	assert_string_equal(look(), "set noted");
 	assert_int_equal(cap_of(0, "a"), 30);
@@ -399,7 +399,7 @@ static void labels_move_no_cap(void **state)
 
 	(void)state;
 	a->policy.window_fill = 1;
-	assert_int_equal(change("a", CONTROL_LABELS, values), 0);
+	assert_int_equal(change("a", CONTRACT_LABELS, values), 0);
 	json_decref(values.labels);
 	assert_string_equal(look(), "set noted");
 	assert_int_equal(cap_of(0, "a"), 20);
@@ -412,7 +412,7 @@ static void a_smaller_contract_takes_its_cap_along_and_says_so(void **state)
 	(void)state;
 	stand(0, "a", 60, 60);
 	stand(0, "b", 50, 40);
-	assert_int_equal(change("a", CONTROL_INITIAL_CAP, CAP(30)), 0);
+	assert_int_equal(change("a", CONTRACT_INITIAL_CAP, CAP(30)), 0);
 	assert_int_equal(cap_of(0, "a"), 30);
 	assert_int_equal(cap_of(0, "b"), 50); /* what it freed goes to who lacks */
 	assert_string_equal(look(), "set noted, set written, return written");
@@ -423,7 +423,7 @@ static void a_larger_floor_raises_the_cap_and_names_no_operator(void **state)
 	(void)state;
 	stand(0, "a", 60, 60);
 	stand(0, "b", 50, 40);
-	assert_int_equal(change("b", CONTROL_MIN_CAP, (struct contract){.terms.min_cap_pct = 45}),
+	assert_int_equal(change("b", CONTRACT_MIN_CAP, (struct contract){.terms.min_cap_pct = 45}),
 			 0);
 	assert_int_equal(cap_of(0, "b"), 45);
 	assert_int_equal(cap_of(0, "a"), 55);
@@ -438,7 +438,7 @@ static void a_hold_is_still_told_as_one(void **state)
 
 	(void)state;
 	stand(0, "a", 60, 60);
-	assert_int_equal(change("a", CONTROL_HELD | CONTROL_HELD_CAP, hold), 0);
+	assert_int_equal(change("a", CONTRACT_HELD | CONTRACT_HELD_CAP, hold), 0);
 	assert_int_equal(cap_of(0, "a"), 30);
 	assert_string_equal(look(), "hold noted, hold written");
 }
@@ -454,7 +454,7 @@ static void where_the_policy_may_not_act_only_what_was_asked_for_moves(void **st
 	stand(0, "c", 10, 10);
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
 		m.host.gpus[0].mode = modes[i];
-		assert_int_equal(change("a", CONTROL_HELD | CONTROL_HELD_CAP, hold), 0);
+		assert_int_equal(change("a", CONTRACT_HELD | CONTRACT_HELD_CAP, hold), 0);
 		assert_int_equal(cap_of(0, "a"), hold.held_cap_pct);
 		hold.held_cap_pct -= 10;
 	}
@@ -473,10 +473,10 @@ static void a_foreign_cap_above_the_contract_blocks_no_other_change(void **state
 	(void)state;
 	a->contract.held = a->foreign = true;
 	a->contract.held_cap_pct = 60;
-	assert_int_equal(change("a", CONTROL_VM, values), 0);
+	assert_int_equal(change("a", CONTRACT_VM, values), 0);
 	assert_string_equal(a->contract.vm, "vm-a");
 	assert_int_equal(cap_of(0, "a"), 60);
-	assert_int_equal(change("a", CONTROL_HELD, (struct contract){.held = false}), 0);
+	assert_int_equal(change("a", CONTRACT_HELD, (struct contract){.held = false}), 0);
 	assert_int_equal(cap_of(0, "a"), 50);
 	assert_false(a->foreign);
 }

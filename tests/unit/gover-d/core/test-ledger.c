@@ -194,7 +194,7 @@ static void a_change_of_flavor_begins_another_row(void **state)
 	tick(1);
 	sell_as("a", 50, "", 1);
 	ten_seconds("");
-	assert_int_equal(control_vgpu_change(m, "a", CONTROL_FLAVOR, &values, &err), 0);
+	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_FLAVOR, &values, &err), 0);
 	ten_seconds("");
 	strcpy(vgpu("a")->contract.flavor, "gone"); /* priced as what is on sale */
 	ten_seconds("");

@@ -180,7 +180,7 @@ static void a_larger_contract_ends_it_at_once(void **state)
 	sell("a", 50, 0.6);
 	tick(10);
 	assert_non_null(alert_of(ALERT_CONTRACT_LIMIT, "a"));
-	assert_int_equal(control_vgpu_change(m, "a", CONTROL_INITIAL_CAP, &larger, &err), 0);
+	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_INITIAL_CAP, &larger, &err), 0);
 	tick(3); /* the cap follows the contract once the breaches are counted out */
 	assert_null(alert_of(ALERT_CONTRACT_LIMIT, "a"));
 }
@@ -195,7 +195,7 @@ static void a_release_ends_what_was_said_of_the_hold(void **state)
 	assert_int_equal(hold("a", 20), 0);
 	tick(10);
 	assert_non_null(alert_of(ALERT_HELD_OVERLOADED, "a"));
-	assert_int_equal(control_vgpu_change(m, "a", CONTROL_HELD, &release, &err), 0);
+	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_HELD, &release, &err), 0);
 	tick(3);
 	assert_null(alert_of(ALERT_HELD_OVERLOADED, "a"));
 }

@@ -127,7 +127,7 @@ static void a_start_after_the_lease_writes_the_last_caps_again(void **state)
 	(void)state;
 	start_mdev(50, 30);
 	assert_int_equal(hold("b", 20), 0);
-	assert_int_equal(control_vgpu_change(m, "b", CONTROL_INITIAL_CAP, &values, &err), 0);
+	assert_int_equal(control_vgpu_change(m, "b", CONTRACT_INITIAL_CAP, &values, &err), 0);
 	control_save_soon(m);
 	settle_down();
 	assert_int_equal(device("b")->initial_cap_pct, 30); /* fixed by the hold's write */

@@ -230,8 +230,8 @@ static void one_found_held_gets_its_contract_and_is_released(void **state)
 	start();
 	tick(1);
 	assert_int_equal(control_vgpu_add(m, &contract, &err), 0);
-	assert_int_equal(control_vgpu_change(m, "a", CONTROL_HELD, &released, &err), 0);
-	assert_int_equal(control_vgpu_change(m, "b", CONTROL_HELD, &released, &err), 0);
+	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_HELD, &released, &err), 0);
+	assert_int_equal(control_vgpu_change(m, "b", CONTRACT_HELD, &released, &err), 0);
 	device("a")->want = BUSY;
 	tick(20);
 	assert_true(device("a")->cap_pct > 65);
@@ -320,7 +320,7 @@ static void of_a_lost_history_no_id_is_given_again(void **state)
 		lose_database();
 		start();
 		assert_int_equal(
-			control_vgpu_change(m, "a", CONTROL_HELD, &(struct contract){0}, &err), 0);
+			control_vgpu_change(m, "a", CONTRACT_HELD, &(struct contract){0}, &err), 0);
 		(void)use_ids();
 		expect_above(last);
 		last = use_ids();

@@ -69,7 +69,7 @@ static void a_sold_one_that_vanishes_is_missing(void **state)
 
 	(void)state;
 	start_with_found(30);
-	assert_int_equal(control_vgpu_change(m, "c", CONTROL_TARGET_FPS, &values, &err), 0);
+	assert_int_equal(control_vgpu_change(m, "c", CONTRACT_TARGET_FPS, &values, &err), 0);
 	device("a")->exists = device("c")->exists = false;
 	tick(5);
 	assert_null(vgpu("a")->device);
@@ -248,7 +248,7 @@ static void a_hold_where_it_stands_is_not_where_it_stood(void **state)
 	(void)state;
 	start_two();
 	device("a")->cap_pct = 37;
-	expect_refused(control_vgpu_change(m, "a", CONTROL_HELD, &values, &err), "a");
+	expect_refused(control_vgpu_change(m, "a", CONTRACT_HELD, &values, &err), "a");
 	expect_foreign("a", 37);
 }
 
@@ -261,7 +261,7 @@ static void nobody_gives_for_a_change_what_somebody_else_wrote(void **state)
 	start_two();
 	writes = fake.writes;
 	device("a")->cap_pct = 58;
-	expect_refused(control_vgpu_change(m, "b", CONTROL_MIN_CAP, &values, &err), "a");
+	expect_refused(control_vgpu_change(m, "b", CONTRACT_MIN_CAP, &values, &err), "a");
 	assert_int_equal(vgpu("b")->contract.terms.min_cap_pct, 0);
 	assert_false(vgpu("b")->contract.held);
 	assert_int_equal(fake.writes, writes);
@@ -296,7 +296,7 @@ static void what_moves_no_cap_looks_at_none(void **state)
 	(void)state;
 	start_two();
 	device("a")->cap_pct = 37;
-	assert_int_equal(control_vgpu_change(m, "a", CONTROL_VM, &values, &err), 0);
+	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_VM, &values, &err), 0);
 	assert_int_equal(count("foreign_write", NULL), 0);
 	tick(1);
 	expect_foreign("a", 37);

@@ -195,7 +195,7 @@ static void a_smaller_contract_acts_in_every_mode(void **state)
 	sell("a", 80, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++, values.terms.initial_cap_pct -= 10) {
 		assert_int_equal(control_gpu_change(m, "gpu0", &modes[i], NULL, &err), 0);
-		assert_int_equal(control_vgpu_change(m, "a", CONTROL_INITIAL_CAP, &values, &err),
+		assert_int_equal(control_vgpu_change(m, "a", CONTRACT_INITIAL_CAP, &values, &err),
 				 0);
 		assert_int_equal(device("a")->cap_pct, values.terms.initial_cap_pct);
 	}
@@ -215,7 +215,7 @@ static void a_hold_that_is_not_in_force_is_told(void **state)
 	device("a")->write_errno = 0;
 	tick(10);
 	assert_non_null(alert_of(ALERT_WRITE_FAILED, "a")); /* it is not 40 % yet */
-	assert_int_equal(control_vgpu_change(m, "a", CONTROL_HELD, &release, &err), 0);
+	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_HELD, &release, &err), 0);
 	tick(4);
 	assert_null(alert_of(ALERT_WRITE_FAILED, "a"));
 }

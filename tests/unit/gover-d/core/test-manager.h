@@ -387,7 +387,7 @@ static inline void sell(const char *id, int initial_cap_pct, double want)
 static inline int hold(const char *id, int cap_pct)
 {
 	const struct contract values = {.held = true, .held_cap_pct = cap_pct};
-	int r = control_vgpu_change(m, id, CONTROL_HELD | CONTROL_HELD_CAP, &values, &err);
+	int r = control_vgpu_change(m, id, CONTRACT_HELD | CONTRACT_HELD_CAP, &values, &err);
 
 	control_save_soon(m);
 	settle_down();

@@ -136,7 +136,7 @@ static void it_can_be_changed(void **state)
 	(void)state;
 	sell_small();
 	assert_int_equal(ask("PATCH /v1/vgpus/a", "{\"flavor\": \"small\"}")->status, 200);
-	assert_int_equal(manager->fields, CONTROL_FLAVOR);
+	assert_int_equal(manager->fields, CONTRACT_FLAVOR);
 	assert_string_equal(manager->values.flavor, "small");
 }
 
