@@ -21,7 +21,7 @@ BPF      := $(shell pkg-config --exists 'libbpf >= 1.0' 2>/dev/null && \
 libs     += $(if $(BPF),$(shell pkg-config --libs libbpf))
 fuse      = $(shell pkg-config --libs fuse3) # only gover-sim
 tables    = $(shell pkg-config --libs jansson inih smartcols) # gover-sim too
-tar       = $(shell pkg-config --libs libarchive) # only gover-ctl
+ctl_libs  = $(shell pkg-config --libs libarchive ncursesw) # only gover-ctl
 
 # Programs and tests link one archive: every source except main() and the preload library.
 folders  := base policy policy/qos policy/baseline sched db sim/model sim/experiment sim/host gpu \
@@ -56,7 +56,7 @@ $B/libgover.a: $(objects)
 
 $B/gover-d: $B/obj/gover-d/main.o $B/libgover.a
 $B/gover-ctl: $B/obj/gover-ctl/main.o $B/libgover.a
-$B/gover-ctl: libs += $(tar)
+$B/gover-ctl: libs += $(ctl_libs)
 $B/gover-d $B/gover-ctl:
 	@echo "  LD    $@"
 	@$(CC) $(ldflags) $(LDFLAGS) -o $@ $^ $(libs)
@@ -106,7 +106,7 @@ $B/obj/%.o: %.c
 	@echo "  CC    $<"
 	@$(CC) $(cflags) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(units): libs += $(tar)
+$(units): libs += $(ctl_libs)
 # tests/unit/ mirrors the source folders; the programs are built into one folder.
 vpath test-%.c $(sort $(dir $(unit_sources)))
 $B/tests/test-%: test-%.c $B/libgover.a

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines cut to size. Columns are counted as the locale's terminal shows them. */
+/* Lines cut to size. Columns are counted as a terminal in this locale shows them. */
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
@@ -7,11 +7,20 @@
 #include <wchar.h>
 
 #include "gover-ctl/top/canvas.h"
+#include "gover-ctl/top/screen.h"
 
 #define PUT_MAX 2048
 
+static void emit(const struct canvas *canvas, const char *text, size_t length)
+{
+	if (canvas->out)
+		fwrite(text, 1, length, canvas->out);
+	else
+		screen_put(text, length);
+}
+
 /* Writes @text up to @limit columns; returns how many it took. */
-static int put_cut(FILE *out, const char *text, int limit)
+static int put_cut(const struct canvas *canvas, const char *text, int limit)
 {
 	mbstate_t state = {0};
 	int columns = 0;
@@ -29,9 +38,9 @@ static int put_cut(FILE *out, const char *text, int limit)
 		if (width > limit - columns)
 			break;
 		if (width < 0)
-			fputc('?', out);
+			emit(canvas, "?", 1);
 		else
-			fwrite(text, 1, n, out);
+			emit(canvas, text, n);
 		columns += width < 0 ? 1 : width;
 		text += n;
 	}
@@ -53,22 +62,27 @@ void canvas_put(struct canvas *canvas, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
-	canvas->column += put_cut(canvas->out, text, columns_left(canvas));
+	canvas->column += put_cut(canvas, text, columns_left(canvas));
 }
 
 void canvas_field(struct canvas *canvas, int columns, const char *text)
 {
 	int limit = columns < columns_left(canvas) ? columns : columns_left(canvas);
-	int used = put_cut(canvas->out, text, limit);
+	int used = put_cut(canvas, text, limit);
 
-	fprintf(canvas->out, "%*s", limit - used, "");
+	for (int i = used; i < limit; i++)
+		emit(canvas, " ", 1);
 	canvas->column += limit;
 }
 
 void canvas_colour(struct canvas *canvas, enum writer_colour colour)
 {
-	if (canvas_left(canvas) > 0)
+	if (canvas_left(canvas) <= 0 || !canvas->writer->colours)
+		return;
+	if (canvas->out)
 		fputs(writer_colour(canvas->writer, colour), canvas->out);
+	else
+		screen_colour(colour);
 }
 
 void canvas_bar(struct canvas *canvas, int columns, double fraction)
@@ -85,12 +99,12 @@ void canvas_bar(struct canvas *canvas, int columns, double fraction)
 	eighths = (int)lround(fraction * columns * 8);
 	full = utf8 ? eighths / 8 : (eighths + 4) / 8;
 	for (int i = 0; i < columns; i++) {
-		if (i < full)
-			fputs(utf8 ? "\u2588" : "#", canvas->out);
-		else if (i == full && utf8 && eighths % 8)
-			fputs(parts[eighths % 8], canvas->out);
-		else
-			fputs(utf8 ? "\u00b7" : ".", canvas->out);
+		const char *part = i < full			      ? utf8 ? "\u2588" : "#"
+				   : i == full && utf8 && eighths % 8 ? parts[eighths % 8]
+				   : utf8			      ? "\u00b7"
+								      : ".";
+
+		emit(canvas, part, strlen(part));
 	}
 	canvas->column += columns;
 }
@@ -109,7 +123,11 @@ void canvas_spark(struct canvas *canvas, int columns, const float *values, int n
 		double part = i >= 0 && full > 0 ? (double)values[i] / full : (double)NAN;
 		double height = part < 0 ? 0 : part > 1 ? 1 : part;
 
-		fputs(isnan(part) ? " " : heights[lround(height * 7)], canvas->out);
+		if (isnan(part))
+			emit(canvas, " ", 1);
+		else
+			emit(canvas, heights[lround(height * 7)],
+			     strlen(heights[lround(height * 7)]));
 	}
 	canvas->column += columns;
 }
@@ -119,13 +137,12 @@ void canvas_end(struct canvas *canvas)
 	if (canvas_left(canvas) <= 0)
 		return;
 	canvas_colour(canvas, WRITER_PLAIN);
-	if (canvas->in_place)
-		fputs("\033[K", canvas->out);
 	canvas->row++;
 	canvas->column = 0;
-	/* A line break after the last line would scroll the screen. */
-	if (!canvas->in_place || canvas_left(canvas) > 0)
+	if (canvas->out)
 		fputc('\n', canvas->out);
+	else
+		screen_move(canvas->row);
 }
 
 int canvas_left(const struct canvas *canvas)

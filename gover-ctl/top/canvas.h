@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines of text cut to a width and a height, with colours and bars, for pictures drawn in place.
- * Must never put a control character of a stranger's text into a line.
+ * Lines of text cut to a width and a height, with colours and bars, on the screen or in a file.
+ * Control characters in the text are replaced.
  */
 #ifndef GOVER_CTL_TOP_CANVAS_H
 #define GOVER_CTL_TOP_CANVAS_H
@@ -12,11 +12,10 @@
 #include "gover-ctl/writer.h"
 
 struct canvas {
-	FILE *out;
+	FILE *out;		     /* NULL: the screen (screen.h) */
 	const struct writer *writer; /* colours and characters */
 	int width, height;	     /* 0: no limit */
-	bool in_place;		     /* on a screen: what was there before is wiped */
-	int row, column;	     /* where it stands */
+	int row, column;	     /* where the next text goes */
 };
 
 /* Appends text to the line, as much as fits. */

@@ -1,207 +1,193 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The terminal taken over. Everything that gives it back is async-signal-safe (write, tcsetattr),
- * so that one function serves the orderly end and every signal. Must never keep it after a death
- * that can be caught.
- */
+/* The terminal, by ncurses. */
+#include <curses.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "gover-ctl/top/screen.h"
 
-#define TAKE	  "\033[?1049h\033[?25l" /* alternate screen, no cursor */
-#define GIVE	  "\033[?25h\033[?1049l\033[0m"
-#define ESCAPE_MS 50 /* over a slow line too */
-#define HOME	  "\033[H"
-#define REST	  "\033[J" /* clear what is below */
+#define ESCAPE_MS 50 /* between the bytes of one key, over a slow line too */
 
-/* Written by screen_enter() and screen_leave() only. A process has one terminal and signal handlers
- * take no argument: the reason for file scope. */
+/* At file scope because a signal handler takes no argument. Written by screen_enter(),
+ * screen_leave() and the handler only. */
+static SCREEN *screen;
 static int screen_fd = -1;
-static struct termios saved;
 static volatile sig_atomic_t taken;
 
+/* ncurses catches SIGTSTP and SIGWINCH itself. */
 static const int deadly[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM,
 			     SIGSEGV, SIGBUS,  SIGFPE, SIGILL,	SIGABRT};
 
-static void put(const char *text, size_t length)
-{
-	while (length > 0) {
-		ssize_t n = write(screen_fd, text, length);
+static const short pair_colours[] = {
+	[WRITER_RED] = COLOR_RED,
+	[WRITER_YELLOW] = COLOR_YELLOW,
+	[WRITER_GREEN] = COLOR_GREEN,
+};
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return;
-		text += n;
-		length -= (size_t)n;
+static const struct {
+	int curses, key;
+} special_keys[] = {
+	{KEY_UP, SCREEN_UP},	     {KEY_DOWN, SCREEN_DOWN},
+	{KEY_PPAGE, SCREEN_PAGE_UP}, {KEY_NPAGE, SCREEN_PAGE_DOWN},
+	{KEY_HOME, SCREEN_HOME},     {KEY_END, SCREEN_END},
+	{KEY_F(1), SCREEN_F1},	     {KEY_F(10), SCREEN_F10},
+	{KEY_BACKSPACE, '\b'},	     {KEY_ENTER, '\n'},
+};
+
+/* The default action of the signal follows: SA_RESETHAND has removed the handler. */
+static void restore_and_die(int sig)
+{
+	if (taken) {
+		taken = 0;
+		(void)endwin();
 	}
+	(void)raise(sig);
+}
+
+static int catch_signals(void)
+{
+	struct sigaction action = {.sa_handler = restore_and_die, .sa_flags = (int)SA_RESETHAND};
+
+	sigemptyset(&action.sa_mask);
+	for (size_t i = 0; i < ARRAY_SIZE(deadly); i++)
+		if (sigaction(deadly[i], &action, NULL) < 0)
+			return -errno;
+	return atexit(screen_leave) == 0 ? 0 : -ENOMEM;
+}
+
+static void prepare_colours(void)
+{
+	if (start_color() == ERR || use_default_colors() == ERR)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(pair_colours); i++)
+		if (pair_colours[i])
+			(void)init_pair((short)i, pair_colours[i], -1);
+}
+
+int screen_enter(FILE *terminal)
+{
+	int r;
+
+	if (!isatty(fileno(terminal)))
+		return -ENOTTY;
+	r = catch_signals();
+	if (r < 0)
+		return r;
+	/* ncurses prefers these to the size that the terminal has. */
+	(void)unsetenv("LINES");
+	(void)unsetenv("COLUMNS");
+	screen = newterm(NULL, terminal, terminal);
+	/* Terminals that this host has no description of mostly understand what xterm does. */
+	if (!screen)
+		screen = newterm("xterm", terminal, terminal);
+	if (!screen)
+		return -EINVAL;
+	screen_fd = fileno(terminal);
+	taken = 1;
+	set_escdelay(ESCAPE_MS);
+	(void)cbreak();
+	(void)noecho();
+	(void)nonl();
+	(void)keypad(stdscr, TRUE);
+	(void)curs_set(0);
+	prepare_colours();
+	return 0;
 }
 
 void screen_leave(void)
 {
-	int saved_errno = errno;
-
 	if (taken) {
 		taken = 0;
-		put(GIVE, strlen(GIVE));
-		(void)tcsetattr(screen_fd, TCSANOW, &saved);
+		(void)endwin();
 	}
-	errno = saved_errno;
-}
-
-/* The signal's own effect follows: the handler is gone by then (SA_RESETHAND). */
-static void die_tidily(int sig)
-{
-	screen_leave();
-	(void)raise(sig);
-}
-
-static int take(void)
-{
-	struct termios raw = saved;
-
-	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-	raw.c_cc[VMIN] = 0;
-	raw.c_cc[VTIME] = 0;
-	if (tcsetattr(screen_fd, TCSANOW, &raw) < 0)
-		return -errno;
-	taken = 1;
-	put(TAKE, strlen(TAKE));
-	return 0;
-}
-
-/* Ctrl-Z: the shell gets its terminal, we take it again when called back. */
-static void stop_tidily(int sig)
-{
-	int saved_errno = errno;
-	bool ours = taken;
-
-	(void)sig;
-	screen_leave();
-	(void)raise(SIGSTOP);
-	if (ours)
-		(void)take();
-	errno = saved_errno;
-}
-
-/* Only there so that poll() wakes. */
-static void note_size(int sig)
-{
-	(void)sig;
-}
-
-static int catch (int sig, void (*handler)(int), int flags)
-{
-	struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
-
-	sigemptyset(&action.sa_mask);
-	return sigaction(sig, &action, NULL) < 0 ? -errno : 0;
-}
-
-int screen_enter(int fd)
-{
-	int r = 0;
-
-	if (tcgetattr(fd, &saved) < 0)
-		return -errno;
-	screen_fd = fd;
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(deadly); i++)
-		r = catch (deadly[i], die_tidily, (int)SA_RESETHAND);
-	if (r == 0)
-		r = catch (SIGTSTP, stop_tidily, 0);
-	if (r == 0)
-		r = catch (SIGWINCH, note_size, 0);
-	if (r == 0 && atexit(screen_leave) != 0)
-		r = -ENOMEM;
-	return r < 0 ? r : take();
-}
-
-int screen_draw(const char *text, size_t length)
-{
-	char *picture = malloc(strlen(HOME) + length + strlen(REST));
-
-	if (!picture)
-		return -ENOMEM;
-	memcpy(picture, HOME, strlen(HOME));
-	memcpy(picture + strlen(HOME), text, length);
-	memcpy(picture + strlen(HOME) + length, REST, strlen(REST));
-	put(picture, strlen(HOME) + length + strlen(REST));
-	free(picture);
-	return 0;
+	if (screen)
+		delscreen(screen);
+	screen = NULL;
 }
 
 void screen_size(int *ret_rows, int *ret_columns)
 {
-	struct winsize size;
-	bool known = ioctl(screen_fd, TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col;
-
-	*ret_rows = known ? size.ws_row : 24;
-	*ret_columns = known ? size.ws_col : 80;
+	getmaxyx(stdscr, *ret_rows, *ret_columns);
 }
 
-/* The next byte within @ms, 0: none, or a negative errno. */
-static int next_byte(int ms)
+void screen_clear(void)
 {
-	struct pollfd wait = {.fd = screen_fd, .events = POLLIN};
-	unsigned char byte;
-	int r = poll(&wait, 1, ms);
-
-	if (r < 0)
-		return errno == EINTR ? 0 : -errno;
-	if (r == 0)
-		return 0;
-	if (!(wait.revents & POLLIN))
-		return -EPIPE;
-	return read(screen_fd, &byte, 1) == 1 ? byte : -EPIPE;
+	(void)erase();
 }
 
-/* What stands behind ESC, of xterm, the Linux console and those like them (tmux, screen, VTE). */
-static const struct {
-	const char *text;
-	int key;
-} sequences[] = {
-	{"[A", SCREEN_UP},    {"OA", SCREEN_UP},       {"[B", SCREEN_DOWN},
-	{"OB", SCREEN_DOWN},  {"[5~", SCREEN_PAGE_UP}, {"[6~", SCREEN_PAGE_DOWN},
-	{"[H", SCREEN_HOME},  {"OH", SCREEN_HOME},     {"[1~", SCREEN_HOME},
-	{"[7~", SCREEN_HOME}, {"[F", SCREEN_END},      {"OF", SCREEN_END},
-	{"[4~", SCREEN_END},  {"[8~", SCREEN_END},     {"OP", SCREEN_F1},
-	{"[11~", SCREEN_F1},  {"[[A", SCREEN_F1},      {"[21~", SCREEN_F10},
-};
-
-/* An ESC has come. What a terminal sends for one key comes at once; what a finger sends does not.
- */
-static int read_sequence(void)
+void screen_move(int row)
 {
-	char text[16] = "";
-	size_t n = 0;
+	(void)move(row, 0);
+}
 
-	for (;;) {
-		int byte = next_byte(ESCAPE_MS);
+void screen_put(const char *text, size_t length)
+{
+	(void)addnstr(text, (int)length);
+}
 
-		if (byte <= 0)
-			return n == 0 ? SCREEN_ESCAPE : SCREEN_UNKNOWN;
-		if (n + 1 < sizeof(text))
-			text[n++] = (char)byte;
-		for (size_t i = 0; i < ARRAY_SIZE(sequences); i++)
-			if (strcmp(text, sequences[i].text) == 0)
-				return sequences[i].key;
-		if (n == 1 ? byte != '[' && byte != 'O' : byte >= '@' && byte != '[')
-			return SCREEN_UNKNOWN;
-	}
+void screen_colour(enum writer_colour colour)
+{
+	(void)attrset(colour == WRITER_PLAIN  ? A_NORMAL
+		      : colour == WRITER_BOLD ? A_BOLD
+		      : colour == WRITER_DIM  ? A_DIM
+					      : (int)COLOR_PAIR(colour));
+}
+
+/* A signal handler must not call endwin() in the middle of this output. */
+void screen_show(void)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	(void)sigprocmask(SIG_BLOCK, &all, &before);
+	(void)refresh();
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+/* ERR is no key in time, or a terminal that is gone. */
+static int check_terminal(void)
+{
+	struct pollfd terminal = {.fd = screen_fd, .events = POLLIN};
+
+	return poll(&terminal, 1, 0) > 0 && terminal.revents & (POLLHUP | POLLERR | POLLNVAL)
+		       ? -EPIPE
+		       : 0;
+}
+
+/* ESC came, and ncurses knows no key that begins so: either the Escape key, or an unknown key with
+ * more bytes behind. */
+static int read_escape(void)
+{
+	bool more = false;
+
+	timeout(0);
+	while (getch() != ERR)
+		more = true;
+	return more ? SCREEN_UNKNOWN : SCREEN_ESCAPE;
 }
 
 int screen_key(int ms)
 {
-	int byte = next_byte(ms);
+	int key;
 
-	return byte == '\033' ? read_sequence() : byte;
+	timeout(ms);
+	key = getch();
+	if (key == ERR)
+		return check_terminal();
+	/* A terminal moves its text about when its size changes. */
+	if (key == KEY_RESIZE || key == 'L' - '@')
+		(void)clearok(curscr, TRUE);
+	if (key == KEY_RESIZE)
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(special_keys); i++)
+		if (key == special_keys[i].curses)
+			return special_keys[i].key;
+	if (key == '\033')
+		return read_escape();
+	return key > 0 && key < 256 ? key : SCREEN_UNKNOWN;
 }

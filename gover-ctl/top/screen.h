@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The terminal taken over for a picture that is redrawn in place: alternate screen, no echo, keys
- * as they come. However the program ends, by return, exit() or signal, the terminal is given back
- * as it was.
+ * The terminal as a screen that is redrawn in place, by ncurses. The terminal is restored however
+ * the program ends: by return, exit() or signal.
  */
 #ifndef GOVER_CTL_TOP_SCREEN_H
 #define GOVER_CTL_TOP_SCREEN_H
 
-#include <stddef.h>
+#include <stdio.h>
 
-/* Takes over the terminal @fd; one at a time. 0 or a negative errno (-ENOTTY). */
-int screen_enter(int fd);
+#include "gover-ctl/writer.h"
 
-/* Gives it back. May be called again, from a signal handler too, and where nothing was taken. */
+/* Takes over @terminal, which is open for reading and writing. One at a time. 0, -ENOTTY, or
+ * -EINVAL: ncurses cannot use it. */
+int screen_enter(FILE *terminal);
+
+/* Restores the terminal. Does nothing if no terminal is taken. */
 void screen_leave(void);
 
-/* Puts a picture on it, from the top left corner. 0 or a negative errno. */
-int screen_draw(const char *text, size_t length);
-
-/* Its size now; 24 x 80 where it says none. */
 void screen_size(int *ret_rows, int *ret_columns);
+
+/* A picture: clear, write lines, show. */
+void screen_clear(void);
+void screen_move(int row); /* to its first column */
+void screen_put(const char *text, size_t length);
+void screen_colour(enum writer_colour colour);
+void screen_show(void);
 
 /* Keys that are no character: above every byte. */
 enum screen_special {
@@ -32,11 +37,11 @@ enum screen_special {
 	SCREEN_END,
 	SCREEN_F1,
 	SCREEN_F10,
-	SCREEN_UNKNOWN, /* a sequence we do not know: one key, and not its characters */
+	SCREEN_UNKNOWN, /* any other key */
 };
 
-/* Waits for a key, at most @ms. Returns the byte or a special key, 0: none, the size has changed or
- * we were stopped and go on; -EPIPE: the terminal is gone. */
+/* Waits at most @ms for a key; -1: without limit. Returns a byte or a special key, 0: none (also
+ * after a change of size), -EPIPE: the terminal is gone. */
 int screen_key(int ms);
 
 #endif

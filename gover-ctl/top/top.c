@@ -274,9 +274,6 @@ void top_draw(struct canvas *canvas, const struct top_facts *facts, struct top_v
 	}
 	draw_decisions(canvas, json_object_get(facts->decisions, "decisions"));
 	canvas->height = height;
-	if (!keys)
-		return;
-	if (canvas->in_place && canvas_left(canvas) == 1)
-		fputc('\n', canvas->out); /* which the last line that fitted went without */
-	draw_keys(canvas, view);
+	if (keys)
+		draw_keys(canvas, view);
 }

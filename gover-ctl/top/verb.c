@@ -117,22 +117,15 @@ static int print_batch(struct top *top, long count)
 	}
 }
 
-static int draw_screen(struct top *top)
+static void draw_screen(struct top *top)
 {
-	struct canvas canvas = {.writer = &top->ctl->writer, .in_place = true};
+	struct canvas canvas = {.writer = &top->ctl->writer};
 	struct top_facts facts = facts_of(top);
-	char *text = NULL;
-	size_t length = 0;
-	int r;
 
-	canvas.out = open_memstream(&text, &length);
-	if (!canvas.out)
-		return -errno;
 	screen_size(&canvas.height, &canvas.width);
+	screen_clear();
 	top_draw(&canvas, &facts, &top->view);
-	r = fclose(canvas.out) == 0 ? screen_draw(text, length) : -errno;
-	free(text);
-	return r;
+	screen_show();
 }
 
 /* Until the next refresh: 0 to go on, 1 to end, or a negative errno. What a key or a new size
@@ -155,9 +148,7 @@ static int wait_key(struct top *top, uint64_t begun_ns)
 			r = top_view_key(&top->view, key, json_object_get(top->host.json, "vgpus"));
 		if (r == 1 || r == TOP_ASK)
 			return r == 1 ? 1 : 0;
-		r = draw_screen(top);
-		if (r < 0)
-			return r;
+		draw_screen(top);
 	}
 }
 
@@ -168,9 +159,8 @@ static int watch(struct top *top)
 	while (r == 0) {
 		uint64_t begun_ns = clock_now().mono_ns;
 
-		r = draw_screen(top);
-		if (r == 0)
-			r = wait_key(top, begun_ns);
+		draw_screen(top);
+		r = wait_key(top, begun_ns);
 		if (r == 0)
 			(void)fetch(top);
 	}
@@ -186,7 +176,7 @@ static enum ctl_exit show(struct top *top, bool batch, long count)
 		return r < 0 ? ctl_fail(CTL_FAILED, "standard output: %s", strerror(-r)) : CTL_DONE;
 	}
 	top->view.live = true;
-	r = screen_enter(STDOUT_FILENO);
+	r = screen_enter(stdout);
 	if (r == 0)
 		r = watch(top);
 	screen_leave();

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The terminal of `top` is given back however the program ends. Each case runs in a child on a
- * pseudo-terminal of its own; the settings before and after, and what the terminal was told, are
- * compared.
+ * The terminal is restored however the program ends. Each case runs in a child process on its own
+ * pseudo-terminal, and compares the terminal's settings before and after.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,14 +27,14 @@
 #include "gover-ctl/top/screen.h"
 
 #define DEADLINE_MS 20000
-#define TAKEN	    "\033[?1049h"
-#define GIVEN_BACK  "\033[?25h\033[?1049l"
+#define TAKEN	    "\033[?1049h" /* of the alternate screen of TERM=xterm */
+#define RESTORED    "\033[?1049l"
 
 struct pty {
 	int master, slave;
 	struct termios before;
-	char told[8192]; /* to the terminal */
-	size_t n_told;
+	char output[8192];
+	size_t n_output;
 };
 
 static void open_pty(struct pty *pty)
@@ -56,21 +55,22 @@ static void close_pty(const struct pty *pty)
 	close(pty->master);
 }
 
-/* Reads until the terminal was told @text. */
-static bool wait_told(struct pty *pty, const char *text)
+/* Reads until @text was written to the terminal. */
+static bool wait_output(struct pty *pty, const char *text)
 {
 	struct pollfd wait = {.fd = pty->master, .events = POLLIN};
 
-	while (!strstr(pty->told, text)) {
+	while (!strstr(pty->output, text)) {
 		ssize_t n;
 
 		if (poll(&wait, 1, DEADLINE_MS) != 1)
 			return false;
-		n = read(pty->master, pty->told + pty->n_told, sizeof(pty->told) - 1 - pty->n_told);
+		n = read(pty->master, pty->output + pty->n_output,
+			 sizeof(pty->output) - 1 - pty->n_output);
 		if (n <= 0)
 			return false;
-		pty->n_told += (size_t)n;
-		pty->told[pty->n_told] = '\0';
+		pty->n_output += (size_t)n;
+		pty->output[pty->n_output] = '\0';
 	}
 	return true;
 }
@@ -85,7 +85,7 @@ static bool as_before(const struct pty *pty)
 	       memcmp(now.c_cc, pty->before.c_cc, sizeof(now.c_cc)) == 0;
 }
 
-/* How the child goes on once it has the terminal. */
+/* What the child does once it has the terminal. */
 static void by_leaving(const struct pty *pty)
 {
 	(void)pty;
@@ -118,7 +118,7 @@ static void by_key(const struct pty *pty)
 	_exit(screen_key(DEADLINE_MS) == 'q' ? (screen_leave(), 7) : 1);
 }
 
-/* A child on the pseudo-terminal; returns when it has taken it. */
+/* Starts a child on a new pseudo-terminal; returns when the child has drawn a picture. */
 static pid_t start(struct pty *pty, void (*ending)(const struct pty *pty))
 {
 	pid_t pid;
@@ -130,23 +130,26 @@ static pid_t start(struct pty *pty, void (*ending)(const struct pty *pty))
 		const struct rlimit no_core = {0, 0};
 
 		(void)setrlimit(RLIMIT_CORE, &no_core);
-		if (screen_enter(pty->slave) < 0 || screen_draw("picture", 7) < 0)
+		if (screen_enter(fdopen(pty->slave, "r+")) < 0)
 			_exit(1);
+		screen_clear();
+		screen_put("picture", strlen("picture"));
+		screen_show();
 		ending(pty);
 	}
-	assert_true(wait_told(pty, "picture"));
+	assert_true(wait_output(pty, "picture"));
 	return pid;
 }
 
-static void assert_given_back(struct pty *pty)
+static void assert_restored(struct pty *pty)
 {
-	assert_non_null(strstr(pty->told, TAKEN));
-	assert_true(wait_told(pty, GIVEN_BACK));
+	assert_non_null(strstr(pty->output, TAKEN));
+	assert_true(wait_output(pty, RESTORED));
 	assert_true(as_before(pty));
 	close_pty(pty);
 }
 
-static void an_orderly_end_gives_the_terminal_back(void **state)
+static void the_terminal_is_restored_at_the_end(void **state)
 {
 	static void (*const endings[])(const struct pty *pty) = {by_leaving, by_exit};
 
@@ -158,11 +161,11 @@ static void an_orderly_end_gives_the_terminal_back(void **state)
 
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_int_equal(WEXITSTATUS(status), 7);
-		assert_given_back(&pty);
+		assert_restored(&pty);
 	}
 }
 
-static void every_deadly_signal_gives_the_terminal_back_and_kills(void **state)
+static void a_deadly_signal_restores_the_terminal_and_kills(void **state)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGBUS, SIGPIPE};
 
@@ -177,11 +180,11 @@ static void every_deadly_signal_gives_the_terminal_back_and_kills(void **state)
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_true(WIFSIGNALED(status));
 		assert_int_equal(WTERMSIG(status), signals[i]);
-		assert_given_back(&pty);
+		assert_restored(&pty);
 	}
 }
 
-static void a_failed_assertion_gives_the_terminal_back(void **state)
+static void abort_restores_the_terminal(void **state)
 {
 	struct pty pty;
 	pid_t pid = start(&pty, by_abort);
@@ -190,33 +193,10 @@ static void a_failed_assertion_gives_the_terminal_back(void **state)
 	(void)state;
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status));
-	assert_given_back(&pty);
+	assert_restored(&pty);
 }
 
-static void a_stop_lends_the_terminal_out_and_takes_it_again(void **state)
-{
-	struct pty pty;
-	pid_t pid = start(&pty, by_waiting);
-	int status;
-
-	(void)state;
-	assert_int_equal(kill(pid, SIGTSTP), 0);
-	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
-	assert_true(WIFSTOPPED(status));
-	assert_true(wait_told(&pty, GIVEN_BACK));
-	assert_true(as_before(&pty));
-
-	pty.n_told = 0;
-	pty.told[0] = '\0';
-	assert_int_equal(kill(pid, SIGCONT), 0);
-	assert_true(wait_told(&pty, TAKEN));
-	assert_false(as_before(&pty));
-	assert_int_equal(kill(pid, SIGTERM), 0);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_given_back(&pty);
-}
-
-static void a_key_is_read_as_it_is_pressed(void **state)
+static void a_key_is_read_without_a_line_end(void **state)
 {
 	struct pty pty;
 	pid_t pid = start(&pty, by_key);
@@ -226,67 +206,73 @@ static void a_key_is_read_as_it_is_pressed(void **state)
 	assert_int_equal(write(pty.master, "q", 1), 1);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(WEXITSTATUS(status), 7);
-	assert_given_back(&pty);
+	assert_restored(&pty);
 }
 
-static void a_sequence_is_one_key(void **state)
+static void an_escape_sequence_is_one_key(void **state)
 {
 	static const struct {
 		const char *sent;
 		int key;
 	} rows[] = {
 		{"\033", SCREEN_ESCAPE},
-		{"\033[A", SCREEN_UP},
+		{"\033OA", SCREEN_UP},
 		{"\033OB", SCREEN_DOWN},
 		{"\033[5~", SCREEN_PAGE_UP},
 		{"\033[6~", SCREEN_PAGE_DOWN},
-		{"\033[H", SCREEN_HOME},
-		{"\033[4~", SCREEN_END},
+		{"\033OH", SCREEN_HOME},
+		{"\033OF", SCREEN_END},
 		{"\033OP", SCREEN_F1},
-		{"\033[[A", SCREEN_F1},
 		{"\033[21~", SCREEN_F10},
 		{"\033[1;5A", SCREEN_UNKNOWN},
 		{"\033x", SCREEN_UNKNOWN},
+		{"\033[99;99z", SCREEN_UNKNOWN},
 		{"x", 'x'},
+		{"\x7f", '\b'},
+		{"\xc3", 0xc3},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct pty pty;
+		FILE *terminal;
 		int key;
 
 		open_pty(&pty);
-		assert_int_equal(screen_enter(pty.slave), 0);
+		terminal = fdopen(dup(pty.slave), "r+");
+		assert_int_equal(screen_enter(terminal), 0);
 		assert_int_equal(write(pty.master, rows[i].sent, strlen(rows[i].sent)),
 				 (ssize_t)strlen(rows[i].sent));
 		key = screen_key(DEADLINE_MS);
 		if (key != rows[i].key)
 			fail_msg("ESC%s is key %d", rows[i].sent + 1, key);
 		screen_leave();
+		fclose(terminal);
 		close_pty(&pty);
 	}
 }
 
-static void what_is_no_terminal_is_not_taken(void **state)
+static void only_a_terminal_is_taken(void **state)
 {
-	CLEANUP_CLOSE int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	FILE *file = fopen("/dev/null", "r+");
 
 	(void)state;
-	assert_int_equal(screen_enter(fd), -ENOTTY);
+	assert_int_equal(screen_enter(file), -ENOTTY);
 	screen_leave();
+	fclose(file);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_orderly_end_gives_the_terminal_back),
-		cmocka_unit_test(every_deadly_signal_gives_the_terminal_back_and_kills),
-		cmocka_unit_test(a_failed_assertion_gives_the_terminal_back),
-		cmocka_unit_test(a_stop_lends_the_terminal_out_and_takes_it_again),
-		cmocka_unit_test(a_key_is_read_as_it_is_pressed),
-		cmocka_unit_test(a_sequence_is_one_key),
-		cmocka_unit_test(what_is_no_terminal_is_not_taken),
+		cmocka_unit_test(the_terminal_is_restored_at_the_end),
+		cmocka_unit_test(a_deadly_signal_restores_the_terminal_and_kills),
+		cmocka_unit_test(abort_restores_the_terminal),
+		cmocka_unit_test(a_key_is_read_without_a_line_end),
+		cmocka_unit_test(an_escape_sequence_is_one_key),
+		cmocka_unit_test(only_a_terminal_is_taken),
 	};
 
+	setenv("TERM", "xterm", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
