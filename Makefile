@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 B      ?= build
 
 version  := 0.1.0
-packages := libmicrohttpd jansson libsystemd sqlite3 inih smartcols libcurl gnutls
+packages := libmicrohttpd jansson libsystemd sqlite3 smartcols libcurl gnutls
 warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
             -Wswitch-enum -Wpointer-arith -Wcast-qual -Wundef $(if $(WERROR),-Werror)
 cflags   := -std=c11 -D_GNU_SOURCE -DGOVER_VERSION='"$(version)"' -I. -fPIC $(warnings) $(SANITIZE)
@@ -20,7 +20,7 @@ BPF      := $(shell pkg-config --exists 'libbpf >= 1.0' 2>/dev/null && \
               echo 'int x;' | clang -target bpf -xc -c -o /dev/null - 2>/dev/null && echo yes)
 libs     += $(if $(BPF),$(shell pkg-config --libs libbpf))
 fuse      = $(shell pkg-config --libs fuse3) # only gover-sim
-tables    = $(shell pkg-config --libs jansson inih smartcols) # gover-sim too
+tables    = $(shell pkg-config --libs jansson smartcols) # gover-sim too
 ctl_libs  = $(shell pkg-config --libs libarchive ncursesw) # only gover-ctl
 
 # Programs and tests link one archive: every source except main() and the preload library.

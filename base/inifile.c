@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * libinih splits lines into key and value, and no more: it cuts lines at 199 bytes and section
- * names at 49 without a word, joins indented lines to the value above, and tells neither line
- * numbers nor empty sections. So it is fed from memory, line by line, by next_line(), which refuses
- * long lines, drops indentation, counts, and keeps the sections to itself.
- */
+/* The parser of INI files: sections, keys and values, bounded lines, and the line of each fault. */
 #include <ctype.h>
 #include <errno.h>
-#include <ini.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,18 +11,17 @@
 #include "base/inifile.h"
 #include "base/nearest.h"
 
+#define LINE_MAX_BYTES 198 /* without indentation */
+
 struct loader {
 	const struct inifile_reader *reader;
 	const char *path;
-	const char *rest; /* of the file's text */
 	int line;
-	const char *section;		      /* as in the table; NULL before the first */
-	void *base;			      /* what its keys are written into */
-	bool sections_seen[INIFILE_KEYS_MAX]; /* by the section's first key */
+	const char *section;		      /* its name in the table; NULL before the first */
+	void *base;			      /* the struct that its values are written to */
+	bool sections_seen[INIFILE_KEYS_MAX]; /* index: the section's first row in the table */
 	bool keys_seen[INIFILE_KEYS_MAX];     /* in this section */
-	bool passing_over;		      /* until the next section: this one has a fault */
-	int n_faults;			      /* that the reader was told of */
-	int failed_line;		      /* 0: none */
+	bool skipping;			      /* the header of this section had a fault */
 	struct err *reterr;
 };
 
@@ -45,14 +38,13 @@ static int load_fail(struct loader *l, const char *format, ...)
 	va_end(ap);
 	if (l->reader->fault) {
 		l->reader->fault(l->reader->userdata, l->line, why);
-		l->n_faults++;
 		return -EINVAL;
 	}
-	l->failed_line = l->line;
 	return err_fail(l->reterr, EINVAL, "%s:%d: %s", l->path, l->line, why);
 }
 
-/* "; did you mean X? Allowed: X, Y, Z", of the sections (@section NULL) or of one's keys. */
+/* Writes " (did you mean X? allowed: X, Y, Z)" for a wrong key of @section, or for a wrong section
+ * if @section is NULL. Returns @ret_text. */
 static const char *hint(const struct loader *l, const char *section, const char *wrong,
 			char *ret_text, size_t size)
 {
@@ -72,13 +64,14 @@ static const char *hint(const struct loader *l, const char *section, const char 
 		nearest_offer(wrong, name, &best, &nearest);
 	}
 	if (nearest)
-		snprintf(ret_text, size, "; did you mean \"%s\"? Allowed: %s", nearest, list);
+		snprintf(ret_text, size, " (did you mean \"%s\"? allowed: %s)", nearest, list);
 	else
-		snprintf(ret_text, size, "; allowed: %s", list);
+		snprintf(ret_text, size, " (allowed: %s)", list);
 	return ret_text;
 }
 
-/* What stands behind the first word of @title where the table's @section has names, else NULL. */
+/* If the table's @section is "WORD NAME" and @title begins with WORD, returns the rest of @title,
+ * which may be empty. Else NULL. */
 static const char *name_in(const char *section, const char *title)
 {
 	size_t length = strcspn(section, " ");
@@ -105,7 +98,6 @@ static int enter_section(struct loader *l, const char *title)
 	char text[ERR_MSG_MAX];
 
 	memset(l->keys_seen, 0, sizeof(l->keys_seen));
-	l->passing_over = false;
 	for (size_t i = 0; (setting = l->reader->at(i)); i++) {
 		const char *name = name_in(setting->section, title);
 
@@ -114,84 +106,12 @@ static int enter_section(struct loader *l, const char *title)
 		if (strcmp(setting->section, title) != 0)
 			continue;
 		if (l->sections_seen[i])
-			return load_fail(l, "[%s] is given for the second time", title);
+			return load_fail(l, "[%s] is given twice", title);
 		l->sections_seen[i] = true;
 		return enter(l, setting, NULL);
 	}
 	return load_fail(l, "unknown section [%.60s]%s", title,
 			 hint(l, NULL, title, text, sizeof(text)));
-}
-
-/* Takes a line that begins with '['. */
-static int read_header(struct loader *l, char *line)
-{
-	char *end = strchr(line, ']');
-	const char *after = end ? end + 1 + strspn(end + 1, " \t\r") : "";
-
-	if (!end || (*after != '\0' && *after != ';' && *after != '#'))
-		return load_fail(l, "\"%.60s\" is no section; allowed: [NAME] alone on its line",
-				 line);
-	while (end > line + 1 && isspace((unsigned char)end[-1]))
-		end--;
-	*end = '\0';
-	return enter_section(l, line + 1 + strspn(line + 1, " \t"));
-}
-
-/* Behind the byte-order mark, if there is one. */
-static const char *skip_mark(const char *text)
-{
-	return strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? text + 3 : text;
-}
-
-#define NO_LINE "neither [SECTION] nor KEY = VALUE nor a comment (# or ;)"
-
-/* Is the line, which is no header and not indented, empty, a comment, or KEY = VALUE to libinih?
- * Of any other it would tell at the end of the file, and of the first alone; behind a byte-order
- * mark it would see a header. */
-static bool is_readable(const char *line)
-{
-	bool after_space = false;
-
-	if (strchr(";#", line[0])) /* or the empty line */
-		return true;
-	if (skip_mark(line) > line)
-		return false;
-	for (; *line != '\0' && *line != '=' && *line != ':'; line++) {
-		if (after_space && *line == ';')
-			return false;
-		after_space = isspace((unsigned char)*line);
-	}
-	return *line != '\0';
-}
-
-/* libinih's fgets(): the next line without its indentation; an empty one in place of a [section].
- */
-static char *next_line(char *line, int size, void *stream)
-{
-	struct loader *l = stream;
-	size_t length = strcspn(l->rest, "\n");
-	const char *text = l->rest;
-
-	if (l->failed_line > 0 || *text == '\0')
-		return NULL;
-	l->rest += length + (text[length] == '\n');
-	l->line++;
-	for (; length > 0 && isspace((unsigned char)*text); length--)
-		text++;
-	if (length + 2 > (size_t)size) {
-		load_fail(l, "a line of %zu characters; allowed: at most %d", length, size - 2);
-		length = 0;
-	}
-	memcpy(line, text, length);
-	line[length] = '\0';
-	if (line[0] == '[') {
-		l->passing_over = read_header(l, line) < 0;
-		line[0] = '\0';
-	} else if (!is_readable(line)) {
-		load_fail(l, NO_LINE);
-		line[0] = '\0';
-	}
-	return l->failed_line > 0 ? NULL : line;
 }
 
 static int set_value(struct loader *l, const char *key, const char *value)
@@ -203,14 +123,14 @@ static int set_value(struct loader *l, const char *key, const char *value)
 	int r;
 
 	if (!l->section)
-		return load_fail(l, "\"%.60s\" stands before the first section%s", key,
+		return load_fail(l, "key \"%.60s\" before the first section%s", key,
 				 hint(l, NULL, "", text, sizeof(text)));
 	for (size_t i = 0; (setting = reader->at(i)); i++) {
 		if (strcmp(setting->section, l->section) != 0 || strcmp(setting->key, key) != 0)
 			continue;
 		if (l->keys_seen[i])
-			return load_fail(l, "[%s] %s is given for the second time",
-					 setting->section, key);
+			return load_fail(l, "[%s] %s is given twice", setting->section,
+					 setting->key);
 		l->keys_seen[i] = true;
 		r = setting_set(setting, l->base, value, &why);
 		if (r == 0 && reader->check)
@@ -223,43 +143,96 @@ static int set_value(struct loader *l, const char *key, const char *value)
 			 hint(l, l->section, key, text, sizeof(text)));
 }
 
-/* libinih's handler, which says 1 for good. It is never shown a section: @section is "". */
-static int take_value(void *user, const char *section, const char *key, const char *value)
-{
-	struct loader *l = user;
+/* --- lines --- */
 
-	(void)section;
-	return l->passing_over || set_value(l, key, value) == 0 || l->reader->fault;
+static char *strip(char *text)
+{
+	size_t length;
+
+	while (isspace((unsigned char)*text))
+		text++;
+	for (length = strlen(text); length > 0 && isspace((unsigned char)text[length - 1]);)
+		length--;
+	text[length] = '\0';
+	return text;
 }
 
-static int load_text(struct loader *l, const char *text, size_t length)
+static int read_header(struct loader *l, char *line)
 {
-	int bad_line;
+	char *end = strchr(line, ']');
+	const char *after = end ? end + 1 + strspn(end + 1, " \t\r") : "";
 
-	if (strlen(text) != length)
-		return err_fail(l->reterr, EINVAL, "%s: holds a zero byte; allowed: text", l->path);
-	l->rest = skip_mark(text);
-	bad_line = ini_parse_stream(next_line, l, take_value, l);
-	if (bad_line < 0)
-		return err_fail(l->reterr, ENOMEM, "%s: out of memory", l->path);
-	if (bad_line > 0 && l->failed_line == 0) { /* is_readable() was wrong */
-		l->line = bad_line;
-		load_fail(l, NO_LINE);
+	if (!end || (*after != '\0' && *after != ';' && *after != '#'))
+		return load_fail(
+			l, "\"%.60s\" is not a section (allowed: [NAME] alone on its line)", line);
+	*end = '\0';
+	return enter_section(l, strip(line + 1));
+}
+
+static int read_line(struct loader *l, char *line)
+{
+	char *value, *comment;
+	int r;
+
+	while (isspace((unsigned char)*line))
+		line++;
+	if (strlen(line) > LINE_MAX_BYTES)
+		return load_fail(l, "line of %zu characters (allowed: at most %d)", strlen(line),
+				 LINE_MAX_BYTES);
+	line = strip(line);
+	if (strchr("#;", *line)) /* or an empty line */
+		return 0;
+	if (*line == '[') {
+		r = read_header(l, line);
+		l->skipping = r < 0;
+		return r;
 	}
-	return l->failed_line > 0 || l->n_faults > 0 ? -EINVAL : 0;
+	/* A ';' after white space begins a comment. */
+	comment = line;
+	while ((comment = strchr(comment, ';')) && !isspace((unsigned char)comment[-1]))
+		comment++;
+	if (comment)
+		*comment = '\0';
+	value = line + strcspn(line, "=:");
+	if (*value == '\0')
+		return load_fail(l, "not a line of an INI file (allowed: [SECTION], KEY = VALUE or "
+				    "a comment with # or ;)");
+	*value++ = '\0';
+	return l->skipping ? 0 : set_value(l, strip(line), strip(value));
+}
+
+/* Reads on after a fault only if the reader wants all of them. */
+static int read_lines(struct loader *l, char *text)
+{
+	int r, result = 0;
+	char *line;
+
+	while ((line = strsep(&text, "\n"))) {
+		l->line++;
+		r = read_line(l, line);
+		if (r < 0 && !l->reader->fault)
+			return r;
+		if (r < 0)
+			result = r;
+	}
+	return result;
 }
 
 int inifile_read(const char *path, size_t bytes_max, const struct inifile_reader *reader,
 		 struct err *reterr)
 {
 	struct loader l = {.reader = reader, .path = path, .reterr = reterr};
+	static const char byte_order_mark[] = "\xEF\xBB\xBF";
 	CLEANUP_FREE char *text = NULL;
-	size_t length;
+	size_t length, skip;
 	int r = file_read(path, bytes_max, &text, &length);
 
 	if (r == -EFBIG)
-		return err_fail(reterr, EFBIG, "%s: is larger than %zu bytes", path, bytes_max);
+		return err_fail(reterr, EFBIG, "%s: larger than %zu bytes", path, bytes_max);
 	if (r < 0)
 		return err_fail(reterr, -r, "%s: cannot be read: %s", path, strerror(-r));
-	return load_text(&l, text, length);
+	if (strlen(text) != length)
+		return err_fail(reterr, EINVAL, "%s: contains a zero byte (allowed: text)", path);
+	skip = strncmp(text, byte_order_mark, 3) == 0 ? 3 : 0;
+	return read_lines(&l, text + skip);
 }

@@ -94,10 +94,9 @@ int setting_set(const struct setting *setting, void *base, const char *text, str
 		return err_fail(reterr, EINVAL, "[%s] %s: %s", setting->section, setting->key,
 				why.msg);
 	if (setting->type == &setting_secret)
-		return err_fail(reterr, EINVAL,
-				"[%s] %s: what is there is not allowed; allowed: %s",
+		return err_fail(reterr, EINVAL, "[%s] %s: the value is not allowed (allowed: %s)",
 				setting->section, setting->key, setting->allowed);
-	return err_fail(reterr, EINVAL, "[%s] %s = \"%.60s\"%s is not allowed; allowed: %s",
+	return err_fail(reterr, EINVAL, "[%s] %s = \"%.60s\"%s is not allowed (allowed: %s)",
 			setting->section, setting->key, text, strlen(text) > 60 ? "..." : "",
 			setting->allowed);
 }

@@ -52,7 +52,7 @@ static int enter_gpu(struct loader *l, const char *name, void **ret_base, struct
 		*ret_base = &config->gpus[g];
 		if (note_file(l, &l->gpu_file[g]))
 			return 0;
-		return err_fail(reterr, EINVAL, "[gpu %s] is given for the second time", name);
+		return err_fail(reterr, EINVAL, "[gpu %s] is given twice", name);
 	}
 	if (config->n_gpus == GPUS_MAX)
 		return err_fail(reterr, EINVAL, "[gpu %s]: at most %d GPUs are allowed", name,
@@ -81,7 +81,7 @@ static int enter_flavor(struct loader *l, const char *name, void **ret_base, str
 		*ret_base = &config->flavors[i];
 		if (note_file(l, &l->flavor_file[i]))
 			return 0;
-		return err_fail(reterr, EINVAL, "[flavor %s] is given for the second time", name);
+		return err_fail(reterr, EINVAL, "[flavor %s] is given twice", name);
 	}
 	if (config->n_flavors == FLAVORS_MAX)
 		return err_fail(reterr, EINVAL,

@@ -212,7 +212,7 @@ static int enter_flavor(struct scenario *scenario, const char *name, int line, v
 	if (!is_name(name))
 		return refuse_name("flavor", name, reterr);
 	if (find_flavor(scenario, name) >= 0)
-		return err_fail(reterr, EINVAL, "[flavor %s] is given for the second time", name);
+		return err_fail(reterr, EINVAL, "[flavor %s] is given twice", name);
 	if (scenario->n_flavors == SCENARIO_FLAVORS_MAX)
 		return err_fail(reterr, EINVAL, "[flavor %s]: at most %d flavors are allowed", name,
 				SCENARIO_FLAVORS_MAX);
@@ -236,7 +236,7 @@ static int enter_tenant(struct scenario *scenario, const char *name, int line, v
 	if (!is_name(name))
 		return refuse_name("tenant", name, reterr);
 	if (find_tenant(scenario, name) >= 0)
-		return err_fail(reterr, EINVAL, "[tenant %s] is given for the second time", name);
+		return err_fail(reterr, EINVAL, "[tenant %s] is given twice", name);
 	if (scenario->n_tenants == SCENARIO_TENANTS_MAX)
 		return err_fail(reterr, EINVAL, "[tenant %s]: at most %d tenants are allowed", name,
 				SCENARIO_TENANTS_MAX);

@@ -72,20 +72,20 @@ ok "looking makes no state directory" test ! -e "$dir/nowhere"
 # Whatever the keys are, all stand in the sentence: that of [policy] is the longest.
 policy_keys=$("$B/gover-d" --config /dev/null --print-config | sed -n '/^\[policy\]/,/^$/s/ =.*//p' | paste -sd, | sed 's/,/, /g')
 refused "an unknown key" '[policy]\n\noverlod_pct = 95\n' \
-  "3: [policy] has no key \"overlod_pct\"; did you mean \"overload_pct\"? Allowed: $policy_keys"
+  "3: [policy] has no key \"overlod_pct\" (did you mean \"overload_pct\"? allowed: $policy_keys)"
 refused "an unknown section" '[deamon]\n' \
-  '1: unknown section [deamon]; did you mean "daemon"? Allowed: daemon, access, alerts, gpu NAME, policy, offer, flavor NAME, fps, history'
+  '1: unknown section [deamon] (did you mean "daemon"? allowed: daemon, access, alerts, gpu NAME, policy, offer, flavor NAME, fps, history)'
 refused "a secret that is no URL is not told" '[alerts]\nwebhook = htps://u:SECRET@x/y\n' \
-  '2: [alerts] webhook: what is there is not allowed; allowed: nothing, or a URL of http or https (0..160 characters, no '"'"';'"'"')'
+  '2: [alerts] webhook: the value is not allowed (allowed: nothing, or a URL of http or https (0..160 characters, no '"'"';'"'"'))'
 refused "a key given twice" '[daemon]\nperiod_ms = 500\nperiod_ms = 500\n' \
-  '3: [daemon] period_ms is given for the second time'
+  '3: [daemon] period_ms is given twice'
 refused "a section given twice" '[offer]\n[fps]\n[offer]\n' \
-  '3: [offer] is given for the second time'
+  '3: [offer] is given twice'
 refused "a GPU given twice" '[gpu]\n[gpu gpu0]\n' \
-  '2: [gpu gpu0] is given for the second time'
+  '2: [gpu gpu0] is given twice'
 for value in ten 101 0 -1 nan 5e; do
   refused "a cap of $value" "[offer]\nflavor_cap_pct = $value\n" \
-    "2: [offer] flavor_cap_pct = \"$value\" is not allowed; allowed: 1..100 percent"
+    "2: [offer] flavor_cap_pct = \"$value\" is not allowed (allowed: 1..100 percent)"
 done
 
 d --config "$dir/absent" --check-config

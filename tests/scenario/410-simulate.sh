@@ -103,7 +103,7 @@ refused() { # refused CODE WORDS OPTION...: with this exit code and these words
 }
 refused 2 "--policy 'nope': allowed are gover, none, static" --policy nope
 refused 2 "--set no key 'overload_pc'; did you mean overload_pct?" --set overload_pc=3
-refused 2 'overload_pct = "200" is not allowed; allowed: 1..100 percent' --set overload_pct=200
+refused 2 'overload_pct = "200" is not allowed (allowed: 1..100 percent)' --set overload_pct=200
 refused 2 "allowed is a number" --set overload_pct=much
 refused 2 "allowed is KEY=VALUE" --set overload_pct
 refused 2 "ttl_s plays no part in a simulation" --set ttl_s=5

@@ -36,9 +36,9 @@ check "$conf"
 is "a file with faults is refused" "$code" 1
 is "all are told, with their lines" "$(sed 's/: .*//' "$dir/said" | tr '\n' ' ')" \
   "gover.conf:2 gover.conf:3 gover.conf:4 gover.conf:6 gover.conf:10 gover.conf:11 gover.conf:12 gover.conf:14 gover.conf:15 gover.conf:16 "
-ok "each with what is allowed" has 'gover.conf:2: [daemon] period_ms = "20000" is not allowed; allowed: 1..10000 ms'
-ok "or what was meant" has 'gover.conf:3: [daemon] has no key "perid_ms"; did you mean "period_ms"?'
-ok "a line that says nothing too" has 'gover.conf:4: neither [SECTION] nor KEY = VALUE'
+ok "each with what is allowed" has 'gover.conf:2: [daemon] period_ms = "20000" is not allowed (allowed: 1..10000 ms)'
+ok "or what was meant" has 'gover.conf:3: [daemon] has no key "perid_ms" (did you mean "period_ms"?'
+ok "a line that says nothing too" has 'gover.conf:4: not a line of an INI file'
 "$B/gover-d" --config "$conf" --check-config >"$dir/said" 2>&1
 is "gover-d refuses it with the first" "$? $(grep -c . "$dir/said")" "1 1"
 
@@ -71,7 +71,7 @@ check "$conf"
 is "faults in drop-ins have their file" "$code $(sed 's/: .*//' "$dir/said" | tr '\n' ' ')" \
   "1 gover.conf.d/40-twice.conf:2 gover.conf.d/50-bad.conf:2 "
 "$B/gover-d" --config "$conf" --check-config >"$dir/said" 2>&1
-is "gover-d refuses them" "$? $(grep -c '40-twice.conf:2: \[gpu gpu1\] is given for the second time' "$dir/said")" "1 1"
+is "gover-d refuses them" "$? $(grep -c '40-twice.conf:2: \[gpu gpu1\] is given twice' "$dir/said")" "1 1"
 printf '[gpu gpu1]\nspeed = 5\n' >"$conf.d/40-twice.conf"
 rm "$conf.d/50-bad.conf"
 check "$conf"

@@ -104,7 +104,7 @@ static void plain_files_are_read_however_they_are_indented(void **state)
 	}
 }
 
-#define NO_LINE "neither [SECTION] nor KEY = VALUE nor a comment"
+#define NO_LINE "not a line of an INI file"
 
 static const struct {
 	const char *text;
@@ -119,9 +119,9 @@ static const struct {
 	{MARK MARK "[one]\n", 1, NO_LINE},
 	{MARK " " MARK "[one]\n", 1, NO_LINE},
 	{"[one]\n\v[three]\na = 1\n", 2, "unknown section [three]"},
-	{"[one]\n\f[one]\n", 2, "[one] is given for the second time"},
-	{"[one\na = 1\n", 1, "is no section"},
-	{"\va = 1\n", 1, "stands before the first section"},
+	{"[one]\n\f[one]\n", 2, "[one] is given twice"},
+	{"[one\na = 1\n", 1, "is not a section"},
+	{"\va = 1\n", 1, "before the first section"},
 	{"[one]\na;b = 1\n", 2, "has no key \"a;b\""},
 	{"[one]\n= 1\n", 2, "has no key \"\""},
 };

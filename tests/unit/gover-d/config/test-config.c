@@ -185,27 +185,27 @@ static const struct bad_file {
 	int line;
 	const char *says;
 } bad_files[] = {
-	{"period_ms = 1\n", 1, "\"period_ms\" stands before the first section"},
-	{"\n[polcy]\n", 2, "unknown section [polcy]; did you mean \"policy\"?"},
+	{"period_ms = 1\n", 1, "key \"period_ms\" before the first section"},
+	{"\n[polcy]\n", 2, "unknown section [polcy] (did you mean \"policy\"?"},
 	{"[x]\n", 1, "allowed: daemon, access, alerts, gpu NAME, policy, offer, flavor NAME"},
 	{"[history]\nraw_hour = 3\n", 2, "did you mean \"raw_hours\"?"},
-	{"[fps]\n\nfoo = 3\n", 3, "[fps] has no key \"foo\"; allowed: socket, vsock_port, ports"},
+	{"[fps]\n\nfoo = 3\n", 3, "[fps] has no key \"foo\" (allowed: socket, vsock_port, ports"},
 	{"[daemon]\noverload_pct = 3\n", 2, "[daemon] has no key"},
 	{"[daemon]\nPERIOD_MS = 300\n", 2, "[daemon] has no key"},
 	{"[daemon]\n = 3\n", 2, "[daemon] has no key \"\""},
-	{"[daemon]\nnonsense\nperiod_ms = 0\n", 2, "neither [SECTION] nor KEY = VALUE"},
+	{"[daemon]\nnonsense\nperiod_ms = 0\n", 2, "not a line of an INI file"},
 	{"[daemon]\nperiod_ms = 0\nnonsense\n", 2, "\"0\" is not allowed"},
-	{"[daemon\n", 1, "is no section"},
+	{"[daemon\n", 1, "is not a section"},
 	{"[daemon] period_ms = 3\n", 1, "alone on its line"},
-	{"[daemon]\n[fps]\n[daemon]\n", 3, "[daemon] is given for the second time"},
-	{"[gpu a]\n[gpu a]\n", 2, "[gpu a] is given for the second time"},
-	{"[gpu]\n[gpu gpu0]\n", 2, "[gpu gpu0] is given for the second time"},
+	{"[daemon]\n[fps]\n[daemon]\n", 3, "[daemon] is given twice"},
+	{"[gpu a]\n[gpu a]\n", 2, "[gpu a] is given twice"},
+	{"[gpu]\n[gpu gpu0]\n", 2, "[gpu gpu0] is given twice"},
 	{"[gpu .a]\n", 1, "a GPU's name is 1 to 63"},
 	{"[gpu a b]\n", 1, "a GPU's name is 1 to 63"},
 	{"[gpu a234567890123456789012345678901234567890123456789012345678901234]\n", 1, "1 to 63"},
-	{"[fps]\nsocket = /a\nsocket = /a\n", 3, "[fps] socket is given for the second time"},
-	{"[fps]\nsocket = /a\n  /b\n", 3, "neither [SECTION] nor KEY = VALUE"},
-	{"[daemon]\nperiod_ms = ten\n", 2, "\"ten\" is not allowed; allowed: 1..10000 ms"},
+	{"[fps]\nsocket = /a\nsocket = /a\n", 3, "[fps] socket is given twice"},
+	{"[fps]\nsocket = /a\n  /b\n", 3, "not a line of an INI file"},
+	{"[daemon]\nperiod_ms = ten\n", 2, "\"ten\" is not allowed (allowed: 1..10000 ms)"},
 	{"[daemon]\nperiod_ms = 0\n", 2, "allowed: 1..10000 ms"},
 	{"[daemon]\nperiod_ms = 10001\n", 2, "allowed: 1..10000 ms"},
 	{"[daemon]\nperiod_ms = 1000.5\n", 2, "allowed: 1..10000 ms"},
@@ -228,7 +228,7 @@ static const struct bad_file {
 	{"[gpu]\ncapacity_cores = nan\n", 2, "allowed: 0.1..1024 cores"},
 	{"[gpu]\nintel_gpu_top = maybe\n", 2, "auto, off, or an absolute path"},
 	{"[gpu]\nfps_source = vsock\n", 2, "allowed: preload or bpf"},
-	{"[policy]\nname = best\n", 2, "\"best\" is not allowed; allowed: gover"},
+	{"[policy]\nname = best\n", 2, "\"best\" is not allowed (allowed: gover"},
 	{"[policy]\noverload_pct = 101\n", 2, "allowed: 1..100 percent"},
 	{"[policy]\noverload_pct = inf\n", 2, "allowed: 1..100 percent"},
 	{"[policy]\npaper_mode = 1\n", 2, "allowed: on or off"},
@@ -269,10 +269,10 @@ static void long_lines_are_refused_not_cut(void **state)
 	assert_non_null(strstr(err.msg, "0..160 characters"));
 	memset(text + at, 'r', 192);
 	assert_int_equal(load(text), -EINVAL);
-	assert_non_null(strstr(err.msg, ":2: a line of 199 characters; allowed: at most 198"));
+	assert_non_null(strstr(err.msg, ":2: line of 199 characters (allowed: at most 198)"));
 	memset(text, '#', 199);
 	assert_int_equal(load(text), -EINVAL);
-	assert_non_null(strstr(err.msg, ":1: a line of"));
+	assert_non_null(strstr(err.msg, ":1: line of"));
 }
 
 static void files_that_are_no_configuration_are_refused(void **state)
@@ -539,8 +539,8 @@ static void a_live_change_is_checked_as_in_the_file(void **state)
 	assert_int_equal(config_set_live(&config, "overload_pct", "88.5", &err), 0);
 	assert_float_equal(config.params.overload_pct, 88.5, 0);
 	assert_int_equal(config_set_live(&config, "overload_pct", "ten", &err), -EINVAL);
-	assert_string_equal(err.msg, "[policy] overload_pct = \"ten\" is not allowed; allowed: "
-				     "1..100 percent");
+	assert_string_equal(err.msg, "[policy] overload_pct = \"ten\" is not allowed (allowed: "
+				     "1..100 percent)");
 	assert_float_equal(config.params.overload_pct, 88.5, 0);
 	assert_int_equal(config_set_live(&config, "max_vgpus", "3", &err), 0);
 	assert_int_equal(config.offer.max_vgpus, 3);

@@ -37,7 +37,7 @@ static void a_section_that_is_wrong_is_refused_with_its_line(void **state)
 	} rows[] = {
 		{"[flavor]\n", 1, "a flavour's name is 1 to 63"},
 		{"[flavor a b]\n", 1, "a flavour's name is 1 to 63"},
-		{"[flavor a]\n[flavor a]\n", 2, "[flavor a] is given for the second time"},
+		{"[flavor a]\n[flavor a]\n", 2, "[flavor a] is given twice"},
 		{"[flavor a]\nflavor_cap_pct = 5\n", 2,
 		 "[flavor NAME] has no key \"flavor_cap_pct\""},
 		{"[flavor a]\ncap_pct = 101\n", 2,

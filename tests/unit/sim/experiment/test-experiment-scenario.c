@@ -96,15 +96,15 @@ static const struct {
 } mistakes[] = {
 	{"", ": no tenants: a scenario has a [tenant NAME]"},
 	{"[scenario]\nseconds = 0\n" ONE_TENANT,
-	 ":2: [scenario] seconds = \"0\" is not allowed; allowed: 1..10000000 s"},
-	{"[scenario]\nsecond = 1\n", ":2: [scenario] has no key \"second\"; did you mean "
-				     "\"seconds\"? Allowed: seconds, "
+	 ":2: [scenario] seconds = \"0\" is not allowed (allowed: 1..10000000 s)"},
+	{"[scenario]\nsecond = 1\n", ":2: [scenario] has no key \"second\" (did you mean "
+				     "\"seconds\"? allowed: seconds, "
 				     "period_ms, seed, migrate, migrate_s"},
-	{"[scenarios]\n", ":1: unknown section [scenarios]; did you mean \"scenario\"?"},
-	{"[scenario]\n[scenario]\n", ":2: [scenario] is given for the second time"},
-	{ONE_TENANT "workload = idle\n", ":3: [tenant NAME] workload is given for the second time"},
-	{ONE_TENANT "[tenant a]\n", ":3: [tenant a] is given for the second time"},
-	{ONE_TENANT "[flavor b]\n[flavor b]\n", ":4: [flavor b] is given for the second time"},
+	{"[scenarios]\n", ":1: unknown section [scenarios] (did you mean \"scenario\"?"},
+	{"[scenario]\n[scenario]\n", ":2: [scenario] is given twice"},
+	{ONE_TENANT "workload = idle\n", ":3: [tenant NAME] workload is given twice"},
+	{ONE_TENANT "[tenant a]\n", ":3: [tenant a] is given twice"},
+	{ONE_TENANT "[flavor b]\n[flavor b]\n", ":4: [flavor b] is given twice"},
 	{"[tenant]\n", ":1: [tenant ]: a name is 1 to 31 of A-Z a-z 0-9 . _ -"},
 	{"[tenant a b]\n", ":1: [tenant a b]: a name is 1 to 31 of"},
 	{"[tenant aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa]\n", ":1: [tenant aaaa"},
@@ -114,7 +114,7 @@ static const struct {
 	{"[tenant a]\nflavor = big\nworkload = idle\n",
 	 ":2: [tenant a] flavor: there is no [flavor big] above"},
 	{"[tenant a]\nworkload = idle\narrive_s = -1\n",
-	 ":3: [tenant NAME] arrive_s = \"-1\" is not allowed; allowed: 0..1e7 s, or offer"},
+	 ":3: [tenant NAME] arrive_s = \"-1\" is not allowed (allowed: 0..1e7 s, or offer)"},
 	{"[tenant a]\nworkload = idle\narrive_s = nan\n", ":3: [tenant NAME] arrive_s = \"nan\""},
 	{"[tenant a]\nworkload = idle\nmin_cap_pct = 60\n",
 	 ":1: [tenant a] min_cap_pct = 60: allowed: at most the contract, 50"},
@@ -122,17 +122,17 @@ static const struct {
 	{ONE_TENANT "arrive_s = 0\n[arrivals]\nfrom = a\n",
 	 ":5: [arrivals] from: [tenant a] has an arrive_s of its own"},
 	{ONE_TENANT "[arrivals]\ndraw = all\n",
-	 ":4: [arrivals] draw = \"all\" is not allowed; allowed: independent, shuffle or "
-	 "listed"},
+	 ":4: [arrivals] draw = \"all\" is not allowed (allowed: independent, shuffle or "
+	 "listed)"},
 	{ONE_TENANT "[policy]\nname = best\n", ":4: [policy] name = \"best\" is not allowed"},
 	{ONE_TENANT "[policy]\noverload_pct = 0\n",
-	 ":4: [policy] overload_pct = \"0\" is not allowed; allowed: 1..100 percent"},
+	 ":4: [policy] overload_pct = \"0\" is not allowed (allowed: 1..100 percent)"},
 	{ONE_TENANT "[policy]\nfund_window_s = 301\n",
 	 ": [policy] fund_window_s = 301 is 301 periods; allowed: at most 300"},
 	{ONE_TENANT "[host]\nstep_pct = 5\n",
 	 ": [host] floor_pct = 1: allowed: whole steps of step_pct, 5"},
-	{"seconds = 1\n", ":1: \"seconds\" stands before the first section"},
-	{ONE_TENANT "seconds\n", ":3: neither [SECTION] nor KEY = VALUE nor a comment"},
+	{"seconds = 1\n", ":1: key \"seconds\" before the first section"},
+	{ONE_TENANT "seconds\n", ":3: not a line of an INI file"},
 };
 
 static void what_is_wrong_is_told_with_its_line(void **state)
