@@ -15,10 +15,10 @@ cflags   := -std=c11 -D_GNU_SOURCE -DGOVER_VERSION='"$(version)"' -I. -fPIC $(wa
 cflags   += $(shell pkg-config --cflags $(packages) 2>/dev/null)
 ldflags  := $(SANITIZE)
 libs      = $(shell pkg-config --libs $(packages)) -lm -pthread
-# fps_source = bpf needs libbpf and a clang that can compile for the kernel. BPF= builds without it.
-BPF      := $(shell pkg-config --exists 'libbpf >= 1.0' 2>/dev/null && \
+# fps_source = bpf needs libbpf, libelf and a clang that can compile for the kernel. BPF= builds without it.
+BPF      := $(shell pkg-config --exists 'libbpf >= 1.0' libelf 2>/dev/null && \
               echo 'int x;' | clang -target bpf -xc -c -o /dev/null - 2>/dev/null && echo yes)
-libs     += $(if $(BPF),$(shell pkg-config --libs libbpf))
+libs     += $(if $(BPF),$(shell pkg-config --libs libbpf libelf))
 fuse      = $(shell pkg-config --libs fuse3) # only gover-sim
 tables    = $(shell pkg-config --libs jansson smartcols) # gover-sim too
 ctl_libs  = $(shell pkg-config --libs libarchive ncursesw) # only gover-ctl
@@ -29,8 +29,8 @@ folders  := base policy policy/qos policy/baseline sched db sim/model sim/experi
             gover-d $(addprefix gover-d/,util model config alert store core api auth http) \
             gover-ctl $(addprefix gover-ctl/,verb top doctor simulate support)
 mains    := gover-d/main.c gover-ctl/main.c sim/host/main.c
-unit_sources := $(shell find tests/unit -name 'test-*.c')
-no_bpf   := $(if $(BPF),monitor/bpf/none.c,monitor/bpf/bpf.c monitor/bpf/files.c)
+unit_sources := $(filter-out $(if $(BPF),,%/test-fps-bpf-symbols.c),$(shell find tests/unit -name 'test-*.c'))
+no_bpf   := $(if $(BPF),monitor/bpf/none.c,$(addprefix monitor/bpf/,bpf.c files.c symbols.c))
 sources  := $(filter-out $(mains) $(no_bpf) %.bpf.c,$(wildcard $(addsuffix /*.c,$(folders))))
 objects  := $(sources:%.c=$B/obj/%.o) $B/obj/gover-d/web/embed.o $B/obj/gover-d/openapi/embed.o \
             $B/obj/gover-ctl/verb/embed.o $(if $(BPF),$B/obj/monitor/bpf/embed.o)

@@ -5,8 +5,10 @@
 #include "base/id.h"
 #include "gover-d/api/internal.h"
 #include "gover-d/api/list.h"
-#include "gover-d/api/json-encode.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/api/resource.h"
+#include "gover-d/core/encode.h"
+#include "gover-d/util/json-encode.h"
 
 #define LIMIT_DEFAULT 100
 #define LIMIT_MAX     1000
@@ -17,7 +19,7 @@ void api_get_alerts(struct api *api, struct api_request *request)
 
 	if (api_query_switch(request, "all", &all) < 0)
 		return;
-	api_list_reply_ids(request, "alerts", json_encode_alerts(api->manager, all));
+	api_list_reply_ids(request, "alerts", resource_encode_alerts(api->manager, all));
 }
 
 void api_ack_alert(struct api *api, struct api_request *request)
@@ -36,8 +38,7 @@ void api_ack_alert(struct api *api, struct api_request *request)
 	}
 	for (size_t i = 0; i < alerts_count(alerts); i++)
 		if (alerts_at(alerts, i)->id == id)
-			api_request_reply_json(request, 200,
-					       json_encode_alert(alerts_at(alerts, i)));
+			api_request_reply_json(request, 200, encode_alert(alerts_at(alerts, i)));
 }
 
 /* Which decisions are asked for. */
@@ -79,7 +80,7 @@ static json_t *encode_decisions(const struct decisions *decisions, const struct 
 		is_more = n == wanted->limit;
 		if (is_more)
 			break;
-		json_encode_append(&list, json_encode_decision(d));
+		json_encode_append(&list, encode_decision(d));
 		if (++n == wanted->limit)
 			next_after = d->id;
 	}

@@ -11,13 +11,13 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
+#include "gover-d/api/api.h"
 #include "gover-d/api/audit.h"
 #include "gover-d/api/internal.h"
 #include "gover-d/api/keys.h"
-#include "gover-d/api/time.h"
-#include "gover-d/api/api.h"
-#include "gover-d/api/json-encode.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/api/time.h"
+#include "gover-d/util/json-encode.h"
 
 /* Who may ask. */
 #define OPEN	ACCESS_OPEN

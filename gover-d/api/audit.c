@@ -13,31 +13,33 @@
 #include "db/audit.h"
 #include "gover-d/api/audit.h"
 #include "gover-d/api/fetch.h"
-#include "gover-d/api/json-encode.h"
-#include "gover-d/util/log.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/api/resource.h"
+#include "gover-d/core/encode.h"
+#include "gover-d/util/json-encode.h"
+#include "gover-d/util/log.h"
 
 #define LIMIT_DEFAULT 100
 #define LIMIT_MAX     1000
 
 /* --- things that change --- */
 
-static json_t *encode_vgpu(struct api *api, const char *id)
+static json_t *snapshot_vgpu(struct api *api, const char *id)
 {
 	const struct host_gpu *gpu;
 	const struct vgpu *vgpu = api_lookup_vgpu(api, id, &gpu);
 
-	return vgpu ? json_encode_vgpu(api->manager, gpu, vgpu) : NULL;
+	return vgpu ? resource_encode_vgpu(api->manager, gpu, vgpu) : NULL;
 }
 
-static json_t *encode_gpu(struct api *api, const char *name)
+static json_t *snapshot_gpu(struct api *api, const char *name)
 {
 	const struct host_gpu *gpu = api_lookup_gpu(api, name);
 
-	return gpu ? json_encode_gpu(api->manager, gpu, clock_now()) : NULL;
+	return gpu ? resource_encode_gpu(api->manager, gpu, clock_now()) : NULL;
 }
 
-static json_t *encode_alert(struct api *api, const char *text)
+static json_t *snapshot_alert(struct api *api, const char *text)
 {
 	const struct alerts *alerts = control_alerts(api->manager);
 	int64_t id;
@@ -46,11 +48,11 @@ static json_t *encode_alert(struct api *api, const char *text)
 		return NULL;
 	for (size_t i = 0; i < alerts_count(alerts); i++)
 		if (alerts_at(alerts, i)->id == id)
-			return json_encode_alert(alerts_at(alerts, i));
+			return encode_alert(alerts_at(alerts, i));
 	return NULL;
 }
 
-static json_t *encode_offer(struct api *api, const char *text)
+static json_t *snapshot_offer(struct api *api, const char *text)
 {
 	const struct offers *offers = control_offers(api->manager);
 	int64_t id;
@@ -59,11 +61,11 @@ static json_t *encode_offer(struct api *api, const char *text)
 		return NULL;
 	for (size_t i = 0; i < offers_count(offers); i++)
 		if (offers_at(offers, i)->id == id)
-			return json_encode_offer(offers_at(offers, i), clock_now());
+			return encode_offer(offers_at(offers, i), clock_now());
 	return NULL;
 }
 
-static json_t *encode_policy(struct api *api, const char *unused)
+static json_t *snapshot_policy(struct api *api, const char *unused)
 {
 	(void)unused;
 	return api_encode_params(control_config(api->manager));
@@ -75,11 +77,11 @@ static const struct thing {
 	json_t *(*encode)(struct api *api, const char *id);
 	const char *members[4];
 } things[] = {
-	{"/v1/vgpus", encode_vgpu, {"cap_pct"}},
-	{"/v1/gpus", encode_gpu, {"mode", "selling"}},
-	{"/v1/alerts", encode_alert, {"acked_at"}},
-	{"/v1/offers", encode_offer, {"state", "vgpu"}},
-	{"/v1/policy", encode_policy, {NULL}},
+	{"/v1/vgpus", snapshot_vgpu, {"cap_pct"}},
+	{"/v1/gpus", snapshot_gpu, {"mode", "selling"}},
+	{"/v1/alerts", snapshot_alert, {"acked_at"}},
+	{"/v1/offers", snapshot_offer, {"state", "vgpu"}},
+	{"/v1/policy", snapshot_policy, {NULL}},
 	{"/v1/tokens", api_encode_token, {"name", "scope", "expires_at"}},
 };
 
@@ -114,7 +116,7 @@ static json_t *look(struct api *api, const struct thing *thing, const char *id)
 	if (!whole || !thing->members[0])
 		return whole;
 	picked = json_object();
-	for (size_t i = 0; thing->encode == encode_vgpu && (field = contract_field_at(i)); i++)
+	for (size_t i = 0; thing->encode == snapshot_vgpu && (field = contract_field_at(i)); i++)
 		if (field->uses & CONTRACT_IN_ANSWER)
 			(void)json_object_set(picked, field->name,
 					      json_object_get(whole, field->name));

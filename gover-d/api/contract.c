@@ -2,6 +2,7 @@
 /* A contract in a request's body. */
 #include "gover-d/api/internal.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/util/json-decode.h"
 
 int api_decode_contract(struct api_request *request, unsigned int allowed, unsigned int required,
 			struct contract *contract, unsigned int *ret_fields)

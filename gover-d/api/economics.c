@@ -12,8 +12,8 @@
 #include "base/cleanup.h"
 #include "db/ledger.h"
 #include "gover-d/api/fetch.h"
-#include "gover-d/api/json-encode.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/util/json-encode.h"
 
 #define RANGE_DEFAULT_MS (24 * 3600 * 1000)
 #define S_PER_HOUR	 3600

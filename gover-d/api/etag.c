@@ -8,8 +8,8 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "gover-d/api/etag.h"
-#include "gover-d/store/contracts.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/store/contracts.h"
 
 /* Who could make two states meet could as well send no If-Match. */
 void api_etag_of_text(const char *text, char tag[API_ETAG_MAX])

@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gover-d/api/internal.h"
 #include "gover-d/api/api.h"
 #include "gover-d/api/events.h"
-#include "gover-d/auth/authn.h"
-#include "gover-d/api/json-encode.h"
+#include "gover-d/api/internal.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/auth/authn.h"
 #include "gover-d/auth/tokens.h"
+#include "gover-d/core/encode.h"
+#include "gover-d/util/json-encode.h"
 
 #define FOLLOWERS_MAX  256
 #define FOLLOWERS_KEPT 32  /* places of them for who may change things */
@@ -200,7 +201,7 @@ static void add_decisions(struct api *api)
 	const struct decision *d;
 
 	while ((d = decisions_after(decisions, api->told_decision))) {
-		add(api, EVENTS_DECISION, json_encode_decision(d));
+		add(api, EVENTS_DECISION, encode_decision(d));
 		api->told_decision = d->id;
 	}
 }

@@ -11,9 +11,9 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
-#include "gover-d/api/request.h"
 #include "gover-d/api/events.h"
-#include "gover-d/api/json-encode.h"
+#include "gover-d/api/request.h"
+#include "gover-d/util/json-encode.h"
 
 #define BOOT_MAX 32
 

@@ -10,8 +10,8 @@
 #include "base/cleanup.h"
 #include "db/db.h"
 #include "gover-d/api/fetch.h"
-#include "gover-d/api/json-encode.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/util/json-encode.h"
 
 #define RANGE_DEFAULT_MS (3600 * 1000)
 #define POINTS_DEFAULT	 600

@@ -6,14 +6,15 @@
 #include "gover-d/api/etag.h"
 #include "gover-d/api/internal.h"
 #include "gover-d/api/list.h"
+#include "gover-d/api/problem.h"
+#include "gover-d/api/resource.h"
 #include "gover-d/auth/tls.h"
 #include "gover-d/util/json-decode.h"
-#include "gover-d/api/json-encode.h"
-#include "gover-d/api/problem.h"
+#include "gover-d/util/json-encode.h"
 
 static char *make_host(struct api *api)
 {
-	return json_encode_dump(json_encode_host(api->manager, clock_now()));
+	return json_encode_dump(resource_encode_host(api->manager, clock_now()));
 }
 
 void api_get_host(struct api *api, struct api_request *request)
@@ -80,7 +81,7 @@ static void reply_gpu(struct api *api, struct api_request *request, const struct
 {
 	char tag[API_ETAG_MAX];
 
-	api_request_reply_json(request, 200, json_encode_gpu(api->manager, gpu, clock_now()));
+	api_request_reply_json(request, 200, resource_encode_gpu(api->manager, gpu, clock_now()));
 	api_etag_of_gpu(gpu, tag);
 	api_etag_put(request, tag);
 }

@@ -3,10 +3,10 @@
 #ifndef GOVER_D_API_INTERNAL_H
 #define GOVER_D_API_INTERNAL_H
 
-#include "gover-d/api/request.h"
-#include "gover-d/core/control.h"
-#include "gover-d/auth/authn.h"
 #include "gover-d/api/metrics.h"
+#include "gover-d/api/request.h"
+#include "gover-d/auth/authn.h"
+#include "gover-d/core/control.h"
 
 /* Answers that many ask for and that stay the same until something changes. */
 enum api_cached {

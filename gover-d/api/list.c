@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "gover-d/api/list.h"
-#include "gover-d/api/json-encode.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/api/resource.h"
+#include "gover-d/util/json-encode.h"
 
 /* A page being filled: the element behind its last one is all it must know of the rest. */
 struct page {
@@ -121,7 +122,8 @@ void api_list_reply_gpus(struct api *api, struct api_request *request)
 
 		if (!has_room(&page, json_string(last)))
 			break;
-		json_encode_append(&page.list, json_encode_gpu(api->manager, &host->gpus[i], now));
+		json_encode_append(&page.list,
+				   resource_encode_gpu(api->manager, &host->gpus[i], now));
 	}
 	reply(request, "gpus", &page);
 }
@@ -152,7 +154,7 @@ void api_list_reply_vgpus(struct api *api, struct api_request *request, const st
 				continue;
 			if (!has_room(&page, cursor(last)))
 				break;
-			json_encode_append(&page.list, json_encode_vgpu(api->manager, g, v));
+			json_encode_append(&page.list, resource_encode_vgpu(api->manager, g, v));
 			last = v;
 		}
 	}

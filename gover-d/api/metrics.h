@@ -3,9 +3,9 @@
 #ifndef GOVER_D_API_METRICS_H
 #define GOVER_D_API_METRICS_H
 
+#include "gover-d/api/metrics-format.h"
 #include "gover-d/api/request.h"
 #include "gover-d/core/control.h"
-#include "gover-d/api/metrics-format.h"
 
 /* Decisions counted by kind since the daemon began; they are kept in memory only for a while. */
 struct metrics_tally {

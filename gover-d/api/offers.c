@@ -5,8 +5,10 @@
 #include "gover-d/api/internal.h"
 #include "gover-d/api/keys.h"
 #include "gover-d/api/list.h"
-#include "gover-d/api/json-encode.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/api/resource.h"
+#include "gover-d/core/encode.h"
+#include "gover-d/util/json-encode.h"
 
 void api_get_offers(struct api *api, struct api_request *request)
 {
@@ -14,7 +16,8 @@ void api_get_offers(struct api *api, struct api_request *request)
 
 	if (api_query_switch(request, "all", &all) < 0)
 		return;
-	api_list_reply_ids(request, "offers", json_encode_offers(api->manager, all, clock_now()));
+	api_list_reply_ids(request, "offers",
+			   resource_encode_offers(api->manager, all, clock_now()));
 }
 
 static void reply_sale(struct api *api, struct api_request *request, const struct offer *offer)
@@ -23,9 +26,9 @@ static void reply_sale(struct api *api, struct api_request *request, const struc
 	const struct host_gpu *gpu;
 	const struct vgpu *vgpu = api_lookup_vgpu(api, offer->vgpu, &gpu);
 
-	json_encode_add(&answer, "offer", json_encode_offer(offer, clock_now()));
+	json_encode_add(&answer, "offer", encode_offer(offer, clock_now()));
 	json_encode_add(&answer, "vgpu", /* a claim told again may find it gone */
-			vgpu ? json_encode_vgpu(api->manager, gpu, vgpu) : json_null());
+			vgpu ? resource_encode_vgpu(api->manager, gpu, vgpu) : json_null());
 	api_request_reply_json(request, 200, json_encode_end(&answer));
 }
 

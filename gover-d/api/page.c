@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "gover-d/api/internal.h"
-#include "gover-d/util/asset.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/util/asset.h"
 
 /* Scripts, styles and data from this daemon alone, and nobody may put the page into one of theirs.
  * Asked for again each time, which costs a 304: an upgraded daemon must not meet the page of the

@@ -8,8 +8,8 @@
 #include "base/parse.h"
 #include "gover-d/api/etag.h"
 #include "gover-d/api/internal.h"
-#include "gover-d/api/json-encode.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/util/json-encode.h"
 
 #define VALUE_MAX 256
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-d/api/json-encode.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/util/json-encode.h"
 
 static const struct {
 	unsigned int status;

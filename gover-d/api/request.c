@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "gover-d/api/request.h"
-#include "gover-d/api/json-encode.h"
+#include "gover-d/util/json-encode.h"
 
 struct api_later {
 	struct api_request *request; /* NULL: it has ended */

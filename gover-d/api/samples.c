@@ -12,8 +12,8 @@
 #include "base/cleanup.h"
 #include "db/db.h"
 #include "gover-d/api/fetch.h"
-#include "gover-d/api/json-encode.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/util/json-encode.h"
 
 #define RANGE_DEFAULT_MS (3600 * 1000)
 #define PAGE_ROWS	 5000  /* and the rest of the tick that passes it */

@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "gover-d/api/internal.h"
-#include "gover-d/api/time.h"
-#include "gover-d/util/json-decode.h"
-#include "gover-d/api/json-encode.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/api/time.h"
+#include "gover-d/core/encode.h"
+#include "gover-d/util/json-decode.h"
+#include "gover-d/util/json-encode.h"
 
 /* As the body has it. */
 struct wanted {
@@ -42,7 +43,7 @@ void api_get_silences(struct api *api, struct api_request *request)
 	json_t *list = json_array();
 
 	for (int i = 0; i < silences->n; i++)
-		json_encode_append(&list, json_encode_silence(&silences->list[i]));
+		json_encode_append(&list, encode_silence(&silences->list[i]));
 	api_reply_list(request, "silences", list);
 }
 
@@ -64,7 +65,7 @@ void api_post_silence(struct api *api, struct api_request *request)
 		problem_reply_error(request, r, &err);
 		return;
 	}
-	api_request_reply_json(request, 201, json_encode_silence(&wanted.silence));
+	api_request_reply_json(request, 201, encode_silence(&wanted.silence));
 	snprintf(request->reply.location, sizeof(request->reply.location), "/v1/silences/%lld",
 		 (long long)wanted.silence.id);
 }

@@ -13,11 +13,11 @@
 #include "base/file.h"
 #include "gover-d/api/audit.h"
 #include "gover-d/api/internal.h"
-#include "gover-d/util/json-decode.h"
-#include "gover-d/api/json-encode.h"
-#include "gover-d/util/log.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/auth/tokens.h"
+#include "gover-d/util/json-decode.h"
+#include "gover-d/util/json-encode.h"
+#include "gover-d/util/log.h"
 
 #define SCOPE_MAX 8
 #define TTL_MIN_S 60

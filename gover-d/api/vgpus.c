@@ -8,15 +8,16 @@
 #include "gover-d/api/internal.h"
 #include "gover-d/api/keys.h"
 #include "gover-d/api/list.h"
-#include "gover-d/config/flavor.h"
-#include "gover-d/api/json-encode.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/api/resource.h"
+#include "gover-d/config/flavor.h"
+#include "gover-d/util/json-encode.h"
 
 static char *make_list(struct api *api)
 {
 	struct json_encode answer = json_encode_begin();
 
-	json_encode_add(&answer, "vgpus", json_encode_vgpus(api->manager, /* gpu= */ NULL));
+	json_encode_add(&answer, "vgpus", resource_encode_vgpus(api->manager, /* gpu= */ NULL));
 	json_encode_add(&answer, "next", json_null());
 	return json_encode_dump(json_encode_end(&answer));
 }
@@ -51,7 +52,7 @@ static void reply_vgpu(struct api *api, struct api_request *request, unsigned in
 
 	if (!vgpu)
 		return;
-	api_request_reply_json(request, status, json_encode_vgpu(api->manager, gpu, vgpu));
+	api_request_reply_json(request, status, resource_encode_vgpu(api->manager, gpu, vgpu));
 	api_etag_of_vgpu(vgpu, tag);
 	api_etag_put(request, tag);
 }

@@ -12,8 +12,8 @@
 #ifndef GOVER_D_CORE_ACTUATE_H
 #define GOVER_D_CORE_ACTUATE_H
 
-#include "gover-d/store/capbook.h"
 #include "gover-d/model/host.h"
+#include "gover-d/store/capbook.h"
 
 struct db;
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gover-d/util/log.h"
 #include "gover-d/core/manager.h"
+#include "gover-d/util/log.h"
 
 static int open_gpu(struct host *host, const struct gpu_section *section, bool dry_run,
 		    struct err *reterr)

@@ -10,8 +10,8 @@
 
 #include "base/cleanup.h"
 #include "db/db.h"
-#include "gover-d/util/log.h"
 #include "gover-d/core/manager.h"
+#include "gover-d/util/log.h"
 #include "monitor/fps/fps.h"
 
 #define DECISIONS_RECALLED 500

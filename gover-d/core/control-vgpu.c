@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-d/core/control.h"
 #include "gover-d/config/flavor.h"
+#include "gover-d/core/control.h"
 #include "gover-d/core/ledger.h"
 #include "gover-d/core/manager.h"
 #include "gover-d/core/tick.h"

@@ -8,14 +8,14 @@
 #define GOVER_D_CORE_CONTROL_H
 
 #include "gover-d/alert/alerts.h"
-#include "gover-d/config/config.h"
-#include "gover-d/model/decisions.h"
-#include "gover-d/core/frames.h"
-#include "gover-d/util/hook.h"
-#include "gover-d/model/host.h"
-#include "gover-d/core/offers.h"
 #include "gover-d/alert/silence.h"
 #include "gover-d/alert/webhook.h"
+#include "gover-d/config/config.h"
+#include "gover-d/core/frames.h"
+#include "gover-d/core/offers.h"
+#include "gover-d/model/decisions.h"
+#include "gover-d/model/host.h"
+#include "gover-d/util/hook.h"
 #include "gover-d/util/worker.h"
 
 struct manager;

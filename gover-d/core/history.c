@@ -9,8 +9,8 @@
 
 #include "gover-d/core/control.h"
 #include "gover-d/core/ledger.h"
-#include "gover-d/util/log.h"
 #include "gover-d/core/manager.h"
+#include "gover-d/util/log.h"
 
 /* Each try costs the worker a quarter of a second at most: as long as it waits for a lock. */
 #define RETRY_NS (5 * NS_PER_S)

@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "db/db.h"
-#include "gover-d/api/json-encode.h"
-#include "gover-d/util/log.h"
 #include "gover-d/core/manager.h"
 #include "gover-d/core/tick.h"
+#include "gover-d/util/json-encode.h"
+#include "gover-d/util/log.h"
 
 /* Where all of it is too long for the history, the moves are left out; they are in cap_write too.
  */

@@ -17,11 +17,11 @@
 #include "base/file.h"
 #include "db/db.h"
 #include "gover-d/auth/authn.h"
-#include "gover-d/api/json-encode.h"
+
 #include "gover-d/core/ledger.h"
-#include "gover-d/util/log.h"
 #include "gover-d/core/manager.h"
 #include "gover-d/core/notify.h"
+#include "gover-d/util/log.h"
 #include "monitor/fps/fps.h"
 
 #define IGT_PATH      "/usr/bin/intel_gpu_top"

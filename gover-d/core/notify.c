@@ -7,9 +7,10 @@
 
 #include "base/cleanup.h"
 #include "db/db.h"
-#include "gover-d/api/json-encode.h"
-#include "gover-d/util/log.h"
+#include "gover-d/core/encode.h"
 #include "gover-d/core/notify.h"
+#include "gover-d/util/json-encode.h"
+#include "gover-d/util/log.h"
 
 #define MESSAGE_VERSION	  1 /* of the JSON: a field that changes its meaning makes another one */
 #define SENTENCE_MAX	  (ALERT_TEXT_MAX + 512)
@@ -98,7 +99,7 @@ char *notify_alert_text(const char *host, const struct alert *alert, enum alert_
 		json_decref(message);
 		return NULL;
 	}
-	return dump_message(message, "alert", json_encode_alert(alert));
+	return dump_message(message, "alert", encode_alert(alert));
 }
 
 /* --- alerts --- */
@@ -168,7 +169,7 @@ void notify_alert_changed(void *userdata, const struct alert *alert, enum alert_
 	log_alert(alert, event);
 	tell_alert(m, alert, event);
 	m->generation++;
-	api_event(m->api, EVENTS_ALERT, json_encode_alert(alert));
+	api_event(m->api, EVENTS_ALERT, encode_alert(alert));
 	if (!m->actuator.db)
 		return;
 	snprintf(row.name, sizeof(row.name), "%s", alert->name);
@@ -213,7 +214,7 @@ static void tell_offer(struct manager *m, const struct offer *offer, const char 
 	if (m->actuator.dry_run || !m->config.on_offer[0])
 		return;
 	text = dump_message(encode_message(m->hostname, event), "offer",
-			    json_encode_offer(offer, clock_now()));
+			    encode_offer(offer, clock_now()));
 	(void)hooks_run(m->hooks, &(struct hook_call){.hook = HOOK_OFFER,
 						      .program = m->config.on_offer,
 						      .event = event,
@@ -244,7 +245,7 @@ void notify_offer_changed(void *userdata, const struct offer *offer)
 		  "offer %lld on GPU %s is %s%s%s", (long long)offer->id, offer->gpu,
 		  offer_state_name(offer->state), offer->reason[0] ? ": " : "", offer->reason);
 	m->generation++;
-	api_event(m->api, EVENTS_OFFER, json_encode_offer(offer, clock_now()));
+	api_event(m->api, EVENTS_OFFER, encode_offer(offer, clock_now()));
 	tell_offer(m, offer, vm);
 	if (offer->state == OFFER_FAILED)
 		notify_migrate(m, "sale_failed", offer->gpu, offer->vgpu, vm, offer->reason);

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gover-d/util/log.h"
 #include "gover-d/core/tick.h"
+#include "gover-d/util/log.h"
 
 #define LIST_PERIODS 5 /* where the daemon makes the vGPUs itself, others seldom do */
 

@@ -10,8 +10,8 @@
 
 #include "base/cleanup.h"
 #include "db/db.h"
-#include "gover-d/util/log.h"
 #include "gover-d/core/manager.h"
+#include "gover-d/util/log.h"
 
 /* What the database keeps. -ENOENT: nothing. */
 static int load_kept(struct manager *m, struct db_reader *reader, struct contracts *ret_kept)

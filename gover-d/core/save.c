@@ -13,8 +13,8 @@
 #include "base/file.h"
 #include "db/db.h"
 #include "gover-d/core/control.h"
-#include "gover-d/util/log.h"
 #include "gover-d/core/manager.h"
+#include "gover-d/util/log.h"
 
 /* Ids that are given before they are written again: where the history is lost, the next start goes
  * on above them. */

@@ -13,11 +13,11 @@
 #include "db/db.h"
 #include "gover-d/core/frames.h"
 #include "gover-d/core/ledger.h"
-#include "gover-d/util/log.h"
 #include "gover-d/core/manager.h"
 #include "gover-d/core/notify.h"
 #include "gover-d/core/round.h"
 #include "gover-d/core/tick.h"
+#include "gover-d/util/log.h"
 #include "monitor/fps/fps.h"
 
 /* --- sampling --- */

@@ -96,7 +96,7 @@ static int file_attach(struct fps_bpf_files *files, struct file *file, const cha
 
 	for (int i = 0; r == 0 && i < found.n; i++) {
 		struct bpf_link *link = bpf_program__attach_uprobe_opts(files->present, -1, path,
-									found.place[i], &options);
+									found.offset[i], &options);
 
 		if (link)
 			file->links[file->n_links++] = link;

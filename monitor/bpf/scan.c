@@ -13,7 +13,6 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "monitor/bpf/symbols.h"
 #include "monitor/bpf/scan.h"
 
 #define CACHE_MAX  (16u << 20)
@@ -61,6 +60,19 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+bool fps_bpf_scan_is_library(const char *name)
+{
+	static const char *const names[] = {"libGL.so", "libGLX.so", "libEGL.so", "libvulkan.so"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		size_t n = strlen(names[i]);
+
+		if (strncmp(name, names[i], n) == 0 && (name[n] == '\0' || name[n] == '.'))
+			return true;
+	}
+	return false;
+}
+
 int fps_bpf_scan_cache(const char *cache, fps_bpf_found_fn found, void *userdata)
 {
 	CLEANUP_FREE char *text = NULL;
@@ -85,8 +97,7 @@ int fps_bpf_scan_cache(const char *cache, fps_bpf_found_fn found, void *userdata
 	for (uint32_t i = 0; i < head.n; i++) {
 		memcpy(&entry, start + sizeof(head) + i * sizeof(entry), sizeof(entry));
 		/* file_read() has put a NUL after the last byte. */
-		if (entry.path < length &&
-		    fps_bpf_symbols_is_library(last_part(start + entry.path)))
+		if (entry.path < length && fps_bpf_scan_is_library(last_part(start + entry.path)))
 			found(userdata, start + entry.path);
 	}
 	return 0;
@@ -130,7 +141,7 @@ static void look_at_line(const struct fps_bpf_scan *scan, int pid, const char *l
 
 	if (!name || sscanf(line, "%39s %7s", range, rights) != 2 || rights[2] != 'x')
 		return;
-	if (!fps_bpf_symbols_is_library(last_part(name)))
+	if (!fps_bpf_scan_is_library(last_part(name)))
 		return;
 	snprintf(path, sizeof(path), "%s/%d/map_files/%s", scan->proc, pid, range);
 	found(userdata, path);

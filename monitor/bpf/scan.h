@@ -7,11 +7,15 @@
 #ifndef MONITOR_BPF_SCAN_H
 #define MONITOR_BPF_SCAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* @path opens the very file that is meant, also where it has no name any more or one that only a
  * container knows. */
 typedef void (*fps_bpf_found_fn)(void *userdata, const char *path);
+
+/* True for libGL, libGLX, libEGL and libvulkan; @name has no folder. */
+bool fps_bpf_scan_is_library(const char *name);
 
 /* Calls @found for what an ld.so.cache lists. 0, or a negative errno: there is none, or it is of a
  * kind not known. */

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A reader of ELF, of both sizes: sections, segments, dynamic symbols. Everything is read with a
- * bound into memory of ours before it is looked at. Must never follow a number out of the file
- * without asking whether it can be.
+ * Looks up dynamic symbols with libelf, in a private copy of the file: a tenant may change or
+ * truncate the file at any time. Each table is bounded, so a malformed file costs little time.
  */
-#include <elf.h>
 #include <errno.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "monitor/bpf/symbols.h"
 
-#define SECTIONS_MAX 4096
-#define SEGMENTS_MAX 256
-#define TABLE_MAX    (8u << 20) /* bytes of symbols, or of names; Mesa's largest has 2 MB */
+#define FILE_MAX_BYTES	(64u << 20)
+#define TABLE_MAX_BYTES (8u << 20) /* symbols or names; the largest of Mesa has 2 MB */
+#define SEGMENTS_MAX	256
 
-/* The functions, as programs call them or ask a library for them. */
 static const char *const functions[] = {
 	"glXSwapBuffers",
 	"glXSwapBuffersMscOML",
@@ -26,242 +27,147 @@ static const char *const functions[] = {
 	"eglSwapBuffersWithDamageEXT",
 	"vkQueuePresentKHR",
 };
-_Static_assert(ARRAY_SIZE(functions) <= FPS_BPF_SYMBOLS_MAX, "each may have a place of its own");
+_Static_assert(ARRAY_SIZE(functions) <= FPS_BPF_SYMBOLS_MAX, "each function has an offset");
 
-/* libglvnd's libGL hands this one on to libGLX, where it is met by those who call it there too. */
-#define HANDED_ON    "glXSwapBuffers"
-#define HANDED_ON_TO "libGLX.so."
+/* libGL of libglvnd forwards this function to libGLX, where the probe catches direct callers too.
+ */
+#define FORWARDED    "glXSwapBuffers"
+#define FORWARDED_TO "libGLX.so."
 
-struct elf {
-	int fd;
-	bool wide; /* 64 bits */
-	uint64_t sections_at, segments_at;
-	size_t n_sections, n_segments;
-};
-
-struct table {
+struct image {
 	unsigned char *bytes;
 	size_t size;
+	Elf *elf;
 };
 
-static void table_freep(struct table *table)
+static int copy_file(int fd, struct image *image)
 {
-	free(table->bytes);
-}
+	struct stat st;
+	ssize_t n;
 
-#define CLEANUP_TABLE __attribute__((cleanup(table_freep)))
-
-static int read_at(int fd, uint64_t at, void *to, size_t size)
-{
-	ssize_t n = at > INT64_MAX ? 0 : pread(fd, to, size, (off_t)at);
-
-	if (n < 0)
+	if (fstat(fd, &st) < 0)
 		return -errno;
-	return (size_t)n == size ? 0 : -EINVAL;
-}
-
-static int read_table(int fd, uint64_t at, uint64_t size, struct table *ret_table)
-{
-	CLEANUP_FREE unsigned char *bytes = NULL;
-	int r;
-
-	if (size == 0 || size > TABLE_MAX)
+	if (!S_ISREG(st.st_mode) || st.st_size == 0)
 		return -EINVAL;
-	bytes = malloc(size);
-	if (!bytes)
+	if (st.st_size > FILE_MAX_BYTES)
+		return -EFBIG;
+	image->bytes = malloc((size_t)st.st_size);
+	if (!image->bytes)
 		return -ENOMEM;
-	r = read_at(fd, at, bytes, size);
-	if (r < 0)
-		return r;
-	*ret_table = (struct table){bytes, size};
-	bytes = NULL;
+	while (image->size < (size_t)st.st_size &&
+	       (n = pread(fd, image->bytes + image->size, (size_t)st.st_size - image->size,
+			  (off_t)image->size)) != 0) {
+		if (n < 0)
+			return -errno;
+		image->size += (size_t)n;
+	}
 	return 0;
 }
 
-static int elf_open(int fd, struct elf *elf)
+/* The number of sections as the ELF header has it. libelf accepts a larger number elsewhere if this
+ * one is 0, and allocates memory for all of them: such a file is rejected. */
+static bool has_sections(const struct image *image)
 {
-	union {
-		unsigned char ident[EI_NIDENT];
-		Elf32_Ehdr narrow;
-		Elf64_Ehdr wide;
-	} head;
-	int r = read_at(fd, 0, &head, sizeof(head));
-	bool fits;
+	bool is_64 = image->size > EI_CLASS && image->bytes[EI_CLASS] == ELFCLASS64;
+	size_t at = is_64 ? offsetof(Elf64_Ehdr, e_shnum) : offsetof(Elf32_Ehdr, e_shnum);
 
-	if (r < 0)
-		return r;
-	if (memcmp(head.ident, ELFMAG, SELFMAG) != 0 || head.ident[EI_DATA] != ELFDATA2LSB)
+	return at + 1 < image->size && (image->bytes[at] || image->bytes[at + 1]);
+}
+
+static int open_elf(struct image *image)
+{
+	size_t segments;
+
+	if (elf_version(EV_CURRENT) == EV_NONE || !has_sections(image))
 		return -EINVAL;
-	*elf = (struct elf){.fd = fd, .wide = head.ident[EI_CLASS] == ELFCLASS64};
-	if (elf->wide) {
-		elf->sections_at = head.wide.e_shoff;
-		elf->n_sections = head.wide.e_shnum;
-		elf->segments_at = head.wide.e_phoff;
-		elf->n_segments = head.wide.e_phnum;
-		fits = head.wide.e_shentsize == sizeof(Elf64_Shdr) &&
-		       head.wide.e_phentsize == sizeof(Elf64_Phdr);
-	} else {
-		elf->sections_at = head.narrow.e_shoff;
-		elf->n_sections = head.narrow.e_shnum;
-		elf->segments_at = head.narrow.e_phoff;
-		elf->n_segments = head.narrow.e_phnum;
-		fits = head.ident[EI_CLASS] == ELFCLASS32 &&
-		       head.narrow.e_shentsize == sizeof(Elf32_Shdr) &&
-		       head.narrow.e_phentsize == sizeof(Elf32_Phdr);
-	}
-	return fits && elf->n_sections <= SECTIONS_MAX && elf->n_segments <= SEGMENTS_MAX ? 0
-											  : -EINVAL;
+	image->elf = elf_memory((char *)image->bytes, image->size);
+	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF ||
+	    image->bytes[EI_DATA] != ELFDATA2LSB || elf_getphdrnum(image->elf, &segments) < 0 ||
+	    segments > SEGMENTS_MAX)
+		return -EINVAL;
+	return 0;
 }
 
-/* Tables of both sizes, an entry as the wide one has it. The caller has seen that it is there. */
-
-static Elf64_Shdr section_in(const struct elf *elf, const struct table *table, size_t i)
+static Elf_Data *get_table(Elf_Scn *section)
 {
-	Elf64_Shdr wide;
-	Elf32_Shdr narrow;
+	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
 
-	if (elf->wide) {
-		memcpy(&wide, table->bytes + i * sizeof(wide), sizeof(wide));
-		return wide;
-	}
-	memcpy(&narrow, table->bytes + i * sizeof(narrow), sizeof(narrow));
-	return (Elf64_Shdr){
-		.sh_type = narrow.sh_type,
-		.sh_offset = narrow.sh_offset,
-		.sh_size = narrow.sh_size,
-		.sh_link = narrow.sh_link,
-	};
+	return data && data->d_buf && data->d_size <= TABLE_MAX_BYTES ? data : NULL;
 }
 
-static Elf64_Phdr segment_in(const struct elf *elf, const struct table *table, size_t i)
+/* Finds the first section of @type and its string table, which must end in a NUL. */
+static bool find_section(Elf *elf, Elf64_Word type, Elf_Data **ret_table, Elf_Data **ret_names)
 {
-	Elf64_Phdr wide;
-	Elf32_Phdr narrow;
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	Elf_Data *table, *names;
 
-	if (elf->wide) {
-		memcpy(&wide, table->bytes + i * sizeof(wide), sizeof(wide));
-		return wide;
-	}
-	memcpy(&narrow, table->bytes + i * sizeof(narrow), sizeof(narrow));
-	return (Elf64_Phdr){
-		.p_type = narrow.p_type,
-		.p_flags = narrow.p_flags,
-		.p_offset = narrow.p_offset,
-		.p_vaddr = narrow.p_vaddr,
-		.p_filesz = narrow.p_filesz,
-	};
-}
-
-static Elf64_Sym symbol_in(const struct elf *elf, const struct table *table, size_t i)
-{
-	Elf64_Sym wide;
-	Elf32_Sym narrow;
-
-	if (elf->wide) {
-		memcpy(&wide, table->bytes + i * sizeof(wide), sizeof(wide));
-		return wide;
-	}
-	memcpy(&narrow, table->bytes + i * sizeof(narrow), sizeof(narrow));
-	return (Elf64_Sym){
-		.st_name = narrow.st_name,
-		.st_info = narrow.st_info,
-		.st_shndx = narrow.st_shndx,
-		.st_value = narrow.st_value,
-	};
-}
-
-static Elf64_Dyn entry_in(const struct elf *elf, const struct table *table, size_t i)
-{
-	Elf64_Dyn wide;
-	Elf32_Dyn narrow;
-
-	if (elf->wide) {
-		memcpy(&wide, table->bytes + i * sizeof(wide), sizeof(wide));
-		return wide;
-	}
-	memcpy(&narrow, table->bytes + i * sizeof(narrow), sizeof(narrow));
-	return (Elf64_Dyn){.d_tag = narrow.d_tag, .d_un.d_val = narrow.d_un.d_val};
-}
-
-/* A section of @type with the names that belong to it; false: there is none, or it is broken. */
-static bool find_section(const struct elf *elf, const struct table *sections, uint32_t type,
-			 struct table *ret_table, struct table *ret_names)
-{
-	for (size_t i = 0; i < elf->n_sections; i++) {
-		Elf64_Shdr section = section_in(elf, sections, i), names;
-
-		if (section.sh_type != type || section.sh_link >= elf->n_sections)
-			continue;
-		names = section_in(elf, sections, section.sh_link);
-		return read_table(elf->fd, section.sh_offset, section.sh_size, ret_table) == 0 &&
-		       read_table(elf->fd, names.sh_offset, names.sh_size, ret_names) == 0;
-	}
-	return false;
-}
-
-/* NULL: it does not end within its table. */
-static const char *name_in(const struct table *names, uint64_t at)
-{
-	if (at >= names->size || !memchr(names->bytes + at, '\0', names->size - at))
-		return NULL;
-	return (const char *)names->bytes + at;
-}
-
-static bool hands_on(const struct elf *elf, const struct table *sections)
-{
-	CLEANUP_TABLE struct table entries = {0}, names = {0};
-	size_t size = elf->wide ? sizeof(Elf64_Dyn) : sizeof(Elf32_Dyn);
-
-	if (!find_section(elf, sections, SHT_DYNAMIC, &entries, &names))
+	do
+		section = elf_nextscn(elf, section);
+	while (section && (!gelf_getshdr(section, &header) || header.sh_type != type));
+	table = get_table(section);
+	names = table ? get_table(elf_getscn(elf, header.sh_link)) : NULL;
+	if (!names || names->d_size == 0 || ((const char *)names->d_buf)[names->d_size - 1] != '\0')
 		return false;
-	for (size_t i = 0; i < entries.size / size; i++) {
-		Elf64_Dyn entry = entry_in(elf, &entries, i);
-		const char *needed =
-			entry.d_tag == DT_NEEDED ? name_in(&names, entry.d_un.d_val) : NULL;
+	*ret_table = table;
+	*ret_names = names;
+	return true;
+}
 
-		if (needed && strncmp(needed, HANDED_ON_TO, strlen(HANDED_ON_TO)) == 0)
+static const char *name_at(const Elf_Data *names, uint64_t at)
+{
+	return at < names->d_size ? (const char *)names->d_buf + at : "";
+}
+
+static bool forwards(Elf *elf)
+{
+	Elf_Data *entries, *names;
+	GElf_Dyn entry;
+
+	if (!find_section(elf, SHT_DYNAMIC, &entries, &names))
+		return false;
+	for (int i = 0; gelf_getdyn(entries, i, &entry); i++)
+		if (entry.d_tag == DT_NEEDED && strncmp(name_at(names, entry.d_un.d_val),
+							FORWARDED_TO, strlen(FORWARDED_TO)) == 0)
 			return true;
-	}
 	return false;
 }
 
-/* Where in the file the code at @address is; false: it is not code. */
-static bool find_place(const struct elf *elf, const struct table *segments, uint64_t address,
-		       uint64_t *ret_place)
+/* Translates the address of a function into a file offset; false if it is not in executable code.
+ */
+static bool find_offset(Elf *elf, uint64_t address, uint64_t *ret_offset)
 {
-	for (size_t i = 0; i < elf->n_segments; i++) {
-		Elf64_Phdr segment = segment_in(elf, segments, i);
+	GElf_Phdr segment;
 
+	for (int i = 0; gelf_getphdr(elf, i, &segment); i++) {
 		if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X) ||
 		    address < segment.p_vaddr || address - segment.p_vaddr >= segment.p_filesz)
 			continue;
-		*ret_place = segment.p_offset + (address - segment.p_vaddr);
-		return *ret_place >= segment.p_offset;
+		*ret_offset = segment.p_offset + (address - segment.p_vaddr);
+		return *ret_offset >= segment.p_offset;
 	}
 	return false;
 }
 
 /*
- * A first instruction that only marks where calls may land costs the kernel a step of its own, ten
- * times the rest on a virtual machine; the push behind it does not. x86; elsewhere no function
- * begins with these bytes.
+ * Skips an endbr instruction (x86) if a push follows. The kernel emulates a probed push, but
+ * single-steps a probed endbr, which takes ten times as long in a virtual machine.
  */
-static uint64_t past_mark(int fd, uint64_t place)
+static uint64_t skip_endbr(const struct image *image, uint64_t offset)
 {
-	static const unsigned char mark[] = {0xf3, 0x0f, 0x1e}; /* endbr64 fa, endbr32 fb */
-	unsigned char code[6];
-	const unsigned char *next = code + 4;
+	static const unsigned char endbr[] = {0xf3, 0x0f, 0x1e}; /* then fa (64 bits) or fb (32) */
+	const unsigned char *code = image->bytes + offset, *next = code + 4;
 
-	if (read_at(fd, place, code, sizeof(code)) < 0 || memcmp(code, mark, sizeof(mark)) != 0 ||
-	    (code[3] != 0xfa && code[3] != 0xfb))
-		return place;
+	if (offset >= image->size || image->size - offset < 6 ||
+	    memcmp(code, endbr, sizeof(endbr)) != 0 || (code[3] != 0xfa && code[3] != 0xfb))
+		return offset;
 	next += *next == 0x41;
-	return *next >= 0x50 && *next <= 0x57 ? place + 4 : place;
+	return *next >= 0x50 && *next <= 0x57 ? offset + 4 : offset;
 }
 
-static bool is_function(const char *name, bool handed_on)
+static bool is_function(const char *name, bool forwarded)
 {
-	if (!name || (handed_on && strcmp(name, HANDED_ON) == 0))
+	if (forwarded && strcmp(name, FORWARDED) == 0)
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
 		if (strcmp(name, functions[i]) == 0)
@@ -269,62 +175,46 @@ static bool is_function(const char *name, bool handed_on)
 	return false;
 }
 
-/* Two names may be one function. */
-static void add_place(struct fps_bpf_symbols *file, uint64_t place)
+/* Adds each offset once: two names may be the same function. */
+static void add_offset(struct fps_bpf_symbols *symbols, uint64_t offset)
 {
-	for (int i = 0; i < file->n; i++)
-		if (file->place[i] == place)
+	for (int i = 0; i < symbols->n; i++)
+		if (symbols->offset[i] == offset)
 			return;
-	if (file->n < FPS_BPF_SYMBOLS_MAX)
-		file->place[file->n++] = place;
+	if (symbols->n < FPS_BPF_SYMBOLS_MAX)
+		symbols->offset[symbols->n++] = offset;
 }
 
-int fps_bpf_symbols_read(int fd, struct fps_bpf_symbols *ret_file)
+static int find_functions(const struct image *image, struct fps_bpf_symbols *symbols)
 {
-	CLEANUP_TABLE struct table sections = {0}, segments = {0}, symbols = {0}, names = {0};
-	struct fps_bpf_symbols file = {.n = 0};
-	struct elf elf;
-	bool handed_on;
-	int r = elf_open(fd, &elf);
+	bool forwarded = forwards(image->elf);
+	Elf_Data *table, *names;
+	GElf_Sym symbol;
+	uint64_t offset;
 
-	if (r == 0)
-		r = read_table(fd, elf.sections_at,
-			       elf.n_sections *
-				       (elf.wide ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)),
-			       &sections);
-	if (r == 0)
-		r = read_table(fd, elf.segments_at,
-			       elf.n_segments *
-				       (elf.wide ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr)),
-			       &segments);
-	if (r < 0)
-		return r;
-	if (!find_section(&elf, &sections, SHT_DYNSYM, &symbols, &names))
+	if (!find_section(image->elf, SHT_DYNSYM, &table, &names))
 		return -EINVAL;
-	handed_on = hands_on(&elf, &sections);
-	for (size_t i = 0; i < symbols.size / (elf.wide ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym));
-	     i++) {
-		Elf64_Sym symbol = symbol_in(&elf, &symbols, i);
-		uint64_t place;
-
-		if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF &&
-		    is_function(name_in(&names, symbol.st_name), handed_on) &&
-		    find_place(&elf, &segments, symbol.st_value, &place))
-			add_place(&file, past_mark(fd, place));
-	}
-	*ret_file = file;
+	for (int i = 0; gelf_getsym(table, i, &symbol); i++)
+		if (GELF_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF &&
+		    is_function(name_at(names, symbol.st_name), forwarded) &&
+		    find_offset(image->elf, symbol.st_value, &offset))
+			add_offset(symbols, skip_endbr(image, offset));
 	return 0;
 }
 
-bool fps_bpf_symbols_is_library(const char *name)
+int fps_bpf_symbols_read(int fd, struct fps_bpf_symbols *ret_symbols)
 {
-	static const char *const names[] = {"libGL.so", "libGLX.so", "libEGL.so", "libvulkan.so"};
+	struct fps_bpf_symbols symbols = {.n = 0};
+	struct image image = {.size = 0};
+	int r = copy_file(fd, &image);
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		size_t n = strlen(names[i]);
-
-		if (strncmp(name, names[i], n) == 0 && (name[n] == '\0' || name[n] == '.'))
-			return true;
-	}
-	return false;
+	if (r == 0)
+		r = open_elf(&image);
+	if (r == 0)
+		r = find_functions(&image, &symbols);
+	if (r == 0)
+		*ret_symbols = symbols;
+	(void)elf_end(image.elf);
+	free(image.bytes);
+	return r;
 }

@@ -7,83 +7,11 @@
 
 #include "base/cleanup.h"
 #include "db/db.h"
-#include "gover-d/config/flavor.h"
-#include "gover-d/api/json-encode.h"
 #include "gover-d/api/metrics.h"
-
-struct json_encode json_encode_begin(void)
-{
-	return (struct json_encode){.object = json_object()};
-}
-
-void json_encode_add(struct json_encode *encode, const char *key, json_t *value)
-{
-	if (json_object_set_new_nocheck(encode->object, key, value) < 0)
-		encode->failed = true;
-}
-
-json_t *json_encode_end(struct json_encode *encode)
-{
-	if (!encode->failed)
-		return encode->object;
-	json_decref(encode->object);
-	return NULL;
-}
-
-void json_encode_append(json_t **list, json_t *value)
-{
-	if (json_array_append_new(*list, value) == 0)
-		return;
-	json_decref(*list);
-	*list = NULL;
-}
-
-char *json_encode_dump(json_t *document)
-{
-	/* 15 digits print a rounded number as it was rounded. */
-	char *text = json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(15));
-
-	json_decref(document);
-	return text;
-}
-
-json_t *json_encode_number(double value)
-{
-	return isfinite(value) ? json_real(round(value * 1000) / 1000) : json_null();
-}
-
-json_t *json_encode_time(int64_t wall_ms)
-{
-	char text[CLOCK_TEXT_MAX];
-
-	if (wall_ms == 0)
-		return json_null();
-	clock_format(wall_ms, text);
-	return json_string_nocheck(text);
-}
-
-json_t *json_encode_text(const char *text)
-{
-	json_t *value = json_string(text);
-
-	if (value)
-		return value;
-
-	/* A sentence cut in the middle of a character, or a stranger's bytes. */
-	CLEANUP_FREE char *ascii = strdup(text);
-
-	if (!ascii)
-		return NULL;
-	for (char *c = ascii; *c; c++)
-		if ((unsigned char)*c >= 0x80)
-			*c = '?';
-	return json_string(ascii);
-}
-
-json_t *json_encode_name(const char *name)
-{
-	return name[0] ? json_encode_text(name) : json_null();
-}
+#include "gover-d/api/resource.h"
+#include "gover-d/config/flavor.h"
+#include "gover-d/core/encode.h"
+#include "gover-d/util/json-encode.h"
 
 static json_t *percent_if(bool valid, double fraction)
 {
@@ -95,8 +23,8 @@ static json_t *mean(double sum, double count)
 	return json_encode_number(count > 0 ? sum / count : NAN);
 }
 
-json_t *json_encode_gpu(const struct manager *manager, const struct host_gpu *gpu,
-			struct instant now)
+json_t *resource_encode_gpu(const struct manager *manager, const struct host_gpu *gpu,
+			    struct instant now)
 {
 	static const char *const shares[] = {
 		[GPU_HARD_CAP] = "hard_cap",
@@ -239,8 +167,8 @@ static void add_tally(struct json_encode *o, const struct vgpu_tally *tally)
 	json_encode_add(o, "cap_writes", json_integer((json_int_t)tally->cap_writes));
 }
 
-json_t *json_encode_vgpu(const struct manager *manager, const struct host_gpu *gpu,
-			 const struct vgpu *vgpu)
+json_t *resource_encode_vgpu(const struct manager *manager, const struct host_gpu *gpu,
+			     const struct vgpu *vgpu)
 {
 	int64_t decision = vgpu->last_decision_id;
 	struct json_encode o = json_encode_begin();
@@ -256,90 +184,17 @@ json_t *json_encode_vgpu(const struct manager *manager, const struct host_gpu *g
 	return json_encode_end(&o);
 }
 
-json_t *json_encode_alert(const struct alert *alert)
-{
-	struct json_encode o = json_encode_begin();
-
-	json_encode_add(&o, "id", json_integer(alert->id));
-	json_encode_add(&o, "name", json_string(alert->name));
-	json_encode_add(&o, "severity", json_string(alert_severity_name(alert->severity)));
-	json_encode_add(&o, "gpu", json_encode_name(alert->gpu));
-	json_encode_add(&o, "vgpu", json_encode_name(alert->vgpu));
-	json_encode_add(&o, "vm", json_encode_name(alert->vm));
-	json_encode_add(&o, "raised_at", json_encode_time(alert->raised_ms));
-	json_encode_add(&o, "cleared_at", json_encode_time(alert->cleared_ms));
-	json_encode_add(&o, "acked_at", json_encode_time(alert->acked_ms));
-	json_encode_add(&o, "silenced", json_boolean(alert->silenced));
-	json_encode_add(&o, "text", json_encode_text(alert->text));
-	return json_encode_end(&o);
-}
-
-json_t *json_encode_silence(const struct silence *silence)
-{
-	struct json_encode o = json_encode_begin();
-
-	json_encode_add(&o, "id", json_integer(silence->id));
-	json_encode_add(&o, "alert", json_encode_name(silence->alert));
-	json_encode_add(&o, "gpu", json_encode_name(silence->gpu));
-	json_encode_add(&o, "vgpu", json_encode_name(silence->vgpu));
-	json_encode_add(&o, "created_at", json_encode_time(silence->created_ms));
-	json_encode_add(&o, "until", json_encode_time(silence->until_ms));
-	json_encode_add(&o, "reason", json_encode_text(silence->reason));
-	return json_encode_end(&o);
-}
-
-json_t *json_encode_decision(const struct decision *decision)
-{
-	struct json_encode o = json_encode_begin();
-	json_t *detail = json_loads(decision->detail, 0, NULL); /* NULL: no memory */
-
-	json_encode_add(&o, "id", json_integer(decision->id));
-	json_encode_add(&o, "time", json_encode_time(decision->ts_ms));
-	json_encode_add(&o, "gpu", json_encode_text(decision->gpu));
-	json_encode_add(&o, "kind", json_encode_text(decision_kind_name(decision->kind)));
-	json_encode_add(&o, "vgpu", json_encode_name(decision->vgpu));
-	json_encode_add(&o, "donor", json_encode_name(decision->donor));
-	json_encode_add(&o, "numbers", json_incref(json_object_get(detail, "numbers")));
-	json_encode_add(&o, "moves", json_incref(json_object_get(detail, "moves")));
-	json_encode_add(&o, "result", json_encode_text(decision_result_name(decision->result)));
-	json_encode_add(&o, "why", json_encode_text(decision->why));
-	json_decref(detail);
-	return json_encode_end(&o);
-}
-
-json_t *json_encode_offer(const struct offer *offer, struct instant now)
-{
-	double left_s = ((double)offer->probation_ends_ns - (double)now.mono_ns) / NS_PER_S;
-	struct json_encode o = json_encode_begin();
-
-	json_encode_add(&o, "id", json_integer(offer->id));
-	json_encode_add(&o, "gpu", json_string(offer->gpu));
-	json_encode_add(&o, "state", json_string(offer_state_name(offer->state)));
-	json_encode_add(&o, "initial_cap_pct", json_integer(offer->flavor.initial_cap_pct));
-	json_encode_add(&o, "target_fps", json_encode_number(offer->flavor.target_fps));
-	json_encode_add(&o, "fundable_pct", json_integer(offer->fundable_pct));
-	json_encode_add(&o, "created_at", json_encode_time(offer->created_ms));
-	json_encode_add(&o, "expires_at", json_encode_time(offer->expires_ms));
-	json_encode_add(&o, "changed_at", json_encode_time(offer->changed_ms));
-	json_encode_add(&o, "vgpu", json_encode_name(offer->vgpu));
-	json_encode_add(&o, "reason", json_encode_text(offer->reason));
-	json_encode_add(
-		&o, "probation_left_s",
-		json_encode_number(offer->state == OFFER_PROBATION ? fmax(left_s, 0) : NAN));
-	return json_encode_end(&o);
-}
-
-json_t *json_encode_gpus(const struct manager *manager, struct instant now)
+json_t *resource_encode_gpus(const struct manager *manager, struct instant now)
 {
 	const struct host *host = control_host(manager);
 	json_t *list = json_array();
 
 	for (int i = 0; i < host->n_gpus; i++)
-		json_encode_append(&list, json_encode_gpu(manager, &host->gpus[i], now));
+		json_encode_append(&list, resource_encode_gpu(manager, &host->gpus[i], now));
 	return list;
 }
 
-json_t *json_encode_vgpus(const struct manager *manager, const struct host_gpu *gpu)
+json_t *resource_encode_vgpus(const struct manager *manager, const struct host_gpu *gpu)
 {
 	const struct host *host = control_host(manager);
 	json_t *list = json_array();
@@ -350,12 +205,12 @@ json_t *json_encode_vgpus(const struct manager *manager, const struct host_gpu *
 		if (gpu && gpu != g)
 			continue;
 		for (const struct vgpu *v = g->vgpus; v; v = v->next)
-			json_encode_append(&list, json_encode_vgpu(manager, g, v));
+			json_encode_append(&list, resource_encode_vgpu(manager, g, v));
 	}
 	return list;
 }
 
-json_t *json_encode_alerts(const struct manager *manager, bool all)
+json_t *resource_encode_alerts(const struct manager *manager, bool all)
 {
 	const struct alerts *alerts = control_alerts(manager);
 	json_t *list = json_array();
@@ -364,7 +219,7 @@ json_t *json_encode_alerts(const struct manager *manager, bool all)
 		const struct alert *alert = alerts_at(alerts, i);
 
 		if (all || alert->cleared_ms == 0)
-			json_encode_append(&list, json_encode_alert(alert));
+			json_encode_append(&list, encode_alert(alert));
 	}
 	return list;
 }
@@ -375,7 +230,7 @@ static bool still_matters(const struct offer *offer)
 	       (offer->state == OFFER_FAILED && !offer->newcomer_gone);
 }
 
-json_t *json_encode_offers(const struct manager *manager, bool all, struct instant now)
+json_t *resource_encode_offers(const struct manager *manager, bool all, struct instant now)
 {
 	const struct offers *offers = control_offers(manager);
 	json_t *list = json_array();
@@ -384,7 +239,7 @@ json_t *json_encode_offers(const struct manager *manager, bool all, struct insta
 		const struct offer *offer = offers_at(offers, i);
 
 		if (all || still_matters(offer))
-			json_encode_append(&list, json_encode_offer(offer, now));
+			json_encode_append(&list, encode_offer(offer, now));
 	}
 	return list;
 }
@@ -428,7 +283,7 @@ static json_t *encode_fps(const struct manager *manager)
 	return json_encode_end(&o);
 }
 
-json_t *json_encode_host(struct manager *manager, struct instant now)
+json_t *resource_encode_host(struct manager *manager, struct instant now)
 {
 	const struct host *host = control_host(manager);
 	double uptime_s = (double)(now.mono_ns - host->started.mono_ns) / NS_PER_S;
@@ -448,10 +303,10 @@ json_t *json_encode_host(struct manager *manager, struct instant now)
 	json_encode_add(&o, "gaps", json_integer((json_int_t)host->gaps));
 	json_encode_add(&o, "tick_p50_us", json_encode_number(tick.p50_us));
 	json_encode_add(&o, "tick_p99_us", json_encode_number(tick.p99_us));
-	json_encode_add(&o, "gpus", json_encode_gpus(manager, now));
-	json_encode_add(&o, "vgpus", json_encode_vgpus(manager, /* gpu= */ NULL));
-	json_encode_add(&o, "alerts", json_encode_alerts(manager, /* all= */ false));
-	json_encode_add(&o, "offers", json_encode_offers(manager, /* all= */ false, now));
+	json_encode_add(&o, "gpus", resource_encode_gpus(manager, now));
+	json_encode_add(&o, "vgpus", resource_encode_vgpus(manager, /* gpu= */ NULL));
+	json_encode_add(&o, "alerts", resource_encode_alerts(manager, /* all= */ false));
+	json_encode_add(&o, "offers", resource_encode_offers(manager, /* all= */ false, now));
 	json_encode_add(&o, "history", encode_history(manager));
 	json_encode_add(&o, "fps", encode_fps(manager));
 	return json_encode_end(&o);

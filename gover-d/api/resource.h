@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The resources of REST as JSON. Each function returns a new document, or NULL without memory. A
+ * value that is not valid now is null.
+ */
+#ifndef GOVER_D_API_RESOURCE_H
+#define GOVER_D_API_RESOURCE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "gover-d/core/control.h"
+
+json_t *resource_encode_host(struct manager *manager, struct instant now);
+json_t *resource_encode_gpu(const struct manager *manager, const struct host_gpu *gpu,
+			    struct instant now);
+json_t *resource_encode_vgpu(const struct manager *manager, const struct host_gpu *gpu,
+			     const struct vgpu *vgpu);
+
+/* Lists. @all: includes cleared alerts and ended offers. @gpu NULL: the vGPUs of all GPUs. */
+json_t *resource_encode_gpus(const struct manager *manager, struct instant now);
+json_t *resource_encode_vgpus(const struct manager *manager, const struct host_gpu *gpu);
+json_t *resource_encode_alerts(const struct manager *manager, bool all);
+json_t *resource_encode_offers(const struct manager *manager, bool all, struct instant now);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Encodes what the daemon reports to the outside: alerts, silences, decisions and offers. */
+#include <math.h>
+
+#include "gover-d/core/encode.h"
+#include "gover-d/util/json-encode.h"
+
+json_t *encode_alert(const struct alert *alert)
+{
+	struct json_encode o = json_encode_begin();
+
+	json_encode_add(&o, "id", json_integer(alert->id));
+	json_encode_add(&o, "name", json_string(alert->name));
+	json_encode_add(&o, "severity", json_string(alert_severity_name(alert->severity)));
+	json_encode_add(&o, "gpu", json_encode_name(alert->gpu));
+	json_encode_add(&o, "vgpu", json_encode_name(alert->vgpu));
+	json_encode_add(&o, "vm", json_encode_name(alert->vm));
+	json_encode_add(&o, "raised_at", json_encode_time(alert->raised_ms));
+	json_encode_add(&o, "cleared_at", json_encode_time(alert->cleared_ms));
+	json_encode_add(&o, "acked_at", json_encode_time(alert->acked_ms));
+	json_encode_add(&o, "silenced", json_boolean(alert->silenced));
+	json_encode_add(&o, "text", json_encode_text(alert->text));
+	return json_encode_end(&o);
+}
+
+json_t *encode_silence(const struct silence *silence)
+{
+	struct json_encode o = json_encode_begin();
+
+	json_encode_add(&o, "id", json_integer(silence->id));
+	json_encode_add(&o, "alert", json_encode_name(silence->alert));
+	json_encode_add(&o, "gpu", json_encode_name(silence->gpu));
+	json_encode_add(&o, "vgpu", json_encode_name(silence->vgpu));
+	json_encode_add(&o, "created_at", json_encode_time(silence->created_ms));
+	json_encode_add(&o, "until", json_encode_time(silence->until_ms));
+	json_encode_add(&o, "reason", json_encode_text(silence->reason));
+	return json_encode_end(&o);
+}
+
+json_t *encode_decision(const struct decision *decision)
+{
+	struct json_encode o = json_encode_begin();
+	json_t *detail = json_loads(decision->detail, 0, NULL); /* NULL: no memory */
+
+	json_encode_add(&o, "id", json_integer(decision->id));
+	json_encode_add(&o, "time", json_encode_time(decision->ts_ms));
+	json_encode_add(&o, "gpu", json_encode_text(decision->gpu));
+	json_encode_add(&o, "kind", json_encode_text(decision_kind_name(decision->kind)));
+	json_encode_add(&o, "vgpu", json_encode_name(decision->vgpu));
+	json_encode_add(&o, "donor", json_encode_name(decision->donor));
+	json_encode_add(&o, "numbers", json_incref(json_object_get(detail, "numbers")));
+	json_encode_add(&o, "moves", json_incref(json_object_get(detail, "moves")));
+	json_encode_add(&o, "result", json_encode_text(decision_result_name(decision->result)));
+	json_encode_add(&o, "why", json_encode_text(decision->why));
+	json_decref(detail);
+	return json_encode_end(&o);
+}
+
+json_t *encode_offer(const struct offer *offer, struct instant now)
+{
+	double left_s = ((double)offer->probation_ends_ns - (double)now.mono_ns) / NS_PER_S;
+	struct json_encode o = json_encode_begin();
+
+	json_encode_add(&o, "id", json_integer(offer->id));
+	json_encode_add(&o, "gpu", json_string(offer->gpu));
+	json_encode_add(&o, "state", json_string(offer_state_name(offer->state)));
+	json_encode_add(&o, "initial_cap_pct", json_integer(offer->flavor.initial_cap_pct));
+	json_encode_add(&o, "target_fps", json_encode_number(offer->flavor.target_fps));
+	json_encode_add(&o, "fundable_pct", json_integer(offer->fundable_pct));
+	json_encode_add(&o, "created_at", json_encode_time(offer->created_ms));
+	json_encode_add(&o, "expires_at", json_encode_time(offer->expires_ms));
+	json_encode_add(&o, "changed_at", json_encode_time(offer->changed_ms));
+	json_encode_add(&o, "vgpu", json_encode_name(offer->vgpu));
+	json_encode_add(&o, "reason", json_encode_text(offer->reason));
+	json_encode_add(
+		&o, "probation_left_s",
+		json_encode_number(offer->state == OFFER_PROBATION ? fmax(left_s, 0) : NAN));
+	return json_encode_end(&o);
+}

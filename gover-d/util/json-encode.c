@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* Builds JSON documents: values that may be invalid, objects, lists and their text. */
+#include <math.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "gover-d/util/json-encode.h"
+
+struct json_encode json_encode_begin(void)
+{
+	return (struct json_encode){.object = json_object()};
+}
+
+void json_encode_add(struct json_encode *encode, const char *key, json_t *value)
+{
+	if (json_object_set_new_nocheck(encode->object, key, value) < 0)
+		encode->failed = true;
+}
+
+json_t *json_encode_end(struct json_encode *encode)
+{
+	if (!encode->failed)
+		return encode->object;
+	json_decref(encode->object);
+	return NULL;
+}
+
+void json_encode_append(json_t **list, json_t *value)
+{
+	if (json_array_append_new(*list, value) == 0)
+		return;
+	json_decref(*list);
+	*list = NULL;
+}
+
+char *json_encode_dump(json_t *document)
+{
+	/* 15 digits print a rounded number as it was rounded. */
+	char *text = json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(15));
+
+	json_decref(document);
+	return text;
+}
+
+json_t *json_encode_number(double value)
+{
+	return isfinite(value) ? json_real(round(value * 1000) / 1000) : json_null();
+}
+
+json_t *json_encode_time(int64_t wall_ms)
+{
+	char text[CLOCK_TEXT_MAX];
+
+	if (wall_ms == 0)
+		return json_null();
+	clock_format(wall_ms, text);
+	return json_string_nocheck(text);
+}
+
+json_t *json_encode_text(const char *text)
+{
+	json_t *value = json_string(text);
+
+	if (value)
+		return value;
+
+	/* A sentence cut in the middle of a character, or a stranger's bytes. */
+	CLEANUP_FREE char *ascii = strdup(text);
+
+	if (!ascii)
+		return NULL;
+	for (char *c = ascii; *c; c++)
+		if ((unsigned char)*c >= 0x80)
+			*c = '?';
+	return json_string(ascii);
+}
+
+json_t *json_encode_name(const char *name)
+{
+	return name[0] ? json_encode_text(name) : json_null();
+}

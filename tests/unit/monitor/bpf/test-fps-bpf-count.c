@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* The BPF program, which computes buckets without clz, agrees with fps_wire_bucket(). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "monitor/bpf/count.h"
+
+static void the_bpf_program_and_the_library_use_the_same_buckets(void **state)
+{
+	uint64_t random = 1;
+
+	(void)state;
+	for (int bit = 0; bit < 64; bit++)
+		for (int64_t off = -2; off <= 2; off++) {
+			uint64_t ns = (1ULL << bit) + (uint64_t)off;
+
+			assert_int_equal(fps_bpf_bucket(ns), fps_wire_bucket(ns));
+		}
+	for (int octave = 0; octave < 17; octave++)
+		for (uint64_t edge = 99999; edge < 200002; edge++)
+			assert_int_equal(fps_bpf_bucket(edge << octave),
+					 fps_wire_bucket(edge << octave));
+	for (int i = 0; i < 1000000; i++) {
+		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+		assert_int_equal(fps_bpf_bucket(random >> (random & 63)),
+				 fps_wire_bucket(random >> (random & 63)));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_bpf_program_and_the_library_use_the_same_buckets),
+	};
+
+	return cmocka_run_group_tests_name("frame time buckets in BPF", tests, NULL, NULL);
+}
