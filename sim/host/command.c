@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line of gover-sim: a table of verbs. Must never begin anything before all of it is
- * understood. */
+/* The command line of gover-sim: a table of verbs. No verb starts before all arguments are valid.
+ */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -18,41 +18,39 @@ enum { EXIT_DONE = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2 };
 
 static const char usage_text[] =
 	"Usage: gover-sim mount [OPTION]... DIR\n"
-	"A host with GVT-g and no GPU: its sysfs at DIR, until a signal or an umount ends it.\n"
-	"  --gpus N           GPUs, 1 to 32 (1)\n"
-	"  --vgpus N          room on each for N of the smallest type, 1 to 256 (8)\n"
-	"  --speed X          GPU seconds in a second, 1 to 100000 (1)\n"
-	"  --allow-other      other users may use it too\n\n"
+	"Mount the sysfs tree of a simulated GVT-g host at DIR, until a signal or an umount.\n"
+	"  --gpus N           number of GPUs, 1 to 32 (1)\n"
+	"  --vgpus N          vGPUs of the smallest type that fit on each GPU, 1 to 256 (8)\n"
+	"  --speed X          simulated GPU seconds per real second, 1 to 100000 (1)\n"
+	"  --allow-other      give other users access\n\n"
 	"   or: gover-sim run [OPTION]... SCENARIO\n"
-	"A policy on experiment: SCENARIO played in virtual time, and what it comes to.\n"
-	"  --policy NAME      another than the scenario's\n"
-	"  --set KEY=VALUE    a parameter of the policy, or SECTION.KEY, other than the "
-	"scenario's\n"
-	"  --seed N           another than the scenario's\n"
-	"  --out DIR          rows, decisions and the summary as files in DIR\n"
-	"  --json             the summary as JSON\n\n"
+	"Run a policy on SCENARIO in virtual time and print a summary.\n"
+	"  --policy NAME      use this policy instead of the one in SCENARIO\n"
+	"  --set KEY=VALUE    set a policy parameter, or SECTION.KEY\n"
+	"  --seed N           use this seed instead of the one in SCENARIO\n"
+	"  --out DIR          write time series, decisions and summary to files in DIR\n"
+	"  --json             print the summary as JSON\n\n"
 	"   or: gover-sim compare [OPTION]... SCENARIO...\n"
-	"Policies side by side: each SCENARIO under each policy with each seed.\n"
+	"Compare policies: run each SCENARIO under each policy with each seed.\n"
 	"  --policies LIST    NAME[:KEY=VALUE]..., separated by commas (all policies)\n"
-	"  --seeds N          so many, from --seed or the scenario's on, 1 to 1000 (1)\n"
-	"  --plot             draw it, with gnuplot, in --out\n"
+	"  --seeds N          run N consecutive seeds, 1 to 1000 (1)\n"
+	"  --plot             draw a diagram with gnuplot in the folder of --out\n"
 	"  --set, --seed, --out, --json   as above\n\n"
-	"  --help             this text\n"
-	"  --version          the version\n\n"
-	"Exit status: 0 done, 1 refused or failed, 2 usage. See gover-sim(1).\n";
+	"  --help             print this text\n"
+	"  --version          print the version\n\n"
+	"Exit status: 0 success, 1 failure, 2 invalid usage. See gover-sim(1).\n";
 
-/* What the options of all verbs are read into. */
+/* The parsed options of all verbs. */
 struct arguments {
 	struct mount_options mount;
 	struct run_options run;
 	struct compare_options compare;
 };
 
-/* A verb: which options it has, and what it does with the operands. */
 struct verb {
 	const char *name, *operand;
-	bool many;	     /* one operand or more, else one */
-	const char *options; /* names, each with a blank before and behind */
+	bool many;	     /* accepts more than one operand */
+	const char *options; /* names, with a space before and after each */
 	int (*run)(struct arguments *args, char *const *operands, int n, struct err *reterr);
 };
 
@@ -80,7 +78,7 @@ static int do_compare(struct arguments *args, char *const *operands, int n, stru
 	args->compare.out = args->run.out;
 	args->compare.json = args->run.json;
 	if (args->compare.plot && !args->compare.out)
-		return err_fail(reterr, EINVAL, "--plot: draws in a folder; say which with --out");
+		return err_fail(reterr, EINVAL, "--plot: requires --out");
 	return compare_run(&args->compare, reterr);
 }
 
@@ -130,8 +128,8 @@ static int take_number(const char *name, int64_t min, int64_t max, int *ret_numb
 	int64_t number;
 
 	if (parse_int(optarg, min, max, &number) < 0) {
-		fprintf(stderr, "gover-sim: --%s %s: allowed is %d to %d\n", name, optarg, (int)min,
-			(int)max);
+		fprintf(stderr, "gover-sim: --%s %s: not valid (allowed: %d to %d)\n", name, optarg,
+			(int)min, (int)max);
 		return -EINVAL;
 	}
 	*ret_number = (int)number;
@@ -142,14 +140,14 @@ static int take_speed(double *ret_speed)
 {
 	if (parse_double(optarg, 1, 100000, ret_speed) == 0)
 		return 0;
-	fprintf(stderr, "gover-sim: --speed %s: allowed is 1 to 100000\n", optarg);
+	fprintf(stderr, "gover-sim: --speed %s: not valid (allowed: 1 to 100000)\n", optarg);
 	return -EINVAL;
 }
 
 static int take_set(struct run_options *run)
 {
 	if (run->n_sets == RUN_SETS_MAX) {
-		fprintf(stderr, "gover-sim: --set: at most %d times\n", RUN_SETS_MAX);
+		fprintf(stderr, "gover-sim: --set: used too often (limit %d)\n", RUN_SETS_MAX);
 		return -EINVAL;
 	}
 	run->sets[run->n_sets++] = optarg;
@@ -195,13 +193,13 @@ static int take_option(int option, const char *name, struct arguments *args)
 	case OPT_VERSION:
 		puts("gover-sim " GOVER_VERSION);
 		return 1;
-	default: /* getopt_long has told it */
+	default: /* getopt_long() has printed an error */
 		return -EINVAL;
 	}
 }
 
-/* 0: go on; 1: all is said (help, version); -EINVAL: usage, told on stderr. @given: the options'
- * names in the order they came. */
+/* Returns 0, 1 if --help or --version has printed its text, or -EINVAL after printing an error.
+ * @given: the names of the used options in order. */
 static int parse_options(int argc, char *argv[], struct arguments *args, const char **given,
 			 int *ret_given)
 {
@@ -222,10 +220,13 @@ static const struct verb *find_verb(const char *name)
 	for (size_t i = 0; name && i < ARRAY_SIZE(verbs); i++)
 		if (strcmp(verbs[i].name, name) == 0)
 			return &verbs[i];
-	fputs("gover-sim: what is asked for is:", stderr);
+	if (name)
+		fprintf(stderr, "gover-sim: unknown command '%s' (allowed:", name);
+	else
+		fputs("gover-sim: command required (allowed:", stderr);
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
 		fprintf(stderr, "%s %s %s", i > 0 ? "," : "", verbs[i].name, verbs[i].operand);
-	fputc('\n', stderr);
+	fputs(")\n", stderr);
 	return NULL;
 }
 
@@ -237,7 +238,7 @@ static int check_options(const struct verb *verb, const char *const *given, int 
 		snprintf(wanted, sizeof(wanted), " %s ", given[i]);
 		if (strstr(verb->options, wanted))
 			continue;
-		fprintf(stderr, "gover-sim: %s has no option --%s\n", verb->name, given[i]);
+		fprintf(stderr, "gover-sim: %s: unknown option --%s\n", verb->name, given[i]);
 		return -EINVAL;
 	}
 	return 0;
@@ -251,8 +252,8 @@ static const struct verb *choose_verb(int argc, char *argv[], const char *const 
 	if (!verb || check_options(verb, given, n_given) < 0)
 		return NULL;
 	if (n < 1 || (n > 1 && !verb->many)) {
-		fprintf(stderr, "gover-sim: what is asked for is: %s %s\n", verb->name,
-			verb->operand);
+		fprintf(stderr, "gover-sim: %s: wrong number of arguments (allowed: %s)\n",
+			verb->name, verb->operand);
 		return NULL;
 	}
 	return verb;

@@ -3,7 +3,7 @@
 #ifndef SIM_HOST_COMMAND_H
 #define SIM_HOST_COMMAND_H
 
-/* Returns the exit status: 0 done, 1 refused or failed, 2 usage. */
+/* Returns the exit status: 0 success, 1 failure, 2 invalid usage. */
 int command_main(int argc, char *argv[]);
 
 #endif

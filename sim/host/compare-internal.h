@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What compare.c and compare-print.c share. For nobody else. */
+/* Internal to compare.c and compare-print.c. */
 #ifndef SIM_HOST_COMPARE_INTERNAL_H
 #define SIM_HOST_COMPARE_INTERNAL_H
 
@@ -13,8 +13,8 @@
 struct compare_row {
 	char scenario_name[COMPARE_NAME_MAX], policy_name[COMPARE_NAME_MAX];
 	struct scenario *scenario;
-	struct setup_strategy player;
-	struct experiment_summary *runs; /* one for each seed */
+	struct setup_strategy strategy;
+	struct experiment_summary *runs; /* one per seed */
 };
 
 struct compare {
@@ -25,10 +25,10 @@ struct compare {
 
 uint64_t compare_seed(const struct compare *compare, const struct compare_row *row, int run);
 
-/* The table, or its JSON, on stdout. -EIO, -ENOMEM. */
+/* Prints the table or its JSON on stdout. -EIO, -ENOMEM. */
 int compare_print(const struct compare *compare, struct err *reterr);
 
-/* runs.csv, compare.json, compare.gp and, where it is to be drawn, compare.png. */
+/* Writes runs.csv, compare.json, compare.gp and, with --plot, compare.png. */
 int compare_write(const struct compare *compare, struct err *reterr);
 
 #endif

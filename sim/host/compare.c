@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every scenario under every policy with every seed, on as many threads as there are CPUs. Each
- * experiment is its thread's own, and its result has a place of its own, so that what is printed
- * does not hang on who was done first. Must never average over a run that did not end.
+ * Runs every scenario under every policy with every seed, with one thread per CPU. Each experiment
+ * belongs to one thread and has its own place for the result, so the output does not depend on the
+ * order in which threads finish.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -17,7 +17,7 @@
 
 #define THREADS_MAX 64
 
-/* --- what there is to play --- */
+/* --- the rows --- */
 
 static void name_scenario(const char *path, char name[COMPARE_NAME_MAX])
 {
@@ -41,7 +41,7 @@ static int make_row(const struct compare_options *options, const char *path, con
 	name_scenario(path, row->scenario_name);
 	snprintf(row->policy_name, sizeof(row->policy_name), "%s", text);
 	strcpy(words, row->policy_name);
-	r = setup_strategy(strsep(&rest, ":"), &row->player, reterr);
+	r = setup_strategy(strsep(&rest, ":"), &row->strategy, reterr);
 	while (rest)
 		sets[n_sets++] = strsep(&rest, ":");
 	if (r == 0)
@@ -91,7 +91,7 @@ static int make_rows(struct compare *compare, const char *policies, struct err *
 			int r;
 
 			if (strlen(text) >= COMPARE_NAME_MAX)
-				return err_fail(reterr, EINVAL, "--policies: %.40s... is too long",
+				return err_fail(reterr, EINVAL, "--policies: '%.40s...': too long",
 						text);
 			r = make_row(options, options->scenarios[s], text,
 				     &compare->rows[compare->n_rows++], reterr);
@@ -113,13 +113,13 @@ static void free_rows(struct compare *compare)
 	free(compare->rows);
 }
 
-/* --- playing --- */
+/* --- running --- */
 
 struct work {
 	struct compare *compare;
 	atomic_int next;
 	atomic_int failed; /* an errno */
-	struct err err;	   /* of the first that failed */
+	struct err err;	   /* of the first failure */
 };
 
 uint64_t compare_seed(const struct compare *compare, const struct compare_row *row, int run)
@@ -134,8 +134,8 @@ static int play(const struct compare *compare, struct compare_row *row, int run,
 	uint64_t seed = compare_seed(compare, row, run);
 	struct experiment *experiment;
 	struct bound *bound;
-	int r = setup_experiment(&row->player, row->scenario, seed, NULL, NULL, &experiment, &bound,
-				 reterr);
+	int r = setup_experiment(&row->strategy, row->scenario, seed, NULL, NULL, &experiment,
+				 &bound, reterr);
 
 	if (r < 0)
 		return r;
@@ -172,7 +172,7 @@ static int play_rows(struct compare *compare, struct err *reterr)
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	int n = 0, failed;
 
-	/* This thread is one of them; the others are welcome, and not needed. */
+	/* This thread works too, so fewer threads than CPUs are not an error. */
 	while (n < THREADS_MAX && n + 1 < cpus &&
 	       pthread_create(&threads[n], NULL, play_all, &work) == 0)
 		n++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gover-sim compare: many experiments side by side. */
+/* gover-sim compare: runs many experiments and prints their summaries side by side. */
 #ifndef SIM_HOST_COMPARE_H
 #define SIM_HOST_COMPARE_H
 
@@ -12,16 +12,16 @@
 struct compare_options {
 	char *const *scenarios; /* paths */
 	int n_scenarios;
-	const char *policies; /* "NAME[:KEY=VALUE]...", separated by commas; NULL: all there are */
-	const char *const *sets; /* KEY=VALUE, of all */
+	const char *policies; /* "NAME[:KEY=VALUE]...", separated by commas; NULL: all policies */
+	const char *const *sets; /* KEY=VALUE, for all runs */
 	int n_sets;
-	int seeds, first_seed; /* first_seed -1: each scenario's own */
-	const char *out;       /* a folder; NULL: none */
-	bool plot;	       /* draw it too; needs @out */
+	int seeds, first_seed; /* first_seed -1: as in each scenario */
+	const char *out;       /* folder; NULL: none */
+	bool plot;	       /* draw a diagram; requires out */
 	bool json;
 };
 
-/* Plays all of them on all CPUs and prints the table. -errno with a sentence. */
+/* Runs all experiments on all CPUs and prints the table. -errno with a message. */
 int compare_run(const struct compare_options *options, struct err *reterr);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files: what each says, and what writing it does. Must never take what a kernel refuses, be it
- * from the superuser.
+ * The files of the simulated sysfs tree: their contents, and the effects of writes. A write that a
+ * kernel would reject fails here too, also for root.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -18,7 +18,7 @@ const struct tree_type tree_types[TREE_TYPES_N] = {
 	{"i915-GVTg_V5_1", 1, 512, 2048, "1920x1200"},
 };
 
-/* As the kernel's kstrtou32(text, 10): digits and nothing else. */
+/* Like kstrtou32(text, 10) in the kernel: accepts only digits. */
 static int parse_u32(const char *text, uint32_t *ret_value)
 {
 	uint64_t value = 0;
@@ -51,7 +51,7 @@ static void show_int(int64_t value, char text[TREE_TEXT_MAX])
 	snprintf(text, TREE_TEXT_MAX, "%" PRId64, value);
 }
 
-/* --- of a type --- */
+/* --- files of a type --- */
 
 static void show_name(const struct tree_node *node, char text[TREE_TEXT_MAX])
 {
@@ -95,7 +95,7 @@ static int store_create(struct tree *tree, const struct tree_node *node, const c
 	return tree_add_vgpu(tree, node->gpu, node->type, uuid);
 }
 
-/* --- of a vGPU --- */
+/* --- files of a vGPU --- */
 
 static int store_remove(struct tree *tree, const struct tree_node *node, const char *text)
 {
@@ -113,7 +113,7 @@ static void show_load(const struct tree_node *node, char text[TREE_TEXT_MAX])
 	snprintf(text, TREE_TEXT_MAX, "%s", node->vgpu->load);
 }
 
-/* All of the GPU is what a demand without end asks for. */
+/* 100 percent means unlimited demand. */
 static int store_load(struct tree *tree, const struct tree_node *node, const char *text)
 {
 	char words[WORKLOAD_TEXT_MAX];
@@ -210,7 +210,7 @@ const struct tree_attr tree_attrs[] = {
 	{.name = NULL},
 };
 
-/* --- for whoever mounts the tree --- */
+/* --- access --- */
 
 int tree_check_access(const struct tree_node *attr, bool reads, bool writes)
 {

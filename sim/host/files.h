@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What tree.c and files.c share: the GPUs as they are, and the tables. For nobody else. */
+/* Internal to tree.c and files.c: the state of the simulated GPUs, and the tables of the tree. */
 #ifndef SIM_HOST_FILES_H
 #define SIM_HOST_FILES_H
 
@@ -10,11 +10,11 @@
 #define TREE_TYPES_N	     4
 #define TREE_LOW_GM_LEAST_MB 64 /* of the smallest type */
 
-/* i915-GVTg_V5_N: an Nth part of a GPU (drivers/gpu/drm/i915/gvt/vgpu.c). */
+/* i915-GVTg_V5_N is 1/N of a GPU (drivers/gpu/drm/i915/gvt/vgpu.c). */
 struct tree_type {
 	const char *name;
 	int parts;
-	int low_gm_mb, high_gm_mb; /* graphics memory: what bounds how many there are */
+	int low_gm_mb, high_gm_mb; /* graphics memory; limits the number of vGPUs */
 	const char *resolution;
 };
 
@@ -23,17 +23,17 @@ extern const struct tree_type tree_types[TREE_TYPES_N];
 struct tree_vgpu {
 	struct tree_vgpu *next; /* tree_gpu.vgpus */
 	struct tree_gpu *gpu;
-	struct sim_vgpu *sim; /* NULL: removed, and still open somewhere */
+	struct sim_vgpu *sim; /* NULL: removed, but some of its files are open */
 	int refs;
 	int id, type;
 	char uuid[TREE_UUID_LENGTH + 1];
-	char load[WORKLOAD_TEXT_MAX]; /* as it was written */
+	char load[WORKLOAD_TEXT_MAX]; /* the text that was written */
 };
 
 struct tree_gpu {
 	char name[TREE_NAME_MAX];
 	struct sim *sim;
-	int low_gm_mb; /* left */
+	int low_gm_mb; /* free */
 	struct tree_vgpu *vgpus;
 };
 
@@ -47,14 +47,14 @@ struct tree_attr {
 	enum tree_kind in;
 	const char *name;
 	mode_t mode;
-	/* NULL: cannot be read, or written. @text ends with NUL, without its newline. */
+	/* NULL: not readable or writable. @text ends with NUL and has no newline. */
 	void (*show)(const struct tree_node *node, char text[TREE_TEXT_MAX]);
 	int (*store)(struct tree *tree, const struct tree_node *node, const char *text);
 };
 
-extern const struct tree_attr tree_attrs[]; /* one without a name ends it */
+extern const struct tree_attr tree_attrs[]; /* ends with a NULL name */
 
-/* -EEXIST, -ENOSPC, -ENOMEM. @uuid is one, in lower case. */
+/* @uuid: valid and in lower case. -EEXIST, -ENOSPC, -ENOMEM. */
 int tree_add_vgpu(struct tree *tree, struct tree_gpu *gpu, int type, const char *uuid);
 void tree_remove_vgpu(struct tree_vgpu *vgpu);
 

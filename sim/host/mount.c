@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tree through libfuse. One thread; a GPU is brought up to date when somebody asks, and twice a
- * second so that it is never far behind. Must never answer out of a cache: a kernel's counters are
- * read anew each time, and a vGPU that is gone is gone for who has it open too.
+ * Mounts the simulated sysfs tree with libfuse, in one thread. The GPUs advance to the current time
+ * on each access, and twice per second so that no access takes long. All caches are off: counters
+ * change between reads, and removal of a vGPU takes effect for open files too.
  */
 #define FUSE_USE_VERSION 35
 #include <errno.h>
@@ -21,12 +21,12 @@
 #include "sim/host/mount.h"
 #include "sim/host/tree.h"
 
-#define CATCH_UP_MS 500
+#define ADVANCE_MS 500
 
-/* A file or directory that somebody has open. */
+/* An open file or directory. */
 struct opened {
 	struct tree_node node;
-	struct opened *next, **at; /* host.opened; *at is this one */
+	struct opened *next, **at; /* in host.opened; *at is this entry */
 };
 
 struct host {
@@ -34,14 +34,14 @@ struct host {
 	struct opened *opened;
 };
 
-static struct host *the_host(void)
+static struct host *get_host(void)
 {
 	return fuse_get_context()->private_data;
 }
 
-static struct tree *the_tree(void)
+static struct tree *get_tree(void)
 {
-	return the_host()->tree;
+	return get_host()->tree;
 }
 
 static const struct tree_node *opened(const struct fuse_file_info *fi)
@@ -49,7 +49,7 @@ static const struct tree_node *opened(const struct fuse_file_info *fi)
 	return &((const struct opened *)(uintptr_t)fi->fh)->node;
 }
 
-static void let_go(struct opened *opened)
+static void close_node(struct opened *opened)
 {
 	if (opened->next)
 		opened->next->at = opened->at;
@@ -66,7 +66,7 @@ static void *on_init(struct fuse_conn_info *conn, struct fuse_config *config)
 	config->entry_timeout = 0;
 	config->attr_timeout = 0;
 	config->negative_timeout = 0;
-	return the_host();
+	return get_host();
 }
 
 static int on_getattr(const char *path, struct stat *st, struct fuse_file_info *fi)
@@ -77,7 +77,7 @@ static int on_getattr(const char *path, struct stat *st, struct fuse_file_info *
 	if (fi)
 		node = *opened(fi);
 	else
-		r = tree_find(the_tree(), path, &node);
+		r = tree_find(get_tree(), path, &node);
 	if (r < 0)
 		return r;
 	*st = (struct stat){
@@ -94,7 +94,7 @@ static int on_readlink(const char *path, char *text, size_t size)
 {
 	char link[TREE_LINK_MAX];
 	struct tree_node node;
-	int r = tree_find(the_tree(), path, &node);
+	int r = tree_find(get_tree(), path, &node);
 
 	if (r < 0)
 		return r;
@@ -105,10 +105,10 @@ static int on_readlink(const char *path, char *text, size_t size)
 	return 0;
 }
 
-/* Opens a file or a directory: what is open is a node of its own. */
+/* Opens a file or a directory. */
 static int open_node(const char *path, struct fuse_file_info *fi, int access)
 {
-	struct host *host = the_host();
+	struct host *host = get_host();
 	struct opened *opened;
 	struct tree_node node;
 	int r = tree_find(host->tree, path, &node);
@@ -142,7 +142,7 @@ static int on_opendir(const char *path, struct fuse_file_info *fi)
 static int on_release(const char *path, struct fuse_file_info *fi)
 {
 	(void)path;
-	let_go((struct opened *)(uintptr_t)fi->fh);
+	close_node((struct opened *)(uintptr_t)fi->fh);
 	return 0;
 }
 
@@ -167,14 +167,14 @@ static int on_readdir(const char *path, void *buffer, fuse_fill_dir_t fill, off_
 	(void)path, (void)offset, (void)flags;
 	if (fill(buffer, ".", NULL, 0, 0) || fill(buffer, "..", NULL, 0, 0))
 		return -ENOMEM;
-	return tree_each(the_tree(), opened(fi), list_name, &listing);
+	return tree_each(get_tree(), opened(fi), list_name, &listing);
 }
 
 static int on_read(const char *path, char *buffer, size_t size, off_t offset,
 		   struct fuse_file_info *fi)
 {
 	char text[TREE_TEXT_MAX];
-	int n = tree_read(the_tree(), opened(fi), text);
+	int n = tree_read(get_tree(), opened(fi), text);
 
 	(void)path;
 	if (n < 0 || offset >= n)
@@ -186,17 +186,17 @@ static int on_read(const char *path, char *buffer, size_t size, off_t offset,
 	return n;
 }
 
-/* As in sysfs each write() is a value of its own, wherever it begins. */
+/* As in sysfs, each write() is a complete value, whatever its offset. */
 static int on_write(const char *path, const char *buffer, size_t size, off_t offset,
 		    struct fuse_file_info *fi)
 {
-	int r = tree_write(the_tree(), opened(fi), buffer, size);
+	int r = tree_write(get_tree(), opened(fi), buffer, size);
 
 	(void)path, (void)offset;
 	return r < 0 ? r : (int)size;
 }
 
-/* A shell's ">" cuts files short before it writes. */
+/* The redirection ">" of a shell truncates a file before it writes. */
 static int on_truncate(const char *path, off_t size, struct fuse_file_info *fi)
 {
 	struct tree_node node;
@@ -206,7 +206,7 @@ static int on_truncate(const char *path, off_t size, struct fuse_file_info *fi)
 	if (fi)
 		node = *opened(fi);
 	else
-		r = tree_find(the_tree(), path, &node);
+		r = tree_find(get_tree(), path, &node);
 	if (r == 0 && node.kind != TREE_ATTR)
 		r = -EISDIR;
 	return r < 0 ? r : tree_check_access(&node, /* reads= */ false, /* writes= */ true);
@@ -243,7 +243,7 @@ static int open_signals(void)
 	return fd < 0 ? -errno : fd;
 }
 
-/* 1: it was unmounted by somebody else. */
+/* Returns 1 if the file system was unmounted. */
 static int serve_one(struct fuse_session *session, struct fuse_buf *request)
 {
 	int r = fuse_session_receive_buf(session, request);
@@ -267,7 +267,7 @@ static int serve(struct fuse_session *session, struct tree *tree, double speed, 
 			{.fd = fuse_session_fd(session), .events = POLLIN},
 			{.fd = signals, .events = POLLIN},
 		};
-		int n = poll(fds, ARRAY_SIZE(fds), CATCH_UP_MS);
+		int n = poll(fds, ARRAY_SIZE(fds), ADVANCE_MS);
 
 		if (n < 0 && errno != EINTR)
 			r = -errno;
@@ -293,15 +293,15 @@ static int mount_and_serve(struct fuse *fuse, struct tree *tree,
 
 	if (stat(options->dir, &st) < 0)
 		return err_fail(reterr, errno, "%s: %s%s", options->dir, strerror(errno),
-				errno == ENOTCONN
-					? "; another gover-sim died there: fusermount3 -u it first"
-					: "");
+				errno == ENOTCONN ? " (stale mount: run fusermount3 -u first)"
+						  : "");
 	if (!S_ISDIR(st.st_mode))
-		return err_fail(reterr, ENOTDIR, "%s is not a directory", options->dir);
+		return err_fail(reterr, ENOTDIR, "%s: not a directory", options->dir);
 	if (fuse_mount(fuse, options->dir) != 0)
-		return err_fail(reterr, EIO,
-				"%s cannot be mounted: is there a /dev/fuse, and may it be used?",
-				options->dir);
+		return err_fail(
+			reterr, EIO,
+			"%s: cannot be mounted (check that /dev/fuse exists and is accessible)",
+			options->dir);
 	printf("%d GPU%s at %s, speed %g\n", options->gpus, options->gpus == 1 ? "" : "s",
 	       options->dir, options->speed);
 	(void)fflush(stdout);
@@ -333,11 +333,11 @@ int mount_run(const struct mount_options *options, struct err *reterr)
 		r = mount_and_serve(fuse, host.tree, options, signals, reterr);
 		fuse_destroy(fuse);
 	} else {
-		r = err_fail(reterr, ENOMEM, "libfuse cannot be begun");
+		r = err_fail(reterr, ENOMEM, "libfuse: initialization failed");
 	}
 	fuse_opt_free_args(&args);
-	while (host.opened) /* unmounted under those who have them open */
-		let_go(host.opened);
+	while (host.opened) /* files that are still open after an unmount */
+		close_node(host.opened);
 	tree_free(host.tree);
 	return r;
 }

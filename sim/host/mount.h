@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `gover-sim mount`: the tree as a file system in user space. */
+/* gover-sim mount: the simulated sysfs tree as a file system in user space. */
 #ifndef SIM_HOST_MOUNT_H
 #define SIM_HOST_MOUNT_H
 
@@ -10,11 +10,12 @@
 struct mount_options {
 	const char *dir;
 	int gpus, vgpus;
-	double speed; /* GPU seconds in a second */
+	double speed; /* simulated seconds per real second */
 	bool allow_other;
 };
 
-/* Mounts, serves until SIGTERM, SIGINT, SIGHUP or an umount, and unmounts. Errors: a sentence. */
+/* Mounts, serves until SIGTERM, SIGINT, SIGHUP or an umount, and unmounts. -errno with a message.
+ */
 int mount_run(const struct mount_options *options, struct err *reterr);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One experiment from the command line. Must never print a number that summary.json has not. */
+/* Runs one experiment from the command line and prints its summary. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -7,7 +7,7 @@
 #include "sim/host/setup.h"
 #include "sim/experiment/report.h"
 
-static void print_people(const struct experiment *experiment)
+static void print_table(const struct experiment *experiment)
 {
 	const struct summary_field *field;
 	struct experiment_summary summary;
@@ -22,7 +22,7 @@ static int print(const struct run_options *options, const struct experiment *exp
 		 const json_t *summary)
 {
 	if (!options->json)
-		print_people(experiment);
+		print_table(experiment);
 	else if (json_dumpf(summary, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) < 0)
 		return -EIO;
 	else
@@ -53,22 +53,22 @@ static int play(const struct run_options *options, struct experiment *experiment
 	return r;
 }
 
-static int try_policy(const struct run_options *options, const struct scenario *scenario,
-		      struct err *reterr)
+static int run_scenario(const struct run_options *options, const struct scenario *scenario,
+			struct err *reterr)
 {
 	uint64_t seed = (uint64_t)(options->seed >= 0 ? options->seed : scenario->seed);
 	const char *name = options->policy ? options->policy : scenario->policy;
 	struct report *report = NULL;
-	struct setup_strategy player;
+	struct setup_strategy strategy;
 	struct experiment *experiment;
 	struct bound *bound;
-	int r = setup_strategy(name, &player, reterr);
+	int r = setup_strategy(name, &strategy, reterr);
 
 	if (r == 0 && options->out)
 		r = report_open(options->out, &report, reterr);
 	if (r < 0)
 		return r;
-	r = setup_experiment(&player, scenario, seed, report ? report_event : NULL, report,
+	r = setup_experiment(&strategy, scenario, seed, report ? report_event : NULL, report,
 			     &experiment, &bound, reterr);
 	if (r < 0) {
 		(void)report_close(report, NULL, NULL);
@@ -88,7 +88,7 @@ int run_run(const struct run_options *options, struct err *reterr)
 
 	if (r < 0)
 		return r;
-	r = try_policy(options, scenario, reterr);
+	r = run_scenario(options, scenario, reterr);
 	setup_free(scenario);
 	return r;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gover-sim run: one experiment of one policy. */
+/* gover-sim run: runs one experiment with one policy. */
 #ifndef SIM_HOST_RUN_H
 #define SIM_HOST_RUN_H
 
@@ -10,16 +10,16 @@
 #define RUN_SETS_MAX 64
 
 struct run_options {
-	const char *scenario;		/* a path */
-	const char *policy;		/* NULL: the scenario's */
+	const char *scenario;		/* path */
+	const char *policy;		/* NULL: as in the scenario */
 	const char *sets[RUN_SETS_MAX]; /* KEY=VALUE */
 	int n_sets;
-	int seed;	 /* -1: the scenario's */
-	const char *out; /* a folder; NULL: none */
+	int seed;	 /* -1: as in the scenario */
+	const char *out; /* folder; NULL: none */
 	bool json;
 };
 
-/* Plays it and says what it came to, on stdout. -errno with a sentence. */
+/* Runs the experiment and prints its summary on stdout. -errno with a message. */
 int run_run(const struct run_options *options, struct err *reterr);
 
 #endif

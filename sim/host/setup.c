@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From the words of a command line to a scenario and a policy. Must never take a part of them. */
+/* Makes a scenario and a policy from command line arguments. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "sim/host/setup.h"
 
-#define PAST_ONLY_POLICY "qos" /* whose caps past-only has where none is named */
+#define PAST_ONLY_POLICY "qos" /* sets the caps of past-only by default */
 
 static int take_set(struct scenario *scenario, const char *set, struct err *reterr)
 {
@@ -17,7 +17,8 @@ static int take_set(struct scenario *scenario, const char *set, struct err *rete
 	int r;
 
 	if (!equals || equals == set || (size_t)(equals - set) >= sizeof(key))
-		return err_fail(reterr, EINVAL, "--set %.80s: allowed: KEY=VALUE", set);
+		return err_fail(reterr, EINVAL, "--set %.80s: not a setting (allowed: KEY=VALUE)",
+				set);
 	memcpy(key, set, (size_t)(equals - set));
 	key[equals - set] = '\0';
 	r = scenario_set(scenario, key, equals + 1, &inner);
@@ -71,8 +72,8 @@ static int find_policy(const char *name, const struct policy **ret_policy, struc
 	}
 	if (!policy)
 		return err_fail(reterr, ENOENT,
-				"no policy \"%.60s\"; allowed: %spast-only, past-only@POLICY, "
-				"oracle",
+				"policy '%.60s': unknown (allowed: %spast-only, past-only@POLICY, "
+				"oracle)",
 				name, names);
 	*ret_policy = policy;
 	return 0;
@@ -81,26 +82,26 @@ static int find_policy(const char *name, const struct policy **ret_policy, struc
 int setup_strategy(const char *name, struct setup_strategy *ret_strategy, struct err *reterr)
 {
 	const char *at = strchr(name, '@');
-	struct setup_strategy player = {.policy = NULL};
+	struct setup_strategy strategy = {.policy = NULL};
 	char kind[32];
 	int r;
 
 	snprintf(kind, sizeof(kind), "%.*s", (int)(at ? at - name : (ptrdiff_t)strlen(name)), name);
-	player.is_bound = bound_find(kind, &player.kind) == 0;
-	if (player.is_bound && player.kind == BOUND_ORACLE && !at) {
-		*ret_strategy = player;
+	strategy.is_bound = bound_find(kind, &strategy.kind) == 0;
+	if (strategy.is_bound && strategy.kind == BOUND_ORACLE && !at) {
+		*ret_strategy = strategy;
 		return 0;
 	}
-	if (player.is_bound && player.kind == BOUND_PAST_ONLY)
-		r = find_policy(at ? at + 1 : PAST_ONLY_POLICY, &player.policy, reterr);
+	if (strategy.is_bound && strategy.kind == BOUND_PAST_ONLY)
+		r = find_policy(at ? at + 1 : PAST_ONLY_POLICY, &strategy.policy, reterr);
 	else
-		r = find_policy(name, &player.policy, reterr);
+		r = find_policy(name, &strategy.policy, reterr);
 	if (r == 0)
-		*ret_strategy = player;
+		*ret_strategy = strategy;
 	return r;
 }
 
-int setup_experiment(const struct setup_strategy *player, const struct scenario *scenario,
+int setup_experiment(const struct setup_strategy *strategy, const struct scenario *scenario,
 		     uint64_t seed,
 		     void (*on_event)(void *userdata, const struct experiment_event *event),
 		     void *userdata, struct experiment **ret_experiment, struct bound **ret_bound,
@@ -110,10 +111,10 @@ int setup_experiment(const struct setup_strategy *player, const struct scenario 
 	int r;
 
 	*ret_bound = NULL;
-	if (!player->is_bound)
-		return experiment_new(scenario, player->policy, NULL, seed, &hooks, ret_experiment,
-				      reterr);
-	r = bound_new(scenario, player->kind, player->policy, seed, ret_bound, reterr);
+	if (!strategy->is_bound)
+		return experiment_new(scenario, strategy->policy, NULL, seed, &hooks,
+				      ret_experiment, reterr);
+	r = bound_new(scenario, strategy->kind, strategy->policy, seed, ret_bound, reterr);
 	if (r == 0)
 		r = bound_experiment(*ret_bound, on_event, userdata, ret_experiment, reterr);
 	if (r < 0)

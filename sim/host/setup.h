@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* What every verb that plays a scenario begins with. */
+/* Prepares an experiment from the command line, for gover-sim run and compare. */
 #ifndef SIM_HOST_SETUP_H
 #define SIM_HOST_SETUP_H
 
 #include "sim/experiment/bound.h"
 
-/* Reads the scenario at @path and overrules what @sets say ("KEY=VALUE"). The caller frees it with
+/* Loads the scenario at @path and applies the @sets ("KEY=VALUE"). The caller frees it with
  * setup_free(). */
 int setup_scenario(const char *path, const char *const *sets, int n_sets,
 		   struct scenario **ret_scenario, struct err *reterr);
 
 int setup_sets(struct scenario *scenario, const char *const *sets, int n_sets, struct err *reterr);
-void setup_free(struct scenario *scenario); /* NULL is fine */
+void setup_free(struct scenario *scenario); /* accepts NULL */
 
-/* What decides: a policy, or a bound. */
+/* A policy or a bound. */
 struct setup_strategy {
-	const struct policy *policy; /* NULL: of the oracle */
+	const struct policy *policy; /* NULL: the oracle */
 	bool is_bound;
 	enum bound_kind kind;
 };
 
-/* @name: of a policy, "oracle", "past-only", or "past-only@POLICY". -ENOENT with a sentence that
- * lists them. */
+/* @name: a policy, "oracle", "past-only" or "past-only@POLICY". -ENOENT with a message that lists
+ * them. */
 int setup_strategy(const char *name, struct setup_strategy *ret_strategy, struct err *reterr);
 
-/* An experiment at its begin. *@ret_bound: what it stands on, to be freed after it; NULL with a
+/* Creates an experiment. *@ret_bound: the bound that it uses, to be freed after it; NULL with a
  * policy.
  */
-int setup_experiment(const struct setup_strategy *player, const struct scenario *scenario,
+int setup_experiment(const struct setup_strategy *strategy, const struct scenario *scenario,
 		     uint64_t seed,
 		     void (*on_event)(void *userdata, const struct experiment_event *event),
 		     void *userdata, struct experiment **ret_experiment, struct bound **ret_bound,

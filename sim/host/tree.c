@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where things stand in the tree. What the files say and take is in files.c. Must never let a name
- * be found that a listing of its directory does not show: both are tree_each().
+ * The layout of the simulated sysfs tree. files.c has the contents of its files. Lookup and listing
+ * both use tree_each(), so a path exists exactly if its directory lists it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "sim/host/files.h"
 
-/* Directories, and the one link, that are always there. */
+/* Directories, and one link, that always exist. */
 static const struct {
 	enum tree_kind in;
 	const char *name;
@@ -65,7 +65,7 @@ static int each_attr(const struct tree_node *dir, tree_found_fn found, void *use
 	return 0;
 }
 
-/* The vGPUs of @gpu, of one type or (-1) of all, as what they are in this directory. */
+/* The vGPUs of @gpu with type @type (-1: all), as directories or links in @dir. */
 static int each_vgpu(struct tree_gpu *gpu, int type, const struct tree_node *dir,
 		     tree_found_fn found, void *userdata)
 {
@@ -209,8 +209,7 @@ int tree_new(int gpus, int vgpus, struct tree **ret_tree)
 	for (int i = 0; r == 0 && i < gpus; i++) {
 		struct tree_gpu *gpu = &tree->gpus[tree->n_gpus++];
 
-		/* The first where a processor has its graphics, the others on buses of their own.
-		 */
+		/* The first at the address of integrated graphics, the others on further buses. */
 		snprintf(gpu->name, sizeof(gpu->name), "0000:%02x:%02x.0", (unsigned int)i & 0xff,
 			 i == 0 ? 2U : 0U);
 		gpu->low_gm_mb = vgpus * TREE_LOW_GM_LEAST_MB;
@@ -266,7 +265,7 @@ void tree_release(const struct tree_node *node)
 		unref(node->vgpu);
 }
 
-/* The lowest number from 1 on that no vGPU of @gpu has. */
+/* The lowest unused id of @gpu, from 1. */
 static int free_id(const struct tree_gpu *gpu)
 {
 	for (int id = 1;; id++) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sysfs tree of a host with GVT-g, over simulated GPUs: which directories, links and files
- * there are, what reading and writing each does, and the errors a kernel gives for it. Time is
- * handed in; who mounts it is not known here.
+ * The sysfs tree of a GVT-g host with simulated GPUs: its directories, links and files, the effects
+ * of reading and writing them, and the errors that a kernel returns. The caller passes the time.
  *
  *   class/mdev_bus/GPU                      -> the GPU
  *   bus/mdev/devices/UUID                   -> the vGPU
@@ -12,8 +11,8 @@
  *   devices/pci0000:00/GPU/UUID/intel_vgpu/{vgpu_id,cap,initial_cap,busy_time,sched_time,
  *                                            cap_lease_ms}
  *
- * load is the tenant, and the only file no real host has: a number of percent it wants of the whole
- * GPU, or a workload (sim/model/workload.h).
+ * The file load does not exist on real hosts. It sets the workload of the tenant: a demand in
+ * percent of the whole GPU, or a text as in sim/model/workload.h.
  */
 #ifndef SIM_HOST_TREE_H
 #define SIM_HOST_TREE_H
@@ -24,8 +23,8 @@
 #include <sys/types.h>
 
 #define TREE_GPUS_MAX  32
-#define TREE_VGPUS_MAX 256  /* of one GPU */
-#define TREE_TEXT_MAX  4096 /* of a file, as in sysfs */
+#define TREE_VGPUS_MAX 256  /* per GPU */
+#define TREE_TEXT_MAX  4096 /* bytes of a file, as in sysfs */
 #define TREE_NAME_MAX  40
 #define TREE_LINK_MAX  256
 
@@ -49,33 +48,32 @@ enum tree_kind {
 	TREE_TYPE_DEVICES,
 	TREE_VGPU,
 	TREE_VGPU_GROUP,
-	TREE_LINK, /* the first that is no directory */
+	TREE_LINK, /* TREE_LINK and TREE_ATTR are not directories */
 	TREE_ATTR,
 };
 
-/* One name in the tree. Plain data; what holds it longer than a call uses tree_hold(). */
+/* One entry of the tree. Plain data; a caller that keeps it uses tree_hold(). */
 struct tree_node {
 	enum tree_kind kind;
 	struct tree_gpu *gpu;
-	int type;		      /* of a vGPU; index */
-	struct tree_vgpu *vgpu;	      /* NULL: belongs to none */
+	int type;		      /* index of the vGPU type */
+	struct tree_vgpu *vgpu;	      /* NULL: not part of a vGPU */
 	const struct tree_attr *attr; /* TREE_ATTR */
-	enum tree_kind from;	      /* TREE_LINK: the directory it stands in */
+	enum tree_kind from;	      /* TREE_LINK: the kind of its directory */
 };
 
-/* @gpus GPUs, each with room for @vgpus vGPUs of the smallest type. -ENOMEM. */
+/* Creates @gpus GPUs, each with memory for @vgpus vGPUs of the smallest type. -ENOMEM. */
 int tree_new(int gpus, int vgpus, struct tree **ret_tree);
-struct tree *tree_free(struct tree *tree); /* NULL is fine; returns NULL */
+struct tree *tree_free(struct tree *tree); /* accepts NULL; returns NULL */
 
-/* The instant, in GPU time, of everything that is done from now on. */
+/* Sets the current time, which GPUs reach when they are accessed or by tree_advance(). */
 void tree_set_now(struct tree *tree, uint64_t now_ns);
-/* Brings every GPU up to that instant. */
 void tree_advance(struct tree *tree);
 
-/* The node at an absolute path. -ENOENT, -ENOTDIR. */
+/* Finds the node at an absolute path. -ENOENT, -ENOTDIR. */
 int tree_find(struct tree *tree, const char *path, struct tree_node *ret_node);
 
-/* Calls @found for each name in a directory until it returns not 0, and returns that. */
+/* Calls @found for each entry of a directory until it returns nonzero. Returns that value or 0. */
 typedef int (*tree_found_fn)(void *userdata, const char *name, const struct tree_node *node);
 int tree_each(struct tree *tree, const struct tree_node *dir, tree_found_fn found, void *userdata);
 
@@ -83,19 +81,20 @@ int tree_each(struct tree *tree, const struct tree_node *dir, tree_found_fn foun
 mode_t tree_mode(const struct tree_node *node);
 void tree_link_text(const struct tree_node *link, char text[TREE_LINK_MAX]);
 
-/* Keeps the node's vGPU in memory, gone or not, until it is let go. */
+/* Keeps the vGPU of the node in memory until tree_release(), even after its removal. */
 void tree_hold(const struct tree_node *node);
 void tree_release(const struct tree_node *node);
 
-/* May it be opened so? 0 or -EACCES: modes bind everybody here, the superuser too. */
+/* Returns -EACCES if the mode of the file forbids this access. Modes apply to root too. */
 int tree_check_access(const struct tree_node *attr, bool reads, bool writes);
 
-/* The file's text, with its newline. The length, -EACCES, or -ENODEV: its vGPU is gone. */
+/* Reads the file, including its newline. Returns the length, -EACCES, or -ENODEV if the vGPU was
+ * removed. */
 int tree_read(struct tree *tree, const struct tree_node *attr, char text[TREE_TEXT_MAX]);
 
 /*
- * Writes @text, as one write() hands it over. 0, -EACCES, -ENODEV, -EINVAL (not of this form),
- * -ERANGE (no such number fits), -EPERM (the initial cap is fixed), -EEXIST, -ENOSPC.
+ * Writes @text as one write() does. Returns 0, -EACCES, -ENODEV, -EINVAL (syntax), -ERANGE (number
+ * too large), -EPERM (the initial cap is read-only after a cap was set), -EEXIST or -ENOSPC.
  */
 int tree_write(struct tree *tree, const struct tree_node *attr, const char *text, size_t length);
 

@@ -30,7 +30,7 @@ refused() { # refused TEXT WORD...: exits with 1 and a sentence
 }
 : >"$dir/file"
 ok "a directory that is not there is refused" refused "$dir/nowhere: No such file" mount "$dir/nowhere"
-ok "and a file" refused "is not a directory" mount "$dir/file"
+ok "and a file" refused "not a directory" mount "$dir/file"
 
 # --- its files ---
 

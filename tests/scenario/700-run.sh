@@ -72,13 +72,13 @@ refused "$dir/trace.ini:2: [tenant a] $dir/rec/bad.csv:3: " 1 run "$dir/trace.in
 printf 't_s,demand_pct\n0,10\n9,10\n' >"$dir/rec/bad.csv"
 refused "$dir/trace.ini:2: [tenant a] $dir/rec/bad.csv:3: " 1 run "$dir/trace.ini"
 refused "$dir/none.ini: cannot be read: No such file or directory" 1 run "$dir/none.ini"
-refused 'no policy "best"; allowed: ' 1 run --policy best bench/eval/paper-random.ini
+refused 'policy '\''best'\'': unknown (allowed: ' 1 run --policy best bench/eval/paper-random.ini
 refused '--set lowload_pct=101: ' 1 run --set lowload_pct=101 bench/eval/paper-random.ini
 refused '--set low=1: ' 1 run --set low=1 bench/eval/paper-random.ini
-refused '--set lowload_pct: allowed: KEY=VALUE' 1 run --set lowload_pct bench/eval/paper-random.ini
+refused '--set lowload_pct: not a setting (allowed: KEY=VALUE)' 1 run --set lowload_pct bench/eval/paper-random.ini
 refused "/dev/null/x: cannot be made" 1 run --out /dev/null/x bench/eval/paper-random.ini
 refused '--seed -1: allowed is 0 to 2147483647' 2 run --seed -1 bench/eval/paper-random.ini
-refused 'what is asked for is: run SCENARIO' 2 run
-refused 'run has no option --gpus' 2 run --gpus 2 bench/eval/paper-random.ini
-refused 'what is asked for is: mount DIR, run SCENARIO' 2 play
+refused 'run: wrong number of arguments (allowed: SCENARIO)' 2 run
+refused 'run: unknown option --gpus' 2 run --gpus 2 bench/eval/paper-random.ini
+refused 'unknown command '\''play'\'' (allowed: mount DIR, run SCENARIO' 2 play
 finish

@@ -46,12 +46,12 @@ refused() { # refused TEXT EXIT ARGUMENT...: ends so, and says TEXT
 }
 printf '[scenario]\nsecond = 10\n' >"$dir/bad.ini"
 refused "$dir/bad.ini:2: [scenario] has no key" 1 "$dir/light.ini" "$dir/bad.ini"
-refused 'no policy "best"' 1 --policies gover,best "$dir/light.ini"
-refused 'no policy "best"' 1 --policies past-only@best "$dir/light.ini"
-refused 'no policy "oracle@gover"' 1 --policies oracle@gover "$dir/light.ini"
-refused 'no policy ""' 1 --policies gover, "$dir/light.ini"
+refused 'policy '\''best'\'': unknown' 1 --policies gover,best "$dir/light.ini"
+refused 'policy '\''best'\'': unknown' 1 --policies past-only@best "$dir/light.ini"
+refused 'policy '\''oracle@gover'\'': unknown' 1 --policies oracle@gover "$dir/light.ini"
+refused 'policy '\'''\'': unknown' 1 --policies gover, "$dir/light.ini"
 refused '--set overload=1: ' 1 --policies gover:overload=1 "$dir/light.ini"
-refused 'draws in a folder' 1 --plot "$dir/light.ini"
-refused '--seeds 0: allowed is 1 to 1000' 2 --seeds 0 "$dir/light.ini"
-refused 'what is asked for is: compare SCENARIO...' 2
+refused '--plot: requires --out' 1 --plot "$dir/light.ini"
+refused '--seeds 0: not valid (allowed: 1 to 1000)' 2 --seeds 0 "$dir/light.ini"
+refused 'compare: wrong number of arguments (allowed: SCENARIO...)' 2
 finish
