@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Frame times in buckets. Pure; must never cost more than a few instructions a frame. */
+/* A histogram of frame times. Adding a frame costs only a few instructions. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -31,7 +31,7 @@ void frametime_add(struct frametime *times, uint64_t ns)
 
 double frametime_p99_ms(const struct frametime *times)
 {
-	uint32_t above = 0; /* frames in this bucket and those above it */
+	uint32_t above = 0; /* frames in bucket b and above */
 
 	if (times->count == 0)
 		return 0;

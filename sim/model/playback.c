@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* A trace being played. Pure; must never look further ahead than LOOK_NS in one call. */
+/* The playback of a trace. The values between two points are a segment, linear or constant. */
 #include <math.h>
 
 #include "base/clock.h"
 #include "sim/model/playback.h"
 
-#define LOOK_NS	 NS_PER_S /* bounds a call where frames are rare or none */
-#define PIECES_S 10	  /* so often comes work that draws nothing */
+#define LOOK_NS	 NS_PER_S /* how far one call looks ahead for the next frame */
+#define PIECES_S 10	  /* work without frames arrives in so many pieces per second */
 
-/* Between two instants of the trace's time demand and frames change evenly, or not at all. */
-struct line {
-	uint64_t from_ns, to_ns;
+/* Demand and rate change linearly from their value at from_ns to that at to_ns. */
+struct segment {
+	uint64_t from_ns, to_ns; /* in the time of the trace */
 	double pct, to_pct;
-	double rate, to_rate; /* frames a second, or pieces */
-	bool is_drawn;
+	double rate, to_rate; /* frames or pieces per second */
+	bool is_drawn;	      /* frames, not pieces */
 };
 
-/* The point that holds at @at_ns, found from where the last one was. */
+/* The index of the last point at or before @at_ns. Starts its search at @point. */
 static size_t find_point(const struct trace *trace, size_t point, uint64_t at_ns)
 {
 	if (trace_time_ns(trace, point) > at_ns)
@@ -26,48 +26,49 @@ static size_t find_point(const struct trace *trace, size_t point, uint64_t at_ns
 	return point;
 }
 
-/* Frames may want more of the GPU than there is; a demand may not. */
+/* Demand without frames is limited to the whole GPU. Demand of frames is not. */
 static void set_values(const struct playback *playback, const struct trace_point *from,
-		       const struct trace_point *to, struct line *line)
+		       const struct trace_point *to, struct segment *segment)
 {
-	line->pct = from->demand_pct * playback->scale;
-	line->to_pct = to->demand_pct * playback->scale;
-	line->rate = from->fps_uncapped;
-	line->to_rate = to->fps_uncapped;
-	line->is_drawn = line->rate > 0 || line->to_rate > 0;
-	if (line->is_drawn)
+	segment->pct = from->demand_pct * playback->scale;
+	segment->to_pct = to->demand_pct * playback->scale;
+	segment->rate = from->fps_uncapped;
+	segment->to_rate = to->fps_uncapped;
+	segment->is_drawn = segment->rate > 0 || segment->to_rate > 0;
+	if (segment->is_drawn)
 		return;
-	line->pct = fmin(line->pct, 100);
-	line->to_pct = fmin(line->to_pct, 100);
-	line->rate = line->to_rate = line->pct > 0 || line->to_pct > 0 ? PIECES_S : 0;
+	segment->pct = fmin(segment->pct, 100);
+	segment->to_pct = fmin(segment->to_pct, 100);
+	segment->rate = segment->to_rate = segment->pct > 0 || segment->to_pct > 0 ? PIECES_S : 0;
 }
 
-static struct line line_at(const struct playback *playback, struct playhead *head, uint64_t at_ns)
+static struct segment segment_at(const struct playback *playback, struct playhead *head,
+				 uint64_t at_ns)
 {
 	static const struct trace_point nothing = {0};
 	const struct trace *trace = playback->trace;
 	size_t i = head->point = find_point(trace, head->point, at_ns);
 	bool is_last = i + 1 == trace_count(trace);
 	struct trace_point from = trace_point_at(trace, i), to = from;
-	struct line line = {
+	struct segment segment = {
 		.from_ns = trace_time_ns(trace, i),
 		.to_ns = is_last ? trace_end_ns(trace) : trace_time_ns(trace, i + 1),
 	};
 
-	if (line.to_ns - line.from_ns > playback->gap_ns) {
-		uint64_t idle_ns = line.from_ns + playback->gap_ns;
+	if (segment.to_ns - segment.from_ns > playback->gap_ns) {
+		uint64_t idle_ns = segment.from_ns + playback->gap_ns;
 
 		if (playback->idle_gaps && at_ns < idle_ns) {
-			line.to_ns = idle_ns;
+			segment.to_ns = idle_ns;
 		} else if (playback->idle_gaps) {
-			line.from_ns = idle_ns;
+			segment.from_ns = idle_ns;
 			from = to = nothing;
 		}
 	} else if (playback->interpolate && !is_last) {
 		to = trace_point_at(trace, i + 1);
 	}
-	set_values(playback, &from, &to, &line);
-	return line;
+	set_values(playback, &from, &to, &segment);
+	return segment;
 }
 
 static double between(double from, double to, double part)
@@ -75,35 +76,37 @@ static double between(double from, double to, double part)
 	return from + (to - from) * part;
 }
 
-/* How much of @line lies before @ns after @at_ns. */
-static double part_of(const struct line *line, uint64_t at_ns, double ns)
+/* The fraction of @segment that has passed at @at_ns + @ns. */
+static double part_of(const struct segment *segment, uint64_t at_ns, double ns)
 {
-	return ((double)(at_ns - line->from_ns) + ns) / (double)(line->to_ns - line->from_ns);
+	return ((double)(at_ns - segment->from_ns) + ns) /
+	       (double)(segment->to_ns - segment->from_ns);
 }
 
-/* The mean of what changes evenly is what it is in the middle. */
-static double demand_of(const struct line *line, uint64_t at_ns, uint64_t ns)
+/* GPU time: the mean of a linear change is its value in the middle. */
+static double demand_of(const struct segment *segment, uint64_t at_ns, uint64_t ns)
 {
-	double part = part_of(line, at_ns, (double)ns / 2);
+	double part = part_of(segment, at_ns, (double)ns / 2);
 
-	return between(line->pct, line->to_pct, part) / 100 * (double)ns;
+	return between(segment->pct, segment->to_pct, part) / 100 * (double)ns;
 }
 
-static double frames_of(const struct line *line, uint64_t at_ns, uint64_t ns)
+static double frames_of(const struct segment *segment, uint64_t at_ns, uint64_t ns)
 {
-	double part = part_of(line, at_ns, (double)ns / 2);
+	double part = part_of(segment, at_ns, (double)ns / 2);
 
-	return between(line->rate, line->to_rate, part) * (double)ns / (double)NS_PER_S;
+	return between(segment->rate, segment->to_rate, part) * (double)ns / (double)NS_PER_S;
 }
 
-/* After how many of @max_ns, in which they come, @frames have come; at least 1. */
-static uint64_t time_of_frames(const struct line *line, uint64_t at_ns, uint64_t max_ns,
+/* The ns after @at_ns when @frames are complete: 1 to @max_ns. */
+static uint64_t time_of_frames(const struct segment *segment, uint64_t at_ns, uint64_t max_ns,
 			       double frames)
 {
-	double rate = between(line->rate, line->to_rate, part_of(line, at_ns, 0));
-	double end_rate = between(line->rate, line->to_rate, part_of(line, at_ns, (double)max_ns));
+	double rate = between(segment->rate, segment->to_rate, part_of(segment, at_ns, 0));
+	double end_rate =
+		between(segment->rate, segment->to_rate, part_of(segment, at_ns, (double)max_ns));
 	double slope = (end_rate - rate) / ((double)max_ns / (double)NS_PER_S);
-	/* Of the two forms of a quadratic's root the one that has no slope to divide by. */
+	/* This form of the quadratic formula does not divide by the slope, which may be 0. */
 	double s = 2 * frames / (rate + sqrt(fmax(rate * rate + 2 * slope * frames, 0)));
 	double ns = s * (double)NS_PER_S;
 
@@ -117,20 +120,20 @@ static bool has_ended(const struct playback *playback, const struct playhead *he
 	return !playback->loop && head->played_ns >= playback->length_ns;
 }
 
-/* The line at the head, and how far it goes before @max_ns, at least 1. */
-static struct line next_line(const struct playback *playback, struct playhead *head,
-			     uint64_t max_ns, uint64_t *ret_at_ns, uint64_t *ret_ns)
+/* The segment at the head. *@ret_ns: how long it continues from *@ret_at_ns, 1 to @max_ns. */
+static struct segment next_segment(const struct playback *playback, struct playhead *head,
+				   uint64_t max_ns, uint64_t *ret_at_ns, uint64_t *ret_ns)
 {
 	uint64_t into_ns = head->played_ns % playback->length_ns;
 	uint64_t at_ns = playback->from_ns + into_ns;
-	struct line line = line_at(playback, head, at_ns);
-	uint64_t ns = line.to_ns - at_ns;
+	struct segment segment = segment_at(playback, head, at_ns);
+	uint64_t ns = segment.to_ns - at_ns;
 
 	if (playback->length_ns - into_ns < ns)
 		ns = playback->length_ns - into_ns;
 	*ret_at_ns = at_ns;
 	*ret_ns = max_ns < ns ? max_ns : ns;
-	return line;
+	return segment;
 }
 
 double playback_demand_ns(const struct playback *playback, struct playhead *head, uint64_t to_ns)
@@ -139,15 +142,16 @@ double playback_demand_ns(const struct playback *playback, struct playhead *head
 
 	while (head->played_ns < to_ns && !has_ended(playback, head)) {
 		uint64_t at_ns, ns;
-		struct line line = next_line(playback, head, to_ns - head->played_ns, &at_ns, &ns);
+		struct segment segment =
+			next_segment(playback, head, to_ns - head->played_ns, &at_ns, &ns);
 
-		sum_ns += demand_of(&line, at_ns, ns);
+		sum_ns += demand_of(&segment, at_ns, ns);
 		head->played_ns += ns;
 	}
 	return sum_ns;
 }
 
-/* Work of at least a ns, so that it can be seen to be done. */
+/* At least 1: frames with 0 ns of work would mean that no frame is ready. */
 static uint64_t whole_ns(double ns)
 {
 	return ns < 1 ? 1 : (uint64_t)ns;
@@ -162,28 +166,28 @@ struct playback_frame playback_next_frame(const struct playback *playback, struc
 		head->played_ns = at_ns;
 	while (frame.span_ns < LOOK_NS && !has_ended(playback, head)) {
 		uint64_t trace_ns, ns;
-		struct line line =
-			next_line(playback, head, LOOK_NS - frame.span_ns, &trace_ns, &ns);
-		double frames = frames_of(&line, trace_ns, ns);
+		struct segment segment =
+			next_segment(playback, head, LOOK_NS - frame.span_ns, &trace_ns, &ns);
+		double frames = frames_of(&segment, trace_ns, ns);
 		bool is_ready = head->part + frames >= 1;
 
 		if (is_ready) {
-			ns = time_of_frames(&line, trace_ns, ns, 1 - head->part);
-			frames = frames_of(&line, trace_ns, ns);
+			ns = time_of_frames(&segment, trace_ns, ns, 1 - head->part);
+			frames = frames_of(&segment, trace_ns, ns);
 		}
 		head->played_ns += ns;
 		head->part += frames;
-		head->part_ns += demand_of(&line, trace_ns, ns);
+		head->part_ns += demand_of(&segment, trace_ns, ns);
 		frame.span_ns += ns;
 		if (!is_ready)
 			continue;
-		frame.is_drawn = line.is_drawn;
+		frame.is_drawn = segment.is_drawn;
 		frame.gpu_ns = whole_ns(head->part_ns);
 		head->part -= 1;
 		head->part_ns = 0;
 		return frame;
 	}
-	if (has_ended(playback, head) && head->part_ns > 0) { /* a frame cut off by the end */
+	if (has_ended(playback, head) && head->part_ns > 0) { /* the end truncates a frame */
 		frame.gpu_ns = whole_ns(head->part_ns);
 		head->part_ns = 0;
 	}

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The simulated GPU. Must never read a clock, and never let the cut of sim_advance() into steps
- * show.
+ * The simulated GPU. It does not read a clock, and the results do not depend on how the caller
+ * divides time into calls of sim_advance().
  *
- * Three kinds of events: a tenant's CPU is done with something, the GPU is done with what it runs
- * or has used up the turn, and a slot of the scheduler ends. Between two events the running vGPU's
- * work only shrinks, so time steps from one to the next; over what CPUs do in the midst of a turn
- * that it cannot end, the turn runs on. The invariant between steps: no event is due any more.
+ * There are three kinds of events: the CPU of a tenant completes a piece of work, the GPU completes
+ * its work or the turn ends, and a slot of the scheduler ends. Between two events only the work of
+ * the running vGPU decreases, so time advances from event to event. A turn continues across CPU
+ * events that cannot end it. Invariant between steps: no event is due.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,25 +18,25 @@
 #include "sim/model/sim.h"
 
 #define NEVER	   UINT64_MAX
-#define FRAMES_MAX 2 /* queued for the GPU, the one it renders included */
+#define FRAMES_MAX 2 /* queued for the GPU, including the one it renders */
 
-/* All zero it runs an idle program. */
+/* All zero: it runs an idle program. */
 struct sim_vgpu {
 	struct sched_vgpu sched; /* first: see vgpu_of() */
 	size_t index;		 /* in sim::vgpus, and among the leaves of sim::events */
-	/* GPU work: of a frame each; [0] is rendered first. The last waits for room in the queue.
-	 * Without frames all of it stands in [0]. */
+	/* GPU work of each queued frame, [0] is rendered first. The last one waits for room in the
+	 * queue. A program without frames has all its work in [0]. */
 	uint64_t work_ns[FRAMES_MAX + 1];
 	int n_frames;
-	unsigned int undrawn; /* a bit for each of work_ns[]: no frame, though it waits like one */
-	uint64_t making_ns;   /* GPU work of what the CPU makes; 0: nothing */
-	bool making_undrawn;  /* which is no frame */
-	uint64_t frames;
-	uint64_t rendered_ns;	     /* when the last frame was; 0: none yet in this program */
-	uint64_t demand_ns;	     /* of the programs before */
-	uint64_t made_ns;	     /* and of this one's frames that were made */
-	struct workload_demand told; /* or how far its demand was added up */
-	double told_ns;
+	unsigned int undrawn;	 /* a bit for each of work_ns[]: work that is not a frame */
+	uint64_t next_gpu_ns;	 /* GPU work that the CPU prepares; 0: none */
+	bool next_undrawn;	 /* that work is not a frame */
+	uint64_t frames;	 /* rendered */
+	uint64_t last_frame_ns;	 /* when the last frame was complete; 0: none in this program */
+	uint64_t past_demand_ns; /* of earlier programs */
+	uint64_t submitted_ns;	 /* GPU work of all frames of this program */
+	double summed_demand_ns; /* without frames: demand of this program up to ... */
+	struct workload_demand summed; /* ... this position */
 	struct workload_run run;
 	struct frametime times;
 	char id[ID_MAX];
@@ -54,7 +54,7 @@ struct sim {
 	size_t n;
 	struct sim_vgpu *vgpus[SIM_VGPUS_MAX];
 	size_t n_leaves;			/* a power of 2 */
-	struct event events[2 * SIM_VGPUS_MAX]; /* what each CPU does next, see set_event() */
+	struct event events[2 * SIM_VGPUS_MAX]; /* the next event of each CPU, see set_event() */
 };
 
 static struct sim_vgpu *vgpu_of(struct sched_vgpu *sched)
@@ -68,9 +68,9 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 }
 
 /*
- * What the CPU of @vgpu does next. Of each pair of nodes the earlier one stands above them, up to
- * the first of all. Nothing branches on the instants: who is earlier is chance, and guessing wrong
- * is what a heap spends its time on.
+ * Sets the next event of the CPU of @vgpu. The events form a tournament tree: each node holds the
+ * earlier event of its two children, so events[1] is the earliest of all. The loop has no
+ * conditional branch on time, because the processor would mispredict half of them.
  */
 static void set_event(struct sim *sim, struct sim_vgpu *vgpu, uint64_t at_ns)
 {
@@ -90,12 +90,12 @@ static void begin_frame(struct sim *sim, struct sim_vgpu *vgpu)
 {
 	struct workload_frame frame = workload_next_frame(&vgpu->run, sim->now_ns);
 
-	vgpu->making_ns = frame.gpu_ns;
-	vgpu->making_undrawn = !frame.is_drawn;
+	vgpu->next_gpu_ns = frame.gpu_ns;
+	vgpu->next_undrawn = !frame.is_drawn;
 	set_event(sim, vgpu, frame.begin_ns + frame.cpu_ns);
 }
 
-/* The demand of @vgpu for the next tenth of a second arrives. */
+/* Adds the demand of @vgpu for the next slot. */
 static void add_demand(struct sim *sim, struct sim_vgpu *vgpu)
 {
 	struct workload_run *run = &vgpu->run;
@@ -106,20 +106,20 @@ static void add_demand(struct sim *sim, struct sim_vgpu *vgpu)
 	set_event(sim, vgpu, sim->now_ns + SCHED_SLOT_NS);
 }
 
-/* The CPU of @vgpu has made a frame, or whatever it came to. */
+/* Handles the event of the CPU of @vgpu that is due now. */
 static void end_cpu_work(struct sim *sim, struct sim_vgpu *vgpu)
 {
 	if (vgpu->run.workload.kind == WORKLOAD_LOAD) {
 		add_demand(sim, vgpu);
 		return;
 	}
-	if (vgpu->making_ns == 0) {
+	if (vgpu->next_gpu_ns == 0) {
 		begin_frame(sim, vgpu);
 		return;
 	}
-	vgpu->made_ns += vgpu->making_ns;
-	vgpu->undrawn |= (unsigned int)vgpu->making_undrawn << vgpu->n_frames;
-	vgpu->work_ns[vgpu->n_frames++] = vgpu->making_ns;
+	vgpu->submitted_ns += vgpu->next_gpu_ns;
+	vgpu->undrawn |= (unsigned int)vgpu->next_undrawn << vgpu->n_frames;
+	vgpu->work_ns[vgpu->n_frames++] = vgpu->next_gpu_ns;
 	sched_set_pending(&sim->sched, &vgpu->sched, true);
 	if (vgpu->n_frames <= FRAMES_MAX)
 		begin_frame(sim, vgpu);
@@ -133,18 +133,18 @@ static void end_due_cpu_work(struct sim *sim)
 		end_cpu_work(sim, sim->events[1].vgpu);
 }
 
-/* The GPU is done with work_ns[0] of @vgpu. */
+/* Removes the completed work_ns[0] of @vgpu. */
 static void end_gpu_work(struct sim *sim, struct sim_vgpu *vgpu)
 {
-	if (vgpu->n_frames == 0) { /* one without frames */
+	if (vgpu->n_frames == 0) { /* a program without frames */
 		sched_set_pending(&sim->sched, &vgpu->sched, false);
 		return;
 	}
 	if (!(vgpu->undrawn & 1)) {
 		vgpu->frames++;
-		if (vgpu->rendered_ns > 0)
-			frametime_add(&vgpu->times, sim->now_ns - vgpu->rendered_ns);
-		vgpu->rendered_ns = sim->now_ns;
+		if (vgpu->last_frame_ns > 0)
+			frametime_add(&vgpu->times, sim->now_ns - vgpu->last_frame_ns);
+		vgpu->last_frame_ns = sim->now_ns;
 	}
 	vgpu->undrawn >>= 1;
 	for (int i = 1; i < vgpu->n_frames; i++)
@@ -163,8 +163,8 @@ static void run_vgpu(struct sim *sim, struct sim_vgpu *vgpu, uint64_t ran_ns)
 }
 
 /*
- * What may be many turns of one that nobody else waits with: they are taken at once, and the last
- * is left as far as it went, as if each had been asked for.
+ * Accounts @ran_ns. If no other vGPU waits, this may be many turns: all of them are accounted at
+ * once, with the same result as one by one.
  */
 static void run_turns(struct sim *sim, struct sim_vgpu *vgpu, uint64_t grant_ns, uint64_t ran_ns)
 {
@@ -184,9 +184,9 @@ static void run_turns(struct sim *sim, struct sim_vgpu *vgpu, uint64_t grant_ns,
 }
 
 /*
- * Lets the CPUs work up to before @end_ns while the GPU runs @vgpu, whose turn nothing they do can
- * end. Stops at what may bear on how far it runs: somebody else's work where nobody waited, or more
- * of its own that is no frame.
+ * Handles CPU events before @end_ns while the GPU runs @vgpu. Returns earlier, at an event that may
+ * change how long @vgpu runs: work of another vGPU if none was waiting, or more work of @vgpu
+ * itself if it has no frames.
  */
 static void run_cpus(struct sim *sim, const struct sim_vgpu *vgpu, uint64_t end_ns)
 {
@@ -203,7 +203,7 @@ static void run_cpus(struct sim *sim, const struct sim_vgpu *vgpu, uint64_t end_
 	sim->now_ns = end_ns;
 }
 
-/* The GPU works until @until_ns, or until something is done that bears on who runs. */
+/* Runs the GPU until @until_ns, or until an event that may change which vGPU runs. */
 static void run_gpu(struct sim *sim, uint64_t until_ns)
 {
 	uint64_t begin_ns = sim->now_ns, run_ns = until_ns - begin_ns, grant_ns;
@@ -223,8 +223,8 @@ static void run_gpu(struct sim *sim, uint64_t until_ns)
 		end_gpu_work(sim, vgpu);
 }
 
-/* From now to the next instant at which the GPU may change hands, but not past @to_ns; then deals
- * with what is due. */
+/* Advances to the next instant at which the GPU may switch vGPUs, at most to @to_ns, and handles
+ * the events that are due. */
 static void step(struct sim *sim, uint64_t to_ns)
 {
 	run_gpu(sim, earlier(to_ns, sim->sched.slot_end_ns));
@@ -249,7 +249,7 @@ uint64_t sim_busy_ns(const struct sim *sim)
 	return sim->busy_ns;
 }
 
-/* Room for @n_leaves vGPUs, with what those there are do next. */
+/* Resizes the tournament tree to @n_leaves vGPUs and keeps their events. */
 static void set_leaves(struct sim *sim, size_t n_leaves)
 {
 	uint64_t at_ns[SIM_VGPUS_MAX];
@@ -401,12 +401,12 @@ uint64_t sim_vgpu_demand_ns(const struct sim *sim, struct sim_vgpu *vgpu)
 	uint64_t ran_ns = sim->now_ns - run->started_ns;
 
 	if (run->workload.kind == WORKLOAD_BUSY)
-		return vgpu->demand_ns + ran_ns;
+		return vgpu->past_demand_ns + ran_ns;
 	if (run->workload.kind == WORKLOAD_FRAMES && !run->workload.playback.trace)
-		return vgpu->demand_ns + vgpu->made_ns;
+		return vgpu->past_demand_ns + vgpu->submitted_ns;
 	if (run->workload.kind != WORKLOAD_IDLE)
-		vgpu->told_ns += workload_demand_ns(&run->workload, &vgpu->told, ran_ns);
-	return vgpu->demand_ns + (uint64_t)vgpu->told_ns;
+		vgpu->summed_demand_ns += workload_demand_ns(&run->workload, &vgpu->summed, ran_ns);
+	return vgpu->past_demand_ns + (uint64_t)vgpu->summed_demand_ns;
 }
 
 void sim_set_workload(struct sim *sim, struct sim_vgpu *vgpu, const struct workload *workload)
@@ -414,14 +414,14 @@ void sim_set_workload(struct sim *sim, struct sim_vgpu *vgpu, const struct workl
 	if (strcmp(vgpu->run.workload.text, workload->text) == 0 &&
 	    vgpu->run.workload.playback.trace == workload->playback.trace)
 		return;
-	vgpu->demand_ns = sim_vgpu_demand_ns(sim, vgpu);
+	vgpu->past_demand_ns = sim_vgpu_demand_ns(sim, vgpu);
 	workload_start(&vgpu->run, workload, vgpu->id, sim->now_ns);
-	vgpu->told = vgpu->run.demand;
-	vgpu->told_ns = 0;
-	vgpu->made_ns = 0;
+	vgpu->summed = vgpu->run.demand;
+	vgpu->summed_demand_ns = 0;
+	vgpu->submitted_ns = 0;
 	vgpu->n_frames = 0;
 	vgpu->undrawn = 0;
-	vgpu->rendered_ns = 0;
+	vgpu->last_frame_ns = 0;
 	vgpu->work_ns[0] = 0;
 	sched_set_pending(&sim->sched, &vgpu->sched, false);
 	set_event(sim, vgpu, NEVER);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A GPU that exists only as numbers: tenants whose CPU makes frames, and one GPU that renders them
- * under the scheduler of sched/, event by event. Time is handed in. The history depends on the
- * calls and their instants alone, not on how many steps sim_advance() takes between them.
+ * A simulated GPU, event by event: the CPU of each tenant prepares frames, and one GPU renders them
+ * under the scheduler of sched/. The caller passes the time. The results depend only on the calls
+ * and their times, not on how time is divided into calls of sim_advance().
  *
- * A tenant with frames runs at most two ahead of its GPU and waits with the next one, as a renderer
- * does: what a small cap leaves undone is done later, or as a game's or a recorded program's frames
- * of the time meanwhile, not begun at all. A demand without frames arrives ten times a second and
- * waits without bound.
+ * A tenant with frames queues at most two of them for the GPU and then waits, as a renderer does.
+ * With a small cap its frames are late. A game or a recorded program skips late frames instead.
+ * Demand without frames arrives ten times per second, in a queue without limit.
  */
 #ifndef SIM_MODEL_SIM_H
 #define SIM_MODEL_SIM_H
@@ -25,68 +24,68 @@ struct sched_discipline;
 struct sim;
 struct sim_vgpu; /* valid until removed */
 
-/* What can be read of a vGPU. */
 struct sim_counters {
 	uint64_t busy_ns;
-	uint64_t sched_ns;   /* allotted: the integral of the cap in force */
+	uint64_t sched_ns;   /* allotted: the integral of the effective cap */
 	uint64_t frames;     /* rendered */
-	double frame_p99_ms; /* time between frames, of those since the last read; 0: none */
-	bool makes_frames;   /* a program with frames runs now */
+	double frame_p99_ms; /* 99th percentile frame time since the last read; 0: no frames */
+	bool makes_frames;   /* the current program draws frames */
 };
 
-/* A GPU at time 0, without vGPUs. -ENOMEM. */
+/* Creates a GPU at time 0, without vGPUs. -ENOMEM. */
 int sim_new(struct sim **ret_sim);
-struct sim *sim_free(struct sim *sim); /* with its vGPUs; NULL is fine; returns NULL */
+struct sim *sim_free(struct sim *sim); /* frees its vGPUs too; accepts NULL; returns NULL */
 
-/* By which row of sched_disciplines[] it schedules; NULL: the default. Before time passes and any
- * vGPU is made, else -EBUSY. */
+/* Sets the row of sched_disciplines[] to schedule by; NULL: the default. -EBUSY after time has
+ * advanced or a vGPU was added. */
 int sim_set_discipline(struct sim *sim, const struct sched_discipline *discipline);
 
-/* Lets time pass up to @to_ns, that instant included; an earlier one does nothing. */
+/* Advances time to @to_ns and handles all events up to then, inclusive. An earlier @to_ns has no
+ * effect. */
 void sim_advance(struct sim *sim, uint64_t to_ns);
 uint64_t sim_now_ns(const struct sim *sim);
 
-/* GPU time used by all vGPUs there ever were. */
+/* GPU time used by all vGPUs since the start, including removed ones. */
 uint64_t sim_busy_ns(const struct sim *sim);
 
-/* Makes a vGPU, idle. @cap_pct 0..100, 0: no limit. -EINVAL, -EEXIST, -ENOSPC, -ENOMEM. */
+/* Adds an idle vGPU. @cap_pct: 0 (no limit) to 100. -EINVAL, -EEXIST, -ENOSPC, -ENOMEM. */
 int sim_add(struct sim *sim, const char *id, int cap_pct, struct sim_vgpu **ret_vgpu);
 void sim_remove(struct sim *sim, struct sim_vgpu *vgpu);
 
-/* By id (NULL: none such), or all in no order by index (NULL: past the last). */
+/* NULL: unknown id, or an index past the last. The order by index is not defined. */
 struct sim_vgpu *sim_find(const struct sim *sim, const char *id);
 struct sim_vgpu *sim_at(const struct sim *sim, size_t index);
 
 const char *sim_id(const struct sim_vgpu *vgpu);
 
-/* In force from the next slot of 100 ms on. -EINVAL: outside 0..100. */
+/* Takes effect at the next slot of 100 ms. -EINVAL: not in 0..100. */
 int sim_set_cap(struct sim *sim, struct sim_vgpu *vgpu, int cap_pct);
-int sim_cap(const struct sim_vgpu *vgpu); /* as set last */
+int sim_cap(const struct sim_vgpu *vgpu); /* the last value set */
 
-/* The same, and what the end of a lease returns to. -EINVAL; -EPERM: a cap was set already. */
+/* Sets the cap, and the value to which it returns when a lease expires. -EINVAL; -EPERM: a cap was
+ * already set. */
 int sim_set_initial_cap(struct sim_vgpu *vgpu, int cap_pct);
 int sim_initial_cap(const struct sim_vgpu *vgpu);
 
-/* How long a cap holds unless it or the lease is set again; 0: for ever. */
+/* How long a cap is valid after the last write of the cap or the lease; 0: for ever. */
 void sim_set_lease(struct sim *sim, struct sim_vgpu *vgpu, uint32_t lease_ms);
 uint32_t sim_lease_ms(const struct sim_vgpu *vgpu);
 
-/* Ends what runs there, its waiting frames with it, and starts @workload; the same text again (and
- * the same trace) lets it run on. */
+/* Stops the current program, discards its queued frames and starts @workload. If @workload has the
+ * text and trace of the current program, that program continues. */
 void sim_set_workload(struct sim *sim, struct sim_vgpu *vgpu, const struct workload *workload);
 
 /*
- * GPU time the tenant has wanted up to now: what waits is not wanted again. Of a program with
- * frames, if it is no trace, what its CPU has made: a starved one asks for less. Cumulative over
- * all programs of the vGPU; never shrinks.
+ * GPU time demanded up to now by all programs of the vGPU. Never decreases, and counts queued work
+ * once. For a program with frames that is not a trace it is the work of the frames that its CPU
+ * has prepared, so a starved program demands less.
  */
 uint64_t sim_vgpu_demand_ns(const struct sim *sim, struct sim_vgpu *vgpu);
 
-/* What a scheduler counts, each by itself. */
 uint64_t sim_vgpu_busy_ns(const struct sim_vgpu *vgpu);
 uint64_t sim_vgpu_sched_ns(const struct sim *sim, const struct sim_vgpu *vgpu);
 
-/* Reads @vgpu now, and begins a new window for its frame times. */
+/* Reads the counters and resets the histogram of frame times. */
 void sim_read(const struct sim *sim, struct sim_vgpu *vgpu, struct sim_counters *ret_counters);
 
 #endif

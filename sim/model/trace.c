@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Recorded demand. Must never take a line it does not wholly understand, nor hold more than one
- * block of the file beside the points.
- */
+/* Reads traces block by block, so that memory holds only the points and one block of the file. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,26 +12,26 @@
 #include "base/parse.h"
 #include "sim/model/trace.h"
 
-#define T_MAX_S	   4e9 /* 126 years: with as long a last point, what 64 bits of ns hold */
+#define T_MAX_S	   4e9 /* 126 years: twice that fits into 64 bits of ns */
 #define FPS_MAX	   10000
-#define LINE_MAX_B 255 /* three numbers need a quarter of that */
+#define LINE_MAX_B 255 /* four times what three numbers need */
 #define BLOCK_B	   65536
-#define POINTS_MIN 1024 /* room to begin with; it doubles */
+#define POINTS_MIN 1024 /* initial allocation */
 
 struct point {
 	uint64_t t_ns;
-	float fps, demand_pct; /* to seven digits, so that a point is 16 bytes */
+	float fps, demand_pct; /* 7 digits are enough, and keep a point at 16 bytes */
 };
 
 struct trace {
-	char *name; /* of the file; NULL: has none */
+	char *name; /* path of the file; NULL: from memory */
 	struct point *points;
-	size_t n, room;
+	size_t n, allocated;
 	uint64_t end_ns;
 	bool has_frames;
 };
 
-/* The sentence's begin: where point @i of @trace stands. Each line but the first is a point. */
+/* Prefixes @what with the position of point @i: its number, or its line in the file. */
 static int fail_at(const struct trace *trace, size_t i, struct err *reterr, const char *what)
 {
 	if (!trace->name)
@@ -44,24 +41,24 @@ static int fail_at(const struct trace *trace, size_t i, struct err *reterr, cons
 
 /* --- points --- */
 
-static int make_room(struct trace *trace)
+static int reserve_point(struct trace *trace)
 {
-	size_t room = trace->room == 0 ? POINTS_MIN : 2 * trace->room;
+	size_t allocated = trace->allocated == 0 ? POINTS_MIN : 2 * trace->allocated;
 	struct point *points;
 
-	if (trace->n < trace->room)
+	if (trace->n < trace->allocated)
 		return 0;
-	if (room > TRACE_POINTS_MAX)
-		room = TRACE_POINTS_MAX;
-	points = reallocarray(trace->points, room, sizeof(*points));
+	if (allocated > TRACE_POINTS_MAX)
+		allocated = TRACE_POINTS_MAX;
+	points = reallocarray(trace->points, allocated, sizeof(*points));
 	if (!points)
 		return -ENOMEM;
 	trace->points = points;
-	trace->room = room;
+	trace->allocated = allocated;
 	return 0;
 }
 
-/* Written so that NaN is outside. */
+/* False for NaN. */
 static bool is_within(double value, double max)
 {
 	return value >= 0 && value <= max;
@@ -74,16 +71,16 @@ static int check_point(const struct trace *trace, const struct trace_point *poin
 	char what[128];
 
 	if (!is_within(point->t_s, T_MAX_S))
-		snprintf(what, sizeof(what), "t_s %g: allowed is a number from 0 to %g", point->t_s,
+		snprintf(what, sizeof(what), "t_s %g: out of range (allowed: 0 to %g)", point->t_s,
 			 T_MAX_S);
 	else if (!is_within(point->fps_uncapped, FPS_MAX))
-		snprintf(what, sizeof(what), "fps_uncapped %g: allowed is a number from 0 to %d",
+		snprintf(what, sizeof(what), "fps_uncapped %g: out of range (allowed: 0 to %d)",
 			 point->fps_uncapped, FPS_MAX);
 	else if (!is_within(point->demand_pct, 100))
-		snprintf(what, sizeof(what), "demand_pct %g: allowed is a number from 0 to 100",
+		snprintf(what, sizeof(what), "demand_pct %g: out of range (allowed: 0 to 100)",
 			 point->demand_pct);
 	else if (last && t_ns <= last->t_ns)
-		snprintf(what, sizeof(what), "t_s %.15g does not come after the %.15g before it",
+		snprintf(what, sizeof(what), "t_s %.15g: not later than the previous t_s %.15g",
 			 point->t_s, (double)last->t_ns / (double)NS_PER_S);
 	else
 		return 0;
@@ -101,12 +98,12 @@ static int append(struct trace *trace, const struct trace_point *point, struct e
 	if (r < 0)
 		return r;
 	if (trace->n == TRACE_POINTS_MAX)
-		return err_fail(reterr, EFBIG, "%.300s%smore than %d points",
-				trace->name ? trace->name : "", trace->name ? ": " : "",
-				TRACE_POINTS_MAX);
-	r = make_room(trace);
+		return err_fail(reterr, EFBIG, "%.300s: too many points (limit %d)",
+				trace->name ? trace->name : "trace", TRACE_POINTS_MAX);
+	r = reserve_point(trace);
 	if (r < 0)
-		return err_fail(reterr, -r, "no memory for %zu points of a trace", trace->n + 1);
+		return err_fail(reterr, -r, "out of memory for a trace of %zu points",
+				trace->n + 1);
 	trace->points[trace->n++] = (struct point){
 		.t_ns = t_ns,
 		.fps = (float)point->fps_uncapped,
@@ -116,7 +113,7 @@ static int append(struct trace *trace, const struct trace_point *point, struct e
 	return 0;
 }
 
-/* Where the last point ends, and no more room than is needed. */
+/* Sets the end of the last point and frees unused memory. */
 static void finish(struct trace *trace)
 {
 	const struct point *last = &trace->points[trace->n - 1];
@@ -131,7 +128,7 @@ static void finish(struct trace *trace)
 	points = reallocarray(trace->points, trace->n, sizeof(*points));
 	if (points) {
 		trace->points = points;
-		trace->room = trace->n;
+		trace->allocated = trace->n;
 	}
 }
 
@@ -151,10 +148,10 @@ int trace_new(const struct trace_point *points, size_t n, struct trace **ret_tra
 	struct trace *trace;
 
 	if (n == 0)
-		return err_fail(reterr, EINVAL, "a trace without points");
+		return err_fail(reterr, EINVAL, "the trace has no points");
 	trace = calloc(1, sizeof(*trace));
 	if (!trace)
-		return err_fail(reterr, ENOMEM, "no memory for a trace");
+		return err_fail(reterr, ENOMEM, "out of memory");
 	for (size_t i = 0; i < n; i++) {
 		int r = append(trace, &points[i], reterr);
 
@@ -170,20 +167,19 @@ int trace_new(const struct trace_point *points, size_t n, struct trace **ret_tra
 
 /* --- the file --- */
 
-/* Lines of a file, block by block. */
 struct lines {
 	FILE *file;
 	char block[BLOCK_B];
-	size_t at, end; /* what of the block is not read yet */
+	size_t at, end; /* the unread part of the block */
 	char line[LINE_MAX_B + 1];
 };
 
-/* The next line, without its end, in lines->line: its length, -ENODATA after the last one, -EFBIG
- * for a longer one, -EINVAL for one with a zero byte. */
+/* Reads the next line, without its line ending, into lines->line. Returns its length, -ENODATA
+ * after the last line, -EFBIG if it is too long, -EINVAL if it contains a NUL byte. */
 static int read_line(struct lines *lines)
 {
 	size_t length = 0;
-	bool begun = false;
+	bool started = false;
 
 	for (;;) {
 		const char *from = lines->block + lines->at, *newline;
@@ -196,11 +192,11 @@ static int read_line(struct lines *lines)
 				continue;
 			if (ferror(lines->file))
 				return -EIO;
-			if (!begun)
+			if (!started)
 				return -ENODATA;
 			break;
 		}
-		begun = true;
+		started = true;
 		newline = memchr(from, '\n', n);
 		if (newline)
 			n = (size_t)(newline - from);
@@ -218,9 +214,8 @@ static int read_line(struct lines *lines)
 	return memchr(lines->line, '\0', length) ? -EINVAL : (int)length;
 }
 
-/* What stands in the file goes into a sentence only cut short, and without what a terminal obeys.
- */
-static const char *shown(const char *text, char copy[33])
+/* Copies text of a file for a message: shortened, and with control characters replaced. */
+static const char *printable(const char *text, char copy[33])
 {
 	snprintf(copy, 33, "%.32s", text);
 	for (char *c = copy; *c; c++)
@@ -229,8 +224,8 @@ static const char *shown(const char *text, char copy[33])
 	return copy;
 }
 
-/* Numbers of up to 15 digits are the quotient of two that are exact: no slower way is needed, nor
- * another result. Anything else is not refused here, only left to parse_double(). */
+/* Reads a plain decimal number of up to 15 digits quickly. The result is the same as that of
+ * parse_double(), because it is the quotient of two exact numbers. False: use parse_double(). */
 static bool read_plain(const char *text, double *ret_value)
 {
 	static const double powers[] = {1e0, 1e1, 1e2,	1e3,  1e4,  1e5,  1e6,	1e7,
@@ -262,8 +257,8 @@ static int read_number(const struct trace *trace, const char *name, const char *
 		return 0;
 	if (parse_double(text, 0, max, ret_value) == 0)
 		return 0;
-	snprintf(what, sizeof(what), "%s '%s': allowed is a number from 0 to %.15g", name,
-		 shown(text, copy), max);
+	snprintf(what, sizeof(what), "%s '%s': not a valid number (allowed: 0 to %.15g)", name,
+		 printable(text, copy), max);
 	return fail_at(trace, trace->n, reterr, what);
 }
 
@@ -296,8 +291,8 @@ static int read_header(const struct trace *trace, const char *line,
 			*ret_header = &headers[i];
 			return 0;
 		}
-	return err_fail(reterr, EINVAL, "%.300s:1: the header is '%s'; allowed: '%s' or '%s'",
-			trace->name, shown(line, copy), headers[0].text, headers[1].text);
+	return err_fail(reterr, EINVAL, "%.300s:1: unknown header '%s' (allowed: '%s', '%s')",
+			trace->name, printable(line, copy), headers[0].text, headers[1].text);
 }
 
 static int read_point(struct trace *trace, const struct header *header, char *line,
@@ -310,9 +305,9 @@ static int read_point(struct trace *trace, const struct header *header, char *li
 	for (const char *c = line; *c; c++)
 		found += *c == ',';
 	if (*line == '\0')
-		return fail_at(trace, trace->n, reterr, "the line is empty");
+		return fail_at(trace, trace->n, reterr, "empty line");
 	if (found != header->n) {
-		snprintf(what, sizeof(what), "%zu columns where the header has %zu", found,
+		snprintf(what, sizeof(what), "%zu columns, but the header has %zu", found,
 			 header->n);
 		return fail_at(trace, trace->n, reterr, what);
 	}
@@ -337,13 +332,13 @@ static int fail_line(const struct trace *trace, size_t line, int r, struct err *
 	char what[64] = "cannot be read";
 
 	if (r == -EFBIG)
-		snprintf(what, sizeof(what), "the line is longer than %d characters", LINE_MAX_B);
+		snprintf(what, sizeof(what), "line too long (limit %d characters)", LINE_MAX_B);
 	else if (r == -EINVAL)
-		strcpy(what, "the line holds a zero byte");
+		strcpy(what, "the line contains a NUL byte");
 	else if (r == -ENODATA && line == 1)
 		strcpy(what, "the file is empty");
 	else if (r == -ENODATA)
-		strcpy(what, "no point follows the header");
+		strcpy(what, "no points after the header");
 	return err_fail(reterr, r == -EIO ? EIO : EINVAL, "%.300s:%zu: %s", trace->name, line,
 			what);
 }
@@ -382,7 +377,7 @@ int trace_load(const char *path, struct trace **ret_trace, struct err *reterr)
 	if (r < 0) {
 		trace_free(trace);
 		return err_fail(reterr, -r, "%.300s: cannot be read: %s", path,
-				r == -EINVAL ? "it is no regular file" : strerror(-r));
+				r == -EINVAL ? "not a regular file" : strerror(-r));
 	}
 	r = read_file(trace, lines, reterr);
 	(void)fclose(lines->file);
@@ -394,7 +389,7 @@ int trace_load(const char *path, struct trace **ret_trace, struct err *reterr)
 	return 0;
 }
 
-/* --- what is asked of it --- */
+/* --- queries --- */
 
 size_t trace_count(const struct trace *trace)
 {
@@ -457,7 +452,7 @@ size_t trace_find(const struct trace *trace, uint64_t t_ns)
 	return low;
 }
 
-/* NULL: no point holds then. */
+/* NULL: @t_s is outside of the trace. */
 static const struct point *point_at(const struct trace *trace, double t_s)
 {
 	uint64_t t_ns;
@@ -496,7 +491,7 @@ int trace_check_gaps(const struct trace *trace, uint64_t from_ns, uint64_t to_ns
 		if (point->t_ns - point[-1].t_ns <= gap_ns)
 			continue;
 		snprintf(what, sizeof(what),
-			 "a gap of %.9g s; allowed without gap=hold or gap=idle: %.9g s",
+			 "gap of %.9g s (allowed: %.9g s, or set gap=hold or gap=idle)",
 			 (double)(point->t_ns - point[-1].t_ns) / (double)NS_PER_S,
 			 (double)gap_ns / (double)NS_PER_S);
 		return fail_at(trace, i, reterr, what);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts of workloads. Pure; must never take a key that the workload has no use for. */
+/* Parses the texts of workloads. A key that the model does not use is an error. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "base/parse.h"
 #include "sim/model/workload-text.h"
 
-#define GAP_S 5 /* of samples once a second, some of which came late */
+#define GAP_S 5 /* default: traces have a sample per second, and some samples are late */
 
 struct key {
 	const char *name;
@@ -54,7 +54,7 @@ static int take_file(const struct key *key, struct workload_text *text, const ch
 	(void)key;
 	if (*value == '\0')
 		return -EINVAL;
-	strcpy(text->file, value); /* a part of what fits */
+	strcpy(text->file, value); /* fits: it is a part of the workload text */
 	return 0;
 }
 
@@ -73,44 +73,30 @@ static int take_gap(const struct key *key, struct workload_text *text, const cha
 #define SECONDS_MAX	    4e9
 
 static const struct key keys[] = {
-	{"gpu_ms", TAKES_FRAME, true, NUMBER(0.01, 10000), AT(workload.gpu_ms),
-	 "a number from 0.01 to 10000"},
-	{"cpu_ms", TAKES_FRAME, true, NUMBER(0, 10000), AT(workload.cpu_ms),
-	 "a number from 0 to 10000"},
-	{"vsync_hz", TAKES_VSYNC, true, NUMBER(1, 1000), AT(workload.vsync_hz),
-	 "a number from 1 to 1000"},
-	{"file", TAKES_TRACE, true, take_file, 0, 0, 0, "the name of a file, without a comma"},
-	{"scale", TAKES_SCALE, false, NUMBER(0.01, 100), AT(workload.scale),
-	 "a number from 0.01 to 100"},
-	{"fps_max", TAKES_PACING, false, NUMBER(0.1, 10000), AT(workload.fps_max),
-	 "a number from 0.1 to 10000"},
-	{"on_s", TAKES_BURST, true, NUMBER(0.01, 1e6), AT(workload.on_s),
-	 "a number from 0.01 to 1000000"},
-	{"off_s", TAKES_BURST, true, NUMBER(0.01, 1e6), AT(workload.off_s),
-	 "a number from 0.01 to 1000000"},
-	{"pct", TAKES_LOAD | TAKES_BURST, true, NUMBER(0, 100), AT(workload.pct),
-	 "a number from 0 to 100"},
-	{"jitter", TAKES_BURST, false, NUMBER(0, 1), AT(workload.jitter), "a number from 0 to 1"},
-	{"seed", TAKES_SEED, false, take_seed, 0, 0, 0,
-	 "a whole number from 0 to 9223372036854775807"},
+	{"gpu_ms", TAKES_FRAME, true, NUMBER(0.01, 10000), AT(workload.gpu_ms), "0.01 to 10000"},
+	{"cpu_ms", TAKES_FRAME, true, NUMBER(0, 10000), AT(workload.cpu_ms), "0 to 10000"},
+	{"vsync_hz", TAKES_VSYNC, true, NUMBER(1, 1000), AT(workload.vsync_hz), "1 to 1000"},
+	{"file", TAKES_TRACE, true, take_file, 0, 0, 0, "a file name without a comma"},
+	{"scale", TAKES_SCALE, false, NUMBER(0.01, 100), AT(workload.scale), "0.01 to 100"},
+	{"fps_max", TAKES_PACING, false, NUMBER(0.1, 10000), AT(workload.fps_max), "0.1 to 10000"},
+	{"on_s", TAKES_BURST, true, NUMBER(0.01, 1e6), AT(workload.on_s), "0.01 to 1000000"},
+	{"off_s", TAKES_BURST, true, NUMBER(0.01, 1e6), AT(workload.off_s), "0.01 to 1000000"},
+	{"pct", TAKES_LOAD | TAKES_BURST, true, NUMBER(0, 100), AT(workload.pct), "0 to 100"},
+	{"jitter", TAKES_BURST, false, NUMBER(0, 1), AT(workload.jitter), "0 to 1"},
+	{"seed", TAKES_SEED, false, take_seed, 0, 0, 0, "0 to 9223372036854775807"},
 	{"period_s", TAKES_SQUARE, true, NUMBER(0.01, 1e6), AT(workload.period_s),
-	 "a number from 0.01 to 1000000"},
-	{"low_pct", TAKES_SQUARE, true, NUMBER(0, 100), AT(workload.low_pct),
-	 "a number from 0 to 100"},
-	{"high_pct", TAKES_SQUARE, true, NUMBER(0, 100), AT(workload.high_pct),
-	 "a number from 0 to 100"},
-	{"phase_s", TAKES_SQUARE, false, NUMBER(0, 1e6), AT(workload.phase_s),
-	 "a number from 0 to 1000000"},
-	{"offset_s", TAKES_TRACE, false, NUMBER(0, SECONDS_MAX), AT(offset_s),
-	 "a number from 0 to 4000000000"},
+	 "0.01 to 1000000"},
+	{"low_pct", TAKES_SQUARE, true, NUMBER(0, 100), AT(workload.low_pct), "0 to 100"},
+	{"high_pct", TAKES_SQUARE, true, NUMBER(0, 100), AT(workload.high_pct), "0 to 100"},
+	{"phase_s", TAKES_SQUARE, false, NUMBER(0, 1e6), AT(workload.phase_s), "0 to 1000000"},
+	{"offset_s", TAKES_TRACE, false, NUMBER(0, SECONDS_MAX), AT(offset_s), "0 to 4000000000"},
 	{"length_s", TAKES_TRACE, false, NUMBER(0.001, SECONDS_MAX), AT(length_s),
-	 "a number from 0.001 to 4000000000"},
-	{"loop", TAKES_TRACE, false, take_bool, 0, 0, AT(workload.playback.loop), "on or off"},
-	{"gap", TAKES_TRACE, false, take_gap, 0, 0, 0, "error, hold or idle"},
-	{"gap_s", TAKES_TRACE, false, NUMBER(0.001, SECONDS_MAX), AT(gap_s),
-	 "a number from 0.001 to 4000000000"},
+	 "0.001 to 4000000000"},
+	{"loop", TAKES_TRACE, false, take_bool, 0, 0, AT(workload.playback.loop), "on, off"},
+	{"gap", TAKES_TRACE, false, take_gap, 0, 0, 0, "error, hold, idle"},
+	{"gap_s", TAKES_TRACE, false, NUMBER(0.001, SECONDS_MAX), AT(gap_s), "0.001 to 4000000000"},
 	{"interpolate", TAKES_TRACE, false, take_bool, 0, 0, AT(workload.playback.interpolate),
-	 "on or off"},
+	 "on, off"},
 };
 
 _Static_assert(ARRAY_SIZE(keys) <= 32, "a bit for each key");
@@ -128,7 +114,7 @@ static int fail_unknown_model(const char *name, struct err *reterr)
 
 	for (const struct workload_model *model = workload_models; model->name; model++)
 		append_word(names, sizeof(names), model->name);
-	return err_fail(reterr, EINVAL, "workload '%s' is not known; allowed: %s", name, names);
+	return err_fail(reterr, EINVAL, "unknown workload '%s' (allowed: %s)", name, names);
 }
 
 static int fail_unknown_key(const struct workload_model *model, const char *name,
@@ -139,11 +125,11 @@ static int fail_unknown_key(const struct workload_model *model, const char *name
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (keys[i].of & model->takes)
 			append_word(names, sizeof(names), keys[i].name);
-	return err_fail(reterr, EINVAL, "workload %s: no key '%s'; allowed: %s", model->name, name,
-			model->takes ? names : "none");
+	return err_fail(reterr, EINVAL, "workload %s: unknown key '%s' (allowed: %s)", model->name,
+			name, model->takes ? names : "none");
 }
 
-/* Takes one "key=value"; @seen has a bit for each of keys[]. */
+/* Applies one "key=value". @seen: a bit for each of keys[]. */
 static int take_setting(struct workload_text *text, char *setting, unsigned int *seen,
 			struct err *reterr)
 {
@@ -151,7 +137,8 @@ static int take_setting(struct workload_text *text, char *setting, unsigned int 
 	char *value = strchr(setting, '=');
 
 	if (!value)
-		return err_fail(reterr, EINVAL, "workload %s: '%s' is not of the form key=value",
+		return err_fail(reterr, EINVAL,
+				"workload %s: '%s': not a setting (allowed: key=value)",
 				model->name, setting);
 	*value++ = '\0';
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
@@ -160,11 +147,12 @@ static int take_setting(struct workload_text *text, char *setting, unsigned int 
 		if (strcmp(key->name, setting) != 0 || !(key->of & model->takes))
 			continue;
 		if (*seen & 1u << i)
-			return err_fail(reterr, EINVAL, "workload %s: %s is given twice",
-					model->name, key->name);
+			return err_fail(reterr, EINVAL, "workload %s: %s: set twice", model->name,
+					key->name);
 		*seen |= 1u << i;
 		if (key->take(key, text, value) < 0)
-			return err_fail(reterr, EINVAL, "workload %s: %s '%s': allowed is %s",
+			return err_fail(reterr, EINVAL,
+					"workload %s: %s '%s': not valid (allowed: %s)",
 					model->name, key->name, value, key->allowed);
 		return 0;
 	}
@@ -183,7 +171,7 @@ static int check_required(const struct workload_model *model, unsigned int seen,
 {
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (keys[i].required && (keys[i].of & model->takes) && !(seen & 1u << i))
-			return err_fail(reterr, EINVAL, "workload %s: %s is missing; allowed is %s",
+			return err_fail(reterr, EINVAL, "workload %s: %s: required (allowed: %s)",
 					model->name, keys[i].name, keys[i].allowed);
 	return 0;
 }
@@ -202,7 +190,7 @@ int workload_text_read(const char *text, struct workload_text *ret_text, struct 
 	int r;
 
 	if (strlen(text) >= sizeof(copy))
-		return err_fail(reterr, EINVAL, "workload: longer than %d characters",
+		return err_fail(reterr, EINVAL, "workload: too long (limit %d characters)",
 				WORKLOAD_TEXT_MAX - 1);
 	strcpy(workload->text, text);
 	strcpy(copy, text);
@@ -238,7 +226,7 @@ int workload_parse(const char *text, struct workload *ret_workload, struct err *
 		return r;
 	if (read.workload.model->takes & TAKES_TRACE)
 		return err_fail(reterr, EINVAL,
-				"workload %s: traces are played by gover-sim run alone",
+				"workload %s: available only in gover-sim run and compare",
 				read.workload.model->name);
 	*ret_workload = read.workload;
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Workloads that were recorded. Must never let one be played that has no points when it is due. */
+/* Workloads from traces. The part to play must be within the trace. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -14,7 +14,7 @@ static uint64_t ns_of(double s)
 	return (uint64_t)llround(s * (double)NS_PER_S);
 }
 
-/* Which part of the trace: all of it has to be there. */
+/* Sets the part of the trace to play. */
 static int set_part(const struct workload_text *text, const struct trace *trace,
 		    struct playback *playback, struct err *reterr)
 {
@@ -22,19 +22,20 @@ static int set_part(const struct workload_text *text, const struct trace *trace,
 
 	playback->from_ns = text->offset_s < 0 ? begin_ns : ns_of(text->offset_s);
 	if (playback->from_ns < begin_ns || playback->from_ns >= end_ns)
-		return err_fail(reterr, EINVAL,
-				"workload trace: offset_s %.10g: %.200s runs from %.10g to %.10g s",
-				text->offset_s, text->file, trace_begin_s(trace),
-				trace_end_s(trace));
+		return err_fail(
+			reterr, EINVAL,
+			"workload trace: offset_s %.10g: outside of %.200s (allowed: %.10g to "
+			"%.10g)",
+			text->offset_s, text->file, trace_begin_s(trace), trace_end_s(trace));
 	playback->length_ns = end_ns - playback->from_ns;
 	if (text->length_s <= 0)
 		return 0;
 	if (ns_of(text->length_s) > playback->length_ns)
 		return err_fail(
 			reterr, EINVAL,
-			"workload trace: length_s %.10g: %.200s has but %.10g s from %.10g s on",
-			text->length_s, text->file, (double)playback->length_ns / (double)NS_PER_S,
-			(double)playback->from_ns / (double)NS_PER_S);
+			"workload trace: length_s %.10g: %.200s is too short (allowed: up to "
+			"%.10g)",
+			text->length_s, text->file, (double)playback->length_ns / (double)NS_PER_S);
 	playback->length_ns = ns_of(text->length_s);
 	return 0;
 }
@@ -65,11 +66,11 @@ static int set_trace(struct workload_text *text, const struct trace *trace,
 
 static int path_of(const char *dir, const char *file, char path[PATH_MAX], struct err *reterr)
 {
-	bool is_whole = !dir || *file == '/';
+	bool is_absolute = !dir || *file == '/';
 
-	if (snprintf(path, PATH_MAX, "%s%s%s", is_whole ? "" : dir, is_whole ? "" : "/", file) >=
-	    PATH_MAX)
-		return err_fail(reterr, ENAMETOOLONG, "workload trace: file '%s': too long a path",
+	if (snprintf(path, PATH_MAX, "%s%s%s", is_absolute ? "" : dir, is_absolute ? "" : "/",
+		     file) >= PATH_MAX)
+		return err_fail(reterr, ENAMETOOLONG, "workload trace: file '%s': path too long",
 				file);
 	return 0;
 }
@@ -111,7 +112,7 @@ int workload_from_trace(const char *text, const struct trace *trace, struct work
 	if (r < 0)
 		return r;
 	if (!(read.workload.model->takes & TAKES_TRACE))
-		return err_fail(reterr, EINVAL, "workload %s plays no trace",
+		return err_fail(reterr, EINVAL, "workload %s: not a trace",
 				read.workload.model->name);
 	return set_trace(&read, trace, ret_workload, reterr);
 }

@@ -1,45 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-/* Models of tenants. Pure; must never draw on anything random but its own seed. */
+/* The workload models. All randomness comes from the seed of the workload. */
 #include <math.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "sim/model/random.h"
 #include "sim/model/workload-text.h"
 
 #define NEVER	    UINT64_MAX
-#define PERIOD_NS   (10 * NS_PER_S) /* of plot3d's load; length of a glmark2 scene */
+#define PERIOD_NS   (10 * NS_PER_S) /* of the load of plot3d; length of a glmark2 scene */
 #define JITTER_GPU  0.10
 #define JITTER_CPU  0.05
-#define GPU_MIN_NS  10000 /* a shorter frame is not drawn by any GPU, and bounds the events */
-#define SCENE_NS    (8 * NS_PER_S) /* of a game: how long its cost drifts one way */
+#define GPU_MIN_NS  10000	   /* of a frame; limits the number of events */
+#define SCENE_NS    (8 * NS_PER_S) /* of a game; the cost drifts linearly from scene to scene */
 #define SCENE_DRIFT 0.30
 #define BURST_MIN_S 1e-6
 
-/* --- what is random --- */
+/* --- random numbers --- */
 
-/* SplitMix64 (Steele, Lea, Flood 2014): every seed is a good one. */
-static uint64_t draw(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
-}
-
-/* 0 to 2, evenly. */
+/* Uniform in 0 to 2. */
 static double draw_double(uint64_t *state)
 {
-	return (double)(draw(state) >> 11) * 0x1p-52;
+	return (double)(random_next(state) >> 11) * 0x1p-52;
 }
 
-/* 1 +- @jitter, evenly. */
+/* Uniform in 1 - @jitter to 1 + @jitter. */
 static double jittered(uint64_t *state, double jitter)
 {
 	return 1 + jitter * (draw_double(state) - 1);
 }
 
-/* FNV-1a. */
+/* FNV-1a hash. */
 static uint64_t seed_of_id(const char *id)
 {
 	uint64_t hash = 0xcbf29ce484222325u;
@@ -68,7 +59,7 @@ static double plot3d_gpu_ms(uint64_t t_ns)
 	return 14.5 + 1.5 * sin(2 * M_PI * (double)(t_ns % PERIOD_NS) / (double)PERIOD_NS);
 }
 
-/* Draws what the next frame costs. One frame ahead: when it begins, nothing waits for the sums. */
+/* Draws the random cost of the next frame in advance, while the current one is prepared. */
 static void draw_frame(struct workload_run *run)
 {
 	const struct workload *workload = &run->workload;
@@ -78,7 +69,7 @@ static void draw_frame(struct workload_run *run)
 				 (double)NS_PER_MS);
 }
 
-/* The frame that begins at @begin_ns and costs @gpu_ms but for its jitter. */
+/* The frame that starts at @begin_ns. @gpu_ms: its cost without jitter. */
 static struct workload_frame make_frame(struct workload_run *run, uint64_t begin_ns, double gpu_ms)
 {
 	uint64_t gpu_ns = (uint64_t)(gpu_ms * run->gpu_factor * (double)NS_PER_MS);
@@ -100,7 +91,7 @@ static struct workload_frame next_program_frame(struct workload_run *run, uint64
 	uint64_t begin_ns = now_ns;
 	double gpu_ms = workload->gpu_ms;
 
-	/* Differences only: began_ns and frame_ns may lie before the clock's 0. */
+	/* Only differences are used: began_ns and frame_ns may be before time 0 and wrap around. */
 	if (now_ns - run->frame_ns < run->interval_ns)
 		begin_ns = run->frame_ns + run->interval_ns;
 	if (workload->model->shape)
@@ -108,7 +99,7 @@ static struct workload_frame next_program_frame(struct workload_run *run, uint64
 	return make_frame(run, begin_ns, gpu_ms);
 }
 
-/* What scene @scene costs of the usual. */
+/* The cost factor of scene number @scene. */
 static double scene_cost(const struct workload_run *run, uint64_t scene)
 {
 	uint64_t state = run->demand.random + scene;
@@ -116,7 +107,7 @@ static double scene_cost(const struct workload_run *run, uint64_t scene)
 	return jittered(&state, SCENE_DRIFT);
 }
 
-/* At the screen's next tick, which a frame that took too long has missed. */
+/* A game starts a frame at the next tick of its screen. A late frame misses a tick. */
 static struct workload_frame next_game_frame(struct workload_run *run, uint64_t now_ns)
 {
 	uint64_t late_ns = (now_ns - run->began_ns) % run->interval_ns;
@@ -141,7 +132,7 @@ static double load_demand_ns(const struct workload *workload, struct workload_de
 	return workload->pct / 100 * (double)(to_ns - demand->to_ns);
 }
 
-/* How long a square wave was high before @t_ns. */
+/* The time before @t_ns in which the square wave was high. */
 static uint64_t high_ns(uint64_t t_ns, uint64_t period_ns)
 {
 	uint64_t into_ns = t_ns % period_ns, half_ns = period_ns / 2;
@@ -161,7 +152,7 @@ static double square_demand_ns(const struct workload *workload, struct workload_
 	return workload->high_pct / 100 * (double)high + workload->low_pct / 100 * (double)low;
 }
 
-/* A time of @mean_s, wholly random, not at all or in between. */
+/* A time with mean @mean_s. @jitter: 0 constant, 1 exponentially distributed. */
 static uint64_t draw_time_ns(uint64_t *state, double mean_s, double jitter)
 {
 	double random = -log(1 - draw_double(state) / 2); /* mean 1; below 37 */
@@ -197,13 +188,13 @@ static double burst_demand_ns(const struct workload *workload, struct workload_d
 	return workload->pct / 100 * (double)on_ns;
 }
 
-/* With jitter it is as if it ran for ever before. */
+/* With jitter the first state is random, as if the workload had been running for a long time. */
 static void start_burst(const struct workload *workload, struct workload_demand *demand)
 {
 	double on_part = workload->on_s / (workload->on_s + workload->off_s);
 	double random = draw_double(&demand->random) / 2;
 
-	demand->is_on = workload->jitter > 0 && random >= on_part; /* the first change turns it */
+	demand->is_on = workload->jitter > 0 && random >= on_part; /* change_burst() inverts it */
 }
 
 /* --- traces --- */
@@ -229,7 +220,7 @@ static double trace_demand_ns(const struct workload *workload, struct workload_d
 	return playback_demand_ns(&workload->playback, &demand->head, to_ns);
 }
 
-/* --- all of them --- */
+/* --- the table --- */
 
 #define TAKES_PROGRAM (TAKES_SCALE | TAKES_PACING | TAKES_SEED)
 
@@ -279,7 +270,7 @@ void workload_start(struct workload_run *run, const struct workload *workload, c
 		    uint64_t now_ns)
 {
 	uint64_t cycle_ns = workload->model->cycle_ns;
-	double hz = workload->fps_max + workload->vsync_hz; /* one of them, or none */
+	double hz = workload->fps_max + workload->vsync_hz; /* at most one of them is set */
 
 	run->workload = *workload;
 	run->random = seed_of(workload, id);
@@ -289,7 +280,7 @@ void workload_start(struct workload_run *run, const struct workload *workload, c
 	if (workload->vsync_hz > 0)
 		cycle_ns = run->interval_ns;
 	if (cycle_ns > 0)
-		run->began_ns -= draw(&run->random) % cycle_ns;
+		run->began_ns -= random_next(&run->random) % cycle_ns;
 	run->frame_ns = now_ns - run->interval_ns;
 	run->demand = (struct workload_demand){.random = run->random};
 	draw_frame(run);

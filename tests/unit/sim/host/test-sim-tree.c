@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * gover-sim's tree without a mount: where things stand, what files take, and what a kernel would
- * refuse.
- */
+/* The simulated sysfs tree without a mount: its layout, its files, and the errors of a kernel. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +43,7 @@ static struct tree_node node_at(const char *path)
 	struct tree_node node;
 
 	if (tree_find(tree, path, &node) < 0)
-		fail_msg("%s is not there", path);
+		fail_msg("%s: missing", path);
 	return node;
 }
 
@@ -80,12 +77,12 @@ static long long number_at(const char *path)
 	return value;
 }
 
-static void pass(uint64_t to_ms)
+static void set_time(uint64_t to_ms)
 {
 	tree_set_now(tree, to_ms * NS_PER_MS);
 }
 
-static void a_vgpu_made_on_the_bus_stands_where_sysfs_has_it(void **state)
+static void a_created_vgpu_appears_at_all_its_sysfs_paths(void **state)
 {
 	static const struct {
 		const char *path, *text;
@@ -114,7 +111,7 @@ static void a_vgpu_made_on_the_bus_stands_where_sysfs_has_it(void **state)
 	assert_int_equal(tree_find(tree, "/bus/mdev/devices/" A, &node), -ENOENT);
 }
 
-static void names_in_the_middle_of_a_path_are_directories(void **state)
+static void only_directories_have_children(void **state)
 {
 	struct tree_node node;
 
@@ -127,7 +124,7 @@ static void names_in_the_middle_of_a_path_are_directories(void **state)
 	assert_int_equal(tree_find(tree, "/class/mdev_bus/0000:00:02.0/x", &node), -ENOTDIR);
 }
 
-static void what_a_kernel_refuses_is_refused(void **state)
+static void writes_that_a_kernel_rejects_fail(void **state)
 {
 	static const struct {
 		const char *path, *text;
@@ -176,7 +173,7 @@ static void what_a_kernel_refuses_is_refused(void **state)
 	expect(GROUP "/cap", "100\n");
 }
 
-static void text_with_a_zero_byte_is_refused(void **state)
+static void a_nul_byte_is_rejected(void **state)
 {
 	struct tree_node cap;
 
@@ -186,7 +183,7 @@ static void text_with_a_zero_byte_is_refused(void **state)
 	assert_int_equal(tree_write(tree, &cap, "5\0", 2), -EINVAL);
 }
 
-static void modes_bind_the_superuser(void **state)
+static void file_modes_apply_to_root_too(void **state)
 {
 	struct tree_node name, create;
 	char text[TREE_TEXT_MAX];
@@ -202,7 +199,7 @@ static void modes_bind_the_superuser(void **state)
 	assert_int_equal(tree_read(tree, &create, text), -EACCES);
 }
 
-static void room_is_graphics_memory(void **state)
+static void graphics_memory_limits_the_number_of_vgpus(void **state)
 {
 	(void)state;
 	expect(EIGHTH "/available_instances", "8\n");
@@ -217,7 +214,7 @@ static void room_is_graphics_memory(void **state)
 	assert_int_equal(put(TYPES "/i915-GVTg_V5_1/create", B), 0);
 }
 
-static void a_uuid_is_one_vgpu_on_the_host(void **state)
+static void a_uuid_is_unique_on_the_host(void **state)
 {
 	(void)state;
 	assert_int_equal(put(EIGHTH "/create", A), 0);
@@ -232,8 +229,7 @@ static void a_uuid_is_one_vgpu_on_the_host(void **state)
 	expect("/devices/pci0000:00/0000:01:00.0/" B "/intel_vgpu/vgpu_id", "1\n");
 }
 
-/* Whoever has a file open keeps it, and learns by it that the vGPU is gone. */
-static void an_open_file_of_one_that_is_gone_says_so(void **state)
+static void an_open_file_of_a_removed_vgpu_returns_enodev(void **state)
 {
 	struct tree_node cap, again;
 	char text[TREE_TEXT_MAX];
@@ -245,14 +241,14 @@ static void an_open_file_of_one_that_is_gone_says_so(void **state)
 	assert_int_equal(put(VGPU "/remove", "1"), 0);
 	assert_int_equal(tree_read(tree, &cap, text), -ENODEV);
 	assert_int_equal(tree_write(tree, &cap, "5", 1), -ENODEV);
-	assert_int_equal(put(EIGHTH "/create", A), 0); /* another one, under the same name */
+	assert_int_equal(put(EIGHTH "/create", A), 0); /* a new vGPU with the same name */
 	again = node_at(GROUP "/cap");
 	assert_int_equal(tree_read(tree, &cap, text), -ENODEV);
 	assert_int_equal(tree_read(tree, &again, text), 3);
 	tree_release(&cap);
 }
 
-static void the_initial_cap_is_fixed_by_the_first_cap(void **state)
+static void the_first_cap_makes_the_initial_cap_read_only(void **state)
 {
 	(void)state;
 	assert_int_equal(put(EIGHTH "/create", A), 0);
@@ -263,24 +259,24 @@ static void the_initial_cap_is_fixed_by_the_first_cap(void **state)
 	expect(GROUP "/initial_cap", "40\n");
 }
 
-static void a_cap_without_renewal_is_the_initial_one_again(void **state)
+static void an_expired_lease_restores_the_initial_cap(void **state)
 {
 	(void)state;
 	assert_int_equal(put(EIGHTH "/create", A), 0);
 	assert_int_equal(put(GROUP "/initial_cap", "40"), 0);
 	assert_int_equal(put(GROUP "/cap_lease_ms", "300"), 0);
 	assert_int_equal(put(GROUP "/cap", "30"), 0);
-	pass(250);
+	set_time(250);
 	expect(GROUP "/cap", "30\n");
 	assert_int_equal(put(GROUP "/cap_lease_ms", "300"), 0);
-	pass(500);
+	set_time(500);
 	expect(GROUP "/cap", "30\n");
-	pass(650);
+	set_time(650);
 	expect(GROUP "/cap", "40\n");
 	expect(GROUP "/cap_lease_ms", "300\n");
 }
 
-static void time_goes_into_the_counters_by_the_cap(void **state)
+static void counters_follow_the_caps(void **state)
 {
 	(void)state;
 	assert_int_equal(put(EIGHTH "/create", A), 0);
@@ -288,9 +284,9 @@ static void time_goes_into_the_counters_by_the_cap(void **state)
 	assert_int_equal(put(GROUP "/initial_cap", "30"), 0);
 	assert_int_equal(put(VGPU "/load", "100"), 0);
 	assert_int_equal(put(GPU "/" B "/load", "5"), 0);
-	pass(1000);
+	set_time(1000);
 	tree_advance(tree);
-	pass(11000);
+	set_time(11000);
 	/* The initial cap was 12 until the second slot. */
 	assert_in_range(number_at(GROUP "/busy_time"), 3272000000, 3292000000);
 	assert_int_equal(number_at(GROUP "/sched_time"), 3282000000);
@@ -302,17 +298,17 @@ static void time_goes_into_the_counters_by_the_cap(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RIGGED(a_vgpu_made_on_the_bus_stands_where_sysfs_has_it),
-		RIGGED(names_in_the_middle_of_a_path_are_directories),
-		RIGGED(what_a_kernel_refuses_is_refused),
-		RIGGED(text_with_a_zero_byte_is_refused),
-		RIGGED(modes_bind_the_superuser),
-		RIGGED(room_is_graphics_memory),
-		RIGGED(a_uuid_is_one_vgpu_on_the_host),
-		RIGGED(an_open_file_of_one_that_is_gone_says_so),
-		RIGGED(the_initial_cap_is_fixed_by_the_first_cap),
-		RIGGED(a_cap_without_renewal_is_the_initial_one_again),
-		RIGGED(time_goes_into_the_counters_by_the_cap),
+		RIGGED(a_created_vgpu_appears_at_all_its_sysfs_paths),
+		RIGGED(only_directories_have_children),
+		RIGGED(writes_that_a_kernel_rejects_fail),
+		RIGGED(a_nul_byte_is_rejected),
+		RIGGED(file_modes_apply_to_root_too),
+		RIGGED(graphics_memory_limits_the_number_of_vgpus),
+		RIGGED(a_uuid_is_unique_on_the_host),
+		RIGGED(an_open_file_of_a_removed_vgpu_returns_enodev),
+		RIGGED(the_first_cap_makes_the_initial_cap_read_only),
+		RIGGED(an_expired_lease_restores_the_initial_cap),
+		RIGGED(counters_follow_the_caps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

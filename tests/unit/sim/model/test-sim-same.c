@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The simulated GPU's histories, as sums over every counter of every tenth of a second: figures
- * that were compared once stay comparable, however fast the engine becomes. A sum that changes
- * means that runs of before are not runs of now.
+ * The history of the simulated GPU, as a hash of all counters in every interval of 100 ms. A
+ * changed hash means that the engine gives other results than before, so that new figures cannot
+ * be compared with old ones.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 
 #define TENANTS 8
 
-/* FNV-1a, a word at a time. */
+/* FNV-1a hash. */
 static void mix(uint64_t *sum, const void *bytes, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
@@ -52,7 +52,7 @@ static void mix_counters(uint64_t *sum, const struct sim *sim, struct sim_vgpu *
 }
 
 struct row {
-	const char *workloads[TENANTS]; /* NULL: no more */
+	const char *workloads[TENANTS]; /* NULL: end of the list */
 	int caps[TENANTS];
 	bool moving; /* the caps change every second */
 	uint64_t sum;
@@ -84,7 +84,7 @@ static uint64_t live(const struct row *row)
 	return sum;
 }
 
-static void histories_are_what_they_were(void **state)
+static void histories_have_not_changed(void **state)
 {
 	static const struct row rows[] = {
 		{{"glxgears", "glmark2", "plot3d", "glxgears", "glmark2", "plot3d", "glxgears",
@@ -133,7 +133,7 @@ static void histories_are_what_they_were(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(histories_are_what_they_were),
+		cmocka_unit_test(histories_have_not_changed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

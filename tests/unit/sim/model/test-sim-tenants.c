@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tenants whose demand changes: games, waves, bursts, traces; and what each is said to want. */
+/* Tenants with varying demand: games, square waves, bursts, traces; and their demand counters. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -62,12 +62,12 @@ static struct trace *new_trace(const struct trace_point *points, size_t n)
 static void assert_near(double value, double want, double error)
 {
 	if (!(fabs(value - want) <= error))
-		fail_msg("%.9g is not %.9g +- %g", value, want, error);
+		fail_msg("%.9g: not %.9g +- %g", value, want, error);
 }
 
 /* --- games --- */
 
-static void a_games_frames_begin_at_ticks_of_its_screen(void **state)
+static void frames_of_a_game_start_at_ticks_of_its_screen(void **state)
 {
 	struct workload workload = parse("game:gpu_ms=5,cpu_ms=3,vsync_hz=50,seed=4", NULL);
 	uint64_t now_ns = 7 * NS_PER_S, last_ns = 0, tick_ns = 0;
@@ -77,7 +77,7 @@ static void a_games_frames_begin_at_ticks_of_its_screen(void **state)
 	workload_start(&run, &workload, "a", now_ns);
 	for (uint64_t i = 0; i < 1000; i++) {
 		struct workload_frame frame = workload_next_frame(&run, now_ns);
-		/* Some come late, by more than a tick too. */
+		/* Some frames are late, some by more than a tick. */
 		uint64_t late_ns = i % 7 == 0 ? i * 100003 : 0;
 
 		assert_true(frame.begin_ns >= now_ns);
@@ -92,7 +92,7 @@ static void a_games_frames_begin_at_ticks_of_its_screen(void **state)
 	}
 }
 
-static void a_games_scenes_drift_slowly_within_their_bounds(void **state)
+static void scenes_of_a_game_drift_slowly_within_bounds(void **state)
 {
 	struct workload workload = parse("game:gpu_ms=10,cpu_ms=3,vsync_hz=100,seed=4", NULL);
 	double least = INFINITY, most = 0, last = 0, sum = 0;
@@ -122,7 +122,7 @@ static void a_games_scenes_drift_slowly_within_their_bounds(void **state)
 	assert_near(sum / 1000, 10, 0.5);
 }
 
-static void a_game_is_limited_by_its_screen_or_falls_a_tick_behind(void **state)
+static void a_game_runs_at_the_rate_of_its_screen_or_skips_ticks(void **state)
 {
 	static const struct {
 		const char *workload;
@@ -131,9 +131,9 @@ static void a_game_is_limited_by_its_screen_or_falls_a_tick_behind(void **state)
 	} rows[] = {
 		{"game:gpu_ms=5,cpu_ms=3,vsync_hz=60", 100, 59.9, 60.1},
 		{"game:gpu_ms=5,cpu_ms=3,vsync_hz=60", 50, 59.9, 60.1},
-		/* Its CPU needs more than a tick: every other one. */
+		/* Its CPU needs more than a tick: every second tick. */
 		{"game:gpu_ms=1,cpu_ms=20,vsync_hz=60", 100, 29.9, 30.1},
-		/* The GPU does: as many as it can. */
+		/* The GPU needs more than a tick: as many frames as it can render. */
 		{"game:gpu_ms=20,cpu_ms=3,vsync_hz=60", 50, 22, 28},
 	};
 
@@ -158,7 +158,7 @@ struct demand_row {
 	const char *workload;
 	struct trace_point points[4];
 	size_t n;
-	int pct[12]; /* of each second */
+	int pct[12]; /* demand in each second */
 };
 
 static void check_demand(const struct demand_row *row)
@@ -171,15 +171,15 @@ static void check_demand(const struct demand_row *row)
 	for (uint64_t s = 0; s < ARRAY_SIZE(row->pct); s++) {
 		double want_ns = row->pct[s] * 1e7;
 
-		/* Looking in between changes nothing. */
-		for (uint64_t look = 1; look <= 3; look++) {
-			sim_advance(sim, s * NS_PER_S + look * 333333333);
+		/* Reading more often must not change the result. */
+		for (uint64_t read = 1; read <= 3; read++) {
+			sim_advance(sim, s * NS_PER_S + read * 333333333);
 			(void)sim_vgpu_demand_ns(sim, vgpu);
 		}
 		sim_advance(sim, (s + 1) * NS_PER_S);
 		if (fabs((double)(sim_vgpu_demand_ns(sim, vgpu) - demand_ns) - want_ns) > 1000 ||
 		    fabs((double)(sim_vgpu_busy_ns(vgpu) - busy_ns) - want_ns) > 1000)
-			fail_msg("%s, second %u: wants %g s, has %g s", row->workload,
+			fail_msg("%s, second %u: demand %g s, busy %g s", row->workload,
 				 (unsigned int)s,
 				 (double)(sim_vgpu_demand_ns(sim, vgpu) - demand_ns) / 1e9,
 				 (double)(sim_vgpu_busy_ns(vgpu) - busy_ns) / 1e9);
@@ -210,12 +210,12 @@ static const struct demand_row demands[] = {
 	 {{0, 0, 0}},
 	 0,
 	 {40, 40, 0, 0, 0, 40, 40, 0, 0, 0, 40, 40}},
-	/* A trace holds from point to point, and ends. */
+	/* A point is valid until the next one; demand is 0 after the end. */
 	{"trace:file=x",
 	 {{0, 0, 5}, {1, 0, 80}, {2, 0, 0}, {4, 0, 100}},
 	 4,
 	 {5, 80, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0}},
-	/* A later first point is its begin. */
+	/* Playback starts at the first point, even if that is late. */
 	{"trace:file=x", {{70, 0, 5}, {71, 0, 80}, {73, 0, 7}}, 3, {5, 80, 80, 7, 0}},
 	{"trace:file=x,loop=on",
 	 {{0, 0, 5}, {1, 0, 80}, {2, 0, 1}},
@@ -249,15 +249,15 @@ static const struct demand_row demands[] = {
 	 {30, 30, 30, 30, 30, 30, 30, 30, 10, 10, 10, 10}},
 };
 
-static void demand_comes_second_by_second_as_it_was_said(void **state)
+static void demand_follows_the_workload_second_by_second(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(demands); i++)
 		check_demand(&demands[i]);
 }
 
-/* Between 10 and 20 in two seconds: 12.5 and 17.5. */
-static void nothing_is_interpolated_across_a_gap(void **state)
+/* From 10 to 20 within two seconds: means of 12.5 and 17.5. */
+static void gaps_are_not_interpolated(void **state)
 {
 	static const struct trace_point points[] = {{0, 0, 30}, {6, 0, 10}, {8, 0, 20}};
 	struct trace *trace = new_trace(points, 3);
@@ -276,22 +276,23 @@ static void nothing_is_interpolated_across_a_gap(void **state)
 	trace_free(trace);
 }
 
-static void what_cannot_be_played_is_refused(void **state)
+static void a_part_outside_of_the_trace_is_an_error(void **state)
 {
 	static const struct {
-		const char *text, *sentence;
+		const char *text, *message;
 	} rows[] = {
-		{"trace:file=x,offset_s=9", "workload trace: offset_s 9: x runs from 10 to 21 s"},
-		{"trace:file=x,offset_s=21", "workload trace: offset_s 21: x runs from 10 to 21 s"},
+		{"trace:file=x,offset_s=9",
+		 "workload trace: offset_s 9: outside of x (allowed: 10 to 21)"},
+		{"trace:file=x,offset_s=21",
+		 "workload trace: offset_s 21: outside of x (allowed: 10 to 21)"},
 		{"trace:file=x,offset_s=12,length_s=9.5,gap=hold",
-		 "workload trace: length_s 9.5: x has but 9 s from 12 s on"},
-		{"trace:file=x",
-		 "point 4: a gap of 8 s; allowed without gap=hold or gap=idle: 5 s"},
+		 "workload trace: length_s 9.5: x is too short (allowed: up to 9)"},
+		{"trace:file=x", "point 4: gap of 8 s (allowed: 5 s, or set gap=hold or gap=idle)"},
 		{"trace:file=x,offset_s=11,length_s=1.1",
-		 "point 4: a gap of 8 s; allowed without gap=hold or gap=idle: 5 s"},
+		 "point 4: gap of 8 s (allowed: 5 s, or set gap=hold or gap=idle)"},
 		{"trace:file=x,offset_s=11,length_s=1", NULL},
 		{"trace:file=x,offset_s=20", NULL},
-		{"busy", "workload busy plays no trace"},
+		{"busy", "workload busy: not a trace"},
 	};
 	static const struct trace_point points[] = {{10, 0, 1}, {11, 0, 2}, {12, 0, 3}, {20, 0, 4}};
 	struct trace *trace = new_trace(points, 4);
@@ -302,13 +303,13 @@ static void what_cannot_be_played_is_refused(void **state)
 		struct err err = {""};
 		int r = workload_from_trace(rows[i].text, trace, &workload, &err);
 
-		assert_string_equal(err.msg, rows[i].sentence ? rows[i].sentence : "");
-		assert_int_equal(r, rows[i].sentence ? -EINVAL : 0);
+		assert_string_equal(err.msg, rows[i].message ? rows[i].message : "");
+		assert_int_equal(r, rows[i].message ? -EINVAL : 0);
 	}
 	trace_free(trace);
 }
 
-static void a_file_is_found_beside_what_names_it(void **state)
+static void file_names_are_relative_to_the_given_folder(void **state)
 {
 	char folder[] = "/tmp/test-sim-tenants-XXXXXX", path[64], text[128], want[128];
 	struct trace *trace = NULL;
@@ -346,7 +347,7 @@ static void a_file_is_found_beside_what_names_it(void **state)
 	assert_int_equal(rmdir(folder), 0);
 }
 
-static void bursts_come_by_chance_and_by_seed(void **state)
+static void bursts_are_random_and_depend_on_the_seed(void **state)
 {
 	double on_s[3];
 	uint64_t sums[3] = {0};
@@ -371,7 +372,7 @@ static void bursts_come_by_chance_and_by_seed(void **state)
 	assert_true(sums[0] != sums[2]);
 }
 
-static void starved_demand_waits_and_is_not_wanted_again(void **state)
+static void queued_demand_is_counted_once(void **state)
 {
 	static const struct trace_point points[] = {{0, 0, 60}, {5, 0, 60}, {10, 0, 0}};
 	struct trace *trace = new_trace(points, 3);
@@ -390,7 +391,7 @@ static void starved_demand_waits_and_is_not_wanted_again(void **state)
 	trace_free(trace);
 }
 
-static void what_is_wanted_adds_up_over_programs(void **state)
+static void demand_is_cumulative_over_programs(void **state)
 {
 	struct workload next = parse("frame:gpu_ms=10,cpu_ms=10", NULL);
 	struct sim *sim = new_sim();
@@ -402,14 +403,14 @@ static void what_is_wanted_adds_up_over_programs(void **state)
 	sim_set_workload(sim, vgpu, &next);
 	assert_int_equal(sim_vgpu_demand_ns(sim, vgpu), 387500000);
 	sim_advance(sim, 3550 * NS_PER_MS);
-	/* A starved renderer makes what is rendered, and two or three more. */
+	/* A starved renderer prepares two or three frames more than are rendered. */
 	assert_near((double)sim_vgpu_demand_ns(sim, vgpu), 387500000 + 0.2e9 + 3e7, 2e7);
 	sim_free(sim);
 }
 
 /* --- traces with frames --- */
 
-static void recorded_frames_come_as_they_were_recorded(void **state)
+static void recorded_frames_are_drawn_at_the_recorded_rate(void **state)
 {
 	static const struct trace_point points[] = {
 		{0, 60, 30}, {4, 144.5, 80}, {8, 0, 50}, {12, 25, 0}, {16, 0.5, 1}};
@@ -427,7 +428,7 @@ static void recorded_frames_come_as_they_were_recorded(void **state)
 		sim_read(sim, vgpu, &c);
 		assert_true(c.makes_frames);
 		assert_near((double)(c.frames - frames), 4 * fps[i % 5], 1.5);
-		/* A frame or a piece may fall on either side. */
+		/* A frame may belong to either of two intervals. */
 		assert_near((double)(c.busy_ns - busy_ns) / 4e7, pct[i % 5], 5.5);
 		assert_near((double)(sim_vgpu_demand_ns(sim, vgpu) - demand_ns) / 4e7, pct[i % 5],
 			    0.001);
@@ -441,7 +442,7 @@ static void recorded_frames_come_as_they_were_recorded(void **state)
 	trace_free(trace);
 }
 
-static void recorded_frames_that_were_not_made_are_not_made_later(void **state)
+static void late_recorded_frames_are_skipped(void **state)
 {
 	static const struct trace_point points[] = {
 		{0, 60, 60}, {5, 60, 60}, {10, 60, 60}, {15, 60, 60}, {20, 0, 0}};
@@ -453,7 +454,7 @@ static void recorded_frames_that_were_not_made_are_not_made_later(void **state)
 	(void)state;
 	sim_advance(sim, 10 * NS_PER_S);
 	sim_read(sim, vgpu, &c);
-	assert_near((double)c.frames, 200, 3); /* of 10 ms, at 20 % */
+	assert_near((double)c.frames, 200, 3); /* 10 ms each, at 20 % */
 	sim_set_cap(sim, vgpu, 0);
 	sim_advance(sim, 30 * NS_PER_S);
 	sim_read(sim, vgpu, &c);
@@ -463,7 +464,7 @@ static void recorded_frames_that_were_not_made_are_not_made_later(void **state)
 	trace_free(trace);
 }
 
-/* --- all --- */
+/* --- all workloads --- */
 
 static uint64_t busy_after(uint64_t chunk_ns, const struct trace *trace, const struct trace *frames)
 {
@@ -491,7 +492,7 @@ static uint64_t busy_after(uint64_t chunk_ns, const struct trace *trace, const s
 	return sum;
 }
 
-static void how_time_is_cut_into_steps_does_not_show(void **state)
+static void results_do_not_depend_on_the_size_of_time_steps(void **state)
 {
 	static const struct trace_point points[] = {{0, 0, 60}, {1, 0, 10}, {2.5, 0, 40}};
 	static const struct trace_point with_frames[] = {
@@ -510,19 +511,19 @@ static void how_time_is_cut_into_steps_does_not_show(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_games_frames_begin_at_ticks_of_its_screen),
-		cmocka_unit_test(a_games_scenes_drift_slowly_within_their_bounds),
-		cmocka_unit_test(a_game_is_limited_by_its_screen_or_falls_a_tick_behind),
-		cmocka_unit_test(demand_comes_second_by_second_as_it_was_said),
-		cmocka_unit_test(nothing_is_interpolated_across_a_gap),
-		cmocka_unit_test(what_cannot_be_played_is_refused),
-		cmocka_unit_test(a_file_is_found_beside_what_names_it),
-		cmocka_unit_test(bursts_come_by_chance_and_by_seed),
-		cmocka_unit_test(starved_demand_waits_and_is_not_wanted_again),
-		cmocka_unit_test(what_is_wanted_adds_up_over_programs),
-		cmocka_unit_test(recorded_frames_come_as_they_were_recorded),
-		cmocka_unit_test(recorded_frames_that_were_not_made_are_not_made_later),
-		cmocka_unit_test(how_time_is_cut_into_steps_does_not_show),
+		cmocka_unit_test(frames_of_a_game_start_at_ticks_of_its_screen),
+		cmocka_unit_test(scenes_of_a_game_drift_slowly_within_bounds),
+		cmocka_unit_test(a_game_runs_at_the_rate_of_its_screen_or_skips_ticks),
+		cmocka_unit_test(demand_follows_the_workload_second_by_second),
+		cmocka_unit_test(gaps_are_not_interpolated),
+		cmocka_unit_test(a_part_outside_of_the_trace_is_an_error),
+		cmocka_unit_test(file_names_are_relative_to_the_given_folder),
+		cmocka_unit_test(bursts_are_random_and_depend_on_the_seed),
+		cmocka_unit_test(queued_demand_is_counted_once),
+		cmocka_unit_test(demand_is_cumulative_over_programs),
+		cmocka_unit_test(recorded_frames_are_drawn_at_the_recorded_rate),
+		cmocka_unit_test(late_recorded_frames_are_skipped),
+		cmocka_unit_test(results_do_not_depend_on_the_size_of_time_steps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

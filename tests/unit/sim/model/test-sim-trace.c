@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Traces: what is read, what holds when, and what is said of a line that is not taken. */
+/* Traces: valid files, the value at a time, and the errors for invalid lines. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 
 #define HEADER "t_s,demand_pct\n"
 
-/* A file that is only memory; its path in @path. */
+/* Creates a file in memory and returns its path in @path. */
 static void new_file(const char *bytes, size_t length, char path[32], int *ret_fd)
 {
 	*ret_fd = memfd_create("trace", MFD_CLOEXEC);
@@ -41,7 +41,7 @@ static struct trace *load(const char *text)
 	return trace;
 }
 
-static void every_form_is_read(void **state)
+static void valid_files_are_read(void **state)
 {
 	static const struct {
 		const char *text;
@@ -55,7 +55,7 @@ static void every_form_is_read(void **state)
 		{HEADER "0,25\n1,50.5", 2, {1, 0, 50.5}, 2, false},
 		{"t_s,demand_pct\r\n0,25\r\n1,5e1\r\n", 2, {1, 0, 50}, 2, false},
 		{HEADER "100.5,25\n101.75,100\n", 2, {101.75, 0, 100}, 103, false},
-		/* A gap before the last point does not stretch that one. */
+		/* A gap before the last point does not extend that point. */
 		{HEADER "0,1\n1,2\n2,3\n3,4\n16,5\n", 5, {16, 0, 5}, 17, false},
 		{"t_s,fps_uncapped,demand_pct\n0,60,30\n1,144.5,0.25\n",
 		 2,
@@ -82,7 +82,7 @@ static void every_form_is_read(void **state)
 	assert_null(trace_free(NULL));
 }
 
-static void a_point_holds_until_the_next(void **state)
+static void a_point_is_valid_until_the_next(void **state)
 {
 	static const struct {
 		double t_s, demand_pct, fps;
@@ -107,49 +107,49 @@ static void a_point_holds_until_the_next(void **state)
 }
 
 static const struct {
-	const char *text, *sentence; /* without the file */
+	const char *text, *message; /* without the path */
 } bad_lines[] = {
 	{"", ":1: the file is empty"},
-	{"\n", ":1: the header is ''; allowed: 't_s,demand_pct' or "
-	       "'t_s,fps_uncapped,demand_pct'"},
-	{"0,1\n1,2\n", ":1: the header is '0,1'; allowed: 't_s,demand_pct' or "
-		       "'t_s,fps_uncapped,demand_pct'"},
-	{"t_s, demand_pct\n", ":1: the header is 't_s, demand_pct'; allowed: "
-			      "'t_s,demand_pct' or 't_s,fps_uncapped,demand_pct'"},
-	{"\033[2J\n", ":1: the header is '?[2J'; allowed: 't_s,demand_pct' or "
-		      "'t_s,fps_uncapped,demand_pct'"},
-	{HEADER, ":2: no point follows the header"},
-	{HEADER "\n", ":2: the line is empty"},
-	{HEADER "0,1\n\n2,1\n", ":3: the line is empty"},
-	{HEADER "0,1\n\r\n", ":3: the line is empty"},
-	{HEADER "0\n", ":2: 1 columns where the header has 2"},
-	{HEADER "0,1,2\n", ":2: 3 columns where the header has 2"},
-	{"t_s,fps_uncapped,demand_pct\n0,1\n", ":2: 2 columns where the header has 3"},
-	{HEADER "0,\n", ":2: demand_pct '': allowed is a number from 0 to 100"},
-	{HEADER ",1\n", ":2: t_s '': allowed is a number from 0 to 4000000000"},
-	{HEADER "0,1\n1,nan\n", ":3: demand_pct 'nan': allowed is a number from 0 to 100"},
-	{HEADER "0,inf\n", ":2: demand_pct 'inf': allowed is a number from 0 to 100"},
-	{HEADER "nan,1\n", ":2: t_s 'nan': allowed is a number from 0 to 4000000000"},
-	{HEADER "0,-0.5\n", ":2: demand_pct '-0.5': allowed is a number from 0 to 100"},
-	{HEADER "-1,5\n", ":2: t_s '-1': allowed is a number from 0 to 4000000000"},
-	{HEADER "0,100.01\n", ":2: demand_pct '100.01': allowed is a number from 0 to 100"},
-	{HEADER "1e11,1\n", ":2: t_s '1e11': allowed is a number from 0 to 4000000000"},
-	{HEADER "0, 5\n", ":2: demand_pct ' 5': allowed is a number from 0 to 100"},
-	{HEADER "0,5 \n", ":2: demand_pct '5 ': allowed is a number from 0 to 100"},
-	{HEADER "0,5.\n0,5\n", ":3: t_s 0 does not come after the 0 before it"},
-	{HEADER "0,.\n", ":2: demand_pct '.': allowed is a number from 0 to 100"},
-	{HEADER "0,0x10\n", ":2: demand_pct '0x10': allowed is a number from 0 to 100"},
-	{HEADER "0,1..5\n", ":2: demand_pct '1..5': allowed is a number from 0 to 100"},
-	{HEADER "0,5%\n", ":2: demand_pct '5%': allowed is a number from 0 to 100"},
-	{HEADER "0,1\n1,1\n1,1\n", ":4: t_s 1 does not come after the 1 before it"},
-	{HEADER "0,1\n1.5,1\n1.25,1\n", ":4: t_s 1.25 does not come after the 1.5 before it"},
+	{"\n", ":1: unknown header '' (allowed: 't_s,demand_pct', "
+	       "'t_s,fps_uncapped,demand_pct')"},
+	{"0,1\n1,2\n", ":1: unknown header '0,1' (allowed: 't_s,demand_pct', "
+		       "'t_s,fps_uncapped,demand_pct')"},
+	{"t_s, demand_pct\n", ":1: unknown header 't_s, demand_pct' (allowed: "
+			      "'t_s,demand_pct', 't_s,fps_uncapped,demand_pct')"},
+	{"\033[2J\n", ":1: unknown header '?[2J' (allowed: 't_s,demand_pct', "
+		      "'t_s,fps_uncapped,demand_pct')"},
+	{HEADER, ":2: no points after the header"},
+	{HEADER "\n", ":2: empty line"},
+	{HEADER "0,1\n\n2,1\n", ":3: empty line"},
+	{HEADER "0,1\n\r\n", ":3: empty line"},
+	{HEADER "0\n", ":2: 1 columns, but the header has 2"},
+	{HEADER "0,1,2\n", ":2: 3 columns, but the header has 2"},
+	{"t_s,fps_uncapped,demand_pct\n0,1\n", ":2: 2 columns, but the header has 3"},
+	{HEADER "0,\n", ":2: demand_pct '': not a valid number (allowed: 0 to 100)"},
+	{HEADER ",1\n", ":2: t_s '': not a valid number (allowed: 0 to 4000000000)"},
+	{HEADER "0,1\n1,nan\n", ":3: demand_pct 'nan': not a valid number (allowed: 0 to 100)"},
+	{HEADER "0,inf\n", ":2: demand_pct 'inf': not a valid number (allowed: 0 to 100)"},
+	{HEADER "nan,1\n", ":2: t_s 'nan': not a valid number (allowed: 0 to 4000000000)"},
+	{HEADER "0,-0.5\n", ":2: demand_pct '-0.5': not a valid number (allowed: 0 to 100)"},
+	{HEADER "-1,5\n", ":2: t_s '-1': not a valid number (allowed: 0 to 4000000000)"},
+	{HEADER "0,100.01\n", ":2: demand_pct '100.01': not a valid number (allowed: 0 to 100)"},
+	{HEADER "1e11,1\n", ":2: t_s '1e11': not a valid number (allowed: 0 to 4000000000)"},
+	{HEADER "0, 5\n", ":2: demand_pct ' 5': not a valid number (allowed: 0 to 100)"},
+	{HEADER "0,5 \n", ":2: demand_pct '5 ': not a valid number (allowed: 0 to 100)"},
+	{HEADER "0,5.\n0,5\n", ":3: t_s 0: not later than the previous t_s 0"},
+	{HEADER "0,.\n", ":2: demand_pct '.': not a valid number (allowed: 0 to 100)"},
+	{HEADER "0,0x10\n", ":2: demand_pct '0x10': not a valid number (allowed: 0 to 100)"},
+	{HEADER "0,1..5\n", ":2: demand_pct '1..5': not a valid number (allowed: 0 to 100)"},
+	{HEADER "0,5%\n", ":2: demand_pct '5%': not a valid number (allowed: 0 to 100)"},
+	{HEADER "0,1\n1,1\n1,1\n", ":4: t_s 1: not later than the previous t_s 1"},
+	{HEADER "0,1\n1.5,1\n1.25,1\n", ":4: t_s 1.25: not later than the previous t_s 1.5"},
 	{"t_s,fps_uncapped,demand_pct\n0,10001,1\n",
-	 ":2: fps_uncapped '10001': allowed is a number from 0 to 10000"},
+	 ":2: fps_uncapped '10001': not a valid number (allowed: 0 to 10000)"},
 	{"t_s,fps_uncapped,demand_pct\n0,-1,1\n",
-	 ":2: fps_uncapped '-1': allowed is a number from 0 to 10000"},
+	 ":2: fps_uncapped '-1': not a valid number (allowed: 0 to 10000)"},
 };
 
-static void a_bad_line_is_refused_by_file_and_line(void **state)
+static void an_error_message_names_file_and_line(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad_lines); i++) {
@@ -161,13 +161,13 @@ static void a_bad_line_is_refused_by_file_and_line(void **state)
 		new_file(bad_lines[i].text, strlen(bad_lines[i].text), path, &fd);
 		assert_int_equal(trace_load(path, &trace, &err), -EINVAL);
 		assert_memory_equal(err.msg, path, strlen(path));
-		assert_string_equal(err.msg + strlen(path), bad_lines[i].sentence);
+		assert_string_equal(err.msg + strlen(path), bad_lines[i].message);
 		assert_null(trace);
 		assert_int_equal(trace_load(path, &trace, NULL), -EINVAL);
 	}
 }
 
-static void a_line_without_end_or_with_a_zero_byte_is_refused(void **state)
+static void a_long_line_or_a_nul_byte_is_an_error(void **state)
 {
 	static const char zero[] = HEADER "0,1\n1,2\0\n";
 	char text[200000], path[32];
@@ -180,7 +180,7 @@ static void a_line_without_end_or_with_a_zero_byte_is_refused(void **state)
 
 		new_file(zero, sizeof(zero) - 1, path, &fd);
 		assert_int_equal(trace_load(path, &trace, &err), -EINVAL);
-		assert_string_equal(err.msg + strlen(path), ":3: the line holds a zero byte");
+		assert_string_equal(err.msg + strlen(path), ":3: the line contains a NUL byte");
 	}
 	memset(text, '1', sizeof(text));
 	memcpy(text, HEADER, strlen(HEADER));
@@ -190,11 +190,11 @@ static void a_line_without_end_or_with_a_zero_byte_is_refused(void **state)
 		new_file(text, sizeof(text), path, &fd);
 		assert_int_equal(trace_load(path, &trace, &err), -EINVAL);
 		assert_string_equal(err.msg + strlen(path),
-				    ":2: the line is longer than 255 characters");
+				    ":2: line too long (limit 255 characters)");
 	}
 }
 
-static void what_is_no_file_is_refused_at_once(void **state)
+static void only_regular_files_are_read(void **state)
 {
 	char folder[] = "/tmp/test-sim-trace-XXXXXX", path[64], want[128];
 	struct trace *trace = NULL;
@@ -203,7 +203,7 @@ static void what_is_no_file_is_refused_at_once(void **state)
 	(void)state;
 	assert_non_null(mkdtemp(folder));
 	assert_int_equal(trace_load(folder, &trace, &err), -EINVAL);
-	snprintf(want, sizeof(want), "%s: cannot be read: it is no regular file", folder);
+	snprintf(want, sizeof(want), "%s: cannot be read: not a regular file", folder);
 	assert_string_equal(err.msg, want);
 	snprintf(path, sizeof(path), "%s/pipe", folder);
 	assert_int_equal(mkfifo(path, 0600), 0);
@@ -216,24 +216,24 @@ static void what_is_no_file_is_refused_at_once(void **state)
 	assert_int_equal(rmdir(folder), 0);
 }
 
-static void points_in_memory_keep_the_same_rules(void **state)
+static void points_in_memory_are_checked_too(void **state)
 {
 	static const struct {
 		struct trace_point points[2];
 		size_t n;
-		const char *sentence; /* NULL: taken */
+		const char *message; /* NULL: valid */
 	} rows[] = {
 		{{{0, 0, 5}, {1, 60, 100}}, 2, NULL},
-		{{{0, 0, 0}}, 0, "a trace without points"},
-		{{{NAN, 0, 5}}, 1, "point 1: t_s nan: allowed is a number from 0 to 4e+09"},
+		{{{0, 0, 0}}, 0, "the trace has no points"},
+		{{{NAN, 0, 5}}, 1, "point 1: t_s nan: out of range (allowed: 0 to 4e+09)"},
 		{{{0, 0, 5}, {1, 0, NAN}},
 		 2,
-		 "point 2: demand_pct nan: allowed is a number from 0 to 100"},
-		{{{0, 0, -1}}, 1, "point 1: demand_pct -1: allowed is a number from 0 to 100"},
+		 "point 2: demand_pct nan: out of range (allowed: 0 to 100)"},
+		{{{0, 0, -1}}, 1, "point 1: demand_pct -1: out of range (allowed: 0 to 100)"},
 		{{{0, INFINITY, 1}},
 		 1,
-		 "point 1: fps_uncapped inf: allowed is a number from 0 to 10000"},
-		{{{3, 0, 5}, {3, 0, 5}}, 2, "point 2: t_s 3 does not come after the 3 before it"},
+		 "point 1: fps_uncapped inf: out of range (allowed: 0 to 10000)"},
+		{{{3, 0, 5}, {3, 0, 5}}, 2, "point 2: t_s 3: not later than the previous t_s 3"},
 	};
 
 	(void)state;
@@ -242,17 +242,17 @@ static void points_in_memory_keep_the_same_rules(void **state)
 		struct err err = {""};
 		int r = trace_new(rows[i].points, rows[i].n, &trace, &err);
 
-		assert_int_equal(r, rows[i].sentence ? -EINVAL : 0);
-		assert_string_equal(err.msg, rows[i].sentence ? rows[i].sentence : "");
+		assert_int_equal(r, rows[i].message ? -EINVAL : 0);
+		assert_string_equal(err.msg, rows[i].message ? rows[i].message : "");
 		trace_free(trace);
 	}
 }
 
-static void a_gap_is_named_by_the_line_after_it(void **state)
+static void the_error_of_a_gap_names_the_line_after_it(void **state)
 {
 	static const struct {
 		uint64_t from_s, to_s, gap_s;
-		int line; /* 0: there is none */
+		int line; /* 0: no error */
 	} rows[] = {
 		{0, 100, 5, 4}, {0, 100, 9, 4}, {0, 100, 10, 6}, {0, 100, 20, 0}, {0, 1, 5, 0},
 		{0, 2, 5, 4},	{5, 100, 5, 4}, {11, 100, 5, 6}, {12, 13, 5, 6},  {32, 100, 5, 0},
@@ -268,7 +268,7 @@ static void a_gap_is_named_by_the_line_after_it(void **state)
 
 		if (rows[i].line)
 			snprintf(want, sizeof(want),
-				 ":%d: a gap of %d s; allowed without gap=hold or gap=idle: %d s",
+				 ":%d: gap of %d s (allowed: %d s, or set gap=hold or gap=idle)",
 				 rows[i].line, rows[i].line == 4 ? 10 : 20, (int)rows[i].gap_s);
 		assert_int_equal(r, rows[i].line ? -EINVAL : 0);
 		assert_string_equal(*err.msg ? strchr(err.msg, ':') : "", want);
@@ -276,8 +276,8 @@ static void a_gap_is_named_by_the_line_after_it(void **state)
 	trace_free(trace);
 }
 
-/* More blocks than one, and lines across their borders. */
-static void many_lines_are_read_as_they_stand(void **state)
+/* The file has many blocks, with lines across their boundaries. */
+static void a_long_file_is_read_block_by_block(void **state)
 {
 	const size_t n = 100000;
 	CLEANUP_FREE char *text = malloc(40 * n);
@@ -303,14 +303,14 @@ static void many_lines_are_read_as_they_stand(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_form_is_read),
-		cmocka_unit_test(a_point_holds_until_the_next),
-		cmocka_unit_test(a_bad_line_is_refused_by_file_and_line),
-		cmocka_unit_test(a_line_without_end_or_with_a_zero_byte_is_refused),
-		cmocka_unit_test(what_is_no_file_is_refused_at_once),
-		cmocka_unit_test(points_in_memory_keep_the_same_rules),
-		cmocka_unit_test(a_gap_is_named_by_the_line_after_it),
-		cmocka_unit_test(many_lines_are_read_as_they_stand),
+		cmocka_unit_test(valid_files_are_read),
+		cmocka_unit_test(a_point_is_valid_until_the_next),
+		cmocka_unit_test(an_error_message_names_file_and_line),
+		cmocka_unit_test(a_long_line_or_a_nul_byte_is_an_error),
+		cmocka_unit_test(only_regular_files_are_read),
+		cmocka_unit_test(points_in_memory_are_checked_too),
+		cmocka_unit_test(the_error_of_a_gap_names_the_line_after_it),
+		cmocka_unit_test(a_long_file_is_read_block_by_block),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The workload line: what is allowed, what is said when it is not, and what frames come out. */
+/* Workload texts: valid ones, error messages, and the frames of a program. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -60,7 +60,7 @@ static const struct {
 	{"glxgears:seed=0", {.kind = WORKLOAD_FRAMES, .gpu_ms = 0.5, .cpu_ms = 4, .seeded = true}},
 };
 
-static void every_form_is_read(void **state)
+static void valid_texts_are_parsed(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
@@ -85,63 +85,59 @@ static void every_form_is_read(void **state)
 }
 
 static const struct {
-	const char *text, *sentence;
+	const char *text, *message;
 } bad_lines[] = {
-	{"", "workload '' is not known; allowed: idle, glxgears, glmark2, plot3d, frame, "
-	     "game, busy, load, square, burst, trace"},
-	{"quake", "workload 'quake' is not known; allowed: idle, glxgears, glmark2, "
-		  "plot3d, frame, game, busy, load, square, burst, trace"},
-	{" idle", "workload ' idle' is not known; allowed: idle, glxgears, glmark2, "
-		  "plot3d, frame, game, busy, load, square, burst, trace"},
-	{"idle:seed=1", "workload idle: no key 'seed'; allowed: none"},
-	{"busy:", "workload busy: '' is not of the form key=value"},
-	{"load", "workload load: pct is missing; allowed is a number from 0 to 100"},
-	{"load:pct=101", "workload load: pct '101': allowed is a number from 0 to 100"},
-	{"load:pct=nan", "workload load: pct 'nan': allowed is a number from 0 to 100"},
-	{"load:pct=5,seed=1", "workload load: no key 'seed'; allowed: pct"},
-	{"frame:gpu_ms=1",
-	 "workload frame: cpu_ms is missing; allowed is a number from 0 to 10000"},
+	{"", "unknown workload '' (allowed: idle, glxgears, glmark2, plot3d, frame, "
+	     "game, busy, load, square, burst, trace)"},
+	{"quake", "unknown workload 'quake' (allowed: idle, glxgears, glmark2, "
+		  "plot3d, frame, game, busy, load, square, burst, trace)"},
+	{" idle", "unknown workload ' idle' (allowed: idle, glxgears, glmark2, "
+		  "plot3d, frame, game, busy, load, square, burst, trace)"},
+	{"idle:seed=1", "workload idle: unknown key 'seed' (allowed: none)"},
+	{"busy:", "workload busy: '': not a setting (allowed: key=value)"},
+	{"load", "workload load: pct: required (allowed: 0 to 100)"},
+	{"load:pct=101", "workload load: pct '101': not valid (allowed: 0 to 100)"},
+	{"load:pct=nan", "workload load: pct 'nan': not valid (allowed: 0 to 100)"},
+	{"load:pct=5,seed=1", "workload load: unknown key 'seed' (allowed: pct)"},
+	{"frame:gpu_ms=1", "workload frame: cpu_ms: required (allowed: 0 to 10000)"},
 	{"frame:gpu_ms=0,cpu_ms=1",
-	 "workload frame: gpu_ms '0': allowed is a number from 0.01 to 10000"},
-	{"frame:gpu_ms=1,cpu_ms=1,gpu_ms=2", "workload frame: gpu_ms is given twice"},
-	{"glxgears:gpu_ms=1", "workload glxgears: no key 'gpu_ms'; allowed: scale, fps_max, seed"},
-	{"game:gpu_ms=1,cpu_ms=1",
-	 "workload game: vsync_hz is missing; allowed is a number from 1 to 1000"},
+	 "workload frame: gpu_ms '0': not valid (allowed: 0.01 to 10000)"},
+	{"frame:gpu_ms=1,cpu_ms=1,gpu_ms=2", "workload frame: gpu_ms: set twice"},
+	{"glxgears:gpu_ms=1",
+	 "workload glxgears: unknown key 'gpu_ms' (allowed: scale, fps_max, seed)"},
+	{"game:gpu_ms=1,cpu_ms=1", "workload game: vsync_hz: required (allowed: 1 to 1000)"},
 	{"game:gpu_ms=1,cpu_ms=1,vsync_hz=0",
-	 "workload game: vsync_hz '0': allowed is a number from 1 to 1000"},
+	 "workload game: vsync_hz '0': not valid (allowed: 1 to 1000)"},
 	{"game:gpu_ms=1,cpu_ms=1,vsync_hz=60,fps_max=30",
-	 "workload game: no key 'fps_max'; allowed: gpu_ms, cpu_ms, vsync_hz, scale, seed"},
-	{"square:period_s=2,low_pct=0",
-	 "workload square: high_pct is missing; allowed is a number from 0 to 100"},
+	 "workload game: unknown key 'fps_max' (allowed: gpu_ms, cpu_ms, vsync_hz, scale, seed)"},
+	{"square:period_s=2,low_pct=0", "workload square: high_pct: required (allowed: 0 to 100)"},
 	{"square:period_s=0,low_pct=0,high_pct=1",
-	 "workload square: period_s '0': allowed is a number from 0.01 to 1000000"},
+	 "workload square: period_s '0': not valid (allowed: 0.01 to 1000000)"},
 	{"burst:on_s=1,off_s=1,pct=1,jitter=2",
-	 "workload burst: jitter '2': allowed is a number from 0 to 1"},
-	{"burst:on_s=1,off_s=1",
-	 "workload burst: pct is missing; allowed is a number from 0 to 100"},
-	{"trace:file=a.csv", "workload trace: traces are played by gover-sim run alone"},
-	{"trace:file=", "workload trace: file '': allowed is the name of a file, without a comma"},
-	{"trace:loop=on", "workload trace: file is missing; allowed is the name of a "
-			  "file, without a comma"},
-	{"trace:file=a,gap=skip", "workload trace: gap 'skip': allowed is error, hold or idle"},
-	{"trace:file=a,loop=1", "workload trace: loop '1': allowed is on or off"},
+	 "workload burst: jitter '2': not valid (allowed: 0 to 1)"},
+	{"burst:on_s=1,off_s=1", "workload burst: pct: required (allowed: 0 to 100)"},
+	{"trace:file=a.csv", "workload trace: available only in gover-sim run and compare"},
+	{"trace:file=",
+	 "workload trace: file '': not valid (allowed: a file name without a comma)"},
+	{"trace:loop=on", "workload trace: file: required (allowed: a file name "
+			  "without a comma)"},
+	{"trace:file=a,gap=skip",
+	 "workload trace: gap 'skip': not valid (allowed: error, hold, idle)"},
+	{"trace:file=a,loop=1", "workload trace: loop '1': not valid (allowed: on, off)"},
 	{"trace:file=a,seed=1",
-	 "workload trace: no key 'seed'; allowed: file, scale, offset_s, length_s, loop, "
-	 "gap, gap_s, interpolate"},
-	{"glxgears:fps_max=0",
-	 "workload glxgears: fps_max '0': allowed is a number from 0.1 to 10000"},
-	{"glxgears:fps_max", "workload glxgears: 'fps_max' is not of the form key=value"},
-	{"glxgears:scale=-1",
-	 "workload glxgears: scale '-1': allowed is a number from 0.01 to 100"},
-	{"glxgears:scale=1,", "workload glxgears: '' is not of the form key=value"},
-	{"glxgears:seed=1.5", "workload glxgears: seed '1.5': allowed is a whole number "
-			      "from 0 to 9223372036854775807"},
-	{"glxgears:seed=9223372036854775808",
-	 "workload glxgears: seed '9223372036854775808': allowed is a whole number from 0 "
-	 "to 9223372036854775807"},
+	 "workload trace: unknown key 'seed' (allowed: file, scale, offset_s, length_s, loop, "
+	 "gap, gap_s, interpolate)"},
+	{"glxgears:fps_max=0", "workload glxgears: fps_max '0': not valid (allowed: 0.1 to 10000)"},
+	{"glxgears:fps_max", "workload glxgears: 'fps_max': not a setting (allowed: key=value)"},
+	{"glxgears:scale=-1", "workload glxgears: scale '-1': not valid (allowed: 0.01 to 100)"},
+	{"glxgears:scale=1,", "workload glxgears: '': not a setting (allowed: key=value)"},
+	{"glxgears:seed=1.5",
+	 "workload glxgears: seed '1.5': not valid (allowed: 0 to 9223372036854775807)"},
+	{"glxgears:seed=9223372036854775808", "workload glxgears: seed '9223372036854775808': not "
+					      "valid (allowed: 0 to 9223372036854775807)"},
 };
 
-static void a_bad_line_is_refused_with_what_is_allowed(void **state)
+static void an_error_message_lists_what_is_allowed(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad_lines); i++) {
@@ -149,13 +145,13 @@ static void a_bad_line_is_refused_with_what_is_allowed(void **state)
 		struct err err = {""};
 
 		assert_int_equal(workload_parse(bad_lines[i].text, &workload, &err), -EINVAL);
-		assert_string_equal(err.msg, bad_lines[i].sentence);
+		assert_string_equal(err.msg, bad_lines[i].message);
 		assert_true(workload.pct == 77);
 		assert_int_equal(workload_parse(bad_lines[i].text, &workload, NULL), -EINVAL);
 	}
 }
 
-static void a_line_of_256_characters_is_too_long(void **state)
+static void a_text_of_256_characters_is_too_long(void **state)
 {
 	char text[WORKLOAD_TEXT_MAX + 1];
 	struct workload workload;
@@ -165,10 +161,10 @@ static void a_line_of_256_characters_is_too_long(void **state)
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	assert_int_equal(workload_parse(text, &workload, &err), -EINVAL);
-	assert_string_equal(err.msg, "workload: longer than 255 characters");
+	assert_string_equal(err.msg, "workload: too long (limit 255 characters)");
 	text[sizeof(text) - 2] = '\0';
 	assert_int_equal(workload_parse(text, &workload, &err), -EINVAL);
-	assert_non_null(strstr(err.msg, "is not known"));
+	assert_non_null(strstr(err.msg, "unknown workload"));
 }
 
 static void frames_jitter_by_10_and_5_percent(void **state)
@@ -196,7 +192,7 @@ static void frames_jitter_by_10_and_5_percent(void **state)
 	assert_true(cpu_max <= 8.4e6 && cpu_max > 8.39e6);
 }
 
-static void the_seed_alone_decides_the_frames(void **state)
+static void frames_depend_only_on_the_seed(void **state)
 {
 	static const struct {
 		const char *a, *id_a, *b, *id_b;
@@ -226,7 +222,7 @@ static void the_seed_alone_decides_the_frames(void **state)
 	}
 }
 
-/* Mean GPU ms of a frame in the tenth of a second after @from_ns. */
+/* The mean GPU ms of frames in the 100 ms after @from_ns. */
 static double mean_gpu_ms(struct workload_run *run, uint64_t from_ns)
 {
 	double sum = 0;
@@ -236,7 +232,7 @@ static double mean_gpu_ms(struct workload_run *run, uint64_t from_ns)
 	return sum / 2000 / (double)NS_PER_MS;
 }
 
-static void glmark2_runs_its_scenes_of_ten_seconds_in_order(void **state)
+static void glmark2_runs_its_scenes_in_order_for_10_s_each(void **state)
 {
 	static const double scenes_ms[] = {1.2, 1.8, 1.5, 2.2, 1.1, 1.6, 2.4, 1.4};
 	struct workload workload = parse("glmark2:seed=3");
@@ -247,7 +243,7 @@ static void glmark2_runs_its_scenes_of_ten_seconds_in_order(void **state)
 
 	(void)state;
 	workload_start(&run, &workload, "a", 0);
-	/* The seed says where it begins: find that scene, and where the next one does. */
+	/* The seed selects the start position: find that scene, and the start of the next. */
 	first_ms = mean_gpu_ms(&run, 0);
 	while (fabs(scenes_ms[first] - first_ms) > 0.03)
 		assert_true(++first < ARRAY_SIZE(scenes_ms));
@@ -260,7 +256,7 @@ static void glmark2_runs_its_scenes_of_ten_seconds_in_order(void **state)
 	}
 }
 
-static void plot3d_swings_between_13_and_16_ms_in_ten_seconds(void **state)
+static void plot3d_varies_between_13_and_16_ms_within_10_s(void **state)
 {
 	struct workload workload = parse("plot3d");
 	double least = INFINITY, most = 0, sum = 0;
@@ -280,7 +276,7 @@ static void plot3d_swings_between_13_and_16_ms_in_ten_seconds(void **state)
 	assert_true(fabs(sum / 100 - 14.5) < 0.05);
 }
 
-static void a_paced_frame_begins_one_interval_after_the_last(void **state)
+static void a_paced_frame_starts_one_interval_after_the_last(void **state)
 {
 	struct workload workload = parse("glxgears:fps_max=50");
 	struct workload_run run;
@@ -289,7 +285,7 @@ static void a_paced_frame_begins_one_interval_after_the_last(void **state)
 	workload_start(&run, &workload, "a", 3 * NS_PER_MS);
 	assert_int_equal(workload_next_frame(&run, 3 * NS_PER_MS).begin_ns, 3 * NS_PER_MS);
 	assert_int_equal(workload_next_frame(&run, 7 * NS_PER_MS).begin_ns, 23 * NS_PER_MS);
-	/* One that comes late does not make the next come early. */
+	/* A late frame does not make the next one early. */
 	assert_int_equal(workload_next_frame(&run, 90 * NS_PER_MS).begin_ns, 90 * NS_PER_MS);
 	assert_int_equal(workload_next_frame(&run, 94 * NS_PER_MS).begin_ns, 110 * NS_PER_MS);
 }
@@ -297,14 +293,14 @@ static void a_paced_frame_begins_one_interval_after_the_last(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_form_is_read),
-		cmocka_unit_test(a_bad_line_is_refused_with_what_is_allowed),
-		cmocka_unit_test(a_line_of_256_characters_is_too_long),
+		cmocka_unit_test(valid_texts_are_parsed),
+		cmocka_unit_test(an_error_message_lists_what_is_allowed),
+		cmocka_unit_test(a_text_of_256_characters_is_too_long),
 		cmocka_unit_test(frames_jitter_by_10_and_5_percent),
-		cmocka_unit_test(the_seed_alone_decides_the_frames),
-		cmocka_unit_test(glmark2_runs_its_scenes_of_ten_seconds_in_order),
-		cmocka_unit_test(plot3d_swings_between_13_and_16_ms_in_ten_seconds),
-		cmocka_unit_test(a_paced_frame_begins_one_interval_after_the_last),
+		cmocka_unit_test(frames_depend_only_on_the_seed),
+		cmocka_unit_test(glmark2_runs_its_scenes_in_order_for_10_s_each),
+		cmocka_unit_test(plot3d_varies_between_13_and_16_ms_within_10_s),
+		cmocka_unit_test(a_paced_frame_starts_one_interval_after_the_last),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The simulated GPU: caps against shares, the paper's programs, and histories that depend on
- * nothing but seeds and calls. The figures printed (with '#') are for people; no test judges a
- * speed.
+ * The simulated GPU: caps, the programs of the paper, and histories that depend only on seeds and
+ * calls. Lines printed with '#' are for information; no test depends on speed.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -57,7 +56,7 @@ static struct sim_counters read_counters(const struct sim *sim, struct sim_vgpu 
 static void assert_between(double value, double least, double most)
 {
 	if (!(value >= least && value <= most))
-		fail_msg("%g is not between %g and %g", value, least, most);
+		fail_msg("%g: not between %g and %g", value, least, most);
 }
 
 static void saturating_vgpus_get_their_caps(void **state)
@@ -92,7 +91,7 @@ static void saturating_vgpus_get_their_caps(void **state)
 	}
 }
 
-static void the_papers_programs_show_their_fps(void **state)
+static void programs_of_the_paper_reach_their_frame_rates(void **state)
 {
 	static const struct {
 		const char *workload;
@@ -128,7 +127,7 @@ static void the_papers_programs_show_their_fps(void **state)
 	}
 }
 
-static void the_three_side_by_side_at_their_contract_show_the_same(void **state)
+static void programs_of_the_paper_reach_their_frame_rates_side_by_side(void **state)
 {
 	struct sim *sim = new_sim();
 	struct sim_vgpu *gears = add(sim, "gears", 33, "glxgears");
@@ -143,7 +142,7 @@ static void the_three_side_by_side_at_their_contract_show_the_same(void **state)
 	sim_free(sim);
 }
 
-static void fps_max_paces_to_the_frame(void **state)
+static void fps_max_paces_exactly(void **state)
 {
 	static const struct {
 		const char *workload;
@@ -182,7 +181,7 @@ static void starved_load_is_served_later(void **state)
 	sim_free(sim);
 }
 
-static void a_starved_renderer_runs_two_frames_ahead_and_waits(void **state)
+static void a_starved_renderer_queues_at_most_two_frames(void **state)
 {
 	struct sim *sim = new_sim();
 	struct sim_vgpu *vgpu = add(sim, "a", 1, "frame:gpu_ms=100,cpu_ms=1000");
@@ -192,7 +191,7 @@ static void a_starved_renderer_runs_two_frames_ahead_and_waits(void **state)
 	sim_advance(sim, 55 * NS_PER_S);
 	starved = read_counters(sim, vgpu).frames;
 	assert_in_range(starved, 4, 6);
-	/* Two were queued and one more was ready; for any other its CPU needs a second. */
+	/* Two frames were queued and one was ready. Any other frame needs a second of CPU. */
 	sim_set_cap(sim, vgpu, 0);
 	sim_advance(sim, 55 * NS_PER_S + 500 * NS_PER_MS);
 	assert_int_equal(read_counters(sim, vgpu).frames, starved + 3);
@@ -201,7 +200,7 @@ static void a_starved_renderer_runs_two_frames_ahead_and_waits(void **state)
 	sim_free(sim);
 }
 
-static void frame_times_are_those_since_the_last_read(void **state)
+static void frame_times_are_reset_by_a_read(void **state)
 {
 	struct sim *sim = new_sim();
 	struct sim_vgpu *vgpu = add(sim, "a", 50, "glxgears:fps_max=50");
@@ -237,7 +236,7 @@ static void the_99th_percentile_is_within_3_percent(void **state)
 			       rows[i].p99_ms * 1.03);
 		frametime_clear(&times);
 	}
-	/* Below and above all buckets is still counted. */
+	/* Times outside of all buckets are still counted. */
 	frametime_add(&times, 0);
 	assert_between(frametime_p99_ms(&times), 0, 0.02);
 	frametime_add(&times, UINT64_MAX);
@@ -251,7 +250,7 @@ static void the_99th_percentile_is_within_3_percent(void **state)
 	}
 }
 
-/* A history with every kind of call and workload, in steps of at most @chunk_ns. */
+/* The results of a run with every kind of call and workload. */
 struct history {
 	struct sim_counters counters[6];
 	uint64_t busy_ns;
@@ -311,7 +310,7 @@ static void assert_same_history(const struct history *a, const struct history *b
 	}
 }
 
-static void the_same_calls_make_the_same_history(void **state)
+static void the_same_calls_give_the_same_history(void **state)
 {
 	struct history a = live(NS_PER_S), b = live(NS_PER_S);
 
@@ -319,7 +318,7 @@ static void the_same_calls_make_the_same_history(void **state)
 	assert_same_history(&a, &b);
 }
 
-static void how_time_is_cut_into_steps_does_not_show(void **state)
+static void results_do_not_depend_on_the_size_of_time_steps(void **state)
 {
 	static const uint64_t chunks_ns[] = {20000, 777777, 5 * NS_PER_MS, 100 * NS_PER_MS,
 					     400 * NS_PER_MS};
@@ -338,9 +337,9 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Who is alone runs for many turns at once: when another comes, the turn is as far as it would be.
- */
-static void turns_taken_at_once_end_like_turns_one_by_one(void **state)
+/* A single vGPU runs for many turns at once. When another arrives, its current turn must be the
+ * same as with single turns. */
+static void many_turns_at_once_equal_single_turns(void **state)
 {
 	static const struct {
 		const char *id, *workload;
@@ -369,7 +368,7 @@ static void turns_taken_at_once_end_like_turns_one_by_one(void **state)
 	sim_free(sims[1]);
 }
 
-static void another_seed_makes_another_history(void **state)
+static void another_seed_gives_another_history(void **state)
 {
 	struct sim_counters counters[2];
 
@@ -397,7 +396,7 @@ static void time_never_runs_backwards(void **state)
 	sim_free(sim);
 }
 
-static void the_same_workload_again_runs_on(void **state)
+static void setting_the_same_workload_again_has_no_effect(void **state)
 {
 	struct sim_counters counters[2];
 
@@ -418,7 +417,7 @@ static void the_same_workload_again_runs_on(void **state)
 	assert_int_equal(counters[0].busy_ns, counters[1].busy_ns);
 }
 
-static void another_workload_ends_the_one_before(void **state)
+static void a_new_workload_replaces_the_old_one(void **state)
 {
 	struct sim *sim = new_sim();
 	struct sim_vgpu *vgpu = add(sim, "a", 100, "frame:gpu_ms=1000,cpu_ms=1");
@@ -446,7 +445,7 @@ static void another_workload_ends_the_one_before(void **state)
 	sim_free(sim);
 }
 
-static void a_cap_reads_as_set_last(void **state)
+static void a_cap_reads_back_as_set(void **state)
 {
 	struct sim *sim = new_sim();
 	struct sim_vgpu *vgpu = add(sim, "a", 50, "busy");
@@ -467,7 +466,7 @@ static void a_cap_reads_as_set_last(void **state)
 	sim_free(sim);
 }
 
-static void what_cannot_be_added_is_refused(void **state)
+static void invalid_vgpus_are_rejected(void **state)
 {
 	struct sim *sim = new_sim();
 	struct sim_vgpu *vgpu = NULL;
@@ -493,7 +492,7 @@ static void what_cannot_be_added_is_refused(void **state)
 	assert_null(sim_free(NULL));
 }
 
-static void vgpus_come_and_go_while_others_run(void **state)
+static void vgpus_are_added_and_removed_while_others_run(void **state)
 {
 	struct sim *sim = new_sim();
 	struct sim_vgpu *steady = add(sim, "steady", 40, "busy");
@@ -520,7 +519,7 @@ static void vgpus_come_and_go_while_others_run(void **state)
 	sim_free(sim);
 }
 
-static void sixty_four_at_once_get_their_caps(void **state)
+static void many_vgpus_get_their_caps(void **state)
 {
 	struct sim *sim = new_sim();
 	struct sim_vgpu *vgpus[64];
@@ -567,24 +566,24 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(saturating_vgpus_get_their_caps),
-		cmocka_unit_test(the_papers_programs_show_their_fps),
-		cmocka_unit_test(the_three_side_by_side_at_their_contract_show_the_same),
-		cmocka_unit_test(fps_max_paces_to_the_frame),
+		cmocka_unit_test(programs_of_the_paper_reach_their_frame_rates),
+		cmocka_unit_test(programs_of_the_paper_reach_their_frame_rates_side_by_side),
+		cmocka_unit_test(fps_max_paces_exactly),
 		cmocka_unit_test(starved_load_is_served_later),
-		cmocka_unit_test(a_starved_renderer_runs_two_frames_ahead_and_waits),
-		cmocka_unit_test(frame_times_are_those_since_the_last_read),
+		cmocka_unit_test(a_starved_renderer_queues_at_most_two_frames),
+		cmocka_unit_test(frame_times_are_reset_by_a_read),
 		cmocka_unit_test(the_99th_percentile_is_within_3_percent),
-		cmocka_unit_test(the_same_calls_make_the_same_history),
-		cmocka_unit_test(how_time_is_cut_into_steps_does_not_show),
-		cmocka_unit_test(turns_taken_at_once_end_like_turns_one_by_one),
-		cmocka_unit_test(another_seed_makes_another_history),
+		cmocka_unit_test(the_same_calls_give_the_same_history),
+		cmocka_unit_test(results_do_not_depend_on_the_size_of_time_steps),
+		cmocka_unit_test(many_turns_at_once_equal_single_turns),
+		cmocka_unit_test(another_seed_gives_another_history),
 		cmocka_unit_test(time_never_runs_backwards),
-		cmocka_unit_test(the_same_workload_again_runs_on),
-		cmocka_unit_test(another_workload_ends_the_one_before),
-		cmocka_unit_test(a_cap_reads_as_set_last),
-		cmocka_unit_test(what_cannot_be_added_is_refused),
-		cmocka_unit_test(vgpus_come_and_go_while_others_run),
-		cmocka_unit_test(sixty_four_at_once_get_their_caps),
+		cmocka_unit_test(setting_the_same_workload_again_has_no_effect),
+		cmocka_unit_test(a_new_workload_replaces_the_old_one),
+		cmocka_unit_test(a_cap_reads_back_as_set),
+		cmocka_unit_test(invalid_vgpus_are_rejected),
+		cmocka_unit_test(vgpus_are_added_and_removed_while_others_run),
+		cmocka_unit_test(many_vgpus_get_their_caps),
 		cmocka_unit_test(print_the_speed),
 	};
 
