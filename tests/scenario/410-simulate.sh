@@ -108,7 +108,7 @@ refused 2 "allowed is a number" --set overload_pct=much
 refused 2 "allowed is KEY=VALUE" --set overload_pct
 refused 2 "ttl_s plays no part in a simulation" --set ttl_s=5
 refused 2 "a policy is named with --policy" --set name=qos
-refused 2 "workload 'foo' is not known" --newcomer foo
+refused 2 "unknown workload 'foo'" --newcomer foo
 refused 2 "exclude each other" --newcomer idle --no-newcomers
 refused 2 "--from is not before --to" --from -1m --to -2m
 refused 2 "allowed are RFC 3339" --from yesterday

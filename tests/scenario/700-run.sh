@@ -65,7 +65,7 @@ refused() { # refused TEXT EXIT ARGUMENT...: ends so, and says TEXT
   is "exit $rc: $text" "$? $(grep -cF -- "$text" "$dir/out")" "$rc 1"
 }
 printf '[scenario]\nseconds = 10\n\n[tenant a]\nworkload = glxgear\n' >"$dir/bad.ini"
-refused "$dir/bad.ini:5: [tenant a] workload 'glxgear' is not known" 1 run "$dir/bad.ini"
+refused "$dir/bad.ini:5: [tenant a] unknown workload 'glxgear'" 1 run "$dir/bad.ini"
 printf 't_s,demand_pct\n0,10\n1,nan\n' >"$dir/rec/bad.csv"
 printf '[tenant a]\nworkload = trace:file=rec/bad.csv\n' >"$dir/trace.ini"
 refused "$dir/trace.ini:2: [tenant a] $dir/rec/bad.csv:3: " 1 run "$dir/trace.ini"
@@ -77,7 +77,7 @@ refused '--set lowload_pct=101: ' 1 run --set lowload_pct=101 bench/eval/paper-r
 refused '--set low=1: ' 1 run --set low=1 bench/eval/paper-random.ini
 refused '--set lowload_pct: not a setting (allowed: KEY=VALUE)' 1 run --set lowload_pct bench/eval/paper-random.ini
 refused "/dev/null/x: cannot be made" 1 run --out /dev/null/x bench/eval/paper-random.ini
-refused '--seed -1: allowed is 0 to 2147483647' 2 run --seed -1 bench/eval/paper-random.ini
+refused '--seed -1: not valid (allowed: 0 to 2147483647)' 2 run --seed -1 bench/eval/paper-random.ini
 refused 'run: wrong number of arguments (allowed: SCENARIO)' 2 run
 refused 'run: unknown option --gpus' 2 run --gpus 2 bench/eval/paper-random.ini
 refused 'unknown command '\''play'\'' (allowed: mount DIR, run SCENARIO' 2 play

@@ -110,7 +110,7 @@ static const struct {
 	{"[tenant aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa]\n", ":1: [tenant aaaa"},
 	{"\n[tenant a]\ncount = 2\n", ":2: [tenant a] has no workload"},
 	{"[tenant a]\nworkload = load:pct=200\n",
-	 ":2: [tenant a] workload load: pct '200': allowed is"},
+	 ":2: [tenant a] workload load: pct '200': not valid (allowed:"},
 	{"[tenant a]\nflavor = big\nworkload = idle\n",
 	 ":2: [tenant a] flavor: there is no [flavor big] above"},
 	{"[tenant a]\nworkload = idle\narrive_s = -1\n",
