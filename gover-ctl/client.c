@@ -125,7 +125,7 @@ static int token_take(struct client *client, const char *path, const char *text,
 	return 0;
 }
 
-int client_use_token(struct client *client, const char *path, struct err *reterr)
+int client_load_token(struct client *client, const char *path, struct err *reterr)
 {
 	char *text = NULL;
 	int r;
@@ -146,7 +146,7 @@ int client_use_token(struct client *client, const char *path, struct err *reterr
 	return r;
 }
 
-int client_use_cacert(struct client *client, const char *path, struct err *reterr)
+int client_load_cacert(struct client *client, const char *path, struct err *reterr)
 {
 	if (strlen(path) >= sizeof(client->cacert))
 		return err_fail(reterr, EINVAL, "--cacert '%.40s...': longer than %d characters",
@@ -157,7 +157,7 @@ int client_use_cacert(struct client *client, const char *path, struct err *reter
 	return 0;
 }
 
-const char *client_where(const struct client *client)
+const char *client_address(const struct client *client)
 {
 	return client->where;
 }

@@ -27,26 +27,26 @@ struct client *client_free(struct client *client); /* NULL is fine; returns NULL
  * with a sentence: there is none in it, or the URL would send it in the clear over a network. Over
  * the unix socket nothing is read: the kernel says who asks.
  */
-int client_use_token(struct client *client, const char *path, struct err *reterr);
+int client_load_token(struct client *client, const char *path, struct err *reterr);
 
 /* Certificates (PEM) that an https URL is checked with, instead of the system's. */
-int client_use_cacert(struct client *client, const char *path, struct err *reterr);
+int client_load_cacert(struct client *client, const char *path, struct err *reterr);
 
 /* The daemon's address for people. */
-const char *client_where(const struct client *client);
+const char *client_address(const struct client *client);
 
 /* How long one request may take; 30 s unless told. */
 void client_set_timeout(struct client *client, long timeout_ms);
 
 /* Is given an answer that does not end, piece by piece. False: that is enough. */
-typedef bool (*client_take_fn)(void *userdata, const char *data, size_t size);
+typedef bool (*client_chunk_fn)(void *userdata, const char *data, size_t size);
 
 struct client_call {
 	const char *method, *path;
-	const json_t *body;  /* NULL: none */
-	const char *key;     /* Idempotency-Key; NULL: none */
-	bool any_text;	     /* the answer need be no JSON */
-	client_take_fn take; /* NULL: the answer is a reply; else it takes as long as it takes, and
+	const json_t *body;   /* NULL: none */
+	const char *key;      /* Idempotency-Key; NULL: none */
+	bool any_text;	      /* the answer need be no JSON */
+	client_chunk_fn take; /* NULL: the answer is a reply; else it takes as long as it takes, and
 				has ended when not even a sign of life has come for a while */
 	void *userdata;
 };

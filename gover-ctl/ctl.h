@@ -6,7 +6,7 @@
 #ifndef GOVER_CTL_CTL_H
 #define GOVER_CTL_CTL_H
 
-#include "gover-ctl/verb/args.h"
+#include "gover-ctl/args.h"
 #include "gover-ctl/client.h"
 #include "gover-ctl/writer.h"
 
@@ -27,8 +27,6 @@ struct ctl {
 	const char *token_file, *cacert;
 };
 
-int ctl_main(int argc, char *argv[]);
-
 /* Says "gover-ctl: ..." on stderr and returns @code, so that a refusal is one line. */
 enum ctl_exit ctl_fail(enum ctl_exit code, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -43,14 +41,14 @@ enum ctl_exit ctl_request(struct ctl *ctl, const char *method, const json_t *bod
 
 /* The same without a word: returns what client_request() does, for verbs that tell failures apart.
  */
-int ctl_try(struct ctl *ctl, const struct client_call *call, struct reply *ret_reply,
-	    struct err *reterr);
+int ctl_try_request(struct ctl *ctl, const struct client_call *call, struct reply *ret_reply,
+		    struct err *reterr);
 
-/* The exit code for what client_request() or ctl_open() returned. */
-enum ctl_exit ctl_exit_of(int result);
+/* The exit code for what client_request() or ctl_open_client() returned. */
+enum ctl_exit ctl_exit_code(int result);
 
 /* Makes the client of this run where it is not made yet. -EINVAL: the address is of no use. */
-int ctl_open(struct ctl *ctl, struct err *reterr);
+int ctl_open_client(struct ctl *ctl, struct err *reterr);
 
 /* Checks that @id may stand in a path: CTL_DONE, or CTL_USAGE after saying what is allowed. */
 enum ctl_exit ctl_check_id(const char *what, const char *id);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The door of gover-ctl. Must never hold anything that a test would want to call. */
-#include "gover-ctl/ctl.h"
+/* main() of gover-ctl. Everything else is in the archive that tests link. */
+#include "gover-ctl/verb/verbs.h"
 
 int main(int argc, char *argv[])
 {
-	return ctl_main(argc, argv);
+	return dispatch_main(argc, argv);
 }

@@ -14,7 +14,7 @@
 
 #include "base/parse.h"
 #include "gover-ctl/client.h"
-#include "gover-ctl/verb/field.h"
+#include "gover-ctl/field.h"
 #include "gover-ctl/writer.h"
 
 #define LONG_MIN_COLUMNS 24   /* less than this and a long text is a stripe of syllables */
@@ -52,7 +52,7 @@ const char *writer_colour(const struct writer *writer, enum writer_colour colour
 	return writer->colours ? sequences[colour] : "";
 }
 
-void writer_defuse(char *text)
+void writer_mask_controls(char *text)
 {
 	for (unsigned char *c = (unsigned char *)text; *c; c++) {
 		if (*c < 0x20 || *c == 0x7f)
@@ -62,7 +62,7 @@ void writer_defuse(char *text)
 	}
 }
 
-void writer_span(double seconds, char text[WRITER_SPAN_MAX])
+void writer_format_span(double seconds, char text[WRITER_SPAN_MAX])
 {
 	long long s = isfinite(seconds) && fabs(seconds) < 1e15 ? (long long)seconds : 0;
 
@@ -97,7 +97,8 @@ static void format_time(const char *value, char text[WRITER_CELL_MAX])
 		snprintf(text, WRITER_CELL_MAX, "%s", value[0] ? value : "-");
 }
 
-void writer_cell(const struct writer_column *column, const json_t *row, char text[WRITER_CELL_MAX])
+void writer_format_cell(const struct writer_column *column, const json_t *row,
+			char text[WRITER_CELL_MAX])
 {
 	const json_t *value = json_object_get(row, column->key);
 
@@ -138,7 +139,7 @@ void writer_cell(const struct writer_column *column, const json_t *row, char tex
 	}
 	if (text[0] == '\0')
 		strcpy(text, "-");
-	writer_defuse(text);
+	writer_mask_controls(text);
 }
 
 /* The formats of numbers stand together in their enum. */
@@ -174,7 +175,7 @@ static int add_line(const struct writer *writer, struct libscols_table *table,
 		enum writer_colour colour =
 			columns[i].colour ? columns[i].colour(row) : WRITER_PLAIN;
 
-		writer_cell(&columns[i], row, text);
+		writer_format_cell(&columns[i], row, text);
 		if (scols_line_set_data(line, i, text) < 0)
 			return -ENOMEM;
 		if (colour != WRITER_PLAIN && writer->colours &&
@@ -215,7 +216,7 @@ static int table_width(const struct writer_column *columns, size_t n, const json
 
 			if (widest < 0)
 				break;
-			writer_cell(&columns[i], row, text);
+			writer_format_cell(&columns[i], row, text);
 			width = width_of(text);
 			widest = width > widest ? width : widest;
 		}
@@ -272,7 +273,7 @@ static void print_below(const struct writer *writer, const struct writer_column 
 
 		if (!is_long(&columns[i]))
 			continue;
-		writer_cell(&columns[i], row, text);
+		writer_format_cell(&columns[i], row, text);
 		if (strcmp(text, "-") != 0)
 			fprintf(writer->out, "    %s%s%s\n", writer_colour(writer, colour), text,
 				writer_colour(writer, WRITER_PLAIN));
@@ -346,7 +347,7 @@ void writer_record(const struct writer *writer, const struct writer_column *colu
 		enum writer_colour colour =
 			columns[i].colour ? columns[i].colour(object) : WRITER_PLAIN;
 
-		writer_cell(&columns[i], object, text);
+		writer_format_cell(&columns[i], object, text);
 		fprintf(writer->out, "%-*s  %s%s%s\n", width, columns[i].head,
 			writer_colour(writer, colour), text, writer_colour(writer, WRITER_PLAIN));
 	}
@@ -360,7 +361,7 @@ void writer_line(const struct writer *writer, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
-	writer_defuse(text);
+	writer_mask_controls(text);
 	fprintf(writer->out, "%s\n", text);
 }
 
@@ -372,7 +373,7 @@ void writer_json(const struct writer *writer, const json_t *json)
 	fputc('\n', writer->out);
 }
 
-void writer_answer(const struct writer *writer, const struct reply *reply)
+void writer_reply(const struct writer *writer, const struct reply *reply)
 {
 	if (writer->tty && reply->json) {
 		writer_json(writer, reply->json);

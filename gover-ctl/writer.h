@@ -74,16 +74,17 @@ void writer_line(const struct writer *writer, const char *format, ...)
 void writer_json(const struct writer *writer, const json_t *json);
 
 /* The answer as it came; on a terminal with indents. */
-void writer_answer(const struct writer *writer, const struct reply *reply);
+void writer_reply(const struct writer *writer, const struct reply *reply);
 
 /* The text of one cell. */
-void writer_cell(const struct writer_column *column, const json_t *row, char text[WRITER_CELL_MAX]);
+void writer_format_cell(const struct writer_column *column, const json_t *row,
+			char text[WRITER_CELL_MAX]);
 
 /* Puts '?' in the place of every control character. */
-void writer_defuse(char *text);
+void writer_mask_controls(char *text);
 
 #define WRITER_SPAN_MAX 32
 /* "4.2 s", "12 min", "2 h 13 min", "3 d 4 h"; "-" for NAN. */
-void writer_span(double seconds, char text[WRITER_SPAN_MAX]);
+void writer_format_span(double seconds, char text[WRITER_SPAN_MAX]);
 
 #endif

@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "gover-ctl/doctor/gvt.h"
-#include "gover-ctl/verb/field.h"
+#include "gover-ctl/field.h"
 #include "gover-ctl/verb/launch.h"
 #include "gover-ctl/writer.h"
 
@@ -74,7 +74,7 @@ static void check_daemon(const struct doctor_look *look, struct doctor_finding *
 			    look->no_answer);
 		return;
 	}
-	writer_span(field_number(look->host, "uptime_s"), up);
+	writer_format_span(field_number(look->host, "uptime_s"), up);
 	doctor_find(finding, DOCTOR_OK, "", "gover-d %s answers at %s, up %s",
 		    field_text(look->host, "version"), look->where, up);
 }
@@ -206,7 +206,7 @@ static void check_library(const struct doctor_look *look, struct doctor_finding 
 	char path[PATH_MAX];
 	struct err err;
 
-	if (run_find_library(look->library, look->exe, path, &err) < 0)
+	if (launch_find_library(look->library, look->exe, path, &err) < 0)
 		doctor_find(finding, DOCTOR_FAIL, "without it no FPS is seen: install gover whole",
 			    "%s", err.msg);
 	else
@@ -238,7 +238,7 @@ static void check_bpf(const struct doctor_look *look, struct doctor_finding *fin
 
 static void check_xvfb(const struct doctor_look *look, struct doctor_finding *finding)
 {
-	if (run_find_command("Xvfb", look->search_path) == 0)
+	if (launch_find_command("Xvfb", look->search_path) == 0)
 		doctor_find(finding, DOCTOR_OK, "",
 			    "Xvfb is there: programs can render without a screen");
 	else
@@ -275,7 +275,7 @@ static void check_pmu(const struct doctor_look *look, struct doctor_finding *fin
 		doctor_find(finding, DOCTOR_WARN, "",
 			    "no i915 performance counters: use of a physical Intel GPU cannot be "
 			    "measured");
-	else if (run_find_command("intel_gpu_top", look->search_path) < 0)
+	else if (launch_find_command("intel_gpu_top", look->search_path) < 0)
 		doctor_find(finding, DOCTOR_WARN, "apt install intel-gpu-tools",
 			    "i915 performance counters, and no intel_gpu_top in PATH to read them");
 	else

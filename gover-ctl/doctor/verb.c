@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "gover-ctl/doctor/report.h"
-#include "gover-ctl/verb/field.h"
+#include "gover-ctl/field.h"
 #include "gover-ctl/verb/verbs.h"
 
 static void print(const struct writer *writer, const json_t *finding)
@@ -29,13 +29,13 @@ enum ctl_exit verb_doctor(struct ctl *ctl, const struct args *args)
 	enum ctl_exit done;
 	json_t *report;
 	size_t i;
-	int r = ctl_open(ctl, &err);
+	int r = ctl_open_client(ctl, &err);
 
 	(void)args;
 	if (r < 0)
-		return ctl_fail(ctl_exit_of(r), "%s", err.msg);
-	r = ctl_try(ctl, &call, &reply, &err);
-	report = doctor_report(client_where(ctl->client), r == 0 ? reply.json : NULL, err.msg);
+		return ctl_fail(ctl_exit_code(r), "%s", err.msg);
+	r = ctl_try_request(ctl, &call, &reply, &err);
+	report = doctor_report(client_address(ctl->client), r == 0 ? reply.json : NULL, err.msg);
 	if (!report)
 		return ctl_fail(CTL_FAILED, "out of memory");
 	done = field_true(report, "ok") ? CTL_DONE : CTL_FAILED;

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "gover-ctl/simulate/simulate.h"
 #include "gover-ctl/verb/tables.h"
-#include "gover-ctl/verb/tell.h"
+#include "gover-ctl/verb/describe.h"
 #include "sim/experiment/summary.h"
 
 #define DECIMALS 6 /* of JSON numbers: digits below come from clock jitter */
@@ -219,8 +219,8 @@ static void print_facts(const struct writer *writer, const struct simulate_gpu *
 		writer_line(writer, "%s: not played: %s", gpu->name, gpu->why.msg);
 		return;
 	}
-	writer_span(facts->seconds, span);
-	writer_span(facts->gap_s, gap);
+	writer_format_span(facts->seconds, span);
+	writer_format_span(facts->gap_s, gap);
 	writer_line(writer, "%s: %s of %d vGPUs; %d gaps (%s) cut out", gpu->name, span,
 		    facts->vgpus, facts->gaps, gap);
 	writer_line(writer,
@@ -233,10 +233,10 @@ static void print_facts(const struct writer *writer, const struct simulate_gpu *
 
 static void print_head(const struct writer *writer, const struct simulate *simulate)
 {
-	char from[TELL_MAX], to[TELL_MAX];
+	char from[DESCRIBE_MAX], to[DESCRIBE_MAX];
 
-	tell_time(simulate->range.from, from);
-	tell_time(simulate->range.to, to);
+	describe_time(simulate->range.from, from);
+	describe_time(simulate->range.to, to);
 	writer_line(writer, "%s to %s; in force: %s", from, to, simulate->policies[SIMULATE_MODEL]);
 	if (simulate->has[SIMULATE_TRIAL])
 		writer_line(writer, "on trial: %s%s", simulate->policies[SIMULATE_TRIAL],

@@ -7,7 +7,7 @@
 #define GOVER_CTL_SIMULATE_SIMULATE_H
 
 #include "gover-ctl/ctl.h"
-#include "gover-ctl/verb/range.h"
+#include "gover-ctl/verb/time-arg.h"
 #include "sim/experiment/recording.h"
 
 #define SIMULATE_GPUS_MAX 64
@@ -35,7 +35,7 @@ struct simulate_gpu {
 
 struct simulate {
 	/* asked */
-	struct range range;
+	struct time_range range;
 	const char *policy; /* NULL: that in force */
 	const char *const *sets;
 	size_t n_sets;

@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
-#include "gover-ctl/verb/field.h"
+#include "gover-ctl/field.h"
 #include "gover-ctl/verb/policy-set.h"
 #include "gover-ctl/simulate/simulate.h"
 #include "gover-ctl/verb/verbs.h"
@@ -82,7 +82,7 @@ static int take_sets(const struct simulate *simulate, json_t **ret_sets, struct 
 	int r = sets ? 0 : err_fail(reterr, ENOMEM, "out of memory");
 
 	for (size_t i = 0; r == 0 && i < simulate->n_sets; i++)
-		r = policy_set_take(sets, simulate->sets[i], simulate->in_force, reterr);
+		r = policy_set_add_pair(sets, simulate->sets[i], simulate->in_force, reterr);
 	if (r == 0 && json_object_get(sets, "name"))
 		r = err_fail(reterr, EINVAL, "name: a policy is named with --policy");
 	if (r < 0)
@@ -295,7 +295,7 @@ static enum ctl_exit take_newcomers(const struct args *args, struct simulate *si
 
 static enum ctl_exit take_args(const struct args *args, struct simulate *simulate)
 {
-	enum ctl_exit r = range_take(args, "simulate", DAY_S, &simulate->range);
+	enum ctl_exit r = time_arg_get_range(args, "simulate", DAY_S, &simulate->range);
 	const char *gpu = args->values[OPTION_GPU];
 
 	if (r == CTL_DONE && gpu)
@@ -306,7 +306,7 @@ static enum ctl_exit take_args(const struct args *args, struct simulate *simulat
 		r = refuse_policy(simulate->policy);
 	simulate->sets = args->labels;
 	simulate->n_sets = args->n_labels;
-	simulate->seed = args_has(args, OPTION_SEED) ? (uint64_t)args_number(args, OPTION_SEED)
+	simulate->seed = args_has(args, OPTION_SEED) ? (uint64_t)args_get_number(args, OPTION_SEED)
 						     : SEED_DEFAULT;
 	return r == CTL_DONE ? take_newcomers(args, simulate) : r;
 }

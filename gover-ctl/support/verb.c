@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "gover-ctl/doctor/report.h"
-#include "gover-ctl/verb/field.h"
+#include "gover-ctl/field.h"
 #include "gover-ctl/support/redact.h"
 #include "gover-ctl/support/host.h"
 #include "gover-ctl/support/tarball.h"
@@ -68,7 +68,7 @@ static void ask(struct support *support, const struct question *question)
 		.method = "GET", .path = question->path, .any_text = question->text};
 	struct reply reply = {0};
 	struct err err = {.msg = ""};
-	int r = ctl_try(support->ctl, &call, &reply, &err);
+	int r = ctl_try_request(support->ctl, &call, &reply, &err);
 
 	support->reached = support->reached || r == 0;
 	if (r != 0) {
@@ -107,7 +107,7 @@ static void collect(struct support *support)
 		ask(support, &questions[i]);
 	tell_version(support);
 	part = add_part(support, "doctor.json", "what this host has and lacks");
-	part->json = doctor_report(client_where(support->ctl->client), host_of(support),
+	part->json = doctor_report(client_address(support->ctl->client), host_of(support),
 				   support->parts[0].why);
 	part = add_part(support, "config.txt", "the configuration with its defaults");
 	pid = field_number(host_of(support), "pid");
@@ -321,11 +321,11 @@ enum ctl_exit verb_support(struct ctl *ctl, const struct args *args)
 	char path_text[64];
 	const char *path = args->n_words > 0 ? args->words[0] : path_text;
 	struct err err = {.msg = ""};
-	int r = ctl_open(ctl, &err);
+	int r = ctl_open_client(ctl, &err);
 
 	default_path(support.now_s, path_text);
 	if (r < 0)
-		return ctl_fail(ctl_exit_of(r), "%s", err.msg);
+		return ctl_fail(ctl_exit_code(r), "%s", err.msg);
 	if (strcmp(path, "-") == 0 && (ctl->writer.tty || ctl->writer.json))
 		return ctl_fail(CTL_USAGE, "support: an archive cannot be on standard output %s",
 				ctl->writer.json ? "beside --json" : "where that is a terminal");

@@ -49,7 +49,7 @@ static int put_cut(const struct canvas *canvas, const char *text, int limit)
 
 static int columns_left(const struct canvas *canvas)
 {
-	if (canvas_left(canvas) <= 0)
+	if (canvas_lines_left(canvas) <= 0)
 		return 0;
 	return canvas->width > 0 ? canvas->width - canvas->column : INT_MAX - canvas->column;
 }
@@ -77,7 +77,7 @@ void canvas_field(struct canvas *canvas, int columns, const char *text)
 
 void canvas_colour(struct canvas *canvas, enum writer_colour colour)
 {
-	if (canvas_left(canvas) <= 0 || !canvas->writer->colours)
+	if (canvas_lines_left(canvas) <= 0 || !canvas->writer->colours)
 		return;
 	if (canvas->out)
 		fputs(writer_colour(canvas->writer, colour), canvas->out);
@@ -132,9 +132,9 @@ void canvas_spark(struct canvas *canvas, int columns, const float *values, int n
 	canvas->column += columns;
 }
 
-void canvas_end(struct canvas *canvas)
+void canvas_end_line(struct canvas *canvas)
 {
-	if (canvas_left(canvas) <= 0)
+	if (canvas_lines_left(canvas) <= 0)
 		return;
 	canvas_colour(canvas, WRITER_PLAIN);
 	canvas->row++;
@@ -145,7 +145,7 @@ void canvas_end(struct canvas *canvas)
 		screen_move(canvas->row);
 }
 
-int canvas_left(const struct canvas *canvas)
+int canvas_lines_left(const struct canvas *canvas)
 {
 	return canvas->height > 0 ? canvas->height - canvas->row : INT_MAX;
 }

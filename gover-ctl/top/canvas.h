@@ -30,8 +30,8 @@ void canvas_bar(struct canvas *canvas, int columns, double fraction);
  * gap, and so is what is not there yet. */
 void canvas_spark(struct canvas *canvas, int columns, const float *values, int n, double full);
 /* Ends the line. */
-void canvas_end(struct canvas *canvas);
+void canvas_end_line(struct canvas *canvas);
 /* Lines that still fit; a large number where there is no limit. */
-int canvas_left(const struct canvas *canvas);
+int canvas_lines_left(const struct canvas *canvas);
 
 #endif

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "gover-ctl/verb/field.h"
+#include "gover-ctl/field.h"
 #include "gover-ctl/top/screen.h"
-#include "gover-ctl/top/top.h"
+#include "gover-ctl/top/picture.h"
 #include "gover-ctl/verb/verbs.h"
 
 #define REFRESH_MS 1000
@@ -22,7 +22,7 @@
 struct top {
 	struct ctl *ctl;
 	struct reply host, decisions;
-	struct trails trails;
+	struct sparks sparks;
 	struct top_view view;
 	char notice[ERR_MSG_MAX]; /* why there is no answer; "": there is one */
 };
@@ -31,7 +31,7 @@ static int fetch_one(struct ctl *ctl, const char *path, struct reply *reply, str
 {
 	struct client_call call = {.method = "GET", .path = path};
 	struct reply fresh = {0};
-	int r = ctl_try(ctl, &call, &fresh, reterr);
+	int r = ctl_try_request(ctl, &call, &fresh, reterr);
 
 	if (r != 0) {
 		reply_fini(&fresh);
@@ -56,8 +56,8 @@ static int fetch(struct top *top)
 	if (r == 0)
 		r = fetch_one(top->ctl, path, &top->decisions, &err);
 	memcpy(top->notice, err.msg, sizeof(top->notice));
-	if (trails_note(&top->trails, answered ? json_object_get(top->host.json, "vgpus") : NULL) <
-		    0 &&
+	if (sparks_record(&top->sparks,
+			  answered ? json_object_get(top->host.json, "vgpus") : NULL) < 0 &&
 	    r == 0)
 		r = -ENOMEM;
 	return r;
@@ -80,19 +80,19 @@ static void recall(struct top *top)
 		const char *id = field_text(vgpu, "id");
 
 		snprintf(path, sizeof(path), "/v1/vgpus/%s/history?from=%lld&to=%lld&step=%d", id,
-			 now - (long long)TRAIL_MAX * step_s, now, step_s);
+			 now - (long long)SPARK_READINGS_MAX * step_s, now, step_s);
 		if (i == RECALL_MAX || fetch_one(top->ctl, path, &reply, &err) < 0)
 			return;
-		trails_recall(&top->trails, id, json_object_get(reply.json, "points"));
+		sparks_prepend_history(&top->sparks, id, json_object_get(reply.json, "points"));
 	}
 }
 
-static struct top_facts facts_of(const struct top *top)
+static struct picture_data facts_of(const struct top *top)
 {
-	return (struct top_facts){
+	return (struct picture_data){
 		.host = top->host.json,
 		.decisions = top->decisions.json,
-		.trails = &top->trails,
+		.sparks = &top->sparks,
 		.notice = top->notice[0] ? top->notice : NULL,
 	};
 }
@@ -104,9 +104,9 @@ static int print_batch(struct top *top, long count)
 	struct canvas canvas = {.out = writer->out, .writer = writer, .width = writer->width};
 
 	for (;;) {
-		struct top_facts facts = facts_of(top);
+		struct picture_data facts = facts_of(top);
 
-		top_draw(&canvas, &facts, &top->view);
+		picture_draw(&canvas, &facts, &top->view);
 		if (fflush(writer->out) != 0)
 			return -errno;
 		if (count > 0 && --count == 0)
@@ -120,11 +120,11 @@ static int print_batch(struct top *top, long count)
 static void draw_screen(struct top *top)
 {
 	struct canvas canvas = {.writer = &top->ctl->writer};
-	struct top_facts facts = facts_of(top);
+	struct picture_data facts = facts_of(top);
 
 	screen_size(&canvas.height, &canvas.width);
 	screen_clear();
-	top_draw(&canvas, &facts, &top->view);
+	picture_draw(&canvas, &facts, &top->view);
 	screen_show();
 }
 
@@ -146,7 +146,7 @@ static int wait_key(struct top *top, uint64_t begun_ns)
 			return 0;
 		if (key > 0)
 			r = top_view_key(&top->view, key, json_object_get(top->host.json, "vgpus"));
-		if (r == 1 || r == TOP_ASK)
+		if (r == 1 || r == TOP_REFRESH)
 			return r == 1 ? 1 : 0;
 		draw_screen(top);
 	}
@@ -190,7 +190,7 @@ static enum ctl_exit take_options(struct top *top, const struct args *args, bool
 	struct err err;
 
 	top->view.delay_ms = args_has(args, OPTION_DELAY)
-				     ? (int)(args_number(args, OPTION_DELAY) * 1000)
+				     ? (int)(args_get_number(args, OPTION_DELAY) * 1000)
 				     : REFRESH_MS;
 	if (filter && strlen(filter) >= TOP_FILTER_MAX)
 		return ctl_fail(CTL_USAGE, "top: --filter: longer than %d characters",
@@ -214,28 +214,29 @@ enum ctl_exit verb_top(struct ctl *ctl, const struct args *args)
 {
 	struct top top = {.ctl = ctl};
 	bool once = args_has(args, OPTION_ONCE), batch = once || args_has(args, OPTION_BATCH);
-	long count = once			       ? 1
-		     : args_has(args, OPTION_PICTURES) ? (long)args_number(args, OPTION_PICTURES)
-						       : 0;
+	long count = once ? 1
+		     : args_has(args, OPTION_PICTURES)
+			     ? (long)args_get_number(args, OPTION_PICTURES)
+			     : 0;
 	enum ctl_exit done = take_options(&top, args, batch || count > 0);
 	struct err err;
 	int r;
 
 	if (done != CTL_DONE)
 		return done;
-	r = ctl_open(ctl, &err);
+	r = ctl_open_client(ctl, &err);
 	if (r < 0)
-		return ctl_fail(ctl_exit_of(r), "%s", err.msg);
+		return ctl_fail(ctl_exit_code(r), "%s", err.msg);
 	client_set_timeout(ctl->client, ANSWER_MS);
 	r = fetch(&top);
 	if (r != 0) {
-		done = ctl_fail(ctl_exit_of(r), "%s", top.notice[0] ? top.notice : strerror(-r));
+		done = ctl_fail(ctl_exit_code(r), "%s", top.notice[0] ? top.notice : strerror(-r));
 	} else {
 		recall(&top);
 		done = show(&top, batch || count > 0, count);
 	}
 	reply_fini(&top.host);
 	reply_fini(&top.decisions);
-	trails_fini(&top.trails);
+	sparks_fini(&top.sparks);
 	return done;
 }

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/verb/field.h"
+#include "gover-ctl/field.h"
 #include "gover-ctl/top/screen.h"
-#include "gover-ctl/verb/tell.h"
+#include "gover-ctl/verb/describe.h"
 #include "gover-ctl/top/view.h"
 
 static const struct column {
@@ -93,12 +93,12 @@ static bool holds(const char *text, const char *part)
 static bool passes(const json_t *vgpu, const char *filter)
 {
 	json_t *labels = json_object_get(vgpu, "labels"), *value;
-	char text[TELL_MAX];
+	char text[DESCRIBE_MAX];
 	const char *key;
 
 	if (!filter[0])
 		return true;
-	tell_notes(vgpu, text);
+	describe_notes(vgpu, text);
 	if (holds(field_text(vgpu, "id"), filter) || holds(field_text(vgpu, "vm"), filter) ||
 	    holds(field_text(vgpu, "gpu"), filter) || holds(text, filter))
 		return true;
@@ -197,11 +197,11 @@ static int toggle_focus(struct top_view *view, const json_t *vgpus)
 {
 	if (view->focus[0]) {
 		view->focus[0] = '\0';
-		return TOP_ASK;
+		return TOP_REFRESH;
 	}
 	move(view, vgpus, 0);
 	memcpy(view->focus, view->cursor, sizeof(view->focus));
-	return TOP_ASK;
+	return TOP_REFRESH;
 }
 
 static void erase_last(char *text)
@@ -309,7 +309,7 @@ static int table_key(struct top_view *view, int key, const json_t *vgpus)
 	case 'p':
 	case ' ':
 		view->paused = !view->paused;
-		return view->paused ? 0 : TOP_ASK;
+		return view->paused ? 0 : TOP_REFRESH;
 	case '+':
 	case '-':
 		change_delay(view, key == '+');

@@ -53,8 +53,8 @@ const char *top_view_column(enum top_column column); /* its name */
  * memory. */
 const json_t **top_view_rows(const struct top_view *view, const json_t *vgpus, size_t *ret_n);
 
-/* What a key (screen.h) changes. 1: quit; 0: draw again; TOP_ASK: ask the daemon at once. */
-#define TOP_ASK 2
+/* What a key (screen.h) changes. 1: quit; 0: draw again; TOP_REFRESH: ask the daemon at once. */
+#define TOP_REFRESH 2
 int top_view_key(struct top_view *view, int key, const json_t *vgpus);
 
 /* Moves the window of @lines rows so that the cursor is in it; returns the cursor's row. */

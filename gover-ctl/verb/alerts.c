@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* alerts, ack. Must never clear an alert: only the daemon sees when its cause has ended. */
 #include "base/parse.h"
-#include "gover-ctl/verb/field.h"
+#include "gover-ctl/field.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/verbs.h"
 
@@ -11,7 +11,7 @@ enum ctl_exit verb_alerts(struct ctl *ctl, const struct args *args)
 	enum ctl_exit r = ctl_request(ctl, "GET", NULL, &reply, "/v1/alerts%s",
 				      args_has(args, OPTION_ALL) ? "?all=true" : "");
 
-	return r == CTL_DONE ? tables_answer(&ctl->writer, &table_alerts, &reply) : r;
+	return r == CTL_DONE ? tables_print_reply(&ctl->writer, &table_alerts, &reply) : r;
 }
 
 enum ctl_exit verb_alert_ack(struct ctl *ctl, const struct args *args)
@@ -27,7 +27,7 @@ enum ctl_exit verb_alert_ack(struct ctl *ctl, const struct args *args)
 	if (r != CTL_DONE)
 		return r;
 	if (ctl->writer.json)
-		writer_answer(&ctl->writer, &reply);
+		writer_reply(&ctl->writer, &reply);
 	else
 		writer_line(&ctl->writer, "acknowledged: alert %lld, %s: %s", (long long)id,
 			    field_text(reply.json, "name"), field_text(reply.json, "text"));

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/verb/field.h"
+#include "gover-ctl/field.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/verbs.h"
 
@@ -87,5 +87,5 @@ enum ctl_exit verb_audit(struct ctl *ctl, const struct args *args)
 		ctl_request(ctl, "GET", NULL, &reply, "/v1/audit?limit=%s%s%s",
 			    limit ? limit : "100", after ? "&after=" : "", after ? after : "");
 
-	return r == CTL_DONE ? tables_answer(&ctl->writer, &table, &reply) : r;
+	return r == CTL_DONE ? tables_print_reply(&ctl->writer, &table, &reply) : r;
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/verb/field.h"
+#include "gover-ctl/field.h"
 #include "gover-ctl/verb/usage.h"
 #include "gover-ctl/verb/verbs.h"
 #include "gover-d/config/config.h"
@@ -62,7 +62,7 @@ static void take_option(struct line *line, const char *name)
 	size_t length = strcspn(name, "=");
 
 	for (int id = 0; id < OPTION_COUNT; id++) {
-		const struct option_info *info = option_info((enum option_id)id);
+		const struct option_info *info = args_get_option((enum option_id)id);
 
 		if (!(allowed_options(line) & OPTION(id)) || strlen(info->name) != length ||
 		    strncmp(info->name, name, length) != 0)
@@ -104,7 +104,7 @@ static void put(const struct line *line, const char *candidate, const char *abou
 	if (strncmp(candidate, line->last, strlen(line->last)) != 0)
 		return;
 	snprintf(text, sizeof(text), "%s", about);
-	writer_defuse(text);
+	writer_mask_controls(text);
 	fprintf(line->ctl->writer.out, "%s%s%s\n", candidate, text[0] ? "\t" : "", text);
 }
 
@@ -113,7 +113,7 @@ static void put_options(const struct line *line)
 	char word[64];
 
 	for (int id = 0; id < OPTION_COUNT; id++) {
-		const struct option_info *info = option_info((enum option_id)id);
+		const struct option_info *info = args_get_option((enum option_id)id);
 
 		if (!(allowed_options(line) & OPTION(id)) ||
 		    (line->given & OPTION(id) && info->type != OPTION_PAIR))
@@ -141,8 +141,8 @@ static void put_verbs(const struct line *line, const char *first)
 		/* Verbs with the same first word are neighbours in the table. */
 		if (strcmp(word, before) != 0)
 			put(line, word,
-			    help_list_family(word, seconds, sizeof(seconds)) ? seconds
-									     : verb->summary);
+			    usage_list_subverbs(word, seconds, sizeof(seconds)) ? seconds
+										: verb->summary);
 		strcpy(before, word);
 	}
 }
@@ -181,10 +181,10 @@ static void put_list(const struct line *line, const struct list *list)
 	char text[32];
 	size_t i;
 
-	if (ctl_open(line->ctl, &err) < 0)
+	if (ctl_open_client(line->ctl, &err) < 0)
 		return;
 	client_set_timeout(line->ctl->client, ANSWER_MS);
-	if (ctl_try(line->ctl, &call, &reply, &err) != 0)
+	if (ctl_try_request(line->ctl, &call, &reply, &err) != 0)
 		return;
 	json_array_foreach (json_object_get(reply.json, list->member), i, row) {
 		const char *id = field_text(row, list->field);
@@ -219,7 +219,7 @@ static void put_candidates(const struct line *line, int index)
 {
 	const struct verb *verb = line->verb;
 	const struct option_info *option =
-		line->option >= 0 ? option_info((enum option_id)line->option) : NULL;
+		line->option >= 0 ? args_get_option((enum option_id)line->option) : NULL;
 
 	if (option && (option->type == OPTION_TEXT || line->option == OPTION_SET))
 		put_values(line, option->arg);

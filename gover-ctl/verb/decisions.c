@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* decisions, why: what was decided and for what reason. Must never guess a reason of its own. */
-#include "gover-ctl/verb/field.h"
+#include "gover-ctl/field.h"
 #include "gover-ctl/verb/tables.h"
-#include "gover-ctl/verb/tell.h"
+#include "gover-ctl/verb/describe.h"
 #include "gover-ctl/verb/verbs.h"
 
 #define WHY_DECISIONS 10
@@ -18,16 +18,16 @@ enum ctl_exit verb_decisions(struct ctl *ctl, const struct args *args)
 		r = ctl_request(ctl, "GET", NULL, &reply, "/v1/decisions?limit=%s%s%s%s%s",
 				limit ? limit : "100", after ? "&after=" : "", after ? after : "",
 				vgpu ? "&vgpu=" : "", vgpu ? vgpu : "");
-	return r == CTL_DONE ? tables_answer(&ctl->writer, &table_decisions, &reply) : r;
+	return r == CTL_DONE ? tables_print_reply(&ctl->writer, &table_decisions, &reply) : r;
 }
 
 static void print_decision(const struct writer *writer, const json_t *decision)
 {
-	char time[TELL_MAX], moves[TELL_MAX], numbers[TELL_MAX];
+	char time[DESCRIBE_MAX], moves[DESCRIBE_MAX], numbers[DESCRIBE_MAX];
 
-	tell_time(field_text(decision, "time"), time);
-	tell_moves(decision, moves);
-	tell_numbers(decision, numbers);
+	describe_time(field_text(decision, "time"), time);
+	describe_moves(decision, moves);
+	describe_numbers(decision, numbers);
 	writer_line(writer, "%s  %s, decision %.0f: %s", time, field_text(decision, "kind"),
 		    field_number(decision, "id"), field_text(decision, "why"));
 	if (moves[0])
@@ -41,10 +41,10 @@ enum ctl_exit verb_why(struct ctl *ctl, const struct args *args)
 	CLEANUP_REPLY struct reply vgpu = {0}, answer = {0};
 	const char *id = args->words[0];
 	const json_t *decisions, *decision;
-	int limit =
-		args_has(args, OPTION_LIMIT) ? (int)args_number(args, OPTION_LIMIT) : WHY_DECISIONS;
+	int limit = args_has(args, OPTION_LIMIT) ? (int)args_get_number(args, OPTION_LIMIT)
+						 : WHY_DECISIONS;
 	enum ctl_exit r = ctl_check_id("vGPU", id);
-	char text[TELL_MAX];
+	char text[DESCRIBE_MAX];
 	size_t i;
 
 	if (r == CTL_DONE)
@@ -55,10 +55,10 @@ enum ctl_exit verb_why(struct ctl *ctl, const struct args *args)
 	if (r != CTL_DONE)
 		return r;
 	if (ctl->writer.json) {
-		writer_answer(&ctl->writer, &answer);
+		writer_reply(&ctl->writer, &answer);
 		return CTL_DONE;
 	}
-	tell_vgpu(vgpu.json, text);
+	describe_vgpu(vgpu.json, text);
 	writer_line(&ctl->writer, "%s", text);
 	decisions = json_object_get(answer.json, "decisions");
 	if (json_array_size(decisions) == 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* `economics`: what was earned and owed. Must never reckon: it tells what the daemon says. */
-#include "gover-ctl/verb/field.h"
-#include "gover-ctl/verb/range.h"
+#include "gover-ctl/field.h"
+#include "gover-ctl/verb/time-arg.h"
 #include "gover-ctl/verb/tables.h"
-#include "gover-ctl/verb/tell.h"
+#include "gover-ctl/verb/describe.h"
 #include "gover-ctl/verb/verbs.h"
 
 #define DAY_S (24 * 3600)
@@ -19,9 +19,9 @@ static void print_prices(const struct writer *writer, const json_t *prices)
 	size_t i;
 
 	json_array_foreach (prices, i, price) {
-		char since[TELL_MAX];
+		char since[DESCRIBE_MAX];
 
-		tell_time(field_text(price, "time"), since);
+		describe_time(field_text(price, "time"), since);
 		writer_line(writer,
 			    "%s from %s: %.6g for an hour of the whole GPU, %.6g owed for a broken "
 			    "second",
@@ -42,7 +42,7 @@ static enum ctl_exit print_accounts(const struct writer *writer, json_t *answer,
 		rows = json_pack("{s:[O, O]}", "accounts", answer, without);
 	if (!rows)
 		return out_of_memory();
-	r = tables_print(writer, &table_accounts, rows);
+	r = tables_print_rows(writer, &table_accounts, rows);
 	json_decref(rows);
 	return r;
 }
@@ -62,17 +62,17 @@ static enum ctl_exit print_rows(const struct writer *writer, const struct table 
 			return out_of_memory();
 	}
 	writer_line(writer, "%s", "");
-	return tables_print(writer, table, answer);
+	return tables_print_rows(writer, table, answer);
 }
 
 static enum ctl_exit print(const struct writer *writer, json_t *answer)
 {
 	json_t *without = json_object_get(answer, "without_overselling");
-	char from[TELL_MAX], to[TELL_MAX];
+	char from[DESCRIBE_MAX], to[DESCRIBE_MAX];
 	enum ctl_exit r;
 
-	tell_time(field_text(answer, "from"), from);
-	tell_time(field_text(answer, "to"), to);
+	describe_time(field_text(answer, "from"), from);
+	describe_time(field_text(answer, "to"), to);
 	writer_line(writer, "%s to %s, %.2f GPU hours watched", from, to,
 		    field_number(answer, "watched_hours"));
 	print_prices(writer, json_object_get(answer, "prices"));
@@ -88,8 +88,8 @@ static enum ctl_exit print(const struct writer *writer, json_t *answer)
 enum ctl_exit verb_economics(struct ctl *ctl, const struct args *args)
 {
 	CLEANUP_REPLY struct reply reply = {0};
-	struct range range;
-	enum ctl_exit r = range_take(args, "economics", DAY_S, &range);
+	struct time_range range;
+	enum ctl_exit r = time_arg_get_range(args, "economics", DAY_S, &range);
 
 	if (r == CTL_DONE)
 		r = ctl_request(ctl, "GET", NULL, &reply, "/v1/economics?from=%s&to=%s", range.from,
@@ -98,6 +98,6 @@ enum ctl_exit verb_economics(struct ctl *ctl, const struct args *args)
 		return r;
 	if (!ctl->writer.json)
 		return print(&ctl->writer, reply.json);
-	writer_answer(&ctl->writer, &reply);
+	writer_reply(&ctl->writer, &reply);
 	return CTL_DONE;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* freeze, thaw, drain: whether the daemon acts on a GPU and sells on it. Must never change a cap.
  */
-#include "gover-ctl/verb/field.h"
+#include "gover-ctl/field.h"
 #include "gover-ctl/verb/verbs.h"
 
 struct change {
@@ -20,7 +20,7 @@ static enum ctl_exit change_one(struct ctl *ctl, const char *gpu, const struct c
 	r = ctl_request(ctl, "PATCH", body, &reply, "/v1/gpus/%s", gpu);
 	json_decref(body);
 	if (r == CTL_DONE && ctl->writer.json)
-		writer_answer(&ctl->writer, &reply);
+		writer_reply(&ctl->writer, &reply);
 	else if (r == CTL_DONE)
 		writer_line(&ctl->writer, "%s: %s", gpu, change->told);
 	return r;
@@ -48,7 +48,7 @@ static enum ctl_exit change_all(struct ctl *ctl, const struct args *args,
 		return ctl_fail(CTL_FAILED,
 				"gover-d at %s drives no GPU: `gover-ctl doctor` says what "
 				"this host lacks",
-				client_where(ctl->client));
+				client_address(ctl->client));
 	json_array_foreach (gpus, i, gpu) {
 		enum ctl_exit r = change_one(ctl, field_text(gpu, "name"), change);
 

@@ -18,7 +18,7 @@ static bool help_family(const struct writer *writer, const char *word)
 			continue;
 		if (any)
 			fputc('\n', writer->out);
-		help_verb(writer->out, verbs_at(i));
+		usage_print_verb(writer->out, verbs_at(i));
 		any = true;
 	}
 	return any;
@@ -31,16 +31,16 @@ enum ctl_exit verb_help(struct ctl *ctl, const struct args *args)
 	int used;
 
 	if (args->n_words == 0) {
-		help_all(ctl->writer.out);
+		usage_print_all(ctl->writer.out);
 		return CTL_DONE;
 	}
 	verb = verbs_find(args->words, args->n_words, &used);
 	if (verb && used == args->n_words) {
-		help_verb(ctl->writer.out, verb);
+		usage_print_verb(ctl->writer.out, verb);
 		return CTL_DONE;
 	}
 	if (args->n_words == 1 && help_family(&ctl->writer, args->words[0]))
 		return CTL_DONE;
-	help_explain_unknown(args->words, args->n_words, &err);
+	usage_explain_unknown(args->words, args->n_words, &err);
 	return ctl_fail(CTL_USAGE, "%s", err.msg);
 }

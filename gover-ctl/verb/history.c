@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* `history`: what a vGPU got and did over time. Must never read the database itself. */
-#include "gover-ctl/verb/range.h"
+#include "gover-ctl/verb/time-arg.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/verbs.h"
-#include "gover-ctl/verb/when.h"
 
 enum ctl_exit verb_history(struct ctl *ctl, const struct args *args)
 {
 	CLEANUP_REPLY struct reply reply = {0};
 	enum ctl_exit r = ctl_check_id("vGPU", args->words[0]);
-	struct range range;
+	struct time_range range;
 	char step[32] = "";
 	int64_t step_s;
 
 	if (r == CTL_DONE)
-		r = range_take(args, "history", 3600, &range);
+		r = time_arg_get_range(args, "history", 3600, &range);
 	if (r != CTL_DONE)
 		return r;
 	if (args_has(args, OPTION_STEP)) {
-		if (when_parse_span(args->values[OPTION_STEP], &step_s) < 0)
+		if (time_arg_parse_span(args->values[OPTION_STEP], &step_s) < 0)
 			return ctl_fail(CTL_USAGE,
 					"--step '%s': allowed are seconds, or 30s, 5m, 1h, "
 					"1d",
@@ -27,5 +26,5 @@ enum ctl_exit verb_history(struct ctl *ctl, const struct args *args)
 	}
 	r = ctl_request(ctl, "GET", NULL, &reply, "/v1/vgpus/%s/history?from=%s&to=%s%s",
 			args->words[0], range.from, range.to, step);
-	return r == CTL_DONE ? tables_answer(&ctl->writer, &table_history, &reply) : r;
+	return r == CTL_DONE ? tables_print_reply(&ctl->writer, &table_history, &reply) : r;
 }

@@ -7,13 +7,13 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/verb/field.h"
+#include "gover-ctl/field.h"
 #include "gover-ctl/verb/launch.h"
 
 #define LIBRARY "libgover-fps.so"
 
-int run_find_library(const char *override, const char *exe, char ret_path[PATH_MAX],
-		     struct err *reterr)
+int launch_find_library(const char *override, const char *exe, char ret_path[PATH_MAX],
+			struct err *reterr)
 {
 	static const char *const places[] = {"", "../lib/gover/"};
 	const char *slash = strrchr(exe, '/');
@@ -52,7 +52,7 @@ int run_find_library(const char *override, const char *exe, char ret_path[PATH_M
 	return 0;
 }
 
-int run_preload(const char *library, const char *before, char *ret_value, size_t size)
+int launch_make_preload(const char *library, const char *before, char *ret_value, size_t size)
 {
 	bool more = before && before[0];
 	int n = snprintf(ret_value, size, "%s%s%s", library, more ? ":" : "", more ? before : "");
@@ -60,7 +60,7 @@ int run_preload(const char *library, const char *before, char *ret_value, size_t
 	return n < (int)size ? 0 : -ENAMETOOLONG;
 }
 
-double run_fps_max(double target_fps)
+double launch_choose_fps_max(double target_fps)
 {
 	if (!(target_fps > 0))
 		return 0;
@@ -76,7 +76,7 @@ static int executable(const char *path)
 	return S_ISREG(st.st_mode) && access(path, X_OK) == 0 ? 0 : -EACCES;
 }
 
-int run_find_command(const char *command, const char *search_path)
+int launch_find_command(const char *command, const char *search_path)
 {
 	int worst = -ENOENT;
 	char path[PATH_MAX];
@@ -115,7 +115,7 @@ static int enter_one(const char *path, long pid, struct err *reterr)
 	return err_fail(reterr, r, "%s: %s%s", path, strerror(r), advice);
 }
 
-int run_enter(const json_t *vgpu, long pid, struct err *reterr)
+int launch_enter_vgpu(const json_t *vgpu, long pid, struct err *reterr)
 {
 	const json_t *attach = json_object_get(vgpu, "attach"), *place;
 	const json_t *places = json_object_get(attach, "cgroup_procs");

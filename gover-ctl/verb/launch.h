@@ -15,21 +15,21 @@
  * in
  * ../lib/gover of there. -ENOENT with a sentence that says where was looked; -EINVAL: a path that
  * LD_PRELOAD cannot carry. */
-int run_find_library(const char *override, const char *exe, char ret_path[PATH_MAX],
-		     struct err *reterr);
+int launch_find_library(const char *override, const char *exe, char ret_path[PATH_MAX],
+			struct err *reterr);
 
 /* The value of LD_PRELOAD: @library before what stands there (NULL: nothing). -ENAMETOOLONG. */
-int run_preload(const char *library, const char *before, char *ret_value, size_t size);
+int launch_make_preload(const char *library, const char *before, char *ret_value, size_t size);
 
 /* The pace of a program that is promised @target_fps: a little above it. 0: none, no promise. */
-double run_fps_max(double target_fps);
+double launch_choose_fps_max(double target_fps);
 
 /* Where execvp() would find @command on @search_path (PATH). 0, -ENOENT, or -EACCES: found, and may
  * not be executed. */
-int run_find_command(const char *command, const char *search_path);
+int launch_find_command(const char *command, const char *search_path);
 
 /* Puts process @pid into the vGPU through every file of attach.cgroup_procs. -EOPNOTSUPP: this vGPU
  * has no place for programs; others with a sentence naming the file. */
-int run_enter(const json_t *vgpu, long pid, struct err *reterr);
+int launch_enter_vgpu(const json_t *vgpu, long pid, struct err *reterr);
 
 #endif

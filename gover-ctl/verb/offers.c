@@ -6,10 +6,10 @@
 #include <sys/random.h>
 
 #include "base/parse.h"
-#include "gover-ctl/verb/field.h"
+#include "gover-ctl/field.h"
 #include "gover-ctl/verb/tables.h"
-#include "gover-ctl/verb/tell.h"
-#include "gover-ctl/verb/terms.h"
+#include "gover-ctl/verb/describe.h"
+#include "gover-ctl/verb/contract-args.h"
 #include "gover-ctl/verb/verbs.h"
 
 #define KEY_MAX 128 /* with its NUL, as the daemon keeps it */
@@ -20,7 +20,7 @@ enum ctl_exit verb_offers(struct ctl *ctl, const struct args *args)
 	enum ctl_exit r = ctl_request(ctl, "GET", NULL, &reply, "/v1/offers%s",
 				      args_has(args, OPTION_ALL) ? "?all=true" : "");
 
-	return r == CTL_DONE ? tables_answer(&ctl->writer, &table_offers, &reply) : r;
+	return r == CTL_DONE ? tables_print_reply(&ctl->writer, &table_offers, &reply) : r;
 }
 
 /* The key given, or a random one. */
@@ -50,8 +50,8 @@ static enum ctl_exit choose_key(const struct args *args, char key[KEY_MAX])
 
 static json_t *claim_body(const struct args *args)
 {
-	json_t *body = terms_body(args), *labels = json_object();
-	int r = terms_merge_labels(args, labels);
+	json_t *body = contract_args_make_body(args), *labels = json_object();
+	int r = contract_args_merge_labels(args, labels);
 
 	if (r == 0)
 		r = json_object_set_new(body, "id", json_string(args->values[OPTION_NEWCOMER]));
@@ -69,12 +69,12 @@ static enum ctl_exit send_claim(struct ctl *ctl, const char *path, const json_t 
 {
 	struct client_call call = {.method = "POST", .path = path, .body = body, .key = key};
 	struct err err;
-	int r = ctl_try(ctl, &call, ret_reply, &err);
+	int r = ctl_try_request(ctl, &call, ret_reply, &err);
 
 	if (r == 0)
 		return CTL_DONE;
 	if (r != -ECONNRESET)
-		return ctl_fail(ctl_exit_of(r), "%s", err.msg);
+		return ctl_fail(ctl_exit_code(r), "%s", err.msg);
 	return ctl_fail(CTL_UNREACHABLE,
 			"%s; whether the claim was taken is not known: the same "
 			"command with --key %s tells and claims nothing twice",
@@ -85,7 +85,7 @@ enum ctl_exit verb_offer_claim(struct ctl *ctl, const struct args *args)
 {
 	CLEANUP_REPLY struct reply reply = {0};
 	enum ctl_exit r = ctl_check_id("vGPU", args->values[OPTION_NEWCOMER]);
-	char path[CLIENT_PATH_MAX], key[KEY_MAX], text[TELL_MAX];
+	char path[CLIENT_PATH_MAX], key[KEY_MAX], text[DESCRIBE_MAX];
 	json_t *body;
 	int64_t id;
 
@@ -103,10 +103,10 @@ enum ctl_exit verb_offer_claim(struct ctl *ctl, const struct args *args)
 	if (r != CTL_DONE)
 		return r;
 	if (ctl->writer.json) {
-		writer_answer(&ctl->writer, &reply);
+		writer_reply(&ctl->writer, &reply);
 		return CTL_DONE;
 	}
-	tell_vgpu(json_object_get(reply.json, "vgpu"), text);
+	describe_vgpu(json_object_get(reply.json, "vgpu"), text);
 	writer_line(&ctl->writer, "claimed: offer %lld: %s", (long long)id, text);
 	return CTL_DONE;
 }

@@ -53,7 +53,7 @@ static int value_like(const json_t *now, const char *key, const char *text, json
 	return *ret_value ? 0 : err_fail(reterr, ENOMEM, "out of memory");
 }
 
-int policy_set_take(json_t *body, const char *pair, const json_t *policy, struct err *reterr)
+int policy_set_add_pair(json_t *body, const char *pair, const json_t *policy, struct err *reterr)
 {
 	json_t *params = json_object_get(policy, "params"), *value;
 	const char *equals = strchr(pair, '=');

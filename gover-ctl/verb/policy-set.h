@@ -12,6 +12,6 @@
  * "KEY=" and "KEY=default" put null: back to the file. -EINVAL with a sentence that names the key
  * (the nearest one where there is none of this name), the value and what is allowed; -ENOMEM.
  */
-int policy_set_take(json_t *body, const char *pair, const json_t *policy, struct err *reterr);
+int policy_set_add_pair(json_t *body, const char *pair, const json_t *policy, struct err *reterr);
 
 #endif

@@ -2,7 +2,7 @@
 /* policy show, policy set. Must never send a value of another type than the daemon's own. */
 #include <string.h>
 
-#include "gover-ctl/verb/field.h"
+#include "gover-ctl/field.h"
 #include "gover-ctl/verb/policy-set.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/verbs.h"
@@ -48,13 +48,13 @@ static enum ctl_exit print_policy(struct ctl *ctl, const struct reply *reply)
 	json_t *rows;
 
 	if (ctl->writer.json) {
-		writer_answer(&ctl->writer, reply);
+		writer_reply(&ctl->writer, reply);
 		return CTL_DONE;
 	}
 	rows = make_rows(reply->json);
 	if (!rows)
 		return ctl_fail(CTL_FAILED, "out of memory");
-	r = tables_print(&ctl->writer, &table_policy, rows);
+	r = tables_print_rows(&ctl->writer, &table_policy, rows);
 	json_decref(rows);
 	return r;
 }
@@ -97,10 +97,10 @@ enum ctl_exit verb_policy_set(struct ctl *ctl, const struct args *args)
 		return r;
 	body = json_object();
 	for (int i = 0; r == CTL_DONE && i < args->n_words; i++) {
-		int taken = policy_set_take(body, args->words[i], now.json, &err);
+		int taken = policy_set_add_pair(body, args->words[i], now.json, &err);
 
 		if (taken < 0)
-			r = ctl_fail(ctl_exit_of(taken), "policy set: %s", err.msg);
+			r = ctl_fail(ctl_exit_code(taken), "policy set: %s", err.msg);
 	}
 	if (r == CTL_DONE)
 		r = ctl_request(ctl, "PATCH", body, &reply, "/v1/policy");

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "gover-ctl/verb/field.h"
+#include "gover-ctl/field.h"
 #include "gover-ctl/verb/launch.h"
-#include "gover-ctl/verb/terms.h"
+#include "gover-ctl/verb/contract-args.h"
 #include "gover-ctl/verb/verbs.h"
 
 #define PRELOAD_MAX (4 * PATH_MAX)
@@ -27,9 +27,10 @@ static enum ctl_exit plan_library(struct plan *plan)
 	struct err err;
 
 	exe[n > 0 ? n : 0] = '\0';
-	if (run_find_library(getenv("GOVER_FPS_LIB"), exe, library, &err) < 0)
+	if (launch_find_library(getenv("GOVER_FPS_LIB"), exe, library, &err) < 0)
 		return ctl_fail(CTL_FAILED, "run: %s", err.msg);
-	if (run_preload(library, getenv("LD_PRELOAD"), plan->preload, sizeof(plan->preload)) < 0)
+	if (launch_make_preload(library, getenv("LD_PRELOAD"), plan->preload,
+				sizeof(plan->preload)) < 0)
 		return ctl_fail(CTL_FAILED, "run: LD_PRELOAD is longer than %d characters",
 				PRELOAD_MAX);
 	return CTL_DONE;
@@ -43,10 +44,10 @@ static enum ctl_exit refuse_command(const char *command, int error)
 
 static enum ctl_exit make_vgpu(struct ctl *ctl, const struct args *args, struct plan *plan)
 {
-	json_t *body = terms_body(args), *labels = json_object();
+	json_t *body = contract_args_make_body(args), *labels = json_object();
 	enum ctl_exit r;
 
-	if (terms_merge_labels(args, labels) < 0 ||
+	if (contract_args_merge_labels(args, labels) < 0 ||
 	    json_object_set_new(body, "id", json_string(args->values[OPTION_VGPU])) < 0 ||
 	    json_object_set(body, "labels", labels) < 0)
 		r = ctl_fail(CTL_FAILED, "out of memory");
@@ -71,7 +72,7 @@ static enum ctl_exit plan_vgpu(struct ctl *ctl, const struct args *args, struct 
 	if (ok != CTL_DONE)
 		return ok;
 	snprintf(path, sizeof(path), "/v1/vgpus/%s", id);
-	r = ctl_try(ctl, &call, &plan->vgpu, &err);
+	r = ctl_try_request(ctl, &call, &plan->vgpu, &err);
 	if (r == CLIENT_REFUSED && plan->vgpu.status == 404) {
 		if (args_has(args, OPTION_RUN_CAP))
 			return make_vgpu(ctl, args, plan);
@@ -81,8 +82,8 @@ static enum ctl_exit plan_vgpu(struct ctl *ctl, const struct args *args, struct 
 				id);
 	}
 	if (r != 0)
-		return ctl_fail(ctl_exit_of(r), "%s", err.msg);
-	if (terms_differ(args, plan->vgpu.json, differs, sizeof(differs)) > 0)
+		return ctl_fail(ctl_exit_code(r), "%s", err.msg);
+	if (contract_args_list_differences(args, plan->vgpu.json, differs, sizeof(differs)) > 0)
 		return ctl_fail(CTL_FAILED,
 				"run: vGPU '%s' has another contract: %s. Leave the option "
 				"out, or change it with `gover-ctl vgpu set`",
@@ -103,8 +104,8 @@ static void unmake_vgpu(struct ctl *ctl, const struct plan *plan)
 static int put_pace(const struct args *args, const json_t *vgpu)
 {
 	double pace = args_has(args, OPTION_FPS_MAX)
-			      ? args_number(args, OPTION_FPS_MAX)
-			      : run_fps_max(field_number(vgpu, "target_fps"));
+			      ? args_get_number(args, OPTION_FPS_MAX)
+			      : launch_choose_fps_max(field_number(vgpu, "target_fps"));
 	char text[32];
 
 	if (pace > 0) {
@@ -132,7 +133,7 @@ static enum ctl_exit carry_out(struct ctl *ctl, const struct args *args, const s
 {
 	struct err err;
 
-	if (run_enter(plan->vgpu.json, getpid(), &err) < 0) {
+	if (launch_enter_vgpu(plan->vgpu.json, getpid(), &err) < 0) {
 		unmake_vgpu(ctl, plan);
 		return ctl_fail(CTL_FAILED, "run: %s", err.msg);
 	}
@@ -148,7 +149,7 @@ enum ctl_exit verb_run(struct ctl *ctl, const struct args *args)
 {
 	struct plan plan = {0};
 	const char *path = getenv("PATH");
-	int found = run_find_command(args->words[0], path ? path : "/bin:/usr/bin");
+	int found = launch_find_command(args->words[0], path ? path : "/bin:/usr/bin");
 	enum ctl_exit r;
 
 	if (found < 0)

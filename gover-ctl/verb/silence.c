@@ -2,10 +2,10 @@
 /* silence add, silence list, silence remove. Must never silence anything for ever. */
 #include "base/clock.h"
 #include "base/parse.h"
-#include "gover-ctl/verb/field.h"
+#include "gover-ctl/field.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/verbs.h"
-#include "gover-ctl/verb/when.h"
+#include "gover-ctl/verb/time-arg.h"
 
 /* When it is to end, as REST takes it. */
 static enum ctl_exit take_end(const struct args *args, char until[CLOCK_TEXT_MAX])
@@ -15,10 +15,10 @@ static enum ctl_exit take_end(const struct args *args, char until[CLOCK_TEXT_MAX
 
 	if (!span == !time)
 		return ctl_fail(CTL_USAGE, "silence add: one of --for and --until is needed");
-	if (span && when_parse_span(span, &span_s) < 0)
+	if (span && time_arg_parse_span(span, &span_s) < 0)
 		return ctl_fail(CTL_USAGE, "--for '%s': allowed are seconds, or 30s, 90m, 2h, 1d",
 				span);
-	if (time && when_parse(time, now_ms, &until_ms) < 0)
+	if (time && time_arg_parse(time, now_ms, &until_ms) < 0)
 		return ctl_fail(CTL_USAGE,
 				"--until '%s': allowed are RFC 3339 (2026-11-20T18:49:56Z) and "
 				"unix seconds",
@@ -52,7 +52,7 @@ enum ctl_exit verb_silence_add(struct ctl *ctl, const struct args *args)
 	if (r != CTL_DONE)
 		return r;
 	if (ctl->writer.json)
-		writer_answer(&ctl->writer, &reply);
+		writer_reply(&ctl->writer, &reply);
 	else
 		writer_line(&ctl->writer,
 			    "silenced until %s: 'gover-ctl silence remove %.0f' ends it",
@@ -66,7 +66,7 @@ enum ctl_exit verb_silence_list(struct ctl *ctl, const struct args *args)
 	enum ctl_exit r = ctl_request(ctl, "GET", NULL, &reply, "/v1/silences");
 
 	(void)args;
-	return r == CTL_DONE ? tables_answer(&ctl->writer, &table_silences, &reply) : r;
+	return r == CTL_DONE ? tables_print_reply(&ctl->writer, &table_silences, &reply) : r;
 }
 
 enum ctl_exit verb_silence_remove(struct ctl *ctl, const struct args *args)
@@ -82,7 +82,7 @@ enum ctl_exit verb_silence_remove(struct ctl *ctl, const struct args *args)
 	if (r != CTL_DONE)
 		return r;
 	if (ctl->writer.json)
-		writer_answer(&ctl->writer, &reply);
+		writer_reply(&ctl->writer, &reply);
 	else
 		writer_line(&ctl->writer, "removed: silence %lld", (long long)id);
 	return CTL_DONE;

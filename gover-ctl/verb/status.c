@@ -2,21 +2,21 @@
 /* `status`: the daemon at a glance. Must never ask more than GET /v1/host. */
 #include <string.h>
 
-#include "gover-ctl/verb/field.h"
+#include "gover-ctl/field.h"
 #include "gover-ctl/verb/tables.h"
-#include "gover-ctl/verb/tell.h"
+#include "gover-ctl/verb/describe.h"
 #include "gover-ctl/verb/verbs.h"
 
 static void print_daemon(struct ctl *ctl, const json_t *host)
 {
 	char up[WRITER_SPAN_MAX];
 
-	writer_span(field_number(host, "uptime_s"), up);
+	writer_format_span(field_number(host, "uptime_s"), up);
 	writer_line(&ctl->writer,
 		    "gover-d %s (pid %.0f) at %s: up %s, %.0f ticks of %.0f ms, %.0f late, "
 		    "%.0f gaps",
 		    field_text(host, "version"), field_number(host, "pid"),
-		    client_where(ctl->client), up, field_number(host, "ticks"),
+		    client_address(ctl->client), up, field_number(host, "ticks"),
 		    field_number(host, "period_ms"), field_number(host, "late_ticks"),
 		    field_number(host, "gaps"));
 	if (!field_true(host, "ready"))
@@ -28,11 +28,11 @@ static void print_daemon(struct ctl *ctl, const json_t *host)
 static void print_alerts(const struct writer *writer, const json_t *host)
 {
 	const json_t *alerts = json_object_get(host, "alerts"), *alert;
-	char since[TELL_MAX];
+	char since[DESCRIBE_MAX];
 	size_t i;
 
 	json_array_foreach (alerts, i, alert) {
-		tell_time(field_text(alert, "raised_at"), since);
+		describe_time(field_text(alert, "raised_at"), since);
 		writer_line(writer, "alert %.0f, %s: %s since %s: %s", field_number(alert, "id"),
 			    field_text(alert, "severity"), field_text(alert, "name"), since,
 			    field_text(alert, "text"));
@@ -43,9 +43,9 @@ static void print_offer(const struct writer *writer, const json_t *offer)
 {
 	double id = field_number(offer, "id");
 	const char *gpu = field_text(offer, "gpu"), *state = field_text(offer, "state");
-	char until[TELL_MAX];
+	char until[DESCRIBE_MAX];
 
-	tell_time(field_text(offer, "expires_at"), until);
+	describe_time(field_text(offer, "expires_at"), until);
 	if (strcmp(state, "open") == 0)
 		writer_line(writer,
 			    "offer %.0f: %s can take one more vGPU of %.0f %%, beginning with "
@@ -81,15 +81,15 @@ enum ctl_exit verb_status(struct ctl *ctl, const struct args *args)
 	if (r != CTL_DONE)
 		return r;
 	if (ctl->writer.json) {
-		writer_answer(&ctl->writer, &reply);
+		writer_reply(&ctl->writer, &reply);
 		return CTL_DONE;
 	}
 	print_daemon(ctl, reply.json);
 	writer_line(&ctl->writer, "%s", "");
-	r = tables_print(&ctl->writer, &table_gpus, reply.json);
+	r = tables_print_rows(&ctl->writer, &table_gpus, reply.json);
 	if (r == CTL_DONE && json_array_size(json_object_get(reply.json, "gpus")) > 0) {
 		writer_line(&ctl->writer, "%s", "");
-		r = tables_print(&ctl->writer, &table_vgpus, reply.json);
+		r = tables_print_rows(&ctl->writer, &table_vgpus, reply.json);
 	}
 	offers = json_object_get(reply.json, "offers");
 	if (json_array_size(offers) + json_array_size(json_object_get(reply.json, "alerts")) > 0)

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/verb/field.h"
+#include "gover-ctl/field.h"
 #include "gover-ctl/verb/tables.h"
-#include "gover-ctl/verb/tell.h"
+#include "gover-ctl/verb/describe.h"
 
 #define COLUMN(h, k, f)                                       \
 	{                                                     \
@@ -16,7 +16,7 @@
 		.member = (m), .none = (no), .columns = (c), .n_columns = ARRAY_SIZE(c) \
 	}
 
-_Static_assert(TELL_MAX == WRITER_CELL_MAX, "sentences fit cells");
+_Static_assert(DESCRIBE_MAX == WRITER_CELL_MAX, "sentences fit cells");
 
 static void gpu_count(const json_t *gpu, char text[WRITER_CELL_MAX])
 {
@@ -28,7 +28,7 @@ static void gpu_telemetry(const json_t *gpu, char text[WRITER_CELL_MAX])
 {
 	char age[WRITER_SPAN_MAX];
 
-	writer_span(field_number(gpu, "telemetry_age_ms") / 1000, age);
+	writer_format_span(field_number(gpu, "telemetry_age_ms") / 1000, age);
 	snprintf(text, WRITER_CELL_MAX, "%s %s",
 		 field_true(gpu, "telemetry_valid") ? "ok" : "stale", age);
 }
@@ -65,11 +65,11 @@ const struct table table_gpus =
 
 static enum writer_colour vgpu_colour(const json_t *vgpu)
 {
-	char notes[TELL_MAX];
+	char notes[DESCRIBE_MAX];
 
 	if (field_true(vgpu, "overloaded") || field_true(vgpu, "broken"))
 		return WRITER_RED;
-	tell_notes(vgpu, notes);
+	describe_notes(vgpu, notes);
 	return notes[0] ? WRITER_YELLOW : WRITER_PLAIN;
 }
 
@@ -84,7 +84,7 @@ static const struct writer_column vgpu_list_columns[] = {
 	COLUMN("FPS", "fps", TENTH),
 	COLUMN("TARGET", "target_fps", PROMISE),
 	COLUMN("P99MS", "frame_p99_ms", TENTH),
-	{.head = "NOTE", .format = WRITER_LONG, .cell = tell_notes, .colour = vgpu_colour},
+	{.head = "NOTE", .format = WRITER_LONG, .cell = describe_notes, .colour = vgpu_colour},
 };
 const struct table table_vgpus = TABLE(
 	"vgpus", "No vGPU is under contract: `gover-ctl vgpu add` makes one.", vgpu_list_columns);
@@ -127,7 +127,7 @@ static const struct writer_column vgpu_columns[] = {
 	COLUMN("vsock CID", "cid", WHOLE),
 	{.head = "labels", .cell = vgpu_labels},
 	COLUMN("state", "state", TEXT),
-	{.head = "note", .cell = tell_notes, .colour = vgpu_colour},
+	{.head = "note", .cell = describe_notes, .colour = vgpu_colour},
 	COLUMN("sold, % of the GPU", "initial_cap_pct", WHOLE),
 	COLUMN("floor, %", "floor_pct", WHOLE),
 	COLUMN("target fps", "target_fps", PROMISE),
@@ -224,7 +224,7 @@ static const struct writer_column decision_columns[] = {
 	COLUMN("KIND", "kind", TEXT),
 	COLUMN("VGPU", "vgpu", TEXT),
 	COLUMN("RESULT", "result", TEXT),
-	{.head = "MOVES", .format = WRITER_LONG, .cell = tell_moves},
+	{.head = "MOVES", .format = WRITER_LONG, .cell = describe_moves},
 	COLUMN("WHY", "why", LONG),
 };
 const struct table table_decisions = TABLE("decisions", "No decisions yet.", decision_columns);
@@ -296,7 +296,7 @@ static void token_expiry(const json_t *token, char text[WRITER_CELL_MAX])
 	const char *at = field_text(token, "expires_at");
 
 	if (at[0])
-		tell_time(at, text);
+		describe_time(at, text);
 	else
 		strcpy(text, "never");
 }
@@ -310,8 +310,8 @@ static const struct writer_column token_columns[] = {
 const struct table table_tokens =
 	TABLE("tokens", "No tokens: nobody may ask over TCP.", token_columns);
 
-enum ctl_exit tables_print(const struct writer *writer, const struct table *table,
-			   const json_t *answer)
+enum ctl_exit tables_print_rows(const struct writer *writer, const struct table *table,
+				const json_t *answer)
 {
 	const json_t *rows = json_object_get(answer, table->member);
 
@@ -322,11 +322,11 @@ enum ctl_exit tables_print(const struct writer *writer, const struct table *tabl
 	return CTL_DONE;
 }
 
-enum ctl_exit tables_answer(const struct writer *writer, const struct table *table,
-			    const struct reply *reply)
+enum ctl_exit tables_print_reply(const struct writer *writer, const struct table *table,
+				 const struct reply *reply)
 {
 	if (!writer->json)
-		return tables_print(writer, table, reply->json);
-	writer_answer(writer, reply);
+		return tables_print_rows(writer, table, reply->json);
+	writer_reply(writer, reply);
 	return CTL_DONE;
 }

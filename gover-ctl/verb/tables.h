@@ -19,11 +19,11 @@ extern const struct table table_tokens;
 extern const struct table table_vgpu; /* one vGPU, its columns as lines */
 
 /* Prints the rows of @answer, or that there are none. */
-enum ctl_exit tables_print(const struct writer *writer, const struct table *table,
-			   const json_t *answer);
+enum ctl_exit tables_print_rows(const struct writer *writer, const struct table *table,
+				const json_t *answer);
 
 /* The same, or with --json the answer as it came. */
-enum ctl_exit tables_answer(const struct writer *writer, const struct table *table,
-			    const struct reply *reply);
+enum ctl_exit tables_print_reply(const struct writer *writer, const struct table *table,
+				 const struct reply *reply);
 
 #endif

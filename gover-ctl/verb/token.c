@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/verb/field.h"
+#include "gover-ctl/field.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/verbs.h"
-#include "gover-ctl/verb/when.h"
+#include "gover-ctl/verb/time-arg.h"
 
 enum ctl_exit verb_token_list(struct ctl *ctl, const struct args *args)
 {
@@ -16,7 +16,7 @@ enum ctl_exit verb_token_list(struct ctl *ctl, const struct args *args)
 	enum ctl_exit r = ctl_request(ctl, "GET", NULL, &reply, "/v1/tokens");
 
 	(void)args;
-	return r == CTL_DONE ? tables_answer(&ctl->writer, &table_tokens, &reply) : r;
+	return r == CTL_DONE ? tables_print_reply(&ctl->writer, &table_tokens, &reply) : r;
 }
 
 /* NULL, after saying what is wrong: *ret_exit. */
@@ -26,7 +26,7 @@ static json_t *make_body(const struct args *args, enum ctl_exit *ret_exit)
 	int64_t ttl_s = 0;
 	json_t *body;
 
-	if (expires && when_parse_span(expires, &ttl_s) < 0) {
+	if (expires && time_arg_parse_span(expires, &ttl_s) < 0) {
 		*ret_exit = ctl_fail(CTL_USAGE,
 				     "--expires '%s': allowed is a span such as 30m, 12h or 90d",
 				     expires);
@@ -78,7 +78,7 @@ static enum ctl_exit tell(struct ctl *ctl, const struct args *args, const struct
 		else
 			writer_line(&ctl->writer, "made: token %s, in %s", args->words[0], path);
 	} else if (ctl->writer.json) {
-		writer_answer(&ctl->writer, reply);
+		writer_reply(&ctl->writer, reply);
 	} else {
 		writer_line(&ctl->writer, "%s", token);
 	}

@@ -28,7 +28,7 @@ static void put_options(FILE *out, uint64_t mask, bool required, int *column)
 	char word[64];
 
 	for (int id = 0; id < OPTION_COUNT; id++) {
-		const struct option_info *info = option_info((enum option_id)id);
+		const struct option_info *info = args_get_option((enum option_id)id);
 
 		if (!(mask & OPTION(id)))
 			continue;
@@ -39,7 +39,7 @@ static void put_options(FILE *out, uint64_t mask, bool required, int *column)
 	}
 }
 
-void help_synopsis(FILE *out, const struct verb *verb)
+void usage_print_synopsis(FILE *out, const struct verb *verb)
 {
 	int column = fprintf(out, "gover-ctl %s", verb->words);
 
@@ -59,7 +59,7 @@ static void put_option_help(FILE *out, uint64_t mask)
 	char head[64];
 
 	for (int id = 0; id < OPTION_COUNT; id++) {
-		const struct option_info *info = option_info((enum option_id)id);
+		const struct option_info *info = args_get_option((enum option_id)id);
 
 		if (!(mask & OPTION(id)))
 			continue;
@@ -68,7 +68,7 @@ static void put_option_help(FILE *out, uint64_t mask)
 	}
 }
 
-void help_all(FILE *out)
+void usage_print_all(FILE *out)
 {
 	fputs("gover-ctl [--socket PATH | --url URL [--token-file FILE] [--cacert FILE]] "
 	      "[--json]\n          VERB ...\n\n"
@@ -84,9 +84,9 @@ void help_all(FILE *out)
 	      out);
 }
 
-void help_verb(FILE *out, const struct verb *verb)
+void usage_print_verb(FILE *out, const struct verb *verb)
 {
-	help_synopsis(out, verb);
+	usage_print_synopsis(out, verb);
 	fprintf(out, "\n%c%s.\n", toupper((unsigned char)verb->summary[0]), verb->summary + 1);
 	if (verb->required | verb->optional) {
 		fputs("\nOptions:\n", out);
@@ -94,7 +94,7 @@ void help_verb(FILE *out, const struct verb *verb)
 	}
 }
 
-bool help_list_family(const char *word, char *list, size_t size)
+bool usage_list_subverbs(const char *word, char *list, size_t size)
 {
 	size_t length = strlen(word), used = 0;
 
@@ -110,13 +110,13 @@ bool help_list_family(const char *word, char *list, size_t size)
 	return used > 0;
 }
 
-void help_explain_unknown(char *const *words, int n_words, struct err *reterr)
+void usage_explain_unknown(char *const *words, int n_words, struct err *reterr)
 {
 	char typed[64], list[256];
 	const char *guess = NULL;
 	int best = NEAREST_FAR;
 
-	if (help_list_family(words[0], list, sizeof(list))) {
+	if (usage_list_subverbs(words[0], list, sizeof(list))) {
 		err_fail(reterr, EINVAL, "'%s' is followed by one of: %s", words[0], list);
 		return;
 	}

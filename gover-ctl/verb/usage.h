@@ -8,14 +8,14 @@
 #include "gover-ctl/verb/verbs.h"
 
 /* All verbs with their summaries. */
-void help_all(FILE *out);
+void usage_print_all(FILE *out);
 /* One verb: synopsis, summary, options. */
-void help_verb(FILE *out, const struct verb *verb);
+void usage_print_verb(FILE *out, const struct verb *verb);
 /* Its synopsis: "gover-ctl vgpu add ID --cap PCT [--gpu GPU] ...". */
-void help_synopsis(FILE *out, const struct verb *verb);
+void usage_print_synopsis(FILE *out, const struct verb *verb);
 /* "list, show, add": the words that can follow @word. False: none. */
-bool help_list_family(const char *word, char *list, size_t size);
+bool usage_list_subverbs(const char *word, char *list, size_t size);
 /* A sentence about words that are no verb, with the nearest one. */
-void help_explain_unknown(char *const *words, int n_words, struct err *reterr);
+void usage_explain_unknown(char *const *words, int n_words, struct err *reterr);
 
 #endif

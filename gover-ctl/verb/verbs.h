@@ -31,7 +31,10 @@ const struct verb *verbs_find(char *const *words, int n_words, int *ret_used);
 /* Options of a verb, the global ones too. */
 uint64_t verbs_options(const struct verb *verb);
 
-/* One function a verb, in verb-<area>.c. */
+/* Runs the command line; returns the exit code (dispatch.c). */
+int dispatch_main(int argc, char *argv[]);
+
+/* The functions of the verbs. */
 enum ctl_exit verb_status(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_vgpu_list(struct ctl *ctl, const struct args *args);
 enum ctl_exit verb_vgpu_show(struct ctl *ctl, const struct args *args);

@@ -2,10 +2,10 @@
 /* The verbs about vGPUs and their contracts. Must never change one that was not named. */
 #include <errno.h>
 
-#include "gover-ctl/verb/field.h"
+#include "gover-ctl/field.h"
 #include "gover-ctl/verb/tables.h"
-#include "gover-ctl/verb/tell.h"
-#include "gover-ctl/verb/terms.h"
+#include "gover-ctl/verb/describe.h"
+#include "gover-ctl/verb/contract-args.h"
 #include "gover-ctl/verb/verbs.h"
 
 static enum ctl_exit out_of_memory(void)
@@ -18,7 +18,7 @@ static enum ctl_exit change(struct ctl *ctl, const char *method, const char *pat
 			    const char *done)
 {
 	CLEANUP_REPLY struct reply reply = {0};
-	char text[TELL_MAX];
+	char text[DESCRIBE_MAX];
 	enum ctl_exit r;
 
 	if (!body)
@@ -28,9 +28,9 @@ static enum ctl_exit change(struct ctl *ctl, const char *method, const char *pat
 	if (r != CTL_DONE)
 		return r;
 	if (ctl->writer.json) {
-		writer_answer(&ctl->writer, &reply);
+		writer_reply(&ctl->writer, &reply);
 	} else {
-		tell_vgpu(reply.json, text);
+		describe_vgpu(reply.json, text);
 		writer_line(&ctl->writer, "%s %s", done, text);
 	}
 	return CTL_DONE;
@@ -54,7 +54,7 @@ enum ctl_exit verb_vgpu_list(struct ctl *ctl, const struct args *args)
 	if (r == CTL_DONE)
 		r = ctl_request(ctl, "GET", NULL, &reply, "/v1/vgpus%s%s", gpu ? "?gpu=" : "",
 				gpu ? gpu : "");
-	return r == CTL_DONE ? tables_answer(&ctl->writer, &table_vgpus, &reply) : r;
+	return r == CTL_DONE ? tables_print_reply(&ctl->writer, &table_vgpus, &reply) : r;
 }
 
 enum ctl_exit verb_vgpu_show(struct ctl *ctl, const struct args *args)
@@ -68,7 +68,7 @@ enum ctl_exit verb_vgpu_show(struct ctl *ctl, const struct args *args)
 	if (r != CTL_DONE)
 		return r;
 	if (ctl->writer.json)
-		writer_answer(&ctl->writer, &reply);
+		writer_reply(&ctl->writer, &reply);
 	else
 		writer_record(&ctl->writer, table_vgpu.columns, table_vgpu.n_columns, reply.json);
 	return CTL_DONE;
@@ -85,9 +85,10 @@ enum ctl_exit verb_vgpu_add(struct ctl *ctl, const struct args *args)
 	if (r != CTL_DONE)
 		return r;
 	labels = json_object();
-	body = terms_body(args);
+	body = contract_args_make_body(args);
 	if (json_object_set_new(body, "id", json_string(args->words[0])) < 0 ||
-	    terms_merge_labels(args, labels) < 0 || json_object_set(body, "labels", labels) < 0) {
+	    contract_args_merge_labels(args, labels) < 0 ||
+	    json_object_set(body, "labels", labels) < 0) {
 		json_decref(body);
 		body = NULL;
 	}
@@ -109,7 +110,8 @@ static enum ctl_exit put_labels(struct ctl *ctl, const struct args *args, const 
 	if (r != CTL_DONE)
 		return r;
 	labels = json_object_get(reply.json, "labels");
-	if (terms_merge_labels(args, labels) < 0 || json_object_set(body, "labels", labels) < 0)
+	if (contract_args_merge_labels(args, labels) < 0 ||
+	    json_object_set(body, "labels", labels) < 0)
 		return out_of_memory();
 	return CTL_DONE;
 }
@@ -127,7 +129,7 @@ enum ctl_exit verb_vgpu_set(struct ctl *ctl, const struct args *args)
 				"vgpu set: --cap and --initial-cap are the same; give one");
 	if (args_has(args, OPTION_BURST) && args_has(args, OPTION_NO_BURST))
 		return ctl_fail(CTL_USAGE, "vgpu set: --burst and --no-burst exclude each other");
-	body = terms_body(args);
+	body = contract_args_make_body(args);
 	if (body && json_object_size(body) == 0 && args->n_labels == 0) {
 		json_decref(body);
 		return ctl_fail(CTL_USAGE, "vgpu set %s: no option says what to change",
@@ -164,7 +166,8 @@ enum ctl_exit verb_vgpu_hold(struct ctl *ctl, const struct args *args)
 	body = json_pack("{s:b}", "held", 1);
 	if (args_has(args, OPTION_HOLD_CAP) &&
 	    json_object_set_new(body, "held_cap_pct",
-				json_integer((json_int_t)args_number(args, OPTION_HOLD_CAP))) < 0) {
+				json_integer((json_int_t)args_get_number(args, OPTION_HOLD_CAP))) <
+		    0) {
 		json_decref(body);
 		body = NULL;
 	}

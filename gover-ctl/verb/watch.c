@@ -9,9 +9,9 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "gover-ctl/verb/field.h"
+#include "gover-ctl/field.h"
 #include "gover-ctl/verb/sse.h"
-#include "gover-ctl/verb/tell.h"
+#include "gover-ctl/verb/describe.h"
 #include "gover-ctl/verb/verbs.h"
 
 #define KINDS_DEFAULT "decision,alert,offer,change"
@@ -28,11 +28,11 @@ struct watch {
 
 static void print_decision(const struct writer *writer, const json_t *d)
 {
-	char time[TELL_MAX], moves[TELL_MAX];
+	char time[DESCRIBE_MAX], moves[DESCRIBE_MAX];
 	const char *vgpu = field_text(d, "vgpu");
 
-	tell_time(field_text(d, "time"), time);
-	tell_moves(d, moves);
+	describe_time(field_text(d, "time"), time);
+	describe_moves(d, moves);
 	writer_line(writer, "%s  decision %.0f %s%s%s: %s [%s%s%s]", time, field_number(d, "id"),
 		    field_text(d, "kind"), vgpu[0] ? " " : "", vgpu, field_text(d, "why"),
 		    field_text(d, "result"), moves[0] ? ": " : "", moves);
@@ -42,9 +42,9 @@ static void print_alert(const struct writer *writer, const json_t *a)
 {
 	const char *cleared = field_text(a, "cleared_at"), *acked = field_text(a, "acked_at");
 	const char *at = cleared[0] ? cleared : acked[0] ? acked : field_text(a, "raised_at");
-	char time[TELL_MAX];
+	char time[DESCRIBE_MAX];
 
-	tell_time(at, time);
+	describe_time(at, time);
 	writer_line(writer, "%s  alert %.0f %s %s %s: %s", time, field_number(a, "id"),
 		    field_text(a, "severity"), field_text(a, "name"),
 		    cleared[0] ? "cleared"
@@ -56,27 +56,27 @@ static void print_alert(const struct writer *writer, const json_t *a)
 static void print_offer(const struct writer *writer, const json_t *o)
 {
 	const char *reason = field_text(o, "reason"), *vgpu = field_text(o, "vgpu");
-	char time[TELL_MAX];
+	char time[DESCRIBE_MAX];
 
-	tell_time(field_text(o, "changed_at"), time);
+	describe_time(field_text(o, "changed_at"), time);
 	writer_line(writer, "%s  offer %.0f on %s is %s: %.0f %%%s%s%s%s", time,
 		    field_number(o, "id"), field_text(o, "gpu"), field_text(o, "state"),
 		    field_number(o, "initial_cap_pct"), vgpu[0] ? ", vGPU " : "", vgpu,
 		    reason[0] ? "; " : "", reason);
 }
 
-static void now_text(char text[TELL_MAX])
+static void now_text(char text[DESCRIBE_MAX])
 {
 	char exact[CLOCK_TEXT_MAX];
 
 	clock_format(clock_now().wall_ms, exact);
-	tell_time(exact, text);
+	describe_time(exact, text);
 }
 
 static void print_change(const struct writer *writer, const json_t *change)
 {
 	const char *id = field_text(change, "id");
-	char time[TELL_MAX];
+	char time[DESCRIBE_MAX];
 
 	now_text(time);
 	writer_line(writer, "%s  change %s%s%s", time, field_text(change, "what"), id[0] ? " " : "",
@@ -87,7 +87,7 @@ static void print_tick(const struct writer *writer, const json_t *tick)
 {
 	const json_t *vgpus = json_object_get(tick, "vgpus"), *vgpu;
 	int overloaded = 0, broken = 0;
-	char time[TELL_MAX];
+	char time[DESCRIBE_MAX];
 	double load = 0;
 	size_t i;
 
@@ -104,7 +104,7 @@ static void print_tick(const struct writer *writer, const json_t *tick)
 
 static void print_lost(const struct writer *writer, const json_t *lost)
 {
-	char time[TELL_MAX];
+	char time[DESCRIBE_MAX];
 
 	now_text(time);
 	writer_line(
@@ -185,7 +185,7 @@ static void catch_up(struct watch *w)
 	if (!strstr(w->kinds, "decision"))
 		return;
 	snprintf(path, sizeof(path), "/v1/decisions?limit=1000&after=%.0f", w->last_decision);
-	if (ctl_try(w->ctl, &call, &reply, &err) == 0)
+	if (ctl_try_request(w->ctl, &call, &reply, &err) == 0)
 		json_array_foreach (json_object_get(reply.json, "decisions"), i, decision)
 			(void)print_event(w, "decision", decision);
 }
@@ -200,7 +200,7 @@ static int follow(struct watch *w, struct err *reterr)
 
 	snprintf(path, sizeof(path), "/v1/events?kinds=%s%s%s", w->kinds,
 		 w->sse.id[0] ? "&after=" : "", w->sse.id);
-	r = ctl_try(w->ctl, &call, &reply, reterr);
+	r = ctl_try_request(w->ctl, &call, &reply, reterr);
 	reply_fini(&reply);
 	sse_reset(&w->sse);
 	return r;
@@ -225,7 +225,7 @@ static enum ctl_exit go_on(struct watch *w)
 		if (ferror(w->ctl->writer.out))
 			return CTL_DONE; /* run_verb() tells of it */
 		if (r != 0 && !w->heard && !begun)
-			return ctl_fail(ctl_exit_of(r), "%s", err.msg);
+			return ctl_fail(ctl_exit_code(r), "%s", err.msg);
 		begun = true;
 		away = away && !w->heard;
 		w->heard = false;
@@ -236,7 +236,7 @@ static enum ctl_exit go_on(struct watch *w)
 		if (!away)
 			fprintf(stderr,
 				"gover-ctl: watch: the daemon at %s is away; trying again\n",
-				client_where(w->ctl->client));
+				client_address(w->ctl->client));
 		away = true;
 		wait_a_while();
 	}

@@ -55,6 +55,10 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
     level["gpu"] = level["sim/experiment"] = 4
     level["monitor"] = level["monitor/fps"] = level["monitor/bpf"] = level["sim/host"] = 5
     level["gover-d"] = 6
+    level["gover-ctl"] = 7
+    level["gover-ctl/verb"] = 8
+    level["gover-ctl/top"] = level["gover-ctl/doctor"] = level["gover-ctl/simulate"] = 9
+    level["gover-ctl/support"] = 10
   }
   {
     split($0, part, "\"")
@@ -66,12 +70,13 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
     if (top == "monitor" && part[2] ~ /^fps-preload\/(wire|message)\.h$/) next
     if (from == "fps-preload/layer" && to == "fps-preload") next
     if (top == "kernel" && (to == "sched" || part[2] !~ "/")) next
-    if (top == "gover-ctl" && (to ~ /^gover-ctl/ || to == "base" || to == "sim/experiment" || part[2] == "gover-d/config/config.h" || part[2] == "gover-d/model/contract.h")) next
+    if ($1 == "gover-ctl/main.c" || (top == "gover-ctl" && to ~ /^gover-ctl/ && level[to] < level[from])) next
+    if (top == "gover-ctl" && (to == "base" || to == "sim/experiment" || part[2] == "gover-d/config/config.h" || part[2] == "gover-d/model/contract.h")) next
     if (top == "gover-d" && to ~ /^gover-d/) next
     if (top == "gover-d") from = top
     if (top == "policy" && to ~ /^policy/) next
     if (top == "monitor" && to ~ /^monitor/) next
-    if (!(from in level) || !(to in level) || level[to] >= level[from])
+    if (top == "gover-ctl" || !(from in level) || !(to in level) || level[to] >= level[from])
       print
   }' >"$dir/complaints"
 none "includes point down: base, {policy, sched}, {db, sim/model}, {gpu, sim/experiment}, {monitor, sim/host}, gover-d; gover-ctl and kernel apart"

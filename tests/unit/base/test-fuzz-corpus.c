@@ -54,8 +54,8 @@
 #define LLVMFuzzerTestOneInput fuzz_trace
 #include "tests/fuzz/fuzz-trace.c"
 #undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_when
-#include "tests/fuzz/fuzz-when.c"
+#define LLVMFuzzerTestOneInput fuzz_time_arg
+#include "tests/fuzz/fuzz-time-arg.c"
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_workload
 #include "tests/fuzz/fuzz-workload.c"
@@ -69,10 +69,10 @@ static struct target { /* not const: cmocka hands them on as they are */
 	const char *name;
 	int (*run)(const uint8_t *data, size_t size);
 } targets[] = {
-	{"limit", fuzz_limit},	       {"capbook", fuzz_capbook}, {"config", fuzz_config},
-	{"contracts", fuzz_contracts}, {"igt", fuzz_igt},	  {"message", fuzz_message},
-	{"parse", fuzz_parse},	       {"query", fuzz_query},	  {"request", fuzz_request},
-	{"trace", fuzz_trace},	       {"when", fuzz_when},	  {"workload", fuzz_workload},
+	{"limit", fuzz_limit},	       {"capbook", fuzz_capbook},   {"config", fuzz_config},
+	{"contracts", fuzz_contracts}, {"igt", fuzz_igt},	    {"message", fuzz_message},
+	{"parse", fuzz_parse},	       {"query", fuzz_query},	    {"request", fuzz_request},
+	{"trace", fuzz_trace},	       {"time-arg", fuzz_time_arg}, {"workload", fuzz_workload},
 	{"scenario", fuzz_scenario},   {"tokens", fuzz_tokens},
 };
 

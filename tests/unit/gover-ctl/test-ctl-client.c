@@ -146,7 +146,7 @@ static void each_answer_comes_to_a_result(void **state)
 			 hole ? (int)(hole - rows[i].says) : (int)strlen(rows[i].says),
 			 rows[i].says, hole ? path : "", hole ? hole + 2 : "");
 		if (r != rows[i].result || !strstr(err.msg, says) ||
-		    ctl_exit_of(r) != rows[i].exits)
+		    ctl_exit_code(r) != rows[i].exits)
 			fail_msg("row %zu gave %d, \"%s\"", i, r, err.msg);
 		reply_fini(&reply);
 		client_free(client);
@@ -217,7 +217,7 @@ static void nobody_there_is_told_with_the_socket_and_what_to_try(void **state)
 	assert_non_null(strstr(err.msg, "No such file"));
 	assert_non_null(strstr(err.msg, "systemctl status gover-d"));
 	assert_non_null(strstr(err.msg, "GOVER_SOCKET"));
-	assert_int_equal(ctl_exit_of(-ENOTCONN), CTL_UNREACHABLE);
+	assert_int_equal(ctl_exit_code(-ENOTCONN), CTL_UNREACHABLE);
 
 	close(listen_there()); /* a socket whose owner is dead */
 	assert_int_equal(client_request(client, &call, &reply, &err), -ENOTCONN);
@@ -263,7 +263,7 @@ static void an_address_of_no_use_is_refused_at_once(void **state)
 		assert_null(client);
 		assert_non_null(strstr(err.msg, rows[i].says));
 	}
-	assert_int_equal(ctl_exit_of(-EINVAL), CTL_USAGE);
+	assert_int_equal(ctl_exit_code(-EINVAL), CTL_USAGE);
 }
 
 int main(void)

@@ -54,7 +54,7 @@ static void print(struct sink *sink, const struct table *table, const char *answ
 {
 	json_t *json = load(answer);
 
-	assert_int_equal(tables_print(&sink->writer, table, json), CTL_DONE);
+	assert_int_equal(tables_print_rows(&sink->writer, table, json), CTL_DONE);
 	json_decref(json);
 }
 
@@ -175,7 +175,7 @@ static void no_control_character_of_a_stranger_gets_through(void **state)
 	struct sink sink;
 
 	(void)state;
-	writer_defuse(text);
+	writer_mask_controls(text);
 	assert_string_equal(text, "a?[31mb?c???z \xc3\xa9");
 
 	begin(&sink);
@@ -195,7 +195,7 @@ static void json_goes_out_as_it_came(void **state)
 
 	(void)state;
 	begin(&sink);
-	writer_answer(&sink.writer, &reply);
+	writer_reply(&sink.writer, &reply);
 	assert_string_equal(done(&sink), "{ \"b\":1.50,\"a\" : [1,  2]}\n");
 	free(sink.text);
 }
@@ -209,7 +209,7 @@ static void json_on_a_terminal_is_indented_in_its_order(void **state)
 	(void)state;
 	begin(&sink);
 	sink.writer.tty = true;
-	writer_answer(&sink.writer, &reply);
+	writer_reply(&sink.writer, &reply);
 	assert_string_equal(done(&sink), "{\n  \"b\": 0.1,\n  \"a\": [\n    1\n  ]\n}\n");
 	json_decref(reply.json);
 	free(sink.text);
@@ -222,7 +222,7 @@ static void an_answer_without_a_body_prints_nothing(void **state)
 
 	(void)state;
 	begin(&sink);
-	writer_answer(&sink.writer, &reply);
+	writer_reply(&sink.writer, &reply);
 	assert_string_equal(done(&sink), "");
 	free(sink.text);
 }
@@ -242,7 +242,7 @@ static void spans_are_told_in_two_units(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char text[WRITER_SPAN_MAX];
 
-		writer_span(rows[i].seconds, text);
+		writer_format_span(rows[i].seconds, text);
 		assert_string_equal(text, rows[i].text);
 	}
 }

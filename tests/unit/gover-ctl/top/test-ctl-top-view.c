@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "gover-ctl/top/screen.h"
-#include "gover-ctl/top/top.h"
+#include "gover-ctl/top/picture.h"
 
 /* Four vGPUs; frames of the last are not known. */
 static json_t *make_vgpus(void)
@@ -121,7 +121,7 @@ static void keys_do_what_the_help_says(void **state)
 	assert_int_equal(view.sort, TOP_BROKEN);
 	assert_int_equal(press(&view, "p", vgpus), 0);
 	assert_true(view.paused);
-	assert_int_equal(press(&view, " ", vgpus), TOP_ASK);
+	assert_int_equal(press(&view, " ", vgpus), TOP_REFRESH);
 	assert_false(view.paused);
 	press(&view, "++-", vgpus);
 	assert_int_equal(view.delay_ms, 2000);
@@ -183,9 +183,9 @@ static void the_cursor_stays_on_its_vgpu(void **state)
 	assert_string_equal(view.cursor, "vgpu2");
 	top_view_key(&view, SCREEN_END, vgpus);
 	assert_string_equal(view.cursor, "vgpu10");
-	assert_int_equal(press(&view, "\r", vgpus), TOP_ASK);
+	assert_int_equal(press(&view, "\r", vgpus), TOP_REFRESH);
 	assert_string_equal(view.focus, "vgpu10");
-	assert_int_equal(press(&view, "\r", vgpus), TOP_ASK);
+	assert_int_equal(press(&view, "\r", vgpus), TOP_REFRESH);
 	assert_string_equal(view.focus, "");
 	json_decref(vgpus);
 }
@@ -202,33 +202,33 @@ static void keys_on_an_empty_host_are_harmless(void **state)
 
 static void what_was_seen_is_kept_with_its_gaps(void **state)
 {
-	struct trails trails = {0};
+	struct sparks sparks = {0};
 	json_t *vgpus = make_vgpus(), *less, *points;
-	const struct trail *trail;
+	const struct spark *spark;
 
 	(void)state;
-	assert_int_equal(trails_note(&trails, vgpus), 0);
+	assert_int_equal(sparks_record(&sparks, vgpus), 0);
 	points = json_pack("[{s:f, s:n}, {s:f, s:f}]", "load_pct", 7.0, "fps", "load_pct", 8.0,
 			   "fps", 9.0);
-	trails_recall(&trails, "vgpu2", points);
-	trails_recall(&trails, "nobody", points);
-	assert_int_equal(trails_note(&trails, NULL), 0);
-	trails_recall(&trails, "vgpu2", points);
-	trail = trails_find(&trails, "vgpu2");
-	assert_non_null(trail);
-	assert_int_equal(trail->n, 4); /* two recalled, one noted, a gap */
-	assert_true(isnan(trail->fps[0]));
-	assert_true(fabs((double)trail->load[1] - 8) < 0.01);
-	assert_true(fabs((double)trail->fps[2] - 30) < 0.01);
-	assert_true(isnan(trail->fps[3]));
-	for (int i = 0; i < 2 * TRAIL_MAX; i++)
-		assert_int_equal(trails_note(&trails, vgpus), 0);
-	assert_int_equal(trails_find(&trails, "web")->n, TRAIL_MAX);
+	sparks_prepend_history(&sparks, "vgpu2", points);
+	sparks_prepend_history(&sparks, "nobody", points);
+	assert_int_equal(sparks_record(&sparks, NULL), 0);
+	sparks_prepend_history(&sparks, "vgpu2", points);
+	spark = sparks_find(&sparks, "vgpu2");
+	assert_non_null(spark);
+	assert_int_equal(spark->n, 4); /* two recalled, one noted, a gap */
+	assert_true(isnan(spark->fps[0]));
+	assert_true(fabs((double)spark->load[1] - 8) < 0.01);
+	assert_true(fabs((double)spark->fps[2] - 30) < 0.01);
+	assert_true(isnan(spark->fps[3]));
+	for (int i = 0; i < 2 * SPARK_READINGS_MAX; i++)
+		assert_int_equal(sparks_record(&sparks, vgpus), 0);
+	assert_int_equal(sparks_find(&sparks, "web")->n, SPARK_READINGS_MAX);
 	less = json_pack("[O]", json_array_get(vgpus, 1));
-	assert_int_equal(trails_note(&trails, less), 0);
-	assert_null(trails_find(&trails, "web"));
-	assert_int_equal(trails_find(&trails, "vgpu2")->n, TRAIL_MAX);
-	trails_fini(&trails);
+	assert_int_equal(sparks_record(&sparks, less), 0);
+	assert_null(sparks_find(&sparks, "web"));
+	assert_int_equal(sparks_find(&sparks, "vgpu2")->n, SPARK_READINGS_MAX);
+	sparks_fini(&sparks);
 	json_decref(less);
 	json_decref(points);
 	json_decref(vgpus);

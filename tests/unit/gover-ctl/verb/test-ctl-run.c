@@ -18,7 +18,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "gover-ctl/verb/launch.h"
-#include "gover-ctl/verb/terms.h"
+#include "gover-ctl/verb/contract-args.h"
 
 static char folder[64];
 
@@ -66,16 +66,16 @@ static void the_library_lies_beside_the_program_or_in_its_prefix(void **state)
 	(void)state;
 	put_file("usr/bin/gover-ctl", 0755);
 	in_folder("usr/bin/gover-ctl", exe);
-	assert_int_equal(run_find_library(NULL, exe, found, &err), -ENOENT);
+	assert_int_equal(launch_find_library(NULL, exe, found, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "/usr/bin/"));
 	assert_non_null(strstr(err.msg, "GOVER_FPS_LIB"));
 
 	put_file("usr/lib/gover/libgover-fps.so", 0644);
-	assert_int_equal(run_find_library(NULL, exe, found, &err), 0);
+	assert_int_equal(launch_find_library(NULL, exe, found, &err), 0);
 	assert_string_equal(found, in_folder("usr/bin/../lib/gover/libgover-fps.so", wanted));
 
 	put_file("usr/bin/libgover-fps.so", 0644);
-	assert_int_equal(run_find_library("", exe, found, &err), 0);
+	assert_int_equal(launch_find_library("", exe, found, &err), 0);
 	assert_string_equal(found, in_folder("usr/bin/libgover-fps.so", wanted));
 }
 
@@ -86,11 +86,12 @@ static void the_environment_may_name_another_library(void **state)
 
 	(void)state;
 	put_file("mine.so", 0644);
-	assert_int_equal(run_find_library(in_folder("mine.so", path), "/nowhere/exe", found, &err),
-			 0);
+	assert_int_equal(
+		launch_find_library(in_folder("mine.so", path), "/nowhere/exe", found, &err), 0);
 	assert_string_equal(found, path);
-	assert_int_equal(run_find_library(in_folder("none.so", path), "/nowhere/exe", found, &err),
-			 -ENOENT);
+	assert_int_equal(
+		launch_find_library(in_folder("none.so", path), "/nowhere/exe", found, &err),
+		-ENOENT);
 	assert_non_null(strstr(err.msg, "none.so"));
 }
 
@@ -104,7 +105,7 @@ static void a_path_that_would_break_ld_preload_is_refused(void **state)
 		struct err err;
 
 		put_file(names[i], 0644);
-		assert_int_equal(run_find_library(in_folder(names[i], path), "/x", found, &err),
+		assert_int_equal(launch_find_library(in_folder(names[i], path), "/x", found, &err),
 				 -EINVAL);
 		assert_non_null(strstr(err.msg, names[i]));
 	}
@@ -115,13 +116,14 @@ static void our_library_comes_first(void **state)
 	char value[16] = "";
 
 	(void)state;
-	assert_int_equal(run_preload("/l.so", NULL, value, sizeof(value)), 0);
+	assert_int_equal(launch_make_preload("/l.so", NULL, value, sizeof(value)), 0);
 	assert_string_equal(value, "/l.so");
-	assert_int_equal(run_preload("/l.so", "", value, sizeof(value)), 0);
+	assert_int_equal(launch_make_preload("/l.so", "", value, sizeof(value)), 0);
 	assert_string_equal(value, "/l.so");
-	assert_int_equal(run_preload("/l.so", "/m.so", value, sizeof(value)), 0);
+	assert_int_equal(launch_make_preload("/l.so", "/m.so", value, sizeof(value)), 0);
 	assert_string_equal(value, "/l.so:/m.so");
-	assert_int_equal(run_preload("/l.so", "/m.so:/n.so", value, sizeof(value)), -ENAMETOOLONG);
+	assert_int_equal(launch_make_preload("/l.so", "/m.so:/n.so", value, sizeof(value)),
+			 -ENAMETOOLONG);
 }
 
 static void the_pace_is_a_little_above_the_target(void **state)
@@ -134,7 +136,7 @@ static void the_pace_is_a_little_above_the_target(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		assert_float_equal(run_fps_max(rows[i].target), rows[i].pace, 1e-9);
+		assert_float_equal(launch_choose_fps_max(rows[i].target), rows[i].pace, 1e-9);
 }
 
 static void a_command_is_looked_for_as_a_shell_does(void **state)
@@ -146,20 +148,20 @@ static void a_command_is_looked_for_as_a_shell_does(void **state)
 	put_file("bin2/data", 0755);
 	put_file("bin2/only-data", 0644);
 	snprintf(search, sizeof(search), "%s/none:%s/bin1:%s/bin2", folder, folder, folder);
-	assert_int_equal(run_find_command("data", search), 0);
-	assert_int_equal(run_find_command("only-data", search), -EACCES);
-	assert_int_equal(run_find_command("missing", search), -ENOENT);
-	assert_int_equal(run_find_command("", search), -ENOENT);
-	assert_int_equal(run_find_command("data", ""), -ENOENT);
-	assert_int_equal(run_find_command(in_folder("bin2/data", path), ""), 0);
-	assert_int_equal(run_find_command(in_folder("bin1/data", path), search), -EACCES);
-	assert_int_equal(run_find_command(in_folder("bin9/data", path), search), -ENOENT);
-	assert_int_equal(run_find_command(folder, search), -EACCES);
+	assert_int_equal(launch_find_command("data", search), 0);
+	assert_int_equal(launch_find_command("only-data", search), -EACCES);
+	assert_int_equal(launch_find_command("missing", search), -ENOENT);
+	assert_int_equal(launch_find_command("", search), -ENOENT);
+	assert_int_equal(launch_find_command("data", ""), -ENOENT);
+	assert_int_equal(launch_find_command(in_folder("bin2/data", path), ""), 0);
+	assert_int_equal(launch_find_command(in_folder("bin1/data", path), search), -EACCES);
+	assert_int_equal(launch_find_command(in_folder("bin9/data", path), search), -ENOENT);
+	assert_int_equal(launch_find_command(folder, search), -EACCES);
 
 	/* An empty part of PATH is the current folder. */
 	assert_non_null(getcwd(here, sizeof(here)));
 	assert_int_equal(chdir(in_folder("bin2", path)), 0);
-	assert_int_equal(run_find_command("data", "/none::/none2"), 0);
+	assert_int_equal(launch_find_command("data", "/none::/none2"), 0);
 	assert_int_equal(chdir(here), 0);
 }
 
@@ -175,7 +177,7 @@ static void a_process_joins_through_every_file(void **state)
 	put_file("cpuset/procs", 0644);
 	vgpu = json_pack("{s:s, s:s, s:{s:[s,s]}}", "id", "a", "gpu", "g", "attach", "cgroup_procs",
 			 in_folder("cpu/procs", one), in_folder("cpuset/procs", two));
-	assert_int_equal(run_enter(vgpu, 4711, &err), 0);
+	assert_int_equal(launch_enter_vgpu(vgpu, 4711, &err), 0);
 	json_decref(vgpu);
 	assert_int_equal(file_read(one, 64, &text1, NULL), 0);
 	assert_int_equal(file_read(two, 64, &text2, NULL), 0);
@@ -202,7 +204,7 @@ static void where_no_program_can_be_placed_none_is(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_t *vgpu = json_loads(rows[i].vgpu, 0, NULL);
 		struct err err = {.msg = ""};
-		int r = run_enter(vgpu, 1, &err);
+		int r = launch_enter_vgpu(vgpu, 1, &err);
 
 		json_decref(vgpu);
 		if (r != rows[i].result || !strstr(err.msg, rows[i].says))
@@ -250,7 +252,8 @@ static void terms_that_differ_from_the_contract_are_named(void **state)
 		struct args args = told(rows[i].cap, rows[i].target, rows[i].gpu, rows[i].label);
 		char text[256];
 
-		assert_int_equal(terms_differ(&args, vgpu, text, sizeof(text)), rows[i].n);
+		assert_int_equal(contract_args_list_differences(&args, vgpu, text, sizeof(text)),
+				 rows[i].n);
 		assert_string_equal(text, rows[i].says);
 	}
 	json_decref(vgpu);
@@ -263,7 +266,7 @@ static void a_long_list_of_differences_ends_at_its_limit(void **state)
 	char text[40];
 
 	(void)state;
-	assert_int_equal(terms_differ(&args, vgpu, text, sizeof(text)), 4);
+	assert_int_equal(contract_args_list_differences(&args, vgpu, text, sizeof(text)), 4);
 	assert_int_equal(strlen(text), sizeof(text) - 1);
 	json_decref(vgpu);
 }
@@ -271,7 +274,7 @@ static void a_long_list_of_differences_ends_at_its_limit(void **state)
 static void only_terms_that_were_given_are_sent(void **state)
 {
 	struct args args = told("40", "59.5", NULL, NULL);
-	json_t *body = terms_body(&args);
+	json_t *body = contract_args_make_body(&args);
 	CLEANUP_FREE char *text = json_dumps(body, JSON_COMPACT);
 
 	(void)state;
@@ -286,7 +289,7 @@ static void labels_are_put_over_those_that_stand(void **state)
 	CLEANUP_FREE char *text = NULL;
 
 	(void)state;
-	assert_int_equal(terms_merge_labels(&args, labels), 0);
+	assert_int_equal(contract_args_merge_labels(&args, labels), 0);
 	text = json_dumps(labels, JSON_COMPACT | JSON_SORT_KEYS);
 	assert_string_equal(text, "{\"a\":\"1\",\"c\":\"x=y\",\"d\":\"0\"}");
 	json_decref(labels);

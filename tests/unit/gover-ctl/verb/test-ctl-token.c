@@ -41,7 +41,7 @@ static int use(const char *url, const char *text, struct err *err)
 
 	assert_int_equal(file_replace(path, text, strlen(text)), 0);
 	assert_int_equal(client_new("/s", url, &client, err), 0);
-	r = client_use_token(client, path, err);
+	r = client_load_token(client, path, err);
 	client_free(client);
 	return r;
 }
@@ -103,8 +103,8 @@ static void the_unix_socket_needs_none(void **state)
 
 	(void)state;
 	assert_int_equal(client_new("/s", NULL, &client, &err), 0);
-	assert_int_equal(client_use_token(client, "/no/such/file", &err), 0);
-	assert_int_equal(client_use_cacert(client, "/no/such/file", &err), -EINVAL);
+	assert_int_equal(client_load_token(client, "/no/such/file", &err), 0);
+	assert_int_equal(client_load_cacert(client, "/no/such/file", &err), -EINVAL);
 	client_free(client);
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
-#include "gover-ctl/verb/args.h"
+#include "gover-ctl/args.h"
 #include "base/nearest.h"
 
 #define FPS_MAX_LIMIT 100000 /* far above any display, still a sane number */
@@ -104,7 +104,7 @@ static const struct option_info infos[OPTION_COUNT] = {
 			      "leave names as they are; secrets are taken out all the same"},
 };
 
-const struct option_info *option_info(enum option_id id)
+const struct option_info *args_get_option(enum option_id id)
 {
 	return &infos[id];
 }
@@ -114,7 +114,7 @@ bool args_has(const struct args *args, enum option_id id)
 	return args->values[id] != NULL;
 }
 
-double args_number(const struct args *args, enum option_id id)
+double args_get_number(const struct args *args, enum option_id id)
 {
 	double value = NAN;
 

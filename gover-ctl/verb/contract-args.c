@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/verb/field.h"
-#include "gover-ctl/verb/terms.h"
+#include "gover-ctl/field.h"
+#include "gover-ctl/verb/contract-args.h"
 
 /* The option that gives @field a value: its own or an alias. False: none is given. */
 static bool find_option(const struct args *args, const struct contract_field *field,
@@ -23,14 +23,14 @@ static bool find_option(const struct args *args, const struct contract_field *fi
 	return args_has(args, *ret_id);
 }
 
-/* Labels are not a value of their own: terms_merge_labels(). */
+/* Labels are not a value of their own: contract_args_merge_labels(). */
 static json_t *term_value(const struct args *args, enum option_id id)
 {
-	switch (option_info(id)->type) {
+	switch (args_get_option(id)->type) {
 	case OPTION_INT:
-		return json_integer((json_int_t)args_number(args, id));
+		return json_integer((json_int_t)args_get_number(args, id));
 	case OPTION_NUMBER:
-		return json_real(args_number(args, id));
+		return json_real(args_get_number(args, id));
 	case OPTION_TEXT:
 		return json_string(args->values[id]);
 	case OPTION_FLAG:
@@ -41,7 +41,7 @@ static json_t *term_value(const struct args *args, enum option_id id)
 	return NULL;
 }
 
-json_t *terms_body(const struct args *args)
+json_t *contract_args_make_body(const struct args *args)
 {
 	const struct contract_field *field;
 	json_t *body = json_object();
@@ -59,7 +59,7 @@ json_t *terms_body(const struct args *args)
 	return NULL;
 }
 
-int terms_merge_labels(const struct args *args, json_t *labels)
+int contract_args_merge_labels(const struct args *args, json_t *labels)
 {
 	for (size_t i = 0; i < args->n_labels; i++) {
 		const char *equals = strchr(args->labels[i], '=');
@@ -99,7 +99,8 @@ static int label_differs(const char *pair, const json_t *labels, char *text, siz
 	return 1;
 }
 
-int terms_differ(const struct args *args, const json_t *vgpu, char *text, size_t size)
+int contract_args_list_differences(const struct args *args, const json_t *vgpu, char *text,
+				   size_t size)
 {
 	const json_t *labels = json_object_get(vgpu, "labels");
 	const struct contract_field *field;
@@ -113,18 +114,18 @@ int terms_differ(const struct args *args, const json_t *vgpu, char *text, size_t
 
 		if (!find_option(args, field, &id) || field->kind == JSON_DECODE_LABELS)
 			continue;
-		if (option_info(id)->type == OPTION_TEXT) {
+		if (args_get_option(id)->type == OPTION_TEXT) {
 			snprintf(is, sizeof(is), "%s", field_text(vgpu, field->name));
 			same = strcmp(is, args->values[id]) == 0;
 		} else {
 			double value = field_number(vgpu, field->name);
 
 			snprintf(is, sizeof(is), "%g", value);
-			same = value == args_number(args, id);
+			same = value == args_get_number(args, id);
 		}
 		if (same)
 			continue;
-		say(text, size, field->name, is, option_info(id)->name, args->values[id]);
+		say(text, size, field->name, is, args_get_option(id)->name, args->values[id]);
 		n++;
 	}
 	for (size_t i = 0; i < args->n_labels; i++)

@@ -13,8 +13,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "gover-ctl/verb/policy-set.h"
-#include "gover-ctl/verb/tell.h"
-#include "gover-ctl/verb/when.h"
+#include "gover-ctl/verb/describe.h"
+#include "gover-ctl/verb/time-arg.h"
 
 #define UNTOUCHED 4711
 
@@ -53,9 +53,9 @@ static void a_vgpu_is_told_with_its_numbers(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_t *vgpu = load(rows[i].vgpu);
-		char text[TELL_MAX];
+		char text[DESCRIBE_MAX];
 
-		tell_vgpu(vgpu, text);
+		describe_vgpu(vgpu, text);
 		json_decref(vgpu);
 		assert_string_equal(text, rows[i].told);
 	}
@@ -68,12 +68,12 @@ static void a_decision_is_told_with_its_moves_and_numbers(void **state)
 				"\"to_pct\": 46, \"read_back_pct\": null}, {\"vgpu\": \"c\", "
 				"\"from_pct\": 1, \"to_pct\": 9, \"read_back_pct\": 5}], "
 				"\"numbers\": {\"u_pct\": 97.3125, \"unused_pct\": 20}}");
-	char text[TELL_MAX];
+	char text[DESCRIBE_MAX];
 
 	(void)state;
-	tell_moves(decision, text);
+	describe_moves(decision, text);
 	assert_string_equal(text, "a 30 -> 34 %, b 50 -> 46 %, c 1 -> 9 % (read back 5 %)");
-	tell_numbers(decision, text);
+	describe_numbers(decision, text);
 	assert_string_equal(text, "u_pct 97.31, unused_pct 20");
 	json_decref(decision);
 }
@@ -81,16 +81,16 @@ static void a_decision_is_told_with_its_moves_and_numbers(void **state)
 static void a_sentence_ends_at_its_limit(void **state)
 {
 	json_t *moves = json_array(), *decision = json_pack("{s:o}", "moves", moves);
-	char text[TELL_MAX];
+	char text[DESCRIBE_MAX];
 
 	(void)state;
 	for (int i = 0; i < 256; i++)
 		json_array_append_new(moves,
 				      json_pack("{s:s, s:i, s:i}", "vgpu", "a-long-name-of-it",
 						"from_pct", i, "to_pct", i));
-	tell_moves(decision, text);
+	describe_moves(decision, text);
 	json_decref(decision);
-	assert_int_equal(strlen(text), TELL_MAX - 1);
+	assert_int_equal(strlen(text), DESCRIBE_MAX - 1);
 }
 
 static void times_are_taken_as_people_type_them(void **state)
@@ -139,7 +139,7 @@ static void times_are_taken_as_people_type_them(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		int64_t ms = UNTOUCHED;
-		int r = when_parse(rows[i].text, now, &ms);
+		int r = time_arg_parse(rows[i].text, now, &ms);
 
 		if (r != rows[i].result || ms != (r == 0 ? rows[i].ms : UNTOUCHED))
 			fail_msg("'%s' gave %d, %lld", rows[i].text, r, (long long)ms);
@@ -156,7 +156,7 @@ static void a_time_typed_as_it_was_printed_is_the_same(void **state)
 		int64_t ms = UNTOUCHED;
 
 		clock_format(times[i], text);
-		assert_int_equal(when_parse(text, 0, &ms), 0);
+		assert_int_equal(time_arg_parse(text, 0, &ms), 0);
 		assert_int_equal(ms, times[i]);
 	}
 }
@@ -177,7 +177,7 @@ static void spans_are_sums_of_units(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		int64_t s = UNTOUCHED;
-		int r = when_parse_span(rows[i].text, &s);
+		int r = time_arg_parse_span(rows[i].text, &s);
 
 		if (r != rows[i].result || s != (r == 0 ? rows[i].s : UNTOUCHED))
 			fail_msg("'%s' gave %d, %lld", rows[i].text, r, (long long)s);
@@ -215,7 +215,7 @@ static void policy_values_take_the_type_of_what_is_in_force(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_t *body = json_object();
 		struct err err = {.msg = ""};
-		int r = policy_set_take(body, rows[i].pair, policy, &err);
+		int r = policy_set_add_pair(body, rows[i].pair, policy, &err);
 		char *text = json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(15));
 
 		if (r != rows[i].result || !strstr(r == 0 ? text : err.msg, rows[i].text))
@@ -232,8 +232,8 @@ static void a_key_is_set_once(void **state)
 	struct err err;
 
 	(void)state;
-	assert_int_equal(policy_set_take(body, "overload_pct=90", policy, &err), 0);
-	assert_int_equal(policy_set_take(body, "overload_pct=91", policy, &err), -EINVAL);
+	assert_int_equal(policy_set_add_pair(body, "overload_pct=90", policy, &err), 0);
+	assert_int_equal(policy_set_add_pair(body, "overload_pct=91", policy, &err), -EINVAL);
 	assert_string_equal(err.msg, "overload_pct is given twice");
 	assert_int_equal(json_integer_value(json_object_get(body, "overload_pct")), 90);
 	json_decref(body);

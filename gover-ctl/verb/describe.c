@@ -5,19 +5,19 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/verb/field.h"
-#include "gover-ctl/verb/tell.h"
+#include "gover-ctl/field.h"
+#include "gover-ctl/verb/describe.h"
 
-static void append(char text[TELL_MAX], const char *format, ...)
+static void append(char text[DESCRIBE_MAX], const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void append(char text[TELL_MAX], const char *format, ...)
+static void append(char text[DESCRIBE_MAX], const char *format, ...)
 {
 	size_t used = strlen(text);
 	va_list ap;
 
 	va_start(ap, format);
-	vsnprintf(text + used, TELL_MAX - used, format, ap);
+	vsnprintf(text + used, DESCRIBE_MAX - used, format, ap);
 	va_end(ap);
 }
 
@@ -26,17 +26,17 @@ static const char *comma(const char *text)
 	return text[0] ? ", " : "";
 }
 
-void tell_time(const char *time, char text[TELL_MAX])
+void describe_time(const char *time, char text[DESCRIBE_MAX])
 {
 	const char *dot = strchr(time, '.');
 
 	if (dot)
-		snprintf(text, TELL_MAX, "%.*sZ", (int)(dot - time), time);
+		snprintf(text, DESCRIBE_MAX, "%.*sZ", (int)(dot - time), time);
 	else
-		snprintf(text, TELL_MAX, "%s", time);
+		snprintf(text, DESCRIBE_MAX, "%s", time);
 }
 
-void tell_notes(const json_t *vgpu, char text[TELL_MAX])
+void describe_notes(const json_t *vgpu, char text[DESCRIBE_MAX])
 {
 	static const struct {
 		const char *key, *word;
@@ -55,7 +55,7 @@ void tell_notes(const json_t *vgpu, char text[TELL_MAX])
 			append(text, "%s%s", comma(text), flags[i].word);
 }
 
-static void append_fps(char text[TELL_MAX], const json_t *vgpu)
+static void append_fps(char text[DESCRIBE_MAX], const json_t *vgpu)
 {
 	double fps = field_number(vgpu, "fps"), target = field_number(vgpu, "target_fps");
 	double p99 = field_number(vgpu, "frame_p99_ms");
@@ -70,12 +70,12 @@ static void append_fps(char text[TELL_MAX], const json_t *vgpu)
 		append(text, " (99 %% of frames within %.1f ms)", p99);
 }
 
-void tell_vgpu(const json_t *vgpu, char text[TELL_MAX])
+void describe_vgpu(const json_t *vgpu, char text[DESCRIBE_MAX])
 {
 	const char *vm = field_text(vgpu, "vm"), *gpu = field_text(vgpu, "gpu");
 	double cap = field_number(vgpu, "cap_pct"), sold = field_number(vgpu, "initial_cap_pct");
 	double util = field_number(vgpu, "util_pct");
-	char notes[TELL_MAX];
+	char notes[DESCRIBE_MAX];
 
 	text[0] = '\0';
 	append(text, "%s", field_text(vgpu, "id"));
@@ -92,11 +92,11 @@ void tell_vgpu(const json_t *vgpu, char text[TELL_MAX])
 	else
 		append(text, ", used %.0f %% of it", util);
 	append_fps(text, vgpu);
-	tell_notes(vgpu, notes);
+	describe_notes(vgpu, notes);
 	append(text, "%s%s", comma(notes), notes);
 }
 
-void tell_moves(const json_t *decision, char text[TELL_MAX])
+void describe_moves(const json_t *decision, char text[DESCRIBE_MAX])
 {
 	const json_t *moves = json_object_get(decision, "moves"), *move;
 	size_t i;
@@ -113,7 +113,7 @@ void tell_moves(const json_t *decision, char text[TELL_MAX])
 	}
 }
 
-void tell_numbers(const json_t *decision, char text[TELL_MAX])
+void describe_numbers(const json_t *decision, char text[DESCRIBE_MAX])
 {
 	json_t *numbers = json_object_get(decision, "numbers"), *value;
 	const char *name;

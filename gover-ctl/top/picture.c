@@ -7,9 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "gover-ctl/verb/field.h"
-#include "gover-ctl/verb/tell.h"
-#include "gover-ctl/top/top.h"
+#include "gover-ctl/field.h"
+#include "gover-ctl/verb/describe.h"
+#include "gover-ctl/top/picture.h"
 
 #define BAR_COLUMNS 16
 #define EVENTS_MIN  3 /* decisions that are shown however many vGPUs there are */
@@ -33,13 +33,13 @@ static const char *clock_of(const json_t *object, const char *key)
 	return strlen(time) > date ? time + date : "";
 }
 
-static void draw_daemon(struct canvas *canvas, const struct top_facts *facts,
+static void draw_daemon(struct canvas *canvas, const struct picture_data *facts,
 			const struct top_view *view)
 {
 	const json_t *host = facts->host;
 	char up[WRITER_SPAN_MAX];
 
-	writer_span(field_number(host, "uptime_s"), up);
+	writer_format_span(field_number(host, "uptime_s"), up);
 	canvas_colour(canvas, WRITER_BOLD);
 	canvas_put(canvas, "gover-d %s", field_text(host, "version"));
 	canvas_colour(canvas, WRITER_PLAIN);
@@ -50,11 +50,11 @@ static void draw_daemon(struct canvas *canvas, const struct top_facts *facts,
 		canvas_put(canvas, "  dry run");
 	if (view->paused)
 		canvas_put(canvas, "  paused");
-	canvas_end(canvas);
+	canvas_end_line(canvas);
 	if (facts->notice) {
 		canvas_colour(canvas, WRITER_RED);
 		canvas_put(canvas, "%s", facts->notice);
-		canvas_end(canvas);
+		canvas_end_line(canvas);
 	}
 }
 
@@ -78,7 +78,7 @@ static void draw_gpu(struct canvas *canvas, const json_t *gpu)
 		canvas_colour(canvas, WRITER_RED);
 		canvas_put(canvas, "  telemetry stale");
 	}
-	canvas_end(canvas);
+	canvas_end_line(canvas);
 }
 
 /* A third of the picture at most. */
@@ -92,12 +92,12 @@ static void draw_gpus(struct canvas *canvas, const json_t *gpus)
 		draw_gpu(canvas, json_array_get(gpus, i));
 	if (shown < n) {
 		canvas_put(canvas, "and %zu more GPUs: `gover-ctl status` shows all", n - shown);
-		canvas_end(canvas);
+		canvas_end_line(canvas);
 	}
 	if (n == 0) {
 		canvas_put(canvas,
 			   "no GPU is driven here: `gover-ctl doctor` says what this host lacks");
-		canvas_end(canvas);
+		canvas_end_line(canvas);
 	}
 }
 
@@ -144,7 +144,7 @@ static void draw_counts(struct canvas *canvas, const json_t *host)
 	canvas_colour(canvas, WRITER_PLAIN);
 	canvas_put(canvas, "%d held, %d on probation", count(vgpus, "held"),
 		   count_text(offers, "state", "probation"));
-	canvas_end(canvas);
+	canvas_end_line(canvas);
 }
 
 static void draw_offers(struct canvas *canvas, const json_t *offers)
@@ -155,7 +155,7 @@ static void draw_offers(struct canvas *canvas, const json_t *offers)
 	json_array_foreach (offers, i, offer) {
 		double id = field_number(offer, "id");
 
-		if (i == OFFERS_MAX || canvas_left(canvas) < 1)
+		if (i == OFFERS_MAX || canvas_lines_left(canvas) < 1)
 			return;
 		canvas_colour(canvas, WRITER_GREEN);
 		if (strcmp(field_text(offer, "state"), "open") == 0)
@@ -169,7 +169,7 @@ static void draw_offers(struct canvas *canvas, const json_t *offers)
 			canvas_put(canvas, "offer %.0f: sold to %s on %s, %s", id,
 				   field_text(offer, "vgpu"), field_text(offer, "gpu"),
 				   field_text(offer, "state"));
-		canvas_end(canvas);
+		canvas_end_line(canvas);
 	}
 }
 
@@ -181,42 +181,42 @@ static void draw_alerts(struct canvas *canvas, const json_t *alerts)
 	json_array_foreach (alerts, i, alert) {
 		const char *severity = field_text(alert, "severity");
 
-		if (i == ALERTS_MAX || canvas_left(canvas) < 1)
+		if (i == ALERTS_MAX || canvas_lines_left(canvas) < 1)
 			return;
 		canvas_colour(canvas,
 			      strcmp(severity, "critical") == 0 ? WRITER_RED : WRITER_YELLOW);
 		canvas_put(canvas, "%.8s %s: %s", clock_of(alert, "raised_at"), severity,
 			   field_text(alert, "text"));
-		canvas_end(canvas);
+		canvas_end_line(canvas);
 	}
 }
 
 static void draw_decisions(struct canvas *canvas, const json_t *decisions)
 {
-	char moves[TELL_MAX];
+	char moves[DESCRIBE_MAX];
 
-	if (canvas_left(canvas) < 2)
+	if (canvas_lines_left(canvas) < 2)
 		return;
-	canvas_end(canvas);
-	for (size_t i = json_array_size(decisions); i-- > 0 && canvas_left(canvas) > 0;) {
+	canvas_end_line(canvas);
+	for (size_t i = json_array_size(decisions); i-- > 0 && canvas_lines_left(canvas) > 0;) {
 		const json_t *decision = json_array_get(decisions, i);
 
-		tell_moves(decision, moves);
+		describe_moves(decision, moves);
 		canvas_put(canvas, "%.8s ", clock_of(decision, "time"));
 		canvas_colour(canvas, WRITER_BOLD);
 		canvas_put(canvas, "%s ", field_text(decision, "kind"));
 		canvas_colour(canvas, WRITER_PLAIN);
 		canvas_put(canvas, "%s%s%s", moves, moves[0] ? ": " : "",
 			   field_text(decision, "why"));
-		canvas_end(canvas);
+		canvas_end_line(canvas);
 	}
 }
 
 /* The last line: what can be pressed, or what is typed. */
 static void draw_keys(struct canvas *canvas, const struct top_view *view)
 {
-	while (canvas->height > 0 && canvas_left(canvas) > 1)
-		canvas_end(canvas);
+	while (canvas->height > 0 && canvas_lines_left(canvas) > 1)
+		canvas_end_line(canvas);
 	canvas_colour(canvas, WRITER_BOLD);
 	if (view->mode == TOP_FILTER)
 		canvas_put(canvas, "Filter: %s_  (Enter keeps it, Esc ends it)", view->filter);
@@ -225,7 +225,7 @@ static void draw_keys(struct canvas *canvas, const struct top_view *view)
 			   "F1 Help  / Filter%s%s  < > Sort: %s%s  p Pause  Enter Why%s%s  q Quit",
 			   view->filter[0] ? ": " : "", view->filter, view->reverse ? "-" : "",
 			   top_view_column(view->sort), view->focus[0] ? ": " : "", view->focus);
-	canvas_end(canvas);
+	canvas_end_line(canvas);
 }
 
 static void draw_help(struct canvas *canvas)
@@ -234,18 +234,18 @@ static void draw_help(struct canvas *canvas)
 
 	canvas_colour(canvas, WRITER_BOLD);
 	canvas_put(canvas, "gover-ctl top " GOVER_VERSION);
-	canvas_end(canvas);
-	canvas_end(canvas);
+	canvas_end_line(canvas);
+	canvas_end_line(canvas);
 	for (size_t i = 0; (key = top_view_help(i, &what)); i++) {
 		canvas_colour(canvas, WRITER_BOLD);
 		canvas_field(canvas, 10, key);
 		canvas_colour(canvas, WRITER_PLAIN);
 		canvas_put(canvas, "%s", what);
-		canvas_end(canvas);
+		canvas_end_line(canvas);
 	}
 }
 
-void top_draw(struct canvas *canvas, const struct top_facts *facts, struct top_view *view)
+void picture_draw(struct canvas *canvas, const struct picture_data *facts, struct top_view *view)
 {
 	const json_t *alerts = json_object_get(facts->host, "alerts");
 	const json_t *offers = json_object_get(facts->host, "offers");
@@ -263,12 +263,12 @@ void top_draw(struct canvas *canvas, const struct top_facts *facts, struct top_v
 	draw_daemon(canvas, facts, view);
 	draw_gpus(canvas, json_object_get(facts->host, "gpus"));
 	draw_counts(canvas, facts->host);
-	canvas_end(canvas);
+	canvas_end_line(canvas);
 	least = canvas->height / 2 > 2 ? canvas->height / 2 : 2;
-	lines = canvas_left(canvas) - below;
-	top_table_draw(canvas, facts, view, lines > least ? lines : least);
-	if (n_alerts + n_offers > 0 && canvas_left(canvas) > 1) {
-		canvas_end(canvas);
+	lines = canvas_lines_left(canvas) - below;
+	picture_draw_table(canvas, facts, view, lines > least ? lines : least);
+	if (n_alerts + n_offers > 0 && canvas_lines_left(canvas) > 1) {
+		canvas_end_line(canvas);
 		draw_alerts(canvas, alerts);
 		draw_offers(canvas, offers);
 	}

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/top/top.h"
+#include "gover-ctl/top/picture.h"
 
 static json_t *make_vgpu(int i)
 {
@@ -73,9 +73,9 @@ static char *draw_view(struct size size, int vgpus, int alerts, int decisions, c
 {
 	struct writer writer = {.utf8 = size.utf8, .colours = size.colours};
 	json_t *host = make_host(vgpus, alerts), *list = make_decisions(decisions);
-	struct trails trails = {0};
-	struct top_facts facts = {
-		.host = host, .decisions = list, .trails = &trails, .notice = notice};
+	struct sparks sparks = {0};
+	struct picture_data facts = {
+		.host = host, .decisions = list, .sparks = &sparks, .notice = notice};
 	size_t length;
 	char *text = NULL;
 	struct canvas canvas = {
@@ -86,10 +86,10 @@ static char *draw_view(struct size size, int vgpus, int alerts, int decisions, c
 
 	canvas.out = open_memstream(&text, &length);
 	assert_non_null(canvas.out);
-	assert_int_equal(trails_note(&trails, json_object_get(host, "vgpus")), 0);
-	top_draw(&canvas, &facts, view);
+	assert_int_equal(sparks_record(&sparks, json_object_get(host, "vgpus")), 0);
+	picture_draw(&canvas, &facts, view);
 	fclose(canvas.out);
-	trails_fini(&trails);
+	sparks_fini(&sparks);
 	json_decref(host);
 	json_decref(list);
 	return text;

@@ -7,8 +7,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/parse.h"
-#include "gover-ctl/verb/when.h"
+#include "gover-ctl/verb/time-arg.h"
 
 #define YEAR_9999_S INT64_C(253402300799)
 #define SPAN_MAX_S  INT64_C(3153600000) /* a hundred years */
@@ -53,7 +54,7 @@ static int take_part(const char **text, int64_t *ret_s)
 	return 0;
 }
 
-int when_parse_span(const char *text, int64_t *ret_s)
+int time_arg_parse_span(const char *text, int64_t *ret_s)
 {
 	int64_t sum = 0, part;
 
@@ -161,13 +162,13 @@ static int parse_rfc3339(const char *text, int64_t *ret_ms)
 	return 0;
 }
 
-int when_parse(const char *text, int64_t now_ms, int64_t *ret_ms)
+int time_arg_parse(const char *text, int64_t now_ms, int64_t *ret_ms)
 {
 	int64_t s, ms = now_ms;
 	int r = 0;
 
 	if (text[0] == '-') {
-		r = when_parse_span(text + 1, &s);
+		r = time_arg_parse_span(text + 1, &s);
 		if (r == 0)
 			ms = now_ms - s * 1000;
 	} else if (strcmp(text, "now") != 0) {
@@ -182,4 +183,33 @@ int when_parse(const char *text, int64_t now_ms, int64_t *ret_ms)
 	if (r == 0)
 		*ret_ms = ms;
 	return r;
+}
+
+static enum ctl_exit take_time(const struct args *args, enum option_id id, int64_t now_ms,
+			       int64_t *ret_ms)
+{
+	if (!args_has(args, id) || time_arg_parse(args->values[id], now_ms, ret_ms) == 0)
+		return CTL_DONE;
+	return ctl_fail(CTL_USAGE,
+			"--%s '%s': allowed are RFC 3339 (2026-11-20T18:49:56Z), unix "
+			"seconds, or back from now (-1h, -90m, -2d)",
+			args_get_option(id)->name, args->values[id]);
+}
+
+enum ctl_exit time_arg_get_range(const struct args *args, const char *verb, int64_t span_s,
+				 struct time_range *ret_range)
+{
+	int64_t now_ms = clock_now().wall_ms, to_ms = now_ms, from_ms;
+	enum ctl_exit r = take_time(args, OPTION_TO, now_ms, &to_ms);
+
+	from_ms = to_ms > span_s * 1000 ? to_ms - span_s * 1000 : 0;
+	if (r == CTL_DONE)
+		r = take_time(args, OPTION_FROM, now_ms, &from_ms);
+	if (r != CTL_DONE)
+		return r;
+	if (from_ms >= to_ms)
+		return ctl_fail(CTL_USAGE, "%s: --from is not before --to", verb);
+	clock_format(from_ms, ret_range->from);
+	clock_format(to_ms, ret_range->to);
+	return CTL_DONE;
 }

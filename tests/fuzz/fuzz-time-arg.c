@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Times as people type them: what is taken lies in its range, and means there what the daemon means
  * by it. */
-#include "gover-ctl/verb/when.h"
+#include "gover-ctl/verb/time-arg.h"
 #include "gover-d/api/time.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -17,13 +17,13 @@ static void check_span(const char *text)
 	int64_t s = -1, ago_ms = -1;
 	CLEANUP_FREE char *back = NULL;
 
-	if (when_parse_span(text, &s) < 0) {
+	if (time_arg_parse_span(text, &s) < 0) {
 		FUZZ_CHECK(s == -1);
 		return;
 	}
 	FUZZ_CHECK(s >= 1 && s <= CENTURY_S);
 	FUZZ_CHECK(asprintf(&back, "-%s", text) > 0);
-	if (when_parse(back, NOW_MS, &ago_ms) == 0)
+	if (time_arg_parse(back, NOW_MS, &ago_ms) == 0)
 		FUZZ_CHECK(ago_ms == NOW_MS - s * 1000);
 	else
 		FUZZ_CHECK(NOW_MS < s * 1000);
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int64_t ms = -1, daemon_ms = -1;
 
 	check_span(text);
-	if (when_parse(text, NOW_MS, &ms) < 0) {
+	if (time_arg_parse(text, NOW_MS, &ms) < 0) {
 		FUZZ_CHECK(ms == -1);
 		return 0;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading members of the daemon's answers. What is null, missing or of another type has no value.
  */
-#ifndef GOVER_CTL_VERB_FIELD_H
-#define GOVER_CTL_VERB_FIELD_H
+#ifndef GOVER_CTL_FIELD_H
+#define GOVER_CTL_FIELD_H
 
 #include <math.h>
 #include <stdbool.h>

@@ -74,8 +74,8 @@ static void no_verb_has_two_options_of_one_name(void **state)
 			for (int b = 0; b < a; b++)
 				if ((mask & OPTION(a)) && (mask & OPTION(b)))
 					assert_string_not_equal(
-						option_info((enum option_id)a)->name,
-						option_info((enum option_id)b)->name);
+						args_get_option((enum option_id)a)->name,
+						args_get_option((enum option_id)b)->name);
 	}
 }
 
@@ -87,7 +87,7 @@ static void every_option_is_told_and_used(void **state)
 	for (size_t i = 0; verbs_at(i); i++)
 		used |= verbs_options(verbs_at(i));
 	for (int id = 0; id < OPTION_COUNT; id++) {
-		const struct option_info *info = option_info((enum option_id)id);
+		const struct option_info *info = args_get_option((enum option_id)id);
 
 		if (!info->name && !(used & OPTION(id)))
 			continue; /* a contract field without an option */
@@ -211,7 +211,7 @@ static void a_programs_own_options_are_left_to_it(void **state)
 	assert_string_equal(args.words[0], "glxgears");
 	assert_string_equal(args.words[1], "-info");
 	assert_string_equal(args.values[OPTION_VGPU], "a");
-	assert_int_equal((int)args_number(&args, OPTION_RUN_CAP), 30);
+	assert_int_equal((int)args_get_number(&args, OPTION_RUN_CAP), 30);
 }
 
 static void more_labels_than_a_contract_may_have_are_refused(void **state)
@@ -240,18 +240,18 @@ static void help_names_every_verb_and_option(void **state)
 	FILE *out = open_memstream(&text, &length);
 
 	(void)state;
-	help_all(out);
+	usage_print_all(out);
 	fflush(out);
 	for (size_t i = 0; verbs_at(i); i++) {
 		assert_non_null(strstr(text, verbs_at(i)->words));
 		assert_non_null(strstr(text, verbs_at(i)->summary));
 	}
 	for (size_t i = 0; verbs_at(i); i++)
-		help_verb(out, verbs_at(i));
+		usage_print_verb(out, verbs_at(i));
 	fclose(out);
 	for (int id = 0; id < OPTION_COUNT; id++)
-		if (option_info((enum option_id)id)->name)
-			assert_non_null(strstr(text, option_info((enum option_id)id)->help));
+		if (args_get_option((enum option_id)id)->name)
+			assert_non_null(strstr(text, args_get_option((enum option_id)id)->help));
 	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
 		if (strlen(line) > 110)
 			fail_msg("'%s' is too long a line", line);
@@ -264,8 +264,8 @@ static void a_synopsis_shows_what_is_required_bare(void **state)
 	FILE *out = open_memstream(&text, &length);
 
 	(void)state;
-	help_synopsis(out, verb_named("claim"));
-	help_synopsis(out, verb_named("run"));
+	usage_print_synopsis(out, verb_named("claim"));
+	usage_print_synopsis(out, verb_named("run"));
 	fclose(out);
 	assert_non_null(strstr(text, "gover-ctl claim OFFER --id ID ["));
 	assert_non_null(strstr(text, "[--label KEY=VALUE]..."));
@@ -295,7 +295,7 @@ static void a_slip_of_the_finger_finds_the_word_meant(void **state)
 
 		snprintf(line, sizeof(line), "%s", rows[i].line);
 		argc = split(line, argv);
-		help_explain_unknown(argv, argc, &err);
+		usage_explain_unknown(argv, argc, &err);
 		if (!strstr(err.msg, rows[i].says))
 			fail_msg("'%s' gave \"%s\"", rows[i].line, err.msg);
 	}

@@ -3,8 +3,8 @@
  * The command line: one table of options for all verbs, parsed strictly. Values are checked for
  * their form and range here, once; verbs read numbers that are known to be good.
  */
-#ifndef GOVER_CTL_VERB_ARGS_H
-#define GOVER_CTL_VERB_ARGS_H
+#ifndef GOVER_CTL_ARGS_H
+#define GOVER_CTL_ARGS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -93,7 +93,7 @@ struct option_info {
 };
 
 /* The table; ids are its indices. */
-const struct option_info *option_info(enum option_id id);
+const struct option_info *args_get_option(enum option_id id);
 
 #define ARGS_LABELS_MAX 32
 
@@ -117,6 +117,6 @@ int args_parse(struct args *args, uint64_t allowed, bool leading, int argc, char
 
 bool args_has(const struct args *args, enum option_id id);
 /* The value of a number option that was given. */
-double args_number(const struct args *args, enum option_id id);
+double args_get_number(const struct args *args, enum option_id id);
 
 #endif

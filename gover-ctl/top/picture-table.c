@@ -7,17 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gover-ctl/verb/field.h"
-#include "gover-ctl/verb/tell.h"
-#include "gover-ctl/top/top.h"
+#include "gover-ctl/field.h"
+#include "gover-ctl/verb/describe.h"
+#include "gover-ctl/top/picture.h"
 
-#define WIDTH_UNLIMITED 120 /* what to lay out for where there is no limit */
-#define NAME_MIN	4
-#define NAME_MAX	20
-#define VM_MAX		16
-#define NOTE_MIN	10
-#define SPARK_MIN	8
-#define SPARK_MAX	40
+#define WIDTH_UNLIMITED	  120 /* what to lay out for where there is no limit */
+#define NAME_MIN	  4
+#define NAME_MAX	  20
+#define VM_MAX		  16
+#define NOTE_MIN	  10
+#define SPARK_COLUMNS_MIN 8
+#define SPARK_COLUMNS_MAX 40
 
 struct layout {
 	int id, vm, gpu, spark, broken; /* columns; 0: left out */
@@ -61,13 +61,13 @@ static struct layout lay_out(const struct canvas *canvas, const json_t *host)
 	layout.broken = take(&left, (int)strlen("BROKEN%"));
 	if (json_array_size(json_object_get(host, "gpus")) > 1)
 		layout.gpu = take(&left, widest(vgpus, "gpu", NAME_MIN, VM_MAX));
-	sparks = left >= 2 * (SPARK_MIN + 1) ? 2 * (SPARK_MIN + 1) : 0;
+	sparks = left >= 2 * (SPARK_COLUMNS_MIN + 1) ? 2 * (SPARK_COLUMNS_MIN + 1) : 0;
 	left -= sparks;
 	layout.vm = take(&left, widest(vgpus, "vm", NAME_MIN, VM_MAX));
 	if (sparks) {
 		layout.spark = (sparks + left * 2 / 3) / 2 - 1;
-		if (layout.spark > SPARK_MAX)
-			layout.spark = SPARK_MAX;
+		if (layout.spark > SPARK_COLUMNS_MAX)
+			layout.spark = SPARK_COLUMNS_MAX;
 	}
 	return layout;
 }
@@ -117,7 +117,7 @@ static void draw_heads(struct canvas *canvas, const struct layout *layout,
 	put_head(canvas, view, TOP_CAP, TOP_SOLD, 8, false, "CAP/SOLD");
 	put_head(canvas, view, TOP_BROKEN, TOP_BROKEN, layout->broken, true, "BROKEN%");
 	canvas_put(canvas, "NOTE");
-	canvas_end(canvas);
+	canvas_end_line(canvas);
 }
 
 static void put_spark(struct canvas *canvas, const struct layout *layout, const float *values,
@@ -130,13 +130,13 @@ static void put_spark(struct canvas *canvas, const struct layout *layout, const 
 }
 
 /* The height of a line of frames that nobody promised: the most of it. */
-static double most_of(const struct trail *trail)
+static double most_of(const struct spark *spark)
 {
 	double most = 0;
 
-	for (int i = 0; i < trail->n; i++)
-		if ((double)trail->fps[i] > most)
-			most = (double)trail->fps[i];
+	for (int i = 0; i < spark->n; i++)
+		if ((double)spark->fps[i] > most)
+			most = (double)spark->fps[i];
 	return most;
 }
 
@@ -149,38 +149,38 @@ static void put_name(struct canvas *canvas, int columns, const char *text)
 }
 
 static void draw_row(struct canvas *canvas, const struct layout *layout, const json_t *vgpu,
-		     const struct trails *trails)
+		     const struct sparks *sparks)
 {
-	static const struct trail nothing;
-	const struct trail *trail = trails_find(trails, field_text(vgpu, "id"));
+	static const struct spark nothing;
+	const struct spark *spark = sparks_find(sparks, field_text(vgpu, "id"));
 	double target = field_number(vgpu, "target_fps"),
 	       sold = field_number(vgpu, "initial_cap_pct");
-	char text[32], other[32], notes[TELL_MAX];
+	char text[32], other[32], notes[DESCRIBE_MAX];
 
-	trail = trail ? trail : &nothing;
+	spark = spark ? spark : &nothing;
 	put_name(canvas, layout->id, field_text(vgpu, "id"));
 	put_name(canvas, layout->vm, field_text(vgpu, "vm"));
 	put_name(canvas, layout->gpu, field_text(vgpu, "gpu"));
 	canvas_colour(canvas, field_true(vgpu, "overloaded") ? WRITER_RED : WRITER_PLAIN);
 	canvas_put(canvas, "%5s ", number(field_number(vgpu, "util_pct"), 1, text));
 	canvas_put(canvas, "%5s ", number(field_number(vgpu, "load_pct"), 1, text));
-	put_spark(canvas, layout, trail->load, trail->n, sold);
+	put_spark(canvas, layout, spark->load, spark->n, sold);
 	canvas_colour(canvas, field_true(vgpu, "short") ? WRITER_RED : WRITER_PLAIN);
 	canvas_put(canvas, "%6s/%-4s ", number(field_number(vgpu, "fps"), 1, text),
 		   number(target > 0 ? target : (double)NAN, 0, other));
-	put_spark(canvas, layout, trail->fps, trail->n, target > 0 ? target : most_of(trail));
+	put_spark(canvas, layout, spark->fps, spark->n, target > 0 ? target : most_of(spark));
 	canvas_colour(canvas, field_true(vgpu, "held") ? WRITER_YELLOW : WRITER_PLAIN);
 	canvas_put(canvas, "%4s/%-3.0f ", number(field_number(vgpu, "cap_pct"), 0, text), sold);
 	canvas_colour(canvas, field_true(vgpu, "broken") ? WRITER_RED : WRITER_PLAIN);
 	if (layout->broken)
 		canvas_put(canvas, "%7s ", number(field_number(vgpu, "broken_time_pct"), 2, text));
-	tell_notes(vgpu, notes);
+	describe_notes(vgpu, notes);
 	canvas_put(canvas, "%s", notes);
-	canvas_end(canvas);
+	canvas_end_line(canvas);
 }
 
-void top_table_draw(struct canvas *canvas, const struct top_facts *facts, struct top_view *view,
-		    int lines)
+void picture_draw_table(struct canvas *canvas, const struct picture_data *facts,
+			struct top_view *view, int lines)
 {
 	const json_t *vgpus = json_object_get(facts->host, "vgpus");
 	struct layout layout = lay_out(canvas, facts->host);
@@ -195,7 +195,7 @@ void top_table_draw(struct canvas *canvas, const struct top_facts *facts, struct
 	for (int i = view->first; rows && i < (int)n && i < view->first + room; i++) {
 		if (view->live)
 			canvas_put(canvas, "%s", i == at ? "> " : "  ");
-		draw_row(canvas, &layout, rows[i], facts->trails);
+		draw_row(canvas, &layout, rows[i], facts->sparks);
 	}
 	if (n < all || (int)n > room) {
 		canvas_colour(canvas, WRITER_DIM);
@@ -204,7 +204,7 @@ void top_table_draw(struct canvas *canvas, const struct top_facts *facts, struct
 			   (int)n < view->first + room ? (int)n : view->first + room, n);
 		if (n < all)
 			canvas_put(canvas, ", of %zu in all those with \"%s\"", all, view->filter);
-		canvas_end(canvas);
+		canvas_end_line(canvas);
 	}
 	free(rows);
 }

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* From the command line to the exit code: finds the verb, checks its arguments, runs it. */
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gover-ctl/verb/usage.h"
+#include "gover-ctl/verb/verbs.h"
+
+static enum ctl_exit show_usage(const struct verb *verb)
+{
+	fputs("usage: ", stderr);
+	usage_print_synopsis(stderr, verb);
+	return CTL_USAGE;
+}
+
+/* What a verb must and may be given. Says what is wrong. */
+static bool words_right(const struct verb *verb, const struct args *args)
+{
+	if (args_has(args, OPTION_JSON) && !verb->json) {
+		ctl_fail(CTL_USAGE, "%s has no --json form", verb->words);
+		return false;
+	}
+	for (int id = 0; id < OPTION_COUNT; id++) {
+		const struct option_info *info = args_get_option((enum option_id)id);
+
+		if (!(verb->required & OPTION(id)) || args_has(args, (enum option_id)id))
+			continue;
+		ctl_fail(CTL_USAGE, "%s needs --%s %s", verb->words, info->name, info->arg);
+		return false;
+	}
+	if (args->n_words < verb->min_args)
+		ctl_fail(CTL_USAGE, "%s needs %s", verb->words, verb->args);
+	else if (args->n_words > verb->max_args)
+		ctl_fail(CTL_USAGE, "%s: '%s' is one word too many", verb->words,
+			 args->words[verb->max_args]);
+	else if (args_has(args, OPTION_SOCKET) && args_has(args, OPTION_URL))
+		ctl_fail(CTL_USAGE, "--socket and --url exclude each other");
+	else
+		return true;
+	return false;
+}
+
+static enum ctl_exit run_verb(const struct verb *verb, const struct args *args)
+{
+	struct ctl ctl = {
+		.socket = args->values[OPTION_SOCKET],
+		.url = args->values[OPTION_URL],
+		.token_file = args->values[OPTION_TOKEN_FILE],
+		.cacert = args->values[OPTION_CACERT],
+	};
+	enum ctl_exit r;
+
+	if (!words_right(verb, args))
+		return show_usage(verb);
+	writer_init(&ctl.writer, stdout, args_has(args, OPTION_JSON));
+	r = verb->run(&ctl, args);
+	client_free(ctl.client);
+	if ((fflush(stdout) != 0 || ferror(stdout)) && r == CTL_DONE)
+		r = ctl_fail(CTL_FAILED, "standard output: %s", strerror(errno));
+	return r;
+}
+
+/* The verb's own options, after those that stood before it. @argv begins with its last word. */
+static enum ctl_exit parse_and_run(const struct verb *verb, struct args *args, int argc,
+				   char *argv[])
+{
+	struct err err;
+	int r = args_parse(args, verbs_options(verb), verb->command, argc, argv, &err);
+
+	if (r < 0) {
+		ctl_fail(CTL_USAGE, "%s: %s", verb->words, err.msg);
+		return r == -ENOENT ? show_usage(verb) : CTL_USAGE;
+	}
+	if (args_has(args, OPTION_HELP)) {
+		usage_print_verb(stdout, verb);
+		return CTL_DONE;
+	}
+	return run_verb(verb, args);
+}
+
+int dispatch_main(int argc, char *argv[])
+{
+	const uint64_t first = OPTIONS_GLOBAL | OPTION(OPTION_VERSION);
+	struct args args = {0};
+	const struct verb *verb;
+	struct err err;
+	int used, at;
+
+	setlocale(LC_CTYPE, "");
+	if (args_parse(&args, first, true, argc, argv, &err) < 0)
+		return ctl_fail(CTL_USAGE, "%s", err.msg);
+	if (args_has(&args, OPTION_VERSION)) {
+		puts("gover-ctl " GOVER_VERSION);
+		return CTL_DONE;
+	}
+	if (args.n_words == 0) {
+		bool asked = args_has(&args, OPTION_HELP);
+
+		usage_print_all(asked ? stdout : stderr);
+		return asked ? CTL_DONE : CTL_USAGE;
+	}
+	verb = verbs_find(args.words, args.n_words, &used);
+	if (!verb) {
+		usage_explain_unknown(args.words, args.n_words, &err);
+		return ctl_fail(CTL_USAGE, "%s", err.msg);
+	}
+	at = argc - args.n_words + used - 1;
+	return parse_and_run(verb, &args, argc - at, argv + at);
+}

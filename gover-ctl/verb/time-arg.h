@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Times and spans as people type them. Strict; the present is handed in. */
+#ifndef GOVER_CTL_VERB_TIME_ARG_H
+#define GOVER_CTL_VERB_TIME_ARG_H
+
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "gover-ctl/ctl.h"
+
+/*
+ * "now", "-1h30m" (back from @now_ms), unix seconds "1763664596", or RFC 3339
+ * "2026-11-20T18:49:56[.123]Z" with Z or an offset such as +01:00. 0, -EINVAL or -ERANGE.
+ */
+int time_arg_parse(const char *text, int64_t now_ms, int64_t *ret_ms);
+
+/* "90", "90s", "5m", "1h30m", "2d" in seconds, at least 1. 0, -EINVAL or -ERANGE. */
+int time_arg_parse_span(const char *text, int64_t *ret_s);
+
+/* As REST takes them. */
+struct time_range {
+	char from[CLOCK_TEXT_MAX], to[CLOCK_TEXT_MAX];
+};
+
+/* The range of --from and --to. Default: until now, and from @span_s before the end. CTL_USAGE
+ * after printing what is wrong. */
+enum ctl_exit time_arg_get_range(const struct args *args, const char *verb, int64_t span_s,
+				 struct time_range *ret_range);
+
+#endif
