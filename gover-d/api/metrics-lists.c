@@ -50,7 +50,7 @@ static void write_offers(const struct metrics_out *out, const struct offers *off
 		int n = 0;
 
 		for (size_t k = 0; k < offers_count(offers); k++)
-			n += (int)offers_at(offers, k)->state == state;
+			n += (int)offers_at(offers, k)->life.state == state;
 		fputs("gover_offers", out->file);
 		metrics_format_label(out, "{", "state", offer_state_name((enum offer_state)state));
 		fprintf(out->file, "} %d\n", n);

@@ -224,12 +224,6 @@ json_t *resource_encode_alerts(const struct manager *manager, bool all)
 	return list;
 }
 
-static bool still_matters(const struct offer *offer)
-{
-	return offer->state == OFFER_OPEN || offer->state == OFFER_PROBATION ||
-	       (offer->state == OFFER_FAILED && !offer->newcomer_gone);
-}
-
 json_t *resource_encode_offers(const struct manager *manager, bool all, struct instant now)
 {
 	const struct offers *offers = control_offers(manager);
@@ -238,7 +232,7 @@ json_t *resource_encode_offers(const struct manager *manager, bool all, struct i
 	for (size_t i = 0; i < offers_count(offers); i++) {
 		const struct offer *offer = offers_at(offers, i);
 
-		if (all || still_matters(offer))
+		if (all || offer_is_live(&offer->life))
 			json_encode_append(&list, encode_offer(offer, now));
 	}
 	return list;

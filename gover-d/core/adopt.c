@@ -228,9 +228,9 @@ static struct offer *recall_sale(struct manager *m, const struct host_gpu *gpu,
 	memcpy(sold.gpu, gpu->config.name, sizeof(sold.gpu));
 	if (now.wall_ms < c->created_ms + probation_ms &&
 	    !offers_live(m->offers, gpu->config.name)) {
-		sold.state = OFFER_OPEN;
+		sold.life.state = OFFER_OPEN;
 	} else {
-		sold.state = OFFER_KEPT;
+		sold.life.state = OFFER_KEPT;
 		memcpy(sold.vgpu, c->id, sizeof(sold.vgpu));
 		memcpy(sold.claim_key, c->claim_key, sizeof(sold.claim_key));
 		snprintf(sold.reason, sizeof(sold.reason),
@@ -252,7 +252,7 @@ static void take_sale(struct manager *m, const struct host_gpu *gpu, const struc
 		return;
 	if (!offer)
 		offer = recall_sale(m, gpu, c, now);
-	if (offer && offer->state == OFFER_OPEN)
+	if (offer && offer->life.state == OFFER_OPEN)
 		offers_claim(m->offers, offer, c->id, c->claim_key, m->config.offer.probation_s,
 			     now);
 }
@@ -264,7 +264,7 @@ static bool newcomer_gone(struct manager *m, const struct offer *offer)
 	const struct vgpu *vgpu = host_find_vgpu(&m->host, offer->vgpu, NULL);
 
 	return !vgpu ||
-	       (offer->state == OFFER_FAILED && vgpu->contract.created_ms > offer->changed_ms);
+	       (offer->life.state == OFFER_FAILED && vgpu->contract.created_ms > offer->changed_ms);
 }
 
 static void settle_offers(struct manager *m, struct instant now)
@@ -275,13 +275,13 @@ static void settle_offers(struct manager *m, struct instant now)
 	for (size_t i = 0; i < offers_count(m->offers); i++) {
 		struct offer *offer = offers_find(m->offers, offers_at(m->offers, i)->id);
 
-		if (offer->state == OFFER_OPEN)
+		if (offer->life.state == OFFER_OPEN)
 			offers_end(m->offers, offer, OFFER_CLOSED, now,
 				   "the daemon was restarted: the load must be seen calm anew");
 		if (offer->vgpu[0] == '\0' || !newcomer_gone(m, offer))
 			continue;
-		if (offer->state == OFFER_FAILED)
-			offer->newcomer_gone = true;
+		if (offer->life.state == OFFER_FAILED)
+			offer->life.newcomer_gone = true;
 		else
 			offers_vgpu_removed(m->offers, offer->vgpu, now);
 	}
@@ -487,12 +487,13 @@ static int take_offer(void *userdata, const struct db_offer *row)
 		.id = row->id,
 		.created_ms = row->created_ms,
 		.changed_ms = row->changed_ms,
-		.fundable_pct = row->funded_pct,
 		.flavor = {.initial_cap_pct = row->cap_pct, .target_fps = row->target_fps},
-		.probation_ends_ns = now.mono_ns + (uint64_t)m->config.offer.probation_s * NS_PER_S,
+		.life.fundable_pct = row->funded_pct,
+		.life.probation_ends_ns =
+			now.mono_ns + (uint64_t)m->config.offer.probation_s * NS_PER_S,
 	};
 
-	if (offer_state_parse(row->state, &offer.state) < 0)
+	if (offer_state_parse(row->state, &offer.life.state) < 0)
 		return 0;
 	memcpy(offer.gpu, row->gpu, sizeof(offer.gpu));
 	memcpy(offer.vgpu, row->vgpu, sizeof(offer.vgpu));

@@ -116,7 +116,8 @@ int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode 
 		      "an operator set GPU %s to mode %s, selling %s", name,
 		      gpu_mode_name(gpu->mode), gpu->selling ? "on" : "off");
 	offer = offers_live(m->offers, name);
-	if (offer && offer->state == OFFER_OPEN && (!gpu->selling || gpu->mode != GPU_MODE_ACT))
+	if (offer && offer->life.state == OFFER_OPEN &&
+	    (!gpu->selling || gpu->mode != GPU_MODE_ACT))
 		offers_end(m->offers, offer, OFFER_CLOSED, now,
 			   "an operator stopped selling on GPU %s", name);
 	return 0;
@@ -138,9 +139,9 @@ static int claimable(struct manager *m, int64_t id, const char *key, struct offe
 		return err_fail(reterr, EEXIST, "offer %lld was claimed for vGPU %s", (long long)id,
 				offer->vgpu);
 	}
-	if (offer->state != OFFER_OPEN)
+	if (offer->life.state != OFFER_OPEN)
 		return err_fail(reterr, ETIME, "offer %lld is %s: %s", (long long)id,
-				offer_state_name(offer->state), offer->reason);
+				offer_state_name(offer->life.state), offer->reason);
 	return 0;
 }
 
@@ -188,10 +189,10 @@ int control_offer_close(struct manager *m, int64_t id, struct err *reterr)
 
 	if (!offer)
 		return err_fail(reterr, ENOENT, "no offer %lld", (long long)id);
-	if (offer->state != OFFER_OPEN)
+	if (offer->life.state != OFFER_OPEN)
 		return err_fail(reterr, ETIME,
 				"offer %lld is %s, only an open one can be withdrawn",
-				(long long)id, offer_state_name(offer->state));
+				(long long)id, offer_state_name(offer->life.state));
 	offers_end(m->offers, offer, OFFER_CLOSED, clock_now(), "withdrawn by a client");
 	return 0;
 }

@@ -58,15 +58,15 @@ json_t *encode_decision(const struct decision *decision)
 
 json_t *encode_offer(const struct offer *offer, struct instant now)
 {
-	double left_s = ((double)offer->probation_ends_ns - (double)now.mono_ns) / NS_PER_S;
+	double left_s = ((double)offer->life.probation_ends_ns - (double)now.mono_ns) / NS_PER_S;
 	struct json_encode o = json_encode_begin();
 
 	json_encode_add(&o, "id", json_integer(offer->id));
 	json_encode_add(&o, "gpu", json_string(offer->gpu));
-	json_encode_add(&o, "state", json_string(offer_state_name(offer->state)));
+	json_encode_add(&o, "state", json_string(offer_state_name(offer->life.state)));
 	json_encode_add(&o, "initial_cap_pct", json_integer(offer->flavor.initial_cap_pct));
 	json_encode_add(&o, "target_fps", json_encode_number(offer->flavor.target_fps));
-	json_encode_add(&o, "fundable_pct", json_integer(offer->fundable_pct));
+	json_encode_add(&o, "fundable_pct", json_integer(offer->life.fundable_pct));
 	json_encode_add(&o, "created_at", json_encode_time(offer->created_ms));
 	json_encode_add(&o, "expires_at", json_encode_time(offer->expires_ms));
 	json_encode_add(&o, "changed_at", json_encode_time(offer->changed_ms));
@@ -74,6 +74,6 @@ json_t *encode_offer(const struct offer *offer, struct instant now)
 	json_encode_add(&o, "reason", json_encode_text(offer->reason));
 	json_encode_add(
 		&o, "probation_left_s",
-		json_encode_number(offer->state == OFFER_PROBATION ? fmax(left_s, 0) : NAN));
+		json_encode_number(offer->life.state == OFFER_PROBATION ? fmax(left_s, 0) : NAN));
 	return json_encode_end(&o);
 }

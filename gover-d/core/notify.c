@@ -208,7 +208,7 @@ void notify_silence_changed(struct manager *m, const struct silence *s, int64_t 
 
 static void tell_offer(struct manager *m, const struct offer *offer, const char *vm)
 {
-	const char *event = offer_state_name(offer->state);
+	const char *event = offer_state_name(offer->life.state);
 	CLEANUP_FREE char *text = NULL;
 
 	if (m->actuator.dry_run || !m->config.on_offer[0])
@@ -233,7 +233,7 @@ void notify_offer_changed(void *userdata, const struct offer *offer)
 		.created_ms = offer->created_ms,
 		.changed_ms = offer->changed_ms,
 		.cap_pct = offer->flavor.initial_cap_pct,
-		.funded_pct = offer->fundable_pct,
+		.funded_pct = offer->life.fundable_pct,
 		.target_fps = offer->flavor.target_fps,
 	};
 	const struct vgpu *vgpu = host_find_vgpu(&m->host, offer->vgpu, NULL);
@@ -243,17 +243,17 @@ void notify_offer_changed(void *userdata, const struct offer *offer)
 		  &(struct log_about){
 			  .kind = LOG_OFFER, .gpu = offer->gpu, .vgpu = offer->vgpu, .vm = vm},
 		  "offer %lld on GPU %s is %s%s%s", (long long)offer->id, offer->gpu,
-		  offer_state_name(offer->state), offer->reason[0] ? ": " : "", offer->reason);
+		  offer_state_name(offer->life.state), offer->reason[0] ? ": " : "", offer->reason);
 	m->generation++;
 	api_event(m->api, EVENTS_OFFER, encode_offer(offer, clock_now()));
 	tell_offer(m, offer, vm);
-	if (offer->state == OFFER_FAILED)
+	if (offer->life.state == OFFER_FAILED)
 		notify_migrate(m, "sale_failed", offer->gpu, offer->vgpu, vm, offer->reason);
 	if (!m->actuator.db)
 		return;
 	memcpy(row.gpu, offer->gpu, sizeof(row.gpu));
 	memcpy(row.vgpu, offer->vgpu, sizeof(row.vgpu));
-	snprintf(row.state, sizeof(row.state), "%s", offer_state_name(offer->state));
+	snprintf(row.state, sizeof(row.state), "%s", offer_state_name(offer->life.state));
 	snprintf(row.reason, sizeof(row.reason), "%s", offer->reason);
 	snprintf(row.claim_key, sizeof(row.claim_key), "%s", offer->claim_key);
 	(void)db_append_offer(m->actuator.db, &row);

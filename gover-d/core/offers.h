@@ -7,36 +7,17 @@
 #define GOVER_D_CORE_OFFERS_H
 
 #include "gover-d/model/host.h"
-
-#define OFFER_SEVERE_PERIODS 3 /* of severe overload in probation fail the sale */
-
-enum offer_state {
-	OFFER_OPEN,
-	OFFER_PROBATION, /* claimed: the newcomer is watched */
-	OFFER_KEPT,
-	OFFER_FAILED, /* stops further offers until the newcomer is gone */
-	OFFER_EXPIRED,
-	OFFER_CLOSED, /* withdrawn: stale telemetry, an operator, or cannot be funded any more */
-	OFFER_STATES
-};
-const char *offer_state_name(enum offer_state state);
-int offer_state_parse(const char *name, enum offer_state *ret_state); /* -EINVAL */
+#include "policy/offer.h"
 
 struct offer {
 	int64_t id;
 	char gpu[ID_MAX];
-	enum offer_state state;
+	struct offer_life life;
 	int64_t created_ms, changed_ms, expires_ms;
-	uint64_t expires_ns;	    /* the same, monotonic */
-	struct policy_terms flavor; /* what is sold */
-	int fundable_pct;	    /* the cap it would begin with, as computed when it was made */
-	char vgpu[ID_MAX];	    /* the newcomer, once claimed */
-	char claim_key[CLAIM_MAX];  /* idempotency key */
-	char reason[512];	    /* why it ended */
-	uint64_t probation_ends_ns; /* monotonic */
-	double watched_s, broken_s; /* vGPU-seconds during probation */
-	int severe_run;		    /* consecutive periods of severe overload during probation */
-	bool newcomer_gone;
+	struct policy_terms flavor;    /* the contract offered */
+	char vgpu[ID_MAX];	       /* the newcomer, once claimed */
+	char claim_key[CLAIM_MAX];     /* idempotency key */
+	char reason[OFFER_REASON_MAX]; /* why it ended */
 };
 
 struct offers; /* live ones and the newest ended ones */
@@ -65,13 +46,12 @@ void offers_end(struct offers *offers, struct offer *offer, enum offer_state sta
 /* A client removed a vGPU: a probation is closed, a failed sale blocks no longer. */
 void offers_vgpu_removed(struct offers *offers, const char *vgpu, struct instant now);
 
-/*
- * One period of one GPU: @watched_s and @broken_s are the vGPU-seconds of this period. Expires,
- * watches a probation and ends it. A share of broken time above @broken_limit_pct at its end, or
- * severe overload in OFFER_SEVERE_PERIODS periods together, fails the sale.
- */
-void offers_tick(struct offers *offers, const char *gpu, double watched_s, double broken_s,
-		 bool severe, double broken_limit_pct, struct instant now);
+/* Updates an open offer with what policy.fund() returned; a negative errno closes it. */
+void offers_restate(struct offers *offers, struct offer *offer, int funded_pct,
+		    const struct offer_limits *limits, struct instant now);
+/* One period of one GPU, as offer_update(). */
+void offers_tick(struct offers *offers, const char *gpu, const struct offer_period *period,
+		 const struct offer_limits *limits, struct instant now);
 
 int64_t offers_last_id(const struct offers *offers);
 size_t offers_count(const struct offers *offers);

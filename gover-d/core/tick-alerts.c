@@ -105,7 +105,7 @@ void tick_alerts_gpu(struct manager *m, const struct host_gpu *gpu, struct insta
 	if (!gpu->telemetry_valid)
 		alerts_hold(m->alerts, ALERT_TELEMETRY_STALE, name, NULL, ms,
 			    "busy time on GPU %s cannot be read", name);
-	if (offer && offer->state == OFFER_FAILED)
+	if (offer && offer->life.state == OFFER_FAILED)
 		alerts_hold(m->alerts, ALERT_SALE_FAILED, name, NULL, ms,
 			    "offer %lld on GPU %s failed: %s", (long long)offer->id, name,
 			    offer->reason);

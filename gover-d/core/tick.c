@@ -135,17 +135,17 @@ static void decide(struct manager *m, struct host_gpu *gpu, struct plan_round *r
 
 /* --- counting --- */
 
-static void count_vgpu(struct manager *m, struct vgpu *v, double *watched_s, double *broken_s)
+static void count_vgpu(struct manager *m, struct vgpu *v, struct offer_period *period)
 {
 	struct vgpu_tally *t = &v->tally;
 	double dt_s = v->row.dt_s;
 
 	if (v->row.busy_valid) {
 		t->seen_s += dt_s;
-		*watched_s += dt_s;
+		period->watched_s += dt_s;
 		if (v->view.broken) {
 			t->broken_s += dt_s;
-			*broken_s += dt_s;
+			period->broken_s += dt_s;
 		}
 		if (v->row.util * 100 > m->params.overload_pct) {
 			t->cap_error_s += dt_s;
@@ -167,9 +167,10 @@ static bool has_unsold_since(const struct host_gpu *gpu, int64_t since_ms)
 	return v;
 }
 
-/* An open offer says what could be funded now, and closes when that is too little to sell. */
+/* Updates an open offer with what can be funded now. */
 static void restate_offer(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
-			  struct offer *offer, struct instant now)
+			  struct offer *offer, const struct offer_limits *limits,
+			  struct instant now)
 {
 	int cap_pct;
 
@@ -183,31 +184,28 @@ static void restate_offer(struct manager *m, struct host_gpu *gpu, struct plan_r
 		return;
 	round_view(m, gpu, round);
 	cap_pct = m->policy->fund(&m->params, &gpu->view, &offer->flavor, &round->out);
-	if (cap_pct < 0)
-		offers_end(m->offers, offer, OFFER_CLOSED, now,
-			   "less than %d %% could be funded for it any more",
-			   m->params.min_newcomer_pct);
-	else
-		offer->fundable_pct = cap_pct;
+	offers_restate(m->offers, offer, cap_pct, limits, now);
 }
 
 static void count_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
 		      struct instant now)
 {
 	struct offer *offer = offers_live(m->offers, gpu->config.name);
-	double watched_s = 0, broken_s = 0;
+	struct offer_limits limits = {
+		.min_newcomer_pct = m->params.min_newcomer_pct,
+		.broken_pct = m->config.offer.probation_broken_pct,
+	};
+	struct offer_period period = {.severe = offer_is_severe(&gpu->view)};
 
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
 		if (v->device)
-			count_vgpu(m, v, &watched_s, &broken_s);
-		v->newcomer = offer && offer->state == OFFER_PROBATION &&
+			count_vgpu(m, v, &period);
+		v->newcomer = offer && offer->life.state == OFFER_PROBATION &&
 			      strcmp(offer->vgpu, v->contract.id) == 0;
 	}
-	if (offer && offer->state == OFFER_OPEN)
-		restate_offer(m, gpu, round, offer, now);
-	offers_tick(m->offers, gpu->config.name, watched_s, broken_s,
-		    gpu->view.conditions & POLICY_SEVERE_OVERLOAD && !gpu->view.newcomer_innocent,
-		    m->config.offer.probation_broken_pct, now);
+	if (offer && offer->life.state == OFFER_OPEN)
+		restate_offer(m, gpu, round, offer, &limits, now);
+	offers_tick(m->offers, gpu->config.name, &period, &limits, now);
 }
 
 static double valid_or_nan(bool valid, double value)

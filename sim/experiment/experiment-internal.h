@@ -3,6 +3,7 @@
 #ifndef SIM_EXPERIMENT_EXPERIMENT_INTERNAL_H
 #define SIM_EXPERIMENT_EXPERIMENT_INTERNAL_H
 
+#include "policy/offer.h"
 #include "sim/model/sim.h"
 #include "sim/experiment/experiment.h"
 
@@ -24,16 +25,11 @@ struct tenant {
 	uint64_t draw;	    /* what it does hangs on this and the seed */
 };
 
-enum sale_state { SALE_NONE, SALE_OPEN, SALE_PROBATION, SALE_FAILED };
-
-/* The one offer that a GPU may have alive. */
+/* The last offer of the GPU. */
 struct sale {
-	enum sale_state state;
-	uint64_t claim_ns; /* when a customer comes, or came */
-	struct tenant *newcomer;
-	uint64_t probation_ends_ns;
-	double watched_s, broken_s;
-	int severe_run;
+	struct offer_life life;
+	uint64_t claim_ns;	 /* when a customer comes, or came */
+	struct tenant *newcomer; /* NULL: not claimed */
 };
 
 struct arrival {

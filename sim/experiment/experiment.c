@@ -109,7 +109,7 @@ void experiment_build_view(struct experiment *experiment)
 		experiment->views[i] = (struct policy_vgpu){
 			.id = tenant->vgpu.id,
 			.terms = tenant->vgpu.terms,
-			.newcomer = experiment->sale.state == SALE_PROBATION &&
+			.newcomer = experiment->sale.life.state == OFFER_PROBATION &&
 				    experiment->sale.newcomer == tenant,
 			.track = &tenant->track,
 			.cap_pct = tenant->vgpu.cap_pct,
@@ -128,7 +128,7 @@ void experiment_build_view(struct experiment *experiment)
 	experiment->gpu.migrates = scenario->migrate;
 	experiment->gpu.selling =
 		experiment->n_present < scenario->max_vgpus && tenants_available(experiment);
-	experiment->gpu.offered = experiment->sale.state != SALE_NONE;
+	experiment->gpu.offered = offer_is_live(&experiment->sale.life);
 	experiment->gpu.flavor = (struct policy_terms){
 		.initial_cap_pct = scenario->flavor_cap_pct,
 		.target_fps = scenario->flavor_target_fps,
@@ -292,6 +292,7 @@ int experiment_new(const struct scenario *scenario, const struct policy *policy,
 	experiment->policy = policy;
 	experiment->params = params ? *params : scenario_params(scenario);
 	experiment->seed = seed;
+	experiment->sale.life.state = OFFER_CLOSED;
 	if (hooks)
 		experiment->hooks = *hooks;
 	experiment->period_ns = (uint64_t)scenario->period_ms * NS_PER_MS;

@@ -321,10 +321,10 @@ static void stale_telemetry_closes_an_open_offer_at_once(void **state)
 	tick(5);
 	offer = offers_live(m->offers, "gpu0");
 	assert_non_null(offer);
-	assert_int_equal(offer->state, OFFER_OPEN);
+	assert_int_equal(offer->life.state, OFFER_OPEN);
 	device("a")->stale = true;
 	tick(1);
-	assert_int_equal(offer->state, OFFER_CLOSED);
+	assert_int_equal(offer->life.state, OFFER_CLOSED);
 	assert_non_null(strstr(offer->reason, "busy time"));
 	tick(10);
 	assert_null(offers_live(m->offers, "gpu0"));
@@ -377,7 +377,7 @@ static void expect_calm_anew(void)
 	assert_null(offers_live(m->offers, "gpu0"));
 	tick(1);
 	assert_non_null(offers_live(m->offers, "gpu0"));
-	assert_int_equal(offers_live(m->offers, "gpu0")->state, OFFER_OPEN);
+	assert_int_equal(offers_live(m->offers, "gpu0")->life.state, OFFER_OPEN);
 }
 
 static void calm_is_counted_anew_after_an_offer(void **state)
@@ -410,10 +410,10 @@ static void calm_is_counted_anew_after_a_probation(void **state)
 	offer = offers_live(m->offers, "gpu0");
 	assert_non_null(offer);
 	assert_int_equal(control_offer_claim(m, offer->id, "", 0, &contract, &offer, &err), 0);
-	assert_int_equal(offer->state, OFFER_PROBATION);
+	assert_int_equal(offer->life.state, OFFER_PROBATION);
 	while (offers_live(m->offers, "gpu0"))
 		tick(1);
-	assert_int_equal(offer->state, OFFER_KEPT);
+	assert_int_equal(offer->life.state, OFFER_KEPT);
 	expect_calm_anew();
 }
 

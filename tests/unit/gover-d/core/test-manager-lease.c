@@ -301,14 +301,14 @@ static void a_newcomer_made_before_the_claim_closes_no_offer(void **state)
 	tick(40);
 	offer = offers_live(m->offers, "gpu0");
 	assert_non_null(offer);
-	assert_int_equal(offer->state, OFFER_OPEN);
+	assert_int_equal(offer->life.state, OFFER_OPEN);
 	appear("c", 40);
 	device("c")->want = BUSY;
 	tick(3);
-	assert_int_equal(offer->state, OFFER_OPEN);
+	assert_int_equal(offer->life.state, OFFER_OPEN);
 	assert_true(vgpu("c")->found);
 	assert_int_equal(control_offer_claim(m, offer->id, "k", 0, &contract, &claimed, &err), 0);
-	assert_int_equal(claimed->state, OFFER_PROBATION);
+	assert_int_equal(claimed->life.state, OFFER_PROBATION);
 	assert_false(vgpu("c")->found);
 	assert_int_equal(vgpu("c")->contract.terms.initial_cap_pct, 30);
 	assert_true(host_gpu_sum_cap_pct(gpu) <= 100);

@@ -39,7 +39,7 @@ static void expect_sold(int64_t id, enum offer_state state)
 	assert_int_equal(offer->id, id);
 	assert_string_equal(offer->vgpu, "d");
 	assert_string_equal(offer->gpu, "gpu0");
-	assert_int_equal(offer->state, state);
+	assert_int_equal(offer->life.state, state);
 	assert_int_equal(claim(id, "key-2", "c", &offer), -EEXIST);
 	assert_int_equal(claim(id, "", "d", &offer), -EEXIST);
 	assert_null(host_find_vgpu(&m->host, "c", NULL));
@@ -138,8 +138,8 @@ static void without_the_history_one_at_most_is_on_probation(void **state)
 	lose_database();
 	start();
 	assert_int_equal(offers_count(m->offers), 2);
-	assert_int_equal((offers_find(m->offers, first)->state == OFFER_PROBATION) +
-				 (offers_find(m->offers, second)->state == OFFER_PROBATION),
+	assert_int_equal((offers_find(m->offers, first)->life.state == OFFER_PROBATION) +
+				 (offers_find(m->offers, second)->life.state == OFFER_PROBATION),
 			 1);
 	assert_int_equal(claim(first, "key-1", "d", &offer), 0);
 	assert_int_equal(claim(second, "key-2", "c", &offer), 0);

@@ -291,7 +291,7 @@ static void fail_a_sale(void)
 	make_a_sale();
 	device("a")->want = device("d")->want = BUSY;
 	tick(10);
-	assert_int_equal(offers_live(m->offers, "gpu0")->state, OFFER_FAILED);
+	assert_int_equal(offers_live(m->offers, "gpu0")->life.state, OFFER_FAILED);
 	assert_non_null(alert_of(ALERT_SALE_FAILED, ""));
 	device("a")->want = device("d")->want = 0;
 }
@@ -306,7 +306,7 @@ static void a_sale_that_fails_in_a_dry_run_moves_nobody(void **state)
 	start_as(true);
 	device("a")->want = device("d")->want = BUSY;
 	tick(10);
-	assert_int_equal(offers_live(m->offers, "gpu0")->state, OFFER_FAILED);
+	assert_int_equal(offers_live(m->offers, "gpu0")->life.state, OFFER_FAILED);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
 }
@@ -325,7 +325,7 @@ static void a_failed_sale_blocks_selling_over_a_restart(void **state)
 	restart();
 	tick(40);
 	assert_non_null(alert_of(ALERT_SALE_FAILED, ""));
-	assert_int_equal(offers_live(m->offers, "gpu0")->state, OFFER_FAILED);
+	assert_int_equal(offers_live(m->offers, "gpu0")->life.state, OFFER_FAILED);
 }
 
 static void a_failed_sale_whose_newcomer_is_gone_blocks_nothing_after_a_restart(void **state)
@@ -337,7 +337,7 @@ static void a_failed_sale_whose_newcomer_is_gone_blocks_nothing_after_a_restart(
 	tick(40);
 	assert_null(alert_of(ALERT_SALE_FAILED, ""));
 	assert_non_null(offers_live(m->offers, "gpu0"));
-	assert_int_equal(offers_live(m->offers, "gpu0")->state, OFFER_OPEN);
+	assert_int_equal(offers_live(m->offers, "gpu0")->life.state, OFFER_OPEN);
 }
 
 static void a_failed_sale_is_over_when_another_has_its_name(void **state)

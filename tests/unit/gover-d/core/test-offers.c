@@ -32,7 +32,7 @@ static void note_event(void *userdata, const struct offer *offer)
 	assert_ptr_equal(userdata, events);
 	assert_int_equal(offer->changed_ms, now.wall_ms);
 	snprintf(events + used, sizeof(events) - used, "%d%s ", (int)offer->id,
-		 offer_state_name(offer->state));
+		 offer_state_name(offer->life.state));
 }
 
 static int set_up(void **state)
@@ -60,7 +60,8 @@ static void tick_on(const char *gpu, double watched_s, double broken_s, bool sev
 {
 	now.mono_ns += NS_PER_S;
 	now.wall_ms += 1000;
-	offers_tick(offers, gpu, watched_s, broken_s, severe, BROKEN_PCT, now);
+	offers_tick(offers, gpu, &(struct offer_period){watched_s, broken_s, severe},
+		    &(struct offer_limits){.min_newcomer_pct = 10, .broken_pct = BROKEN_PCT}, now);
 }
 
 /* --- the life --- */
@@ -110,7 +111,7 @@ static void an_offer_lives_as_its_table_says(void **state)
 	} rows[] = {
 		{"made", "o", OFFER_OPEN, true, ""},
 		{"nobody came yet", "otttt", OFFER_OPEN, true, ""},
-		{"nobody came in time", "ottttt", OFFER_EXPIRED, false, "nobody"},
+		{"nobody came in time", "ottttt", OFFER_EXPIRED, false, "not claimed"},
 		{"overload does not end an open one", "osss", OFFER_OPEN, true, ""},
 		{"withdrawn", "otw", OFFER_CLOSED, false, "withdrawn by a client"},
 		{"claimed", "oc", OFFER_PROBATION, true, ""},
@@ -122,7 +123,7 @@ static void an_offer_lives_as_its_table_says(void **state)
 		{"too much was broken", "octbbt", OFFER_FAILED, true, "50.0 %"},
 		{"judged at the end, not before", "ocbbb", OFFER_PROBATION, true, ""},
 		{"seconds before the claim do not count", "obbbbctttt", OFFER_KEPT, false, "0.0 %"},
-		{"severe overload", "ocsss", OFFER_FAILED, true, "3 periods"},
+		{"severe overload", "ocsss", OFFER_FAILED, true, "3 consecutive"},
 		{"severe overload, but it passed", "ocsst", OFFER_PROBATION, true, ""},
 		{"severe overload now and then", "ocssts", OFFER_KEPT, false, ""},
 		{"severe overload before the claim", "ossct", OFFER_PROBATION, true, ""},
@@ -130,11 +131,11 @@ static void an_offer_lives_as_its_table_says(void **state)
 		{"seen late, and judged then", "ocnnnnt", OFFER_KEPT, false, "vGPU new"},
 		{"the newcomer left on probation", "octx", OFFER_CLOSED, false, "removed"},
 		{"another left on probation", "octy", OFFER_PROBATION, true, ""},
-		{"a failed one stays so", "ocssstttttttt", OFFER_FAILED, true, "3 periods"},
-		{"until its newcomer is gone", "ocsssx", OFFER_FAILED, false, "3 periods"},
-		{"another does not help it", "ocsssy", OFFER_FAILED, true, "3 periods"},
+		{"a failed one stays so", "ocssstttttttt", OFFER_FAILED, true, "3 consecutive"},
+		{"until its newcomer is gone", "ocsssx", OFFER_FAILED, false, "3 consecutive"},
+		{"another does not help it", "ocsssy", OFFER_FAILED, true, "3 consecutive"},
 		{"a kept one stays so", "octtttxtt", OFFER_KEPT, false, "vGPU new"},
-		{"an expired one stays so", "otttttttt", OFFER_EXPIRED, false, "nobody"},
+		{"an expired one stays so", "otttttttt", OFFER_EXPIRED, false, "not claimed"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -145,12 +146,13 @@ static void an_offer_lives_as_its_table_says(void **state)
 		live_through(rows[i].script);
 		offer = offers_find(offers, 1);
 		assert_non_null(offer);
-		if (offer->state != rows[i].state)
-			fail_msg("%s: is %s", rows[i].rule, offer_state_name(offer->state));
+		if (offer->life.state != rows[i].state)
+			fail_msg("%s: is %s", rows[i].rule, offer_state_name(offer->life.state));
 		if ((offers_live(offers, "gpu0") == offer) != rows[i].live)
 			fail_msg("%s: stops another offer: %d", rows[i].rule, !rows[i].live);
 		if (!strstr(offer->reason, rows[i].reason) ||
-		    (rows[i].reason[0] == '\0' && offer->reason[0] && offer->state != OFFER_KEPT))
+		    (rows[i].reason[0] == '\0' && offer->reason[0] &&
+		     offer->life.state != OFFER_KEPT))
 			fail_msg("%s: because '%s'", rows[i].rule, offer->reason);
 	}
 }
@@ -177,7 +179,7 @@ static void an_offer_says_what_is_sold_and_how_long(void **state)
 	assert_string_equal(offer->gpu, "gpu0");
 	assert_int_equal(offer->flavor.initial_cap_pct, 50);
 	assert_float_equal(offer->flavor.target_fps, 30, 0);
-	assert_int_equal(offer->fundable_pct, 30);
+	assert_int_equal(offer->life.fundable_pct, 30);
 	assert_int_equal(offer->created_ms, now.wall_ms);
 	assert_int_equal(offer->expires_ms, now.wall_ms + TTL_S * 1000);
 	assert_string_equal(offer->vgpu, "");
@@ -193,7 +195,7 @@ static void a_claim_is_kept_with_its_key(void **state)
 	assert_string_equal(offer->vgpu, "new");
 	assert_string_equal(offer->claim_key, "key-1");
 	assert_int_equal(offer->changed_ms, now.wall_ms);
-	assert_int_equal(offer->probation_ends_ns, now.mono_ns + PROBATION_S * NS_PER_S);
+	assert_int_equal(offer->life.probation_ends_ns, now.mono_ns + PROBATION_S * NS_PER_S);
 }
 
 /* --- the list --- */
@@ -213,8 +215,8 @@ static void two_gpus_have_an_offer_each_and_one_has_never_two(void **state)
 	assert_null(open_on("gpu0"));
 	for (int i = 0; i < OFFER_SEVERE_PERIODS; i++)
 		tick_on("gpu0", 2, 0, true);
-	assert_int_equal(first->state, OFFER_FAILED);
-	assert_int_equal(second->state, OFFER_OPEN); /* its GPU's seconds are its own */
+	assert_int_equal(first->life.state, OFFER_FAILED);
+	assert_int_equal(second->life.state, OFFER_OPEN); /* its GPU's seconds are its own */
 	assert_null(open_on("gpu0"));
 	offers_vgpu_removed(offers, "new", now);
 	assert_non_null(open_on("gpu0"));
@@ -276,9 +278,9 @@ static void one_taken_up_goes_on_as_it_was(void **state)
 		struct offer left = {
 			.id = 5,
 			.gpu = "gpu0",
-			.state = rows[i].state,
+			.life.state = rows[i].state,
 			.vgpu = "new",
-			.probation_ends_ns = now.mono_ns + PROBATION_S * NS_PER_S,
+			.life.probation_ends_ns = now.mono_ns + PROBATION_S * NS_PER_S,
 		};
 		struct offer *offer;
 
@@ -304,8 +306,8 @@ static void those_taken_up_stand_in_order_and_no_id_is_given_again(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
-		struct offer *offer =
-			offers_adopt(offers, &(struct offer){.id = ids[i], .state = OFFER_KEPT});
+		struct offer *offer = offers_adopt(
+			offers, &(struct offer){.id = ids[i], .life.state = OFFER_KEPT});
 
 		assert_non_null(offer);
 		assert_int_equal(offer->id, ids[i]);
@@ -415,7 +417,7 @@ static void of_two_claimants_one_wins_and_may_ask_again(void **state)
 	assert_non_null(strstr(err.msg, "new"));
 	assert_int_equal(claim(1, "first", "new"), 0);
 	assert_int_equal(claim(1, "", "new"), -EEXIST); /* no key: nobody's second try */
-	assert_int_equal(offer->state, OFFER_PROBATION);
+	assert_int_equal(offer->life.state, OFFER_PROBATION);
 	assert_string_equal(offer->vgpu, "new");
 	vgpu = host_find_vgpu(&manager.host, "new", NULL);
 	assert_non_null(vgpu);
@@ -459,7 +461,7 @@ static void an_id_that_is_taken_leaves_the_offer_open(void **state)
 	assert_int_equal(control_vgpu_add(&manager, &contract, &err), 0);
 	assert_non_null(open_on("gpu0"));
 	assert_int_equal(claim(1, "key", "old"), -EEXIST);
-	assert_int_equal(offers_find(offers, 1)->state, OFFER_OPEN);
+	assert_int_equal(offers_find(offers, 1)->life.state, OFFER_OPEN);
 	assert_int_equal(claim(1, "key", "new"), 0);
 }
 
@@ -475,7 +477,7 @@ static void an_offer_that_cannot_be_funded_any_more_is_closed(void **state)
 	assert_int_equal(control_vgpu_add(&manager, &contract, &err), 0);
 	assert_non_null(open_on("gpu0"));
 	assert_int_equal(claim(1, "key", "new"), -ENOSPC);
-	assert_int_equal(offers_find(offers, 1)->state, OFFER_CLOSED);
+	assert_int_equal(offers_find(offers, 1)->life.state, OFFER_CLOSED);
 	assert_null(offers_live(offers, "gpu0"));
 	assert_null(host_find_vgpu(&manager.host, "new", NULL));
 	assert_int_equal(host_gpu_sum_cap_pct(&manager.host.gpus[0]), 95);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The life of an offer to sell one more vGPU: open, then on probation, then kept or failed. The
+ * daemon and the experiments follow the same rules. Times are monotonic and in nanoseconds.
+ */
+#ifndef POLICY_OFFER_H
+#define POLICY_OFFER_H
+
+#include <stdint.h>
+
+#include "policy/policy.h"
+
+#define OFFER_SEVERE_PERIODS 3 /* consecutive ones that fail a probation */
+#define OFFER_REASON_MAX     512
+
+enum offer_state {
+	OFFER_OPEN,
+	OFFER_PROBATION, /* claimed: its newcomer is watched */
+	OFFER_KEPT,
+	OFFER_FAILED, /* prevents further offers until its newcomer is removed */
+	OFFER_EXPIRED,
+	OFFER_CLOSED, /* withdrawn, no longer fundable, or its newcomer was removed on probation */
+	OFFER_STATES
+};
+
+/* "open", "probation", ...: the names in REST, database and log. */
+const char *offer_state_name(enum offer_state state);
+int offer_state_parse(const char *name, enum offer_state *ret_state); /* -EINVAL */
+
+enum offer_end {
+	OFFER_NOT_ENDED,
+	OFFER_END_UNCLAIMED,
+	OFFER_END_UNFUNDABLE,
+	OFFER_END_REMOVED,
+	OFFER_END_SEVERE,
+	OFFER_END_BROKEN,
+	OFFER_END_PASSED,
+};
+
+struct offer_life {
+	enum offer_state state;
+	enum offer_end end; /* set by the functions below */
+	int fundable_pct;   /* the newcomer's first cap, as computed last */
+	uint64_t expires_ns, probation_ends_ns;
+	double watched_s, broken_s; /* vGPU-seconds on probation */
+	int severe_run;		    /* consecutive periods of severe overload on probation */
+	bool newcomer_gone;
+};
+
+struct offer_limits {
+	int min_newcomer_pct; /* smallest first cap worth an offer */
+	double broken_pct;    /* largest share of broken time that passes a probation */
+};
+
+/* What was seen on one GPU in one period. */
+struct offer_period {
+	double watched_s, broken_s; /* vGPU-seconds */
+	bool severe;		    /* offer_is_severe() */
+};
+
+/* True while the offer prevents another one on its GPU. */
+bool offer_is_live(const struct offer_life *life);
+
+/* True if @gpu is severely overloaded and would not be without its newcomer. */
+bool offer_is_severe(const struct policy_gpu *gpu);
+
+void offer_claim(struct offer_life *life, uint64_t probation_ends_ns);
+
+/* The functions below return true if they ended the offer. */
+
+/* Updates an open offer with what policy.fund() returned; a negative errno closes it. */
+bool offer_restate(struct offer_life *life, int funded_pct);
+
+/* One period: an open offer may expire, a probation may fail or pass. A probation in which no
+ * reading was valid goes on. */
+bool offer_update(struct offer_life *life, const struct offer_period *period,
+		  const struct offer_limits *limits, uint64_t now_ns);
+
+/* The newcomer was removed: closes a probation, and lets a failed offer no longer prevent others.
+ */
+bool offer_remove_newcomer(struct offer_life *life);
+
+/* Writes why the offer ended, for people. */
+void offer_explain(const struct offer_life *life, const struct offer_limits *limits,
+		   const char *newcomer, char text[OFFER_REASON_MAX]);
+
+#endif
