@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Alerts that hold now, the gravest first, each with a button that acknowledges it. The one part of the page that a
-// screen reader speaks by itself.
-import { by_id, h, keyed, say } from "./dom.js";
+// Active alerts, most severe first, each with a button to acknowledge it. Screen readers announce changes of this part
+// only.
+import { by_id, h, keyed, set_text } from "./dom.js";
 import { rest } from "./rest.js";
 import { clock, spaced } from "./words.js";
 
@@ -12,12 +12,12 @@ const rank = (a) => RANK[a.severity] + (a.acked_at || a.silenced ? 10 : 0);
 
 export class Alerts {
 	#live;
-	#asks;
+	#ask_for_token;
 
-	/** @asks(error): a token is wanted; resolves when there is one. */
-	constructor(live, asks) {
+	/** @ask_for_token(error, then): asks for a token and calls then() when it was entered. */
+	constructor(live, ask_for_token) {
 		this.#live = live;
-		this.#asks = asks;
+		this.#ask_for_token = ask_for_token;
 	}
 
 	update() {
@@ -25,7 +25,7 @@ export class Alerts {
 		keyed(by_id("alert-list"), alerts, (a) => a.id, (a) => this.#make(a));
 		by_id("no-alerts").hidden = alerts.length > 0;
 		by_id("alert-list").hidden = alerts.length === 0;
-		say(by_id("alert-count"), alerts.length || "");
+		set_text(by_id("alert-count"), alerts.length || "");
 		document.title = alerts.length ? `(${alerts.length}) gover` : "gover";
 	}
 
@@ -42,8 +42,8 @@ export class Alerts {
 			element,
 			update: (a) => {
 				const now = this.#live.now_ms();
-				say(text, a.text);
-				say(state, `since ${clock(a.raised_at, now)}${a.acked_at ? `, acknowledged ${clock(a.acked_at, now)}` : ""}${a.silenced ? ", silenced" : ""}`);
+				set_text(text, a.text);
+				set_text(state, `since ${clock(a.raised_at, now)}${a.acked_at ? `, acknowledged ${clock(a.acked_at, now)}` : ""}${a.silenced ? ", silenced" : ""}`);
 				button.hidden = Boolean(a.acked_at);
 				element.classList.toggle("is-known", Boolean(a.acked_at || a.silenced));
 			},
@@ -55,12 +55,12 @@ export class Alerts {
 		try {
 			await rest("POST", `/v1/alerts/${alert.id}/ack`);
 			await this.#live.refresh();
-			by_id("alerts-title").focus(); /* the button has gone */
+			by_id("alerts-title").focus(); /* the button is hidden now */
 		} catch (error) {
 			if (error.denied)
-				this.#asks(error, () => this.#ack(alert, button));
+				this.#ask_for_token(error, () => this.#ack(alert, button));
 			else
-				say(by_id("spoken"), `It could not be acknowledged: ${error.message}`);
+				set_text(by_id("spoken"), `Acknowledging failed: ${error.message}`);
 		} finally {
 			button.disabled = false;
 		}

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-// One vGPU's last minutes, drawn by dygraphs: above, frames a second against the target; below, the cap as a step
-// and what is used of it as an area. Also the series themselves, which live on where there is no dygraphs.
+// The chart of a vGPU, drawn by dygraphs: frame rate and target in the upper half, cap (as steps) and its use (as an area) in
+// the lower half. Also the data of the chart, which is available without dygraphs.
 import { get } from "./rest.js";
 import { theme } from "./theme.js";
 import { number, percent } from "./words.js";
 
-const LABELS = ["time", "used", "cap", "target", "FPS"]; /* in the order in which they are drawn */
+const LABELS = ["time", "used", "cap", "target", "FPS"]; /* in drawing order */
 const [USED, CAP, TARGET, FPS] = [1, 2, 3, 4];
 const KEPT_MS = 3660e3;
-const EMPTY_TOP = 5; /* FPS, where there are less */
-const LANES = 2.12; /* each lane is a little less than half of the height */
+const EMPTY_TOP = 5; /* minimum of the FPS axis */
+const LANES = 2.12; /* each half is slightly less than half of the height */
 
 const Dygraph = globalThis.Dygraph;
 export const can_draw = () => typeof Dygraph === "function";
-/* Its legend, which is not shown, measures itself with a style in an attribute: our policy of contents forbids that. */
+/* The legend plugin sets a style attribute, which the content security policy forbids. */
 if (can_draw())
 	Dygraph.PLUGINS = Dygraph.PLUGINS.filter((plugin) => plugin !== Dygraph.Plugins.Legend);
 
@@ -28,7 +28,7 @@ export class Series {
 		this.id = id;
 	}
 
-	/** A minute may be asked for in seconds, an hour not: that would be 3600 points for each vGPU. */
+	/** Loads the range from the history with at most 600 points. */
 	async load(range_s, now_ms) {
 		const to_s = Math.floor(now_ms / 1000);
 		const step = Math.max(1, Math.ceil(range_s / 600));
@@ -43,7 +43,7 @@ export class Series {
 		const last = this.rows.at(-1);
 		if (last && ms - last[0] < period_ms / 4)
 			return;
-		if (last && ms - last[0] > 5 * Math.max(period_ms, 1000)) /* nobody watched: no line across it */
+		if (last && ms - last[0] > 5 * Math.max(period_ms, 1000)) /* a gap: draw no line across it */
 			this.rows.push([new Date(last[0].getTime() + 1), null, null, null, null]);
 		this.rows.push(row_of(ms, vgpu));
 		if (this.rows[0][0] < ms - KEPT_MS)
@@ -57,19 +57,19 @@ export class Series {
 		return this.rows.slice(Math.max(0, at - 1));
 	}
 
-	/** The picture in words. */
-	told(from_ms) {
+	/** Describes the chart in words. */
+	describe(from_ms) {
 		const of = (column) => this.within(from_ms).map((r) => r[column]).filter((x) => x !== null);
 		const range = (list, unit) => {
 			const [low, high] = [Math.round(Math.min(...list)), Math.round(Math.max(...list))];
 			return list.length === 0 ? "unknown" : low === high ? `${low}${unit}` : `${low} to ${high}${unit}`;
 		};
 		const target = of(TARGET).at(-1);
-		return `frames a second ${range(of(FPS), "")}${target ? `, target ${number(target)}` : ""}; cap ${range(of(CAP), " %")}; used ${range(of(USED), " % of the GPU")}`;
+		return `frames per second ${range(of(FPS), "")}${target ? `, target ${number(target)}` : ""}; cap ${range(of(CAP), " %")}; used ${range(of(USED), " % of the GPU")}`;
 	}
 }
 
-/** Draws a Series into @place. @picked is told of the moment under the pointer, or null. */
+/** Draws a Series into @place. Calls @picked with the time under the pointer, or null. */
 export class Chart {
 	#graph = null;
 	#sized = new ResizeObserver(() => this.#graph.resize());
@@ -92,7 +92,7 @@ export class Chart {
 
 	#ticks(target, top) {
 		if (!target && top <= EMPTY_TOP)
-			return []; /* it shows no frames */
+			return []; /* no frames to show */
 		const shown = target > 0 ? target : Math.round(top * 0.8);
 		return [{ v: 0, label: "0" }, { v: shown, label: number(shown) }];
 	}
@@ -128,7 +128,7 @@ export class Chart {
 			rightGap: 0,
 			highlightCircleSize: 2.5,
 			connectSeparatedPoints: false,
-			interactionModel: {}, /* no zoom by accident: the range is chosen for all at once */
+			interactionModel: {}, /* no zoom: all charts share one range */
 			underlayCallback: (canvas, area, graph) => this.#under(canvas, area, graph),
 			highlightCallback: (event, x) => this.picked(x),
 			unhighlightCallback: () => this.picked(null),
@@ -136,7 +136,7 @@ export class Chart {
 		this.#sized.observe(this.place);
 	}
 
-	/** Lanes, quarters of the time, the lines of 0 and 100 %, and where decisions moved the cap. */
+	/** Draws quarters of the time range, lines at 0 and 100 %, and marks for decisions that changed the cap. */
 	#under(canvas, area, graph) {
 		const line = (x0, y0, x1, y1) => {
 			canvas.beginPath();
@@ -187,7 +187,7 @@ export class Chart {
 			this.#begin(data);
 	}
 
-	/** The same moment in all charts; null for none. */
+	/** Selects the same time in all charts; null selects none. */
 	pick(ms) {
 		if (!this.#graph)
 			return;

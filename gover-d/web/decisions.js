@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Decisions as they happen, newest first, each with its why. Must never say less than the daemon did.
-import { by_id, h, keyed, say } from "./dom.js";
+// Decisions with their reasons and numbers, newest first.
+import { by_id, h, keyed, set_text } from "./dom.js";
 import { clock, number, spaced } from "./words.js";
 
 const SHOWN = 80;
@@ -23,7 +23,7 @@ function make(first, now_ms) {
 	const element = h(`li.decision`, { "data-id": d.id, "data-kind": d.kind },
 		h("div.head", {}, time, h(`span.kind`, {}, h("span", { "aria-hidden": "true" }, `${SIGNS[d.kind] ?? "·"} `), spaced(d.kind)),
 			d.vgpu ? h("strong", {}, d.vgpu) : null, d.donor ? h("span.sub", {}, `from ${d.donor}`) : null, result),
-		d.moves.length ? h("ul.moves", { "aria-label": "Caps moved" }, d.moves.map(move)) : null,
+		d.moves.length ? h("ul.moves", { "aria-label": "Changed caps" }, d.moves.map(move)) : null,
 		h("p.why-text", {}, d.why),
 		numbers.length ? h("details", {}, h("summary", {}, "numbers", h("span.unseen", {}, ` of decision ${d.id}`)),
 			h("dl.numbers", {}, numbers.map(([k, v]) => h("div", {}, h("dt", {}, spaced(k)), h("dd", {}, number(v, Number.isInteger(v) ? 0 : 2)))))) : null);
@@ -39,7 +39,7 @@ export class Decisions {
 		this.select.addEventListener("change", () => this.update());
 	}
 
-	/** Only those about @id, and there. */
+	/** Shows only decisions about vGPU @id and moves the focus there. */
 	explain(id) {
 		this.#choices(id);
 		this.select.value = id;
@@ -64,6 +64,6 @@ export class Decisions {
 		const list = this.#live.decisions.filter(concerns).slice(0, SHOWN);
 		keyed(by_id("decision-list"), list, (d) => d.id, (d) => make(d, this.#live.now_ms()));
 		by_id("no-decisions").hidden = list.length > 0;
-		say(by_id("no-decisions"), id ? `Nothing was decided about ${id}.` : "Nothing was decided yet.");
+		set_text(by_id("no-decisions"), id ? `No decisions about ${id}.` : "No decisions yet.");
 	}
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Making and renewing elements. Must never take text from the daemon as markup: all of it goes through text nodes.
+// Creates and updates elements. Text from the daemon is only ever put into text nodes, never into markup.
 
 /** h("p.note", {title: "x", onclick: f, "aria-label": "y"}, "text", element, null) */
 export function h(what, props = {}, ...children) {
@@ -21,8 +21,8 @@ export function h(what, props = {}, ...children) {
 
 export const by_id = (id) => document.getElementById(id);
 
-/** Writes only what is new, so that a screen reader and the layout are left in peace. */
-export function say(element, text) {
+/** Sets the text only if it differs, so that screen readers do not repeat it and the layout is not recomputed. */
+export function set_text(element, text) {
 	if (element.textContent !== String(text))
 		element.textContent = text;
 }
@@ -35,8 +35,8 @@ export function set(element, name, value) {
 }
 
 /**
- * The children of @parent become those of @items, one each, in order: @make(item) gives {element, update(item)} for
- * a new @key, and what stands already is only updated, with its focus. @gone(part) is told of those that leave.
+ * Gives @parent one child per item, in order. @make(item) returns {element, update(item)} for a new @key. Existing
+ * children are updated and keep the focus. @gone(part) is called for each removed child.
  */
 export function keyed(parent, items, key, make, gone = () => {}) {
 	const parts = parent.parts ?? (parent.parts = new Map());
@@ -64,7 +64,7 @@ export function keyed(parent, items, key, make, gone = () => {}) {
 	return parts;
 }
 
-/** A bar of @fraction (0 to 1, or null), for eyes only: the number stands beside it. */
+/** A bar for a fraction (0 to 1, or null). Hidden from screen readers, because the number is next to it. */
 export function meter(extra = "") {
 	const fill = h("span.meter-fill");
 	const element = h(`span.meter${extra}`, { "aria-hidden": "true" }, fill);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What overselling earned and owes, beside what the same host would have come to without it.
-import { by_id, h, keyed, say } from "./dom.js";
+// Revenue and penalties of overselling, compared with the same host without overselling.
+import { by_id, h, keyed, set_text } from "./dom.js";
 import { money, number } from "./words.js";
 
 const ROWS = [
@@ -19,9 +19,9 @@ function make([name]) {
 		element: h("tr", {}, h("th", { scope: "row" }, name), cells),
 		update([, of, tell, economics]) {
 			const [with_it, without] = [of(economics), of(economics.without_overselling)];
-			say(cells[0], tell(with_it, economics.revenue));
-			say(cells[1], tell(without, economics.revenue));
-			say(cells[2], signed(with_it - without, (x) => tell(x, economics.revenue)));
+			set_text(cells[0], tell(with_it, economics.revenue));
+			set_text(cells[1], tell(without, economics.revenue));
+			set_text(cells[2], signed(with_it - without, (x) => tell(x, economics.revenue)));
 		},
 	};
 }

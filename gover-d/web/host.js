@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The host line: what each GPU does, how much of it is sold and to whom its time goes; and the daemon itself.
-import { by_id, h, keyed, meter, say, set } from "./dom.js";
+// The host section: use, sold caps and shares of each GPU, and the state of the daemon.
+import { by_id, h, keyed, meter, set_text, set } from "./dom.js";
 import { clock, milliseconds, money, number, percent, span } from "./words.js";
 
 const MODES = {
 	act: "acting",
-	observe: "observing: decides and tells, writes nothing",
-	frozen: "frozen: decides nothing",
+	observe: "observing: logs decisions, writes nothing",
+	frozen: "frozen: makes no decisions",
 };
 
 function tile(label) {
@@ -23,8 +23,8 @@ function segment() {
 		update({ id, width, share, cap_pct, kind }) {
 			element.style.width = `${width}%`;
 			used.style.width = `${100 * share}%`;
-			say(name, id || "free");
-			say(cap, percent(cap_pct));
+			set_text(name, id || "free");
+			set_text(cap, percent(cap_pct));
 			set(element, "class", `segment ${kind}`);
 			set(element, "title", `${name.textContent} ${cap.textContent}`);
 		},
@@ -56,22 +56,22 @@ function make_gpu(live, first) {
 	const element = h("div.gpu", {},
 		h("h3.gpu-name", {}, first.name, " ", state),
 		h("dl.tiles", {}, busy.element, sold.element, calm.element),
-		h("div.caps", {}, h("span.caps-label", { "aria-hidden": "true" }, "Caps in force, and what is used of them"), segments));
+		h("div.caps", {}, h("span.caps-label", { "aria-hidden": "true" }, "Caps in force and their use"), segments));
 	return {
 		element,
 		update(gpu) {
 			const vgpus = live.vgpus.filter((v) => v.gpu === gpu.name);
-			say(state, `${gpu.backend} · ${MODES[gpu.mode] ?? gpu.mode} · ${gpu.selling === "on" ? "selling" : "sale stopped"}${gpu.telemetry_valid ? "" : " · busy time cannot be read"}`);
-			say(busy.value, percent(gpu.util_pct));
-			say(busy.note, `mean ${percent(gpu.mean_util_pct)}, by vGPUs ${percent(gpu.load_pct)}`);
+			set_text(state, `${gpu.backend} · ${MODES[gpu.mode] ?? gpu.mode} · ${gpu.selling === "on" ? "selling" : "not selling"}${gpu.telemetry_valid ? "" : " · busy time unreadable"}`);
+			set_text(busy.value, percent(gpu.util_pct));
+			set_text(busy.note, `mean ${percent(gpu.mean_util_pct)}, by vGPUs ${percent(gpu.load_pct)}`);
 			bar.update((gpu.util_pct ?? 0) / 100);
-			say(sold.value, `${number(gpu.overbooking_ratio, 2)} ×`);
-			say(sold.note, `${percent(gpu.sum_initial_cap_pct)} sold, ${number(gpu.vgpus)} of ${number(gpu.max_vgpus)} vGPUs`);
-			say(calm.value, `${number(gpu.calm_periods)}`);
-			say(calm.note, "periods with no one to help");
+			set_text(sold.value, `${number(gpu.overbooking_ratio, 2)} ×`);
+			set_text(sold.note, `${percent(gpu.sum_initial_cap_pct)} sold, ${number(gpu.vgpus)} of ${number(gpu.max_vgpus)} vGPUs`);
+			set_text(calm.value, `${number(gpu.calm_periods)}`);
+			set_text(calm.note, "periods without overload");
 			keyed(segments, shares(gpu, vgpus), (s) => s.id, segment);
-			const told = vgpus.map((v) => `${v.id} has ${percent(v.cap_pct)} and uses ${percent(v.load_pct)}`).join(", ");
-			set(segments, "aria-label", `Caps of ${gpu.name}: ${told || "no vGPUs"}; free ${percent(gpu.free_pct)}`);
+			const shares_text = vgpus.map((v) => `${v.id} has ${percent(v.cap_pct)} and uses ${percent(v.load_pct)}`).join(", ");
+			set(segments, "aria-label", `Caps of ${gpu.name}: ${shares_text || "no vGPUs"}; free ${percent(gpu.free_pct)}`);
 		},
 	};
 }
@@ -91,25 +91,25 @@ export class Host {
 		const host = live.host;
 		keyed(by_id("gpus"), live.gpus, (g) => g.name, (g) => make_gpu(live, g));
 		by_id("host").classList.toggle("several", live.gpus.length > 1);
-		say(this.loop.value, milliseconds(host.tick_p99_us));
-		say(this.loop.note, `p99 of ${number(host.ticks)} periods, ${number(host.late_ticks)} late; up ${span(host.uptime_s)}`);
-		say(by_id("version"), `gover ${host.version}${host.dry_run ? " · dry run" : ""}`);
+		set_text(this.loop.value, milliseconds(host.tick_p99_us));
+		set_text(this.loop.note, `p99 of ${number(host.ticks)} periods, ${number(host.late_ticks)} late; up ${span(host.uptime_s)}`);
+		set_text(by_id("version"), `gover ${host.version}${host.dry_run ? " · dry run" : ""}`);
 	}
 
 	money(economics) {
-		say(this.earned.value, economics ? money(economics.profit, economics.revenue) : "–");
-		say(this.earned.note, economics ? `${money(economics.revenue)} earned, ${money(economics.penalty, economics.revenue)} owed` : "no history");
+		set_text(this.earned.value, economics ? money(economics.profit, economics.revenue) : "–");
+		set_text(this.earned.note, economics ? `${money(economics.revenue)} revenue, ${money(economics.penalty, economics.revenue)} penalties` : "no history");
 	}
 
-	/** Whether what is shown is true now. */
+	/** Shows whether the page is up to date. */
 	state() {
 		const live = this.#live;
 		if (live.state === "live")
 			this.#left = null;
 		else
 			this.#left ??= new Date(live.now_ms());
-		const away = live.why ? `not followed (${live.why}), trying again` : `no daemon since ${clock(this.#left, live.now_ms())}, trying again`;
-		say(by_id("state-text"), { away, denied: "a token is needed" }[live.state] ?? live.state);
+		const away = live.why ? `disconnected (${live.why}), trying again` : `daemon not reachable since ${clock(this.#left, live.now_ms())}, trying again`;
+		set_text(by_id("state-text"), { away, denied: "token required" }[live.state] ?? live.state);
 		document.documentElement.dataset.line = live.state;
 	}
 	#left = null;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// The daemon's state as this page knows it: read once, then kept true by its events; read again when events were
-// lost, and asked for again, with patience, when the daemon is away. Must never draw.
+// A copy of the daemon's state: read once, then updated by events. It is read again after lost events, and with increasing
+// delays while the daemon is not reachable. Other files draw it.
 import { get, headers, problem_of, token } from "./rest.js";
 import { events_of } from "./stream.js";
 
 const DECISIONS_KEPT = 300;
 const BACK_OFF_MS = [250, 500, 1000, 2000, 4000, 8000];
-const SILENCE_MS = 40000; /* the daemon says something each 15 s */
-const RESTING_MS = 15000;
+const SILENCE_MS = 40000; /* the daemon sends at least a comment every 15 s */
+const PAUSED_POLL_MS = 15000;
 
-/** The page is seen again, or @ms have passed. */
-function seen_or(ms) {
+/** Waits until the page becomes visible, at most @ms. */
+function visible_or(ms) {
 	return new Promise((resolve) => {
 		const timer = setTimeout(done, ms);
 		function done() {
@@ -22,7 +22,7 @@ function seen_or(ms) {
 	});
 }
 
-/** @listener is told "state" (of the line), "host", "tick", "decisions", "alerts", "offers", "economics", "denied", "again". */
+/** Listeners receive "state", "host", "gpus", "tick", "decisions", "alerts", "offers", "economics", "denied" and "again". */
 export class Live {
 	host = null;
 	gpus = [];
@@ -32,9 +32,9 @@ export class Live {
 	offers = [];
 	economics = null;
 	economics_span_s = 86400;
-	state = "connecting"; /* live, away, resting (nobody looks), denied */
-	why = ""; /* away, though a daemon answers */
-	skew_ms = 0; /* the daemon's clock less ours */
+	state = "connecting"; /* connecting, live, away, paused (page hidden), denied */
+	why = ""; /* why it is away although the daemon answers */
+	skew_ms = 0; /* clock of the daemon minus clock of the browser */
 	#listeners = [];
 	#after = null;
 	#was_live = false;
@@ -44,7 +44,7 @@ export class Live {
 		this.#listeners.push(listener);
 	}
 
-	#tell(what, detail) {
+	#notify(what, detail) {
 		for (const listener of this.#listeners)
 			listener(what, detail);
 	}
@@ -56,45 +56,45 @@ export class Live {
 	#become(state, why = "") {
 		this.why = why;
 		this.state = state;
-		this.#tell("state");
+		this.#notify("state");
 	}
 
-	/** Runs for as long as the page is there. */
+	/** Runs until the page is closed. */
 	async run() {
-		let refused = null; /* a token: what was said of it */
+		let refused = null; /* the error for a rejected token */
 		for (let failures = 0; ; ) {
 			try {
-				await this.#rest();
+				await this.#wait_until_visible();
 				await this.#follow(() => (failures = 0));
 				this.#become("away");
 			} catch (error) {
 				if (document.hidden)
 					continue;
-				if (error.status === 401 && token.get()) { /* revoked, or never good: perhaps none is needed */
+				if (error.status === 401 && token.get()) { /* the token is invalid: try without a token */
 					token.drop();
 					refused = error;
 					continue;
 				}
 				this.#become(error.denied ? "denied" : "away", error.status ? error.message : "");
 				if (error.denied)
-					await new Promise((resolve) => this.#tell("denied", { error: refused ?? error, again: resolve }));
+					await new Promise((resolve) => this.#notify("denied", { error: refused ?? error, again: resolve }));
 				refused = null;
 			}
 			await this.#pause(BACK_OFF_MS[Math.min(failures++, BACK_OFF_MS.length - 1)]);
 		}
 	}
 
-	/** While nobody looks it keeps no line: a browser opens six to one daemon, for all its tabs. Alerts it still counts. */
-	async #rest() {
+	/** A hidden page closes its stream, because a browser opens at most six connections to a host. It still polls alerts. */
+	async #wait_until_visible() {
 		while (document.hidden) {
-			this.#become("resting");
-			await seen_or(RESTING_MS);
+			this.#become("paused");
+			await visible_or(PAUSED_POLL_MS);
 			if (document.hidden)
 				await this.#read_alerts().catch(() => {});
 		}
 	}
 
-	/** Or until the network, or the person, is back. */
+	/** Ends early when the network is back. */
 	#pause(ms) {
 		return new Promise((resolve) => {
 			const timer = setTimeout(done, ms * (0.75 + Math.random() / 2));
@@ -118,23 +118,23 @@ export class Live {
 		this.host = host;
 		this.gpus = host.gpus;
 		this.vgpus = host.vgpus;
-		this.#tell("host");
-		this.#tell("tick");
+		this.#notify("host");
+		this.#notify("tick");
 	}
 
 	async #read_alerts() {
 		this.alerts = (await get("/v1/alerts")).alerts;
-		this.#tell("alerts");
+		this.#notify("alerts");
 	}
 
 	async #read_offers() {
 		this.offers = (await get("/v1/offers")).offers;
-		this.#tell("offers");
+		this.#notify("offers");
 	}
 
 	async #read_decisions() {
 		this.decisions = (await get(`/v1/decisions?limit=${DECISIONS_KEPT}`)).decisions.reverse();
-		this.#tell("decisions");
+		this.#notify("decisions");
 	}
 
 	async read_economics() {
@@ -144,12 +144,12 @@ export class Live {
 		} catch (error) {
 			if (error.denied)
 				throw error;
-			this.economics = null; /* a daemon without a history has none */
+			this.economics = null; /* the daemon has no history */
 		}
-		this.#tell("economics");
+		this.#notify("economics");
 	}
 
-	/** One reading of a kind for all that ask for it within a moment, and by the earliest time that was asked for. */
+	/** Combines requests for the same reading into one, at the earliest requested time. */
 	#soon(what, read, ms = 120) {
 		const due = Date.now() + ms;
 		const waiting = this.#due.get(what);
@@ -158,7 +158,7 @@ export class Live {
 		clearTimeout(waiting?.timer);
 		const timer = setTimeout(() => {
 			this.#due.delete(what);
-			read.call(this).catch(() => {}); /* the line itself tells when the daemon is away */
+			read.call(this).catch(() => {}); /* the stream reports a lost connection */
 		}, ms);
 		this.#due.set(what, { due, timer });
 	}
@@ -168,27 +168,27 @@ export class Live {
 		let timer;
 		const alive = () => {
 			clearTimeout(timer);
-			timer = setTimeout(() => stop.abort(new Error("the daemon has gone silent")), SILENCE_MS);
+			timer = setTimeout(() => stop.abort(new Error("no data from the daemon")), SILENCE_MS);
 		};
-		const unseen = () => document.hidden && stop.abort(new Error("nobody looks"));
-		document.addEventListener("visibilitychange", unseen);
+		const hidden = () => document.hidden && stop.abort(new Error("page hidden"));
+		document.addEventListener("visibilitychange", hidden);
 		alive();
 		try {
 			const more = this.#after ? { "Last-Event-ID": this.#after } : {};
 			const response = await fetch("/v1/events", { headers: headers(more), cache: "no-store", credentials: "omit", signal: stop.signal });
 			if (!response.ok)
 				throw await problem_of(response);
-			await this.#read_all(); /* with the line open already: nothing falls between */
+			await this.#read_all(); /* after the stream is open, so that no event is missed */
 			this.#become("live");
 			succeeded();
 			if (this.#was_live)
-				this.#tell("again");
+				this.#notify("again");
 			this.#was_live = true;
 			for await (const event of events_of(response, alive))
 				this.#take(event);
 		} finally {
 			clearTimeout(timer);
-			document.removeEventListener("visibilitychange", unseen);
+			document.removeEventListener("visibilitychange", hidden);
 			stop.abort();
 		}
 	}
@@ -213,7 +213,7 @@ export class Live {
 
 	#ticked({ vgpus }) {
 		this.vgpus = vgpus;
-		this.#tell("tick");
+		this.#notify("tick");
 		this.#soon("gpus", this.#read_gpus, 0);
 		this.#soon("host", this.#read_host, 10000);
 		this.#soon("economics", this.read_economics, 30000);
@@ -221,7 +221,7 @@ export class Live {
 
 	async #read_gpus() {
 		this.gpus = (await get("/v1/gpus")).gpus;
-		this.#tell("gpus");
+		this.#notify("gpus");
 	}
 
 	#decided(decision) {
@@ -231,10 +231,10 @@ export class Live {
 		else
 			this.decisions.splice(at < 0 ? this.decisions.length : at, 0, decision);
 		this.decisions.length = Math.min(this.decisions.length, DECISIONS_KEPT);
-		this.#tell("decisions");
+		this.#notify("decisions");
 	}
 
-	/** What a person has just changed is read at once. */
+	/** Reads the state again after a change by the user. */
 	async refresh() {
 		await Promise.allSettled([this.#read_host(), this.#read_alerts(), this.#read_offers()]);
 	}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Puts the page together: who is told of what. Each part draws its own section.
+// Connects the parts of the page. Each part draws its own section.
 import "./theme.js";
 import { Alerts } from "./alerts.js";
 import { Decisions } from "./decisions.js";
-import { by_id, say } from "./dom.js";
+import { by_id, set_text } from "./dom.js";
 import { Economics } from "./economics.js";
 import { Host } from "./host.js";
 import { Live } from "./live.js";
@@ -20,18 +20,18 @@ const offers = new Offers(live);
 const economics = new Economics(live);
 const alerts = new Alerts(live, ask_for_token);
 
-let line_waits = null; /* the whole page, until there is a token */
-let button_waits = null; /* what was pressed, until the dialog closes */
+let resume_stream = null; /* called when a token was entered */
+let retry_action = null; /* the action that needed the token */
 
 function ask_for_token(error, then) {
-	button_waits = then;
-	say(by_id("sign-why"), error ? error.message : "It is kept for this tab only, and sent to this daemon only.");
+	retry_action = then;
+	set_text(by_id("sign-why"), error ? error.message : "It is stored for this tab only and sent only to this daemon.");
 	by_id("sign-token").value = "";
 	if (!by_id("sign").open)
 		by_id("sign").showModal();
 }
 
-token.changed = () => say(by_id("sign-button"), token.get() ? "Forget token" : "Give token");
+token.changed = () => set_text(by_id("sign-button"), token.get() ? "Forget token" : "Enter token");
 
 by_id("sign-button").addEventListener("click", () => {
 	if (token.get())
@@ -46,20 +46,20 @@ by_id("sign-form").addEventListener("submit", (event) => {
 	by_id("sign").close("given");
 });
 by_id("sign").addEventListener("close", () => {
-	const [line, button] = [line_waits, button_waits];
-	button_waits = null;
+	const [resume, retry] = [resume_stream, retry_action];
+	retry_action = null;
 	if (by_id("sign").returnValue !== "given")
 		return;
 	by_id("sign").returnValue = "";
-	line_waits = null;
-	line?.();
-	button?.();
+	resume_stream = null;
+	resume?.();
+	retry?.();
 });
 
 by_id("theme").value = theme.chosen();
 by_id("theme").addEventListener("change", (event) => theme.choose(event.target.value));
 
-const told = {
+const handlers = {
 	state: () => host.state(),
 	host: () => {
 		host.update();
@@ -85,12 +85,12 @@ const told = {
 	},
 	again: () => vgpus.reload(),
 	denied: ({ error, again }) => {
-		say(by_id("waiting"), error.message);
-		line_waits = again;
+		set_text(by_id("waiting"), error.message);
+		resume_stream = again;
 		ask_for_token(error, null);
 	},
 };
-live.on((what, detail) => told[what]?.(detail));
+live.on((what, detail) => handlers[what]?.(detail));
 
 token.changed();
 live.run();

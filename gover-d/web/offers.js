@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Offers, and the dialog that claims one. A claim carries a key of its own, so that a second press of the button,
-// or a try after a lost answer, never sells twice.
-import { by_id, h, keyed, meter, say, set } from "./dom.js";
+// Offers, and the dialog that claims one. Each claim has an idempotency key: pressing the button again, or retrying after a
+// lost answer, does not sell twice.
+import { by_id, h, keyed, meter, set_text, set } from "./dom.js";
 import { rest, token } from "./rest.js";
 import { number, percent, span } from "./words.js";
 
@@ -30,16 +30,16 @@ export class Offers {
 		const offers = [...this.#live.offers].reverse();
 		this.#parts = keyed(by_id("offer-list"), offers, (o) => o.id, (o) => this.#make(o));
 		by_id("no-offers").hidden = offers.length > 0;
-		this.#say_why_none();
+		this.#explain_none();
 	}
 	#parts = new Map();
 
-	#say_why_none() {
+	#explain_none() {
 		const stopped = this.#live.gpus.length > 0 && this.#live.gpus.every((g) => g.selling !== "on");
 		const full = this.#live.gpus.length > 0 && this.#live.gpus.every((g) => g.vgpus >= g.max_vgpus);
-		say(by_id("no-offers"), stopped ? "Nothing is offered: the sale is stopped." :
-			full ? "Nothing is offered: there are as many vGPUs as are allowed." :
-			"Nothing can be sold right now. An offer comes when the host has been calm for long enough.");
+		set_text(by_id("no-offers"), stopped ? "No offers: selling is stopped." :
+			full ? "No offers: the maximum number of vGPUs is reached." :
+			"No offer at present. The host makes one after enough periods without overload.");
 	}
 
 	#make(first) {
@@ -56,11 +56,11 @@ export class Offers {
 			element,
 			update: (o) => {
 				part.offer = o;
-				say(title, `${percent(o.initial_cap_pct)} of ${o.gpu}${o.target_fps ? ` at ${number(o.target_fps)} FPS` : ""}`);
-				say(state, STATES[o.state] ?? o.state);
+				set_text(title, `${percent(o.initial_cap_pct)} of ${o.gpu}${o.target_fps ? ` at ${number(o.target_fps)} FPS` : ""}`);
+				set_text(state, STATES[o.state] ?? o.state);
 				set(state, "class", `badge ${o.state === "failed" ? "bad" : o.state === "open" ? "good" : "note"}`);
-				say(what, o.state === "open" ? `begins with ${percent(o.fundable_pct)}` : o.vgpu ? `vGPU ${o.vgpu}` : "");
-				say(reason, o.reason ?? "");
+				set_text(what, o.state === "open" ? `first cap ${percent(o.fundable_pct)}` : o.vgpu ? `vGPU ${o.vgpu}` : "");
+				set_text(reason, o.reason ?? "");
 				reason.hidden = !o.reason;
 				button.hidden = o.state !== "open";
 				set(button, "aria-label", `Claim offer ${o.id}: ${percent(o.initial_cap_pct)} of ${o.gpu}`);
@@ -72,7 +72,7 @@ export class Offers {
 				const open = o.state === "open" && o.expires_at;
 				const left_s = open ? (Date.parse(o.expires_at) - now) / 1000 : null;
 				const whole_s = open ? (Date.parse(o.expires_at) - Date.parse(o.created_at)) / 1000 : 1;
-				say(left, open ? `${span(Math.max(0, left_s))} left` : o.state === "probation" && o.probation_left_s !== null ? "watched until it has proved itself" : "");
+				set_text(left, open ? `${span(Math.max(0, left_s))} left` : o.state === "probation" && o.probation_left_s !== null ? "watched until the end of its probation" : "");
 				bar.element.hidden = !open;
 				bar.update(open ? left_s / whole_s : 0);
 			},
@@ -89,10 +89,10 @@ export class Offers {
 		this.#offer = offer;
 		this.#key = crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
 		this.form.reset();
-		say(by_id("claim-what"), `${percent(offer.initial_cap_pct)} of ${offer.gpu}${offer.target_fps ? `, ${number(offer.target_fps)} frames a second promised` : ""}; it begins with ${percent(offer.fundable_pct)}.`);
+		set_text(by_id("claim-what"), `${percent(offer.initial_cap_pct)} of ${offer.gpu}${offer.target_fps ? `, ${number(offer.target_fps)} frames per second` : ""}; first cap ${percent(offer.fundable_pct)}.`);
 		by_id("claim-target").placeholder = offer.target_fps ? number(offer.target_fps) : "none";
 		this.#needs_token(false);
-		this.#told("");
+		this.#show_error("");
 		this.dialog.showModal();
 	}
 
@@ -101,8 +101,8 @@ export class Offers {
 		by_id("claim-token").required = needed;
 	}
 
-	#told(text) {
-		say(by_id("claim-error"), text);
+	#show_error(text) {
+		set_text(by_id("claim-error"), text);
 		by_id("claim-error").hidden = !text;
 	}
 
@@ -132,14 +132,14 @@ export class Offers {
 		try {
 			const answer = await rest("POST", `/v1/offers/${this.#offer.id}/claim`, this.#body(), { "Idempotency-Key": this.#key });
 			this.dialog.close();
-			say(by_id("spoken"), `Offer ${this.#offer.id} is claimed: vGPU ${answer.vgpu?.id ?? ""} begins with ${percent(answer.vgpu?.cap_pct)}.`);
+			set_text(by_id("spoken"), `Offer ${this.#offer.id} was claimed: vGPU ${answer.vgpu?.id ?? ""} has a cap of ${percent(answer.vgpu?.cap_pct)}.`);
 			await this.#live.refresh();
 			by_id("offers-title").focus();
 		} catch (error) {
 			if (error.denied && given)
 				token.drop();
 			this.#needs_token(Boolean(error.denied));
-			this.#told(error.status ? error.message : `The daemon does not answer. Try again: it cannot sell twice. (${error.message})`);
+			this.#show_error(error.status ? error.message : `The daemon does not answer. Trying again does not sell twice. (${error.message})`);
 			if (error.denied)
 				by_id("claim-token").focus();
 		} finally {

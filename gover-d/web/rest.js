@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Requests to the daemon, and the token they carry. The token is kept for this tab alone, and goes nowhere but here.
+// Requests to the daemon. The token is stored for this tab only and sent only to this daemon.
 
 const KEY = "gover-token";
 
@@ -8,14 +8,14 @@ export class Problem extends Error {
 		super(detail);
 		this.status = status;
 	}
-	/** Whether a (better) token would help. */
+	/** True if a token, or one with more rights, is required. */
 	get denied() {
 		return this.status === 401 || this.status === 403;
 	}
 }
 
 export const token = {
-	changed: () => {}, /* for who shows whether there is one */
+	changed: () => {}, /* called after set() and drop() */
 	get: () => sessionStorage.getItem(KEY),
 	set(text) {
 		sessionStorage.setItem(KEY, text);
@@ -37,12 +37,12 @@ export async function problem_of(response) {
 		const document = await response.json();
 		detail = document.detail || document.title;
 	} catch {
-		/* somebody between us and the daemon answered */
+		/* the answer comes from a proxy */
 	}
 	return new Problem(response.status, detail || `the daemon answered ${response.status}`);
 }
 
-/** The answer's object, null where there is none. Throws a Problem, or a TypeError where nobody answers. */
+/** The object of the answer, or null for 204. Throws a Problem, or a TypeError if the daemon is not reachable. */
 export async function rest(method, path, body, more = {}) {
 	const typed = body === undefined ? more : { "Content-Type": "application/json", ...more };
 	const response = await fetch(path, {

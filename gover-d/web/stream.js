@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Server-sent events over fetch(): EventSource cannot carry a token. Knows the format, not what the events mean.
+// Parses server-sent events from fetch(), because EventSource cannot send a token.
 
-/** Takes pieces of text, gives whole events {id, kind, data}; what is not whole yet waits. */
+/** Takes pieces of text and returns complete events {id, kind, data}; keeps incomplete ones. */
 export class Parser {
 	#rest = "";
 	#id = null;
@@ -22,7 +22,7 @@ export class Parser {
 	#field(line) {
 		const colon = line.indexOf(":");
 		if (colon === 0)
-			return; /* a comment: a sign of life */
+			return; /* a comment */
 		const name = colon < 0 ? line : line.slice(0, colon);
 		const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
 		if (name === "id")
@@ -41,7 +41,7 @@ export class Parser {
 	}
 }
 
-/** The events of an answer until it ends. @alive is called for every piece that comes. */
+/** The events of a response until it ends. Calls @alive for each received piece. */
 export async function* events_of(response, alive) {
 	const parser = new Parser();
 	const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

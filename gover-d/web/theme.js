@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Dark, light, or what the system prefers. Must run before anything is drawn, or the page would flash.
+// Dark, light, or the preference of the system. Imported first, so that the page is not drawn in the wrong colours.
 
 const KEY = "gover-theme";
 const system = matchMedia("(prefers-color-scheme: dark)");
@@ -27,6 +27,6 @@ export const theme = {
 		apply();
 	},
 	on: (listener) => listeners.push(listener),
-	/** The value of a colour of gover.css, now. */
+	/** The current value of a colour in gover.css. */
 	colour: (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim(),
 };

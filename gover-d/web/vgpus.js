@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: MIT
-// The table of vGPUs, a row and a chart each, all over the same time. Must never rebuild a row that stands: focus
-// and the pointer stay where they are.
-import { by_id, h, keyed, meter, say, set } from "./dom.js";
+// The table of vGPUs with a row and a chart each, all with the same time range. Existing rows are updated in place, so
+// that they keep the focus.
+import { by_id, h, keyed, meter, set_text, set } from "./dom.js";
 import { Chart, Series, can_draw } from "./chart.js";
 import { theme } from "./theme.js";
 import { NONE, number, percent, short, small_percent } from "./words.js";
 
 const RANGES = [["2 min", 120], ["10 min", 600], ["1 h", 3600]];
 
-/** What is to be said of a vGPU beside its figures: [class, sign, text, meaning]. */
+/** Badges of a vGPU: [class, sign, text, meaning]. */
 function badges(v) {
 	const list = [];
 	if (v.state === "missing")
-		list.push(["bad", "✕", "missing", "it is under contract, but the host does not have it"]);
+		list.push(["bad", "✕", "missing", "has a contract but does not exist on the host"]);
 	if (v.state === "probation")
-		list.push(["note", "◷", "probation", "just sold, and watched"]);
+		list.push(["note", "◷", "probation", "sold recently and watched"]);
 	if (v.broken)
-		list.push(["bad", "✕", "promise broken", "below its target in this period, and a larger cap would help"]);
+		list.push(["bad", "✕", "promise broken", "below its target in this period; a larger cap would help"]);
 	else if (v.short)
-		list.push(["warn", "▽", "short", "below its target, but no cap would help: not bound by the GPU"]);
+		list.push(["warn", "▽", "short", "below its target, but not limited by the GPU: a larger cap would not help"]);
 	if (v.overloaded)
-		list.push(["warn", "▲", "overloaded", "its signal is up: it is given more where there is any"]);
+		list.push(["warn", "▲", "overloaded", "needs more than its cap: it receives unused capacity"]);
 	if (v.held)
-		list.push(["note", "▮", "held", "an operator fixed its cap"]);
+		list.push(["note", "▮", "held", "an operator has fixed its cap"]);
 	if (v.found)
-		list.push(["note", "?", "no contract", "nobody sold it: it was found here"]);
+		list.push(["note", "?", "no contract", "found on this host, not sold"]);
 	if (v.burst)
-		list.push(["note", "⇡", "burst", "it may get more than was sold"]);
+		list.push(["note", "⇡", "burst", "its cap may exceed the sold cap"]);
 	return list;
 }
 
-/** Who is worse off stands higher. */
+/** Larger for vGPUs in worse condition. */
 const need = (v) => 8 * (v.state === "missing") + 4 * v.broken + 2 * v.overloaded + v.short + v.e;
 const ORDERS = { name: null, need: (a, b) => need(b) - need(a) || (b.broken_time_pct ?? 0) - (a.broken_time_pct ?? 0) };
 
@@ -49,7 +49,7 @@ export class Vgpus {
 		by_id("no-charts").hidden = can_draw();
 		by_id("order").addEventListener("change", () => this.update());
 		theme.on(() => this.#draw());
-		this.#say_range();
+		this.#show_range();
 	}
 
 	#range_button(text, s) {
@@ -60,15 +60,15 @@ export class Vgpus {
 		this.#range_s = range_s;
 		for (const button of by_id("ranges").querySelectorAll("button"))
 			set(button, "aria-pressed", String(Number(button.dataset.range) === range_s));
-		this.#say_range();
+		this.#show_range();
 		for (const series of this.#series.values())
 			this.#load(series);
 	}
 
-	#say_range() {
+	#show_range() {
 		const text = RANGES.find(([, s]) => s === this.#range_s)[0];
-		say(by_id("range-from"), `${text} ago`);
-		say(by_id("range-half"), this.#range_s === 120 ? "1 min" : this.#range_s === 600 ? "5 min" : "30 min");
+		set_text(by_id("range-from"), `${text} ago`);
+		set_text(by_id("range-half"), this.#range_s === 120 ? "1 min" : this.#range_s === 600 ? "5 min" : "30 min");
 	}
 
 	#load(series) {
@@ -84,7 +84,7 @@ export class Vgpus {
 		this.#draw();
 	}
 
-	/** All history again: the daemon was away, or told of lost events. */
+	/** Loads the history again after a reconnection or lost events. */
 	reload() {
 		for (const series of this.#series.values())
 			this.#load(series);
@@ -97,10 +97,10 @@ export class Vgpus {
 		keyed(by_id("vgpu-rows"), order ? [...live.vgpus].sort(order) : live.vgpus, (v) => v.id, (v) => this.#make(v, several), (row) => this.#forget(row.id));
 		by_id("no-vgpus").hidden = live.vgpus.length > 0;
 		by_id("vgpu-rows").classList.toggle("few", live.vgpus.length <= 4);
-		say(by_id("vgpu-count"), live.vgpus.length);
+		set_text(by_id("vgpu-count"), live.vgpus.length);
 	}
 
-	/** A period has passed. */
+	/** Called once per period. */
 	tick() {
 		const now = this.#live.now_ms();
 		for (const v of this.#live.vgpus)
@@ -108,7 +108,7 @@ export class Vgpus {
 		this.#draw();
 	}
 
-	/** Where decisions moved caps, for the charts. */
+	/** Marks the times at which decisions changed caps in the charts. */
 	mark(decisions) {
 		const marks = new Map();
 		for (const d of decisions) {
@@ -131,7 +131,7 @@ export class Vgpus {
 		const from = to - this.#range_s * 1000;
 		for (const row of this.#rows.values()) {
 			row.chart.show(from, to);
-			set(row.place, "aria-label", `${row.id}, last ${RANGES.find(([, s]) => s === this.#range_s)[0]}: ${row.series.told(from)}`);
+			set(row.place, "aria-label", `${row.id}, last ${RANGES.find(([, s]) => s === this.#range_s)[0]}: ${row.series.describe(from)}`);
 		}
 	}
 
@@ -171,26 +171,26 @@ export class Vgpus {
 		row.chart = new Chart(place, readout, series, (ms) => this.#pick(ms));
 		row.update = (v) => {
 			const where = [v.vm, several ? v.gpu : null].filter(Boolean).join(" · ");
-			say(p.vm, where || "no VM named");
-			const told = badges(v);
-			const text = told.map((b) => b[2]).join();
-			if (p.badges.dataset.told !== text) {
-				p.badges.dataset.told = text;
-				p.badges.replaceChildren(...told.map(([kind, sign, word, meaning]) =>
+			set_text(p.vm, where || "VM unknown");
+			const list = badges(v);
+			const text = list.map((b) => b[2]).join();
+			if (p.badges.dataset.shown !== text) {
+				p.badges.dataset.shown = text;
+				p.badges.replaceChildren(...list.map(([kind, sign, word, meaning]) =>
 					h(`span.badge.${kind}`, { title: meaning }, h("span", { "aria-hidden": "true" }, `${sign} `), word)));
 			}
-			say(p.fps, v.fps === null ? NONE : number(v.fps, v.fps < 100 ? 1 : 0));
-			say(p.target, v.target_fps > 0 ? ` of ${short(v.target_fps)}` : " no promise");
-			say(p.frame, v.frame_p99_ms === null ? (v.frames ? "no frames now" : "no frames seen") : `p99 ${number(v.frame_p99_ms, 1)} ms`);
-			say(p.use, percent(v.util_pct));
+			set_text(p.fps, v.fps === null ? NONE : number(v.fps, v.fps < 100 ? 1 : 0));
+			set_text(p.target, v.target_fps > 0 ? ` of ${short(v.target_fps)}` : " no target");
+			set_text(p.frame, v.frame_p99_ms === null ? (v.frames ? "no frames now" : "no frames yet") : `p99 ${number(v.frame_p99_ms, 1)} ms`);
+			set_text(p.use, percent(v.util_pct));
 			use.update(v.util_pct === null ? null : v.util_pct / 100);
-			say(p.load, `${percent(v.load_pct, 1)} of GPU`);
-			say(p.cap, percent(v.cap_pct));
-			say(p.sold, ` of ${number(v.initial_cap_pct)} sold`);
+			set_text(p.load, `${percent(v.load_pct, 1)} of GPU`);
+			set_text(p.cap, percent(v.cap_pct));
+			set_text(p.sold, ` of ${number(v.initial_cap_pct)} sold`);
 			cap.update(v.cap_pct / v.initial_cap_pct);
-			say(p.moved, v.steals_in || v.steals_out ? `▲ ${v.steals_in} won  ▽ ${v.steals_out} gave` : "no steals");
-			say(p.broken, small_percent(v.broken_time_pct));
-			say(p.seen, v.broken_s ? `${number(v.broken_s)} s in all` : "promise kept");
+			set_text(p.moved, v.steals_in || v.steals_out ? `▲ ${v.steals_in} received  ▽ ${v.steals_out} gave` : "no steals");
+			set_text(p.broken, small_percent(v.broken_time_pct));
+			set_text(p.seen, v.broken_s ? `${number(v.broken_s)} s in total` : "promise kept");
 			set(element, "class", v.broken ? "is-broken" : v.overloaded ? "is-overloaded" : null);
 		};
 		this.#rows.set(id, row);

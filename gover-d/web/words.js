@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers and times as people read them. Pure: must never touch the page, the clock or the network.
+// Formats numbers and times for the page. Pure: no DOM, clock or network.
 
 export const NONE = "–";
 
@@ -9,7 +9,7 @@ export function number(x, digits = 0) {
 	return is_number(x) ? x.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }) : NONE;
 }
 
-/** As few digits as tell it: 0.4, 7.3, 42. */
+/** One decimal below 10 if needed: 0.4, 7.3, 42. */
 export function short(x) {
 	return is_number(x) ? number(x, Math.abs(x) < 10 && x % 1 ? 1 : 0) : NONE;
 }
@@ -18,19 +18,19 @@ export function percent(x, digits = 0) {
 	return is_number(x) ? `${number(x, digits)} %` : NONE;
 }
 
-/** A share that must not be rounded to none: 0.004 % is "< 0.1 %". */
+/** A share that is never rounded to zero: 0.004 % is "< 0.1 %". */
 export function small_percent(x) {
 	if (!is_number(x))
 		return NONE;
 	return x > 0 && x < 0.1 ? "< 0.1 %" : percent(x, x < 10 ? 1 : 0);
 }
 
-/** @among: the largest sum beside it: small ones are told to a hundredth of a cent, all of them alike. */
+/** @among: the largest sum in the same table. Small sums have four decimals, all in a table the same number. */
 export function money(x, among = x) {
 	return is_number(x) ? number(x, Math.abs(among) < 10 ? 4 : 2).replace("-", "−") : NONE;
 }
 
-/** A span of time, in its two largest units. */
+/** A duration in its two largest units. */
 export function span(s) {
 	if (!is_number(s))
 		return NONE;
@@ -48,7 +48,7 @@ export function milliseconds(us) {
 	return is_number(us) ? `${number(us / 1000, us < 10000 ? 1 : 0)} ms` : NONE;
 }
 
-/** The time of day, and the day where it is not the one of @now_ms. */
+/** The time of day, with the date if it differs from the date of @now_ms. */
 export function clock(text, now_ms) {
 	if (!text)
 		return NONE;
@@ -57,5 +57,5 @@ export function clock(text, now_ms) {
 	return time.toLocaleString("en-GB", { ...day, hour: "2-digit", minute: "2-digit", second: "2-digit" });
 }
 
-/** carries: "a name" of snake_case. */
+/** "a name" for a_name. */
 export const spaced = (name) => name.replaceAll("_", " ");

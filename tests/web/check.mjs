@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The page as a person has it: rendered, followed, used by keyboard alone, dark and light. Started by tests/check-web.
+// Tests the web page in a browser: rendering, live updates, keyboard use, dark and light theme. Started by tests/check-web.
 import { createRequire } from "node:module";
 import { mkdirSync, readFileSync } from "node:fs";
 import { get, load, rest, sell, start, stop, url } from "./daemon.mjs";
@@ -12,18 +12,18 @@ const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const ALONE = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
 	"--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
-const said = []; /* by the console, and by scripts that failed */
-const asked = new Set(); /* origins */
-let away = false; /* the daemon is, and the browser may say so */
+const messages = []; /* console messages and script errors */
+const origins = new Set();
+let away = false; /* errors of requests are expected */
 
 function listen(page) {
 	page.on("console", (m) => {
 		const expected = away && /Failed to load resource|net::ERR/.test(m.text());
 		if (["error", "warning"].includes(m.type()) && !expected)
-			said.push(m.text());
+			messages.push(m.text());
 	});
-	page.on("pageerror", (e) => said.push(String(e.stack)));
-	page.on("request", (r) => asked.add(new URL(r.url()).origin));
+	page.on("pageerror", (e) => messages.push(String(e.stack)));
+	page.on("request", (r) => origins.add(new URL(r.url()).origin));
 }
 
 await start();
@@ -43,7 +43,7 @@ const cap_shown = async (id) => parseInt(await page.locator(`${row(id)} td.figur
 const focused = () => page.evaluate(() => document.activeElement.id || document.activeElement.textContent.trim());
 const press = (key) => page.keyboard.press(key);
 
-/** Tab until @wanted(element) in the page is true; throws after a whole round. */
+/** Presses Tab until @wanted() is true in the page; throws after 80 times. */
 async function tab_to(wanted) {
 	for (let i = 0; i < 80; i++) {
 		await press("Tab");
@@ -68,12 +68,12 @@ await ok("the first Tab offers to skip to the vGPUs", async () => {
 	await press("Enter");
 	equal(await focused(), "vgpus");
 });
-await ok("a row for each vGPU", () => until(async () => (await page.locator("#vgpu-rows tr").count()) === 2));
-await ok("with the frames that the daemon tells", () => until(async () => {
+await ok("each vGPU has a row", () => until(async () => (await page.locator("#vgpu-rows tr").count()) === 2));
+await ok("a row shows the frame rate of the daemon", () => until(async () => {
 	const shown = parseFloat(await page.locator(`${row("b")} td.figure .big`).first().innerText());
 	return Math.abs(shown - (await get("/v1/vgpus/b")).fps) < 2;
 }));
-await ok("its name is text, whatever it looks like", async () => {
+await ok("a VM name with markup is shown as text", async () => {
 	equal(await page.locator("#content img").count(), 0);
 	equal(await text(`${row("a")} th .sub`), "<img src=x onerror=alert(1)>");
 });
@@ -82,90 +82,90 @@ const inked = (id) => page.evaluate((vgpu) => {
 	const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
 	return data.filter((x, i) => i % 4 === 3 && x > 0).length;
 }, id);
-await ok("a chart with lines for each", () => until(async () => (await inked("a")) > 500 && (await inked("b")) > 500));
-await ok("that also says in words what it shows", async () =>
-	/^b, last 2 min: frames a second .*target 30; cap .*used/.test(await page.locator('[data-vgpu="b"]').getAttribute("aria-label")));
-await ok("it goes on by itself", async () => {
+await ok("each row has a chart with lines", () => until(async () => (await inked("a")) > 500 && (await inked("b")) > 500));
+await ok("each chart has a description in words", async () =>
+	/^b, last 2 min: frames per second .*target 30; cap .*used/.test(await page.locator('[data-vgpu="b"]').getAttribute("aria-label")));
+await ok("figures update without interaction", async () => {
 	const before = await text("#host-tiles");
 	await until(async () => (await text("#host-tiles")) !== before, 30);
 });
-await ok("the host line tells what is sold and earned", async () =>
+await ok("the host section shows sold caps and profit", async () =>
 	/1\.30 ×/.test(await text("#gpus")) && /Profit/.test(await text("#host-tiles")) && (await text("#economics-rows")).includes("Penalties"));
-await ok("another stretch of time is a button away", async () => {
+await ok("buttons change the time range", async () => {
 	await page.getByRole("button", { name: "10 min" }).press("Enter");
 	await until(async () => /last 10 min/.test(await page.locator('[data-vgpu="a"]').getAttribute("aria-label")));
 	await page.getByRole("button", { name: "2 min" }).press("Enter");
 });
 
 /* --- it claims an offer, by keyboard alone --- */
-await ok("an offer appears when there is one", () => until(async () => (await page.locator("#offer-list .offer").count()) === 1, 60));
-/* A daemon that knows no tokens is given the manners of one that does. */
+await ok("a new offer appears", () => until(async () => (await page.locator("#offer-list .offer").count()) === 1, 60));
+/* If the daemon supports no tokens, the test answers 401 in its place. */
 const made = await rest("POST", "/v1/tokens", { name: "page", scope: "operate" });
 const token = made.status === 201 ? made.body.token : "gvr_test";
 const changes = (request) => request.method() === "POST";
 if (made.status !== 201) {
 	await page.route("**/v1/**", (route) => (!changes(route.request()) || route.request().headers().authorization === `Bearer ${token}` ? route.continue() :
-		route.fulfill({ status: 401, contentType: "application/problem+json", body: JSON.stringify({ status: 401, detail: "a token is needed" }) })));
+		route.fulfill({ status: 401, contentType: "application/problem+json", body: JSON.stringify({ status: 401, detail: "token required" }) })));
 }
 let denied = 0;
 page.on("response", (response) => (denied += [401, 403].includes(response.status())));
-await ok("Tab reaches its Claim button, and the focus is seen", async () => {
+await ok("Tab reaches the Claim button, and the focus is visible", async () => {
 	await tab_to(() => document.activeElement.matches(".offer button"));
 	equal(await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle), "solid");
 });
-await ok("Enter asks for the newcomer's name", async () => {
+await ok("Enter opens a dialog for the name of the new vGPU", async () => {
 	await press("Enter");
 	await until(async () => (await page.locator("#claim[open]").count()) === 1);
 	await until(async () => (await focused()) === "claim-id", 5);
 });
-await ok("axe has nothing against the dialog", async () => equal(await violations(), ""));
-await ok("where a token is needed it is asked for, and why", async () => {
-	away = true; /* the console tells of the 401 that is meant */
+await ok("axe finds no violation in the dialog", async () => equal(await violations(), ""));
+await ok("if a token is required, the dialog asks for it with the reason", async () => {
+	away = true; /* the console logs the expected 401 */
 	await page.keyboard.type("new");
 	await press("Enter");
 	await until(async () => (await focused()) === "claim-token");
 	await until(async () => denied === 1);
 	return /token|scope/.test(await text("#claim-error"));
 });
-await ok("with it the offer is claimed", async () => {
+await ok("the offer is claimed with the token", async () => {
 	await page.keyboard.type(token);
 	await press("Enter");
 	await until(async () => (await page.locator("#claim[open]").count()) === 0);
 	equal((await get("/v1/vgpus/new")).state, "probation");
 });
 away = false;
-await ok("the newcomer has a row that says so", () => until(async () => /probation/.test(await text(row("new")))));
-await ok("the offer is no longer there to claim", () => until(async () => (await page.locator(".offer button:visible").count()) === 0));
-await ok("the focus is where it went on", () => until(async () => (await focused()) === "offers-title"));
-await ok("and it is said aloud", async () => /vGPU new begins with/.test(await page.locator("#spoken").textContent()));
-await ok("the token is kept for this tab alone", async () =>
+await ok("the new vGPU has a row with its probation", () => until(async () => /probation/.test(await text(row("new")))));
+await ok("the claimed offer has no Claim button", () => until(async () => (await page.locator(".offer button:visible").count()) === 0));
+await ok("the focus moves to the offers", () => until(async () => (await focused()) === "offers-title"));
+await ok("screen readers announce the claim", async () => /vGPU new has a cap of/.test(await page.locator("#spoken").textContent()));
+await ok("the token is stored for this tab only", async () =>
 	equal(await page.evaluate(() => `${sessionStorage.getItem("gover-token")} ${JSON.stringify(localStorage)}`), `${token} {}`));
-await ok("and is forgotten on request", async () => {
+await ok("Forget token removes the token", async () => {
 	await page.getByRole("button", { name: "Forget token" }).press("Enter");
-	await page.getByRole("button", { name: "Give token" }).waitFor();
+	await page.getByRole("button", { name: "Enter token" }).waitFor();
 	equal(await page.evaluate(() => sessionStorage.getItem("gover-token")), null);
 });
 await rest("DELETE", "/v1/vgpus/new");
-await ok("a vGPU that is removed leaves the page", () => until(async () => (await page.locator(row("new")).count()) === 0));
+await ok("a removed vGPU disappears", () => until(async () => (await page.locator(row("new")).count()) === 0));
 
 /* --- it follows a steal --- */
 await page.evaluate(() => (window.still_the_same = true));
 const before = await cap_shown("b");
 await load("b", "busy");
-await ok("a steal is told as it happens", () => until(async () => (await page.locator('.decision[data-kind="steal"]').count()) > 0, 60));
-await ok("for whom, from whom, how much and why", async () => {
-	const told = await text('.decision[data-kind="steal"]');
+await ok("a steal appears when it happens", () => until(async () => (await page.locator('.decision[data-kind="steal"]').count()) > 0, 60));
+await ok("a steal shows receiver, donor, caps and reason", async () => {
+	const shown = await text('.decision[data-kind="steal"]');
 	const [steal] = (await get("/v1/decisions?limit=1000")).decisions.filter((d) => d.kind === "steal");
-	return told.includes("from a") && told.includes("b") && told.includes("→") && (await text("#decision-list")).includes(steal.why);
+	return shown.includes("from a") && shown.includes("b") && shown.includes("→") && (await text("#decision-list")).includes(steal.why);
 });
-await ok("and its numbers on request", async () => {
-	const id = await page.locator('.decision[data-kind="steal"]').first().getAttribute("data-id"); /* a newer one may come */
+await ok("a steal shows its numbers on request", async () => {
+	const id = await page.locator('.decision[data-kind="steal"]').first().getAttribute("data-id"); /* a newer one may appear */
 	const details = page.locator(`.decision[data-id="${id}"] details`);
 	await details.locator("summary").press("Enter");
 	return /unused|util|donor/.test(await details.locator("dl").innerText());
 });
-await ok("the caps follow", () => until(async () => (await cap_shown("b")) > before && (await cap_shown("b")) === (await get("/v1/vgpus/b")).cap_pct));
-await ok("who is in need stands first when that is asked for", async () => {
+await ok("the caps are updated", () => until(async () => (await cap_shown("b")) > before && (await cap_shown("b")) === (await get("/v1/vgpus/b")).cap_pct));
+await ok("vGPUs in need can be sorted first", async () => {
 	const first = () => page.locator("#vgpu-rows tr .chart").first().getAttribute("data-vgpu");
 	equal(await first(), "a");
 	await page.selectOption("#order", "need");
@@ -173,17 +173,17 @@ await ok("who is in need stands first when that is asked for", async () => {
 	await page.selectOption("#order", "name");
 	equal(await first(), "a");
 });
-await ok("why? shows the decisions about one alone", async () => {
+await ok("why? shows only decisions about one vGPU", async () => {
 	await page.getByRole("button", { name: "Why: decisions about b" }).press("Enter");
 	equal(await focused(), "decisions-title");
 	equal(await page.locator("#decision-vgpu").inputValue(), "b");
 });
 
 /* --- alerts --- */
-await ok("an alert appears in the part that is read aloud", () => until(async () =>
+await ok("an alert appears in the live region", () => until(async () =>
 	(await page.locator('#alert-list[aria-live="polite"] [data-name="contract_limit"]').count()) === 1, 60));
-await ok("its gravity stands in a word, not in a colour alone", async () => /(info|warning|critical): contract limit/.test(await text('[data-name="contract_limit"]')));
-await ok("it is acknowledged by keyboard, once the token that was forgotten is given again", async () => {
+await ok("the severity is shown as a word", async () => /(info|warning|critical): contract limit/.test(await text('[data-name="contract_limit"]')));
+await ok("an alert is acknowledged by keyboard after the token is entered again", async () => {
 	const button = page.locator('[data-name="contract_limit"] button');
 	await tab_to(() => document.activeElement.closest('[data-name="contract_limit"]'));
 	away = true;
@@ -199,17 +199,17 @@ await ok("it is acknowledged by keyboard, once the token that was forgotten is g
 
 /* --- dark and light --- */
 await page.selectOption("#decision-vgpu", "");
-await ok("dark as the system is", async () => equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark"));
-await ok("axe has nothing against it", async () => equal(await violations(), ""));
+await ok("the theme follows the system (dark)", async () => equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark"));
+await ok("axe finds no violation in the dark theme", async () => equal(await violations(), ""));
 await shot("dark");
-await ok("light by the switch, by keyboard", async () => {
+await ok("the theme is changed to light by keyboard", async () => {
 	await page.locator("#theme").focus();
 	await page.keyboard.type("light");
 	await until(async () => (await page.evaluate(() => document.documentElement.dataset.theme)) === "light");
 });
-await ok("axe has nothing against that either", async () => equal(await violations(), ""));
+await ok("axe finds no violation in the light theme", async () => equal(await violations(), ""));
 await shot("light");
-await ok("back to the system, which changes to light and dark", async () => {
+await ok("the theme follows changes of the system", async () => {
 	await page.selectOption("#theme", "auto");
 	await page.emulateMedia({ colorScheme: "light" });
 	await until(async () => (await page.evaluate(() => document.documentElement.dataset.theme)) === "light");
@@ -217,33 +217,33 @@ await ok("back to the system, which changes to light and dark", async () => {
 	await until(async () => (await page.evaluate(() => document.documentElement.dataset.theme)) === "dark");
 });
 
-/* --- a daemon that goes away --- */
+/* --- a stopped daemon --- */
 away = true;
 await stop("SIGKILL");
-await ok("a daemon that is gone is told", () => until(async () => /no daemon since/.test(await text("#state-text"))));
-await ok("axe has nothing against that", async () => equal(await violations(), ""));
+await ok("the page shows that the daemon is not reachable", () => until(async () => /not reachable since/.test(await text("#state-text"))));
+await ok("axe finds no violation without the daemon", async () => equal(await violations(), ""));
 await start();
-await ok("one that comes back is followed again, without a reload", async () => {
+await ok("the page reconnects to a restarted daemon without a reload", async () => {
 	await until(async () => (await text("#state-text")) === "live", 40);
 	equal(await page.evaluate(() => window.still_the_same), true);
 });
 away = false;
-await ok("with what was decided meanwhile", () => until(async () => (await page.locator('.decision[data-kind="adopt"]').count()) > 0));
-await ok("and the figures go on", async () => {
+await ok("decisions of the restart appear", () => until(async () => (await page.locator('.decision[data-kind="adopt"]').count()) > 0));
+await ok("figures update after the restart", async () => {
 	const tile = await text("#host-tiles");
 	await until(async () => (await text("#host-tiles")) !== tile, 30);
 });
 await rest("PATCH", "/v1/gpus/gpu0", { selling: "off" });
-await ok("a change made elsewhere is seen", () => until(async () => /sale stopped/.test(await text("#gpus"))));
+await ok("a change by another client appears", () => until(async () => /not selling/.test(await text("#gpus"))));
 
-await ok("a page that nobody sees keeps no line", async () => {
+await ok("a hidden page closes its stream", async () => {
 	await page.evaluate(() => {
 		Object.defineProperty(document, "hidden", { value: true, configurable: true });
 		document.dispatchEvent(new Event("visibilitychange"));
 	});
-	await until(async () => (await text("#state-text")) === "resting");
+	await until(async () => (await text("#state-text")) === "paused");
 });
-await ok("and has one again when it is seen", async () => {
+await ok("a visible page opens its stream again", async () => {
 	await page.evaluate(() => {
 		delete document.hidden;
 		document.dispatchEvent(new Event("visibilitychange"));
@@ -251,15 +251,15 @@ await ok("and has one again when it is seen", async () => {
 	await until(async () => (await text("#state-text")) === "live");
 });
 
-/* --- small, empty, poor, a stranger --- */
-await ok("nothing is cut off on a telephone", async () => {
+/* --- small screens, missing libraries, missing tokens --- */
+await ok("the page fits a narrow screen", async () => {
 	await page.setViewportSize({ width: 390, height: 800 });
 	const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 	await shot("narrow");
 	equal(wide, 0);
 });
 await page.setViewportSize({ width: 1440, height: 900 });
-await ok("events come whole, however they are cut", async () => {
+await ok("the parser returns the same events for any split of the stream", async () => {
 	const whole = await page.evaluate(async () => {
 		const { Parser } = await import("/web/stream.js");
 		const wire = ': hello\n\nid: x-1\nevent: alert\ndata: {"a":1}\n\nevent: tick\r\ndata: {"b":\r\ndata: 2}\r\n\r\nevent: none\n\n';
@@ -279,29 +279,29 @@ const poor = await context.newPage();
 listen(poor);
 await poor.route("**/dygraph.min.js", (route) => route.fulfill({ contentType: "text/javascript", body: "" }));
 await poor.goto(url);
-await ok("without a chart library the figures are there, and it says why there are no lines", async () => {
+await ok("without a chart library, the page shows figures and a note", async () => {
 	await until(async () => (await poor.locator("#vgpu-rows tr").count()) === 2);
 	return poor.locator("#no-charts").isVisible();
 });
 await poor.close();
 const stranger = await context.newPage();
 listen(stranger);
-away = true; /* the console tells of the 401s that are meant */
+away = true; /* the console logs the expected 401s */
 await stranger.route("**/v1/**", (route) => (route.request().headers().authorization === `Bearer ${token}` ? route.continue() :
 	route.fulfill({ status: 401, contentType: "application/problem+json", body: JSON.stringify({ status: 401, detail: "a token, please" }) })));
 await stranger.goto(url);
-await ok("where reading wants a token the page asks for one", async () => {
+await ok("if reading requires a token, the page asks for it", async () => {
 	await until(async () => (await stranger.locator("#sign[open]").count()) === 1);
 	equal(await stranger.locator("#sign-why").innerText(), "a token, please");
-	equal(await stranger.locator("#state-text").textContent(), "a token is needed");
+	equal(await stranger.locator("#state-text").textContent(), "token required");
 });
-await ok("asks again for a better one", async () => {
+await ok("the page asks again after an invalid token", async () => {
 	await stranger.keyboard.type("gvr_wrong");
 	await stranger.keyboard.press("Enter");
 	await until(async () => (await stranger.locator("#sign[open]").count()) === 1 && (await stranger.locator("#sign-token").inputValue()) === "");
 	equal(await stranger.evaluate(() => sessionStorage.getItem("gover-token")), null);
 });
-await ok("and is there with the right one", async () => {
+await ok("the page loads with a valid token", async () => {
 	await stranger.locator("#sign-token").fill(token);
 	await stranger.keyboard.press("Enter");
 	await until(async () => (await stranger.locator("#vgpu-rows tr").count()) === 2);
@@ -309,9 +309,9 @@ await ok("and is there with the right one", async () => {
 away = false;
 await stranger.close();
 
-/* --- what it must not do --- */
-await ok("it asks nobody but its daemon", async () => equal([...asked].join(), url));
-await ok("the console has nothing to say", async () => equal(said.join("\n"), ""));
+/* --- what the page must not do --- */
+await ok("the page sends requests only to its daemon", async () => equal([...origins].join(), url));
+await ok("the console has no messages", async () => equal(messages.join("\n"), ""));
 await context.close();
 await stop("SIGTERM");
 plan();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The daemon behind the page, and REST to it from outside the browser. Ends with this process, whatever happens.
+// Starts and stops the daemon of the test and sends REST requests from outside the browser. The daemon ends with this process.
 import { spawn } from "node:child_process";
 import { openSync } from "node:fs";
 import { request } from "node:http";
@@ -9,7 +9,7 @@ const { GOVER_D, CONF, PORT, LOG } = process.env;
 export const url = `http://127.0.0.1:${PORT}`;
 let child = null;
 
-/** {status, body}; as an operator, on the unix socket. */
+/** Returns {status, body} of a request on the unix socket. */
 export function rest(method, path, body) {
 	const socketPath = CONF.replace(/[^/]*$/, "gover.sock");
 	return new Promise((resolve, reject) => {

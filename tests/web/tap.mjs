@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// TAP for checks of the page. A check that throws has failed; those behind it go on.
+// TAP output. A check that throws has failed; the next checks still run.
 
 let n = 0;
 
@@ -8,7 +8,7 @@ export async function ok(text, check) {
 	try {
 		const result = await check();
 		if (result === false)
-			throw new Error("it is not so");
+			throw new Error("the check returned false");
 		console.log(`ok ${n} - ${text}`);
 	} catch (error) {
 		console.log(`not ok ${n} - ${text}`);
@@ -21,7 +21,7 @@ export function equal(got, wanted) {
 		throw new Error(`got ${JSON.stringify(got)}, wanted ${JSON.stringify(wanted)}`);
 }
 
-/** Until @check gives something true; a generous limit, not a measure. */
+/** Waits until @check returns a true value; the limit is generous, not a measurement. */
 export async function until(check, seconds = 20) {
 	const end = Date.now() + seconds * 1000;
 	for (;;) {
