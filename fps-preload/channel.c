@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Opens vsock and virtio-serial ports. Must never wait for the host, nor open what is no such port.
- */
+/* Opens vsock connections and virtio-serial ports. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +12,9 @@
 
 #include "fps-preload/channel.h"
 
-#define PORTS_BY_NAME "/dev/virtio-ports/" /* made by udev */
-#define PORTS_BY_KIND "/sys/class/virtio-ports/"
-#define PATH_BYTES    128
+#define PORTS_BY_NAME  "/dev/virtio-ports/" /* symlinks, created by udev */
+#define PORTS_IN_SYSFS "/sys/class/virtio-ports/"
+#define PATH_BYTES     128
 
 int channel_open_vsock(const struct sockaddr_vm *host, struct owned_fd *ret_sock)
 {
@@ -55,18 +53,18 @@ static int open_device(const char *path, struct owned_fd *ret_port)
 		return r;
 	if (fstat(ret_port->fd, &st) == 0 && S_ISCHR(st.st_mode))
 		return 0;
-	owned_fd_close(ret_port); /* a pipe would send SIGPIPE, a file would grow */
+	owned_fd_close(ret_port); /* writes to a pipe may raise SIGPIPE */
 	return -ENODEV;
 }
 
-/* Is @name what stands in the file called name of port @port? */
-static bool port_is_called(const char *port, const char *name)
+/* True if sysfs gives port @port the name @name. */
+static bool port_has_name(const char *port, const char *name)
 {
 	char path[PATH_BYTES], found[PATH_BYTES];
 	ssize_t n = -1;
 	int fd;
 
-	if (snprintf(path, sizeof(path), PORTS_BY_KIND "%s/name", port) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), PORTS_IN_SYSFS "%s/name", port) >= (int)sizeof(path))
 		return false;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -77,11 +75,11 @@ static bool port_is_called(const char *port, const char *name)
 	       memcmp(found, name, (size_t)n - 1) == 0;
 }
 
-/* Where there is no udev. By hand: opendir() would allocate in somebody else's program. */
+/* Finds a port without udev. Uses getdents64, because opendir() would allocate memory. */
 static int find_device(const char *name, char ret_path[PATH_BYTES])
 {
 	_Alignas(struct dirent64) char entries[2048];
-	int fd = open(PORTS_BY_KIND, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = open(PORTS_IN_SYSFS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	bool found = false;
 	long n;
 
@@ -91,7 +89,7 @@ static int find_device(const char *name, char ret_path[PATH_BYTES])
 		for (long at = 0; at < n && !found;) {
 			const struct dirent64 *entry = (const void *)(entries + at);
 
-			found = entry->d_name[0] != '.' && port_is_called(entry->d_name, name) &&
+			found = entry->d_name[0] != '.' && port_has_name(entry->d_name, name) &&
 				snprintf(ret_path, PATH_BYTES, "/dev/%s", entry->d_name) <
 					PATH_BYTES;
 			at += entry->d_reclen;

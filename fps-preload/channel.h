@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The two ways out of a virtual machine, opened. Never blocks, never allocates. */
+/* Opens the two channels out of a virtual machine: vsock and virtio-serial ports. No function
+ * blocks or allocates memory. */
 #ifndef FPS_PRELOAD_CHANNEL_H
 #define FPS_PRELOAD_CHANNEL_H
 
@@ -8,14 +9,15 @@
 
 #include "fps-preload/owned-fd.h"
 
-/* A connection that is there, or will be (channel_check_connected()). Returns 0 or a negative
- * errno. */
+/* Starts a connection, which may still be pending (channel_check_connected()). Returns 0 or a
+ * negative errno. */
 int channel_open_vsock(const struct sockaddr_vm *host, struct owned_fd *ret_sock);
 
-/* 0: it is there; -EINPROGRESS: not yet; another negative errno: it never will be. */
+/* Returns 0 if connected, -EINPROGRESS if pending, another negative errno if the attempt failed. */
 int channel_check_connected(const struct owned_fd *sock);
 
-/* The virtio-serial port called @name. One program at a time can have it open: -EBUSY. */
+/* Opens the virtio-serial port @name. -EBUSY: another program has it open; only one at a time can.
+ */
 int channel_open_port(const char *name, struct owned_fd *ret_port);
 
 #endif

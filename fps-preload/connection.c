@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The connection to the daemon. It carries one message, the page's memfd; after that it tells each
- * side whether the other lives, and us how fast to be at most. Must never block, print, or use an
- * fd that is not ours any more.
+ * The connection to the daemon. The library sends one message with the memfd of its page. The
+ * daemon sends the frame rate limit. The end of the connection tells each side that the other has
+ * exited.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,34 +16,32 @@
 #include "fps-preload/wire.h"
 
 #define NS_PER_S	1000000000ull
-#define LONGEST_DELAY_S 8
-#define ORDERS_AT_ONCE	8 /* the rest a second later */
+#define MAX_DELAY_S	8
+#define LIMITS_PER_POLL 8 /* the rest is read by the next call */
 
-/* Written by the constructor, constant after it. */
+/* Written by the constructor, constant afterwards. */
 static struct sockaddr_un address;
-static bool from_guest; /* by messages */
+static bool in_vm; /* report.c replaces the connection */
 static uint32_t *limit;
 
-/* Touched only by the one thread that tends the link, and by a forked child before it has others.
- */
+/* Used only by the one thread that polls, and by a forked child while it has one thread. */
 static struct owned_fd memfd = {.fd = -1};
 static struct owned_fd sock = {.fd = -1};
-static unsigned int
-	delay_s; /* before the next attempt; 0 while the connection is known to be good */
+static unsigned int delay_s; /* before the next attempt; 0 once the connection is known to work */
 
 void connection_setup(const struct setup *setup, uint32_t *limit_ns)
 {
 	address = setup->daemon;
 	limit = limit_ns;
-	from_guest = setup->transport != SETUP_UNIX;
-	if (from_guest)
+	in_vm = setup->transport != SETUP_UNIX;
+	if (in_vm)
 		report_setup(setup, limit_ns);
 }
 
 void connection_start(const struct fps_page *page, struct owned_fd *new_memfd)
 {
 	connection_reset();
-	if (from_guest) {
+	if (in_vm) {
 		owned_fd_close(new_memfd);
 		report_start(page);
 	} else {
@@ -61,33 +59,32 @@ void connection_reset(void)
 
 void connection_finish(void)
 {
-	if (from_guest)
-		report_finish(); /* else the daemon reads the page once more */
+	if (in_vm)
+		report_finish(); /* otherwise the daemon reads the page when the connection ends */
 }
 
-/* Reads the daemon's orders. When they are read an open connection has nothing to read, and a dead
- * one reads its end. */
-static bool daemon_is_there(void)
+/* Receives the limit. Returns false if the connection has ended. */
+static bool receive_limit(void)
 {
-	struct fps_limit order;
+	struct fps_limit message;
 
 	if (!owned_fd_is_valid(&sock))
 		return false;
-	for (int i = 0; i < ORDERS_AT_ONCE; i++) {
-		ssize_t n = recv(sock.fd, &order, sizeof(order), MSG_DONTWAIT | MSG_TRUNC);
+	for (int i = 0; i < LIMITS_PER_POLL; i++) {
+		ssize_t n = recv(sock.fd, &message, sizeof(message), MSG_DONTWAIT | MSG_TRUNC);
 
 		if (n < 0)
 			return errno == EAGAIN || errno == EINTR;
 		if (n == 0)
 			return false;
-		if (n == sizeof(order) && order.magic == FPS_WIRE_MAGIC &&
-		    order.version == FPS_WIRE_VERSION)
-			limit_set(order.period_ns, limit);
+		if (n == sizeof(message) && message.magic == FPS_WIRE_MAGIC &&
+		    message.version == FPS_WIRE_VERSION)
+			limit_set(message.period_ns, limit);
 	}
 	return true;
 }
 
-static int hand_over(int fd)
+static int send_page(int fd)
 {
 	struct fps_hello hello = {
 		.magic = FPS_WIRE_MAGIC,
@@ -125,7 +122,7 @@ static int connect_daemon(void)
 	if (connect(sock.fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
 		r = -errno;
 	else
-		r = hand_over(sock.fd);
+		r = send_page(sock.fd);
 	if (r < 0)
 		owned_fd_close(&sock);
 	return r;
@@ -136,14 +133,14 @@ uint64_t connection_poll(void)
 	unsigned int wait_s = delay_s;
 	int r;
 
-	if (from_guest)
+	if (in_vm)
 		return report_poll();
 	if (sock.fd >= 0) {
-		if (daemon_is_there()) {
+		if (receive_limit()) {
 			delay_s = 0;
 			return NS_PER_S;
 		}
-		debug_log("the daemon at %s is gone", address.sun_path);
+		debug_log("connection to %s closed by the daemon", address.sun_path);
 		owned_fd_close(&sock);
 		if (wait_s > 0)
 			return wait_s * NS_PER_S;
@@ -152,10 +149,10 @@ uint64_t connection_poll(void)
 		return 0;
 	r = connect_daemon();
 	delay_s = delay_s == 0 ? 1 : delay_s * 2;
-	if (delay_s > LONGEST_DELAY_S)
-		delay_s = LONGEST_DELAY_S;
+	if (delay_s > MAX_DELAY_S)
+		delay_s = MAX_DELAY_S;
 	if (r < 0) {
-		debug_log("no daemon at %s: %s; again in %u s", address.sun_path,
+		debug_log("cannot connect to %s: %s; next attempt in %u s", address.sun_path,
 			  strerrordesc_np(-r), delay_s);
 		return delay_s * NS_PER_S;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The connection to the daemon and the page's memfd that is handed over on it; or, in a virtual
- * machine, the messages of guest.c in their stead. Called now and then by one thread at a time
- * (page.c sees to that), never for a frame. Never blocks, never raises SIGPIPE.
+ * The connection to the daemon, which passes it the memfd of the shared page. In a virtual machine,
+ * report.c sends messages instead. One thread at a time calls these functions, about once a second
+ * and not per frame (see shared-page.c). They never block and never raise SIGPIPE.
  */
 #ifndef FPS_PRELOAD_CONNECTION_H
 #define FPS_PRELOAD_CONNECTION_H
@@ -13,23 +13,24 @@
 #include "fps-preload/setup.h"
 #include "fps-preload/wire.h"
 
-/* Where the daemon listens, and where to put the limit it orders; once, by the constructor. */
+/* Called once, by the constructor. The daemon's limit on the frame rate goes to *limit_ns. */
 void connection_setup(const struct setup *setup, uint32_t *limit_ns);
 
-/* Reports @page, which is that of @memfd (taken over), from now on. What was kept before, be it a
- * parent's, is dropped. */
+/* Reports @page, whose memfd is @memfd (consumed), from now on. Drops an earlier page, such as one
+ * inherited by fork(). */
 void connection_start(const struct fps_page *page, struct owned_fd *memfd);
 
-/* Drops memfd and connection: in a forked child both are its parent's. Async-signal-safe. */
+/* Closes memfd and connection, which in a forked child belong to the parent. Async-signal-safe. */
 void connection_reset(void);
 
 /*
- * Sees whether the daemon is there and connects where it is not. Returns in how many nanoseconds to
- * look again; 0: the program has closed the memfd, a new page is needed.
+ * Connects, checks an existing connection and receives the limit. Returns after how many
+ * nanoseconds to call again; 0 if the host program has closed the memfd, so that a new page is
+ * needed.
  */
 uint64_t connection_poll(void);
 
-/* The program ends. Nothing of this is called again. */
+/* Called when the program exits, after all other functions. */
 void connection_finish(void);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Debug lines. Must never print unasked, allocate, or go through the host program's stdio. */
+/* Writes debug lines directly to stderr, without the stdio buffers of the host program. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "fps-preload/debug.h"
 
-static bool enabled; /* written by the constructor, constant after it */
+static bool enabled; /* written by the constructor, constant afterwards */
 
 void debug_enable(bool on)
 {
@@ -29,5 +29,5 @@ void debug_log(const char *format, ...)
 		length = (int)sizeof(line) - 2;
 	line[length++] = '\n';
 	if (write(STDERR_FILENO, line, (size_t)length) < 0)
-		return; /* nobody to tell */
+		return; /* stderr is closed */
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A presented frame. Must never fail, and never take longer than a clock read unless it is to be
- * paced. */
+/* Counts and paces frames. An unpaced frame costs about as much as reading the clock. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -13,15 +12,14 @@
 
 #define NS_PER_S 1000000000ull
 
-/* Written by the constructor, constant after it. */
+/* Written by the constructor, constant afterwards. */
 static bool counting;
 static uint64_t period_ns;
 
-/* The daemon's, at most a second; written by link.c. */
+/* Limit of the daemon, at most one second; written by limit_set(). */
 static uint32_t limit_ns;
 
-/* Each thread is paced by itself: two windows in two threads get their N frames each, and no lock.
- */
+/* Each thread is paced separately, without a lock: two windows in two threads reach N FPS each. */
 static __thread __attribute__((tls_model("initial-exec"))) struct {
 	uint64_t presented;
 	struct pace pace;
@@ -47,8 +45,7 @@ static void wait_until(uint64_t at_ns)
 				    .tv_nsec = (long)(at_ns % NS_PER_S)};
 	int cancel_state;
 
-	/* A thread that may be cancelled while it sleeps did not ask for it in presenting a frame.
-	 */
+	/* Presenting is no cancellation point, but clock_nanosleep() is. */
 	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
 		continue;
@@ -58,21 +55,21 @@ static void wait_until(uint64_t at_ns)
 bool frame_end(uint64_t begin, unsigned int frames)
 {
 	struct timespec now;
-	uint64_t now_ns, longest_ns, at_ns;
+	uint64_t now_ns, wanted_ns, at_ns;
 
 	if (self.presented != begin || frames == 0)
-		return false; /* counted already, by a hook further in, or none */
+		return false; /* already counted by an inner hook, or not presented */
 	self.presented++;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail for this clock */
+	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail for CLOCK_MONOTONIC */
 	now_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 	if (counting)
 		shared_page_count_frames(now_ns, frames);
-	longest_ns = __atomic_load_n(&limit_ns, __ATOMIC_RELAXED);
-	if (longest_ns < period_ns)
-		longest_ns = period_ns;
-	if (longest_ns == 0)
+	wanted_ns = __atomic_load_n(&limit_ns, __ATOMIC_RELAXED);
+	if (wanted_ns < period_ns)
+		wanted_ns = period_ns;
+	if (wanted_ns == 0)
 		return true;
-	at_ns = pace_next(&self.pace, longest_ns, now_ns);
+	at_ns = pace_next(&self.pace, wanted_ns, now_ns);
 	if (at_ns)
 		wait_until(at_ns);
 	return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is done for a presented frame: it is counted once, and paced. */
+/* Counts and paces a presented frame. */
 #ifndef FPS_PRELOAD_FRAME_H
 #define FPS_PRELOAD_FRAME_H
 
@@ -8,12 +8,15 @@
 
 #include "fps-preload/setup.h"
 
-/* By the constructor, once; frames before it are passed on and not counted. */
+/* Called once, by the constructor. Earlier frames are neither counted nor paced. */
 void frame_setup(const struct setup *setup);
 
-/* Around the real function, which presents @frames windows (0: it failed): frame_end() gets what
- * frame_begin() returned, so that a frame which was presented through two hooks, one inside the
- * other, counts once: then it returns whether it did. Keeps errno. */
+/*
+ * Called before and after the real function. frame_end() takes the return value of frame_begin()
+ * and the number of windows presented (0: the function failed). A frame that passes through two
+ * nested hooks is counted once: frame_end() returns true in the hook that counted it. Both keep
+ * errno.
+ */
 uint64_t frame_begin(void);
 bool frame_end(uint64_t begin, unsigned int frames);
 

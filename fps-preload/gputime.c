@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GPU time by pairs of GL timestamps: one when the GPU begins with what follows a present, one when
- * it is done with all before the next. (Not GL_TIME_ELAPSED: only one of those may run at a time,
- * and the program may want it.) Must never wait for a result, raise a GL error, or touch a query
- * that is not ours: a context may be destroyed and another made at its address, so ours carry a
- * label, which is looked at before each use.
+ * Measures GPU time with pairs of GL timestamps: one after a present and one before the next.
+ * GL_TIME_ELAPSED is not used, because only one such query can be active and the program may need
+ * it. No call waits for a result or raises a GL error. A new context may be created at the address
+ * of a destroyed one, so the queries carry a label that is checked before each use.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -27,11 +26,11 @@
 #define GL_TIMESTAMP		  0x8E28
 #define GL_QUERY		  0x82E3
 
-#define CONTEXTS   4   /* of one thread that are measured at a time */
-#define IN_FLIGHT  4   /* frames whose time is not known yet; further ones are not measured */
-#define FORGET	   256 /* presents of the thread after which an unused context gives up its place */
-#define LONGEST_NS 10000000000ull /* what cannot be is not counted: a GPU's clock may jump */
-#define LABEL	   "gover-fps"
+#define CONTEXTS  4   /* measured at a time in one thread */
+#define IN_FLIGHT 4   /* frames with a pending result; further frames are not measured */
+#define FORGET	  256 /* presents of the thread after which an unused context is replaced */
+#define MAX_NS	  10000000000ull /* longer times are ignored: the GPU clock may jump */
+#define LABEL	  "gover-fps"
 
 typedef void *(*get_current_fn)(void);
 typedef void *(*get_proc_fn)(const char *name);
@@ -48,7 +47,7 @@ struct functions {
 			  char *ret_text);
 };
 
-/* The names that a GL ES context has them under end in EXT and KHR. */
+/* GL ES has these functions only as extensions. */
 static const struct {
 	size_t offset;
 	const char *gl, *gles;
@@ -65,17 +64,17 @@ static const struct {
 };
 
 struct context {
-	void *handle; /* NULL: a free place */
+	void *handle; /* NULL: unused entry */
 	bool usable, begun, labelled;
-	unsigned int used;		  /* self.presents when it was last presented */
+	unsigned int used;		  /* self.presents at its last present */
 	unsigned int query[IN_FLIGHT][2]; /* begin and end of a frame */
-	unsigned int oldest, n;		  /* of the frames in flight */
+	unsigned int oldest, n;		  /* frames in flight */
 	struct functions gl;
 };
 
 static __thread __attribute__((tls_model("initial-exec"))) struct {
 	unsigned int presents;
-	struct context *context; /* CONTEXTS of them; NULL: none yet, or no memory */
+	struct context *context; /* array of CONTEXTS; NULL: none yet, or out of memory */
 } self;
 
 static bool has_word(const char *text, const char *word)
@@ -88,7 +87,7 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-/* Asks in the way that the context's version has; the other one would be a GL error. */
+/* GL 3 replaced the string of extensions by a list; using the wrong one is a GL error. */
 static bool has_extension(get_proc_fn proc, int major, bool gles, const char *word)
 {
 	const char *(*string)(unsigned int) = (const char *(*)(unsigned int))proc("glGetString");
@@ -111,7 +110,7 @@ static bool has_extension(get_proc_fn proc, int major, bool gles, const char *wo
 	return false;
 }
 
-/* Can the current context do it, in all it takes? */
+/* Finds all functions that are needed. False if the current context lacks one. */
 static bool functions_find(get_proc_fn proc, struct functions *ret_gl)
 {
 	const char *(*string)(unsigned int) = (const char *(*)(unsigned int))proc("glGetString");
@@ -138,7 +137,7 @@ static bool functions_find(get_proc_fn proc, struct functions *ret_gl)
 
 static void *current(enum gputime_api api)
 {
-	static get_current_fn found[2]; /* each set to what any thread would find */
+	static get_current_fn found[2]; /* every thread finds the same value */
 	get_current_fn get = __atomic_load_n(&found[api], __ATOMIC_RELAXED);
 
 	if (!get) {
@@ -149,7 +148,7 @@ static void *current(enum gputime_api api)
 	return get ? get() : NULL;
 }
 
-static struct context *known(void *handle)
+static struct context *find_context(void *handle)
 {
 	for (int i = 0; handle && self.context && i < CONTEXTS; i++)
 		if (self.context[i].handle == handle)
@@ -157,22 +156,22 @@ static struct context *known(void *handle)
 	return NULL;
 }
 
-/* A place for a context that is met for the first time, or NULL. */
-static struct context *place(void)
+/* Returns an entry for a new context, or NULL. */
+static struct context *free_entry(void)
 {
 	struct context *best = NULL;
 
 	if (!self.context)
-		self.context = calloc(CONTEXTS, sizeof(struct context)); /* once a thread */
+		self.context = calloc(CONTEXTS, sizeof(struct context)); /* once per thread */
 	for (int i = 0; self.context && i < CONTEXTS && !best; i++)
 		if (!self.context[i].handle || self.presents - self.context[i].used > FORGET)
 			best = &self.context[i];
 	return best;
 }
 
-static struct context *meet(enum gputime_api api, void *handle)
+static struct context *add_context(enum gputime_api api, void *handle)
 {
-	struct context *c = handle ? place() : NULL;
+	struct context *c = handle ? free_entry() : NULL;
 	get_proc_fn proc = (get_proc_fn)symbol_find(api == GPUTIME_GLX ? "glXGetProcAddressARB"
 								       : "eglGetProcAddress");
 
@@ -183,12 +182,12 @@ static struct context *meet(enum gputime_api api, void *handle)
 	if (c->usable)
 		c->gl.gen_queries(2 * IN_FLIGHT, c->query[0]);
 	debug_log("context %p: %s", handle,
-		  c->usable ? "GPU time is measured" : "no timestamp queries");
+		  c->usable ? "measuring GPU time" : "no timestamp queries");
 	return c;
 }
 
-/* Are the queries of @c still ours? Of another context at the same address they are not. */
-static bool still_ours(const struct context *c)
+/* False if a new context was created at the same address. */
+static bool is_same_context(const struct context *c)
 {
 	char label[sizeof(LABEL)] = "";
 	int length = 0;
@@ -202,9 +201,9 @@ static bool still_ours(const struct context *c)
 void gputime_before(enum gputime_api api)
 {
 	int saved_errno = errno;
-	struct context *c = known(current(api));
+	struct context *c = find_context(current(api));
 
-	if (c && c->labelled && !still_ours(c))
+	if (c && c->labelled && !is_same_context(c))
 		c->handle = NULL;
 	else if (c && c->begun) {
 		c->gl.query_counter(c->query[(c->oldest + c->n) % IN_FLIGHT][1], GL_TIMESTAMP);
@@ -214,7 +213,7 @@ void gputime_before(enum gputime_api api)
 	errno = saved_errno;
 }
 
-static void pick_up(struct context *c)
+static void collect_results(struct context *c)
 {
 	while (c->n > 0) {
 		const unsigned int *query = c->query[c->oldest];
@@ -226,7 +225,7 @@ static void pick_up(struct context *c)
 			return;
 		c->gl.get_int64(query[0], GL_QUERY_RESULT, &begin);
 		c->gl.get_int64(query[1], GL_QUERY_RESULT, &end);
-		if (end >= begin && end - begin <= LONGEST_NS)
+		if (end >= begin && end - begin <= MAX_NS)
 			shared_page_count_gpu_time(end - begin);
 		c->oldest = (c->oldest + 1) % IN_FLIGHT;
 		c->n--;
@@ -237,21 +236,21 @@ void gputime_after(enum gputime_api api)
 {
 	int saved_errno = errno;
 	void *handle = current(api);
-	struct context *c = known(handle);
+	struct context *c = find_context(handle);
 
 	self.presents++;
 	if (!c)
-		c = meet(api, handle);
+		c = add_context(api, handle);
 	if (c)
 		c->used = self.presents;
 	if (c && c->usable) {
-		pick_up(c);
+		collect_results(c);
 		if (c->n < IN_FLIGHT && !c->begun) {
 			c->gl.query_counter(c->query[(c->oldest + c->n) % IN_FLIGHT][0],
 					    GL_TIMESTAMP);
 			c->begun = true;
 		}
-		if (!c->labelled) /* a query exists from its first use on */
+		if (!c->labelled) /* a query exists only after its first use */
 			c->gl.label(GL_QUERY, c->query[0][0], -1, LABEL);
 		c->labelled = true;
 	}

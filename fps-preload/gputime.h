@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* How long the GPU works on a frame, by timestamp queries in the host program's own context. */
+/* Measures the GPU time of frames with timestamp queries in the host program's GL context. */
 #ifndef FPS_PRELOAD_GPUTIME_H
 #define FPS_PRELOAD_GPUTIME_H
 
 enum gputime_api { GPUTIME_GLX, GPUTIME_EGL };
 
 /*
- * Around a function that presents, in the thread whose context is current. What the GPU took for a
- * frame is picked up, once it is known, after a later one, and counted in the page. A context
- * without timestamp queries and object labels is left alone. Keeps errno and the GL error.
+ * Called before and after a function that presents, in the thread whose context is current. The
+ * time of a frame becomes known a few frames later and is then added to the shared page. A context
+ * without timestamp queries or object labels is not measured. Both keep errno and the GL error.
  */
 void gputime_before(enum gputime_api api);
 void gputime_after(enum gputime_api api);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions that libgover-fps.so puts before the host program's own: those that present a
- * frame, and all that can be asked for their address. Must never change what the program sees; on
- * any doubt the real function is called and nothing else.
+ * The hooks of libgover-fps.so: functions that present a frame, and functions that return addresses
+ * of those. A hook never changes what the program sees; in any doubt it only calls the real
+ * function.
  *
- * A program may hold several functions of one name: libGL's and libGLX's, or those of a translator
- * (ANGLE) and the system's that it calls in turn. Each real function therefore gets a hook of its
- * own, out of a fixed number; one too many is handed out bare.
+ * A process may contain several functions of one name: those of libGL and libGLX, or those of a
+ * translator (ANGLE) and those of the system that it calls. Each real function therefore gets a
+ * hook of its own. There is a fixed number of hooks; once they are used up, real addresses are
+ * returned.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -34,13 +35,13 @@ enum shape { GLX_SWAP, GLX_SWAP_MSC, EGL_SWAP, EGL_DAMAGE, GET_PROC, SHAPES };
 
 #define HOOKS 8
 
-/* What may be asked for; the hook of that shape and number is also what we export under the name.
+/* The functions that are hooked. The hook of this shape and number is also exported under the name.
  */
-static const struct covered {
+static const struct hooked {
 	const char *name;
 	enum shape shape;
 	unsigned int hook;
-} covered_names[] = {
+} hooked_names[] = {
 	{"glXSwapBuffers", GLX_SWAP, 0},
 	{"glXSwapBuffersMscOML", GLX_SWAP_MSC, 0},
 	{"eglSwapBuffers", EGL_SWAP, 0},
@@ -54,11 +55,11 @@ static const unsigned int exported[SHAPES] = {
 	[GLX_SWAP] = 1, [GLX_SWAP_MSC] = 1, [EGL_SWAP] = 1, [EGL_DAMAGE] = 2, [GET_PROC] = 3,
 };
 
-/* The function behind each hook: written once, by compare-and-swap; NULL: unused or not looked up.
+/* The real function of each hook, written once by compare-and-swap. NULL: unused or not looked up.
  */
 static void *reals[SHAPES][HOOKS];
 
-/* Written by the constructor, constant after it. */
+/* Written by the constructor, constant afterwards. */
 static bool off;
 static bool gpu_time;
 
@@ -73,25 +74,25 @@ __attribute__((constructor)) static void hook_start(void)
 	off = setup.transport == SETUP_OFF && setup.period_ns == 0;
 }
 
-SYMBOL_EARLY static const struct covered *covered_find(const char *name)
+SYMBOL_EARLY static const struct hooked *hooked_find(const char *name)
 {
 	if (!name || (name[0] != 'g' && name[0] != 'e'))
 		return NULL;
-	for (size_t i = 0; i < sizeof(covered_names) / sizeof(covered_names[0]); i++)
-		if (symbol_same(covered_names[i].name, name))
-			return &covered_names[i];
+	for (size_t i = 0; i < sizeof(hooked_names) / sizeof(hooked_names[0]); i++)
+		if (symbol_same(hooked_names[i].name, name))
+			return &hooked_names[i];
 	return NULL;
 }
 
-/* An exported hook is called for the first time, by a program linked to it. */
+/* Called when an exported hook runs for the first time, in a program linked against GL. */
 static __attribute__((noinline)) void *real_find(enum shape shape, unsigned int hook)
 {
 	int saved_errno = errno;
 	void *found = NULL;
 
-	for (size_t i = 0; i < sizeof(covered_names) / sizeof(covered_names[0]); i++)
-		if (covered_names[i].shape == shape && covered_names[i].hook == hook)
-			found = symbol_find(covered_names[i].name);
+	for (size_t i = 0; i < sizeof(hooked_names) / sizeof(hooked_names[0]); i++)
+		if (hooked_names[i].shape == shape && hooked_names[i].hook == hook)
+			found = symbol_find(hooked_names[i].name);
 	__atomic_store_n(&reals[shape][hook], found, __ATOMIC_RELAXED);
 	errno = saved_errno;
 	return found;
@@ -146,7 +147,7 @@ static inline int64_t glx_swap_msc(unsigned int hook, void *display, unsigned lo
 		return real(display, drawable, target_msc, divisor, remainder);
 	begin = begin_frame(GPUTIME_GLX);
 	swap_count = real(display, drawable, target_msc, divisor, remainder);
-	if (swap_count != -1) /* 0 is what a renderer that counts no swaps says */
+	if (swap_count != -1) /* a renderer that does not count swaps returns 0 */
 		end_frame(begin, GPUTIME_GLX);
 	return swap_count;
 }
@@ -186,15 +187,15 @@ static inline unsigned int egl_damage(unsigned int hook, void *display, void *su
 	return presented;
 }
 
-static void *hook_over(enum shape shape, void *real);
+static void *hook_for(enum shape shape, void *real);
 
 static inline void *get_proc(unsigned int hook, const char *name)
 {
 	get_proc_fn real = (get_proc_fn)real_of(GET_PROC, hook);
 	void *found = real ? real(name) : NULL;
-	const struct covered *covered = found && !off ? covered_find(name) : NULL;
+	const struct hooked *hooked = found && !off ? hooked_find(name) : NULL;
 
-	return covered ? hook_over(covered->shape, found) : found;
+	return hooked ? hook_for(hooked->shape, found) : found;
 }
 
 #define EACH_HOOK(x) x(0) x(1) x(2) x(3) x(4) x(5) x(6) x(7)
@@ -245,8 +246,8 @@ static void *const hooks[SHAPES][HOOKS] = {
 	[GET_PROC] = {EACH_HOOK(GET_PROC_ADDRESS)},
 };
 
-/* The hook that leads to @real; @real itself where it is a hook, or none is left. */
-static void *hook_over(enum shape shape, void *real)
+/* Returns the hook for @real, or @real itself if it is a hook or all hooks are used. */
+static void *hook_for(enum shape shape, void *real)
 {
 	for (unsigned int i = 0; i < HOOKS; i++)
 		if (hooks[shape][i] == real)
@@ -281,53 +282,50 @@ EXPORT __attribute__((alias("get_proc_0"))) void *glXGetProcAddress(const char *
 EXPORT __attribute__((alias("get_proc_1"))) void *glXGetProcAddressARB(const char *name);
 EXPORT __attribute__((alias("get_proc_2"))) void *eglGetProcAddress(const char *name);
 
-/* What a lookup of a covered name gives: @found, asked for with the real function, or its hook. */
-static void *covered_answer(const struct covered *covered, void *found)
+static void *hooked_result(const struct hooked *hooked, void *found)
 {
-	/* We export the name, so a search of the whole program finds us, GL or no GL. (RTLD_NEXT
-	 * after us: this call has a return address in here, as it is not the last thing done.) */
-	if (found == hooks[covered->shape][covered->hook] &&
-	    !real_of(covered->shape, covered->hook))
-		found = symbol_dlsym()(RTLD_NEXT, covered->name); /* NULL, and dlerror() says why */
-	return found ? hook_over(covered->shape, found) : NULL;
+	/* A search of the whole program always finds the exported hook, even if no GL library is
+	 * loaded. RTLD_NEXT then refers to this library, because the call is not a tail call. */
+	if (found == hooks[hooked->shape][hooked->hook] && !real_of(hooked->shape, hooked->hook))
+		found = symbol_dlsym()(RTLD_NEXT, hooked->name); /* NULL sets dlerror() */
+	return found ? hook_for(hooked->shape, found) : NULL;
 }
 
-static void *covered_dlsym(void *handle, const char *name)
+static void *hooked_dlsym(void *handle, const char *name)
 {
-	return covered_answer(covered_find(name), symbol_dlsym()(handle, name));
+	return hooked_result(hooked_find(name), symbol_dlsym()(handle, name));
 }
 
-static void *covered_dlvsym(void *handle, const char *name, const char *version)
+static void *hooked_dlvsym(void *handle, const char *name, const char *version)
 {
-	return covered_answer(covered_find(name), symbol_dlvsym()(handle, name, version));
+	return hooked_result(hooked_find(name), symbol_dlvsym()(handle, name, version));
 }
 
 /*
- * dlsym() and dlvsym() look at their return address: RTLD_NEXT means next after the caller, and a
- * library loaded RTLD_LOCAL sees more than the program does. So ours do not call the real one, they
- * jump to it with stack and arguments as they came: to the function that the _target names, which
- * is the real one for all but the covered names. RTLD_NEXT is never answered with a hook: who asks
- * for it stands in for the function himself, perhaps behind us.
+ * dlsym() and dlvsym() depend on their return address: RTLD_NEXT means the next object after the
+ * caller, and a library loaded with RTLD_LOCAL finds symbols that the program does not. The
+ * exported hooks therefore jump to the function that the _target function returns, with unchanged
+ * stack and arguments: the real one for all names that are not hooked. A lookup with RTLD_NEXT
+ * never returns a hook: its caller wraps the function itself and may come after this library.
  */
 symbol_dlsym_fn hook_dlsym_target(void *handle, const char *name);
 symbol_dlvsym_fn hook_dlvsym_target(void *handle, const char *name);
 
 SYMBOL_EARLY symbol_dlsym_fn hook_dlsym_target(void *handle, const char *name)
 {
-	if (off || handle == RTLD_NEXT || !covered_find(name))
+	if (off || handle == RTLD_NEXT || !hooked_find(name))
 		return symbol_dlsym();
-	return covered_dlsym;
+	return hooked_dlsym;
 }
 
 SYMBOL_EARLY symbol_dlvsym_fn hook_dlvsym_target(void *handle, const char *name)
 {
-	if (off || handle == RTLD_NEXT || !covered_find(name))
+	if (off || handle == RTLD_NEXT || !hooked_find(name))
 		return symbol_dlvsym();
-	return covered_dlvsym;
+	return hooked_dlvsym;
 }
 
-/* The Vulkan layer in the same process counts in our page, and once what is presented through both.
- */
+/* The Vulkan layer in the same process uses these: a frame that passes through both counts once. */
 EXPORT uint64_t gover_fps_frame_begin(void);
 EXPORT bool gover_fps_frame_end(uint64_t begin, unsigned int frames);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An exported function that is entered with up to three arguments, asks @target where to go, and
- * jumps there with stack and arguments as they came, as if it had never been in between. C has no
- * way to promise that: a compiler may or may not make a tail call a jump.
+ * Defines an exported function of up to three arguments that calls @target to get an address and
+ * jumps to it with unchanged stack and arguments, so that the callee sees the original caller. C
+ * cannot guarantee this: a compiler may or may not turn a tail call into a jump.
  */
 #ifndef FPS_PRELOAD_JUMP_H
 #define FPS_PRELOAD_JUMP_H
@@ -19,7 +19,8 @@
 	"pop %rdi; .cfi_adjust_cfa_offset -8\n" \
 	"jmp *%rax\n"
 #elif defined(__i386__)
-/* The arguments are on the stack: the first two once more for the target, in an aligned frame. */
+/* The arguments are on the stack. Pushes the first two again for the target, in an aligned frame.
+ */
 #define JUMP_BY(target)                               \
 	"endbr32\n"                                   \
 	"sub $4, %esp; .cfi_adjust_cfa_offset 4\n"    \
@@ -40,8 +41,8 @@
 	".cfi_restore 29; .cfi_restore 30\n"                 \
 	"br x16\n"
 #else
-/* cppcheck-suppress preprocessorErrorDirective ; it knows of no machine */
-#error "write JUMP_BY() for this machine"
+/* cppcheck-suppress preprocessorErrorDirective ; it defines no architecture */
+#error "JUMP_BY() is not implemented for this architecture"
 #endif
 
 #define EXPORT_JUMP(name, target)                                                                 \

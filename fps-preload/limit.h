@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the daemon orders: no more than so many frames a second. Judged in one place, whichever way
- * it came. Never for a frame; by one thread at a time. */
+/* Receives the frame rate limit that the daemon sets. Called by one thread at a time, not per
+ * frame. */
 #ifndef FPS_PRELOAD_LIMIT_H
 #define FPS_PRELOAD_LIMIT_H
 
@@ -9,17 +9,18 @@
 
 #include "fps-preload/message.h"
 
-/* What of an answer has come so far. All zero at first. */
+/* The part of a limit message received so far; zero-initialised. */
 struct limit_stream {
 	uint8_t bytes[FPS_LIMIT_BYTES];
 	size_t n;
 };
 
-/* A frame shall take at least @period_ns, 0: as long as it likes. Stores that in @limit_ns; a
- * period that would stop the program, or that no limit has, is no order. */
+/* Stores @period_ns, the minimum time of a frame (0: no limit; 1 ms to 1 s), in *limit_ns. Ignores
+ * any other value. */
 void limit_set(uint64_t period_ns, uint32_t *limit_ns);
 
-/* Obeys each answer that is whole with these bytes, in turn; passes over all that is none. */
+/* Adds received bytes and applies each complete message in order. Skips bytes that belong to none.
+ */
 void limit_receive(struct limit_stream *stream, const void *bytes, size_t size, uint32_t *limit_ns);
 
 #endif

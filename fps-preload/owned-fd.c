@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Our fds in the host program. Must never touch one that has become the program's. */
+/* Recognises this library's file descriptors in the host program. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -7,7 +7,7 @@
 
 #include "fps-preload/owned-fd.h"
 
-/* Above what shells redirect and what a program expects from its first open(). */
+/* Above the numbers that shells redirect and that programs expect from open(). */
 #define LOWEST_FD 100
 
 int owned_fd_take(int fd, struct owned_fd *ret_owned)

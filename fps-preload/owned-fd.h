@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An fd of ours inside somebody else's program. The program may close it behind our back and get
- * the same number for a file of its own, so an fd is used only after owned_fd_is_valid() has
- * recognised it.
+ * A file descriptor that this library opened in the host program. The program may close it and
+ * reuse its number for another file, so each use is preceded by owned_fd_is_valid().
  */
 #ifndef FPS_PRELOAD_OWNED_FD_H
 #define FPS_PRELOAD_OWNED_FD_H
@@ -18,14 +17,14 @@ struct owned_fd {
 
 #define OWNED_FD_NONE ((struct owned_fd){.fd = -1})
 
-/* Moves @fd (consumed, whatever the result) out of the numbers that programs count on, and
- * remembers what it is. Returns 0 or a negative errno. */
+/* Moves @fd (consumed, also on failure) to a number that programs do not rely on and records its
+ * inode. A negative @fd returns -errno. Returns 0 or a negative errno. */
 int owned_fd_take(int fd, struct owned_fd *ret_owned);
 
-/* Still open and still what it was? */
-bool owned_fd_is_valid(const struct owned_fd *kept);
+/* True if the fd is still open and refers to the same file. */
+bool owned_fd_is_valid(const struct owned_fd *owned);
 
-/* Closes it if it is still ours, and forgets it either way. */
-void owned_fd_close(struct owned_fd *kept);
+/* Closes the fd if it is still valid, and sets @owned to OWNED_FD_NONE. */
+void owned_fd_close(struct owned_fd *owned);
 
 #endif

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The arithmetic of GOVER_FPS_MAX. Must never read a clock, sleep, or depend on the host's locale.
- */
+/* Frame pacing. strtod() is not used, because it depends on the locale of the host program. */
 #include <errno.h>
 
 #include "fps-preload/pace.h"
 
 #define MICRO 1000000u /* six decimals */
 
-/* Digits into *ret_value, which stays below @limit; returns where they end. */
+/* Reads digits into *ret_value, at most @limit. Returns the position after them. */
 static const char *read_digits(const char *text, uint64_t limit, uint64_t *ret_value)
 {
 	uint64_t value = 0;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One message a second, and never two under way: the next is made when all of the one before has
- * been taken by the kernel. Must never leave half a message before another on a way that lives on,
- * nor use an fd that is not ours any more.
+ * Sends one message a second. The next message is made only after the kernel has accepted all of
+ * the previous one, so that a channel never carries part of a message followed by another one.
  *
- * A vsock connection stays open: its end tells the daemon that the program has ended, and the
- * daemon's answers come back over it. A virtio-serial port can be open in one program at a time, so
- * it is opened for each message and closed after it; the kernel takes a message there whole or not
- * at all.
+ * A vsock connection stays open: the daemon sends the limit over it, and its end tells the daemon
+ * that the program has exited. A virtio-serial port can be open in one program at a time, so it is
+ * opened for each message and closed afterwards; the kernel accepts a message there completely or
+ * not at all.
  */
 #include <endian.h>
 #include <errno.h>
@@ -25,35 +24,35 @@
 
 #define NS_PER_S	1000000000ull
 #define NS_PER_MS	1000000ull
-#define SOON_NS		(10 * NS_PER_MS)  /* connecting */
-#define FULL_NS		(100 * NS_PER_MS) /* the way is full */
-#define LONGEST_DELAY_S 8
-#define ANSWERS_AT_ONCE 8 /* the rest a second later */
+#define CONNECTING_NS	(10 * NS_PER_MS)  /* next call while connecting */
+#define FULL_NS		(100 * NS_PER_MS) /* next call while the channel is full */
+#define MAX_DELAY_S	8
+#define LIMITS_PER_POLL 8 /* the rest is read by the next call */
 
 #define WORDS (FPS_MESSAGE_BYTES / sizeof(uint64_t))
 
-/* Written by the constructor, constant after it. */
-static struct setup to;
+/* Written by the constructor, constant afterwards. */
+static struct setup config;
 static uint32_t *limit;
 
-/* Touched only by the one thread that tends, and by a forked child before it has others. */
+/* Used only by the one thread that polls, and by a forked child while it has one thread. */
 static const struct fps_page *page;
-static struct owned_fd way = {.fd = -1};
-static bool ready;	     /* it is connected */
-static unsigned int sent;    /* messages over it */
-static unsigned int delay_s; /* before the next attempt; 0 while the way is known to be good */
+static struct owned_fd channel = {.fd = -1};
+static bool connected;
+static unsigned int sent;    /* messages on this channel */
+static unsigned int delay_s; /* before the next attempt; 0 once the channel is known to work */
 static struct fps_message next;
 static union {
 	uint64_t word[WORDS];
 	char byte[FPS_MESSAGE_BYTES];
-} out;		      /* as it travels */
-static size_t out_at; /* so much of it has left; 0: nothing, it can still be made anew */
-static uint32_t counted[FPS_WIRE_BUCKETS]; /* the page's, which may wrap */
-static struct limit_stream heard;
+} out;		      /* the message in little-endian order */
+static size_t out_at; /* bytes sent so far; 0: the message can still be replaced */
+static uint32_t counted[FPS_WIRE_BUCKETS]; /* last read from the page, where they may wrap */
+static struct limit_stream received;
 
 void report_setup(const struct setup *setup, uint32_t *limit_ns)
 {
-	to = *setup;
+	config = *setup;
 	limit = limit_ns;
 }
 
@@ -65,18 +64,18 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-static void way_drop(void)
+static void channel_drop(void)
 {
-	owned_fd_close(&way);
-	ready = false;
+	owned_fd_close(&channel);
+	connected = false;
 	sent = 0;
 	out_at = 0;
-	heard.n = 0;
+	received.n = 0;
 }
 
 void report_reset(void)
 {
-	way_drop();
+	channel_drop();
 	page = NULL;
 	delay_s = 0;
 }
@@ -90,15 +89,15 @@ void report_start(const struct fps_page *new_page)
 		.magic = FPS_MESSAGE_MAGIC,
 		.version = FPS_MESSAGE_VERSION,
 		.first_ns = page->first_ns,
-		.newest_ns = page->first_ns, /* two threads may have begun at once */
+		.newest_ns = page->first_ns, /* a thread's first frame may be older */
 		.end = FPS_MESSAGE_END,
 	};
 	if (getrandom(&next.program, sizeof(next.program), GRND_NONBLOCK) != sizeof(next.program))
 		next.program = now_ns() ^ (uint64_t)getpid() << 32;
 }
 
-/* Adds up the lanes while they are written. */
-static void counts_read(void)
+/* Sums the lanes, which other threads write at the same time. */
+static void counters_read(void)
 {
 	uint32_t lanes = __atomic_load_n(&page->lanes, __ATOMIC_RELAXED);
 	uint32_t times[FPS_WIRE_BUCKETS] = {0};
@@ -127,7 +126,7 @@ static void counts_read(void)
 
 static void message_make(void)
 {
-	counts_read();
+	counters_read();
 	next.sent_ns = now_ns();
 	next.sequence++;
 	memcpy(out.byte, &next, sizeof(next));
@@ -135,15 +134,16 @@ static void message_make(void)
 		out.word[i] = htole64(out.word[i]);
 }
 
-/* 0: all of it has left. -EAGAIN: not yet. Another negative errno: the way is lost. */
-static int message_push(void)
+/* Returns 0 if all of it was sent, -EAGAIN if not yet, another negative errno if the channel
+ * failed. */
+static int message_send(void)
 {
 	while (out_at < sizeof(out)) {
 		const char *rest = out.byte + out_at;
 		size_t left = sizeof(out) - out_at;
-		ssize_t n = to.transport == SETUP_PORT
-				    ? write(way.fd, rest, left)
-				    : send(way.fd, rest, left, MSG_DONTWAIT | MSG_NOSIGNAL);
+		ssize_t n = config.transport == SETUP_PORT
+				    ? write(channel.fd, rest, left)
+				    : send(channel.fd, rest, left, MSG_DONTWAIT | MSG_NOSIGNAL);
 
 		if (n < 0 && errno != EINTR)
 			return -errno;
@@ -156,66 +156,67 @@ static int message_push(void)
 	return 0;
 }
 
-static int way_open(void)
+static int channel_open(void)
 {
 	int r;
 
-	if (way.fd >= 0 && !owned_fd_is_valid(&way))
-		way_drop(); /* the program has closed it */
-	if (way.fd < 0) {
-		r = to.transport == SETUP_PORT ? channel_open_port(to.port, &way)
-					       : channel_open_vsock(&to.host, &way);
+	if (channel.fd >= 0 && !owned_fd_is_valid(&channel))
+		channel_drop(); /* the host program closed the fd */
+	if (channel.fd < 0) {
+		r = config.transport == SETUP_PORT ? channel_open_port(config.port, &channel)
+						   : channel_open_vsock(&config.host, &channel);
 		if (r < 0)
 			return r;
-		ready = to.transport == SETUP_PORT;
+		connected = config.transport == SETUP_PORT;
 	}
-	r = ready ? 0 : channel_check_connected(&way);
-	ready = r == 0;
+	r = connected ? 0 : channel_check_connected(&channel);
+	connected = r == 0;
 	return r;
 }
 
-/* That the connection has ended is for the next message to find out. */
-static void answers_hear(void)
+/* Receives the limit. Errors and the end of the connection are detected by the next send. */
+static void limit_poll(void)
 {
-	uint8_t bytes[ANSWERS_AT_ONCE * FPS_LIMIT_BYTES];
-	ssize_t n = recv(way.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+	uint8_t bytes[LIMITS_PER_POLL * FPS_LIMIT_BYTES];
+	ssize_t n = recv(channel.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 
 	if (n > 0)
-		limit_receive(&heard, bytes, (size_t)n, limit);
+		limit_receive(&received, bytes, (size_t)n, limit);
 }
 
 static uint64_t back_off(int error)
 {
-	way_drop();
+	channel_drop();
 	delay_s = delay_s == 0 ? 1 : delay_s * 2;
-	if (delay_s > LONGEST_DELAY_S)
-		delay_s = LONGEST_DELAY_S;
-	debug_log("no way to the host: %s; again in %u s", strerrordesc_np(-error), delay_s);
+	if (delay_s > MAX_DELAY_S)
+		delay_s = MAX_DELAY_S;
+	debug_log("cannot reach the host: %s; next attempt in %u s", strerrordesc_np(-error),
+		  delay_s);
 	return delay_s * NS_PER_S;
 }
 
 uint64_t report_poll(void)
 {
-	int r = way_open();
+	int r = channel_open();
 
 	if (r == -EINPROGRESS)
-		return SOON_NS;
+		return CONNECTING_NS;
 	if (r < 0)
 		return back_off(r);
-	if (to.transport == SETUP_VSOCK)
-		answers_hear();
+	if (config.transport == SETUP_VSOCK)
+		limit_poll();
 	if (out_at == 0)
 		message_make();
-	r = message_push();
-	if (r == -EAGAIN && (out_at > 0 || to.transport == SETUP_VSOCK))
+	r = message_send();
+	if (r == -EAGAIN && (out_at > 0 || config.transport == SETUP_VSOCK))
 		return FULL_NS;
 	if (r < 0)
-		return back_off(r); /* of a port: nobody listens, or too few read */
-	if (to.transport == SETUP_PORT)
-		way_drop();
+		return back_off(r); /* port: the daemon is not connected or reads too slowly */
+	if (config.transport == SETUP_PORT)
+		channel_drop();
 	else if (sent == 1) {
 		debug_log("connected to the host");
-		return NS_PER_S; /* good if it takes the next one too */
+		return NS_PER_S; /* known to work after the second message */
 	}
 	delay_s = 0;
 	return NS_PER_S;
@@ -223,10 +224,10 @@ uint64_t report_poll(void)
 
 void report_finish(void)
 {
-	if (!page || way_open() < 0 || (out_at > 0 && message_push() < 0))
+	if (!page || channel_open() < 0 || (out_at > 0 && message_send() < 0))
 		return;
 	next.flags = FPS_MESSAGE_LAST;
 	message_make();
-	(void)message_push();
-	way_drop();
+	(void)message_send();
+	channel_drop();
 }

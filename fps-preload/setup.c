@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the environment. Must never change it, and never take a value it does not fully understand.
- */
+/* Reads the environment. Invalid values are ignored. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -20,7 +19,7 @@ static void read_unix(const char *path, struct setup *setup)
 	memcpy(setup->daemon.sun_path, path, length + 1);
 }
 
-/* Decimal digits up to @end, as a number that names one CID or port. */
+/* Reads a CID or port in decimal, followed by the character @end. */
 static bool read_u32(const char *text, char end, const char **ret_after, uint32_t *ret_number)
 {
 	uint64_t number = 0;
@@ -28,7 +27,7 @@ static bool read_u32(const char *text, char end, const char **ret_after, uint32_
 
 	for (; *at >= '0' && *at <= '9' && number <= UINT32_MAX; at++)
 		number = number * 10 + (uint64_t)(*at - '0');
-	if (at == text || *at != end || number >= UINT32_MAX) /* the last one means any */
+	if (at == text || *at != end || number >= UINT32_MAX) /* UINT32_MAX means any */
 		return false;
 	*ret_after = at + 1;
 	*ret_number = (uint32_t)number;
@@ -59,7 +58,7 @@ static void read_port(const char *name, struct setup *setup)
 static const struct {
 	const char *prefix;
 	void (*read)(const char *text, struct setup *setup);
-} ways[] = {
+} transports[] = {
 	{"unix:", read_unix},
 	{"vsock:", read_vsock},
 	{"port:", read_port},
@@ -78,11 +77,11 @@ void setup_read(struct setup *ret_setup)
 		return;
 	if (!where)
 		where = "unix:" FPS_DEFAULT_SOCKET;
-	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
-		if (strncmp(where, ways[i].prefix, strlen(ways[i].prefix)) == 0)
-			ways[i].read(where + strlen(ways[i].prefix), &setup);
+	for (size_t i = 0; i < sizeof(transports) / sizeof(transports[0]); i++)
+		if (strncmp(where, transports[i].prefix, strlen(transports[i].prefix)) == 0)
+			transports[i].read(where + strlen(transports[i].prefix), &setup);
 	if (fps_max)
-		(void)pace_parse(fps_max, &setup.period_ns); /* not understood: not paced */
+		(void)pace_parse(fps_max, &setup.period_ns); /* invalid: not paced */
 	setup.gpu_time = gpu_time && strcmp(gpu_time, "1") == 0;
 	setup.debug = debug && strcmp(debug, "1") == 0;
 	*ret_setup = setup;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The page of counters. Made at the process's first frame, handed over by link.c, written by every
- * thread that presents, each into a lane that it claims at its own first frame.
+ * The shared page of counters. The first frame of a process creates it, connection.c passes it to
+ * the daemon, and each thread that presents claims a lane in it at its own first frame.
  *
- * A forked child inherits memory, the shared page too, and must never write its parent's counts.
- * What says which page is ours therefore lives in memory that the kernel wipes in a child, however
- * it was made (MADV_WIPEONFORK): the child finds no page and makes one. A page is never unmapped,
- * so that a thread in the middle of a frame always has somewhere to write, and an address never
- * names two pages.
+ * A forked child inherits the shared page but must not write the counters of its parent. The
+ * pointer to the page is therefore in memory that the kernel clears in every child
+ * (MADV_WIPEONFORK): the child finds no page and creates its own. A page is never unmapped, so that
+ * a thread can finish its frame safely and an address never refers to two pages.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,20 +26,20 @@
 #define MFD_NOEXEC_SEAL 0x0008u
 #endif
 
-/* A 32-bit machine would align it to 4 bytes, where it cannot be read and written at once. */
+/* Aligned to 8 bytes on 32-bit machines too, as atomic access requires. */
 typedef uint64_t atomic_u64 __attribute__((aligned(8)));
 
-/* Wiped in a forked child: all zero there, as in a new process. */
+/* Cleared in a forked child: all zero there, as in a new process. */
 struct local {
 	struct fps_page *page;
-	atomic_u64 tend_ns; /* when to look at the link next; 0: it has not been given the page */
-	bool tending;	    /* some thread is looking after it */
-	bool given_up;	    /* no page can be had */
+	atomic_u64 poll_ns; /* next connection_poll(); 0: the connection has not started */
+	bool polling;	    /* a thread is in connection_poll() */
+	bool failed;	    /* no page could be created */
 };
 
-static struct local *local; /* mapped at the first frame, constant after it */
+static struct local *local; /* mapped at the first frame, constant afterwards */
 
-/* The lane of this thread, good as long as @page is the process's page. */
+/* The lane of this thread; valid while @page is the page of this process. */
 static __thread __attribute__((tls_model("initial-exec"))) struct {
 	struct fps_page *page;
 	struct fps_lane *lane;
@@ -48,15 +47,14 @@ static __thread __attribute__((tls_model("initial-exec"))) struct {
 	bool shared;
 } self;
 
-/* By fork() itself: at once, so that a child that never presents holds no connection of its
- * parent's. */
+/* Closes the connection of the parent, also in a child that never presents. */
 static void after_fork(void)
 {
 	*local = (struct local){0};
 	connection_reset();
 }
 
-static struct local *local_get(void)
+static struct local *get_local(void)
 {
 	struct local *known = __atomic_load_n(&local, __ATOMIC_ACQUIRE), *fresh;
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);
@@ -70,13 +68,13 @@ static struct local *local_get(void)
 	    !__atomic_compare_exchange_n(&local, &known, fresh, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_ACQUIRE)) {
 		(void)munmap(fresh, size);
-		return known; /* another thread's, or NULL where the kernel cannot wipe */
+		return known; /* created by another thread, or NULL without MADV_WIPEONFORK */
 	}
 	(void)pthread_atfork(/* prepare= */ NULL, /* parent= */ NULL, after_fork);
 	return fresh;
 }
 
-static int memfd_make(struct owned_fd *ret_memfd)
+static int create_memfd(struct owned_fd *ret_memfd)
 {
 	unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
 	int fd = memfd_create("gover-fps", flags | MFD_NOEXEC_SEAL), r;
@@ -94,21 +92,21 @@ static int memfd_make(struct owned_fd *ret_memfd)
 	return r;
 }
 
-/* Makes a page and puts it in the place of @old, unless another thread was faster. Returns whether
- * there is a page now. */
-static bool page_make(struct local *l, struct fps_page *old, uint64_t now_ns)
+/* Creates a page and replaces @old with it, unless another thread was faster. Returns true if the
+ * process has a new page. */
+static bool create_page(struct local *l, struct fps_page *old, uint64_t now_ns)
 {
 	struct owned_fd memfd;
 	struct fps_page *page;
-	int r = memfd_make(&memfd);
+	int r = create_memfd(&memfd);
 
 	if (r < 0) {
-		debug_log("no page: %s", strerrordesc_np(-r));
+		debug_log("cannot create the shared page: %s", strerrordesc_np(-r));
 		return false;
 	}
 	page = mmap(NULL, FPS_WIRE_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, memfd.fd, 0);
 	if (page == MAP_FAILED) {
-		debug_log("no page: %s", strerrordesc_np(errno));
+		debug_log("cannot map the shared page: %s", strerrordesc_np(errno));
 		owned_fd_close(&memfd);
 		return false;
 	}
@@ -122,29 +120,29 @@ static bool page_make(struct local *l, struct fps_page *old, uint64_t now_ns)
 		return true;
 	}
 	connection_start(page, &memfd);
-	__atomic_store_n(&l->tend_ns, now_ns, __ATOMIC_RELEASE);
+	__atomic_store_n(&l->poll_ns, now_ns, __ATOMIC_RELEASE);
 	return true;
 }
 
-static void link_look(struct local *l, uint64_t now_ns)
+static void poll_connection(struct local *l, uint64_t now_ns)
 {
 	uint64_t wait_ns;
 
-	if (__atomic_exchange_n(&l->tending, true, __ATOMIC_ACQUIRE))
+	if (__atomic_exchange_n(&l->polling, true, __ATOMIC_ACQUIRE))
 		return;
 	wait_ns = connection_poll();
-	if (wait_ns == 0 && page_make(l, l->page, now_ns))
+	if (wait_ns == 0 && create_page(l, l->page, now_ns))
 		wait_ns = connection_poll();
 	if (wait_ns == 0)
-		wait_ns = UINT64_MAX - now_ns; /* no new page to be had: never again */
-	__atomic_store_n(&l->tend_ns, now_ns + wait_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&l->tending, false, __ATOMIC_RELEASE);
+		wait_ns = UINT64_MAX - now_ns; /* no new page: never poll again */
+	__atomic_store_n(&l->poll_ns, now_ns + wait_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&l->polling, false, __ATOMIC_RELEASE);
 }
 
-/* Finds the calling thread a lane in the process's page. */
-static bool lane_claim(uint64_t now_ns)
+/* Claims a lane in the page for the calling thread. Creates the page if needed. */
+static bool claim_lane(uint64_t now_ns)
 {
-	struct local *l = local_get();
+	struct local *l = get_local();
 	struct fps_page *page;
 	uint32_t lane;
 
@@ -152,9 +150,9 @@ static bool lane_claim(uint64_t now_ns)
 		return false;
 	page = __atomic_load_n(&l->page, __ATOMIC_ACQUIRE);
 	if (!page) {
-		if (__atomic_load_n(&l->given_up, __ATOMIC_RELAXED) ||
-		    !page_make(l, NULL, now_ns)) {
-			__atomic_store_n(&l->given_up, true, __ATOMIC_RELAXED);
+		if (__atomic_load_n(&l->failed, __ATOMIC_RELAXED) ||
+		    !create_page(l, NULL, now_ns)) {
+			__atomic_store_n(&l->failed, true, __ATOMIC_RELAXED);
 			return false;
 		}
 		page = __atomic_load_n(&l->page, __ATOMIC_ACQUIRE);
@@ -167,17 +165,17 @@ static bool lane_claim(uint64_t now_ns)
 	return true;
 }
 
-/* The two things that need the system; whatever they do, the host program does not notice. */
-static bool look_after(bool lane, uint64_t now_ns)
+/* Claims a lane or polls the connection. The host program does not notice the system calls. */
+static bool claim_lane_or_poll(bool lane, uint64_t now_ns)
 {
 	int saved_errno = errno, cancel_state;
 	bool ok = true;
 
 	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	if (lane)
-		ok = lane_claim(now_ns);
+		ok = claim_lane(now_ns);
 	else
-		link_look(local, now_ns);
+		poll_connection(local, now_ns);
 	(void)pthread_setcancelstate(cancel_state, NULL);
 	errno = saved_errno;
 	return ok;
@@ -185,7 +183,7 @@ static bool look_after(bool lane, uint64_t now_ns)
 
 static inline void add64(uint64_t *of_lane, uint64_t more, bool shared)
 {
-	atomic_u64 *counter = (atomic_u64 *)of_lane; /* lanes begin at cache lines */
+	atomic_u64 *counter = (atomic_u64 *)of_lane; /* lanes are aligned to cache lines */
 
 	if (shared)
 		__atomic_fetch_add(counter, more, __ATOMIC_RELAXED);
@@ -206,18 +204,18 @@ void shared_page_count_gpu_time(uint64_t gpu_ns)
 	const struct local *l = __atomic_load_n(&local, __ATOMIC_ACQUIRE);
 
 	if (!l || !self.page || self.page != __atomic_load_n(&l->page, __ATOMIC_ACQUIRE))
-		return; /* a frame that another process presented */
+		return; /* the frame was presented before fork() */
 	add64(&self.lane->gpu_time_ns, gpu_ns, self.shared);
 	add64(&self.lane->gpu_frames, 1, self.shared);
 }
 
-/* At exit() and no other end. Whoever is at the link now keeps it. */
-__attribute__((destructor)) static void page_end(void)
+/* Runs at exit() only. Does nothing if another thread is polling the connection. */
+__attribute__((destructor)) static void finish(void)
 {
 	struct local *l = __atomic_load_n(&local, __ATOMIC_ACQUIRE);
 
 	if (l && __atomic_load_n(&l->page, __ATOMIC_ACQUIRE) &&
-	    !__atomic_exchange_n(&l->tending, true, __ATOMIC_ACQUIRE))
+	    !__atomic_exchange_n(&l->polling, true, __ATOMIC_ACQUIRE))
 		connection_finish();
 }
 
@@ -225,10 +223,10 @@ void shared_page_count_frames(uint64_t now_ns, unsigned int frames)
 {
 	const struct local *l = __atomic_load_n(&local, __ATOMIC_ACQUIRE);
 	struct fps_lane *lane;
-	uint64_t tend_ns;
+	uint64_t poll_ns;
 
 	if (!l || !self.page || self.page != __atomic_load_n(&l->page, __ATOMIC_ACQUIRE)) {
-		if (!look_after(/* lane= */ true, now_ns))
+		if (!claim_lane_or_poll(/* lane= */ true, now_ns))
 			return;
 		l = local;
 	}
@@ -243,7 +241,7 @@ void shared_page_count_frames(uint64_t now_ns, unsigned int frames)
 	self.last_ns = now_ns;
 	__atomic_store_n(&lane->last_ns, now_ns, __ATOMIC_RELAXED);
 	add64(&lane->frames, frames, self.shared);
-	tend_ns = __atomic_load_n(&l->tend_ns, __ATOMIC_ACQUIRE);
-	if (tend_ns && now_ns >= tend_ns)
-		(void)look_after(/* lane= */ false, now_ns);
+	poll_ns = __atomic_load_n(&l->poll_ns, __ATOMIC_ACQUIRE);
+	if (poll_ns && now_ns >= poll_ns)
+		(void)claim_lane_or_poll(/* lane= */ false, now_ns);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the real functions. We export dlsym and dlvsym ourselves, so no call from here could reach
- * the C library's; they are read out of its symbol table instead. What is marked SYMBOL_EARLY must
- * never call a function by its name.
+ * Finds the real functions. Calls of dlsym() and dlvsym() from here would reach the exported hooks,
+ * so the real ones are looked up in the symbol table of the C library. A function marked
+ * SYMBOL_EARLY must not call an external function by name.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -12,7 +12,7 @@
 
 #include "fps-preload/symbol.h"
 
-/* Each set once, to what any thread would have found; no order between them is needed. */
+/* Every thread finds the same values, so that relaxed atomic access is enough. */
 static symbol_dlsym_fn libc_dlsym;
 static symbol_dlsym_fn next_dlsym;
 static symbol_dlvsym_fn next_dlvsym;
@@ -34,8 +34,7 @@ SYMBOL_EARLY static uint32_t hash_of(const char *name)
 	return hash;
 }
 
-/* The dynamic section's entry @tag as an address; some linkers relocate it, some leave that to us.
- */
+/* Returns the address in entry @tag of the dynamic section. Not every loader has relocated it. */
 SYMBOL_EARLY static const void *section(const struct link_map *object, long tag)
 {
 	for (const ElfW(Dyn) *entry = object->l_ld; entry->d_tag != DT_NULL; entry++) {
@@ -94,7 +93,7 @@ SYMBOL_EARLY static bool is_c_library(const struct link_map *object)
 	return begins(name, "libc.so.") || begins(name, "libdl.so.");
 }
 
-/* Stands in where the C library is none we know. */
+/* Replaces dlsym() if the C library is unknown. */
 SYMBOL_EARLY static void *find_nothing(void *handle, const char *name)
 {
 	(void)handle;
@@ -125,7 +124,7 @@ SYMBOL_EARLY static symbol_dlsym_fn libc_dlsym_get(void)
 	return found;
 }
 
-/* RTLD_NEXT counts from the object that calls, which is this one: never a tail call of a hook. */
+/* RTLD_NEXT refers to the calling object, which is this library: a hook must not tail-call this. */
 SYMBOL_EARLY symbol_dlsym_fn symbol_dlsym(void)
 {
 	symbol_dlsym_fn found = __atomic_load_n(&next_dlsym, __ATOMIC_RELAXED);
@@ -154,7 +153,7 @@ SYMBOL_EARLY symbol_dlvsym_fn symbol_dlvsym(void)
 
 void *symbol_find(const char *name)
 {
-	/* A library that was loaded for a plugin alone (RTLD_LOCAL) is not among the next ones. */
+	/* RTLD_NEXT does not find a library that was loaded with RTLD_LOCAL. */
 	static const char *const libraries[] = {"libGL.so.1", "libGLX.so.0", "libEGL.so.1"};
 	symbol_dlsym_fn find = libc_dlsym_get();
 	void *found = find(RTLD_NEXT, name);
@@ -165,7 +164,7 @@ void *symbol_find(const char *name)
 		if (!library)
 			continue;
 		found = find(library, name);
-		/* Kept open where it is found: its function is going to be used. */
+		/* A library whose function is used stays open. */
 		if (!found)
 			(void)dlclose(library);
 	}

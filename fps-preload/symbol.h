@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions behind the hooks: what the host program would have reached without us. */
+/* Finds the real functions behind the hooks, which the host program would call without this
+ * library. */
 #ifndef FPS_PRELOAD_SYMBOL_H
 #define FPS_PRELOAD_SYMBOL_H
 
 #include <stdbool.h>
 
 /*
- * Marks what may run before any constructor, when a sanitizer or an allocator looks up its own
- * first functions: such code calls no function of the C library, any of which may be somebody's
- * stand-in that is not ready yet.
+ * Marks functions that may run before any constructor, for example when a sanitizer or an allocator
+ * calls dlsym(). They call no function of the C library: it may be replaced by a library that is
+ * not initialised yet.
  */
 #define SYMBOL_EARLY __attribute__((no_sanitize("address", "undefined")))
 
 typedef void *(*symbol_dlsym_fn)(void *handle, const char *name);
 typedef void *(*symbol_dlvsym_fn)(void *handle, const char *name, const char *version);
 
-/* The dlsym() and dlvsym() behind ours: another preload's, or the C library's. Never NULL. */
+/* Return the next dlsym() and dlvsym(), of another preloaded library or of the C library. Never
+ * NULL. */
 symbol_dlsym_fn symbol_dlsym(void);
 symbol_dlvsym_fn symbol_dlvsym(void);
 
-/* The GL function @name behind ours, or NULL with dlerror() set: none is loaded. */
+/* Returns the real GL function @name, or NULL with dlerror() set if no GL library is loaded. */
 void *symbol_find(const char *name);
 
 SYMBOL_EARLY static inline bool symbol_same(const char *a, const char *b)

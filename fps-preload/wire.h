@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What libgover-fps.so and gover-d share, and nothing else: one page of counters that the library
- * makes (memfd, sealed against shrinking) and hands over with one message when it connects.
+ * The interface between libgover-fps.so and gover-d on one host: a page of counters in a memfd that
+ * the library creates, seals against shrinking and passes to the daemon in its first message.
  *
- * The library is the only writer. Each thread that presents has a lane of its own, so that a frame
- * costs plain stores and no locked instruction; the last lane is shared, by atomic additions, by
- * all threads that found no other. The daemon maps the page read-only and trusts nothing in it.
+ * Only the library writes the page. Each thread that presents has its own lane, so that a frame
+ * costs plain stores and no atomic instruction. Threads beyond FPS_WIRE_LANES - 1 share the last
+ * lane with atomic additions. The daemon maps the page read-only and trusts nothing in it.
  */
 #ifndef FPS_PRELOAD_WIRE_H
 #define FPS_PRELOAD_WIRE_H
@@ -20,49 +20,48 @@
 #define FPS_WIRE_PAGE_SIZE 4096
 #define FPS_DEFAULT_SOCKET "/run/gover/fps.sock"
 
-/* One thread's frames; whole cache lines, so that threads do not disturb each other. */
+/* Counters of one thread. Whole cache lines avoid false sharing. */
 struct fps_lane {
-	_Alignas(64) uint64_t frames; /* presented since the page was made */
-	uint64_t last_ns;	      /* CLOCK_MONOTONIC of the last */
-	uint64_t longest_gap_ns;      /* between two frames of one thread */
+	_Alignas(64) uint64_t frames; /* presented since the page was created */
+	uint64_t last_ns;	      /* CLOCK_MONOTONIC of the last frame */
+	uint64_t longest_gap_ns;      /* longest time between two frames of one thread */
 	uint32_t frame_time[FPS_WIRE_BUCKETS];
-	_Alignas(8) uint64_t
-		gpu_time_ns; /* of gpu_frames frames; both 0 where it is not measured */
+	_Alignas(8) uint64_t gpu_time_ns; /* total of gpu_frames frames; both 0 if not measured */
 	uint64_t gpu_frames;
 };
 
 struct fps_page {
 	uint32_t magic;
 	uint32_t version;
-	uint32_t lanes; /* asked for so far; may exceed FPS_WIRE_LANES */
+	uint32_t lanes; /* number of claims; may exceed FPS_WIRE_LANES */
 	uint32_t reserved;
 	uint64_t first_ns; /* CLOCK_MONOTONIC of the first frame */
 	struct fps_lane lane[FPS_WIRE_LANES];
 };
 
-_Static_assert(sizeof(struct fps_page) <= FPS_WIRE_PAGE_SIZE, "the counters must fit their page");
+_Static_assert(sizeof(struct fps_page) <= FPS_WIRE_PAGE_SIZE, "the counters fit in the page");
 _Static_assert(offsetof(struct fps_page, lane) == 64 && sizeof(struct fps_lane) == 320 &&
 		       offsetof(struct fps_lane, gpu_time_ns) == 280,
-	       "32- and 64-bit programs lay the page out alike");
+	       "32-bit and 64-bit programs use the same layout");
 
-/* What the library says, once, with the memfd beside it (SCM_RIGHTS). Unix SOCK_SEQPACKET. */
+/* The only message of the library, with the memfd (SCM_RIGHTS) on a unix SOCK_SEQPACKET socket. */
 struct fps_hello {
 	uint32_t magic;
 	uint32_t version;
 	uint32_t page_bytes; /* FPS_WIRE_PAGE_SIZE */
-	uint32_t pid;	     /* for people; the daemon believes SO_PEERCRED */
+	uint32_t pid;	     /* informational; the daemon uses SO_PEERCRED */
 };
 
-/* What the daemon says, whenever it likes; the last one stands, also when the daemon is gone. */
+/* The message of the daemon when the limit changes. It stays in force after the daemon exits. */
 struct fps_limit {
 	uint32_t magic;
 	uint32_t version;
-	uint64_t period_ns; /* of a frame, at least; 0: no limit; 1 ms to 1 s */
+	uint64_t period_ns; /* minimum time of a frame, 1 ms to 1 s; 0: no limit */
 };
 
 /*
- * Frame times are counted in buckets of a quarter octave: bucket b holds [2^(b/4), 2^((b+1)/4))
- * times 100 us; the first also holds all below, the last all above (from about 5.5 s).
+ * Frame times are counted in buckets of a quarter octave: bucket b contains [2^(b/4), 2^((b+1)/4))
+ * times 100 us. The first also contains shorter times, the last longer ones (from about 5.5 s).
  */
 #define FPS_WIRE_BUCKET0_NS 100000u
 

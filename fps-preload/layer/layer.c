@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * VK_LAYER_gover_fps: counts and paces what vkQueuePresentKHR presents, one frame for each
- * swapchain (that is, window) that takes its image. It is put between program and driver by the
- * Vulkan loader and hands on everything else. Must never change what the program sees; on any doubt
- * the next function is called and nothing else.
+ * VK_LAYER_gover_fps: counts and paces the frames of vkQueuePresentKHR, one per swapchain (window)
+ * that was presented. The Vulkan loader puts it between program and driver; it forwards everything
+ * else. It never changes what the program sees; in any doubt it only calls the next function.
  *
- * With libgover-fps.so in the same process it counts in that one's page. What a translator of
- * OpenGL presents there is counted where the program swaps, and not here once more.
+ * If libgover-fps.so is in the same process, the layer counts in the page of that library. Frames
+ * of an OpenGL translator are then counted where the program swaps, and not again here.
  */
 #include <dlfcn.h>
 #include <stddef.h>
@@ -21,13 +20,13 @@
 #include "fps-preload/setup.h"
 
 #define EXPORT	       __attribute__((visibility("default")))
-#define INTERFACE      2  /* of loader and layer */
-#define SWAPCHAINS_MAX 16 /* of one present whose results are told apart */
+#define INTERFACE      2  /* version of the interface between loader and layer */
+#define SWAPCHAINS_MAX 16 /* in one present with separate results */
 
 typedef uint64_t (*frame_begin_fn)(void);
 typedef bool (*frame_end_fn)(uint64_t begin, unsigned int frames);
 
-/* Written by the constructor, constant after it. */
+/* Written by the constructor, constant afterwards. */
 static bool off;
 static bool beside_preload;
 static frame_begin_fn begin_frame = frame_begin;
@@ -53,7 +52,7 @@ __attribute__((constructor)) static void layer_start(void)
 	}
 }
 
-/* Who hands on a GL program's frames says so in the name of its engine. */
+/* Translators of OpenGL identify themselves by their engine name. */
 static bool is_translator(const VkApplicationInfo *application)
 {
 	const char *engine = application ? application->pEngineName : NULL;
@@ -61,7 +60,7 @@ static bool is_translator(const VkApplicationInfo *application)
 	return engine && (strcmp(engine, "mesa zink") == 0 || strcmp(engine, "ANGLE") == 0);
 }
 
-/* The loader's link to the layer behind us, in the chain of what the program asks for. */
+/* Finds the loader's link to the next layer in the pNext chain. */
 static VkLayerInstanceCreateInfo *instance_link(const VkInstanceCreateInfo *info)
 {
 	const VkLayerInstanceCreateInfo *link = info->pNext;
@@ -117,7 +116,7 @@ static VKAPI_ATTR void VKAPI_CALL destroy_instance(VkInstance instance,
 
 	if (!next)
 		return;
-	table_drop(next); /* before: a new one may get the same key at once */
+	table_drop(next); /* before destroy(): a new instance may get the same key at once */
 	destroy(instance, allocator);
 }
 
@@ -150,7 +149,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice gpu,
 	next->present = (PFN_vkQueuePresentKHR)device_proc(*ret_device, "vkQueuePresentKHR");
 	next->translator = instance && instance->translator;
 	if (next->translator)
-		debug_log("frames of a translator of OpenGL are counted %s",
+		debug_log("frames of an OpenGL translator are counted %s",
 			  beside_preload ? "where the program swaps" : "here");
 	table_publish(next, *ret_device);
 	return VK_SUCCESS;
@@ -168,7 +167,7 @@ static VKAPI_ATTR void VKAPI_CALL destroy_device(VkDevice device,
 	destroy(device, allocator);
 }
 
-/* SUBOPTIMAL, too, is a frame that was shown. */
+/* Counts presented swapchains. VK_SUBOPTIMAL_KHR is a success, too. */
 static unsigned int presented(const VkPresentInfoKHR *info, VkResult all)
 {
 	unsigned int frames = 0;
@@ -188,13 +187,14 @@ static VKAPI_ATTR VkResult VKAPI_CALL queue_present(VkQueue queue, const VkPrese
 	uint64_t begin;
 
 	if (!next || !next->present)
-		return VK_ERROR_DEVICE_LOST; /* no queue of any device that was made through us */
+		return VK_ERROR_DEVICE_LOST; /* the queue's device was not created through this
+						layer */
 	if (next->translator && beside_preload)
 		return next->present(queue, info);
-	/* Of several windows one may fail, and only here is it told which. */
+	/* If several windows are presented, pResults shows which of them failed. */
 	if (!asked.pResults && asked.swapchainCount > 1 && asked.swapchainCount <= SWAPCHAINS_MAX)
 		asked.pResults = results;
-	/* A call that fails as a whole may have told nothing of each. */
+	/* A call that fails completely may leave pResults unchanged. */
 	for (uint32_t i = 0; asked.pResults && i < asked.swapchainCount; i++)
 		asked.pResults[i] = VK_ERROR_UNKNOWN;
 	begin = begin_frame();
@@ -231,7 +231,8 @@ static PFN_vkVoidFunction our_function(const char *name, bool of_device)
 	return NULL;
 }
 
-/* Ours where there is one behind it, for a device without a swapchain has no such function. */
+/* Returns a hook only if the next layer has the function: a device may have no swapchain support.
+ */
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_proc(VkDevice device, const char *name)
 {
 	const struct next *next = table_find(&devices, device);
@@ -251,7 +252,7 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL instance_proc(VkInstance instanc
 	return found;
 }
 
-/* The one function that the loader looks up. */
+/* The only function that the loader looks up. */
 EXPORT VkResult vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *interface);
 
 EXPORT VkResult vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *interface)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists that only grow, and whose entries are used again. Must never lock: a frame looks here. */
+/* Lists whose entries are reused but never freed, so that each frame can search them without a
+ * lock. */
 #include <stdlib.h>
 
 #include "fps-preload/layer/table.h"
 
-/* What all handles of one instance or device begin with: the loader's dispatch table. */
+/* All handles of an instance or device start with a pointer to the loader's dispatch table. */
 static const void *key_of(const void *handle)
 {
 	return *(const void *const *)handle;

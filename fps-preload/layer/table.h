@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is behind the layer for each Vulkan instance and device: found again by any of its handles.
- */
+/* Stores the functions of the next layer for each Vulkan instance and device. */
 #ifndef FPS_PRELOAD_LAYER_TABLE_H
 #define FPS_PRELOAD_LAYER_TABLE_H
 
@@ -8,16 +7,16 @@
 #include <vulkan/vulkan.h>
 
 struct next {
-	const void *key; /* of the handles; NULL: of none */
+	const void *key; /* shared by all handles; NULL: unused */
 	bool taken;
-	bool translator; /* presents for a GL program: not a frame of its own */
+	bool translator; /* translates OpenGL to Vulkan */
 	PFN_vkGetInstanceProcAddr instance_proc;
 	PFN_vkGetDeviceProcAddr device_proc;
 	union {
 		PFN_vkDestroyInstance instance;
 		PFN_vkDestroyDevice device;
 	} destroy;
-	PFN_vkQueuePresentKHR present; /* NULL: the device has none */
+	PFN_vkQueuePresentKHR present; /* NULL: not supported by the device */
 	struct next *following;
 };
 
@@ -25,14 +24,14 @@ struct table {
 	struct next *first;
 };
 
-/* An entry to fill in, or NULL: no memory. Any thread; no lock. */
+/* Returns an entry to fill in, or NULL if out of memory. Thread-safe, without a lock. */
 struct next *table_take(struct table *table);
 
-/* From now on it is found by @handle, a dispatchable one; for table_drop(), by none. */
+/* Makes the entry visible under the dispatchable @handle; table_drop() removes it. */
 void table_publish(struct next *next, const void *handle);
 void table_drop(struct next *next);
 
-/* The entry of an instance or device, by it or by what was made from it; NULL: none of ours. */
+/* Finds the entry of an instance or device by its handle or a child's handle; NULL: unknown. */
 struct next *table_find(const struct table *table, const void *handle);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What may come back to a program in a virtual machine: of any bytes, however they are cut, the
- * whole answers among them are obeyed and nothing else, and no limit stops the program. */
+/* Limit messages: from any bytes, split in any way, only complete and valid messages are applied,
+ * and no limit stops the program. */
 #include <endian.h>
 
 #include "fps-preload/limit.c"
@@ -9,19 +9,19 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static bool is_answer(const uint8_t bytes[FPS_LIMIT_BYTES])
+static bool is_limit(const uint8_t bytes[FPS_LIMIT_BYTES])
 {
 	return memcmp(bytes, "govr-max\1\0\0\0\0\0\0\0", 16) == 0 &&
 	       memcmp(bytes + 24, "max-end.", 8) == 0;
 }
 
-static uint32_t limit_of_all(const uint8_t *bytes, size_t size)
+static uint32_t last_limit(const uint8_t *bytes, size_t size)
 {
 	uint32_t limit = 1;
 	uint64_t period;
 
 	for (size_t at = 0; at + FPS_LIMIT_BYTES <= size;) {
-		if (!is_answer(bytes + at)) {
+		if (!is_limit(bytes + at)) {
 			at++;
 			continue;
 		}
@@ -37,7 +37,7 @@ static uint32_t limit_of_all(const uint8_t *bytes, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const size_t cuts[] = {size, 1, 7, 31, 33, 256};
-	const uint32_t expected = limit_of_all(data, size);
+	const uint32_t expected = last_limit(data, size);
 
 	for (size_t i = size == 0; i < ARRAY_SIZE(cuts); i++) {
 		struct limit_stream stream = {.n = 0};

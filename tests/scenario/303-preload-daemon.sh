@@ -24,7 +24,7 @@ env LD_LIBRARY_PATH="$gl" LD_PRELOAD="$preload" GOVER_FPS="unix:$fps" GOVER_FPS_
 program=$!
 # shellcheck disable=SC2034 # read by lib.sh
 cleanup="kill $program 2>/dev/null"
-ok "a program looks for a daemon in vain" until_ok 20 grep -q "no daemon at" "$dir/said"
+ok "a program looks for a daemon in vain" until_ok 20 grep -q "cannot connect to" "$dir/said"
 sink first
 ok "a daemon that comes after the program counts it" until_ok 30 rises first
 kill -KILL "$sink"

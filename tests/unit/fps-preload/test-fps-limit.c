@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the daemon orders a program in a virtual machine: which bytes are an answer, and which is
- * obeyed. */
+/* The library finds the daemon's limit messages in a byte stream and applies the valid ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,13 +25,13 @@ static int setup(void **state)
 	return 0;
 }
 
-/* The first @bytes of an answer, @cut at a time. */
-static void hear(struct fps_limit_message answer, size_t bytes, size_t cut)
+/* Feeds the first @bytes of a message, @cut bytes at a time. */
+static void feed(struct fps_limit_message message, size_t bytes, size_t cut)
 {
-	uint64_t words[ANSWER_WORDS];
+	uint64_t words[LIMIT_WORDS];
 
-	memcpy(words, &answer, sizeof(words));
-	for (size_t i = 0; i < ANSWER_WORDS; i++)
+	memcpy(words, &message, sizeof(words));
+	for (size_t i = 0; i < LIMIT_WORDS; i++)
 		words[i] = htole64(words[i]);
 	for (size_t at = 0; at < bytes; at += cut)
 		limit_receive(&stream, (const char *)words + at,
@@ -44,11 +43,11 @@ static struct fps_limit_message good(uint64_t period_ns)
 	return (struct fps_limit_message){MAGIC, FPS_LIMIT_VERSION, period_ns, END};
 }
 
-static void a_period_of_a_limit_is_obeyed(void **state)
+static void a_valid_period_is_applied(void **state)
 {
 	static const struct {
 		uint64_t period_ns;
-		bool obeyed;
+		bool applied;
 	} rows[] = {
 		{0, true},	     {1, false},
 		{999999, false},     {1000000, true},
@@ -61,25 +60,26 @@ static void a_period_of_a_limit_is_obeyed(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		limit_ns = 7;
 		limit_set(rows[i].period_ns, &limit_ns);
-		assert_int_equal(limit_ns, rows[i].obeyed ? rows[i].period_ns : 7);
+		assert_int_equal(limit_ns, rows[i].applied ? rows[i].period_ns : 7);
 		limit_ns = 7;
-		hear(good(rows[i].period_ns), FPS_LIMIT_BYTES, FPS_LIMIT_BYTES);
-		assert_int_equal(limit_ns, rows[i].obeyed ? rows[i].period_ns : 7);
+		feed(good(rows[i].period_ns), FPS_LIMIT_BYTES, FPS_LIMIT_BYTES);
+		assert_int_equal(limit_ns, rows[i].applied ? rows[i].period_ns : 7);
 	}
 }
 
-static void an_answer_may_come_in_pieces(void **state)
+static void a_message_may_arrive_in_pieces(void **state)
 {
 	(void)state;
 	for (size_t cut = 1; cut <= FPS_LIMIT_BYTES; cut++) {
-		hear(good(LIMIT_NS + cut), FPS_LIMIT_BYTES - 1, cut);
-		assert_int_equal(limit_ns, LIMIT_NS + cut - 1); /* half of one is none */
+		feed(good(LIMIT_NS + cut), FPS_LIMIT_BYTES - 1, cut);
+		assert_int_equal(limit_ns,
+				 LIMIT_NS + cut - 1); /* an incomplete message has no effect */
 		limit_receive(&stream, ".", 1, &limit_ns);
 		assert_int_equal(limit_ns, LIMIT_NS + cut);
 	}
 }
 
-static void what_is_no_answer_is_passed_over(void **state)
+static void other_bytes_are_skipped(void **state)
 {
 	static const struct fps_limit_message rows[] = {
 		{0},
@@ -99,21 +99,21 @@ static void what_is_no_answer_is_passed_over(void **state)
 		for (size_t torn = 1; torn <= FPS_LIMIT_BYTES; torn++) {
 			uint32_t before = limit_ns;
 
-			hear(rows[i], torn, torn);
+			feed(rows[i], torn, torn);
 			assert_int_equal(limit_ns, before);
-			hear(good(before + 1), FPS_LIMIT_BYTES, 5); /* it hides none */
+			feed(good(before + 1), FPS_LIMIT_BYTES, 5); /* the next message is found */
 			assert_int_equal(limit_ns, before + 1);
 		}
 	}
 }
 
-static void of_several_the_last_one_stands(void **state)
+static void the_last_of_several_applies(void **state)
 {
 	struct fps_limit_message three[] = {good(1000000), good(0), good(1000000000)};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(three); i++) {
-		hear(three[i], FPS_LIMIT_BYTES, FPS_LIMIT_BYTES);
+		feed(three[i], FPS_LIMIT_BYTES, FPS_LIMIT_BYTES);
 		assert_int_equal(limit_ns, three[i].period_ns);
 	}
 }
@@ -123,10 +123,10 @@ static void of_several_the_last_one_stands(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RULE(a_period_of_a_limit_is_obeyed),
-		RULE(an_answer_may_come_in_pieces),
-		RULE(what_is_no_answer_is_passed_over),
-		RULE(of_several_the_last_one_stands),
+		RULE(a_valid_period_is_applied),
+		RULE(a_message_may_arrive_in_pieces),
+		RULE(other_bytes_are_skipped),
+		RULE(the_last_of_several_applies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The preload's arithmetic: when a paced frame may end, and into which bucket a frame time falls.
- */
+/* Arithmetic of the library: the end of a paced frame and the bucket of a frame time. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -71,7 +70,7 @@ static void the_first_frame_does_not_wait(void **state)
 	assert_int_equal(pace_next(&pace, 10 * MS, 502 * MS), 510 * MS);
 }
 
-/* Whatever rendering takes and however late the sleep ends, frame n ends at n periods. */
+/* Frame n ends at n periods, independent of render times and of late wake-ups. */
 static void deadlines_do_not_drift(void **state)
 {
 	struct pace pace = {0};
@@ -91,7 +90,7 @@ static void deadlines_do_not_drift(void **state)
 	assert_int_equal(pace.due_ns, start + 100000 * period_ns);
 }
 
-static void a_late_frame_is_made_up_for_by_one_shorter_one(void **state)
+static void a_late_frame_shortens_the_next_one(void **state)
 {
 	struct pace pace = {0};
 
@@ -101,7 +100,7 @@ static void a_late_frame_is_made_up_for_by_one_shorter_one(void **state)
 	assert_int_equal(pace_next(&pace, 10 * MS, 117 * MS), 120 * MS);
 }
 
-static void a_long_stall_is_no_reason_for_a_burst(void **state)
+static void a_long_stall_causes_no_burst(void **state)
 {
 	struct pace pace = {0};
 
@@ -169,8 +168,8 @@ int main(void)
 		cmocka_unit_test(fps_max_is_1_to_1000_with_six_decimals),
 		cmocka_unit_test(the_first_frame_does_not_wait),
 		cmocka_unit_test(deadlines_do_not_drift),
-		cmocka_unit_test(a_late_frame_is_made_up_for_by_one_shorter_one),
-		cmocka_unit_test(a_long_stall_is_no_reason_for_a_burst),
+		cmocka_unit_test(a_late_frame_shortens_the_next_one),
+		cmocka_unit_test(a_long_stall_causes_no_burst),
 		cmocka_unit_test(buckets_are_quarter_octaves_of_100_us),
 		cmocka_unit_test(p99_is_the_time_that_1_frame_in_100_exceeds),
 	};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The preload's messages out of a virtual machine: whole ones, one at a time, whatever the way
- * does; and the limit that comes back. */
+/* The library in a virtual machine sends complete messages, one at a time, over an unreliable
+ * channel, and receives the limit. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,17 +36,17 @@ static ssize_t fake_recv(int fd, void *bytes, size_t size, int flags);
 
 #define SECOND NS_PER_S
 
-static struct fps_page drawn;
-static int dials, dial_error; /* 0: it is there at once */
-static int ready_error;
-static size_t room; /* bytes that the way takes before it is full */
-static int broken;  /* an errno of the way */
+static struct fps_page page_of_test;
+static int opens, open_error; /* 0: opened at once */
+static int connect_error;
+static size_t room;    /* bytes that the channel takes before it is full */
+static int send_error; /* an errno of the channel */
 static int last_fd;
-static char got[64 * FPS_MESSAGE_BYTES];
-static size_t got_bytes;
-static char said[1024]; /* the daemon's answers that are not read yet */
-static size_t said_bytes;
-static bool ended; /* behind them */
+static char sent_bytes[64 * FPS_MESSAGE_BYTES];
+static size_t n_sent;
+static char incoming[1024]; /* not yet received by the library */
+static size_t n_incoming;
+static bool ended; /* the daemon closed the connection after them */
 static uint32_t limit_ns;
 
 static ssize_t take(int fd, const void *bytes, size_t size)
@@ -54,13 +54,13 @@ static ssize_t take(int fd, const void *bytes, size_t size)
 	size_t n = size < room ? size : room;
 
 	last_fd = fd;
-	if (broken || n == 0) {
-		errno = broken ? broken : EAGAIN;
+	if (send_error || n == 0) {
+		errno = send_error ? send_error : EAGAIN;
 		return -1;
 	}
-	assert_true(got_bytes + n <= sizeof(got));
-	memcpy(got + got_bytes, bytes, n);
-	got_bytes += n;
+	assert_true(n_sent + n <= sizeof(sent_bytes));
+	memcpy(sent_bytes + n_sent, bytes, n);
+	n_sent += n;
 	room -= n;
 	return (ssize_t)n;
 }
@@ -68,86 +68,86 @@ static ssize_t take(int fd, const void *bytes, size_t size)
 static ssize_t fake_send(int fd, const void *bytes, size_t size, int flags)
 {
 	assert_int_equal(flags, MSG_DONTWAIT | MSG_NOSIGNAL);
-	assert_int_equal(to.transport, SETUP_VSOCK);
+	assert_int_equal(config.transport, SETUP_VSOCK);
 	return take(fd, bytes, size);
 }
 
 static ssize_t fake_write(int fd, const void *bytes, size_t size)
 {
-	assert_int_equal(to.transport, SETUP_PORT);
+	assert_int_equal(config.transport, SETUP_PORT);
 	return take(fd, bytes, size);
 }
 
 static ssize_t fake_recv(int fd, void *bytes, size_t size, int flags)
 {
-	size_t n = size < said_bytes ? size : said_bytes;
+	size_t n = size < n_incoming ? size : n_incoming;
 
 	assert_int_equal(flags, MSG_DONTWAIT);
-	assert_int_equal(to.transport, SETUP_VSOCK);
-	assert_int_equal(fd, way.fd);
+	assert_int_equal(config.transport, SETUP_VSOCK);
+	assert_int_equal(fd, channel.fd);
 	if (n == 0) {
 		errno = EAGAIN;
 		return ended ? 0 : -1;
 	}
-	memcpy(bytes, said, n);
-	said_bytes -= n;
-	memmove(said, said + n, said_bytes);
+	memcpy(bytes, incoming, n);
+	n_incoming -= n;
+	memmove(incoming, incoming + n, n_incoming);
 	return (ssize_t)n;
 }
 
-static int dial(struct owned_fd *ret_owned)
+static int open_fake(struct owned_fd *ret_owned)
 {
-	dials++;
-	return dial_error ? -dial_error
+	opens++;
+	return open_error ? -open_error
 			  : owned_fd_take(open("/dev/null", O_WRONLY | O_CLOEXEC), ret_owned);
 }
 
 int channel_open_vsock(const struct sockaddr_vm *host, struct owned_fd *ret_sock)
 {
 	assert_int_equal(host->svm_cid, 2);
-	return dial(ret_sock);
+	return open_fake(ret_sock);
 }
 
 int channel_open_port(const char *name, struct owned_fd *ret_port)
 {
 	assert_string_equal(name, "org.gover.fps.0");
-	return dial(ret_port);
+	return open_fake(ret_port);
 }
 
 int channel_check_connected(const struct owned_fd *sock)
 {
 	assert_true(sock->fd >= 0);
-	return -ready_error;
+	return -connect_error;
 }
 
-static void begin(enum setup_transport by)
+static void start(enum setup_transport by)
 {
 	const struct setup setup = {
 		.transport = by, .host = {.svm_cid = 2}, .port = "org.gover.fps.0"};
 
-	dials = dial_error = ready_error = broken = 0;
-	room = sizeof(got);
-	got_bytes = said_bytes = 0;
+	opens = open_error = connect_error = send_error = 0;
+	room = sizeof(sent_bytes);
+	n_sent = n_incoming = 0;
 	ended = false;
 	limit_ns = 0;
-	memset(&drawn, 0, sizeof(drawn));
-	drawn.lanes = 1;
-	drawn.first_ns = 5;
+	memset(&page_of_test, 0, sizeof(page_of_test));
+	page_of_test.lanes = 1;
+	page_of_test.first_ns = 5;
 	report_setup(&setup, &limit_ns);
-	report_start(&drawn);
+	report_start(&page_of_test);
 }
 
 static int by_vsock(void **state)
 {
 	(void)state;
-	begin(SETUP_VSOCK);
+	start(SETUP_VSOCK);
 	return 0;
 }
 
 static int by_port(void **state)
 {
 	(void)state;
-	begin(SETUP_PORT);
+	start(SETUP_PORT);
 	return 0;
 }
 
@@ -160,19 +160,19 @@ static int drop(void **state)
 
 static void draw(uint64_t frames)
 {
-	drawn.lane[0].frames += frames;
-	drawn.lane[0].frame_time[30] += (uint32_t)frames;
-	drawn.lane[0].last_ns += frames;
+	page_of_test.lane[0].frames += frames;
+	page_of_test.lane[0].frame_time[30] += (uint32_t)frames;
+	page_of_test.lane[0].last_ns += frames;
 }
 
-/* Message number @index as it arrived; all of them are whole. */
+/* Returns complete message @index. */
 static struct fps_message message(size_t index)
 {
 	uint64_t words[WORDS];
 	struct fps_message arrived;
 
-	assert_true((index + 1) * sizeof(words) <= got_bytes);
-	memcpy(words, got + index * sizeof(words), sizeof(words));
+	assert_true((index + 1) * sizeof(words) <= n_sent);
+	memcpy(words, sent_bytes + index * sizeof(words), sizeof(words));
 	for (size_t i = 0; i < WORDS; i++)
 		words[i] = le64toh(words[i]);
 	memcpy(&arrived, words, sizeof(arrived));
@@ -184,28 +184,28 @@ static struct fps_message message(size_t index)
 
 static size_t messages(void)
 {
-	assert_int_equal(got_bytes % FPS_MESSAGE_BYTES, 0);
-	return got_bytes / FPS_MESSAGE_BYTES;
+	assert_int_equal(n_sent % FPS_MESSAGE_BYTES, 0);
+	return n_sent / FPS_MESSAGE_BYTES;
 }
 
-static void a_message_a_second_says_all_that_was_drawn(void **state)
+static void a_message_a_second_reports_all_counters(void **state)
 {
 	(void)state;
 	draw(1);
 	assert_int_equal(report_poll(), SECOND);
-	drawn.lanes = FPS_WIRE_LANES + 3;
-	drawn.lane[FPS_WIRE_LANES - 1].frames = 7;
-	drawn.lane[FPS_WIRE_LANES - 1].longest_gap_ns = 900;
-	drawn.lane[FPS_WIRE_LANES - 1].gpu_frames = 2;
-	drawn.lane[FPS_WIRE_LANES - 1].gpu_time_ns = 300;
-	drawn.lane[0].gpu_frames = 40;
-	drawn.lane[0].gpu_time_ns = 5000;
+	page_of_test.lanes = FPS_WIRE_LANES + 3;
+	page_of_test.lane[FPS_WIRE_LANES - 1].frames = 7;
+	page_of_test.lane[FPS_WIRE_LANES - 1].longest_gap_ns = 900;
+	page_of_test.lane[FPS_WIRE_LANES - 1].gpu_frames = 2;
+	page_of_test.lane[FPS_WIRE_LANES - 1].gpu_time_ns = 300;
+	page_of_test.lane[0].gpu_frames = 40;
+	page_of_test.lane[0].gpu_time_ns = 5000;
 	draw(60);
 	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(messages(), 2);
-	assert_int_equal(dials, 1);
-	assert_memory_equal(got, "govr-fps\x01\0\0\0\0\0\0\0", 16);
-	assert_memory_equal(got + FPS_MESSAGE_BYTES - 8, "fps-end.", 8);
+	assert_int_equal(opens, 1);
+	assert_memory_equal(sent_bytes, "govr-fps\x01\0\0\0\0\0\0\0", 16);
+	assert_memory_equal(sent_bytes + FPS_MESSAGE_BYTES - 8, "fps-end.", 8);
 	assert_int_equal(message(0).frames, 1);
 	assert_int_equal(message(1).frames, 68);
 	assert_int_equal(message(1).frame_time[30], 61);
@@ -215,14 +215,14 @@ static void a_message_a_second_says_all_that_was_drawn(void **state)
 	assert_int_equal(message(1).gpu_time_ns, 5300);
 	assert_int_equal(message(1).newest_ns, 61);
 	assert_int_equal(message(1).first_ns, 5);
-	assert_int_equal(message(0).newest_ns, 5); /* never before the first */
+	assert_int_equal(message(0).newest_ns, 5); /* not older than the first frame */
 	assert_int_equal(message(0).program, message(1).program);
 	assert_int_equal(message(1).sequence, message(0).sequence + 1);
 	assert_true(message(1).sent_ns >= message(0).sent_ns);
 	assert_int_equal(message(1).flags, 0);
 }
 
-static void half_a_message_is_completed_before_the_next(void **state)
+static void a_partial_message_is_completed_before_the_next(void **state)
 {
 	(void)state;
 	draw(1);
@@ -232,18 +232,18 @@ static void half_a_message_is_completed_before_the_next(void **state)
 	assert_int_equal(report_poll(), FULL_NS);
 	room = 515;
 	assert_int_equal(report_poll(), FULL_NS);
-	assert_int_equal(got_bytes, FPS_MESSAGE_BYTES - 1);
-	room = sizeof(got);
+	assert_int_equal(n_sent, FPS_MESSAGE_BYTES - 1);
+	room = sizeof(sent_bytes);
 	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(messages(), 1);
 	assert_int_equal(message(0).frames, 1);
 	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(messages(), 2);
 	assert_int_equal(message(1).frames, 11);
-	assert_int_equal(dials, 1);
+	assert_int_equal(opens, 1);
 }
 
-static void a_message_that_has_not_begun_is_made_anew(void **state)
+static void a_message_not_yet_started_is_replaced(void **state)
 {
 	(void)state;
 	room = 0;
@@ -257,129 +257,129 @@ static void a_message_that_has_not_begun_is_made_anew(void **state)
 	assert_int_equal(message(0).frames, 20);
 }
 
-static void a_new_connection_begins_with_a_whole_message(void **state)
+static void a_new_connection_starts_with_a_complete_message(void **state)
 {
 	(void)state;
 	draw(5);
 	room = 300;
 	assert_int_equal(report_poll(), FULL_NS);
-	broken = EPIPE;
+	send_error = EPIPE;
 	assert_int_equal(report_poll(), SECOND);
-	broken = 0;
-	got_bytes = 0;
-	room = sizeof(got);
+	send_error = 0;
+	n_sent = 0;
+	room = sizeof(sent_bytes);
 	assert_int_equal(report_poll(), SECOND);
-	assert_int_equal(dials, 2);
+	assert_int_equal(opens, 2);
 	assert_int_equal(messages(), 1);
 	assert_int_equal(message(0).frames, 5);
 }
 
-static void a_connection_may_take_its_time(void **state)
+static void a_pending_connection_is_polled(void **state)
 {
 	(void)state;
-	ready_error = EINPROGRESS;
+	connect_error = EINPROGRESS;
 	for (int i = 0; i < 5; i++)
-		assert_int_equal(report_poll(), SOON_NS);
-	ready_error = 0;
+		assert_int_equal(report_poll(), CONNECTING_NS);
+	connect_error = 0;
 	assert_int_equal(report_poll(), SECOND);
-	assert_int_equal(dials, 1);
+	assert_int_equal(opens, 1);
 	assert_int_equal(messages(), 1);
 }
 
-/* Refused by seccomp, by the kernel, by the host: all the same. */
-static void who_finds_no_way_waits_longer_and_longer(void **state)
+/* Refused by seccomp, by the kernel or by the host. */
+static void failed_attempts_back_off_to_8_s(void **state)
 {
 	static const uint64_t waits_s[] = {1, 2, 4, 8, 8, 8};
 	static const int errors[] = {EPERM, ENODEV, EAFNOSUPPORT, ECONNRESET, ETIMEDOUT, EACCES};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(waits_s); i++) {
-		dial_error = i % 2 ? errors[i] : 0;
-		ready_error = i % 2 ? 0 : errors[i];
+		open_error = i % 2 ? errors[i] : 0;
+		connect_error = i % 2 ? 0 : errors[i];
 		assert_int_equal(report_poll(), waits_s[i] * SECOND);
-		assert_int_equal(way.fd, -1);
+		assert_int_equal(channel.fd, -1);
 	}
-	assert_int_equal(dials, ARRAY_SIZE(waits_s));
-	assert_int_equal(got_bytes, 0);
+	assert_int_equal(opens, ARRAY_SIZE(waits_s));
+	assert_int_equal(n_sent, 0);
 }
 
-static void a_connection_that_is_lost_at_once_was_no_success(void **state)
+static void a_connection_lost_at_once_counts_as_failed(void **state)
 {
 	static const uint64_t waits_s[] = {1, 2, 4, 8, 8};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(waits_s); i++) {
-		assert_int_equal(report_poll(), SECOND); /* into a connection that is not taken */
-		broken = EPIPE;
+		assert_int_equal(report_poll(), SECOND); /* sent, but never read */
+		send_error = EPIPE;
 		assert_int_equal(report_poll(), waits_s[i] * SECOND);
-		broken = 0;
+		send_error = 0;
 	}
 	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(report_poll(), SECOND);
-	broken = EPIPE;
+	send_error = EPIPE;
 	assert_int_equal(report_poll(), SECOND);
 }
 
-static void what_has_become_the_programs_is_left_alone(void **state)
+static void a_reused_fd_number_is_left_alone(void **state)
 {
 	int theirs = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), was;
 
 	(void)state;
 	assert_int_equal(report_poll(), SECOND);
-	was = way.fd;
+	was = channel.fd;
 	assert_int_equal(dup2(theirs, was), was);
 	assert_int_equal(report_poll(), SECOND);
 	assert_int_not_equal(last_fd, was);
-	assert_int_equal(dials, 2);
+	assert_int_equal(opens, 2);
 	assert_true(fcntl(was, F_GETFD) >= 0);
 	assert_int_equal(close(was), 0);
 	assert_int_equal(close(theirs), 0);
 }
 
-static void a_port_is_open_for_a_message_alone(void **state)
+static void a_port_is_open_only_for_one_message(void **state)
 {
 	(void)state;
 	for (int i = 1; i <= 3; i++) {
 		draw(60);
 		assert_int_equal(report_poll(), SECOND);
-		assert_int_equal(way.fd, -1);
-		assert_int_equal(dials, i);
+		assert_int_equal(channel.fd, -1);
+		assert_int_equal(opens, i);
 	}
 	assert_int_equal(messages(), 3);
 	assert_int_equal(message(2).frames, 180);
 }
 
-static void a_port_that_is_taken_or_that_nobody_reads_is_tried_again(void **state)
+static void a_busy_or_full_port_is_retried(void **state)
 {
 	(void)state;
-	dial_error = EBUSY;
+	open_error = EBUSY;
 	assert_int_equal(report_poll(), SECOND);
-	dial_error = 0;
+	open_error = 0;
 	room = 0;
 	assert_int_equal(report_poll(), 2 * SECOND);
-	assert_int_equal(way.fd, -1);
-	room = sizeof(got);
+	assert_int_equal(channel.fd, -1);
+	room = sizeof(sent_bytes);
 	assert_int_equal(report_poll(), SECOND);
-	dial_error = EBUSY;
+	open_error = EBUSY;
 	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(messages(), 1);
 }
 
-/* Linux's driver never does it, but then the port must stay ours. */
-static void half_a_message_keeps_the_port_open(void **state)
+/* The Linux driver accepts whole messages only; others may not. */
+static void a_partial_message_keeps_the_port_open(void **state)
 {
 	(void)state;
 	room = 616 / 2;
 	assert_int_equal(report_poll(), FULL_NS);
-	assert_true(way.fd >= 0);
-	room = sizeof(got);
+	assert_true(channel.fd >= 0);
+	room = sizeof(sent_bytes);
 	assert_int_equal(report_poll(), SECOND);
-	assert_int_equal(way.fd, -1);
-	assert_int_equal(dials, 1);
+	assert_int_equal(channel.fd, -1);
+	assert_int_equal(opens, 1);
 	assert_int_equal(messages(), 1);
 }
 
-static void a_child_is_a_program_of_its_own(void **state)
+static void a_forked_child_reports_as_a_new_program(void **state)
 {
 	struct fps_page own = {.lanes = 1};
 
@@ -388,12 +388,12 @@ static void a_child_is_a_program_of_its_own(void **state)
 	assert_int_equal(report_poll(), SECOND);
 	room = 50;
 	assert_int_equal(report_poll(), FULL_NS);
-	report_reset(); /* as fork() does */
-	assert_int_equal(way.fd, -1);
-	report_finish(); /* it presents nothing, and ends */
-	assert_int_equal(dials, 1);
-	got_bytes = FPS_MESSAGE_BYTES;
-	room = sizeof(got);
+	report_reset(); /* called in the child by fork() */
+	assert_int_equal(channel.fd, -1);
+	report_finish(); /* the child exits without presenting */
+	assert_int_equal(opens, 1);
+	n_sent = FPS_MESSAGE_BYTES;
+	room = sizeof(sent_bytes);
 	own.lane[0].frames = 3;
 	report_start(&own);
 	assert_int_equal(report_poll(), SECOND);
@@ -404,163 +404,163 @@ static void a_child_is_a_program_of_its_own(void **state)
 	assert_int_not_equal(message(1).program, message(0).program);
 }
 
-static void counts_do_not_wrap_where_the_pages_do(void **state)
+static void counters_do_not_wrap_when_the_page_does(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 3; i++) {
-		drawn.lane[0].frame_time[30] += UINT32_MAX;
-		drawn.lane[0].frames += UINT32_MAX;
+		page_of_test.lane[0].frame_time[30] += UINT32_MAX;
+		page_of_test.lane[0].frames += UINT32_MAX;
 		assert_int_equal(report_poll(), SECOND);
 	}
 	assert_int_equal(message(2).frame_time[30], 3ull * UINT32_MAX);
 	assert_int_equal(message(2).frames, 3ull * UINT32_MAX);
 }
 
-static void the_last_counts_are_sent_at_the_end(void **state)
+static void the_last_counters_are_sent_at_exit(void **state)
 {
 	(void)state;
 	draw(1);
 	assert_int_equal(report_poll(), SECOND);
 	draw(30);
-	if (to.transport == SETUP_VSOCK) {
+	if (config.transport == SETUP_VSOCK) {
 		room = 9;
 		assert_int_equal(report_poll(), FULL_NS);
 		draw(3);
-		room = sizeof(got);
+		room = sizeof(sent_bytes);
 	} else {
 		draw(3);
 	}
 	report_finish();
-	assert_int_equal(way.fd, -1);
-	assert_int_equal(messages(), to.transport == SETUP_VSOCK ? 3 : 2);
+	assert_int_equal(channel.fd, -1);
+	assert_int_equal(messages(), config.transport == SETUP_VSOCK ? 3 : 2);
 	assert_int_equal(message(messages() - 1).frames, 34);
 	assert_int_equal(message(messages() - 1).flags, FPS_MESSAGE_LAST);
 	assert_int_equal(message(0).flags, 0);
 }
 
-/* Half a message on a way that lives on would spoil the next one's. */
-static void the_end_sends_nothing_behind_half_a_message(void **state)
+/* Data after part of a message would corrupt the next message on a shared channel. */
+static void exit_sends_nothing_after_a_partial_message(void **state)
 {
 	(void)state;
 	room = 200;
 	assert_int_equal(report_poll(), FULL_NS);
 	room = 100;
 	report_finish();
-	assert_int_equal(got_bytes, 300);
+	assert_int_equal(n_sent, 300);
 }
 
 #define LIMIT_NS 20000000
 
-static struct fps_limit_message good_answer(uint64_t period_ns)
+static struct fps_limit_message good_message(uint64_t period_ns)
 {
 	return (struct fps_limit_message){FPS_LIMIT_MAGIC, FPS_LIMIT_VERSION, period_ns,
 					  FPS_LIMIT_END};
 }
 
-/* The daemon says the first @bytes of an answer. */
-static void say_part(struct fps_limit_message answer, size_t bytes)
+/* The daemon sends the first @bytes of a limit message. */
+static void send_part(struct fps_limit_message limit_message, size_t bytes)
 {
-	uint64_t words[ANSWER_WORDS];
+	uint64_t words[LIMIT_WORDS];
 
-	memcpy(words, &answer, sizeof(words));
-	for (size_t i = 0; i < ANSWER_WORDS; i++)
+	memcpy(words, &limit_message, sizeof(words));
+	for (size_t i = 0; i < LIMIT_WORDS; i++)
 		words[i] = htole64(words[i]);
-	assert_true(said_bytes + bytes <= sizeof(said));
-	memcpy(said + said_bytes, words, bytes);
-	said_bytes += bytes;
+	assert_true(n_incoming + bytes <= sizeof(incoming));
+	memcpy(incoming + n_incoming, words, bytes);
+	n_incoming += bytes;
 }
 
-static void say_limit(uint64_t period_ns)
+static void send_limit(uint64_t period_ns)
 {
-	say_part(good_answer(period_ns), FPS_LIMIT_BYTES);
+	send_part(good_message(period_ns), FPS_LIMIT_BYTES);
 }
 
-static void the_daemons_limit_comes_and_goes(void **state)
+static void the_limit_is_set_changed_and_lifted(void **state)
 {
 	(void)state;
 	assert_int_equal(report_poll(), SECOND);
-	assert_int_equal(limit_ns, 0); /* an older one says nothing */
-	say_limit(LIMIT_NS);
+	assert_int_equal(limit_ns, 0); /* an older daemon sends no limit */
+	send_limit(LIMIT_NS);
 	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(limit_ns, LIMIT_NS);
 	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(limit_ns, LIMIT_NS);
-	say_limit(1000000);
-	say_limit(1000000000); /* the last one stands */
+	send_limit(1000000);
+	send_limit(1000000000); /* the last message applies */
 	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(limit_ns, 1000000000);
-	say_limit(0);
+	send_limit(0);
 	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(limit_ns, 0);
 	assert_int_equal(messages(), 5);
 }
 
-static void the_limit_stands_while_the_daemon_is_away(void **state)
+static void the_limit_stays_while_the_daemon_is_away(void **state)
 {
 	(void)state;
-	say_limit(LIMIT_NS);
+	send_limit(LIMIT_NS);
 	ended = true;
 	assert_int_equal(report_poll(), SECOND);
-	broken = EPIPE;
+	send_error = EPIPE;
 	assert_int_equal(report_poll(), SECOND);
-	dial_error = ECONNREFUSED;
+	open_error = ECONNREFUSED;
 	assert_int_equal(report_poll(), 2 * SECOND);
 	assert_int_equal(limit_ns, LIMIT_NS);
-	broken = dial_error = 0;
+	send_error = open_error = 0;
 	ended = false;
-	say_limit(0); /* the next one knows of none */
+	send_limit(0); /* the next daemon has no limit */
 	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(limit_ns, 0);
 }
 
-/* Who is let go is told so, and finds the connection ended. */
-static void what_was_said_before_the_end_is_heard(void **state)
+/* The daemon lifts the limit of a removed vGPU and closes the connection. */
+static void a_limit_sent_before_the_end_is_received(void **state)
 {
 	(void)state;
-	say_limit(LIMIT_NS);
+	send_limit(LIMIT_NS);
 	assert_int_equal(report_poll(), SECOND);
-	say_limit(0);
+	send_limit(0);
 	ended = true;
-	broken = EPIPE;
+	send_error = EPIPE;
 	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(limit_ns, 0);
 }
 
-static void half_an_answer_ends_with_its_connection(void **state)
+static void a_partial_limit_is_dropped_with_its_connection(void **state)
 {
 	(void)state;
-	say_part(good_answer(LIMIT_NS), FPS_LIMIT_BYTES - 8);
+	send_part(good_message(LIMIT_NS), FPS_LIMIT_BYTES - 8);
 	assert_int_equal(report_poll(), SECOND);
-	broken = EPIPE;
+	send_error = EPIPE;
 	assert_int_equal(report_poll(), SECOND);
-	broken = 0;
-	memcpy(said, "max-end.", 8);
-	said_bytes = 8;
+	send_error = 0;
+	memcpy(incoming, "max-end.", 8);
+	n_incoming = 8;
 	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(limit_ns, 0);
-	say_limit(1000000);
+	send_limit(1000000);
 	assert_int_equal(report_poll(), SECOND);
 	assert_int_equal(limit_ns, 1000000);
 }
 
-static void who_answers_without_end_takes_no_more_of_our_time(void **state)
+static void limits_per_poll_are_bounded(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(said) / FPS_LIMIT_BYTES; i++)
-		say_limit(LIMIT_NS + i);
+	for (size_t i = 0; i < sizeof(incoming) / FPS_LIMIT_BYTES; i++)
+		send_limit(LIMIT_NS + i);
 	assert_int_equal(report_poll(), SECOND);
-	assert_int_equal(limit_ns, LIMIT_NS + ANSWERS_AT_ONCE - 1);
-	assert_int_equal(said_bytes, sizeof(said) - ANSWERS_AT_ONCE * FPS_LIMIT_BYTES);
+	assert_int_equal(limit_ns, LIMIT_NS + LIMITS_PER_POLL - 1);
+	assert_int_equal(n_incoming, sizeof(incoming) - LIMITS_PER_POLL * FPS_LIMIT_BYTES);
 	assert_int_equal(messages(), 1);
 }
 
-static void a_port_is_not_read(void **state)
+static void a_port_is_never_read(void **state)
 {
 	(void)state;
-	say_limit(LIMIT_NS);
+	send_limit(LIMIT_NS);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(report_poll(), SECOND);
-	assert_int_equal(said_bytes, FPS_LIMIT_BYTES);
+	assert_int_equal(n_incoming, FPS_LIMIT_BYTES);
 	assert_int_equal(limit_ns, 0);
 }
 
@@ -570,28 +570,28 @@ static void a_port_is_not_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		VSOCK(a_message_a_second_says_all_that_was_drawn),
-		VSOCK(half_a_message_is_completed_before_the_next),
-		VSOCK(a_message_that_has_not_begun_is_made_anew),
-		VSOCK(a_new_connection_begins_with_a_whole_message),
-		VSOCK(a_connection_may_take_its_time),
-		VSOCK(who_finds_no_way_waits_longer_and_longer),
-		VSOCK(a_connection_that_is_lost_at_once_was_no_success),
-		VSOCK(what_has_become_the_programs_is_left_alone),
-		PORT(a_port_is_open_for_a_message_alone),
-		PORT(a_port_that_is_taken_or_that_nobody_reads_is_tried_again),
-		PORT(half_a_message_keeps_the_port_open),
-		VSOCK(a_child_is_a_program_of_its_own),
-		VSOCK(counts_do_not_wrap_where_the_pages_do),
-		VSOCK(the_last_counts_are_sent_at_the_end),
-		PORT(the_last_counts_are_sent_at_the_end),
-		VSOCK(the_end_sends_nothing_behind_half_a_message),
-		VSOCK(the_daemons_limit_comes_and_goes),
-		VSOCK(the_limit_stands_while_the_daemon_is_away),
-		VSOCK(what_was_said_before_the_end_is_heard),
-		VSOCK(half_an_answer_ends_with_its_connection),
-		VSOCK(who_answers_without_end_takes_no_more_of_our_time),
-		PORT(a_port_is_not_read),
+		VSOCK(a_message_a_second_reports_all_counters),
+		VSOCK(a_partial_message_is_completed_before_the_next),
+		VSOCK(a_message_not_yet_started_is_replaced),
+		VSOCK(a_new_connection_starts_with_a_complete_message),
+		VSOCK(a_pending_connection_is_polled),
+		VSOCK(failed_attempts_back_off_to_8_s),
+		VSOCK(a_connection_lost_at_once_counts_as_failed),
+		VSOCK(a_reused_fd_number_is_left_alone),
+		PORT(a_port_is_open_only_for_one_message),
+		PORT(a_busy_or_full_port_is_retried),
+		PORT(a_partial_message_keeps_the_port_open),
+		VSOCK(a_forked_child_reports_as_a_new_program),
+		VSOCK(counters_do_not_wrap_when_the_page_does),
+		VSOCK(the_last_counters_are_sent_at_exit),
+		PORT(the_last_counters_are_sent_at_exit),
+		VSOCK(exit_sends_nothing_after_a_partial_message),
+		VSOCK(the_limit_is_set_changed_and_lifted),
+		VSOCK(the_limit_stays_while_the_daemon_is_away),
+		VSOCK(a_limit_sent_before_the_end_is_received),
+		VSOCK(a_partial_limit_is_dropped_with_its_connection),
+		VSOCK(limits_per_poll_are_bounded),
+		PORT(a_port_is_never_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

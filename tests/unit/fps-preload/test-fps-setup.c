@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What GOVER_FPS may say, and that all else is quietly off. */
+/* GOVER_FPS is parsed strictly; any invalid value turns counting off. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "fps-preload/pace.c"
 #include "fps-preload/setup.c"
 
-static void every_way_is_read_strictly(void **state)
+static void every_transport_is_parsed_strictly(void **state)
 {
 	static const struct {
 		const char *text;
@@ -82,7 +82,7 @@ static void the_daemons_socket_is_the_default(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_way_is_read_strictly),
+		cmocka_unit_test(every_transport_is_parsed_strictly),
 		cmocka_unit_test(the_daemons_socket_is_the_default),
 	};
 
