@@ -39,8 +39,8 @@ static ssize_t fake_recv(int fd, void *bytes, size_t size, int flags);
 static struct fps_page page_of_test;
 static int opens, open_error; /* 0: opened at once */
 static int connect_error;
-static size_t room;    /* bytes that the channel takes before it is full */
-static int send_error; /* an errno of the channel */
+static size_t room; /* bytes until the channel is full */
+static int send_error;
 static int last_fd;
 static char sent_bytes[64 * FPS_MESSAGE_BYTES];
 static size_t n_sent;
