@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a bug report tells of this machine. */
+/* Facts about this host. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,22 +13,15 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "gover-ctl/support/host.h"
+#include "gover-ctl/field.h"
 #include "gover-d/config/config.h"
 
 #define JOURNAL_LINES 1000
 #define FILE_MAX      (64 * 1024)
 #define UNIT	      "gover-d.service"
+#define SILENCE_ID    "66ff3076e01d42d9b29c16ac3624a78b" /* see dist/gover.catalog */
 
-static int close_text(FILE *stream, char **text, struct err *reterr)
-{
-	if (fclose(stream) == 0)
-		return 0;
-	free(*text);
-	*text = NULL;
-	return err_fail(reterr, ENOMEM, "out of memory");
-}
-
-/* Lines of a file that begin with one of @keys; all without keys. */
+/* The lines of a file that begin with one of @keys; NULL: all lines. */
 static void put_file(FILE *out, const char *path, const char *const *keys)
 {
 	CLEANUP_FREE char *text = NULL;
@@ -69,69 +62,82 @@ int support_host_system(char **ret_text, struct err *reterr)
 	put_file(out, "/proc/loadavg", NULL);
 	put_file(out, "/sys/fs/cgroup/cgroup.controllers", NULL);
 	put_file(out, "/proc/modules", modules);
-	return close_text(out, ret_text, reterr);
+	return fclose(out) == 0 ? 0 : err_fail(reterr, ENOMEM, "out of memory");
 }
 
-static void put_entry(FILE *out, sd_journal *journal)
+static json_t *encode_entry(sd_journal *journal)
 {
+	static const char *const fields[][2] = {
+		{"MESSAGE", "message"},	      {"PRIORITY", "priority"},
+		{"MESSAGE_ID", "message_id"}, {"GOVER_GPU", "gpu"},
+		{"GOVER_VGPU", "vgpu"},	      {"GOVER_VM", "vm"},
+		{"GOVER_ALERT", "alert"},     {"GOVER_DECISION", "decision"},
+	};
+	json_t *entry = json_object();
 	char when[64] = "";
-	const void *data;
 	uint64_t time_us = 0;
 	time_t seconds;
 	struct tm tm;
-	size_t length;
-	const size_t prefix = strlen("MESSAGE=");
 
-	if (sd_journal_get_data(journal, "MESSAGE", &data, &length) < 0 || length < prefix)
-		return;
 	(void)sd_journal_get_realtime_usec(journal, &time_us);
 	seconds = (time_t)(time_us / 1000000);
 	if (gmtime_r(&seconds, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	fprintf(out, "%s %.*s\n", when, (int)(length - prefix), (const char *)data + prefix);
+	(void)json_object_set_new(entry, "time", json_string(when));
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		const size_t prefix = strlen(fields[i][0]) + 1;
+		const void *data;
+		size_t length;
+
+		if (sd_journal_get_data(journal, fields[i][0], &data, &length) == 0)
+			(void)json_object_set_new(
+				entry, fields[i][1],
+				json_stringn((const char *)data + prefix, length - prefix));
+	}
+	/* It ends with the operator's reason: free text whose names are unknown. */
+	if (strcmp(field_text(entry, "message_id"), SILENCE_ID) == 0)
+		(void)json_object_del(entry, "message");
+	return entry;
 }
 
-/* Goes back so far and reads on to the end. Returns how many entries there were. */
-static int put_journal(FILE *out, sd_journal *journal)
+/* Returns the number of entries, or a negative errno. */
+static int read_journal(sd_journal *journal, json_t *entries)
 {
-	int n = 0, r = sd_journal_add_match(journal, "_SYSTEMD_UNIT=" UNIT, 0);
+	int r = sd_journal_add_match(journal, "_SYSTEMD_UNIT=" UNIT, 0);
 
 	if (r >= 0)
 		r = sd_journal_seek_tail(journal);
 	if (r >= 0)
 		r = sd_journal_previous_skip(journal, JOURNAL_LINES);
-	while (r > 0) {
-		put_entry(out, journal);
-		n++;
-		r = sd_journal_next(journal);
-	}
-	return r < 0 ? r : n;
+	for (; r > 0; r = sd_journal_next(journal))
+		(void)json_array_append_new(entries, encode_entry(journal));
+	return r < 0 ? r : (int)json_array_size(entries);
 }
 
-int support_host_journal(char **ret_text, struct err *reterr)
+int support_host_journal(json_t **ret_entries, struct err *reterr)
 {
 	sd_journal *journal;
-	size_t length;
-	FILE *out;
+	json_t *entries;
 	int n, r = sd_journal_open(&journal, SD_JOURNAL_LOCAL_ONLY | SD_JOURNAL_SYSTEM);
 
 	if (r < 0)
-		return err_fail(reterr, -r, "the journal cannot be opened: %s", strerror(-r));
-	out = open_memstream(ret_text, &length);
-	n = out ? put_journal(out, journal) : -ENOMEM;
+		return err_fail(reterr, -r, "journal: cannot be opened: %s", strerror(-r));
+	entries = json_array();
+	n = read_journal(journal, entries);
 	sd_journal_close(journal);
-	r = out ? close_text(out, ret_text, reterr) : err_fail(reterr, ENOMEM, "out of memory");
-	if (r < 0 || n > 0)
-		return r;
-	free(*ret_text);
+	if (n > 0) {
+		*ret_entries = entries;
+		return 0;
+	}
+	json_decref(entries);
 	if (n < 0)
-		return err_fail(reterr, -n, "the journal cannot be read: %s", strerror(-n));
+		return err_fail(reterr, -n, "journal: cannot be read: %s", strerror(-n));
 	return err_fail(reterr, ENODATA,
-			"the journal has nothing of " UNIT " that you may read (root may, and "
-			"members of systemd-journal)");
+			"journal: no readable entry of " UNIT " (readable by root and by members "
+			"of systemd-journal)");
 }
 
-/* What stands behind --config on the command line of @pid. "": nothing, or it cannot be read. */
+/* The argument of --config on the command line of @pid; "": none, or unreadable. */
 static void config_of(long pid, char path[PATH_MAX])
 {
 	char name[64], line[PATH_MAX];
@@ -147,8 +153,7 @@ static void config_of(long pid, char path[PATH_MAX])
 	n = fread(line, 1, sizeof(line) - 1, file);
 	line[n] = '\0';
 	fclose(file);
-	if (!strstr(line,
-		    "gover-d")) /* its number is another program's by now, or of another host */
+	if (!strstr(line, "gover-d")) /* the pid was reused, or belongs to another host */
 		return;
 	for (const char *word = line; word < line + n; word += strlen(word) + 1) {
 		if (next || strncmp(word, "--config=", 9) == 0)
@@ -157,34 +162,81 @@ static void config_of(long pid, char path[PATH_MAX])
 	}
 }
 
-static void put_fault(void *userdata, const char *file, int line, const char *text)
+static void add_fault(void *userdata, const char *file, int line, const char *text)
 {
-	fprintf(userdata, "# fault: %s:%d: %s\n", file ? file : "", line, text);
+	(void)json_array_append_new(userdata, json_pack("{s:s, s:i, s:s}", "file", file ? file : "",
+							"line", line, "fault", text));
 }
 
-int support_host_config(long pid, char **ret_text, struct err *reterr)
+/* The lines of config_print() as objects: "[gpu gpu0]" becomes {"section": "gpu", "gpu": "gpu0"}.
+ */
+static int encode_config(const struct config *config, json_t *sections)
+{
+	CLEANUP_FREE char *text = NULL;
+	char *rest = NULL, key[64], value[512];
+	json_t *section = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
+	if (!out)
+		return -ENOMEM;
+	config_print(config, out);
+	if (fclose(out) != 0)
+		return -ENOMEM;
+	for (const char *line = strtok_r(text, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		int n = sscanf(line, "[%63[a-z] %511[^]]", key, value);
+		const char *set = strstr(line, " =");
+
+		if (n > 0) {
+			section = json_pack("{s:s}", "section", key);
+			(void)json_array_append_new(sections, section);
+		}
+		if (n == 2)
+			(void)json_object_set_new(section, key, json_string(value));
+		else if (set && sscanf(line, "%63[a-z0-9_]", key) == 1)
+			(void)json_object_set_new(section, key, json_string(set[2] ? set + 3 : ""));
+	}
+	return 0;
+}
+
+static json_t *read_state(const char *state_dir)
+{
+	static const char *const files[] = {"contracts.json", "tokens.json"};
+	json_t *state = json_array();
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		char path[PATH_MAX];
+
+		snprintf(path, sizeof(path), "%.160s/%s", state_dir, files[i]);
+		(void)json_array_append_new(state, json_load_file(path, 0, NULL));
+	}
+	return state;
+}
+
+int support_host_config(long pid, json_t **ret_sections, json_t **ret_state, struct err *reterr)
 {
 	CLEANUP_FREE struct config *config = malloc(sizeof(*config));
+	json_t *sections = json_array();
 	char path[PATH_MAX];
 	const char *named;
-	size_t length;
-	FILE *out = open_memstream(ret_text, &length);
 	struct err err;
+	int r = config ? 0 : -ENOMEM;
 
-	if (!config || !out) {
-		if (out)
-			fclose(out);
-		return err_fail(reterr, ENOMEM, "out of memory");
-	}
 	config_of(pid, path);
 	named = path[0] ? path : NULL;
-	config_default(config);
-	fprintf(out, "# As the files say it now, from %s; live changes are in policy.json.\n",
-		named ? named : CONFIG_PATH_DEFAULT);
-	if (config_load(config, named, &err) == 0)
-		config_print(config, out);
-	else
+	if (config)
+		config_default(config);
+	if (r == 0 && config_load(config, named, &err) == 0) {
+		r = encode_config(config, sections);
+		*ret_state = read_state(config->state_dir);
+	} else if (r == 0) {
 		(void)config_find_faults(
-			named, &(struct config_faults){.userdata = out, .fault = put_fault});
-	return close_text(out, ret_text, reterr);
+			named, &(struct config_faults){.userdata = sections, .fault = add_fault});
+	}
+	if (r == 0)
+		*ret_sections = sections;
+	else
+		json_decref(sections);
+	return r == 0 ? 0 : err_fail(reterr, ENOMEM, "out of memory");
 }

@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* What a bug report tells of this machine, in texts of lines. Looks and asks only; must never tell
- * the machine's name, which the caller learns to take out. */
+/* Collects information about this host for a bug report. Read-only. The results contain names and
+ * secrets: the caller redacts them. */
 #ifndef GOVER_CTL_SUPPORT_HOST_H
 #define GOVER_CTL_SUPPORT_HOST_H
 
+#include <jansson.h>
+
 #include "base/err.h"
 
-/* Each: the caller frees *ret_text. 0, or a negative errno with a sentence that says why there is
- * none. */
+/* All return 0, or a negative errno with a reason; the caller frees the result. */
 
-/* Kernel, system, processors, memory, control groups. */
+/* Kernel, operating system, processors, memory and control groups. */
 int support_host_system(char **ret_text, struct err *reterr);
-/* The last lines of gover-d in the journal. */
-int support_host_journal(char **ret_text, struct err *reterr);
-/* The configuration as its files say it now, with the defaults; of the daemon @pid the file it was
- * started with, 0: that of /etc. What is wrong with it, where it cannot be read. */
-int support_host_config(long pid, char **ret_text, struct err *reterr);
+
+/* The last entries of gover-d in the journal: objects of the fields on an allow-list. */
+int support_host_journal(json_t **ret_entries, struct err *reterr);
+
+/*
+ * The configuration as its files define it now, with the defaults: an array of one object for each
+ * section, or of the faults in them. @pid: the daemon, whose command line names the file; 0: the
+ * default file. *ret_state: the documents in the state directory that contain names, as far as they
+ * are readable.
+ */
+int support_host_config(long pid, json_t **ret_sections, json_t **ret_state, struct err *reterr);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Names and secrets taken out. In doubt it takes out too much. */
+/* Pseudonyms for names and addresses, and removal of secrets. */
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <regex.h>
@@ -10,33 +11,59 @@
 #include "base/cleanup.h"
 #include "gover-ctl/support/redact.h"
 
-#define REMOVED "REDACTED"
+#define REMOVED	      "REDACTED"
+#define NAME_TEXT_MAX 256
 
-/* What is a secret by its form: what group 1 matches stays, the rest is removed. */
-static const char *const secrets[] = {
-	/* user information of a URL */
-	"([a-z][a-z0-9+.-]*://)[^][:space:]\"'<>]*@",
-	/* path and query of one: webhooks carry their key there */
-	"(https?://[^][:space:]\"'<>/?]+[/?])[^][:space:]\"'<>]+",
-	/* the same where the URL is none */
-	"(webhook[[:space:]]*=[[:space:]]*)[^\n]+",
-	/* our own tokens, wherever they stand */
-	"(gvr_)[A-Za-z0-9_-]+",
-	"(bearer[[:space:]]+)[^[:space:]\"']+",
-	"(basic[[:space:]]+)[A-Za-z0-9+/]{8,}=*",
-	/* the log on a label that is not understood */
-	"(: label )[^\n]+",
-	/* KEY = VALUE; stays the last: is_secret_key() asks it */
-	"([a-z0-9_-]*(token|secret|passwd|password|api_?key|credential)[a-z0-9_-]*[\"']?[[:space:]]"
-	"*[=:]"
-	"[[:space:]]*[\"']?)[^[:space:]\"',;]+",
+static const char *const kind_names[REDACT_KINDS] = {
+	[REDACT_VM] = "vm",	    [REDACT_VGPU] = "vgpu",   [REDACT_GPU] = "gpu",
+	[REDACT_FLAVOR] = "flavor", [REDACT_TOKEN] = "token", [REDACT_LABEL] = "label",
+	[REDACT_VALUE] = "value",   [REDACT_HOST] = "host",   [REDACT_PATH] = "path",
+	[REDACT_ADDRESS] = "addr",
 };
+
+/* Members of JSON documents and keys of the configuration that contain a name. */
+static const struct {
+	const char *key, *sibling; /* @sibling: only in objects that have this member too */
+	enum redact_kind kind;
+} name_keys[] = {
+	{"vm", NULL, REDACT_VM},	 {"vgpu", NULL, REDACT_VGPU},
+	{"donor", NULL, REDACT_VGPU},	 {"id", NULL, REDACT_VGPU},
+	{"gpu", NULL, REDACT_GPU},	 {"name", "backend", REDACT_GPU},
+	{"flavor", NULL, REDACT_FLAVOR}, {"name", "scope", REDACT_TOKEN},
+	{"on_alert", NULL, REDACT_PATH}, {"on_migrate", NULL, REDACT_PATH},
+	{"on_offer", NULL, REDACT_PATH}, {"tls_certificate", NULL, REDACT_PATH},
+	{"tls_key", NULL, REDACT_PATH},
+};
+
+/* Forms of secrets and addresses: group 1 is kept, the rest of the match is replaced. */
+static const struct {
+	const char *text;
+	bool address;
+} patterns[] = {
+	/* KEY = VALUE; the first row, because is_secret_key() uses it */
+	{"([a-z0-9_-]*(token|secret|passwd|password|api_?key|credential)[a-z0-9_-]*[\"']?"
+	 "[[:space:]]*[=:][[:space:]]*[\"']?)[^[:space:]\"',;]+",
+	 false},
+	/* user information of a URL */
+	{"([a-z][a-z0-9+.-]*://)[^][:space:]\"'<>]*@", false},
+	/* path and query of a URL: webhooks have their key there */
+	{"(https?://[^][:space:]\"'<>/?]+[/?])[^][:space:]\"'<>]+", false},
+	/* the same if the value is not a valid URL */
+	{"(webhook[[:space:]]*=[[:space:]]*)[^\n]+", false},
+	{"(gvr_)[A-Za-z0-9_-]+", false}, /* the tokens of gover-d */
+	{"(bearer[[:space:]]+)[^[:space:]\"']+", false},
+	{"(basic[[:space:]]+)[A-Za-z0-9+/]{8,}=*", false},
+	{"([a-z]://([^][:space:]\"'<>/?]*@)?)[^]@[:space:]\"'<>/?]+", true}, /* host of a URL */
+	{"(^|[^0-9a-z.])[0-9]{1,3}(\\.[0-9]{1,3}){3}", true},
+	{"(^|[^0-9a-z.:])[0-9a-f]*:[0-9a-f]*:[0-9a-f.:]*", true},
+};
+#define URL_HOST 7 /* the only address that need not be numeric */
 
 struct name {
 	char *text, *pseudonym;
 	size_t length;
 	enum redact_kind kind;
-	bool weak; /* a word that stands for other things too */
+	bool digits; /* only digits: text may contain the same number */
 };
 
 struct redact {
@@ -44,9 +71,14 @@ struct redact {
 	struct name *names; /* the longest first */
 	size_t n;
 	int counts[REDACT_KINDS];
-	regex_t patterns[ARRAY_SIZE(secrets)];
+	regex_t patterns[ARRAY_SIZE(patterns)];
 	size_t n_patterns;
 };
+
+const char *redact_kind_name(enum redact_kind kind)
+{
+	return kind_names[kind];
+}
 
 struct redact *redact_new(bool names)
 {
@@ -55,8 +87,8 @@ struct redact *redact_new(bool names)
 	if (!redact)
 		return NULL;
 	redact->names_too = names;
-	for (size_t i = 0; i < ARRAY_SIZE(secrets); i++) {
-		if (regcomp(&redact->patterns[i], secrets[i], REG_EXTENDED | REG_ICASE) != 0)
+	for (size_t i = 0; i < ARRAY_SIZE(patterns); i++) {
+		if (regcomp(&redact->patterns[i], patterns[i].text, REG_EXTENDED | REG_ICASE) != 0)
 			return redact_free(redact);
 		redact->n_patterns++;
 	}
@@ -78,68 +110,74 @@ struct redact *redact_free(struct redact *redact)
 	return NULL;
 }
 
-static const struct name *find(const struct redact *redact, const char *text)
-{
-	for (size_t i = 0; i < redact->n; i++)
-		if (strcmp(redact->names[i].text, text) == 0)
-			return &redact->names[i];
-	return NULL;
-}
-
-static bool is_weak(enum redact_kind kind, const char *name)
-{
-	size_t length = strlen(name);
-
-	return kind == REDACT_LABEL || length < 3 || strspn(name, "0123456789.,:+-") == length;
-}
-
-int redact_learn(struct redact *redact, enum redact_kind kind, const char *name)
-{
-	static const char *const prefixes[] = {
-		[REDACT_VM] = "vm",	  [REDACT_VGPU] = "vgpu", [REDACT_LABEL] = "label",
-		[REDACT_VALUE] = "value", [REDACT_HOST] = "host",
-	};
-	struct name *names, fresh = {.length = strlen(name), .kind = kind};
-	size_t at = 0;
-
-	if (!redact->names_too || !name[0] || find(redact, name))
-		return 0;
-	names = realloc(redact->names, (redact->n + 1) * sizeof(*names));
-	if (!names)
-		return -ENOMEM;
-	redact->names = names;
-	fresh.weak = is_weak(kind, name);
-	fresh.text = strdup(name);
-	if (asprintf(&fresh.pseudonym, "%s-%d", prefixes[kind], redact->counts[kind] + 1) < 0)
-		fresh.pseudonym = NULL;
-	if (!fresh.text || !fresh.pseudonym) {
-		free(fresh.text);
-		free(fresh.pseudonym);
-		return -ENOMEM;
-	}
-	redact->counts[kind]++;
-	while (at < redact->n && names[at].length >= fresh.length)
-		at++;
-	memmove(names + at + 1, names + at, (redact->n - at) * sizeof(*names));
-	names[at] = fresh;
-	redact->n++;
-	return 0;
-}
-
 int redact_count(const struct redact *redact, enum redact_kind kind)
 {
 	return redact->counts[kind];
 }
 
-/* Which kind of name the member @key of an object is. REDACT_KINDS: none. */
+/* --- learning --- */
+
+static const char *pseudonym_of(const struct redact *redact, const char *text)
+{
+	for (size_t i = 0; i < redact->n; i++)
+		if (strcmp(redact->names[i].text, text) == 0)
+			return redact->names[i].pseudonym;
+	return NULL;
+}
+
+int redact_learn(struct redact *redact, enum redact_kind kind, const char *text)
+{
+	struct name *names, name = {.length = strlen(text), .kind = kind};
+	size_t at = 0;
+
+	if (!redact->names_too || !text[0] || pseudonym_of(redact, text))
+		return 0;
+	names = realloc(redact->names, (redact->n + 1) * sizeof(*names));
+	if (!names)
+		return -ENOMEM;
+	redact->names = names;
+	name.digits = strspn(text, "0123456789") == name.length;
+	name.text = strdup(text);
+	if (asprintf(&name.pseudonym, "%s-%d", kind_names[kind], redact->counts[kind] + 1) < 0)
+		name.pseudonym = NULL;
+	if (!name.text || !name.pseudonym) {
+		free(name.text);
+		free(name.pseudonym);
+		return -ENOMEM;
+	}
+	redact->counts[kind]++;
+	while (at < redact->n && names[at].length >= name.length)
+		at++;
+	memmove(names + at + 1, names + at, (redact->n - at) * sizeof(*names));
+	names[at] = name;
+	redact->n++;
+	return 0;
+}
+
+/* REDACT_KINDS: the member @key of @object contains no name. */
 static enum redact_kind kind_of(const char *key, const json_t *object)
 {
-	if (strcmp(key, "vm") == 0)
-		return REDACT_VM;
-	if (strcmp(key, "vgpu") == 0 || strcmp(key, "donor") == 0 ||
-	    (strcmp(key, "id") == 0 && json_object_get(object, "initial_cap_pct")))
-		return REDACT_VGPU;
+	for (size_t i = 0; i < ARRAY_SIZE(name_keys); i++)
+		if (strcmp(key, name_keys[i].key) == 0 &&
+		    (!name_keys[i].sibling || json_object_get(object, name_keys[i].sibling)))
+			return name_keys[i].kind;
 	return REDACT_KINDS;
+}
+
+/* The names in a row of the audit: of the caller's token, and in the path of the request. */
+static int learn_audit(struct redact *redact, const char *key, const char *text)
+{
+	char collection[16] = "", name[NAME_TEXT_MAX];
+
+	if (strcmp(key, "who") == 0 && sscanf(text, "token %255s", name) == 1)
+		return redact_learn(redact, REDACT_TOKEN, name);
+	if (strcmp(key, "path") != 0 ||
+	    sscanf(text, "/v1/%15[a-z]/%255[^/?]", collection, name) != 2)
+		return 0;
+	return strcmp(collection, "vgpus") == 0	   ? redact_learn(redact, REDACT_VGPU, name)
+	       : strcmp(collection, "gpus") == 0   ? redact_learn(redact, REDACT_GPU, name)
+	       : strcmp(collection, "tokens") == 0 ? redact_learn(redact, REDACT_TOKEN, name)
+						   : 0;
 }
 
 static int learn_labels(struct redact *redact, json_t *labels)
@@ -163,9 +201,10 @@ static int learn_member(struct redact *redact, const json_t *object, const char 
 
 	if (strcmp(key, "labels") == 0)
 		return learn_labels(redact, value);
-	if (kind != REDACT_KINDS && json_is_string(value))
-		return redact_learn(redact, kind, json_string_value(value));
-	return redact_learn_json(redact, value);
+	if (!json_is_string(value))
+		return redact_learn_json(redact, value);
+	return kind != REDACT_KINDS ? redact_learn(redact, kind, json_string_value(value))
+				    : learn_audit(redact, key, json_string_value(value));
 }
 
 int redact_learn_json(struct redact *redact, json_t *json)
@@ -186,87 +225,20 @@ int redact_learn_json(struct redact *redact, json_t *json)
 	return r;
 }
 
-/* --- texts --- */
-
-/* What follows the words vGPU and VM in sentences and is no name. */
-static const char *const no_names[] = {
-	"a",	 "and",	   "any",    "are",   "as",    "at",   "away",	"between",
-	"can",	 "cannot", "counts", "did",   "does",  "had",  "has",	"in",
-	"is",	 "it",	   "its",    "just",  "may",   "must", "needs", "needed",
-	"nor",	 "not",	   "of",     "on",    "only",  "or",   "read",	"scheduler",
-	"seen",	 "should", "take",   "taken", "that",  "the",  "then",	"to",
-	"wants", "was",	   "when",   "which", "whose", "will", "with",	"would",
-};
-
-static int learn_word(struct redact *redact, enum redact_kind kind, const char *text)
-{
-	size_t length = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-				     "0123456789._-");
-	char word[256];
-
-	while (length > 0 && strchr(".-", text[length - 1]))
-		length--;
-	if (length == 0 || length >= sizeof(word))
-		return 0;
-	memcpy(word, text, length);
-	word[length] = '\0';
-	for (size_t i = 0; i < ARRAY_SIZE(no_names); i++)
-		if (strcmp(word, no_names[i]) == 0)
-			return 0;
-	return redact_learn(redact, kind, word);
-}
-
-/* "NAME 40 -> 35 %": whose cap moves; @arrow is within @text. */
-static int learn_moved(struct redact *redact, const char *text, const char *arrow)
-{
-	const char *at = arrow;
-
-	while (at > text && isdigit((unsigned char)at[-1]))
-		at--;
-	if (at == arrow || at == text || at[-1] != ' ')
-		return 0;
-	at--;
-	while (at > text && !strchr(" ,:\n", at[-1]))
-		at--;
-	return learn_word(redact, REDACT_VGPU, at);
-}
-
-int redact_learn_text(struct redact *redact, const char *text)
-{
-	static const struct {
-		const char *word;
-		enum redact_kind kind;
-	} words[] = {{"vGPU ", REDACT_VGPU}, {"VM ", REDACT_VM}};
-	int r = 0;
-
-	for (const char *at = strstr(text, " -> "); at && r == 0; at = strstr(at + 1, " -> "))
-		r = learn_moved(redact, text, at);
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		for (const char *at = strstr(text, words[i].word); at && r == 0;
-		     at = strstr(at, words[i].word)) {
-			at += strlen(words[i].word);
-			r = learn_word(redact, words[i].kind, at);
-		}
-	return r;
-}
+/* --- text --- */
 
 static bool in_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
-/* Does what stands before @at say that a name follows? */
-static bool is_announced(const char *text, const char *at)
+/* True if the digits from @at to @end are a part of a decimal number or of a time, or the value of
+ * a metric. */
+static bool in_number(const char *text, const char *at, const char *end)
 {
-	static const char *const before[] = {"\"", "'", "=", "vGPU ", "VM ", "vm "};
-
-	for (size_t i = 0; i < ARRAY_SIZE(before); i++) {
-		size_t length = strlen(before[i]);
-
-		if ((size_t)(at - text) >= length && strncmp(at - length, before[i], length) == 0)
-			return true;
-	}
-	return false;
+	return (at - text >= 2 && at[-2] == '}') ||
+	       (at - text >= 2 && strchr(".:-", at[-1]) && isdigit((unsigned char)at[-2])) ||
+	       (*end && strchr(".:-", *end) && isdigit((unsigned char)end[1]));
 }
 
 /* The name that begins at @at. NULL: none. */
@@ -276,71 +248,103 @@ static const struct name *name_at(const struct redact *redact, const char *text,
 		return NULL;
 	for (size_t i = 0; i < redact->n; i++) {
 		const struct name *name = &redact->names[i];
+		const char *end = at + name->length;
 
-		if (name->text[0] != at[0] || strncmp(at, name->text, name->length) != 0 ||
-		    in_word(at[name->length]))
-			continue;
-		if (name->kind != REDACT_LABEL && (!name->weak || is_announced(text, at)))
+		/* NAME=" is the name of a metric's label */
+		if (strncmp(at, name->text, name->length) == 0 && !in_word(*end) &&
+		    strncmp(end, "=\"", 2) != 0 &&
+		    !(name->digits && (name->kind == REDACT_VALUE || in_number(text, at, end))))
 			return name;
 	}
 	return NULL;
 }
 
-static char *replace_names(const struct redact *redact, const char *text)
+static void replace_names(const struct redact *redact, const char *text, FILE *out)
 {
-	char *out = NULL;
-	size_t length;
-	FILE *stream = open_memstream(&out, &length);
-
-	if (!stream)
-		return NULL;
 	for (const char *at = text; *at;) {
 		const struct name *name = name_at(redact, text, at);
 
 		if (name)
-			fputs(name->pseudonym, stream);
+			fputs(name->pseudonym, out);
 		else
-			fputc(*at, stream);
+			fputc(*at, out);
 		at += name ? name->length : 1;
 	}
-	if (fclose(stream) == 0)
-		return out;
-	free(out);
-	return NULL;
 }
 
-static char *remove_secrets(const regex_t *pattern, const char *text)
+/* Returns the end of the address from @text to @end; @text itself: it is none. */
+static const char *address_end(size_t pattern, const char *text, const char *end,
+			       char address[NAME_TEXT_MAX])
+{
+	struct in6_addr any;
+
+	while (end > text && strchr(".:", end[-1]))
+		end--;
+	snprintf(address, NAME_TEXT_MAX, "%.*s", (int)(end - text), text);
+	return pattern == URL_HOST || inet_pton(AF_INET, address, &any) == 1 ||
+			       inet_pton(AF_INET6, address, &any) == 1
+		       ? end
+		       : text;
+}
+
+static int replace_matches(struct redact *redact, size_t pattern, const char *text, FILE *out)
 {
 	regmatch_t match[2];
-	char *out = NULL;
-	size_t length;
-	FILE *stream = open_memstream(&out, &length);
-	int flags = 0;
+	int flags = 0, r = 0;
 
-	if (!stream)
-		return NULL;
-	while (regexec(pattern, text, ARRAY_SIZE(match), match, flags) == 0) {
-		bool user = text[match[0].rm_eo - 1] == '@';
+	while (r == 0 &&
+	       regexec(&redact->patterns[pattern], text, ARRAY_SIZE(match), match, flags) == 0) {
+		const char *begin = text + match[1].rm_eo, *end = text + match[0].rm_eo;
+		char address[NAME_TEXT_MAX];
 
-		fwrite(text, 1, (size_t)match[1].rm_eo, stream);
-		fputs(user ? REMOVED "@" : REMOVED, stream);
-		text += match[0].rm_eo;
+		fwrite(text, 1, (size_t)(begin - text), out);
+		text = end;
 		flags = REG_NOTBOL;
+		if (!patterns[pattern].address) {
+			fputs(end[-1] == '@' ? REMOVED "@" : REMOVED, out);
+			continue;
+		}
+		text = address_end(pattern, begin, end, address);
+		if (text > begin) {
+			r = redact_learn(redact, REDACT_ADDRESS, address);
+			fputs(r == 0 ? pseudonym_of(redact, address) : "", out);
+		} else {
+			fwrite(begin, 1, (size_t)(end - begin), out);
+			text = end;
+		}
 	}
-	fputs(text, stream);
-	if (fclose(stream) == 0)
-		return out;
-	free(out);
+	fputs(text, out);
+	return r;
+}
+
+/* One step over @text: all names, or one pattern. */
+static char *pass(struct redact *redact, size_t step, const char *text)
+{
+	char *result = NULL;
+	size_t length;
+	FILE *out = open_memstream(&result, &length);
+	int r = 0;
+
+	if (!out)
+		return NULL;
+	if (step == 0)
+		replace_names(redact, text, out);
+	else
+		r = replace_matches(redact, step - 1, text, out);
+	if (fclose(out) == 0 && r == 0)
+		return result;
+	free(result);
 	return NULL;
 }
 
-/* Names come first: a secret that holds one is then removed with it. */
-char *redact_text(const struct redact *redact, const char *text)
+/* Names come first: a secret that contains one is then removed with it. */
+char *redact_text(struct redact *redact, const char *text)
 {
-	char *now = replace_names(redact, text);
+	char *now = pass(redact, 0, text);
 
 	for (size_t i = 0; now && i < redact->n_patterns; i++) {
-		char *next = remove_secrets(&redact->patterns[i], now);
+		char *next = patterns[i].address && !redact->names_too ? strdup(now)
+								       : pass(redact, i + 1, now);
 
 		free(now);
 		now = next;
@@ -348,91 +352,64 @@ char *redact_text(const struct redact *redact, const char *text)
 	return now;
 }
 
-/* --- answers --- */
+/* --- JSON --- */
 
-static json_t *string_of(const struct redact *redact, const char *text, bool is_name)
+static json_t *redact_string(struct redact *redact, const char *text)
 {
-	const struct name *name = is_name ? find(redact, text) : NULL;
-	CLEANUP_FREE char *redacted = name ? NULL : redact_text(redact, text);
+	const char *pseudonym = pseudonym_of(redact, text);
+	CLEANUP_FREE char *redacted = pseudonym ? NULL : redact_text(redact, text);
 
-	if (name)
-		return json_string(name->pseudonym);
-	return redacted ? json_string(redacted) : NULL;
+	return json_string(pseudonym ? pseudonym : redacted);
 }
 
-static json_t *labels_of(const struct redact *redact, json_t *labels)
-{
-	json_t *copy = json_object(), *value;
-	const char *key;
-
-	json_object_foreach (labels, key, value) {
-		const struct name *name = find(redact, key);
-		const char *text = json_is_string(value) ? json_string_value(value) : "";
-
-		if (json_object_set_new(copy, name ? name->pseudonym : key,
-					string_of(redact, text, true)) < 0) {
-			json_decref(copy);
-			return NULL;
-		}
-	}
-	return copy;
-}
-
-/* Would KEY = VALUE lose its value? */
+/* True if KEY = VALUE would lose its value. */
 static bool is_secret_key(const struct redact *redact, const char *key)
 {
-	const regex_t *pattern = &redact->patterns[redact->n_patterns - 1];
 	char line[128];
 
 	snprintf(line, sizeof(line), "%.100s=x", key);
-	return regexec(pattern, line, 0, NULL, 0) == 0;
+	return regexec(&redact->patterns[0], line, 0, NULL, 0) == 0;
 }
 
-static json_t *object_of(const struct redact *redact, json_t *object)
+static json_t *redact_object(struct redact *redact, json_t *object, bool labels)
 {
-	json_t *copy = json_object(), *value, *fresh;
+	json_t *copy = json_object(), *value;
 	const char *key;
+	int r = 0;
 
 	json_object_foreach (object, key, value) {
-		bool is_name = kind_of(key, object) != REDACT_KINDS;
+		const char *pseudonym = labels ? pseudonym_of(redact, key) : NULL;
+		json_t *fresh = json_is_string(value) && is_secret_key(redact, key)
+					? json_string(REMOVED)
+				: json_is_object(value)
+					? redact_object(redact, value, strcmp(key, "labels") == 0)
+					: redact_json(redact, value);
 
-		if (strcmp(key, "labels") == 0 && json_is_object(value))
-			fresh = labels_of(redact, value);
-		else if (json_is_string(value) && is_secret_key(redact, key))
-			fresh = json_string(REMOVED);
-		else if (json_is_string(value))
-			fresh = string_of(redact, json_string_value(value), is_name);
-		else
-			fresh = redact_json(redact, value);
-		if (json_object_set_new(copy, key, fresh) < 0) {
-			json_decref(copy);
-			return NULL;
-		}
+		r |= json_object_set_new(copy, pseudonym ? pseudonym : key, fresh);
 	}
-	return copy;
+	if (r == 0)
+		return copy;
+	json_decref(copy);
+	return NULL;
 }
 
-static json_t *array_of(const struct redact *redact, const json_t *array)
+json_t *redact_json(struct redact *redact, json_t *json)
 {
-	json_t *copy = json_array(), *value;
+	json_t *copy, *value;
 	size_t i;
+	int r = 0;
 
-	json_array_foreach (array, i, value) {
-		if (json_array_append_new(copy, redact_json(redact, value)) < 0) {
-			json_decref(copy);
-			return NULL;
-		}
-	}
-	return copy;
-}
-
-json_t *redact_json(const struct redact *redact, json_t *json)
-{
 	if (json_is_object(json))
-		return object_of(redact, json);
-	if (json_is_array(json))
-		return array_of(redact, json);
+		return redact_object(redact, json, false);
 	if (json_is_string(json))
-		return string_of(redact, json_string_value(json), true);
-	return json_incref(json);
+		return redact_string(redact, json_string_value(json));
+	if (!json_is_array(json))
+		return json_incref(json);
+	copy = json_array();
+	json_array_foreach (json, i, value)
+		r |= json_array_append_new(copy, redact_json(redact, value));
+	if (r == 0)
+		return copy;
+	json_decref(copy);
+	return NULL;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `support`: one archive for a bug report. All is collected first, then names are learnt from all
- * of it, then each text is redacted: the same name has the same pseudonym everywhere. Must never
- * put a text into the archive that redact.c has not seen.
+ * `support`: one archive for a bug report. All parts are collected first, then names are learned
+ * from all of them, then each part is redacted.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,11 +20,12 @@
 #define PARTS_MAX 24
 
 struct part {
-	const char *name, *what;
+	const char *name; /* NULL: not in the archive, only to learn names from */
+	const char *what;
 	json_t *json; /* or */
 	char *text;
-	char why[ERR_MSG_MAX]; /* neither: it is left out */
-	size_t length;	       /* as it was written */
+	char why[ERR_MSG_MAX]; /* neither: the reason why it is left out */
+	size_t length;	       /* as written */
 };
 
 struct support {
@@ -33,23 +33,26 @@ struct support {
 	struct redact *redact;
 	struct part parts[PARTS_MAX];
 	size_t n_parts;
-	bool names; /* become pseudonyms */
+	bool names; /* are replaced by pseudonyms */
 	bool reached;
 	int64_t now_s;
 };
 
 static const struct question {
 	const char *name, *path, *what;
-	bool text;
+	bool text; /* the answer is not JSON */
 } questions[] = {
-	{"status.json", "/v1/host", "the daemon at a glance", false},
-	{"gpus.json", "/v1/gpus", "its GPUs", false},
-	{"vgpus.json", "/v1/vgpus", "its vGPUs", false},
-	{"alerts.json", "/v1/alerts?all=true", "what is and was wrong", false},
-	{"decisions.json", "/v1/decisions?limit=1000", "what it decided lately, and why", false},
-	{"offers.json", "/v1/offers?all=true", "what it offered", false},
-	{"policy.json", "/v1/policy", "parameters in force, and those of the files", false},
-	{"metrics.txt", "/metrics", "what Prometheus is told", true},
+	{"status.json", "/v1/host", "status of the daemon", false},
+	{"gpus.json", "/v1/gpus", "GPUs", false},
+	{"vgpus.json", "/v1/vgpus", "vGPUs", false},
+	{"alerts.json", "/v1/alerts?all=true", "active and cleared alerts", false},
+	{"decisions.json", "/v1/decisions?limit=1000", "latest decisions with their reasons",
+	 false},
+	{"offers.json", "/v1/offers?all=true", "offers", false},
+	{"policy.json", "/v1/policy", "parameters in force and in the files", false},
+	{"metrics.txt", "/metrics", "metrics for Prometheus", true},
+	{NULL, "/v1/tokens", NULL, false}, /* the caller may lack the right to read these */
+	{NULL, "/v1/audit?limit=1000", NULL, false},
 };
 
 static struct part *add_part(struct support *support, const char *name, const char *what)
@@ -59,6 +62,16 @@ static struct part *add_part(struct support *support, const char *name, const ch
 	part->name = name;
 	part->what = what;
 	return part;
+}
+
+static bool is_included(const struct part *part)
+{
+	return part->name && !part->why[0];
+}
+
+static bool is_left_out(const struct part *part)
+{
+	return part->name && part->why[0];
 }
 
 static void ask(struct support *support, const struct question *question)
@@ -87,13 +100,13 @@ static const json_t *host_of(const struct support *support)
 	return support->parts[0].json;
 }
 
-static void tell_version(struct support *support)
+static void add_version(struct support *support)
 {
-	struct part *part = add_part(support, "version.txt", "which gover this is");
+	struct part *part = add_part(support, "version.txt", "versions of gover-ctl and gover-d");
 	const char *daemon = field_text(host_of(support), "version");
 
 	if (asprintf(&part->text, "gover-ctl %s\ngover-d %s\n", GOVER_VERSION,
-		     daemon[0] ? daemon : "was not reached") < 0)
+		     daemon[0] ? daemon : "not reached") < 0)
 		part->text = NULL;
 }
 
@@ -105,20 +118,19 @@ static void collect(struct support *support)
 
 	for (size_t i = 0; i < ARRAY_SIZE(questions); i++)
 		ask(support, &questions[i]);
-	tell_version(support);
-	part = add_part(support, "doctor.json", "what this host has and lacks");
+	add_version(support);
+	part = add_part(support, "doctor.json", "requirements that this host meets or misses");
 	part->json = doctor_report(client_address(support->ctl->client), host_of(support),
 				   support->parts[0].why);
-	part = add_part(support, "config.txt", "the configuration with its defaults");
+	part = add_part(support, "config.json", "configuration with its defaults");
 	pid = field_number(host_of(support), "pid");
-	if (support_host_config(pid > 0 ? (long)pid : 0, &part->text, &err) < 0)
+	if (support_host_config(pid > 0 ? (long)pid : 0, &part->json,
+				&add_part(support, NULL, NULL)->json, &err) < 0)
 		snprintf(part->why, sizeof(part->why), "%s", err.msg);
-	part = add_part(support, "journal.txt", "the last lines of gover-d in the journal");
-	if (support_host_journal(&part->text, &err) < 0) {
+	part = add_part(support, "journal.json", "last journal entries of gover-d");
+	if (support_host_journal(&part->json, &err) < 0)
 		snprintf(part->why, sizeof(part->why), "%s", err.msg);
-		part->text = NULL;
-	}
-	part = add_part(support, "host.txt", "kernel, system, processors, memory");
+	part = add_part(support, "host.txt", "kernel, operating system, processors, memory");
 	if (support_host_system(&part->text, &err) < 0)
 		snprintf(part->why, sizeof(part->why), "%s", err.msg);
 }
@@ -130,9 +142,6 @@ static int learn(struct support *support)
 
 	for (size_t i = 0; r == 0 && i < support->n_parts; i++)
 		r = redact_learn_json(support->redact, support->parts[i].json);
-	for (size_t i = 0; r == 0 && i < support->n_parts; i++)
-		if (support->parts[i].text)
-			r = redact_learn_text(support->redact, support->parts[i].text);
 	if (gethostname(host, sizeof(host) - 1) == 0 && strcmp(host, "localhost") != 0 && r == 0)
 		r = redact_learn(support->redact, REDACT_HOST, host);
 	return r;
@@ -163,7 +172,7 @@ static int write_part(struct support *support, struct tarball *tarball, const ch
 	return tarball_add(tarball, path, support->now_s, text, strlen(text), reterr);
 }
 
-/* The archive's own list: what is in it, what is not and why, what was taken out. */
+/* CONTENTS.txt: the parts, missing parts with the reasons, and what was redacted. */
 static char *make_contents(const struct support *support)
 {
 	char *text = NULL, when[64] = "";
@@ -176,33 +185,32 @@ static char *make_contents(const struct support *support)
 		return NULL;
 	if (gmtime_r(&now, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	fprintf(out, "Made by gover-ctl " GOVER_VERSION " support at %s.\n%s\nIn this archive:\n",
+	fprintf(out,
+		"Created by gover-ctl " GOVER_VERSION " support at %s.\n%s\nIn this archive:\n",
 		when, support->reached ? "" : "No daemon was reached.\n");
 	for (size_t i = 0; i < support->n_parts; i++)
-		if (!support->parts[i].why[0])
+		if (is_included(&support->parts[i]))
 			fprintf(out, "  %-15s %7zu bytes  %s\n", support->parts[i].name,
 				support->parts[i].length, support->parts[i].what);
 	fputs("\nLeft out:\n", out);
 	for (size_t i = 0; i < support->n_parts; i++) {
 		CLEANUP_FREE char *why = redact_text(support->redact, support->parts[i].why);
 
-		if (support->parts[i].why[0])
+		if (is_left_out(&support->parts[i]))
 			fprintf(out, "  %-15s %s\n", support->parts[i].name, why ? why : "");
 	}
-	fputs("  history, contracts' prices, audit: never in it\n\n"
-	      "Taken out: tokens, passwords, user information, paths and queries of URLs "
-	      "(REDACTED).\n",
+	fputs("  history, prices of contracts, audit: never included\n\n"
+	      "Removed (REDACTED): tokens, passwords, and of URLs user, path and query.\n",
 	      out);
-	if (support->names)
-		fprintf(out,
-			"Pseudonyms stand for %d VMs, %d vGPUs, %d labels with %d values, and "
-			"this host's name: the same one for the same name, in every file.\n",
-			redact_count(support->redact, REDACT_VM),
-			redact_count(support->redact, REDACT_VGPU),
-			redact_count(support->redact, REDACT_LABEL),
-			redact_count(support->redact, REDACT_VALUE));
-	else
-		fputs("Names were left as they are (--no-redact).\n", out);
+	fputs(support->names
+		      ? "Replaced by pseudonyms, the same one for the same name in every file:"
+		      : "Names and addresses are unchanged (--no-redact).",
+	      out);
+	for (int i = 0; support->names && i < REDACT_KINDS; i++)
+		fprintf(out, " %s: %d%s", redact_kind_name((enum redact_kind)i),
+			redact_count(support->redact, (enum redact_kind)i),
+			i + 1 < REDACT_KINDS ? "," : ".");
+	fputc('\n', out);
 	if (fclose(out) == 0)
 		return text;
 	free(text);
@@ -218,7 +226,7 @@ static int write_parts(struct support *support, struct tarball *tarball, struct 
 		struct part *part = &support->parts[i];
 		CLEANUP_FREE char *text = NULL;
 
-		if (part->why[0])
+		if (!is_included(part))
 			continue;
 		text = redacted(support, part);
 		part->length = text ? strlen(text) : 0;
@@ -251,11 +259,11 @@ static json_t *make_answer(const struct support *support, const char *path)
 	for (size_t i = 0; i < support->n_parts; i++) {
 		const struct part *part = &support->parts[i];
 
-		if (part->why[0])
+		if (is_left_out(part))
 			(void)json_array_append_new(
 				left_out,
 				json_pack("{s:s, s:s}", "name", part->name, "why", part->why));
-		else
+		else if (part->name)
 			(void)json_array_append_new(files,
 						    json_pack("{s:s, s:I}", "name", part->name,
 							      "bytes", (json_int_t)part->length));
@@ -264,8 +272,8 @@ static json_t *make_answer(const struct support *support, const char *path)
 			 "names_redacted", support->names, "files", files, "left_out", left_out);
 }
 
-/* What was done; nothing where the archive itself is on standard output. */
-static void tell(const struct support *support, const char *path)
+/* Prints the result, unless standard output is the archive. */
+static void print_result(const struct support *support, const char *path)
 {
 	const struct writer *writer = &support->ctl->writer;
 
@@ -281,15 +289,15 @@ static void tell(const struct support *support, const char *path)
 	if (!support->reached)
 		writer_line(writer, "No daemon was reached: %s", support->parts[0].why);
 	for (size_t i = 0; support->reached && i < support->n_parts; i++)
-		if (support->parts[i].why[0])
+		if (is_left_out(&support->parts[i]))
 			writer_line(writer, "left out: %s: %s", support->parts[i].name,
 				    support->parts[i].why);
 	writer_line(writer,
-		    "%s is written. %s; CONTENTS.txt in it tells what is there and what is "
-		    "not. Look at it before you give it away.",
+		    "%s written: %s; review it before you pass it on (CONTENTS.txt lists what it "
+		    "contains)",
 		    path,
-		    support->names ? "Names of VMs, vGPUs and labels are pseudonyms"
-				   : "Names are as they are");
+		    support->names ? "names and addresses are replaced by pseudonyms"
+				   : "names and addresses are unchanged");
 }
 
 static void default_path(int64_t now_s, char path[64])
@@ -327,8 +335,8 @@ enum ctl_exit verb_support(struct ctl *ctl, const struct args *args)
 	if (r < 0)
 		return ctl_fail(ctl_exit_code(r), "%s", err.msg);
 	if (strcmp(path, "-") == 0 && (ctl->writer.tty || ctl->writer.json))
-		return ctl_fail(CTL_USAGE, "support: an archive cannot be on standard output %s",
-				ctl->writer.json ? "beside --json" : "where that is a terminal");
+		return ctl_fail(CTL_USAGE, "support: standard output cannot take the archive: %s",
+				ctl->writer.json ? "--json is set" : "it is a terminal");
 	support.redact = redact_new(support.names);
 	if (!support.redact)
 		return ctl_fail(CTL_FAILED, "out of memory");
@@ -336,7 +344,7 @@ enum ctl_exit verb_support(struct ctl *ctl, const struct args *args)
 	r = learn(&support);
 	r = r < 0 ? err_fail(&err, -r, "out of memory") : write_archive(&support, path, &err);
 	if (r == 0)
-		tell(&support, path);
+		print_result(&support, path);
 	fini(&support);
 	return r < 0 ? ctl_fail(CTL_FAILED, "support: %s", err.msg) : CTL_DONE;
 }

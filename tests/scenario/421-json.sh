@@ -93,7 +93,7 @@ ctl config check "$dir/bad.conf" --json >"$dir/check"
 compare "config check" "$dir/check"
 rm "$dir/bad.conf"
 ctl support "$dir/a.tar.gz" --json >"$dir/support"
-jq '.left_out += [{name: "", why: ""}]' <"$dir/support" >"$dir/support2" # journal.txt may be readable here
+jq '.left_out += [{name: "", why: ""}]' <"$dir/support" >"$dir/support2" # journal.json may be readable here
 compare support "$dir/support2"
 ctl simulate --from 2026-11-20T18:49:40Z --to 2026-11-20T18:50:40Z --gpu gpu0 --set overload_pct=80 --json >"$dir/simulate"
 summary_fields | sort -u >"$dir/summary"

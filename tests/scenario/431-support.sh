@@ -1,6 +1,6 @@
 #!/bin/sh
-# support: one archive for a bug report. What is in it, that nothing of a host's names and secrets is, that the
-# same name has the same pseudonym in every file, and that it is made without a daemon too.
+# support: one archive for a bug report. It contains no name, address or secret; a name has the same pseudonym in
+# every file; and the archive is created without a daemon too.
 # shellcheck disable=SC2317 # functions that "ok" calls
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -13,12 +13,12 @@ open_archive() { # open_archive FILE
   tar xzf "$1" -C "$dir/in"
 }
 listed() { find "$in" -type f -printf '%f\n' | sort | tr '\n' ' '; }
-holds() { grep -rqF -- "$1" "$in"; }
-holds_not() { ! grep -rF -- "$1" "$in"; }
+contains() { grep -rqF -- "$1" "$in"; }
+contains_no() { ! grep -rF -- "$1" "$in"; }
 
-# The fixed answers, and what must not be told in every place where a text may hold it.
+# The fixed answers, with names and secrets in every member that may contain text.
 cp -r "$top/tests/golden/daemon" "$dir/answers"
-secrets='rechenknecht-9 https://ops:hunter2@hooks.example.org/services/T0AAA/B0BBB?key=s3cr3t gvr_Zm9vYmFyYmF6cXV4 Bearer eyJhbGciOi password=correct-horse'
+secrets='rechenknecht-9 https://ops:hunter2@hooks.example.org/services/T0AAA/B0BBB?key=s3cr3t gvr_Zm9vYmFyYmF6cXV4 Bearer eyJhbGciOi password=correct-horse 198.51.100.23 2001:db8:7::1'
 for answer in GET_v1_decisions GET_v1_alerts GET_v1_offers; do
   jq -c --arg s "$secrets" '(.. | objects | select(has("why")).why) += " " + $s | (.. | objects | select(has("reason")).reason) += " " + $s |
     (.. | objects | select(has("text")).text) += " " + $s' <"$dir/answers/$answer" >"$dir/new" && mv "$dir/new" "$dir/answers/$answer"
@@ -32,72 +32,100 @@ cleanup="kill $fake 2>/dev/null"
 until_ok 20 test -S "$sock"
 
 ctl support "$dir/a.tar.gz" >"$dir/said" 2>&1
-is "an archive is made" "$?" 0
-ok "and named" grep -q "a.tar.gz is written. Names of VMs, vGPUs and labels are pseudonyms" "$dir/said"
-is "readable by its owner alone" "$(stat -c %a "$dir/a.tar.gz")" 600
+is "an archive is created" "$?" 0
+ok "its path is printed" grep -q "a.tar.gz written: names and addresses are replaced by pseudonyms" "$dir/said"
+is "only its owner can read it" "$(stat -c %a "$dir/a.tar.gz")" 600
 open_archive "$dir/a.tar.gz"
-expected="CONTENTS.txt alerts.json config.txt decisions.json doctor.json gpus.json host.txt metrics.txt offers.json policy.json status.json version.txt vgpus.json "
-is "all is in it" "$(listed | sed 's/journal.txt //')" "$expected"
-ok "and listed" sh -c "for f in $expected; do [ \$f = CONTENTS.txt ] || grep -q \"^  \$f \" '$in/CONTENTS.txt' || exit 1; done"
-ok "what is not is listed too" grep -q '^  history, ' "$in/CONTENTS.txt"
-ok "answers are JSON" sh -c "for f in '$in'/*.json; do jq -e . \"\$f\" >/dev/null || exit 1; done"
+expected="CONTENTS.txt alerts.json config.json decisions.json doctor.json gpus.json host.txt metrics.txt offers.json policy.json status.json version.txt vgpus.json "
+is "it contains every part" "$(listed | sed 's/journal.json //')" "$expected"
+ok "CONTENTS.txt lists every part" sh -c "for f in $expected; do [ \$f = CONTENTS.txt ] || grep -q \"^  \$f \" '$in/CONTENTS.txt' || exit 1; done"
+ok "CONTENTS.txt lists what is left out" grep -q '^  history, ' "$in/CONTENTS.txt"
+ok "answers are valid JSON" sh -c "for f in '$in'/*.json; do jq -e . \"\$f\" >/dev/null || exit 1; done"
 
-# Of the answers themselves: every VM, vGPU, label and value in them.
+# Every VM, vGPU, label and value in the answers.
 jq -r '.. | objects | .vm?, .vgpu?, .donor?, (select(has("initial_cap_pct")).id | strings), (.labels? // {} | keys[], .[])' "$dir"/answers/GET_v1_* 2>/dev/null |
   grep -vE '^(null|[0-9]+|.{0,2})$' | sort -u >"$dir/names"
-is "there are names to look for" "$(grep -cxE 'kunde-müller-7|spielhalle|acme-gmbh|orchid|tenant|web1|web2' "$dir/names")" 7
+is "the answers contain names" "$(grep -cxE 'kunde-müller-7|spielhalle|acme-gmbh|orchid|tenant|web1|web2' "$dir/names")" 7
 while read -r name; do
-  ok "no $name is in it" sh -c "! grep -rwF -- '$name' '$in'"
+  ok "the archive contains no $name" sh -c "! grep -rwF -- '$name' '$in'"
 done <"$dir/names"
-for secret in hunter2 ops: T0AAA B0BBB s3cr3t Zm9vYmFyYmF6cXV4 eyJhbGciOi correct-horse tok-4711; do
-  ok "no $secret is in it" holds_not "$secret"
+for secret in hunter2 ops: T0AAA B0BBB s3cr3t Zm9vYmFyYmF6cXV4 eyJhbGciOi correct-horse tok-4711 198.51.100.23 2001:db8 hooks.example; do
+  ok "the archive contains no $secret" contains_no "$secret"
 done
 id=$(jq -r '.vgpus[] | select(.load_pct == 33.4).vm' "$in/status.json")
-is "a VM has a pseudonym" "$(echo "$id" | sed 's/[0-9]*$/N/')" vm-N
-is "the same in an alert" "$(jq -r '.alerts[] | select(.name == "severe_overload").vm' "$in/alerts.json")" "$id"
-ok "in a sentence" grep -q "(VM $id)" "$in/decisions.json"
+is "a VM gets a pseudonym" "$(echo "$id" | sed 's/[0-9]*$/N/')" vm-N
+is "the pseudonym is the same in an alert" "$(jq -r '.alerts[] | select(.name == "severe_overload").vm' "$in/alerts.json")" "$id"
+ok "and in free text" grep -q "(VM $id)" "$in/decisions.json"
 ok "and in metrics" grep -q "vm=\"$id\"" "$in/metrics.txt"
-is "numbers are what they were" "$(jq -c '[.vgpus[].cap_pct]' "$in/status.json")" "[34,22,25,16]"
+is "numbers are unchanged" "$(jq -c '[.vgpus[].cap_pct]' "$in/status.json")" "[34,22,25,16]"
 
 ctl support "$dir/a.tar.gz" >"$dir/said" 2>&1
-is "no file is overwritten" "$? $(grep -c 'File exists' "$dir/said")" "1 1"
+is "an existing file is not overwritten" "$? $(grep -c 'File exists' "$dir/said")" "1 1"
 ctl support --no-redact "$dir/plain.tar.gz" >/dev/null
 open_archive "$dir/plain.tar.gz"
-ok "names may stay" holds kunde-müller-7
-ok "secrets never do" holds_not hunter2
-is "as JSON" "$(ctl support --json "$dir/b.tar.gz" | jq -c '[.daemon, .names_redacted, (.files | length > 10)]')" "[true,true,true]"
+ok "--no-redact keeps names" contains kunde-müller-7
+ok "but removes secrets" contains_no hunter2
+is "--json prints the result as JSON" "$(ctl support --json "$dir/b.tar.gz" | jq -c '[.daemon, .names_redacted, (.files | length > 10)]')" "[true,true,true]"
 if unshare -u true 2>/dev/null; then
   unshare -u sh -c "hostname rechenknecht-9; '$B/gover-ctl' --socket '$sock' support '$dir/host.tar.gz'" >/dev/null
   open_archive "$dir/host.tar.gz"
-  ok "this host has a pseudonym" holds host-1
-  ok "and its name is not in it" holds_not rechenknecht
+  ok "the host name is replaced by a pseudonym" contains host-1
+  ok "in every file" contains_no rechenknecht
 else
-  ok "this host has a pseudonym # SKIP no unshare" true
+  ok "the host name is replaced by a pseudonym # SKIP no unshare" true
 fi
 ctl support - >"$dir/c.tar.gz"
 open_archive "$dir/c.tar.gz"
-ok "it may go to a pipe" test -s "$in/CONTENTS.txt"
+ok "the archive can be written to a pipe" test -s "$in/CONTENTS.txt"
 (cd "$dir" && ctl support >/dev/null)
-is "without a name it is in the folder one stands in" "$(find "$dir" -name 'gover-support-*Z.tar.gz' | wc -l)" 1
+is "the default is a file in the current directory" "$(find "$dir" -name 'gover-support-*Z.tar.gz' | wc -l)" 1
 kill "$fake"
 wait "$fake" 2>/dev/null
 rm -f "$sock"
 
 ctl support "$dir/d.tar.gz" >"$dir/said" 2>&1
-is "without a daemon it is made" "$?" 0
-ok "and says so" grep -q '^No daemon was reached: no answer from gover-d' "$dir/said"
+is "an archive is created without a daemon" "$?" 0
+ok "which is printed" grep -q '^No daemon was reached: no answer from gover-d' "$dir/said"
 open_archive "$dir/d.tar.gz"
-ok "inside too" grep -q '^No daemon was reached' "$in/CONTENTS.txt"
-is "with what there is without" "$(listed | sed 's/journal.txt //')" "CONTENTS.txt config.txt doctor.json host.txt version.txt "
+ok "and noted in CONTENTS.txt" grep -q '^No daemon was reached' "$in/CONTENTS.txt"
+is "it contains the parts that need no daemon" "$(listed | sed 's/journal.json //')" "CONTENTS.txt config.json doctor.json host.txt version.txt "
 ctl support "$dir/absent/a.tar.gz" >/dev/null 2>&1
-is "where it cannot be written it fails" "$?" 1
+is "an unwritable path is an error" "$?" 1
 
+# A real daemon whose setup has names, labels, addresses and tokens in all places.
+tcp
+printf '#!/bin/sh\ncat >/dev/null\n' >"$dir/page-acme"
+chmod +x "$dir/page-acme"
+daemon_extra="$daemon_extra
+on_alert = $dir/page-acme
+[alerts]
+webhook = https://ops:hunter2@hooks.acme.example/T0AAA"
+conf_extra="[gpu corp-1]
+speed = 10
+backend = sim
+[flavor acme-large]
+price_per_cap_hour = 1
+[offer]
+flavor = acme-small"
 sim_conf
 start || exit 1
-sell web1 50 idle '"vm": "db-7"'
+token grafana-acme read
+token robot-acme operate
+sell desktop-mueller 50 '' '"vm": "vm-mueller-7", "labels": {"workload": "idle", "kostenstelle": "4711-b"}, "gpu": "gpu0"'
+sell gone-vgpu 20 idle '"vm": "101", "gpu": "gpu0"'
+ask robot-acme PATCH /v1/gpus/gpu0 '{"selling": "off"}' >/dev/null
+api DELETE /v1/vgpus/gone-vgpu >/dev/null
+ctl silence add --vgpu desktop-mueller --for 1h --reason 'moving Meier GmbH' >/dev/null
 ctl support "$dir/e.tar.gz" >/dev/null
 open_archive "$dir/e.tar.gz"
-ok "of a real daemon the configuration is the one it was started with" grep -qx 'backend = sim' "$in/config.txt"
-ok "and its VM is not in it" holds_not db-7
+cp "$in/CONTENTS.txt" "$dir/contents"
+is "the configuration is that of the running daemon" \
+  "$(jq -c '[.[] | select(.section == "gpu") | .gpu, .backend]' "$in/config.json")" '["gpu-1","sim","gpu-2","sim"]'
+is "the vGPU is there under its pseudonym" "$(jq -r '.vgpus[] | .id, .vm' "$in/vgpus.json" | sed 's/[0-9]*$/N/' | tr '\n' ' ')" "vgpu-N vm-N "
+for name in desktop-mueller gone-vgpu vm-mueller-7 kostenstelle 4711-b grafana-acme robot-acme gpu0 corp-1 acme-large acme-small page-acme \
+  hooks.acme.example hunter2 T0AAA 127.0.0.1 Meier; do
+  ok "the archive contains no $name" contains_no "$name"
+done
+ok "CONTENTS.txt counts the pseudonyms" grep -q ' vm: 2, vgpu: 2, gpu: 2, ' "$dir/contents"
 stop
 finish

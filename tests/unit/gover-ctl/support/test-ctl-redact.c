@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a bug report must not tell is not in it. */
+/* Redaction of a bug report: pseudonyms for names and addresses, removal of secrets. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,10 +14,10 @@
 static struct redact *make_redact(bool names)
 {
 	struct redact *redact = redact_new(names);
-	json_t *json = json_pack("{s:[{s:s, s:s, s:i, s:{s:s, s:s}}, {s:s, s:s, s:i}]}", "vgpus",
-				 "id", "web1", "vm", "db", "initial_cap_pct", 50, "labels",
+	json_t *json = json_pack("{s:[{s:s, s:s, s:i, s:{s:s, s:s}}, {s:s, s:s, s:i}, {s:s}]}",
+				 "vgpus", "id", "web1", "vm", "db", "initial_cap_pct", 50, "labels",
 				 "tenant", "acme-gmbh", "rack", "7", "id", "web10", "vm",
-				 "kunde-m\u00fcller", "initial_cap_pct", 20);
+				 "kunde-m\u00fcller", "initial_cap_pct", 20, "vm", "101");
 
 	assert_non_null(redact);
 	assert_non_null(json);
@@ -26,7 +26,7 @@ static struct redact *make_redact(bool names)
 	return redact;
 }
 
-static void names_in_texts_become_pseudonyms(void **state)
+static void names_and_addresses_in_text_become_pseudonyms(void **state)
 {
 	static const struct {
 		const char *text, *wanted;
@@ -36,10 +36,16 @@ static void names_in_texts_become_pseudonyms(void **state)
 		{"/sys/fs/cgroup/gover/web1/cgroup.procs",
 		 "/sys/fs/cgroup/gover/vgpu-1/cgroup.procs"},
 		{"x{vm=\"db\",vgpu=\"web1\"} 7", "x{vm=\"vm-1\",vgpu=\"vgpu-1\"} 7"},
-		{"a db (VM db), 7 periods, rack=7", "a db (VM vm-1), 7 periods, rack=value-2"},
+		{"a db (VM db), 7 periods, VM 101.", "a vm-1 (VM vm-1), 7 periods, VM vm-3."},
+		{"x{vm=\"101\"} 101\ny 7", "x{vm=\"vm-3\"} 101\ny 7"},
 		{"kunde-m\u00fcller!", "vm-2!"},
 		{"of acme-gmbh", "of value-1"},
-		{"a tenant wants", "a tenant wants"},
+		{"a tenant wants", "a label-1 wants"},
+		{"at 12:101:15, 0.101 and 101.5 %", "at 12:101:15, 0.101 and 101.5 %"},
+		{"from 192.0.2.17, [2001:db8::5]:443 and 192.0.2.17.",
+		 "from addr-1, [addr-2]:443 and addr-1."},
+		{"GPU 0000:00:02.0 at 10:20:30", "GPU 0000:00:02.0 at 10:20:30"},
+		{"see https://gpu.acme.example:9788/v1", "see https://addr-3/REDACTED"},
 		{"", ""},
 	};
 	struct redact *redact = make_redact(true);
@@ -53,7 +59,7 @@ static void names_in_texts_become_pseudonyms(void **state)
 	redact_free(redact);
 }
 
-static void secrets_go_even_where_names_stay(void **state)
+static void secrets_are_removed_without_redacting_names(void **state)
 {
 	static const struct {
 		const char *text, *wanted;
@@ -69,8 +75,7 @@ static void secrets_go_even_where_names_stay(void **state)
 		{"webhook_token = abc\nnext = 1", "webhook_token = REDACTED\nnext = 1"},
 		{"Password: \"hunter 2\"", "Password: \"REDACTED 2\""},
 		{"api_key=abc, x=1", "api_key=REDACTED, x=1"},
-		{"vGPU a: label workload: no such thing, ignoring\nnext",
-		 "vGPU a: label REDACTED\nnext"},
+		{"from 192.0.2.17", "from 192.0.2.17"},
 		{"web1 (VM db)", "web1 (VM db)"},
 	};
 	struct redact *redact = make_redact(false);
@@ -84,7 +89,7 @@ static void secrets_go_even_where_names_stay(void **state)
 	redact_free(redact);
 }
 
-static void answers_keep_their_form(void **state)
+static void json_keeps_its_structure(void **state)
 {
 	struct redact *redact = make_redact(true);
 	json_t *json = json_pack("{s:s, s:n, s:s, s:i, s:f, s:b, s:{s:s}, s:[{s:s, s:s}], s:s}",
@@ -105,33 +110,82 @@ static void answers_keep_their_form(void **state)
 	redact_free(redact);
 }
 
-static void who_is_gone_is_learnt_from_the_log(void **state)
+static void assert_redacts(struct redact *redact, const char *text, const char *wanted)
+{
+	CLEANUP_FREE char *now = redact_text(redact, text);
+
+	assert_string_equal(now, wanted);
+}
+
+/* Sections as support_host_config() makes them. */
+static void names_in_the_configuration_are_learned(void **state)
 {
 	struct redact *redact = redact_new(true);
-	const char *log =
-		"vGPU old-1 was gone; no vGPU needed help (VM alpha.x)\nvGPU old-1.\n"
-		"steal acme: acme uses 99 % of 30 %: corp-2 40 -> 35 %, acme 30 -> 35 %\n";
+	json_t *config = json_pack("[{s:s, s:s}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}]", "section",
+				   "daemon", "on_alert", "/opt/acme/page", "section", "gpu", "gpu",
+				   "corp-0", "section", "flavor", "flavor", "acme-large", "section",
+				   "offer", "flavor", "acme-small");
+
+	(void)state;
+	assert_int_equal(redact_learn_json(redact, config), 0);
+	assert_redacts(redact, "corp-0 acme-large acme-small sim '/opt/acme/page'",
+		       "gpu-1 flavor-1 flavor-2 sim 'path-1'");
+	json_decref(config);
+	redact_free(redact);
+}
+
+static void names_in_the_audit_are_learned(void **state)
+{
+	struct redact *redact = redact_new(true);
+	json_t *audit =
+		json_pack("[{s:s, s:s}, {s:s, s:s}, {s:s, s:s}, {s:s, s:{s:s, s:s}}]", "who",
+			  "token robot", "path", "/v1/vgpus/old-1?force=true", "who", "root",
+			  "path", "/v1/tokens/ops-pager", "who", "uid 1000", "path", "/v1/policy",
+			  "path", "/v1/tokens", "after", "name", "grafana-acme", "scope", "read");
+
+	(void)state;
+	assert_int_equal(redact_learn_json(redact, audit), 0);
+	assert_redacts(redact,
+		       "token robot (192.0.2.7): DELETE /v1/vgpus/old-1: 204; root; uid 1000; "
+		       "ops-pager; grafana-acme",
+		       "token token-1 (addr-1): DELETE /v1/vgpus/vgpu-1: 204; root; uid 1000; "
+		       "token-2; token-3");
+	assert_int_equal(redact_count(redact, REDACT_TOKEN), 3);
+	json_decref(audit);
+	redact_free(redact);
+}
+
+/* An entry as support_host_journal() makes it. */
+static void journal_fields_name_what_the_message_contains(void **state)
+{
+	struct redact *redact = redact_new(true);
+	json_t *entry = json_pack("{s:s, s:s, s:s, s:s}", "message",
+				  "steal acme (VM corp-2): acme uses 99 % of 30 %", "vgpu", "acme",
+				  "vm", "corp-2", "message_id", "082a15c879ca4256881a6052a9575601");
+	json_t *copy;
 	CLEANUP_FREE char *text = NULL;
 
 	(void)state;
-	assert_non_null(redact);
-	assert_int_equal(redact_learn_text(redact, log), 0);
-	text = redact_text(redact, log);
-	assert_string_equal(text,
-			    "vGPU vgpu-3 was gone; no vGPU needed help (VM vm-1)\nvGPU vgpu-3.\n"
-			    "steal vgpu-2: vgpu-2 uses 99 % of 30 %: vgpu-1 40 -> 35 %, vgpu-2 30 "
-			    "-> 35 %\n");
-	assert_int_equal(redact_count(redact, REDACT_VGPU), 3);
+	assert_int_equal(redact_learn_json(redact, entry), 0);
+	copy = redact_json(redact, entry);
+	text = json_dumps(copy, JSON_COMPACT);
+	assert_string_equal(text, "{\"message\":\"steal vgpu-1 (VM vm-1): vgpu-1 uses 99 % of 30 "
+				  "%\",\"vgpu\":\"vgpu-1\",\"vm\":\"vm-1\",\"message_id\":"
+				  "\"082a15c879ca4256881a6052a9575601\"}");
+	json_decref(copy);
+	json_decref(entry);
 	redact_free(redact);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_in_texts_become_pseudonyms),
-		cmocka_unit_test(secrets_go_even_where_names_stay),
-		cmocka_unit_test(answers_keep_their_form),
-		cmocka_unit_test(who_is_gone_is_learnt_from_the_log),
+		cmocka_unit_test(names_and_addresses_in_text_become_pseudonyms),
+		cmocka_unit_test(secrets_are_removed_without_redacting_names),
+		cmocka_unit_test(json_keeps_its_structure),
+		cmocka_unit_test(names_in_the_configuration_are_learned),
+		cmocka_unit_test(names_in_the_audit_are_learned),
+		cmocka_unit_test(journal_fields_name_what_the_message_contains),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
