@@ -9,11 +9,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "gover-d/core/manager.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "gover-d/config/config.h"
 #include "gover-d/util/log.h"
-#include "gover-d/core/manager.h"
 #include "gover-d/options.h"
 
 enum { EXIT_DONE = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2 };

@@ -17,6 +17,8 @@
 #include "gover-d/api/keys.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/api/time.h"
+#include "gover-d/core/control.h"
+#include "gover-d/core/save.h"
 #include "gover-d/util/json-encode.h"
 
 /* Who may ask. */
@@ -351,7 +353,7 @@ static void saved(void *userdata, int result)
 void api_reply_when_saved(struct api *api, struct api_request *request)
 {
 	struct api_later *later = api_later_begin(request);
-	int r = control_save(api->manager, saved, later);
+	int r = save_contracts(api->manager, saved, later);
 
 	if (r < 0)
 		saved(later, r);

@@ -15,6 +15,7 @@
 #include "gover-d/api/fetch.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/api/resource.h"
+#include "gover-d/core/control.h"
 #include "gover-d/core/encode.h"
 #include "gover-d/util/json-encode.h"
 #include "gover-d/util/log.h"

@@ -13,6 +13,7 @@
 #include "db/ledger.h"
 #include "gover-d/api/fetch.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/core/ledger.h"
 #include "gover-d/util/json-encode.h"
 
 #define RANGE_DEFAULT_MS (24 * 3600 * 1000)
@@ -214,6 +215,6 @@ void api_get_economics(struct api *api, struct api_request *request)
 	if (!e)
 		return;
 	e->fetch.release = release;
-	control_keep_ledger(api->manager);
+	ledger_flush(api->manager);
 	api_fetch_submit(api, request, &e->fetch);
 }

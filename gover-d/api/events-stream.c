@@ -13,6 +13,7 @@
 #include "gover-d/api/problem.h"
 #include "gover-d/auth/authn.h"
 #include "gover-d/auth/tokens.h"
+#include "gover-d/core/control.h"
 #include "gover-d/core/encode.h"
 #include "gover-d/util/json-encode.h"
 

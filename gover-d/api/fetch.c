@@ -6,6 +6,7 @@
 
 #include "gover-d/api/fetch.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/core/control.h"
 
 int api_fetch_range(struct api_request *request, int64_t default_ms, int64_t *ret_from_ms,
 		    int64_t *ret_to_ms)

@@ -9,6 +9,7 @@
 #include "gover-d/api/problem.h"
 #include "gover-d/api/resource.h"
 #include "gover-d/auth/tls.h"
+#include "gover-d/core/control.h"
 #include "gover-d/util/json-decode.h"
 #include "gover-d/util/json-encode.h"
 

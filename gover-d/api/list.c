@@ -7,6 +7,7 @@
 #include "gover-d/api/list.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/api/resource.h"
+#include "gover-d/core/control.h"
 #include "gover-d/util/json-encode.h"
 
 /* A page being filled: the element behind its last one is all it must know of the rest. */

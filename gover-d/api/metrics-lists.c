@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "gover-d/api/metrics-lists.h"
+#include "gover-d/core/control.h"
 
 void metrics_tally_begin(struct metrics_tally *tally, const struct decisions *decisions)
 {

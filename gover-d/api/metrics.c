@@ -13,6 +13,7 @@
 #include "gover-d/api/metrics-format.h"
 #include "gover-d/api/metrics-lists.h"
 #include "gover-d/api/metrics.h"
+#include "gover-d/core/control.h"
 
 /* What the host's metrics are made of. */
 struct facts {

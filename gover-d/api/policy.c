@@ -9,6 +9,7 @@
 #include "gover-d/api/etag.h"
 #include "gover-d/api/internal.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/core/control.h"
 #include "gover-d/util/json-encode.h"
 
 #define VALUE_MAX 256

@@ -10,6 +10,7 @@
 #include "gover-d/api/metrics.h"
 #include "gover-d/api/resource.h"
 #include "gover-d/config/flavor.h"
+#include "gover-d/core/control.h"
 #include "gover-d/core/encode.h"
 #include "gover-d/util/json-encode.h"
 

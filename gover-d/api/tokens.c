@@ -15,6 +15,7 @@
 #include "gover-d/api/internal.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/auth/tokens.h"
+#include "gover-d/core/control.h"
 #include "gover-d/util/json-decode.h"
 #include "gover-d/util/json-encode.h"
 #include "gover-d/util/log.h"

@@ -11,6 +11,8 @@
 #include "gover-d/api/problem.h"
 #include "gover-d/api/resource.h"
 #include "gover-d/config/flavor.h"
+#include "gover-d/core/control-vgpu.h"
+#include "gover-d/core/control.h"
 #include "gover-d/util/json-encode.h"
 
 static char *make_list(struct api *api)
@@ -150,7 +152,7 @@ void api_post_vgpu(struct api *api, struct api_request *request)
 		return;
 	}
 	take_flavor(api, fields, &contract);
-	r = control_vgpu_add(api->manager, &contract, &err);
+	r = control_vgpu_add(api->manager, &contract, NULL, &err);
 	if (r < 0) {
 		contract_fini(&contract);
 		/* The body, not the path, names a GPU that is not there. */

@@ -10,12 +10,13 @@
 
 #include "base/cleanup.h"
 #include "db/db.h"
-#include "gover-d/core/manager.h"
+#include "gover-d/core/adopt.h"
+#include "gover-d/core/frames.h"
+#include "gover-d/core/record.h"
+#include "gover-d/core/save.h"
+#include "gover-d/core/state.h"
 #include "gover-d/util/log.h"
 #include "monitor/fps/fps.h"
-
-#define DECISIONS_RECALLED 500
-#define OFFERS_RECALLED	   100 /* that were claimed with a key and are over */
 
 /* --- vGPUs --- */
 
@@ -63,10 +64,11 @@ static void take_up_again(struct manager *m, struct host_gpu *gpu, struct vgpu *
 				     "adopt", now) == 0
 				 ? DECISION_WRITTEN
 				 : DECISION_FAILED;
-	note_decision(m, gpu, vgpu, DECISION_ADOPT, result, now,
-		      "vGPU %s was back at its contract of %d %% (a lease or a restore); its last "
-		      "cap was %d %%, its cap is now %d %%",
-		      vgpu->contract.id, found_pct, last_pct, vgpu->cap_pct);
+	record_decision(
+		m, gpu, vgpu, DECISION_ADOPT, result, now,
+		"vGPU %s was back at its contract of %d %% (a lease or a restore); its last "
+		"cap was %d %%, its cap is now %d %%",
+		vgpu->contract.id, found_pct, last_pct, vgpu->cap_pct);
 }
 
 static void take_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
@@ -79,10 +81,10 @@ static void take_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 	vgpu->cap_pct = found_pct == 0 ? 100 : found_pct;
 	switch (judge_cap(m, gpu, vgpu, found_pct, &last_pct)) {
 	case CAP_OURS:
-		note_decision(m, gpu, vgpu, DECISION_ADOPT, DECISION_NOTED, now,
-			      "vGPU %s taken up with its cap of %d %% (contract %d %%%s)", id,
-			      vgpu->cap_pct, vgpu->contract.terms.initial_cap_pct,
-			      vgpu->contract.held ? ", held" : "");
+		record_decision(m, gpu, vgpu, DECISION_ADOPT, DECISION_NOTED, now,
+				"vGPU %s taken up with its cap of %d %% (contract %d %%%s)", id,
+				vgpu->cap_pct, vgpu->contract.terms.initial_cap_pct,
+				vgpu->contract.held ? ", held" : "");
 		break;
 	case CAP_RESTORED:
 		take_up_again(m, gpu, vgpu, last_pct, now);
@@ -91,7 +93,7 @@ static void take_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 		vgpu->contract.held = true;
 		vgpu->contract.held_cap_pct = vgpu->cap_pct;
 		vgpu->foreign = true;
-		note_decision(
+		record_decision(
 			m, gpu, vgpu, DECISION_FOREIGN_WRITE, DECISION_NOTED, now,
 			"vGPU %s has a cap of %d %% where %d %% was left; it is on hold until "
 			"released",
@@ -156,9 +158,9 @@ static int make_again(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu
 	if (r < 0)
 		return r;
 	tell_labels(gpu, vgpu);
-	note_decision(m, gpu, vgpu, DECISION_ADOPT, DECISION_WRITTEN, now,
-		      "vGPU %s was gone and is made again with its last cap of %d %%",
-		      vgpu->contract.id, cap_pct);
+	record_decision(m, gpu, vgpu, DECISION_ADOPT, DECISION_WRITTEN, now,
+			"vGPU %s was gone and is made again with its last cap of %d %%",
+			vgpu->contract.id, cap_pct);
 	return 0;
 }
 
@@ -167,13 +169,13 @@ void adopt_forget(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, st
 {
 	const char *id = vgpu->contract.id;
 
-	note_decision(m, gpu, vgpu, DECISION_MISSING, DECISION_NOTED, now,
-		      "vGPU %s vanished from GPU %s; it was never sold, and is forgotten", id,
-		      gpu->config.name);
+	record_decision(m, gpu, vgpu, DECISION_MISSING, DECISION_NOTED, now,
+			"vGPU %s vanished from GPU %s; it was never sold, and is forgotten", id,
+			gpu->config.name);
 	if (!m->actuator.dry_run)
 		(void)capbook_remove(m->actuator.book, id);
 	frames_forget(m, id);
-	host_gpu_take(gpu, vgpu);
+	host_gpu_remove(gpu, vgpu);
 	vgpu_free(gpu, vgpu);
 }
 
@@ -313,7 +315,7 @@ static void settle(struct manager *m, size_t n_vgpus, struct instant now)
 			foreign = foreign || v->foreign;
 	}
 	if (foreign || taken != n_vgpus)
-		control_save_soon(m);
+		save_soon(m);
 	settle_offers(m, now);
 	settle_alerts(m);
 }
@@ -365,10 +367,11 @@ static void hold_as_it_stands(struct manager *m, const struct host_gpu *gpu, str
 {
 	vgpu->contract.held = true;
 	vgpu->contract.held_cap_pct = vgpu->cap_pct;
-	note_decision(m, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
-		      "vGPU %s stands on GPU %s and its contract is lost: it is held at its cap of "
-		      "%d %% until released",
-		      vgpu->contract.id, gpu->config.name, vgpu->cap_pct);
+	record_decision(
+		m, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
+		"vGPU %s stands on GPU %s and its contract is lost: it is held at its cap of "
+		"%d %% until released",
+		vgpu->contract.id, gpu->config.name, vgpu->cap_pct);
 }
 
 int adopt_found(struct manager *m, struct host_gpu *gpu, const char *id, int initial_cap_pct,
@@ -397,134 +400,10 @@ int adopt_found(struct manager *m, struct host_gpu *gpu, const char *id, int ini
 	if (lost)
 		hold_as_it_stands(m, gpu, vgpu, now);
 	else
-		note_decision(m, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
-			      "vGPU %s stands on GPU %s without a contract: its cap of %d %% "
-			      "counts as sold",
-			      id, gpu->config.name, vgpu->contract.terms.initial_cap_pct);
-	control_save_soon(m);
-	return 0;
-}
-
-/* --- the last run's history --- */
-
-static int take_setting(void *userdata, const char *key, const char *value)
-{
-	struct manager *m = userdata;
-	struct err err = {""};
-
-	if (config_set_live(&m->config, key, value, &err) < 0)
-		log_warning("Live setting %s from the database: %s, ignoring", key, err.msg);
-	return 0;
-}
-
-static int take_decision(void *userdata, const struct db_decision *row)
-{
-	struct manager *m = userdata;
-	struct decision d = {.ts_ms = row->ts_ms};
-	json_t *detail;
-
-	if (decision_kind_parse(row->kind, &d.kind) < 0 ||
-	    decision_result_parse(row->result, &d.result) < 0)
-		return 0; /* of another version */
-	detail = json_loads(row->detail_json, 0, NULL);
-	memcpy(d.gpu, row->gpu, sizeof(d.gpu));
-	memcpy(d.vgpu, row->vgpu, sizeof(d.vgpu));
-	memcpy(d.donor, row->donor, sizeof(d.donor));
-	d.why = row->why;
-	d.id = row->id;
-	d.numbers = json_incref(json_object_get(detail, "numbers"));
-	d.moves = json_incref(json_object_get(detail, "moves"));
-	if (!d.numbers)
-		d.numbers = json_object();
-	if (!d.moves)
-		d.moves = json_array();
-	json_decref(detail);
-	(void)decisions_add(m->decisions, &d);
-	return 0;
-}
-
-static int take_alert(void *userdata, const struct db_alert *row)
-{
-	struct manager *m = userdata;
-	struct alert alert = {
-		.id = row->id,
-		.raised_ms = row->raised_ms,
-		.acked_ms = row->acked_ms,
-	};
-
-	if (alerts_kind_parse(row->name, &alert.kind) < 0)
-		return 0;
-	memcpy(alert.gpu, row->gpu, sizeof(alert.gpu));
-	memcpy(alert.vgpu, row->vgpu, sizeof(alert.vgpu));
-	snprintf(alert.text, sizeof(alert.text), "%.*s", ALERT_TEXT_MAX - 1, row->text);
-	alerts_adopt(m->alerts, &alert);
-	return 0;
-}
-
-static int take_silence(void *userdata, const struct db_silence *row)
-{
-	struct manager *m = userdata;
-	struct silence silence = {
-		.id = row->id, .created_ms = row->created_ms, .until_ms = row->until_ms};
-
-	if (row->ended_ms) { /* the newest: its id is not given again */
-		m->silences.last_id = row->id;
-		return 0;
-	}
-	memcpy(silence.alert, row->alert, sizeof(silence.alert));
-	memcpy(silence.gpu, row->gpu, sizeof(silence.gpu));
-	memcpy(silence.vgpu, row->vgpu, sizeof(silence.vgpu));
-	memcpy(silence.reason, row->reason, sizeof(silence.reason));
-	(void)silences_adopt(&m->silences, &silence); /* no room: somebody wrote the table */
-	return 0;
-}
-
-static int take_offer(void *userdata, const struct db_offer *row)
-{
-	struct manager *m = userdata;
-	struct instant now = clock_now();
-	struct offer offer = {
-		.id = row->id,
-		.created_ms = row->created_ms,
-		.changed_ms = row->changed_ms,
-		.flavor = {.initial_cap_pct = row->cap_pct, .target_fps = row->target_fps},
-		.life.fundable_pct = row->funded_pct,
-		.life.probation_ends_ns =
-			now.mono_ns + (uint64_t)m->config.offer.probation_s * NS_PER_S,
-	};
-
-	if (offer_state_parse(row->state, &offer.life.state) < 0)
-		return 0;
-	memcpy(offer.gpu, row->gpu, sizeof(offer.gpu));
-	memcpy(offer.vgpu, row->vgpu, sizeof(offer.vgpu));
-	snprintf(offer.reason, sizeof(offer.reason), "%.*s", (int)sizeof(offer.reason) - 1,
-		 row->reason);
-	snprintf(offer.claim_key, sizeof(offer.claim_key), "%s", row->claim_key);
-	(void)offers_adopt(m->offers, &offer); /* no room: 256 live ones */
-	return 0;
-}
-
-int adopt_history(struct manager *m, struct db_reader *reader, struct err *reterr)
-{
-	struct err err = {""};
-	int r;
-
-	r = db_query_settings(reader, take_setting, m);
-	if (config_check(&m->config, &err) < 0) {
-		log_warning("Live settings from the database do not go with the file: %s, ignoring "
-			    "them",
-			    err.msg);
-		m->config = m->file_config;
-	}
-	if (r >= 0)
-		r = db_query_decisions(reader, DECISIONS_RECALLED, take_decision, m);
-	if (r >= 0)
-		r = db_query_silences(reader, take_silence, m);
-	if (r >= 0)
-		r = db_query_open_alerts(reader, take_alert, m);
-	if (r >= 0)
-		r = db_query_offers(reader, OFFERS_RECALLED, take_offer, m);
-	if (r < 0)
-		return err_fail(reterr, -r, "%s: cannot be read: %s", m->db_path, strerror(-r));
+		record_decision(m, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
+				"vGPU %s stands on GPU %s without a contract: its cap of %d %% "
+				"counts as sold",
+				id, gpu->config.name, vgpu->contract.terms.initial_cap_pct);
+	save_soon(m);
 	return 0;
 }

@@ -2,9 +2,10 @@
 /* What requests may ask of silences. Must never take one that could silence by mistake. */
 #include <errno.h>
 
+#include "gover-d/core/control-silence.h"
 #include "gover-d/core/control.h"
-#include "gover-d/core/manager.h"
 #include "gover-d/core/notify.h"
+#include "gover-d/core/state.h"
 
 const struct silences *control_silences(const struct manager *m)
 {

@@ -10,10 +10,14 @@
 
 #include "base/cleanup.h"
 #include "gover-d/config/flavor.h"
+#include "gover-d/core/control-vgpu.h"
 #include "gover-d/core/control.h"
+#include "gover-d/core/external-change.h"
+#include "gover-d/core/frames.h"
 #include "gover-d/core/ledger.h"
-#include "gover-d/core/manager.h"
-#include "gover-d/core/tick.h"
+#include "gover-d/core/record.h"
+#include "gover-d/core/round.h"
+#include "gover-d/core/state.h"
 #include "monitor/fps/fps.h"
 
 static int check_flavor(const struct manager *m, const struct contract *c, struct err *reterr)
@@ -136,7 +140,7 @@ static int plan_change(struct manager *m, struct host_gpu *gpu, struct plan_roun
 		if (r >= 0)
 			r = plan_cap(m, gpu, round, vgpu, c, reterr);
 		if (r >= 0)
-			r = others_check_plan(m, gpu, round, vgpu, now, reterr);
+			r = round_check(m, gpu, round, vgpu, now, reterr);
 	}
 	if (r >= 0 && (fields & CONTRACT_LABELS))
 		r = apply_labels(gpu, vgpu, c->labels, reterr);
@@ -181,17 +185,18 @@ static void note_change(struct manager *m, struct host_gpu *gpu, struct vgpu *vg
 	char changed[160];
 
 	if ((fields & (CONTRACT_HELD | CONTRACT_HELD_CAP)) && c->held) {
-		note_decision(m, gpu, vgpu, DECISION_HOLD, DECISION_NOTED, now,
-			      "an operator holds vGPU %s at %d %%", c->id, c->held_cap_pct);
+		record_decision(m, gpu, vgpu, DECISION_HOLD, DECISION_NOTED, now,
+				"an operator holds vGPU %s at %d %%", c->id, c->held_cap_pct);
 	} else if (fields & CONTRACT_HELD) {
-		note_decision(m, gpu, vgpu, DECISION_RELEASE, DECISION_NOTED, now,
-			      "an operator released vGPU %s; its cap is %d %%", c->id,
-			      vgpu->cap_pct);
+		record_decision(m, gpu, vgpu, DECISION_RELEASE, DECISION_NOTED, now,
+				"an operator released vGPU %s; its cap is %d %%", c->id,
+				vgpu->cap_pct);
 	} else {
 		contract_list_names(fields, changed, sizeof(changed));
-		note_decision(m, gpu, vgpu, DECISION_SET, DECISION_NOTED, now,
-			      "the contract of vGPU %s (%d %% sold, target %g fps) was changed: %s",
-			      c->id, c->terms.initial_cap_pct, c->terms.target_fps, changed);
+		record_decision(
+			m, gpu, vgpu, DECISION_SET, DECISION_NOTED, now,
+			"the contract of vGPU %s (%d %% sold, target %g fps) was changed: %s",
+			c->id, c->terms.initial_cap_pct, c->terms.target_fps, changed);
 	}
 }
 
@@ -256,7 +261,7 @@ static int fund_newcomer(struct manager *m, struct host_gpu *gpu, struct plan_ro
 				c->id, gpu->config.name, host_gpu_sum_cap_pct(gpu),
 				floor_pct > params.min_newcomer_pct ? floor_pct
 								    : params.min_newcomer_pct);
-	r = others_check_plan(m, gpu, round, NULL, now, reterr);
+	r = round_check(m, gpu, round, NULL, now, reterr);
 	if (r < 0)
 		return r;
 	/* All from the free pool: nothing to write, "add" tells it. */
@@ -298,9 +303,9 @@ static int make_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 	host_gpu_insert(gpu, vgpu);
 	if (m->fps)
 		fps_hub_rematch(m->fps);
-	note_decision(m, gpu, vgpu, DECISION_ADD, DECISION_WRITTEN, now,
-		      "vGPU %s is sold %d %% of GPU %s and begins with %d %%", vgpu->contract.id,
-		      vgpu->contract.terms.initial_cap_pct, gpu->config.name, cap_pct);
+	record_decision(m, gpu, vgpu, DECISION_ADD, DECISION_WRITTEN, now,
+			"vGPU %s is sold %d %% of GPU %s and begins with %d %%", vgpu->contract.id,
+			vgpu->contract.terms.initial_cap_pct, gpu->config.name, cap_pct);
 	return 0;
 }
 
@@ -316,9 +321,9 @@ static int attach_contract(struct manager *m, struct host_gpu *gpu, struct vgpu 
 	r = plan_change(m, gpu, round, vgpu, CAP_FIELDS | CONTRACT_LABELS, contract, now, reterr);
 	if (r < 0)
 		return r;
-	note_decision(m, gpu, vgpu, DECISION_ADD, DECISION_NOTED, now,
-		      "vGPU %s, found with a cap of %d %%, has a contract of %d %% now",
-		      contract->id, vgpu->cap_pct, contract->terms.initial_cap_pct);
+	record_decision(m, gpu, vgpu, DECISION_ADD, DECISION_NOTED, now,
+			"vGPU %s, found with a cap of %d %%, has a contract of %d %% now",
+			contract->id, vgpu->cap_pct, contract->terms.initial_cap_pct);
 	commit_change(m, gpu, round, vgpu, contract, now);
 	contract_fini(contract);
 	vgpu->found = false;
@@ -342,8 +347,8 @@ static int pick_gpu(struct manager *m, struct contract *c, struct host_gpu **ret
 	return *ret_gpu ? 0 : err_fail(reterr, ENOENT, "no GPU %s on this host", c->gpu);
 }
 
-int control_add(struct manager *m, struct contract *contract, struct vgpu **ret_vgpu,
-		struct err *reterr)
+int control_vgpu_add(struct manager *m, struct contract *contract, struct vgpu **ret_vgpu,
+		     struct err *reterr)
 {
 	struct instant now = clock_now();
 	struct host_gpu *gpu, *stands;
@@ -360,7 +365,7 @@ int control_add(struct manager *m, struct contract *contract, struct vgpu **ret_
 	contract->created_ms = now.wall_ms;
 	vgpu = host_find_vgpu(&m->host, contract->id, &stands);
 	if (!vgpu && !gpu->traits.creates) { /* made since the last tick? */
-		others_list(m, gpu, now);
+		external_change_find_vgpus(m, gpu, now);
 		vgpu = host_find_vgpu(&m->host, contract->id, &stands);
 	}
 	if (vgpu && !vgpu->found)
@@ -369,7 +374,8 @@ int control_add(struct manager *m, struct contract *contract, struct vgpu **ret_
 		return err_fail(reterr, EEXIST, "vGPU %s stands on GPU %s, not on GPU %s",
 				contract->id, stands->config.name, gpu->config.name);
 	if (vgpu) {
-		*ret_vgpu = vgpu;
+		if (ret_vgpu)
+			*ret_vgpu = vgpu;
 		return attach_contract(m, gpu, vgpu, contract, now, reterr);
 	}
 	if (!gpu->traits.creates)
@@ -389,15 +395,9 @@ int control_add(struct manager *m, struct contract *contract, struct vgpu **ret_
 		free(vgpu); /* the contract is still the caller's */
 		return r;
 	}
-	*ret_vgpu = vgpu;
+	if (ret_vgpu)
+		*ret_vgpu = vgpu;
 	return 0;
-}
-
-int control_vgpu_add(struct manager *m, struct contract *contract, struct err *reterr)
-{
-	struct vgpu *vgpu;
-
-	return control_add(m, contract, &vgpu, reterr);
 }
 
 /* --- removing --- */
@@ -419,14 +419,14 @@ int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
 	}
 	if (!m->actuator.dry_run) /* where it stands on, it will be found as one never sold */
 		(void)capbook_remove(m->actuator.book, id);
-	host_gpu_take(gpu, vgpu);
-	note_decision(m, gpu, vgpu, DECISION_REMOVE, DECISION_WRITTEN, now,
-		      "vGPU %s and its contract of %d %% were removed; its cap was %d %%", id,
-		      vgpu->contract.terms.initial_cap_pct, vgpu->cap_pct);
+	host_gpu_remove(gpu, vgpu);
+	record_decision(m, gpu, vgpu, DECISION_REMOVE, DECISION_WRITTEN, now,
+			"vGPU %s and its contract of %d %% were removed; its cap was %d %%", id,
+			vgpu->contract.terms.initial_cap_pct, vgpu->cap_pct);
 	frames_forget(m, id);
 	offers_vgpu_removed(m->offers, id, now);
 	alerts_vgpu_changed(m->alerts, id);
-	ledger_keep_vgpu(m, vgpu);
+	ledger_flush_vgpu(m, vgpu);
 	vgpu_free(gpu, vgpu);
 	if (gpu->mode == GPU_MODE_ACT)
 		give_back(m, gpu, round, now);

@@ -10,10 +10,11 @@
 
 #include "base/cleanup.h"
 #include "db/db.h"
+#include "gover-d/core/control-vgpu.h"
 #include "gover-d/core/control.h"
 #include "gover-d/core/ledger.h"
-#include "gover-d/core/manager.h"
-#include "gover-d/core/tick.h"
+#include "gover-d/core/record.h"
+#include "gover-d/core/state.h"
 
 /* --- read access --- */
 
@@ -94,11 +95,6 @@ uint64_t control_generation(const struct manager *m)
 	return m->generation;
 }
 
-void control_keep_ledger(struct manager *m)
-{
-	ledger_keep(m);
-}
-
 int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode *mode,
 		       const bool *selling, struct err *reterr)
 {
@@ -112,9 +108,9 @@ int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode 
 		gpu->mode = *mode;
 	if (selling)
 		gpu->selling = *selling;
-	note_decision(m, gpu, NULL, DECISION_SET, DECISION_NOTED, now,
-		      "an operator set GPU %s to mode %s, selling %s", name,
-		      gpu_mode_name(gpu->mode), gpu->selling ? "on" : "off");
+	record_decision(m, gpu, NULL, DECISION_SET, DECISION_NOTED, now,
+			"an operator set GPU %s to mode %s, selling %s", name,
+			gpu_mode_name(gpu->mode), gpu->selling ? "on" : "off");
 	offer = offers_live(m->offers, name);
 	if (offer && offer->life.state == OFFER_OPEN &&
 	    (!gpu->selling || gpu->mode != GPU_MODE_ACT))
@@ -171,7 +167,7 @@ int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned
 	/* On disk before the answer: the history may not get to know of it any more. */
 	contract->offer = id;
 	snprintf(contract->claim_key, sizeof(contract->claim_key), "%s", key);
-	r = control_add(m, contract, &vgpu, reterr);
+	r = control_vgpu_add(m, contract, &vgpu, reterr);
 	if (r == -ENOSPC)
 		offers_end(m->offers, offer, OFFER_CLOSED, now,
 			   "it could not be funded any more when it was claimed");
@@ -288,7 +284,7 @@ static void note_parameters(struct manager *m, const char *changes, bool kept)
 		 : m->actuator.dry_run
 			 ? "; this is a dry run, a restart will forget it"
 			 : "; the history cannot keep that now, a restart will forget it");
-	(void)keep_decision(m, &d);
+	(void)record_add(m, &d);
 }
 
 int control_policy_change(struct manager *m, json_t *object, struct err *reterr)
@@ -315,7 +311,7 @@ int control_policy_change(struct manager *m, json_t *object, struct err *reterr)
 	m->config = *config;
 	m->policy = policy_find(m->config.policy);
 	m->params = config_policy_params(&m->config);
-	ledger_keep_prices(m);
+	ledger_store_prices(m);
 	json_object_foreach (object, key, value)
 		if (keep_setting(m, key) < 0)
 			kept = false;

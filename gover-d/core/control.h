@@ -2,7 +2,7 @@
 /*
  * What a request may ask of the daemon. Every function runs in the loop, checks everything, does
  * all of it or nothing, and returns 0 or a negative errno with a sentence in @reterr. What changes
- * a contract is answered only after control_save() has put it on disk.
+ * a contract is answered only after save_contracts() has put it on disk.
  */
 #ifndef GOVER_D_CORE_CONTROL_H
 #define GOVER_D_CORE_CONTROL_H
@@ -26,7 +26,6 @@ const struct config *control_config(const struct manager *manager);	 /* in force
 const struct config *control_file_config(const struct manager *manager); /* as the file says */
 const struct decisions *control_decisions(const struct manager *manager);
 const struct alerts *control_alerts(const struct manager *manager);
-const struct silences *control_silences(const struct manager *manager);
 const struct offers *control_offers(const struct manager *manager);
 struct worker *control_worker(struct manager *manager);
 struct db *control_db(struct manager *manager); /* NULL: no history at present */
@@ -38,25 +37,6 @@ void control_hook_stats(const struct manager *manager, enum hook hook,
 /* False: there is no webhook. */
 bool control_webhook_stats(const struct manager *manager, struct webhook_stats *ret_stats);
 bool control_dry_run(const struct manager *manager);
-
-/*
- * POST /v1/vgpus: takes over what @contract owns on success only. -EINVAL (a value, or a flavour
- * there is none of), -ENOENT (no
- * such GPU), -EEXIST (duplicate id), -ENOSPC (cannot be funded down to its floor), -ENODEV (the
- * backend does not create vGPUs and none of this id exists), -ESTALE (somebody else has just
- * written a cap that it would change: that vGPU is on hold now), or as the system says.
- */
-int control_vgpu_add(struct manager *manager, struct contract *contract, struct err *reterr);
-
-/*
- * PATCH: changes @fields (a mask of enum contract_bit) to @values. labels replaces all labels; held
- * with held_cap_pct 0 holds the current cap. -ENOSPC names the largest cap that would fit; -ESTALE
- * as above.
- */
-int control_vgpu_change(struct manager *manager, const char *id, unsigned int fields,
-			const struct contract *values, struct err *reterr);
-/* DELETE. -EBUSY: programs still run in it. */
-int control_vgpu_remove(struct manager *manager, const char *id, struct err *reterr);
 
 /* mode and selling: NULL where unchanged. */
 int control_gpu_change(struct manager *manager, const char *name, const enum gpu_mode *mode,
@@ -73,26 +53,9 @@ int control_offer_claim(struct manager *manager, int64_t offer, const char *key,
 			const struct offer **ret_offer, struct err *reterr);
 int control_offer_close(struct manager *manager, int64_t offer, struct err *reterr);
 int control_alert_ack(struct manager *manager, int64_t alert, struct err *reterr);
-/*
- * Fills in id and time. -EINVAL: it names nothing, or what there is not, or is over before it
- * begins; -ENOSPC: there are too many. -ENOENT: there is none of that id.
- */
-int control_silence_add(struct manager *manager, struct silence *silence, struct err *reterr);
-int control_silence_remove(struct manager *manager, int64_t silence, struct err *reterr);
-
 /* PATCH /v1/policy: an object of config keys of [policy] and [offer]; all are checked before one is
  * changed. A null puts the file's value back. Survives a restart (in the database). */
 int control_policy_change(struct manager *manager, json_t *object, struct err *reterr);
-
-/*
- * Puts contracts, holds and GPU modes on disk, in the worker; then calls @done in the loop with 0
- * or a negative errno (the change stays in force and is written again every period; alert
- * contracts_unsaved).
- */
-int control_save(struct manager *manager, void (*done)(void *userdata, int result), void *userdata);
-
-/* What was counted until now goes to the history, so that a query finds it. */
-void control_keep_ledger(struct manager *manager);
 
 /* Called by the tick when answers have changed, and by the API to know (a counter). */
 uint64_t control_generation(const struct manager *manager);

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "gover-d/core/frames.h"
-#include "gover-d/core/manager.h"
+#include "gover-d/core/state.h"
 #include "gover-d/util/log.h"
 
 #define LOOK_EVERY_NS NS_PER_S

@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "gover-d/core/control.h"
+#include "gover-d/core/history.h"
 #include "gover-d/core/ledger.h"
-#include "gover-d/core/manager.h"
+#include "gover-d/core/save.h"
+#include "gover-d/core/state.h"
 #include "gover-d/util/log.h"
 
 /* Each try costs the worker a quarter of a second at most: as long as it waits for a lock. */
@@ -35,6 +37,17 @@ void history_open(struct manager *m)
 	log_warning("%s; going on without history", err.msg);
 }
 
+struct db_reader *history_open_reader(struct manager *m)
+{
+	struct db_reader *reader = NULL;
+	struct err err = {""};
+
+	/* Without a writer it was told already; what can be read is read. */
+	if (db_reader_open(m->db_path, &reader, &err) < 0 && m->actuator.db)
+		log_warning("%s, ignoring", err.msg);
+	return reader;
+}
+
 static void run_open(struct worker_job *job)
 {
 	struct open_job *open = (struct open_job *)job;
@@ -52,8 +65,8 @@ static void open_done(struct worker_job *job)
 	m->actuator.db = open->db;
 	if (open->db) {
 		log_notice("%s can be used again", m->db_path);
-		ledger_keep_prices(m);
-		control_save_soon(m); /* it is to have the contracts too */
+		ledger_store_prices(m);
+		save_soon(m); /* it is to have the contracts too */
 	} else {
 		memcpy(m->db_error, open->err.msg, sizeof(m->db_error));
 	}

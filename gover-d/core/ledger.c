@@ -5,14 +5,14 @@
 #include "db/ledger.h"
 #include "gover-d/config/flavor.h"
 #include "gover-d/core/ledger.h"
-#include "gover-d/core/manager.h"
+#include "gover-d/core/state.h"
 
 #define MINUTE_MS  60000
 #define S_PER_HOUR 3600
 
 /* --- keeping --- */
 
-void ledger_keep_vgpu(struct manager *m, struct vgpu *v)
+void ledger_flush_vgpu(struct manager *m, struct vgpu *v)
 {
 	struct ledger_open *open = &v->ledger;
 	struct db_ledger row = {
@@ -41,16 +41,16 @@ static void keep_gpu(struct manager *m, struct host_gpu *gpu)
 	gpu->watched_s = 0;
 }
 
-void ledger_keep(struct manager *m)
+void ledger_flush(struct manager *m)
 {
 	for (int i = 0; i < m->host.n_gpus; i++) {
 		keep_gpu(m, &m->host.gpus[i]);
 		for (struct vgpu *v = m->host.gpus[i].vgpus; v; v = v->next)
-			ledger_keep_vgpu(m, v);
+			ledger_flush_vgpu(m, v);
 	}
 }
 
-void ledger_keep_prices(struct manager *m)
+void ledger_store_prices(struct manager *m)
 {
 	struct flavor flavor;
 
@@ -114,7 +114,7 @@ static void count_vgpu(struct manager *m, struct vgpu *v, bool fits, double dt_s
 	struct db_money now = {0};
 
 	if (strcmp(v->ledger.flavor, flavor.name) != 0)
-		ledger_keep_vgpu(m, v);
+		ledger_flush_vgpu(m, v);
 	memcpy(v->ledger.flavor, flavor.name, sizeof(v->ledger.flavor));
 	earn(&now, &flavor, cap_s);
 	if (v->view.broken && v->row.busy_valid)
@@ -153,7 +153,7 @@ void ledger_tick(struct manager *m, struct instant now)
 	int64_t minute_ms = now.wall_ms - now.wall_ms % MINUTE_MS;
 
 	if (minute_ms != m->host.ledger_ms)
-		ledger_keep(m);
+		ledger_flush(m);
 	m->host.ledger_ms = minute_ms;
 	for (int i = 0; i < m->host.n_gpus && m->host.ready; i++) {
 		struct host_gpu *gpu = &m->host.gpus[i];

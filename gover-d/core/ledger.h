@@ -18,11 +18,11 @@ struct manager;
 void ledger_tick(struct manager *manager, struct instant now);
 
 /* Hands all that was counted to the history; what cannot be kept is lost. */
-void ledger_keep(struct manager *manager);
+void ledger_flush(struct manager *manager);
 /* The same of one that is about to go. */
-void ledger_keep_vgpu(struct manager *manager, struct vgpu *vgpu);
+void ledger_flush_vgpu(struct manager *manager, struct vgpu *vgpu);
 
 /* Tells the history the prices in force. */
-void ledger_keep_prices(struct manager *manager);
+void ledger_store_prices(struct manager *manager);
 
 #endif

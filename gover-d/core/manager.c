@@ -16,10 +16,20 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "db/db.h"
+#include "gover-d/api/api.h"
 #include "gover-d/auth/authn.h"
+#include "gover-d/core/adopt.h"
+#include "gover-d/core/frames.h"
+#include "gover-d/core/gpus.h"
+#include "gover-d/core/history.h"
+#include "gover-d/core/load.h"
+#include "gover-d/core/manager.h"
+#include "gover-d/core/save.h"
+#include "gover-d/core/state.h"
+#include "gover-d/core/tick.h"
+#include "gover-d/http/http.h"
 
 #include "gover-d/core/ledger.h"
-#include "gover-d/core/manager.h"
 #include "gover-d/core/notify.h"
 #include "gover-d/util/log.h"
 #include "monitor/fps/fps.h"
@@ -48,19 +58,6 @@ static int lock_state_dir(const char *state_dir, int *ret_fd, struct err *reterr
 				state_dir);
 	*ret_fd = steal_fd(&fd);
 	return 0;
-}
-
-/* --- history --- */
-
-static struct db_reader *open_reader(struct manager *m)
-{
-	struct db_reader *reader = NULL;
-	struct err err = {""};
-
-	/* Without a writer it was told already; what can be read is read. */
-	if (db_reader_open(m->db_path, &reader, &err) < 0 && m->actuator.db)
-		log_warning("%s, ignoring", err.msg);
-	return reader;
 }
 
 static int64_t larger(int64_t a, int64_t b)
@@ -103,12 +100,12 @@ static int make_memory(struct manager *m, struct db_reader *reader,
 		return err_fail(reterr, ENOMEM, "no memory");
 	alerts_set_silenced(m->alerts, notify_is_silenced);
 	alerts_set_update(m->alerts, m->config.update_s * 1000LL);
-	if (reader && adopt_history(m, reader, &err) < 0)
+	if (reader && load_history(m, reader, &err) < 0)
 		log_warning("%s, ignoring", err.msg);
 	decisions_go_on_after(m->decisions, last.decision);
 	m->policy = policy_find(m->config.policy);
 	m->params = config_policy_params(&m->config);
-	ledger_keep_prices(m);
+	ledger_store_prices(m);
 	return 0;
 }
 
@@ -270,7 +267,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 	dispatch_igt(m, now);
 	tick_run(m, now, late);
 	history_retry(m, now);
-	control_save_tend(m);
+	save_tick(m);
 	/* Missed ticks are not made up for: the next one keeps its place in the raster. */
 	while (m->next_tick_ns <= now.mono_ns)
 		m->next_tick_ns += period_ns;
@@ -357,8 +354,8 @@ static int recall(struct manager *m, struct contracts *ret_contracts, struct err
 	int r;
 
 	history_open(m);
-	reader = open_reader(m);
-	r = recall_contracts(m, reader, ret_contracts, &stale, reterr);
+	reader = history_open_reader(m);
+	r = load_contracts(m, reader, ret_contracts, &stale, reterr);
 	if (r >= 0)
 		r = make_memory(m, reader, ret_contracts, reterr);
 	db_reader_close(reader);
@@ -386,7 +383,7 @@ static int set_up(struct manager *m, struct err *reterr)
 		r = http_new(m->event, m->config.socket, m->config.listen, m->api, &m->http,
 			     reterr);
 	if (r >= 0)
-		r = adopt_open_gpus(&m->host, &m->config, m->actuator.dry_run, reterr);
+		r = gpus_open(&m->host, &m->config, m->actuator.dry_run, reterr);
 	if (r >= 0)
 		r = adopt_host(m, &contracts, clock_now(), reterr);
 	for (int i = 0; r >= 0 && i < m->host.n_gpus; i++)
@@ -400,7 +397,7 @@ static int set_up(struct manager *m, struct err *reterr)
 	/* The file and the database have the same from here. Where contracts are lost they first
 	 * get what the first tick finds. */
 	if (r >= 0 && !m->contracts_lost)
-		control_save_soon(m);
+		save_soon(m);
 out:
 	contracts_fini(&contracts);
 	return r;
@@ -439,12 +436,12 @@ struct manager *manager_free(struct manager *m)
 			  strerror(-m->save_result));
 	m->http = http_free(m->http);
 	m->api = api_free(m->api);
-	ledger_keep(m);
+	ledger_flush(m);
 	frames_close(m);
 	m->fps = fps_hub_free(m->fps);
 	for (int i = 0; i < GPUS_MAX; i++)
 		igt_free(m->igt[i]);
-	adopt_close_gpus(&m->host);
+	gpus_close(&m->host);
 	capbook_close(m->actuator.book);
 	offers_free(m->offers);
 	alerts_free(m->alerts);
@@ -473,7 +470,7 @@ int manager_run(struct manager *m)
 	log_about(SD_NOTICE, &(struct log_about){.kind = LOG_STOPPING},
 		  "stopping; caps stay as they are");
 	m->ending = true;
-	control_save_soon(m); /* what could not be written until now, and the last ids */
+	save_soon(m); /* what could not be written until now, and the last ids */
 	return r;
 }
 
@@ -522,7 +519,7 @@ int manager_restore(const struct config *config, struct err *reterr)
 	r = open_books(m, reterr);
 	if (r >= 0) {
 		(void)db_reader_open(m->db_path, &reader, NULL); /* there may be none */
-		r = recall_contracts(m, reader, &contracts, &stale, reterr);
+		r = load_contracts(m, reader, &contracts, &stale, reterr);
 		db_reader_close(reader);
 	}
 	if (r >= 0 && m->contracts_lost)
@@ -530,7 +527,7 @@ int manager_restore(const struct config *config, struct err *reterr)
 			     m->contracts_path);
 	if (r >= 0) {
 		/* One GPU that is broken is no reason to leave the customers of another. */
-		closed = adopt_open_some_gpus(&m->host, &m->config);
+		closed = gpus_open_some(&m->host, &m->config);
 		for (size_t i = 0; i < contracts.n_vgpus; i++)
 			failed += restore_vgpu(m, &contracts.vgpus[i].contract, now) < 0;
 		if (failed || closed)

@@ -7,8 +7,10 @@
 
 #include "base/cleanup.h"
 #include "db/db.h"
+#include "gover-d/api/api.h"
 #include "gover-d/core/encode.h"
 #include "gover-d/core/notify.h"
+#include "gover-d/core/state.h"
 #include "gover-d/util/json-encode.h"
 #include "gover-d/util/log.h"
 
@@ -307,7 +309,7 @@ static void tend_webhook(struct manager *m, struct instant now)
 			    stats.failed_tries, stats.waiting, stats.lost, stats.problem);
 }
 
-void notify_tend(struct manager *m, struct instant now)
+void notify_tick(struct manager *m, struct instant now)
 {
 	struct silence silence;
 

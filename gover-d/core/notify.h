@@ -7,13 +7,16 @@
 #ifndef GOVER_D_CORE_NOTIFY_H
 #define GOVER_D_CORE_NOTIFY_H
 
-#include "gover-d/core/manager.h"
+#include "gover-d/alert/silence.h"
+#include "gover-d/core/offers.h"
+
+struct manager;
 
 /* Makes hooks and webhook, as the configuration says. */
 int notify_open(struct manager *manager, struct err *reterr);
 /* Once a period: what became of the webhook's messages goes to the log and into an alert, and
  * silences end. Before alerts_end_tick(). */
-void notify_tend(struct manager *manager, struct instant now);
+void notify_tick(struct manager *manager, struct instant now);
 
 /* alert_changed_fn, alert_silenced_fn and offer_changed_fn of the manager. */
 void notify_alert_changed(void *userdata, const struct alert *alert, enum alert_event event);

@@ -7,10 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gover-d/core/manager.h"
+#include "gover-d/core/external-change.h"
 #include "gover-d/core/notify.h"
+#include "gover-d/core/record.h"
 #include "gover-d/core/round.h"
-#include "gover-d/core/tick.h"
+#include "gover-d/core/state.h"
 
 #define REPEAT_NS (60 * NS_PER_S) /* of a decision that holds again and is not acted on */
 
@@ -127,8 +128,8 @@ static void take_foreign_moves(struct manager *m, struct host_gpu *gpu,
 {
 	for (int i = 0; i < n; i++)
 		if (round->moves[i].foreign_pct >= 0)
-			others_take_foreign(m, gpu, round->moves[i].vgpu,
-					    round->moves[i].foreign_pct, now);
+			external_change_take_cap(m, gpu, round->moves[i].vgpu,
+						 round->moves[i].foreign_pct, now);
 }
 
 /* @stale: an earlier part of the plan met a cap of somebody else's, so the rest is of another GPU
@@ -214,7 +215,7 @@ int round_apply(struct manager *m, struct host_gpu *gpu, struct plan_round *roun
 		d.why = pd->why;
 		d.numbers = encode_numbers(pd);
 		d.moves = encode_moves(round->moves, pd->n_moves);
-		id = keep_decision(m, &d);
+		id = record_add(m, &d);
 		for (int k = 0; k < pd->n_moves; k++)
 			round->moves[k].vgpu->last_decision_id = id;
 		if (pd->vgpu >= 0)
@@ -223,4 +224,22 @@ int round_apply(struct manager *m, struct host_gpu *gpu, struct plan_round *roun
 			act_on(m, gpu, pd, pd->vgpu >= 0 ? round->viewed[pd->vgpu] : NULL, now);
 	}
 	return r;
+}
+
+int round_check(struct manager *m, struct host_gpu *gpu, const struct plan_round *round,
+		struct vgpu *vgpu, struct instant now, struct err *reterr)
+{
+	int foreign = 0;
+
+	/* Its own last: of several, the one the request is about is named. */
+	for (int i = 0; i < round->out.n_moves; i++) {
+		const struct policy_move *move = &round->out.moves[i];
+
+		if (move->to_pct != move->from_pct && round->viewed[move->vgpu] != vgpu)
+			foreign += external_change_check_now(m, gpu, round->viewed[move->vgpu], now,
+							     reterr);
+	}
+	if (vgpu && vgpu->device)
+		foreign += external_change_check_now(m, gpu, vgpu, now, reterr);
+	return foreign > 0 ? -ESTALE : 0;
 }

@@ -13,7 +13,9 @@
 #include "base/file.h"
 #include "db/db.h"
 #include "gover-d/core/control.h"
-#include "gover-d/core/manager.h"
+#include "gover-d/core/save.h"
+#include "gover-d/core/state.h"
+#include "gover-d/store/contracts.h"
 #include "gover-d/util/log.h"
 
 /* Ids that are given before they are written again: where the history is lost, the next start goes
@@ -157,7 +159,7 @@ static void request_save(struct manager *m)
 		finish_save(m, r);
 }
 
-void control_save_soon(struct manager *m)
+void save_soon(struct manager *m)
 {
 	if (!m->actuator.dry_run)
 		request_save(m);
@@ -172,13 +174,13 @@ static bool ids_run_out(const struct manager *m)
 	       last.offer > m->ids_kept.offer - IDS_AHEAD / 2;
 }
 
-void control_save_tend(struct manager *m)
+void save_tick(struct manager *m)
 {
 	if (m->save_result < 0 || ids_run_out(m))
-		control_save_soon(m);
+		save_soon(m);
 }
 
-int control_save(struct manager *m, void (*done)(void *userdata, int result), void *userdata)
+int save_contracts(struct manager *m, void (*done)(void *userdata, int result), void *userdata)
 {
 	struct save_waiter *waiter;
 

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "db/db.h"
-#include "gover-d/core/tick.h"
+#include "gover-d/core/state.h"
+#include "gover-d/core/tick-alerts.h"
 
 #define DB_FAILING_TICKS 3 /* how long dropped records keep the alert up */
 

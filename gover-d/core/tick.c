@@ -11,11 +11,14 @@
 
 #include "base/cleanup.h"
 #include "db/db.h"
+#include "gover-d/api/api.h"
+#include "gover-d/core/external-change.h"
 #include "gover-d/core/frames.h"
 #include "gover-d/core/ledger.h"
-#include "gover-d/core/manager.h"
 #include "gover-d/core/notify.h"
 #include "gover-d/core/round.h"
+#include "gover-d/core/state.h"
+#include "gover-d/core/tick-alerts.h"
 #include "gover-d/core/tick.h"
 #include "gover-d/util/log.h"
 #include "monitor/fps/fps.h"
@@ -82,7 +85,7 @@ static void sample_gpu(struct manager *m, struct host_gpu *gpu, struct instant n
 			continue;
 		sample_vgpu(m, gpu, v, now);
 		if (v->row.gone)
-			others_lose(m, gpu, v, now);
+			external_change_lose_vgpu(m, gpu, v, now);
 		else if (is_stale(v))
 			gpu->telemetry_valid = false;
 	}
@@ -256,15 +259,30 @@ static void store_gpu(struct db *db, const struct host_gpu *gpu, bool gap, struc
 			store_vgpu(db, gpu, v, gap, now);
 }
 
+static void renew_lease(struct manager *m, struct host_gpu *gpu, struct vgpu *v, struct instant now)
+{
+	int r;
+
+	if (!v->device)
+		return;
+	r = actuate_lease(&m->actuator, gpu, v, now);
+	if (r == -ENODEV) /* the next reading tells it */
+		return;
+	if (r < 0 && r != v->lease_errno)
+		log_warning("The lease of the cap of vGPU %s cannot be renewed: %s", v->contract.id,
+			    strerror(-r));
+	v->lease_errno = r;
+}
+
 static void act_on_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round *round, bool gap,
 		       struct instant now)
 {
 	gpu->left = false;
-	others_list(m, gpu, now);
+	external_change_find_vgpus(m, gpu, now);
 	sample_gpu(m, gpu, now);
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
-		others_check_cap(m, gpu, v, gap, now);
-		others_renew(m, gpu, v, now);
+		external_change_check_cap(m, gpu, v, gap, now);
+		renew_lease(m, gpu, v, now);
 		v->sampled_cap_pct = v->cap_pct;
 	}
 	decide(m, gpu, round, gap, now);
@@ -319,7 +337,7 @@ void tick_run(struct manager *m, struct instant now, bool gap)
 	ledger_tick(m, now);
 	frames_look(m, now);
 	tick_alerts_host(m, now);
-	notify_tend(m, now);
+	notify_tick(m, now);
 	alerts_end_tick(m->alerts, now.wall_ms, gap);
 	if (m->actuator.db)
 		db_commit(m->actuator.db);

@@ -80,7 +80,7 @@ void host_gpu_insert(struct host_gpu *gpu, struct vgpu *vgpu)
 	gpu->n_vgpus++;
 }
 
-void host_gpu_take(struct host_gpu *gpu, struct vgpu *vgpu)
+void host_gpu_remove(struct host_gpu *gpu, struct vgpu *vgpu)
 {
 	struct vgpu **at = &gpu->vgpus;
 

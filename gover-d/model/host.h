@@ -139,7 +139,7 @@ struct vgpu *host_find_vgpu(struct host *host, const char *id, struct host_gpu *
 /* Inserts in order of id; the GPU owns it from here. */
 void host_gpu_insert(struct host_gpu *gpu, struct vgpu *vgpu);
 /* Takes it out of its list without freeing it. */
-void host_gpu_take(struct host_gpu *gpu, struct vgpu *vgpu);
+void host_gpu_remove(struct host_gpu *gpu, struct vgpu *vgpu);
 
 /* NULL is fine; returns NULL. Detaches the device, drops the labels. */
 struct vgpu *vgpu_free(struct host_gpu *gpu, struct vgpu *vgpu);

@@ -64,7 +64,7 @@ static int empty_host(struct host *host)
 		while (host->gpus[i].vgpus) {
 			struct vgpu *vgpu = host->gpus[i].vgpus;
 
-			host_gpu_take(&host->gpus[i], vgpu);
+			host_gpu_remove(&host->gpus[i], vgpu);
 			vgpu_free(&host->gpus[i], vgpu);
 			n++;
 		}

@@ -4,6 +4,7 @@
  * every contract that a request may bring.
  */
 #include "gover-d/api/internal.h"
+#include "gover-d/core/control-vgpu.h"
 #include "gover-d/store/contracts.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -41,7 +41,7 @@ static int end(void **state)
 	while (second->vgpus) {
 		struct vgpu *vgpu = second->vgpus;
 
-		host_gpu_take(second, vgpu);
+		host_gpu_remove(second, vgpu);
 		vgpu_free(second, vgpu);
 	}
 	return stand_in_end(state);

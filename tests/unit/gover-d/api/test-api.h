@@ -21,9 +21,13 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "gover-d/api/request.h"
 #include "gover-d/api/api.h"
+#include "gover-d/api/request.h"
+#include "gover-d/core/control-silence.h"
+#include "gover-d/core/control-vgpu.h"
 #include "gover-d/core/control.h"
+#include "gover-d/core/ledger.h"
+#include "gover-d/core/save.h"
 
 #define SAVES_MAX 16
 
@@ -174,8 +178,10 @@ static struct vgpu *stand_in_vgpu(const struct contract *contract)
 	return vgpu;
 }
 
-int control_vgpu_add(struct manager *m, struct contract *contract, struct err *reterr)
+int control_vgpu_add(struct manager *m, struct contract *contract, struct vgpu **ret_vgpu,
+		     struct err *reterr)
 {
+	(void)ret_vgpu;
 	if (m->fail_errno)
 		return refuse(reterr);
 	if (host_find_vgpu(&m->host, contract->id, NULL))
@@ -215,7 +221,7 @@ int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
 	if (!vgpu)
 		return err_fail(reterr, ENOENT, "no vGPU %s on this host", id);
 	m->changes++;
-	host_gpu_take(gpu, vgpu);
+	host_gpu_remove(gpu, vgpu);
 	vgpu_free(gpu, vgpu);
 	return 0;
 }
@@ -330,12 +336,12 @@ int control_policy_change(struct manager *m, json_t *object, struct err *reterr)
 	return 0;
 }
 
-void control_keep_ledger(struct manager *m)
+void ledger_flush(struct manager *m)
 {
 	m->ledger_kept++;
 }
 
-int control_save(struct manager *m, void (*done)(void *userdata, int result), void *userdata)
+int save_contracts(struct manager *m, void (*done)(void *userdata, int result), void *userdata)
 {
 	if (m->save_result < 0)
 		return m->save_result;
@@ -416,7 +422,7 @@ static inline int stand_in_end(void **state)
 	while (gpu->vgpus) {
 		struct vgpu *vgpu = gpu->vgpus;
 
-		host_gpu_take(gpu, vgpu);
+		host_gpu_remove(gpu, vgpu);
 		vgpu_free(gpu, vgpu);
 	}
 	offers_free(manager->offers);

@@ -16,8 +16,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "gover-d/core/control-vgpu.h"
 #include "gover-d/core/control.h"
-#include "gover-d/core/manager.h"
+#include "gover-d/core/state.h"
 #include "tests/unit/gover-d/test-book.h"
 
 #define FAKES 4
@@ -159,7 +160,7 @@ static int tear_down(void **state)
 		while (m.host.gpus[i].vgpus) {
 			struct vgpu *vgpu = m.host.gpus[i].vgpus;
 
-			host_gpu_take(&m.host.gpus[i], vgpu);
+			host_gpu_remove(&m.host.gpus[i], vgpu);
 			vgpu_free(&m.host.gpus[i], vgpu);
 		}
 		for (int k = 0; k < FAKES; k++)
@@ -229,7 +230,7 @@ static int add(const char *gpu, const char *id, struct policy_terms terms)
 	contract.terms.weight = 1;
 	(void)id_copy(contract.id, id);
 	(void)id_copy(contract.gpu, gpu);
-	r = control_vgpu_add(&m, &contract, &err);
+	r = control_vgpu_add(&m, &contract, NULL, &err);
 	if (r < 0)
 		contract_fini(&contract);
 	return r;
@@ -380,7 +381,7 @@ static void a_flavor_there_is_none_of_is_refused_with_those_there_are(void **sta
 	(void)state;
 	strcpy(m.config.flavors[0].name, "small");
 	m.config.n_flavors = 1;
-	assert_int_equal(control_vgpu_add(&m, &contract, &err), -EINVAL);
+	assert_int_equal(control_vgpu_add(&m, &contract, NULL, &err), -EINVAL);
 	assert_string_equal(err.msg, "flavor: large is not allowed: there is default, small");
 	assert_int_equal(change("a", CONTRACT_FLAVOR, contract), -EINVAL);
 	assert_string_equal(err.msg, "flavor: large is not allowed: there is default, small");

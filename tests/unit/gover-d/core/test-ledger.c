@@ -2,7 +2,10 @@
 /* What contracts earn and broken promises cost, in whole daemons; every sum is worked out by hand.
  */
 #include "db/ledger.h"
+#include "gover-d/core/control-vgpu.h"
+#include "gover-d/core/control.h"
 #include "gover-d/core/ledger.h"
+#include "gover-d/core/save.h"
 #include "tests/unit/gover-d/core/test-manager.h"
 
 #include <math.h>
@@ -47,7 +50,7 @@ static void look(void)
 {
 	struct db_reader *reader;
 
-	ledger_keep(m);
+	ledger_flush(m);
 	db_flush(m->actuator.db);
 	memset(&kept, 0, sizeof(kept));
 	assert_int_equal(db_reader_open(m->db_path, &reader, &err), 0);
@@ -82,7 +85,7 @@ static void sell_as(const char *id, int cap_pct, const char *flavor, int64_t cre
 	vgpu(id)->contract.terms.initial_cap_pct = cap_pct;
 	strcpy(vgpu(id)->contract.flavor, flavor);
 	vgpu(id)->contract.created_ms = created_ms;
-	control_save_soon(m);
+	save_soon(m);
 	settle_down();
 }
 

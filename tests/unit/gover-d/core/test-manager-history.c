@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "db/db.h"
+#include "gover-d/core/history.h"
 #include "tests/unit/gover-d/core/test-manager.h"
 
 static char path[PATH_MAX + 16];

@@ -61,7 +61,7 @@ static void who_only_watches_leases_nothing(void **state)
 	set_mode(GPU_MODE_OBSERVE);
 	tick(3);
 	assert_int_equal(device("a")->lease_ms, 0); /* what it leased it lets go of */
-	control_save_soon(m);
+	save_soon(m);
 	settle_down();
 	device("a")->lease_ms = 5; /* somebody else's */
 	restart();
@@ -128,7 +128,7 @@ static void a_start_after_the_lease_writes_the_last_caps_again(void **state)
 	start_mdev(50, 30);
 	assert_int_equal(hold("b", 20), 0);
 	assert_int_equal(control_vgpu_change(m, "b", CONTRACT_INITIAL_CAP, &values, &err), 0);
-	control_save_soon(m);
+	save_soon(m);
 	settle_down();
 	assert_int_equal(device("b")->initial_cap_pct, 30); /* fixed by the hold's write */
 	stop();
@@ -276,9 +276,9 @@ static void a_contract_finds_a_vgpu_made_since_the_last_tick(void **state)
 
 	(void)state;
 	start_mdev(50, 30);
-	assert_int_equal(control_vgpu_add(m, &contract, &err), -ENODEV);
+	assert_int_equal(control_vgpu_add(m, &contract, NULL, &err), -ENODEV);
 	appear("d", 20);
-	assert_int_equal(control_vgpu_add(m, &contract, &err), 0);
+	assert_int_equal(control_vgpu_add(m, &contract, NULL, &err), 0);
 	assert_false(vgpu("d")->found);
 }
 

@@ -229,7 +229,7 @@ static void one_found_held_gets_its_contract_and_is_released(void **state)
 	lose_both();
 	start();
 	tick(1);
-	assert_int_equal(control_vgpu_add(m, &contract, &err), 0);
+	assert_int_equal(control_vgpu_add(m, &contract, NULL, &err), 0);
 	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_HELD, &released, &err), 0);
 	assert_int_equal(control_vgpu_change(m, "b", CONTRACT_HELD, &released, &err), 0);
 	device("a")->want = BUSY;
@@ -285,7 +285,7 @@ static struct db_last_ids use_ids(void)
 	assert_non_null(offers_live(m->offers, "gpu0"));
 	device("a")->cap_pct = device("a")->cap_pct == 30 ? 29 : 30;
 	tick(1);
-	control_save_tend(m);
+	save_tick(m);
 	settle_down();
 	return (struct db_last_ids){
 		.decision = decisions_last_id(m->decisions),

@@ -11,7 +11,7 @@ static int claim(int64_t id, const char *key, const char *vgpu, const struct off
 	r = control_offer_claim(m, id, key, 0, &contract, ret_offer, &err);
 	if (r < 0)
 		contract_fini(&contract);
-	control_save_soon(m);
+	save_soon(m);
 	settle_down();
 	return r;
 }
@@ -86,7 +86,7 @@ static void a_claim_of_a_kept_offer_is_answered_after_a_restart(void **state)
 	restart();
 	expect_sold(id, OFFER_KEPT);
 	assert_int_equal(control_vgpu_remove(m, "d", &err), 0);
-	control_save_soon(m);
+	save_soon(m);
 	settle_down();
 	expect_sold(id, OFFER_KEPT);
 	restart();
@@ -115,7 +115,7 @@ static void without_the_history_an_old_sale_is_kept(void **state)
 	(void)state;
 	id = sell_by_offer();
 	vgpu("d")->contract.created_ms -= 3600000;
-	control_save_soon(m);
+	save_soon(m);
 	stop();
 	lose_database();
 	start();

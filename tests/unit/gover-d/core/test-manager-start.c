@@ -281,7 +281,7 @@ static void make_a_sale(void)
 	offer = offers_live(m->offers, "gpu0");
 	assert_non_null(offer);
 	assert_int_equal(control_offer_claim(m, offer->id, "", 0, &contract, &offer, &err), 0);
-	control_save_soon(m);
+	save_soon(m);
 	settle_down();
 }
 
@@ -314,7 +314,7 @@ static void a_sale_that_fails_in_a_dry_run_moves_nobody(void **state)
 static void remove_newcomer(void)
 {
 	assert_int_equal(control_vgpu_remove(m, "d", &err), 0);
-	control_save_soon(m);
+	save_soon(m);
 	settle_down();
 }
 
@@ -348,7 +348,7 @@ static void a_failed_sale_is_over_when_another_has_its_name(void **state)
 	tick(40);
 	sell("d", 20, 0);
 	vgpu("d")->contract.created_ms = now.wall_ms + 1; /* in the time of this test */
-	control_save_soon(m);
+	save_soon(m);
 	settle_down();
 	restart();
 	tick(10);

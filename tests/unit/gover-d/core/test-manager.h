@@ -23,8 +23,12 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "gover-d/core/control-vgpu.h"
 #include "gover-d/core/control.h"
 #include "gover-d/core/manager.h"
+#include "gover-d/core/save.h"
+#include "gover-d/core/state.h"
+#include "gover-d/core/tick.h"
 
 #define DEVICES 4 /* "a", "b", "c", "d" */
 #define BUSY	2 /* of want: more than there is */
@@ -378,9 +382,9 @@ static inline void sell(const char *id, int initial_cap_pct, double want)
 	};
 
 	strcpy(contract.id, id);
-	assert_int_equal(control_vgpu_add(m, &contract, &err), 0);
+	assert_int_equal(control_vgpu_add(m, &contract, NULL, &err), 0);
 	device(id)->want = want;
-	control_save_soon(m);
+	save_soon(m);
 	settle_down();
 }
 
@@ -389,7 +393,7 @@ static inline int hold(const char *id, int cap_pct)
 	const struct contract values = {.held = true, .held_cap_pct = cap_pct};
 	int r = control_vgpu_change(m, id, CONTRACT_HELD | CONTRACT_HELD_CAP, &values, &err);
 
-	control_save_soon(m);
+	save_soon(m);
 	settle_down();
 	return r;
 }

@@ -11,8 +11,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "gover-d/core/control-vgpu.h"
 #include "gover-d/core/control.h"
-#include "gover-d/core/manager.h"
+#include "gover-d/core/gpus.h"
+#include "gover-d/core/state.h"
 
 #define TTL_S	    5
 #define PROBATION_S 4
@@ -372,7 +374,7 @@ static int set_up_manager(void **state)
 	if (!manager.decisions || !manager.alerts ||
 	    capbook_open(path, &manager.actuator.book, &err) < 0)
 		return -1;
-	return adopt_open_gpus(&manager.host, &manager.config, false, &err);
+	return gpus_open(&manager.host, &manager.config, false, &err);
 }
 
 static int tear_down_manager(void **state)
@@ -380,7 +382,7 @@ static int tear_down_manager(void **state)
 	char path[64];
 
 	snprintf(path, sizeof(path), "%s/caps", folder);
-	adopt_close_gpus(&manager.host);
+	gpus_close(&manager.host);
 	capbook_close(manager.actuator.book);
 	alerts_free(manager.alerts);
 	decisions_free(manager.decisions);
@@ -458,7 +460,7 @@ static void an_id_that_is_taken_leaves_the_offer_open(void **state)
 	};
 
 	(void)state;
-	assert_int_equal(control_vgpu_add(&manager, &contract, &err), 0);
+	assert_int_equal(control_vgpu_add(&manager, &contract, NULL, &err), 0);
 	assert_non_null(open_on("gpu0"));
 	assert_int_equal(claim(1, "key", "old"), -EEXIST);
 	assert_int_equal(offers_find(offers, 1)->life.state, OFFER_OPEN);
@@ -474,7 +476,7 @@ static void an_offer_that_cannot_be_funded_any_more_is_closed(void **state)
 	};
 
 	(void)state;
-	assert_int_equal(control_vgpu_add(&manager, &contract, &err), 0);
+	assert_int_equal(control_vgpu_add(&manager, &contract, NULL, &err), 0);
 	assert_non_null(open_on("gpu0"));
 	assert_int_equal(claim(1, "key", "new"), -ENOSPC);
 	assert_int_equal(offers_find(offers, 1)->life.state, OFFER_CLOSED);

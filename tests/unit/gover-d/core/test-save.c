@@ -14,7 +14,9 @@
 
 #include "db/db.h"
 #include "gover-d/core/control.h"
-#include "gover-d/core/manager.h"
+#include "gover-d/core/save.h"
+#include "gover-d/core/state.h"
+#include "gover-d/store/contracts.h"
 
 static struct manager m;
 static struct vgpu vgpu;
@@ -101,7 +103,7 @@ static void run_loop_until(int wanted)
 static void a_save_is_answered_when_it_is_on_disk(void **state)
 {
 	(void)state;
-	assert_int_equal(control_save(&m, count_answer, NULL), 0);
+	assert_int_equal(save_contracts(&m, count_answer, NULL), 0);
 	assert_int_equal(answers, 0);
 	run_loop_until(1);
 	assert_int_equal(last_result, 0);
@@ -111,11 +113,11 @@ static void a_save_is_answered_when_it_is_on_disk(void **state)
 static void what_changes_meanwhile_is_saved_by_the_next(void **state)
 {
 	(void)state;
-	assert_int_equal(control_save(&m, count_answer, NULL), 0);
+	assert_int_equal(save_contracts(&m, count_answer, NULL), 0);
 	vgpu.contract.terms.initial_cap_pct = 40;
-	assert_int_equal(control_save(&m, count_answer, NULL), 0);
+	assert_int_equal(save_contracts(&m, count_answer, NULL), 0);
 	vgpu.contract.terms.initial_cap_pct = 30;
-	assert_int_equal(control_save(&m, count_answer, NULL), 0);
+	assert_int_equal(save_contracts(&m, count_answer, NULL), 0);
 	run_loop_until(3);
 	assert_int_equal(last_result, 0);
 	assert_int_equal(sold(), 30);
@@ -124,9 +126,9 @@ static void what_changes_meanwhile_is_saved_by_the_next(void **state)
 static void who_waits_when_the_daemon_ends_is_saved_and_answered(void **state)
 {
 	(void)state;
-	assert_int_equal(control_save(&m, count_answer, NULL), 0);
+	assert_int_equal(save_contracts(&m, count_answer, NULL), 0);
 	vgpu.contract.terms.initial_cap_pct = 40;
-	assert_int_equal(control_save(&m, count_answer, NULL), 0);
+	assert_int_equal(save_contracts(&m, count_answer, NULL), 0);
 	m.worker = worker_free(m.worker);
 	assert_int_equal(answers, 2);
 	assert_int_equal(last_result, 0);
@@ -138,9 +140,9 @@ static void who_waits_when_the_daemon_ends_is_saved_and_answered(void **state)
 static void so_is_what_nobody_waits_for(void **state)
 {
 	(void)state;
-	control_save_soon(&m);
+	save_soon(&m);
 	vgpu.contract.terms.initial_cap_pct = 40;
-	control_save_soon(&m);
+	save_soon(&m);
 	m.worker = worker_free(m.worker);
 	assert_int_equal(sold(), 40);
 	assert_int_equal(m.save_result, 0);
@@ -150,8 +152,8 @@ static void a_disk_that_refuses_is_told_to_all(void **state)
 {
 	(void)state;
 	strcat(m.contracts_path, "/is/no/folder");
-	assert_int_equal(control_save(&m, count_answer, NULL), 0);
-	assert_int_equal(control_save(&m, count_answer, NULL), 0);
+	assert_int_equal(save_contracts(&m, count_answer, NULL), 0);
+	assert_int_equal(save_contracts(&m, count_answer, NULL), 0);
 	m.worker = worker_free(m.worker);
 	assert_int_equal(answers, 2);
 	assert_int_equal(last_result, -ENOENT);
@@ -165,13 +167,13 @@ static void revisions_grow_also_when_the_clock_goes_back(void **state)
 	const int64_t tomorrow = clock_now().wall_ms + 86400000;
 
 	(void)state;
-	control_save_soon(&m);
+	save_soon(&m);
 	m.worker = worker_free(m.worker);
 	assert_true(read_file().head.revision > 0);
 	assert_int_equal(read_file().head.revision, m.revision);
 	m.revision = tomorrow; /* a file of a clock that was ahead */
 	assert_int_equal(worker_new(m.event, &m.worker), 0);
-	control_save_soon(&m);
+	save_soon(&m);
 	m.worker = worker_free(m.worker);
 	assert_int_equal(read_file().head.revision, tomorrow + 1);
 }
@@ -187,7 +189,7 @@ static void ids_are_noted_before_they_are_given(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 5000; i++) {
-		control_save_tend(&m);
+		save_tick(&m);
 		while (m.save_running)
 			assert_true(sd_event_run(m.event, UINT64_C(10000000)) > 0);
 		note();
@@ -204,13 +206,13 @@ static void a_period_without_need_writes_nothing(void **state)
 	int64_t revision;
 
 	(void)state;
-	control_save_tend(&m);
+	save_tick(&m);
 	while (m.save_running)
 		assert_true(sd_event_run(m.event, UINT64_C(10000000)) > 0);
 	revision = m.revision;
 	for (int i = 0; i < 100; i++) {
 		note();
-		control_save_tend(&m);
+		save_tick(&m);
 		assert_false(m.save_running);
 	}
 	assert_int_equal(m.revision, revision);
@@ -220,7 +222,7 @@ static void at_the_end_the_ids_are_noted_as_they_are(void **state)
 {
 	(void)state;
 	m.ending = true;
-	control_save_soon(&m);
+	save_soon(&m);
 	m.worker = worker_free(m.worker);
 	assert_int_equal(read_file().head.ids.decision, 70);
 	assert_int_equal(read_file().head.ids.alert, 80);
@@ -240,7 +242,7 @@ static int64_t save_beside_database(int *ret_sold)
 
 	snprintf(path, sizeof(path), "%s/history.db", folder);
 	assert_int_equal(db_open(path, &retention, &m.actuator.db, NULL), 0);
-	assert_int_equal(control_save(&m, count_answer, NULL), 0);
+	assert_int_equal(save_contracts(&m, count_answer, NULL), 0);
 	m.worker = worker_free(m.worker);
 	m.actuator.db = db_close(m.actuator.db);
 	assert_int_equal(db_reader_open(path, &reader, NULL), 0);
@@ -288,10 +290,10 @@ static void a_dry_run_answers_and_writes_nothing(void **state)
 {
 	(void)state;
 	m.actuator.dry_run = true;
-	assert_int_equal(control_save(&m, count_answer, NULL), 0);
+	assert_int_equal(save_contracts(&m, count_answer, NULL), 0);
 	assert_int_equal(answers, 1);
 	assert_int_equal(last_result, 0);
-	control_save_soon(&m);
+	save_soon(&m);
 	m.worker = worker_free(m.worker);
 	assert_int_equal(sold(), -1);
 }

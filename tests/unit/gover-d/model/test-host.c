@@ -63,7 +63,7 @@ static int tear_down(void **state)
 		while (host.gpus[i].vgpus) {
 			struct vgpu *vgpu = host.gpus[i].vgpus;
 
-			host_gpu_take(&host.gpus[i], vgpu);
+			host_gpu_remove(&host.gpus[i], vgpu);
 			assert_null(vgpu_free(&host.gpus[i], vgpu));
 		}
 	return 0;
@@ -130,16 +130,16 @@ static void taking_one_leaves_the_others(void **state)
 	struct vgpu *other = insert(1, "other");
 
 	(void)state;
-	host_gpu_take(&host.gpus[0], b);
+	host_gpu_remove(&host.gpus[0], b);
 	assert_null(b->next);
 	check_list(0, "a c");
-	host_gpu_take(&host.gpus[0], b); /* is not there any more */
-	host_gpu_take(&host.gpus[0], other);
+	host_gpu_remove(&host.gpus[0], b); /* is not there any more */
+	host_gpu_remove(&host.gpus[0], other);
 	check_list(0, "a c");
 	check_list(1, "other");
-	host_gpu_take(&host.gpus[0], c);
+	host_gpu_remove(&host.gpus[0], c);
 	check_list(0, "a");
-	host_gpu_take(&host.gpus[0], a);
+	host_gpu_remove(&host.gpus[0], a);
 	check_list(0, "");
 	host_gpu_insert(&host.gpus[0], c);
 	host_gpu_insert(&host.gpus[0], b);

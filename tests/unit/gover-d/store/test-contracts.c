@@ -49,7 +49,7 @@ static int free_all(void **state)
 		while (host.gpus[i].vgpus) {
 			struct vgpu *vgpu = host.gpus[i].vgpus;
 
-			host_gpu_take(&host.gpus[i], vgpu);
+			host_gpu_remove(&host.gpus[i], vgpu);
 			vgpu_free(&host.gpus[i], vgpu);
 		}
 	memset(&host, 0, sizeof(host));

@@ -279,13 +279,13 @@ static void nor_for_a_newcomer(void **state)
 	start_two();
 	writes = fake.writes;
 	device("a")->cap_pct = 58;
-	expect_refused(control_vgpu_add(m, &contract, &err), "a");
+	expect_refused(control_vgpu_add(m, &contract, NULL, &err), "a");
 	assert_false(device("c")->exists);
 	assert_null(host_find_vgpu(&m->host, "c", NULL));
 	assert_int_equal(fake.writes, writes);
 	assert_int_equal(count("fund", NULL), 0);
 	expect_foreign("a", 58);
-	assert_int_equal(control_vgpu_add(m, &contract, &err), 0); /* from b alone */
+	assert_int_equal(control_vgpu_add(m, &contract, NULL, &err), 0); /* from b alone */
 	assert_int_equal(device("a")->cap_pct, 58);
 }
 

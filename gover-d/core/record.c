@@ -9,8 +9,9 @@
 #include <string.h>
 
 #include "db/db.h"
-#include "gover-d/core/manager.h"
-#include "gover-d/core/tick.h"
+#include "gover-d/api/api.h"
+#include "gover-d/core/record.h"
+#include "gover-d/core/state.h"
 #include "gover-d/util/json-encode.h"
 #include "gover-d/util/log.h"
 
@@ -61,7 +62,7 @@ static void tell_change(struct manager *m, const char *what, const char *id)
 	api_event(m->api, EVENTS_CHANGE, json_encode_end(&o));
 }
 
-int64_t keep_decision(struct manager *m, struct decision *decision)
+int64_t record_add(struct manager *m, struct decision *decision)
 {
 	const struct decision *kept;
 	const char *kind = decision_kind_name(decision->kind);
@@ -87,9 +88,9 @@ int64_t keep_decision(struct manager *m, struct decision *decision)
 	return kept->id;
 }
 
-void note_decision(struct manager *m, const struct host_gpu *gpu, struct vgpu *vgpu,
-		   enum decision_kind kind, enum decision_result result, struct instant now,
-		   const char *format, ...)
+void record_decision(struct manager *m, const struct host_gpu *gpu, struct vgpu *vgpu,
+		     enum decision_kind kind, enum decision_result result, struct instant now,
+		     const char *format, ...)
 {
 	char why[DECISION_WHY_MAX];
 	struct decision d = {.ts_ms = now.wall_ms, .kind = kind, .result = result, .why = why};
@@ -101,7 +102,7 @@ void note_decision(struct manager *m, const struct host_gpu *gpu, struct vgpu *v
 	va_start(ap, format);
 	vsnprintf(why, sizeof(why), format, ap);
 	va_end(ap);
-	id = keep_decision(m, &d);
+	id = record_add(m, &d);
 	if (vgpu && id)
 		vgpu->last_decision_id = id;
 	tell_change(m, vgpu ? "vgpu" : "gpu", vgpu ? d.vgpu : d.gpu);

@@ -8,7 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gover-d/core/tick.h"
+#include "gover-d/core/adopt.h"
+#include "gover-d/core/external-change.h"
+#include "gover-d/core/record.h"
+#include "gover-d/core/save.h"
+#include "gover-d/core/state.h"
+#include "gover-d/core/tick-alerts.h"
 #include "gover-d/util/log.h"
 
 #define LIST_PERIODS 5 /* where the daemon makes the vGPUs itself, others seldom do */
@@ -87,11 +92,11 @@ static void forget_unlisted(struct manager *m, struct host_gpu *gpu, struct inst
 		if (!v->found || v->device || v->listed)
 			continue;
 		adopt_forget(m, gpu, v, now);
-		control_save_soon(m);
+		save_soon(m);
 	}
 }
 
-void others_list(struct manager *m, struct host_gpu *gpu, struct instant now)
+void external_change_find_vgpus(struct manager *m, struct host_gpu *gpu, struct instant now)
 {
 	struct found_context context = {.manager = m, .gpu = gpu, .now = now};
 	int r;
@@ -111,29 +116,30 @@ void others_list(struct manager *m, struct host_gpu *gpu, struct instant now)
 	gpu->list_errno = r;
 }
 
-void others_lose(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
+void external_change_lose_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+			       struct instant now)
 {
 	alerts_vgpu_changed(m->alerts, vgpu->contract.id);
 	gpu->left = true;
 	if (vgpu->found) {
 		offers_vgpu_removed(m->offers, vgpu->contract.id, now);
 		adopt_forget(m, gpu, vgpu, now);
-		control_save_soon(m);
+		save_soon(m);
 		return;
 	}
 	gpu->ops->detach(vgpu->device);
 	vgpu->device = NULL;
 	vgpu->renewed_ns = 0;
 	memset(&vgpu->view, 0, sizeof(vgpu->view)); /* overloaded no more */
-	note_decision(m, gpu, vgpu, DECISION_MISSING, DECISION_NOTED, now,
-		      "vGPU %s vanished from GPU %s; its contract stands", vgpu->contract.id,
-		      gpu->config.name);
+	record_decision(m, gpu, vgpu, DECISION_MISSING, DECISION_NOTED, now,
+			"vGPU %s vanished from GPU %s; its contract stands", vgpu->contract.id,
+			gpu->config.name);
 }
 
 /* --- caps --- */
 
-void others_take_foreign(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
-			 struct instant now)
+void external_change_take_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+			      int found_pct, struct instant now)
 {
 	int was_pct = vgpu->expected_cap_pct;
 
@@ -144,12 +150,13 @@ void others_take_foreign(struct manager *m, struct host_gpu *gpu, struct vgpu *v
 	vgpu->foreign = true;
 	if (!m->actuator.dry_run)
 		(void)capbook_set(m->actuator.book, vgpu->contract.id, found_pct, found_pct);
-	note_decision(m, gpu, vgpu, DECISION_FOREIGN_WRITE, DECISION_NOTED, now,
-		      "the cap of vGPU %s was changed from %d to %d %% by somebody else; it is on "
-		      "hold until released",
-		      vgpu->contract.id, was_pct, found_pct);
+	record_decision(
+		m, gpu, vgpu, DECISION_FOREIGN_WRITE, DECISION_NOTED, now,
+		"the cap of vGPU %s was changed from %d to %d %% by somebody else; it is on "
+		"hold until released",
+		vgpu->contract.id, was_pct, found_pct);
 	tick_alerts_foreign(m, gpu->config.name, vgpu, now.wall_ms);
-	control_save_soon(m);
+	save_soon(m);
 }
 
 /* Did nobody renew its lease in time? After a late tick or failed writes, or where we may not. */
@@ -198,11 +205,12 @@ static void take_set_up(struct manager *m, struct host_gpu *gpu, struct vgpu *v,
 	v->cap_pct = v->contract.terms.initial_cap_pct = cap_pct;
 	if (!m->actuator.dry_run)
 		(void)capbook_set(m->actuator.book, v->contract.id, found_pct, found_pct);
-	note_decision(m, gpu, v, DECISION_FOUND, DECISION_NOTED, now,
-		      "vGPU %s without a contract was given an initial cap of %d %%, which counts "
-		      "as sold",
-		      v->contract.id, cap_pct);
-	control_save_soon(m);
+	record_decision(
+		m, gpu, v, DECISION_FOUND, DECISION_NOTED, now,
+		"vGPU %s without a contract was given an initial cap of %d %%, which counts "
+		"as sold",
+		v->contract.id, cap_pct);
+	save_soon(m);
 }
 
 static void write_again(struct manager *m, struct host_gpu *gpu, struct vgpu *v, struct instant now)
@@ -215,8 +223,8 @@ static void write_again(struct manager *m, struct host_gpu *gpu, struct vgpu *v,
 				  now);
 }
 
-void others_check_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *v, bool gap,
-		      struct instant now)
+void external_change_check_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *v, bool gap,
+			       struct instant now)
 {
 	if (!v->device || !v->row.cap_valid)
 		return;
@@ -232,29 +240,13 @@ void others_check_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *v, b
 		write_again(m, gpu, v, now);
 		break;
 	case BY_OTHERS:
-		others_take_foreign(m, gpu, v, v->row.cap_pct, now);
+		external_change_take_cap(m, gpu, v, v->row.cap_pct, now);
 		break;
 	}
 }
 
-void others_renew(struct manager *m, struct host_gpu *gpu, struct vgpu *v, struct instant now)
-{
-	int r;
-
-	if (!v->device)
-		return;
-	r = actuate_lease(&m->actuator, gpu, v, now);
-	if (r == -ENODEV) /* the next reading tells it */
-		return;
-	if (r < 0 && r != v->lease_errno)
-		log_warning("The lease of the cap of vGPU %s cannot be renewed: %s", v->contract.id,
-			    strerror(-r));
-	v->lease_errno = r;
-}
-
-/* 1: its cap is somebody else's, it is on hold now, and @reterr says so. */
-static int check_one(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now,
-		     struct err *reterr)
+int external_change_check_now(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+			      struct instant now, struct err *reterr)
 {
 	int was_pct = vgpu->expected_cap_pct, found_pct;
 
@@ -271,27 +263,10 @@ static int check_one(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 	case BY_OTHERS:
 		break;
 	}
-	others_take_foreign(m, gpu, vgpu, found_pct, now);
+	external_change_take_cap(m, gpu, vgpu, found_pct, now);
 	(void)err_fail(reterr, ESTALE,
 		       "the cap of vGPU %s was changed from %d to %d %% by somebody else just now; "
 		       "it is on hold: nothing else was done, ask again or release it",
 		       vgpu->contract.id, was_pct, found_pct);
 	return 1;
-}
-
-int others_check_plan(struct manager *m, struct host_gpu *gpu, const struct plan_round *round,
-		      struct vgpu *vgpu, struct instant now, struct err *reterr)
-{
-	int foreign = 0;
-
-	/* Its own last: of several, the one the request is about is named. */
-	for (int i = 0; i < round->out.n_moves; i++) {
-		const struct policy_move *move = &round->out.moves[i];
-
-		if (move->to_pct != move->from_pct && round->viewed[move->vgpu] != vgpu)
-			foreign += check_one(m, gpu, round->viewed[move->vgpu], now, reterr);
-	}
-	if (vgpu && vgpu->device)
-		foreign += check_one(m, gpu, vgpu, now, reterr);
-	return foreign > 0 ? -ESTALE : 0;
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gover-d/core/manager.h"
+#include "gover-d/core/gpus.h"
 #include "gover-d/util/log.h"
 
 static int open_gpu(struct host *host, const struct gpu_section *section, bool dry_run,
@@ -40,8 +40,7 @@ static int open_gpu(struct host *host, const struct gpu_section *section, bool d
 	return 0;
 }
 
-int adopt_open_gpus(struct host *host, const struct config *config, bool dry_run,
-		    struct err *reterr)
+int gpus_open(struct host *host, const struct config *config, bool dry_run, struct err *reterr)
 {
 	for (int i = 0; i < config->n_gpus; i++) {
 		int r = open_gpu(host, &config->gpus[i], dry_run, reterr);
@@ -52,7 +51,7 @@ int adopt_open_gpus(struct host *host, const struct config *config, bool dry_run
 	return 0;
 }
 
-int adopt_open_some_gpus(struct host *host, const struct config *config)
+int gpus_open_some(struct host *host, const struct config *config)
 {
 	int failed = 0;
 
@@ -67,7 +66,7 @@ int adopt_open_some_gpus(struct host *host, const struct config *config)
 	return failed;
 }
 
-void adopt_close_gpus(struct host *host)
+void gpus_close(struct host *host)
 {
 	for (int i = host->n_gpus; i-- > 0;) {
 		struct host_gpu *gpu = &host->gpus[i];
@@ -75,7 +74,7 @@ void adopt_close_gpus(struct host *host)
 		while (gpu->vgpus) {
 			struct vgpu *vgpu = gpu->vgpus;
 
-			host_gpu_take(gpu, vgpu);
+			host_gpu_remove(gpu, vgpu);
 			vgpu_free(gpu, vgpu);
 		}
 		gpu->ops->close(gpu->gpu);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Adopts the contracts, vGPUs, caps and holds that an earlier daemon left (design.md section 6),
+ * and vGPUs that exist without a contract. A cap that is as the daemon left it is not changed.
+ */
+#ifndef GOVER_D_CORE_ADOPT_H
+#define GOVER_D_CORE_ADOPT_H
+
+#include "gover-d/model/host.h"
+#include "gover-d/store/contracts.h"
+
+struct manager;
+
+/* Adopts @contracts with their vGPUs, and settles the offers and alerts of the last run. */
+int adopt_host(struct manager *manager, struct contracts *contracts, struct instant now,
+	       struct err *reterr);
+
+/* Adopts a vGPU that the backend lists and the daemon does not manage (rule 12). -EINVAL: its name
+ * is not a valid id or belongs to another GPU; -ENOSPC: the GPU has too many vGPUs; or as attaching
+ * it fails. */
+int adopt_found(struct manager *manager, struct host_gpu *gpu, const char *id, int initial_cap_pct,
+		struct instant now, struct err *reterr);
+
+/* Forgets and frees a vGPU that was never sold and does not exist any more. Does not save. */
+void adopt_forget(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
+		  struct instant now);
+
+/* True if @cap_pct is the cap that a restore or the end of a lease sets. */
+bool adopt_is_initial_cap(const struct host_gpu *gpu, const struct vgpu *vgpu, int cap_pct);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Opens and closes the GPUs of the configuration. */
+#ifndef GOVER_D_CORE_GPUS_H
+#define GOVER_D_CORE_GPUS_H
+
+#include "gover-d/config/config.h"
+
+/* Opens all GPUs. In a dry run the backends create nothing for them. */
+int gpus_open(struct host *host, const struct config *config, bool dry_run, struct err *reterr);
+/* Opens all GPUs that can be opened. Logs the others and returns their number. */
+int gpus_open_some(struct host *host, const struct config *config);
+/* Frees all vGPUs and closes the GPUs. The caps stay as they are. */
+void gpus_close(struct host *host);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Loads what an earlier daemon left: the contracts, from their file or the database, and the
+ * history: live settings, decisions, silences, alerts and offers.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "db/db.h"
+#include "gover-d/core/load.h"
+#include "gover-d/core/state.h"
+#include "gover-d/util/log.h"
+
+#define DECISIONS_LOADED 500
+#define OFFERS_LOADED	 100 /* that were claimed with a key and are over */
+/* What the database keeps. -ENOENT: nothing. */
+static int load_kept(struct manager *m, struct db_reader *reader, struct contracts *ret_kept)
+{
+	CLEANUP_FREE char *text = NULL;
+	struct err err = {""};
+	int64_t revision;
+	int r;
+
+	if (!reader)
+		return -ENOENT;
+	r = db_query_contracts(reader, &revision, &text);
+	if (r == -ENOENT)
+		return r;
+	if (r < 0)
+		(void)err_fail(&err, -r, "%s: cannot be read: %s", m->db_path, strerror(-r));
+	else
+		r = contracts_parse(text, strlen(text), m->db_path, ret_kept, &err);
+	if (r < 0)
+		log_warning("%s, ignoring the contracts in it", err.msg);
+	return r;
+}
+
+/* What a failing disk or somebody's editor leaves may be made good; of a newer gover it is not. */
+static bool is_spoilt(int r)
+{
+	return r == -EINVAL || r == -EIO || r == -EFBIG;
+}
+
+/* @r: of loading the file. Where the database's are taken it is said why. */
+static bool prefer_kept(const struct manager *m, int r, const struct err *err,
+			const struct contracts *file, const struct contracts *kept)
+{
+	char kept_at[CLOCK_TEXT_MAX], file_at[CLOCK_TEXT_MAX];
+
+	/* A revision is the time of writing, unless the clock went back. */
+	clock_format(kept->head.revision, kept_at);
+	clock_format(file->head.revision, file_at);
+	if (r == -ENOENT || is_spoilt(r)) {
+		log_warning("%s; contracts and holds are taken from %s, as of %s", err->msg,
+			    m->db_path, kept_at);
+		return true;
+	}
+	if (r < 0 || file->head.revision == 0 || file->head.revision >= kept->head.revision)
+		return false;
+	log_warning("%s is of %s, and %s has newer contracts, of %s: those are taken",
+		    m->contracts_path, file_at, m->db_path, kept_at);
+	return true;
+}
+
+/* The caps file remembers whom there were contracts for. */
+static void tell_lost(struct manager *m)
+{
+	char ids[ERR_MSG_MAX / 2] = "";
+	size_t at = 0;
+	int place = 0, more = 0;
+	const char *id;
+
+	while ((id = capbook_next(m->actuator.book, &place))) {
+		m->contracts_lost = true;
+		if (at + strlen(id) + 3 < sizeof(ids))
+			at += (size_t)snprintf(ids + at, sizeof(ids) - at, "%s%s", at ? ", " : "",
+					       id);
+		else
+			more++;
+	}
+	if (!m->contracts_lost)
+		return;
+	log_warning("%s is missing and %s has no contracts: what was sold of vGPU %s%s is not "
+		    "known any more; those that stand are held at the caps they have",
+		    m->contracts_path, m->db_path, ids, more ? " and others" : "");
+}
+
+int load_contracts(struct manager *m, struct db_reader *reader, struct contracts *ret_contracts,
+		   bool *ret_stale, struct err *reterr)
+{
+	struct contracts file = {0}, kept = {0};
+	struct err err = {""};
+	int r = contracts_load(m->contracts_path, &file, &err);
+	bool take_kept = load_kept(m, reader, &kept) == 0 && prefer_kept(m, r, &err, &file, &kept);
+
+	contracts_fini(take_kept ? &file : &kept);
+	if (r < 0 && r != -ENOENT && !take_kept)
+		return err_fail(reterr, -r, "%s", err.msg);
+	if (r == -ENOENT && !take_kept)
+		tell_lost(m);
+	*ret_contracts = take_kept ? kept : file;
+	*ret_stale = take_kept && r != -ENOENT;
+	m->revision = ret_contracts->head.revision;
+	return 0;
+}
+
+/* --- the last run's history --- */
+
+static int take_setting(void *userdata, const char *key, const char *value)
+{
+	struct manager *m = userdata;
+	struct err err = {""};
+
+	if (config_set_live(&m->config, key, value, &err) < 0)
+		log_warning("Live setting %s from the database: %s, ignoring", key, err.msg);
+	return 0;
+}
+
+static int take_decision(void *userdata, const struct db_decision *row)
+{
+	struct manager *m = userdata;
+	struct decision d = {.ts_ms = row->ts_ms};
+	json_t *detail;
+
+	if (decision_kind_parse(row->kind, &d.kind) < 0 ||
+	    decision_result_parse(row->result, &d.result) < 0)
+		return 0; /* of another version */
+	detail = json_loads(row->detail_json, 0, NULL);
+	memcpy(d.gpu, row->gpu, sizeof(d.gpu));
+	memcpy(d.vgpu, row->vgpu, sizeof(d.vgpu));
+	memcpy(d.donor, row->donor, sizeof(d.donor));
+	d.why = row->why;
+	d.id = row->id;
+	d.numbers = json_incref(json_object_get(detail, "numbers"));
+	d.moves = json_incref(json_object_get(detail, "moves"));
+	if (!d.numbers)
+		d.numbers = json_object();
+	if (!d.moves)
+		d.moves = json_array();
+	json_decref(detail);
+	(void)decisions_add(m->decisions, &d);
+	return 0;
+}
+
+static int take_alert(void *userdata, const struct db_alert *row)
+{
+	struct manager *m = userdata;
+	struct alert alert = {
+		.id = row->id,
+		.raised_ms = row->raised_ms,
+		.acked_ms = row->acked_ms,
+	};
+
+	if (alerts_kind_parse(row->name, &alert.kind) < 0)
+		return 0;
+	memcpy(alert.gpu, row->gpu, sizeof(alert.gpu));
+	memcpy(alert.vgpu, row->vgpu, sizeof(alert.vgpu));
+	snprintf(alert.text, sizeof(alert.text), "%.*s", ALERT_TEXT_MAX - 1, row->text);
+	alerts_adopt(m->alerts, &alert);
+	return 0;
+}
+
+static int take_silence(void *userdata, const struct db_silence *row)
+{
+	struct manager *m = userdata;
+	struct silence silence = {
+		.id = row->id, .created_ms = row->created_ms, .until_ms = row->until_ms};
+
+	if (row->ended_ms) { /* the newest: its id is not given again */
+		m->silences.last_id = row->id;
+		return 0;
+	}
+	memcpy(silence.alert, row->alert, sizeof(silence.alert));
+	memcpy(silence.gpu, row->gpu, sizeof(silence.gpu));
+	memcpy(silence.vgpu, row->vgpu, sizeof(silence.vgpu));
+	memcpy(silence.reason, row->reason, sizeof(silence.reason));
+	(void)silences_adopt(&m->silences, &silence); /* no room: somebody wrote the table */
+	return 0;
+}
+
+static int take_offer(void *userdata, const struct db_offer *row)
+{
+	struct manager *m = userdata;
+	struct instant now = clock_now();
+	struct offer offer = {
+		.id = row->id,
+		.created_ms = row->created_ms,
+		.changed_ms = row->changed_ms,
+		.flavor = {.initial_cap_pct = row->cap_pct, .target_fps = row->target_fps},
+		.life.fundable_pct = row->funded_pct,
+		.life.probation_ends_ns =
+			now.mono_ns + (uint64_t)m->config.offer.probation_s * NS_PER_S,
+	};
+
+	if (offer_state_parse(row->state, &offer.life.state) < 0)
+		return 0;
+	memcpy(offer.gpu, row->gpu, sizeof(offer.gpu));
+	memcpy(offer.vgpu, row->vgpu, sizeof(offer.vgpu));
+	snprintf(offer.reason, sizeof(offer.reason), "%.*s", (int)sizeof(offer.reason) - 1,
+		 row->reason);
+	snprintf(offer.claim_key, sizeof(offer.claim_key), "%s", row->claim_key);
+	(void)offers_adopt(m->offers, &offer); /* no room: 256 live ones */
+	return 0;
+}
+
+int load_history(struct manager *m, struct db_reader *reader, struct err *reterr)
+{
+	struct err err = {""};
+	int r;
+
+	r = db_query_settings(reader, take_setting, m);
+	if (config_check(&m->config, &err) < 0) {
+		log_warning("Live settings from the database do not go with the file: %s, ignoring "
+			    "them",
+			    err.msg);
+		m->config = m->file_config;
+	}
+	if (r >= 0)
+		r = db_query_decisions(reader, DECISIONS_LOADED, take_decision, m);
+	if (r >= 0)
+		r = db_query_silences(reader, take_silence, m);
+	if (r >= 0)
+		r = db_query_open_alerts(reader, take_alert, m);
+	if (r >= 0)
+		r = db_query_offers(reader, OFFERS_LOADED, take_offer, m);
+	if (r < 0)
+		return err_fail(reterr, -r, "%s: cannot be read: %s", m->db_path, strerror(-r));
+	return 0;
+}

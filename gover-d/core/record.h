@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Records decisions: in memory for REST, in the log and in the history. */
+#ifndef GOVER_D_CORE_RECORD_H
+#define GOVER_D_CORE_RECORD_H
+
+#include "gover-d/model/decisions.h"
+
+struct manager;
+
+/* Records @decision under the next id, which is returned; 0: no memory. Takes over its JSON. */
+int64_t record_add(struct manager *manager, struct decision *decision);
+
+/* Records a decision of a request or of the daemon itself. @vgpu may be NULL. @format: the reason.
+ */
+void record_decision(struct manager *manager, const struct host_gpu *gpu, struct vgpu *vgpu,
+		     enum decision_kind kind, enum decision_result result, struct instant now,
+		     const char *format, ...) __attribute__((format(printf, 7, 8)));
+
+#endif
