@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Broken is as design.md section 2 has it: a promise of FPS is broken when it is short by more than
- * 2 % and 1.5 frames a second while the vGPU was GPU-bound; without frames, when less than 98 % of
- * min(demand of that period, contract) was served. What is asked for anew counts, not what waits
- * from before.
+ * A second is broken as in design.md, section 2. A frame rate is broken if it is below its target
+ * by more than 2 % and 1.5 frames per second while the vGPU was GPU-bound. Without frames, a second
+ * is broken if less than 98 % of min(demand, contract) was served. Only demand of this period
+ * counts, not work queued before.
  *
- * Fairness needs an ideal. Each period's is the weighted max-min share: the GPU is dealt out in
- * proportion to contract x weight, nobody is dealt more than min(demand, contract), and what that
- * leaves is dealt among the others again. Over the run, T is what a vGPU was served of what it
- * asked for and O the sum of its ideals. FairGV (TPDS 2017): MMR = min(T/O) / max(T/O). VMCG (TPDS
- * 2018): lambda = sum of |w - w'|, where w' is T over the sum of T, and w, the weight a vGPU should
- * have had, is O over the sum of O; with everybody always busy that is its configured weight.
+ * Fairness compares with an ideal, the weighted max-min share of each period: the GPU is divided in
+ * proportion to contract times weight, no vGPU gets more than min(demand, contract), and the rest
+ * is divided again among the others. T is the served demand of a vGPU in the run, O the sum of its
+ * ideals. FairGV (TPDS 2017): MMR = min(T/O) / max(T/O). VMCG (TPDS 2018): lambda is the sum of
+ * |w - w'|, where w' is T / sum of T. The target weight w is O / sum of O, which equals the
+ * configured weight if all vGPUs are always busy.
  */
 #include <math.h>
 
 #include "sim/experiment/account.h"
 
-#define GPU_BOUND    0.70 /* qos_gpu_bound_pct's default: the measure does not move with a policy */
+#define GPU_BOUND    0.70 /* default of qos_gpu_bound_pct; the same for all policies */
 #define TARGET_SHARE 0.02
 #define TARGET_FPS   1.5
 #define SERVED_SHARE 0.98
@@ -24,7 +24,7 @@
 #define ROUNDING     1e-9
 
 static const struct {
-	double below; /* of shortfall */
+	double below; /* limit of the shortfall */
 	const char *name;
 } depths[ACCOUNT_DEPTHS] = {
 	{0.05, "under_5_pct"},	     {0.10, "from_5_to_10_pct"}, {0.20, "from_10_to_20_pct"},
@@ -41,12 +41,12 @@ void account_init(struct account *account, double seconds)
 	*account = (struct account){.from_final_s = 0.9 * seconds, .vgpus_start = -1};
 }
 
-static double wanted(const struct account_sample *s)
+static double owed(const struct account_sample *s)
 {
 	return fmin(s->demand, s->contract_pct / 100.0);
 }
 
-static void judge(struct account_sample *s)
+static void detect_broken(struct account_sample *s)
 {
 	double promised = s->target_fps, given = s->fps;
 
@@ -54,16 +54,16 @@ static void judge(struct account_sample *s)
 		s->broken = promised - given > fmax(TARGET_SHARE * promised, TARGET_FPS) &&
 			    s->util >= GPU_BOUND;
 	} else {
-		promised = wanted(s);
+		promised = owed(s);
 		given = s->load;
 		s->broken = given < SERVED_SHARE * promised - ROUNDING;
 	}
 	s->shortfall = s->broken ? (promised - given) / promised : 0;
 }
 
-/* The weighted max-min share of each, round by round: who wants less than an even deal is served,
- * and the rest dealt out anew. */
-static void deal(struct account_sample *samples, int n)
+/* Water-filling: each round serves the vGPUs that are owed less than their proportional share. The
+ * next round divides the rest. */
+static void set_ideals(struct account_sample *samples, int n)
 {
 	double left = 1, weights = 0;
 	bool served = true;
@@ -73,16 +73,16 @@ static void deal(struct account_sample *samples, int n)
 		weights += samples[i].contract_pct * samples[i].weight;
 	}
 	while (served) {
-		double deal = weights > 0 ? left / weights : 0;
+		double share = weights > 0 ? left / weights : 0;
 
 		served = false;
 		for (int i = 0; i < n; i++) {
 			struct account_sample *s = &samples[i];
 			double weight = s->contract_pct * s->weight;
 
-			if (s->ideal >= 0 || wanted(s) > deal * weight)
+			if (s->ideal >= 0 || owed(s) > share * weight)
 				continue;
-			s->ideal = wanted(s);
+			s->ideal = owed(s);
 			left -= s->ideal;
 			weights -= weight;
 			served = true;
@@ -101,8 +101,8 @@ static void add_vgpu(struct account *account, double dt_s, const struct account_
 	int depth = 0;
 
 	vgpu->seen_s += dt_s;
-	/* Frames beyond the promise are no service asked for; work without frames may catch up. */
-	vgpu->served_s += dt_s * (s->makes_frames ? fmin(s->load, wanted(s)) : s->load);
+	/* Frames above the target are not demanded. Work without frames may be queued work. */
+	vgpu->served_s += dt_s * (s->makes_frames ? fmin(s->load, owed(s)) : s->load);
 	vgpu->ideal_s += dt_s * s->ideal;
 	vgpu->sold_pct_s += dt_s * s->contract_pct;
 	vgpu->revenue += revenue;
@@ -123,13 +123,13 @@ static void add_vgpu(struct account *account, double dt_s, const struct account_
 void account_period(struct account *account, double dt_s, double util,
 		    struct account_sample *samples, struct account_vgpu *const *vgpus, int n)
 {
-	/* A period belongs to the end when all of it does. */
+	/* The last tenth consists of the periods that are completely in it. */
 	bool final = account->now_s >= account->from_final_s - ROUNDING;
 	double sold_pct_s = 0;
 
-	deal(samples, n);
+	set_ideals(samples, n);
 	for (int i = 0; i < n; i++) {
-		judge(&samples[i]);
+		detect_broken(&samples[i]);
 		add_vgpu(account, dt_s, &samples[i], vgpus[i]);
 		sold_pct_s += dt_s * samples[i].contract_pct;
 	}
@@ -148,7 +148,7 @@ void account_period(struct account *account, double dt_s, double util,
 		account->vgpus_most = n;
 }
 
-/* Of what nobody asked for, all were served. */
+/* A vGPU without demand is ignored. */
 static void sum_fairness(const struct account_vgpu *vgpus, int n, struct account_summary *sum)
 {
 	double least = INFINITY, most = 0, served_s = 0, ideal_s = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a run comes to: broken time, what was sold, how fairly, and for how much. Counts what really
- * was, which a simulation knows: nothing here is estimated. Pure: no I/O, no clock, no allocation.
+ * The account of a run: broken time, sold capacity, fairness and money. It uses the true demand,
+ * which a simulation knows, not an estimate.
  */
 #ifndef SIM_EXPERIMENT_ACCOUNT_H
 #define SIM_EXPERIMENT_ACCOUNT_H
@@ -14,33 +14,33 @@
 struct account_sample {
 	/* in */
 	int contract_pct;
-	double target_fps; /* 0: none promised */
-	double weight;	   /* of its contract */
+	double target_fps; /* 0: no target */
+	double weight;	   /* of the contract */
 	bool makes_frames;
 	double fps;
-	double load;   /* fraction of the GPU it used */
-	double util;   /* of what was allotted to it */
-	double demand; /* fraction of the GPU that it asked for in this period: with a promise,
-			  its target times the GPU time of its frames */
+	double load;   /* used fraction of the GPU */
+	double util;   /* used fraction of the allotted time */
+	double demand; /* demand of this period, fraction of the GPU; with a target: target_fps
+			  times the GPU time of a frame */
 	double price_per_cap_hour, penalty_per_broken_s;
 	/* out */
 	bool broken;
-	double shortfall; /* 0..1 of what was promised, where broken */
-	double ideal;	  /* fraction of the GPU that is its fair share */
+	double shortfall; /* if broken: missing fraction of the promise, 0..1 */
+	double ideal;	  /* fair share, fraction of the GPU */
 };
 
-/* One vGPU from its first to its last period. All zero at first. */
+/* One vGPU from its first to its last period. Initially all zero. */
 struct account_vgpu {
 	double seen_s, broken_s;
 	double depth_s[ACCOUNT_DEPTHS];
-	double served_s; /* GPU seconds it got of those it asked for */
+	double served_s; /* GPU seconds of its demand that were served */
 	double ideal_s;
-	double sold_pct_s; /* contract x time */
+	double sold_pct_s; /* contract times time */
 	double revenue, penalty;
 };
 
 struct account {
-	double from_final_s; /* where the last tenth of the run begins */
+	double from_final_s; /* start of the last tenth of the run */
 	double now_s;
 	double vgpu_s, broken_s;
 	double depth_s[ACCOUNT_DEPTHS];
@@ -50,34 +50,33 @@ struct account {
 	int vgpus_start, vgpus_end, vgpus_most;
 };
 
-/* A run of @seconds. */
+/* @seconds: length of the run. */
 void account_init(struct account *account, double seconds);
 
 /*
- * Counts one period of @dt_s with the @n vGPUs that were there all of it; @util is what the GPU was
- * busy. Fills the "out" fields of @samples, and adds to @vgpus, which stand in the same order.
+ * Accounts one period of @dt_s with the @n vGPUs that were present in all of it. @util: busy
+ * fraction of the GPU. Sets the "out" fields of @samples and adds to @vgpus, in the same order.
  */
 void account_period(struct account *account, double dt_s, double util,
 		    struct account_sample *samples, struct account_vgpu *const *vgpus, int n);
 
-/* The totals. */
 struct account_summary {
 	double seconds, vgpu_s, broken_s, broken_pct, depth_s[ACCOUNT_DEPTHS];
 	double util_avg_pct, util_final_pct;
 	double vgpus_avg;
 	int vgpus_start, vgpus_end, vgpus_most;
-	double overbooking_avg, overbooking_final; /* sum of contracts over the GPU */
-	double sold_cap_pct_s;			   /* the integral of contracts in force */
+	double overbooking_avg, overbooking_final; /* sum of contracts / GPU */
+	double sold_cap_pct_s;			   /* integral of the sum of contracts */
 	double revenue, penalty, profit;
-	double mmr;		 /* FairGV's min-max ratio */
-	double lambda;		 /* VMCG's */
-	double worst_broken_pct; /* of one vGPU */
+	double mmr;		 /* min-max ratio of FairGV */
+	double lambda;		 /* lambda of VMCG */
+	double worst_broken_pct; /* of the worst vGPU */
 };
 
 void account_summarize(const struct account *account, const struct account_vgpu *vgpus, int n,
 		       struct account_summary *ret_summary);
 
-/* "under_5_pct", ...: the key of a depth in reports. */
+/* The key of a shortfall range in reports, "under_5_pct" to "over_50_pct". */
 const char *account_depth_name(int depth);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who lets in by a schedule, and who sets caps by what he knows. A schedule is tried by playing the
- * run to its end; what one experiment costs is kept small by ending it as soon as it has broken
- * more than it may.
+ * Admission by a schedule, and caps from known demand. A schedule is evaluated by an experiment,
+ * which ends early as soon as its broken time cannot stay within the limit.
  */
 #include <errno.h>
 #include <math.h>
@@ -15,7 +14,7 @@
 #include "sim/experiment/profiles.h"
 #include "sim/experiment/search.h"
 
-#define TRIES 150 /* strides of the search over the whole run */
+#define STRIDES 150 /* steps of the search over the whole run */
 
 static const char *const kind_names[] = {
 	[BOUND_PAST_ONLY] = "past-only",
@@ -29,8 +28,8 @@ struct bound {
 	uint64_t seed;
 	struct profiles *profiles;
 	struct search_schedule best;
-	struct search_schedule *schedule; /* the one to go by */
-	/* of the experiment that goes by it */
+	struct search_schedule *schedule; /* the current one */
+	/* of the experiment that uses it */
 	void (*on_event)(void *userdata, const struct experiment_event *event);
 	void *userdata;
 };
@@ -51,7 +50,7 @@ int bound_find(const char *name, enum bound_kind *ret_kind)
 static bool admit(void *userdata, const struct experiment *experiment, bool offers)
 {
 	const struct bound *bound = userdata;
-	int next = experiment->counts.sales; /* one who could not be funded is still the next */
+	int next = experiment->counts.sales; /* also after a failure to fund it */
 
 	(void)offers;
 	return next < bound->schedule->n &&
@@ -66,10 +65,10 @@ static void forward_event(void *userdata, const struct experiment_event *event)
 		bound->on_event(bound->userdata, event);
 }
 
-/* --- caps by one who knows --- */
+/* --- caps from known demand --- */
 
-/* One who is given a cap; needs in whole steps, rounded up. */
-struct claimant {
+/* The demand of one vGPU, and the cap given to it, in steps. */
+struct claim {
 	int index; /* in policy_gpu.vgpus; -1: the newcomer */
 	int least, now, next, most;
 	int given;
@@ -80,11 +79,11 @@ static int steps_up(double pct, int step_pct)
 	return (int)ceil(pct / step_pct - 1e-6);
 }
 
-static struct claimant claim_of(struct bound *bound, const struct policy_params *params,
-				const struct policy_gpu *gpu, const struct policy_terms *terms,
-				const struct scenario_tenant *kind, uint64_t draw, uint64_t period)
+static struct claim claim_of(struct bound *bound, const struct policy_params *params,
+			     const struct policy_gpu *gpu, const struct policy_terms *terms,
+			     const struct scenario_tenant *kind, uint64_t draw, uint64_t period)
 {
-	struct claimant c = {
+	struct claim c = {
 		.least = policy_floor_pct(params, gpu, terms) / gpu->step_pct,
 		.now = steps_up(profiles_need_pct(bound->profiles, kind, draw, period),
 				gpu->step_pct),
@@ -99,18 +98,18 @@ static struct claimant claim_of(struct bound *bound, const struct policy_params 
 	return c;
 }
 
-static int compare_claimants(const void *left, const void *right)
+static int compare_claims(const void *left, const void *right)
 {
-	const struct claimant *a = left, *b = right;
+	const struct claim *a = left, *b = right;
 
 	return a->now != b->now ? a->now - b->now : a->index - b->index;
 }
 
-/* Gives up to @wants of each, first to last or last to first. */
-static int give(struct claimant *claimants, int n, bool last_first, size_t wants, int steps)
+/* Raises caps up to the member at offset @wants, from first to last or back. Returns the rest. */
+static int raise_caps(struct claim *claims, int n, bool last_first, size_t wants, int steps)
 {
 	for (int i = 0; i < n && steps > 0; i++) {
-		struct claimant *c = &claimants[last_first ? n - 1 - i : i];
+		struct claim *c = &claims[last_first ? n - 1 - i : i];
 		int more = *(const int *)((const char *)c + wants) - c->given;
 
 		if (more > steps)
@@ -123,28 +122,28 @@ static int give(struct claimant *claimants, int n, bool last_first, size_t wants
 	return steps;
 }
 
-/* Who needs least is served first, for most are then served whole; then what the next period needs,
- * for a cap comes in force a slot late; then all that is left, first to those who need much and
- * have the most to catch up with. */
-static void ration(struct claimant *claimants, int n, int steps)
+/* Small demands first, so that most vGPUs are served completely. Then the demand of the next
+ * period, because a cap takes effect one slot late. Then the rest to large demands first, because
+ * they have most queued work. */
+static void allocate(struct claim *claims, int n, int steps)
 {
-	qsort(claimants, (size_t)n, sizeof(*claimants), compare_claimants);
+	qsort(claims, (size_t)n, sizeof(*claims), compare_claims);
 	for (int i = 0; i < n; i++)
-		steps -= claimants[i].given;
-	steps = give(claimants, n, false, offsetof(struct claimant, now), steps);
-	steps = give(claimants, n, false, offsetof(struct claimant, next), steps);
-	(void)give(claimants, n, true, offsetof(struct claimant, most), steps);
+		steps -= claims[i].given;
+	steps = raise_caps(claims, n, false, offsetof(struct claim, now), steps);
+	steps = raise_caps(claims, n, false, offsetof(struct claim, next), steps);
+	(void)raise_caps(claims, n, true, offsetof(struct claim, most), steps);
 }
 
-/* The moves that make it so, decreases first. */
-static void plan(struct policy_gpu *gpu, const struct claimant *claimants, int n,
-		 enum policy_kind kind, struct policy_out *out)
+/* Makes the moves to the allocated caps, decreases first. */
+static void plan(struct policy_gpu *gpu, const struct claim *claims, int n, enum policy_kind kind,
+		 struct policy_out *out)
 {
 	out->n_decisions = out->n_moves = 0;
 	for (int sign = -1; sign <= 1; sign += 2)
 		for (int i = 0; i < n; i++) {
-			int vgpu = claimants[i].index;
-			int to_pct = claimants[i].given * gpu->step_pct;
+			int vgpu = claims[i].index;
+			int to_pct = claims[i].given * gpu->step_pct;
 			int from_pct = vgpu < 0 ? to_pct : gpu->vgpus[vgpu].cap_pct;
 
 			if ((to_pct - from_pct) * sign <= 0)
@@ -158,31 +157,31 @@ static void plan(struct policy_gpu *gpu, const struct claimant *claimants, int n
 	out->n_decisions = 1;
 	out->decisions[0] = (struct policy_decision){
 		.kind = kind, .vgpu = -1, .donor = -1, .n_moves = out->n_moves};
-	strcpy(out->decisions[0].why, "Known beforehand: what each is going to ask for");
+	strcpy(out->decisions[0].why, "Caps from the known demand of the next period");
 }
 
 static int claim_all(struct bound *bound, const struct experiment *experiment,
 		     const struct policy_params *params, const struct policy_gpu *gpu,
-		     struct claimant *claimants)
+		     struct claim *claims)
 {
 	for (int i = 0; i < gpu->n_vgpus; i++) {
 		const struct tenant *tenant = experiment->present[i];
 		uint64_t came_ns = (uint64_t)llround(tenant->vgpu.came_s * 1e9);
 
-		claimants[i] = claim_of(bound, params, gpu, &tenant->vgpu.terms, tenant->vgpu.kind,
-					tenant->draw,
-					(experiment->now_ns - came_ns) / experiment->period_ns);
-		claimants[i].index = i;
+		claims[i] = claim_of(bound, params, gpu, &tenant->vgpu.terms, tenant->vgpu.kind,
+				     tenant->draw,
+				     (experiment->now_ns - came_ns) / experiment->period_ns);
+		claims[i].index = i;
 	}
 	return gpu->n_vgpus;
 }
 
-static void step_knowing(void *userdata, const struct experiment *experiment,
-			 const struct policy_params *params, struct policy_gpu *gpu,
-			 struct policy_out *out)
+static void oracle_step(void *userdata, const struct experiment *experiment,
+			const struct policy_params *params, struct policy_gpu *gpu,
+			struct policy_out *out)
 {
-	struct claimant claimants[POLICY_VGPUS_MAX];
-	int n = claim_all(userdata, experiment, params, gpu, claimants);
+	struct claim claims[POLICY_VGPUS_MAX];
+	int n = claim_all(userdata, experiment, params, gpu, claims);
 
 	gpu->conditions = 0;
 	for (int i = 0; i < n; i++) {
@@ -191,39 +190,39 @@ static void step_knowing(void *userdata, const struct experiment *experiment,
 		gpu->vgpus[i].broken = s->broken;
 		gpu->vgpus[i].conditions = 0;
 	}
-	ration(claimants, n, 100 / gpu->step_pct);
-	plan(gpu, claimants, n, POLICY_SHARE, out);
+	allocate(claims, n, 100 / gpu->step_pct);
+	plan(gpu, claims, n, POLICY_SHARE, out);
 }
 
-static int fund_knowing(void *userdata, const struct experiment *experiment,
-			const struct policy_params *params, struct policy_gpu *gpu,
-			const struct policy_terms *terms, struct policy_out *out)
+static int oracle_fund(void *userdata, const struct experiment *experiment,
+		       const struct policy_params *params, struct policy_gpu *gpu,
+		       const struct policy_terms *terms, struct policy_out *out)
 {
-	struct claimant claimants[POLICY_VGPUS_MAX + 1];
-	int n = claim_all(userdata, experiment, params, gpu, claimants), least = 0;
+	struct claim claims[POLICY_VGPUS_MAX + 1];
+	int n = claim_all(userdata, experiment, params, gpu, claims), least = 0;
 
-	/* An open offer is asked about too, when nobody is coming yet. */
-	claimants[n] = claim_of(userdata, params, gpu, terms, tenants_next(experiment),
-				(uint64_t)experiment->n_drawn, 0);
-	claimants[n++].index = -1;
+	/* Also called for an open offer, before a tenant takes it. */
+	claims[n] = claim_of(userdata, params, gpu, terms, tenants_next(experiment),
+			     (uint64_t)experiment->n_drawn, 0);
+	claims[n++].index = -1;
 	for (int i = 0; i < n; i++)
-		least += claimants[i].least;
+		least += claims[i].least;
 	out->n_decisions = out->n_moves = 0;
 	if (least > 100 / gpu->step_pct)
 		return -ENOSPC;
-	ration(claimants, n, 100 / gpu->step_pct);
-	plan(gpu, claimants, n, POLICY_FUND, out);
+	allocate(claims, n, 100 / gpu->step_pct);
+	plan(gpu, claims, n, POLICY_FUND, out);
 	for (int i = 0; i < n; i++)
-		if (claimants[i].index < 0)
-			return claimants[i].given * gpu->step_pct;
+		if (claims[i].index < 0)
+			return claims[i].given * gpu->step_pct;
 	return -ENOSPC;
 }
 
-/* A policy refuses whom it does not want to let in; here that is not its to say. Whatever the
- * others leave unused is then a newcomer's first cap. */
-static int fund_anyhow(void *userdata, const struct experiment *experiment,
-		       const struct policy_params *params, struct policy_gpu *gpu,
-		       const struct policy_terms *terms, struct policy_out *out)
+/* If the policy refuses to fund the newcomer, its initial cap is whatever the others do not use:
+ * the schedule decides on admission, not the policy. */
+static int past_only_fund(void *userdata, const struct experiment *experiment,
+			  const struct policy_params *params, struct policy_gpu *gpu,
+			  const struct policy_terms *terms, struct policy_out *out)
 {
 	const struct bound *bound = userdata;
 	struct policy_params least = *params;
@@ -236,7 +235,7 @@ static int fund_anyhow(void *userdata, const struct experiment *experiment,
 	return policy_fund(&least, gpu, terms, out);
 }
 
-static const struct policy knowing = {
+static const struct policy oracle = {
 	.name = "oracle", .fund = policy_fund, .give_back = policy_return};
 
 /* --- the search --- */
@@ -247,27 +246,27 @@ int bound_experiment(struct bound *bound,
 {
 	struct experiment_hooks hooks = {.userdata = bound,
 					 .admit = admit,
-					 .fund = fund_anyhow,
+					 .fund = past_only_fund,
 					 .on_event = on_event ? forward_event : NULL};
 
 	bound->on_event = on_event;
 	bound->userdata = userdata;
 	if (bound->kind == BOUND_ORACLE) {
-		hooks.step = step_knowing;
-		hooks.fund = fund_knowing;
+		hooks.step = oracle_step;
+		hooks.fund = oracle_fund;
 	}
 	return experiment_new(bound->scenario, bound->policy, NULL, bound->seed, &hooks,
 			      ret_experiment, reterr);
 }
 
-/* More is broken than all that can still come would make up for. */
+/* Returns whether the run cannot stay within the limits any more. */
 static bool is_lost(const struct bound *bound, const struct experiment *experiment)
 {
 	double left_s = (double)(experiment->end_ns - experiment->now_ns) / 1e9;
 	int most = experiment->n_present + bound->schedule->n - experiment->counts.sales +
 		   experiment->n_arrivals - experiment->n_arrived;
 
-	/* Whose sale failed is to leave, if anybody moves him; else no more can be sold. */
+	/* Without migration a failed sale prevents all later ones. */
 	if (experiment->counts.failed > 0 && !bound->scenario->migrate)
 		return true;
 	return experiment->account.broken_s >
@@ -281,8 +280,8 @@ static void note_sales(struct search_schedule *schedule, const struct experiment
 		schedule->came_s[schedule->n_came++] = experiment_now_s(experiment);
 }
 
-/* Whether the run stays within bounds by @schedule: 1 or 0. */
-static int attempt(void *userdata, struct search_schedule *schedule, struct err *reterr)
+/* Returns 1 if a run with @schedule stays within the limits, else 0. */
+static int evaluate(void *userdata, struct search_schedule *schedule, struct err *reterr)
 {
 	struct bound *bound = userdata;
 	struct experiment_summary sum;
@@ -307,8 +306,8 @@ static int attempt(void *userdata, struct search_schedule *schedule, struct err 
 	return !lost;
 }
 
-/* When the policy itself would let them in: a good schedule to begin with, if it breaks little. */
-static int ask_policy(struct bound *bound, struct err *reterr)
+/* The schedule of the policy itself is a good start if it breaks little. */
+static int init_schedule(struct bound *bound, struct err *reterr)
 {
 	struct search_schedule *schedule = &bound->best;
 	struct experiment *experiment;
@@ -326,19 +325,19 @@ static int ask_policy(struct bound *bound, struct err *reterr)
 	return 0;
 }
 
-static int look(struct bound *bound, struct err *reterr)
+static int find_schedule(struct bound *bound, struct err *reterr)
 {
 	const struct scenario *scenario = bound->scenario;
 	const struct search_terms terms = {
-		/* A probation is to end with the run at the latest, or nothing would be known. */
+		/* Every probation must end within the run. */
 		.last_s = scenario->seconds - scenario->probation_s,
 		.stride_s = fmax(scenario->period_ms / 1000.0,
-				 round((double)scenario->seconds / TRIES)),
+				 round((double)scenario->seconds / STRIDES)),
 		.seed = bound->seed,
 		.userdata = bound,
-		.attempt = attempt,
+		.evaluate = evaluate,
 	};
-	int r = bound->kind == BOUND_PAST_ONLY ? ask_policy(bound, reterr) : 0;
+	int r = bound->kind == BOUND_PAST_ONLY ? init_schedule(bound, reterr) : 0;
 
 	if (r == 0)
 		r = search_best(&terms, &bound->best, reterr);
@@ -356,13 +355,13 @@ int bound_new(const struct scenario *scenario, enum bound_kind kind, const struc
 		return err_fail(reterr, ENOMEM, "out of memory");
 	bound->scenario = scenario;
 	bound->kind = kind;
-	bound->policy = kind == BOUND_ORACLE ? &knowing : policy;
+	bound->policy = kind == BOUND_ORACLE ? &oracle : policy;
 	bound->seed = seed;
 	r = profiles_new(scenario, seed, &bound->profiles);
 	if (r < 0)
 		(void)err_fail(reterr, -r, "out of memory");
 	else
-		r = look(bound, reterr);
+		r = find_schedule(bound, reterr);
 	if (r < 0) {
 		bound_free(bound);
 		return r;

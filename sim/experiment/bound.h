@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What no policy can know, as something to measure policies by: the same experiment with hindsight.
+ * Upper bounds to compare policies with: experiments whose decisions use the whole run, including
+ * the future.
  *
- * past-only: caps as a policy sets them from the past; but who is let in when is chosen by one who
- * has seen the whole run. oracle: caps too are set by one who knows what everybody is going to ask
- * for. Of the ways tried (search.h) they take the one that sells most while the run stays within a
- * share of broken time and, where nobody is moved away, no sale fails its probation. Offers are
- * spaced as everybody's, caps stay within the GPU, and who comes next is not theirs to choose.
+ * past-only: a policy sets the caps, from the past, but an offline search chooses the times of
+ * offers. oracle: the caps are computed from the future demand of all tenants too. The search
+ * (search.h) returns the times that sell most within a limit of broken time. Without migration, no
+ * sale may fail its probation. Otherwise the rules of policies apply: the distance between offers,
+ * caps within the GPU, and the order of tenants.
  */
 #ifndef SIM_EXPERIMENT_BOUND_H
 #define SIM_EXPERIMENT_BOUND_H
@@ -23,12 +24,12 @@ enum bound_kind { BOUND_PAST_ONLY, BOUND_ORACLE };
 int bound_find(const char *name, enum bound_kind *ret_kind);
 
 /*
- * Finds out when to let whom in. @policy sets the caps of past-only; the oracle needs none.
- * @scenario must outlive it. -ENOMEM, -EINVAL.
+ * Searches the best times of offers. @policy: sets the caps of past-only; not used by the oracle.
+ * @scenario must outlive the bound. -ENOMEM, -EINVAL.
  */
 int bound_new(const struct scenario *scenario, enum bound_kind kind, const struct policy *policy,
 	      uint64_t seed, struct bound **ret_bound, struct err *reterr);
-struct bound *bound_free(struct bound *bound); /* NULL is fine; returns NULL */
+struct bound *bound_free(struct bound *bound); /* accepts NULL; returns NULL */
 
 /* An experiment that goes by it; the bound must outlive it and be used by one experiment at a time.
  * @told and

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of an experiment share. For nobody else. */
+/* Internal to experiment.c, tenants.c, sale.c, bound.c and profiles.c. */
 #ifndef SIM_EXPERIMENT_EXPERIMENT_INTERNAL_H
 #define SIM_EXPERIMENT_EXPERIMENT_INTERNAL_H
 
@@ -7,22 +7,23 @@
 #include "sim/model/sim.h"
 #include "sim/experiment/experiment.h"
 
-/* A vGPU with what only the experiment knows of it. */
+/* A vGPU with the internal state of the experiment. */
 struct tenant {
 	struct experiment_vgpu vgpu;
 	struct policy_track track;
 	struct sim_vgpu *sim;
-	/* The same program alone on a GPU: what a renderer without a promise would draw. NULL: one
-	 * with a promise, or that draws nothing, or was recorded. */
+	/* The same program alone on a GPU, to measure the demand of a renderer without a target.
+	 * NULL: has a target, has no frames, or is a trace. */
 	struct sim *alone;
 	struct sim_vgpu *alone_vgpu;
 	struct sim_counters last;
 	uint64_t last_wanted_ns;
-	double frame_s; /* GPU time of a frame, as last seen */
-	bool primed, busy_valid, fps_valid;
-	uint64_t leaves_ns; /* UINT64_MAX: stays */
-	int number;	    /* in the order they came */
-	uint64_t draw;	    /* what it does hangs on this and the seed */
+	double frame_s; /* last measured GPU time of a frame */
+	bool primed;	/* was read once */
+	bool busy_valid, fps_valid;
+	uint64_t leaves_ns; /* UINT64_MAX: stays to the end */
+	int number;	    /* in the order of arrival */
+	uint64_t draw;	    /* its demand depends on this number and the seed */
 };
 
 /* The last offer of the GPU. */
@@ -35,7 +36,7 @@ struct sale {
 struct arrival {
 	uint64_t at_ns;
 	int kind;
-	bool waits; /* its time has come, and there was no room */
+	bool waits; /* its time has passed, but it does not fit yet */
 };
 
 struct experiment {
@@ -49,9 +50,9 @@ struct experiment {
 	double util;
 	struct policy_gpu gpu;
 	struct policy_vgpu views[POLICY_VGPUS_MAX];
-	struct tenant *present[POLICY_VGPUS_MAX]; /* as views[] */
+	struct tenant *present[POLICY_VGPUS_MAX]; /* in the order of views[] */
 	int n_present;
-	struct tenant *sampled[POLICY_VGPUS_MAX]; /* who was there in the last period */
+	struct tenant *sampled[POLICY_VGPUS_MAX]; /* present in the last period */
 	int n_sampled;
 	struct policy_out out;
 	struct account_sample samples[POLICY_VGPUS_MAX];
@@ -61,35 +62,36 @@ struct experiment {
 	struct tenant tenants[EXPERIMENT_VGPUS_MAX];
 	int n_tenants;
 	struct sale sale;
-	int *bag; /* kinds to draw from, one for each that can come */
+	int *bag; /* kinds of the tenants that can arrive by an offer */
 	int n_bag, n_drawn;
-	struct arrival *arrivals; /* those with a time of their own, by it */
+	struct arrival *arrivals; /* tenants with an arrival time, in its order */
 	int n_arrivals, n_arrived, n_waiting;
 	struct experiment_summary counts;
 };
 
-/* --- tenants.c: who comes and goes --- */
+/* --- tenants.c: arrival and departure of tenants --- */
 
-/* What is drawn, and who comes at a time of its own. -ENOMEM, -EINVAL. */
+/* Fills the bag and the arrivals. -ENOMEM. */
 int tenants_init(struct experiment *experiment, struct err *reterr);
 void tenants_fini(struct experiment *experiment);
 
-/* Those there from the start, each with its part of 100 percent. */
+/* Adds the tenants that are present from the start, each with its share of the GPU. -ENOMEM,
+ * -EINVAL: too many. */
 int tenants_start(struct experiment *experiment, struct err *reterr);
 
-/* What the program of the @draw-th to come does. */
+/* The workload of the tenant number @draw, with its random seed. */
 struct workload tenants_workload(const struct scenario_tenant *kind, uint64_t seed, uint64_t draw);
 
-/* Who would come next; its draw is experiment->n_drawn. Only where tenants_available(). */
+/* The kind of the tenant that takes the next offer. Only if tenants_available(). */
 const struct scenario_tenant *tenants_next(const struct experiment *experiment);
 
-/* Whether there is one more who waits for an offer. */
+/* Returns whether one more tenant can take an offer. */
 bool tenants_available(const struct experiment *experiment);
 
-/* The next of them comes, if it can be funded. NULL: it cannot, and waits on. */
+/* Adds the next of them. NULL: it cannot be funded now. */
 struct tenant *tenants_admit_next(struct experiment *experiment);
 
-/* Those whose time has come, or is over. */
+/* Adds and removes tenants by their arrival and departure times. */
 void tenants_update(struct experiment *experiment);
 
 /* --- sale.c: the life of an offer --- */
@@ -101,11 +103,11 @@ void sale_left(struct experiment *experiment, const struct tenant *tenant);
 
 /* --- experiment.c --- */
 
-/* The GPU as it is now, into experiment->gpu. */
+/* Copies the current state into experiment->gpu, for the policy. */
 void experiment_build_view(struct experiment *experiment);
-/* Carries out and tells what is in experiment->out. */
+/* Applies the decisions in experiment->out and reports them as events. */
 void experiment_apply(struct experiment *experiment);
-/* As the policy, or who took it over, funds a newcomer of @terms. */
+/* Calls the fund function of the hooks or the policy for a newcomer with @terms. -ENOSPC. */
 int experiment_fund(struct experiment *experiment, const struct policy_params *params,
 		    const struct policy_terms *terms);
 void experiment_emit(struct experiment *experiment, const char *kind, const char *vgpu,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The closed loop: sample, decide, act, count. Must never allocate in a period in which nobody
- * comes. */
+/* The control loop of an experiment: sample, decide, apply, account. */
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -14,7 +13,7 @@
 
 /* --- reading --- */
 
-/* GPU seconds that @tenant has wanted since the period began. */
+/* The demand of @tenant in this period, in GPU seconds. */
 static double wanted_s(struct experiment *experiment, struct tenant *tenant)
 {
 	uint64_t wanted_ns;
@@ -32,9 +31,9 @@ static double wanted_s(struct experiment *experiment, struct tenant *tenant)
 }
 
 /*
- * What @tenant asked for in the period before now, as a fraction of the GPU. A renderer that is
- * starved makes less: with a promise it asks for that, at what its frames cost; without one for
- * what it would draw alone. Only a recorded one says what it wanted whatever it was given.
+ * The demand of @tenant in the last period, as a fraction of the GPU. A starved renderer prepares
+ * fewer frames, so its demand is the cost of its target frame rate or, without a target, what it
+ * draws alone on a GPU. Only a trace knows its demand independently of its cap.
  */
 static double demand_of(struct experiment *experiment, struct tenant *tenant, double load,
 			double dt_s)
@@ -49,8 +48,8 @@ static double demand_of(struct experiment *experiment, struct tenant *tenant, do
 	return workload->playback.trace && wanted < promised ? wanted : promised;
 }
 
-/* Reads @tenant as gover-d's monitor does: the first reading has nothing to compare with. The
- * account has no such gap, for every counter began at 0. */
+/* Reads @tenant as the monitor of gover-d does: rates are not valid for the policy until the second
+ * reading. The account uses the first one too, because all counters start at 0. */
 static void sample_tenant(struct experiment *experiment, struct tenant *tenant, double dt_s)
 {
 	struct experiment_vgpu *vgpu = &tenant->vgpu;
@@ -147,7 +146,7 @@ int experiment_sum_cap_pct(const struct experiment *experiment)
 	return sum_pct;
 }
 
-static void tell_decision(struct experiment *experiment, const struct policy_decision *pd)
+static void emit_decision(struct experiment *experiment, const struct policy_decision *pd)
 {
 	struct experiment_event event = {
 		.t_s = experiment_now_s(experiment),
@@ -183,7 +182,7 @@ void experiment_emit(struct experiment *experiment, const char *kind, const char
 	experiment->hooks.on_event(experiment->hooks.userdata, &event);
 }
 
-/* Decisions come with their decreases first, so that no instant has more than was there. */
+/* Decisions list decreases first, so the sum of caps never exceeds the GPU. */
 void experiment_apply(struct experiment *experiment)
 {
 	for (int i = 0; i < experiment->out.n_decisions; i++) {
@@ -197,7 +196,7 @@ void experiment_apply(struct experiment *experiment)
 			(void)sim_set_cap(experiment->sim, tenant->sim, tenant->vgpu.cap_pct);
 			experiment->counts.cap_moves++;
 		}
-		tell_decision(experiment, pd);
+		emit_decision(experiment, pd);
 	}
 }
 
@@ -216,7 +215,7 @@ int experiment_fund(struct experiment *experiment, const struct policy_params *p
 	return experiment->policy->fund(params, &experiment->gpu, terms, &experiment->out);
 }
 
-/* With migration a severe overload's victim really goes. */
+/* With migration the victim of a severe overload leaves. */
 static void send_away(struct experiment *experiment, const struct policy_decision *pd)
 {
 	struct tenant *tenant = pd->vgpu >= 0 ? experiment->present[pd->vgpu] : NULL;
@@ -263,7 +262,7 @@ static void decide(struct experiment *experiment)
 		sale_open(experiment);
 }
 
-/* --- for those who drive it --- */
+/* --- public interface --- */
 
 bool experiment_step(struct experiment *experiment)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A policy on experiment: a scenario played in virtual time. Each period the GPU runs on, the
- * counters are read, the policy decides upon what the daemon would see, and its decisions are
- * carried out as the daemon does: caps, offers, sales on probation, leavers' shares. Same scenario,
- * policy, parameters and seed: same experiment, to the last bit. What tenants do hangs on the seed
- * and on who came as the how-manieth, never on the policy.
+ * An experiment: a policy controls the tenants of a scenario in virtual time. In each period the
+ * simulated GPU runs, the counters are read, and the policy decides. Its decisions are applied as
+ * the daemon applies them: caps, offers, probations of sales, and the capacity of removed vGPUs.
+ * The policy sees only what it would see in the daemon.
  *
- * Must never let a policy see what a daemon could not.
+ * The results depend only on scenario, policy, parameters and seed. The demand of a tenant depends
+ * on the seed and on its number in the order of arrival, not on the policy.
  */
 #ifndef SIM_EXPERIMENT_EXPERIMENT_H
 #define SIM_EXPERIMENT_EXPERIMENT_H
@@ -19,43 +19,43 @@
 
 struct experiment;
 
-/* A vGPU that is or was there; read only. */
+/* A present or former vGPU. Read only. */
 struct experiment_vgpu {
 	char id[ID_MAX];
 	const struct scenario_tenant *kind;
 	struct policy_terms terms;
-	int cap_pct;		      /* from now on */
-	int sampled_cap_pct;	      /* of the period that was counted last */
-	struct account_sample sample; /* of that period */
-	double came_s, left_s;	      /* left_s NAN: it is there */
+	int cap_pct;		      /* for the next period */
+	int sampled_cap_pct;	      /* in the last period */
+	struct account_sample sample; /* of the last period */
+	double came_s, left_s;	      /* left_s NAN: still present */
 };
 
-/* What happened; everything lives until told() returns. */
+/* An event. Its pointers are valid until on_event() returns. */
 struct experiment_event {
 	double t_s;
 	const char *kind; /* of a decision, or sold, kept, failed, closed, refused, left */
-	const char *vgpu; /* "" : nobody's */
+	const char *vgpu; /* "": none */
 	const char *donor;
-	const char *why;			/* a sentence */
-	const struct policy_decision *decision; /* NULL: none of a policy's */
-	const struct policy_out *out;		/* its moves, of the vGPUs in: */
-	const struct policy_gpu *gpu;
+	const char *why;			/* text */
+	const struct policy_decision *decision; /* NULL: not a decision of a policy */
+	const struct policy_out *out;		/* contains the moves of the decision, */
+	const struct policy_gpu *gpu;		/* which refer to the vGPUs of this GPU */
 };
 
-/* Who looks on, and who takes a part of the decisions into its own hands. All may be NULL. */
+/* Observes an experiment, or replaces parts of its policy. Each function may be NULL. */
 struct experiment_hooks {
 	void *userdata;
 	void (*on_event)(void *userdata, const struct experiment_event *event);
-	/* In place of policy->step. */
+	/* Replaces policy->step. */
 	void (*step)(void *userdata, const struct experiment *experiment,
 		     const struct policy_params *params, struct policy_gpu *gpu,
 		     struct policy_out *out);
-	/* In place of policy->fund. */
+	/* Replaces policy->fund. */
 	int (*fund)(void *userdata, const struct experiment *experiment,
 		    const struct policy_params *params, struct policy_gpu *gpu,
 		    const struct policy_terms *terms, struct policy_out *out);
-	/* Whether to offer one more now. Asked in each period in which an offer can be made, after
-	 * the step, which has @offers: the policy itself would. */
+	/* Returns whether to make an offer now. Called after the step of each period in which an
+	 * offer is possible. @offers: the decision of the policy. */
 	bool (*admit)(void *userdata, const struct experiment *experiment, bool offers);
 };
 
@@ -64,39 +64,40 @@ struct experiment_summary {
 	int offers, sales, kept, failed, closed, refused, left;
 	int cap_moves;
 	double cap_moves_per_min;
-	double severe_s; /* in severe overload */
+	double severe_s; /* seconds of severe overload */
 };
 
 /*
- * An experiment of @policy at time 0, with those there who are there from the start. @params NULL:
- * the scenario's. @scenario must outlive it; @hooks are copied, NULL: none. -ENOMEM, -EINVAL.
+ * Creates an experiment at time 0, with the tenants that are present from the start. @params NULL:
+ * as in the scenario. @hooks: copied; NULL: none. @scenario must outlive it. -ENOMEM, -EINVAL.
  */
 int experiment_new(const struct scenario *scenario, const struct policy *policy,
 		   const struct policy_params *params, uint64_t seed,
 		   const struct experiment_hooks *hooks, struct experiment **ret_experiment,
 		   struct err *reterr);
-struct experiment *experiment_free(struct experiment *experiment); /* NULL is fine; returns NULL */
+struct experiment *experiment_free(struct experiment *experiment); /* accepts NULL; returns NULL */
 
-/* One period. True as long as there is another. */
+/* Runs one period. Returns false at the end of the experiment. */
 bool experiment_step(struct experiment *experiment);
 
-/* What it came to so far. */
+/* Summarizes the periods up to now. */
 void experiment_summarize(const struct experiment *experiment,
 			  struct experiment_summary *ret_summary);
 
 double experiment_now_s(const struct experiment *experiment);
-double experiment_util(
-	const struct experiment *experiment); /* of the last period, fraction of the GPU */
+/* The busy fraction of the GPU in the last period. */
+double experiment_util(const struct experiment *experiment);
 
-/* Who was there in the last period; NULL past the end. */
+/* The vGPUs of the last period; NULL past the end. */
 const struct experiment_vgpu *experiment_current_vgpu_at(const struct experiment *experiment,
 							 int index);
 
-/* All there ever were, in the order they came, with what they come to; NULL past the end. */
+/* All vGPUs, including former ones, in the order of arrival. *@ret_account (may be NULL): the
+ * account of the vGPU. NULL past the end. */
 const struct experiment_vgpu *experiment_vgpu_at(const struct experiment *experiment, int index,
 						 const struct account_vgpu **ret_account);
 
-/* What the policy saw and said in the last period. */
+/* The input and output of the policy in the last period. */
 const struct policy_gpu *experiment_gpu(const struct experiment *experiment);
 
 #endif

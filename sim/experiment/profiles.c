@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Plays each tenant once, alone, when it is first asked for, and remembers. */
+/* Runs each tenant alone when its profile is first needed, and keeps the result. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,17 +7,17 @@
 #include "base/clock.h"
 #include "sim/experiment/profiles.h"
 
-/* One tenant from its coming on. */
-struct fate {
+/* The profile of one tenant from its arrival. */
+struct profile {
 	uint64_t draw;
-	float *need_pct; /* a period each; NULL: not known */
+	float *need_pct; /* per period; NULL: out of memory */
 };
 
 struct profiles {
 	const struct scenario *scenario;
 	uint64_t seed;
 	uint64_t periods; /* of the whole run */
-	struct fate fates[EXPERIMENT_VGPUS_MAX];
+	struct profile entries[EXPERIMENT_VGPUS_MAX];
 	int n;
 };
 
@@ -39,12 +39,12 @@ struct profiles *profiles_free(struct profiles *profiles)
 	if (!profiles)
 		return NULL;
 	for (int i = 0; i < profiles->n; i++)
-		free(profiles->fates[i].need_pct);
+		free(profiles->entries[i].need_pct);
 	free(profiles);
 	return NULL;
 }
 
-/* What one period needs, from what it was like alone. */
+/* The need of one period. */
 static double need_of(const struct policy_terms *terms, const struct sim_counters *from,
 		      const struct sim_counters *to, double wanted_s, double dt_s)
 {
@@ -79,7 +79,7 @@ static void play(const struct profiles *profiles, const struct policy_terms *ter
 	}
 }
 
-static float *foresee(const struct profiles *profiles, const struct scenario_tenant *kind,
+static float *measure(const struct profiles *profiles, const struct scenario_tenant *kind,
 		      uint64_t draw)
 {
 	struct policy_terms terms = scenario_terms(profiles->scenario, kind);
@@ -102,17 +102,18 @@ static float *foresee(const struct profiles *profiles, const struct scenario_ten
 double profiles_need_pct(struct profiles *profiles, const struct scenario_tenant *kind,
 			 uint64_t draw, uint64_t period)
 {
-	struct fate *fate = profiles->fates;
-	const struct fate *end = fate + profiles->n;
+	struct profile *profile = profiles->entries;
+	const struct profile *end = profile + profiles->n;
 
-	while (fate < end && fate->draw != draw)
-		fate++;
-	if (fate == end && profiles->n < EXPERIMENT_VGPUS_MAX) {
-		*fate = (struct fate){.draw = draw, .need_pct = foresee(profiles, kind, draw)};
+	while (profile < end && profile->draw != draw)
+		profile++;
+	if (profile == end && profiles->n < EXPERIMENT_VGPUS_MAX) {
+		*profile =
+			(struct profile){.draw = draw, .need_pct = measure(profiles, kind, draw)};
 		profiles->n++;
 		end++;
 	}
-	if (fate == end || !fate->need_pct || period >= profiles->periods)
+	if (profile == end || !profile->need_pct || period >= profiles->periods)
 		return scenario_terms(profiles->scenario, kind).initial_cap_pct;
-	return (double)fate->need_pct[period];
+	return (double)profile->need_pct[period];
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every tenant is going to ask for, found out by letting it run alone on a GPU. For bound.c.
- */
+/* The demand profile of each tenant, measured by running it alone on a GPU. For bound.c. */
 #ifndef SIM_EXPERIMENT_PROFILES_H
 #define SIM_EXPERIMENT_PROFILES_H
 
@@ -9,7 +8,7 @@
 struct profiles;
 
 int profiles_new(const struct scenario *scenario, uint64_t seed, struct profiles **ret_profiles);
-struct profiles *profiles_free(struct profiles *profiles); /* NULL is fine; returns NULL */
+struct profiles *profiles_free(struct profiles *profiles); /* accepts NULL; returns NULL */
 
 /*
  * Percent of the GPU that the @draw-th, a @kind, needs in its @period-th period, within its

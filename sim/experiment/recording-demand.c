@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a tenant wanted, from what it was seen to do. Must never take a capped tenant's load for its
- * demand.
+ * Estimates the demand of a tenant from its recorded load.
  *
- * A cap hides what lies above it: busy = min(demand, cap). Where less than CENSORED_UTIL of what
- * was allotted was used, or the cap was all that was sold, the load is the demand. Elsewhere more
- * may have been wanted, and the same tenant's seconds in which it could be seen say how much: of
- * those in which it wanted more than here, the median. Where it was never seen to want more, it is
- * taken to have wanted its contract, as policy/qos/demand.c does.
+ * A cap hides demand above it: load = min(demand, cap). If the tenant used less than CENSORED_UTIL
+ * of the allotted time, or the cap was the whole contract, the demand equals the load. Otherwise
+ * the second is censored: the demand was at least the load. The estimate is the median of all
+ * higher loads in seconds of the same tenant that are not censored. If there are too few of them,
+ * it is the contract, as in policy/qos/demand.c.
  *
- * With frames the same is asked of the frame rate, for busy time and frames of one second make the
- * GPU time of a frame whatever the cap. Who was never seen to draw as much but was promised more is
- * taken to draw what was promised; who has that too, to fill his contract.
+ * For frames the frame rate is estimated in the same way, because load and frame rate give the GPU
+ * time of a frame under any cap. If too few higher frame rates are known, the estimate is the
+ * target frame rate, or the rate that uses the whole contract if that target was reached.
  *
- * What a cap keeps from a tenant without frames it does later, be it a queue or a program that just
- * takes longer. As long as it uses all it is given the work is therefore the same whatever the cap:
- * from the first such second to the last it is told to have wanted at the level estimated until all
- * that was done is asked for, and nothing more. But where it went on to the end of what is known,
- * the end of its work was not seen. Frames that were not drawn are not drawn later.
+ * Work without frames that a cap delays is done later, by a queue or by a program that takes
+ * longer. So the total work of a busy period, in which the tenant uses all it is allotted, does not
+ * depend on the cap: the demand has the estimated level from the start of the busy period until it
+ * sums up to the work done, and is 0 afterwards. If the recording ends within the busy period, the
+ * total work is not known, and the demand keeps its level. Late frames are skipped, not drawn
+ * later.
  */
 #include <errno.h>
 #include <math.h>
@@ -25,20 +25,20 @@
 
 #include "sim/experiment/recording-internal.h"
 
-#define CENSORED_UTIL 97 /* percent of what was allotted */
-#define HABIT_MIN_S   5	 /* seconds that make a habit */
-#define FPS_LEAST     0.1
-#define FPS_STEP      1.05
-#define FPS_MOST      10000 /* that a trace may have */
+#define CENSORED_UTIL	97 /* percent of the allotted time */
+#define HISTOGRAM_MIN_S 5  /* for a median */
+#define FPS_LEAST	0.1
+#define FPS_STEP	1.05
+#define FPS_MOST	10000 /* limit of a trace */
 
-/* How @span is told on: what held last is taken where nothing is known. */
-struct teller {
-	const struct recording_histogram *habit;
+/* The state of an estimation along a span. */
+struct estimator {
+	const struct recording_histogram *histogram;
 	double ceiling_pct, target_fps;
-	double frame_pct_s; /* GPU time of a frame, percent of a second */
-	struct trace_point last;
-	/* without frames: cells up to busy_end used all they were given, and did so much that is
-	 * not told yet */
+	double frame_pct_s;	 /* GPU time of a frame, percent of a second */
+	struct trace_point last; /* repeated while there are no readings */
+	/* without frames: the end of the current busy period, and its work that is not part of the
+	 * demand yet */
 	size_t busy_end;
 	double busy_pct_s;
 };
@@ -55,7 +55,7 @@ bool recording_is_censored(const struct recording *recording, const struct recor
 	       cell->cap_pct < recording_ceiling_pct(recording, span);
 }
 
-/* --- habits --- */
+/* --- histograms --- */
 
 static int load_bin(double load_pct)
 {
@@ -74,14 +74,14 @@ static double bin_fps(int bin)
 	return FPS_LEAST * pow(FPS_STEP, bin);
 }
 
-/* The median of what lies above @bin; -1: too little does. */
+/* The median of the bins above @bin; -1: less than HISTOGRAM_MIN_S there. */
 static int median_above(const float *seconds, int n, int bin)
 {
 	double sum_s = 0, half_s = 0;
 
 	for (int i = bin + 1; i < n; i++)
 		sum_s += (double)seconds[i];
-	if (sum_s < HABIT_MIN_S)
+	if (sum_s < HISTOGRAM_MIN_S)
 		return -1;
 	while (half_s < sum_s / 2)
 		half_s += (double)seconds[++bin];
@@ -94,9 +94,9 @@ int recording_build_histograms(struct recording *recording)
 		struct recording_span *span = &recording->spans[s];
 		struct recording_vgpu *vgpu = &recording->vgpus[span->vgpu];
 
-		if (!vgpu->habit)
-			vgpu->habit = calloc(1, sizeof(*vgpu->habit));
-		if (!vgpu->habit)
+		if (!vgpu->histogram)
+			vgpu->histogram = calloc(1, sizeof(*vgpu->histogram));
+		if (!vgpu->histogram)
 			return -ENOMEM;
 		for (size_t i = 0; i < span->n_cells; i++) {
 			const struct recording_cell *cell = &span->cells[i];
@@ -105,9 +105,9 @@ int recording_build_histograms(struct recording *recording)
 			span->draws = span->draws || cell->fps > 0;
 			if (isnan(cell->load_pct) || recording_is_censored(recording, span, cell))
 				continue;
-			vgpu->habit->load_s[load_bin((double)cell->load_pct)] += dt_s;
+			vgpu->histogram->load_s[load_bin((double)cell->load_pct)] += dt_s;
 			if (!isnan(cell->fps))
-				vgpu->habit->fps_s[fps_bin((double)cell->fps)] += dt_s;
+				vgpu->histogram->fps_s[fps_bin((double)cell->fps)] += dt_s;
 		}
 	}
 	return 0;
@@ -115,45 +115,45 @@ int recording_build_histograms(struct recording *recording)
 
 /* --- one second --- */
 
-static double estimate_pct(const struct teller *teller, double load_pct)
+static double estimate_pct(const struct estimator *estimator, double load_pct)
 {
-	int bin = median_above(teller->habit->load_s, RECORDING_LOADS, load_bin(load_pct));
+	int bin = median_above(estimator->histogram->load_s, RECORDING_LOADS, load_bin(load_pct));
 
-	return fmax(load_pct, bin < 0 ? teller->ceiling_pct : bin);
+	return fmax(load_pct, bin < 0 ? estimator->ceiling_pct : bin);
 }
 
-/* A paced program is seen at its pace: what is drawn at about that rate wants no more. */
-static double estimate_fps(const struct teller *teller, double fps)
+/* The bin of @fps itself counts too, because a paced program has no higher frame rate. */
+static double estimate_fps(const struct estimator *estimator, double fps)
 {
-	int bin = median_above(teller->habit->fps_s, RECORDING_FRAMES, fps_bin(fps) - 1);
+	int bin = median_above(estimator->histogram->fps_s, RECORDING_FRAMES, fps_bin(fps) - 1);
 
 	if (bin >= 0)
 		return fmax(fps, bin_fps(bin));
-	if (teller->target_fps > fps)
-		return teller->target_fps;
-	return fmax(fps, teller->ceiling_pct / teller->frame_pct_s);
+	if (estimator->target_fps > fps)
+		return estimator->target_fps;
+	return fmax(fps, estimator->ceiling_pct / estimator->frame_pct_s);
 }
 
-/* Of a cell with a load, of a tenant that draws. */
-static struct trace_point tell_frames(struct teller *teller, double load_pct, double fps,
-				      bool censored)
+/* For a cell with a load, of a tenant with frames. */
+static struct trace_point estimate_frames(struct estimator *estimator, double load_pct, double fps,
+					  bool censored)
 {
 	struct trace_point point = {.fps_uncapped = fps, .demand_pct = load_pct};
 
 	if (fps > 0 && load_pct > 0)
-		teller->frame_pct_s = load_pct / fps;
-	if (!(teller->frame_pct_s > 0) || !(load_pct > 0))
+		estimator->frame_pct_s = load_pct / fps;
+	if (!(estimator->frame_pct_s > 0) || !(load_pct > 0))
 		return point;
 	if (isnan(fps))
-		point.fps_uncapped = fps = load_pct / teller->frame_pct_s;
+		point.fps_uncapped = fps = load_pct / estimator->frame_pct_s;
 	if (censored && fps > 0) {
-		point.fps_uncapped = estimate_fps(teller, fps);
-		point.demand_pct = point.fps_uncapped * teller->frame_pct_s;
+		point.fps_uncapped = estimate_fps(estimator, fps);
+		point.demand_pct = point.fps_uncapped * estimator->frame_pct_s;
 	}
 	return point;
 }
 
-static struct trace_point within(struct trace_point point)
+static struct trace_point limit_point(struct trace_point point)
 {
 	double most = point.fps_uncapped;
 
@@ -171,40 +171,41 @@ static bool is_busy(const struct recording_cell *cell)
 	return cell->util_pct >= CENSORED_UTIL;
 }
 
-/* From cell @at on: how long it used all it was given, and what it did in that time. */
-static void look_ahead(const struct recording *recording, const struct recording_span *span,
-		       size_t at, struct teller *teller)
+/* Finds the end and the work of the busy period that starts with cell @at. */
+static void begin_busy_period(const struct recording *recording, const struct recording_span *span,
+			      size_t at, struct estimator *estimator)
 {
-	teller->busy_pct_s = 0;
+	estimator->busy_pct_s = 0;
 	for (; at < span->n_cells && is_busy(&span->cells[at]); at++)
-		teller->busy_pct_s += (double)recording->ticks[span->first + at].dt_s *
-				      (double)span->cells[at].load_pct;
-	teller->busy_end = at;
+		estimator->busy_pct_s += (double)recording->ticks[span->first + at].dt_s *
+					 (double)span->cells[at].load_pct;
+	estimator->busy_end = at;
 	if (at == span->n_cells)
-		teller->busy_pct_s = INFINITY;
+		estimator->busy_pct_s = INFINITY;
 }
 
-/* Of cell @at, with a load, of a tenant without frames. */
-static struct trace_point tell_load(const struct recording *recording,
-				    const struct recording_span *span, size_t at, double dt_s,
-				    bool censored, struct teller *teller)
+/* For cell @at, with a load, of a tenant without frames. */
+static struct trace_point estimate_load(const struct recording *recording,
+					const struct recording_span *span, size_t at, double dt_s,
+					bool censored, struct estimator *estimator)
 {
 	const struct recording_cell *cell = &span->cells[at];
 	double pct = (double)cell->load_pct;
 
 	if (!is_busy(cell))
 		return (struct trace_point){.demand_pct = pct};
-	if (at >= teller->busy_end)
-		look_ahead(recording, span, at, teller);
+	if (at >= estimator->busy_end)
+		begin_busy_period(recording, span, at, estimator);
 	if (censored)
-		pct = estimate_pct(teller, pct);
-	pct = fmin(pct, teller->busy_pct_s / dt_s);
-	teller->busy_pct_s -= pct * dt_s;
+		pct = estimate_pct(estimator, pct);
+	pct = fmin(pct, estimator->busy_pct_s / dt_s);
+	estimator->busy_pct_s -= pct * dt_s;
 	return (struct trace_point){.demand_pct = pct};
 }
 
-static struct trace_point tell_cell(struct recording *recording, const struct recording_span *span,
-				    size_t at, double dt_s, struct teller *teller)
+static struct trace_point estimate_cell(struct recording *recording,
+					const struct recording_span *span, size_t at, double dt_s,
+					struct estimator *estimator)
 {
 	const struct recording_cell *cell = &span->cells[at];
 	bool censored = recording_is_censored(recording, span, cell);
@@ -213,21 +214,21 @@ static struct trace_point tell_cell(struct recording *recording, const struct re
 
 	if (isnan(load_pct)) {
 		facts->unknown_s += dt_s;
-		return teller->last;
+		return estimator->last;
 	}
 	if (censored)
 		facts->censored_s += dt_s;
 	if (span->draws && isnan(fps) && load_pct > 0)
 		facts->fps_missing_s += dt_s;
 	if (span->draws)
-		teller->last = tell_frames(teller, load_pct, fps, censored);
+		estimator->last = estimate_frames(estimator, load_pct, fps, censored);
 	else
-		teller->last = tell_load(recording, span, at, dt_s, censored, teller);
-	teller->last = within(teller->last);
-	return teller->last;
+		estimator->last = estimate_load(recording, span, at, dt_s, censored, estimator);
+	estimator->last = limit_point(estimator->last);
+	return estimator->last;
 }
 
-/* The first frame that can be priced, for seconds before it whose frames nobody counted. */
+/* The first known frame cost, for seconds before it that have no frame rate. */
 static double first_frame_pct_s(const struct recording_span *span)
 {
 	for (size_t i = 0; i < span->n_cells; i++)
@@ -240,8 +241,8 @@ int recording_make_trace(struct recording *recording, struct recording_span *spa
 			 struct err *reterr)
 {
 	struct trace_point *points = calloc(span->n_cells, sizeof(*points));
-	struct teller teller = {
-		.habit = recording->vgpus[span->vgpu].habit,
+	struct estimator estimator = {
+		.histogram = recording->vgpus[span->vgpu].histogram,
 		.ceiling_pct = recording_ceiling_pct(recording, span),
 		.target_fps = span->target_fps,
 		.frame_pct_s = first_frame_pct_s(span),
@@ -257,7 +258,7 @@ int recording_make_trace(struct recording *recording, struct recording_span *spa
 
 		if (!(dt_s > 0))
 			continue;
-		points[n] = tell_cell(recording, span, i, dt_s, &teller);
+		points[n] = estimate_cell(recording, span, i, dt_s, &estimator);
 		points[n++].t_s = t_s;
 		t_s += dt_s;
 		recording->facts.broken_s += span->cells[i].broken ? dt_s : 0;

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of a recording share. For nobody else. */
+/* Internal to recording*.c. */
 #ifndef SIM_EXPERIMENT_RECORDING_INTERNAL_H
 #define SIM_EXPERIMENT_RECORDING_INTERNAL_H
 
 #include "sim/model/trace.h"
 #include "sim/experiment/recording.h"
 
-#define RECORDING_LOADS	 101 /* whole percent */
-#define RECORDING_FRAMES 256 /* steps of 5 % from 0.1 frames a second on */
+#define RECORDING_LOADS	 101 /* bins of 1 percent */
+#define RECORDING_FRAMES 256 /* bins of 5 %, from 0.1 frames per second */
 
 struct recording_tick {
 	int64_t at_ms;
-	float dt_s; /* 0: nothing is known of it */
+	float dt_s; /* 0: no data */
 };
 
-/* One row as it is kept. NAN: not valid. */
+/* One row. NAN: not valid. */
 struct recording_cell {
 	float load_pct, util_pct, fps;
 	unsigned char cap_pct;
 	bool broken;
 };
 
-/* Seconds in which a vGPU was seen to want so much while its cap was not in the way. */
+/* Seconds per load and per frame rate, when the cap did not limit the vGPU. */
 struct recording_histogram {
 	float load_s[RECORDING_LOADS], fps_s[RECORDING_FRAMES];
 };
@@ -29,20 +29,20 @@ struct recording_histogram {
 struct recording_vgpu {
 	char id[ID_MAX];
 	struct recording_terms terms;
-	int span; /* the open one; -1: none */
-	struct recording_histogram *habit;
+	int span; /* current one; -1: none */
+	struct recording_histogram *histogram;
 };
 
-/* One vGPU under one contract, without a break. */
+/* One vGPU with one contract, without interruption. */
 struct recording_span {
 	int vgpu, contract_pct;
 	double target_fps;
 	size_t first; /* tick of its first cell */
 	struct recording_cell *cells;
 	size_t n_cells, n_allocated;
-	bool draws; /* frames were counted */
+	bool draws; /* has frames */
 	struct trace *trace;
-	double begin_s, end_s; /* in known time */
+	double begin_s, end_s; /* in replayed time */
 };
 
 struct recording {
@@ -55,17 +55,17 @@ struct recording {
 	struct recording_facts facts;
 };
 
-/* What @span's tenant could have been given at most. */
+/* The highest cap that the tenant of @span may get. */
 int recording_ceiling_pct(const struct recording *recording, const struct recording_span *span);
 
-/* Whether the cap may have been in the way of more. */
+/* Returns whether the cap may have limited the tenant. */
 bool recording_is_censored(const struct recording *recording, const struct recording_span *span,
 			   const struct recording_cell *cell);
 
-/* Learns from all cells what was wanted where it could be seen. -ENOMEM. */
+/* Counts the demand of all cells that are not censored. -ENOMEM. */
 int recording_build_histograms(struct recording *recording);
 
-/* Makes the trace of @span, and adds what was estimated to the facts. */
+/* Makes the trace of @span and counts estimated times in the facts. */
 int recording_make_trace(struct recording *recording, struct recording_span *span,
 			 struct err *reterr);
 

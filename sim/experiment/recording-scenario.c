@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The scenario of a recording: who was there, and who could come. Must never draw on anything but
- * the seed. */
+/* Makes the tenants of a scenario from a recording: the recorded ones, and newcomers. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,15 +7,16 @@
 
 #include "base/cleanup.h"
 #include "sim/experiment/recording-internal.h"
+#include "sim/model/random.h"
 
-/* As a point holds until the next one, nothing in a span is a gap. */
+/* gap=hold: periods of a span may be longer than a gap of a trace. */
 #define WORKLOAD "trace:file=recorded,gap=hold"
 
 struct recording_newcomers {
 	struct newcomer {
-		int contract_pct; /* of whom it is drawn from */
+		int contract_pct; /* of the recorded vGPU */
 		bool draws;
-		struct trace *trace; /* that one's, from another second on */
+		struct trace *trace; /* of the recorded vGPU, rotated */
 	} kinds[RECORDING_NEWCOMERS];
 	int n;
 };
@@ -42,9 +42,9 @@ static int play(struct scenario_tenant *tenant, const char *text, const struct t
 	return workload_from_trace(text, trace, &tenant->workload, reterr);
 }
 
-/* --- those who were there --- */
+/* --- recorded tenants --- */
 
-/* Prices stand in flavours: one for each pair of them. -1: those of what is on sale. */
+/* The flavor with the prices of @terms, which is added if needed. -1: the prices of [price]. */
 static int find_prices(struct scenario *scenario, const struct recording_terms *terms)
 {
 	struct scenario_flavor *flavor = scenario->flavors;
@@ -102,20 +102,9 @@ int recording_tenants(const struct recording *recording, struct scenario *scenar
 	return r;
 }
 
-/* --- those who could come --- */
+/* --- newcomers --- */
 
-/* SplitMix64 (Steele, Lea, Flood 2014). */
-static uint64_t draw(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
-}
-
-/* Any second of any of them, by @random, and whose it is: who was there for longer is drawn more
- * often. There is one: else there were no recording. */
+/* Selects a random second of all spans. Returns its span, so longer spans are more probable. */
 static const struct recording_span *find_point(const struct recording *recording, uint64_t random,
 					       size_t *ret_point)
 {
@@ -130,9 +119,9 @@ static const struct recording_span *find_point(const struct recording *recording
 	return span;
 }
 
-/* The trace from point @first on, and then what was before it. */
-static int turn(const struct trace *trace, size_t first, struct trace **ret_trace,
-		struct err *reterr)
+/* Rotates a trace: the points from @first, then those before it. */
+static int rotate(const struct trace *trace, size_t first, struct trace **ret_trace,
+		  struct err *reterr)
 {
 	size_t n = trace_count(trace);
 	struct trace_point *points = calloc(n, sizeof(*points));
@@ -164,11 +153,12 @@ int recording_newcomers_new(const struct recording *recording, uint64_t seed,
 	while (r == 0 && newcomers->n < RECORDING_NEWCOMERS) {
 		struct newcomer *kind = &newcomers->kinds[newcomers->n];
 		size_t point;
-		const struct recording_span *span = find_point(recording, draw(&seed), &point);
+		const struct recording_span *span =
+			find_point(recording, random_next(&seed), &point);
 
 		kind->contract_pct = span->contract_pct;
 		kind->draws = trace_has_frames(span->trace);
-		r = turn(span->trace, point, &kind->trace, reterr);
+		r = rotate(span->trace, point, &kind->trace, reterr);
 		newcomers->n += r == 0;
 	}
 	if (r < 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows into spans, and what they come to. Time is that of the periods that were measured, one after
- * the other: a tick in which nobody could be read, the first after a start of the daemon or one
- * that took GAP_PERIODS is cut out. Must never let a vGPU that was away count as idle.
+ * Makes spans from rows. Replayed time is the sequence of measured periods. Ticks are cut out if
+ * they have no valid reading, are the first after a start of the daemon, or are longer than
+ * GAP_PERIODS.
  */
 #include <errno.h>
 #include <math.h>
@@ -13,7 +13,7 @@
 #include "sim/experiment/recording-internal.h"
 
 #define GAP_PERIODS   5
-#define ABSENT_TICKS  5 /* for longer: it left, and who comes then is a newcomer */
+#define ABSENT_TICKS  5 /* a longer absence ends the span */
 #define SECONDS_MIN   10
 #define PERIOD_MIN_S  0.1
 #define PERIOD_MAX_S  10.0
@@ -36,7 +36,7 @@ struct recording *recording_free(struct recording *recording)
 		trace_free(recording->spans[i].trace);
 	}
 	for (int i = 0; i < recording->n_vgpus; i++)
-		free(recording->vgpus[i].habit);
+		free(recording->vgpus[i].histogram);
 	free(recording->ticks);
 	free(recording->vgpus);
 	free(recording->spans);
@@ -44,9 +44,9 @@ struct recording *recording_free(struct recording *recording)
 	return NULL;
 }
 
-/* --- taking rows --- */
+/* --- rows --- */
 
-/* Room for one more than @n of @size bytes each. */
+/* Makes room for one element more than @n. */
 static void *grow(void *array, size_t n, size_t *allocated, size_t size)
 {
 	size_t more = *allocated ? 2 * *allocated : 16;
@@ -97,9 +97,10 @@ static int enter_tick(struct recording *recording, int64_t at_ms, struct err *re
 	if (n > 0 && ticks[n - 1].at_ms == at_ms)
 		return 0;
 	if (n > 0 && ticks[n - 1].at_ms > at_ms)
-		return err_fail(reterr, EINVAL, "the rows do not come in the order of their time");
+		return err_fail(reterr, EINVAL, "rows are not in order of time");
 	if (n == RECORDING_TICKS_MAX)
-		return err_fail(reterr, E2BIG, "more than %d periods: choose a shorter range",
+		return err_fail(reterr, E2BIG,
+				"too many periods (limit %d): choose a shorter range",
 				RECORDING_TICKS_MAX);
 	ticks = grow(ticks, n, &recording->ticks_allocated, sizeof(*ticks));
 	if (!ticks)
@@ -109,9 +110,9 @@ static int enter_tick(struct recording *recording, int64_t at_ms, struct err *re
 	return 0;
 }
 
-/* The open span of @vgpu, if @row goes on with it. */
-static struct recording_span *going_on(struct recording *recording, int vgpu,
-				       const struct recording_row *row, double target_fps)
+/* The current span of @vgpu if @row continues it, else NULL. */
+static struct recording_span *find_span(struct recording *recording, int vgpu,
+					const struct recording_row *row, double target_fps)
 {
 	int open = recording->vgpus[vgpu].span;
 	struct recording_span *span = open < 0 ? NULL : &recording->spans[open];
@@ -156,7 +157,7 @@ static int add_cell(struct recording_span *span, struct recording_cell cell)
 	return 0;
 }
 
-/* One cell for each tick, also for those that brought no row. */
+/* Adds a cell for each tick since the last one, also for ticks without a row. */
 static int add_row(struct recording *recording, struct recording_span *span,
 		   const struct recording_row *row, bool known)
 {
@@ -190,14 +191,14 @@ int recording_add(struct recording *recording, int vgpu, const struct recording_
 		return r;
 	if (row->contract_pct < 1 || row->contract_pct > 100 || row->cap_pct < 0 ||
 	    row->cap_pct > 100)
-		return err_fail(reterr, EINVAL, "vGPU %s: a cap of %d %% of a contract of %d %%",
+		return err_fail(reterr, EINVAL, "vGPU %s: cap %d %%, contract %d %%: not valid",
 				recording->vgpus[vgpu].id, row->cap_pct, row->contract_pct);
 	tick = &recording->ticks[recording->n_ticks - 1];
 	if (known && (!(tick->dt_s > 0) || row->dt_s < (double)tick->dt_s))
 		tick->dt_s = (float)row->dt_s;
-	span = going_on(recording, vgpu, row, target_fps);
+	span = find_span(recording, vgpu, row, target_fps);
 	if (!span && !known)
-		return 0; /* it comes when something is known of it */
+		return 0; /* a span starts with a valid reading */
 	if (!span)
 		span = begin_span(recording, vgpu, row, target_fps);
 	if (!span || add_row(recording, span, row, known) < 0)
@@ -205,7 +206,7 @@ int recording_add(struct recording *recording, int vgpu, const struct recording_
 	return 0;
 }
 
-/* --- all are there --- */
+/* --- spans --- */
 
 static int compare_floats(const void *left, const void *right)
 {
@@ -214,8 +215,8 @@ static int compare_floats(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* The median of the known ones; 0: there is none. */
-static double usual_period_s(const struct recording *recording, float *room)
+/* The median of the measured periods; 0: none. */
+static double median_period_s(const struct recording *recording, float *room)
 {
 	size_t n = 0;
 
@@ -228,7 +229,7 @@ static double usual_period_s(const struct recording *recording, float *room)
 	return fmin(PERIOD_MAX_S, fmax(PERIOD_MIN_S, (double)room[n / 2]));
 }
 
-/* The first tick is no gap: nothing is before it. */
+/* The first tick is not counted as a gap. */
 static void cut_gaps(struct recording *recording)
 {
 	struct recording_facts *facts = &recording->facts;
@@ -253,14 +254,14 @@ static void cut_gaps(struct recording *recording)
 	}
 }
 
-/* Nothing is known of it behind its last reading. */
+/* Ends a span at its last valid reading. */
 static void trim(struct recording_span *span)
 {
 	while (span->n_cells > 0 && isnan(span->cells[span->n_cells - 1].load_pct))
 		span->n_cells--;
 }
 
-/* In known time. False: it has none. */
+/* Sets the replayed times of @span. Returns false if they are empty. */
 static bool place(const double *known_s, struct recording_span *span)
 {
 	span->begin_s = known_s[span->first];
@@ -289,8 +290,8 @@ static int place_spans(struct recording *recording, struct err *reterr)
 	recording->n_spans = kept;
 	if (kept > RECORDING_SPANS_MAX)
 		return err_fail(reterr, E2BIG,
-				"%d vGPUs came and went, or changed their contracts; at most %d "
-				"can be played: choose a shorter range",
+				"%d vGPUs or changed contracts are too many (limit %d): choose a "
+				"shorter range",
 				kept, RECORDING_SPANS_MAX);
 	return 0;
 }
@@ -318,12 +319,11 @@ int recording_finish(struct recording *recording, struct err *reterr)
 
 	if (!room)
 		return err_fail(reterr, ENOMEM, OUT_OF_MEMORY);
-	facts->period_s = usual_period_s(recording, room);
+	facts->period_s = median_period_s(recording, room);
 	cut_gaps(recording);
 	if (facts->seconds < SECONDS_MIN)
-		return err_fail(reterr, ENODATA,
-				"%.0f seconds are recorded; at least %d are needed", facts->seconds,
-				SECONDS_MIN);
+		return err_fail(reterr, ENODATA, "recording too short: %.0f seconds (at least %d)",
+				facts->seconds, SECONDS_MIN);
 	r = place_spans(recording, reterr);
 	if (r < 0)
 		return r;
@@ -346,9 +346,9 @@ const char *recording_id(const struct recording *recording, int tenant)
 					   : NULL;
 }
 
-/* --- what really happened --- */
+/* --- the summary of the recorded run --- */
 
-/* A second that could not be read is taken to have been served. */
+/* A second without a reading counts as served. */
 static struct account_sample sample_of(const struct recording *recording,
 				       const struct scenario *scenario,
 				       const struct recording_span *span,
@@ -382,7 +382,7 @@ static struct account_sample sample_of(const struct recording *recording,
 struct summing {
 	struct account account;
 	struct account_vgpu *vgpus;
-	size_t *points; /* of each span, how many of its trace are behind */
+	size_t *points; /* for each span, the next point of its trace */
 	struct account_sample samples[RECORDING_SPANS_MAX];
 	struct account_vgpu *present[RECORDING_SPANS_MAX];
 };

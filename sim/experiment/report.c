@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows, lines and numbers of an experiment. A failed write is kept until the end and told there. */
+/* Writes the files of a report. Write errors are reported by report_close(). */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static const struct {
 struct report {
 	char *dir;
 	FILE *files[REPORT_FILES];
-	bool failed; /* memory for a line was lacking */
+	bool failed; /* out of memory for a line */
 };
 
 /* --- the summary --- */
@@ -89,7 +89,7 @@ int report_open(const char *dir, struct report **ret_report, struct err *reterr)
 	int r = file_make_dirs(dir);
 
 	if (r < 0)
-		return err_fail(reterr, -r, "%s: cannot be made: %s", dir, strerror(-r));
+		return err_fail(reterr, -r, "%s: cannot be created: %s", dir, strerror(-r));
 	report = calloc(1, sizeof(*report));
 	if (report)
 		report->dir = strdup(dir);

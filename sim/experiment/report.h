@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is written of an experiment: a folder with a row a period for each vGPU (seconds.csv) and
- * for the host (host.csv), what was decided (decisions.jsonl) and what it came to (summary.json).
- * Same experiment, same bytes: must never write a time of day, a path or an address.
+ * Writes an experiment to a folder: rows per period for each vGPU (seconds.csv) and for the host
+ * (host.csv), the decisions (decisions.jsonl) and the summary (summary.json). The same experiment
+ * gives the same bytes: the files contain no time of day, path or address.
  */
 #ifndef SIM_EXPERIMENT_REPORT_H
 #define SIM_EXPERIMENT_REPORT_H
@@ -14,10 +14,10 @@ json_t *report_encode(const struct experiment *experiment, const char *policy, u
 
 struct report;
 
-/* Makes @dir and its files. -errno with a sentence. */
+/* Creates @dir and its files. -errno with a message. */
 int report_open(const char *dir, struct report **ret_report, struct err *reterr);
 
-/* Hand it to the experiment: told = report_event, userdata = the report. */
+/* The on_event hook of an experiment; its userdata is the report. */
 void report_event(void *report, const struct experiment_event *event);
 
 /* After each experiment_step(). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One table says of each key of a scenario what it may be; reading and overruling walk it. */
+/* Reads and changes scenarios by a table of their keys. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -18,7 +18,7 @@
 #define FLAVOR_SECTION "flavor NAME"
 #define TENANT_SECTION "tenant NAME"
 
-/* --- values of our own kinds --- */
+/* --- setting types --- */
 
 static bool set_arrive(const struct setting *setting, void *at, const char *text, struct err *why)
 {
@@ -82,13 +82,13 @@ static bool fits_discipline(const char *text)
 #define FLAVOR(key)		      AT(FLAVOR_SECTION, #key, struct scenario_flavor, key)
 #define TENANT(key)		      AT(TENANT_SECTION, #key, struct scenario_tenant, key)
 
-/* Rows of policy/keys.h. */
+/* Row types for policy/keys.h. */
 #define KEY_INT(key, low, high, unit)	  SETTING_INT(PARAM("policy", key), low, high, unit)
 #define KEY_NUMBER(key, low, high, unit)  SETTING_NUMBER(PARAM("policy", key), low, high, unit)
 #define KEY_FLAG(key)			  SETTING_FLAG(PARAM("policy", key))
 #define KEY_SECONDS(key, low, high, unit) SETTING_INT(OF("policy", key), low, high, unit)
 
-/* No text is longer than 180 characters: base/inifile.c takes lines of 198. */
+/* Texts have at most 180 characters, because base/inifile.c reads lines of up to 198. */
 static const struct setting keys[] = {
 	SETTING_INT(OF("scenario", seconds), 1, 10000000, " s"),
 	SETTING_INT(OF("scenario", period_ms), 100, 10000, " ms"),
@@ -136,9 +136,9 @@ static const struct setting keys[] = {
 	SETTING_ROW(OF("arrivals", draw), type_draw, 0, 0, "independent, shuffle or listed", NULL),
 	SETTING_TEXT(OF("arrivals", from), 1, 180, "names of tenants", NULL),
 };
-_Static_assert(ARRAY_SIZE(keys) <= INIFILE_KEYS_MAX, "base/inifile.c remembers so many");
-_Static_assert(SCENARIO_COUNT_MAX == 256, "the row of count says 256");
-_Static_assert(SCENARIO_TEXT_MAX == 180, "the rows of workload and from say 180");
+_Static_assert(ARRAY_SIZE(keys) <= INIFILE_KEYS_MAX, "base/inifile.c keeps at most so many");
+_Static_assert(SCENARIO_COUNT_MAX == 256, "the row of count contains 256");
+_Static_assert(SCENARIO_TEXT_MAX == 180, "the rows of workload and from contain 180");
 
 const struct setting *scenario_key_at(size_t index)
 {
@@ -170,16 +170,16 @@ void scenario_default(struct scenario *ret_scenario)
 
 struct loader {
 	struct scenario *scenario;
-	char dir[PATH_MAX]; /* the file's */
-	/* of scenario->traces: the names they were loaded by */
+	char dir[PATH_MAX]; /* folder of the file */
+	/* the file names of scenario->traces */
 	char files[SCENARIO_TENANTS_MAX][SCENARIO_TEXT_MAX + 1];
 };
 
-static int refuse_name(const char *what, const char *name, struct err *reterr)
+static int reject_name(const char *what, const char *name, struct err *reterr)
 {
 	return err_fail(reterr, EINVAL,
-			"[%s %.70s]: a name is 1 to 31 of A-Z a-z 0-9 . _ - and begins with "
-			"neither . nor -",
+			"[%s %.70s]: not a valid name (allowed: 1 to 31 characters A-Z a-z 0-9 . _ "
+			"-, not starting with . or -)",
 			what, name);
 }
 
@@ -210,11 +210,11 @@ static int enter_flavor(struct scenario *scenario, const char *name, int line, v
 	struct scenario_flavor *flavor = &scenario->flavors[scenario->n_flavors];
 
 	if (!is_name(name))
-		return refuse_name("flavor", name, reterr);
+		return reject_name("flavor", name, reterr);
 	if (find_flavor(scenario, name) >= 0)
 		return err_fail(reterr, EINVAL, "[flavor %s] is given twice", name);
 	if (scenario->n_flavors == SCENARIO_FLAVORS_MAX)
-		return err_fail(reterr, EINVAL, "[flavor %s]: at most %d flavors are allowed", name,
+		return err_fail(reterr, EINVAL, "[flavor %s]: too many flavors (limit %d)", name,
 				SCENARIO_FLAVORS_MAX);
 	scenario->n_flavors++;
 	*flavor = (struct scenario_flavor){
@@ -234,11 +234,11 @@ static int enter_tenant(struct scenario *scenario, const char *name, int line, v
 	struct scenario_tenant *tenant = &scenario->tenants[scenario->n_tenants];
 
 	if (!is_name(name))
-		return refuse_name("tenant", name, reterr);
+		return reject_name("tenant", name, reterr);
 	if (find_tenant(scenario, name) >= 0)
 		return err_fail(reterr, EINVAL, "[tenant %s] is given twice", name);
 	if (scenario->n_tenants == SCENARIO_TENANTS_MAX)
-		return err_fail(reterr, EINVAL, "[tenant %s]: at most %d tenants are allowed", name,
+		return err_fail(reterr, EINVAL, "[tenant %s]: too many tenants (limit %d)", name,
 				SCENARIO_TENANTS_MAX);
 	scenario->n_tenants++;
 	*tenant = (struct scenario_tenant){
@@ -281,17 +281,17 @@ static int take_from(struct scenario *scenario, struct err *reterr)
 			continue;
 		if (tenant < 0)
 			return err_fail(reterr, EINVAL,
-					"[arrivals] from: there is no [tenant %.40s] above", name);
+					"[arrivals] from: [tenant %.40s] is not defined above",
+					name);
 		if (scenario->tenants[tenant].arrive_s >= 0)
 			return err_fail(reterr, EINVAL,
-					"[arrivals] from: [tenant %s] has an arrive_s of its own",
-					name);
+					"[arrivals] from: [tenant %s] has an arrive_s", name);
 		scenario->drawn[tenant] = true;
 	}
 	return 0;
 }
 
-/* The trace that @text names, if another tenant plays it too. */
+/* The trace of @text if it is already loaded. */
 static const struct trace *find_trace(const struct loader *l, const char *text, char *ret_file)
 {
 	const char *file = strncmp(text, "trace:", 6) == 0 ? strstr(text, "file=") : NULL;
@@ -328,7 +328,7 @@ static int take_workload(struct loader *l, struct scenario_tenant *tenant, struc
 	return 0;
 }
 
-/* What names another section must stand below it. */
+/* Resolves the keys that refer to other sections or files. */
 static int check_value(void *userdata, const struct setting *setting, void *base,
 		       struct err *reterr)
 {
@@ -343,12 +343,13 @@ static int check_value(void *userdata, const struct setting *setting, void *base
 		return 0;
 	tenant->flavor = find_flavor(l->scenario, tenant->flavor_name);
 	if (tenant->flavor < 0)
-		return err_fail(reterr, EINVAL, "[tenant %s] flavor: there is no [flavor %s] above",
+		return err_fail(reterr, EINVAL,
+				"[tenant %s] flavor: [flavor %s] is not defined above",
 				tenant->name, tenant->flavor_name);
 	return 0;
 }
 
-/* --- what no single key can say --- */
+/* --- checks of several keys --- */
 
 static int check_tenant(const char *path, const struct scenario *scenario,
 			const struct scenario_tenant *tenant, struct err *reterr)
@@ -356,14 +357,14 @@ static int check_tenant(const char *path, const struct scenario *scenario,
 	struct policy_terms terms = scenario_terms(scenario, tenant);
 
 	if (tenant->workload_text[0] == '\0')
-		return err_fail(reterr, EINVAL, "%s:%d: [tenant %s] has no workload", path,
+		return err_fail(reterr, EINVAL, "%s:%d: [tenant %s] workload: required", path,
 				tenant->line, tenant->name);
 	if (terms.min_cap_pct > terms.initial_cap_pct)
-		return err_fail(reterr, EINVAL,
-				"%s:%d: [tenant %s] min_cap_pct = %d: allowed: at most the "
-				"contract, %d",
-				path, tenant->line, tenant->name, terms.min_cap_pct,
-				terms.initial_cap_pct);
+		return err_fail(
+			reterr, EINVAL,
+			"%s:%d: [tenant %s] min_cap_pct = %d: above the contract (allowed: up "
+			"to %d)",
+			path, tenant->line, tenant->name, terms.min_cap_pct, terms.initial_cap_pct);
 	return 0;
 }
 
@@ -373,18 +374,18 @@ static int check_whole(const char *path, struct scenario *scenario, struct err *
 	int r = 0;
 
 	if (scenario->n_tenants == 0)
-		return err_fail(reterr, EINVAL, "%s: no tenants: a scenario has a [tenant NAME]",
-				path);
+		return err_fail(reterr, EINVAL,
+				"%s: no tenants (required: a section [tenant NAME])", path);
 	for (int i = 0; r == 0 && i < scenario->n_tenants; i++)
 		r = check_tenant(path, scenario, &scenario->tenants[i], reterr);
 	if (r == 0 && window > POLICY_WINDOW_MAX)
 		r = err_fail(reterr, EINVAL,
-			     "%s: [policy] fund_window_s = %d is %.0f periods; allowed: at most %d",
+			     "%s: [policy] fund_window_s = %d: too long, %.0f periods (limit %d)",
 			     path, scenario->fund_window_s, window, POLICY_WINDOW_MAX);
 	if (r == 0 && scenario->floor_pct % scenario->step_pct)
 		r = err_fail(reterr, EINVAL,
-			     "%s: [host] floor_pct = %d: allowed: whole steps of step_pct, %d",
-			     path, scenario->floor_pct, scenario->step_pct);
+			     "%s: [host] floor_pct = %d: not a multiple of step_pct = %d", path,
+			     scenario->floor_pct, scenario->step_pct);
 	if (scenario->from[0] == '\0')
 		for (int i = 0; i < scenario->n_tenants; i++)
 			scenario->drawn[i] = scenario->tenants[i].arrive_s < 0;
@@ -433,9 +434,9 @@ void scenario_fini(struct scenario *scenario)
 		trace_free(scenario->traces[--scenario->n_traces]);
 }
 
-/* --- overruling --- */
+/* --- single values --- */
 
-/* "policy.KEY" may be said as KEY. */
+/* "policy.KEY" may be written as KEY. */
 static bool is_named(const struct setting *setting, const char *name)
 {
 	size_t length = strlen(setting->section);
@@ -460,12 +461,12 @@ int scenario_set(struct scenario *scenario, const char *key, const char *value, 
 		return check_whole("--set", scenario, reterr);
 	}
 	return err_fail(reterr, ENOENT,
-			"\"%.60s\" is no key of [policy], nor SECTION.KEY of another section "
-			"without a name",
+			"\"%.60s\": unknown key (allowed: a key of [policy], or SECTION.KEY of a "
+			"section without a name)",
 			key);
 }
 
-/* --- what follows --- */
+/* --- derived values --- */
 
 struct policy_params scenario_params(const struct scenario *scenario)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an experiment plays: a host, what it sells and for how much, and who comes when, from an INI
- * file (gover-scenario(5)). Strict: what is not understood is refused with "FILE:LINE: what is
- * wrong and what is allowed". Must never give a tenant what the file does not say.
+ * A scenario: the host, prices, offers and tenants of an experiment, from an INI file
+ * (gover-scenario(5)). Any error in the file is reported as "FILE:LINE: problem (allowed: ...)".
  */
 #ifndef SIM_EXPERIMENT_SCENARIO_H
 #define SIM_EXPERIMENT_SCENARIO_H
@@ -16,8 +15,8 @@
 #define SCENARIO_NAME_MAX    32 /* with its NUL */
 #define SCENARIO_FLAVORS_MAX 64
 #define SCENARIO_TENANTS_MAX 256 /* kinds of them */
-#define SCENARIO_COUNT_MAX   256 /* of one kind */
-#define SCENARIO_TEXT_MAX    180 /* of a workload, of names */
+#define SCENARIO_COUNT_MAX   256 /* tenants of one kind */
+#define SCENARIO_TEXT_MAX    180 /* characters of a workload, or of a list of names */
 #define SCENARIO_BY_OFFER    (-1.0)
 
 struct scenario_flavor {
@@ -28,21 +27,21 @@ struct scenario_flavor {
 	double price_per_cap_hour, penalty_per_broken_s;
 };
 
-/* A kind of tenant. What is not said (below 0, or 0 for contract_pct) comes from its flavor. */
+/* A kind of tenant. Unset values (negative, or 0 for contract_pct) come from its flavor. */
 struct scenario_tenant {
 	char name[SCENARIO_NAME_MAX];
 	int line;
-	char workload_text[SCENARIO_TEXT_MAX + 1]; /* "": not given */
+	char workload_text[SCENARIO_TEXT_MAX + 1]; /* "": not set */
 	struct workload workload;
 	char flavor_name[SCENARIO_NAME_MAX];
-	int flavor; /* index; -1: what [offer] sells, at the prices of [price] */
+	int flavor; /* index; -1: as in [offer] and [price] */
 	int contract_pct, min_cap_pct;
 	double target_fps, weight;
 	bool burst;
-	bool waits; /* for room, and goes when it would have gone; else it is refused for good */
-	double arrive_s;   /* SCENARIO_BY_OFFER: when an offer is made */
-	int start_cap_pct; /* where it is there from the start; 0: its part of 100 */
-	double stay_s;	   /* 0: to the end */
+	bool waits;	   /* if it does not fit: false: refused, true: retried until its end */
+	double arrive_s;   /* SCENARIO_BY_OFFER: takes an offer */
+	int start_cap_pct; /* if present from the start; 0: its share */
+	double stay_s;	   /* 0: until the end */
 	int count;
 };
 
@@ -53,13 +52,13 @@ struct scenario {
 	int seconds, period_ms, seed;
 	bool migrate;
 	int migrate_s;
-	int remove_s; /* somebody ends a sale that failed; 0: nobody, but as migrate says */
+	int remove_s; /* a failed newcomer leaves after this time; 0: only by migration */
 	/* [host] */
-	char discipline[16]; /* of sched/ */
+	char discipline[16]; /* name in sched_disciplines[] */
 	int step_pct, floor_pct;
 	/* [policy], and [price] in its params */
 	char policy[16];
-	struct policy_params params; /* without fund_window_periods: use scenario_params() */
+	struct policy_params params; /* fund_window_periods is not set: use scenario_params() */
 	int fund_window_s;
 	/* [offer] */
 	int flavor_cap_pct, max_vgpus, probation_s;
@@ -68,40 +67,41 @@ struct scenario {
 	struct scenario_flavor flavors[SCENARIO_FLAVORS_MAX];
 	struct scenario_tenant tenants[SCENARIO_TENANTS_MAX];
 	int n_flavors, n_tenants;
-	struct trace *traces[SCENARIO_TENANTS_MAX]; /* that workloads play */
+	struct trace *traces[SCENARIO_TENANTS_MAX]; /* owned; used by workloads */
 	int n_traces;
 	/* [arrivals] */
 	int start;
 	enum scenario_draw draw;
-	char from[SCENARIO_TEXT_MAX + 1]; /* as given */
-	bool drawn[SCENARIO_TENANTS_MAX]; /* which kinds come when an offer is made */
+	char from[SCENARIO_TEXT_MAX + 1]; /* text of the key */
+	bool drawn[SCENARIO_TENANTS_MAX]; /* kinds that take offers */
 };
 
 /*
- * Reads @path and the traces it names, relative to its folder. Large: the caller's scenario is on
- * the heap. -EINVAL with "FILE:LINE: ...", -ENOMEM, or why it cannot be read. A plain copy may be
- * made and changed, and is good as long as the first is not done with.
+ * Reads @path and its traces, whose names are relative to its folder. The struct is too large for
+ * the stack. A plain copy is valid until scenario_fini() of the original. -EINVAL with a message
+ * "FILE:LINE: ...", -ENOMEM, or an error of reading a file.
  */
 int scenario_load(const char *path, struct scenario *ret_scenario, struct err *reterr);
 
 /*
- * A scenario made by hand instead: the defaults, without tenants; then who adds kinds to tenants[]
- * fills in all of each (workload_text too, if only with a name), and has it looked at. -EINVAL.
+ * Makes a scenario in code: scenario_default() sets the defaults without tenants, the caller adds
+ * complete kinds to tenants[] (with a workload_text, which may be any name) and calls
+ * scenario_check(). -EINVAL.
  */
 void scenario_default(struct scenario *ret_scenario);
 int scenario_check(struct scenario *scenario, struct err *reterr);
 
-/* Lets go of its traces. */
+/* Frees the traces. */
 void scenario_fini(struct scenario *scenario);
 
-/* One value from text, @key as [policy] has it or SECTION.KEY of a section without a name.
- * -ENOENT, -EINVAL. */
+/* Sets one value. @key: a key of [policy], or SECTION.KEY of a section without a name. -ENOENT,
+ * -EINVAL. */
 int scenario_set(struct scenario *scenario, const char *key, const char *value, struct err *reterr);
 
-/* The parameters of the policy, in periods. */
+/* The parameters of the policy, with fund_window_periods. */
 struct policy_params scenario_params(const struct scenario *scenario);
 
-/* What a tenant is sold, and at what price. */
+/* The contract and the prices of a tenant. */
 struct policy_terms scenario_terms(const struct scenario *scenario,
 				   const struct scenario_tenant *tenant);
 double scenario_price_per_cap_hour(const struct scenario *scenario,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * First greedily: each as early as can be, one after the other. That may use up early what would
- * have paid more later, so the best is then changed at random places: slightly (one earlier, one
- * later, all from one on), or one is let in clearly later and those after him are looked for anew.
+ * The search starts greedily: it admits each tenant as early as possible. That may use capacity
+ * early that would sell for more later, so it then changes the best schedule at random places. A
+ * small change moves one or more times a little. A large change moves one admission clearly later
+ * and searches the following ones again.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,47 +13,44 @@
 
 #include "base/cleanup.h"
 #include "sim/experiment/search.h"
+#include "sim/model/random.h"
 
-#define TRIES_MOST 250 /* in all */
-#define PATIENCE   60  /* of changes without a better one */
-#define COARSE	   4   /* strides at a time, as long as nothing is found */
-#define CHANGES	   8   /* slight ones between two clear ones */
+#define TRIES_MAX 250 /* evaluations */
+#define PATIENCE  60  /* evaluations without an improvement */
+#define COARSE	  4   /* strides per step until a good time is found */
+#define CHANGES	  8   /* small changes per large change */
 
 struct search {
 	const struct search_terms *terms;
 	struct search_schedule best, now;
-	struct search_schedule kept;
-	bool any;      /* best was found good */
-	bool changing; /* the best, at random */
-	int tries, better_at;
+	struct search_schedule saved;
+	bool any;      /* best is valid */
+	bool changing; /* the second phase: random changes of best */
+	int tries, improved_at;
 	uint64_t random;
 	int failed;
 	struct err *reterr;
 };
 
-/* SplitMix64 (Steele, Lea, Flood 2014); below @n. */
+/* A random number below @n. */
 static int draw(struct search *search, int n)
 {
-	uint64_t z = search->random += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return (int)((z ^ z >> 31) % (uint64_t)n);
+	return (int)(random_next(&search->random) % (uint64_t)n);
 }
 
-static bool is_spent(const struct search *search)
+static bool is_finished(const struct search *search)
 {
-	return search->failed < 0 || search->tries >= TRIES_MOST ||
-	       (search->changing && search->tries - search->better_at >= PATIENCE);
+	return search->failed < 0 || search->tries >= TRIES_MAX ||
+	       (search->changing && search->tries - search->improved_at >= PATIENCE);
 }
 
-/* Whether search->now is good. */
-static bool attempt(struct search *search)
+/* Evaluates search->now. Returns whether it is good. */
+static bool evaluate(struct search *search)
 {
 	int r;
 
 	search->tries++;
-	r = search->terms->attempt(search->terms->userdata, &search->now, search->reterr);
+	r = search->terms->evaluate(search->terms->userdata, &search->now, search->reterr);
 	if (r < 0)
 		search->failed = r;
 	if (r <= 0)
@@ -60,32 +58,32 @@ static bool attempt(struct search *search)
 	if (!search->any || search->now.sold_pct_s > search->best.sold_pct_s) {
 		search->best = search->now;
 		search->any = true;
-		search->better_at = search->tries;
+		search->improved_at = search->tries;
 	}
 	return true;
 }
 
-/* --- one more --- */
+/* --- one more admission --- */
 
-/* Found at the last time of now by large strides: perhaps it can be a little earlier. */
+/* The last time of search->now was found with coarse steps. Tries slightly earlier times. */
 static void refine(struct search *search, double first_s)
 {
 	double found_s = search->now.from_s[search->now.n - 1];
 
-	search->kept = search->now;
-	for (int back = COARSE - 1; back > 0 && !is_spent(search); back--) {
+	search->saved = search->now;
+	for (int back = COARSE - 1; back > 0 && !is_finished(search); back--) {
 		double at_s = found_s - back * search->terms->stride_s;
 
 		if (at_s < first_s)
 			continue;
 		search->now.from_s[search->now.n - 1] = at_s;
-		if (attempt(search))
+		if (evaluate(search))
 			return;
 	}
-	search->now = search->kept;
+	search->now = search->saved;
 }
 
-/* Lets in one more than now, as early as can be. Now was tried. */
+/* Adds one admission to search->now, which was evaluated, as early as possible. */
 static bool extend(struct search *search)
 {
 	struct search_schedule *now = &search->now;
@@ -95,13 +93,13 @@ static bool extend(struct search *search)
 	if (now->n_came < now->n || now->n == EXPERIMENT_VGPUS_MAX)
 		return false;
 	now->n++;
-	for (double at_s = first_s; at_s <= search->terms->last_s && !is_spent(search);
+	for (double at_s = first_s; at_s <= search->terms->last_s && !is_finished(search);
 	     at_s += stride_s) {
 		bool good;
 
 		now->from_s[now->n - 1] = at_s;
-		good = attempt(search);
-		if (good && now->n_came < now->n) /* nobody came: nor would anybody later */
+		good = evaluate(search);
+		if (good && now->n_came < now->n) /* no more tenants */
 			break;
 		if (good) {
 			if (at_s > first_s)
@@ -121,7 +119,7 @@ static void extend_all(struct search *search)
 		;
 }
 
-/* --- changes of the best --- */
+/* --- changes of the best schedule --- */
 
 static void move(struct search_schedule *schedule, int index, double by_s)
 {
@@ -131,8 +129,8 @@ static void move(struct search_schedule *schedule, int index, double by_s)
 	schedule->from_s[index] = fmax(0, from_s + by_s);
 }
 
-/* A slight change is kept when it is no worse: the next may then be better. */
-static void change_slightly(struct search *search)
+/* A small change is kept if it is not worse, because the next one may improve it. */
+static void change_little(struct search *search)
 {
 	struct search_schedule *now = &search->now;
 	double by_s = search->terms->stride_s / 8 * (1 << draw(search, 8));
@@ -141,7 +139,7 @@ static void change_slightly(struct search *search)
 	*now = search->best;
 	what = draw(search, 4);
 	index = draw(search, now->n + (now->n == 0));
-	if (now->n == 0 || what == 3) { /* one more, somewhere */
+	if (now->n == 0 || what == 3) { /* add one at a random time */
 		double first_s = now->n_came > 0 ? now->came_s[now->n_came - 1] : 0;
 
 		if (now->n_came < now->n || now->n == EXPERIMENT_VGPUS_MAX ||
@@ -149,7 +147,7 @@ static void change_slightly(struct search *search)
 			return;
 		now->from_s[now->n++] =
 			first_s + (search->terms->last_s - first_s) * draw(search, 1000) / 1000;
-	} else if (what == 2) { /* one later, as one before him is earlier */
+	} else if (what == 2) { /* one later, and an earlier one sooner */
 		move(now, index, by_s);
 		move(now, draw(search, index + 1), -by_s);
 	} else {
@@ -157,12 +155,12 @@ static void change_slightly(struct search *search)
 		for (int i = index + 1; what == 1 && i < now->n; i++)
 			move(now, i, -by_s);
 	}
-	if (attempt(search) && now->sold_pct_s >= search->best.sold_pct_s)
+	if (evaluate(search) && now->sold_pct_s >= search->best.sold_pct_s)
 		search->best = *now;
 }
 
-/* One is let in later, and those after him are looked for anew. */
-static void change_clearly(struct search *search)
+/* Moves one admission later and searches the following ones again. */
+static void change_much(struct search *search)
 {
 	struct search_schedule *now = &search->now;
 
@@ -171,7 +169,7 @@ static void change_clearly(struct search *search)
 		return;
 	now->n = 1 + draw(search, now->n);
 	move(now, now->n - 1, search->terms->stride_s * (1 << draw(search, 6)));
-	if (now->from_s[now->n - 1] <= search->terms->last_s && attempt(search))
+	if (now->from_s[now->n - 1] <= search->terms->last_s && evaluate(search))
 		extend_all(search);
 }
 
@@ -187,18 +185,18 @@ int search_best(const struct search_terms *terms, struct search_schedule *schedu
 	search->reterr = reterr;
 	if (schedule->n > 0) {
 		search->now = *schedule;
-		if (attempt(search))
+		if (evaluate(search))
 			extend_all(search);
 	}
 	memset(&search->now, 0, sizeof(search->now));
-	(void)attempt(search);
+	(void)evaluate(search);
 	extend_all(search);
 	search->changing = true;
-	search->better_at = search->tries;
-	while (search->any && !is_spent(search)) {
-		for (int i = 0; i < CHANGES && !is_spent(search); i++)
-			change_slightly(search);
-		change_clearly(search);
+	search->improved_at = search->tries;
+	while (search->any && !is_finished(search)) {
+		for (int i = 0; i < CHANGES && !is_finished(search); i++)
+			change_little(search);
+		change_much(search);
 	}
 	if (search->failed == 0)
 		*schedule = search->best;

@@ -14,7 +14,7 @@ struct summary_field {
 	const char *name;  /* with its unit, as in summary.json */
 	const char *title; /* in tables */
 	size_t offset;	   /* in struct experiment_summary */
-	bool recorded;	   /* known of a recording too, not only of an experiment */
+	bool recorded;	   /* also known for a recording */
 	bool whole;	   /* an int, else a double */
 	int decimals;	   /* in tables */
 };
@@ -28,11 +28,11 @@ double summary_value(const struct summary_field *field, const struct experiment_
  * not contain are null. */
 void summary_encode(const struct experiment_summary *summary, bool recorded, int decimals,
 		    json_t *object);
-/* The seconds of each depth of a broken contract; ACCOUNT_DEPTHS of them. NULL: out of memory. */
+/* Encodes ACCOUNT_DEPTHS broken times by their depth. NULL: out of memory. */
 json_t *summary_encode_depths(const double *depth_s, int decimals);
 
-/* The summary of @n GPUs together. Means are weighted by the GPUs' seconds; the min-max ratio,
- * lambda and the worst vGPU are those of the worst GPU. */
+/* The summary of @n GPUs together. Means are weighted by seconds. The min-max ratio, lambda and the
+ * worst vGPU are those of the worst GPU. */
 void summary_add_up(const struct experiment_summary *const *parts, int n,
 		    struct experiment_summary *ret_sum);
 

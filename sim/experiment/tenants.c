@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who comes and goes. Must never let the policy's doing change what a tenant does: everything drawn
- * hangs on the seed and a number alone. */
+/* Arrival and departure of tenants. All random choices depend only on the seed and the number of a
+ * tenant, so that policies are compared with the same tenants. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,20 +9,16 @@
 
 #include "base/clock.h"
 #include "sim/experiment/experiment-internal.h"
+#include "sim/model/random.h"
 
-#define OWN_TIME (1ULL << 32) /* numbers of those who come at a time of their own begin here */
+#define OWN_TIME (1ULL << 32) /* first number of tenants with an arrival time */
 
-/* SplitMix64 (Steele, Lea, Flood 2014) of a seed and a number. */
 static uint64_t mix(uint64_t seed, uint64_t number)
 {
-	uint64_t z = seed * 0xd1342543de82ef95u + (number + 1) * 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
+	return random_mix(seed * 0xd1342543de82ef95u + (number + 1) * RANDOM_STEP);
 }
 
-/* --- who there is to come --- */
+/* --- the bag and the arrivals --- */
 
 static int compare_arrivals(const void *left, const void *right)
 {
@@ -51,7 +47,7 @@ static void fill(struct experiment *experiment)
 	      compare_arrivals);
 }
 
-/* Fisher and Yates. */
+/* Fisher-Yates shuffle. */
 static void shuffle(struct experiment *experiment)
 {
 	for (int i = experiment->n_bag - 1; i > 0; i--) {
@@ -95,7 +91,7 @@ bool tenants_available(const struct experiment *experiment)
 	       experiment->n_drawn < experiment->n_bag;
 }
 
-/* The kind of the @number-th who comes by an offer. */
+/* The kind of the tenant that takes offer number @number. */
 static int drawn_kind(const struct experiment *experiment, int number)
 {
 	if (experiment->scenario->draw == SCENARIO_INDEPENDENT)
@@ -104,7 +100,7 @@ static int drawn_kind(const struct experiment *experiment, int number)
 	return experiment->bag[number];
 }
 
-/* --- coming --- */
+/* --- arrival --- */
 
 static int start_alone(struct tenant *tenant, const struct workload *workload)
 {
@@ -128,7 +124,7 @@ struct workload tenants_workload(const struct scenario_tenant *kind, uint64_t se
 	return workload;
 }
 
-/* @draw decides what its program does. NULL: out of memory or of room. */
+/* Adds a tenant. NULL: out of memory, or too many tenants. */
 static struct tenant *join(struct experiment *experiment, const struct scenario_tenant *kind,
 			   uint64_t draw, int cap_pct)
 {
@@ -171,13 +167,13 @@ static struct tenant *join(struct experiment *experiment, const struct scenario_
 	};
 	experiment->n_tenants++;
 	experiment->present[experiment->n_present++] = tenant;
-	experiment_emit(experiment, "sold", tenant->vgpu.id, "is sold %d %% and begins with %d %%",
+	experiment_emit(experiment, "sold", tenant->vgpu.id, "contract %d %%, initial cap %d %%",
 			tenant->vgpu.terms.initial_cap_pct, cap_pct);
 	return tenant;
 }
 
-/* As gover-d's control_vgpu_add() does: a small contract needs no more than itself, and what the
- * policy says is carried out before the newcomer is there. */
+/* As control_vgpu_add() of gover-d: the newcomer needs at most its contract, and the decisions of
+ * the policy are applied before it is added. */
 static struct tenant *fund_and_join(struct experiment *experiment,
 				    const struct scenario_tenant *kind, uint64_t draw)
 {
@@ -213,7 +209,7 @@ struct tenant *tenants_admit_next(struct experiment *experiment)
 
 /* --- the start --- */
 
-/* All at once: where the contracts do not fit, each is given its part. */
+/* If the contracts exceed the GPU, each tenant gets its share. */
 static int start_cap_pct(const struct experiment *experiment, const struct policy_terms *terms,
 			 int sum_pct)
 {
@@ -239,16 +235,14 @@ int tenants_start(struct experiment *experiment, struct err *reterr)
 	       experiment->arrivals[experiment->n_arrived].at_ns == 0;
 	     experiment->n_arrived++) {
 		if (n == POLICY_VGPUS_MAX)
-			return err_fail(reterr, EINVAL, "at most %d tenants can be there at once",
+			return err_fail(reterr, EINVAL, "too many tenants at the start (limit %d)",
 					POLICY_VGPUS_MAX);
 		numbers[n] = OWN_TIME + (uint64_t)experiment->n_arrived;
 		first[n++] = &scenario->tenants[experiment->arrivals[experiment->n_arrived].kind];
 	}
 	for (int i = 0; i < scenario->start; i++) {
 		if (!tenants_available(experiment) || n == POLICY_VGPUS_MAX)
-			return err_fail(reterr, EINVAL,
-					"[arrivals] start = %d: there are not so many tenants to "
-					"come",
+			return err_fail(reterr, EINVAL, "[arrivals] start = %d: not enough tenants",
 					scenario->start);
 		numbers[n] = (uint64_t)experiment->n_drawn;
 		first[n++] = &scenario->tenants[drawn_kind(experiment, experiment->n_drawn)];
@@ -268,9 +262,9 @@ int tenants_start(struct experiment *experiment, struct err *reterr)
 	return 0;
 }
 
-/* --- as time passes --- */
+/* --- arrival and departure times --- */
 
-/* What a leaver frees goes to those who lack it. */
+/* Removes a tenant. The policy gives its capacity to the others. */
 static void leave(struct experiment *experiment, int index)
 {
 	struct tenant *tenant = experiment->present[index];
@@ -283,7 +277,7 @@ static void leave(struct experiment *experiment, int index)
 	tenant->alone = sim_free(tenant->alone);
 	tenant->vgpu.left_s = experiment_now_s(experiment);
 	experiment->counts.left++;
-	experiment_emit(experiment, "left", tenant->vgpu.id, "its cap was %d %%",
+	experiment_emit(experiment, "left", tenant->vgpu.id, "its last cap was %d %%",
 			tenant->vgpu.cap_pct);
 	sale_left(experiment, tenant);
 	experiment_build_view(experiment);
@@ -291,7 +285,7 @@ static void leave(struct experiment *experiment, int index)
 	experiment_apply(experiment);
 }
 
-/* Whose time has come. Who waited goes when it would have gone. */
+/* Adds the tenant of an arrival if it fits. A late one still leaves at its original time. */
 static bool arrive(struct experiment *experiment, int index)
 {
 	const struct arrival *arrival = &experiment->arrivals[index];
@@ -310,7 +304,7 @@ static bool is_over(const struct experiment *experiment, const struct arrival *a
 	return stay_s > 0 && arrival->at_ns + (uint64_t)(stay_s * 1e9) <= experiment->now_ns;
 }
 
-static void try_again(struct experiment *experiment)
+static void retry_waiting(struct experiment *experiment)
 {
 	for (int i = 0; i < experiment->n_arrived && experiment->n_waiting > 0; i++) {
 		struct arrival *arrival = &experiment->arrivals[i];
@@ -327,7 +321,7 @@ void tenants_update(struct experiment *experiment)
 	for (int i = experiment->n_present; i-- > 0;)
 		if (experiment->present[i]->leaves_ns <= experiment->now_ns)
 			leave(experiment, i);
-	try_again(experiment);
+	retry_waiting(experiment);
 	for (; experiment->n_arrived < experiment->n_arrivals &&
 	       experiment->arrivals[experiment->n_arrived].at_ns <= experiment->now_ns;
 	     experiment->n_arrived++) {
@@ -339,6 +333,7 @@ void tenants_update(struct experiment *experiment)
 		arrival->waits = kind->waits;
 		experiment->n_waiting += kind->waits;
 		experiment->counts.refused++;
-		experiment_emit(experiment, "refused", "", "tenant %s finds no room", kind->name);
+		experiment_emit(experiment, "refused", "", "tenant %s: not enough capacity",
+				kind->name);
 	}
 }

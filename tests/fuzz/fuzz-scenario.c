@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Scenarios: one that is taken says what it would take again, and can be played. */
+/* Scenarios: the values of a valid one can be set again, and it can run. */
 #include "sim/experiment/experiment.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Of the sections without a name; a policy's name and who is drawn are no numbers. */
+/* Sets each key of sections without a name to its current value. */
 static void set_again(struct scenario *scenario)
 {
 	const struct setting *key;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Traces: one that is taken runs forward in time within its bounds, and is made again of its
- * points. */
+/* Traces: a valid one has increasing times and values within bounds, and its points make an equal
+ * trace. */
 #include "sim/model/trace.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -28,7 +28,7 @@ static void check_points(const struct trace *trace, struct trace_point *points)
 	FUZZ_CHECK(trace_demand_pct(trace, trace_end_s(trace) + 1) == 0);
 }
 
-/* Only near 0 does a double hold every ns: beyond, two points may become one. */
+/* A double holds every ns only near 0. Later, two points may become one. */
 static void make_again(const struct trace *trace, const struct trace_point *points)
 {
 	struct trace *again;

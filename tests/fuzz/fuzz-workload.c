@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Workloads: one that is taken runs, and its text is taken again as the same. */
+/* Workloads: a valid one runs, and its text is parsed again with the same result. */
 #include <math.h>
 
 #include "base/clock.h"
@@ -45,7 +45,7 @@ static void run_demand(const struct workload *workload)
 	}
 }
 
-/* What plays a trace is given this one. */
+/* A workload from a trace uses @trace. */
 static int take(const char *text, const struct trace *trace, struct workload *workload,
 		struct err *err)
 {

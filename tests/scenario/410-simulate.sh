@@ -25,7 +25,7 @@ is "three are sold, more than there is" "$(get '/v1/gpus' '.gpus[0].sum_initial_
 
 ctl simulate --gpu gpu1 >"$dir/out" 2>&1
 is "nothing was recorded: nothing is played" "$?" 1
-ok "and it says so" grep -q 'gpu1, .*: 0 seconds are recorded; at least 10 are needed' "$dir/out"
+ok "and it says so" grep -q 'gpu1, .*: recording too short: 0 seconds (at least 10)' "$dir/out"
 
 ok "it runs for a while" periods $PERIODS
 ctl vgpu remove c >/dev/null
@@ -88,7 +88,7 @@ is "nothing of it is in force" "$(get /v1/policy '.name + " " + (.differs | leng
 ok "people get a table" sh -c "'$B/gover-ctl' --socket '$sock' simulate --policy qos --from '$from' --to '$to' >'$dir/table'"
 ok "of all runs" grep -qE '^ +RECORDED +MODEL +IN FORCE +TRIAL$' "$dir/table"
 ok "that tells the model's error" grep -q "^The model's own error, on the demand as estimated: utilisation [+-]" "$dir/table"
-ok "and of each GPU, one with nothing to play too" grep -q '^gpu1: not played: 0 seconds are recorded' "$dir/table"
+ok "and of each GPU, one with nothing to play too" grep -q '^gpu1: not played: recording too short: 0 seconds' "$dir/table"
 is "together they are what one was" "$(ctl simulate --json --from "$from" --to "$to" | jq -c '.total.runs[0].vgpu_s == .gpus[0].runs[0].vgpu_s')" true
 ctl simulate --json --from -3d --to "$to" >"$dir/out" 2>"$dir/err"
 is "a range that begins before there were single periods is played in part" "$?" 0
@@ -114,7 +114,7 @@ refused 2 "--from is not before --to" --from -1m --to -2m
 refused 2 "allowed are RFC 3339" --from yesterday
 refused 2 "GPU '../x'" --gpu ../x
 refused 1 "there is no GPU gpu7" --gpu gpu7
-refused 1 "0 seconds are recorded; at least 10 are needed" --from -2h --to -1h
+refused 1 "recording too short: 0 seconds (at least 10)" --from -2h --to -1h
 
 stop
 ctl simulate >"$dir/out" 2>&1

@@ -76,7 +76,7 @@ refused 'policy '\''best'\'': unknown (allowed: ' 1 run --policy best bench/eval
 refused '--set lowload_pct=101: ' 1 run --set lowload_pct=101 bench/eval/paper-random.ini
 refused '--set low=1: ' 1 run --set low=1 bench/eval/paper-random.ini
 refused '--set lowload_pct: not a setting (allowed: KEY=VALUE)' 1 run --set lowload_pct bench/eval/paper-random.ini
-refused "/dev/null/x: cannot be made" 1 run --out /dev/null/x bench/eval/paper-random.ini
+refused "/dev/null/x: cannot be created" 1 run --out /dev/null/x bench/eval/paper-random.ini
 refused '--seed -1: not valid (allowed: 0 to 2147483647)' 2 run --seed -1 bench/eval/paper-random.ini
 refused 'run: wrong number of arguments (allowed: SCENARIO)' 2 run
 refused 'run: unknown option --gpus' 2 run --gpus 2 bench/eval/paper-random.ini

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a run comes to: what is broken and how deeply, fair shares, money. */
+/* The account: broken time, shortfall, fair shares, revenue_and_penalty. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,60 +40,69 @@ static const struct {
 	bool broken;
 	double shortfall;
 } judgements[] = {
-	{"a target met is not",
+	{"a target that is reached is not broken",
 	 {.target_fps = 60, .makes_frames = true, .fps = 60, .util = 1},
 	 false,
 	 0},
-	{"1.5 frames a second short is not",
+	{"1.5 frames per second below the target is not broken",
 	 {.target_fps = 60, .makes_frames = true, .fps = 58.5, .util = 1},
 	 false,
 	 0},
-	{"more is", {.target_fps = 60, .makes_frames = true, .fps = 57, .util = 1}, true, 0.05},
-	{"2 percent short is not",
+	{"more than 1.5 frames below is broken",
+	 {.target_fps = 60, .makes_frames = true, .fps = 57, .util = 1},
+	 true,
+	 0.05},
+	{"2 percent below the target is not broken",
 	 {.target_fps = 200, .makes_frames = true, .fps = 196, .util = 1},
 	 false,
 	 0},
-	{"more is", {.target_fps = 200, .makes_frames = true, .fps = 180, .util = 1}, true, 0.1},
-	{"short but not GPU-bound is the guest's doing",
+	{"more than 2 percent below is broken",
+	 {.target_fps = 200, .makes_frames = true, .fps = 180, .util = 1},
+	 true,
+	 0.1},
+	{"a slow guest that is not GPU-bound is not broken",
 	 {.target_fps = 60, .makes_frames = true, .fps = 20, .util = 0.69},
 	 false,
 	 0},
-	{"from 70 % on it is not",
+	{"GPU-bound starts at 70 %",
 	 {.target_fps = 60, .makes_frames = true, .fps = 30, .util = 0.7},
 	 true,
 	 0.5},
-	{"no frame at all is the whole promise",
+	{"without any frame the shortfall is 1",
 	 {.target_fps = 60, .makes_frames = true, .fps = 0, .util = 1},
 	 true,
 	 1},
-	{"98 % of the demand served is not",
+	{"98 % of the demand served is not broken",
 	 {.contract_pct = 50, .demand = 0.4, .load = 0.392, .util = 1},
 	 false,
 	 0},
-	{"less is", {.contract_pct = 50, .demand = 0.4, .load = 0.39, .util = 1}, true, 0.025},
-	{"more than the contract is not owed",
+	{"less than 98 % is broken",
+	 {.contract_pct = 50, .demand = 0.4, .load = 0.39, .util = 1},
+	 true,
+	 0.025},
+	{"demand above the contract is not owed",
 	 {.contract_pct = 50, .demand = 0.9, .load = 0.49, .util = 1},
 	 false,
 	 0},
-	{"but the contract is",
+	{"the contract is owed",
 	 {.contract_pct = 50, .demand = 0.9, .load = 0.25, .util = 1},
 	 true,
 	 0.5},
-	{"where nothing is asked for nothing is broken",
+	{"no demand is not broken",
 	 {.contract_pct = 50, .demand = 0, .load = 0, .util = 0},
 	 false,
 	 0},
-	{"what waited from before is no demand of this second",
+	{"queued work is not demand of this second",
 	 {.contract_pct = 50, .demand = 0.1, .load = 0.3, .util = 1},
 	 false,
 	 0},
-	{"a target without a program that draws is judged by its work",
+	{"a target without frames is judged by the demand",
 	 {.target_fps = 60, .contract_pct = 50, .demand = 0.4, .load = 0.2, .util = 1},
 	 true,
 	 0.5},
 };
 
-static void what_counts_as_broken(void **state)
+static void broken_seconds_and_their_shortfall(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(judgements); i++) {
@@ -108,7 +117,7 @@ static void what_counts_as_broken(void **state)
 	}
 }
 
-static void broken_seconds_are_kept_by_depth(void **state)
+static void broken_seconds_are_counted_by_depth(void **state)
 {
 	static const double loads[] = {0.39, 0.37, 0.34, 0.21, 0.1, 0.4};
 	static const double seconds[ACCOUNT_DEPTHS] = {2, 2, 2, 2, 2};
@@ -131,7 +140,7 @@ static void broken_seconds_are_kept_by_depth(void **state)
 	CLOSE(vgpus[0].broken_s, 10);
 }
 
-static void the_worst_vgpu_is_told(void **state)
+static void the_worst_vgpu_is_reported(void **state)
 {
 	struct account_sample samples[2] = {
 		{.contract_pct = 50, .demand = 0.4, .load = 0.4},
@@ -149,7 +158,7 @@ static void the_worst_vgpu_is_told(void **state)
 
 /* --- the host --- */
 
-static void averages_and_the_last_tenth(void **state)
+static void averages_of_the_run_and_of_its_last_tenth(void **state)
 {
 	struct account_sample samples[3] = {
 		{.contract_pct = 50}, {.contract_pct = 50}, {.contract_pct = 20}};
@@ -173,7 +182,7 @@ static void averages_and_the_last_tenth(void **state)
 	assert_int_equal(summary.vgpus_most, 3);
 }
 
-static void money(void **state)
+static void revenue_and_penalty(void **state)
 {
 	struct account_sample samples[2] = {
 		{.contract_pct = 50,
@@ -207,27 +216,27 @@ static void the_ideal_is_the_weighted_max_min_share(void **state)
 		int contract_pct[3];
 		double weight[3], ideal[3];
 	} rows[] = {
-		{"who wants little gets it, the others share the rest",
+		{"a small demand is served, the others share the rest",
 		 {0.1, 1, 1},
 		 {50, 50, 50},
 		 {1, 1, 1},
 		 {0.1, 0.45, 0.45}},
-		{"nobody is dealt more than the contract",
+		{"no share exceeds the contract",
 		 {0.1, 1, 1},
 		 {50, 20, 50},
 		 {1, 1, 1},
 		 {0.1, 0.2, 0.5}},
-		{"in proportion to contract and weight",
+		{"shares are proportional to contract and weight",
 		 {1, 1, 1},
 		 {60, 60, 60},
 		 {1, 1, 2},
 		 {0.25, 0.25, 0.5}},
-		{"what a round leaves is dealt again",
+		{"the rest of a round is divided again",
 		 {0.3, 0.34, 1},
 		 {50, 50, 50},
 		 {1, 1, 1},
 		 {0.3, 0.34, 0.36}},
-		{"nothing wanted is nothing dealt", {0, 0, 0}, {50, 50, 50}, {1, 1, 1}, {0, 0, 0}},
+		{"no demand, no share", {0, 0, 0}, {50, 50, 50}, {1, 1, 1}, {0, 0, 0}},
 	};
 
 	(void)state;
@@ -262,19 +271,19 @@ static struct account_summary serve(const double *loads, const double *demands, 
 	return sum(n);
 }
 
-/* VMCG section 6.3: (199, 227, 248) frames a second of three equals make 0.09, and (240.6, 237.1,
- * 237.0) make 0.01. */
-static void lambda_is_that_of_vmcg(void **state)
+/* VMCG section 6.3: 199, 227 and 248 frames per second of three equal vGPUs give 0.09, and 240.6,
+ * 237.1 and 237.0 give 0.01. */
+static void lambda_is_defined_as_in_vmcg(void **state)
 {
 	static const double busy[] = {1, 1, 1};
 	static const double gvirt[] = {0.199, 0.227, 0.248}, vmcg[] = {0.2406, 0.2371, 0.2370};
 
 	(void)state;
-	assert_true(fabs(serve(gvirt, busy, 3).lambda - 0.076) < 0.001); /* 0.09 of rounded w' */
+	assert_true(fabs(serve(gvirt, busy, 3).lambda - 0.076) < 0.001); /* 0.09 with rounded w' */
 	assert_true(fabs(serve(vmcg, busy, 3).lambda - 0.007) < 0.001);	 /* 0.01 */
 }
 
-static void mmr_is_that_of_fairgv(void **state)
+static void mmr_is_defined_as_in_fairgv(void **state)
 {
 	static const double busy[] = {1, 1}, little[] = {0.1, 1};
 	static const double even[] = {0.5, 0.5}, odd[] = {0.2, 0.8}, light[] = {0.1, 0.9};
@@ -285,10 +294,10 @@ static void mmr_is_that_of_fairgv(void **state)
 	CLOSE(serve(odd, busy, 2).mmr, 0.25);
 	CLOSE(serve(light, little, 2).mmr, 1);
 	CLOSE(serve(light, little, 2).lambda, 0);
-	CLOSE(serve(beyond, little, 2).mmr, 7 / 9.0); /* frames nobody asked for are no service */
+	CLOSE(serve(beyond, little, 2).mmr, 7 / 9.0); /* frames above the target do not count */
 }
 
-static void a_vgpu_that_asks_for_nothing_spoils_no_fairness(void **state)
+static void a_vgpu_without_demand_does_not_affect_fairness(void **state)
 {
 	static const double loads[] = {0, 0.5}, demands[] = {0, 0.5};
 
@@ -298,7 +307,7 @@ static void a_vgpu_that_asks_for_nothing_spoils_no_fairness(void **state)
 	CLOSE(serve(loads, loads, 1).lambda, 0);
 }
 
-static void a_run_of_nothing_is_all_zero(void **state)
+static void an_empty_run_is_all_zero(void **state)
 {
 	struct account_summary summary;
 
@@ -314,16 +323,16 @@ static void a_run_of_nothing_is_all_zero(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_counts_as_broken),
-		cmocka_unit_test(broken_seconds_are_kept_by_depth),
-		cmocka_unit_test(the_worst_vgpu_is_told),
-		cmocka_unit_test(averages_and_the_last_tenth),
-		cmocka_unit_test(money),
+		cmocka_unit_test(broken_seconds_and_their_shortfall),
+		cmocka_unit_test(broken_seconds_are_counted_by_depth),
+		cmocka_unit_test(the_worst_vgpu_is_reported),
+		cmocka_unit_test(averages_of_the_run_and_of_its_last_tenth),
+		cmocka_unit_test(revenue_and_penalty),
 		cmocka_unit_test(the_ideal_is_the_weighted_max_min_share),
-		cmocka_unit_test(lambda_is_that_of_vmcg),
-		cmocka_unit_test(mmr_is_that_of_fairgv),
-		cmocka_unit_test(a_vgpu_that_asks_for_nothing_spoils_no_fairness),
-		cmocka_unit_test(a_run_of_nothing_is_all_zero),
+		cmocka_unit_test(lambda_is_defined_as_in_vmcg),
+		cmocka_unit_test(mmr_is_defined_as_in_fairgv),
+		cmocka_unit_test(a_vgpu_without_demand_does_not_affect_fairness),
+		cmocka_unit_test(an_empty_run_is_all_zero),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

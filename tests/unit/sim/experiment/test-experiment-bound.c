@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Experiments with hindsight: who is let in when, and caps by one who knows. */
+/* Upper bounds: admission by offline search, and caps from known demand. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -73,7 +73,7 @@ static void bounds_have_names(void **state)
 	assert_int_equal(bound_find("gover", &kind), -ENOENT);
 }
 
-static void what_is_to_come_is_foreseen(void **state)
+static void profiles_give_the_future_demand(void **state)
 {
 	struct profiles *profiles;
 
@@ -92,7 +92,7 @@ static void what_is_to_come_is_foreseen(void **state)
 	profiles_free(profiles);
 }
 
-static void as_many_as_fit_are_let_in(void **state)
+static void as_many_tenants_as_fit_are_admitted(void **state)
 {
 	static const char text[] = "[offer]\nprobation_s = 5\n[tenant a]\nworkload = load:pct=30\n"
 				   "[arrivals]\nstart = 1\n";
@@ -102,8 +102,8 @@ static void as_many_as_fit_are_let_in(void **state)
 	assert_int_equal(play(text, BOUND_PAST_ONLY).account.vgpus_end, 3);
 }
 
-/* Half the run the first wants nearly all of it; 1 % of the vGPU-seconds may be broken. */
-static void one_is_let_in_when_there_is_room_to_the_end(void **state)
+/* The first tenant needs 90 % in the first half. 1 % of the vGPU-seconds may be broken. */
+static void a_tenant_is_admitted_when_it_fits_until_the_end(void **state)
 {
 	static const char text[] =
 		"[offer]\nprobation_s = 5\n"
@@ -115,12 +115,11 @@ static void one_is_let_in_when_there_is_room_to_the_end(void **state)
 	assert_int_equal(play(text, BOUND_ORACLE).sales, 1);
 	CLOSE(experiment_vgpu_at(experiment, 1, NULL)->came_s, 98, 3);
 	assert_int_equal(play(text, BOUND_PAST_ONLY).sales, 1);
-	/* Its policy funds from what was unused for half a minute. */
+	/* Its policy funds from capacity that was unused for 30 s. */
 	CLOSE(experiment_vgpu_at(experiment, 1, NULL)->came_s, 130, 5);
 }
 
-/* Two who want much by turns: who knows moves the caps in time, and leaves what nobody needs to
- * those who lost a slot by it. */
+/* Two tenants alternate with high demand. The oracle moves the caps in time. */
 static void the_oracle_moves_caps_in_time(void **state)
 {
 	static const char text[] =
@@ -130,12 +129,12 @@ static void the_oracle_moves_caps_in_time(void **state)
 		"contract_pct = 80\narrive_s = 0\n";
 
 	(void)state;
-	/* But for the first second, in which nobody has decided yet. */
+	/* The first second has no decision yet. */
 	assert_true(play(text, BOUND_ORACLE).account.broken_s < 1.5);
 }
 
-static int fund_nobody(const struct policy_params *params, struct policy_gpu *gpu,
-		       const struct policy_terms *terms, struct policy_out *out)
+static int refuse_funding(const struct policy_params *params, struct policy_gpu *gpu,
+			  const struct policy_terms *terms, struct policy_out *out)
 {
 	(void)params;
 	(void)gpu;
@@ -144,14 +143,14 @@ static int fund_nobody(const struct policy_params *params, struct policy_gpu *gp
 	return -ENOSPC;
 }
 
-/* Who is let in is not the policy's to say, nor by refusing to fund him. */
-static void a_policy_that_funds_nobody_is_not_asked(void **state)
+/* The schedule decides on admission, even if the policy refuses to fund newcomers. */
+static void a_policy_cannot_prevent_admission(void **state)
 {
 	struct policy miser = *policy_find("gover");
 	struct experiment_summary sum;
 
 	(void)state;
-	miser.fund = fund_nobody;
+	miser.fund = refuse_funding;
 	load("[offer]\nprobation_s = 5\n[tenant a]\nworkload = load:pct=30\n"
 	     "[arrivals]\nstart = 1\n");
 	assert_int_equal(bound_new(&scenario, BOUND_PAST_ONLY, &miser, 1, &bound, &err), 0);
@@ -162,9 +161,9 @@ static void a_policy_that_funds_nobody_is_not_asked(void **state)
 	assert_int_equal(sum.account.vgpus_end, 3);
 }
 
-/* One who is too much for a while can be passed over where somebody moves him away: those after him
- * are worth more. */
-static void a_failed_sale_is_allowed_where_somebody_moves(void **state)
+/* With migration, one tenant that causes overload may be sold and removed, because the next ones
+ * sell more. */
+static void a_failed_sale_is_allowed_with_migration(void **state)
 {
 	static const char text[] = "[scenario]\nseconds = 600\nmigrate = on\nmigrate_s = 2\n"
 				   "[offer]\nprobation_s = 5\nprobation_broken_pct = 5\n"
@@ -187,7 +186,7 @@ static void a_failed_sale_is_allowed_where_somebody_moves(void **state)
 	assert_true(sum.account.broken_pct <= BOUND_BROKEN_PCT);
 }
 
-static void a_bound_is_the_same_again(void **state)
+static void a_bound_is_reproducible(void **state)
 {
 	static const char text[] =
 		"[scenario]\nseconds = 100\n[offer]\nprobation_s = 5\n"
@@ -208,13 +207,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(bounds_have_names),
-		TEST(what_is_to_come_is_foreseen),
-		TEST(as_many_as_fit_are_let_in),
-		TEST(one_is_let_in_when_there_is_room_to_the_end),
+		TEST(profiles_give_the_future_demand),
+		TEST(as_many_tenants_as_fit_are_admitted),
+		TEST(a_tenant_is_admitted_when_it_fits_until_the_end),
 		TEST(the_oracle_moves_caps_in_time),
-		TEST(a_policy_that_funds_nobody_is_not_asked),
-		TEST(a_failed_sale_is_allowed_where_somebody_moves),
-		TEST(a_bound_is_the_same_again),
+		TEST(a_policy_cannot_prevent_admission),
+		TEST(a_failed_sale_is_allowed_with_migration),
+		TEST(a_bound_is_reproducible),
 	};
 
 	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Recorded rows made into a scenario: what was wanted, who was there when, and what it came to. */
+/* Scenarios from recorded rows: estimated demand, times of tenants, and the summary. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -46,7 +46,7 @@ static void add(const char *id, int second, struct recording_row row)
 	assert_int_equal(recording_add(recording, vgpu, &row, &err), 0);
 }
 
-/* A second of @load percent under @cap, of a contract of 50. */
+/* A second with a contract of 50 %. */
 static struct recording_row row_of(int cap_pct, double load_pct)
 {
 	return (struct recording_row){.dt_s = 1,
@@ -76,12 +76,12 @@ static const struct trace *trace_of(int tenant)
 	return scenario.tenants[tenant].workload.playback.trace;
 }
 
-/* --- what was wanted --- */
+/* --- estimated demand --- */
 
-/* @n seconds alike; none: no more. A load below 0: no reading. */
+/* @n equal seconds; 0: end of the list. A negative load: no reading. */
 struct stretch {
 	int n, cap_pct;
-	double load_pct, fps; /* fps below 0: none counted */
+	double load_pct, fps; /* negative fps: no frame rate */
 };
 
 struct want {
@@ -94,57 +94,69 @@ static const struct demand_case {
 	double target_fps;
 	bool burst;
 	struct stretch stretches[5];
-	struct want wants[5]; /* until one at point 0 after the first */
+	struct want wants[5]; /* ends with point 0 */
 } demand_cases[] = {
 	{"below its cap the load is the demand",
 	 0,
 	 false,
 	 {{10, 50, 20, -1}, {5, 30, 12, -1}},
 	 {{0, 0, 20}, {12, 0, 12}}},
-	{"at its contract too",
+	{"at its contract the load is the demand",
 	 0,
 	 false,
 	 {{10, 50, 50, -1}, {5, 50, 2, -1}},
 	 {{0, 0, 50}, {12, 0, 2}}},
-	{"a cap that is used up hides what it wants at other times, and what waited is done later",
+	{"at a lower cap demand is the median of higher loads, until the work done is reached",
 	 0,
 	 false,
 	 {{10, 50, 40, -1}, {4, 20, 20, -1}, {5, 50, 10, -1}},
 	 {{9, 0, 40}, {10, 0, 40}, {11, 0, 40}, {12, 0, 0}, {14, 0, 10}}},
-	{"or its contract, where it was never seen to want more",
+	{"without higher loads demand is the contract",
 	 0,
 	 false,
 	 {{10, 20, 20, -1}, {5, 50, 10, -1}},
 	 {{0, 0, 50}, {3, 0, 50}, {4, 0, 0}, {10, 0, 10}}},
-	{"which may be all of the GPU",
+	{"with burst the contract is the whole GPU",
 	 0,
 	 true,
 	 {{10, 20, 20, -1}, {5, 90, 10, -1}},
 	 {{0, 0, 100}, {1, 0, 100}, {2, 0, 0}, {10, 0, 10}}},
-	{"of work whose end was not seen nothing is spared",
+	{"demand keeps its level if the recording ends in a busy period",
 	 0,
 	 false,
 	 {{10, 50, 10, -1}, {5, 20, 20, -1}},
 	 {{0, 0, 10}, {10, 0, 50}, {14, 0, 50}}},
-	{"frames want what they cost as often as they are drawn at other times",
+	{"frames: the demand is the cost of the usual frame rate",
 	 60,
 	 false,
 	 {{10, 50, 40, 80}, {5, 10, 10, 20}},
 	 {{0, 80, 40}, {10, 80, 40}, {14, 80, 40}}},
-	{"or were promised", 60, false, {{15, 10, 10, 20}}, {{0, 60, 30}, {14, 60, 30}}},
-	{"or fill the contract", 10, false, {{15, 10, 10, 20}}, {{0, 100, 50}, {14, 100, 50}}},
-	{"frames nobody counted cost what they did before",
+	{"frames: without higher rates, the cost of the target",
+	 60,
+	 false,
+	 {{15, 10, 10, 20}},
+	 {{0, 60, 30}, {14, 60, 30}}},
+	{"frames: above the target, the contract",
+	 10,
+	 false,
+	 {{15, 10, 10, 20}},
+	 {{0, 100, 50}, {14, 100, 50}}},
+	{"frames without a rate have the cost of frames before",
 	 60,
 	 false,
 	 {{10, 50, 20, 40}, {5, 50, 30, -1}},
 	 {{0, 40, 20}, {12, 60, 30}}},
-	{"or after", 60, false, {{5, 50, 30, -1}, {10, 50, 20, 40}}, {{0, 60, 30}, {12, 40, 20}}},
-	{"work without frames among them is work",
+	{"frames without a rate have the cost of frames after",
+	 60,
+	 false,
+	 {{5, 50, 30, -1}, {10, 50, 20, 40}},
+	 {{0, 60, 30}, {12, 40, 20}}},
+	{"work of a second without frames is demand",
 	 60,
 	 false,
 	 {{10, 50, 20, 40}, {5, 50, 30, 0}},
 	 {{0, 40, 20}, {12, 0, 30}}},
-	{"where there was no reading it went on",
+	{"without a reading the last demand continues",
 	 0,
 	 false,
 	 {{5, 50, 20, -1}, {5, 50, -1, -1}, {5, 50, 30, -1}},
@@ -163,7 +175,7 @@ static void add_stretches(const struct demand_case *c)
 			row.fps = s->fps;
 		if (s->load_pct < 0)
 			row.load_pct = row.util_pct = NAN;
-		/* Another vGPU's readings make the time known. */
+		/* The readings of another vGPU make the time valid. */
 		for (int i = 0; i < s->n; i++, second++) {
 			add("clock", second, row_of(10, 1));
 			add("a", second, row);
@@ -187,24 +199,24 @@ static void check_case(const struct demand_case *c)
 		int tenant = strcmp(recording_id(recording, 0), "a") == 0 ? 0 : 1;
 		struct trace_point got = trace_point_at(trace_of(tenant), (size_t)want->point);
 
-		/* A habit is known to a percent of the GPU, and to 5 % of the frames. */
+		/* The bins are 1 % of the GPU and 5 % of the frame rate. */
 		if (fabs(got.demand_pct - want->demand_pct) > 1e-3 + 0.05 * want->demand_pct ||
 		    fabs(got.fps_uncapped - want->fps) > 1e-3 + 0.05 * want->fps)
-			fail_msg("%s: point %d wants %g %% and %g frames, not %g and %g", c->rule,
+			fail_msg("%s: point %d: %g %% and %g frames, not %g and %g", c->rule,
 				 want->point, got.demand_pct, got.fps_uncapped, want->demand_pct,
 				 want->fps);
 	}
 	end(NULL);
 }
 
-static void demand_is_told_from_what_was_seen(void **state)
+static void demand_is_estimated_from_the_load(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(demand_cases); i++)
 		check_case(&demand_cases[i]);
 }
 
-static void what_was_estimated_is_counted(void **state)
+static void estimated_times_are_counted(void **state)
 {
 	struct recording_row missing = row_of(50, 20);
 
@@ -223,9 +235,9 @@ static void what_was_estimated_is_counted(void **state)
 	assert_int_equal(recording_facts(recording).vgpus, 3);
 }
 
-/* --- who was there --- */
+/* --- tenants --- */
 
-static void who_comes_and_goes_does_so_again(void **state)
+static void tenants_arrive_and_leave_as_recorded(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 60; i++) {
@@ -245,7 +257,7 @@ static void who_comes_and_goes_does_so_again(void **state)
 	assert_string_equal(recording_id(recording, 1), "b");
 }
 
-static void an_experiment_begins_with_the_caps_there_were(void **state)
+static void an_experiment_starts_with_the_recorded_caps(void **state)
 {
 	struct experiment *experiment;
 
@@ -259,7 +271,7 @@ static void an_experiment_begins_with_the_caps_there_were(void **state)
 	experiment_free(experiment);
 }
 
-static void who_is_away_for_long_is_another_when_it_returns(void **state)
+static void a_long_absence_makes_a_new_tenant(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 60; i++) {
@@ -275,7 +287,7 @@ static void who_is_away_for_long_is_another_when_it_returns(void **state)
 	assert_int_equal(recording_facts(recording).spans, 3);
 }
 
-static void a_changed_contract_is_a_tenant_of_its_own(void **state)
+static void a_changed_contract_makes_a_new_tenant(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 40; i++) {
@@ -291,12 +303,12 @@ static void a_changed_contract_is_a_tenant_of_its_own(void **state)
 	assert_true(fabs(scenario.tenants[1].arrive_s - 20) < 1e-6);
 }
 
-static void a_time_nothing_is_known_of_is_cut_out(void **state)
+static void times_without_data_are_cut_out(void **state)
 {
 	struct recording_row first = row_of(40, 0);
 
 	(void)state;
-	first.dt_s = 0; /* of a daemon that has just begun: nothing to compare with */
+	first.dt_s = 0; /* first period after a start of the daemon */
 	first.load_pct = first.util_pct = NAN;
 	add("a", 0, first);
 	add_seconds("a", 1, 21, row_of(40, 20));
@@ -311,7 +323,7 @@ static void a_time_nothing_is_known_of_is_cut_out(void **state)
 	assert_true(fabs(trace_demand_pct(trace_of(0), 20.5) - 30) < 1e-3);
 }
 
-static void too_little_is_refused(void **state)
+static void a_short_recording_is_an_error(void **state)
 {
 	int vgpu = recording_vgpu(recording, "a");
 	struct recording_row row = row_of(40, 20);
@@ -327,7 +339,7 @@ static void too_little_is_refused(void **state)
 	assert_non_null(strstr(err.msg, "9 seconds"));
 }
 
-static void more_than_a_scenario_holds_are_refused(void **state)
+static void too_many_spans_are_an_error(void **state)
 {
 	(void)state;
 	for (int i = 0; i < RECORDING_SPANS_MAX + 1; i++) {
@@ -340,7 +352,7 @@ static void more_than_a_scenario_holds_are_refused(void **state)
 	assert_non_null(strstr(err.msg, "choose a shorter range"));
 }
 
-/* --- what it came to --- */
+/* --- summaries --- */
 
 static struct experiment_summary play(void)
 {
@@ -356,7 +368,7 @@ static struct experiment_summary play(void)
 	return summary;
 }
 
-static void what_really_happened_is_measured_as_an_experiment_is(void **state)
+static void a_recording_is_summarized_like_an_experiment(void **state)
 {
 	struct experiment_summary was;
 
@@ -381,7 +393,7 @@ static void what_really_happened_is_measured_as_an_experiment_is(void **state)
 	assert_true(fabs(was.account.penalty - 0.25) < 1e-6);
 }
 
-static void prices_are_those_of_each(void **state)
+static void each_vgpu_keeps_its_prices(void **state)
 {
 	struct recording_terms terms = {
 		.weight = 1, .price_per_cap_hour = 72, .penalty_per_broken_s = 1};
@@ -401,7 +413,7 @@ static void prices_are_those_of_each(void **state)
 	assert_true(fabs(model.account.revenue - 1.5) < 1e-6);
 }
 
-static void played_again_it_comes_to_the_same(void **state)
+static void a_replay_gives_the_recorded_summary(void **state)
 {
 	struct experiment_summary was, model;
 
@@ -422,7 +434,7 @@ static void played_again_it_comes_to_the_same(void **state)
 	assert_true(fabs(model.account.sold_cap_pct_s - was.account.sold_cap_pct_s) < 1e-3);
 }
 
-static void who_finds_no_room_waits_for_it(void **state)
+static void a_tenant_that_does_not_fit_waits(void **state)
 {
 	struct recording_row busy = row_of(90, 90);
 	struct experiment_summary model;
@@ -443,11 +455,11 @@ static void who_finds_no_room_waits_for_it(void **state)
 	model = play();
 	assert_int_equal(model.refused, 2);
 	assert_int_equal(model.account.vgpus_end, 2);
-	/* 30 periods without use are seen before it is given away. */
+	/* Unused capacity is given away after 30 periods. */
 	assert_in_range(model.account.vgpu_s, 200 + 200 - 120, 200 + 200 - 60);
 }
 
-/* --- who could come --- */
+/* --- newcomers --- */
 
 static bool always(void *userdata, const struct experiment *experiment, bool offers)
 {
@@ -470,7 +482,7 @@ static int fund_little(void *userdata, const struct experiment *experiment,
 	return 10;
 }
 
-/* Newcomers are sold more than there is, and each fails. */
+/* Oversells the GPU, so that every sale fails. */
 static struct experiment_summary fail_sales(int remove_s)
 {
 	const struct experiment_hooks hooks = {.admit = always, .fund = fund_little};
@@ -479,7 +491,7 @@ static struct experiment_summary fail_sales(int remove_s)
 	struct experiment *experiment;
 
 	assert_int_equal(begin(NULL), 0);
-	add_seconds("a", 0, 400, row_of(90, 50)); /* at its contract: so is each newcomer */
+	add_seconds("a", 0, 400, row_of(90, 50)); /* always at its contract, like each newcomer */
 	close_and_make();
 	scenario.remove_s = remove_s;
 	scenario.tenants[0].start_cap_pct = 90;
@@ -498,18 +510,18 @@ static struct experiment_summary fail_sales(int remove_s)
 	return summary;
 }
 
-static void somebody_ends_a_sale_that_failed(void **state)
+static void remove_s_ends_failed_sales(void **state)
 {
-	struct experiment_summary nobody = fail_sales(0), somebody = fail_sales(50);
+	struct experiment_summary kept = fail_sales(0), removed = fail_sales(50);
 
 	(void)state;
-	assert_int_equal(nobody.failed, 1);
-	assert_int_equal(nobody.left, 0);
-	assert_true(somebody.failed > 2);
-	assert_in_range(somebody.left, somebody.failed - 1, somebody.failed);
+	assert_int_equal(kept.failed, 1);
+	assert_int_equal(kept.left, 0);
+	assert_true(removed.failed > 2);
+	assert_in_range(removed.left, removed.failed - 1, removed.failed);
 }
 
-static void newcomers_are_drawn_from_what_was_recorded(void **state)
+static void newcomers_are_recorded_vgpus(void **state)
 {
 	struct recording_newcomers *newcomers, *again;
 	const struct trace *trace;
@@ -537,7 +549,7 @@ static void newcomers_are_drawn_from_what_was_recorded(void **state)
 		assert_int_equal(trace_count(trace), 100);
 		assert_true(fabs(trace_end_s(trace) - 100) < 1e-6);
 		assert_true(workload->playback.loop);
-		/* Frames cost what they cost; other work is a part of what was sold. */
+		/* Only work without frames is scaled to the contract. */
 		assert_true(fabs(workload->playback.scale - (trace_has_frames(trace) ? 1 : 0.5)) <
 			    1e-9);
 		assert_int_equal(scenario_terms(&scenario, &scenario.tenants[i]).initial_cap_pct,
@@ -561,21 +573,21 @@ static void newcomers_are_drawn_from_what_was_recorded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(demand_is_told_from_what_was_seen),
-		TEST(what_was_estimated_is_counted),
-		TEST(who_comes_and_goes_does_so_again),
-		TEST(an_experiment_begins_with_the_caps_there_were),
-		TEST(who_is_away_for_long_is_another_when_it_returns),
-		TEST(a_changed_contract_is_a_tenant_of_its_own),
-		TEST(a_time_nothing_is_known_of_is_cut_out),
-		TEST(too_little_is_refused),
-		TEST(more_than_a_scenario_holds_are_refused),
-		TEST(what_really_happened_is_measured_as_an_experiment_is),
-		TEST(prices_are_those_of_each),
-		TEST(played_again_it_comes_to_the_same),
-		TEST(who_finds_no_room_waits_for_it),
-		cmocka_unit_test(somebody_ends_a_sale_that_failed),
-		TEST(newcomers_are_drawn_from_what_was_recorded),
+		cmocka_unit_test(demand_is_estimated_from_the_load),
+		TEST(estimated_times_are_counted),
+		TEST(tenants_arrive_and_leave_as_recorded),
+		TEST(an_experiment_starts_with_the_recorded_caps),
+		TEST(a_long_absence_makes_a_new_tenant),
+		TEST(a_changed_contract_makes_a_new_tenant),
+		TEST(times_without_data_are_cut_out),
+		TEST(a_short_recording_is_an_error),
+		TEST(too_many_spans_are_an_error),
+		TEST(a_recording_is_summarized_like_an_experiment),
+		TEST(each_vgpu_keeps_its_prices),
+		TEST(a_replay_gives_the_recorded_summary),
+		TEST(a_tenant_that_does_not_fit_waits),
+		cmocka_unit_test(remove_s_ends_failed_sales),
+		TEST(newcomers_are_recorded_vgpus),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

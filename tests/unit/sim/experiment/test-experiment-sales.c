@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of an offer on experiment: claimed, on probation, kept or failed, and who leaves. */
+/* The life of an offer: open, claimed, on probation, kept or failed. */
 #include "tests/unit/sim/experiment/test-experiment.h"
 
 static void an_offer_is_claimed_and_kept(void **state)
@@ -9,36 +9,36 @@ static void an_offer_is_claimed_and_kept(void **state)
 	(void)state;
 	offering = true;
 	make(THREE "[offer]\nprobation_s = 10\n[arrivals]\nstart = 2\n");
-	pass(1);
-	assert_int_equal(heard("sold", &at_s), 3);
+	run_periods(1);
+	assert_int_equal(count_events("sold", &at_s), 3);
 	assert_int_equal(summary().sales, 1);
-	pass(1);
+	run_periods(1);
 	assert_int_equal(seen.n_vgpus, 3);
 	assert_true(seen.offered);
 	assert_int_equal(seen_vgpus[2].cap_pct, 10);
-	pass(8);
-	assert_int_equal(heard("kept", &at_s), 0);
-	pass(1);
-	assert_int_equal(heard("kept", &at_s), 1);
+	run_periods(8);
+	assert_int_equal(count_events("kept", &at_s), 0);
+	run_periods(1);
+	assert_int_equal(count_events("kept", &at_s), 1);
 	assert_int_equal((int)at_s, 11);
 	assert_int_equal(summary().kept, 1);
-	assert_int_equal(summary().sales, 1); /* the next is made in the next period */
-	pass(1);
+	assert_int_equal(summary().sales, 1); /* the next offer follows in the next period */
+	run_periods(1);
 	assert_int_equal(summary().sales, 2);
 }
 
-static void a_customer_takes_a_while(void **state)
+static void an_offer_is_claimed_after_customer_s(void **state)
 {
 	double at_s = 0;
 
 	(void)state;
 	offering = true;
 	make(THREE "[offer]\ncustomer_s = 3\n[arrivals]\nstart = 1\n");
-	pass(3);
-	assert_int_equal(heard("sold", &at_s), 1);
+	run_periods(3);
+	assert_int_equal(count_events("sold", &at_s), 1);
 	assert_true(seen.offered);
-	pass(1);
-	assert_int_equal(heard("sold", &at_s), 2);
+	run_periods(1);
+	assert_int_equal(count_events("sold", &at_s), 2);
 	assert_int_equal((int)events[n_events - 1].t_s, 4);
 }
 
@@ -49,33 +49,33 @@ static void an_open_offer_closes_when_it_cannot_be_funded(void **state)
 	(void)state;
 	offering = true;
 	make(THREE "[offer]\ncustomer_s = 5\n[arrivals]\nstart = 1\n");
-	pass(1);
+	run_periods(1);
 	fund_pct = -ENOSPC;
 	offering = false;
-	pass(2);
-	assert_int_equal(heard("closed", &at_s), 1);
+	run_periods(2);
+	assert_int_equal(count_events("closed", &at_s), 1);
 	assert_false(seen.offered);
 	assert_int_equal(summary().sales, 0);
 }
 
-static void nothing_is_sold_beyond_the_most(void **state)
+static void sales_stop_at_max_vgpus(void **state)
 {
 	(void)state;
 	offering = true;
 	make(THREE "[offer]\nmax_vgpus = 3\nprobation_s = 1\n[arrivals]\nstart = 2\n");
-	pass(30);
+	run_periods(30);
 	assert_int_equal(seen.n_vgpus, 3);
 	assert_false(seen.selling);
 	assert_int_equal(summary().offers, 1);
 }
 
-static void who_is_listed_comes_once_and_in_order(void **state)
+static void listed_tenants_arrive_once_and_in_order(void **state)
 {
 	(void)state;
 	offering = true;
 	make("[offer]\nprobation_s = 1\n[tenant x]\nworkload = idle\n"
 	     "[tenant y]\nworkload = idle\ncount = 2\n[arrivals]\ndraw = listed\n");
-	pass(30);
+	run_periods(30);
 	assert_int_equal(seen.n_vgpus, 3);
 	assert_string_equal(seen_vgpus[0].id, "v1-x");
 	assert_string_equal(seen_vgpus[1].id, "v2-y");
@@ -90,16 +90,16 @@ static void severe_overload_fails_a_sale(void **state)
 	(void)state;
 	offering = severe = true;
 	make(THREE "[arrivals]\nstart = 1\n");
-	pass(30);
-	assert_int_equal(heard("failed", &at_s), 1);
+	run_periods(30);
+	assert_int_equal(count_events("failed", &at_s), 1);
 	assert_int_equal((int)at_s, 4);
-	assert_true(seen.offered); /* as long as the newcomer is there */
+	assert_true(seen.offered); /* until the newcomer leaves */
 	assert_int_equal(seen.n_vgpus, 2);
 	assert_int_equal(summary().failed, 1);
 	assert_int_equal((int)summary().severe_s, 30);
 }
 
-static void with_migration_it_leaves_and_selling_goes_on(void **state)
+static void with_migration_a_failed_newcomer_leaves_and_selling_continues(void **state)
 {
 	double at_s = 0;
 
@@ -107,20 +107,20 @@ static void with_migration_it_leaves_and_selling_goes_on(void **state)
 	offering = true;
 	make("[scenario]\nmigrate = on\nmigrate_s = 2\n[tenant a]\nworkload = idle\n"
 	     "[tenant b]\nworkload = idle\narrive_s = 0\n");
-	pass(1);
+	run_periods(1);
 	severe = true;
-	pass(3);
-	assert_int_equal(heard("failed", &at_s), 1);
+	run_periods(3);
+	assert_int_equal(count_events("failed", &at_s), 1);
 	severe = false;
-	pass(1); /* the victim of the overload went with it */
-	pass(1);
+	run_periods(1); /* the victim of the overload leaves too */
+	run_periods(1);
 	assert_int_equal(summary().left, 2);
-	assert_int_equal(heard("left", &at_s), 2);
+	assert_int_equal(count_events("left", &at_s), 2);
 	offering = false;
-	pass(2);
+	run_periods(2);
 	assert_false(seen.offered);
 	offering = true;
-	pass(1);
+	run_periods(1);
 	assert_int_equal(summary().sales, 2);
 }
 
@@ -128,12 +128,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(an_offer_is_claimed_and_kept),
-		TEST(a_customer_takes_a_while),
+		TEST(an_offer_is_claimed_after_customer_s),
 		TEST(an_open_offer_closes_when_it_cannot_be_funded),
-		TEST(nothing_is_sold_beyond_the_most),
-		TEST(who_is_listed_comes_once_and_in_order),
+		TEST(sales_stop_at_max_vgpus),
+		TEST(listed_tenants_arrive_once_and_in_order),
 		TEST(severe_overload_fails_a_sale),
-		TEST(with_migration_it_leaves_and_selling_goes_on),
+		TEST(with_migration_a_failed_newcomer_leaves_and_selling_continues),
 	};
 
 	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Scenarios: what is read, what is refused and in which words, and that the manual page knows every
- * key. */
+/* Scenarios: valid files, error messages, and the keys in the manual page. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,11 +26,11 @@ static int load(const char *text)
 {
 	temp_file_write(text);
 	err.msg[0] = '\0';
-	scenario_fini(&scenario); /* of the one before */
+	scenario_fini(&scenario); /* of the previous test */
 	return scenario_load(temp_file, &scenario, &err);
 }
 
-static void a_tenant_is_all_it_takes(void **state)
+static void a_tenant_is_the_only_required_section(void **state)
 {
 	struct policy_terms terms;
 
@@ -52,7 +51,7 @@ static void a_tenant_is_all_it_takes(void **state)
 	assert_true(terms.weight >= 1);
 }
 
-static void a_tenant_is_sold_its_flavor_but_what_it_says_itself(void **state)
+static void keys_of_a_tenant_override_its_flavor(void **state)
 {
 	const struct scenario_tenant *tenant = scenario.tenants;
 	struct policy_terms terms;
@@ -79,7 +78,7 @@ static void a_tenant_is_sold_its_flavor_but_what_it_says_itself(void **state)
 	assert_int_equal((int)scenario_price_per_cap_hour(&scenario, &tenant[2]), 2);
 }
 
-static void who_is_drawn_can_be_named(void **state)
+static void the_kinds_that_take_offers_can_be_listed(void **state)
 {
 	static const char text[] = "[tenant a]\nworkload = idle\n[tenant b]\nworkload = idle\n"
 				   "[tenant c]\nworkload = idle\n[arrivals]\nfrom = a, c\n"
@@ -92,9 +91,9 @@ static void who_is_drawn_can_be_named(void **state)
 }
 
 static const struct {
-	const char *text, *told; /* behind FILE */
+	const char *text, *message; /* without FILE */
 } mistakes[] = {
-	{"", ": no tenants: a scenario has a [tenant NAME]"},
+	{"", ": no tenants (required: a section [tenant NAME])"},
 	{"[scenario]\nseconds = 0\n" ONE_TENANT,
 	 ":2: [scenario] seconds = \"0\" is not allowed (allowed: 1..10000000 s)"},
 	{"[scenario]\nsecond = 1\n", ":2: [scenario] has no key \"second\" (did you mean "
@@ -105,22 +104,24 @@ static const struct {
 	{ONE_TENANT "workload = idle\n", ":3: [tenant NAME] workload is given twice"},
 	{ONE_TENANT "[tenant a]\n", ":3: [tenant a] is given twice"},
 	{ONE_TENANT "[flavor b]\n[flavor b]\n", ":4: [flavor b] is given twice"},
-	{"[tenant]\n", ":1: [tenant ]: a name is 1 to 31 of A-Z a-z 0-9 . _ -"},
-	{"[tenant a b]\n", ":1: [tenant a b]: a name is 1 to 31 of"},
+	{"[tenant]\n",
+	 ":1: [tenant ]: not a valid name (allowed: 1 to 31 characters A-Z a-z 0-9 . _ -"},
+	{"[tenant a b]\n", ":1: [tenant a b]: not a valid name"},
 	{"[tenant aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa]\n", ":1: [tenant aaaa"},
-	{"\n[tenant a]\ncount = 2\n", ":2: [tenant a] has no workload"},
+	{"\n[tenant a]\ncount = 2\n", ":2: [tenant a] workload: required"},
 	{"[tenant a]\nworkload = load:pct=200\n",
 	 ":2: [tenant a] workload load: pct '200': not valid (allowed:"},
 	{"[tenant a]\nflavor = big\nworkload = idle\n",
-	 ":2: [tenant a] flavor: there is no [flavor big] above"},
+	 ":2: [tenant a] flavor: [flavor big] is not defined above"},
 	{"[tenant a]\nworkload = idle\narrive_s = -1\n",
 	 ":3: [tenant NAME] arrive_s = \"-1\" is not allowed (allowed: 0..1e7 s, or offer)"},
 	{"[tenant a]\nworkload = idle\narrive_s = nan\n", ":3: [tenant NAME] arrive_s = \"nan\""},
 	{"[tenant a]\nworkload = idle\nmin_cap_pct = 60\n",
-	 ":1: [tenant a] min_cap_pct = 60: allowed: at most the contract, 50"},
-	{ONE_TENANT "[arrivals]\nfrom = a b\n", ":4: [arrivals] from: there is no [tenant b]"},
+	 ":1: [tenant a] min_cap_pct = 60: above the contract (allowed: up to 50)"},
+	{ONE_TENANT "[arrivals]\nfrom = a b\n",
+	 ":4: [arrivals] from: [tenant b] is not defined above"},
 	{ONE_TENANT "arrive_s = 0\n[arrivals]\nfrom = a\n",
-	 ":5: [arrivals] from: [tenant a] has an arrive_s of its own"},
+	 ":5: [arrivals] from: [tenant a] has an arrive_s"},
 	{ONE_TENANT "[arrivals]\ndraw = all\n",
 	 ":4: [arrivals] draw = \"all\" is not allowed (allowed: independent, shuffle or "
 	 "listed)"},
@@ -128,14 +129,14 @@ static const struct {
 	{ONE_TENANT "[policy]\noverload_pct = 0\n",
 	 ":4: [policy] overload_pct = \"0\" is not allowed (allowed: 1..100 percent)"},
 	{ONE_TENANT "[policy]\nfund_window_s = 301\n",
-	 ": [policy] fund_window_s = 301 is 301 periods; allowed: at most 300"},
+	 ": [policy] fund_window_s = 301: too long, 301 periods (limit 300)"},
 	{ONE_TENANT "[host]\nstep_pct = 5\n",
-	 ": [host] floor_pct = 1: allowed: whole steps of step_pct, 5"},
+	 ": [host] floor_pct = 1: not a multiple of step_pct = 5"},
 	{"seconds = 1\n", ":1: key \"seconds\" before the first section"},
 	{ONE_TENANT "seconds\n", ":3: not a line of an INI file"},
 };
 
-static void what_is_wrong_is_told_with_its_line(void **state)
+static void error_messages_name_the_line(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(mistakes); i++) {
@@ -143,13 +144,14 @@ static void what_is_wrong_is_told_with_its_line(void **state)
 
 		assert_int_equal(load(mistakes[i].text), -EINVAL);
 		if (strncmp(err.msg, temp_file, length) != 0 ||
-		    strncmp(err.msg + length, mistakes[i].told, strlen(mistakes[i].told)) != 0)
-			fail_msg("%s\ntold %s\nwanted FILE%s", mistakes[i].text, err.msg,
-				 mistakes[i].told);
+		    strncmp(err.msg + length, mistakes[i].message, strlen(mistakes[i].message)) !=
+			    0)
+			fail_msg("%s\ngot %s\nwanted FILE%s", mistakes[i].text, err.msg,
+				 mistakes[i].message);
 	}
 }
 
-static void values_can_be_overruled(void **state)
+static void single_values_can_be_set(void **state)
 {
 	(void)state;
 	assert_int_equal(load(ONE_TENANT), 0);
@@ -168,13 +170,13 @@ static void values_can_be_overruled(void **state)
 	assert_int_equal(scenario.seconds, 7);
 }
 
-static void a_scenario_can_be_made_by_hand(void **state)
+static void a_scenario_can_be_made_in_code(void **state)
 {
 	(void)state;
 	scenario_fini(&scenario);
 	scenario_default(&scenario);
 	assert_int_equal(scenario_check(&scenario, &err), -EINVAL);
-	assert_string_equal(err.msg, "scenario: no tenants: a scenario has a [tenant NAME]");
+	assert_string_equal(err.msg, "scenario: no tenants (required: a section [tenant NAME])");
 	scenario.tenants[scenario.n_tenants++] = (struct scenario_tenant){
 		.name = "a",
 		.workload_text = "idle",
@@ -189,9 +191,9 @@ static void a_scenario_can_be_made_by_hand(void **state)
 	assert_true(scenario.drawn[0]);
 }
 
-/* "KEY = DEFAULT" or "KEY" where there is none, then "Allowed: ...". The policy's are in
- * gover.conf(5). */
-static void the_page_knows_every_key(void **state)
+/* The page has "KEY = DEFAULT", or "KEY" without a default, then "Allowed: ...". The keys of
+ * [policy] are in gover.conf(5). */
+static void the_page_has_every_key(void **state)
 {
 	CLEANUP_FREE char *page = NULL;
 	const struct setting *key;
@@ -224,20 +226,20 @@ static void the_page_knows_every_key(void **state)
 			snprintf(item, sizeof(item), "\nAllowed: %s.\n", key->allowed);
 		}
 		if (!at || !strstr(at, item))
-			fail_msg("%s does not say: %s", PAGE, item);
+			fail_msg("%s: missing: %s", PAGE, item);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_tenant_is_all_it_takes),
-		cmocka_unit_test(a_tenant_is_sold_its_flavor_but_what_it_says_itself),
-		cmocka_unit_test(who_is_drawn_can_be_named),
-		cmocka_unit_test(what_is_wrong_is_told_with_its_line),
-		cmocka_unit_test(values_can_be_overruled),
-		cmocka_unit_test(a_scenario_can_be_made_by_hand),
-		cmocka_unit_test(the_page_knows_every_key),
+		cmocka_unit_test(a_tenant_is_the_only_required_section),
+		cmocka_unit_test(keys_of_a_tenant_override_its_flavor),
+		cmocka_unit_test(the_kinds_that_take_offers_can_be_listed),
+		cmocka_unit_test(error_messages_name_the_line),
+		cmocka_unit_test(single_values_can_be_set),
+		cmocka_unit_test(a_scenario_can_be_made_in_code),
+		cmocka_unit_test(the_page_has_every_key),
 	};
 
 	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);

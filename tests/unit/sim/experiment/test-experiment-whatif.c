@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How far a what-if may be trusted: a run under one policy is recorded as a daemon would, played
- * again under another, and set beside what the same tenants really do under that other.
+ * The accuracy of replays: a run under one policy is recorded as the daemon does, replayed under
+ * another policy, and compared with a run of the same tenants under that other policy.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -26,14 +26,14 @@ static struct err err;
 
 static const struct host {
 	const char *name, *tenants;
-	/* points, allowed to the replay under another policy, and under the same */
+	/* allowed errors in points: replay under another policy, and under the same */
 	double util_error, broken_error, own_util_error, own_broken_error;
 } hosts[] = {
-	{"programs that draw all they can",
+	{"unpaced programs",
 	 "[tenant a]\nworkload = glmark2\ncontract_pct = 50\ntarget_fps = 160\narrive_s = 0\n"
 	 "[tenant b]\nworkload = plot3d\ncontract_pct = 50\ntarget_fps = 30\narrive_s = 0\n"
 	 "[tenant c]\nworkload = glxgears\ncontract_pct = 50\ntarget_fps = 140\narrive_s = 0\n",
-	 /* never seen to draw more, they are told to want what was promised */
+	 /* without higher frame rates the estimate is the target */
 	 12, 4, 0.5, 0.5},
 	{"paced programs",
 	 "[tenant a]\nworkload = frame:gpu_ms=4,cpu_ms=3,fps_max=62\ncontract_pct = 40\n"
@@ -42,7 +42,7 @@ static const struct host {
 	 "target_fps = 50\narrive_s = 0\n"
 	 "[tenant c]\nworkload = glxgears:fps_max=80\ncontract_pct = 40\ntarget_fps = 75\n"
 	 "arrive_s = 0\n",
-	 /* nor can one that is paced at its cap be told from one that fills it */
+	 /* a program paced exactly at its cap looks like a starved one */
 	 8, 6, 1, 0.5},
 	{"work without frames",
 	 "[tenant a]\nworkload = burst:on_s=20,off_s=30,pct=40\ncontract_pct = 50\narrive_s = 0\n"
@@ -50,7 +50,7 @@ static const struct host {
 	 "[tenant b]\nworkload = square:period_s=40,high_pct=35,low_pct=3\ncontract_pct = 50\n"
 	 "arrive_s = 0\n"
 	 "[tenant c]\nworkload = load:pct=12\ncontract_pct = 30\narrive_s = 0\n",
-	 /* a demand never seen above its cap is told at the contract, for a shorter time */
+	 /* without higher loads the estimate is the contract for a shorter time */
 	 1, 8, 0.5, 8},
 };
 
@@ -94,12 +94,12 @@ static struct account_summary play(const struct scenario *played, const char *po
 {
 	struct experiment_summary summary;
 	struct experiment *experiment;
-	bool goes_on = true;
+	bool more = true;
 
 	if (experiment_new(played, policy_find(policy), NULL, 1, NULL, &experiment, &err) < 0)
 		fail_msg("%s", err.msg);
-	for (int second = 1; goes_on; second++) {
-		goes_on = experiment_step(experiment);
+	for (int second = 1; more; second++) {
+		more = experiment_step(experiment);
 		if (recording)
 			record(experiment, recording, second);
 	}
@@ -108,7 +108,7 @@ static struct account_summary play(const struct scenario *played, const char *po
 	return summary.account;
 }
 
-static bool near(const struct host *host, const char *was, const char *policy)
+static bool is_close(const struct host *host, const char *was, const char *policy)
 {
 	struct account_summary truth = play(&scenario, policy, NULL);
 	struct account_summary replay = play(&again, policy, NULL);
@@ -119,15 +119,15 @@ static bool near(const struct host *host, const char *was, const char *policy)
 	if (fabs(util) <= (same ? host->own_util_error : host->util_error) &&
 	    fabs(broken) <= (same ? host->own_broken_error : host->broken_error))
 		return true;
-	print_error("%s, recorded under %s, played under %s: utilisation %.1f (%+.1f), broken "
+	print_error("%s, recorded under %s, replayed under %s: utilisation %.1f (%+.1f), broken "
 		    "%.1f (%+.1f)\n",
 		    host->name, was, policy, replay.util_avg_pct, util, replay.broken_pct, broken);
 	return false;
 }
 
-static void a_what_if_is_near_what_would_have_been(void **state)
+static void a_replay_is_close_to_the_real_run(void **state)
 {
-	bool all_near = true;
+	bool all_close = true;
 
 	(void)state;
 	for (size_t h = 0; h < ARRAY_SIZE(hosts); h++) {
@@ -143,18 +143,19 @@ static void a_what_if_is_near_what_would_have_been(void **state)
 			    scenario_check(&again, &err) < 0)
 				fail_msg("%s", err.msg);
 			for (size_t p = 0; p < ARRAY_SIZE(policies); p++)
-				all_near = near(&hosts[h], policies[was], policies[p]) && all_near;
+				all_close = is_close(&hosts[h], policies[was], policies[p]) &&
+					    all_close;
 			recording_free(recording);
 		}
 		scenario_fini(&scenario);
 	}
-	assert_true(all_near);
+	assert_true(all_close);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_what_if_is_near_what_would_have_been),
+		cmocka_unit_test(a_replay_is_close_to_the_real_run),
 	};
 
 	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);

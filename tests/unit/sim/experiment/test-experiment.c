@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The closed loop: what a policy on experiment sees, and what becomes of its decisions. */
+/* The control loop: the input of the policy, and the effects of its decisions. */
 #include "sim/model/sim.h"
 #include "tests/unit/sim/experiment/test-experiment.h"
 
-/* --- what is seen --- */
+/* --- input of the policy --- */
 
-static void the_first_reading_has_nothing_to_compare_with(void **state)
+static void rates_are_valid_from_the_second_reading(void **state)
 {
 	(void)state;
 	make(THREE "[arrivals]\nstart = 2\n");
-	pass(1);
+	run_periods(1);
 	assert_int_equal(seen.n_vgpus, 2);
 	assert_false(seen_vgpus[0].busy_valid);
 	assert_false(seen_vgpus[0].fps_valid);
-	pass(1);
+	run_periods(1);
 	assert_true(seen_vgpus[0].busy_valid);
 	assert_true(seen_vgpus[0].fps_valid);
 	assert_true(fabs(seen_vgpus[0].fps - 250) < 3);
@@ -26,46 +26,46 @@ static void the_first_reading_has_nothing_to_compare_with(void **state)
 	assert_true(seen.selling);
 }
 
-static void a_program_that_does_not_draw_has_no_fps(void **state)
+static void a_program_without_frames_has_no_fps(void **state)
 {
 	(void)state;
 	make("[tenant a]\nworkload = load:pct=30\n[arrivals]\nstart = 1\n");
-	pass(3);
+	run_periods(3);
 	assert_false(seen_vgpus[0].fps_valid);
 	assert_true(fabs(seen_vgpus[0].load - 0.3) < 1e-6);
 	assert_true(fabs(experiment_current_vgpu_at(experiment, 0)->sample.demand - 0.3) < 1e-6);
 }
 
-/* With a target: what its frames cost; without: what it would draw alone. */
-static void what_a_renderer_asks_for(void **state)
+/* With a target: the cost of the target frame rate. Without: what it draws alone. */
+static void demand_of_renderers(void **state)
 {
 	(void)state;
 	make("[tenant a]\nworkload = glxgears\ntarget_fps = 140\ncontract_pct = 5\narrive_s = 0\n"
 	     "[tenant b]\nworkload = glxgears\ncontract_pct = 5\narrive_s = 0\n");
-	pass(10);
+	run_periods(10);
 	assert_true(fabs(experiment_current_vgpu_at(experiment, 0)->sample.demand - 0.07) < 0.002);
 	assert_true(fabs(experiment_current_vgpu_at(experiment, 1)->sample.demand - 0.125) < 0.002);
 	assert_true(fabs(experiment_current_vgpu_at(experiment, 1)->sample.load - 0.05) < 0.002);
-	assert_true(experiment_current_vgpu_at(experiment, 0)->sample.broken); /* 5 % of 7 */
+	assert_true(experiment_current_vgpu_at(experiment, 0)->sample.broken); /* gets 5 of 7 % */
 	assert_false(
-		experiment_current_vgpu_at(experiment, 1)->sample.broken); /* all that was sold */
+		experiment_current_vgpu_at(experiment, 1)->sample.broken); /* gets its contract */
 }
 
-static void the_start_fits(void **state)
+static void initial_caps_fit_into_the_gpu(void **state)
 {
 	static const char text[] = "[tenant a]\nworkload = idle\ncount = 4\narrive_s = 0\n"
 				   "[tenant b]\nworkload = idle\ncontract_pct = 20\narrive_s = 0\n";
 
 	(void)state;
 	make(text);
-	pass(1);
+	run_periods(1);
 	assert_int_equal(seen.n_vgpus, 5);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(seen_vgpus[i].cap_pct, 22); /* 50 of 220 */
 	assert_int_equal(seen_vgpus[4].cap_pct, 9);
 }
 
-static void caps_are_hard_or_weights(void **state)
+static void the_discipline_makes_caps_limits_or_weights(void **state)
 {
 	static const char text[] = "[host]\ndiscipline = %s\n"
 				   "[tenant a]\nworkload = busy\ncontract_pct = 40\narrive_s = 0\n"
@@ -75,17 +75,17 @@ static void caps_are_hard_or_weights(void **state)
 	(void)state;
 	snprintf(whole, sizeof(whole), text, "cap");
 	make(whole);
-	pass(5);
+	run_periods(5);
 	assert_true(fabs(seen_vgpus[0].load - 0.4) < 0.01);
 	assert_true(fabs(experiment_util(experiment) - 0.6) < 0.01);
 	snprintf(whole, sizeof(whole), text, "weight");
 	make(whole);
-	pass(5);
+	run_periods(5);
 	assert_true(fabs(seen_vgpus[0].load - 0.667) < 0.01);
 	assert_true(fabs(experiment_util(experiment) - 1) < 0.01);
 }
 
-static void a_discipline_is_for_good(void **state)
+static void a_discipline_cannot_be_changed_later(void **state)
 {
 	struct sim_vgpu *vgpu;
 	struct sim *sim;
@@ -101,43 +101,43 @@ static void a_discipline_is_for_good(void **state)
 	sim_free(sim);
 }
 
-/* --- coming and going --- */
+/* --- arrival and departure --- */
 
-static void tenants_come_and_go_at_their_time(void **state)
+static void tenants_arrive_and_leave_on_time(void **state)
 {
 	double at_s = 0;
 
 	(void)state;
 	make("[tenant a]\nworkload = idle\narrive_s = 0\n"
 	     "[tenant b]\nworkload = idle\narrive_s = 5\nstay_s = 10\n");
-	pass(6);
+	run_periods(6);
 	assert_int_equal(seen.n_vgpus, 2);
 	assert_int_equal(summary().sales, 0);
-	pass(9);
-	assert_int_equal(heard("left", &at_s), 1);
+	run_periods(9);
+	assert_int_equal(count_events("left", &at_s), 1);
 	assert_int_equal((int)at_s, 15);
-	assert_int_equal(seen.n_vgpus, 2); /* it was there up to then */
-	pass(1);
+	assert_int_equal(seen.n_vgpus, 2); /* present until then */
+	run_periods(1);
 	assert_int_equal(seen.n_vgpus, 1);
 	assert_int_equal(summary().left, 1);
 	assert_true(isnan(experiment_vgpu_at(experiment, 0, NULL)->left_s));
 	assert_int_equal((int)experiment_vgpu_at(experiment, 1, NULL)->left_s, 15);
 }
 
-static void what_a_leaver_frees_goes_to_those_who_lack_it(void **state)
+static void capacity_of_a_removed_tenant_goes_to_the_others(void **state)
 {
 	(void)state;
 	make("[tenant a]\nworkload = idle\narrive_s = 0\ncount = 2\n"
 	     "[tenant b]\nworkload = idle\narrive_s = 0\nstay_s = 3\n");
-	pass(3);
+	run_periods(3);
 	assert_int_equal(seen_vgpus[0].cap_pct, 33);
-	pass(1);
+	run_periods(1);
 	assert_int_equal(seen.n_vgpus, 2);
 	assert_int_equal(seen_vgpus[0].cap_pct, 50);
 	assert_int_equal(seen_vgpus[1].cap_pct, 50);
 }
 
-static void who_finds_no_room_is_refused(void **state)
+static void a_tenant_that_does_not_fit_is_refused(void **state)
 {
 	double at_s = 0;
 
@@ -145,24 +145,23 @@ static void who_finds_no_room_is_refused(void **state)
 	fund_pct = -ENOSPC;
 	make("[tenant a]\nworkload = idle\narrive_s = 0\n[tenant b]\nworkload = idle\narrive_s = "
 	     "2\n");
-	pass(4);
-	assert_int_equal(heard("refused", &at_s), 1);
+	run_periods(4);
+	assert_int_equal(count_events("refused", &at_s), 1);
 	assert_int_equal(summary().refused, 1);
 	assert_int_equal(seen.n_vgpus, 1);
 }
 
-/* Policies take so many and no more. */
-static void a_gpu_has_256_vgpus(void **state)
+static void a_gpu_has_at_most_256_vgpus(void **state)
 {
 	(void)state;
 	make("[tenant a]\nworkload = idle\narrive_s = 0\ncount = 255\ncontract_pct = 1\n"
 	     "[tenant b]\nworkload = idle\narrive_s = 1\ncount = 3\ncontract_pct = 1\n");
-	pass(3);
+	run_periods(3);
 	assert_int_equal(seen.n_vgpus, POLICY_VGPUS_MAX);
 	assert_int_equal(summary().refused, 2);
 }
 
-static void more_than_there_are_cannot_start(void **state)
+static void starting_more_tenants_than_exist_is_an_error(void **state)
 {
 	struct experiment *none = NULL;
 
@@ -172,36 +171,37 @@ static void more_than_there_are_cannot_start(void **state)
 	scenario.draw = SCENARIO_LISTED;
 	assert_int_equal(experiment_new(&scenario, &stub, NULL, 1, NULL, &none, &err), -EINVAL);
 	assert_null(none);
-	assert_string_equal(err.msg, "[arrivals] start = 3: there are not so many tenants to come");
+	assert_string_equal(err.msg, "[arrivals] start = 3: not enough tenants");
 }
 
-/* --- who looks on and takes part --- */
+/* --- hooks --- */
 
-static int asked;
+static int admit_calls;
 
 static bool admit_third(void *userdata, const struct experiment *of, bool offers)
 {
 	(void)of;
 	(void)offers;
-	assert_ptr_equal(userdata, &asked);
-	return ++asked % 3 == 0;
+	assert_ptr_equal(userdata, &admit_calls);
+	return ++admit_calls % 3 == 0;
 }
 
-static void admission_can_be_taken_over(void **state)
+static void a_hook_can_replace_admission(void **state)
 {
-	static const struct experiment_hooks hooks = {.userdata = &asked, .admit = admit_third};
+	static const struct experiment_hooks hooks = {.userdata = &admit_calls,
+						      .admit = admit_third};
 
 	(void)state;
-	asked = 0;
-	offering = true; /* is not asked */
+	admit_calls = 0;
+	offering = true; /* the hook decides */
 	make_with(THREE "[arrivals]\nstart = 1\n[offer]\nprobation_s = 2\n", &stub, 1, &hooks);
-	pass(2);
+	run_periods(2);
 	assert_int_equal(summary().sales, 0);
-	pass(1);
+	run_periods(1);
 	assert_int_equal(summary().sales, 1);
-	pass(2);
-	assert_int_equal(asked, 3); /* not while one is on probation */
-	pass(4);
+	run_periods(2);
+	assert_int_equal(admit_calls, 3); /* not during a probation */
+	run_periods(4);
 	assert_int_equal(summary().sales, 2);
 }
 
@@ -223,30 +223,30 @@ static void step_to_40(void *userdata, const struct experiment *of,
 	out->moves[0] = (struct policy_move){.from_pct = cap_pct, .to_pct = 40};
 }
 
-static void so_can_the_step(void **state)
+static void a_hook_can_replace_the_step(void **state)
 {
 	static const struct experiment_hooks hooks = {.step = step_to_40};
 
 	(void)state;
 	make_with(THREE "[arrivals]\nstart = 2\n", &stub, 1, &hooks);
-	pass(2);
+	run_periods(2);
 	assert_int_equal(experiment_current_vgpu_at(experiment, 0)->sampled_cap_pct, 40);
 	assert_int_equal(experiment_current_vgpu_at(experiment, 1)->sampled_cap_pct, 50);
 	assert_int_equal(summary().cap_moves, 1);
 }
 
-/* --- the same again --- */
+/* --- whole runs --- */
 
 static void play(const char *text, uint64_t seed, struct experiment_summary *ret_sum)
 {
 	make_with(text, policy_find("gover"), seed, NULL);
 	while (experiment_step(experiment))
 		;
-	memset(ret_sum, 0, sizeof(*ret_sum)); /* its padding too */
+	memset(ret_sum, 0, sizeof(*ret_sum)); /* padding is compared too */
 	experiment_summarize(experiment, ret_sum);
 }
 
-static void a_seed_is_a_run(void **state)
+static void the_seed_determines_the_run(void **state)
 {
 	static const char text[] =
 		"[offer]\nprobation_s = 10\n[tenant a]\nworkload = glxgears\ntarget_fps = 140\n"
@@ -263,8 +263,7 @@ static void a_seed_is_a_run(void **state)
 	assert_true(fabs(first.account.util_avg_pct - other.account.util_avg_pct) > 0);
 }
 
-/* The sum of caps stays within the GPU whatever happens. */
-static void caps_stay_real(void **state)
+static void the_sum_of_caps_never_exceeds_the_gpu(void **state)
 {
 	static const char text[] =
 		"[scenario]\nmigrate = on\nmigrate_s = 3\n[offer]\nprobation_s = 5\nflavor_cap_pct "
@@ -272,7 +271,7 @@ static void caps_stay_real(void **state)
 		"[tenant a]\nworkload = glmark2:scale=0.5\ntarget_fps = 160\nstay_s = 40\n"
 		"[tenant b]\nworkload = load:pct=20\n[tenant c]\nworkload = busy\nstay_s = 20\n"
 		"[tenant d]\nworkload = busy\narrive_s = 30\nstay_s = 30\n[arrivals]\nstart = 3\n";
-	static const struct experiment_hooks hooks = {.on_event = hear};
+	static const struct experiment_hooks hooks = {.on_event = record_event};
 
 	(void)state;
 	for (uint64_t seed = 1; seed < 20; seed++) {
@@ -296,21 +295,21 @@ static void caps_stay_real(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(the_first_reading_has_nothing_to_compare_with),
-		TEST(a_program_that_does_not_draw_has_no_fps),
-		TEST(what_a_renderer_asks_for),
-		TEST(the_start_fits),
-		TEST(caps_are_hard_or_weights),
-		TEST(a_discipline_is_for_good),
-		TEST(tenants_come_and_go_at_their_time),
-		TEST(what_a_leaver_frees_goes_to_those_who_lack_it),
-		TEST(who_finds_no_room_is_refused),
-		TEST(a_gpu_has_256_vgpus),
-		TEST(more_than_there_are_cannot_start),
-		TEST(admission_can_be_taken_over),
-		TEST(so_can_the_step),
-		TEST(a_seed_is_a_run),
-		TEST(caps_stay_real),
+		TEST(rates_are_valid_from_the_second_reading),
+		TEST(a_program_without_frames_has_no_fps),
+		TEST(demand_of_renderers),
+		TEST(initial_caps_fit_into_the_gpu),
+		TEST(the_discipline_makes_caps_limits_or_weights),
+		TEST(a_discipline_cannot_be_changed_later),
+		TEST(tenants_arrive_and_leave_on_time),
+		TEST(capacity_of_a_removed_tenant_goes_to_the_others),
+		TEST(a_tenant_that_does_not_fit_is_refused),
+		TEST(a_gpu_has_at_most_256_vgpus),
+		TEST(starting_more_tenants_than_exist_is_an_error),
+		TEST(a_hook_can_replace_admission),
+		TEST(a_hook_can_replace_the_step),
+		TEST(the_seed_determines_the_run),
+		TEST(the_sum_of_caps_never_exceeds_the_gpu),
 	};
 
 	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rig of test-experiment*.c: an experiment made from text, under a policy that shows what it
- * was shown and does as it is told. Must never move a cap by itself.
+ * The rig of test-experiment*.c: an experiment from a text, with a stub policy that records its
+ * input and makes the decisions that the test sets.
  */
 #ifndef TESTS_UNIT_SIM_EXPERIMENT_TEST_EXPERIMENT_H
 #define TESTS_UNIT_SIM_EXPERIMENT_TEST_EXPERIMENT_H
@@ -28,14 +28,14 @@ static struct scenario scenario; /* large: not for the stack */
 static struct experiment *experiment;
 static struct err err;
 
-/* What was told. */
+/* The reported events. */
 static struct {
 	double t_s;
 	char kind[16], vgpu[ID_MAX];
 } events[EVENTS_MAX];
 static int n_events;
 
-/* What the policy was shown, and what it does: offers in each period, moves nothing. */
+/* The input of the stub policy, and its decisions. It never moves a cap. */
 static struct policy_gpu seen;
 static struct policy_vgpu seen_vgpus[POLICY_VGPUS_MAX];
 static bool offering, severe;
@@ -72,7 +72,7 @@ static int stub_fund(const struct policy_params *params, struct policy_gpu *gpu,
 static const struct policy stub = {
 	.name = "stub", .step = stub_step, .fund = stub_fund, .give_back = policy_return};
 
-static void hear(void *userdata, const struct experiment_event *event)
+static void record_event(void *userdata, const struct experiment_event *event)
 {
 	(void)userdata;
 	assert_true(n_events < EVENTS_MAX);
@@ -81,8 +81,8 @@ static void hear(void *userdata, const struct experiment_event *event)
 	snprintf(events[n_events++].vgpu, sizeof(events[0].vgpu), "%s", event->vgpu);
 }
 
-/* How often @kind was told, and when first. */
-static inline int heard(const char *kind, double *ret_first_s)
+/* The number of events of @kind, and the time of the first. */
+static inline int count_events(const char *kind, double *ret_first_s)
 {
 	int n = 0;
 
@@ -125,12 +125,12 @@ static void make_with(const char *text, const struct policy *policy, uint64_t se
 
 static inline void make(const char *text)
 {
-	static const struct experiment_hooks hooks = {.on_event = hear};
+	static const struct experiment_hooks hooks = {.on_event = record_event};
 
 	make_with(text, &stub, 1, &hooks);
 }
 
-static void pass(int periods)
+static void run_periods(int periods)
 {
 	while (periods-- > 0)
 		(void)experiment_step(experiment);
