@@ -4,7 +4,7 @@
  * and the same numbers by name for programs. Must never decide anything.
  */
 #include "policy/explain.h"
-#include "policy/say.h"
+#include "policy/reason.h"
 #include "policy/signal.h"
 
 /* Why @vgpu needs help: the beginning of a sentence, and at most 7 numbers. */
@@ -14,37 +14,40 @@ static void tell_need(const struct policy_params *params, const struct policy_gp
 	double gpu_bound_pct = 100 * rules_in_force(params).gpu_bound;
 	double u_pct = 100 * vgpu->util;
 
-	say_number(decision, "u_pct", u_pct);
-	say_number(decision, "cap_pct", vgpu->cap_pct);
-	say_number(decision, "overload_pct", params->overload_pct);
+	reason_add_number(decision, "u_pct", u_pct);
+	reason_add_number(decision, "cap_pct", vgpu->cap_pct);
+	reason_add_number(decision, "overload_pct", params->overload_pct);
 	if (vgpu->terms.target_fps > 0 && vgpu->fps_valid) {
-		say_number(decision, "fps", vgpu->fps);
-		say_number(decision, "target_fps", vgpu->terms.target_fps);
-		say_number(decision, "e", vgpu->e);
+		reason_add_number(decision, "fps", vgpu->fps);
+		reason_add_number(decision, "target_fps", vgpu->terms.target_fps);
+		reason_add_number(decision, "e", vgpu->e);
 	}
 	switch (signal_cause(params, gpu, vgpu)) {
 	case SIGNAL_QOS:
-		say_number(decision, "qos_gpu_bound_pct", gpu_bound_pct);
-		say_text(decision,
-			 "%s shows %.1f of %.4g promised frames a second while it uses %.1f %% of "
-			 "its "
-			 "%d %% cap (GPU-bound from %.4g %%)",
-			 vgpu->id, vgpu->fps, vgpu->terms.target_fps, u_pct, vgpu->cap_pct,
-			 gpu_bound_pct);
+		reason_add_number(decision, "qos_gpu_bound_pct", gpu_bound_pct);
+		reason_add_text(
+			decision,
+			"%s shows %.1f of %.4g promised frames a second while it uses %.1f %% of "
+			"its "
+			"%d %% cap (GPU-bound from %.4g %%)",
+			vgpu->id, vgpu->fps, vgpu->terms.target_fps, u_pct, vgpu->cap_pct,
+			gpu_bound_pct);
 		break;
 	case SIGNAL_USE:
-		say_number(decision, "above_periods", vgpu->track->overload_run);
-		say_text(decision,
-			 "%s uses %.1f %% of its %d %% cap and has been above the line of %.4g %% "
-			 "for "
-			 "%d periods",
-			 vgpu->id, u_pct, vgpu->cap_pct, params->overload_pct,
-			 vgpu->track->overload_run);
+		reason_add_number(decision, "above_periods", vgpu->track->overload_run);
+		reason_add_text(
+			decision,
+			"%s uses %.1f %% of its %d %% cap and has been above the line of %.4g %% "
+			"for "
+			"%d periods",
+			vgpu->id, u_pct, vgpu->cap_pct, params->overload_pct,
+			vgpu->track->overload_run);
 		break;
 	case SIGNAL_WAKE:
-		say_text(decision,
-			 "%s wakes at its floor: it uses %.1f %% of its %d %% cap (line %.4g %%)",
-			 vgpu->id, u_pct, vgpu->cap_pct, params->overload_pct);
+		reason_add_text(
+			decision,
+			"%s wakes at its floor: it uses %.1f %% of its %d %% cap (line %.4g %%)",
+			vgpu->id, u_pct, vgpu->cap_pct, params->overload_pct);
 		break;
 	case SIGNAL_NONE:
 		break;
@@ -65,22 +68,22 @@ void explain_steal(const struct policy_params *params, const struct policy_gpu *
 	const struct policy_vgpu *donor = &gpu->vgpus[steal->donor];
 
 	tell_need(params, gpu, &gpu->vgpus[steal->receiver], decision);
-	say_number(decision, "donor_u_pct", 100 * donor->util);
-	say_number(decision, "donor_cap_pct", donor->cap_pct);
-	say_number(decision, "unused_pct", steal->unused_pct);
-	say_number(decision, "steal_fraction", params->steal_fraction);
-	say_number(decision, "stolen_pct", steal->steps * gpu->step_pct);
-	say_text(decision, "; ");
-	say_fraction(decision, params->steal_fraction);
-	say_text(decision, " of the %.1f %% that %s leaves unused moves%s", steal->unused_pct,
-		 donor->id, bounds[steal->bound]);
-	say_moves(gpu, out, decision);
+	reason_add_number(decision, "donor_u_pct", 100 * donor->util);
+	reason_add_number(decision, "donor_cap_pct", donor->cap_pct);
+	reason_add_number(decision, "unused_pct", steal->unused_pct);
+	reason_add_number(decision, "steal_fraction", params->steal_fraction);
+	reason_add_number(decision, "stolen_pct", steal->steps * gpu->step_pct);
+	reason_add_text(decision, "; ");
+	reason_add_fraction(decision, params->steal_fraction);
+	reason_add_text(decision, " of the %.1f %% that %s leaves unused moves%s",
+			steal->unused_pct, donor->id, bounds[steal->bound]);
+	reason_add_moves(gpu, out, decision);
 }
 
 void explain_pool(const struct policy_params *params, const struct policy_gpu *gpu,
 		  const struct policy_out *out, struct policy_decision *decision)
 {
-	int given_pct = say_moved_pct(out, decision, 1);
+	int given_pct = reason_sum_moved_pct(out, decision, 1);
 	int receivers = 0;
 
 	for (int i = 0; i < gpu->n_vgpus; i++)
@@ -88,136 +91,162 @@ void explain_pool(const struct policy_params *params, const struct policy_gpu *g
 	if (decision->vgpu >= 0)
 		tell_need(params, gpu, &gpu->vgpus[decision->vgpu], decision);
 	else
-		say_text(decision, "%d vGPUs are overloaded", receivers);
-	say_number(decision, "receivers", receivers);
-	say_number(decision, "free_pct", gpu->free_pct);
-	say_number(decision, "given_pct", given_pct);
-	say_text(decision, "; %d %% of the GPU is in no cap and %d %% of it is given%s",
-		 gpu->free_pct, given_pct,
-		 decision->vgpu >= 0 ? "" : " in proportion to what each lacks");
-	say_moves(gpu, out, decision);
+		reason_add_text(decision, "%d vGPUs are overloaded", receivers);
+	reason_add_number(decision, "receivers", receivers);
+	reason_add_number(decision, "free_pct", gpu->free_pct);
+	reason_add_number(decision, "given_pct", given_pct);
+	reason_add_text(decision, "; %d %% of the GPU is in no cap and %d %% of it is given%s",
+			gpu->free_pct, given_pct,
+			decision->vgpu >= 0 ? "" : " in proportion to what each lacks");
+	reason_add_moves(gpu, out, decision);
 }
 
 void explain_severe(const struct policy_gpu *gpu, int n_signals, struct policy_decision *decision)
 {
 	const struct policy_vgpu *victim = &gpu->vgpus[decision->vgpu];
 
-	say_number(decision, "overloaded", n_signals);
-	say_number(decision, "load_pct", 100 * victim->load);
-	say_number(decision, "u_pct", 100 * victim->util);
-	say_number(decision, "cap_pct", victim->cap_pct);
-	say_number(decision, "total_load_pct", 100 * gpu->total_load);
-	say_text(decision,
-		 "%d vGPUs are overloaded at once, so no cap is moved between them; moving %s to "
-		 "another host would relieve most: it uses %.1f %% of the GPU (all together %.1f "
-		 "%%)",
-		 n_signals, victim->id, 100 * victim->load, 100 * gpu->total_load);
+	reason_add_number(decision, "overloaded", n_signals);
+	reason_add_number(decision, "load_pct", 100 * victim->load);
+	reason_add_number(decision, "u_pct", 100 * victim->util);
+	reason_add_number(decision, "cap_pct", victim->cap_pct);
+	reason_add_number(decision, "total_load_pct", 100 * gpu->total_load);
+	reason_add_text(
+		decision,
+		"%d vGPUs are overloaded at once, so no cap is moved between them; moving %s to "
+		"another host would relieve most: it uses %.1f %% of the GPU (all together %.1f "
+		"%%)",
+		n_signals, victim->id, 100 * victim->load, 100 * gpu->total_load);
 }
 
 void explain_newcomer(const struct policy_params *params, const struct policy_gpu *gpu,
 		      const struct fund *fund, struct policy_decision *decision)
 {
-	say_number(decision, "flavor_cap_pct", gpu->flavor.initial_cap_pct);
-	say_number(decision, "fundable_pct", fund->cap_pct);
-	say_number(decision, "min_newcomer_pct", params->min_newcomer_pct);
-	say_number(decision, "free_pct", gpu->free_pct);
-	say_number(decision, "given_pct", fund->given_pct);
+	reason_add_number(decision, "flavor_cap_pct", gpu->flavor.initial_cap_pct);
+	reason_add_number(decision, "fundable_pct", fund->cap_pct);
+	reason_add_number(decision, "min_newcomer_pct", params->min_newcomer_pct);
+	reason_add_number(decision, "free_pct", gpu->free_pct);
+	reason_add_number(decision, "given_pct", fund->given_pct);
 }
 
 void explain_offer(const struct policy_params *params, const struct policy_gpu *gpu,
 		   const struct fund *fund, struct policy_decision *decision)
 {
-	say_number(decision, "calm_periods", gpu->calm_run);
-	say_number(decision, "total_load_pct", 100 * gpu->total_load);
-	say_number(decision, "lowload_pct", params->lowload_pct);
+	reason_add_number(decision, "calm_periods", gpu->calm_run);
+	reason_add_number(decision, "total_load_pct", 100 * gpu->total_load);
+	reason_add_number(decision, "lowload_pct", params->lowload_pct);
 	explain_newcomer(params, gpu, fund, decision);
-	say_text(decision,
-		 "For %d periods no vGPU needed help and all together use %.1f %% of the GPU (line "
-		 "%.4g %%): one more of %d %% can be sold, %d %% can be funded now, %d %% of it by "
-		 "others",
-		 gpu->calm_run, 100 * gpu->total_load, params->lowload_pct,
-		 gpu->flavor.initial_cap_pct, fund->cap_pct, fund->given_pct);
+	reason_add_text(
+		decision,
+		"For %d periods no vGPU needed help and all together use %.1f %% of the GPU (line "
+		"%.4g %%): one more of %d %% can be sold, %d %% can be funded now, %d %% of it by "
+		"others",
+		gpu->calm_run, 100 * gpu->total_load, params->lowload_pct,
+		gpu->flavor.initial_cap_pct, fund->cap_pct, fund->given_pct);
 }
 
 void explain_offer_peak(const struct policy_params *params, const struct policy_gpu *gpu,
 			const struct admission *admission, const struct peak *peak,
 			const struct fund *fund, struct policy_decision *decision)
 {
-	say_number(decision, "calm_periods", gpu->calm_run);
-	say_number(decision, "total_load_pct", 100 * gpu->total_load);
-	say_number(decision, "peak_pct", peak->pct);
+	reason_add_number(decision, "calm_periods", gpu->calm_run);
+	reason_add_number(decision, "total_load_pct", 100 * gpu->total_load);
+	reason_add_number(decision, "peak_pct", peak->pct);
 	explain_newcomer(params, gpu, fund, decision);
-	say_number(decision, "cold", peak->cold);
-	say_number(decision, "predict_periods", params->predict_periods);
-	say_number(decision, "predict_sigmas", params->predict_sigmas);
-	say_text(decision, "For %d periods no vGPU needed help, and ", gpu->calm_run);
+	reason_add_number(decision, "cold", peak->cold);
+	reason_add_number(decision, "predict_periods", params->predict_periods);
+	reason_add_number(decision, "predict_sigmas", params->predict_sigmas);
+	reason_add_text(decision, "For %d periods no vGPU needed help, and ", gpu->calm_run);
 	admission->say(params, decision);
-	say_text(decision, " in %d periods come to %.1f %%", params->predict_periods, peak->pct);
+	reason_add_text(decision, " in %d periods come to %.1f %%", params->predict_periods,
+			peak->pct);
 	if (peak->cold > 0)
-		say_text(decision, " (%d seen for less than %d periods at contract)", peak->cold,
-			 params->predict_warm_periods);
-	say_text(decision,
-		 ": one more of %d %% fits beside that, %d %% can be funded now, %d %% of it by "
-		 "others",
-		 gpu->flavor.initial_cap_pct, fund->cap_pct, fund->given_pct);
+		reason_add_text(decision, " (%d seen for less than %d periods at contract)",
+				peak->cold, params->predict_warm_periods);
+	reason_add_text(
+		decision,
+		": one more of %d %% fits beside that, %d %% can be funded now, %d %% of it by "
+		"others",
+		gpu->flavor.initial_cap_pct, fund->cap_pct, fund->given_pct);
 }
 
 void explain_fund(const struct policy_params *params, const struct policy_gpu *gpu,
 		  const struct policy_out *out, const struct policy_terms *terms,
 		  const struct fund *fund, struct policy_decision *decision)
 {
-	say_number(decision, "contract_pct", terms->initial_cap_pct);
-	say_number(decision, "funded_pct", fund->cap_pct);
-	say_number(decision, "free_pct", 100 - plan_sum_cap_pct(gpu));
-	say_number(decision, "given_pct", fund->given_pct);
-	say_number(decision, "givers", fund->givers);
-	say_number(decision, "fund_fraction", params->fund_fraction);
-	say_number(decision, "fund_window_periods", params->fund_window_periods);
-	say_number(decision, "min_newcomer_pct", params->min_newcomer_pct);
-	say_text(decision, "A newcomer with a contract of %d %% gets %d %%", terms->initial_cap_pct,
-		 fund->cap_pct);
+	reason_add_number(decision, "contract_pct", terms->initial_cap_pct);
+	reason_add_number(decision, "funded_pct", fund->cap_pct);
+	reason_add_number(decision, "free_pct", 100 - plan_sum_cap_pct(gpu));
+	reason_add_number(decision, "given_pct", fund->given_pct);
+	reason_add_number(decision, "givers", fund->givers);
+	reason_add_number(decision, "fund_fraction", params->fund_fraction);
+	reason_add_number(decision, "fund_window_periods", params->fund_window_periods);
+	reason_add_number(decision, "min_newcomer_pct", params->min_newcomer_pct);
+	reason_add_text(decision, "A newcomer with a contract of %d %% gets %d %%",
+			terms->initial_cap_pct, fund->cap_pct);
 	if (fund->givers == 0) {
-		say_text(decision, ", all of it from GPU time in no cap");
+		reason_add_text(decision, ", all of it from GPU time in no cap");
 		return;
 	}
-	say_text(decision,
-		 ", for which %d %% come from others: at most %.3g of what each left unused at its "
-		 "largest use in %d periods",
-		 fund->given_pct, params->fund_fraction, params->fund_window_periods);
-	say_moves(gpu, out, decision);
+	reason_add_text(
+		decision,
+		", for which %d %% come from others: at most %.3g of what each left unused at its "
+		"largest use in %d periods",
+		fund->given_pct, params->fund_fraction, params->fund_window_periods);
+	reason_add_moves(gpu, out, decision);
+}
+
+void explain_fund_share(const struct policy_params *params, const struct policy_gpu *gpu,
+			const struct policy_out *out, const struct policy_terms *terms,
+			const struct fund *fund, const char *share,
+			struct policy_decision *decision)
+{
+	reason_add_number(decision, "contract_pct", terms->initial_cap_pct);
+	reason_add_number(decision, "funded_pct", fund->cap_pct);
+	reason_add_number(decision, "free_pct", 100 - plan_sum_cap_pct(gpu));
+	reason_add_number(decision, "given_pct", fund->given_pct);
+	reason_add_number(decision, "givers", fund->givers);
+	reason_add_number(decision, "min_newcomer_pct", params->min_newcomer_pct);
+	reason_add_text(decision, "A newcomer with a contract of %d %% gets %d %%, %s",
+			terms->initial_cap_pct, fund->cap_pct, share);
+	if (fund->givers > 0)
+		reason_add_text(decision, "; %d %% come from those who have more than theirs then",
+				fund->given_pct);
+	reason_add_moves(gpu, out, decision);
 }
 
 void explain_return(const struct policy_gpu *gpu, const struct policy_out *out,
 		    struct policy_decision *decision)
 {
 	int free_pct = 100 - plan_sum_cap_pct(gpu);
-	int given_pct = say_moved_pct(out, decision, 1);
+	int given_pct = reason_sum_moved_pct(out, decision, 1);
 
-	say_number(decision, "free_pct", free_pct);
-	say_number(decision, "given_pct", given_pct);
-	say_text(decision,
-		 "%d %% of the GPU is in no cap; %d %% go back to those below their contract, in "
-		 "proportion to what each lacks",
-		 free_pct, given_pct);
-	say_moves(gpu, out, decision);
+	reason_add_number(decision, "free_pct", free_pct);
+	reason_add_number(decision, "given_pct", given_pct);
+	reason_add_text(
+		decision,
+		"%d %% of the GPU is in no cap; %d %% go back to those below their contract, in "
+		"proportion to what each lacks",
+		free_pct, given_pct);
+	reason_add_moves(gpu, out, decision);
 }
 
 void explain_fit(const struct policy_gpu *gpu, const struct policy_out *out, int over_pct,
 		 int left_pct, struct policy_decision *decision)
 {
-	int cut_pct = say_moved_pct(out, decision, -1);
+	int cut_pct = reason_sum_moved_pct(out, decision, -1);
 
-	say_number(decision, "sum_cap_pct", 100 + over_pct);
-	say_number(decision, "over_pct", over_pct);
-	say_number(decision, "cut_pct", cut_pct);
-	say_number(decision, "left_pct", left_pct);
-	say_text(decision,
-		 "All caps together are %d %%; %d %% are cut, first what is not used, then in "
-		 "proportion",
-		 100 + over_pct, cut_pct);
+	reason_add_number(decision, "sum_cap_pct", 100 + over_pct);
+	reason_add_number(decision, "over_pct", over_pct);
+	reason_add_number(decision, "cut_pct", cut_pct);
+	reason_add_number(decision, "left_pct", left_pct);
+	reason_add_text(
+		decision,
+		"All caps together are %d %%; %d %% are cut, first what is not used, then in "
+		"proportion",
+		100 + over_pct, cut_pct);
 	if (left_pct > 0)
-		say_text(decision, " (floors and holds keep %d %% too many)", left_pct);
-	say_moves(gpu, out, decision);
+		reason_add_text(decision, " (floors and holds keep %d %% too many)", left_pct);
+	reason_add_moves(gpu, out, decision);
 }
 
 /* What the others gave for the cap of decision->vgpu, whose sentence goes on with it. */
@@ -226,14 +255,15 @@ static void tell_given(const struct policy_gpu *gpu, const struct policy_out *ou
 {
 	const struct policy_vgpu *vgpu = &gpu->vgpus[decision->vgpu];
 	int own_pct = vgpu->cap_pct - vgpu->want_cap_pct;
-	int others_pct = say_moved_pct(out, decision, -1) - (own_pct > 0 ? own_pct : 0);
+	int others_pct = reason_sum_moved_pct(out, decision, -1) - (own_pct > 0 ? own_pct : 0);
 
-	say_number(decision, "given_pct", others_pct);
+	reason_add_number(decision, "given_pct", others_pct);
 	if (others_pct > 0)
-		say_text(decision,
-			 "; the others give %d %%, first what they do not use, then in proportion",
-			 others_pct);
-	say_moves(gpu, out, decision);
+		reason_add_text(
+			decision,
+			"; the others give %d %%, first what they do not use, then in proportion",
+			others_pct);
+	reason_add_moves(gpu, out, decision);
 }
 
 void explain_hold(const struct policy_gpu *gpu, const struct policy_out *out, int cap_pct,
@@ -241,9 +271,9 @@ void explain_hold(const struct policy_gpu *gpu, const struct policy_out *out, in
 {
 	const struct policy_vgpu *vgpu = &gpu->vgpus[decision->vgpu];
 
-	say_number(decision, "cap_pct", vgpu->cap_pct);
-	say_number(decision, "held_pct", cap_pct);
-	say_text(decision, "An operator holds %s at %d %%", vgpu->id, cap_pct);
+	reason_add_number(decision, "cap_pct", vgpu->cap_pct);
+	reason_add_number(decision, "held_pct", cap_pct);
+	reason_add_text(decision, "An operator holds %s at %d %%", vgpu->id, cap_pct);
 	tell_given(gpu, out, decision);
 }
 
@@ -252,10 +282,10 @@ void explain_set(const struct policy_gpu *gpu, const struct policy_out *out, int
 {
 	const struct policy_vgpu *vgpu = &gpu->vgpus[decision->vgpu];
 
-	say_number(decision, "cap_pct", vgpu->cap_pct);
-	say_number(decision, "least_pct", least_pct);
-	say_number(decision, "most_pct", most_pct);
-	say_text(decision, "The contract of %s allows %d to %d %% now, its cap was %d %%", vgpu->id,
-		 least_pct, most_pct, vgpu->cap_pct);
+	reason_add_number(decision, "cap_pct", vgpu->cap_pct);
+	reason_add_number(decision, "least_pct", least_pct);
+	reason_add_number(decision, "most_pct", most_pct);
+	reason_add_text(decision, "The contract of %s allows %d to %d %% now, its cap was %d %%",
+			vgpu->id, least_pct, most_pct, vgpu->cap_pct);
 	tell_given(gpu, out, decision);
 }

@@ -220,8 +220,8 @@ static void warn_severe(struct policy_gpu *gpu, int n_signals, struct policy_out
 	explain_severe(gpu, n_signals, decision);
 }
 
-void gover_step_by(const struct policy_params *params, struct policy_gpu *gpu,
-		   const struct admission *admission, struct policy_out *out)
+void gover_step_with(const struct policy_params *params, struct policy_gpu *gpu,
+		     const struct admission *admission, struct policy_out *out)
 {
 	struct rules rules = rules_in_force(params);
 	bool pooled, severe, quiet;
@@ -245,5 +245,5 @@ void gover_step_by(const struct policy_params *params, struct policy_gpu *gpu,
 
 void gover_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
 {
-	gover_step_by(params, gpu, &admit_by_load, out);
+	gover_step_with(params, gpu, &admit_by_load, out);
 }

@@ -5,7 +5,7 @@
 
 #include "policy/admit.h"
 
-void gover_step_by(const struct policy_params *params, struct policy_gpu *gpu,
-		   const struct admission *admission, struct policy_out *out);
+void gover_step_with(const struct policy_params *params, struct policy_gpu *gpu,
+		     const struct admission *admission, struct policy_out *out);
 
 #endif

@@ -35,7 +35,7 @@ bool offer_is_live(const struct offer_life *life)
 
 bool offer_is_severe(const struct policy_gpu *gpu)
 {
-	return gpu->conditions & POLICY_SEVERE_OVERLOAD && !gpu->newcomer_innocent;
+	return gpu->conditions & POLICY_SEVERE_OVERLOAD && !gpu->severe_without_newcomer;
 }
 
 void offer_claim(struct offer_life *life, uint64_t probation_ends_ns)

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "policy/order.h"
+#include "policy/sort.h"
 #include "policy/plan.h"
 
 void plan_init(struct plan *plan, const struct policy_gpu *gpu)
@@ -53,7 +53,7 @@ struct policy_decision *plan_decide(const struct plan *plan, struct policy_gpu *
 		.first_move = out->n_moves,
 		.n_moves = n,
 	};
-	order_by_id(gpu, changed, n);
+	sort_by_id(gpu, changed, n);
 	for (int i = 0; i < n; i++)
 		if (plan->delta_pct[changed[i]] < 0)
 			add_move(gpu, out, changed[i], plan->delta_pct[changed[i]]);

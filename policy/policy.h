@@ -61,21 +61,22 @@ struct policy_terms {
 };
 
 /* How what a vGPU wants is known. */
-enum policy_guess {
-	POLICY_SEEN,	    /* it is not guessed */
-	POLICY_GUESS_HABIT, /* by the most it wanted then before */
-	POLICY_GUESS_BLIND, /* it never wanted so much before */
+enum policy_demand_source {
+	POLICY_DEMAND_SEEN,	/* it is not guessed */
+	POLICY_DEMAND_BY_HABIT, /* by the most it wanted then before */
+	POLICY_DEMAND_PROBED,	/* it never wanted so much before */
 };
 
 /* What was learnt of how much of the GPU one vGPU wants (policy/qos/demand.h). All zero: nothing.
  */
 struct policy_demand {
-	int age;		 /* periods seen */
-	bool known;		 /* enough of them; until then it is cold */
-	enum policy_guess guess; /* whether its cap cut off what it wanted in the last one */
-	int level;		 /* of the last one that was seen */
-	float now_pct;		 /* wanted in the last one, of the GPU, within the contract */
-	float need_pct;		 /* what it was then expected to want at most in the next */
+	int age;    /* periods seen */
+	bool known; /* enough of them; until then it is cold */
+	enum policy_demand_source
+		source;	  /* whether its cap cut off what it wanted in the last one */
+	int level;	  /* of the last one that was seen */
+	float now_pct;	  /* wanted in the last one, of the GPU, within the contract */
+	float need_pct;	  /* what it was then expected to want at most in the next */
 	float margin_pct; /* on top of what was seen, learnt from what was expected too little */
 	float peak_pct[POLICY_LEVELS];		     /* most wanted on each level */
 	float follows[POLICY_LEVELS][POLICY_LEVELS]; /* from level to level, old ones fading */
@@ -152,14 +153,15 @@ struct policy_gpu {
 	int severe_run;	  /* periods of this severe overload, 0: none; the first is a decision */
 	int severe_quiet; /* periods since that saw it gone; enough of them end it */
 	int severe_vgpus; /* vGPUs there were when the last victim was named (qos) */
-	int crowded_run;  /* consecutive periods in which more was wanted than there is (qos) */
-	double broken_s;  /* broken vGPU-seconds of the last hour, old ones fading (qos) */
+	int overcommitted_run; /* consecutive periods in which more was wanted than there is (qos)
+				*/
+	double broken_s;       /* broken vGPU-seconds of the last hour, old ones fading (qos) */
 	/* out */
 	unsigned int conditions;
-	bool newcomer_innocent; /* of severe overload: it would be there without it too */
-	bool severe_in_doubt;	/* severe overload is not seen now, nor seen to be over */
-	double total_load;	/* sum of u x cap, fraction of the GPU (rule 4) */
-	int free_pct;		/* before the decisions of this period */
+	bool severe_without_newcomer; /* of severe overload: it would be there without it too */
+	bool severe_in_doubt;	      /* severe overload is not seen now, nor seen to be over */
+	double total_load;	      /* sum of u x cap, fraction of the GPU (rule 4) */
+	int free_pct;		      /* before the decisions of this period */
 };
 
 enum policy_kind {

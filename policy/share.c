@@ -5,7 +5,7 @@
  * their limit, so that one odd step always fits.
  */
 #include "base/id.h"
-#include "policy/order.h"
+#include "policy/sort.h"
 #include "policy/policy.h"
 #include "policy/share.h"
 
@@ -45,7 +45,7 @@ int share_divide(struct share *shares, int n, int total)
 		return 0;
 
 	left = total;
-	order_sort(order, n, fills_before, shares);
+	sort_indices(order, n, fills_before, shares);
 	for (full = 0; full < n; full++) {
 		struct share *share = &shares[order[full]];
 
@@ -63,7 +63,7 @@ int share_divide(struct share *shares, int n, int total)
 		share->rest = left * share->weight % weight;
 		odd -= share->steps;
 	}
-	order_sort(order + full, n - full, rounds_up_before, shares);
+	sort_indices(order + full, n - full, rounds_up_before, shares);
 	for (int i = full; i < full + odd; i++)
 		shares[order[i]].steps++;
 	return total;

@@ -167,7 +167,7 @@ void signal_read(const struct policy_params *params, struct policy_gpu *gpu)
 		if (vgpu->busy_valid)
 			load_billionths += llround(vgpu->load * 1e9);
 	}
-	gpu->newcomer_innocent = false;
+	gpu->severe_without_newcomer = false;
 	gpu->conditions = sum_pct > 100 ? POLICY_SUM_OVER_100 : 0;
 	gpu->total_load = (double)load_billionths / 1e9; /* u x cap is the load */
 	gpu->free_pct = sum_pct < 100 ? 100 - sum_pct : 0;

@@ -25,9 +25,8 @@
  */
 #include "base/number.h"
 #include "policy/admit.h"
-#include "policy/qos/probe.h"
-#include "policy/explain.h"
-#include "policy/qos/settle.h"
+#include "policy/baseline/probe.h"
+#include "policy/baseline/explain-baseline.h"
 #include "policy/share.h"
 #include "policy/signal.h"
 #include "policy/steps.h"
@@ -59,33 +58,33 @@ static void read_claims(const struct policy_params *params, struct policy_gpu *g
 /* What each has to transfer or can be transferred, in steps; both are 0 for who has what he needs.
  */
 struct transfer {
-	int spare[FILL_MAX];
-	int room[FILL_MAX];
+	int spare[WATERFILL_MAX];
+	int room[WATERFILL_MAX];
 	int total;
 };
 
 static void find_transfer(const struct policy_params *params, const struct policy_gpu *gpu,
-			  const struct division *division, const int *floors,
+			  const struct waterfill *fill, const int *floors,
 			  struct transfer *ret_transfer)
 {
 	int spare = 0, room = 0;
 
 	*ret_transfer = (struct transfer){0};
-	for (int i = 0; i < division->n; i++) {
-		const struct fill *fill = &division->fills[i];
-		const struct policy_vgpu *vgpu = fill->id ? &gpu->vgpus[fill->vgpu] : NULL;
-		int want, keep = fill->steps; /* all */
+	for (int i = 0; i < fill->n; i++) {
+		const struct waterfill_entry *entry = &fill->entries[i];
+		const struct policy_vgpu *vgpu = entry->id ? &gpu->vgpus[entry->vgpu] : NULL;
+		int want, keep = entry->steps; /* all */
 
 		if (!vgpu) {
-			want = fill->limit;
+			want = entry->limit;
 		} else if (probe_is_censored(params, vgpu)) {
 			want = vgpu->track->claim_pct / gpu->step_pct;
 		} else {
 			want = probe_need_steps(params, gpu, vgpu);
 			keep = max_int(want + probe_band_steps(params, gpu), floors[i]);
 		}
-		ret_transfer->room[i] = max_int(0, min_int(want, fill->limit) - fill->steps);
-		ret_transfer->spare[i] = max_int(0, fill->steps - keep);
+		ret_transfer->room[i] = max_int(0, min_int(want, entry->limit) - entry->steps);
+		ret_transfer->spare[i] = max_int(0, entry->steps - keep);
 		room += ret_transfer->room[i];
 		spare += ret_transfer->spare[i];
 	}
@@ -93,58 +92,58 @@ static void find_transfer(const struct policy_params *params, const struct polic
 }
 
 /* Who has spare credits gives in proportion to them, who has none gets by Eq. 2. */
-static void make_transfer(const struct transfer *transfer, struct division *division)
+static void make_transfer(const struct transfer *transfer, struct waterfill *fill)
 {
 	struct share shares[POLICY_VGPUS_MAX];
 	int n = 0;
 
-	for (int i = 0; i < division->n; i++)
+	for (int i = 0; i < fill->n; i++)
 		if (transfer->spare[i] > 0)
-			shares[n++] = (struct share){.id = division->fills[i].id,
+			shares[n++] = (struct share){.id = fill->entries[i].id,
 						     .vgpu = i,
 						     .weight = transfer->spare[i],
 						     .limit = transfer->spare[i]};
 	(void)share_divide(shares, n, transfer->total);
 	for (int i = 0; i < n; i++)
-		division->fills[shares[i].vgpu].steps -= shares[i].steps;
-	for (int i = 0; i < division->n; i++)
-		division->fills[i].limit = division->fills[i].steps + transfer->room[i];
-	(void)fill_up(division->fills, division->n, transfer->total);
+		fill->entries[shares[i].vgpu].steps -= shares[i].steps;
+	for (int i = 0; i < fill->n; i++)
+		fill->entries[i].limit = fill->entries[i].steps + transfer->room[i];
+	(void)waterfill_allocate(fill->entries, fill->n, transfer->total);
 }
 
-static bool aim_credit(const struct policy_params *params, const struct policy_gpu *gpu,
-		       const struct policy_terms *newcomer, struct aim *ret_aim)
+static bool compute_credit(const struct policy_params *params, const struct policy_gpu *gpu,
+			   const struct policy_terms *newcomer, struct assignment *ret_assigned)
 {
-	int floors[FILL_MAX], claims_pct = 0, wanting = 0;
+	int floors[WATERFILL_MAX], claims_pct = 0, wanting = 0;
 	struct transfer transfer;
-	struct division division;
+	struct waterfill fill;
 
-	settle_divide(params, gpu, newcomer, true, &division);
-	if (division.extra < 0)
+	assign_begin(params, gpu, newcomer, true, &fill);
+	if (fill.extra < 0)
 		return false;
-	for (int i = 0; i < division.n; i++) {
-		struct fill *fill = &division.fills[i];
-		const struct policy_vgpu *vgpu = fill->id ? &gpu->vgpus[fill->vgpu] : NULL;
+	for (int i = 0; i < fill.n; i++) {
+		struct waterfill_entry *entry = &fill.entries[i];
+		const struct policy_vgpu *vgpu = entry->id ? &gpu->vgpus[entry->vgpu] : NULL;
 		int claim_pct = vgpu ? vgpu->track->claim_pct : newcomer->initial_cap_pct;
 
-		fill->weight = 1 + claim_pct;
-		floors[i] = fill->steps;
+		entry->weight = 1 + claim_pct;
+		floors[i] = entry->steps;
 		claims_pct += claim_pct;
 		wanting += vgpu && probe_is_censored(params, vgpu);
 	}
-	(void)fill_up(division.fills, division.n, division.extra);
-	find_transfer(params, gpu, &division, floors, &transfer);
-	make_transfer(&transfer, &division);
-	settle_aim(gpu, &division, ret_aim);
-	ret_aim->wanting = wanting;
-	ret_aim->demand_pct = claims_pct;
-	ret_aim->spare_pct = transfer.total * gpu->step_pct;
+	(void)waterfill_allocate(fill.entries, fill.n, fill.extra);
+	find_transfer(params, gpu, &fill, floors, &transfer);
+	make_transfer(&transfer, &fill);
+	assign_finish(gpu, &fill, ret_assigned);
+	ret_assigned->wanting = wanting;
+	ret_assigned->demand_pct = claims_pct;
+	ret_assigned->spare_pct = transfer.total * gpu->step_pct;
 	return true;
 }
 
-static const struct settle_rule credit = {
+static const struct assign_rule credit = {
 	.read = read_claims,
-	.aim = aim_credit,
+	.compute = compute_credit,
 	.explain = explain_credit,
 	.share = "its credits by demand",
 	.reads = true,
@@ -153,24 +152,24 @@ static const struct settle_rule credit = {
 static int fund_credit(const struct policy_params *params, const struct policy_gpu *gpu,
 		       const struct policy_terms *terms, struct fund *ret_fund)
 {
-	return settle_fund_plan(params, gpu, terms, &credit, ret_fund);
+	return assign_fund_plan(params, gpu, terms, &credit, ret_fund);
 }
 
 void credit_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
 {
-	bool moved = settle_step(params, gpu, &credit, out);
+	bool moved = assign_step(params, gpu, &credit, out);
 
-	admit_period(params, gpu, &admit_by_load, fund_credit, settle_is_calm(gpu), moved, out);
+	admit_period(params, gpu, &admit_by_load, fund_credit, assign_is_calm(gpu), moved, out);
 }
 
 int credit_fund(const struct policy_params *params, struct policy_gpu *gpu,
 		const struct policy_terms *terms, struct policy_out *out)
 {
-	return settle_fund(params, gpu, terms, &credit, out);
+	return assign_fund(params, gpu, terms, &credit, out);
 }
 
 void credit_return(const struct policy_params *params, struct policy_gpu *gpu,
 		   struct policy_out *out)
 {
-	settle_return(params, gpu, &credit, out);
+	assign_return(params, gpu, &credit, out);
 }

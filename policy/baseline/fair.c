@@ -19,9 +19,8 @@
 #include <math.h>
 
 #include "policy/admit.h"
-#include "policy/qos/probe.h"
-#include "policy/explain.h"
-#include "policy/qos/settle.h"
+#include "policy/baseline/probe.h"
+#include "policy/baseline/explain-baseline.h"
 #include "policy/share.h"
 #include "policy/signal.h"
 #include "policy/steps.h"
@@ -40,13 +39,13 @@ static int64_t weight_of(const struct policy_terms *terms)
 
 /* In steps; @share_steps is what its weight would have of all. A newcomer wants its contract. */
 static int demand_of(const struct policy_params *params, const struct policy_gpu *gpu,
-		     const struct fill *fill, int share_steps)
+		     const struct waterfill_entry *entry, int share_steps)
 {
-	const struct policy_vgpu *vgpu = fill->id ? &gpu->vgpus[fill->vgpu] : NULL;
+	const struct policy_vgpu *vgpu = entry->id ? &gpu->vgpus[entry->vgpu] : NULL;
 	int probe;
 
 	if (!vgpu)
-		return fill->limit;
+		return entry->limit;
 	if (!probe_is_censored(params, vgpu))
 		return probe_need_steps(params, gpu, vgpu);
 	probe = probe_more_steps(params, gpu, vgpu->cap_pct);
@@ -54,62 +53,63 @@ static int demand_of(const struct policy_params *params, const struct policy_gpu
 }
 
 /* What nobody wants, by weight, up to the ceilings. Returns the steps lent. */
-static int lend(struct division *division, const int *ceilings, int spare)
+static int lend(struct waterfill *fill, const int *ceilings, int spare)
 {
 	struct share shares[POLICY_VGPUS_MAX];
 	int n = 0, lent;
 
-	for (int i = 0; i < division->n; i++) {
-		const struct fill *fill = &division->fills[i];
+	for (int i = 0; i < fill->n; i++) {
+		const struct waterfill_entry *entry = &fill->entries[i];
 
-		if (fill->id && ceilings[i] > fill->steps)
-			shares[n++] = (struct share){.id = fill->id,
+		if (entry->id && ceilings[i] > entry->steps)
+			shares[n++] = (struct share){.id = entry->id,
 						     .vgpu = i,
-						     .weight = fill->weight,
-						     .limit = ceilings[i] - fill->steps};
+						     .weight = entry->weight,
+						     .limit = ceilings[i] - entry->steps};
 	}
 	lent = share_divide(shares, n, spare);
 	for (int i = 0; i < n; i++)
-		division->fills[shares[i].vgpu].steps += shares[i].steps;
+		fill->entries[shares[i].vgpu].steps += shares[i].steps;
 	return lent;
 }
 
-static bool aim_fair(const struct policy_params *params, const struct policy_gpu *gpu,
-		     const struct policy_terms *newcomer, struct aim *ret_aim)
+static bool compute_fair(const struct policy_params *params, const struct policy_gpu *gpu,
+			 const struct policy_terms *newcomer, struct assignment *ret_assigned)
 {
-	struct division division;
-	int ceilings[FILL_MAX], demand = 0, wanting = 0, spare;
+	struct waterfill fill;
+	int ceilings[WATERFILL_MAX], demand = 0, wanting = 0, spare;
 	int64_t weight = 0;
 
-	settle_divide(params, gpu, newcomer, true, &division);
-	if (division.extra < 0)
+	assign_begin(params, gpu, newcomer, true, &fill);
+	if (fill.extra < 0)
 		return false;
-	for (int i = 0; i < division.n; i++) {
-		struct fill *fill = &division.fills[i];
+	for (int i = 0; i < fill.n; i++) {
+		struct waterfill_entry *entry = &fill.entries[i];
 
-		fill->weight = weight_of(fill->id ? &gpu->vgpus[fill->vgpu].terms : newcomer);
-		weight += fill->weight;
-		wanting += fill->id && probe_is_censored(params, &gpu->vgpus[fill->vgpu]);
+		entry->weight = weight_of(entry->id ? &gpu->vgpus[entry->vgpu].terms : newcomer);
+		weight += entry->weight;
+		wanting += entry->id && probe_is_censored(params, &gpu->vgpus[entry->vgpu]);
 	}
-	for (int i = 0; i < division.n; i++) {
-		struct fill *fill = &division.fills[i];
-		int share = (int)((division.total * fill->weight + weight - 1) / weight);
+	for (int i = 0; i < fill.n; i++) {
+		struct waterfill_entry *entry = &fill.entries[i];
+		int share = (int)((fill.total * entry->weight + weight - 1) / weight);
 
-		ceilings[i] = fill->limit;
-		fill->limit = clamp(demand_of(params, gpu, fill, share), fill->steps, ceilings[i]);
-		demand += fill->limit;
+		ceilings[i] = entry->limit;
+		entry->limit =
+			clamp(demand_of(params, gpu, entry, share), entry->steps, ceilings[i]);
+		demand += entry->limit;
 	}
-	spare = division.extra - fill_up(division.fills, division.n, division.extra);
-	spare = lend(&division, ceilings, spare);
-	settle_aim(gpu, &division, ret_aim);
-	ret_aim->wanting = wanting;
-	ret_aim->demand_pct = demand * gpu->step_pct;
-	ret_aim->spare_pct = spare * gpu->step_pct;
+	spare = fill.extra - waterfill_allocate(fill.entries, fill.n, fill.extra);
+	spare = lend(&fill, ceilings, spare);
+	assign_finish(gpu, &fill, ret_assigned);
+	ret_assigned->wanting = wanting;
+	ret_assigned->demand_pct = demand * gpu->step_pct;
+	ret_assigned->spare_pct = spare * gpu->step_pct;
 	return true;
 }
 
-static const struct settle_rule fair = {
-	.aim = aim_fair,
+static const struct assign_rule fair = {
+	.compute = compute_fair,
 	.explain = explain_fair,
 	.share = "its share by weight",
 	.reads = true,
@@ -118,23 +118,23 @@ static const struct settle_rule fair = {
 static int fund_fair(const struct policy_params *params, const struct policy_gpu *gpu,
 		     const struct policy_terms *terms, struct fund *ret_fund)
 {
-	return settle_fund_plan(params, gpu, terms, &fair, ret_fund);
+	return assign_fund_plan(params, gpu, terms, &fair, ret_fund);
 }
 
 void fair_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
 {
-	bool moved = settle_step(params, gpu, &fair, out);
+	bool moved = assign_step(params, gpu, &fair, out);
 
-	admit_period(params, gpu, &admit_by_load, fund_fair, settle_is_calm(gpu), moved, out);
+	admit_period(params, gpu, &admit_by_load, fund_fair, assign_is_calm(gpu), moved, out);
 }
 
 int fair_fund(const struct policy_params *params, struct policy_gpu *gpu,
 	      const struct policy_terms *terms, struct policy_out *out)
 {
-	return settle_fund(params, gpu, terms, &fair, out);
+	return assign_fund(params, gpu, terms, &fair, out);
 }
 
 void fair_return(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
 {
-	settle_return(params, gpu, &fair, out);
+	assign_return(params, gpu, &fair, out);
 }

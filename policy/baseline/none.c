@@ -7,37 +7,36 @@
  * Reads nothing, so it is good where busy time cannot be read: only offers wait for readings. Must
  * never let use or frames change a cap.
  */
-#include "policy/explain.h"
-#include "policy/qos/settle.h"
+#include "policy/baseline/explain-baseline.h"
 #include "policy/steps.h"
 
-static bool aim_equal(const struct policy_params *params, const struct policy_gpu *gpu,
-		      const struct policy_terms *newcomer, struct aim *ret_aim)
+static bool compute_equal(const struct policy_params *params, const struct policy_gpu *gpu,
+			  const struct policy_terms *newcomer, struct assignment *ret_assigned)
 {
-	struct division division;
+	struct waterfill fill;
 
-	settle_divide(params, gpu, newcomer, false, &division);
-	if (division.extra < 0)
+	assign_begin(params, gpu, newcomer, false, &fill);
+	if (fill.extra < 0)
 		return false;
-	(void)fill_up(division.fills, division.n, division.extra);
-	settle_aim(gpu, &division, ret_aim);
+	(void)waterfill_allocate(fill.entries, fill.n, fill.extra);
+	assign_finish(gpu, &fill, ret_assigned);
 	return true;
 }
 
-static const struct settle_rule equal = {
-	.aim = aim_equal,
+static const struct assign_rule equal = {
+	.compute = compute_equal,
 	.explain = explain_equal,
 	.share = "an equal share of the GPU",
 };
 
 void none_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
 {
-	bool moved = settle_step(params, gpu, &equal, out);
+	bool moved = assign_step(params, gpu, &equal, out);
 	struct fund fund;
 
 	gpu->calm_run = 0;
-	if (moved || !settle_may_offer(gpu) || gpu->n_vgpus >= params->none_vgpus ||
-	    settle_fund_plan(params, gpu, &gpu->flavor, &equal, &fund) < 0)
+	if (moved || !assign_may_offer(gpu) || gpu->n_vgpus >= params->none_vgpus ||
+	    assign_fund_plan(params, gpu, &gpu->flavor, &equal, &fund) < 0)
 		return;
 	explain_offer_equal(params, gpu, &fund, fund_offer(gpu, &fund, out));
 }
@@ -45,10 +44,10 @@ void none_step(const struct policy_params *params, struct policy_gpu *gpu, struc
 int none_fund(const struct policy_params *params, struct policy_gpu *gpu,
 	      const struct policy_terms *terms, struct policy_out *out)
 {
-	return settle_fund(params, gpu, terms, &equal, out);
+	return assign_fund(params, gpu, terms, &equal, out);
 }
 
 void none_return(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
 {
-	settle_return(params, gpu, &equal, out);
+	assign_return(params, gpu, &equal, out);
 }

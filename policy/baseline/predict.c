@@ -17,7 +17,7 @@
 
 #include "policy/admit.h"
 #include "policy/gover.h"
-#include "policy/say.h"
+#include "policy/reason.h"
 #include "policy/steps.h"
 #include "policy/window.h"
 
@@ -110,19 +110,19 @@ static struct peak predict_nsigma(const struct policy_params *params, const stru
 static void say_p99(const struct policy_params *params, struct policy_decision *decision)
 {
 	(void)params;
-	say_text(decision, "the 99th percentiles of each one's use");
+	reason_add_text(decision, "the 99th percentiles of each one's use");
 }
 
 static void say_nsigma(const struct policy_params *params, struct policy_decision *decision)
 {
-	say_text(decision, "the mean and %.4g standard deviations of the use of all",
-		 params->predict_sigmas);
+	reason_add_text(decision, "the mean and %.4g standard deviations of the use of all",
+			params->predict_sigmas);
 }
 
 static void say_max(const struct policy_params *params, struct policy_decision *decision)
 {
 	(void)params;
-	say_text(decision, "the largest uses of each");
+	reason_add_text(decision, "the largest uses of each");
 }
 
 static const struct admission by_p99 = {predict_p99, say_p99};
@@ -131,15 +131,15 @@ static const struct admission by_max = {predict_max, say_max};
 
 void p99_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
 {
-	gover_step_by(params, gpu, &by_p99, out);
+	gover_step_with(params, gpu, &by_p99, out);
 }
 
 void nsigma_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
 {
-	gover_step_by(params, gpu, &by_nsigma, out);
+	gover_step_with(params, gpu, &by_nsigma, out);
 }
 
 void max_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
 {
-	gover_step_by(params, gpu, &by_max, out);
+	gover_step_with(params, gpu, &by_max, out);
 }

@@ -7,49 +7,48 @@
  *
  * Reads nothing, as none. Must never sell what would shrink those who are there.
  */
-#include "policy/explain.h"
-#include "policy/qos/settle.h"
+#include "policy/baseline/explain-baseline.h"
 #include "policy/steps.h"
 
 /* Nobody who is there gives a part of its share to @newcomer, who has all of its own or nothing. */
-static bool add_newcomer(struct division *division, int extra)
+static bool add_newcomer(struct waterfill *fill, int extra)
 {
-	struct fill *newcomer = &division->fills[division->n - 1];
+	struct waterfill_entry *newcomer = &fill->entries[fill->n - 1];
 	int lack = newcomer->limit - newcomer->steps;
 
 	newcomer->steps = newcomer->limit;
 	return lack <= extra;
 }
 
-static bool aim_static(const struct policy_params *params, const struct policy_gpu *gpu,
-		       const struct policy_terms *newcomer, struct aim *ret_aim)
+static bool compute_static(const struct policy_params *params, const struct policy_gpu *gpu,
+			   const struct policy_terms *newcomer, struct assignment *ret_assigned)
 {
-	struct division division;
+	struct waterfill fill;
 	int extra, others;
 
-	settle_divide(params, gpu, newcomer, false, &division);
-	if (division.extra < 0)
+	assign_begin(params, gpu, newcomer, false, &fill);
+	if (fill.extra < 0)
 		return false;
-	for (int i = 0; i < division.n; i++) {
-		struct fill *fill = &division.fills[i];
-		int contract_pct = fill->id ? gpu->vgpus[fill->vgpu].terms.initial_cap_pct
-					    : newcomer->initial_cap_pct;
+	for (int i = 0; i < fill.n; i++) {
+		struct waterfill_entry *entry = &fill.entries[i];
+		int contract_pct = entry->id ? gpu->vgpus[entry->vgpu].terms.initial_cap_pct
+					     : newcomer->initial_cap_pct;
 		int limit = plan_whole_steps(gpu, contract_pct / params->static_ratio);
 
-		fill->weight = contract_pct;
-		if (fill->limit > limit)
-			fill->limit = limit > fill->steps ? limit : fill->steps;
+		entry->weight = contract_pct;
+		if (entry->limit > limit)
+			entry->limit = limit > entry->steps ? limit : entry->steps;
 	}
-	others = newcomer ? division.n - 1 : division.n;
-	extra = division.extra - fill_up(division.fills, others, division.extra);
-	if (newcomer && !add_newcomer(&division, extra))
+	others = newcomer ? fill.n - 1 : fill.n;
+	extra = fill.extra - waterfill_allocate(fill.entries, others, fill.extra);
+	if (newcomer && !add_newcomer(&fill, extra))
 		return false;
-	settle_aim(gpu, &division, ret_aim);
+	assign_finish(gpu, &fill, ret_assigned);
 	return true;
 }
 
-static const struct settle_rule fixed = {
-	.aim = aim_static,
+static const struct assign_rule fixed = {
+	.compute = compute_static,
 	.explain = explain_static,
 	.share = "what the overbooking ratio leaves of it",
 };
@@ -65,14 +64,14 @@ static int sum_sold_pct(const struct policy_gpu *gpu)
 
 void static_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
 {
-	bool moved = settle_step(params, gpu, &fixed, out);
+	bool moved = assign_step(params, gpu, &fixed, out);
 	int sold_pct = sum_sold_pct(gpu);
 	struct fund fund;
 
 	gpu->calm_run = 0;
-	if (moved || !settle_may_offer(gpu) ||
+	if (moved || !assign_may_offer(gpu) ||
 	    sold_pct + gpu->flavor.initial_cap_pct > 100 * params->static_ratio ||
-	    settle_fund_plan(params, gpu, &gpu->flavor, &fixed, &fund) < 0)
+	    assign_fund_plan(params, gpu, &gpu->flavor, &fixed, &fund) < 0)
 		return;
 	explain_offer_static(params, gpu, &fund, sold_pct, fund_offer(gpu, &fund, out));
 }
@@ -80,11 +79,11 @@ void static_step(const struct policy_params *params, struct policy_gpu *gpu, str
 int static_fund(const struct policy_params *params, struct policy_gpu *gpu,
 		const struct policy_terms *terms, struct policy_out *out)
 {
-	return settle_fund(params, gpu, terms, &fixed, out);
+	return assign_fund(params, gpu, terms, &fixed, out);
 }
 
 void static_return(const struct policy_params *params, struct policy_gpu *gpu,
 		   struct policy_out *out)
 {
-	settle_return(params, gpu, &fixed, out);
+	assign_return(params, gpu, &fixed, out);
 }

@@ -56,12 +56,12 @@ static double habit_pct(const struct policy_demand *demand, double load_pct)
 }
 
 /* A little more than what it may have wanted, so that this is seen. */
-static double guess_pct(const struct policy_vgpu *vgpu, enum policy_guess *ret_guess)
+static double guess_pct(const struct policy_vgpu *vgpu, enum policy_demand_source *ret_source)
 {
 	double load_pct = 100 * vgpu->load;
 	double pct = habit_pct(&vgpu->track->demand, load_pct);
 
-	*ret_guess = pct > 0 ? POLICY_GUESS_HABIT : POLICY_GUESS_BLIND;
+	*ret_source = pct > 0 ? POLICY_DEMAND_BY_HABIT : POLICY_DEMAND_PROBED;
 	return (pct > 0 ? pct : PROBE * load_pct) / BARE_TOLERANCE;
 }
 
@@ -71,16 +71,16 @@ static bool is_told_by_frames(const struct policy_vgpu *vgpu)
 	return vgpu->terms.target_fps > 0 && vgpu->fps_valid && vgpu->fps > 0;
 }
 
-static double wanted_pct(const struct policy_vgpu *vgpu, enum policy_guess *ret_guess)
+static double wanted_pct(const struct policy_vgpu *vgpu, enum policy_demand_source *ret_source)
 {
 	double load_pct = 100 * vgpu->load;
 
-	*ret_guess = POLICY_SEEN;
+	*ret_source = POLICY_DEMAND_SEEN;
 	if (is_told_by_frames(vgpu))
 		return vgpu->terms.target_fps * load_pct / vgpu->fps;
 	if (!is_censored(vgpu))
 		return load_pct;
-	return guess_pct(vgpu, ret_guess);
+	return guess_pct(vgpu, ret_source);
 }
 
 double demand_tolerance(const struct policy_vgpu *vgpu)
@@ -124,11 +124,11 @@ static void learn_habit(struct policy_demand *demand, int level, double pct)
 void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 {
 	struct policy_demand *demand = &vgpu->track->demand;
-	double pct = fmin(wanted_pct(vgpu, &demand->guess), contract_pct(vgpu));
-	double lately_pct = demand->guess == POLICY_SEEN ? pct : contract_pct(vgpu);
+	double pct = fmin(wanted_pct(vgpu, &demand->source), contract_pct(vgpu));
+	double lately_pct = demand->source == POLICY_DEMAND_SEEN ? pct : contract_pct(vgpu);
 
 	demand->now_pct = (float)pct;
-	if (demand->guess == POLICY_SEEN)
+	if (demand->source == POLICY_DEMAND_SEEN)
 		learn_habit(demand, level_of(vgpu, pct), pct);
 	if (demand->age > 0 && demand->known)
 		learn_margin(demand, demand_tolerance(vgpu));
@@ -147,9 +147,9 @@ double demand_now_pct(const struct policy_vgpu *vgpu)
 	return (double)vgpu->track->demand.now_pct;
 }
 
-double demand_shown_pct(const struct policy_vgpu *vgpu)
+double demand_observable_cap_pct(const struct policy_vgpu *vgpu)
 {
-	if (is_told_by_frames(vgpu) || vgpu->track->demand.guess != POLICY_SEEN)
+	if (is_told_by_frames(vgpu) || vgpu->track->demand.source != POLICY_DEMAND_SEEN)
 		return 0;
 	return demand_now_pct(vgpu) / (CENSORED_UTIL - 0.005);
 }
@@ -166,11 +166,11 @@ double demand_peak_pct(const struct policy_vgpu *vgpu)
 	return pct;
 }
 
-void demand_foresee(const struct policy_vgpu *vgpu, double ret_above[POLICY_LEVELS])
+void demand_predict(const struct policy_vgpu *vgpu, double ret_above[POLICY_LEVELS])
 {
 	const struct policy_demand *demand = &vgpu->track->demand;
 	double periods[POLICY_LEVELS], sum = 0, above = 0;
-	bool open = !demand->known || demand->guess != POLICY_SEEN;
+	bool open = !demand->known || demand->source != POLICY_DEMAND_SEEN;
 
 	for (int i = 0; i < POLICY_LEVELS; i++)
 		periods[i] = open ? 0 : (double)demand->follows[demand->level][i];
@@ -194,7 +194,7 @@ double demand_level_pct(const struct policy_vgpu *vgpu, int level)
 	return end_pct;
 }
 
-void demand_expect(const struct policy_vgpu *vgpu, double need_pct)
+void demand_note_need(const struct policy_vgpu *vgpu, double need_pct)
 {
 	vgpu->track->demand.need_pct = (float)need_pct;
 }
@@ -207,7 +207,7 @@ static double unseen_pct(const struct policy_vgpu *vgpu)
 	return fmin(DEARER * demand_peak_pct(vgpu), contract_pct(vgpu));
 }
 
-void demand_spread(const struct policy_vgpu *vgpu, bool wakes, double ret_share[101])
+void demand_distribution(const struct policy_vgpu *vgpu, bool wakes, double ret_share[101])
 {
 	const struct policy_demand *demand = &vgpu->track->demand;
 	bool draws = vgpu->terms.target_fps > 0 && vgpu->fps_valid;

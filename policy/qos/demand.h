@@ -23,25 +23,25 @@ void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu);
 /* The part of its demand that must be served: with less it is broken. */
 double demand_tolerance(const struct policy_vgpu *vgpu);
 
-/* What it wants now, percent of the GPU; by track->demand.guess maybe a guess. */
+/* What it wants now, percent of the GPU; by track->demand.source maybe a guess. */
 double demand_now_pct(const struct policy_vgpu *vgpu);
 
 /* The cap under which it can be seen to want what it wants now, and no more; 0 where that is seen
  * under any, or is a guess. */
-double demand_shown_pct(const struct policy_vgpu *vgpu);
+double demand_observable_cap_pct(const struct policy_vgpu *vgpu);
 
 /* The most it was seen to want; its contract while it is cold. */
 double demand_peak_pct(const struct policy_vgpu *vgpu);
 
 /* Fills @ret_above: the chance that the next period's demand lies above each level. Where what it
  * wants is not seen, it may be the contract. */
-void demand_foresee(const struct policy_vgpu *vgpu, double ret_above[POLICY_LEVELS]);
+void demand_predict(const struct policy_vgpu *vgpu, double ret_above[POLICY_LEVELS]);
 
 /* The cap, in percent, that serves all demand up to @level, margin included. */
 double demand_level_pct(const struct policy_vgpu *vgpu, int level);
 
 /* Remembers what cap was thought to be enough for the next period; the margin learns from it. */
-void demand_expect(const struct policy_vgpu *vgpu, double need_pct);
+void demand_note_need(const struct policy_vgpu *vgpu, double need_pct);
 
 /*
  * How often, of 1, it wanted each whole percent of the GPU in its last POLICY_DEMAND_WINDOW
@@ -49,6 +49,6 @@ void demand_expect(const struct policy_vgpu *vgpu, double need_pct);
  * for what has not been seen yet, some periods more are counted: at its contract, or with frames at
  * a scene half as dear again as the dearest seen.
  */
-void demand_spread(const struct policy_vgpu *vgpu, bool wakes, double ret_share[101]);
+void demand_distribution(const struct policy_vgpu *vgpu, bool wakes, double ret_share[101]);
 
 #endif

@@ -7,22 +7,23 @@
  * Caps (ration.h): nobody is shrunk without need, so slack is lent to whom it lies with, and called
  * back at once when another may want it. Overload: first what can be moved between caps; what still
  * is too much is a severe warning, which names the vGPU whose going relieves enough for the least.
- * Selling (bargain.h): price times the chance that the newcomer fits, against the penalties to be
+ * Selling (profit.h): price times the chance that the newcomer fits, against the penalties to be
  * expected; where somebody moves vGPUs away when told to, one that does not fit costs little.
  */
 #include <errno.h>
 #include <math.h>
 
 #include "base/id.h"
-#include "policy/qos/bargain.h"
+#include "policy/qos/profit.h"
 #include "policy/qos/demand.h"
 #include "policy/explain.h"
-#include "policy/qos/ration.h"
+#include "policy/qos/explain-qos.h"
+#include "policy/qos/allocation.h"
 #include "policy/signal.h"
 #include "policy/steps.h"
 
-#define CROWDED_PERIODS 2  /* wanted more than there is in so many: it is no blip */
-#define VICTIM_PERIODS	30 /* after which a victim that is still there is named again */
+#define OVERCOMMITTED_PERIODS 2	 /* wanted more than there is in so many: it is no blip */
+#define VICTIM_PERIODS	      30 /* after which a victim that is still there is named again */
 
 static void learn(struct policy_gpu *gpu)
 {
@@ -32,7 +33,7 @@ static void learn(struct policy_gpu *gpu)
 		demand_learn(gpu, &gpu->vgpus[i]);
 		broken += gpu->vgpus[i].broken;
 	}
-	gpu->broken_s += gpu->period_s * (broken - gpu->broken_s / BARGAIN_HOUR_S);
+	gpu->broken_s += gpu->period_s * (broken - gpu->broken_s / PROFIT_HOUR_S);
 }
 
 /* --- several overloaded at once --- */
@@ -86,17 +87,17 @@ static int find_victim(const struct policy_params *params, const struct policy_g
 }
 
 /* Whether a victim is to be named in this period. */
-static bool count_crowded(struct policy_gpu *gpu, bool crowded, int quiet_periods)
+static bool count_overcommitted(struct policy_gpu *gpu, bool overcommitted, int quiet_periods)
 {
-	gpu->crowded_run = crowded ? gpu->crowded_run + 1 : 0;
+	gpu->overcommitted_run = overcommitted ? gpu->overcommitted_run + 1 : 0;
 	if (gpu->n_vgpus < gpu->severe_vgpus)
 		gpu->severe_run = 0; /* one went; who is too much now is told anew */
 	gpu->severe_vgpus = gpu->n_vgpus;
-	if (gpu->crowded_run >= CROWDED_PERIODS) {
+	if (gpu->overcommitted_run >= OVERCOMMITTED_PERIODS) {
 		gpu->severe_quiet = 0;
 		return gpu->severe_run++ % VICTIM_PERIODS == 0;
 	}
-	if (!crowded && ++gpu->severe_quiet > quiet_periods)
+	if (!overcommitted && ++gpu->severe_quiet > quiet_periods)
 		gpu->severe_run = 0;
 	return false;
 }
@@ -110,24 +111,25 @@ static bool is_newcomers_doing(const struct policy_params *params, const struct 
 	return false;
 }
 
-static void warn_crowded(const struct policy_params *params, struct policy_gpu *gpu,
-			 const struct ration_view *view, struct policy_out *out)
+static void warn_overcommitted(const struct policy_params *params, struct policy_gpu *gpu,
+			       const struct allocation_summary *summary, struct policy_out *out)
 {
-	bool crowded = view->now_pct > 100;
-	bool name = count_crowded(gpu, crowded, params->overload_periods);
+	bool overcommitted = summary->now_pct > 100;
+	bool name = count_overcommitted(gpu, overcommitted, params->overload_periods);
 	struct policy_decision *decision;
 	struct plan nobody;
 
-	gpu->severe_in_doubt = gpu->severe_run > 0 && gpu->crowded_run < CROWDED_PERIODS;
-	if (gpu->crowded_run >= CROWDED_PERIODS)
+	gpu->severe_in_doubt =
+		gpu->severe_run > 0 && gpu->overcommitted_run < OVERCOMMITTED_PERIODS;
+	if (gpu->overcommitted_run >= OVERCOMMITTED_PERIODS)
 		gpu->conditions |= POLICY_SEVERE_OVERLOAD;
-	gpu->newcomer_innocent = !is_newcomers_doing(params, gpu, view->now_pct - 100);
+	gpu->severe_without_newcomer = !is_newcomers_doing(params, gpu, summary->now_pct - 100);
 	if (!name)
 		return;
 	plan_init(&nobody, gpu);
 	decision = plan_decide(&nobody, gpu, POLICY_SEVERE, out);
-	decision->vgpu = find_victim(params, gpu, view->now_pct - 100);
-	explain_crowded(gpu, view, relief_pct(params, gpu, decision->vgpu), decision);
+	decision->vgpu = find_victim(params, gpu, summary->now_pct - 100);
+	explain_overcommitted(gpu, summary, relief_pct(params, gpu, decision->vgpu), decision);
 }
 
 /* --- selling --- */
@@ -138,16 +140,16 @@ static int plan_fund(const struct policy_params *params, const struct policy_gpu
 {
 	int contract_pct = plan_contract_pct(gpu, terms);
 	int least_pct = policy_floor_pct(params, gpu, terms);
-	struct ration_view view;
+	struct allocation_summary summary;
 	int spare_pct;
 
-	(void)ration_plan(params, gpu, 0, &ret_fund->plan, &view);
-	spare_pct = plan_whole_steps(gpu, 100 - view.need_pct) * gpu->step_pct;
+	(void)allocation_plan(params, gpu, 0, &ret_fund->plan, &summary);
+	spare_pct = plan_whole_steps(gpu, 100 - summary.need_pct) * gpu->step_pct;
 	if (spare_pct > contract_pct)
 		spare_pct = contract_pct;
 	if (spare_pct < least_pct || spare_pct < params->min_newcomer_pct)
 		return gpu->migrates ? fund_plan(params, gpu, terms, ret_fund) : -ENOSPC;
-	(void)ration_plan(params, gpu, spare_pct, &ret_fund->plan, &view);
+	(void)allocation_plan(params, gpu, spare_pct, &ret_fund->plan, &summary);
 	ret_fund->cap_pct = spare_pct;
 	ret_fund->given_pct = 0;
 	ret_fund->givers = 0;
@@ -182,20 +184,20 @@ int qos_fund(const struct policy_params *params, struct policy_gpu *gpu,
 	return fund.cap_pct;
 }
 
-static void sell(const struct policy_params *params, struct policy_gpu *gpu, bool crowded,
+static void sell(const struct policy_params *params, struct policy_gpu *gpu, bool overcommitted,
 		 struct policy_out *out)
 {
-	struct bargain bargain;
+	struct profit profit;
 	struct fund fund;
 
-	gpu->calm_run = crowded || gpu->offered ? 0 : gpu->calm_run + 1;
+	gpu->calm_run = overcommitted || gpu->offered ? 0 : gpu->calm_run + 1;
 	if (gpu->calm_run < params->quiet_periods || !gpu->selling ||
 	    plan_fund(params, gpu, &gpu->flavor, &fund) < 0)
 		return;
-	bargain = bargain_weigh(params, gpu);
-	if (bargain.profit <= 0)
+	profit = profit_expect(params, gpu);
+	if (profit.expected <= 0)
 		return;
-	explain_bargain(params, gpu, &fund, &bargain, fund_offer(gpu, &fund, out));
+	explain_profit(params, gpu, &fund, &profit, fund_offer(gpu, &fund, out));
 	gpu->calm_run = 0;
 }
 
@@ -211,9 +213,9 @@ static bool changes(const struct plan *plan, const struct policy_gpu *gpu)
 
 void qos_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out)
 {
-	struct ration_view view;
+	struct allocation_summary summary;
 	struct plan plan;
-	enum ration ration;
+	enum allocation result;
 
 	out->n_decisions = 0;
 	out->n_moves = 0;
@@ -224,9 +226,10 @@ void qos_step(const struct policy_params *params, struct policy_gpu *gpu, struct
 		return;
 	}
 	learn(gpu);
-	ration = ration_plan(params, gpu, 0, &plan, &view);
-	warn_crowded(params, gpu, &view, out);
-	sell(params, gpu, view.now_pct > 100, out);
+	result = allocation_plan(params, gpu, 0, &plan, &summary);
+	warn_overcommitted(params, gpu, &summary, out);
+	sell(params, gpu, summary.now_pct > 100, out);
 	if (changes(&plan, gpu))
-		explain_ration(gpu, out, ration, &view, plan_decide(&plan, gpu, POLICY_SHARE, out));
+		explain_allocation(gpu, out, result, &summary,
+				   plan_decide(&plan, gpu, POLICY_SHARE, out));
 }

@@ -74,7 +74,7 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
     if (top == "gover-ctl" && (to == "base" || to == "sim/experiment" || part[2] == "gover-d/config/config.h" || part[2] == "gover-d/model/contract.h")) next
     if (top == "gover-d" && to ~ /^gover-d/) next
     if (top == "gover-d") from = top
-    if (top == "policy" && to ~ /^policy/) next
+    if (to == "policy" && from ~ /^policy\//) next
     if (top == "monitor" && to ~ /^monitor/) next
     if (top == "gover-ctl" || !(from in level) || !(to in level) || level[to] >= level[from])
       print

@@ -126,12 +126,12 @@ static void test_who_is_cut_off_wants_what_followed_before(void **state)
 	bench.vgpus[0].cap_pct = 4;
 	learn_load(&bench, 4, 1);
 	assert_near(now_pct(&bench), 40 / 0.98);
-	assert_int_equal(bench.tracks[0].demand.guess, POLICY_GUESS_HABIT);
+	assert_int_equal(bench.tracks[0].demand.source, POLICY_DEMAND_BY_HABIT);
 	assert_memory_equal(before.follows, bench.tracks[0].demand.follows, sizeof(before.follows));
 	bench.vgpus[0].cap_pct = 42; /* it is more than ever */
 	learn_load(&bench, 42, 1);
 	assert_near(now_pct(&bench), CONTRACT);
-	assert_int_equal(bench.tracks[0].demand.guess, POLICY_GUESS_BLIND);
+	assert_int_equal(bench.tracks[0].demand.source, POLICY_DEMAND_PROBED);
 }
 
 static void test_who_is_cut_off_may_want_his_contract(void **state)
@@ -144,12 +144,12 @@ static void test_who_is_cut_off_may_want_his_contract(void **state)
 	learn_load(&bench, 4, COLD);
 	bench.vgpus[0].cap_pct = 6;
 	learn_load(&bench, 6, 1);
-	demand_foresee(&bench.vgpus[0], above);
+	demand_predict(&bench.vgpus[0], above);
 	for (int i = 0; i < POLICY_LEVELS; i++)
 		assert_near(above[i], i < POLICY_LEVELS - 1);
 	bench.vgpus[0].cap_pct = 50;
 	learn_load(&bench, 5, 1); /* it did not; only this is a habit */
-	demand_foresee(&bench.vgpus[0], above);
+	demand_predict(&bench.vgpus[0], above);
 	assert_true(above[bench.tracks[0].demand.level] < 0.1);
 	assert_near(demand_peak_pct(&bench.vgpus[0]), 5);
 }
@@ -169,7 +169,7 @@ static void test_a_cold_one_may_want_its_contract(void **state)
 		bench.gpu.migrates = movable;
 		learn_load(&bench, 8, periods[movable] - 1);
 		assert_near(demand_peak_pct(&bench.vgpus[0]), CONTRACT);
-		demand_foresee(&bench.vgpus[0], above);
+		demand_predict(&bench.vgpus[0], above);
 		for (int i = 0; i < POLICY_LEVELS; i++)
 			assert_near(above[i], i < POLICY_LEVELS - 1);
 		learn_load(&bench, 8, 1);
@@ -188,12 +188,12 @@ static void test_what_follows_is_counted(void **state)
 	bench.gpu.migrates = true;
 	for (int i = 0; i < 5; i++)
 		learn_load(&bench, i % 2 ? 50 : 0, 1);
-	demand_foresee(&bench.vgpus[0], above);
+	demand_predict(&bench.vgpus[0], above);
 	for (int i = 0; i < POLICY_LEVELS - 1; i++)
 		assert_near(above[i], 1);
 	assert_near(above[POLICY_LEVELS - 1], 0);
 	learn_load(&bench, 50, 1); /* on which 0 followed twice, and nothing else */
-	demand_foresee(&bench.vgpus[0], above);
+	demand_predict(&bench.vgpus[0], above);
 	for (int i = 0; i < POLICY_LEVELS - 1; i++)
 		assert_near(above[i], 0.05 / (1 * FADING + 1 + 0.05)); /* never seen to follow */
 }
@@ -222,17 +222,17 @@ static void test_the_margin_learns_from_what_was_expected(void **state)
 
 	(void)state;
 	make(&bench, CONTRACT, 50, 0);
-	demand_expect(&bench.vgpus[0], 1);
+	demand_note_need(&bench.vgpus[0], 1);
 	learn_load(&bench, 20, COLD); /* who is cold missed nothing */
 	assert_near(margin_pct(&bench), 0);
 	learn_load(&bench, 20, 1);
 	assert_near(margin_pct(&bench), 0.495);
-	demand_expect(&bench.vgpus[0], 19.6); /* 98 % of it: nothing breaks */
+	demand_note_need(&bench.vgpus[0], 19.6); /* 98 % of it: nothing breaks */
 	learn_load(&bench, 20, 1);
 	assert_near(margin_pct(&bench), 0.49);
 	learn_load(&bench, 20, 100);
 	assert_near(margin_pct(&bench), 0.3);
-	demand_expect(&bench.vgpus[0], 19.5);
+	demand_note_need(&bench.vgpus[0], 19.5);
 	learn_load(&bench, 20, 20);
 	assert_near(margin_pct(&bench), 0.3 + 20 * 0.495);
 }
@@ -243,7 +243,7 @@ static void check_spread(const struct bench *bench, bool wakes, const double wan
 {
 	double share[101], sum = 0;
 
-	demand_spread(&bench->vgpus[0], wakes, share);
+	demand_distribution(&bench->vgpus[0], wakes, share);
 	for (int i = 0; i <= 100; i++) {
 		if (fabs(share[i] - want[i]) > 1e-9)
 			fail_msg("%d %%: %g, not %g", i, share[i], want[i]);

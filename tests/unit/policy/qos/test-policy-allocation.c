@@ -5,7 +5,7 @@
 #include "tests/unit/policy/test-policy.h"
 
 #include "policy/qos/demand.h"
-#include "policy/qos/ration.h"
+#include "policy/qos/allocation.h"
 
 /* One vGPU that wants @now and, with the @chance, @next; without a chance it stands still. */
 struct want {
@@ -14,7 +14,7 @@ struct want {
 	double now, next, chance;
 	int min_cap;
 	bool held, burst;
-	enum policy_guess guess; /* what it wants: it uses up its cap */
+	enum policy_demand_source source; /* what it wants: it uses up its cap */
 };
 
 /* Returns the level. */
@@ -38,8 +38,8 @@ static void want(const struct policy_gpu *gpu, struct policy_vgpu *vgpu, const s
 	demand->follows[now][now] = (float)(1e9 * (1 - want->chance));
 	demand->known = true;
 	demand->margin_pct = 0;
-	demand->guess = want->guess;
-	if (want->guess != POLICY_SEEN)
+	demand->source = want->source;
+	if (want->source != POLICY_DEMAND_SEEN)
 		vgpu->load = vgpu->cap_pct / 100.0;
 }
 
@@ -76,95 +76,95 @@ static const char *caps_of(const struct bench *bench, const struct plan *plan)
 static const struct row {
 	const char *rule;
 	struct want wants[5];
-	enum ration ration;
+	enum allocation result;
 	const char *caps;
 	int step, spared; /* step 0: 1 */
 	double now_pct;   /* of all */
 	int need_pct;
 } rows[] = {
-	{"nobody", {{.id = NULL}}, RATION_KEPT, "", .step = 1},
+	{"nobody", {{.id = NULL}}, ALLOCATION_KEPT, "", .step = 1},
 	{"who has enough is left alone, and so is slack",
-	 {{"a", 50, 40, .now = 30}, {"b", 50, 50, .now = 10}}, RATION_KEPT, "a 40, b 50",
+	 {{"a", 50, 40, .now = 30}, {"b", 50, 50, .now = 10}}, ALLOCATION_KEPT, "a 40, b 50",
 	 .now_pct = 40, .need_pct = 40},
 	{"enough is enough, to the point",
-	 {{"a", 50, 30, .now = 30}, {"b", 70, 70, .now = 10}}, RATION_KEPT, "a 30, b 70",
+	 {{"a", 50, 30, .now = 30}, {"b", 70, 70, .now = 10}}, ALLOCATION_KEPT, "a 30, b 70",
 	 .now_pct = 40, .need_pct = 40},
 	{"a chance that is hardly one is borne",
 	 {{"a", 60, 30, .now = 30, .next = 50, .chance = 0.009}, {"b", 70, 70, .now = 10}},
-	 RATION_KEPT, "a 30, b 70", .now_pct = 40, .need_pct = 40},
+	 ALLOCATION_KEPT, "a 30, b 70", .now_pct = 40, .need_pct = 40},
 	{"a larger one is provided for, and a little more, out of the free pool first",
 	 {{"a", 60, 30, .now = 30, .next = 50, .chance = 0.02}, {"b", 48, 48, .now = 10}},
-	 RATION_MET, "a 52, b 48", .now_pct = 40, .need_pct = 60},
+	 ALLOCATION_MET, "a 52, b 48", .now_pct = 40, .need_pct = 60},
 	{"what is lent is called back from whom it lies with",
 	 {{"a", 60, 30, .now = 40}, {"b", 70, 50, .now = 20}, {"c", 20, 20, .now = 15}},
-	 RATION_MET, "a 42, b 38, c 20", .now_pct = 75, .need_pct = 75},
+	 ALLOCATION_MET, "a 42, b 38, c 20", .now_pct = 75, .need_pct = 75},
 	{"at once, however much",
 	 {{"a", 90, 5, .now = 90}, {"b", 95, 95, .now = 4}},
-	 RATION_MET, "a 90, b 10", .now_pct = 93, .need_pct = 94},
+	 ALLOCATION_MET, "a 90, b 10", .now_pct = 93, .need_pct = 94},
 	{"two who have the same to spare give by turns",
 	 {{"a", 60, 30, .now = 37}, {"b", 60, 35, .now = 20}, {"c", 60, 35, .now = 20}},
-	 RATION_MET, "a 39, b 30, c 31", .now_pct = 77, .need_pct = 77},
+	 ALLOCATION_MET, "a 39, b 30, c 31", .now_pct = 77, .need_pct = 77},
 	{"a contract is a ceiling",
 	 {{"a", 40, 30, .now = 40}, {"b", 60, 60, .now = 20}},
-	 RATION_MET, "a 40, b 60", .now_pct = 60, .need_pct = 60},
+	 ALLOCATION_MET, "a 40, b 60", .now_pct = 60, .need_pct = 60},
 	{"but for who may burst",
 	 {{"a", 40, 30, .now = 70, .burst = true}, {"b", 60, 60, .now = 20}},
-	 RATION_MET, "a 72, b 28", .now_pct = 89, .need_pct = 90},
+	 ALLOCATION_MET, "a 72, b 28", .now_pct = 89, .need_pct = 90},
 	{"without margins it does",
-	 {{"a", 60, 50, .now = 60}, {"b", 50, 50, .now = 41}}, RATION_TIGHT, "a 59, b 41",
+	 {{"a", 60, 50, .now = 60}, {"b", 50, 50, .now = 41}}, ALLOCATION_TIGHT, "a 59, b 41",
 	 .now_pct = 100, .need_pct = 100},
 	{"and then is left alone",
-	 {{"a", 60, 59, .now = 60}, {"b", 50, 41, .now = 41}}, RATION_KEPT, "a 59, b 41",
+	 {{"a", 60, 59, .now = 60}, {"b", 50, 41, .now = 41}}, ALLOCATION_KEPT, "a 59, b 41",
 	 .now_pct = 100, .need_pct = 100},
 	{"too much: who wants least is served, with enough that this is seen",
-	 {{"a", 60, 50, .now = 60}, {"b", 50, 50, .now = 50}}, RATION_SHORT, "a 50, b 50",
+	 {{"a", 60, 50, .now = 60}, {"b", 50, 50, .now = 50}}, ALLOCATION_SHORT, "a 50, b 50",
 	 .now_pct = 108, .need_pct = 108},
 	{"as many as can be: two of three",
 	 {{"a", 60, 34, .now = 60}, {"b", 50, 33, .now = 40}, {"c", 50, 33, .now = 30}},
-	 RATION_SHORT, "a 25, b 42, c 33", .now_pct = 129, .need_pct = 129},
+	 ALLOCATION_SHORT, "a 25, b 42, c 33", .now_pct = 129, .need_pct = 129},
 	{"among equals the first by name",
-	 {{"b", 60, 50, .now = 60}, {"a", 60, 50, .now = 60}}, RATION_SHORT, "b 40, a 60",
+	 {{"b", 60, 50, .now = 60}, {"a", 60, 50, .now = 60}}, ALLOCATION_SHORT, "b 40, a 60",
 	 .now_pct = 118, .need_pct = 118},
 	{"all have what they want now: where a point saves most",
 	 {{"a", 60, 50, .now = 30, .next = 54, .chance = 0.5},
 	  {"b", 60, 50, .now = 30, .next = 54, .chance = 0.4}},
-	 RATION_SHORT, "a 53, b 47", .now_pct = 60, .need_pct = 106},
+	 ALLOCATION_SHORT, "a 53, b 47", .now_pct = 60, .need_pct = 106},
 	{"nobody knows what two want: an even part may do",
-	 {{"a", 50, 12, .now = 37, .guess = POLICY_GUESS_BLIND},
-	  {"b", 50, 16, .now = 49, .guess = POLICY_GUESS_BLIND}, {"c", 50, 20, .now = 18}},
-	 RATION_SHORT, "a 37, b 43, c 20", .now_pct = 116, .need_pct = 116},
+	 {{"a", 50, 12, .now = 37, .source = POLICY_DEMAND_PROBED},
+	  {"b", 50, 16, .now = 49, .source = POLICY_DEMAND_PROBED}, {"c", 50, 20, .now = 18}},
+	 ALLOCATION_SHORT, "a 37, b 43, c 20", .now_pct = 116, .need_pct = 116},
 	{"a habit goes before that",
-	 {{"a", 50, 12, .now = 31, .guess = POLICY_GUESS_HABIT},
-	  {"b", 50, 12, .now = 37, .guess = POLICY_GUESS_BLIND}, {"c", 50, 50, .now = 40}},
-	 RATION_SHORT, "a 31, b 19, c 50", .now_pct = 138, .need_pct = 138},
+	 {{"a", 50, 12, .now = 31, .source = POLICY_DEMAND_BY_HABIT},
+	  {"b", 50, 12, .now = 37, .source = POLICY_DEMAND_PROBED}, {"c", 50, 50, .now = 40}},
+	 ALLOCATION_SHORT, "a 31, b 19, c 50", .now_pct = 138, .need_pct = 138},
 	{"a guess takes nothing from who is known to want it",
-	 {{"a", 60, 20, .now = 50, .guess = POLICY_GUESS_HABIT}, {"b", 50, 45, .now = 45},
+	 {{"a", 60, 20, .now = 50, .source = POLICY_DEMAND_BY_HABIT}, {"b", 50, 45, .now = 45},
 	  {"c", 50, 35, .now = 35}},
-	 RATION_SHORT, "a 20, b 45, c 35", .now_pct = 139, .need_pct = 139},
+	 ALLOCATION_SHORT, "a 20, b 45, c 35", .now_pct = 139, .need_pct = 139},
 	{"with room it is his at once",
-	 {{"a", 50, 12, .now = 37, .guess = POLICY_GUESS_BLIND}, {"b", 50, 50, .now = 18}},
-	 RATION_MET, "a 50, b 50", .now_pct = 68, .need_pct = 68},
+	 {{"a", 50, 12, .now = 37, .source = POLICY_DEMAND_PROBED}, {"b", 50, 50, .now = 18}},
+	 ALLOCATION_MET, "a 50, b 50", .now_pct = 68, .need_pct = 68},
 	{"a hold is out of it, and counts",
 	 {{"a", 60, 40, .now = 50}, {"b", 60, 40, .now = 10, .held = true},
 	  {"c", 60, 20, .now = 5}},
-	 RATION_MET, "a 52, b 40, c 8", .now_pct = 94, .need_pct = 95},
+	 ALLOCATION_MET, "a 52, b 40, c 8", .now_pct = 94, .need_pct = 95},
 	{"a floor is kept",
 	 {{"a", 80, 40, .now = 80}, {"b", 60, 60, .now = 0, .min_cap = 20}},
-	 RATION_MET, "a 80, b 20", .now_pct = 99, .need_pct = 100},
+	 ALLOCATION_MET, "a 80, b 20", .now_pct = 99, .need_pct = 100},
 	{"floors are kept where there is too little",
 	 {{"a", 90, 40, .now = 90}, {"b", 60, 60, .now = 0, .min_cap = 20}},
-	 RATION_SHORT, "a 80, b 20", .now_pct = 109, .need_pct = 109},
+	 ALLOCATION_SHORT, "a 80, b 20", .now_pct = 109, .need_pct = 109},
 	{"holds and floors leave nothing: nobody is below his floor",
 	 {{"a", 90, 90, .now = 90, .held = true}, {"b", 60, 10, .now = 30, .min_cap = 8}},
-	 RATION_SHORT, "a 90, b 10", .now_pct = 120, .need_pct = 120},
+	 ALLOCATION_SHORT, "a 90, b 10", .now_pct = 120, .need_pct = 120},
 	{"whole steps, up where it is needed",
-	 {{"a", 60, 30, .now = 32}, {"b", 70, 70, .now = 21}}, RATION_MET, "a 40, b 60",
+	 {{"a", 60, 30, .now = 32}, {"b", 70, 70, .now = 21}}, ALLOCATION_MET, "a 40, b 60",
 	 .step = 5, .now_pct = 60, .need_pct = 60},
 	{"what is spared is in no cap",
-	 {{"a", 60, 40, .now = 30}, {"b", 60, 60, .now = 20}}, RATION_MET, "a 35, b 25",
+	 {{"a", 60, 40, .now = 30}, {"b", 60, 60, .now = 20}}, ALLOCATION_MET, "a 35, b 25",
 	 .spared = 40, .now_pct = 90, .need_pct = 90},
 	{"what is spared may be too much to spare",
-	 {{"a", 60, 40, .now = 30}, {"b", 60, 60, .now = 20}}, RATION_SHORT, "a 19, b 21",
+	 {{"a", 60, 40, .now = 30}, {"b", 60, 60, .now = 20}}, ALLOCATION_SHORT, "a 19, b 21",
 	 .spared = 60, .now_pct = 110, .need_pct = 110},
 };
 /* clang-format on */
@@ -177,18 +177,18 @@ static void test_caps_by_what_may_be_wanted(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct row *row = &rows[i];
-		struct ration_view view;
+		struct allocation_summary view;
 		struct bench bench;
 		struct plan plan;
-		enum ration ration;
+		enum allocation result;
 
 		make(&bench, row->wants, row->step ? row->step : 1);
-		ration = ration_plan(&bench.params, &bench.gpu, row->spared, &plan, &view);
-		if (ration == row->ration && strcmp(caps_of(&bench, &plan), row->caps) == 0 &&
+		result = allocation_plan(&bench.params, &bench.gpu, row->spared, &plan, &view);
+		if (result == row->result && strcmp(caps_of(&bench, &plan), row->caps) == 0 &&
 		    fabs(view.now_pct - row->now_pct) < 1e-9 && view.need_pct == row->need_pct)
 			continue;
 		wrong++;
-		print_message("%s: %s, %s, now %g need %d\n", row->rule, names[ration],
+		print_message("%s: %s, %s, now %g need %d\n", row->rule, names[result],
 			      caps_of(&bench, &plan), view.now_pct, view.need_pct);
 	}
 	assert_int_equal(wrong, 0);
@@ -223,7 +223,7 @@ static struct want random_want(const char *id, int cap_pct)
 	};
 }
 
-static void check_within(const struct bench *bench, const struct plan *plan, enum ration ration,
+static void check_within(const struct bench *bench, const struct plan *plan, enum allocation result,
 			 int room_pct)
 {
 	int sum_pct = 0, least_pct = 0;
@@ -237,7 +237,7 @@ static void check_within(const struct bench *bench, const struct plan *plan, enu
 		least_pct += vgpu->held ? vgpu->cap_pct : floor;
 		if (vgpu->held)
 			assert_int_equal(plan->delta_pct[i], 0);
-		else if (ration != RATION_KEPT)
+		else if (result != ALLOCATION_KEPT)
 			assert_in_range(cap_pct, floor,
 					policy_ceiling_pct(&bench->gpu, &vgpu->terms));
 	}
@@ -256,10 +256,10 @@ static void test_any_demands_fit_in_any_order(void **state)
 	for (int run = 0; run < 5000; run++) {
 		int n = random_int(1, 6), spared = random_int(0, 2) ? 0 : random_int(1, 40);
 		struct want wants[7] = {{.id = NULL}}, turned[7] = {{.id = NULL}};
-		struct ration_view view, turned_view;
+		struct allocation_summary view, turned_view;
 		struct plan plan, turned_plan;
 		struct bench bench, other;
-		enum ration ration;
+		enum allocation result;
 
 		for (int i = 0; i < n; i++)
 			wants[i] = random_want(ids[i], random_int(1, 100 / n));
@@ -267,17 +267,17 @@ static void test_any_demands_fit_in_any_order(void **state)
 			turned[i] = wants[n - 1 - i];
 		make(&bench, wants, 1);
 		make(&other, turned, 1);
-		ration = ration_plan(&bench.params, &bench.gpu, spared, &plan, &view);
-		assert_int_equal(
-			ration_plan(&other.params, &other.gpu, spared, &turned_plan, &turned_view),
-			ration);
+		result = allocation_plan(&bench.params, &bench.gpu, spared, &plan, &view);
+		assert_int_equal(allocation_plan(&other.params, &other.gpu, spared, &turned_plan,
+						 &turned_view),
+				 result);
 		for (int i = 0; i < n; i++)
 			assert_int_equal(plan.delta_pct[i], turned_plan.delta_pct[n - 1 - i]);
-		check_within(&bench, &plan, ration, 100 - spared);
-		seen[ration]++;
+		check_within(&bench, &plan, result, 100 - spared);
+		seen[result]++;
 	}
-	print_message("  kept %d, met %d, tight %d, short %d\n", seen[RATION_KEPT],
-		      seen[RATION_MET], seen[RATION_TIGHT], seen[RATION_SHORT]);
+	print_message("  kept %d, met %d, tight %d, short %d\n", seen[ALLOCATION_KEPT],
+		      seen[ALLOCATION_MET], seen[ALLOCATION_TIGHT], seen[ALLOCATION_SHORT]);
 	for (int i = 0; i < 4; i++)
 		assert_true(seen[i] > 0);
 }

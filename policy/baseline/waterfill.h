@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Filling up from below: whole steps to whoever has least for its weight, as water finds its level.
  */
-#ifndef POLICY_FILL_H
-#define POLICY_FILL_H
+#ifndef POLICY_BASELINE_WATERFILL_H
+#define POLICY_BASELINE_WATERFILL_H
 
 #include <stdint.h>
 
 #include "policy/policy.h"
 
-#define FILL_MAX (POLICY_VGPUS_MAX + 1) /* all vGPUs and a newcomer */
+#define WATERFILL_MAX (POLICY_VGPUS_MAX + 1) /* all vGPUs and a newcomer */
 
 /* One who takes part. Integers, so that no result depends on an order. */
-struct fill {
+struct waterfill_entry {
 	const char *id; /* NULL: the newcomer, who stands after all others */
 	int vgpu;	/* index, the caller's own */
 	int64_t weight; /* 1 to 1e9, in any unit */
@@ -24,6 +24,6 @@ struct fill {
  * to the lowest id: weighted max-min, whole steps apart. Returns the steps given, @extra or what
  * the limits allow; 0 when @extra is not above 0.
  */
-int fill_up(struct fill *fills, int n, int extra);
+int waterfill_allocate(struct waterfill_entry *fills, int n, int extra);
 
 #endif

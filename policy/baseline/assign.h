@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Policies that say what every vGPU should have, and the way from there to caps: a file for each
- * says the aim, this one makes the moves, funds a newcomer and takes back what a leaver had.
+ * says the assigned, this one makes the moves, funds a newcomer and takes back what a leaver had.
  */
-#ifndef POLICY_QOS_SETTLE_H
-#define POLICY_QOS_SETTLE_H
+#ifndef POLICY_BASELINE_ASSIGN_H
+#define POLICY_BASELINE_ASSIGN_H
 
-#include "policy/fill.h"
+#include "policy/baseline/waterfill.h"
 #include "policy/fund.h"
 
 /* What every vGPU should have, in whole steps between its floor and its ceiling; together no more
  * than the GPU. */
-struct aim {
+struct assignment {
 	int cap_pct[POLICY_VGPUS_MAX]; /* indexed as policy_gpu.vgpus */
 	int newcomer_pct;
 	/* what is told of it, each where the rule has it */
@@ -21,15 +21,15 @@ struct aim {
 	int spare_pct;	/* shared beyond the demand, or given from one to another */
 };
 
-struct settle_rule {
-	/* Remembers a period in which all was read, before the aim; may be NULL. */
+struct assign_rule {
+	/* Remembers a period in which all was read, before the assigned; may be NULL. */
 	void (*read)(const struct policy_params *params, struct policy_gpu *gpu);
 	/* False where floors and holds leave nothing to divide: then nothing moves. @newcomer may
 	 * be NULL. */
-	bool (*aim)(const struct policy_params *params, const struct policy_gpu *gpu,
-		    const struct policy_terms *newcomer, struct aim *ret_aim);
+	bool (*compute)(const struct policy_params *params, const struct policy_gpu *gpu,
+			const struct policy_terms *newcomer, struct assignment *ret_assigned);
 	void (*explain)(const struct policy_params *params, const struct policy_gpu *gpu,
-			const struct policy_out *out, const struct aim *aim,
+			const struct policy_out *out, const struct assignment *assigned,
 			struct policy_decision *decision);
 	const char *share; /* of a newcomer, in words: "its equal share" */
 	/* The aim rests on readings: nothing moves while one is invalid or the tick was late, nor
@@ -38,38 +38,39 @@ struct settle_rule {
 };
 
 /* Takes in one period and makes its moves. True where something moved. */
-bool settle_step(const struct policy_params *params, struct policy_gpu *gpu,
-		 const struct settle_rule *rule, struct policy_out *out);
+bool assign_step(const struct policy_params *params, struct policy_gpu *gpu,
+		 const struct assign_rule *rule, struct policy_out *out);
 
 /* All was read, the GPU is on sale and no offer stands. */
-bool settle_may_offer(const struct policy_gpu *gpu);
+bool assign_may_offer(const struct policy_gpu *gpu);
 
 /* Nobody needs help that a cap could give (rule 4). */
-bool settle_is_calm(const struct policy_gpu *gpu);
+bool assign_is_calm(const struct policy_gpu *gpu);
 
 /* As fund_plan() and policy_fund(), policy_return(). */
-int settle_fund_plan(const struct policy_params *params, const struct policy_gpu *gpu,
-		     const struct policy_terms *terms, const struct settle_rule *rule,
+int assign_fund_plan(const struct policy_params *params, const struct policy_gpu *gpu,
+		     const struct policy_terms *terms, const struct assign_rule *rule,
 		     struct fund *ret_fund);
-int settle_fund(const struct policy_params *params, struct policy_gpu *gpu,
-		const struct policy_terms *terms, const struct settle_rule *rule,
+int assign_fund(const struct policy_params *params, struct policy_gpu *gpu,
+		const struct policy_terms *terms, const struct assign_rule *rule,
 		struct policy_out *out);
-void settle_return(const struct policy_params *params, struct policy_gpu *gpu,
-		   const struct settle_rule *rule, struct policy_out *out);
+void assign_return(const struct policy_params *params, struct policy_gpu *gpu,
+		   const struct assign_rule *rule, struct policy_out *out);
 
 /* Those who divide the GPU among them, each with its floor, its ceiling and a weight of 1. */
-struct division {
-	struct fill fills[FILL_MAX];
+struct waterfill {
+	struct waterfill_entry entries[WATERFILL_MAX];
 	int n;	   /* the newcomer, where there is one, is the last */
 	int total; /* steps that are theirs to divide */
 	int extra; /* of them beyond all floors; below 0: the floors do not fit */
 };
 
 /* All that are not held, and with @reads all that were read. */
-void settle_divide(const struct policy_params *params, const struct policy_gpu *gpu,
-		   const struct policy_terms *newcomer, bool reads, struct division *ret_division);
+void assign_begin(const struct policy_params *params, const struct policy_gpu *gpu,
+		  const struct policy_terms *newcomer, bool reads, struct waterfill *ret_fill);
 
 /* What came of it; who takes no part keeps its cap. */
-void settle_aim(const struct policy_gpu *gpu, const struct division *division, struct aim *ret_aim);
+void assign_finish(const struct policy_gpu *gpu, const struct waterfill *fill,
+		   struct assignment *ret_assigned);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What a vGPU wants, as far as its use tells: for the policies that set caps by demand. */
-#ifndef POLICY_QOS_PROBE_H
-#define POLICY_QOS_PROBE_H
+#ifndef POLICY_BASELINE_PROBE_H
+#define POLICY_BASELINE_PROBE_H
 
-#include "policy/fill.h"
+#include "policy/baseline/waterfill.h"
 
 /* True where @vgpu uses all it has, so that more may be wanted than is seen. */
 bool probe_is_censored(const struct policy_params *params, const struct policy_vgpu *vgpu);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Heap sort of indices. Must never allocate. */
 #include "base/id.h"
-#include "policy/order.h"
+#include "policy/sort.h"
 
-static void sift_down(int *items, int n, int root, order_fn before, const void *context)
+static void sift_down(int *items, int n, int root, sort_before_fn before, const void *context)
 {
 	for (int child = 2 * root + 1; child < n; child = 2 * root + 1) {
 		int item = items[root];
@@ -18,7 +18,7 @@ static void sift_down(int *items, int n, int root, order_fn before, const void *
 	}
 }
 
-void order_sort(int *items, int n, order_fn before, const void *context)
+void sort_indices(int *items, int n, sort_before_fn before, const void *context)
 {
 	for (int root = n / 2 - 1; root >= 0; root--)
 		sift_down(items, n, root, before, context);
@@ -38,7 +38,7 @@ static bool id_before(const void *context, int a, int b)
 	return id_compare(gpu->vgpus[a].id, gpu->vgpus[b].id) < 0;
 }
 
-void order_by_id(const struct policy_gpu *gpu, int *vgpus, int n)
+void sort_by_id(const struct policy_gpu *gpu, int *vgpus, int n)
 {
-	order_sort(vgpus, n, id_before, gpu);
+	sort_indices(vgpus, n, id_before, gpu);
 }

@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "policy/qos/probe.h"
+#include "policy/baseline/probe.h"
 #include "policy/plan.h"
 #include "policy/window.h"
 

@@ -6,17 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/say.h"
+#include "policy/reason.h"
 
 #define NAMED_MAX 6 /* moves named in a sentence; all are in the decision */
 
-void say_number(struct policy_decision *decision, const char *name, double value)
+void reason_add_number(struct policy_decision *decision, const char *name, double value)
 {
 	assert(decision->n_numbers < POLICY_NUMBERS_MAX);
 	decision->numbers[decision->n_numbers++] = (struct policy_number){name, value};
 }
 
-void say_text(struct policy_decision *decision, const char *format, ...)
+void reason_add_text(struct policy_decision *decision, const char *format, ...)
 {
 	size_t used = strlen(decision->why);
 	va_list args;
@@ -31,29 +31,30 @@ void say_text(struct policy_decision *decision, const char *format, ...)
 		memcpy(decision->why + POLICY_WHY_MAX - 4, "...", 4);
 }
 
-void say_moves(const struct policy_gpu *gpu, const struct policy_out *out,
-	       struct policy_decision *decision)
+void reason_add_moves(const struct policy_gpu *gpu, const struct policy_out *out,
+		      struct policy_decision *decision)
 {
 	const struct policy_move *moves = out->moves + decision->first_move;
 
 	for (int i = 0; i < decision->n_moves && i < NAMED_MAX; i++)
-		say_text(decision, "%s%s %d -> %d %%", i == 0 ? ": " : ", ",
-			 gpu->vgpus[moves[i].vgpu].id, moves[i].from_pct, moves[i].to_pct);
+		reason_add_text(decision, "%s%s %d -> %d %%", i == 0 ? ": " : ", ",
+				gpu->vgpus[moves[i].vgpu].id, moves[i].from_pct, moves[i].to_pct);
 	if (decision->n_moves > NAMED_MAX)
-		say_text(decision, " and %d more", decision->n_moves - NAMED_MAX);
+		reason_add_text(decision, " and %d more", decision->n_moves - NAMED_MAX);
 }
 
-void say_fraction(struct policy_decision *decision, double fraction)
+void reason_add_fraction(struct policy_decision *decision, double fraction)
 {
 	double parts = round(1 / fraction);
 
 	if (parts > 1 && fabs(parts * fraction - 1) < 1e-9)
-		say_text(decision, "1/%.0f", parts);
+		reason_add_text(decision, "1/%.0f", parts);
 	else
-		say_text(decision, "%.3g", fraction);
+		reason_add_text(decision, "%.3g", fraction);
 }
 
-int say_moved_pct(const struct policy_out *out, const struct policy_decision *decision, int sign)
+int reason_sum_moved_pct(const struct policy_out *out, const struct policy_decision *decision,
+			 int sign)
 {
 	int sum_pct = 0;
 

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "policy/qos/bargain.h"
+#include "policy/qos/profit.h"
 #include "policy/qos/demand.h"
-#include "policy/qos/odds.h"
+#include "policy/qos/overload.h"
 #include "policy/plan.h"
 
 #define MOVE_S	       15   /* that moving one away takes, where somebody does when told to */
@@ -17,21 +17,21 @@
 
 /* Newcomers of one kind after another, each put to the test. */
 struct test {
-	const struct odds *odds;
-	double crowded_now; /* chance without a newcomer, where that is soon moved away */
-	double bearable;    /* that a price pays for on top */
-	long long kinds, fit, crowded_parts;
+	const struct overload *overload;
+	double overload_now; /* chance without a newcomer, where that is soon moved away */
+	double bearable;     /* that a price pays for on top */
+	long long kinds, fit, overload_parts;
 };
 
-static void try_one(struct test *test, const double share[ODDS_WANTS], int times)
+static void try_one(struct test *test, const double share[OVERLOAD_PCTS], int times)
 {
-	double crowded = odds_crowded(test->odds, share) - test->crowded_now;
+	double overload = overload_probability(test->overload, share) - test->overload_now;
 
 	test->kinds += times;
-	if (crowded >= test->bearable)
+	if (overload >= test->bearable)
 		return;
 	test->fit += times;
-	test->crowded_parts += llround(crowded * PARTS) * times;
+	test->overload_parts += llround(overload * PARTS) * times;
 }
 
 static double heaviest_pct(const struct policy_gpu *gpu)
@@ -47,7 +47,7 @@ static double heaviest_pct(const struct policy_gpu *gpu)
 static void try_unseen(const struct policy_gpu *gpu, struct test *test)
 {
 	int contract_pct = plan_contract_pct(gpu, &gpu->flavor);
-	double share[ODDS_WANTS];
+	double share[OVERLOAD_PCTS];
 	int least_pct = (int)ceil(heaviest_pct(gpu));
 
 	if (least_pct >= ABOUT_ALL * contract_pct)
@@ -59,35 +59,35 @@ static void try_unseen(const struct policy_gpu *gpu, struct test *test)
 	}
 }
 
-struct bargain bargain_weigh(const struct policy_params *params, const struct policy_gpu *gpu)
+struct profit profit_expect(const struct policy_params *params, const struct policy_gpu *gpu)
 {
-	double an_hour = BARGAIN_HOUR_S * params->penalty_per_broken_s;
-	struct bargain bargain = {.broken_s = gpu->broken_s / fmax(1, gpu->n_vgpus)};
-	double share[ODDS_WANTS];
+	double an_hour = PROFIT_HOUR_S * params->penalty_per_broken_s;
+	struct profit profit = {.broken_s = gpu->broken_s / fmax(1, gpu->n_vgpus)};
+	double share[OVERLOAD_PCTS];
 	struct test test;
-	struct odds odds;
+	struct overload overload;
 	int contract_pct = plan_contract_pct(gpu, &gpu->flavor);
 	int unseen = contract_pct - (int)fmin(contract_pct - 1, ceil(heaviest_pct(gpu)));
 
-	bargain.price = params->price_per_cap_hour * gpu->flavor.initial_cap_pct / 100;
-	odds_sum(params, gpu, &odds);
+	profit.price = params->price_per_cap_hour * gpu->flavor.initial_cap_pct / 100;
+	overload_sum_demands(params, gpu, &overload);
 	test = (struct test){
-		.odds = &odds,
-		.crowded_now = gpu->migrates ? odds.share[ODDS_WANTS] : 0,
-		.bearable = bargain.price / fmax(an_hour, 1e-9),
+		.overload = &overload,
+		.overload_now = gpu->migrates ? overload.share[OVERLOAD_PCTS] : 0,
+		.bearable = profit.price / fmax(an_hour, 1e-9),
 	};
 	/* All kinds that were not seen weigh together as much as one of those here. */
 	for (int i = 0; i < gpu->n_vgpus; i++) {
-		odds_of(params, gpu, i, share);
+		overload_demand_of(params, gpu, i, share);
 		try_one(&test, share, unseen);
 	}
 	try_unseen(gpu, &test);
-	bargain.misfit = test.kinds > 0 ? 1 - (double)test.fit / (double)test.kinds : 0;
+	profit.misfit = test.kinds > 0 ? 1 - (double)test.fit / (double)test.kinds : 0;
 	if (!gpu->migrates && test.fit > 0)
-		bargain.crowded = (double)test.crowded_parts / PARTS / (double)test.fit;
-	bargain.broken_s += (gpu->migrates ? MOVE_S : MOVE_BY_HAND_S) * bargain.misfit +
-			    BARGAIN_HOUR_S * bargain.crowded;
-	bargain.penalty = params->penalty_per_broken_s * bargain.broken_s;
-	bargain.profit = bargain.price * (1 - bargain.misfit) - bargain.penalty;
-	return bargain;
+		profit.overload = (double)test.overload_parts / PARTS / (double)test.fit;
+	profit.broken_s += (gpu->migrates ? MOVE_S : MOVE_BY_HAND_S) * profit.misfit +
+			   PROFIT_HOUR_S * profit.overload;
+	profit.penalty = params->penalty_per_broken_s * profit.broken_s;
+	profit.expected = profit.price * (1 - profit.misfit) - profit.penalty;
+	return profit;
 }

@@ -5,9 +5,9 @@
  * who take part.
  */
 #include "base/id.h"
-#include "policy/fill.h"
+#include "policy/baseline/waterfill.h"
 
-static bool goes_first(const struct fill *a, const struct fill *b)
+static bool goes_first(const struct waterfill_entry *a, const struct waterfill_entry *b)
 {
 	int64_t level_a = (2 * (int64_t)a->steps + 1) * b->weight;
 	int64_t level_b = (2 * (int64_t)b->steps + 1) * a->weight;
@@ -19,12 +19,12 @@ static bool goes_first(const struct fill *a, const struct fill *b)
 	return id_compare(a->id, b->id) < 0;
 }
 
-int fill_up(struct fill *fills, int n, int extra)
+int waterfill_allocate(struct waterfill_entry *fills, int n, int extra)
 {
 	int given = 0;
 
 	while (given < extra) {
-		struct fill *lowest = NULL;
+		struct waterfill_entry *lowest = NULL;
 
 		for (int i = 0; i < n; i++)
 			if (fills[i].steps < fills[i].limit &&

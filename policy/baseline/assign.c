@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "policy/explain.h"
-#include "policy/qos/settle.h"
+#include "policy/baseline/assign.h"
 #include "policy/share.h"
 #include "policy/signal.h"
 
@@ -17,8 +17,8 @@ static bool is_fixed(const struct policy_vgpu *vgpu, bool reads)
 	return vgpu->held || (reads && !vgpu->busy_valid);
 }
 
-void settle_divide(const struct policy_params *params, const struct policy_gpu *gpu,
-		   const struct policy_terms *newcomer, bool reads, struct division *ret_division)
+void assign_begin(const struct policy_params *params, const struct policy_gpu *gpu,
+		  const struct policy_terms *newcomer, bool reads, struct waterfill *ret_fill)
 {
 	int fixed_pct = 0, floors = 0, n = 0;
 
@@ -35,46 +35,48 @@ void settle_divide(const struct policy_params *params, const struct policy_gpu *
 			fixed_pct += vgpu->cap_pct;
 			continue;
 		}
-		ret_division->fills[n] = (struct fill){
+		ret_fill->entries[n] = (struct waterfill_entry){
 			.id = vgpu ? vgpu->id : NULL,
 			.vgpu = i,
 			.weight = 1,
 			.steps = policy_floor_pct(params, gpu, terms) / gpu->step_pct,
 			.limit = most_pct / gpu->step_pct,
 		};
-		floors += ret_division->fills[n++].steps;
+		floors += ret_fill->entries[n++].steps;
 	}
-	ret_division->n = n;
-	ret_division->total = plan_whole_steps(gpu, 100 - fixed_pct);
-	ret_division->extra = ret_division->total - floors;
+	ret_fill->n = n;
+	ret_fill->total = plan_whole_steps(gpu, 100 - fixed_pct);
+	ret_fill->extra = ret_fill->total - floors;
 }
 
-void settle_aim(const struct policy_gpu *gpu, const struct division *division, struct aim *ret_aim)
+void assign_finish(const struct policy_gpu *gpu, const struct waterfill *fill,
+		   struct assignment *ret_assigned)
 {
-	*ret_aim = (struct aim){0};
+	*ret_assigned = (struct assignment){0};
 	for (int i = 0; i < gpu->n_vgpus; i++)
-		ret_aim->cap_pct[i] = gpu->vgpus[i].cap_pct;
-	ret_aim->shared_pct = division->total * gpu->step_pct;
-	for (int i = 0; i < division->n; i++) {
-		const struct fill *fill = &division->fills[i];
-		int pct = fill->steps * gpu->step_pct;
+		ret_assigned->cap_pct[i] = gpu->vgpus[i].cap_pct;
+	ret_assigned->shared_pct = fill->total * gpu->step_pct;
+	for (int i = 0; i < fill->n; i++) {
+		const struct waterfill_entry *entry = &fill->entries[i];
+		int pct = entry->steps * gpu->step_pct;
 
-		if (fill->id)
-			ret_aim->cap_pct[fill->vgpu] = pct;
+		if (entry->id)
+			ret_assigned->cap_pct[entry->vgpu] = pct;
 		else
-			ret_aim->newcomer_pct = pct;
+			ret_assigned->newcomer_pct = pct;
 	}
 }
 
 /* Those above their aim give @steps, in proportion to what they are above it. Returns what they
  * gave. */
-static int cut(const struct policy_gpu *gpu, const struct aim *aim, int steps, struct plan *plan)
+static int cut(const struct policy_gpu *gpu, const struct assignment *assigned, int steps,
+	       struct plan *plan)
 {
 	struct share shares[POLICY_VGPUS_MAX];
 	int n = 0, divided;
 
 	for (int i = 0; i < gpu->n_vgpus; i++) {
-		int above = (gpu->vgpus[i].cap_pct - aim->cap_pct[i]) / gpu->step_pct;
+		int above = (gpu->vgpus[i].cap_pct - assigned->cap_pct[i]) / gpu->step_pct;
 
 		if (above > 0)
 			shares[n++] = (struct share){
@@ -87,22 +89,23 @@ static int cut(const struct policy_gpu *gpu, const struct aim *aim, int steps, s
 }
 
 /* Exactly there. */
-static void plan_all(const struct policy_gpu *gpu, const struct aim *aim, struct plan *plan)
+static void plan_all(const struct policy_gpu *gpu, const struct assignment *assigned,
+		     struct plan *plan)
 {
 	for (int i = 0; i < gpu->n_vgpus; i++)
-		plan->delta_pct[i] = aim->cap_pct[i] - gpu->vgpus[i].cap_pct;
+		plan->delta_pct[i] = assigned->cap_pct[i] - gpu->vgpus[i].cap_pct;
 }
 
 /* Raises of at least the dead band, and the cuts that pay for them: all aims together are no more
  * than the GPU, so those above theirs have what those below it lack. */
 static void plan_raises(const struct policy_params *params, const struct policy_gpu *gpu,
-			const struct aim *aim, struct plan *plan)
+			const struct assignment *assigned, struct plan *plan)
 {
 	int steps = -plan_free_steps(gpu);
 	bool any = false;
 
 	for (int i = 0; i < gpu->n_vgpus; i++) {
-		int below_pct = aim->cap_pct[i] - gpu->vgpus[i].cap_pct;
+		int below_pct = assigned->cap_pct[i] - gpu->vgpus[i].cap_pct;
 
 		if (below_pct < gpu->step_pct || below_pct < params->deadband_pct)
 			continue;
@@ -111,7 +114,7 @@ static void plan_raises(const struct policy_params *params, const struct policy_
 		any = true;
 	}
 	if (any)
-		(void)cut(gpu, aim, steps, plan);
+		(void)cut(gpu, assigned, steps, plan);
 }
 
 /* The only one whom a decision raises, or with @sign -1 cuts; -1 where they are several or none. */
@@ -132,31 +135,31 @@ static int only_one(const struct policy_out *out, const struct policy_decision *
 }
 
 /* True where something moves. */
-static bool settle(const struct policy_params *params, struct policy_gpu *gpu,
-		   const struct settle_rule *rule, struct policy_out *out)
+static bool assign(const struct policy_params *params, struct policy_gpu *gpu,
+		   const struct assign_rule *rule, struct policy_out *out)
 {
 	struct policy_decision *decision;
 	struct plan plan;
-	struct aim aim;
+	struct assignment assigned;
 
-	if (!rule->aim(params, gpu, NULL, &aim))
+	if (!rule->compute(params, gpu, NULL, &assigned))
 		return false;
 	plan_init(&plan, gpu);
 	if (rule->reads)
-		plan_raises(params, gpu, &aim, &plan);
+		plan_raises(params, gpu, &assigned, &plan);
 	else
-		plan_all(gpu, &aim, &plan);
+		plan_all(gpu, &assigned, &plan);
 	if (plan_apply(&plan, gpu) == 0)
 		return false;
 	decision = plan_decide(&plan, gpu, POLICY_SHARE, out);
 	decision->vgpu = only_one(out, decision, 1);
 	decision->donor = only_one(out, decision, -1);
-	rule->explain(params, gpu, out, &aim, decision);
+	rule->explain(params, gpu, out, &assigned, decision);
 	return true;
 }
 
-bool settle_step(const struct policy_params *params, struct policy_gpu *gpu,
-		 const struct settle_rule *rule, struct policy_out *out)
+bool assign_step(const struct policy_params *params, struct policy_gpu *gpu,
+		 const struct assign_rule *rule, struct policy_out *out)
 {
 	out->n_decisions = 0;
 	out->n_moves = 0;
@@ -165,15 +168,15 @@ bool settle_step(const struct policy_params *params, struct policy_gpu *gpu,
 	gpu->severe_in_doubt = false;
 	if (signal_all_read(gpu) && rule->read)
 		rule->read(params, gpu);
-	return (signal_all_read(gpu) || !rule->reads) && settle(params, gpu, rule, out);
+	return (signal_all_read(gpu) || !rule->reads) && assign(params, gpu, rule, out);
 }
 
-bool settle_may_offer(const struct policy_gpu *gpu)
+bool assign_may_offer(const struct policy_gpu *gpu)
 {
 	return signal_all_read(gpu) && gpu->selling && !gpu->offered;
 }
 
-bool settle_is_calm(const struct policy_gpu *gpu)
+bool assign_is_calm(const struct policy_gpu *gpu)
 {
 	for (int i = 0; i < gpu->n_vgpus; i++)
 		if (gpu->vgpus[i].receiver)
@@ -181,21 +184,22 @@ bool settle_is_calm(const struct policy_gpu *gpu)
 	return true;
 }
 
-int settle_fund_plan(const struct policy_params *params, const struct policy_gpu *gpu,
-		     const struct policy_terms *terms, const struct settle_rule *rule,
+int assign_fund_plan(const struct policy_params *params, const struct policy_gpu *gpu,
+		     const struct policy_terms *terms, const struct assign_rule *rule,
 		     struct fund *ret_fund)
 {
 	int free_steps = plan_free_steps(gpu), given;
-	struct aim aim;
+	struct assignment assigned;
 
-	if (!rule->aim(params, gpu, terms, &aim))
+	if (!rule->compute(params, gpu, terms, &assigned))
 		return -ENOSPC;
 	plan_init(&ret_fund->plan, gpu);
-	given = cut(gpu, &aim, aim.newcomer_pct / gpu->step_pct - free_steps, &ret_fund->plan);
+	given = cut(gpu, &assigned, assigned.newcomer_pct / gpu->step_pct - free_steps,
+		    &ret_fund->plan);
 	ret_fund->given_pct = given * gpu->step_pct;
 	ret_fund->cap_pct = (free_steps + given) * gpu->step_pct;
-	if (ret_fund->cap_pct > aim.newcomer_pct)
-		ret_fund->cap_pct = aim.newcomer_pct;
+	if (ret_fund->cap_pct > assigned.newcomer_pct)
+		ret_fund->cap_pct = assigned.newcomer_pct;
 	if (ret_fund->cap_pct > plan_contract_pct(gpu, terms))
 		return -ENOSPC; /* its floor is above what it buys */
 	ret_fund->givers = 0;
@@ -207,8 +211,8 @@ int settle_fund_plan(const struct policy_params *params, const struct policy_gpu
 	return 0;
 }
 
-int settle_fund(const struct policy_params *params, struct policy_gpu *gpu,
-		const struct policy_terms *terms, const struct settle_rule *rule,
+int assign_fund(const struct policy_params *params, struct policy_gpu *gpu,
+		const struct policy_terms *terms, const struct assign_rule *rule,
 		struct policy_out *out)
 {
 	struct policy_decision *decision;
@@ -217,7 +221,7 @@ int settle_fund(const struct policy_params *params, struct policy_gpu *gpu,
 
 	out->n_decisions = 0;
 	out->n_moves = 0;
-	r = settle_fund_plan(params, gpu, terms, rule, &fund);
+	r = assign_fund_plan(params, gpu, terms, rule, &fund);
 	if (r < 0)
 		return r;
 	decision = plan_decide(&fund.plan, gpu, POLICY_FUND, out);
@@ -227,10 +231,10 @@ int settle_fund(const struct policy_params *params, struct policy_gpu *gpu,
 	return fund.cap_pct;
 }
 
-void settle_return(const struct policy_params *params, struct policy_gpu *gpu,
-		   const struct settle_rule *rule, struct policy_out *out)
+void assign_return(const struct policy_params *params, struct policy_gpu *gpu,
+		   const struct assign_rule *rule, struct policy_out *out)
 {
 	out->n_decisions = 0;
 	out->n_moves = 0;
-	(void)settle(params, gpu, rule, out);
+	(void)assign(params, gpu, rule, out);
 }

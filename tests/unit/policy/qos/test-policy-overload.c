@@ -2,8 +2,8 @@
 /* Sums of demands, and the bargain made of them: numbers worked out by hand. */
 #include "tests/unit/policy/test-policy.h"
 
-#include "policy/qos/bargain.h"
-#include "policy/qos/odds.h"
+#include "policy/qos/profit.h"
+#include "policy/qos/overload.h"
 
 #define MORE   101
 #define HAND   300.0 /* seconds until somebody moves a vGPU by hand */
@@ -43,85 +43,85 @@ static void make(struct bench *bench, const struct lately *lately)
 	}
 }
 
-static struct odds sum_of(const struct bench *bench)
+static struct overload sum_of(const struct bench *bench)
 {
-	struct odds odds;
+	struct overload overload;
 
-	odds_sum(&bench->params, &bench->gpu, &odds);
-	return odds;
+	overload_sum_demands(&bench->params, &bench->gpu, &overload);
+	return overload;
 }
 
-static void check(const struct odds *odds, const double want[MORE + 1])
+static void check(const struct overload *overload, const double want[MORE + 1])
 {
 	for (int i = 0; i <= MORE; i++)
-		if (fabs(odds->share[i] - want[i]) > 1e-9)
-			fail_msg("%d %%: %g, not %g", i, odds->share[i], want[i]);
+		if (fabs(overload->share[i] - want[i]) > 1e-9)
+			fail_msg("%d %%: %g, not %g", i, overload->share[i], want[i]);
 }
 
 static void test_demands_add_up(void **state)
 {
 	struct bench bench;
-	struct odds odds;
+	struct overload overload;
 
 	(void)state;
 	make(&bench, (const struct lately[]){{.id = NULL}});
-	odds = sum_of(&bench);
-	check(&odds, (double[MORE + 1]){[0] = 1});
+	overload = sum_of(&bench);
+	check(&overload, (double[MORE + 1]){[0] = 1});
 
 	make(&bench, (const struct lately[]){{"a", .n = 4, .pct = {10, 10, 20, 40}},
 					     {"b", .n = 2, .pct = {30, 80}},
 					     {.id = NULL}});
-	odds = sum_of(&bench);
-	check(&odds, (double[MORE + 1]){[40] = 0.25,
-					[50] = 0.125,
-					[70] = 0.125,
-					[90] = 0.25,
-					[100] = 0.125,
-					[MORE] = 0.125});
-	assert_int_equal(odds.top, MORE);
+	overload = sum_of(&bench);
+	check(&overload, (double[MORE + 1]){[40] = 0.25,
+					    [50] = 0.125,
+					    [70] = 0.125,
+					    [90] = 0.25,
+					    [100] = 0.125,
+					    [MORE] = 0.125});
+	assert_int_equal(overload.top, MORE);
 }
 
 static void test_more_than_there_is_stays_more(void **state)
 {
 	struct bench bench;
-	struct odds odds;
+	struct overload overload;
 
 	(void)state;
 	make(&bench, (const struct lately[]){{"a", .n = 2, .pct = {40, 60}},
 					     {"b", .n = 1, .pct = {50}},
 					     {"c", .n = 2, .pct = {5, 10}},
 					     {.id = NULL}});
-	odds = sum_of(&bench);
-	check(&odds, (double[MORE + 1]){[95] = 0.25, [100] = 0.25, [MORE] = 0.5});
+	overload = sum_of(&bench);
+	check(&overload, (double[MORE + 1]){[95] = 0.25, [100] = 0.25, [MORE] = 0.5});
 }
 
 static void test_holds_and_floors_count(void **state)
 {
 	struct bench bench;
-	struct odds odds;
+	struct overload overload;
 
 	(void)state;
 	make(&bench, (const struct lately[]){{"a", .n = 2, .pct = {90, 25}, .held = true},
 					     {"b", .n = 4, .pct = {0, 3, 4, 20}},
 					     {.id = NULL}});
 	bench.vgpus[1].terms.min_cap_pct = 4;
-	odds = sum_of(&bench);
-	check(&odds, (double[MORE + 1]){[29] = 0.75, [45] = 0.25});
+	overload = sum_of(&bench);
+	check(&overload, (double[MORE + 1]){[29] = 0.75, [45] = 0.25});
 }
 
 /* At the contract. */
 static void test_where_nobody_is_moved_the_unseen_counts(void **state)
 {
 	struct bench bench;
-	struct odds odds;
+	struct overload overload;
 
 	(void)state;
 	make(&bench, (const struct lately[]){{"a", .n = 3, .pct = {10, 10, 20}}, {.id = NULL}});
 	bench.gpu.migrates = false;
-	odds = sum_of(&bench);
-	check(&odds, (double[MORE + 1]){[10] = 2. / (3 + UNSEEN),
-					[20] = 1. / (3 + UNSEEN),
-					[49] = (double)UNSEEN / (3 + UNSEEN)});
+	overload = sum_of(&bench);
+	check(&overload, (double[MORE + 1]){[10] = 2. / (3 + UNSEEN),
+					    [20] = 1. / (3 + UNSEEN),
+					    [49] = (double)UNSEEN / (3 + UNSEEN)});
 }
 
 static void test_the_order_does_not_matter(void **state)
@@ -130,7 +130,7 @@ static void test_the_order_does_not_matter(void **state)
 				   b = {"b", .n = 3, .pct = {7, 11, 31}},
 				   c = {"c", .n = 6, .pct = {0, 0, 49, 1, 9, 9}};
 	struct bench bench;
-	struct odds one, other;
+	struct overload one, other;
 
 	(void)state;
 	make(&bench, (const struct lately[]){a, b, c, {.id = NULL}});
@@ -143,33 +143,35 @@ static void test_the_order_does_not_matter(void **state)
 static void test_a_newcomer_crowds(void **state)
 {
 	struct bench bench;
-	struct odds odds;
+	struct overload overload;
 
 	(void)state;
 	make(&bench, (const struct lately[]){{"a", .n = 4, .pct = {10, 10, 20, 40}},
 					     {"b", .n = 2, .pct = {30, 80}},
 					     {.id = NULL}});
-	odds = sum_of(&bench);
-	assert_near(odds_crowded(&odds, (double[ODDS_WANTS]){[0] = 1}), 0.125);
-	assert_near(odds_crowded(&odds, (double[ODDS_WANTS]){[10] = 1}), 0.25);
-	assert_near(odds_crowded(&odds, (double[ODDS_WANTS]){[0] = 0.5, [20] = 0.5}), 0.3125);
-	assert_near(odds_crowded(&odds, (double[ODDS_WANTS]){[100] = 1}), 1);
+	overload = sum_of(&bench);
+	assert_near(overload_probability(&overload, (double[OVERLOAD_PCTS]){[0] = 1}), 0.125);
+	assert_near(overload_probability(&overload, (double[OVERLOAD_PCTS]){[10] = 1}), 0.25);
+	assert_near(overload_probability(&overload, (double[OVERLOAD_PCTS]){[0] = 0.5, [20] = 0.5}),
+		    0.3125);
+	assert_near(overload_probability(&overload, (double[OVERLOAD_PCTS]){[100] = 1}), 1);
 }
 
-/* --- the bargain: 50 % at 1 an hour and GPU, 0.01 a broken second, so 0.5 / 36 is bearable --- */
+/* --- the expected profit: 50 % at 1 an hour and GPU, 0.01 a broken second, so 0.5 / 36 is bearable
+ * --- */
 
-static void check_bargain(const struct bench *bench, double misfit, double crowded, double broken_s,
-			  double profit)
+static void check_profit(const struct bench *bench, double misfit, double overload, double broken_s,
+			 double expected)
 {
-	struct bargain bargain = bargain_weigh(&bench->params, &bench->gpu);
+	struct profit profit = profit_expect(&bench->params, &bench->gpu);
 
-	assert_near(bargain.price,
+	assert_near(profit.price,
 		    bench->params.price_per_cap_hour * bench->gpu.flavor.initial_cap_pct / 100);
-	assert_near(bargain.misfit, misfit);
-	assert_near(bargain.crowded, crowded);
-	assert_float_equal(bargain.broken_s, broken_s, 1e-6);
-	assert_float_equal(bargain.penalty, bench->params.penalty_per_broken_s * broken_s, 1e-6);
-	assert_float_equal(bargain.profit, profit, 1e-6);
+	assert_near(profit.misfit, misfit);
+	assert_near(profit.overload, overload);
+	assert_float_equal(profit.broken_s, broken_s, 1e-6);
+	assert_float_equal(profit.penalty, bench->params.penalty_per_broken_s * broken_s, 1e-6);
+	assert_float_equal(profit.expected, expected, 1e-6);
 }
 
 static void test_an_empty_gpu_is_all_profit(void **state)
@@ -178,10 +180,10 @@ static void test_an_empty_gpu_is_all_profit(void **state)
 
 	(void)state;
 	make(&bench, (const struct lately[]){{.id = NULL}});
-	check_bargain(&bench, 0, 0, 0, 0.5);
+	check_profit(&bench, 0, 0, 0, 0.5);
 	bench.gpu.flavor.initial_cap_pct = 25;
 	bench.params.price_per_cap_hour = 8;
-	check_bargain(&bench, 0, 0, 0, 2);
+	check_profit(&bench, 0, 0, 0, 2);
 }
 
 static void test_who_never_fits_costs_until_it_is_moved(void **state)
@@ -192,11 +194,11 @@ static void test_who_never_fits_costs_until_it_is_moved(void **state)
 	make(&bench, (const struct lately[]){{"a", .n = 1, .pct = {50}, .held = true},
 					     {"b", .n = 1, .pct = {50}, .held = true},
 					     {.id = NULL}});
-	check_bargain(&bench, 1, 0, HOOK, -0.15);
+	check_profit(&bench, 1, 0, HOOK, -0.15);
 	bench.gpu.migrates = false;
-	check_bargain(&bench, 1, 0, HAND, -3);
+	check_profit(&bench, 1, 0, HAND, -3);
 	bench.params.penalty_per_broken_s = 0; /* it fits nonetheless: nothing is owed */
-	check_bargain(&bench, 0, 1, 3600, 0.5);
+	check_profit(&bench, 0, 1, 3600, 0.5);
 }
 
 /* Both want 30 and the next from 31 to 50: 41 and more are too much. All unseen kinds together
@@ -208,7 +210,7 @@ static void test_what_was_not_seen_weighs_as_one_of_those_here(void **state)
 	(void)state;
 	make(&bench, (const struct lately[]){
 			     {"a", .n = 1, .pct = {30}}, {"b", .n = 1, .pct = {30}}, {.id = NULL}});
-	check_bargain(&bench, 10. / 60, 0, HOOK / 6, 0.5 * 5 / 6 - 0.01 * HOOK / 6);
+	check_profit(&bench, 10. / 60, 0, HOOK / 6, 0.5 * 5 / 6 - 0.01 * HOOK / 6);
 }
 
 /*
@@ -233,11 +235,11 @@ static void test_crowding_that_a_price_bears_counts_for_the_hour(void **state)
 	demand->ring_fill = 100 - UNSEEN;
 	memset(demand->ring_pct, 30, sizeof(demand->ring_pct));
 	*penalty = 0.5 / 3600 / (1.2 * part);
-	check_bargain(&bench, 0.5, part, HAND / 2 + 3600 * part,
-		      0.25 - *penalty * (HAND / 2 + 3600 * part));
+	check_profit(&bench, 0.5, part, HAND / 2 + 3600 * part,
+		     0.25 - *penalty * (HAND / 2 + 3600 * part));
 	*penalty = 0.5 / 3600 / (2.2 * part);
-	check_bargain(&bench, 10. / 60, crowded, HAND / 6 + 3600 * crowded,
-		      0.5 * 5 / 6 - *penalty * (HAND / 6 + 3600 * crowded));
+	check_profit(&bench, 10. / 60, crowded, HAND / 6 + 3600 * crowded,
+		     0.5 * 5 / 6 - *penalty * (HAND / 6 + 3600 * crowded));
 }
 
 /* Where somebody moves who is too much, what is crowded already is not the newcomer's doing. */
@@ -253,7 +255,7 @@ static void test_only_the_crowding_it_adds_is_charged(void **state)
 	for (int i = 0; i < 3; i++)
 		bench.tracks[i].demand.peak_pct[0] = 50; /* no kinds but these */
 	/* 75 or 115: one like c fits, one like b does not, one like a does not. */
-	check_bargain(&bench, 2. / 3, 0, HOOK * 2 / 3, 0.5 / 3 - 0.1);
+	check_profit(&bench, 2. / 3, 0, HOOK * 2 / 3, 0.5 / 3 - 0.1);
 }
 
 int main(void)

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* The decisions of the baseline policies in numbers and sentences. */
+#ifndef POLICY_BASELINE_EXPLAIN_BASELINE_H
+#define POLICY_BASELINE_EXPLAIN_BASELINE_H
+
+#include "policy/baseline/assign.h"
+#include "policy/explain.h"
+
+/* POLICY_SHARE by each of the rules. */
+void explain_equal(const struct policy_params *params, const struct policy_gpu *gpu,
+		   const struct policy_out *out, const struct assignment *assigned,
+		   struct policy_decision *decision);
+void explain_static(const struct policy_params *params, const struct policy_gpu *gpu,
+		    const struct policy_out *out, const struct assignment *assigned,
+		    struct policy_decision *decision);
+void explain_credit(const struct policy_params *params, const struct policy_gpu *gpu,
+		    const struct policy_out *out, const struct assignment *assigned,
+		    struct policy_decision *decision);
+void explain_fair(const struct policy_params *params, const struct policy_gpu *gpu,
+		  const struct policy_out *out, const struct assignment *assigned,
+		  struct policy_decision *decision);
+
+/* POLICY_OFFER by a fixed number of vGPUs, or by a fixed overbooking ratio. */
+void explain_offer_equal(const struct policy_params *params, const struct policy_gpu *gpu,
+			 const struct fund *fund, struct policy_decision *decision);
+void explain_offer_static(const struct policy_params *params, const struct policy_gpu *gpu,
+			  const struct fund *fund, int sold_pct, struct policy_decision *decision);
+
+#endif
