@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Locals that free themselves at the end of their scope, and small helpers every folder uses. */
+/* Local variables that are freed or closed at the end of their scope. */
 #ifndef BASE_CLEANUP_H
 #define BASE_CLEANUP_H
 
@@ -22,7 +22,7 @@ static inline void cleanup_closep(const int *fd)
 #define CLEANUP_FREE  __attribute__((cleanup(cleanup_freep)))
 #define CLEANUP_CLOSE __attribute__((cleanup(cleanup_closep)))
 
-/* Takes an fd or pointer out of a self-freeing local: the caller owns it from here. */
+/* Returns *@fd and sets it to -1, so that CLEANUP_CLOSE does not close it. */
 static inline int steal_fd(int *fd)
 {
 	int taken = *fd;

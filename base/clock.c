@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The two clocks, read together. Must never be called by policy/, sched/ or sim/model/: time is
- * given to them. */
+/* Reading and formatting time. policy/, sched/ and sim/model/ never call clock_now(). */
 #include <stdio.h>
 #include <time.h>
 

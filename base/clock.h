@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The two clocks. Only the edges of a program call clock_now(); everything inside gets the instant
- * as a parameter, so that every decision can be replayed.
+ * The monotonic and the wall clock. Only main loops and I/O code call clock_now(); all other code
+ * gets the instant as a parameter, so that every decision can be replayed.
  */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
@@ -13,15 +13,14 @@
 
 struct instant {
 	uint64_t mono_ns; /* CLOCK_MONOTONIC: for differences */
-	int64_t wall_ms;  /* CLOCK_REALTIME: for people and the history; may step */
+	int64_t wall_ms;  /* CLOCK_REALTIME: for output and the history; may jump */
 };
 
-/* Reads both clocks. */
 struct instant clock_now(void);
 
-#define CLOCK_TEXT_MAX 25 /* "2026-11-20T18:49:56.123Z" and its NUL */
+#define CLOCK_TEXT_MAX 25 /* "2026-11-20T18:49:56.123Z" with its NUL */
 
-/* Writes @wall_ms, from 1970 on, as RFC 3339 in UTC with milliseconds. */
+/* Writes @wall_ms (>= 0) in RFC 3339 format: UTC with milliseconds. */
 void clock_format(int64_t wall_ms, char text[CLOCK_TEXT_MAX]);
 
 #endif

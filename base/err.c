@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Errors told in a sentence. Must never allocate: it runs when memory is what is missing. */
+/* Messages of errors. Never allocates, because it also reports that memory is exhausted. */
 #include <stdarg.h>
 #include <stdio.h>
 

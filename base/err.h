@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An error told in a sentence: boundary code (configuration, requests, opening a backend) fills one
- * beside the negative errno it returns. Inner code returns the errno alone.
+ * The message of an error. Code at a boundary (configuration, requests, opening a backend) writes
+ * one in addition to the negative errno that it returns. Other code returns only the errno.
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
-#define ERR_MSG_MAX 1024 /* all keys of a section fit in */
+#define ERR_MSG_MAX 1024 /* a list of all keys of a section fits */
 
 struct err {
-	char msg[ERR_MSG_MAX]; /* one sentence that names the thing; no newline */
+	char msg[ERR_MSG_MAX]; /* "thing: problem", without a newline */
 };
 
 /*
- * Writes the sentence into @err (NULL is allowed: nothing is written) and returns -@errnum, so that
- * a failure is one line: return err_fail(reterr, EINVAL, "cap_pct %d: ...", cap).
+ * Writes the message to @err, which may be NULL, and returns -@errnum:
+ * return err_fail(reterr, EINVAL, "cap_pct %d: ...", cap);
  */
 int err_fail(struct err *err, int errnum, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

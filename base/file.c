@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Small files. Must never leave a half-written one under its own name. */
+/* Reading and replacing small files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

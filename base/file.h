@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Small files: kernel attributes kept open, and files of ours that are replaced whole or not at
- * all. */
+/* Small files: kernel attributes that stay open, and files that are replaced atomically. */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
@@ -9,29 +8,28 @@
 #include <stdio.h>
 
 /*
- * Reads a kernel attribute from its start on a kept-open fd, as text without its last newline.
- * Returns the length, or a negative errno (-ENOBUFS: longer than @size - 1).
+ * Reads a kernel attribute from offset 0 as text without its last newline. Returns the length, or a
+ * negative errno (-ENOBUFS: longer than @size - 1).
  */
 int file_pread_text(int fd, char *text, size_t size);
 
-/* The same, parsed strictly as one unsigned decimal number. -EINVAL: something else stands there.
- */
+/* Reads a kernel attribute that is one unsigned decimal number. -EINVAL: it is not. */
 int file_pread_u64(int fd, uint64_t *ret_value);
 
 /* Writes @value in decimal at offset 0. Returns 0 or a negative errno (-EIO: short write). */
 int file_pwrite_i64(int fd, int64_t value);
 
-/* Opens (O_CLOEXEC), reads and closes. *ret_text is NUL-terminated and the caller's to free.
+/* Reads a whole file. *ret_text ends with a NUL and the caller frees it; @ret_length may be NULL.
  * -EFBIG: larger than @max bytes. */
 int file_read(const char *path, size_t max, char **ret_text, size_t *ret_length);
 
-/* Opens a regular file for reading as a stream, the caller's to close. -EINVAL: it is something
- * else, which might never end or never begin. */
+/* Opens a regular file for reading; the caller closes it. -EINVAL: not a regular file: reading a
+ * FIFO or a device could block or never end. */
 int file_open_stream(const char *path, FILE **ret_file);
 
 /*
- * Replaces @path atomically and durably (temporary file beside it, fsync, rename, fsync of the
- * folder). After a failure the old file stands untouched.
+ * Replaces @path atomically and durably: writes PATH.new, fsync, rename, fsync of the folder. A
+ * failure leaves the old file unchanged.
  */
 int file_replace(const char *path, const char *text, size_t length);
 

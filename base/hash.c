@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The first 64 bits of GnuTLS's SHA-256, which can only fail where GnuTLS has none: then 0. */
+/* The first 64 bits of SHA-256 from GnuTLS; 0 if GnuTLS has no SHA-256. */
 #include <gnutls/crypto.h>
 #include <string.h>
 

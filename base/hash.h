@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells texts apart. Must never guard a secret: of the SHA-256 it is no more than a quarter. */
+/* A hash for comparing texts. With 64 bits it is too short to protect a secret. */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Identifiers of vGPUs and GPUs. Pure; must never accept what could leave its folder or its quotes.
- */
+/* Validation, order and copies of identifiers. */
 #include <errno.h>
 #include <string.h>
 

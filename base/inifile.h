@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads an INI file by a table of settings, strictly: what is not understood is refused with
- * "FILE:LINE: what is wrong and what is allowed". Must never go on after what it does not
- * understand, unless the reader wants to be told of every fault.
+ * Reads an INI file strictly against a table of settings. Everything unknown is a fault, reported
+ * as "FILE:LINE: problem (allowed: ...)". Reading stops at the first fault, unless the reader wants
+ * all of them.
  */
 #ifndef BASE_INIFILE_H
 #define BASE_INIFILE_H
@@ -11,30 +11,30 @@
 
 #define INIFILE_KEYS_MAX 128 /* rows of a table */
 
-/* Who wants a file read. */
+/* What a caller of inifile_read() provides. */
 struct inifile_reader {
 	const struct setting *(*at)(size_t index); /* the table; NULL past its end */
 	void *userdata;
 	/*
-	 * A section of the table begins on @line; its values go to *ret_base. @name is what stands
-	 * behind the first word of one that has names ("gpu NAME" in the table), "" where nothing
-	 * does, and NULL for others. Whether a name may come twice is for this to say; the others
-	 * never do. -EINVAL with a sentence.
+	 * Called for each section header. @first is the section's first row; its values will be
+	 * written to *ret_base. For a section with names ("gpu NAME" in the table) @name is the
+	 * text after the first word, possibly "", and this function decides whether a name may
+	 * occur twice. For other sections @name is NULL, and a second one is a fault. -EINVAL with
+	 * a message: a fault.
 	 */
 	int (*enter)(void *userdata, const struct setting *first, const char *name, int line,
 		     void **ret_base, struct err *reterr);
-	/* @setting was read into @base. NULL: nothing more to look at. -EINVAL with a sentence. */
+	/* NULL, or called after @setting was read into @base. -EINVAL with a message: a fault. */
 	int (*check)(void *userdata, const struct setting *setting, void *base, struct err *reterr);
-	/* NULL, or told of every fault, without file and line in the sentence: reading goes on, and
-	 * -EINVAL is returned at the end. Keys of a section that is not understood are passed over.
-	 */
+	/* NULL, or called for each fault. Reading then continues after faults, skips the keys of
+	 * unknown sections, and returns -EINVAL at the end. @why contains no file and line. */
 	void (*fault)(void *userdata, int line, const char *why);
-	/* NULL, or told of every key that was understood. */
+	/* NULL, or called for each key without a fault. */
 	void (*seen)(void *userdata, const struct setting *setting, int line);
 };
 
-/* Reads @path, at most @bytes_max long. What was read before an error stays written. -EINVAL, or
- * as the system says ("FILE: cannot be read: ..."). */
+/* Reads @path. -EINVAL: a fault; -EFBIG: larger than @bytes_max; else the error of reading it.
+ * Values that were read before an error remain set. */
 int inifile_read(const char *path, size_t bytes_max, const struct inifile_reader *reader,
 		 struct err *reterr);
 

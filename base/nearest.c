@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Distance of two words (optimal string alignment). Pure; must never allocate. */
+/* The distance of two words: optimal string alignment. */
 #include <string.h>
 
 #include "base/nearest.h"
@@ -40,7 +40,6 @@ void nearest_offer(const char *word, const char *candidate, int *best, const cha
 {
 	int distance = nearest_distance(word, candidate);
 
-	/* In a short word two slips leave nothing to recognise. */
 	if (distance < *best && (size_t)distance * 2 <= strlen(word)) {
 		*best = distance;
 		*guess = candidate;

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Which word did somebody mean who typed another one? */
+/* Finds the known word that is nearest to a mistyped one. */
 #ifndef BASE_NEAREST_H
 #define BASE_NEAREST_H
 
-/* More than this many slips apart is another word. */
+/* Words with this many differences or more are not similar. */
 #define NEAREST_FAR 3
 
-/* Takes @candidate as *guess when it is nearer to @word than *best, which begins as NEAREST_FAR,
- * and at least half of @word is right. */
+/* Sets *guess to @candidate and *best to its distance if it is nearer to @word than *best and at
+ * least half of @word matches. *best starts as NEAREST_FAR. */
 void nearest_offer(const char *word, const char *candidate, int *best, const char **guess);
 
-/* Letters to change, add, drop or swap to make one of the other; NEAREST_FAR when that many or
- * more. */
+/* The number of letters to change, add, remove or swap to turn @a into @b, at most NEAREST_FAR. */
 int nearest_distance(const char *a, const char *b);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The lesser and the greater of two whole numbers. */
+/* Minimum and maximum of two integers. */
 #ifndef BASE_NUMBER_H
 #define BASE_NUMBER_H
 

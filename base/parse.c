@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Strict parsers. Pure; must never accept a prefix of what was given. */
+/* Strict parsers of numbers and booleans. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -28,8 +28,7 @@ int parse_double(const char *text, double min, double max, double *ret_value)
 	double value;
 	char *end;
 
-	/* Only these characters make a decimal number: keeps out "nan", "inf", "0x1p3" and spaces.
-	 */
+	/* strtod() would also accept "nan", "inf", "0x1p3" and leading spaces. */
 	if (text[0] == '\0' || text[0] == '+' || text[strspn(text, "0123456789.eE+-")] != '\0')
 		return -EINVAL;
 	errno = 0;

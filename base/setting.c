@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a value may be, and how it is read and written. Must never write half a value. */
+/* The types of settings: parsing and formatting of their values. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -32,7 +32,7 @@ static bool set_number(const struct setting *setting, void *at, const char *text
 	return parse_double(text, setting->min, setting->max, at) == 0;
 }
 
-/* The fewest digits, from six, that read back as the same number. */
+/* Uses the fewest digits, at least six, that read back as the same number. */
 static void format_number(const void *at, char *ret_text, size_t size)
 {
 	double value = *(const double *)at;

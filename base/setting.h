@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Settings: rows that say of each key of an INI file where its value goes and what it may be. A
- * table of them, ended by no row of its own, is all that reading, printing and checking need
- * (base/inifile.h). Must never take a value that its row does not allow.
+ * A setting describes one key of an INI file: where its value is stored and which values are
+ * allowed. Reading (base/inifile.h), printing and checking use the same table of settings.
  */
 #ifndef BASE_SETTING_H
 #define BASE_SETTING_H
@@ -15,31 +14,31 @@
 struct setting;
 
 struct setting_type {
-	/* Reads @text into @at, or says false and leaves it alone. @why: what to say instead of
-	 * setting.allowed, where there is more to say. */
+	/* Writes the value of @text to @at and returns true, or leaves it unchanged and returns
+	 * false. @why: set to a message only where setting.allowed does not explain the error. */
 	bool (*set)(const struct setting *setting, void *at, const char *text, struct err *why);
-	/* As set() would read it again. */
+	/* Writes the value as text that set() accepts. */
 	void (*format)(const void *at, char *ret_text, size_t size);
 };
 
 struct setting {
-	const char *section, *key; /* "gpu NAME": a section that is there once for each name */
+	const char *section, *key; /* "gpu NAME": one section for each name */
 	const char *allowed;	   /* "0..100 percent" */
-	bool live;		   /* may change while the program runs */
+	bool live;		   /* can change while the program runs */
 	const struct setting_type *type;
 	size_t offset;			/* in the struct of the section */
-	double min, max;		/* of a number; of a text's length */
-	bool (*fits)(const char *text); /* of a text that is not empty; NULL: any does */
+	double min, max;		/* of a number, or of the length of a text */
+	bool (*fits)(const char *text); /* checks a text that is not empty; NULL: none */
 };
 
 extern const struct setting_type setting_int;	 /* int */
 extern const struct setting_type setting_number; /* double */
 extern const struct setting_type setting_flag;	 /* bool */
 extern const struct setting_type setting_text;	 /* char[max + 1] */
-extern const struct setting_type setting_secret; /* the same, and no sentence has its value */
+extern const struct setting_type setting_secret; /* a text that messages do not show */
 
-/* A row. @at is four arguments: section, live, key, offset. A range is written once, as numbers,
- * and said from there. */
+/* One row. @at is four arguments: section, live, key, offset. The allowed range in messages is made
+ * from the numbers @low and @high. */
 #define SETTING_ROW_OF(section, live, key, at, type, low, high, allowed, fits) \
 	{                                                                      \
 		section, key, allowed, live, &(type), at, low, high, fits      \
@@ -58,11 +57,11 @@ extern const struct setting_type setting_secret; /* the same, and no sentence ha
 	SETTING_ROW(at, setting_secret, low, high, \
 		    what " (" #low ".." #high " characters, no ';')", fits)
 
-/* Reads @text as the value of @setting in the struct at @base. -EINVAL with a sentence that says
- * what is allowed. */
+/* Parses @text and stores it in the struct at @base. -EINVAL with a message that contains what is
+ * allowed. */
 int setting_set(const struct setting *setting, void *base, const char *text, struct err *reterr);
 
-/* The value in the struct at @base as setting_set() would read it. */
+/* Writes the value in the struct at @base as text that setting_set() accepts. */
 void setting_format(const struct setting *setting, const void *base, char *ret_text, size_t size);
 
 #endif

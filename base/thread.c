@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread starts with the signals that were blocked in who started it: for a moment, all. */
+/* A new thread inherits the blocked signals: all signals are blocked while it is created. */
 #include <signal.h>
 
 #include "base/thread.h"

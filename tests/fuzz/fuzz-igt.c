@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What intel_gpu_top may write: the samples are the same however its bytes come, and are shares. */
+/* The parser of intel_gpu_top: the samples do not depend on how the input is cut into pieces, and
+ * are within their ranges. */
 #include "monitor/igt.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Feeds pieces of @cut bytes. Returns how many samples they were. */
+/* Feeds pieces of @cut bytes. Returns the number of samples. */
 static int feed(struct igt_parser *parser, const char *bytes, size_t size, size_t cut,
 		struct igt_sample *ret_sample)
 {
@@ -14,8 +15,8 @@ static int feed(struct igt_parser *parser, const char *bytes, size_t size, size_
 	igt_parser_reset(parser);
 	while (size > 0) {
 		size_t n = size < cut ? size : cut;
-		CLEANUP_FREE char *piece =
-			fuzz_text(bytes, n); /* so that no byte behind it is read */
+		/* A copy, so that AddressSanitizer detects a read beyond the piece. */
+		CLEANUP_FREE char *piece = fuzz_text(bytes, n);
 
 		samples += igt_parser_feed(parser, piece, n, ret_sample);
 		bytes += n;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers and switches: what is taken lies in its range and is taken again as it is printed. */
+/* The strict parsers: an accepted value is in its range, and printing and parsing it gives it
+ * again. */
 #include <inttypes.h>
 #include <math.h>
 

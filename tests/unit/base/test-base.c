@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base/: what the strict parsers take and refuse, ids, times as text, small files. */
+/* base/: the strict parsers, ids, times as text, error messages and small files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -22,7 +22,7 @@
 
 #define UNTOUCHED 4711
 
-static void whole_numbers_are_taken_whole_or_not_at_all(void **state)
+static void parse_int_accepts_only_whole_strings(void **state)
 {
 	static const struct {
 		const char *text;
@@ -62,7 +62,7 @@ static void whole_numbers_are_taken_whole_or_not_at_all(void **state)
 	}
 }
 
-static void numbers_are_finite_and_decimal(void **state)
+static void parse_double_accepts_finite_decimals(void **state)
 {
 	static const struct {
 		const char *text;
@@ -103,7 +103,7 @@ static void numbers_are_finite_and_decimal(void **state)
 	}
 }
 
-static void flags_are_six_words(void **state)
+static void parse_bool_accepts_six_words(void **state)
 {
 	static const char *const yes[] = {"on", "yes", "true"};
 	static const char *const no[] = {"off", "no", "false"};
@@ -127,7 +127,7 @@ static void flags_are_six_words(void **state)
 
 #define SIXTY "a23456789012345678901234567890123456789012345678901234567890"
 
-static void an_id_can_stand_in_a_path_and_a_url(void **state)
+static void an_id_is_safe_in_a_path_and_a_url(void **state)
 {
 	static const struct {
 		const char *id;
@@ -150,7 +150,7 @@ static void an_id_can_stand_in_a_path_and_a_url(void **state)
 	}
 }
 
-static void ids_stand_in_the_order_people_count(void **state)
+static void ids_with_numbers_sort_by_number(void **state)
 {
 	static const char *const sorted[] = {"a",     "a-1",   "a1",	"a2",	  "a10",    "b",
 					     "vgpu0", "vgpu2", "vgpu9", "vgpu10", "vgpu10b"};
@@ -187,7 +187,7 @@ static void times_are_rfc_3339_in_utc(void **state)
 	}
 }
 
-static void both_clocks_are_read_in_their_units(void **state)
+static void both_clocks_have_the_right_units(void **state)
 {
 	struct timespec mono, wall;
 	struct instant before = clock_now(), after;
@@ -203,7 +203,7 @@ static void both_clocks_are_read_in_their_units(void **state)
 			after.wall_ms);
 }
 
-static void an_error_is_told_and_returned_in_one_line(void **state)
+static void err_fail_writes_the_message_and_returns_the_errno(void **state)
 {
 	struct err err;
 	char longer[2 * ERR_MSG_MAX];
@@ -211,7 +211,7 @@ static void an_error_is_told_and_returned_in_one_line(void **state)
 	(void)state;
 	assert_int_equal(err_fail(&err, EINVAL, "cap_pct %d: %s", 101, "too much"), -EINVAL);
 	assert_string_equal(err.msg, "cap_pct 101: too much");
-	assert_int_equal(err_fail(NULL, ENOENT, "nobody reads this"), -ENOENT);
+	assert_int_equal(err_fail(NULL, ENOENT, "no message"), -ENOENT);
 	memset(longer, 'x', sizeof(longer) - 1);
 	longer[sizeof(longer) - 1] = '\0';
 	assert_int_equal(err_fail(&err, EIO, "%s", longer), -EIO);
@@ -240,7 +240,7 @@ static int remove_folder(void **state)
 	return rmdir(folder);
 }
 
-static void an_attribute_is_read_from_its_start_each_time(void **state)
+static void each_read_of_an_attribute_begins_at_its_start(void **state)
 {
 	char text[8];
 	uint64_t value = UNTOUCHED;
@@ -269,7 +269,7 @@ static void an_attribute_is_read_from_its_start_each_time(void **state)
 	assert_int_equal(file_pwrite_i64(-1, 0), -EBADF);
 }
 
-static void a_file_is_read_whole_or_refused(void **state)
+static void file_read_returns_the_whole_file_or_fails(void **state)
 {
 	char *text = NULL;
 	size_t length = UNTOUCHED;
@@ -288,7 +288,7 @@ static void a_file_is_read_whole_or_refused(void **state)
 	assert_int_equal(length, 4);
 }
 
-static void a_file_is_replaced_whole_or_not_at_all(void **state)
+static void file_replace_is_atomic(void **state)
 {
 	struct stat before, after;
 	char *text;
@@ -302,7 +302,7 @@ static void a_file_is_replaced_whole_or_not_at_all(void **state)
 	assert_int_equal(after.st_mode & 0777, 0600);
 	assert_int_equal(access(beside, F_OK), -1);
 
-	/* A folder stands where the temporary file would: nothing can be written. */
+	/* The temporary file cannot be created because a folder has its name. */
 	assert_int_equal(mkdir(beside, 0755), 0);
 	assert_int_equal(file_replace(path, "never", 5), -EISDIR);
 	assert_int_equal(rmdir(beside), 0);
@@ -310,7 +310,7 @@ static void a_file_is_replaced_whole_or_not_at_all(void **state)
 	assert_string_equal(text, "newer");
 	free(text);
 
-	/* The name itself is a folder: the temporary file does not stay behind. */
+	/* @path is a folder: the temporary file is removed. */
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkdir(path, 0755), 0);
 	assert_int_equal(file_replace(path, "never", 5), -EISDIR);
@@ -319,7 +319,7 @@ static void a_file_is_replaced_whole_or_not_at_all(void **state)
 	assert_int_equal(file_replace("/nowhere/file", "x", 1), -ENOENT);
 }
 
-static void folders_are_made_with_their_parents(void **state)
+static void file_make_dirs_creates_parents(void **state)
 {
 	char deep[96], below_file[96];
 	struct stat st;
@@ -358,18 +358,18 @@ static void a_stolen_descriptor_is_not_closed(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_numbers_are_taken_whole_or_not_at_all),
-		cmocka_unit_test(numbers_are_finite_and_decimal),
-		cmocka_unit_test(flags_are_six_words),
-		cmocka_unit_test(an_id_can_stand_in_a_path_and_a_url),
-		cmocka_unit_test(ids_stand_in_the_order_people_count),
+		cmocka_unit_test(parse_int_accepts_only_whole_strings),
+		cmocka_unit_test(parse_double_accepts_finite_decimals),
+		cmocka_unit_test(parse_bool_accepts_six_words),
+		cmocka_unit_test(an_id_is_safe_in_a_path_and_a_url),
+		cmocka_unit_test(ids_with_numbers_sort_by_number),
 		cmocka_unit_test(times_are_rfc_3339_in_utc),
-		cmocka_unit_test(both_clocks_are_read_in_their_units),
-		cmocka_unit_test(an_error_is_told_and_returned_in_one_line),
-		cmocka_unit_test(an_attribute_is_read_from_its_start_each_time),
-		cmocka_unit_test(a_file_is_read_whole_or_refused),
-		cmocka_unit_test(a_file_is_replaced_whole_or_not_at_all),
-		cmocka_unit_test(folders_are_made_with_their_parents),
+		cmocka_unit_test(both_clocks_have_the_right_units),
+		cmocka_unit_test(err_fail_writes_the_message_and_returns_the_errno),
+		cmocka_unit_test(each_read_of_an_attribute_begins_at_its_start),
+		cmocka_unit_test(file_read_returns_the_whole_file_or_fails),
+		cmocka_unit_test(file_replace_is_atomic),
+		cmocka_unit_test(file_make_dirs_creates_parents),
 		cmocka_unit_test(a_stolen_descriptor_is_not_closed),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every fuzz target on every file of its corpus, without libFuzzer: what once broke a parser stays
- * tried. A target that finds a promise not kept ends this program.
+ * Runs each fuzz target on each file of its corpus, without libFuzzer, so that an input that once
+ * broke a parser is tested again. FUZZ_CHECK() ends this program.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,12 +15,12 @@
 
 #include "base/file.h"
 
-/* libFuzzer wants one name; here stand all of them. */
+/* libFuzzer requires the same function name in each target. */
 #define LLVMFuzzerTestOneInput fuzz_limit
 #include "tests/fuzz/fuzz-limit.c"
 #undef LLVMFuzzerTestOneInput
-#define LLVMFuzzerTestOneInput fuzz_capbook
-#include "tests/fuzz/fuzz-capbook.c"
+#define LLVMFuzzerTestOneInput fuzz_cap_journal
+#include "tests/fuzz/fuzz-cap-journal.c"
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_config
 #include "tests/fuzz/fuzz-config.c"
@@ -63,17 +63,19 @@
 
 #define CORPUS	     "tests/fuzz/corpus"
 #define INPUT_MAX    (1024 * 1024)
-#define CORPUS_FILES 5 /* less is no corpus */
+#define CORPUS_FILES 5 /* at least */
 
-static struct target { /* not const: cmocka hands them on as they are */
+static struct target { /* not const: cmocka passes a pointer that is not */
 	const char *name;
 	int (*run)(const uint8_t *data, size_t size);
 } targets[] = {
-	{"limit", fuzz_limit},	       {"capbook", fuzz_capbook},   {"config", fuzz_config},
-	{"contracts", fuzz_contracts}, {"igt", fuzz_igt},	    {"message", fuzz_message},
-	{"parse", fuzz_parse},	       {"query", fuzz_query},	    {"request", fuzz_request},
-	{"trace", fuzz_trace},	       {"time-arg", fuzz_time_arg}, {"workload", fuzz_workload},
-	{"scenario", fuzz_scenario},   {"tokens", fuzz_tokens},
+	{"limit", fuzz_limit},	     {"cap-journal", fuzz_cap_journal},
+	{"config", fuzz_config},     {"contracts", fuzz_contracts},
+	{"igt", fuzz_igt},	     {"message", fuzz_message},
+	{"parse", fuzz_parse},	     {"query", fuzz_query},
+	{"request", fuzz_request},   {"trace", fuzz_trace},
+	{"time-arg", fuzz_time_arg}, {"workload", fuzz_workload},
+	{"scenario", fuzz_scenario}, {"tokens", fuzz_tokens},
 };
 
 static void replay(const struct target *target, const char *file)
@@ -84,7 +86,7 @@ static void replay(const struct target *target, const char *file)
 
 	snprintf(path, sizeof(path), CORPUS "/%s/%s", target->name, file);
 	assert_int_equal(file_read(path, INPUT_MAX, &bytes, &length), 0);
-	fprintf(stderr, "%s\n", path); /* the last one names the culprit */
+	fprintf(stderr, "%s\n", path); /* the last line names the input that failed */
 	assert_int_equal(target->run((const uint8_t *)bytes, length), 0);
 }
 
@@ -99,7 +101,8 @@ static void test_corpus(void **state)
 	snprintf(path, sizeof(path), CORPUS "/%s", target->name);
 	folder = opendir(path);
 	if (!folder)
-		fail_msg("%s: cannot be opened; tests are run in the root of the sources", path);
+		fail_msg("%s: cannot be opened (tests must run in the root of the source tree)",
+			 path);
 	assert_int_equal(target->run((const uint8_t *)"", 0), 0);
 	while ((entry = readdir(folder)))
 		if (entry->d_name[0] != '.') {
@@ -110,7 +113,6 @@ static void test_corpus(void **state)
 	assert_true(files >= CORPUS_FILES);
 }
 
-/* A folder without a target would be tried by nobody. */
 static void test_every_corpus_has_its_target(void **state)
 {
 	DIR *folder = opendir(CORPUS);

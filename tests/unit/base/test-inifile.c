@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * INI files line by line: what a line may be, and that who stops at the first fault and who wants
- * every one see the same file. What a configuration may say is in test-config.c.
+ * The lines of an INI file, read by a reader that stops at the first fault and by one that reports
+ * all of them. test-config.c tests the keys and values of a configuration.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -53,13 +53,13 @@ static void note_fault(void *userdata, int line, const char *why)
 		first_fault = line;
 }
 
-static int read_text(const char *text, bool watch, struct values *values, struct err *err)
+static int read_text(const char *text, bool all_faults, struct values *values, struct err *err)
 {
 	const struct inifile_reader reader = {
 		.at = row_at,
 		.userdata = values,
 		.enter = enter,
-		.fault = watch ? note_fault : NULL,
+		.fault = all_faults ? note_fault : NULL,
 	};
 	int fd = memfd_create("ini", MFD_CLOEXEC), r;
 	char path[32];
@@ -76,7 +76,7 @@ static int read_text(const char *text, bool watch, struct values *values, struct
 
 static const struct {
 	const char *text;
-	int a, b; /* -1: not there */
+	int a, b; /* -1: not set */
 } good_files[] = {
 	{"", -1, -1},
 	{"\n \n\t\n\v\n\f\n\r\n", -1, -1},
@@ -87,15 +87,15 @@ static const struct {
 	{"# a\n \v; b\n[one]\n\f# [two]\na = 1\n", 1, -1},
 };
 
-static void plain_files_are_read_however_they_are_indented(void **state)
+static void indentation_and_line_ends_do_not_matter(void **state)
 {
 	struct values values;
 	struct err err;
 
 	(void)state;
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(good_files); i++) {
-		bool watch = i % 2 == 1;
-		int r = read_text(good_files[i / 2].text, watch, &values, &err);
+		bool all_faults = i % 2 == 1;
+		int r = read_text(good_files[i / 2].text, all_faults, &values, &err);
 
 		if (r < 0 || first_fault != 0 || values.a != good_files[i / 2].a ||
 		    values.b != good_files[i / 2].b)
@@ -109,7 +109,7 @@ static void plain_files_are_read_however_they_are_indented(void **state)
 static const struct {
 	const char *text;
 	int line;
-	const char *says;
+	const char *message;
 } bad_files[] = {
 	{"[one]\nnothing\n", 2, NO_LINE},
 	{"[one]\n\vnothing\n", 2, NO_LINE},
@@ -126,7 +126,7 @@ static const struct {
 	{"[one]\n= 1\n", 2, "has no key \"\""},
 };
 
-static void other_lines_are_refused_where_they_stand(void **state)
+static void faults_are_reported_with_their_line(void **state)
 {
 	struct values values;
 	struct err err;
@@ -137,19 +137,19 @@ static void other_lines_are_refused_where_they_stand(void **state)
 
 		snprintf(where, sizeof(where), ":%d: ", bad_files[i].line);
 		if (read_text(bad_files[i].text, false, &values, &err) != -EINVAL ||
-		    !strstr(err.msg, where) || !strstr(err.msg, bad_files[i].says))
+		    !strstr(err.msg, where) || !strstr(err.msg, bad_files[i].message))
 			fail_msg("row %zu gave \"%s\"", i, err.msg);
 		if (read_text(bad_files[i].text, true, &values, &err) != -EINVAL ||
 		    first_fault != bad_files[i].line)
-			fail_msg("row %zu, watched, gave line %d", i, first_fault);
+			fail_msg("row %zu, all faults, gave line %d", i, first_fault);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(plain_files_are_read_however_they_are_indented),
-		cmocka_unit_test(other_lines_are_refused_where_they_stand),
+		cmocka_unit_test(indentation_and_line_ends_do_not_matter),
+		cmocka_unit_test(faults_are_reported_with_their_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Books of caps: what one says are caps, and what is written into it afterwards is found again. */
+/* The cap journal: all caps read from it are valid, and a cap written to it is read back. */
 #include "gover-d/store/capbook.h"
 #include "tests/fuzz/fuzz.h"
 
