@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which cores a group runs on, and how it stands against the rest of the host. Must never take the
- * last core from the rest: the X server, the daemon and everything else stay there.
+ * The cores and the weight of a group. Never pins a group to all cores: the X server, the daemon
+ * and other programs need at least one.
  */
 #include <errno.h>
 #include <sched.h>
@@ -14,7 +14,7 @@
 
 #define LIST_MAX 4096
 
-/* Adds the cores of a list as the kernel writes it: "0-2,7"; "" is none. */
+/* Adds the cores of a list in the format of the kernel: "0-2,7", or "" for none. */
 static int parse_cpus(char *text, cpu_set_t *cpus)
 {
 	if (text[0] == '\0')
@@ -58,31 +58,31 @@ static int write_cpus(const struct cgroup_host *host, const char *group, const c
 	return r < 0 ? r : cgroup_write_file(path, text);
 }
 
-struct others {
+struct siblings {
 	const struct cgroup_host *host;
 	const char *parent, *group;
 	const cpu_set_t *all;
 	cpu_set_t *left;
 };
 
-/* A sibling that may use all cores owns none of them. */
+/* A sibling that can use all cores is not pinned. */
 static int subtract_sibling(void *userdata, const char *name)
 {
-	const struct others *others = userdata;
+	const struct siblings *siblings = userdata;
 	char sibling[PATH_MAX];
 	cpu_set_t cpus;
 	int r;
 
-	if (snprintf(sibling, sizeof(sibling), "%s/%s", others->parent, name) >=
+	if (snprintf(sibling, sizeof(sibling), "%s/%s", siblings->parent, name) >=
 	    (int)sizeof(sibling))
 		return -ENAMETOOLONG;
-	if (strcmp(sibling, others->group) == 0)
+	if (strcmp(sibling, siblings->group) == 0)
 		return 0;
-	r = read_cpus(others->host, sibling, "cpuset.cpus", &cpus);
-	if (r < 0 || CPU_EQUAL(&cpus, others->all))
+	r = read_cpus(siblings->host, sibling, "cpuset.cpus", &cpus);
+	if (r < 0 || CPU_EQUAL(&cpus, siblings->all))
 		return r == -ENOENT ? 0 : r;
-	CPU_AND(&cpus, &cpus, others->left);
-	CPU_XOR(others->left, others->left, &cpus);
+	CPU_AND(&cpus, &cpus, siblings->left);
+	CPU_XOR(siblings->left, siblings->left, &cpus);
 	return 0;
 }
 
@@ -100,7 +100,7 @@ int cgroup_pin(const struct cgroup_host *host, const char *group, int cores)
 		return r == -ENOENT ? 0 : r;
 	left = all;
 	r = cgroup_each(host, parent, subtract_sibling,
-			&(struct others){host, parent, group, &all, &left});
+			&(struct siblings){host, parent, group, &all, &left});
 	if (r < 0)
 		return r;
 	if (CPU_COUNT(&left) <= cores)
@@ -123,7 +123,7 @@ int cgroup_cores(const struct cgroup_host *host)
 	return (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-int cgroup_put_first(const struct cgroup_host *host, const char *group)
+int cgroup_maximize_weight(const struct cgroup_host *host, const char *group)
 {
 	char path[PATH_MAX];
 	int r = cgroup_path(host, 0, group, host->version->weight_file, path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Control groups, version 1 (Documentation/admin-guide/cgroup-v1, scheduler/sched-bwc.rst). Must
- * never put a larger limit in force on the way from one to another, not for an instant.
+ * Control groups, version 1 (Documentation/admin-guide/cgroup-v1, scheduler/sched-bwc.rst). A
+ * change of the limit is never larger than both the old and the new one, not even temporarily.
  */
 #include <errno.h>
 
@@ -23,7 +23,7 @@ static int inherit(const struct cgroup_host *host, const char *group, const char
 	return r < 0 ? r : cgroup_write_file(to, text);
 }
 
-/* A new cpuset has no cores and no memory, and no process can join it until it is given some. */
+/* A new cpuset has no cores and no memory nodes, and processes cannot join it without them. */
 static int settle(const struct cgroup_host *host, const char *group)
 {
 	int r;
@@ -62,8 +62,8 @@ static int read_limit(const struct cgroup_files *files, struct cgroup_limit *ret
 	return 0;
 }
 
-/* Two files, checked against the parent's limit one by one: whichever write makes the limit smaller
- * goes first. */
+/* Quota and period are two files, and the kernel compares each write with the parent's limit. The
+ * write that makes the limit smaller must be first. */
 static int write_limit(const struct cgroup_files *files, const struct cgroup_limit *limit)
 {
 	uint64_t period;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Control groups, version 2 (Documentation/admin-guide/cgroup-v2.rst). Must never switch a
- * controller off that others may use.
+ * Control groups, version 2 (Documentation/admin-guide/cgroup-v2.rst). Never disables
+ * a controller, because other programs may use it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,8 +13,8 @@
 #include "base/parse.h"
 #include "gpu/cgroup.h"
 
-/* A controller reaches a group only when its parent hands it down. */
-static int hand_down(const struct cgroup_host *host, const char *group, const char *controller)
+/* A group has a controller only if its parent enables it for the groups below. */
+static int enable_below(const struct cgroup_host *host, const char *group, const char *controller)
 {
 	char path[PATH_MAX], list[1024];
 	int r;
@@ -32,10 +32,11 @@ static int hand_down(const struct cgroup_host *host, const char *group, const ch
 
 static int admit(const struct cgroup_host *host, const char *group)
 {
-	/* Without it the GPU is not pinned to cores; its quota bounds it all the same. */
+	/* Optional: without cpuset the GPU is not pinned to cores, but its quota still limits it.
+	 */
 	if (host->cpuset >= 0)
-		(void)hand_down(host, group, "+cpuset");
-	return hand_down(host, group, "+cpu");
+		(void)enable_below(host, group, "+cpuset");
+	return enable_below(host, group, "+cpu");
 }
 
 static int read_usage(const struct cgroup_files *files, uint64_t *ret_ns)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Control groups: what is the same in versions 1 and 2. A group exists in several hierarchies at
- * once in version 1 (cpu, cpuacct and cpuset may be mounted apart or together); callers see one.
- * Must never leave a group behind that it could not make whole.
+ * The common part of control groups versions 1 and 2. In version 1 a group exists in several
+ * hierarchies at once, because cpu, cpuacct and cpuset can have separate mounts; callers see one
+ * group. A group that cannot be created in all hierarchies is removed again.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -31,7 +31,7 @@ static bool list_has(const char *list, char separator, const char *word)
 	return false;
 }
 
-/* mountinfo writes space, tab, newline and backslash as \040 and so on. */
+/* mountinfo contains space, tab, newline and backslash as octal escapes, such as \040. */
 static void unescape(char *text)
 {
 	char *to = text;
@@ -102,13 +102,13 @@ static int use_v1(const struct mounts *mounts, struct cgroup_host *host, struct 
 	if (mounts->of[CPUACCT].path[0] == '\0')
 		return err_fail(
 			reterr, EOPNOTSUPP,
-			"softgpu: no mounted control group hierarchy has the cpuacct controller, "
-			"which counts the CPU time used; mount it beside %s",
+			"softgpu: no mounted control group hierarchy has the cpuacct controller "
+			"(mount it next to %s)",
 			mounts->of[CPU].path);
 	host->version = &cgroup_v1;
 	add_mount(host, &mounts->of[CPU]);
 	host->usage = add_mount(host, &mounts->of[CPUACCT]);
-	/* Not allowed to pin: the quota alone bounds the GPU. */
+	/* Without permission to pin, only the quota limits the GPU. */
 	if (cpuset->path[0] != '\0' && access(cpuset->path, W_OK) == 0)
 		host->cpuset = add_mount(host, cpuset);
 	return 0;
@@ -128,8 +128,8 @@ static int use_v2(const struct mounts *mounts, struct cgroup_host *host, struct 
 		return err_fail(reterr, -r, "%s: cannot be read: %s", path, strerror(-r));
 	if (!list_has(list, ' ', "cpu"))
 		return err_fail(reterr, EOPNOTSUPP,
-				"softgpu: %s does not list the cpu controller; enable it in the "
-				"groups above, or choose backend = sim",
+				"softgpu: %s does not list the cpu controller (enable it in the "
+				"groups above, or set backend = sim)",
 				path);
 	if (list_has(list, ' ', "cpuset"))
 		host->cpuset = 0;
@@ -154,8 +154,8 @@ int cgroup_find(const char *mountinfo, struct cgroup_host *ret_host, struct err 
 		r = use_v2(mounts, host, reterr);
 	else
 		r = err_fail(reterr, EOPNOTSUPP,
-			     "softgpu: no control groups are mounted; mount cgroup2 on "
-			     "/sys/fs/cgroup, or choose backend = sim");
+			     "softgpu: no control groups are mounted (mount cgroup2 on "
+			     "/sys/fs/cgroup, or set backend = sim)");
 	if (r == 0)
 		*ret_host = *host;
 	return r;
@@ -175,10 +175,10 @@ static int fail_make(struct err *reterr, int error, const char *path)
 	if (error == EACCES || error == EPERM || error == EROFS)
 		return err_fail(
 			reterr, EACCES,
-			"%s: the control group cannot be made (%s); run as root, or have the "
-			"folder above it delegated to this user",
+			"%s: the control group cannot be created: %s (run as root, or delegate "
+			"the folder above it to this user)",
 			path, strerror(error));
-	return err_fail(reterr, error, "%s: the control group cannot be made: %s", path,
+	return err_fail(reterr, error, "%s: the control group cannot be created: %s", path,
 			strerror(error));
 }
 
@@ -191,7 +191,7 @@ void cgroup_parent(const char *group, char ret_parent[PATH_MAX])
 	ret_parent[n] = '\0';
 }
 
-/* Makes the folders. *ret_made: in how many of the first mounts it is new, a bit for each. */
+/* Creates the folders. *ret_made: a bit for each mount in which the folder is new. */
 static int make_folders(const struct cgroup_host *host, const char *group, char path[PATH_MAX],
 			unsigned int *ret_made)
 {
@@ -222,9 +222,8 @@ int cgroup_make(const struct cgroup_host *host, const char *group, struct err *r
 		(void)cgroup_path(host, 0, parent, "", path);
 		return err_fail(
 			reterr, r == -EPERM || r == -EROFS ? EACCES : -r,
-			"%s: groups with the cpu controller cannot be made below it (%s); run as "
-			"root, or set [gpu] root to a delegated group without processes of its "
-			"own",
+			"%s: no group with the cpu controller can be created below it: %s (run as "
+			"root, or set [gpu] root to a delegated group without processes)",
 			path, strerror(-r));
 	}
 	r = make_folders(host, group, path, &made);
@@ -311,7 +310,7 @@ int cgroup_each(const struct cgroup_host *host, const char *group, cgroup_child_
 	return r;
 }
 
-/* A line is ID:CONTROLLERS:PATH, in version 2 always 0::PATH. */
+/* @line is ID:CONTROLLERS:PATH, in version 2 always 0::PATH. */
 static const char *member_path(const struct cgroup_host *host, char *line)
 {
 	char *names = strchr(line, ':');
@@ -390,7 +389,7 @@ void cgroup_close(struct cgroup_files *files)
 	}
 }
 
-/* The kernel refuses, at each write, a burst larger than the quota. */
+/* The kernel rejects each write that would make the burst larger than the quota. */
 int cgroup_write_limit(const struct cgroup_files *files, const struct cgroup_limit *limit)
 {
 	uint64_t burst = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Control groups as softgpu needs them: where they are mounted, groups made and removed in all of
- * their hierarchies at once, a bandwidth limit, the CPU time used. Versions 1 and 2 behind the same
- * calls. Private to softgpu: knows nothing of vGPUs and must never move a process.
+ * Control groups for softgpu: finds the mounts, creates and removes a group in all hierarchies at
+ * once, sets its bandwidth limit and reads its CPU time. Versions 1 and 2 have the same interface.
+ * Never moves a process.
  */
 #ifndef GPU_CGROUP_H
 #define GPU_CGROUP_H
@@ -17,33 +17,35 @@
 #define CGROUP_MOUNTS_MAX 3
 
 struct cgroup_mount {
-	char path[PATH_MAX]; /* where it is */
-	char root[PATH_MAX]; /* the group seen there: "/", or a container's own */
+	char path[PATH_MAX];
+	char root[PATH_MAX]; /* the group at that path: "/", or the group of a container */
 };
 
-/* The hierarchies of this host. Groups are named relative to the mounts, without a leading '/'; ""
- * is the top. */
+/* The hierarchies of this host. The name of a group is relative to the mount and has no leading
+ * '/';
+ * "" is the root group. */
 struct cgroup_host {
 	const struct cgroup_version *version;
 	int n_mounts;
 	struct cgroup_mount mounts[CGROUP_MOUNTS_MAX]; /* distinct; [0] has the cpu controller */
-	int usage;				       /* the mount that counts CPU time */
-	int cpuset;				       /* the mount that pins to cores; -1: none */
+	int usage;				       /* index of the mount with the CPU time */
+	int cpuset; /* index of the mount with cpuset; -1: none */
 };
 
-/* A group's files, kept open. */
+/* The open files of a group. */
 struct cgroup_files {
 	const struct cgroup_version *version;
 	int usage, limit, period, burst; /* period: -1 in version 2; burst: -1 before Linux 5.14 */
 };
 
-/* What differs between the versions. */
+/* The differences between the versions. */
 struct cgroup_version {
 	int number;
 	const char *usage_file, *limit_file, *period_file, *burst_file;
-	const char *weight_file, *cpus_file; /* cpus_file: the cores a group really has */
-	const char *heaviest;		     /* the largest weight there is */
-	/* Lets groups come below; makes a new group fit for processes. NULL: nothing to do. */
+	const char *weight_file, *cpus_file; /* cpus_file: effective cores */
+	const char *heaviest;		     /* the maximum weight */
+	/* admit: prepares a group for groups below it; settle: prepares a new group for processes.
+	 * NULL: nothing to do. */
 	int (*admit)(const struct cgroup_host *host, const char *group);
 	int (*settle)(const struct cgroup_host *host, const char *group);
 	int (*read_usage)(const struct cgroup_files *files, uint64_t *ret_ns);
@@ -52,46 +54,48 @@ struct cgroup_version {
 };
 extern const struct cgroup_version cgroup_v1, cgroup_v2;
 
-/* Reads @mountinfo. -EOPNOTSUPP with a sentence: no cpu controller, or none that counts. */
+/* Reads @mountinfo. -EOPNOTSUPP with a message: no cpu controller, or no CPU time accounting. */
 int cgroup_find(const char *mountinfo, struct cgroup_host *ret_host, struct err *reterr);
 
-/* MOUNT/GROUP/FILE (GROUP "" is the top). -ENAMETOOLONG. */
+/* Writes MOUNT/GROUP/FILE. -ENAMETOOLONG. */
 int cgroup_path(const struct cgroup_host *host, int mount, const char *group, const char *file,
 		char ret_path[PATH_MAX]);
 
-/* The group above; "" for those at the top. */
+/* Writes the parent of @group, "" for the root group. */
 void cgroup_parent(const char *group, char ret_parent[PATH_MAX]);
 
-/* Makes one group in every hierarchy. 0: made, 1: stood already. */
+/* Creates one group in every hierarchy. Returns 0: created, 1: it existed already. */
 int cgroup_make(const struct cgroup_host *host, const char *group, struct err *reterr);
-/* Removes it from every hierarchy: all of them tried. -ENOENT: in none; -EBUSY. */
+/* Removes a group from every hierarchy, also after an error. -ENOENT: in no hierarchy; -EBUSY. */
 int cgroup_remove(const struct cgroup_host *host, const char *group);
-/* Processes in it, groups below not counted; the most in any hierarchy. */
+/* Returns the number of processes in the group itself, the maximum over the hierarchies. */
 int cgroup_count(const struct cgroup_host *host, const char *group);
 
 typedef int (*cgroup_child_fn)(void *userdata, const char *name);
-/* Calls @child for every group directly below until it returns non-zero; returns that. */
+/* Calls @child for each group directly below @group until it returns non-zero; returns that value.
+ */
 int cgroup_each(const struct cgroup_host *host, const char *group, cgroup_child_fn child,
 		void *userdata);
 
-/* The group a process is in, out of the text of its /proc/PID/cgroup. -ENOENT: none below us. */
+/* Finds the group of a process in the text of its /proc/PID/cgroup. -ENOENT: not below the mount.
+ */
 int cgroup_parse_member(const struct cgroup_host *host, const char *text, char ret_group[PATH_MAX]);
 
 int cgroup_open(const struct cgroup_host *host, const char *group, struct cgroup_files *ret_files);
 void cgroup_close(struct cgroup_files *files);
 int cgroup_write_limit(const struct cgroup_files *files, const struct cgroup_limit *limit);
 
-/* Files of a group outside the hot path: text without its last newline; one write. */
+/* Reads text without its last newline; writes it with one write(). */
 int cgroup_read_file(const char *path, char *text, int size);
 int cgroup_write_file(const char *path, const char *text);
 
-/* Lets a group go before everything else on the host when CPU time is short. */
-int cgroup_put_first(const struct cgroup_host *host, const char *group);
+/* Gives a group the maximum CPU weight. */
+int cgroup_maximize_weight(const struct cgroup_host *host, const char *group);
 
-/* Pins an empty group to @cores whole cores, the last that no sibling has. 1: pinned, 0: that would
- * leave none to the rest of the host, or there is no cpuset. */
+/* Pins an empty group to the last @cores cores that no sibling is pinned to. Returns 1: pinned; 0:
+ * not pinned, because no core would remain for the rest of the host or there is no cpuset. */
 int cgroup_pin(const struct cgroup_host *host, const char *group, int cores);
-/* Cores that groups here may use at all. */
+/* Returns the number of cores that groups can use. */
 int cgroup_cores(const struct cgroup_host *host);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finding GPUs and vGPUs of GVT-g in sysfs. Other vendors' GPUs stand on the mdev bus too: a parent
- * is one of ours when it has a type i915-GVTg_*, a vGPU when it has intel_vgpu.
+ * Finding GPUs and vGPUs of GVT-g in sysfs. The mdev bus also has devices of other vendors: a GPU
+ * of GVT-g has a type i915-GVTg_*, a vGPU of GVT-g has the folder intel_vgpu.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -12,9 +12,9 @@
 
 #include "gpu/gvt-host.h"
 
-#define PARENTS	 "class/mdev_bus"
-#define DEVICES	 "bus/mdev/devices"
-#define SAID_MAX 256 /* of the names in a sentence */
+#define PARENTS	  "class/mdev_bus"
+#define DEVICES	  "bus/mdev/devices"
+#define NAMES_MAX 256 /* of the list in a message */
 
 static const char *sysfs_root(const struct gpu_config *config)
 {
@@ -34,8 +34,8 @@ bool gvt_host_is_uuid(const char *name)
 	return n == 36;
 }
 
-/* Does the directory hold a name with @part in it? */
-static bool holds(const char *path, const char *part)
+/* True if the folder has an entry whose name contains @part. */
+static bool has_entry(const char *path, const char *part)
 {
 	DIR *dir = opendir(path);
 	const struct dirent *entry;
@@ -48,11 +48,11 @@ static bool holds(const char *path, const char *part)
 	return found;
 }
 
-/* Notes the GPUs: how many, the path of the last, and the names of all for a sentence. */
+/* The GPUs of GVT-g: their number, the path of the last and the names of all. */
 struct parents {
 	int n;
 	char path[PATH_MAX];
-	char names[SAID_MAX];
+	char names[NAMES_MAX];
 };
 
 static void find_parents(const char *root, struct parents *parents)
@@ -71,7 +71,7 @@ static void find_parents(const char *root, struct parents *parents)
 		if (entry->d_name[0] == '.' ||
 		    snprintf(types, sizeof(types), "%s/%s/mdev_supported_types", path,
 			     entry->d_name) >= (int)sizeof(types) ||
-		    !holds(types, "GVTg_"))
+		    !has_entry(types, "GVTg_"))
 			continue;
 		parents->n++;
 		memcpy(parents->path, types, strlen(types) + 1);
@@ -83,7 +83,7 @@ static void find_parents(const char *root, struct parents *parents)
 		closedir(dir);
 }
 
-/* The path of the parent that @config names. -ENOENT: it does not stand there. */
+/* The path of the parent that @config names. -ENOENT: it does not exist. */
 static int named_parent(const struct gpu_config *config, char ret_path[PATH_MAX])
 {
 	snprintf(ret_path, PATH_MAX, "%s/" PARENTS "/%s", sysfs_root(config), config->parent);
@@ -99,13 +99,13 @@ int gvt_host_find(const struct gpu_config *config, char ret_dir[PATH_MAX], struc
 		return 0;
 	find_parents(root, &parents);
 	if (config->parent[0])
-		return err_fail(reterr, EOPNOTSUPP, "parent = %s: %s/" PARENTS " has %s%s",
-				config->parent, root, parents.n ? "only " : "no GPU of GVT-g",
-				parents.names);
+		return err_fail(reterr, EOPNOTSUPP,
+				"parent = %s: not a GPU of GVT-g (%s/" PARENTS " has %s%s)",
+				config->parent, root, parents.n ? "only " : "none", parents.names);
 	if (parents.n > 1)
 		return err_fail(reterr, EINVAL,
-				"this host has %d GPUs of GVT-g (%s): give each a section [gpu "
-				"NAME] with its parent",
+				"parent: required (this host has %d GPUs of GVT-g: %s; each needs "
+				"a section [gpu NAME] with its parent)",
 				parents.n, parents.names);
 	if (parents.n == 1) {
 		memcpy(ret_dir, parents.path, PATH_MAX);
@@ -115,8 +115,8 @@ int gvt_host_find(const struct gpu_config *config, char ret_dir[PATH_MAX], struc
 	if (access(ret_dir, F_OK) == 0)
 		return 0;
 	return err_fail(reterr, EOPNOTSUPP,
-			"there is no bus of mediated devices at %s: boot with i915.enable_gvt=1 "
-			"and load kvmgt",
+			"%s: no bus of mediated devices (boot with i915.enable_gvt=1 and load "
+			"kvmgt)",
 			ret_dir);
 }
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* Where on a host the vGPUs of GVT-g stand. Looks only; for the families of GVT-g. */
+/* Finds the GPUs and vGPUs of GVT-g in sysfs. */
 #ifndef GPU_GVT_HOST_H
 #define GPU_GVT_HOST_H
 
 #include "gpu/gpu.h"
 
 /*
- * The directory in which the vGPUs of the GPU that @config names stand: the GPU that is its parent,
- * the only GPU there is, or where none says what it can carry, the whole mdev bus. Errors: a
- * sentence. -EOPNOTSUPP: there is none; -EINVAL: there are several, and which is not said.
+ * Writes the folder that contains the vGPUs: that of @config's parent, or of the only GPU. If no
+ * GPU lists types of GVT-g, it is the whole mdev bus. Errors with a message: -EOPNOTSUPP: the GPU
+ * or the bus does not exist; -EINVAL: the host has several GPUs and @config names no parent.
  */
 int gvt_host_find(const struct gpu_config *config, char ret_dir[PATH_MAX], struct err *reterr);
 
-/* Is there a GPU, or at least a vGPU, of GVT-g on the mdev bus? */
+/* True if the GPU that @config names, or any GPU or vGPU of GVT-g, is on the mdev bus. */
 bool gvt_host_present(const struct gpu_config *config);
 
-/* Is @name the name of a mediated device? */
+/* True if @name has the form of a UUID, as the names of mediated devices have. */
 bool gvt_host_is_uuid(const char *name);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Intel GVT-g, as mediated devices with a scheduler that takes caps: the files of design.md section
- * 5 in ROOT/bus/mdev/devices/UUID/intel_vgpu, kept open and read in place. Must never make or
- * remove a vGPU: that is done on the mdev bus, by whoever starts the virtual machines.
+ * Intel GVT-g: mediated devices whose scheduler accepts caps. Uses the files of design.md section 5
+ * in ROOT/bus/mdev/devices/UUID/intel_vgpu and keeps them open. Never creates or removes a vGPU:
+ * the software that starts virtual machines does this on the mdev bus.
  *
- * Which vGPUs there are is asked by listing, each time anew. inotify would be told of nothing: in
- * sysfs the kernel makes and removes the directories, and no event comes of it (tried on Linux 6.18
- * with a network device that came and went under /sys/class/net), nor does one of a FUSE mount's.
+ * New vGPUs are found by listing the folder each time. inotify does not work: sysfs sends no event
+ * when the kernel creates or removes a folder (tested on Linux 6.18 with a network device under
+ * /sys/class/net), and FUSE sends none either.
  *
- * What vanishes between a listing and a read gives ENODEV, or ENOENT where it was not yet open.
+ * Reading a vGPU that has disappeared gives ENODEV; opening it gives ENOENT.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -23,7 +23,7 @@
 #include "gpu/gvt-host.h"
 
 struct gpu {
-	char dir[PATH_MAX]; /* that holds the vGPUs */
+	char dir[PATH_MAX]; /* contains the vGPUs */
 	double speed;
 	struct gpu_vgpu *attached;
 };
@@ -70,7 +70,7 @@ static void get_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 	};
 }
 
-/* Where a mount died, its vGPUs died with it: what comes in its place is opened anew. */
+/* When a FUSE mount ends, its vGPUs are gone: maps its errors to -ENODEV. */
 static int gone_or(int r)
 {
 	return r == -ENOTCONN || r == -ECONNABORTED ? -ENODEV : r;
@@ -95,7 +95,7 @@ static int read_cap_file(int dir, const char *name, int *ret_cap_pct)
 	return fd < 0 ? -errno : parse_cap(fd, ret_cap_pct);
 }
 
-/* --- which there are --- */
+/* --- list --- */
 
 static bool is_attached(const struct gpu *gpu, const char *id)
 {
@@ -106,7 +106,7 @@ static bool is_attached(const struct gpu *gpu, const char *id)
 	return vgpu;
 }
 
-/* What is attached is known: its files are not opened once more at every listing. */
+/* Opens initial_cap only of a vGPU that is not attached. */
 static void report(struct gpu *gpu, int dir, const char *id, gpu_found_fn found, void *userdata)
 {
 	char name[NAME_MAX + sizeof("/intel_vgpu/initial_cap")];
@@ -115,7 +115,7 @@ static void report(struct gpu *gpu, int dir, const char *id, gpu_found_fn found,
 	if (!is_attached(gpu, id)) {
 		snprintf(name, sizeof(name), "%s/intel_vgpu", id);
 		if (faccessat(dir, name, F_OK, 0) < 0)
-			return; /* another family's, or gone already */
+			return; /* of another vendor, or removed meanwhile */
 		snprintf(name, sizeof(name), "%s/intel_vgpu/initial_cap", id);
 		if (read_cap_file(dir, name, &initial_cap_pct) < 0)
 			initial_cap_pct = 0;
@@ -141,8 +141,8 @@ static int create_vgpu(struct gpu *gpu, const char *id, int cap_pct, struct err 
 {
 	(void)gpu, (void)cap_pct;
 	return err_fail(reterr, EOPNOTSUPP,
-			"vGPU %s: vGPUs of GVT-g are made on the mdev bus: write a UUID into "
-			"mdev_supported_types/TYPE/create",
+			"vGPU %s: gover cannot create vGPUs of GVT-g (write a UUID to "
+			"mdev_supported_types/TYPE/create)",
 			id);
 }
 
@@ -150,12 +150,11 @@ static int destroy_vgpu(struct gpu *gpu, const char *id, struct err *reterr)
 {
 	(void)gpu;
 	return err_fail(reterr, EOPNOTSUPP,
-			"vGPU %s: vGPUs of GVT-g are removed on the mdev bus: write 1 into its "
-			"file remove",
+			"vGPU %s: gover cannot remove vGPUs of GVT-g (write 1 to its file remove)",
 			id);
 }
 
-/* --- one of them --- */
+/* --- one vGPU --- */
 
 static void close_files(const struct gpu_vgpu *vgpu)
 {
@@ -166,7 +165,7 @@ static void close_files(const struct gpu_vgpu *vgpu)
 	cleanup_closep(&vgpu->lease);
 }
 
-/* Who may not write can still look: the write says EACCES then. */
+/* Without permission to write, opens the file for reading; a later write fails with EACCES. */
 static int open_to_write(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_RDWR | O_CLOEXEC);
@@ -183,13 +182,13 @@ static int fail_open(const struct gpu_vgpu *vgpu, const char *name, int error, s
 	if (error != ENOENT)
 		return err_fail(reterr, error, "vGPU %s: %s cannot be opened: %s%s", vgpu->id, name,
 				strerror(error),
-				error == EMFILE ? "; raise the limit (LimitNOFILE=)" : "");
-	/* Without this file, or without any more? */
+				error == EMFILE ? " (raise the limit LimitNOFILE=)" : "");
+	/* vgpu_id is missing too if the vGPU was removed meanwhile. */
 	if (faccessat(vgpu->dir, "vgpu_id", F_OK, 0) < 0)
 		return -ENOENT;
 	return err_fail(reterr, EOPNOTSUPP,
-			"vGPU %s has no file %s: the scheduler of this kernel takes no caps; "
-			"'gover-ctl doctor' says what it lacks",
+			"vGPU %s has no file %s: the scheduler of this kernel does not accept caps "
+			"(run 'gover-ctl doctor')",
 			vgpu->id, name);
 }
 
@@ -221,7 +220,7 @@ static int attach_vgpu(struct gpu *gpu, const char *id, uint64_t now_mono_ns,
 	if (!vgpu)
 		return err_fail(reterr, ENOMEM, "vGPU %s: out of memory", id);
 	if (id_copy(vgpu->id, id) < 0)
-		return err_fail(reterr, ENOENT, "\"%s\" is no vGPU", id);
+		return err_fail(reterr, ENOENT, "\"%s\" is not a vGPU", id);
 	snprintf(path, sizeof(path), "%s/%s/intel_vgpu", gpu->dir, id);
 	vgpu->busy = vgpu->sched = vgpu->cap = vgpu->lease = -1;
 	vgpu->dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -280,8 +279,8 @@ static int read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 }
 
 /*
- * What was opened only to look at says EBADF, in sysfs ESPIPE. udev gives us the right some time
- * after a vGPU is made: then it is opened anew.
+ * A write to a file that is open only for reading gives EBADF, in sysfs ESPIPE. udev grants the
+ * permission some time after a vGPU is created, so open it again.
  */
 static int write_file(const struct gpu_vgpu *vgpu, int *fd, const char *name, int64_t value)
 {
@@ -310,7 +309,7 @@ static int read_initial_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 	return read_cap_file(vgpu->dir, "initial_cap", ret_cap_pct);
 }
 
-/* The initial cap is in force from the next slot on, but for the cap that is written after it. */
+/* The written initial cap would take effect at the next slot, so the cap is written after it. */
 static int write_initial_cap(struct gpu_vgpu *vgpu, int initial_cap_pct, int cap_pct)
 {
 	CLEANUP_CLOSE int fd = openat(vgpu->dir, "initial_cap", O_WRONLY | O_CLOEXEC);
@@ -330,7 +329,6 @@ static int renew(struct gpu_vgpu *vgpu, int lease_ms)
 
 const struct gpu_ops gpu_gvt_ops = {
 	.name = "gvt",
-	.summary = "Intel GVT-g: mediated devices whose scheduler takes caps",
 	.present = gvt_host_present,
 	.open = open_gpu,
 	.close = close_gpu,
@@ -346,5 +344,5 @@ const struct gpu_ops gpu_gvt_ops = {
 	.read_initial_cap = read_initial_cap,
 	.write_initial_cap = write_initial_cap,
 	.renew = renew,
-	.physical = NULL, /* what the host draws is in no busy time: intel_gpu_top knows */
+	.physical = NULL, /* busy times do not include the host; intel_gpu_top does */
 };

@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A simulated GPU inside the daemon, for machines and tests without a real one: sim/model/ driven
- * by the host's monotonic clock, times speed. Must never outlive the daemon: a new one begins
- * without vGPUs.
+ * A simulated GPU inside the daemon: sim/model/ driven by the monotonic clock of the host, times
+ * speed. It ends with the daemon; a new daemon starts without vGPUs. Each reading advances the
+ * simulation to the instant of the reading. The label "workload" defines the load of a vGPU
+ * (sim/model/workload.h).
  *
- * A reading brings the GPU up to the instant it is taken at. The label "workload" says what a
- * vGPU's tenant does (sim/model/workload.h).
+ * If root is set, it is a control folder: tests and operators change the GPU of a running daemon by
+ * files in it. The daemon reads the folder once a tick, when it reads the physical utilisation:
  *
- * The control directory. Where root is set, the GPU of a running daemon can be changed from outside
- * by files put into that directory. It is looked through whenever the physical utilisation is read,
- * which is once a tick:
+ *   ID.cap       a number, 0 to 100: sets the cap, as an external writer would; 0 is no limit
+ *   ID.workload  one line: the new workload
+ *   ID.gone      can be empty: the vGPU disappears, and reading it fails with ENODEV
  *
- *   ID.cap       a number, 0 to 100: sets the cap behind the daemon's back; 0 is no limit
- *   ID.workload  one line: what the tenant does from now on
- *   ID.gone      may be empty: the vGPU vanishes, and reading it fails with ENODEV
- *
- * A file is removed once it was obeyed, and renamed to FILE.bad where it cannot be: there is no
- * such vGPU, or the value is not allowed. An empty ID.cap or ID.workload is left for the next look,
- * since it may be just being written. Other names are left alone.
+ * After the change the file is removed. If the vGPU does not exist or the value is not allowed, the
+ * file is renamed to FILE.bad. An empty ID.cap or ID.workload is read again at the next tick,
+ * because it may not be written completely. Files with other names are ignored.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -35,15 +32,15 @@ struct gpu {
 	struct sim *sim;
 	double speed;
 	bool started;
-	uint64_t start_mono_ns; /* the first instant handed in: the GPU's time 0 */
+	uint64_t start_mono_ns; /* the first instant: time 0 of the simulation */
 	struct gpu_vgpu *attached;
-	char root[PATH_MAX]; /* "": no control directory */
+	char root[PATH_MAX]; /* "": no control folder */
 };
 
 struct gpu_vgpu {
 	struct gpu_vgpu *next; /* gpu::attached */
 	struct gpu *gpu;
-	struct sim_vgpu *vgpu; /* NULL: it is gone */
+	struct sim_vgpu *vgpu; /* NULL: the vGPU has disappeared */
 };
 
 static int open_gpu(const struct gpu_config *config, struct gpu **ret_gpu, struct err *reterr)
@@ -55,7 +52,7 @@ static int open_gpu(const struct gpu_config *config, struct gpu **ret_gpu, struc
 	if (config->root[0] != '\0') {
 		dir = opendir(config->root);
 		if (!dir)
-			return err_fail(reterr, errno, "gpu %s: control directory %s: %s",
+			return err_fail(reterr, errno, "gpu %s: control folder %s: %s",
 					config->name, config->root, strerror(errno));
 		closedir(dir);
 	}
@@ -123,11 +120,12 @@ static int create_vgpu(struct gpu *gpu, const char *id, int cap_pct, struct err 
 	case EEXIST:
 		return err_fail(reterr, EEXIST, "vGPU %s exists already", id);
 	case ENOSPC:
-		return err_fail(reterr, ENOSPC, "vGPU %s: a simulated GPU takes %d vGPUs", id,
+		return err_fail(reterr, ENOSPC,
+				"vGPU %s: too many vGPUs on a simulated GPU (limit %d)", id,
 				SIM_VGPUS_MAX);
 	case EINVAL:
-		return err_fail(reterr, EINVAL, "vGPU %s: cap %d %%: allowed is 1 to 100", id,
-				cap_pct);
+		return err_fail(reterr, EINVAL,
+				"vGPU %s: cap %d %% is not allowed (allowed: 1..100)", id, cap_pct);
 	default:
 		return err_fail(reterr, -r, "vGPU %s: %s", id, strerror(-r));
 	}
@@ -235,12 +233,12 @@ static int set_label(struct gpu_vgpu *attached, const char *key, const char *val
 	if (r < 0)
 		return r;
 	if (!attached->vgpu)
-		return err_fail(reterr, ENODEV, "workload: the vGPU is gone");
+		return err_fail(reterr, ENODEV, "workload: the vGPU does not exist any more");
 	sim_set_workload(attached->gpu->sim, attached->vgpu, &workload);
 	return 0;
 }
 
-/* What the files of the control directory do. @text is without its newline. */
+/* --- control folder: @text is the content of a file without its newline --- */
 
 static int poke_cap(struct gpu *gpu, struct sim_vgpu *vgpu, const char *text)
 {
@@ -278,7 +276,7 @@ static const struct poke {
 	{".gone", true, poke_gone},
 };
 
-/* The poke that @name asks for, and the vGPU's id before its suffix; NULL: not for us. */
+/* Returns the poke for the suffix of @name and writes the id before it; NULL: unknown suffix. */
 static const struct poke *find_poke(const char *name, char ret_id[ID_MAX])
 {
 	const char *suffix = strrchr(name, '.');
@@ -296,7 +294,7 @@ static const struct poke *find_poke(const char *name, char ret_id[ID_MAX])
 	return NULL;
 }
 
-static void obey_file(struct gpu *gpu, int dir_fd, const char *name)
+static void apply_file(struct gpu *gpu, int dir_fd, const char *name)
 {
 	char id[ID_MAX], text[WORKLOAD_TEXT_MAX + 1], bad[NAME_MAX + 5];
 	const struct poke *poke = find_poke(name, id);
@@ -322,7 +320,7 @@ static void obey_file(struct gpu *gpu, int dir_fd, const char *name)
 	(void)renameat(dir_fd, name, dir_fd, bad);
 }
 
-static void obey_control_directory(struct gpu *gpu)
+static void read_control_folder(struct gpu *gpu)
 {
 	const struct dirent *entry;
 	DIR *dir = opendir(gpu->root);
@@ -330,7 +328,7 @@ static void obey_control_directory(struct gpu *gpu)
 	if (!dir)
 		return;
 	while ((entry = readdir(dir)))
-		obey_file(gpu, dirfd(dir), entry->d_name);
+		apply_file(gpu, dirfd(dir), entry->d_name);
 	closedir(dir);
 }
 
@@ -339,7 +337,7 @@ static int read_physical(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at
 {
 	catch_up(gpu, now_mono_ns);
 	if (gpu->root[0] != '\0')
-		obey_control_directory(gpu);
+		read_control_folder(gpu);
 	*ret_at_ns = sim_now_ns(gpu->sim);
 	*ret_busy_ns = sim_busy_ns(gpu->sim);
 	return 0;
@@ -347,7 +345,6 @@ static int read_physical(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at
 
 const struct gpu_ops gpu_sim_ops = {
 	.name = "sim",
-	.summary = "a simulated GPU inside the daemon, with simulated tenants",
 	.open = open_gpu,
 	.close = close_gpu,
 	.traits = get_traits,

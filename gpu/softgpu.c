@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * softgpu: a GPU made of CPU time, on which Mesa's llvmpipe renders. A vGPU is a control group
- * ROOT/GPU/ID, its cap a bandwidth limit the kernel enforces, its busy time the group's CPU time.
- * One GPU second is capacity_cores CPU seconds.
+ * softgpu: a GPU that consists of CPU time, for programs that render with Mesa's llvmpipe. A vGPU
+ * is a control group ROOT/GPU/ID. Its cap is a bandwidth limit enforced by the kernel, its busy
+ * time is the CPU time of the group. One GPU second is capacity_cores CPU seconds.
  *
- * ROOT/GPU bounds the whole, so that no sum of caps makes a larger GPU, and pins a GPU of whole
- * cores to cores of its own. ROOT goes before the rest of the host when CPU time is short: a GPU
- * does not shrink because something compiles. Must never move a process, nor end one.
+ * The limit of ROOT/GPU applies to the whole GPU, whatever the sum of the caps, and a GPU of whole
+ * cores is pinned to them. ROOT has the maximum CPU weight, so that other programs on the host do
+ * not take capacity from the GPU. Never moves or ends a process.
  */
 #include <errno.h>
 #include <math.h>
@@ -29,13 +29,13 @@ struct gpu {
 	char group[PATH_MAX]; /* ROOT/GPU */
 	double cores;
 	bool dry_run;
-	struct cgroup_files files; /* of the group; in a dry run without one: none are open */
+	struct cgroup_files files; /* of the group; not open in a dry run without a group */
 };
 
 struct gpu_vgpu {
 	double gpu_cores;
 	struct cgroup_files files;
-	double share; /* of the GPU, allotted since at_ns */
+	double share; /* of the GPU; allotted since at_ns */
 	double sched_ns;
 	uint64_t at_ns;
 };
@@ -59,7 +59,7 @@ static int vgpu_group(const struct gpu *gpu, const char *id, char ret_group[PATH
 										 : -ENAMETOOLONG;
 }
 
-/* ROOT may have several parts; what an administrator made before keeps its place on the host. */
+/* ROOT can have several parts. The weight of a group that existed before stays unchanged. */
 static int make_root(struct gpu *gpu, struct err *reterr)
 {
 	bool leaves_cores = gpu->cores < cgroup_cores(&gpu->host);
@@ -76,16 +76,15 @@ static int make_root(struct gpu *gpu, struct err *reterr)
 			*slash++ = '/';
 	}
 	if (r == 0 && leaves_cores) {
-		r = cgroup_put_first(&gpu->host, gpu->root);
+		r = cgroup_maximize_weight(&gpu->host, gpu->root);
 		if (r < 0)
-			return err_fail(reterr, -r,
-					"control group %s: its weight cannot be set: %s", gpu->root,
-					strerror(-r));
+			return err_fail(reterr, -r, "control group %s: cannot set its weight: %s",
+					gpu->root, strerror(-r));
 	}
 	return r < 0 ? r : 0;
 }
 
-/* Gives a new GPU its size. */
+/* Limits a new group to the size of the GPU. */
 static int set_size(struct gpu *gpu, struct err *reterr)
 {
 	struct cgroup_limit limit = cgroup_limit_parent(gpu->cores);
@@ -96,13 +95,13 @@ static int set_size(struct gpu *gpu, struct err *reterr)
 	if (r >= 0)
 		r = cgroup_write_limit(&gpu->files, &limit);
 	if (r < 0)
-		return err_fail(reterr, -r, "control group %s: cannot be bounded to %g cores: %s%s",
+		return err_fail(reterr, -r, "control group %s: cannot be limited to %g cores: %s%s",
 				gpu->group, gpu->cores, strerror(-r),
-				r == -EINVAL ? "; a group above it has a smaller limit" : "");
+				r == -EINVAL ? " (a group above it has a smaller limit)" : "");
 	return 0;
 }
 
-/* One that holds vGPUs keeps the size in which their caps were told. */
+/* Caps are relative to the size of the GPU, so a GPU that has vGPUs cannot change its size. */
 static int check_size(struct gpu *gpu, struct err *reterr)
 {
 	struct cgroup_limit limit;
@@ -117,10 +116,10 @@ static int check_size(struct gpu *gpu, struct err *reterr)
 		return 0;
 	return err_fail(
 		reterr, EBUSY,
-		"control group %s holds vGPUs of an earlier daemon and is bounded to %g cores "
-		"(0: not bounded), not to capacity_cores %g: set that back, or end the programs "
-		"and remove the groups",
-		gpu->group, is, gpu->cores);
+		"capacity_cores %g: differs from the limit of control group %s, %g cores (0: no "
+		"limit), which has vGPUs of an earlier daemon (restore capacity_cores, or end the "
+		"programs and remove the groups)",
+		gpu->cores, gpu->group, is);
 }
 
 static int open_files(struct gpu *gpu, struct err *reterr)
@@ -130,8 +129,8 @@ static int open_files(struct gpu *gpu, struct err *reterr)
 	if (r == -ENOENT)
 		return err_fail(
 			reterr, EOPNOTSUPP,
-			"control group %s has no file %s: the kernel was built without "
-			"CONFIG_CFS_BANDWIDTH, so caps cannot be enforced; choose backend = sim",
+			"control group %s has no file %s: the kernel has no CONFIG_CFS_BANDWIDTH "
+			"and cannot enforce caps (set backend = sim)",
 			gpu->group, gpu->host.version->limit_file);
 	if (r < 0)
 		return err_fail(reterr, -r, "control group %s: cannot be opened: %s", gpu->group,
@@ -139,23 +138,24 @@ static int open_files(struct gpu *gpu, struct err *reterr)
 	return 0;
 }
 
-/* Makes ROOT/GPU, or adopts it, and opens its files. */
+/* Creates or adopts ROOT/GPU and opens its files. */
 static int establish(struct gpu *gpu, struct err *reterr)
 {
-	int stood;
+	int existed;
 	int r = make_root(gpu, reterr);
 
 	if (r < 0)
 		return r;
-	/* An empty one left behind may have another size: made anew. Fails where it is in use. */
+	/* An empty group from an earlier daemon may have another size: create it again. This fails
+	 * if the group is in use. */
 	(void)cgroup_remove(&gpu->host, gpu->group);
-	stood = cgroup_make(&gpu->host, gpu->group, reterr);
-	if (stood < 0)
-		return stood;
+	existed = cgroup_make(&gpu->host, gpu->group, reterr);
+	if (existed < 0)
+		return existed;
 	r = open_files(gpu, reterr);
 	if (r < 0)
 		return r;
-	return stood ? check_size(gpu, reterr) : set_size(gpu, reterr);
+	return existed ? check_size(gpu, reterr) : set_size(gpu, reterr);
 }
 
 static int stop_at_first(void *userdata, const char *name)
@@ -164,17 +164,17 @@ static int stop_at_first(void *userdata, const char *name)
 	return 1;
 }
 
-/* A dry run: ROOT/GPU as it stands. An empty one would be made anew, so its size does not matter.
- */
-static int open_standing(struct gpu *gpu, struct err *reterr)
+/* A dry run opens an existing ROOT/GPU. The size of an empty group does not matter, because a
+ * daemon would create it again. */
+static int open_existing(struct gpu *gpu, struct err *reterr)
 {
 	int r;
 
 	if (cgroup_count(&gpu->host, gpu->group) == -ENOENT) {
 		(void)err_fail(
 			reterr, ENOENT,
-			"control group %s does not stand, and a dry run makes none: this GPU "
-			"has no vGPUs now",
+			"control group %s does not exist, and a dry run creates none: this GPU "
+			"has no vGPUs",
 			gpu->group);
 		return 1;
 	}
@@ -186,7 +186,7 @@ static int open_standing(struct gpu *gpu, struct err *reterr)
 		       : 0;
 }
 
-/* Only empty groups can be removed: vGPUs, and what others put there, stay. */
+/* Only empty groups can be removed, so vGPUs and groups of other programs stay. */
 static void remove_empty(struct gpu *gpu)
 {
 	(void)cgroup_remove(&gpu->host, gpu->group);
@@ -215,18 +215,20 @@ static int check_config(const struct gpu_config *config, struct gpu *gpu, struct
 	strcpy(gpu->root, config->root[0] ? config->root : ROOT_DEFAULT);
 	gpu->cores = config->capacity_cores == 0 ? CORES_DEFAULT : config->capacity_cores;
 	if (!id_valid(config->name))
-		return err_fail(reterr, EINVAL, "softgpu: \"%s\" cannot name a GPU", config->name);
+		return err_fail(reterr, EINVAL, "softgpu: \"%s\" is not a valid name of a GPU",
+				config->name);
 	if (!root_valid(gpu->root) || snprintf(gpu->group, sizeof(gpu->group), "%s/%s", gpu->root,
 					       config->name) >= (int)sizeof(gpu->group))
 		return err_fail(reterr, EINVAL,
-				"GPU %s: root \"%s\": must be a path of control groups below the "
-				"mounts, such as gover or a/b",
+				"GPU %s: root \"%s\" is not allowed (allowed: a path of control "
+				"groups below the mounts, such as gover or a/b)",
 				config->name, gpu->root);
-	/* In these words a NaN is refused too. */
+	/* Written this way, the test also rejects NaN. */
 	if (!(gpu->cores >= CGROUP_CORES_MIN && gpu->cores <= cores))
 		return err_fail(
 			reterr, EINVAL,
-			"GPU %s: capacity_cores %g: must be from %g to the %d cores this host has",
+			"GPU %s: capacity_cores %g is not allowed (allowed: %g..%d, the cores of "
+			"this host)",
 			config->name, gpu->cores, CGROUP_CORES_MIN, cores);
 	return 0;
 }
@@ -246,9 +248,9 @@ static int softgpu_open(const struct gpu_config *config, struct gpu **ret_gpu, s
 		free(gpu);
 		return r;
 	}
-	gpu->files.version = gpu->host.version; /* reading those that are not open fails, no more */
+	gpu->files.version = gpu->host.version; /* lets a read of closed files fail with -EBADF */
 	gpu->dry_run = config->dry_run;
-	r = gpu->dry_run ? open_standing(gpu, reterr) : establish(gpu, reterr);
+	r = gpu->dry_run ? open_existing(gpu, reterr) : establish(gpu, reterr);
 	if (r < 0) {
 		softgpu_close(gpu);
 		return r;
@@ -269,7 +271,7 @@ static void softgpu_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 	*ret_traits = (struct gpu_traits){
 		.step_pct = 1,
 		.floor_pct = floor_pct(gpu->cores),
-		.min_interval_ms = 100, /* the longest period a limit has */
+		.min_interval_ms = 100, /* the longest period of a limit */
 		.share = GPU_HARD_CAP,
 		.creates = true,
 		.capacity_cores = gpu->cores,
@@ -294,7 +296,7 @@ static int softgpu_list(struct gpu *gpu, gpu_found_fn found, void *userdata)
 {
 	int r = cgroup_each(&gpu->host, gpu->group, found_group, &(struct found){found, userdata});
 
-	return r == -ENOENT && gpu->dry_run ? 0 : r; /* told when it was opened */
+	return r == -ENOENT && gpu->dry_run ? 0 : r; /* reported by open() */
 }
 
 static int put_cap(const struct cgroup_files *files, double gpu_cores, int cap_pct)
@@ -307,7 +309,7 @@ static int put_cap(const struct cgroup_files *files, double gpu_cores, int cap_p
 	return cgroup_write_limit(files, &limit);
 }
 
-/* Makes the GPU's group anew where someone removed it. */
+/* Creates the group of the GPU again if another program removed it. */
 static int ensure_group(struct gpu *gpu, struct err *reterr)
 {
 	uint64_t usage_ns;
@@ -326,7 +328,7 @@ static int softgpu_create(struct gpu *gpu, const char *id, int cap_pct, struct e
 	int r;
 
 	if (vgpu_group(gpu, id, group) < 0)
-		return err_fail(reterr, EINVAL, "\"%s\" cannot name a vGPU", id);
+		return err_fail(reterr, EINVAL, "\"%s\" is not a valid name of a vGPU", id);
 	r = ensure_group(gpu, reterr);
 	if (r < 0)
 		return r;
@@ -334,7 +336,7 @@ static int softgpu_create(struct gpu *gpu, const char *id, int cap_pct, struct e
 	if (r < 0)
 		return r;
 	if (r == 1)
-		return err_fail(reterr, EEXIST, "vGPU %s: its control group %s stands already", id,
+		return err_fail(reterr, EEXIST, "vGPU %s: its control group %s exists already", id,
 				group);
 	r = cgroup_open(&gpu->host, group, &files);
 	if (r == 0) {
@@ -344,9 +346,8 @@ static int softgpu_create(struct gpu *gpu, const char *id, int cap_pct, struct e
 	if (r == 0)
 		return 0;
 	(void)cgroup_remove(&gpu->host, group);
-	return err_fail(reterr, -r,
-			"vGPU %s: cap %d %% cannot be put in force (allowed: %d to 100): %s", id,
-			cap_pct, floor_pct(gpu->cores), strerror(-r));
+	return err_fail(reterr, -r, "vGPU %s: cap %d %% cannot be set: %s (allowed: %d..100)", id,
+			cap_pct, strerror(-r), floor_pct(gpu->cores));
 }
 
 static int softgpu_destroy(struct gpu *gpu, const char *id, struct err *reterr)
@@ -358,25 +359,25 @@ static int softgpu_destroy(struct gpu *gpu, const char *id, struct err *reterr)
 		r = cgroup_count(&gpu->host, group);
 	if (r > 0)
 		return err_fail(reterr, EBUSY,
-				"vGPU %s: %d program%s still run%s in it; end %s first", id, r,
+				"vGPU %s: %d program%s still run%s in it (end %s first)", id, r,
 				r == 1 ? "" : "s", r == 1 ? "s" : "", r == 1 ? "it" : "them");
 	if (r == 0)
 		r = cgroup_remove(&gpu->host, group);
 	if (r == -ENOENT)
-		return err_fail(reterr, ENOENT, "vGPU %s: there is no control group %s", id, group);
+		return err_fail(reterr, ENOENT, "vGPU %s: control group %s does not exist", id,
+				group);
 	if (r == -EBUSY)
-		return err_fail(
-			reterr, EBUSY,
-			"vGPU %s: control group %s holds groups of someone else, or a program "
-			"that came just now",
-			id, group);
+		return err_fail(reterr, EBUSY,
+				"vGPU %s: control group %s contains groups of other programs, or a "
+				"process that has just joined",
+				id, group);
 	if (r < 0)
 		return err_fail(reterr, -r, "vGPU %s: control group %s cannot be removed: %s", id,
 				group, strerror(-r));
 	return 0;
 }
 
-/* The share of the GPU that a limit allots; @ret_cap_pct 0 where there is none. */
+/* The share of the GPU that @limit allots. *ret_cap_pct is 0 if there is no limit. */
 static double share_of(const struct cgroup_limit *limit, double gpu_cores, int *ret_cap_pct)
 {
 	double cores = cgroup_limit_cores(limit);
@@ -433,7 +434,7 @@ static void softgpu_detach(struct gpu_vgpu *vgpu)
 	free(vgpu);
 }
 
-/* A limit that is not the one thought in force (another's write) counts from when it is seen. */
+/* A limit that an external writer has changed counts from the first reading that shows it. */
 static int softgpu_read(struct gpu_vgpu *vgpu, uint64_t now_mono_ns,
 			struct gpu_reading *ret_reading)
 {
@@ -509,7 +510,7 @@ static int softgpu_owner(struct gpu *gpu, pid_t pid, char ret_id[ID_MAX])
 		return r == -ESRCH ? -ENOENT : r;
 	if (strncmp(group, gpu->group, n) != 0 || group[n] != '/')
 		return -ENOENT;
-	/* The vGPU's own group, or one a container made below it. */
+	/* The group of the vGPU, or a group of a container below it. */
 	group[n + 1 + strcspn(group + n + 1, "/")] = '\0';
 	return id_copy(ret_id, group + n + 1) < 0 ? -ENOENT : 0;
 }
@@ -529,7 +530,6 @@ static int softgpu_places(struct gpu *gpu, const char *id, gpu_path_fn path, voi
 
 const struct gpu_ops gpu_softgpu_ops = {
 	.name = "softgpu",
-	.summary = "CPU time as a GPU: vGPUs are control groups in which llvmpipe renders",
 	.open = softgpu_open,
 	.close = softgpu_close,
 	.traits = softgpu_traits,

@@ -90,10 +90,10 @@ is "no group is left behind" "$(find /sys/fs/cgroup -maxdepth 3 -name "$root*" |
 start --dry-run || exit 1
 is "where nothing stands a dry run watches nothing" "$(get /v1/gpus '.gpus[0] | "\(.name) \(.vgpus)"')" "gpu0 0"
 is "makes nothing" "$(groups | wc -l)" 0
-is "and says so in one sentence" "$(grep -c "control group $root/gpu0 does not stand, and a dry run makes none" "$dir/log")" 1
+is "and says so in one sentence" "$(grep -c "control group $root/gpu0 does not exist, and a dry run creates none" "$dir/log")" 1
 ticks=$(get /v1/host .ticks)
 ok "some periods later" until_ok 10 that /v1/host ".ticks > $ticks + 6"
-is "there is nothing else to say" "$(grep -vcE 'does not stand|ready on|adopt|alert .* (cleared|raised)' "$dir/log")" 0
+is "there is nothing else to say" "$(grep -vcE 'does not exist, and a dry run|ready on|adopt|alert .* (cleared|raised)' "$dir/log")" 0
 stop
 is "and still nothing at its end" "$(groups | wc -l)" 0
 finish

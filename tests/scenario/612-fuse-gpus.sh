@@ -64,7 +64,7 @@ rm -rf "$dir/state"
 fuse_mount "$dir/sys" --gpus 2
 "$B/gover-d" --config "$conf" >"$dir/refused" 2>&1
 is "two GPUs and one section without a parent are refused" "$?" 1
-ok "both are named" grep -q "0000:0.:0...*, 0000:0.:0.*: give each a section" "$dir/refused"
+ok "both are named" grep -q "0000:0.:0...*, 0000:0.:0.*; each needs a section" "$dir/refused"
 write_conf "[gpu left]
 root = $dir/sys
 parent = $first

@@ -152,7 +152,7 @@ inside systemctl stop gover-d 2>/dev/null # an empty GPU goes with it
 less CAP_DAC_OVERRIDE
 without() { ! restart; }
 ok "without that capability it does not start" without
-ok "for it can make no group" until_ok 10 logged 'the control group cannot be made (Permission denied)'
+ok "for it can make no group" until_ok 10 logged 'the control group cannot be created: Permission denied'
 inside systemctl stop gover-d 2>/dev/null
 more
 ok "with it, it does" restart

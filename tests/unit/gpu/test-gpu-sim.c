@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The sim backend behind the table of gpu/gpu.h, and its control directory. */
+/* The sim backend behind the table of gpu/gpu.h, and its control folder. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -25,7 +25,7 @@ static const struct gpu_ops *const ops = &gpu_sim_ops;
 struct rig {
 	struct gpu *gpu;
 	struct gpu_vgpu *a;
-	char root[64]; /* the control directory */
+	char root[64]; /* the control folder */
 };
 
 static struct rig new_rig(double speed)
@@ -65,7 +65,7 @@ static struct gpu_reading read_at(struct rig *rig, uint64_t now_mono_ns)
 	return reading;
 }
 
-/* The tick's look at the GPU, in which the control directory is obeyed. */
+/* The tick's look at the GPU, in which the control folder is obeyed. */
 static void look_at(struct rig *rig, uint64_t now_mono_ns)
 {
 	uint64_t at_ns, busy_ns;
@@ -112,7 +112,7 @@ static void traits_say_what_it_can(void **state)
 	free_rig(&rig);
 }
 
-static void a_missing_control_directory_is_named(void **state)
+static void a_missing_control_folder_is_reported(void **state)
 {
 	struct gpu_config config = {.name = "gpu7", .root = "/nonexistent/poke"};
 	struct gpu *gpu = NULL;
@@ -120,7 +120,7 @@ static void a_missing_control_directory_is_named(void **state)
 
 	(void)state;
 	assert_int_equal(ops->open(&config, &gpu, &err), -ENOENT);
-	assert_string_equal(err.msg, "gpu gpu7: control directory /nonexistent/poke: No such file "
+	assert_string_equal(err.msg, "gpu gpu7: control folder /nonexistent/poke: No such file "
 				     "or directory");
 	assert_null(gpu);
 	ops->close(NULL);
@@ -137,7 +137,7 @@ static void what_cannot_be_made_or_found_is_refused_in_a_sentence(void **state)
 	assert_int_equal(ops->create(rig.gpu, "a", 50, &err), -EEXIST);
 	assert_string_equal(err.msg, "vGPU a exists already");
 	assert_int_equal(ops->create(rig.gpu, "b", 0, &err), -EINVAL);
-	assert_string_equal(err.msg, "vGPU b: cap 0 %: allowed is 1 to 100");
+	assert_string_equal(err.msg, "vGPU b: cap 0 % is not allowed (allowed: 1..100)");
 	assert_int_equal(ops->create(rig.gpu, "b", 101, &err), -EINVAL);
 	assert_int_equal(ops->attach(rig.gpu, "b", START, &vgpu, &err), -ENOENT);
 	assert_string_equal(err.msg, "vGPU b does not exist");
@@ -150,7 +150,7 @@ static void what_cannot_be_made_or_found_is_refused_in_a_sentence(void **state)
 		assert_int_equal(ops->create(rig.gpu, id, 1, &err), 0);
 	}
 	assert_int_equal(ops->create(rig.gpu, "b", 1, &err), -ENOSPC);
-	assert_string_equal(err.msg, "vGPU b: a simulated GPU takes 256 vGPUs");
+	assert_string_equal(err.msg, "vGPU b: too many vGPUs on a simulated GPU (limit 256)");
 	free_rig(&rig);
 }
 
@@ -272,7 +272,7 @@ static void only_the_label_workload_means_something(void **state)
 	(void)state;
 	assert_int_equal(ops->label(rig.a, "team", "quake", &err), 0);
 	assert_int_equal(ops->label(rig.a, "workload", "quake", &err), -EINVAL);
-	assert_non_null(strstr(err.msg, "workload 'quake' is not known"));
+	assert_non_null(strstr(err.msg, "unknown workload 'quake'"));
 	set_workload(&rig, "glxgears");
 	free_rig(&rig);
 }
@@ -294,14 +294,14 @@ static void a_vgpu_that_is_gone_says_so(void **state)
 	assert_int_equal(ops->write_cap(rig.a, START, 10), -ENODEV);
 	assert_int_equal(ops->read_cap(rig.a, &cap_pct), -ENODEV);
 	assert_int_equal(ops->label(rig.a, "workload", "busy", &err), -ENODEV);
-	assert_string_equal(err.msg, "workload: the vGPU is gone");
+	assert_string_equal(err.msg, "workload: the vGPU does not exist any more");
 	assert_int_equal(ops->read(again, START, &reading), 0);
 	assert_int_equal(reading.cap_pct, 30);
 	ops->detach(again);
 	free_rig(&rig);
 }
 
-static void the_control_directory_sets_caps_as_a_foreign_writer(void **state)
+static void the_control_folder_sets_caps_as_a_foreign_writer(void **state)
 {
 	struct rig rig = new_rig(1);
 
@@ -317,7 +317,7 @@ static void the_control_directory_sets_caps_as_a_foreign_writer(void **state)
 	free_rig(&rig);
 }
 
-static void the_control_directory_sets_workloads(void **state)
+static void the_control_folder_sets_workloads(void **state)
 {
 	struct rig rig = new_rig(1);
 
@@ -328,7 +328,7 @@ static void the_control_directory_sets_workloads(void **state)
 	free_rig(&rig);
 }
 
-static void the_control_directory_makes_a_vgpu_vanish(void **state)
+static void the_control_folder_makes_a_vgpu_vanish(void **state)
 {
 	struct rig rig = new_rig(1);
 	struct gpu_reading reading;
@@ -343,7 +343,7 @@ static void the_control_directory_makes_a_vgpu_vanish(void **state)
 	free_rig(&rig);
 }
 
-static void what_the_control_directory_cannot_do_is_renamed(void **state)
+static void what_the_control_folder_cannot_do_is_renamed(void **state)
 {
 	static const struct {
 		const char *name, *text;
@@ -368,7 +368,7 @@ static void what_the_control_directory_cannot_do_is_renamed(void **state)
 	free_rig(&rig);
 }
 
-static void the_control_directory_leaves_what_is_not_for_it(void **state)
+static void the_control_folder_leaves_what_is_not_for_it(void **state)
 {
 	/* An empty cap may be just being written; the others are no orders. */
 	static const char *const names[] = {"a.cap", "a.workload", "README",
@@ -402,7 +402,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(traits_say_what_it_can),
-		cmocka_unit_test(a_missing_control_directory_is_named),
+		cmocka_unit_test(a_missing_control_folder_is_reported),
 		cmocka_unit_test(what_cannot_be_made_or_found_is_refused_in_a_sentence),
 		cmocka_unit_test(list_tells_those_that_exist_with_their_initial_caps),
 		cmocka_unit_test(the_gpus_clock_is_the_hosts_times_speed),
@@ -411,11 +411,11 @@ int main(void)
 		cmocka_unit_test(a_written_cap_is_read_back_and_enforced),
 		cmocka_unit_test(only_the_label_workload_means_something),
 		cmocka_unit_test(a_vgpu_that_is_gone_says_so),
-		cmocka_unit_test(the_control_directory_sets_caps_as_a_foreign_writer),
-		cmocka_unit_test(the_control_directory_sets_workloads),
-		cmocka_unit_test(the_control_directory_makes_a_vgpu_vanish),
-		cmocka_unit_test(what_the_control_directory_cannot_do_is_renamed),
-		cmocka_unit_test(the_control_directory_leaves_what_is_not_for_it),
+		cmocka_unit_test(the_control_folder_sets_caps_as_a_foreign_writer),
+		cmocka_unit_test(the_control_folder_sets_workloads),
+		cmocka_unit_test(the_control_folder_makes_a_vgpu_vanish),
+		cmocka_unit_test(what_the_control_folder_cannot_do_is_renamed),
+		cmocka_unit_test(the_control_folder_leaves_what_is_not_for_it),
 		cmocka_unit_test(a_lost_control_directory_changes_nothing),
 	};
 

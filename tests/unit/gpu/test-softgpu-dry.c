@@ -71,7 +71,7 @@ static void what_does_not_stand_is_said_and_not_made(void **state)
 
 	(void)state;
 	assert_int_equal(ops->open(&dry, &gpu, &err), 1);
-	assert_non_null(strstr(err.msg, "below/gpu0 does not stand"));
+	assert_non_null(strstr(err.msg, "below/gpu0 does not exist"));
 	assert_non_null(strstr(err.msg, "dry run"));
 	assert_false(anything_stands());
 	assert_int_equal(ops->list(gpu, count, &n), 0);
