@@ -108,14 +108,14 @@ static const struct setting keys[] = {
 	SETTING_NUMBER(PARAM("price", penalty_per_broken_s), 0, 1000000, ""),
 
 	SETTING_INT(OF("offer", flavor_cap_pct), 1, 100, " percent"),
-	SETTING_NUMBER(OF("offer", flavor_target_fps), 0, 10000, " frames a second"),
+	SETTING_NUMBER(OF("offer", flavor_target_fps), 0, 10000, " frames per second"),
 	SETTING_INT(OF("offer", max_vgpus), 1, 256, " vGPUs"),
 	SETTING_INT(OF("offer", probation_s), 1, 86400, " s"),
 	SETTING_NUMBER(OF("offer", probation_broken_pct), 0, 100, " percent"),
 	SETTING_NUMBER(OF("offer", customer_s), 0, 86400, " s"),
 
 	SETTING_INT(FLAVOR(cap_pct), 1, 100, " percent"),
-	SETTING_NUMBER(FLAVOR(target_fps), 0, 10000, " frames a second"),
+	SETTING_NUMBER(FLAVOR(target_fps), 0, 10000, " frames per second"),
 	SETTING_NUMBER(FLAVOR(price_per_cap_hour), 0, 1000000, ""),
 	SETTING_NUMBER(FLAVOR(penalty_per_broken_s), 0, 1000000, ""),
 
@@ -125,7 +125,7 @@ static const struct setting keys[] = {
 		     "the name of a flavor", id_valid),
 	SETTING_INT(TENANT(contract_pct), 1, 100, " percent"),
 	SETTING_INT(TENANT(min_cap_pct), 0, 100, " percent"),
-	SETTING_NUMBER(TENANT(target_fps), 0, 10000, " frames a second"),
+	SETTING_NUMBER(TENANT(target_fps), 0, 10000, " frames per second"),
 	SETTING_NUMBER(TENANT(weight), 0.01, 100, ""),
 	SETTING_FLAG(TENANT(burst)),
 	SETTING_ROW(TENANT(arrive_s), type_arrive, 0, 1e7, "0..1e7 s, or offer", NULL),
