@@ -1,17 +1,17 @@
 #!/bin/sh
-# The house rules that a script can see: how files begin, where includes point, how long things are.
-# Looks at the sources alone; what it says is the file and the line.
+# Checks the source tree: headers of files, the order of includes, sizes of functions and files.
+# Reads the sources only and prints file and line of each violation.
 # shellcheck disable=SC2016 # what stands in single quotes is for awk
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 cd "$top" || exit 1
 
-none() { # none "text": passes when no complaint was written
+none() { # none "text": passes if $dir/complaints is empty
   ok "$1" test ! -s "$dir/complaints"
   sed 's/^/# /' "$dir/complaints"
 }
 
-files() { # files PATTERN...: names below the folders of the house
+files() { # files PATTERN...: prints the files in the folders of the project
   for pattern; do
     find .ci base bench db demo dist fps-preload gover-ctl gover-d gpu kernel monitor policy sched sim tests \
       -type f -name "$pattern" 2>/dev/null
@@ -20,7 +20,7 @@ files() { # files PATTERN...: names below the folders of the house
 
 files '*.[ch]' >"$dir/c"
 files '*' | xargs grep -Ham 1 '' | sed -nE 's/^([^:]*):#!.*\b(ba)?sh$/\1/p' >"$dir/scripts"
-ok "there are sources and scripts to look at" test -s "$dir/c" -a -s "$dir/scripts"
+ok "sources and scripts are found" test -s "$dir/c" -a -s "$dir/scripts"
 
 # --- how files begin ---
 
@@ -33,18 +33,18 @@ xargs awk '
   FNR == 1 && /^\/\* SPDX-License-Identifier: .*MIT.* \*\/$/ { licence = 1 }
   FNR > 1 && FNR < 9 && /^( \*|\/\*) / && !/ Link: / && length($0) > 22 { purpose = 1 }
   END { file_ends() }' <"$dir/c" >"$dir/complaints"
-none "every C file begins with its licence and what it is for"
+none "every C file begins with its licence and its purpose"
 
 xargs awk 'FNR == 2 && !(/^# / && length($0) > 21) { print FILENAME ":2: no word on what it is for" }' \
   <"$dir/scripts" >"$dir/complaints"
-none "every script says what it is for"
+none "every script states its purpose"
 
 while read -r file; do
   [ -x "$file" ] || echo "$file: not executable"
 done <"$dir/scripts" >"$dir/complaints"
-none "and can be run"
+none "every script is executable"
 
-# --- where includes point: down, or to the own folder ---
+# --- order of includes ---
 
 xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
   function folder(path) { return path ~ /\// ? substr(path, 1, match(path, /\/[^\/]*$/) - 1) : "" }
@@ -84,8 +84,8 @@ none "includes point down: base, {policy, sched}, {db, sim/model}, {gpu, sim/exp
 grep -Hn '^#include <' sched/*.[ch] | grep -vE '<std(int|def|bool)\.h>' >"$dir/complaints"
 none "sched/ is freestanding"
 
-# As a kernel compiles it: no libc header, no floating point, and nothing left to link, on a 32-bit
-# machine too, which lacks the division of 64-bit numbers.
+# Compiled as in a kernel: no libc header, no floating point, no undefined symbol. A 32-bit machine has no instruction for the
+# division of 64-bit numbers.
 # shellcheck disable=SC2086 # no word or one
 for machine in "" $(echo "int x;" | "${CC:-gcc}" -m32 -xc -c -o /dev/null - 2>/dev/null && echo -m32); do
   for file in sched/*.c; do
@@ -94,18 +94,18 @@ for machine in "" $(echo "int x;" | "${CC:-gcc}" -m32 -xc -c -o /dev/null - 2>/d
       nm -u "$dir/part.o" | grep -vE ' sched_[a-z_]+$' | sed "s|^|$file $machine:|"
   done
 done >"$dir/complaints" 2>&1
-none "and compiles as such, without a 64-bit division"
+none "sched/ compiles without libc, floating point and 64-bit division"
 
 grep -nE '#include <(time|sys/|unistd|fcntl|pthread|signal|poll)' policy/*.[ch] policy/*/*.[ch] sim/model/*.[ch] sim/experiment/*.[ch] >"$dir/complaints"
-none "policy/, sim/model/ and sim/experiment/ know no system: time is handed in"
+none "policy/, sim/model/ and sim/experiment/ include no system header: time is a parameter"
 
 grep -nE '(^|[^a-z_])(exit|_exit|abort|printf|fprintf|puts|fputs|perror|syslog|sd_journal_[a-z]*)\(' \
   base/*.[ch] policy/*.[ch] policy/*/*.[ch] sched/*.[ch] db/*.[ch] sim/model/*.[ch] sim/experiment/*.[ch] gpu/*.[ch] \
   monitor/*.[ch] monitor/*/*.[ch] |
   grep -v '^sim/experiment/report\.c:' >"$dir/complaints"
-none "no library folder logs or ends its program"
+none "no library folder logs or exits"
 
-# --- how long things are ---
+# --- sizes ---
 
 xargs awk '
   FNR == 1 { head = body = 0 }
@@ -122,24 +122,24 @@ none "no function is longer than 60 lines"
 cat "$dir/c" "$dir/scripts" | xargs wc -l | awk '$2 != "total" && $1 > 600 { print $2 ": " $1 " lines" }' >"$dir/complaints"
 none "no file is longer than 600 lines"
 
-# --- what is not there ---
+# --- forbidden contents ---
 
 xargs awk '{ gsub(/"([^"\\]|\\.)*"/, "") } /\/\// { print FILENAME ":" FNR ": " $0 }' <"$dir/c" >"$dir/complaints"
 none "no // comment"
 
 cat "$dir/c" "$dir/scripts" | grep -v 'tests/scenario/012' | xargs grep -nwE 'TODO|FIXME|XXX' >"$dir/complaints"
-none "nothing is left for later"
+none "no TODO is left"
 
 {
   [ -f "$B/libgover.a" ] || echo "$B/libgover.a is not built"
   objdump -t "$B/libgover.a" |
     awk '$2 == "g" && $3 == "O" && $4 ~ /^\.(data|bss)/ && $4 !~ /^\.data\.rel\.ro/ && $NF !~ /^__/ { print $NF }'
 } >"$dir/complaints" 2>&1
-none "no public variable that can change"
+none "there is no public mutable variable"
 
 if git rev-parse --git-dir >/dev/null 2>&1; then
   git ls-files --cached --others --exclude-standard | grep -E '\.(o|a|so|d|tap|gcda|gcno)$|^build/' >"$dir/complaints"
-  none "git sees nothing that was built"
+  none "git tracks no built file"
 else
   ok "git sees nothing that was built # SKIP not a git work tree" true
 fi

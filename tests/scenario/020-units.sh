@@ -1,59 +1,59 @@
 #!/bin/sh
-# The units as they are installed: systemd understands every line, the sandbox is tight, and nothing points to what is
-# not there.
+# Installs gover into a folder and checks the units: systemd accepts every line, the sandbox is tight, and every
+# reference exists.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 command -v systemd-analyze >/dev/null || skip_all "no systemd-analyze"
 
 root=$dir/root
-ok "make install fills a folder of one's own" \
+ok "make install writes below DESTDIR" \
   make -s -C "$top" B="$B" SANITIZE="${GOVER_ASAN:+-fsanitize=address,undefined -fsanitize-undefined-trap-on-error}" \
   install DESTDIR="$root" PREFIX=/usr
 units=$root/usr/lib/systemd/system
 
-verify() { # verify WORD...: of unit files in $dir/verify, whose programs are found
+verify() { # verify WORD...: checks the unit files in $dir/verify
   mkdir -p "$dir/verify"
   for unit in gover-d.service gover-restore.service gover.socket gover-tcp.socket; do
     sed "s|=/usr/sbin|=$root/usr/sbin|" "$units/$unit" >"$dir/verify/$unit"
   done
-  # What it has to say of other units of this machine is not ours.
+  # Ignore messages about other units of this machine.
   systemd-analyze verify --man=no --recursive-errors=no "$dir"/verify/*.service "$dir"/verify/*.socket >"$dir/verify.log" 2>&1 ||
     grep -q gover "$dir/verify.log" || : >"$dir/verify.log"
   cat "$dir/verify.log"
   [ ! -s "$dir/verify.log" ]
 }
-ok "systemd understands the units" verify
+ok "systemd accepts the units" verify
 for unit in gover-d gover-restore; do
-  ok "$unit is exposed by 1.5 at most" \
+  ok "$unit has an exposure of at most 1.5" \
     systemd-analyze security --offline=yes --threshold=15 --no-pager "$dir/verify/$unit.service"
 done
-dropped_in() { # dropped_in EXAMPLE: as it says, for both units or for one
+dropped_in() { # dropped_in EXAMPLE: installs a drop-in as its comment describes, then verifies the units
   in=$(sed -n "s|^#   install .*/\\(gover-.*\\.service\\.d\\) .*|$dir/verify/\\1|p" "$1")
   mkdir -p "${in:?}" && cp "$1" "$in" && verify
 }
 for example in "$root"/usr/share/gover/examples/*.conf; do
-  ok "$(basename "$example") is understood where it says it goes" dropped_in "$example"
+  ok "$(basename "$example") is accepted as a drop-in"$example") is understood where it says it goes" dropped_in "$example"
 done
 rm -r "$dir"/verify/*.d
 sed -i 's/^LockPersonality/LockPersonalty/' "$dir/verify/gover-d.service"
-ok "and would tell of a key that is not one" \
+ok "an unknown key is reported" \
   sh -c "! systemd-analyze verify --man=no --recursive-errors=no '$dir/verify/gover-d.service'"
 
 pages_exist() {
   sed -n 's/^Documentation=//p' "$units"/* | tr ' ' '\n' | sed 's/^man:\(.*\)(\(.\))$/\1.\2/' | sort -u |
     while read -r page; do ls "$root/usr/share/man/man${page##*.}/$page" || exit; done
 }
-ok "each manual page they name is installed" pages_exist
+ok "each manual page in Documentation= is installed" pages_exist
 ok "no placeholder is left" sh -c "! grep -rE '@[A-Z]+@' '$root/usr/lib' '$root/usr/share/gover' --include=*.conf --include=*.service"
 for example in "$root"/usr/share/gover/examples/*.ini; do
-  ok "$(basename "$example") is a configuration" "$B/gover-d" --config "$example" --check-config
+  ok "$(basename "$example") is a valid configuration"$example") is a configuration" "$B/gover-d" --config "$example" --check-config
 done
 
-ok "sysusers.d makes the user and both groups" sh -c "mkdir -p '$root/etc' && systemd-sysusers --root='$root' &&
+ok "sysusers.d creates the user and both groups" sh -c "mkdir -p '$root/etc' && systemd-sysusers --root='$root' &&
   grep -q '^gover:' '$root/etc/passwd' && grep -q '^gover:' '$root/etc/group' && grep -q '^gover-read:' '$root/etc/group'"
 made() { systemd-tmpfiles --root="$root" --create gover.conf && stat -c '%a %G' "$root/run/gover"; }
 if [ "$(id -u)" -eq 0 ]; then
-  ok "tmpfiles.d makes the folder of the sockets" made
+  ok "tmpfiles.d creates the folder of the sockets" made
 fi
 
 uninstalled() {

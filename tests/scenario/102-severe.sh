@@ -1,5 +1,5 @@
 #!/bin/sh
-# Two receivers at once: the severe warning, the on_migrate hook with the right VM, and no stealing.
+# Two receivers at once: the severe warning, the on_migrate hook with the right VM, and no steal.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -19,22 +19,22 @@ api PATCH /v1/vgpus/a '{"held": true, "held_cap_pct": 20}' >/dev/null
 add b 80 busy
 api PATCH /v1/vgpus/b '{"held": true, "held_cap_pct": 60}' >/dev/null
 add c 60 idle
-is "the idle one has the rest" "$(get /v1/vgpus/c .cap_pct)" 20
-ok "held and overloaded is told, and nothing else" \
+is "the idle vGPU has the rest" "$(get /v1/vgpus/c .cap_pct)" 20
+ok "a held overloaded vGPU raises only held_overloaded" \
   until_ok 20 that /v1/alerts '[.alerts[].name] | index("held_overloaded") != null and index("severe_overload") == null'
-# A released one becomes a receiver; both at once are two.
+# A released vGPU becomes a receiver: then there are two.
 for v in a b; do api PATCH /v1/vgpus/$v '{"held": false}' >/dev/null; done
-ok "the severe warning" until_ok 20 alerts 1 severe_overload
-is "it is critical and names the one whose move relieves most" \
+ok "two receivers raise the severe warning" until_ok 20 alerts 1 severe_overload
+is "the alert is critical and names the vGPU whose migration relieves most" \
   "$(get /v1/alerts '.alerts[] | select(.name == "severe_overload") | "\(.severity) \(.vgpu) \(.vm)"')" "critical b vm-b"
-ok "the hook was run" until_ok 10 test -s "$dir/hook.out"
-is "with whom to migrate" "$(head -n 1 "$dir/hook.out")" "severe_overload gpu0 b vm-b"
+ok "the hook runs" until_ok 10 test -s "$dir/hook.out"
+is "the hook receives the VM to migrate" "$(head -n 1 "$dir/hook.out")" "severe_overload gpu0 b vm-b"
 severe=$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "severe")][0].id')
 periods 8
-is "no stealing while it stands" \
+is "there is no steal during a severe overload" \
   "$(get '/v1/decisions?limit=1000' "[.decisions[] | select(.id > $severe and (.kind == \"steal\" or .kind == \"wake\"))] | length")" 0
 load a idle
-ok "one calms down: the warning clears" until_ok 20 alerts 0 severe_overload
-ok "and the other is served" until_ok 20 that '/v1/decisions?limit=1000' "[.decisions[] | select(.id > $severe and .kind == \"steal\" and .vgpu == \"b\")] | length > 0"
+ok "the warning clears when one vGPU is no longer overloaded" until_ok 20 alerts 0 severe_overload
+ok "the other vGPU is served" until_ok 20 that '/v1/decisions?limit=1000' "[.decisions[] | select(.id > $severe and .kind == \"steal\" and .vgpu == \"b\")] | length > 0"
 stop
 finish

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Somebody else writes a cap: that vGPU goes on hold, nobody fights, an alert says who must release it.
+# An external change of a cap: the vGPU goes on hold, the daemon does not overwrite it, and an alert names it.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -9,14 +9,14 @@ for v in a b; do
   sell "$v" 50 idle
 done
 echo 37 >"$dir/poke/a.cap"
-ok "a is on hold" until_ok 20 that /v1/vgpus/a '.held'
-is "at what the other wrote" "$(get /v1/vgpus/a .cap_pct)" 37
-is "an alert names it" "$(get /v1/alerts '.alerts[] | select(.name == "foreign_write") | .vgpu')" a
-is "b is left alone" "$(get /v1/vgpus/b .held)" false
+ok "the vGPU is on hold" until_ok 20 that /v1/vgpus/a '.held'
+is "the cap is the external value" "$(get /v1/vgpus/a .cap_pct)" 37
+is "an alert names the vGPU" "$(get /v1/alerts '.alerts[] | select(.name == "foreign_write") | .vgpu')" a
+is "the other vGPU is not on hold" "$(get /v1/vgpus/b .held)" false
 periods 5
-is "nobody fights it" "$(get /v1/vgpus/a .cap_pct)" 37
+is "the daemon does not overwrite the cap" "$(get /v1/vgpus/a .cap_pct)" 37
 ctl vgpu release a >/dev/null
-ok "released: it may move again" that /v1/vgpus/a '.held == false'
-ok "and the alert clears" until_ok 10 alerts 0 foreign_write
+ok "a released vGPU is not held" that /v1/vgpus/a '.held == false'
+ok "the alert clears after the release" until_ok 10 alerts 0 foreign_write
 stop
 finish

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A vGPU that vanishes keeps its contract, is told by name, and the others go on.
+# A vGPU that disappears keeps its contract, raises an alert, and does not affect the others.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -9,13 +9,13 @@ for v in a b; do
   sell "$v" 50 load:pct=20
 done
 : >"$dir/poke/a.gone"
-ok "it is told missing" until_ok 20 that /v1/vgpus/a '.state == "missing"'
+ok "the vGPU has the state missing" until_ok 20 that /v1/vgpus/a '.state == "missing"'
 ok "an alert names it" until_ok 20 alerts 1 vgpu_missing a
-is "its contract stands" "$(get /v1/vgpus/a .initial_cap_pct)" 50
-ok "the loop goes on" periods 5
-ok "b is still sampled" that /v1/vgpus/b '.load_pct != null'
-ok "the contract is on disk too" jq -e '[.vgpus[].id] | index("a") != null' "$dir/state/contracts.json"
+is "its contract remains" "$(get /v1/vgpus/a .initial_cap_pct)" 50
+ok "the loop continues" periods 5
+ok "the other vGPU is still sampled" that /v1/vgpus/b '.load_pct != null'
+ok "its contract is still on disk" jq -e '[.vgpus[].id] | index("a") != null' "$dir/state/contracts.json"
 api DELETE /v1/vgpus/a >/dev/null
-is "a client may remove what is gone" "$(status)" 204
+is "a client can remove the missing vGPU" "$(status)" 204
 stop
 finish

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Observe and frozen: decisions are told but not written, or not made; a dry run changes nothing at all.
+# Modes observe and frozen, and dry run: decisions are logged but not written, are not made, or change nothing at all.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -10,17 +10,17 @@ sell a 80 load:pct=10
 sell b 50 idle
 api PATCH /v1/gpus/gpu0 '{"mode": "observe"}' >/dev/null
 load b busy
-ok "observe: the steal is decided" until_ok 20 that '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "steal")] | length > 0'
-is "but not written" "$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "steal").result] | unique | join(" ")')" observed
-is "the caps stand" "$(get /v1/vgpus '[.vgpus[].cap_pct] | join(" ")')" "80 20"
+ok "in mode observe a steal is decided" until_ok 20 that '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "steal")] | length > 0'
+is "in mode observe the steal is not written" "$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "steal").result] | unique | join(" ")')" observed
+is "in mode observe caps do not change" "$(get /v1/vgpus '[.vgpus[].cap_pct] | join(" ")')" "80 20"
 api PATCH /v1/gpus/gpu0 '{"mode": "frozen"}' >/dev/null
 id=$(get '/v1/decisions?limit=1' '.decisions[-1].id')
 periods 8
-is "frozen: no decision at all" "$(get "/v1/decisions?after=$id" '.decisions | length')" 0
+is "in mode frozen no decision is made" "$(get "/v1/decisions?after=$id" '.decisions | length')" 0
 stop
 start --dry-run || exit 1
-is "a dry run says so" "$(get /v1/host .dry_run)" true
+is "a dry run is reported" "$(get /v1/host .dry_run)" true
 sell c 50
-ok "and makes nothing" test "$(status)" -ge 400
+ok "a dry run creates no vGPU" test "$(status)" -ge 400
 stop
 finish

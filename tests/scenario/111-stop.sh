@@ -1,6 +1,6 @@
 #!/bin/sh
-# A clean stop: systemd is told of the beginning, of every sign of life and of the end; caps and contracts stay as they
-# are, a hold of the last instant is on disk, and nothing but the state directory is left.
+# Stopping: systemd receives readiness, watchdog signals and the stop. Caps and contracts do not change, the last hold is on
+# disk, and only the state directory remains.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -19,31 +19,31 @@ NOTIFY_SOCKET=$dir/notify
 WATCHDOG_USEC=400000
 export NOTIFY_SOCKET WATCHDOG_USEC
 start || exit 1
-ok "it says that it is ready" until_ok 10 told 'READY=1'
-ok "with how many GPUs" grep -q '^STATUS=1 GPU' "$dir/told"
-ok "and then that it is alive, again and again" until_ok 20 alive 3
-is "it does not say that it ends" "$(grep -c STOPPING "$dir/told")" 0
+ok "the daemon reports READY" until_ok 10 told 'READY=1'
+ok "the status contains the number of GPUs" grep -q '^STATUS=1 GPU' "$dir/told"
+ok "the daemon sends watchdog signals" until_ok 20 alive 3
+is "no STOPPING is sent before the stop" "$(grep -c STOPPING "$dir/told")" 0
 
 sell a 80 load:pct=10
 sell b 50 busy
-ok "a steal moved the caps away from the contracts" until_ok 20 that /v1/vgpus/b '.cap_pct > 25'
+ok "a steal changes the caps" until_ok 20 that /v1/vgpus/b '.cap_pct > 25'
 ctl freeze >/dev/null
 echo 37 >"$dir/poke/a.cap"
-ok "a foreign write puts a on hold" until_ok 20 that /v1/vgpus/a '.held'
+ok "an external change puts a vGPU on hold" until_ok 20 that /v1/vgpus/a '.held'
 writes=$(get /v1/vgpus '[.vgpus[].cap_writes] | add')
 stop
-is "SIGTERM ends it with 0" "$stopped" 0
-ok "it said that it ends" told 'STOPPING=1'
-is "it wrote no cap on its way out" "$(history 'SELECT count(*) FROM cap_write')" "$writes"
+is "SIGTERM ends the daemon with status 0" "$stopped" 0
+ok "the daemon reports STOPPING" told 'STOPPING=1'
+is "no cap is written during the stop" "$(history 'SELECT count(*) FROM cap_write')" "$writes"
 ok "the hold is on disk" jq -e '.vgpus[] | select(.id == "a") | .held and .held_cap_pct == 37' "$dir/state/contracts.json"
-is "its sockets are gone" "$(find "$dir" -maxdepth 1 -type s | sort)" "$dir/notify"
+is "the sockets are removed" "$(find "$dir" -maxdepth 1 -type s | sort)" "$dir/notify"
 
 unset NOTIFY_SOCKET WATCHDOG_USEC
 start || exit 1
-is "the next daemon goes on with the same caps" "$(get /v1/vgpus '[.vgpus[].cap_pct] | join(" ")')" "37 $(
+is "the next daemon adopts the caps" "$(get /v1/vgpus '[.vgpus[].cap_pct] | join(" ")')" "37 $(
   history "SELECT read_back_pct FROM cap_write WHERE vgpu = 'b' ORDER BY id DESC LIMIT 1"
 )"
-is "and the same hold" "$(get /v1/vgpus/a .held)" true
+is "the next daemon adopts the hold" "$(get /v1/vgpus/a .held)" true
 stop INT
-is "SIGINT is a clean stop too" "$stopped" 0
+is "SIGINT ends the daemon with status 0" "$stopped" 0
 finish

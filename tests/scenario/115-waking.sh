@@ -1,6 +1,6 @@
 #!/bin/sh
-# A tenant that wakes at its floor is served in the tick that sees it above the line, not in the third: from the free
-# pool where there is one, else from the lightest. In paper mode it waits.
+# A tenant that becomes active at its floor is served in the first tick above the threshold: from the free pool, else from
+# the lightest donor. In paper mode it waits for three periods.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -11,16 +11,16 @@ overload_pct = 80
 max_vgpus = 2"
 sim_conf
 start || exit 1
-decided() { # decided KIND: how many times for b
+decided() { # decided KIND: number of such decisions for b
   get '/v1/decisions?limit=1000' "[.decisions[] | select(.kind == \"$1\" and .vgpu == \"b\")] | length"
 }
 woken() { test "$(decided wake)" -gt "$1"; }
-breaches() { # breaches KIND: samples of b above the line up to and with that of its first such decision
+breaches() { # breaches KIND: consecutive samples of b above the threshold up to its first such decision
   history "
     SELECT count(*) FROM sample s JOIN vgpu v ON v.num = s.vgpu WHERE v.id = 'b' AND s.util_pct > 80
     AND s.ts_ms <= (SELECT min(ts_ms) FROM decision WHERE kind = '$1' AND vgpu = 'b')"
 }
-rest() { # rest CAP: b sleeps at its floor and a has CAP
+rest() { # rest CAP: b is idle at its floor and a has CAP
   load b idle
   until_ok 10 that /v1/vgpus/b '.util_pct < 50'
   ctl freeze >/dev/null
@@ -32,23 +32,23 @@ rest() { # rest CAP: b sleeps at its floor and a has CAP
 }
 sell a 80 load:pct=10
 sell b 50 idle '"min_cap_pct": 20'
-is "b sleeps at its floor" "$(get /v1/vgpus/b .cap_pct)" 20
+is "an idle vGPU is at its floor" "$(get /v1/vgpus/b .cap_pct)" 20
 load b busy
-ok "it wakes and is served" until_ok 20 woken 0
-is "from the lightest" "$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "wake")][0] | "\(.donor) \(.result)"')" "a written"
-ok "as everybody is: what one gives the other gets" that '/v1/decisions?limit=1000' \
+ok "it becomes active and is served" until_ok 20 woken 0
+is "the lightest donor gives" "$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "wake")][0] | "\(.donor) \(.result)"')" "a written"
+ok "donor and receiver change by the same amount" that '/v1/decisions?limit=1000' \
   '[.decisions[] | select(.kind == "wake")][0] | [.moves[] | .to_pct - .from_pct] | add == 0 and (map(fabs) | max) > 5'
-ok "above its floor it waits like everybody" until_ok 20 that /v1/vgpus/b '.cap_pct == 50'
-ok "the history is written" until_ok 10 recorded "SELECT * FROM decision WHERE kind = 'steal'"
-is "it was woken by its first breach" "$(breaches wake)" 1
-ok "the next step took three and more" test "$(breaches steal)" -ge 3
+ok "above its floor it rises by steals" until_ok 20 that /v1/vgpus/b '.cap_pct == 50'
+ok "the history contains the steal" until_ok 10 recorded "SELECT * FROM decision WHERE kind = 'steal'"
+is "it was served after its first breach" "$(breaches wake)" 1
+ok "the next step took three breaches or more" test "$(breaches steal)" -ge 3
 
 rest 30
-is "asleep again, half of the GPU in no cap" "$(get /v1/gpus '.gpus[0] | "\(.sum_cap_pct) \(.free_pct)"')" "50 50"
+is "it is idle again, and half of the GPU is free" "$(get /v1/gpus '.gpus[0] | "\(.sum_cap_pct) \(.free_pct)"')" "50 50"
 before=$(decided wake)
 load b busy
-ok "it wakes anew" until_ok 20 woken "$before"
-is "and gets all it lacks from the pool, nothing from a" "$(get '/v1/decisions?limit=1000' \
+ok "it becomes active again" until_ok 20 woken "$before"
+is "the free pool gives all it lacks" "$(get '/v1/decisions?limit=1000' \
   '[.decisions[] | select(.kind == "wake")][-1] | "\(.donor) \(.moves | map("\(.vgpu) \(.from_pct) \(.to_pct)") | join(", "))"')" \
   "null b 20 50"
 
@@ -56,8 +56,8 @@ rest 80
 ctl policy set paper_mode=on >/dev/null
 before=$(decided wake) steals=$(decided steal)
 load b busy
-ok "in paper mode it is served too" until_ok 20 sh -c "test \$(curl -sS --unix-socket '$sock' 'http://gover/v1/decisions?limit=1000' |
+ok "in paper mode it is served" until_ok 20 sh -c "test \$(curl -sS --unix-socket '$sock' 'http://gover/v1/decisions?limit=1000' |
   jq '[.decisions[] | select(.kind == \"steal\" and .vgpu == \"b\")] | length') -gt $steals"
-is "by an ordinary steal, after its three periods" "$(decided wake)" "$before"
+is "in paper mode by a steal after three periods" "$(decided wake)" "$before"
 stop
 finish

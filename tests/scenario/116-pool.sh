@@ -1,6 +1,6 @@
 #!/bin/sh
-# GPU time in no cap is given first, to all who call, in proportion to what they lack; while it gives nobody is robbed.
-# What a leaver frees goes back to those below their contract, and the rest into no cap.
+# Free GPU time is given first, to all receivers in proportion to what they lack, without steals. Capacity freed by a
+# removed vGPU returns to those below their contract; the rest is free.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -15,47 +15,47 @@ caps() { get /v1/vgpus '[.vgpus[] | "\(.id) \(.cap_pct)"] | join(", ")'; }
 sell a 50 idle
 sell b 35 idle
 sell c 15 idle
-is "all sold is in force" "$(caps)" "a 50, b 35, c 15"
-# Frozen, so that what is taken from a and b stays in no cap.
+is "all contracts are in force" "$(caps)" "a 50, b 35, c 15"
+# Frozen, so that what a and b lose stays free.
 ctl freeze >/dev/null
 for v in a:20 b:15; do ctl vgpu hold "${v%:*}" --cap "${v#*:}" >/dev/null; done
 for v in a b; do
   ctl vgpu release "$v" >/dev/null
   load "$v" busy
 done
-is "half of the GPU is in no cap" "$(caps) $(get /v1/gpus '.gpus[0].free_pct')" "a 20, b 15, c 15 50"
-ok "two call for more" until_ok 20 that /v1/vgpus '[.vgpus[] | select(.overloaded).id] == ["a", "b"]'
+is "half of the GPU is free" "$(caps) $(get /v1/gpus '.gpus[0].free_pct')" "a 20, b 15, c 15 50"
+ok "two vGPUs are overloaded" until_ok 20 that /v1/vgpus '[.vgpus[] | select(.overloaded).id] == ["a", "b"]'
 id=$(get '/v1/decisions?limit=1' '.decisions[0].id')
 ctl thaw >/dev/null
-ok "the pool is given" until_ok 20 that "/v1/decisions?after=$id" '[.decisions[] | select(.kind == "pool")] | length > 0'
-is "to both, all they lack" "$(get "/v1/decisions?after=$id" \
+ok "the free pool gives" until_ok 20 that "/v1/decisions?after=$id" '[.decisions[] | select(.kind == "pool")] | length > 0'
+is "both get all they lack" "$(get "/v1/decisions?after=$id" \
   '[.decisions[] | select(.kind == "pool")][0] | .moves | map("\(.vgpu) \(.from_pct) \(.to_pct) \(.read_back_pct)") | join(", ")')" \
   "a 20 50 50, b 15 35 35"
-is "so nothing was stolen, and nothing was severe" "$(get "/v1/decisions?after=$id" \
+is "there is no steal and no severe warning" "$(get "/v1/decisions?after=$id" \
   '[.decisions[] | select(.kind == "steal" or .kind == "severe")] | length')" 0
-is "c keeps what it has, used or not" "$(get /v1/vgpus/c .cap_pct)" 15
+is "c keeps its cap" "$(get /v1/vgpus/c .cap_pct)" 15
 
-# Sold larger than the GPU: what is left of the pool is divided.
+# Sold more than the GPU: the rest of the pool is divided.
 ctl freeze >/dev/null
 for v in a b; do ctl vgpu hold "$v" --cap 10 >/dev/null; done
 ctl vgpu set a --initial-cap 90 >/dev/null
 ctl vgpu set b --initial-cap 50 >/dev/null
 for v in a b; do ctl vgpu release "$v" >/dev/null; done
-ok "both call again" until_ok 20 that /v1/vgpus '[.vgpus[] | select(.overloaded).id] == ["a", "b"]'
+ok "both are overloaded again" until_ok 20 that /v1/vgpus '[.vgpus[] | select(.overloaded).id] == ["a", "b"]'
 id=$(get '/v1/decisions?limit=1' '.decisions[0].id')
 ctl thaw >/dev/null
-ok "the pool is given again" until_ok 20 that "/v1/decisions?after=$id" '[.decisions[] | select(.kind == "pool")] | length > 0'
-is "65 % among lacks of 80 and 40: two parts and one" "$(get "/v1/decisions?after=$id" \
+ok "the free pool gives again" until_ok 20 that "/v1/decisions?after=$id" '[.decisions[] | select(.kind == "pool")] | length > 0'
+is "65 % is divided in proportion to 80 and 40" "$(get "/v1/decisions?after=$id" \
   '[.decisions[] | select(.kind == "pool")][0] | .moves | map("\(.vgpu) \(.to_pct)") | join(", ")')" "a 53, b 32"
-ok "then two in need are severe: nothing moves between them" until_ok 20 that "/v1/alerts" \
+ok "then two overloaded vGPUs are severe" until_ok 20 that "/v1/alerts" \
   '[.alerts[] | select(.name == "severe_overload")] | length == 1'
-is "and the caps stand" "$(caps)" "a 53, b 32, c 15"
+is "the caps do not change" "$(caps)" "a 53, b 32, c 15"
 
 api DELETE /v1/vgpus/c >/dev/null
-is "c leaves" "$(status)" 204
-is "its 15 % go to the others, two parts and one" "$(caps)" "a 63, b 37"
-is "as their decision says" "$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "return")][-1] | "\(.result) \(.numbers.given_pct)"')" "written 15"
+is "c is removed" "$(status)" 204
+is "its 15 % is divided in proportion" "$(caps)" "a 63, b 37"
+is "the decision states the freed cap" "$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "return")][-1] | "\(.result) \(.numbers.given_pct)"')" "written 15"
 api DELETE /v1/vgpus/a >/dev/null
-is "when a leaves, b gets its contract and the rest is in no cap" "$(caps) $(get /v1/gpus '.gpus[0].free_pct')" "b 50 50"
+is "when a is removed, b gets its contract and the rest is free" "$(caps) $(get /v1/gpus '.gpus[0].free_pct')" "b 50 50"
 stop
 finish

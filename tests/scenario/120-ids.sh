@@ -1,11 +1,11 @@
 #!/bin/sh
-# A start without a readable history: ids begin above all earlier ones, so that nothing is overwritten when the
-# database returns; the alert that tells of it clears then.
+# A start without a readable history: ids continue above all earlier ones, so that nothing is overwritten when the
+# database returns; then the alert about it clears.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 db=$dir/state/history.db
-rows() { # rows TABLE TO: all of them up to that id
+rows() { # rows TABLE TO: all rows up to this id
   history "SELECT * FROM $1 WHERE id <= $2 ORDER BY id"
 }
 newest() { history "SELECT max(id) FROM $1"; }
@@ -15,39 +15,39 @@ sim_conf
 start || exit 1
 sell a 20
 echo 7 >"$dir/poke/a.cap"
-ok "a first run tells an alert" until_ok 10 that /v1/alerts '.alerts | length == 1'
-ok "and makes an offer" until_ok 20 that /v1/offers "$offered"
+ok "the first run raises an alert" until_ok 10 that /v1/alerts '.alerts | length == 1'
+ok "the first run makes an offer" until_ok 20 that /v1/offers "$offered"
 stop
 for table in decision alert offer; do
   newest $table >"$dir/last.$table"
   rows $table "$(cat "$dir/last.$table")" >"$dir/rows.$table"
-  ok "each $table is in the history" test -s "$dir/rows.$table"
+  ok "the history contains each $table" test -s "$dir/rows.$table"
 done
 
-# Away at the start, back soon after: what happens from then on is kept again.
+# The database is missing at the start and returns soon afterwards.
 mv "$db" "$dir/away.db"
 mkdir "$db"
 period_ms=700
 sim_conf
 "$B/gover-d" --config "$conf" >>"$dir/log" 2>&1 &
 daemon_pid=$!
-ok "a second run starts without a history" until_ok 10 curl -sSf --unix-socket "$sock" http://gover/healthz
+ok "the second run starts without a history" until_ok 10 curl -sSf --unix-socket "$sock" http://gover/healthz
 api PATCH /v1/gpus/gpu0 '{"selling": "off"}' >/dev/null
 rmdir "$db"
 mv "$dir/away.db" "$db"
-ok "which is told" until_ok 10 that "/v1/alerts?all=true" '[.alerts[] | select(.name == "history_failing")] | length == 1'
+ok "the missing history raises an alert" until_ok 10 that "/v1/alerts?all=true" '[.alerts[] | select(.name == "history_failing")] | length == 1'
 ok "the history returns" until_ok 60 that /v1/host .history.enabled
 sell b 20
 api PATCH /v1/gpus/gpu0 '{"selling": "on"}' >/dev/null
-ok "and the alert clears" until_ok 20 alerts 0 history_failing
+ok "the alert clears" until_ok 20 alerts 0 history_failing
 ok "an offer is made" until_ok 20 that /v1/offers "$offered"
-ok "decisions go on above the earlier ones" that '/v1/decisions?limit=1000' "[.decisions[].id] | min > $(cat "$dir/last.decision")"
-ok "so do alerts" that '/v1/alerts?all=true' "[.alerts[].id] | min > $(cat "$dir/last.alert")"
-ok "and offers" that '/v1/offers?all=true' "[.offers[].id] | min > $(cat "$dir/last.offer")"
+ok "ids of decisions continue above the earlier ones" that '/v1/decisions?limit=1000' "[.decisions[].id] | min > $(cat "$dir/last.decision")"
+ok "ids of alerts continue above the earlier ones" that '/v1/alerts?all=true' "[.alerts[].id] | min > $(cat "$dir/last.alert")"
+ok "ids of offers continue above the earlier ones" that '/v1/offers?all=true' "[.offers[].id] | min > $(cat "$dir/last.offer")"
 stop
 for table in decision alert offer; do
   rows $table "$(cat "$dir/last.$table")" >"$dir/rows.now"
   ok "no $table of the first run was overwritten" cmp "$dir/rows.$table" "$dir/rows.now"
-  ok "those of the second stand beside them" test "$(newest $table)" -gt "$(cat "$dir/last.$table")"
+  ok "each $table of the second run is stored" test "$(newest $table)" -gt "$(cat "$dir/last.$table")"
 done
 finish

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What Prometheus needs: clean metrics, rules that fire when they should, and no name in a rule or on the
+# Metrics are valid, rules fire when they should, and rules and dashboard use only metrics that exist.
 # dashboard that /metrics does not have.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -11,33 +11,33 @@ sim_conf
 start || exit 1
 sell a 50 busy '"vm": "win-1", "target_fps": 30'
 sell b 30 glmark2 '"target_fps": 20'
-ok "there is something to tell" until_ok 30 sh -c "curl -s --unix-socket '$sock' http://g/metrics | grep -q '^gover_alert_active{'"
-ok "a vGPU says how well its cap is kept" until_ok 30 sh -c "curl -s --unix-socket '$sock' http://g/metrics | grep -q '^gover_vgpu_share_error_ratio{.*vgpu=\"a\"'"
+ok "an alert is active" until_ok 30 sh -c "curl -s --unix-socket '$sock' http://g/metrics | grep -q '^gover_alert_active{'"
+ok "the share error of a vGPU is exported" until_ok 30 sh -c "curl -s --unix-socket '$sock' http://g/metrics | grep -q '^gover_vgpu_share_error_ratio{.*vgpu=\"a\"'"
 curl -s --unix-socket "$sock" http://g/metrics >"$dir/text"
 curl -s --unix-socket "$sock" -H 'Accept: application/openmetrics-text' http://g/metrics >"$dir/open"
-is "OpenMetrics ends with its end" "$(tail -n 1 "$dir/open")" "# EOF"
+is "OpenMetrics ends with EOF" "$(tail -n 1 "$dir/open")" "# EOF"
 
-# Of a family of histograms the series have endings of their own.
+# The series of a histogram have their own suffixes.
 sed -n 's/^# TYPE \([a-z0-9_]*\) histogram/\1_bucket\n\1_sum\n\1_count/p; s/^# TYPE \([a-z0-9_]*\) \(gauge\|counter\)/\1/p' "$dir/text" | sort -u >"$dir/names"
 { cat "$rules" && jq -r '.. | .expr?, .query?.query?, .definition? | strings' "$dashboard"; } >"$dir/uses"
 grep -oE 'gover_[a-z0-9_]+' "$dir/uses" | sort -u >"$dir/used"
-ok "rules and dashboard name metrics" test "$(wc -l <"$dir/used")" -gt 20
-is "each of which there is" "$(comm -13 "$dir/names" "$dir/used")" ""
+ok "rules and dashboard use metrics" test "$(wc -l <"$dir/used")" -gt 20
+is "each used metric exists" "$(comm -13 "$dir/names" "$dir/used")" ""
 sed -n 's/^ *- record: //p' "$rules" | sort -u >"$dir/records"
 jq -r '.. | .expr? | strings' "$dashboard" | grep -oE 'gover:[a-z0-9_:]+' | sort -u >"$dir/recorded"
-ok "the dashboard shows what is recorded" test -s "$dir/recorded"
-is "and nothing that is not" "$(comm -13 "$dir/records" "$dir/recorded")" ""
-is "no two panels have one id" "$(jq -r '.panels[].id' "$dashboard" | sort | uniq -d)" ""
-is "every alert says how bad it is and what to run" \
+ok "the dashboard uses recorded series" test -s "$dir/recorded"
+is "each used series is recorded" "$(comm -13 "$dir/records" "$dir/recorded")" ""
+is "panel ids are unique" "$(jq -r '.panels[].id' "$dashboard" | sort | uniq -d)" ""
+is "every alert has a severity and a next command" \
   "$(grep -c 'alert:' "$rules") $(grep -c '  severity:' "$rules") $(grep -c '  next:' "$rules")" \
   "$(grep -c 'alert:' "$rules") $(grep -c 'alert:' "$rules") $(grep -c 'alert:' "$rules")"
-is "and is tried by a test" "$(sed -n 's/.*alert: //p' "$rules" | while read -r a; do grep -A1 "alertname: $a" "$top/tests/prometheus/gover.rules.test.yml" | grep -q exp_alerts || echo "$a"; done)" ""
-is "as is every series recorded" "$(while read -r r; do grep -q "$r" "$top/tests/prometheus/gover.rules.test.yml" "$rules" && [ "$(cat "$top/tests/prometheus/gover.rules.test.yml" "$rules" | grep -c "$r")" -gt 1 ] || echo "$r"; done <"$dir/records")" ""
+is "every alert has a test" "$(sed -n 's/.*alert: //p' "$rules" | while read -r a; do grep -A1 "alertname: $a" "$top/tests/prometheus/gover.rules.test.yml" | grep -q exp_alerts || echo "$a"; done)" ""
+is "every recorded series has a test" "$(while read -r r; do grep -q "$r" "$top/tests/prometheus/gover.rules.test.yml" "$rules" && [ "$(cat "$top/tests/prometheus/gover.rules.test.yml" "$rules" | grep -c "$r")" -gt 1 ] || echo "$r"; done <"$dir/records")" ""
 
 if command -v promtool >/dev/null; then
-  ok "promtool check metrics is silent" sh -c "promtool check metrics <'$dir/text' >'$dir/said' 2>&1; rc=\$?; cat '$dir/said'; [ \$rc -eq 0 ] && ! [ -s '$dir/said' ]"
-  ok "promtool takes the rules" promtool check rules "$rules"
-  ok "and they fire when they should" promtool test rules "$top/tests/prometheus/gover.rules.test.yml"
+  ok "promtool check metrics reports nothing" sh -c "promtool check metrics <'$dir/text' >'$dir/said' 2>&1; rc=\$?; cat '$dir/said'; [ \$rc -eq 0 ] && ! [ -s '$dir/said' ]"
+  ok "promtool accepts the rules" promtool check rules "$rules"
+  ok "the rules fire when they should" promtool test rules "$top/tests/prometheus/gover.rules.test.yml"
 else
   echo "ok $((n = n + 1)) - promtool check metrics, check rules, test rules # SKIP no promtool: make check-monitoring installs it"
 fi

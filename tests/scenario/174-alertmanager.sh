@@ -1,5 +1,5 @@
 #!/bin/sh
-# An overload travels through the real Prometheus and Alertmanager, on loopback, to a webhook, and so does its end.
+# An overload and its end reach a webhook through Prometheus and Alertmanager on loopback.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 for program in prometheus prometheus-alertmanager promtool; do
@@ -10,7 +10,7 @@ done
 sink=$!
 cleanup="kill $sink 2>/dev/null"
 until_ok 10 test -s "$dir/port" || exit 1
-# Ports that were free a moment ago: one that somebody took meanwhile is told by who cannot listen.
+# Free ports. If another program takes one meanwhile, the server that cannot listen reports it.
 free_port() {
   while :; do
     port=$((20000 + $(od -An -N2 -tu2 /dev/urandom) % 12000))
@@ -39,7 +39,7 @@ receivers:
   - name: night
     webhook_configs: [{url: 'http://127.0.0.1:$(cat "$dir/port")/', send_resolved: true}]
 EOF
-ok "promtool takes the configuration" promtool check config "$dir/prometheus.yml"
+ok "promtool accepts the configuration" promtool check config "$dir/prometheus.yml"
 prometheus-alertmanager --config.file="$dir/alertmanager.yml" --storage.path="$dir/am" --web.listen-address="$am" \
   --cluster.listen-address= >"$dir/alertmanager.log" 2>&1 &
 cleanup="$cleanup; kill $! 2>/dev/null"
@@ -47,17 +47,17 @@ prometheus --config.file="$dir/prometheus.yml" --storage.tsdb.path="$dir/tsdb" -
   >"$dir/prometheus.log" 2>&1 &
 cleanup="$cleanup; kill $! 2>/dev/null"
 
-ask() { # ask PROMQL JQ-FILTER: true of the answer's result
+ask() { # ask PROMQL JQ-FILTER: succeeds if the filter is true for the result
   curl -sf -G --data-urlencode "query=$1" "http://$prom/api/v1/query" | jq -e ".data.result | $2"
 }
-heard() { # heard JQ-FILTER: of one of the alerts that came
+heard() { # heard JQ-FILTER: succeeds if the filter is true for a received alert
   jq -es "[.[].alerts[] | select($1)] | length > 0" "$dir/bodies"
 }
 
-ok "Prometheus sees the daemon" until_ok 60 ask 'up{job="gover"}' '.[0].value[1] == "1"'
-ok "in OpenMetrics: it knows the unit" until_ok 30 sh -c \
+ok "Prometheus scrapes the daemon" until_ok 60 ask 'up{job="gover"}' '.[0].value[1] == "1"'
+ok "Prometheus receives OpenMetrics with units" until_ok 30 sh -c \
   "curl -sf 'http://$prom/api/v1/metadata?metric=gover_vgpu_busy_seconds' | jq -e '.data[\"gover_vgpu_busy_seconds\"][0].unit == \"seconds\"'"
-# Two that are overloaded, and nothing left to give: as in 102.
+# Two overloaded vGPUs and no donor, as in 102.
 sell a 100 busy '"vm": "win-1"'
 api PATCH /v1/vgpus/a '{"held": true, "held_cap_pct": 20}' >/dev/null
 sell b 80 busy '"vm": "win-2"'
@@ -66,15 +66,15 @@ sell c 60 idle
 for v in a b; do api PATCH /v1/vgpus/$v '{"held": false}' >/dev/null; done
 ok "an overload is raised" until_ok 30 alerts 1 severe_overload
 ok "Prometheus fires" until_ok 60 ask 'ALERTS{alertname="GoverCritical",alertstate="firing"}' 'length > 0'
-ok "and the webhook hears it through Alertmanager" until_ok 60 heard '.status == "firing" and .labels.name == "severe_overload"'
+ok "the webhook receives the alert from Alertmanager" until_ok 60 heard '.status == "firing" and .labels.name == "severe_overload"'
 vgpu=$(jq -rs '[.[].alerts[] | select(.labels.name == "severe_overload")][0].labels.vgpu' "$dir/bodies")
-is "with whom it is about, and what to run" \
+is "the alert contains the vGPU and the next command" \
   "$(jq -rs '[.[].alerts[] | select(.labels.name == "severe_overload")][0] | "\(.labels.severity) \(.annotations.next)"' "$dir/bodies")" \
   "critical gover-ctl why $vgpu"
-ok "which runs" ctl why "$vgpu"
+ok "the next command works" ctl why "$vgpu"
 load a idle
-ok "its end is heard too" until_ok 90 heard '.status == "resolved" and .labels.name == "severe_overload"'
-ok "the recorded series are there" until_ok 30 ask 'gover:tick_lateness_seconds:p99_rate5m' 'length == 1'
+ok "the webhook receives the end of the alert" until_ok 90 heard '.status == "resolved" and .labels.name == "severe_overload"'
+ok "the recorded series exist" until_ok 30 ask 'gover:tick_lateness_seconds:p99_rate5m' 'length == 1'
 stop
-ok "a daemon that is gone is seen" until_ok 60 ask 'ALERTS{alertname="GoverDown"}' 'length == 1'
+ok "a stopped daemon raises GoverDown" until_ok 60 ask 'ALERTS{alertname="GoverDown"}' 'length == 1'
 finish

@@ -1,15 +1,15 @@
 #!/bin/sh
-# docs/night.md walked: from the text of a webhook to reason, graph and fix in three commands.
+# Follows docs/night.md: from the message of a webhook to cause, graph and fix in three commands.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 receive_webhook
 sim_conf
 start || exit 1
-told() { # told FILTER: one of the bodies is so
+told() { # told FILTER: succeeds if the filter is true for a received message
   jq -es "[.[] | select($1)] | length > 0" "$dir/bodies"
 }
-show() { # show COMMAND...: runs it as somebody at the host would; what it said goes to $dir/said
+show() { # show COMMAND...: runs a command as on the host, with its output in $dir/said
   echo "\$ $*"
   shift
   ctl "$@" >"$dir/said" 2>&1
@@ -18,31 +18,31 @@ show() { # show COMMAND...: runs it as somebody at the host would; what it said 
   return "$rc"
 }
 
-# By day: somebody holds a cap for a test, and forgets it. At night its user needs more.
+# An operator holds a cap for a test and forgets it. Later the vGPU needs more.
 sell cad-7 60 'frame:gpu_ms=8,cpu_ms=2' '"vm": "win-cad-7", "target_fps": 50'
 sell office-3 40 'frame:gpu_ms=3,cpu_ms=2,fps_max=20' '"vm": "win-office-3"'
-ok "both are under contract" that /v1/vgpus '.vgpus | length == 2'
+ok "both vGPUs have contracts" that /v1/vgpus '.vgpus | length == 2'
 periods 20
 ctl vgpu hold cad-7 --cap 25 >/dev/null
-ok "somebody is woken" until_ok 20 told '.event == "raised" and .alert.name == "held_overloaded"'
+ok "the webhook receives the alert" until_ok 20 told '.event == "raised" and .alert.name == "held_overloaded"'
 message=$(jq -cs '[.[] | select(.alert.name == "held_overloaded")][0]' "$dir/bodies")
 echo "$message" | jq . | sed 's/^/# /'
-is "and knows why at once" "$(echo "$message" | jq -r '"\(.host) \(.text)"' | grep -c "$(uname -n), warning, VM win-cad-7: vGPU cad-7 uses .* held at 25 % - .*an operator holds its cap")" 1
+is "the text states host, VM and cause" "$(echo "$message" | jq -r '"\(.host) \(.text)"' | grep -c "$(uname -n), warning, VM win-cad-7: vGPU cad-7 uses .* held at 25 % - .*an operator holds its cap")" 1
 next=$(echo "$message" | jq -r .next)
-is "and what to run" "$next" "gover-ctl why cad-7"
-is "the page has the three commands" "$(grep -cE '^    \$ gover-ctl (why cad-7|history cad-7|vgpu release cad-7)' "$top/docs/night.md")" 3
+is "the message contains the next command" "$next" "gover-ctl why cad-7"
+is "docs/night.md contains the three commands" "$(grep -cE '^    \$ gover-ctl (why cad-7|history cad-7|vgpu release cad-7)' "$top/docs/night.md")" 3
 periods 50
 
 # shellcheck disable=SC2086 # words
 show $next | sed 's/^/# /'
-ok "1: the reason stands there, with the hold" grep -q "hold.*25 %" "$dir/said"
+ok "1: gover-ctl why prints the hold" grep -q "hold.*25 %" "$dir/said"
 show gover-ctl history cad-7 --from -10s --step 1s | sed 's/^/# /'
-ok "2: the graph shows what its user sees" grep -qE '^ *20[0-9-]+T.*[0-9]' "$dir/said"
+ok "2: gover-ctl history prints the measurements" grep -qE '^ *20[0-9-]+T.*[0-9]' "$dir/said"
 show gover-ctl vgpu release cad-7 | sed 's/^/# /'
-ok "3: the fix is taken" grep -q "cad-7" "$dir/said"
-ok "and who was woken may sleep" until_ok 20 told '.event == "cleared" and .alert.name == "held_overloaded"'
+ok "3: gover-ctl vgpu release ends the hold" grep -q "cad-7" "$dir/said"
+ok "the webhook receives the end of the alert" until_ok 20 told '.event == "cleared" and .alert.name == "held_overloaded"'
 jq -cs '[.[] | select(.event == "cleared")][0]' "$dir/bodies" | jq . | sed 's/^/# /'
-ok "its user has what was promised" until_ok 20 that /v1/vgpus/cad-7 '.fps >= 49'
+ok "the vGPU reaches its target" until_ok 20 that /v1/vgpus/cad-7 '.fps >= 49'
 show gover-ctl vgpu list | sed 's/^/# /'
 stop
 finish

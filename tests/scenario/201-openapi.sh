@@ -1,9 +1,9 @@
 #!/bin/sh
-# The description of REST and the daemon, both ways: every route is described, what is described is there, every
-# described answer is seen, and each answer is what its schema says.
+# Compares the REST description with the daemon in both directions: every route is described, every described answer occurs,
+# and each answer matches its schema.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
-# Debian's own: python3-jsonschema is not where another Python would look for it.
+# Debian's Python: another Python would not find python3-jsonschema.
 python=python3
 [ -x /usr/bin/python3 ] && python=/usr/bin/python3
 "$python" -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/dev/null || skip_all "no python3-jsonschema here"
@@ -15,11 +15,11 @@ enum() { jq -r ".components.schemas.$1.properties.$2.enum[]" "$described" | sort
 sed -n 's/.*{"\([A-Z]*\)", "\(\/[^"]*\)", api_.*/\1 \2/p' "$top/gover-d/api/api.c" | sort >"$dir/routes"
 jq -r '.paths | to_entries[] | .key as $path | .value | keys[] | "\(ascii_upcase) \($path)"' "$described" | sort >"$dir/described"
 is "every route is described" "$(comm -23 "$dir/routes" "$dir/described")" ""
-is "and every described route is one" "$(comm -13 "$dir/routes" "$dir/described")" ""
+is "every described route exists" "$(comm -13 "$dir/routes" "$dir/described")" ""
 sed -n 's/.*{"\([A-Z]*\)", "\(\/[^"]*\)", api_[a-z_]*, \([A-Z]*\), .*/\1 \2 \L\3/p' "$top/gover-d/api/api.c" | sort >"$dir/scopes"
 jq -r '.paths | to_entries[] | .key as $path | .value | to_entries[] |
   "\(.key | ascii_upcase) \($path) \(.value["x-gover-scope"])"' "$described" | sort >"$dir/schema"
-is "with the scope that it takes" "$(comm -23 "$dir/scopes" "$dir/schema")" ""
+is "the described scope is the required one" "$(comm -23 "$dir/scopes" "$dir/schema")" ""
 tr '\n' ' ' <"$top/gover-d/api/api.c" | grep -oE '\{"[A-Z]+", "/[^"]*", api_[^{]*\{[^}]*\}\}' |
   sed 's/^{"\([A-Z]*\)", "\([^"]*\)", api_[^{]*{\([^}]*\)}}$/\1 \2 \3/; s/NULL//; s/[",]//g; s/ *$//' |
   while read -r method path query; do
@@ -30,18 +30,18 @@ jq -r '.components.parameters as $shared | .paths | to_entries[] | .key as $path
   ([.value.parameters[]? | if has("$ref") then $shared[."$ref" | split("/")[-1]] else . end |
     select(.in == "query").name] | sort | join(" ")) as $query |
   "\(.key | ascii_upcase) \($path) \($query)"' "$described" | sort >"$dir/schema"
-is "and the parameters" "$(comm -23 "$dir/queries" "$dir/schema")" ""
-ok "of each route" test "$(wc -l <"$dir/queries")" -eq "$(wc -l <"$dir/routes")"
-is "it is of this version" "$(jq -r .info.version "$described")" "$(sed -n 's/^version *:= *//p' "$top/Makefile")"
+is "the described parameters are the accepted ones" "$(comm -23 "$dir/queries" "$dir/schema")" ""
+ok "the parameters of each route are found" test "$(wc -l <"$dir/queries")" -eq "$(wc -l <"$dir/routes")"
+is "the version is that of the Makefile" "$(jq -r .info.version "$described")" "$(sed -n 's/^version *:= *//p' "$top/Makefile")"
 "$B/gover-d" --print-config | sed -n '/^\[policy\]/,/^\[fps\]/s/^\([a-z_]*\) =.*/\1/p' | sort >"$dir/keys"
 jq -r '.components.schemas.PolicyParams.properties | keys[]' "$described" | sort >"$dir/schema"
-ok "every live key of the configuration has its schema" diff "$dir/keys" "$dir/schema"
+ok "every changeable configuration key has a schema" diff "$dir/keys" "$dir/schema"
 sed -n '/^\.Sh ALERTS/,/^\.Sh DEC/s/^\.It Cm \([a-z_0-9]*\) Pq .*/\1/p' "$top/man/gover-d.8" | sort >"$dir/alerts"
 enum Alert name >"$dir/schema"
-is "every alert has its name there" "$(comm -3 "$dir/alerts" "$dir/schema")" ""
+is "every alert name is in the schema" "$(comm -3 "$dir/alerts" "$dir/schema")" ""
 sed -n '/^\.Sh DECISIONS/,/^\.Sh ENV/s/^\.It Cm //p' "$top/man/gover-d.8" | tr -d ',' | tr -s ' ' '\n' | sort >"$dir/kinds"
 enum Decision kind >"$dir/schema"
-ok "and every kind of decision" diff "$dir/kinds" "$dir/schema"
+ok "every kind of decision is in the schema" diff "$dir/kinds" "$dir/schema"
 
 conf_extra='[flavor small]
 cap_pct = 20
@@ -56,25 +56,25 @@ tcp
 sim_conf
 start || exit 1
 api GET /openapi.json >"$dir/openapi.json"
-ok "what is served is what stands in the source" cmp "$described" "$dir/openapi.json"
-ok "each member of a change takes what its schema allows, to its ends, and nothing beyond" walk limits
-ok "a host's life is as described" walk life
-ok "so is all that can be looked at" walk look
-ok "lists are the same page by page" walk pages
-ok "a change can be made to hang on what was read" walk conditions
-ok "what must be refused is" walk wrong_requests
-ok "nothing else is there" walk wrong_methods
-ok "the page is as described" walk page
-ok "so are silences" walk silences
-ok "and events" walk events
-ok "and tokens, and the record of who did what" walk tokens
-ok "over TCP strangers are told so" walk strangers "127.0.0.1:$port"
+ok "the served description is the one in the source" cmp "$described" "$dir/openapi.json"
+ok "each member accepts what its schema allows, up to its limits, and nothing else" walk limits
+ok "a normal run matches the description" walk life
+ok "all readable objects match the description" walk look
+ok "paging returns the same lists" walk pages
+ok "conditional requests match the description" walk conditions
+ok "invalid requests are rejected as described" walk wrong_requests
+ok "undescribed methods are rejected" walk wrong_methods
+ok "the web page matches the description" walk page
+ok "silences match the description" walk silences
+ok "events match the description" walk events
+ok "tokens and the audit log match the description" walk tokens
+ok "unauthenticated callers over TCP are rejected as described" walk strangers "127.0.0.1:$port"
 stop
 
 rm -f "$dir"/state/history.db*
 mkdir "$dir/state/history.db"
 start --dry-run || exit 1
-ok "without a history, in a dry run" walk unable
+ok "a dry run without a history matches the description" walk unable
 stop
 rmdir "$dir/state/history.db"
 conf_extra="$conf_extra
@@ -82,14 +82,14 @@ conf_extra="$conf_extra
 anonymous = read"
 sim_conf
 start || exit 1
-ok "who need not be known must mean this host" walk elsewhere "127.0.0.1:$port"
+ok "anonymous access matches the description" walk elsewhere "127.0.0.1:$port"
 stop
 
 period_ms=10000 sim_conf
 "$B/gover-d" --config "$conf" >>"$dir/log" 2>&1 &
 daemon_pid=$!
-ok "there is a time before the first period" until_ok 20 curl -sSf --unix-socket "$sock" http://gover/healthz
-ok "which is as described" walk early
-ok "every described answer was seen" walk everything
+ok "the daemon answers before the first period" until_ok 20 curl -sSf --unix-socket "$sock" http://gover/healthz
+ok "answers before the first period match the description" walk early
+ok "every described answer has occurred" walk everything
 stop
 finish

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A client that a stranger's generator makes of the description compiles strictly, and lists, sells, changes and
-# claims. The generator comes from npm, into $B/openapi-client; where that cannot be had the scenario skips itself.
+# A client generated from the REST description compiles in strict mode and lists, sells, changes and claims. The generator
+# comes from npm, into $B/openapi-client; without it the scenario is skipped.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -18,7 +18,7 @@ if ! cmp -s "$source/package.json" "$tools/installed.json"; then
 fi
 ln -s "$tools/node_modules" "$dir/client/node_modules"
 cp "$source/use.ts" "$source/tsconfig.json" "$source/package.json" "$dir/client/"
-tool() { # tool NAME ARGUMENT...: one of npm's programs
+tool() { # tool NAME ARGUMENT...: runs a program from npm
   name=$1
   shift
   (cd "$dir/client" && CI=1 NO_COLOR=1 "./node_modules/.bin/$name" "$@")
@@ -32,16 +32,16 @@ fund_window_s = 2'
 sim_conf
 start || exit 1
 api GET /openapi.json >"$dir/client/openapi.json"
-ok "it is a document of OpenAPI 3.1" tool validate-api openapi.json
-ok "a client is generated from it" tool openapi-ts -i openapi.json -o gen -c @hey-api/client-fetch
-ok "a program compiles with it, strictly" tool tsc
-ok "and lists, sells, changes and claims" node "$dir/client/out/use.js" "$sock"
+ok "the description is valid OpenAPI 3.1" tool validate-api openapi.json
+ok "a client is generated" tool openapi-ts -i openapi.json -o gen -c @hey-api/client-fetch
+ok "a program compiles with the client in strict mode" tool tsc
+ok "the program lists, sells, changes and claims" node "$dir/client/out/use.js" "$sock"
 node_said=$(cat "$dir/ok.out")
 says() { echo "$node_said" | grep -q "$1"; }
-ok "a claim is told with its vGPU" says "is claimed for c, probation"
+ok "the claim returns the vGPU" says "is claimed for c, probation"
 ok "lists are read page by page" says "there are a, b, c"
-ok "what it changed stands" that /v1/vgpus/a '.target_fps == 30'
-ok "and in the policy" that /v1/policy '.name == "qos" and .params.overload_pct == 90 and .params.name == "qos"'
-is "what it removed is gone" "$(get /v1/vgpus '[.vgpus[].id] | join(" ")')" "a b"
+ok "the change of the vGPU is in force" that /v1/vgpus/a '.target_fps == 30'
+ok "the change of the policy is in force" that /v1/policy '.name == "qos" and .params.overload_pct == 90 and .params.name == "qos"'
+is "the removed vGPU is gone" "$(get /v1/vgpus '[.vgpus[].id] | join(" ")')" "a b"
 stop
 finish
