@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * intel_gpu_top as a child process, and what it writes. Up to 1.27 the samples stand without
- * brackets and often without commas, later ones within a "[" that is seldom closed; a client's name
- * may hold a bare quote. So the stream is cut into objects here, by their braces, and jansson reads
- * one object at a time. Must never let a sample grow without bound, nor leave a child behind.
+ * Runs intel_gpu_top and parses its output. Up to version 1.27 it writes samples without brackets
+ * and often without commas; later versions start with "[" but rarely close it. A client's name may
+ * contain an unescaped quote. The stream is therefore split into objects by their braces here, and
+ * jansson parses one object at a time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,9 +30,9 @@
 /* --- the stream --- */
 
 struct igt_parser {
-	char *object; /* of IGT_OBJECT_MAX bytes: what has come of it */
+	char *object; /* the bytes received so far; IGT_OBJECT_MAX bytes */
 	size_t length;
-	int depth; /* of braces; 0: between two objects */
+	int depth; /* of nested braces; 0: between two objects */
 	bool in_string, escaped;
 	bool line_begins;
 	bool first_dropped;
@@ -67,7 +67,7 @@ void igt_parser_reset(struct igt_parser *parser)
 	*parser = (struct igt_parser){.object = parser->object, .line_begins = true};
 }
 
-/* A member that is a number or, in some versions, a number in quotes. Negative: neither. */
+/* Returns a member that is a number or, in some versions, a number in quotes; otherwise -1. */
 static double member_number(const json_t *object, const char *name)
 {
 	const json_t *member = json_object_get(object, name);
@@ -80,7 +80,7 @@ static double member_number(const json_t *object, const char *name)
 	return value;
 }
 
-/* Reads one whole object; false: it is no sample. */
+/* Parses a complete object. Returns false if it is not a sample. */
 static bool read_sample(const char *text, size_t length, struct igt_sample *ret_sample)
 {
 	json_t *root = json_loadb(text, length, 0, NULL);
@@ -98,13 +98,13 @@ static bool read_sample(const char *text, size_t length, struct igt_sample *ret_
 	return true;
 }
 
-/* One byte more. True: an object is complete. */
+/* Adds a byte. Returns true if it completes an object. */
 static bool take_byte(struct igt_parser *p, char c)
 {
 	bool line_begins = p->line_begins;
 
 	p->line_begins = c == '\n';
-	/* Only a sample's own brace stands at the left margin: what came before was cut short. */
+	/* Only the outer brace is in the first column: an object before it is incomplete. */
 	if (c == '{' && line_begins)
 		p->depth = 0;
 	if (p->depth == 0) {
@@ -119,7 +119,7 @@ static bool take_byte(struct igt_parser *p, char c)
 	}
 	p->object[p->length++] = c;
 	if (c == '\n')
-		p->in_string = p->escaped = false; /* no string goes on over a line's end */
+		p->in_string = p->escaped = false; /* no string contains a newline */
 	else if (p->escaped)
 		p->escaped = false;
 	else if (c == '\\')
@@ -142,7 +142,7 @@ int igt_parser_feed(struct igt_parser *parser, const char *bytes, size_t length,
 		if (!take_byte(parser, bytes[i]) ||
 		    !read_sample(parser->object, parser->length, &sample))
 			continue;
-		/* The first one covers some microseconds since the counters were opened. */
+		/* The first sample covers only microseconds since the counters were opened. */
 		if (parser->first_dropped) {
 			*ret_sample = sample;
 			samples++;
@@ -157,7 +157,7 @@ int igt_parser_feed(struct igt_parser *parser, const char *bytes, size_t length,
 struct igt {
 	char *path, *device;
 	char period_text[16];
-	uint64_t stale_ns; /* a sample older than this is none */
+	uint64_t stale_ns; /* age at which a sample becomes invalid */
 	struct igt_parser *parser;
 	int epoll_fd;
 	int pipe_fd; /* -1: no child */
@@ -169,7 +169,7 @@ struct igt {
 	uint64_t sample_at_ns;
 };
 
-/* Standard output into @out_fd, nothing on standard input, signals as a fresh program has them. */
+/* Connects stdout to @out_fd and stdin to /dev/null, and resets signals. */
 static int spawn_to(struct igt *igt, int out_fd, pid_t *ret_pid)
 {
 	char *device = igt->device[0] ? igt->device : NULL;
@@ -190,7 +190,8 @@ static int spawn_to(struct igt *igt, int out_fd, pid_t *ret_pid)
 	}
 	sigemptyset(&none);
 	sigfillset(&all);
-	/* With SIGPIPE at its default the child ends at its first write after we are gone. */
+	/* With the default action of SIGPIPE the child exits at its first write after this process.
+	 */
 	if ((r = posix_spawn_file_actions_adddup2(&actions, out_fd, STDOUT_FILENO)) == 0 &&
 	    (r = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY,
 						  0)) == 0 &&
@@ -211,7 +212,7 @@ static int start_child(struct igt *igt)
 	struct epoll_event event = {.events = EPOLLIN};
 	int fds[2], r;
 
-	/* Not every posix_spawn() reports a failed exec; this says it in time. */
+	/* Not every posix_spawn() reports a failed exec. */
 	if (access(igt->path, X_OK) < 0 || pipe2(fds, O_CLOEXEC) < 0)
 		return -errno;
 	read_fd = fds[0];
@@ -227,7 +228,7 @@ static int start_child(struct igt *igt)
 	return 0;
 }
 
-/* Kills what is left of the child and its group, and reaps it. Returns its wait status. */
+/* Kills the child and its process group, and reaps it. Returns its wait status. */
 static int end_child(struct igt *igt)
 {
 	int status = 0;
@@ -263,7 +264,7 @@ int igt_spawn(const char *path, const char *device, int period_ms, struct igt **
 	}
 	if (r < 0) {
 		igt_free(igt);
-		return err_fail(reterr, -r, "%s: cannot be started: %s", path, strerror(-r));
+		return err_fail(reterr, -r, "%s: cannot start: %s", path, strerror(-r));
 	}
 	*ret_igt = igt;
 	return 0;
@@ -289,7 +290,7 @@ int igt_fd(const struct igt *igt)
 	return igt->epoll_fd;
 }
 
-/* Reads what has come, at most so much in one go. True: the child lives and may write more. */
+/* Reads a bounded amount. Returns true if the child is still running. */
 static bool read_samples(struct igt *igt, uint64_t now_mono_ns)
 {
 	char bytes[16 * 1024];
@@ -309,12 +310,12 @@ static bool read_samples(struct igt *igt, uint64_t now_mono_ns)
 
 	siginfo_t info = {.si_pid = 0};
 
-	/* A descendant may hold the pipe open after it. */
+	/* A descendant may keep the pipe open after the child has exited. */
 	return waitid(P_PID, (id_t)igt->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
 	       info.si_pid == 0;
 }
 
-/* Plans the next start and says so: @how is what happened, @why its number or reason. */
+/* Schedules the next start. @how is what happened, @why its status or reason. */
 static int plan_retry(struct igt *igt, uint64_t now_mono_ns, const char *how, const char *why,
 		      struct err *reterr)
 {
@@ -322,8 +323,8 @@ static int plan_retry(struct igt *igt, uint64_t now_mono_ns, const char *how, co
 
 	igt->retry_at_ns = now_mono_ns + after_ns;
 	igt->retry_after_ns = after_ns * 2 < RETRY_MAX_NS ? after_ns * 2 : RETRY_MAX_NS;
-	return err_fail(reterr, ECHILD, "%s %s %s; it is started again in %d s", igt->path, how,
-			why, (int)(after_ns / NS_PER_S));
+	return err_fail(reterr, ECHILD, "%s: %s %s; restarting in %d s", igt->path, how, why,
+			(int)(after_ns / NS_PER_S));
 }
 
 int igt_dispatch(struct igt *igt, uint64_t now_mono_ns, struct err *reterr)
@@ -336,8 +337,7 @@ int igt_dispatch(struct igt *igt, uint64_t now_mono_ns, struct err *reterr)
 			return 0;
 		r = start_child(igt);
 		return r == 0 ? 0
-			      : plan_retry(igt, now_mono_ns, "cannot be started:", strerror(-r),
-					   reterr);
+			      : plan_retry(igt, now_mono_ns, "cannot start:", strerror(-r), reterr);
 	}
 	if (read_samples(igt, now_mono_ns))
 		return 0;
@@ -345,8 +345,8 @@ int igt_dispatch(struct igt *igt, uint64_t now_mono_ns, struct err *reterr)
 	snprintf(number, sizeof(number), "%d",
 		 WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
 	return plan_retry(igt, now_mono_ns,
-			  WIFEXITED(status) ? "ended with exit status" : "was ended by signal",
-			  number, reterr);
+			  WIFEXITED(status) ? "exited with status" : "killed by signal", number,
+			  reterr);
 }
 
 int igt_latest(const struct igt *igt, uint64_t now_mono_ns, struct igt_sample *ret_sample,

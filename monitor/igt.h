@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Physical utilisation of an Intel GPU out of `intel_gpu_top -J`, run as a child process. Its
- * output is no reliable JSON: a stream of objects with or without brackets and commas, whose first
- * sample means nothing. Must never block, and never give a number that is old.
+ * Reads the physical utilisation of an Intel GPU from a child process, `intel_gpu_top -J`. Its
+ * output is not strict JSON: a stream of objects with or without brackets and commas, whose first
+ * sample is meaningless. No function blocks.
  */
 #ifndef MONITOR_IGT_H
 #define MONITOR_IGT_H
@@ -14,22 +14,22 @@
 
 #define IGT_OBJECT_MAX (256 * 1024) /* bytes of one sample; a longer one is dropped */
 
-/* --- the stream: pure --- */
+/* --- parser of the output --- */
 
 struct igt_sample {
 	double util_pct;   /* busy time of the busiest engine, 0..100 */
-	double actual_mhz; /* clock; 0: not told, or the GPU slept */
+	double actual_mhz; /* clock; 0: not reported, or the GPU is suspended */
 };
 
 struct igt_parser;
 int igt_parser_new(struct igt_parser **ret_parser);
 struct igt_parser *igt_parser_free(struct igt_parser *parser); /* NULL is fine; returns NULL */
-/* Forgets what was fed: a new stream begins, whose first sample will be dropped. */
+/* Starts a new stream, whose first sample is dropped. */
 void igt_parser_reset(struct igt_parser *parser);
 
 /*
- * Takes the next bytes, cut anywhere. Returns how many samples they completed (what is no sample is
- * skipped); when there were any, *ret_sample is the newest.
+ * Parses the next bytes, which may end anywhere. Returns the number of completed samples; if there
+ * are any, *ret_sample is the newest. Other input is skipped.
  */
 int igt_parser_feed(struct igt_parser *parser, const char *bytes, size_t length,
 		    struct igt_sample *ret_sample);
@@ -39,30 +39,28 @@ int igt_parser_feed(struct igt_parser *parser, const char *bytes, size_t length,
 struct igt;
 
 /*
- * Starts @path with a sample each @period_ms, on @device (as its option -d says; NULL: its own
- * choice). The child is alone in its process group and ends with its reader, whatever ends that.
- * Its complaints go to our standard error.
+ * Starts @path with one sample per @period_ms, on @device (for its option -d; NULL: the program's
+ * choice). The child has its own process group and exits when its reader does. It inherits stderr.
  */
 int igt_spawn(const char *path, const char *device, int period_ms, struct igt **ret_igt,
 	      struct err *reterr);
 struct igt *igt_free(struct igt *igt); /* kills and reaps; NULL is fine; returns NULL */
 
-/* An epoll fd for the daemon's loop (EPOLLIN), the same over restarts of the child. */
+/* An epoll fd for the event loop (EPOLLIN); it stays the same when the child is restarted. */
 int igt_fd(const struct igt *igt);
 
 /*
- * Reads what has come and starts a dead child again when it is time (1 s after the first death,
- * twice as long after each further one, at most 5 min; a sample sets that back). Call it when
- * igt_fd() is readable and once a tick. Returns 0, or once for each death -ECHILD with a sentence
- * for the log.
+ * Reads the output and restarts an exited child after a delay (1 s, doubled after each failure up
+ * to 5 min, reset by a sample). Call it when igt_fd() is readable and once per tick. Returns 0, or
+ * -ECHILD once per exit or failed start, with a message for the log.
  */
 int igt_dispatch(struct igt *igt, uint64_t now_mono_ns, struct err *reterr);
 
-/* The newest sample and its age. -ENODATA: none, or older than 2.5 periods. */
+/* Returns the newest sample and its age. -ENODATA: no sample, or older than 2.5 periods. */
 int igt_latest(const struct igt *igt, uint64_t now_mono_ns, struct igt_sample *ret_sample,
 	       double *ret_age_s);
 
-/* The highest clock that any sample told; 0: none did. */
+/* The highest clock of all samples; 0: none was reported. */
 double igt_highest_mhz(const struct igt *igt);
 
 #endif

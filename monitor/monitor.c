@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * One vGPU, one period, one row. Pure but for the reading it takes: the same readings give the same
- * rows. Must never make a number of two readings that do not belong together.
- */
+/* Computes rates from two consecutive readings. The same readings always give the same rows. */
 #include <errno.h>
 
 #include "monitor/monitor.h"
@@ -18,9 +15,9 @@ static void sample_busy(const struct gpu_reading *last, const struct gpu_reading
 	if (!now->busy_valid || !last->busy_valid || row->dt_s == 0)
 		row->read_errno = now->busy_valid ? 0 : ENODATA;
 	else if (now->busy_ns < last->busy_ns || now->sched_ns < last->sched_ns)
-		row->read_errno = ERANGE; /* began anew: the next period counts from here */
+		row->read_errno = ERANGE; /* counter reset: valid again in the next period */
 	else if (sched_ns == 0)
-		row->read_errno = ENODATA; /* nothing was allotted of which it could be a share */
+		row->read_errno = ENODATA; /* no time was allotted */
 	else
 		row->busy_valid = true;
 	if (!row->busy_valid)
@@ -29,9 +26,9 @@ static void sample_busy(const struct gpu_reading *last, const struct gpu_reading
 	row->util = (double)(now->busy_ns - last->busy_ns) / (double)sched_ns;
 }
 
-/* Frames the backend counts itself. */
-static void sample_own_frames(const struct gpu_reading *last, const struct gpu_reading *now,
-			      struct monitor_row *row)
+/* Frames counted by the backend. */
+static void sample_backend_frames(const struct gpu_reading *last, const struct gpu_reading *now,
+				  struct monitor_row *row)
 {
 	row->frames = now->frames;
 	if (!last->frames_valid || row->dt_s == 0 || now->frames < last->frames)
@@ -42,7 +39,7 @@ static void sample_own_frames(const struct gpu_reading *last, const struct gpu_r
 	row->frame_p99_ms = row->p99_valid ? (double)now->frame_p99_ms : 0;
 }
 
-/* The times of the frames of this period. Counts that went back are nobody's. */
+/* Frame times of this period. Ignored if a counter has decreased. */
 static void sample_frame_times(const struct fps_totals *last, const struct fps_totals *now,
 			       struct monitor_row *row)
 {
@@ -60,24 +57,24 @@ static void sample_frame_times(const struct fps_totals *last, const struct fps_t
 	row->p99_valid = row->frame_p99_ms > 0;
 	row->frame_p50_ms = fps_percentile_ms(frame_time, 0.5);
 	row->frame_max_ms = fps_percentile_ms(frame_time, 0);
-	/* A new record is known exactly. */
+	/* The longest gap is exact, unlike the buckets. */
 	if (row->p99_valid && now->longest_gap_ns > last->longest_gap_ns)
 		row->frame_max_ms = (double)now->longest_gap_ns / 1e6;
 }
 
-/* Without a message in this period (@held) the times of the one before stand. */
+/* If programs report (@held) but sent no message in this period, the previous times are kept. */
 static void hold_frame_times(struct monitor_track *track, bool held, struct monitor_row *row)
 {
-	struct monitor_frame_times *told = &track->told;
+	struct monitor_frame_times *reported = &track->reported;
 
-	if (held && !row->p99_valid && told->p99_ms > 0) {
+	if (held && !row->p99_valid && reported->p99_ms > 0) {
 		row->p99_valid = true;
-		row->frame_p99_ms = told->p99_ms;
-		row->frame_p50_ms = told->p50_ms;
-		row->frame_max_ms = told->max_ms;
-		row->frame_gpu_ms = told->gpu_ms;
+		row->frame_p99_ms = reported->p99_ms;
+		row->frame_p50_ms = reported->p50_ms;
+		row->frame_max_ms = reported->max_ms;
+		row->frame_gpu_ms = reported->gpu_ms;
 	}
-	*told = (struct monitor_frame_times){
+	*reported = (struct monitor_frame_times){
 		.p99_ms = row->frame_p99_ms,
 		.p50_ms = row->frame_p50_ms,
 		.max_ms = row->frame_max_ms,
@@ -86,11 +83,10 @@ static void hold_frame_times(struct monitor_track *track, bool held, struct moni
 }
 
 /*
- * Frames that programs report. The FPS of a period is a number when a program was connected at its
- * beginning: the first one comes in the middle of a period, whose FPS would say little, and without
- * a program there is none. Connected without a new frame is 0 FPS. Programs in a virtual machine
- * tell by another clock than ours, none or two times in a period: theirs is the rate of their last
- * two messages.
+ * Frames reported by programs. The FPS of a period is valid if a program was connected at its
+ * start: a program that connects during a period would give a meaningless rate. A connected program
+ * without new frames has 0 FPS. Programs in a virtual machine report by their own clock, up to two
+ * times in a period or not at all: their FPS is the rate between their last two messages.
  */
 static void sample_reported_frames(struct monitor_track *track, const struct fps_totals *now,
 				   double period_s, struct monitor_row *row)
@@ -129,7 +125,7 @@ static void sample_age(struct monitor_track *track, struct monitor_row *row)
 		row->fps_age_s = (double)(at_ns - track->fps_valid_at_ns) / 1e9;
 }
 
-/* No reading is no instant either: what was known stands, and the next period is longer. */
+/* Without a reading the previous values are kept, and the next period is longer. */
 static void sample_nothing(struct monitor_track *track, int error, struct monitor_row *row)
 {
 	row->read_errno = error;
@@ -146,7 +142,7 @@ void monitor_sample(struct monitor_track *track, const struct gpu_ops *ops, stru
 
 	*ret_row = (struct monitor_row){0};
 	if (r == -ENODEV) {
-		/* Whatever comes under this name later is another one. */
+		/* A later vGPU of the same name is a different one. */
 		*track = (struct monitor_track){0};
 		ret_row->gone = true;
 		ret_row->read_errno = ENODEV;
@@ -162,7 +158,7 @@ void monitor_sample(struct monitor_track *track, const struct gpu_ops *ops, stru
 	ret_row->cap_valid = now.cap_valid;
 	ret_row->cap_pct = now.cap_valid ? now.cap_pct : 0;
 	if (now.frames_valid)
-		sample_own_frames(&track->last, &now, ret_row);
+		sample_backend_frames(&track->last, &now, ret_row);
 	else if (fps)
 		sample_reported_frames(track, fps, period_s, ret_row);
 	else

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The daemon's end of the FPS reports. A program connects, sends one message with the memfd of its
- * page beside it, and is silent from then on; the page is read at every tick and once more when the
- * connection ends. Must never block, never believe a number that no program can reach, and never
- * keep what a stranger can make grow without a bound.
+ * Receives FPS reports. A program connects and sends one message with the memfd of its page. The
+ * page is read at every tick and when the connection ends. Implausible counters are ignored, and
+ * the memory for each connection is bounded.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,14 +23,15 @@
 #define EVENTS_AT_ONCE	64
 #define ACCEPTS_AT_ONCE 64
 
-/* A connection that has not said what it is after this long is none of ours. */
+/* A connection without a hello message is closed after this time. */
 #define HELLO_WITHIN_NS (5 * NS_PER_S)
 
-/* Frames of a page no older than this before the last tick are all counted when it arrives. */
+/* All frames of a new page are counted if its first frame is at most this older than the last tick.
+ */
 #define NEW_PAGE_NS (2 * NS_PER_S)
 
-/* Whose is a process? Asked at every tick at first (it may be joining its group just now), then
- * now and then, as an operator may move it. */
+/* The owner of a process is looked up at every tick at first, because the process may still be
+ * about to join its control group, and periodically later, because an operator may move it. */
 #define EAGER_LOOKUPS	10
 #define LOOKUP_EVERY_NS (5 * NS_PER_S)
 
@@ -40,29 +40,29 @@ struct client {
 	int fd;
 	size_t at; /* in hub->clients */
 	pid_t pid;
-	const struct fps_page *page; /* NULL: its hello has not come yet */
-	struct fps_counters counted; /* what of the page is in some vGPU's totals, or nobody's */
-	uint64_t read_ns;	/* when @counted was read; before the hello: when it connected */
+	const struct fps_page *page; /* NULL: no hello message yet */
+	struct fps_counters counted; /* the page when it was last read */
+	uint64_t read_ns;	/* time of @counted; before the hello: time of the connection */
 	struct fps_vgpu *vgpu;	/* NULL: unmatched */
-	uint64_t sent_limit_ns; /* the limit it was told, FPS_LIMIT_UNSENT: none yet */
+	uint64_t sent_limit_ns; /* the last limit sent, or FPS_LIMIT_UNSENT */
 	int lookups;
-	uint64_t lookup_ns; /* not before this */
+	uint64_t lookup_ns; /* time of the next lookup */
 };
 
 struct fps_hub {
 	int epoll;
 	struct unix_listener socket;
 	int listener;
-	int spare; /* given up for a moment to refuse a connection when no fd is left */
+	int spare; /* closed temporarily to accept and close a connection when no fd is left */
 	fps_owner_fn owner;
 	void *userdata;
-	uint64_t tick_ns; /* of the last collect, or when the hub was made */
+	uint64_t tick_ns; /* time of the last fps_hub_collect() or of fps_hub_new() */
 	uint64_t refused;
 	struct client *clients[FPS_CLIENTS_MAX];
 	size_t n_clients;
 	struct fps_vgpu **vgpus; /* by id */
 	size_t n_vgpus;
-	struct fps_guests *guests; /* NULL: not heard */
+	struct fps_guests *guests; /* NULL: off */
 };
 
 static int vgpu_compare(const void *id, const void *entry)
@@ -77,7 +77,7 @@ static struct fps_vgpu **vgpu_find(const struct fps_hub *hub, const char *id)
 	return bsearch(id, hub->vgpus, hub->n_vgpus, sizeof(struct fps_vgpu *), vgpu_compare);
 }
 
-/* The vGPU's entry, made where there is none; NULL: out of memory. */
+/* Returns the entry of the vGPU, created if needed; NULL: out of memory. */
 static struct fps_vgpu *vgpu_get(struct fps_hub *hub, const char *id)
 {
 	struct fps_vgpu **known = vgpu_find(hub, id), **grown;
@@ -112,7 +112,7 @@ static void client_match(struct client *client, struct fps_vgpu *vgpu)
 		vgpu->totals.open++;
 }
 
-/* Asks whose the program is. No answer leaves things as they are: a dying process has no group. */
+/* Looks up the owner. A failed lookup changes nothing, because an exiting process has no group. */
 static void client_find_owner(struct fps_hub *hub, struct client *client, uint64_t now_ns)
 {
 	struct fps_vgpu *vgpu;
@@ -129,7 +129,8 @@ static void client_find_owner(struct fps_hub *hub, struct client *client, uint64
 		client->lookup_ns = now_ns + LOOKUP_EVERY_NS;
 }
 
-/* Tells it the limit of its vGPU, if that is not what it knows. A full socket is tried again. */
+/* Sends the limit of its vGPU if it has changed. If the socket is full, the next tick tries again.
+ */
 static void client_send_limit(struct client *client)
 {
 	struct fps_limit order = {
@@ -144,8 +145,8 @@ static void client_send_limit(struct client *client)
 		client->sent_limit_ns = order.period_ns;
 }
 
-/* Adds what is new in the page to its vGPU's totals. What was drawn while nobody was known to own
- * the program, or is not to be believed, is in nobody's. */
+/* Adds new frames to the totals of the vGPU. Frames without a known vGPU and implausible counters
+ * are not counted. */
 static void client_count(struct client *client, uint64_t now_ns)
 {
 	struct fps_counters now;
@@ -163,7 +164,7 @@ static void client_free(struct fps_hub *hub, struct client *client)
 	client_match(client, NULL);
 	if (client->page)
 		(void)munmap((void *)(uintptr_t)client->page, FPS_WIRE_PAGE_SIZE);
-	/* By name: a child that the daemon is just starting may hold the fd a moment longer. */
+	/* Explicit: close() alone does not remove an fd that a starting child process inherited. */
 	(void)epoll_ctl(hub->epoll, EPOLL_CTL_DEL, client->fd, NULL);
 	(void)close(client->fd);
 	hub->clients[client->at] = hub->clients[--hub->n_clients];
@@ -177,7 +178,7 @@ static void client_refuse(struct fps_hub *hub, struct client *client)
 	client_free(hub, client);
 }
 
-/* Maps a page that cannot shrink under our feet. Returns 0 or a negative errno. */
+/* Maps a page that is sealed against shrinking. Returns 0 or a negative errno. */
 static int page_map(int memfd, const struct fps_page **ret_page)
 {
 	const struct fps_page *page;
@@ -186,7 +187,7 @@ static int page_map(int memfd, const struct fps_page **ret_page)
 
 	if (fstat(memfd, &st) < 0)
 		return -errno;
-	seals = fcntl(memfd, F_GET_SEALS); /* fails for all that is not memory */
+	seals = fcntl(memfd, F_GET_SEALS); /* fails unless it is a memfd */
 	if (!S_ISREG(st.st_mode) || st.st_size != FPS_WIRE_PAGE_SIZE || seals < 0 ||
 	    !(seals & F_SEAL_SHRINK))
 		return -EINVAL;
@@ -201,7 +202,7 @@ static int page_map(int memfd, const struct fps_page **ret_page)
 	return 0;
 }
 
-/* The one fd that came with a message, or -1: none, or more than one. Closes all others. */
+/* Returns the only fd of a message. Closes all and returns -1 if there are several, or none. */
 static int message_fd(struct msghdr *message)
 {
 	int fd = -1, n = 0;
@@ -223,8 +224,8 @@ static int message_fd(struct msghdr *message)
 	return fd;
 }
 
-/* Takes the hello. 0, -EAGAIN (not come yet), -ENOTCONN (gone without one) or another negative
- * errno: not to be had to do with. */
+/* Receives the hello message. Returns 0, -EAGAIN if there is none yet, -ENOTCONN if the connection
+ * ended without one, or another negative errno if it is invalid. */
 static int client_hello(const struct fps_hub *hub, struct client *client, uint64_t now_ns)
 {
 	union {
@@ -253,8 +254,7 @@ static int client_hello(const struct fps_hub *hub, struct client *client, uint64
 	r = page_map(memfd, &client->page);
 	if (r < 0)
 		return r;
-	/* A program from before our time, or our last restart: its frames up to now are not of this
-	 * period. */
+	/* The program started before the daemon: frames up to now are not part of this period. */
 	if (__atomic_load_n(&client->page->first_ns, __ATOMIC_RELAXED) + NEW_PAGE_NS < hub->tick_ns)
 		fps_page_read(client->page, &client->counted);
 	client->read_ns = now_ns;
@@ -280,7 +280,7 @@ static void client_event(struct fps_hub *hub, struct client *client, uint32_t ev
 			return;
 		}
 		client_find_owner(hub, client, now_ns);
-	} else if (!ended) { /* it has nothing more to say */
+	} else if (!ended) { /* a second message is not allowed */
 		client_refuse(hub, client);
 		return;
 	}
@@ -320,8 +320,8 @@ static int client_new(struct fps_hub *hub, int fd)
 	return 0;
 }
 
-/* No fd is left: takes the connection with the spare one and drops it, else it would keep the loop
- * awake for ever. Returns whether that worked. */
+/* Accepts and closes a connection with the spare fd when no fd is left. A pending connection would
+ * otherwise wake the event loop continuously. Returns true if that worked. */
 static bool accept_to_drop(struct fps_hub *hub)
 {
 	int fd;
@@ -457,7 +457,7 @@ int fps_hub_new(const char *path, fps_owner_fn owner, void *userdata, struct fps
 
 	hub = calloc(1, sizeof(*hub));
 	if (!hub)
-		return err_fail(reterr, ENOMEM, "no memory for FPS reports");
+		return err_fail(reterr, ENOMEM, "out of memory");
 	hub->owner = owner;
 	hub->userdata = userdata;
 	hub->tick_ns = clock_now().mono_ns;
@@ -465,7 +465,7 @@ int fps_hub_new(const char *path, fps_owner_fn owner, void *userdata, struct fps
 	hub->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	hub->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (hub->epoll < 0)
-		r = err_fail(reterr, errno, "cannot make an epoll: %s", strerror(errno));
+		r = err_fail(reterr, errno, "cannot create an epoll instance: %s", strerror(errno));
 	else
 		r = hub->listener =
 			unix_listener_open(path, SOCK_SEQPACKET, BACKLOG, &hub->socket, reterr);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connections of virtual machines. By vsock each program has one, and the kernel says of which
- * machine it is; by virtio-serial a machine has one for all its programs, and the name of its
- * socket says. Must never block, follow what a guest says of itself, or read faster than a program
- * may speak: who writes more waits in the guest's own pipe. Nor may it matter whether a program
- * reads what it is answered: one answer at most waits here to be sent.
+ * Connections of virtual machines. Over vsock each program has its own connection, and the kernel
+ * provides the CID of the virtual machine. Over virtio-serial all programs of a virtual machine
+ * share one connection, identified by the name of its socket. Reading is rate-limited: excess data
+ * stays in the guest. At most one limit message per connection waits to be sent.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,32 +25,32 @@
 #define BACKLOG		128
 #define EVENTS_AT_ONCE	64
 #define ACCEPTS_AT_ONCE 64
-#define ENTRIES_MAX	4096 /* of the folder */
+#define ENTRIES_MAX	4096 /* read from the folder */
 
-/* Messages that are read from one connection in a second; what is more stays where it is. */
+/* Messages read from one connection per second. */
 #define VSOCK_A_SECOND 16
 #define PORT_A_SECOND  (4 * FPS_REPORTERS_MAX)
 
-#define FIRST_MESSAGE_WITHIN_NS (5 * NS_PER_S) /* who connects by vsock has something to say */
+#define FIRST_MESSAGE_WITHIN_NS (5 * NS_PER_S) /* after connecting over vsock */
 
 #define LOOKUP_EVERY_NS (5 * NS_PER_S)
 #define SCAN_EVERY_NS	(2 * NS_PER_S)
-#define KEEP_NS		(90 * NS_PER_S) /* a machine without a connection: its programs may come back */
+#define KEEP_NS		(90 * NS_PER_S) /* without a connection: programs may reconnect */
 
-#define VSOCK_BUFFER 8192 /* what a guest may have in our memory, for each connection */
+#define VSOCK_BUFFER 8192 /* bytes of kernel memory per connection */
 
 #define NAME_BYTES 128
 
-/* One virtual machine, as it is known on one way. */
+/* A virtual machine, by one transport. */
 struct vm {
 	struct vm *next;
-	uint32_t cid;	       /* 0: by name */
-	char name[NAME_BYTES]; /* of its socket, without what follows the last ".sock" */
-	struct fps_vgpu *vgpu; /* of that; NULL: it has none */
+	uint32_t cid;	       /* 0: identified by name */
+	char name[NAME_BYTES]; /* of its socket, without ".sock" */
+	struct fps_vgpu *vgpu; /* NULL: none */
 	struct fps_reporters reporters;
 	int connections;
 	uint64_t seen_ns;
-	uint64_t lookup_ns; /* not before this */
+	uint64_t lookup_ns; /* time of the next lookup */
 };
 
 struct connection {
@@ -59,14 +58,14 @@ struct connection {
 	struct vm *vm;
 	int fd;
 	uint64_t since_ns;
-	bool has_sent;	  /* a message has come */
-	bool read_paused; /* it has been read enough until the next tick */
+	bool has_sent;	  /* a message was received */
+	bool read_paused; /* until the next tick */
 	bool closed;	  /* to be freed */
-	size_t room;	  /* bytes that are read until then */
+	size_t room;	  /* bytes to read until the next tick */
 	struct fps_stream stream;
-	uint64_t sent_limit_ns; /* the limit in @answer, FPS_LIMIT_UNSENT: none yet */
-	uint8_t answer[FPS_LIMIT_BYTES];
-	size_t unsent; /* the last bytes of that */
+	uint64_t sent_limit_ns; /* the limit in @message, or FPS_LIMIT_UNSENT */
+	uint8_t message[FPS_LIMIT_BYTES];
+	size_t unsent; /* bytes at the end of @message */
 };
 
 struct fps_guests {
@@ -74,7 +73,7 @@ struct fps_guests {
 	char ports[PATH_MAX];
 	int epoll;
 	int listener;	    /* -1: no vsock */
-	bool accept_paused; /* no fd was left: not before the next tick */
+	bool accept_paused; /* until the next tick, because accept() failed */
 	struct vm *vms;
 	struct connection *connections;
 	int n_connections;
@@ -92,7 +91,7 @@ static void watch(const struct fps_guests *g, int op, int fd, void *what, bool o
 
 /* --- virtual machines --- */
 
-/* Asks whose it is. Its programs' counts go on, for whom it is now. */
+/* Looks up the vGPU. Later frames of its programs count for this vGPU. */
 static void vm_find_owner(struct fps_guests *g, struct vm *vm, uint64_t now_ns)
 {
 	char id[ID_MAX];
@@ -115,7 +114,7 @@ static struct vm *vm_find(const struct fps_guests *g, uint32_t cid, const char *
 	return vm;
 }
 
-/* The machine's entry, if it has a vGPU. NULL: it has none, or no memory is left. */
+/* Returns the entry of the virtual machine; NULL if it has no vGPU or out of memory. */
 static struct vm *vm_get(struct fps_guests *g, uint32_t cid, const char *name, uint64_t now_ns)
 {
 	struct vm *vm = vm_find(g, cid, name);
@@ -132,7 +131,7 @@ static struct vm *vm_get(struct fps_guests *g, uint32_t cid, const char *name, u
 		return NULL;
 	vm->cid = cid;
 	(void)snprintf(vm->name, sizeof(vm->name), "%s", name);
-	vm->reporters.fleeting = cid == 0;
+	vm->reporters.connectionless = cid == 0;
 	vm->seen_ns = now_ns;
 	vm->next = g->vms;
 	g->vms = vm;
@@ -194,7 +193,7 @@ static int connection_new(struct fps_guests *g, struct vm *vm, int fd, uint64_t 
 	return 0;
 }
 
-/* Events may still name it: it is freed when they are done. */
+/* Closes the connection. It is freed later, because pending events may refer to it. */
 static void connection_close(struct fps_guests *g, struct connection *connection)
 {
 	if (connection->closed)
@@ -221,8 +220,8 @@ static void connections_sweep(struct fps_guests *g)
 	}
 }
 
-/* Tells a program its limit, if that is not what it was told. What is not taken is tried again at
- * the next tick; the rest of an answer goes before the next one. */
+/* Sends the limit if it has changed, after the rest of the previous message. If the socket is full,
+ * the next tick tries again. */
 static void connection_send_limit(struct connection *connection, uint64_t limit_ns)
 {
 	ssize_t n;
@@ -230,19 +229,19 @@ static void connection_send_limit(struct connection *connection, uint64_t limit_
 	if (connection->vm->cid == 0 ||
 	    (connection->sent_limit_ns == limit_ns && connection->unsent == 0))
 		return;
-	if (connection->unsent == 0 || connection->unsent == sizeof(connection->answer)) {
-		fps_limit_encode(limit_ns, connection->answer);
+	if (connection->unsent == 0 || connection->unsent == sizeof(connection->message)) {
+		fps_limit_encode(limit_ns, connection->message);
 		connection->sent_limit_ns = limit_ns;
-		connection->unsent = sizeof(connection->answer);
+		connection->unsent = sizeof(connection->message);
 	}
 	n = send(connection->fd,
-		 connection->answer + sizeof(connection->answer) - connection->unsent,
+		 connection->message + sizeof(connection->message) - connection->unsent,
 		 connection->unsent, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (n > 0)
 		connection->unsent -= (size_t)n;
 }
 
-/* Its machine has no vGPU any more, and no limit either. */
+/* Lifts the limit and closes the connection of a virtual machine that has no vGPU any more. */
 static void connection_release(struct fps_guests *g, struct connection *connection)
 {
 	connection_send_limit(connection, 0);
@@ -291,7 +290,7 @@ static void connection_event(struct fps_guests *g, struct connection *connection
 	connection->room -= (size_t)n;
 	if (fps_stream_feed(&connection->stream, bytes, (size_t)n, take, &taking) > 0) {
 		g->refused++;
-		if (connection->vm->cid) /* a program's own; a port has others behind it */
+		if (connection->vm->cid) /* a port is shared by other programs */
 			connection_close(g, connection);
 	}
 	if (!connection->closed && connection->room == 0) {
@@ -315,9 +314,10 @@ static int listen_vsock(struct fps_guests *g, struct err *reterr)
 		return 0;
 	g->listener = socket(AF_VSOCK, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (g->listener < 0)
-		return err_fail(reterr, errno, "[fps] vsock_port = %u: this host has no vsock: %s",
+		return err_fail(reterr, errno,
+				"[fps] vsock_port = %u: vsock is not available on this host: %s",
 				g->config.vsock_port, strerror(errno));
-	/* The connections have it from here; where it is refused they have the kernel's. */
+	/* Connections inherit it. If it fails, they use the default of the kernel. */
 	(void)setsockopt(g->listener, AF_VSOCK, SO_VM_SOCKETS_BUFFER_SIZE, &buffer, sizeof(buffer));
 	if (bind(g->listener, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
 	    listen(g->listener, BACKLOG) < 0)
@@ -327,13 +327,13 @@ static int listen_vsock(struct fps_guests *g, struct err *reterr)
 	return 0;
 }
 
-/* A machine without a vGPU has no limit: its program may remember one. */
+/* Lifts a limit that the program may have received before. */
 static void send_no_limit(int fd)
 {
-	uint8_t answer[FPS_LIMIT_BYTES];
+	uint8_t message[FPS_LIMIT_BYTES];
 
-	fps_limit_encode(0, answer);
-	(void)send(fd, answer, sizeof(answer), MSG_DONTWAIT | MSG_NOSIGNAL);
+	fps_limit_encode(0, message);
+	(void)send(fd, message, sizeof(message), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 static void accept_all(struct fps_guests *g, uint64_t now_ns)
@@ -347,7 +347,8 @@ static void accept_all(struct fps_guests *g, uint64_t now_ns)
 
 		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED || errno == ECONNRESET))
 			continue;
-		if (fd < 0 && errno != EAGAIN) { /* it would keep the loop awake for ever */
+		if (fd < 0 &&
+		    errno != EAGAIN) { /* a pending connection would wake the loop again */
 			g->accept_paused = true;
 			watch(g, EPOLL_CTL_MOD, g->listener, NULL, false);
 		}
@@ -381,9 +382,8 @@ static int connect_port(const char *folder, const char *file)
 	return steal_fd(&fd);
 }
 
-/* Connects to the socket of a machine that has a vGPU and is not connected. Its name may end in
- * .sock. */
-static void look_at(struct fps_guests *g, const char *file, uint64_t now_ns)
+/* Connects to the socket @file if its virtual machine has a vGPU and is not connected yet. */
+static void try_socket(struct fps_guests *g, const char *file, uint64_t now_ns)
 {
 	size_t length = strlen(file);
 	struct vm *vm;
@@ -411,16 +411,16 @@ static void scan(struct fps_guests *g, uint64_t now_ns)
 	int n = 0;
 
 	if (!folder)
-		return; /* it may come back */
+		return; /* the folder may be created later */
 	while (n++ < ENTRIES_MAX && (entry = readdir(folder)))
 		if (entry->d_name[0] != '.' &&
 		    (entry->d_type == DT_SOCK || entry->d_type == DT_UNKNOWN ||
 		     entry->d_type == DT_LNK))
-			look_at(g, entry->d_name, now_ns);
+			try_socket(g, entry->d_name, now_ns);
 	closedir(folder);
 }
 
-/* --- all of them --- */
+/* --- the hub's interface --- */
 
 int fps_guests_new(const struct fps_guests_config *config, struct fps_guests **ret_guests,
 		   struct err *reterr)
@@ -429,20 +429,20 @@ int fps_guests_new(const struct fps_guests_config *config, struct fps_guests **r
 	int r;
 
 	if (!g)
-		return err_fail(reterr, ENOMEM, "no memory for FPS reports");
+		return err_fail(reterr, ENOMEM, "out of memory");
 	g->config = *config;
 	g->listener = -1;
 	(void)snprintf(g->ports, sizeof(g->ports), "%s", config->ports);
 	g->collect_ns = clock_now().mono_ns;
 	g->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (g->epoll < 0)
-		r = err_fail(reterr, errno, "cannot make an epoll: %s", strerror(errno));
+		r = err_fail(reterr, errno, "cannot create an epoll instance: %s", strerror(errno));
 	else
 		r = listen_vsock(g, reterr);
 	if (r == 0 && g->ports[0]) {
 		r = file_make_dirs(g->ports);
 		if (r < 0)
-			err_fail(reterr, -r, "cannot make %s: %s", g->ports, strerror(-r));
+			err_fail(reterr, -r, "cannot create %s: %s", g->ports, strerror(-r));
 	}
 	if (r < 0) {
 		fps_guests_free(g);
@@ -491,7 +491,7 @@ void fps_guests_dispatch(struct fps_guests *g, uint64_t tick_ns)
 	connections_sweep(g);
 }
 
-/* Who was read_paused may speak again, and who has no vGPU any more is let go. */
+/* Resumes paused connections, sends limits, and closes connections without a vGPU or a message. */
 static void refresh(struct fps_guests *g, uint64_t now_ns)
 {
 	for (struct vm *vm = g->vms; vm; vm = vm->next)
@@ -542,7 +542,7 @@ void fps_guests_collect(struct fps_guests *g)
 void fps_guests_rematch(struct fps_guests *g)
 {
 	for (struct vm *vm = g->vms; vm; vm = vm->next) {
-		vm->vgpu = NULL; /* it may be freed before we ask */
+		vm->vgpu = NULL; /* it may be freed before the next lookup */
 		vm->lookup_ns = 0;
 	}
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hub's ears for virtual machines: a vsock listener, and a folder of unix sockets, each of
- * which QEMU has for one virtual machine's virtio-serial port. What comes in is cut into messages
- * and counted for the vGPU of that machine, whose limit is told back over vsock. Must never block,
- * nor let a guest keep the daemon busy.
+ * Receives reports from virtual machines: over vsock, and over the unix sockets that QEMU provides
+ * for virtio-serial ports in one folder. Messages are counted for the vGPU of the virtual machine.
+ * Over vsock the limit of the vGPU is sent back. No function blocks, and no guest can keep the
+ * daemon busy.
  */
 #ifndef MONITOR_FPS_GUESTS_H
 #define MONITOR_FPS_GUESTS_H
@@ -12,44 +12,44 @@
 
 #define FPS_GUEST_CONNECTIONS_MAX 1024 /* connections of all virtual machines */
 
-/* As a limit that was told: a program may remember what an earlier daemon told it. */
+/* No limit was sent yet, so that even "no limit" is sent: an earlier daemon may have set one. */
 #define FPS_LIMIT_UNSENT UINT64_MAX
 
 struct fps_guests;
 
-/* One vGPU: what the hub keeps of it, and what guests add to. */
+/* The state of one vGPU in the hub. */
 struct fps_vgpu {
 	char id[ID_MAX];
-	uint64_t limit_ns; /* of a frame, at least; 0: none */
+	uint64_t limit_ns; /* minimum time of a frame; 0: no limit */
 	struct fps_totals totals;
 };
 
-/* What is known of a vGPU; NULL: out of memory. */
+/* Returns the state of a vGPU, created if needed; NULL: out of memory. */
 typedef struct fps_vgpu *(*fps_vgpu_fn)(void *userdata, const char *id);
 
 struct fps_guests_config {
-	uint32_t vsock_port; /* 0: not */
-	const char *ports;   /* "": none */
+	uint32_t vsock_port; /* 0: off */
+	const char *ports;   /* folder of sockets; "": off */
 	fps_vm_fn vm;
 	void *vm_userdata;
 	fps_vgpu_fn vgpu;
 	void *vgpu_userdata;
 };
 
-/* Makes the folder. Fails where the host has no vsock. */
+/* Creates the folder. Fails if vsock is enabled but the host does not support it. */
 int fps_guests_new(const struct fps_guests_config *config, struct fps_guests **ret_guests,
 		   struct err *reterr);
 struct fps_guests *fps_guests_free(struct fps_guests *guests); /* NULL is fine; returns NULL */
 
-/* An epoll fd (EPOLLIN), and what to call when it is readable. @tick_ns: the last collect. */
+/* An epoll fd (EPOLLIN), and the function to call when it is readable. @tick_ns: the last tick. */
 int fps_guests_fd(const struct fps_guests *guests);
 void fps_guests_dispatch(struct fps_guests *guests, uint64_t tick_ns);
 
-/* Once a tick: asks whose the machines are, tells programs a limit that is new to them, looks for
- * sockets, and adds the rates of programs to the totals, whose own are 0 before. */
+/* Call once per tick: matches virtual machines to vGPUs, sends changed limits, connects to new
+ * sockets, and adds the programs' rates to the totals, which the caller has set to 0. */
 void fps_guests_collect(struct fps_guests *guests);
 
-/* Before the next message counts, every machine is asked for again. */
+/* Forgets which virtual machine has which vGPU; both are matched again before the next message. */
 void fps_guests_rematch(struct fps_guests *guests);
 
 /* Adds to @stats. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cuts messages out of bytes and says which are to be believed. Whoever wrote them is a stranger:
- * must never use a number out of a message as a size or an index, nor compute with one in a way
- * that could overflow.
+ * Finds messages in a byte stream and checks them. The sender is untrusted: a number from a message
+ * is never used as a size or an index, and no arithmetic with it may overflow.
  */
 #include <endian.h>
 #include <string.h>
@@ -13,20 +12,20 @@
 
 #define WORDS (FPS_MESSAGE_BYTES / sizeof(uint64_t))
 
-/* Are these first bytes of a message, as far as they go? */
-static bool begins(const uint8_t *bytes, size_t n)
+/* True if the bytes received so far are the start of a message. */
+static bool may_be_message(const uint8_t *bytes, size_t n)
 {
 	uint64_t magic = htole64(FPS_MESSAGE_MAGIC);
 
 	return memcmp(bytes, &magic, n < sizeof(magic) ? n : sizeof(magic)) == 0;
 }
 
-/* Passes over bytes until what is left may be a message. Returns how many. */
+/* Skips bytes until the rest may be a message. Returns the number skipped. */
 static size_t resync(struct fps_stream *s)
 {
 	size_t skip = 1;
 
-	while (skip < s->n && !begins(s->bytes + skip, s->n - skip))
+	while (skip < s->n && !may_be_message(s->bytes + skip, s->n - skip))
 		skip++;
 	s->n -= skip;
 	memmove(s->bytes, s->bytes + skip, s->n);
@@ -59,7 +58,7 @@ size_t fps_stream_feed(struct fps_stream *s, const void *bytes, size_t size, fps
 		s->n += n;
 		at += n;
 		size -= n;
-		while (s->n > 0 && !begins(s->bytes, s->n))
+		while (s->n > 0 && !may_be_message(s->bytes, s->n))
 			skipped += resync(s);
 		if (s->n < sizeof(s->bytes))
 			continue;
@@ -74,7 +73,7 @@ size_t fps_stream_feed(struct fps_stream *s, const void *bytes, size_t size, fps
 	return skipped;
 }
 
-/* Lanes are read one after the other while the program draws. */
+/* The lanes are read one after the other while the program presents frames. */
 #define GPU_FRAMES_AHEAD 1024
 
 bool fps_message_possible(const struct fps_message *m)

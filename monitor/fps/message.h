@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The messages of programs in virtual machines: cut out of a stream of bytes, and judged; and what
- * is answered. Pure. */
+/* Parses and checks the messages of programs in virtual machines, and encodes the limit message.
+ * Pure functions. */
 #ifndef MONITOR_FPS_MESSAGE_H
 #define MONITOR_FPS_MESSAGE_H
 
@@ -10,7 +10,7 @@
 
 #include "fps-preload/message.h"
 
-/* What of a message has come so far. All zero at first. */
+/* The part of a message received so far; zero-initialised. */
 struct fps_stream {
 	uint8_t bytes[FPS_MESSAGE_BYTES];
 	size_t n;
@@ -19,21 +19,21 @@ struct fps_stream {
 typedef void (*fps_message_fn)(void *userdata, const struct fps_message *message);
 
 /*
- * Calls @take for each message that is whole with these bytes. Returns how many bytes were passed
- * over as they belong to none: half a message of a killed program, or anything a stranger writes.
+ * Adds received bytes and calls @take for each complete message. Returns the number of bytes
+ * skipped because they belong to no message, such as a partial message of a killed program.
  */
 size_t fps_stream_feed(struct fps_stream *stream, const void *bytes, size_t size,
 		       fps_message_fn take, void *userdata);
 
-/* As a program's first one: are its numbers possible together? */
+/* True if the numbers of a program's first message are consistent. */
 bool fps_message_possible(const struct fps_message *message);
 
-/* Could an honest program get from @before to @after, @elapsed_ns of ours later? Its sequence is
- * the caller's to look at. */
+/* True if a real program can produce @after @elapsed_ns after @before. The caller checks the
+ * sequence number. */
 bool fps_message_follows(const struct fps_message *before, const struct fps_message *after,
 			 uint64_t elapsed_ns);
 
-/* The answer as it travels: a frame shall take @period_ns at least. */
+/* Encodes a limit message with the minimum frame time @period_ns. */
 void fps_limit_encode(uint64_t period_ns, uint8_t ret_bytes[FPS_LIMIT_BYTES]);
 
 #endif

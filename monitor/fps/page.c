@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arithmetic on pages of FPS counters. The writer is a stranger and writes while we read: must
- * never use a number out of a page as a size, an index or a pointer, nor believe one that cannot
- * be.
+ * Reads pages of FPS counters. The writer is untrusted and may write at any time: a number from a
+ * page is never used as a size, an index or a pointer.
  */
 #include <math.h>
 
 #include "base/clock.h"
 #include "monitor/fps/page.h"
 
-/* So many frames' GPU time becomes known, and began, before the last look. */
+/* GPU times arrive late: they may belong to this many frames, or this much time, before. */
 #define GPU_FRAMES_LATE 1024
 #define GPU_LATE_NS	(10 * NS_PER_S)
 
@@ -68,7 +67,7 @@ void fps_page_add(struct fps_totals *totals, const struct fps_counters *before,
 		fps_gpu_time_add(totals, after->frames - before->frames,
 				 after->gpu_frames - before->gpu_frames,
 				 after->gpu_time_ns - before->gpu_time_ns, now_ns - from_ns);
-	/* It may have begun before the last look, not before there was a clock. */
+	/* A gap may start before the last reading, but not before the clock. */
 	if (after->longest_gap_ns > before->longest_gap_ns && after->longest_gap_ns <= now_ns &&
 	    after->longest_gap_ns > totals->longest_gap_ns)
 		totals->longest_gap_ns = after->longest_gap_ns;
@@ -77,7 +76,7 @@ void fps_page_add(struct fps_totals *totals, const struct fps_counters *before,
 	if (after->frames == before->frames)
 		return;
 	totals->frames += after->frames - before->frames;
-	/* They came since the last look: no page can say otherwise. */
+	/* The frames are new, so their time is limited to this period. */
 	if (newest_ns < from_ns)
 		newest_ns = from_ns;
 	if (newest_ns > now_ns)
@@ -86,7 +85,7 @@ void fps_page_add(struct fps_totals *totals, const struct fps_counters *before,
 		totals->newest_ns = newest_ns;
 }
 
-/* The middle of the bucket that holds the rank: within 9 % of any time in it. */
+/* Returns the middle of the bucket, which is within 9 % of any time in it. */
 double fps_percentile_ms(const uint64_t frame_time[FPS_WIRE_BUCKETS], double above)
 {
 	uint64_t frames = 0, up_to = 0;

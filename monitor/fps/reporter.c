@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the programs of a virtual machine tell, added up. Must never let one of them count twice, go
- * back, or make the daemon keep more than a fixed number of them.
+ * Sums the reports of the programs in a virtual machine. No frame counts twice, and the number of
+ * reporters is bounded.
  *
- * Messages come once a second and ticks go by another clock, so a tick may see none or two: frames
- * a second are those between two messages, by the guest's own clock, and hold until the next one.
+ * Programs send a message per second by their own clock, so that a tick may see none or two. The
+ * FPS of a program are therefore the rate between its last two messages, by the clock of the guest.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,24 +13,24 @@
 #include "monitor/fps/page.h"
 #include "monitor/fps/reporter.h"
 
-#define A_SECOND 4 /* messages of one program that are looked at */
-#define AT_ONCE	 8 /* after a silence */
+#define A_SECOND 4 /* messages of one program that are accepted */
+#define AT_ONCE	 8 /* burst after a silence */
 
-#define HOLD_NS	  (5 * NS_PER_S / 2) /* a rate stands for so long */
-#define RATE_NS	  (NS_PER_S / 4)     /* less says little */
-#define FORGET_NS (60 * NS_PER_S)    /* who has no connection may come back until then */
-#define YOUNG_NS  (2 * NS_PER_S)     /* who is no older counts from its first frame */
+#define HOLD_NS	  (5 * NS_PER_S / 2) /* validity of a rate */
+#define RATE_NS	  (NS_PER_S / 4)     /* minimum time between two messages for a rate */
+#define FORGET_NS (60 * NS_PER_S)    /* a reporter without a connection may reconnect */
+#define YOUNG_NS  (2 * NS_PER_S)     /* a reporter no older is counted from its first frame */
 
 struct fps_reporter {
-	struct fps_reporter *next; /* spoke before this one */
-	const void *via;	   /* NULL: it is not connected */
+	struct fps_reporter *next; /* sent its last message earlier */
+	const void *via;	   /* its connection; NULL: none */
 	struct fps_message last;
-	uint64_t at_ns; /* when that came */
-	bool rated;	/* there is a rate */
-	double fps;	/* since the message below, when it was taken */
+	uint64_t at_ns; /* time of @last */
+	bool rated;	/* fps is valid */
+	double fps;	/* since the message described below */
 	uint64_t from_sent_ns, from_frames;
-	uint64_t room_ns; /* for messages, each takes a second's share of it */
-	uint64_t asked_ns;
+	uint64_t room_ns; /* token bucket: each message takes NS_PER_S / A_SECOND */
+	uint64_t filled_ns;
 };
 
 static struct fps_reporter **find(struct fps_reporters *all, uint64_t program)
@@ -56,7 +56,7 @@ static bool is_silent(const struct fps_reporter *reporter, uint64_t now_ns)
 	return now_ns > reporter->at_ns + HOLD_NS;
 }
 
-/* Makes room by forgetting the one that has been silent longest, if any may be forgotten. */
+/* If the table is full, frees the longest silent reporter that may be dropped. */
 static bool make_room(struct fps_reporters *all, uint64_t now_ns)
 {
 	struct fps_reporter **victim = NULL;
@@ -64,7 +64,7 @@ static bool make_room(struct fps_reporters *all, uint64_t now_ns)
 	if (all->n < FPS_REPORTERS_MAX)
 		return true;
 	for (struct fps_reporter **at = &all->first; *at; at = &(*at)->next)
-		if (!(*at)->via || (all->fleeting && is_silent(*at, now_ns)))
+		if (!(*at)->via || (all->connectionless && is_silent(*at, now_ns)))
 			victim = at;
 	if (!victim)
 		return false;
@@ -83,18 +83,18 @@ static struct fps_reporter *add(struct fps_reporters *all, uint64_t program, uin
 		return NULL;
 	reporter->last.program = program;
 	reporter->room_ns = AT_ONCE * (NS_PER_S / A_SECOND);
-	reporter->asked_ns = now_ns;
+	reporter->filled_ns = now_ns;
 	reporter->next = all->first;
 	all->first = reporter;
 	all->n++;
 	return reporter;
 }
 
-/* A bucket of seconds: each message takes a part of one out of it. */
-static bool may_speak(struct fps_reporter *reporter, uint64_t now_ns)
+/* Limits the rate of messages with a token bucket. */
+static bool accept_message(struct fps_reporter *reporter, uint64_t now_ns)
 {
-	reporter->room_ns += now_ns - reporter->asked_ns;
-	reporter->asked_ns = now_ns;
+	reporter->room_ns += now_ns - reporter->filled_ns;
+	reporter->filled_ns = now_ns;
 	if (reporter->room_ns > AT_ONCE * (NS_PER_S / A_SECOND))
 		reporter->room_ns = AT_ONCE * (NS_PER_S / A_SECOND);
 	if (reporter->room_ns < NS_PER_S / A_SECOND)
@@ -114,7 +114,7 @@ static void count(const struct fps_message *before, const struct fps_message *af
 	fps_gpu_time_add(totals, after->frames - before->frames,
 			 after->gpu_frames - before->gpu_frames,
 			 after->gpu_time_ns - before->gpu_time_ns, elapsed_ns);
-	/* It may have begun before the last message, not before there was a clock. */
+	/* A gap may start before the last message, but not before the clock. */
 	if (after->longest_gap_ns > before->longest_gap_ns && after->longest_gap_ns <= now_ns &&
 	    after->longest_gap_ns > totals->longest_gap_ns)
 		totals->longest_gap_ns = after->longest_gap_ns;
@@ -124,9 +124,10 @@ static void count(const struct fps_message *before, const struct fps_message *af
 		totals->newest_ns = newest_ns;
 }
 
-/* A program's first message: all it has drawn, or from now on where it is older than we are. */
-static bool begin(const struct fps_message *message, uint64_t tick_ns, uint64_t now_ns,
-		  struct fps_totals *totals)
+/* Handles the first message. Counts all frames, or none if the program is older than the last tick.
+ */
+static bool count_first(const struct fps_message *message, uint64_t tick_ns, uint64_t now_ns,
+			struct fps_totals *totals)
 {
 	struct fps_message none = {
 		.first_ns = message->first_ns,
@@ -151,8 +152,8 @@ static void rate_from(struct fps_reporter *reporter, const struct fps_message *m
 	reporter->from_frames = message->frames;
 }
 
-static bool go_on(struct fps_reporter *reporter, const struct fps_message *message, uint64_t now_ns,
-		  struct fps_totals *totals)
+static bool count_next(struct fps_reporter *reporter, const struct fps_message *message,
+		       uint64_t now_ns, struct fps_totals *totals)
 {
 	uint64_t took_ns = message->sent_ns - reporter->from_sent_ns;
 
@@ -183,17 +184,17 @@ bool fps_reporters_count_message(struct fps_reporters *all, const void *via,
 		reporter->next = all->first;
 		all->first = reporter;
 	}
-	if (!may_speak(reporter, now_ns) ||
+	if (!accept_message(reporter, now_ns) ||
 	    (!fresh && message->sequence <= reporter->last.sequence))
 		return false;
-	believed = fresh ? begin(message, tick_ns, now_ns, totals)
-			 : go_on(reporter, message, now_ns, totals);
+	believed = fresh ? count_first(message, tick_ns, now_ns, totals)
+			 : count_next(reporter, message, now_ns, totals);
 	if (!believed)
 		reporter->rated = false;
 	if (fresh || !believed)
 		rate_from(reporter, message);
-	if (!all->fleeting)
-		fps_reporters_disconnect(all, via); /* a connection has one program */
+	if (!all->connectionless)
+		fps_reporters_disconnect(all, via); /* one program per connection */
 	reporter->last = *message;
 	reporter->at_ns = now_ns;
 	reporter->via = message->flags & FPS_MESSAGE_LAST ? NULL : via;
@@ -209,27 +210,27 @@ void fps_reporters_disconnect(struct fps_reporters *all, const void *via)
 
 int fps_reporters_sum_rates(struct fps_reporters *all, uint64_t now_ns, struct fps_totals *totals)
 {
-	int reporting = 0;
+	int active = 0;
 
 	for (struct fps_reporter **at = &all->first; *at;) {
 		struct fps_reporter *t = *at;
 		bool silent = is_silent(t, now_ns);
 
-		if ((!t->via || all->fleeting) && now_ns > t->at_ns + FORGET_NS) {
+		if ((!t->via || all->connectionless) && now_ns > t->at_ns + FORGET_NS) {
 			drop(all, at);
 			continue;
 		}
 		at = &t->next;
-		if (!t->via || (all->fleeting && silent))
+		if (!t->via || (all->connectionless && silent))
 			continue;
-		reporting++;
+		active++;
 		if (!t->rated)
 			continue;
 		totals->reporting++;
 		if (!silent)
 			totals->reported_fps += t->fps;
 	}
-	return reporting;
+	return active;
 }
 
 void fps_reporters_free(struct fps_reporters *all)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The programs of one virtual machine, as their messages tell. Pure: time is handed in. A program
- * is known by the number it gives itself, so that its counts go on where it lost a connection and
- * found another; whatever it says counts for its own virtual machine alone.
+ * The programs of one virtual machine that report frames (reporters). A reporter is identified by
+ * the random id in its messages, so that its counters continue after a reconnection. Pure
+ * functions: time is a parameter.
  */
 #ifndef MONITOR_FPS_REPORTER_H
 #define MONITOR_FPS_REPORTER_H
@@ -10,31 +10,31 @@
 #include "monitor/fps/message.h"
 #include "monitor/fps/fps.h"
 
-#define FPS_REPORTERS_MAX 32 /* of one virtual machine */
+#define FPS_REPORTERS_MAX 32 /* per virtual machine */
 
 struct fps_reporter;
 
-/* All zero at first. */
+/* Zero-initialised. */
 struct fps_reporters {
-	struct fps_reporter *first; /* the one that spoke last */
+	struct fps_reporter *first; /* the most recent sender */
 	int n;
-	bool fleeting; /* nobody says when one has ended: who is silent is gone */
+	bool connectionless; /* shared port: a silent reporter is assumed to have exited */
 };
 
 /*
- * Adds what a message that came @via (a connection) says to @totals. Returns false where it was
- * dropped: too many a second, out of sequence, not to be believed, or one program too many.
- * @tick_ns is when the daemon last counted: who is older counts from now on.
+ * Adds the new frames of a message received on connection @via to @totals. Returns false if the
+ * message is ignored: too frequent, out of sequence, implausible, or from too many programs. A new
+ * reporter older than @tick_ns, the last tick, is counted from now on.
  */
 bool fps_reporters_count_message(struct fps_reporters *all, const void *via,
 				 const struct fps_message *message, uint64_t tick_ns,
 				 uint64_t now_ns, struct fps_totals *totals);
 
-/* The connection has ended, and with it its program. */
+/* Call when the connection @via has ended: its program has exited. */
 void fps_reporters_disconnect(struct fps_reporters *all, const void *via);
 
-/* Once a tick: adds the rates of those that tell now to @totals, and forgets those long silent.
- * Returns how many tell. */
+/* Call once per tick: adds the current rates to @totals and frees reporters that have been silent
+ * for long. Returns the number of active reporters. */
 int fps_reporters_sum_rates(struct fps_reporters *all, uint64_t now_ns, struct fps_totals *totals);
 
 void fps_reporters_free(struct fps_reporters *all);

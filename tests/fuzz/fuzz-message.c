@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a guest may write to the daemon: the messages are the same however their bytes come, no byte
- * is lost, and whatever they say the totals never go back and stay numbers. */
+/* Messages of a guest: splitting the bytes differently gives the same messages, every byte is
+ * accounted for, and the totals never decrease or become NaN. */
 #include <math.h>
 
 #include "base/clock.h"
@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-struct heard {
+struct result {
 	struct fps_reporters reporters;
 	struct fps_totals totals;
 	uint64_t now_ns;
@@ -17,36 +17,37 @@ struct heard {
 	uint64_t digest;
 };
 
-static void hear(void *userdata, const struct fps_message *message)
+static void take(void *userdata, const struct fps_message *message)
 {
-	struct heard *heard = userdata;
-	struct fps_totals before = heard->totals;
+	struct result *result = userdata;
+	struct fps_totals before = result->totals;
 	uint64_t word;
 
 	for (size_t i = 0; i < FPS_MESSAGE_BYTES; i += sizeof(word)) {
 		memcpy(&word, (const char *)message + i, sizeof(word));
-		heard->digest = heard->digest * 31 + word;
+		result->digest = result->digest * 31 + word;
 	}
-	heard->messages++;
-	heard->now_ns += NS_PER_S / 2;
-	if (!fps_reporters_count_message(&heard->reporters, heard, message, heard->now_ns,
-					 heard->now_ns, &heard->totals))
-		FUZZ_CHECK(memcmp(&before, &heard->totals, sizeof(before)) == 0);
-	FUZZ_CHECK(heard->totals.frames >= before.frames);
-	FUZZ_CHECK(heard->totals.frames - before.frames <= 400000);
-	FUZZ_CHECK(heard->totals.newest_ns <= heard->now_ns);
+	result->messages++;
+	result->now_ns += NS_PER_S / 2;
+	if (!fps_reporters_count_message(&result->reporters, result, message, result->now_ns,
+					 result->now_ns, &result->totals))
+		FUZZ_CHECK(memcmp(&before, &result->totals, sizeof(before)) == 0);
+	FUZZ_CHECK(result->totals.frames >= before.frames);
+	FUZZ_CHECK(result->totals.frames - before.frames <= 400000);
+	FUZZ_CHECK(result->totals.newest_ns <= result->now_ns);
 	for (int b = 0; b < FPS_WIRE_BUCKETS; b++)
-		FUZZ_CHECK(heard->totals.frame_time[b] >= before.frame_time[b]);
-	heard->totals.reported_fps = heard->totals.reporting = 0;
-	FUZZ_CHECK(fps_reporters_sum_rates(&heard->reporters, heard->now_ns, &heard->totals) <=
+		FUZZ_CHECK(result->totals.frame_time[b] >= before.frame_time[b]);
+	result->totals.reported_fps = result->totals.reporting = 0;
+	FUZZ_CHECK(fps_reporters_sum_rates(&result->reporters, result->now_ns, &result->totals) <=
 		   FPS_REPORTERS_MAX);
-	FUZZ_CHECK(isfinite(heard->totals.reported_fps) && heard->totals.reported_fps >= 0);
+	FUZZ_CHECK(isfinite(result->totals.reported_fps) && result->totals.reported_fps >= 0);
 }
 
-/* Feeds pieces of @cut bytes. */
-static struct heard feed(const uint8_t *bytes, size_t size, size_t cut, bool fleeting)
+/* Feeds @cut bytes at a time. */
+static struct result feed(const uint8_t *bytes, size_t size, size_t cut, bool connectionless)
 {
-	struct heard heard = {.now_ns = 1000 * NS_PER_S, .reporters.fleeting = fleeting};
+	struct result result = {.now_ns = 1000 * NS_PER_S,
+				.reporters.connectionless = connectionless};
 	struct fps_stream stream = {.n = 0};
 	size_t skipped = 0, fed = 0;
 
@@ -54,22 +55,22 @@ static struct heard feed(const uint8_t *bytes, size_t size, size_t cut, bool fle
 		size_t n = size - fed < cut ? size - fed : cut;
 		CLEANUP_FREE char *piece = fuzz_text(bytes + fed, n);
 
-		skipped += fps_stream_feed(&stream, piece, n, hear, &heard);
+		skipped += fps_stream_feed(&stream, piece, n, take, &result);
 		fed += n;
 	}
-	FUZZ_CHECK(heard.messages * FPS_MESSAGE_BYTES + skipped + stream.n == size);
-	fps_reporters_free(&heard.reporters);
-	FUZZ_CHECK(heard.reporters.n == 0);
-	return heard;
+	FUZZ_CHECK(result.messages * FPS_MESSAGE_BYTES + skipped + stream.n == size);
+	fps_reporters_free(&result.reporters);
+	FUZZ_CHECK(result.reporters.n == 0);
+	return result;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const size_t cuts[] = {1, 7, 615, 617};
-	struct heard whole = feed(data, size, size ? size : 1, false);
+	struct result whole = feed(data, size, size ? size : 1, false);
 
 	for (size_t i = 0; i < ARRAY_SIZE(cuts); i++) {
-		struct heard cut = feed(data, size, cuts[i], i % 2);
+		struct result cut = feed(data, size, cuts[i], i % 2);
 
 		FUZZ_CHECK(cut.messages == whole.messages && cut.digest == whole.digest);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* intel_gpu_top: the traps of its output, and the life of the child that writes it. */
+/* intel_gpu_top: parsing of irregular output, and start and end of the child process. */
 #include <errno.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -20,9 +20,9 @@
 #include "base/file.h"
 #include "monitor/igt.h"
 
-/* --- the stream --- */
+/* --- parser --- */
 
-/* As version 1.27 writes: engines one by one, nothing between two samples. */
+/* Version 1.27: single engines, nothing between two samples. */
 #define OLD(render, video)                                                                     \
 	"{\n\t\"period\": {\n\t\t\"duration\": 1000.1,\n\t\t\"unit\": \"ms\"\n\t},\n"          \
 	"\t\"engines\": {\n\t\t\"Render/3D/0\": {\n\t\t\t\"busy\": " render ",\n"              \
@@ -34,7 +34,7 @@
 	"{\n\t\"frequency\": {\n\t\t\"requested\": 900.0,\n\t\t\"actual\": " mhz \
 	"\n\t},\n\t\"engines\": {\n\t\t\"R\": {\n\t\t\t\"busy\": " busy "\n\t\t}\n\t}\n}\n"
 
-/* As later ones do: classes of engines, and clients whose numbers are strings. */
+/* Later versions: engine classes, and clients whose numbers are strings. */
 #define NEW(render, client)                                                                     \
 	"{\n\t\"engines\": {\n\t\t\"Render/3D\": {\n\t\t\t\"busy\": " render "\n\t\t}\n\t},\n"  \
 	"\t\"clients\": {\n\t\t\"4294\": {\n\t\t\t\"name\": \"" client "\",\n"                  \
@@ -47,7 +47,7 @@ static const struct stream {
 	const char *rule;
 	const char *text;
 	int samples;
-	double util_pct; /* of the newest */
+	double util_pct; /* of the newest sample */
 } streams[] = {
 	{"nothing", "", 0, 0},
 	{"the first sample is dropped", FIRST, 0, 0},
@@ -58,21 +58,21 @@ static const struct stream {
 	{"a comma missing in between", "[\n" FIRST FIRST ",\n" NEW("3.0", "a"), 2, 3},
 	{"a number in quotes", FIRST OLD("\"20.5\"", "3.0"), 1, 20.5},
 	{"a whole number", FIRST OLD("20", "3"), 1, 20},
-	{"more than everything is everything", FIRST OLD("104.2", "3.0"), 1, 100},
+	{"utilisation is limited to 100 %", FIRST OLD("104.2", "3.0"), 1, 100},
 	{"idle is a number", FIRST OLD("0.0", "0.0"), 1, 0},
-	{"a client's use is not the GPU's", FIRST NEW("5.0", "game"), 1, 5},
+	{"clients are ignored", FIRST NEW("5.0", "game"), 1, 5},
 	{"braces and escapes in a name", FIRST NEW("6.0", "}{\\\"}\\\\"), 1, 6},
-	{"cut short at the end", FIRST OLD("8.0", "1.0") "{\n\t\"engines\": {\n\t\t\"Re", 1, 8},
-	{"cut short, then a whole one", "{\n\t\"engines\": {\n" FIRST OLD("9.0", "1.0"), 1, 9},
-	{"a bare quote spoils its own sample only",
+	{"truncated at the end", FIRST OLD("8.0", "1.0") "{\n\t\"engines\": {\n\t\t\"Re", 1, 8},
+	{"truncated, then complete", "{\n\t\"engines\": {\n" FIRST OLD("9.0", "1.0"), 1, 9},
+	{"an unescaped quote invalidates one sample only",
 	 FIRST OLD("8.0", "1.0") NEW("50.0", "a\"{b") "\n" OLD("9.0", "2.0"), 2, 9},
-	{"not a number spoils its own sample only",
+	{"NaN invalidates one sample only",
 	 FIRST OLD("8.0", "1.0") OLD("-nan", "1.0") OLD("9.0", "2.0"), 2, 9},
-	{"a negative engine is left out", FIRST OLD("-3.0", "4.0"), 1, 4},
-	{"words on the way", "Failed to X: } ]\n" FIRST "busy\n" OLD("9.5", "2.0"), 1, 9.5},
+	{"a negative engine is ignored", FIRST OLD("-3.0", "4.0"), 1, 4},
+	{"text between samples", "Failed to X: } ]\n" FIRST "busy\n" OLD("9.5", "2.0"), 1, 9.5},
 	{"an object without engines", FIRST "{\n\t\"period\": {\n\t}\n}\n{}\n", 0, 0},
-	{"engines without one", FIRST "{\n\t\"engines\": {\n\t}\n}\n", 0, 0},
-	{"engines of another shape", FIRST "{\n\t\"engines\": [ 1, 2 ]\n}\n", 0, 0},
+	{"no engine", FIRST "{\n\t\"engines\": {\n\t}\n}\n", 0, 0},
+	{"engines as an array", FIRST "{\n\t\"engines\": [ 1, 2 ]\n}\n", 0, 0},
 	{"all on one line", "{\"engines\":{\"R\":{\"busy\":1}}}{\"engines\":{\"R\":{\"busy\":2}}}",
 	 1, 2},
 };
@@ -92,7 +92,7 @@ static int free_parser(void **state)
 	return 0;
 }
 
-static void every_trap_is_stepped_over_however_the_bytes_are_cut(void **state)
+static void irregular_output_is_parsed_in_any_pieces(void **state)
 {
 	static const size_t cuts[] = {1, 2, 7, 100, 100000};
 
@@ -118,7 +118,7 @@ static void every_trap_is_stepped_over_however_the_bytes_are_cut(void **state)
 		}
 }
 
-static void a_sample_without_end_is_dropped_and_the_next_is_read(void **state)
+static void an_endless_sample_is_dropped(void **state)
 {
 	static char junk[8192];
 	struct igt_sample sample = {.util_pct = -1};
@@ -135,9 +135,9 @@ static void a_sample_without_end_is_dropped_and_the_next_is_read(void **state)
 	assert_float_equal(sample.util_pct, 7, 0);
 }
 
-static void no_bytes_whatever_give_a_number_out_of_range(void **state)
+static void random_input_gives_no_value_out_of_range(void **state)
 {
-	/* Each a character, but for < and >, which open and close a sample. */
+	/* Single characters, except < and >, which open and close a sample. */
 	static const char pieces[] = "{}:,[]\n\"\\\xff-9e250<<<<>>>";
 	static const char opening[] = "\n{\"engines\":{\"R\":{\"busy\":";
 	uint64_t seed = 2463534242;
@@ -162,16 +162,16 @@ static void no_bytes_whatever_give_a_number_out_of_range(void **state)
 	assert_true(samples > 10);
 }
 
-/* --- the child --- */
+/* --- child process --- */
 
 static char folder[] = "/tmp/gover-igt.XXXXXX";
-static char program[64], note[64]; /* the fake, and a file it writes to */
+static char program[64], note[64]; /* the fake program and its output file */
 static struct err err;
 
 static int make_folder(void **state)
 {
 	(void)state;
-	signal(SIGPIPE, SIG_IGN); /* as the daemon does */
+	signal(SIGPIPE, SIG_IGN); /* like the daemon */
 	if (!mkdtemp(folder))
 		return -1;
 	snprintf(program, sizeof(program), "%s/intel_gpu_top", folder);
@@ -187,7 +187,7 @@ static int remove_folder(void **state)
 	return rmdir(folder);
 }
 
-/* Writes a fake intel_gpu_top that does @commands; they know $NOTE and sample PCT. */
+/* Writes a fake intel_gpu_top that runs @commands, which may use $NOTE and `sample PCT`. */
 static void write_fake(const char *commands)
 {
 	FILE *file = fopen(program, "w");
@@ -195,7 +195,7 @@ static void write_fake(const char *commands)
 	assert_non_null(file);
 	fprintf(file,
 		"#!/bin/sh\n"
-		"# A fake intel_gpu_top, written by a test: there is no Intel GPU behind it.\n"
+		"# A fake intel_gpu_top for a unit test.\n"
 		"NOTE=%s\n"
 		"sample() { printf '{\\n\"engines\": { \"Render/3D/0\": { \"busy\": %%s } "
 		"}\\n}\\n' $1; }\n"
@@ -206,7 +206,7 @@ static void write_fake(const char *commands)
 	(void)unlink(note);
 }
 
-/* Waits until the fake's note has come whole (it ends in a newline); returns it. */
+/* Waits for a complete line in the note file and returns it. */
 static char *read_note(void)
 {
 	for (int i = 0; i < 1000; i++) {
@@ -220,7 +220,7 @@ static char *read_note(void)
 		}
 		usleep(20000);
 	}
-	fail_msg("the fake has written no note");
+	fail_msg("the fake program wrote no note");
 	return NULL;
 }
 
@@ -233,8 +233,7 @@ static struct igt *spawn_fake(const char *device)
 	return igt;
 }
 
-/* Dispatches at instant @now_ns until the call returns @wanted or, for 0, until there is a sample.
- */
+/* Dispatches at @now_ns until the call returns @wanted or, for 0, until a sample is available. */
 static void dispatch_until(struct igt *igt, uint64_t now_ns, int wanted)
 {
 	struct igt_sample sample;
@@ -251,20 +250,20 @@ static void dispatch_until(struct igt *igt, uint64_t now_ns, int wanted)
 			return;
 		(void)poll(&wait, 1, 20);
 	}
-	fail_msg("waited in vain");
+	fail_msg("timeout");
 }
 
-static void a_program_that_is_missing_is_named(void **state)
+static void a_missing_program_is_named(void **state)
 {
 	struct igt *igt;
 
 	(void)state;
 	assert_int_equal(igt_spawn("/nowhere/intel_gpu_top", NULL, 1000, &igt, &err), -ENOENT);
-	assert_string_equal(err.msg, "/nowhere/intel_gpu_top: cannot be started: "
+	assert_string_equal(err.msg, "/nowhere/intel_gpu_top: cannot start: "
 				     "No such file or directory");
 }
 
-static void the_clock_is_read_where_it_is_told(void **state)
+static void the_clock_is_read_if_reported(void **state)
 {
 	static const struct {
 		const char *text;
@@ -285,7 +284,7 @@ static void the_clock_is_read_where_it_is_told(void **state)
 	}
 }
 
-static void a_sample_is_read_and_grows_old(void **state)
+static void an_old_sample_is_not_returned(void **state)
 {
 	const uint64_t now = 50 * NS_PER_S;
 	struct igt_sample sample = {.util_pct = -1};
@@ -306,7 +305,7 @@ static void a_sample_is_read_and_grows_old(void **state)
 	igt_free(igt);
 }
 
-static void without_a_device_none_is_named(void **state)
+static void without_a_device_there_is_no_option_d(void **state)
 {
 	(void)state;
 	write_fake("echo \"$*\" >$NOTE; exec sleep 60");
@@ -318,7 +317,7 @@ static void without_a_device_none_is_named(void **state)
 	igt_free(igt);
 }
 
-static void a_dead_child_gives_no_number_and_comes_back_later(void **state)
+static void an_exited_child_is_restarted(void **state)
 {
 	const uint64_t now = 50 * NS_PER_S;
 	struct igt_sample sample;
@@ -332,8 +331,8 @@ static void a_dead_child_gives_no_number_and_comes_back_later(void **state)
 	int fd = igt_fd(igt);
 
 	dispatch_until(igt, now, -ECHILD);
-	snprintf(expected, sizeof(expected),
-		 "%s ended with exit status 3; it is started again in 1 s", program);
+	snprintf(expected, sizeof(expected), "%s: exited with status 3; restarting in 1 s",
+		 program);
 	assert_string_equal(err.msg, expected);
 	assert_int_equal(igt_latest(igt, now, &sample, &age_s), -ENODATA);
 	assert_int_equal(igt_dispatch(igt, now + NS_PER_S - 1, &err), 0);
@@ -342,7 +341,7 @@ static void a_dead_child_gives_no_number_and_comes_back_later(void **state)
 
 	assert_string_equal(before, "once\n");
 	dispatch_until(igt, now + NS_PER_S, -ECHILD);
-	assert_string_equal(err.msg, expected); /* it gave samples: 1 s again */
+	assert_string_equal(err.msg, expected); /* samples reset the delay to 1 s */
 	assert_int_equal(igt_fd(igt), fd);
 
 	CLEANUP_FREE char *after = read_note();
@@ -351,7 +350,7 @@ static void a_dead_child_gives_no_number_and_comes_back_later(void **state)
 	igt_free(igt);
 }
 
-static void one_that_never_works_is_tried_less_and_less(void **state)
+static void failing_starts_back_off(void **state)
 {
 	static const int waits_s[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300};
 	uint64_t now = 50 * NS_PER_S;
@@ -365,19 +364,18 @@ static void one_that_never_works_is_tried_less_and_less(void **state)
 		char says[64];
 
 		dispatch_until(igt, now, -ECHILD);
-		snprintf(says, sizeof(says), "was ended by signal 9; it is started again in %d s",
-			 waits_s[i]);
+		snprintf(says, sizeof(says), "killed by signal 9; restarting in %d s", waits_s[i]);
 		assert_non_null(strstr(err.msg, says));
 		now += (uint64_t)waits_s[i] * NS_PER_S;
 	}
 	assert_int_equal(unlink(program), 0);
 	assert_int_equal(igt_dispatch(igt, now, &err), -ECHILD);
-	assert_non_null(strstr(err.msg, "cannot be started: No such file or directory; it is "
-					"started again in 300 s"));
+	assert_non_null(
+		strstr(err.msg, "cannot start: No such file or directory; restarting in 300 s"));
 	igt_free(igt);
 }
 
-/* No such process, or only its corpse that somebody has yet to bury. */
+/* True if the process does not exist or is a zombie. */
 static bool has_ended(int pid)
 {
 	char path[64], state = 'X';
@@ -400,10 +398,10 @@ static void assert_ends(int pid)
 			return;
 		usleep(20000);
 	}
-	fail_msg("process %d still runs", pid);
+	fail_msg("process %d is still running", pid);
 }
 
-static void freeing_ends_the_child_and_what_it_started(void **state)
+static void freeing_kills_the_child_and_its_children(void **state)
 {
 	int child, grandchild;
 
@@ -420,7 +418,7 @@ static void freeing_ends_the_child_and_what_it_started(void **state)
 	assert_ends(grandchild);
 }
 
-static void a_child_whose_reader_was_killed_ends_too(void **state)
+static void a_child_exits_when_its_reader_is_killed(void **state)
 {
 	int child, status;
 	pid_t reader;
@@ -446,23 +444,21 @@ static void a_child_whose_reader_was_killed_ends_too(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			every_trap_is_stepped_over_however_the_bytes_are_cut, make_parser,
-			free_parser),
-		cmocka_unit_test_setup_teardown(
-			a_sample_without_end_is_dropped_and_the_next_is_read, make_parser,
-			free_parser),
-		cmocka_unit_test_setup_teardown(no_bytes_whatever_give_a_number_out_of_range,
+		cmocka_unit_test_setup_teardown(irregular_output_is_parsed_in_any_pieces,
 						make_parser, free_parser),
-		cmocka_unit_test(a_program_that_is_missing_is_named),
-		cmocka_unit_test_setup_teardown(the_clock_is_read_where_it_is_told, make_parser,
+		cmocka_unit_test_setup_teardown(an_endless_sample_is_dropped, make_parser,
 						free_parser),
-		cmocka_unit_test(a_sample_is_read_and_grows_old),
-		cmocka_unit_test(without_a_device_none_is_named),
-		cmocka_unit_test(a_dead_child_gives_no_number_and_comes_back_later),
-		cmocka_unit_test(one_that_never_works_is_tried_less_and_less),
-		cmocka_unit_test(freeing_ends_the_child_and_what_it_started),
-		cmocka_unit_test(a_child_whose_reader_was_killed_ends_too),
+		cmocka_unit_test_setup_teardown(random_input_gives_no_value_out_of_range,
+						make_parser, free_parser),
+		cmocka_unit_test(a_missing_program_is_named),
+		cmocka_unit_test_setup_teardown(the_clock_is_read_if_reported, make_parser,
+						free_parser),
+		cmocka_unit_test(an_old_sample_is_not_returned),
+		cmocka_unit_test(without_a_device_there_is_no_option_d),
+		cmocka_unit_test(an_exited_child_is_restarted),
+		cmocka_unit_test(failing_starts_back_off),
+		cmocka_unit_test(freeing_kills_the_child_and_its_children),
+		cmocka_unit_test(a_child_exits_when_its_reader_is_killed),
 	};
 
 	return cmocka_run_group_tests_name("intel_gpu_top", tests, make_folder, remove_folder);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The monitor over a fake GPU: a gpu_ops whose readings are the rows of the tables below. One row
- * is one period; what a period must say stands beside what was read. */
+/* The monitor with a fake GPU backend. Each table row is one period: the reading and the expected
+ * result. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -39,7 +39,7 @@ static uint64_t ns(double s)
 	return (uint64_t)llround(s * 1e9);
 }
 
-#define NO -1.0 /* where a number is expected: not valid */
+#define NO -1.0 /* expected: not valid */
 
 static void check(const char *what, double expected, bool valid, double is)
 {
@@ -51,7 +51,7 @@ static void check(const char *what, double expected, bool valid, double is)
 }
 
 struct busy_row {
-	double at_s, busy_s, sched_s; /* read; busy_s NO: the backend says it is no number */
+	double at_s, busy_s, sched_s; /* reading; busy_s NO: not valid */
 	int cap, result;
 	/* expected */
 	double dt_s, load, util;
@@ -91,31 +91,31 @@ static void check_busy(const struct busy_row *rows, size_t n)
 	}
 }
 
-static void load_and_use_are_differences_over_measured_time(void **state)
+static void load_and_util_use_measured_time(void **state)
 {
 	static const struct busy_row rows[] = {
-		{100, 50, 70, 40, 0, 0, NO, NO, 0}, /* the first has nothing to differ from */
+		{100, 50, 70, 40, 0, 0, NO, NO, 0}, /* first reading */
 		{101, 50.1, 70.4, 40, 0, 1, 0.1, 0.25, 0},
-		{102.5, 50.7, 71, 40, 0, 1.5, 0.4, 1, 0},  /* late: over the time it really took */
-		{103, 51, 71.25, 60, 0, 0.5, 0.6, 1.2, 0}, /* may pass 1 a little */
-		{104, 51, 71.85, 0, 0, 1, 0, 0, 0},	   /* idle is a number */
-		{105, 51.5, 72.85, -1, 0, 1, 0.5, 0.5, 0}, /* the cap is evidence of its own */
+		{102.5, 50.7, 71, 40, 0, 1.5, 0.4, 1, 0},  /* late tick: uses the measured time */
+		{103, 51, 71.25, 60, 0, 0.5, 0.6, 1.2, 0}, /* may slightly exceed 1 */
+		{104, 51, 71.85, 0, 0, 1, 0, 0, 0},	   /* idle is valid */
+		{105, 51.5, 72.85, -1, 0, 1, 0.5, 0.5, 0}, /* the cap has its own valid bit */
 	};
 
 	(void)state;
 	check_busy(rows, ARRAY_SIZE(rows));
 }
 
-static void counters_that_go_back_are_no_number_and_count_anew(void **state)
+static void decreasing_counters_are_invalid_for_one_period(void **state)
 {
 	static const struct busy_row rows[] = {
 		{10, 5, 5, 50, 0, 0, NO, NO, 0},
 		{11, 4, 5.5, 50, 0, 1, NO, NO, ERANGE},
 		{12, 4.2, 6, 50, 0, 1, 0.2, 0.4, 0},
-		{13, 4.4, 1, 50, 0, 1, NO, NO, ERANGE}, /* the allotted time does */
+		{13, 4.4, 1, 50, 0, 1, NO, NO, ERANGE}, /* allotted time decreases */
 		{14, 4.6, 1.5, 50, 0, 1, 0.2, 0.4, 0},
-		{14, 4.7, 1.6, 50, 0, 0, NO, NO, 0}, /* no time has passed */
-		{13, 4.8, 1.7, 50, 0, 0, NO, NO, 0}, /* the clock does */
+		{14, 4.7, 1.6, 50, 0, 0, NO, NO, 0}, /* no time passed */
+		{13, 4.8, 1.7, 50, 0, 0, NO, NO, 0}, /* clock decreases */
 		{14, 4.9, 1.8, 50, 0, 1, 0.1, 1, 0},
 	};
 
@@ -123,18 +123,18 @@ static void counters_that_go_back_are_no_number_and_count_anew(void **state)
 	check_busy(rows, ARRAY_SIZE(rows));
 }
 
-static void what_is_missing_is_no_number_and_says_why(void **state)
+static void missing_readings_are_invalid_with_an_errno(void **state)
 {
 	static const struct busy_row rows[] = {
 		{10, 5, 5, 50, 0, 0, NO, NO, 0},
-		{11, NO, 5.5, 50, 0, 1, NO, NO, ENODATA}, /* the backend says so */
-		{12, 5.2, 6, 50, 0, 1, NO, NO, 0},	  /* a first one again */
-		{13, 5.4, 6, 50, 0, 1, NO, NO, ENODATA},  /* nothing allotted: of what a share? */
+		{11, NO, 5.5, 50, 0, 1, NO, NO, ENODATA}, /* busy time not valid */
+		{12, 5.2, 6, 50, 0, 1, NO, NO, 0},	  /* first valid reading */
+		{13, 5.4, 6, 50, 0, 1, NO, NO, ENODATA},  /* no time allotted */
 		{14, 5.4, 6.5, 50, 0, 1, 0, 0, 0},
 		{15, 9, 9, 50, -EIO, 0, NO, NO, EIO},
 		{16, 5.8, 7.5, 50, 0, 2, 0.2, 0.4, 0}, /* over both periods */
 		{17, 9, 9, 50, -ENODEV, 0, NO, NO, ENODEV},
-		{18, 10, 10, 50, 0, 0, NO, NO, 0}, /* one of the same name is another one */
+		{18, 10, 10, 50, 0, 0, NO, NO, 0}, /* a new vGPU of the same name */
 		{19, 10.1, 10.5, 50, 0, 1, 0.1, 0.2, 0},
 	};
 
@@ -144,17 +144,18 @@ static void what_is_missing_is_no_number_and_says_why(void **state)
 
 struct frames_row {
 	double at_s;
-	int open;	 /* -1: no program has ever reported */
-	uint64_t frames; /* all of 10 ms */
-	int result;	 /* of the reading */
+	int open;	 /* -1: no program has reported */
+	uint64_t frames; /* 10 ms each */
+	int result;	 /* result of the reading */
 	/* expected */
 	double fps, age_s; /* age_s NO: never seen */
 };
 
-/* @own: the backend counts them (open -1: it does not this time); else programs report them. */
+/* @own: the backend counts frames (open -1: not valid this time); otherwise programs report them.
+ */
 static void check_frames(const struct frames_row *rows, size_t n, bool own)
 {
-	/* The bucket of 10 ms: a quarter octave from 100 us. */
+	/* The bucket of 10 ms. */
 	const int bucket = (int)floor(log2(10000.0 / 100) * 4);
 	struct monitor_track track = {0};
 	uint64_t frames_before = 0;
@@ -190,17 +191,17 @@ static void check_frames(const struct frames_row *rows, size_t n, bool own)
 	}
 }
 
-static void reported_frames_are_a_number_from_the_first_whole_period_on(void **state)
+static void fps_are_valid_from_the_first_full_period(void **state)
 {
 	static const struct frames_row rows[] = {
-		{10, -1, 0, 0, NO, NO},	    /* never seen */
-		{11, 1, 7, 0, NO, 0},	    /* came in the middle of the period */
+		{10, -1, 0, 0, NO, NO},	    /* no frames yet */
+		{11, 1, 7, 0, NO, 0},	    /* connected during the period */
 		{12, 1, 67, 0, 60, 0},	    /* seen */
-		{13.25, 2, 167, 0, 80, 0},  /* over measured time; a second program */
-		{14.25, 2, 167, 0, 0, 0},   /* connected and silent: no frames is a number */
-		{30, 2, 200, 0, NO, 15.75}, /* older than 2.5 periods */
-		{32.5, 2, 225, 0, 10, 0},   /* exactly 2.5 is not older */
-		{33.5, 2, 200, 0, NO, 1},   /* must never go back; if it does, counts anew */
+		{13.25, 2, 167, 0, 80, 0},  /* late tick; second program */
+		{14.25, 2, 167, 0, 0, 0},   /* connected without frames: 0 FPS */
+		{30, 2, 200, 0, NO, 15.75}, /* more than 2.5 periods */
+		{32.5, 2, 225, 0, 10, 0},   /* exactly 2.5 periods */
+		{33.5, 2, 200, 0, NO, 1},   /* counter decreases */
 		{34.5, 2, 230, 0, 30, 0},
 	};
 
@@ -208,15 +209,15 @@ static void reported_frames_are_a_number_from_the_first_whole_period_on(void **s
 	check_frames(rows, ARRAY_SIZE(rows), false);
 }
 
-static void a_program_that_ended_has_no_fps_after_the_period_it_ended_in(void **state)
+static void fps_are_valid_in_the_period_in_which_a_program_exits(void **state)
 {
 	static const struct frames_row rows[] = {
 		{10, 1, 0, 0, NO, NO},	{11, 1, 60, 0, 60, 0},
 		{12, 0, 90, 0, 30, 0}, /* up to the last frame */
 		{13, 0, 90, 0, NO, 1},	{14, 0, 90, 0, NO, 2},
-		{15, 1, 95, 0, NO, 3}, /* the next one comes in the middle of the period */
+		{15, 1, 95, 0, NO, 3}, /* next program connects during the period */
 		{16, 1, 155, 0, 60, 0}, {17, 0, 155, 0, 0, 0},
-		{18, 0, 165, 0, NO, 1}, /* came and went */
+		{18, 0, 165, 0, NO, 1}, /* connected and exited */
 		{19, -1, 0, 0, NO, 2},	/* forgotten */
 		{20, 1, 10, 0, NO, 3},	{21, 1, 20, 0, 10, 0},
 	};
@@ -225,8 +226,8 @@ static void a_program_that_ended_has_no_fps_after_the_period_it_ended_in(void **
 	check_frames(rows, ARRAY_SIZE(rows), false);
 }
 
-/* A period without a message, or with two, is like any other. */
-static void who_tells_now_and_then_has_the_rate_of_his_messages(void **state)
+/* A period may have no message, or two. */
+static void message_rates_hold_between_messages(void **state)
 {
 	static const struct {
 		double reported_fps;
@@ -236,14 +237,14 @@ static void who_tells_now_and_then_has_the_rate_of_his_messages(void **state)
 	} rows[] = {
 		{0, 0, 0, 1, 1, NO, 0}, /* a first message has no rate */
 		{59.5, 1, 0, 60, 60, 59.5, 3.5},
-		{59.5, 1, 0, 60, 60, 59.5, 3.5}, /* none in this period */
+		{59.5, 1, 0, 60, 60, 59.5, 3.5}, /* no message in this period */
 		{59.5, 1, 0, 60, 60, 59.5, 3.5},
-		{60, 1, 0, 180, 180, 60, 3.5}, /* two */
-		{60, 1, 1, 240, 240, 60, 3.5}, /* and a program of the host's */
+		{60, 1, 0, 180, 180, 60, 3.5}, /* two messages */
+		{60, 1, 1, 240, 240, 60, 3.5}, /* and a program on the host */
 		{60, 1, 1, 330, 300, 90, 3.5},
-		{0, 1, 0, 360, 300, 30, 3.5}, /* it stands still, connected */
+		{0, 1, 0, 360, 300, 30, 3.5}, /* connected without frames */
 		{0, 1, 0, 360, 300, 0, 0},
-		{0, 0, 0, 360, 300, NO, 0}, /* gone */
+		{0, 0, 0, 360, 300, NO, 0}, /* exited */
 	};
 	struct monitor_track track = {0};
 	struct gpu_vgpu vgpu = {.reading = {.at_ns = NS_PER_S}};
@@ -276,11 +277,11 @@ static void who_tells_now_and_then_has_the_rate_of_his_messages(void **state)
 	}
 }
 
-static void frames_outlive_a_failed_reading_and_not_a_lost_vgpu(void **state)
+static void frames_survive_a_failed_reading_but_not_a_lost_vgpu(void **state)
 {
 	static const struct frames_row rows[] = {
 		{10, 1, 0, 0, NO, NO},	   {11, 1, 60, 0, 60, 0},
-		{12, 1, 120, -EIO, NO, 0}, /* no instant, no age */
+		{12, 1, 120, -EIO, NO, 0}, /* no reading, age unchanged */
 		{13, 1, 180, 0, 60, 0},	   {14, 1, 240, -ENODEV, NO, NO},
 		{15, 1, 300, 0, NO, 0},	   {16, 1, 360, 0, 60, 0},
 	};
@@ -289,11 +290,11 @@ static void frames_outlive_a_failed_reading_and_not_a_lost_vgpu(void **state)
 	check_frames(rows, ARRAY_SIZE(rows), false);
 }
 
-static void frames_the_backend_counts_need_no_program(void **state)
+static void backend_frames_need_no_program(void **state)
 {
 	static const struct frames_row rows[] = {
 		{10, 0, 500, 0, NO, 0},	  {11, 0, 530, 0, 30, 0},
-		{12, 0, 530, 0, 0, 0}, /* an idle vGPU with a target has 0, not nothing */
+		{12, 0, 530, 0, 0, 0}, /* idle vGPU: 0 FPS, valid */
 		{22, 0, 830, 0, 30, 0},	  {23, -1, 0, 0, NO, 1},
 		{24, 0, 900, 0, NO, 2},	  {25, 0, 910, 0, 10, 0},
 		{26, 0, 5, 0, NO, 1},	  {27, 0, 15, 0, 10, 0},
@@ -304,7 +305,7 @@ static void frames_the_backend_counts_need_no_program(void **state)
 	check_frames(rows, ARRAY_SIZE(rows), true);
 }
 
-static void times_are_those_of_the_frames_of_the_period(void **state)
+static void frame_times_cover_one_period(void **state)
 {
 	struct monitor_track track = {0};
 	struct fps_totals totals = {.open = 1};
@@ -312,7 +313,7 @@ static void times_are_those_of_the_frames_of_the_period(void **state)
 	struct monitor_row row;
 
 	(void)state;
-	totals.frames = totals.frame_time[60] = 1000; /* slow ones, long ago */
+	totals.frames = totals.frame_time[60] = 1000; /* slow frames in earlier periods */
 	monitor_sample(&track, &fake_ops, &vgpu, &totals, 0, PERIOD_S, &row);
 	assert_false(row.p99_valid);
 	vgpu.reading.at_ns += NS_PER_S;
@@ -323,7 +324,7 @@ static void times_are_those_of_the_frames_of_the_period(void **state)
 	assert_true(row.frame_p50_ms == row.frame_p99_ms && row.frame_max_ms == row.frame_p99_ms);
 	assert_true(row.frame_gpu_ms == 0);
 
-	/* The longest to the nanosecond where it is a record, by its bucket where it is not. */
+	/* The maximum is exact if it is a new record, otherwise from its bucket. */
 	for (int record = 1; record >= 0; record--) {
 		vgpu.reading.at_ns += NS_PER_S;
 		totals.frames += 100;
@@ -342,7 +343,7 @@ static void times_are_those_of_the_frames_of_the_period(void **state)
 		assert_true(row.frame_gpu_ms == 2.5);
 	}
 
-	/* Counts that went back are nobody's frame times, be the frames right or wrong. */
+	/* Decreasing bucket counters give no frame times. */
 	vgpu.reading.at_ns += NS_PER_S;
 	totals.frames += 50;
 	totals.frame_time[20]--;
@@ -353,15 +354,15 @@ static void times_are_those_of_the_frames_of_the_period(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(load_and_use_are_differences_over_measured_time),
-		cmocka_unit_test(counters_that_go_back_are_no_number_and_count_anew),
-		cmocka_unit_test(what_is_missing_is_no_number_and_says_why),
-		cmocka_unit_test(reported_frames_are_a_number_from_the_first_whole_period_on),
-		cmocka_unit_test(a_program_that_ended_has_no_fps_after_the_period_it_ended_in),
-		cmocka_unit_test(who_tells_now_and_then_has_the_rate_of_his_messages),
-		cmocka_unit_test(frames_outlive_a_failed_reading_and_not_a_lost_vgpu),
-		cmocka_unit_test(frames_the_backend_counts_need_no_program),
-		cmocka_unit_test(times_are_those_of_the_frames_of_the_period),
+		cmocka_unit_test(load_and_util_use_measured_time),
+		cmocka_unit_test(decreasing_counters_are_invalid_for_one_period),
+		cmocka_unit_test(missing_readings_are_invalid_with_an_errno),
+		cmocka_unit_test(fps_are_valid_from_the_first_full_period),
+		cmocka_unit_test(fps_are_valid_in_the_period_in_which_a_program_exits),
+		cmocka_unit_test(message_rates_hold_between_messages),
+		cmocka_unit_test(frames_survive_a_failed_reading_but_not_a_lost_vgpu),
+		cmocka_unit_test(backend_frames_need_no_program),
+		cmocka_unit_test(frame_times_cover_one_period),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

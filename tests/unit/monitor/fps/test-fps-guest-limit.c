@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the hub tells programs in virtual machines over vsock: their limit, once and when it is
- * another, whether they read it or not. A unix socket stands for vsock, and the kernel's word for
- * whose it is comes from here. */
+/* The hub sends programs in virtual machines their limit over vsock, once and whenever it changes.
+ * A unix socket replaces vsock here, and fake_accept4() provides the CID. */
 #include "tests/unit/monitor/fps/test-fps.h"
 
 #include <endian.h>
@@ -18,7 +17,7 @@ static ssize_t fake_send(int fd, const void *bytes, size_t size, int flags);
 #define bind	fake_bind
 #define accept4 fake_accept4
 #define send	fake_send
-#define folder	its_folder /* not that of the test */
+#define folder	its_folder /* that of guests.c, not of the test */
 #include "monitor/fps/guests.c"
 #undef folder
 #undef socket
@@ -31,10 +30,10 @@ static ssize_t fake_send(int fd, const void *bytes, size_t size, int flags);
 
 static struct sockaddr_un host;
 static socklen_t host_length;
-static uint32_t next_cid;    /* of the connection that is accepted next */
-static size_t room;	     /* bytes that a connection takes before it is full */
-static const char *vm_id;    /* of the machine with the CID 3; NULL: it has no vGPU */
-static uint64_t next_number; /* of a program */
+static uint32_t next_cid;    /* of the next accepted connection */
+static size_t room;	     /* bytes until a connection is full */
+static const char *vm_id;    /* vGPU of the virtual machine with CID 3; NULL: none */
+static uint64_t next_number; /* id of the next program */
 
 static int fake_socket(int domain, int type, int protocol)
 {
@@ -87,7 +86,7 @@ static int vm_of(void *userdata, uint32_t cid, const char *name, char ret_id[ID_
 
 static char ports[64];
 
-static int hear(void **state)
+static int listen_guests(void **state)
 {
 	struct err err;
 
@@ -124,7 +123,7 @@ static struct guest_program program_in(uint32_t cid)
 	return p;
 }
 
-/* 60 frames more. */
+/* Reports 60 more frames. */
 static void report(struct guest_program *p)
 {
 	uint64_t at_ns = (1 + p->messages) * NS_PER_S;
@@ -150,8 +149,8 @@ static void tick(void)
 	fps_hub_collect(hub);
 }
 
-/* What one answer says, of which all must be there; NOTHING: there is none. */
-static uint64_t told(const struct guest_program *p)
+/* The limit in the only received message; NOTHING: no message. */
+static uint64_t received_limit(const struct guest_program *p)
 {
 	struct fps_limit_message answer;
 	ssize_t n = recv(p->sock, &answer, sizeof(answer), MSG_DONTWAIT);
@@ -167,7 +166,7 @@ static uint64_t told(const struct guest_program *p)
 	return le64toh(answer.period_ns);
 }
 
-static bool has_left(const struct guest_program *p)
+static bool is_disconnected(const struct guest_program *p)
 {
 	char byte;
 
@@ -185,7 +184,7 @@ static void set_limit(const char *id, uint64_t period_ns)
 	assert_int_equal(fps_hub_limit(hub, id, period_ns), 0);
 }
 
-static void a_limit_is_told_once_and_when_it_is_another(void **state)
+static void a_limit_is_sent_once_and_when_it_changes(void **state)
 {
 	static const uint64_t limits[] = {LIMIT_NS, 1000000000, 1000000, 0, LIMIT_NS};
 	struct guest_program p = program_in(3);
@@ -193,38 +192,38 @@ static void a_limit_is_told_once_and_when_it_is_another(void **state)
 	(void)state;
 	set_limit("a", 30000000);
 	tick();
-	assert_int_equal(told(&p), NOTHING); /* it may be anybody yet */
+	assert_int_equal(received_limit(&p), NOTHING); /* no message from the program yet */
 	report(&p);
 	tick();
-	assert_int_equal(told(&p), 30000000);
+	assert_int_equal(received_limit(&p), 30000000);
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
 		set_limit("a", limits[i]);
 		report(&p);
 		tick();
-		assert_int_equal(told(&p), limits[i]);
+		assert_int_equal(received_limit(&p), limits[i]);
 		for (int s = 0; s < 5; s++) {
 			report(&p);
 			tick();
-			assert_int_equal(told(&p), NOTHING);
+			assert_int_equal(received_limit(&p), NOTHING);
 		}
 	}
 	leave(&p);
 }
 
-/* An earlier daemon may have told it one. */
-static void who_has_no_limit_is_told_so(void **state)
+/* An earlier daemon may have set a limit. */
+static void no_limit_is_sent_too(void **state)
 {
 	struct guest_program p = program_in(3);
 
 	(void)state;
 	report(&p);
 	tick();
-	assert_int_equal(told(&p), 0);
-	assert_int_equal(told(&p), NOTHING);
+	assert_int_equal(received_limit(&p), 0);
+	assert_int_equal(received_limit(&p), NOTHING);
 	leave(&p);
 }
 
-static void each_program_has_the_limit_of_its_machine(void **state)
+static void each_program_gets_the_limit_of_its_vgpu(void **state)
 {
 	struct guest_program a[2], b;
 
@@ -238,21 +237,21 @@ static void each_program_has_the_limit_of_its_machine(void **state)
 	report(&a[1]);
 	report(&b);
 	tick();
-	assert_int_equal(told(&a[0]), LIMIT_NS);
-	assert_int_equal(told(&a[1]), LIMIT_NS);
-	assert_int_equal(told(&b), 1000000);
-	vm_id = "b"; /* the contract says so now */
+	assert_int_equal(received_limit(&a[0]), LIMIT_NS);
+	assert_int_equal(received_limit(&a[1]), LIMIT_NS);
+	assert_int_equal(received_limit(&b), 1000000);
+	vm_id = "b"; /* the contract has changed */
 	fps_hub_rematch(hub);
 	tick();
-	assert_int_equal(told(&a[0]), 1000000);
-	assert_int_equal(told(&a[1]), 1000000);
-	assert_int_equal(told(&b), NOTHING);
+	assert_int_equal(received_limit(&a[0]), 1000000);
+	assert_int_equal(received_limit(&a[1]), 1000000);
+	assert_int_equal(received_limit(&b), NOTHING);
 	leave(&a[0]);
 	leave(&a[1]);
 	leave(&b);
 }
 
-static void who_never_reads_is_heard_as_ever(void **state)
+static void a_program_that_never_reads_is_counted(void **state)
 {
 	struct guest_program p = program_in(3);
 
@@ -266,14 +265,14 @@ static void who_never_reads_is_heard_as_ever(void **state)
 	assert_int_equal(frames_of("a"), 6000);
 	assert_int_equal(stats().refused + stats().dropped, 0);
 	assert_int_equal(stats().open, 1);
-	room = SIZE_MAX; /* it reads after all: of all these the last one is left */
+	room = SIZE_MAX; /* now it reads: only the last limit is sent */
 	tick();
-	assert_int_equal(told(&p), LIMIT_NS + 99);
-	assert_int_equal(told(&p), NOTHING);
+	assert_int_equal(received_limit(&p), LIMIT_NS + 99);
+	assert_int_equal(received_limit(&p), NOTHING);
 	leave(&p);
 }
 
-static void an_answer_that_has_begun_is_ended_before_the_next(void **state)
+static void a_partial_limit_message_is_completed_first(void **state)
 {
 	struct guest_program p = program_in(3);
 
@@ -288,15 +287,15 @@ static void an_answer_that_has_begun_is_ended_before_the_next(void **state)
 		tick();
 		room = SIZE_MAX;
 		tick();
-		assert_int_equal(told(&p), LIMIT_NS + taken);
+		assert_int_equal(received_limit(&p), LIMIT_NS + taken);
 		tick();
-		assert_int_equal(told(&p), 2 * LIMIT_NS + taken);
-		assert_int_equal(told(&p), NOTHING);
+		assert_int_equal(received_limit(&p), 2 * LIMIT_NS + taken);
+		assert_int_equal(received_limit(&p), NOTHING);
 	}
 	leave(&p);
 }
 
-static void who_is_let_go_has_no_limit(void **state)
+static void a_removed_vgpu_has_no_limit(void **state)
 {
 	struct guest_program ticked = program_in(3), speaks = program_in(3);
 
@@ -305,38 +304,38 @@ static void who_is_let_go_has_no_limit(void **state)
 	report(&ticked);
 	report(&speaks);
 	tick();
-	assert_int_equal(told(&ticked), LIMIT_NS);
-	assert_int_equal(told(&speaks), LIMIT_NS);
-	vm_id = NULL; /* the contract is gone */
+	assert_int_equal(received_limit(&ticked), LIMIT_NS);
+	assert_int_equal(received_limit(&speaks), LIMIT_NS);
+	vm_id = NULL; /* the contract was removed */
 	fps_hub_forget(hub, "a");
 	report(&speaks); /* before the next tick */
-	assert_int_equal(told(&speaks), 0);
-	assert_true(has_left(&speaks));
+	assert_int_equal(received_limit(&speaks), 0);
+	assert_true(is_disconnected(&speaks));
 	tick();
-	assert_int_equal(told(&ticked), 0);
-	assert_true(has_left(&ticked));
+	assert_int_equal(received_limit(&ticked), 0);
+	assert_true(is_disconnected(&ticked));
 	leave(&ticked);
 	leave(&speaks);
 }
 
-static void who_is_refused_for_want_of_a_vgpu_has_no_limit(void **state)
+static void a_refused_program_has_no_limit(void **state)
 {
 	struct guest_program p = program_in(5);
 
 	(void)state;
 	assert_int_equal(stats().refused, 1);
-	assert_int_equal(told(&p), 0);
-	assert_true(has_left(&p));
+	assert_int_equal(received_limit(&p), 0);
+	assert_true(is_disconnected(&p));
 	leave(&p);
-	room = 0; /* nor does it matter whether it can be told */
+	room = 0; /* even if the limit cannot be sent */
 	p = program_in(5);
 	assert_int_equal(stats().refused, 2);
-	assert_true(has_left(&p));
+	assert_true(is_disconnected(&p));
 	leave(&p);
 }
 
-/* Its programs have it open for a message alone. */
-static void by_virtio_serial_nothing_is_told(void **state)
+/* Programs open a port for one message only. */
+static void nothing_is_sent_over_virtio_serial(void **state)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	struct guest_program p = {.sock = -1};
@@ -354,25 +353,25 @@ static void by_virtio_serial_nothing_is_told(void **state)
 	report(&p);
 	tick();
 	assert_int_equal(frames_of("a"), 60);
-	assert_int_equal(told(&p), NOTHING);
+	assert_int_equal(received_limit(&p), NOTHING);
 	leave(&p);
 	assert_int_equal(close(qemu), 0);
 	assert_int_equal(unlink(address.sun_path), 0);
 }
 
-#define RULE(name) cmocka_unit_test_setup_teardown(name, hear, end)
+#define RULE(name) cmocka_unit_test_setup_teardown(name, listen_guests, end)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RULE(a_limit_is_told_once_and_when_it_is_another),
-		RULE(who_has_no_limit_is_told_so),
-		RULE(each_program_has_the_limit_of_its_machine),
-		RULE(who_never_reads_is_heard_as_ever),
-		RULE(an_answer_that_has_begun_is_ended_before_the_next),
-		RULE(who_is_let_go_has_no_limit),
-		RULE(who_is_refused_for_want_of_a_vgpu_has_no_limit),
-		RULE(by_virtio_serial_nothing_is_told),
+		RULE(a_limit_is_sent_once_and_when_it_changes),
+		RULE(no_limit_is_sent_too),
+		RULE(each_program_gets_the_limit_of_its_vgpu),
+		RULE(a_program_that_never_reads_is_counted),
+		RULE(a_partial_limit_message_is_completed_first),
+		RULE(a_removed_vgpu_has_no_limit),
+		RULE(a_refused_program_has_no_limit),
+		RULE(nothing_is_sent_over_virtio_serial),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The hub's ears for virtual machines: which sockets it connects to, for whom what comes in counts,
- * and that nobody behind one can keep it busy. */
+/* The hub and virtual machines: which sockets it connects to, for which vGPU messages count, and
+ * that no guest keeps the hub busy. */
 #include "tests/unit/monitor/fps/test-fps.h"
 
 #include <endian.h>
@@ -9,7 +9,7 @@
 #include "fps-preload/message.h"
 
 static char ports[64];
-static const char *vm_id; /* of the machine called vm-a; NULL: it has no vGPU */
+static const char *vm_id; /* vGPU of the virtual machine vm-a; NULL: none */
 
 static int vm_of(void *userdata, uint32_t cid, const char *name, char ret_id[ID_MAX])
 {
@@ -20,7 +20,7 @@ static int vm_of(void *userdata, uint32_t cid, const char *name, char ret_id[ID_
 	return strcmp(name, "vm-a") == 0 && vm_id ? id_copy(ret_id, vm_id) : -ENOENT;
 }
 
-static int hear(void **state)
+static int listen_guests(void **state)
 {
 	struct err err;
 
@@ -37,7 +37,7 @@ static int end(void **state)
 	return teardown(state);
 }
 
-/* QEMU's end of a virtual machine's port. */
+/* QEMU's end of a virtio-serial port. */
 struct machine {
 	int listener, sock;
 	char path[108];
@@ -57,15 +57,15 @@ static struct machine machine_new(const char *name)
 	return m;
 }
 
-/* Has the daemon connected? */
-static bool machine_heard(struct machine *m)
+/* True if the hub has connected. */
+static bool machine_connected(struct machine *m)
 {
 	if (m->sock < 0)
 		m->sock = accept4(m->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	return m->sock >= 0;
 }
 
-static bool machine_left(const struct machine *m)
+static bool machine_disconnected(const struct machine *m)
 {
 	char byte;
 
@@ -80,7 +80,7 @@ static void machine_end(struct machine *m)
 	assert_int_equal(unlink(m->path), 0);
 }
 
-static void look(void)
+static void scan_ports(void)
 {
 	pass(2);
 	fps_hub_collect(hub);
@@ -108,7 +108,7 @@ static struct fps_message message(uint64_t program, uint64_t at_s, uint64_t fram
 	return m;
 }
 
-static void tell(const struct machine *m, uint64_t program, uint64_t at_s, uint64_t frames)
+static void send_message(const struct machine *m, uint64_t program, uint64_t at_s, uint64_t frames)
 {
 	struct fps_message told = message(program, at_s, frames);
 
@@ -116,11 +116,11 @@ static void tell(const struct machine *m, uint64_t program, uint64_t at_s, uint6
 	pump();
 }
 
-static void a_socket_is_a_machines_by_its_name(void **state)
+static void a_socket_is_matched_by_name(void **state)
 {
 	static const struct {
 		const char *file;
-		const char *id; /* NULL: nobody's */
+		const char *id; /* NULL: none */
 	} rows[] = {{"vm-a", "a"},  {"vm-a.sock", "a"}, {"b", "b"},	   {"b.sock", "b"},
 		    {"vm-c", NULL}, {".b", NULL},	{"b.sock~", NULL}, {".sock", NULL}};
 
@@ -129,11 +129,11 @@ static void a_socket_is_a_machines_by_its_name(void **state)
 		struct machine m = machine_new(rows[i].file);
 		uint64_t a = frames_of("a"), b = frames_of("b");
 
-		look();
-		if (machine_heard(&m) != (rows[i].id != NULL))
+		scan_ports();
+		if (machine_connected(&m) != (rows[i].id != NULL))
 			fail_msg("%s", rows[i].file);
 		if (rows[i].id) {
-			tell(&m, i, 0, 10);
+			send_message(&m, i, 0, 10);
 			assert_int_equal(frames_of("a") - a, rows[i].id[0] == 'a' ? 10 : 0);
 			assert_int_equal(frames_of("b") - b, rows[i].id[0] == 'b' ? 10 : 0);
 		}
@@ -142,16 +142,16 @@ static void a_socket_is_a_machines_by_its_name(void **state)
 	}
 }
 
-static void programs_of_a_machine_share_its_port(void **state)
+static void programs_share_a_port(void **state)
 {
 	struct machine m = machine_new("vm-a");
 
 	(void)state;
-	look();
-	assert_true(machine_heard(&m));
+	scan_ports();
+	assert_true(machine_connected(&m));
 	for (uint64_t s = 0; s < 5; s++) {
-		tell(&m, 1, s, 60 * s + 1);
-		tell(&m, 2, s, 30 * s + 1);
+		send_message(&m, 1, s, 60 * s + 1);
+		send_message(&m, 2, s, 30 * s + 1);
 		pass(1);
 		fps_hub_collect(hub);
 	}
@@ -168,80 +168,81 @@ static void programs_of_a_machine_share_its_port(void **state)
 	assert_int_equal(frames_of("a"), 362);
 }
 
-static void a_machine_that_was_started_anew_is_found_again(void **state)
+static void a_restarted_virtual_machine_is_reconnected(void **state)
 {
 	(void)state;
 	for (uint64_t i = 1; i <= 3; i++) {
 		struct machine m = machine_new("vm-a");
 
-		look();
-		assert_true(machine_heard(&m));
-		tell(&m, i, 0, 5);
-		tell(&m, i, 1, 65);
+		scan_ports();
+		assert_true(machine_connected(&m));
+		send_message(&m, i, 0, 5);
+		send_message(&m, i, 1, 65);
 		assert_int_equal(frames_of("a"), 65 * i);
 		machine_end(&m); /* killed */
 		pump();
-		look();
+		scan_ports();
 	}
 }
 
-static void what_a_contract_says_now_counts(void **state)
+static void a_changed_contract_applies_at_once(void **state)
 {
 	struct machine m = machine_new("vm-a");
 
 	(void)state;
-	look();
-	assert_true(machine_heard(&m));
-	tell(&m, 1, 0, 10);
+	scan_ports();
+	assert_true(machine_connected(&m));
+	send_message(&m, 1, 0, 10);
 	vm_id = "b";
 	fps_hub_rematch(hub);
-	tell(&m, 1, 1, 30);
+	send_message(&m, 1, 1, 30);
 	assert_int_equal(frames_of("a"), 10);
 	assert_int_equal(frames_of("b"), 20);
 	fps_hub_forget(hub, "b");
 	vm_id = NULL;
-	tell(&m, 1, 2, 90); /* nobody's now */
+	send_message(&m, 1, 2, 90); /* no vGPU */
 	assert_null(fps_hub_totals(hub, "b"));
-	assert_true(machine_left(&m));
+	assert_true(machine_disconnected(&m));
 	fps_hub_collect(hub);
 	machine_end(&m);
 }
 
-static void a_vgpu_that_is_forgotten_takes_no_reports_with_it(void **state)
+static void programs_of_a_forgotten_vgpu_are_forgotten(void **state)
 {
 	struct machine m = machine_new("vm-a");
 
 	(void)state;
-	look();
-	assert_true(machine_heard(&m));
-	tell(&m, 1, 0, 10);
-	machine_end(&m); /* its programs are remembered */
+	scan_ports();
+	assert_true(machine_connected(&m));
+	send_message(&m, 1, 0, 10);
+	machine_end(&m); /* its programs are kept for a while */
 	pump();
 	fps_hub_forget(hub, "a");
 	fps_hub_collect(hub);
 	assert_int_equal(frames_of("a"), 0);
 }
 
-static void bytes_that_are_no_message_are_passed_over(void **state)
+static void other_bytes_are_skipped(void **state)
 {
 	struct machine m = machine_new("vm-a");
 	struct fps_message torn = message(1, 0, 10);
 
 	(void)state;
-	look();
-	assert_true(machine_heard(&m));
+	scan_ports();
+	assert_true(machine_connected(&m));
 	assert_int_equal(send(m.sock, "AT+CGMI\r\n", 9, 0), 9);
 	pump();
 	assert_int_equal(stats().refused, 1);
-	assert_int_equal(send(m.sock, &torn, 600, 0), 600); /* and killed */
-	tell(&m, 2, 0, 10);
-	tell(&m, 2, 1, 70);
+	assert_int_equal(send(m.sock, &torn, 600, 0),
+			 600); /* partial message of a killed program */
+	send_message(&m, 2, 0, 10);
+	send_message(&m, 2, 1, 70);
 	assert_int_equal(frames_of("a"), 70);
-	assert_false(machine_left(&m));
+	assert_false(machine_disconnected(&m));
 	machine_end(&m);
 }
 
-static void who_writes_without_end_waits_in_his_own_pipe(void **state)
+static void an_endless_writer_is_throttled(void **state)
 {
 	struct machine m = machine_new("vm-a"), n = machine_new("b");
 	struct fps_message same = message(1, 0, 10);
@@ -249,19 +250,19 @@ static void who_writes_without_end_waits_in_his_own_pipe(void **state)
 	int sent = 0;
 
 	(void)state;
-	look();
-	assert_true(machine_heard(&m) && machine_heard(&n));
+	scan_ports();
+	assert_true(machine_connected(&m) && machine_connected(&n));
 	for (int i = 0; i < 100000 && sent < 100000; i++) {
 		if (send(m.sock, &same, sizeof(same), MSG_NOSIGNAL) < 0)
 			break;
 		sent++;
-		pump(); /* which fails where the hub stays awake */
+		pump(); /* fails if the hub does not become idle */
 	}
 	assert_int_equal(errno, EAGAIN);
 	dropped = stats().dropped;
 	assert_in_range(dropped, 1, 200);
 	assert_int_equal(frames_of("a"), 10);
-	tell(&n, 7, 0, 60); /* nobody else has to wait */
+	send_message(&n, 7, 0, 60); /* others are not delayed */
 	assert_int_equal(frames_of("b"), 60);
 	pass(1);
 	fps_hub_collect(hub);
@@ -271,7 +272,7 @@ static void who_writes_without_end_waits_in_his_own_pipe(void **state)
 	machine_end(&n);
 }
 
-static void a_folder_that_is_not_there_is_made_and_may_vanish(void **state)
+static void a_missing_folder_is_created_and_may_disappear(void **state)
 {
 	struct stat st;
 
@@ -279,12 +280,12 @@ static void a_folder_that_is_not_there_is_made_and_may_vanish(void **state)
 	assert_int_equal(stat(ports, &st), 0);
 	assert_true(S_ISDIR(st.st_mode));
 	assert_int_equal(rmdir(ports), 0);
-	look();
+	scan_ports();
 	assert_int_equal(mkdir(ports, 0700), 0);
-	a_machine_that_was_started_anew_is_found_again(state);
+	a_restarted_virtual_machine_is_reconnected(state);
 }
 
-static void a_port_that_cannot_be_listened_on_is_told(void **state)
+static void a_folder_that_cannot_be_created_is_reported(void **state)
 {
 	struct fps_hub *second = NULL;
 	char path_of_second[96];
@@ -300,20 +301,20 @@ static void a_port_that_cannot_be_listened_on_is_told(void **state)
 	fps_hub_free(second);
 }
 
-#define RULE(name) cmocka_unit_test_setup_teardown(name, hear, end)
+#define RULE(name) cmocka_unit_test_setup_teardown(name, listen_guests, end)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RULE(a_socket_is_a_machines_by_its_name),
-		RULE(programs_of_a_machine_share_its_port),
-		RULE(a_machine_that_was_started_anew_is_found_again),
-		RULE(what_a_contract_says_now_counts),
-		RULE(a_vgpu_that_is_forgotten_takes_no_reports_with_it),
-		RULE(bytes_that_are_no_message_are_passed_over),
-		RULE(who_writes_without_end_waits_in_his_own_pipe),
-		RULE(a_folder_that_is_not_there_is_made_and_may_vanish),
-		RULE(a_port_that_cannot_be_listened_on_is_told),
+		RULE(a_socket_is_matched_by_name),
+		RULE(programs_share_a_port),
+		RULE(a_restarted_virtual_machine_is_reconnected),
+		RULE(a_changed_contract_applies_at_once),
+		RULE(programs_of_a_forgotten_vgpu_are_forgotten),
+		RULE(other_bytes_are_skipped),
+		RULE(an_endless_writer_is_throttled),
+		RULE(a_missing_folder_is_created_and_may_disappear),
+		RULE(a_folder_that_cannot_be_created_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The door of the hub of FPS reports: where it listens, who is let in, and who is shown out. */
+/* The unix socket of the hub: listening, accepting and refusing connections. */
 #include "tests/unit/monitor/fps/test-fps.h"
 
 #include <sys/resource.h>
@@ -53,17 +53,17 @@ static void a_bad_hello_is_refused(void **state)
 		send_hello(sock, rows[i].hello, rows[i].length, rows[i].fds, rows[i].n_fds);
 		pump();
 		if (stats().refused != i + 1 || stats().open != 0)
-			fail_msg("%s: was let in", rows[i].what);
+			fail_msg("%s: accepted", rows[i].what);
 		assert_int_equal(close(sock), 0);
 		if (open_fds() != fds)
-			fail_msg("%s: an fd is left open", rows[i].what);
+			fail_msg("%s: leaked an fd", rows[i].what);
 	}
 	program_end(&p);
 	for (int fd = 0; fd < 6; fd++)
 		(void)close((int[]){good, none, unsealed, may_shrink, small, large}[fd]);
 }
 
-static void a_program_that_says_more_than_hello_is_refused(void **state)
+static void a_second_message_is_refused(void **state)
 {
 	struct program p = program_new();
 
@@ -77,7 +77,7 @@ static void a_program_that_says_more_than_hello_is_refused(void **state)
 	program_end(&p);
 }
 
-static void who_says_nothing_is_dropped_after_5_seconds(void **state)
+static void a_silent_connection_is_closed_after_5_seconds(void **state)
 {
 	int silent = connect_only(), gone = connect_only(), fds = open_fds();
 
@@ -97,7 +97,7 @@ static void who_says_nothing_is_dropped_after_5_seconds(void **state)
 	assert_int_equal(close(silent), 0);
 }
 
-static void one_program_too_many_is_closed_at_once(void **state)
+static void connections_above_the_limit_are_closed(void **state)
 {
 	static int socks[FPS_CLIENTS_MAX + 3];
 	struct rlimit limit = {0}, raised;
@@ -124,7 +124,7 @@ static void one_program_too_many_is_closed_at_once(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-static void without_an_fd_left_the_loop_is_not_kept_awake(void **state)
+static void running_out_of_fds_does_not_busy_loop(void **state)
 {
 	int sock = connect_only(), fd = dup(sock);
 	struct rlimit limit, none;
@@ -143,7 +143,7 @@ static void without_an_fd_left_the_loop_is_not_kept_awake(void **state)
 	assert_int_equal(close(sock), 0);
 }
 
-/* What fps_hub_new() says of @at beside the hub that is open. */
+/* Tries to create a second hub at @at. */
 static int second_hub(const char *at, struct err *err)
 {
 	struct fps_hub *second = NULL;
@@ -153,7 +153,7 @@ static int second_hub(const char *at, struct err *err)
 	return r;
 }
 
-static void a_second_daemon_is_told_of_the_first(void **state)
+static void a_second_daemon_is_refused(void **state)
 {
 	struct program p = program_new();
 	struct err err;
@@ -162,7 +162,7 @@ static void a_second_daemon_is_told_of_the_first(void **state)
 	assert_int_equal(second_hub(path, &err), -EADDRINUSE);
 	assert_non_null(strstr(err.msg, "another daemon listens on"));
 	assert_non_null(strstr(err.msg, path));
-	program_connect(&p); /* the first goes on */
+	program_connect(&p); /* the first hub keeps running */
 	pump();
 	assert_int_equal(stats().open, 1);
 	assert_int_equal(stats().refused, 0);
@@ -184,7 +184,7 @@ static void the_socket_of_a_dead_daemon_is_replaced(void **state)
 	assert_int_equal(access(address.sun_path, F_OK), -1);
 }
 
-static void what_is_no_socket_is_left_alone(void **state)
+static void a_file_that_is_not_a_socket_is_kept(void **state)
 {
 	char file[96];
 	struct err err;
@@ -200,7 +200,7 @@ static void what_is_no_socket_is_left_alone(void **state)
 	assert_int_equal(unlink(file), 0);
 }
 
-static void a_path_that_cannot_be_is_refused_by_name(void **state)
+static void invalid_paths_are_refused(void **state)
 {
 	char longer[200] = "/tmp/";
 	struct err err;
@@ -214,7 +214,7 @@ static void a_path_that_cannot_be_is_refused_by_name(void **state)
 	assert_non_null(strstr(err.msg, "/proc/none"));
 }
 
-static void folders_are_made_and_everybody_may_connect(void **state)
+static void folders_are_created_and_any_user_may_connect(void **state)
 {
 	char deep[128], made[96];
 	struct fps_hub *second = NULL;
@@ -227,7 +227,7 @@ static void folders_are_made_and_everybody_may_connect(void **state)
 	assert_int_equal(fps_hub_new(deep, owner_of, NULL, &second, &err), 0);
 	assert_int_equal(stat(deep, &st), 0);
 	assert_int_equal(st.st_mode, S_IFSOCK | 0666);
-	/* A socket that is not its own any more is not taken away. */
+	/* A socket that another process has created since is not removed. */
 	assert_int_equal(unlink(deep), 0);
 	assert_int_equal(mknod(deep, S_IFIFO | 0600, 0), 0);
 	fps_hub_free(second);
@@ -235,7 +235,7 @@ static void folders_are_made_and_everybody_may_connect(void **state)
 	assert_int_equal(rmdir(made), 0);
 }
 
-static void freeing_ends_all_connections(void **state)
+static void freeing_closes_all_connections(void **state)
 {
 	struct program p = program_new();
 	int fds = open_fds();
@@ -258,16 +258,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RULE(a_bad_hello_is_refused),
-		RULE(a_program_that_says_more_than_hello_is_refused),
-		RULE(who_says_nothing_is_dropped_after_5_seconds),
-		RULE(one_program_too_many_is_closed_at_once),
-		RULE(without_an_fd_left_the_loop_is_not_kept_awake),
-		RULE(a_second_daemon_is_told_of_the_first),
+		RULE(a_second_message_is_refused),
+		RULE(a_silent_connection_is_closed_after_5_seconds),
+		RULE(connections_above_the_limit_are_closed),
+		RULE(running_out_of_fds_does_not_busy_loop),
+		RULE(a_second_daemon_is_refused),
 		RULE(the_socket_of_a_dead_daemon_is_replaced),
-		RULE(what_is_no_socket_is_left_alone),
-		RULE(a_path_that_cannot_be_is_refused_by_name),
-		RULE(folders_are_made_and_everybody_may_connect),
-		RULE(freeing_ends_all_connections),
+		RULE(a_file_that_is_not_a_socket_is_kept),
+		RULE(invalid_paths_are_refused),
+		RULE(folders_are_created_and_any_user_may_connect),
+		RULE(freeing_closes_all_connections),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What programs in virtual machines tell: which bytes are a message, which messages count, and at
- * what rate. */
+/* Messages of programs in virtual machines: parsing, plausibility, and rates. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +36,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Of a program that has lived @age_s, in a guest whose clock is nothing like ours. */
+/* A message of a program that has run for @age_s. The guest's clock differs from the host's. */
 static struct fps_message message(uint64_t program, double age_s, uint64_t frames)
 {
 	struct fps_message m = {
@@ -73,14 +72,14 @@ static void pass(double s)
 	now_ns += (uint64_t)(s * 1e9);
 }
 
-static void frames_and_rate_are_those_between_messages(void **state)
+static void frames_and_rates_are_differences_of_messages(void **state)
 {
 	(void)state;
 	assert_true(take(&one, message(1, 0, 1)));
 	assert_int_equal(totals.frames, 1);
 	assert_int_equal(sum(), 1);
-	assert_int_equal(totals.reporting, 0); /* one message is no rate */
-	pass(1.3);			       /* however late it comes */
+	assert_int_equal(totals.reporting, 0); /* one message gives no rate */
+	pass(1.3);			       /* the message arrives late */
 	assert_true(take(&one, message(1, 1, 61)));
 	assert_int_equal(totals.frames, 61);
 	assert_int_equal(totals.reported_frames, 61);
@@ -91,20 +90,20 @@ static void frames_and_rate_are_those_between_messages(void **state)
 	assert_float_equal(totals.reported_fps, 60, 1e-9);
 }
 
-/* Where they can be; a wrong one costs no frame. */
-static void gpu_time_and_the_longest_gap_come_along(void **state)
+/* Implausible values are ignored without losing frames. */
+static void gpu_time_and_longest_gap_are_reported(void **state)
 {
 	static const struct {
 		const char *what;
-		uint64_t gpu_frames, gpu_time_ns, gap_ns; /* more than before */
+		uint64_t gpu_frames, gpu_time_ns, gap_ns; /* increase */
 		uint64_t counted, longest_ns;
 	} rows[] = {
-		{"honest", 60, 600000000, 30000000, 60, 30000000},
+		{"plausible", 60, 600000000, 30000000, 60, 30000000},
 		{"not measured", 0, 0, 0, 0, 30000000},
 		{"late", 64, 640000000, 10000000, 64, 40000000},
 		{"more frames than drawn", 1500, 600000000, 0, 0, 40000000},
-		{"more time than there was", 60, 1000 * NS_PER_S, 0, 0, 40000000},
-		{"a gap longer than there was time", 0, 0, UINT64_MAX / 2, 0, 40000000},
+		{"more time than elapsed", 60, 1000 * NS_PER_S, 0, 0, 40000000},
+		{"a gap longer than the clock", 0, 0, UINT64_MAX / 2, 0, 40000000},
 	};
 	struct fps_message sent = {.gpu_frames = 0};
 	uint64_t gpu_frames = 0;
@@ -129,8 +128,8 @@ static void gpu_time_and_the_longest_gap_come_along(void **state)
 	assert_int_equal(totals.gpu_time_ns, 1240000000);
 }
 
-/* As after a stall, or from who floods: a frame in a millisecond is no 1,000 a second. */
-static void messages_close_together_make_no_rate(void **state)
+/* For example after a stall: one frame in a millisecond is not 1,000 FPS. */
+static void messages_close_together_give_no_rate(void **state)
 {
 	(void)state;
 	assert_true(take(&one, message(1, 0, 1)));
@@ -146,7 +145,7 @@ static void messages_close_together_make_no_rate(void **state)
 	assert_float_equal(totals.reported_fps, 60, 1e-9);
 }
 
-static void a_rate_stands_until_the_next_message_then_there_are_no_frames(void **state)
+static void a_rate_holds_until_the_next_message_is_overdue(void **state)
 {
 	(void)state;
 	assert_true(take(&one, message(1, 0, 1)));
@@ -157,34 +156,34 @@ static void a_rate_stands_until_the_next_message_then_there_are_no_frames(void *
 	pass(0.2);
 	assert_int_equal(sum(), 1);
 	assert_int_equal(totals.reporting, 1);
-	assert_float_equal(totals.reported_fps, 0, 1e-9); /* connected, and silent */
+	assert_float_equal(totals.reported_fps, 0, 1e-9); /* connected but silent */
 	fps_reporters_disconnect(&reporters, &one);
 	assert_int_equal(sum(), 0);
 	assert_int_equal(totals.reporting, 0);
 }
 
-static void on_a_port_who_is_silent_is_gone(void **state)
+static void on_a_port_a_silent_program_has_exited(void **state)
 {
 	(void)state;
-	reporters.fleeting = true;
+	reporters.connectionless = true;
 	assert_true(take(&one, message(1, 0, 1)));
 	assert_true(take(&one, message(1, 1, 31)));
 	assert_true(take(&one, message(2, 0, 1)));
-	assert_int_equal(sum(), 2); /* several on one connection */
+	assert_int_equal(sum(), 2); /* several programs on one connection */
 	pass(2.6);
 	assert_int_equal(sum(), 0);
 	assert_int_equal(totals.reporting, 0);
 	assert_true(take(&one, message(1, 4, 121)));
-	assert_int_equal(totals.frames, 122); /* and goes on when it speaks again */
+	assert_int_equal(totals.frames, 122); /* counting continues with the next message */
 	assert_int_equal(sum(), 1);
 }
 
-static void a_last_message_ends_a_program(void **state)
+static void the_last_message_removes_the_program(void **state)
 {
 	struct fps_message last = message(1, 1.5, 91);
 
 	(void)state;
-	reporters.fleeting = true;
+	reporters.connectionless = true;
 	assert_true(take(&one, message(1, 0, 1)));
 	assert_true(take(&one, message(1, 1, 61)));
 	last.flags = FPS_MESSAGE_LAST;
@@ -193,7 +192,7 @@ static void a_last_message_ends_a_program(void **state)
 	assert_int_equal(sum(), 0);
 }
 
-static void a_program_that_finds_another_connection_goes_on(void **state)
+static void a_reconnected_program_continues(void **state)
 {
 	(void)state;
 	assert_true(take(&one, message(1, 0, 1)));
@@ -201,13 +200,14 @@ static void a_program_that_finds_another_connection_goes_on(void **state)
 	fps_reporters_disconnect(&reporters, &one);
 	pass(9);
 	assert_true(take(&other, message(1, 10, 601)));
-	assert_int_equal(totals.frames, 601); /* those between are not lost */
+	assert_int_equal(totals.frames, 601); /* frames in between are counted */
 	assert_int_equal(sum(), 1);
-	fps_reporters_disconnect(&reporters, &one); /* the old one's end means nothing */
+	fps_reporters_disconnect(&reporters,
+				 &one); /* the end of the old connection has no effect */
 	assert_int_equal(sum(), 1);
 }
 
-static void a_program_older_than_our_time_counts_from_now(void **state)
+static void a_program_older_than_the_last_tick_counts_from_now(void **state)
 {
 	(void)state;
 	assert_true(take(&one, message(1, 3600, 200000)));
@@ -215,7 +215,7 @@ static void a_program_older_than_our_time_counts_from_now(void **state)
 	assert_true(take(&one, message(1, 3601, 200060)));
 	assert_int_equal(totals.frames, 60);
 	assert_true(take(&other, message(2, 2, 120)));
-	assert_int_equal(totals.frames, 180); /* began since the last tick, about */
+	assert_int_equal(totals.frames, 180); /* started after about the last tick */
 }
 
 static void a_connection_has_one_program(void **state)
@@ -223,14 +223,14 @@ static void a_connection_has_one_program(void **state)
 	(void)state;
 	assert_true(take(&one, message(1, 0, 1)));
 	assert_true(take(&one, message(1, 1, 61)));
-	assert_true(take(&one, message(2, 0, 1))); /* began anew */
+	assert_true(take(&one, message(2, 0, 1))); /* the program restarted */
 	assert_int_equal(sum(), 1);
 	assert_int_equal(totals.reporting, 0);
 	assert_int_equal(totals.frames, 62);
 }
 
-/* Each row comes a second after an honest message of 100 frames; an honest one follows. */
-static void what_cannot_be_counts_nothing(void **state)
+/* Each row follows a plausible message of 100 frames by a second; a plausible one follows it. */
+static void implausible_messages_are_ignored(void **state)
 {
 	static const struct {
 		const char *what;
@@ -238,17 +238,18 @@ static void what_cannot_be_counts_nothing(void **state)
 		int64_t step;
 		bool counts;
 	} rows[] = {
-		{"honest", offsetof(struct fps_message, frames), 0, true},
+		{"plausible", offsetof(struct fps_message, frames), 0, true},
 		{"frames backwards", offsetof(struct fps_message, frames), -61, false},
-		{"frames absurd", offsetof(struct fps_message, frames), INT64_MAX, false},
+		{"far too many frames", offsetof(struct fps_message, frames), INT64_MAX, false},
 		{"too many frames", offsetof(struct fps_message, frames), 200001, false},
-		{"another beginning", offsetof(struct fps_message, first_ns), 1, false},
-		{"sent before", offsetof(struct fps_message, sent_ns), -2000000000, false},
+		{"first_ns changed", offsetof(struct fps_message, first_ns), 1, false},
+		{"sent earlier", offsetof(struct fps_message, sent_ns), -2000000000, false},
 		{"newest after it was sent", offsetof(struct fps_message, newest_ns), 1, false},
 		{"more GPU frames than frames", offsetof(struct fps_message, gpu_frames), 9999,
 		 false},
 		{"a bucket backwards", offsetof(struct fps_message, frame_time[28]), -61, false},
-		{"a bucket absurd", offsetof(struct fps_message, frame_time[3]), INT64_MAX, false},
+		{"a bucket far too high", offsetof(struct fps_message, frame_time[3]), INT64_MAX,
+		 false},
 		{"many more frame times", offsetof(struct fps_message, frame_time[3]), 300000,
 		 false},
 		{"an unknown flag", offsetof(struct fps_message, flags), 2, false},
@@ -275,14 +276,14 @@ static void what_cannot_be_counts_nothing(void **state)
 	}
 }
 
-static void honest_ones_count_again_after_a_lie(void **state)
+static void counting_resumes_after_an_implausible_message(void **state)
 {
 	(void)state;
 	assert_true(take(&one, message(1, 0, 100)));
 	pass(1);
 	assert_false(take(&one, message(1, 1, 1000000)));
 	pass(1);
-	assert_false(take(&one, message(1, 2, 220))); /* back: this is the new beginning */
+	assert_false(take(&one, message(1, 2, 220))); /* decreased: new starting point */
 	pass(1);
 	assert_true(take(&one, message(1, 3, 280)));
 	assert_int_equal(totals.frames, 160);
@@ -299,11 +300,11 @@ static void a_message_counts_once(void **state)
 	assert_true(take(&one, again));
 	assert_false(take(&one, again));
 	again.frames += 100;
-	assert_false(take(&one, again)); /* the sequence says so */
+	assert_false(take(&one, again)); /* same sequence number */
 	assert_int_equal(totals.frames, 61);
 }
 
-static void four_a_second_are_looked_at(void **state)
+static void four_messages_a_second_are_accepted(void **state)
 {
 	int taken = 0;
 
@@ -314,19 +315,19 @@ static void four_a_second_are_looked_at(void **state)
 	}
 	assert_in_range(taken, 40, 48);
 	pass(1);
-	assert_true(take(&one, message(1, 11, 2000))); /* and nothing is lost */
+	assert_true(take(&one, message(1, 11, 2000))); /* includes the frames of ignored messages */
 	assert_int_equal(totals.frames, 2000);
 }
 
-static void a_machine_has_so_many_programs_and_no_more(void **state)
+static void programs_per_virtual_machine_are_limited(void **state)
 {
 	(void)state;
-	reporters.fleeting = true;
+	reporters.connectionless = true;
 	for (uint64_t i = 0; i < 2 * FPS_REPORTERS_MAX; i++)
 		assert_int_equal(take(&one, message(i, 0, 1)), i < FPS_REPORTERS_MAX);
 	assert_int_equal(reporters.n, FPS_REPORTERS_MAX);
 	assert_int_equal(sum(), FPS_REPORTERS_MAX);
-	pass(3); /* silent ones make room */
+	pass(3); /* silent programs are dropped */
 	assert_true(take(&one, message(99, 0, 1)));
 	assert_int_equal(reporters.n, FPS_REPORTERS_MAX);
 	pass(61);
@@ -334,7 +335,7 @@ static void a_machine_has_so_many_programs_and_no_more(void **state)
 	assert_int_equal(reporters.n, 0);
 }
 
-static void who_always_begins_anew_gains_nothing(void **state)
+static void new_ids_count_no_extra_frames(void **state)
 {
 	(void)state;
 	for (uint64_t i = 0; i < 1000; i++) {
@@ -348,7 +349,7 @@ static void who_always_begins_anew_gains_nothing(void **state)
 
 #define RULE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-static void an_answer_travels_the_same_from_every_machine(void **state)
+static void the_limit_message_is_little_endian(void **state)
 {
 	uint8_t bytes[FPS_LIMIT_BYTES];
 
@@ -365,22 +366,22 @@ static void an_answer_travels_the_same_from_every_machine(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RULE(frames_and_rate_are_those_between_messages),
-		RULE(gpu_time_and_the_longest_gap_come_along),
-		RULE(messages_close_together_make_no_rate),
-		RULE(a_rate_stands_until_the_next_message_then_there_are_no_frames),
-		RULE(on_a_port_who_is_silent_is_gone),
-		RULE(a_last_message_ends_a_program),
-		RULE(a_program_that_finds_another_connection_goes_on),
-		RULE(a_program_older_than_our_time_counts_from_now),
+		RULE(frames_and_rates_are_differences_of_messages),
+		RULE(gpu_time_and_longest_gap_are_reported),
+		RULE(messages_close_together_give_no_rate),
+		RULE(a_rate_holds_until_the_next_message_is_overdue),
+		RULE(on_a_port_a_silent_program_has_exited),
+		RULE(the_last_message_removes_the_program),
+		RULE(a_reconnected_program_continues),
+		RULE(a_program_older_than_the_last_tick_counts_from_now),
 		RULE(a_connection_has_one_program),
-		RULE(what_cannot_be_counts_nothing),
-		RULE(honest_ones_count_again_after_a_lie),
+		RULE(implausible_messages_are_ignored),
+		RULE(counting_resumes_after_an_implausible_message),
 		RULE(a_message_counts_once),
-		RULE(four_a_second_are_looked_at),
-		RULE(a_machine_has_so_many_programs_and_no_more),
-		RULE(who_always_begins_anew_gains_nothing),
-		RULE(an_answer_travels_the_same_from_every_machine),
+		RULE(four_messages_a_second_are_accepted),
+		RULE(programs_per_virtual_machine_are_limited),
+		RULE(new_ids_count_no_extra_frames),
+		RULE(the_limit_message_is_little_endian),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The hub of FPS reports: who is counted, for whom, and how often. */
+/* The hub of FPS reports counts each frame once, for the right vGPU. */
 #include "tests/unit/monitor/fps/test-fps.h"
 
 #include <signal.h>
@@ -89,7 +89,7 @@ static void the_last_partial_second_of_a_killed_program_counts(void **state)
 	program_end(&p);
 }
 
-static void a_program_that_is_gone_before_it_is_seen_counts(void **state)
+static void a_program_that_exits_at_once_counts(void **state)
 {
 	struct program p = program_new();
 
@@ -102,7 +102,7 @@ static void a_program_that_is_gone_before_it_is_seen_counts(void **state)
 	assert_int_equal(stats().refused, 0);
 }
 
-static void a_program_from_before_the_last_tick_counts_from_now(void **state)
+static void a_program_older_than_the_last_tick_counts_from_now(void **state)
 {
 	struct program p = program_new();
 
@@ -118,8 +118,8 @@ static void a_program_from_before_the_last_tick_counts_from_now(void **state)
 	program_end(&p);
 }
 
-/* Counters may lie. A step that no program can make counts nothing; honest ones after it do. */
-static void an_impossible_step_counts_nothing(void **state)
+/* An implausible change of the counters is ignored; later plausible ones count. */
+static void implausible_counters_are_ignored(void **state)
 {
 	static const struct {
 		const char *what;
@@ -127,12 +127,12 @@ static void an_impossible_step_counts_nothing(void **state)
 		uint32_t times;
 		uint64_t counted;
 	} rows[] = {
-		{"honest", 60, 60, 60},
+		{"plausible", 60, 60, 60},
 		{"backwards", -1, 0, 0},
 		{"to zero", -1000, 0, 0},
 		{"much too fast", 200001, 0, 0},
 		{"nearly too fast", 200000, 0, 200000},
-		{"absurd", INT64_MAX, 0, 0},
+		{"far too many", INT64_MAX, 0, 0},
 		{"many more frame times than frames", 1, 4000000000u, 0},
 	};
 
@@ -162,7 +162,7 @@ static void an_impossible_step_counts_nothing(void **state)
 	}
 }
 
-static void a_false_number_of_lanes_is_harmless(void **state)
+static void a_wrong_number_of_lanes_is_harmless(void **state)
 {
 	static const uint32_t lanes[] = {0, UINT32_MAX, FPS_WIRE_LANES + 1, 0};
 	struct program p = program_new();
@@ -180,7 +180,7 @@ static void a_false_number_of_lanes_is_harmless(void **state)
 	program_end(&p);
 }
 
-static void the_newest_frame_lies_between_the_last_two_looks(void **state)
+static void the_newest_frame_is_between_the_last_two_readings(void **state)
 {
 	static const int64_t offsets_s[] = {-500, 0, 500};
 	struct program p = program_new();
@@ -200,8 +200,8 @@ static void the_newest_frame_lies_between_the_last_two_looks(void **state)
 	program_end(&p);
 }
 
-/* Over lanes and programs, also of one that ended: the longest is the longest of any. */
-static void the_longest_gap_is_that_of_any(void **state)
+/* The maximum over all lanes and programs, including exited ones. */
+static void the_longest_gap_is_the_maximum_of_all(void **state)
 {
 	struct program p = program_new(), q = program_new();
 
@@ -219,20 +219,20 @@ static void the_longest_gap_is_that_of_any(void **state)
 	program_end(&q);
 	pump();
 	assert_int_equal(fps_hub_totals(hub, "a")->longest_gap_ns, 90 * NS_PER_S / 1000);
-	p.page->lane[0].longest_gap_ns = fake_now.mono_ns + 1; /* longer than there was time */
+	p.page->lane[0].longest_gap_ns = fake_now.mono_ns + 1; /* longer than the clock has run */
 	fps_hub_collect(hub);
 	assert_int_equal(fps_hub_totals(hub, "a")->longest_gap_ns, 90 * NS_PER_S / 1000);
 	program_end(&p);
 }
 
-/* A wrong GPU time counts for nothing and costs no frame. */
-static void gpu_time_is_counted_where_it_can_be(void **state)
+/* A wrong GPU time is ignored without losing frames. */
+static void plausible_gpu_time_is_counted(void **state)
 {
 	static const struct {
 		const char *what;
 		uint64_t frames, gpu_frames, gpu_time_ns, counted;
 	} rows[] = {
-		{"honest", 60, 60, 600000000, 60},
+		{"plausible", 60, 60, 600000000, 60},
 		{"not measured", 60, 0, 0, 0},
 		{"late", 0, 4, 40000000, 4},
 		{"backwards", 60, UINT64_MAX, 5, 0},
@@ -262,8 +262,8 @@ static void gpu_time_is_counted_where_it_can_be(void **state)
 	program_end(&p);
 }
 
-/* What the program was told; UINT64_MAX: nothing. */
-static uint64_t told(const struct program *p)
+/* The limit that the program received; UINT64_MAX: none. */
+static uint64_t received_limit(const struct program *p)
 {
 	struct fps_limit order;
 	uint64_t period_ns = UINT64_MAX;
@@ -276,7 +276,7 @@ static uint64_t told(const struct program *p)
 	return period_ns;
 }
 
-static void a_limit_is_told_to_each_program_once(void **state)
+static void a_limit_is_sent_to_each_program_once(void **state)
 {
 	struct program p = program_new(), q = program_new();
 
@@ -284,32 +284,32 @@ static void a_limit_is_told_to_each_program_once(void **state)
 	program_connect(&p);
 	pump();
 	fps_hub_collect(hub);
-	assert_int_equal(told(&p), 0); /* it may remember another daemon's */
+	assert_int_equal(received_limit(&p), 0); /* lifts a limit of an earlier daemon */
 	assert_int_equal(fps_hub_limit(hub, "a", 20 * NS_PER_S / 1000), 0);
 	assert_int_equal(fps_hub_limit(hub, "b", 50 * NS_PER_S / 1000), 0);
 	fps_hub_collect(hub);
-	assert_int_equal(told(&p), 20 * NS_PER_S / 1000);
+	assert_int_equal(received_limit(&p), 20 * NS_PER_S / 1000);
 	program_connect(&q);
 	pump();
 	fps_hub_collect(hub);
-	assert_int_equal(told(&q), 20 * NS_PER_S / 1000);
-	assert_int_equal(told(&p), UINT64_MAX);
+	assert_int_equal(received_limit(&q), 20 * NS_PER_S / 1000);
+	assert_int_equal(received_limit(&p), UINT64_MAX);
 	owner = "b";
 	pass(5);
 	fps_hub_collect(hub);
-	assert_int_equal(told(&p), 50 * NS_PER_S / 1000);
+	assert_int_equal(received_limit(&p), 50 * NS_PER_S / 1000);
 	fps_hub_forget(hub, "b");
 	owner = NULL;
 	fps_hub_collect(hub);
-	assert_int_equal(told(&p), 0);
+	assert_int_equal(received_limit(&p), 0);
 	program_end(&p);
 	program_end(&q);
 	assert_int_equal(fps_hub_limit(hub, "never seen", 0), 0);
 	assert_null(fps_hub_totals(hub, "never seen"));
 }
 
-/* Who does not read is not waited for; when he does, he hears the newest. */
-static void who_does_not_read_his_limit_holds_up_nobody(void **state)
+/* A program that does not read its limit blocks nothing; later it receives the newest limit. */
+static void an_unread_limit_blocks_nothing(void **state)
 {
 	struct program p = program_new();
 	uint64_t ns = NS_PER_S / 1000;
@@ -321,9 +321,9 @@ static void who_does_not_read_his_limit_holds_up_nobody(void **state)
 		assert_int_equal(fps_hub_limit(hub, "a", ++ns), 0);
 		fps_hub_collect(hub);
 	}
-	assert_true(told(&p) != UINT64_MAX);
+	assert_true(received_limit(&p) != UINT64_MAX);
 	fps_hub_collect(hub);
-	assert_int_equal(told(&p), ns);
+	assert_int_equal(received_limit(&p), ns);
 	program_end(&p);
 }
 
@@ -342,7 +342,7 @@ static void a_bucket_may_wrap(void **state)
 	program_end(&p);
 }
 
-static void a_program_of_nobody_is_asked_for_again(void **state)
+static void a_program_without_vgpu_is_looked_up_again(void **state)
 {
 	struct program p = program_new();
 	int eager;
@@ -364,12 +364,12 @@ static void a_program_of_nobody_is_asked_for_again(void **state)
 	program_draw(&p, 60);
 	fps_hub_collect(hub);
 	assert_int_equal(stats().unmatched, 0);
-	/* The 50 were drawn while it was nobody's. */
+	/* The 50 frames were presented while the process had no vGPU. */
 	assert_int_equal(frames_of("b"), 60);
 	program_end(&p);
 }
 
-static void a_program_that_is_moved_counts_for_its_new_vgpu(void **state)
+static void a_moved_program_counts_for_its_new_vgpu(void **state)
 {
 	struct program p = program_new();
 
@@ -386,7 +386,7 @@ static void a_program_that_is_moved_counts_for_its_new_vgpu(void **state)
 	assert_int_equal(frames_of("b"), 20);
 	assert_int_equal(fps_hub_totals(hub, "a")->open, 0);
 	assert_int_equal(fps_hub_totals(hub, "b")->open, 1);
-	owner = NULL; /* as when it is about to end */
+	owner = NULL; /* as for an exiting process */
 	pass(5);
 	program_draw(&p, 1);
 	program_end(&p);
@@ -414,7 +414,7 @@ static void a_forgotten_vgpu_leaves_no_totals(void **state)
 	program_end(&p);
 }
 
-static void many_vgpus_are_kept_apart(void **state)
+static void many_vgpus_are_counted_separately(void **state)
 {
 	struct program p[20];
 	char id[ID_MAX];
@@ -436,7 +436,7 @@ static void many_vgpus_are_kept_apart(void **state)
 	}
 }
 
-static void three_hundred_programs_at_once_are_all_counted(void **state)
+static void three_hundred_programs_are_counted_at_once(void **state)
 {
 	static struct program p[300];
 
@@ -470,21 +470,21 @@ int main(void)
 		RULE(all_lanes_and_programs_of_a_vgpu_are_summed),
 		RULE(totals_outlive_the_programs),
 		RULE(the_last_partial_second_of_a_killed_program_counts),
-		RULE(a_program_that_is_gone_before_it_is_seen_counts),
-		RULE(a_program_from_before_the_last_tick_counts_from_now),
-		RULE(an_impossible_step_counts_nothing),
-		RULE(a_false_number_of_lanes_is_harmless),
-		RULE(the_newest_frame_lies_between_the_last_two_looks),
-		RULE(the_longest_gap_is_that_of_any),
-		RULE(gpu_time_is_counted_where_it_can_be),
-		RULE(a_limit_is_told_to_each_program_once),
-		RULE(who_does_not_read_his_limit_holds_up_nobody),
+		RULE(a_program_that_exits_at_once_counts),
+		RULE(a_program_older_than_the_last_tick_counts_from_now),
+		RULE(implausible_counters_are_ignored),
+		RULE(a_wrong_number_of_lanes_is_harmless),
+		RULE(the_newest_frame_is_between_the_last_two_readings),
+		RULE(the_longest_gap_is_the_maximum_of_all),
+		RULE(plausible_gpu_time_is_counted),
+		RULE(a_limit_is_sent_to_each_program_once),
+		RULE(an_unread_limit_blocks_nothing),
 		RULE(a_bucket_may_wrap),
-		RULE(a_program_of_nobody_is_asked_for_again),
-		RULE(a_program_that_is_moved_counts_for_its_new_vgpu),
+		RULE(a_program_without_vgpu_is_looked_up_again),
+		RULE(a_moved_program_counts_for_its_new_vgpu),
 		RULE(a_forgotten_vgpu_leaves_no_totals),
-		RULE(many_vgpus_are_kept_apart),
-		RULE(three_hundred_programs_at_once_are_all_counted),
+		RULE(many_vgpus_are_counted_separately),
+		RULE(three_hundred_programs_are_counted_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

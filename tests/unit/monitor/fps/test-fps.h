@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A hub under test, time in our hands, and programs that report to it, honest or not. */
+/* A hub under test with a fake clock, and programs that report to it, correctly or not. */
 #ifndef TESTS_UNIT_MONITOR_FPS_TEST_FPS_H
 #define TESTS_UNIT_MONITOR_FPS_TEST_FPS_H
 
@@ -30,10 +30,10 @@
 static struct instant fake_now;
 static char folder[] = "/tmp/gover-test-fps.XXXXXX", path[64];
 static struct fps_hub *hub;
-static const char *owner; /* of every process; NULL: nobody's */
+static const char *owner; /* vGPU of every process; NULL: none */
 static int asked;
 
-/* In place of the library's. */
+/* Replaces the function of base/clock.c. */
 struct instant clock_now(void)
 {
 	return fake_now;
@@ -71,7 +71,7 @@ static inline int teardown(void **state)
 {
 	(void)state;
 	hub = fps_hub_free(hub);
-	return rmdir(folder); /* the hub has taken its socket away */
+	return rmdir(folder); /* the hub has removed its socket */
 }
 
 static inline struct fps_hub_stats stats(void)
@@ -89,7 +89,7 @@ static inline uint64_t frames_of(const char *id)
 	return totals ? totals->frames : 0;
 }
 
-/* Lets the hub see everything that has happened. */
+/* Lets the hub handle all pending events. */
 static inline void pump(void)
 {
 	struct pollfd readable = {.fd = fps_hub_fd(hub), .events = POLLIN};
