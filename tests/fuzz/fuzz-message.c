@@ -17,7 +17,7 @@ struct result {
 	uint64_t digest;
 };
 
-static void take(void *userdata, const struct fps_message *message)
+static void count_message(void *userdata, const struct fps_message *message)
 {
 	struct result *result = userdata;
 	struct fps_totals before = result->totals;
@@ -55,7 +55,7 @@ static struct result feed(const uint8_t *bytes, size_t size, size_t cut, bool co
 		size_t n = size - fed < cut ? size - fed : cut;
 		CLEANUP_FREE char *piece = fuzz_text(bytes + fed, n);
 
-		skipped += fps_stream_feed(&stream, piece, n, take, &result);
+		skipped += fps_stream_feed(&stream, piece, n, count_message, &result);
 		fed += n;
 	}
 	FUZZ_CHECK(result.messages * FPS_MESSAGE_BYTES + skipped + stream.n == size);

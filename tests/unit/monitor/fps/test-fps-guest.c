@@ -110,9 +110,9 @@ static struct fps_message message(uint64_t program, uint64_t at_s, uint64_t fram
 
 static void send_message(const struct machine *m, uint64_t program, uint64_t at_s, uint64_t frames)
 {
-	struct fps_message told = message(program, at_s, frames);
+	struct fps_message bytes = message(program, at_s, frames);
 
-	assert_int_equal(send(m->sock, &told, sizeof(told), MSG_NOSIGNAL), sizeof(told));
+	assert_int_equal(send(m->sock, &bytes, sizeof(bytes), MSG_NOSIGNAL), sizeof(bytes));
 	pump();
 }
 
