@@ -45,21 +45,6 @@ struct webhook {
 
 enum outcome { SENT, AGAIN, REFUSED };
 
-bool webhook_url_valid(const char *url)
-{
-	size_t scheme = strncasecmp(url, "https://", 8) == 0  ? 8
-			: strncasecmp(url, "http://", 7) == 0 ? 7
-							      : 0;
-	CURLU *parsed = curl_url();
-	bool valid;
-
-	if (!parsed)
-		return false;
-	valid = scheme > 0 && curl_url_set(parsed, CURLUPART_URL, url, 0) == CURLUE_OK;
-	curl_url_cleanup(parsed);
-	return valid;
-}
-
 /* --- the thread --- */
 
 static size_t discard(char *data, size_t size, size_t n, void *userdata)

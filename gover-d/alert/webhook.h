@@ -30,9 +30,6 @@ struct webhook_stats {
 			    */
 };
 
-/* A scheme, http or https, and a host. */
-bool webhook_url_valid(const char *url);
-
 int webhook_new(const char *url, int timeout_s, struct webhook **ret_webhook, struct err *reterr);
 /* Tries once more what waits, for a second together, then ends the thread, or leaves it to the end
  * of the process where it waits for a name server. NULL is fine; returns NULL. */

@@ -3,12 +3,14 @@
 #include <string.h>
 
 #include "base/id.h"
+#include "gover-d/alert/alerts.h"
 #include "gover-d/api/internal.h"
 #include "gover-d/api/list.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/api/resource.h"
 #include "gover-d/core/control.h"
 #include "gover-d/core/encode.h"
+#include "gover-d/model/decisions.h"
 #include "gover-d/util/json-encode.h"
 
 #define LIMIT_DEFAULT 100
@@ -20,12 +22,12 @@ void api_get_alerts(struct api *api, struct api_request *request)
 
 	if (api_query_switch(request, "all", &all) < 0)
 		return;
-	api_list_reply_ids(request, "alerts", resource_encode_alerts(api->manager, all));
+	api_list_reply_ids(request, "alerts", resource_encode_alerts(api->view, all));
 }
 
 void api_ack_alert(struct api *api, struct api_request *request)
 {
-	const struct alerts *alerts = control_alerts(api->manager);
+	const struct alerts *alerts = api->view->alerts;
 	struct err err = {.msg = ""};
 	int64_t id;
 	int r;
@@ -107,6 +109,5 @@ void api_get_decisions(struct api *api, struct api_request *request)
 			      wanted.vgpu);
 		return;
 	}
-	api_request_reply_json(request, 200,
-			       encode_decisions(control_decisions(api->manager), &wanted));
+	api_request_reply_json(request, 200, encode_decisions(api->view->decisions, &wanted));
 }

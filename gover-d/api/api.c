@@ -17,8 +17,8 @@
 #include "gover-d/api/keys.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/api/time.h"
-#include "gover-d/core/control.h"
 #include "gover-d/core/save.h"
+#include "gover-d/model/decisions.h"
 #include "gover-d/util/json-encode.h"
 
 /* Who may ask. */
@@ -85,17 +85,18 @@ static int make_events(struct api *api)
 	return api->events ? 0 : -ENOMEM;
 }
 
-struct api *api_new(struct manager *manager)
+struct api *api_new(struct manager *manager, const struct view *view)
 {
 	struct api *api = calloc(1, sizeof(*api));
 
 	if (!api)
 		return NULL;
 	api->manager = manager;
+	api->view = view;
 	api->authn = authn_new();
 	if (!api->authn || make_events(api) < 0)
 		return api_free(api);
-	api->told_decision = decisions_last_id(control_decisions(manager));
+	api->told_decision = decisions_last_id(view->decisions);
 	for (size_t i = 0; i <= ARRAY_SIZE(routes); i++) {
 		bool none = i == ARRAY_SIZE(routes);
 
@@ -106,7 +107,7 @@ struct api *api_new(struct manager *manager)
 		};
 	}
 	api->n_routes = ARRAY_SIZE(routes) + 1;
-	metrics_tally_begin(&api->tally, control_decisions(manager));
+	metrics_tally_begin(&api->tally, view->decisions);
 	return api;
 }
 
@@ -131,10 +132,9 @@ struct authn *api_authn(struct api *api)
 
 void api_tick(struct api *api)
 {
-	metrics_tally_decisions(&api->tally, control_decisions(api->manager));
+	metrics_tally_decisions(&api->tally, api->view->decisions);
 	api->version++;
-	authn_tick(api->authn, control_worker(api->manager),
-		   control_host(api->manager)->ticked.mono_ns);
+	authn_tick(api->authn, api->view->worker, api->view->host->ticked.mono_ns);
 	api_events_tick(api);
 }
 
@@ -317,7 +317,7 @@ void api_serve(struct api *api, struct api_request *request)
 struct api_text *api_cached(struct api *api, enum api_cached which, char *(*make)(struct api *api))
 {
 	struct api_cache *cache = &api->cached[which];
-	uint64_t generation = control_generation(api->manager);
+	uint64_t generation = *api->view->generation;
 
 	if (!cache->text || cache->generation != generation || cache->version != api->version) {
 		api_text_unref(cache->text);
@@ -369,7 +369,7 @@ void api_reply_list(struct api_request *request, const char *key, json_t *list)
 
 const struct host_gpu *api_lookup_gpu(const struct api *api, const char *name)
 {
-	const struct host *host = control_host(api->manager);
+	const struct host *host = api->view->host;
 
 	for (int i = 0; i < host->n_gpus; i++)
 		if (strcmp(host->gpus[i].config.name, name) == 0)
@@ -380,7 +380,7 @@ const struct host_gpu *api_lookup_gpu(const struct api *api, const char *name)
 const struct vgpu *api_lookup_vgpu(const struct api *api, const char *id,
 				   const struct host_gpu **ret_gpu)
 {
-	const struct host *host = control_host(api->manager);
+	const struct host *host = api->view->host;
 
 	for (int i = 0; i < host->n_gpus; i++) {
 		for (const struct vgpu *v = host->gpus[i].vgpus; v; v = v->next) {

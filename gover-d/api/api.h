@@ -13,9 +13,11 @@
 
 struct manager;
 struct api;
+struct view;
 struct authn;
 
-struct api *api_new(struct manager *manager);
+/* Both outlive the api: @view is read, requests that change something go to @manager. */
+struct api *api_new(struct manager *manager, const struct view *view);
 struct api *api_free(struct api *api); /* NULL is fine; returns NULL */
 
 /* Who may ask: root and the daemon's own user, until authn_open() lets in more. */

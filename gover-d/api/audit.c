@@ -11,12 +11,15 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "db/audit.h"
+#include "db/db.h"
+#include "gover-d/alert/alerts.h"
 #include "gover-d/api/audit.h"
 #include "gover-d/api/fetch.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/api/resource.h"
-#include "gover-d/core/control.h"
 #include "gover-d/core/encode.h"
+#include "gover-d/core/history.h"
+#include "gover-d/core/offers.h"
 #include "gover-d/util/json-encode.h"
 #include "gover-d/util/log.h"
 
@@ -30,19 +33,19 @@ static json_t *snapshot_vgpu(struct api *api, const char *id)
 	const struct host_gpu *gpu;
 	const struct vgpu *vgpu = api_lookup_vgpu(api, id, &gpu);
 
-	return vgpu ? resource_encode_vgpu(api->manager, gpu, vgpu) : NULL;
+	return vgpu ? resource_encode_vgpu(api->view, gpu, vgpu) : NULL;
 }
 
 static json_t *snapshot_gpu(struct api *api, const char *name)
 {
 	const struct host_gpu *gpu = api_lookup_gpu(api, name);
 
-	return gpu ? resource_encode_gpu(api->manager, gpu, clock_now()) : NULL;
+	return gpu ? resource_encode_gpu(api->view, gpu, clock_now()) : NULL;
 }
 
 static json_t *snapshot_alert(struct api *api, const char *text)
 {
-	const struct alerts *alerts = control_alerts(api->manager);
+	const struct alerts *alerts = api->view->alerts;
 	int64_t id;
 
 	if (parse_int(text, 1, INT64_MAX, &id) < 0)
@@ -55,7 +58,7 @@ static json_t *snapshot_alert(struct api *api, const char *text)
 
 static json_t *snapshot_offer(struct api *api, const char *text)
 {
-	const struct offers *offers = control_offers(api->manager);
+	const struct offers *offers = api->view->offers;
 	int64_t id;
 
 	if (parse_int(text, 1, INT64_MAX, &id) < 0)
@@ -69,7 +72,7 @@ static json_t *snapshot_offer(struct api *api, const char *text)
 static json_t *snapshot_policy(struct api *api, const char *unused)
 {
 	(void)unused;
-	return api_encode_params(control_config(api->manager));
+	return api_encode_params(api->view->config);
 }
 
 /* Where a thing is, and which of its members somebody may change; none named: all. */
@@ -220,7 +223,7 @@ static void settled(struct api_request *request)
 	if (!request->later)
 		audit->row.status = (int)request->reply.status;
 	if (is_change(audit->row.status))
-		keep(control_db(audit->api->manager), &audit->row);
+		keep(audit->api->view->history->db, &audit->row);
 	json_decref(audit->before);
 	free(audit);
 }

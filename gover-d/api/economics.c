@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "db/db.h"
 #include "db/ledger.h"
 #include "gover-d/api/fetch.h"
 #include "gover-d/api/problem.h"

@@ -13,8 +13,8 @@
 #include "gover-d/api/problem.h"
 #include "gover-d/auth/authn.h"
 #include "gover-d/auth/tokens.h"
-#include "gover-d/core/control.h"
 #include "gover-d/core/encode.h"
+#include "gover-d/model/decisions.h"
 #include "gover-d/util/json-encode.h"
 
 #define FOLLOWERS_MAX  256
@@ -43,7 +43,7 @@ static ssize_t read_stream(struct api_stream *stream, char *buffer, size_t size)
 		return -EPIPE;
 	n = events_reader_read(&f->reader, buffer, size);
 	if (n > 0)
-		f->spoken_ns = control_host(f->api->manager)->ticked.mono_ns;
+		f->spoken_ns = f->api->view->host->ticked.mono_ns;
 	return (ssize_t)n;
 }
 
@@ -112,7 +112,7 @@ static struct follower *follow(struct api *api, unsigned int kinds, const char *
 	f->stream.read = read_stream;
 	f->stream.free = free_stream;
 	f->api = api;
-	f->spoken_ns = control_host(api->manager)->ticked.mono_ns;
+	f->spoken_ns = api->view->host->ticked.mono_ns;
 	f->next = api->followers;
 	api->followers = f;
 	api->n_followers++;
@@ -198,7 +198,7 @@ static void add(struct api *api, enum events_kind kind, json_t *object)
 
 static void add_decisions(struct api *api)
 {
-	const struct decisions *decisions = control_decisions(api->manager);
+	const struct decisions *decisions = api->view->decisions;
 	const struct decision *d;
 
 	while ((d = decisions_after(decisions, api->told_decision))) {
@@ -228,7 +228,7 @@ static bool followed(const struct api *api, enum events_kind kind)
 
 void api_events_tick(struct api *api)
 {
-	const uint64_t now_ns = control_host(api->manager)->ticked.mono_ns;
+	const uint64_t now_ns = api->view->host->ticked.mono_ns;
 	const int64_t now_ms = clock_now().wall_ms;
 	const struct api_text *text;
 	struct follower *next;

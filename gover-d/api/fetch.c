@@ -6,7 +6,8 @@
 
 #include "gover-d/api/fetch.h"
 #include "gover-d/api/problem.h"
-#include "gover-d/core/control.h"
+#include "gover-d/core/history.h"
+#include "gover-d/util/worker.h"
 
 int api_fetch_range(struct api_request *request, int64_t default_ms, int64_t *ret_from_ms,
 		    int64_t *ret_to_ms)
@@ -63,7 +64,7 @@ void *api_fetch_new(struct api *api, struct api_request *request, size_t size,
 {
 	struct api_fetch *fetch;
 
-	if (!control_db(api->manager)) {
+	if (!api->view->history->db) {
 		problem_reply(request, 503, "there is no history at present");
 		return NULL;
 	}
@@ -79,17 +80,17 @@ void *api_fetch_new(struct api *api, struct api_request *request, size_t size,
 	}
 	fetch->job.run = run;
 	fetch->job.done = done;
-	fetch->db = control_db(api->manager);
+	fetch->db = api->view->history->db;
 	fetch->from_ms = from_ms;
 	fetch->to_ms = to_ms;
 	fetch->read = read;
-	snprintf(fetch->path, sizeof(fetch->path), "%s", control_db_path(api->manager));
+	snprintf(fetch->path, sizeof(fetch->path), "%s", api->view->history->path);
 	return fetch;
 }
 
 void api_fetch_submit(struct api *api, struct api_request *request, struct api_fetch *fetch)
 {
-	if (worker_submit_query(control_worker(api->manager), &fetch->job) == 0)
+	if (worker_submit_query(api->view->worker, &fetch->job) == 0)
 		return;
 	api_later_end(fetch->later);
 	free_fetch(fetch);

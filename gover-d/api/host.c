@@ -15,7 +15,7 @@
 
 static char *make_host(struct api *api)
 {
-	return json_encode_dump(resource_encode_host(api->manager, clock_now()));
+	return json_encode_dump(resource_encode_host(api->view, clock_now()));
 }
 
 void api_get_host(struct api *api, struct api_request *request)
@@ -34,8 +34,8 @@ static char *make_metrics(struct api *api, enum metrics_format format)
 		.tls_expires_s = tls ? tls_expires_s(tls) : 0,
 	};
 
-	metrics_tally_decisions(&api->tally, control_decisions(api->manager));
-	return metrics_write(api->manager, &source);
+	metrics_tally_decisions(&api->tally, api->view->decisions);
+	return metrics_write(api->view, &source);
 }
 
 static char *make_text_metrics(struct api *api)
@@ -67,7 +67,7 @@ void api_get_health(struct api *api, struct api_request *request)
 
 void api_get_ready(struct api *api, struct api_request *request)
 {
-	if (control_host(api->manager)->ready)
+	if (api->view->host->ready)
 		api_request_reply_text(request, 200, API_TYPE_TEXT, strdup("ready\n"));
 	else
 		problem_reply(request, 503, "the first tick is not done yet");
@@ -82,7 +82,7 @@ static void reply_gpu(struct api *api, struct api_request *request, const struct
 {
 	char tag[API_ETAG_MAX];
 
-	api_request_reply_json(request, 200, resource_encode_gpu(api->manager, gpu, clock_now()));
+	api_request_reply_json(request, 200, resource_encode_gpu(api->view, gpu, clock_now()));
 	api_etag_of_gpu(gpu, tag);
 	api_etag_put(request, tag);
 }

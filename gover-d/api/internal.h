@@ -6,7 +6,8 @@
 #include "gover-d/api/metrics.h"
 #include "gover-d/api/request.h"
 #include "gover-d/auth/authn.h"
-#include "gover-d/core/control.h"
+#include "gover-d/core/view.h"
+#include "gover-d/model/host.h"
 
 /* Answers that many ask for and that stay the same until something changes. */
 enum api_cached {
@@ -23,7 +24,8 @@ struct events;
 struct follower;
 
 struct api {
-	struct manager *manager;
+	struct manager *manager; /* for requests that change something */
+	const struct view *view;
 	struct events *events;
 	int64_t told_decision;	    /* the last that is among them */
 	struct follower *followers; /* of the events, newest first */
@@ -34,7 +36,7 @@ struct api {
 	struct api_counter counters[API_ROUTES_MAX + 1]; /* of each route; then of none */
 	struct metrics_route routes[API_ROUTES_MAX + 1];
 	size_t n_routes;
-	uint64_t version; /* counts what makes cached answers old, beside control_generation() */
+	uint64_t version; /* counts what makes cached answers old, beside view->generation */
 	struct api_cache {
 		struct api_text *text; /* NULL: not made yet */
 		uint64_t generation, version;

@@ -7,7 +7,6 @@
 #include "gover-d/api/list.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/api/resource.h"
-#include "gover-d/core/control.h"
 #include "gover-d/util/json-encode.h"
 
 /* A page being filled: the element behind its last one is all it must know of the rest. */
@@ -81,7 +80,7 @@ struct place {
 static int read_place(struct api *api, struct api_request *request, bool takes_vgpu,
 		      struct place *ret_place)
 {
-	const struct host *host = control_host(api->manager);
+	const struct host *host = api->view->host;
 	const char *text = api_request_query(request, "after");
 	size_t length = text ? strcspn(text, takes_vgpu ? "/" : "") : 0;
 
@@ -108,7 +107,7 @@ static int read_place(struct api *api, struct api_request *request, bool takes_v
 
 void api_list_reply_gpus(struct api *api, struct api_request *request)
 {
-	const struct host *host = control_host(api->manager);
+	const struct host *host = api->view->host;
 	struct page page = {.limit = 0};
 	struct instant now = clock_now();
 	struct place place;
@@ -123,8 +122,7 @@ void api_list_reply_gpus(struct api *api, struct api_request *request)
 
 		if (!has_room(&page, json_string(last)))
 			break;
-		json_encode_append(&page.list,
-				   resource_encode_gpu(api->manager, &host->gpus[i], now));
+		json_encode_append(&page.list, resource_encode_gpu(api->view, &host->gpus[i], now));
 	}
 	reply(request, "gpus", &page);
 }
@@ -136,7 +134,7 @@ static json_t *cursor(const struct vgpu *vgpu)
 
 void api_list_reply_vgpus(struct api *api, struct api_request *request, const struct host_gpu *gpu)
 {
-	const struct host *host = control_host(api->manager);
+	const struct host *host = api->view->host;
 	const struct vgpu *last = NULL;
 	struct page page = {.limit = 0};
 	struct place place;
@@ -155,7 +153,7 @@ void api_list_reply_vgpus(struct api *api, struct api_request *request, const st
 				continue;
 			if (!has_room(&page, cursor(last)))
 				break;
-			json_encode_append(&page.list, resource_encode_vgpu(api->manager, g, v));
+			json_encode_append(&page.list, resource_encode_vgpu(api->view, g, v));
 			last = v;
 		}
 	}

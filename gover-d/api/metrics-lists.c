@@ -7,8 +7,14 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "gover-d/alert/alerts.h"
+#include "gover-d/alert/webhook.h"
 #include "gover-d/api/metrics-lists.h"
-#include "gover-d/core/control.h"
+#include "gover-d/core/offers.h"
+#include "gover-d/core/view.h"
+#include "gover-d/model/decisions.h"
+#include "gover-d/model/host.h"
+#include "gover-d/util/hook.h"
 
 void metrics_tally_begin(struct metrics_tally *tally, const struct decisions *decisions)
 {
@@ -107,7 +113,7 @@ static void write_lateness(const struct metrics_out *out, const struct host_late
 		lateness->sum_s, (unsigned long long)n);
 }
 
-static void write_hooks(const struct metrics_out *out, const struct manager *manager)
+static void write_hooks(const struct metrics_out *out, const struct view *view)
 {
 	static const struct {
 		const char *name, *help;
@@ -126,11 +132,10 @@ static void write_hooks(const struct metrics_out *out, const struct manager *man
 	for (size_t i = 0; i < ARRAY_SIZE(metrics); i++) {
 		metrics_format_head(out, metrics[i].name, "counter", metrics[i].help);
 		for (int hook = 0; hook < HOOKS; hook++) {
-			struct hook_stats stats;
 			uint64_t value;
 
-			control_hook_stats(manager, (enum hook)hook, &stats);
-			memcpy(&value, (const char *)&stats + metrics[i].offset, sizeof(value));
+			memcpy(&value, (const char *)&view->hook_stats[hook] + metrics[i].offset,
+			       sizeof(value));
 			fputs(metrics[i].name, out->file);
 			metrics_format_label(out, "{", "hook", hook_name((enum hook)hook));
 			fprintf(out->file, "} %llu\n", (unsigned long long)value);
@@ -138,15 +143,16 @@ static void write_hooks(const struct metrics_out *out, const struct manager *man
 	}
 }
 
-static void write_webhook(const struct metrics_out *out, struct manager *manager)
+static void write_webhook(const struct metrics_out *out, const struct view *view)
 {
 	static const char *const results[] = {"sent", "refused", "dropped"};
 	struct webhook_stats s;
 
 	metrics_format_head(out, "gover_webhook_messages_total", "counter",
 			    "Messages for the webhook, by what became of them.");
-	if (!control_webhook_stats(manager, &s))
+	if (!view->webhook)
 		return;
+	webhook_stats(view->webhook, &s);
 	for (size_t i = 0; i < ARRAY_SIZE(results); i++) {
 		uint64_t n = i == 0 ? s.sent : i == 1 ? s.refused : s.dropped;
 
@@ -174,15 +180,15 @@ static void write_http(const struct metrics_out *out, const struct metrics_sourc
 	}
 }
 
-void metrics_lists_write(const struct metrics_out *out, struct manager *manager,
+void metrics_lists_write(const struct metrics_out *out, const struct view *view,
 			 const struct metrics_source *source)
 {
-	write_lateness(out, &control_host(manager)->lateness);
-	write_alerts(out, control_alerts(manager));
-	write_active(out, control_alerts(manager));
-	write_offers(out, control_offers(manager));
+	write_lateness(out, &view->host->lateness);
+	write_alerts(out, view->alerts);
+	write_active(out, view->alerts);
+	write_offers(out, view->offers);
 	write_decisions(out, source->tally);
-	write_hooks(out, manager);
-	write_webhook(out, manager);
+	write_hooks(out, view);
+	write_webhook(out, view);
 	write_http(out, source);
 }

@@ -6,7 +6,7 @@
 #include "gover-d/api/metrics-format.h"
 #include "gover-d/api/metrics.h"
 
-void metrics_lists_write(const struct metrics_out *out, struct manager *manager,
+void metrics_lists_write(const struct metrics_out *out, const struct view *view,
 			 const struct metrics_source *source);
 
 #endif

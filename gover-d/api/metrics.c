@@ -10,10 +10,16 @@
 
 #include "base/cleanup.h"
 #include "db/db.h"
+#include "gover-d/alert/webhook.h"
 #include "gover-d/api/metrics-format.h"
 #include "gover-d/api/metrics-lists.h"
 #include "gover-d/api/metrics.h"
-#include "gover-d/core/control.h"
+#include "gover-d/config/config.h"
+#include "gover-d/core/history.h"
+#include "gover-d/core/view.h"
+#include "gover-d/model/host.h"
+#include "gover-d/util/hook.h"
+#include "monitor/fps/fps.h"
 
 /* What the host's metrics are made of. */
 struct facts {
@@ -530,14 +536,14 @@ static void write_vgpus(const struct metrics_out *out, const struct host *host)
 	}
 }
 
-char *metrics_write(struct manager *manager, const struct metrics_source *source)
+char *metrics_write(const struct view *view, const struct metrics_source *source)
 {
 	struct facts facts = {
-		.host = control_host(manager),
-		.config = control_config(manager),
-		.dry_run = control_dry_run(manager),
-		.history_enabled = control_db(manager),
-		.tick = metrics_tick(control_host(manager)),
+		.host = view->host,
+		.config = view->config,
+		.dry_run = view->dry_run,
+		.history_enabled = view->history->db,
+		.tick = metrics_tick(view->host),
 		.tls_expires_s = source->tls_expires_s,
 	};
 	char *text = NULL;
@@ -548,15 +554,17 @@ char *metrics_write(struct manager *manager, const struct metrics_source *source
 
 	if (!file)
 		return NULL;
-	if (control_db(manager))
-		db_stats(control_db(manager), &facts.history);
-	if (control_fps(manager))
-		fps_hub_stats(control_fps(manager), &facts.fps);
-	facts.webhook_enabled = control_webhook_stats(manager, &facts.webhook);
+	if (view->history->db)
+		db_stats(view->history->db, &facts.history);
+	if (view->fps)
+		fps_hub_stats(view->fps, &facts.fps);
+	facts.webhook_enabled = view->webhook;
+	if (view->webhook)
+		webhook_stats(view->webhook, &facts.webhook);
 	write_host(&out, &facts);
 	write_gpus(&out, facts.host);
 	write_vgpus(&out, facts.host);
-	metrics_lists_write(&out, manager, source);
+	metrics_lists_write(&out, view, source);
 	metrics_format_end(&out);
 	failed = ferror(file);
 	failed |= fclose(file) != 0;

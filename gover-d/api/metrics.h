@@ -5,7 +5,8 @@
 
 #include "gover-d/api/metrics-format.h"
 #include "gover-d/api/request.h"
-#include "gover-d/core/control.h"
+#include "gover-d/core/view.h"
+#include "gover-d/model/decisions.h"
 
 /* Decisions counted by kind since the daemon began; they are kept in memory only for a while. */
 struct metrics_tally {
@@ -37,6 +38,6 @@ struct metrics_source {
 };
 
 /* The text, from malloc. NULL: no memory. */
-char *metrics_write(struct manager *manager, const struct metrics_source *source);
+char *metrics_write(const struct view *view, const struct metrics_source *source);
 
 #endif

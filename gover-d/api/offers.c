@@ -9,6 +9,7 @@
 #include "gover-d/api/resource.h"
 #include "gover-d/core/control.h"
 #include "gover-d/core/encode.h"
+#include "gover-d/core/offers.h"
 #include "gover-d/util/json-encode.h"
 
 void api_get_offers(struct api *api, struct api_request *request)
@@ -17,8 +18,7 @@ void api_get_offers(struct api *api, struct api_request *request)
 
 	if (api_query_switch(request, "all", &all) < 0)
 		return;
-	api_list_reply_ids(request, "offers",
-			   resource_encode_offers(api->manager, all, clock_now()));
+	api_list_reply_ids(request, "offers", resource_encode_offers(api->view, all, clock_now()));
 }
 
 static void reply_sale(struct api *api, struct api_request *request, const struct offer *offer)
@@ -29,7 +29,7 @@ static void reply_sale(struct api *api, struct api_request *request, const struc
 
 	json_encode_add(&answer, "offer", encode_offer(offer, clock_now()));
 	json_encode_add(&answer, "vgpu", /* a claim told again may find it gone */
-			vgpu ? resource_encode_vgpu(api->manager, gpu, vgpu) : json_null());
+			vgpu ? resource_encode_vgpu(api->view, gpu, vgpu) : json_null());
 	api_request_reply_json(request, 200, json_encode_end(&answer));
 }
 

@@ -9,6 +9,7 @@
 #include "gover-d/api/etag.h"
 #include "gover-d/api/internal.h"
 #include "gover-d/api/problem.h"
+#include "gover-d/config/config.h"
 #include "gover-d/core/control.h"
 #include "gover-d/util/json-encode.h"
 
@@ -81,9 +82,9 @@ static json_t *encode_policies(void)
 
 static char *make_policy(struct api *api)
 {
-	const struct config *config = control_config(api->manager);
+	const struct config *config = api->view->config;
 	json_t *params = api_encode_params(config);
-	json_t *file = api_encode_params(control_file_config(api->manager));
+	json_t *file = api_encode_params(api->view->file_config);
 	struct json_encode o = json_encode_begin();
 
 	json_encode_add(&o, "name", json_string(config->policy));

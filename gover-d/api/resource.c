@@ -7,12 +7,19 @@
 
 #include "base/cleanup.h"
 #include "db/db.h"
+#include "gover-d/alert/alerts.h"
 #include "gover-d/api/metrics.h"
 #include "gover-d/api/resource.h"
+#include "gover-d/config/config.h"
 #include "gover-d/config/flavor.h"
-#include "gover-d/core/control.h"
 #include "gover-d/core/encode.h"
+#include "gover-d/core/frames.h"
+#include "gover-d/core/history.h"
+#include "gover-d/core/offers.h"
+#include "gover-d/core/view.h"
+#include "gover-d/model/host.h"
 #include "gover-d/util/json-encode.h"
+#include "monitor/fps/fps.h"
 
 static json_t *percent_if(bool valid, double fraction)
 {
@@ -24,8 +31,7 @@ static json_t *mean(double sum, double count)
 	return json_encode_number(count > 0 ? sum / count : NAN);
 }
 
-json_t *resource_encode_gpu(const struct manager *manager, const struct host_gpu *gpu,
-			    struct instant now)
+json_t *resource_encode_gpu(const struct view *view, const struct host_gpu *gpu, struct instant now)
 {
 	static const char *const shares[] = {
 		[GPU_HARD_CAP] = "hard_cap",
@@ -46,8 +52,8 @@ json_t *resource_encode_gpu(const struct manager *manager, const struct host_gpu
 	json_encode_add(&o, "share", json_string(shares[gpu->traits.share]));
 	json_encode_add(&o, "capacity_cores", json_encode_number(cores > 0 ? cores : NAN));
 	json_encode_add(&o, "vgpus", json_integer(gpu->n_vgpus));
-	json_encode_add(&o, "max_vgpus", json_integer(control_config(manager)->offer.max_vgpus));
-	json_encode_add(&o, "migrates", json_boolean(control_config(manager)->on_migrate[0]));
+	json_encode_add(&o, "max_vgpus", json_integer(view->config->offer.max_vgpus));
+	json_encode_add(&o, "migrates", json_boolean(view->config->on_migrate[0]));
 	json_encode_add(&o, "sum_cap_pct", json_integer(sum_pct));
 	json_encode_add(&o, "free_pct", json_integer(sum_pct < 100 ? 100 - sum_pct : 0));
 	json_encode_add(&o, "sum_initial_cap_pct", json_integer(initial_pct));
@@ -68,10 +74,10 @@ static void add_place(void *userdata, const char *path)
 }
 
 /* Where a program joins the vGPU and where it reports its frames. */
-static json_t *encode_attach(const struct manager *manager, const struct host_gpu *gpu,
+static json_t *encode_attach(const struct view *view, const struct host_gpu *gpu,
 			     const struct vgpu *vgpu)
 {
-	const char *socket = control_fps(manager) ? control_config(manager)->fps_socket : "";
+	const char *socket = view->fps ? view->config->fps_socket : "";
 	struct json_encode o = json_encode_begin();
 	json_t *paths = json_array();
 
@@ -90,10 +96,10 @@ static const char *state_of(const struct vgpu *vgpu)
 	return vgpu->newcomer ? "probation" : "active";
 }
 
-static void add_contract(struct json_encode *o, const struct manager *manager,
+static void add_contract(struct json_encode *o, const struct view *view,
 			 const struct contract *contract)
 {
-	struct flavor flavor = flavor_of(control_config(manager), contract->flavor);
+	struct flavor flavor = flavor_of(view->config, contract->flavor);
 	const struct contract_field *field;
 
 	for (size_t i = 0; (field = contract_field_at(i)); i++) {
@@ -117,16 +123,16 @@ static void add_contract(struct json_encode *o, const struct manager *manager,
 }
 
 /* The one that holds: its contract's, or where that says none the policy's, or the backend's. */
-static json_t *encode_floor(const struct manager *manager, const struct host_gpu *gpu,
+static json_t *encode_floor(const struct view *view, const struct host_gpu *gpu,
 			    const struct vgpu *vgpu)
 {
-	const struct policy_gpu view = {
+	const struct policy_gpu limits = {
 		.step_pct = gpu->traits.step_pct,
 		.floor_pct = gpu->traits.floor_pct,
 	};
 
 	return json_integer(
-		policy_floor_pct(&control_config(manager)->params, &view, &vgpu->contract.terms));
+		policy_floor_pct(&view->config->params, &limits, &vgpu->contract.terms));
 }
 
 static json_t *positive(double value)
@@ -168,36 +174,36 @@ static void add_tally(struct json_encode *o, const struct vgpu_tally *tally)
 	json_encode_add(o, "cap_writes", json_integer((json_int_t)tally->cap_writes));
 }
 
-json_t *resource_encode_vgpu(const struct manager *manager, const struct host_gpu *gpu,
+json_t *resource_encode_vgpu(const struct view *view, const struct host_gpu *gpu,
 			     const struct vgpu *vgpu)
 {
 	int64_t decision = vgpu->last_decision_id;
 	struct json_encode o = json_encode_begin();
 
-	add_contract(&o, manager, &vgpu->contract);
-	json_encode_add(&o, "floor_pct", encode_floor(manager, gpu, vgpu));
+	add_contract(&o, view, &vgpu->contract);
+	json_encode_add(&o, "floor_pct", encode_floor(view, gpu, vgpu));
 	json_encode_add(&o, "state", json_string(state_of(vgpu)));
 	json_encode_add(&o, "found", json_boolean(vgpu->found));
 	add_sample(&o, vgpu);
 	add_tally(&o, &vgpu->tally);
 	json_encode_add(&o, "last_decision_id", decision ? json_integer(decision) : json_null());
-	json_encode_add(&o, "attach", encode_attach(manager, gpu, vgpu));
+	json_encode_add(&o, "attach", encode_attach(view, gpu, vgpu));
 	return json_encode_end(&o);
 }
 
-json_t *resource_encode_gpus(const struct manager *manager, struct instant now)
+json_t *resource_encode_gpus(const struct view *view, struct instant now)
 {
-	const struct host *host = control_host(manager);
+	const struct host *host = view->host;
 	json_t *list = json_array();
 
 	for (int i = 0; i < host->n_gpus; i++)
-		json_encode_append(&list, resource_encode_gpu(manager, &host->gpus[i], now));
+		json_encode_append(&list, resource_encode_gpu(view, &host->gpus[i], now));
 	return list;
 }
 
-json_t *resource_encode_vgpus(const struct manager *manager, const struct host_gpu *gpu)
+json_t *resource_encode_vgpus(const struct view *view, const struct host_gpu *gpu)
 {
-	const struct host *host = control_host(manager);
+	const struct host *host = view->host;
 	json_t *list = json_array();
 
 	for (int i = 0; i < host->n_gpus; i++) {
@@ -206,14 +212,14 @@ json_t *resource_encode_vgpus(const struct manager *manager, const struct host_g
 		if (gpu && gpu != g)
 			continue;
 		for (const struct vgpu *v = g->vgpus; v; v = v->next)
-			json_encode_append(&list, resource_encode_vgpu(manager, g, v));
+			json_encode_append(&list, resource_encode_vgpu(view, g, v));
 	}
 	return list;
 }
 
-json_t *resource_encode_alerts(const struct manager *manager, bool all)
+json_t *resource_encode_alerts(const struct view *view, bool all)
 {
-	const struct alerts *alerts = control_alerts(manager);
+	const struct alerts *alerts = view->alerts;
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < alerts_count(alerts); i++) {
@@ -225,9 +231,9 @@ json_t *resource_encode_alerts(const struct manager *manager, bool all)
 	return list;
 }
 
-json_t *resource_encode_offers(const struct manager *manager, bool all, struct instant now)
+json_t *resource_encode_offers(const struct view *view, bool all, struct instant now)
 {
-	const struct offers *offers = control_offers(manager);
+	const struct offers *offers = view->offers;
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < offers_count(offers); i++) {
@@ -239,9 +245,9 @@ json_t *resource_encode_offers(const struct manager *manager, bool all, struct i
 	return list;
 }
 
-static json_t *encode_history(struct manager *manager)
+static json_t *encode_history(const struct view *view)
 {
-	struct db *db = control_db(manager);
+	struct db *db = view->history->db;
 	struct db_stats stats = {0};
 	struct json_encode o = json_encode_begin();
 
@@ -256,17 +262,17 @@ static json_t *encode_history(struct manager *manager)
 	return json_encode_end(&o);
 }
 
-static json_t *encode_fps(const struct manager *manager)
+static json_t *encode_fps(const struct view *view)
 {
-	const struct frames *frames = control_frames(manager);
+	const struct frames *frames = view->frames;
 	struct fps_bpf_stats counted = {0};
 	struct fps_hub_stats stats = {0};
 	struct json_encode o = json_encode_begin();
 
 	if (frames->bpf)
 		fps_bpf_stats(frames->bpf, &counted);
-	if (control_fps(manager))
-		fps_hub_stats(control_fps(manager), &stats);
+	if (view->fps)
+		fps_hub_stats(view->fps, &stats);
 	json_encode_add(&o, "open", json_integer(stats.open));
 	json_encode_add(&o, "unmatched", json_integer(stats.unmatched));
 	json_encode_add(&o, "refused", json_integer((json_int_t)stats.refused));
@@ -278,9 +284,9 @@ static json_t *encode_fps(const struct manager *manager)
 	return json_encode_end(&o);
 }
 
-json_t *resource_encode_host(struct manager *manager, struct instant now)
+json_t *resource_encode_host(const struct view *view, struct instant now)
 {
-	const struct host *host = control_host(manager);
+	const struct host *host = view->host;
 	double uptime_s = (double)(now.mono_ns - host->started.mono_ns) / NS_PER_S;
 	struct metrics_tick tick = metrics_tick(host);
 	struct json_encode o = json_encode_begin();
@@ -291,18 +297,18 @@ json_t *resource_encode_host(struct manager *manager, struct instant now)
 	json_encode_add(&o, "time", json_encode_time(now.wall_ms));
 	json_encode_add(&o, "ticked_at", json_encode_time(host->ticked.wall_ms));
 	json_encode_add(&o, "ready", json_boolean(host->ready));
-	json_encode_add(&o, "period_ms", json_integer(control_config(manager)->period_ms));
-	json_encode_add(&o, "dry_run", json_boolean(control_dry_run(manager)));
+	json_encode_add(&o, "period_ms", json_integer(view->config->period_ms));
+	json_encode_add(&o, "dry_run", json_boolean(view->dry_run));
 	json_encode_add(&o, "ticks", json_integer((json_int_t)host->ticks));
 	json_encode_add(&o, "late_ticks", json_integer((json_int_t)host->late_ticks));
 	json_encode_add(&o, "gaps", json_integer((json_int_t)host->gaps));
 	json_encode_add(&o, "tick_p50_us", json_encode_number(tick.p50_us));
 	json_encode_add(&o, "tick_p99_us", json_encode_number(tick.p99_us));
-	json_encode_add(&o, "gpus", resource_encode_gpus(manager, now));
-	json_encode_add(&o, "vgpus", resource_encode_vgpus(manager, /* gpu= */ NULL));
-	json_encode_add(&o, "alerts", resource_encode_alerts(manager, /* all= */ false));
-	json_encode_add(&o, "offers", resource_encode_offers(manager, /* all= */ false, now));
-	json_encode_add(&o, "history", encode_history(manager));
-	json_encode_add(&o, "fps", encode_fps(manager));
+	json_encode_add(&o, "gpus", resource_encode_gpus(view, now));
+	json_encode_add(&o, "vgpus", resource_encode_vgpus(view, /* gpu= */ NULL));
+	json_encode_add(&o, "alerts", resource_encode_alerts(view, /* all= */ false));
+	json_encode_add(&o, "offers", resource_encode_offers(view, /* all= */ false, now));
+	json_encode_add(&o, "history", encode_history(view));
+	json_encode_add(&o, "fps", encode_fps(view));
 	return json_encode_end(&o);
 }

@@ -9,18 +9,19 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "gover-d/core/control.h"
+#include "gover-d/core/view.h"
+#include "gover-d/model/host.h"
 
-json_t *resource_encode_host(struct manager *manager, struct instant now);
-json_t *resource_encode_gpu(const struct manager *manager, const struct host_gpu *gpu,
+json_t *resource_encode_host(const struct view *view, struct instant now);
+json_t *resource_encode_gpu(const struct view *view, const struct host_gpu *gpu,
 			    struct instant now);
-json_t *resource_encode_vgpu(const struct manager *manager, const struct host_gpu *gpu,
+json_t *resource_encode_vgpu(const struct view *view, const struct host_gpu *gpu,
 			     const struct vgpu *vgpu);
 
 /* Lists. @all: includes cleared alerts and ended offers. @gpu NULL: the vGPUs of all GPUs. */
-json_t *resource_encode_gpus(const struct manager *manager, struct instant now);
-json_t *resource_encode_vgpus(const struct manager *manager, const struct host_gpu *gpu);
-json_t *resource_encode_alerts(const struct manager *manager, bool all);
-json_t *resource_encode_offers(const struct manager *manager, bool all, struct instant now);
+json_t *resource_encode_gpus(const struct view *view, struct instant now);
+json_t *resource_encode_vgpus(const struct view *view, const struct host_gpu *gpu);
+json_t *resource_encode_alerts(const struct view *view, bool all);
+json_t *resource_encode_offers(const struct view *view, bool all, struct instant now);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gover-d/alert/silence.h"
 #include "gover-d/api/internal.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/api/time.h"
@@ -40,7 +41,7 @@ static const struct json_decode_field fields[] = {
 
 void api_get_silences(struct api *api, struct api_request *request)
 {
-	const struct silences *silences = control_silences(api->manager);
+	const struct silences *silences = api->view->silences;
 	json_t *list = json_array();
 
 	for (int i = 0; i < silences->n; i++)

@@ -15,10 +15,10 @@
 #include "gover-d/api/internal.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/auth/tokens.h"
-#include "gover-d/core/control.h"
 #include "gover-d/util/json-decode.h"
 #include "gover-d/util/json-encode.h"
 #include "gover-d/util/log.h"
+#include "gover-d/util/worker.h"
 
 #define SCOPE_MAX 8
 #define TTL_MIN_S 60
@@ -154,7 +154,7 @@ static void save_tokens(struct api *api, struct api_request *request, const char
 		save->later = save->text ? api_later_begin(request) : NULL;
 	}
 	if (save && save->later)
-		r = worker_submit(control_worker(api->manager), &save->job);
+		r = worker_submit(api->view->worker, &save->job);
 	if (r == 0)
 		return;
 	if (save && save->later) {
@@ -174,7 +174,7 @@ static void save_tokens(struct api *api, struct api_request *request, const char
 /* May tokens be changed at all? */
 static bool can_change(struct api *api, struct api_request *request)
 {
-	if (control_dry_run(api->manager))
+	if (api->view->dry_run)
 		problem_reply(request, 409, "this is a dry run: tokens are not changed");
 	else if (!authn_tokens_path(api->authn))
 		problem_reply(request, 500,

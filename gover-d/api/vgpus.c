@@ -12,14 +12,13 @@
 #include "gover-d/api/resource.h"
 #include "gover-d/config/flavor.h"
 #include "gover-d/core/control-vgpu.h"
-#include "gover-d/core/control.h"
 #include "gover-d/util/json-encode.h"
 
 static char *make_list(struct api *api)
 {
 	struct json_encode answer = json_encode_begin();
 
-	json_encode_add(&answer, "vgpus", resource_encode_vgpus(api->manager, /* gpu= */ NULL));
+	json_encode_add(&answer, "vgpus", resource_encode_vgpus(api->view, /* gpu= */ NULL));
 	json_encode_add(&answer, "next", json_null());
 	return json_encode_dump(json_encode_end(&answer));
 }
@@ -54,7 +53,7 @@ static void reply_vgpu(struct api *api, struct api_request *request, unsigned in
 
 	if (!vgpu)
 		return;
-	api_request_reply_json(request, status, resource_encode_vgpu(api->manager, gpu, vgpu));
+	api_request_reply_json(request, status, resource_encode_vgpu(api->view, gpu, vgpu));
 	api_etag_of_vgpu(vgpu, tag);
 	api_etag_put(request, tag);
 }
@@ -79,7 +78,7 @@ static void take_flavor(struct api *api, unsigned int fields, struct contract *c
 	struct flavor flavor;
 
 	if (!(fields & CONTRACT_FLAVOR) ||
-	    !flavor_find(control_config(api->manager), contract->flavor, &flavor))
+	    !flavor_find(api->view->config, contract->flavor, &flavor))
 		return; /* refused by the name, not by what it lacks */
 	if (!(fields & CONTRACT_INITIAL_CAP))
 		contract->terms.initial_cap_pct = flavor.cap_pct;
@@ -91,7 +90,7 @@ static void take_flavor(struct api *api, unsigned int fields, struct contract *c
  */
 static const struct contract *find_by_key(const struct api *api, const char *key)
 {
-	const struct host *host = control_host(api->manager);
+	const struct host *host = api->view->host;
 
 	for (int i = 0; i < host->n_gpus; i++)
 		for (const struct vgpu *v = host->gpus[i].vgpus; v; v = v->next)

@@ -15,7 +15,7 @@
 #include "base/inifile.h"
 #include "base/parse.h"
 #include "gover-d/config/table.h"
-#include "gover-d/alert/webhook.h"
+#include "gover-d/util/url.h"
 #include "policy/keys.h"
 
 /* ADDR:PORT, an IPv6 address in brackets. */
@@ -117,8 +117,7 @@ static const struct setting keys[] = {
 	WORD(ACCESS(anonymous), "off or read", fits_anonymous),
 	INT(ACCESS(requests_per_s), 0, 1000000, ", 0 for no limit"),
 
-	SETTING_SECRET(ALERTS(webhook), 0, 160, "nothing, or a URL of http or https",
-		       webhook_url_valid),
+	SETTING_SECRET(ALERTS(webhook), 0, 160, "nothing, or a URL of http or https", url_is_http),
 	INT(ALERTS(webhook_timeout_s), 1, 60, " s"),
 	INT(ALERTS(update_s), 0, 86400, " s, 0 for never"),
 

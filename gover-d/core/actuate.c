@@ -9,6 +9,7 @@
 
 #include "db/db.h"
 #include "gover-d/core/actuate.h"
+#include "gover-d/core/history.h"
 
 bool actuate_is_ours(const struct actuator *actuator, const struct vgpu *vgpu, int cap_pct)
 {
@@ -41,12 +42,12 @@ static void keep_cap_write(struct actuator *actuator, const struct host_gpu *gpu
 		.error = move->error,
 	};
 
-	if (!actuator->db)
+	if (!actuator->history || !actuator->history->db)
 		return;
 	snprintf(row.vgpu, sizeof(row.vgpu), "%s", move->vgpu->contract.id);
 	snprintf(row.gpu, sizeof(row.gpu), "%s", gpu->config.name);
 	snprintf(row.cause, sizeof(row.cause), "%s", cause);
-	(void)db_append_cap_write(actuator->db, &row); /* a full queue is counted by db/ */
+	(void)db_append_cap_write(actuator->history->db, &row); /* a full queue is counted by db/ */
 }
 
 /* Writes and reads back; the vGPU then knows what is really in force. */

@@ -15,11 +15,11 @@
 #include "gover-d/model/host.h"
 #include "gover-d/store/capbook.h"
 
-struct db;
+struct history;
 
 struct actuator {
 	struct capbook *book;
-	struct db *db; /* cap writes are kept here; may be NULL */
+	const struct history *history; /* cap writes are recorded here; may be NULL */
 	bool dry_run;
 };
 

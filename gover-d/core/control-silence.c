@@ -7,11 +7,6 @@
 #include "gover-d/core/notify.h"
 #include "gover-d/core/state.h"
 
-const struct silences *control_silences(const struct manager *m)
-{
-	return &m->silences;
-}
-
 #define SILENCE_DAYS_MAX 366
 
 static int check_silence(struct manager *m, const struct silence *s, int64_t now_ms,

@@ -7,7 +7,6 @@
 
 struct manager;
 
-const struct silences *control_silences(const struct manager *manager);
 /*
  * Fills in id and time. -EINVAL: it names nothing, or what there is not, or is over before it
  * begins; -ENOSPC: there are too many. -ENOENT: there is none of that id.

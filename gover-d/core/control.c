@@ -16,85 +16,6 @@
 #include "gover-d/core/record.h"
 #include "gover-d/core/state.h"
 
-/* --- read access --- */
-
-const struct host *control_host(const struct manager *m)
-{
-	return &m->host;
-}
-
-const struct config *control_config(const struct manager *m)
-{
-	return &m->config;
-}
-
-const struct config *control_file_config(const struct manager *m)
-{
-	return &m->file_config;
-}
-
-const struct decisions *control_decisions(const struct manager *m)
-{
-	return m->decisions;
-}
-
-const struct alerts *control_alerts(const struct manager *m)
-{
-	return m->alerts;
-}
-
-const struct offers *control_offers(const struct manager *m)
-{
-	return m->offers;
-}
-
-struct worker *control_worker(struct manager *m)
-{
-	return m->worker;
-}
-
-struct db *control_db(struct manager *m)
-{
-	return m->actuator.db;
-}
-
-const char *control_db_path(const struct manager *m)
-{
-	return m->db_path;
-}
-
-const struct frames *control_frames(const struct manager *m)
-{
-	return &m->frames;
-}
-
-const struct fps_hub *control_fps(const struct manager *m)
-{
-	return m->fps;
-}
-
-void control_hook_stats(const struct manager *m, enum hook hook, struct hook_stats *ret_stats)
-{
-	hooks_stats(m->hooks, hook, ret_stats);
-}
-
-bool control_webhook_stats(const struct manager *m, struct webhook_stats *ret_stats)
-{
-	if (m->webhook)
-		webhook_stats(m->webhook, ret_stats);
-	return m->webhook;
-}
-
-bool control_dry_run(const struct manager *m)
-{
-	return m->actuator.dry_run;
-}
-
-uint64_t control_generation(const struct manager *m)
-{
-	return m->generation;
-}
-
 int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode *mode,
 		       const bool *selling, struct err *reterr)
 {
@@ -259,14 +180,14 @@ static int keep_setting(struct manager *m, const char *key)
 {
 	char now_text[128], file_text[128];
 
-	if (!m->actuator.db)
+	if (!m->history.db)
 		return -ENODEV;
 	if (m->actuator.dry_run)
 		return -EPERM; /* the next real run is not to find it */
 	if (config_get_live(&m->config, key, now_text, sizeof(now_text)) < 0 ||
 	    config_get_live(&m->file_config, key, file_text, sizeof(file_text)) < 0)
 		return -ENOENT;
-	return db_append_setting(m->actuator.db, key,
+	return db_append_setting(m->history.db, key,
 				 strcmp(now_text, file_text) == 0 ? NULL : now_text);
 }
 

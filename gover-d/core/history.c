@@ -7,43 +7,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gover-d/core/control.h"
 #include "gover-d/core/history.h"
-#include "gover-d/core/ledger.h"
-#include "gover-d/core/save.h"
-#include "gover-d/core/state.h"
 #include "gover-d/util/log.h"
+#include "gover-d/util/worker.h"
 
 /* Each try costs the worker a quarter of a second at most: as long as it waits for a lock. */
 #define RETRY_NS (5 * NS_PER_S)
 
 struct open_job {
 	struct worker_job job; /* first: the worker hands it back */
-	struct manager *manager;
+	struct history *history;
 	char path[PATH_MAX];
 	struct db_retention retention;
 	struct db *db; /* NULL: it failed, @err says why */
 	struct err err;
 };
 
-void history_open(struct manager *m)
+void history_open(struct history *history, const struct db_retention *retention)
 {
 	struct err err = {""};
 
-	if (db_open(m->db_path, &m->config.retention, &m->actuator.db, &err) == 0)
+	if (db_open(history->path, retention, &history->db, &err) == 0)
 		return;
-	m->actuator.db = NULL;
-	snprintf(m->db_error, sizeof(m->db_error), "%s", err.msg);
+	history->db = NULL;
+	snprintf(history->error, sizeof(history->error), "%s", err.msg);
 	log_warning("%s; going on without history", err.msg);
 }
 
-struct db_reader *history_open_reader(struct manager *m)
+struct db_reader *history_open_reader(const struct history *history)
 {
 	struct db_reader *reader = NULL;
 	struct err err = {""};
 
 	/* Without a writer it was told already; what can be read is read. */
-	if (db_reader_open(m->db_path, &reader, &err) < 0 && m->actuator.db)
+	if (db_reader_open(history->path, &reader, &err) < 0 && history->db)
 		log_warning("%s, ignoring", err.msg);
 	return reader;
 }
@@ -59,36 +56,36 @@ static void run_open(struct worker_job *job)
 static void open_done(struct worker_job *job)
 {
 	struct open_job *open = (struct open_job *)job;
-	struct manager *m = open->manager;
+	struct history *history = open->history;
 
-	m->db_opening = false;
-	m->actuator.db = open->db;
+	history->opening = false;
+	history->db = open->db;
 	if (open->db) {
-		log_notice("%s can be used again", m->db_path);
-		ledger_store_prices(m);
-		save_soon(m); /* it is to have the contracts too */
+		log_notice("%s can be used again", history->path);
+		history->opened(history->userdata);
 	} else {
-		memcpy(m->db_error, open->err.msg, sizeof(m->db_error));
+		memcpy(history->error, open->err.msg, sizeof(history->error));
 	}
 	free(open);
 }
 
-void history_retry(struct manager *m, struct instant now)
+void history_retry(struct history *history, const struct db_retention *retention,
+		   struct worker *worker, struct instant now)
 {
 	struct open_job *open;
 
-	if (m->actuator.db || m->db_opening || now.mono_ns < m->db_retry_ns)
+	if (history->db || history->opening || now.mono_ns < history->retry_ns)
 		return;
-	m->db_retry_ns = now.mono_ns + RETRY_NS;
+	history->retry_ns = now.mono_ns + RETRY_NS;
 	open = calloc(1, sizeof(*open));
 	if (!open)
 		return;
 	open->job.run = run_open;
 	open->job.done = open_done;
-	open->manager = m;
-	memcpy(open->path, m->db_path, sizeof(open->path));
-	open->retention = m->config.retention;
-	m->db_opening = worker_submit(m->worker, &open->job) == 0;
-	if (!m->db_opening)
+	open->history = history;
+	memcpy(open->path, history->path, sizeof(open->path));
+	open->retention = *retention;
+	history->opening = worker_submit(worker, &open->job) == 0;
+	if (!history->opening)
 		free(open);
 }

@@ -21,11 +21,11 @@ void ledger_flush_vgpu(struct manager *m, struct vgpu *v)
 		.kept = open->kept,
 	};
 
-	if (open->flavor[0] && m->actuator.db) {
+	if (open->flavor[0] && m->history.db) {
 		memcpy(row.vgpu, v->contract.id, sizeof(row.vgpu));
 		memcpy(row.gpu, v->contract.gpu, sizeof(row.gpu));
 		memcpy(row.flavor, open->flavor, sizeof(row.flavor));
-		(void)db_append_ledger(m->actuator.db, &row); /* a full queue is counted by db/ */
+		(void)db_append_ledger(m->history.db, &row); /* a full queue is counted by db/ */
 	}
 	memset(open, 0, sizeof(*open));
 }
@@ -34,9 +34,9 @@ static void keep_gpu(struct manager *m, struct host_gpu *gpu)
 {
 	struct db_ledger_gpu row = {.ts_ms = m->host.ledger_ms, .watched_s = gpu->watched_s};
 
-	if (gpu->watched_s > 0 && m->actuator.db) {
+	if (gpu->watched_s > 0 && m->history.db) {
 		memcpy(row.gpu, gpu->config.name, sizeof(row.gpu));
-		(void)db_append_ledger_gpu(m->actuator.db, &row);
+		(void)db_append_ledger_gpu(m->history.db, &row);
 	}
 	gpu->watched_s = 0;
 }
@@ -54,7 +54,7 @@ void ledger_store_prices(struct manager *m)
 {
 	struct flavor flavor;
 
-	for (int i = 0; m->actuator.db && flavor_at(&m->config, i, &flavor); i++) {
+	for (int i = 0; m->history.db && flavor_at(&m->config, i, &flavor); i++) {
 		struct db_price price = {
 			.ts_ms = clock_now().wall_ms,
 			.price_per_cap_hour = flavor.price_per_cap_hour,
@@ -62,7 +62,7 @@ void ledger_store_prices(struct manager *m)
 		};
 
 		memcpy(price.flavor, flavor.name, sizeof(price.flavor));
-		(void)db_append_price(m->actuator.db, &price);
+		(void)db_append_price(m->history.db, &price);
 	}
 }
 

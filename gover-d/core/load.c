@@ -30,9 +30,9 @@ static int load_kept(struct manager *m, struct db_reader *reader, struct contrac
 	if (r == -ENOENT)
 		return r;
 	if (r < 0)
-		(void)err_fail(&err, -r, "%s: cannot be read: %s", m->db_path, strerror(-r));
+		(void)err_fail(&err, -r, "%s: cannot be read: %s", m->history.path, strerror(-r));
 	else
-		r = contracts_parse(text, strlen(text), m->db_path, ret_kept, &err);
+		r = contracts_parse(text, strlen(text), m->history.path, ret_kept, &err);
 	if (r < 0)
 		log_warning("%s, ignoring the contracts in it", err.msg);
 	return r;
@@ -55,13 +55,13 @@ static bool prefer_kept(const struct manager *m, int r, const struct err *err,
 	clock_format(file->head.revision, file_at);
 	if (r == -ENOENT || is_spoilt(r)) {
 		log_warning("%s; contracts and holds are taken from %s, as of %s", err->msg,
-			    m->db_path, kept_at);
+			    m->history.path, kept_at);
 		return true;
 	}
 	if (r < 0 || file->head.revision == 0 || file->head.revision >= kept->head.revision)
 		return false;
 	log_warning("%s is of %s, and %s has newer contracts, of %s: those are taken",
-		    m->contracts_path, file_at, m->db_path, kept_at);
+		    m->contracts_path, file_at, m->history.path, kept_at);
 	return true;
 }
 
@@ -85,7 +85,7 @@ static void tell_lost(struct manager *m)
 		return;
 	log_warning("%s is missing and %s has no contracts: what was sold of vGPU %s%s is not "
 		    "known any more; those that stand are held at the caps they have",
-		    m->contracts_path, m->db_path, ids, more ? " and others" : "");
+		    m->contracts_path, m->history.path, ids, more ? " and others" : "");
 }
 
 int load_contracts(struct manager *m, struct db_reader *reader, struct contracts *ret_contracts,
@@ -227,6 +227,7 @@ int load_history(struct manager *m, struct db_reader *reader, struct err *reterr
 	if (r >= 0)
 		r = db_query_offers(reader, OFFERS_LOADED, take_offer, m);
 	if (r < 0)
-		return err_fail(reterr, -r, "%s: cannot be read: %s", m->db_path, strerror(-r));
+		return err_fail(reterr, -r, "%s: cannot be read: %s", m->history.path,
+				strerror(-r));
 	return 0;
 }

@@ -77,7 +77,7 @@ static struct db_last_ids find_last_ids(struct manager *m, struct db_reader *rea
 	int r = reader ? db_query_last_ids(reader, &last) : -ENOENT;
 
 	if (reader && r < 0)
-		log_warning("%s: its last ids cannot be read, ignoring", m->db_path);
+		log_warning("%s: its last ids cannot be read, ignoring", m->history.path);
 	if (contracts->head.revision == 0 && (r < 0 || m->contracts_lost))
 		noted.decision = noted.alert = noted.offer = clock_now().wall_ms / 1000;
 	return (struct db_last_ids){
@@ -166,6 +166,7 @@ static int open_fps(struct manager *m, struct err *reterr)
 	r = fps_hub_new(m->config.fps_socket, owner_of, m, &m->fps, reterr);
 	if (r < 0)
 		return r;
+	m->view.fps = m->fps;
 	r = fps_hub_listen_guests(m->fps, (uint32_t)m->config.fps_vsock_port, m->config.fps_ports,
 				  vm_of, reterr);
 	if (r < 0)
@@ -266,7 +267,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 		m->host.late_ticks++;
 	dispatch_igt(m, now);
 	tick_run(m, now, late);
-	history_retry(m, now);
+	history_retry(&m->history, &m->config.retention, m->worker, now);
 	save_tick(m);
 	/* Missed ticks are not made up for: the next one keeps its place in the raster. */
 	while (m->next_tick_ns <= now.mono_ns)
@@ -320,8 +321,8 @@ static int open_books(struct manager *m, struct err *reterr)
 	/* A client or a log reader that goes away must end neither the daemon nor a restore. */
 	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
 		return err_fail(reterr, errno, "SIGPIPE: %s", strerror(errno));
-	if ((size_t)snprintf(m->db_path, sizeof(m->db_path), "%s/history.db", state_dir) >=
-		    sizeof(m->db_path) ||
+	if ((size_t)snprintf(m->history.path, sizeof(m->history.path), "%s/history.db",
+			     state_dir) >= sizeof(m->history.path) ||
 	    (size_t)snprintf(m->contracts_path, sizeof(m->contracts_path), "%s/contracts.json",
 			     state_dir) >= sizeof(m->contracts_path) ||
 	    (size_t)snprintf(caps_path, sizeof(caps_path), "%s/caps", state_dir) >=
@@ -346,6 +347,14 @@ static void set_aside(const char *path)
 		log_notice("%s was renamed to %s", path, aside);
 }
 
+static void on_history_opened(void *userdata)
+{
+	struct manager *m = userdata;
+
+	ledger_store_prices(m);
+	save_soon(m); /* the database gets the contracts too */
+}
+
 /* What an earlier daemon knew: history and contracts. */
 static int recall(struct manager *m, struct contracts *ret_contracts, struct err *reterr)
 {
@@ -353,8 +362,10 @@ static int recall(struct manager *m, struct contracts *ret_contracts, struct err
 	bool stale = false;
 	int r;
 
-	history_open(m);
-	reader = history_open_reader(m);
+	m->history.opened = on_history_opened;
+	m->history.userdata = m;
+	history_open(&m->history, &m->config.retention);
+	reader = history_open_reader(&m->history);
 	r = load_contracts(m, reader, ret_contracts, &stale, reterr);
 	if (r >= 0)
 		r = make_memory(m, reader, ret_contracts, reterr);
@@ -362,6 +373,26 @@ static int recall(struct manager *m, struct contracts *ret_contracts, struct err
 	if (r >= 0 && stale && !m->actuator.dry_run)
 		set_aside(m->contracts_path);
 	return r;
+}
+
+static void set_view(struct manager *m)
+{
+	m->view = (struct view){
+		.host = &m->host,
+		.config = &m->config,
+		.file_config = &m->file_config,
+		.decisions = m->decisions,
+		.alerts = m->alerts,
+		.silences = &m->silences,
+		.offers = m->offers,
+		.history = &m->history,
+		.frames = &m->frames,
+		.hook_stats = hooks_stats(m->hooks),
+		.webhook = m->webhook,
+		.worker = m->worker,
+		.generation = &m->generation,
+		.dry_run = m->actuator.dry_run,
+	};
 }
 
 static int set_up(struct manager *m, struct err *reterr)
@@ -376,7 +407,8 @@ static int set_up(struct manager *m, struct err *reterr)
 		r = recall(m, &contracts, reterr);
 	if (r < 0)
 		goto out;
-	m->api = api_new(m);
+	set_view(m);
+	m->api = api_new(m, &m->view);
 	r = m->api ? authn_open(api_authn(m->api), &m->config, reterr)
 		   : err_fail(reterr, ENOMEM, "no memory");
 	if (r >= 0)
@@ -414,6 +446,7 @@ int manager_new(const struct config *config, bool dry_run, struct manager **ret_
 	m->lock_fd = -1;
 	m->config = m->file_config = *config;
 	m->actuator.dry_run = dry_run;
+	m->actuator.history = &m->history;
 	m->host.started = clock_now();
 	r = set_up(m, reterr);
 	if (r < 0) {
@@ -448,7 +481,7 @@ struct manager *manager_free(struct manager *m)
 	decisions_free(m->decisions);
 	webhook_free(m->webhook);
 	hooks_free(m->hooks);
-	db_close(m->actuator.db);
+	db_close(m->history.db);
 	sd_event_unref(m->event);
 	if (m->lock_fd >= 0)
 		(void)close(m->lock_fd);
@@ -518,7 +551,7 @@ int manager_restore(const struct config *config, struct err *reterr)
 	m->config = *config;
 	r = open_books(m, reterr);
 	if (r >= 0) {
-		(void)db_reader_open(m->db_path, &reader, NULL); /* there may be none */
+		(void)db_reader_open(m->history.path, &reader, NULL); /* there may be none */
 		r = load_contracts(m, reader, &contracts, &stale, reterr);
 		db_reader_close(reader);
 	}

@@ -172,14 +172,14 @@ void notify_alert_changed(void *userdata, const struct alert *alert, enum alert_
 	tell_alert(m, alert, event);
 	m->generation++;
 	api_event(m->api, EVENTS_ALERT, encode_alert(alert));
-	if (!m->actuator.db)
+	if (!m->history.db)
 		return;
 	snprintf(row.name, sizeof(row.name), "%s", alert->name);
 	memcpy(row.gpu, alert->gpu, sizeof(row.gpu));
 	memcpy(row.vgpu, alert->vgpu, sizeof(row.vgpu));
 	snprintf(row.severity, sizeof(row.severity), "%s", alert_severity_name(alert->severity));
 	snprintf(row.text, sizeof(row.text), "%s", alert->text);
-	(void)db_append_alert(m->actuator.db, &row); /* a full queue is counted by db/ */
+	(void)db_append_alert(m->history.db, &row); /* a full queue is counted by db/ */
 }
 
 void notify_silence_changed(struct manager *m, const struct silence *s, int64_t ended_ms)
@@ -197,13 +197,13 @@ void notify_silence_changed(struct manager *m, const struct silence *s, int64_t 
 		  s->gpu[0] ? " on GPU " : "", s->gpu, ended_ms ? "is over" : "begins", s->reason);
 	m->generation++;
 	alerts_ask_silenced(m->alerts, clock_now().wall_ms);
-	if (!m->actuator.db)
+	if (!m->history.db)
 		return;
 	memcpy(row.alert, s->alert, sizeof(row.alert));
 	memcpy(row.gpu, s->gpu, sizeof(row.gpu));
 	memcpy(row.vgpu, s->vgpu, sizeof(row.vgpu));
 	memcpy(row.reason, s->reason, sizeof(row.reason));
-	(void)db_append_silence(m->actuator.db, &row);
+	(void)db_append_silence(m->history.db, &row);
 }
 
 /* --- offers and migrations --- */
@@ -251,14 +251,14 @@ void notify_offer_changed(void *userdata, const struct offer *offer)
 	tell_offer(m, offer, vm);
 	if (offer->life.state == OFFER_FAILED)
 		notify_migrate(m, "sale_failed", offer->gpu, offer->vgpu, vm, offer->reason);
-	if (!m->actuator.db)
+	if (!m->history.db)
 		return;
 	memcpy(row.gpu, offer->gpu, sizeof(row.gpu));
 	memcpy(row.vgpu, offer->vgpu, sizeof(row.vgpu));
 	snprintf(row.state, sizeof(row.state), "%s", offer_state_name(offer->life.state));
 	snprintf(row.reason, sizeof(row.reason), "%s", offer->reason);
 	snprintf(row.claim_key, sizeof(row.claim_key), "%s", offer->claim_key);
-	(void)db_append_offer(m->actuator.db, &row);
+	(void)db_append_offer(m->history.db, &row);
 }
 
 void notify_migrate(struct manager *m, const char *event, const char *gpu, const char *vgpu,

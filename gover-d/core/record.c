@@ -39,7 +39,7 @@ static void store_decision(struct manager *m, const struct decision *d)
 {
 	struct db_decision row = {.id = d->id, .ts_ms = d->ts_ms};
 
-	if (!m->actuator.db)
+	if (!m->history.db)
 		return;
 	memcpy(row.gpu, d->gpu, sizeof(row.gpu));
 	snprintf(row.kind, sizeof(row.kind), "%s", decision_kind_name(d->kind));
@@ -48,7 +48,7 @@ static void store_decision(struct manager *m, const struct decision *d)
 	snprintf(row.result, sizeof(row.result), "%s", decision_result_name(d->result));
 	snprintf(row.why, sizeof(row.why), "%s", d->why);
 	copy_detail(d->detail, row.detail_json, sizeof(row.detail_json));
-	(void)db_append_decision(m->actuator.db, &row); /* a full queue is counted by db/ */
+	(void)db_append_decision(m->history.db, &row); /* a full queue is counted by db/ */
 }
 
 /* What was decided the api tells by itself, when there is time; what else is not as it was is to be

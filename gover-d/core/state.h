@@ -14,8 +14,10 @@
 #include "gover-d/config/config.h"
 #include "gover-d/core/actuate.h"
 #include "gover-d/core/frames.h"
+#include "gover-d/core/history.h"
 #include "gover-d/core/offers.h"
 #include "gover-d/core/round.h"
+#include "gover-d/core/view.h"
 #include "gover-d/model/decisions.h"
 #include "gover-d/util/hook.h"
 #include "gover-d/util/worker.h"
@@ -35,12 +37,8 @@ struct manager {
 	sd_event *event;
 	sd_event_source *timer, *fps_source;
 	struct worker *worker;
-	char db_path[PATH_MAX], contracts_path[PATH_MAX];
-	uint64_t db_retry_ns; /* monotonic: when opening it is tried again */
-	bool db_opening;      /* which the worker does now */
-	char db_error[ERR_MSG_MAX];
-	uint64_t db_dropped_seen;
-	int db_failing_ticks;
+	char contracts_path[PATH_MAX];
+	struct history history;
 	struct hooks *hooks;
 	struct webhook *webhook; /* NULL: none */
 	bool webhook_failing;	 /* as it was logged */
@@ -50,11 +48,12 @@ struct manager {
 	struct decisions *decisions;
 	struct alerts *alerts;
 	struct offers *offers;
-	struct actuator actuator; /* owns its book; actuator.db is the history */
+	struct actuator actuator; /* owns its book */
 	struct host host;
 	struct igt *igt[GPUS_MAX]; /* of host.gpus[i]; NULL: not watched by intel_gpu_top */
 	struct fps_hub *fps;
 	struct frames frames;
+	struct view view; /* of all this, for the API */
 	struct api *api;
 	struct http *http;
 

@@ -116,19 +116,20 @@ static void hold_history_failing(struct manager *m, int64_t ms)
 {
 	struct db_stats stats;
 
-	if (!m->actuator.db) {
-		alerts_hold(m->alerts, ALERT_HISTORY_FAILING, NULL, NULL, ms, "%s", m->db_error);
+	if (!m->history.db) {
+		alerts_hold(m->alerts, ALERT_HISTORY_FAILING, NULL, NULL, ms, "%s",
+			    m->history.error);
 		return;
 	}
-	db_stats(m->actuator.db, &stats);
-	if (stats.dropped != m->db_dropped_seen) {
-		m->db_dropped_seen = stats.dropped;
-		m->db_failing_ticks = DB_FAILING_TICKS;
+	db_stats(m->history.db, &stats);
+	if (stats.dropped != m->history.dropped_seen) {
+		m->history.dropped_seen = stats.dropped;
+		m->history.failing_ticks = DB_FAILING_TICKS;
 	}
-	if (m->db_failing_ticks > 0 || stats.last_error) {
-		m->db_failing_ticks -= m->db_failing_ticks > 0;
+	if (m->history.failing_ticks > 0 || stats.last_error) {
+		m->history.failing_ticks -= m->history.failing_ticks > 0;
 		alerts_hold(m->alerts, ALERT_HISTORY_FAILING, NULL, NULL, ms,
-			    "%s: %llu records lost so far: %s", m->db_path,
+			    "%s: %llu records lost so far: %s", m->history.path,
 			    (unsigned long long)stats.dropped,
 			    stats.last_message[0] ? stats.last_message : "the writer is too slow");
 	}

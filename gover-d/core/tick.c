@@ -295,8 +295,8 @@ static void keep_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round 
 	tick_alerts_gpu(m, gpu, now);
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
 		v->write_errno = 0; /* told: the next period's writes, and requests', say anew */
-	if (m->actuator.db)
-		store_gpu(m->actuator.db, gpu, gap, now);
+	if (m->history.db)
+		store_gpu(m->history.db, gpu, gap, now);
 }
 
 static void time_tick(struct host *host, uint64_t due_ns)
@@ -339,8 +339,8 @@ void tick_run(struct manager *m, struct instant now, bool gap)
 	tick_alerts_host(m, now);
 	notify_tick(m, now);
 	alerts_end_tick(m->alerts, now.wall_ms, gap);
-	if (m->actuator.db)
-		db_commit(m->actuator.db);
+	if (m->history.db)
+		db_commit(m->history.db);
 	m->host.ticked = now;
 	m->host.ticks++;
 	m->host.gaps += gap;

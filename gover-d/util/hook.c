@@ -344,7 +344,7 @@ int hooks_run(struct hooks *hooks, const struct hook_call *call)
 	return 0;
 }
 
-void hooks_stats(const struct hooks *hooks, enum hook hook, struct hook_stats *ret_stats)
+const struct hook_stats *hooks_stats(const struct hooks *hooks)
 {
-	*ret_stats = hooks->stats[hook];
+	return hooks->stats;
 }

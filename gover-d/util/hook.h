@@ -42,6 +42,7 @@ struct hooks *hooks_free(struct hooks *hooks); /* leaves running programs alone;
 /* Starts the program, or has it wait for its turn. 0, or a negative errno, logged. */
 int hooks_run(struct hooks *hooks, const struct hook_call *call);
 
-void hooks_stats(const struct hooks *hooks, enum hook hook, struct hook_stats *ret_stats);
+/* Indexed by enum hook; valid as long as @hooks. */
+const struct hook_stats *hooks_stats(const struct hooks *hooks);
 
 #endif

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "gover-d/util/url.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "gover-d/alert/webhook.h"
@@ -190,7 +191,7 @@ static void only_web_addresses_are_urls(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (webhook_url_valid(rows[i].url) != rows[i].valid)
+		if (url_is_http(rows[i].url) != rows[i].valid)
 			fail_msg("%s", rows[i].url);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Money over REST: the sums of a real database, and what a host without overselling had. */
+#include "gover-d/util/worker.h"
 #include "tests/unit/gover-d/api/test-api.h"
 
 #include "db/ledger.h"
@@ -21,7 +22,7 @@ static void fill_database(void)
 		.penalty_per_broken_s = 0.01,
 	};
 
-	assert_int_equal(db_append_price(manager->db, &price), 0);
+	assert_int_equal(db_append_price(manager->history.db, &price), 0);
 	for (int i = 0; i < 30; i++) {
 		struct db_ledger a = {
 			.ts_ms = BEGIN_MS + 60000 * i,
@@ -42,9 +43,9 @@ static void fill_database(void)
 
 		if (i >= 20)
 			b.kept = (struct db_money){48, 0, 0.04, 0};
-		assert_int_equal(db_append_ledger(manager->db, &a), 0);
-		assert_int_equal(db_append_ledger(manager->db, &b), 0);
-		assert_int_equal(db_append_ledger_gpu(manager->db, &gpu), 0);
+		assert_int_equal(db_append_ledger(manager->history.db, &a), 0);
+		assert_int_equal(db_append_ledger(manager->history.db, &b), 0);
+		assert_int_equal(db_append_ledger_gpu(manager->history.db, &gpu), 0);
 	}
 }
 
@@ -56,10 +57,10 @@ static int begin_economics(void **state)
 	stand_in_begin(state);
 	strcpy(folder, "/tmp/gover-test-api-XXXXXX");
 	assert_non_null(mkdtemp(folder));
-	snprintf(manager->db_path, sizeof(manager->db_path), "%s/history.db", folder);
-	assert_int_equal(db_open(manager->db_path, &keep_all, &manager->db, &err), 0);
+	snprintf(manager->history.path, sizeof(manager->history.path), "%s/history.db", folder);
+	assert_int_equal(db_open(manager->history.path, &keep_all, &manager->history.db, &err), 0);
 	assert_int_equal(sd_event_new(&event), 0);
-	assert_int_equal(worker_new(event, &manager->worker), 0);
+	assert_int_equal(worker_new(event, &manager->view.worker), 0);
 	fill_database();
 	return 0;
 }
@@ -68,13 +69,13 @@ static int end_economics(void **state)
 {
 	static const char *const ends[] = {"", "-wal", "-shm"};
 
-	manager->worker = worker_free(manager->worker);
+	manager->view.worker = worker_free(manager->view.worker);
 	event = sd_event_unref(event);
-	manager->db = db_close(manager->db);
+	manager->history.db = db_close(manager->history.db);
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
 		char name[96];
 
-		snprintf(name, sizeof(name), "%s%s", manager->db_path, ends[i]);
+		snprintf(name, sizeof(name), "%.80s%s", manager->history.path, ends[i]);
 		(void)remove(name);
 	}
 	assert_int_equal(rmdir(folder), 0);
@@ -215,7 +216,7 @@ static void a_range_that_makes_no_sense_is_refused(void **state)
 static void without_a_database_it_is_503(void **state)
 {
 	(void)state;
-	manager->db = db_close(manager->db);
+	manager->history.db = db_close(manager->history.db);
 	assert_problem("GET /v1/economics", NULL, 503, "no history");
 }
 

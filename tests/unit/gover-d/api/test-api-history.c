@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The history over REST: times, ranges and steps asked for, and answers out of a real database. */
+#include "gover-d/util/worker.h"
 #include "tests/unit/gover-d/api/test-api.h"
 
 #include "db/db.h"
@@ -83,11 +84,11 @@ static void fill_database(void)
 			};
 
 			strcpy(row.vgpu, ids[v]);
-			assert_int_equal(db_append_sample(manager->db, &row), 0);
+			assert_int_equal(db_append_sample(manager->history.db, &row), 0);
 		}
 	}
-	db_commit(manager->db);
-	db_flush(manager->db);
+	db_commit(manager->history.db);
+	db_flush(manager->history.db);
 }
 
 static int begin_history(void **state)
@@ -98,10 +99,10 @@ static int begin_history(void **state)
 	stand_in_begin(state);
 	strcpy(folder, "/tmp/gover-test-api-XXXXXX");
 	assert_non_null(mkdtemp(folder));
-	snprintf(manager->db_path, sizeof(manager->db_path), "%s/history.db", folder);
-	assert_int_equal(db_open(manager->db_path, &keep_all, &manager->db, &err), 0);
+	snprintf(manager->history.path, sizeof(manager->history.path), "%s/history.db", folder);
+	assert_int_equal(db_open(manager->history.path, &keep_all, &manager->history.db, &err), 0);
 	assert_int_equal(sd_event_new(&event), 0);
-	assert_int_equal(worker_new(event, &manager->worker), 0);
+	assert_int_equal(worker_new(event, &manager->view.worker), 0);
 	fill_database();
 	return 0;
 }
@@ -113,16 +114,16 @@ static void remove_database(void)
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
 		char name[96];
 
-		snprintf(name, sizeof(name), "%s%s", manager->db_path, ends[i]);
+		snprintf(name, sizeof(name), "%.80s%s", manager->history.path, ends[i]);
 		(void)remove(name);
 	}
 }
 
 static int end_history(void **state)
 {
-	manager->worker = worker_free(manager->worker);
+	manager->view.worker = worker_free(manager->view.worker);
 	event = sd_event_unref(event);
-	manager->db = db_close(manager->db);
+	manager->history.db = db_close(manager->history.db);
 	remove_database();
 	assert_int_equal(rmdir(folder), 0);
 	return stand_in_end(state);
@@ -190,8 +191,8 @@ static void the_newest_sample_is_in_it(void **state)
 	struct api_request request = {.path = "/v1/vgpus/a/history"};
 
 	(void)state;
-	assert_int_equal(db_append_sample(manager->db, &row), 0);
-	db_commit(manager->db); /* which does not write it yet */
+	assert_int_equal(db_append_sample(manager->history.db, &row), 0);
+	db_commit(manager->history.db); /* which does not write it yet */
 	query(&request, "1700000120", "1700000130", "10");
 	assert_int_equal(request.reply.status, 200);
 	assert_non_null(strstr(request.reply.text->data, "\"samples\":1"));
@@ -347,7 +348,7 @@ static void a_range_that_makes_no_sense_is_refused(void **state)
 static void without_a_database_it_is_503(void **state)
 {
 	(void)state;
-	manager->db = db_close(manager->db);
+	manager->history.db = db_close(manager->history.db);
 	assert_problem("GET /v1/vgpus/a/history", NULL, 503, "no history");
 }
 
@@ -356,12 +357,13 @@ static void a_database_that_cannot_be_read_is_500(void **state)
 	struct api_request request = {.path = "/v1/vgpus/a/history"};
 
 	(void)state;
-	snprintf(manager->db_path, sizeof(manager->db_path), "%s", "/tmp/gover-no-such-folder/x");
+	snprintf(manager->history.path, sizeof(manager->history.path), "%s",
+		 "/tmp/gover-no-such-folder/x");
 	query(&request, "1700000000", "1700000060", "10");
 	assert_int_equal(request.reply.status, 500);
 	assert_string_equal(request.reply.type, "application/problem+json");
 	api_request_fini(&request);
-	snprintf(manager->db_path, sizeof(manager->db_path), "%s/history.db", folder);
+	snprintf(manager->history.path, sizeof(manager->history.path), "%s/history.db", folder);
 }
 
 static void a_query_outlives_who_asked(void **state)
@@ -379,7 +381,7 @@ static void a_query_outlives_who_asked(void **state)
 	assert_non_null(request.later);
 	api_request_fini(&request);
 	memset(&request, 0xff, sizeof(request));
-	manager->worker = worker_free(manager->worker); /* ends the job */
+	manager->view.worker = worker_free(manager->view.worker); /* ends the job */
 	assert_false(is_answered);
 }
 
@@ -408,13 +410,13 @@ static void add_many(void)
 			};
 
 			strcpy(row.vgpu, ids[v]);
-			assert_int_equal(db_append_sample(manager->db, &row), 0);
+			assert_int_equal(db_append_sample(manager->history.db, &row), 0);
 		}
 		if (i % 500 == 0)
-			db_flush(manager->db);
+			db_flush(manager->history.db);
 	}
-	db_commit(manager->db);
-	db_flush(manager->db);
+	db_commit(manager->history.db);
+	db_flush(manager->history.db);
 }
 
 /* One page from @from on; the caller's. */
@@ -490,7 +492,7 @@ static void a_gpu_or_range_there_is_none_of_is_refused(void **state)
 	assert_problem("GET /v1/gpus/nope/history", NULL, 404, "nope");
 	assert_problem("GET /v1/gpus/gpu0/history?from=6&to=5", NULL, 400, "from: is not before");
 	assert_problem("GET /v1/gpus/gpu0/history?step=1", NULL, 400, "step");
-	manager->db = db_close(manager->db);
+	manager->history.db = db_close(manager->history.db);
 	assert_problem("GET /v1/gpus/gpu0/history", NULL, 503, "no history");
 }
 

@@ -21,13 +21,24 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "gover-d/alert/alerts.h"
+#include "gover-d/alert/silence.h"
+#include "gover-d/alert/webhook.h"
 #include "gover-d/api/api.h"
 #include "gover-d/api/request.h"
+#include "gover-d/config/config.h"
 #include "gover-d/core/control-silence.h"
 #include "gover-d/core/control-vgpu.h"
 #include "gover-d/core/control.h"
+#include "gover-d/core/frames.h"
+#include "gover-d/core/history.h"
 #include "gover-d/core/ledger.h"
+#include "gover-d/core/offers.h"
 #include "gover-d/core/save.h"
+#include "gover-d/core/view.h"
+#include "gover-d/model/decisions.h"
+#include "gover-d/model/host.h"
+#include "gover-d/util/hook.h"
 
 #define SAVES_MAX 16
 
@@ -42,12 +53,11 @@ struct manager {
 	struct alerts *alerts;
 	struct offers *offers;
 	struct silences silences;
-	struct hook_stats hook_stats;
-	bool has_webhook;
+	struct hook_stats hook_stats[HOOKS];
 	struct webhook_stats webhook_stats;
-	struct worker *worker;
-	struct db *db;
-	char db_path[64];
+	struct history history;
+	struct frames frames;
+	struct view view;
 	uint64_t generation;
 	/* The next request that changes something fails with this. */
 	int fail_errno;
@@ -69,6 +79,9 @@ struct manager {
 static struct manager *manager;
 static struct api *api;
 static struct gpu_vgpu device;
+static struct webhook {
+	int unused;
+} webhook;
 
 static void stand_in_detach(struct gpu_vgpu *vgpu)
 {
@@ -94,76 +107,6 @@ static const struct gpu_ops stand_in_ops = {
 static int refuse(struct err *err)
 {
 	return err_fail(err, manager->fail_errno, "refused: the test said so");
-}
-
-const struct host *control_host(const struct manager *m)
-{
-	return &m->host;
-}
-
-const struct config *control_config(const struct manager *m)
-{
-	return &m->config;
-}
-
-const struct config *control_file_config(const struct manager *m)
-{
-	return &m->file_config;
-}
-
-const struct decisions *control_decisions(const struct manager *m)
-{
-	return m->decisions;
-}
-
-const struct alerts *control_alerts(const struct manager *m)
-{
-	return m->alerts;
-}
-
-const struct offers *control_offers(const struct manager *m)
-{
-	return m->offers;
-}
-
-struct worker *control_worker(struct manager *m)
-{
-	return m->worker;
-}
-
-struct db *control_db(struct manager *m)
-{
-	return m->db;
-}
-
-const char *control_db_path(const struct manager *m)
-{
-	return m->db_path;
-}
-
-const struct fps_hub *control_fps(const struct manager *m)
-{
-	(void)m;
-	return NULL;
-}
-
-const struct frames *control_frames(const struct manager *m)
-{
-	static const struct frames none;
-
-	(void)m;
-	return &none;
-}
-
-bool control_dry_run(const struct manager *m)
-{
-	(void)m;
-	return false;
-}
-
-uint64_t control_generation(const struct manager *m)
-{
-	return m->generation;
 }
 
 static struct vgpu *stand_in_vgpu(const struct contract *contract)
@@ -286,21 +229,10 @@ int control_alert_ack(struct manager *m, int64_t id, struct err *reterr)
 	return 0;
 }
 
-void control_hook_stats(const struct manager *m, enum hook hook, struct hook_stats *ret_stats)
+void webhook_stats(struct webhook *w, struct webhook_stats *ret_stats)
 {
-	*ret_stats = m->hook_stats;
-	ret_stats->run += (uint64_t)hook;
-}
-
-bool control_webhook_stats(const struct manager *m, struct webhook_stats *ret_stats)
-{
-	*ret_stats = m->webhook_stats;
-	return m->has_webhook;
-}
-
-const struct silences *control_silences(const struct manager *m)
-{
-	return &m->silences;
+	assert_ptr_equal(w, &webhook);
+	*ret_stats = manager->webhook_stats;
 }
 
 int control_silence_add(struct manager *m, struct silence *silence, struct err *reterr)
@@ -407,7 +339,20 @@ static inline int stand_in_begin(void **state)
 	manager->alerts = alerts_new(0, ignore_alert, NULL);
 	manager->offers = offers_new(0, ignore_offer, NULL);
 	assert_non_null(offers_open(manager->offers, "gpu0", &flavor, 40, 60, clock_now()));
-	api = api_new(manager);
+	manager->view = (struct view){
+		.host = &manager->host,
+		.config = &manager->config,
+		.file_config = &manager->file_config,
+		.decisions = manager->decisions,
+		.alerts = manager->alerts,
+		.silences = &manager->silences,
+		.offers = manager->offers,
+		.history = &manager->history,
+		.frames = &manager->frames,
+		.hook_stats = manager->hook_stats,
+		.generation = &manager->generation,
+	};
+	api = api_new(manager, &manager->view);
 	assert_non_null(api);
 	return 0;
 }

@@ -207,7 +207,9 @@ static void what_people_watch_is_there(void **state)
 	host_note_lateness(&manager->host.lateness, 0.001);
 	host_note_lateness(&manager->host.lateness, 0.7);
 	host_note_lateness(&manager->host.lateness, 3);
-	manager->hook_stats = (struct hook_stats){.run = 7, .failed = 3, .killed = 2, .dropped = 1};
+	for (int hook = 0; hook < HOOKS; hook++)
+		manager->hook_stats[hook] = (struct hook_stats){
+			.run = 7 + (uint64_t)hook, .failed = 3, .killed = 2, .dropped = 1};
 	vgpu->tally.cap_error_s = 10;
 	vgpu->tally.cap_error_pct_s = 20;
 	vgpu->row.fps_seen = true;
@@ -234,7 +236,7 @@ static void the_webhook_is_counted_where_there_is_one(void **state)
 
 	(void)state;
 	assert_null(strstr(scrape(), "gover_webhook_messages_total{"));
-	manager->has_webhook = true;
+	manager->view.webhook = &webhook;
 	manager->webhook_stats = (struct webhook_stats){.sent = 4,
 							.refused = 5,
 							.dropped = 6,

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include "db/db.h"
+#include "gover-d/core/history.h"
 #include "tests/unit/gover-d/core/test-actuate.h"
 
 /*
@@ -371,17 +372,20 @@ static void every_cap_that_was_written_stands_in_the_history(void **state)
 		{.vgpu = &vgpus[B], .from_pct = 50, .to_pct = 60},
 	};
 	static const char *const endings[] = {"", "-wal", "-shm"};
+	static struct history history;
 	const struct db_retention retention = {.raw_hours = 0};
 	char path[64], name[80];
 
 	(void)state;
 	snprintf(path, sizeof(path), "%s/history.db", folder);
-	assert_int_equal(db_open(path, &retention, &actuator.db, &err), 0);
+	actuator.history = &history;
+	assert_int_equal(db_open(path, &retention, &history.db, &err), 0);
 	stand(A, 50);
 	stand(B, 50);
 	fake.vgpus[A].lands_at = 45;
 	assert_int_equal(actuate_moves(&actuator, &gpu, moves, 2, "steal", now), -EIO);
-	actuator.db = db_close(actuator.db);
+	history.db = db_close(history.db);
+	actuator.history = NULL;
 	check_cap_writes(path);
 	for (size_t i = 0; i < ARRAY_SIZE(endings); i++) {
 		snprintf(name, sizeof(name), "%s%s", path, endings[i]);

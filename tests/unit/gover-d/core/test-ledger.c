@@ -51,9 +51,9 @@ static void look(void)
 	struct db_reader *reader;
 
 	ledger_flush(m);
-	db_flush(m->actuator.db);
+	db_flush(m->history.db);
 	memset(&kept, 0, sizeof(kept));
-	assert_int_equal(db_reader_open(m->db_path, &reader, &err), 0);
+	assert_int_equal(db_reader_open(m->history.path, &reader, &err), 0);
 	assert_int_equal(db_query_ledger(reader, 0, now.wall_ms + 100000, take_row, take_price,
 					 NULL, &kept.range),
 			 0);
@@ -252,13 +252,13 @@ static void each_minute_is_kept_when_it_is_over(void **state)
 	start();
 	tick(1);
 	sell_as("a", 50, "", 1);
-	db_stats(m->actuator.db, &before);
+	db_stats(m->history.db, &before);
 	for (int i = 0; i < 5; i++)
 		ten_seconds("");
-	db_stats(m->actuator.db, &after);
+	db_stats(m->history.db, &after);
 	assert_int_equal(after.appended, before.appended);
 	ten_seconds("");
-	db_stats(m->actuator.db, &after);
+	db_stats(m->history.db, &after);
 	assert_int_equal(after.appended, before.appended + 2); /* the vGPU and its GPU */
 }
 
@@ -302,7 +302,7 @@ static void without_a_history_the_loop_counts_on(void **state)
 	snprintf(path, sizeof(path), "%s/history.db", config.state_dir);
 	assert_int_equal(file_make_dirs(path), 0);
 	start();
-	assert_null(m->actuator.db);
+	assert_null(m->history.db);
 	tick(1);
 	sell_as("a", 50, "", 1);
 	for (int i = 0; i < 20; i++)

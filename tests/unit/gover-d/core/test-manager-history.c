@@ -15,7 +15,7 @@ static void start_without_history(void)
 	snprintf(path, sizeof(path), "%s/history.db", config.state_dir);
 	assert_int_equal(file_make_dirs(path), 0);
 	start();
-	assert_null(m->actuator.db);
+	assert_null(m->history.db);
 	tick(1);
 	assert_non_null(alert_of(ALERT_HISTORY_FAILING, ""));
 }
@@ -23,12 +23,12 @@ static void start_without_history(void)
 static void retry(void)
 {
 	now.mono_ns += 60 * NS_PER_S;
-	history_retry(m, now);
+	history_retry(&m->history, &m->config.retention, m->worker, now);
 }
 
 static void wait_for_opening(void)
 {
-	while (m->db_opening)
+	while (m->history.opening)
 		assert_true(sd_event_run(m->event, UINT64_MAX) >= 0);
 }
 
@@ -60,14 +60,14 @@ static void no_tick_waits_for_a_database_that_opens_slowly(void **state)
 	slow.job = (struct worker_job){.run = run_slow, .done = slow_done};
 	assert_int_equal(worker_submit(m->worker, &slow.job), 0);
 	retry();
-	assert_true(m->db_opening);
+	assert_true(m->history.opening);
 	tick(5);
 	retry(); /* one at a time */
-	assert_null(m->actuator.db);
+	assert_null(m->history.db);
 	atomic_store(&slow.goes_on, true);
 	wait_for_opening();
 	assert_true(atomic_load(&slow.done));
-	assert_non_null(m->actuator.db);
+	assert_non_null(m->history.db);
 	tick(5);
 	assert_null(alert_of(ALERT_HISTORY_FAILING, ""));
 }
@@ -76,20 +76,21 @@ static void one_that_still_fails_is_tried_again_and_not_at_once(void **state)
 {
 	(void)state;
 	start_without_history();
-	m->db_error[0] = '\0';
-	history_retry(m, now); /* after the first tick already */
-	assert_true(m->db_opening);
+	m->history.error[0] = '\0';
+	history_retry(&m->history, &m->config.retention, m->worker,
+		      now); /* after the first tick already */
+	assert_true(m->history.opening);
 	wait_for_opening();
-	assert_null(m->actuator.db);
-	assert_non_null(strstr(m->db_error, "history.db"));
-	history_retry(m, now);
-	assert_false(m->db_opening);
+	assert_null(m->history.db);
+	assert_non_null(strstr(m->history.error, "history.db"));
+	history_retry(&m->history, &m->config.retention, m->worker, now);
+	assert_false(m->history.opening);
 	assert_int_equal(rmdir(path), 0);
 	retry();
 	wait_for_opening();
-	assert_non_null(m->actuator.db);
+	assert_non_null(m->history.db);
 	retry();
-	assert_false(m->db_opening);
+	assert_false(m->history.opening);
 }
 
 static void an_end_meanwhile_leaves_nothing_open(void **state)
@@ -98,7 +99,7 @@ static void an_end_meanwhile_leaves_nothing_open(void **state)
 	start_without_history();
 	assert_int_equal(rmdir(path), 0);
 	retry();
-	assert_true(m->db_opening);
+	assert_true(m->history.opening);
 	stop(); /* finishes it, and closes what it opened */
 	assert_int_equal(access(path, F_OK), 0);
 }

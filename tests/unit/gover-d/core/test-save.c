@@ -241,10 +241,10 @@ static int64_t save_beside_database(int *ret_sold)
 	int64_t revision = -ENOENT;
 
 	snprintf(path, sizeof(path), "%s/history.db", folder);
-	assert_int_equal(db_open(path, &retention, &m.actuator.db, NULL), 0);
+	assert_int_equal(db_open(path, &retention, &m.history.db, NULL), 0);
 	assert_int_equal(save_contracts(&m, count_answer, NULL), 0);
 	m.worker = worker_free(m.worker);
-	m.actuator.db = db_close(m.actuator.db);
+	m.history.db = db_close(m.history.db);
 	assert_int_equal(db_reader_open(path, &reader, NULL), 0);
 	if (db_query_contracts(reader, &revision, &text) == 0) {
 		assert_int_equal(contracts_parse(text, strlen(text), path, &contracts, NULL), 0);

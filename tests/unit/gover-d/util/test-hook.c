@@ -290,10 +290,7 @@ static void nobody_waits_for_it(void **state)
 
 static struct hook_stats stats_of(enum hook hook)
 {
-	struct hook_stats stats;
-
-	hooks_stats(hooks, hook, &stats);
-	return stats;
+	return hooks_stats(hooks)[hook];
 }
 
 static void only_so_many_run_at_a_time_some_wait_and_no_more_are_taken(void **state)
