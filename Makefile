@@ -115,7 +115,7 @@ $B/tests/test-%: test-%.c $B/libgover.a
 	@$(CC) $(cflags) $(CFLAGS) -UNDEBUG -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $B/libgover.a -lcmocka $(libs)
 
 # The i915 policy is tested with a small stand-in for i915, and with the warnings that i915 disables disabled.
-$B/tests/test-sched-policy $B/tests/test-sched-policy-books: cflags += -Itests/i915 -Wno-unused-parameter -Wno-sign-compare
+$B/tests/test-sched-policy $B/tests/test-sched-policy-accounting: cflags += -Itests/i915 -Wno-unused-parameter -Wno-sign-compare
 
 $B/tests/fps-sink: monitor/fps/fps.c $(addprefix monitor/fps/,guests.c message.c page.c reporter.c)
 $B/tests/fps-ways: $B/tests/fake-gl

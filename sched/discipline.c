@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The disciplines of the vGPU scheduler, one table. Must never call anything, as sched.c. Another
- * one is a row with its functions; nothing else knows the names.
- */
+/* The table of scheduling disciplines. Like sched.c, it calls no external function. */
 #include "sched/sched.h"
 
 /* --- cap: Algorithms 2 and 3 --- */
 
-/* One without limit keeps no account: a cap set later begins at nought. */
+/* A vGPU without limit has no slice, so a cap that is set later starts at 0. */
 static void set_slice(struct sched_vgpu *vgpu, int64_t slice_ns)
 {
 	vgpu->slice_ns = vgpu->cap_pct == 0 ? 0 : slice_ns;
@@ -49,11 +46,12 @@ static struct sched_vgpu *cap_pick(struct sched *sched)
 /*
  * --- weight: fair queuing by start tags, as FairGV (IEEE TPDS 2017) section 3.1 ---
  *
- * A tag is the time a vGPU has run, over its weight; the least tag is next. One that wakes begins
- * at the tag of the last turn, so that its rest earns it nothing. Tags are compared by their signed
- * difference, since they wrap around (after five hours on the GPU at weight 1).
+ * A tag is the time that a vGPU has run, divided by its weight; the smallest tag is next. A vGPU
+ * that wakes starts at the tag of the last turn, so that it gains nothing from having been idle.
+ * Tags are compared by their signed difference, because they wrap around (after five hours at
+ * weight 1).
  */
-#define TAG_UNITS (1U << 20) /* a tag's, in a nanosecond at weight 1; at 100 it errs by 0.01 % */
+#define TAG_UNITS (1U << 20) /* per nanosecond at weight 1; the error at weight 100 is 0.01 % */
 
 static bool is_behind(uint64_t tag, uint64_t other)
 {
@@ -73,7 +71,7 @@ static void weight_wake(const struct sched *sched, struct sched_vgpu *vgpu)
 		vgpu->tag = sched->tag;
 }
 
-/* An idle one is taken along: none may fall so far behind that it seems ahead. */
+/* An idle vGPU follows the others, so that the wrapped difference never changes its sign. */
 static void weight_refill(const struct sched *sched, struct sched_vgpu *vgpu, bool second_begins)
 {
 	(void)second_begins;
@@ -86,7 +84,7 @@ static void weight_charge(struct sched_vgpu *vgpu, uint64_t ran_ns)
 	vgpu->tag += ran_ns * (TAG_UNITS / (vgpu->cap_pct == 0 ? 100U : vgpu->cap_pct));
 }
 
-/* Of those with equal tags the first in the round. */
+/* Among equal tags, the first in the round. */
 static struct sched_vgpu *weight_pick(struct sched *sched)
 {
 	struct sched_vgpu *vgpu = sched->turn;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The vGPU scheduler. Must never call anything: no libc, no kernel, no clock, no allocation, no
- * floating point. A slot costs O(1) for each vGPU, a pick at most one look at each and none where
- * nobody may run.
+ * The vGPU scheduler. It calls no external function: no libc, kernel, clock, allocation or floating
+ * point. A slot costs O(1) for each vGPU. A pick visits each vGPU at most once, and none if no vGPU
+ * is runnable.
  */
 #include "sched/sched.h"
 
-/* Long division in 32-bit steps: a 32-bit kernel has no other. */
+/* Long division in 32-bit steps, because a 32-bit kernel has no 64-bit division. */
 static uint64_t divide_by_100(uint64_t ns)
 {
 	uint32_t high = (uint32_t)(ns >> 32), low = (uint32_t)ns;
@@ -21,7 +21,7 @@ static uint64_t share_of(uint64_t ns, unsigned int cap_pct)
 	return cap_pct == 0 ? ns : divide_by_100(ns * cap_pct);
 }
 
-/* To be called after everything that bears on whether @vgpu may run. */
+/* To be called after each change of pending or limit_ns. */
 static void update(struct sched *sched, struct sched_vgpu *vgpu)
 {
 	bool runnable = vgpu->pending && vgpu->limit_ns > 0;
@@ -65,7 +65,8 @@ void sched_add(struct sched *sched, struct sched_vgpu *vgpu, unsigned int cap_pc
 		sched->quantum_ns = 0;
 		return;
 	}
-	/* A pick begins after the turn and asks it last: the place before it is the round's end. */
+	/* A pick visits the vGPU after the turn first and the turn last, so the end is before it.
+	 */
 	vgpu->next = turn;
 	vgpu->prev = turn->prev;
 	turn->prev->next = vgpu;

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/*
- * The scheduler core, compiled into the module from the very files that user space compiles. Must
- * never hold a line of its own.
- */
+/* The scheduler core, compiled into the module from the same files as in user space. */
 #include "sched/sched.c"
 #include "sched/discipline.c"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The GPU that is not there. It switches vGPUs by itself, as a GPU with its own scheduler does:
- * what happened up to now is worked out turn by turn, at every tick of a timer and before anybody
- * looks or changes something. So a late timer makes no share wrong; it only makes the next one
- * catch up. Must never sleep under the lock.
+ * The simulated GPU. Like a GPU with its own scheduler it switches between vGPUs by itself: turns
+ * are simulated up to the present at every tick of a timer and before each read or change. A late
+ * timer therefore does not affect the shares.
  */
 #include <linux/ktime.h>
 #include <linux/minmax.h>
@@ -11,9 +10,10 @@
 #include "gpu.h"
 
 #define TICK_NS	 NSEC_PER_MSEC
-#define STALL_NS (10 * NSEC_PER_SEC) /* behind by more, the machine stood still: so did the GPU */
+#define STALL_NS (10 * NSEC_PER_SEC) /* after a longer gap (a suspended machine) time is skipped \
+				      */
 
-/* A tenant's demand arrives with every slot, and waits for as long as it takes. */
+/* The demand of a tenant arrives with every slot and waits until it is served. */
 static void add_demand(struct gpu *gpu, struct vgpu *vgpu, u64 ns)
 {
 	vgpu->work_ns += vgpu->load_pct * ((u32)ns / 100);
@@ -29,7 +29,7 @@ static void open_slot(struct gpu *gpu)
 		add_demand(gpu, vgpu, SCHED_SLOT_NS);
 }
 
-/* To the end of a turn or of the slot, but not past @to_ns. */
+/* Advances to the end of the turn or of the slot, but not beyond @to_ns. */
 static void step(struct gpu *gpu, u64 to_ns)
 {
 	u64 until_ns = min_t(u64, to_ns, gpu->sched.slot_end_ns);
@@ -64,7 +64,7 @@ static void catch_up(struct gpu *gpu)
 		step(gpu, now_ns);
 }
 
-/* Every millisecond while somebody has work, else with the slots, for the leases. */
+/* Runs every millisecond while a vGPU is runnable, else at the end of each slot, for the leases. */
 static enum hrtimer_restart tick(struct hrtimer *timer)
 {
 	struct gpu *gpu = container_of(timer, struct gpu, timer);
@@ -124,7 +124,8 @@ int gpu_add(struct gpu *gpu, struct vgpu *vgpu, unsigned int low_gm_mb, unsigned
 	catch_up(gpu);
 	sched_add(&gpu->sched, &vgpu->sched, cap_pct, gpu->now_ns);
 	list_add_tail(&vgpu->entry, &gpu->vgpus);
-	/* A tick that saw no vGPU may be on its way out: starting the timer then is allowed. */
+	/* The last tick, which saw no vGPU, can still be running: starting the timer is allowed
+	 * then. */
 	if (!gpu->ticking)
 		hrtimer_start(&gpu->timer, ns_to_ktime(gpu->sched.slot_end_ns),
 			      HRTIMER_MODE_ABS_SOFT);
@@ -190,7 +191,7 @@ int gpu_set_initial_cap(struct vgpu *vgpu, unsigned int cap_pct)
 	return r;
 }
 
-/* What the former load left undone is forgotten; the same load again changes nothing. */
+/* A new load discards the waiting work of the old one. The same load again changes nothing. */
 int gpu_set_load(struct vgpu *vgpu, unsigned int load_pct)
 {
 	struct gpu *gpu = vgpu->gpu;

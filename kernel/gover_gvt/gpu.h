@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * A GPU that is not there: its time passes as on a real one and the scheduler core shares it out
- * among vGPUs, whose tenants want a part of it each. Knows nothing of mdev and sysfs.
+ * A simulated GPU: the scheduler core shares its time among vGPUs, each of which has a tenant with
+ * a load. Independent of mdev and sysfs.
  *
- * Every function may be called from process context at any time; a GPU locks itself.
+ * Every function can be called from process context at any time and does its own locking.
  */
 #ifndef KERNEL_GOVER_GVT_GPU_H
 #define KERNEL_GOVER_GVT_GPU_H
@@ -19,17 +19,17 @@
 
 struct gpu {
 	/*
-	 * Protects all below, the vGPUs' fields among it. Taken in process context and by the
-	 * timer, which runs as a soft interrupt; hence the _bh in the former.
+	 * Protects all fields below and the fields of the vGPUs. Taken in process context and by
+	 * the timer, which runs as a soft interrupt; process context therefore uses the _bh calls.
 	 */
 	spinlock_t lock;
 	struct sched sched;
 	struct list_head vgpus;
 	struct ida ids;
 	struct hrtimer timer;
-	bool ticking;		/* the timer runs, or is about to */
-	u64 now_ns;		/* up to where the books are kept */
-	unsigned int low_gm_mb; /* not given to any vGPU */
+	bool ticking;		/* the timer is started */
+	u64 now_ns;		/* the GPU is simulated up to here */
+	unsigned int low_gm_mb; /* free */
 };
 
 struct vgpu {
@@ -38,13 +38,13 @@ struct vgpu {
 	struct list_head entry; /* gpu::vgpus */
 	int id;
 	unsigned int low_gm_mb;
-	unsigned int load_pct; /* what its tenant wants of the whole GPU */
-	u64 work_ns;	       /* of which this waits to be done */
+	unsigned int load_pct; /* demand of the tenant, of the whole GPU */
+	u64 work_ns;	       /* demand that is waiting */
 };
 
-/* What can be read of a vGPU, all at one instant. */
+/* The state of a vGPU at one instant. */
 struct vgpu_state {
-	unsigned int cap_pct; /* as set last */
+	unsigned int cap_pct; /* the last one that was set */
 	unsigned int initial_cap_pct;
 	unsigned int load_pct;
 	u64 lease_ns;
@@ -53,18 +53,18 @@ struct vgpu_state {
 };
 
 void gpu_init(struct gpu *gpu, const struct sched_discipline *discipline);
-void gpu_fini(struct gpu *gpu); /* after its last vGPU has gone */
+void gpu_fini(struct gpu *gpu); /* requires that all vGPUs are removed */
 
-/* How many more vGPUs with @low_gm_mb fit. */
+/* Returns how many more vGPUs with @low_gm_mb fit. */
 unsigned int gpu_room(struct gpu *gpu, unsigned int low_gm_mb);
 
-/* Adds @vgpu, all zero, with an idle tenant. -ENOSPC: no room. -ENOMEM. */
+/* Adds @vgpu, which must be zeroed, with an idle tenant. -ENOSPC: no room; -ENOMEM. */
 int gpu_add(struct gpu *gpu, struct vgpu *vgpu, unsigned int low_gm_mb, unsigned int cap_pct);
 void gpu_remove(struct vgpu *vgpu); /* the caller frees it */
 
 void gpu_read(struct vgpu *vgpu, struct vgpu_state *ret_state);
 
-/* -EINVAL: more than 100 %. -EPERM: the initial cap once a cap was set. */
+/* -EINVAL: more than 100 %. -EPERM: the initial cap after a cap has been set. */
 int gpu_set_cap(struct vgpu *vgpu, unsigned int cap_pct);
 int gpu_set_initial_cap(struct vgpu *vgpu, unsigned int cap_pct);
 int gpu_set_load(struct vgpu *vgpu, unsigned int load_pct);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * gover_gvt: a host with GVT-g for gover's tests, without an Intel GPU. Its GPUs do no work; what
- * is real is the mdev bus, the files, the scheduler and the time it gives. Must never be loaded on
- * a host that serves somebody.
+ * gover_gvt: a GVT-g host without an Intel GPU, for the tests of gover. The mdev bus, the files,
+ * the scheduler and the times are real, but the GPUs do no work. Never load it on a production
+ * host.
  *
  * The GPUs are platform devices gover_gvt.0, gover_gvt.1 and so on, each an mdev parent. Their
- * driver is called i915, because the mdev core begins the names of the types with it.
+ * driver is called i915, because the mdev core uses the driver's name as prefix of the types.
  */
 #include <linux/err.h>
 #include <linux/mod_devicetable.h>
@@ -19,11 +19,11 @@
 
 static unsigned int gpus = 1;
 module_param(gpus, uint, 0444);
-MODULE_PARM_DESC(gpus, "number of GPUs, 1 to 32 (1)");
+MODULE_PARM_DESC(gpus, "number of GPUs, 1 to 32 (default 1)");
 
 static char *discipline = "cap";
 module_param(discipline, charp, 0444);
-MODULE_PARM_DESC(discipline, "how time is shared: cap or weight (cap)");
+MODULE_PARM_DESC(discipline, "how time is shared: cap or weight (default cap)");
 
 static struct platform_device *devices[GPUS_MAX];
 
@@ -49,7 +49,7 @@ static int probe_gpu(struct platform_device *device)
 	return r;
 }
 
-/* Takes the vGPUs that are left along. */
+/* Removes the remaining vGPUs too. */
 static int remove_gpu(struct platform_device *device)
 {
 	struct parent *parent = platform_get_drvdata(device);

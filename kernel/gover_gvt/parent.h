@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* The parts of the module to each other: the parent device, its types, its vGPUs. */
+/* Shared by main.c and vgpu.c: the parent device, its types and its vGPUs. */
 #ifndef KERNEL_GOVER_GVT_PARENT_H
 #define KERNEL_GOVER_GVT_PARENT_H
 
@@ -9,7 +9,7 @@
 
 #define PARENT_TYPES 4
 
-/* A kind of vGPU that can be made, as i915 GVT-g has them: a size of 1/@parts of the GPU. */
+/* A type of vGPU as in i915 GVT-g: its size is 1/@parts of the GPU. */
 struct vgpu_type {
 	const char *sysfs_name;
 	unsigned int parts;
@@ -24,7 +24,7 @@ extern const struct vgpu_type vgpu_types[PARENT_TYPES];
 struct parent {
 	struct gpu gpu;
 	struct mdev_parent mdev;
-	struct mdev_type types[PARENT_TYPES]; /* of vgpu_types, in their order */
+	struct mdev_type types[PARENT_TYPES]; /* same order as vgpu_types */
 	struct mdev_type *type_list[PARENT_TYPES];
 };
 

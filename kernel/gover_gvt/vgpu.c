@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The vGPUs as mediated devices: what mdev's create and remove do, and the files of each one. Must
- * never keep a vGPU's books: they are the GPU's.
+ * The vGPUs as mediated devices: creation, removal and the files of each vGPU.
  *
- * The driver core removes the files, and waits for everybody inside them, before it calls remove();
- * an open file that is read later gives ENODEV. So a vGPU found through its file is there.
+ * The driver core removes the files, and waits until no process is in a show or store function,
+ * before it calls remove(). Reading an open file later gives ENODEV. So a vGPU always exists while
+ * one of its files is read or written.
  */
 #include <linux/kstrtox.h>
 #include <linux/module.h>
@@ -83,7 +83,7 @@ static struct vgpu_state state_of(struct device *dev)
 	return state;
 }
 
-/* Hands a number that was written to @set. Not one: -EINVAL; one that no u32 holds: -ERANGE. */
+/* Parses a number and passes it to @set. -EINVAL: not a number; -ERANGE: it does not fit a u32. */
 static ssize_t store_pct(struct device *dev, const char *buf, size_t count,
 			 int (*set)(struct vgpu *vgpu, unsigned int pct))
 {
@@ -179,13 +179,13 @@ static struct attribute *vgpu_attrs[] = {
 	NULL,
 };
 
-/* Where i915 GVT-g has vgpu_id. */
+/* The folder in which i915 GVT-g has vgpu_id. */
 static const struct attribute_group vgpu_group = {
 	.name = "intel_vgpu",
 	.attrs = vgpu_attrs,
 };
 
-/* The tenant stands beside it: no file of a real host. */
+/* Outside that folder, because a real host has no such file. */
 static struct attribute *tenant_attrs[] = {
 	&dev_attr_load.attr,
 	NULL,
@@ -202,7 +202,7 @@ static const struct attribute_group *groups[] = {
 };
 
 struct mdev_driver vgpu_driver = {
-	/* What GVT-g says, for tools that read it; no guest can open these. */
+	/* The same as GVT-g, for tools that read it; guests cannot open these vGPUs. */
 	.device_api = VFIO_DEVICE_API_PCI_STRING,
 	.probe = create_vgpu,
 	.remove = remove_vgpu,

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/*
- * The scheduler core, compiled into kvmgt from the very files that user space compiles. Must never
- * hold a line of its own.
- */
+/* The scheduler core, compiled into kvmgt from the same files as in user space. */
 #include "sched/sched.c"
 #include "sched/discipline.c"

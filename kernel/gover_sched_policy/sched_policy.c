@@ -1,36 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * GVT-g's scheduling policy: which vGPU has the GPU, decided by the scheduler core that all of
- * gover's hosts share (sched/sched.h). Replaces gvt/sched_policy.c. Must never sleep with the books
- * locked, and never touch the hardware, but to take the engines from a vGPU that stops.
+ * The scheduling policy of GVT-g: decides with the scheduler core (sched/sched.h) which vGPU has
+ * the GPU. Replaces gvt/sched_policy.c. Accesses the hardware only to take the engines from a vGPU
+ * that stops.
  *
- * A GPU cannot be taken from a vGPU in the middle of a workload. When its time is over nothing more
- * of it is dispatched (need_reschedule), and the next one follows once what is in flight has ended;
- * what that took too long is its debt. So busy time, which is what slices are charged with, is the
- * time in which at least one of its workloads is in flight, on whichever engine: the time in which
- * nobody else could have the GPU. It never passes real time, and is no less than what the engines
- * were busy: shadowing and waiting for the host's own work are in it.
+ * A workload cannot be preempted. When the time of a vGPU is over, none of its workloads is
+ * dispatched any more (need_reschedule), and the next vGPU follows when the workloads in flight
+ * have ended. The overrun becomes a debt. Busy time, which is charged to slices, is therefore the
+ * time in which at least one workload of the vGPU is in flight on any engine, because no other vGPU
+ * could have the GPU then. It never exceeds real time. It is at least the time for which the
+ * engines are busy: it includes shadowing and waiting for the host's own work.
  *
- * Nothing polls. The question who is next is asked when work arrives, when a vGPU has no more of
- * it, when one that must leave has nothing in flight, and when a timer says that a turn, a slice or
- * a slot is over.
+ * The policy does not poll. It decides when work arrives, when a vGPU has no more work, when a vGPU
+ * that must leave has nothing in flight, and when a timer ends a turn, a slice or a slot.
  *
- * gvt->sched_lock is held for all that decides, and while an engine is waited for
- * (complete_current_workload()). The books have a lock of their own, taken inside, so that a reader
- * of sysfs waits for no GPU.
+ * Decisions hold gvt->sched_lock, which is also held while waiting for an engine
+ * (complete_current_workload()). The accounting has a lock of its own, taken inside
+ * gvt->sched_lock, so that readers of sysfs never wait for the GPU. It is a spinlock: no sleeping.
  */
 #include "i915_drv.h"
 #include "gvt.h"
 #include "sched/sched.h"
 
-#define TICK_NS	   NSEC_PER_MSEC /* the timer rings no sooner, however little is left of a turn */
-#define STALL_NS   (10 * NSEC_PER_SEC) /* later by more, the missed slots are one */
-#define WEIGHT_MAX 16 /* VGPU_MAX_WEIGHT of vgpu.c: of a vGPU that is the whole GPU */
+#define TICK_NS	   NSEC_PER_MSEC       /* the minimum time to the next timer */
+#define STALL_NS   (10 * NSEC_PER_SEC) /* after a longer gap the missed slots become one */
+#define WEIGHT_MAX 16 /* VGPU_MAX_WEIGHT in vgpu.c: the weight of a vGPU that is the whole GPU */
 
 struct gvt_sched_data {
 	struct intel_gvt *gvt;
 	struct hrtimer timer;
-	spinlock_t lock; /* all below, and every vgpu_sched_data but its active */
+	spinlock_t lock; /* protects all below and vgpu_sched_data except its active */
 	struct sched sched;
 	struct list_head vgpus;
 };
@@ -39,9 +38,9 @@ struct vgpu_sched_data {
 	struct sched_vgpu sched;
 	struct intel_vgpu *vgpu;
 	struct list_head entry; /* gvt_sched_data::vgpus */
-	bool active;		/* its guest has started the GPU; under gvt->sched_lock */
-	unsigned int in_flight; /* workloads */
-	u64 charged_to_ns;	/* while there are any */
+	bool active;		/* the guest has started the GPU; under gvt->sched_lock */
+	unsigned int in_flight; /* number of workloads */
+	u64 charged_to_ns;	/* valid while in_flight > 0 */
 };
 
 /* --- the discipline, a parameter of kvmgt --- */
@@ -72,9 +71,9 @@ static const struct kernel_param_ops discipline_ops = {
 	.get = get_discipline,
 };
 module_param_cb(discipline, &discipline_ops, NULL, 0444);
-MODULE_PARM_DESC(discipline, "how vGPUs share the GPU: cap or weight (cap)");
+MODULE_PARM_DESC(discipline, "how vGPUs share the GPU: cap or weight (default cap)");
 
-/* --- the books --- */
+/* --- accounting --- */
 
 static void charge(struct gvt_sched_data *data, u64 to_ns)
 {
@@ -88,8 +87,8 @@ static void charge(struct gvt_sched_data *data, u64 to_ns)
 	}
 }
 
-/* Up to now, which is returned. Slots begin when they are due, however late this is. */
-static u64 keep_books(struct gvt_sched_data *data)
+/* Charges all vGPUs up to now and returns now. Slots begin on time even if this call is late. */
+static u64 catch_up(struct gvt_sched_data *data)
 {
 	u64 now_ns = ktime_get_ns();
 
@@ -139,11 +138,11 @@ void intel_vgpu_end_workload(struct intel_vgpu *vgpu)
 
 	lockdep_assert_held(&vgpu->gvt->sched_lock);
 	spin_lock(&data->lock);
-	keep_books(data);
+	catch_up(data);
 	if (!WARN_ON_ONCE(v->in_flight == 0))
 		v->in_flight--;
 	spin_unlock(&data->lock);
-	/* With more of it, on whichever engine, the answer would be the same. */
+	/* If the vGPU has more work on any engine, the decision does not change. */
 	if (!has_work(v))
 		intel_gvt_kick_schedule(vgpu->gvt);
 }
@@ -155,7 +154,7 @@ void intel_vgpu_read_sched(struct intel_vgpu *vgpu, struct intel_vgpu_sched_stat
 	u64 now_ns;
 
 	spin_lock(&data->lock);
-	now_ns = keep_books(data);
+	now_ns = catch_up(data);
 	*ret_state = (struct intel_vgpu_sched_state){
 		.cap_pct = v->sched.next_cap_pct,
 		.initial_cap_pct = v->sched.initial_cap_pct,
@@ -174,7 +173,7 @@ int intel_vgpu_set_cap(struct intel_vgpu *vgpu, u32 cap_pct)
 	if (cap_pct > 100)
 		return -EINVAL;
 	spin_lock(&data->lock);
-	sched_set_cap(&v->sched, cap_pct, keep_books(data));
+	sched_set_cap(&v->sched, cap_pct, catch_up(data));
 	spin_unlock(&data->lock);
 	return 0;
 }
@@ -188,7 +187,7 @@ int intel_vgpu_set_initial_cap(struct intel_vgpu *vgpu, u32 cap_pct)
 	if (cap_pct > 100)
 		return -EINVAL;
 	spin_lock(&data->lock);
-	keep_books(data);
+	catch_up(data);
 	r = sched_set_initial_cap(&v->sched, cap_pct) < 0 ? -EPERM : 0;
 	spin_unlock(&data->lock);
 	return r;
@@ -200,16 +199,16 @@ int intel_vgpu_set_lease(struct intel_vgpu *vgpu, u32 lease_ms)
 	struct vgpu_sched_data *v = vgpu->sched_data;
 
 	spin_lock(&data->lock);
-	sched_set_lease(&v->sched, (u64)lease_ms * NSEC_PER_MSEC, keep_books(data));
+	sched_set_lease(&v->sched, (u64)lease_ms * NSEC_PER_MSEC, catch_up(data));
 	spin_unlock(&data->lock);
 	return 0;
 }
 
-/* --- who has the GPU --- */
+/* --- decision --- */
 
 /*
- * A vGPU that has just run out of work keeps the GPU while nobody else wants it, so that what it
- * submits next is dispatched at once. Its slice cannot run out meanwhile.
+ * A vGPU without work keeps the GPU while no other vGPU needs it, so that its next workload is
+ * dispatched immediately. Its slice does not shrink meanwhile.
  */
 static bool may_stay(const struct intel_vgpu *vgpu)
 {
@@ -218,7 +217,7 @@ static bool may_stay(const struct intel_vgpu *vgpu)
 	return v && v->active && v->sched.limit_ns > 0;
 }
 
-/* Who shall have the GPU now, and when to ask again at the latest. */
+/* Returns the vGPU that gets the GPU now and writes the time of the next decision. */
 static struct intel_vgpu *choose(struct intel_gvt *gvt, u64 *ret_until_ns)
 {
 	struct gvt_sched_data *data = gvt->scheduler.sched_data;
@@ -228,7 +227,7 @@ static struct intel_vgpu *choose(struct intel_gvt *gvt, u64 *ret_until_ns)
 	u64 now_ns, run_ns;
 
 	spin_lock(&data->lock);
-	now_ns = keep_books(data);
+	now_ns = catch_up(data);
 	list_for_each_entry(v, &data->vgpus, entry)
 		sched_set_pending(&data->sched, &v->sched, has_work(v));
 	*ret_until_ns = data->sched.slot_end_ns;
@@ -256,8 +255,8 @@ static bool is_in_flight(struct intel_gvt *gvt)
 	return false;
 }
 
-/* When something is in flight, its end asks again: need_reschedule makes it do so. */
-static void hand_to(struct intel_gvt *gvt, struct intel_vgpu *vgpu)
+/* While a workload is in flight, need_reschedule causes a new decision when it ends. */
+static void assign_gpu(struct intel_gvt *gvt, struct intel_vgpu *vgpu)
 {
 	struct intel_gvt_workload_scheduler *scheduler = &gvt->scheduler;
 	struct intel_engine_cs *engine;
@@ -283,12 +282,12 @@ void intel_gvt_schedule(struct intel_gvt *gvt)
 
 	clear_bit(INTEL_GVT_REQUEST_SCHED, &gvt->service_request);
 	clear_bit(INTEL_GVT_REQUEST_EVENT_SCHED, &gvt->service_request);
-	/* Before the first look: whatever that does not see asks anew. */
+	/* Clear the requests first: a change that this decision misses requests a new one. */
 	smp_mb__after_atomic();
 
 	mutex_lock(&gvt->sched_lock);
 	if (!list_empty(&data->vgpus)) {
-		hand_to(gvt, choose(gvt, &until_ns));
+		assign_gpu(gvt, choose(gvt, &until_ns));
 		hrtimer_start(&data->timer, ns_to_ktime(until_ns), HRTIMER_MODE_ABS);
 	}
 	mutex_unlock(&gvt->sched_lock);
@@ -299,7 +298,7 @@ void intel_gvt_kick_schedule(struct intel_gvt *gvt)
 	intel_gvt_request_service(gvt, INTEL_GVT_REQUEST_EVENT_SCHED);
 }
 
-static enum hrtimer_restart time_is_over(struct hrtimer *timer)
+static enum hrtimer_restart timer_expired(struct hrtimer *timer)
 {
 	struct gvt_sched_data *data = container_of(timer, struct gvt_sched_data, timer);
 
@@ -307,7 +306,7 @@ static enum hrtimer_restart time_is_over(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* --- coming and going --- */
+/* --- creation and removal --- */
 
 static int gover_init(struct intel_gvt *gvt)
 {
@@ -317,7 +316,7 @@ static int gover_init(struct intel_gvt *gvt)
 		return -ENOMEM;
 	data->gvt = gvt;
 	hrtimer_init(&data->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
-	data->timer.function = time_is_over;
+	data->timer.function = timer_expired;
 	spin_lock_init(&data->lock);
 	INIT_LIST_HEAD(&data->vgpus);
 	sched_start(&data->sched, chosen_discipline, ktime_get_ns());
@@ -335,15 +334,15 @@ static void gover_clean(struct intel_gvt *gvt)
 }
 
 /*
- * A vGPU has its cap, lease and books from its creation on, whether or not a guest uses it, and
- * through the guest's resets. The initial cap is its type's part of the GPU.
+ * A vGPU has its cap, lease and counters from its creation on, also without a guest and after
+ * resets by the guest. The initial cap is the part of the GPU that the type represents.
  */
 static int gover_init_vgpu(struct intel_vgpu *vgpu)
 {
 	struct gvt_sched_data *data = vgpu->gvt->scheduler.sched_data;
 	struct vgpu_sched_data *v;
 
-	if (vgpu->id == 0) /* the idle one, which stands for nobody */
+	if (vgpu->id == 0) /* the idle vGPU */
 		return 0;
 	v = kzalloc(sizeof(*v), GFP_KERNEL);
 	if (!v)
@@ -352,7 +351,7 @@ static int gover_init_vgpu(struct intel_vgpu *vgpu)
 	vgpu->sched_data = v;
 	spin_lock(&data->lock);
 	sched_add(&data->sched, &v->sched, vgpu->sched_ctl.weight * 100 / WEIGHT_MAX,
-		  keep_books(data));
+		  catch_up(data));
 	list_add_tail(&v->entry, &data->vgpus);
 	spin_unlock(&data->lock);
 	intel_gvt_kick_schedule(vgpu->gvt);
@@ -370,7 +369,7 @@ static void gover_clean_vgpu(struct intel_vgpu *vgpu)
 	if (!v)
 		return;
 	spin_lock(&data->lock);
-	keep_books(data);
+	catch_up(data);
 	sched_remove(&data->sched, &v->sched);
 	list_del(&v->entry);
 	spin_unlock(&data->lock);
@@ -405,7 +404,7 @@ static const struct intel_gvt_sched_policy_ops gover_schedule_ops = {
 	.stop_schedule = gover_stop_schedule,
 };
 
-/* --- what the driver calls --- */
+/* --- interface of the driver --- */
 
 int intel_gvt_init_sched_policy(struct intel_gvt *gvt)
 {
@@ -454,7 +453,7 @@ void intel_vgpu_start_schedule(struct intel_vgpu *vgpu)
 	mutex_unlock(&vgpu->gvt->sched_lock);
 }
 
-/* The engines' state goes back to the host's, as far as @vgpu's is loaded. */
+/* Restores the host's state of the engines on which the state of @vgpu is loaded. */
 static void take_engines(struct intel_vgpu *vgpu)
 {
 	struct intel_gvt_workload_scheduler *scheduler = &vgpu->gvt->scheduler;
@@ -484,7 +483,7 @@ void intel_vgpu_stop_schedule(struct intel_vgpu *vgpu)
 		gvt_dbg_core("vgpu%d: stop schedule\n", vgpu->id);
 		scheduler->sched_ops->stop_schedule(vgpu);
 		if (scheduler->current_vgpu == vgpu) {
-			/* Nothing more of it is dispatched, and the next one may come. */
+			/* Stops dispatching its workloads and lets the next vGPU follow. */
 			scheduler->need_reschedule = true;
 			scheduler->current_vgpu = NULL;
 		}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * A vGPU's scheduling in sysfs, in the folder intel_vgpu beside vgpu_id. Must never keep anything:
- * the books are the policy's.
+ * The scheduling files of a vGPU in sysfs, in the folder intel_vgpu beside vgpu_id.
  *
- * The driver core removes the files, and waits for everybody inside them, before a vGPU is taken
- * apart; an open file that is read later gives ENODEV. So a vGPU found through its file is there.
+ * The driver core removes the files, and waits until no process is in a show or store function,
+ * before a vGPU is destroyed. Reading an open file later gives ENODEV. So a vGPU always exists
+ * while one of its files is read or written.
  */
 #include "i915_drv.h"
 #include "gvt.h"
@@ -17,7 +17,7 @@ static struct intel_vgpu_sched_state state_of(struct device *dev)
 	return state;
 }
 
-/* Hands a number that was written to @set. Not one: -EINVAL; one that no u32 holds: -ERANGE. */
+/* Parses a number and passes it to @set. -EINVAL: not a number; -ERANGE: it does not fit a u32. */
 static ssize_t store_number(struct device *dev, const char *buf, size_t count,
 			    int (*set)(struct intel_vgpu *vgpu, u32 number))
 {

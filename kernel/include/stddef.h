@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* What sched/ includes from a compiler's headers, out of the kernel's own. */
+/* Replaces the compiler's header, which sched/ includes, by headers of the kernel. */
 #ifndef KERNEL_INCLUDE_STDDEF_H
 #define KERNEL_INCLUDE_STDDEF_H
 
