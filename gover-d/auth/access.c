@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who may do what. Must never know how a caller was recognised. */
+/* Scopes and refusals. Independent of how the caller was authenticated. */
 #include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
@@ -12,25 +12,23 @@ static const char *const scope_names[] = {
 	[ACCESS_OPERATE] = "operate", [ACCESS_ADMIN] = "admin",
 };
 
-/* Of a caller who may nothing. */
+/* Refusals of principals without access. */
 static const struct {
 	unsigned int status;
-	const char *sentence;
+	const char *message;
 } faults[] = {
-	[ACCESS_NO_FAULT] = {403, "this is for nobody"},
-	[ACCESS_NOT_IN_GROUP] = {403,
-				 "you are neither root nor in a group that may ask gover-d: see "
-				 "[access] of gover.conf(5)"},
-	[ACCESS_NO_TOKEN] = {401, "a token is needed: Authorization: Bearer gvr_..., made by "
-				  "`gover-ctl token add`"},
-	[ACCESS_BAD_TOKEN] = {401, "nobody has this token: it was removed, or never made here"},
-	[ACCESS_EXPIRED] = {401, "this token has expired: `gover-ctl token add` makes another"},
-	[ACCESS_BACK_OFF] = {429, "too many wrong tokens came from this address: wait before the "
-				  "next try"},
-	[ACCESS_TOO_MANY] = {429, "too many requests in this second: at most requests_per_s of "
-				  "[access] are allowed to a token, or without one to an address"},
-	[ACCESS_FOREIGN_HOST] = {403, "the Host header does not name this host: without a token "
-				      "only localhost is answered"},
+	[ACCESS_NO_FAULT] = {403, "not permitted for any user"},
+	[ACCESS_NOT_IN_GROUP] = {403, "permission denied: neither root nor a member of a group in "
+				      "[access] of gover.conf(5)"},
+	[ACCESS_NO_TOKEN] = {401, "a token is required: Authorization: Bearer gvr_... (create one "
+				  "with `gover-ctl token add`)"},
+	[ACCESS_BAD_TOKEN] = {401, "unknown or revoked token"},
+	[ACCESS_EXPIRED] = {401, "expired token: create a new one with `gover-ctl token add`"},
+	[ACCESS_BACK_OFF] = {429, "too many invalid tokens from this address: retry later"},
+	[ACCESS_TOO_MANY] = {429, "too many requests per second (limit requests_per_s of [access], "
+				  "for each token, or for each address without one)"},
+	[ACCESS_FOREIGN_HOST] = {403, "the Host header does not name this host (without a token "
+				      "only localhost is allowed)"},
 };
 
 unsigned int access_check(const struct principal *principal, enum access_scope wanted,
@@ -42,11 +40,11 @@ unsigned int access_check(const struct principal *principal, enum access_scope w
 		enum access_fault fault =
 			wanted == ACCESS_NONE ? ACCESS_NO_FAULT : principal->fault;
 
-		(void)err_fail(reterr, 0, "%s", faults[fault].sentence);
+		(void)err_fail(reterr, 0, "%s", faults[fault].message);
 		return faults[fault].status;
 	}
-	(void)err_fail(reterr, 0, "%s may %s, and this needs the scope %s", principal->name,
-		       scope_names[principal->scope], scope_names[wanted]);
+	(void)err_fail(reterr, 0, "%s: scope %s required (has %s)", principal->name,
+		       scope_names[wanted], scope_names[principal->scope]);
 	return 403;
 }
 

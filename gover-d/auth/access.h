@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who may do what. Pure: what is known of a caller and what a route wants go in, yes or the status
- * of a refusal with its sentence comes out. Must never look at a socket, a file or a clock.
+ * Authorisation: compares the scope of a principal with the scope that a route requires. Pure: no
+ * socket, file or clock.
  */
 #ifndef GOVER_D_AUTH_ACCESS_H
 #define GOVER_D_AUTH_ACCESS_H
@@ -13,65 +13,63 @@
 
 #include "base/err.h"
 
-/* What somebody may do, and what a route wants; each holds those before it. */
+/* What a principal may do, and what a route requires; each scope includes the ones before it. */
 enum access_scope {
-	ACCESS_NONE, /* may nothing. A route that wants this was forgotten: nobody has it */
-	ACCESS_OPEN, /* wanted only: whoever can connect */
+	ACCESS_NONE, /* no access; as the requirement of a route: refuse everybody */
+	ACCESS_OPEN, /* only as a requirement: every caller */
 	ACCESS_READ,
 	ACCESS_OPERATE, /* changes contracts, offers, alerts, GPUs and the policy */
-	ACCESS_ADMIN,	/* says who may do what, and sees who did what */
+	ACCESS_ADMIN,	/* manages tokens and reads the audit */
 };
 
-/* Why a caller may nothing. */
+/* Why a principal has no access. */
 enum access_fault {
 	ACCESS_NO_FAULT,
-	ACCESS_NOT_IN_GROUP, /* of the unix socket, in neither group */
-	ACCESS_NO_TOKEN,     /* TCP, and it named none */
-	ACCESS_BAD_TOKEN,    /* nobody's */
-	ACCESS_EXPIRED,	     /* one that was good until lately */
-	ACCESS_BACK_OFF,     /* nobody's, and too many such came from this address */
-	ACCESS_TOO_MANY,     /* requests with this token, or from this address */
-	ACCESS_FOREIGN_HOST, /* a web page of somewhere else that asks as if it were from here */
+	ACCESS_NOT_IN_GROUP, /* unix socket: the user is in neither group */
+	ACCESS_NO_TOKEN,     /* TCP: the request has no token */
+	ACCESS_BAD_TOKEN,    /* unknown */
+	ACCESS_EXPIRED,	     /* known, but expired */
+	ACCESS_BACK_OFF,     /* unknown, after too many failures from this address */
+	ACCESS_TOO_MANY,     /* requests per second with this token, or from this address */
+	ACCESS_FOREIGN_HOST, /* the Host header is not this host: a DNS rebinding attack */
 };
 
 #define ACCESS_NAME_MAX 80 /* "token " and a name */
 #define ACCESS_FROM_MAX 64
 
 struct principal {
-	char name[ACCESS_NAME_MAX]; /* "root", "uid 1000", "token NAME", "anonymous"; "": nobody */
+	char name[ACCESS_NAME_MAX]; /* "root", "uid 1000", "token NAME", "anonymous"; "": unknown */
 	char from[ACCESS_FROM_MAX]; /* "pid 4321", or an address */
 	enum access_scope scope;
 	enum access_fault fault;    /* where scope is ACCESS_NONE */
-	unsigned int retry_after_s; /* of ACCESS_BACK_OFF and ACCESS_TOO_MANY */
+	unsigned int retry_after_s; /* with ACCESS_BACK_OFF and ACCESS_TOO_MANY */
 };
 
 #define ACCESS_NO_GROUP ((gid_t)-1)
 
 struct access_rules {
-	uid_t own_uid;		     /* of the daemon */
-	gid_t operate_gid, read_gid; /* ACCESS_NO_GROUP: there is none */
+	uid_t own_uid;		     /* user of the daemon */
+	gid_t operate_gid, read_gid; /* ACCESS_NO_GROUP: none */
 	bool anonymous_read;	     /* over TCP, on loopback */
 };
 
-/* 0, or the status of the refusal (401, 403, 429) with its sentence. */
+/* 0, or the HTTP status of the refusal (401, 403, 429) with its message. */
 unsigned int access_check(const struct principal *principal, enum access_scope wanted,
 			  struct err *reterr);
 
-/* What a process at the other end of the unix socket may do. */
+/* The scope of a process connected to the unix socket. */
 enum access_scope access_of_peer(const struct access_rules *rules, uid_t uid, gid_t gid,
 				 const gid_t *groups, size_t n_groups);
 
-/* "read", "operate", "admin"; and back: ACCESS_NONE where it is none of them. */
+/* "read", "operate", "admin", and the reverse; ACCESS_NONE: unknown name. */
 const char *access_scope_name(enum access_scope scope);
 enum access_scope access_scope_find(const char *name);
 
-/* Is the address on this host alone? What is neither IPv4 nor IPv6 is not. */
+/* False for addresses that are neither IPv4 nor IPv6. */
 bool access_is_loopback(const struct sockaddr *address);
 
-/*
- * Does the Host header of a request over loopback name this host? A page of somewhere else whose
- * name was made to lead here names that. NULL, no header, does.
- */
+/* True if the Host header names this host, or is missing (NULL). With DNS rebinding, a foreign web
+ * page reaches the loopback address under its own host name. */
 bool access_host_is_local(const char *host);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who asks. A good token is good also where its address is kept waiting for wrong ones: behind one
- * address many may stand, and what waiting spares is work, not guesses. Must never log a token.
+ * Authentication. A valid token is accepted even while its address is blocked because of invalid
+ * ones: several clients may share an address. The block saves work and log lines; tokens are too
+ * long to be guessed.
  */
 #include <errno.h>
 #include <grp.h>
@@ -29,7 +30,7 @@ struct authn {
 	unsigned int requests_per_s;
 	struct tls *tls; /* NULL: none */
 	char tokens_path[PATH_MAX];
-	bool tokens_spoilt; /* the file could not be read: it is not to be written over */
+	bool tokens_spoilt; /* the file could not be read: do not overwrite it */
 };
 
 struct authn *authn_new(void)
@@ -59,9 +60,9 @@ struct authn *authn_free(struct authn *authn)
 	return NULL;
 }
 
-/* A name, or a number. At the start alone: names may be slow to have. Many hosts do without the
- * @usual one. */
-static gid_t find_group(const char *name, const char *usual)
+/* @name: a group's name or number. Called only at the start, because a name lookup may be slow. A
+ * missing default group is not worth a warning. */
+static gid_t find_group(const char *name, const char *default_name)
 {
 	const struct group *group;
 	int64_t number;
@@ -73,8 +74,8 @@ static gid_t find_group(const char *name, const char *usual)
 	group = getgrnam(name);
 	if (group)
 		return group->gr_gid;
-	if (strcmp(name, usual) != 0)
-		log_warning("there is no group %s on this host: nobody is let in by it", name);
+	if (strcmp(name, default_name) != 0)
+		log_warning("group %s: does not exist on this host, ignoring", name);
 	return ACCESS_NO_GROUP;
 }
 
@@ -85,10 +86,11 @@ static void load_tokens(struct authn *authn, const char *state_dir)
 	if (snprintf(authn->tokens_path, sizeof(authn->tokens_path), "%s/tokens.json", state_dir) >=
 	    (int)sizeof(authn->tokens_path)) {
 		authn->tokens_spoilt = true;
-		log_error("%s/tokens.json: the path is too long: no token is good", state_dir);
+		log_error("%s/tokens.json: path too long: all tokens are invalid", state_dir);
 	} else if (tokens_load(authn->tokens, authn->tokens_path, &err) < 0) {
 		authn->tokens_spoilt = true;
-		log_error("%s; no token is good until it is mended or removed", err.msg);
+		log_error("%s: all tokens are invalid until the file is repaired or removed",
+			  err.msg);
 	}
 }
 
@@ -138,24 +140,24 @@ int authn_check_listener(const struct authn *authn, int fd, struct err *reterr)
 	if (authn->tls)
 		return 0;
 	if (getsockname(fd, (struct sockaddr *)&address, &size) < 0)
-		return err_fail(reterr, errno, "the listening socket: %s", strerror(errno));
+		return err_fail(reterr, errno, "listening socket: %s", strerror(errno));
 	if (access_is_loopback((const struct sockaddr *)&address))
 		return 0;
 	return err_fail(reterr, EPERM, "%s", AUTHN_TLS_REQUIRED);
 }
 
-/* Counted for whom: a token, or for those without a good one the address. So who floods from where
- * others are uses up nobody's requests but his own. */
+/* The limit applies to a valid token, else to the address. So a flood without a token does not use
+ * up the requests of other clients with the same address. */
 static bool within_limit(struct authn *authn, const struct peer *peer, const struct token *token,
 			 uint64_t now_ns)
 {
-	_Static_assert(TOKEN_HASH_BYTES >= PEER_KEY_BYTES, "a key is the beginning of a hash");
+	_Static_assert(TOKEN_HASH_BYTES >= PEER_KEY_BYTES, "a key is a prefix of a hash");
 
 	return limits_take_request(authn->limits, token ? token->hash : peer->key,
 				   authn->requests_per_s, now_ns);
 }
 
-/* What follows "Bearer " of the header; NULL: something else does. */
+/* The token after "Bearer "; NULL: another scheme. */
 static const char *bearer_of(const char *authorization)
 {
 	const char *text = authorization + strlen("Bearer");
@@ -186,8 +188,8 @@ static void identify_token(struct authn *authn, const struct peer *peer, const s
 		refuse(principal, wait_s ? ACCESS_BACK_OFF : ACCESS_BAD_TOKEN, wait_s);
 		if (begins_s)
 			log_warning(
-				"wrong tokens come from %s: for %u s more of them are only told "
-				"to wait",
+				"invalid tokens from %s: further ones are answered with 429 for "
+				"%u s",
 				peer->from, begins_s);
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The gate: says of each request who asks, from what the kernel tells of the connection and from
- * the token it carries. Holds the tokens, the limits by address and the certificate. What somebody
- * may do is access.h's. Must never log a token, nor keep one.
+ * Authentication: identifies the principal of each request by its connection (credentials from the
+ * kernel) and by its token. Owns the tokens, the limits by address and the TLS certificate. A token
+ * is neither logged nor stored in clear text.
  */
 #ifndef GOVER_D_AUTH_AUTHN_H
 #define GOVER_D_AUTH_AUTHN_H
@@ -17,40 +17,36 @@ struct tls;
 struct tokens;
 struct worker;
 
-#define AUTHN_TLS_REQUIRED                                                                       \
-	"listen: off loopback TLS is required: set tls_certificate and tls_key of [daemon], or " \
-	"listen on 127.0.0.1 or [::1]"
+#define AUTHN_TLS_REQUIRED                                                                        \
+	"listen: TLS is required for a non-loopback address: set tls_certificate and tls_key of " \
+	"[daemon], or listen on 127.0.0.1 or [::1]"
 
-/* Lets in root and the user the daemon runs as, on the unix socket, and nobody else. NULL: no
- * memory. */
+/* Until authn_open(), only root and the daemon's own user have access, over the unix socket. NULL:
+ * out of memory. */
 struct authn *authn_new(void);
 struct authn *authn_free(struct authn *authn); /* NULL is fine; returns NULL */
 
-/*
- * Takes up what the configuration says of access: groups, tokens, certificate. -EINVAL with a
- * sentence: certificate and key are of no use. Tokens that cannot be read are told in the log, and
- * nobody's are good then.
- */
+/* Applies the configuration: groups, tokens, certificate. -EINVAL with a message: the certificate
+ * and its key are not usable. Unreadable tokens are logged, and every token is then invalid. */
 int authn_open(struct authn *authn, const struct config *config, struct err *reterr);
 
 const struct access_rules *authn_rules(const struct authn *authn);
 
-/* Of a request with these headers (NULL: it has none) on a connection from @peer. */
+/* Identifies the caller of a request on a connection of @peer; the headers may be NULL. */
 void authn_identify(struct authn *authn, const struct peer *peer, const char *authorization,
 		    const char *host, struct instant now, struct principal *ret_principal);
 
 struct tokens *authn_tokens(struct authn *authn);
-/* Where they are kept; NULL: what stands there could not be read, and is not to be lost. */
+/* The file of the tokens. NULL: it could not be read, so it must not be overwritten. */
 const char *authn_tokens_path(const struct authn *authn);
 
-/* Once a period. @worker reads what may wait on a disk. */
+/* Call it once a period. @worker reads the files of a renewed certificate. */
 void authn_tick(struct authn *authn, struct worker *worker, uint64_t now_ns);
 
-/* The certificate of TCP; NULL: it is not encrypted. */
+/* The certificate for TCP; NULL: without TLS. */
 const struct tls *authn_tls(const struct authn *authn);
 
-/* May TCP be served on the listening socket @fd? -EPERM with a sentence: off loopback and without
- * TLS. */
+/* -EPERM with a message: the TCP socket @fd listens on a non-loopback address without TLS. */
 int authn_check_listener(const struct authn *authn, int fd, struct err *reterr);
 
 #endif

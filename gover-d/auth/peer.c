@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The other end of a connection. Must never wait. */
+/* Reads credentials and addresses of connections. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
@@ -10,13 +10,13 @@
 #include "base/cleanup.h"
 #include "gover-d/auth/peer.h"
 
-#define GROUPS_USUAL 64
+#define GROUPS_STATIC 64
 
-/* The supplementary groups, into @some where they fit, else into *ret_more (the caller's). The
- * number, or a negative errno. */
-static int read_groups(int fd, gid_t some[GROUPS_USUAL], gid_t **ret_more)
+/* Reads the supplementary groups into @some if they fit, else into *ret_more, which the caller
+ * frees. Returns their number, or a negative errno. */
+static int read_groups(int fd, gid_t some[GROUPS_STATIC], gid_t **ret_more)
 {
-	socklen_t size = GROUPS_USUAL * sizeof(gid_t);
+	socklen_t size = GROUPS_STATIC * sizeof(gid_t);
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, some, &size) == 0)
 		return (int)(size / sizeof(gid_t));
@@ -34,7 +34,7 @@ static int read_process(int fd, const struct access_rules *rules, struct peer *p
 {
 	struct ucred process;
 	socklen_t size = sizeof(process);
-	gid_t some[GROUPS_USUAL];
+	gid_t some[GROUPS_STATIC];
 	CLEANUP_FREE gid_t *more = NULL;
 	int n;
 
@@ -61,7 +61,7 @@ static void read_address(const struct sockaddr *address, struct peer *peer)
 	const uint8_t *bytes = v6->sin6_addr.s6_addr;
 
 	peer->loopback = access_is_loopback(address);
-	peer->key[10] = peer->key[11] = 0xff; /* as IPv6 writes an IPv4 address */
+	peer->key[10] = peer->key[11] = 0xff; /* an IPv4-mapped address */
 	if (address->sa_family == AF_INET) {
 		memcpy(peer->key + 12, &v4->sin_addr, 4);
 		(void)inet_ntop(AF_INET, &v4->sin_addr, peer->from, sizeof(peer->from));

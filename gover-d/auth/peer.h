@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The other end of a connection, looked at once when it comes: which process it is, or which
- * address. Must never ask anybody but the kernel: names of users may be slow to have.
+ * The peer of a connection: its process or its address. Read once for each connection, and only
+ * from the kernel, because the lookup of a user name may block.
  */
 #ifndef GOVER_D_AUTH_PEER_H
 #define GOVER_D_AUTH_PEER_H
@@ -14,15 +14,15 @@
 
 struct peer {
 	bool local;		 /* the unix socket */
-	bool loopback;		 /* TCP of this host */
-	enum access_scope scope; /* of the unix socket's, by who it is */
+	bool loopback;		 /* TCP from this host */
+	enum access_scope scope; /* of a local peer */
 	char name[ACCESS_NAME_MAX];
 	char from[ACCESS_FROM_MAX];
-	/* Whom limits count: an IPv4 address, or the /64 of an IPv6 one, of which each has many. */
+	/* for limits: an IPv4 address, or the /64 network of an IPv6 address */
 	uint8_t key[PEER_KEY_BYTES];
 };
 
-/* Who is behind the connected socket @fd. A negative errno: it cannot be known, who may nothing. */
+/* Reads the peer of the connected socket @fd. Negative errno: unknown peer, which has no access. */
 int peer_read(int fd, const struct access_rules *rules, struct peer *ret_peer);
 
 #endif

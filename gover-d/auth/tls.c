@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Certificate and key. libmicrohttpd would only say that it cannot start: what is wrong is found
- * here. A renewed pair is taken up without anybody's saying so: whoever renews it need not know of
- * the daemon. Must never read a file in the loop, log a key, or let go of what a handshake uses.
+ * Certificate and key. The pair is validated here, because libmicrohttpd reports only that it
+ * cannot start. A renewed pair is loaded without a signal or restart. Files are read in the worker,
+ * and a replaced pair is kept as long as a handshake may use it.
  */
 #include <errno.h>
 #include <gnutls/x509.h>
@@ -21,9 +21,9 @@
 #include "gover-d/util/worker.h"
 
 #define PEM_BYTES_MAX (256 * 1024)
-#define CHAIN_MAX     16 /* as many as GnuTLS takes from a file */
-/* A pair that is shown no more may be in a handshake still, for as long as a first request may take
- * to be there (CONNECTION_FIRST_REQUEST_S); several times that. */
+#define CHAIN_MAX     16 /* the limit of GnuTLS for one file */
+/* A replaced pair may be in use by a handshake as long as a first request may take
+ * (CONNECTION_FIRST_REQUEST_S); this is several times as long. */
 #define KEPT_S 60
 
 struct pair {
@@ -31,13 +31,12 @@ struct pair {
 	unsigned int n_chain;
 	gnutls_privkey_t key;
 	int64_t expires_s;
-	bool exposed;	     /* all can read the key */
-	uint64_t retired_ns; /* when another took its place */
+	bool exposed;	     /* every user can read the key */
+	uint64_t retired_ns; /* when it was replaced */
 	struct pair *next;   /* tls.retired */
 };
 
-/* Of both files: another one has another stamp. All numbers, so that they can be compared as bytes.
- */
+/* Identifies the version of both files. Only numbers of 64 bits, so that memcmp() can compare. */
 struct stamp {
 	struct {
 		uint64_t dev, ino, size, changed_s, changed_ns;
@@ -45,20 +44,20 @@ struct stamp {
 };
 
 struct tls {
-	struct worker_job job; /* first: the worker hands it back. In its hands while @looking */
-	bool looking;
-	unsigned int periods; /* since the last look */
+	struct worker_job job; /* must be first */
+	bool checking;	       /* the worker has the job */
+	unsigned int periods;  /* since the last check */
 	char certificate_path[PATH_MAX], key_path[PATH_MAX];
-	struct pair *shown, *retired;
+	struct pair *current, *retired;
 	uint64_t now_ns;
-	/* The worker's while @looking. */
-	struct stamp tried, seen; /* those that were read last; those that were there last */
-	struct pair *fresh;	  /* what it found; NULL: nothing */
+	/* Owned by the worker while @checking. */
+	struct stamp tried, seen; /* of the last load; of the last check */
+	struct pair *fresh;	  /* the new pair; NULL: none */
 	int result;
 	struct err err;
 };
 
-/* GnuTLS asks without saying whose certificate is wanted: it is that of the one listener. */
+/* The callback of GnuTLS has no userdata; there is one TLS listener. */
 static const struct tls *in_force;
 
 static struct pair *free_pair(struct pair *pair)
@@ -94,7 +93,7 @@ static int read_expiry(gnutls_pcert_st *certificate, int64_t *ret_expires_s)
 	return 0;
 }
 
-/* Are they a pair? The credentials are made for this answer alone. */
+/* Checks that certificate and key match. The credentials serve only for this check. */
 static int check_pair(const gnutls_datum_t *certificate, const gnutls_datum_t *key)
 {
 	gnutls_certificate_credentials_t credentials;
@@ -162,7 +161,7 @@ static int load_pair(const char *certificate_path, const char *key_path, struct 
 	return 0;
 }
 
-/* A file that is not there has a stamp too. What chmod(1) does changes it as well. */
+/* A missing file has a stamp of zeros. The change time covers chmod(1) too. */
 static struct stamp read_stamp(const struct tls *tls)
 {
 	const char *const paths[] = {tls->certificate_path, tls->key_path};
@@ -186,9 +185,9 @@ static bool same(const struct stamp *a, const struct stamp *b)
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-/* In the worker. What is found the same twice is whole: of two files one is always written first.
- */
-static void look(struct worker_job *job)
+/* In the worker. A change is loaded only when two checks in a row find the same stamp, because the
+ * two files are not replaced at the same time. */
+static void check(struct worker_job *job)
 {
 	struct tls *tls = (struct tls *)job;
 	struct stamp now = read_stamp(tls);
@@ -202,32 +201,32 @@ static void look(struct worker_job *job)
 	tls->result = load_pair(tls->certificate_path, tls->key_path, &tls->fresh, &tls->err);
 }
 
-static void warn_of_exposed(const struct tls *tls)
+static void warn_if_exposed(const struct tls *tls)
 {
-	if (tls->shown->exposed)
-		log_warning("%s can be read by everybody on this host", tls->key_path);
+	if (tls->current->exposed)
+		log_warning("%s: readable by every user of this host", tls->key_path);
 }
 
-static void looked(struct worker_job *job)
+static void on_checked(struct worker_job *job)
 {
 	struct tls *tls = (struct tls *)job;
 
-	tls->looking = false;
+	tls->checking = false;
 	if (tls->result < 0)
-		log_error("the old certificate stays in force until its files change again: %s",
+		log_error("the old certificate stays in use until the files change again: %s",
 			  tls->err.msg);
 	if (!tls->fresh)
 		return;
-	tls->shown->retired_ns = tls->now_ns;
-	tls->shown->next = tls->retired;
-	tls->retired = tls->shown;
-	tls->shown = tls->fresh;
+	tls->current->retired_ns = tls->now_ns;
+	tls->current->next = tls->retired;
+	tls->retired = tls->current;
+	tls->current = tls->fresh;
 	tls->fresh = NULL;
-	log_notice("%s: another certificate is there and in force", tls->certificate_path);
-	warn_of_exposed(tls);
+	log_notice("%s: new certificate in use", tls->certificate_path);
+	warn_if_exposed(tls);
 }
 
-/* Newest first: behind one that is old enough all are. */
+/* The list begins with the newest pair. */
 static void free_retired(struct tls *tls, uint64_t kept_ns)
 {
 	struct pair **at = &tls->retired;
@@ -246,15 +245,15 @@ void tls_tick(struct tls *tls, struct worker *worker, uint64_t now_ns)
 {
 	tls->now_ns = now_ns;
 	free_retired(tls, KEPT_S * NS_PER_S);
-	if (tls->looking || ++tls->periods < TLS_CHECK_PERIODS)
+	if (tls->checking || ++tls->periods < TLS_CHECK_PERIODS)
 		return;
 	tls->periods = 0;
-	tls->looking = worker_submit(worker, &tls->job) == 0;
+	tls->checking = worker_submit(worker, &tls->job) == 0;
 }
 
 int64_t tls_expires_s(const struct tls *tls)
 {
-	return tls->shown->expires_s;
+	return tls->current->expires_s;
 }
 
 int tls_select_certificate(gnutls_session_t session, const gnutls_datum_t *authorities,
@@ -269,9 +268,9 @@ int tls_select_certificate(gnutls_session_t session, const gnutls_datum_t *autho
 	(void)n_algorithms;
 	if (!in_force)
 		return -1;
-	*ret_chain = in_force->shown->chain;
-	*ret_n_chain = in_force->shown->n_chain;
-	*ret_key = in_force->shown->key;
+	*ret_chain = in_force->current->chain;
+	*ret_n_chain = in_force->current->n_chain;
+	*ret_key = in_force->current->key;
 	return 0;
 }
 
@@ -283,17 +282,17 @@ int tls_new(const char *certificate_path, const char *key_path, struct tls **ret
 
 	if (!tls)
 		return err_fail(reterr, ENOMEM, "no memory");
-	tls->job.run = look;
-	tls->job.done = looked;
+	tls->job.run = check;
+	tls->job.done = on_checked;
 	snprintf(tls->certificate_path, sizeof(tls->certificate_path), "%s", certificate_path);
 	snprintf(tls->key_path, sizeof(tls->key_path), "%s", key_path);
-	tls->tried = tls->seen = read_stamp(tls); /* before they are read: what changes is seen */
-	r = load_pair(certificate_path, key_path, &tls->shown, reterr);
+	tls->tried = tls->seen = read_stamp(tls); /* before loading, so that no change is missed */
+	r = load_pair(certificate_path, key_path, &tls->current, reterr);
 	if (r < 0) {
 		free(tls);
 		return r;
 	}
-	warn_of_exposed(tls);
+	warn_if_exposed(tls);
 	in_force = tls;
 	*ret_tls = tls;
 	return 0;
@@ -307,7 +306,7 @@ struct tls *tls_free(struct tls *tls)
 		in_force = NULL;
 	free_retired(tls, 0);
 	free_pair(tls->fresh);
-	free_pair(tls->shown);
+	free_pair(tls->current);
 	free(tls);
 	return NULL;
 }

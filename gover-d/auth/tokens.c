@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bearer tokens and their file. Must never put more of a token anywhere than its hash. */
+/* Bearer tokens and their file. Only the hash of a token is stored. */
 #include <errno.h>
 #include <gnutls/crypto.h>
 #include <jansson.h>
@@ -72,7 +72,7 @@ const struct token *tokens_named(const struct tokens *tokens, const char *name)
 	return NULL;
 }
 
-/* Base64 as URLs take it, without padding: 43 letters of 32 bytes. */
+/* base64url without padding: 43 characters for 32 bytes */
 static void write_text(const uint8_t bytes[RANDOM_BYTES], char text[TOKEN_TEXT_SIZE])
 {
 	char *at = text + strlen(PREFIX);
@@ -97,18 +97,16 @@ int tokens_add(struct tokens *tokens, const struct token *terms, char ret_text[T
 
 	if (tokens_named(tokens, terms->name))
 		return err_fail(reterr, EEXIST,
-				"there is a token %s already: remove it, or take "
-				"another name",
+				"token %s: already exists (revoke it first, or use another name)",
 				terms->name);
 	if (tokens->n == TOKENS_MAX)
-		return err_fail(reterr, ENOSPC, "there are %d tokens: at most so many are allowed",
-				TOKENS_MAX);
+		return err_fail(reterr, ENOSPC, "too many tokens (limit %d)", TOKENS_MAX);
 	if (getrandom(bytes, sizeof(bytes), GRND_NONBLOCK) != (ssize_t)sizeof(bytes))
-		return err_fail(reterr, EIO, "no random bytes can be had: %s", strerror(errno));
+		return err_fail(reterr, EIO, "no random bytes available: %s", strerror(errno));
 	write_text(bytes, ret_text);
 	explicit_bzero(bytes, sizeof(bytes));
 	if (hash_token(ret_text, token.hash) < 0)
-		return err_fail(reterr, EIO, "the token cannot be hashed");
+		return err_fail(reterr, EIO, "SHA-256 of the token failed");
 	tokens->list[tokens->n++] = token;
 	return 0;
 }
@@ -191,14 +189,14 @@ static int read_list(struct tokens *tokens, json_t *file, const char *path, stru
 	size_t i;
 
 	if (json_integer_value(json_object_get(file, "version")) != 1 || !json_is_array(list))
-		return err_fail(reterr, EINVAL, "%s: not a file of tokens this gover knows", path);
+		return err_fail(reterr, EINVAL, "%s: unknown format or version", path);
 	if (json_array_size(list) > TOKENS_MAX)
-		return err_fail(reterr, EINVAL, "%s: more than %d tokens", path, TOKENS_MAX);
+		return err_fail(reterr, EINVAL, "%s: too many tokens (limit %d)", path, TOKENS_MAX);
 	json_array_foreach (list, i, object) {
 		struct token token;
 
 		if (!read_token(object, &token) || tokens_named(tokens, token.name))
-			return err_fail(reterr, EINVAL, "%s: token %zu is not one", path, i + 1);
+			return err_fail(reterr, EINVAL, "%s: token %zu: invalid", path, i + 1);
 		tokens->list[tokens->n++] = token;
 	}
 	return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bearer tokens: whom each is for and what he may do. A token is 32 random bytes, of which only the
- * SHA-256 is kept: there is nothing to be stolen from the file, and nothing to be guessed. Must
- * never keep or tell a token, other than to who has it made.
+ * Bearer tokens with their names and scopes. A token is 32 random bytes; only its SHA-256 is
+ * stored, so the file does not disclose tokens. The token itself is returned once, when it is
+ * created.
  */
 #ifndef GOVER_D_AUTH_TOKENS_H
 #define GOVER_D_AUTH_TOKENS_H
@@ -25,27 +25,28 @@ struct token {
 };
 
 struct tokens;
-struct tokens *tokens_new(void);		   /* NULL: no memory */
+struct tokens *tokens_new(void);		   /* NULL: out of memory */
 struct tokens *tokens_free(struct tokens *tokens); /* NULL is fine; returns NULL */
 
-/* Reads the file; no file is no token. A file that is not wholly understood is refused, and there
- * are none then. */
+/* Reads the file; a missing file means no tokens. If any part of it is invalid, it is rejected as a
+ * whole and there are no tokens. */
 int tokens_load(struct tokens *tokens, const char *path, struct err *reterr);
-/* The same of a text. */
+/* The same for a text. */
 int tokens_parse(struct tokens *tokens, const char *text, size_t length, const char *path,
 		 struct err *reterr);
-/* The text of the file, from malloc; NULL: no memory. */
+/* The text of the file, which the caller frees; NULL: out of memory. */
 char *tokens_encode(const struct tokens *tokens);
 
-/* Whose is it? NULL: nobody's. Takes as long for one that is nearly right as for any other. */
+/* Finds a token by its text; NULL: unknown. The time does not depend on how much of a token
+ * matches. */
 const struct token *tokens_find(const struct tokens *tokens, const char *text);
 
 const struct token *tokens_at(const struct tokens *tokens, size_t index); /* NULL past the end */
-const struct token *tokens_named(const struct tokens *tokens, const char *name); /* or NULL */
+const struct token *tokens_named(const struct tokens *tokens, const char *name); /* NULL: unknown */
 
 /*
- * Makes one of these terms (their hash is not looked at) and tells it, this once. -EEXIST: the name
- * is taken; -ENOSPC: there are TOKENS_MAX.
+ * Creates a token with these terms (their hash is ignored) and returns its text. -EEXIST: the name
+ * is in use; -ENOSPC: there are TOKENS_MAX.
  */
 int tokens_add(struct tokens *tokens, const struct token *terms, char ret_text[TOKEN_TEXT_SIZE],
 	       struct err *reterr);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bodies of requests: one that is refused is refused with a sentence, and the contracts file takes
- * every contract that a request may bring.
+ * Request bodies: a rejected body yields a message, and the contracts file can store every contract
+ * that a request can create.
  */
 #include "gover-d/api/internal.h"
 #include "gover-d/core/control-vgpu.h"
@@ -27,7 +27,7 @@ static void check_bounds(const struct contract *c, unsigned int fields)
 	FUZZ_CHECK(json_object_size(c->labels) <= LABELS_MAX);
 }
 
-/* The file that holds this contract alone must be read. */
+/* A file with only this contract must be readable. */
 static void check_file(const struct contract *contract)
 {
 	static struct host host;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Files of tokens: what is read of one is written as one that says the same, or nobody is known. */
+/* Token files: a valid file is written again with the same content; an invalid one yields no token.
+ */
 #include "gover-d/auth/tokens.h"
 #include "tests/fuzz/fuzz.h"
 

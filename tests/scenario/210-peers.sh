@@ -1,9 +1,9 @@
 #!/bin/sh
-# Who may do what on the unix socket: by user and group of the process that asks, as the kernel tells them.
-# Real users and groups, which only root can become.
+# Access on the unix socket by the user and the groups of the calling process, as reported by the kernel.
+# Needs root, to run requests as other users.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
-[ "$(id -u)" -eq 0 ] || skip_all "only root can ask as somebody else"
+[ "$(id -u)" -eq 0 ] || skip_all "needs root to send requests as other users"
 command -v setpriv >/dev/null || skip_all "no setpriv here (util-linux)"
 
 operate=54321 read=54322
@@ -14,7 +14,7 @@ read_group = $read" sim_conf
 chmod 755 "$dir"
 start || exit 1
 
-as() { # as USER GROUP GROUPS METHOD PATH [BODY]: the status somebody else gets
+as() { # as USER GROUP GROUPS METHOD PATH [BODY]: the status of a request as this user
   user=$1 group=$2 more=${3:+--groups=$3} method=$4 at=$5
   more=${more:---clear-groups}
   shift 5
@@ -22,36 +22,36 @@ as() { # as USER GROUP GROUPS METHOD PATH [BODY]: the status somebody else gets
     curl -sS --unix-socket "$sock" -o /dev/null -w '%{http_code}' -X "$method" \
     ${1+-H 'Content-Type: application/json' -d "$1"} "http://gover$at"
 }
-allowed() { # allowed TEXT USER GROUP GROUPS WANTED: what each kind of route answers
+allowed() { # allowed TEXT USER GROUP GROUPS WANTED: the statuses of an open, a read and an operate route
   text=$1
   shift
   is "$text" "$(as "$1" "$2" "$3" GET /healthz) $(as "$1" "$2" "$3" GET /v1/host) $(as "$1" "$2" "$3" \
     PATCH /v1/gpus/gpu0 '{"selling": "on"}')" "$4"
 }
 
-is "anybody may knock" "$(stat -c %a "$sock")" 666
-allowed "root may see and change" 0 0 '' "200 200 200"
-allowed "a stranger only hears that the daemon lives" 4711 4711 '' "200 403 403"
-allowed "the group that changes, by login" 4711 "$operate" '' "200 200 200"
-allowed "and as one of several" 4711 4711 "4711,$operate" "200 200 200"
-allowed "the group that reads" 4711 4711 "$read" "200 200 403"
-allowed "whoever is in both changes" 4711 "$read" "$operate" "200 200 200"
-allowed "root's group is not root" 4711 0 0 "200 403 403"
+is "every user can connect to the socket" "$(stat -c %a "$sock")" 666
+allowed "root can read and change" 0 0 '' "200 200 200"
+allowed "a user in no group gets only the health check" 4711 4711 '' "200 403 403"
+allowed "operate_group as the primary group can change" 4711 "$operate" '' "200 200 200"
+allowed "operate_group as a supplementary group can change" 4711 4711 "4711,$operate" "200 200 200"
+allowed "read_group can only read" 4711 4711 "$read" "200 200 403"
+allowed "a user in both groups can change" 4711 "$read" "$operate" "200 200 200"
+allowed "the group root gives no access" 4711 0 0 "200 403 403"
 
 setpriv --reuid 4711 --regid "$read" --clear-groups curl -sS --unix-socket "$sock" -X PATCH \
   -H 'Content-Type: application/json' -d '{"selling": "off"}' http://gover/v1/gpus/gpu0 >"$dir/said"
-ok "a refusal is a problem that says who lacks what" jq -e \
-  '.status == 403 and .detail == "uid 4711 may read, and this needs the scope operate"' "$dir/said"
-is "and nothing was changed" "$(get /v1/gpus '.gpus[0].selling')" on
+ok "a refusal names the user and the required scope" jq -e \
+  '.status == 403 and .detail == "uid 4711: scope operate required (has read)"' "$dir/said"
+is "a refused request changes nothing" "$(get /v1/gpus '.gpus[0].selling')" on
 
 setpriv --reuid 4711 --regid 4711 --clear-groups sh -c "head -c 60000 /dev/zero |
   curl -sS --unix-socket '$sock' -o /dev/null -w '%{http_code} %{size_upload}' -H 'Expect: 100-continue' \
   --data-binary @- -X POST http://gover/v1/vgpus" >"$dir/said"
-is "a stranger's body is not even read" "$(cat "$dir/said")" "403 0"
+is "the body of an unauthorised request is not read" "$(cat "$dir/said")" "403 0"
 
 setpriv --reuid 4711 --regid 4711 --clear-groups "$B/gover-ctl" --socket "$sock" status >"$dir/said" 2>&1
-is "gover-ctl is refused like everybody" "$?" 1
-ok "and says what to do" grep -q 'in a group that may ask gover-d' "$dir/said"
+is "gover-ctl without access exits with 1" "$?" 1
+ok "and points to [access]" grep -q 'neither root nor a member of a group in \[access\]' "$dir/said"
 stop
 
 user=4711
@@ -60,29 +60,29 @@ operate_group =
 read_group = games" sim_conf
 if getent group games >/dev/null; then
   start || exit 1
-  allowed "a group by its name" 4711 4711 "$(getent group games | cut -d: -f3)" "200 200 403"
-  allowed "none is nobody's" 4711 "$operate" '' "200 403 403"
+  allowed "a group configured by name can read" 4711 4711 "$(getent group games | cut -d: -f3)" "200 200 403"
+  allowed "an empty operate_group gives no access" 4711 "$operate" '' "200 403 403"
   stop
 else
-  ok "a group by its name # SKIP no group games here" true
+  ok "a group configured by name can read # SKIP no group games" true
 fi
 
 conf_extra='[access]
 read_group = no-such-group' sim_conf
 start || exit 1
-ok "a group that is not there is told" grep -q 'there is no group no-such-group on this host: nobody is let in by it' "$dir/log"
-ok "unless nobody named it" sh -c "! grep -q 'there is no group gover' '$dir/log'"
+ok "a missing group is logged" grep -q 'group no-such-group: does not exist on this host, ignoring' "$dir/log"
+ok "but not a missing default group" sh -c "! grep -q 'group gover: does not exist' '$dir/log'"
 stop
 
-# A daemon that is not root serves its own user.
+# A daemon that does not run as root gives its own user full access.
 conf_extra='' sim_conf
 mkdir -p "$dir/poke" "$dir/state"
 chown -R "$user" "$dir"
 setpriv --reuid "$user" --regid "$user" --clear-groups "$B/gover-d" --config "$conf" >>"$dir/log" 2>&1 &
 daemon_pid=$!
-ok "a daemon of another user starts" until_ok 20 curl -sSf --unix-socket "$sock" http://gover/readyz
-allowed "its own user may all" "$user" "$user" '' "200 200 200"
-allowed "root too" 0 0 '' "200 200 200"
-allowed "another may not" 4712 4712 '' "200 403 403"
+ok "the daemon starts as another user" until_ok 20 curl -sSf --unix-socket "$sock" http://gover/readyz
+allowed "its own user has full access" "$user" "$user" '' "200 200 200"
+allowed "root has full access too" 0 0 '' "200 200 200"
+allowed "another user has no access" 4712 4712 '' "200 403 403"
 stop
 finish

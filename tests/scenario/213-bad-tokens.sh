@@ -1,6 +1,6 @@
 #!/bin/sh
-# Ten thousand wrong tokens: ticks stay on time, who has a good one is served all the while, also from the same
-# address, and neither memory nor log nor database grows.
+# Ten thousand invalid tokens: ticks stay on time, clients with a valid token are served, also from the same address,
+# and neither memory nor log nor database grows.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -15,7 +15,7 @@ token robot operate
 memory_kb() { awk '/^Pss:/ { print $2 }' "/proc/$daemon_pid/smaps_rollup"; }
 late() { get /v1/host .late_ticks; }
 
-# Every kind of wrong: of the right form, of none, of another kind, and too long for a header.
+# All kinds of invalid tokens: well-formed, malformed, another scheme, and very long.
 guess=gvr_$(head -c 64 /dev/urandom | base64 | tr -dc A-Za-z0-9 | cut -c 1-43 | sed 's/$/AAAAAAAAAAAAAAA/' | cut -c 1-43)
 long=$(head -c 6000 /dev/zero | tr '\0' x)
 i=0
@@ -37,15 +37,15 @@ periods 3
 before_kb=$(memory_kb) before_late=$(late) before_ticks=$(get /v1/host .ticks)
 waiting='' n_parts=0
 for part in "$dir"/flood.*; do
-  # Where a file has many parts with `next`, each says itself what it wants written.
+  # With `next`, every part of a file needs its own write-out.
   sed -i 's|^output = "/dev/null"$|output = "/dev/null"\nwrite-out = "%{http_code}\\n"|' "$part"
   curl -sS -K "$part" >"$part.said" 2>"$part.err" &
   waiting="$waiting $!" n_parts=$((n_parts + 1))
 done
-is "four clients try" "$n_parts" 4
+is "four clients send invalid tokens" "$n_parts" 4
 
 honest=0 served=0
-flooding() { # does one of them still try?
+flooding() { # is one of them still running?
   for p in $waiting; do kill -0 "$p" 2>/dev/null && return 0; done
   return 1
 }
@@ -57,22 +57,22 @@ done
 for p in $waiting; do wait "$p"; done
 after_ticks=$(get /v1/host .ticks)
 echo "# $honest honest requests in $((after_ticks - before_ticks)) ticks; memory $before_kb kB before, $(memory_kb) kB after"
-is "an honest client is served each time" "$served" "$honest"
-is "the others are answered, each" "$(cat "$dir"/flood.*.said | grep -cE '^(401|429)$')" "$tries"
-ok "the first with 401" grep -q 401 "$dir"/flood.*.said
-is "which does not hide that the daemon lives" "$(cat "$dir"/flood.*.said | grep -c '^200$')" 4
+is "every request with a valid token is answered" "$served" "$honest"
+is "every request with an invalid token is refused" "$(cat "$dir"/flood.*.said | grep -cE '^(401|429)$')" "$tries"
+ok "the first ones with 401" grep -q 401 "$dir"/flood.*.said
+is "health checks from the same clients are answered" "$(cat "$dir"/flood.*.said | grep -c '^200$')" 4
 ok "nearly all with 429" test "$(cat "$dir"/flood.*.said | grep -c '^429$')" -gt $((tries - 100))
 is "no tick was late" "$(late)" "$before_late"
-[ -n "${GOVER_ASAN-}" ] || ok "memory is as it was" test "$(memory_kb)" -lt $((before_kb + 2048))
-is "a change over TCP took, and by whom is known" "$(get /v1/vgpus/a .target_fps)" 30
-ok "the log tells of it in a few lines" test "$(grep -c 'wrong tokens come from 127.0.0.1' "$dir/log")" -lt 20
-ok "but tells" grep -q 'wrong tokens come from 127.0.0.1' "$dir/log"
-ok "and shows none of them" sh -c "! grep -q '$guess\|xxxxxxxx' '$dir/log'"
-again() { # one more wrong token, at a time at which they are not looked at
+[ -n "${GOVER_ASAN-}" ] || ok "memory does not grow" test "$(memory_kb)" -lt $((before_kb + 2048))
+is "a change with a valid token took effect" "$(get /v1/vgpus/a .target_fps)" 30
+ok "the log has only a few lines about it" test "$(grep -c 'invalid tokens from 127.0.0.1' "$dir/log")" -lt 20
+ok "but at least one" grep -q 'invalid tokens from 127.0.0.1' "$dir/log"
+ok "and contains no token" sh -c "! grep -q '$guess\|xxxxxxxx' '$dir/log'"
+again() { # one more invalid token while the address is blocked
   [ "$(curl -sS -o /dev/null -D "$dir/head" -w '%{http_code}' -H "Authorization: Bearer $guess" "$url/v1/host")" = 429 ]
 }
-ok "who tries on is kept waiting" until_ok 20 again
-ok "and told how long" grep -qiE '^Retry-After: [1-9]' "$dir/head"
+ok "a further invalid token is answered with 429" until_ok 20 again
+ok "with a Retry-After header" grep -qiE '^Retry-After: [1-9]' "$dir/head"
 stop
-is "it ends well" "$stopped" 0
+is "the daemon stops with status 0" "$stopped" 0
 finish

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every change leaves a row: who, from where, what, what it was before and after; none for what only looked or
-# was refused; kept over a restart, in the log too, and without a token in it.
+# Every change is recorded in the audit: principal, origin, request, values before and after. Read-only and refused
+# requests are not. The audit persists across a restart, is logged, and contains no token.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -12,80 +12,80 @@ token chief admin
 sell a 50 idle
 ask robot PATCH /v1/vgpus/a '{"target_fps": 25, "burst": true}' >/dev/null
 
-last() { # last FILTER: of the newest row
+last() { # last FILTER: applied to the newest row
   api GET '/v1/audit?limit=1' | jq -r ".audit[0] | $1"
 }
 
 is "a change over TCP is recorded" "$(last '[.who, .from, .method, .path, .status] | join(" ")')" \
   "token robot 127.0.0.1 PATCH /v1/vgpus/a 200"
-is "with what it was and what it is" "$(last '[.before, .after] | tostring')" \
+is "with the values before and after" "$(last '[.before, .after] | tostring')" \
   '[{"target_fps":0,"burst":false},{"target_fps":25,"burst":true}]'
 api DELETE /v1/vgpus/a >/dev/null
-is "one over the socket with the process that asked" "$(last '.who, (.from | test("^pid [0-9]+$"))' | tr '\n' ' ')" "root true "
-is "what is gone was something" "$(last '[.before.initial_cap_pct, .after] | tostring')" '[50,null]'
+is "a change over the unix socket is recorded with the process" "$(last '.who, (.from | test("^pid [0-9]+$"))' | tr '\n' ' ')" "root true "
+is "a removal has values before and none after" "$(last '[.before.initial_cap_pct, .after] | tostring')" '[50,null]'
 sell a 40 idle
-is "what is made was nothing" "$(last '[.before, .after.id, .after.initial_cap_pct, .status] | tostring')" '[null,"a",40,201]'
+is "a creation has values after and none before" "$(last '[.before, .after.id, .after.initial_cap_pct, .status] | tostring')" '[null,"a",40,201]'
 
 api PATCH /v1/gpus/gpu0 '{"selling": "off"}' >/dev/null
-is "a GPU that sells no more" "$(last '[.before, .after] | tostring')" '[{"selling":"on"},{"selling":"off"}]'
+is "a GPU setting is recorded" "$(last '[.before, .after] | tostring')" '[{"selling":"on"},{"selling":"off"}]'
 api PATCH /v1/policy '{"overload_pct": 90}' >/dev/null
-is "a parameter of the policy" "$(last '[.path, .before, .after] | tostring')" '["/v1/policy",{"overload_pct":95},{"overload_pct":90}]'
+is "a policy parameter is recorded" "$(last '[.path, .before, .after] | tostring')" '["/v1/policy",{"overload_pct":95},{"overload_pct":90}]'
 api PATCH /v1/gpus/gpu0 '{"selling": "on"}' >/dev/null
 ok "there is an offer" until_ok 30 that /v1/offers '.offers[0].state == "open"'
 offer=$(get /v1/offers '.offers[0].id')
 claim "$offer" key-1 b
-is "a sale" "$(last '[.path, .before, .after] | tostring')" \
+is "a sale is recorded" "$(last '[.path, .before, .after] | tostring')" \
   "[\"/v1/offers/$offer/claim\",{\"state\":\"open\",\"vgpu\":null},{\"state\":\"probation\",\"vgpu\":\"b\"}]"
 ctl vgpu hold b --cap 10 >/dev/null
-is "a hold" "$(last '.after.held')" true
-ok "an alert is there to be acknowledged" until_ok 30 sh -c "curl -sS --unix-socket '$sock' http://gover/v1/alerts | jq -e '.alerts | length > 0' >/dev/null || {
+is "a hold is recorded" "$(last '.after.held')" true
+ok "an alert is raised" until_ok 30 sh -c "curl -sS --unix-socket '$sock' http://gover/v1/alerts | jq -e '.alerts | length > 0' >/dev/null || {
   curl -sS --unix-socket '$sock' -X PATCH -H 'Content-Type: application/json' -d '{\"labels\": {\"workload\": \"glxgears\"}, \"target_fps\": 9000}' http://gover/v1/vgpus/b >/dev/null; false; }"
 alert=$(get /v1/alerts '.alerts[0].id')
 ctl ack "$alert" >/dev/null
-is "an acknowledgement" "$(last '[.path, .before.acked_at, (.after.acked_at | type)] | tostring')" "[\"/v1/alerts/$alert/ack\",null,\"string\"]"
+is "an acknowledgement is recorded" "$(last '[.path, .before.acked_at, (.after.acked_at | type)] | tostring')" "[\"/v1/alerts/$alert/ack\",null,\"string\"]"
 
 rows=$(get '/v1/audit?limit=1000' '.audit | length')
 ask robot PATCH /v1/vgpus/a '{"target_fps": -1}' >/dev/null
 ask robot GET /v1/tokens >/dev/null
 ask '' PATCH /v1/vgpus/a '{"target_fps": 1}' >/dev/null
 ask chief GET /v1/audit >/dev/null
-is "what was refused, or only looked, leaves none" "$(get '/v1/audit?limit=1000' '.audit | length')" "$rows"
-is "it is for who administers" "$(ask robot GET /v1/audit) $(ask chief GET /v1/audit)" "403 200"
+is "refused and read-only requests are not recorded" "$(get '/v1/audit?limit=1000' '.audit | length')" "$rows"
+is "reading the audit requires the scope admin" "$(ask robot GET /v1/audit) $(ask chief GET /v1/audit)" "403 200"
 
 token extra read
-is "a token that is made" "$(last '[.path, .before, .after.name, .after.scope] | tostring')" '["/v1/tokens",null,"extra","read"]'
+is "a new token is recorded" "$(last '[.path, .before, .after.name, .after.scope] | tostring')" '["/v1/tokens",null,"extra","read"]'
 ctl token remove extra >/dev/null
-is "or revoked" "$(last '[.path, .before.scope, .after] | tostring')" '["/v1/tokens/extra","read",null]'
+is "a revocation is recorded" "$(last '[.path, .before.scope, .after] | tostring')" '["/v1/tokens/extra","read",null]'
 mkdir "$dir/state/tokens.json.new"
 api POST /v1/tokens '{"name": "lost", "scope": "admin"}' >/dev/null
-is "one that was not made after all, as that" "$(last '[.path, .status, .before, .after] | tostring')" '["/v1/tokens",507,null,null]'
+is "a failed creation is recorded as no change" "$(last '[.path, .status, .before, .after] | tostring')" '["/v1/tokens",507,null,null]'
 api DELETE /v1/tokens/robot >/dev/null
-is "one that is good no more, as gone" "$(last '[.path, .status, .before.scope, .after] | tostring')" '["/v1/tokens/robot",507,"operate",null]'
+is "an unsaved revocation is recorded as a revocation" "$(last '[.path, .status, .before.scope, .after] | tostring')" '["/v1/tokens/robot",507,"operate",null]'
 rmdir "$dir/state/tokens.json.new"
 mkdir "$dir/state/contracts.json.new"
 api PATCH /v1/vgpus/a '{"target_fps": 20}' >/dev/null
-is "a change that is in force and not on disk" "$(last '[.status, .after.target_fps] | tostring')" '[507,20]'
+is "an unsaved change is recorded with status 507" "$(last '[.status, .after.target_fps] | tostring')" '[507,20]'
 rmdir "$dir/state/contracts.json.new"
 
 ctl audit --limit 5 >"$dir/out"
-ok "gover-ctl tells it" grep -qE ' root +pid [0-9]+ +PATCH /v1/vgpus/a +507 +target_fps 0 -> 20' "$dir/out"
-ok "and of a token no more than is known" grep -qE ' DELETE /v1/tokens/extra +204 +name extra, scope read, expires_at null \(gone\)' "$dir/out"
+ok "gover-ctl audit prints it" grep -qE ' root +pid [0-9]+ +PATCH /v1/vgpus/a +507 +target_fps 0 -> 20' "$dir/out"
+ok "for a token only its name, scope and expiry" grep -qE ' DELETE /v1/tokens/extra +204 +name extra, scope read, expires_at null \(gone\)' "$dir/out"
 first=$(get '/v1/audit?limit=1&after=0' '.audit[0].id')
-is "from the beginning" "$first $(get "/v1/audit?limit=1&after=$first" '.audit[0].id - .next_after')" \
+is "after=0 begins with the oldest row" "$first $(get "/v1/audit?limit=1&after=$first" '.audit[0].id - .next_after')" \
   "$(get '/v1/audit?limit=1000' '.audit[0].id') 0"
-ok "the log has each too" grep -qE 'token robot \(127.0.0.1\): PATCH /v1/vgpus/a: 200$' "$dir/log"
+ok "the log contains each row too" grep -qE 'token robot \(127.0.0.1\): PATCH /v1/vgpus/a: 200$' "$dir/log"
 rows=$(get '/v1/audit?limit=1000' '.audit | length')
 stop
 start --dry-run || exit 1
 api PATCH /v1/vgpus/a '{"target_fps": 25}' >/dev/null
-is "a dry run records what would have changed" "$(last '[.before.target_fps, .after.target_fps] | tostring')" '[20,25]'
-is "and counts a request once" \
+is "a dry run records the intended change" "$(last '[.before.target_fps, .after.target_fps] | tostring')" '[20,25]'
+is "and counts the request once" \
   "$(curl -sS --unix-socket "$sock" http://gover/metrics | grep -c '^gover_http_requests_total{.*method="PATCH".*} 1$')" 1
 stop
 start || exit 1
 rows=$((rows + 1))
-is "a restart forgets nothing" "$(get '/v1/audit?limit=1000' '.audit | length')" "$rows"
+is "the audit persists across a restart" "$(get '/v1/audit?limit=1000' '.audit | length')" "$rows"
 stop
 cut -c 5- "$dir/robot.token" "$dir/chief.token" "$dir/extra.token" >"$dir/secrets"
-ok "the record knows no token" sh -c "! grep -rFf '$dir/secrets' '$dir/state' '$dir/log'"
+ok "neither the audit nor the log contains a token" sh -c "! grep -rFf '$dir/secrets' '$dir/state' '$dir/log'"
 finish

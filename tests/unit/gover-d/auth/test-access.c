@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who may do what: every kind of caller before every kind of route, and how callers are told apart.
- */
+/* Authorisation: every kind of caller on every kind of route, and how scopes are determined. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,32 +15,32 @@
 static const struct {
 	enum access_scope has;
 	enum access_fault fault;
-	/* The answer where this is wanted: 0 is yes. */
+	/* The status if this scope is required; 0: allowed. */
 	unsigned int open, read, operate, admin;
 	const char *words; /* of the refusal to read, or to administer */
 } callers[] = {
 	{ACCESS_ADMIN, ACCESS_NO_FAULT, 0, 0, 0, 0, NULL},
-	{ACCESS_OPERATE, ACCESS_NO_FAULT, 0, 0, 0, 403, "needs the scope admin"},
-	{ACCESS_READ, ACCESS_NO_FAULT, 0, 0, 403, 403, "she may read"},
-	{ACCESS_NONE, ACCESS_NO_FAULT, 0, 403, 403, 403, "for nobody"},
-	{ACCESS_NONE, ACCESS_NOT_IN_GROUP, 0, 403, 403, 403, "in a group"},
-	{ACCESS_NONE, ACCESS_NO_TOKEN, 0, 401, 401, 401, "a token is needed"},
-	{ACCESS_NONE, ACCESS_BAD_TOKEN, 0, 401, 401, 401, "nobody has this token"},
+	{ACCESS_OPERATE, ACCESS_NO_FAULT, 0, 0, 0, 403, "scope admin required (has operate)"},
+	{ACCESS_READ, ACCESS_NO_FAULT, 0, 0, 403, 403, "(has read)"},
+	{ACCESS_NONE, ACCESS_NO_FAULT, 0, 403, 403, 403, "not permitted for any user"},
+	{ACCESS_NONE, ACCESS_NOT_IN_GROUP, 0, 403, 403, 403, "member of a group"},
+	{ACCESS_NONE, ACCESS_NO_TOKEN, 0, 401, 401, 401, "a token is required"},
+	{ACCESS_NONE, ACCESS_BAD_TOKEN, 0, 401, 401, 401, "unknown or revoked token"},
 	{ACCESS_NONE, ACCESS_EXPIRED, 0, 401, 401, 401, "expired"},
-	{ACCESS_NONE, ACCESS_BACK_OFF, 0, 429, 429, 429, "too many wrong tokens"},
+	{ACCESS_NONE, ACCESS_BACK_OFF, 0, 429, 429, 429, "too many invalid tokens"},
 	{ACCESS_NONE, ACCESS_FOREIGN_HOST, 0, 403, 403, 403, "Host"},
 	{ACCESS_NONE, ACCESS_TOO_MANY, 0, 429, 429, 429, "too many requests"},
 };
 
-static void every_caller_meets_every_route(void **state)
+static void every_caller_on_every_route(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(callers); i++) {
 		struct principal principal = {
-			.name = "she", .scope = callers[i].has, .fault = callers[i].fault};
+			.name = "uid 7", .scope = callers[i].has, .fault = callers[i].fault};
 		struct err err = {""};
 
-		/* A route that forgot to say what it wants is for nobody, whatever the fault. */
+		/* A route without a scope refuses every caller. */
 		assert_int_not_equal(access_check(&principal, ACCESS_NONE, &err), 0);
 		assert_int_equal(access_check(&principal, ACCESS_OPEN, &err), callers[i].open);
 		assert_int_equal(access_check(&principal, ACCESS_READ, &err), callers[i].read);
@@ -84,7 +83,7 @@ static const struct {
 	 ACCESS_NONE},
 };
 
-static void a_peer_is_known_by_user_and_groups(void **state)
+static void a_peer_has_the_scope_of_its_user_and_groups(void **state)
 {
 	struct access_rules rules = {.own_uid = OWN, .operate_gid = OPERATE, .read_gid = READ};
 	struct access_rules bare = {
@@ -115,7 +114,7 @@ static void scopes_have_names(void **state)
 	assert_string_equal(access_scope_name(ACCESS_OPERATE), "operate");
 }
 
-static void loopback_is_this_host(void **state)
+static void loopback_addresses_are_recognised(void **state)
 {
 	static const struct {
 		const char *address;
@@ -149,7 +148,7 @@ static void loopback_is_this_host(void **state)
 	assert_false(access_is_loopback(&(struct sockaddr){.sa_family = AF_UNIX}));
 }
 
-static void a_host_is_named_as_this_one(void **state)
+static void a_host_header_must_name_this_host(void **state)
 {
 	static const char *const here[] = {"localhost",	     "LOCALHOST:9788", "127.0.0.1",
 					   "127.0.0.1:9788", "[::1]",	       "[::1]:9788"};
@@ -175,11 +174,11 @@ static void a_host_is_named_as_this_one(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_caller_meets_every_route),
-		cmocka_unit_test(a_peer_is_known_by_user_and_groups),
+		cmocka_unit_test(every_caller_on_every_route),
+		cmocka_unit_test(a_peer_has_the_scope_of_its_user_and_groups),
 		cmocka_unit_test(scopes_have_names),
-		cmocka_unit_test(loopback_is_this_host),
-		cmocka_unit_test(a_host_is_named_as_this_one),
+		cmocka_unit_test(loopback_addresses_are_recognised),
+		cmocka_unit_test(a_host_header_must_name_this_host),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

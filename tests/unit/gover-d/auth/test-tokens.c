@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tokens: made, found, revoked, kept in a file that holds none of them; and what an address may
- * ask. */
+/* Tokens (creation, lookup, revocation, file) and the limits of an address. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +42,7 @@ static void make(const char *name, enum access_scope scope, char text[TOKEN_TEXT
 	assert_int_equal(tokens_add(tokens, &terms, text, &err), 0);
 }
 
-static void a_token_is_found_by_nothing_but_itself(void **state)
+static void only_the_exact_token_is_found(void **state)
 {
 	char a[TOKEN_TEXT_SIZE], b[TOKEN_TEXT_SIZE], wrong[2 * TOKEN_TEXT_SIZE];
 
@@ -68,7 +67,7 @@ static void a_token_is_found_by_nothing_but_itself(void **state)
 	assert_null(tokens_find(tokens, wrong));
 }
 
-static void a_token_that_was_removed_is_nobodys(void **state)
+static void a_removed_token_is_not_found(void **state)
 {
 	char a[TOKEN_TEXT_SIZE], b[TOKEN_TEXT_SIZE];
 	struct token again = {.name = "a", .scope = ACCESS_READ};
@@ -85,7 +84,7 @@ static void a_token_that_was_removed_is_nobodys(void **state)
 	assert_null(tokens_find(tokens, a));
 }
 
-static void the_file_holds_no_token_and_all_else(void **state)
+static void the_file_contains_everything_but_the_tokens(void **state)
 {
 	char a[TOKEN_TEXT_SIZE], b[TOKEN_TEXT_SIZE];
 	CLEANUP_FREE char *text = NULL;
@@ -116,7 +115,7 @@ static void the_file_holds_no_token_and_all_else(void **state)
 	"ms\":0,\"sha256\":\"" hash "\"}"
 #define FILE_OF(list) "{\"version\":1,\"tokens\":[" list "]}"
 
-static void a_file_that_is_not_understood_makes_nobody_known(void **state)
+static void an_invalid_file_is_rejected_as_a_whole(void **state)
 {
 	static const char *const bad[] = {
 		"",
@@ -148,7 +147,7 @@ static void a_file_that_is_not_understood_makes_nobody_known(void **state)
 	assert_null(tokens_at(tokens, 0));
 }
 
-static void there_are_no_more_than_fit(void **state)
+static void the_number_of_tokens_is_limited(void **state)
 {
 	char text[TOKEN_TEXT_SIZE], name[16];
 	struct token more = {.name = "more", .scope = ACCESS_READ};
@@ -165,7 +164,7 @@ static void there_are_no_more_than_fit(void **state)
 
 static const uint8_t address[PEER_KEY_BYTES] = {1};
 
-static void wrong_tokens_cost_more_and_more_time(void **state)
+static void invalid_tokens_block_an_address_longer_each_time(void **state)
 {
 	static const unsigned int costs_s[] = {1, 2, 4, 8, 16, 32, 60, 60};
 	struct limits *limits = limits_new();
@@ -191,7 +190,7 @@ static void wrong_tokens_cost_more_and_more_time(void **state)
 	limits_free(limits);
 }
 
-static void other_addresses_do_not_pay(void **state)
+static void other_addresses_are_not_blocked(void **state)
 {
 	static const uint8_t other[PEER_KEY_BYTES] = {2};
 	struct limits *limits = limits_new();
@@ -205,7 +204,7 @@ static void other_addresses_do_not_pay(void **state)
 	limits_free(limits);
 }
 
-static void requests_are_counted_by_the_second(void **state)
+static void requests_are_limited_per_second(void **state)
 {
 	struct limits *limits = limits_new();
 
@@ -220,7 +219,7 @@ static void requests_are_counted_by_the_second(void **state)
 	limits_free(limits);
 }
 
-/* A hundred thousand addresses: the table is as large as it was, and still counts. */
+/* With a hundred thousand addresses the table keeps its size and still counts. */
 static void the_table_does_not_grow(void **state)
 {
 	struct limits *limits = limits_new();
@@ -240,15 +239,15 @@ static void the_table_does_not_grow(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_token_is_found_by_nothing_but_itself, begin, end),
-		cmocka_unit_test_setup_teardown(a_token_that_was_removed_is_nobodys, begin, end),
-		cmocka_unit_test_setup_teardown(the_file_holds_no_token_and_all_else, begin, end),
-		cmocka_unit_test_setup_teardown(a_file_that_is_not_understood_makes_nobody_known,
-						begin, end),
-		cmocka_unit_test_setup_teardown(there_are_no_more_than_fit, begin, end),
-		cmocka_unit_test(wrong_tokens_cost_more_and_more_time),
-		cmocka_unit_test(other_addresses_do_not_pay),
-		cmocka_unit_test(requests_are_counted_by_the_second),
+		cmocka_unit_test_setup_teardown(only_the_exact_token_is_found, begin, end),
+		cmocka_unit_test_setup_teardown(a_removed_token_is_not_found, begin, end),
+		cmocka_unit_test_setup_teardown(the_file_contains_everything_but_the_tokens, begin,
+						end),
+		cmocka_unit_test_setup_teardown(an_invalid_file_is_rejected_as_a_whole, begin, end),
+		cmocka_unit_test_setup_teardown(the_number_of_tokens_is_limited, begin, end),
+		cmocka_unit_test(invalid_tokens_block_an_address_longer_each_time),
+		cmocka_unit_test(other_addresses_are_not_blocked),
+		cmocka_unit_test(requests_are_limited_per_second),
 		cmocka_unit_test(the_table_does_not_grow),
 	};
 
