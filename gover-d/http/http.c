@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libmicrohttpd without a thread of its own: its epoll fd stands in the daemon's loop behind the
- * tick, MHD_run() is called when that is readable or when MHD_get_timeout() has passed. A request
- * becomes an api_request; while its answer is to come its connection is suspended. Must never
- * block, and never let what a client sends grow without bound.
+ * libmicrohttpd without a thread of its own. Its epoll fd is a source of the daemon's event loop;
+ * MHD_run() is called when the fd is readable or after MHD_get_timeout(). A request becomes an
+ * api_request; its connection is suspended while the reply is deferred. Nothing blocks, and what a
+ * client can make grow is limited.
  */
 #include <errno.h>
 #include <microhttpd.h>
@@ -28,11 +28,11 @@
 #include "gover-d/api/problem.h"
 
 #define PRIORITY (SD_EVENT_PRIORITY_NORMAL + 10)
-/* Those that were shown out have no place in the table, and are closed in MHD's next run. */
+/* Evicted connections have no slot, but libmicrohttpd closes them only in its next run. */
 #define CONNECTIONS_MAX (CONNECTION_SLOTS + 256U)
 #define TIMEOUT_S	30U
 #define HEADERS_MAX	((size_t)16 * 1024)
-/* A body of unannounced length is read so far beyond what is kept, for the sake of the answer. */
+/* A chunked body over the limit is read up to this size, so that the client gets the reply. */
 #define DISCARD_MAX (1024 * 1024)
 
 struct listener {
@@ -44,21 +44,21 @@ struct listener {
 
 struct http {
 	struct api *api;
-	struct connection_table *table; /* of both */
+	struct connection_table *table; /* of both listeners */
 	struct listener unix_socket, tcp;
 	struct unix_listener socket; /* unset if systemd passed the socket */
-	struct exchange *suspended;  /* whose answer is to come */
+	struct exchange *suspended;  /* with deferred replies */
 	struct http_streams streams;
 };
 
 struct exchange {
-	struct api_request request; /* first: the api hands it back */
+	struct api_request request; /* must be first: api.c returns it */
 	struct listener *listener;
 	struct MHD_Connection *connection;
-	char *body; /* API_BODY_MAX bytes, once the first has come */
+	char *body; /* API_BODY_MAX bytes; NULL: nothing received yet */
 	size_t received;
 	bool served, suspended;
-	struct http_stream *stream; /* the answer, where it has no end */
+	struct http_stream *stream; /* the reply, if it is an event stream */
 	struct exchange *next;	    /* http.suspended */
 };
 
@@ -223,7 +223,7 @@ static bool add_headers(struct MHD_Response *response, const struct api_reply *r
 	       add_number(response, MHD_HTTP_HEADER_RETRY_AFTER, reply->retry_after_s);
 }
 
-/* MHD_NO, where there is no memory, closes the connection. */
+/* MHD_NO (out of memory) closes the connection. */
 static enum MHD_Result send_reply(struct exchange *x)
 {
 	const struct api_reply *reply = &x->request.reply;
@@ -240,12 +240,11 @@ static enum MHD_Result send_reply(struct exchange *x)
 
 static void refuse_body(struct exchange *x)
 {
-	problem_reply(&x->request, 413, "the body is larger than the %d bytes that are allowed",
-		      API_BODY_MAX);
+	problem_reply(&x->request, 413, "body too large (limit %d bytes)", API_BODY_MAX);
 	api_request_count(&x->request);
 }
 
-/* Of who may not ask, no body is read. */
+/* True if the request has a body. An unauthorised request is rejected before its body is read. */
 static bool announces_body(struct MHD_Connection *connection)
 {
 	return header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH) ||
@@ -260,7 +259,6 @@ static bool announces_too_much(struct MHD_Connection *connection)
 	return length && parse_int(length, 0, API_BODY_MAX, &bytes) < 0;
 }
 
-/* Takes a piece of the body. */
 static enum MHD_Result receive(struct exchange *x, const char *data, size_t *size)
 {
 	size_t n = *size;
@@ -295,15 +293,13 @@ static void serve(struct exchange *x)
 	if (!x->request.reply.stream)
 		return;
 	if (!connection_table_begin_stream(table, socket_of(x->connection)))
-		problem_reply(&x->request, 503,
-			      "%d answers without an end are all that one may "
-			      "have, and you have them",
+		problem_reply(&x->request, 503, "too many open event streams (limit %d)",
 			      CONNECTION_STREAMS_PER_CLIENT);
 	api_request_count(&x->request);
 }
 
-/* MHD calls it when the headers are there, for each piece of the body, at the end, and when
- * resumed. */
+/* libmicrohttpd calls it after the headers, for each part of the body, at the end, and after a
+ * resume. */
 static enum MHD_Result handle(void *userdata, struct MHD_Connection *connection, const char *path,
 			      const char *method, const char *version, const char *data,
 			      size_t *size, void **context)
@@ -333,7 +329,7 @@ static enum MHD_Result handle(void *userdata, struct MHD_Connection *connection,
 	return MHD_YES;
 }
 
-/* What would hide the rest of an address is left as it was written: no id holds a '%'. */
+/* A path with %00 is not unescaped, because NUL would hide the rest of it; no id contains '%'. */
 static size_t unescape(void *userdata, struct MHD_Connection *connection, char *text)
 {
 	(void)userdata;
@@ -356,7 +352,7 @@ static int set_timer(struct listener *listener)
 
 static int run(struct listener *listener)
 {
-	(void)MHD_run(listener->daemon); /* MHD_NO only tells of a daemon made otherwise */
+	(void)MHD_run(listener->daemon); /* MHD_NO: only for daemons started with other flags */
 	return set_timer(listener);
 }
 
@@ -387,7 +383,7 @@ static int watch(struct listener *listener, sd_event *event)
 			    listener);
 	if (r >= 0)
 		r = sd_event_source_set_priority(listener->readable, PRIORITY);
-	if (r >= 0) /* 1 us: an exact timer, many are due at once */
+	if (r >= 0) /* accuracy 1 us, because many timeouts are 0 */
 		r = sd_event_add_time_relative(event, &listener->timer, CLOCK_MONOTONIC, 0, 1,
 					       on_timer, listener);
 	if (r >= 0)
@@ -397,7 +393,7 @@ static int watch(struct listener *listener, sd_event *event)
 	return r;
 }
 
-/* Takes over the listening socket @fd. */
+/* Takes ownership of the listening socket @fd. */
 static int serve_on(struct listener *listener, int fd, sd_event *event, struct http *http,
 		    struct err *reterr)
 {
@@ -421,7 +417,7 @@ static int serve_on(struct listener *listener, int fd, sd_event *event, struct h
 		MHD_OPTION_END);
 	if (!listener->daemon) {
 		(void)close(fd);
-		return err_fail(reterr, EIO, "libmicrohttpd cannot be started");
+		return err_fail(reterr, EIO, "libmicrohttpd: start failed");
 	}
 	r = watch(listener, event);
 	if (r >= 0)
@@ -430,7 +426,8 @@ static int serve_on(struct listener *listener, int fd, sd_event *event, struct h
 	else
 		(void)close(fd);
 	if (r < 0)
-		return err_fail(reterr, -r, "libmicrohttpd cannot be watched: %s", strerror(-r));
+		return err_fail(reterr, -r, "libmicrohttpd: cannot be added to the event loop: %s",
+				strerror(-r));
 	return 0;
 }
 
@@ -452,24 +449,24 @@ int http_new(sd_event *event, const char *socket_path, const char *listen, struc
 	     struct http **ret_http, struct err *reterr)
 {
 	struct http *http = calloc(1, sizeof(*http));
-	struct http_handed handed;
+	struct http_activated activated;
 	int r;
 
 	if (!http)
-		return err_fail(reterr, ENOMEM, "no memory");
+		return err_fail(reterr, ENOMEM, "out of memory");
 	http->api = api;
 	http->table = connection_table_new();
 	if (!http->table) {
 		http_free(http);
-		return err_fail(reterr, ENOMEM, "no memory");
+		return err_fail(reterr, ENOMEM, "out of memory");
 	}
-	r = http_listen_handed(&handed, reterr);
+	r = http_listen_activated(&activated, reterr);
 	if (r >= 0)
-		r = handed.unix_socket >= 0
-			    ? serve_on(&http->unix_socket, handed.unix_socket, event, http, reterr)
-			    : listen_unix(http, event, socket_path, reterr);
-	if (r >= 0 && handed.tcp >= 0)
-		r = serve_on(&http->tcp, handed.tcp, event, http, reterr);
+		r = activated.unix_socket >= 0 ? serve_on(&http->unix_socket, activated.unix_socket,
+							  event, http, reterr)
+					       : listen_unix(http, event, socket_path, reterr);
+	if (r >= 0 && activated.tcp >= 0)
+		r = serve_on(&http->tcp, activated.tcp, event, http, reterr);
 	else if (r >= 0 && listen[0])
 		r = listen_tcp(http, event, listen, reterr);
 	if (r < 0) {
@@ -486,7 +483,8 @@ static void stop(struct listener *listener)
 	sd_event_source_disable_unref(listener->readable);
 	sd_event_source_disable_unref(listener->timer);
 	if (listener->daemon)
-		MHD_stop_daemon(listener->daemon); /* closes its connections, ends every exchange */
+		MHD_stop_daemon(
+			listener->daemon); /* closes its connections and ends every exchange */
 }
 
 struct http *http_free(struct http *http)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* HTTP: libmicrohttpd inside the sd-event loop. Knows no route and no vGPU. */
+/* HTTP: runs libmicrohttpd in the sd-event loop. Independent of routes. */
 #ifndef GOVER_D_HTTP_HTTP_H
 #define GOVER_D_HTTP_HTTP_H
 
@@ -11,10 +11,9 @@ struct api;
 struct http;
 
 /*
- * Serves @api on the unix socket @socket_path (stale one replaced, mode 0666; -EADDRINUSE with a
- * sentence when another daemon answers there) and, where @listen is not empty, on TCP ADDR:PORT;
- * on what systemd handed over instead, where it did.
- * Runs at a lower priority than the tick.
+ * Serves @api on the unix socket @socket_path and, if @listen is not empty, on TCP ADDR:PORT; with
+ * socket activation on the sockets from systemd instead. A stale unix socket is replaced.
+ * -EADDRINUSE: another daemon listens there. Its event sources have a lower priority than the tick.
  */
 int http_new(sd_event *event, const char *socket_path, const char *listen, struct api *api,
 	     struct http **ret_http, struct err *reterr);

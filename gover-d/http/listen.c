@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Listening sockets. Must never take a name from a daemon that lives, or open it to more than
- * asked. */
+/* Listening sockets for TCP, and sockets from systemd. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -58,8 +57,8 @@ int http_listen_tcp(const char *address, struct err *reterr)
 
 	if (split_address(address, host, &port) < 0 || getaddrinfo(host, port, &hints, &info) != 0)
 		return err_fail(reterr, EINVAL,
-				"listen: %s is not allowed: ADDR:PORT such as 127.0.0.1:9788 or "
-				"[::1]:9788",
+				"listen: invalid address %s (allowed: ADDR:PORT such as "
+				"127.0.0.1:9788 or [::1]:9788)",
 				address);
 	fd = listen_on(info);
 	freeaddrinfo(info);
@@ -68,13 +67,12 @@ int http_listen_tcp(const char *address, struct err *reterr)
 	return fd;
 }
 
-/* Which of the names a socket unit may give is a TCP socket. */
 static const struct {
 	const char *name;
 	bool tcp;
-} handed[] = {
-	{HTTP_HANDED_UNIX, false},
-	{HTTP_HANDED_TCP, true},
+} activated[] = {
+	{HTTP_ACTIVATED_UNIX, false},
+	{HTTP_ACTIVATED_TCP, true},
 };
 
 static bool is_listening(int fd, bool tcp)
@@ -83,45 +81,42 @@ static bool is_listening(int fd, bool tcp)
 		   : sd_is_socket_unix(fd, SOCK_STREAM, 1, NULL, 0) > 0;
 }
 
-/* Nobody would ever answer on a socket that is not understood: better not to start. */
-static int take_handed(struct http_handed *sockets, int fd, const char *name, struct err *reterr)
+/* An unknown socket is an error, because its clients would never get a reply. */
+static int take_socket(struct http_activated *sockets, int fd, const char *name, struct err *reterr)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(handed); i++) {
-		int *place = handed[i].tcp ? &sockets->tcp : &sockets->unix_socket;
+	for (size_t i = 0; i < ARRAY_SIZE(activated); i++) {
+		int *slot = activated[i].tcp ? &sockets->tcp : &sockets->unix_socket;
 
-		if (strcmp(name, handed[i].name) != 0)
+		if (strcmp(name, activated[i].name) != 0)
 			continue;
-		if (*place >= 0)
+		if (*slot >= 0)
 			return err_fail(reterr, EINVAL,
-					"systemd handed over two sockets named %s: one is allowed",
-					name);
-		if (!is_listening(fd, handed[i].tcp))
+					"systemd passed two sockets named %s (limit 1)", name);
+		if (!is_listening(fd, activated[i].tcp))
 			return err_fail(reterr, EINVAL,
-					"systemd handed over %s, which is not a %s socket that "
-					"listens",
-					name, handed[i].tcp ? "TCP" : "unix stream");
+					"systemd passed %s, which is not a listening %s socket",
+					name, activated[i].tcp ? "TCP" : "unix stream");
 		if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) < 0)
 			return err_fail(reterr, errno, "%s: %s", name, strerror(errno));
-		*place = fd;
+		*slot = fd;
 		return 0;
 	}
 	return err_fail(
 		reterr, EINVAL,
-		"systemd handed over a socket named %.60s; allowed: FileDescriptorName=%s or "
-		"%s",
-		name, HTTP_HANDED_UNIX, HTTP_HANDED_TCP);
+		"systemd passed a socket named %.60s (allowed: FileDescriptorName=%s or %s)", name,
+		HTTP_ACTIVATED_UNIX, HTTP_ACTIVATED_TCP);
 }
 
-int http_listen_handed(struct http_handed *ret_sockets, struct err *reterr)
+int http_listen_activated(struct http_activated *ret_sockets, struct err *reterr)
 {
-	struct http_handed sockets = {-1, -1};
+	struct http_activated sockets = {-1, -1};
 	char **names = NULL;
 	int r, n = sd_listen_fds_with_names(/* unset_environment= */ 1, &names);
 
-	r = n < 0 ? err_fail(reterr, -n, "what systemd handed over: %s", strerror(-n)) : 0;
+	r = n < 0 ? err_fail(reterr, -n, "sockets from systemd: %s", strerror(-n)) : 0;
 	for (int i = 0; i < n; i++) {
 		if (r >= 0)
-			r = take_handed(&sockets, SD_LISTEN_FDS_START + i, names[i], reterr);
+			r = take_socket(&sockets, SD_LISTEN_FDS_START + i, names[i], reterr);
 		free(names[i]);
 	}
 	free(names);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The sockets REST listens on. Each call returns an fd (O_CLOEXEC, non-blocking) or a negative
- * errno. */
+/* Listening sockets for REST. Each call returns a non-blocking fd or a negative errno. */
 #ifndef GOVER_D_HTTP_LISTEN_H
 #define GOVER_D_HTTP_LISTEN_H
 
@@ -10,19 +9,19 @@
 #define HTTP_LISTEN_BACKLOG 4096
 
 /* FileDescriptorName= of socket units. */
-#define HTTP_HANDED_UNIX "gover"
-#define HTTP_HANDED_TCP	 "gover-tcp"
+#define HTTP_ACTIVATED_UNIX "gover"
+#define HTTP_ACTIVATED_TCP  "gover-tcp"
 
-/* Sockets that systemd listens on for us; -1: it does not. */
-struct http_handed {
+/* Sockets from socket activation; -1: none. */
+struct http_activated {
 	int unix_socket, tcp;
 };
 
-/* Takes what was handed over at the start, once in the life of a process. Their names are the
- * socket unit's: never to be unlinked. -EINVAL: a socket that nobody here would answer on. */
-int http_listen_handed(struct http_handed *ret_sockets, struct err *reterr);
+/* Takes the sockets from systemd; call it once in a process. Their paths belong to the socket unit
+ * and must not be unlinked. -EINVAL: an unusable socket. */
+int http_listen_activated(struct http_activated *ret_sockets, struct err *reterr);
 
-/* "ADDR:PORT", numbers only, IPv6 in brackets. -EINVAL: not of this form. */
+/* @address: "ADDR:PORT", numeric, IPv6 in brackets. -EINVAL: another form. */
 int http_listen_tcp(const char *address, struct err *reterr);
 
 #endif

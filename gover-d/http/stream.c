@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams on suspended connections. MHD asks for bytes when the socket takes some; with none to
- * give the connection is suspended until the api wakes it. Must never keep bytes of its own.
+ * Streams on suspended connections. libmicrohttpd asks for bytes when the socket accepts some; if
+ * there are none, the connection is suspended until the api calls wake(). Buffers nothing itself.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "gover-d/http/stream.h"
 
 #define BLOCK 4096
-/* In the kernel, for one who does not read; it takes twice that. */
+/* Kernel buffer for a client that does not read; the kernel doubles it. */
 #define SEND_BUFFER (64 * 1024)
 
 struct http_stream {
@@ -65,12 +65,12 @@ static void wake(void *userdata)
 	struct http_stream *s = userdata;
 
 	if (!s->suspended)
-		return; /* it will ask when the socket takes more */
+		return; /* libmicrohttpd asks when the socket accepts more */
 	resume(s);
 	http_run_soon(s->timer);
 }
 
-/* MHD waits for the socket to take more, and knows no other way to be told that it never will. */
+/* libmicrohttpd waits for the socket; a shutdown is the only way to end that wait. */
 static void drop(void *userdata)
 {
 	struct http_stream *s = userdata;

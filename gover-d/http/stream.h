@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers without an end, on libmicrohttpd: a connection sleeps until there is more for it. */
+/* Event streams on libmicrohttpd: a connection is suspended until there is more to send. */
 #ifndef GOVER_D_HTTP_STREAM_H
 #define GOVER_D_HTTP_STREAM_H
 
@@ -14,18 +14,18 @@ struct http_streams {
 };
 
 /*
- * The response that sends @stream, which outlives it, to @connection; @timer is what runs its
- * daemon. NULL: no memory. *@ret_stream is to be ended when the exchange is over.
+ * Creates the response that sends @stream to @connection; @timer runs its daemon. @stream must
+ * outlive it. NULL: out of memory. The caller ends *@ret_stream after the exchange.
  */
 struct MHD_Response *http_stream_begin(struct http_streams *streams, struct api_stream *stream,
 				       struct MHD_Connection *connection, sd_event_source *timer,
 				       struct http_stream **ret_stream);
 void http_stream_end(struct http_stream *stream); /* NULL is fine */
 
-/* Before its daemon stops: none may sleep then. */
+/* Call it before the daemon stops, because no connection may be suspended then. */
 void http_stream_end_all(struct http_streams *streams);
 
-/* Has the daemon that @timer runs do so at once: who is woken asks nobody. */
+/* Makes @timer run its daemon now, as needed after MHD_resume_connection(). */
 void http_run_soon(sd_event_source *timer);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests over a real socket: in time, out of time, in parts, in excess; and what becomes of
- * answers whose asker has gone. The daemon behind them is stood in for (test-api.h).
+ * Requests over a real socket: complete, slow, in parts, too large; and replies to clients that
+ * have disconnected. A stand-in replaces the daemon (test-api.h).
  */
 #include "tests/unit/gover-d/http/test-api-http.h"
 
@@ -19,7 +19,7 @@ static void a_request_is_answered(void **state)
 	assert_non_null(strstr(client.answer, "\r\nAllow: GET, HEAD, POST\r\n"));
 }
 
-static void a_connection_is_kept(void **state)
+static void a_connection_is_reused(void **state)
 {
 	static const char text[] = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
 
@@ -35,7 +35,7 @@ static void a_connection_is_kept(void **state)
 	close(client.fd);
 }
 
-static void head_tells_the_length_and_sends_nothing(void **state)
+static void head_returns_the_length_without_a_body(void **state)
 {
 	(void)state;
 	open_client();
@@ -50,7 +50,7 @@ static void head_tells_the_length_and_sends_nothing(void **state)
 	close(client.fd);
 }
 
-static void an_escaped_end_of_text_hides_nothing(void **state)
+static void an_escaped_nul_does_not_end_the_path(void **state)
 {
 	(void)state;
 	assert_int_equal(request("GET /v1/vgpus/a HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
@@ -61,7 +61,7 @@ static void an_escaped_end_of_text_hides_nothing(void **state)
 	assert_non_null(strstr(client.answer, "\"instance\":\"/\?\?\""));
 }
 
-static void a_change_waits_for_the_disk(void **state)
+static void a_change_is_answered_after_it_is_saved(void **state)
 {
 	int first;
 
@@ -97,7 +97,7 @@ static void a_change_that_is_not_on_disk_is_507(void **state)
 	close(client.fd);
 }
 
-static void a_client_that_goes_is_dropped(void **state)
+static void a_closed_connection_is_dropped(void **state)
 {
 	(void)state;
 	post("/v1/vgpus", "{\"id\":\"b\",\"initial_cap_pct\":40}");
@@ -110,7 +110,7 @@ static void a_client_that_goes_is_dropped(void **state)
 	assert_int_equal(request("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
 }
 
-static void a_stop_drops_who_waits(void **state)
+static void a_stop_drops_deferred_replies(void **state)
 {
 	int fds[3];
 
@@ -134,7 +134,7 @@ static void a_stop_drops_who_waits(void **state)
 	}
 }
 
-static void a_large_body_is_refused_unread(void **state)
+static void a_large_body_is_rejected_unread(void **state)
 {
 	static const char *const heads[] = {
 		"POST /v1/vgpus HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -157,7 +157,7 @@ static void a_large_body_is_refused_unread(void **state)
 	assert_int_equal(manager->changes, 0);
 }
 
-static void a_body_at_the_limit_is_read(void **state)
+static void a_body_at_the_limit_is_accepted(void **state)
 {
 	static char text[API_BODY_MAX + 512];
 	size_t n;
@@ -179,7 +179,7 @@ static void a_body_at_the_limit_is_read(void **state)
 	}
 }
 
-/* Chunks of 1000 bytes: @n of them. */
+/* Sends @n chunks of 1000 bytes. */
 static int send_chunks(int n, size_t *ret_sent)
 {
 	static const char head[] = "PATCH /v1/vgpus/a HTTP/1.1\r\nHost: x\r\nContent-Type: "
@@ -200,7 +200,7 @@ static int send_chunks(int n, size_t *ret_sent)
 	return await();
 }
 
-static void a_body_of_unsaid_length_is_bounded_too(void **state)
+static void a_chunked_body_is_limited_too(void **state)
 {
 	size_t sent;
 
@@ -215,7 +215,7 @@ static void a_body_of_unsaid_length_is_bounded_too(void **state)
 	assert_int_equal(manager->changes, 1);
 }
 
-static void a_refused_body_is_counted(void **state)
+static void a_rejected_body_is_counted(void **state)
 {
 	static const char *const lines[] = {
 		"{method=\"POST\",route=\"/v1/vgpus\",status=\"413\"} 1\n",
@@ -234,7 +234,7 @@ static void a_refused_body_is_counted(void **state)
 		assert_non_null(strstr(client.answer, lines[i]));
 }
 
-static void headers_are_bounded(void **state)
+static void headers_are_limited(void **state)
 {
 	CLEANUP_FREE char *text = malloc(100000);
 
@@ -247,7 +247,7 @@ static void headers_are_bounded(void **state)
 	close(client.fd);
 }
 
-static void half_a_request_keeps_the_loop_asleep(void **state)
+static void an_incomplete_request_does_not_wake_the_loop(void **state)
 {
 	const uint64_t end_ns = clock_now().mono_ns + 500 * NS_PER_MS;
 	int half, wakeups = 0;
@@ -263,7 +263,7 @@ static void half_a_request_keeps_the_loop_asleep(void **state)
 	close(half);
 }
 
-static void garbage_harms_nobody(void **state)
+static void garbage_is_rejected(void **state)
 {
 	static const char *const texts[] = {
 		"\r\n\r\n\r\n",
@@ -288,7 +288,7 @@ static void garbage_harms_nobody(void **state)
 	}
 }
 
-static void too_many_connections_wait(void **state)
+static void connections_over_the_limit_wait(void **state)
 {
 	int fds[300];
 
@@ -308,21 +308,21 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_request_is_answered),
-		TEST(a_connection_is_kept),
-		TEST(head_tells_the_length_and_sends_nothing),
-		TEST(an_escaped_end_of_text_hides_nothing),
-		TEST(a_change_waits_for_the_disk),
+		TEST(a_connection_is_reused),
+		TEST(head_returns_the_length_without_a_body),
+		TEST(an_escaped_nul_does_not_end_the_path),
+		TEST(a_change_is_answered_after_it_is_saved),
 		TEST(a_change_that_is_not_on_disk_is_507),
-		TEST(a_client_that_goes_is_dropped),
-		TEST(a_stop_drops_who_waits),
-		TEST(a_large_body_is_refused_unread),
-		TEST(a_body_at_the_limit_is_read),
-		TEST(a_body_of_unsaid_length_is_bounded_too),
-		TEST(a_refused_body_is_counted),
-		TEST(headers_are_bounded),
-		TEST(half_a_request_keeps_the_loop_asleep),
-		TEST(garbage_harms_nobody),
-		TEST(too_many_connections_wait),
+		TEST(a_closed_connection_is_dropped),
+		TEST(a_stop_drops_deferred_replies),
+		TEST(a_large_body_is_rejected_unread),
+		TEST(a_body_at_the_limit_is_accepted),
+		TEST(a_chunked_body_is_limited_too),
+		TEST(a_rejected_body_is_counted),
+		TEST(headers_are_limited),
+		TEST(an_incomplete_request_does_not_wake_the_loop),
+		TEST(garbage_is_rejected),
+		TEST(connections_over_the_limit_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * REST over a real socket, with the loop of the daemon: the server, and a client in the same thread
- * that never blocks. A program includes it once.
+ * REST over a real socket in an event loop: the server, and a non-blocking client in the same
+ * thread. Include it once in a program.
  */
 #ifndef TESTS_UNIT_GOVER_D_HTTP_TEST_API_HTTP_H
 #define TESTS_UNIT_GOVER_D_HTTP_TEST_API_HTTP_H
@@ -43,7 +43,7 @@ static inline int end_http(void **state)
 	return stand_in_end(state);
 }
 
-/* --- a client that never blocks, so that the server can go on --- */
+/* --- a non-blocking client, so that the server can run --- */
 
 struct client {
 	int fd;
@@ -89,7 +89,7 @@ static inline void receive(void)
 	client.answer[client.length] = '\0';
 }
 
-/* Sends for as long as the server takes it; returns how much it took. */
+/* Sends while the server accepts data; returns the number of bytes sent. */
 static inline size_t send_all(const char *data, size_t length)
 {
 	const uint64_t end_ns = clock_now().mono_ns + DEADLINE_NS;
@@ -125,7 +125,7 @@ static inline bool answer_complete(void)
 	return client.answer + client.length >= head_end + 4 + strtoul(length + 18, NULL, 10);
 }
 
-/* The status of the answer; 0: the connection was closed without one. */
+/* Returns the status of the reply; 0: the connection was closed without a reply. */
 static inline int await(void)
 {
 	const uint64_t end_ns = clock_now().mono_ns + DEADLINE_NS;
@@ -137,7 +137,7 @@ static inline int await(void)
 	return answer_complete() ? atoi(client.answer + strlen("HTTP/1.1 ")) : 0;
 }
 
-/* One request on a connection of its own. */
+/* Sends one request on a new connection and closes it. */
 static inline int request(const char *text)
 {
 	int status;
@@ -149,7 +149,7 @@ static inline int request(const char *text)
 	return status;
 }
 
-/* Sends it on a new connection, which stays open. */
+/* Sends a POST on a new connection, which stays open. */
 static inline void post(const char *target, const char *body)
 {
 	char text[1024];
@@ -162,7 +162,7 @@ static inline void post(const char *target, const char *body)
 	send_text(text);
 }
 
-/* Lets the loop run until so many changes wait for the disk. */
+/* Runs the loop until @n changes wait to be saved. */
 static inline void await_saves(int n)
 {
 	const uint64_t end_ns = clock_now().mono_ns + DEADLINE_NS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The sockets REST listens on: whose they are, whom they replace, and which addresses are taken. */
+/* Listening sockets for REST: permissions, stale sockets, and TCP addresses. */
 #include "tests/unit/gover-d/http/test-api-http.h"
 
 #include <arpa/inet.h>
@@ -12,7 +12,7 @@
 #include "gover-d/http/listen.h"
 #include "gover-d/auth/tokens.h"
 
-static void the_socket_is_open_to_all_who_are_then_told_apart(void **state)
+static void every_user_can_connect_to_the_socket(void **state)
 {
 	static const mode_t masks[] = {0, 022, 077, 0777};
 
@@ -30,7 +30,7 @@ static void the_socket_is_open_to_all_who_are_then_told_apart(void **state)
 	}
 }
 
-static void a_name_in_use_is_not_taken(void **state)
+static void a_socket_in_use_is_not_replaced(void **state)
 {
 	struct http *second;
 
@@ -41,7 +41,7 @@ static void a_name_in_use_is_not_taken(void **state)
 	assert_int_equal(request("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
 }
 
-static void what_a_dead_daemon_left_is_replaced(void **state)
+static void a_stale_socket_is_replaced(void **state)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -55,7 +55,7 @@ static void what_a_dead_daemon_left_is_replaced(void **state)
 	assert_int_equal(request("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
 }
 
-static void a_file_of_that_name_is_left_alone(void **state)
+static void another_file_is_not_replaced(void **state)
 {
 	struct http *second;
 	char name[48];
@@ -70,7 +70,7 @@ static void a_file_of_that_name_is_left_alone(void **state)
 	assert_int_equal(unlink(name), 0);
 }
 
-static void a_socket_of_another_is_not_removed(void **state)
+static void the_socket_of_another_daemon_is_not_removed(void **state)
 {
 	struct http *second;
 
@@ -82,7 +82,7 @@ static void a_socket_of_another_is_not_removed(void **state)
 	http = second;
 }
 
-static void an_address_is_numbers(void **state)
+static void addresses_are_numeric(void **state)
 {
 	static const char *const addresses[] = {
 		"9788",	       ":9788",	       "127.0.0.1",	  "127.0.0.1:",	 "127.0.0.1:x",
@@ -103,7 +103,7 @@ static void an_address_is_numbers(void **state)
 
 static struct sockaddr_in address;
 
-/* Takes a port that is free; returns the socket that keeps it. */
+/* Binds a free port; returns the socket that reserves it. */
 static int find_address(char text[32])
 {
 	socklen_t size = sizeof(address);
@@ -115,7 +115,7 @@ static int find_address(char text[32])
 	return fd;
 }
 
-/* Sends it on a new connection to there. */
+/* Sends a request on a new connection. */
 static int request_tcp(const char *words)
 {
 	client.length = 0;
@@ -128,7 +128,7 @@ static int request_tcp(const char *words)
 	return await();
 }
 
-static void it_also_listens_on_an_address(void **state)
+static void http_listens_on_tcp_too(void **state)
 {
 	char text[32];
 	int fd = find_address(text);
@@ -144,7 +144,7 @@ static void it_also_listens_on_an_address(void **state)
 	assert_int_equal(request("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
 }
 
-static void an_address_has_so_many_endless_answers_whoever_asks(void **state)
+static void event_streams_of_an_address_are_limited(void **state)
 {
 	char text[32], words[2][160];
 	int fds[CONNECTION_STREAMS_PER_CLIENT];
@@ -168,7 +168,7 @@ static void an_address_has_so_many_endless_answers_whoever_asks(void **state)
 		fds[i] = client.fd;
 	}
 	assert_int_equal(request_tcp(words[0]), 503);
-	assert_non_null(strstr(client.answer, "128 answers without an end"));
+	assert_non_null(strstr(client.answer, "too many open event streams (limit 128)"));
 	close(client.fd);
 	assert_int_equal(request("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
 	assert_non_null(strstr(client.answer, "route=\"/v1/events\",status=\"200\"} 128\n"));
@@ -182,14 +182,14 @@ static void an_address_has_so_many_endless_answers_whoever_asks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(the_socket_is_open_to_all_who_are_then_told_apart),
-		TEST(a_name_in_use_is_not_taken),
-		TEST(what_a_dead_daemon_left_is_replaced),
-		TEST(a_file_of_that_name_is_left_alone),
-		TEST(a_socket_of_another_is_not_removed),
-		TEST(an_address_is_numbers),
-		TEST(it_also_listens_on_an_address),
-		TEST(an_address_has_so_many_endless_answers_whoever_asks),
+		TEST(every_user_can_connect_to_the_socket),
+		TEST(a_socket_in_use_is_not_replaced),
+		TEST(a_stale_socket_is_replaced),
+		TEST(another_file_is_not_replaced),
+		TEST(the_socket_of_another_daemon_is_not_removed),
+		TEST(addresses_are_numeric),
+		TEST(http_listens_on_tcp_too),
+		TEST(event_streams_of_an_address_are_limited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
