@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# REST as its description says it: asks a daemon on a unix socket or a port, and holds every request that was accepted
-# and every answer to /openapi.json as that daemon serves it. Must never know a route itself.
+# Sends requests to a daemon on a unix socket or a port and validates every accepted request and every answer against the
+# /openapi.json that the daemon serves.
 import copy
 import http.client
 import json
@@ -36,7 +36,7 @@ class Answer:
         self.status = response.status
         self.headers = response.headers
         self.type = (response.headers.get("Content-Type") or "").split(";")[0]
-        # Of an answer without an end, its first line.
+        # An event stream has no end: read its first line.
         self.bytes = response.readline() if self.type == "text/event-stream" else response.read()
 
     def json(self):
@@ -49,14 +49,14 @@ def exchange(place, method, path, body=None, headers=None):
         try:
             connection.request(method, path, body, headers or {})
         except BrokenPipeError:
-            pass  # it was answered before all of a large body had come
+            pass  # the daemon answered before it had read a large body
         return Answer(connection.getresponse())
     finally:
         connection.close()
 
 
 def strict(schema):
-    """The description tells clients that members may be added; a test wants to hear of each."""
+    """Forbids additional members: the description allows them for clients, but a test must notice them."""
     if isinstance(schema, dict):
         if schema.get("type") == "object" and "properties" in schema:
             schema.setdefault("additionalProperties", False)
@@ -69,7 +69,7 @@ def strict(schema):
 
 
 class Described:
-    """One daemon and what it says of itself. Complaints are gathered in .complaints, what was answered in .seen."""
+    """A daemon and its description. Collects differences in .complaints and answers that occurred in .seen."""
 
     def __init__(self, place, file=None):
         self.place = place
@@ -91,7 +91,7 @@ class Described:
         return thing
 
     def operations(self):
-        """(METHOD, path, operation) of all that is described."""
+        """Yields (METHOD, path, operation) of all described operations."""
         for path, item in self.document["paths"].items():
             for method, operation in item.items():
                 yield method.upper(), path, operation
@@ -112,7 +112,7 @@ class Described:
         return not self.faults(schema, value)
 
     def ask(self, method, path, body=None, headers=None, status=None):
-        """The answer. @body: an object, or bytes with the headers' type. @status: the one (or ones) it must have."""
+        """Returns the answer. @body is an object, or bytes with the content type in the headers. @status is the expected status or a set."""
         headers = dict(headers or {})
         data = body
         if body is not None and not isinstance(body, bytes):
@@ -122,7 +122,7 @@ class Described:
         what = f"{method} {path} {'' if body is None else str(body)[:80]}: {answer.status}"
         wanted = (status,) if isinstance(status, int) else status
         if wanted and answer.status not in wanted:
-            self.complain(f"{what} where {status} was wanted: {answer.bytes[:300]}")
+            self.complain(f"{what} instead of {status}: {answer.bytes[:300]}")
         name, operation = self.find(method, path)
         if operation is None:
             self.check_problem(what, answer)
@@ -140,27 +140,27 @@ class Described:
         for fault in self.faults({"$ref": "#/components/schemas/Problem"}, answer.json()):
             self.complain(f"{what}: {fault}")
         if answer.json().get("status") != answer.status:
-            self.complain(f"{what}: says status {answer.json().get('status')}")
+            self.complain(f"{what}: contains status {answer.json().get('status')}")
 
     def check_answer(self, what, method, operation, answer):
         said = operation["responses"].get(str(answer.status))
         if said is None:
-            self.complain(f"{what}: this status is not described: {answer.bytes[:200]}")
+            self.complain(f"{what}: status not described: {answer.bytes[:200]}")
             return
         said = self.resolve(said)
         for name, header in said.get("headers", {}).items():
             value, header = answer.headers.get(name), self.resolve(header)
             if value is None and header.get("required"):
-                self.complain(f"{what}: no header {name}")
+                self.complain(f"{what}: missing header {name}")
             elif value is not None and not self.fits(header["schema"], value):
                 self.complain(f"{what}: {name}: {value}")
         content = said.get("content", {})
         if method == "HEAD" or not content:
             if answer.bytes:
-                self.complain(f"{what}: a body that is not described")
+                self.complain(f"{what}: body not described")
             return
         if answer.type not in content:
-            self.complain(f"{what}: of type {answer.type}")
+            self.complain(f"{what}: wrong type {answer.type}")
             return
         if answer.status >= 400:
             self.check_problem(what, answer)
@@ -172,13 +172,13 @@ class Described:
     def check_request(self, what, operation, body):
         schema = self.resolve(operation.get("requestBody", {})).get("content", {}).get(JSON_TYPE, {}).get("schema")
         if schema is None:
-            self.complain(f"{what}: took a body that is not described")
+            self.complain(f"{what}: accepted a body that is not described")
             return
         for fault in self.faults(schema, body):
             self.complain(f"{what}: was accepted, but {fault}")
 
     def unseen(self, seen):
-        """What is described and was never answered; a default stands for what no test can bring about."""
+        """Described answers that never occurred, except `default`, which stands for errors that no test can cause."""
         for method, path, operation in self.operations():
             for status in operation["responses"]:
                 if status in ("401", "403", "429") and "/v1/tokens" not in self.document["paths"]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# walk.py PLACE FOLDER WALK: takes the daemon on a socket or HOST:PORT through what its description says it
-# answers; what was seen is added to FOLDER/seen. Prints what is not as described and then fails.
+# walk.py PLACE FOLDER WALK: sends requests to the daemon on a socket or HOST:PORT and compares the answers with its REST
+# description. Adds the answers that occurred to FOLDER/seen. Prints each difference and then fails.
 # 201-openapi.sh starts the daemons.
 import json
 import os
@@ -16,7 +16,7 @@ SOLD = {"initial_cap_pct": 40, "target_fps": 60, "labels": {"workload": "frame:g
 
 
 def until(seconds, found):
-    """What found() gives once that is true; a generous limit, not a measure."""
+    """Waits until found() returns a true value and returns it; the limit is generous, not a measurement."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         value = found()
@@ -27,7 +27,7 @@ def until(seconds, found):
 
 
 class unsaved:
-    """The file cannot be replaced meanwhile, not even by root."""
+    """Prevents the replacement of a file, even by root."""
 
     def __init__(self, folder, name="contracts.json"):
         self.path = os.path.join(folder, "state", name + ".new")
@@ -48,11 +48,11 @@ def a_body(operation):
     return b"{}" if "requestBody" in operation else None
 
 
-# --- walks that need to know no route ---
+# --- walks for all routes ---
 
 
 def wrong_methods(api, folder):
-    """What is not described is refused: with 405 and the right methods, or with 404."""
+    """Undescribed methods are answered with 405 and Allow, undescribed paths with 404."""
     for path, item in api.document["paths"].items():
         allowed = {method.upper() for method in item}
         allowed |= {"HEAD"} if "GET" in allowed else set()
@@ -73,7 +73,7 @@ def wrong_methods(api, folder):
 
 
 def wrong_requests(api, folder):
-    """Queries, types and bodies that no route takes."""
+    """Queries, content types and bodies that every route rejects."""
     json_type = {"Content-Type": "application/json"}
     for method, path, operation in api.operations():
         at = an_address(path, "gpu0" if path.startswith("/v1/gpus") else "a")
@@ -92,7 +92,7 @@ def wrong_requests(api, folder):
 
 
 def beyond(schema):
-    """Values outside of what the schema of a member allows."""
+    """Values that the schema of a member forbids."""
     if "minimum" in schema:
         yield schema["minimum"] - 1
     if "maximum" in schema:
@@ -125,7 +125,7 @@ def within(schema):
         yield None
 
 
-# Ends that are allowed only together with these.
+# Limits that are allowed only together with these members.
 TOGETHER = {
     "held_cap_pct": {"held": True},
     "cap_floor_pct": {"flavor_cap_pct": 100},
@@ -139,14 +139,14 @@ def tag(api, path):
 
 
 def limits(api, folder):
-    """Each member of a change takes what its schema allows, to its ends, and nothing beyond."""
+    """Each member of a change accepts what its schema allows, up to its limits, and nothing else."""
     api.ask("POST", "/v1/vgpus", {"id": "limits", "initial_cap_pct": 100}, status=201)
     for path, name in (("/v1/vgpus/limits", "VgpuChange"), ("/v1/gpus/gpu0", "GpuChange"), ("/v1/policy", "PolicyChange")):
         for member, schema in api.document["components"]["schemas"][name]["properties"].items():
             schema = api.resolve(schema)
             for value in beyond(schema):
                 if api.fits({"$ref": f"#/components/schemas/{name}"}, {member: value}):
-                    api.complain(f"{name}.{member}: {value} is not beyond it")
+                    api.complain(f"{name}.{member}: {value} is allowed by the schema")
                 api.ask("PATCH", path, {member: value}, status=422)
             for value in within(schema):
                 body = {member: value, **TOGETHER.get(member, {})}
@@ -163,11 +163,11 @@ def limits(api, folder):
     api.ask("DELETE", "/v1/vgpus/limits", status=204)
 
 
-# --- walks through what a host does ---
+# --- walks through the life of a host ---
 
 
 def open_offer(api):
-    """The id of one that can be claimed."""
+    """The id of an offer that can be claimed."""
 
     def found():
         offers = api.ask("GET", "/v1/offers", status=200).json()["offers"]
@@ -177,11 +177,11 @@ def open_offer(api):
 
 
 def life(api, folder):
-    """A host from its first vGPU to a sale, with a disk that fails at times."""
+    """From the first vGPU to a sale, with a disk that fails at times."""
     light = dict(SOLD)
     for name in ("a", "b"):
         api.ask("POST", "/v1/vgpus", {"id": name, **light}, {"Idempotency-Key": name}, 201)
-        told_again(api, name, {"id": name, **light})
+        repeated(api, name, {"id": name, **light})
     api.ask("POST", "/v1/vgpus", {"id": "a", **light}, status=409)
     api.ask("POST", "/v1/vgpus", {"id": "x", "gpu": "never", "initial_cap_pct": 5}, status=422)
     api.ask("PATCH", "/v1/vgpus/a", {"vm": "vm-a", "cid": 7, "weight": 2, "flavor": "small"}, status=200)
@@ -206,11 +206,11 @@ def life(api, folder):
     sale(api, folder, open_offer(api))
 
 
-def told_again(api, key, body):
-    """The same request with its key is not done again, another one is refused."""
+def repeated(api, key, body):
+    """A repeated request with its key is not executed again; another request with it is rejected."""
     again = api.ask("POST", "/v1/vgpus", body, {"Idempotency-Key": key}, 201)
     if again.headers["Location"] != f"/v1/vgpus/{body['id']}" or again.json()["id"] != body["id"]:
-        api.complain(f"told again, {body['id']} is {again.headers['Location']}")
+        api.complain(f"repeated, {body['id']} is {again.headers['Location']}")
     api.ask("POST", "/v1/vgpus", {**body, "weight": 7}, {"Idempotency-Key": key}, 422)
     api.ask("POST", "/v1/vgpus", body, {"Idempotency-Key": "a key"}, 400)
 
@@ -226,11 +226,11 @@ def sale(api, folder, offer):
     api.ask("DELETE", "/v1/vgpus/new", status=204)
     again = api.ask("POST", f"/v1/offers/{offer}/claim", claim, key, status=200).json()
     if again["vgpu"] is not None:
-        api.complain("a claim told again has a vGPU that was removed")
+        api.complain("a repeated claim returns a removed vGPU")
 
 
 def look(api, folder):
-    """Everything that can be looked at, once there is something to see."""
+    """All readable objects of a host with vGPUs."""
     until(60, lambda: api.ask("GET", "/v1/vgpus/a/history?step=1").json()["points"])
     for method, path, operation in api.operations():
         if method == "GET" and "{" not in path:
@@ -243,7 +243,7 @@ def look(api, folder):
 
 
 def pages(api, folder):
-    """Page by page every list is what it is at once, and who asks for no page gets all of it."""
+    """Each list read in pages equals the list read at once."""
     for method, path, operation in api.operations():
         names = {api.resolve(parameter)["name"] for parameter in operation.get("parameters", [])}
         said = api.resolve(operation["responses"].get("200", {})).get("content", {}).get("application/json", {})
@@ -263,15 +263,15 @@ def pages(api, folder):
         name = "name" if key == "gpus" else "id"
         ids = [thing[name] for thing in whole[key]]
         gathered = [thing[name] for thing in gathered]
-        # Meanwhile further ones may have come, which stand behind the others.
+        # Entries created meanwhile are at the end.
         if gathered[: len(ids)] != ids or len(set(gathered)) < len(gathered) or not ids:
-            api.complain(f"{path}: {ids}, page by page {gathered}")
+            api.complain(f"{path}: {ids}, in pages {gathered}")
         for wrong in ("limit=0", "limit=1001", "limit=x", "after=%20"):
             api.ask("GET", f"{path}?{wrong}", status=400)
 
 
 def conditions(api, folder):
-    """Who read, thought and changes is refused where another was quicker; a reading that moves is no change."""
+    """A conditional change is rejected after another change; changed measurements do not matter."""
     for path, first, second in (
         ("/v1/vgpus/a", {"target_fps": 20}, {"target_fps": 30}),
         ("/v1/gpus/gpu0", {"selling": "off"}, {"selling": "on"}),
@@ -281,7 +281,7 @@ def conditions(api, folder):
         ticks = api.ask("GET", "/v1/host").json()["ticks"]
         until(60, lambda: api.ask("GET", "/v1/host").json()["ticks"] > ticks + 2)
         if tag(api, path) != before:
-            api.complain(f"{path}: nobody changed it, and its ETag is another")
+            api.complain(f"{path}: ETag changed without a change")
         after = api.ask("PATCH", path, first, {"If-Match": before}, status=200).headers["ETag"]
         if after == before or after != tag(api, path):
             api.complain(f"{path}: ETag {before}, after a change {after}, then {tag(api, path)}")
@@ -297,8 +297,8 @@ def conditions(api, folder):
 
 
 def unable(api, folder):
-    """The daemon started again, without a history, in a dry run."""
-    told_again(api, "b", {"id": "b", **SOLD})
+    """A dry run without a history."""
+    repeated(api, "b", {"id": "b", **SOLD})
     for path in {"/v1/vgpus/a/history", "/v1/gpus/gpu0/history", "/v1/economics", "/v1/audit"}:
         if api.find("GET", path)[0]:
             api.ask("GET", path, status=503)
@@ -309,7 +309,7 @@ def unable(api, folder):
 
 
 def page(api, folder):
-    """The page and each of its files."""
+    """The web page and each of its files."""
     for path in re.findall('(?:href|src)="(/web/[^"]*)"', api.ask("GET", "/", status=200).bytes.decode()):
         was = api.ask("GET", path, status=200).headers["ETag"]
         api.ask("GET", path, headers={"If-None-Match": was}, status=304)
@@ -327,7 +327,7 @@ def silences(api, folder):
 
 
 def read_event(stream):
-    """(kind, data) of the next; comments and what has no kind are passed over."""
+    """(kind, data) of the next event; skips comments and entries without a kind."""
     kind, data = None, None
     for line in iter(stream.readline, b""):
         name, _, value = line.decode().rstrip("\n").partition(": ")
@@ -337,11 +337,11 @@ def read_event(stream):
             data = json.loads(value)
         elif not line.strip() and kind:
             return kind, data
-    raise SystemExit("the events have ended")
+    raise SystemExit("the event stream has ended")
 
 
 def events(api, folder):
-    """Each kind of event is what its schema says; more readers than there is room for are told so."""
+    """Each kind of event matches its schema; too many streams are rejected."""
     schemas = api.document["paths"]["/v1/events"]["get"]["x-gover-events"]
     seen = set()
     reader = connect(api.place)
@@ -360,7 +360,7 @@ def events(api, folder):
                 api.complain(f"event {kind}: {fault}")
             seen.add(kind)
     if seen != set(schemas):
-        api.complain(f"events came of {seen}, not of {set(schemas) - seen}")
+        api.complain(f"events of {seen} occurred, not of {set(schemas) - seen}")
     crowd = [connect(api.place) for _ in range(256)]
     for one in crowd:
         one.request("GET", "/v1/events")
@@ -370,7 +370,7 @@ def events(api, folder):
 
 
 def tokens(api, folder):
-    """Makes what strangers() and spent() need: a token of each scope, kept in the folder."""
+    """Creates a token of each scope in the folder, for the later walks."""
     for scope in ("read", "operate", "admin"):
         made = api.ask("POST", "/v1/tokens", {"name": scope, "scope": scope, "ttl_s": 3600}, status=201).json()
         with open(os.path.join(folder, scope), "w") as file:
@@ -384,7 +384,7 @@ def tokens(api, folder):
     api.ask("GET", "/v1/tokens", status=200)
     rows = api.ask("GET", "/v1/audit?limit=1000", status=200).json()["audit"]
     if not any(row["path"] == "/v1/tokens/gone" for row in rows):
-        api.complain(f"what was done is not in the record: {rows[-3:]}")
+        api.complain(f"the change is not in the audit log: {rows[-3:]}")
 
 
 def token(folder, scope):
@@ -393,7 +393,7 @@ def token(folder, scope):
 
 
 def strangers(api, folder):
-    """Over TCP, without a token, or with one that does not suffice; then with far too many wrong ones."""
+    """Requests over TCP without a token, with an insufficient one, and with many invalid ones."""
     closed = [each for each in api.operations() if each[2]["x-gover-scope"] != "open"]
     for method, path, operation in closed:
         api.ask(method, an_address(path), status=401)
@@ -409,20 +409,20 @@ def strangers(api, folder):
 
 
 def elsewhere(api, folder):
-    """Whoever need not be known may read, but not by a name that is not this host's."""
+    """Anonymous callers may read, but not with the name of another host."""
     for method, path, operation in api.operations():
         if operation["x-gover-scope"] == "read":
             api.ask(method, an_address(path), headers={"Host": "elsewhere"}, status=403)
 
 
 def early(api, folder):
-    """Before the first period is done."""
+    """Answers before the end of the first period."""
     api.ask("GET", "/readyz", status=503)
     api.ask("GET", "/v1/host", status=200)
 
 
 def everything(api, folder):
-    """After all other walks: nothing is described that none of them has seen."""
+    """After all other walks: every described answer has occurred."""
     with open(os.path.join(folder, "seen")) as file:
         seen = set(file.read().splitlines())
     for missing in api.unseen(seen):

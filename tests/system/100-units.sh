@@ -1,6 +1,6 @@
 #!/bin/sh
-# The units on a booted systemd, with a GVT-g host that outlives the daemon: the socket starts it, a restart, a crash and
-# a daemon that hangs change no cap, a stop and a failure beyond the start limit put the contracts back in force.
+# The units on a booted systemd with a GVT-g host that outlives the daemon. The socket starts the daemon; a restart, a crash and a
+# hanging daemon change no cap; a stop and a failure beyond the start limit restore the contracts.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../scenario/lib.sh"
 GOVER_HOST=fuse speed=1
@@ -15,7 +15,7 @@ fuse_mount "$dir/sys" --allow-other --speed 1
 host_sys=$dir/sys
 host_parent=$host_sys/class/mdev_bus/0000:00:02.0
 
-ok "it installs" make -s -C "$top" B="$B" install DESTDIR="$root" PREFIX=/usr
+ok "gover is installed" make -s -C "$top" B="$B" install DESTDIR="$root" PREFIX=/usr
 systemd-sysusers --root="$root" >/dev/null 2>&1
 mkdir -p "$root/srv/gvt" "$root/etc/gover" "$root/etc/systemd/system/gover-.service.d" "$root/etc/systemd/system/gover-d.service.d"
 cat >"$root/etc/gover/gover.conf" <<EOF
@@ -35,32 +35,32 @@ sock=/proc/$leader/root/run/gover/gover.sock
 
 is_down() { ! is_active "$1"; }
 ok "the socket unit starts" inside systemctl start gover.socket
-ok "and the daemon not with it" is_down gover-d
-ok "the first request starts the daemon, and is answered" curl -sSf --unix-socket "$sock" http://gover/healthz
-ok "which is active" is_active gover-d
-ok "and ready" until_ok 20 curl -sSf --unix-socket "$sock" http://gover/readyz
+ok "the socket unit does not start the daemon" is_down gover-d
+ok "the first request starts the daemon and is answered" curl -sSf --unix-socket "$sock" http://gover/healthz
+ok "the daemon is active" is_active gover-d
+ok "the daemon is ready" until_ok 20 curl -sSf --unix-socket "$sock" http://gover/readyz
 
-# --- who it is ---
+# --- user and privileges ---
 
 about() { sed -n "s/^$1:[[:space:]]*//p" "/proc/$leader/root/proc/$(main_pid)/status"; }
 none=0000000000000000
-is "it is user gover" "$(about Uid | cut -f 1)" "$(inside id -u gover)"
-is "without capabilities" "$(about CapEff) $(about CapBnd) $(about CapAmb)" "$none $none $none"
-is "that can gain none" "$(about NoNewPrivs)" 1
-is "behind a filter of system calls" "$(about Seccomp)" 2
-is "its state is its own" "$(stat -c %a "/proc/$leader/root/var/lib/gover")" 750
+is "the daemon runs as user gover" "$(about Uid | cut -f 1)" "$(inside id -u gover)"
+is "the daemon has no capabilities" "$(about CapEff) $(about CapBnd) $(about CapAmb)" "$none $none $none"
+is "the daemon cannot gain privileges" "$(about NoNewPrivs)" 1
+is "the daemon has a system call filter" "$(about Seccomp)" 2
+is "the state directory is private" "$(stat -c %a "/proc/$leader/root/var/lib/gover")" 750
 
-# --- what changes no cap ---
+# --- events that change no cap ---
 
 lease() { cat "$host_parent/$uuid_a/intel_vgpu/cap_lease_ms"; }
 leased() { [ "$(lease)" -gt 0 ]; }
 ok "a vGPU has a contract of 80 %" host_vgpu a 80
 host_load a 10
-ok "an operator fixes its cap at 30 %" inside gover-ctl vgpu hold "$uuid_a" --cap 30
-ok "which is written" until_ok 20 cap_is a 30
-ok "and leased" until_ok 20 leased
+ok "an operator holds its cap at 30 %" inside gover-ctl vgpu hold "$uuid_a" --cap 30
+ok "the held cap is written" until_ok 20 cap_is a 30
+ok "the held cap has a lease" until_ok 20 leased
 
-watch_cap() { # what the cap was meanwhile: each value once
+watch_cap() { # records the values of the cap, each once
   while [ ! -e "$dir/enough" ]; do
     host_cap a
     sleep 0.02
@@ -72,7 +72,7 @@ begin_watch() {
   watcher=$!
   before=$(main_pid)
 }
-end_watch() { # every cap that was seen is in $seen
+end_watch() { # puts all recorded values into $seen
   : >"$dir/enough"
   wait "$watcher"
   seen=$(cat "$dir/seen")
@@ -86,60 +86,60 @@ begin_watch
 inside systemctl restart gover-d &
 restart=$!
 sleep 0.1
-ok "a request during a restart waits for its answer" answers
+ok "a request during a restart is answered" answers
 wait "$restart"
-ok "there is a new daemon" until_ok 20 another
-ok "which takes up what it finds" until_ok 20 adopted
+ok "the restart starts a new daemon" until_ok 20 another
+ok "the new daemon adopts the vGPU" until_ok 20 adopted
 end_watch
 is "a restart changes no cap" "$seen" "30 "
-ok "gover-restore is up all the while, and has nothing to do" is_active gover-restore
+ok "gover-restore stays active" is_active gover-restore
 
 begin_watch
 ok "the daemon crashes" hit SEGV
-ok "systemd starts another" until_ok 30 another
-ok "which takes up what it finds" until_ok 20 adopted
+ok "systemd starts a new daemon" until_ok 30 another
+ok "the new daemon adopts the vGPU after the crash" until_ok 20 adopted
 end_watch
-is "and no cap was changed" "$seen" "30 "
+is "a crash changes no cap" "$seen" "30 "
 
 begin_watch
 restarts=$(show gover-d NRestarts)
 ok "the daemon hangs" hit STOP
-ok "its watchdog bites" until_ok 60 another
-is "once" "$(show gover-d NRestarts)" "$((restarts + 1))"
-ok "and is told as what it is" until_ok 20 logged "Failed with result 'watchdog'" _PID=1
-ok "the next daemon takes up what it finds" until_ok 20 adopted
+ok "the watchdog ends the daemon" until_ok 60 another
+is "the watchdog ends it once" "$(show gover-d NRestarts)" "$((restarts + 1))"
+ok "systemd logs the watchdog" until_ok 20 logged "Failed with result 'watchdog'" _PID=1
+ok "the next daemon adopts the vGPU" until_ok 20 adopted
 end_watch
-is "and no cap was changed by that" "$seen" "30 "
+is "the watchdog changes no cap" "$seen" "30 "
 
-# --- what puts the contracts back in force ---
+# --- events that restore the contracts ---
 
 restored() { cap_is a 80 && [ "$(lease)" = 0 ]; }
-ok "an administrator's stop" inside systemctl stop gover-d
-ok "puts the contract in force, without a lease" until_ok 20 restored
-ok "gover-restore is done" until_ok 20 is_down gover-restore
-is "and well" "$(show gover-restore Result)" success
+ok "an administrator stops the daemon" inside systemctl stop gover-d
+ok "the stop restores the contract and ends the lease" until_ok 20 restored
+ok "gover-restore ends" until_ok 20 is_down gover-restore
+is "gover-restore succeeds" "$(show gover-restore Result)" success
 ok "the next request starts the daemon" answers
-ok "which writes the last cap again" until_ok 20 cap_is a 30
+ok "the daemon writes the last cap again" until_ok 20 cap_is a 30
 
-given_up() { # kills it unless it is
+given_up() { # kills the daemon until systemd gives up
   [ "$(show gover-d ActiveState)" = failed ] || { hit KILL && false; }
 }
-ok "killed again and again, the daemon is given up" until_ok 60 given_up
-ok "and then the contract is in force" until_ok 20 restored
+ok "systemd gives up after repeated failures" until_ok 60 given_up
+ok "the failure restores the contract" until_ok 20 restored
 inside systemctl reset-failed gover-d gover.socket
-ok "it can be started once more" inside systemctl start gover-d
-ok "and goes on from its last cap" until_ok 20 cap_is a 30
-ok "to stop gover-restore" inside systemctl stop gover-restore
-ok "is to stop both, and returns when it is done" restored
+ok "the daemon can be started again" inside systemctl start gover-d
+ok "the daemon writes its last cap" until_ok 20 cap_is a 30
+ok "an administrator stops gover-restore" inside systemctl stop gover-restore
+ok "the stop of gover-restore returns after the restore" restored
 ok "the daemon is stopped" is_down gover-d
 
 # --- TCP ---
 
 tcp() { nsenter -t "$leader" -m -n -- curl -sSf -o /dev/null http://127.0.0.1:9788/healthz; }
 no_tcp() { ! tcp; }
-ok "TCP is off" no_tcp
+ok "TCP is disabled by default" no_tcp
 inside systemctl start gover-d
-ok "it is enabled" inside systemctl enable -q gover-tcp.socket
-ok "and comes with the next restart" inside systemctl restart gover-d
-ok "on loopback" until_ok 20 tcp
+ok "gover-tcp.socket is enabled" inside systemctl enable -q gover-tcp.socket
+ok "the daemon is restarted" inside systemctl restart gover-d
+ok "the daemon listens on loopback" until_ok 20 tcp
 finish
