@@ -5,14 +5,28 @@
 
 #include "base/err.h"
 
+static void write_message(struct err *err, const char *format, va_list ap)
+{
+	if (err)
+		vsnprintf(err->msg, sizeof(err->msg), format, ap);
+}
+
 int err_fail(struct err *err, int errnum, const char *format, ...)
 {
 	va_list ap;
 
-	if (err) {
-		va_start(ap, format);
-		vsnprintf(err->msg, sizeof(err->msg), format, ap);
-		va_end(ap);
-	}
+	va_start(ap, format);
+	write_message(err, format, ap);
+	va_end(ap);
 	return -errnum;
+}
+
+int err_condition(struct err *err, int code, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	write_message(err, format, ap);
+	va_end(ap);
+	return code;
 }

@@ -18,5 +18,8 @@ struct err {
  */
 int err_fail(struct err *err, int errnum, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* As err_fail(), but returns @code: a positive, documented condition of the caller's interface. */
+int err_condition(struct err *err, int code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 #endif

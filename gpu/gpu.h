@@ -81,7 +81,8 @@ struct gpu_ops {
 
 	/* Calls @found for every existing vGPU, in any order (initial_cap_pct 0: unknown). */
 	int (*list)(struct gpu *gpu, gpu_found_fn found, void *userdata);
-	/* Creates a vGPU with @cap_pct in force. -EEXIST, -EOPNOTSUPP (traits.creates is false). */
+	/* Creates a vGPU with @cap_pct in force. -EEXIST, -EINVAL (id or cap), -ENOSPC (the GPU
+	 * takes no more vGPUs), -EOPNOTSUPP (traits.creates is false). */
 	int (*create)(struct gpu *gpu, const char *id, int cap_pct, struct err *reterr);
 	/* Removes a vGPU. An attached vGPU must still be detached afterwards. -EBUSY: programs run
 	 * in it (the message contains their number) and it stays unchanged; -ENOENT. */

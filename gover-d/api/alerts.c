@@ -35,7 +35,7 @@ void api_ack_alert(struct api *api, struct api_request *request)
 	if (api_param_number(request, &id) < 0)
 		return;
 	r = control_alert_ack(api->manager, id, &err);
-	if (r < 0) {
+	if (r != 0) {
 		problem_reply_error(request, r, &err);
 		return;
 	}

@@ -48,7 +48,7 @@ static void done(struct worker_job *job)
 	struct api_fetch *fetch = (struct api_fetch *)job;
 	struct api_request *request = api_later_end(fetch->later);
 
-	if (request && fetch->result < 0) {
+	if (request && fetch->result != 0) {
 		problem_reply_error(request, fetch->result, &fetch->err);
 	} else if (request) {
 		api_request_reply_text(request, 200, API_TYPE_JSON, fetch->answer);

@@ -133,8 +133,8 @@ static int query(struct history_fetch *h)
 	if (r == -ENOENT && h->known)
 		return 0;
 	if (r == -ENOENT)
-		return err_fail(&h->fetch.err, ENOENT, "the history has never heard of a vGPU %s",
-				h->vgpu);
+		return err_condition(&h->fetch.err, CONTROL_E_NOT_FOUND,
+				     "the history has never heard of a vGPU %s", h->vgpu);
 	if (r < 0)
 		return err_fail(&h->fetch.err, -r, "the history cannot be read: %s", strerror(-r));
 	return 0;

@@ -138,11 +138,12 @@ void api_patch_gpu(struct api *api, struct api_request *request)
 	struct err err = {.msg = ""};
 	unsigned int fields = 0;
 	char tag[API_ETAG_MAX];
-	int r;
+	int r = 0;
 
 	if (!gpu)
 		return;
-	r = decode_gpu_change(request->object, &change, &fields, &err);
+	if (decode_gpu_change(request->object, &change, &fields, &err) < 0)
+		r = CONTROL_E_INVALID;
 	api_etag_of_gpu(gpu, tag);
 	if (r == 0 && api_etag_check(request, tag) < 0)
 		return;
@@ -150,7 +151,7 @@ void api_patch_gpu(struct api *api, struct api_request *request)
 		r = control_gpu_change(api->manager, request->param,
 				       fields & GPU_MODE ? &change.mode : NULL,
 				       fields & GPU_SELLING ? &change.selling : NULL, &err);
-	if (r < 0) {
+	if (r != 0) {
 		problem_reply_error(request, r, &err);
 		return;
 	}

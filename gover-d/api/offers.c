@@ -51,10 +51,10 @@ void api_claim_offer(struct api *api, struct api_request *request)
 				&fields) == 0) {
 		api_keys_own(request, key);
 		r = control_offer_claim(api->manager, id, key, fields, &contract, &offer, &err);
-		if (r < 0)
+		if (r != 0)
 			problem_reply_error(request, r, &err);
 	}
-	if (r < 0) {
+	if (r != 0) {
 		contract_fini(&contract);
 		return;
 	}
@@ -71,7 +71,7 @@ void api_delete_offer(struct api *api, struct api_request *request)
 	if (api_param_number(request, &id) < 0)
 		return;
 	r = control_offer_close(api->manager, id, &err);
-	if (r < 0)
+	if (r != 0)
 		problem_reply_error(request, r, &err);
 	else
 		api_request_reply_empty(request, 204);

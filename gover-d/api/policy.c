@@ -128,9 +128,7 @@ void api_patch_policy(struct api *api, struct api_request *request)
 	if (api_etag_check(request, tag) < 0)
 		return;
 	r = control_policy_change(api->manager, request->object, &err);
-	if (r == -ENOENT) /* a key nobody knows is a wrong value of the body, not a wrong path */
-		r = -EINVAL;
-	if (r < 0)
+	if (r != 0)
 		problem_reply_error(request, r, &err);
 	else
 		reply_policy(api, request);

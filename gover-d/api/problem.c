@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Problem documents. The one place that turns an errno into a status; must never hide the sentence.
- */
-#include <errno.h>
+/* Problem documents, and the table from conditions of core to HTTP statuses. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -30,19 +29,13 @@ static const struct {
 	{507, "Insufficient Storage"},
 };
 
-/* Everything else is 500: the host, not the client, is at fault. */
-static const struct {
-	int errnum;
-	unsigned int status;
-} statuses[] = {
-	{EINVAL, 422},	   {ERANGE, 422}, {ENOENT, 404}, {EEXIST, 409}, /* taken */
-	{ENOSPC, 409},							/* does not fit */
-	{EBUSY, 409},							/* in use */
-	{EPERM, 409},							/* a dry run */
-	{ETIME, 409},							/* the offer is over */
-	{ESTALE, 409}, /* somebody else has written a cap meanwhile */
-	{ENODEV, 409}, /* this backend makes none */
-	{EOPNOTSUPP, 409}, {EAGAIN, 503},
+static const unsigned int statuses[CONTROL_N_ERRORS] = {
+	[CONTROL_E_INVALID] = 422,     [CONTROL_E_NOT_FOUND] = 404,
+	[CONTROL_E_EXISTS] = 409,      [CONTROL_E_DOES_NOT_FIT] = 409,
+	[CONTROL_E_TOO_MANY] = 409,    [CONTROL_E_IN_USE] = 409,
+	[CONTROL_E_OFFER_OVER] = 409,  [CONTROL_E_FOREIGN_CAP] = 409,
+	[CONTROL_E_UNSUPPORTED] = 409, [CONTROL_E_DRY_RUN] = 409,
+	[CONTROL_E_NOT_STORED] = 507,
 };
 
 static const char *title_of(unsigned int status)
@@ -73,10 +66,7 @@ void problem_reply(struct api_request *request, unsigned int status, const char 
 
 void problem_reply_error(struct api_request *request, int r, const struct err *err)
 {
-	unsigned int status = 500;
+	unsigned int status = r > 0 && r < CONTROL_N_ERRORS ? statuses[r] : 500;
 
-	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++)
-		if (statuses[i].errnum == -r)
-			status = statuses[i].status;
-	problem_reply(request, status, "%s", err->msg[0] ? err->msg : strerror(-r));
+	problem_reply(request, status, "%s", err->msg[0] ? err->msg : strerror(abs(r)));
 }

@@ -54,16 +54,18 @@ void api_post_silence(struct api *api, struct api_request *request)
 	struct wanted wanted = {.until = ""};
 	struct err err = {.msg = ""};
 	unsigned int given;
-	int r = json_decode_object(request->object, fields, FIELDS_ALL, FIELD_UNTIL | FIELD_REASON,
-				   &wanted, &given, &err);
+	int r = 0;
 
+	if (json_decode_object(request->object, fields, FIELDS_ALL, FIELD_UNTIL | FIELD_REASON,
+			       &wanted, &given, &err) < 0)
+		r = CONTROL_E_INVALID;
 	if (r == 0 && api_time_parse(wanted.until, &wanted.silence.until_ms) < 0)
-		r = err_fail(&err, EINVAL,
-			     "until: %s is not allowed: a time such as 2026-11-20T18:49:56Z",
-			     wanted.until);
+		r = err_condition(&err, CONTROL_E_INVALID,
+				  "until: %s is not allowed: a time such as 2026-11-20T18:49:56Z",
+				  wanted.until);
 	if (r == 0)
 		r = control_silence_add(api->manager, &wanted.silence, &err);
-	if (r < 0) {
+	if (r != 0) {
 		problem_reply_error(request, r, &err);
 		return;
 	}
@@ -81,7 +83,7 @@ void api_delete_silence(struct api *api, struct api_request *request)
 	if (api_param_number(request, &id) < 0)
 		return;
 	r = control_silence_remove(api->manager, id, &err);
-	if (r < 0)
+	if (r != 0)
 		problem_reply_error(request, r, &err);
 	else
 		api_request_reply_empty(request, 204);

@@ -213,7 +213,11 @@ void api_post_token(struct api *api, struct api_request *request)
 		return;
 	r = tokens_add(authn_tokens(api->authn), &token, text, &err);
 	if (r < 0) {
-		problem_reply_error(request, r, &err);
+		problem_reply_error(request,
+				    r == -EEXIST   ? CONTROL_E_EXISTS
+				    : r == -ENOSPC ? CONTROL_E_TOO_MANY
+						   : r,
+				    &err);
 		return;
 	}
 	reply = json_encode_dump(encode_token(&token, text));

@@ -152,10 +152,9 @@ void api_post_vgpu(struct api *api, struct api_request *request)
 	}
 	take_flavor(api, fields, &contract);
 	r = control_vgpu_add(api->manager, &contract, NULL, &err);
-	if (r < 0) {
+	if (r != 0) {
 		contract_fini(&contract);
-		/* The body, not the path, names a GPU that is not there. */
-		problem_reply_error(request, r == -ENOENT ? -EINVAL : r, &err);
+		problem_reply_error(request, r, &err);
 		return;
 	}
 	reply_new(api, request, contract.id);
@@ -179,11 +178,11 @@ void api_patch_vgpu(struct api *api, struct api_request *request)
 		r = check_tag(request, vgpu);
 	if (r == 0) {
 		r = control_vgpu_change(api->manager, request->param, fields, &values, &err);
-		if (r < 0)
+		if (r != 0)
 			problem_reply_error(request, r, &err);
 	}
 	contract_fini(&values);
-	if (r < 0)
+	if (r != 0)
 		return;
 	reply_vgpu(api, request, 200, request->param);
 	api_reply_when_saved(api, request);
@@ -199,7 +198,7 @@ void api_delete_vgpu(struct api *api, struct api_request *request)
 	if (!vgpu || check_tag(request, vgpu) < 0)
 		return;
 	r = control_vgpu_remove(api->manager, request->param, &err);
-	if (r < 0) {
+	if (r != 0) {
 		problem_reply_error(request, r, &err);
 		return;
 	}

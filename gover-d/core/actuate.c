@@ -253,6 +253,25 @@ static void put_back(struct capbook *book, const char *id, bool known, int last_
 		(void)capbook_remove(book, id);
 }
 
+/* The conditions that struct gpu_ops documents for create and destroy. */
+static int condition_of(int r)
+{
+	switch (r) {
+	case -EBUSY:
+		return CONTROL_E_IN_USE;
+	case -EEXIST:
+		return CONTROL_E_EXISTS;
+	case -EINVAL:
+		return CONTROL_E_INVALID;
+	case -ENOSPC:
+		return CONTROL_E_DOES_NOT_FIT;
+	case -EOPNOTSUPP:
+		return CONTROL_E_UNSUPPORTED;
+	default:
+		return r;
+	}
+}
+
 int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu, int cap_pct,
 		   struct instant now, struct err *reterr)
 {
@@ -261,15 +280,18 @@ int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu 
 	bool known = capbook_get(actuator->book, id, &last_pct, &intent_pct);
 
 	if (actuator->dry_run)
-		return err_fail(reterr, EPERM, "vGPU %s: not made, this is a dry run", id);
+		return err_condition(reterr, CONTROL_E_DRY_RUN,
+				     "vGPU %s: not made, this is a dry run", id);
 	r = capbook_set(actuator->book, id, cap_pct, cap_pct);
 	if (r < 0)
-		return err_fail(reterr, -r, "vGPU %s: its cap cannot be noted: %s", id,
-				strerror(-r));
+		return err_condition(
+			reterr, CONTROL_E_NOT_STORED,
+			"vGPU %s: its cap cannot be written to the state directory: %s", id,
+			strerror(-r));
 	r = gpu->ops->create(gpu->gpu, id, cap_pct, reterr);
 	if (r < 0) {
 		put_back(actuator->book, id, known, last_pct, intent_pct);
-		return r;
+		return condition_of(r);
 	}
 	r = gpu->ops->attach(gpu->gpu, id, now.mono_ns, &vgpu->device, reterr);
 	if (r < 0) {
@@ -288,11 +310,12 @@ int actuate_destroy(struct actuator *actuator, struct host_gpu *gpu, struct vgpu
 	int r;
 
 	if (actuator->dry_run)
-		return err_fail(reterr, EPERM, "vGPU %s: not removed, this is a dry run", id);
+		return err_condition(reterr, CONTROL_E_DRY_RUN,
+				     "vGPU %s: not removed, this is a dry run", id);
 	/* What is refused stays attached: its sampling goes on as if nothing had been asked. */
 	r = gpu->ops->destroy(gpu->gpu, id, reterr);
 	if (r < 0 && r != -ENOENT)
-		return r;
+		return condition_of(r);
 	if (vgpu->device)
 		gpu->ops->detach(vgpu->device);
 	vgpu->device = NULL;

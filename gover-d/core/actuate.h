@@ -12,6 +12,7 @@
 #ifndef GOVER_D_CORE_ACTUATE_H
 #define GOVER_D_CORE_ACTUATE_H
 
+#include "gover-d/core/error.h"
 #include "gover-d/model/host.h"
 #include "gover-d/store/capbook.h"
 
@@ -69,10 +70,11 @@ int actuate_lease(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *
 void actuate_initial_cap(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
 			 int initial_cap_pct);
 
-/* Makes the vGPU in its backend with @cap_pct in force, and attaches it. -EPERM in a dry run. */
+/* Makes the vGPU in its backend with @cap_pct in force, and attaches it. CONTROL_E_DRY_RUN,
+ * _NOT_STORED, _EXISTS, _INVALID, _DOES_NOT_FIT or _UNSUPPORTED. */
 int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu, int cap_pct,
 		   struct instant now, struct err *reterr);
-/* Removes it, and detaches it once it is gone. -EBUSY: programs run in it, and nothing has changed.
+/* Removes it, and detaches it once it is gone. CONTROL_E_DRY_RUN or _IN_USE: nothing has changed.
  */
 int actuate_destroy(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
 		    struct err *reterr);

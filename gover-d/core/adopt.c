@@ -155,8 +155,8 @@ static int make_again(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu
 	    last_pct > 0)
 		cap_pct = last_pct;
 	r = actuate_create(&m->actuator, gpu, vgpu, cap_pct, now, reterr);
-	if (r < 0)
-		return r;
+	if (r != 0)
+		return r < 0 ? r : -EIO; /* @reterr has the reason */
 	tell_labels(gpu, vgpu);
 	record_decision(m, gpu, vgpu, DECISION_ADOPT, DECISION_WRITTEN, now,
 			"vGPU %s was gone and is made again with its last cap of %d %%",

@@ -15,21 +15,26 @@ static int check_silence(struct manager *m, const struct silence *s, int64_t now
 	enum alert_kind kind;
 
 	if (!s->alert[0] && !s->gpu[0] && !s->vgpu[0])
-		return err_fail(reterr, EINVAL,
-				"a silence names an alert, a GPU or a vGPU: all of them would be "
-				"too much");
+		return err_condition(
+			reterr, CONTROL_E_INVALID,
+			"a silence names an alert, a GPU or a vGPU: all of them would be "
+			"too much");
 	if (s->alert[0] && alerts_kind_parse(s->alert, &kind) < 0)
-		return err_fail(reterr, EINVAL, "alert: there is no alert named %s", s->alert);
+		return err_condition(reterr, CONTROL_E_INVALID, "alert: there is no alert named %s",
+				     s->alert);
 	if (s->gpu[0] && !host_find_gpu(&m->host, s->gpu))
-		return err_fail(reterr, EINVAL, "gpu: there is no GPU %s on this host", s->gpu);
+		return err_condition(reterr, CONTROL_E_INVALID,
+				     "gpu: there is no GPU %s on this host", s->gpu);
 	if (s->vgpu[0] && !host_find_vgpu(&m->host, s->vgpu, NULL))
-		return err_fail(reterr, EINVAL, "vgpu: there is no vGPU %s on this host", s->vgpu);
+		return err_condition(reterr, CONTROL_E_INVALID,
+				     "vgpu: there is no vGPU %s on this host", s->vgpu);
 	if (!s->reason[0])
-		return err_fail(reterr, EINVAL, "reason: whoever wonders must find one");
+		return err_condition(reterr, CONTROL_E_INVALID,
+				     "reason: whoever wonders must find one");
 	if (s->until_ms <= now_ms || (s->until_ms - now_ms) / 86400000 >= SILENCE_DAYS_MAX)
-		return err_fail(reterr, EINVAL,
-				"until: a time to come is allowed, and at most %d days ahead",
-				SILENCE_DAYS_MAX);
+		return err_condition(reterr, CONTROL_E_INVALID,
+				     "until: a time to come is allowed, and at most %d days ahead",
+				     SILENCE_DAYS_MAX);
 	return 0;
 }
 
@@ -38,12 +43,12 @@ int control_silence_add(struct manager *m, struct silence *silence, struct err *
 	struct instant now = clock_now();
 	int r = check_silence(m, silence, now.wall_ms, reterr);
 
-	if (r < 0)
+	if (r != 0)
 		return r;
 	silence->created_ms = now.wall_ms;
 	if (silences_add(&m->silences, silence) < 0)
-		return err_fail(reterr, ENOSPC, "there are %d silences: remove one first",
-				SILENCES_MAX);
+		return err_condition(reterr, CONTROL_E_TOO_MANY,
+				     "there are %d silences: remove one first", SILENCES_MAX);
 	notify_silence_changed(m, silence, /* ended_ms= */ 0);
 	return 0;
 }
@@ -53,7 +58,7 @@ int control_silence_remove(struct manager *m, int64_t id, struct err *reterr)
 	struct silence silence;
 
 	if (silences_remove(&m->silences, id, &silence) < 0)
-		return err_fail(reterr, ENOENT, "no silence %lld", (long long)id);
+		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no silence %lld", (long long)id);
 	notify_silence_changed(m, &silence, clock_now().wall_ms);
 	return 0;
 }

@@ -4,14 +4,13 @@
 #define GOVER_D_CORE_CONTROL_SILENCE_H
 
 #include "gover-d/alert/silence.h"
+#include "gover-d/core/error.h"
 
 struct manager;
 
-/*
- * Fills in id and time. -EINVAL: it names nothing, or what there is not, or is over before it
- * begins; -ENOSPC: there are too many. -ENOENT: there is none of that id.
- */
+/* Sets the id and the time of creation. CONTROL_E_INVALID or _TOO_MANY. */
 int control_silence_add(struct manager *manager, struct silence *silence, struct err *reterr);
+/* CONTROL_E_NOT_FOUND. */
 int control_silence_remove(struct manager *manager, int64_t silence, struct err *reterr);
 
 #endif

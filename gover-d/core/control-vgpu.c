@@ -24,9 +24,10 @@ static int check_flavor(const struct manager *m, const struct contract *c, struc
 {
 	struct flavor flavor;
 
-	return flavor_find(&m->config, c->flavor, &flavor)
-		       ? 0
-		       : flavor_refuse(&m->config, c->flavor, reterr);
+	if (flavor_find(&m->config, c->flavor, &flavor))
+		return 0;
+	(void)flavor_refuse(&m->config, c->flavor, reterr);
+	return CONTROL_E_INVALID;
 }
 
 static int check_terms(const struct host_gpu *gpu, const struct contract *c, struct err *reterr)
@@ -36,19 +37,21 @@ static int check_terms(const struct host_gpu *gpu, const struct contract *c, str
 
 	if (t->initial_cap_pct < gpu->traits.floor_pct || t->initial_cap_pct > 100 ||
 	    t->initial_cap_pct % step)
-		return err_fail(reterr, EINVAL,
-				"initial_cap_pct: %d is not allowed: %d..100 in whole steps of %d "
-				"on GPU %s",
-				t->initial_cap_pct, gpu->traits.floor_pct, step, gpu->config.name);
+		return err_condition(
+			reterr, CONTROL_E_INVALID,
+			"initial_cap_pct: %d is not allowed: %d..100 in whole steps of %d "
+			"on GPU %s",
+			t->initial_cap_pct, gpu->traits.floor_pct, step, gpu->config.name);
 	if (t->min_cap_pct < 0 || t->min_cap_pct > t->initial_cap_pct || t->min_cap_pct % step)
-		return err_fail(reterr, EINVAL,
-				"min_cap_pct: %d is not allowed: 0..initial_cap_pct (%d) in whole "
-				"steps of %d",
-				t->min_cap_pct, t->initial_cap_pct, step);
+		return err_condition(
+			reterr, CONTROL_E_INVALID,
+			"min_cap_pct: %d is not allowed: 0..initial_cap_pct (%d) in whole "
+			"steps of %d",
+			t->min_cap_pct, t->initial_cap_pct, step);
 	return 0;
 }
 
-/* Tells the labels to the backend; the first it refuses ends it. */
+/* Passes the labels to the backend; the first that it rejects ends this. */
 static int apply_labels(struct host_gpu *gpu, struct vgpu *vgpu, json_t *labels, struct err *reterr)
 {
 	struct err inner = {""};
@@ -60,6 +63,9 @@ static int apply_labels(struct host_gpu *gpu, struct vgpu *vgpu, json_t *labels,
 		return 0;
 	json_object_foreach (labels, key, value) {
 		r = gpu->ops->label(vgpu->device, key, json_string_value(value), &inner);
+		if (r == -EINVAL)
+			return err_condition(reterr, CONTROL_E_INVALID, "labels: %s: %s", key,
+					     inner.msg);
 		if (r < 0)
 			return err_fail(reterr, -r, "labels: %s: %s", key, inner.msg);
 	}
@@ -91,10 +97,10 @@ static int check_hold(struct host_gpu *gpu, const struct contract *c, struct err
 		return 0;
 	if (c->held_cap_pct < gpu->traits.floor_pct || c->held_cap_pct > ceiling_pct ||
 	    c->held_cap_pct % gpu->traits.step_pct)
-		return err_fail(reterr, EINVAL,
-				"held_cap_pct: %d is not allowed: %d..%d in whole steps of %d",
-				c->held_cap_pct, gpu->traits.floor_pct, ceiling_pct,
-				gpu->traits.step_pct);
+		return err_condition(reterr, CONTROL_E_INVALID,
+				     "held_cap_pct: %d is not allowed: %d..%d in whole steps of %d",
+				     c->held_cap_pct, gpu->traits.floor_pct, ceiling_pct,
+				     gpu->traits.step_pct);
 	return 0;
 }
 
@@ -114,8 +120,8 @@ static int plan_cap(struct manager *m, struct host_gpu *gpu, struct plan_round *
 	else
 		r = policy_set(&m->params, &gpu->view, index, &c->terms, &round->out, &largest_pct);
 	if (r < 0)
-		return err_fail(
-			reterr, ENOSPC,
+		return err_condition(
+			reterr, CONTROL_E_DOES_NOT_FIT,
 			"a cap of %d %% for vGPU %s does not fit on GPU %s: at most %d %% would",
 			c->held ? c->held_cap_pct
 				: policy_floor_pct(&m->params, &gpu->view, &c->terms),
@@ -135,14 +141,14 @@ static int plan_change(struct manager *m, struct host_gpu *gpu, struct plan_roun
 	if (fields & CAP_FIELDS) {
 		round_view(m, gpu, round);
 		r = check_terms(gpu, c, reterr);
-		if (r >= 0)
+		if (r == 0)
 			r = check_hold(gpu, c, reterr);
-		if (r >= 0)
+		if (r == 0)
 			r = plan_cap(m, gpu, round, vgpu, c, reterr);
-		if (r >= 0)
+		if (r == 0)
 			r = round_check(m, gpu, round, vgpu, now, reterr);
 	}
-	if (r >= 0 && (fields & CONTRACT_LABELS))
+	if (r == 0 && (fields & CONTRACT_LABELS))
 		r = apply_labels(gpu, vgpu, c->labels, reterr);
 	return r;
 }
@@ -211,24 +217,25 @@ int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
 	int r;
 
 	if (!vgpu)
-		return err_fail(reterr, ENOENT, "no vGPU %s on this host", id);
+		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no vGPU %s on this host", id);
 	if (fields == 0)
 		return 0;
 	if (fields & CONTRACT_FLAVOR) {
 		r = check_flavor(m, values, reterr);
-		if (r < 0)
+		if (r != 0)
 			return r;
 	}
 	merged = vgpu->contract;
 	contract_apply(&merged, fields, values);
 	if ((fields & CONTRACT_HELD_CAP) && !merged.held)
-		return err_fail(reterr, EINVAL, "held_cap_pct: is only allowed together with held");
+		return err_condition(reterr, CONTROL_E_INVALID,
+				     "held_cap_pct: is only allowed together with held");
 	if (!merged.held)
 		merged.held_cap_pct = 0;
 	else if (merged.held_cap_pct == 0)
 		merged.held_cap_pct = vgpu->cap_pct;
 	r = plan_change(m, gpu, round, vgpu, fields, &merged, now, reterr);
-	if (r < 0)
+	if (r != 0)
 		return r;
 	note_change(m, gpu, vgpu, fields, &merged, now);
 	commit_change(m, gpu, round, vgpu, &merged, now);
@@ -241,9 +248,10 @@ int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
 
 /* --- selling --- */
 
-/* Plans and frees what a newcomer begins with; returns its first cap, or a negative errno. */
+/* Plans a newcomer's first cap and takes it from other vGPUs where needed. */
 static int fund_newcomer(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
-			 const struct contract *c, struct instant now, struct err *reterr)
+			 const struct contract *c, struct instant now, int *ret_cap_pct,
+			 struct err *reterr)
 {
 	struct policy_params params = m->params;
 	int cap_pct, free_pct, floor_pct, r;
@@ -255,14 +263,14 @@ static int fund_newcomer(struct manager *m, struct host_gpu *gpu, struct plan_ro
 	floor_pct = policy_floor_pct(&params, &gpu->view, &c->terms);
 	cap_pct = m->policy->fund(&params, &gpu->view, &c->terms, &round->out);
 	if (cap_pct < 0)
-		return err_fail(reterr, ENOSPC,
-				"vGPU %s does not fit on GPU %s: beside %d %% in caps it cannot be "
-				"given the %d %% it needs to begin with",
-				c->id, gpu->config.name, host_gpu_sum_cap_pct(gpu),
-				floor_pct > params.min_newcomer_pct ? floor_pct
-								    : params.min_newcomer_pct);
+		return err_condition(
+			reterr, CONTROL_E_DOES_NOT_FIT,
+			"vGPU %s does not fit on GPU %s: beside %d %% in caps it cannot be "
+			"given the %d %% it needs to begin with",
+			c->id, gpu->config.name, host_gpu_sum_cap_pct(gpu),
+			floor_pct > params.min_newcomer_pct ? floor_pct : params.min_newcomer_pct);
 	r = round_check(m, gpu, round, NULL, now, reterr);
-	if (r < 0)
+	if (r != 0)
 		return r;
 	/* All from the free pool: nothing to write, "add" tells it. */
 	if (round->out.n_moves > 0)
@@ -270,8 +278,10 @@ static int fund_newcomer(struct manager *m, struct host_gpu *gpu, struct plan_ro
 	free_pct = 100 - host_gpu_sum_cap_pct(gpu);
 	if (free_pct < cap_pct)
 		cap_pct = free_pct - free_pct % gpu->traits.step_pct;
-	if (cap_pct >= floor_pct)
-		return cap_pct;
+	if (cap_pct >= floor_pct) {
+		*ret_cap_pct = cap_pct;
+		return 0;
+	}
 	give_back(m, gpu, round, now);
 	return err_fail(reterr, EIO, "vGPU %s: what GPU %s was to free for it was not freed", c->id,
 			gpu->config.name);
@@ -281,22 +291,22 @@ static int make_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 		     struct err *reterr)
 {
 	struct plan_round *round = &m->round;
-	int cap_pct, r;
+	int cap_pct = 0, r;
 
 	if (m->actuator.dry_run)
-		return err_fail(reterr, EPERM, "vGPU %s: not made, this is a dry run",
-				vgpu->contract.id);
-	cap_pct = fund_newcomer(m, gpu, round, &vgpu->contract, now, reterr);
-	if (cap_pct < 0)
-		return cap_pct;
+		return err_condition(reterr, CONTROL_E_DRY_RUN,
+				     "vGPU %s: not made, this is a dry run", vgpu->contract.id);
+	r = fund_newcomer(m, gpu, round, &vgpu->contract, now, &cap_pct, reterr);
+	if (r != 0)
+		return r;
 	r = actuate_create(&m->actuator, gpu, vgpu, cap_pct, now, reterr);
-	if (r >= 0) {
+	if (r == 0) {
 		r = apply_labels(gpu, vgpu, vgpu->contract.labels, reterr);
 		/* One that cannot be removed again is found by the next tick. */
-		if (r < 0 && actuate_destroy(&m->actuator, gpu, vgpu, NULL) < 0 && vgpu->device)
+		if (r != 0 && actuate_destroy(&m->actuator, gpu, vgpu, NULL) != 0 && vgpu->device)
 			gpu->ops->detach(vgpu->device);
 	}
-	if (r < 0) {
+	if (r != 0) {
 		give_back(m, gpu, round, now);
 		return r;
 	}
@@ -319,7 +329,7 @@ static int attach_contract(struct manager *m, struct host_gpu *gpu, struct vgpu 
 	contract->held = vgpu->contract.held;
 	contract->held_cap_pct = vgpu->contract.held_cap_pct;
 	r = plan_change(m, gpu, round, vgpu, CAP_FIELDS | CONTRACT_LABELS, contract, now, reterr);
-	if (r < 0)
+	if (r != 0)
 		return r;
 	record_decision(m, gpu, vgpu, DECISION_ADD, DECISION_NOTED, now,
 			"vGPU %s, found with a cap of %d %%, has a contract of %d %% now",
@@ -334,17 +344,19 @@ static int pick_gpu(struct manager *m, struct contract *c, struct host_gpu **ret
 		    struct err *reterr)
 {
 	if (m->host.n_gpus == 0)
-		return err_fail(reterr, ENOENT,
-				"no GPU: gover-d found no vGPU scheduler on this host");
+		return err_condition(reterr, CONTROL_E_INVALID,
+				     "no GPU: gover-d found no vGPU scheduler on this host");
 	if (c->gpu[0] == '\0' && host_find_vgpu(&m->host, c->id, ret_gpu))
 		(void)id_copy(c->gpu, (*ret_gpu)->config.name);
 	if (c->gpu[0] == '\0' && m->host.n_gpus > 1)
-		return err_fail(reterr, EINVAL, "gpu: must be said, this host has %d GPUs",
-				m->host.n_gpus);
+		return err_condition(reterr, CONTROL_E_INVALID,
+				     "gpu: must be said, this host has %d GPUs", m->host.n_gpus);
 	if (c->gpu[0] == '\0')
 		(void)id_copy(c->gpu, m->host.gpus[0].config.name);
 	*ret_gpu = host_find_gpu(&m->host, c->gpu);
-	return *ret_gpu ? 0 : err_fail(reterr, ENOENT, "no GPU %s on this host", c->gpu);
+	return *ret_gpu
+		       ? 0
+		       : err_condition(reterr, CONTROL_E_INVALID, "no GPU %s on this host", c->gpu);
 }
 
 int control_vgpu_add(struct manager *m, struct contract *contract, struct vgpu **ret_vgpu,
@@ -356,11 +368,11 @@ int control_vgpu_add(struct manager *m, struct contract *contract, struct vgpu *
 	int r;
 
 	r = pick_gpu(m, contract, &gpu, reterr);
-	if (r >= 0)
+	if (r == 0)
 		r = check_terms(gpu, contract, reterr);
-	if (r >= 0)
+	if (r == 0)
 		r = check_flavor(m, contract, reterr);
-	if (r < 0)
+	if (r != 0)
 		return r;
 	contract->created_ms = now.wall_ms;
 	vgpu = host_find_vgpu(&m->host, contract->id, &stands);
@@ -369,29 +381,32 @@ int control_vgpu_add(struct manager *m, struct contract *contract, struct vgpu *
 		vgpu = host_find_vgpu(&m->host, contract->id, &stands);
 	}
 	if (vgpu && !vgpu->found)
-		return err_fail(reterr, EEXIST, "vGPU %s has a contract already", contract->id);
+		return err_condition(reterr, CONTROL_E_EXISTS, "vGPU %s has a contract already",
+				     contract->id);
 	if (vgpu && stands != gpu)
-		return err_fail(reterr, EEXIST, "vGPU %s stands on GPU %s, not on GPU %s",
-				contract->id, stands->config.name, gpu->config.name);
+		return err_condition(reterr, CONTROL_E_EXISTS,
+				     "vGPU %s stands on GPU %s, not on GPU %s", contract->id,
+				     stands->config.name, gpu->config.name);
 	if (vgpu) {
 		if (ret_vgpu)
 			*ret_vgpu = vgpu;
 		return attach_contract(m, gpu, vgpu, contract, now, reterr);
 	}
 	if (!gpu->traits.creates)
-		return err_fail(
-			reterr, ENODEV,
+		return err_condition(
+			reterr, CONTROL_E_UNSUPPORTED,
 			"vGPU %s does not exist on GPU %s, and its backend %s does not make any",
 			contract->id, gpu->config.name, gpu->ops->name);
 	if (gpu->n_vgpus == POLICY_VGPUS_MAX)
-		return err_fail(reterr, ENOSPC, "GPU %s has %d vGPUs, more are not managed",
-				gpu->config.name, gpu->n_vgpus);
+		return err_condition(reterr, CONTROL_E_DOES_NOT_FIT,
+				     "GPU %s has %d vGPUs, more are not managed", gpu->config.name,
+				     gpu->n_vgpus);
 	vgpu = calloc(1, sizeof(*vgpu));
 	if (!vgpu)
 		return err_fail(reterr, ENOMEM, "no memory");
 	vgpu->contract = *contract;
 	r = make_vgpu(m, gpu, vgpu, now, reterr);
-	if (r < 0) {
+	if (r != 0) {
 		free(vgpu); /* the contract is still the caller's */
 		return r;
 	}
@@ -411,10 +426,10 @@ int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
 	int r;
 
 	if (!vgpu)
-		return err_fail(reterr, ENOENT, "no vGPU %s on this host", id);
+		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no vGPU %s on this host", id);
 	if (gpu->traits.creates) {
 		r = actuate_destroy(&m->actuator, gpu, vgpu, reterr);
-		if (r < 0)
+		if (r != 0)
 			return r;
 	}
 	if (!m->actuator.dry_run) /* where it stands on, it will be found as one never sold */

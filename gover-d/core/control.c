@@ -24,7 +24,7 @@ int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode 
 	struct offer *offer;
 
 	if (!gpu)
-		return err_fail(reterr, ENOENT, "no GPU %s on this host", name);
+		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no GPU %s on this host", name);
 	if (mode)
 		gpu->mode = *mode;
 	if (selling)
@@ -42,23 +42,20 @@ int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode 
 
 /* --- offers and alerts --- */
 
-static int claimable(struct manager *m, int64_t id, const char *key, struct offer **ret_offer,
-		     struct err *reterr)
+/* *@ret_claimed: this @key has claimed it already. */
+static int check_claim(const struct offer *offer, const char *key, bool *ret_claimed,
+		       struct err *reterr)
 {
-	struct offer *offer = offers_find(m->offers, id);
-
-	if (!offer)
-		return err_fail(reterr, ENOENT, "no offer %lld", (long long)id);
-	*ret_offer = offer;
-	if (offer->vgpu[0]) {
-		if (key[0] && strcmp(offer->claim_key, key) == 0)
-			return 1;
-		return err_fail(reterr, EEXIST, "offer %lld was claimed for vGPU %s", (long long)id,
-				offer->vgpu);
-	}
+	*ret_claimed = offer->vgpu[0] && key[0] && strcmp(offer->claim_key, key) == 0;
+	if (*ret_claimed)
+		return 0;
+	if (offer->vgpu[0])
+		return err_condition(reterr, CONTROL_E_EXISTS, "offer %lld was claimed for vGPU %s",
+				     (long long)offer->id, offer->vgpu);
 	if (offer->life.state != OFFER_OPEN)
-		return err_fail(reterr, ETIME, "offer %lld is %s: %s", (long long)id,
-				offer_state_name(offer->life.state), offer->reason);
+		return err_condition(reterr, CONTROL_E_OFFER_OVER, "offer %lld is %s: %s",
+				     (long long)offer->id, offer_state_name(offer->life.state),
+				     offer->reason);
 	return 0;
 }
 
@@ -67,18 +64,21 @@ int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned
 			struct err *reterr)
 {
 	struct instant now = clock_now();
-	struct offer *offer = NULL;
+	struct offer *offer = offers_find(m->offers, id);
+	bool claimed;
 	struct vgpu *vgpu;
 	int r;
 
-	r = claimable(m, id, key, &offer, reterr);
-	if (r == 1) {
+	if (!offer)
+		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %lld", (long long)id);
+	r = check_claim(offer, key, &claimed, reterr);
+	if (r != 0)
+		return r;
+	if (claimed) {
 		contract_fini(contract); /* the same claim again: the same newcomer */
 		*ret_offer = offer;
 		return 0;
 	}
-	if (r < 0)
-		return r;
 	memcpy(contract->gpu, offer->gpu, sizeof(contract->gpu));
 	contract->terms.initial_cap_pct = offer->flavor.initial_cap_pct;
 	if (!(fields & CONTRACT_TARGET_FPS))
@@ -89,10 +89,10 @@ int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned
 	contract->offer = id;
 	snprintf(contract->claim_key, sizeof(contract->claim_key), "%s", key);
 	r = control_vgpu_add(m, contract, &vgpu, reterr);
-	if (r == -ENOSPC)
+	if (r == CONTROL_E_DOES_NOT_FIT)
 		offers_end(m->offers, offer, OFFER_CLOSED, now,
 			   "it could not be funded any more when it was claimed");
-	if (r < 0)
+	if (r != 0)
 		return r;
 	vgpu->newcomer = true;
 	offers_claim(m->offers, offer, vgpu->contract.id, key, m->config.offer.probation_s, now);
@@ -105,11 +105,11 @@ int control_offer_close(struct manager *m, int64_t id, struct err *reterr)
 	struct offer *offer = offers_find(m->offers, id);
 
 	if (!offer)
-		return err_fail(reterr, ENOENT, "no offer %lld", (long long)id);
+		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %lld", (long long)id);
 	if (offer->life.state != OFFER_OPEN)
-		return err_fail(reterr, ETIME,
-				"offer %lld is %s, only an open one can be withdrawn",
-				(long long)id, offer_state_name(offer->life.state));
+		return err_condition(reterr, CONTROL_E_OFFER_OVER,
+				     "offer %lld is %s, only an open one can be withdrawn",
+				     (long long)id, offer_state_name(offer->life.state));
 	offers_end(m->offers, offer, OFFER_CLOSED, clock_now(), "withdrawn by a client");
 	return 0;
 }
@@ -117,7 +117,7 @@ int control_offer_close(struct manager *m, int64_t id, struct err *reterr)
 int control_alert_ack(struct manager *m, int64_t id, struct err *reterr)
 {
 	if (alerts_ack(m->alerts, id, clock_now().wall_ms) < 0)
-		return err_fail(reterr, ENOENT, "no alert %lld", (long long)id);
+		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no alert %lld", (long long)id);
 	return 0;
 }
 
@@ -149,11 +149,12 @@ static int set_one(struct manager *m, struct config *config, const char *key, co
 	else
 		r = text_of(value, text, sizeof(text));
 	if (r == -ENOENT)
-		return err_fail(reterr, ENOENT, "%s: no such parameter", key);
+		return err_condition(reterr, CONTROL_E_INVALID, "%s: no such parameter", key);
 	if (r < 0)
-		return err_fail(reterr, EINVAL, "%s: a number, a word, on/off or null is allowed",
-				key);
-	return config_set_live(config, key, text, reterr);
+		return err_condition(reterr, CONTROL_E_INVALID,
+				     "%s: a number, a word, on/off or null is allowed", key);
+	r = config_set_live(config, key, text, reterr);
+	return r == -ENOENT || r == -EINVAL ? CONTROL_E_INVALID : r;
 }
 
 /* "overload_pct 95 -> 90, ..." of those of @object's keys whose value becomes another. */
@@ -222,12 +223,11 @@ int control_policy_change(struct manager *m, json_t *object, struct err *reterr)
 	*config = m->config;
 	json_object_foreach (object, key, value) {
 		r = set_one(m, config, key, value, reterr);
-		if (r < 0)
+		if (r != 0)
 			return r;
 	}
-	r = config_check(config, reterr);
-	if (r < 0)
-		return r;
+	if (config_check(config, reterr) < 0)
+		return CONTROL_E_INVALID;
 	list_changes(&m->config, config, object, changes, sizeof(changes));
 	m->config = *config;
 	m->policy = policy_find(m->config.policy);

@@ -264,9 +264,10 @@ int external_change_check_now(struct manager *m, struct host_gpu *gpu, struct vg
 		break;
 	}
 	external_change_take_cap(m, gpu, vgpu, found_pct, now);
-	(void)err_fail(reterr, ESTALE,
-		       "the cap of vGPU %s was changed from %d to %d %% by somebody else just now; "
-		       "it is on hold: nothing else was done, ask again or release it",
-		       vgpu->contract.id, was_pct, found_pct);
+	(void)err_condition(
+		reterr, CONTROL_E_FOREIGN_CAP,
+		"the cap of vGPU %s was changed from %d to %d %% by somebody else just now; "
+		"it is on hold: nothing else was done, ask again or release it",
+		vgpu->contract.id, was_pct, found_pct);
 	return 1;
 }

@@ -241,5 +241,5 @@ int round_check(struct manager *m, struct host_gpu *gpu, const struct plan_round
 	}
 	if (vgpu && vgpu->device)
 		foreign += external_change_check_now(m, gpu, vgpu, now, reterr);
-	return foreign > 0 ? -ESTALE : 0;
+	return foreign > 0 ? CONTROL_E_FOREIGN_CAP : 0;
 }

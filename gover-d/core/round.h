@@ -35,8 +35,9 @@ int round_apply(struct manager *manager, struct host_gpu *gpu, struct plan_round
 		struct instant now);
 
 /*
- * Before a request carries out the plan in @round for @vgpu (NULL: a new one): returns -ESTALE if
- * an external writer has changed a cap that the plan uses; that vGPU is on hold then.
+ * Before a request carries out the plan in @round for @vgpu (NULL: a new one): returns
+ * CONTROL_E_FOREIGN_CAP if an external writer has changed a cap that the plan uses; that vGPU is on
+ * hold then.
  */
 int round_check(struct manager *manager, struct host_gpu *gpu, const struct plan_round *round,
 		struct vgpu *vgpu, struct instant now, struct err *reterr);

@@ -150,16 +150,21 @@ static struct record *free_record(struct capbook *book)
 
 int capbook_set(struct capbook *book, const char *id, int last_pct, int intent_pct)
 {
-	struct record *record = find(book, id);
+	struct record *record = find(book, id), before;
+	int r;
 
 	if (!record)
 		record = free_record(book);
 	if (!record)
 		return -ENOMEM;
+	before = *record;
 	snprintf(record->id, sizeof(record->id), "%s", id);
 	record->last_pct = last_pct;
 	record->intent_pct = intent_pct;
-	return write_record(book, record);
+	r = write_record(book, record);
+	if (r < 0)
+		*record = before;
+	return r;
 }
 
 const char *capbook_next(const struct capbook *book, int *place)

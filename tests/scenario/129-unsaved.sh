@@ -27,4 +27,14 @@ stop KILL
 start || exit 1
 is "nothing is lost over a restart" "$(get /v1/vgpus '[.vgpus[] | "\(.id) \(.target_fps)"] | join(", ")')" "a 30, b 0"
 stop
+
+# The caps file is on a full disk.
+rm "$dir/state/caps"
+ln -s /dev/full "$dir/state/caps"
+start || exit 1
+api POST /v1/vgpus '{"id": "c", "initial_cap_pct": 10}' >/dev/null
+is "a vGPU whose cap cannot be stored" "$(status)" 507
+ok "the detail names the cause" jq -e '.detail | contains("No space left on device")' "$dir/body"
+is "is not created" "$(get /v1/vgpus '[.vgpus[].id] | join(" ")')" "a b"
+stop
 finish

@@ -66,9 +66,9 @@ static void another_body_is_422(void **state)
 static void what_failed_may_be_tried_again(void **state)
 {
 	(void)state;
-	manager->fail_errno = ENOSPC;
+	manager->fail = CONTROL_E_DOES_NOT_FIT;
 	assert_int_equal(post("k", BODY), 409);
-	manager->fail_errno = 0;
+	manager->fail = 0;
 	assert_int_equal(post("k", OTHER), 201);
 }
 

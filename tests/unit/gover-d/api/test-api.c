@@ -374,15 +374,31 @@ static void a_gpu_takes_mode_and_selling(void **state)
 	assert_problem("PATCH /v1/gpus/gpu0", "{\"selling\":true}", 422, "selling: true");
 }
 
-static void an_error_has_one_status(void **state)
+static void each_condition_has_a_status_and_an_errno_is_500(void **state)
 {
 	static const struct {
-		int errnum;
+		int result;
 		unsigned int status;
 	} cases[] = {
-		{EINVAL, 422}, {EEXIST, 409}, {ENOSPC, 409},	 {EBUSY, 409},
-		{ETIME, 409},  {ENODEV, 409}, {EOPNOTSUPP, 409}, {EACCES, 500},
-		{EROFS, 500},  {EIO, 500},    {ENOMEM, 500},	 {ESTALE, 409},
+		{CONTROL_E_INVALID, 422},
+		{CONTROL_E_NOT_FOUND, 404},
+		{CONTROL_E_EXISTS, 409},
+		{CONTROL_E_DOES_NOT_FIT, 409},
+		{CONTROL_E_TOO_MANY, 409},
+		{CONTROL_E_IN_USE, 409},
+		{CONTROL_E_OFFER_OVER, 409},
+		{CONTROL_E_FOREIGN_CAP, 409},
+		{CONTROL_E_UNSUPPORTED, 409},
+		{CONTROL_E_DRY_RUN, 409},
+		{CONTROL_E_NOT_STORED, 507},
+		{CONTROL_N_ERRORS, 500},
+		/* A failure of the system is never the client's. */
+		{-EINVAL, 500},
+		{-ENOENT, 500},
+		{-ENOSPC, 500},
+		{-EACCES, 500},
+		{-EIO, 500},
+		{-ENOMEM, 500},
 	};
 	static const struct {
 		const char *line, *body;
@@ -397,7 +413,7 @@ static void an_error_has_one_status(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases) * ARRAY_SIZE(requests); i++) {
-		manager->fail_errno = cases[i / ARRAY_SIZE(requests)].errnum;
+		manager->fail = cases[i / ARRAY_SIZE(requests)].result;
 		assert_problem(requests[i % ARRAY_SIZE(requests)].line,
 			       requests[i % ARRAY_SIZE(requests)].body,
 			       cases[i / ARRAY_SIZE(requests)].status, "the test said so");
@@ -567,7 +583,7 @@ int main(void)
 		TEST(only_what_is_given_is_changed),
 		TEST(a_removed_vgpu_leaves_nothing_to_say),
 		TEST(a_gpu_takes_mode_and_selling),
-		TEST(an_error_has_one_status),
+		TEST(each_condition_has_a_status_and_an_errno_is_500),
 		TEST(a_duplicate_is_named),
 		TEST(an_offer_is_claimed_once),
 		TEST(ended_offers_are_told_when_asked),

@@ -60,7 +60,7 @@ struct manager {
 	struct view view;
 	uint64_t generation;
 	/* The next request that changes something fails with this. */
-	int fail_errno;
+	int fail; /* returned by the stand-ins for core; 0: they succeed */
 	/* What the last one asked for. */
 	unsigned int fields;
 	struct contract values; /* its labels were only looked at */
@@ -106,7 +106,7 @@ static const struct gpu_ops stand_in_ops = {
 
 static int refuse(struct err *err)
 {
-	return err_fail(err, manager->fail_errno, "refused: the test said so");
+	return err_condition(err, manager->fail, "refused: the test said so");
 }
 
 static struct vgpu *stand_in_vgpu(const struct contract *contract)
@@ -125,14 +125,16 @@ int control_vgpu_add(struct manager *m, struct contract *contract, struct vgpu *
 		     struct err *reterr)
 {
 	(void)ret_vgpu;
-	if (m->fail_errno)
+	if (m->fail)
 		return refuse(reterr);
 	if (host_find_vgpu(&m->host, contract->id, NULL))
-		return err_fail(reterr, EEXIST, "vGPU %s has a contract already", contract->id);
+		return err_condition(reterr, CONTROL_E_EXISTS, "vGPU %s has a contract already",
+				     contract->id);
 	if (!contract->gpu[0])
 		strcpy(contract->gpu, "gpu0");
 	if (!host_find_gpu(&m->host, contract->gpu))
-		return err_fail(reterr, ENOENT, "no GPU %s on this host", contract->gpu);
+		return err_condition(reterr, CONTROL_E_INVALID, "no GPU %s on this host",
+				     contract->gpu);
 	m->changes++;
 	m->values = *contract;
 	(void)stand_in_vgpu(contract);
@@ -144,7 +146,7 @@ int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
 {
 	struct vgpu *vgpu = host_find_vgpu(&m->host, id, NULL);
 
-	if (m->fail_errno)
+	if (m->fail)
 		return refuse(reterr);
 	m->changes++;
 	m->fields = fields;
@@ -159,10 +161,10 @@ int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
 	struct host_gpu *gpu;
 	struct vgpu *vgpu = host_find_vgpu(&m->host, id, &gpu);
 
-	if (m->fail_errno)
+	if (m->fail)
 		return refuse(reterr);
 	if (!vgpu)
-		return err_fail(reterr, ENOENT, "no vGPU %s on this host", id);
+		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no vGPU %s on this host", id);
 	m->changes++;
 	host_gpu_remove(gpu, vgpu);
 	vgpu_free(gpu, vgpu);
@@ -172,7 +174,7 @@ int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
 int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode *mode,
 		       const bool *selling, struct err *reterr)
 {
-	if (m->fail_errno)
+	if (m->fail)
 		return refuse(reterr);
 	assert_string_equal(name, "gpu0");
 	m->changes++;
@@ -191,10 +193,10 @@ int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned
 {
 	struct offer *offer = offers_find(m->offers, id);
 
-	if (m->fail_errno)
+	if (m->fail)
 		return refuse(reterr);
 	if (!offer)
-		return err_fail(reterr, ENOENT, "no offer %d", (int)id);
+		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %d", (int)id);
 	*ret_offer = offer;
 	if (offer->vgpu[0]) { /* claimed again */
 		contract_fini(contract);
@@ -212,10 +214,10 @@ int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned
 
 int control_offer_close(struct manager *m, int64_t id, struct err *reterr)
 {
-	if (m->fail_errno)
+	if (m->fail)
 		return refuse(reterr);
 	if (!offers_find(m->offers, id))
-		return err_fail(reterr, ENOENT, "no offer %d", (int)id);
+		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %d", (int)id);
 	m->changes++;
 	offers_end(m->offers, offers_find(m->offers, id), OFFER_CLOSED, clock_now(), "withdrawn");
 	return 0;
@@ -224,7 +226,7 @@ int control_offer_close(struct manager *m, int64_t id, struct err *reterr)
 int control_alert_ack(struct manager *m, int64_t id, struct err *reterr)
 {
 	if (alerts_ack(m->alerts, id, clock_now().wall_ms) < 0)
-		return err_fail(reterr, ENOENT, "no alert %d", (int)id);
+		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no alert %d", (int)id);
 	m->changes++;
 	return 0;
 }
@@ -248,7 +250,8 @@ int control_silence_remove(struct manager *m, int64_t id, struct err *reterr)
 
 	m->changes++;
 	return silences_remove(&m->silences, id, &silence) < 0
-		       ? err_fail(reterr, ENOENT, "no silence %lld", (long long)id)
+		       ? err_condition(reterr, CONTROL_E_NOT_FOUND, "no silence %lld",
+				       (long long)id)
 		       : 0;
 }
 
@@ -259,10 +262,9 @@ int control_policy_change(struct manager *m, json_t *object, struct err *reterr)
 
 	json_object_foreach (object, key, value) {
 		CLEANUP_FREE char *text = json_dumps(value, JSON_ENCODE_ANY);
-		int r = config_set_live(&m->config, key, text, reterr);
 
-		if (r < 0)
-			return r;
+		if (config_set_live(&m->config, key, text, reterr) < 0)
+			return CONTROL_E_INVALID;
 		m->changes++;
 	}
 	return 0;

@@ -49,7 +49,8 @@ static void a_vgpu_whose_cap_cannot_be_noted_is_not_made(void **state)
 	(void)state;
 	name_vgpu(A);
 	assert_int_equal(capbook_open("/dev/full", &actuator.book, NULL), 0);
-	assert_int_equal(actuate_create(&actuator, &gpu, &vgpus[A], 35, now, &err), -ENOSPC);
+	assert_int_equal(actuate_create(&actuator, &gpu, &vgpus[A], 35, now, &err),
+			 CONTROL_E_NOT_STORED);
 	capbook_close(actuator.book);
 	actuator.book = book;
 	assert_non_null(strstr(err.msg, "vGPU a"));
@@ -84,7 +85,7 @@ static void a_vgpu_in_use_stays_attached_with_its_cap(void **state)
 	assert_int_equal(capbook_set(actuator.book, "a", 50, 50), 0);
 	vgpus[A].monitor.primed = true;
 	fake.destroy_errno = EBUSY;
-	assert_int_equal(actuate_destroy(&actuator, &gpu, &vgpus[A], &err), -EBUSY);
+	assert_int_equal(actuate_destroy(&actuator, &gpu, &vgpus[A], &err), CONTROL_E_IN_USE);
 	assert_non_null(strstr(err.msg, "2 programs"));
 	assert_true(fake.vgpus[A].exists);
 	assert_true(fake.vgpus[A].attached);

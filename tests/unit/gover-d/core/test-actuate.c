@@ -320,11 +320,12 @@ static void a_dry_run_changes_nothing_and_says_so(void **state)
 	assert_int_equal(vgpus[A].cap_pct, 50);
 	assert_int_equal(vgpus[A].tally.cap_writes, 0);
 
-	assert_int_equal(actuate_create(&actuator, &gpu, &vgpus[C], 20, now, &err), -EPERM);
+	assert_int_equal(actuate_create(&actuator, &gpu, &vgpus[C], 20, now, &err),
+			 CONTROL_E_DRY_RUN);
 	assert_non_null(strstr(err.msg, "vGPU c"));
 	assert_non_null(strstr(err.msg, "dry run"));
 	assert_false(fake.vgpus[C].exists);
-	assert_int_equal(actuate_destroy(&actuator, &gpu, &vgpus[A], &err), -EPERM);
+	assert_int_equal(actuate_destroy(&actuator, &gpu, &vgpus[A], &err), CONTROL_E_DRY_RUN);
 	assert_non_null(strstr(err.msg, "vGPU a"));
 	assert_true(fake.vgpus[A].exists);
 	assert_non_null(vgpus[A].device);

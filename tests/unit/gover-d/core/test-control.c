@@ -231,7 +231,7 @@ static int add(const char *gpu, const char *id, struct policy_terms terms)
 	(void)id_copy(contract.id, id);
 	(void)id_copy(contract.gpu, gpu);
 	r = control_vgpu_add(&m, &contract, NULL, &err);
-	if (r < 0)
+	if (r != 0)
 		contract_fini(&contract);
 	return r;
 }
@@ -249,7 +249,8 @@ static void one_whose_label_is_refused_is_not_made(void **state)
 {
 	(void)state;
 	fakes[0].label_errno = EINVAL;
-	assert_int_equal(add("gpu0", "a", (struct policy_terms){.initial_cap_pct = 50}), -EINVAL);
+	assert_int_equal(add("gpu0", "a", (struct policy_terms){.initial_cap_pct = 50}),
+			 CONTROL_E_INVALID);
 	assert_non_null(strstr(err.msg, "colour"));
 	assert_null(m.host.gpus[0].vgpus);
 	assert_null(fake_find(&fakes[0], "a"));
@@ -262,7 +263,8 @@ static void nor_kept_open_where_it_cannot_be_removed_again(void **state)
 	(void)state;
 	fakes[0].label_errno = EINVAL;
 	fakes[0].destroy_errno = EBUSY;
-	assert_int_equal(add("gpu0", "a", (struct policy_terms){.initial_cap_pct = 50}), -EINVAL);
+	assert_int_equal(add("gpu0", "a", (struct policy_terms){.initial_cap_pct = 50}),
+			 CONTROL_E_INVALID);
 	assert_null(m.host.gpus[0].vgpus);
 	assert_int_equal(fake_find(&fakes[0], "a")->attached, 0);
 }
@@ -273,10 +275,11 @@ static void a_refusal_names_what_it_needs_to_begin_with(void **state)
 	stand(0, "a", 80, 80);
 	assert_int_equal(
 		add("gpu0", "b", (struct policy_terms){.initial_cap_pct = 50, .min_cap_pct = 35}),
-		-ENOSPC);
+		CONTROL_E_DOES_NOT_FIT);
 	assert_non_null(strstr(err.msg, "the 35 %"));
 	assert_int_equal(add("gpu0", "b", (struct policy_terms){.initial_cap_pct = 50}), 0);
-	assert_int_equal(add("gpu0", "c", (struct policy_terms){.initial_cap_pct = 50}), -ENOSPC);
+	assert_int_equal(add("gpu0", "c", (struct policy_terms){.initial_cap_pct = 50}),
+			 CONTROL_E_DOES_NOT_FIT);
 	assert_non_null(strstr(err.msg, "the 10 %"));
 }
 
@@ -285,7 +288,7 @@ static void a_hold_cap_without_a_hold_is_refused(void **state)
 	(void)state;
 	stand(0, "a", 80, 80);
 	assert_int_equal(change("a", CONTRACT_HELD_CAP, (struct contract){.held_cap_pct = 40}),
-			 -EINVAL);
+			 CONTROL_E_INVALID);
 	assert_non_null(strstr(err.msg, "held_cap_pct"));
 	assert_string_equal(look(), "");
 }
@@ -295,9 +298,10 @@ static void a_dry_run_plans_nothing_for_what_it_will_not_make(void **state)
 	(void)state;
 	stand(0, "a", 95, 95);
 	m.actuator.dry_run = true;
-	assert_int_equal(add("gpu0", "b", (struct policy_terms){.initial_cap_pct = 50}), -EPERM);
+	assert_int_equal(add("gpu0", "b", (struct policy_terms){.initial_cap_pct = 50}),
+			 CONTROL_E_DRY_RUN);
 	assert_non_null(strstr(err.msg, "dry run"));
-	assert_int_equal(control_vgpu_remove(&m, "a", &err), -EPERM);
+	assert_int_equal(control_vgpu_remove(&m, "a", &err), CONTROL_E_DRY_RUN);
 	assert_non_null(strstr(err.msg, "dry run"));
 	assert_string_equal(look(), "");
 }
@@ -330,7 +334,7 @@ static void what_its_contract_asks_must_fit(void **state)
 	b->contract.held_cap_pct = 70;
 	assert_int_equal(
 		add("gpu0", "a", (struct policy_terms){.initial_cap_pct = 50, .min_cap_pct = 40}),
-		-ENOSPC);
+		CONTROL_E_DOES_NOT_FIT);
 	assert_non_null(strstr(err.msg, "30 %"));
 	assert_true(a->found);
 	assert_int_equal(a->contract.terms.initial_cap_pct, 30);
@@ -343,7 +347,8 @@ static void a_found_one_is_sold_where_it_stands(void **state)
 
 	(void)state;
 	a->found = true;
-	assert_int_equal(add("gpu0", "a", (struct policy_terms){.initial_cap_pct = 30}), -EEXIST);
+	assert_int_equal(add("gpu0", "a", (struct policy_terms){.initial_cap_pct = 30}),
+			 CONTROL_E_EXISTS);
 	assert_non_null(strstr(err.msg, "gpu1"));
 	assert_true(a->found);
 	assert_string_equal(a->contract.gpu, "gpu1");
@@ -381,9 +386,9 @@ static void a_flavor_there_is_none_of_is_refused_with_those_there_are(void **sta
 	(void)state;
 	strcpy(m.config.flavors[0].name, "small");
 	m.config.n_flavors = 1;
-	assert_int_equal(control_vgpu_add(&m, &contract, NULL, &err), -EINVAL);
+	assert_int_equal(control_vgpu_add(&m, &contract, NULL, &err), CONTROL_E_INVALID);
 	assert_string_equal(err.msg, "flavor: large is not allowed: there is default, small");
-	assert_int_equal(change("a", CONTRACT_FLAVOR, contract), -EINVAL);
+	assert_int_equal(change("a", CONTRACT_FLAVOR, contract), CONTROL_E_INVALID);
 	assert_string_equal(err.msg, "flavor: large is not allowed: there is default, small");
 	assert_string_equal(a->contract.flavor, "");
 	assert_string_equal(look(), "");
@@ -509,7 +514,8 @@ static void one_that_stays_as_it_was_is_none(void **state)
 	(void)state;
 	assert_int_equal(set_policy("{\"overload_pct\": 95, \"paper_mode\": null}"), 0);
 	assert_int_equal(set_policy("{}"), 0);
-	assert_int_equal(set_policy("{\"overload_pct\": 90, \"lowload_pct\": 101}"), -EINVAL);
+	assert_int_equal(set_policy("{\"overload_pct\": 90, \"lowload_pct\": 101}"),
+			 CONTROL_E_INVALID);
 	assert_string_equal(look(), "");
 }
 

@@ -209,7 +209,7 @@ static void expect_refused(int r, const char *id)
 	char name[ID_MAX + 8];
 
 	snprintf(name, sizeof(name), "vGPU %s ", id);
-	assert_int_equal(r, -ESTALE);
+	assert_int_equal(r, CONTROL_E_FOREIGN_CAP);
 	assert_non_null(strstr(err.msg, name));
 	assert_non_null(strstr(err.msg, "somebody else"));
 }

@@ -276,7 +276,7 @@ static void a_contract_finds_a_vgpu_made_since_the_last_tick(void **state)
 
 	(void)state;
 	start_mdev(50, 30);
-	assert_int_equal(control_vgpu_add(m, &contract, NULL, &err), -ENODEV);
+	assert_int_equal(control_vgpu_add(m, &contract, NULL, &err), CONTROL_E_UNSUPPORTED);
 	appear("d", 20);
 	assert_int_equal(control_vgpu_add(m, &contract, NULL, &err), 0);
 	assert_false(vgpu("d")->found);

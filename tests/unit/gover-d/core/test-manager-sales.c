@@ -9,7 +9,7 @@ static int claim(int64_t id, const char *key, const char *vgpu, const struct off
 
 	strcpy(contract.id, vgpu);
 	r = control_offer_claim(m, id, key, 0, &contract, ret_offer, &err);
-	if (r < 0)
+	if (r != 0)
 		contract_fini(&contract);
 	save_soon(m);
 	settle_down();
@@ -40,8 +40,8 @@ static void expect_sold(int64_t id, enum offer_state state)
 	assert_string_equal(offer->vgpu, "d");
 	assert_string_equal(offer->gpu, "gpu0");
 	assert_int_equal(offer->life.state, state);
-	assert_int_equal(claim(id, "key-2", "c", &offer), -EEXIST);
-	assert_int_equal(claim(id, "", "d", &offer), -EEXIST);
+	assert_int_equal(claim(id, "key-2", "c", &offer), CONTROL_E_EXISTS);
+	assert_int_equal(claim(id, "", "d", &offer), CONTROL_E_EXISTS);
 	assert_null(host_find_vgpu(&m->host, "c", NULL));
 }
 
@@ -71,7 +71,7 @@ static void an_open_offer_that_nobody_claimed_is_closed_by_a_restart(void **stat
 	id = offers_live(m->offers, "gpu0")->id;
 	restart();
 	assert_null(offers_live(m->offers, "gpu0"));
-	assert_int_equal(claim(id, "key-1", "d", &offer), -ETIME);
+	assert_int_equal(claim(id, "key-1", "d", &offer), CONTROL_E_OFFER_OVER);
 	assert_non_null(strstr(err.msg, "restarted"));
 }
 

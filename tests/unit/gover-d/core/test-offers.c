@@ -401,7 +401,7 @@ static int claim(int64_t id, const char *key, const char *vgpu)
 	assert_int_equal(id_copy(contract.id, vgpu), 0);
 	err.msg[0] = '\0';
 	r = control_offer_claim(&manager, id, key, 0, &contract, &offer, &err);
-	if (r < 0)
+	if (r != 0)
 		contract_fini(&contract);
 	else
 		assert_int_equal(offer->id, id);
@@ -415,10 +415,10 @@ static void of_two_claimants_one_wins_and_may_ask_again(void **state)
 
 	(void)state;
 	assert_int_equal(claim(1, "first", "new"), 0);
-	assert_int_equal(claim(1, "second", "late"), -EEXIST);
+	assert_int_equal(claim(1, "second", "late"), CONTROL_E_EXISTS);
 	assert_non_null(strstr(err.msg, "new"));
 	assert_int_equal(claim(1, "first", "new"), 0);
-	assert_int_equal(claim(1, "", "new"), -EEXIST); /* no key: nobody's second try */
+	assert_int_equal(claim(1, "", "new"), CONTROL_E_EXISTS); /* no key: nobody's second try */
 	assert_int_equal(offer->life.state, OFFER_PROBATION);
 	assert_string_equal(offer->vgpu, "new");
 	vgpu = host_find_vgpu(&manager.host, "new", NULL);
@@ -435,18 +435,18 @@ static void without_a_key_the_second_is_refused_too(void **state)
 	(void)state;
 	assert_non_null(open_on("gpu0"));
 	assert_int_equal(claim(1, "", "new"), 0);
-	assert_int_equal(claim(1, "", "new"), -EEXIST);
+	assert_int_equal(claim(1, "", "new"), CONTROL_E_EXISTS);
 }
 
 static void what_is_not_on_offer_cannot_be_claimed(void **state)
 {
 	(void)state;
-	assert_int_equal(claim(1, "key", "new"), -ENOENT);
+	assert_int_equal(claim(1, "key", "new"), CONTROL_E_NOT_FOUND);
 	live_through("ottttt");
-	assert_int_equal(claim(1, "key", "new"), -ETIME);
+	assert_int_equal(claim(1, "key", "new"), CONTROL_E_OFFER_OVER);
 	assert_non_null(strstr(err.msg, "expired"));
 	live_through("ow");
-	assert_int_equal(claim(2, "key", "new"), -ETIME);
+	assert_int_equal(claim(2, "key", "new"), CONTROL_E_OFFER_OVER);
 	assert_non_null(strstr(err.msg, "withdrawn by a client"));
 	assert_null(host_find_vgpu(&manager.host, "new", NULL));
 }
@@ -462,7 +462,7 @@ static void an_id_that_is_taken_leaves_the_offer_open(void **state)
 	(void)state;
 	assert_int_equal(control_vgpu_add(&manager, &contract, NULL, &err), 0);
 	assert_non_null(open_on("gpu0"));
-	assert_int_equal(claim(1, "key", "old"), -EEXIST);
+	assert_int_equal(claim(1, "key", "old"), CONTROL_E_EXISTS);
 	assert_int_equal(offers_find(offers, 1)->life.state, OFFER_OPEN);
 	assert_int_equal(claim(1, "key", "new"), 0);
 }
@@ -478,7 +478,7 @@ static void an_offer_that_cannot_be_funded_any_more_is_closed(void **state)
 	(void)state;
 	assert_int_equal(control_vgpu_add(&manager, &contract, NULL, &err), 0);
 	assert_non_null(open_on("gpu0"));
-	assert_int_equal(claim(1, "key", "new"), -ENOSPC);
+	assert_int_equal(claim(1, "key", "new"), CONTROL_E_DOES_NOT_FIT);
 	assert_int_equal(offers_find(offers, 1)->life.state, OFFER_CLOSED);
 	assert_null(offers_live(offers, "gpu0"));
 	assert_null(host_find_vgpu(&manager.host, "new", NULL));
