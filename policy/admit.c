@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Rule 4: calm, and room for one more. Must never sell on what could not be read. */
+/* Rule 4: offers one more vGPU while the GPU is calm and has room. */
 #include "policy/admit.h"
 #include "policy/explain.h"
 #include "policy/signal.h"
 
 const struct admission admit_by_load = {NULL, NULL};
 
-/* Forgives a rounding: 40 % and a contract of 60 fit. */
+/* Tolerates a rounding error: a peak of 40 % and a contract of 60 % fit. */
 static bool has_room(const struct policy_params *params, const struct policy_gpu *gpu,
 		     const struct admission *admission, struct peak *ret_peak)
 {
@@ -17,7 +17,7 @@ static bool has_room(const struct policy_params *params, const struct policy_gpu
 }
 
 void admit_period(const struct policy_params *params, struct policy_gpu *gpu,
-		  const struct admission *admission, admit_fund_fn fund_newcomer, bool calm,
+		  const struct admission *admission, admit_fund_fn *fund_newcomer, bool calm,
 		  bool moved, struct policy_out *out)
 {
 	struct policy_decision *decision;

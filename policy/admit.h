@@ -1,37 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-/* When one more may be sold: rule 4, and the predictors that may stand in the place of its load. */
+/* When one more vGPU is offered: rule 4, by the total load or by a predicted peak. */
 #ifndef POLICY_ADMIT_H
 #define POLICY_ADMIT_H
 
 #include "policy/fund.h"
 
-/* What all are expected to use at most, together. */
+/* The expected largest total use. */
 struct peak {
 	double pct; /* of the GPU */
-	int cold;   /* vGPUs seen for too short a time: they count at their contract */
+	int cold;   /* vGPUs too new to predict: they count at their contract */
 };
 
 struct admission {
-	/* NULL: rule 4 as it stands, the total load is below U_l. Else the peak and a newcomer's
-	 * contract fit the GPU. */
+	/* NULL: the total load is below lowload_pct. Otherwise: the peak and a newcomer's contract
+	 * fit the GPU. */
 	struct peak (*predict)(const struct policy_params *params, const struct policy_gpu *gpu);
-	/* In words, a plural: "the largest uses of each". */
-	void (*say)(const struct policy_params *params, struct policy_decision *decision);
+	/* Names the peak, in the plural: "the largest uses of each vGPU". */
+	void (*describe)(const struct policy_params *params, struct policy_decision *decision);
 };
 
 extern const struct admission admit_by_load;
 
-/* How much a newcomer would have, by the policy's own rule. */
-typedef int (*admit_fund_fn)(const struct policy_params *params, const struct policy_gpu *gpu,
-			     const struct policy_terms *terms, struct fund *ret_fund);
+/* What a newcomer would get, by the policy's own rule. */
+typedef int admit_fund_fn(const struct policy_params *params, const struct policy_gpu *gpu,
+			  const struct policy_terms *terms, struct fund *ret_fund);
 
 /*
- * Counts a period and sells one more when enough of them were calm: @calm says that nobody needed
- * help. A period in which caps @moved may count, but nothing is offered in it. What is calm while
- * an offer stands says nothing of the time after it (rule 9).
+ * Counts calm periods, in which no vGPU needed help and no offer was live, and offers one more
+ * vGPU after enough of them. A period in which caps @moved counts, but makes no offer.
  */
 void admit_period(const struct policy_params *params, struct policy_gpu *gpu,
-		  const struct admission *admission, admit_fund_fn fund, bool calm, bool moved,
+		  const struct admission *admission, admit_fund_fn *fund, bool calm, bool moved,
 		  struct policy_out *out);
 
 #endif

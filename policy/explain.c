@@ -156,7 +156,7 @@ void explain_offer_peak(const struct policy_params *params, const struct policy_
 	reason_add_number(decision, "predict_periods", params->predict_periods);
 	reason_add_number(decision, "predict_sigmas", params->predict_sigmas);
 	reason_add_text(decision, "For %d periods no vGPU needed help, and ", gpu->calm_run);
-	admission->say(params, decision);
+	admission->describe(params, decision);
 	reason_add_text(decision, " in %d periods come to %.1f %%", params->predict_periods,
 			peak->pct);
 	if (peak->cold > 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rules 8, 9, 10 and 12: making room for a newcomer, giving back what a leaver freed, fitting the
- * caps into the GPU, holding one, and one whose contract was changed. Must never take from a held
- * vGPU nor go below a floor.
+ * Rules 8, 9, 10 and 12: funding a newcomer, redistributing the cap of a removed vGPU, cutting caps
+ * to 100 %, and one cap fixed by an operator or required by a changed contract. No rule takes from
+ * a held vGPU or goes below a floor.
  */
 #include <errno.h>
 #include <math.h>
@@ -14,13 +14,7 @@
 #include "policy/signal.h"
 #include "policy/window.h"
 
-static void clear(struct policy_out *out)
-{
-	out->n_decisions = 0;
-	out->n_moves = 0;
-}
-
-/* What a vGPU did not use even at its largest use; nothing where that is not known. */
+/* The part of the cap that was unused even at the largest use; 0 if that is unknown. */
 static double unused_pct(const struct policy_params *params, const struct policy_vgpu *vgpu)
 {
 	if (!vgpu->busy_valid)
@@ -38,7 +32,7 @@ static struct share share_of(const struct policy_gpu *gpu, int index, double wei
 	};
 }
 
-/* Adds what was divided to the plan; @sign is 1 for those who get and -1 for those who give. */
+/* Divides @steps and adds them to the plan, with @sign -1 as cuts. Returns the steps divided. */
 static int divide(const struct policy_gpu *gpu, struct share *shares, int n, int steps, int sign,
 		  struct plan *plan)
 {
@@ -49,7 +43,7 @@ static int divide(const struct policy_gpu *gpu, struct share *shares, int n, int
 	return divided;
 }
 
-/* A donor of rule 9: not held, not overloaded, above its floor, with cap it did not use. */
+/* The donors of rule 9: not held, not overloaded, above their floors, with unused cap. */
 static int find_givers(const struct policy_params *params, const struct policy_gpu *gpu,
 		       struct share *shares)
 {
@@ -94,6 +88,16 @@ int fund_plan(const struct policy_params *params, const struct policy_gpu *gpu,
 	return 0;
 }
 
+struct policy_decision *fund_decide(struct policy_gpu *gpu, const struct fund *fund,
+				    struct policy_out *out)
+{
+	struct policy_decision *decision = plan_decide(&fund->plan, gpu, POLICY_FUND, out);
+
+	if (decision->n_moves == 1)
+		decision->donor = out->moves[decision->first_move].vgpu;
+	return decision;
+}
+
 struct policy_decision *fund_offer(struct policy_gpu *gpu, const struct fund *fund,
 				   struct policy_out *out)
 {
@@ -109,18 +113,14 @@ struct policy_decision *fund_offer(struct policy_gpu *gpu, const struct fund *fu
 int policy_fund(const struct policy_params *params, struct policy_gpu *gpu,
 		const struct policy_terms *terms, struct policy_out *out)
 {
-	struct policy_decision *decision;
 	struct fund fund;
 	int r;
 
-	clear(out);
+	plan_clear(out);
 	r = fund_plan(params, gpu, terms, &fund);
 	if (r < 0)
 		return r;
-	decision = plan_decide(&fund.plan, gpu, POLICY_FUND, out);
-	if (decision->n_moves == 1)
-		decision->donor = out->moves[decision->first_move].vgpu;
-	explain_fund(params, gpu, out, terms, &fund, decision);
+	explain_fund(params, gpu, out, terms, &fund, fund_decide(gpu, &fund, out));
 	return fund.cap_pct;
 }
 
@@ -132,7 +132,7 @@ void policy_return(const struct policy_params *params, struct policy_gpu *gpu,
 	int n = 0;
 
 	(void)params;
-	clear(out);
+	plan_clear(out);
 	plan_init(&plan, gpu);
 	for (int i = 0; i < gpu->n_vgpus; i++) {
 		const struct policy_vgpu *vgpu = &gpu->vgpus[i];
@@ -146,8 +146,8 @@ void policy_return(const struct policy_params *params, struct policy_gpu *gpu,
 		explain_return(gpu, out, plan_decide(&plan, gpu, POLICY_RETURN, out));
 }
 
-/* Takes up to @steps from all that are not held, but @except, in proportion to what they do not use
- * or to the cap that the plan leaves them. Returns the steps still wanted. */
+/* Plans to take up to @steps from all vGPUs except @except and the held ones, in proportion to
+ * their unused caps or to their planned caps. Returns the steps that are still missing. */
 static int shrink_by(const struct policy_params *params, const struct policy_gpu *gpu, int except,
 		     bool unused_only, int steps, struct plan *plan)
 {
@@ -168,7 +168,7 @@ static int shrink_by(const struct policy_params *params, const struct policy_gpu
 	return steps - divide(gpu, shares, n, steps, -1, plan);
 }
 
-/* Plans to free @over_pct. Returns the percent that floors and holds keep it from freeing. */
+/* Plans to free @over_pct. Returns the percent that floors and holds prevent from being freed. */
 static int shrink(const struct policy_params *params, const struct policy_gpu *gpu, int except,
 		  int over_pct, struct plan *plan)
 {
@@ -187,7 +187,7 @@ int policy_fit(const struct policy_params *params, struct policy_gpu *gpu, struc
 	struct plan plan;
 	int left_pct;
 
-	clear(out);
+	plan_clear(out);
 	plan_init(&plan, gpu);
 	left_pct = shrink(params, gpu, -1, over_pct, &plan);
 	if (plan_apply(&plan, gpu) > 0)
@@ -195,7 +195,7 @@ int policy_fit(const struct policy_params *params, struct policy_gpu *gpu, struc
 	return left_pct > 0 ? -ENOSPC : 0;
 }
 
-/* Plans a cap for vGPU @index and the others' shrinking for it. NULL: a raise that does not fit. */
+/* Plans a cap for vGPU @index and the cuts of others for it. NULL: a raise that does not fit. */
 static struct policy_decision *place(const struct policy_params *params, struct policy_gpu *gpu,
 				     int index, int cap_pct, enum policy_kind kind,
 				     struct policy_out *out, int *ret_largest_pct)
@@ -222,7 +222,7 @@ int policy_hold(const struct policy_params *params, struct policy_gpu *gpu, int 
 {
 	struct policy_decision *decision;
 
-	clear(out);
+	plan_clear(out);
 	decision = place(params, gpu, index, cap_pct, POLICY_HOLD, out, ret_largest_pct);
 	if (!decision)
 		return -ENOSPC;
@@ -238,12 +238,12 @@ int policy_set(const struct policy_params *params, struct policy_gpu *gpu, int i
 	int is_pct = gpu->vgpus[index].cap_pct;
 	int cap_pct = max_int(least_pct, min_int(is_pct, most_pct));
 	struct policy_decision *decision;
-	struct plan nobody;
+	struct plan none;
 
-	clear(out);
+	plan_clear(out);
 	if (cap_pct == is_pct) {
-		plan_init(&nobody, gpu);
-		(void)plan_apply(&nobody, gpu);
+		plan_init(&none, gpu);
+		(void)plan_apply(&none, gpu);
 		return 0;
 	}
 	decision = place(params, gpu, index, cap_pct, POLICY_SET, out, ret_largest_pct);

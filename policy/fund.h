@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rule 9 as a plan, for those who must know what a newcomer would get and change nothing. */
+/* Rule 9 as a plan: what a newcomer would get now. */
 #ifndef POLICY_FUND_H
 #define POLICY_FUND_H
 
@@ -7,16 +7,20 @@
 
 struct fund {
 	int cap_pct;   /* the newcomer's first cap */
-	int given_pct; /* by the others; the rest is from the free pool */
+	int given_pct; /* by donors; the rest is from the free pool */
 	int givers;
 	struct plan plan;
 };
 
-/* 0, or -ENOSPC when less than what policy_fund() asks for can be had. */
+/* 0, or -ENOSPC as policy_fund(). */
 int fund_plan(const struct policy_params *params, const struct policy_gpu *gpu,
 	      const struct policy_terms *terms, struct fund *ret_fund);
 
-/* Adds the decision to offer one more vGPU that would begin as @fund says. It moves no cap. */
+/* Adds the decision to fund a newcomer, with the moves of its plan. The caller explains it. */
+struct policy_decision *fund_decide(struct policy_gpu *gpu, const struct fund *fund,
+				    struct policy_out *out);
+
+/* Adds the decision to offer one more vGPU. It moves no cap. The caller explains it. */
 struct policy_decision *fund_offer(struct policy_gpu *gpu, const struct fund *fund,
 				   struct policy_out *out);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The paper's policy (Algorithm 1 with rules 4 to 7 and 11): one signal steals, two or more are a
- * severe warning, none for a while with little load sells one more. The free pool stands before
- * both: while it has a step to give to those who call, nobody is robbed and no warning is raised.
- * Must never look at the order in which the vGPUs stand.
+ * The paper's policy (Algorithm 1 with rules 4 to 7 and 11). One overloaded vGPU receives from a
+ * donor; two or more are a severe overload; none for some periods at low load makes an offer. While
+ * the free pool can give a step to an overloaded vGPU, there is neither a donor nor a warning.
  */
 #include <math.h>
 
@@ -14,13 +13,13 @@
 #include "policy/signal.h"
 #include "policy/steps.h"
 
-/* True where @a, of two with the same measure, goes before @b. @b below 0: there is none yet. */
+/* Breaks a tie: true if @a precedes @b, or if @b is -1 (none). */
 static bool lower_id(const struct policy_gpu *gpu, int a, int b)
 {
 	return b < 0 || id_compare(gpu->vgpus[a].id, gpu->vgpus[b].id) < 0;
 }
 
-/* The signals that count in rules 4, 6 and 7. */
+/* The overloaded vGPUs that count in rules 4, 6 and 7. */
 static int count_signals(const struct rules *rules, const struct policy_gpu *gpu)
 {
 	int n = 0;
@@ -30,7 +29,7 @@ static int count_signals(const struct rules *rules, const struct policy_gpu *gpu
 	return n;
 }
 
-/* The signals that would count too and may be up unseen. */
+/* The vGPUs that may be overloaded, but were not seen to be. */
 static int count_doubts(const struct rules *rules, const struct policy_gpu *gpu)
 {
 	int n = 0;
@@ -43,7 +42,7 @@ static int count_doubts(const struct rules *rules, const struct policy_gpu *gpu)
 	return n;
 }
 
-/* -1 where there is none: the one signal is that of a vGPU that cannot be helped (paper mode). */
+/* -1: none (in paper mode an overloaded vGPU may be unable to receive). */
 static int find_receiver(const struct policy_gpu *gpu)
 {
 	for (int i = 0; i < gpu->n_vgpus; i++)
@@ -60,7 +59,7 @@ static enum policy_kind kind_of_help(const struct policy_params *params,
 									       : otherwise;
 }
 
-/* Rule 5. False when the pool has not a step or nobody calls for it. */
+/* Rule 5. False if no step is free or there is no receiver. */
 static bool give_pool(const struct policy_params *params, struct policy_gpu *gpu,
 		      struct policy_out *out)
 {
@@ -100,7 +99,7 @@ static void bound_steal(struct steal *steal, int steps, enum steal_bound bound)
 	}
 }
 
-/* Rule 6: what @donor would give to @receiver; no steps where it is no donor. */
+/* Rule 6: what @donor can give to @receiver; 0 steps if it cannot give. */
 static struct steal plan_steal(const struct policy_params *params, const struct policy_gpu *gpu,
 			       int receiver, int donor)
 {
@@ -126,7 +125,7 @@ static struct steal plan_steal(const struct policy_params *params, const struct 
 	return steal;
 }
 
-/* The steal from the lightest donor for @receiver; no steps where nobody can give one. */
+/* The steal from the least loaded donor for @receiver; 0 steps if no vGPU can give. */
 static struct steal find_steal(const struct policy_params *params, const struct policy_gpu *gpu,
 			       int receiver)
 {
@@ -170,9 +169,9 @@ static void steal_for_receiver(const struct policy_params *params, struct policy
 }
 
 /*
- * Whether this period belongs to a severe overload. A gap takes all signals down and they need
- * their periods to come back: only periods that saw it gone end it, more of them than breaches make
- * a signal. Else one late tick, or one lull, would make two overloads and two migrations of one.
+ * Counts the periods of a severe overload. After a gap the signals need several periods to return.
+ * So an overload ends only after more than overload_periods periods that were certainly without it;
+ * otherwise one late tick would turn one overload into two, with two migrations.
  */
 static void count_severe(const struct policy_params *params, struct policy_gpu *gpu, bool severe,
 			 bool quiet)
@@ -187,7 +186,7 @@ static void count_severe(const struct policy_params *params, struct policy_gpu *
 	gpu->severe_in_doubt = !severe && (gpu->severe_run > 0 || !quiet);
 }
 
-/* Rule 7: of all, the one that uses most of the GPU frees most by leaving. */
+/* Rule 7: the vGPU with the largest load. */
 static int find_victim(const struct policy_gpu *gpu)
 {
 	int victim = -1;
@@ -204,8 +203,7 @@ static int find_victim(const struct policy_gpu *gpu)
 	return victim;
 }
 
-/* Rule 7. The condition stands in every such period; only the first of an overload is a decision.
- */
+/* Rule 7. The condition is set in every period of an overload; only the first makes a decision. */
 static void warn_severe(struct policy_gpu *gpu, int n_signals, struct policy_out *out)
 {
 	struct policy_decision *decision;
@@ -227,8 +225,7 @@ void gover_step_with(const struct policy_params *params, struct policy_gpu *gpu,
 	bool pooled, severe, quiet;
 	int n_signals;
 
-	out->n_decisions = 0;
-	out->n_moves = 0;
+	plan_clear(out);
 	signal_read(params, gpu);
 	n_signals = count_signals(&rules, gpu);
 	pooled = rules.pool_first && give_pool(params, gpu, out);

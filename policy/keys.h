@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The policy's parameters as files and command lines say them: name, least, most, unit. Written
- * once, for the daemon's configuration and for a trial's scenario. Must never hold a default: those
- * are in policy_params_default().
+ * The keys of section [policy]: name, minimum, maximum, unit. The daemon's configuration and the
+ * scenarios of experiments use the same table. The defaults are in policy_params_default().
  */
 #ifndef POLICY_KEYS_H
 #define POLICY_KEYS_H
 
-/* Each row is of a member of struct policy_params, but SECONDS: fund_window_s, from which and the
- * period the caller makes fund_window_periods. */
+/* Each row is a member of struct policy_params, except SECONDS: the caller converts fund_window_s
+ * to fund_window_periods. */
 /* clang-format off */
 #define POLICY_KEYS(INT, NUMBER, FLAG, SECONDS)			\
 	NUMBER(overload_pct, 1, 100, " percent"),		\

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* A plan turned into wanted caps and moves. Must never judge: rules are gover.c's and fund.c's. */
+/* A plan turned into wanted caps and moves. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
 #include "policy/sort.h"
 #include "policy/plan.h"
+
+void plan_clear(struct policy_out *out)
+{
+	out->n_decisions = 0;
+	out->n_moves = 0;
+}
 
 void plan_init(struct plan *plan, const struct policy_gpu *gpu)
 {
@@ -77,8 +83,7 @@ int plan_free_steps(const struct policy_gpu *gpu)
 	return plan_whole_steps(gpu, 100 - plan_sum_cap_pct(gpu));
 }
 
-/* A ten-thousandth of a step is forgiven: 0.8 of 30 % is 24 steps, though in binary a little less.
- */
+/* Tolerates a rounding error: 0.8 of 30 % is 24 steps, although the product is slightly less. */
 int plan_whole_steps(const struct policy_gpu *gpu, double pct)
 {
 	return (int)floor(pct / gpu->step_pct + 1e-4);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A plan: who changes by how much. Made whole before the first want_cap_pct is touched. */
+/* A plan: the change of every cap. It is complete before the first want_cap_pct is set. */
 #ifndef POLICY_PLAN_H
 #define POLICY_PLAN_H
 
@@ -9,26 +9,29 @@ struct plan {
 	int delta_pct[POLICY_VGPUS_MAX]; /* indexed as policy_gpu.vgpus */
 };
 
-/* Nobody changes. At most POLICY_VGPUS_MAX vGPUs is the caller's promise. */
+/* Removes the decisions and moves of an earlier call. */
+void plan_clear(struct policy_out *out);
+
+/* No cap changes. @gpu has at most POLICY_VGPUS_MAX vGPUs. */
 void plan_init(struct plan *plan, const struct policy_gpu *gpu);
 
-/* Sets want_cap_pct of every vGPU. Returns how many of them change. */
+/* Sets want_cap_pct of every vGPU. Returns the number of caps that change. */
 int plan_apply(const struct plan *plan, struct policy_gpu *gpu);
 
-/* Applies the plan and adds a decision with its moves to @out: decreases first, each part by id.
- * Whom it is for, its numbers and its sentence are the caller's. */
+/* Applies the plan and adds a decision with its moves to @out: decreases first, then increases,
+ * each by id. The caller sets its vGPU and donor and explains it. */
 struct policy_decision *plan_decide(const struct plan *plan, struct policy_gpu *gpu,
 				    enum policy_kind kind, struct policy_out *out);
 
 int plan_sum_cap_pct(const struct policy_gpu *gpu);
 
-/* Whole steps in no cap; below 0 when the caps pass 100. */
+/* Whole steps in no cap; negative if the caps exceed 100 %. */
 int plan_free_steps(const struct policy_gpu *gpu);
 
 /* @pct in whole steps, rounded down. */
 int plan_whole_steps(const struct policy_gpu *gpu, double pct);
 
-/* What was sold, in whole steps and at least one: the ceiling of all but those that burst. */
+/* The cap sold, in whole steps and at least one: the ceiling of a vGPU without burst. */
 int plan_contract_pct(const struct policy_gpu *gpu, const struct policy_terms *terms);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names, defaults and bounds. Must never hold a decision: those are a file for each policy. */
+/* The table of policies, the defaults of their parameters, and the bounds of a cap. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -9,8 +9,9 @@
 static const struct policy policies[] = {
 	{
 		.name = "gover",
-		.summary = "the paper's: steals a part of the lightest vGPU's unused cap for the "
-			   "overloaded one",
+		.summary =
+			"the paper's policy: moves a part of the least loaded vGPU's unused cap to "
+			"the overloaded one",
 		.step = gover_step,
 		.fund = policy_fund,
 		.give_back = policy_return,
@@ -24,50 +25,53 @@ static const struct policy policies[] = {
 	},
 	{
 		.name = "static",
-		.summary = "sells a fixed multiple of the GPU and gives each its part for good",
+		.summary = "sells a fixed multiple of the GPU; each vGPU gets a fixed share of its "
+			   "contract",
 		.step = static_step,
 		.fund = static_fund,
 		.give_back = static_return,
 	},
 	{
 		.name = "credit",
-		.summary = "VMCG: credits by demand, and who has used all his gets what others "
-			   "spare",
+		.summary =
+			"VMCG: credits by demand; a vGPU that used all its credits receives what "
+			"others spare",
 		.step = credit_step,
 		.fund = credit_fund,
 		.give_back = credit_return,
 	},
 	{
 		.name = "fair",
-		.summary = "FairGV: weighted shares of what is wanted, the rest lent by weight",
+		.summary = "FairGV: weighted shares of the demand, the rest lent by weight",
 		.step = fair_step,
 		.fund = fair_fund,
 		.give_back = fair_return,
 	},
 	{
 		.name = "p99",
-		.summary = "gover that sells by the sum of every vGPU's 99th percentile of use",
+		.summary = "gover, but sells by the sum of each vGPU's 99th percentile of use",
 		.step = p99_step,
 		.fund = policy_fund,
 		.give_back = policy_return,
 	},
 	{
 		.name = "nsigma",
-		.summary = "gover that sells by mean and standard deviations of the use of all",
+		.summary = "gover, but sells by the mean and standard deviation of the total use",
 		.step = nsigma_step,
 		.fund = policy_fund,
 		.give_back = policy_return,
 	},
 	{
 		.name = "max",
-		.summary = "gover that sells by the sum of every vGPU's largest use",
+		.summary = "gover, but sells by the sum of each vGPU's largest use",
 		.step = max_step,
 		.fund = policy_fund,
 		.give_back = policy_return,
 	},
 	{
 		.name = "qos",
-		.summary = "caps follow what each vGPU is expected to want; sells while that pays",
+		.summary =
+			"caps follow each vGPU's expected demand; sells while a profit is expected",
 		.step = qos_step,
 		.fund = qos_fund,
 		.give_back = policy_return,

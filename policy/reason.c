@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The words a decision is told in. Must never write past a sentence's end, nor decide anything. */
+/* Composes the explanation of a decision. */
 #include <assert.h>
 #include <math.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include "policy/reason.h"
 
-#define NAMED_MAX 6 /* moves named in a sentence; all are in the decision */
+#define NAMED_MAX 6 /* moves in a sentence; the decision has all */
 
 void reason_add_number(struct policy_decision *decision, const char *name, double value)
 {

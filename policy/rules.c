@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Paper mode: every departure from the paper that changes a step, switched off at once. This is the
- * whole list; no other file may ask for params->paper_mode.
+ * Paper mode switches off every departure from the paper that changes a step. This is the complete
+ * list: no other file reads params->paper_mode.
  */
 #include "policy/rules.h"
 

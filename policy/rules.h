@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Which of the rules are in force: the one place that knows paper mode. */
+/* The variants of the rules that are in force. */
 #ifndef POLICY_RULES_H
 #define POLICY_RULES_H
 
 #include "policy/policy.h"
 
 struct rules {
-	bool met_target_excuses; /* rule 1: who meets its target raises no signal by use */
-	double gpu_bound;	 /* rule 2: u from which a cap can help, fraction */
-	bool helpless_count;	 /* not rule 3: who cannot receive counts in rules 4, 6 and 7 */
-	bool pool_first;	 /* rule 5 */
-	bool donor_below_line;	 /* rule 6: a donor's own use must not pass U_o */
+	bool met_target_excuses; /* rule 1: a met target FPS suppresses the signal by use */
+	double gpu_bound;	 /* rule 2: u from which more cap can help, fraction */
+	bool helpless_count;	 /* without rule 3: vGPUs that cannot receive count too */
+	bool pool_first;	 /* rule 5: the free pool gives before donors */
+	bool donor_below_line;	 /* rule 6: a donor stays below overload_pct */
 	bool wake;		 /* rule 11 */
 };
 

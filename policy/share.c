@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Proportional division with limits, exact in integers. Those who reach their limit at the lowest
- * level are filled first; what remains is divided among the others, whose quota then lies below
- * their limit, so that one odd step always fits.
+ * Proportional division with limits, exact in integers. Shares that reach their limit first get it;
+ * the rest is divided among the others, whose quotas are then below their limits, so that each can
+ * take one odd step.
  */
 #include "base/id.h"
 #include "policy/sort.h"
 #include "policy/policy.h"
 #include "policy/share.h"
 
-/* By the level at which the limit is reached, limit / weight. */
+/* By limit / weight: the level at which a share reaches its limit. */
 static bool fills_before(const void *context, int a, int b)
 {
 	const struct share *shares = context;

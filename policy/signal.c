@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Rules 1 to 3 and 11: one period's reading into signals, conditions and broken time. Must never
- * change a cap, nor take a reading that is not valid for a number.
- */
+/* Rules 1 to 3 and 11: signals, conditions and broken time from one period's readings. */
 #include <math.h>
 
 #include "policy/signal.h"
 #include "policy/window.h"
 
-#define SERVED_ENOUGH 0.98 /* of min(demand, contract): with so much, none is broken */
+#define SERVED_ENOUGH 0.98 /* of min(demand, contract): a vGPU served that much is not broken */
 
-static bool promises_frames(const struct policy_vgpu *vgpu)
+static bool has_target(const struct policy_vgpu *vgpu)
 {
 	return vgpu->terms.target_fps > 0;
 }
@@ -24,11 +21,11 @@ static bool is_short(const struct policy_vgpu *vgpu)
 {
 	double target = vgpu->terms.target_fps;
 
-	return promises_frames(vgpu) && vgpu->fps_valid &&
+	return has_target(vgpu) && vgpu->fps_valid &&
 	       target - vgpu->fps > signal_tolerated_fps(target);
 }
 
-/* Divided rather than multiplied, so that u exactly on the line compares equal to it. */
+/* Divides, so that a u of exactly overload_pct is not above it. */
 static bool is_above_line(const struct policy_params *params, const struct policy_vgpu *vgpu)
 {
 	return vgpu->busy_valid && vgpu->util > params->overload_pct / 100.0;
@@ -54,7 +51,7 @@ bool signal_all_read(const struct policy_gpu *gpu)
 	return !gpu->gap;
 }
 
-/* Rule 11. One that cannot take a step is not served at once, so its three periods stand. */
+/* Rule 11. A vGPU that cannot receive a step must still wait for overload_periods. */
 static bool is_waking(const struct policy_params *params, const struct policy_gpu *gpu,
 		      const struct policy_vgpu *vgpu)
 {
@@ -63,11 +60,10 @@ static bool is_waking(const struct policy_params *params, const struct policy_gp
 	       signal_room_steps(gpu, vgpu) > 0;
 }
 
-/* Rule 1: meeting its target excuses what it uses. */
+/* Rule 1: a vGPU that meets its target FPS is not overloaded by use. */
 static bool is_excused(const struct rules *rules, const struct policy_vgpu *vgpu)
 {
-	return rules->met_target_excuses && promises_frames(vgpu) && vgpu->fps_valid &&
-	       !is_short(vgpu);
+	return rules->met_target_excuses && has_target(vgpu) && vgpu->fps_valid && !is_short(vgpu);
 }
 
 enum signal_cause signal_cause(const struct policy_params *params, const struct policy_gpu *gpu,
@@ -86,7 +82,7 @@ enum signal_cause signal_cause(const struct policy_params *params, const struct 
 	return SIGNAL_NONE;
 }
 
-/* A signal that is down says nothing where nothing could be seen, nor while it is on its way up. */
+/* Without a valid reading, or after too few breaches, a vGPU is not certainly without a signal. */
 static bool is_in_doubt(const struct policy_params *params, const struct policy_gpu *gpu,
 			const struct policy_vgpu *vgpu)
 {
@@ -99,15 +95,15 @@ static bool is_in_doubt(const struct policy_params *params, const struct policy_
 }
 
 /*
- * Broken time measures the service, not the policy: its line is the configured one in paper mode
- * too. Without a promise or a valid FPS, broken means served less than 98 % of min(demand,
- * contract); but what a live vGPU would have used beyond its cap cannot be seen, so here it is
- * broken when its use passes U_o while its cap is below its contract.
+ * Broken time measures the service, so paper mode does not change it. Without a target or a valid
+ * FPS, broken means served less than 98 % of min(demand, contract). The demand above a cap cannot
+ * be measured, so a vGPU is broken if its use exceeds overload_pct while its cap is below its
+ * contract.
  */
 static bool is_broken(const struct policy_params *params, const struct policy_gpu *gpu,
 		      const struct policy_vgpu *vgpu)
 {
-	if (promises_frames(vgpu) && vgpu->fps_valid)
+	if (has_target(vgpu) && vgpu->fps_valid)
 		return is_short(vgpu) && is_gpu_bound(params->qos_gpu_bound_pct / 100.0, vgpu);
 	return is_above_line(params, vgpu) &&
 	       vgpu->cap_pct + gpu->step_pct <= vgpu->terms.initial_cap_pct &&
@@ -119,7 +115,7 @@ static unsigned int find_conditions(const struct policy_gpu *gpu, const struct p
 {
 	unsigned int conditions = 0;
 
-	if (promises_frames(vgpu) && !vgpu->fps_valid)
+	if (has_target(vgpu) && !vgpu->fps_valid)
 		conditions |= POLICY_FPS_MISSING;
 	if (vgpu->short_of_target && vgpu->busy_valid && !gpu_bound)
 		conditions |= POLICY_QOS_NOT_GPU_BOUND;
@@ -156,7 +152,7 @@ static void read_vgpu(const struct policy_params *params, const struct policy_gp
 
 void signal_read(const struct policy_params *params, struct policy_gpu *gpu)
 {
-	long long load_billionths = 0; /* a sum of integers does not depend on the order */
+	long long load_billionths = 0; /* integers: their sum does not depend on the order */
 	int sum_pct = 0;
 
 	for (int i = 0; i < gpu->n_vgpus; i++) {

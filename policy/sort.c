@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Heap sort of indices. Must never allocate. */
+/* Heap sort of indices. */
 #include "base/id.h"
 #include "policy/sort.h"
 
-static void sift_down(int *items, int n, int root, sort_before_fn before, const void *context)
+static void sift_down(int *items, int n, int root, sort_before_fn *before, const void *context)
 {
 	for (int child = 2 * root + 1; child < n; child = 2 * root + 1) {
 		int item = items[root];
@@ -18,7 +18,7 @@ static void sift_down(int *items, int n, int root, sort_before_fn before, const 
 	}
 }
 
-void sort_indices(int *items, int n, sort_before_fn before, const void *context)
+void sort_indices(int *items, int n, sort_before_fn *before, const void *context)
 {
 	for (int root = n / 2 - 1; root >= 0; root--)
 		sift_down(items, n, root, before, context);

@@ -1,45 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What stands in the table of policies, a file each. */
+/* The functions of each policy, for the table in policy.c. */
 #ifndef POLICY_STEPS_H
 #define POLICY_STEPS_H
 
 #include "policy/policy.h"
 
-void gover_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out);
-
-void none_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out);
-int none_fund(const struct policy_params *params, struct policy_gpu *gpu,
-	      const struct policy_terms *terms, struct policy_out *out);
-void none_return(const struct policy_params *params, struct policy_gpu *gpu,
-		 struct policy_out *out);
-
-void static_step(const struct policy_params *params, struct policy_gpu *gpu,
-		 struct policy_out *out);
-int static_fund(const struct policy_params *params, struct policy_gpu *gpu,
-		const struct policy_terms *terms, struct policy_out *out);
-void static_return(const struct policy_params *params, struct policy_gpu *gpu,
-		   struct policy_out *out);
-
-void credit_step(const struct policy_params *params, struct policy_gpu *gpu,
-		 struct policy_out *out);
-int credit_fund(const struct policy_params *params, struct policy_gpu *gpu,
-		const struct policy_terms *terms, struct policy_out *out);
-void credit_return(const struct policy_params *params, struct policy_gpu *gpu,
-		   struct policy_out *out);
-
-void fair_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out);
-int fair_fund(const struct policy_params *params, struct policy_gpu *gpu,
-	      const struct policy_terms *terms, struct policy_out *out);
-void fair_return(const struct policy_params *params, struct policy_gpu *gpu,
-		 struct policy_out *out);
-
-/* Caps as gover, another admission; a file for all three. */
-void p99_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out);
-void nsigma_step(const struct policy_params *params, struct policy_gpu *gpu,
-		 struct policy_out *out);
-void max_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out);
-void qos_step(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out);
-int qos_fund(const struct policy_params *params, struct policy_gpu *gpu,
-	     const struct policy_terms *terms, struct policy_out *out);
+policy_step_fn gover_step, none_step, static_step, credit_step, fair_step, p99_step, nsigma_step,
+	max_step, qos_step;
+policy_fund_fn none_fund, static_fund, credit_fund, fair_fund, qos_fund;
+policy_return_fn none_return, static_return, credit_return, fair_return;
 
 #endif

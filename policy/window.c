@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The ring of use that a vGPU's track keeps for rule 9. Must never hold a reading that is not
- * valid. */
+/* The load of a vGPU's last periods, a ring. */
 #include "policy/window.h"
 
 void window_add(struct policy_track *track, double load)
@@ -34,7 +33,7 @@ double window_max(const struct policy_track *track, int periods)
 	return max;
 }
 
-/* Of n loads the k-th largest, where k - 1 are above the rank: four at most are remembered. */
+/* The k-th largest of n loads; k is at most 4. */
 double window_p99(const struct policy_track *track, int periods)
 {
 	int n = periods < track->window_fill ? periods : track->window_fill;

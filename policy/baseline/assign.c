@@ -161,8 +161,7 @@ static bool assign(const struct policy_params *params, struct policy_gpu *gpu,
 bool assign_step(const struct policy_params *params, struct policy_gpu *gpu,
 		 const struct assign_rule *rule, struct policy_out *out)
 {
-	out->n_decisions = 0;
-	out->n_moves = 0;
+	plan_clear(out);
 	signal_read(params, gpu);
 	gpu->severe_run = gpu->severe_quiet = 0; /* rule 7 is not theirs: nobody is advised to go */
 	gpu->severe_in_doubt = false;
@@ -215,26 +214,21 @@ int assign_fund(const struct policy_params *params, struct policy_gpu *gpu,
 		const struct policy_terms *terms, const struct assign_rule *rule,
 		struct policy_out *out)
 {
-	struct policy_decision *decision;
 	struct fund fund;
 	int r;
 
-	out->n_decisions = 0;
-	out->n_moves = 0;
+	plan_clear(out);
 	r = assign_fund_plan(params, gpu, terms, rule, &fund);
 	if (r < 0)
 		return r;
-	decision = plan_decide(&fund.plan, gpu, POLICY_FUND, out);
-	if (decision->n_moves == 1)
-		decision->donor = out->moves[decision->first_move].vgpu;
-	explain_fund_share(params, gpu, out, terms, &fund, rule->share, decision);
+	explain_fund_share(params, gpu, out, terms, &fund, rule->share,
+			   fund_decide(gpu, &fund, out));
 	return fund.cap_pct;
 }
 
 void assign_return(const struct policy_params *params, struct policy_gpu *gpu,
 		   const struct assign_rule *rule, struct policy_out *out)
 {
-	out->n_decisions = 0;
-	out->n_moves = 0;
+	plan_clear(out);
 	(void)assign(params, gpu, rule, out);
 }

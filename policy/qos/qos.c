@@ -167,20 +167,16 @@ static int plan_fund(const struct policy_params *params, const struct policy_gpu
 int qos_fund(const struct policy_params *params, struct policy_gpu *gpu,
 	     const struct policy_terms *terms, struct policy_out *out)
 {
-	struct policy_decision *decision;
 	struct fund fund;
 	int r;
 
-	out->n_decisions = 0;
-	out->n_moves = 0;
+	plan_clear(out);
 	r = plan_fund(params, gpu, terms, &fund);
 	if (r < 0)
 		return r;
-	decision = plan_decide(&fund.plan, gpu, POLICY_FUND, out);
-	if (decision->n_moves == 1)
-		decision->donor = out->moves[decision->first_move].vgpu;
 	explain_fund_share(params, gpu, out, terms, &fund,
-			   "what the others are not expected to want", decision);
+			   "which the others are not expected to need",
+			   fund_decide(gpu, &fund, out));
 	return fund.cap_pct;
 }
 
@@ -217,8 +213,7 @@ void qos_step(const struct policy_params *params, struct policy_gpu *gpu, struct
 	struct plan plan;
 	enum allocation result;
 
-	out->n_decisions = 0;
-	out->n_moves = 0;
+	plan_clear(out);
 	signal_read(params, gpu);
 	if (!signal_all_read(gpu)) {
 		gpu->calm_run = 0;
