@@ -25,29 +25,25 @@ static void tell_need(const struct policy_params *params, const struct policy_gp
 	switch (signal_cause(params, gpu, vgpu)) {
 	case SIGNAL_QOS:
 		reason_add_number(decision, "qos_gpu_bound_pct", gpu_bound_pct);
-		reason_add_text(
-			decision,
-			"%s shows %.1f of %.4g promised frames a second while it uses %.1f %% of "
-			"its "
-			"%d %% cap (GPU-bound from %.4g %%)",
-			vgpu->id, vgpu->fps, vgpu->terms.target_fps, u_pct, vgpu->cap_pct,
-			gpu_bound_pct);
+		reason_add_text(decision,
+				"%s reaches %.1f of its target of %.4g FPS while it uses %.1f %% "
+				"of its %d %% cap (GPU-bound from %.4g %%)",
+				vgpu->id, vgpu->fps, vgpu->terms.target_fps, u_pct, vgpu->cap_pct,
+				gpu_bound_pct);
 		break;
 	case SIGNAL_USE:
 		reason_add_number(decision, "above_periods", vgpu->track->overload_run);
-		reason_add_text(
-			decision,
-			"%s uses %.1f %% of its %d %% cap and has been above the line of %.4g %% "
-			"for "
-			"%d periods",
-			vgpu->id, u_pct, vgpu->cap_pct, params->overload_pct,
-			vgpu->track->overload_run);
+		reason_add_text(decision,
+				"%s uses %.1f %% of its %d %% cap and has been above the threshold "
+				"of %.4g %% for %d periods",
+				vgpu->id, u_pct, vgpu->cap_pct, params->overload_pct,
+				vgpu->track->overload_run);
 		break;
 	case SIGNAL_WAKE:
-		reason_add_text(
-			decision,
-			"%s wakes at its floor: it uses %.1f %% of its %d %% cap (line %.4g %%)",
-			vgpu->id, u_pct, vgpu->cap_pct, params->overload_pct);
+		reason_add_text(decision,
+				"%s is overloaded at its floor: it uses %.1f %% of its %d %% cap "
+				"(threshold %.4g %%)",
+				vgpu->id, u_pct, vgpu->cap_pct, params->overload_pct);
 		break;
 	case SIGNAL_NONE:
 		break;
@@ -61,9 +57,9 @@ void explain_steal(const struct policy_params *params, const struct policy_gpu *
 	static const char *const bounds[] = {
 		[STEAL_SHARE] = "",
 		[STEAL_ONE_STEP] = ", at least one step",
-		[STEAL_FLOOR] = ", no more than the donor's floor allows",
-		[STEAL_CEILING] = ", no more than the receiver may have",
-		[STEAL_LINE] = ", no more than keeps the donor itself under the line",
+		[STEAL_FLOOR] = ", limited by the donor's floor",
+		[STEAL_CEILING] = ", limited by the receiver's ceiling",
+		[STEAL_LINE] = ", limited to keep the donor below the threshold",
 	};
 	const struct policy_vgpu *donor = &gpu->vgpus[steal->donor];
 
@@ -75,8 +71,8 @@ void explain_steal(const struct policy_params *params, const struct policy_gpu *
 	reason_add_number(decision, "stolen_pct", steal->steps * gpu->step_pct);
 	reason_add_text(decision, "; ");
 	reason_add_fraction(decision, params->steal_fraction);
-	reason_add_text(decision, " of the %.1f %% that %s leaves unused moves%s",
-			steal->unused_pct, donor->id, bounds[steal->bound]);
+	reason_add_text(decision, " of the %.1f %% unused by %s moves%s", steal->unused_pct,
+			donor->id, bounds[steal->bound]);
 	reason_add_moves(gpu, out, decision);
 }
 
@@ -95,7 +91,7 @@ void explain_pool(const struct policy_params *params, const struct policy_gpu *g
 	reason_add_number(decision, "receivers", receivers);
 	reason_add_number(decision, "free_pct", gpu->free_pct);
 	reason_add_number(decision, "given_pct", given_pct);
-	reason_add_text(decision, "; %d %% of the GPU is in no cap and %d %% of it is given%s",
+	reason_add_text(decision, "; the free pool has %d %% of the GPU and gives %d %%%s",
 			gpu->free_pct, given_pct,
 			decision->vgpu >= 0 ? "" : " in proportion to what each lacks");
 	reason_add_moves(gpu, out, decision);
@@ -110,12 +106,11 @@ void explain_severe(const struct policy_gpu *gpu, int n_signals, struct policy_d
 	reason_add_number(decision, "u_pct", 100 * victim->util);
 	reason_add_number(decision, "cap_pct", victim->cap_pct);
 	reason_add_number(decision, "total_load_pct", 100 * gpu->total_load);
-	reason_add_text(
-		decision,
-		"%d vGPUs are overloaded at once, so no cap is moved between them; moving %s to "
-		"another host would relieve most: it uses %.1f %% of the GPU (all together %.1f "
-		"%%)",
-		n_signals, victim->id, 100 * victim->load, 100 * gpu->total_load);
+	reason_add_text(decision,
+			"%d vGPUs are overloaded at the same time, so no cap is moved between "
+			"them; migrating %s would relieve the GPU most: it uses %.1f %% of the GPU "
+			"(all vGPUs: %.1f %%)",
+			n_signals, victim->id, 100 * victim->load, 100 * gpu->total_load);
 }
 
 void explain_newcomer(const struct policy_params *params, const struct policy_gpu *gpu,
@@ -135,13 +130,12 @@ void explain_offer(const struct policy_params *params, const struct policy_gpu *
 	reason_add_number(decision, "total_load_pct", 100 * gpu->total_load);
 	reason_add_number(decision, "lowload_pct", params->lowload_pct);
 	explain_newcomer(params, gpu, fund, decision);
-	reason_add_text(
-		decision,
-		"For %d periods no vGPU needed help and all together use %.1f %% of the GPU (line "
-		"%.4g %%): one more of %d %% can be sold, %d %% can be funded now, %d %% of it by "
-		"others",
-		gpu->calm_run, 100 * gpu->total_load, params->lowload_pct,
-		gpu->flavor.initial_cap_pct, fund->cap_pct, fund->given_pct);
+	reason_add_text(decision,
+			"No vGPU needed help for %d periods and all vGPUs use %.1f %% of the GPU "
+			"(threshold %.4g %%): a contract of %d %% can be sold; %d %% can be funded "
+			"now, of which other vGPUs give %d %%",
+			gpu->calm_run, 100 * gpu->total_load, params->lowload_pct,
+			gpu->flavor.initial_cap_pct, fund->cap_pct, fund->given_pct);
 }
 
 void explain_offer_peak(const struct policy_params *params, const struct policy_gpu *gpu,
@@ -155,18 +149,18 @@ void explain_offer_peak(const struct policy_params *params, const struct policy_
 	reason_add_number(decision, "cold", peak->cold);
 	reason_add_number(decision, "predict_periods", params->predict_periods);
 	reason_add_number(decision, "predict_sigmas", params->predict_sigmas);
-	reason_add_text(decision, "For %d periods no vGPU needed help, and ", gpu->calm_run);
+	reason_add_text(decision, "No vGPU needed help for %d periods, and ", gpu->calm_run);
 	admission->describe(params, decision);
-	reason_add_text(decision, " in %d periods come to %.1f %%", params->predict_periods,
+	reason_add_text(decision, " over %d periods add up to %.1f %%", params->predict_periods,
 			peak->pct);
 	if (peak->cold > 0)
-		reason_add_text(decision, " (%d seen for less than %d periods at contract)",
+		reason_add_text(decision,
+				" (%d of them younger than %d periods, counted at their contracts)",
 				peak->cold, params->predict_warm_periods);
-	reason_add_text(
-		decision,
-		": one more of %d %% fits beside that, %d %% can be funded now, %d %% of it by "
-		"others",
-		gpu->flavor.initial_cap_pct, fund->cap_pct, fund->given_pct);
+	reason_add_text(decision,
+			": a contract of %d %% fits; %d %% can be funded now, of which other vGPUs "
+			"give %d %%",
+			gpu->flavor.initial_cap_pct, fund->cap_pct, fund->given_pct);
 }
 
 void explain_fund(const struct policy_params *params, const struct policy_gpu *gpu,
@@ -184,14 +178,13 @@ void explain_fund(const struct policy_params *params, const struct policy_gpu *g
 	reason_add_text(decision, "A newcomer with a contract of %d %% gets %d %%",
 			terms->initial_cap_pct, fund->cap_pct);
 	if (fund->givers == 0) {
-		reason_add_text(decision, ", all of it from GPU time in no cap");
+		reason_add_text(decision, ", all of it from the free pool");
 		return;
 	}
-	reason_add_text(
-		decision,
-		", for which %d %% come from others: at most %.3g of what each left unused at its "
-		"largest use in %d periods",
-		fund->given_pct, params->fund_fraction, params->fund_window_periods);
+	reason_add_text(decision,
+			", of which other vGPUs give %d %%: each at most %.3g of the cap that it "
+			"did not use in the last %d periods",
+			fund->given_pct, params->fund_fraction, params->fund_window_periods);
 	reason_add_moves(gpu, out, decision);
 }
 
@@ -209,7 +202,7 @@ void explain_fund_share(const struct policy_params *params, const struct policy_
 	reason_add_text(decision, "A newcomer with a contract of %d %% gets %d %%, %s",
 			terms->initial_cap_pct, fund->cap_pct, share);
 	if (fund->givers > 0)
-		reason_add_text(decision, "; %d %% come from those who have more than theirs then",
+		reason_add_text(decision, "; %d %% come from vGPUs above their share",
 				fund->given_pct);
 	reason_add_moves(gpu, out, decision);
 }
@@ -222,11 +215,10 @@ void explain_return(const struct policy_gpu *gpu, const struct policy_out *out,
 
 	reason_add_number(decision, "free_pct", free_pct);
 	reason_add_number(decision, "given_pct", given_pct);
-	reason_add_text(
-		decision,
-		"%d %% of the GPU is in no cap; %d %% go back to those below their contract, in "
-		"proportion to what each lacks",
-		free_pct, given_pct);
+	reason_add_text(decision,
+			"The free pool has %d %% of the GPU; %d %% go to vGPUs below their "
+			"contract, in proportion to what each lacks",
+			free_pct, given_pct);
 	reason_add_moves(gpu, out, decision);
 }
 
@@ -241,11 +233,11 @@ void explain_fit(const struct policy_gpu *gpu, const struct policy_out *out, int
 	reason_add_number(decision, "left_pct", left_pct);
 	reason_add_text(
 		decision,
-		"All caps together are %d %%; %d %% are cut, first what is not used, then in "
-		"proportion",
+		"All caps add up to %d %%; %d %% are cut, first unused cap, then in proportion",
 		100 + over_pct, cut_pct);
 	if (left_pct > 0)
-		reason_add_text(decision, " (floors and holds keep %d %% too many)", left_pct);
+		reason_add_text(decision, " (floors and holds prevent a cut of %d %% more)",
+				left_pct);
 	reason_add_moves(gpu, out, decision);
 }
 
@@ -259,10 +251,9 @@ static void tell_given(const struct policy_gpu *gpu, const struct policy_out *ou
 
 	reason_add_number(decision, "given_pct", others_pct);
 	if (others_pct > 0)
-		reason_add_text(
-			decision,
-			"; the others give %d %%, first what they do not use, then in proportion",
-			others_pct);
+		reason_add_text(decision,
+				"; other vGPUs give %d %%, first unused cap, then in proportion",
+				others_pct);
 	reason_add_moves(gpu, out, decision);
 }
 
@@ -285,7 +276,8 @@ void explain_set(const struct policy_gpu *gpu, const struct policy_out *out, int
 	reason_add_number(decision, "cap_pct", vgpu->cap_pct);
 	reason_add_number(decision, "least_pct", least_pct);
 	reason_add_number(decision, "most_pct", most_pct);
-	reason_add_text(decision, "The contract of %s allows %d to %d %% now, its cap was %d %%",
+	reason_add_text(decision,
+			"The new contract of %s allows caps from %d to %d %%; its cap was %d %%",
 			vgpu->id, least_pct, most_pct, vgpu->cap_pct);
 	tell_given(gpu, out, decision);
 }

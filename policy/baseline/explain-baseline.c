@@ -30,7 +30,7 @@ void explain_equal(const struct policy_params *params, const struct policy_gpu *
 	(void)params;
 	tell_shared(gpu, assigned, decision);
 	reason_add_text(decision,
-			"%d vGPUs have equal shares of %d %% of the GPU, none above its contract",
+			"%d vGPUs share %d %% of the GPU equally, none above its contract",
 			count_sharers(gpu), assigned->shared_pct);
 	reason_add_moves(gpu, out, decision);
 }
@@ -41,7 +41,7 @@ void explain_static(const struct policy_params *params, const struct policy_gpu 
 {
 	tell_shared(gpu, assigned, decision);
 	reason_add_number(decision, "static_ratio", params->static_ratio);
-	reason_add_text(decision, "At an overbooking ratio of %.4g each vGPU has ",
+	reason_add_text(decision, "At an overbooking ratio of %.4g each vGPU gets ",
 			params->static_ratio);
 	reason_add_fraction(decision, 1 / params->static_ratio);
 	reason_add_text(decision, " of its contract");
@@ -56,7 +56,7 @@ static void tell_demand(const struct policy_params *params, const struct policy_
 	reason_add_number(decision, "demand_pct", assigned->demand_pct);
 	reason_add_number(decision, "spare_pct", assigned->spare_pct);
 	reason_add_number(decision, "deadband_pct", params->deadband_pct);
-	reason_add_text(decision, "%d of %d vGPUs use all they have", assigned->wanting,
+	reason_add_text(decision, "%d of %d vGPUs use their whole cap", assigned->wanting,
 			count_sharers(gpu));
 }
 
@@ -65,11 +65,12 @@ void explain_credit(const struct policy_params *params, const struct policy_gpu 
 		    struct policy_decision *decision)
 {
 	tell_demand(params, gpu, assigned, decision);
-	reason_add_text(decision, "; credits for %d %% of the GPU are given for claims of %d %%",
+	reason_add_text(decision, "; credits for %d %% of the GPU meet claims of %d %%",
 			assigned->shared_pct, assigned->demand_pct);
 	if (assigned->spare_pct > 0)
 		reason_add_text(decision,
-				", and %d %% of it go from who needs less to who has too little",
+				", and %d %% are transferred from vGPUs that need less to vGPUs "
+				"that need more",
 				assigned->spare_pct);
 	reason_add_moves(gpu, out, decision);
 }
@@ -79,14 +80,14 @@ void explain_fair(const struct policy_params *params, const struct policy_gpu *g
 		  struct policy_decision *decision)
 {
 	tell_demand(params, gpu, assigned, decision);
-	reason_add_text(decision, "; all want %d %% of %d %%", assigned->demand_pct,
-			assigned->shared_pct);
+	reason_add_text(decision,
+			"; the total demand is %d %% of the GPU, of which %d %% can be shared",
+			assigned->demand_pct, assigned->shared_pct);
 	if (assigned->demand_pct > assigned->shared_pct)
 		reason_add_text(decision,
-				", so nobody who wants more has less for its weight than another");
+				", so it is shared by weight among the vGPUs that want more");
 	else
-		reason_add_text(decision,
-				", which they have, and %d %% beside it is lent by weight",
+		reason_add_text(decision, ", so each demand is met and %d %% are lent by weight",
 				assigned->spare_pct);
 	reason_add_moves(gpu, out, decision);
 }
@@ -98,12 +99,11 @@ void explain_offer_equal(const struct policy_params *params, const struct policy
 	reason_add_number(decision, "none_vgpus", params->none_vgpus);
 	reason_add_number(decision, "total_load_pct", 100 * gpu->total_load);
 	explain_newcomer(params, gpu, fund, decision);
-	reason_add_text(
-		decision,
-		"The GPU is set up for %d vGPUs and has %d: one more of %d %% can be sold, its "
-		"equal share is %d %% now, %d %% of it by others",
-		params->none_vgpus, gpu->n_vgpus, gpu->flavor.initial_cap_pct, fund->cap_pct,
-		fund->given_pct);
+	reason_add_text(decision,
+			"The GPU is set up for %d vGPUs and has %d: a contract of %d %% can be "
+			"sold; its equal share is %d %% now, of which other vGPUs give %d %%",
+			params->none_vgpus, gpu->n_vgpus, gpu->flavor.initial_cap_pct,
+			fund->cap_pct, fund->given_pct);
 }
 
 void explain_offer_static(const struct policy_params *params, const struct policy_gpu *gpu,
@@ -113,10 +113,9 @@ void explain_offer_static(const struct policy_params *params, const struct polic
 	reason_add_number(decision, "static_ratio", params->static_ratio);
 	reason_add_number(decision, "total_load_pct", 100 * gpu->total_load);
 	explain_newcomer(params, gpu, fund, decision);
-	reason_add_text(
-		decision,
-		"%d %% of the GPU are sold and an overbooking ratio of %.4g allows %.4g %%: one "
-		"more of %d %% can be sold and has %d %%",
-		sold_pct, params->static_ratio, 100 * params->static_ratio,
-		gpu->flavor.initial_cap_pct, fund->cap_pct);
+	reason_add_text(decision,
+			"%d %% of the GPU are sold and an overbooking ratio of %.4g allows %.4g "
+			"%%: a contract of %d %% can be sold and gets %d %%",
+			sold_pct, params->static_ratio, 100 * params->static_ratio,
+			gpu->flavor.initial_cap_pct, fund->cap_pct);
 }

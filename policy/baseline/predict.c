@@ -110,19 +110,19 @@ static struct peak predict_nsigma(const struct policy_params *params, const stru
 static void say_p99(const struct policy_params *params, struct policy_decision *decision)
 {
 	(void)params;
-	reason_add_text(decision, "the 99th percentiles of each one's use");
+	reason_add_text(decision, "the 99th percentiles of each vGPU's use");
 }
 
 static void say_nsigma(const struct policy_params *params, struct policy_decision *decision)
 {
-	reason_add_text(decision, "the mean and %.4g standard deviations of the use of all",
+	reason_add_text(decision, "the mean and %.4g standard deviations of the total use",
 			params->predict_sigmas);
 }
 
 static void say_max(const struct policy_params *params, struct policy_decision *decision)
 {
 	(void)params;
-	reason_add_text(decision, "the largest uses of each");
+	reason_add_text(decision, "the largest uses of each vGPU");
 }
 
 static const struct admission by_p99 = {predict_p99, say_p99};

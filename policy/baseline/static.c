@@ -50,7 +50,7 @@ static bool compute_static(const struct policy_params *params, const struct poli
 static const struct assign_rule fixed = {
 	.compute = compute_static,
 	.explain = explain_static,
-	.share = "what the overbooking ratio leaves of it",
+	.share = "as the overbooking ratio allows",
 };
 
 static int sum_sold_pct(const struct policy_gpu *gpu)

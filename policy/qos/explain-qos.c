@@ -18,20 +18,20 @@ void explain_allocation(const struct policy_gpu *gpu, const struct policy_out *o
 		reason_add_number(decision, "margin_pct", (double)vgpu->track->demand.margin_pct);
 		reason_add_number(decision, "u_pct", 100 * vgpu->util);
 		reason_add_number(decision, "cap_pct", vgpu->cap_pct);
-		reason_add_text(decision, "%s wants %.1f %% of the GPU and may want %d %% next; ",
+		reason_add_text(decision,
+				"%s wants %.1f %% of the GPU and may want up to %d %% next; ",
 				vgpu->id, demand_now_pct(vgpu), summary->largest_pct);
 	}
 	reason_add_number(decision, "all_now_pct", summary->now_pct);
 	reason_add_number(decision, "all_need_pct", summary->need_pct);
 	reason_add_number(decision, "lent_back_pct", reason_sum_moved_pct(out, decision, -1));
 	if (result == ALLOCATION_SHORT)
-		reason_add_text(
-			decision,
-			"all together may want %d %%, more than there is: the caps leave the "
-			"fewest short",
-			summary->need_pct);
+		reason_add_text(decision,
+				"all vGPUs may want %d %%, which exceeds the GPU: the caps leave "
+				"as few vGPUs short as possible",
+				summary->need_pct);
 	else
-		reason_add_text(decision, "all together may want %d %%%s", summary->need_pct,
+		reason_add_text(decision, "all vGPUs may want %d %%%s", summary->need_pct,
 				result == ALLOCATION_TIGHT ? ", without a margin" : "");
 	reason_add_moves(gpu, out, decision);
 }
@@ -49,8 +49,8 @@ void explain_overcommitted(const struct policy_gpu *gpu, const struct allocation
 	reason_add_number(decision, "total_load_pct", 100 * gpu->total_load);
 	reason_add_text(
 		decision,
-		"%d vGPUs want %.0f %% of the GPU together, and no cap moved between them makes "
-		"up for that; moving %s to another host relieves most for least: it wants %.1f %%",
+		"%d vGPUs together want %.0f %% of the GPU, which no change of caps can provide; "
+		"migrating %s relieves the GPU at the least cost: it wants %.1f %%",
 		gpu->n_vgpus, summary->now_pct, vgpu->id, demand_now_pct(vgpu));
 }
 
@@ -69,10 +69,10 @@ void explain_profit(const struct policy_params *params, const struct policy_gpu 
 	reason_add_number(decision, "broken_s", profit->broken_s);
 	reason_add_number(decision, "penalty_per_hour", profit->penalty);
 	reason_add_number(decision, "profit_per_hour", profit->expected);
-	reason_add_text(
-		decision,
-		"One more of %d %% brings %.3g an hour and fits with %.1f %%; %.1f broken seconds "
-		"an hour are to be expected, %.3g of penalty: %.3g is won. %d %% can be funded now",
-		gpu->flavor.initial_cap_pct, profit->price, 100 * (1 - profit->misfit),
-		profit->broken_s, profit->penalty, profit->expected, fund->cap_pct);
+	reason_add_text(decision,
+			"One more contract of %d %% earns %.3g per hour and fits with a "
+			"probability of %.1f %%; %.1f expected broken seconds per hour cost %.3g: "
+			"the expected profit is %.3g. %d %% can be funded now",
+			gpu->flavor.initial_cap_pct, profit->price, 100 * (1 - profit->misfit),
+			profit->broken_s, profit->penalty, profit->expected, fund->cap_pct);
 }

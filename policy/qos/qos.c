@@ -175,7 +175,7 @@ int qos_fund(const struct policy_params *params, struct policy_gpu *gpu,
 	if (r < 0)
 		return r;
 	explain_fund_share(params, gpu, out, terms, &fund,
-			   "which the others are not expected to need",
+			   "what the others are not expected to need",
 			   fund_decide(gpu, &fund, out));
 	return fund.cap_pct;
 }

@@ -131,101 +131,98 @@ static const struct row rows[] = {
 	 .vgpus = {{"vgpu1", 50, .cap = 50, .util = 0.4},
 		   {"vgpu2", 30, .cap = 30, .util = 0.5},
 		   {"vgpu3", 40, .cap = 20, OVER}},
-	 .why = "vgpu3 uses 97.2 % of its 20 % cap and has been above the line of 95 % for 3 "
-		"periods; 1/5 of the 30.0 % that vgpu1 leaves unused moves: vgpu1 50 -> 44 "
-		"%, vgpu3 20 -> 26 %",
+	 .why = "vgpu3 uses 97.2 % of its 20 % cap and has been above the threshold of 95 % for 3 "
+		"periods; 1/5 of the 30.0 % unused by vgpu1 moves: vgpu1 50 -> 44 %, vgpu3 20 -> "
+		"26 %",
 	 .numbers = "u_pct=97.2 cap_pct=20 overload_pct=95 above_periods=3 donor_u_pct=40 "
 		    "donor_cap_pct=50 unused_pct=30 steal_fraction=0.2 stolen_pct=6"},
 	{step,
 	 .vgpus = {{"vgpu1", 80, .cap = 80, .util = 0.4},
 		   {"vgpu3", 40, .cap = 20, .util = 0.9, .target = 60, .fps = 41.2}},
-	 .why = "vgpu3 shows 41.2 of 60 promised frames a second while it uses 90.0 % of its "
-		"20 % cap (GPU-bound from 70 %); 1/5 of the 48.0 % that vgpu1 leaves unused "
-		"moves: vgpu1 80 -> 71 %, vgpu3 20 -> 29 %",
+	 .why = "vgpu3 reaches 41.2 of its target of 60 FPS while it uses 90.0 % of its 20 % cap "
+		"(GPU-bound from 70 %); 1/5 of the 48.0 % unused by vgpu1 moves: vgpu1 80 -> 71 %, "
+		"vgpu3 20 -> 29 %",
 	 .numbers = "u_pct=90 cap_pct=20 overload_pct=95 fps=41.2 target_fps=60 e=0.3133 "
 		    "qos_gpu_bound_pct=70 donor_u_pct=40 donor_cap_pct=80 unused_pct=48 "
 		    "steal_fraction=0.2 stolen_pct=9"},
 	{step,
 	 .vgpus = {{"vgpu1", 80, .cap = 80, .util = 0.4, .min_cap = 78},
 		   {"vgpu3", 40, .cap = 20, OVER}},
-	 .why = "vgpu3 uses 97.2 % of its 20 % cap and has been above the line of 95 % for 3 "
-		"periods; 1/5 of the 48.0 % that vgpu1 leaves unused moves, no more than the "
-		"donor's floor allows: vgpu1 80 -> 78 %, vgpu3 20 -> 22 %",
+	 .why = "vgpu3 uses 97.2 % of its 20 % cap and has been above the threshold of 95 % for 3 "
+		"periods; 1/5 of the 48.0 % unused by vgpu1 moves, limited by the donor's floor: "
+		"vgpu1 80 -> 78 %, vgpu3 20 -> 22 %",
 	 .numbers = "u_pct=97.2 cap_pct=20 overload_pct=95 above_periods=3 donor_u_pct=40 "
 		    "donor_cap_pct=80 unused_pct=48 steal_fraction=0.2 stolen_pct=2"},
 	{step, .vgpus = {{"vgpu1", 80, .cap = 80, .util = 0.4}, {"vgpu3", 21, .cap = 20, OVER}},
-	 .why = "vgpu3 uses 97.2 % of its 20 % cap and has been above the line of 95 % for 3 "
-		"periods; 1/5 of the 48.0 % that vgpu1 leaves unused moves, no more than the "
-		"receiver may have: vgpu1 80 -> 79 %, vgpu3 20 -> 21 %",
+	 .why = "vgpu3 uses 97.2 % of its 20 % cap and has been above the threshold of 95 % for 3 "
+		"periods; 1/5 of the 48.0 % unused by vgpu1 moves, limited by the receiver's "
+		"ceiling: vgpu1 80 -> 79 %, vgpu3 20 -> 21 %",
 	 .numbers = "u_pct=97.2 cap_pct=20 overload_pct=95 above_periods=3 donor_u_pct=40 "
 		    "donor_cap_pct=80 unused_pct=48 steal_fraction=0.2 stolen_pct=1"},
 	{step_greedy,
 	 .vgpus = {{"vgpu1", 80, .cap = 80, .util = 0.8}, {"vgpu3", 40, .cap = 20, OVER}},
-	 .why = "vgpu3 uses 97.2 % of its 20 % cap and has been above the line of 95 % for 3 "
-		"periods; 0.9 of the 16.0 % that vgpu1 leaves unused moves, no more than "
-		"keeps the donor itself under the line: vgpu1 80 -> 68 %, vgpu3 20 -> 32 %",
+	 .why = "vgpu3 uses 97.2 % of its 20 % cap and has been above the threshold of 95 % for 3 "
+		"periods; 0.9 of the 16.0 % unused by vgpu1 moves, limited to keep the donor below "
+		"the threshold: vgpu1 80 -> 68 %, vgpu3 20 -> 32 %",
 	 .numbers = "u_pct=97.2 cap_pct=20 overload_pct=95 above_periods=3 donor_u_pct=80 "
 		    "donor_cap_pct=80 unused_pct=16 steal_fraction=0.9 stolen_pct=12"},
 	{step, .vgpus = {{"vgpu1", 20, .cap = 20, .util = 0.85}, {"vgpu3", 90, .cap = 80, OVER}},
-	 .why = "vgpu3 uses 97.2 % of its 80 % cap and has been above the line of 95 % for 3 "
-		"periods; 1/5 of the 3.0 % that vgpu1 leaves unused moves, at least one "
-		"step: vgpu1 20 -> 19 %, vgpu3 80 -> 81 %",
+	 .why = "vgpu3 uses 97.2 % of its 80 % cap and has been above the threshold of 95 % for 3 "
+		"periods; 1/5 of the 3.0 % unused by vgpu1 moves, at least one step: vgpu1 20 -> "
+		"19 %, vgpu3 80 -> 81 %",
 	 .numbers = "u_pct=97.2 cap_pct=80 overload_pct=95 above_periods=3 donor_u_pct=85 "
 		    "donor_cap_pct=20 unused_pct=3 steal_fraction=0.2 stolen_pct=1"},
 	{step, .vgpus = {{"vgpu1", 99, .cap = 99, .util = 0.4}, {"vgpu3", 40, .cap = 1, .util = 1}},
-	 .why = "vgpu3 wakes at its floor: it uses 100.0 % of its 1 % cap (line 95 %); 1/5 "
-		"of the 59.4 % that vgpu1 leaves unused moves: vgpu1 99 -> 88 %, vgpu3 1 -> "
-		"12 %",
+	 .why = "vgpu3 is overloaded at its floor: it uses 100.0 % of its 1 % cap (threshold 95 "
+		"%); 1/5 of the 59.4 % unused by vgpu1 moves: vgpu1 99 -> 88 %, vgpu3 1 -> 12 %",
 	 .numbers = "u_pct=100 cap_pct=1 overload_pct=95 donor_u_pct=40 donor_cap_pct=99 "
 		    "unused_pct=59.4 steal_fraction=0.2 stolen_pct=11"},
 	{step, .vgpus = {{"vgpu1", 70, .cap = 70, .util = 0.4}, {"vgpu3", 40, .cap = 20, OVER}},
-	 .why = "vgpu3 uses 97.2 % of its 20 % cap and has been above the line of 95 % for 3 "
-		"periods; 10 % of the GPU is in no cap and 10 % of it is given: vgpu3 20 -> "
-		"30 %",
+	 .why = "vgpu3 uses 97.2 % of its 20 % cap and has been above the threshold of 95 % for 3 "
+		"periods; the free pool has 10 % of the GPU and gives 10 %: vgpu3 20 -> 30 %",
 	 .numbers = "u_pct=97.2 cap_pct=20 overload_pct=95 above_periods=3 receivers=1 "
 		    "free_pct=10 given_pct=10"},
 	{step,
 	 .vgpus = {{"vgpu1", 60, .cap = 60, .util = 0.4},
 		   {"vgpu2", 40, .cap = 20, OVER},
 		   {"vgpu3", 20, .cap = 10, OVER}},
-	 .why = "2 vGPUs are overloaded; 10 % of the GPU is in no cap and 10 % of it is "
-		"given in proportion to what each lacks: vgpu2 20 -> 27 %, vgpu3 10 -> 13 %",
+	 .why = "2 vGPUs are overloaded; the free pool has 10 % of the GPU and gives 10 % in "
+		"proportion to what each lacks: vgpu2 20 -> 27 %, vgpu3 10 -> 13 %",
 	 .numbers = "receivers=2 free_pct=10 given_pct=10"},
 	{step,
 	 .vgpus = {{"vgpu1", 60, .cap = 60, .util = 0.4},
 		   {"vgpu2", 40, .cap = 30, OVER},
 		   {"vgpu3", 20, .cap = 10, OVER}},
-	 .why = "2 vGPUs are overloaded at once, so no cap is moved between them; moving "
-		"vgpu2 to another host would relieve most: it uses 29.2 % of the GPU (all "
-		"together 62.9 %)",
+	 .why = "2 vGPUs are overloaded at the same time, so no cap is moved between them; "
+		"migrating vgpu2 would relieve the GPU most: it uses 29.2 % of the GPU (all vGPUs: "
+		"62.9 %)",
 	 .numbers = "overloaded=2 load_pct=29.16 u_pct=97.2 cap_pct=30 total_load_pct=62.88"},
 	{step_calm,
 	 .vgpus = {{"vgpu1", 60, .cap = 60, .util = 0.4}, {"vgpu2", 40, .cap = 30, .util = 0.2}},
-	 .why = "For 3 periods no vGPU needed help and all together use 30.0 % of the GPU "
-		"(line 60 %): one more of 30 % can be sold, 30 % can be funded now, 20 % of "
-		"it by others",
+	 .why = "No vGPU needed help for 3 periods and all vGPUs use 30.0 % of the GPU (threshold "
+		"60 %): a contract of 30 % can be sold; 30 % can be funded now, of which other "
+		"vGPUs give 20 %",
 	 .numbers = "calm_periods=3 total_load_pct=30 lowload_pct=60 flavor_cap_pct=30 "
 		    "fundable_pct=30 min_newcomer_pct=10 free_pct=10 given_pct=20"},
 	{fund,
 	 .vgpus = {{"vgpu1", 60, .cap = 60, .peak = 0.4}, {"vgpu2", 40, .cap = 30, .peak = 0.1}},
-	 .why = "A newcomer with a contract of 30 % gets 30 %, for which 20 % come from "
-		"others: at most 0.8 of what each left unused at its largest use in 30 "
-		"periods: vgpu1 60 -> 50 %, vgpu2 30 -> 20 %",
+	 .why = "A newcomer with a contract of 30 % gets 30 %, of which other vGPUs give 20 %: "
+		"each at most 0.8 of the cap that it did not use in the last 30 periods: vgpu1 60 "
+		"-> 50 %, vgpu2 30 -> 20 %",
 	 .numbers = "contract_pct=30 funded_pct=30 free_pct=10 given_pct=20 givers=2 "
 		    "fund_fraction=0.8 fund_window_periods=30 min_newcomer_pct=10"},
 	{fund, .vgpus = {{"vgpu1", 60, .cap = 60, .peak = 0.4}},
-	 .why = "A newcomer with a contract of 30 % gets 30 %, all of it from GPU time in no "
-		"cap",
+	 .why = "A newcomer with a contract of 30 % gets 30 %, all of it from the free pool",
 	 .numbers = "contract_pct=30 funded_pct=30 free_pct=40 given_pct=0 givers=0 "
 		    "fund_fraction=0.8 fund_window_periods=30 min_newcomer_pct=10"},
 	{give_back, .vgpus = {{"vgpu1", 60, .cap = 40}, {"vgpu2", 40, .cap = 35}},
-	 .why = "25 % of the GPU is in no cap; 25 % go back to those below their contract, "
-		"in proportion to what each lacks: vgpu1 40 -> 60 %, vgpu2 35 -> 40 %",
+	 .why = "The free pool has 25 % of the GPU; 25 % go to vGPUs below their contract, in "
+		"proportion to what each lacks: vgpu1 40 -> 60 %, vgpu2 35 -> 40 %",
 	 .numbers = "free_pct=25 given_pct=25"},
 	{fit,
 	 .vgpus = {{"vgpu1", 90, .cap = 90, .held = true}, {"vgpu2", 40, .cap = 40, .min_cap = 20}},
-	 .why = "All caps together are 130 %; 20 % are cut, first what is not used, then in "
-		"proportion (floors and holds keep 10 % too many): vgpu2 40 -> 20 %",
+	 .why = "All caps add up to 130 %; 20 % are cut, first unused cap, then in proportion "
+		"(floors and holds prevent a cut of 10 % more): vgpu2 40 -> 20 %",
 	 .numbers = "sum_cap_pct=130 over_pct=30 cut_pct=20 left_pct=10"},
 	{fit,
 	 .vgpus = {{"v1", 20, .cap = 20},
@@ -236,47 +233,48 @@ static const struct row rows[] = {
 		   {"v6", 20, .cap = 20},
 		   {"v7", 20, .cap = 20},
 		   {"v8", 20, .cap = 20}},
-	 .why = "All caps together are 160 %; 60 % are cut, first what is not used, then in "
-		"proportion: v1 20 -> 12 %, v2 20 -> 12 %, v3 20 -> 12 %, v4 20 -> 12 %, v5 "
-		"20 -> 13 %, v6 20 -> 13 % and 2 more",
+	 .why = "All caps add up to 160 %; 60 % are cut, first unused cap, then in proportion: v1 "
+		"20 -> 12 %, v2 20 -> 12 %, v3 20 -> 12 %, v4 20 -> 12 %, v5 20 -> 13 %, v6 20 -> "
+		"13 % and 2 more",
 	 .numbers = "sum_cap_pct=160 over_pct=60 cut_pct=60 left_pct=0"},
 	{hold_first_at_40, .vgpus = {{"vgpu1", 60, .cap = 20}, {"vgpu2", 80, .cap = 70}},
-	 .why = "An operator holds vgpu1 at 40 %; the others give 10 %, first what they do "
-		"not use, then in proportion: vgpu2 70 -> 60 %, vgpu1 20 -> 40 %",
+	 .why = "An operator holds vgpu1 at 40 %; other vGPUs give 10 %, first unused cap, then in "
+		"proportion: vgpu2 70 -> 60 %, vgpu1 20 -> 40 %",
 	 .numbers = "cap_pct=20 held_pct=40 given_pct=10"},
 	{hold_first_at_40, .vgpus = {{"vgpu1", 60, .cap = 60}, {"vgpu2", 80, .cap = 40}},
 	 .why = "An operator holds vgpu1 at 40 %: vgpu1 60 -> 40 %",
 	 .numbers = "cap_pct=60 held_pct=40 given_pct=0"},
 	{set_first_to_30_to_40, .vgpus = {{"vgpu1", 60, .cap = 60}, {"vgpu2", 80, .cap = 40}},
-	 .why = "The contract of vgpu1 allows 30 to 40 % now, its cap was 60 %: vgpu1 60 -> 40 %",
+	 .why = "The new contract of vgpu1 allows caps from 30 to 40 %; its cap was 60 %: vgpu1 60 "
+		"-> 40 %",
 	 .numbers = "cap_pct=60 least_pct=30 most_pct=40 given_pct=0"},
 	{set_first_to_30_to_40, .vgpus = {{"vgpu1", 20, .cap = 20}, {"vgpu2", 80, .cap = 80}},
-	 .why = "The contract of vgpu1 allows 30 to 40 % now, its cap was 20 %; the others give 10 "
-		"%, first what they do not use, then in proportion: vgpu2 80 -> 70 %, vgpu1 20 -> "
-		"30 %",
+	 .why = "The new contract of vgpu1 allows caps from 30 to 40 %; its cap was 20 %; other "
+		"vGPUs give 10 %, first unused cap, then in proportion: vgpu2 80 -> 70 %, vgpu1 20 "
+		"-> 30 %",
 	 .numbers = "cap_pct=20 least_pct=30 most_pct=40 given_pct=10"},
 	{step_as_none,
 	 .vgpus = {{"vgpu1", 50, .cap = 50, .util = 1},
 		   {"vgpu2", 50, .cap = 20, .util = 0},
 		   {"vgpu3", 50, .cap = 10, .util = 0, .held = true}},
-	 .why = "2 vGPUs have equal shares of 90 % of the GPU, none above its contract: vgpu1 50 "
-		"-> 45 %, vgpu2 20 -> 45 %",
+	 .why = "2 vGPUs share 90 % of the GPU equally, none above its contract: vgpu1 50 -> 45 %, "
+		"vgpu2 20 -> 45 %",
 	 .numbers = "vgpus=2 shared_pct=90"},
 	{step_as_static,
 	 .vgpus = {{"vgpu1", 50, .cap = 50, .util = 1}, {"vgpu2", 30, .cap = 30, .util = 0}},
-	 .why = "At an overbooking ratio of 2 each vGPU has 1/2 of its contract: vgpu1 50 -> 25 "
+	 .why = "At an overbooking ratio of 2 each vGPU gets 1/2 of its contract: vgpu1 50 -> 25 "
 		"%, vgpu2 30 -> 15 %",
 	 .numbers = "vgpus=2 shared_pct=100 static_ratio=2"},
 	{sell_as_none,
 	 .vgpus = {{"vgpu1", 50, .cap = 50, .util = 1}, {"vgpu2", 50, .cap = 50, .util = 0}},
-	 .why = "The GPU is set up for 3 vGPUs and has 2: one more of 30 % can be sold, its equal "
-		"share is 30 % now, 30 % of it by others",
+	 .why = "The GPU is set up for 3 vGPUs and has 2: a contract of 30 % can be sold; its "
+		"equal share is 30 % now, of which other vGPUs give 30 %",
 	 .numbers = "vgpus=2 none_vgpus=3 total_load_pct=50 flavor_cap_pct=30 fundable_pct=30 "
 		    "min_newcomer_pct=10 free_pct=0 given_pct=30"},
 	{sell_as_static,
 	 .vgpus = {{"vgpu1", 50, .cap = 25, .util = 1}, {"vgpu2", 50, .cap = 25, .util = 0}},
-	 .why = "100 % of the GPU are sold and an overbooking ratio of 2 allows 200 %: one more "
-		"of 30 % can be sold and has 15 %",
+	 .why = "100 % of the GPU are sold and an overbooking ratio of 2 allows 200 %: a contract "
+		"of 30 % can be sold and gets 15 %",
 	 .numbers = "sold_pct=100 static_ratio=2 total_load_pct=25 flavor_cap_pct=30 "
 		    "fundable_pct=15 min_newcomer_pct=10 free_pct=50 given_pct=0"},
 	{fund_as_none,
@@ -284,47 +282,47 @@ static const struct row rows[] = {
 		   {"vgpu2", 60, .cap = 40, .util = 1},
 		   {"vgpu3", 60, .cap = 10, .util = 1}},
 	 .why = "A newcomer with a contract of 30 % gets 25 %, an equal share of the GPU; 25 % "
-		"come from those who have more than theirs then: vgpu1 50 -> 34 %, vgpu2 40 -> "
-		"31 %",
+		"come from vGPUs above their share: vgpu1 50 -> 34 %, vgpu2 40 -> 31 %",
 	 .numbers = "contract_pct=30 funded_pct=25 free_pct=0 given_pct=25 givers=2 "
 		    "min_newcomer_pct=10"},
 	{fund_as_static, .vgpus = {{"vgpu1", 60, .cap = 30, .util = 1}},
-	 .why = "A newcomer with a contract of 30 % gets 15 %, what the overbooking ratio leaves "
-		"of it",
+	 .why = "A newcomer with a contract of 30 % gets 15 %, as the overbooking ratio allows",
 	 .numbers = "contract_pct=30 funded_pct=15 free_pct=70 given_pct=0 givers=0 "
 		    "min_newcomer_pct=10"},
 	{step_as_credit,
 	 .vgpus = {{"vgpu1", 80, .cap = 50, .util = 0.4}, {"vgpu2", 80, .cap = 50, .util = 1}},
-	 .why = "1 of 2 vGPUs use all they have; credits for 100 % of the GPU are given for claims "
-		"of 85 %: vgpu1 50 -> 26 %, vgpu2 50 -> 74 %",
+	 .why = "1 of 2 vGPUs use their whole cap; credits for 100 % of the GPU meet claims of 85 "
+		"%: vgpu1 50 -> 26 %, vgpu2 50 -> 74 %",
 	 .numbers = "vgpus=2 shared_pct=100 wanting=1 demand_pct=85 spare_pct=0 deadband_pct=2"},
 	{step_as_credit,
 	 .vgpus = {{"vgpu1", 90, .cap = 12, .util = 0.8, .claim = 40},
 		   {"vgpu2", 100, .cap = 60, .util = 1}},
-	 .why = "1 of 2 vGPUs use all they have; credits for 100 % of the GPU are given for claims "
-		"of 115 %, and 10 % of it go from who needs less to who has too little: vgpu1 12 "
-		"-> 25 %, vgpu2 60 -> 75 %",
+	 .why = "1 of 2 vGPUs use their whole cap; credits for 100 % of the GPU meet claims of 115 "
+		"%, and 10 % are transferred from vGPUs that need less to vGPUs that need more: "
+		"vgpu1 12 -> 25 %, vgpu2 60 -> 75 %",
 	 .numbers = "vgpus=2 shared_pct=100 wanting=1 demand_pct=115 spare_pct=10 deadband_pct=2"},
 	{step_as_fair,
 	 .vgpus = {{"vgpu1", 50, .cap = 30, .util = 0.3333},
 		   {"vgpu2", 80, .cap = 35, .util = 1},
 		   {"vgpu3", 80, .cap = 35, .util = 1}},
-	 .why = "2 of 3 vGPUs use all they have; all want 99 % of 100 %, which they have, and 1 % "
-		"beside it is lent by weight: vgpu1 30 -> 12 %, vgpu2 35 -> 44 %, vgpu3 35 -> 44 %",
+	 .why = "2 of 3 vGPUs use their whole cap; the total demand is 99 % of the GPU, of which "
+		"100 % can be shared, so each demand is met and 1 % are lent by weight: vgpu1 30 "
+		"-> 12 %, vgpu2 35 -> 44 %, vgpu3 35 -> 44 %",
 	 .numbers = "vgpus=3 shared_pct=100 wanting=2 demand_pct=99 spare_pct=1 deadband_pct=2"},
 	{step_as_fair,
 	 .vgpus = {{"vgpu1", 80, .cap = 70, .util = 1}, {"vgpu2", 80, .cap = 30, .util = 1}},
-	 .why = "2 of 2 vGPUs use all they have; all want 130 % of 100 %, so nobody who wants more "
-		"has less for its weight than another: vgpu1 70 -> 50 %, vgpu2 30 -> 50 %",
+	 .why = "2 of 2 vGPUs use their whole cap; the total demand is 130 % of the GPU, of which "
+		"100 % can be shared, so it is shared by weight among the vGPUs that want more: "
+		"vgpu1 70 -> 50 %, vgpu2 30 -> 50 %",
 	 .numbers = "vgpus=2 shared_pct=100 wanting=2 demand_pct=130 spare_pct=0 deadband_pct=2"},
 	{fund_as_credit, .vgpus = {{"vgpu1", 60, .cap = 90, .util = 1, .peak = 0.9, .claim = 60}},
 	 .why = "A newcomer with a contract of 30 % gets 30 %, its credits by demand; 20 % come "
-		"from those who have more than theirs then: vgpu1 90 -> 70 %",
+		"from vGPUs above their share: vgpu1 90 -> 70 %",
 	 .numbers = "contract_pct=30 funded_pct=30 free_pct=10 given_pct=20 givers=1 "
 		    "min_newcomer_pct=10"},
 	{fund_as_fair, .vgpus = {{"vgpu1", 80, .cap = 80, .util = 1, .peak = 0.8}},
 	 .why = "A newcomer with a contract of 30 % gets 30 %, its share by weight; 10 % come from "
-		"those who have more than theirs then: vgpu1 80 -> 70 %",
+		"vGPUs above their share: vgpu1 80 -> 70 %",
 	 .numbers = "contract_pct=30 funded_pct=30 free_pct=20 given_pct=10 givers=1 "
 		    "min_newcomer_pct=10"},
 };

@@ -176,18 +176,19 @@ static void test_the_sentence(void **state)
 		const char *why;
 	} said[] = {
 		{{"p99", "", 100, .a = {.often = 0.10}, .b = {.often = 0.05}},
-		 "For 3 periods no vGPU needed help, and the 99th percentiles of each one's use "
-		 "in 300 periods come to 15.0 %: one more of 40 % fits beside that, 40 % can be "
-		 "funded now, 0 % of it by others"},
+		 "No vGPU needed help for 3 periods, and the 99th percentiles of each vGPU's use "
+		 "over 300 periods add up to 15.0 %: a contract of 40 % fits; 40 % can be funded "
+		 "now, of which other vGPUs give 0 %"},
 		{{"nsigma", "", 100, .a = {.often = 0.10}, .b = {.often = 0.05},
 		  .change = three_sigma},
-		 "For 3 periods no vGPU needed help, and the mean and 3 standard deviations of "
-		 "the use of all in 300 periods come to 15.0 %: one more of 40 % fits beside "
-		 "that, 40 % can be funded now, 0 % of it by others"},
+		 "No vGPU needed help for 3 periods, and the mean and 3 standard deviations of the "
+		 "total use over 300 periods add up to 15.0 %: a contract of 40 % fits; 40 % can "
+		 "be funded now, of which other vGPUs give 0 %"},
 		{{"max", "", 20, .a = {.often = 0.10}, .b = {.often = 0.05}},
-		 "For 3 periods no vGPU needed help, and the largest uses of each in 300 periods "
-		 "come to 50.0 % (2 seen for less than 30 periods at contract): one more of 40 % "
-		 "fits beside that, 40 % can be funded now, 0 % of it by others"},
+		 "No vGPU needed help for 3 periods, and the largest uses of each vGPU over 300 "
+		 "periods add up to 50.0 % (2 of them younger than 30 periods, counted at their "
+		 "contracts): a contract of 40 % fits; 40 % can be funded now, of which other "
+		 "vGPUs give 0 %"},
 	};
 
 	(void)state;

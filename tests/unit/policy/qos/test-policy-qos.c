@@ -92,8 +92,9 @@ static void test_an_offer_says_what_it_weighed(void **state)
 		apply(&bench);
 	} while (!find(&bench, POLICY_OFFER) && ++t < PERIODS);
 	check_said(&bench, POLICY_OFFER,
-		   "One more of 50 % brings 0.5 an hour and fits with 100.0 %; 0.0 broken seconds "
-		   "an hour are to be expected, 0 of penalty: 0.5 is won. 48 % can be funded now",
+		   "One more contract of 50 % earns 0.5 per hour and fits with a probability of "
+		   "100.0 %; 0.0 expected broken seconds per hour cost 0: the expected profit is "
+		   "0.5. 48 % can be funded now",
 		   "flavor_cap_pct=50 fundable_pct=48 min_newcomer_pct=10 total_load_pct=40 "
 		   "price_per_hour=0.5 misfit_pct=0 crowded_pct=0 broken_last_hour_s=0 broken_s=0 "
 		   "penalty_per_hour=0 profit_per_hour=0.5");
@@ -112,8 +113,8 @@ static void test_a_warning_says_who_and_why(void **state)
 	assert_null(find(&bench, POLICY_SEVERE)); /* one period is a blip */
 	run_period(&bench, (double[]){80, 40});
 	check_said(&bench, POLICY_SEVERE,
-		   "2 vGPUs want 117 % of the GPU together, and no cap moved between them makes up "
-		   "for that; moving b to another host relieves most for least: it wants 40.0 %",
+		   "2 vGPUs together want 117 % of the GPU, which no change of caps can provide; "
+		   "migrating b relieves the GPU at the least cost: it wants 40.0 %",
 		   "all_now_pct=117 demand_pct=40 relief_pct=39 cap_pct=50 contract_pct=50 "
 		   "total_load_pct=90");
 	assert_true(bench.gpu.conditions & POLICY_SEVERE_OVERLOAD);
@@ -132,12 +133,12 @@ static void test_moved_caps_say_for_whom(void **state)
 		bench.tracks[i].demand.age = 1;
 	}
 	run_period(&bench, (double[]){57, 10});
-	check_said(
-		&bench, POLICY_SHARE,
-		"a wants 57.0 % of the GPU and may want 59 % next; all together may want 128 %, "
-		"more than there is: the caps leave the fewest short: b 70 -> 41 %, a 30 -> 59 %",
-		"demand_pct=57 need_pct=59 margin_pct=0.495 u_pct=100 cap_pct=30 all_now_pct=66 "
-		"all_need_pct=128 lent_back_pct=29");
+	check_said(&bench, POLICY_SHARE,
+		   "a wants 57.0 % of the GPU and may want up to 59 % next; all vGPUs may want 128 "
+		   "%, which exceeds the GPU: the caps leave as few vGPUs short as possible: b 70 "
+		   "-> 41 %, a 30 -> 59 %",
+		   "demand_pct=57 need_pct=59 margin_pct=0.495 u_pct=100 cap_pct=30 all_now_pct=66 "
+		   "all_need_pct=128 lent_back_pct=29");
 }
 
 /* --- whom --- */
