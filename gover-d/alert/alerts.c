@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Alerts from conditions. A condition must hold for a few ticks before it is told and be gone for a
- * few before it is over, so that one that flickers rings once. Must never grow without bound.
+ * Alerts with hysteresis: a condition must hold for several ticks before its alert is raised, and
+ * be absent for several before it is cleared, so that a flickering condition yields one alert. The
+ * number of cleared alerts is limited.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -16,80 +17,80 @@
 #define CLEARED_KEPT 256
 
 /*
- * How long a condition must be gone to be over, in periods. What is by use swings with what tenants
- * draw, and programs change their scenes every ten seconds or so: a minute, so that one tenant at
- * its limit is one alert. Readings and reports that fail come and go: ten. A state that somebody
- * ends stays ended: three. Of severe overload the policy itself says when it is over (rule 7).
+ * Periods without the condition until an alert is cleared. Conditions of load vary with the
+ * tenants' programs, which change scenes every ten seconds or so: one minute makes a tenant at its
+ * limit one alert. Failing readings and reports are intermittent: ten. Conditions that are ended by
+ * an action stay ended: three. The end of a severe overload is decided by the policy (rule 7): one.
  */
-#define CLEAR_BY_USE	60
-#define CLEAR_BY_SIGHT	10
-#define CLEAR_STATE	3
-#define CLEAR_BY_POLICY 1
+#define CLEAR_LOAD    60
+#define CLEAR_READING 10
+#define CLEAR_STATE   3
+#define CLEAR_POLICY  1
 
 static const struct alert_info {
 	const char *name;
 	enum alert_severity severity;
 	int raise_ticks, clear_ticks;
 	const char *meaning;
-	const char *next; /* %s: its vGPU */
+	const char *next; /* %s: the vGPU */
 } table[ALERT_KINDS] = {
 	[ALERT_SEVERE_OVERLOAD] =
-		{"severe_overload", ALERT_CRITICAL, 1, CLEAR_BY_POLICY,
-		 "two vGPUs or more are overloaded and nothing is left to give: migrate one",
+		{"severe_overload", ALERT_CRITICAL, 1, CLEAR_POLICY,
+		 "two or more vGPUs are overloaded and the GPU has no free capacity: migrate one",
 		 "gover-ctl why %s"},
 	[ALERT_CONTRACT_LIMIT] =
-		{"contract_limit", ALERT_WARNING, 3, CLEAR_BY_USE,
-		 "overloaded, but at the cap that was sold: the customer needs a larger one",
+		{"contract_limit", ALERT_WARNING, 3, CLEAR_LOAD,
+		 "overloaded at the full cap of its contract: the customer needs a larger contract",
 		 "gover-ctl why %s"},
-	[ALERT_HELD_OVERLOADED] = {"held_overloaded", ALERT_WARNING, 3, CLEAR_BY_USE,
-				   "overloaded, but an operator holds its cap", "gover-ctl why %s"},
+	[ALERT_HELD_OVERLOADED] = {"held_overloaded", ALERT_WARNING, 3, CLEAR_LOAD,
+				   "overloaded, but its cap is held by an operator",
+				   "gover-ctl why %s"},
 	[ALERT_QOS_NOT_GPU_BOUND] =
-		{"qos_not_gpu_bound", ALERT_INFO, 3, CLEAR_BY_USE,
-		 "below its FPS target without using its cap: the guest's own doing",
+		{"qos_not_gpu_bound", ALERT_INFO, 3, CLEAR_LOAD,
+		 "below its FPS target without using its cap: the cause is inside the guest",
 		 "gover-ctl why %s"},
-	[ALERT_FPS_MISSING] = {"fps_missing", ALERT_WARNING, 5, CLEAR_BY_SIGHT,
-			       "has an FPS target and reports no frames", "gover-ctl vgpu show %s"},
+	[ALERT_FPS_MISSING] = {"fps_missing", ALERT_WARNING, 5, CLEAR_READING,
+			       "has an FPS target but reports no frames", "gover-ctl vgpu show %s"},
 	[ALERT_SUM_OVER_100] =
 		{"sum_over_100", ALERT_WARNING, 2, CLEAR_STATE,
-		 "the caps add up to more than the GPU: a cap is not real time any more",
+		 "the sum of the caps exceeds the GPU: caps are no longer guaranteed GPU time",
 		 "gover-ctl vgpu list"},
 	[ALERT_FOREIGN_WRITE] = {"foreign_write", ALERT_WARNING, 1, CLEAR_STATE,
-				 "somebody else changed the cap: it is on hold until released",
+				 "external change of the cap: the cap is held until it is released",
 				 "gover-ctl why %s"},
 	[ALERT_VGPU_MISSING] = {"vgpu_missing", ALERT_CRITICAL, 2, CLEAR_STATE,
-				"has a contract and does not exist on the GPU",
+				"has a contract but does not exist on the GPU",
 				"gover-ctl vgpu show %s"},
-	[ALERT_TELEMETRY_STALE] =
-		{"telemetry_stale", ALERT_CRITICAL, 2, CLEAR_BY_SIGHT,
-		 "busy time cannot be read: stealing stands still, nothing is sold",
-		 "gover-ctl doctor"},
+	[ALERT_TELEMETRY_STALE] = {"telemetry_stale", ALERT_CRITICAL, 2, CLEAR_READING,
+				   "busy time cannot be read: no stealing, and no sales",
+				   "gover-ctl doctor"},
 	[ALERT_WRITE_FAILED] = {"write_failed", ALERT_CRITICAL, 1, CLEAR_STATE,
-				"a cap could not be put in force", "gover-ctl why %s"},
+				"a cap could not be written", "gover-ctl why %s"},
 	[ALERT_HISTORY_FAILING] =
 		{"history_failing", ALERT_WARNING, 1, CLEAR_STATE,
-		 "the database cannot be written; the loop goes on without history",
+		 "the database cannot be written; control continues without history",
 		 "gover-ctl doctor"},
 	[ALERT_CONTRACTS_UNSAVED] = {"contracts_unsaved", ALERT_CRITICAL, 1, CLEAR_STATE,
 				     "the contracts file cannot be written: the newest changes are "
 				     "in the database alone",
 				     "gover-ctl doctor"},
 	[ALERT_SALE_FAILED] = {"sale_failed", ALERT_WARNING, 1, CLEAR_STATE,
-			       "a newcomer broke promises during its probation: migrate it",
+			       "a new vGPU broke contracts during its probation: migrate it",
 			       "gover-ctl offers --all"},
 	[ALERT_WEBHOOK_FAILING] = {"webhook_failing", ALERT_WARNING, 2, CLEAR_STATE,
-				   "the receiver of alerts does not take them: others see none",
+				   "the receiver of alerts rejects them or is unreachable",
 				   "gover-ctl alerts"},
 };
 
 struct alerts {
-	struct alert **list; /* ascending id, then those not raised yet */
+	struct alert **list; /* raised ones by ascending id, then the ones not raised yet */
 	size_t n, size;
 	size_t n_raised;
-	size_t next; /* in list: behind the one that was said last */
+	size_t next; /* in list: after the one reported last */
 	int64_t last_id;
 	int64_t update_ms; /* 0: never */
 	alert_changed_fn changed;
-	alert_silenced_fn silenced; /* NULL: none is */
+	alert_silenced_fn silenced; /* NULL: none */
 	void *userdata;
 };
 
@@ -123,7 +124,6 @@ const char *alert_meaning(const struct alert *alert)
 	return table[alert->kind].meaning;
 }
 
-/* Of one that is about no vGPU the host as a whole tells more. */
 void alert_next_command(const struct alert *alert, char *ret_text, size_t size)
 {
 	const char *next = table[alert->kind].next, *place = strstr(next, "%s");
@@ -203,7 +203,7 @@ static void drop(struct alerts *alerts, size_t at)
 		(alerts->n - at) * sizeof(struct alert *));
 }
 
-/* Every tick says what holds in the same order: the one looked for is nearly always the next. */
+/* Every tick reports conditions in the same order, so the search begins after the last one. */
 static struct alert *find_live(struct alerts *alerts, enum alert_kind kind, const char *gpu,
 			       const char *vgpu)
 {
@@ -235,16 +235,17 @@ static bool is_silenced(const struct alerts *alerts, const struct alert *alert)
 	return alerts->silenced && alerts->silenced(alerts->userdata, alert);
 }
 
-static void tell(struct alerts *alerts, struct alert *alert, enum alert_event event, int64_t now_ms)
+static void notify(struct alerts *alerts, struct alert *alert, enum alert_event event,
+		   int64_t now_ms)
 {
 	alert->updated_ms = now_ms;
 	alert->text_hash = hash_text(alert->text);
 	if ((event == ALERT_RAISED || event == ALERT_UNSILENCED) && !alert->silenced)
-		alert->told = true;
+		alert->notified = true;
 	alerts->changed(alerts->userdata, alert, event);
 }
 
-void alerts_ask_silenced(struct alerts *alerts, int64_t now_ms)
+void alerts_update_silenced(struct alerts *alerts, int64_t now_ms)
 {
 	for (size_t i = 0; i < alerts->n_raised; i++) {
 		struct alert *a = alerts->list[i];
@@ -252,13 +253,13 @@ void alerts_ask_silenced(struct alerts *alerts, int64_t now_ms)
 		if (a->cleared_ms)
 			continue;
 		a->silenced = is_silenced(alerts, a);
-		if (!a->silenced && !a->told)
-			tell(alerts, a, ALERT_UNSILENCED, now_ms);
+		if (!a->silenced && !a->notified)
+			notify(alerts, a, ALERT_UNSILENCED, now_ms);
 	}
 }
 
-/* It holds, its numbers have changed, and it was not told lately. A clock that was set back is no
- * reason to be silent. */
+/* True if its numbers changed and the last notification is old enough. After the clock was set back
+ * the age is negative, and an update is due. */
 static bool is_update_due(const struct alerts *alerts, const struct alert *alert, int64_t now_ms)
 {
 	int64_t age_ms = now_ms - alert->updated_ms;
@@ -268,7 +269,7 @@ static bool is_update_due(const struct alerts *alerts, const struct alert *alert
 	       hash_text(alert->text) != alert->text_hash;
 }
 
-/* Gives it its number and its place among the raised ones. */
+/* Assigns the id and moves the alert behind the raised ones. */
 static void raise_alert(struct alerts *alerts, struct alert *alert, int64_t now_ms)
 {
 	size_t at = 0;
@@ -281,7 +282,7 @@ static void raise_alert(struct alerts *alerts, struct alert *alert, int64_t now_
 	alert->id = ++alerts->last_id;
 	alert->raised_ms = now_ms;
 	alert->silenced = is_silenced(alerts, alert);
-	tell(alerts, alert, ALERT_RAISED, now_ms);
+	notify(alerts, alert, ALERT_RAISED, now_ms);
 }
 
 void alerts_hold(struct alerts *alerts, enum alert_kind kind, const char *gpu,
@@ -294,7 +295,7 @@ void alerts_hold(struct alerts *alerts, enum alert_kind kind, const char *gpu,
 	if (!alert) {
 		alert = insert(alerts, alerts->n);
 		if (!alert)
-			return; /* it will be said again in the next tick */
+			return; /* the next tick reports it again */
 		alert->kind = kind;
 		alert->name = table[kind].name;
 		alert->severity = table[kind].severity;
@@ -313,14 +314,15 @@ void alerts_hold(struct alerts *alerts, enum alert_kind kind, const char *gpu,
 		raise_alert(alerts, alert, now_ms);
 }
 
-void alerts_doubt(struct alerts *alerts, unsigned int kinds, const char *gpu, const char *vgpu)
+void alerts_mark_unknown(struct alerts *alerts, unsigned int kinds, const char *gpu,
+			 const char *vgpu)
 {
 	for (size_t i = 0; i < alerts->n; i++) {
 		struct alert *a = alerts->list[i];
 
 		if (!a->cleared_ms && (kinds & (1u << a->kind)) && strcmp(a->gpu, gpu) == 0 &&
 		    (!vgpu || strcmp(a->vgpu, vgpu) == 0))
-			a->in_doubt = true;
+			a->unknown = true;
 	}
 }
 
@@ -351,25 +353,25 @@ void alerts_end_tick(struct alerts *alerts, int64_t now_ms, bool gap)
 {
 	bool cleared = false;
 
-	alerts_ask_silenced(alerts, now_ms);
+	alerts_update_silenced(alerts, now_ms);
 	for (size_t i = 0; i < alerts->n;) {
 		struct alert *a = alerts->list[i];
-		bool held = a->holds, in_doubt = gap || a->in_doubt;
+		bool held = a->holds, unknown = gap || a->unknown;
 
-		a->holds = a->in_doubt = false;
+		a->holds = a->unknown = false;
 		if (!held && !a->raised_ms) {
 			drop(alerts, i);
 			continue;
 		}
 		i++;
 		if (held && is_update_due(alerts, a, now_ms))
-			tell(alerts, a, ALERT_UPDATED, now_ms);
-		if (held || in_doubt || a->cleared_ms ||
+			notify(alerts, a, ALERT_UPDATED, now_ms);
+		if (held || unknown || a->cleared_ms ||
 		    ++a->quiet_ticks < table[a->kind].clear_ticks)
 			continue;
 		a->cleared_ms = now_ms;
 		cleared = true;
-		tell(alerts, a, ALERT_CLEARED, now_ms);
+		notify(alerts, a, ALERT_CLEARED, now_ms);
 	}
 	if (cleared)
 		forget_old_cleared(alerts);
@@ -384,7 +386,7 @@ int alerts_ack(struct alerts *alerts, int64_t id, int64_t now_ms)
 			continue;
 		if (!a->acked_ms) {
 			a->acked_ms = now_ms;
-			tell(alerts, a, ALERT_ACKNOWLEDGED, now_ms);
+			notify(alerts, a, ALERT_ACKNOWLEDGED, now_ms);
 		}
 		return 0;
 	}
@@ -401,7 +403,7 @@ void alerts_adopt(struct alerts *alerts, const struct alert *adopted)
 	alert->name = table[alert->kind].name;
 	alert->severity = table[alert->kind].severity;
 	alert->silenced = is_silenced(alerts, alert);
-	alert->told = !alert->silenced; /* by the daemon that raised it */
+	alert->notified = !alert->silenced; /* by the last daemon */
 	alert->updated_ms = alert->raised_ms;
 	alerts->n_raised++;
 }

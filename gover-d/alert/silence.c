@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which alerts are silenced. Must never silence one that no silence names. */
+/* A small list of silences, matched against alerts. */
 #include <errno.h>
 #include <string.h>
 
@@ -54,9 +54,9 @@ bool silences_expire(struct silences *silences, int64_t now_ms, struct silence *
 	return false;
 }
 
-static bool fits(const char *wanted, const char *is)
+static bool selects(const char *selector, const char *value)
 {
-	return wanted[0] == '\0' || strcmp(wanted, is) == 0;
+	return selector[0] == '\0' || strcmp(selector, value) == 0;
 }
 
 bool silences_match(const struct silences *silences, const struct alert *alert)
@@ -64,8 +64,8 @@ bool silences_match(const struct silences *silences, const struct alert *alert)
 	for (int i = 0; i < silences->n; i++) {
 		const struct silence *s = &silences->list[i];
 
-		if (fits(s->alert, alert->name) && fits(s->gpu, alert->gpu) &&
-		    fits(s->vgpu, alert->vgpu))
+		if (selects(s->alert, alert->name) && selects(s->gpu, alert->gpu) &&
+		    selects(s->vgpu, alert->vgpu))
 			return true;
 	}
 	return false;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Silences: until when which alerts wake nobody. What is silenced is raised, shown and kept as
- * always; no hook and no webhook hears of it. Pure of I/O: time is handed in.
+ * Silences: mute alerts that match all selectors until a given time. A silenced alert is raised,
+ * listed and recorded as usual, but neither hooks nor the webhook are called. Pure: the caller
+ * passes the time.
  */
 #ifndef GOVER_D_ALERT_SILENCE_H
 #define GOVER_D_ALERT_SILENCE_H
@@ -11,7 +12,7 @@
 #define SILENCES_MAX	   256
 #define SILENCE_REASON_MAX 256 /* with its NUL */
 
-/* Every field that is not empty must be that of the alert; one of them is not empty. */
+/* @alert, @gpu and @vgpu are selectors: each must be empty or equal; at least one is not empty. */
 struct silence {
 	int64_t id;
 	int64_t created_ms, until_ms;
@@ -25,13 +26,13 @@ struct silences {
 	int64_t last_id;
 };
 
-/* Gives @silence the next id and keeps it. -ENOSPC: there are too many. */
+/* Assigns the next id and stores a copy. -ENOSPC: SILENCES_MAX reached. */
 int silences_add(struct silences *silences, struct silence *silence);
-/* Takes up one of an earlier run, in the order of the ids. -ENOSPC. */
+/* Restores a silence of an earlier run; call it in the order of ids. -ENOSPC. */
 int silences_adopt(struct silences *silences, const struct silence *silence);
 /* -ENOENT */
 int silences_remove(struct silences *silences, int64_t id, struct silence *ret_silence);
-/* Forgets one that is over. False: there is none. */
+/* Removes one expired silence. False: none has expired. */
 bool silences_expire(struct silences *silences, int64_t now_ms, struct silence *ret_silence);
 bool silences_match(const struct silences *silences, const struct alert *alert);
 

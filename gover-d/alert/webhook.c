@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thread takes the oldest message, posts it with libcurl and waits for the answer; what failed
- * is tried again later, before everything newer. Must never make the loop wait: the lock is held
- * for a list operation, never during a transfer.
+ * The thread posts the oldest message with libcurl and waits for the reply. A failed message is
+ * retried before newer ones. The lock is held only for list operations, never during a transfer, so
+ * that the event loop does not wait.
  */
 #include <curl/curl.h>
 #include <errno.h>
@@ -29,7 +29,7 @@ struct message {
 };
 
 struct webhook {
-	CURL *curl; /* the thread's, once that runs */
+	CURL *curl; /* used by the thread only */
 	struct curl_slist *headers;
 	pthread_t thread;
 	bool started;
@@ -37,9 +37,9 @@ struct webhook {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct message *first;
-	bool sending;	  /* the first one is on its way: not to be replaced or dropped */
-	uint64_t next_ns; /* monotonic: before it nothing is tried; 0: at once */
-	uint64_t stop_ns; /* 0: go on; else when a transfer is broken off */
+	bool sending;	  /* the first message is being sent: do not replace or drop it */
+	uint64_t next_ns; /* monotonic time of the next try; 0: now */
+	uint64_t stop_ns; /* 0: running; else when transfers are aborted */
 	struct webhook_stats stats;
 };
 
@@ -54,9 +54,9 @@ static size_t discard(char *data, size_t size, size_t n, void *userdata)
 	return size * n;
 }
 
-/* libcurl asks at least once a second, and as long as data moves. */
-static int may_go_on(void *userdata, curl_off_t down_total, curl_off_t down, curl_off_t up_total,
-		     curl_off_t up)
+/* libcurl calls it at least once a second. */
+static int on_progress(void *userdata, curl_off_t down_total, curl_off_t down, curl_off_t up_total,
+		       curl_off_t up)
 {
 	struct webhook *w = userdata;
 	bool stop;
@@ -68,7 +68,7 @@ static int may_go_on(void *userdata, curl_off_t down_total, curl_off_t down, cur
 	return stop;
 }
 
-/* What will be the same the next time need not be tried again. */
+/* A permanent error is not retried. */
 static enum outcome judge(CURLcode code, long status, char problem[256])
 {
 	if (code != CURLE_OK) {
@@ -79,7 +79,7 @@ static enum outcome judge(CURLcode code, long status, char problem[256])
 		problem[0] = '\0';
 		return SENT;
 	}
-	snprintf(problem, 256, "the receiver answers with status %ld", status);
+	snprintf(problem, 256, "the receiver returned status %ld", status);
 	return status >= 500 || status == 408 || status == 425 || status == 429 ? AGAIN : REFUSED;
 }
 
@@ -132,7 +132,7 @@ static void settle(struct webhook *w, enum outcome outcome, const char *problem)
 	drop_first(w);
 }
 
-/* False: the end. At the end each is tried once more at most. */
+/* False: stop. While stopping, each message gets at most one more try. */
 static bool wait_for_message(struct webhook *w)
 {
 	for (;;) {
@@ -198,7 +198,7 @@ static int set_up_curl(struct webhook *w, const char *url, int timeout_s)
 	curl_easy_setopt(w->curl, CURLOPT_USERAGENT, "gover-d/" GOVER_VERSION);
 	curl_easy_setopt(w->curl, CURLOPT_TIMEOUT_MS, timeout_s * 1000L);
 	curl_easy_setopt(w->curl, CURLOPT_WRITEFUNCTION, discard);
-	curl_easy_setopt(w->curl, CURLOPT_XFERINFOFUNCTION, may_go_on);
+	curl_easy_setopt(w->curl, CURLOPT_XFERINFOFUNCTION, on_progress);
 	curl_easy_setopt(w->curl, CURLOPT_XFERINFODATA, w);
 	curl_easy_setopt(w->curl, CURLOPT_NOPROGRESS, 0L);
 	return code == CURLE_OK ? 0 : -ENOMEM;
@@ -211,8 +211,8 @@ int webhook_new(const char *url, int timeout_s, struct webhook **ret_webhook, st
 	int r = -ENOMEM;
 
 	if (!w)
-		return err_fail(reterr, ENOMEM, "no memory");
-	(void)pthread_mutex_init(&w->lock, NULL); /* without attributes it cannot fail */
+		return err_fail(reterr, ENOMEM, "out of memory");
+	(void)pthread_mutex_init(&w->lock, NULL); /* cannot fail without attributes */
 	(void)pthread_condattr_init(&monotonic);
 	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	(void)pthread_cond_init(&w->wake, &monotonic);
@@ -248,7 +248,7 @@ struct webhook *webhook_free(struct webhook *w)
 	w->stop_ns = clock_now().mono_ns + STOP_NS;
 	pthread_cond_signal(&w->wake);
 	pthread_mutex_unlock(&w->lock);
-	/* A look-up of a name cannot be ended: it is left behind, with all it may still touch. */
+	/* A DNS lookup cannot be aborted: the thread and its data are left behind. */
 	if (w->started && join_within(w->thread, STOP_NS + NS_PER_S / 2) < 0)
 		return NULL;
 	while (w->first)
@@ -261,7 +261,7 @@ struct webhook *webhook_free(struct webhook *w)
 	return NULL;
 }
 
-/* The place of the message that @replaces takes, or NULL. */
+/* The waiting message with the same @replaces; NULL: none. */
 static struct message *find_replaced(struct webhook *w, int64_t replaces)
 {
 	struct message *message = w->sending ? w->first->next : w->first;
@@ -271,7 +271,7 @@ static struct message *find_replaced(struct webhook *w, int64_t replaces)
 	return message;
 }
 
-/* Room for one more: the oldest that is not on its way goes. */
+/* Drops the oldest message that is not being sent, if the queue is full. */
 static void make_room(struct webhook *w)
 {
 	struct message **at = w->sending ? &w->first->next : &w->first, *oldest = *at;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Telling a URL what happened: one POST of JSON for each message, in a thread of its own, in the
- * order they were given. Not the worker's thread: a receiver that is slow may take seconds for
- * each, and history queries and the contracts file wait behind nobody.
+ * Webhook: sends each message as one POST of JSON, in order, in a thread of its own. It does not
+ * use the worker's thread, because a slow receiver would delay history queries and writes of the
+ * contracts file.
  */
 #ifndef GOVER_D_ALERT_WEBHOOK_H
 #define GOVER_D_ALERT_WEBHOOK_H
@@ -12,32 +12,32 @@
 
 #include "base/err.h"
 
-#define WEBHOOK_WAITING_MAX 256	 /* messages; beyond that the oldest is dropped, and counted */
-#define WEBHOOK_GIVE_UP_S   3600 /* after which a message that nobody took is dropped */
-#define WEBHOOK_PAUSE_MAX_S 60	 /* between two tries: 1, 2, 4, ... s up to this */
+#define WEBHOOK_WAITING_MAX 256	 /* messages; if exceeded, the oldest is dropped and counted */
+#define WEBHOOK_GIVE_UP_S   3600 /* an undelivered message is dropped after this time */
+#define WEBHOOK_PAUSE_MAX_S 60	 /* limit of the pause between tries: 1, 2, 4, ... s */
 
 struct webhook;
 
 struct webhook_stats {
 	uint64_t sent;	  /* answered with 2xx */
-	uint64_t retried; /* tries that were not the first of their message */
-	uint64_t refused; /* answered with a status that another try would not change */
-	uint64_t dropped; /* too old, or too many waited */
+	uint64_t retried; /* further tries of messages */
+	uint64_t refused; /* answered with a permanent error */
+	uint64_t dropped; /* too old, or the queue was full */
 	int waiting;
-	int failed_tries;  /* since the last that was sent */
-	int lost;	   /* since then: messages that were refused or dropped */
-	char problem[256]; /* of the last try; "": it was sent. Without the URL, which may be secret
-			    */
+	int failed_tries;  /* since the last success */
+	int lost;	   /* messages refused or dropped since then */
+	char problem[256]; /* of the last try; "": success. Never contains the URL, a possible
+			      secret */
 };
 
 int webhook_new(const char *url, int timeout_s, struct webhook **ret_webhook, struct err *reterr);
-/* Tries once more what waits, for a second together, then ends the thread, or leaves it to the end
- * of the process where it waits for a name server. NULL is fine; returns NULL. */
+/* Tries waiting messages once more, for one second in total, and ends the thread. If the thread
+ * hangs in a DNS lookup, it is left running. NULL is fine; returns NULL. */
 struct webhook *webhook_free(struct webhook *webhook);
 
 /*
- * Takes over @body (text from malloc; NULL: no memory, counted as dropped); never waits. Where a
- * message with the same @replaces (0: none) still waits, this one takes its place.
+ * Takes ownership of @body (text from malloc; NULL: out of memory, counted as dropped); never
+ * blocks. A waiting message with the same @replaces (0: none) is replaced by this one.
  */
 void webhook_send(struct webhook *webhook, char *body, int64_t replaces);
 

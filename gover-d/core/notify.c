@@ -196,7 +196,7 @@ void notify_silence_changed(struct manager *m, const struct silence *s, int64_t 
 		  s->alert[0] ? s->alert : "every alert", s->vgpu[0] ? " of vGPU " : "", s->vgpu,
 		  s->gpu[0] ? " on GPU " : "", s->gpu, ended_ms ? "is over" : "begins", s->reason);
 	m->generation++;
-	alerts_ask_silenced(m->alerts, clock_now().wall_ms);
+	alerts_update_silenced(m->alerts, clock_now().wall_ms);
 	if (!m->history.db)
 		return;
 	memcpy(row.alert, s->alert, sizeof(row.alert));

@@ -22,7 +22,7 @@ static void hold_policy_conditions(struct manager *m, const char *gpu, const str
 	double util_pct = v->row.util * 100;
 
 	if (v->view.in_doubt)
-		alerts_doubt(m->alerts, BY_USE, gpu, id);
+		alerts_mark_unknown(m->alerts, BY_USE, gpu, id);
 	if (c & POLICY_CONTRACT_LIMIT)
 		alerts_hold(m->alerts, ALERT_CONTRACT_LIMIT, gpu, v, ms,
 			    "vGPU %s uses %.1f %% of its cap of %d %%, all that was sold (%d %%)",
@@ -99,7 +99,7 @@ void tick_alerts_gpu(struct manager *m, const struct host_gpu *gpu, struct insta
 	if (gpu->view.conditions & POLICY_SEVERE_OVERLOAD)
 		hold_severe_overload(m, gpu, ms);
 	else if (gpu->view.severe_in_doubt)
-		alerts_doubt(m->alerts, 1u << ALERT_SEVERE_OVERLOAD, name, NULL);
+		alerts_mark_unknown(m->alerts, 1u << ALERT_SEVERE_OVERLOAD, name, NULL);
 	if (host_gpu_sum_cap_pct(gpu) > 100)
 		alerts_hold(m->alerts, ALERT_SUM_OVER_100, name, NULL, ms,
 			    "the caps on GPU %s add up to %d %%", name, host_gpu_sum_cap_pct(gpu));

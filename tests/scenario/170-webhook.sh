@@ -1,5 +1,5 @@
 #!/bin/sh
-# Alerts reach a webhook and the operator's programs; a receiver that is slow holds up nobody.
+# Alerts reach a webhook and the operator's programs; a hanging receiver does not block the daemon.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -24,45 +24,45 @@ update_s = 1"
 sim_conf
 start || exit 1
 
-told() { # told FILTER: one of the bodies is so
+received() { # received FILTER: one of the bodies matches
   jq -es "[.[] | select($1)] | length > 0" "$dir/bodies"
 }
 
 sell a 50 busy '"vm": "win-42"'
-ok "a raised alert reaches the webhook" until_ok 20 told '.event == "raised" and .alert.name == "contract_limit"'
+ok "a raised alert reaches the webhook" until_ok 20 received '.event == "raised" and .alert.name == "contract_limit"'
 jq -cs '[.[] | select(.event == "raised" and .alert.vgpu == "a")][0]' "$dir/bodies" >"$dir/raised"
-is "with who it is about, and what to run" \
+is "with the vGPU, the severity and the next command" \
   "$(jq -r '"\(.version) \(.host) \(.alert.vgpu) \(.alert.severity) \(.next)"' "$dir/raised")" \
   "1 $(uname -n) a warning gover-ctl why a"
 id=$(jq .alert.id "$dir/raised")
-is "the alert is as GET /v1/alerts has it" "$(jq -c '.alert | keys' "$dir/raised")" \
+is "the alert has the same members as in GET /v1/alerts" "$(jq -c '.alert | keys' "$dir/raised")" \
   "$(get /v1/alerts '.alerts[0] | keys' | jq -c .)"
-ok "its text names host, VM, vGPU and what it means" \
-  jq -e ".text | contains(\"$(uname -n), warning, VM win-42: vGPU a uses\") and contains(\"the customer needs a larger one\")" "$dir/raised"
+ok "its text contains host, VM, vGPU and meaning" \
+  jq -e ".text | contains(\"$(uname -n), warning, VM win-42: vGPU a uses\") and contains(\"the customer needs a larger contract\")" "$dir/raised"
 # shellcheck disable=SC2046 # words
-ok "the command it names runs" ctl $(jq -r .next "$dir/raised" | cut -d ' ' -f 2-)
-ok "newer numbers are an update of the same alert" until_ok 30 told ".event == \"updated\" and .alert.id == $id"
+ok "the next command works" ctl $(jq -r .next "$dir/raised" | cut -d ' ' -f 2-)
+ok "changed numbers are sent as an update" until_ok 30 received ".event == \"updated\" and .alert.id == $id"
 api POST "/v1/alerts/$id/ack" >/dev/null
-ok "so is that somebody looks after it" until_ok 10 told ".event == \"acknowledged\" and .alert.id == $id and .alert.acked_at != null"
+ok "an acknowledgement is sent" until_ok 10 received ".event == \"acknowledged\" and .alert.id == $id and .alert.acked_at != null"
 load a idle
-ok "and its end" until_ok 30 told ".event == \"cleared\" and .alert.id == $id and .alert.cleared_at != null"
-heard() { sed -n 's/^[a-z]* a {/{/p' "$dir/on_alert.heard" | jq -es "map(.event) | index(\"$1\") != null"; }
-ok "the program hears the same on its standard input" until_ok 20 heard raised
-ok "to the end" until_ok 20 heard cleared
-ok "an offer is told to its program" until_ok 30 grep -q '^open  {.*"offer":{' "$dir/on_offer.heard"
-ok "the secret of the address is not in the log" sh -c "! grep s3cret '$dir/log'"
+ok "the clearing is sent" until_ok 30 received ".event == \"cleared\" and .alert.id == $id and .alert.cleared_at != null"
+program_got() { sed -n 's/^[a-z]* a {/{/p' "$dir/on_alert.heard" | jq -es "map(.event) | index(\"$1\") != null"; }
+ok "the program gets the same on its standard input" until_ok 20 program_got raised
+ok "up to the clearing" until_ok 20 program_got cleared
+ok "an offer is passed to its program" until_ok 30 grep -q '^open  {.*"offer":{' "$dir/on_offer.heard"
+ok "the secret in the URL is not logged" sh -c "! grep s3cret '$dir/log'"
 
-# --- a receiver that says nothing ---
+# --- a receiver that does not reply ---
 echo hang >"$dir/answer"
 sent=$(wc -l <"$dir/bodies")
 load a busy
-ok "the next alert is on its way" until_ok 20 sh -c "[ \$(wc -l <'$dir/bodies') -gt $sent ]"
-ok "the history answers meanwhile" that /v1/vgpus/a/history '.points | length > 0'
-ok "so do contracts" that /v1/vgpus '.vgpus | length == 1'
-ok "and the loop goes on" periods 20
+ok "the next alert is being sent" until_ok 20 sh -c "[ \$(wc -l <'$dir/bodies') -gt $sent ]"
+ok "meanwhile the history is answered" that /v1/vgpus/a/history '.points | length > 0'
+ok "contracts are answered" that /v1/vgpus '.vgpus | length == 1'
+ok "and ticks continue" periods 20
 kill "$sink"
-ok "a receiver that is gone is an alert of its own" until_ok 60 alerts 1 webhook_failing
-ok "of which the program hears" until_ok 10 grep -q 'webhook_failing' "$dir/on_alert.heard"
+ok "an unreachable receiver raises an alert" until_ok 60 alerts 1 webhook_failing
+ok "which is passed to the program" until_ok 10 grep -q 'webhook_failing' "$dir/on_alert.heard"
 stop
-is "nothing of it holds up the end" "$stopped" 0
+is "the daemon stops with status 0" "$stopped" 0
 finish

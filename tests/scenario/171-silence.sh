@@ -1,5 +1,5 @@
 #!/bin/sh
-# A silenced alert is shown and wakes nobody; the silence outlives a restart; when it ends, it is told.
+# A silenced alert is listed but not notified; a silence persists across a restart; when it ends, the alert is notified.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -17,15 +17,15 @@ webhook = http://127.0.0.1:$(cat "$dir/port")/"
 sim_conf
 start || exit 1
 touch "$dir/bodies" "$dir/hook.heard"
-heard() { # heard VGPU: somebody heard of it
+notified() { # notified VGPU: the webhook or the program got an alert of it
   cat "$dir/bodies" "$dir/hook.heard" | grep -q "\"vgpu\":\"$1\""
 }
 
 sell a 40 idle
 sell b 40 idle
-ok "nothing silences for ever" sh -c "! '$B/gover-ctl' --socket '$sock' silence add --vgpu a --reason x"
-ok "nor everything" sh -c "! '$B/gover-ctl' --socket '$sock' silence add --for 1h --reason x"
-refused() { # refused BODY WORDS: with 422, and this in the reason
+ok "a silence without an end is rejected" sh -c "! '$B/gover-ctl' --socket '$sock' silence add --vgpu a --reason x"
+ok "a silence without a selector is rejected" sh -c "! '$B/gover-ctl' --socket '$sock' silence add --for 1h --reason x"
+refused() { # refused BODY WORDS: answered with 422 and this detail
   api POST /v1/silences "$1" | jq -e --arg words "$2" '.status == 422 and (.detail | contains($words))'
 }
 day='"until": "2099-01-01T00:00:00Z"'
@@ -45,27 +45,27 @@ done <<EOF
 {"vgpu": "a", "reason": "x", "until": 5}|until
 {"vgpu": "a", "why": "x", $day}|why
 EOF
-is "none of them was made" "$(get /v1/silences '.silences | length')" 0
-is "a silence is made" "$(ctl silence add --vgpu a --alert contract_limit --for 2h --reason 'being moved' | sed 's/ until .*:/ until T:/')" \
+is "no rejected silence was created" "$(get /v1/silences '.silences | length')" 0
+is "a silence is created" "$(ctl silence add --vgpu a --alert contract_limit --for 2h --reason 'being moved' | sed 's/ until .*:/ until T:/')" \
   "silenced until T: 'gover-ctl silence remove 1' ends it"
 load a busy
 load b busy
 ok "both alerts are raised" until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "contract_limit") | .vgpu] | sort == ["a", "b"]'
-ok "one is marked" that /v1/alerts '[.alerts[] | select(.silenced) | .vgpu] == ["a"]'
-ok "in the table too" sh -c "'$B/gover-ctl' --socket '$sock' alerts | grep -E ' a .*silenced'"
-ok "of the other both hear" until_ok 20 sh -c "grep -q '\"vgpu\":\"b\"' '$dir/bodies' && grep -q '\"vgpu\":\"b\"' '$dir/hook.heard'"
-ok "of this one neither" sh -c "! cat '$dir/bodies' '$dir/hook.heard' | grep '\"vgpu\":\"a\"'"
+ok "the silenced alert is marked" that /v1/alerts '[.alerts[] | select(.silenced) | .vgpu] == ["a"]'
+ok "also in the table of gover-ctl" sh -c "'$B/gover-ctl' --socket '$sock' alerts | grep -E ' a .*silenced'"
+ok "webhook and program get the other alert" until_ok 20 sh -c "grep -q '\"vgpu\":\"b\"' '$dir/bodies' && grep -q '\"vgpu\":\"b\"' '$dir/hook.heard'"
+ok "but not the silenced one" sh -c "! cat '$dir/bodies' '$dir/hook.heard' | grep '\"vgpu\":\"a\"'"
 stop
 start || exit 1
-ok "it outlives a restart" sh -c "'$B/gover-ctl' --socket '$sock' silence list | grep 'contract_limit .* being moved'"
-ok "in which the alert stands, silenced" until_ok 20 that /v1/alerts '[.alerts[] | select(.silenced) | .vgpu] == ["a"]'
+ok "the silence persists across a restart" sh -c "'$B/gover-ctl' --socket '$sock' silence list | grep 'contract_limit .* being moved'"
+ok "the alert is active and silenced after the restart" until_ok 20 that /v1/alerts '[.alerts[] | select(.silenced) | .vgpu] == ["a"]'
 periods 5
-ok "and wakes nobody" sh -c "! cat '$dir/bodies' '$dir/hook.heard' | grep '\"vgpu\":\"a\"'"
-is "it is removed" "$(ctl silence remove 1)" "removed: silence 1"
-ok "then who should hear does" until_ok 20 heard a
-is "as of one just raised" "$(grep '"vgpu":"a"' "$dir/bodies" | head -n 1 | jq -r .event)" raised
-is "and the next silence has the next number" "$(ctl --json silence add --gpu gpu0 --for 3 --reason y | jq .id)" 2
-ok "which ends by itself" until_ok 20 that /v1/silences '.silences == []'
-ok "the history has when each ended" recorded 'SELECT 1 FROM silence WHERE id = 2 AND ended_ms >= until_ms'
+ok "and is not notified" sh -c "! cat '$dir/bodies' '$dir/hook.heard' | grep '\"vgpu\":\"a\"'"
+is "the silence is removed" "$(ctl silence remove 1)" "removed: silence 1"
+ok "then the alert is notified" until_ok 20 notified a
+is "as a raised alert" "$(grep '"vgpu":"a"' "$dir/bodies" | head -n 1 | jq -r .event)" raised
+is "the next silence has the next id" "$(ctl --json silence add --gpu gpu0 --for 3 --reason y | jq .id)" 2
+ok "it expires by itself" until_ok 20 that /v1/silences '.silences == []'
+ok "the history has the end of the silence" recorded 'SELECT 1 FROM silence WHERE id = 2 AND ended_ms >= until_ms'
 stop
 finish

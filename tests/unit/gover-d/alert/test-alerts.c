@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Alerts: when one rings, when it is over, and that nothing makes it ring twice. */
+/* Alerts: when they are raised and cleared, and that each condition yields one alert. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,12 +15,12 @@
 
 #define TICK_MS	    1000
 #define BEGIN_MS    1700000000000
-#define CLEARED_MAX 256 /* kept at most, beside those that hold */
+#define CLEARED_MAX 256 /* limit of cleared alerts */
 
 static struct alerts *alerts;
 static int64_t now_ms;
-static char events[64]; /* since the tick began: r(aised) u(pdated) c(leared) a(cknowledged) t(old
-			   late), each with its id */
+static char events[64]; /* of this tick: r(aised) u(pdated) c(leared) a(cknowledged)
+			   t (silence ended), each with its id */
 static struct vgpu vgpu_a = {.contract = {.id = "a", .vm = "vm-a"}};
 static struct vgpu vgpu_b = {.contract = {.id = "b"}};
 
@@ -81,11 +81,11 @@ static void quiet_ticks(int ticks)
 		end_tick();
 }
 
-/* --- edges --- */
+/* --- raising and clearing --- */
 
 /*
- * One character a tick: # holds, ? is in doubt, g is a gap, * a gap in which it holds, ! its vGPU
- * was changed, + it was and it holds. r raised, c cleared.
+ * One character a tick: # holds, ? unknown, g gap, * holds in a gap, ! its vGPU was changed,
+ * + changed and holds. Results: r raised, c cleared.
  */
 static void play(char mark, enum alert_kind kind)
 {
@@ -94,38 +94,40 @@ static void play(char mark, enum alert_kind kind)
 	if (mark == '#' || mark == '*' || mark == '+')
 		hold(kind, &vgpu_a);
 	else if (mark == '?')
-		alerts_doubt(alerts, 1u << kind, "gpu0", "a");
+		alerts_mark_unknown(alerts, 1u << kind, "gpu0", "a");
 	alerts_end_tick(alerts, now_ms, mark == 'g' || mark == '*');
 }
 
-static void a_condition_rings_when_it_lasts_and_is_over_when_it_stays_away(void **state)
+static void a_condition_is_raised_after_its_ticks_and_cleared_after_its_absence(void **state)
 {
 	static const struct {
 		const char *rule;
 		enum alert_kind kind;
 		const char *holds, *events;
 	} rows[] = {
-		{"at once", ALERT_FOREIGN_WRITE, "#....", "r..c."},
-		{"over at once: the policy waits itself", ALERT_SEVERE_OVERLOAD, "#....", "rc..."},
-		{"after two periods", ALERT_SUM_OVER_100, "##.....", ".r..c.."},
-		{"too short", ALERT_CONTRACT_LIMIT, "##.....", "......."},
-		{"too short again and again", ALERT_CONTRACT_LIMIT, "##.##.##.#", ".........."},
-		{"flickering before it rings", ALERT_SUM_OVER_100, "#.#.##...", ".....r..c"},
-		{"flickering afterwards rings once", ALERT_SUM_OVER_100, "##.#.#..#....",
+		{"raised in the first tick", ALERT_FOREIGN_WRITE, "#....", "r..c."},
+		{"cleared in one tick, because the policy waits itself", ALERT_SEVERE_OVERLOAD,
+		 "#....", "rc..."},
+		{"raised after two periods", ALERT_SUM_OVER_100, "##.....", ".r..c.."},
+		{"too short to be raised", ALERT_CONTRACT_LIMIT, "##.....", "......."},
+		{"repeatedly too short", ALERT_CONTRACT_LIMIT, "##.##.##.#", ".........."},
+		{"flickering before it is raised", ALERT_SUM_OVER_100, "#.#.##...", ".....r..c"},
+		{"flickering afterwards is raised once", ALERT_SUM_OVER_100, "##.#.#..#....",
 		 ".r.........c."},
-		{"lasting rings once", ALERT_SEVERE_OVERLOAD, "############", "r..........."},
-		{"back after it was over rings again", ALERT_FOREIGN_WRITE, "#...#...", "r..cr..c"},
-		{"back after it was over must last again", ALERT_SUM_OVER_100, "##...#.##...",
-		 ".r..c...r..c"},
-		{"a gap is no quiet", ALERT_SUM_OVER_100, "##gggg.g.g.", ".r........c"},
-		{"nor is doubt", ALERT_SUM_OVER_100, "##????.?.?.", ".r........c"},
-		{"not even when one period is enough", ALERT_SEVERE_OVERLOAD, "#?g??.", "r....c"},
-		{"it may hold in a gap", ALERT_SUM_OVER_100, "*#..*...", ".r.....c"},
-		{"what has not rung does not ring by doubt", ALERT_SUM_OVER_100, "#?#g#?#g",
-		 "........"},
-		{"its vGPU was changed: over at once", ALERT_CONTRACT_LIMIT, "###!..", "..rc.."},
-		{"but not what holds still", ALERT_CONTRACT_LIMIT, "###+#....", "..r......"},
-		{"and what rings anew is a new one", ALERT_CONTRACT_LIMIT, "###!###..",
+		{"a lasting condition is raised once", ALERT_SEVERE_OVERLOAD, "############",
+		 "r..........."},
+		{"a new condition after the clearing is raised again", ALERT_FOREIGN_WRITE,
+		 "#...#...", "r..cr..c"},
+		{"and must last again", ALERT_SUM_OVER_100, "##...#.##...", ".r..c...r..c"},
+		{"a gap does not clear", ALERT_SUM_OVER_100, "##gggg.g.g.", ".r........c"},
+		{"unknown does not clear", ALERT_SUM_OVER_100, "##????.?.?.", ".r........c"},
+		{"not even if one period clears", ALERT_SEVERE_OVERLOAD, "#?g??.", "r....c"},
+		{"a condition may hold in a gap", ALERT_SUM_OVER_100, "*#..*...", ".r.....c"},
+		{"unknown does not raise", ALERT_SUM_OVER_100, "#?#g#?#g", "........"},
+		{"a change of its vGPU clears at once", ALERT_CONTRACT_LIMIT, "###!..", "..rc.."},
+		{"but not a condition that still holds", ALERT_CONTRACT_LIMIT, "###+#....",
+		 "..r......"},
+		{"later it is raised as a new alert", ALERT_CONTRACT_LIMIT, "###!###..",
 		 "..rc..r.."},
 	};
 
@@ -146,7 +148,7 @@ static void a_condition_rings_when_it_lasts_and_is_over_when_it_stays_away(void 
 	}
 }
 
-/* As gover-d(8) says. */
+/* As documented in gover-d(8). */
 static const struct {
 	int raise_ticks, clear_ticks;
 } ticks_of[ALERT_KINDS] = {
@@ -159,7 +161,7 @@ static const struct {
 	[ALERT_SALE_FAILED] = {1, 3},
 };
 
-static void every_kind_rings_after_its_own_number_of_periods(void **state)
+static void every_kind_is_raised_after_its_number_of_periods(void **state)
 {
 	(void)state;
 	for (int kind = 0; kind < ALERT_KINDS; kind++) {
@@ -174,7 +176,7 @@ static void every_kind_rings_after_its_own_number_of_periods(void **state)
 	}
 }
 
-static void every_kind_is_over_after_its_own_number_of_periods(void **state)
+static void every_kind_is_cleared_after_its_number_of_periods(void **state)
 {
 	(void)state;
 	for (int kind = 0; kind < ALERT_KINDS; kind++) {
@@ -190,8 +192,8 @@ static void every_kind_is_over_after_its_own_number_of_periods(void **state)
 	}
 }
 
-/* Four periods at the limit, four below it, for an hour. */
-static void a_use_that_swings_around_its_limit_rings_once(void **state)
+/* Alternates between four periods at the limit and four below it, for an hour. */
+static void a_load_around_the_limit_is_raised_once(void **state)
 {
 	(void)state;
 	for (int tick = 0; tick < 3600; tick++) {
@@ -203,7 +205,7 @@ static void a_use_that_swings_around_its_limit_rings_once(void **state)
 	assert_string_equal(events, "r1");
 }
 
-static void a_doubt_is_about_what_it_names(void **state)
+static void unknown_applies_to_the_named_vgpu_and_kind(void **state)
 {
 	(void)state;
 	hold(ALERT_SEVERE_OVERLOAD, &vgpu_a);
@@ -211,26 +213,27 @@ static void a_doubt_is_about_what_it_names(void **state)
 	hold(ALERT_SEVERE_OVERLOAD, NULL);
 	alerts_hold(alerts, ALERT_SEVERE_OVERLOAD, "gpu1", NULL, now_ms, "another GPU");
 	end_tick();
-	alerts_doubt(alerts, 1u << ALERT_CONTRACT_LIMIT, "gpu0", NULL);
-	alerts_doubt(alerts, 1u << ALERT_SEVERE_OVERLOAD, "gpu1", "a");
-	alerts_doubt(alerts, 1u << ALERT_CONTRACT_LIMIT | 1u << ALERT_SEVERE_OVERLOAD, "gpu0", "b");
+	alerts_mark_unknown(alerts, 1u << ALERT_CONTRACT_LIMIT, "gpu0", NULL);
+	alerts_mark_unknown(alerts, 1u << ALERT_SEVERE_OVERLOAD, "gpu1", "a");
+	alerts_mark_unknown(alerts, 1u << ALERT_CONTRACT_LIMIT | 1u << ALERT_SEVERE_OVERLOAD,
+			    "gpu0", "b");
 	alerts_end_tick(alerts, now_ms, false);
 	assert_string_equal(events, "c1c3c4");
 }
 
-static void a_doubt_that_names_no_vgpu_is_about_all_of_the_gpu(void **state)
+static void unknown_without_a_vgpu_applies_to_the_gpu(void **state)
 {
 	(void)state;
 	hold(ALERT_SEVERE_OVERLOAD, &vgpu_a);
 	hold(ALERT_SEVERE_OVERLOAD, NULL);
 	alerts_hold(alerts, ALERT_SEVERE_OVERLOAD, "gpu1", &vgpu_b, now_ms, "another GPU");
 	end_tick();
-	alerts_doubt(alerts, 1u << ALERT_SEVERE_OVERLOAD, "gpu0", NULL);
+	alerts_mark_unknown(alerts, 1u << ALERT_SEVERE_OVERLOAD, "gpu0", NULL);
 	alerts_end_tick(alerts, now_ms, false);
 	assert_string_equal(events, "c3");
 }
 
-static void said_twice_in_a_tick_counts_once(void **state)
+static void two_reports_in_a_tick_count_once(void **state)
 {
 	(void)state;
 	hold(ALERT_SUM_OVER_100, NULL);
@@ -241,7 +244,7 @@ static void said_twice_in_a_tick_counts_once(void **state)
 	assert_string_equal(events, "r1");
 }
 
-static void the_same_condition_of_another_is_another_alert(void **state)
+static void each_vgpu_and_gpu_has_its_own_alert(void **state)
 {
 	(void)state;
 	hold(ALERT_SEVERE_OVERLOAD, &vgpu_a);
@@ -261,7 +264,7 @@ static void the_same_condition_of_another_is_another_alert(void **state)
 	}
 }
 
-static void an_alert_says_what_whose_and_how_grave(void **state)
+static void an_alert_has_name_severity_and_subject(void **state)
 {
 	const struct alert *alert;
 
@@ -282,7 +285,7 @@ static void an_alert_says_what_whose_and_how_grave(void **state)
 	assert_int_equal(alert->acked_ms, 0);
 }
 
-static void its_text_is_the_newest_and_stays_when_it_is_over(void **state)
+static void the_text_is_the_newest_and_remains_after_clearing(void **state)
 {
 	const struct alert *alert;
 
@@ -298,7 +301,7 @@ static void its_text_is_the_newest_and_stays_when_it_is_over(void **state)
 	assert_string_equal(alerts_at(alerts, 0)->text, "GPU at 1700000002000");
 }
 
-static void a_text_too_long_is_cut(void **state)
+static void a_long_text_is_truncated(void **state)
 {
 	static char text[2 * ALERT_TEXT_MAX];
 
@@ -310,10 +313,10 @@ static void a_text_too_long_is_cut(void **state)
 
 /* --- the list --- */
 
-static void they_stand_in_the_order_in_which_they_were_raised(void **state)
+static void alerts_are_listed_in_the_order_of_raising(void **state)
 {
 	(void)state;
-	hold(ALERT_FPS_MISSING, &vgpu_a); /* begins first, rings last */
+	hold(ALERT_FPS_MISSING, &vgpu_a); /* begins first, is raised last */
 	hold(ALERT_CONTRACT_LIMIT, &vgpu_a);
 	end_tick();
 	for (int tick = 0; tick < 4; tick++) {
@@ -330,7 +333,7 @@ static void they_stand_in_the_order_in_which_they_were_raised(void **state)
 		assert_int_equal(alerts_at(alerts, i)->id, i + 1);
 }
 
-static void a_condition_that_has_not_rung_is_not_in_the_list(void **state)
+static void a_condition_that_is_not_raised_is_not_listed(void **state)
 {
 	(void)state;
 	hold(ALERT_FPS_MISSING, &vgpu_a);
@@ -339,7 +342,7 @@ static void a_condition_that_has_not_rung_is_not_in_the_list(void **state)
 	assert_int_equal(alerts_ack(alerts, 0, now_ms), -ENOENT);
 }
 
-static void old_ones_that_are_over_are_forgotten_and_never_one_that_holds(void **state)
+static void the_oldest_cleared_alerts_are_dropped_but_no_active_one(void **state)
 {
 	const int n = 1000;
 	size_t cleared = 0;
@@ -368,7 +371,7 @@ static void old_ones_that_are_over_are_forgotten_and_never_one_that_holds(void *
 
 /* --- acknowledging --- */
 
-static void an_alert_is_acknowledged_once(void **state)
+static void a_second_acknowledgement_changes_nothing(void **state)
 {
 	(void)state;
 	hold_ticks(ALERT_SEVERE_OVERLOAD, &vgpu_a, 1);
@@ -382,7 +385,7 @@ static void an_alert_is_acknowledged_once(void **state)
 	assert_int_equal(alerts_ack(alerts, 2, now_ms), -ENOENT);
 }
 
-static void one_that_is_acknowledged_is_still_over_some_time(void **state)
+static void an_acknowledged_alert_is_cleared_as_usual(void **state)
 {
 	(void)state;
 	hold_ticks(ALERT_FOREIGN_WRITE, &vgpu_a, 1);
@@ -392,7 +395,7 @@ static void one_that_is_acknowledged_is_still_over_some_time(void **state)
 	assert_int_equal(alerts_at(alerts, 0)->acked_ms, now_ms - 3 * TICK_MS);
 }
 
-/* --- a new daemon --- */
+/* --- restart --- */
 
 static const struct alert left_behind = {
 	.id = 7,
@@ -415,7 +418,7 @@ static void adopt(void)
 			     .id = 9, .kind = ALERT_SUM_OVER_100, .gpu = "gpu0", .raised_ms = 8});
 }
 
-static void one_taken_up_that_still_holds_does_not_ring_again(void **state)
+static void a_restored_alert_that_still_holds_is_not_raised_again(void **state)
 {
 	const struct alert *alert;
 
@@ -436,11 +439,11 @@ static void one_taken_up_that_still_holds_does_not_ring_again(void **state)
 	}
 	assert_int_equal(alerts_count(alerts), 2);
 	assert_int_equal(alerts_at(alerts, 0)->acked_ms, 6);
-	assert_string_equal(alerts_at(alerts, 0)->vm, "vm-a"); /* the history does not keep it */
+	assert_string_equal(alerts_at(alerts, 0)->vm, "vm-a"); /* not in the history */
 	assert_int_equal(alerts_at(alerts, 1)->id, 9);
 }
 
-static void one_taken_up_that_is_gone_is_over(void **state)
+static void a_restored_alert_without_its_condition_is_cleared(void **state)
 {
 	(void)state;
 	adopt();
@@ -452,7 +455,7 @@ static void one_taken_up_that_is_gone_is_over(void **state)
 	assert_string_equal(events, "c7");
 }
 
-static void numbers_go_on_behind_those_of_the_last_run(void **state)
+static void ids_continue_after_a_restart(void **state)
 {
 	(void)state;
 	adopt();
@@ -463,7 +466,7 @@ static void numbers_go_on_behind_those_of_the_last_run(void **state)
 
 /* --- names --- */
 
-static void every_kind_has_a_name_of_its_own_and_a_meaning(void **state)
+static void every_kind_has_a_unique_name_and_a_meaning(void **state)
 {
 	enum alert_severity severity;
 	const char *name, *meaning;
@@ -494,26 +497,26 @@ static void every_kind_has_a_name_of_its_own_and_a_meaning(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_condition_rings_when_it_lasts_and_is_over_when_it_stays_away),
-		TEST(every_kind_rings_after_its_own_number_of_periods),
-		TEST(every_kind_is_over_after_its_own_number_of_periods),
-		TEST(a_use_that_swings_around_its_limit_rings_once),
-		TEST(a_doubt_is_about_what_it_names),
-		TEST(a_doubt_that_names_no_vgpu_is_about_all_of_the_gpu),
-		TEST(said_twice_in_a_tick_counts_once),
-		TEST(the_same_condition_of_another_is_another_alert),
-		TEST(an_alert_says_what_whose_and_how_grave),
-		TEST(its_text_is_the_newest_and_stays_when_it_is_over),
-		TEST(a_text_too_long_is_cut),
-		TEST(they_stand_in_the_order_in_which_they_were_raised),
-		TEST(a_condition_that_has_not_rung_is_not_in_the_list),
-		TEST(old_ones_that_are_over_are_forgotten_and_never_one_that_holds),
-		TEST(an_alert_is_acknowledged_once),
-		TEST(one_that_is_acknowledged_is_still_over_some_time),
-		TEST(one_taken_up_that_still_holds_does_not_ring_again),
-		TEST(one_taken_up_that_is_gone_is_over),
-		TEST(numbers_go_on_behind_those_of_the_last_run),
-		TEST(every_kind_has_a_name_of_its_own_and_a_meaning),
+		TEST(a_condition_is_raised_after_its_ticks_and_cleared_after_its_absence),
+		TEST(every_kind_is_raised_after_its_number_of_periods),
+		TEST(every_kind_is_cleared_after_its_number_of_periods),
+		TEST(a_load_around_the_limit_is_raised_once),
+		TEST(unknown_applies_to_the_named_vgpu_and_kind),
+		TEST(unknown_without_a_vgpu_applies_to_the_gpu),
+		TEST(two_reports_in_a_tick_count_once),
+		TEST(each_vgpu_and_gpu_has_its_own_alert),
+		TEST(an_alert_has_name_severity_and_subject),
+		TEST(the_text_is_the_newest_and_remains_after_clearing),
+		TEST(a_long_text_is_truncated),
+		TEST(alerts_are_listed_in_the_order_of_raising),
+		TEST(a_condition_that_is_not_raised_is_not_listed),
+		TEST(the_oldest_cleared_alerts_are_dropped_but_no_active_one),
+		TEST(a_second_acknowledgement_changes_nothing),
+		TEST(an_acknowledged_alert_is_cleared_as_usual),
+		TEST(a_restored_alert_that_still_holds_is_not_raised_again),
+		TEST(a_restored_alert_without_its_condition_is_cleared),
+		TEST(ids_continue_after_a_restart),
+		TEST(every_kind_has_a_unique_name_and_a_meaning),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

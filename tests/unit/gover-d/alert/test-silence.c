@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Silences: whom they name, and when they end. */
+/* Silences: which alerts they match, and when they expire. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,11 +14,11 @@
 
 static struct silences silences;
 
-static void one_names_all_that_it_says_and_nothing_else(void **state)
+static void a_silence_matches_alerts_that_match_all_selectors(void **state)
 {
 	static const struct {
 		struct silence silence;
-		bool matches; /* contract_limit of a on gpu0 */
+		bool matches; /* contract_limit of vGPU a on gpu0 */
 	} rows[] = {
 		{{.alert = "contract_limit"}, true},
 		{{.gpu = "gpu0"}, true},
@@ -43,7 +43,7 @@ static void one_names_all_that_it_says_and_nothing_else(void **state)
 	}
 }
 
-static void they_end_and_no_id_is_given_twice(void **state)
+static void silences_expire_and_ids_are_not_reused(void **state)
 {
 	struct silence silence = {.vgpu = "a"}, ended;
 
@@ -65,7 +65,7 @@ static void they_end_and_no_id_is_given_twice(void **state)
 	assert_int_equal(silences.n, 2);
 }
 
-static void there_is_room_for_so_many(void **state)
+static void the_number_of_silences_is_limited(void **state)
 {
 	struct silence silence = {.vgpu = "a"};
 
@@ -80,9 +80,9 @@ static void there_is_room_for_so_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_names_all_that_it_says_and_nothing_else),
-		cmocka_unit_test(they_end_and_no_id_is_given_twice),
-		cmocka_unit_test(there_is_room_for_so_many),
+		cmocka_unit_test(a_silence_matches_alerts_that_match_all_selectors),
+		cmocka_unit_test(silences_expire_and_ids_are_not_reused),
+		cmocka_unit_test(the_number_of_silences_is_limited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The webhook: who hears what in which order, and that a bad receiver costs nobody but itself. */
+/* The webhook: order of messages, retries, limits, and that a bad receiver does not block the
+ * daemon. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,9 +22,9 @@
 
 #define DEADLINE_NS  (60 * NS_PER_S) /* generous, for a loaded machine */
 #define REQUESTS_MAX 512
-#define HANG	     0 /* a status: the receiver says nothing */
+#define HANG	     0 /* a status: the receiver does not reply */
 
-/* A receiver in a thread: answers each POST with the next status of the list, the last for ever. */
+/* A receiver in a thread: replies to each POST with the next status; the last one is repeated. */
 static struct {
 	int fd, port;
 	pthread_t thread;
@@ -62,7 +63,7 @@ static int note_request(const char *text)
 	return status;
 }
 
-/* Its requests are short: one read has them whole, or the rest a moment later. */
+/* The requests are short: two reads are enough. */
 static void *receive(void *arg)
 {
 	int hung[REQUESTS_MAX], n_hung = 0, connection, status;
@@ -111,7 +112,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* Listens from here on, and answers with these; -1 ends the list. */
+/* Starts to listen and replies with these statuses; -1 ends the list. */
 static void listen_and_say(const int statuses[])
 {
 	int n = 0;
@@ -176,7 +177,7 @@ static int heard(void)
 		}                                                    \
 	} while (0)
 
-static void only_web_addresses_are_urls(void **state)
+static void only_http_and_https_urls_are_valid(void **state)
 {
 	static const struct {
 		const char *url;
@@ -195,7 +196,7 @@ static void only_web_addresses_are_urls(void **state)
 			fail_msg("%s", rows[i].url);
 }
 
-static void messages_are_posted_in_their_order_as_json(void **state)
+static void messages_are_posted_in_order_as_json(void **state)
 {
 	char text[16];
 
@@ -214,7 +215,7 @@ static void messages_are_posted_in_their_order_as_json(void **state)
 	assert_int_equal(stats().waiting, 0);
 }
 
-static void what_may_pass_is_tried_again_before_what_is_newer(void **state)
+static void a_temporary_error_is_retried_before_newer_messages(void **state)
 {
 	(void)state;
 	listen_and_say((const int[]){503, 429, 204, 200, -1});
@@ -230,7 +231,7 @@ static void what_may_pass_is_tried_again_before_what_is_newer(void **state)
 	assert_int_equal(stats().failed_tries, 0);
 }
 
-static void what_would_be_refused_again_is_not_tried_again(void **state)
+static void a_permanent_error_is_not_retried(void **state)
 {
 	(void)state;
 	listen_and_say((const int[]){400, 302, 200, -1});
@@ -242,13 +243,13 @@ static void what_would_be_refused_again_is_not_tried_again(void **state)
 	WAIT_UNTIL(stats().sent == 1);
 	assert_int_equal(heard(), 3);
 	assert_int_equal(stats().refused, 2);
-	assert_int_equal(stats().lost, 0); /* it takes them again */
+	assert_int_equal(stats().lost, 0); /* the receiver works again */
 }
 
-static void nobody_there_is_told_without_the_url(void **state)
+static void an_unreachable_receiver_is_reported_without_the_url(void **state)
 {
 	(void)state;
-	open_webhook(30); /* nobody listens yet */
+	open_webhook(30); /* the port is closed */
 	say("a.", 0);
 	WAIT_UNTIL(stats().failed_tries > 0);
 	assert_true(stats().problem[0] != '\0');
@@ -258,7 +259,7 @@ static void nobody_there_is_told_without_the_url(void **state)
 	assert_string_equal(stats().problem, "");
 }
 
-static void one_that_says_nothing_is_left_after_the_time_limit(void **state)
+static void a_receiver_without_a_reply_times_out(void **state)
 {
 	(void)state;
 	listen_and_say((const int[]){HANG, 200, -1});
@@ -268,7 +269,7 @@ static void one_that_says_nothing_is_left_after_the_time_limit(void **state)
 	assert_int_equal(heard(), 2);
 }
 
-static void the_newest_update_is_enough(void **state)
+static void a_newer_update_replaces_a_waiting_one(void **state)
 {
 	(void)state;
 	listen_and_say((const int[]){503, 200, -1});
@@ -284,7 +285,7 @@ static void the_newest_update_is_enough(void **state)
 	assert_string_equal(receiver.heard[3], "of another.");
 }
 
-static void many_wait_and_then_the_oldest_go(void **state)
+static void the_oldest_messages_are_dropped_from_a_full_queue(void **state)
 {
 	char text[16];
 
@@ -299,11 +300,11 @@ static void many_wait_and_then_the_oldest_go(void **state)
 	}
 	assert_int_equal(stats().waiting, WEBHOOK_WAITING_MAX);
 	assert_int_equal(stats().dropped, 10);
-	webhook_send(webhook, NULL, 0); /* no memory */
+	webhook_send(webhook, NULL, 0); /* out of memory */
 	assert_int_equal(stats().dropped, 11);
 }
 
-static void an_end_does_not_wait_for_one_that_hangs(void **state)
+static void stopping_does_not_wait_for_a_hanging_receiver(void **state)
 {
 	(void)state;
 	listen_and_say((const int[]){HANG, -1});
@@ -311,13 +312,13 @@ static void an_end_does_not_wait_for_one_that_hangs(void **state)
 	say("a.", 0);
 	say("b.", 0);
 	WAIT_UNTIL(heard() == 1);
-	/* It would be a minute each, and the test's own limit is not met by two. */
+	/* Waiting would take a minute for each message, longer than the limit of the test. */
 	webhook = webhook_free(webhook);
 	assert_int_equal(heard(), 1);
 	assert_null(webhook_free(NULL));
 }
 
-static void an_end_still_sends_what_waits(void **state)
+static void stopping_sends_waiting_messages(void **state)
 {
 	(void)state;
 	listen_and_say((const int[]){200, -1});
@@ -333,16 +334,16 @@ static void an_end_still_sends_what_waits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_web_addresses_are_urls),
-		TEST(messages_are_posted_in_their_order_as_json),
-		TEST(what_may_pass_is_tried_again_before_what_is_newer),
-		TEST(what_would_be_refused_again_is_not_tried_again),
-		TEST(nobody_there_is_told_without_the_url),
-		TEST(one_that_says_nothing_is_left_after_the_time_limit),
-		TEST(the_newest_update_is_enough),
-		TEST(many_wait_and_then_the_oldest_go),
-		TEST(an_end_does_not_wait_for_one_that_hangs),
-		TEST(an_end_still_sends_what_waits),
+		cmocka_unit_test(only_http_and_https_urls_are_valid),
+		TEST(messages_are_posted_in_order_as_json),
+		TEST(a_temporary_error_is_retried_before_newer_messages),
+		TEST(a_permanent_error_is_not_retried),
+		TEST(an_unreachable_receiver_is_reported_without_the_url),
+		TEST(a_receiver_without_a_reply_times_out),
+		TEST(a_newer_update_replaces_a_waiting_one),
+		TEST(the_oldest_messages_are_dropped_from_a_full_queue),
+		TEST(stopping_does_not_wait_for_a_hanging_receiver),
+		TEST(stopping_sends_waiting_messages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,7 +66,7 @@ static void play_told(char mark)
 
 	if (mark == 's' || mark == 'l') {
 		silent = mark == 's';
-		alerts_ask_silenced(alerts, now_ms);
+		alerts_update_silenced(alerts, now_ms);
 	}
 	number += mark == '#' || mark == 's' || mark == 'l';
 	if (mark != '.')
@@ -154,16 +154,14 @@ static void the_text_is_one_sentence_for_each_event(void **state)
 		const char *word, *text;
 	} rows[] = {
 		{ALERT_RAISED, 0, "raised",
-		 "h1, warning, VM win-1: vGPU a uses 99.0 % of its cap - overloaded, but at the "
-		 "cap "
-		 "that was sold: the customer needs a larger one"},
+		 "h1, warning, VM win-1: vGPU a uses 99.0 % of its cap - overloaded at "
+		 "the full cap of its contract: the customer needs a larger contract"},
 		{ALERT_UNSILENCED, 0, "raised",
-		 "h1, warning, VM win-1: vGPU a uses 99.0 % of its cap - overloaded, but at the "
-		 "cap "
-		 "that was sold: the customer needs a larger one"},
+		 "h1, warning, VM win-1: vGPU a uses 99.0 % of its cap - overloaded at "
+		 "the full cap of its contract: the customer needs a larger contract"},
 		{ALERT_UPDATED, 0, "updated",
-		 "h1, still warning, VM win-1: vGPU a uses 99.0 % of its cap - overloaded, but at "
-		 "the cap that was sold: the customer needs a larger one"},
+		 "h1, still warning, VM win-1: vGPU a uses 99.0 % of its cap - overloaded at "
+		 "the full cap of its contract: the customer needs a larger contract"},
 		{ALERT_CLEARED, 119999, "cleared",
 		 "h1, VM win-1: over after 119 s: vGPU a uses 99.0 % of its cap"},
 		{ALERT_CLEARED, 7199999, "cleared",
