@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel's program from the outside: loading it, saying which control group is whose, and
- * reading its rows, which are mapped. Must never ask the kernel anything in reading.
+ * Loads the BPF program, assigns control groups to vGPUs, and reads the counters from mapped
+ * memory.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -28,17 +28,17 @@ struct watch {
 	char id[ID_MAX];
 	uint64_t group;
 	uint32_t row;
-	struct fps_bpf_row base; /* what was in the row before */
+	struct fps_bpf_row base; /* the row when the watch began */
 	struct fps_totals totals;
 };
 
 struct fps_bpf {
 	struct bpf_object *object;
-	struct bpf_link *ends[2];	/* on the ends of threads and programs */
-	int groups;			/* the map's fd, the object's */
+	struct bpf_link *ends[2];	/* tracepoints of exiting threads and of exec() */
+	int groups;			/* fd of the map, owned by @object */
 	const struct fps_bpf_row *rows; /* mapped */
 	uint32_t next_row;
-	struct watch **watches; /* by id */
+	struct watch **watches; /* sorted by id */
 	size_t n_watches;
 	struct fps_bpf_files *files;
 };
@@ -73,8 +73,8 @@ static void watch_insert(struct fps_bpf *bpf, struct watch *watch)
 	bpf->watches[at] = watch;
 }
 
-/* The kernel's number of a control group, which is that of its folder's handle. */
-static int group_number(const char *folder, uint64_t *ret_group)
+/* Returns the kernel's id of a control group, which is in the file handle of its folder. */
+static int group_id(const char *folder, uint64_t *ret_group)
 {
 	union {
 		struct file_handle handle;
@@ -98,7 +98,7 @@ static bool row_taken(const struct fps_bpf *bpf, uint32_t row)
 	return false;
 }
 
-/* One after the other: what comes late for a vGPU that is gone meets no other. */
+/* Rows are reused as late as possible, so that late frames of a removed vGPU count for no other. */
 static uint32_t free_row(struct fps_bpf *bpf)
 {
 	do
@@ -119,7 +119,7 @@ static void row_read(const struct fps_bpf *bpf, uint32_t index, struct fps_bpf_r
 		ret_row->frame_time[b] = __atomic_load_n(&row->frame_time[b], __ATOMIC_RELAXED);
 }
 
-/* Has the kernel count for @watch, and its programs' libraries looked for. */
+/* Starts counting for @watch and scanning its programs. */
 static int watch_begin(struct fps_bpf *bpf, const struct watch *watch, const char *folder)
 {
 	int r = fps_bpf_files_add(bpf->files, watch->id, folder);
@@ -148,7 +148,7 @@ int fps_bpf_watch(struct fps_bpf *bpf, const char *id, const char *folder)
 	watch = calloc(1, sizeof(*watch));
 	if (!watch || id_copy(watch->id, id) < 0)
 		return -ENOMEM;
-	r = group_number(folder, &watch->group);
+	r = group_id(folder, &watch->group);
 	if (r < 0)
 		return r;
 	watch->row = free_row(bpf);
@@ -216,36 +216,35 @@ static int fail_load(struct err *reterr, int error, const char *what)
 {
 	if (error == EPERM || error == EACCES)
 		return err_fail(reterr, EPERM,
-				"%s: not allowed (%s); run gover-d as root, or with CAP_BPF, "
-				"CAP_PERFMON and CAP_SYS_ADMIN, and not under a lockdown",
+				"%s: not permitted (%s); needs root or CAP_BPF, CAP_PERFMON and "
+				"CAP_SYS_ADMIN, and no kernel lockdown",
 				what, strerror(error));
 	return err_fail(reterr, EOPNOTSUPP,
-			"%s: %s; Linux 5.7 or later with CONFIG_BPF_SYSCALL and CONFIG_BPF_EVENTS "
-			"is needed",
+			"%s: %s; needs Linux 5.7 or later with CONFIG_BPF_SYSCALL and "
+			"CONFIG_BPF_EVENTS",
 			what, strerror(error));
 }
 
-/* What can be said of this host before the kernel is asked. *ret_version: of its control groups. */
-static int look_at_host(int *ret_version, struct err *reterr)
+/* Checks the requirements that are visible without root. *ret_version: of its control groups. */
+static int check_host(int *ret_version, struct err *reterr)
 {
 	CLEANUP_FREE struct cgroup_host *host = calloc(1, sizeof(*host));
 	int r = host ? cgroup_find(CGROUP_MOUNTINFO, host, reterr)
-		     : err_fail(reterr, ENOMEM, "no memory");
+		     : err_fail(reterr, ENOMEM, "out of memory");
 
 	if (r < 0)
 		return r;
 	if (access(UPROBES, F_OK) < 0)
 		return err_fail(reterr, EOPNOTSUPP,
-				"%s does not exist: the kernel was built without "
-				"CONFIG_UPROBE_EVENTS, or /sys is not its own",
+				"%s: missing (needs a kernel with CONFIG_UPROBE_EVENTS and its "
+				"own /sys)",
 				UPROBES);
 	if (host->version->number == 1 && access(KERNEL_BTF, R_OK) < 0)
-		return err_fail(
-			reterr, EOPNOTSUPP,
-			"%s cannot be read: with control groups of version 1 the "
-			"kernel's own types are needed (CONFIG_DEBUG_INFO_BTF); boot with "
-			"systemd.unified_cgroup_hierarchy=1 for version 2, which needs none",
-			KERNEL_BTF);
+		return err_fail(reterr, EOPNOTSUPP,
+				"%s: not readable, but needed with control groups of version 1 "
+				"(CONFIG_DEBUG_INFO_BTF); boot with "
+				"systemd.unified_cgroup_hierarchy=1 to use version 2 instead",
+				KERNEL_BTF);
 	*ret_version = host->version->number;
 	return 0;
 }
@@ -258,7 +257,7 @@ static int attach_ends(struct fps_bpf *bpf, struct err *reterr)
 		{"thread_exit", "sched_process_exit"},
 		{"thread_exec", "sched_process_exec"},
 	};
-	_Static_assert(ARRAY_SIZE(ends) == ARRAY_SIZE(bpf->ends), "each is kept");
+	_Static_assert(ARRAY_SIZE(ends) == ARRAY_SIZE(bpf->ends), "every link is stored");
 
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
 		struct bpf_program *program =
@@ -273,12 +272,12 @@ static int attach_ends(struct fps_bpf *bpf, struct err *reterr)
 	return 0;
 }
 
-static int put_on_files(struct fps_bpf *bpf, struct err *reterr)
+static int attach_files(struct fps_bpf *bpf, struct err *reterr)
 {
 	struct bpf_program *present = bpf_object__find_program_by_name(bpf->object, "present");
 	int r = present ? fps_bpf_files_new(present, &bpf->files) : -EINVAL;
 
-	return r < 0 ? fail_load(reterr, -r, "the BPF program cannot be put on a library") : 0;
+	return r < 0 ? fail_load(reterr, -r, "cannot attach the BPF program to a library") : 0;
 }
 
 static int load(struct fps_bpf *bpf, int version, struct err *reterr)
@@ -289,19 +288,19 @@ static int load(struct fps_bpf *bpf, int version, struct err *reterr)
 	const void *mapped;
 	int rows;
 
-	(void)libbpf_set_print(silence); /* it would write to stderr */
+	(void)libbpf_set_print(silence); /* the default prints to stderr */
 	bpf->object = bpf_object__open_mem(bytes, (size_t)(end - bytes), &options);
 	if (!bpf->object)
-		return fail_load(reterr, errno, "the BPF program cannot be read");
+		return fail_load(reterr, errno, "cannot open the BPF program");
 	if (bpf_object__load(bpf->object) < 0)
-		return fail_load(reterr, errno, "the kernel does not take the BPF program");
+		return fail_load(reterr, errno, "the kernel rejects the BPF program");
 	bpf->groups = bpf_object__find_map_fd_by_name(bpf->object, "groups");
 	rows = bpf_object__find_map_fd_by_name(bpf->object, "rows");
 	if (bpf->groups < 0 || rows < 0)
-		return err_fail(reterr, EINVAL, "the BPF program is not the one of this build");
+		return err_fail(reterr, EINVAL, "the BPF program belongs to another build");
 	mapped = mmap(NULL, rows_size(), PROT_READ, MAP_SHARED, rows, 0);
 	if (mapped == MAP_FAILED)
-		return fail_load(reterr, errno, "the counters cannot be mapped");
+		return fail_load(reterr, errno, "cannot map the counters");
 	bpf->rows = mapped;
 	return attach_ends(bpf, reterr);
 }
@@ -312,12 +311,12 @@ int fps_bpf_new(struct fps_bpf **ret_bpf, struct err *reterr)
 	int version = 2, r;
 
 	if (!bpf)
-		return err_fail(reterr, ENOMEM, "no memory");
-	r = look_at_host(&version, reterr);
+		return err_fail(reterr, ENOMEM, "out of memory");
+	r = check_host(&version, reterr);
 	if (r == 0)
 		r = load(bpf, version, reterr);
 	if (r == 0)
-		r = put_on_files(bpf, reterr);
+		r = attach_files(bpf, reterr);
 	if (r < 0) {
 		fps_bpf_free(bpf);
 		return r;

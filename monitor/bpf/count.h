@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What the program in the kernel and gover-d share: a row of counters for each vGPU, in an array
- * that the daemon maps, and the table that says which control group has which row. The kernel's
- * side alone writes the rows, the daemon alone the table.
+ * The interface between the BPF program and gover-d: a row of counters for each vGPU, in an array
+ * that the daemon maps, and a table from control groups to rows. Only the BPF program writes the
+ * rows, only the daemon the table.
  */
 #ifndef MONITOR_BPF_COUNT_H
 #define MONITOR_BPF_COUNT_H
@@ -11,19 +11,20 @@
 
 #include "fps-preload/wire.h" /* the buckets of frame time are the same everywhere */
 
-#define FPS_BPF_ROWS	1024 /* vGPUs at once */
-#define FPS_BPF_THREADS 4096 /* that present; further ones' frames have no frame time */
+#define FPS_BPF_ROWS	1024 /* maximum number of vGPUs */
+#define FPS_BPF_THREADS 4096 /* presenting threads; frames of further threads have no frame time \
+			      */
 
-/* Of one vGPU since the program was loaded; never decreases but for @threads. */
+/* Counters of one vGPU since the program was loaded. */
 struct fps_bpf_row {
 	uint64_t frames;
-	uint64_t last_ns; /* CLOCK_MONOTONIC of the newest */
+	uint64_t last_ns; /* CLOCK_MONOTONIC of the newest frame */
 	uint64_t longest_gap_ns;
-	int64_t threads; /* that have presented and still live */
+	int64_t threads; /* running threads that have presented; may decrease */
 	uint64_t frame_time[FPS_WIRE_BUCKETS];
 };
 
-/* As fps_wire_bucket(), which needs an instruction that the kernel's machine lacks. */
+/* Like fps_wire_bucket(), without the clz instruction, which BPF does not have. */
 static inline unsigned int fps_bpf_bucket(uint64_t frame_time_ns)
 {
 	uint64_t units = frame_time_ns / FPS_WIRE_BUCKET0_NS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The compiled programs as bytes of gover-d: present-1.o and present-2.o, found by the include path. */
+/* Embeds the compiled BPF programs present-1.o and present-2.o (found by the include path). */
 	.section .rodata
 	.balign 8
 	.globl fps_bpf_present_1, fps_bpf_present_1_end

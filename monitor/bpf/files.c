@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds library files and puts the kernel's program on them, in a thread of its own. The list of
- * files is the thread's alone; that of the groups to look at is changed by the loop, under the
- * lock, which is never held while anything is read.
+ * Finds library files and attaches the BPF program to them, in a separate thread. The list of files
+ * belongs to the thread. The list of groups is changed by the event loop and protected by a lock,
+ * which is never held while files are read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,26 +22,26 @@
 
 #define LOADER_CACHE  "/etc/ld.so.cache"
 #define FILES_MAX     256
-#define FILES_OF_VGPU 16 /* of one: who has many leaves room for the others */
-#define LAST_WAIT_S   2	 /* for the thread, at the end */
+#define FILES_OF_VGPU 16 /* so that no vGPU uses all of them */
+#define LAST_WAIT_S   2	 /* for the thread to exit */
 
-/* A file in which nobody was seen for so long is let go, since it keeps a file system busy.
- * Programs may come and go between two scans, so it is not short. */
+/* A file that no program uses is detached after this time, because it keeps a file system busy.
+ * Short programs may start and exit between two scans, so the time is long. */
 #define UNSEEN_SCANS (12 * FPS_BPF_SCAN_ROUND)
 
 /* A library file. */
 struct file {
 	dev_t dev;
 	ino_t ino;
-	char vgpu[ID_MAX]; /* where it was met last; "": known to the host's loader */
-	unsigned int seen; /* number of the scan */
+	char vgpu[ID_MAX]; /* where it was last found; "": in the loader cache of the host */
+	unsigned int seen; /* number of the last scan that found it */
 	struct bpf_link *links[FPS_BPF_SYMBOLS_MAX];
 	int n_links;
-	bool failed; /* the program could not be put on all of it */
+	bool failed; /* not all functions could be attached */
 };
 
-/* Where to look. */
-struct place {
+/* A control group to scan. */
+struct group {
 	char id[ID_MAX];
 	char folder[PATH_MAX];
 };
@@ -51,21 +51,21 @@ struct fps_bpf_files {
 	pthread_t thread;
 	bool started;
 
-	pthread_mutex_t lock; /* for what follows */
+	pthread_mutex_t lock; /* protects the fields below */
 	pthread_cond_t wake;
 	bool wanted, looking, stop;
-	struct place *places;
-	size_t n_places;
+	struct group *groups;
+	size_t n_groups;
 
-	/* the thread's */
+	/* used by the thread only */
 	struct fps_bpf_scan *scan;
 	unsigned int scans;
 	struct timespec cache_mtime;
 	struct file files[FILES_MAX];
 	int n_files;
-	const char *scanned; /* the vGPU that is being looked at; "": the host */
-	int attach_errno;    /* of the last file that refused */
-	int crowded;	     /* files for which there was no room in this scan */
+	const char *scanned; /* the vGPU being scanned; "": the host */
+	int attach_errno;    /* of the last failure */
+	int over_limit;	     /* files ignored in this scan */
 
 	atomic_int counted, refused;
 };
@@ -87,7 +87,7 @@ static bool has_room(const struct fps_bpf_files *files)
 	return files->n_files < FILES_MAX && (same < FILES_OF_VGPU || files->scanned[0] == '\0');
 }
 
-/* Puts the program on every function of @path that presents. All that worked is kept. */
+/* Attaches the program to every present function of @path. Keeps partial success. */
 static int file_attach(struct fps_bpf_files *files, struct file *file, const char *path, int fd)
 {
 	struct bpf_uprobe_opts options = {.sz = sizeof(options)};
@@ -112,9 +112,9 @@ static void file_detach(struct file *file)
 		(void)bpf_link__destroy(file->links[i]);
 }
 
-/* A library that is in use. Known ones are noted, new ones taken up; one that cannot be is
- * remembered too, so that it is not tried again and again. */
-static void meet_file(void *userdata, const char *path)
+/* Handles a library in use: attaches to a new one and marks a known one as seen. A failed one is
+ * stored too, so that it is not tried again. */
+static void add_file(void *userdata, const char *path)
 {
 	struct fps_bpf_files *files = userdata;
 	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -133,7 +133,7 @@ static void meet_file(void *userdata, const char *path)
 		return;
 	}
 	if (!has_room(files)) {
-		files->crowded++;
+		files->over_limit++;
 		return;
 	}
 	fresh.dev = st.st_dev;
@@ -146,7 +146,7 @@ static void meet_file(void *userdata, const char *path)
 	files->files[files->n_files++] = fresh;
 }
 
-/* What the host's loader knows, when its list has changed; else all of it stands as it was. */
+/* Scans the loader cache of the host if it has changed; otherwise marks its files as seen. */
 static void scan_host(struct fps_bpf_files *files)
 {
 	struct stat st;
@@ -160,12 +160,12 @@ static void scan_host(struct fps_bpf_files *files)
 		return;
 	}
 	files->cache_mtime = st.st_mtim;
-	(void)fps_bpf_scan_cache(LOADER_CACHE, meet_file, files);
+	(void)fps_bpf_scan_cache(LOADER_CACHE, add_file, files);
 }
 
-static void tell_files(struct fps_bpf_files *files)
+static void publish_stats(struct fps_bpf_files *files)
 {
-	int counted = 0, refused = files->crowded;
+	int counted = 0, refused = files->over_limit;
 
 	for (int i = 0; i < files->n_files; i++) {
 		counted += files->files[i].n_links > 0;
@@ -175,37 +175,37 @@ static void tell_files(struct fps_bpf_files *files)
 	atomic_store(&files->refused, refused);
 }
 
-/* A copy of where to look, as the loop may change it meanwhile; NULL: out of memory, or nowhere. */
-static struct place *copy_places(struct fps_bpf_files *files, size_t *ret_n)
+/* Copies the groups, which the event loop may change; NULL: out of memory, or no groups. */
+static struct group *copy_groups(struct fps_bpf_files *files, size_t *ret_n)
 {
-	struct place *copy = NULL;
+	struct group *copy = NULL;
 
 	pthread_mutex_lock(&files->lock);
-	*ret_n = files->n_places;
-	if (files->n_places > 0)
-		copy = malloc(files->n_places * sizeof(*copy));
+	*ret_n = files->n_groups;
+	if (files->n_groups > 0)
+		copy = malloc(files->n_groups * sizeof(*copy));
 	if (copy)
-		memcpy(copy, files->places, files->n_places * sizeof(*copy));
+		memcpy(copy, files->groups, files->n_groups * sizeof(*copy));
 	pthread_mutex_unlock(&files->lock);
 	return copy;
 }
 
-static bool has_place(const struct place *places, size_t n, const char *id)
+static bool has_group(const struct group *groups, size_t n, const char *id)
 {
 	for (size_t i = 0; i < n; i++)
-		if (strcmp(places[i].id, id) == 0)
+		if (strcmp(groups[i].id, id) == 0)
 			return true;
 	return id[0] == '\0'; /* the host */
 }
 
-/* Files of vGPUs that are gone, and those in which nobody is any more. */
-static void drop_unneeded(struct fps_bpf_files *files, const struct place *places, size_t n)
+/* Detaches from files of removed vGPUs and from files that are no longer used. */
+static void drop_unneeded(struct fps_bpf_files *files, const struct group *groups, size_t n)
 {
 	for (int i = files->n_files; i-- > 0;) {
 		struct file *file = &files->files[i];
 
 		if (files->scans - file->seen <= UNSEEN_SCANS &&
-		    (file->seen == files->scans || has_place(places, n, file->vgpu)))
+		    (file->seen == files->scans || has_group(groups, n, file->vgpu)))
 			continue;
 		file_detach(file);
 		*file = files->files[--files->n_files];
@@ -214,25 +214,25 @@ static void drop_unneeded(struct fps_bpf_files *files, const struct place *place
 
 static void scan_once(struct fps_bpf_files *files)
 {
-	CLEANUP_FREE struct place *places = NULL;
+	CLEANUP_FREE struct group *groups = NULL;
 	size_t n;
 
-	places = copy_places(files, &n);
+	groups = copy_groups(files, &n);
 	files->scans++;
-	files->crowded = 0;
+	files->over_limit = 0;
 	scan_host(files);
 	fps_bpf_scan_begin(files->scan);
-	/* Each time another is first, in case not all have a turn. */
-	for (size_t i = 0; places && i < n; i++) {
-		const struct place *place = &places[(i + files->scans) % n];
+	/* Each scan starts with another group, in case the limit of programs is reached. */
+	for (size_t i = 0; groups && i < n; i++) {
+		const struct group *group = &groups[(i + files->scans) % n];
 
-		files->scanned = place->id;
-		fps_bpf_scan_group(files->scan, place->folder, meet_file, files);
+		files->scanned = group->id;
+		fps_bpf_scan_group(files->scan, group->folder, add_file, files);
 	}
 	fps_bpf_scan_end(files->scan);
-	if (places || n == 0)
-		drop_unneeded(files, places, n);
-	tell_files(files);
+	if (groups || n == 0)
+		drop_unneeded(files, groups, n);
+	publish_stats(files);
 }
 
 static void *run_thread(void *userdata)
@@ -256,7 +256,7 @@ static void *run_thread(void *userdata)
 	return NULL;
 }
 
-/* Signals are the loop's. */
+/* Blocks all signals in the thread: the event loop handles them. */
 static int start_thread(struct fps_bpf_files *files)
 {
 	sigset_t all, before;
@@ -278,7 +278,7 @@ int fps_bpf_files_new(struct bpf_program *present, struct fps_bpf_files **ret_fi
 	if (!files)
 		return -ENOMEM;
 	files->present = present;
-	(void)pthread_mutex_init(&files->lock, NULL); /* without attributes neither can fail */
+	(void)pthread_mutex_init(&files->lock, NULL); /* cannot fail without attributes */
 	(void)pthread_cond_init(&files->wake, NULL);
 	r = fps_bpf_scan_new("/proc", &files->scan);
 	if (r == 0) {
@@ -296,7 +296,7 @@ int fps_bpf_files_new(struct bpf_program *present, struct fps_bpf_files **ret_fi
 	return 0;
 }
 
-/* Whether it has ended. */
+/* Stops the thread. Returns false if it is blocked. */
 static bool end_thread(struct fps_bpf_files *files)
 {
 	struct timespec until;
@@ -323,24 +323,24 @@ bool fps_bpf_files_free(struct fps_bpf_files *files)
 	fps_bpf_scan_free(files->scan);
 	(void)pthread_cond_destroy(&files->wake);
 	(void)pthread_mutex_destroy(&files->lock);
-	free(files->places);
+	free(files->groups);
 	free(files);
 	return true;
 }
 
 int fps_bpf_files_add(struct fps_bpf_files *files, const char *id, const char *folder)
 {
-	struct place *grown;
-	struct place place;
+	struct group *grown;
+	struct group group;
 
-	if (id_copy(place.id, id) < 0 || strlen(folder) >= sizeof(place.folder))
+	if (id_copy(group.id, id) < 0 || strlen(folder) >= sizeof(group.folder))
 		return -ENAMETOOLONG;
-	strcpy(place.folder, folder);
+	strcpy(group.folder, folder);
 	pthread_mutex_lock(&files->lock);
-	grown = realloc(files->places, (files->n_places + 1) * sizeof(*grown));
+	grown = realloc(files->groups, (files->n_groups + 1) * sizeof(*grown));
 	if (grown) {
-		files->places = grown;
-		grown[files->n_places++] = place;
+		files->groups = grown;
+		grown[files->n_groups++] = group;
 	}
 	pthread_mutex_unlock(&files->lock);
 	return grown ? 0 : -ENOMEM;
@@ -349,9 +349,9 @@ int fps_bpf_files_add(struct fps_bpf_files *files, const char *id, const char *f
 void fps_bpf_files_drop(struct fps_bpf_files *files, const char *id)
 {
 	pthread_mutex_lock(&files->lock);
-	for (size_t i = files->n_places; i-- > 0;)
-		if (strcmp(files->places[i].id, id) == 0)
-			files->places[i] = files->places[--files->n_places];
+	for (size_t i = files->n_groups; i-- > 0;)
+		if (strcmp(files->groups[i].id, id) == 0)
+			files->groups[i] = files->groups[--files->n_groups];
 	pthread_mutex_unlock(&files->lock);
 }
 

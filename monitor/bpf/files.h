@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The library files with the kernel's program on them, and the thread that looks for more. Private
- * to fps-bpf. What it reads may be on a file system of a tenant's, who can let it wait for ever: so
- * nobody else ever waits for the thread.
+ * Owns the library files with the BPF program attached, and the thread that finds new ones.
+ * Internal to monitor/bpf. A file system of a tenant may block the thread forever, so no other
+ * thread waits for it.
  */
 #ifndef MONITOR_BPF_FILES_H
 #define MONITOR_BPF_FILES_H
@@ -13,14 +13,14 @@
 
 struct fps_bpf_files;
 
-/* Puts @present on what the host's loader knows, and starts the thread. -EPERM or as the system
- * says: it could be put on none of it. @present outlives the files. */
+/* Attaches @present to the libraries of the host and starts the thread. Returns 0, or a negative
+ * errno if no library could be attached. @present must outlive the files. */
 int fps_bpf_files_new(struct bpf_program *present, struct fps_bpf_files **ret_files);
-/* Takes it off all of them; NULL is fine. False: the thread hangs, and everything is left to the
- * end of this process, @present too. */
+/* Detaches from all files; NULL is fine. Returns false if the thread is blocked: then nothing is
+ * freed, and @present must not be freed either. */
 bool fps_bpf_files_free(struct fps_bpf_files *files);
 
-/* From now on also look at the programs of this control group; no more. -ENOMEM. */
+/* Start and stop scanning the programs of a control group. Returns 0 or a negative errno. */
 int fps_bpf_files_add(struct fps_bpf_files *files, const char *id, const char *folder);
 void fps_bpf_files_drop(struct fps_bpf_files *files, const char *id);
 

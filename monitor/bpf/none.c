@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* In the place of fps-bpf.c where there is no libbpf to build with. Must never claim to count. */
+/* Replaces bpf.c in a build without libbpf. */
 #include <errno.h>
 #include <stddef.h>
 
@@ -9,8 +9,8 @@ int fps_bpf_new(struct fps_bpf **ret_bpf, struct err *reterr)
 {
 	*ret_bpf = NULL;
 	return err_fail(reterr, EOPNOTSUPP,
-			"this gover-d was built without libbpf; build it with libbpf (1.0 or "
-			"later) and clang installed");
+			"gover-d was built without libbpf (rebuild with libbpf 1.0 or later, "
+			"libelf and clang installed)");
 }
 
 struct fps_bpf *fps_bpf_free(struct fps_bpf *bpf)

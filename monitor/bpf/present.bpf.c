@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Counts frames in the kernel: runs wherever a program enters a function that presents, finds the
- * vGPU by the control group, and adds to its row. Compiled once for each version of control groups
- * (CGROUPS = 1 or 2). Must never change anything of the program it looks at, and costs the more the
- * more it does: it runs within a frame.
+ * Counts frames in the kernel: runs when a program enters a function that presents, finds the vGPU by
+ * the control group, and adds to its row. Compiled once for each version of control groups (CGROUPS
+ * = 1 or 2). It runs in every frame, so it must be short.
  */
 #include <linux/bpf.h>
 #include <linux/ptrace.h>
@@ -15,11 +14,11 @@
 
 #include "monitor/bpf/count.h"
 
-#define LEVELS_MAX 16 /* groups are looked for this deep, or this far up */
+#define LEVELS_MAX 16 /* depth (version 2) or height (version 1) of the search for a group */
 
 char program_license[] SEC("license") = "Dual MIT/GPL";
 
-/* Control group of a vGPU -> its row. */
+/* Key: control group of a vGPU. Value: its row. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, FPS_BPF_ROWS);
@@ -38,13 +37,13 @@ struct {
 /* A thread's last counted frame. */
 struct thread {
 	__u64 last_ns;
-	__u64 ip, sp; /* of the function that presented it, as it was entered */
-	__u64 caller; /* what lay at @sp: where that returns to */
+	__u64 ip, sp; /* registers at the entry of the function that presented it */
+	__u64 caller; /* the return address, at @sp */
 	__u32 row;
 	__u32 reserved;
 };
 
-/* By thread; an entry lives until its thread ends or runs another program. */
+/* Key: thread. An entry is deleted when its thread exits or calls exec(). */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, FPS_BPF_THREADS);
@@ -54,7 +53,7 @@ struct {
 
 #if CGROUPS == 2
 
-/* The row of the group this program runs in, or of the nearest above that has one. */
+/* Finds the row of the current group or of an ancestor. */
 static __always_inline __u32 *find_row(void)
 {
 	for (int level = 1; level <= LEVELS_MAX; level++) {
@@ -72,7 +71,7 @@ static __always_inline __u32 *find_row(void)
 
 #else
 
-/* As much of the kernel's types as is read; the loader finds the places by the kernel's BTF. */
+/* The needed fields of kernel types; the loader adjusts their offsets with the kernel's BTF. */
 #define OF_KERNEL __attribute__((preserve_access_index))
 
 struct kernfs_node {
@@ -100,7 +99,7 @@ struct task_struct {
 
 enum cgroup_subsys_id { cpu_cgrp_id = 1 };
 
-/* In the hierarchy that has the cpu controller, which the helper of version 2 does not know. */
+/* The group in the hierarchy of the cpu controller; the helper of version 2 does not return it. */
 static __always_inline struct cgroup_subsys_state *cpu_group(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -131,9 +130,9 @@ static __always_inline __u32 *find_row(void)
 #endif
 
 /*
- * Is the function that presented last still running, and this one called by it? A library that
- * presents through another's function presents once. It is still running when the place on the
- * stack to which it returns is above us and unchanged, or ours too, where it jumped here.
+ * True if the function that presented last is still running and called this one: a library that
+ * presents through another library presents once. The last function is still running if its return
+ * address on the stack is unchanged, and above the current one or the same (a tail call).
  */
 static __always_inline bool is_nested(const struct thread *thread, struct pt_regs *regs)
 {
@@ -145,30 +144,30 @@ static __always_inline bool is_nested(const struct thread *thread, struct pt_reg
 	return caller == thread->caller;
 }
 
-static __always_inline void note_gap(struct fps_bpf_row *row, __u64 gap_ns)
+static __always_inline void count_gap(struct fps_bpf_row *row, __u64 gap_ns)
 {
 	unsigned int bucket = fps_bpf_bucket(gap_ns);
 
-	if (bucket < FPS_WIRE_BUCKETS) /* which the verifier cannot know */
+	if (bucket < FPS_WIRE_BUCKETS) /* for the verifier */
 		__sync_fetch_and_add(&row->frame_time[bucket], 1);
 	if (gap_ns > row->longest_gap_ns)
 		row->longest_gap_ns = gap_ns;
 }
 
-static __always_inline void note_thread(struct thread *known, __u64 who, struct fps_bpf_row *row,
-					const struct thread *now)
+static __always_inline void store_thread(struct thread *known, __u64 thread_id,
+					 struct fps_bpf_row *row, const struct thread *now)
 {
-	struct fps_bpf_row *left;
+	struct fps_bpf_row *old;
 
 	if (!known) {
-		if (bpf_map_update_elem(&threads, &who, now, BPF_NOEXIST) == 0)
+		if (bpf_map_update_elem(&threads, &thread_id, now, BPF_NOEXIST) == 0)
 			__sync_fetch_and_add(&row->threads, 1);
 		return;
 	}
-	if (known->row != now->row) { /* moved to another vGPU */
-		left = bpf_map_lookup_elem(&rows, &known->row);
-		if (left)
-			__sync_fetch_and_add(&left->threads, -1);
+	if (known->row != now->row) { /* the thread moved to another vGPU */
+		old = bpf_map_lookup_elem(&rows, &known->row);
+		if (old)
+			__sync_fetch_and_add(&old->threads, -1);
 		__sync_fetch_and_add(&row->threads, 1);
 	}
 	*known = *now;
@@ -177,8 +176,8 @@ static __always_inline void note_thread(struct thread *known, __u64 who, struct 
 SEC("uprobe")
 int present(struct pt_regs *regs)
 {
-	__u64 who = bpf_get_current_pid_tgid();
-	struct thread *known = bpf_map_lookup_elem(&threads, &who);
+	__u64 thread_id = bpf_get_current_pid_tgid();
+	struct thread *known = bpf_map_lookup_elem(&threads, &thread_id);
 	struct thread now = {
 		.last_ns = bpf_ktime_get_ns(),
 		.ip = PT_REGS_IP(regs),
@@ -200,16 +199,16 @@ int present(struct pt_regs *regs)
 	__sync_fetch_and_add(&row->frames, 1);
 	row->last_ns = now.last_ns;
 	if (known && known->row == now.row && now.last_ns > known->last_ns)
-		note_gap(row, now.last_ns - known->last_ns);
-	note_thread(known, who, row, &now);
+		count_gap(row, now.last_ns - known->last_ns);
+	store_thread(known, thread_id, row, &now);
 	return 0;
 }
 
-/* Of the thread that runs now: nothing more will come of what it was. */
+/* Deletes the entry of the current thread. */
 static __always_inline int forget_thread(void)
 {
-	__u64 who = bpf_get_current_pid_tgid();
-	const struct thread *known = bpf_map_lookup_elem(&threads, &who);
+	__u64 thread_id = bpf_get_current_pid_tgid();
+	const struct thread *known = bpf_map_lookup_elem(&threads, &thread_id);
 	struct fps_bpf_row *row;
 
 	if (!known)
@@ -217,7 +216,7 @@ static __always_inline int forget_thread(void)
 	row = bpf_map_lookup_elem(&rows, &known->row);
 	if (row)
 		__sync_fetch_and_add(&row->threads, -1);
-	bpf_map_delete_elem(&threads, &who);
+	bpf_map_delete_elem(&threads, &thread_id);
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looks for libraries. What is read is tenants' doing, so everything has a bound: groups, programs,
- * looks. Must never hold a file or a process.
+ * Finds library files. Tenants control the input, so the numbers of groups and programs are
+ * bounded.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -16,27 +16,27 @@
 #include "monitor/bpf/scan.h"
 
 #define CACHE_MAX  (16u << 20)
-#define DEPTH_MAX  4	/* groups below a vGPU's */
-#define GROUPS_MAX 64	/* of one vGPU */
-#define PIDS_MAX   4096 /* of all */
-#define LOOKS_MAX  256	/* in one scan */
+#define DEPTH_MAX  4	/* levels of subgroups */
+#define GROUPS_MAX 64	/* per vGPU */
+#define PIDS_MAX   4096 /* in all groups */
+#define LOOKS_MAX  256	/* programs examined in one scan */
 
-/* A new program has not loaded its libraries yet when it is first seen. */
+/* A new program may load its libraries later, so it is examined in its first scans. */
 #define EAGER_LOOKS 5
 
 struct process {
 	int pid;
-	int scans; /* in which it was seen before this one */
+	int scans; /* in which it was seen */
 };
 
 struct fps_bpf_scan {
 	char proc[64];
-	int looks;					/* in this scan */
-	struct process before[PIDS_MAX], now[PIDS_MAX]; /* before: by pid */
+	int looks;					/* programs examined in this scan */
+	struct process before[PIDS_MAX], now[PIDS_MAX]; /* before: sorted by pid */
 	size_t n_before, n_now;
 };
 
-/* --- what the host's loader knows (glibc's sysdeps/generic/dl-cache.h) --- */
+/* --- loader cache of the host (format: sysdeps/generic/dl-cache.h of glibc) --- */
 
 static const char cache_magic[] = "glibc-ld.so.cache1.1";
 
@@ -48,12 +48,12 @@ struct cache_head {
 
 struct cache_entry {
 	int32_t flags;
-	uint32_t name, path; /* from the head on */
+	uint32_t name, path; /* offsets from the head */
 	uint32_t version;
 	uint64_t hardware;
 };
 
-static const char *last_part(const char *path)
+static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -85,7 +85,7 @@ int fps_bpf_scan_cache(const char *cache, fps_bpf_found_fn found, void *userdata
 	if (r < 0)
 		return r;
 	start = memmem(text, length, cache_magic,
-		       sizeof(head.magic)); /* an older one may come first */
+		       sizeof(head.magic)); /* an old-format header may come first */
 	if (!start)
 		return -EINVAL;
 	length -= (size_t)(start - text);
@@ -96,14 +96,14 @@ int fps_bpf_scan_cache(const char *cache, fps_bpf_found_fn found, void *userdata
 		return -EINVAL;
 	for (uint32_t i = 0; i < head.n; i++) {
 		memcpy(&entry, start + sizeof(head) + i * sizeof(entry), sizeof(entry));
-		/* file_read() has put a NUL after the last byte. */
-		if (entry.path < length && fps_bpf_scan_is_library(last_part(start + entry.path)))
+		/* file_read() adds a NUL after the last byte. */
+		if (entry.path < length && fps_bpf_scan_is_library(base_name(start + entry.path)))
 			found(userdata, start + entry.path);
 	}
 	return 0;
 }
 
-/* --- what programs have mapped --- */
+/* --- mapped files of programs --- */
 
 int fps_bpf_scan_new(const char *proc, struct fps_bpf_scan **ret_scan)
 {
@@ -130,10 +130,10 @@ static int process_compare(const void *a, const void *b)
 }
 
 /*
- * A line is "FROM-TO rwxp OFFSET MAJOR:MINOR INODE PATH". What is executable there is opened
- * through map_files, where the kernel keeps the mapped file itself.
+ * A line is "FROM-TO rwxp OFFSET MAJOR:MINOR INODE PATH". Executable mappings are opened through
+ * map_files, which refers to the mapped file itself.
  */
-static void look_at_line(const struct fps_bpf_scan *scan, int pid, const char *line,
+static void examine_line(const struct fps_bpf_scan *scan, int pid, const char *line,
 			 fps_bpf_found_fn found, void *userdata)
 {
 	char range[40], rights[8], path[128];
@@ -141,13 +141,14 @@ static void look_at_line(const struct fps_bpf_scan *scan, int pid, const char *l
 
 	if (!name || sscanf(line, "%39s %7s", range, rights) != 2 || rights[2] != 'x')
 		return;
-	if (!fps_bpf_scan_is_library(last_part(name)))
+	if (!fps_bpf_scan_is_library(base_name(name)))
 		return;
 	snprintf(path, sizeof(path), "%s/%d/map_files/%s", scan->proc, pid, range);
 	found(userdata, path);
 }
 
-static void look_at(struct fps_bpf_scan *scan, int pid, fps_bpf_found_fn found, void *userdata)
+static void examine_process(struct fps_bpf_scan *scan, int pid, fps_bpf_found_fn found,
+			    void *userdata)
 {
 	CLEANUP_FREE char *line = NULL;
 	char path[96];
@@ -158,23 +159,23 @@ static void look_at(struct fps_bpf_scan *scan, int pid, fps_bpf_found_fn found, 
 	snprintf(path, sizeof(path), "%s/%d/maps", scan->proc, pid);
 	maps = fopen(path, "re");
 	if (!maps)
-		return; /* it has ended */
+		return; /* the process has exited */
 	while ((n = getline(&line, &size, maps)) > 0) {
 		if (line[n - 1] == '\n')
 			line[n - 1] = '\0';
-		look_at_line(scan, pid, line, found, userdata);
+		examine_line(scan, pid, line, found, userdata);
 	}
 	(void)fclose(maps);
 }
 
-/* Is it @process' turn? New ones' at every scan, old ones' now and then. */
-static bool has_turn(const struct process *process)
+/* True if this scan examines @process: always if it is new, otherwise periodically. */
+static bool is_due(const struct process *process)
 {
 	return process->scans < EAGER_LOOKS ||
 	       (process->scans + process->pid) % FPS_BPF_SCAN_ROUND == 0;
 }
 
-static void meet(struct fps_bpf_scan *scan, int pid, fps_bpf_found_fn found, void *userdata)
+static void add_process(struct fps_bpf_scan *scan, int pid, fps_bpf_found_fn found, void *userdata)
 {
 	struct process process = {.pid = pid};
 	const struct process *known =
@@ -184,12 +185,12 @@ static void meet(struct fps_bpf_scan *scan, int pid, fps_bpf_found_fn found, voi
 		return;
 	if (known)
 		process.scans = known->scans;
-	if (!has_turn(&process)) {
+	if (!is_due(&process)) {
 		process.scans++;
 	} else if (scan->looks < LOOKS_MAX) {
 		scan->looks++;
 		process.scans++;
-		look_at(scan, pid, found, userdata);
+		examine_process(scan, pid, found, userdata);
 	}
 	scan->now[scan->n_now++] = process;
 }
@@ -207,8 +208,8 @@ static void scan_programs(struct fps_bpf_scan *scan, const char *folder, fps_bpf
 	if (!procs)
 		return;
 	while (fscanf(procs, "%d", &pid) == 1)
-		if (pid > 0) /* 0: of a pid namespace that is not ours */
-			meet(scan, pid, found, userdata);
+		if (pid > 0) /* 0: in another pid namespace */
+			add_process(scan, pid, found, userdata);
 	(void)fclose(procs);
 }
 
