@@ -11,9 +11,10 @@
 
 #include "fps-preload/wire.h" /* the buckets of frame time are the same everywhere */
 
-#define FPS_BPF_ROWS	1024 /* maximum number of vGPUs */
-#define FPS_BPF_THREADS 4096 /* presenting threads; frames of further threads have no frame time \
-			      */
+#define FPS_BPF_ROWS 1024 /* maximum number of vGPUs */
+#define FPS_BPF_THREADS                                                          \
+	4096 /* presenting threads; frames of further threads have no frame time \
+	      */
 
 /* Counters of one vGPU since the program was loaded. */
 struct fps_bpf_row {

@@ -239,8 +239,8 @@ stop
 setpriv --bounding-set -sys_admin,-bpf,-perfmon "$B/gover-d" --config "$conf" >"$dir/log" 2>&1 &
 daemon_pid=$!
 ok "not allowed to, the daemon runs all the same" until_ok 20 that /v1/host '.ready'
-ok "the log says what it needs" grep -q 'fps_source = bpf: .*not allowed.*CAP_BPF' "$dir/log"
+ok "the log says what it needs" grep -q 'fps_source = bpf: .*not permitted.*CAP_BPF' "$dir/log"
 ctl doctor >"$dir/doctor" 2>&1
-ok "and so does doctor" grep -q 'fps-bpf.*not allowed.*CAP_BPF' "$dir/doctor"
+ok "and so does doctor" grep -q 'fps-bpf.*not permitted.*CAP_BPF' "$dir/doctor"
 stop
 finish
