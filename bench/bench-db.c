@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the history costs: rows a second through the queue and its writer, roll-ups included, beside
- * a bare loop of inserts into one table; and a day of one vGPU, beside the same in plain SQL over
- * the samples. Arguments: hours of history (24), vGPUs (64). Needs about 100 bytes of disk a row in
- * TMPDIR.
+ * Measures the history database: rows per second through the queue and its writer, including
+ * roll-ups, compared with plain inserts into one table; and the time to query a day of one vGPU,
+ * compared with plain SQL over the samples. Arguments: hours of history (24), vGPUs (64). Needs
+ * about 100 bytes of disk space per row in TMPDIR.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -102,7 +102,7 @@ static int write_reference(double *ret_rate)
 	return 0;
 }
 
-/* Waits until the queue has room, as no tick ever has to. */
+/* Waits until the queue has room. The daemon does not wait. */
 static void wait_for_room(struct db *db)
 {
 	struct db_stats stats;
@@ -126,7 +126,8 @@ static int write_history(int64_t hours, int64_t vgpus, double *ret_rate)
 		for (int64_t i = 0; i < vgpus; i++) {
 			struct db_sample sample = make_sample(second, (int)i);
 
-			(void)db_append_sample(db, &sample); /* a dropped one is found below */
+			(void)db_append_sample(db,
+					       &sample); /* dropped samples are detected below */
 		}
 		db_commit(db);
 		wait_for_room(db);
@@ -196,7 +197,7 @@ static int time_plain_sql(void)
 	sqlite3_finalize(statement);
 	sqlite3_close(db);
 	printf("  %-34s     %8.2f ms                     (%d points)\n",
-	       "reference: the same from samples", seconds_since(begin_ns) * 1000, points);
+	       "reference: plain SQL, samples", seconds_since(begin_ns) * 1000, points);
 	return 0;
 }
 
@@ -211,16 +212,16 @@ static int run(int64_t hours, int64_t vgpus)
 		return -1;
 	if (stat(path, &st) < 0)
 		return fail(path, strerror(errno));
-	printf("writing, rows a second (target 100,000)\n");
-	printf("  %-34s %10.0f   (%" PRId64 " rows, %.0f bytes each)\n", "gover, rolled up", rate,
-	       hours * 3600 * vgpus, (double)st.st_size / (double)(hours * 3600 * vgpus));
-	printf("  %-34s %10.0f   (%d rows)\n", "reference: inserts alone", reference,
+	printf("writing, rows per second (target 100,000)\n");
+	printf("  %-34s %10.0f   (%" PRId64 " rows, %.0f bytes each)\n", "gover, with roll-ups",
+	       rate, hours * 3600 * vgpus, (double)st.st_size / (double)(hours * 3600 * vgpus));
+	printf("  %-34s %10.0f   (%d rows)\n", "reference: plain inserts", reference,
 	       REFERENCE_ROWS);
-	printf("reading one of %" PRId64 " vGPUs (target 20 ms for a day)\n", vgpus);
-	if (time_queries("all hours, steps of a minute", hours, vgpus, 60) < 0 ||
+	printf("reading 1 of %" PRId64 " vGPUs (target 20 ms for a day)\n", vgpus);
+	if (time_queries("all hours, step 1 minute", hours, vgpus, 60) < 0 ||
 	    time_plain_sql() < 0 ||
-	    time_queries("all hours, steps of an hour", hours, vgpus, 3600) < 0 ||
-	    time_queries("the last hour, steps of 6 s", hours, vgpus, 6) < 0)
+	    time_queries("all hours, step 1 hour", hours, vgpus, 3600) < 0 ||
+	    time_queries("last hour, step 6 s", hours, vgpus, 6) < 0)
 		return -1;
 	return 0;
 }
@@ -234,7 +235,7 @@ static void remove_files(void)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		for (size_t j = 0; j < ARRAY_SIZE(suffixes); j++) {
 			snprintf(name, sizeof(name), "%s/%s%s", folder, names[i], suffixes[j]);
-			(void)unlink(name); /* not all of them are there */
+			(void)unlink(name); /* some do not exist */
 		}
 	}
 	(void)rmdir(folder);

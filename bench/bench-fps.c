@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a frame costs with libgover-fps.so loaded, over the bare call of a GL library that draws
- * nothing: switched off, recorded with no daemon, recorded with one. Beside them, in the same run,
- * what the machine's clock takes, and the floor: one clock read and three stores. Then what one
- * costs with the Vulkan layer: its vkQueuePresentKHR for one window, over the bare call of the next
- * one behind it, which does nothing; that is tests/helper/fps-vk.c, without a Vulkan loader.
- * Switched off the layer leaves the way, and the program calls the next one itself. Each figure is
- * the median of interleaved runs of its own process.
+ * Measures the CPU time per frame that libgover-fps.so adds to the bare call of a GL library that
+ * draws nothing: disabled, recording without a daemon, and recording with one. References of the
+ * same run: one clock read, and one clock read with three stores. Then the same for the Vulkan
+ * layer: its vkQueuePresentKHR for one window, compared with the bare call of the next one, which
+ * does nothing (tests/helper/fps-vk.c, without a Vulkan loader). If disabled, the layer removes
+ * itself and the program calls the next function directly. Each figure is the median of
+ * interleaved runs in separate processes.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "bench/figures.h"
 #include "monitor/fps/fps.h"
 
 #define FRAMES	    1000000
@@ -34,20 +35,20 @@ static const struct mode {
 	const char *name;
 	const char *how; /* argument of the timed process */
 	const char *preload, *gover_fps;
-	double at_most; /* ns over the bare call, design.md section 7; 0: no target */
-	bool vulkan;	/* fps-vk's, with the layer */
-	bool bare;	/* this and those behind it are over this call */
+	double at_most; /* target: added ns (design.md, section 7); 0: none */
+	bool vulkan;	/* runs fps-vk with the layer */
+	bool bare;	/* reference of the following rows */
 } modes[] = {
 	{"bare call", "swap", NULL, NULL, 0, false, true},
 	{"one clock read", "clock", NULL, NULL, 0, false, false},
 	{"one clock read, three stores", "floor", NULL, NULL, 0, false, false},
-	{"hook, switched off", "swap", preload, "off", 5, false, false},
-	{"hook, recorded, no daemon", "swap", preload, "unix:/nonexistent", 25, false, false},
-	{"hook, recorded, daemon reading", "swap", preload, address, 25, false, false},
+	{"hook, disabled", "swap", preload, "off", 5, false, false},
+	{"hook, recording, no daemon", "swap", preload, "unix:/nonexistent", 25, false, false},
+	{"hook, recording, daemon reading", "swap", preload, address, 25, false, false},
 	{"bare vkQueuePresentKHR", "bare", NULL, "off", 0, true, true},
-	{"layer, switched off", "timed", NULL, "off", 0, true, false},
-	{"layer, recorded, no daemon", "timed", NULL, "unix:/nonexistent", 0, true, false},
-	{"layer, recorded, daemon reading", "timed", NULL, address, 0, true, false},
+	{"layer, disabled", "timed", NULL, "off", 0, true, false},
+	{"layer, recording, no daemon", "timed", NULL, "unix:/nonexistent", 0, true, false},
+	{"layer, recording, daemon reading", "timed", NULL, address, 0, true, false},
 };
 #define MODES (sizeof(modes) / sizeof(modes[0]))
 
@@ -78,16 +79,7 @@ static void floor_swap(void *display, unsigned long drawable)
 	page.bucket = now_ns & 63;
 }
 
-/* Of this process: what others take from the machine is not the hook's. */
-static uint64_t cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
-/* Runs in a process of its own: prints ns per call. */
+/* Runs in a separate process. Prints the CPU time per call in ns. */
 static int time_calls(const char *how)
 {
 	void (*volatile swap)(void *, unsigned long) =
@@ -95,7 +87,7 @@ static int time_calls(const char *how)
 	uint64_t start_ns;
 
 	if (strcmp(how, "swap") == 0) {
-		/* As a program linked to it would find it: the hook first, when it is loaded. */
+		/* The lookup of a linked program: finds the hook first, if it is loaded. */
 		swap = dlopen(getenv("BENCH_GL"), RTLD_NOW | RTLD_GLOBAL)
 			       ? (void (*)(void *, unsigned long))dlsym(RTLD_DEFAULT,
 									"glXSwapBuffers")
@@ -107,14 +99,14 @@ static int time_calls(const char *how)
 	}
 	for (int i = 0; i < WARM; i++)
 		swap(NULL, 1);
-	start_ns = cpu_ns();
+	start_ns = figures_cpu_ns();
 	for (int i = 0; i < FRAMES; i++)
 		swap(NULL, 1);
-	printf("%.3f\n", (double)(cpu_ns() - start_ns) / FRAMES);
+	printf("%.3f\n", (double)(figures_cpu_ns() - start_ns) / FRAMES);
 	return 0;
 }
 
-static int nobody(void *userdata, pid_t pid, char ret_id[ID_MAX])
+static int find_no_vgpu(void *userdata, pid_t pid, char ret_id[ID_MAX])
 {
 	(void)userdata;
 	(void)pid;
@@ -122,7 +114,7 @@ static int nobody(void *userdata, pid_t pid, char ret_id[ID_MAX])
 	return -ENOENT;
 }
 
-/* One timed process; the daemon's end is served until it has ended. */
+/* Runs a timed process, and serves the hub until it exits. */
 static double run(const struct mode *mode, const char *self, struct fps_hub *hub)
 {
 	struct pollfd fds[2] = {{.events = POLLIN}, {.fd = fps_hub_fd(hub), .events = POLLIN}};
@@ -158,13 +150,6 @@ static double run(const struct mode *mode, const char *self, struct fps_hub *hub
 	return text[0] ? atof(text) : -1;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void report(double ns[MODES][ROUNDS])
 {
 	double bare = 0;
@@ -172,18 +157,18 @@ static void report(double ns[MODES][ROUNDS])
 	printf("%-32s %8s %8s %8s\n", "per frame, median ns", "call", "added", "target");
 	for (size_t m = 0; m < MODES; m++) {
 		char target[16] = "-";
+		double call;
 
 		if (ns[m][0] < 0)
-			continue; /* no headers of Vulkan, no layer */
-		qsort(ns[m], ROUNDS, sizeof(double), by_value);
+			continue; /* the layer was not built */
+		call = median(ns[m], ROUNDS);
 		if (modes[m].bare)
-			bare = ns[m][ROUNDS / 2];
+			bare = call;
 		if (modes[m].at_most > 0)
 			(void)snprintf(target, sizeof(target), "<= %.0f", modes[m].at_most);
-		printf("%-32s %8.1f %8.1f %8s\n", modes[m].name, ns[m][ROUNDS / 2],
-		       ns[m][ROUNDS / 2] - bare, target);
+		printf("%-32s %8.1f %8.1f %8s\n", modes[m].name, call, call - bare, target);
 	}
-	printf("best peers: switched off 4 ns (libstrangle), recorded 121 ns (its Prometheus "
+	printf("best peers: disabled 4 ns (libstrangle), recording 121 ns (its Prometheus "
 	       "fork)\n");
 }
 
@@ -207,7 +192,7 @@ int main(int argc, char **argv)
 	(void)snprintf(fake_gl, sizeof(fake_gl), "%s/../tests/fake-gl", self);
 	(void)snprintf(socket_path, sizeof(socket_path), "/tmp/gover-bench-fps.%d", (int)getpid());
 	strcat(address, socket_path);
-	if (fps_hub_new(socket_path, nobody, NULL, &hub, &err) < 0) {
+	if (fps_hub_new(socket_path, find_no_vgpu, NULL, &hub, &err) < 0) {
 		fprintf(stderr, "bench-fps: %s\n", err.msg);
 		return 1;
 	}
@@ -216,7 +201,7 @@ int main(int argc, char **argv)
 			ns[m][round] = run(&modes[m], "/proc/self/exe", hub);
 	fps_hub_free(hub);
 	if (ns[0][0] < 0) {
-		fprintf(stderr, "bench-fps: needs %s and %s (make tests)\n", preload, fake_gl);
+		fprintf(stderr, "bench-fps: %s, %s: required (run make tests)\n", preload, fake_gl);
 		return 1;
 	}
 	report(ns);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client of bench-rest: bench-rest ADDRESS PATH RATE CONNECTIONS SECONDS asks for PATH on
- * connections that are kept, RATE times a second one after the other (0: on all of them, each as
- * fast as it is answered), and prints one line: answers a second, p50, p99 and the longest in us,
- * bytes of one answer. ADDRESS is a unix socket's path or IPv4:PORT. Every answer must be 200.
+ * The client of bench-rest: bench-rest ADDRESS PATH RATE CONNECTIONS SECONDS. It requests PATH on
+ * persistent connections, RATE times per second in turn (0: on all connections without pauses). It
+ * prints one line: answers per second, p50, p99 and maximum latency in us, bytes of an answer.
+ * ADDRESS is the path of a unix socket or IPv4:PORT. An answer with a status other than 200 is an
+ * error.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -21,6 +22,7 @@
 
 #include "base/clock.h"
 #include "base/parse.h"
+#include "bench/figures.h"
 
 #define ANSWER_MAX	(1024 * 1024)
 #define CONNECTIONS_MAX 256
@@ -28,7 +30,7 @@
 
 struct connection {
 	int fd;
-	size_t length, size; /* of the answer: come, and of all; size 0: not known yet */
+	size_t length, size; /* of the answer: received, and total (0: not known yet) */
 	uint64_t sent_ns;
 	char answer[ANSWER_MAX];
 };
@@ -38,11 +40,11 @@ static int n_connections;
 static char request[256];
 static double times_us[TIMES_MAX];
 static long n_times;
-static size_t answer_bytes; /* of the largest */
+static size_t answer_bytes; /* maximum */
 
 static int fail(const char *what)
 {
-	fprintf(stderr, "bench-rest: %s: %s\n", what, errno ? strerror(errno) : "not as it should");
+	fprintf(stderr, "bench-rest: %s: %s\n", what, errno ? strerror(errno) : "not valid");
 	return -1;
 }
 
@@ -79,7 +81,7 @@ static int connect_tcp(const char *text)
 	return fd;
 }
 
-/* Where the answer that is being read ends; 0: not known yet. */
+/* The size of the answer that is being received; 0: not known yet. */
 static size_t answer_size(struct connection *c)
 {
 	const char *body, *announced;
@@ -91,7 +93,7 @@ static size_t answer_size(struct connection *c)
 	announced = strcasestr(c->answer, "\r\nContent-Length: ");
 	if (announced && announced < body)
 		return (size_t)(body + 4 - c->answer) + strtoul(announced + 18, NULL, 10);
-	/* In chunks: the last one is empty. */
+	/* Chunked encoding: the last chunk is empty. */
 	return strcmp(c->answer + c->length - 5, "0\r\n\r\n") == 0 ? c->length : 0;
 }
 
@@ -105,7 +107,7 @@ static int ask(struct connection *c)
 	return 0;
 }
 
-/* Takes what has come. 1: the answer is whole, and its time noted. */
+/* Receives data. Returns 1 if the answer is complete, after recording its latency. */
 static int receive(struct connection *c, int flags)
 {
 	ssize_t n = recv(c->fd, c->answer + c->length, sizeof(c->answer) - 1 - c->length, flags);
@@ -139,7 +141,7 @@ static void sleep_until(uint64_t mono_ns)
 		;
 }
 
-/* One after the other, each at its time. */
+/* Sends requests one by one at fixed times. */
 static int measure_paced(int64_t rate, int64_t seconds)
 {
 	const uint64_t begin_ns = clock_now().mono_ns;
@@ -192,13 +194,6 @@ static int measure_most(int64_t seconds)
 	return r;
 }
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static int connect_all(const char *address, int64_t n)
 {
 	for (n_connections = 0; n_connections < n; n_connections++) {
@@ -221,14 +216,14 @@ int main(int argc, char **argv)
 		fputs("usage: bench-rest ADDRESS PATH RATE CONNECTIONS SECONDS\n", stderr);
 		return 2;
 	}
-	(void)prctl(PR_SET_TIMERSLACK, 1UL); /* so that it sleeps no longer than asked */
-	/* Over TCP the name of this host: who asks from a page of elsewhere is not answered. */
+	(void)prctl(PR_SET_TIMERSLACK, 1UL); /* for exact sleeps */
+	/* Over TCP the daemon accepts only requests with its own address as Host. */
 	snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", argv[2],
 		 argv[1][0] == '/' ? "gover" : argv[1]);
 	if (connect_all(argv[1], n) < 0 ||
 	    (rate ? measure_paced(rate, seconds) : measure_most(seconds)) < 0 || n_times == 0)
 		return 1;
-	qsort(times_us, (size_t)n_times, sizeof(times_us[0]), by_size);
+	qsort(times_us, (size_t)n_times, sizeof(times_us[0]), figures_compare);
 	printf("%8.0f %8.0f %8.0f %8.0f %8zu\n", (double)n_times / (double)seconds,
 	       times_us[n_times / 2], times_us[n_times * 99 / 100], times_us[n_times - 1],
 	       answer_bytes);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a sample costs on files kept open, beside open, read and close of the same files, in turns
- * of the same run: a number in this host's real sysfs (CPU time of this process), and where a
- * folder with gover-sim's tree is given, a whole sample of the vGPUs there by gpu/gvt.c (real time:
- * another process works too). Each figure is the median of the rounds.
+ * Compares reads of sysfs files that are kept open with open, read and close of the same files:
+ * one number in the real sysfs of this host (CPU time of this process) and, if the folder of a
+ * gover-sim is given, a sample of its vGPUs by gpu/gvt.c (real time, because gover-sim works too).
+ * Each figure is the median of alternating rounds.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -24,10 +24,10 @@
 #define READS	  20000
 #define VGPUS_MAX 256
 
-/* Any attribute that is one decimal number; this one every Linux has. */
+/* An attribute with one decimal number that exists on every Linux. */
 static const char attribute[] = "/sys/class/net/lo/statistics/rx_bytes";
 
-static uint64_t sum; /* so that no reading is optimised away */
+static uint64_t sum; /* keeps the compiler from removing reads */
 
 static void read_kept(int fd)
 {
@@ -37,7 +37,7 @@ static void read_kept(int fd)
 	sum += value;
 }
 
-static void read_anew(int dir, const char *path)
+static void read_reopened(int dir, const char *path)
 {
 	CLEANUP_CLOSE int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
 
@@ -45,46 +45,38 @@ static void read_anew(int dir, const char *path)
 	read_kept(fd);
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec now;
-
-	must(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now), "clock");
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 static uint64_t real_ns(void)
 {
 	return clock_now().mono_ns;
 }
 
-static void print_row(const char *what, double kept_ns, double anew_ns)
+static void print_row(const char *what, double kept_ns, double reopened_ns)
 {
-	printf("%-44s %10.2f %16.2f %8.2f\n", what, kept_ns / 1000, anew_ns / 1000,
-	       anew_ns / kept_ns);
+	printf("%-44s %10.2f %16.2f %8.2f\n", what, kept_ns / 1000, reopened_ns / 1000,
+	       reopened_ns / kept_ns);
 }
 
 static void bench_attribute(void)
 {
 	CLEANUP_CLOSE int fd = open(attribute, O_RDONLY | O_CLOEXEC);
-	double kept[ROUNDS], anew[ROUNDS];
+	double kept[ROUNDS], reopened[ROUNDS];
 
 	if (fd < 0) {
-		printf("%s cannot be read here\n", attribute);
+		printf("%s: cannot be read, skipped\n", attribute);
 		return;
 	}
 	for (int round = 0; round < ROUNDS; round++) {
-		uint64_t start_ns = cpu_ns();
+		uint64_t start_ns = figures_cpu_ns();
 
 		for (int i = 0; i < READS; i++)
 			read_kept(fd);
-		kept[round] = (double)(cpu_ns() - start_ns) / READS;
-		start_ns = cpu_ns();
+		kept[round] = (double)(figures_cpu_ns() - start_ns) / READS;
+		start_ns = figures_cpu_ns();
 		for (int i = 0; i < READS; i++)
-			read_anew(AT_FDCWD, attribute);
-		anew[round] = (double)(cpu_ns() - start_ns) / READS;
+			read_reopened(AT_FDCWD, attribute);
+		reopened[round] = (double)(figures_cpu_ns() - start_ns) / READS;
 	}
-	print_row("a file of real sysfs", median(kept, ROUNDS), median(anew, ROUNDS));
+	print_row("a file in the real sysfs", median(kept, ROUNDS), median(reopened, ROUNDS));
 }
 
 /* --- gpu/gvt.c on gover-sim --- */
@@ -113,7 +105,7 @@ static void sample_kept(void)
 	}
 }
 
-static void sample_anew(int bus)
+static void sample_reopened(int bus)
 {
 	static const char *const files[] = {"busy_time", "sched_time", "cap"};
 
@@ -122,7 +114,7 @@ static void sample_anew(int bus)
 			char path[PATH_MAX];
 
 			snprintf(path, sizeof(path), "%s/intel_vgpu/%s", vgpus[i].id, files[f]);
-			read_anew(bus, path);
+			read_reopened(bus, path);
 		}
 	}
 }
@@ -130,7 +122,7 @@ static void sample_anew(int bus)
 static void bench_vgpus(const char *root)
 {
 	struct gpu_config config = {.name = "gpu0", .backend = "gvt", .speed = 1};
-	double kept[ROUNDS], anew[ROUNDS];
+	double kept[ROUNDS], reopened[ROUNDS];
 	struct err err = {""};
 	char path[PATH_MAX];
 	struct gpu *gpu;
@@ -150,11 +142,11 @@ static void bench_vgpus(const char *root)
 		sample_kept();
 		kept[round] = (double)(real_ns() - start_ns) / n_vgpus;
 		start_ns = real_ns();
-		sample_anew(bus);
-		anew[round] = (double)(real_ns() - start_ns) / n_vgpus;
+		sample_reopened(bus);
+		reopened[round] = (double)(real_ns() - start_ns) / n_vgpus;
 	}
-	snprintf(path, sizeof(path), "a sample (3 files), %d vGPUs on gover-sim", n_vgpus);
-	print_row(path, median(kept, ROUNDS), median(anew, ROUNDS));
+	snprintf(path, sizeof(path), "a sample (3 files), %d vGPUs of gover-sim", n_vgpus);
+	print_row(path, median(kept, ROUNDS), median(reopened, ROUNDS));
 	for (int i = 0; i < n_vgpus; i++)
 		gpu_gvt_ops.detach(vgpus[i].vgpu);
 	gpu_gvt_ops.close(gpu);
@@ -163,11 +155,10 @@ static void bench_vgpus(const char *root)
 
 int main(int argc, char *argv[])
 {
-	printf("%-44s %10s %16s %8s\n", "", "kept, us", "open-close, us", "ratio");
+	printf("%-44s %10s %16s %8s\n", "", "kept, us", "reopened, us", "ratio");
 	bench_attribute();
 	if (argc > 1)
 		bench_vgpus(argv[1]);
-	printf("Asked: at most 1 us for each file kept open; best peer 2.6 us (open, read, "
-	       "close).\n");
-	return sum == 1; /* it never is */
+	printf("target: at most 1 us per file kept open; best peer: 2.6 us (open, read, close)\n");
+	return sum == 1; /* never true */
 }

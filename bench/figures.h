@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the benchmarks share: an end with a sentence where they cannot go on, and the median. */
+/* Shared by the benchmarks: error exit, CPU time, sorting and median. */
 #ifndef BENCH_FIGURES_H
 #define BENCH_FIGURES_H
 
@@ -7,7 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/clock.h"
+
+/* Exits with an error message if @r is negative. */
 static inline void must(int r, const char *what)
 {
 	if (r >= 0)
@@ -16,6 +20,16 @@ static inline void must(int r, const char *what)
 	exit(1);
 }
 
+/* The CPU time of this process. */
+static inline uint64_t figures_cpu_ns(void)
+{
+	struct timespec now;
+
+	must(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now), "clock");
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* For qsort() of doubles. */
 static inline int figures_compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -23,7 +37,7 @@ static inline int figures_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sorts them. */
+/* Sorts @figures. */
 static inline double median(double *figures, size_t n)
 {
 	qsort(figures, n, sizeof(*figures), figures_compare);

@@ -1,8 +1,8 @@
-# A thousand vGPUs on the twenty GPUs of a gover-sim, for a scenario and a benchmark. Sourced after lib.sh and host.sh.
-# Must never mount anything itself.
+# Functions for 1,000 vGPUs on the 20 GPUs of a mounted gover-sim, shared by a scenario and a benchmark. Source it after
+# lib.sh and host.sh.
 # shellcheck shell=sh disable=SC2154
 
-# On each GPU fifty of 2 %: forty use half of it, nine a tenth, and one wants all it can get.
+# Creates 50 vGPUs with a cap of 2 % on each GPU: 40 demand half of their cap, 9 are idle, and 1 demands everything.
 thousand_make() { # thousand_make DIR
   for parent in "$1"/class/mdev_bus/*; do
     i=0
@@ -22,14 +22,14 @@ thousand_make() { # thousand_make DIR
 }
 thousand_gpu=0
 
-thousand_sell() { # those that want all they can get have bought 6 %
+thousand_sell() { # gives a contract of 6 % to the vGPUs that demand everything
   for gpu in $(seq "$thousand_gpu"); do
     api POST /v1/vgpus "{\"id\": \"$(printf '%08x-0000-4000-8000-%012d' "$gpu" 0)\", \"initial_cap_pct\": 6}" >/dev/null
     [ "$(status)" = 201 ] || return 1
   done
 }
 
-thousand_conf() { # a configuration for them; who wants more may have it
+thousand_conf() { # prints the configuration of the daemon
   cat <<EOF
 [daemon]
 socket = $sock
