@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether caps come to rest: tenants whose demand is a square wave, or steady, under policy qos (or
- * the one named) in virtual time, and a table of how well it follows. Ends with 1 where a cap moves
- * although nobody's demand has changed for a while, or somebody is not served what he wants 5
- * periods after he wants it. Must never look at a clock.
+ * Checks whether caps settle: the demand of the tenants is constant or a square wave, under policy
+ * qos (or the one given) in virtual time. Prints a table. The exit status is 1 if a cap moves while
+ * no demand has changed for SETTLED_PERIODS, or if a demand is not served after that time.
  *
- * Contracts are sold twice and more; together the tenants always want less than there is.
+ * The GPU is oversold at least twice, but the sum of demands is always below its capacity.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,28 +18,28 @@
 #define TENANTS_MAX	8
 
 struct wave {
-	const char *what;
+	const char *title;
 	int tenants, contract_pct;
 	double low_pct, high_pct;
-	bool by_turns; /* every second one is low while the others are high */
+	bool alternating; /* every second tenant is low while the others are high */
 };
 
 static const struct wave waves[] = {
-	{"1 alone", 1, 90, 5, 70, false},    {"2 at once", 2, 90, 5, 42, false},
-	{"2 by turns", 2, 90, 10, 70, true}, {"8 at once", 8, 50, 2, 10, false},
-	{"8 by turns", 8, 50, 3, 15, true},
+	{"1", 1, 90, 5, 70, false},	      {"2 in step", 2, 90, 5, 42, false},
+	{"2 alternate", 2, 90, 10, 70, true}, {"8 in step", 8, 50, 2, 10, false},
+	{"8 alternate", 8, 50, 3, 15, true},
 };
 
-static const double periods_s[] = {0, 2, 4, 8, 15, 30, 60, 120}; /* 0: steady */
+static const double periods_s[] = {0, 2, 4, 8, 15, 30, 60, 120}; /* 0: constant */
 
-/* Of the second half of a run: what is new to the policy is not asked of it. */
+/* The second half of a run, after the policy has learned the demand. */
 struct figures {
 	int seconds;
 	int vgpu_s, broken_s;
-	int settled_vgpu_s; /* in which a demand had stood for SETTLED_PERIODS */
-	int off_vgpu_s;	    /* of them not served within OFF_POINTS */
+	int settled_vgpu_s; /* no demand has changed for SETTLED_PERIODS */
+	int off_vgpu_s;	    /* settled, but load and demand differ by more than OFF_POINTS */
 	double worst_points;
-	int moves, idle_moves; /* idle: while no demand had changed for SETTLED_PERIODS */
+	int moves, idle_moves; /* idle: while settled */
 };
 
 static int fail(const char *what)
@@ -58,7 +57,7 @@ static int make(const struct wave *wave, double period_s, struct scenario *scena
 	scenario->max_vgpus = wave->tenants;
 	for (int i = 0; i < wave->tenants; i++) {
 		struct scenario_tenant *tenant = &scenario->tenants[scenario->n_tenants++];
-		bool later = wave->by_turns && i % 2;
+		bool shifted = wave->alternating && i % 2;
 
 		*tenant = (struct scenario_tenant){.flavor = -1,
 						   .contract_pct = wave->contract_pct,
@@ -69,17 +68,17 @@ static int make(const struct wave *wave, double period_s, struct scenario *scena
 		if (period_s > 0)
 			snprintf(tenant->workload_text, sizeof(tenant->workload_text),
 				 "square:period_s=%g,low_pct=%g,high_pct=%g,phase_s=%g", period_s,
-				 wave->low_pct, wave->high_pct, later ? period_s / 2 : 0);
+				 wave->low_pct, wave->high_pct, shifted ? period_s / 2 : 0);
 		else
 			snprintf(tenant->workload_text, sizeof(tenant->workload_text),
-				 "load:pct=%g", later ? wave->low_pct : wave->high_pct);
+				 "load:pct=%g", shifted ? wave->low_pct : wave->high_pct);
 		if (workload_parse(tenant->workload_text, &tenant->workload, &err) < 0)
 			return fail(err.msg);
 	}
 	return scenario_check(scenario, &err) < 0 ? fail(err.msg) : 0;
 }
 
-/* Whether no demand had changed for long enough before the period that ends now. */
+/* Returns whether no demand changed in SETTLED_PERIODS before the period that ends now. */
 static bool is_settled(double now_s, double period_s)
 {
 	double changed_s =
@@ -88,8 +87,8 @@ static bool is_settled(double now_s, double period_s)
 	return now_s - 1 - changed_s > SETTLED_PERIODS - 1e-6;
 }
 
-static void take(const struct experiment *experiment, bool settled, int moves,
-		 struct figures *figures)
+static void add_period(const struct experiment *experiment, bool settled, int moves,
+		       struct figures *figures)
 {
 	const struct experiment_vgpu *vgpu;
 
@@ -129,43 +128,43 @@ static int play(const struct wave *wave, double period_s, const struct policy *p
 		now_s = experiment_now_s(experiment);
 		experiment_summarize(experiment, &sum);
 		if (now_s > scenario.seconds / 2.0)
-			take(experiment, is_settled(now_s, period_s), sum.cap_moves - moves,
-			     ret_figures);
+			add_period(experiment, is_settled(now_s, period_s), sum.cap_moves - moves,
+				   ret_figures);
 	}
 	experiment_free(experiment);
 	return 0;
 }
 
-/* Returns whether both hold. */
+/* Prints a row. Returns whether the caps settle. */
 static bool print(const struct wave *wave, double period_s, const struct figures *figures)
 {
-	bool holds = figures->idle_moves == 0 && figures->off_vgpu_s == 0;
-	char period[16] = "steady";
+	bool settles = figures->idle_moves == 0 && figures->off_vgpu_s == 0;
+	char period[16] = "constant";
 
 	if (period_s > 0)
 		snprintf(period, sizeof(period), "%g", period_s);
-	printf("%-11s %8s %10.1f %9d", wave->what, period, 60.0 * figures->moves / figures->seconds,
-	       figures->idle_moves);
+	printf("%-11s %8s %10.1f %9d", wave->title, period,
+	       60.0 * figures->moves / figures->seconds, figures->idle_moves);
 	if (figures->settled_vgpu_s > 0)
 		printf(" %8.1f %7.1f", 100.0 * figures->off_vgpu_s / figures->settled_vgpu_s,
 		       figures->worst_points);
 	else
 		printf(" %8s %7s", "-", "-");
 	printf(" %9.1f%s\n", 100.0 * figures->broken_s / figures->vgpu_s,
-	       holds ? "" : "  does not hold");
-	return holds;
+	       settles ? "" : "  does not settle");
+	return settles;
 }
 
 int main(int argc, char **argv)
 {
 	const struct policy *policy = policy_find(argc > 1 ? argv[1] : "qos");
-	bool holds = true;
+	bool all_settle = true;
 
 	if (!policy || argc > 2)
 		return fail("usage: stability [POLICY]");
-	printf("Policy %s; square waves, times in seconds. At rest and off: %d s and more after "
-	       "a step.\n%-11s %8s %10s %9s %8s %7s %9s\n",
-	       policy->name, SETTLED_PERIODS, "TENANTS", "PERIOD", "WRITES/MIN", "AT REST", "OFF %",
+	printf("Policy %s; square waves, times in seconds. SETTLED (moves), OFF and WORST: %d s or "
+	       "more after a step.\n%-11s %8s %10s %9s %8s %7s %9s\n",
+	       policy->name, SETTLED_PERIODS, "TENANTS", "PERIOD", "WRITES/MIN", "SETTLED", "OFF %",
 	       "WORST", "BROKEN %");
 	for (size_t w = 0; w < ARRAY_SIZE(waves); w++) {
 		for (size_t p = 0; p < ARRAY_SIZE(periods_s); p++) {
@@ -173,8 +172,8 @@ int main(int argc, char **argv)
 
 			if (play(&waves[w], periods_s[p], policy, &figures) != 0)
 				return 2;
-			holds = print(&waves[w], periods_s[p], &figures) && holds;
+			all_settle = print(&waves[w], periods_s[p], &figures) && all_settle;
 		}
 	}
-	return holds ? 0 : 1;
+	return all_settle ? 0 : 1;
 }

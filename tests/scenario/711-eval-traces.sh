@@ -1,49 +1,49 @@
 #!/bin/sh
-# Recorded GPU load: what bench/eval/hpa-traces makes of clean and of broken files, and a small make eval-traces.
+# Recorded GPU load: bench/eval/hpa-traces with valid and with invalid files, and a small make eval-traces.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 cd "$top" || exit 1
 
-cut_into() { # cut_into NAME WORD...: bench/eval/hpa-traces, what it says into NAME.out and NAME.err
+cut_into() { # cut_into NAME ARGUMENT...: runs bench/eval/hpa-traces with its output in NAME.out and NAME.err
   name=$1
   shift
   bench/eval/hpa-traces "$@" >"$dir/$name.out" 2>"$dir/$name.err"
 }
 column() { sed 1d "$dir/$1" | cut -d , -f 2 | tr '\n' ' '; }
-said() { grep -cF -- "$2" "$dir/$1"; }
+count_lines() { grep -cF -- "$2" "$dir/$1"; }
 
-# --- clean ---
+# --- valid files ---
 
 tests/make-traces "$dir/made" 300 7
 tests/make-traces "$dir/again" 300 7
-ok "the same seed makes the same recordings" diff -r "$dir/made" "$dir/again"
+ok "the same seed gives the same recordings" diff -r "$dir/made" "$dir/again"
 ok "windows are cut from a folder" cut_into a --seconds 100 "$dir/a" "$dir/made"
-is "all of each, and each GPU is a series" "$(find "$dir/a/traces" -name 'w*.csv' | wc -l) $(tail -n 1 "$dir/a.out")" \
-  "21 5 files, 0 without a series; 1500 rows, 0 of them or of their values left out; 21 windows of 100 s"
-is "a row a second" "$(wc -l <"$dir/a/traces/w007.csv")" 101
+is "all windows of all GPUs are counted" "$(find "$dir/a/traces" -name 'w*.csv' | wc -l) $(tail -n 1 "$dir/a.out")" \
+  "21 5 files, 0 without a series; 1500 rows, 0 rows or values skipped; 21 windows of 100 s"
+is "a trace has a row per second" "$(wc -l <"$dir/a/traces/w007.csv")" 101
 is "demand is load times contract" "$(column a/traces/w001.csv)" \
   "$(sed -n '3,102p' "$dir/made/bimodal.csv" | awk -F, '{ printf "%.10g ", $3 / 2 }')"
 cut_into b --seconds 100 --contract 25 "$dir/b" "$dir/made"
-is "and of another contract" "$(column b/traces/w001.csv)" \
+is "demand follows another contract" "$(column b/traces/w001.csv)" \
   "$(sed -n '3,102p' "$dir/made/bimodal.csv" | awk -F, '{ printf "%.10g ", $3 / 4 }')"
-is "which is what is sold" "$(grep -h ^flavor_cap_pct "$dir/b/migrate.ini" "$dir/b/stay.ini" | sort -u)" "flavor_cap_pct = 25"
-is "the second series of a file is its own" "$(column a/traces/w016.csv)" \
+is "the scenarios sell that contract" "$(grep -h ^flavor_cap_pct "$dir/b/migrate.ini" "$dir/b/stay.ini" | sort -u)" "flavor_cap_pct = 25"
+is "the second series of a file has its own windows" "$(column a/traces/w016.csv)" \
   "$(sed -n '103,202p' "$dir/made/scenes.csv" | awk -F, '{ printf "%.10g ", $4 / 2 }')"
-is "the two scenarios differ in who is moved" "$(diff "$dir/a/migrate.ini" "$dir/a/stay.ini" | grep -c '^[<>] migrate')" 2
+is "the scenarios differ only in migrate" "$(diff "$dir/a/migrate.ini" "$dir/a/stay.ini" | grep -c '^[<>] migrate')" 2
 for kind in migrate stay; do
-  ok "gover-sim plays them: $kind" "$B/gover-sim" run "$dir/a/$kind.ini"
+  ok "gover-sim runs $kind.ini" "$B/gover-sim" run "$dir/a/$kind.ini"
 done
 cut_into c --seconds 100 --most 5 "$dir/a" "$dir/made"
-is "more windows than a scenario takes are picked evenly, out loud" \
-  "$(sed -n 's/^\[tenant \(.*\)\]/\1/p' "$dir/a/stay.ini" | tr '\n' ' ')$(said c.out '5 of the 21 windows are taken, evenly')" \
+is "too many windows are selected evenly, with a message" \
+  "$(sed -n 's/^\[tenant \(.*\)\]/\1/p' "$dir/a/stay.ini" | tr '\n' ' ')$(count_lines c.out 'selected 5 of 21 windows, evenly')" \
   "w001 w005 w009 w013 w017 1"
 
-# --- broken ---
+# --- invalid files ---
 
 mkdir "$dir/bad"
 head -n 1 "$dir/made/steady.csv" >"$dir/bad/rows.csv"
-# Row by row: well; the same second again; a hole of 3 s; no load; a row cut short; above and below what there is;
-# backwards; a time that is none; a gap; and so on to the end.
+# Valid rows; a repeated second; a gap of 3 s; not a load; a missing field; values above 100 and below 0; a time that runs
+# backwards; an invalid time; an empty line; and a new run.
 cat >>"$dir/bad/rows.csv" <<END
 Time,"GPU Core","GPU Core"
 03/01/2026 23:59:56,1,10
@@ -64,56 +64,56 @@ Time,"GPU Core","GPU Core"
 03/01/2026 22:00:02,1,54
 END
 cut_into d --seconds 8 --contract 100 "$dir/d" "$dir/bad/rows.csv"
-is "too little for a scenario is refused" "$? $(said d.err 'a scenario begins with two windows of 8 s')" "1 1"
-is "the last row of a second counts, holes hold, what is beyond is clipped" "$(column d/traces/w001.csv)" "10 22 22 22 30 30 30 100 "
-is "all is counted" "$(said d.out "rows.csv: 1 series, 16 rows, 5 left out, 1 of a second told before, 2 clipped to 0..100, 2 gaps, 1 windows, 6 s in none")" 1
-for text in ':7: "NaN" is no load (/nvidiagpu/0/load/0): left out' ':8: a row of other than 3 fields: left out' ':11: time runs backwards: left out' \
-  ':12: "03/02/2026 00:61:05" is no time: left out' ':13: a row of other than 3 fields: left out' ':16: time runs backwards by 7210 s: a new run begins'; do
-  is "it is told: $text" "$(said d.err "$dir/bad/rows.csv$text")" 1
+is "a single window is an error" "$? $(count_lines d.err 'not enough windows of 8 s (at least 2)')" "1 1"
+is "the last row of a second is used, gaps are filled, values are clipped" "$(column d/traces/w001.csv)" "10 22 22 22 30 30 30 100 "
+is "all rows are counted" "$(count_lines d.out "rows.csv: 1 series, 16 rows, 5 skipped, 1 for a repeated second, 2 clipped to 0..100, 2 gaps, 1 windows, 6 s unused")" 1
+for text in ':7: "NaN": not a load (/nvidiagpu/0/load/0): skipped' ':8: not 3 fields: skipped' ':11: time runs backwards: skipped' \
+  ':12: "03/02/2026 00:61:05": not a time: skipped' ':13: not 3 fields: skipped' ':16: time runs backwards by 7210 s: starting a new run'; do
+  is "warning $text" "$(count_lines d.err "$dir/bad/rows.csv$text")" 1
 done
-is "and nothing else" "$(grep -c "^$dir/bad" "$dir/d.err")" 6
+is "there are no other warnings" "$(grep -c "^$dir/bad" "$dir/d.err")" 6
 cut_into e --warnings 2 --seconds 8 "$dir/d" "$dir/bad/rows.csv"
-is "many are counted" "$(grep -c "^$dir/bad/rows.csv:[0-9]" "$dir/e.err") $(said e.err "rows.csv: and 4 warnings more")" "2 1"
+is "further warnings are counted" "$(grep -c "^$dir/bad/rows.csv:[0-9]" "$dir/e.err") $(count_lines e.err "rows.csv: 4 more warnings")" "2 1"
 
 printf 't_s,demand_pct\r\n5,10\r\n5.5,20\r\n6,30\r\n7,x\r\n8,50\r\n' >"$dir/bad/plain.csv"
 printf ',/nvidiagpu/0/load/1\nTime,GPU Memory\n03/01/2026 00:00:00,5\n' >"$dir/bad/memory.csv"
 printf 'hello\n' >"$dir/bad/hello.csv"
 : >"$dir/bad/nothing.csv"
-ok "gover's own traces may stand among them, and what is none" cut_into f --seconds 2 "$dir/f" "$dir/bad"
-is "their demand is that of the GPU, its mean in each second" "$(column f/traces/w001.csv)| $(column f/traces/w002.csv)" "15 30 | 30 50 "
-for text in 'plain.csv:5: "x" is no number: left out' 'memory.csv:2: no column "GPU Core" whose id has /load/' \
-  'hello.csv:1: neither a file of Hardware Monitor' 'nothing.csv:1: neither a file of Hardware Monitor'; do
-  is "it is told: $text" "$(said f.err "$dir/bad/$text")" 1
+ok "a folder may contain traces of gover and unknown files" cut_into f --seconds 2 "$dir/f" "$dir/bad"
+is "the demand of a trace is averaged per second" "$(column f/traces/w001.csv)| $(column f/traces/w002.csv)" "15 30 | 30 50 "
+for text in 'plain.csv:5: "x": not a number: skipped' 'memory.csv:2: no column "GPU Core" with /load/ in its id' \
+  'hello.csv:1: unknown format' 'nothing.csv:1: unknown format'; do
+  is "warning $text" "$(count_lines f.err "$dir/bad/$text")" 1
 done
 
-refused() { # refused TEXT EXIT COMMAND...: ends so, and says TEXT
+fails() { # fails TEXT EXIT COMMAND...: tests the exit status and the message
   text=$1 rc=$2
   shift 2
   "$@" >"$dir/out" 2>&1
   is "exit $rc: $text" "$? $(grep -cF -- "$text" "$dir/out")" "$rc 1"
 }
-refused "$dir/none.csv: cannot be read" 1 bench/eval/hpa-traces "$dir/g" "$dir/none.csv"
+fails "$dir/none.csv: cannot be read" 1 bench/eval/hpa-traces "$dir/g" "$dir/none.csv"
 mkdir "$dir/empty"
-refused "no .csv file in $dir/empty" 1 bench/eval/hpa-traces "$dir/g" "$dir/empty"
-refused "--seconds '1': allowed is 2 to 1000000" 2 bench/eval/hpa-traces --seconds 1 "$dir/g" "$dir/made"
-refused "--contract '0x': allowed is 1 to 100" 2 bench/eval/hpa-traces --contract 0x "$dir/g" "$dir/made"
-refused "no option --second" 2 bench/eval/hpa-traces --second 1 "$dir/g" "$dir/made"
-refused "what is asked for is OUT FILE|DIR" 2 bench/eval/hpa-traces "$dir/g"
+fails "$dir/empty: no .csv files" 1 bench/eval/hpa-traces "$dir/g" "$dir/empty"
+fails "--seconds '1': not valid (allowed: 2 to 1000000)" 2 bench/eval/hpa-traces --seconds 1 "$dir/g" "$dir/made"
+fails "--contract '0x': not valid (allowed: 1 to 100)" 2 bench/eval/hpa-traces --contract 0x "$dir/g" "$dir/made"
+fails "--second: unknown option" 2 bench/eval/hpa-traces --second 1 "$dir/g" "$dir/made"
+fails "arguments required: OUT FILE|DIR" 2 bench/eval/hpa-traces "$dir/g"
 
-# --- the evaluation, small ---
+# --- a small evaluation ---
 
-ok "make eval-traces plays every policy and the bounds" bench/eval/traces --traces "$dir/made" --seconds 150 --seeds 2 --out "$dir/eval"
-is "for each mix of both scenarios" "$(grep -cE '^ +[12] .*%' "$dir/eval/tables.txt")" 8
-is "and says in how many qos is ahead, and has enough" \
-  "$(grep -cE '^qos is ahead .* in [0-2] of 2 mixes|^sells >= 80 % .* in [0-2]; breaks <= 1 % in [0-2], at worst' "$dir/eval/tables.txt")" 4
-is "and whom it would have moved away in vain" "$(grep -cE '^It names [0-9]+ victims, [0-9]+ of them while' "$dir/eval/tables.txt")" 1
+ok "eval-traces runs every policy and the bounds" bench/eval/traces --traces "$dir/made" --seconds 150 --seeds 2 --out "$dir/eval"
+is "the tables have each mix of both scenarios" "$(grep -cE '^ +[12] .*%' "$dir/eval/tables.txt")" 8
+is "the number of mixes is printed in which qos is ahead and sells enough" \
+  "$(grep -cE '^qos is ahead .* in [0-2] of 2 mixes|^qos sells >= 80 % .* in [0-2] mixes, and breaks <= 1 % in [0-2]; worst mix' "$dir/eval/tables.txt")" 4
+is "the number of victims is printed" "$(grep -cE '^qos selects [0-9]+ victims, [0-9]+ of them while' "$dir/eval/tables.txt")" 1
 short=$(cat "$dir"/eval/*.short 2>/dev/null | wc -l)
-is "with a word on each mix that falls short" "$(grep -c '^mix ' "$dir/eval/tables.txt") $(grep -c '^  offers: ' "$dir/eval/tables.txt")" "$short $short"
+is "each mix in which qos is behind is explained" "$(grep -c '^mix ' "$dir/eval/tables.txt") $(grep -c '^  offers: ' "$dir/eval/tables.txt")" "$short $short"
 cp -r "$dir/eval/tables.txt" "$dir/first"
 bench/eval/traces --traces "$dir/made" --seconds 150 --seeds 2 --out "$dir/eval" >"$dir/out" 2>&1
-ok "the same once more" cmp "$dir/first" "$dir/eval/tables.txt"
+ok "a second run gives the same tables" cmp "$dir/first" "$dir/eval/tables.txt"
 
-# One who wakes for good is named: he is there in both runs of a mix, as rows that are made here.
+# Two runs of a mix, as generated rows: in the first, the demand of a rises for good at 101 s.
 mkdir "$dir/x" "$dir/y"
 awk -v dir="$dir" 'BEGIN {
   for (k = 1; k <= 2; k++) {
@@ -129,12 +129,12 @@ awk -v dir="$dir" 'BEGIN {
 printf '{"t_s":0.0,"kind":"sold","vgpu":"v1-a"}\n{"t_s":20.0,"kind":"sold","vgpu":"v2-b"}\n{"t_s":50.0,"kind":"kept","vgpu":"v2-b"}\n' >"$dir/x/decisions.jsonl"
 printf '{"t_s":0.0,"kind":"sold","vgpu":"v1-a"}\n{"t_s":10.0,"kind":"sold","vgpu":"v2-b"}\n' >"$dir/y/decisions.jsonl"
 bench/eval/traces-why "$dir/x" "$dir/y" >"$dir/why"
-is "who woke is named, with when and how much" "$(grep -cF 'from 101 s to 150 s, most of them of b (50 s); known had to be: a, there since 0 s, goes from 2 to 45 %, while the others want 60 %' "$dir/why")" 1
-is "and how the time went" "$(grep '^  offers:' "$dir/why")" "  offers: 30 s probation, 100 s more wanted than there is, 70 s not expected to pay"
+is "the cause is named with time and demand" "$(grep -cF 'from 101 s to 150 s, most of them of b (50 s); cause: the demand of a, present since 0 s, rises from 2 to 45 %, while the others demand 60 %' "$dir/why")" 1
+is "the reasons against offers are counted" "$(grep '^  offers:' "$dir/why")" "  offers: 30 s probation, 100 s demand above the GPU, 70 s no profit expected"
 
-# The folder beside the clone is not there: nothing is played, out loud.
+# A copy without the folder of recordings beside it: nothing is run, with a message.
 mkdir -p "$dir/clone/bench/eval"
 cp bench/eval/traces "$dir/clone/bench/eval/"
-is "without recordings it is skipped, with a word" "$(B=$B "$dir/clone/bench/eval/traces" | tail -n 1) $?" "skipped 0"
-refused "no option --trace" 2 bench/eval/traces --trace "$dir/made"
+is "without recordings it is skipped with a message" "$(B=$B "$dir/clone/bench/eval/traces" | tail -n 1) $?" "skipped 0"
+fails "--trace: unknown option" 2 bench/eval/traces --trace "$dir/made"
 finish
