@@ -361,8 +361,3 @@ const struct experiment_vgpu *experiment_vgpu_at(const struct experiment *experi
 		*ret_account = &experiment->accounts[index];
 	return &experiment->tenants[index].vgpu;
 }
-
-const struct policy_gpu *experiment_gpu(const struct experiment *experiment)
-{
-	return &experiment->gpu;
-}

@@ -97,7 +97,4 @@ const struct experiment_vgpu *experiment_current_vgpu_at(const struct experiment
 const struct experiment_vgpu *experiment_vgpu_at(const struct experiment *experiment, int index,
 						 const struct account_vgpu **ret_account);
 
-/* The input and output of the policy in the last period. */
-const struct policy_gpu *experiment_gpu(const struct experiment *experiment);
-
 #endif

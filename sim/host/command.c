@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@
 #include "sim/host/run.h"
 #include "sim/host/tree.h"
 
-enum { EXIT_DONE = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2 };
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 static const char usage_text[] =
 	"Usage: gover-sim mount [OPTION]... DIR\n"
@@ -49,8 +50,7 @@ struct arguments {
 
 struct verb {
 	const char *name, *operand;
-	bool many;	     /* accepts more than one operand */
-	const char *options; /* names, with a space before and after each */
+	bool many; /* accepts more than one operand */
 	int (*run)(struct arguments *args, char *const *operands, int n, struct err *reterr);
 };
 
@@ -82,69 +82,60 @@ static int do_compare(struct arguments *args, char *const *operands, int n, stru
 	return compare_run(&args->compare, reterr);
 }
 
+enum { MOUNT, RUN, COMPARE };
+
 static const struct verb verbs[] = {
-	{"mount", "DIR", false, " gpus vgpus speed allow-other ", do_mount},
-	{"run", "SCENARIO", false, " policy set seed out json ", do_run},
-	{"compare", "SCENARIO...", true, " policies seeds set seed out json plot ", do_compare},
+	[MOUNT] = {"mount", "DIR", false, do_mount},
+	[RUN] = {"run", "SCENARIO", false, do_run},
+	[COMPARE] = {"compare", "SCENARIO...", true, do_compare},
 };
 
-enum {
-	OPT_GPUS = 256,
-	OPT_VGPUS,
-	OPT_SPEED,
-	OPT_ALLOW_OTHER,
-	OPT_POLICY,
-	OPT_SET,
-	OPT_SEED,
-	OPT_OUT,
-	OPT_JSON,
-	OPT_POLICIES,
-	OPT_SEEDS,
-	OPT_PLOT,
-	OPT_HELP,
-	OPT_VERSION
+enum option_type {
+	TYPE_FLAG,
+	TYPE_TEXT,
+	TYPE_NUMBER,
+	TYPE_SPEED,
+	TYPE_SET,
+	TYPE_HELP,
+	TYPE_VERSION
 };
 
-static const struct option long_options[] = {
-	{"gpus", required_argument, NULL, OPT_GPUS},
-	{"vgpus", required_argument, NULL, OPT_VGPUS},
-	{"speed", required_argument, NULL, OPT_SPEED},
-	{"allow-other", no_argument, NULL, OPT_ALLOW_OTHER},
-	{"policy", required_argument, NULL, OPT_POLICY},
-	{"set", required_argument, NULL, OPT_SET},
-	{"seed", required_argument, NULL, OPT_SEED},
-	{"out", required_argument, NULL, OPT_OUT},
-	{"json", no_argument, NULL, OPT_JSON},
-	{"policies", required_argument, NULL, OPT_POLICIES},
-	{"seeds", required_argument, NULL, OPT_SEEDS},
-	{"plot", no_argument, NULL, OPT_PLOT},
-	{"help", no_argument, NULL, OPT_HELP},
-	{"version", no_argument, NULL, OPT_VERSION},
-	{NULL, 0, NULL, 0},
+#define OF(verb)  (1u << (verb))
+#define AT(field) offsetof(struct arguments, field)
+
+static const struct option_info {
+	const char *name;
+	unsigned int verbs; /* bits of the verbs that accept it */
+	enum option_type type;
+	size_t offset; /* in struct arguments */
+	int min, max;
+} options[] = {
+	{"gpus", OF(MOUNT), TYPE_NUMBER, AT(mount.gpus), 1, TREE_GPUS_MAX},
+	{"vgpus", OF(MOUNT), TYPE_NUMBER, AT(mount.vgpus), 1, TREE_VGPUS_MAX},
+	{"speed", OF(MOUNT), TYPE_SPEED, AT(mount.speed), 1, 100000},
+	{"allow-other", OF(MOUNT), TYPE_FLAG, AT(mount.allow_other), 0, 0},
+	{"policy", OF(RUN), TYPE_TEXT, AT(run.policy), 0, 0},
+	{"set", OF(RUN) | OF(COMPARE), TYPE_SET, AT(run), 0, 0},
+	{"seed", OF(RUN) | OF(COMPARE), TYPE_NUMBER, AT(run.seed), 0, INT32_MAX},
+	{"out", OF(RUN) | OF(COMPARE), TYPE_TEXT, AT(run.out), 0, 0},
+	{"json", OF(RUN) | OF(COMPARE), TYPE_FLAG, AT(run.json), 0, 0},
+	{"policies", OF(COMPARE), TYPE_TEXT, AT(compare.policies), 0, 0},
+	{"seeds", OF(COMPARE), TYPE_NUMBER, AT(compare.seeds), 1, COMPARE_SEEDS_MAX},
+	{"plot", OF(COMPARE), TYPE_FLAG, AT(compare.plot), 0, 0},
+	{"help", 0, TYPE_HELP, 0, 0, 0},
+	{"version", 0, TYPE_VERSION, 0, 0, 0},
 };
 
-static int take_number(const char *name, int64_t min, int64_t max, int *ret_number)
+#define OPTION_BASE 256 /* value of the first option for getopt_long() */
+
+static int fail_value(const struct option_info *info)
 {
-	int64_t number;
-
-	if (parse_int(optarg, min, max, &number) < 0) {
-		fprintf(stderr, "gover-sim: --%s %s: not valid (allowed: %d to %d)\n", name, optarg,
-			(int)min, (int)max);
-		return -EINVAL;
-	}
-	*ret_number = (int)number;
-	return 0;
-}
-
-static int take_speed(double *ret_speed)
-{
-	if (parse_double(optarg, 1, 100000, ret_speed) == 0)
-		return 0;
-	fprintf(stderr, "gover-sim: --speed %s: not valid (allowed: 1 to 100000)\n", optarg);
+	fprintf(stderr, "gover-sim: --%s %s: not valid (allowed: %d to %d)\n", info->name, optarg,
+		info->min, info->max);
 	return -EINVAL;
 }
 
-static int take_set(struct run_options *run)
+static int add_set(struct run_options *run)
 {
 	if (run->n_sets == RUN_SETS_MAX) {
 		fprintf(stderr, "gover-sim: --set: used too often (limit %d)\n", RUN_SETS_MAX);
@@ -154,63 +145,56 @@ static int take_set(struct run_options *run)
 	return 0;
 }
 
-static int take_option(int option, const char *name, struct arguments *args)
+static int take_option(const struct option_info *info, struct arguments *args)
 {
-	switch (option) {
-	case OPT_GPUS:
-		return take_number(name, 1, TREE_GPUS_MAX, &args->mount.gpus);
-	case OPT_VGPUS:
-		return take_number(name, 1, TREE_VGPUS_MAX, &args->mount.vgpus);
-	case OPT_SPEED:
-		return take_speed(&args->mount.speed);
-	case OPT_ALLOW_OTHER:
-		args->mount.allow_other = true;
+	void *at = (char *)args + info->offset;
+	int64_t number;
+
+	switch (info->type) {
+	case TYPE_FLAG:
+		*(bool *)at = true;
 		return 0;
-	case OPT_POLICY:
-		args->run.policy = optarg;
+	case TYPE_TEXT:
+		*(const char **)at = optarg;
 		return 0;
-	case OPT_SET:
-		return take_set(&args->run);
-	case OPT_SEED:
-		return take_number(name, 0, INT32_MAX, &args->run.seed);
-	case OPT_OUT:
-		args->run.out = optarg;
+	case TYPE_NUMBER:
+		if (parse_int(optarg, info->min, info->max, &number) < 0)
+			return fail_value(info);
+		*(int *)at = (int)number;
 		return 0;
-	case OPT_JSON:
-		args->run.json = true;
-		return 0;
-	case OPT_POLICIES:
-		args->compare.policies = optarg;
-		return 0;
-	case OPT_SEEDS:
-		return take_number(name, 1, COMPARE_SEEDS_MAX, &args->compare.seeds);
-	case OPT_PLOT:
-		args->compare.plot = true;
-		return 0;
-	case OPT_HELP:
+	case TYPE_SPEED:
+		return parse_double(optarg, info->min, info->max, at) < 0 ? fail_value(info) : 0;
+	case TYPE_SET:
+		return add_set(at);
+	case TYPE_HELP:
 		fputs(usage_text, stdout);
 		return 1;
-	case OPT_VERSION:
+	case TYPE_VERSION:
 		puts("gover-sim " GOVER_VERSION);
 		return 1;
-	default: /* getopt_long() has printed an error */
-		return -EINVAL;
 	}
+	return -EINVAL;
 }
 
 /* Returns 0, 1 if --help or --version has printed its text, or -EINVAL after printing an error.
- * @given: the names of the used options in order. */
-static int parse_options(int argc, char *argv[], struct arguments *args, const char **given,
-			 int *ret_given)
+ * *@ret_used: a bit for each used option. */
+static int parse_options(int argc, char *argv[], struct arguments *args, unsigned int *ret_used)
 {
-	int c, index, r = 0;
+	struct option longs[ARRAY_SIZE(options) + 1] = {{0}};
+	int c, r = 0;
 
-	*ret_given = 0;
-	while (r == 0 && (c = getopt_long(argc, argv, "", long_options, &index)) >= 0) {
-		const char *name = c >= OPT_GPUS ? long_options[index].name : "";
-
-		given[(*ret_given)++] = name;
-		r = take_option(c, name, args);
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+		longs[i] = (struct option){
+			.name = options[i].name,
+			.has_arg = options[i].type >= TYPE_TEXT && options[i].type <= TYPE_SET,
+			.val = OPTION_BASE + (int)i,
+		};
+	*ret_used = 0;
+	while (r == 0 && (c = getopt_long(argc, argv, "", longs, NULL)) >= 0) {
+		if (c < OPTION_BASE)
+			return -EINVAL;
+		*ret_used |= 1u << (c - OPTION_BASE);
+		r = take_option(&options[c - OPTION_BASE], args);
 	}
 	return r;
 }
@@ -230,26 +214,24 @@ static const struct verb *find_verb(const char *name)
 	return NULL;
 }
 
-static int check_options(const struct verb *verb, const char *const *given, int n_given)
+static int check_options(const struct verb *verb, unsigned int used)
 {
-	char wanted[64];
-
-	for (int i = 0; i < n_given; i++) {
-		snprintf(wanted, sizeof(wanted), " %s ", given[i]);
-		if (strstr(verb->options, wanted))
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+		if (!(used & 1u << i) || options[i].verbs & OF(verb - verbs))
 			continue;
-		fprintf(stderr, "gover-sim: %s: unknown option --%s\n", verb->name, given[i]);
+		fprintf(stderr, "gover-sim: %s: unknown option --%s\n", verb->name,
+			options[i].name);
 		return -EINVAL;
 	}
 	return 0;
 }
 
-static const struct verb *choose_verb(int argc, char *argv[], const char *const *given, int n_given)
+static const struct verb *choose_verb(int argc, char *argv[], unsigned int used)
 {
 	const struct verb *verb = find_verb(argv[optind]);
 	int n = argc - optind - 1;
 
-	if (!verb || check_options(verb, given, n_given) < 0)
+	if (!verb || check_options(verb, used) < 0)
 		return NULL;
 	if (n < 1 || (n > 1 && !verb->many)) {
 		fprintf(stderr, "gover-sim: %s: wrong number of arguments (allowed: %s)\n",
@@ -264,17 +246,14 @@ int command_main(int argc, char *argv[])
 	struct arguments args = {.mount = {.gpus = 1, .vgpus = 8, .speed = 1},
 				 .run = {.seed = -1},
 				 .compare = {.seeds = 1}};
-	CLEANUP_FREE const char **given = calloc((size_t)argc + 1, sizeof(*given));
 	const struct verb *verb;
 	struct err err = {""};
-	int n_given = 0, r;
+	unsigned int used;
+	int r = parse_options(argc, argv, &args, &used);
 
-	if (!given)
-		return EXIT_REFUSED;
-	r = parse_options(argc, argv, &args, given, &n_given);
 	if (r > 0)
 		return EXIT_DONE;
-	verb = r < 0 ? NULL : choose_verb(argc, argv, given, n_given);
+	verb = r < 0 ? NULL : choose_verb(argc, argv, used);
 	if (!verb) {
 		fputs("Try 'gover-sim --help'.\n", stderr);
 		return EXIT_USAGE;
@@ -282,5 +261,5 @@ int command_main(int argc, char *argv[])
 	r = verb->run(&args, &argv[optind + 1], argc - optind - 1, &err);
 	if (r < 0)
 		fprintf(stderr, "gover-sim: %s\n", err.msg[0] ? err.msg : strerror(-r));
-	return r < 0 ? EXIT_REFUSED : EXIT_DONE;
+	return r < 0 ? EXIT_FAILED : EXIT_DONE;
 }

@@ -452,33 +452,6 @@ size_t trace_find(const struct trace *trace, uint64_t t_ns)
 	return low;
 }
 
-/* NULL: @t_s is outside of the trace. */
-static const struct point *point_at(const struct trace *trace, double t_s)
-{
-	uint64_t t_ns;
-
-	if (!is_within(t_s, T_MAX_S))
-		return NULL;
-	t_ns = (uint64_t)llround(t_s * (double)NS_PER_S);
-	if (t_ns < trace->points[0].t_ns || t_ns >= trace->end_ns)
-		return NULL;
-	return &trace->points[trace_find(trace, t_ns)];
-}
-
-double trace_demand_pct(const struct trace *trace, double t_s)
-{
-	const struct point *point = point_at(trace, t_s);
-
-	return point ? (double)point->demand_pct : 0;
-}
-
-double trace_fps_uncapped(const struct trace *trace, double t_s)
-{
-	const struct point *point = point_at(trace, t_s);
-
-	return point ? (double)point->fps : 0;
-}
-
 int trace_check_gaps(const struct trace *trace, uint64_t from_ns, uint64_t to_ns, uint64_t gap_ns,
 		     struct err *reterr)
 {

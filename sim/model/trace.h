@@ -53,10 +53,6 @@ double trace_end_s(const struct trace *trace);
 uint64_t trace_begin_ns(const struct trace *trace);
 uint64_t trace_end_ns(const struct trace *trace);
 
-/* The value at @t_s; 0 outside of the trace. */
-double trace_demand_pct(const struct trace *trace, double t_s);
-double trace_fps_uncapped(const struct trace *trace, double t_s);
-
 /* The index of the last point at or before @t_ns; 0 if there is none. */
 size_t trace_find(const struct trace *trace, uint64_t t_ns);
 uint64_t trace_time_ns(const struct trace *trace, size_t index);

@@ -319,8 +319,8 @@ static void times_without_data_are_cut_out(void **state)
 	assert_int_equal(scenario.seconds, 40);
 	assert_int_equal(recording_facts(recording).gaps, 1);
 	assert_true(fabs(recording_facts(recording).gap_s - 301) < 1e-6);
-	assert_true(fabs(trace_demand_pct(trace_of(0), 19.5) - 20) < 1e-3);
-	assert_true(fabs(trace_demand_pct(trace_of(0), 20.5) - 30) < 1e-3);
+	assert_true(fabs(trace_point_at(trace_of(0), 19).demand_pct - 20) < 1e-3);
+	assert_true(fabs(trace_point_at(trace_of(0), 20).demand_pct - 30) < 1e-3);
 }
 
 static void a_short_recording_is_an_error(void **state)

@@ -87,9 +87,8 @@ static void a_point_is_valid_until_the_next(void **state)
 	static const struct {
 		double t_s, demand_pct, fps;
 	} rows[] = {
-		{0, 0, 0},    {9.999, 0, 0},	{10, 25, 60}, {10.999, 25, 60},
-		{11, 50, 30}, {13.999, 50, 30}, {14, 75, 0},  {14.999, 75, 0},
-		{15, 0, 0},   {1e12, 0, 0},	{-1, 0, 0},   {NAN, 0, 0},
+		{10, 25, 60},	  {10.999, 25, 60}, {11, 50, 30},
+		{13.999, 50, 30}, {14, 75, 0},	    {14.999, 75, 0},
 	};
 	struct trace *trace = load("t_s,fps_uncapped,demand_pct\n10,60,25\n11,30,50\n14,0,75\n");
 
@@ -97,8 +96,10 @@ static void a_point_is_valid_until_the_next(void **state)
 	assert_true(trace_begin_s(trace) == 10);
 	assert_true(trace_end_s(trace) == 15);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		assert_true(trace_demand_pct(trace, rows[i].t_s) == rows[i].demand_pct);
-		assert_true(trace_fps_uncapped(trace, rows[i].t_s) == rows[i].fps);
+		size_t at = trace_find(trace, (uint64_t)(rows[i].t_s * (double)NS_PER_S));
+
+		assert_true(trace_point_at(trace, at).demand_pct == rows[i].demand_pct);
+		assert_true(trace_point_at(trace, at).fps_uncapped == rows[i].fps);
 	}
 	assert_int_equal(trace_find(trace, 0), 0);
 	assert_int_equal(trace_find(trace, 12 * NS_PER_S), 1);
