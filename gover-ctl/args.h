@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line: one table of options for all verbs, parsed strictly. Values are checked for
- * their form and range here, once; verbs read numbers that are known to be good.
+ * The command line: one table of options for all verbs, and a strict parser. The parser checks the
+ * form and range of every value, so that verbs need not.
  */
 #ifndef GOVER_CTL_ARGS_H
 #define GOVER_CTL_ARGS_H
@@ -16,7 +16,7 @@
 #define OPTION_OF_FIELD(NAME, ...) OPTION_##NAME,
 
 enum option_id {
-	/* of every verb */
+	/* options of every verb */
 	OPTION_SOCKET,
 	OPTION_URL,
 	OPTION_TOKEN_FILE,
@@ -27,7 +27,7 @@ enum option_id {
 	/* contract fields: OPTION_INITIAL_CAP is --cap; fields without CONTRACT_IN_CTL have none */
 	CONTRACT_FIELDS(OPTION_OF_FIELD) OPTION_CAP_ALIAS,
 	OPTION_NO_BURST,
-	/* one verb's own */
+	/* options of single verbs */
 	OPTION_HOLD_CAP,
 	OPTION_RUN_CAP,
 	OPTION_VGPU,
@@ -85,38 +85,36 @@ _Static_assert(OPTION_COUNT <= 64, "sets of options fit a uint64_t");
 enum option_type { OPTION_FLAG, OPTION_TEXT, OPTION_INT, OPTION_NUMBER, OPTION_PAIR };
 
 struct option_info {
-	const char *name; /* without its dashes; several ids may share one, never in one verb */
-	const char *arg;  /* what its value is called; NULL: takes none */
+	const char *name; /* without dashes; ids of different verbs may share a name */
+	const char *arg;  /* name of the value in the help; NULL: a flag */
 	enum option_type type;
 	double min, max; /* of numbers */
 	const char *help;
 };
 
-/* The table; ids are its indices. */
 const struct option_info *args_get_option(enum option_id id);
 
 #define ARGS_LABELS_MAX 32
 
-/* What stands on the command line. Points into argv and into itself. */
+/* A parsed command line. Points into argv. */
 struct args {
-	const char *values[OPTION_COUNT]; /* NULL: not given; a flag: its name */
+	const char *values[OPTION_COUNT]; /* NULL: not given; of a flag its name */
 	const char *labels[ARGS_LABELS_MAX];
 	size_t n_labels;
-	char **words; /* what is no option, in order */
+	char **words; /* arguments that are not options, in order */
 	int n_words;
 };
 
 /*
- * Parses argv[1..] into @args, on top of what stands in it, taking the options in @allowed (a mask
- * of OPTION()). @leading: options end at the first word, the rest is left untouched. Permutes argv.
- * With a sentence: -EINVAL naming the option, its value and what is allowed; -ENOENT: no such
- * option here, or one that lacks its value.
+ * Parses argv[1..] and adds the options to @args. @allowed is a mask of OPTION(). @leading: stop at
+ * the first word that is not an option. Permutes argv. -EINVAL: a value is not allowed; -ENOENT: an
+ * option is unknown or its value is missing; each with a message.
  */
 int args_parse(struct args *args, uint64_t allowed, bool leading, int argc, char *argv[],
 	       struct err *reterr);
 
 bool args_has(const struct args *args, enum option_id id);
-/* The value of a number option that was given. */
+/* The value of a numeric option, which must be given. */
 double args_get_number(const struct args *args, enum option_id id);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* HTTP to the daemon. Must never print, and never hold more of an answer than REPLY_MAX. */
+/* HTTP to the daemon, with libcurl. A reply has at most REPLY_MAX bytes. */
 #include <curl/curl.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -12,19 +12,19 @@
 #include "base/file.h"
 #include "gover-ctl/client.h"
 
-#define REPLY_MAX	   (64u << 20) /* 1,000 vGPUs on /v1/host are about 1 MB */
+#define REPLY_MAX	   (64u << 20) /* /v1/host with 1,000 vGPUs has about 1 MB */
 #define CONNECT_TIMEOUT_MS 5000L
 #define REQUEST_TIMEOUT_MS 30000L
-#define SILENCE_NS	   (45 * NS_PER_S) /* the daemon says something every 15 s */
+#define SILENCE_NS	   (45 * NS_PER_S) /* the daemon sends something every 15 s */
 #define TOKEN_LENGTH_MAX   255
 #define TOKEN_FILE_MAX	   4096
 
 struct client {
 	CURL *curl;
 	bool over_socket;
-	char base[CLIENT_PATH_MAX]; /* URL without its last slash */
-	char where[CLIENT_PATH_MAX];
-	char cacert[CLIENT_PATH_MAX];	  /* "": the system's */
+	char base[CLIENT_PATH_MAX];	  /* URL without a trailing slash */
+	char address[CLIENT_PATH_MAX];	  /* for messages */
+	char cacert[CLIENT_PATH_MAX];	  /* "": those of the system */
 	char token[TOKEN_LENGTH_MAX + 1]; /* "": none */
 	long timeout_ms;
 };
@@ -40,16 +40,14 @@ static int address_check(const char *socket, const char *url, struct err *reterr
 
 	if (url && !url_usable(url))
 		return err_fail(reterr, EINVAL,
-				"URL '%s': begins with neither http:// nor https://", url);
+				"URL '%s': unknown scheme (allowed: http://, https://)", url);
 	if (url && strlen(url) >= CLIENT_PATH_MAX)
-		return err_fail(reterr, EINVAL, "URL '%.40s...': longer than %d characters", url,
-				CLIENT_PATH_MAX - 1);
+		return err_fail(reterr, EINVAL, "URL '%.40s...': too long (limit %d characters)",
+				url, CLIENT_PATH_MAX - 1);
 	if (!url && socket[0] == '\0')
-		return err_fail(reterr, EINVAL, "the socket's path is empty");
+		return err_fail(reterr, EINVAL, "socket: empty path");
 	if (!url && strlen(socket) >= path_size)
-		return err_fail(reterr, EINVAL,
-				"socket '%s': a unix socket's path has at most %zu "
-				"characters",
+		return err_fail(reterr, EINVAL, "socket '%s': path too long (limit %zu characters)",
 				socket, path_size - 1);
 	return 0;
 }
@@ -67,11 +65,11 @@ int client_new(const char *socket, const char *url, struct client **ret_client, 
 	client->curl = curl_easy_init();
 	if (!client->curl) {
 		client_free(client);
-		return err_fail(reterr, ENOMEM, "libcurl cannot be started");
+		return err_fail(reterr, ENOMEM, "libcurl: initialisation failed");
 	}
 	client->over_socket = !url;
 	client->timeout_ms = REQUEST_TIMEOUT_MS;
-	snprintf(client->where, sizeof(client->where), "%s", url ? url : socket);
+	snprintf(client->address, sizeof(client->address), "%s", url ? url : socket);
 	snprintf(client->base, sizeof(client->base), "%s", url ? url : "http://localhost");
 	for (size_t n = strlen(client->base); n > 0 && client->base[n - 1] == '/'; n--)
 		client->base[n - 1] = '\0';
@@ -89,7 +87,7 @@ struct client *client_free(struct client *client)
 	return NULL;
 }
 
-/* Does nothing that is sent to this URL leave the host, or leave it unencrypted? */
+/* True if a request to this URL is encrypted or stays on this host. */
 static bool url_keeps_secrets(const char *url)
 {
 	const char *host = url + strlen("http://");
@@ -118,8 +116,8 @@ static int token_take(struct client *client, const char *path, const char *text,
 	for (size_t i = 0; i < n; i++)
 		if (text[i] <= ' ' || text[i] > '~')
 			return err_fail(reterr, EINVAL,
-					"token file '%s': character %zu is none of a token's", path,
-					i + 1);
+					"token file '%s': character %zu is not allowed in a token",
+					path, i + 1);
 	memcpy(client->token, text, n);
 	client->token[n] = '\0';
 	return 0;
@@ -134,8 +132,7 @@ int client_load_token(struct client *client, const char *path, struct err *reter
 		return 0;
 	if (!url_keeps_secrets(client->base))
 		return err_fail(reterr, EINVAL,
-				"URL '%s': the token would cross the network unencrypted: use "
-				"https://",
+				"URL '%s': the token would be sent unencrypted; use https://",
 				client->base);
 	r = file_read(path, TOKEN_FILE_MAX, &text, NULL);
 	if (r < 0)
@@ -149,8 +146,9 @@ int client_load_token(struct client *client, const char *path, struct err *reter
 int client_load_cacert(struct client *client, const char *path, struct err *reterr)
 {
 	if (strlen(path) >= sizeof(client->cacert))
-		return err_fail(reterr, EINVAL, "--cacert '%.40s...': longer than %d characters",
-				path, CLIENT_PATH_MAX - 1);
+		return err_fail(reterr, EINVAL,
+				"--cacert '%.40s...': too long (limit %d characters)", path,
+				CLIENT_PATH_MAX - 1);
 	if (access(path, R_OK) < 0)
 		return err_fail(reterr, EINVAL, "--cacert '%s': %s", path, strerror(errno));
 	strcpy(client->cacert, path);
@@ -159,7 +157,7 @@ int client_load_cacert(struct client *client, const char *path, struct err *rete
 
 const char *client_address(const struct client *client)
 {
-	return client->where;
+	return client->address;
 }
 
 void client_set_timeout(struct client *client, long timeout_ms)
@@ -192,35 +190,35 @@ static size_t take_body(char *data, size_t size, size_t count, void *userdata)
 	return n;
 }
 
-/* An answer without an end on its way. What is refused is a reply all the same. */
+/* A reply that does not end. An error reply is collected as usual. */
 struct stream {
 	struct client *client;
 	const struct client_call *call;
 	struct reply *reply;
-	uint64_t heard_ns;
-	bool enough;
+	uint64_t received_ns; /* the last chunk */
+	bool stopped;	      /* by the receiver */
 };
 
-static size_t take_piece(char *data, size_t size, size_t count, void *userdata)
+static size_t take_chunk(char *data, size_t size, size_t count, void *userdata)
 {
 	struct stream *stream = userdata;
 	long status = 0;
 
-	stream->heard_ns = clock_now().mono_ns;
+	stream->received_ns = clock_now().mono_ns;
 	curl_easy_getinfo(stream->client->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (status != 200)
 		return take_body(data, size, count, stream->reply);
-	stream->enough = !stream->call->take(stream->call->userdata, data, size * count);
-	return stream->enough ? 0 : size * count;
+	stream->stopped = !stream->call->chunk(stream->call->userdata, data, size * count);
+	return stream->stopped ? 0 : size * count;
 }
 
-static int look_at_clock(void *userdata, curl_off_t total, curl_off_t now, curl_off_t up_total,
+static int check_silence(void *userdata, curl_off_t total, curl_off_t now, curl_off_t up_total,
 			 curl_off_t up_now)
 {
 	const struct stream *stream = userdata;
 
 	(void)total, (void)now, (void)up_total, (void)up_now;
-	return clock_now().mono_ns - stream->heard_ns > SILENCE_NS;
+	return clock_now().mono_ns - stream->received_ns > SILENCE_NS;
 }
 
 static CURLcode perform_stream(struct client *client, const struct client_call *call,
@@ -230,25 +228,24 @@ static CURLcode perform_stream(struct client *client, const struct client_call *
 	CURLcode code;
 
 	curl_easy_setopt(client->curl, CURLOPT_TIMEOUT_MS, 0L);
-	curl_easy_setopt(client->curl, CURLOPT_WRITEFUNCTION, take_piece);
+	curl_easy_setopt(client->curl, CURLOPT_WRITEFUNCTION, take_chunk);
 	curl_easy_setopt(client->curl, CURLOPT_WRITEDATA, &stream);
-	curl_easy_setopt(client->curl, CURLOPT_XFERINFOFUNCTION, look_at_clock);
+	curl_easy_setopt(client->curl, CURLOPT_XFERINFOFUNCTION, check_silence);
 	curl_easy_setopt(client->curl, CURLOPT_XFERINFODATA, &stream);
 	curl_easy_setopt(client->curl, CURLOPT_NOPROGRESS, 0L);
 	code = curl_easy_perform(client->curl);
-	return code == CURLE_WRITE_ERROR && stream.enough ? CURLE_OK : code;
+	return code == CURLE_WRITE_ERROR && stream.stopped ? CURLE_OK : code;
 }
 
-/* What an operator can do when nobody answered. */
+/* What to do if there is no answer. */
 static const char *no_answer_advice(bool over_socket, int os_errno)
 {
 	if (!over_socket)
-		return "is gover-d running there, with `listen` set?";
+		return "check that gover-d runs there and has `listen` set";
 	if (os_errno == EACCES || os_errno == EPERM)
-		return "you may not open this socket: be root, or a member of its group";
-	return "is gover-d running? Try `systemctl status gover-d`, or name its socket with "
-	       "--socket "
-	       "or GOVER_SOCKET";
+		return "permission denied: run as root or as a member of the socket's group";
+	return "check with `systemctl status gover-d`, or set the socket with --socket or "
+	       "GOVER_SOCKET";
 }
 
 static int explain_no_answer(const struct client *client, CURLcode code, struct err *reterr)
@@ -258,20 +255,18 @@ static int explain_no_answer(const struct client *client, CURLcode code, struct 
 	long os_errno = 0;
 
 	if (code == CURLE_WRITE_ERROR)
-		return err_fail(reterr, EPROTO,
-				"the answer from %s is larger than %u MiB, or memory "
-				"is short",
-				client->where, REPLY_MAX >> 20);
+		return err_fail(reterr, EPROTO, "%s: reply larger than %u MiB, or out of memory",
+				client->address, REPLY_MAX >> 20);
 	if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE)
 		return err_fail(reterr, ENOTCONN,
-				"%s does not show a certificate that is trusted (%s): name the one "
-				"that it was signed by with --cacert",
-				client->where, why);
+				"%s: certificate not trusted (%s); pass the CA's certificate with "
+				"--cacert",
+				client->address, why);
 	curl_easy_getinfo(client->curl, CURLINFO_OS_ERRNO, &os_errno);
 	if (!connected && os_errno != 0)
 		why = strerror((int)os_errno);
 	return err_fail(reterr, connected ? ECONNRESET : ENOTCONN,
-			"no answer from gover-d at %s (%s): %s", client->where, why,
+			"no answer from gover-d at %s (%s): %s", client->address, why,
 			no_answer_advice(client->over_socket, (int)os_errno));
 }
 
@@ -285,10 +280,11 @@ static int judge_reply(const struct client *client, const struct client_call *ca
 	if (reply->status >= 200 && reply->status < 300) {
 		if (reply->length == 0 || call->any_text || json_is_object(reply->json))
 			return 0;
-		return err_fail(reterr, EPROTO,
-				"%s %s: the answer from %s is no JSON object: "
-				"something else than gover-d listens there",
-				call->method, call->path, client->where);
+		return err_fail(
+			reterr, EPROTO,
+			"%s %s: reply of %s is not a JSON object; another program may listen "
+			"there",
+			call->method, call->path, client->address);
 	}
 	detail = json_string_value(json_object_get(reply->json, "detail"));
 	if (!detail)
@@ -296,8 +292,8 @@ static int judge_reply(const struct client *client, const struct client_call *ca
 	if (detail)
 		(void)err_fail(reterr, 0, "%s", detail);
 	else
-		(void)err_fail(reterr, 0, "%s %s: %s answered with HTTP status %ld", call->method,
-			       call->path, client->where, reply->status);
+		(void)err_fail(reterr, 0, "%s %s: %s replied with HTTP status %ld", call->method,
+			       call->path, client->address, reply->status);
 	return CLIENT_REFUSED;
 }
 
@@ -332,10 +328,11 @@ static CURLcode perform(struct client *client, const struct client_call *call, c
 	curl_easy_setopt(client->curl, CURLOPT_URL, url);
 	curl_easy_setopt(client->curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	if (client->over_socket) {
-		curl_easy_setopt(client->curl, CURLOPT_UNIX_SOCKET_PATH, client->where);
+		curl_easy_setopt(client->curl, CURLOPT_UNIX_SOCKET_PATH, client->address);
 		curl_easy_setopt(client->curl, CURLOPT_NOPROXY, "*");
 	} else if (client->token[0] && strncmp(client->base, "http://", 7) == 0) {
-		curl_easy_setopt(client->curl, CURLOPT_NOPROXY, "*"); /* it stays on this host */
+		curl_easy_setopt(client->curl, CURLOPT_NOPROXY,
+				 "*"); /* the token must not leave this host */
 	}
 	if (client->cacert[0])
 		curl_easy_setopt(client->curl, CURLOPT_CAINFO, client->cacert);
@@ -349,7 +346,7 @@ static CURLcode perform(struct client *client, const struct client_call *call, c
 	curl_easy_setopt(client->curl, CURLOPT_WRITEDATA, reply);
 	if (body)
 		curl_easy_setopt(client->curl, CURLOPT_POSTFIELDS, body);
-	code = call->take ? perform_stream(client, call, reply) : curl_easy_perform(client->curl);
+	code = call->chunk ? perform_stream(client, call, reply) : curl_easy_perform(client->curl);
 	curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &reply->status);
 	curl_slist_free_all(headers);
 	return code;
@@ -366,9 +363,8 @@ int client_request(struct client *client, const struct client_call *call, struct
 	if (call->body) {
 		body = json_dumps(call->body, JSON_COMPACT);
 		if (!body)
-			return err_fail(reterr, EPROTO,
-					"%s %s: the request cannot be put into JSON", call->method,
-					call->path);
+			return err_fail(reterr, EPROTO, "%s %s: request cannot be encoded as JSON",
+					call->method, call->path);
 	}
 	code = perform(client, call, body, &reply);
 	r = code == CURLE_OK ? judge_reply(client, call, &reply, reterr)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/id.h"
+#include "base/parse.h"
 #include "gover-ctl/ctl.h"
 
 enum ctl_exit ctl_fail(enum ctl_exit code, const char *format, ...)
@@ -22,13 +23,28 @@ enum ctl_exit ctl_fail(enum ctl_exit code, const char *format, ...)
 	return code;
 }
 
+enum ctl_exit ctl_fail_memory(void)
+{
+	return ctl_fail(CTL_FAILED, "out of memory");
+}
+
+enum ctl_exit ctl_parse_number(const char *what, const char *word, long long *ret_number)
+{
+	int64_t number;
+
+	if (parse_int(word, 1, INT64_MAX, &number) < 0)
+		return ctl_fail(CTL_USAGE, "%s '%s': not a number", what, word);
+	*ret_number = number;
+	return CTL_DONE;
+}
+
 enum ctl_exit ctl_check_id(const char *what, const char *id)
 {
 	if (id_valid(id))
 		return CTL_DONE;
 	return ctl_fail(CTL_USAGE,
-			"%s '%s': allowed are 1 to %d of A-Z a-z 0-9 . _ - and neither . nor "
-			"- at the beginning",
+			"%s '%s': not allowed (allowed: 1 to %d characters of A-Z a-z 0-9 . _ -, "
+			"not beginning with . or -)",
 			what, id, ID_MAX - 1);
 }
 
@@ -89,7 +105,7 @@ enum ctl_exit ctl_request(struct ctl *ctl, const char *method, const json_t *bod
 	r = vsnprintf(path, sizeof(path), path_format, ap);
 	va_end(ap);
 	if (r < 0 || (size_t)r >= sizeof(path))
-		return ctl_fail(CTL_FAILED, "%s %.40s...: the request is too long", method, path);
+		return ctl_fail(CTL_FAILED, "%s %.40s...: request too long", method, path);
 	r = ctl_try_request(ctl, &call, ret_reply, &err);
 	return r == 0 ? CTL_DONE : ctl_fail(ctl_exit_code(r), "%s", err.msg);
 }

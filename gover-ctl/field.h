@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading members of the daemon's answers. What is null, missing or of another type has no value.
- */
+/* Reads fields of the daemon's replies. A field that is null, missing or of another type has no
+ * value. */
 #ifndef GOVER_CTL_FIELD_H
 #define GOVER_CTL_FIELD_H
 
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <jansson.h>
 
-/* "" where there is no text. */
+/* "": no value. */
 static inline const char *field_text(const json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));
@@ -16,7 +16,7 @@ static inline const char *field_text(const json_t *object, const char *key)
 	return text ? text : "";
 }
 
-/* NAN where there is no number. */
+/* NAN: no value. */
 static inline double field_number(const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);

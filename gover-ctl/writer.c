@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables by libsmartcols, sentences, JSON. Must never write escapes where no terminal reads them.
- */
+/* Tables (with libsmartcols), lines and JSON on standard output. Escape sequences are written to
+ * terminals only. */
 #include <errno.h>
 #include <langinfo.h>
 #include <libsmartcols/libsmartcols.h>
@@ -17,8 +17,8 @@
 #include "gover-ctl/field.h"
 #include "gover-ctl/writer.h"
 
-#define LONG_MIN_COLUMNS 24   /* less than this and a long text is a stripe of syllables */
-#define LINE_MAX_BYTES	 4096 /* the longest sentence of the daemon has 1024 */
+#define LONG_MIN_COLUMNS 24   /* a long text wrapped to less is not readable */
+#define LINE_MAX_BYTES	 4096 /* the longest text of the daemon has 1024 */
 
 void writer_init(struct writer *writer, FILE *out, bool json)
 {
@@ -142,7 +142,7 @@ void writer_format_cell(const struct writer_column *column, const json_t *row,
 	writer_mask_controls(text);
 }
 
-/* The formats of numbers stand together in their enum. */
+/* The numeric formats are neighbours in the enum. */
 static bool is_number(const struct writer_column *column)
 {
 	return !column->cell && column->format >= WRITER_WHOLE && column->format <= WRITER_RATIO;
@@ -190,7 +190,7 @@ static bool is_long(const struct writer_column *column)
 	return column->format == WRITER_LONG;
 }
 
-/* Columns of @text on the terminal. */
+/* The width of @text on the terminal. */
 static int width_of(const char *text)
 {
 	wchar_t wide[WRITER_CELL_MAX];
@@ -200,7 +200,7 @@ static int width_of(const char *text)
 	return width < 0 ? (int)strlen(text) : width;
 }
 
-/* What the columns take with the gaps behind them: all, or those that are not long. */
+/* The width of all columns with their gaps, or (@all false) without the long ones. */
 static int table_width(const struct writer_column *columns, size_t n, const json_t *rows, bool all)
 {
 	char text[WRITER_CELL_MAX];
@@ -225,11 +225,11 @@ static int table_width(const struct writer_column *columns, size_t n, const json
 	return sum;
 }
 
-/* How rows are laid out where the terminal's width is a limit. */
+/* How rows are laid out within the width of a terminal. */
 enum layout {
-	LAYOUT_TABLE,	/* all in one line */
-	LAYOUT_BELOW,	/* long texts in lines of their own, below their row */
-	LAYOUT_RECORDS, /* a line for each column */
+	LAYOUT_TABLE,	/* one line per row */
+	LAYOUT_BELOW,	/* one line per row, each long text on a line below */
+	LAYOUT_RECORDS, /* one line per column */
 };
 
 static enum layout lay_out(const struct writer *writer, const struct writer_column *columns,
@@ -261,7 +261,7 @@ static void print_records(const struct writer *writer, const struct writer_colum
 	}
 }
 
-/* The long texts of a row; those that say nothing are left out. */
+/* Prints the long texts of a row, unless empty. */
 static void print_below(const struct writer *writer, const struct writer_column *columns, size_t n,
 			const json_t *row)
 {
@@ -280,7 +280,7 @@ static void print_below(const struct writer *writer, const struct writer_column 
 	}
 }
 
-/* Prints @table, of which each line is a row, with what stands below each. */
+/* Prints @table with the long texts below each row. */
 static int print_with_below(const struct writer *writer, struct libscols_table *table,
 			    const struct writer_column *columns, size_t n, const json_t *rows)
 {
@@ -291,7 +291,7 @@ static int print_with_below(const struct writer *writer, struct libscols_table *
 	for (char *line = r == 0 ? strtok_r(text, "\n", &rest) : NULL; line;
 	     line = strtok_r(NULL, "\n", &rest)) {
 		fprintf(writer->out, "%s\n", line);
-		if (row > 0) /* the first line is the heads */
+		if (row > 0) /* the first line has the headings */
 			print_below(writer, columns, n, json_array_get(rows, row - 1));
 		row++;
 	}
@@ -367,7 +367,7 @@ void writer_line(const struct writer *writer, const char *format, ...)
 
 void writer_json(const struct writer *writer, const json_t *json)
 {
-	/* 15 digits: shows 0.1 as 0.1. */
+	/* 15 digits print 0.1 as 0.1. */
 	json_dumpf(json, writer->out,
 		   JSON_REAL_PRECISION(15) | (writer->tty ? JSON_INDENT(2) : JSON_COMPACT));
 	fputc('\n', writer->out);

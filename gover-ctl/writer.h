@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What people and programs read on standard output: tables, sentences, and the daemon's answer as
- * JSON. Must never let a control character of a stranger's text reach a terminal.
+ * Standard output: tables, lines of text, and replies as JSON. Control characters in text from
+ * outside never reach a terminal.
  */
 #ifndef GOVER_CTL_WRITER_H
 #define GOVER_CTL_WRITER_H
@@ -14,11 +14,11 @@ struct reply;
 
 struct writer {
 	FILE *out;
-	bool json;    /* answers go out as they came */
-	bool tty;     /* @out is a terminal: tables fit its width */
+	bool json;    /* replies are printed unchanged */
+	bool tty;     /* @out is a terminal; tables fit its width */
 	bool colours; /* a terminal, and NO_COLOR is not set */
-	bool utf8;    /* the locale's characters */
-	int width;    /* of the terminal, or COLUMNS; 0: neither */
+	bool utf8;    /* the locale is UTF-8 */
+	int width;    /* of the terminal, or COLUMNS; 0: unknown */
 };
 
 void writer_init(struct writer *writer, FILE *out, bool json);
@@ -31,20 +31,20 @@ enum writer_colour {
 	WRITER_GREEN,
 	WRITER_DIM
 };
-/* The terminal's sequence for it, "" where there are no colours. WRITER_PLAIN ends the others. */
+/* The escape sequence of a colour; "" without colours. WRITER_PLAIN ends the others. */
 const char *writer_colour(const struct writer *writer, enum writer_colour colour);
 
-/* How the member @key of a row is told. What has no value is told as "-". */
+/* How a field is printed. A field without a value is printed as "-". */
 enum writer_format {
 	WRITER_TEXT,
 	WRITER_WHOLE,	/* 34 */
 	WRITER_TENTH,	/* 34.2 */
-	WRITER_PROMISE, /* 60.0; 0 is none */
+	WRITER_PROMISE, /* 60.0; 0 means none */
 	WRITER_MONEY,	/* 0.0125 */
 	WRITER_RATIO,	/* 1.50 */
-	WRITER_TIME,	/* RFC 3339 without its fraction */
+	WRITER_TIME,	/* RFC 3339 without a fraction */
 	WRITER_YES,	/* yes, no */
-	WRITER_LONG,	/* text that may be broken into lines */
+	WRITER_LONG,	/* text that may wrap */
 };
 
 #define WRITER_CELL_MAX 1024
@@ -53,34 +53,34 @@ struct writer_column {
 	const char *head;
 	const char *key;
 	enum writer_format format;
-	/* What one key cannot say; instead of @key. */
+	/* Computes the text from several fields; replaces @key. */
 	void (*cell)(const json_t *row, char text[WRITER_CELL_MAX]);
 	enum writer_colour (*colour)(const json_t *row);
 };
 
-/* One line for each object of @rows. 0, or -ENOMEM. */
+/* Prints one line per object of @rows. 0 or -ENOMEM. */
 int writer_table(const struct writer *writer, const struct writer_column *columns, size_t n,
 		 const json_t *rows);
 
-/* One line for each column: its head and its value. */
+/* Prints one line per column: heading and value. */
 void writer_record(const struct writer *writer, const struct writer_column *columns, size_t n,
 		   const json_t *object);
 
-/* A line, defused. */
+/* Prints a line, with control characters masked. */
 void writer_line(const struct writer *writer, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* In one line, or on a terminal with indents. */
+/* Prints compact JSON, or indented JSON on a terminal. */
 void writer_json(const struct writer *writer, const json_t *json);
 
-/* The answer as it came; on a terminal with indents. */
+/* Prints the body of a reply unchanged, or indented on a terminal. */
 void writer_reply(const struct writer *writer, const struct reply *reply);
 
 /* The text of one cell. */
 void writer_format_cell(const struct writer_column *column, const json_t *row,
 			char text[WRITER_CELL_MAX]);
 
-/* Puts '?' in the place of every control character. */
+/* Replaces every control character with '?'. */
 void writer_mask_controls(char *text);
 
 #define WRITER_SPAN_MAX 32

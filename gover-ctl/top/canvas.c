@@ -87,7 +87,7 @@ void canvas_colour(struct canvas *canvas, enum writer_colour colour)
 
 void canvas_bar(struct canvas *canvas, int columns, double fraction)
 {
-	/* Eighths of a column, from none. */
+	/* A column filled by 0 to 7 eighths. */
 	static const char *const parts[] = {"",	      "\u258f", "\u258e", "\u258d",
 					    "\u258c", "\u258b", "\u258a", "\u2589"};
 	bool utf8 = canvas->writer->utf8;
@@ -111,7 +111,7 @@ void canvas_bar(struct canvas *canvas, int columns, double fraction)
 
 void canvas_spark(struct canvas *canvas, int columns, const float *values, int n, double full)
 {
-	/* Heights from the least. What is seen and is nothing is told from what is not seen. */
+	/* Heights in ascending order. Zero has a mark; a gap has none. */
 	static const char *const blocks[] = {"\u2581", "\u2582", "\u2583", "\u2584",
 					     "\u2585", "\u2586", "\u2587", "\u2588"};
 	static const char *const letters[] = {"_", ".", ":", "-", "=", "+", "*", "#"};

@@ -18,20 +18,20 @@ struct canvas {
 	int row, column;	     /* where the next text goes */
 };
 
-/* Appends text to the line, as much as fits. */
+/* Appends text, cut at the width. */
 void canvas_put(struct canvas *canvas, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* The same in exactly @columns, cut or filled up with spaces. */
+/* Appends text in exactly @columns, cut or padded. */
 void canvas_field(struct canvas *canvas, int columns, const char *text);
 void canvas_colour(struct canvas *canvas, enum writer_colour colour);
-/* A bar of @columns, filled up to @fraction (cut to 0..1; NAN: empty). */
+/* Appends a bar of @columns, filled to @fraction (clamped to 0..1; NAN: empty). */
 void canvas_bar(struct canvas *canvas, int columns, double fraction);
-/* The last @columns of @n values as a line of that many columns, full height at @full; NAN is a
- * gap, and so is what is not there yet. */
+/* Appends a sparkline of the last @columns of @n values; @full has the full height. NAN and missing
+ * values are gaps. */
 void canvas_spark(struct canvas *canvas, int columns, const float *values, int n, double full);
-/* Ends the line. */
+/* Ends the line and its colour. */
 void canvas_end_line(struct canvas *canvas);
-/* Lines that still fit; a large number where there is no limit. */
+/* How many lines still fit; INT_MAX: no limit. */
 int canvas_lines_left(const struct canvas *canvas);
 
 #endif

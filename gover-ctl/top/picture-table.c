@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of `top`: a line for each vGPU. As room runs out it gives up the lines of what was,
- * then the VM, then broken time; numbers of now stay. Must never show more rows than fit.
+ * The table of `top`, one line per vGPU. On a narrow terminal it omits the sparklines first, then
+ * the VM, then the broken time.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "gover-ctl/verb/describe.h"
 #include "gover-ctl/top/picture.h"
 
-#define WIDTH_UNLIMITED	  120 /* what to lay out for where there is no limit */
+#define WIDTH_UNLIMITED	  120 /* used if the width has no limit */
 #define NAME_MIN	  4
 #define NAME_MAX	  20
 #define VM_MAX		  16
@@ -20,7 +20,7 @@
 #define SPARK_COLUMNS_MAX 40
 
 struct layout {
-	int id, vm, gpu, spark, broken; /* columns; 0: left out */
+	int id, vm, gpu, spark, broken; /* widths in columns; 0: omitted */
 };
 
 static int widest(const json_t *vgpus, const char *key, int least, int most)
@@ -39,7 +39,7 @@ static int widest(const json_t *vgpus, const char *key, int least, int most)
 	return width < least ? least : width > most ? most : width;
 }
 
-/* Takes @columns and the gap before them where there is room. */
+/* Reserves @columns and a gap, if there is room. */
 static int take(int *left, int columns)
 {
 	if (columns <= 0 || *left < columns + 1)
@@ -50,7 +50,7 @@ static int take(int *left, int columns)
 
 static struct layout lay_out(const struct canvas *canvas, const json_t *host)
 {
-	/* "> ", UTIL%, LOAD%, FPS/TARGET, CAP/SOLD and NOTE with the gaps before them */
+	/* "> ", UTIL%, LOAD%, FPS/TARGET, CAP/SOLD and NOTE, each with a gap before it */
 	static const int numbers = 2 + 6 + 6 + 12 + 9 + 1 + NOTE_MIN;
 	const json_t *vgpus = json_object_get(host, "vgpus");
 	int width = canvas->width > 0 ? canvas->width : WIDTH_UNLIMITED;
@@ -72,7 +72,7 @@ static struct layout lay_out(const struct canvas *canvas, const json_t *host)
 	return layout;
 }
 
-/* "-" where it is not known. */
+/* "-": unknown. */
 static const char *number(double value, int decimals, char text[32])
 {
 	if (isnan(value))
@@ -81,7 +81,7 @@ static const char *number(double value, int decimals, char text[32])
 	return text;
 }
 
-/* A head, with a mark behind it where the table is sorted by it; @columns with the mark. */
+/* A heading, with a mark if the table is sorted by one of its columns. */
 static void put_head(struct canvas *canvas, const struct top_view *view, enum top_column first,
 		     enum top_column last, int columns, bool right, const char *head)
 {
@@ -129,15 +129,15 @@ static void put_spark(struct canvas *canvas, const struct layout *layout, const 
 	canvas_put(canvas, " ");
 }
 
-/* The height of a line of frames that nobody promised: the most of it. */
-static double most_of(const struct spark *spark)
+/* The full height of a frame rate without a target: its maximum. */
+static double max_fps(const struct spark *spark)
 {
-	double most = 0;
+	double max = 0;
 
 	for (int i = 0; i < spark->n; i++)
-		if ((double)spark->fps[i] > most)
-			most = (double)spark->fps[i];
-	return most;
+		if ((double)spark->fps[i] > max)
+			max = (double)spark->fps[i];
+	return max;
 }
 
 static void put_name(struct canvas *canvas, int columns, const char *text)
@@ -168,7 +168,7 @@ static void draw_row(struct canvas *canvas, const struct layout *layout, const j
 	canvas_colour(canvas, field_true(vgpu, "short") ? WRITER_RED : WRITER_PLAIN);
 	canvas_put(canvas, "%6s/%-4s ", number(field_number(vgpu, "fps"), 1, text),
 		   number(target > 0 ? target : (double)NAN, 0, other));
-	put_spark(canvas, layout, spark->fps, spark->n, target > 0 ? target : most_of(spark));
+	put_spark(canvas, layout, spark->fps, spark->n, target > 0 ? target : max_fps(spark));
 	canvas_colour(canvas, field_true(vgpu, "held") ? WRITER_YELLOW : WRITER_PLAIN);
 	canvas_put(canvas, "%4s/%-3.0f ", number(field_number(vgpu, "cap_pct"), 0, text), sold);
 	canvas_colour(canvas, field_true(vgpu, "broken") ? WRITER_RED : WRITER_PLAIN);
@@ -179,23 +179,23 @@ static void draw_row(struct canvas *canvas, const struct layout *layout, const j
 	canvas_end_line(canvas);
 }
 
-void picture_draw_table(struct canvas *canvas, const struct picture_data *facts,
+void picture_draw_table(struct canvas *canvas, const struct picture_data *data,
 			struct top_view *view, int lines)
 {
-	const json_t *vgpus = json_object_get(facts->host, "vgpus");
-	struct layout layout = lay_out(canvas, facts->host);
+	const json_t *vgpus = json_object_get(data->host, "vgpus");
+	struct layout layout = lay_out(canvas, data->host);
 	size_t n = 0, all = json_array_size(vgpus);
 	const json_t **rows = top_view_rows(view, vgpus, &n);
 	int room = lines - 1, at;
 
 	draw_heads(canvas, &layout, view);
 	if (n < all || (int)n > room)
-		room = room > 1 ? room - 1 : 1; /* for the line that says so */
+		room = room > 1 ? room - 1 : 1; /* one line for the summary below */
 	at = top_view_scroll(view, rows, n, room);
 	for (int i = view->first; rows && i < (int)n && i < view->first + room; i++) {
 		if (view->live)
 			canvas_put(canvas, "%s", i == at ? "> " : "  ");
-		draw_row(canvas, &layout, rows[i], facts->sparks);
+		draw_row(canvas, &layout, rows[i], data->sparks);
 	}
 	if (n < all || (int)n > room) {
 		canvas_colour(canvas, WRITER_DIM);
@@ -203,7 +203,7 @@ void picture_draw_table(struct canvas *canvas, const struct picture_data *facts,
 			   n > 0 ? view->first + 1 : 0,
 			   (int)n < view->first + room ? (int)n : view->first + room, n);
 		if (n < all)
-			canvas_put(canvas, ", of %zu in all those with \"%s\"", all, view->filter);
+			canvas_put(canvas, " with \"%s\", of %zu in all", view->filter, all);
 		canvas_end_line(canvas);
 	}
 	free(rows);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The picture of `top`: the daemon, its GPUs, how many vGPUs need what, the table of them, offers,
- * alerts, and what just happened. Gives up lines as room runs out: the table before the newest
- * decisions.
+ * The picture of `top`: the daemon, its GPUs, counts, the table of vGPUs, alerts, offers and the
+ * newest decisions. On a low terminal the table shrinks first.
  */
 #include <math.h>
 #include <string.h>
@@ -12,7 +11,7 @@
 #include "gover-ctl/top/picture.h"
 
 #define BAR_COLUMNS 16
-#define EVENTS_MIN  3 /* decisions that are shown however many vGPUs there are */
+#define EVENTS_MIN  3 /* decisions shown even if the table does not fit */
 #define ALERTS_MAX  3
 #define OFFERS_MAX  2
 
@@ -24,7 +23,7 @@ static const char *number(double value, char text[32])
 	return text;
 }
 
-/* "18:49:56" of an RFC 3339 time. */
+/* The text of an RFC 3339 time behind its date: "18:49:56.123Z". */
 static const char *clock_of(const json_t *object, const char *key)
 {
 	static const size_t date = 11; /* "2026-11-20T" */
@@ -33,10 +32,10 @@ static const char *clock_of(const json_t *object, const char *key)
 	return strlen(time) > date ? time + date : "";
 }
 
-static void draw_daemon(struct canvas *canvas, const struct picture_data *facts,
+static void draw_daemon(struct canvas *canvas, const struct picture_data *data,
 			const struct top_view *view)
 {
-	const json_t *host = facts->host;
+	const json_t *host = data->host;
 	char up[WRITER_SPAN_MAX];
 
 	writer_format_span(field_number(host, "uptime_s"), up);
@@ -51,9 +50,9 @@ static void draw_daemon(struct canvas *canvas, const struct picture_data *facts,
 	if (view->paused)
 		canvas_put(canvas, "  paused");
 	canvas_end_line(canvas);
-	if (facts->notice) {
+	if (data->notice) {
 		canvas_colour(canvas, WRITER_RED);
-		canvas_put(canvas, "%s", facts->notice);
+		canvas_put(canvas, "%s", data->notice);
 		canvas_end_line(canvas);
 	}
 }
@@ -81,7 +80,7 @@ static void draw_gpu(struct canvas *canvas, const json_t *gpu)
 	canvas_end_line(canvas);
 }
 
-/* A third of the picture at most. */
+/* At most a third of the height. */
 static void draw_gpus(struct canvas *canvas, const json_t *gpus)
 {
 	size_t n = json_array_size(gpus), shown = n;
@@ -91,12 +90,11 @@ static void draw_gpus(struct canvas *canvas, const json_t *gpus)
 	for (size_t i = 0; i < shown; i++)
 		draw_gpu(canvas, json_array_get(gpus, i));
 	if (shown < n) {
-		canvas_put(canvas, "and %zu more GPUs: `gover-ctl status` shows all", n - shown);
+		canvas_put(canvas, "%zu more GPUs (`gover-ctl status` shows all)", n - shown);
 		canvas_end_line(canvas);
 	}
 	if (n == 0) {
-		canvas_put(canvas,
-			   "no GPU is driven here: `gover-ctl doctor` says what this host lacks");
+		canvas_put(canvas, "no GPUs (see `gover-ctl doctor`)");
 		canvas_end_line(canvas);
 	}
 }
@@ -125,7 +123,7 @@ static int count_text(const json_t *rows, const char *key, const char *text)
 	return n;
 }
 
-/* What matters most stands first: a terminal of 80 columns ends behind the alerts. */
+/* The most important counts come first: 80 columns end behind the alerts. */
 static void draw_counts(struct canvas *canvas, const json_t *host)
 {
 	const json_t *vgpus = json_object_get(host, "vgpus"),
@@ -159,12 +157,12 @@ static void draw_offers(struct canvas *canvas, const json_t *offers)
 			return;
 		canvas_colour(canvas, WRITER_GREEN);
 		if (strcmp(field_text(offer, "state"), "open") == 0)
-			canvas_put(canvas,
-				   "offer %.0f: %s sells %.0f %% until %.8s: gover-ctl claim %.0f "
-				   "--id NAME",
-				   id, field_text(offer, "gpu"),
-				   field_number(offer, "initial_cap_pct"),
-				   clock_of(offer, "expires_at"), id);
+			canvas_put(
+				canvas,
+				"offer %.0f: %.0f %% on %s until %.8s (gover-ctl claim %.0f --id "
+				"NAME)",
+				id, field_number(offer, "initial_cap_pct"),
+				field_text(offer, "gpu"), clock_of(offer, "expires_at"), id);
 		else
 			canvas_put(canvas, "offer %.0f: sold to %s on %s, %s", id,
 				   field_text(offer, "vgpu"), field_text(offer, "gpu"),
@@ -212,14 +210,14 @@ static void draw_decisions(struct canvas *canvas, const json_t *decisions)
 	}
 }
 
-/* The last line: what can be pressed, or what is typed. */
+/* The last line: the keys, or the filter while it is typed. */
 static void draw_keys(struct canvas *canvas, const struct top_view *view)
 {
 	while (canvas->height > 0 && canvas_lines_left(canvas) > 1)
 		canvas_end_line(canvas);
 	canvas_colour(canvas, WRITER_BOLD);
 	if (view->mode == TOP_FILTER)
-		canvas_put(canvas, "Filter: %s_  (Enter keeps it, Esc ends it)", view->filter);
+		canvas_put(canvas, "Filter: %s_  (Enter keeps it, Esc clears it)", view->filter);
 	else
 		canvas_put(canvas,
 			   "F1 Help  / Filter%s%s  < > Sort: %s%s  p Pause  Enter Why%s%s  q Quit",
@@ -245,10 +243,10 @@ static void draw_help(struct canvas *canvas)
 	}
 }
 
-void picture_draw(struct canvas *canvas, const struct picture_data *facts, struct top_view *view)
+void picture_draw(struct canvas *canvas, const struct picture_data *data, struct top_view *view)
 {
-	const json_t *alerts = json_object_get(facts->host, "alerts");
-	const json_t *offers = json_object_get(facts->host, "offers");
+	const json_t *alerts = json_object_get(data->host, "alerts");
+	const json_t *offers = json_object_get(data->host, "offers");
 	int n_alerts = (int)json_array_size(alerts), n_offers = (int)json_array_size(offers);
 	int keys = view->live && canvas->height > 8 ? 1 : 0;
 	int below = (n_alerts < ALERTS_MAX ? n_alerts : ALERTS_MAX) +
@@ -260,19 +258,19 @@ void picture_draw(struct canvas *canvas, const struct picture_data *facts, struc
 		return;
 	}
 	canvas->height -= keys;
-	draw_daemon(canvas, facts, view);
-	draw_gpus(canvas, json_object_get(facts->host, "gpus"));
-	draw_counts(canvas, facts->host);
+	draw_daemon(canvas, data, view);
+	draw_gpus(canvas, json_object_get(data->host, "gpus"));
+	draw_counts(canvas, data->host);
 	canvas_end_line(canvas);
 	least = canvas->height / 2 > 2 ? canvas->height / 2 : 2;
 	lines = canvas_lines_left(canvas) - below;
-	picture_draw_table(canvas, facts, view, lines > least ? lines : least);
+	picture_draw_table(canvas, data, view, lines > least ? lines : least);
 	if (n_alerts + n_offers > 0 && canvas_lines_left(canvas) > 1) {
 		canvas_end_line(canvas);
 		draw_alerts(canvas, alerts);
 		draw_offers(canvas, offers);
 	}
-	draw_decisions(canvas, json_object_get(facts->decisions, "decisions"));
+	draw_decisions(canvas, json_object_get(data->decisions, "decisions"));
 	canvas->height = height;
 	if (keys)
 		draw_keys(canvas, view);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Readings of each vGPU. Pure; must never keep more than SPARK_READINGS_MAX of one. */
+/* The recent readings of each vGPU. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static void push(struct spark *spark, double load, double fps)
 	spark->n++;
 }
 
-/* Lists keep their order from one answer to the next: @near is tried first. */
+/* Tries the index @near first: the order of vGPUs rarely changes between replies. */
 static struct spark *find(const struct sparks *sparks, const char *id, size_t near)
 {
 	if (near < sparks->n && strcmp(sparks->of[near].id, id) == 0)

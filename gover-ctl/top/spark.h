@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What `top` has seen of each vGPU lately: its load and its frames, one reading a refresh, oldest
- * first. Must never make up a reading: what was not seen is a gap.
- */
+/* The recent load and frame rate of each vGPU for sparklines: one reading per refresh, oldest
+ * first. A missing reading is a gap. */
 #ifndef GOVER_CTL_TOP_SPARK_H
 #define GOVER_CTL_TOP_SPARK_H
 
@@ -10,28 +8,28 @@
 
 #include "base/id.h"
 
-#define SPARK_READINGS_MAX 120 /* readings of a vGPU that are kept */
+#define SPARK_READINGS_MAX 120 /* per vGPU */
 
 struct spark {
 	char id[ID_MAX];
 	int n;
-	float load[SPARK_READINGS_MAX], fps[SPARK_READINGS_MAX]; /* NAN: a gap */
+	float load[SPARK_READINGS_MAX], fps[SPARK_READINGS_MAX]; /* NAN: gap */
 };
 
 struct sparks {
-	struct spark *of; /* in the order of the list last noted */
+	struct spark *of; /* in the order of the last list */
 	size_t n;
 };
 
-/* Notes the readings of @vgpus ("vgpus" of an answer; NULL: nobody answered, all get a gap). Those
- * that are not in the list are forgotten. 0 or -ENOMEM: all stays as it was. */
+/* Adds the readings of @vgpus (the "vgpus" of a reply; NULL: no reply, adds a gap to all). Removes
+ * vGPUs that are not in the list. 0, or -ENOMEM without a change. */
 int sparks_record(struct sparks *sparks, const json_t *vgpus);
 
-/* Puts recorded @points of a vGPU's history before what is there; where there is anything already,
- * it does nothing. */
+/* Puts @points of the history before the first reading of a vGPU. Does nothing if it has more than
+ * one reading. */
 void sparks_prepend_history(struct sparks *sparks, const char *id, const json_t *points);
 
-/* NULL: nothing was ever noted of it. */
+/* NULL: no readings. */
 const struct spark *sparks_find(const struct sparks *sparks, const char *id);
 
 void sparks_fini(struct sparks *sparks);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `top`: the host watched live. Goes on over a daemon that is away for a while; must never change
- * anything. */
+/* `top`: a live view of the host. Keeps running while the daemon is unreachable. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -15,16 +14,16 @@
 #include "gover-ctl/top/picture.h"
 #include "gover-ctl/verb/verbs.h"
 
-#define REFRESH_MS 1000
-#define ANSWER_MS  2000L /* a daemon that is later than this counts as away */
-#define RECALL_MAX 64	 /* vGPUs whose past is asked for at the beginning */
+#define REFRESH_MS  1000
+#define REPLY_MS    2000L /* without a reply by then the daemon counts as unreachable */
+#define HISTORY_MAX 64	  /* vGPUs whose history is requested at the start */
 
 struct top {
 	struct ctl *ctl;
 	struct reply host, decisions;
 	struct sparks sparks;
 	struct top_view view;
-	char notice[ERR_MSG_MAX]; /* why there is no answer; "": there is one */
+	char notice[ERR_MSG_MAX]; /* why the last request failed; "": it succeeded */
 };
 
 static int fetch_one(struct ctl *ctl, const char *path, struct reply *reply, struct err *reterr)
@@ -42,7 +41,7 @@ static int fetch_one(struct ctl *ctl, const char *path, struct reply *reply, str
 	return 0;
 }
 
-/* What it knew before stays where an answer is missing. */
+/* Requests new data. After a failure the old data stays. */
 static int fetch(struct top *top)
 {
 	const char *focus = top->view.focus;
@@ -63,8 +62,8 @@ static int fetch(struct top *top)
 	return r;
 }
 
-/* What was before the first picture, out of the daemon's history; where there is none, none. */
-static void recall(struct top *top)
+/* Fills the sparklines with the recorded history, if the daemon has one. */
+static void fetch_history(struct top *top)
 {
 	const json_t *vgpus = json_object_get(top->host.json, "vgpus"), *vgpu;
 	int step_s = top->view.delay_ms > 1000 ? top->view.delay_ms / 1000 : 1;
@@ -81,13 +80,13 @@ static void recall(struct top *top)
 
 		snprintf(path, sizeof(path), "/v1/vgpus/%s/history?from=%lld&to=%lld&step=%d", id,
 			 now - (long long)SPARK_READINGS_MAX * step_s, now, step_s);
-		if (i == RECALL_MAX || fetch_one(top->ctl, path, &reply, &err) < 0)
+		if (i == HISTORY_MAX || fetch_one(top->ctl, path, &reply, &err) < 0)
 			return;
 		sparks_prepend_history(&top->sparks, id, json_object_get(reply.json, "points"));
 	}
 }
 
-static struct picture_data facts_of(const struct top *top)
+static struct picture_data collect_data(const struct top *top)
 {
 	return (struct picture_data){
 		.host = top->host.json,
@@ -97,16 +96,16 @@ static struct picture_data facts_of(const struct top *top)
 	};
 }
 
-/* Text on standard output, picture below picture. */
+/* Prints one picture after another on standard output. */
 static int print_batch(struct top *top, long count)
 {
 	const struct writer *writer = &top->ctl->writer;
 	struct canvas canvas = {.out = writer->out, .writer = writer, .width = writer->width};
 
 	for (;;) {
-		struct picture_data facts = facts_of(top);
+		struct picture_data data = collect_data(top);
 
-		picture_draw(&canvas, &facts, &top->view);
+		picture_draw(&canvas, &data, &top->view);
 		if (fflush(writer->out) != 0)
 			return -errno;
 		if (count > 0 && --count == 0)
@@ -120,16 +119,16 @@ static int print_batch(struct top *top, long count)
 static void draw_screen(struct top *top)
 {
 	struct canvas canvas = {.writer = &top->ctl->writer};
-	struct picture_data facts = facts_of(top);
+	struct picture_data data = collect_data(top);
 
 	screen_size(&canvas.height, &canvas.width);
 	screen_clear();
-	picture_draw(&canvas, &facts, &top->view);
+	picture_draw(&canvas, &data, &top->view);
 	screen_show();
 }
 
-/* Until the next refresh: 0 to go on, 1 to end, or a negative errno. What a key or a new size
- * changes is drawn at once. */
+/* Handles keys until the next refresh, and redraws after each. 0: refresh; 1: quit; or a negative
+ * errno. */
 static int wait_key(struct top *top, uint64_t begun_ns)
 {
 	for (;;) {
@@ -152,7 +151,7 @@ static int wait_key(struct top *top, uint64_t begun_ns)
 	}
 }
 
-static int watch(struct top *top)
+static int run_live(struct top *top)
 {
 	int r = 0;
 
@@ -178,9 +177,9 @@ static enum ctl_exit show(struct top *top, bool batch, long count)
 	top->view.live = true;
 	r = screen_enter(stdout);
 	if (r == 0)
-		r = watch(top);
+		r = run_live(top);
 	screen_leave();
-	return r < 0 ? ctl_fail(CTL_FAILED, "top: the terminal: %s", strerror(-r)) : CTL_DONE;
+	return r < 0 ? ctl_fail(CTL_FAILED, "top: terminal: %s", strerror(-r)) : CTL_DONE;
 }
 
 static enum ctl_exit take_options(struct top *top, const struct args *args, bool batch)
@@ -193,19 +192,18 @@ static enum ctl_exit take_options(struct top *top, const struct args *args, bool
 				     ? (int)(args_get_number(args, OPTION_DELAY) * 1000)
 				     : REFRESH_MS;
 	if (filter && strlen(filter) >= TOP_FILTER_MAX)
-		return ctl_fail(CTL_USAGE, "top: --filter: longer than %d characters",
+		return ctl_fail(CTL_USAGE, "top: --filter: too long (limit %d characters)",
 				TOP_FILTER_MAX - 1);
 	if (filter)
 		strcpy(top->view.filter, filter);
 	if (sort && top_view_sort(&top->view, sort, &err) < 0)
 		return ctl_fail(CTL_USAGE, "top: %s", err.msg);
 	if (!batch && !top->ctl->writer.tty)
-		return ctl_fail(CTL_USAGE, "top: standard output is no terminal; --once prints one "
-					   "picture, --batch one after the other");
+		return ctl_fail(CTL_USAGE,
+				"top: standard output is not a terminal (use --once or --batch)");
 	if (!batch && (!term || !term[0] || strcmp(term, "dumb") == 0))
 		return ctl_fail(CTL_USAGE,
-				"top: a terminal of type '%s' cannot be drawn upon; "
-				"--once prints one picture, --batch one after the other",
+				"top: terminal type '%s' is not supported (use --once or --batch)",
 				term ? term : "");
 	return CTL_DONE;
 }
@@ -227,12 +225,12 @@ enum ctl_exit verb_top(struct ctl *ctl, const struct args *args)
 	r = ctl_open_client(ctl, &err);
 	if (r < 0)
 		return ctl_fail(ctl_exit_code(r), "%s", err.msg);
-	client_set_timeout(ctl->client, ANSWER_MS);
+	client_set_timeout(ctl->client, REPLY_MS);
 	r = fetch(&top);
 	if (r != 0) {
 		done = ctl_fail(ctl_exit_code(r), "%s", top.notice[0] ? top.notice : strerror(-r));
 	} else {
-		recall(&top);
+		fetch_history(&top);
 		done = show(&top, batch || count > 0, count);
 	}
 	reply_fini(&top.host);

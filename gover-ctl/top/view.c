@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is sorted, filtered and pressed in `top`. Must never lose the cursor's vGPU while it is
- * there. */
+/* Sorting, filtering and keys of `top`. The cursor stays on its vGPU while the vGPU exists. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +14,7 @@
 static const struct column {
 	const char *name, *key;
 	bool text;
-	int letter; /* that sorts by it */
+	int letter; /* the key that sorts by it */
 } columns[TOP_COLUMNS] = {
 	[TOP_VGPU] = {"vgpu", "id", true, 'n'},
 	[TOP_VM] = {"vm", "vm", true, 'm'},
@@ -32,24 +31,24 @@ static const struct column {
 static const struct {
 	const char *key, *what;
 } help_lines[] = {
-	{"F1 ? h", "this help; any key ends it"},
+	{"F1 ? h", "show this help; any key closes it"},
 	{"q F10", "quit"},
-	{"/", "filter: a part of a vGPU's id, VM, GPU, label or note; Enter keeps it"},
-	{"Esc", "ends the filter, then shows the decisions about all again"},
-	{"< >", "sort by the column before, behind"},
+	{"/", "filter by id, VM, GPU, label or note; Enter keeps the filter"},
+	{"Esc", "clear the filter; then show the decisions about all vGPUs"},
+	{"< >", "sort by the previous or next column"},
 	{"n m g", "sort by vGPU, VM, GPU"},
-	{"u l f t", "sort by use, load, frames a second, target"},
+	{"u l f t", "sort by use, load, frames per second, target"},
 	{"c s b", "sort by cap, sold cap, broken time"},
-	{"I r", "the other way round"},
+	{"I r", "reverse the order"},
 	{"Up Down", "move the cursor; PgUp, PgDn, Home, End too, and k, j"},
-	{"Enter", "what was decided about the vGPU under the cursor, and again for all"},
-	{"p Space", "pause; again to go on"},
-	{"+ -", "refresh more seldom, more often"},
-	{"Ctrl-L", "draw anew"},
+	{"Enter", "show decisions about the selected vGPU only; again: about all"},
+	{"p Space", "pause or resume"},
+	{"+ -", "refresh less often, more often"},
+	{"Ctrl-L", "redraw the screen"},
 	{"", ""},
-	{"LOAD", "share of the whole GPU; its line is as high as the cap that was sold"},
-	{"FPS", "its line is as high as the target, without one as the most that is shown"},
-	{"BROKEN", "share of the time watched in which the promise was broken"},
+	{"LOAD", "share of the whole GPU; full height of the line: the sold cap"},
+	{"FPS", "full height of the line: the target, or the maximum shown"},
+	{"BROKEN", "share of the observed time with the promise broken"},
 };
 
 const char *top_view_help(size_t index, const char **ret_what)
@@ -81,7 +80,8 @@ int top_view_sort(struct top_view *view, const char *text, struct err *reterr)
 		snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
 			 columns[i].name);
 	}
-	return err_fail(reterr, EINVAL, "--sort '%.60s': allowed are %s, and - before one", text,
+	return err_fail(reterr, EINVAL,
+			"--sort '%.60s': not allowed (allowed: %s; - before a name reverses)", text,
 			list);
 }
 
@@ -111,7 +111,7 @@ static bool passes(const json_t *vgpu, const char *filter)
 	return false;
 }
 
-/* Below 0: @a comes first. What is not known comes last, either way. */
+/* Negative: @a comes first. Unknown values come last in both orders. */
 static int compare(const void *a, const void *b, void *userdata)
 {
 	const json_t *one = *(const json_t *const *)a, *other = *(const json_t *const *)b;
@@ -178,7 +178,7 @@ int top_view_scroll(struct top_view *view, const json_t *const *rows, size_t n, 
 	return at;
 }
 
-/* @by rows down; the cursor stays in the list. */
+/* Moves the cursor @by rows down, within the list. */
 static void move(struct top_view *view, const json_t *vgpus, long by)
 {
 	size_t n;
@@ -241,7 +241,7 @@ static void change_delay(struct top_view *view, bool slower)
 						 : ms;
 }
 
-/* Is it a key that sorts? */
+/* False: not a key that sorts. */
 static bool sort_key(struct top_view *view, int key)
 {
 	int by = key == '>' || key == '.' ? 1 : key == '<' || key == ',' ? -1 : 0;

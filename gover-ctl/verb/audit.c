@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* audit: who changed what. Must never tell more of a change than the daemon recorded. */
+/* audit: the recorded changes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/verbs.h"
 
-static void audit_what(const json_t *row, char text[WRITER_CELL_MAX])
+static void audit_request(const json_t *row, char text[WRITER_CELL_MAX])
 {
 	snprintf(text, WRITER_CELL_MAX, "%s %s", field_text(row, "method"),
 		 field_text(row, "path"));
@@ -36,7 +36,8 @@ static size_t put_value(char text[WRITER_CELL_MAX], size_t used, const json_t *v
 	return put(text, used, json ? json : "-");
 }
 
-/* "target_fps 30 -> 25, burst false -> true"; of what is made or gone, all that it had. */
+/* "target_fps 30 -> 25, burst false -> true"; all fields of a resource that was created or removed.
+ */
 static void audit_change(const json_t *row, char text[WRITER_CELL_MAX])
 {
 	const json_t *before = json_object_get(row, "before");
@@ -60,21 +61,21 @@ static void audit_change(const json_t *row, char text[WRITER_CELL_MAX])
 		used = put_value(text, used, value);
 	}
 	if (json_is_null(after) && json_is_object(before))
-		(void)put(text, used, " (gone)");
+		(void)put(text, used, " (removed)");
 }
 
 static const struct writer_column columns[] = {
 	{.head = "ID", .key = "id", .format = WRITER_WHOLE},
 	{.head = "TIME", .key = "time", .format = WRITER_TIME},
-	{.head = "WHO", .key = "who", .format = WRITER_TEXT},
+	{.head = "PRINCIPAL", .key = "who", .format = WRITER_TEXT},
 	{.head = "FROM", .key = "from", .format = WRITER_TEXT},
-	{.head = "WHAT", .cell = audit_what},
+	{.head = "REQUEST", .cell = audit_request},
 	{.head = "STATUS", .key = "status", .format = WRITER_WHOLE},
 	{.head = "CHANGE", .format = WRITER_LONG, .cell = audit_change},
 };
 static const struct table table = {
 	.member = "audit",
-	.none = "Nobody has changed anything.",
+	.none = "No recorded changes.",
 	.columns = columns,
 	.n_columns = ARRAY_SIZE(columns),
 };

@@ -29,7 +29,7 @@ static const struct {
 struct line {
 	struct ctl *ctl;
 	const struct verb *verb; /* NULL: not yet known */
-	char *words[2];		 /* those that are neither options nor values: the verb's first */
+	char *words[2];		 /* the first words that are no options or values */
 	int n_words, n_verb_words;
 	uint64_t given; /* mask of OPTION() */
 	int option;	/* the one whose value comes next; -1: none */
@@ -42,7 +42,7 @@ static uint64_t allowed_options(const struct line *line)
 	return line->verb ? verbs_options(line->verb) : OPTIONS_GLOBAL | OPTION(OPTION_VERSION);
 }
 
-/* The daemon that the command line names is the one to ask. */
+/* The connection options apply to the requests of the completion, too. */
 static void take_value(struct line *line, const char *value)
 {
 	const char **const connection[OPTION_COUNT] = {
@@ -160,7 +160,7 @@ static void put_keys(const struct line *line)
 	}
 }
 
-/* What the daemon lists, by the name that the tables give to such a word. */
+/* Lists of the daemon, by the name of the argument. */
 static const struct list {
 	const char *arg, *path, *member, *field, *about;
 } lists[] = {
@@ -194,7 +194,7 @@ static void put_list(const struct line *line, const struct list *list)
 	}
 }
 
-/* Candidates for a word that the tables call @arg: "ID", "[GPU]", "KEY=VALUE...". */
+/* Candidates for an argument, by its name in the tables: "ID", "[GPU]", "KEY=VALUE...". */
 static void put_values(const struct line *line, const char *arg)
 {
 	char name[32];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `config check`: would gover-d start with this file and its drop-ins, and if not, why not: all of
- * it at once. Must never need a daemon. */
+/* `config check`: reads a configuration as gover-d does and prints all faults. Needs no daemon. */
 #include <errno.h>
 #include <string.h>
 
@@ -44,13 +43,13 @@ static void print_good(const struct check *check, const char *path)
 {
 	if (check->n_files == 0)
 		writer_line(check->writer,
-			    "there is no %s and no drop-in: gover-d starts with its defaults",
+			    "%s: no such file, and no drop-ins: gover-d starts with its defaults",
 			    path);
 	else if (check->n_files == 1)
-		writer_line(check->writer, "%s: in order",
+		writer_line(check->writer, "%s: valid",
 			    json_string_value(json_array_get(check->files, 0)));
 	else
-		writer_line(check->writer, "%s: in order, with what is in %s.d", path, path);
+		writer_line(check->writer, "%s: valid, with the drop-ins in %s.d", path, path);
 }
 
 enum ctl_exit verb_config_check(struct ctl *ctl, const struct args *args)
@@ -65,7 +64,7 @@ enum ctl_exit verb_config_check(struct ctl *ctl, const struct args *args)
 				   check.faults);
 
 	if (n < 0 || !answer)
-		n = (int)ctl_fail(CTL_FAILED, "out of memory");
+		n = (int)ctl_fail_memory();
 	else if (ctl->writer.json)
 		writer_json(&ctl->writer, answer);
 	else if (n == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Terms of a contract. Pure; must never fill in a term that was not given. */
+/* Contract fields from options. Fields without an option are left out. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,8 +23,8 @@ static bool find_option(const struct args *args, const struct contract_field *fi
 	return args_has(args, *ret_id);
 }
 
-/* Labels are not a value of their own: contract_args_merge_labels(). */
-static json_t *term_value(const struct args *args, enum option_id id)
+/* Labels are added by contract_args_merge_labels(). */
+static json_t *field_value(const struct args *args, enum option_id id)
 {
 	switch (args_get_option(id)->type) {
 	case OPTION_INT:
@@ -50,7 +50,7 @@ json_t *contract_args_make_body(const struct args *args)
 
 	for (size_t i = 0; r == 0 && (field = contract_field_at(i)); i++)
 		if (find_option(args, field, &id) && field->kind != JSON_DECODE_LABELS)
-			r = json_object_set_new(body, field->name, term_value(args, id));
+			r = json_object_set_new(body, field->name, field_value(args, id));
 	if (r == 0 && args_has(args, OPTION_NO_BURST))
 		r = json_object_set_new(body, "burst", json_false());
 	if (r == 0)
@@ -69,20 +69,20 @@ int contract_args_merge_labels(const struct args *args, json_t *labels)
 		if (!key)
 			return -ENOMEM;
 		if (equals[1] == '\0')
-			(void)json_object_del(labels, key); /* may not be there */
+			(void)json_object_del(labels, key); /* the label may be missing */
 		else if (json_object_set_new(labels, key, json_string(equals + 1)) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static void say(char *text, size_t size, const char *field, const char *is, const char *option,
-		const char *says)
+static void append_difference(char *text, size_t size, const char *field, const char *is,
+			      const char *option, const char *value)
 {
 	size_t used = strlen(text);
 
-	snprintf(text + used, size - used, "%s%s is %s, --%s says %s", used ? "; " : "", field,
-		 is[0] ? is : "not set", option, says);
+	snprintf(text + used, size - used, "%s%s is %s, not %s (--%s)", used ? "; " : "", field,
+		 is[0] ? is : "not set", value, option);
 }
 
 static int label_differs(const char *pair, const json_t *labels, char *text, size_t size)
@@ -95,7 +95,7 @@ static int label_differs(const char *pair, const json_t *labels, char *text, siz
 	is = field_text(labels, name);
 	if (strcmp(is, equals + 1) == 0)
 		return 0;
-	say(text, size, name, is, "label", pair);
+	append_difference(text, size, name, is, "label", pair);
 	return 1;
 }
 
@@ -125,7 +125,8 @@ int contract_args_list_differences(const struct args *args, const json_t *vgpu, 
 		}
 		if (same)
 			continue;
-		say(text, size, field->name, is, args_get_option(id)->name, args->values[id]);
+		append_difference(text, size, field->name, is, args_get_option(id)->name,
+				  args->values[id]);
 		n++;
 	}
 	for (size_t i = 0; i < args->n_labels; i++)

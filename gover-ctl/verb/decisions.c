@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* decisions, why: what was decided and for what reason. Must never guess a reason of its own. */
+/* decisions, why. */
 #include "gover-ctl/field.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/describe.h"
@@ -62,7 +62,7 @@ enum ctl_exit verb_why(struct ctl *ctl, const struct args *args)
 	writer_line(&ctl->writer, "%s", text);
 	decisions = json_object_get(answer.json, "decisions");
 	if (json_array_size(decisions) == 0)
-		writer_line(&ctl->writer, "Nothing was decided about it yet.");
+		writer_line(&ctl->writer, "No decisions yet.");
 	json_array_foreach (decisions, i, decision) {
 		print_decision(&ctl->writer, decision);
 	}

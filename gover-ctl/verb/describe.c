@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sentences made from answers. Pure; must never fail: what an answer lacks is left out. */
+/* Descriptions of replies. Missing fields are left out. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,7 +41,7 @@ void describe_notes(const json_t *vgpu, char text[DESCRIBE_MAX])
 	static const struct {
 		const char *key, *word;
 	} flags[] = {
-		{"overloaded", "overloaded"}, {"short", "short of its target"},
+		{"overloaded", "overloaded"}, {"short", "below its target"},
 		{"broken", "promise broken"}, {"held", "held"},
 		{"found", "no contract"},
 	};
@@ -61,7 +61,7 @@ static void append_fps(char text[DESCRIBE_MAX], const json_t *vgpu)
 	double p99 = field_number(vgpu, "frame_p99_ms");
 
 	if (isnan(fps) && target > 0)
-		append(text, ", no frames seen of %g fps promised", target);
+		append(text, ", no frames seen (target %g fps)", target);
 	else if (target > 0)
 		append(text, ", %.1f of %g fps", fps, target);
 	else if (!isnan(fps))
@@ -84,13 +84,13 @@ void describe_vgpu(const json_t *vgpu, char text[DESCRIBE_MAX])
 	if (gpu[0])
 		append(text, " on %s", gpu);
 	if (isnan(cap))
-		append(text, ": cap not known, %.0f %% sold", sold);
+		append(text, ": cap unknown, %.0f %% sold", sold);
 	else
 		append(text, ": cap %.0f %% of %.0f %% sold", cap, sold);
 	if (isnan(util))
-		append(text, ", use not known");
+		append(text, ", use unknown");
 	else
-		append(text, ", used %.0f %% of it", util);
+		append(text, ", %.0f %% of it used", util);
 	append_fps(text, vgpu);
 	describe_notes(vgpu, notes);
 	append(text, "%s%s", comma(notes), notes);

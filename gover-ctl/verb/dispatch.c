@@ -15,11 +15,11 @@ static enum ctl_exit show_usage(const struct verb *verb)
 	return CTL_USAGE;
 }
 
-/* What a verb must and may be given. Says what is wrong. */
-static bool words_right(const struct verb *verb, const struct args *args)
+/* Checks the number of words and the required options; prints an error. */
+static bool check_args(const struct verb *verb, const struct args *args)
 {
 	if (args_has(args, OPTION_JSON) && !verb->json) {
-		ctl_fail(CTL_USAGE, "%s has no --json form", verb->words);
+		ctl_fail(CTL_USAGE, "%s: --json is not supported", verb->words);
 		return false;
 	}
 	for (int id = 0; id < OPTION_COUNT; id++) {
@@ -27,13 +27,13 @@ static bool words_right(const struct verb *verb, const struct args *args)
 
 		if (!(verb->required & OPTION(id)) || args_has(args, (enum option_id)id))
 			continue;
-		ctl_fail(CTL_USAGE, "%s needs --%s %s", verb->words, info->name, info->arg);
+		ctl_fail(CTL_USAGE, "%s: --%s %s required", verb->words, info->name, info->arg);
 		return false;
 	}
 	if (args->n_words < verb->min_args)
-		ctl_fail(CTL_USAGE, "%s needs %s", verb->words, verb->args);
+		ctl_fail(CTL_USAGE, "%s: %s required", verb->words, verb->args);
 	else if (args->n_words > verb->max_args)
-		ctl_fail(CTL_USAGE, "%s: '%s' is one word too many", verb->words,
+		ctl_fail(CTL_USAGE, "%s: unexpected argument '%s'", verb->words,
 			 args->words[verb->max_args]);
 	else if (args_has(args, OPTION_SOCKET) && args_has(args, OPTION_URL))
 		ctl_fail(CTL_USAGE, "--socket and --url exclude each other");
@@ -52,7 +52,7 @@ static enum ctl_exit run_verb(const struct verb *verb, const struct args *args)
 	};
 	enum ctl_exit r;
 
-	if (!words_right(verb, args))
+	if (!check_args(verb, args))
 		return show_usage(verb);
 	writer_init(&ctl.writer, stdout, args_has(args, OPTION_JSON));
 	r = verb->run(&ctl, args);
@@ -62,7 +62,7 @@ static enum ctl_exit run_verb(const struct verb *verb, const struct args *args)
 	return r;
 }
 
-/* The verb's own options, after those that stood before it. @argv begins with its last word. */
+/* Parses the options behind the verb. @argv begins with the verb's last word. */
 static enum ctl_exit parse_and_run(const struct verb *verb, struct args *args, int argc,
 				   char *argv[])
 {

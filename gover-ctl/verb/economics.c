@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `economics`: what was earned and owed. Must never reckon: it tells what the daemon says. */
+/* `economics`: revenue, penalties and profit, with and without overselling. */
 #include "gover-ctl/field.h"
 #include "gover-ctl/verb/time-arg.h"
 #include "gover-ctl/verb/tables.h"
@@ -7,11 +7,6 @@
 #include "gover-ctl/verb/verbs.h"
 
 #define DAY_S (24 * 3600)
-
-static enum ctl_exit out_of_memory(void)
-{
-	return ctl_fail(CTL_FAILED, "out of memory");
-}
 
 static void print_prices(const struct writer *writer, const json_t *prices)
 {
@@ -23,7 +18,7 @@ static void print_prices(const struct writer *writer, const json_t *prices)
 
 		describe_time(field_text(price, "time"), since);
 		writer_line(writer,
-			    "%s from %s: %.6g for an hour of the whole GPU, %.6g owed for a broken "
+			    "%s since %s: %.6g per hour of the whole GPU, penalty %.6g per broken "
 			    "second",
 			    field_text(price, "flavor"), since,
 			    field_number(price, "price_per_cap_hour"),
@@ -31,7 +26,7 @@ static void print_prices(const struct writer *writer, const json_t *prices)
 	}
 }
 
-/* Both accounts as rows of one table. */
+/* Prints both accounts as rows of one table. */
 static enum ctl_exit print_accounts(const struct writer *writer, json_t *answer, json_t *without)
 {
 	json_t *rows = NULL;
@@ -41,25 +36,25 @@ static enum ctl_exit print_accounts(const struct writer *writer, json_t *answer,
 	    json_object_set_new(without, "account", json_string("without overselling")) == 0)
 		rows = json_pack("{s:[O, O]}", "accounts", answer, without);
 	if (!rows)
-		return out_of_memory();
+		return ctl_fail_memory();
 	r = tables_print_rows(writer, &table_accounts, rows);
 	json_decref(rows);
 	return r;
 }
 
-/* The rows of @table, each with the profit that the same row of @without has. */
+/* Prints the rows of @table, each with the profit of the same row of @without. */
 static enum ctl_exit print_rows(const struct writer *writer, const struct table *table,
 				json_t *answer, const json_t *without)
 {
-	const json_t *others = json_object_get(without, table->member);
+	const json_t *baseline = json_object_get(without, table->member);
 	json_t *row;
 	size_t i;
 
 	json_array_foreach (json_object_get(answer, table->member), i, row) {
-		json_t *profit = json_object_get(json_array_get(others, i), "profit");
+		json_t *profit = json_object_get(json_array_get(baseline, i), "profit");
 
 		if (profit && json_object_set(row, "profit_without", profit) < 0)
-			return out_of_memory();
+			return ctl_fail_memory();
 	}
 	writer_line(writer, "%s", "");
 	return tables_print_rows(writer, table, answer);
@@ -73,7 +68,7 @@ static enum ctl_exit print(const struct writer *writer, json_t *answer)
 
 	describe_time(field_text(answer, "from"), from);
 	describe_time(field_text(answer, "to"), to);
-	writer_line(writer, "%s to %s, %.2f GPU hours watched", from, to,
+	writer_line(writer, "%s to %s, %.2f GPU hours observed", from, to,
 		    field_number(answer, "watched_hours"));
 	print_prices(writer, json_object_get(answer, "prices"));
 	writer_line(writer, "%s", "");

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* freeze, thaw, drain: whether the daemon acts on a GPU and sells on it. Must never change a cap.
- */
+/* freeze, thaw, drain: whether the daemon changes caps on a GPU, and whether it sells there. */
 #include "gover-ctl/field.h"
 #include "gover-ctl/verb/verbs.h"
 
 struct change {
 	const char *mode, *selling; /* NULL: unchanged */
-	const char *told;
+	const char *done;	    /* the message */
 };
 
 static enum ctl_exit change_one(struct ctl *ctl, const char *gpu, const struct change *change)
@@ -16,17 +15,17 @@ static enum ctl_exit change_one(struct ctl *ctl, const char *gpu, const struct c
 	enum ctl_exit r;
 
 	if (!body)
-		return ctl_fail(CTL_FAILED, "out of memory");
+		return ctl_fail_memory();
 	r = ctl_request(ctl, "PATCH", body, &reply, "/v1/gpus/%s", gpu);
 	json_decref(body);
 	if (r == CTL_DONE && ctl->writer.json)
 		writer_reply(&ctl->writer, &reply);
 	else if (r == CTL_DONE)
-		writer_line(&ctl->writer, "%s: %s", gpu, change->told);
+		writer_line(&ctl->writer, "%s: %s", gpu, change->done);
 	return r;
 }
 
-/* The GPU named, or every one; a refusal by one does not spare the others. */
+/* Changes the named GPU, or all. Goes on after a failure; returns the highest exit code. */
 static enum ctl_exit change_all(struct ctl *ctl, const struct args *args,
 				const struct change *change)
 {
@@ -45,9 +44,7 @@ static enum ctl_exit change_all(struct ctl *ctl, const struct args *args,
 		return worst;
 	gpus = json_object_get(reply.json, "gpus");
 	if (json_array_size(gpus) == 0)
-		return ctl_fail(CTL_FAILED,
-				"gover-d at %s drives no GPU: `gover-ctl doctor` says what "
-				"this host lacks",
+		return ctl_fail(CTL_FAILED, "gover-d at %s manages no GPU (see `gover-ctl doctor`)",
 				client_address(ctl->client));
 	json_array_foreach (gpus, i, gpu) {
 		enum ctl_exit r = change_one(ctl, field_text(gpu, "name"), change);
@@ -63,7 +60,7 @@ enum ctl_exit verb_gpu_freeze(struct ctl *ctl, const struct args *args)
 	return change_all(ctl, args,
 			  &(struct change){
 				  .mode = "frozen",
-				  .told = "frozen; caps stay as they are until `gover-ctl thaw`",
+				  .done = "frozen; caps do not change until `gover-ctl thaw`",
 			  });
 }
 
@@ -73,7 +70,7 @@ enum ctl_exit verb_gpu_thaw(struct ctl *ctl, const struct args *args)
 			  &(struct change){
 				  .mode = "act",
 				  .selling = "on",
-				  .told = "acts and sells",
+				  .done = "thawed; caps change and vGPUs are sold again",
 			  });
 }
 
@@ -82,6 +79,6 @@ enum ctl_exit verb_gpu_drain(struct ctl *ctl, const struct args *args)
 	return change_all(ctl, args,
 			  &(struct change){
 				  .selling = "off",
-				  .told = "sells nothing more until `gover-ctl thaw`",
+				  .done = "drained; no new vGPUs are sold until `gover-ctl thaw`",
 			  });
 }

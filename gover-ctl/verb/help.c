@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* `help`. */
+/* `help`: usage of all verbs, of one, or of a family such as "vgpu". */
 #include <string.h>
 
 #include "gover-ctl/verb/usage.h"
 #include "gover-ctl/verb/verbs.h"
 
-/* "help vgpu": every verb that begins with this word. */
+/* Prints all verbs with this first word. False: there are none. */
 static bool help_family(const struct writer *writer, const char *word)
 {
 	size_t length = strlen(word);

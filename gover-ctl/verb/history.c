@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `history`: what a vGPU got and did over time. Must never read the database itself. */
+/* `history`: caps, load and frames of a vGPU over time. */
 #include "gover-ctl/verb/time-arg.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/verbs.h"
@@ -18,10 +18,10 @@ enum ctl_exit verb_history(struct ctl *ctl, const struct args *args)
 		return r;
 	if (args_has(args, OPTION_STEP)) {
 		if (time_arg_parse_span(args->values[OPTION_STEP], &step_s) < 0)
-			return ctl_fail(CTL_USAGE,
-					"--step '%s': allowed are seconds, or 30s, 5m, 1h, "
-					"1d",
-					args->values[OPTION_STEP]);
+			return ctl_fail(
+				CTL_USAGE,
+				"--step '%s': not allowed (allowed: seconds, or 30s, 5m, 1h, 1d)",
+				args->values[OPTION_STEP]);
 		snprintf(step, sizeof(step), "&step=%lld", (long long)step_s);
 	}
 	r = ctl_request(ctl, "GET", NULL, &reply, "/v1/vgpus/%s/history?from=%s&to=%s%s",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of `run` that can be tried alone. Must never exec. */
+/* Steps of `run` that do not depend on the daemon. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -36,18 +36,16 @@ int launch_find_library(const char *override, const char *exe, char ret_path[PAT
 				break;
 		}
 		if (i == ARRAY_SIZE(places))
-			return err_fail(reterr, ENOENT,
-					LIBRARY
-					" is neither in %.*s nor in "
-					"%.*s../lib/gover/: build or install it, or name it in "
-					"GOVER_FPS_LIB",
-					folder, exe, folder, exe);
+			return err_fail(
+				reterr, ENOENT,
+				LIBRARY
+				": neither in %.*s nor in %.*s../lib/gover/; install it, or set "
+				"GOVER_FPS_LIB",
+				folder, exe, folder, exe);
 	}
 	if (strpbrk(path, ": "))
 		return err_fail(reterr, EINVAL,
-				"%s: LD_PRELOAD can carry no path with a space or a "
-				"colon",
-				path);
+				"%s: not usable in LD_PRELOAD (space or colon in the path)", path);
 	strcpy(ret_path, path);
 	return 0;
 }
@@ -78,7 +76,7 @@ static int executable(const char *path)
 
 int launch_find_command(const char *command, const char *search_path)
 {
-	int worst = -ENOENT;
+	int result = -ENOENT;
 	char path[PATH_MAX];
 
 	if (strchr(command, '/'))
@@ -93,10 +91,10 @@ int launch_find_command(const char *command, const char *search_path)
 		if (r == 0)
 			return 0;
 		if (r == -EACCES)
-			worst = r;
+			result = r;
 		search_path = search_path[n] ? search_path + n + 1 : NULL;
 	}
-	return worst;
+	return result;
 }
 
 static int enter_one(const char *path, long pid, struct err *reterr)
@@ -111,7 +109,7 @@ static int enter_one(const char *path, long pid, struct err *reterr)
 		return 0;
 	r = errno;
 	if (r == EACCES || r == EPERM)
-		advice = ": only root may place a program, or the owner of this control group";
+		advice = " (only root or the owner of the control group may do this)";
 	return err_fail(reterr, r, "%s: %s%s", path, strerror(r), advice);
 }
 
@@ -122,14 +120,14 @@ int launch_enter_vgpu(const json_t *vgpu, long pid, struct err *reterr)
 	size_t i;
 
 	if (json_array_size(places) == 0)
-		return err_fail(reterr, EOPNOTSUPP,
-				"vGPU '%s' on GPU '%s' has no place for programs of "
-				"this host: its backend runs none",
-				field_text(vgpu, "id"), field_text(vgpu, "gpu"));
+		return err_fail(
+			reterr, EOPNOTSUPP,
+			"vGPU '%s': the backend of GPU '%s' cannot run programs of this host",
+			field_text(vgpu, "id"), field_text(vgpu, "gpu"));
 	json_array_foreach (places, i, place) {
 		const char *path = json_string_value(place);
 		int r = path ? enter_one(path, pid, reterr)
-			     : err_fail(reterr, EPROTO, "attach.cgroup_procs holds no path");
+			     : err_fail(reterr, EPROTO, "attach.cgroup_procs: not a path");
 
 		if (r < 0)
 			return r;

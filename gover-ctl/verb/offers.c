@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* offers, claim. Must never claim twice: every claim carries a key. */
+/* offers, claim. Every claim has an idempotency key, so that repeating it claims only once. */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "base/parse.h"
 #include "gover-ctl/field.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/describe.h"
 #include "gover-ctl/verb/contract-args.h"
 #include "gover-ctl/verb/verbs.h"
 
-#define KEY_MAX 128 /* with its NUL, as the daemon keeps it */
+#define KEY_MAX 128 /* with its NUL; the limit of the daemon */
 
 enum ctl_exit verb_offers(struct ctl *ctl, const struct args *args)
 {
@@ -23,7 +22,7 @@ enum ctl_exit verb_offers(struct ctl *ctl, const struct args *args)
 	return r == CTL_DONE ? tables_print_reply(&ctl->writer, &table_offers, &reply) : r;
 }
 
-/* The key given, or a random one. */
+/* The key of --key, or a random one. */
 static enum ctl_exit choose_key(const struct args *args, char key[KEY_MAX])
 {
 	const char *given = args->values[OPTION_KEY];
@@ -31,19 +30,18 @@ static enum ctl_exit choose_key(const struct args *args, char key[KEY_MAX])
 
 	if (!given) {
 		if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-			return ctl_fail(CTL_FAILED, "claim: no random key to be had; give one with "
-						    "--key");
+			return ctl_fail(CTL_FAILED,
+					"claim: no random key available; set one with --key");
 		for (size_t i = 0; i < sizeof(bytes); i++)
 			snprintf(key + 2 * i, 3, "%02x", bytes[i]);
 		return CTL_DONE;
 	}
 	for (const char *c = given; *c; c++)
 		if (!isgraph((unsigned char)*c))
-			return ctl_fail(CTL_USAGE,
-					"--key: allowed are printable characters without "
-					"spaces");
+			return ctl_fail(CTL_USAGE, "--key: not allowed (allowed: printable "
+						   "characters without spaces)");
 	if (strlen(given) >= KEY_MAX)
-		return ctl_fail(CTL_USAGE, "--key: longer than %d characters", KEY_MAX - 1);
+		return ctl_fail(CTL_USAGE, "--key: too long (limit %d characters)", KEY_MAX - 1);
 	strcpy(key, given);
 	return CTL_DONE;
 }
@@ -76,8 +74,8 @@ static enum ctl_exit send_claim(struct ctl *ctl, const char *path, const json_t 
 	if (r != -ECONNRESET)
 		return ctl_fail(ctl_exit_code(r), "%s", err.msg);
 	return ctl_fail(CTL_UNREACHABLE,
-			"%s; whether the claim was taken is not known: the same "
-			"command with --key %s tells and claims nothing twice",
+			"%s; the claim may have succeeded: repeat the command with --key %s, which "
+			"claims only once",
 			err.msg, key);
 }
 
@@ -87,18 +85,17 @@ enum ctl_exit verb_offer_claim(struct ctl *ctl, const struct args *args)
 	enum ctl_exit r = ctl_check_id("vGPU", args->values[OPTION_NEWCOMER]);
 	char path[CLIENT_PATH_MAX], key[KEY_MAX], text[DESCRIBE_MAX];
 	json_t *body;
-	int64_t id;
+	long long id;
 
-	if (r == CTL_DONE && parse_int(args->words[0], 1, INT64_MAX, &id) < 0)
-		r = ctl_fail(CTL_USAGE, "claim: '%s' is not the number of an offer",
-			     args->words[0]);
+	if (r == CTL_DONE)
+		r = ctl_parse_number("offer", args->words[0], &id);
 	if (r == CTL_DONE)
 		r = choose_key(args, key);
 	if (r != CTL_DONE)
 		return r;
-	snprintf(path, sizeof(path), "/v1/offers/%lld/claim", (long long)id);
+	snprintf(path, sizeof(path), "/v1/offers/%lld/claim", id);
 	body = claim_body(args);
-	r = body ? send_claim(ctl, path, body, key, &reply) : ctl_fail(CTL_FAILED, "out of memory");
+	r = body ? send_claim(ctl, path, body, key, &reply) : ctl_fail_memory();
 	json_decref(body);
 	if (r != CTL_DONE)
 		return r;
@@ -107,6 +104,6 @@ enum ctl_exit verb_offer_claim(struct ctl *ctl, const struct args *args)
 		return CTL_DONE;
 	}
 	describe_vgpu(json_object_get(reply.json, "vgpu"), text);
-	writer_line(&ctl->writer, "claimed: offer %lld: %s", (long long)id, text);
+	writer_line(&ctl->writer, "claimed: offer %lld: %s", id, text);
 	return CTL_DONE;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Typing the values of `policy set`. Pure; ranges are the daemon's to judge. */
+/* Types the values of `policy set`. The daemon checks their ranges. */
 #include <errno.h>
 #include <float.h>
 #include <stdbool.h>
@@ -21,11 +21,12 @@ static int unknown_key(const char *key, json_t *params, struct err *reterr)
 		nearest_offer(key, candidate, &best, &guess);
 	}
 	if (guess)
-		return err_fail(reterr, EINVAL, "no key '%s'; did you mean %s?", key, guess);
-	return err_fail(reterr, EINVAL, "no key '%s'; `gover-ctl policy show` lists them", key);
+		return err_fail(reterr, EINVAL, "'%s': unknown key (did you mean %s?)", key, guess);
+	return err_fail(reterr, EINVAL, "'%s': unknown key (`gover-ctl policy show` lists all)",
+			key);
 }
 
-/* *ret_value is the caller's. */
+/* Converts @text to the type of @now. The caller owns *ret_value. */
 static int value_like(const json_t *now, const char *key, const char *text, json_t **ret_value,
 		      struct err *reterr)
 {
@@ -37,8 +38,8 @@ static int value_like(const json_t *now, const char *key, const char *text, json
 		*ret_value = json_null();
 	} else if (json_is_boolean(now)) {
 		if (parse_bool(text, &flag) < 0)
-			return err_fail(reterr, EINVAL, "%s '%s': allowed are on and off", key,
-					text);
+			return err_fail(reterr, EINVAL, "%s '%s': not allowed (allowed: on, off)",
+					key, text);
 		*ret_value = json_boolean(flag);
 	} else if (json_is_number(now)) {
 		if (parse_int(text, INT64_MIN, INT64_MAX, &whole) == 0)
@@ -46,7 +47,8 @@ static int value_like(const json_t *now, const char *key, const char *text, json
 		else if (parse_double(text, -DBL_MAX, DBL_MAX, &number) == 0)
 			*ret_value = json_real(number);
 		else
-			return err_fail(reterr, EINVAL, "%s '%s': allowed is a number", key, text);
+			return err_fail(reterr, EINVAL, "%s '%s': not allowed (allowed: a number)",
+					key, text);
 	} else {
 		*ret_value = json_string(text);
 	}
@@ -62,16 +64,16 @@ int policy_set_add_pair(json_t *body, const char *pair, const json_t *policy, st
 	int r;
 
 	if (!equals || equals == pair)
-		return err_fail(reterr, EINVAL, "'%s' is not of the form KEY=VALUE", pair);
+		return err_fail(reterr, EINVAL, "'%s': not of the form KEY=VALUE", pair);
 	snprintf(key, sizeof(key), "%.*s", (int)(equals - pair), pair);
 	now = json_object_get(params, key);
-	/* The policy's own name stands beside its parameters. */
+	/* The name of the policy is not among its parameters. */
 	if (!now)
 		now = strcmp(key, "name") == 0 ? json_object_get(policy, "name") : NULL;
 	if (!now)
 		return unknown_key(key, params, reterr);
 	if (json_object_get(body, key))
-		return err_fail(reterr, EINVAL, "%s is given twice", key);
+		return err_fail(reterr, EINVAL, "%s: given twice", key);
 	r = value_like(now, key, equals + 1, &value, reterr);
 	if (r == 0 && json_object_set_new(body, key, value) < 0)
 		r = err_fail(reterr, ENOMEM, "out of memory");

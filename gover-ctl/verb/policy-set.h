@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* KEY=VALUE as typed, made into the member of a PATCH that the daemon's own value is of. */
+/* Converts KEY=VALUE to a field of PATCH /v1/policy, with the type of the present value. */
 #ifndef GOVER_CTL_VERB_POLICY_SET_H
 #define GOVER_CTL_VERB_POLICY_SET_H
 
@@ -8,9 +8,8 @@
 #include "base/err.h"
 
 /*
- * Puts @pair into @body. The type is that of the value in force, from @policy (GET /v1/policy);
- * "KEY=" and "KEY=default" put null: back to the file. -EINVAL with a sentence that names the key
- * (the nearest one where there is none of this name), the value and what is allowed; -ENOMEM.
+ * Adds @pair to @body, with the type of the value in @policy (GET /v1/policy). "KEY=" and
+ * "KEY=default" add null, which restores the value of the file. -EINVAL or -ENOMEM.
  */
 int policy_set_add_pair(json_t *body, const char *pair, const json_t *policy, struct err *reterr);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* policy show, policy set. Must never send a value of another type than the daemon's own. */
+/* policy show, policy set. */
 #include <string.h>
 
 #include "gover-ctl/field.h"
@@ -19,7 +19,7 @@ static const char *value_text(const json_t *value, char text[64])
 	return text;
 }
 
-/* The answer of GET /v1/policy as rows for a table. NULL: out of memory. */
+/* The reply of GET /v1/policy as rows for a table. NULL: out of memory. */
 static json_t *make_rows(const json_t *policy)
 {
 	json_t *params = json_object_get(policy, "params"), *value, *rows = json_array();
@@ -53,7 +53,7 @@ static enum ctl_exit print_policy(struct ctl *ctl, const struct reply *reply)
 	}
 	rows = make_rows(reply->json);
 	if (!rows)
-		return ctl_fail(CTL_FAILED, "out of memory");
+		return ctl_fail_memory();
 	r = tables_print_rows(&ctl->writer, &table_policy, rows);
 	json_decref(rows);
 	return r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `run`: a program of this host in a vGPU, its frames counted and paced. What can be refused is
- * refused before a vGPU is made; must never run the program outside its vGPU.
+ * `run`: runs a program of this host in a vGPU, with its frames counted and limited. Errors that do
+ * not depend on the vGPU are found before it is created. The program never runs outside its vGPU.
  */
 #include <errno.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 struct plan {
 	char preload[PRELOAD_MAX];
 	struct reply vgpu;
-	bool made; /* by this run */
+	bool created; /* the vGPU, by this run */
 };
 
 static enum ctl_exit plan_library(struct plan *plan)
@@ -31,7 +31,7 @@ static enum ctl_exit plan_library(struct plan *plan)
 		return ctl_fail(CTL_FAILED, "run: %s", err.msg);
 	if (launch_make_preload(library, getenv("LD_PRELOAD"), plan->preload,
 				sizeof(plan->preload)) < 0)
-		return ctl_fail(CTL_FAILED, "run: LD_PRELOAD is longer than %d characters",
+		return ctl_fail(CTL_FAILED, "run: LD_PRELOAD: too long (limit %d characters)",
 				PRELOAD_MAX);
 	return CTL_DONE;
 }
@@ -42,7 +42,7 @@ static enum ctl_exit refuse_command(const char *command, int error)
 			command, error == ENOENT ? "no such program" : strerror(error));
 }
 
-static enum ctl_exit make_vgpu(struct ctl *ctl, const struct args *args, struct plan *plan)
+static enum ctl_exit create_vgpu(struct ctl *ctl, const struct args *args, struct plan *plan)
 {
 	json_t *body = contract_args_make_body(args), *labels = json_object();
 	enum ctl_exit r;
@@ -50,16 +50,16 @@ static enum ctl_exit make_vgpu(struct ctl *ctl, const struct args *args, struct 
 	if (contract_args_merge_labels(args, labels) < 0 ||
 	    json_object_set_new(body, "id", json_string(args->values[OPTION_VGPU])) < 0 ||
 	    json_object_set(body, "labels", labels) < 0)
-		r = ctl_fail(CTL_FAILED, "out of memory");
+		r = ctl_fail_memory();
 	else
 		r = ctl_request(ctl, "POST", body, &plan->vgpu, "/v1/vgpus");
 	json_decref(labels);
 	json_decref(body);
-	plan->made = r == CTL_DONE;
+	plan->created = r == CTL_DONE;
 	return r;
 }
 
-/* The vGPU that is there, if its contract is the one asked for; else a new one. */
+/* Uses the existing vGPU if its contract agrees with the options, or creates it. */
 static enum ctl_exit plan_vgpu(struct ctl *ctl, const struct args *args, struct plan *plan)
 {
 	const char *id = args->values[OPTION_VGPU];
@@ -75,48 +75,46 @@ static enum ctl_exit plan_vgpu(struct ctl *ctl, const struct args *args, struct 
 	r = ctl_try_request(ctl, &call, &plan->vgpu, &err);
 	if (r == CLIENT_REFUSED && plan->vgpu.status == 404) {
 		if (args_has(args, OPTION_RUN_CAP))
-			return make_vgpu(ctl, args, plan);
+			return create_vgpu(ctl, args, plan);
 		return ctl_fail(CTL_FAILED,
-				"run: there is no vGPU '%s' yet: --cap PCT says how much "
-				"is sold to it",
-				id);
+				"run: vGPU '%s' does not exist; use --cap PCT to create it", id);
 	}
 	if (r != 0)
 		return ctl_fail(ctl_exit_code(r), "%s", err.msg);
 	if (contract_args_list_differences(args, plan->vgpu.json, differs, sizeof(differs)) > 0)
 		return ctl_fail(CTL_FAILED,
-				"run: vGPU '%s' has another contract: %s. Leave the option "
-				"out, or change it with `gover-ctl vgpu set`",
+				"run: vGPU '%s' has a different contract: %s; omit the option, or "
+				"change the contract with `gover-ctl vgpu set`",
 				id, differs);
 	return CTL_DONE;
 }
 
-/* Takes back what this run has made for nothing. */
-static void unmake_vgpu(struct ctl *ctl, const struct plan *plan)
+/* Removes the vGPU if this run created it. */
+static void remove_vgpu(struct ctl *ctl, const struct plan *plan)
 {
 	CLEANUP_REPLY struct reply reply = {0};
 
-	if (plan->made)
+	if (plan->created)
 		(void)ctl_request(ctl, "DELETE", NULL, &reply, "/v1/vgpus/%s",
 				  field_text(plan->vgpu.json, "id"));
 }
 
-static int put_pace(const struct args *args, const json_t *vgpu)
+static int set_frame_limit(const struct args *args, const json_t *vgpu)
 {
-	double pace = args_has(args, OPTION_FPS_MAX)
-			      ? args_get_number(args, OPTION_FPS_MAX)
-			      : launch_choose_fps_max(field_number(vgpu, "target_fps"));
+	double limit = args_has(args, OPTION_FPS_MAX)
+			       ? args_get_number(args, OPTION_FPS_MAX)
+			       : launch_choose_fps_max(field_number(vgpu, "target_fps"));
 	char text[32];
 
-	if (pace > 0) {
-		snprintf(text, sizeof(text), "%.10g", pace);
+	if (limit > 0) {
+		snprintf(text, sizeof(text), "%.10g", limit);
 		return setenv("GOVER_FPS_MAX", text, 1);
 	}
-	/* Told 0, unpaced; not told and nothing promised, as the caller has it. */
+	/* --fps-max 0 removes an inherited limit; without option and target it stays. */
 	return args_has(args, OPTION_FPS_MAX) ? unsetenv("GOVER_FPS_MAX") : 0;
 }
 
-static int put_environment(const struct args *args, const struct plan *plan)
+static int set_environment(const struct args *args, const struct plan *plan)
 {
 	const json_t *vgpu = plan->vgpu.json;
 	const char *socket = field_text(json_object_get(vgpu, "attach"), "fps_socket");
@@ -126,20 +124,20 @@ static int put_environment(const struct args *args, const struct plan *plan)
 	if (setenv("LD_PRELOAD", plan->preload, 1) < 0 || setenv("GOVER_FPS", report, 1) < 0 ||
 	    setenv("GOVER_FPS_LAYER", "1", 1) < 0)
 		return -errno;
-	return put_pace(args, vgpu) < 0 ? -errno : 0;
+	return set_frame_limit(args, vgpu) < 0 ? -errno : 0;
 }
 
-static enum ctl_exit carry_out(struct ctl *ctl, const struct args *args, const struct plan *plan)
+static enum ctl_exit execute(struct ctl *ctl, const struct args *args, const struct plan *plan)
 {
 	struct err err;
 
 	if (launch_enter_vgpu(plan->vgpu.json, getpid(), &err) < 0) {
-		unmake_vgpu(ctl, plan);
+		remove_vgpu(ctl, plan);
 		return ctl_fail(CTL_FAILED, "run: %s", err.msg);
 	}
-	if (put_environment(args, plan) < 0)
+	if (set_environment(args, plan) < 0)
 		return ctl_fail(CTL_FAILED, "run: out of memory");
-	ctl->client = client_free(ctl->client); /* the program inherits no connection */
+	ctl->client = client_free(ctl->client); /* the program must not inherit the connection */
 	fflush(NULL);
 	execvp(args->words[0], args->words);
 	return refuse_command(args->words[0], errno);
@@ -158,7 +156,7 @@ enum ctl_exit verb_run(struct ctl *ctl, const struct args *args)
 	if (r == CTL_DONE)
 		r = plan_vgpu(ctl, args, &plan);
 	if (r == CTL_DONE)
-		r = carry_out(ctl, args, &plan);
+		r = execute(ctl, args, &plan);
 	reply_fini(&plan.vgpu);
 	return r;
 }

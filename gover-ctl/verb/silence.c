@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* silence add, silence list, silence remove. Must never silence anything for ever. */
+/* silence add, silence list, silence remove. Every silence has an end. */
 #include "base/clock.h"
-#include "base/parse.h"
 #include "gover-ctl/field.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/verbs.h"
 #include "gover-ctl/verb/time-arg.h"
 
-/* When it is to end, as REST takes it. */
+/* The end of the silence, as an RFC 3339 time. */
 static enum ctl_exit take_end(const struct args *args, char until[CLOCK_TEXT_MAX])
 {
 	const char *span = args->values[OPTION_FOR], *time = args->values[OPTION_UNTIL];
 	int64_t now_ms = clock_now().wall_ms, until_ms = now_ms, span_s;
 
 	if (!span == !time)
-		return ctl_fail(CTL_USAGE, "silence add: one of --for and --until is needed");
+		return ctl_fail(CTL_USAGE, "silence add: one of --for and --until required");
 	if (span && time_arg_parse_span(span, &span_s) < 0)
-		return ctl_fail(CTL_USAGE, "--for '%s': allowed are seconds, or 30s, 90m, 2h, 1d",
+		return ctl_fail(CTL_USAGE,
+				"--for '%s': not allowed (allowed: seconds, or 30s, 90m, 2h, 1d)",
 				span);
 	if (time && time_arg_parse(time, now_ms, &until_ms) < 0)
 		return ctl_fail(CTL_USAGE,
-				"--until '%s': allowed are RFC 3339 (2026-11-20T18:49:56Z) and "
-				"unix seconds",
+				"--until '%s': not allowed (allowed: RFC 3339 such as "
+				"2026-11-20T18:49:56Z, unix seconds)",
 				time);
 	if (span && span_s > 366 * 86400)
-		return ctl_fail(CTL_USAGE, "--for '%s': at most 366 days are allowed", span);
+		return ctl_fail(CTL_USAGE, "--for '%s': too long (limit 366 days)", span);
 	clock_format(span ? now_ms + span_s * 1000 : until_ms, until);
 	return CTL_DONE;
 }
@@ -47,7 +47,7 @@ enum ctl_exit verb_silence_add(struct ctl *ctl, const struct args *args)
 		return r;
 	body = make_body(args, until);
 	r = body ? ctl_request(ctl, "POST", body, &reply, "/v1/silences")
-		 : ctl_fail(CTL_USAGE, "silence add: a text is not UTF-8");
+		 : ctl_fail(CTL_USAGE, "silence add: an option is not valid UTF-8");
 	json_decref(body);
 	if (r != CTL_DONE)
 		return r;
@@ -55,7 +55,7 @@ enum ctl_exit verb_silence_add(struct ctl *ctl, const struct args *args)
 		writer_reply(&ctl->writer, &reply);
 	else
 		writer_line(&ctl->writer,
-			    "silenced until %s: 'gover-ctl silence remove %.0f' ends it",
+			    "silenced until %s (`gover-ctl silence remove %.0f` ends it)",
 			    field_text(reply.json, "until"), field_number(reply.json, "id"));
 	return CTL_DONE;
 }
@@ -72,18 +72,16 @@ enum ctl_exit verb_silence_list(struct ctl *ctl, const struct args *args)
 enum ctl_exit verb_silence_remove(struct ctl *ctl, const struct args *args)
 {
 	CLEANUP_REPLY struct reply reply = {0};
-	enum ctl_exit r;
-	int64_t id;
+	long long id;
+	enum ctl_exit r = ctl_parse_number("silence", args->words[0], &id);
 
-	if (parse_int(args->words[0], 1, INT64_MAX, &id) < 0)
-		return ctl_fail(CTL_USAGE, "silence remove: '%s' is not the number of a silence",
-				args->words[0]);
-	r = ctl_request(ctl, "DELETE", NULL, &reply, "/v1/silences/%lld", (long long)id);
+	if (r == CTL_DONE)
+		r = ctl_request(ctl, "DELETE", NULL, &reply, "/v1/silences/%lld", id);
 	if (r != CTL_DONE)
 		return r;
 	if (ctl->writer.json)
 		writer_reply(&ctl->writer, &reply);
 	else
-		writer_line(&ctl->writer, "removed: silence %lld", (long long)id);
+		writer_line(&ctl->writer, "removed: silence %lld", id);
 	return CTL_DONE;
 }

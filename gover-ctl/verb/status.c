@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `status`: the daemon at a glance. Must never ask more than GET /v1/host. */
+/* `status`: daemon, GPUs, vGPUs, alerts and offers, from GET /v1/host. */
 #include <string.h>
 
 #include "gover-ctl/field.h"
@@ -20,9 +20,9 @@ static void print_daemon(struct ctl *ctl, const json_t *host)
 		    field_number(host, "period_ms"), field_number(host, "late_ticks"),
 		    field_number(host, "gaps"));
 	if (!field_true(host, "ready"))
-		writer_line(&ctl->writer, "Not ready: no tick is done yet.");
+		writer_line(&ctl->writer, "Not ready: the first tick is not complete.");
 	if (field_true(host, "dry_run"))
-		writer_line(&ctl->writer, "Dry run: it decides and writes no cap.");
+		writer_line(&ctl->writer, "Dry run: decisions are logged, caps are not written.");
 }
 
 static void print_alerts(const struct writer *writer, const json_t *host)
@@ -48,9 +48,10 @@ static void print_offer(const struct writer *writer, const json_t *offer)
 	describe_time(field_text(offer, "expires_at"), until);
 	if (strcmp(state, "open") == 0)
 		writer_line(writer,
-			    "offer %.0f: %s can take one more vGPU of %.0f %%, beginning with "
-			    "%.0f %%, until %s: gover-ctl claim %.0f --id NAME",
-			    id, gpu, field_number(offer, "initial_cap_pct"),
+			    "offer %.0f: one more vGPU of %.0f %% on %s, starting with a cap of "
+			    "%.0f %%, until %s "
+			    "(gover-ctl claim %.0f --id NAME)",
+			    id, field_number(offer, "initial_cap_pct"), gpu,
 			    field_number(offer, "fundable_pct"), until, id);
 	else
 		writer_line(writer, "offer %.0f: sold to %s on %s, %s%s%s", id,
@@ -64,9 +65,9 @@ static void print_history(const struct writer *writer, const json_t *history)
 	const char *error = field_text(history, "error");
 
 	if (!field_true(history, "enabled"))
-		writer_line(writer, "History is not kept%s%s.", error[0] ? ": " : "", error);
+		writer_line(writer, "History: off%s%s", error[0] ? ": " : "", error);
 	else if (error[0] || field_number(history, "dropped") > 0)
-		writer_line(writer, "History lost %.0f rows%s%s.", field_number(history, "dropped"),
+		writer_line(writer, "History: %.0f rows lost%s%s", field_number(history, "dropped"),
 			    error[0] ? ": " : "", error);
 }
 

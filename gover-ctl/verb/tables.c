@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables. Must never compute what the daemon did not say. */
+/* The tables of gover-ctl. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -16,7 +16,7 @@
 		.member = (m), .none = (no), .columns = (c), .n_columns = ARRAY_SIZE(c) \
 	}
 
-_Static_assert(DESCRIBE_MAX == WRITER_CELL_MAX, "sentences fit cells");
+_Static_assert(DESCRIBE_MAX == WRITER_CELL_MAX, "a description fits into a cell");
 
 static void gpu_count(const json_t *gpu, char text[WRITER_CELL_MAX])
 {
@@ -57,11 +57,9 @@ static const struct writer_column gpu_columns[] = {
 	COLUMN("OVERBOOKED", "overbooking_ratio", RATIO),
 	{.head = "TELEMETRY", .cell = gpu_telemetry, .colour = gpu_telemetry_colour},
 };
-const struct table table_gpus =
-	TABLE("gpus",
-	      "No GPU is driven here: gover-d found no vGPU scheduler on this host. `gover-ctl "
-	      "doctor` says what it lacks, and what to do.",
-	      gpu_columns);
+const struct table table_gpus = TABLE(
+	"gpus", "No GPUs: gover-d found no vGPU scheduler on this host (see `gover-ctl doctor`).",
+	gpu_columns);
 
 static enum writer_colour vgpu_colour(const json_t *vgpu)
 {
@@ -86,8 +84,8 @@ static const struct writer_column vgpu_list_columns[] = {
 	COLUMN("P99MS", "frame_p99_ms", TENTH),
 	{.head = "NOTE", .format = WRITER_LONG, .cell = describe_notes, .colour = vgpu_colour},
 };
-const struct table table_vgpus = TABLE(
-	"vgpus", "No vGPU is under contract: `gover-ctl vgpu add` makes one.", vgpu_list_columns);
+const struct table table_vgpus =
+	TABLE("vgpus", "No vGPUs (`gover-ctl vgpu add` adds one).", vgpu_list_columns);
 
 static void vgpu_labels(const json_t *vgpu, char text[WRITER_CELL_MAX])
 {
@@ -134,18 +132,18 @@ static const struct writer_column vgpu_columns[] = {
 	COLUMN("fps limit", "fps_limit", PROMISE),
 	COLUMN("flavour", "flavor", TEXT),
 	COLUMN("weight", "weight", RATIO),
-	COLUMN("may burst", "burst", YES),
+	COLUMN("burst", "burst", YES),
 	COLUMN("held", "held", YES),
 	COLUMN("cap in force, %", "cap_pct", WHOLE),
 	COLUMN("cap last written, %", "expected_cap_pct", WHOLE),
 	COLUMN("load, % of the GPU", "load_pct", TENTH),
 	COLUMN("used, % of its cap", "util_pct", TENTH),
 	COLUMN("fps", "fps", TENTH),
-	COLUMN("fps seen, s ago", "fps_age_s", TENTH),
-	COLUMN("99 % of frames within, ms", "frame_p99_ms", TENTH),
+	COLUMN("age of fps, s", "fps_age_s", TENTH),
+	COLUMN("frame time p99, ms", "frame_p99_ms", TENTH),
 	COLUMN("frames", "frames", WHOLE),
 	COLUMN("mean fps", "mean_fps", TENTH),
-	COLUMN("watched, s", "seen_s", TENTH),
+	COLUMN("observed, s", "seen_s", TENTH),
 	COLUMN("broken time, s", "broken_s", TENTH),
 	COLUMN("broken time, %", "broken_time_pct", RATIO),
 	COLUMN("cap error, points", "cap_error_pct", RATIO),
@@ -153,9 +151,9 @@ static const struct writer_column vgpu_columns[] = {
 	COLUMN("steals out", "steals_out", WHOLE),
 	COLUMN("cap writes", "cap_writes", WHOLE),
 	COLUMN("last decision", "last_decision_id", WHOLE),
-	COLUMN("under contract since", "created_at", TIME),
-	{.head = "programs join through", .cell = vgpu_places},
-	{.head = "frames are reported to", .cell = vgpu_fps_socket},
+	COLUMN("created", "created_at", TIME),
+	{.head = "cgroup.procs", .cell = vgpu_places},
+	{.head = "fps socket", .cell = vgpu_fps_socket},
 };
 const struct table table_vgpu = TABLE("", "", vgpu_columns);
 
@@ -197,7 +195,7 @@ const struct table table_alerts = TABLE("alerts", "No alerts.", alert_columns);
 static const struct writer_column silence_columns[] = {
 	COLUMN("SILENCE", "id", WHOLE),	  COLUMN("ALERT", "alert", TEXT),
 	COLUMN("GPU", "gpu", TEXT),	  COLUMN("VGPU", "vgpu", TEXT),
-	COLUMN("UNTIL", "until", TIME),	  COLUMN("MADE", "created_at", TIME),
+	COLUMN("UNTIL", "until", TIME),	  COLUMN("CREATED", "created_at", TIME),
 	COLUMN("REASON", "reason", LONG),
 };
 const struct table table_silences = TABLE("silences", "No silences.", silence_columns);
@@ -210,12 +208,11 @@ static const struct writer_column offer_columns[] = {
 	COLUMN("TARGET", "target_fps", PROMISE),
 	COLUMN("FUNDED%", "fundable_pct", WHOLE),
 	COLUMN("VGPU", "vgpu", TEXT),
-	COLUMN("MADE", "created_at", TIME),
+	COLUMN("CREATED", "created_at", TIME),
 	COLUMN("EXPIRES", "expires_at", TIME),
 	COLUMN("REASON", "reason", LONG),
 };
-const struct table table_offers =
-	TABLE("offers", "No offers: nothing can be sold now.", offer_columns);
+const struct table table_offers = TABLE("offers", "No offers.", offer_columns);
 
 static const struct writer_column decision_columns[] = {
 	COLUMN("ID", "id", WHOLE),
@@ -242,9 +239,9 @@ static const struct writer_column history_columns[] = {
 	COLUMN("SAMPLES", "samples", WHOLE),
 };
 const struct table table_history =
-	TABLE("points", "Nothing is recorded of this vGPU in that time.", history_columns);
+	TABLE("points", "No history of this vGPU in this range.", history_columns);
 
-/* Each row ends in what it earned. */
+/* The columns of every account. */
 #define MONEY_COLUMNS                                                                        \
 	COLUMN("GPU HOURS", "sold_cap_hours", MONEY), COLUMN("BROKEN S", "broken_s", TENTH), \
 		COLUMN("REVENUE", "revenue", MONEY), COLUMN("PENALTY", "penalty", MONEY),    \
@@ -262,7 +259,7 @@ static const struct writer_column flavor_columns[] = {
 	MONEY_COLUMNS,
 	COLUMN("WITHOUT OVERSELLING", "profit_without", MONEY),
 };
-const struct table table_flavors = TABLE("flavors", "Nothing was sold.", flavor_columns);
+const struct table table_flavors = TABLE("flavors", "No sales.", flavor_columns);
 
 static const struct writer_column earner_columns[] = {
 	COLUMN("VGPU", "vgpu", TEXT),
@@ -271,7 +268,7 @@ static const struct writer_column earner_columns[] = {
 	MONEY_COLUMNS,
 	COLUMN("WITHOUT OVERSELLING", "profit_without", MONEY),
 };
-const struct table table_earners = TABLE("vgpus", "Nothing was sold.", earner_columns);
+const struct table table_earners = TABLE("vgpus", "No sales.", earner_columns);
 
 static enum writer_colour policy_colour(const json_t *row)
 {
@@ -287,7 +284,7 @@ static const struct writer_column policy_columns[] = {
 	{.head = " ", .cell = policy_mark, .colour = policy_colour},
 	COLUMN("KEY", "key", TEXT),
 	{.head = "VALUE", .key = "value", .format = WRITER_TEXT, .colour = policy_colour},
-	COLUMN("IN THE FILE", "file", TEXT),
+	COLUMN("IN FILE", "file", TEXT),
 };
 const struct table table_policy = TABLE("rows", "The policy has no parameters.", policy_columns);
 
@@ -304,11 +301,11 @@ static void token_expiry(const json_t *token, char text[WRITER_CELL_MAX])
 static const struct writer_column token_columns[] = {
 	COLUMN("TOKEN", "name", TEXT),
 	COLUMN("SCOPE", "scope", TEXT),
-	COLUMN("MADE", "created_at", TIME),
+	COLUMN("CREATED", "created_at", TIME),
 	{.head = "EXPIRES", .cell = token_expiry},
 };
 const struct table table_tokens =
-	TABLE("tokens", "No tokens: nobody may ask over TCP.", token_columns);
+	TABLE("tokens", "No tokens: TCP access is not possible.", token_columns);
 
 enum ctl_exit tables_print_rows(const struct writer *writer, const struct table *table,
 				const json_t *answer)
@@ -318,7 +315,7 @@ enum ctl_exit tables_print_rows(const struct writer *writer, const struct table 
 	if (json_array_size(rows) == 0)
 		writer_line(writer, "%s", table->none);
 	else if (writer_table(writer, table->columns, table->n_columns, rows) < 0)
-		return ctl_fail(CTL_FAILED, "out of memory");
+		return ctl_fail_memory();
 	return CTL_DONE;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Times as people type them. Pure; must never read a clock or a time zone. */
+/* Times and ranges in command line arguments. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static int64_t unit_seconds(char unit)
 	}
 }
 
-/* Takes one number with its unit off the front of @text; a bare last number counts seconds. */
+/* Parses a number and its unit and advances @text. Without a unit the number counts seconds. */
 static int take_part(const char **text, int64_t *ret_s)
 {
 	char digits[16];
@@ -75,7 +75,7 @@ int time_arg_parse_span(const char *text, int64_t *ret_s)
 	return 0;
 }
 
-/* @count digits at @text. -1: something else stands there. */
+/* The value of @count digits at @text. -1: not digits. */
 static int digits_at(const char *text, int count)
 {
 	int value = 0;
@@ -88,7 +88,7 @@ static int digits_at(const char *text, int count)
 	return value;
 }
 
-/* "Z", "+01:00", "-05:30": seconds east of Greenwich. */
+/* "Z", "+01:00", "-05:30", as seconds east of UTC. */
 static int parse_offset(const char *text, int64_t *ret_s)
 {
 	int hours, minutes;
@@ -107,7 +107,7 @@ static int parse_offset(const char *text, int64_t *ret_s)
 	return 0;
 }
 
-/* "2026-11-20T18:49:56" as UTC; a date that is in no calendar is refused. */
+/* "2026-11-20T18:49:56" as UTC. -EINVAL also for a date that does not exist. */
 static int parse_date(const char *text, int64_t *ret_s)
 {
 	static const char shape[] = "0000-00-00T00:00:00";
@@ -191,8 +191,8 @@ static enum ctl_exit take_time(const struct args *args, enum option_id id, int64
 	if (!args_has(args, id) || time_arg_parse(args->values[id], now_ms, ret_ms) == 0)
 		return CTL_DONE;
 	return ctl_fail(CTL_USAGE,
-			"--%s '%s': allowed are RFC 3339 (2026-11-20T18:49:56Z), unix "
-			"seconds, or back from now (-1h, -90m, -2d)",
+			"--%s '%s': not allowed (allowed: RFC 3339 such as 2026-11-20T18:49:56Z, "
+			"unix seconds, relative to now such as -1h, -90m, -2d)",
 			args_get_option(id)->name, args->values[id]);
 }
 
@@ -208,7 +208,7 @@ enum ctl_exit time_arg_get_range(const struct args *args, const char *verb, int6
 	if (r != CTL_DONE)
 		return r;
 	if (from_ms >= to_ms)
-		return ctl_fail(CTL_USAGE, "%s: --from is not before --to", verb);
+		return ctl_fail(CTL_USAGE, "%s: --from must be before --to", verb);
 	clock_format(from_ms, ret_range->from);
 	clock_format(to_ms, ret_range->to);
 	return CTL_DONE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Times and spans as people type them. Strict; the present is handed in. */
+/* Times, spans and ranges in command line arguments. */
 #ifndef GOVER_CTL_VERB_TIME_ARG_H
 #define GOVER_CTL_VERB_TIME_ARG_H
 
@@ -9,7 +9,7 @@
 #include "gover-ctl/ctl.h"
 
 /*
- * "now", "-1h30m" (back from @now_ms), unix seconds "1763664596", or RFC 3339
+ * "now", "-1h30m" (relative to @now_ms), unix seconds "1763664596", or RFC 3339
  * "2026-11-20T18:49:56[.123]Z" with Z or an offset such as +01:00. 0, -EINVAL or -ERANGE.
  */
 int time_arg_parse(const char *text, int64_t now_ms, int64_t *ret_ms);
@@ -17,7 +17,7 @@ int time_arg_parse(const char *text, int64_t now_ms, int64_t *ret_ms);
 /* "90", "90s", "5m", "1h30m", "2d" in seconds, at least 1. 0, -EINVAL or -ERANGE. */
 int time_arg_parse_span(const char *text, int64_t *ret_s);
 
-/* As REST takes them. */
+/* RFC 3339. */
 struct time_range {
 	char from[CLOCK_TEXT_MAX], to[CLOCK_TEXT_MAX];
 };

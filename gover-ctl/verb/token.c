@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* token list, add, remove. Must never put a token anywhere but where its owner asked for it. */
+/* token list, token add, token remove. A new token is written to standard output or --out only. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -19,7 +19,7 @@ enum ctl_exit verb_token_list(struct ctl *ctl, const struct args *args)
 	return r == CTL_DONE ? tables_print_reply(&ctl->writer, &table_tokens, &reply) : r;
 }
 
-/* NULL, after saying what is wrong: *ret_exit. */
+/* NULL: an error was printed, and *ret_exit is the exit code. */
 static json_t *make_body(const struct args *args, enum ctl_exit *ret_exit)
 {
 	const char *expires = args->values[OPTION_EXPIRES];
@@ -27,21 +27,22 @@ static json_t *make_body(const struct args *args, enum ctl_exit *ret_exit)
 	json_t *body;
 
 	if (expires && time_arg_parse_span(expires, &ttl_s) < 0) {
-		*ret_exit = ctl_fail(CTL_USAGE,
-				     "--expires '%s': allowed is a span such as 30m, 12h or 90d",
-				     expires);
+		*ret_exit =
+			ctl_fail(CTL_USAGE,
+				 "--expires '%s': not allowed (allowed: seconds, or 30m, 12h, 90d)",
+				 expires);
 		return NULL;
 	}
 	body = json_pack("{s:s, s:s}", "name", args->words[0], "scope", args->values[OPTION_SCOPE]);
 	if (!body || (expires && json_object_set_new(body, "ttl_s", json_integer(ttl_s)) < 0)) {
 		json_decref(body);
-		*ret_exit = ctl_fail(CTL_FAILED, "out of memory");
+		*ret_exit = ctl_fail_memory();
 		return NULL;
 	}
 	return body;
 }
 
-/* Before a token is made that could not be kept then. */
+/* Called before the token is created: a token that cannot be stored is useless. */
 static int open_file(const char *path, enum ctl_exit *ret_exit)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -56,13 +57,13 @@ static enum ctl_exit write_file(int fd, const char *path, const char *token)
 	size_t length = strlen(token);
 
 	if (write(fd, token, length) != (ssize_t)length || write(fd, "\n", 1) != 1)
-		return ctl_fail(CTL_FAILED, "--out '%s': %s: remove the token and make it again",
+		return ctl_fail(CTL_FAILED, "--out '%s': %s; remove the token and create it again",
 				path, strerror(errno));
 	return CTL_DONE;
 }
 
-static enum ctl_exit tell(struct ctl *ctl, const struct args *args, const struct reply *reply,
-			  int fd)
+static enum ctl_exit print_token(struct ctl *ctl, const struct args *args,
+				 const struct reply *reply, int fd)
 {
 	const char *path = args->values[OPTION_TOKEN_OUT];
 	const char *token = field_text(reply->json, "token");
@@ -76,7 +77,7 @@ static enum ctl_exit tell(struct ctl *ctl, const struct args *args, const struct
 		if (ctl->writer.json)
 			writer_json(&ctl->writer, reply->json);
 		else
-			writer_line(&ctl->writer, "made: token %s, in %s", args->words[0], path);
+			writer_line(&ctl->writer, "created: token %s, in %s", args->words[0], path);
 	} else if (ctl->writer.json) {
 		writer_reply(&ctl->writer, reply);
 	} else {
@@ -104,7 +105,7 @@ enum ctl_exit verb_token_add(struct ctl *ctl, const struct args *args)
 		r = ctl_request(ctl, "POST", body, &reply, "/v1/tokens");
 	json_decref(body);
 	if (r == CTL_DONE)
-		return tell(ctl, args, &reply, fd);
+		return print_token(ctl, args, &reply, fd);
 	if (fd >= 0)
 		(void)unlink(path);
 	return r;
@@ -121,6 +122,6 @@ enum ctl_exit verb_token_remove(struct ctl *ctl, const struct args *args)
 	if (r != CTL_DONE)
 		return r;
 	if (!ctl->writer.json)
-		writer_line(&ctl->writer, "removed: token %s is good no more", name);
+		writer_line(&ctl->writer, "removed: token %s", name);
 	return CTL_DONE;
 }

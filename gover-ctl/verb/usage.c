@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Usage text. Must never hold a word about a verb or option that is not in their tables. */
+/* Usage text, from the tables of verbs and options. */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #define TEXT_WIDTH  96
 #define HELP_INDENT 22
 
-/* One word of a synopsis, on a new line where this one is full. */
+/* Prints a word of a synopsis, on a new line if this one is full. */
 static void put_word(FILE *out, const char *word, int *column)
 {
 	int length = (int)strlen(word);
@@ -72,15 +72,14 @@ void usage_print_all(FILE *out)
 {
 	fputs("gover-ctl [--socket PATH | --url URL [--token-file FILE] [--cacert FILE]] "
 	      "[--json]\n          VERB ...\n\n"
-	      "Watches and steers gover-d, which shares one GPU between virtual machines.\n\n",
+	      "Watch and control gover-d, which shares GPUs between virtual machines.\n\n",
 	      out);
 	for (size_t i = 0; verbs_at(i); i++)
 		fprintf(out, "  %-14s %s\n", verbs_at(i)->words, verbs_at(i)->summary);
 	fputs("\nOptions of every verb:\n", out);
 	put_option_help(out, OPTIONS_GLOBAL | OPTION(OPTION_VERSION));
-	fputs("\n`gover-ctl help VERB` tells more. Exits with 0: done, 1: refused or failed, 2: "
-	      "wrong "
-	      "usage, 3: no daemon.\n",
+	fputs("\n`gover-ctl help VERB` shows the options of a verb.\n"
+	      "Exit status: 0 success, 1 refused or failed, 2 wrong usage, 3 daemon unreachable.\n",
 	      out);
 }
 
@@ -117,7 +116,8 @@ void usage_explain_unknown(char *const *words, int n_words, struct err *reterr)
 	int best = NEAREST_FAR;
 
 	if (usage_list_subverbs(words[0], list, sizeof(list))) {
-		err_fail(reterr, EINVAL, "'%s' is followed by one of: %s", words[0], list);
+		err_fail(reterr, EINVAL, "'%s': second word missing or unknown (allowed: %s)",
+			 words[0], list);
 		return;
 	}
 	snprintf(typed, sizeof(typed), "%s%s%s", words[0], n_words > 1 ? " " : "",
@@ -127,7 +127,9 @@ void usage_explain_unknown(char *const *words, int n_words, struct err *reterr)
 		nearest_offer(typed, verbs_at(i)->words, &best, &guess);
 	}
 	if (guess)
-		err_fail(reterr, EINVAL, "no verb '%s'; did you mean '%s'?", words[0], guess);
+		err_fail(reterr, EINVAL, "'%s': unknown verb (did you mean '%s'?)", words[0],
+			 guess);
 	else
-		err_fail(reterr, EINVAL, "no verb '%s'; `gover-ctl help` lists them", words[0]);
+		err_fail(reterr, EINVAL, "'%s': unknown verb (`gover-ctl help` lists all)",
+			 words[0]);
 }

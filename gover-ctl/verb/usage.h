@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Usage text, made from the table of verbs. */
+/* Usage text, from the tables of verbs and options. */
 #ifndef GOVER_CTL_VERB_USAGE_H
 #define GOVER_CTL_VERB_USAGE_H
 
@@ -7,15 +7,15 @@
 
 #include "gover-ctl/verb/verbs.h"
 
-/* All verbs with their summaries. */
+/* Prints all verbs with their summaries. */
 void usage_print_all(FILE *out);
-/* One verb: synopsis, summary, options. */
+/* Prints the synopsis, summary and options of one verb. */
 void usage_print_verb(FILE *out, const struct verb *verb);
-/* Its synopsis: "gover-ctl vgpu add ID --cap PCT [--gpu GPU] ...". */
+/* Prints "gover-ctl vgpu add ID --cap PCT [--gpu GPU] ...". */
 void usage_print_synopsis(FILE *out, const struct verb *verb);
-/* "list, show, add": the words that can follow @word. False: none. */
+/* Lists the words that can follow @word: "list, show, add". False: there are none. */
 bool usage_list_subverbs(const char *word, char *list, size_t size);
-/* A sentence about words that are no verb, with the nearest one. */
+/* The error for words that name no verb, with the most similar verb. */
 void usage_explain_unknown(char *const *words, int n_words, struct err *reterr);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of verbs. Dispatch, usage text, `help`, the man page's test and shell completion are
- * all made from it. A new verb is one function and one row.
+ * The table of verbs. Dispatch, help and shell completion use it, and a test compares it with the
+ * manual page. A new verb is a function and a row.
  */
 #ifndef GOVER_CTL_VERB_VERBS_H
 #define GOVER_CTL_VERB_VERBS_H
@@ -12,11 +12,11 @@ typedef enum ctl_exit (*verb_fn)(struct ctl *ctl, const struct args *args);
 
 struct verb {
 	const char *words; /* "vgpu add" */
-	const char *args;  /* what follows, in words; "": nothing */
+	const char *args;  /* its arguments in the help; "": none */
 	int min_args, max_args;
 	uint64_t required, optional; /* masks of OPTION(), without the global ones */
-	bool json;		     /* --json means something */
-	bool command;		     /* what follows is another program's command line */
+	bool json;		     /* accepts --json */
+	bool command;		     /* its arguments are the command line of a program */
 	bool hidden;		     /* for scripts: neither listed nor completed */
 	const char *summary;
 	verb_fn run;
@@ -25,13 +25,13 @@ struct verb {
 /* The verbs that are not hidden. NULL past the end. */
 const struct verb *verbs_at(size_t index);
 
-/* The verb that @words begin with; *ret_used: how many words that took. NULL: none. */
+/* The verb that @words begin with; *ret_used: how many words name it. NULL: none. */
 const struct verb *verbs_find(char *const *words, int n_words, int *ret_used);
 
-/* Options of a verb, the global ones too. */
+/* The options of a verb, with the global ones. */
 uint64_t verbs_options(const struct verb *verb);
 
-/* Runs the command line; returns the exit code (dispatch.c). */
+/* Runs a command line and returns the exit code (dispatch.c). */
 int dispatch_main(int argc, char *argv[]);
 
 /* The functions of the verbs. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The verbs about vGPUs and their contracts. Must never change one that was not named. */
+/* The verbs `vgpu ...`. */
 #include <errno.h>
 
 #include "gover-ctl/field.h"
@@ -8,12 +8,7 @@
 #include "gover-ctl/verb/contract-args.h"
 #include "gover-ctl/verb/verbs.h"
 
-static enum ctl_exit out_of_memory(void)
-{
-	return ctl_fail(CTL_FAILED, "out of memory");
-}
-
-/* Sends @body (taken over; NULL: memory was short), tells what has become of the vGPU. */
+/* Sends @body and prints the vGPU. Takes over @body; NULL: out of memory. */
 static enum ctl_exit change(struct ctl *ctl, const char *method, const char *path, json_t *body,
 			    const char *done)
 {
@@ -22,7 +17,7 @@ static enum ctl_exit change(struct ctl *ctl, const char *method, const char *pat
 	enum ctl_exit r;
 
 	if (!body)
-		return out_of_memory();
+		return ctl_fail_memory();
 	r = ctl_request(ctl, method, body, &reply, "%s", path);
 	json_decref(body);
 	if (r != CTL_DONE)
@@ -80,8 +75,7 @@ enum ctl_exit verb_vgpu_add(struct ctl *ctl, const struct args *args)
 	json_t *labels, *body;
 
 	if (r == CTL_DONE && !args_has(args, OPTION_INITIAL_CAP) && !args_has(args, OPTION_FLAVOR))
-		r = ctl_fail(CTL_USAGE,
-			     "vgpu add needs --cap PCT, or a --flavor NAME that says it");
+		r = ctl_fail(CTL_USAGE, "vgpu add: --cap PCT or --flavor NAME required");
 	if (r != CTL_DONE)
 		return r;
 	labels = json_object();
@@ -96,7 +90,7 @@ enum ctl_exit verb_vgpu_add(struct ctl *ctl, const struct args *args)
 	return change(ctl, "POST", "/v1/vgpus", body, "added:");
 }
 
-/* Labels are replaced whole by a PATCH: those it has now, with the ones given over them. */
+/* A PATCH replaces all labels: puts the present ones, changed by the options, into @body. */
 static enum ctl_exit put_labels(struct ctl *ctl, const struct args *args, const char *path,
 				json_t *body)
 {
@@ -112,7 +106,7 @@ static enum ctl_exit put_labels(struct ctl *ctl, const struct args *args, const 
 	labels = json_object_get(reply.json, "labels");
 	if (contract_args_merge_labels(args, labels) < 0 ||
 	    json_object_set(body, "labels", labels) < 0)
-		return out_of_memory();
+		return ctl_fail_memory();
 	return CTL_DONE;
 }
 
@@ -126,13 +120,13 @@ enum ctl_exit verb_vgpu_set(struct ctl *ctl, const struct args *args)
 		return r;
 	if (args_has(args, OPTION_INITIAL_CAP) && args_has(args, OPTION_CAP_ALIAS))
 		return ctl_fail(CTL_USAGE,
-				"vgpu set: --cap and --initial-cap are the same; give one");
+				"vgpu set: --cap and --initial-cap are the same option; use one");
 	if (args_has(args, OPTION_BURST) && args_has(args, OPTION_NO_BURST))
 		return ctl_fail(CTL_USAGE, "vgpu set: --burst and --no-burst exclude each other");
 	body = contract_args_make_body(args);
 	if (body && json_object_size(body) == 0 && args->n_labels == 0) {
 		json_decref(body);
-		return ctl_fail(CTL_USAGE, "vgpu set %s: no option says what to change",
+		return ctl_fail(CTL_USAGE, "vgpu set %s: nothing to change (no option given)",
 				args->words[0]);
 	}
 	r = put_labels(ctl, args, path, body);

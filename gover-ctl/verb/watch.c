@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `watch`: what happens, a line each. Goes on over a daemon that is away, and tells afterwards what
- * was decided meanwhile; must never end because of it, nor change anything.
+ * `watch`: prints events, one per line. Reconnects if the daemon restarts, and then prints the
+ * decisions made meanwhile.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "gover-ctl/field.h"
 #include "gover-ctl/verb/sse.h"
@@ -21,9 +22,9 @@ struct watch {
 	struct ctl *ctl;
 	const char *kinds;
 	struct sse sse;
-	double last_decision; /* its id */
-	bool lost;	      /* something: what was decided is asked for */
-	bool heard;	      /* the daemon, since the last try */
+	double last_decision; /* the id of the last one printed */
+	bool lost;	      /* the daemon dropped events; fetch the decisions */
+	bool received;	      /* bytes since the last connection attempt */
 };
 
 static void print_decision(const struct writer *writer, const json_t *d)
@@ -107,10 +108,9 @@ static void print_lost(const struct writer *writer, const json_t *lost)
 	char time[DESCRIBE_MAX];
 
 	now_text(time);
-	writer_line(
-		writer,
-		"%s  lost: what happened after %s is not told any more; what was decided follows",
-		time, field_text(lost, "after"));
+	writer_line(writer,
+		    "%s  lost: events after %s are no longer available; the decisions follow", time,
+		    field_text(lost, "after"));
 }
 
 static const struct {
@@ -132,19 +132,19 @@ static void print_json(const struct watch *w, const char *kind, json_t *data)
 	json_decref(line);
 }
 
-/* False: nobody reads it any more. */
+/* False: standard output is closed. */
 static bool print_event(struct watch *w, const char *kind, json_t *data)
 {
 	const struct writer *writer = &w->ctl->writer;
 
 	if (strcmp(kind, "decision") == 0) {
 		if (field_number(data, "id") <= w->last_decision)
-			return true; /* it stood in the list */
+			return true; /* already printed by catch_up() */
 		w->last_decision = field_number(data, "id");
 	}
 	if (writer->json)
 		print_json(w, kind, data);
-	for (size_t i = 0; !writer->json && i < sizeof(printers) / sizeof(printers[0]); i++)
+	for (size_t i = 0; !writer->json && i < ARRAY_SIZE(printers); i++)
 		if (strcmp(printers[i].kind, kind) == 0)
 			printers[i].print(writer, data);
 	return fflush(writer->out) == 0;
@@ -167,11 +167,11 @@ static bool on_bytes(void *userdata, const char *data, size_t size)
 {
 	struct watch *w = userdata;
 
-	w->heard = true;
+	w->received = true;
 	return sse_feed(&w->sse, data, size) == 0;
 }
 
-/* What was decided while nobody told: those stand in a list. */
+/* Prints the decisions after the last one printed. */
 static void catch_up(struct watch *w)
 {
 	CLEANUP_REPLY struct reply reply = {0};
@@ -190,12 +190,12 @@ static void catch_up(struct watch *w)
 			(void)print_event(w, "decision", decision);
 }
 
-/* Follows until the stream ends. As client_request(). */
+/* Prints events until the stream ends. Returns as client_request(). */
 static int follow(struct watch *w, struct err *reterr)
 {
 	struct reply reply = {0};
 	char path[256];
-	struct client_call call = {.method = "GET", .path = path, .take = on_bytes, .userdata = w};
+	struct client_call call = {.method = "GET", .path = path, .chunk = on_bytes, .userdata = w};
 	int r;
 
 	snprintf(path, sizeof(path), "/v1/events?kinds=%s%s%s", w->kinds,
@@ -206,7 +206,7 @@ static int follow(struct watch *w, struct err *reterr)
 	return r;
 }
 
-static void wait_a_while(void)
+static void wait_before_retry(void)
 {
 	const struct timespec span = {.tv_sec = RETRY_MS / 1000,
 				      .tv_nsec = RETRY_MS % 1000 * (long)NS_PER_MS};
@@ -214,7 +214,7 @@ static void wait_a_while(void)
 	(void)nanosleep(&span, NULL);
 }
 
-static enum ctl_exit go_on(struct watch *w)
+static enum ctl_exit run_watch(struct watch *w)
 {
 	bool begun = false, away = false;
 	struct err err = {.msg = ""};
@@ -223,22 +223,21 @@ static enum ctl_exit go_on(struct watch *w)
 		int r = follow(w, &err);
 
 		if (ferror(w->ctl->writer.out))
-			return CTL_DONE; /* run_verb() tells of it */
-		if (r != 0 && !w->heard && !begun)
+			return CTL_DONE; /* the dispatcher prints the error */
+		if (r != 0 && !w->received && !begun)
 			return ctl_fail(ctl_exit_code(r), "%s", err.msg);
 		begun = true;
-		away = away && !w->heard;
-		w->heard = false;
+		away = away && !w->received;
+		w->received = false;
 		if (w->lost) {
 			catch_up(w);
 			continue;
 		}
 		if (!away)
-			fprintf(stderr,
-				"gover-ctl: watch: the daemon at %s is away; trying again\n",
+			fprintf(stderr, "gover-ctl: watch: no connection to %s; retrying\n",
 				client_address(w->ctl->client));
 		away = true;
-		wait_a_while();
+		wait_before_retry();
 	}
 }
 
@@ -250,17 +249,18 @@ enum ctl_exit verb_watch(struct ctl *ctl, const struct args *args)
 	enum ctl_exit r;
 
 	if (w.kinds[strspn(w.kinds, "abcdefghijklmnopqrstuvwxyz,")] != '\0')
-		return ctl_fail(CTL_USAGE,
-				"--kinds: '%s' is not allowed: some of decision, alert, "
-				"offer, change and tick, with commas between them",
-				kinds);
+		return ctl_fail(
+			CTL_USAGE,
+			"--kinds '%s': not allowed (allowed: decision, alert, offer, change, tick, "
+			"separated by commas)",
+			kinds);
 	w.sse.event = on_event;
 	w.sse.userdata = &w;
 	r = ctl_request(ctl, "GET", NULL, &reply, "/v1/decisions?limit=1");
 	if (r != CTL_DONE)
 		return r;
 	w.last_decision = field_number(reply.json, "next_after");
-	r = go_on(&w);
+	r = run_watch(&w);
 	sse_reset(&w.sse);
 	return r;
 }

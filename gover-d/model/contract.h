@@ -72,42 +72,43 @@ struct contract_field {
  * Fields are printed in this order, but no format depends on it. A new row with CONTRACT_IN_FILE
  * has a @since one above the highest here.
  */
-#define CONTRACT_FIELDS(FIELD)                                                                     \
-	FIELD(ID, id, "id", ID, 0, 0, 1,                                                           \
-	      CONTRACT_IN_RECORD | CONTRACT_IN_CREATE | CONTRACT_IN_CLAIM, NULL, NULL, NULL)       \
-	FIELD(GPU, gpu, "gpu", ID, 0, 0, 1,                                                        \
-	      CONTRACT_IN_RECORD | CONTRACT_IN_CREATE | CONTRACT_IN_CTL, "gpu", "GPU",             \
-	      "which GPU, where there are several")                                                \
-	FIELD(VM, vm, "vm", TEXT, 0, VM_MAX - 1, 1, CONTRACT_EVERYWHERE, "vm", "NAME",             \
-	      "libvirt name or UUID of its virtual machine")                                       \
-	FIELD(CID, cid, "cid", CID, CONTRACT_CID_MIN, CONTRACT_CID_MAX, 1, CONTRACT_EVERYWHERE,    \
-	      "cid", "N", "vsock CID of its virtual machine")                                      \
-	FIELD(LABELS, labels, "labels", LABELS, 0, LABELS_MAX, 1, CONTRACT_EVERYWHERE, "label",    \
-	      "KEY=VALUE", "a label; may be repeated")                                             \
-	FIELD(INITIAL_CAP, terms.initial_cap_pct, "initial_cap_pct", WHOLE, 1, 100, 1,             \
-	      CONTRACT_IN_TERMS, "cap", "PCT", "share of the GPU that is sold, percent")           \
-	FIELD(MIN_CAP, terms.min_cap_pct, "min_cap_pct", WHOLE, 0, 100, 1, CONTRACT_IN_TERMS,      \
-	      "min-cap", "PCT", "lowest cap; 0: cap_floor_pct of the policy")                      \
-	FIELD(TARGET_FPS, terms.target_fps, "target_fps", NUMBER, 0, 10000, 1,                     \
-	      CONTRACT_EVERYWHERE, "target-fps", "N", "promised frames per second; 0: no promise") \
-	FIELD(FPS_LIMIT, fps_limit, "fps_limit", NUMBER, 0, 1000, 4, CONTRACT_IN_TERMS,            \
-	      "fps-limit", "N", "pace its programs to N frames per second; 0: no pacing")          \
-	FIELD(WEIGHT, terms.weight, "weight", NUMBER, 0.01, 100, 1, CONTRACT_IN_TERMS, "weight",   \
-	      "W", "weight of its contract")                                                       \
-	FIELD(BURST, terms.burst, "burst", SWITCH, 0, 0, 1, CONTRACT_IN_TERMS, "burst", NULL,      \
-	      "allow more than the sold share")                                                    \
-	FIELD(FLAVOR, flavor, "flavor", TEXT, 0, ID_MAX - 1, 3, CONTRACT_IN_TERMS, "flavor",       \
-	      "NAME", "flavour that sets its price; see gover.conf(5)")                            \
-	FIELD(HELD, held, "held", SWITCH, 0, 0, 1, CONTRACT_IN_RECORD | CONTRACT_IN_CHANGE, NULL,  \
-	      NULL, NULL)                                                                          \
-	FIELD(HELD_CAP, held_cap_pct, "held_cap_pct", WHOLE, 1, 100, 1,                            \
-	      CONTRACT_IN_FILE | CONTRACT_IN_CHANGE, NULL, NULL, NULL)                             \
-	FIELD(CREATED, created_ms, "created_ms", INT64, 0, 1e15, 1, CONTRACT_IN_FILE, NULL, NULL,  \
-	      NULL)                                                                                \
-	FIELD(OFFER, offer, "offer", INT64, 0, 1LL << 53, 2, CONTRACT_IN_FILE, NULL, NULL, NULL)   \
-	FIELD(CLAIM_KEY, claim_key, "claim_key", TEXT, 0, CLAIM_MAX - 1, 2, CONTRACT_IN_FILE,      \
-	      NULL, NULL, NULL)                                                                    \
-	FIELD(CLAIM_BODY, claim_body, "claim_body", TEXT, 0, BODY_HASH_MAX - 1, 5,                 \
+#define CONTRACT_FIELDS(FIELD)                                                                    \
+	FIELD(ID, id, "id", ID, 0, 0, 1,                                                          \
+	      CONTRACT_IN_RECORD | CONTRACT_IN_CREATE | CONTRACT_IN_CLAIM, NULL, NULL, NULL)      \
+	FIELD(GPU, gpu, "gpu", ID, 0, 0, 1,                                                       \
+	      CONTRACT_IN_RECORD | CONTRACT_IN_CREATE | CONTRACT_IN_CTL, "gpu", "GPU",            \
+	      "select this GPU")                                                                  \
+	FIELD(VM, vm, "vm", TEXT, 0, VM_MAX - 1, 1, CONTRACT_EVERYWHERE, "vm", "NAME",            \
+	      "set the libvirt name or UUID of the virtual machine")                              \
+	FIELD(CID, cid, "cid", CID, CONTRACT_CID_MIN, CONTRACT_CID_MAX, 1, CONTRACT_EVERYWHERE,   \
+	      "cid", "N", "set the vsock CID of the virtual machine")                             \
+	FIELD(LABELS, labels, "labels", LABELS, 0, LABELS_MAX, 1, CONTRACT_EVERYWHERE, "label",   \
+	      "KEY=VALUE", "set a label; may be repeated")                                        \
+	FIELD(INITIAL_CAP, terms.initial_cap_pct, "initial_cap_pct", WHOLE, 1, 100, 1,            \
+	      CONTRACT_IN_TERMS, "cap", "PCT", "sell this share of the GPU, in percent")          \
+	FIELD(MIN_CAP, terms.min_cap_pct, "min_cap_pct", WHOLE, 0, 100, 1, CONTRACT_IN_TERMS,     \
+	      "min-cap", "PCT", "set the lowest cap; 0: cap_floor_pct of the policy")             \
+	FIELD(TARGET_FPS, terms.target_fps, "target_fps", NUMBER, 0, 10000, 1,                    \
+	      CONTRACT_EVERYWHERE, "target-fps", "N",                                             \
+	      "promise N frames per second; 0: no promise")                                       \
+	FIELD(FPS_LIMIT, fps_limit, "fps_limit", NUMBER, 0, 1000, 4, CONTRACT_IN_TERMS,           \
+	      "fps-limit", "N", "limit its programs to N frames per second; 0: no limit")         \
+	FIELD(WEIGHT, terms.weight, "weight", NUMBER, 0.01, 100, 1, CONTRACT_IN_TERMS, "weight",  \
+	      "W", "set the weight of the contract")                                              \
+	FIELD(BURST, terms.burst, "burst", SWITCH, 0, 0, 1, CONTRACT_IN_TERMS, "burst", NULL,     \
+	      "allow more than the sold share")                                                   \
+	FIELD(FLAVOR, flavor, "flavor", TEXT, 0, ID_MAX - 1, 3, CONTRACT_IN_TERMS, "flavor",      \
+	      "NAME", "use the price of this flavour; see gover.conf(5)")                         \
+	FIELD(HELD, held, "held", SWITCH, 0, 0, 1, CONTRACT_IN_RECORD | CONTRACT_IN_CHANGE, NULL, \
+	      NULL, NULL)                                                                         \
+	FIELD(HELD_CAP, held_cap_pct, "held_cap_pct", WHOLE, 1, 100, 1,                           \
+	      CONTRACT_IN_FILE | CONTRACT_IN_CHANGE, NULL, NULL, NULL)                            \
+	FIELD(CREATED, created_ms, "created_ms", INT64, 0, 1e15, 1, CONTRACT_IN_FILE, NULL, NULL, \
+	      NULL)                                                                               \
+	FIELD(OFFER, offer, "offer", INT64, 0, 1LL << 53, 2, CONTRACT_IN_FILE, NULL, NULL, NULL)  \
+	FIELD(CLAIM_KEY, claim_key, "claim_key", TEXT, 0, CLAIM_MAX - 1, 2, CONTRACT_IN_FILE,     \
+	      NULL, NULL, NULL)                                                                   \
+	FIELD(CLAIM_BODY, claim_body, "claim_body", TEXT, 0, BODY_HASH_MAX - 1, 5,                \
 	      CONTRACT_IN_FILE, NULL, NULL, NULL)
 
 #define CONTRACT_ROW(NAME, ...) CONTRACT_ROW_##NAME,

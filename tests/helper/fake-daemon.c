@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fake-daemon SOCKET FOLDER LOG: answers every request with a file, until a signal ends it. That of
- * GET /v1/vgpus/web1 is FOLDER/GET_v1_vgpus_web1, whatever stands behind a '?'; an empty file is
- * 204, none is 404. LOG gets a line for each: method, what was asked for, body. Must never judge
- * what it is asked.
+ * fake-daemon SOCKET FOLDER LOG: replies to every request with a file, until a signal ends it. The
+ * file for GET /v1/vgpus/web1?x is FOLDER/GET_v1_vgpus_web1. An empty file is status 204, a missing
+ * one 404. Each request is a line in LOG: method, target, body.
  *
  * Link: -lmicrohttpd
  */
@@ -27,7 +26,7 @@ struct request {
 static const char *folder;
 static FILE *log_file;
 
-/* The request's life begins where its target is known whole. */
+/* Called first for every request; this callback alone has the target with its query. */
 static void *note_target(void *cls, const char *target, struct MHD_Connection *connection)
 {
 	struct request *request = calloc(1, sizeof(*request));
@@ -52,7 +51,7 @@ static enum MHD_Result answer(struct MHD_Connection *connection, const char *met
 			      const char *url)
 {
 	static char problem[] = "{\"type\": \"about:blank\", \"title\": \"Not Found\", \"status\": "
-				"404, \"detail\": \"the fake has no such answer\"}";
+				"404, \"detail\": \"the fake daemon has no such reply\"}";
 	char path[2048];
 	struct MHD_Response *response;
 	enum MHD_Result r;

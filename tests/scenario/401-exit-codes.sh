@@ -1,5 +1,5 @@
 #!/bin/sh
-# What gover-ctl exits with, and that every refusal is one sentence on stderr which names the thing.
+# Exit codes of gover-ctl. Every error is one line on standard error that names its subject.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -41,10 +41,10 @@ exits 2 "--cap 'NaN'" vgpu add b --cap NaN
 exits 2 "--cap 'ten'" vgpu add b --cap ten
 for term in '--weight 0' '--weight 101' '--target-fps 10001' '--cid 2'; do
   # shellcheck disable=SC2086 # an option and its value
-  exits 2 "${term% *} '${term#* }': allowed" vgpu set a $term
+  exits 2 "${term% *} '${term#* }': not allowed (allowed: " vgpu set a $term
 done
-exits 2 "needs --cap" vgpu add b
-exits 2 "needs ID" vgpu add --cap 5
+exits 2 "--cap PCT or --flavor NAME required" vgpu add b
+exits 2 "ID required" vgpu add --cap 5
 exits 2 "../b" vgpu add ../b --cap 5
 exits 2 "no option" vgpu set a
 exits 2 "did you mean 'status'" staus
@@ -53,16 +53,16 @@ exits 2 "did you mean --label" vgpu set a --lable x=y
 exits 2 "did you mean overload_pct" policy set overlod_pct=90
 exits 2 "--from 'soon'" history a --from soon
 exits 2 "ten" ack ten
-exits 2 "no --json form" top --json
-exits 2 "no terminal" top
+exits 2 "--json is not supported" top --json
+exits 2 "not a terminal" top
 exits 2 "exclude each other" status --url http://localhost
-is "nothing of that has made a vGPU" "$(get /v1/vgpus '.vgpus | length')" 1
+is "no vGPU was created" "$(get /v1/vgpus '.vgpus | length')" 1
 
 for term in 'weight 0.01' 'weight 100' 'target_fps 0' 'target_fps 10000' 'cid 3' 'cid 4294967294'; do
   option=$(echo "--$term" | tr _ -)
   # shellcheck disable=SC2086 # an option and its value
-  ok "what $option says is what the daemon takes" ctl vgpu set a $option
-  is "and has" "$(get /v1/vgpus/a ".${term% *}")" "${term#* }"
+  ok "the daemon accepts $option" ctl vgpu set a $option
+  is "and stores it" "$(get /v1/vgpus/a ".${term% *}")" "${term#* }"
 done
 
 stop

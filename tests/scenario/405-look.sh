@@ -1,5 +1,5 @@
 #!/bin/sh
-# history, top, doctor, config check, help: looking at a host.
+# history, top, doctor, config check and help.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -8,42 +8,42 @@ start || exit 1
 ctl vgpu add web1 --cap 50 --target-fps 60 --label workload=glxgears >/dev/null
 
 points() { ctl --json history web1 --from -10m --step 1s | jq -e '.points | length > 0'; }
-ok "the history fills" until_ok 30 points
-ok "it is a table of times" sh -c "'$B/gover-ctl' --socket '$sock' history web1 | grep -q '^20.*Z .* [0-9]'"
+ok "there is a history" until_ok 30 points
+ok "history prints a table" sh -c "'$B/gover-ctl' --socket '$sock' history web1 | grep -q '^20.*Z .* [0-9]'"
 is "the step is the one asked for" "$(ctl --json history web1 --from -1h --step 1m | jq .step_s)" 60
-ok "a time that is over has nothing, and says so" \
-  sh -c "'$B/gover-ctl' --socket '$sock' history web1 --from 2001-01-01T00:00:00Z --to 2001-01-02T00:00:00Z | grep -q Nothing"
+ok "a range without data prints one line" \
+  sh -c "'$B/gover-ctl' --socket '$sock' history web1 --from 2001-01-01T00:00:00Z --to 2001-01-02T00:00:00Z | grep -q 'No history'"
 
 ctl top --once >"$dir/top"
-ok "top prints one picture where there is no terminal" grep -q '^web1 ' "$dir/top"
-ok "without an escape" sh -c "! grep -q '$(printf '\033')' '$dir/top'"
-is "COLUMNS cuts it" "$(LC_ALL=C COLUMNS=60 "$B/gover-ctl" --socket "$sock" top --once | awk 'length > 60' | wc -l)" 0
+ok "top --once prints a picture without a terminal" grep -q '^web1 ' "$dir/top"
+ok "without escape sequences" sh -c "! grep -q '$(printf '\033')' '$dir/top'"
+is "COLUMNS limits the width" "$(LC_ALL=C COLUMNS=60 "$B/gover-ctl" --socket "$sock" top --once | awk 'length > 60' | wc -l)" 0
 { until_ok 20 grep -aq web1 "$dir/screen" && printf q; } | TERM=xterm script -qfec "'$B/gover-ctl' --socket '$sock' top" "$dir/screen" >/dev/null 2>&1
 is "on a terminal q ends it" "$?" 0
-ok "it took the alternate screen and gave it back" sh -c "grep -q '1049h' '$dir/screen' && grep -q '1049l' '$dir/screen'"
+ok "it used the alternate screen and left it" sh -c "grep -q '1049h' '$dir/screen' && grep -q '1049l' '$dir/screen'"
 ok "and showed the vGPU" grep -q web1 "$dir/screen"
 TERM=xterm script -qec "'$B/gover-ctl' --socket '$sock' vgpu list" "$dir/tty" >/dev/null </dev/null
 TERM=xterm NO_COLOR=1 script -qec "'$B/gover-ctl' --socket '$sock' vgpu list" "$dir/nocolor" >/dev/null </dev/null
-ok "NO_COLOR is kept" sh -c "! grep -q '$(printf '\033')' '$dir/nocolor'"
+ok "NO_COLOR is honoured" sh -c "! grep -q '$(printf '\033')' '$dir/nocolor'"
 
 ctl --json doctor >"$dir/doctor"
 is "doctor finds the daemon" "$(jq -r '.checks[] | select(.check == "daemon") | .state' <"$dir/doctor")" ok
 is "and its history" "$(jq -r '.checks[] | select(.check == "history") | .state' <"$dir/doctor")" ok
-is "it fails exactly where a check fails" "$(ctl doctor >/dev/null; echo $?)" \
+is "it fails if a check fails" "$(ctl doctor >/dev/null; echo $?)" \
   "$(jq -r 'if .ok then 0 else 1 end' <"$dir/doctor")"
 
-is "the configuration in use is in order" "$(ctl config check "$conf")" "$conf: in order"
+is "the configuration in use is valid" "$(ctl config check "$conf")" "$conf: valid"
 printf '[policy]\noverload_pct = 900\n' >"$dir/bad.conf"
 ctl config check "$dir/bad.conf" >"$dir/out" 2>&1
-is "a bad one is refused" "$?" 1
+is "a bad one is rejected" "$?" 1
 ok "with file and line" grep -q "$dir/bad.conf:2: .*overload_pct" "$dir/out"
 
 for verb in status 'vgpu add' run 'policy set' top; do
   # shellcheck disable=SC2086 # a verb may be two words
   ok "help $verb shows its synopsis" sh -c "'$B/gover-ctl' help $verb | grep -q '^gover-ctl $verb'"
 done
-ok "a verb's --help is the same" sh -c "'$B/gover-ctl' vgpu add --help | grep -q 'gover-ctl vgpu add ID '"
-ok "the version is told" sh -c "'$B/gover-ctl' --version | grep -q '^gover-ctl [0-9]'"
+ok "--help of a verb prints it, too" sh -c "'$B/gover-ctl' vgpu add --help | grep -q 'gover-ctl vgpu add ID '"
+ok "--version prints the version" sh -c "'$B/gover-ctl' --version | grep -q '^gover-ctl [0-9]'"
 stop
-is "without a daemon doctor still looks at the host" "$(ctl --json doctor | jq -r '.checks[0].state')" fail
+is "without a daemon doctor still checks the host" "$(ctl --json doctor | jq -r '.checks[0].state')" fail
 finish

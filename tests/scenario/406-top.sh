@@ -1,6 +1,6 @@
 #!/bin/sh
-# `top` on a real terminal: keys are pressed in tmux and its screen is read. Sorting, filter, pause, help, a
-# new size, a daemon that dies and comes back, and the terminal given back afterwards.
+# `top` on a terminal, with keys and screen of tmux: sorting, filter, pause, help, a change of the size, a restart of
+# the daemon, and the restored terminal afterwards.
 # shellcheck disable=SC2317 # functions that "ok" calls
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -20,7 +20,7 @@ press() { t send-keys "$@"; }
 screen() { t capture-pane -p; }
 coloured() { t capture-pane -pe; }
 shows() { screen | grep -qE -- "$1"; } # a line of the screen
-see() { # see "text" PATTERN: comes to be on the screen
+see() { # see "text" PATTERN: the screen shows it, sooner or later
   ok "$1" until_ok 20 shows "$2"
   until_ok 1 shows "$2" || screen | sed 's/^/# /'
 }
@@ -34,73 +34,73 @@ run_top() { t respawn-pane -k "$* '$B/gover-ctl' --socket '$sock' top; echo left
 
 t new-session -d -x 130 -y 32 'exec sleep 600'
 run_top
-see "the vGPUs are shown, as people count" '^> web1 '
-see_order "in their order" "web1 web2 web10 "
-see "with what their GPU does" '^gpu0 sim act  █'
-see "how much of it is sold" 'sold 100 % \(1.00 x\)'
-see "what is wrong" 'alerts 0 critical, 1 warning'
-see "and what can be sold" 'offers 1 open'
-see "lines grow of what was" '^> web1 .*(▃|▄|█){3}'
-ok "there are colours on a terminal" sh -c "tmux -S '$dir/tmux' capture-pane -pe | grep -q '$(printf '\033')\[[0-9;]*3[0-9]m'"
+see "the vGPUs are shown" '^> web1 '
+see_order "in natural order" "web1 web2 web10 "
+see "the GPU has a bar" '^gpu0 sim act  █'
+see "the sold share is shown" 'sold 100 % \(1.00 x\)'
+see "alerts are counted" 'alerts 0 critical, 1 warning'
+see "offers are counted" 'offers 1 open'
+see "sparklines grow" '^> web1 .*(▃|▄|█){3}'
+ok "the terminal has colours" sh -c "tmux -S '$dir/tmux' capture-pane -pe | grep -q '$(printf '\033')\[[0-9;]*3[0-9]m'"
 
 press t
-see_order "t sorts by target, the largest first" "web10 web1 web2 "
-see "and marks the column" 'FPS/TARGETv'
+see_order "t sorts by target, descending" "web10 web1 web2 "
+see "the column is marked" 'FPS/TARGETv'
 press I
-see_order "I turns it round" "web2 web1 web10 "
+see_order "I reverses the order" "web2 web1 web10 "
 press '<' '<' '<'
-see "< goes to the columns before" 'UTIL%v'
+see "< selects the previous column" 'UTIL%v'
 press n
-see_order "n is the order of names again" "web1 web2 web10 "
+see_order "n sorts by name" "web1 web2 web10 "
 
 press / 1
-see_order "a filter acts as it is typed" "web1 web10 "
-see "is shown" '^Filter: 1_'
-see "and says what it hides" '1 to 2 of 2, of 3 in all those with "1"'
+see_order "a filter applies while it is typed" "web1 web10 "
+see "the filter is shown" '^Filter: 1_'
+see "hidden rows are counted" '1 to 2 of 2 with "1", of 3 in all'
 press 0 Enter
-see_order "and goes on" "web10 "
+see_order "more characters filter more" "web10 "
 press Escape
-see_order "Esc shows all" "web1 web2 web10 "
+see_order "Esc clears the filter" "web1 web2 web10 "
 
 press Down Down
 see "the cursor moves" '^> web10'
 press Enter
-see "Enter asks why of the vGPU under it" 'Enter Why: web10'
+see "Enter shows the decisions about the selected vGPU" 'Enter Why: web10'
 none_of_others() { shows 'add vGPU web10' && ! shows 'add vGPU web2'; }
-ok "and shows what was decided about it alone" until_ok 20 none_of_others
+ok "and no others" until_ok 20 none_of_others
 press Enter
-see "and of all again" 'add vGPU web2'
+see "Enter again shows all decisions" 'add vGPU web2'
 
 press F1
-see "F1 is the help" '^F1 . h '
+see "F1 shows the help" '^F1 . h '
 press x
-see "any key ends it" '^> web10'
+see "any key closes it" '^> web10'
 
 press p
 see "p pauses" ' paused$'
 before=$(screen | head -n 1)
 periods 20
-is "and what is shown stands still" "$(screen | head -n 1)" "$before"
+is "and the picture does not change" "$(screen | head -n 1)" "$before"
 press p
 moves_on() { [ "$(screen | head -n 1)" != "$before" ]; }
-ok "p goes on" until_ok 20 moves_on
+ok "p resumes" until_ok 20 moves_on
 
 t resize-window -x 60 -y 14
-see "a small window has the numbers" '^> web10 +[0-9.]+ +[0-9.]+ +[0-9.]+/900 +30/30'
+see "a small window shows the numbers" '^> web10 +[0-9.]+ +[0-9.]+ +[0-9.]+/900 +30/30'
 narrow() { [ "$(screen | wc -L)" -le 60 ]; }
-ok "and nothing too wide" narrow
-see "and its keys in the last line" '^F1 Help'
+ok "and no line is too wide" narrow
+see "and the keys in the last line" '^F1 Help'
 t resize-window -x 130 -y 32
 
 stop KILL
-see "a daemon that is gone is told" '^no answer from gover-d at '
-see "what was known stays" '^> web10'
+see "a missing reply is shown" '^no answer from gover-d at '
+see "with the last data" '^> web10'
 start || exit 1
 back() { shows '^> web10' && ! shows '^no answer'; }
-ok "it goes on when there is one again" until_ok 20 back
+ok "it recovers when the daemon is back" until_ok 20 back
 
 press q
-see "q ends it with 0" 'left with 0'
+see "q exits with 0" 'left with 0'
 see "the terminal echoes again" '^echo *$'
 ok "and the picture is gone" sh -c "! tmux -S '$dir/tmux' capture-pane -p | grep -q web10"
 
@@ -108,26 +108,26 @@ for signal in TERM HUP SEGV; do
   run_top
   see "it is started again" '^> web1 '
   kill "-$signal" "$(pgrep -f "gover-ctl --socket $sock top" | tail -n 1)"
-  see "$signal ends it" 'left with 1[0-9][0-9]'
+  see "$signal kills it" 'left with 1[0-9][0-9]'
   see "and the terminal echoes again" '^echo *$'
 done
 
 run_top NO_COLOR=1
-see "with NO_COLOR" '^> web1 '
-ok "there is no colour" sh -c "! tmux -S '$dir/tmux' capture-pane -pe | grep -q '$(printf '\033')\[[0-9;]*3[0-9]m'"
+see "it runs with NO_COLOR" '^> web1 '
+ok "without colours" sh -c "! tmux -S '$dir/tmux' capture-pane -pe | grep -q '$(printf '\033')\[[0-9;]*3[0-9]m'"
 run_top LC_ALL=C
-see "where there is no UTF-8 bars are of letters" '^gpu0 sim act  #'
-see "and so are lines" '^> web1 .*[-_=#+]{3}'
+see "without UTF-8 bars are ASCII" '^gpu0 sim act  #'
+see "and so are sparklines" '^> web1 .*[-_=#+]{3}'
 run_top TERM=dumb
-see "a dumb terminal is not drawn upon" "a terminal of type 'dumb' cannot be drawn upon"
+see "a dumb terminal is rejected" "terminal type 'dumb' is not supported"
 
 ctl top --batch --count 2 --delay 0.2 --sort -target --filter web1 >"$dir/batch"
-is "--batch prints as many as --count" "$(grep -c '^gover-d ' "$dir/batch")" 2
-is "sorted and filtered as told" "$(grep -oE '^web[0-9]+' "$dir/batch" | tr '\n' ' ')" "web1 web10 web1 web10 "
-ok "without an escape" sh -c "! grep -q '$(printf '\033')' '$dir/batch'"
+is "--batch prints --count pictures" "$(grep -c '^gover-d ' "$dir/batch")" 2
+is "sorted and filtered by the options" "$(grep -oE '^web[0-9]+' "$dir/batch" | tr '\n' ' ')" "web1 web10 web1 web10 "
+ok "without escape sequences" sh -c "! grep -q '$(printf '\033')' '$dir/batch'"
 ctl top --once --sort size >"$dir/out" 2>&1
-is "a column there is none of is wrong usage" "$? $(grep -c 'allowed are vgpu, vm' "$dir/out")" "2 1"
+is "an unknown column is wrong usage" "$? $(grep -c 'allowed: vgpu, vm' "$dir/out")" "2 1"
 stop
 ctl top --once >"$dir/out" 2>&1
-is "without a daemon nothing begins" "$?" 3
+is "without a daemon it does not start" "$?" 3
 finish

@@ -1,9 +1,8 @@
 #!/bin/sh
-# What every verb prints, word by word: against a daemon of fixed answers (tests/golden/daemon), through a pipe,
-# on a wide terminal and on a narrow one, with what was asked of the daemon. Compared to tests/golden/NAME;
-# `make golden` (GOLDEN=renew) writes those anew: look at what git says has changed before you commit it.
-# top's pictures on a terminal are in 406. doctor tells of this machine, help
-# grows with every verb: they are not here.
+# The exact output of every verb, with a daemon of fixed replies (tests/golden/daemon): in a pipe, on a wide terminal and
+# on a narrow one, and the requests that were sent. Compared with tests/golden/NAME; `make golden` (GOLDEN=renew) writes
+# these files anew, to be reviewed with git diff. Not here: top on a terminal (406), doctor (depends on the machine) and
+# help (changes with every verb).
 # shellcheck disable=SC2317 # functions that "ok" calls
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -18,11 +17,11 @@ cleanup="kill $fake 2>/dev/null"
 until_ok 20 test -S "$sock"
 from="--from 2026-11-20T18:49:40Z --to 2026-11-20T18:50:40Z"
 
-plain() { # an escape and this run's socket made readable
+plain() { # makes escape sequences and the socket's path readable
   sed "s|$sock|SOCKET|g; s/$(printf '\033')/\\\\e/g; s/\r//g; s/ *\$//"
 }
 
-# The range that top asks for ends now.
+# The range that top requests ends now.
 asked() { sed -E 's/^/asked: /; s/from=[0-9]{10}&to=[0-9]{10}/from=T\&to=T/' "$dir/asked"; }
 
 on_terminal() { # on_terminal COLUMNS ARG...
@@ -33,7 +32,7 @@ on_terminal() { # on_terminal COLUMNS ARG...
   script -qec "stty cols $columns rows 40; '$B/gover-ctl' --socket '$sock' $*" /dev/null </dev/null | plain
 }
 
-tell() { # tell ARG...: the golden text
+run_verb() { # run_verb ARG...: prints the golden text
   : >"$dir/asked"
   echo "$ gover-ctl $*"
   # shellcheck disable=SC2068 # words
@@ -45,54 +44,54 @@ tell() { # tell ARG...: the golden text
   asked
 }
 
-compare() { # compare NAME: $dir/told with what it was
+compare() { # compare NAME: $dir/printed with the golden file
   if [ "${GOLDEN-}" = renew ]; then
-    cp "$dir/told" "$golden/$1"
+    cp "$dir/printed" "$golden/$1"
   fi
-  ok "$1" diff -u "$golden/$1" "$dir/told"
+  ok "$1" diff -u "$golden/$1" "$dir/printed"
 }
 
-shown() { # shown NAME ARG...: a table: also on terminals
+table() { # table NAME ARG...: in a pipe and on terminals
   name=$1
   shift
   {
-    tell "$@"
+    run_verb "$@"
     on_terminal 120 "$@"
     on_terminal 60 "$@"
-  } >"$dir/told"
+  } >"$dir/printed"
   compare "$name"
 }
 
-said() { # said NAME ARG...: a sentence
+line() { # line NAME ARG...: in a pipe only
   name=$1
   shift
-  tell "$@" >"$dir/told"
+  run_verb "$@" >"$dir/printed"
   compare "$name"
 }
 
-shown status status
-shown vgpu-list vgpu list --gpu gpu0
-shown vgpu-show vgpu show web1
-shown history history web1 "$from" --step 1s
-shown economics economics --from 2026-11-20T18:00:00Z --to 2026-11-20T19:00:00Z
-shown alerts alerts --all
-shown decisions decisions --vgpu web1 --limit 3 --after 39
-shown why why web1
-shown offers offers --all
-shown policy-show policy show
-shown top top --once --sort -util
-said simulate simulate "$from" --gpu gpu0 --set overload_pct=80 --no-newcomers
-said vgpu-add vgpu add new1 --cap 25 --gpu gpu0 --vm spielhalle-2 --label tenant=orchid --target-fps 30 --cid 9 \
+table status status
+table vgpu-list vgpu list --gpu gpu0
+table vgpu-show vgpu show web1
+table history history web1 "$from" --step 1s
+table economics economics --from 2026-11-20T18:00:00Z --to 2026-11-20T19:00:00Z
+table alerts alerts --all
+table decisions decisions --vgpu web1 --limit 3 --after 39
+table why why web1
+table offers offers --all
+table policy-show policy show
+table top top --once --sort -util
+line simulate simulate "$from" --gpu gpu0 --set overload_pct=80 --no-newcomers
+line vgpu-add vgpu add new1 --cap 25 --gpu gpu0 --vm spielhalle-2 --label tenant=orchid --target-fps 30 --cid 9 \
   --min-cap 5 --weight 2 --burst --flavor default --fps-limit 60
-said vgpu-set vgpu set web1 --cap 40 --label rack= --label row=3 --no-burst
-said vgpu-hold vgpu hold web1 --cap 34
-said vgpu-release vgpu release web1
-said vgpu-remove vgpu remove web1
-said freeze freeze
-said thaw thaw gpu0
-said drain drain gpu0
-said ack ack 3
-said claim claim 2 --id new1 --key k-1 --vm spielhalle-2
-said policy-set policy set overload_pct=90 paper_mode=off lowload_pct=default
-said refused vgpu show nobody
+line vgpu-set vgpu set web1 --cap 40 --label rack= --label row=3 --no-burst
+line vgpu-hold vgpu hold web1 --cap 34
+line vgpu-release vgpu release web1
+line vgpu-remove vgpu remove web1
+line freeze freeze
+line thaw thaw gpu0
+line drain drain gpu0
+line ack ack 3
+line claim claim 2 --id new1 --key k-1 --vm spielhalle-2
+line policy-set policy set overload_pct=90 paper_mode=off lowload_pct=default
+line refused vgpu show missing
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
-# --json as gover-ctl(1) tells it: which verbs have it, which route's answer each prints, and that this is printed
-# as it came; of those that have an answer of their own, each field. And the fixed answers of the golden tests
-# have no field that the daemon's own do not have.
+# --json as documented in gover-ctl(1): which verbs have it, which route's reply each prints, and that the reply is
+# printed unchanged; for verbs with their own format, every field. The fixed replies of the golden tests have only fields
+# of the daemon's replies.
 # shellcheck disable=SC2317 # functions that "ok" calls
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -17,23 +17,23 @@ until_ok 20 test -S "$sock"
 sed -n '/^\.Sh JSON/,/^\.Sh ENV/p' "$page" | awk '
   /^\.It Ic / { verb = substr($0, 8); next }
   /^\.Li [A-Z]+ \// && verb { print verb ": " $2 " " $3; verb = ""; next }
-  /^Its own/ && verb { print verb ": own"; verb = "" }' >"$dir/told"
+  /^Its own/ && verb { print verb ": own"; verb = "" }' >"$dir/documented"
 
 "$B/gover-ctl" help | sed '/^Options of every verb/q' | sed -n 's/^  \(.\{14\}\) .*/\1/p' | sed 's/ *$//' >"$dir/verbs"
-cd "$dir" || exit 1 # support leaves a file where it is run
+cd "$dir" || exit 1 # support writes a file here
 while read -r verb; do
   # shellcheck disable=SC2086 # a verb may be two words
-  "$B/gover-ctl" --socket "$dir/nobody" $verb --json >"$dir/out" 2>&1 </dev/null
-  grep -q 'has no --json form' "$dir/out" || echo "$verb"
+  "$B/gover-ctl" --socket "$dir/missing.sock" $verb --json >"$dir/out" 2>&1 </dev/null
+  grep -q '--json is not supported' "$dir/out" || echo "$verb"
 done <"$dir/verbs" | sort >"$dir/has"
-cut -d : -f 1 "$dir/told" | sort >"$dir/described"
-ok "gover-ctl(1) tells of every verb with --json" diff "$dir/has" "$dir/described"
-sed -n 's/.*: \([A-Z]* \/.*\)/\1/p' "$dir/told" | sort -u | while read -r route; do
+cut -d : -f 1 "$dir/documented" | sort >"$dir/described"
+ok "gover-ctl(1) describes every verb with --json" diff "$dir/has" "$dir/described"
+sed -n 's/.*: \([A-Z]* \/.*\)/\1/p' "$dir/documented" | sort -u | while read -r route; do
   grep -qxF ".It Cm $route" "$top/man/gover-api.7" || echo "$route"
 done >"$dir/unknown"
-ok "each route it names is in gover-api(7)" test ! -s "$dir/unknown"
+ok "each of its routes is in gover-api(7)" test ! -s "$dir/unknown"
 
-args_of() { # args_of VERB: as which it is tried
+args_of() { # args_of VERB: arguments for the test
   case $1 in
   'vgpu add') echo new1 --cap 25 ;;
   'vgpu set') echo web1 --cap 40 ;;
@@ -43,11 +43,11 @@ args_of() { # args_of VERB: as which it is tried
   ack) echo 3 ;;
   claim) echo 2 --id new1 ;;
   'policy set') echo overload_pct=90 ;;
-  *) echo untried ;;
+  *) echo untested ;;
   esac
 }
 
-as_it_came() { # as_it_came VERB ROUTE: the last thing asked was of this route, its answer is what is printed
+prints_reply() { # prints_reply VERB ROUTE: the last request was to this route, and its reply was printed
   : >"$dir/asked"
   # shellcheck disable=SC2046,SC2086 # words
   ctl --json $1 $(args_of "$1") >"$dir/printed" || return 1
@@ -57,18 +57,18 @@ as_it_came() { # as_it_came VERB ROUTE: the last thing asked was of this route, 
 }
 
 while IFS=: read -r verb route; do
-  if [ "$route" = " own" ] || [ "$(args_of "$verb")" = untried ]; then continue; fi
-  ok "$verb prints what${route} answers" as_it_came "$verb" "${route# }"
-done <"$dir/told"
+  if [ "$route" = " own" ] || [ "$(args_of "$verb")" = untested ]; then continue; fi
+  ok "$verb prints the reply of${route}" prints_reply "$verb" "${route# }"
+done <"$dir/documented"
 ctl freeze --json >"$dir/printed"
-ok "freeze prints an answer for each GPU" sh -c "cat '$answers/PATCH_v1_gpus_gpu0' '$answers/PATCH_v1_gpus_soft0' | cmp - '$dir/printed'"
+ok "freeze prints a reply per GPU" sh -c "cat '$answers/PATCH_v1_gpus_gpu0' '$answers/PATCH_v1_gpus_soft0' | cmp - '$dir/printed'"
 
-# --- answers of their own: each field is told, and there is none that is told in vain ---
+# --- own formats: the documented fields are the printed ones ---
 
-fields() { # fields FILE...: names of members, without those of a summary, which gover-sim(1) tells
+fields() { # fields FILE...: names of fields
   jq -r '[.. | objects | keys[]] | unique | .[]' "$@" | sort -u
 }
-told_fields() { # told_fields VERB
+documented_fields() { # documented_fields VERB
   sed -n '/^\.Sh JSON/,/^\.Sh ENV/p' "$page" | awk -v "verb=$1" '
     /^\.It Ic / { ours = substr($0, 8) == verb }
     ours && /^\.Va / { gsub(/,/, ""); for (i = 2; i <= NF; i++) if ($i ~ /^[a-z]/) print $i }' | sort -u
@@ -82,8 +82,8 @@ compare() { # compare VERB FILE...
   verb=$1
   shift
   fields "$@" >"$dir/fields"
-  told_fields "$verb" >"$dir/named"
-  ok "$verb has the fields that are told" diff "$dir/named" "$dir/fields"
+  documented_fields "$verb" >"$dir/named"
+  ok "$verb prints the documented fields" diff "$dir/named" "$dir/fields"
 }
 
 ctl doctor --json >"$dir/doctor"
@@ -93,21 +93,21 @@ ctl config check "$dir/bad.conf" --json >"$dir/check"
 compare "config check" "$dir/check"
 rm "$dir/bad.conf"
 ctl support "$dir/a.tar.gz" --json >"$dir/support"
-jq '.left_out += [{name: "", why: ""}]' <"$dir/support" >"$dir/support2" # journal.json may be readable here
+jq '.left_out += [{name: "", why: ""}]' <"$dir/support" >"$dir/support2" # empty if the journal is readable
 compare support "$dir/support2"
 ctl simulate --from 2026-11-20T18:49:40Z --to 2026-11-20T18:50:40Z --gpu gpu0 --set overload_pct=80 --json >"$dir/simulate"
 summary_fields | sort -u >"$dir/summary"
 fields "$dir/simulate" | grep -vxFf "$dir/summary" >"$dir/fields"
 {
-  told_fields simulate | grep -vx not_played # of a GPU of which too little is known
+  documented_fields simulate | grep -vx not_played # of a GPU with too little history
   grep -xE 'seconds' "$dir/summary"
 } | grep -vxFf "$dir/summary" | sort -u >"$dir/named"
-ok "simulate has the fields that are told" diff "$dir/named" "$dir/fields"
+ok "simulate prints the documented fields" diff "$dir/named" "$dir/fields"
 kill "$fake"
 wait "$fake" 2>/dev/null
 rm -f "$sock"
 
-# --- the fixed answers are like real ones ---
+# --- the fixed replies have the fields of real ones ---
 
 sim_conf
 start || exit 1
@@ -121,15 +121,15 @@ ok "and a move" until_ok 30 that /v1/decisions '[.decisions[].moves[]] | length 
 recorded_points() { ctl --json history web1 --from -10m --step 1s | jq -e '.points | length > 0'; }
 ok "and a history" until_ok 30 recorded_points
 
-paths() { # every way to a member, but where members are names
+paths() { # the paths of all fields, except below labels and numbers
   jq -r '[paths | map(if type == "number" then "[]" else . end) | join(".")] | unique | .[]' |
     grep -vE '(^|\.)(labels|numbers)\.' | sort -u
 }
 like() { # like ROUTE FIXED
   api GET "$1" | paths >"$dir/real"
   paths <"$answers/$2" >"$dir/fixed"
-  comm -13 "$dir/real" "$dir/fixed" | sed "s/^/the daemon has no /" >"$dir/invented"
-  ok "GET ${1%%\?*} has every field of the fixed answer" test ! -s "$dir/invented"
+  comm -13 "$dir/real" "$dir/fixed" | sed "s/^/not in the daemon: /" >"$dir/invented"
+  ok "GET ${1%%\?*} has every field of the fixed reply" test ! -s "$dir/invented"
   sed 's/^/# /' "$dir/invented"
 }
 now=$(date +%s)

@@ -1,17 +1,16 @@
 #!/bin/sh
-# config check: every fault at once with its file and line, drop-ins and what they may say, exit codes, JSON; and
-# gover-d takes drop-ins the same way.
+# config check: all faults with file and line, drop-ins, exit codes and JSON. gover-d reads drop-ins in the same way.
 # shellcheck disable=SC2317 # functions that "ok" calls
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-check() { # check [OPTION]: its words in $dir/said without this run's folder, its exit status in $code
-  ctl config check "$@" >"$dir/said" 2>&1
+check() { # check [OPTION]: its output without the test's folder in $dir/output, its exit status in $code
+  ctl config check "$@" >"$dir/output" 2>&1
   code=$?
-  sed -i "s|$dir/||g; s|^gover-ctl: ||" "$dir/said"
+  sed -i "s|$dir/||g; s|^gover-ctl: ||" "$dir/output"
 }
 
-has() { grep -qF -- "$1" "$dir/said"; }
+has() { grep -qF -- "$1" "$dir/output"; }
 printed() { "$B/gover-d" --config "$conf" --print-config | sed -n "/^\[$1\]/,/^\$/s/^$2 = //p"; }
 
 cat >"$conf" <<'EOF'
@@ -21,7 +20,7 @@ perid_ms = 1
 no line at all
 
 [deamon]
-this = is not told
+this = is ignored
 
 [policy]
 overload_pct = 900
@@ -33,22 +32,22 @@ backend = simm
 [broken
 EOF
 check "$conf"
-is "a file with faults is refused" "$code" 1
-is "all are told, with their lines" "$(sed 's/: .*//' "$dir/said" | tr '\n' ' ')" \
+is "a file with faults is rejected" "$code" 1
+is "all faults have their lines" "$(sed 's/: .*//' "$dir/output" | tr '\n' ' ')" \
   "gover.conf:2 gover.conf:3 gover.conf:4 gover.conf:6 gover.conf:10 gover.conf:11 gover.conf:12 gover.conf:14 gover.conf:15 gover.conf:16 "
-ok "each with what is allowed" has 'gover.conf:2: [daemon] period_ms = "20000" is not allowed (allowed: 1..10000 ms)'
-ok "or what was meant" has 'gover.conf:3: [daemon] has no key "perid_ms" (did you mean "period_ms"?'
-ok "a line that says nothing too" has 'gover.conf:4: not a line of an INI file'
-"$B/gover-d" --config "$conf" --check-config >"$dir/said" 2>&1
-is "gover-d refuses it with the first" "$? $(grep -c . "$dir/said")" "1 1"
+ok "a bad value has the allowed ones" has 'gover.conf:2: [daemon] period_ms = "20000" is not allowed (allowed: 1..10000 ms)'
+ok "an unknown key has a suggestion" has 'gover.conf:3: [daemon] has no key "perid_ms" (did you mean "period_ms"?'
+ok "a line without a key is a fault" has 'gover.conf:4: not a line of an INI file'
+"$B/gover-d" --config "$conf" --check-config >"$dir/output" 2>&1
+is "gover-d reports the first fault" "$? $(grep -c . "$dir/output")" "1 1"
 
 printf '[daemon]\nperiod_ms = 50\nsocket = /x\n[fps]\nsocket = /x\n[offer]\nflavor_cap_pct = 5\n' >"$conf"
 check "$conf"
-is "what keys say together is found too" "$(cut -d ' ' -f 1-4 "$dir/said" | tr '\n' ' ')" \
+is "conflicts between keys are faults" "$(cut -d ' ' -f 1-4 "$dir/output" | tr '\n' ' ')" \
   "gover.conf:2: [daemon] period_ms = gover.conf:5: [fps] socket = [policy] min_newcomer_pct = 10: "
 printf '[gpu gpu0]\nbackend = simm\nspeed = 10\n' >"$conf"
 check "$conf"
-is "but not of a section that has a fault of its own" "$(wc -l <"$dir/said")" 1
+is "but not in a section with another fault" "$(wc -l <"$dir/output")" 1
 
 # --- drop-ins ---
 
@@ -59,38 +58,38 @@ printf '[daemon]\nperiod_ms = 100\n[gpu gpu1]\nbackend = sim\nspeed = 10\n' >"$c
 printf 'not read\n' >"$conf.d/30-not.conf~"
 printf 'not read\n' >"$conf.d/.hidden.conf"
 check "$conf"
-is "drop-ins are read with it" "$code: $(cat "$dir/said")" "0: gover.conf: in order, with what is in gover.conf.d"
+is "drop-ins are read" "$code: $(cat "$dir/output")" "0: gover.conf: valid, with the drop-ins in gover.conf.d"
 is "a later file changes a key" "$(printed daemon period_ms)" 100
-is "and a key of an earlier GPU" "$(printed 'gpu gpu0' backend)" sim
-is "of which the rest stays" "$(printed 'gpu gpu0' capacity_cores)" 2
+is "and a key of a GPU" "$(printed 'gpu gpu0' backend)" sim
+is "and keeps its other keys" "$(printed 'gpu gpu0' capacity_cores)" 2
 is "and adds a GPU" "$(printed 'gpu gpu1' backend)" sim
-is "the same of flavours" "$(printed 'flavor small' cap_pct)" 25
+is "and a key of a flavour" "$(printed 'flavor small' cap_pct)" 25
 printf '[gpu gpu1]\n[gpu gpu1]\n' >"$conf.d/40-twice.conf"
 printf '[policy]\noverload_pct = no\n' >"$conf.d/50-bad.conf"
 check "$conf"
-is "faults in drop-ins have their file" "$code $(sed 's/: .*//' "$dir/said" | tr '\n' ' ')" \
+is "faults in drop-ins have their file" "$code $(sed 's/: .*//' "$dir/output" | tr '\n' ' ')" \
   "1 gover.conf.d/40-twice.conf:2 gover.conf.d/50-bad.conf:2 "
-"$B/gover-d" --config "$conf" --check-config >"$dir/said" 2>&1
-is "gover-d refuses them" "$? $(grep -c '40-twice.conf:2: \[gpu gpu1\] is given twice' "$dir/said")" "1 1"
+"$B/gover-d" --config "$conf" --check-config >"$dir/output" 2>&1
+is "gover-d rejects them" "$? $(grep -c '40-twice.conf:2: \[gpu gpu1\] is given twice' "$dir/output")" "1 1"
 printf '[gpu gpu1]\nspeed = 5\n' >"$conf.d/40-twice.conf"
 rm "$conf.d/50-bad.conf"
 check "$conf"
-is "a rule is broken where it was said last" "$(cut -d ' ' -f 1-4 "$dir/said")" "gover.conf.d/40-twice.conf:2: [gpu gpu1] speed"
+is "a conflict is reported where the key was set last" "$(cut -d ' ' -f 1-4 "$dir/output")" "gover.conf.d/40-twice.conf:2: [gpu gpu1] speed"
 
 check --json "$conf"
-is "as JSON" "$code $(jq -c '[.ok, (.files | length), .faults[0].line, (.faults[0].file | endswith("40-twice.conf"))]' <"$dir/said")" \
+is "as JSON" "$code $(jq -c '[.ok, (.files | length), .faults[0].line, (.faults[0].file | endswith("40-twice.conf"))]' <"$dir/output")" \
   "1 [false,4,2,true]"
 rm "$conf.d/40-twice.conf"
 check --json "$conf"
-is "in order, too" "$code $(jq -c '[.ok, .faults]' <"$dir/said")" '0 [true,[]]'
+is "a valid file as JSON" "$code $(jq -c '[.ok, .faults]' <"$dir/output")" '0 [true,[]]'
 check "$dir/absent"
-is "a file that is not there is a fault" "$code: $(cat "$dir/said")" "1: absent: cannot be read: No such file or directory"
+is "a missing file is a fault" "$code: $(cat "$dir/output")" "1: absent: cannot be read: No such file or directory"
 check a b
 is "two files are wrong usage" "$code" 2
 [ -e /etc/gover ] || check
-[ -e /etc/gover ] || ok "where there is no file the defaults are in order" test "$code" = 0
+[ -e /etc/gover ] || ok "without a file the defaults are valid" test "$code" = 0
 printf '[daemon]\nsocket = %s\nstate_dir = %s/state\n[fps]\nsocket = %s/fps.sock\n' "$sock" "$dir" "$dir" >"$conf"
 start || exit 1
-is "a daemon starts with them" "$(get /v1/gpus '[.gpus[].backend] | join(" ")')" "sim sim"
+is "a daemon starts with drop-ins" "$(get /v1/gpus '[.gpus[].backend] | join(" ")')" "sim sim"
 stop
 finish

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gover-ctl's command line: the tables of verbs and options hold together, options are taken
- * strictly. */
+/* The command line: consistency of the tables of verbs and options, and strict parsing. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,13 +12,13 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "gover-ctl/verb/usage.h"
 #include "base/nearest.h"
+#include "gover-ctl/verb/usage.h"
 #include "gover-ctl/verb/verbs.h"
 
 #define WORDS_MAX 16
 
-/* Splits @line at its blanks into an argv of its own. */
+/* Splits @line at spaces into @argv. */
 static int split(char *line, char *argv[WORDS_MAX])
 {
 	int argc = 0;
@@ -39,24 +38,24 @@ static const struct verb *verb_named(const char *words)
 	return NULL;
 }
 
-static void every_verb_is_whole(void **state)
+static void every_verb_has_all_fields(void **state)
 {
 	(void)state;
 	for (size_t i = 0; verbs_at(i); i++) {
 		const struct verb *verb = verbs_at(i);
 
 		if (!verb->words[0] || !verb->summary || !verb->summary[0] || !verb->run)
-			fail_msg("verb %zu '%s' lacks something", i, verb->words);
+			fail_msg("verb %zu '%s': a field is missing", i, verb->words);
 		if (verb->min_args > verb->max_args || (verb->max_args > 0) != (verb->args[0] != 0))
-			fail_msg("'%s': its words and their number do not agree", verb->words);
+			fail_msg("'%s': arguments and their number disagree", verb->words);
 		if (verb->required & verb->optional)
 			fail_msg("'%s': an option is both required and optional", verb->words);
 		if ((verb->required | verb->optional) & OPTIONS_GLOBAL)
-			fail_msg("'%s': lists a global option", verb->words);
+			fail_msg("'%s': has a global option", verb->words);
 	}
 }
 
-static void no_two_verbs_share_their_words(void **state)
+static void verbs_have_unique_words(void **state)
 {
 	(void)state;
 	for (size_t i = 0; verbs_at(i); i++)
@@ -64,7 +63,7 @@ static void no_two_verbs_share_their_words(void **state)
 			assert_string_not_equal(verbs_at(i)->words, verbs_at(j)->words);
 }
 
-static void no_verb_has_two_options_of_one_name(void **state)
+static void options_of_a_verb_have_unique_names(void **state)
 {
 	(void)state;
 	for (size_t i = 0; verbs_at(i); i++) {
@@ -79,7 +78,7 @@ static void no_verb_has_two_options_of_one_name(void **state)
 	}
 }
 
-static void every_option_is_told_and_used(void **state)
+static void every_option_has_help_and_a_verb(void **state)
 {
 	uint64_t used = OPTIONS_GLOBAL | OPTION(OPTION_VERSION);
 
@@ -92,11 +91,12 @@ static void every_option_is_told_and_used(void **state)
 		if (!info->name && !(used & OPTION(id)))
 			continue; /* a contract field without an option */
 		if (!info->name || !info->help || !info->help[0])
-			fail_msg("option %d has no name or no help", id);
+			fail_msg("option %d: name or help missing", id);
 		if (!(used & OPTION(id)))
-			fail_msg("--%s: no verb takes it", info->name);
+			fail_msg("--%s: no verb has this option", info->name);
 		if ((info->type == OPTION_FLAG) != (info->arg == NULL))
-			fail_msg("--%s: flags take no value, others do", info->name);
+			fail_msg("--%s: a flag with a value, or another option without",
+				 info->name);
 	}
 }
 
@@ -134,9 +134,9 @@ static void a_verb_is_found_by_its_words(void **state)
 }
 
 static const struct {
-	const char *verb, *line; /* the line begins with the program's place */
+	const char *verb, *line; /* the first word stands for argv[0] */
 	int result;
-	const char *says; /* a part of the sentence */
+	const char *message; /* a part of it */
 } option_rows[] = {
 	{"vgpu add", "- web1 --cap 40", 0, NULL},
 	{"vgpu add", "- --cap=40 web1", 0, NULL},
@@ -144,7 +144,7 @@ static const struct {
 	{"vgpu add", "- web1 --cap 40 --burst --burst", 0, NULL},
 	{"vgpu add", "- web1 --cap 100 --target-fps 59.94", 0, NULL},
 	{"vgpu add", "- web1 --cap 0", -EINVAL,
-	 "--cap '0': allowed is a whole number from 1 to 100"},
+	 "--cap '0': not allowed (allowed: a whole number from 1 to 100)"},
 	{"vgpu add", "- web1 --cap 101", -EINVAL, "--cap '101'"},
 	{"vgpu add", "- web1 --cap -1", -EINVAL, "--cap '-1'"},
 	{"vgpu add", "- web1 --cap ten", -EINVAL, "--cap 'ten'"},
@@ -155,30 +155,31 @@ static const struct {
 	{"vgpu add", "- web1 --target-fps 10000 --weight 0.01 --cid 3", 0, NULL},
 	{"vgpu add", "- web1 --target-fps 0 --weight 100 --cid 4294967294", 0, NULL},
 	{"vgpu add", "- web1 --target-fps 10001", -EINVAL,
-	 "--target-fps '10001': allowed is a number from 0 to 10000"},
+	 "--target-fps '10001': not allowed (allowed: a number from 0 to 10000)"},
 	{"vgpu add", "- web1 --weight 0", -EINVAL,
-	 "--weight '0': allowed is a number from 0.01 to 100"},
+	 "--weight '0': not allowed (allowed: a number from 0.01 to 100)"},
 	{"vgpu add", "- web1 --weight 101", -EINVAL, "--weight '101'"},
 	{"vgpu add", "- web1 --cid 2", -EINVAL,
-	 "--cid '2': allowed is a whole number from 3 to 4294967294"},
+	 "--cid '2': not allowed (allowed: a whole number from 3 to 4294967294)"},
 	{"vgpu add", "- web1 --cid 4294967295", -EINVAL, "--cid '4294967295'"},
-	{"vgpu add", "- web1 --cap 4 --cap 5", -EINVAL, "--cap is given twice"},
-	{"vgpu add", "- web1 --vm= ", -EINVAL, "--vm is empty"},
-	{"vgpu add", "- web1 --label =b", -EINVAL, "--label '=b': allowed is KEY=VALUE"},
+	{"vgpu add", "- web1 --cap 4 --cap 5", -EINVAL, "--cap: given twice"},
+	{"vgpu add", "- web1 --vm= ", -EINVAL, "--vm: empty"},
+	{"vgpu add", "- web1 --label =b", -EINVAL,
+	 "--label '=b': not allowed (allowed: KEY=VALUE)"},
 	{"vgpu add", "- web1 --label b", -EINVAL, "--label 'b'"},
-	{"vgpu add", "- web1 --cap", -ENOENT, "--cap needs a value: --cap PCT"},
-	{"vgpu add", "- web1 --burst=1", -ENOENT, "--burst takes no value"},
+	{"vgpu add", "- web1 --cap", -ENOENT, "--cap: value missing (usage: --cap PCT)"},
+	{"vgpu add", "- web1 --burst=1", -ENOENT, "--burst: takes no value"},
 	{"vgpu add", "- web1 --lable a=b", -ENOENT, "did you mean --label?"},
-	{"vgpu add", "- web1 --wobble", -ENOENT, "no option --wobble here"},
-	{"vgpu add", "- web1 -x", -ENOENT, "no option -x here"},
-	{"vgpu add", "- web1 --from -1h", -ENOENT, "no option --from here"},
+	{"vgpu add", "- web1 --wobble", -ENOENT, "--wobble: unknown option"},
+	{"vgpu add", "- web1 -x", -ENOENT, "-x: unknown option"},
+	{"vgpu add", "- web1 --from -1h", -ENOENT, "--from: unknown option"},
 	{"history", "- web1 --from -1h --to now", 0, NULL},
 	{"run", "- --vgpu a -- prog --cap ten", 0, NULL},
 	{"run", "- --vgpu a prog --wobble", 0, NULL},
 	{"status", "- --json --socket /run/x", 0, NULL},
 };
 
-static void options_are_taken_strictly(void **state)
+static void options_are_parsed_strictly(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(option_rows); i++) {
@@ -192,13 +193,13 @@ static void options_are_taken_strictly(void **state)
 		argc = split(line, argv);
 		r = args_parse(&args, verbs_options(verb), verb->command, argc, argv, &err);
 		if (r != option_rows[i].result ||
-		    (option_rows[i].says && !strstr(err.msg, option_rows[i].says)))
+		    (option_rows[i].message && !strstr(err.msg, option_rows[i].message)))
 			fail_msg("%s: '%s' gave %d, '%s'", option_rows[i].verb, option_rows[i].line,
 				 r, err.msg);
 	}
 }
 
-static void a_programs_own_options_are_left_to_it(void **state)
+static void options_of_the_program_are_not_parsed(void **state)
 {
 	const struct verb *verb = verb_named("run");
 	char line[] = "- --vgpu a --cap 30 -- glxgears -info --vgpu b", *argv[WORDS_MAX];
@@ -214,7 +215,7 @@ static void a_programs_own_options_are_left_to_it(void **state)
 	assert_int_equal((int)args_get_number(&args, OPTION_RUN_CAP), 30);
 }
 
-static void more_labels_than_a_contract_may_have_are_refused(void **state)
+static void too_many_labels_are_rejected(void **state)
 {
 	char *argv[2 * ARGS_LABELS_MAX + 4], dash[] = "-", option[] = "--label", pair[] = "a=b";
 	struct args args = {0};
@@ -230,10 +231,10 @@ static void more_labels_than_a_contract_may_have_are_refused(void **state)
 	argv[argc] = NULL;
 	assert_int_equal(args_parse(&args, OPTION(OPTION_LABELS), false, argc, argv, &err),
 			 -EINVAL);
-	assert_non_null(strstr(err.msg, "more than 32"));
+	assert_non_null(strstr(err.msg, "too many (limit 32)"));
 }
 
-static void help_names_every_verb_and_option(void **state)
+static void help_lists_every_verb_and_option(void **state)
 {
 	CLEANUP_FREE char *text = NULL;
 	size_t length;
@@ -254,10 +255,10 @@ static void help_names_every_verb_and_option(void **state)
 			assert_non_null(strstr(text, args_get_option((enum option_id)id)->help));
 	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
 		if (strlen(line) > 110)
-			fail_msg("'%s' is too long a line", line);
+			fail_msg("'%s': line too long", line);
 }
 
-static void a_synopsis_shows_what_is_required_bare(void **state)
+static void a_synopsis_shows_required_options_without_brackets(void **state)
 {
 	CLEANUP_FREE char *text = NULL;
 	size_t length;
@@ -272,19 +273,20 @@ static void a_synopsis_shows_what_is_required_bare(void **state)
 	assert_non_null(strstr(text, "-- COMMAND...\n"));
 }
 
-static void a_slip_of_the_finger_finds_the_word_meant(void **state)
+static void a_mistyped_verb_gives_a_suggestion(void **state)
 {
 	static const struct {
-		const char *line, *says;
+		const char *line, *message;
 	} rows[] = {
 		{"statsu", "did you mean 'status'?"},
 		{"ofers", "did you mean 'offers'?"},
 		{"vgpuadd x", "did you mean 'vgpu add'?"},
 		{"vgpu",
-		 "'vgpu' is followed by one of: list, show, add, set, remove, hold, release"},
-		{"vgpu lst", "'vgpu' is followed by one of: list"},
-		{"foo", "no verb 'foo'; `gover-ctl help` lists them"},
-		{"zzzzzzzz", "no verb 'zzzzzzzz'; `gover-ctl help` lists them"},
+		 "'vgpu': second word missing or unknown (allowed: list, show, add, set, remove, "
+		 "hold, release)"},
+		{"vgpu lst", "'vgpu': second word missing or unknown (allowed: list"},
+		{"foo", "'foo': unknown verb (`gover-ctl help` lists all)"},
+		{"zzzzzzzz", "'zzzzzzzz': unknown verb (`gover-ctl help` lists all)"},
 	};
 
 	(void)state;
@@ -296,12 +298,12 @@ static void a_slip_of_the_finger_finds_the_word_meant(void **state)
 		snprintf(line, sizeof(line), "%s", rows[i].line);
 		argc = split(line, argv);
 		usage_explain_unknown(argv, argc, &err);
-		if (!strstr(err.msg, rows[i].says))
+		if (!strstr(err.msg, rows[i].message))
 			fail_msg("'%s' gave \"%s\"", rows[i].line, err.msg);
 	}
 }
 
-static void distance_counts_slips(void **state)
+static void distance_counts_typing_errors(void **state)
 {
 	static const struct {
 		const char *a, *b;
@@ -323,18 +325,18 @@ static void distance_counts_slips(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_verb_is_whole),
-		cmocka_unit_test(no_two_verbs_share_their_words),
-		cmocka_unit_test(no_verb_has_two_options_of_one_name),
-		cmocka_unit_test(every_option_is_told_and_used),
+		cmocka_unit_test(every_verb_has_all_fields),
+		cmocka_unit_test(verbs_have_unique_words),
+		cmocka_unit_test(options_of_a_verb_have_unique_names),
+		cmocka_unit_test(every_option_has_help_and_a_verb),
 		cmocka_unit_test(a_verb_is_found_by_its_words),
-		cmocka_unit_test(options_are_taken_strictly),
-		cmocka_unit_test(a_programs_own_options_are_left_to_it),
-		cmocka_unit_test(more_labels_than_a_contract_may_have_are_refused),
-		cmocka_unit_test(help_names_every_verb_and_option),
-		cmocka_unit_test(a_synopsis_shows_what_is_required_bare),
-		cmocka_unit_test(a_slip_of_the_finger_finds_the_word_meant),
-		cmocka_unit_test(distance_counts_slips),
+		cmocka_unit_test(options_are_parsed_strictly),
+		cmocka_unit_test(options_of_the_program_are_not_parsed),
+		cmocka_unit_test(too_many_labels_are_rejected),
+		cmocka_unit_test(help_lists_every_verb_and_option),
+		cmocka_unit_test(a_synopsis_shows_required_options_without_brackets),
+		cmocka_unit_test(a_mistyped_verb_gives_a_suggestion),
+		cmocka_unit_test(distance_counts_typing_errors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * gover-ctl's HTTP: what each kind of answer, and each kind of silence, comes to. A child process
- * plays the daemon (a fake: one canned answer) on a unix socket.
- */
+/* HTTP of gover-ctl: replies and missing replies. A child process acts as the daemon and sends one
+ * fixed reply over a unix socket. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -42,7 +40,7 @@ static int remove_folder(void **state)
 	return rmdir(folder);
 }
 
-static int listen_there(void)
+static int listen_on_socket(void)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -55,7 +53,7 @@ static int listen_there(void)
 	return fd;
 }
 
-/* Reads until @end has come; exits where the other side hangs up first. */
+/* Reads until @end is received; exits if the connection ends before. */
 static void read_until(int fd, char *text, size_t size, const char *end)
 {
 	size_t used = 0;
@@ -73,10 +71,10 @@ static void read_until(int fd, char *text, size_t size, const char *end)
 	_exit(1);
 }
 
-/* A child that takes one connection, waits for @expected in the request and gives @answer. */
-static pid_t serve_once(const char *expected, const char *answer)
+/* Starts a child that accepts a connection, waits for @expected in the request and sends @reply. */
+static pid_t serve_once(const char *expected, const char *reply)
 {
-	int listener = listen_there(), connection;
+	int listener = listen_on_socket(), connection;
 	pid_t pid = fork();
 	char text[4096];
 
@@ -90,12 +88,12 @@ static pid_t serve_once(const char *expected, const char *answer)
 	if (connection < 0)
 		_exit(1);
 	read_until(connection, text, sizeof(text), expected);
-	if (write(connection, answer, strlen(answer)) < 0)
+	if (write(connection, reply, strlen(reply)) < 0)
 		_exit(1);
 	_exit(0);
 }
 
-static struct client *client_there(void)
+static struct client *new_client(void)
 {
 	struct client *client = NULL;
 	struct err err;
@@ -104,28 +102,27 @@ static struct client *client_there(void)
 	return client;
 }
 
-#define ANSWER(status, body) "HTTP/1.1 " status "\r\nConnection: close\r\n\r\n" body
+#define REPLY(status, body) "HTTP/1.1 " status "\r\nConnection: close\r\n\r\n" body
 
-static void each_answer_comes_to_a_result(void **state)
+static void each_reply_has_a_result(void **state)
 {
 	static const struct {
-		const char *answer;
+		const char *reply;
 		int result;
-		const char *says;
+		const char *message;
 		enum ctl_exit exits;
 	} rows[] = {
-		{ANSWER("200 OK", "{\"a\": 1}"), 0, "", CTL_DONE},
-		{ANSWER("204 No Content", ""), 0, "", CTL_DONE},
-		{ANSWER("409 Conflict",
-			"{\"title\": \"Conflict\", \"detail\": \"vGPU 'a' exists\"}"),
+		{REPLY("200 OK", "{\"a\": 1}"), 0, "", CTL_DONE},
+		{REPLY("204 No Content", ""), 0, "", CTL_DONE},
+		{REPLY("409 Conflict",
+		       "{\"title\": \"Conflict\", \"detail\": \"vGPU 'a' exists\"}"),
 		 CLIENT_REFUSED, "vGPU 'a' exists", CTL_FAILED},
-		{ANSWER("404 Not Found", "{\"title\": \"Not Found\"}"), CLIENT_REFUSED, "Not Found",
+		{REPLY("404 Not Found", "{\"title\": \"Not Found\"}"), CLIENT_REFUSED, "Not Found",
 		 CTL_FAILED},
-		{ANSWER("502 Bad Gateway", "<html>"), CLIENT_REFUSED,
-		 "GET /v1/x: %s answered with HTTP status 502", CTL_FAILED},
-		{ANSWER("200 OK", "<html>"), -EPROTO, "something else than gover-d listens there",
-		 CTL_FAILED},
-		{ANSWER("200 OK", "[1, 2]"), -EPROTO, "no JSON object", CTL_FAILED},
+		{REPLY("502 Bad Gateway", "<html>"), CLIENT_REFUSED,
+		 "GET /v1/x: %s replied with HTTP status 502", CTL_FAILED},
+		{REPLY("200 OK", "<html>"), -EPROTO, "another program may listen", CTL_FAILED},
+		{REPLY("200 OK", "[1, 2]"), -EPROTO, "not a JSON object", CTL_FAILED},
 		{"", -ECONNRESET, "no answer from gover-d at %s", CTL_UNREACHABLE},
 		{"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{", -ECONNRESET, "no answer",
 		 CTL_UNREACHABLE},
@@ -134,18 +131,18 @@ static void each_answer_comes_to_a_result(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct client_call call = {.method = "GET", .path = "/v1/x"};
-		pid_t pid = serve_once("\r\n\r\n", rows[i].answer);
-		struct client *client = client_there();
+		pid_t pid = serve_once("\r\n\r\n", rows[i].reply);
+		struct client *client = new_client();
 		struct reply reply = {0};
 		struct err err = {.msg = ""};
-		char says[256];
-		const char *hole = strstr(rows[i].says, "%s");
+		char message[256];
+		const char *hole = strstr(rows[i].message, "%s");
 		int r = client_request(client, &call, &reply, &err);
 
-		snprintf(says, sizeof(says), "%.*s%s%s",
-			 hole ? (int)(hole - rows[i].says) : (int)strlen(rows[i].says),
-			 rows[i].says, hole ? path : "", hole ? hole + 2 : "");
-		if (r != rows[i].result || !strstr(err.msg, says) ||
+		snprintf(message, sizeof(message), "%.*s%s%s",
+			 hole ? (int)(hole - rows[i].message) : (int)strlen(rows[i].message),
+			 rows[i].message, hole ? path : "", hole ? hole + 2 : "");
+		if (r != rows[i].result || !strstr(err.msg, message) ||
 		    ctl_exit_code(r) != rows[i].exits)
 			fail_msg("row %zu gave %d, \"%s\"", i, r, err.msg);
 		reply_fini(&reply);
@@ -154,11 +151,11 @@ static void each_answer_comes_to_a_result(void **state)
 	}
 }
 
-static void an_answer_is_handed_on_as_text_and_as_json(void **state)
+static void a_reply_is_available_as_text_and_as_json(void **state)
 {
 	struct client_call call = {.method = "GET", .path = "/v1/x"};
-	pid_t pid = serve_once("\r\n\r\n", ANSWER("201 Created", "{ \"a\": 1.50 }"));
-	struct client *client = client_there();
+	pid_t pid = serve_once("\r\n\r\n", REPLY("201 Created", "{ \"a\": 1.50 }"));
+	struct client *client = new_client();
 	struct reply reply = {0};
 	struct err err;
 
@@ -173,8 +170,8 @@ static void an_answer_is_handed_on_as_text_and_as_json(void **state)
 	waitpid(pid, NULL, 0);
 }
 
-/* The child ends with 0 only when what it waits for has come. */
-static void a_request_carries_what_was_asked_for(void **state)
+/* The child exits with 0 only after it received the expected text. */
+static void a_request_has_all_parts(void **state)
 {
 	static const char *const expected[] = {
 		"POST /v1/x?y=1 HTTP/1.1\r\n",
@@ -188,8 +185,8 @@ static void a_request_carries_what_was_asked_for(void **state)
 		json_t *body = json_pack("{s:i}", "a", 1);
 		struct client_call call = {
 			.method = "POST", .path = "/v1/x?y=1", .body = body, .key = "k-1"};
-		pid_t pid = serve_once(expected[i], ANSWER("200 OK", "{}"));
-		struct client *client = client_there();
+		pid_t pid = serve_once(expected[i], REPLY("200 OK", "{}"));
+		struct client *client = new_client();
 		struct reply reply = {0};
 		struct err err;
 		int status;
@@ -203,10 +200,10 @@ static void a_request_carries_what_was_asked_for(void **state)
 	}
 }
 
-static void nobody_there_is_told_with_the_socket_and_what_to_try(void **state)
+static void a_failed_connection_names_the_socket_and_a_remedy(void **state)
 {
 	struct client_call call = {.method = "GET", .path = "/v1/host"};
-	struct client *client = client_there();
+	struct client *client = new_client();
 	struct reply reply = {0};
 	struct err err;
 
@@ -219,17 +216,17 @@ static void nobody_there_is_told_with_the_socket_and_what_to_try(void **state)
 	assert_non_null(strstr(err.msg, "GOVER_SOCKET"));
 	assert_int_equal(ctl_exit_code(-ENOTCONN), CTL_UNREACHABLE);
 
-	close(listen_there()); /* a socket whose owner is dead */
+	close(listen_on_socket()); /* a stale socket */
 	assert_int_equal(client_request(client, &call, &reply, &err), -ENOTCONN);
 	assert_non_null(strstr(err.msg, "Connection refused"));
 	client_free(client);
 }
 
-static void a_daemon_that_does_not_answer_is_given_up(void **state)
+static void a_request_without_a_reply_times_out(void **state)
 {
 	struct client_call call = {.method = "GET", .path = "/v1/host"};
-	int listener = listen_there();
-	struct client *client = client_there();
+	int listener = listen_on_socket();
+	struct client *client = new_client();
 	struct reply reply = {0};
 	struct err err;
 
@@ -241,16 +238,16 @@ static void a_daemon_that_does_not_answer_is_given_up(void **state)
 	close(listener);
 }
 
-static void an_address_of_no_use_is_refused_at_once(void **state)
+static void an_unusable_address_is_rejected_at_once(void **state)
 {
 	static const struct {
-		const char *socket, *url, *says;
+		const char *socket, *url, *message;
 	} rows[] = {
-		{"", NULL, "path is empty"},
+		{"", NULL, "empty path"},
 		{"/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/"
 		 "0123456789/0123456789/0123456789",
-		 NULL, "at most 107"},
-		{"", "ftp://host", "URL 'ftp://host': begins with neither http:// nor https://"},
+		 NULL, "limit 107"},
+		{"", "ftp://host", "URL 'ftp://host': unknown scheme (allowed: http://, https://)"},
 		{"", "host:80", "URL 'host:80'"},
 	};
 
@@ -261,7 +258,7 @@ static void an_address_of_no_use_is_refused_at_once(void **state)
 
 		assert_int_equal(client_new(rows[i].socket, rows[i].url, &client, &err), -EINVAL);
 		assert_null(client);
-		assert_non_null(strstr(err.msg, rows[i].says));
+		assert_non_null(strstr(err.msg, rows[i].message));
 	}
 	assert_int_equal(ctl_exit_code(-EINVAL), CTL_USAGE);
 }
@@ -269,12 +266,12 @@ static void an_address_of_no_use_is_refused_at_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_answer_comes_to_a_result),
-		cmocka_unit_test(an_answer_is_handed_on_as_text_and_as_json),
-		cmocka_unit_test(a_request_carries_what_was_asked_for),
-		cmocka_unit_test(nobody_there_is_told_with_the_socket_and_what_to_try),
-		cmocka_unit_test(a_daemon_that_does_not_answer_is_given_up),
-		cmocka_unit_test(an_address_of_no_use_is_refused_at_once),
+		cmocka_unit_test(each_reply_has_a_result),
+		cmocka_unit_test(a_reply_is_available_as_text_and_as_json),
+		cmocka_unit_test(a_request_has_all_parts),
+		cmocka_unit_test(a_failed_connection_names_the_socket_and_a_remedy),
+		cmocka_unit_test(a_request_without_a_reply_times_out),
+		cmocka_unit_test(an_unusable_address_is_rejected_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What gover-ctl prints: golden tables, "-" for what has no value, no stranger's escape on a
- * terminal. */
+/* Output of gover-ctl: tables, records, JSON, and masked control characters. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +16,7 @@
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/writer.h"
 
-/* A writer into memory; give it to done() for what was written. */
+/* A writer into memory; done() returns the text. */
 struct sink {
 	struct writer writer;
 	char *text;
@@ -58,7 +57,7 @@ static void print(struct sink *sink, const struct table *table, const char *answ
 	json_decref(json);
 }
 
-static void what_is_no_terminal_gets_no_escape_and_no_cut(void **state)
+static void without_a_terminal_there_are_no_escapes_and_no_wrapping(void **state)
 {
 	struct sink sink;
 
@@ -86,7 +85,7 @@ static void what_is_no_terminal_gets_no_escape_and_no_cut(void **state)
 	free(sink.text);
 }
 
-static void what_has_no_value_is_a_dash(void **state)
+static void a_missing_value_is_a_dash(void **state)
 {
 	struct sink sink;
 
@@ -104,13 +103,13 @@ static void what_has_no_value_is_a_dash(void **state)
 	assert_string_equal(
 		done(&sink),
 		"VGPU GPU  VM   SOLD% CAP% UTIL% LOAD%  FPS TARGET P99MS NOTE\n"
-		"a    gpu0 -       50   34  97.3  33.1 52.1   60.0  24.1 overloaded, short of its "
+		"a    gpu0 -       50   34  97.3  33.1 52.1   60.0  24.1 overloaded, below its "
 		"target\n"
 		"b2   gpu0 db-7    50    -     -     -    -      -     - missing, held\n");
 	free(sink.text);
 }
 
-static void an_empty_table_is_a_sentence(void **state)
+static void an_empty_table_prints_one_line(void **state)
 {
 	static const struct table *const tables[] = {
 		&table_gpus,	  &table_vgpus,	  &table_alerts, &table_offers,
@@ -130,7 +129,7 @@ static void an_empty_table_is_a_sentence(void **state)
 	}
 }
 
-static void a_terminal_breaks_long_text_at_its_width(void **state)
+static void long_text_wraps_at_the_width_of_the_terminal(void **state)
 {
 	struct sink sink;
 	int column = 0;
@@ -169,7 +168,7 @@ static void colours_need_a_terminal(void **state)
 	free(sink.text);
 }
 
-static void no_control_character_of_a_stranger_gets_through(void **state)
+static void control_characters_are_masked(void **state)
 {
 	char text[] = "a\033[31mb\nc\x7f\xc2\x9bz \xc3\xa9";
 	struct sink sink;
@@ -187,7 +186,7 @@ static void no_control_character_of_a_stranger_gets_through(void **state)
 	free(sink.text);
 }
 
-static void json_goes_out_as_it_came(void **state)
+static void json_is_printed_unchanged(void **state)
 {
 	char body[] = "{ \"b\":1.50,\"a\" : [1,  2]}";
 	struct reply reply = {.text = body, .length = strlen(body)};
@@ -200,7 +199,7 @@ static void json_goes_out_as_it_came(void **state)
 	free(sink.text);
 }
 
-static void json_on_a_terminal_is_indented_in_its_order(void **state)
+static void json_on_a_terminal_is_indented(void **state)
 {
 	char body[] = "{\"b\":0.1,\"a\":[1]}";
 	struct reply reply = {.text = body, .length = strlen(body), .json = load(body)};
@@ -215,7 +214,7 @@ static void json_on_a_terminal_is_indented_in_its_order(void **state)
 	free(sink.text);
 }
 
-static void an_answer_without_a_body_prints_nothing(void **state)
+static void a_reply_without_a_body_prints_nothing(void **state)
 {
 	struct reply reply = {.status = 204};
 	struct sink sink;
@@ -227,7 +226,7 @@ static void an_answer_without_a_body_prints_nothing(void **state)
 	free(sink.text);
 }
 
-static void spans_are_told_in_two_units(void **state)
+static void spans_have_at_most_two_units(void **state)
 {
 	static const struct {
 		double seconds;
@@ -247,7 +246,7 @@ static void spans_are_told_in_two_units(void **state)
 	}
 }
 
-static void a_record_is_a_line_for_each_member(void **state)
+static void a_record_has_a_line_per_column(void **state)
 {
 	json_t *vgpu =
 		load("{\"id\": \"a\", \"held\": true, \"labels\": {\"x\": \"1\", \"y\": \"2\"}, "
@@ -260,9 +259,9 @@ static void a_record_is_a_line_for_each_member(void **state)
 	writer_record(&sink.writer, table_vgpu.columns, table_vgpu.n_columns, vgpu);
 	json_decref(vgpu);
 	done(&sink);
-	assert_non_null(strstr(sink.text, "labels                     x=1, y=2\n"));
-	assert_non_null(strstr(sink.text, "programs join through      /p/1, /p/2\n"));
-	assert_non_null(strstr(sink.text, "frames are reported to     -\n"));
+	assert_non_null(strstr(sink.text, "labels               x=1, y=2\n"));
+	assert_non_null(strstr(sink.text, "cgroup.procs         /p/1, /p/2\n"));
+	assert_non_null(strstr(sink.text, "fps socket           -\n"));
 	for (const char *c = sink.text; *c; c++)
 		lines += *c == '\n';
 	assert_int_equal(lines, table_vgpu.n_columns);
@@ -272,17 +271,17 @@ static void a_record_is_a_line_for_each_member(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_no_terminal_gets_no_escape_and_no_cut),
-		cmocka_unit_test(what_has_no_value_is_a_dash),
-		cmocka_unit_test(an_empty_table_is_a_sentence),
-		cmocka_unit_test(a_terminal_breaks_long_text_at_its_width),
+		cmocka_unit_test(without_a_terminal_there_are_no_escapes_and_no_wrapping),
+		cmocka_unit_test(a_missing_value_is_a_dash),
+		cmocka_unit_test(an_empty_table_prints_one_line),
+		cmocka_unit_test(long_text_wraps_at_the_width_of_the_terminal),
 		cmocka_unit_test(colours_need_a_terminal),
-		cmocka_unit_test(no_control_character_of_a_stranger_gets_through),
-		cmocka_unit_test(json_goes_out_as_it_came),
-		cmocka_unit_test(json_on_a_terminal_is_indented_in_its_order),
-		cmocka_unit_test(an_answer_without_a_body_prints_nothing),
-		cmocka_unit_test(spans_are_told_in_two_units),
-		cmocka_unit_test(a_record_is_a_line_for_each_member),
+		cmocka_unit_test(control_characters_are_masked),
+		cmocka_unit_test(json_is_printed_unchanged),
+		cmocka_unit_test(json_on_a_terminal_is_indented),
+		cmocka_unit_test(a_reply_without_a_body_prints_nothing),
+		cmocka_unit_test(spans_have_at_most_two_units),
+		cmocka_unit_test(a_record_has_a_line_per_column),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

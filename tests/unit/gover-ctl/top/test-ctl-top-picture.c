@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The picture of `top`: fits every size, shows what matters first. */
+/* The picture of `top`: content, and fit to every size. */
 #include <locale.h>
 #include <math.h>
 #include <setjmp.h>
@@ -67,14 +67,14 @@ struct size {
 	bool live, utf8, colours;
 };
 
-/* The caller frees it. */
+/* The caller frees the text. */
 static char *draw_view(struct size size, int vgpus, int alerts, int decisions, const char *notice,
 		       struct top_view *view)
 {
 	struct writer writer = {.utf8 = size.utf8, .colours = size.colours};
 	json_t *host = make_host(vgpus, alerts), *list = make_decisions(decisions);
 	struct sparks sparks = {0};
-	struct picture_data facts = {
+	struct picture_data data = {
 		.host = host, .decisions = list, .sparks = &sparks, .notice = notice};
 	size_t length;
 	char *text = NULL;
@@ -87,7 +87,7 @@ static char *draw_view(struct size size, int vgpus, int alerts, int decisions, c
 	canvas.out = open_memstream(&text, &length);
 	assert_non_null(canvas.out);
 	assert_int_equal(sparks_record(&sparks, json_object_get(host, "vgpus")), 0);
-	picture_draw(&canvas, &facts, view);
+	picture_draw(&canvas, &data, view);
 	fclose(canvas.out);
 	sparks_fini(&sparks);
 	json_decref(host);
@@ -102,7 +102,7 @@ static char *draw(struct size size, int vgpus, int alerts, int decisions, const 
 	return draw_view(size, vgpus, alerts, decisions, notice, &view);
 }
 
-static void the_numbers_stand_beside_each_other(void **state)
+static void a_vgpu_has_one_line_of_numbers(void **state)
 {
 	CLEANUP_FREE char *text = draw((struct size){.width = 100}, 1, 0, 1, NULL);
 
@@ -121,7 +121,7 @@ static void the_numbers_stand_beside_each_other(void **state)
 		"18:49:55 steal reason number 0\n");
 }
 
-static void no_size_is_overrun(void **state)
+static void the_picture_fits_every_size(void **state)
 {
 	(void)state;
 	for (int width = 1; width <= 140; width += 7) {
@@ -158,7 +158,7 @@ static void the_last_line_of_the_screen_has_the_keys(void **state)
 	assert_string_equal(strchr(line, '\n'), "\n");
 }
 
-static void what_does_not_fit_is_counted(void **state)
+static void rows_that_do_not_fit_are_counted(void **state)
 {
 	CLEANUP_FREE char *text = draw((struct size){.width = 100, .height = 24}, 40, 2, 20, NULL);
 
@@ -169,7 +169,7 @@ static void what_does_not_fit_is_counted(void **state)
 	assert_non_null(strstr(text, "reason number 19"));
 }
 
-static void what_just_happened_stands_on_top(void **state)
+static void the_newest_decision_comes_first(void **state)
 {
 	CLEANUP_FREE char *text = draw((struct size){.width = 100, .height = 24}, 1, 0, 5, NULL);
 	const char *newest = strstr(text, "reason number 4"),
@@ -181,7 +181,7 @@ static void what_just_happened_stands_on_top(void **state)
 	assert_true(newest < oldest);
 }
 
-static void a_narrow_screen_keeps_the_numbers_and_gives_up_lines_of_the_past(void **state)
+static void a_narrow_screen_omits_the_sparklines(void **state)
 {
 	CLEANUP_FREE char *text = draw((struct size){.width = 60, .height = 24}, 1, 0, 0, NULL);
 	const char *line = strstr(text, "vgpu0 ");
@@ -194,7 +194,7 @@ static void a_narrow_screen_keeps_the_numbers_and_gives_up_lines_of_the_past(voi
 	assert_non_null(strstr(line, "25/50"));
 }
 
-static void a_daemon_that_is_away_is_said_above_the_old_picture(void **state)
+static void a_missing_reply_is_shown_above_the_old_picture(void **state)
 {
 	CLEANUP_FREE char *text =
 		draw((struct size){.width = 100, .height = 24}, 1, 0, 0, "no answer from gover-d");
@@ -220,7 +220,7 @@ static void colours_end_with_their_line(void **state)
 	}
 }
 
-/* Draws one bar; the caller frees it. */
+/* Draws a bar. The caller frees the text. */
 static char *bar(bool utf8, double fraction)
 {
 	struct writer writer = {.utf8 = utf8};
@@ -234,7 +234,7 @@ static char *bar(bool utf8, double fraction)
 	return text;
 }
 
-static void bars_are_of_the_locales_characters(void **state)
+static void bars_use_characters_of_the_locale(void **state)
 {
 	static const struct {
 		bool utf8;
@@ -261,7 +261,7 @@ static void bars_are_of_the_locales_characters(void **state)
 	}
 }
 
-static void text_is_cut_by_columns_and_defused(void **state)
+static void text_is_cut_by_columns_and_controls_are_masked(void **state)
 {
 	struct writer writer = {.utf8 = true};
 	char *text = NULL;
@@ -288,16 +288,16 @@ static void text_is_cut_by_columns_and_defused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_numbers_stand_beside_each_other),
-		cmocka_unit_test(no_size_is_overrun),
+		cmocka_unit_test(a_vgpu_has_one_line_of_numbers),
+		cmocka_unit_test(the_picture_fits_every_size),
 		cmocka_unit_test(the_last_line_of_the_screen_has_the_keys),
-		cmocka_unit_test(what_does_not_fit_is_counted),
-		cmocka_unit_test(what_just_happened_stands_on_top),
-		cmocka_unit_test(a_narrow_screen_keeps_the_numbers_and_gives_up_lines_of_the_past),
-		cmocka_unit_test(a_daemon_that_is_away_is_said_above_the_old_picture),
+		cmocka_unit_test(rows_that_do_not_fit_are_counted),
+		cmocka_unit_test(the_newest_decision_comes_first),
+		cmocka_unit_test(a_narrow_screen_omits_the_sparklines),
+		cmocka_unit_test(a_missing_reply_is_shown_above_the_old_picture),
 		cmocka_unit_test(colours_end_with_their_line),
-		cmocka_unit_test(bars_are_of_the_locales_characters),
-		cmocka_unit_test(text_is_cut_by_columns_and_defused),
+		cmocka_unit_test(bars_use_characters_of_the_locale),
+		cmocka_unit_test(text_is_cut_by_columns_and_controls_are_masked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is pressed in `top`: sorting, filtering, the cursor, and what was seen lately. */
+/* The view of `top`: sorting, filter, cursor, keys and sparklines. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "gover-ctl/top/screen.h"
 #include "gover-ctl/top/picture.h"
 
-/* Four vGPUs; frames of the last are not known. */
+/* Four vGPUs; the last has no frame rate. */
 static json_t *make_vgpus(void)
 {
 	return json_pack("[{s:s, s:s, s:s, s:f, s:f, s:{s:s}}, {s:s, s:s, s:s, s:f, s:f, s:b}, "
@@ -40,7 +40,7 @@ static void assert_order(const struct top_view *view, const json_t *vgpus, const
 	assert_string_equal(text, wanted);
 }
 
-static void every_column_sorts_both_ways_and_what_is_unknown_is_last(void **state)
+static void every_column_sorts_in_both_orders_with_unknown_values_last(void **state)
 {
 	static const struct {
 		const char *sort, *order;
@@ -63,25 +63,26 @@ static void every_column_sorts_both_ways_and_what_is_unknown_is_last(void **stat
 	json_decref(vgpus);
 }
 
-static void an_unknown_column_is_refused_with_those_there_are(void **state)
+static void an_unknown_column_is_rejected(void **state)
 {
 	struct top_view view = {0};
 	struct err err;
 
 	(void)state;
 	assert_true(top_view_sort(&view, "size", &err) < 0);
-	assert_string_equal(err.msg, "--sort 'size': allowed are vgpu, vm, gpu, util, load, fps, "
-				     "target, cap, sold, broken, and - before one");
+	assert_string_equal(err.msg,
+			    "--sort 'size': not allowed (allowed: vgpu, vm, gpu, util, load, "
+			    "fps, target, cap, sold, broken; - before a name reverses)");
 }
 
-static void a_filter_looks_at_names_labels_and_notes(void **state)
+static void a_filter_matches_names_labels_and_notes(void **state)
 {
 	static const struct {
 		const char *filter, *order;
 	} rows[] = {
 		{"ALPHA", "vgpu10"},	 {"gpu1", "vgpu1 vgpu2 vgpu10"},
 		{"tenant=bl", "vgpu10"}, {"held", "vgpu2"},
-		{"nobody", ""},
+		{"missing", ""},
 	};
 	json_t *vgpus = make_vgpus();
 
@@ -129,14 +130,14 @@ static void keys_do_what_the_help_says(void **state)
 	assert_int_equal(view.delay_ms, TOP_DELAY_MIN_MS);
 	assert_int_equal(top_view_key(&view, SCREEN_F1, vgpus), 0);
 	assert_int_equal(view.mode, TOP_HELP);
-	assert_int_equal(press(&view, "q", vgpus), 0); /* ends the help alone */
+	assert_int_equal(press(&view, "q", vgpus), 0); /* closes the help only */
 	assert_int_equal(view.mode, TOP_TABLE);
 	assert_int_equal(press(&view, "q", vgpus), 1);
 	assert_int_equal(top_view_key(&view, SCREEN_F10, vgpus), 1);
 	json_decref(vgpus);
 }
 
-static void a_filter_is_typed_and_acts_at_once(void **state)
+static void a_filter_applies_while_it_is_typed(void **state)
 {
 	struct top_view view = {0};
 	json_t *vgpus = make_vgpus();
@@ -190,7 +191,7 @@ static void the_cursor_stays_on_its_vgpu(void **state)
 	json_decref(vgpus);
 }
 
-static void keys_on_an_empty_host_are_harmless(void **state)
+static void keys_work_without_vgpus(void **state)
 {
 	struct top_view view = {.delay_ms = 1000};
 
@@ -200,7 +201,7 @@ static void keys_on_an_empty_host_are_harmless(void **state)
 	assert_string_equal(view.cursor, "");
 }
 
-static void what_was_seen_is_kept_with_its_gaps(void **state)
+static void readings_are_kept_with_gaps(void **state)
 {
 	struct sparks sparks = {0};
 	json_t *vgpus = make_vgpus(), *less, *points;
@@ -211,12 +212,12 @@ static void what_was_seen_is_kept_with_its_gaps(void **state)
 	points = json_pack("[{s:f, s:n}, {s:f, s:f}]", "load_pct", 7.0, "fps", "load_pct", 8.0,
 			   "fps", 9.0);
 	sparks_prepend_history(&sparks, "vgpu2", points);
-	sparks_prepend_history(&sparks, "nobody", points);
+	sparks_prepend_history(&sparks, "missing", points);
 	assert_int_equal(sparks_record(&sparks, NULL), 0);
 	sparks_prepend_history(&sparks, "vgpu2", points);
 	spark = sparks_find(&sparks, "vgpu2");
 	assert_non_null(spark);
-	assert_int_equal(spark->n, 4); /* two recalled, one noted, a gap */
+	assert_int_equal(spark->n, 4); /* two of the history, one recorded, one gap */
 	assert_true(isnan(spark->fps[0]));
 	assert_true(fabs((double)spark->load[1] - 8) < 0.01);
 	assert_true(fabs((double)spark->fps[2] - 30) < 0.01);
@@ -234,7 +235,7 @@ static void what_was_seen_is_kept_with_its_gaps(void **state)
 	json_decref(vgpus);
 }
 
-static void a_line_of_what_was_is_of_the_locales_characters(void **state)
+static void sparklines_use_characters_of_the_locale(void **state)
 {
 	static const float values[] = {0, 25, 50, (float)NAN, 100, 700};
 	static const struct {
@@ -265,15 +266,15 @@ static void a_line_of_what_was_is_of_the_locales_characters(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_column_sorts_both_ways_and_what_is_unknown_is_last),
-		cmocka_unit_test(an_unknown_column_is_refused_with_those_there_are),
-		cmocka_unit_test(a_filter_looks_at_names_labels_and_notes),
+		cmocka_unit_test(every_column_sorts_in_both_orders_with_unknown_values_last),
+		cmocka_unit_test(an_unknown_column_is_rejected),
+		cmocka_unit_test(a_filter_matches_names_labels_and_notes),
 		cmocka_unit_test(keys_do_what_the_help_says),
-		cmocka_unit_test(a_filter_is_typed_and_acts_at_once),
+		cmocka_unit_test(a_filter_applies_while_it_is_typed),
 		cmocka_unit_test(the_cursor_stays_on_its_vgpu),
-		cmocka_unit_test(keys_on_an_empty_host_are_harmless),
-		cmocka_unit_test(what_was_seen_is_kept_with_its_gaps),
-		cmocka_unit_test(a_line_of_what_was_is_of_the_locales_characters),
+		cmocka_unit_test(keys_work_without_vgpus),
+		cmocka_unit_test(readings_are_kept_with_gaps),
+		cmocka_unit_test(sparklines_use_characters_of_the_locale),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gover-ctl's sentences, times and policy values: what people type and read. */
+/* Descriptions of replies, time arguments, and values of `policy set`. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +12,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "gover-ctl/verb/policy-set.h"
 #include "gover-ctl/verb/describe.h"
+#include "gover-ctl/verb/policy-set.h"
 #include "gover-ctl/verb/time-arg.h"
 
 #define UNTOUCHED 4711
@@ -28,25 +28,25 @@ static json_t *load(const char *text)
 	return json;
 }
 
-static void a_vgpu_is_told_with_its_numbers(void **state)
+static void a_vgpu_is_described_with_its_numbers(void **state)
 {
 	static const struct {
-		const char *vgpu, *told;
+		const char *vgpu, *text;
 	} rows[] = {
 		{"{\"id\": \"web1\", \"gpu\": \"gpu0\", \"vm\": \"db-7\", \"cap_pct\": 34, "
 		 "\"initial_cap_pct\": 50, \"util_pct\": 97.3, \"fps\": 52.13, \"target_fps\": 60, "
 		 "\"frame_p99_ms\": 24.13, \"state\": \"active\", \"overloaded\": true}",
-		 "web1 (vm db-7) on gpu0: cap 34 % of 50 % sold, used 97 % of it, 52.1 of 60 fps "
+		 "web1 (vm db-7) on gpu0: cap 34 % of 50 % sold, 97 % of it used, 52.1 of 60 fps "
 		 "(99 % of frames within 24.1 ms), overloaded"},
 		{"{\"id\": \"a\", \"gpu\": \"g\", \"vm\": null, \"cap_pct\": 50, "
 		 "\"initial_cap_pct\": 50, "
 		 "\"util_pct\": null, \"fps\": null, \"target_fps\": 30, \"state\": \"probation\"}",
-		 "a on g: cap 50 % of 50 % sold, use not known, no frames seen of 30 fps promised, "
+		 "a on g: cap 50 % of 50 % sold, use unknown, no frames seen (target 30 fps), "
 		 "on probation"},
 		{"{\"id\": \"a\", \"gpu\": \"g\", \"cap_pct\": null, \"initial_cap_pct\": 50, "
 		 "\"util_pct\": 0, \"fps\": 12, \"target_fps\": 0, \"state\": \"missing\", "
 		 "\"held\": true, \"found\": true}",
-		 "a on g: cap not known, 50 % sold, used 0 % of it, 12.0 fps, missing, held, no "
+		 "a on g: cap unknown, 50 % sold, 0 % of it used, 12.0 fps, missing, held, no "
 		 "contract"},
 	};
 
@@ -57,11 +57,11 @@ static void a_vgpu_is_told_with_its_numbers(void **state)
 
 		describe_vgpu(vgpu, text);
 		json_decref(vgpu);
-		assert_string_equal(text, rows[i].told);
+		assert_string_equal(text, rows[i].text);
 	}
 }
 
-static void a_decision_is_told_with_its_moves_and_numbers(void **state)
+static void a_decision_is_described_with_moves_and_numbers(void **state)
 {
 	json_t *decision = load("{\"moves\": [{\"vgpu\": \"a\", \"from_pct\": 30, \"to_pct\": 34, "
 				"\"read_back_pct\": 34}, {\"vgpu\": \"b\", \"from_pct\": 50, "
@@ -78,7 +78,7 @@ static void a_decision_is_told_with_its_moves_and_numbers(void **state)
 	json_decref(decision);
 }
 
-static void a_sentence_ends_at_its_limit(void **state)
+static void a_description_is_cut_at_its_limit(void **state)
 {
 	json_t *moves = json_array(), *decision = json_pack("{s:o}", "moves", moves);
 	char text[DESCRIBE_MAX];
@@ -93,7 +93,7 @@ static void a_sentence_ends_at_its_limit(void **state)
 	assert_int_equal(strlen(text), DESCRIBE_MAX - 1);
 }
 
-static void times_are_taken_as_people_type_them(void **state)
+static void times_have_several_forms(void **state)
 {
 	static const int64_t now = 1795200596123; /* 2026-11-20T18:49:56.123Z */
 	static const struct {
@@ -146,7 +146,7 @@ static void times_are_taken_as_people_type_them(void **state)
 	}
 }
 
-static void a_time_typed_as_it_was_printed_is_the_same(void **state)
+static void a_printed_time_can_be_parsed(void **state)
 {
 	static const int64_t times[] = {0, 951782400000, 1795200596123, 4102444799999};
 
@@ -184,12 +184,12 @@ static void spans_are_sums_of_units(void **state)
 	}
 }
 
-static void policy_values_take_the_type_of_what_is_in_force(void **state)
+static void policy_values_have_the_type_of_the_present_value(void **state)
 {
 	static const struct {
 		const char *pair;
 		int result;
-		const char *text; /* the body, or a part of the sentence */
+		const char *text; /* the body, or a part of the message */
 	} rows[] = {
 		{"overload_pct=97", 0, "{\"overload_pct\":97}"},
 		{"steal_fraction=0.25", 0, "{\"steal_fraction\":0.25}"},
@@ -199,14 +199,16 @@ static void policy_values_take_the_type_of_what_is_in_force(void **state)
 		{"paper_mode=default", 0, "{\"paper_mode\":null}"},
 		{"name=static", 0, "{\"name\":\"static\"}"},
 		{"hook=a=b", 0, "{\"hook\":\"a=b\"}"},
-		{"paper_mode=1", -EINVAL, "paper_mode '1': allowed are on and off"},
-		{"overload_pct=ten", -EINVAL, "overload_pct 'ten': allowed is a number"},
+		{"paper_mode=1", -EINVAL, "paper_mode '1': not allowed (allowed: on, off)"},
+		{"overload_pct=ten", -EINVAL,
+		 "overload_pct 'ten': not allowed (allowed: a number)"},
 		{"overload_pct=nan", -EINVAL, "overload_pct 'nan'"},
 		{"overload_pct=95 ", -EINVAL, "overload_pct '95 '"},
-		{"overlod_pct=9", -EINVAL, "no key 'overlod_pct'; did you mean overload_pct?"},
-		{"xyzzy=9", -EINVAL, "no key 'xyzzy'; `gover-ctl policy show` lists them"},
-		{"overload_pct", -EINVAL, "'overload_pct' is not of the form KEY=VALUE"},
-		{"=9", -EINVAL, "'=9' is not of the form KEY=VALUE"},
+		{"overlod_pct=9", -EINVAL,
+		 "'overlod_pct': unknown key (did you mean overload_pct?)"},
+		{"xyzzy=9", -EINVAL, "'xyzzy': unknown key (`gover-ctl policy show` lists all)"},
+		{"overload_pct", -EINVAL, "'overload_pct': not of the form KEY=VALUE"},
+		{"=9", -EINVAL, "'=9': not of the form KEY=VALUE"},
 	};
 	json_t *policy = load("{\"name\": \"gover\", \"params\": {\"overload_pct\": 95, "
 			      "\"steal_fraction\": 0.2, \"paper_mode\": false, \"hook\": \"\"}}");
@@ -234,7 +236,7 @@ static void a_key_is_set_once(void **state)
 	(void)state;
 	assert_int_equal(policy_set_add_pair(body, "overload_pct=90", policy, &err), 0);
 	assert_int_equal(policy_set_add_pair(body, "overload_pct=91", policy, &err), -EINVAL);
-	assert_string_equal(err.msg, "overload_pct is given twice");
+	assert_string_equal(err.msg, "overload_pct: given twice");
 	assert_int_equal(json_integer_value(json_object_get(body, "overload_pct")), 90);
 	json_decref(body);
 	json_decref(policy);
@@ -243,13 +245,13 @@ static void a_key_is_set_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_vgpu_is_told_with_its_numbers),
-		cmocka_unit_test(a_decision_is_told_with_its_moves_and_numbers),
-		cmocka_unit_test(a_sentence_ends_at_its_limit),
-		cmocka_unit_test(times_are_taken_as_people_type_them),
-		cmocka_unit_test(a_time_typed_as_it_was_printed_is_the_same),
+		cmocka_unit_test(a_vgpu_is_described_with_its_numbers),
+		cmocka_unit_test(a_decision_is_described_with_moves_and_numbers),
+		cmocka_unit_test(a_description_is_cut_at_its_limit),
+		cmocka_unit_test(times_have_several_forms),
+		cmocka_unit_test(a_printed_time_can_be_parsed),
 		cmocka_unit_test(spans_are_sums_of_units),
-		cmocka_unit_test(policy_values_take_the_type_of_what_is_in_force),
+		cmocka_unit_test(policy_values_have_the_type_of_the_present_value),
 		cmocka_unit_test(a_key_is_set_once),
 	};
 

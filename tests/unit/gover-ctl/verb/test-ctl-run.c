@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `run` and the terms of a contract: what is worked out before a program is placed, and what is
- * refused. */
+/* Steps of `run`, and contract options. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -44,7 +43,7 @@ static const char *in_folder(const char *name, char path[PATH_MAX])
 	return path;
 }
 
-/* Makes a file and the folders above it. */
+/* Creates a file and its parent folders. */
 static void put_file(const char *name, mode_t mode)
 {
 	char path[PATH_MAX], *slash;
@@ -58,7 +57,7 @@ static void put_file(const char *name, mode_t mode)
 	assert_int_equal(chmod(path, mode), 0);
 }
 
-static void the_library_lies_beside_the_program_or_in_its_prefix(void **state)
+static void the_library_is_found_beside_the_program_or_in_its_prefix(void **state)
 {
 	char exe[PATH_MAX], found[PATH_MAX], wanted[PATH_MAX];
 	struct err err;
@@ -79,7 +78,7 @@ static void the_library_lies_beside_the_program_or_in_its_prefix(void **state)
 	assert_string_equal(found, in_folder("usr/bin/libgover-fps.so", wanted));
 }
 
-static void the_environment_may_name_another_library(void **state)
+static void the_environment_overrides_the_library(void **state)
 {
 	char path[PATH_MAX], found[PATH_MAX];
 	struct err err;
@@ -95,7 +94,7 @@ static void the_environment_may_name_another_library(void **state)
 	assert_non_null(strstr(err.msg, "none.so"));
 }
 
-static void a_path_that_would_break_ld_preload_is_refused(void **state)
+static void a_path_that_breaks_ld_preload_is_rejected(void **state)
 {
 	static const char *const names[] = {"a b.so", "a:b.so"};
 
@@ -126,20 +125,20 @@ static void our_library_comes_first(void **state)
 			 -ENAMETOOLONG);
 }
 
-static void the_pace_is_a_little_above_the_target(void **state)
+static void the_frame_limit_is_slightly_above_the_target(void **state)
 {
 	static const struct {
-		double target, pace;
+		double target, limit;
 	} rows[] = {
 		{0, 0}, {-1, 0}, {30, 31}, {60, 61}, {100, 101}, {200, 202}, {1000, 1010},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		assert_float_equal(launch_choose_fps_max(rows[i].target), rows[i].pace, 1e-9);
+		assert_float_equal(launch_choose_fps_max(rows[i].target), rows[i].limit, 1e-9);
 }
 
-static void a_command_is_looked_for_as_a_shell_does(void **state)
+static void a_command_is_searched_in_path(void **state)
 {
 	char path[PATH_MAX], search[2 * PATH_MAX], here[PATH_MAX];
 
@@ -165,7 +164,7 @@ static void a_command_is_looked_for_as_a_shell_does(void **state)
 	assert_int_equal(chdir(here), 0);
 }
 
-static void a_process_joins_through_every_file(void **state)
+static void a_process_is_written_to_every_cgroup_file(void **state)
 {
 	char one[PATH_MAX], two[PATH_MAX];
 	CLEANUP_FREE char *text1 = NULL, *text2 = NULL;
@@ -185,15 +184,15 @@ static void a_process_joins_through_every_file(void **state)
 	assert_string_equal(text2, "4711\n");
 }
 
-static void where_no_program_can_be_placed_none_is(void **state)
+static void a_vgpu_without_cgroups_runs_no_program(void **state)
 {
 	static const struct {
 		const char *vgpu;
 		int result;
-		const char *says;
+		const char *message;
 	} rows[] = {
 		{"{\"id\": \"a\", \"gpu\": \"g\", \"attach\": {\"cgroup_procs\": []}}", -EOPNOTSUPP,
-		 "vGPU 'a' on GPU 'g' has no place for programs"},
+		 "vGPU 'a': the backend of GPU 'g' cannot run programs"},
 		{"{\"id\": \"a\", \"gpu\": \"g\", \"attach\": null}", -EOPNOTSUPP, "vGPU 'a'"},
 		{"{\"id\": \"a\", \"attach\": {\"cgroup_procs\": [3]}}", -EPROTO, "cgroup_procs"},
 		{"{\"id\": \"a\", \"attach\": {\"cgroup_procs\": [\"/nowhere/procs\"]}}", -ENOENT,
@@ -207,13 +206,14 @@ static void where_no_program_can_be_placed_none_is(void **state)
 		int r = launch_enter_vgpu(vgpu, 1, &err);
 
 		json_decref(vgpu);
-		if (r != rows[i].result || !strstr(err.msg, rows[i].says))
+		if (r != rows[i].result || !strstr(err.msg, rows[i].message))
 			fail_msg("%s gave %d, \"%s\"", rows[i].vgpu, r, err.msg);
 	}
 }
 
-/* The arguments of a run that was told these. */
-static struct args told(const char *cap, const char *target, const char *gpu, const char *label)
+/* The arguments of a run with these options. */
+static struct args make_args(const char *cap, const char *target, const char *gpu,
+			     const char *label)
 {
 	struct args args = {0};
 
@@ -225,23 +225,23 @@ static struct args told(const char *cap, const char *target, const char *gpu, co
 	return args;
 }
 
-static void terms_that_differ_from_the_contract_are_named(void **state)
+static void options_that_differ_from_the_contract_are_listed(void **state)
 {
 	static const struct {
 		const char *cap, *target, *gpu, *label;
 		int n;
-		const char *says;
+		const char *message;
 	} rows[] = {
 		{NULL, NULL, NULL, NULL, 0, ""},
 		{"50", "60", "gpu0", "tenant=x", 0, ""},
 		{"50", "60.0", NULL, NULL, 0, ""},
-		{"40", NULL, NULL, NULL, 1, "initial_cap_pct is 50, --cap says 40"},
-		{NULL, "30", NULL, NULL, 1, "target_fps is 60, --target-fps says 30"},
-		{NULL, NULL, "gpu1", NULL, 1, "gpu is gpu0, --gpu says gpu1"},
-		{NULL, NULL, NULL, "tenant=y", 1, "tenant is x, --label says tenant=y"},
-		{NULL, NULL, NULL, "new=y", 1, "new is not set, --label says new=y"},
+		{"40", NULL, NULL, NULL, 1, "initial_cap_pct is 50, not 40 (--cap)"},
+		{NULL, "30", NULL, NULL, 1, "target_fps is 60, not 30 (--target-fps)"},
+		{NULL, NULL, "gpu1", NULL, 1, "gpu is gpu0, not gpu1 (--gpu)"},
+		{NULL, NULL, NULL, "tenant=y", 1, "tenant is x, not tenant=y (--label)"},
+		{NULL, NULL, NULL, "new=y", 1, "new is not set, not new=y (--label)"},
 		{"40", "30", NULL, NULL, 2,
-		 "initial_cap_pct is 50, --cap says 40; target_fps is 60, --target-fps says 30"},
+		 "initial_cap_pct is 50, not 40 (--cap); target_fps is 60, not 30 (--target-fps)"},
 	};
 	json_t *vgpu = json_loads("{\"id\": \"a\", \"gpu\": \"gpu0\", \"initial_cap_pct\": 50, "
 				  "\"target_fps\": 60, \"labels\": {\"tenant\": \"x\"}}",
@@ -249,19 +249,20 @@ static void terms_that_differ_from_the_contract_are_named(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct args args = told(rows[i].cap, rows[i].target, rows[i].gpu, rows[i].label);
+		struct args args =
+			make_args(rows[i].cap, rows[i].target, rows[i].gpu, rows[i].label);
 		char text[256];
 
 		assert_int_equal(contract_args_list_differences(&args, vgpu, text, sizeof(text)),
 				 rows[i].n);
-		assert_string_equal(text, rows[i].says);
+		assert_string_equal(text, rows[i].message);
 	}
 	json_decref(vgpu);
 }
 
-static void a_long_list_of_differences_ends_at_its_limit(void **state)
+static void a_long_list_of_differences_is_cut_at_its_limit(void **state)
 {
-	struct args args = told("40", "30", "gpu1", "new=y");
+	struct args args = make_args("40", "30", "gpu1", "new=y");
 	json_t *vgpu = json_object();
 	char text[40];
 
@@ -271,9 +272,9 @@ static void a_long_list_of_differences_ends_at_its_limit(void **state)
 	json_decref(vgpu);
 }
 
-static void only_terms_that_were_given_are_sent(void **state)
+static void only_given_options_are_sent(void **state)
 {
-	struct args args = told("40", "59.5", NULL, NULL);
+	struct args args = make_args("40", "59.5", NULL, NULL);
 	json_t *body = contract_args_make_body(&args);
 	CLEANUP_FREE char *text = json_dumps(body, JSON_COMPACT);
 
@@ -282,7 +283,7 @@ static void only_terms_that_were_given_are_sent(void **state)
 	json_decref(body);
 }
 
-static void labels_are_put_over_those_that_stand(void **state)
+static void labels_are_merged_with_existing_ones(void **state)
 {
 	struct args args = {.labels = {"a=1", "b=", "c=x=y", "none="}, .n_labels = 4};
 	json_t *labels = json_pack("{s:s, s:s, s:s}", "a", "0", "b", "0", "d", "0");
@@ -298,18 +299,18 @@ static void labels_are_put_over_those_that_stand(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_library_lies_beside_the_program_or_in_its_prefix),
-		cmocka_unit_test(the_environment_may_name_another_library),
-		cmocka_unit_test(a_path_that_would_break_ld_preload_is_refused),
+		cmocka_unit_test(the_library_is_found_beside_the_program_or_in_its_prefix),
+		cmocka_unit_test(the_environment_overrides_the_library),
+		cmocka_unit_test(a_path_that_breaks_ld_preload_is_rejected),
 		cmocka_unit_test(our_library_comes_first),
-		cmocka_unit_test(the_pace_is_a_little_above_the_target),
-		cmocka_unit_test(a_command_is_looked_for_as_a_shell_does),
-		cmocka_unit_test(a_process_joins_through_every_file),
-		cmocka_unit_test(where_no_program_can_be_placed_none_is),
-		cmocka_unit_test(terms_that_differ_from_the_contract_are_named),
-		cmocka_unit_test(a_long_list_of_differences_ends_at_its_limit),
-		cmocka_unit_test(only_terms_that_were_given_are_sent),
-		cmocka_unit_test(labels_are_put_over_those_that_stand),
+		cmocka_unit_test(the_frame_limit_is_slightly_above_the_target),
+		cmocka_unit_test(a_command_is_searched_in_path),
+		cmocka_unit_test(a_process_is_written_to_every_cgroup_file),
+		cmocka_unit_test(a_vgpu_without_cgroups_runs_no_program),
+		cmocka_unit_test(options_that_differ_from_the_contract_are_listed),
+		cmocka_unit_test(a_long_list_of_differences_is_cut_at_its_limit),
+		cmocka_unit_test(only_given_options_are_sent),
+		cmocka_unit_test(labels_are_merged_with_existing_ones),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

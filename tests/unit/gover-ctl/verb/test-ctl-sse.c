@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Server-sent events out of bytes: whatever the pieces are, the events are the same. */
+/* The parser of server-sent events: the size of the chunks does not matter. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ static int feed(const char *text, size_t piece)
 	return r;
 }
 
-static void events_are_told(void **state)
+static void events_are_parsed_from_any_chunks(void **state)
 {
 	static const struct {
 		const char *text, *events;
@@ -66,7 +66,7 @@ static void events_are_told(void **state)
 	}
 }
 
-static void enough_is_enough(void **state)
+static void the_receiver_can_stop(void **state)
 {
 	(void)state;
 	wanted = 2;
@@ -77,8 +77,8 @@ static void enough_is_enough(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(events_are_told),
-		cmocka_unit_test(enough_is_enough),
+		cmocka_unit_test(events_are_parsed_from_any_chunks),
+		cmocka_unit_test(the_receiver_can_stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where gover-ctl takes a token from, and where it never sends one. */
+/* Token files, and URLs that a token must not be sent to. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@ static int use(const char *url, const char *text, struct err *err)
 	return r;
 }
 
-static void a_token_is_one_line_of_a_file(void **state)
+static void a_token_file_has_one_line(void **state)
 {
 	static const char *const good[] = {"gvr_x", "gvr_x\n", "gvr_x\r\n", "gvr_x\n\n"};
 	static const char *const bad[] = {
@@ -63,7 +63,7 @@ static void a_token_is_one_line_of_a_file(void **state)
 	}
 }
 
-static void a_token_does_not_cross_a_network_in_the_clear(void **state)
+static void a_token_is_not_sent_unencrypted_over_a_network(void **state)
 {
 	static const struct {
 		const char *url;
@@ -96,7 +96,7 @@ static void a_token_does_not_cross_a_network_in_the_clear(void **state)
 	}
 }
 
-static void the_unix_socket_needs_none(void **state)
+static void a_unix_socket_needs_no_token(void **state)
 {
 	struct client *client;
 	struct err err;
@@ -111,10 +111,10 @@ static void the_unix_socket_needs_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_token_is_one_line_of_a_file, begin, end),
-		cmocka_unit_test_setup_teardown(a_token_does_not_cross_a_network_in_the_clear,
+		cmocka_unit_test_setup_teardown(a_token_file_has_one_line, begin, end),
+		cmocka_unit_test_setup_teardown(a_token_is_not_sent_unencrypted_over_a_network,
 						begin, end),
-		cmocka_unit_test(the_unix_socket_needs_none),
+		cmocka_unit_test(a_unix_socket_needs_no_token),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
