@@ -24,7 +24,7 @@ cd "$dir" || exit 1 # support writes a file here
 while read -r verb; do
   # shellcheck disable=SC2086 # a verb may be two words
   "$B/gover-ctl" --socket "$dir/missing.sock" $verb --json >"$dir/out" 2>&1 </dev/null
-  grep -q '--json is not supported' "$dir/out" || echo "$verb"
+  grep -qe '--json is not supported' "$dir/out" || echo "$verb"
 done <"$dir/verbs" | sort >"$dir/has"
 cut -d : -f 1 "$dir/documented" | sort >"$dir/described"
 ok "gover-ctl(1) describes every verb with --json" diff "$dir/has" "$dir/described"
