@@ -75,7 +75,7 @@ static const struct option_info infos[OPTION_COUNT] = {
 	[OPTION_DELAY] = {"delay", "S", OPTION_NUMBER, 0.1, 3600,
 			  "refresh every S seconds (default: 1)"},
 	[OPTION_SORT] = {"sort", "COLUMN", OPTION_TEXT, 0, 0,
-			 "sort by vgpu, vm, gpu, util, load, fps, target, cap, sold or broken "
+			 "sort by vgpu, vm, gpu, util, load, fps, target, cap, sold, broken "
 			 "(-COLUMN: reverse)"},
 	[OPTION_FILTER] = {"filter", "TEXT", OPTION_TEXT, 0, 0,
 			   "show only vGPUs with TEXT in their id, VM, GPU, labels or note"},
