@@ -16,7 +16,7 @@ bool actuate_is_ours(const struct actuator *actuator, const struct vgpu *vgpu, i
 	int last_pct, intent_pct;
 
 	return cap_pct == vgpu->expected_cap_pct ||
-	       (capbook_get(actuator->book, vgpu->contract.id, &last_pct, &intent_pct) &&
+	       (cap_journal_get(actuator->journal, vgpu->contract.id, &last_pct, &intent_pct) &&
 		cap_pct == intent_pct);
 }
 
@@ -59,7 +59,7 @@ static void write_move(struct actuator *actuator, struct host_gpu *gpu, struct a
 	int in_force = vgpu->expected_cap_pct;
 	int r, r_read;
 
-	r = capbook_set(actuator->book, id, vgpu->expected_cap_pct, move->to_pct);
+	r = cap_journal_set(actuator->journal, id, vgpu->expected_cap_pct, move->to_pct);
 	if (r == 0)
 		r = gpu->ops->write_cap(vgpu->device, now.mono_ns, move->to_pct);
 	/* A write that failed may have gone half way: what is in force is what is read. */
@@ -75,10 +75,10 @@ static void write_move(struct actuator *actuator, struct host_gpu *gpu, struct a
 		move->read_back_pct = in_force;
 		vgpu->cap_pct = in_force == 0 ? 100 : in_force;
 		vgpu->expected_cap_pct = in_force;
-		/* A book that cannot be written makes the next start cautious, nothing else. */
-		(void)capbook_set(actuator->book, id, in_force, in_force);
+		/* A journal that cannot be written makes the next start cautious, nothing else. */
+		(void)cap_journal_set(actuator->journal, id, in_force, in_force);
 	} else {
-		/* Unknown: it counts as the larger, and both stay ours in the book. */
+		/* Unknown: it counts as the larger, and both stay ours in the journal. */
 		vgpu->cap_pct = move->to_pct > move->from_pct ? move->to_pct : move->from_pct;
 	}
 	keep_cap_write(actuator, gpu, move, cause, now);
@@ -244,13 +244,14 @@ void actuate_initial_cap(struct actuator *actuator, struct host_gpu *gpu, struct
 		vgpu->expected_cap_pct = vgpu->cap_pct;
 }
 
-/* What a creation that failed leaves in the book is what stood there before. */
-static void put_back(struct capbook *book, const char *id, bool known, int last_pct, int intent_pct)
+/* What a creation that failed leaves in the journal is what stood there before. */
+static void put_back(struct cap_journal *journal, const char *id, bool known, int last_pct,
+		     int intent_pct)
 {
 	if (known)
-		(void)capbook_set(book, id, last_pct, intent_pct);
+		(void)cap_journal_set(journal, id, last_pct, intent_pct);
 	else
-		(void)capbook_remove(book, id);
+		(void)cap_journal_remove(journal, id);
 }
 
 /* The conditions that struct gpu_ops documents for create and destroy. */
@@ -277,12 +278,12 @@ int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu 
 {
 	const char *id = vgpu->contract.id;
 	int last_pct = 0, intent_pct = 0, r;
-	bool known = capbook_get(actuator->book, id, &last_pct, &intent_pct);
+	bool known = cap_journal_get(actuator->journal, id, &last_pct, &intent_pct);
 
 	if (actuator->dry_run)
 		return err_condition(reterr, CONTROL_E_DRY_RUN,
 				     "vGPU %s: not made, this is a dry run", id);
-	r = capbook_set(actuator->book, id, cap_pct, cap_pct);
+	r = cap_journal_set(actuator->journal, id, cap_pct, cap_pct);
 	if (r < 0)
 		return err_condition(
 			reterr, CONTROL_E_NOT_STORED,
@@ -290,13 +291,13 @@ int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu 
 			strerror(-r));
 	r = gpu->ops->create(gpu->gpu, id, cap_pct, reterr);
 	if (r < 0) {
-		put_back(actuator->book, id, known, last_pct, intent_pct);
+		put_back(actuator->journal, id, known, last_pct, intent_pct);
 		return condition_of(r);
 	}
 	r = gpu->ops->attach(gpu->gpu, id, now.mono_ns, &vgpu->device, reterr);
 	if (r < 0) {
 		(void)gpu->ops->destroy(gpu->gpu, id, NULL);
-		put_back(actuator->book, id, known, last_pct, intent_pct);
+		put_back(actuator->journal, id, known, last_pct, intent_pct);
 		return r;
 	}
 	vgpu->cap_pct = vgpu->expected_cap_pct = cap_pct;
@@ -319,7 +320,7 @@ int actuate_destroy(struct actuator *actuator, struct host_gpu *gpu, struct vgpu
 	if (vgpu->device)
 		gpu->ops->detach(vgpu->device);
 	vgpu->device = NULL;
-	/* It is gone: a line left in the book is taken over by the next of its name. */
-	(void)capbook_remove(actuator->book, id);
+	/* It is gone: a record left in the journal is taken over by the next of its name. */
+	(void)cap_journal_remove(actuator->journal, id);
 	return 0;
 }

@@ -14,12 +14,12 @@
 
 #include "gover-d/core/error.h"
 #include "gover-d/model/host.h"
-#include "gover-d/store/capbook.h"
+#include "gover-d/store/cap-journal.h"
 
 struct history;
 
 struct actuator {
-	struct capbook *book;
+	struct cap_journal *journal;
 	const struct history *history; /* cap writes are recorded here; may be NULL */
 	bool dry_run;
 };
@@ -56,8 +56,8 @@ int actuate_moves(struct actuator *actuator, struct host_gpu *gpu, struct actuat
 int actuate_cap(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu, int cap_pct,
 		const char *cause, struct instant now);
 
-/* Puts the contract's initial cap in force, reads it back, and leaves the book as it is: the next
- * start finds there which caps to take up again. -EIO: another cap is read back. */
+/* Puts the contract's initial cap in force, reads it back, and leaves the journal as it is: the
+ * next start finds there which caps to take up again. -EIO: another cap is read back. */
 int actuate_restore(struct host_gpu *gpu, struct vgpu *vgpu, struct instant now);
 
 /* Renews the lease of its cap; lets go of a lease of ours where none shall be. 0 too where there

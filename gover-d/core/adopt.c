@@ -40,7 +40,7 @@ static enum found_cap judge_cap(const struct manager *m, const struct host_gpu *
 	int last_pct, intent_pct;
 
 	*ret_last_pct = found_pct;
-	if (!capbook_get(m->actuator.book, vgpu->contract.id, &last_pct, &intent_pct) ||
+	if (!cap_journal_get(m->actuator.journal, vgpu->contract.id, &last_pct, &intent_pct) ||
 	    (m->contracts_lost && vgpu->found) || found_pct == last_pct || found_pct == intent_pct)
 		return CAP_OURS;
 	*ret_last_pct = last_pct;
@@ -101,8 +101,8 @@ static void take_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 		break;
 	}
 	if (!m->actuator.dry_run)
-		(void)capbook_set(m->actuator.book, id, vgpu->expected_cap_pct,
-				  vgpu->expected_cap_pct);
+		(void)cap_journal_set(m->actuator.journal, id, vgpu->expected_cap_pct,
+				      vgpu->expected_cap_pct);
 }
 
 /* Its labels mean something to its backend only once it is attached. */
@@ -151,7 +151,7 @@ static int make_again(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu
 	int cap_pct = vgpu->contract.terms.initial_cap_pct, last_pct, intent_pct;
 	int r;
 
-	if (capbook_get(m->actuator.book, vgpu->contract.id, &last_pct, &intent_pct) &&
+	if (cap_journal_get(m->actuator.journal, vgpu->contract.id, &last_pct, &intent_pct) &&
 	    last_pct > 0)
 		cap_pct = last_pct;
 	r = actuate_create(&m->actuator, gpu, vgpu, cap_pct, now, reterr);
@@ -173,7 +173,7 @@ void adopt_forget(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, st
 			"vGPU %s vanished from GPU %s; it was never sold, and is forgotten", id,
 			gpu->config.name);
 	if (!m->actuator.dry_run)
-		(void)capbook_remove(m->actuator.book, id);
+		(void)cap_journal_remove(m->actuator.journal, id);
 	frames_forget(m, id);
 	host_gpu_remove(gpu, vgpu);
 	vgpu_free(gpu, vgpu);
@@ -379,7 +379,8 @@ int adopt_found(struct manager *m, struct host_gpu *gpu, const char *id, int ini
 {
 	struct vgpu *vgpu = NULL;
 	int last_pct, intent_pct, r;
-	bool lost = m->contracts_lost && capbook_get(m->actuator.book, id, &last_pct, &intent_pct);
+	bool lost = m->contracts_lost &&
+		    cap_journal_get(m->actuator.journal, id, &last_pct, &intent_pct);
 
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
 		if (strcmp(v->contract.id, id) == 0)

@@ -433,7 +433,7 @@ int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
 			return r;
 	}
 	if (!m->actuator.dry_run) /* where it stands on, it will be found as one never sold */
-		(void)capbook_remove(m->actuator.book, id);
+		(void)cap_journal_remove(m->actuator.journal, id);
 	host_gpu_remove(gpu, vgpu);
 	record_decision(m, gpu, vgpu, DECISION_REMOVE, DECISION_WRITTEN, now,
 			"vGPU %s and its contract of %d %% were removed; its cap was %d %%", id,

@@ -149,7 +149,7 @@ void external_change_take_cap(struct manager *m, struct host_gpu *gpu, struct vg
 	vgpu->contract.held_cap_pct = vgpu->cap_pct;
 	vgpu->foreign = true;
 	if (!m->actuator.dry_run)
-		(void)capbook_set(m->actuator.book, vgpu->contract.id, found_pct, found_pct);
+		(void)cap_journal_set(m->actuator.journal, vgpu->contract.id, found_pct, found_pct);
 	record_decision(
 		m, gpu, vgpu, DECISION_FOREIGN_WRITE, DECISION_NOTED, now,
 		"the cap of vGPU %s was changed from %d to %d %% by somebody else; it is on "
@@ -204,7 +204,7 @@ static void take_set_up(struct manager *m, struct host_gpu *gpu, struct vgpu *v,
 	v->expected_cap_pct = found_pct;
 	v->cap_pct = v->contract.terms.initial_cap_pct = cap_pct;
 	if (!m->actuator.dry_run)
-		(void)capbook_set(m->actuator.book, v->contract.id, found_pct, found_pct);
+		(void)cap_journal_set(m->actuator.journal, v->contract.id, found_pct, found_pct);
 	record_decision(
 		m, gpu, v, DECISION_FOUND, DECISION_NOTED, now,
 		"vGPU %s without a contract was given an initial cap of %d %%, which counts "

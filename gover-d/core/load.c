@@ -73,7 +73,7 @@ static void tell_lost(struct manager *m)
 	int place = 0, more = 0;
 	const char *id;
 
-	while ((id = capbook_next(m->actuator.book, &place))) {
+	while ((id = cap_journal_next(m->actuator.journal, &place))) {
 		m->contracts_lost = true;
 		if (at + strlen(id) + 3 < sizeof(ids))
 			at += (size_t)snprintf(ids + at, sizeof(ids) - at, "%s%s", at ? ", " : "",

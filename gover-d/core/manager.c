@@ -312,7 +312,7 @@ static int make_loop(struct manager *m, struct err *reterr)
 }
 
 /* The first of every start. */
-static int open_books(struct manager *m, struct err *reterr)
+static int open_journal(struct manager *m, struct err *reterr)
 {
 	const char *state_dir = m->config.state_dir;
 	char caps_path[PATH_MAX];
@@ -331,7 +331,7 @@ static int open_books(struct manager *m, struct err *reterr)
 	r = lock_state_dir(state_dir, &m->lock_fd, reterr);
 	if (r < 0)
 		return r;
-	return capbook_open(caps_path, &m->actuator.book, reterr);
+	return cap_journal_open(caps_path, &m->actuator.journal, reterr);
 }
 
 /* It is about to be written over, and somebody may want to know what stood there. */
@@ -400,7 +400,7 @@ static int set_up(struct manager *m, struct err *reterr)
 	struct contracts contracts = {0};
 	int r;
 
-	r = open_books(m, reterr);
+	r = open_journal(m, reterr);
 	if (r >= 0)
 		r = make_loop(m, reterr);
 	if (r >= 0)
@@ -475,7 +475,7 @@ struct manager *manager_free(struct manager *m)
 	for (int i = 0; i < GPUS_MAX; i++)
 		igt_free(m->igt[i]);
 	gpus_close(&m->host);
-	capbook_close(m->actuator.book);
+	cap_journal_close(m->actuator.journal);
 	offers_free(m->offers);
 	alerts_free(m->alerts);
 	decisions_free(m->decisions);
@@ -549,7 +549,7 @@ int manager_restore(const struct config *config, struct err *reterr)
 		return err_fail(reterr, ENOMEM, "no memory");
 	m->lock_fd = -1;
 	m->config = *config;
-	r = open_books(m, reterr);
+	r = open_journal(m, reterr);
 	if (r >= 0) {
 		(void)db_reader_open(m->history.path, &reader, NULL); /* there may be none */
 		r = load_contracts(m, reader, &contracts, &stale, reterr);

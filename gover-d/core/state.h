@@ -48,7 +48,7 @@ struct manager {
 	struct decisions *decisions;
 	struct alerts *alerts;
 	struct offers *offers;
-	struct actuator actuator; /* owns its book */
+	struct actuator actuator; /* owns its cap journal */
 	struct host host;
 	struct igt *igt[GPUS_MAX]; /* of host.gpus[i]; NULL: not watched by intel_gpu_top */
 	struct fps_hub *fps;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The cap journal: all caps read from it are valid, and a cap written to it is read back. */
-#include "gover-d/store/capbook.h"
+#include "gover-d/store/cap-journal.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -10,41 +10,41 @@ struct known {
 	int last_pct, intent_pct;
 };
 
-static struct known look_up(const struct capbook *book, const char *id)
+static struct known look_up(const struct cap_journal *journal, const char *id)
 {
 	struct known known = {.found = false};
 
-	known.found = capbook_get(book, id, &known.last_pct, &known.intent_pct);
+	known.found = cap_journal_get(journal, id, &known.last_pct, &known.intent_pct);
 	FUZZ_CHECK(known.last_pct >= 0 && known.last_pct <= 100);
 	FUZZ_CHECK(known.intent_pct >= 0 && known.intent_pct <= 100);
 	return known;
 }
 
-static void write_and_read_again(struct capbook *book, const char *path)
+static void write_and_read_again(struct cap_journal *journal, const char *path)
 {
-	struct known before = look_up(book, "a"), after;
+	struct known before = look_up(journal, "a"), after;
 
-	FUZZ_CHECK(capbook_set(book, "written", 30, 40) == 0);
-	capbook_close(book);
+	FUZZ_CHECK(cap_journal_set(journal, "written", 30, 40) == 0);
+	cap_journal_close(journal);
 
-	FUZZ_CHECK(capbook_open(path, &book, NULL) == 0);
-	after = look_up(book, "written");
+	FUZZ_CHECK(cap_journal_open(path, &journal, NULL) == 0);
+	after = look_up(journal, "written");
 	FUZZ_CHECK(after.found && after.last_pct == 30 && after.intent_pct == 40);
-	after = look_up(book, "a");
+	after = look_up(journal, "a");
 	FUZZ_CHECK(after.found == before.found && after.last_pct == before.last_pct &&
 		   after.intent_pct == before.intent_pct);
-	FUZZ_CHECK(capbook_remove(book, "written") == 0);
-	capbook_close(book);
+	FUZZ_CHECK(cap_journal_remove(journal, "written") == 0);
+	cap_journal_close(journal);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char path[FUZZ_PATH_MAX];
 	int fd = fuzz_file(data, size, path);
-	struct capbook *book;
+	struct cap_journal *journal;
 
-	if (capbook_open(path, &book, NULL) == 0)
-		write_and_read_again(book, path);
+	if (cap_journal_open(path, &journal, NULL) == 0)
+		write_and_read_again(journal, path);
 	close(fd);
 	return 0;
 }

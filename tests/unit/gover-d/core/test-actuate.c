@@ -108,7 +108,8 @@ static size_t plan_row(size_t row, struct actuate_move moves[VGPUS])
 	return n;
 }
 
-/* What the move says of itself, the book of it, and the daemon expects, are all what is in force.
+/* What the move says of itself, its record in the journal, and the daemon expects, are all what is
+ * in force.
  */
 static void check_move(size_t row, const struct actuate_move *move)
 {
@@ -121,9 +122,9 @@ static void check_move(size_t row, const struct actuate_move *move)
 		fail_msg("%s: %d was read back of %s, not %d", rule, move->read_back_pct, id,
 			 in_force);
 	if (written && device->read_errno) /* the last cap and the intended one both stay ours */
-		check_book(rule, id, move->from_pct, move->to_pct);
+		check_journal(rule, id, move->from_pct, move->to_pct);
 	else
-		check_book(rule, id, in_force, in_force);
+		check_journal(rule, id, in_force, in_force);
 	if (!device->read_errno && move->vgpu->expected_cap_pct != device->cap_pct)
 		fail_msg("%s: %d is expected of %s", rule, move->vgpu->expected_cap_pct, id);
 }
@@ -209,15 +210,15 @@ static void a_cap_that_cannot_be_noted_is_not_written(void **state)
 		{.vgpu = &vgpus[A], .from_pct = 50, .to_pct = 40},
 		{.vgpu = &vgpus[B], .from_pct = 50, .to_pct = 60},
 	};
-	struct capbook *book = actuator.book;
+	struct cap_journal *journal = actuator.journal;
 
 	(void)state;
 	stand(A, 50);
 	stand(B, 50);
-	assert_int_equal(capbook_open(full, &actuator.book, NULL), 0);
+	assert_int_equal(cap_journal_open(full, &actuator.journal, NULL), 0);
 	assert_int_equal(actuate_moves(&actuator, &gpu, moves, 2, "steal", now), -EIO);
-	capbook_close(actuator.book);
-	actuator.book = book;
+	cap_journal_close(actuator.journal);
+	actuator.journal = journal;
 	assert_string_equal(fake.journal, "");
 	assert_int_equal(moves[0].error, ENOSPC);
 	assert_int_equal(moves[1].error, ENOSPC);
@@ -241,7 +242,7 @@ static void what_somebody_else_wrote_is_not_written_over_and_nothing_else_is_don
 	stand(C, 20);
 	for (int foreign = A; foreign <= B; foreign++) {
 		tear_down(state);
-		assert_int_equal(capbook_open(book_path, &actuator.book, NULL), 0);
+		assert_int_equal(cap_journal_open(journal_path, &actuator.journal, NULL), 0);
 		plan_steal(moves);
 		fake.vgpus[foreign].cap_pct = 44;
 		assert_int_equal(actuate_moves(&actuator, &gpu, moves, 3, "steal", now), -ESTALE);
@@ -253,7 +254,7 @@ static void what_somebody_else_wrote_is_not_written_over_and_nothing_else_is_don
 			assert_int_equal(vgpus[i].tally.cap_writes, 0);
 			assert_int_equal(vgpus[i].write_errno, 0);
 		}
-		check_book("somebody else's", "a", -1, -1);
+		check_journal("somebody else's", "a", -1, -1);
 		assert_int_equal(actuate_cap(&actuator, &gpu, &vgpus[foreign], 60, "lease", now),
 				 -ESTALE);
 		assert_string_equal(fake.journal, "");
@@ -274,12 +275,12 @@ static void our_own_write_that_was_not_read_back_is_gone_on_from(void **state)
 	fake.vgpus[A].read_errno = EIO;
 	assert_int_equal(actuate_moves(&actuator, &gpu, &move, 1, "steal", now), -EIO);
 	assert_int_equal(fake.vgpus[A].cap_pct, 40);
-	check_book("not read back", "a", 50, 40);
+	check_journal("not read back", "a", 50, 40);
 	fake.vgpus[A].read_errno = 0;
 	move = (struct actuate_move){.vgpu = &vgpus[A], .from_pct = 50, .to_pct = 30};
 	assert_int_equal(actuate_moves(&actuator, &gpu, &move, 1, "steal", now), 0);
 	assert_int_equal(fake.vgpus[A].cap_pct, 30);
-	check_book("gone on from", "a", 30, 30);
+	check_journal("gone on from", "a", 30, 30);
 }
 
 static void one_cap_is_written_outside_any_budget(void **state)
@@ -292,12 +293,12 @@ static void one_cap_is_written_outside_any_budget(void **state)
 	assert_int_equal(vgpus[A].cap_pct, 90);
 	assert_int_equal(vgpus[A].expected_cap_pct, 90);
 	assert_int_equal(vgpus[A].tally.cap_writes, 1);
-	check_book("one cap", "a", 90, 90);
+	check_journal("one cap", "a", 90, 90);
 
 	fake.vgpus[A].write_errno = EACCES;
 	assert_int_equal(actuate_cap(&actuator, &gpu, &vgpus[A], 50, "lease", now), -EACCES);
 	assert_int_equal(vgpus[A].cap_pct, 90);
-	check_book("one cap that fails", "a", 90, 90);
+	check_journal("one cap that fails", "a", 90, 90);
 }
 
 static void a_dry_run_changes_nothing_and_says_so(void **state)
@@ -329,8 +330,8 @@ static void a_dry_run_changes_nothing_and_says_so(void **state)
 	assert_non_null(strstr(err.msg, "vGPU a"));
 	assert_true(fake.vgpus[A].exists);
 	assert_non_null(vgpus[A].device);
-	check_book("a dry run", "a", -1, -1);
-	check_book("a dry run", "c", -1, -1);
+	check_journal("a dry run", "a", -1, -1);
+	check_journal("a dry run", "c", -1, -1);
 }
 
 /* --- the history --- */

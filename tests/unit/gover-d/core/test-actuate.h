@@ -19,7 +19,7 @@
 
 #include "base/cleanup.h"
 #include "gover-d/core/actuate.h"
-#include "tests/unit/gover-d/test-book.h"
+#include "tests/unit/gover-d/test-cap-journal.h"
 
 #define VGPUS	 3
 #define NO_LIMIT 0
@@ -65,13 +65,13 @@ static int fake_create(struct gpu *gpu, const char *id, int cap_pct, struct err 
 {
 	struct gpu_vgpu *vgpu = fake_find(id);
 	int last_pct, intent_pct;
-	struct capbook *book;
+	struct cap_journal *journal;
 
-	/* A daemon killed right now would find in its book what it is about to make. */
-	assert_int_equal(capbook_open(book_path, &book, NULL), 0);
-	assert_true(capbook_get(book, id, &last_pct, &intent_pct));
+	/* A daemon killed right now would find in its journal what it is about to make. */
+	assert_int_equal(cap_journal_open(journal_path, &journal, NULL), 0);
+	assert_true(cap_journal_get(journal, id, &last_pct, &intent_pct));
 	assert_int_equal(intent_pct, cap_pct);
-	capbook_close(book);
+	cap_journal_close(journal);
 	if (gpu->create_errno)
 		return err_fail(reterr, gpu->create_errno, "vGPU %s cannot be made", id);
 	vgpu->exists = true;
@@ -119,14 +119,14 @@ static int fake_write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_p
 	const char id[] = {(char)('a' + (vgpu - fake.vgpus)), '\0'};
 	size_t used = strlen(fake.journal);
 	int last_pct, intent_pct;
-	struct capbook *book;
+	struct cap_journal *journal;
 
 	assert_int_equal(now_mono_ns, now.mono_ns);
-	assert_int_equal(capbook_open(book_path, &book, NULL), 0);
-	assert_true(capbook_get(book, id, &last_pct, &intent_pct));
+	assert_int_equal(cap_journal_open(journal_path, &journal, NULL), 0);
+	assert_true(cap_journal_get(journal, id, &last_pct, &intent_pct));
 	assert_int_equal(last_pct, vgpu->cap_pct);
 	assert_int_equal(intent_pct, cap_pct);
-	capbook_close(book);
+	cap_journal_close(journal);
 	snprintf(fake.journal + used, sizeof(fake.journal) - used, "%s%s%d%s", used ? " " : "", id,
 		 cap_pct, vgpu->write_errno ? "!" : "");
 	if (vgpu->lands_at)
@@ -175,14 +175,14 @@ static int set_up(void **state)
 	};
 	actuator = (struct actuator){.dry_run = false};
 	err.msg[0] = '\0';
-	return capbook_open(book_path, &actuator.book, NULL);
+	return cap_journal_open(journal_path, &actuator.journal, NULL);
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	capbook_close(actuator.book);
-	return unlink(book_path);
+	cap_journal_close(actuator.journal);
+	return unlink(journal_path);
 }
 
 static void name_vgpu(int index)
@@ -205,17 +205,17 @@ static void stand(int index, int cap_pct)
 }
 
 /* What the next daemon would find; -1: nothing. */
-static void check_book(const char *rule, const char *id, int last_pct, int intent_pct)
+static void check_journal(const char *rule, const char *id, int last_pct, int intent_pct)
 {
 	int last = -1, intent = -1;
-	struct capbook *book;
+	struct cap_journal *journal;
 
-	assert_int_equal(capbook_open(book_path, &book, NULL), 0);
-	(void)capbook_get(book, id, &last, &intent);
-	capbook_close(book);
+	assert_int_equal(cap_journal_open(journal_path, &journal, NULL), 0);
+	(void)cap_journal_get(journal, id, &last, &intent);
+	cap_journal_close(journal);
 	if (last != last_pct || intent != intent_pct)
-		fail_msg("%s: the book says %d, %d of %s, wanted %d, %d", rule, last, intent, id,
-			 last_pct, intent_pct);
+		fail_msg("%s: the journal contains %d, %d of %s, wanted %d, %d", rule, last, intent,
+			 id, last_pct, intent_pct);
 }
 
 enum { A, B, C };

@@ -19,7 +19,7 @@
 #include "gover-d/core/control-vgpu.h"
 #include "gover-d/core/control.h"
 #include "gover-d/core/state.h"
-#include "tests/unit/gover-d/test-book.h"
+#include "tests/unit/gover-d/test-cap-journal.h"
 
 #define FAKES 4
 
@@ -150,7 +150,7 @@ static int set_up(void **state)
 		snprintf(m.host.gpus[i].config.name, ID_MAX, "gpu%d", i);
 	}
 	err.msg[0] = '\0';
-	return capbook_open(book_path, &m.actuator.book, NULL);
+	return cap_journal_open(journal_path, &m.actuator.journal, NULL);
 }
 
 static int tear_down(void **state)
@@ -166,11 +166,11 @@ static int tear_down(void **state)
 		for (int k = 0; k < FAKES; k++)
 			assert_int_equal(fakes[i].vgpus[k].attached, 0); /* none leaked */
 	}
-	capbook_close(m.actuator.book);
+	cap_journal_close(m.actuator.journal);
 	decisions_free(m.decisions);
 	alerts_free(m.alerts);
 	offers_free(m.offers);
-	return unlink(book_path);
+	return unlink(journal_path);
 }
 
 /* Puts a vGPU on a GPU as the daemon knows it. */

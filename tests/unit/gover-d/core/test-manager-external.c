@@ -122,7 +122,7 @@ static void a_dry_run_forgets_it_in_memory_alone(void **state)
 	tick(1);
 	assert_null(host_find_vgpu(&m->host, "c", NULL));
 	assert_true(in_contracts("c"));
-	read_book("c", &last_pct, &intent_pct);
+	read_journal("c", &last_pct, &intent_pct);
 	assert_int_equal(last_pct, 30);
 }
 

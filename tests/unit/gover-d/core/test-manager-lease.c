@@ -176,7 +176,7 @@ static void one_that_was_never_sold_is_forgotten_when_it_goes(void **state)
 	tick(1);
 	assert_null(host_find_vgpu(&m->host, "b", NULL));
 	assert_int_equal(gpu->n_vgpus, 1);
-	assert_false(capbook_get(m->actuator.book, "b", &last_pct, &intent_pct));
+	assert_false(cap_journal_get(m->actuator.journal, "b", &last_pct, &intent_pct));
 	tick(1);
 	assert_null(alert_of(ALERT_VGPU_MISSING, "b"));
 	appear("b", 70); /* another one */
@@ -225,11 +225,11 @@ static void the_end_of_a_contract_forgets_the_cap_of_one_that_is_gone(void **sta
 	device("b")->exists = false;
 	tick(1);
 	assert_int_equal(control_vgpu_remove(m, "b", &err), 0);
-	assert_false(capbook_get(m->actuator.book, "b", &last_pct, &intent_pct));
+	assert_false(cap_journal_get(m->actuator.journal, "b", &last_pct, &intent_pct));
 	assert_int_equal(control_vgpu_remove(m, "a", &err), 0); /* the vGPU itself stays */
 	tick(1);
 	assert_true(vgpu("a")->found);
-	assert_true(capbook_get(m->actuator.book, "a", &last_pct, &intent_pct));
+	assert_true(cap_journal_get(m->actuator.journal, "a", &last_pct, &intent_pct));
 	assert_int_equal(last_pct, device("a")->cap_pct);
 	settle_down();
 }

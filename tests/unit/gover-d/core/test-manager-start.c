@@ -17,11 +17,11 @@ static void leave_a_steal(void)
 	assert_int_equal(device("b")->cap_pct, 35);
 }
 
-static void expect_book(const char *id, int cap_pct)
+static void expect_journal(const char *id, int cap_pct)
 {
 	int last_pct, intent_pct;
 
-	read_book(id, &last_pct, &intent_pct);
+	read_journal(id, &last_pct, &intent_pct);
 	assert_int_equal(last_pct, cap_pct);
 	assert_int_equal(intent_pct, cap_pct);
 }
@@ -121,7 +121,7 @@ static void a_dry_run_notes_no_foreign_write_that_it_sees(void **state)
 	tick(1);
 	assert_int_equal(count("foreign_write", NULL), 1);
 	stop();
-	expect_book("a", 65);
+	expect_journal("a", 65);
 }
 
 static void set_live(const char *key, int value)
@@ -156,8 +156,8 @@ static void a_restore_brings_contracts_and_the_next_start_the_last_caps(void **s
 	assert_int_equal(manager_restore(&config, &err), 0);
 	assert_int_equal(device("a")->cap_pct, 80);
 	assert_int_equal(device("b")->cap_pct, 50);
-	expect_book("a", 65);
-	expect_book("b", 35);
+	expect_journal("a", 65);
+	expect_journal("b", 35);
 	start();
 	assert_int_equal(device("a")->cap_pct, 65);
 	assert_int_equal(device("b")->cap_pct, 35);
@@ -173,7 +173,7 @@ static void a_restore_that_does_not_come_out_is_an_error_and_stops_no_other(void
 	assert_true(manager_restore(&config, &err) < 0);
 	assert_non_null(strstr(err.msg, "1 vGPU"));
 	assert_int_equal(device("b")->cap_pct, 50);
-	expect_book("a", 65);
+	expect_journal("a", 65);
 }
 
 static void a_restore_tells_a_contract_on_a_gpu_that_is_not_configured(void **state)
@@ -244,7 +244,7 @@ static void making_one_again_may_fail_and_its_last_cap_is_kept(void **state)
 	start();
 	assert_null(vgpu("a")->device);
 	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 80);
-	expect_book("a", 65);
+	expect_journal("a", 65);
 	fake.create_errno = 0;
 	restart();
 	assert_int_equal(device("a")->cap_pct, 65);

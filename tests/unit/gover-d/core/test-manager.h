@@ -423,15 +423,15 @@ static inline int count(const char *kind, const char *result)
 }
 
 /* The caps file as it stands. */
-static inline void read_book(const char *id, int *ret_last_pct, int *ret_intent_pct)
+static inline void read_journal(const char *id, int *ret_last_pct, int *ret_intent_pct)
 {
 	char path[PATH_MAX + 8];
-	struct capbook *book;
+	struct cap_journal *journal;
 
 	snprintf(path, sizeof(path), "%s/caps", config.state_dir);
-	assert_int_equal(capbook_open(path, &book, &err), 0);
-	assert_true(capbook_get(book, id, ret_last_pct, ret_intent_pct));
-	capbook_close(book);
+	assert_int_equal(cap_journal_open(path, &journal, &err), 0);
+	assert_true(cap_journal_get(journal, id, ret_last_pct, ret_intent_pct));
+	cap_journal_close(journal);
 }
 
 /* --- its files --- */

@@ -372,7 +372,7 @@ static int set_up_manager(void **state)
 	manager.alerts = alerts_new(0, ignore_alert, NULL);
 	manager.offers = offers;
 	if (!manager.decisions || !manager.alerts ||
-	    capbook_open(path, &manager.actuator.book, &err) < 0)
+	    cap_journal_open(path, &manager.actuator.journal, &err) < 0)
 		return -1;
 	return gpus_open(&manager.host, &manager.config, false, &err);
 }
@@ -383,7 +383,7 @@ static int tear_down_manager(void **state)
 
 	snprintf(path, sizeof(path), "%s/caps", folder);
 	gpus_close(&manager.host);
-	capbook_close(manager.actuator.book);
+	cap_journal_close(manager.actuator.journal);
 	alerts_free(manager.alerts);
 	decisions_free(manager.decisions);
 	(void)unlink(path);

@@ -17,14 +17,14 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/id.h"
-#include "gover-d/store/capbook.h"
+#include "gover-d/store/cap-journal.h"
 
 #define MANY	  1000
 #define TOO_LARGE (1024LL * 1024 * 1024)
 
-static char folder[] = "/tmp/gover-capbook.XXXXXX";
+static char folder[] = "/tmp/gover-cap-journal.XXXXXX";
 static char path[64];
-static struct capbook *book;
+static struct cap_journal *journal;
 static struct err err;
 
 static int make_folder(void **state)
@@ -42,43 +42,44 @@ static int remove_folder(void **state)
 	return rmdir(folder);
 }
 
-static int open_book(void **state)
+static int open_journal(void **state)
 {
 	(void)state;
-	return capbook_open(path, &book, &err);
+	return cap_journal_open(path, &journal, &err);
 }
 
-static int remove_book(void **state)
+static int remove_journal(void **state)
 {
 	(void)state;
-	book = capbook_close(book);
+	journal = cap_journal_close(journal);
 	return unlink(path);
 }
 
 /* As the next daemon. */
 static void open_again(void)
 {
-	book = capbook_close(book);
-	assert_int_equal(capbook_open(path, &book, &err), 0);
+	journal = cap_journal_close(journal);
+	assert_int_equal(cap_journal_open(path, &journal, &err), 0);
 }
 
 static bool says(const char *id, int last_pct, int intent_pct)
 {
 	int last = -1, intent = -1;
 
-	return capbook_get(book, id, &last, &intent) && last == last_pct && intent == intent_pct;
+	return cap_journal_get(journal, id, &last, &intent) && last == last_pct &&
+	       intent == intent_pct;
 }
 
 static bool knows(const char *id)
 {
 	int last, intent;
 
-	return capbook_get(book, id, &last, &intent);
+	return cap_journal_get(journal, id, &last, &intent);
 }
 
 static void set(const char *id, int last_pct, int intent_pct)
 {
-	assert_int_equal(capbook_set(book, id, last_pct, intent_pct), 0);
+	assert_int_equal(cap_journal_set(journal, id, last_pct, intent_pct), 0);
 }
 
 static size_t file_bytes(void)
@@ -93,17 +94,17 @@ static size_t file_bytes(void)
 static size_t record_bytes(void)
 {
 	set("measure", 1, 1);
-	assert_int_equal(capbook_remove(book, "measure"), 0);
+	assert_int_equal(cap_journal_remove(journal, "measure"), 0);
 	return file_bytes();
 }
 
-static void an_empty_book_knows_nobody(void **state)
+static void an_empty_journal_knows_no_vgpu(void **state)
 {
 	(void)state;
 	assert_false(knows("a"));
-	assert_int_equal(capbook_remove(book, "a"), 0);
+	assert_int_equal(cap_journal_remove(journal, "a"), 0);
 	assert_int_equal(file_bytes(), 0);
-	assert_null(capbook_close(NULL));
+	assert_null(cap_journal_close(NULL));
 }
 
 static void what_was_noted_last_is_what_the_next_daemon_finds(void **state)
@@ -136,7 +137,7 @@ static void an_intent_survives_the_daemon_that_is_killed_before_its_write(void *
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		(void)capbook_set(book, "a", 50, 30);
+		(void)cap_journal_set(journal, "a", 50, 30);
 		(void)raise(SIGKILL);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -167,17 +168,17 @@ static void all_who_are_known_are_told_once(void **state)
 	int place = 0;
 
 	(void)state;
-	assert_null(capbook_next(book, &place));
+	assert_null(cap_journal_next(journal, &place));
 	set("a", 1, 1);
 	set("b", 2, 2);
 	set("c", 3, 3);
-	assert_int_equal(capbook_remove(book, "b"), 0);
+	assert_int_equal(cap_journal_remove(journal, "b"), 0);
 	open_again();
 	place = 0;
-	assert_string_equal(capbook_next(book, &place), "a");
-	assert_string_equal(capbook_next(book, &place), "c");
-	assert_null(capbook_next(book, &place));
-	assert_null(capbook_next(book, &place));
+	assert_string_equal(cap_journal_next(journal, &place), "a");
+	assert_string_equal(cap_journal_next(journal, &place), "c");
+	assert_null(cap_journal_next(journal, &place));
+	assert_null(cap_journal_next(journal, &place));
 }
 
 static void lines_that_are_no_records_are_dropped(void **state)
@@ -224,7 +225,7 @@ static void lines_that_are_no_records_are_dropped(void **state)
 		open_again();
 		if (!says("good", 30, 40) || !says("new", 5, 6))
 			fail_msg("%s: spoils what comes later", rows[i].rule);
-		assert_int_equal(capbook_remove(book, "new"), 0);
+		assert_int_equal(cap_journal_remove(journal, "new"), 0);
 	}
 	write_line(0, "bad\0 10 20", sizeof("bad\0 10 20") - 1, record);
 	open_again();
@@ -241,9 +242,9 @@ static void a_file_cut_anywhere_loses_only_what_was_cut(void **state)
 	set("b", 20, 21);
 	assert_int_equal(file_read(path, 4096, &whole, &length), 0);
 	for (size_t cut = 0; cut <= length; cut++) {
-		book = capbook_close(book);
+		journal = cap_journal_close(journal);
 		assert_int_equal(file_replace(path, whole, cut), 0);
-		assert_int_equal(capbook_open(path, &book, &err), 0);
+		assert_int_equal(cap_journal_open(path, &journal, &err), 0);
 		if (says("a", 10, 11) != (cut >= record) ||
 		    says("b", 20, 21) != (cut >= 2 * record))
 			fail_msg("cut after %zu of %zu bytes", cut, length);
@@ -270,7 +271,7 @@ static void many_fit_and_a_place_that_was_left_is_used_again(void **state)
 		snprintf(id, sizeof(id), "vgpu%d", i);
 		assert_true(says(id, i % 101, (i + 1) % 101));
 		if (i % 2)
-			assert_int_equal(capbook_remove(book, id), 0);
+			assert_int_equal(cap_journal_remove(journal, id), 0);
 	}
 	open_again();
 	for (int i = 1; i < MANY; i += 2) {
@@ -287,49 +288,49 @@ static void many_fit_and_a_place_that_was_left_is_used_again(void **state)
 	assert_int_equal(file_bytes(), bytes);
 }
 
-static void a_file_that_cannot_be_a_book_is_refused_by_name(void **state)
+static void a_file_that_cannot_be_a_journal_is_refused_by_name(void **state)
 {
 	char wrong[80];
-	struct capbook *none = NULL;
+	struct cap_journal *none = NULL;
 
 	(void)state;
-	assert_int_equal(capbook_open(folder, &none, &err), -EISDIR);
+	assert_int_equal(cap_journal_open(folder, &none, &err), -EISDIR);
 	assert_non_null(strstr(err.msg, folder));
 	snprintf(wrong, sizeof(wrong), "%s/none/caps", folder);
-	assert_int_equal(capbook_open(wrong, &none, &err), -ENOENT);
+	assert_int_equal(cap_journal_open(wrong, &none, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, wrong));
 	assert_int_equal(truncate(path, TOO_LARGE), 0);
-	assert_int_equal(capbook_open(path, &none, &err), -EFBIG);
+	assert_int_equal(cap_journal_open(path, &none, &err), -EFBIG);
 	assert_non_null(strstr(err.msg, path));
 	assert_null(none);
 }
 
 static void a_disk_that_is_full_is_told(void **state)
 {
-	struct capbook *full;
+	struct cap_journal *full;
 	int last_pct, intent_pct;
 
 	(void)state;
-	assert_int_equal(capbook_open("/dev/full", &full, &err), 0);
-	assert_int_equal(capbook_set(full, "a", 10, 20), -ENOSPC);
-	assert_false(capbook_get(full, "a", &last_pct, &intent_pct)); /* as in the file */
-	assert_int_equal(capbook_remove(full, "a"), 0);
-	capbook_close(full);
+	assert_int_equal(cap_journal_open("/dev/full", &full, &err), 0);
+	assert_int_equal(cap_journal_set(full, "a", 10, 20), -ENOSPC);
+	assert_false(cap_journal_get(full, "a", &last_pct, &intent_pct)); /* as in the file */
+	assert_int_equal(cap_journal_remove(full, "a"), 0);
+	cap_journal_close(full);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, open_book, remove_book)
+#define TEST(function) cmocka_unit_test_setup_teardown(function, open_journal, remove_journal)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(an_empty_book_knows_nobody),
+		TEST(an_empty_journal_knows_no_vgpu),
 		TEST(what_was_noted_last_is_what_the_next_daemon_finds),
 		TEST(an_intent_survives_the_daemon_that_is_killed_before_its_write),
 		TEST(all_who_are_known_are_told_once),
 		TEST(lines_that_are_no_records_are_dropped),
 		TEST(a_file_cut_anywhere_loses_only_what_was_cut),
 		TEST(many_fit_and_a_place_that_was_left_is_used_again),
-		TEST(a_file_that_cannot_be_a_book_is_refused_by_name),
+		TEST(a_file_that_cannot_be_a_journal_is_refused_by_name),
 		TEST(a_disk_that_is_full_is_told),
 	};
 

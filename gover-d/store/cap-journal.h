@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The cap journal: for each vGPU the cap that gover-d wrote last and the cap that it is about to
+ * write. After a crash the next start adopts a cap that equals one of the two; any other cap is an
+ * external change. Each record is written in place before its cap is, into the page cache only, so
+ * that no cap waits for the disk.
+ */
+#ifndef GOVER_D_STORE_CAP_JOURNAL_H
+#define GOVER_D_STORE_CAP_JOURNAL_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+struct cap_journal;
+
+/* Opens or creates @path; lines that are not records are ignored. */
+int cap_journal_open(const char *path, struct cap_journal **ret_journal, struct err *reterr);
+struct cap_journal *cap_journal_close(struct cap_journal *journal); /* accepts and returns NULL */
+
+/* False if there is no record of @id. */
+bool cap_journal_get(const struct cap_journal *journal, const char *id, int *ret_last_pct,
+		     int *ret_intent_pct);
+/* Writes the record of @id. After a negative errno, the record in memory is as before. */
+int cap_journal_set(struct cap_journal *journal, const char *id, int last_pct, int intent_pct);
+/* Walks the ids: start with *@place 0. NULL after the last one. */
+const char *cap_journal_next(const struct cap_journal *journal, int *place);
+/* Removes the record of @id, if there is one. */
+int cap_journal_remove(struct cap_journal *journal, const char *id);
+
+#endif
