@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One function for each record that is kept. Must never take what no row can hold, nor wait. */
+/* Appending records of each kind to the queue. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading who changed what. Must never write. */
+/* Reading audit records. */
 #include <errno.h>
 
 #include "db/audit.h"
@@ -7,7 +7,7 @@
 #include "db/reader.h"
 #include "db/record.h"
 
-/* In the order of the fields in record.c. */
+/* The order of the fields in record.c. */
 #define COLUMNS "ts_ms, who, origin, method, path, status, before_json, after_json, id"
 
 static const char after_sql[] = "SELECT " COLUMNS " FROM audit WHERE id > ?1 ORDER BY id LIMIT ?2";

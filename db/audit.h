@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who changed what, from where, and what it was before. */
+/* The audit record: each change of a resource with its principal and origin, before and after. */
 #ifndef DB_AUDIT_H
 #define DB_AUDIT_H
 
@@ -8,22 +8,22 @@
 #define DB_AUDIT_JSON_MAX 4096
 
 struct db_audit {
-	int64_t id; /* a running number, given by the database */
+	int64_t id; /* assigned by the database, increasing */
 	int64_t ts_ms;
-	char who[80], origin[64]; /* as access_who says them */
+	char who[80], origin[64]; /* principal and origin, see access_who */
 	char method[8], path[256];
-	int status; /* as it was answered; 0: nobody was there any more */
-	/* What differs, one object each; "": there was nothing before, or is nothing after. */
+	int status; /* HTTP status; 0: the client had disconnected */
+	/* The members that differ, as a JSON object; "": created, or removed. */
 	char before_json[DB_AUDIT_JSON_MAX], after_json[DB_AUDIT_JSON_MAX];
 };
 
-/* As those of db.h; its id is not looked at. */
+/* Like the functions in db.h. The id of @row is ignored. */
 int db_append_audit(struct db *db, const struct db_audit *row);
 
-/* Non-zero stops, and is what the query returns. */
+/* A non-zero result stops the query, which returns it. */
 typedef int (*db_audit_fn)(void *userdata, const struct db_audit *row);
 
-/* Those with an id above @after, the first @limit; @after -1: the newest @limit. Oldest first. */
+/* The first @limit rows with an id above @after; @after -1: the newest @limit. Oldest first. */
 int db_query_audit(struct db_reader *reader, int64_t after, int limit, db_audit_fn row,
 		   void *userdata);
 

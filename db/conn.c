@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A connection to sqlite. Must never print: what fails is returned. */
+/* Connections to sqlite. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -37,7 +37,7 @@ int conn_fail(sqlite3 *db, int rc, const char *path, struct err *reterr)
 	return err_fail(reterr, -r, "%s: %s", path, db ? sqlite3_errmsg(db) : sqlite3_errstr(rc));
 }
 
-/* What the system has against writing @path, or making it: a negative errno, or 0. */
+/* Returns 0 if @path can be written or created, else a negative errno. */
 static int probe_write(const char *path)
 {
 	CLEANUP_FREE char *dir = NULL;
@@ -56,8 +56,8 @@ static int probe_write(const char *path)
 	return faccessat(AT_FDCWD, slash ? dir : ".", W_OK, AT_EACCESS) == 0 ? 0 : -errno;
 }
 
-/* Nobody asks how much memory sqlite has: counting it takes a lock for each piece. Too late, where
- * a program used sqlite before, it is refused and no matter. */
+/* Disables memory statistics, which take a lock for each allocation. This fails without harm if the
+ * program has used sqlite before. */
 static void set_up_library(void)
 {
 	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
@@ -73,7 +73,8 @@ int conn_open(const char *path, int flags, int busy_ms, sqlite3 **ret_db, struct
 	(void)pthread_once(&once, set_up_library);
 	rc = sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
 	r = rc == SQLITE_OK ? 0 : conn_fail(db, rc, path, reterr);
-	/* Denied to write, sqlite tries to read, and tells what came of that. */
+	/* Without permission to write, sqlite opens the file for reading and reports only that
+	 * result. */
 	if (write && (r < 0 || sqlite3_db_readonly(db, "main") == 1)) {
 		int denied = probe_write(path);
 

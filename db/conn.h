@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the writing and the reading connection share: opening, preparing, telling an error. */
+/* Shared by the writing and the reading connection: opening, statements and errors. */
 #ifndef DB_CONN_H
 #define DB_CONN_H
 
@@ -10,29 +10,29 @@
 #include "base/err.h"
 
 /*
- * Opens @path with the SQLITE_OPEN_ @flags and waits at most @busy_ms for a lock of another. A path
- * that was opened but cannot be written, where @flags ask for it, is refused (-EACCES, -EROFS).
+ * Opens @path with the SQLITE_OPEN_ @flags; statements wait at most @busy_ms for the lock of
+ * another program. -EACCES, -EROFS: @flags include writing, but the file can only be read.
  */
 int conn_open(const char *path, int flags, int busy_ms, sqlite3 **ret_db, struct err *reterr);
 
-/* The negative errno of a failed call on @db, by its result code. */
+/* Converts the result code of a failed call on @db to a negative errno. */
 int conn_errno(sqlite3 *db, int rc);
-/* The same with the sentence "@path: what sqlite says". */
+/* The same, with the message "@path: message of sqlite". */
 int conn_fail(sqlite3 *db, int rc, const char *path, struct err *reterr);
 
-/* Prepares @n statements; after a failure statements[] holds what was prepared, NULL beyond. */
+/* Prepares @n statements. After a failure the statements that were not prepared are NULL. */
 int conn_prepare(sqlite3 *db, const char *const sql[], int n, sqlite3_stmt *statements[]);
 void conn_finalize(sqlite3_stmt *statements[], int n);
 
-/* Runs a bound statement to its end and resets it. */
+/* Runs a bound statement completely and resets it. */
 int conn_run(sqlite3_stmt *statement);
-/* The same; gives the first integer of its last row. SQLITE_NOTFOUND: it had none. */
+/* The same; writes the first column of the last row. SQLITE_NOTFOUND: no row. */
 int conn_run_int(sqlite3_stmt *statement, int64_t *ret_value);
 
-/* The one integer of the first row of @sql. */
+/* Runs @sql and writes the first column of the first row. */
 int conn_get_int(sqlite3 *db, const char *sql, int64_t *ret_value);
 
-/* True when the file it has open stands under its name no more: deleted, renamed, replaced. */
+/* True if the open file was deleted, renamed or replaced. */
 bool conn_moved(sqlite3 *db);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading the ledger: whole days from the rows of days, what is before and after them from those of
- * hours, and what is left from those of minutes. Must never write.
+ * Reading the ledger. Whole days come from the sums of days, the rest of the range from the sums of
+ * hours, and what remains from the sums of minutes.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 		"86400", "?3", "?4") " OR " STEP("3600", "?4", "?5") " OR " STEP("60", "?5", \
 										 "?6") ")"
 
-/* A name that is there no more leaves its sums. */
+/* Sums remain after the name of their vGPU was pruned. */
 static const char rows_sql[] =
 	"SELECT 0, coalesce(id, ''), coalesce(gpu, ''), flavor, sum(sold_cap_s),"
 	" sum(sold_broken_s), sum(sold_revenue), sum(sold_penalty), sum(kept_cap_s),"
@@ -56,7 +56,7 @@ static int64_t ceil_to(int64_t at_ms, int64_t step_ms)
 	return floor_to(at_ms + step_ms - 1, step_ms);
 }
 
-/* @minute_from_ms: minutes before it are kept no more. */
+/* @minute_from_ms: the sums of earlier minutes have been pruned. */
 static void set_bounds(struct query *q, int64_t from_ms, int64_t to_ms, int64_t minute_from_ms)
 {
 	int64_t from_step = from_ms < minute_from_ms ? ROLLUP_HOUR_MS : ROLLUP_MINUTE_MS;
@@ -99,7 +99,7 @@ static int take_price(struct query *q, sqlite3_stmt *statement)
 	return q->price(q->userdata, &price);
 }
 
-/* Asked now and then: its statement is made for the occasion. */
+/* Queries of the ledger are rare, so the statement is not kept. */
 static int run(sqlite3 *db, const char *sql, struct query *q,
 	       int (*take)(struct query *q, sqlite3_stmt *statement))
 {

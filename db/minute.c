@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums and counts of a minute. Must say the same as ROLL_MINUTE in rollup.c says of the same rows,
- * and must never guess: a sample that may stand in the place of another makes it incomplete.
+ * Sums and counts of a minute: the same values that ROLL_MINUTE in rollup.c computes from the rows.
+ * A sample that may replace another one in the file makes the minute incomplete.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct minute {
 	bool complete;
 	struct row *rows;
 	size_t n, size;
-	size_t next; /* whose sample comes next, if they come in the order of the last tick */
+	size_t next; /* row of the next sample, if the order is that of the last tick */
 };
 
 const char minute_insert_sql[] =
@@ -112,7 +112,7 @@ void minute_add(struct minute *minute, int64_t num, const struct db_sample *samp
 	row = find_row(minute, num);
 	if (!row)
 		row = make_row(minute, num);
-	if (!row || sample->ts_ms <= row->last_ms) { /* no memory; it may have replaced another */
+	if (!row || sample->ts_ms <= row->last_ms) { /* out of memory; may replace another */
 		minute->complete = false;
 		return;
 	}

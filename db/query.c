@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading. Each query sees one state of the file, however the writer goes on. Must never write, and
- * never make the writer wait: the connection is read-only and WAL readers hold no lock against it.
+ * Queries. Each query sees one state of the file. The connection is read-only, and in WAL mode
+ * readers never block the writer.
  */
 #include <errno.h>
 #include <math.h>
@@ -21,7 +21,7 @@
 enum resolution { RAW, MINUTE, HOUR, RESOLUTIONS };
 
 enum statement {
-	HISTORY, /* one for each resolution */
+	HISTORY, /* one statement for each resolution */
 	BEGIN = HISTORY + RESOLUTIONS,
 	END,
 	GET_PROGRESS,
@@ -42,7 +42,7 @@ enum statement {
 	" frame_p99_sum FROM " table                                                              \
 	" WHERE vgpu = ?1 AND ts_ms >= ?2 AND ts_ms < ?3 ORDER BY ts_ms"
 
-/* Rows of a history: begin, samples, short, broken, gaps, then count and sum of each value. */
+/* Columns of a history: begin, samples, short, broken, gaps, then count and sum of each value. */
 static const char *const statement_sql[STATEMENTS] = {
 	[HISTORY + RAW] =
 		"SELECT ts_ms, 1, short_of_target, broken, gap, 1, cap_pct, load_pct NOTNULL, "
@@ -140,8 +140,7 @@ struct db_reader *db_reader_close(struct db_reader *reader)
 
 /* --- running --- */
 
-/* Every query begins here: one state of the file, and of the one that stands there now. */
-static int begin(struct db_reader *reader)
+int reader_begin(struct db_reader *reader, sqlite3 **ret_db)
 {
 	int rc;
 
@@ -154,30 +153,20 @@ static int begin(struct db_reader *reader)
 			return r;
 	}
 	rc = conn_run(reader->statements[BEGIN]);
-	return rc == SQLITE_OK ? 0 : conn_errno(reader->db, rc);
-}
-
-static int end(struct db_reader *reader, int r)
-{
-	(void)conn_run(reader->statements[END]); /* nothing was written that could fail */
-	return r;
-}
-
-int reader_begin(struct db_reader *reader, sqlite3 **ret_db)
-{
-	int r = begin(reader);
-
-	if (r == 0)
+	if (rc != SQLITE_OK)
+		return conn_errno(reader->db, rc);
+	if (ret_db)
 		*ret_db = reader->db;
-	return r;
+	return 0;
 }
 
 int reader_end(struct db_reader *reader, int r)
 {
-	return end(reader, r);
+	(void)conn_run(reader->statements[END]); /* cannot fail: nothing was written */
+	return r;
 }
 
-/* Calls @row for each row of a bound statement until it returns non-zero, and returns that. */
+/* Calls @row for each row of a bound statement until it returns non-zero; returns that value. */
 static int for_each_row(struct db_reader *reader, enum statement which,
 			int (*row)(void *userdata, sqlite3_stmt *statement), void *userdata)
 {
@@ -199,11 +188,11 @@ enum value { CAP, LOAD, UTIL, FPS, TARGET_FPS, FRAME_P99, VALUES };
 
 struct history {
 	int64_t from_ms, to_ms, step_ms;
-	int64_t vgpu;			       /* its number */
-	int64_t open_ms, kept_ms[RESOLUTIONS]; /* of the progress row */
+	int64_t vgpu;			       /* number */
+	int64_t open_ms, kept_ms[RESOLUTIONS]; /* from the progress row */
 	db_point_fn point;
 	void *userdata;
-	/* the step being added up */
+	/* the current step */
 	int64_t begin_ms;
 	int64_t samples, short_n, broken_n, gaps;
 	int64_t n[VALUES];
@@ -284,8 +273,8 @@ static int read_id(void *userdata, sqlite3_stmt *row)
 }
 
 /*
- * The coarsest whose size divides the step and that was not pruned in the range; where all were,
- * the one that reaches back furthest.
+ * Returns the coarsest resolution that divides the step and was not pruned in the range. If all
+ * were pruned, returns the one that has the oldest rows.
  */
 static enum resolution choose_resolution(const struct history *history)
 {
@@ -302,7 +291,7 @@ static enum resolution choose_resolution(const struct history *history)
 	return best;
 }
 
-/* From the chosen resolution what is rolled up, the newer rest from the finer ones. */
+/* Reads the chosen resolution as far as it is rolled up, and the newer rest from finer ones. */
 static int read_history(struct db_reader *reader, struct history *history)
 {
 	int64_t from_ms = history->from_ms;
@@ -328,7 +317,7 @@ static int read_history(struct db_reader *reader, struct history *history)
 	return r;
 }
 
-/* Widens the range to whole steps, as far as @max has room for it. */
+/* Extends the range to whole steps, at its begin only if @max allows it. */
 static int fit_range(struct history *history, int64_t from_ms, int64_t to_ms, size_t max)
 {
 	int64_t step_ms = history->step_ms;
@@ -360,7 +349,7 @@ int db_query_history(struct db_reader *reader, const char *vgpu, int64_t from_ms
 	r = fit_range(&history, from_ms, to_ms, max);
 	if (r < 0)
 		return r;
-	r = begin(reader);
+	r = reader_begin(reader, /* ret_db= */ NULL);
 	if (r < 0)
 		return r;
 	sqlite3_bind_text(reader->statements[FIND_VGPU], 1, vgpu, -1, SQLITE_STATIC);
@@ -371,10 +360,10 @@ int db_query_history(struct db_reader *reader, const char *vgpu, int64_t from_ms
 		r = for_each_row(reader, GET_PROGRESS, read_progress, &history);
 	if (r == 0)
 		r = read_history(reader, &history);
-	return end(reader, r);
+	return reader_end(reader, r);
 }
 
-/* --- what a start needs --- */
+/* --- state for a new daemon --- */
 
 static int read_last_ids(void *userdata, sqlite3_stmt *row)
 {
@@ -391,10 +380,10 @@ int db_query_last_ids(struct db_reader *reader, struct db_last_ids *ret_ids)
 	struct db_last_ids ids = {0};
 	int r;
 
-	r = begin(reader);
+	r = reader_begin(reader, /* ret_db= */ NULL);
 	if (r < 0)
 		return r;
-	r = end(reader, for_each_row(reader, LAST_IDS, read_last_ids, &ids));
+	r = reader_end(reader, for_each_row(reader, LAST_IDS, read_last_ids, &ids));
 	if (r == 0)
 		*ret_ids = ids;
 	return r;
@@ -456,87 +445,81 @@ static int read_offer(void *userdata, sqlite3_stmt *row)
 	return receiver->offer(receiver->userdata, &offer);
 }
 
-static int query_records(struct db_reader *reader, enum statement which,
+/* @limit: the parameter of the statement, if it has one. */
+static int query_records(struct db_reader *reader, enum statement which, int limit,
 			 int (*row)(void *userdata, sqlite3_stmt *statement),
 			 struct receiver receiver)
 {
-	int r = begin(reader);
+	int r = reader_begin(reader, /* ret_db= */ NULL);
 
-	return r < 0 ? r : end(reader, for_each_row(reader, which, row, &receiver));
+	if (r < 0)
+		return r;
+	if (sqlite3_bind_parameter_count(reader->statements[which]) > 0)
+		sqlite3_bind_int(reader->statements[which], 1, limit < 0 ? 0 : limit);
+	return reader_end(reader, for_each_row(reader, which, row, &receiver));
 }
 
 int db_query_settings(struct db_reader *reader, db_setting_fn setting, void *userdata)
 {
-	return query_records(reader, SETTINGS, read_setting,
+	return query_records(reader, SETTINGS, 0, read_setting,
 			     (struct receiver){.setting = setting, .userdata = userdata});
 }
 
 int db_query_decisions(struct db_reader *reader, int limit, db_decision_fn decision, void *userdata)
 {
-	int r = begin(reader);
-
-	if (r < 0)
-		return r;
-	sqlite3_bind_int(reader->statements[DECISIONS], 1, limit < 0 ? 0 : limit);
-	return end(reader,
-		   for_each_row(reader, DECISIONS, read_decision,
-				&(struct receiver){.decision = decision, .userdata = userdata}));
+	return query_records(reader, DECISIONS, limit, read_decision,
+			     (struct receiver){.decision = decision, .userdata = userdata});
 }
 
 int db_query_open_alerts(struct db_reader *reader, db_alert_fn alert, void *userdata)
 {
-	return query_records(reader, OPEN_ALERTS, read_alert,
+	return query_records(reader, OPEN_ALERTS, 0, read_alert,
 			     (struct receiver){.alert = alert, .userdata = userdata});
 }
 
 int db_query_silences(struct db_reader *reader, db_silence_fn silence, void *userdata)
 {
-	return query_records(reader, SILENCES, read_silence,
+	return query_records(reader, SILENCES, 0, read_silence,
 			     (struct receiver){.silence = silence, .userdata = userdata});
 }
 
 int db_query_offers(struct db_reader *reader, int limit, db_offer_fn offer, void *userdata)
 {
-	int r = begin(reader);
-
-	if (r < 0)
-		return r;
-	sqlite3_bind_int(reader->statements[OFFERS], 1, limit < 0 ? 0 : limit);
-	return end(reader, for_each_row(reader, OFFERS, read_offer,
-					&(struct receiver){.offer = offer, .userdata = userdata}));
+	return query_records(reader, OFFERS, limit, read_offer,
+			     (struct receiver){.offer = offer, .userdata = userdata});
 }
 
-struct kept_contracts {
+struct saved_contracts {
 	int64_t revision;
 	char *text; /* NULL: no row */
 };
 
 static int read_contracts(void *userdata, sqlite3_stmt *row)
 {
-	struct kept_contracts *kept = userdata;
+	struct saved_contracts *saved = userdata;
 	const char *text = (const char *)sqlite3_column_text(row, 1);
 
-	kept->revision = sqlite3_column_int64(row, 0);
-	kept->text = text ? strdup(text) : NULL;
-	return kept->text ? 0 : -ENOMEM;
+	saved->revision = sqlite3_column_int64(row, 0);
+	saved->text = text ? strdup(text) : NULL;
+	return saved->text ? 0 : -ENOMEM;
 }
 
 int db_query_contracts(struct db_reader *reader, int64_t *ret_revision, char **ret_text)
 {
-	struct kept_contracts kept = {0};
+	struct saved_contracts saved = {0};
 	int r;
 
-	r = begin(reader);
+	r = reader_begin(reader, /* ret_db= */ NULL);
 	if (r < 0)
 		return r;
-	r = end(reader, for_each_row(reader, CONTRACTS, read_contracts, &kept));
-	if (r == 0 && !kept.text)
+	r = reader_end(reader, for_each_row(reader, CONTRACTS, read_contracts, &saved));
+	if (r == 0 && !saved.text)
 		r = -ENOENT;
 	if (r < 0) {
-		free(kept.text);
+		free(saved.text);
 		return r;
 	}
-	*ret_revision = kept.revision;
-	*ret_text = kept.text;
+	*ret_revision = saved.revision;
+	*ret_text = saved.text;
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ring begins at its start again whenever it is empty, so that a writer that keeps up touches a
- * few pages of it and the rest costs no memory. Must never split a record.
+ * The ring of records. When it is empty it restarts at its first byte, so that a fast writer uses
+ * only a few pages of it and the others need no memory.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "db/queue.h"
 
 struct head {
-	uint32_t size; /* with this head */
+	uint32_t size; /* including this head */
 	int32_t kind;
 };
 
@@ -36,7 +36,7 @@ uint8_t *queue_push(struct queue *queue, int kind, size_t size)
 	struct head head = {.size = (uint32_t)(sizeof(head) + size), .kind = kind};
 	size_t at = queue->tail;
 
-	/* The tail must not come to stand on the head: that would mean empty. */
+	/* The tail must not reach the head, because equal positions mean empty. */
 	if (queue->tail < queue->head) {
 		if (queue->head - queue->tail <= head.size)
 			return NULL;

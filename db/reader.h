@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The reading connection, for queries that stand in a file of their own. */
+/* The reading connection, for queries in other files of this folder. */
 #ifndef DB_READER_H
 #define DB_READER_H
 
@@ -7,9 +7,10 @@
 
 #include "db/db.h"
 
-/* Between the two, every statement sees one state of the file. *@ret_db is the reader's. */
+/* Begins a query: until reader_end() all statements see one state of the file, which is opened
+ * again if it was replaced. *ret_db belongs to the reader. */
 int reader_begin(struct db_reader *reader, sqlite3 **ret_db);
-/* Returns @r. */
+/* Ends a query and returns @r. */
 int reader_end(struct db_reader *reader, int r);
 
 #endif

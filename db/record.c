@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Records, field by field. Must never trust a text to end within its field. */
+/* The fields of records: packing, binding and reading. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ enum field_type {
 	FIELD_TIME, /* int64_t, 0 is NULL */
 	FIELD_REAL, /* double, NAN is NULL */
 	FIELD_TEXT, /* char[], "" is NULL */
-	FIELD_NAME, /* char[], of which store.c binds the number */
+	FIELD_NAME, /* char[], store.c binds its number instead */
 };
 
 struct field {
@@ -105,7 +105,7 @@ static const struct field price_fields[] = {
 	FIELD(REAL, db_price, penalty_per_broken_s),
 };
 
-/* The id comes last: it is read, but not bound. */
+/* The id is last because it is read but not bound. */
 static const struct field audit_fields[] = {
 	FIELD(I64, db_audit, ts_ms),	    FIELD(TEXT, db_audit, who),
 	FIELD(TEXT, db_audit, origin),	    FIELD(TEXT, db_audit, method),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The records of db.h as tables of fields. From them one is packed into the queue, bound to a
- * statement and read from a row, always in the same order.
+ * The fields of each record in db.h, as tables. A record is packed for the queue, bound to a
+ * statement and read from a row in the order of its table.
  */
 #ifndef DB_RECORD_H
 #define DB_RECORD_H
@@ -33,25 +33,24 @@ struct record_setting {
 	char value[DB_TEXT_MAX];
 };
 
-/* Bytes it packs into. -EINVAL: a text without its NUL. */
+/* Returns the packed size in bytes. -EINVAL: a text without NUL. */
 int record_size(enum record_kind kind, const void *record);
 void record_pack(enum record_kind kind, const void *record, uint8_t *bytes);
 void record_unpack(enum record_kind kind, const uint8_t *bytes, void *record);
 
-/* The instant of a packed sample or gpu_sample. */
+/* Returns the time of a packed sample or gpu_sample. */
 int64_t record_time(const uint8_t *bytes);
-/* Whose sample, or row of the ledger, a packed one is. They stand in @bytes. */
+/* Returns the names in a packed sample or row of the ledger, as pointers into @bytes. */
 void record_names(const uint8_t *bytes, const char **ret_vgpu, const char **ret_gpu);
 
 /*
- * Binds the fields to ?1, ?2, ..., as many as the statement has, but not the names of a sample
- * or a row of the ledger. The
- * texts are not copied: @bytes must stay until the statement is reset. Returns a sqlite result
- * code.
+ * Binds the fields to ?1, ?2, ..., as many as the statement has, except the names of a sample or of
+ * a row of the ledger. The texts are not copied, so @bytes must remain until the statement is
+ * reset. Returns a sqlite result code.
  */
 int record_bind(enum record_kind kind, const uint8_t *bytes, sqlite3_stmt *statement);
 
-/* Fills @record from the current row, whose columns stand in the order of the fields. */
+/* Fills @record from the current row, whose columns have the order of the fields. */
 void record_read(enum record_kind kind, sqlite3_stmt *statement, void *record);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Roll-ups are always made from all rows of their minute or hour and replace what stood there, so
- * doing one again is harmless, and a clock that was set back only makes some of them twice. "Now"
- * is the instant of the rows that come in, never a clock. Pruning takes small bites: what a long
- * stop left over goes in the course of the next hours, and no transaction is long.
+ * A roll-up is computed from all rows of its minute or hour and replaces the previous one, so it
+ * can be repeated, for example when the clock is set back. The current time is that of the incoming
+ * rows. Pruning removes a limited number of rows at a time, so that no transaction is long; after a
+ * long downtime it needs some hours.
  *
- * Reading a minute's rows again costs as much as writing them did. minute.c holds their sums where
- * all of them went through here; only the minutes that began before this program, or in which
- * something else happened to the file, are read.
+ * Reading the rows of a minute again costs as much as writing them. minute.c has their sums if this
+ * program has written all of them. The rows are read only for a minute that began before the start
+ * of this program or in which another program changed the file.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static const char *const statement_sql[STATEMENTS] = {
 			" count(fps), total(fps), min(fps), count(target_fps), total(target_fps),"
 			" count(frame_p99_ms), total(frame_p99_ms), max(frame_p99_ms)"
 			" FROM sample WHERE ts_ms >= ?1 AND ts_ms < ?1 + 60000 GROUP BY vgpu",
-	/* The order of the join is fixed: one short range for each vGPU, not one long scan. */
+	/* CROSS JOIN fixes the order: one short range for each vGPU instead of one long scan. */
 	[ROLL_HOUR] =
 		"INSERT OR REPLACE INTO sample_hour"
 		" SELECT m.vgpu, ?1, sum(samples), sum(gaps), total(covered_s), sum(short),"
@@ -51,12 +51,12 @@ static const char *const statement_sql[STATEMENTS] = {
 
 #define FIRST(table, step_s) "(SELECT min(ts_ms) FROM " table " WHERE step_s = " step_s ")"
 
-/* The ledger reads whole hours and days wherever there are some: they stay as long as anything. */
+/* The ledger reads whole hours and days if they exist, so they are kept for the longest time. */
 enum horizon { RAW, MINUTE, HOUR, RESOLUTIONS, LONGEST = RESOLUTIONS, HORIZONS };
 
 /*
- * ?1 is the horizon: older rows go, at most ten times as fast as they come. The newest of those
- * with a running number stays, so that the number goes on after a restart.
+ * Removes rows before the horizon ?1, at most ten times as many as are written. In tables whose ids
+ * are assigned by the daemon the newest row stays, so that the ids continue after a restart.
  */
 static const struct prune {
 	const char *sql;
@@ -98,16 +98,16 @@ static const struct prune {
 	{"DELETE FROM ledger_gpu WHERE step_s = 3600 AND ts_ms < min(?1, " FIRST(
 		 "ledger_gpu", "3600") " + 36000000)",
 	 LONGEST, true},
-	/* A day that began before the hours that are kept is still asked for. */
+	/* A day that began before the oldest hour is still read. */
 	{"DELETE FROM ledger WHERE step_s = 86400 AND ts_ms < ?1 - 86400000", LONGEST, true},
 	{"DELETE FROM ledger_gpu WHERE step_s = 86400 AND ts_ms < ?1 - 86400000", LONGEST, true},
 	{"DELETE FROM audit WHERE ts_ms < ?1 AND id < (SELECT min(id) FROM audit) + 5000", LONGEST,
 	 true},
-	/* The one that held then stays. */
+	/* The price in force at the horizon stays. */
 	{"DELETE FROM price WHERE ts_ms < ?1 AND EXISTS (SELECT 1 FROM price later"
 	 " WHERE later.flavor = price.flavor AND later.ts_ms > price.ts_ms AND later.ts_ms < ?1)",
 	 LONGEST, true},
-	/* Names of which no row is left: every sample that is there was rolled up before. */
+	/* Names without rows. Samples need not be checked: each has a row in a roll-up. */
 	{"DELETE FROM vgpu WHERE ?1 AND NOT EXISTS (SELECT 1 FROM sample_hour WHERE vgpu = num)"
 	 " AND NOT EXISTS (SELECT 1 FROM sample_minute WHERE vgpu = num)",
 	 HOUR, true},
@@ -117,8 +117,8 @@ static const struct prune {
 
 struct rollup {
 	struct db_retention retention;
-	int64_t open_ms;       /* begin of the open minute; 0: none yet */
-	struct minute *minute; /* what was written of it */
+	int64_t open_ms;       /* begin of the open minute; 0: none */
+	struct minute *minute; /* sums of the open minute */
 	sqlite3_stmt *statements[STATEMENTS];
 	sqlite3_stmt *prunes[PRUNES];
 };
@@ -173,7 +173,7 @@ int rollup_reload(struct rollup *rollup)
 	sqlite3_reset(get);
 	if (rc == SQLITE_ROW)
 		return SQLITE_OK;
-	return rc == SQLITE_DONE ? SQLITE_CORRUPT : rc; /* the one row is gone */
+	return rc == SQLITE_DONE ? SQLITE_CORRUPT : rc; /* the only row is missing */
 }
 
 static int run_at(sqlite3_stmt *statement, int64_t at_ms)
@@ -182,7 +182,7 @@ static int run_at(sqlite3_stmt *statement, int64_t at_ms)
 	return conn_run(statement);
 }
 
-/* What is kept for ever has its horizon at 0. */
+/* Without a limit the horizon is 0. */
 static int64_t horizon(int64_t now_ms, int64_t kept_ms)
 {
 	return kept_ms > 0 && now_ms > kept_ms ? now_ms - kept_ms : 0;
@@ -217,7 +217,7 @@ static int roll_minute(struct rollup *rollup)
 	return run_at(rollup->statements[ROLL_MINUTE], rollup->open_ms);
 }
 
-/* A clock that was set back leads to a minute that has rows already. */
+/* If the clock was set back, the minute can already have rows. */
 static int open_minute(struct rollup *rollup, int64_t begin_ms)
 {
 	sqlite3_stmt *has_rows = rollup->statements[HAS_ROWS];

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Reading the raw samples of a GPU, in the order in which they are stored: by time, of all its
- * vGPUs at once. Must never write.
- */
+/* Reading the raw samples of all vGPUs of a GPU, in the order of the table: by time and vGPU. */
 #include <errno.h>
 
 #include "db/conn.h"
 #include "db/reader.h"
 #include "db/record.h"
 
-/* CROSS: the samples are walked along their key, whatever sqlite thinks of the vGPUs. */
+/* CROSS JOIN makes sqlite read the samples in the order of their key. */
 static const char samples_sql[] =
 	"SELECT ts_ms, id, gpu, dt_s, cap_pct, initial_cap_pct, load_pct, util_pct, fps,"
 	" target_fps, frame_p99_ms, short_of_target, broken, gap"

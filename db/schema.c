@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The schema. A step that was ever released is never edited: a change is a new step at the end.
- * Columns carry the names of the members in db.h and ledger.h, and stand in the order of the fields
- * in record.c. All times are ms since 1970 in UTC; NULL is a value that was not valid then.
+ * The schema. A released step is never changed: a change of the schema is a new step at the end.
+ * Columns have the names of the members in db.h and ledger.h and the order of the fields in
+ * record.c. Times are ms since 1970 in UTC. NULL is a value that was not valid.
  *
- * sample is keyed by time first: appending and pruning touch one end of it. Its roll-ups are keyed
- * by vGPU first: a long graph of one vGPU reads neighbouring rows. They keep sums and counts, so
- * that averages over any number of their rows are exact.
+ * The key of sample begins with the time, so that appending and pruning access one end of the
+ * table. The keys of its roll-ups begin with the vGPU, so that a long graph of one vGPU reads
+ * neighbouring rows. Roll-ups contain sums and counts, so that averages over several rows are
+ * exact.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -58,22 +59,21 @@ const char *const schema_steps[] = {
 
 	"CREATE TABLE setting (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
 
-	/* One row. Minutes before open_minute_ms are rolled up, and so are the hours that ended
-	 * before it; rows before x_from_ms were pruned. */
+	/* One row. Minutes and whole hours before open_minute_ms are rolled up; rows before
+	 * x_from_ms have been pruned. */
 	"CREATE TABLE progress (open_minute_ms INTEGER NOT NULL, raw_from_ms INTEGER NOT NULL,"
 	" minute_from_ms INTEGER NOT NULL, hour_from_ms INTEGER NOT NULL);"
 	"INSERT INTO progress VALUES (0, 0, 0, 0);",
 
-	/* A claim told again after a restart is known by its key. */
+	/* Recognizes a repeated claim after a restart. */
 	"ALTER TABLE offer ADD COLUMN claim_key TEXT;",
 
-	/* One row: the newest text of the contracts file, for a start that finds no such file. */
+	/* One row: a copy of the contracts file, used if that file is missing at start. */
 	("CREATE TABLE contracts (num INTEGER PRIMARY KEY CHECK (num = 1),"
 	 " revision INTEGER NOT NULL, json TEXT NOT NULL);"),
 
-	/* Rows of minutes, hours and days in one, keyed by time first: all vGPUs are asked for at
-	 * once.
-	 */
+	/* One table for minutes, hours and days. The key begins with the time, because a query
+	 * reads all vGPUs. */
 	"CREATE TABLE ledger (step_s INTEGER NOT NULL, ts_ms INTEGER NOT NULL,"
 	" vgpu INTEGER NOT NULL, flavor TEXT NOT NULL, sold_cap_s REAL NOT NULL,"
 	" sold_broken_s REAL NOT NULL, sold_revenue REAL NOT NULL, sold_penalty REAL NOT NULL,"
@@ -88,15 +88,15 @@ const char *const schema_steps[] = {
 	" price_per_cap_hour REAL NOT NULL, penalty_per_broken_s REAL NOT NULL,"
 	" PRIMARY KEY (flavor, ts_ms)) WITHOUT ROWID;",
 
-	/* Who changed what. No number is given twice: a reader goes on after the last he saw. */
+	/* Ids are never reused, so that a reader can continue after the last id it has read. */
 	("CREATE TABLE audit (id INTEGER PRIMARY KEY AUTOINCREMENT, ts_ms INTEGER NOT NULL,"
 	 " who TEXT, origin TEXT, method TEXT, path TEXT, status INTEGER NOT NULL,"
 	 " before_json TEXT, after_json TEXT);"),
 	("CREATE TABLE silence (id INTEGER PRIMARY KEY, created_ms INTEGER, until_ms INTEGER,"
 	 " ended_ms INTEGER, alert TEXT, gpu TEXT, vgpu TEXT, reason TEXT);"),
 
-	/* Nor after the loss of the database: where no row was yet, numbers begin with the seconds
-	 * since 1970, which are above all that were ever given. */
+	/* Ids are not reused after a loss of the database either: in an empty table they begin with
+	 * the seconds since 1970, which are larger than all earlier ids. */
 	("INSERT INTO sqlite_sequence (name, seq)"
 	 " SELECT 'audit', CAST(strftime('%s', 'now') AS INTEGER)"
 	 " WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'audit');"),
@@ -104,7 +104,7 @@ const char *const schema_steps[] = {
 
 const int schema_version = (int)ARRAY_SIZE(schema_steps);
 
-/* Whose file it is and of which version; 0: an empty one. */
+/* Checks that the file belongs to gover and writes its version; 0: an empty file. */
 static int read_version(sqlite3 *db, const char *path, int *ret_version, struct err *reterr)
 {
 	int64_t application, version, objects;
@@ -121,7 +121,7 @@ static int read_version(sqlite3 *db, const char *path, int *ret_version, struct 
 		return conn_fail(db, rc, path, reterr);
 	if (version < 0 ||
 	    (application != SCHEMA_APPLICATION_ID && (application || version || objects)))
-		return err_fail(reterr, EINVAL, "%s: a database, but not one of gover", path);
+		return err_fail(reterr, EINVAL, "%s: not a database of gover", path);
 	*ret_version = (int)version;
 	return 0;
 }
@@ -129,11 +129,11 @@ static int read_version(sqlite3 *db, const char *path, int *ret_version, struct 
 static int newer(const char *path, int version, int known, struct err *reterr)
 {
 	return err_fail(reterr, EPROTO,
-			"%s: written by a newer gover (schema %d, this one knows up to %d)", path,
-			version, known);
+			"%s: written by a newer version of gover (schema %d, supported: up to %d)",
+			path, version, known);
 }
 
-/* One step, in a transaction that another program may have been quicker to take. */
+/* Runs one step in a transaction, unless another program has done it meanwhile. */
 static int take_step(sqlite3 *db, const char *path, const char *const steps[], int n_steps,
 		     int *ret_version, struct err *reterr)
 {
@@ -190,7 +190,7 @@ int schema_check(sqlite3 *db, const char *path, struct err *reterr)
 	if (version > schema_version)
 		return newer(path, version, schema_version, reterr);
 	if (version < schema_version)
-		return err_fail(reterr, EPROTO, "%s: schema %d, not yet brought to %d", path,
+		return err_fail(reterr, EPROTO, "%s: schema %d is not yet migrated to %d", path,
 				version, schema_version);
 	return 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes records. Must never wait long: for a lock at most BUSY_MS, and in WAL for nothing else.
+ * Writes records. It waits at most BUSY_MS for a lock; in WAL mode it waits for nothing else.
  *
- * A sample's vGPU is a number in the file. Looking it up was two fifths of the cost of a sample, so
- * the numbers are remembered, and forgotten whenever the table may have changed: by another
- * program, by a rollback, and where a minute ends, since then old names go.
+ * In the file the vGPU of a sample is a number. A query for it is 40 % of the cost of a sample, so
+ * the numbers are cached. The cache is cleared when the table may have changed: by another program,
+ * by a rollback, and at the end of a minute, when old names are pruned.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,13 +19,13 @@
 #define BUSY_MS 250
 
 enum statement {
-	PUT_VGPU = RECORD_KINDS, /* before it: one for each record_kind */
+	PUT_VGPU = RECORD_KINDS, /* the first ones are those of each record_kind */
 	FIND_VGPU,
 	DATA_VERSION,
 	BEGIN,
 	COMMIT,
 	ROLLBACK,
-	KEEP_CONTRACTS,
+	SAVE_CONTRACTS,
 	STATEMENTS,
 };
 
@@ -33,7 +33,7 @@ enum statement {
 	" (" s ", ?1 - ?1 % (" s " * 1000)," \
 	" ?2, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
 
-/* The parameters of records stand in the order of the fields in record.c. */
+/* The parameters of records have the order of the fields in record.c. */
 static const char *const statement_sql[STATEMENTS] = {
 	[RECORD_SAMPLE] = "INSERT OR REPLACE INTO sample VALUES (?1, ?2 /* num for the names */,"
 			  " ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
@@ -47,7 +47,7 @@ static const char *const statement_sql[STATEMENTS] = {
 	[RECORD_CAP_WRITE] = "INSERT INTO cap_write VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 	[RECORD_SETTING] = "INSERT OR REPLACE INTO setting VALUES (?1, ?2)",
 	[RECORD_SETTING_GONE] = "DELETE FROM setting WHERE key = ?1",
-	/* Added to what is there of the minute, the hour and the day. */
+	/* Adds to the sums of the minute, the hour and the day. */
 	[RECORD_LEDGER] = "INSERT INTO ledger VALUES" LEDGER_STEP("60") "," LEDGER_STEP(
 		"3600") "," LEDGER_STEP("86400") " ON CONFLICT DO UPDATE SET sold_cap_s = "
 						 "sold_cap_s + ?5,"
@@ -76,10 +76,10 @@ static const char *const statement_sql[STATEMENTS] = {
 	[BEGIN] = "BEGIN IMMEDIATE",
 	[COMMIT] = "COMMIT",
 	[ROLLBACK] = "ROLLBACK",
-	[KEEP_CONTRACTS] = "INSERT OR REPLACE INTO contracts VALUES (1, ?1, ?2)",
+	[SAVE_CONTRACTS] = "INSERT OR REPLACE INTO contracts VALUES (1, ?1, ?2)",
 };
 
-struct known_vgpu {
+struct cached_vgpu {
 	char id[ID_MAX], gpu[ID_MAX];
 	int64_t num;
 };
@@ -88,14 +88,14 @@ struct store {
 	sqlite3 *db;
 	sqlite3_stmt *statements[STATEMENTS];
 	struct rollup *rollup;
-	struct known_vgpu *known;
-	size_t n_known, size_known;
-	size_t next_known; /* whose sample comes next, if they come in the order of the last tick */
-	int64_t known_minute;
-	int64_t data_version; /* changes when another connection changed the file */
+	struct cached_vgpu *cached;
+	size_t n_cached, size_cached;
+	size_t next_cached; /* vGPU of the next sample, if the order is that of the last tick */
+	int64_t cached_minute;
+	int64_t data_version; /* changes if another connection changes the file */
 };
 
-/* Deleted rows need not be wiped, and a WAL that once grew need not stay large. */
+/* Deleted rows need not be overwritten. A large WAL file is truncated. */
 static const char setup_sql[] = "PRAGMA journal_mode = WAL;"
 				"PRAGMA synchronous = NORMAL;"
 				"PRAGMA secure_delete = OFF;"
@@ -145,7 +145,7 @@ struct store *store_close(struct store *store)
 		return NULL;
 	rollup_free(store->rollup);
 	conn_finalize(store->statements, STATEMENTS);
-	free(store->known);
+	free(store->cached);
 	sqlite3_close(store->db);
 	free(store);
 	return NULL;
@@ -153,46 +153,46 @@ struct store *store_close(struct store *store)
 
 /* --- the numbers of vGPUs --- */
 
-static void forget_vgpus(struct store *store)
+static void clear_cache(struct store *store)
 {
-	store->n_known = store->next_known = 0;
+	store->n_cached = store->next_cached = 0;
 }
 
-static const struct known_vgpu *recall_vgpu(struct store *store, const char *id, const char *gpu)
+static const struct cached_vgpu *find_cached(struct store *store, const char *id, const char *gpu)
 {
-	for (size_t i = 0; i < store->n_known; i++) {
-		size_t at = (store->next_known + i) % store->n_known;
-		const struct known_vgpu *known = &store->known[at];
+	for (size_t i = 0; i < store->n_cached; i++) {
+		size_t at = (store->next_cached + i) % store->n_cached;
+		const struct cached_vgpu *cached = &store->cached[at];
 
-		if (strcmp(known->id, id) != 0 || strcmp(known->gpu, gpu) != 0)
+		if (strcmp(cached->id, id) != 0 || strcmp(cached->gpu, gpu) != 0)
 			continue;
-		store->next_known = at + 1;
-		return known;
+		store->next_cached = at + 1;
+		return cached;
 	}
 	return NULL;
 }
 
-static void remember_vgpu(struct store *store, const char *id, const char *gpu, int64_t num)
+static void cache_vgpu(struct store *store, const char *id, const char *gpu, int64_t num)
 {
-	struct known_vgpu *known;
+	struct cached_vgpu *cached;
 
-	if (store->n_known == store->size_known) {
-		size_t size = store->size_known ? 2 * store->size_known : 64;
+	if (store->n_cached == store->size_cached) {
+		size_t size = store->size_cached ? 2 * store->size_cached : 64;
 
-		known = realloc(store->known, size * sizeof(*known));
-		if (!known)
-			return; /* it is looked up again */
-		store->known = known;
-		store->size_known = size;
+		cached = realloc(store->cached, size * sizeof(*cached));
+		if (!cached)
+			return; /* not cached */
+		store->cached = cached;
+		store->size_cached = size;
 	}
-	known = &store->known[store->n_known++];
-	store->next_known = store->n_known;
-	known->num = num;
-	if (id_copy(known->id, id) < 0 || id_copy(known->gpu, gpu) < 0)
-		store->n_known--;
+	cached = &store->cached[store->n_cached++];
+	store->next_cached = store->n_cached;
+	cached->num = num;
+	if (id_copy(cached->id, id) < 0 || id_copy(cached->gpu, gpu) < 0)
+		store->n_cached--;
 }
 
-/* The number @statement has for these names. SQLITE_NOTFOUND: none. */
+/* Runs @statement to get the number of a vGPU. SQLITE_NOTFOUND: none. */
 static int get_number(struct store *store, int statement, const char *id, const char *gpu,
 		      int64_t *ret_num)
 {
@@ -203,26 +203,26 @@ static int get_number(struct store *store, int statement, const char *id, const 
 		rc = sqlite3_bind_text(get, 2, gpu, -1, SQLITE_STATIC);
 	if (rc == SQLITE_OK)
 		rc = conn_run_int(get, ret_num);
-	(void)sqlite3_clear_bindings(get); /* the names are the caller's */
+	(void)sqlite3_clear_bindings(get); /* the caller owns the names */
 	return rc;
 }
 
 static int find_vgpu(struct store *store, const char *id, const char *gpu, int64_t *ret_num)
 {
-	const struct known_vgpu *known = recall_vgpu(store, id, gpu);
+	const struct cached_vgpu *cached = find_cached(store, id, gpu);
 	int rc;
 
-	if (known) {
-		*ret_num = known->num;
+	if (cached) {
+		*ret_num = cached->num;
 		return SQLITE_OK;
 	}
 	rc = get_number(store, FIND_VGPU, id, gpu, ret_num);
-	if (rc == SQLITE_NOTFOUND) { /* not known on this GPU */
-		forget_vgpus(store);
+	if (rc == SQLITE_NOTFOUND) { /* new, or on another GPU */
+		clear_cache(store);
 		rc = get_number(store, PUT_VGPU, id, gpu, ret_num);
 	}
 	if (rc == SQLITE_OK)
-		remember_vgpu(store, id, gpu, *ret_num);
+		cache_vgpu(store, id, gpu, *ret_num);
 	return rc;
 }
 
@@ -237,14 +237,14 @@ int store_begin(struct store *store)
 		return rc;
 	rc = conn_run_int(store->statements[DATA_VERSION], &version);
 	if (version != store->data_version) {
-		forget_vgpus(store);
+		clear_cache(store);
 		rollup_doubt(store->rollup);
 	}
 	store->data_version = version;
 	return rc;
 }
 
-/* A record that begins with its time and its vGPU. */
+/* Writes a record whose first fields are its time and its vGPU. */
 static int write_named(struct store *store, enum record_kind kind, const uint8_t *bytes,
 		       int64_t *ret_num)
 {
@@ -268,9 +268,9 @@ static int write_sample(struct store *store, const uint8_t *bytes)
 	int64_t num;
 	int rc;
 
-	if (minute != store->known_minute)
-		forget_vgpus(store);
-	store->known_minute = minute;
+	if (minute != store->cached_minute)
+		clear_cache(store);
+	store->cached_minute = minute;
 	rc = write_named(store, RECORD_SAMPLE, bytes, &num);
 	if (rc != SQLITE_OK)
 		return rc;
@@ -304,22 +304,22 @@ int store_rollback(struct store *store)
 {
 	int rc;
 
-	forget_vgpus(store);
-	/* Some failures have rolled back already. */
+	clear_cache(store);
+	/* After some failures sqlite has rolled back already. */
 	rc = sqlite3_get_autocommit(store->db) ? SQLITE_OK : conn_run(store->statements[ROLLBACK]);
 	return rc == SQLITE_OK ? rollup_reload(store->rollup) : rc;
 }
 
-int store_keep_contracts(struct store *store, int64_t revision, const char *text)
+int store_save_contracts(struct store *store, int64_t revision, const char *text)
 {
-	sqlite3_stmt *statement = store->statements[KEEP_CONTRACTS];
+	sqlite3_stmt *statement = store->statements[SAVE_CONTRACTS];
 	int rc = sqlite3_bind_int64(statement, 1, revision);
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_bind_text(statement, 2, text, -1, SQLITE_STATIC);
 	if (rc == SQLITE_OK)
 		rc = conn_run(statement);
-	(void)sqlite3_clear_bindings(statement); /* the text is the caller's */
+	(void)sqlite3_clear_bindings(statement); /* the caller owns the text */
 	return rc;
 }
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The queue and its writer thread. The thread alone touches the store; everything else in struct db
- * is guarded by the lock, which is held for a copy and never during a call of sqlite. A failed
- * transaction costs its records and nothing else: they are counted as dropped and the next one is
- * tried as if nothing had been, on a new connection where the old one may be broken.
+ * The queue and its writer thread. Only the thread uses the store. All other members of struct db
+ * are protected by the lock, which is never held during a call of sqlite. The records of a failed
+ * transaction are dropped and counted. The next transaction uses a new connection if the old one
+ * may be broken.
  *
- * A transaction costs about as much as the samples of 64 vGPUs in it, and more than that where the
- * thread must be woken for it. Samples, which come in every tick, therefore gather for a few
- * seconds; what happens now and then goes to the file at the end of its tick, and the samples
- * before it too.
+ * A transaction costs about as much as writing samples of 64 vGPUs, and more if the thread must be
+ * woken. Samples, which arrive every tick, are therefore written after a few seconds. Other records
+ * are written at the end of their tick, together with the samples before them.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -23,37 +22,37 @@
 #include "db/store.h"
 #include "db/writer.h"
 
-/* About 16,000 samples. Memory is used only as far as the queue ever filled. */
+/* About 16,000 samples. Only the used part of the queue needs memory. */
 #define QUEUE_BYTES	(2 * 1024 * 1024)
-#define GATHER_NS	(5 * NS_PER_S) /* samples; also what an unclean end may cost */
-#define UNMARKED_MAX_NS NS_PER_S /* other records are written without a db_commit() after this */
+#define SAMPLE_DELAY_NS (5 * NS_PER_S) /* delay of samples, which a crash can lose */
+#define OTHER_DELAY_NS	NS_PER_S       /* delay of other records without a db_commit() */
 #define CLOSE_MAX_NS	(5 * NS_PER_S)
 #define BUSY_PAUSE_NS	(100 * NS_PER_MS)
 
 struct db {
 	char *path;
 	struct db_retention retention;
-	struct store *store; /* NULL after a failure: opened again */
+	struct store *store; /* NULL after a failure; opened again later */
 	pthread_t thread;
 	pthread_mutex_t lock;
-	pthread_cond_t wake; /* something to do for the thread */
-	pthread_cond_t rest; /* the thread did something */
+	pthread_cond_t wake; /* the thread has work */
+	pthread_cond_t rest; /* the thread has done something */
 	struct queue queue;
 	struct {
-		char *text; /* NULL: none, or being written */
+		char *text; /* NULL: none, or the thread is writing it */
 		int64_t revision;
-		bool due;     /* to be tried now */
-		bool written; /* stands in the file that is open */
+		bool due;     /* to be written now */
+		bool written; /* the open file contains it */
 	} contracts;
 	/* Counts of records since the start. */
-	uint64_t accepted, finished; /* the difference is queued or being written */
-	uint64_t marked;	     /* accepted as of the last db_commit() */
-	uint64_t urgent_to;	     /* accepted as of the last record that does not gather */
-	uint64_t flush_to;	     /* somebody waits for these */
-	uint64_t due_ns;	     /* monotonic: when the thread looks by itself; 0: it sleeps */
-	uint64_t stop_by_ns;	     /* 0: go on; else the end, with what is queued until then */
+	uint64_t accepted, finished; /* the others are queued or being written */
+	uint64_t marked;	     /* accepted at the last db_commit() */
+	uint64_t urgent_to;	     /* accepted at the last record that is not delayed */
+	uint64_t flush_to;	     /* a caller waits for these records */
+	uint64_t due_ns;	     /* monotonic: next write; 0: none */
+	uint64_t stop_by_ns;	     /* deadline for the remaining records; 0: not stopping */
 	bool ended;
-	bool abandoned; /* nobody waits any more: the thread frees everything */
+	bool abandoned; /* db_close() has given up: the thread frees @db */
 	struct db_stats stats;
 };
 
@@ -74,7 +73,7 @@ static void wait_until(struct db *db, pthread_cond_t *cond, uint64_t deadline_ns
 	(void)pthread_cond_timedwait(cond, &db->lock, &deadline);
 }
 
-/* How far the next transaction may go now. */
+/* Returns the number of the last record that can be written now. */
 static uint64_t find_batch_end(const struct db *db)
 {
 	if (db->stop_by_ns || db->flush_to > db->finished)
@@ -86,7 +85,7 @@ static uint64_t find_batch_end(const struct db *db)
 	return db->finished;
 }
 
-/* False: it is time to end. */
+/* Returns false if the thread must end. */
 static bool wait_for_work(struct db *db, uint64_t *ret_end)
 {
 	bool more;
@@ -118,7 +117,7 @@ static int reopen(struct db *db, char message[128])
 	r = store_open(db->path, &db->retention, &db->store, &err);
 	if (r >= 0) {
 		pthread_mutex_lock(&db->lock);
-		db->contracts.written = false; /* it may be another file */
+		db->contracts.written = false; /* the file may be another one */
 		pthread_mutex_unlock(&db->lock);
 		return SQLITE_OK;
 	}
@@ -126,7 +125,7 @@ static int reopen(struct db *db, char message[128])
 	return r == -EBUSY ? SQLITE_BUSY : r == -ENOMEM ? SQLITE_NOMEM : SQLITE_CANTOPEN;
 }
 
-/* Writes the records up to @end of the queue, and takes each out of it. */
+/* Writes the records up to @end and removes each from the queue. */
 static int write_records(struct db *db, uint64_t *position, uint64_t end)
 {
 	int rc = SQLITE_OK;
@@ -161,14 +160,14 @@ static void finish_batch(struct db *db, uint64_t position, uint64_t end, int rc,
 	db->stats.last_error = rc & 0xff;
 	snprintf(db->stats.last_message, sizeof(db->stats.last_message), "%s", message);
 	db->finished = end;
-	/* It looks again by itself, so that the samples of the next ticks need not wake it. */
-	db->due_ns = now_ns() + (db->urgent_to > end ? UNMARKED_MAX_NS : GATHER_NS);
+	/* A timeout, so that the samples of the next ticks need not wake the thread. */
+	db->due_ns = now_ns() + (db->urgent_to > end ? OTHER_DELAY_NS : SAMPLE_DELAY_NS);
 	pthread_cond_broadcast(&db->rest);
 	pthread_mutex_unlock(&db->lock);
 }
 
-/* Another program holds the lock: the records stay queued, unless it is time to end. */
-static bool may_wait(struct db *db, const char *message)
+/* Another program has locked the file: waits and returns true, or false if the deadline is over. */
+static bool wait_for_lock(struct db *db, const char *message)
 {
 	bool may;
 
@@ -200,7 +199,7 @@ static void write_batch(struct db *db, uint64_t end)
 		if (rc != SQLITE_OK)
 			snprintf(message, sizeof(message), "%.127s", store_message(db->store));
 	}
-	if ((rc & 0xff) == SQLITE_BUSY && may_wait(db, message))
+	if ((rc & 0xff) == SQLITE_BUSY && wait_for_lock(db, message))
 		return;
 	if (rc == SQLITE_OK) {
 		rc = write_records(db, &position, end);
@@ -234,8 +233,8 @@ static char *take_contracts(struct db *db, int64_t *ret_revision)
 	return text;
 }
 
-/* Puts the text back for the next try and the next file, unless a newer one came meanwhile. */
-static void put_contracts_back(struct db *db, char *text, int rc, bool again, const char *message)
+/* Restores the text for the next attempt or the next file, unless a newer text has arrived. */
+static void restore_contracts(struct db *db, char *text, int rc, bool again, const char *message)
 {
 	pthread_mutex_lock(&db->lock);
 	if (db->contracts.text) {
@@ -254,8 +253,8 @@ static void put_contracts_back(struct db *db, char *text, int rc, bool again, co
 	pthread_mutex_unlock(&db->lock);
 }
 
-/* In a transaction of their own: no record is lost for them, nor they for a record. What fails is
- * tried again beside the next records. */
+/* Writes the contracts in their own transaction, so that neither they nor the records are lost by a
+ * failure of the other. After a failure they are written again with the next records. */
 static void write_contracts(struct db *db)
 {
 	char message[128] = "";
@@ -268,15 +267,15 @@ static void write_contracts(struct db *db)
 		return;
 	rc = reopen(db, message);
 	if (rc == SQLITE_OK) {
-		rc = store_keep_contracts(db->store, revision, text);
+		rc = store_save_contracts(db->store, revision, text);
 		if (rc != SQLITE_OK)
 			snprintf(message, sizeof(message), "%.127s", store_message(db->store));
 	}
 	if ((rc & 0xff) == SQLITE_BUSY)
-		again = may_wait(db, message);
+		again = wait_for_lock(db, message);
 	else if (rc != SQLITE_OK && !connection_survives(rc))
 		db->store = store_close(db->store);
-	put_contracts_back(db, text, rc, again, message);
+	restore_contracts(db, text, rc, again, message);
 }
 
 static void destroy(struct db *db)
@@ -369,7 +368,8 @@ int db_open(const char *path, const struct db_retention *retention, struct db **
 	if (r >= 0) {
 		r = thread_start(&db->thread, run_thread, db, "gover-db");
 		if (r < 0)
-			(void)err_fail(reterr, -r, "%s: no writer thread: %s", path, strerror(-r));
+			(void)err_fail(reterr, -r, "%s: cannot start the writer thread: %s", path,
+				       strerror(-r));
 	}
 	if (r < 0) {
 		store_close(db->store);
@@ -396,7 +396,7 @@ struct db *db_close_within(struct db *db, uint64_t max_ns)
 	db->stop_by_ns = deadline_ns;
 	db->contracts.due = db->contracts.due || (db->contracts.text && !db->contracts.written);
 	pthread_cond_signal(&db->wake);
-	/* One second more than the thread has: it may have to drop what it could not write. */
+	/* One second more than the deadline, so that the thread can drop the remaining records. */
 	while (!db->ended && now_ns() < deadline_ns + NS_PER_S)
 		wait_until(db, &db->rest, deadline_ns + NS_PER_S);
 	ended = db->ended;
@@ -405,7 +405,7 @@ struct db *db_close_within(struct db *db, uint64_t max_ns)
 	if (ended) {
 		(void)pthread_join(db->thread, NULL);
 		destroy(db);
-	} else { /* stuck in a call of the system: it ends by itself, or with the program */
+	} else { /* blocked in a system call: the thread ends later, or with the program */
 		(void)pthread_detach(db->thread);
 	}
 	return NULL;
@@ -413,7 +413,8 @@ struct db *db_close_within(struct db *db, uint64_t max_ns)
 
 /* --- the producer --- */
 
-/* A record was accepted: says when it is due, and tells the thread where it would look too late. */
+/* Sets the time of the next write after a record was accepted, and wakes the thread if necessary.
+ */
 static void schedule(struct db *db, enum record_kind kind)
 {
 	bool urgent = kind != RECORD_SAMPLE && kind != RECORD_GPU_SAMPLE && kind != RECORD_LEDGER &&
@@ -426,7 +427,7 @@ static void schedule(struct db *db, enum record_kind kind)
 		db->urgent_to = db->accepted;
 	else if (db->due_ns > 0)
 		return;
-	due_ns = now_ns() + (urgent ? UNMARKED_MAX_NS : GATHER_NS);
+	due_ns = now_ns() + (urgent ? OTHER_DELAY_NS : SAMPLE_DELAY_NS);
 	if (db->due_ns > 0 && db->due_ns <= due_ns)
 		return;
 	db->due_ns = due_ns;
@@ -454,7 +455,7 @@ int writer_append(struct db *db, enum record_kind kind, const void *record)
 	return bytes ? 0 : -ENOSPC;
 }
 
-int db_keep_contracts(struct db *db, int64_t revision, const char *text)
+int db_save_contracts(struct db *db, int64_t revision, const char *text)
 {
 	char *copy = strdup(text);
 
@@ -490,7 +491,7 @@ void db_stats(struct db *db, struct db_stats *ret_stats)
 	pthread_mutex_unlock(&db->lock);
 }
 
-/* Asks for all that was accepted; @deadline_ns 0: waits for ever. False: it was not all written. */
+/* Waits for all accepted records; @deadline_ns 0: no timeout. Returns false after a timeout. */
 static bool flush_until(struct db *db, uint64_t deadline_ns)
 {
 	uint64_t end;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The queue's entrance, for append.c alone: records that are known to be good. */
+/* Adding records to the queue, for append.c, which has checked them. */
 #ifndef DB_WRITER_H
 #define DB_WRITER_H
 
 #include "db/record.h"
 
-/* As db_append_sample(). */
+/* Like db_append_sample(). */
 int writer_append(struct db *db, enum record_kind kind, const void *record);
 
 #endif

@@ -84,7 +84,7 @@ static void save_done(struct worker_job *job)
 	/* Where the file could not be written it is the only place; where memory lacks, the next
 	 * text is kept. */
 	if (m->history.db)
-		(void)db_keep_contracts(m->history.db, save->revision, save->text);
+		(void)db_save_contracts(m->history.db, save->revision, save->text);
 	free(save->text);
 	free(save);
 	finish_save(m, result);

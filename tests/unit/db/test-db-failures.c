@@ -433,11 +433,11 @@ static void test_contracts_wait_for_a_lock_and_the_newest_is_written(void **stat
 	sqlite3 *other = hold_lock();
 
 	(void)state;
-	assert_int_equal(db_keep_contracts(db, 1, "one"), 0);
+	assert_int_equal(db_save_contracts(db, 1, "one"), 0);
 	for (int i = 0; i < DEADLINE_POLLS && stats_of(db).last_error != SQLITE_BUSY; i++)
 		pause_ms(10);
 	assert_int_equal(stats_of(db).last_error, SQLITE_BUSY);
-	assert_int_equal(db_keep_contracts(db, 2, "two"), 0);
+	assert_int_equal(db_save_contracts(db, 2, "two"), 0);
 	release_lock(other);
 	db_flush(db);
 	assert_int_equal(stats_of(db).last_error, 0);
@@ -452,7 +452,7 @@ static void test_contracts_that_failed_are_written_beside_the_next_records(void 
 
 	(void)state;
 	atomic_store(&commit_mode, COMMIT_FAILS);
-	assert_int_equal(db_keep_contracts(db, 1, "one"), 0);
+	assert_int_equal(db_save_contracts(db, 1, "one"), 0);
 	db_flush(db);
 	assert_int_equal(stats_of(db).errors, 1);
 	assert_int_equal(stats_of(db).last_error, SQLITE_CONSTRAINT);
@@ -473,7 +473,7 @@ static void test_contracts_that_failed_are_tried_once_more_at_the_end(void **sta
 
 	(void)state;
 	atomic_store(&commit_mode, COMMIT_FAILS);
-	assert_int_equal(db_keep_contracts(db, 1, "one"), 0);
+	assert_int_equal(db_save_contracts(db, 1, "one"), 0);
 	db_flush(db);
 	atomic_store(&commit_mode, COMMIT_WORKS);
 	db_close(db);
@@ -487,7 +487,7 @@ static void test_a_history_that_begins_anew_has_the_contracts_again(void **state
 		struct db *db = open_db(&keep_all);
 
 		print_message("# %s\n", losses[i].name);
-		assert_int_equal(db_keep_contracts(db, 5, "five"), 0);
+		assert_int_equal(db_save_contracts(db, 5, "five"), 0);
 		db_flush(db);
 		losses[i].lose();
 		put_sample(db, START_MS, "vm1");

@@ -158,11 +158,12 @@ static const struct refusal {
 	const char *said;
 } refusals[] = {
 	{"a text file", make_text_file, -EINVAL, "not a database"},
-	{"a database of another program", make_foreign_database, -EINVAL, "not one of gover"},
+	{"a database of another program", make_foreign_database, -EINVAL,
+	 "not a database of gover"},
 	{"an application id of another program", make_foreign_application, -EINVAL,
-	 "not one of gover"},
-	{"a newer history", make_newer_database, -EPROTO, "newer gover"},
-	{"a version below zero", make_negative_version, -EINVAL, "not one of gover"},
+	 "not a database of gover"},
+	{"a newer history", make_newer_database, -EPROTO, "newer version of gover"},
+	{"a version below zero", make_negative_version, -EINVAL, "not a database of gover"},
 };
 
 static off_t file_size(void)

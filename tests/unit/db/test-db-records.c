@@ -265,14 +265,14 @@ static void test_of_contracts_the_newest_text_is_kept(void **state)
 	assert_int_equal(revision, 7);
 	assert_null(text);
 	db_reader_close(reader);
-	assert_int_equal(db_keep_contracts(db, 1763664596123, "{\"it's\": \"one\"}"), 0);
+	assert_int_equal(db_save_contracts(db, 1763664596123, "{\"it's\": \"one\"}"), 0);
 	db_flush(db); /* without a record, and without a tick */
 	expect_contracts(1763664596123, "{\"it's\": \"one\"}");
 	for (int i = 0; i < 100; i++) {
 		char next[16];
 
 		snprintf(next, sizeof(next), "text %d", i);
-		assert_int_equal(db_keep_contracts(db, 1000 + i, next), 0);
+		assert_int_equal(db_save_contracts(db, 1000 + i, next), 0);
 	}
 	db_close(db);
 	expect_contracts(1099, "text 99");
@@ -290,7 +290,7 @@ static void test_contracts_larger_than_the_queue_are_kept_and_cost_no_record(voi
 	memset(text, 'x', size);
 	text[size] = '\0';
 	for (int i = 0; i < 20; i++) {
-		assert_int_equal(db_keep_contracts(db, i, text), 0);
+		assert_int_equal(db_save_contracts(db, i, text), 0);
 		put_sample(db, START_MS + i, "vm1");
 	}
 	db_flush(db);
