@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who changed what: written, read back in order, numbered for ever. */
+/* Audit records: written, read back in order, with ids that are never reused. */
 #include "tests/unit/db/test-db.h"
 
 #include "base/clock.h"
@@ -21,7 +21,7 @@ static int keep_row(void *userdata, const struct db_audit *row)
 
 static void append(struct db *db, int64_t ts_ms, const char *path_asked, const char *before)
 {
-	struct db_audit row = {.ts_ms = ts_ms, .status = 200, .id = 77 /* not looked at */};
+	struct db_audit row = {.ts_ms = ts_ms, .status = 200, .id = 77 /* ignored */};
 
 	strcpy(row.who, "token robot");
 	strcpy(row.origin, "192.0.2.7");
@@ -32,7 +32,7 @@ static void append(struct db *db, int64_t ts_ms, const char *path_asked, const c
 	assert_int_equal(db_append_audit(db, &row), 0);
 }
 
-/* Of the first row. */
+/* The first row. */
 static int64_t first_id(void)
 {
 	return get_sql("SELECT min(id) FROM audit");
@@ -47,7 +47,7 @@ static void query(int64_t after, int limit)
 	db_reader_close(reader);
 }
 
-static void what_was_written_is_read(void **state)
+static void rows_are_read_as_they_were_written(void **state)
 {
 	struct db *db = open_db(&keep_all);
 
@@ -68,7 +68,7 @@ static void what_was_written_is_read(void **state)
 	db_close(db);
 }
 
-static void a_reader_goes_on_where_he_was(void **state)
+static void a_reader_continues_after_its_last_id(void **state)
 {
 	struct db *db = open_db(&keep_all);
 	int64_t first;
@@ -92,7 +92,7 @@ static void a_reader_goes_on_where_he_was(void **state)
 	assert_int_equal(got.n, 0);
 }
 
-static void no_number_is_given_twice(void **state)
+static void ids_are_not_reused(void **state)
 {
 	struct db *db = open_db(&keep_all);
 	int64_t first;
@@ -111,8 +111,8 @@ static void no_number_is_given_twice(void **state)
 	assert_int_equal(got.rows[0].id, first + 2);
 }
 
-/* As a database that was lost, and one of an earlier gover. */
-static void nor_after_a_loss(void **state)
+/* With a new database, and with one of an earlier version of gover. */
+static void ids_are_not_reused_after_a_loss_of_the_database(void **state)
 {
 	const int64_t now_s = clock_now().wall_ms / 1000;
 	sqlite3 *plain = NULL;
@@ -140,10 +140,10 @@ static void nor_after_a_loss(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(what_was_written_is_read),
-		TEST(a_reader_goes_on_where_he_was),
-		TEST(no_number_is_given_twice),
-		TEST(nor_after_a_loss),
+		TEST(rows_are_read_as_they_were_written),
+		TEST(a_reader_continues_after_its_last_id),
+		TEST(ids_are_not_reused),
+		TEST(ids_are_not_reused_after_a_loss_of_the_database),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

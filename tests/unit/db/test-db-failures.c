@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the writer lives through: locks, full disks, files that go away. What is lost is counted. */
+/* The writer survives locks, full disks and removed files. Lost records are counted. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -73,7 +73,7 @@ static void test_a_full_queue_drops_and_counts(void **state)
 	stats = stats_of(db);
 	assert_int_equal(stats.appended, accepted + 10);
 	assert_int_equal(stats.written, accepted);
-	put_sample(db, START_MS + DAY_MS, "vm1"); /* there is room again */
+	put_sample(db, START_MS + DAY_MS, "vm1"); /* fits again */
 	db_close(db);
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), (int64_t)accepted + 1);
 }
@@ -92,7 +92,7 @@ static int thread_count(void)
 	return (int)n;
 }
 
-static void test_close_does_not_wait_for_ever_for_a_lock(void **state)
+static void test_close_waits_a_limited_time_for_a_lock(void **state)
 {
 	int before = thread_count();
 	struct db *db = open_db(&keep_all);
@@ -101,14 +101,14 @@ static void test_close_does_not_wait_for_ever_for_a_lock(void **state)
 	(void)state;
 	put_sample(db, START_MS, "vm1");
 	assert_null(db_close_within(db, NS_PER_S / 2));
-	assert_int_equal(thread_count(), before); /* the record was given up, not the thread */
+	assert_int_equal(thread_count(), before); /* the record is lost, the thread has ended */
 	release_lock(other);
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 0);
 }
 
 /* --- transactions that fail --- */
 
-static atomic_int commit_mode; /* what the next commits do */
+static atomic_int commit_mode; /* result of the next commits */
 enum { COMMIT_WORKS, COMMIT_FAILS, COMMIT_HANGS };
 
 static int on_commit(void *userdata)
@@ -127,7 +127,7 @@ static int hook_commits(sqlite3 *db, const char **message, const void *api)
 	return SQLITE_OK;
 }
 
-/* Opens one whose writer obeys commit_mode. */
+/* Opens a database whose commits depend on commit_mode. */
 static struct db *open_hooked(void)
 {
 	struct db *db;
@@ -139,7 +139,7 @@ static struct db *open_hooked(void)
 	return db;
 }
 
-static void test_a_failed_transaction_costs_its_records_only(void **state)
+static void test_a_failed_transaction_loses_only_its_records(void **state)
 {
 	struct db *db = open_hooked();
 	struct db_stats stats;
@@ -149,7 +149,7 @@ static void test_a_failed_transaction_costs_its_records_only(void **state)
 	put_sample(db, START_MS + 1000, "vm1");
 	db_flush(db);
 	atomic_store(&commit_mode, COMMIT_FAILS);
-	put_sample(db, START_MS + MINUTE_MS, "vm2"); /* begins a minute, names a vGPU */
+	put_sample(db, START_MS + MINUTE_MS, "vm2"); /* begins a minute, adds a vGPU */
 	db_flush(db);
 	stats = stats_of(db);
 	assert_int_equal(stats.errors, 1);
@@ -163,14 +163,14 @@ static void test_a_failed_transaction_costs_its_records_only(void **state)
 	assert_int_equal(stats_of(db).written, 3);
 	db_close(db);
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 3);
-	/* What the failed one had begun was done again. */
+	/* The work of the failed transaction was repeated. */
 	assert_int_equal(get_sql("SELECT samples FROM sample_minute"), 2);
 	assert_int_equal(get_sql("SELECT count(*) FROM sample, vgpu ON vgpu = num"
 				 " WHERE id = 'vm2'"),
 			 1);
 }
 
-static void test_close_does_not_wait_for_ever_for_a_disk(void **state)
+static void test_close_waits_a_limited_time_for_a_disk(void **state)
 {
 	struct db *db = open_hooked();
 	int before = thread_count();
@@ -179,7 +179,7 @@ static void test_close_does_not_wait_for_ever_for_a_disk(void **state)
 	atomic_store(&commit_mode, COMMIT_HANGS);
 	put_sample(db, START_MS, "vm1");
 	assert_null(db_close_within(db, NS_PER_S / 2));
-	assert_int_equal(thread_count(), before); /* still stuck */
+	assert_int_equal(thread_count(), before); /* still blocked */
 	atomic_store(&commit_mode, COMMIT_WORKS);
 	for (int i = 0; i < DEADLINE_POLLS && thread_count() == before; i++)
 		pause_ms(10);
@@ -206,7 +206,7 @@ static void put_ticks(struct db *db, int64_t *ts_ms, bool (*until)(const struct 
 		if (until(&stats))
 			return;
 	}
-	fail_msg("never happened");
+	fail_msg("the condition was never true");
 }
 
 static bool has_dropped(const struct db_stats *stats)
@@ -231,7 +231,7 @@ static void check_newest_is_readable(int64_t ts_ms)
 			 1);
 }
 
-static void test_a_full_disk_is_told_and_outlived(void **state)
+static void test_a_full_disk_is_reported_and_survived(void **state)
 {
 	int64_t ts_ms = START_MS;
 	struct db_stats stats;
@@ -241,7 +241,7 @@ static void test_a_full_disk_is_told_and_outlived(void **state)
 	(void)state;
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount("none", folder, "tmpfs", 0, "size=2m") < 0)
-		skip(); /* it takes root to make a small disk */
+		skip(); /* only root can mount a small file system */
 	snprintf(filler, sizeof(filler), "%s/filler", folder);
 	FILE *file = fopen(filler, "w");
 
@@ -263,7 +263,7 @@ static void test_a_full_disk_is_told_and_outlived(void **state)
 	assert_int_equal(umount(folder), 0);
 }
 
-static void test_a_file_size_limit_ends_neither_program_nor_history(void **state)
+static void test_a_file_size_limit_does_not_end_the_program(void **state)
 {
 	struct rlimit before, small;
 	int64_t ts_ms = START_MS;
@@ -276,7 +276,7 @@ static void test_a_file_size_limit_ends_neither_program_nor_history(void **state
 	small = before;
 	small.rlim_cur = 200000;
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-	put_ticks(db, &ts_ms, has_dropped); /* SIGXFSZ would have ended us */
+	put_ticks(db, &ts_ms, has_dropped); /* SIGXFSZ would end this program */
 	stats = stats_of(db);
 	assert_int_equal(stats.last_error, SQLITE_IOERR);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
@@ -334,7 +334,7 @@ static const struct loss {
 	{"truncated and deleted", lose_by_truncation, 1},
 };
 
-static void test_a_deleted_history_begins_anew(void **state)
+static void test_a_deleted_history_is_created_again(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(losses); i++) {
@@ -351,7 +351,7 @@ static void test_a_deleted_history_begins_anew(void **state)
 		db_flush(db);
 		assert_int_equal(stats_of(db).written, 2);
 		assert_int_equal(stats_of(db).dropped, 0);
-		assert_int_equal(count_samples(reader), losses[i].kept); /* it follows */
+		assert_int_equal(count_samples(reader), losses[i].kept); /* it opens the new file */
 		db_reader_close(reader);
 		db_close(db);
 		assert_int_equal(get_sql("SELECT count(*) FROM sample"), losses[i].kept);
@@ -360,7 +360,7 @@ static void test_a_deleted_history_begins_anew(void **state)
 	}
 }
 
-static void test_without_its_folder_the_writer_drops_and_goes_on(void **state)
+static void test_without_its_folder_the_writer_drops_records_and_continues(void **state)
 {
 	struct db *db = open_db(&keep_all);
 	struct db_reader *reader = open_reader();
@@ -387,7 +387,7 @@ static void test_without_its_folder_the_writer_drops_and_goes_on(void **state)
 	db_close(db);
 }
 
-static void test_a_file_of_rubbish_in_its_place_is_not_touched(void **state)
+static void test_an_invalid_file_is_not_changed(void **state)
 {
 	struct db *db = open_db(&keep_all);
 	FILE *file;
@@ -446,7 +446,7 @@ static void test_contracts_wait_for_a_lock_and_the_newest_is_written(void **stat
 	db_close(db);
 }
 
-static void test_contracts_that_failed_are_written_beside_the_next_records(void **state)
+static void test_failed_contracts_are_written_with_the_next_records(void **state)
 {
 	struct db *db = open_hooked();
 
@@ -467,7 +467,7 @@ static void test_contracts_that_failed_are_written_beside_the_next_records(void 
 	db_close(db);
 }
 
-static void test_contracts_that_failed_are_tried_once_more_at_the_end(void **state)
+static void test_failed_contracts_are_tried_again_at_the_end(void **state)
 {
 	struct db *db = open_hooked();
 
@@ -480,7 +480,7 @@ static void test_contracts_that_failed_are_tried_once_more_at_the_end(void **sta
 	expect_contracts(1, "one");
 }
 
-static void test_a_history_that_begins_anew_has_the_contracts_again(void **state)
+static void test_a_new_history_gets_the_contracts_again(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(losses); i++) {
@@ -506,18 +506,18 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_while_another_program_writes_records_wait),
 		TEST(test_a_full_queue_drops_and_counts),
-		TEST(test_close_does_not_wait_for_ever_for_a_lock),
-		TEST(test_a_failed_transaction_costs_its_records_only),
+		TEST(test_close_waits_a_limited_time_for_a_lock),
+		TEST(test_a_failed_transaction_loses_only_its_records),
 		TEST(test_contracts_wait_for_a_lock_and_the_newest_is_written),
-		TEST(test_contracts_that_failed_are_written_beside_the_next_records),
-		TEST(test_contracts_that_failed_are_tried_once_more_at_the_end),
-		TEST(test_a_history_that_begins_anew_has_the_contracts_again),
-		TEST(test_close_does_not_wait_for_ever_for_a_disk),
-		TEST(test_a_full_disk_is_told_and_outlived),
-		TEST(test_a_file_size_limit_ends_neither_program_nor_history),
-		TEST(test_a_deleted_history_begins_anew),
-		TEST(test_without_its_folder_the_writer_drops_and_goes_on),
-		TEST(test_a_file_of_rubbish_in_its_place_is_not_touched),
+		TEST(test_failed_contracts_are_written_with_the_next_records),
+		TEST(test_failed_contracts_are_tried_again_at_the_end),
+		TEST(test_a_new_history_gets_the_contracts_again),
+		TEST(test_close_waits_a_limited_time_for_a_disk),
+		TEST(test_a_full_disk_is_reported_and_survived),
+		TEST(test_a_file_size_limit_does_not_end_the_program),
+		TEST(test_a_deleted_history_is_created_again),
+		TEST(test_without_its_folder_the_writer_drops_records_and_continues),
+		TEST(test_an_invalid_file_is_not_changed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Histories and roll-ups against the same computed directly from what went in. */
+/* Compares histories and roll-ups with values computed directly from the samples. */
 #include <sys/wait.h>
 
 #include "tests/unit/db/test-db.h"
@@ -38,7 +38,7 @@ static void add_random_row(int64_t ts_ms, const char *vgpu)
 	row->gap = rand() % 50 == 0;
 }
 
-/* Ticks about a second apart, now and then a pause of minutes, vGPUs that come and go. */
+/* Ticks at intervals of about a second, sometimes minutes, with vGPUs that appear and disappear. */
 static void make_random_rows(unsigned int seed)
 {
 	int64_t ts_ms = START_MS + 17 * MINUTE_MS + 345;
@@ -56,7 +56,7 @@ static void make_random_rows(unsigned int seed)
 	}
 }
 
-/* Appends rows [from, to), each instant a tick. False: something went wrong. */
+/* Appends rows [from, to), a tick for each instant. Returns false after an error. */
 static bool write_rows(struct db *db, int from, int to)
 {
 	for (int i = from; i < to; i++) {
@@ -71,7 +71,7 @@ static bool write_rows(struct db *db, int from, int to)
 	return true;
 }
 
-/* A daemon that is killed after writing rows [from, to). */
+/* Writes rows [from, to) in a process that is then killed. */
 static void write_and_die(int from, int to)
 {
 	pid_t child = fork();
@@ -87,7 +87,7 @@ static void write_and_die(int from, int to)
 	assert_int_equal(status, 0);
 }
 
-/* All rows, by daemons that end in good order or are killed at any instant. */
+/* Writes all rows in processes that end normally or are killed at any instant. */
 static void write_in_runs(void)
 {
 	for (int from = 0; from < n_rows;) {
@@ -107,7 +107,7 @@ static void write_in_runs(void)
 	}
 }
 
-/* --- the same, directly --- */
+/* --- expected values --- */
 
 enum column {
 	SAMPLES,
@@ -141,7 +141,7 @@ static void add_value(double *n, double *sum, double value)
 	}
 }
 
-/* What a roll-up of [begin, begin + size) must hold. fmin and fmax pass over NAN. */
+/* The expected roll-up of [begin, begin + size). fmin() and fmax() ignore NAN. */
 static void compute(const char *vgpu, int64_t begin_ms, int64_t size_ms, double c[COLUMNS])
 {
 	for (int i = 0; i < COLUMNS; i++)
@@ -182,8 +182,7 @@ static double mean(double sum, double n)
 
 /* --- roll-up tables --- */
 
-/* Every row of a roll-up table is right, and none is missing of those that ended before @open_ms.
- */
+/* Every row of a roll-up table is correct, and all that ended before @open_ms exist. */
 static void check_table(const char *table, int64_t size_ms, int64_t open_ms)
 {
 	int64_t expected = 0, found = 0;
@@ -231,7 +230,7 @@ static int64_t open_minute(void)
 	return ts_ms - ts_ms % MINUTE_MS;
 }
 
-static void test_roll_ups_are_what_the_samples_add_up_to(void **state)
+static void test_roll_ups_are_the_sums_of_the_samples(void **state)
 {
 	(void)state;
 	for (unsigned int seed = 1; seed <= 3; seed++) {
@@ -245,8 +244,7 @@ static void test_roll_ups_are_what_the_samples_add_up_to(void **state)
 	}
 }
 
-/* A roll-up is of what stands in the file, whoever put it there. */
-static void test_roll_ups_follow_what_was_replaced_or_changed(void **state)
+static void test_roll_ups_follow_replaced_and_changed_samples(void **state)
 {
 	struct db *db = open_db(&keep_all);
 
@@ -255,7 +253,7 @@ static void test_roll_ups_follow_what_was_replaced_or_changed(void **state)
 		for (int i = 0; i < 10; i++)
 			put_sample(db, START_MS + minute * MINUTE_MS + 1000 * i, "vm1");
 		if (minute == 2)
-			put_sample(db, START_MS + minute * MINUTE_MS + 5000, "vm1"); /* again */
+			put_sample(db, START_MS + minute * MINUTE_MS + 5000, "vm1"); /* replaced */
 		db_flush(db);
 		if (minute == 1)
 			run_sql("DELETE FROM sample WHERE ts_ms % 2000 = 0 AND ts_ms IN"
@@ -311,7 +309,7 @@ static void check_point(const struct db_point *point, const double c[COLUMNS])
 	assert_int_equal(point->frame_p99_n, (int64_t)c[P99_N]);
 }
 
-/* The points of a query are all steps that overlap the range and have samples, and right. */
+/* A query returns correct points for all steps with samples that overlap the range. */
 static void check_history(struct db_reader *reader, const char *vgpu, int64_t from_ms,
 			  int64_t to_ms, int step_s)
 {
@@ -352,7 +350,7 @@ static void check_histories(int least_step_s)
 	db_reader_close(reader);
 }
 
-static void test_a_history_is_what_the_samples_add_up_to(void **state)
+static void test_a_history_is_the_average_of_the_samples(void **state)
 {
 	struct db_reader *reader;
 	char sql[128];
@@ -366,19 +364,19 @@ static void test_a_history_is_what_the_samples_add_up_to(void **state)
 	check_history(reader, "vm2", START_MS + HOUR_MS + 1, START_MS + HOUR_MS + 7 * MINUTE_MS, 7);
 	db_reader_close(reader);
 
-	/* Whole minutes come from their roll-up: the samples are not missed. */
+	/* Whole minutes come from their roll-up, so the samples are not needed. */
 	snprintf(sql, sizeof(sql), "DELETE FROM sample WHERE ts_ms < %lld",
 		 (long long)open_minute());
 	run_sql(sql);
 	check_histories(60);
-	/* And whole hours from theirs. */
+	/* Whole hours come from theirs. */
 	snprintf(sql, sizeof(sql), "DELETE FROM sample_minute WHERE ts_ms < %lld",
 		 (long long)(open_minute() - open_minute() % HOUR_MS));
 	run_sql(sql);
 	check_histories(3600);
 }
 
-static void test_a_clock_set_back_loses_and_doubles_nothing(void **state)
+static void test_a_clock_set_back_loses_and_duplicates_nothing(void **state)
 {
 	static const int minutes[] = {0, 1, 2, 3, 1, 2, 3, 4, 58, 59, 60, 61, 59, 60, 61, 62};
 	struct db *db = open_db(&keep_all);
@@ -417,7 +415,7 @@ static const struct bound {
 	{"vm1", START_MS + 60000, START_MS + 120000, 10, 6, 0, 6, START_MS + 60000},
 	{"vm1", START_MS + 70000, START_MS + 70001, 60, 1, 0, 1, START_MS + 60000},
 	{"vm1", START_MS + DAY_MS, START_MS + 2 * DAY_MS, 60, 1440, 0, 0, 0},
-	/* A range that does not begin on a step takes that step along where @max has room. */
+	/* A range that begins within a step includes that step if @max allows it. */
 	{"vm1", START_MS + 30000, START_MS + 330000, 60, 6, 0, 6, START_MS},
 	{"vm1", START_MS + 30000, START_MS + 330000, 60, 5, 0, 5, START_MS + 60000},
 	{"vm1", START_MS + 30000, START_MS + 330000, 60, 4, -E2BIG, 0, 0},
@@ -466,7 +464,7 @@ static int stop_at_third(void *userdata, const struct db_point *point)
 	return ++*(int *)userdata == 3 ? -ECANCELED : 0;
 }
 
-static void test_a_receiver_can_stop_the_query(void **state)
+static void test_a_callback_can_stop_the_query(void **state)
 {
 	struct db *db = open_db(&keep_all);
 	struct db_reader *reader;
@@ -481,7 +479,7 @@ static void test_a_receiver_can_stop_the_query(void **state)
 					  stop_at_third, &n),
 			 -ECANCELED);
 	assert_int_equal(n, 3);
-	assert_int_equal(query(reader, "vm1", START_MS, START_MS + 100000, 1), 0); /* goes on */
+	assert_int_equal(query(reader, "vm1", START_MS, START_MS + 100000, 1), 0); /* works again */
 	assert_int_equal(n_points, 100);
 	db_reader_close(reader);
 }
@@ -517,12 +515,12 @@ static void test_the_newest_sample_is_in_every_resolution(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_roll_ups_are_what_the_samples_add_up_to),
-		TEST(test_roll_ups_follow_what_was_replaced_or_changed),
-		TEST(test_a_history_is_what_the_samples_add_up_to),
-		TEST(test_a_clock_set_back_loses_and_doubles_nothing),
+		TEST(test_roll_ups_are_the_sums_of_the_samples),
+		TEST(test_roll_ups_follow_replaced_and_changed_samples),
+		TEST(test_a_history_is_the_average_of_the_samples),
+		TEST(test_a_clock_set_back_loses_and_duplicates_nothing),
 		TEST(test_steps_and_ranges_have_bounds),
-		TEST(test_a_receiver_can_stop_the_query),
+		TEST(test_a_callback_can_stop_the_query),
 		TEST(test_the_newest_sample_is_in_every_resolution),
 	};
 

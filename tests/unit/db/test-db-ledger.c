@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The ledger: what is added up, that the past stays as it was, and how long it is kept. All sums
- * are worked out by hand. */
+/* The ledger: its sums, which later prices do not change, and how long they are kept. The expected
+ * sums are computed by hand. */
 #include "db/ledger.h"
 #include "db/schema.h"
 #include "tests/unit/db/test-db.h"
@@ -82,10 +82,10 @@ static int query(int64_t from_ms, int64_t to_ms)
 static void assert_near(double value, double wanted)
 {
 	if (fabs(value - wanted) > 1e-9)
-		fail_msg("%.12g where %.12g is right", value, wanted);
+		fail_msg("%.12g instead of %.12g", value, wanted);
 }
 
-static void rows_of_a_minute_are_added_up(void **state)
+static void rows_of_a_minute_are_summed_up(void **state)
 {
 	struct db *db = open_db(&keep_all);
 	struct db_ledger row = make_row(START_MS + 40000, "vm1", "default", 20, 1.8, 3);
@@ -128,7 +128,7 @@ static void rows_of_a_minute_are_added_up(void **state)
 	assert_near(got.range.watched_s, 120);
 }
 
-static void a_restart_goes_on_in_its_minute(void **state)
+static void a_restart_continues_in_its_minute(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 3; i++) {
@@ -144,7 +144,7 @@ static void a_restart_goes_on_in_its_minute(void **state)
 	assert_near(got.rows[0].sold.penalty, 0.03);
 }
 
-static void a_later_price_leaves_the_past_as_it_was(void **state)
+static void a_later_price_does_not_change_earlier_rows(void **state)
 {
 	struct db *db = open_db(&keep_all);
 
@@ -154,7 +154,7 @@ static void a_later_price_leaves_the_past_as_it_was(void **state)
 	put(db, make_row(START_MS, "vm1", "default", 30, 1.8, 0));
 	put_price(db, START_MS + 30000, "default", 3.6, 0.01);
 	put(db, make_row(START_MS + 30000, "vm1", "default", 30, 3.6, 0));
-	put_price(db, START_MS + MINUTE_MS, "default", 3.6, 0.01); /* is no change */
+	put_price(db, START_MS + MINUTE_MS, "default", 3.6, 0.01); /* unchanged */
 	put_price(db, START_MS + 2 * MINUTE_MS, "default", 0, 0.01);
 	put(db, make_row(START_MS + 2 * MINUTE_MS, "vm1", "default", 60, 0, 0));
 	db_close(db);
@@ -171,7 +171,7 @@ static void a_later_price_leaves_the_past_as_it_was(void **state)
 
 	assert_int_equal(query(START_MS + MINUTE_MS, START_MS + HOUR_MS), 0);
 	assert_near(got.rows[0].sold.revenue, 0);
-	assert_int_equal(got.n_prices, 3); /* small, default at 3.6, and what it became */
+	assert_int_equal(got.n_prices, 3); /* small, default at 3.6 and after the change */
 	assert_int_equal(got.prices[1].ts_ms, START_MS + 30000);
 	assert_int_equal(got.prices[2].ts_ms, START_MS + 2 * MINUTE_MS);
 	assert_int_equal(get_sql("SELECT count(*) FROM price"), 4);
@@ -202,7 +202,7 @@ static void any_range_is_the_sum_of_its_minutes(void **state)
 	} rows[] = {
 		{0, HOUR_MS, 60},
 		{0, MINUTE_MS, 1},
-		{1, 2, 1}, /* widened to the minute */
+		{1, 2, 1}, /* extended to the minute */
 		{-MINUTE_MS, MINUTE_MS, 2},
 		{-5 * MINUTE_MS, HOUR_MS + 7 * MINUTE_MS, 72},
 		{10 * MINUTE_MS, 3 * HOUR_MS, 170},
@@ -235,7 +235,7 @@ static void any_range_is_the_sum_of_its_minutes(void **state)
 	assert_int_equal(query(-1, START_MS), -EINVAL);
 }
 
-static void it_is_kept_as_long_as_minutes_and_hours_are(void **state)
+static void rows_are_kept_as_long_as_minutes_and_hours(void **state)
 {
 	const struct db_retention retention = {.raw_hours = 1, .minute_days = 1, .hour_days = 3};
 	struct db *db = open_db(&retention);
@@ -246,7 +246,7 @@ static void it_is_kept_as_long_as_minutes_and_hours_are(void **state)
 	put_price(db, START_MS + DAY_MS, "default", 2, 0);
 	put_price(db, START_MS + 5 * DAY_MS, "default", 3, 0);
 	for (int64_t ms = START_MS; ms <= end_ms; ms += HOUR_MS / 2) {
-		put_sample(db, ms, "vm1"); /* its instant is what time it is */
+		put_sample(db, ms, "vm1"); /* sets the current time */
 		put(db, make_row(ms, "vm1", "default", 60, 1, 0));
 		put_watched(db, ms, 60);
 		db_flush(db);
@@ -264,20 +264,20 @@ static void it_is_kept_as_long_as_minutes_and_hours_are(void **state)
 			 end_ms - 4 * DAY_MS);
 	assert_int_equal(get_sql("SELECT min(ts_ms) FROM ledger_gpu WHERE step_s = 86400"),
 			 end_ms - 4 * DAY_MS);
-	/* The price that held when what is kept begins is kept with it. */
+	/* The price in force at the beginning of the kept rows is kept. */
 	assert_int_equal(get_sql("SELECT count(*) FROM price"), 2);
 	assert_int_equal(get_sql("SELECT min(price_per_cap_hour) FROM price"), 2);
 
-	/* Before a day ago there are whole hours only. */
+	/* Earlier than one day ago only whole hours exist. */
 	assert_int_equal(query(end_ms - 2 * DAY_MS + 1, end_ms - 2 * DAY_MS + MINUTE_MS), 0);
 	assert_int_equal(got.range.from_ms, end_ms - 2 * DAY_MS);
 	assert_int_equal(got.range.to_ms, end_ms - 2 * DAY_MS + HOUR_MS);
 	assert_near(got.range.watched_s, 120);
 	assert_int_equal(query(START_MS, end_ms + MINUTE_MS), 0);
-	assert_near(got.range.watched_s, 60 * (4 * 48 + 1)); /* whole days that are kept, and now */
+	assert_near(got.range.watched_s, 60 * (4 * 48 + 1)); /* whole days, and the present */
 }
 
-static void a_name_that_went_leaves_its_money(void **state)
+static void sums_remain_after_their_name_was_pruned(void **state)
 {
 	struct db *db = open_db(&keep_all);
 
@@ -291,7 +291,7 @@ static void a_name_that_went_leaves_its_money(void **state)
 	assert_near(got.rows[0].sold.revenue, 0.01);
 }
 
-static void what_no_row_can_hold_is_refused(void **state)
+static void invalid_records_are_rejected(void **state)
 {
 	struct db *db = open_db(&keep_all);
 	struct db_ledger row = make_row(START_MS, "vm1", "default", 60, 1, 0);
@@ -313,8 +313,8 @@ static void what_no_row_can_hold_is_refused(void **state)
 	db_close(db);
 }
 
-/* Made by a gover that knew no ledger: what it holds stays, and the ledger begins. */
-static void an_older_history_gets_one(void **state)
+/* A history of a version without a ledger keeps its rows and gets an empty ledger. */
+static void an_older_history_gets_a_ledger(void **state)
 {
 	const int before = 3;
 	sqlite3 *old = NULL;
@@ -341,7 +341,7 @@ static void an_older_history_gets_one(void **state)
 	assert_near(got.rows[0].sold.revenue, 0.01);
 }
 
-static void a_failed_transaction_costs_its_rows_and_no_other(void **state)
+static void a_failed_transaction_loses_only_its_rows(void **state)
 {
 	struct db *db = open_db(&keep_all);
 
@@ -368,15 +368,15 @@ static void a_failed_transaction_costs_its_rows_and_no_other(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(rows_of_a_minute_are_added_up),
-		TEST(a_restart_goes_on_in_its_minute),
-		TEST(a_later_price_leaves_the_past_as_it_was),
+		TEST(rows_of_a_minute_are_summed_up),
+		TEST(a_restart_continues_in_its_minute),
+		TEST(a_later_price_does_not_change_earlier_rows),
 		TEST(any_range_is_the_sum_of_its_minutes),
-		TEST(it_is_kept_as_long_as_minutes_and_hours_are),
-		TEST(a_name_that_went_leaves_its_money),
-		TEST(what_no_row_can_hold_is_refused),
-		TEST(an_older_history_gets_one),
-		TEST(a_failed_transaction_costs_its_rows_and_no_other),
+		TEST(rows_are_kept_as_long_as_minutes_and_hours),
+		TEST(sums_remain_after_their_name_was_pruned),
+		TEST(invalid_records_are_rejected),
+		TEST(an_older_history_gets_a_ledger),
+		TEST(a_failed_transaction_loses_only_its_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening the history: what is migrated, what is refused and left alone. */
+/* Opening the history: migrations, and files that are rejected without a change. */
 #include <sched.h>
 #include <sys/mount.h>
 
@@ -24,7 +24,7 @@ static sqlite3 *open_plain(void)
 	return db;
 }
 
-static void test_every_version_is_brought_to_the_newest(void **state)
+static void test_every_version_is_migrated_to_the_newest(void **state)
 {
 	(void)state;
 	for (int version = 0; version <= 3; version++) {
@@ -38,7 +38,7 @@ static void test_every_version_is_brought_to_the_newest(void **state)
 		assert_int_equal(conn_get_int(db, "PRAGMA user_version", &value), SQLITE_OK);
 		assert_int_equal(value, 3);
 		assert_int_equal(conn_get_int(db, "SELECT weight_g FROM fruit", &value), SQLITE_OK);
-		assert_int_equal(value, 150); /* the row of the first step went along */
+		assert_int_equal(value, 150); /* the row of the first step is migrated */
 		sqlite3_close(db);
 		assert_int_equal(unlink(path), 0);
 	}
@@ -96,7 +96,7 @@ static void test_a_new_history_is_wal(void **state)
 	assert_int_equal(get_sql("SELECT journal_mode = 'wal' FROM pragma_journal_mode"), 1);
 }
 
-static void test_opening_again_keeps_what_is_there(void **state)
+static void test_opening_again_keeps_all_rows(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 3; i++) {
@@ -109,7 +109,7 @@ static void test_opening_again_keeps_what_is_there(void **state)
 	assert_int_equal(get_sql("SELECT count(*) FROM vgpu"), 1);
 }
 
-/* --- what is refused --- */
+/* --- rejected files --- */
 
 static void make_text_file(void)
 {
@@ -174,7 +174,7 @@ static off_t file_size(void)
 	return st.st_size;
 }
 
-static void test_what_is_not_ours_is_refused_and_left_alone(void **state)
+static void test_foreign_and_newer_files_are_rejected_without_a_change(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
@@ -197,7 +197,7 @@ static void test_what_is_not_ours_is_refused_and_left_alone(void **state)
 	}
 }
 
-static void test_a_folder_in_its_place_is_refused(void **state)
+static void test_a_folder_instead_of_the_file_is_rejected(void **state)
 {
 	struct db *db = NULL;
 	struct err err;
@@ -209,7 +209,7 @@ static void test_a_folder_in_its_place_is_refused(void **state)
 	assert_non_null(strstr(err.msg, path));
 }
 
-static void test_a_missing_folder_is_told(void **state)
+static void test_a_missing_folder_is_reported(void **state)
 {
 	struct db *db = NULL;
 	struct err err;
@@ -220,7 +220,7 @@ static void test_a_missing_folder_is_told(void **state)
 	assert_non_null(strstr(err.msg, "/nonexistent/history.db"));
 }
 
-static void test_a_reader_does_not_make_a_file(void **state)
+static void test_a_reader_does_not_create_a_file(void **state)
 {
 	struct db_reader *reader = NULL;
 	struct err err;
@@ -231,7 +231,7 @@ static void test_a_reader_does_not_make_a_file(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 }
 
-static void test_a_reader_refuses_an_older_schema(void **state)
+static void test_a_reader_rejects_an_older_schema(void **state)
 {
 	struct db_reader *reader = NULL;
 	struct err err;
@@ -242,7 +242,7 @@ static void test_a_reader_refuses_an_older_schema(void **state)
 	assert_null(reader);
 }
 
-/* As nobody where the tests run as root, for whom no file is read-only. */
+/* As the user nobody if the tests run as root, because root can write read-only files. */
 static int open_as_nobody(struct err *reterr)
 {
 	bool root = geteuid() == 0;
@@ -258,7 +258,7 @@ static int open_as_nobody(struct err *reterr)
 	return r;
 }
 
-static void test_a_read_only_folder_is_refused(void **state)
+static void test_a_read_only_folder_is_rejected(void **state)
 {
 	struct err err;
 
@@ -269,7 +269,7 @@ static void test_a_read_only_folder_is_refused(void **state)
 	assert_int_equal(chmod(folder, 0755), 0);
 }
 
-static void test_a_read_only_file_is_refused(void **state)
+static void test_a_read_only_file_is_rejected(void **state)
 {
 	struct err err;
 
@@ -281,7 +281,7 @@ static void test_a_read_only_file_is_refused(void **state)
 	assert_non_null(strstr(err.msg, "cannot be written"));
 }
 
-static void test_a_history_in_a_folder_that_became_read_only_is_refused(void **state)
+static void test_a_history_in_a_folder_that_became_read_only_is_rejected(void **state)
 {
 	struct err err;
 	int r;
@@ -290,13 +290,13 @@ static void test_a_history_in_a_folder_that_became_read_only_is_refused(void **s
 	db_close(open_db(&keep_all));
 	assert_int_equal(chmod(path, 0666), 0);
 	assert_int_equal(chmod(folder, 0555), 0);
-	r = open_as_nobody(&err); /* the file is writable, the WAL beside it cannot be made */
+	r = open_as_nobody(&err); /* the file is writable, but the WAL cannot be created */
 	assert_true(r == -EACCES || r == -EROFS);
 	assert_non_null(strstr(err.msg, path));
 	assert_int_equal(chmod(folder, 0755), 0);
 }
 
-static void test_a_read_only_file_system_is_refused(void **state)
+static void test_a_read_only_file_system_is_rejected(void **state)
 {
 	struct db *db = NULL;
 	struct err err;
@@ -305,7 +305,7 @@ static void test_a_read_only_file_system_is_refused(void **state)
 	db_close(open_db(&keep_all));
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount(folder, folder, NULL, MS_BIND, NULL) < 0)
-		skip(); /* it takes root to make one */
+		skip(); /* only root can mount one */
 	assert_int_equal(mount(NULL, folder, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL), 0);
 	assert_int_equal(db_open(path, &keep_all, &db, &err), -EROFS);
 	assert_null(db);
@@ -318,20 +318,20 @@ static void test_a_read_only_file_system_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_every_version_is_brought_to_the_newest),
+		TEST(test_every_version_is_migrated_to_the_newest),
 		TEST(test_every_released_version_becomes_a_working_history),
 		TEST(test_a_step_that_fails_changes_nothing),
 		TEST(test_a_new_history_is_wal),
-		TEST(test_opening_again_keeps_what_is_there),
-		TEST(test_what_is_not_ours_is_refused_and_left_alone),
-		TEST(test_a_folder_in_its_place_is_refused),
-		TEST(test_a_missing_folder_is_told),
-		TEST(test_a_reader_does_not_make_a_file),
-		TEST(test_a_reader_refuses_an_older_schema),
-		TEST(test_a_read_only_folder_is_refused),
-		TEST(test_a_read_only_file_is_refused),
-		TEST(test_a_history_in_a_folder_that_became_read_only_is_refused),
-		TEST(test_a_read_only_file_system_is_refused),
+		TEST(test_opening_again_keeps_all_rows),
+		TEST(test_foreign_and_newer_files_are_rejected_without_a_change),
+		TEST(test_a_folder_instead_of_the_file_is_rejected),
+		TEST(test_a_missing_folder_is_reported),
+		TEST(test_a_reader_does_not_create_a_file),
+		TEST(test_a_reader_rejects_an_older_schema),
+		TEST(test_a_read_only_folder_is_rejected),
+		TEST(test_a_read_only_file_is_rejected),
+		TEST(test_a_history_in_a_folder_that_became_read_only_is_rejected),
+		TEST(test_a_read_only_file_system_is_rejected),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What goes by age, what stays, and where a history is read from when some of it went. */
+/* Pruning: which rows are removed or stay, and which resolution a history is read from afterwards.
+ */
 #include "tests/unit/db/test-db.h"
 
 static const struct db_retention short_kept = {.raw_hours = 1, .minute_days = 1, .hour_days = 3};
@@ -26,7 +27,7 @@ static void put_minutes(struct db *db, const char *vgpu, int64_t from_ms, int64_
 	db_flush(db);
 }
 
-static void test_each_resolution_goes_at_its_own_age(void **state)
+static void test_each_resolution_is_pruned_at_its_own_age(void **state)
 {
 	struct db *db = open_db(&short_kept);
 	int64_t end_ms = START_MS + 5 * DAY_MS;
@@ -34,7 +35,7 @@ static void test_each_resolution_goes_at_its_own_age(void **state)
 	(void)state;
 	put_minutes(db, "vm1", START_MS, end_ms);
 	db_close(db);
-	/* Samples go every minute, the others when an hour begins. */
+	/* Samples are pruned every minute, other rows when an hour begins. */
 	assert_int_equal(oldest("sample"), end_ms - MINUTE_MS - HOUR_MS);
 	assert_int_equal(oldest("gpu_sample"), end_ms - MINUTE_MS - HOUR_MS);
 	assert_int_equal(oldest("sample_minute"), end_ms - HOUR_MS - DAY_MS);
@@ -42,7 +43,7 @@ static void test_each_resolution_goes_at_its_own_age(void **state)
 	assert_int_equal(get_sql("SELECT count(*) FROM sample_hour WHERE samples <> 60"), 0);
 }
 
-static void test_what_is_kept_for_ever_never_goes(void **state)
+static void test_without_a_limit_nothing_is_pruned(void **state)
 {
 	struct db *db = open_db(&keep_all);
 
@@ -55,7 +56,7 @@ static void test_what_is_kept_for_ever_never_goes(void **state)
 	assert_int_equal(oldest("sample_hour"), START_MS);
 }
 
-static void test_after_a_long_stop_old_rows_go_in_small_bites(void **state)
+static void test_after_a_long_downtime_old_rows_are_pruned_gradually(void **state)
 {
 	struct db *db = open_db(&short_kept);
 	int64_t later_ms = START_MS + 2 * DAY_MS;
@@ -69,7 +70,7 @@ static void test_after_a_long_stop_old_rows_go_in_small_bites(void **state)
 	put_minutes(db, "vm1", later_ms + 4 * MINUTE_MS, later_ms + 20 * MINUTE_MS);
 	assert_int_equal(oldest("sample"), later_ms);
 	db_close(db);
-	/* Nothing went before it was rolled up. */
+	/* No row was pruned before it was rolled up. */
 	assert_int_equal(get_sql("SELECT sum(samples) FROM sample_hour"), 60);
 }
 
@@ -90,7 +91,7 @@ static int64_t count_history(const char *vgpu, int64_t from_ms, int64_t to_ms, i
 	return r < 0 ? r : n;
 }
 
-static void test_a_history_reads_the_resolution_that_still_reaches_back(void **state)
+static void test_a_history_reads_a_resolution_that_covers_the_range(void **state)
 {
 	const struct db_retention raw_longest = {.raw_hours = 96, .minute_days = 2, .hour_days = 1};
 	struct db *db = open_db(&raw_longest);
@@ -99,18 +100,19 @@ static void test_a_history_reads_the_resolution_that_still_reaches_back(void **s
 	(void)state;
 	put_minutes(db, "vm1", START_MS, end_ms);
 	db_close(db);
-	/* Hours reach back one day, minutes two, samples four: none of these may miss a sample. */
+	/* Hours are kept for one day, minutes for two, samples for four: no sample may be missing.
+	 */
 	for (int days = 1; days <= 4; days++)
 		assert_int_equal(count_history("vm1", end_ms - days * DAY_MS, end_ms, 3600),
 				 days * 1440);
-	/* Where they reach back, the hours are what is read. */
+	/* Hours are read in the range in which they are kept. */
 	run_sql("DELETE FROM sample WHERE ts_ms < (SELECT max(ts_ms) FROM sample)");
 	assert_int_equal(count_history("vm1", end_ms - 12 * HOUR_MS, end_ms, 3600), 720);
-	/* Beyond them all, whatever reaches back furthest. */
+	/* Before all of them, the resolution with the oldest rows is read. */
 	assert_int_equal(count_history("vm1", START_MS - DAY_MS, end_ms, 3600), 1);
 }
 
-static void test_a_vgpu_is_forgotten_with_its_last_row(void **state)
+static void test_a_vgpu_is_removed_with_its_last_row(void **state)
 {
 	struct db *db = open_db(&short_kept);
 	int64_t later_ms = START_MS + 3 * DAY_MS + 2 * HOUR_MS;
@@ -122,13 +124,13 @@ static void test_a_vgpu_is_forgotten_with_its_last_row(void **state)
 	put_minutes(db, "vm1", later_ms - 2 * HOUR_MS, later_ms);
 	assert_int_equal(count_history("gone", START_MS, later_ms, 3600), -ENOENT);
 	assert_int_equal(get_sql("SELECT count(*) FROM vgpu"), 1);
-	put_minutes(db, "gone", later_ms, later_ms + 5 * MINUTE_MS); /* and may come again */
+	put_minutes(db, "gone", later_ms, later_ms + 5 * MINUTE_MS); /* can be added again */
 	assert_int_equal(count_history("gone", START_MS, later_ms + HOUR_MS, 3600), 5);
 	db_close(db);
 	assert_int_equal(get_sql("SELECT count(*) FROM vgpu"), 2);
 }
 
-static void test_a_vgpu_is_known_as_long_as_any_resolution_has_it(void **state)
+static void test_a_vgpu_is_kept_as_long_as_a_resolution_has_it(void **state)
 {
 	const struct db_retention minutes_longest = {
 		.raw_hours = 1, .minute_days = 3, .hour_days = 1};
@@ -161,7 +163,7 @@ static void put_events(struct db *db)
 	}
 }
 
-static void test_of_events_stay_the_open_ones_and_the_last_number(void **state)
+static void test_open_events_and_the_largest_id_stay(void **state)
 {
 	struct db *db = open_db(&short_kept);
 	int64_t later_ms = START_MS + 2 * DAY_MS;
@@ -176,7 +178,7 @@ static void test_of_events_stay_the_open_ones_and_the_last_number(void **state)
 	assert_int_equal(get_sql("SELECT count(*) FROM alert"), 5);
 	assert_int_equal(get_sql("SELECT count(*) FROM offer"), 5);
 	later_ms += 2 * DAY_MS;
-	put_minutes(db, "vm1", later_ms, later_ms + 2 * MINUTE_MS); /* and than three */
+	put_minutes(db, "vm1", later_ms, later_ms + 2 * MINUTE_MS); /* older than three days */
 	db_close(db);
 	assert_int_equal(get_sql("SELECT sum(id * id) FROM alert"), 2 * 2 + 5 * 5);
 	assert_int_equal(get_sql("SELECT sum(id * id) FROM offer"), 2 * 2 + 3 * 3 + 5 * 5);
@@ -189,7 +191,7 @@ static void test_of_events_stay_the_open_ones_and_the_last_number(void **state)
 	db_reader_close(reader);
 }
 
-static void test_an_idle_gpu_lets_old_rows_go_too(void **state)
+static void test_old_rows_of_an_idle_gpu_are_pruned_too(void **state)
 {
 	struct db *db = open_db(&short_kept);
 
@@ -218,7 +220,7 @@ static int keep_row(void *userdata, const struct db_sample *row)
 	return 0;
 }
 
-static void test_samples_of_a_gpu_say_from_when_they_are_kept(void **state)
+static void test_samples_of_a_gpu_report_since_when_they_are_kept(void **state)
 {
 	struct db *db = open_db(&short_kept);
 	struct db_reader *reader;
@@ -258,15 +260,15 @@ static void test_samples_of_a_gpu_say_from_when_they_are_kept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_each_resolution_goes_at_its_own_age),
-		TEST(test_what_is_kept_for_ever_never_goes),
-		TEST(test_after_a_long_stop_old_rows_go_in_small_bites),
-		TEST(test_a_history_reads_the_resolution_that_still_reaches_back),
-		TEST(test_a_vgpu_is_forgotten_with_its_last_row),
-		TEST(test_a_vgpu_is_known_as_long_as_any_resolution_has_it),
-		TEST(test_of_events_stay_the_open_ones_and_the_last_number),
-		TEST(test_an_idle_gpu_lets_old_rows_go_too),
-		TEST(test_samples_of_a_gpu_say_from_when_they_are_kept),
+		TEST(test_each_resolution_is_pruned_at_its_own_age),
+		TEST(test_without_a_limit_nothing_is_pruned),
+		TEST(test_after_a_long_downtime_old_rows_are_pruned_gradually),
+		TEST(test_a_history_reads_a_resolution_that_covers_the_range),
+		TEST(test_a_vgpu_is_removed_with_its_last_row),
+		TEST(test_a_vgpu_is_kept_as_long_as_a_resolution_has_it),
+		TEST(test_open_events_and_the_largest_id_stay),
+		TEST(test_old_rows_of_an_idle_gpu_are_pruned_too),
+		TEST(test_samples_of_a_gpu_report_since_when_they_are_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

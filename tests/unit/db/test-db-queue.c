@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The ring of records against a plain list of what went in. */
+/* Compares the ring of records with a plain list of the same records. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 #include "db/queue.h"
 
-#define HEAD 8 /* what a record takes beside its bytes */
+#define HEAD 8 /* size of a record without its bytes */
 
 static void push_filled(struct queue *queue, int kind, size_t size)
 {
@@ -46,7 +46,7 @@ static void test_an_empty_queue_has_no_front(void **state)
 	queue_fini(&queue);
 }
 
-static void test_a_record_larger_than_the_ring_is_refused(void **state)
+static void test_a_record_larger_than_the_ring_is_rejected(void **state)
 {
 	struct queue queue;
 
@@ -61,7 +61,7 @@ static void test_a_record_larger_than_the_ring_is_refused(void **state)
 	queue_fini(&queue);
 }
 
-static void test_a_wrapped_tail_never_meets_the_head(void **state)
+static void test_a_wrapped_tail_never_reaches_the_head(void **state)
 {
 	struct queue queue;
 	int kind;
@@ -71,7 +71,7 @@ static void test_a_wrapped_tail_never_meets_the_head(void **state)
 	push_filled(&queue, 1, 120); /* two that fill it */
 	push_filled(&queue, 2, 120);
 	pop_filled(&queue, 1, 120);
-	assert_null(queue_push(&queue, 3, 120)); /* would end where the head stands: empty */
+	assert_null(queue_push(&queue, 3, 120)); /* the tail would reach the head */
 	push_filled(&queue, 4, 119);
 	pop_filled(&queue, 2, 120);
 	pop_filled(&queue, 4, 119);
@@ -79,7 +79,7 @@ static void test_a_wrapped_tail_never_meets_the_head(void **state)
 	queue_fini(&queue);
 }
 
-static void test_a_ring_that_is_emptied_uses_its_first_bytes_again(void **state)
+static void test_an_empty_ring_restarts_at_its_first_byte(void **state)
 {
 	struct queue queue;
 
@@ -95,7 +95,7 @@ static void test_a_ring_that_is_emptied_uses_its_first_bytes_again(void **state)
 	queue_fini(&queue);
 }
 
-static void test_random_records_come_out_as_they_went_in(void **state)
+static void test_random_records_are_returned_unchanged_and_in_order(void **state)
 {
 	static struct {
 		int kind;
@@ -110,7 +110,7 @@ static void test_random_records_come_out_as_they_went_in(void **state)
 	assert_int_equal(queue_init(&queue, 1000), 0);
 	while (in < sizeof(list) / sizeof(list[0])) {
 		size_t size = (size_t)(rand() % 150);
-		/* Spells of filling and of emptying, so that it is full and empty many times. */
+		/* Phases of filling and emptying, so that it is often full and empty. */
 		bool fill = rand() % 8 < (in / 500 % 2 ? 5 : 3);
 
 		if (fill) {
@@ -148,10 +148,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_empty_queue_has_no_front),
-		cmocka_unit_test(test_a_record_larger_than_the_ring_is_refused),
-		cmocka_unit_test(test_a_wrapped_tail_never_meets_the_head),
-		cmocka_unit_test(test_a_ring_that_is_emptied_uses_its_first_bytes_again),
-		cmocka_unit_test(test_random_records_come_out_as_they_went_in),
+		cmocka_unit_test(test_a_record_larger_than_the_ring_is_rejected),
+		cmocka_unit_test(test_a_wrapped_tail_never_reaches_the_head),
+		cmocka_unit_test(test_an_empty_ring_restarts_at_its_first_byte),
+		cmocka_unit_test(test_random_records_are_returned_unchanged_and_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Decisions, alerts, offers and settings: what is written is read back after a restart. */
+/* Decisions, alerts, offers and settings are read back after a restart as they were written. */
 #include "tests/unit/db/test-db.h"
 
 static void fill_text(char *text, size_t size, char c)
@@ -54,7 +54,7 @@ static int stop_at_once(void *userdata, const char *key, const char *value)
 
 /* --- decisions --- */
 
-static void test_the_newest_decisions_come_oldest_first(void **state)
+static void test_the_newest_decisions_are_returned_oldest_first(void **state)
 {
 	struct db *db = open_db(&keep_all);
 	struct db_reader *reader;
@@ -81,7 +81,7 @@ static void test_the_newest_decisions_come_oldest_first(void **state)
 	db_reader_close(reader);
 }
 
-static void test_a_decision_comes_back_as_it_was_written(void **state)
+static void test_a_decision_is_read_as_it_was_written(void **state)
 {
 	struct db_decision full = {.id = INT64_MAX, .ts_ms = INT64_MAX}, empty = {.id = 1};
 	struct db *db = open_db(&keep_all);
@@ -124,7 +124,7 @@ static struct db_alert make_alert(int64_t id, const char *text)
 	return alert;
 }
 
-static void test_open_alerts_are_those_not_cleared(void **state)
+static void test_open_alerts_are_the_alerts_that_are_not_cleared(void **state)
 {
 	struct db *db = open_db(&keep_all);
 	struct db_reader *reader;
@@ -143,7 +143,7 @@ static void test_open_alerts_are_those_not_cleared(void **state)
 	assert_int_equal(db_append_alert(db, &alert), 0);
 	db_close(db);
 	assert_int_equal(get_sql("SELECT count(*) FROM alert"),
-			 4); /* the same id is the same row */
+			 4); /* a row with the same id is replaced */
 	reader = open_reader();
 	got.n = 0;
 	assert_int_equal(db_query_open_alerts(reader, keep_alert, NULL), 0);
@@ -164,7 +164,7 @@ static void test_open_alerts_are_those_not_cleared(void **state)
 
 /* --- offers --- */
 
-static void test_offers_are_those_that_still_bind(void **state)
+static void test_offers_that_are_not_closed_are_returned(void **state)
 {
 	static const char *const states[] = {"open", "claimed", "probation", "failed",
 					     "kept", "expired", "closed"};
@@ -209,7 +209,7 @@ static void test_offers_are_those_that_still_bind(void **state)
 	db_reader_close(reader);
 }
 
-static void test_and_the_newest_that_were_claimed_with_a_key(void **state)
+static void test_the_newest_offers_claimed_with_a_key_are_returned(void **state)
 {
 	struct db *db = open_db(&keep_all);
 	struct db_reader *reader;
@@ -229,7 +229,7 @@ static void test_and_the_newest_that_were_claimed_with_a_key(void **state)
 	got.n = 0;
 	assert_int_equal(db_query_offers(reader, 3, keep_offer, NULL), 0);
 	assert_int_equal(got.n, 4);
-	assert_int_equal(got.offers[0].id, 1); /* binds, and is not one of the three */
+	assert_int_equal(got.offers[0].id, 1); /* open, and not one of the three */
 	for (int i = 1; i < 4; i++)
 		assert_int_equal(got.offers[i].id, 6 + 2 * i);
 	got.n = 0;
@@ -253,7 +253,7 @@ static void expect_contracts(int64_t revision, const char *text)
 	db_reader_close(reader);
 }
 
-static void test_of_contracts_the_newest_text_is_kept(void **state)
+static void test_the_newest_contracts_are_kept(void **state)
 {
 	struct db *db = open_db(&keep_all);
 	struct db_reader *reader = open_reader();
@@ -266,7 +266,7 @@ static void test_of_contracts_the_newest_text_is_kept(void **state)
 	assert_null(text);
 	db_reader_close(reader);
 	assert_int_equal(db_save_contracts(db, 1763664596123, "{\"it's\": \"one\"}"), 0);
-	db_flush(db); /* without a record, and without a tick */
+	db_flush(db); /* without a record and a tick */
 	expect_contracts(1763664596123, "{\"it's\": \"one\"}");
 	for (int i = 0; i < 100; i++) {
 		char next[16];
@@ -279,7 +279,7 @@ static void test_of_contracts_the_newest_text_is_kept(void **state)
 	assert_int_equal(get_sql("SELECT count(*) FROM contracts"), 1);
 }
 
-static void test_contracts_larger_than_the_queue_are_kept_and_cost_no_record(void **state)
+static void test_contracts_larger_than_the_queue_are_saved_without_losing_records(void **state)
 {
 	struct db *db = open_db(&keep_all);
 	const size_t size = 5 * 1024 * 1024;
@@ -301,7 +301,7 @@ static void test_contracts_larger_than_the_queue_are_kept_and_cost_no_record(voi
 	free(text);
 }
 
-/* --- numbers and settings --- */
+/* --- ids and settings --- */
 
 static void test_last_ids_are_the_largest(void **state)
 {
@@ -361,13 +361,13 @@ static void test_settings_are_set_replaced_and_removed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_the_newest_decisions_come_oldest_first),
-		TEST(test_a_decision_comes_back_as_it_was_written),
-		TEST(test_open_alerts_are_those_not_cleared),
-		TEST(test_offers_are_those_that_still_bind),
-		TEST(test_and_the_newest_that_were_claimed_with_a_key),
-		TEST(test_of_contracts_the_newest_text_is_kept),
-		TEST(test_contracts_larger_than_the_queue_are_kept_and_cost_no_record),
+		TEST(test_the_newest_decisions_are_returned_oldest_first),
+		TEST(test_a_decision_is_read_as_it_was_written),
+		TEST(test_open_alerts_are_the_alerts_that_are_not_cleared),
+		TEST(test_offers_that_are_not_closed_are_returned),
+		TEST(test_the_newest_offers_claimed_with_a_key_are_returned),
+		TEST(test_the_newest_contracts_are_kept),
+		TEST(test_contracts_larger_than_the_queue_are_saved_without_losing_records),
 		TEST(test_last_ids_are_the_largest),
 		TEST(test_settings_are_set_replaced_and_removed),
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The writer: what is kept, how, and when. */
+/* The writer: transactions, delays, and the rows of each record. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -13,7 +13,7 @@ static void fill_text(char *text, size_t size, char c)
 
 /* --- batches --- */
 
-static void test_a_commit_brings_everything_before_it_to_the_file(void **state)
+static void test_a_commit_writes_all_earlier_records(void **state)
 {
 	struct db *db = open_db(&keep_all);
 	struct db_stats stats;
@@ -35,7 +35,7 @@ static void test_a_commit_brings_everything_before_it_to_the_file(void **state)
 	db_close(db);
 }
 
-static void test_without_a_commit_records_are_written_all_the_same(void **state)
+static void test_without_a_commit_records_are_written_later(void **state)
 {
 	struct db *db = open_db(&keep_all);
 	struct db_sample sample = make_sample(START_MS, "vm1");
@@ -48,7 +48,7 @@ static void test_without_a_commit_records_are_written_all_the_same(void **state)
 	db_close(db);
 }
 
-/* Transactions in the WAL, which nothing has reset yet: the frames that end one say so. */
+/* Counts the transactions in the WAL by its commit frames. The WAL was not reset yet. */
 static int count_transactions(void)
 {
 	uint8_t head[32], page_size[4];
@@ -83,12 +83,12 @@ static void test_samples_of_several_ticks_share_a_transaction(void **state)
 		pause_ms(10);
 	}
 	db_flush(db);
-	assert_true(count_transactions() < before + 10); /* 1, were the machine always quick */
+	assert_true(count_transactions() < before + 10); /* 1 on a fast machine */
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 20);
 	db_close(db);
 }
 
-static void test_what_happened_is_written_with_its_tick(void **state)
+static void test_events_are_written_at_the_end_of_their_tick(void **state)
 {
 	struct db *db = open_db(&keep_all);
 	int before = count_transactions();
@@ -109,13 +109,13 @@ static void test_what_happened_is_written_with_its_tick(void **state)
 	db_close(db);
 }
 
-static void test_a_flush_waits_no_longer_than_asked(void **state)
+static void test_a_flush_waits_at_most_the_given_time(void **state)
 {
 	struct db *db = open_db(&keep_all);
 	sqlite3 *other;
 
 	(void)state;
-	assert_int_equal(db_flush_within(db, 1), 0); /* of nothing */
+	assert_int_equal(db_flush_within(db, 1), 0); /* empty queue */
 	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
 	put_sample(db, START_MS, "vm1");
@@ -132,7 +132,7 @@ static void test_flush_waits_for_the_last_record(void **state)
 	struct db *db = open_db(&keep_all);
 
 	(void)state;
-	db_flush(db); /* of nothing */
+	db_flush(db); /* empty queue */
 	for (int i = 0; i < 50; i++) {
 		struct db_sample sample = make_sample(START_MS + i, "vm1");
 
@@ -194,7 +194,7 @@ static void test_values_that_are_not_valid_are_null(void **state)
 		1);
 }
 
-static void test_what_no_row_can_hold_is_refused(void **state)
+static void test_invalid_records_are_rejected(void **state)
 {
 	struct db *db = open_db(&keep_all);
 	struct db_sample sample = make_sample(START_MS, "vm1");
@@ -224,7 +224,7 @@ static void test_what_no_row_can_hold_is_refused(void **state)
 	db_close(db);
 }
 
-static void test_a_vgpu_has_one_number_also_when_it_moves(void **state)
+static void test_a_vgpu_keeps_its_number_when_it_moves(void **state)
 {
 	struct db *db = open_db(&keep_all);
 	struct db_sample sample = make_sample(START_MS, "vm1");
@@ -243,7 +243,7 @@ static void test_a_vgpu_has_one_number_also_when_it_moves(void **state)
 			 2);
 }
 
-static void test_a_vgpu_that_moves_back_is_where_it_is(void **state)
+static void test_a_vgpu_that_moves_back_has_its_current_gpu(void **state)
 {
 	static const char *const gpus[] = {"gpu0", "gpu1", "gpu0", "gpu0"};
 	struct db *db = open_db(&keep_all);
@@ -262,8 +262,8 @@ static void test_a_vgpu_that_moves_back_is_where_it_is(void **state)
 	db_close(db);
 }
 
-/* The numbers of vGPUs are remembered from one transaction to the next. */
-static void test_what_another_program_does_to_the_names_is_seen(void **state)
+/* The numbers of vGPUs are cached across transactions. */
+static void test_changes_of_names_by_another_program_are_noticed(void **state)
 {
 	struct db *db = open_db(&keep_all);
 
@@ -290,7 +290,7 @@ static void test_what_another_program_does_to_the_names_is_seen(void **state)
 	db_close(db);
 }
 
-static void test_a_cap_write_is_kept_with_its_error(void **state)
+static void test_a_cap_write_is_stored_with_its_error(void **state)
 {
 	struct db *db = open_db(&keep_all);
 	struct db_cap_write row = {.ts_ms = START_MS,
@@ -304,7 +304,7 @@ static void test_a_cap_write_is_kept_with_its_error(void **state)
 
 	(void)state;
 	assert_int_equal(db_append_cap_write(db, &row), 0);
-	assert_int_equal(db_append_cap_write(db, &row), 0); /* the same twice is two */
+	assert_int_equal(db_append_cap_write(db, &row), 0); /* no key: a second row */
 	db_close(db);
 	assert_int_equal(
 		get_sql("SELECT count(*) FROM cap_write WHERE vgpu = 'vm1' AND gpu = 'gpu0' AND"
@@ -313,7 +313,7 @@ static void test_a_cap_write_is_kept_with_its_error(void **state)
 		2);
 }
 
-/* --- reading meanwhile --- */
+/* --- concurrent reading --- */
 
 static atomic_bool reading_ends;
 static atomic_int reads;
@@ -327,14 +327,14 @@ static void *read_in_a_loop(void *arg)
 		int n = count_samples(reader);
 
 		if (n < last && !(n == -ENOENT && last == 0))
-			return reader; /* an error, or fewer than before */
+			return reader; /* an error, or fewer rows than before */
 		last = n > 0 ? n : 0;
 		atomic_fetch_add(&reads, 1);
 	}
 	return NULL;
 }
 
-static void test_readers_and_the_writer_do_not_wait_for_each_other(void **state)
+static void test_readers_and_the_writer_do_not_block_each_other(void **state)
 {
 	struct db *db = open_db(&keep_all);
 	struct db_reader *reader = open_reader();
@@ -350,7 +350,7 @@ static void test_readers_and_the_writer_do_not_wait_for_each_other(void **state)
 		put_sample(db, START_MS + 1000 * ticks++, "vm1");
 		db_flush(db);
 		if (ticks > 1500)
-			pause_ms(1); /* the machine is busy: the reader's turn */
+			pause_ms(1); /* gives the reader CPU time */
 	}
 	atomic_store(&reading_ends, true);
 	assert_int_equal(pthread_join(thread, &wrong), 0);
@@ -367,20 +367,20 @@ static void test_readers_and_the_writer_do_not_wait_for_each_other(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_a_commit_brings_everything_before_it_to_the_file),
-		TEST(test_without_a_commit_records_are_written_all_the_same),
+		TEST(test_a_commit_writes_all_earlier_records),
+		TEST(test_without_a_commit_records_are_written_later),
 		TEST(test_samples_of_several_ticks_share_a_transaction),
-		TEST(test_what_happened_is_written_with_its_tick),
+		TEST(test_events_are_written_at_the_end_of_their_tick),
 		TEST(test_flush_waits_for_the_last_record),
-		TEST(test_a_flush_waits_no_longer_than_asked),
+		TEST(test_a_flush_waits_at_most_the_given_time),
 		TEST(test_close_writes_what_is_queued),
 		TEST(test_values_that_are_not_valid_are_null),
-		TEST(test_what_no_row_can_hold_is_refused),
-		TEST(test_a_vgpu_has_one_number_also_when_it_moves),
-		TEST(test_a_vgpu_that_moves_back_is_where_it_is),
-		TEST(test_what_another_program_does_to_the_names_is_seen),
-		TEST(test_a_cap_write_is_kept_with_its_error),
-		TEST(test_readers_and_the_writer_do_not_wait_for_each_other),
+		TEST(test_invalid_records_are_rejected),
+		TEST(test_a_vgpu_keeps_its_number_when_it_moves),
+		TEST(test_a_vgpu_that_moves_back_has_its_current_gpu),
+		TEST(test_changes_of_names_by_another_program_are_noticed),
+		TEST(test_a_cap_write_is_stored_with_its_error),
+		TEST(test_readers_and_the_writer_do_not_block_each_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

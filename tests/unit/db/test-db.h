@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of db/ share: a folder of their own, samples, and plain SQL on the file. */
+/* Shared by the tests of db/: a temporary folder, samples, and plain SQL on the file. */
 #ifndef TESTS_UNIT_DB_TEST_DB_H
 #define TESTS_UNIT_DB_TEST_DB_H
 
@@ -27,7 +27,7 @@
 #define DAY_MS	  INT64_C(86400000)
 #define HOUR_MS	  INT64_C(3600000)
 #define MINUTE_MS INT64_C(60000)
-#define START_MS  (20000 * DAY_MS) /* some midnight */
+#define START_MS  (20000 * DAY_MS) /* a midnight */
 
 static const struct db_retention keep_all = {0};
 
@@ -109,7 +109,7 @@ static inline void put_sample(struct db *db, int64_t ts_ms, const char *vgpu)
 	db_commit(db);
 }
 
-/* A record that does not gather with samples for some seconds. */
+/* A record that is not delayed. */
 static inline void put_decision(struct db *db, int64_t ts_ms)
 {
 	struct db_decision row = {.id = 1, .ts_ms = ts_ms, .gpu = "gpu0", .kind = "set"};
@@ -118,7 +118,7 @@ static inline void put_decision(struct db *db, int64_t ts_ms)
 	db_commit(db);
 }
 
-/* Runs @sql on a connection of its own, as the sqlite3 shell would. */
+/* Runs @sql on a separate connection. */
 static inline void run_sql(const char *sql)
 {
 	char *message = NULL;
@@ -151,7 +151,7 @@ static inline int64_t get_sql(const char *sql)
 
 #define DEADLINE_POLLS 3000 /* of 10 ms: generous, for a loaded machine */
 
-/* The statistics, whose sum must always be right. */
+/* Returns the statistics and checks their sum. */
 static inline struct db_stats stats_of(struct db *db)
 {
 	struct db_stats stats;
@@ -167,7 +167,7 @@ static inline int count_point(void *userdata, const struct db_point *point)
 	return 0;
 }
 
-/* How many samples of "vm1" the hour from START_MS has, or what the query returned. */
+/* Returns the number of samples of "vm1" in the hour from START_MS, or the error of the query. */
 static inline int count_samples(struct db_reader *reader)
 {
 	int n = 0;

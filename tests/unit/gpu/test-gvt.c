@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The GVT-g backend on a tree of plain files in a temporary folder: they stand still and take
- * anything, so what a kernel counts, refuses and ends is not here but in the scenarios on
- * gover-sim.
+ * The GVT-g backend on plain files in a temporary folder. The scenarios on gover-sim test what
+ * plain files cannot do: counters, rejected values and expired leases.
  */
 #include "tests/unit/gpu/test-gvt.h"
 
@@ -15,14 +14,14 @@
 
 static const struct gpu_ops *const ops = &gpu_gvt_ops;
 
-/* A GPU on the bus, with a type that says whose it is. */
+/* A GPU on the bus, with a type that shows its vendor. */
 static void make_parent(const char *name, const char *type)
 {
 	make_dir("class/mdev_bus/%s/mdev_supported_types/%s", name, type);
 	make_dir("bus/mdev/devices");
 }
 
-/* As in sysfs: the vGPU stands below its GPU, the bus has a link. */
+/* As in sysfs: the vGPU is below its GPU, and the bus has a link to it. */
 static void make_vgpu(const char *parent, const char *id, int cap_pct)
 {
 	char from[128], to[160];
@@ -57,7 +56,7 @@ static void the_only_gpu_need_not_be_named(void **state)
 
 	(void)state;
 	make_parent(P1, "i915-GVTg_V5_8");
-	make_parent("0000:0a:00.0", "nvidia-63"); /* not one of ours */
+	make_parent("0000:0a:00.0", "nvidia-63"); /* not GVT-g */
 	make_vgpu(P1, A, 30);
 	assert_ptr_equal(gpu_auto(&config), ops);
 	open_gpu(ops);
@@ -70,7 +69,7 @@ static void the_only_gpu_need_not_be_named(void **state)
 	assert_string_equal(listed, A "=40 ");
 }
 
-static void of_several_each_is_named(void **state)
+static void with_several_gpus_each_needs_a_name(void **state)
 {
 	(void)state;
 	make_parent(P1, "i915-GVTg_V5_8");
@@ -87,7 +86,7 @@ static void of_several_each_is_named(void **state)
 	assert_string_equal(listed, B "=40 ");
 }
 
-static void a_gpu_that_is_not_there_is_refused_with_those_that_are(void **state)
+static void a_missing_gpu_is_rejected_with_a_list_of_the_others(void **state)
 {
 	(void)state;
 	make_parent(P1, "i915-GVTg_V5_8");
@@ -97,7 +96,7 @@ static void a_gpu_that_is_not_there_is_refused_with_those_that_are(void **state)
 	assert_non_null(strstr(err.msg, "only " P1));
 }
 
-static void a_host_without_mediated_devices_has_none(void **state)
+static void a_host_without_mediated_devices_has_no_gpu(void **state)
 {
 	(void)state;
 	assert_null(gpu_auto(&config));
@@ -105,8 +104,8 @@ static void a_host_without_mediated_devices_has_none(void **state)
 	assert_non_null(strstr(err.msg, "kvmgt"));
 }
 
-/* Where the types are not told, what stands on the bus counts. */
-static void a_bus_with_a_vgpu_is_enough(void **state)
+/* Without types of GVT-g, a vGPU on the bus is sufficient. */
+static void a_bus_with_a_vgpu_is_sufficient(void **state)
 {
 	(void)state;
 	make_parent(P1, "of-another-name");
@@ -120,7 +119,7 @@ static void a_bus_with_a_vgpu_is_enough(void **state)
 	assert_string_equal(listed, A "=40 ");
 }
 
-static void vgpus_come_and_go_between_listings(void **state)
+static void each_listing_shows_the_current_vgpus(void **state)
 {
 	char path[160];
 
@@ -134,12 +133,12 @@ static void vgpus_come_and_go_between_listings(void **state)
 	assert_string_equal(listed, A "=40 ");
 	snprintf(path, sizeof(path), "%s/class/mdev_bus/" P1, root);
 	remove_tree(path);
-	assert_int_equal(ops->list(gpu, found_one, NULL), -ENOENT); /* the GPU itself went */
+	assert_int_equal(ops->list(gpu, found_one, NULL), -ENOENT); /* the GPU was removed */
 }
 
 /* --- a vGPU --- */
 
-static void a_reading_is_what_the_files_say(void **state)
+static void a_reading_contains_the_values_of_the_files(void **state)
 {
 	struct gpu_reading reading;
 	struct gpu_vgpu *vgpu;
@@ -157,13 +156,13 @@ static void a_reading_is_what_the_files_say(void **state)
 	assert_int_equal(reading.cap_pct, 30);
 	write_file("3000000\n", "class/mdev_bus/" P1 "/" A "/intel_vgpu/busy_time");
 	write_file("0\n", "class/mdev_bus/" P1 "/" A "/intel_vgpu/cap");
-	assert_int_equal(ops->read(vgpu, 9000, &reading), 0); /* the same files, kept open */
+	assert_int_equal(ops->read(vgpu, 9000, &reading), 0); /* the same open files */
 	assert_int_equal(reading.busy_ns, 3000000);
 	assert_int_equal(reading.cap_pct, 0);
 	ops->detach(vgpu);
 }
 
-static void what_is_no_number_is_no_reading(void **state)
+static void invalid_files_give_no_reading(void **state)
 {
 	static const char *const bad[] = {"", "x\n", "-1\n", "1 2\n", "0x10\n"};
 	struct gpu_reading reading;
@@ -204,7 +203,7 @@ static void the_clock_of_a_faster_host_runs_faster(void **state)
 	ops->detach(vgpu);
 }
 
-static void caps_and_leases_are_written_where_they_are_read(void **state)
+static void caps_and_leases_are_written(void **state)
 {
 	struct gpu_vgpu *vgpu;
 	int cap_pct;
@@ -231,7 +230,7 @@ static void caps_and_leases_are_written_where_they_are_read(void **state)
 	ops->detach(vgpu);
 }
 
-static void the_right_to_write_may_come_later(void **state)
+static void permission_to_write_can_be_granted_later(void **state)
 {
 	static const char *const names[] = {"cap", "cap_lease_ms"};
 	struct gpu_vgpu *vgpu;
@@ -239,7 +238,7 @@ static void the_right_to_write_may_come_later(void **state)
 
 	(void)state;
 	if (geteuid() != 0)
-		skip(); /* whose files they are is told by who may write them */
+		skip(); /* only root can change its user */
 	make_parent(P1, "i915-GVTg_V5_8");
 	make_vgpu(P1, A, 30);
 	assert_int_equal(chmod(root, 0755), 0);
@@ -262,7 +261,7 @@ static void the_right_to_write_may_come_later(void **state)
 	ops->detach(vgpu);
 }
 
-static void a_kernel_without_leases_is_fine(void **state)
+static void a_kernel_without_leases_is_supported(void **state)
 {
 	struct gpu_reading reading;
 	struct gpu_vgpu *vgpu;
@@ -278,7 +277,7 @@ static void a_kernel_without_leases_is_fine(void **state)
 	ops->detach(vgpu);
 }
 
-static void a_stock_kernel_is_told_by_what_it_lacks(void **state)
+static void a_stock_kernel_is_reported_with_the_missing_file(void **state)
 {
 	static const char *const files[] = {"cap", "sched_time", "busy_time"};
 	struct gpu_vgpu *vgpu;
@@ -299,7 +298,7 @@ static void a_stock_kernel_is_told_by_what_it_lacks(void **state)
 	assert_string_equal(listed, A "=0 ");
 }
 
-static void one_that_went_between_the_listing_and_the_look_is_not_there(void **state)
+static void a_vgpu_removed_after_the_listing_does_not_exist(void **state)
 {
 	struct gpu_vgpu *vgpu;
 	char path[160];
@@ -312,13 +311,13 @@ static void one_that_went_between_the_listing_and_the_look_is_not_there(void **s
 	snprintf(path, sizeof(path), "%s/class/mdev_bus/" P1 "/" A "/intel_vgpu", root);
 	remove_tree(path);
 	assert_int_equal(ops->attach(gpu, A, 0, &vgpu, &err), -ENOENT);
-	make_dir("class/mdev_bus/" P1 "/" A "/intel_vgpu"); /* half gone: not even its number */
+	make_dir("class/mdev_bus/" P1 "/" A "/intel_vgpu"); /* partly removed: no vgpu_id */
 	assert_int_equal(ops->attach(gpu, A, 0, &vgpu, &err), -ENOENT);
 	list_all(ops);
 	assert_string_equal(listed, A "=0 ");
 }
 
-static void files_are_let_go_of(void **state)
+static void files_are_closed(void **state)
 {
 	struct gpu_vgpu *vgpu;
 	int before, after;
@@ -340,7 +339,7 @@ static void files_are_let_go_of(void **state)
 	ops->close(NULL);
 }
 
-static void too_many_open_files_are_told_with_what_to_do(void **state)
+static void too_many_open_files_are_reported_with_the_setting(void **state)
 {
 	struct rlimit limit, small;
 	struct gpu_vgpu *vgpu;
@@ -360,7 +359,7 @@ static void too_many_open_files_are_told_with_what_to_do(void **state)
 	assert_non_null(strstr(err.msg, "LimitNOFILE"));
 }
 
-static void vgpus_are_made_and_removed_by_others(void **state)
+static void vgpus_cannot_be_created_or_removed(void **state)
 {
 	(void)state;
 	make_parent(P1, "i915-GVTg_V5_8");
@@ -377,22 +376,22 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIGGED(the_only_gpu_need_not_be_named),
-		RIGGED(of_several_each_is_named),
-		RIGGED(a_gpu_that_is_not_there_is_refused_with_those_that_are),
-		RIGGED(a_host_without_mediated_devices_has_none),
-		RIGGED(a_bus_with_a_vgpu_is_enough),
-		RIGGED(vgpus_come_and_go_between_listings),
-		RIGGED(a_reading_is_what_the_files_say),
-		RIGGED(what_is_no_number_is_no_reading),
+		RIGGED(with_several_gpus_each_needs_a_name),
+		RIGGED(a_missing_gpu_is_rejected_with_a_list_of_the_others),
+		RIGGED(a_host_without_mediated_devices_has_no_gpu),
+		RIGGED(a_bus_with_a_vgpu_is_sufficient),
+		RIGGED(each_listing_shows_the_current_vgpus),
+		RIGGED(a_reading_contains_the_values_of_the_files),
+		RIGGED(invalid_files_give_no_reading),
 		RIGGED(the_clock_of_a_faster_host_runs_faster),
-		RIGGED(caps_and_leases_are_written_where_they_are_read),
-		RIGGED(the_right_to_write_may_come_later),
-		RIGGED(a_kernel_without_leases_is_fine),
-		RIGGED(a_stock_kernel_is_told_by_what_it_lacks),
-		RIGGED(one_that_went_between_the_listing_and_the_look_is_not_there),
-		RIGGED(files_are_let_go_of),
-		RIGGED(too_many_open_files_are_told_with_what_to_do),
-		RIGGED(vgpus_are_made_and_removed_by_others),
+		RIGGED(caps_and_leases_are_written),
+		RIGGED(permission_to_write_can_be_granted_later),
+		RIGGED(a_kernel_without_leases_is_supported),
+		RIGGED(a_stock_kernel_is_reported_with_the_missing_file),
+		RIGGED(a_vgpu_removed_after_the_listing_does_not_exist),
+		RIGGED(files_are_closed),
+		RIGGED(too_many_open_files_are_reported_with_the_setting),
+		RIGGED(vgpus_cannot_be_created_or_removed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A tree of plain files below a temporary folder that stands for sysfs, and a GPU on it. */
+/* A temporary folder with plain files instead of sysfs, and a GPU on it. */
 #ifndef TESTS_UNIT_GPU_TEST_GVT_H
 #define TESTS_UNIT_GPU_TEST_GVT_H
 
@@ -27,7 +27,7 @@ static struct gpu_config config;
 static struct gpu *gpu;
 static const struct gpu_ops *gpu_is;
 static struct err err;
-static char listed[512]; /* "ID=INITIAL_CAP " of each, as it came */
+static char listed[512]; /* "ID=INITIAL_CAP " of each vGPU in the order of the list */
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
@@ -100,7 +100,7 @@ __attribute__((format(printf, 2, 3))) static inline void write_file(const char *
 	assert_int_equal(fclose(file), 0);
 }
 
-/* What stands in it, less a newline; plain files keep what was longer before. */
+/* Compares the first line of a file. Plain files keep the rest of longer earlier text. */
 __attribute__((format(printf, 2, 3))) static inline void expect_file(const char *text,
 								     const char *format, ...)
 {

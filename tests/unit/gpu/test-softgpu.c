@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * softgpu against this host's kernel: real control groups, real processes, real caps, under a root
- * group of this process alone that is gone at the end. Skips itself, saying why, where no control
- * group can be written.
+ * softgpu with the kernel of this host: real control groups, processes and caps, below a group of
+ * this process that is removed at the end. The test is skipped if no control group can be written.
  */
 #include <errno.h>
 #include <math.h>
@@ -51,7 +50,7 @@ static void destroy_one(void *userdata, const char *id, int initial_cap_pct)
 	(void)userdata;
 	(void)initial_cap_pct;
 	if (ops->destroy(gpu, id, &why) < 0)
-		fprintf(stderr, "left behind: %s\n", why.msg);
+		fprintf(stderr, "not removed: %s\n", why.msg);
 }
 
 static void end_children(void)
@@ -71,7 +70,7 @@ static int clean(void **state)
 	return ops->list(gpu, destroy_one, NULL) == -ENOENT ? -1 : 0;
 }
 
-static bool group_stands(const char *group)
+static bool group_exists(const char *group)
 {
 	char path[PATH_MAX];
 	bool stands = false;
@@ -85,7 +84,7 @@ static int close_gpu(void **state)
 {
 	(void)state;
 	ops->close(gpu);
-	return group_stands(config.root) ? -1 : 0;
+	return group_exists(config.root) ? -1 : 0;
 }
 
 static void join(void *userdata, const char *path)
@@ -96,7 +95,7 @@ static void join(void *userdata, const char *path)
 		*(int *)userdata = -1;
 }
 
-/* A process in vGPU @id that does nothing, or all the work it is let. */
+/* Starts a process in vGPU @id that sleeps or is always busy. */
 static pid_t start_child(const char *id, bool busy)
 {
 	int ready[2];
@@ -143,7 +142,7 @@ static void count_one(void *userdata, const char *id, int initial_cap_pct)
 	counts[id[0] == 'a' ? 0 : 1]++;
 }
 
-static void vgpus_are_made_listed_and_removed_once(void **state)
+static void vgpus_are_created_listed_and_removed_once(void **state)
 {
 	int counts[2] = {0, 0};
 
@@ -163,7 +162,7 @@ static void vgpus_are_made_listed_and_removed_once(void **state)
 	assert_int_equal(counts[1], 2);
 }
 
-static void what_cannot_be_is_refused_and_changes_nothing(void **state)
+static void invalid_values_are_rejected_without_a_change(void **state)
 {
 	static const int caps[] = {0, -1, 101, INT32_MAX, INT32_MIN};
 	struct gpu_vgpu *vgpu = NULL;
@@ -186,7 +185,7 @@ static void what_cannot_be_is_refused_and_changes_nothing(void **state)
 	ops->detach(vgpu);
 }
 
-static void every_cap_can_follow_every_other_and_reads_back(void **state)
+static void every_cap_can_follow_every_other_cap(void **state)
 {
 	struct gpu_vgpu *vgpu;
 
@@ -213,13 +212,13 @@ static void foreign_limit(const char *id, struct cgroup_limit limit)
 
 	snprintf(group, sizeof(group), "%.200s/gpu0/%s", config.root, id);
 	assert_int_equal(cgroup_open(&host, group, &files), 0);
-	/* By way of the least limit there is, which every kernel lets follow and be followed. */
+	/* First the smallest limit, which every kernel allows before and after any other. */
 	assert_int_equal(cgroup_write_limit(&files, &(struct cgroup_limit){1000, 1000000, 0}), 0);
 	assert_int_equal(cgroup_write_limit(&files, &limit), 0);
 	cgroup_close(&files);
 }
 
-static void a_cap_can_follow_any_limit_another_wrote(void **state)
+static void a_cap_can_follow_any_foreign_limit(void **state)
 {
 	static const struct cgroup_limit limits[] = {
 		{50000, 100000, 0},
@@ -248,12 +247,12 @@ static void allotted_time_is_the_integral_of_the_cap_in_force(void **state)
 {
 	static const struct {
 		uint64_t at_s;
-		int write, foreign; /* after the read, 0: none */
+		int write, foreign; /* after the reading, 0: none */
 		int cap;
 		double sched_s;
 	} rows[] = {
 		{10, 0, 0, 20, 0},     {11, 0, 0, 20, 0.2},  {12, 50, 0, 20, 0.4},
-		{13, 0, 30, 50, 0.9},  {14, 0, 0, 30, 1.4}, /* counted with 50 until seen */
+		{13, 0, 30, 50, 0.9},  {14, 0, 0, 30, 1.4}, /* counted with 50 until the reading */
 		{15, 0, 0, 30, 1.7},   {15, 0, 0, 30, 1.7},  {14, 0, 0, 30, 1.7},
 		{20, 100, 0, 30, 3.2}, {21, 0, 0, 100, 4.2},
 	};
@@ -278,7 +277,7 @@ static void allotted_time_is_the_integral_of_the_cap_in_force(void **state)
 	ops->detach(vgpu);
 }
 
-static void a_limit_that_another_took_away_is_cap_0_and_allots_the_whole_gpu(void **state)
+static void a_removed_limit_is_cap_0_and_allots_the_whole_gpu(void **state)
 {
 	struct gpu_vgpu *vgpu;
 	struct gpu_reading reading;
@@ -307,7 +306,7 @@ static void a_limit_that_another_took_away_is_cap_0_and_allots_the_whole_gpu(voi
 
 #define MEASURE_S 3
 
-/* The shares of the GPU that @n vGPUs used over MEASURE_S, and the whole. */
+/* Measures the shares of @n vGPUs over MEASURE_S. Returns the use of the whole GPU. */
 static double measure(struct gpu_vgpu *vgpus[], size_t n, double shares[])
 {
 	struct gpu_reading before, after;
@@ -327,7 +326,7 @@ static double measure(struct gpu_vgpu *vgpus[], size_t n, double shares[])
 	return (double)(physical - physical_before) / (double)(at - at_before);
 }
 
-/* How long the CPUs of this machine, all together, have had nothing to do. */
+/* Returns the idle time of all CPUs of this machine. */
 static double idle_s(void)
 {
 	char text[4096] = "";
@@ -338,9 +337,8 @@ static double idle_s(void)
 	return (double)(idle + waiting) / (double)sysconf(_SC_CLK_TCK);
 }
 
-/* More than its cap is a fault at once. Less may be the host's doing (other programs, or a
- * hypervisor that gives its machine less for a while), so that is looked at again before it counts,
- * and tells nothing where no CPU was free. */
+/* More than the cap is a failure. Less can be caused by the host, by other programs or by a
+ * hypervisor, so it is measured again, and the test is skipped if no CPU was idle. */
 static void programs_get_their_caps_within_2_points(void **state)
 {
 	struct gpu_vgpu *vgpus[2];
@@ -362,7 +360,7 @@ static void programs_get_their_caps_within_2_points(void **state)
 		assert_true(shares[1] <= 0.52);
 	}
 	if ((shares[0] < 0.18 || shares[1] < 0.48) && idle < 0.25 * MEASURE_S) {
-		print_message("# all CPUs were busy: what the caps left unused cannot be seen\n");
+		print_message("# all CPUs were busy: unused caps cannot be measured\n");
 		skip();
 	}
 	assert_true(shares[0] >= 0.18);
@@ -372,7 +370,7 @@ static void programs_get_their_caps_within_2_points(void **state)
 	ops->detach(vgpus[1]);
 }
 
-static void no_sum_of_caps_makes_a_larger_gpu(void **state)
+static void the_gpu_is_limited_whatever_the_sum_of_caps(void **state)
 {
 	struct gpu_vgpu *vgpus[2];
 	double shares[2], whole;
@@ -392,7 +390,7 @@ static void no_sum_of_caps_makes_a_larger_gpu(void **state)
 	ops->detach(vgpus[1]);
 }
 
-static void a_gpu_of_whole_cores_keeps_its_programs_on_them(void **state)
+static void programs_of_a_gpu_of_whole_cores_are_pinned(void **state)
 {
 	bool can_pin = host.cpuset >= 0 && cgroup_cores(&host) > 1;
 	cpu_set_t ours, cpus;
@@ -404,7 +402,7 @@ static void a_gpu_of_whole_cores_keeps_its_programs_on_them(void **state)
 	assert_int_equal(CPU_COUNT(&cpus), can_pin ? 1 : CPU_COUNT(&ours));
 }
 
-static void a_group_removed_by_another_is_gone_and_can_be_made_again(void **state)
+static void a_group_removed_by_another_program_can_be_created_again(void **state)
 {
 	struct gpu_vgpu *vgpu;
 	struct gpu_reading reading;
@@ -431,7 +429,7 @@ static void a_group_removed_by_another_is_gone_and_can_be_made_again(void **stat
 	ops->detach(vgpu);
 }
 
-static void a_vgpu_with_programs_is_not_removed_and_says_how_many(void **state)
+static void a_vgpu_with_programs_is_not_removed(void **state)
 {
 	(void)state;
 	assert_int_equal(ops->create(gpu, "a", 20, &err), 0);
@@ -445,7 +443,7 @@ static void a_vgpu_with_programs_is_not_removed_and_says_how_many(void **state)
 	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
 }
 
-static void a_later_daemon_adopts_what_stands(void **state)
+static void a_later_daemon_adopts_existing_vgpus(void **state)
 {
 	struct gpu *second;
 	struct gpu_vgpu *vgpu;
@@ -463,16 +461,16 @@ static void a_later_daemon_adopts_what_stands(void **state)
 	assert_int_equal(cap, 37);
 	ops->detach(vgpu);
 	ops->close(second);
-	assert_int_equal(ops->attach(gpu, "a", 0, &vgpu, &err), 0); /* close() left it alone */
+	assert_int_equal(ops->attach(gpu, "a", 0, &vgpu, &err), 0); /* close() did not remove it */
 	ops->detach(vgpu);
 
-	/* Caps are parts of the GPU: under vGPUs its size stays. */
+	/* A GPU that has vGPUs cannot change its size. */
 	other.capacity_cores = 0.5;
 	assert_int_equal(ops->open(&other, &second, &err), -EBUSY);
 	assert_non_null(strstr(err.msg, "capacity_cores 0.5"));
 }
 
-static void a_process_is_told_to_its_vgpu(void **state)
+static void owner_finds_the_vgpu_of_a_process(void **state)
 {
 	char id[ID_MAX] = "";
 	char below[PATH_MAX], text[16];
@@ -485,7 +483,7 @@ static void a_process_is_told_to_its_vgpu(void **state)
 	assert_int_equal(ops->owner(gpu, pid, id), 0);
 	assert_string_equal(id, "a");
 
-	/* A container makes groups of its own below. */
+	/* A container creates groups below. */
 	assert_int_equal(ops->create(gpu, "b", 20, &err), 0);
 	snprintf(below, sizeof(below), "%.200s/gpu0/b/inside", config.root);
 	assert_true(cgroup_make(&host, below, &err) >= 0);
@@ -505,12 +503,12 @@ static void a_process_is_told_to_its_vgpu(void **state)
 	assert_int_equal(cgroup_remove(&host, below), 0);
 }
 
-static void a_wrong_configuration_is_told_in_a_sentence(void **state)
+static void a_wrong_configuration_is_reported(void **state)
 {
 	static const struct {
 		const char *root;
 		double cores;
-		const char *sentence;
+		const char *message;
 	} rows[] = {
 		{"../x", 1, "root \"../x\""},	      {"/x", 1, "root \"/x\""},
 		{"a//b", 1, "root \"a//b\""},	      {"a/./b", 1, "root"},
@@ -525,11 +523,11 @@ static void a_wrong_configuration_is_told_in_a_sentence(void **state)
 		strcpy(wrong.root, rows[i].root);
 		wrong.capacity_cores = rows[i].cores;
 		assert_int_equal(ops->open(&wrong, &none, &err), -EINVAL);
-		assert_non_null(strstr(err.msg, rows[i].sentence));
+		assert_non_null(strstr(err.msg, rows[i].message));
 	}
 }
 
-static void the_size_sets_floor_and_traits_and_nothing_is_left_at_the_end(void **state)
+static void the_size_determines_the_traits_and_close_removes_all_groups(void **state)
 {
 	static const struct {
 		double cores, capacity;
@@ -545,7 +543,7 @@ static void the_size_sets_floor_and_traits_and_nothing_is_left_at_the_end(void *
 
 		other.capacity_cores = rows[i].cores;
 		assert_int_equal(ops->open(&other, &small, &err), 0);
-		assert_true(group_stands(other.root));
+		assert_true(group_exists(other.root));
 		ops->traits(small, &traits);
 		assert_int_equal(traits.step_pct, 1);
 		assert_int_equal(traits.floor_pct, rows[i].floor_pct);
@@ -556,10 +554,10 @@ static void the_size_sets_floor_and_traits_and_nothing_is_left_at_the_end(void *
 		assert_int_equal(ops->create(small, "a", traits.floor_pct, &err), 0);
 		assert_int_equal(ops->destroy(small, "a", &err), 0);
 		ops->close(small);
-		assert_false(group_stands(other.root));
+		assert_false(group_exists(other.root));
 	}
 	snprintf(other.root, sizeof(other.root), "%.200s-more", config.root);
-	assert_false(group_stands(other.root));
+	assert_false(group_exists(other.root));
 	ops->close(NULL);
 	ops->detach(NULL);
 }
@@ -569,21 +567,21 @@ static void the_size_sets_floor_and_traits_and_nothing_is_left_at_the_end(void *
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CASE(vgpus_are_made_listed_and_removed_once),
-		CASE(what_cannot_be_is_refused_and_changes_nothing),
-		CASE(every_cap_can_follow_every_other_and_reads_back),
-		CASE(a_cap_can_follow_any_limit_another_wrote),
+		CASE(vgpus_are_created_listed_and_removed_once),
+		CASE(invalid_values_are_rejected_without_a_change),
+		CASE(every_cap_can_follow_every_other_cap),
+		CASE(a_cap_can_follow_any_foreign_limit),
 		CASE(allotted_time_is_the_integral_of_the_cap_in_force),
-		CASE(a_limit_that_another_took_away_is_cap_0_and_allots_the_whole_gpu),
+		CASE(a_removed_limit_is_cap_0_and_allots_the_whole_gpu),
 		CASE(programs_get_their_caps_within_2_points),
-		CASE(no_sum_of_caps_makes_a_larger_gpu),
-		CASE(a_gpu_of_whole_cores_keeps_its_programs_on_them),
-		CASE(a_group_removed_by_another_is_gone_and_can_be_made_again),
-		CASE(a_vgpu_with_programs_is_not_removed_and_says_how_many),
-		CASE(a_later_daemon_adopts_what_stands),
-		CASE(a_process_is_told_to_its_vgpu),
-		CASE(a_wrong_configuration_is_told_in_a_sentence),
-		CASE(the_size_sets_floor_and_traits_and_nothing_is_left_at_the_end),
+		CASE(the_gpu_is_limited_whatever_the_sum_of_caps),
+		CASE(programs_of_a_gpu_of_whole_cores_are_pinned),
+		CASE(a_group_removed_by_another_program_can_be_created_again),
+		CASE(a_vgpu_with_programs_is_not_removed),
+		CASE(a_later_daemon_adopts_existing_vgpus),
+		CASE(owner_finds_the_vgpu_of_a_process),
+		CASE(a_wrong_configuration_is_reported),
+		CASE(the_size_determines_the_traits_and_close_removes_all_groups),
 	};
 
 	int r = open_gpu();
