@@ -495,12 +495,12 @@ int manager_run(struct manager *m)
 
 	(void)sd_notifyf(0, "READY=1\nSTATUS=%d GPUs, period %d ms%s", m->host.n_gpus,
 			 m->config.period_ms, m->actuator.dry_run ? ", dry run" : "");
-	log_about(SD_NOTICE, &(struct log_about){.kind = LOG_READY},
+	log_event(SD_NOTICE, &(struct log_fields){.kind = LOG_READY},
 		  "ready on %s: %d GPUs, period %d ms%s", m->config.socket, m->host.n_gpus,
 		  m->config.period_ms, m->actuator.dry_run ? ", dry run" : "");
 	r = sd_event_loop(m->event);
 	(void)sd_notify(0, "STOPPING=1");
-	log_about(SD_NOTICE, &(struct log_about){.kind = LOG_STOPPING},
+	log_event(SD_NOTICE, &(struct log_fields){.kind = LOG_STOPPING},
 		  "stopping; caps stay as they are");
 	m->ending = true;
 	save_soon(m); /* what could not be written until now, and the last ids */

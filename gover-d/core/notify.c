@@ -149,12 +149,12 @@ static void log_alert(const struct alert *alert, enum alert_event event)
 		[ALERT_UNSILENCED] = {LOG_ALERT_UPDATED, SD_WARNING, "is silenced no more"},
 	};
 
-	log_about(lines[event].priority,
-		  &(struct log_about){.kind = lines[event].kind,
-				      .gpu = alert->gpu,
-				      .vgpu = alert->vgpu,
-				      .vm = alert->vm,
-				      .alert = alert->name},
+	log_event(lines[event].priority,
+		  &(struct log_fields){.kind = lines[event].kind,
+				       .gpu = alert->gpu,
+				       .vgpu = alert->vgpu,
+				       .vm = alert->vm,
+				       .alert = alert->name},
 		  "alert %s %s: %s", alert->name, lines[event].word, alert->text);
 }
 
@@ -189,8 +189,8 @@ void notify_silence_changed(struct manager *m, const struct silence *s, int64_t 
 				 .until_ms = s->until_ms,
 				 .ended_ms = ended_ms};
 
-	log_about(SD_NOTICE,
-		  &(struct log_about){
+	log_event(SD_NOTICE,
+		  &(struct log_fields){
 			  .kind = LOG_SILENCE, .gpu = s->gpu, .vgpu = s->vgpu, .alert = s->alert},
 		  "silence %lld of %s%s%s%s%s %s: %s", (long long)s->id,
 		  s->alert[0] ? s->alert : "every alert", s->vgpu[0] ? " of vGPU " : "", s->vgpu,
@@ -241,8 +241,8 @@ void notify_offer_changed(void *userdata, const struct offer *offer)
 	const struct vgpu *vgpu = host_find_vgpu(&m->host, offer->vgpu, NULL);
 	const char *vm = vgpu ? vgpu->contract.vm : "";
 
-	log_about(SD_NOTICE,
-		  &(struct log_about){
+	log_event(SD_NOTICE,
+		  &(struct log_fields){
 			  .kind = LOG_OFFER, .gpu = offer->gpu, .vgpu = offer->vgpu, .vm = vm},
 		  "offer %lld on GPU %s is %s%s%s", (long long)offer->id, offer->gpu,
 		  offer_state_name(offer->life.state), offer->reason[0] ? ": " : "", offer->reason);
@@ -293,7 +293,7 @@ static void tend_webhook(struct manager *m, struct instant now)
 	webhook_stats(m->webhook, &stats);
 	lost = stats.refused + stats.dropped;
 	if (stats.failed_tries > 0 && !m->webhook_failing)
-		log_about(SD_WARNING, &(struct log_about){.kind = LOG_WEBHOOK_FAILED},
+		log_event(SD_WARNING, &(struct log_fields){.kind = LOG_WEBHOOK_FAILED},
 			  "the webhook does not take what it is sent: %s", stats.problem);
 	if (stats.failed_tries == 0 && m->webhook_failing)
 		log_notice("the webhook takes what it is sent again");

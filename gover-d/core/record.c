@@ -74,11 +74,11 @@ int64_t record_add(struct manager *m, struct decision *decision)
 	kept = decisions_add(m->decisions, decision);
 	if (!kept)
 		return 0;
-	log_about(SD_INFO,
-		  &(struct log_about){.kind = LOG_DECISION,
-				      .gpu = kept->gpu,
-				      .vgpu = kept->vgpu,
-				      .decision = kind},
+	log_event(SD_INFO,
+		  &(struct log_fields){.kind = LOG_DECISION,
+				       .gpu = kept->gpu,
+				       .vgpu = kept->vgpu,
+				       .decision = kind},
 		  "%s%s%s: %s [%s]", kind, kept->vgpu[0] ? " " : "", kept->vgpu, kept->why,
 		  decision_result_name(kept->result));
 	store_decision(m, kept);

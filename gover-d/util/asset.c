@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of what gover-d/web/embed.S holds. Must never name a file that is not there: then
- * nothing links. */
+/* The table of the files in gover-d/web/embed.S. A file that is missing there is a link error. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of the page (gover-d/web/), as they were built in. Knows no route, and reads nothing
- * from a disk. */
+/* The files of the web page (gover-d/web/), embedded in the program. */
 #ifndef GOVER_D_UTIL_ASSET_H
 #define GOVER_D_UTIL_ASSET_H
 
@@ -8,12 +7,12 @@
 
 struct asset {
 	const char *path, *type;
-	char *bytes; /* never to be written; not const, as those who send it want it */
+	char *bytes; /* read-only; not const because libmicrohttpd takes a non-const pointer */
 	size_t size;
-	const char *etag; /* with its quotes; the same for all, they are of one build */
+	const char *etag; /* with quotes; the same for all files of a build */
 };
 
-/* -ENOENT: there is nothing at @path ("/", or "/web/" and a file's name). */
+/* @path: "/", or "/web/FILE". -ENOENT: unknown path. */
 int asset_find(const char *path, struct asset *ret_asset);
 
 #endif

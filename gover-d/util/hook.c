@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Running an operator's program. Must never wait for it, nor hand it a descriptor of ours. Its
- * input is a file in memory, not a pipe: it is whole before the program begins, and nobody has to
- * write the rest when there is room.
+ * Runs hooks without blocking and without passing on descriptors. The input is a file in memory: it
+ * is complete before the program starts, while a pipe would have to be fed.
  */
 #include <errno.h>
 #include <signal.h>
@@ -21,12 +20,12 @@
 #define VARIABLES    5
 #define VARIABLE_MAX 1200
 
-static const struct log_about failed = {.kind = LOG_HOOK_FAILED};
+static const struct log_fields failed = {.kind = LOG_HOOK_FAILED};
 
 static const char *const variables[VARIABLES] = {"GOVER_EVENT", "GOVER_GPU", "GOVER_VGPU",
 						 "GOVER_VM", "GOVER_WHY"};
 
-/* A copy of a call, with all its texts. */
+/* A copy of a call. */
 struct waiting {
 	struct waiting *next; /* hooks.waiting */
 	enum hook hook;
@@ -119,7 +118,7 @@ struct hooks *hooks_free(struct hooks *hooks)
 
 /* --- one program --- */
 
-/* A file in memory that holds @json and a newline, to be read from its beginning. */
+/* Returns a file in memory that contains @json and a newline. */
 static int open_input(const char *json)
 {
 	CLEANUP_CLOSE int fd = memfd_create("gover-hook", MFD_CLOEXEC);
@@ -133,7 +132,7 @@ static int open_input(const char *json)
 	return steal_fd(&fd);
 }
 
-/* As a fresh program, leader of its own group, with @input as its standard input. */
+/* Runs @program with default signals, in its own process group, with @input as standard input. */
 static int spawn_with(const char *program, int input, char *const environment[], pid_t *ret_pid,
 		      posix_spawnattr_t *attributes, posix_spawn_file_actions_t *actions)
 {
@@ -189,7 +188,7 @@ static bool is_ours(const char *variable)
 	return false;
 }
 
-/* @ours and the rest of the daemon's own environment; the caller frees the array, not the texts. */
+/* @ours and the rest of the daemon's environment; the caller frees the array, not the strings. */
 static char **extend_environment(char ours[VARIABLES][VARIABLE_MAX])
 {
 	size_t n = 0;
@@ -208,7 +207,7 @@ static char **extend_environment(char ours[VARIABLES][VARIABLE_MAX])
 	return all;
 }
 
-/* --- one at a time out of many --- */
+/* --- several programs --- */
 
 static void start_waiting(struct hooks *hooks);
 
@@ -221,7 +220,7 @@ static int on_exit_of(sd_event_source *source, const siginfo_t *si, void *userda
 	if (si->si_code != CLD_EXITED || si->si_status != 0) {
 		hooks->stats[r->hook].failed++;
 		if (!r->killed)
-			log_about(SD_WARNING, &failed, "%s program (pid %d) ended with %s %d",
+			log_event(SD_WARNING, &failed, "%s program (pid %d) ended with %s %d",
 				  hook_name(r->hook), (int)si->si_pid,
 				  si->si_code == CLD_EXITED ? "status" : "signal", si->si_status);
 	}
@@ -230,13 +229,14 @@ static int on_exit_of(sd_event_source *source, const siginfo_t *si, void *userda
 	return 0;
 }
 
-static int on_time_over(sd_event_source *source, uint64_t usec, void *userdata)
+static int on_timeout(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct running *r = userdata;
 
 	(void)source;
 	(void)usec;
-	log_about(SD_WARNING, &failed, "%s program (pid %d) still runs after %d s: it is killed",
+	log_event(SD_WARNING, &failed,
+		  "%s program (pid %d) killed: still running after %d s (hook_timeout_s)",
 		  hook_name(r->hook), (int)r->pid, r->hooks->timeout_s);
 	r->killed = true;
 	r->hooks->stats[r->hook].killed++;
@@ -261,7 +261,7 @@ static int watch(struct hooks *hooks, enum hook hook, pid_t pid)
 	if (r >= 0)
 		r = sd_event_add_time_relative(hooks->event, &running->timer, CLOCK_MONOTONIC,
 					       (uint64_t)hooks->timeout_s * (NS_PER_S / 1000), 0,
-					       on_time_over, running);
+					       on_timeout, running);
 	if (r < 0)
 		free_running(running);
 	return r;
@@ -275,7 +275,7 @@ static int start(struct hooks *hooks, struct waiting *w)
 
 	if (r < 0) {
 		hooks->stats[w->hook].failed++;
-		log_about(SD_WARNING, &failed, "Failed to run %s program '%s' for vGPU %s: %s",
+		log_event(SD_WARNING, &failed, "%s program '%s' for vGPU %s: cannot be run: %s",
 			  hook_name(w->hook), w->program, strchr(w->variables[2], '=') + 1,
 			  strerror(-r));
 		return r;
@@ -283,8 +283,8 @@ static int start(struct hooks *hooks, struct waiting *w)
 	hooks->stats[w->hook].run++;
 	r = watch(hooks, w->hook, pid);
 	if (r < 0)
-		log_warning("Failed to watch %s program '%s': %s", hook_name(w->hook), w->program,
-			    strerror(-r));
+		log_warning("%s program '%s': cannot be monitored: %s", hook_name(w->hook),
+			    w->program, strerror(-r));
 	return r;
 }
 
@@ -328,7 +328,7 @@ int hooks_run(struct hooks *hooks, const struct hook_call *call)
 	if (!w) {
 		r = hooks->n_waiting < HOOKS_WAITING_MAX ? -ENOMEM : -EAGAIN;
 		hooks->stats[call->hook].dropped++;
-		log_about(SD_WARNING, &failed, "Failed to run %s program '%s' for vGPU %s: %s",
+		log_event(SD_WARNING, &failed, "%s program '%s' for vGPU %s: cannot be run: %s",
 			  hook_name(call->hook), call->program, call->vgpu, strerror(-r));
 		return r;
 	}

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The daemon's log. Must never fail its caller nor make it wait: a line that nobody takes now is
- * lost, and how many were is said with the next that can be written.
+ * The daemon's log. It neither fails nor blocks its caller: lines that cannot be written are
+ * counted.
  *
- * Standard error is often shared, with the shell that started us or with other programs in a pipe,
- * and O_NONBLOCK would be set for all of them. So a pipe or socket is asked each time whether it
- * takes a line: one that is ready has a page free, and a line is shorter. A terminal may be ready
- * and yet have room for half a line only: it is opened once more, non-blocking, for us alone.
+ * Standard error is often shared with a shell or other programs, and O_NONBLOCK would affect all of
+ * them. So a pipe or socket is polled before each line: if it is ready, a page is free, and a line
+ * is shorter. A ready terminal may accept only a part of a line, so it is opened again,
+ * non-blocking.
  *
- * To the journal a datagram is sent as its protocol has it; sd_journal_send() does the same and
- * waits where journald is behind.
+ * Journal messages are sent as datagrams of the native protocol, because sd_journal_send() blocks
+ * if journald is slow.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,17 +30,17 @@
 #define LINE_SIZE      2048
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
 
-static unsigned long lost; /* lines since the last that was written */
+static unsigned long lost; /* lines since the last written one */
 
-/* A file always does, and a pipe that nobody has open to read says so by an error. */
-static bool takes_a_line(void)
+/* Also true for a pipe without a reader, where write() then fails. */
+static bool is_writable(void)
 {
 	struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
 
 	return poll(&out, 1, 0) != 0;
 }
 
-/* A terminal may take a part of a line: the rest waits here, so that lines stay whole. */
+/* The rest of a line that a terminal accepted in part. */
 static char rest[LINE_SIZE + 128];
 static size_t rest_length;
 
@@ -55,14 +55,14 @@ static bool put_rest(int fd)
 	return rest_length == 0;
 }
 
-/* One write, so that lines of several programs do not mix. */
+/* A single write, so that lines of several programs do not mix. */
 static bool put(const char *text, size_t length)
 {
 	CLEANUP_CLOSE int terminal = -1;
 	int fd = STDERR_FILENO;
 	ssize_t n;
 
-	if (!takes_a_line())
+	if (!is_writable())
 		return false;
 	if (isatty(STDERR_FILENO))
 		terminal = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -82,7 +82,7 @@ static void write_line(const char *priority, const char *line)
 	char text[LINE_SIZE + 128];
 	int n = 0;
 
-	_Static_assert(sizeof(text) <= PIPE_BUF, "what is written at once fits a ready pipe");
+	_Static_assert(sizeof(text) <= PIPE_BUF, "a line fits into a ready pipe");
 	if (lost)
 		n = snprintf(text, sizeof(text), "%s%lu lines of this log could not be written\n",
 			     prefix, lost);
@@ -138,7 +138,7 @@ void log_use_journal(const char *path)
 	journal_path = path;
 }
 
-/* systemd says of which stream it speaks: somebody may have sent our standard error elsewhere. */
+/* JOURNAL_STREAM identifies the journal's stream; stderr may have been redirected elsewhere. */
 static bool is_journal(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");
@@ -149,7 +149,7 @@ static bool is_journal(void)
 	       fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device && st.st_ino == inode;
 }
 
-/* A value with a newline would need another form: it gets a space instead. */
+/* Values with newlines would need the binary form; newlines become spaces instead. */
 static size_t add_field(char *text, size_t at, size_t size, const char *name, const char *value)
 {
 	size_t length = value ? strlen(value) : 0, named = strlen(name);
@@ -181,8 +181,8 @@ static bool connect_journal(void)
 	return false;
 }
 
-/* False: it was not taken, and the stream may try. */
-static bool send_journal(const char *priority, const struct log_about *about, const char *line)
+/* False: not sent; the caller writes to stderr. */
+static bool send_journal(const char *priority, const struct log_fields *fields, const char *line)
 {
 	const char level[2] = {priority[1], '\0'}; /* "<4>" */
 	char text[LINE_SIZE + 1024];
@@ -190,23 +190,23 @@ static bool send_journal(const char *priority, const struct log_about *about, co
 
 	n = add_field(text, n, sizeof(text), "MESSAGE", line);
 	n = add_field(text, n, sizeof(text), "PRIORITY", level);
-	n = add_field(text, n, sizeof(text), "MESSAGE_ID", log_kind_id(about->kind));
+	n = add_field(text, n, sizeof(text), "MESSAGE_ID", log_kind_id(fields->kind));
 	n = add_field(text, n, sizeof(text), "SYSLOG_IDENTIFIER", "gover-d");
-	n = add_field(text, n, sizeof(text), "GOVER_GPU", about->gpu);
-	n = add_field(text, n, sizeof(text), "GOVER_VGPU", about->vgpu);
-	n = add_field(text, n, sizeof(text), "GOVER_VM", about->vm);
-	n = add_field(text, n, sizeof(text), "GOVER_ALERT", about->alert);
-	n = add_field(text, n, sizeof(text), "GOVER_DECISION", about->decision);
+	n = add_field(text, n, sizeof(text), "GOVER_GPU", fields->gpu);
+	n = add_field(text, n, sizeof(text), "GOVER_VGPU", fields->vgpu);
+	n = add_field(text, n, sizeof(text), "GOVER_VM", fields->vm);
+	n = add_field(text, n, sizeof(text), "GOVER_ALERT", fields->alert);
+	n = add_field(text, n, sizeof(text), "GOVER_DECISION", fields->decision);
 	if (!connect_journal())
 		return false;
 	if (send(journal_fd, text, n, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
 		return true;
-	if (errno != EAGAIN) /* journald was started anew: the next one connects again */
+	if (errno != EAGAIN) /* journald was restarted: reconnect for the next message */
 		log_use_journal(journal_path);
 	return false;
 }
 
-void log_about(const char *priority, const struct log_about *about, const char *format, ...)
+void log_event(const char *priority, const struct log_fields *fields, const char *format, ...)
 {
 	char line[LINE_SIZE];
 	int saved = errno;
@@ -215,7 +215,7 @@ void log_about(const char *priority, const struct log_about *about, const char *
 	va_start(ap, format);
 	vsnprintf(line, sizeof(line), format, ap);
 	va_end(ap);
-	if (!is_journal() || !send_journal(priority, about, line))
+	if (!is_journal() || !send_journal(priority, fields, line))
 		write_line(priority, line);
 	errno = saved;
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The daemon's log: one line a fact, on stderr; under systemd with the priority journald reads.
- * What has a kind goes to the journal itself then, with fields to search by: MESSAGE_ID, which
- * names an entry of dist/gover.catalog, GOVER_GPU, GOVER_VGPU, GOVER_VM, GOVER_ALERT and
- * GOVER_DECISION.
+ * The daemon's log: one line for each fact on stderr, with a journald priority under systemd.
+ * Messages of a kind (log_event) are sent to the journal with the fields MESSAGE_ID (see
+ * dist/gover.catalog), GOVER_GPU, GOVER_VGPU, GOVER_VM, GOVER_ALERT and GOVER_DECISION. Only for
+ * the thread of the event loop.
  */
 #ifndef GOVER_D_UTIL_LOG_H
 #define GOVER_D_UTIL_LOG_H
 
 #include <systemd/sd-daemon.h>
 
-/* @priority is one of SD_ERR, SD_WARNING, SD_NOTICE, SD_INFO, SD_DEBUG. errno is kept. Never waits:
- * what cannot be written now is counted, and the next line says so. From the loop's thread only. */
+/* @priority: SD_ERR, SD_WARNING, SD_NOTICE, SD_INFO or SD_DEBUG. Keeps errno. Never blocks: lines
+ * that cannot be written now are counted, and the next line reports their number. */
 void log_line(const char *priority, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #define log_error(...)	 log_line(SD_ERR, __VA_ARGS__)
@@ -33,22 +33,22 @@ enum log_kind {
 	LOG_WEBHOOK_FAILED,
 	LOG_KINDS
 };
-/* Its MESSAGE_ID. */
+/* The MESSAGE_ID. */
 const char *log_kind_id(enum log_kind kind);
 
-/* What it is about; NULL or "": nothing. */
-struct log_about {
+/* The fields of a message; NULL or "": not set. */
+struct log_fields {
 	enum log_kind kind;
 	const char *gpu, *vgpu, *vm;
-	const char *alert;    /* its name */
-	const char *decision; /* its kind */
+	const char *alert;    /* name of the alert */
+	const char *decision; /* kind of the decision */
 };
 
-/* The same as log_line() where there is no journal. */
-void log_about(const char *priority, const struct log_about *about, const char *format, ...)
+/* Without a journal the same as log_line(). */
+void log_event(const char *priority, const struct log_fields *fields, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* For tests: where the journal's socket is instead. */
+/* For tests: use another journal socket. */
 void log_use_journal(const char *path);
 
 #endif

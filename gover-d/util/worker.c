@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Jobs go to the thread through one list and come back through another; an eventfd tells the loop.
- * Must never run two jobs at once, nor a done() outside the loop.
+ * One list of jobs to the thread and one of finished jobs back; an eventfd wakes the loop.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -23,7 +22,7 @@ struct job_list {
 
 struct worker {
 	sd_event_source *source;
-	int fd; /* readable: finished is not empty */
+	int fd; /* readable: there are finished jobs */
 	pthread_t thread;
 	bool started;
 	/* Guarded by the lock. */
@@ -79,7 +78,7 @@ static void *run_thread(void *arg)
 		job->run(job);
 		pthread_mutex_lock(&worker->lock);
 		list_append(&worker->finished, job);
-		/* Can only fail because the counter is full, and then the loop is awake. */
+		/* Fails only if the counter is full, and then the loop is awake anyway. */
 		(void)!write(worker->fd, &one, sizeof(one));
 	}
 	pthread_mutex_unlock(&worker->lock);
@@ -126,7 +125,7 @@ int worker_new(sd_event *event, struct worker **ret_worker)
 		return -ENOMEM;
 	list_init(&worker->queue);
 	list_init(&worker->finished);
-	(void)pthread_mutex_init(&worker->lock, NULL); /* without attributes neither can fail */
+	(void)pthread_mutex_init(&worker->lock, NULL); /* cannot fail without attributes */
 	(void)pthread_cond_init(&worker->wake, NULL);
 	worker->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	r = worker->fd < 0 ? -errno : 0;
@@ -170,7 +169,7 @@ static int submit(struct worker *worker, struct worker_job *job, int waiting_max
 	int r = 0;
 
 	pthread_mutex_lock(&worker->lock);
-	if (worker->stop) { /* a done() that asks for more while the end is near */
+	if (worker->stop) { /* called by a done() during worker_free() */
 		r = -ESHUTDOWN;
 	} else if (worker->waiting >= waiting_max) {
 		r = -EBUSY;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One thread for what may wait on a disk (history queries, writing the contracts file), so that the
- * loop never does. A job's run() is called in the thread, its done() in the loop afterwards, in the
- * order they were given.
+ * A thread for jobs that may block on a disk (history queries, writes of the contracts file), so
+ * that the event loop never does. run() is called in the thread, then done() in the loop; jobs run
+ * one at a time in the order of submission.
  */
 #ifndef GOVER_D_UTIL_WORKER_H
 #define GOVER_D_UTIL_WORKER_H
@@ -10,18 +10,18 @@
 #include <systemd/sd-event.h>
 
 struct worker_job {
-	void (*run)(struct worker_job *job);  /* worker thread; touches nothing but the job */
-	void (*done)(struct worker_job *job); /* loop; owns the job from here and frees it */
+	void (*run)(struct worker_job *job);  /* in the thread; accesses only the job */
+	void (*done)(struct worker_job *job); /* in the loop; frees the job */
 	struct worker_job *next;	      /* worker.queue or worker.finished */
 };
 
 struct worker;
 int worker_new(sd_event *event, struct worker **ret_worker);
-/* Finishes what is queued, calls done() for it, ends the thread. NULL is fine; returns NULL. */
+/* Finishes all queued jobs, including done(), and ends the thread. NULL is fine; returns NULL. */
 struct worker *worker_free(struct worker *worker);
-/* -EBUSY: 256 jobs wait; the job stays the caller's. */
+/* -EBUSY: 256 jobs are waiting; the caller keeps the job. */
 int worker_submit(struct worker *worker, struct worker_job *job);
-/* The same of what may be refused for the sake of the others: 64 are enough. */
+/* The same with a limit of 64, for queries, so that writes are not refused because of them. */
 int worker_submit_query(struct worker *worker, struct worker_job *job);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The operator's program: what it is told, that nobody waits for it, and what becomes of a bad one.
- */
+/* Hooks: their input and environment, limits, failures, and that nothing waits for them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,15 +21,15 @@
 #include "gover-d/util/hook.h"
 
 #define DEADLINE_NS  (30 * NS_PER_S)	  /* generous, for a loaded machine */
-#define TELL_SIGNALS "GOVER_TEST_SIGNALS" /* set for the child: where to */
+#define TELL_SIGNALS "GOVER_TEST_SIGNALS" /* set for the child: the file to write to */
 #define OUTPUT_MAX   65536
-#define TIMEOUT_S    86400 /* none that a test would see */
+#define TIMEOUT_S    86400 /* longer than any test */
 
 static char folder[] = "/tmp/gover-hook.XXXXXX";
 static char program[64], note[64], gate[64];
 static sd_event *event;
 static struct hooks *hooks;
-static int stderr_fd; /* the real one, while a test reads what was logged */
+static int stderr_fd; /* the real one while a test reads the log */
 
 static int set_up(void **state)
 {
@@ -90,7 +89,7 @@ static int run(void)
 	return run_with(program, "u = 99 %", NULL);
 }
 
-/* Runs the loop until no child is left, as it would be if nobody waited for one. */
+/* Runs the loop until no child is left. */
 static void reap(void)
 {
 	uint64_t end_ns = clock_now().mono_ns + DEADLINE_NS;
@@ -103,7 +102,7 @@ static void reap(void)
 	assert_int_equal(errno, ECHILD);
 }
 
-/* What was written into the note; the caller frees it. */
+/* The content of the note; the caller frees it. */
 static char *read_note(void)
 {
 	char *text = NULL;
@@ -112,7 +111,7 @@ static char *read_note(void)
 	return text;
 }
 
-/* What is logged until end_log() is kept in the note. */
+/* Log lines go to the note until end_log(). */
 static void begin_log(void)
 {
 	int fd = open(note, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -131,7 +130,7 @@ static char *end_log(void)
 	return read_note();
 }
 
-static void its_environment_says_what_happened_and_to_whom(void **state)
+static void the_environment_describes_the_event(void **state)
 {
 	static const char *const told[] = {
 		"\nGOVER_EVENT=severe_overload\n",
@@ -156,14 +155,14 @@ static void its_environment_says_what_happened_and_to_whom(void **state)
 			fail_msg("'%s' is not in the environment: %s", told[i], text);
 }
 
-static void what_it_is_told_wins_over_what_the_daemon_was_started_with(void **state)
+static void the_event_overrides_variables_of_the_daemon(void **state)
 {
 	CLEANUP_FREE char *text = NULL;
 	char body[128];
 
 	(void)state;
 	assert_int_equal(setenv("GOVER_VGPU", "stale", 1), 0);
-	/* Of two of a name getenv() takes the first, a shell the last: there must be one. */
+	/* getenv() uses the first of two equal names, a shell the last: there must be only one. */
 	snprintf(body, sizeof(body), "tr '\\0' '\\n' </proc/$$/environ | grep ^GOVER_VGPU= >%s",
 		 note);
 	write_program(body);
@@ -174,7 +173,7 @@ static void what_it_is_told_wins_over_what_the_daemon_was_started_with(void **st
 	assert_string_equal(text, "GOVER_VGPU=vgpu2\n");
 }
 
-static void a_reason_too_long_is_cut_and_told_all_the_same(void **state)
+static void a_long_reason_is_truncated(void **state)
 {
 	CLEANUP_FREE char *text = NULL;
 	static char why[4096];
@@ -191,18 +190,18 @@ static void a_reason_too_long_is_cut_and_told_all_the_same(void **state)
 	assert_int_equal(strspn(text, "w"), strlen(text));
 }
 
-static void no_program_is_no_error(void **state)
+static void an_empty_program_is_ignored(void **state)
 {
 	(void)state;
 	assert_int_equal(run_with("", "", NULL), 0);
 	reap();
 }
 
-static void one_that_cannot_be_run_is_told_and_logged(void **state)
+static void a_program_that_cannot_run_is_logged(void **state)
 {
 	static const struct {
 		const char *rule;
-		const char *text; /* NULL: there is no file */
+		const char *text; /* NULL: no file */
 		mode_t mode;
 		int error;
 	} rows[] = {
@@ -233,10 +232,10 @@ static void one_that_cannot_be_run_is_told_and_logged(void **state)
 	reap();
 }
 
-static void one_that_fails_is_logged_with_how_it_ended(void **state)
+static void a_failure_is_logged_with_its_status(void **state)
 {
 	static const struct {
-		const char *body, *told; /* told NULL: nothing */
+		const char *body, *logged; /* logged NULL: nothing */
 	} rows[] = {
 		{"exit 0", NULL},
 		{"exit 3", "status 3"},
@@ -252,12 +251,12 @@ static void one_that_fails_is_logged_with_how_it_ended(void **state)
 		assert_int_equal(run(), 0);
 		reap();
 		log = end_log();
-		if (rows[i].told ? !strstr(log, rows[i].told) : log[0] != '\0')
+		if (rows[i].logged ? !strstr(log, rows[i].logged) : log[0] != '\0')
 			fail_msg("'%s': logged is '%s'", rows[i].body, log);
 	}
 }
 
-/* A program that goes on until the gate is there, and then leaves a line in the note. */
+/* A program that runs until the gate file exists, then appends a line to the note. */
 static void write_waiting_program(void)
 {
 	char body[256];
@@ -272,7 +271,7 @@ static void open_gate(void)
 	assert_int_equal(file_replace(gate, "", 0), 0);
 }
 
-static void nobody_waits_for_it(void **state)
+static void the_daemon_does_not_wait_for_it(void **state)
 {
 	CLEANUP_FREE char *text = NULL;
 	struct stat st;
@@ -280,7 +279,7 @@ static void nobody_waits_for_it(void **state)
 	(void)state;
 	write_waiting_program();
 	assert_int_equal(run(), 0);
-	/* It cannot have ended: the gate is opened only here. */
+	/* It is still running, because the gate is created only now. */
 	assert_int_equal(stat(note, &st), -1);
 	open_gate();
 	reap();
@@ -293,7 +292,7 @@ static struct hook_stats stats_of(enum hook hook)
 	return hooks_stats(hooks)[hook];
 }
 
-static void only_so_many_run_at_a_time_some_wait_and_no_more_are_taken(void **state)
+static void running_and_waiting_programs_are_limited(void **state)
 {
 	const int all = HOOKS_MAX + HOOKS_WAITING_MAX;
 	CLEANUP_FREE char *log = NULL;
@@ -321,7 +320,7 @@ static void only_so_many_run_at_a_time_some_wait_and_no_more_are_taken(void **st
 	assert_int_equal(stats_of(HOOK_ALERT).run, 0);
 }
 
-static void those_that_wait_go_with_the_daemon(void **state)
+static void waiting_programs_are_dropped_at_the_end(void **state)
 {
 	int status;
 
@@ -336,9 +335,9 @@ static void those_that_wait_go_with_the_daemon(void **state)
 	assert_int_equal(wait(&status), -1);
 }
 
-static void its_input_is_what_it_is_told_as_json(void **state)
+static void the_event_is_on_standard_input_as_json(void **state)
 {
-	static char json[200000]; /* more than a pipe holds: nobody waits for it to be read */
+	static char json[200000]; /* larger than a pipe */
 	CLEANUP_FREE char *text = NULL;
 	char body[256];
 
@@ -355,7 +354,7 @@ static void its_input_is_what_it_is_told_as_json(void **state)
 	assert_string_equal(text, "200000\n1\n");
 }
 
-static void without_json_its_input_is_empty(void **state)
+static void without_json_standard_input_is_empty(void **state)
 {
 	CLEANUP_FREE char *text = NULL;
 	char body[128];
@@ -369,7 +368,7 @@ static void without_json_its_input_is_empty(void **state)
 	assert_string_equal(text, "0\n");
 }
 
-static void one_that_does_not_end_is_killed_and_counted(void **state)
+static void a_program_is_killed_after_the_timeout(void **state)
 {
 	CLEANUP_FREE char *log = NULL;
 
@@ -382,13 +381,13 @@ static void one_that_does_not_end_is_killed_and_counted(void **state)
 	reap();
 	log = end_log();
 	assert_non_null(strstr(log, "on_migrate program"));
-	assert_non_null(strstr(log, "still runs after 1 s: it is killed"));
+	assert_non_null(strstr(log, "killed: still running after 1 s (hook_timeout_s)"));
 	assert_null(strstr(log, "signal 9"));
 	assert_int_equal(stats_of(HOOK_MIGRATE).killed, 1);
 	assert_int_equal(stats_of(HOOK_MIGRATE).failed, 1);
 }
 
-static void one_that_still_runs_outlives_the_daemon(void **state)
+static void a_running_program_outlives_the_daemon(void **state)
 {
 	CLEANUP_FREE char *text = NULL;
 	int status;
@@ -406,7 +405,7 @@ static void one_that_still_runs_outlives_the_daemon(void **state)
 	assert_null(hooks_free(NULL));
 }
 
-/* This program run as the operator's: a shell would set its signals itself. */
+/* This test program as the hook, because a shell changes signals itself. */
 static int tell_signals(const char *path)
 {
 	sigset_t blocked;
@@ -419,7 +418,7 @@ static int tell_signals(const char *path)
 	return fclose(file) == 0 ? 0 : 1;
 }
 
-static void its_signals_are_those_of_a_fresh_program(void **state)
+static void a_program_starts_with_default_signals(void **state)
 {
 	CLEANUP_FREE char *text = NULL;
 
@@ -439,20 +438,20 @@ static void its_signals_are_those_of_a_fresh_program(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(its_environment_says_what_happened_and_to_whom),
-		TEST(what_it_is_told_wins_over_what_the_daemon_was_started_with),
-		TEST(a_reason_too_long_is_cut_and_told_all_the_same),
-		TEST(no_program_is_no_error),
-		TEST(one_that_cannot_be_run_is_told_and_logged),
-		TEST(one_that_fails_is_logged_with_how_it_ended),
-		TEST(nobody_waits_for_it),
-		TEST(only_so_many_run_at_a_time_some_wait_and_no_more_are_taken),
-		TEST(those_that_wait_go_with_the_daemon),
-		TEST(its_input_is_what_it_is_told_as_json),
-		TEST(without_json_its_input_is_empty),
-		TEST(one_that_does_not_end_is_killed_and_counted),
-		TEST(one_that_still_runs_outlives_the_daemon),
-		TEST(its_signals_are_those_of_a_fresh_program),
+		TEST(the_environment_describes_the_event),
+		TEST(the_event_overrides_variables_of_the_daemon),
+		TEST(a_long_reason_is_truncated),
+		TEST(an_empty_program_is_ignored),
+		TEST(a_program_that_cannot_run_is_logged),
+		TEST(a_failure_is_logged_with_its_status),
+		TEST(the_daemon_does_not_wait_for_it),
+		TEST(running_and_waiting_programs_are_limited),
+		TEST(waiting_programs_are_dropped_at_the_end),
+		TEST(the_event_is_on_standard_input_as_json),
+		TEST(without_json_standard_input_is_empty),
+		TEST(a_program_is_killed_after_the_timeout),
+		TEST(a_running_program_outlives_the_daemon),
+		TEST(a_program_starts_with_default_signals),
 	};
 
 	if (getenv(TELL_SIGNALS))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The daemon's log on what may not take it: nobody waits, and what is lost is counted and said. */
+/* The log on a stderr that does not accept lines: nothing blocks, and lost lines are counted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@
 static int kept = -1;	/* standard error of the test itself */
 static int reader = -1; /* where the log can be read */
 
-/* Hands @fd to the log. */
+/* Makes @fd the standard error. */
 static void put_stderr(int fd)
 {
 	assert_true(dup2(fd, STDERR_FILENO) >= 0);
@@ -45,14 +45,14 @@ static int restore_stderr(void **state)
 	(void)state;
 	if (dup2(kept, STDERR_FILENO) < 0 || close(kept) < 0)
 		return -1;
-	log_info("-"); /* what is lost is counted on, over tests too */
+	log_info("-"); /* the count of lost lines continues over tests */
 	if (reader >= 0)
 		(void)close(reader);
 	reader = -1;
 	return 0;
 }
 
-/* All that can be read now; the last bytes of it. */
+/* Everything readable now; its last bytes. */
 static const char *drain(void)
 {
 	static char text[1 << 20];
@@ -100,7 +100,7 @@ static void use_terminal(void)
 	put_stderr(fd);
 }
 
-static void a_line_is_written_as_it_is_and_errno_kept(void **state)
+static void a_line_is_written_and_errno_is_kept(void **state)
 {
 	(void)state;
 	use_pipe();
@@ -114,8 +114,7 @@ static void a_line_is_written_as_it_is_and_errno_kept(void **state)
 	assert_string_equal(drain(), SD_WARNING "b\n");
 }
 
-/* However long: cut, and still a line. */
-static void a_long_line_is_one_line(void **state)
+static void a_long_line_is_truncated_to_one_line(void **state)
 {
 	char word[4000];
 	const char *text;
@@ -130,7 +129,7 @@ static void a_long_line_is_one_line(void **state)
 	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
 }
 
-/* What was written and what is said to be lost, in the order in which it was to be written. */
+/* Written lines and reported losses, in order. */
 static unsigned int count_lines(const char *text, unsigned int first)
 {
 	unsigned int next = first, number;
@@ -145,7 +144,7 @@ static unsigned int count_lines(const char *text, unsigned int first)
 	return next;
 }
 
-/* Would stand still for ever if it waited: nobody reads while it writes. */
+/* Hangs for ever if the log blocks, because nothing reads meanwhile. */
 static void check_full(void (*use)(void))
 {
 	unsigned int written, all;
@@ -166,26 +165,25 @@ static void check_full(void (*use)(void))
 	assert_null(strstr(drain(), "could not be written"));
 }
 
-static void a_full_pipe_costs_lines_and_no_time(void **state)
+static void a_full_pipe_loses_lines_without_blocking(void **state)
 {
 	(void)state;
 	check_full(use_pipe);
 }
 
-static void nor_does_a_full_socket(void **state)
+static void a_full_socket_does_not_block(void **state)
 {
 	(void)state;
 	check_full(use_socket);
 }
 
-static void nor_a_terminal_that_stands_still(void **state)
+static void a_stopped_terminal_does_not_block(void **state)
 {
 	(void)state;
 	check_full(use_terminal);
 }
 
-/* Whoever shares it finds it as it was. */
-static void nothing_is_set_for_others(void **state)
+static void flags_of_a_shared_stderr_are_unchanged(void **state)
 {
 	void (*const uses[])(void) = {use_pipe, use_terminal};
 
@@ -199,7 +197,7 @@ static void nothing_is_set_for_others(void **state)
 	}
 }
 
-static void a_reader_that_went_is_missed_in_silence(void **state)
+static void a_missing_reader_is_no_error(void **state)
 {
 	(void)state;
 	use_pipe();
@@ -213,7 +211,7 @@ static void a_reader_that_went_is_missed_in_silence(void **state)
 			    "gover-d: 2 lines of this log could not be written\ngover-d: c\n");
 }
 
-/* A journal of our own, and standard error as systemd says it is. */
+/* A private journal socket, and JOURNAL_STREAM as set by systemd. */
 static void use_journal(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -235,16 +233,16 @@ static void use_journal(const char *path)
 
 static void tell(void)
 {
-	log_about(SD_WARNING,
-		  &(struct log_about){.kind = LOG_ALERT_RAISED,
-				      .gpu = "gpu0",
-				      .vgpu = "a",
-				      .vm = "two\nlines",
-				      .alert = "fps_missing"},
+	log_event(SD_WARNING,
+		  &(struct log_fields){.kind = LOG_ALERT_RAISED,
+				       .gpu = "gpu0",
+				       .vgpu = "a",
+				       .vm = "two\nlines",
+				       .alert = "fps_missing"},
 		  "alert %d", 7);
 }
 
-static void what_has_a_kind_goes_to_the_journal_with_its_fields(void **state)
+static void a_message_of_a_kind_has_journal_fields(void **state)
 {
 	char path[] = "/tmp/gover-log.XXXXXX";
 
@@ -259,7 +257,7 @@ static void what_has_a_kind_goes_to_the_journal_with_its_fields(void **state)
 				     "MESSAGE_ID=d8f391f60b4e44f3a14ad981729aa97b\n"
 				     "SYSLOG_IDENTIFIER=gover-d\nGOVER_GPU=gpu0\nGOVER_VGPU=a\n"
 				     "GOVER_VM=two lines\nGOVER_ALERT=fps_missing\n");
-	/* journald is behind: nobody waits. */
+	/* journald is slow: the log does not block. */
 	for (int i = 0; i < 2000; i++)
 		tell();
 	(void)drain();
@@ -273,12 +271,12 @@ static void without_a_journal_it_is_a_line(void **state)
 	use_pipe();
 	tell();
 	assert_string_equal(drain(), "gover-d: alert 7\n");
-	assert_int_equal(setenv("JOURNAL_STREAM", "8:1", 1), 0); /* another stream than ours */
+	assert_int_equal(setenv("JOURNAL_STREAM", "8:1", 1), 0); /* another stream */
 	tell();
 	assert_string_equal(drain(), "<4>alert 7\n");
 }
 
-static void every_kind_has_an_id_of_its_own(void **state)
+static void every_kind_has_a_unique_id(void **state)
 {
 	(void)state;
 	for (int a = 0; a < LOG_KINDS; a++) {
@@ -293,16 +291,16 @@ int main(void)
 {
 #define KEPT(test) cmocka_unit_test_setup_teardown(test, keep_stderr, restore_stderr)
 	const struct CMUnitTest tests[] = {
-		KEPT(a_line_is_written_as_it_is_and_errno_kept),
-		KEPT(a_long_line_is_one_line),
-		KEPT(a_full_pipe_costs_lines_and_no_time),
-		KEPT(nor_does_a_full_socket),
-		KEPT(nor_a_terminal_that_stands_still),
-		KEPT(nothing_is_set_for_others),
-		KEPT(a_reader_that_went_is_missed_in_silence),
-		KEPT(what_has_a_kind_goes_to_the_journal_with_its_fields),
+		KEPT(a_line_is_written_and_errno_is_kept),
+		KEPT(a_long_line_is_truncated_to_one_line),
+		KEPT(a_full_pipe_loses_lines_without_blocking),
+		KEPT(a_full_socket_does_not_block),
+		KEPT(a_stopped_terminal_does_not_block),
+		KEPT(flags_of_a_shared_stderr_are_unchanged),
+		KEPT(a_missing_reader_is_no_error),
+		KEPT(a_message_of_a_kind_has_journal_fields),
 		KEPT(without_a_journal_it_is_a_line),
-		KEPT(every_kind_has_an_id_of_its_own),
+		KEPT(every_kind_has_a_unique_id),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

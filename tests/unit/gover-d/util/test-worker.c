@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The worker: jobs run apart from the loop, come back to it, in order. */
+/* The worker: jobs run in the thread and finish in the loop, in order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static struct {
 	struct worker *worker;
 	int done[JOBS], n_done;
 	pthread_t done_in;
-	atomic_bool held; /* jobs that wait do so until it is false */
+	atomic_bool held; /* blocking jobs wait until it is false */
 	atomic_int running, most_running;
 } test;
 
@@ -86,7 +86,7 @@ static void submit(int number)
 	assert_int_equal(worker_submit(test.worker, &jobs[number].job), 0);
 }
 
-/* Lets the loop run until @n jobs are done. */
+/* Runs the loop until @n jobs are done. */
 static void loop_until(int n)
 {
 	while (test.n_done < n)
@@ -133,19 +133,19 @@ static void test_more_than_256_waiting_jobs_are_refused(void **state)
 	(void)state;
 	atomic_store(&test.held, true);
 	submit(0);
-	while (atomic_load(&test.running) == 0) /* begun: it waits no more */
+	while (atomic_load(&test.running) == 0) /* running: no longer waiting */
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	for (int i = 1; i <= WAITING_OK; i++)
 		submit(i);
 	assert_int_equal(worker_submit(test.worker, &jobs[WAITING_OK + 1].job), -EBUSY);
 	atomic_store(&test.held, false);
 	loop_until(WAITING_OK + 1);
-	assert_false(jobs[WAITING_OK + 1].ran); /* it stayed ours */
+	assert_false(jobs[WAITING_OK + 1].ran); /* the test still owns it */
 	submit(WAITING_OK + 1);
 	loop_until(WAITING_OK + 2);
 }
 
-static void test_free_finishes_what_is_queued(void **state)
+static void test_free_finishes_queued_jobs(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 100; i++)
@@ -155,7 +155,7 @@ static void test_free_finishes_what_is_queued(void **state)
 	assert_int_equal(test.n_done, 100);
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(test.done[i], i);
-	assert_int_equal(sd_event_run(test.event, 0), 0); /* its source is gone */
+	assert_int_equal(sd_event_run(test.event, 0), 0); /* its source was removed */
 	assert_null(worker_free(NULL));
 }
 
@@ -185,7 +185,7 @@ static void done_and_submit_late(struct worker_job *job)
 	late_result = worker_submit(test.worker, &jobs[1].job);
 }
 
-static void test_while_ending_no_job_is_taken(void **state)
+static void test_no_job_is_accepted_during_free(void **state)
 {
 	(void)state;
 	late_result = 0;
@@ -204,7 +204,7 @@ static void run_and_look_at_signals(struct worker_job *job)
 	run(job);
 }
 
-static void test_no_signal_comes_to_the_thread(void **state)
+static void test_the_thread_gets_no_signals(void **state)
 {
 	(void)state;
 	jobs[0].job.run = run_and_look_at_signals;
@@ -223,10 +223,10 @@ int main(void)
 		TEST(test_jobs_are_done_one_at_a_time_in_their_order),
 		TEST(test_the_loop_never_waits_for_a_job),
 		TEST(test_more_than_256_waiting_jobs_are_refused),
-		TEST(test_free_finishes_what_is_queued),
+		TEST(test_free_finishes_queued_jobs),
 		TEST(test_done_may_submit_the_next_job),
-		TEST(test_while_ending_no_job_is_taken),
-		TEST(test_no_signal_comes_to_the_thread),
+		TEST(test_no_job_is_accepted_during_free),
+		TEST(test_the_thread_gets_no_signals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
