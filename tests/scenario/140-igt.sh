@@ -1,12 +1,12 @@
 #!/bin/sh
-# Physical utilisation out of intel_gpu_top -J, a child process whose output is no reliable JSON: its newest sample
-# is shown, it is started again when it dies, and goes with the daemon.
+# Physical utilisation from the child process intel_gpu_top -J: the newest sample is shown, the child is restarted when
+# it exits, and it is killed when the daemon stops.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 cat >"$dir/igt" <<'EOF'
 #!/bin/sh
-# A fake intel_gpu_top: there is no Intel GPU here. Speaks as 1.27.1 does: no brackets, no comma where clients is {}.
+# A fake intel_gpu_top with the output format of 1.27.1: no brackets, and no comma after an empty clients.
 echo $$ >>"$(dirname "$0")/igt.pids"
 busy=1.0
 while :; do
@@ -19,11 +19,11 @@ chmod +x "$dir/igt"
 sim_conf
 sed -i "s|^root = .*|&\nintel_gpu_top = $dir/igt|" "$conf"
 start || exit 1
-ok "the busiest engine of the newest sample is the GPU's utilisation" until_ok 10 that /v1/gpus '.gpus[0].util_pct == 73.25'
+ok "the utilisation is that of the busiest engine in the newest sample" until_ok 10 that /v1/gpus '.gpus[0].util_pct == 73.25'
 kill "$(head -n 1 "$dir/igt.pids")"
-ok "it died: nothing old is shown as new" until_ok 10 that /v1/gpus '.gpus[0].util_pct == null'
-ok "it is started again" until_ok 20 sh -c "test \"\$(wc -l <'$dir/igt.pids')\" -ge 2"
-ok "and read again" until_ok 10 that /v1/gpus '.gpus[0].util_pct == 73.25'
+ok "killed: no old value is shown" until_ok 10 that /v1/gpus '.gpus[0].util_pct == null'
+ok "it is restarted" until_ok 20 sh -c "test \"\$(wc -l <'$dir/igt.pids')\" -ge 2"
+ok "its output is read again" until_ok 10 that /v1/gpus '.gpus[0].util_pct == 73.25'
 stop
-ok "it goes with the daemon" until_ok 10 sh -c "! kill -0 \"\$(tail -n 1 '$dir/igt.pids')\""
+ok "it is killed when the daemon stops" until_ok 10 sh -c "! kill -0 \"\$(tail -n 1 '$dir/igt.pids')\""
 finish

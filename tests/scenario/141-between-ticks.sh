@@ -1,6 +1,6 @@
 #!/bin/sh
-# Somebody else writes a cap between two periods, and before the next one a request comes that would write over it: it
-# is refused by name, that vGPU goes on hold where the other put it, and nothing else has changed.
+# An external change of a cap between two periods, followed by a request that would overwrite it: the request is refused
+# and names the vGPU, the vGPU is put on hold at the new cap, and nothing else changes.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -11,31 +11,31 @@ for v in a b; do
   api POST /v1/vgpus "{\"id\": \"$v\", \"initial_cap_pct\": 50, \"labels\": {\"workload\": \"idle\"}}" >/dev/null
 done
 caps() { get /v1/vgpus '[.vgpus[] | "\(.id) \(.cap_pct) \(.held)"] | join(", ")'; }
-behind() { # behind VGPU PCT: seen by no sample yet; the next is more than a second off
+behind() { # behind VGPU PCT: write a cap externally, more than a second before the next sample
   echo "$2" >"$dir/poke/.new"
   mv "$dir/poke/.new" "$dir/poke/$1.cap"
   until_ok 20 test ! -e "$dir/poke/$1.cap"
 }
-ok "somebody writes the cap of a" behind a 37
+ok "the cap of a is changed externally" behind a 37
 api PATCH /v1/vgpus/a '{"held": true, "held_cap_pct": 20}' >/dev/null
-is "a hold that would write over it is refused" "$(status)" 409
-ok "and says whose cap was changed from what to what" grep -q 'cap of vGPU a was changed from 50 to 37 % by somebody else' "$dir/body"
-is "a is on hold where the other put it, b as it was" "$(caps)" "a 37 true, b 50 false"
-is "no hold of an operator is told" "$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.vgpu == "a").kind] | join(" ")')" "add foreign_write"
-ok "an alert says so" until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "foreign_write" and .vgpu == "a")] | length == 1'
-is "and on disk it is held too" "$(jq -c '.vgpus[] | select(.id == "a") | [.held, .held_cap_pct]' "$dir/state/contracts.json")" "[true,37]"
+is "a hold that would overwrite it is refused" "$(status)" 409
+ok "the error names the vGPU, the old and the new cap" grep -q 'cap of vGPU a was changed from 50 to 37 % by somebody else' "$dir/body"
+is "a is on hold at the new cap, b is unchanged" "$(caps)" "a 37 true, b 50 false"
+is "the decisions contain no operator hold" "$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.vgpu == "a").kind] | join(" ")')" "add foreign_write"
+ok "there is an alert" until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "foreign_write" and .vgpu == "a")] | length == 1'
+is "the hold is stored on disk" "$(jq -c '.vgpus[] | select(.id == "a") | [.held, .held_cap_pct]' "$dir/state/contracts.json")" "[true,37]"
 
-ok "somebody writes the cap of b" behind b 45
+ok "the cap of b is changed externally" behind b 45
 api PATCH /v1/vgpus/a '{"held": true, "held_cap_pct": 50}' >/dev/null
-is "what needs no cap of b is done" "$(status) $(get /v1/vgpus/a .cap_pct)" "200 50"
-ok "b is on hold at the next period" until_ok 20 that /v1/vgpus/b '.held and .cap_pct == 45'
+is "a request that does not need the cap of b succeeds" "$(status) $(get /v1/vgpus/a .cap_pct)" "200 50"
+ok "b is on hold in the next period" until_ok 20 that /v1/vgpus/b '.held and .cap_pct == 45'
 api PATCH /v1/vgpus/b '{"held": false}' >/dev/null
-ok "somebody writes the cap of b again" behind b 30
+ok "the cap of b is changed externally again" behind b 30
 ctl vgpu add c --cap 20 >"$dir/out" 2>&1
-is "b gives nothing to a newcomer" "$?" 1
-ok "and is named" grep -q 'vGPU b was changed from 50 to 30 %' "$dir/out"
-is "there is no newcomer" "$(caps)" "a 50 true, b 30 true"
+is "a new vGPU that needs capacity of b is refused" "$?" 1
+ok "the error names b" grep -q 'vGPU b was changed from 50 to 30 %' "$dir/out"
+is "no vGPU was added" "$(caps)" "a 50 true, b 30 true"
 ctl vgpu add c --cap 20 >"$dir/out" 2>&1
-is "asked again, it gets what is free now" "$? $(caps)" "0 a 50 true, b 30 true, c 20 false"
+is "the same request then gets free capacity" "$? $(caps)" "0 a 50 true, b 30 true, c 20 false"
 stop
 finish

@@ -1,4 +1,4 @@
-# What the preload scenarios share: fake GL libraries, and a daemon's end that counts what one command draws.
+# Shared by the preload scenarios: fake GL libraries, and a fake daemon that counts the frames of a command.
 # Sourced after lib.sh, never run.
 # shellcheck shell=sh
 fps=${dir:?}/fps.sock
@@ -7,17 +7,17 @@ mkdir -p "$gl"
 for library in libGL.so.1 libEGL.so.1 libfake-gl.so.1; do ln -s "$B/tests/fake-gl" "$gl/$library"; done
 cp "$B/tests/fake-gl" "$gl/libfake-copy.so.1"
 
-# A sanitizer insists on being loaded first; what a GL program leaks is not ours to judge.
+# A sanitizer must be loaded first. Leaks of GL programs are ignored.
 first=''
 [ -n "${GOVER_ASAN-}" ] && first="$(gcc -print-file-name=libasan.so) "
 preload=$first$B/libgover-fps.so
 export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0"
 
-drawing() { # drawing HOW FRAMES [PAUSE_US]: one program with the preload, on the fake libraries
+drawing() { # drawing HOW FRAMES [PAUSE_US]: run a program with the preload and the fake libraries
   env LD_LIBRARY_PATH="$gl" LD_PRELOAD="$preload" GOVER_FPS="${where-unix:$fps}" "$B/tests/fps-draw" "$@"
 }
 
-counted() { # counted HOW FRAMES [PAUSE_US]: "frames N programs N refused N exit N" as the daemon's end saw it
+counted() { # counted HOW FRAMES [PAUSE_US]: prints "frames N programs N refused N exit N"
   "$B/tests/fps-sink" "$fps" env LD_LIBRARY_PATH="$gl" GOVER_FPS="unix:$fps" \
     LD_PRELOAD="$first${before-} $B/libgover-fps.so ${behind-}" "$B/tests/fps-draw" "$@"
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every way in which a program gets at each function that presents: frames counted = frames drawn.
+# Each way to call each function that presents: frames counted = frames drawn.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/300-lib.sh
@@ -19,7 +19,7 @@ for function in glXSwapBuffers glXSwapBuffersMscOML eglSwapBuffers eglSwapBuffer
   done
 done
 for way in $ways; do
-  is "all of them at once by $way, each in its thread" "$(through all "$way" 1000)" \
+  is "all functions at once by $way, each in its own thread" "$(through all "$way" 1000)" \
     "frames 5000 programs 1 refused 0 exit 0"
 done
 for way in direct-glx direct-egl dlsym-proc; do
@@ -27,12 +27,12 @@ for way in direct-glx direct-egl dlsym-proc; do
 done
 is "one library presenting through another counts once" "$(counted translated 500)" \
   "frames 1000 programs 1 refused 0 exit 0"
-is "what eglSwapBuffers refused is no frame" "$(counted failed-swap 500)" "frames 0 programs 0 refused 0 exit 0"
-is "a single frame counts" "$(counted direct-glx 1)" "frames 1 programs 1 refused 0 exit 0"
+is "a failed eglSwapBuffers is not counted" "$(counted failed-swap 500)" "frames 0 programs 0 refused 0 exit 0"
+is "a single frame is counted" "$(counted direct-glx 1)" "frames 1 programs 1 refused 0 exit 0"
 is "no frame, no report" "$(counted direct-glx 0)" "frames 0 programs 0 refused 0 exit 0"
 behind=$B/tests/fps-next
-is "another preload behind ours is reached" "$(counted beside 300)" "frames 300 programs 1 refused 0 exit 0"
+is "the preload calls the next preloaded library" "$(counted beside 300)" "frames 300 programs 1 refused 0 exit 0"
 unset behind
 before=$B/tests/fps-next
-is "another preload before ours reaches it" "$(counted beside 300)" "frames 300 programs 1 refused 0 exit 0"
+is "an earlier preloaded library calls the preload" "$(counted beside 300)" "frames 300 programs 1 refused 0 exit 0"
 finish

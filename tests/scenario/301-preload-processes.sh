@@ -1,18 +1,18 @@
 #!/bin/sh
-# Threads, children, successors and sudden ends: nobody's frames are lost, none counts twice.
+# Threads, children, exec and kill: each frame is counted exactly once.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/300-lib.sh
 . "$(dirname "$0")/300-lib.sh"
 
-is "16 threads at once, more than the page has lanes" "$(counted threads 1000)" \
+is "16 threads, more than there are lanes" "$(counted threads 1000)" \
   "frames 16000 programs 1 refused 0 exit 0"
-is "parent and forked child, each in its own page" "$(counted fork 1000)" "frames 3000 programs 2 refused 0 exit 0"
-is "a child made behind the C library's back" "$(counted clone 1000)" "frames 3000 programs 2 refused 0 exit 0"
-is "a child that does not draw does not keep its parent's connection" "$(counted orphan 10)" \
+is "parent and forked child have separate pages" "$(counted fork 1000)" "frames 3000 programs 2 refused 0 exit 0"
+is "a child created by clone() directly" "$(counted clone 1000)" "frames 3000 programs 2 refused 0 exit 0"
+is "a child that does not draw closes the connection of its parent" "$(counted orphan 10)" \
   "frames 10 programs 1 refused 0 exit 0"
-is "exec: the successor counts on" "$(counted exec 1000)" "frames 2000 programs 1 refused 0 exit 0"
-is "a killed program's last frames count" "$(counted killed 1000)" "frames 1000 programs 1 refused 0 exit 137"
+is "exec: counting continues" "$(counted exec 1000)" "frames 2000 programs 1 refused 0 exit 0"
+is "the last frames of a killed program are counted" "$(counted killed 1000)" "frames 1000 programs 1 refused 0 exit 137"
 
 many=300
 cat >"$dir/many" <<EOF

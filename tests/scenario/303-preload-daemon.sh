@@ -1,21 +1,21 @@
 #!/bin/sh
-# The daemon comes late, is killed, and comes back: the program goes on and is counted again.
+# The daemon starts late, is killed, and starts again: the program continues and is counted again.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/300-lib.sh
 . "$(dirname "$0")/300-lib.sh"
 
-sink() { # sink NAME: a daemon's end that goes on until it is killed, its counts in a file
+sink() { # sink NAME: start a fake daemon that writes its counters to a file
   "$B/tests/fps-sink" "$fps" >"$dir/$1" 2>&1 &
   sink=$!
   cleanup="kill $program $sink 2>/dev/null"
 }
 
-frames() { # frames NAME: the last count, 0 when there is none
+frames() { # frames NAME: print the last counter, or 0
   sed -n 's/^frames \([0-9]*\) .*/\1/p' "$dir/$1" | tail -n 1 | grep . || echo 0
 }
 
-rises() { # rises NAME: frames are counted, and for a second: a connection lost at once is not tried again soon
+rises() { # rises NAME: frames are counted twice, as a connection lost at once is retried later
   [ "$(grep -c '^frames [1-9]' "$dir/$1")" -ge 2 ]
 }
 
@@ -24,21 +24,21 @@ env LD_LIBRARY_PATH="$gl" LD_PRELOAD="$preload" GOVER_FPS="unix:$fps" GOVER_FPS_
 program=$!
 # shellcheck disable=SC2034 # read by lib.sh
 cleanup="kill $program 2>/dev/null"
-ok "a program looks for a daemon in vain" until_ok 20 grep -q "cannot connect to" "$dir/said"
+ok "a program cannot connect without a daemon" until_ok 20 grep -q "cannot connect to" "$dir/said"
 sink first
-ok "a daemon that comes after the program counts it" until_ok 30 rises first
+ok "a daemon started later counts its frames" until_ok 30 rises first
 kill -KILL "$sink"
 wait "$sink" 2>/dev/null
-ok "killed: the socket is still there" test -S "$fps"
-ok "and the program goes on" kill -0 "$program"
+ok "a killed daemon leaves its socket" test -S "$fps"
+ok "the program keeps running" kill -0 "$program"
 sink second
-ok "the next daemon takes the stale socket and counts on" until_ok 30 rises second
-ok "frames of the time before are not counted as if they came now" test "$(frames second)" -lt 3000
+ok "the next daemon replaces the stale socket and counts" until_ok 30 rises second
+ok "earlier frames are not counted as new ones" test "$(frames second)" -lt 3000
 kill "$sink"
 wait "$sink" 2>/dev/null
-ok "a clean end takes the socket away" test ! -e "$fps"
+ok "a clean stop removes the socket" test ! -e "$fps"
 sink third
-ok "and once more" until_ok 30 rises third
-ok "the same program all the time" kill -0 "$program"
-is "there is one program" "$(sed -n 's/.*programs \([0-9]*\) .*/\1/p' "$dir/third" | tail -n 1)" 1
+ok "a third daemon counts, too" until_ok 30 rises third
+ok "the program is still running" kill -0 "$program"
+is "it is counted as one program" "$(sed -n 's/.*programs \([0-9]*\) .*/\1/p' "$dir/third" | tail -n 1)" 1
 finish

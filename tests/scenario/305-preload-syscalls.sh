@@ -1,11 +1,11 @@
 #!/bin/sh
-# A frame makes no system call, allocates nothing and takes no lock: a thousand times the frames, the same calls
-# but for the look once a second.
+# A frame makes no system call, no allocation and takes no lock: a thousand times more frames need no more of them,
+# except for polling the connection once a second.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/300-lib.sh
 . "$(dirname "$0")/300-lib.sh"
-[ -n "${GOVER_ASAN-}" ] && skip_all "a sanitizer makes system calls and allocations of its own"
+[ -n "${GOVER_ASAN-}" ] && skip_all "a sanitizer adds system calls and allocations"
 
 taken() { # taken WHERE FRAMES: "allocations N locks N" of the whole program
   env LD_LIBRARY_PATH="$gl" LD_PRELOAD="$preload $B/tests/fps-allocs" GOVER_FPS="$1" \
@@ -18,12 +18,12 @@ cleanup="kill $! 2>/dev/null"
 until_ok 10 test -S "$fps"
 for where in off "unix:$dir/nobody" "unix:$fps"; do
   few=$(taken "$where" 1000)
-  is "a million frames take what a thousand do ($few), reporting to ${where##*/}" "$(taken "$where" 1000000)" "$few"
+  is "a million frames need the same as a thousand ($few), reporting to ${where##*/}" "$(taken "$where" 1000000)" "$few"
 done
 
 { command -v strace && strace -o /dev/null true; } >/dev/null 2>&1 || {
   n=$((n + 1))
-  echo "ok $n - system calls # SKIP strace is not installed, or may not trace"
+  echo "ok $n - system calls # SKIP strace is not installed or not permitted"
   finish
 }
 
@@ -35,7 +35,7 @@ calls() { # calls FRAMES: system calls of the whole program
 
 few=$(calls "unix:$fps" 1000)
 many=$(calls "unix:$fps" 1000000)
-ok "recording: $few calls for 1,000 frames, $many for 1,000,000" test "$((many - few))" -le 20
+ok "counting: $few calls for 1,000 frames, $many for 1,000,000" test "$((many - few))" -le 20
 for where in vsock:2:7007 port:org.gover.none; do
   few=$(calls "$where" 1000)
   many=$(calls "$where" 1000000)
@@ -43,5 +43,5 @@ for where in vsock:2:7007 port:org.gover.none; do
 done
 few=$(calls off 1000)
 many=$(calls off 1000000)
-is "switched off: none at all" "$many" "$few"
+is "counting off: no additional call" "$many" "$few"
 finish

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Real programs on a real OpenGL (Mesa's software renderer): frames counted = frames drawn.
+# Real programs with Mesa's software renderer: frames counted = frames drawn.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/300-lib.sh
@@ -14,11 +14,11 @@ until_ok 20 test -s "$dir/display" || skip_all "Xvfb does not start here"
 DISPLAY=:$(cat "$dir/display")
 export DISPLAY LIBGL_ALWAYS_SOFTWARE=1 vblank_mode=0 LP_NUM_THREADS=0
 
-real() { # real COMMAND...: what the daemon's end counted
+real() { # real COMMAND...: print the counters
   "$B/tests/fps-sink" "$fps" env LD_PRELOAD="$preload" GOVER_FPS="unix:$fps" "$@" 2>"$dir/err" | tail -n 1
 }
 
-without() { # without PROGRAM: says that there is none
+without() { # without PROGRAM: skip a test
   n=$((n + 1))
   echo "ok $n - $1 # SKIP $1 is not installed"
 }
@@ -27,7 +27,7 @@ is "gover-terrain" "$(real "$B/gover-terrain" --quiet --frames 40 --size 320x240
 is "gover-terrain, paced" "$(GOVER_FPS_MAX=50 real "$B/gover-terrain" --quiet --frames 25 --detail 1 --size 160x120)" \
   "frames 25 programs 1 refused 0 exit 0"
 is "two threads, two windows" "$(real "$B/tests/fps-windows" 300)" "frames 600 programs 1 refused 0 exit 0"
-is "EGL without a window system" "$(real "$B/tests/fps-gpu" 400)" "frames 400 programs 1 refused 0 exit 0"
+is "EGL without a display server" "$(real "$B/tests/fps-gpu" 400)" "frames 400 programs 1 refused 0 exit 0"
 is "the same with OpenGL ES" "$(real "$B/tests/fps-gpu" 400 es)" "frames 400 programs 1 refused 0 exit 0"
 
 if "$B/tests/fps-sdl" 1 >"$dir/none" 2>&1; then
@@ -45,7 +45,7 @@ fi
 scene=build:duration=60.0:nframes=150
 for glmark in glmark2 glmark2-es2; do
   if command -v $glmark >/dev/null; then
-    is "$glmark, which finds everything by dlsym" "$(real $glmark --size 320x240 -b $scene)" \
+    is "$glmark, which uses dlsym for all functions" "$(real $glmark --size 320x240 -b $scene)" \
       "frames 150 programs 1 refused 0 exit 0"
   else
     without $glmark

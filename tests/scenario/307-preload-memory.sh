@@ -1,16 +1,16 @@
 #!/bin/sh
-# The preload and the daemon's end under valgrind: no invalid access, nothing uninitialised, no leak, and still
-# every frame counted.
+# The preload and the receiver under valgrind: no invalid access, no uninitialised value, no leak, and every frame
+# is counted.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/300-lib.sh
 . "$(dirname "$0")/300-lib.sh"
 command -v valgrind >/dev/null || skip_all "valgrind is not installed"
-[ -n "${GOVER_ASAN-}" ] && skip_all "a sanitizer looks already"
+[ -n "${GOVER_ASAN-}" ] && skip_all "valgrind does not work with a sanitizer"
 look="valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite"
 
 # shellcheck disable=SC2086 # a command and its options
-looked_at() { # looked_at HOW FRAMES: counted, both ends watched
+looked_at() { # looked_at HOW FRAMES: like counted, with both programs under valgrind
   $look "$B/tests/fps-sink" "$fps" env LD_LIBRARY_PATH="$gl" LD_PRELOAD="$preload" GOVER_FPS="unix:$fps" \
     $look "$B/tests/fps-draw" "$@" 2>"$dir/valgrind" || echo "exit $?"
   sed 's/^/# /' "$dir/valgrind"

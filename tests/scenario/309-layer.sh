@@ -1,5 +1,5 @@
 #!/bin/sh
-# The Vulkan layer: every window presented counts once, in threads, beside the preload and under a translator.
+# The Vulkan layer counts each presented window once: in threads, with the preload, and with a translator.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/300-lib.sh
@@ -12,19 +12,19 @@ shown() { # shown HOW FRAMES [PRELOAD]: counted
 }
 
 is "a window" "$(shown window 1234)" "frames 1234 programs 1 refused 0 exit 0"
-is "three windows, of which one is out of date: two frames" "$(shown windows 500)" "frames 1000 programs 1 refused 0 exit 0"
-is "the same where the program asks for each result" "$(shown windows-results 500)" \
+is "three windows, one of them out of date: two frames" "$(shown windows 500)" "frames 1000 programs 1 refused 0 exit 0"
+is "the same if the program requests each result" "$(shown windows-results 500)" \
   "frames 1000 programs 1 refused 0 exit 0"
-is "a lost device shows nothing" "$(shown lost 100)" "frames 0 programs 0 refused 0 exit 0"
+is "a lost device presents nothing" "$(shown lost 100)" "frames 0 programs 0 refused 0 exit 0"
 is "four threads, each with an instance and two devices" "$(shown threads 1000)" "frames 8000 programs 1 refused 0 exit 0"
 is "a device without swapchains has no present" "$(shown no-swapchain 10)" "frames 0 programs 0 refused 0 exit 0"
-is "a translator of OpenGL, no preload: counted here" "$(shown zink 100)" "frames 100 programs 1 refused 0 exit 0"
-is "with the preload: counted where the program swaps" "$(shown zink 100 "$B/libgover-fps.so")" \
+is "an OpenGL translator without the preload: counted by the layer" "$(shown zink 100)" "frames 100 programs 1 refused 0 exit 0"
+is "with the preload: not counted by the layer" "$(shown zink 100 "$B/libgover-fps.so")" \
   "frames 0 programs 0 refused 0 exit 0"
-is "a Vulkan program with the preload: counted once, in one page" "$(shown window 100 "$B/libgover-fps.so")" \
+is "a Vulkan program with the preload: counted once" "$(shown window 100 "$B/libgover-fps.so")" \
   "frames 100 programs 1 refused 0 exit 0"
-ok "off: not between program and driver at all" env GOVER_FPS=off LD_PRELOAD="$first" "$B/tests/fps-vk" "$layer" window 100
-is "one function is exported" "$(nm -D --defined-only "$layer" | sed -n 's/.* T //p')" vkNegotiateLoaderLayerInterfaceVersion
+ok "off: the layer intercepts no present" env GOVER_FPS=off LD_PRELOAD="$first" "$B/tests/fps-vk" "$layer" window 100
+is "only one function is exported" "$(nm -D --defined-only "$layer" | sed -n 's/.* T //p')" vkNegotiateLoaderLayerInterfaceVersion
 
 if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null && [ -z "${GOVER_ASAN-}" ]; then
   calls() { # calls FRAMES: system calls of the whole program

@@ -1,10 +1,10 @@
 #!/bin/sh
-# 32-bit programs, counted by the 32-bit libraries into the page that a 64-bit daemon reads.
+# 32-bit programs with the 32-bit libraries, whose page a 64-bit daemon reads.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/300-lib.sh
 . "$(dirname "$0")/300-lib.sh"
-[ -n "${GOVER_ASAN-}" ] && skip_all "there is no 32-bit sanitizer in it"
+[ -n "${GOVER_ASAN-}" ] && skip_all "the 32-bit libraries have no sanitizer"
 [ -e "$B/32/libgover-fps.so" ] || skip_all "no 32-bit library was built: the compiler has no -m32 (gcc-multilib)"
 for library in libGL.so.1 libEGL.so.1 libfake-gl.so.1; do ln -sf "$B/tests/32/fake-gl" "$gl/$library"; done
 cp "$B/tests/32/fake-gl" "$gl/libfake-copy.so.1"
@@ -24,7 +24,7 @@ for function in glXSwapBuffers glXSwapBuffersMscOML eglSwapBuffers eglSwapBuffer
     is "$function by $way" "$(counted32 fps-ways $function $way 1234)" "frames 1234 programs 1 refused 0 exit 0"
   done
 done
-is "16 threads, the shared lane among them" "$(counted32 fps-draw threads 1000)" "frames 16000 programs 1 refused 0 exit 0"
+is "16 threads, including the shared lane" "$(counted32 fps-draw threads 1000)" "frames 16000 programs 1 refused 0 exit 0"
 is "parent and child" "$(counted32 fps-draw fork 1000)" "frames 3000 programs 2 refused 0 exit 0"
 is "a killed program" "$(counted32 fps-draw killed 1000)" "frames 1000 programs 1 refused 0 exit 137"
 is "one library presenting through another" "$(counted32 fps-draw translated 500)" \

@@ -1,15 +1,15 @@
 #!/bin/sh
-# gover-d is killed 100 times while programs draw: they draw every frame, and the last daemon counts them all again.
-# How long frames took, with and without, is told and not judged. KILLS says how often.
+# gover-d is killed KILLS (100) times while programs draw: they draw every frame, and the next daemon counts them again.
+# Frame times with and without the preload are printed for information.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/300-lib.sh
 . "$(dirname "$0")/300-lib.sh"
 kills=${KILLS:-${GOVER_ASAN:+20}}
-kills=${kills:-100} # a sanitizer makes a daemon slow to start
+kills=${kills:-100} # a sanitizer slows the start
 sim_conf
 
-killing() { # killing: gover-d is started, and killed at once or a little later
+killing() { # killing: start gover-d repeatedly and kill it after 0 to 90 ms
   killed=0
   while [ "$killed" -lt "$kills" ]; do
     "$B/gover-d" --config "$conf" >>"$dir/log" 2>&1 &
@@ -24,16 +24,16 @@ killing() { # killing: gover-d is started, and killed at once or a little later
   daemon_pid=''
 }
 
-paced() { # paced NAME: a program that draws some 450 frames a second until it is told to end
+paced() { # paced NAME: start a program that draws about 450 frames a second until it gets SIGTERM
   env LD_LIBRARY_PATH="$gl" LD_PRELOAD="$preload" GOVER_FPS="${where-unix:$fps}" \
     "$B/tests/fps-draw" timed 1000000 2000 >"$dir/$1" 2>"$dir/$1.err" &
   drawers="$drawers $!"
 }
 
-# shellcheck disable=SC2034,SC2016 # read by lib.sh, when it ends
+# shellcheck disable=SC2034,SC2016 # read by lib.sh at exit
 cleanup='kill $drawers 2>/dev/null'
 drawers=''
-# Those that report and those that do not, side by side, so that starting daemons costs them the same.
+# Programs with and without reports run at the same time, under the same load.
 for i in 1 2; do
   paced "with$i"
   where=off
@@ -43,13 +43,13 @@ done
 begun=$(date +%s%N)
 ok "gover-d is killed $kills times" killing
 echo "# in $((($(date +%s%N) - begun) / 1000000)) ms (load: $(cut -d ' ' -f 1-3 /proc/loadavg))"
-ok "the next one comes up" start
-ok "and counts all programs again" until_ok 60 that /v1/host ".fps.open == 2"
+ok "the next daemon starts" start
+ok "it counts all programs again" until_ok 60 that /v1/host ".fps.open == 2"
 for drawer in $drawers; do
   kill "$drawer"
   ok "every frame of a program was drawn" wait "$drawer"
 done
-is "and nothing was said" "$(cat "$dir"/with*.err)" ""
+is "the programs printed nothing" "$(cat "$dir"/with*.err)" ""
 stop
 sed 's/^/# with: /' "$dir"/with[12]
 sed 's/^/# without: /' "$dir"/without[12]

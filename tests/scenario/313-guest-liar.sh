@@ -1,11 +1,11 @@
 #!/bin/sh
-# What a guest claims is a stranger's hint: it wins nothing above the contract, is told as what it is where the GPU is
-# idle, counts for nobody else, and cannot keep the daemon from its work.
+# Reports of a guest are untrusted: false ones gain nothing above the contract, affect no other vGPU, and do not keep
+# the daemon busy. Low FPS on an idle GPU are reported as not GPU-bound.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 guest=''
-says() { # says FPS [HOW]: from now on
+claim() { # claim FPS [HOW]: restart the fake reporter
   [ -z "$guest" ] || { kill "$guest" && wait "$guest"; } 2>/dev/null
   "$B/tests/fps-tell" "$dir/ports/vm-liar" "$@" &
   guest=$!
@@ -13,7 +13,7 @@ says() { # says FPS [HOW]: from now on
   cleanup="kill $guest 2>/dev/null"
 }
 
-most() { # the largest cap that the liar ever had
+most() { # print the largest cap of the liar
   history "SELECT max(cap_pct) FROM sample JOIN vgpu ON vgpu.num = sample.vgpu WHERE id = 'liar'"
 }
 
@@ -29,33 +29,33 @@ max_vgpus = 2"
   start || exit 1
   sell liar 30 idle '"vm": "vm-liar", "target_fps": 60'
   sell other 20 idle '"vm": "vm-other", "target_fps": 60'
-  says 7
-  ok "$policy: an idle vGPU's guest claims 7 of 60 FPS" until_ok 30 that /v1/vgpus/liar '.fps > 6 and .fps < 8'
-  ok "$policy: which is told as its own doing" until_ok 20 alerts 1 qos_not_gpu_bound liar
-  is "$policy: it raises no signal" "$(get /v1/vgpus/liar '"\(.short) \(.overloaded)"')" "true false"
-  is "$policy: and is nobody else's" "$(get /v1/vgpus/other '"\(.fps) \(.frames // 0)"')" "null 0"
+  claim 7
+  ok "$policy: an idle vGPU's guest reports 7 of 60 FPS" until_ok 30 that /v1/vgpus/liar '.fps > 6 and .fps < 8'
+  ok "$policy: an alert says that the GPU is not the bottleneck" until_ok 20 alerts 1 qos_not_gpu_bound liar
+  is "$policy: it is short but not overloaded" "$(get /v1/vgpus/liar '"\(.short) \(.overloaded)"')" "true false"
+  is "$policy: the other vGPU has no frames" "$(get /v1/vgpus/other '"\(.fps) \(.frames // 0)"')" "null 0"
   load liar busy
-  ok "$policy: a busy one that claims so is overloaded" until_ok 30 that /v1/vgpus/liar '.short and .overloaded'
-  ok "$policy: and is at its contract" until_ok 30 that /v1/vgpus/liar '.cap_pct == 30'
+  ok "$policy: with a busy GPU it is overloaded" until_ok 30 that /v1/vgpus/liar '.short and .overloaded'
+  ok "$policy: it gets its contract" until_ok 30 that /v1/vgpus/liar '.cap_pct == 30'
   periods 20
-  stop # the history is whole then
-  ok "$policy: with half of the GPU sold to nobody it never had more ($(most) %)" test "$(most)" -le 30
+  stop # completes the history
+  ok "$policy: it never had more ($(most) %), though half of the GPU is unsold" test "$(most)" -le 30
 done
 
 start || exit 1
 for how in back anew noise flood; do
   before=$(get /v1/host '.fps.dropped + .fps.refused')
-  says 7 $how
-  ok "a liar ($how) is dropped" until_ok 30 that /v1/host ".fps.dropped + .fps.refused > $before"
+  claim 7 $how
+  ok "false reports ($how) are dropped" until_ok 30 that /v1/host ".fps.dropped + .fps.refused > $before"
   periods 5
-  is "it wins no rate by that" "$(get /v1/vgpus/liar '.fps != null and .fps > 20')" false
-  is "nor has the other" "$(get /v1/vgpus/other .fps)" null
+  is "they give no rate" "$(get /v1/vgpus/liar '.fps != null and .fps > 20')" false
+  is "the other vGPU has none, either" "$(get /v1/vgpus/other .fps)" null
 done
-says 50
+claim 50
 api PATCH /v1/vgpus/other '{"vm": "vm-liar"}' >/dev/null
-ok "two contracts name the machine: it is neither's" until_ok 20 that /v1/vgpus '[.vgpus[].fps] == [null, null]'
+ok "two contracts name the virtual machine: it counts for neither" until_ok 20 that /v1/vgpus '[.vgpus[].fps] == [null, null]'
 api PATCH /v1/vgpus/other '{"vm": "vm-other"}' >/dev/null
-ok "who stops to lie is believed again" until_ok 30 that /v1/vgpus/liar '.fps > 45 and .fps < 55'
+ok "correct reports count again" until_ok 30 that /v1/vgpus/liar '.fps > 45 and .fps < 55'
 stop
 is "a clean stop" "$stopped" 0
 finish
