@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Alerts and decisions: what holds, and what was done about it. */
+/* Routes of alerts and decisions. */
 #include <string.h>
 
 #include "base/id.h"
@@ -44,9 +44,9 @@ void api_ack_alert(struct api *api, struct api_request *request)
 			api_request_reply_json(request, 200, encode_alert(alerts_at(alerts, i)));
 }
 
-/* Which decisions are asked for. */
+/* The requested decisions. */
 struct wanted {
-	const char *vgpu; /* NULL: of all */
+	const char *vgpu; /* NULL: all */
 	int64_t after;	  /* -1: the newest */
 	int64_t limit;
 };
@@ -105,7 +105,7 @@ void api_get_decisions(struct api *api, struct api_request *request)
 	    api_query_whole(request, "limit", 1, LIMIT_MAX, &wanted.limit) < 0)
 		return;
 	if (wanted.vgpu && !id_valid(wanted.vgpu)) {
-		problem_reply(request, 400, "vgpu: %.100s is not allowed: the id of a vGPU",
+		problem_reply(request, 400, "vgpu: %.100s is invalid (allowed: the id of a vGPU)",
 			      wanted.vgpu);
 		return;
 	}

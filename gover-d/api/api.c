@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The routes and what every one of them has in common. Must never know how a request came in. */
+/* The table of routes, and checks common to all routes. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -21,7 +21,7 @@
 #include "gover-d/model/decisions.h"
 #include "gover-d/util/json-encode.h"
 
-/* Who may ask. */
+/* Required scope. */
 #define OPEN	ACCESS_OPEN
 #define READ	ACCESS_READ
 #define OPERATE ACCESS_OPERATE
@@ -31,7 +31,7 @@ static const struct route {
 	const char *method, *pattern;
 	api_handler handler;
 	enum access_scope scope;
-	bool takes_object; /* a JSON object is the body; other routes do not look at one */
+	bool takes_object; /* the body is a JSON object; other routes ignore a body */
 	const char *query[4];
 } routes[] = {
 	{"GET", "/v1/host", api_get_host, READ, false, {NULL}},
@@ -70,9 +70,9 @@ static const struct route {
 	{"GET", "/web/{file}", api_get_page, OPEN, false, {NULL}},
 };
 
-_Static_assert(ARRAY_SIZE(routes) <= API_ROUTES_MAX, "each has a counter");
+_Static_assert(ARRAY_SIZE(routes) <= API_ROUTES_MAX, "each route has a counter");
 
-/* The name of this run in the ids of events: no other run has it. */
+/* Identifies this run of the daemon in ids of events. */
 static int make_events(struct api *api)
 {
 	char boot[17];
@@ -96,7 +96,7 @@ struct api *api_new(struct manager *manager, const struct view *view)
 	api->authn = authn_new();
 	if (!api->authn || make_events(api) < 0)
 		return api_free(api);
-	api->told_decision = decisions_last_id(view->decisions);
+	api->sent_decision = decisions_last_id(view->decisions);
 	for (size_t i = 0; i <= ARRAY_SIZE(routes); i++) {
 		bool none = i == ARRAY_SIZE(routes);
 
@@ -160,11 +160,11 @@ static bool path_matches(const char *pattern, const char *path, char param[API_P
 static void reply_no_route(struct api_request *request, const char *allow)
 {
 	if (!allow[0]) {
-		problem_reply(request, 404, "there is nothing at %s", request->path);
+		problem_reply(request, 404, "%s: not found", request->path);
 		return;
 	}
-	problem_reply(request, 405, "%s does not take %s, only %s", request->path, request->method,
-		      allow);
+	problem_reply(request, 405, "%s: method %s is not allowed (allowed: %s)", request->path,
+		      request->method, allow);
 	snprintf(request->reply.allow, sizeof(request->reply.allow), "%s", allow);
 }
 
@@ -195,7 +195,7 @@ static bool knows_query(const struct route *route, const char *name)
 	return false;
 }
 
-/* Every parameter is known and comes once. */
+/* Checks that every parameter is known and given once. */
 static int check_query(const struct route *route, struct api_request *request)
 {
 	size_t kept = request->n_query < API_QUERY_MAX ? request->n_query : API_QUERY_MAX;
@@ -204,12 +204,11 @@ static int check_query(const struct route *route, struct api_request *request)
 		const char *name = request->query[i].name;
 
 		if (!knows_query(route, name)) {
-			problem_reply(request, 400, "%.100s: there is no such parameter here",
-				      name);
+			problem_reply(request, 400, "%.100s: unknown parameter", name);
 			return -EINVAL;
 		}
 		if (api_request_query(request, name) != request->query[i].value) {
-			problem_reply(request, 400, "%s: is given twice", name);
+			problem_reply(request, 400, "%s: given twice", name);
 			return -EINVAL;
 		}
 	}
@@ -230,7 +229,7 @@ static int read_object(struct api_request *request)
 	json_t *body;
 
 	if (!is_json(request->content_type)) {
-		problem_reply(request, 415, "Content-Type %.100s is not understood: %s",
+		problem_reply(request, 415, "Content-Type: %.100s is not supported (allowed: %s)",
 			      request->content_type ? request->content_type : "(none)",
 			      API_TYPE_JSON);
 		return -EINVAL;
@@ -310,7 +309,7 @@ void api_serve(struct api *api, struct api_request *request)
 
 	count_for(api, route, request);
 	serve(api, route, request);
-	if (!request->later && !request->reply.stream)
+	if (!request->deferred && !request->reply.stream)
 		api_request_count(request);
 }
 
@@ -338,25 +337,26 @@ void api_reply_cached(struct api *api, struct api_request *request, enum api_cac
 
 static void saved(void *userdata, int result)
 {
-	struct api_request *request = api_later_end(userdata);
+	struct api_request *request = api_deferred_end(userdata);
 
 	if (!request)
 		return;
 	if (result < 0)
-		problem_reply(request, 507,
-			      "the change is in force, but not on disk (%s): a restart would lose "
-			      "it until a later try succeeds",
-			      strerror(-result));
+		problem_reply(
+			request, 507,
+			"the change is in force, but not on disk (%s): a restart before the next "
+			"successful attempt would lose it",
+			strerror(-result));
 	api_request_answer(request);
 }
 
 void api_reply_when_saved(struct api *api, struct api_request *request)
 {
-	struct api_later *later = api_later_begin(request);
-	int r = save_contracts(api->manager, saved, later);
+	struct api_deferred *deferred = api_deferred_begin(request);
+	int r = save_contracts(api->manager, saved, deferred);
 
 	if (r < 0)
-		saved(later, r);
+		saved(deferred, r);
 }
 
 void api_reply_list(struct api_request *request, const char *key, json_t *list)
@@ -398,7 +398,7 @@ const struct host_gpu *api_find_gpu(struct api *api, struct api_request *request
 	const struct host_gpu *gpu = api_lookup_gpu(api, name);
 
 	if (!gpu)
-		problem_reply(request, 404, "there is no GPU %.100s on this host", name);
+		problem_reply(request, 404, "GPU %.100s: not found on this host", name);
 	return gpu;
 }
 
@@ -408,7 +408,7 @@ const struct vgpu *api_find_vgpu(struct api *api, struct api_request *request, c
 	const struct vgpu *vgpu = api_lookup_vgpu(api, id, ret_gpu);
 
 	if (!vgpu)
-		problem_reply(request, 404, "there is no vGPU %.100s on this host", id);
+		problem_reply(request, 404, "vGPU %.100s: not found on this host", id);
 	return vgpu;
 }
 
@@ -419,8 +419,9 @@ int api_query_whole(struct api_request *request, const char *name, int64_t min, 
 	int r = text ? parse_int(text, min, max, value) : 0;
 
 	if (r < 0)
-		problem_reply(request, 400, "%s: %.100s is not allowed: a whole number %lld..%lld",
-			      name, text, (long long)min, (long long)max);
+		problem_reply(request, 400,
+			      "%s: %.100s is invalid (allowed: a whole number %lld..%lld)", name,
+			      text, (long long)min, (long long)max);
 	return r < 0 ? -EINVAL : 0;
 }
 
@@ -430,7 +431,8 @@ int api_query_switch(struct api_request *request, const char *name, bool *value)
 	int r = text ? parse_bool(text, value) : 0;
 
 	if (r < 0)
-		problem_reply(request, 400, "%s: %.100s is not allowed: true or false", name, text);
+		problem_reply(request, 400, "%s: %.100s is invalid (allowed: true, false)", name,
+			      text);
 	return r;
 }
 
@@ -452,7 +454,7 @@ int api_param_number(struct api_request *request, int64_t *ret_id)
 	int r = parse_int(request->param, 1, INT64_MAX, ret_id);
 
 	if (r < 0)
-		problem_reply(request, 404, "there is nothing at %s: %s is not a number",
-			      request->path, request->param);
+		problem_reply(request, 404, "%s: not found: %s is not a number", request->path,
+			      request->param);
 	return r < 0 ? -EINVAL : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* REST: a table of routes and what each answers. Knows no MHD type: http.c hands requests in. */
+/* REST: the table of routes. http/ passes requests in, so that no MHD type occurs here. */
 #ifndef GOVER_D_API_API_H
 #define GOVER_D_API_API_H
 
@@ -20,11 +20,10 @@ struct authn;
 struct api *api_new(struct manager *manager, const struct view *view);
 struct api *api_free(struct api *api); /* NULL is fine; returns NULL */
 
-/* Who may ask: root and the daemon's own user, until authn_open() lets in more. */
+/* The authentication: accepts root and the daemon's own user until authn_open(). */
 struct authn *api_authn(struct api *api);
 
-/* What is answered from memory (GET /v1/host, /metrics) is old now, and made anew when next asked
- * for. Call at the end of every tick. */
+/* Invalidates cached answers (GET /v1/host, /metrics). Call it at the end of every tick. */
 void api_tick(struct api *api);
 
 /* Tells those who follow GET /v1/events. Takes over @object; @api NULL is fine: nobody follows.

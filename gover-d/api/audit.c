@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * GET /v1/audit, and how its rows come to be. Things are found by their path, so that a new route
- * below one of these is recorded like the others, and one elsewhere with its body.
+/* GET /v1/audit, and the creation of audit rows. A resource is identified by its path, so that new
+ * routes below a known path are recorded as well. Other routes are recorded with the body of the
+ * request.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@
 #define LIMIT_DEFAULT 100
 #define LIMIT_MAX     1000
 
-/* --- things that change --- */
+/* --- audited resources --- */
 
 static json_t *snapshot_vgpu(struct api *api, const char *id)
 {
@@ -75,12 +75,12 @@ static json_t *snapshot_policy(struct api *api, const char *unused)
 	return api_encode_params(api->view->config);
 }
 
-/* Where a thing is, and which of its members somebody may change; none named: all. */
-static const struct thing {
+/* The path of a resource and its changeable members; none: all members. */
+static const struct audited {
 	const char *path;
 	json_t *(*encode)(struct api *api, const char *id);
 	const char *members[4];
-} things[] = {
+} audited_resources[] = {
 	{"/v1/vgpus", snapshot_vgpu, {"cap_pct"}},
 	{"/v1/gpus", snapshot_gpu, {"mode", "selling"}},
 	{"/v1/alerts", snapshot_alert, {"acked_at"}},
@@ -89,18 +89,19 @@ static const struct thing {
 	{"/v1/tokens", api_encode_token, {"name", "scope", "expires_at"}},
 };
 
-static const struct thing *find_thing(const char *path)
+static const struct audited *find_audited(const char *path)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(things); i++) {
-		size_t n = strlen(things[i].path);
+	for (size_t i = 0; i < ARRAY_SIZE(audited_resources); i++) {
+		size_t n = strlen(audited_resources[i].path);
 
-		if (strncmp(path, things[i].path, n) == 0 && (path[n] == '\0' || path[n] == '/'))
-			return &things[i];
+		if (strncmp(path, audited_resources[i].path, n) == 0 &&
+		    (path[n] == '\0' || path[n] == '/'))
+			return &audited_resources[i];
 	}
 	return NULL;
 }
 
-/* The id in the path, or that which the body gives to what is made; NULL: neither has one. */
+/* The id in the path or, for a new resource, in the body; NULL: none. */
 static const char *id_of(const struct api_request *request)
 {
 	const char *id;
@@ -111,27 +112,27 @@ static const char *id_of(const struct api_request *request)
 	return id ? id : json_string_value(json_object_get(request->object, "name"));
 }
 
-/* The thing as it is now; NULL: it is not there. */
-static json_t *look(struct api *api, const struct thing *thing, const char *id)
+/* The current state of the resource; NULL: it does not exist. */
+static json_t *look(struct api *api, const struct audited *audited, const char *id)
 {
-	json_t *whole = thing->encode(api, id), *picked;
+	json_t *whole = audited->encode(api, id), *picked;
 	const struct contract_field *field;
 
-	if (!whole || !thing->members[0])
+	if (!whole || !audited->members[0])
 		return whole;
 	picked = json_object();
-	for (size_t i = 0; thing->encode == snapshot_vgpu && (field = contract_field_at(i)); i++)
+	for (size_t i = 0; audited->encode == snapshot_vgpu && (field = contract_field_at(i)); i++)
 		if (field->uses & CONTRACT_IN_ANSWER)
 			(void)json_object_set(picked, field->name,
 					      json_object_get(whole, field->name));
-	for (size_t i = 0; i < ARRAY_SIZE(thing->members) && thing->members[i]; i++)
-		(void)json_object_set(picked, thing->members[i],
-				      json_object_get(whole, thing->members[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(audited->members) && audited->members[i]; i++)
+		(void)json_object_set(picked, audited->members[i],
+				      json_object_get(whole, audited->members[i]));
 	json_decref(whole);
 	return picked;
 }
 
-/* --- what differs --- */
+/* --- differences --- */
 
 static void drop_equal(json_t *before, json_t *after)
 {
@@ -148,7 +149,7 @@ static void drop_equal(json_t *before, json_t *after)
 	}
 }
 
-/* The text, with what is longest left out until it fits. */
+/* Encodes the object; replaces its longest members by "..." until it fits. */
 static void write_text(json_t *object, char *text, size_t size)
 {
 	const char *key, *longest;
@@ -191,7 +192,7 @@ void api_audit_differ(json_t *before, json_t *after, char *ret_before, char *ret
 
 struct api_audit {
 	struct api *api;
-	const struct thing *thing; /* NULL: the body alone tells */
+	const struct audited *audited; /* NULL: recorded with the body */
 	char id[API_PARAM_MAX];
 	json_t *before;
 	struct db_audit row;
@@ -202,13 +203,13 @@ static void keep(struct db *db, const struct db_audit *row)
 	log_notice("%s (%s): %s %s: %d", row->who, row->origin, row->method, row->path,
 		   row->status);
 	if (!db || db_append_audit(db, row) < 0)
-		log_warning("that is in no record of the history: %s -> %s", row->before_json,
+		log_warning("audit row not stored in the history: %s -> %s", row->before_json,
 			    row->after_json);
 	else
-		db_commit(db); /* not only at the next tick: it was, or is to be, answered */
+		db_commit(db); /* at once, because the client gets its answer now */
 }
 
-/* 507: done, and not on disk; or tried and undone, which is to be known as well. */
+/* Also 507: the change is in force but not on disk, or was undone. */
 static bool is_change(int status)
 {
 	return status == 0 || (status >= 200 && status < 300) || status == 507;
@@ -220,7 +221,7 @@ static void settled(struct api_request *request)
 
 	request->settled = NULL;
 	request->audit = NULL;
-	if (!request->later)
+	if (!request->deferred)
 		audit->row.status = (int)request->reply.status;
 	if (is_change(audit->row.status))
 		keep(audit->api->view->history->db, &audit->row);
@@ -234,15 +235,15 @@ void api_audit_begin(struct api *api, struct api_request *request)
 	const char *id = id_of(request);
 
 	if (!audit) {
-		log_error("no memory to record what %s asks for: %s %.100s",
-			  request->principal.name, request->method, request->path);
+		log_error("no memory for the audit row of %s: %s %.100s", request->principal.name,
+			  request->method, request->path);
 		return;
 	}
 	audit->api = api;
-	audit->thing = find_thing(request->path);
+	audit->audited = find_audited(request->path);
 	snprintf(audit->id, sizeof(audit->id), "%s", id ? id : "");
-	if (audit->thing)
-		audit->before = look(api, audit->thing, audit->id);
+	if (audit->audited)
+		audit->before = look(api, audit->audited, audit->id);
 	audit->row.ts_ms = clock_now().wall_ms;
 	memcpy(audit->row.who, request->principal.name, sizeof(request->principal.name));
 	memcpy(audit->row.origin, request->principal.from, sizeof(request->principal.from));
@@ -259,12 +260,13 @@ void api_audit_end(struct api *api, struct api_request *request)
 
 	if (!audit)
 		return;
-	after = audit->thing ? look(api, audit->thing, audit->id) : json_incref(request->object);
+	after = audit->audited ? look(api, audit->audited, audit->id)
+			       : json_incref(request->object);
 	api_audit_differ(audit->before, after, audit->row.before_json, audit->row.after_json,
 			 sizeof(audit->row.before_json));
 	audit->before = NULL;
 	audit->row.status = (int)request->reply.status;
-	if (!request->later)
+	if (!request->deferred)
 		settled(request);
 }
 
@@ -309,7 +311,7 @@ static int add_row(void *userdata, const struct db_audit *row)
 	return a->rows ? 0 : -ENOMEM;
 }
 
-/* In the worker. */
+/* Runs in the worker. */
 static void read_audit(struct api_fetch *fetch)
 {
 	struct audit_fetch *a = (struct audit_fetch *)fetch;
@@ -324,7 +326,7 @@ static void read_audit(struct api_fetch *fetch)
 		fetch->result = db_query_audit(reader, a->after, (int)a->limit, add_row, a);
 		db_reader_close(reader);
 		if (fetch->result < 0)
-			(void)err_fail(&fetch->err, EIO, "the history cannot be read: %s",
+			(void)err_fail(&fetch->err, EIO, "history cannot be read: %s",
 				       strerror(-fetch->result));
 	}
 	if (fetch->result < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A contract in a request's body. */
+/* Decodes the contract in the body of a request. */
 #include "gover-d/api/internal.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/util/json-decode.h"

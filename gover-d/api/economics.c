@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * GET /v1/economics: what was earned and owed. Must never touch the host in the worker
- * (api-fetch.h).
+/* GET /v1/economics: revenue and penalties from the ledger.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,13 +20,13 @@
 
 struct economics_fetch {
 	struct api_fetch fetch;	      /* first */
-	struct db_ledger_range range; /* as it was answered for */
+	struct db_ledger_range range; /* the range of the answer */
 	struct db_ledger *rows;
 	size_t n_rows, size_rows;
 	json_t *prices;
 };
 
-/* Of what is to be said: what was sold, or what a host that does not oversell would have kept. */
+/* Selects an account: as sold, or without overselling. */
 typedef const struct db_money *(*money_fn)(const struct db_ledger *row);
 
 static const struct db_money *sold(const struct db_ledger *row)
@@ -60,7 +58,7 @@ static int take_row(void *userdata, const struct db_ledger *row)
 	return 0;
 }
 
-/* Six decimals: a second of half a GPU is a small sum. */
+/* Six decimals, because a second of half a GPU is a small sum. */
 static json_t *encode_sum(double value)
 {
 	return isfinite(value) ? json_real(round(value * 1e6) / 1e6) : json_null();
@@ -84,19 +82,20 @@ static int query(struct economics_fetch *e)
 	struct db_reader *reader;
 	int r;
 
-	(void)db_flush_within(e->fetch.db, API_FETCH_FLUSH_MS); /* too late: without the newest */
+	(void)db_flush_within(e->fetch.db,
+			      API_FETCH_FLUSH_MS); /* on a timeout, the newest rows are missing */
 	r = db_reader_open(e->fetch.path, &reader, &e->fetch.err);
 	if (r < 0)
-		return -EIO; /* with its sentence */
+		return -EIO; /* err is set */
 	r = db_query_ledger(reader, e->fetch.from_ms, e->fetch.to_ms, take_row, take_price, e,
 			    &e->range);
 	db_reader_close(reader);
 	if (r < 0)
-		return err_fail(&e->fetch.err, EIO, "the ledger cannot be read: %s", strerror(-r));
+		return err_fail(&e->fetch.err, EIO, "ledger cannot be read: %s", strerror(-r));
 	return 0;
 }
 
-/* --- telling --- */
+/* --- encoding --- */
 
 static void add_money(struct json_encode *o, const struct db_money *money)
 {
@@ -107,7 +106,7 @@ static void add_money(struct json_encode *o, const struct db_money *money)
 	json_encode_add(o, "broken_s", json_encode_number(money->broken_s));
 }
 
-/* Of all rows, or of those of one flavour. */
+/* Sums all rows, or those of one flavour. */
 static struct db_money add_up(const struct economics_fetch *e, money_fn of, const char *flavor)
 {
 	struct db_money sum = {0};
@@ -182,7 +181,7 @@ static void add_account(struct json_encode *o, const struct economics_fetch *e, 
 	json_encode_add(o, "vgpus", encode_vgpus(e, of));
 }
 
-/* The worker's thread. */
+/* Runs in the worker. */
 static void read_economics(struct api_fetch *fetch)
 {
 	struct economics_fetch *e = (struct economics_fetch *)fetch;

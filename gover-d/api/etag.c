@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ETags. Must never let a change through whose condition it could not read. */
+/* ETags and conditional requests. An unreadable If-Match rejects the request. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "gover-d/api/problem.h"
 #include "gover-d/store/contracts.h"
 
-/* Who could make two states meet could as well send no If-Match. */
+/* A hash without a key is enough: a client that forces a collision could also omit If-Match. */
 void api_etag_of_text(const char *text, char tag[API_ETAG_MAX])
 {
 	snprintf(tag, API_ETAG_MAX, "\"%016" PRIx64 "\"", hash_text(text));
@@ -45,8 +45,8 @@ void api_etag_put(struct api_request *request, const char *tag)
 	snprintf(request->reply.etag, sizeof(request->reply.etag), "%s", tag);
 }
 
-/* The next of a list, past what parts it from the one before. 1: *ret_at and *ret_length are a tag
- * in its quotes; 0: no more; -EINVAL: this is no list of tags. A weak one stands behind W/. */
+/* The next tag of a list. 1: *ret_at and *ret_length are a tag with its quotes; 0: no more;
+ * -EINVAL: not a list of tags. A weak tag begins with W/. */
 static int next_tag(const char **list, bool *ret_weak, const char **ret_at, size_t *ret_length)
 {
 	const char *at = *list + strspn(*list, " \t,"), *end;
@@ -65,7 +65,7 @@ static int next_tag(const char **list, bool *ret_weak, const char **ret_at, size
 	return 1;
 }
 
-/* 1: named; 0: not; -EINVAL: this is no list of tags. */
+/* 1: the list contains the tag; 0: it does not; -EINVAL: not a list of tags. */
 static int names(const char *list, const char *tag, bool takes_weak)
 {
 	const char *at;
@@ -89,19 +89,19 @@ int api_etag_check(struct api_request *request, const char *tag)
 		return 0;
 	if (r < 0)
 		problem_reply(request, 400,
-			      "If-Match: %.100s is not allowed: * or ETags in quotes, with commas "
+			      "If-Match: %.100s is invalid (allowed: * or quoted ETags with commas "
 			      "between",
 			      request->if_match);
 	else
 		problem_reply(request, 412,
-			      "it has been changed: its ETag is %s now, If-Match says %.100s", tag,
+			      "the resource has changed: its ETag is %s, If-Match is %.100s", tag,
 			      request->if_match);
 	return -EINVAL;
 }
 
 bool api_etag_unchanged(struct api_request *request, const char *tag)
 {
-	/* What cannot be read names nothing: the answer is then the whole one. */
+	/* An unreadable header matches nothing: reply with the whole answer. */
 	if (!request->if_none_match ||
 	    names(request->if_none_match, tag, /* takes_weak= */ true) <= 0)
 		return false;

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * ETags and the conditions that name them (RFC 9110). A tag is made of what a PATCH can change and
- * of nothing that is measured, so that who read, thought and changes is refused only where another
- * has changed something meanwhile; it is the same after a restart.
+/* ETags and conditional requests (RFC 9110). A tag is a hash of the fields that a PATCH can change,
+ * without measurements. It is the same after a restart.
  */
 #ifndef GOVER_D_API_ETAG_H
 #define GOVER_D_API_ETAG_H
 
 #include "gover-d/api/internal.h"
 
-/* Each makes the tag of a thing as it is now; "" without memory. */
+/* The current tag of a resource; "" without memory. */
 void api_etag_of_vgpu(const struct vgpu *vgpu, char tag[API_ETAG_MAX]);
 void api_etag_of_gpu(const struct host_gpu *gpu, char tag[API_ETAG_MAX]);
 void api_etag_of_text(const char *text, char tag[API_ETAG_MAX]);
 
-/* Into the reply that stands in @request. */
+/* Sets the ETag of the reply. */
 void api_etag_put(struct api_request *request, const char *tag);
 
-/* What If-Match asks for. -EINVAL: it is not so (412), or cannot be read (400), and the reply says
- * it. */
+/* Checks If-Match. -EINVAL: the tag differs (412) or the header is invalid (400); the reply is set.
+ */
 int api_etag_check(struct api_request *request, const char *tag);
-/* True where If-None-Match names it: the reply is 304 then. Only for a tag of the whole answer. */
+/* True if If-None-Match contains the tag: the reply is 304. Only for tags that cover the whole
+ * answer. */
 bool api_etag_unchanged(struct api_request *request, const char *tag);
 
 #endif

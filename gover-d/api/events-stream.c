@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * GET /v1/events: who follows what happens. Must never let one who does not read cost more than his
- * place, nor make texts that nobody follows.
+/* GET /v1/events: the open event streams. Events are encoded only if a stream is open.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,19 +16,19 @@
 #include "gover-d/util/json-encode.h"
 
 #define FOLLOWERS_MAX  256
-#define FOLLOWERS_KEPT 32  /* places of them for who may change things */
-#define FOLLOWERS_EACH 128 /* of one token or user, from wherever */
+#define FOLLOWERS_KEPT 32  /* streams reserved for scopes above read */
+#define FOLLOWERS_EACH 128 /* streams of one token or user */
 #define SILENCE_NS     (15 * NS_PER_S)
 
 struct follower {
-	struct api_stream stream; /* first: the transport hands it back */
+	struct api_stream stream; /* first member: the transport passes it back */
 	struct api *api;
 	struct events_reader reader;
-	uint64_t spoken_ns; /* monotonic: the tick before he was last given something */
+	uint64_t spoken_ns; /* monotonic: the last tick with data for it */
 	bool left_behind;
 	char who[ACCESS_NAME_MAX];
-	char token[ID_MAX];    /* with which he came; "": none */
-	int64_t created_ms;    /* of it: another of that name is not it */
+	char token[ID_MAX];    /* name of its token; "": none */
+	int64_t created_ms;    /* creation of that token: names can be reused */
 	struct follower *next; /* api.followers */
 };
 
@@ -119,7 +117,7 @@ static struct follower *follow(struct api *api, unsigned int kinds, const char *
 	return f;
 }
 
-/* Is there a place for who asks? False: the reply says why not. */
+/* Checks the limits on open streams. False: the reply is set. */
 static bool has_place(const struct api *api, struct api_request *request)
 {
 	const int kept = request->principal.scope < ACCESS_OPERATE ? FOLLOWERS_KEPT : 0;
@@ -128,12 +126,10 @@ static bool has_place(const struct api *api, struct api_request *request)
 	for (const struct follower *f = api->followers; f; f = f->next)
 		n += strcmp(f->who, request->principal.name) == 0;
 	if (n >= FOLLOWERS_EACH)
-		problem_reply(request, 503,
-			      "%d already follow the events as %s, more are not let in", n,
+		problem_reply(request, 503, "too many open event streams: %d as %s", n,
 			      request->principal.name);
 	else if (api->n_followers >= FOLLOWERS_MAX - kept)
-		problem_reply(request, 503, "%d already follow the events, more are not let in",
-			      api->n_followers);
+		problem_reply(request, 503, "too many open event streams: %d", api->n_followers);
 	else
 		return true;
 	return false;
@@ -142,7 +138,7 @@ static bool has_place(const struct api *api, struct api_request *request)
 void api_get_events(struct api *api, struct api_request *request)
 {
 	const char *words = api_request_query(request, "kinds");
-	const char *after = request->last_event_id; /* newer than what the address says */
+	const char *after = request->last_event_id; /* takes precedence over the query */
 	unsigned int kinds = EVENTS_ALL;
 	struct follower *f;
 
@@ -151,14 +147,14 @@ void api_get_events(struct api *api, struct api_request *request)
 	if (words && events_kinds_parse(words, &kinds) < 0) {
 		problem_reply(
 			request, 400,
-			"kinds: %.100s is not allowed: some of decision, alert, offer, change "
-			"and tick, with commas between them",
+			"kinds: %.100s is invalid (allowed: decision, alert, offer, change and "
+			"tick, separated by commas)",
 			words);
 		return;
 	}
 	if (after && strlen(after) >= EVENTS_ID_MAX) {
-		problem_reply(request, 400, "after: %.100s is not allowed: the id of an event",
-			      after);
+		problem_reply(request, 400,
+			      "after: %.100s is invalid (allowed: the id of an event)", after);
 		return;
 	}
 	if (!has_place(api, request))
@@ -169,7 +165,7 @@ void api_get_events(struct api *api, struct api_request *request)
 	api_request_reply_stream(request, "text/event-stream", f ? &f->stream : NULL);
 }
 
-/* Whoever there is something for is woken; who does not read is let go. */
+/* Wakes streams with data and closes those that have fallen behind. */
 static void tell(struct api *api)
 {
 	struct follower *next;
@@ -201,9 +197,9 @@ static void add_decisions(struct api *api)
 	const struct decisions *decisions = api->view->decisions;
 	const struct decision *d;
 
-	while ((d = decisions_after(decisions, api->told_decision))) {
+	while ((d = decisions_after(decisions, api->sent_decision))) {
 		add(api, EVENTS_DECISION, encode_decision(d));
-		api->told_decision = d->id;
+		api->sent_decision = d->id;
 	}
 }
 

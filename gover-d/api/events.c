@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The ring of events. An event stands in it as it is sent, once for all readers. Must never grow
- * with the number of readers, nor wait for one.
+/* The ring of events. Each event is stored once, in the form in which it is sent.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -28,11 +26,11 @@ struct events {
 		enum events_kind kind;
 		struct api_text *text;
 	} ring[EVENTS_KEPT];
-	uint64_t first, last; /* numbers of the oldest and the newest; none: first == last + 1 */
-	size_t bytes;	      /* in the ring */
+	uint64_t first, last; /* numbers of the oldest and the newest; first == last + 1: empty */
+	size_t bytes;	      /* total in the ring */
 	struct api_text *tick;
 	uint64_t n_ticks;
-	uint64_t given[EVENTS_KINDS]; /* bytes of each kind that ever were */
+	uint64_t given[EVENTS_KINDS]; /* total bytes of each kind */
 };
 
 int events_kinds_parse(const char *text, unsigned int *ret_kinds)
@@ -89,13 +87,13 @@ struct events *events_free(struct events *events)
 	return NULL;
 }
 
-/* What a text counts for who has not read it: a large host's tick alone leaves nobody behind. */
+/* Unread bytes of a text. They are limited, so that one tick of a large host closes no stream. */
 static size_t weight(const struct api_text *text)
 {
 	return text->length < EVENTS_WAITING / 4 ? text->length : EVENTS_WAITING / 4;
 }
 
-/* @number 0: without an id. */
+/* @number 0: no id. */
 static struct api_text *make_text(const struct events *events, uint64_t number, const char *kind,
 				  const char *json)
 {
@@ -114,7 +112,7 @@ static void add_tick(struct events *events, const char *json)
 	struct api_text *text = make_text(events, 0, kind_names[EVENTS_TICK], json);
 
 	if (!text)
-		return; /* there will be another */
+		return; /* the next tick follows soon */
 	api_text_unref(events->tick);
 	events->tick = text;
 	events->n_ticks++;
@@ -146,7 +144,7 @@ void events_add(struct events *events, enum events_kind kind, const char *json)
 		drop_oldest(events);
 }
 
-/* The number in an id of this run whose successors are all there. */
+/* The number in an id of this run, if all later events are stored. */
 static int find_after(const struct events *events, const char *after, uint64_t *ret_number)
 {
 	size_t n = strlen(events->boot);
@@ -161,7 +159,7 @@ static int find_after(const struct events *events, const char *after, uint64_t *
 	return 0;
 }
 
-/* Who has read nothing yet has an id too, by which he can go on. */
+/* The first lines contain an id, so that a client without any event can resume. */
 static struct api_text *make_greeting(const struct events *events, const char *lost)
 {
 	CLEANUP_FREE char *json = NULL;
@@ -236,7 +234,7 @@ int events_reader_look(struct events_reader *reader)
 	       (wants(reader, EVENTS_TICK) && reader->n_ticks < events->n_ticks);
 }
 
-/* What he gets next becomes the text he is in the middle of. */
+/* Selects the next text to send. */
 static void take(struct events_reader *reader)
 {
 	struct events *events = reader->events;
@@ -278,7 +276,7 @@ size_t events_reader_read(struct events_reader *reader, char *buffer, size_t siz
 void events_reader_comment(struct events_reader *reader)
 {
 	if (reader->text)
-		return; /* he is being spoken to */
+		return; /* a text is being sent */
 	reader->text = api_text_new(strdup(":\n\n"));
 	reader->sent = 0;
 }

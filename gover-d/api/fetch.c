@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The way of a fetch: loop, worker, loop. Must never keep a request that has gone. */
+/* Fetches: created in the loop, read in the worker, answered in the loop. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ int api_fetch_range(struct api_request *request, int64_t default_ms, int64_t *re
 	if (api_query_time(request, "from", &from_ms) < 0)
 		return -EINVAL;
 	if (from_ms >= to_ms) {
-		problem_reply(request, 400, "from: is not before to");
+		problem_reply(request, 400, "from: must be before to");
 		return -EINVAL;
 	}
 	*ret_from_ms = from_ms;
@@ -46,7 +46,7 @@ static void free_fetch(struct api_fetch *fetch)
 static void done(struct worker_job *job)
 {
 	struct api_fetch *fetch = (struct api_fetch *)job;
-	struct api_request *request = api_later_end(fetch->later);
+	struct api_request *request = api_deferred_end(fetch->deferred);
 
 	if (request && fetch->result != 0) {
 		problem_reply_error(request, fetch->result, &fetch->err);
@@ -65,7 +65,7 @@ void *api_fetch_new(struct api *api, struct api_request *request, size_t size,
 	struct api_fetch *fetch;
 
 	if (!api->view->history->db) {
-		problem_reply(request, 503, "there is no history at present");
+		problem_reply(request, 503, "history: not available at present");
 		return NULL;
 	}
 	fetch = calloc(1, size);
@@ -73,8 +73,8 @@ void *api_fetch_new(struct api *api, struct api_request *request, size_t size,
 		api_request_reply_no_memory(request);
 		return NULL;
 	}
-	fetch->later = api_later_begin(request);
-	if (!fetch->later) {
+	fetch->deferred = api_deferred_begin(request);
+	if (!fetch->deferred) {
 		free(fetch);
 		return NULL;
 	}
@@ -92,7 +92,7 @@ void api_fetch_submit(struct api *api, struct api_request *request, struct api_f
 {
 	if (worker_submit_query(api->view->worker, &fetch->job) == 0)
 		return;
-	api_later_end(fetch->later);
+	api_deferred_end(fetch->deferred);
 	free_fetch(fetch);
-	problem_reply(request, 503, "too many queries are waiting: try again");
+	problem_reply(request, 503, "too many waiting queries: try again");
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * GET /v1/vgpus/{id}/history: points of one vGPU, as many as fit a picture. Must never touch the
- * host in the worker (api-fetch.h).
+/* GET /v1/vgpus/{id}/history: averages of a vGPU, by default in at most 600 points.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -25,10 +23,10 @@ struct history_range {
 struct history_fetch {
 	struct api_fetch fetch; /* first */
 	char vgpu[ID_MAX];
-	bool known; /* it exists now, though perhaps without a row yet */
+	bool known; /* it exists now, possibly without a row */
 	struct history_range range;
 	json_t *points, *gaps;
-	int64_t next_ms; /* where the next point begins if nothing is missing */
+	int64_t next_ms; /* start of the next point if there is no gap */
 };
 
 static int64_t count_points(const struct history_range *range)
@@ -38,7 +36,7 @@ static int64_t count_points(const struct history_range *range)
 	return (range->to_ms - range->from_ms + step_ms - 1) / step_ms;
 }
 
-/* The least step of a watch or calendar that gives no more points than fit a picture. */
+/* The smallest usual step that gives at most the default number of points. */
 static void choose_step(struct history_range *range)
 {
 	static const int64_t steps_s[] = {1,	2,    5,     10,    15,	   30,
@@ -60,15 +58,14 @@ static int read_range(struct api_request *request, struct history_range *range)
 	if (api_query_whole(request, "step", 1, STEP_MAX_S, &range->step_s) < 0)
 		return -EINVAL;
 	if (count_points(range) > POINTS_MAX) {
-		problem_reply(request, 400,
-			      "step: %lld s make %lld points of this range: at most %d are allowed",
+		problem_reply(request, 400, "step: %lld s gives %lld points (allowed: at most %d)",
 			      (long long)range->step_s, (long long)count_points(range), POINTS_MAX);
 		return -EINVAL;
 	}
 	return 0;
 }
 
-/* Whole steps up to @end_ms without a sample, if there are any. */
+/* Appends the gap up to @end_ms, if there is one. */
 static void add_gap(struct history_fetch *h, int64_t end_ms)
 {
 	struct json_encode o;
@@ -81,7 +78,7 @@ static void add_gap(struct history_fetch *h, int64_t end_ms)
 	json_encode_append(&h->gaps, json_encode_end(&o));
 }
 
-/* In how many of the samples each value was valid. */
+/* Encodes the number of valid samples of each value. */
 static json_t *encode_valid(const struct db_point *point)
 {
 	struct json_encode o = json_encode_begin();
@@ -122,25 +119,26 @@ static int query(struct history_fetch *h)
 	struct db_reader *reader;
 	int r;
 
-	(void)db_flush_within(h->fetch.db, API_FETCH_FLUSH_MS); /* too late: without the newest */
+	(void)db_flush_within(h->fetch.db,
+			      API_FETCH_FLUSH_MS); /* on a timeout, the newest rows are missing */
 	r = db_reader_open(h->fetch.path, &reader, &h->fetch.err);
 	if (r < 0)
-		return -EIO; /* with its sentence: a file that is gone is no vGPU that is unknown */
+		return -EIO; /* err is set; a missing file does not mean an unknown vGPU */
 	r = db_query_history(reader, h->vgpu, h->range.from_ms, h->range.to_ms,
-			     (int)h->range.step_s, POINTS_MAX + 1 /* begun within a step */,
-			     add_point, h);
+			     (int)h->range.step_s,
+			     POINTS_MAX + 1 /* the first step may be partial */, add_point, h);
 	db_reader_close(reader);
 	if (r == -ENOENT && h->known)
 		return 0;
 	if (r == -ENOENT)
 		return err_condition(&h->fetch.err, CONTROL_E_NOT_FOUND,
-				     "the history has never heard of a vGPU %s", h->vgpu);
+				     "vGPU %s: not in the history", h->vgpu);
 	if (r < 0)
-		return err_fail(&h->fetch.err, -r, "the history cannot be read: %s", strerror(-r));
+		return err_fail(&h->fetch.err, -r, "history cannot be read: %s", strerror(-r));
 	return 0;
 }
 
-/* In the worker: here is also where a long answer is put together. */
+/* Runs in the worker, including the encoding of long answers. */
 static void read_history(struct api_fetch *fetch)
 {
 	struct history_fetch *h = (struct history_fetch *)fetch;
@@ -168,7 +166,7 @@ void api_get_history(struct api *api, struct api_request *request)
 	struct history_fetch *h;
 
 	if (!id_valid(request->param)) {
-		problem_reply(request, 404, "there is no vGPU %s", request->param);
+		problem_reply(request, 404, "vGPU %s: not found", request->param);
 		return;
 	}
 	if (read_range(request, &range) < 0)
@@ -178,6 +176,6 @@ void api_get_history(struct api *api, struct api_request *request)
 		return;
 	h->range = range;
 	h->known = api_lookup_vgpu(api, request->param, &gpu);
-	(void)id_copy(h->vgpu, request->param); /* its form was checked */
+	(void)id_copy(h->vgpu, request->param); /* valid: checked above */
 	api_fetch_submit(api, request, &h->fetch);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The host as a whole, its GPUs, and how it is watched from outside. */
+/* Routes of the host, its GPUs, health and metrics. */
 #include <errno.h>
 #include <string.h>
 
@@ -48,7 +48,7 @@ static char *make_open_metrics(struct api *api)
 	return make_metrics(api, METRICS_OPEN);
 }
 
-/* What is counted of requests is at most a period old, as all else. */
+/* Request counters are at most one period old, like the other values. */
 void api_get_metrics(struct api *api, struct api_request *request)
 {
 	if (metrics_format_choose(request->accept) == METRICS_OPEN)
@@ -70,7 +70,7 @@ void api_get_ready(struct api *api, struct api_request *request)
 	if (api->view->host->ready)
 		api_request_reply_text(request, 200, API_TYPE_TEXT, strdup("ready\n"));
 	else
-		problem_reply(request, 503, "the first tick is not done yet");
+		problem_reply(request, 503, "not ready: the first tick is not finished");
 }
 
 void api_get_gpus(struct api *api, struct api_request *request)
@@ -95,7 +95,7 @@ void api_get_gpu(struct api *api, struct api_request *request)
 		reply_gpu(api, request, gpu);
 }
 
-/* PATCH /v1/gpus/{name}: words as they stand in the body, and what they mean. */
+/* The body of PATCH /v1/gpus/{name}. */
 struct gpu_change {
 	char mode_word[16], selling_word[16];
 	enum gpu_mode mode;
@@ -121,11 +121,12 @@ static int decode_gpu_change(json_t *object, struct gpu_change *change, unsigned
 	if (r < 0)
 		return r;
 	if ((fields & GPU_MODE) && gpu_mode_parse(change->mode_word, &change->mode) < 0)
-		return err_fail(reterr, EINVAL, "mode: %s is not allowed: act, observe or frozen",
+		return err_fail(reterr, EINVAL,
+				"mode: %s is invalid (allowed: act, observe, frozen)",
 				change->mode_word);
 	change->selling = strcmp(change->selling_word, "on") == 0;
 	if ((fields & GPU_SELLING) && !change->selling && strcmp(change->selling_word, "off") != 0)
-		return err_fail(reterr, EINVAL, "selling: %s is not allowed: on or off",
+		return err_fail(reterr, EINVAL, "selling: %s is invalid (allowed: on, off)",
 				change->selling_word);
 	*ret_fields = fields;
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the handlers (api-*.c) share. Each answers one route or defers its answer. */
+/* Shared by the handlers. A handler answers a route or defers its reply. */
 #ifndef GOVER_D_API_INTERNAL_H
 #define GOVER_D_API_INTERNAL_H
 
@@ -9,7 +9,7 @@
 #include "gover-d/core/view.h"
 #include "gover-d/model/host.h"
 
-/* Answers that many ask for and that stay the same until something changes. */
+/* Cached answers. */
 enum api_cached {
 	API_CACHED_HOST,
 	API_CACHED_VGPUS,
@@ -27,21 +27,22 @@ struct api {
 	struct manager *manager; /* for requests that change something */
 	const struct view *view;
 	struct events *events;
-	int64_t told_decision;	    /* the last that is among them */
-	struct follower *followers; /* of the events, newest first */
+	int64_t sent_decision;	    /* id of the last decision in events */
+	struct follower *followers; /* open event streams, newest first */
 	int n_followers;
 	struct authn *authn;
 	bool tokens_unsaved; /* tokens.json could not be written the last time */
 	struct metrics_tally tally;
-	struct api_counter counters[API_ROUTES_MAX + 1]; /* of each route; then of none */
+	struct api_counter counters[API_ROUTES_MAX +
+				    1]; /* one per route, the last for requests without a route */
 	struct metrics_route routes[API_ROUTES_MAX + 1];
 	size_t n_routes;
-	uint64_t version; /* counts what makes cached answers old, beside view->generation */
+	uint64_t version; /* with view->generation: version of cached answers */
 	struct api_cache {
-		struct api_text *text; /* NULL: not made yet */
+		struct api_text *text; /* NULL: not yet created */
 		uint64_t generation, version;
 	} cached[API_CACHED_COUNT];
-	struct api_text *openapi; /* NULL: nobody has asked for it yet */
+	struct api_text *openapi; /* NULL: not yet requested */
 	struct api_keys *keys;	  /* NULL: no key was used yet */
 };
 
@@ -91,41 +92,40 @@ void api_get_audit(struct api *api, struct api_request *request);
 
 /* --- for the handlers --- */
 
-/* Once a period: the vGPUs as they are now, and a sign of life for who has heard nothing. */
+/* Call once per period: sends ticks, and comments to idle streams. */
 void api_events_tick(struct api *api);
-/* Token @name is good no more: whoever follows the events with it is let go. */
+/* Closes the event streams that were opened with token @name. */
 void api_events_revoke(struct api *api, const char *name);
-/* The text of GET /v1/vgpus, kept by @api; NULL: no memory. */
+/* The text of GET /v1/vgpus, owned by @api; NULL: no memory. */
 const struct api_text *api_vgpus_text(struct api *api);
 
-/* The text kept for @which, made anew by @make (text from malloc) only when it is old; NULL: no
- * memory. */
+/* The cached text @which, created by @make (from malloc) if it is outdated; NULL: no memory. */
 struct api_text *api_cached(struct api *api, enum api_cached which, char *(*make)(struct api *api));
-/* Answers with it. */
+/* Replies with it. */
 void api_reply_cached(struct api *api, struct api_request *request, enum api_cached which,
 		      const char *type, char *(*make)(struct api *api));
 
-/* Sends the reply that stands in @request once the contracts are on disk; 507 when they are not. */
+/* Defers the reply of @request until the contracts are on disk; 507 if that fails. */
 void api_reply_when_saved(struct api *api, struct api_request *request);
 
-/* Answers {@key: @list}, taking over the list: a short one, which is answered whole. */
+/* Replies {@key: @list} without paging. Takes over @list. */
 void api_reply_list(struct api_request *request, const char *key, json_t *list);
 
 /* The parameters of [policy] and [offer]. */
 json_t *api_encode_params(const struct config *config);
-/* A token's terms; NULL: there is none of this name. */
+/* A token without its secret; NULL: unknown name. */
 json_t *api_encode_token(struct api *api, const char *name);
 
-/* NULL: there is none. */
+/* NULL: unknown. */
 const struct host_gpu *api_lookup_gpu(const struct api *api, const char *name);
 const struct vgpu *api_lookup_vgpu(const struct api *api, const char *id,
 				   const struct host_gpu **ret_gpu);
-/* The same, and the reply says so with 404. */
+/* The same; sets the reply 404 if it is unknown. */
 const struct host_gpu *api_find_gpu(struct api *api, struct api_request *request, const char *name);
 const struct vgpu *api_find_vgpu(struct api *api, struct api_request *request, const char *id,
 				 const struct host_gpu **ret_gpu);
 
-/* A query parameter, or {id} as a number. -EINVAL: the reply says what is allowed. */
+/* Parse a query parameter or {id}. -EINVAL: the reply states what is allowed. */
 int api_query_whole(struct api_request *request, const char *name, int64_t min, int64_t max,
 		    int64_t *value);
 int api_query_switch(struct api_request *request, const char *name, bool *value);

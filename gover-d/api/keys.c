@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Idempotency keys. Must never grow with what clients send, nor do twice what it remembers. */
+/* Idempotency keys in a ring of fixed size. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,11 +13,11 @@
 
 struct api_keys {
 	struct kept {
-		char key[CLAIM_MAX]; /* and whose; "": none */
+		char key[CLAIM_MAX]; /* with its caller; "": unused */
 		char hash[BODY_HASH_MAX];
-		struct api_reply reply; /* holds its text */
+		struct api_reply reply; /* owns a reference to its text */
 	} kept[API_KEYS_KEPT];
-	size_t n; /* counts on; % API_KEYS_KEPT is the next place */
+	size_t n; /* total number; % API_KEYS_KEPT is the next slot */
 };
 
 struct api_keys *api_keys_free(struct api_keys *keys)
@@ -28,7 +28,7 @@ struct api_keys *api_keys_free(struct api_keys *keys)
 	return NULL;
 }
 
-/* It is kept with a contract: its length and letters are bounded. */
+/* The key is stored with a contract, so its length and characters are limited. */
 static bool key_valid(const char *key)
 {
 	size_t n;
@@ -43,8 +43,9 @@ int api_keys_check(struct api_request *request)
 {
 	if (!request->idempotency_key || key_valid(request->idempotency_key))
 		return 0;
-	problem_reply(request, 400,
-		      "Idempotency-Key: 1 to 127 printable characters without spaces");
+	problem_reply(
+		request, 400,
+		"Idempotency-Key: invalid (allowed: 1 to 127 printable characters without spaces)");
 	return -EINVAL;
 }
 
@@ -70,7 +71,7 @@ void api_keys_hash(const json_t *object, char hash[BODY_HASH_MAX])
 
 void api_keys_refuse(struct api_request *request)
 {
-	problem_reply(request, 422, "Idempotency-Key: %s was used for another request",
+	problem_reply(request, 422, "Idempotency-Key: %s was used for a different request",
 		      request->idempotency_key);
 }
 
@@ -98,7 +99,7 @@ bool api_keys_replay(struct api *api, struct api_request *request, const char *h
 	api_request_reply_empty(request, kept->reply.status);
 	request->reply = kept->reply;
 	api_text_ref(request->reply.text);
-	/* The first may be on its way to the disk still, or have failed there. */
+	/* The first request may still be waiting for the disk, or have failed there. */
 	api_reply_when_saved(api, request);
 	return true;
 }
@@ -112,7 +113,7 @@ void api_keys_keep(struct api *api, const struct api_request *request)
 	if (!api->keys)
 		api->keys = calloc(1, sizeof(*api->keys));
 	if (!api->keys)
-		return; /* the contract remembers it */
+		return; /* the contract stores the key */
 	kept = &api->keys->kept[api->keys->n++ % API_KEYS_KEPT];
 	api_text_unref(kept->reply.text);
 	api_keys_own(request, kept->key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists in pages. Must never leave out or tell twice what stands on the list all the while. */
+/* Lists in pages. An element that exists during the whole listing appears exactly once. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,15 +9,15 @@
 #include "gover-d/api/resource.h"
 #include "gover-d/util/json-encode.h"
 
-/* A page being filled: the element behind its last one is all it must know of the rest. */
+/* A page being filled. */
 struct page {
 	int64_t limit;
 	json_t *list;
-	bool is_full; /* something is behind it */
-	json_t *next; /* then: where to go on */
+	bool is_full; /* more elements follow */
+	json_t *next; /* cursor of the next page, if full */
 };
 
-/* False: it is full, and @next, which it takes over, is the cursor of its last element. */
+/* Takes over @next, the cursor of the last element. False: the page is full. */
 static bool has_room(struct page *page, json_t *next)
 {
 	if (page->limit == 0 || (int64_t)json_array_size(page->list) < page->limit) {
@@ -70,13 +70,13 @@ void api_list_reply_ids(struct api_request *request, const char *key, json_t *li
 	reply(request, key, &page);
 }
 
-/* Where to go on in the host's order: at @gpu, there behind the vGPU @id. */
+/* A position in the order of the host: on @gpu after vGPU @id. */
 struct place {
 	int gpu;
-	const char *id; /* "": before the first */
+	const char *id; /* "": before the first vGPU */
 };
 
-/* "GPU", or "GPU/VGPU" where @takes_vgpu. -EINVAL: the reply says why not. */
+/* Parses "GPU", or "GPU/VGPU" if @takes_vgpu. -EINVAL: the reply is set. */
 static int read_place(struct api *api, struct api_request *request, bool takes_vgpu,
 		      struct place *ret_place)
 {
@@ -100,8 +100,8 @@ static int read_place(struct api *api, struct api_request *request, bool takes_v
 		};
 		return 0;
 	}
-	problem_reply(request, 400, "after: %.100s is not allowed: what \"next\" said before",
-		      text);
+	problem_reply(request, 400,
+		      "after: %.100s is invalid (allowed: \"next\" of the previous answer)", text);
 	return -EINVAL;
 }
 

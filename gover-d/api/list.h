@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Lists in pages: "limit" and "after" of the query, "next" in the answer, which is the "after" of
- * the page behind it. A page goes on behind what it names even where that is gone meanwhile; who
- * asks for no page gets the whole list.
+/* Lists in pages: "limit" and "after" in the query, "next" in the answer, which is the "after" of
+ * the next page. A page continues after an element even if it was removed. Without "limit", the
+ * whole list is answered.
  */
 #ifndef GOVER_D_API_LIST_H
 #define GOVER_D_API_LIST_H
@@ -11,11 +10,11 @@
 
 #define API_LIST_MAX 1000 /* things on one */
 
-/* Answers with {@key: the page of @list, "next"}. Takes over the list, whose elements have
- * ascending numbers as "id". */
+/* Replies {@key: the page of @list, "next"}. Takes over @list, whose elements have ascending "id"s.
+ */
 void api_list_reply_ids(struct api_request *request, const char *key, json_t *list);
 
-/* Answers with a page of the GPUs, and of the vGPUs of @gpu (NULL: of all). */
+/* Reply with a page of the GPUs, or of the vGPUs of @gpu (NULL: all). */
 void api_list_reply_gpus(struct api *api, struct api_request *request);
 void api_list_reply_vgpus(struct api *api, struct api_request *request, const struct host_gpu *gpu);
 

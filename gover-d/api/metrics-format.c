@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Two dialects of one language. OpenMetrics names a counter without its _total, tells its unit, and
- * ends with a word, so that what was cut off is not taken for the whole.
+/* Prometheus text and OpenMetrics. OpenMetrics names a counter without _total in its header, states
+ * the unit, and ends with "# EOF".
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,7 @@ const char *metrics_format_type(enum metrics_format format)
 				      : TEXT_TYPE "; version=0.0.4; charset=utf-8";
 }
 
-/* How much @type is liked, 0 to 1: of "a/b;version=1;q=0.5, c/d" the largest that names it. */
+/* The quality of @type in an Accept header such as "a/b;version=1;q=0.5, c/d", 0 to 1. */
 static double quality(const char *accept, const char *type)
 {
 	size_t named = strlen(type);
@@ -54,7 +53,7 @@ static size_t without_suffix(const char *name, const char *suffix)
 	return n > end && strcmp(name + n - end, suffix) == 0 ? n - end : n;
 }
 
-/* "" where the last word of the family's name is no unit. */
+/* The unit in the name of a family; "": none. */
 static const char *unit_of(const char *name, size_t family)
 {
 	static const char *const units[] = {"seconds", "percent", "ratio"};

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Metrics with labels of their own: a line for each kind, state, route or program that is counted.
- * Their number is bounded: no label is what a client has written. Reads memory only.
+/* Metrics with labels of their own. The number of lines is bounded, because no label value comes
+ * from a request.
  */
 #include <math.h>
 #include <string.h>
@@ -36,7 +35,7 @@ static void write_alerts(const struct metrics_out *out, const struct alerts *ale
 	enum alert_severity severity;
 	const char *name, *meaning;
 
-	metrics_format_head(out, "gover_alerts", "gauge", "Alerts that hold now, by name.");
+	metrics_format_head(out, "gover_alerts", "gauge", "Active alerts by name.");
 	for (size_t i = 0; (name = alerts_name_at(i, &severity, &meaning)); i++) {
 		int n = 0;
 
@@ -52,7 +51,7 @@ static void write_alerts(const struct metrics_out *out, const struct alerts *ale
 
 static void write_offers(const struct metrics_out *out, const struct offers *offers)
 {
-	metrics_format_head(out, "gover_offers", "gauge", "Offers remembered, by state.");
+	metrics_format_head(out, "gover_offers", "gauge", "Stored offers by state.");
 	for (int state = 0; state < OFFER_STATES; state++) {
 		int n = 0;
 
@@ -66,7 +65,7 @@ static void write_offers(const struct metrics_out *out, const struct offers *off
 
 static void write_decisions(const struct metrics_out *out, const struct metrics_tally *tally)
 {
-	metrics_format_head(out, "gover_decisions_total", "counter", "Decisions, by kind.");
+	metrics_format_head(out, "gover_decisions_total", "counter", "Decisions by kind.");
 	for (int kind = 0; kind < DECISION_KINDS; kind++) {
 		if (kind >= POLICY_KINDS && tally->counts[kind] == 0)
 			continue;
@@ -77,10 +76,10 @@ static void write_decisions(const struct metrics_out *out, const struct metrics_
 	}
 }
 
-/* One line for each that holds now: what a person is told, for rules that add their own labels. */
+/* One line per active alert, for alerting rules. */
 static void write_active(const struct metrics_out *out, const struct alerts *alerts)
 {
-	metrics_format_head(out, "gover_alert_active", "gauge", "1 for each alert that holds now.");
+	metrics_format_head(out, "gover_alert_active", "gauge", "1 for each active alert.");
 	for (size_t i = 0; i < alerts_count(alerts); i++) {
 		const struct alert *a = alerts_at(alerts, i);
 
@@ -102,7 +101,7 @@ static void write_lateness(const struct metrics_out *out, const struct host_late
 	uint64_t n = 0;
 
 	metrics_format_head(out, "gover_tick_lateness_seconds", "histogram",
-			    "From when a tick was due to its begin.");
+			    "Time from the due instant of a tick to its start.");
 	for (int i = 0; i < HOST_LATENESS_BUCKETS; i++) {
 		n += lateness->counts[i];
 		fprintf(out->file, "gover_tick_lateness_seconds_bucket{le=\"%s\"} %llu\n",
@@ -119,13 +118,13 @@ static void write_hooks(const struct metrics_out *out, const struct view *view)
 		const char *name, *help;
 		size_t offset;
 	} metrics[] = {
-		{"gover_hook_runs_total", "Operator's programs that were started.",
+		{"gover_hook_runs_total", "Started programs of the operator.",
 		 offsetof(struct hook_stats, run)},
-		{"gover_hook_failures_total", "Not started, or ended with an error.",
+		{"gover_hook_failures_total", "Programs that did not start or failed.",
 		 offsetof(struct hook_stats, failed)},
-		{"gover_hook_kills_total", "Killed because their time was over.",
+		{"gover_hook_kills_total", "Programs killed at their time limit.",
 		 offsetof(struct hook_stats, killed)},
-		{"gover_hook_drops_total", "Not run because too many waited.",
+		{"gover_hook_drops_total", "Programs dropped because too many waited.",
 		 offsetof(struct hook_stats, dropped)},
 	};
 
@@ -149,7 +148,7 @@ static void write_webhook(const struct metrics_out *out, const struct view *view
 	struct webhook_stats s;
 
 	metrics_format_head(out, "gover_webhook_messages_total", "counter",
-			    "Messages for the webhook, by what became of them.");
+			    "Messages for the webhook by result.");
 	if (!view->webhook)
 		return;
 	webhook_stats(view->webhook, &s);
@@ -162,11 +161,11 @@ static void write_webhook(const struct metrics_out *out, const struct view *view
 	}
 }
 
-/* What was answered, by route: what came to no route is counted as one. */
+/* Replies by route; requests without a route count as one route. */
 static void write_http(const struct metrics_out *out, const struct metrics_source *source)
 {
 	metrics_format_head(out, "gover_http_requests_total", "counter",
-			    "Requests answered, by route and status.");
+			    "Answered requests by route and status.");
 	for (size_t i = 0; i < source->n_routes; i++) {
 		const struct api_counter *counter = source->routes[i].counter;
 

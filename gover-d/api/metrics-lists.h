@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The part of /metrics that is lists: alerts, offers, decisions, hooks, requests. */
+/* Metrics with labels of their own: alerts, offers, decisions, hooks, requests. */
 #ifndef GOVER_D_API_METRICS_LISTS_H
 #define GOVER_D_API_METRICS_LISTS_H
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Prometheus text from tables: a row is a metric with its type, its meaning and where its value
- * comes from. A value that is not valid now has no line. Reads memory only.
+/* Metrics from tables: a row has name, type, help and a function for the value. An invalid value
+ * has no line.
  */
 #include <math.h>
 #include <stdio.h>
@@ -21,7 +20,7 @@
 #include "gover-d/util/hook.h"
 #include "monitor/fps/fps.h"
 
-/* What the host's metrics are made of. */
+/* Input of the host metrics. */
 struct facts {
 	const struct host *host;
 	const struct config *config;
@@ -167,7 +166,7 @@ static double vgpus(const struct facts *f)
 	return n;
 }
 
-/* Of all GPUs together: what was sold of them by what they are. */
+/* Sold caps of all GPUs divided by the number of GPUs. */
 static double overbooking(const struct facts *f)
 {
 	int sum = 0;
@@ -201,34 +200,35 @@ static const struct host_metric {
 	const char *name, *type, *help;
 	double (*value)(const struct facts *facts);
 } host_metrics[] = {
-	{"gover_start_time_seconds", "gauge", "When the daemon began, unix time.", started},
-	{"gover_last_tick_timestamp_seconds", "gauge", "The last tick, unix time.", ticked},
+	{"gover_start_time_seconds", "gauge", "Start of the daemon, unix time.", started},
+	{"gover_last_tick_timestamp_seconds", "gauge", "Last tick, unix time.", ticked},
 	{"gover_period_seconds", "gauge", "Control period.", period},
-	{"gover_ready", "gauge", "1: the first tick is done.", ready},
-	{"gover_dry_run", "gauge", "1: caps are decided and not written.", dry_run},
+	{"gover_ready", "gauge", "1: the first tick is finished.", ready},
+	{"gover_dry_run", "gauge", "1: decisions are not written.", dry_run},
 	{"gover_ticks_total", "counter", "Ticks done.", ticks},
 	{"gover_late_ticks_total", "counter", "Ticks late by half a period or more.", late_ticks},
-	{"gover_tick_p50_seconds", "gauge", "Due to last cap written, median.", tick_p50},
-	{"gover_tick_p99_seconds", "gauge", "The same, 99th percentile.", tick_p99},
-	{"gover_gaps_total", "counter", "Times that counted runs were broken.", gaps},
-	{"gover_revenue_total", "counter", "Earned by what is sold.", revenue},
-	{"gover_penalty_total", "counter", "Owed for broken promises.", penalty},
-	{"gover_history_enabled", "gauge", "1: there is a history.", history_enabled},
-	{"gover_history_queued", "gauge", "Records that wait to be written.", history_queued},
+	{"gover_tick_p50_seconds", "gauge", "Median time from due to last written cap.", tick_p50},
+	{"gover_tick_p99_seconds", "gauge", "99th percentile of that time.", tick_p99},
+	{"gover_gaps_total", "counter", "Gaps in consecutive runs.", gaps},
+	{"gover_revenue_total", "counter", "Revenue of sold caps.", revenue},
+	{"gover_penalty_total", "counter", "Penalties for broken promises.", penalty},
+	{"gover_history_enabled", "gauge", "1: the history is available.", history_enabled},
+	{"gover_history_queued", "gauge", "Records waiting to be written.", history_queued},
 	{"gover_history_written_total", "counter", "Records written.", history_written},
 	{"gover_history_dropped_total", "counter", "Records lost.", history_dropped},
 	{"gover_history_errors_total", "counter", "Failed transactions.", history_errors},
 	{"gover_fps_sources", "gauge", "Programs that report frames.", fps_sources},
-	{"gover_fps_unmatched_sources", "gauge", "Of these, in no vGPU.", fps_unmatched},
-	{"gover_fps_refused_total", "counter", "Reports that were refused.", fps_refused},
-	{"gover_fps_dropped_total", "counter", "Messages that did not count.", fps_dropped},
+	{"gover_fps_unmatched_sources", "gauge", "Such programs in no vGPU.", fps_unmatched},
+	{"gover_fps_refused_total", "counter", "Rejected connections of programs.", fps_refused},
+	{"gover_fps_dropped_total", "counter", "Messages that were not counted.", fps_dropped},
 	{"gover_vgpus", "gauge", "vGPUs on this host.", vgpus},
-	{"gover_overbooking_ratio", "gauge", "Sold by what there is.", overbooking},
-	{"gover_webhook_queued", "gauge", "Messages that wait to be sent.", webhook_queued},
-	{"gover_webhook_failing", "gauge", "Whether the last try failed.", webhook_failing},
-	{"gover_webhook_retries_total", "counter", "Tries beyond the first.", webhook_retries},
+	{"gover_overbooking_ratio", "gauge", "Sold caps divided by the number of GPUs.",
+	 overbooking},
+	{"gover_webhook_queued", "gauge", "Messages waiting to be sent.", webhook_queued},
+	{"gover_webhook_failing", "gauge", "Whether the last attempt failed.", webhook_failing},
+	{"gover_webhook_retries_total", "counter", "Repeated attempts.", webhook_retries},
 	{"gover_tls_certificate_expiry_timestamp_seconds", "gauge",
-	 "Until when the certificate of TCP is good, unix time.", tls_expires},
+	 "Expiry of the TLS certificate, unix time.", tls_expires},
 };
 
 static double seconds_since(uint64_t mono_ns)
@@ -297,15 +297,16 @@ static const struct gpu_metric {
 } gpu_metrics[] = {
 	{"gover_gpu_vgpus", "gauge", "vGPUs on this GPU.", gpu_vgpus},
 	{"gover_gpu_cap_percent", "gauge", "Sum of the caps in force.", gpu_cap},
-	{"gover_gpu_initial_cap_percent", "gauge", "Sum of the caps sold.", gpu_initial_cap},
+	{"gover_gpu_initial_cap_percent", "gauge", "Sum of the sold caps.", gpu_initial_cap},
 	{"gover_gpu_utilization_percent", "gauge", "Physical utilisation.", gpu_util},
-	{"gover_gpu_load_percent", "gauge", "Sum of the vGPUs' use of it.", gpu_load},
-	{"gover_gpu_overbooking_ratio", "gauge", "Sum of the caps sold, by 100.", gpu_overbooking},
-	{"gover_gpu_reading_age_seconds", "gauge", "Since busy time was read of all.", gpu_age},
-	{"gover_gpu_calm_periods", "gauge", "Periods without a receiver or an offer.", gpu_calm},
-	{"gover_gpu_telemetry_valid", "gauge", "1: busy time was read.", gpu_telemetry},
-	{"gover_gpu_acting", "gauge", "0: an operator stopped the policy here.", gpu_acting},
-	{"gover_gpu_selling", "gauge", "0: an operator stopped sales here.", gpu_selling},
+	{"gover_gpu_load_percent", "gauge", "Use by all vGPUs.", gpu_load},
+	{"gover_gpu_overbooking_ratio", "gauge", "Sum of the sold caps divided by 100.",
+	 gpu_overbooking},
+	{"gover_gpu_reading_age_seconds", "gauge", "Age of the busy time readings.", gpu_age},
+	{"gover_gpu_calm_periods", "gauge", "Consecutive calm periods.", gpu_calm},
+	{"gover_gpu_telemetry_valid", "gauge", "1: busy time is valid.", gpu_telemetry},
+	{"gover_gpu_acting", "gauge", "0: an operator stopped the policy.", gpu_acting},
+	{"gover_gpu_selling", "gauge", "0: an operator stopped selling.", gpu_selling},
 };
 
 static double vgpu_cap(const struct vgpu *v)
@@ -378,7 +379,7 @@ static double vgpu_fps_age(const struct vgpu *v)
 	return v->row.fps_seen ? v->row.fps_age_s : NAN;
 }
 
-/* How far it was from its cap, on average, while it wanted at least that. */
+/* Average difference from its cap while it used its whole cap. */
 static double vgpu_share_error(const struct vgpu *v)
 {
 	return v->tally.cap_error_s > 0 ? v->tally.cap_error_pct_s / v->tally.cap_error_s / 100
@@ -447,33 +448,33 @@ static const struct vgpu_metric {
 	{"gover_vgpu_cap_percent", "gauge", "Cap in force.", vgpu_cap},
 	{"gover_vgpu_initial_cap_percent", "gauge", "Cap sold.", vgpu_initial_cap},
 	{"gover_vgpu_load_percent", "gauge", "Use of the whole GPU.", vgpu_load},
-	{"gover_vgpu_utilization_percent", "gauge", "Use of what was allotted.", vgpu_util},
+	{"gover_vgpu_utilization_percent", "gauge", "Use of the allotted time.", vgpu_util},
 	{"gover_vgpu_busy_seconds_total", "counter", "GPU time used.", vgpu_busy},
 	{"gover_vgpu_frames_total", "counter", "Frames presented.", vgpu_frames},
-	{"gover_vgpu_fps", "gauge", "Frames a second.", vgpu_fps},
-	{"gover_vgpu_target_fps", "gauge", "Frames a second promised; 0: none.", vgpu_target},
+	{"gover_vgpu_fps", "gauge", "Frame rate.", vgpu_fps},
+	{"gover_vgpu_target_fps", "gauge", "Target frame rate; 0: none.", vgpu_target},
 	{"gover_vgpu_frame_p50_seconds", "gauge", "Median frame time.", vgpu_p50},
 	{"gover_vgpu_frame_p99_seconds", "gauge", "99th percentile of frame time.", vgpu_p99},
 	{"gover_vgpu_frame_max_seconds", "gauge", "Longest frame time.", vgpu_longest},
-	{"gover_vgpu_frame_gpu_seconds", "gauge", "Mean GPU time of a frame.", vgpu_frame_gpu},
-	{"gover_vgpu_reading_age_seconds", "gauge", "Since its busy time was read.",
+	{"gover_vgpu_frame_gpu_seconds", "gauge", "Mean GPU time per frame.", vgpu_frame_gpu},
+	{"gover_vgpu_reading_age_seconds", "gauge", "Age of its busy time reading.",
 	 vgpu_reading_age},
-	{"gover_vgpu_fps_age_seconds", "gauge", "Since its last valid rate.", vgpu_fps_age},
-	{"gover_vgpu_share_error_ratio", "gauge", "Mean of |achieved - cap| while it wanted more.",
+	{"gover_vgpu_fps_age_seconds", "gauge", "Age of its last valid frame rate.", vgpu_fps_age},
+	{"gover_vgpu_share_error_ratio", "gauge", "Mean |share - cap| while it used its cap.",
 	 vgpu_share_error},
-	{"gover_vgpu_share_error_seconds_total", "counter", "GPU time too much or too little so.",
+	{"gover_vgpu_share_error_seconds_total", "counter", "GPU time above or below the cap.",
 	 vgpu_share_error_s},
-	{"gover_vgpu_saturated_seconds_total", "counter", "Time it wanted more than its cap.",
+	{"gover_vgpu_saturated_seconds_total", "counter", "Time in which it used its whole cap.",
 	 vgpu_saturated},
 	{"gover_vgpu_missing", "gauge", "1: has a contract and does not exist.", vgpu_missing},
-	{"gover_vgpu_held", "gauge", "1: an operator fixed its cap.", vgpu_held},
-	{"gover_vgpu_overloaded", "gauge", "1: its overload signal is up.", vgpu_overloaded},
-	{"gover_vgpu_short_of_target", "gauge", "1: fewer frames than promised.", vgpu_short},
+	{"gover_vgpu_held", "gauge", "1: an operator holds its cap.", vgpu_held},
+	{"gover_vgpu_overloaded", "gauge", "1: its overload signal is set.", vgpu_overloaded},
+	{"gover_vgpu_short_of_target", "gauge", "1: below its target frame rate.", vgpu_short},
 	{"gover_vgpu_seen_seconds_total", "counter", "Time with a valid sample.", vgpu_seen},
-	{"gover_vgpu_broken_seconds_total", "counter", "Time a promise was broken.", vgpu_broken},
-	{"gover_vgpu_steals_in_total", "counter", "Times it was given by another.", vgpu_steals_in},
-	{"gover_vgpu_steals_out_total", "counter", "Times it gave to another.", vgpu_steals_out},
-	{"gover_vgpu_cap_writes_total", "counter", "Times its cap was written.", vgpu_cap_writes},
+	{"gover_vgpu_broken_seconds_total", "counter", "Time with a broken promise.", vgpu_broken},
+	{"gover_vgpu_steals_in_total", "counter", "Steals to it.", vgpu_steals_in},
+	{"gover_vgpu_steals_out_total", "counter", "Steals from it.", vgpu_steals_out},
+	{"gover_vgpu_cap_writes_total", "counter", "Writes of its cap.", vgpu_cap_writes},
 };
 
 static void write_host(const struct metrics_out *out, const struct facts *facts)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Offers: seen, claimed, withdrawn. */
+/* Routes of offers. */
 #include <errno.h>
 
 #include "gover-d/api/internal.h"
@@ -28,7 +28,7 @@ static void reply_sale(struct api *api, struct api_request *request, const struc
 	const struct vgpu *vgpu = api_lookup_vgpu(api, offer->vgpu, &gpu);
 
 	json_encode_add(&answer, "offer", encode_offer(offer, clock_now()));
-	json_encode_add(&answer, "vgpu", /* a claim told again may find it gone */
+	json_encode_add(&answer, "vgpu", /* null if the vGPU of a repeated claim was removed */
 			vgpu ? resource_encode_vgpu(api->view, gpu, vgpu) : json_null());
 	api_request_reply_json(request, 200, json_encode_end(&answer));
 }

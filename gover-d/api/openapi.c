@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * GET /openapi.json: the description of every route (gover-d/openapi/openapi.json), as it was built
- * in. Must never answer with anything else than what tests/scenario/201-openapi.sh holds to the
- * routes.
+/* GET /openapi.json: the embedded file gover-d/openapi/openapi.json. tests/scenario/201-openapi.sh
+ * compares it with the routes.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The page at / and its files. Must never answer with anything that was not built in. */
+/* Serves the embedded web page and its files. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,9 +7,8 @@
 #include "gover-d/api/problem.h"
 #include "gover-d/util/asset.h"
 
-/* Scripts, styles and data from this daemon alone, and nobody may put the page into one of theirs.
- * Asked for again each time, which costs a 304: an upgraded daemon must not meet the page of the
- * old one. */
+/* The policy allows scripts, styles and data from this daemon only, and no embedding into other
+ * pages. The page is revalidated each time, so that an upgraded daemon never serves an old page. */
 static const struct api_header headers[] = {
 	{"Cache-Control", "no-cache"},
 	{"Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -20,7 +19,7 @@ static const struct api_header headers[] = {
 	{NULL, NULL},
 };
 
-/* Whether the list of If-None-Match has this etag, weak or not, or is "*". */
+/* True if If-None-Match contains this ETag, weak or not, or is "*". */
 static bool has_it(const struct api_request *request, const char *etag)
 {
 	const char *list = request->if_none_match;
@@ -34,7 +33,7 @@ void api_get_page(struct api *api, struct api_request *request)
 
 	(void)api;
 	if (asset_find(request->path, &asset) < 0) {
-		problem_reply(request, 404, "there is nothing at %s", request->path);
+		problem_reply(request, 404, "%s: not found", request->path);
 		return;
 	}
 	if (has_it(request, asset.etag))

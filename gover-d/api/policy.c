@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The policy and its parameters, in force and as the configuration file says them. */
+/* Routes of the policy and its parameters. */
 #include <errno.h>
 #include <float.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 #define VALUE_MAX 256
 
-/* The file's word as JSON: a number, true or false, or, where its key takes words, the word. */
+/* A configuration value as JSON: a number, a boolean or a string, by the type of its key. */
 static json_t *encode_value(const struct setting *key, const char *text)
 {
 	double number;
@@ -33,7 +33,7 @@ static json_t *encode_value(const struct setting *key, const char *text)
 	return json_encode_text(text);
 }
 
-/* The next key of [policy] and [offer] from *index on; NULL: no more. */
+/* The next key of [policy] or [offer], starting at *index; NULL: no more. */
 static const struct setting *next_key(size_t *index)
 {
 	const struct setting *info;
@@ -95,7 +95,7 @@ static char *make_policy(struct api *api)
 	return json_encode_dump(json_encode_end(&o));
 }
 
-/* It holds no reading: the tag is of the whole answer. */
+/* The answer has no measurements, so the tag covers all of it. */
 static void reply_policy(struct api *api, struct api_request *request)
 {
 	char *text = make_policy(api), tag[API_ETAG_MAX] = "";

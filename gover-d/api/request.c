@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests and replies as data. Must never know who transports them or what they are about. */
+/* Requests and replies as data. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "gover-d/api/request.h"
 #include "gover-d/util/json-encode.h"
 
-struct api_later {
-	struct api_request *request; /* NULL: it has ended */
+struct api_deferred {
+	struct api_request *request; /* NULL: the request has ended */
 };
 
 struct api_text *api_text_new(char *data)
@@ -109,26 +109,26 @@ void api_request_reply_json(struct api_request *request, unsigned int status, js
 	api_request_reply_text(request, status, API_TYPE_JSON, json_encode_dump(document));
 }
 
-struct api_later *api_later_begin(struct api_request *request)
+struct api_deferred *api_deferred_begin(struct api_request *request)
 {
-	struct api_later *later = malloc(sizeof(*later));
+	struct api_deferred *deferred = malloc(sizeof(*deferred));
 
-	if (!later) {
+	if (!deferred) {
 		api_request_reply_no_memory(request);
 		return NULL;
 	}
-	later->request = request;
-	request->later = later;
-	return later;
+	deferred->request = request;
+	request->deferred = deferred;
+	return deferred;
 }
 
-struct api_request *api_later_end(struct api_later *later)
+struct api_request *api_deferred_end(struct api_deferred *deferred)
 {
-	struct api_request *request = later ? later->request : NULL;
+	struct api_request *request = deferred ? deferred->request : NULL;
 
 	if (request)
-		request->later = NULL;
-	free(later);
+		request->deferred = NULL;
+	free(deferred);
 	return request;
 }
 
@@ -161,8 +161,8 @@ void api_request_fini(struct api_request *request)
 {
 	if (request->settled)
 		request->settled(request);
-	if (request->later)
-		request->later->request = NULL;
-	request->later = NULL;
+	if (request->deferred)
+		request->deferred->request = NULL;
+	request->deferred = NULL;
 	api_request_reply_empty(request, 0);
 }

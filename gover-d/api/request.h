@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * One request and its answer, between the transport (http.c) and the routes (api.c). Knows neither
- * MHD nor a route; every function is called in the loop.
+/* A request and its reply, between the transport (http/) and the routes. All functions run in the
+ * loop.
  */
 #ifndef GOVER_D_API_REQUEST_H
 #define GOVER_D_API_REQUEST_H
@@ -22,46 +21,46 @@
 
 struct api;
 
-/* The text of an answer, shared by all who send it. */
+/* The text of a reply, shared by all connections that send it. */
 struct api_text {
 	int refs;
 	size_t length;
 	char *data;
 };
 
-/* Takes over @data (from malloc), also where it fails. NULL: no memory, or @data was NULL. */
+/* Takes over @data (from malloc), also on failure. NULL: no memory, or @data was NULL. */
 struct api_text *api_text_new(char *data);
 struct api_text *api_text_ref(struct api_text *text);
 struct api_text *api_text_unref(struct api_text *text); /* NULL is fine; returns NULL */
 
-/* A header that answers of one kind have in common. */
+/* A header common to a kind of reply. */
 struct api_header {
 	const char *name, *value;
 };
 
-/*
- * A body without an end. The api makes it; the transport takes pieces of it, and says with which
- * calls it wants to be told that there are more.
+/* A body without an end. The api creates it; the transport reads it, and sets the callbacks for new
+ * data.
  */
 struct api_stream {
-	/* The next bytes, at most @size; 0: none now, wake() will tell; negative: it has ended. */
+	/* Copies the next bytes, at most @size; 0: none until wake(); negative: the stream has
+	 * ended. */
 	ssize_t (*read)(struct api_stream *stream, char *buffer, size_t size);
 	void (*free)(struct api_stream *stream);
-	/* The transport's, NULL until it has taken it up. drop(): end it, also in the middle of a
-	 * piece that its reader does not take. Neither frees it. */
+	/* Set by the transport, NULL before. drop() closes the stream, also in the middle of a
+	 * piece. Neither frees it. */
 	void (*wake)(void *userdata);
 	void (*drop)(void *userdata);
 	void *userdata;
 };
 
 struct api_reply {
-	unsigned int status; /* 0: there is none yet */
+	unsigned int status; /* 0: no reply yet */
 	const char *type;    /* static text; NULL: no body */
 	struct api_text *text;
-	char *fixed; /* instead of a text: bytes that stay for ever */
+	char *fixed; /* instead of a text: static bytes */
 	size_t fixed_size;
-	const struct api_header *headers;  /* static, up to a name that is NULL; NULL: none */
-	struct api_stream *stream;	   /* instead of @text; goes with the request */
+	const struct api_header *headers;  /* static, ended by a NULL name; NULL: none */
+	struct api_stream *stream;	   /* instead of @text; freed with the request */
 	char location[API_PARAM_MAX + 16]; /* "": none */
 	char allow[48];			   /* "": none */
 	const char *authenticate;	   /* WWW-Authenticate; static text; NULL: none */
@@ -69,7 +68,7 @@ struct api_reply {
 	char etag[API_ETAG_MAX];	   /* "": none */
 };
 
-/* Answers of one route, by status; beyond so many kinds they count as the last. */
+/* Replies of a route by status. If there are more statuses, they count as the last. */
 #define API_STATUSES_MAX 16
 struct api_counter {
 	struct {
@@ -83,82 +82,77 @@ struct api_query {
 };
 
 struct api_request {
-	/* What is asked; the transport's texts. */
+	/* The request; strings of the transport. */
 	const char *method, *path;
 	struct api_query query[API_QUERY_MAX];
-	size_t n_query; /* above API_QUERY_MAX: more came than are kept */
-	/* NULL: no such header */
+	size_t n_query; /* more than API_QUERY_MAX: the rest is not stored */
+	/* headers; NULL: absent */
 	const char *content_type, *idempotency_key, *accept, *if_match, *if_none_match,
 		*last_event_id;
 	const char *body;
 	size_t body_length;
-	bool takes_body; /* found early: a body that nobody will look at need not be kept */
-	struct principal principal; /* who asks; all zero: nobody who may anything */
-	/* Found by the route. */
-	char param[API_PARAM_MAX]; /* what stands for {id} */
-	json_t *object;	 /* the body, where the route takes one; only within the handler */
-	bool in_handler; /* an answer given meanwhile is seen to when the handler is done */
-	struct api_counter *counter; /* where its answer is counted; NULL: nowhere */
-	/* The answer. While @later is set it is not to be sent yet. */
+	bool takes_body;	    /* set before the body arrives; false: discard it */
+	struct principal principal; /* the caller; all zero: no rights */
+	/* Set by the router. */
+	char param[API_PARAM_MAX];   /* value of {id} */
+	json_t *object;		     /* the body, if the route accepts one; valid in the handler */
+	bool in_handler;	     /* a reply given now is sent after the handler */
+	struct api_counter *counter; /* counts the reply; NULL: not counted */
+	/* The reply. While @deferred is set, it must not be sent. */
 	struct api_reply reply;
-	struct api_later *later;
-	void (*answered)(struct api_request *request); /* @later was ended: the reply may be sent */
-	/* Called once, when the reply stands or the request has ended; NULL: nobody waits for it.
-	 */
+	struct api_deferred *deferred;
+	void (*answered)(struct api_request *request); /* @deferred has ended: send the reply */
+	/* Called once, when the reply is final or the request has ended; may be NULL. */
 	void (*settled)(struct api_request *request);
-	struct api_audit *audit; /* of who waits */
+	struct api_audit *audit; /* the audit row that waits for the reply */
 };
 
-/*
- * May this be asked by who asks? Looks at the route alone, before a body is there. False: the
- * reply says why not. True: an answer without api_serve() is to be counted.
+/* Checks the rights of the caller by the route, before the body arrives. False: the reply is set.
+ * True: a reply without api_serve() must be counted.
  */
 bool api_admit(struct api *api, struct api_request *request);
 
-/* Routes the request: fills in its reply, or sets later. Admits it, too. A stream is counted by who
- * takes it up, or gives another answer instead. */
+/* Admits and routes the request: sets its reply, or defers it. The transport counts a stream, or
+ * replaces it by another reply. */
 void api_serve(struct api *api, struct api_request *request);
 
-/* The value of a query parameter; NULL: not given. */
+/* The value of a query parameter; NULL: absent. */
 const char *api_request_query(const struct api_request *request, const char *name);
 
-/* Puts in the answer instead of what stands there. Takes over @data; NULL is answered as no memory.
- */
+/* Replaces the reply. Takes over @data; NULL becomes a reply for lack of memory. */
 void api_request_reply_text(struct api_request *request, unsigned int status, const char *type,
 			    char *data);
-/* The same with a document. Takes over the reference. */
+/* The same for a document. Takes over the reference. */
 void api_request_reply_json(struct api_request *request, unsigned int status, json_t *document);
-/* The same with a text that others send too; takes a reference of its own. */
+/* The same for a shared text; takes its own reference. */
 void api_request_reply_shared(struct api_request *request, unsigned int status, const char *type,
 			      struct api_text *text);
-/* The same with bytes that stay for ever. */
+/* The same for static bytes. */
 void api_request_reply_fixed(struct api_request *request, unsigned int status, const char *type,
 			     char *bytes, size_t size);
-/* The same with a stream. Takes it over; NULL is answered as no memory. */
+/* The same for a stream. Takes it over; NULL becomes a reply for lack of memory. */
 void api_request_reply_stream(struct api_request *request, const char *type,
 			      struct api_stream *stream);
-/* That there is no memory, which takes none. */
+/* Replies that memory is short; allocates nothing. */
 void api_request_reply_no_memory(struct api_request *request);
-/* A status alone. */
+/* Replies with a status without a body. */
 void api_request_reply_empty(struct api_request *request, unsigned int status);
 
-/*
- * A deferred answer: who will give it keeps the token until api_later_end(). The request may end
- * before (the client has gone, the daemon stops): then there is nobody to answer, and the token
- * alone is left.
+/* A deferred reply. Its owner keeps the token until api_deferred_end(). The request may end earlier
+ * (the client disconnects, the daemon stops); then only the token remains.
  */
-struct api_later;
-/* NULL: no memory, and the reply says so. */
-struct api_later *api_later_begin(struct api_request *request);
-/* Frees the token (NULL is fine). Returns the request to fill in and hand to api_request_answer();
- * NULL: it ended. */
-struct api_request *api_later_end(struct api_later *later);
+struct api_deferred;
+/* NULL: no memory; the reply is set. */
+struct api_deferred *api_deferred_begin(struct api_request *request);
+/* Frees the token (may be NULL). Returns the request, whose reply is to be set and passed to
+ * api_request_answer(); NULL: the request has ended. */
+struct api_request *api_deferred_end(struct api_deferred *deferred);
 void api_request_answer(struct api_request *request);
 
-/* The reply is what it will be: counts it. */
+/* Counts the final reply. */
 void api_request_count(struct api_request *request);
 
-/* Lets go of the reply and of a token. */
+/* Frees the reply and detaches a token. */
 void api_request_fini(struct api_request *request);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the daemon knows as JSON. Reads memory only; must never touch a GPU or the database's file.
- */
+/* Encodes the state of the daemon as JSON, from memory only. */
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -73,7 +72,7 @@ static void add_place(void *userdata, const char *path)
 	json_encode_append(userdata, json_encode_text(path));
 }
 
-/* Where a program joins the vGPU and where it reports its frames. */
+/* Files to join the vGPU, and the socket for frame reports. */
 static json_t *encode_attach(const struct view *view, const struct host_gpu *gpu,
 			     const struct vgpu *vgpu)
 {
@@ -122,7 +121,7 @@ static void add_contract(struct json_encode *o, const struct view *view,
 	json_encode_add(o, "created_at", json_encode_time(contract->created_ms));
 }
 
-/* The one that holds: its contract's, or where that says none the policy's, or the backend's. */
+/* The floor in force: that of the contract, else of the policy, else of the backend. */
 static json_t *encode_floor(const struct view *view, const struct host_gpu *gpu,
 			    const struct vgpu *vgpu)
 {

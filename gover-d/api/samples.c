@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * GET /v1/gpus/{name}/history: every sample of every vGPU of a GPU, a page at a time, for who wants
- * to play it again. Must never touch the host in the worker (api-fetch.h).
+/* GET /v1/gpus/{name}/history: all samples of a GPU in pages, for replays.
  */
 #include <errno.h>
 #include <math.h>
@@ -16,11 +14,12 @@
 #include "gover-d/util/json-encode.h"
 
 #define RANGE_DEFAULT_MS (3600 * 1000)
-#define PAGE_ROWS	 5000  /* and the rest of the tick that passes it */
-#define NEWEST_MS	 10000 /* older ones are written: in batches of five seconds */
-#define NAMES_MAX	 1024
+#define PAGE_ROWS	 5000 /* plus the rest of the last tick */
+#define NEWEST_MS \
+	10000 /* older samples are in the database: batches are written every five seconds */
+#define NAMES_MAX 1024
 
-/* What stands in a row, in this order. */
+/* Columns of a row. */
 static const char *const columns[] = {
 	"time_ms", "vgpu",	 "dt_s",   "cap_pct", "initial_cap_pct", "load_pct", "util_pct",
 	"fps",	   "target_fps", "broken", "gap",
@@ -30,15 +29,15 @@ struct samples_fetch {
 	struct api_fetch fetch; /* first */
 	char gpu[ID_MAX];
 	bool wants_newest;
-	int64_t kept_from_ms, next_from_ms; /* next_from_ms 0: that was all */
+	int64_t kept_from_ms, next_from_ms; /* next_from_ms 0: end of the range */
 	int64_t last_ms;
 	size_t n_rows;
-	char names[NAMES_MAX][ID_MAX]; /* of the vGPUs in the rows, which say a number */
+	char names[NAMES_MAX][ID_MAX]; /* vGPUs, referred to by index in rows */
 	int n_names, last_name;
 	json_t *rows;
 };
 
-/* The vGPUs of one tick come in one order: the next is most likely the one after the last. */
+/* Each tick has the same order of vGPUs, so the next index is the first guess. */
 static int name_index(struct samples_fetch *s, const char *name)
 {
 	for (int i = 0; i < s->n_names; i++) {
@@ -92,16 +91,17 @@ static int query(struct samples_fetch *s)
 	int r;
 
 	if (s->wants_newest)
-		(void)db_flush_within(s->fetch.db,
-				      API_FETCH_FLUSH_MS); /* too late: without the newest */
+		(void)db_flush_within(
+			s->fetch.db,
+			API_FETCH_FLUSH_MS); /* on a timeout, the newest rows are missing */
 	r = db_reader_open(s->fetch.path, &reader, &s->fetch.err);
 	if (r < 0)
-		return -EIO; /* with its sentence */
+		return -EIO; /* err is set */
 	r = db_query_samples(reader, s->gpu, s->fetch.from_ms, s->fetch.to_ms, take_sample, s,
 			     &s->kept_from_ms);
 	db_reader_close(reader);
 	if (r < 0)
-		return err_fail(&s->fetch.err, EIO, "the history cannot be read: %s", strerror(-r));
+		return err_fail(&s->fetch.err, EIO, "history cannot be read: %s", strerror(-r));
 	return 0;
 }
 
@@ -123,7 +123,7 @@ static json_t *encode_columns(void)
 	return list;
 }
 
-/* The worker's thread. */
+/* Runs in the worker. */
 static void read_samples(struct api_fetch *fetch)
 {
 	struct samples_fetch *s = (struct samples_fetch *)fetch;
@@ -154,6 +154,6 @@ void api_get_samples(struct api *api, struct api_request *request)
 	if (!s)
 		return;
 	s->wants_newest = to_ms > clock_now().wall_ms - NEWEST_MS;
-	(void)id_copy(s->gpu, request->param); /* it was found */
+	(void)id_copy(s->gpu, request->param); /* valid: checked above */
 	api_fetch_submit(api, request, &s->fetch);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Silences: which alerts wake nobody, and until when. */
+/* Routes of silences. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "gover-d/util/json-decode.h"
 #include "gover-d/util/json-encode.h"
 
-/* As the body has it. */
+/* The body of a request. */
 struct wanted {
 	struct silence silence;
 	char until[40];
@@ -60,9 +60,10 @@ void api_post_silence(struct api *api, struct api_request *request)
 			       &wanted, &given, &err) < 0)
 		r = CONTROL_E_INVALID;
 	if (r == 0 && api_time_parse(wanted.until, &wanted.silence.until_ms) < 0)
-		r = err_condition(&err, CONTROL_E_INVALID,
-				  "until: %s is not allowed: a time such as 2026-11-20T18:49:56Z",
-				  wanted.until);
+		r = err_condition(
+			&err, CONTROL_E_INVALID,
+			"until: %s is invalid (allowed: a time such as 2026-11-20T18:49:56Z)",
+			wanted.until);
 	if (r == 0)
 		r = control_silence_add(api->manager, &wanted.silence, &err);
 	if (r != 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Strict parsing of times. Pure; must never take a day that is in no calendar. */
+/* Strict parsing of times. Rejects days that do not exist. */
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 
 #define SECONDS_MAX 253402300799.0 /* the end of the year 9999 */
 
-/* Exactly @n digits at *@at, worth min..max, and moves past them. */
+/* Parses exactly @n digits at *@at with a value of min..max, and advances. */
 static bool take_digits(const char **at, int n, int min, int max, int *ret_value)
 {
 	int value = 0;
@@ -43,7 +43,7 @@ static bool take_date_time(const char **at, struct tm *tm)
 	       take_digits(at, 2, 0, 60, &tm->tm_sec);
 }
 
-/* Any number of decimals; milliseconds are kept. */
+/* Any number of decimals; the precision is milliseconds. */
 static bool take_fraction(const char **at, int *ms)
 {
 	int weight = 100;
@@ -64,7 +64,7 @@ static bool take_offset(const char **at, int *offset_s)
 
 	if (take(at, "Zz"))
 		return true;
-	/* A '+' that was not escaped in the address arrives as a space. */
+	/* An unescaped '+' in a URL arrives as a space. */
 	if (!take(at, "+- ") || !take_digits(at, 2, 0, 23, &hours) || !take(at, ":") ||
 	    !take_digits(at, 2, 0, 59, &minutes))
 		return false;
@@ -90,7 +90,7 @@ int api_time_parse(const char *text, int64_t *ret_wall_ms)
 	tm.tm_year -= 1900;
 	tm.tm_mon -= 1;
 	mday = tm.tm_mday;
-	if (tm.tm_sec == 60) /* a leap second: its clocks count the one before twice */
+	if (tm.tm_sec == 60) /* leap second: unix time repeats the previous second */
 		tm.tm_sec = 59;
 	wall_ms = (int64_t)timegm(&tm) * 1000 + ms - (int64_t)offset_s * 1000;
 	if (tm.tm_mday != mday || wall_ms < 0)

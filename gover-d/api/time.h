@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Times in a query string. */
+/* Parses times in query strings. */
 #ifndef GOVER_D_API_TIME_H
 #define GOVER_D_API_TIME_H
 

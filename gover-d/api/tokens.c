@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Tokens: listed, made, revoked. A token that is made is told once its hash is on disk; one that is
- * revoked is good no more at once. Must never tell a token twice, nor let one out that would be
- * unknown after a restart.
+/* Routes of tokens. A new token is sent once, after its hash is on disk. A revoked token is invalid
+ * at once.
  */
 #include <errno.h>
 #include <limits.h>
@@ -25,19 +23,19 @@
 #define TTL_MAX_S 315360000 /* ten years */
 
 struct token_job {
-	struct worker_job job; /* first: the worker hands it back */
+	struct worker_job job; /* first member: the worker passes it back */
 	struct api *api;
 	struct tokens *tokens; /* owned by authn, which outlives the worker */
-	struct api_later *later;
+	struct api_deferred *deferred;
 	char path[PATH_MAX], name[ID_MAX];
-	char *text;  /* of the file */
-	char *reply; /* to who had one made; NULL: it was removed */
+	char *text;  /* contents of the file */
+	char *reply; /* reply for a new token; NULL: a token was removed */
 	int result;
 };
 
 struct wanted {
 	char name[ID_MAX], scope[SCOPE_MAX];
-	int ttl_s; /* 0: for ever */
+	int ttl_s; /* 0: never expires */
 };
 
 enum { WANTED_NAME = 1, WANTED_SCOPE = 2, WANTED_TTL = 4 };
@@ -88,17 +86,18 @@ static void run(struct worker_job *job)
 	save->result = file_replace(save->path, save->text, strlen(save->text));
 }
 
-/* What is not on disk was not made; what was removed stays so until the next start. */
+/* A token that is not on disk is not created; a removed token stays invalid until the next start.
+ */
 static void answer(struct token_job *save, struct api_request *request)
 {
 	if (save->result < 0 && save->reply) {
 		api_audit_undone(request);
-		problem_reply(request, 507, "no token was made: %s cannot be written: %s",
+		problem_reply(request, 507, "token not created: %s cannot be written: %s",
 			      save->path, strerror(-save->result));
 	} else if (save->result < 0) {
 		problem_reply(request, 507,
-			      "token %s is good no more, but %s cannot be written (%s): after a "
-			      "restart it would be, unless it is removed again before",
+			      "token %s is invalid now, but %s cannot be written (%s): it would be "
+			      "valid again after a restart; remove it again before",
 			      save->name, save->path, strerror(-save->result));
 	} else if (save->reply) {
 		api_request_reply_text(request, 201, API_TYPE_JSON, save->reply);
@@ -123,7 +122,7 @@ static void free_job(struct token_job *save)
 static void done(struct worker_job *job)
 {
 	struct token_job *save = (struct token_job *)job;
-	struct api_request *request = api_later_end(save->later);
+	struct api_request *request = api_deferred_end(save->deferred);
 
 	save->api->tokens_unsaved = save->result < 0;
 	if (save->result < 0) {
@@ -136,7 +135,7 @@ static void done(struct worker_job *job)
 	free_job(save);
 }
 
-/* Puts the tokens on disk, then answers. Takes over @reply. */
+/* Writes the tokens to disk, then replies. Takes over @reply. */
 static void save_tokens(struct api *api, struct api_request *request, const char *name, char *reply)
 {
 	struct token_job *save = calloc(1, sizeof(*save));
@@ -151,13 +150,13 @@ static void save_tokens(struct api *api, struct api_request *request, const char
 		save->text = tokens_encode(save->tokens);
 		snprintf(save->path, sizeof(save->path), "%s", authn_tokens_path(api->authn));
 		memcpy(save->name, name, strlen(name) + 1);
-		save->later = save->text ? api_later_begin(request) : NULL;
+		save->deferred = save->text ? api_deferred_begin(request) : NULL;
 	}
-	if (save && save->later)
+	if (save && save->deferred)
 		r = worker_submit(api->view->worker, &save->job);
 	if (r == 0)
 		return;
-	if (save && save->later) {
+	if (save && save->deferred) {
 		save->result = r;
 		done(&save->job);
 		return;
@@ -171,15 +170,15 @@ static void save_tokens(struct api *api, struct api_request *request, const char
 	problem_reply(request, 500, "no memory");
 }
 
-/* May tokens be changed at all? */
+/* Checks that tokens can be changed. False: the reply is set. */
 static bool can_change(struct api *api, struct api_request *request)
 {
 	if (api->view->dry_run)
-		problem_reply(request, 409, "this is a dry run: tokens are not changed");
+		problem_reply(request, 409, "dry run: tokens cannot be changed");
 	else if (!authn_tokens_path(api->authn))
 		problem_reply(request, 500,
-			      "tokens.json of the state directory could not be read at the start, "
-			      "as the log says: mend or remove it and restart the daemon");
+			      "tokens.json of the state directory could not be read at the start "
+			      "(see the log): repair or remove it and restart the daemon");
 	else
 		return true;
 	return false;
@@ -205,7 +204,8 @@ void api_post_token(struct api *api, struct api_request *request)
 	token.scope = access_scope_find(wanted.scope);
 	token.expires_ms = wanted.ttl_s ? now_ms + (int64_t)wanted.ttl_s * 1000 : 0;
 	if (token.scope == ACCESS_NONE) {
-		problem_reply(request, 422, "scope: \"%s\" is not allowed: read, operate or admin",
+		problem_reply(request, 422,
+			      "scope: \"%s\" is invalid (allowed: read, operate, admin)",
 			      wanted.scope);
 		return;
 	}
@@ -238,9 +238,9 @@ void api_delete_token(struct api *api, struct api_request *request)
 		return;
 	if (id_copy(name, request->param) < 0 ||
 	    (tokens_remove(authn_tokens(api->authn), name) < 0 && !api->tokens_unsaved)) {
-		problem_reply(request, 404, "there is no token %.100s", request->param);
+		problem_reply(request, 404, "token %.100s: not found", request->param);
 		return;
 	}
 	api_events_revoke(api, name);
-	save_tokens(api, request, name, NULL); /* also where the last try failed */
+	save_tokens(api, request, name, NULL); /* also if the last attempt failed */
 }

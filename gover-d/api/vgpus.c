@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vGPUs and their contracts: seen, sold, changed, ended. */
+/* Routes of vGPUs and their contracts. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +43,7 @@ void api_get_vgpus(struct api *api, struct api_request *request)
 		api_list_reply_vgpus(api, request, gpu);
 }
 
-/* Answers with the vGPU as it is now. */
+/* Replies with the current state of the vGPU. */
 static void reply_vgpu(struct api *api, struct api_request *request, unsigned int status,
 		       const char *id)
 {
@@ -58,7 +58,7 @@ static void reply_vgpu(struct api *api, struct api_request *request, unsigned in
 	api_etag_put(request, tag);
 }
 
-/* What If-Match asks of a vGPU. -EINVAL: the reply says why not. */
+/* Checks If-Match for a vGPU. -EINVAL: the reply is set. */
 static int check_tag(struct api_request *request, const struct vgpu *vgpu)
 {
 	char tag[API_ETAG_MAX];
@@ -72,22 +72,21 @@ void api_get_vgpu(struct api *api, struct api_request *request)
 	reply_vgpu(api, request, 200, request->param);
 }
 
-/* What the request leaves open is as the flavour it names. */
+/* Fills in missing fields from the flavour. */
 static void take_flavor(struct api *api, unsigned int fields, struct contract *contract)
 {
 	struct flavor flavor;
 
 	if (!(fields & CONTRACT_FLAVOR) ||
 	    !flavor_find(api->view->config, contract->flavor, &flavor))
-		return; /* refused by the name, not by what it lacks */
+		return; /* control rejects the unknown flavour */
 	if (!(fields & CONTRACT_INITIAL_CAP))
 		contract->terms.initial_cap_pct = flavor.cap_pct;
 	if (!(fields & CONTRACT_TARGET_FPS))
 		contract->terms.target_fps = flavor.target_fps;
 }
 
-/* Which was asked for with this key before the daemon was started. NULL: none that is still there.
- */
+/* The existing contract that was created with this key before a restart; NULL: none. */
 static const struct contract *find_by_key(const struct api *api, const char *key)
 {
 	const struct host *host = api->view->host;
@@ -107,7 +106,7 @@ static void reply_new(struct api *api, struct api_request *request, const char *
 	api_reply_when_saved(api, request);
 }
 
-/* True where the request was answered: it came before with its key, or the key is wrong. */
+/* True if the reply is set: a repeated request, or an invalid key. */
 static bool reply_again(struct api *api, struct api_request *request, char hash[BODY_HASH_MAX])
 {
 	const struct contract *before;

@@ -323,7 +323,7 @@ static enum MHD_Result handle(void *userdata, struct MHD_Connection *connection,
 		return receive(x, data, size);
 	if (!x->served)
 		serve(x);
-	if (!x->request.later)
+	if (!x->request.deferred)
 		return send_reply(x);
 	suspend(x);
 	return MHD_YES;

@@ -37,7 +37,7 @@ is "without --out the token is printed" "$(ctl token add printed --scope read | 
 is "a name that is in use is rejected" "$(ctl token add viewer --scope admin 2>&1)" \
   "gover-ctl: token viewer: already exists (revoke it first, or use another name)"
 is "an unknown scope is rejected" "$(ctl token add y --scope root 2>&1)" \
-  'gover-ctl: scope: "root" is not allowed: read, operate or admin'
+  'gover-ctl: scope: "root" is invalid (allowed: read, operate, admin)'
 ctl token add y --scope read --expires soon 2>"$dir/err"
 is "an invalid lifetime is rejected" "$?: $(cat "$dir/err")" "2: gover-ctl: --expires 'soon': allowed is a span such as 30m, 12h or 90d"
 api POST /v1/tokens '{"name": "y", "scope": "read", "ttl_s": 59}' >/dev/null
@@ -56,7 +56,7 @@ is "a token is revoked" "$(ctl token remove robot)" "removed: token robot is goo
 is "and is invalid immediately" "$(ask old GET /v1/host)" 401
 ok "the detail says so" jq -e '.detail == "unknown or revoked token"' "$dir/body"
 is "a new token of the same name does not revive the old one" "$(token robot operate && ask old GET /v1/host) $(ask robot GET /v1/host)" "401 200"
-is "an unknown token cannot be revoked" "$(ctl token remove nix 2>&1)" "gover-ctl: there is no token nix"
+is "an unknown token cannot be revoked" "$(ctl token remove nix 2>&1)" "gover-ctl: token nix: not found"
 
 stop
 start || exit 1

@@ -101,9 +101,9 @@ static json_t *query(const char *from, const char *to)
 	json_t *answer;
 
 	api_serve(api, &request);
-	for (int i = 0; request.later && i < 300; i++)
+	for (int i = 0; request.deferred && i < 300; i++)
 		assert_true(sd_event_run(event, 100 * 1000) >= 0);
-	assert_null(request.later);
+	assert_null(request.deferred);
 	assert_int_equal(request.reply.status, 200);
 	answer = json_loads(request.reply.text->data, 0, NULL);
 	assert_non_null(answer);
@@ -200,7 +200,7 @@ static void a_range_that_makes_no_sense_is_refused(void **state)
 	} cases[] = {
 		{"from=yesterday", "from: yesterday is not allowed"},
 		{"to=1e99", "to: 1e99"},
-		{"from=5&to=5", "from: is not before to"},
+		{"from=5&to=5", "from: must be before to"},
 		{"step=5", "step"},
 	};
 
@@ -217,7 +217,7 @@ static void without_a_database_it_is_503(void **state)
 {
 	(void)state;
 	manager->history.db = db_close(manager->history.db);
-	assert_problem("GET /v1/economics", NULL, 503, "no history");
+	assert_problem("GET /v1/economics", NULL, 503, "history: not available");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin_economics, end_economics)

@@ -209,11 +209,12 @@ static void readers_are_bounded(void **state)
 		int let_in;
 		const char *why; /* one more is not */
 	} rows[] = {
-		{"token crowd", ACCESS_READ, 128, "128 already follow the events as token crowd"},
+		{"token crowd", ACCESS_READ, 128,
+		 "too many open event streams: 128 as token crowd"},
 		/* the last places are kept for who may change things */
-		{"token other", ACCESS_READ, 96, "224 already follow the events, more"},
+		{"token other", ACCESS_READ, 96, "too many open event streams: 224"},
 		{"token robot", ACCESS_OPERATE, 31, NULL},
-		{"root", ACCESS_ADMIN, 1, "256 already follow the events, more"},
+		{"root", ACCESS_ADMIN, 1, "too many open event streams: 256"},
 	};
 	struct api_request requests[256 + ARRAY_SIZE(rows)], *r = requests;
 

@@ -150,10 +150,10 @@ static void query(struct api_request *request, const char *from, const char *to,
 	};
 	is_answered = false;
 	api_serve(api, request);
-	assert_true(request->later || request->reply.status != 200);
-	for (int i = 0; request->later && i < 300; i++)
+	assert_true(request->deferred || request->reply.status != 200);
+	for (int i = 0; request->deferred && i < 300; i++)
 		assert_true(sd_event_run(event, 100 * 1000) >= 0);
-	assert_null(request->later);
+	assert_null(request->deferred);
 }
 
 static void the_worker_reads_what_was_asked(void **state)
@@ -312,7 +312,7 @@ static void a_step_is_chosen_that_fits_a_picture(void **state)
 		};
 
 		api_serve(api, &request);
-		while (request.later)
+		while (request.deferred)
 			assert_true(sd_event_run(event, 100 * 1000) >= 0);
 		assert_int_equal(request.reply.status, 200);
 		assert_non_null(strstr(request.reply.text->data, words));
@@ -327,8 +327,8 @@ static void a_range_that_makes_no_sense_is_refused(void **state)
 	} cases[] = {
 		{"from=yesterday", "from: yesterday is not allowed"},
 		{"to=1e99", "to: 1e99"},
-		{"from=5&to=5", "from: is not before to"},
-		{"from=6&to=5", "from: is not before to"},
+		{"from=5&to=5", "from: must be before to"},
+		{"from=6&to=5", "from: must be before to"},
 		{"step=0", "1..86400"},
 		{"step=86401", "1..86400"},
 		{"step=1.5", "step: 1.5"},
@@ -349,7 +349,7 @@ static void without_a_database_it_is_503(void **state)
 {
 	(void)state;
 	manager->history.db = db_close(manager->history.db);
-	assert_problem("GET /v1/vgpus/a/history", NULL, 503, "no history");
+	assert_problem("GET /v1/vgpus/a/history", NULL, 503, "history: not available");
 }
 
 static void a_database_that_cannot_be_read_is_500(void **state)
@@ -378,7 +378,7 @@ static void a_query_outlives_who_asked(void **state)
 	(void)state;
 	is_answered = false;
 	api_serve(api, &request);
-	assert_non_null(request.later);
+	assert_non_null(request.deferred);
 	api_request_fini(&request);
 	memset(&request, 0xff, sizeof(request));
 	manager->view.worker = worker_free(manager->view.worker); /* ends the job */
@@ -433,7 +433,7 @@ static json_t *get_page(const char *from, const char *to)
 	json_t *answer;
 
 	api_serve(api, &request);
-	for (int i = 0; request.later && i < 300; i++)
+	for (int i = 0; request.deferred && i < 300; i++)
 		assert_true(sd_event_run(event, 100 * 1000) >= 0);
 	assert_int_equal(request.reply.status, 200);
 	answer = json_loads(request.reply.text->data, 0, NULL);
@@ -490,10 +490,10 @@ static void a_gpu_or_range_there_is_none_of_is_refused(void **state)
 {
 	(void)state;
 	assert_problem("GET /v1/gpus/nope/history", NULL, 404, "nope");
-	assert_problem("GET /v1/gpus/gpu0/history?from=6&to=5", NULL, 400, "from: is not before");
+	assert_problem("GET /v1/gpus/gpu0/history?from=6&to=5", NULL, 400, "from: must be before");
 	assert_problem("GET /v1/gpus/gpu0/history?step=1", NULL, 400, "step");
 	manager->history.db = db_close(manager->history.db);
-	assert_problem("GET /v1/gpus/gpu0/history", NULL, 503, "no history");
+	assert_problem("GET /v1/gpus/gpu0/history", NULL, 503, "history: not available");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin_history, end_history)

@@ -57,7 +57,7 @@ static void another_body_is_422(void **state)
 	(void)state;
 	assert_int_equal(post("k", BODY), 201);
 	assert_int_equal(post("k", OTHER), 422);
-	assert_non_null(strstr(reply->text->data, "k was used for another request"));
+	assert_non_null(strstr(reply->text->data, "k was used for a different request"));
 	assert_int_equal(manager->changes, 1);
 	assert_int_equal(post("l", BODY), 409); /* another key is another request */
 	assert_int_equal(post(NULL, BODY), 409);

@@ -185,7 +185,7 @@ static void a_cursor_is_one_that_was_given(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
-		assert_problem(lines[i], NULL, 400, "is not allowed");
+		assert_problem(lines[i], NULL, 400, "is invalid");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)

@@ -223,7 +223,7 @@ static void an_unknown_path_is_404(void **state)
 		char line[64];
 
 		snprintf(line, sizeof(line), "GET %s", paths[i]);
-		assert_problem(line, NULL, 404, "nothing at");
+		assert_problem(line, NULL, 404, "not found");
 	}
 	assert_problem("GET /v1/vgpus/none", NULL, 404, "none");
 	assert_problem("PATCH /v1/vgpus/none", "{}", 404, "none");
@@ -267,7 +267,7 @@ static void a_query_is_strict(void **state)
 		{"GET /v1/host?x=1", "x"},
 		{"GET /v1/vgpus/a?gpu=gpu0", "gpu"},
 		{"GET /v1/alerts?all=true&all=true", "twice"},
-		{"GET /v1/alerts?all", "true or false"},
+		{"GET /v1/alerts?all", "true, false"},
 		{"GET /v1/offers?all=maybe", "maybe"},
 		{"GET /v1/decisions?limit=0", "1..1000"},
 		{"GET /v1/decisions?limit=1001", "1..1000"},
@@ -370,7 +370,7 @@ static void a_gpu_takes_mode_and_selling(void **state)
 	assert_true(!manager->mode_given && manager->selling_given);
 	json_decref(gpu);
 	assert_problem("PATCH /v1/gpus/gpu0", "{\"mode\":\"fast\"}", 422, "observe");
-	assert_problem("PATCH /v1/gpus/gpu0", "{\"selling\":\"maybe\"}", 422, "on or off");
+	assert_problem("PATCH /v1/gpus/gpu0", "{\"selling\":\"maybe\"}", 422, "on, off");
 	assert_problem("PATCH /v1/gpus/gpu0", "{\"selling\":true}", 422, "selling: true");
 }
 

@@ -417,9 +417,9 @@ static inline const struct api_reply *ask(const char *line, const char *body)
 	request.if_match = ask_if_match;
 	request.idempotency_key = ask_key;
 	api_serve(api, &request);
-	if (request.later)
+	if (request.deferred)
 		stand_in_save(ask_saved);
-	assert_null(request.later);
+	assert_null(request.deferred);
 	return &request.reply;
 }
 

@@ -7,7 +7,7 @@ static int n_answered;
 
 static void count_answer(struct api_request *request)
 {
-	assert_null(request->later);
+	assert_null(request->deferred);
 	n_answered++;
 }
 
@@ -33,7 +33,7 @@ static void a_change_is_answered_when_it_is_on_disk(void **state)
 
 	(void)state;
 	api_serve(api, &request);
-	assert_non_null(request.later);
+	assert_non_null(request.deferred);
 	assert_non_null(stand_in_find("b"));
 	assert_int_equal(n_answered, 0);
 	stand_in_save(0);
@@ -66,7 +66,7 @@ static void a_save_that_cannot_begin_is_507_at_once(void **state)
 	(void)state;
 	manager->save_result = -ENOMEM;
 	api_serve(api, &request);
-	assert_null(request.later);
+	assert_null(request.deferred);
 	assert_int_equal(request.reply.status, 507);
 	api_request_fini(&request);
 }
