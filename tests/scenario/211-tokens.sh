@@ -39,7 +39,7 @@ is "a name that is in use is rejected" "$(ctl token add viewer --scope admin 2>&
 is "an unknown scope is rejected" "$(ctl token add y --scope root 2>&1)" \
   'gover-ctl: scope: "root" is invalid (allowed: read, operate, admin)'
 ctl token add y --scope read --expires soon 2>"$dir/err"
-is "an invalid lifetime is rejected" "$?: $(cat "$dir/err")" "2: gover-ctl: --expires 'soon': allowed is a span such as 30m, 12h or 90d"
+is "an invalid lifetime is rejected" "$?: $(cat "$dir/err")" "2: gover-ctl: --expires 'soon': not allowed (allowed: seconds, or 30m, 12h, 90d)"
 api POST /v1/tokens '{"name": "y", "scope": "read", "ttl_s": 59}' >/dev/null
 is "a lifetime below a minute is rejected" "$(status)" 422
 
@@ -52,7 +52,7 @@ is "without a token gover-ctl says that one is required" "$("$B/gover-ctl" --url
 # --- revoked and expired tokens ---
 
 cp "$dir/robot.header" "$dir/old.header"
-is "a token is revoked" "$(ctl token remove robot)" "removed: token robot is good no more"
+is "a token is revoked" "$(ctl token remove robot)" "removed: token robot"
 is "and is invalid immediately" "$(ask old GET /v1/host)" 401
 ok "the detail says so" jq -e '.detail == "unknown or revoked token"' "$dir/body"
 is "a new token of the same name does not revive the old one" "$(token robot operate && ask old GET /v1/host) $(ask robot GET /v1/host)" "401 200"
