@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a comparison says: the table for people, the same as JSON, and in a folder every run as a
- * row, and a drawing. Must never show a mean without the worst beside it. */
+/* Prints a comparison as a table or as JSON, and writes it to a folder with a row for every run and
+ * a diagram. */
 #include <errno.h>
 #include <libsmartcols/libsmartcols.h>
 #include <math.h>
@@ -16,7 +16,7 @@
 
 #define REAL_DIGITS 9
 
-/* --- over the seeds --- */
+/* --- statistics over the seeds --- */
 
 struct spread {
 	double mean, least, most;
@@ -41,8 +41,8 @@ static struct spread spread_of(const struct compare *compare, const struct compa
 /* --- the table --- */
 
 static const struct {
-	const char *title, *field; /* of report.c */
-	bool most;		   /* the largest of all runs, else their mean */
+	const char *title, *field; /* field: name in summary.c */
+	bool most;		   /* maximum of all runs, else mean */
 	int decimals;
 } columns[] = {
 	{"VGPUS", "vgpus_end", false, 2},
@@ -109,7 +109,7 @@ static int print_table(const struct compare *compare)
 	return r;
 }
 
-/* --- as JSON --- */
+/* --- JSON --- */
 
 static json_t *encode_row(const struct compare *compare, const struct compare_row *row)
 {
@@ -154,7 +154,7 @@ int compare_print(const struct compare *compare, struct err *reterr)
 		     : 0;
 }
 
-/* --- in a folder --- */
+/* --- files --- */
 
 static int dump_runs(const struct compare *compare, FILE *out)
 {
@@ -199,7 +199,7 @@ static void dump_bars(const struct compare *compare, FILE *out)
 	fputs("END\n", out);
 }
 
-/* A drawing that gnuplot makes in its own folder. */
+/* Writes a gnuplot script, which runs in the folder of the file. */
 static int dump_drawing(const struct compare *compare, FILE *out)
 {
 	int width = 300 + 60 * compare->n_rows;
@@ -209,8 +209,8 @@ static int dump_drawing(const struct compare *compare, FILE *out)
 	fputs("set output 'compare.png'\n", out);
 	dump_bars(compare, out);
 	fprintf(out,
-		"set multiplot layout 2,1 title 'mean of %d seeds, lines from the least to the "
-		"most'\n"
+		"set multiplot layout 2,1 title 'mean of %d seeds, lines from minimum to "
+		"maximum'\n"
 		"set boxwidth 0.6\nset style fill solid 0.6\nset xtics rotate by -30\n"
 		"set grid y\nset yrange [0:*]\nunset key\nset bars small\n"
 		"set ylabel 'sold capacity, %% x s'\n"
@@ -263,7 +263,7 @@ static int draw(const char *dir, struct err *reterr)
 			;
 	return status == 0 ? 0
 			   : err_fail(reterr, EIO,
-				      "%s/compare.png: not drawn: gnuplot could not be run, or "
+				      "%s/compare.png: not drawn: gnuplot is not installed or "
 				      "failed",
 				      dir);
 }
@@ -274,7 +274,7 @@ int compare_write(const struct compare *compare, struct err *reterr)
 	int r = file_make_dirs(dir);
 
 	if (r < 0)
-		return err_fail(reterr, -r, "%s: cannot be made: %s", dir, strerror(-r));
+		return err_fail(reterr, -r, "%s: cannot be created: %s", dir, strerror(-r));
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(outputs); i++)
 		r = write_output(compare, i, reterr);
 	if (r == 0 && compare->options->plot)
