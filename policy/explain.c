@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decisions in words: one sentence a cloud operator understands, with the numbers that were used,
- * and the same numbers by name for programs. Must never decide anything.
+ * Explanations of decisions: one sentence for a cloud operator, with the numbers that were used,
+ * and the same numbers by name for programs.
  */
 #include "policy/explain.h"
 #include "policy/reason.h"
 #include "policy/signal.h"
 
-/* Why @vgpu needs help: the beginning of a sentence, and at most 7 numbers. */
-static void tell_need(const struct policy_params *params, const struct policy_gpu *gpu,
-		      const struct policy_vgpu *vgpu, struct policy_decision *decision)
+/* Why @vgpu needs help: the start of a sentence, and at most 7 numbers. */
+static void add_need(const struct policy_params *params, const struct policy_gpu *gpu,
+		     const struct policy_vgpu *vgpu, struct policy_decision *decision)
 {
 	double gpu_bound_pct = 100 * rules_in_force(params).gpu_bound;
 	double u_pct = 100 * vgpu->util;
@@ -63,7 +63,7 @@ void explain_steal(const struct policy_params *params, const struct policy_gpu *
 	};
 	const struct policy_vgpu *donor = &gpu->vgpus[steal->donor];
 
-	tell_need(params, gpu, &gpu->vgpus[steal->receiver], decision);
+	add_need(params, gpu, &gpu->vgpus[steal->receiver], decision);
 	reason_add_number(decision, "donor_u_pct", 100 * donor->util);
 	reason_add_number(decision, "donor_cap_pct", donor->cap_pct);
 	reason_add_number(decision, "unused_pct", steal->unused_pct);
@@ -85,7 +85,7 @@ void explain_pool(const struct policy_params *params, const struct policy_gpu *g
 	for (int i = 0; i < gpu->n_vgpus; i++)
 		receivers += gpu->vgpus[i].receiver;
 	if (decision->vgpu >= 0)
-		tell_need(params, gpu, &gpu->vgpus[decision->vgpu], decision);
+		add_need(params, gpu, &gpu->vgpus[decision->vgpu], decision);
 	else
 		reason_add_text(decision, "%d vGPUs are overloaded", receivers);
 	reason_add_number(decision, "receivers", receivers);
@@ -241,9 +241,9 @@ void explain_fit(const struct policy_gpu *gpu, const struct policy_out *out, int
 	reason_add_moves(gpu, out, decision);
 }
 
-/* What the others gave for the cap of decision->vgpu, whose sentence goes on with it. */
-static void tell_given(const struct policy_gpu *gpu, const struct policy_out *out,
-		       struct policy_decision *decision)
+/* What other vGPUs give for the cap of decision->vgpu: the end of its sentence. */
+static void add_given(const struct policy_gpu *gpu, const struct policy_out *out,
+		      struct policy_decision *decision)
 {
 	const struct policy_vgpu *vgpu = &gpu->vgpus[decision->vgpu];
 	int own_pct = vgpu->cap_pct - vgpu->want_cap_pct;
@@ -265,7 +265,7 @@ void explain_hold(const struct policy_gpu *gpu, const struct policy_out *out, in
 	reason_add_number(decision, "cap_pct", vgpu->cap_pct);
 	reason_add_number(decision, "held_pct", cap_pct);
 	reason_add_text(decision, "An operator holds %s at %d %%", vgpu->id, cap_pct);
-	tell_given(gpu, out, decision);
+	add_given(gpu, out, decision);
 }
 
 void explain_set(const struct policy_gpu *gpu, const struct policy_out *out, int least_pct,
@@ -279,5 +279,5 @@ void explain_set(const struct policy_gpu *gpu, const struct policy_out *out, int
 	reason_add_text(decision,
 			"The new contract of %s allows caps from %d to %d %%; its cap was %d %%",
 			vgpu->id, least_pct, most_pct, vgpu->cap_pct);
-	tell_given(gpu, out, decision);
+	add_given(gpu, out, decision);
 }

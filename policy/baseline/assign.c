@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From what everybody should have to caps. Must never move a held vGPU, nor one step between two
- * who are as good as there: below the dead band nothing is taken and nothing given.
+ * From assigned caps to moves. A held vGPU is never moved. A rule that uses readings moves nothing
+ * for less than the dead band.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,13 +12,14 @@
 #include "policy/share.h"
 #include "policy/signal.h"
 
-static bool is_fixed(const struct policy_vgpu *vgpu, bool reads)
+static bool is_fixed(const struct policy_vgpu *vgpu, bool uses_readings)
 {
-	return vgpu->held || (reads && !vgpu->busy_valid);
+	return vgpu->held || (uses_readings && !vgpu->busy_valid);
 }
 
 void assign_begin(const struct policy_params *params, const struct policy_gpu *gpu,
-		  const struct policy_terms *newcomer, bool reads, struct waterfill *ret_fill)
+		  const struct policy_terms *newcomer, bool uses_readings,
+		  struct waterfill *ret_fill)
 {
 	int fixed_pct = 0, floors = 0, n = 0;
 
@@ -29,9 +30,9 @@ void assign_begin(const struct policy_params *params, const struct policy_gpu *g
 
 		if (!terms)
 			continue;
-		/* A newcomer bursts when it is there. */
+		/* A newcomer is not funded beyond its contract. */
 		most_pct = vgpu ? policy_ceiling_pct(gpu, terms) : plan_contract_pct(gpu, terms);
-		if (vgpu && is_fixed(vgpu, reads)) {
+		if (vgpu && is_fixed(vgpu, uses_readings)) {
 			fixed_pct += vgpu->cap_pct;
 			continue;
 		}
@@ -67,8 +68,8 @@ void assign_finish(const struct policy_gpu *gpu, const struct waterfill *fill,
 	}
 }
 
-/* Those above their aim give @steps, in proportion to what they are above it. Returns what they
- * gave. */
+/* Plans to take @steps from the vGPUs above their assigned caps, in proportion to the excess.
+ * Returns the steps taken. */
 static int cut(const struct policy_gpu *gpu, const struct assignment *assigned, int steps,
 	       struct plan *plan)
 {
@@ -88,7 +89,6 @@ static int cut(const struct policy_gpu *gpu, const struct assignment *assigned, 
 	return divided;
 }
 
-/* Exactly there. */
 static void plan_all(const struct policy_gpu *gpu, const struct assignment *assigned,
 		     struct plan *plan)
 {
@@ -96,8 +96,8 @@ static void plan_all(const struct policy_gpu *gpu, const struct assignment *assi
 		plan->delta_pct[i] = assigned->cap_pct[i] - gpu->vgpus[i].cap_pct;
 }
 
-/* Raises of at least the dead band, and the cuts that pay for them: all aims together are no more
- * than the GPU, so those above theirs have what those below it lack. */
+/* Raises of at least the dead band, and the cuts that pay for them. The assigned caps together fit
+ * the GPU, so the vGPUs above theirs have enough for the raises. */
 static void plan_raises(const struct policy_params *params, const struct policy_gpu *gpu,
 			const struct assignment *assigned, struct plan *plan)
 {
@@ -117,7 +117,7 @@ static void plan_raises(const struct policy_params *params, const struct policy_
 		(void)cut(gpu, assigned, steps, plan);
 }
 
-/* The only one whom a decision raises, or with @sign -1 cuts; -1 where they are several or none. */
+/* The only vGPU that a decision raises, or with @sign -1 cuts; -1: none or several. */
 static int only_one(const struct policy_out *out, const struct policy_decision *decision, int sign)
 {
 	int found = -1;
@@ -134,7 +134,7 @@ static int only_one(const struct policy_out *out, const struct policy_decision *
 	return found;
 }
 
-/* True where something moves. */
+/* True if a cap changes. */
 static bool assign(const struct policy_params *params, struct policy_gpu *gpu,
 		   const struct assign_rule *rule, struct policy_out *out)
 {
@@ -145,7 +145,7 @@ static bool assign(const struct policy_params *params, struct policy_gpu *gpu,
 	if (!rule->compute(params, gpu, NULL, &assigned))
 		return false;
 	plan_init(&plan, gpu);
-	if (rule->reads)
+	if (rule->uses_readings)
 		plan_raises(params, gpu, &assigned, &plan);
 	else
 		plan_all(gpu, &assigned, &plan);
@@ -163,11 +163,11 @@ bool assign_step(const struct policy_params *params, struct policy_gpu *gpu,
 {
 	plan_clear(out);
 	signal_read(params, gpu);
-	gpu->severe_run = gpu->severe_quiet = 0; /* rule 7 is not theirs: nobody is advised to go */
+	gpu->severe_run = gpu->severe_quiet = 0; /* no rule 7 */
 	gpu->severe_in_doubt = false;
 	if (signal_all_read(gpu) && rule->read)
 		rule->read(params, gpu);
-	return (signal_all_read(gpu) || !rule->reads) && assign(params, gpu, rule, out);
+	return (signal_all_read(gpu) || !rule->uses_readings) && assign(params, gpu, rule, out);
 }
 
 bool assign_may_offer(const struct policy_gpu *gpu)
@@ -200,7 +200,7 @@ int assign_fund_plan(const struct policy_params *params, const struct policy_gpu
 	if (ret_fund->cap_pct > assigned.newcomer_pct)
 		ret_fund->cap_pct = assigned.newcomer_pct;
 	if (ret_fund->cap_pct > plan_contract_pct(gpu, terms))
-		return -ENOSPC; /* its floor is above what it buys */
+		return -ENOSPC; /* its floor is above its contract */
 	ret_fund->givers = 0;
 	for (int i = 0; i < gpu->n_vgpus; i++)
 		ret_fund->givers += ret_fund->plan.delta_pct[i] != 0;

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * VMCG's credits (IEEE TPDS 2018, section 4) as caps. Each period every vGPU is given credits by
+ * VMCG's credits (IEEE TPDS 2018, section 4) as caps. Each period every vGPU receives credits:
  *
  *   CREDIT_i = (e^(BW_i x MSIZE_i) + NUM_i) / (e^(BW x MSIZE) + sum NUM_j) x CREDIT     (Eq. 2)
  *
- * and what one does not need is transferred to those who have used all of theirs. Each quantity and
- * what stands for it here:
+ * Credits that a vGPU does not need are transferred to vGPUs that have used all of theirs. The
+ * terms of the paper and their counterparts here:
  *
- *   CREDIT      the GPU less what is held, in steps; a step of credit is a step of cap
- *   BW, MSIZE   PCI-E traffic and graphics memory: not known to gover, and constant within an
- *               interval in the paper; 0 for all, so each has e^0 = 1 beside its NUM. Credits must
- *               add up to CREDIT: in the denominator stands one such term for each vGPU
- *   NUM_i       requests waiting: the claim, in percent of the GPU. It grows by demand_probe a
- *               period while all credits are used up, as a queue does that is not served, and
- *               shrinks in proportion while more than twice the dead band is left over
+ *   CREDIT      the GPU without held caps, in steps; a step of credit is a step of cap
+ *   BW, MSIZE   PCI-E traffic and graphics memory: unknown to gover, so 0 for all. Each vGPU then
+ *               has e^0 = 1 beside its NUM, and the denominator has one such term for each vGPU, so
+ *               that all credits add up to CREDIT
+ *   NUM_i       waiting requests: here the claim, in percent of the GPU. A claim grows by
+ *               demand_probe each period while all credits are used, like a queue that is not
+ *               served, and shrinks in proportion while more than twice the dead band is unused
  *   TIME_G      one period
- *   transfer    what a vGPU has beyond its need (the use of the last demand_periods under the
- *               overload line) and the dead band goes to those who have too little: to who has
- *               used all up to his claim, to who would have less than his need up to that
+ *   transfer    credits beyond the need (the cap that keeps the use of demand_periods below
+ *               overload_pct) and the dead band go to vGPUs that used all credits, up to their
+ *               claims, and to vGPUs below their need, up to it
  *
- * Between need and twice the dead band a claim stands still: that is where the credits of a steady
- * load come to rest. Bounded by floors and contracts. VMCG sells nothing: one more is sold as gover
- * sells (rule 4). Must never look at frames or weights: VMCG knows neither.
+ * Between the need and twice the dead band above it a claim does not change, so that a steady load
+ * has steady credits. Floors and contracts bound the caps. VMCG has no admission, so vGPUs are sold
+ * as by gover (rule 4). Frames and weights have no influence.
  */
 #include "base/number.h"
 #include "policy/admit.h"
@@ -31,7 +31,7 @@
 #include "policy/signal.h"
 #include "policy/steps.h"
 
-/* The claim of the period that was just read. */
+/* The claim after this period. */
 static int next_claim_pct(const struct policy_params *params, const struct policy_gpu *gpu,
 			  const struct policy_vgpu *vgpu)
 {
@@ -55,8 +55,7 @@ static void read_claims(const struct policy_params *params, struct policy_gpu *g
 		gpu->vgpus[i].track->claim_pct = next_claim_pct(params, gpu, &gpu->vgpus[i]);
 }
 
-/* What each has to transfer or can be transferred, in steps; both are 0 for who has what he needs.
- */
+/* The steps that each vGPU can give, and those that it can take; both are 0 at its need. */
 struct transfer {
 	int spare[WATERFILL_MAX];
 	int room[WATERFILL_MAX];
@@ -73,7 +72,7 @@ static void find_transfer(const struct policy_params *params, const struct polic
 	for (int i = 0; i < fill->n; i++) {
 		const struct waterfill_entry *entry = &fill->entries[i];
 		const struct policy_vgpu *vgpu = entry->id ? &gpu->vgpus[entry->vgpu] : NULL;
-		int want, keep = entry->steps; /* all */
+		int want, keep = entry->steps;
 
 		if (!vgpu) {
 			want = entry->limit;
@@ -91,7 +90,7 @@ static void find_transfer(const struct policy_params *params, const struct polic
 	ret_transfer->total = min_int(spare, room);
 }
 
-/* Who has spare credits gives in proportion to them, who has none gets by Eq. 2. */
+/* Takes spare credits in proportion and gives them by Eq. 2. */
 static void make_transfer(const struct transfer *transfer, struct waterfill *fill)
 {
 	struct share shares[POLICY_VGPUS_MAX];
@@ -146,7 +145,7 @@ static const struct assign_rule credit = {
 	.compute = compute_credit,
 	.explain = explain_credit,
 	.share = "its credits by demand",
-	.reads = true,
+	.uses_readings = true,
 };
 
 static int fund_credit(const struct policy_params *params, const struct policy_gpu *gpu,

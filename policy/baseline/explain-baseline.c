@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The decisions of policies that say what every vGPU should have, in words: what the rule is, the
- * numbers it was used with, and whom it moves. Must never decide anything.
- */
+/* The decisions of the baseline policies in numbers and sentences. */
 #include "policy/baseline/explain-baseline.h"
 #include "policy/reason.h"
 
-/* Of whom the caps are shared out; the held ones are not. */
 static int count_sharers(const struct policy_gpu *gpu)
 {
 	int n = 0;
@@ -16,8 +12,8 @@ static int count_sharers(const struct policy_gpu *gpu)
 	return n;
 }
 
-static void tell_shared(const struct policy_gpu *gpu, const struct assignment *assigned,
-			struct policy_decision *decision)
+static void add_shared(const struct policy_gpu *gpu, const struct assignment *assigned,
+		       struct policy_decision *decision)
 {
 	reason_add_number(decision, "vgpus", count_sharers(gpu));
 	reason_add_number(decision, "shared_pct", assigned->shared_pct);
@@ -28,7 +24,7 @@ void explain_equal(const struct policy_params *params, const struct policy_gpu *
 		   struct policy_decision *decision)
 {
 	(void)params;
-	tell_shared(gpu, assigned, decision);
+	add_shared(gpu, assigned, decision);
 	reason_add_text(decision,
 			"%d vGPUs share %d %% of the GPU equally, none above its contract",
 			count_sharers(gpu), assigned->shared_pct);
@@ -39,7 +35,7 @@ void explain_static(const struct policy_params *params, const struct policy_gpu 
 		    const struct policy_out *out, const struct assignment *assigned,
 		    struct policy_decision *decision)
 {
-	tell_shared(gpu, assigned, decision);
+	add_shared(gpu, assigned, decision);
 	reason_add_number(decision, "static_ratio", params->static_ratio);
 	reason_add_text(decision, "At an overbooking ratio of %.4g each vGPU gets ",
 			params->static_ratio);
@@ -48,10 +44,10 @@ void explain_static(const struct policy_params *params, const struct policy_gpu 
 	reason_add_moves(gpu, out, decision);
 }
 
-static void tell_demand(const struct policy_params *params, const struct policy_gpu *gpu,
-			const struct assignment *assigned, struct policy_decision *decision)
+static void add_demand(const struct policy_params *params, const struct policy_gpu *gpu,
+		       const struct assignment *assigned, struct policy_decision *decision)
 {
-	tell_shared(gpu, assigned, decision);
+	add_shared(gpu, assigned, decision);
 	reason_add_number(decision, "wanting", assigned->wanting);
 	reason_add_number(decision, "demand_pct", assigned->demand_pct);
 	reason_add_number(decision, "spare_pct", assigned->spare_pct);
@@ -64,7 +60,7 @@ void explain_credit(const struct policy_params *params, const struct policy_gpu 
 		    const struct policy_out *out, const struct assignment *assigned,
 		    struct policy_decision *decision)
 {
-	tell_demand(params, gpu, assigned, decision);
+	add_demand(params, gpu, assigned, decision);
 	reason_add_text(decision, "; credits for %d %% of the GPU meet claims of %d %%",
 			assigned->shared_pct, assigned->demand_pct);
 	if (assigned->spare_pct > 0)
@@ -79,7 +75,7 @@ void explain_fair(const struct policy_params *params, const struct policy_gpu *g
 		  const struct policy_out *out, const struct assignment *assigned,
 		  struct policy_decision *decision)
 {
-	tell_demand(params, gpu, assigned, decision);
+	add_demand(params, gpu, assigned, decision);
 	reason_add_text(decision,
 			"; the total demand is %d %% of the GPU, of which %d %% can be shared",
 			assigned->demand_pct, assigned->shared_pct);

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * FairGV's shares (IEEE TPDS 2017, section 3.2) as caps. FairGV serves whoever has the least start
- * tag, GPU time used over weight, among those with work waiting; whoever has none yields. Over a
- * period that is weighted max-min: nobody has less for its weight than another, but for who wants
- * no more. Each quantity and what stands for it here:
+ * FairGV's shares (IEEE TPDS 2017, section 3.2) as caps. FairGV serves the VM with the least start
+ * tag (GPU time used over weight) among the VMs with waiting work. Over a period that is a weighted
+ * max-min allocation. The terms of the paper and their counterparts here:
  *
- *   weight            the contract's weight
- *   blocked (no work) uses less than its cap: it wants what it used in the last demand_periods
- *   runnable          uses all it has: its demand is not known. A waking vGPU's start tag becomes
- *                     the least of all, so it is served its share at once; beyond that it is
- *                     probed, demand_probe more each period
- *   work-conserving   what nobody wants is lent by weight, so that work that comes finds time
- *   coscheduling      of CPUs: no counterpart in caps
+ *   weight            the weight of the contract
+ *   blocked (no work) the vGPU uses less than its cap: its demand is its use in demand_periods
+ *   runnable          the vGPU uses its whole cap: its demand is unknown. It gets its share at
+ * once, as FairGV sets the start tag of a waking VM to the least of all, and is then probed:
+ * demand_probe more each period work-conserving   GPU time without demand is lent by weight, so
+ * that new work can start coscheduling      concerns CPUs; no counterpart
  *
- * Bounded by floors and contracts. FairGV sells nothing: one more is sold as gover sells (rule 4).
- * Must never look at frames.
+ * Floors and contracts bound the caps. FairGV has no admission, so vGPUs are sold as by gover (rule
+ * 4). Frames have no influence.
  */
 #include <math.h>
 
@@ -37,7 +35,7 @@ static int64_t weight_of(const struct policy_terms *terms)
 	return weight > 1 ? weight : 1;
 }
 
-/* In steps; @share_steps is what its weight would have of all. A newcomer wants its contract. */
+/* In steps; @share_steps is its share by weight. A newcomer wants its contract. */
 static int demand_of(const struct policy_params *params, const struct policy_gpu *gpu,
 		     const struct waterfill_entry *entry, int share_steps)
 {
@@ -52,7 +50,7 @@ static int demand_of(const struct policy_params *params, const struct policy_gpu
 	return probe > share_steps ? probe : share_steps;
 }
 
-/* What nobody wants, by weight, up to the ceilings. Returns the steps lent. */
+/* Divides @spare steps by weight, up to the ceilings. Returns the steps lent. */
 static int lend(struct waterfill *fill, const int *ceilings, int spare)
 {
 	struct share shares[POLICY_VGPUS_MAX];
@@ -112,7 +110,7 @@ static const struct assign_rule fair = {
 	.compute = compute_fair,
 	.explain = explain_fair,
 	.share = "its share by weight",
-	.reads = true,
+	.uses_readings = true,
 };
 
 static int fund_fair(const struct policy_params *params, const struct policy_gpu *gpu,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stock GVT-g: all vGPUs have the same hard share of the GPU, and their number was fixed when the
- * host was set up (none_vgpus; the paper's gVirt runs three). Odd steps go to the lowest ids. No
- * share is above a contract or below a floor, and what is held is not shared.
+ * Stock GVT-g: all vGPUs have the same fixed share of the GPU, and their number is set with the
+ * host (none_vgpus; the paper's gVirt runs three). Odd steps go to the lowest ids. A share is at
+ * most the contract and at least the floor; held caps are not shared.
  *
- * Reads nothing, so it is good where busy time cannot be read: only offers wait for readings. Must
- * never let use or frames change a cap.
+ * Caps depend on no reading, so this policy works where busy time cannot be read. Only offers need
+ * valid readings.
  */
 #include "policy/baseline/explain-baseline.h"
 #include "policy/steps.h"

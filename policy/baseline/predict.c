@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The paper's policy with another admission: caps move as gover.c moves them, but one more is sold
- * when the use that is predicted leaves room for all of its contract. The predictors are those in
- * use on clusters (Take it to the limit, EuroSys 2021): of the use of the last predict_periods
+ * The paper's policy with another admission: caps move as in gover.c, but one more vGPU is sold
+ * when the predicted use leaves room for its whole contract. The predictors are those of clusters
+ * (Take it to the limit, EuroSys 2021), over the use in predict_periods:
  *
- *   p99     every vGPU's 99th percentile (nearest rank), added up
- *   nsigma  the mean of what all used together, and predict_sigmas standard deviations
- *   max     every vGPU's largest, added up
+ *   p99     the sum of each vGPU's 99th percentile (nearest rank)
+ *   nsigma  the mean of the total use plus predict_sigmas standard deviations
+ *   max     the sum of each vGPU's largest use
  *
- * A vGPU seen for less than predict_warm_periods is cold and counts at its contract. Use is what
- * was served: the demand of a vGPU at its cap is not known, and these predictors do not ask. Must
- * never move a cap.
+ * A vGPU seen for less than predict_warm_periods is cold and counts at its contract. These
+ * predictors take use for demand, also for a vGPU at its cap.
  */
 #include <math.h>
 #include <stdint.h>
@@ -21,7 +20,7 @@
 #include "policy/steps.h"
 #include "policy/window.h"
 
-#define MILLIONTHS 1e6 /* of the GPU: sums of integers do not depend on the order */
+#define MILLIONTHS 1e6 /* of the GPU; sums of integers do not depend on the order */
 
 static bool is_cold(const struct policy_params *params, const struct policy_track *track)
 {
@@ -33,7 +32,7 @@ static int64_t contract_millionths(const struct policy_vgpu *vgpu)
 	return (int64_t)vgpu->terms.initial_cap_pct * (int64_t)(MILLIONTHS / 100);
 }
 
-/* The sum over all of @measure of a vGPU's window, the cold ones at their contract. */
+/* The sum of @measure over the windows of all vGPUs; cold vGPUs count at their contract. */
 static struct peak sum_of(const struct policy_params *params, const struct policy_gpu *gpu,
 			  double (*measure)(const struct policy_track *track, int periods))
 {
@@ -64,7 +63,7 @@ static struct peak predict_max(const struct policy_params *params, const struct 
 	return sum_of(params, gpu, window_max);
 }
 
-/* What all that are warm used together, @ago periods ago, in millionths. */
+/* The total use of the warm vGPUs @ago periods ago, in millionths. */
 static int64_t load_then(const struct policy_params *params, const struct policy_gpu *gpu, int ago)
 {
 	int64_t sum = 0;
@@ -75,8 +74,8 @@ static int64_t load_then(const struct policy_params *params, const struct policy
 	return sum;
 }
 
-/* Over the periods that all who are warm have seen; a reading that was lost shifts one against the
- * others by a period, which a window of minutes bears. */
+/* Over the periods that all warm vGPUs have. A lost reading shifts one window against the others by
+ * a period, which is negligible in a window of minutes. */
 static struct peak predict_nsigma(const struct policy_params *params, const struct policy_gpu *gpu)
 {
 	struct peak peak = {0};

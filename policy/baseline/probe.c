@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What a vGPU wants. Below its cap that is what it used; at its cap nobody knows, and it is probed:
- * given more, until it leaves some. Must never take a use that was cut off by a cap for a demand.
- */
+/* Demand by use. */
 #include <math.h>
 
 #include "policy/baseline/probe.h"
 #include "policy/plan.h"
 #include "policy/window.h"
 
-/* A thousandth above the line is on it: what probe_need_steps() takes for enough must be enough,
- * else a use just there would be given a step and denied it by turns. */
+/* Tolerates a thousandth above overload_pct: a use that probe_need_steps() accepts must not count
+ * as censored, or its cap would alternate by one step. */
 bool probe_is_censored(const struct policy_params *params, const struct policy_vgpu *vgpu)
 {
 	return vgpu->busy_valid && vgpu->util > 1.001 * params->overload_pct / 100.0;
 }
 
-/* Rounded up; a ten-thousandth of a step is forgiven, as in plan_whole_steps(). */
+/* Rounds up. Tolerates a rounding error, as plan_whole_steps(). */
 static int steps_up(const struct policy_gpu *gpu, double pct)
 {
 	return (int)ceil(pct / gpu->step_pct - 1e-4);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Static overbooking at ratio r (static_ratio): contracts are sold until they add up to r GPUs, and
- * each vGPU has 1/r of its contract for good, in whole steps. Contracts of 50 at r = 2: four of
- * them, 25 each; at 1.5 three, 33 each. Where floors, holds or a lowered ratio leave too little,
- * all have in proportion to their contracts. Burst buys nothing here.
+ * Static overbooking with ratio r (static_ratio): contracts are sold until they add up to r GPUs,
+ * and each vGPU gets 1/r of its contract, in whole steps. With r = 2, four contracts of 50 % get 25
+ * % each; with r = 1.5, three get 33 % each. If floors, holds or a lowered ratio leave too little,
+ * the shares are in proportion to the contracts. Burst has no effect.
  *
- * Reads nothing, as none. Must never sell what would shrink those who are there.
+ * Caps depend on no reading. A sale never reduces the share of another vGPU.
  */
 #include "policy/baseline/explain-baseline.h"
 #include "policy/steps.h"
 
-/* Nobody who is there gives a part of its share to @newcomer, who has all of its own or nothing. */
+/* Gives the newcomer its whole share. False if @extra, the unallocated steps, is not enough. */
 static bool add_newcomer(struct waterfill *fill, int extra)
 {
 	struct waterfill_entry *newcomer = &fill->entries[fill->n - 1];

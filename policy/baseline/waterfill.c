@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Weighted max-min in whole steps. The next step goes where the middle of it lies lowest (Webster's
- * rule), so that rounding favours neither heavy nor light. Must never depend on the order of those
- * who take part.
+ * Weighted max-min in whole steps. The next step goes to the entry for which the middle of that
+ * step is lowest (Webster's rule), so that rounding favours neither large nor small weights.
  */
 #include "base/id.h"
 #include "policy/baseline/waterfill.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Filling up from below: whole steps to whoever has least for its weight, as water finds its level.
- */
+/* Water-filling: weighted max-min allocation of whole steps. */
 #ifndef POLICY_BASELINE_WATERFILL_H
 #define POLICY_BASELINE_WATERFILL_H
 
@@ -10,19 +9,19 @@
 
 #define WATERFILL_MAX (POLICY_VGPUS_MAX + 1) /* all vGPUs and a newcomer */
 
-/* One who takes part. Integers, so that no result depends on an order. */
+/* One participant. Integers, so that no result depends on the order. */
 struct waterfill_entry {
-	const char *id; /* NULL: the newcomer, who stands after all others */
-	int vgpu;	/* index, the caller's own */
+	const char *id; /* NULL: the newcomer, which is the last in a tie */
+	int vgpu;	/* index, for the caller */
 	int64_t weight; /* 1 to 1e9, in any unit */
-	int steps;	/* in: what it has, its floor; out: what it has then */
-	int limit;	/* at most so many steps, 100 at most */
+	int steps;	/* in: its floor; out: its allocation */
+	int limit;	/* steps, at most 100 */
 };
 
 /*
- * Gives @extra steps one by one, each to who has least for its weight and is below its limit, ties
- * to the lowest id: weighted max-min, whole steps apart. Returns the steps given, @extra or what
- * the limits allow; 0 when @extra is not above 0.
+ * Gives @extra steps one by one, each to the entry with the least for its weight that is below its
+ * limit. Ties go to the lowest id. Returns the steps given: fewer than @extra if the limits do not
+ * allow more.
  */
 int waterfill_allocate(struct waterfill_entry *fills, int n, int extra);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The alloc. Must never look at the order in which the vGPUs stand: it goes by id.
+ * The allocation goes by id, so that it does not depend on the order of the vGPUs.
  *
- * Where not all can have what they may want, the aim is the fewest vGPUs above their caps in the
- * next period. First who wants least now is served, since of those most fit; what is left goes step
- * by step where a point of cap saves most, by the chances of demand_predict().
+ * If not every expected demand can be met, the fewest vGPUs should exceed their caps in the next
+ * period. First the smallest present demands are served, because most of them fit. The rest goes
+ * where a percent point lowers the probability most, by demand_predict().
  */
 #include <math.h>
 
@@ -13,40 +13,40 @@
 #include "policy/sort.h"
 #include "policy/qos/allocation.h"
 
-#define SURE	      0.01 /* a chance of wanting more that is borne */
-#define NOTHING_SAVED 1e-4 /* a point: it is left to who is starved */
-#define STAY	      1.2  /* of what is needed: a cap may be so much larger and stay */
-#define PROBE_PCT     4	   /* for each whose demand is unknown, else none is tried */
-#define GROW_PCT      2	   /* more than is needed, where it is to be had: the next write is saved */
+#define SURE	      0.01 /* accepted probability of a larger demand */
+#define NOTHING_SAVED 1e-4 /* per percent point: not worth a raise */
+#define STAY	      1.2  /* times the need: a cap up to that size is kept */
+#define PROBE_PCT     4	   /* least average percent to probe unknown demands */
+#define GROW_PCT      2	   /* added to a raise if possible, to save the next write */
 
-/* A way to serve more of what a vGPU may want next. */
+/* A raise that serves more levels of demand. */
 struct raise {
 	int level, more_pct;
-	double saved; /* chance of being broken saved, a point of cap; 0: there is none */
+	double saved; /* probability saved per percent point; 0: no raise */
 };
 
 struct claim {
 	int vgpu;
 	int floor_pct, ceiling_pct;
-	int now_pct;  /* that serves what it wants now */
-	int used_pct; /* that serves what it is known to want: less, where that is a guess */
-	int need_pct; /* that serves what it may want next */
+	int now_pct;  /* serves the demand now */
+	int used_pct; /* serves the measured use: less than now_pct if that is estimated */
+	int need_pct; /* serves the expected demand */
 	int cap_pct;  /* planned */
-	int level;    /* in the search: the highest that cap_pct serves; -1: none */
-	bool served;  /* in the search: has what it wants now */
+	int level;    /* if short: the highest level that cap_pct serves; -1: none */
+	bool served;  /* if short: the demand now is served */
 	struct raise raise;
 	double above[POLICY_LEVELS];
-	int level_pct[POLICY_LEVELS]; /* in the search: the cap for each level */
+	int level_pct[POLICY_LEVELS]; /* if short: the cap for each level */
 };
 
 struct allocator {
 	const struct policy_gpu *gpu;
-	int room_pct; /* for all claims together */
+	int room_pct; /* for all claims */
 	int n;
 	struct claim claims[POLICY_VGPUS_MAX];
 };
 
-/* @pct in whole steps, rounded up, as far as the contract allows. */
+/* @pct in whole steps, rounded up, between floor and ceiling. */
 static int claim_steps(const struct allocator *alloc, const struct claim *claim, double pct)
 {
 	int step_pct = alloc->gpu->step_pct;
@@ -64,8 +64,8 @@ static int level_cap_pct(const struct allocator *alloc, const struct claim *clai
 	return claim_steps(alloc, claim, tolerated ? demand_tolerance(vgpu) * pct : pct);
 }
 
-static void begin(const struct policy_params *params, const struct policy_gpu *gpu, int spared_pct,
-		  struct allocator *alloc)
+static void collect_claims(const struct policy_params *params, const struct policy_gpu *gpu,
+			   int spared_pct, struct allocator *alloc)
 {
 	int by_id[POLICY_VGPUS_MAX];
 
@@ -96,7 +96,7 @@ static void begin(const struct policy_params *params, const struct policy_gpu *g
 	}
 }
 
-/* What each may want next, short of chances that are borne. */
+/* The caps for the expected demands. Returns their sum. */
 static int find_needs(struct allocator *alloc, bool tolerated)
 {
 	int sum_pct = 0;
@@ -129,7 +129,7 @@ static bool is_met(const struct allocator *alloc)
 	return met && sum_pct <= alloc->room_pct;
 }
 
-/* Who lacks is given, and what then is too much is taken where most can be spared. */
+/* Raises the caps below their needs, and cuts the caps that exceed theirs most. */
 static void meet_needs(struct allocator *alloc)
 {
 	int step_pct = alloc->gpu->step_pct;
@@ -176,7 +176,7 @@ static enum policy_demand_source source_of(const struct allocator *alloc, const 
 	return alloc->gpu->vgpus[claim->vgpu].track->demand.source;
 }
 
-/* Of those not served yet, who is known to want least, if that fits. */
+/* The claim not served yet that needs least, if it fits. */
 static struct claim *find_cheapest(struct allocator *alloc, int left_pct)
 {
 	struct claim *cheapest = NULL;
@@ -204,8 +204,8 @@ static void serve_now(struct allocator *alloc, int *left_pct)
 	}
 }
 
-/* Then of those whose habit is known who wants least more, if that fits. */
-static void serve_habits(struct allocator *alloc, int *left_pct)
+/* Serves demands that are estimated by habit, the smallest raise first. */
+static void serve_estimates(struct allocator *alloc, int *left_pct)
 {
 	for (;;) {
 		struct claim *best = NULL;
@@ -225,7 +225,7 @@ static void serve_habits(struct allocator *alloc, int *left_pct)
 	}
 }
 
-/* What lifts @claim to a higher level at the best price, as far as @left_pct goes. */
+/* Finds the raise of @claim that saves most per percent point and fits @left_pct. */
 static void find_raise(struct claim *claim, int left_pct)
 {
 	double above = claim->level < 0 ? 1 : claim->above[claim->level];
@@ -268,9 +268,9 @@ static void serve_next(struct allocator *alloc, int *left_pct)
 	}
 }
 
-/* Nobody knows what they want: an even part may do, and whom it serves is known from then on. First
- * as a @probe. */
-static void spread(struct allocator *alloc, bool probe, int *left_pct)
+/* Spreads the rest evenly among the vGPUs with unknown demand, with @probe only up to their
+ * estimates. */
+static void spread_evenly(struct allocator *alloc, bool probe, int *left_pct)
 {
 	int step_pct = alloc->gpu->step_pct;
 
@@ -292,8 +292,8 @@ static void spread(struct allocator *alloc, bool probe, int *left_pct)
 	}
 }
 
-/* Who has a little more than he wants is seen to want no more; a cap that does that stays. */
-static void show(struct allocator *alloc, int *left_pct)
+/* Gives each satisfied vGPU slightly more than its demand, so that its demand stays measurable. */
+static void keep_measurable(struct allocator *alloc, int *left_pct)
 {
 	for (int i = 0; i < alloc->n; i++) {
 		struct claim *claim = &alloc->claims[i];
@@ -308,7 +308,7 @@ static void show(struct allocator *alloc, int *left_pct)
 	}
 }
 
-/* By points it would only follow what trembles. */
+/* A probe by a few percent points would follow noise. */
 static bool is_worth_a_probe(const struct allocator *alloc, int left_pct)
 {
 	int n = 0;
@@ -318,7 +318,7 @@ static bool is_worth_a_probe(const struct allocator *alloc, int left_pct)
 	return left_pct >= PROBE_PCT * n;
 }
 
-static void break_few(struct allocator *alloc)
+static void leave_few_short(struct allocator *alloc)
 {
 	int left_pct = alloc->room_pct;
 
@@ -333,13 +333,13 @@ static void break_few(struct allocator *alloc)
 		left_pct -= claim->cap_pct;
 	}
 	serve_now(alloc, &left_pct);
-	serve_habits(alloc, &left_pct);
-	show(alloc, &left_pct);
+	serve_estimates(alloc, &left_pct);
+	keep_measurable(alloc, &left_pct);
 	if (is_worth_a_probe(alloc, left_pct))
-		spread(alloc, true, &left_pct);
+		spread_evenly(alloc, true, &left_pct);
 	serve_next(alloc, &left_pct);
-	spread(alloc, false, &left_pct);
-	/* What is left serves nobody wholly: first who is starved, then who had it. */
+	spread_evenly(alloc, false, &left_pct);
+	/* The rest serves no vGPU completely: it goes to present demands, then to present caps. */
 	for (int i = 0; i < alloc->n; i++)
 		give(alloc, &alloc->claims[i], alloc->claims[i].now_pct, &left_pct);
 	for (int i = 0; i < alloc->n; i++)
@@ -351,10 +351,8 @@ static void break_few(struct allocator *alloc)
 		give(alloc, &alloc->claims[i], alloc->claims[i].ceiling_pct, &left_pct);
 }
 
-/* --- */
-
-static void look(const struct allocator *alloc, int need_pct,
-		 struct allocation_summary *ret_summary)
+static void summarize(const struct allocator *alloc, int need_pct,
+		      struct allocation_summary *ret_summary)
 {
 	int held_pct = 100 - alloc->room_pct, raised_pct = 0;
 
@@ -390,7 +388,7 @@ enum allocation allocation_plan(const struct policy_params *params, const struct
 	enum allocation result = ALLOCATION_KEPT;
 	int need_pct;
 
-	begin(params, gpu, spared_pct, &alloc);
+	collect_claims(params, gpu, spared_pct, &alloc);
 	need_pct = find_needs(&alloc, false);
 	if (is_met(&alloc)) {
 		keep_caps(&alloc);
@@ -406,10 +404,10 @@ enum allocation allocation_plan(const struct policy_params *params, const struct
 			meet_needs(&alloc);
 		} else {
 			result = ALLOCATION_SHORT;
-			break_few(&alloc);
+			leave_few_short(&alloc);
 		}
 	}
-	look(&alloc, need_pct, ret_summary);
+	summarize(&alloc, need_pct, ret_summary);
 	plan_init(ret_plan, gpu);
 	for (int i = 0; i < alloc.n; i++)
 		ret_plan->delta_pct[alloc.claims[i].vgpu] =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Dividing a GPU among vGPUs by what each is expected to want. Caps stay where they are while they
- * do; else who lacks gets it from whoever can spare most, at once. Where there is not enough for
- * all, the caps break as few promises as can be foreseen.
+ * Allocates a GPU to vGPUs by their expected demand. Caps that suffice do not change. Otherwise a
+ * vGPU gets what it lacks from those with the most to spare, at once. If there is not enough for
+ * all, the allocation leaves as few vGPUs as possible short.
  */
 #ifndef POLICY_QOS_ALLOCATION_H
 #define POLICY_QOS_ALLOCATION_H
@@ -10,24 +10,24 @@
 #include "policy/plan.h"
 
 enum allocation {
-	ALLOCATION_KEPT,  /* all have enough */
-	ALLOCATION_MET,	  /* all will have, with the plan */
-	ALLOCATION_TIGHT, /* all will have what the tolerance asks for, and no margin */
-	ALLOCATION_SHORT, /* not all can */
+	ALLOCATION_KEPT,  /* the present caps suffice */
+	ALLOCATION_MET,	  /* the planned caps suffice */
+	ALLOCATION_TIGHT, /* the planned caps suffice within the tolerance */
+	ALLOCATION_SHORT, /* the caps cannot suffice for all */
 };
 
-/* What was seen while dividing. */
+/* For decisions and their explanations. */
 struct allocation_summary {
-	double now_pct;	 /* wanted now by all, in whole steps, what is held counted at its cap */
-	int need_pct;	 /* expected to be wanted */
-	int largest;	 /* vGPU whose cap grows most; -1: none */
-	int largest_pct; /* expected of it */
+	double now_pct;	 /* total demand now, in whole steps; a held vGPU counts at its cap */
+	int need_pct;	 /* expected total demand */
+	int largest;	 /* the vGPU with the largest raise; -1: none */
+	int largest_pct; /* its expected demand */
 };
 
 /*
- * Plans caps for all vGPUs of @gpu that are not held, in whole steps between their floors and
- * ceilings, with @spared_pct left in no cap (for a newcomer). Their demand (policy/qos/demand.h)
- * has learnt this period. Holds and floors may leave nothing: then nobody is below his floor.
+ * Plans the caps of all vGPUs of @gpu that are not held, in whole steps between floor and ceiling,
+ * and keeps @spared_pct free for a newcomer. demand_learn() has been called for this period. No cap
+ * is below its floor, even if holds and floors together exceed the GPU.
  */
 enum allocation allocation_plan(const struct policy_params *params, const struct policy_gpu *gpu,
 				int spared_pct, struct plan *ret_plan,

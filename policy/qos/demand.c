@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Learning what a vGPU wants. Must never take a capped vGPU's load for its demand. */
+/* Learns the demand of a vGPU. The load of a vGPU at its cap is not taken for its demand. */
 #include <math.h>
 #include <string.h>
 
 #include "policy/qos/demand.h"
 #include "policy/signal.h"
 
-#define COLD_PERIODS   15    /* in fewer, one scene may pass for the whole program */
-#define CENSORED_UTIL  0.97  /* used so much of its cap: it may have wanted more */
-#define PROBE	       3.0   /* times what a cap allowed: it may have wanted so much */
-#define FADING	       0.998 /* of what followed on a level, each time it is left */
-#define TO_CONTRACT    0.05  /* periods on each level that all that was sold may follow */
-#define MARGIN_STEP    0.5   /* points by which one miss raises the margin */
+#define COLD_PERIODS   15    /* fewer may show only one scene of a program */
+#define CENSORED_UTIL  0.97  /* of its cap: with more use, the demand is unknown */
+#define PROBE	       3.0   /* times its use: the demand that is tried */
+#define FADING	       0.998 /* of the transitions from a level, each time it is left */
+#define TO_CONTRACT    0.05  /* transitions to the contract assumed on each level */
+#define MARGIN_STEP    0.5   /* percent points by which one miss raises the margin */
 #define MARGIN_MISSES  0.01  /* share of periods that may miss */
 #define MARGIN_MIN     0.3
-#define BARE_TOLERANCE 0.98 /* without frames: served so much, none is broken */
-#define UNSEEN_ASLEEP  4    /* periods: who has no frames may still sleep */
-#define DEARER	       1.5  /* than the dearest scene seen, one may be to come */
+#define BARE_TOLERANCE 0.98 /* without frames: a vGPU served that much is not broken */
+#define UNSEEN_ASLEEP  4    /* periods: a vGPU without frames may still be idle */
+#define DEARER	       1.5  /* times the largest demand measured may still come */
 
-/* Upper ends of the levels, shares of the contract; dense where idle and busy part. */
+/* Upper ends of the levels, shares of the contract; dense between idle and busy. */
 static const double level_end[POLICY_LEVELS] = {0.02, 0.04, 0.06, 0.10, 0.14, 0.20, 0.26, 0.33,
 						0.40, 0.50, 0.60, 0.70, 0.80, 0.90, 0.96, 1.00};
 
@@ -42,8 +42,7 @@ static bool is_censored(const struct policy_vgpu *vgpu)
 	return vgpu->util >= CENSORED_UTIL && vgpu->cap_pct < contract_pct(vgpu);
 }
 
-/* The most that ever followed on what was seen last, where that is beyond @load_pct; 0: none did.
- */
+/* The largest demand that ever followed the last one measured, if above @load_pct; 0: none. */
 static double habit_pct(const struct policy_demand *demand, double load_pct)
 {
 	const float *follows = demand->follows[demand->level];
@@ -55,8 +54,8 @@ static double habit_pct(const struct policy_demand *demand, double load_pct)
 	return most_pct > load_pct ? most_pct : 0;
 }
 
-/* A little more than what it may have wanted, so that this is seen. */
-static double guess_pct(const struct policy_vgpu *vgpu, enum policy_demand_source *ret_source)
+/* Slightly more than the estimate, so that the cap leaves some unused if the estimate is right. */
+static double estimate_pct(const struct policy_vgpu *vgpu, enum policy_demand_source *ret_source)
 {
 	double load_pct = 100 * vgpu->load;
 	double pct = habit_pct(&vgpu->track->demand, load_pct);
@@ -65,8 +64,8 @@ static double guess_pct(const struct policy_vgpu *vgpu, enum policy_demand_sourc
 	return (pct > 0 ? pct : PROBE * load_pct) / BARE_TOLERANCE;
 }
 
-/* Busy time and frames of one period make the time of a frame, whatever the cap. */
-static bool is_told_by_frames(const struct policy_vgpu *vgpu)
+/* True if the GPU time of a frame is known, which does not depend on the cap. */
+static bool is_measured_by_frames(const struct policy_vgpu *vgpu)
 {
 	return vgpu->terms.target_fps > 0 && vgpu->fps_valid && vgpu->fps > 0;
 }
@@ -76,11 +75,11 @@ static double wanted_pct(const struct policy_vgpu *vgpu, enum policy_demand_sour
 	double load_pct = 100 * vgpu->load;
 
 	*ret_source = POLICY_DEMAND_SEEN;
-	if (is_told_by_frames(vgpu))
+	if (is_measured_by_frames(vgpu))
 		return vgpu->terms.target_fps * load_pct / vgpu->fps;
 	if (!is_censored(vgpu))
 		return load_pct;
-	return guess_pct(vgpu, ret_source);
+	return estimate_pct(vgpu, ret_source);
 }
 
 double demand_tolerance(const struct policy_vgpu *vgpu)
@@ -92,7 +91,7 @@ double demand_tolerance(const struct policy_vgpu *vgpu)
 	return fmax(0.5, 1 - signal_tolerated_fps(target) / target);
 }
 
-/* The whole percent that serve @pct so far that nothing is broken. */
+/* The cap in whole percent with which a demand of @pct is not broken. */
 static int whole_tolerated_pct(const struct policy_vgpu *vgpu, double pct)
 {
 	return (int)fmin(100, ceil(demand_tolerance(vgpu) * pct - 1e-6));
@@ -107,8 +106,8 @@ static void learn_margin(struct policy_demand *demand, double tolerance)
 	demand->margin_pct = (float)fmax(MARGIN_MIN, margin);
 }
 
-/* From level to level, as seen: what came in between under a cap that cut it off is not known. */
-static void learn_habit(struct policy_demand *demand, int level, double pct)
+/* Counts a transition. Periods with an estimated demand are skipped. */
+static void count_transition(struct policy_demand *demand, int level, double pct)
 {
 	float *follows = demand->follows[demand->level];
 
@@ -129,7 +128,7 @@ void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu)
 
 	demand->now_pct = (float)pct;
 	if (demand->source == POLICY_DEMAND_SEEN)
-		learn_habit(demand, level_of(vgpu, pct), pct);
+		count_transition(demand, level_of(vgpu, pct), pct);
 	if (demand->age > 0 && demand->known)
 		learn_margin(demand, demand_tolerance(vgpu));
 	demand->age++;
@@ -149,7 +148,7 @@ double demand_now_pct(const struct policy_vgpu *vgpu)
 
 double demand_observable_cap_pct(const struct policy_vgpu *vgpu)
 {
-	if (is_told_by_frames(vgpu) || vgpu->track->demand.source != POLICY_DEMAND_SEEN)
+	if (is_measured_by_frames(vgpu) || vgpu->track->demand.source != POLICY_DEMAND_SEEN)
 		return 0;
 	return demand_now_pct(vgpu) / (CENSORED_UTIL - 0.005);
 }
@@ -199,7 +198,7 @@ void demand_note_need(const struct policy_vgpu *vgpu, double need_pct)
 	vgpu->track->demand.need_pct = (float)need_pct;
 }
 
-/* What was not seen yet and may be to come: who has frames draws, who has none may still sleep. */
+/* A demand that was not seen yet. A vGPU without frames may still be idle. */
 static double unseen_pct(const struct policy_vgpu *vgpu)
 {
 	if (vgpu->terms.target_fps <= 0 || !vgpu->fps_valid)
@@ -207,11 +206,11 @@ static double unseen_pct(const struct policy_vgpu *vgpu)
 	return fmin(DEARER * demand_peak_pct(vgpu), contract_pct(vgpu));
 }
 
-void demand_distribution(const struct policy_vgpu *vgpu, bool wakes, double ret_share[101])
+void demand_distribution(const struct policy_vgpu *vgpu, bool assume_unseen, double ret_share[101])
 {
 	const struct policy_demand *demand = &vgpu->track->demand;
 	bool draws = vgpu->terms.target_fps > 0 && vgpu->fps_valid;
-	int unseen = !wakes ? 0 : draws ? 1 : UNSEEN_ASLEEP;
+	int unseen = !assume_unseen ? 0 : draws ? 1 : UNSEEN_ASLEEP;
 	double periods = demand->ring_fill + unseen;
 
 	memset(ret_share, 0, 101 * sizeof(*ret_share));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The decisions of policy qos in words, with what it expected. Must never decide anything. */
+/* The decisions of policy qos in numbers and sentences. */
 #include "policy/qos/demand.h"
 #include "policy/qos/explain-qos.h"
 #include "policy/reason.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums of independent demands, by convolution in whole percent. Must never depend on an order. */
+/* Sums independent demands by convolution, in whole percent. */
 #include <string.h>
 
 #include "policy/qos/demand.h"
 #include "policy/qos/overload.h"
 #include "policy/sort.h"
 
-#define MORE OVERLOAD_PCTS /* the last of a sum: more than there is */
+#define MORE OVERLOAD_PCTS /* the last element: more than 100 % */
 
 static void add(struct overload *overload, const double share[OVERLOAD_PCTS])
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The chance that a GPU is wanted more than whole, from what its vGPUs wanted lately. */
+/* The probability that all vGPUs together want more than the GPU, from their recent demands. */
 #ifndef POLICY_QOS_OVERLOAD_H
 #define POLICY_QOS_OVERLOAD_H
 
@@ -7,25 +7,25 @@
 
 #define OVERLOAD_PCTS 101 /* 0..100 percent of the GPU */
 
-/* What all vGPUs together want, if what one wants says nothing of another: the chance of each whole
- * percent, and last of more than there is. */
+/* The distribution of the total demand, if the demands are independent: the probability of each
+ * whole percent and, last, of more than 100 %. */
 struct overload {
 	double share[OVERLOAD_PCTS + 1];
-	int top; /* no chance above it */
+	int top; /* the largest possible total */
 };
 
 /*
- * Sums up the vGPUs of @gpu. Floors count, and who is held counts at its cap. Where nobody can be
- * moved away (gpu->migrates), what has not been seen yet of a vGPU counts too.
+ * The distribution for the vGPUs of @gpu. A demand is at least the floor, and a held vGPU counts at
+ * its cap. Without gpu->migrates, demands that were not seen yet count too.
  */
 void overload_sum_demands(const struct policy_params *params, const struct policy_gpu *gpu,
 			  struct overload *ret_overload);
 
-/* One vGPU's part of that sum: how often, of 1, it wants each percent. */
+/* The distribution of one vGPU's demand. */
 void overload_demand_of(const struct policy_params *params, const struct policy_gpu *gpu, int index,
 			double ret_share[OVERLOAD_PCTS]);
 
-/* The chance, of 1, that with one more that wants @share all together want more than there is. */
+/* The probability that the total demand exceeds 100 % with one more vGPU with demands @share. */
 double overload_probability(const struct overload *overload, const double share[OVERLOAD_PCTS]);
 
 #endif

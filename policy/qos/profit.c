@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The weighing. Must never depend on the order in which the vGPUs stand: what is summed up is
- * whole numbers. */
+/* Computes the expected profit. Probabilities are summed as integers, independent of the order. */
 #include <math.h>
 #include <string.h>
 
@@ -9,17 +8,17 @@
 #include "policy/qos/overload.h"
 #include "policy/plan.h"
 
-#define MOVE_S	       15   /* that moving one away takes, where somebody does when told to */
-#define MOVE_BY_HAND_S 300  /* where nobody does before he has read the alert */
-#define TOLERANCE      0.98 /* of a contract: served so much, it is not broken */
-#define ABOUT_ALL      0.95 /* of a contract: more is hardly to come */
-#define PARTS	       1e9  /* chances are summed up in whole parts */
+#define MOVE_S	       15   /* to migrate a vGPU automatically */
+#define MOVE_BY_HAND_S 300  /* to migrate one by hand, after an alert */
+#define TOLERANCE      0.98 /* of a contract: a vGPU served that much is not broken */
+#define ABOUT_ALL      0.95 /* of a contract: a larger demand is unlikely */
+#define PARTS	       1e9  /* of a probability */
 
-/* Newcomers of one kind after another, each put to the test. */
+/* Tries one kind of newcomer after another. */
 struct test {
 	const struct overload *overload;
-	double overload_now; /* chance without a newcomer, where that is soon moved away */
-	double bearable;     /* that a price pays for on top */
+	double overload_now; /* probability without a newcomer, if a newcomer can be migrated */
+	double bearable;     /* additional probability for which a price pays */
 	long long kinds, fit, overload_parts;
 };
 
@@ -43,7 +42,7 @@ static double heaviest_pct(const struct policy_gpu *gpu)
 	return pct;
 }
 
-/* Kinds not seen here: of each whole percent from the heaviest seen to the contract one. */
+/* Kinds that no present vGPU resembles: one for each percent from the heaviest to the contract. */
 static void try_unseen(const struct policy_gpu *gpu, struct test *test)
 {
 	int contract_pct = plan_contract_pct(gpu, &gpu->flavor);
@@ -76,7 +75,7 @@ struct profit profit_expect(const struct policy_params *params, const struct pol
 		.overload_now = gpu->migrates ? overload.share[OVERLOAD_PCTS] : 0,
 		.bearable = profit.price / fmax(an_hour, 1e-9),
 	};
-	/* All kinds that were not seen weigh together as much as one of those here. */
+	/* All other kinds together weigh as much as one present vGPU. */
 	for (int i = 0; i < gpu->n_vgpus; i++) {
 		overload_demand_of(params, gpu, i, share);
 		try_one(&test, share, unseen);

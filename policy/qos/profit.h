@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether one more vGPU is expected to pay: its price, against the penalties for what it may break,
- * weighed over an hour.
+ * The profit expected of one more vGPU: its price against the penalties for the time that it may
+ * break, over an hour.
  */
 #ifndef POLICY_QOS_PROFIT_H
 #define POLICY_QOS_PROFIT_H
@@ -11,21 +11,21 @@
 #define PROFIT_HOUR_S 3600.0
 
 struct profit {
-	double price;	 /* it brings */
-	double misfit;	 /* chance, of 1, that it does not fit as it turns out to be */
-	double overload; /* chance, of 1, that it makes more wanted than there is, in any period */
-	double broken_s; /* vGPU-seconds expected to be broken for it: as many as each of those here
-			    had in the last hour, and those that it adds */
-	double penalty;	 /* for those */
-	double expected; /* price, if it fits, less penalty */
+	double price;
+	double misfit;	 /* probability that the newcomer does not fit */
+	double overload; /* probability that it causes overload, in any period */
+	double broken_s; /* expected broken vGPU-seconds: as many as each vGPU had in the last
+			    hour, and those that the newcomer adds */
+	double penalty;	 /* for those seconds */
+	double expected; /* price, if it fits, minus penalty */
 };
 
 /*
- * Weighs one more of gpu->flavor. What it will want is not known: it is taken to be as one of the
- * vGPUs here, each as likely as another, or once more as likely something between the heaviest of
- * them and all that is sold. One that adds so much crowding that the penalties would eat up its
- * price does not fit: it must go again, and breaks promises until it has (gpu->migrates says how
- * soon). Where nobody is moved, what those that fit add is there to stay and counts for the hour.
+ * The profit of one more vGPU with gpu->flavor. Its demand is unknown: with equal probability it
+ * resembles one of the present vGPUs, or is between the heaviest of them and its contract. It does
+ * not fit if it adds so much overload that the penalties exceed its price. Then it must be removed,
+ * and vGPUs are broken until it is (gpu->migrates says how soon). Without migration, the overload
+ * that fitting newcomers add lasts for the hour.
  */
 struct profit profit_expect(const struct policy_params *params, const struct policy_gpu *gpu);
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gover's own policy: caps follow what each vGPU is expected to want, and one more is sold while
- * that is expected to pay. Must never look at the order in which the vGPUs stand, nor act on a
- * period in which something could not be read.
+ * gover's own policy: caps follow the expected demand of each vGPU, and one more vGPU is sold while
+ * that is expected to pay. A period with an invalid reading changes nothing.
  *
- * Caps (ration.h): nobody is shrunk without need, so slack is lent to whom it lies with, and called
- * back at once when another may want it. Overload: first what can be moved between caps; what still
- * is too much is a severe warning, which names the vGPU whose going relieves enough for the least.
- * Selling (profit.h): price times the chance that the newcomer fits, against the penalties to be
- * expected; where somebody moves vGPUs away when told to, one that does not fit costs little.
+ * Caps (allocation.h): no cap is cut without need, so an unused part stays with its vGPU until
+ * another vGPU may want it. Overload: if the total demand exceeds the GPU, a severe overload names
+ * the vGPU whose migration relieves enough at the least cost. Selling (profit.h): the price times
+ * the probability that the newcomer fits, against the expected penalties. Where vGPUs are migrated
+ * automatically, a newcomer that does not fit costs little.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,8 +21,8 @@
 #include "policy/signal.h"
 #include "policy/steps.h"
 
-#define OVERCOMMITTED_PERIODS 2	 /* wanted more than there is in so many: it is no blip */
-#define VICTIM_PERIODS	      30 /* after which a victim that is still there is named again */
+#define OVERCOMMITTED_PERIODS 2	 /* of a demand above 100 % make an overload */
+#define VICTIM_PERIODS	      30 /* after which a victim that was not migrated is named again */
 
 static void learn(struct policy_gpu *gpu)
 {
@@ -36,7 +35,7 @@ static void learn(struct policy_gpu *gpu)
 	gpu->broken_s += gpu->period_s * (broken - gpu->broken_s / PROFIT_HOUR_S);
 }
 
-/* --- several overloaded at once --- */
+/* --- severe overload --- */
 
 static double relief_pct(const struct policy_params *params, const struct policy_gpu *gpu,
 			 int index)
@@ -48,8 +47,8 @@ static double relief_pct(const struct policy_params *params, const struct policy
 				 ceil(demand_tolerance(vgpu) * demand_now_pct(vgpu)));
 }
 
-/* Of those whose going is enough first the newcomer, whose sale is not kept yet, then the one that
- * pays least, then the one that wants most; where nobody's is, the one that wants most. */
+/* Prefers a vGPU whose removal is enough: the newcomer on probation, then the smallest contract,
+ * then the largest demand. If no removal is enough, the largest demand. */
 static bool is_better_victim(const struct policy_gpu *gpu, double over_pct, int a, double a_pct,
 			     int b, double b_pct)
 {
@@ -86,12 +85,12 @@ static int find_victim(const struct policy_params *params, const struct policy_g
 	return best;
 }
 
-/* Whether a victim is to be named in this period. */
+/* Returns true if this period names a victim. */
 static bool count_overcommitted(struct policy_gpu *gpu, bool overcommitted, int quiet_periods)
 {
 	gpu->overcommitted_run = overcommitted ? gpu->overcommitted_run + 1 : 0;
 	if (gpu->n_vgpus < gpu->severe_vgpus)
-		gpu->severe_run = 0; /* one went; who is too much now is told anew */
+		gpu->severe_run = 0; /* one was removed: name the next victim at once */
 	gpu->severe_vgpus = gpu->n_vgpus;
 	if (gpu->overcommitted_run >= OVERCOMMITTED_PERIODS) {
 		gpu->severe_quiet = 0;
@@ -102,8 +101,8 @@ static bool count_overcommitted(struct policy_gpu *gpu, bool overcommitted, int 
 	return false;
 }
 
-static bool is_newcomers_doing(const struct policy_params *params, const struct policy_gpu *gpu,
-			       double over_pct)
+static bool is_caused_by_newcomer(const struct policy_params *params, const struct policy_gpu *gpu,
+				  double over_pct)
 {
 	for (int i = 0; i < gpu->n_vgpus; i++)
 		if (gpu->vgpus[i].newcomer)
@@ -117,24 +116,24 @@ static void warn_overcommitted(const struct policy_params *params, struct policy
 	bool overcommitted = summary->now_pct > 100;
 	bool name = count_overcommitted(gpu, overcommitted, params->overload_periods);
 	struct policy_decision *decision;
-	struct plan nobody;
+	struct plan none;
 
 	gpu->severe_in_doubt =
 		gpu->severe_run > 0 && gpu->overcommitted_run < OVERCOMMITTED_PERIODS;
 	if (gpu->overcommitted_run >= OVERCOMMITTED_PERIODS)
 		gpu->conditions |= POLICY_SEVERE_OVERLOAD;
-	gpu->severe_without_newcomer = !is_newcomers_doing(params, gpu, summary->now_pct - 100);
+	gpu->severe_without_newcomer = !is_caused_by_newcomer(params, gpu, summary->now_pct - 100);
 	if (!name)
 		return;
-	plan_init(&nobody, gpu);
-	decision = plan_decide(&nobody, gpu, POLICY_SEVERE, out);
+	plan_init(&none, gpu);
+	decision = plan_decide(&none, gpu, POLICY_SEVERE, out);
 	decision->vgpu = find_victim(params, gpu, summary->now_pct - 100);
 	explain_overcommitted(gpu, summary, relief_pct(params, gpu, decision->vgpu), decision);
 }
 
 /* --- selling --- */
 
-/* A newcomer's first cap is what the others are not expected to want. */
+/* A newcomer's first cap is what the others are not expected to need. */
 static int plan_fund(const struct policy_params *params, const struct policy_gpu *gpu,
 		     const struct policy_terms *terms, struct fund *ret_fund)
 {
@@ -156,7 +155,7 @@ static int plan_fund(const struct policy_params *params, const struct policy_gpu
 	for (int i = 0; i < gpu->n_vgpus; i++) {
 		int delta_pct = ret_fund->plan.delta_pct[i];
 
-		if (delta_pct > 0) /* a claim is no time to raise another */
+		if (delta_pct > 0) /* funding raises no other cap */
 			ret_fund->plan.delta_pct[i] = 0;
 		ret_fund->given_pct -= delta_pct < 0 ? delta_pct : 0;
 		ret_fund->givers += delta_pct < 0;
@@ -175,7 +174,7 @@ int qos_fund(const struct policy_params *params, struct policy_gpu *gpu,
 	if (r < 0)
 		return r;
 	explain_fund_share(params, gpu, out, terms, &fund,
-			   "what the others are not expected to need",
+			   "which the others are not expected to need",
 			   fund_decide(gpu, &fund, out));
 	return fund.cap_pct;
 }
@@ -196,8 +195,6 @@ static void sell(const struct policy_params *params, struct policy_gpu *gpu, boo
 	explain_profit(params, gpu, &fund, &profit, fund_offer(gpu, &fund, out));
 	gpu->calm_run = 0;
 }
-
-/* --- */
 
 static bool changes(const struct plan *plan, const struct policy_gpu *gpu)
 {
