@@ -7,12 +7,13 @@
  *   weight            the weight of the contract
  *   blocked (no work) the vGPU uses less than its cap: its demand is its use in demand_periods
  *   runnable          the vGPU uses its whole cap: its demand is unknown. It gets its share at
- * once, as FairGV sets the start tag of a waking VM to the least of all, and is then probed:
- * demand_probe more each period work-conserving   GPU time without demand is lent by weight, so
- * that new work can start coscheduling      concerns CPUs; no counterpart
+ *                     once, as FairGV serves a waking VM first. Above its share it is probed,
+ *                     with demand_probe more each period
+ *   work-conserving   GPU time without demand is lent by weight, so that new work can start
+ *   coscheduling      concerns CPUs; no counterpart
  *
- * Floors and contracts bound the caps. FairGV has no admission, so vGPUs are sold as by gover (rule
- * 4). Frames have no influence.
+ * Floors and contracts bound the caps. FairGV has no admission, so vGPUs are sold as by gover
+ * (rule 4). Frames have no influence.
  */
 #include <math.h>
 

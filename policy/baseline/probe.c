@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Demand by use. */
+/* Estimates the demand of a vGPU from its use, and probes for more. */
 #include <math.h>
 
 #include "policy/baseline/probe.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules 8, 9, 10 and 12: funding a newcomer, giving back, fitting into the GPU, holding a cap, and
- * following a changed contract. */
+/* Rules 8, 9, 10 and 12: funding a newcomer, redistribution, fitting into the GPU, fixing a cap,
+ * and a changed contract. */
 #include <errno.h>
 
 #include "tests/unit/policy/test-policy.h"
@@ -10,11 +10,11 @@ struct row {
 	int step; /* 0: 1 % */
 	struct given vgpus[5];
 	struct policy_terms newcomer; /* of fund */
-	const char *held;	      /* of hold: whom, */
-	int held_pct;		      /* at what */
-	const char *set;	      /* of set: whose contract becomes newcomer */
+	const char *held;	      /* of hold: the vGPU, */
+	int held_pct;		      /* and its cap */
+	const char *set;	      /* of set: the vGPU whose contract becomes newcomer */
 	int result;
-	int largest_pct; /* of a hold that is refused */
+	int largest_pct; /* of a refused hold */
 	const char *decision;
 };
 
@@ -22,7 +22,7 @@ static void start_row(const struct row *row, struct bench *bench)
 {
 	print_message("  %s\n", row->rule);
 	bench_init(bench, row->vgpus, row->step ? row->step : 1);
-	memset(&bench->out, 0xff, sizeof(bench->out)); /* every call sets what it gives back */
+	memset(&bench->out, 0xff, sizeof(bench->out)); /* every call sets its results */
 	for (int i = 0; i < bench->gpu.n_vgpus; i++)
 		bench->vgpus[i].want_cap_pct = bench->vgpus[i].cap_pct;
 }
@@ -61,10 +61,10 @@ static const struct row fund_rows[] = {
 	{"rule 9: a held vGPU gives nothing",
 	 .vgpus = {{"a", 60, .cap = 60, .held = true}, {"b", 40, .cap = 40}},
 	 .newcomer = {.initial_cap_pct = 30}, .result = 30, .decision = "fund from b: b 40->10"},
-	{"rule 9: nor one with an invalid busy reading",
+	{"rule 9: a vGPU with an invalid reading gives nothing",
 	 .vgpus = {{"a", 60, .cap = 60, .util = NAN}, {"b", 40, .cap = 40}},
 	 .newcomer = {.initial_cap_pct = 30}, .result = 30, .decision = "fund from b: b 40->10"},
-	{"rule 9: nor one that is overloaded",
+	{"rule 9: an overloaded vGPU gives nothing",
 	 .vgpus = {{"a", 60, .cap = 60, .util = 0.7, .target = 60, .fps = 30, .short_run = 1,
 		    .peak = 0.42},
 		   {"b", 40, .cap = 40}},
@@ -73,12 +73,12 @@ static const struct row fund_rows[] = {
 	 .newcomer = {.initial_cap_pct = 30}, .result = 10, .decision = "fund"},
 	{"rule 9: less will not", .vgpus = {{"a", 91, .cap = 91, .held = true}},
 	 .newcomer = {.initial_cap_pct = 30}, .result = -ENOSPC, .decision = ""},
-	{"rule 9: nor less than the newcomer's own floor",
+	{"rule 9: not below the newcomer's own floor",
 	 .vgpus = {{"a", 80, .cap = 80, .held = true}},
 	 .newcomer = {.initial_cap_pct = 30, .min_cap_pct = 25}, .result = -ENOSPC, .decision = ""},
-	{"rule 9: burst does not raise what was sold",
+	{"rule 9: burst does not raise the contract",
 	 .newcomer = {.initial_cap_pct = 30, .burst = true}, .result = 30, .decision = "fund"},
-	{"rule 8: what passes 100 is taken back before the newcomer gets any",
+	{"rule 8: caps are fitted to 100 before the newcomer gets any",
 	 .vgpus = {{"a", 100, .cap = 60}, {"b", 100, .cap = 60}},
 	 .newcomer = {.initial_cap_pct = 30}, .result = 30, .decision = "fund: a 60->35, b 60->35"},
 };
@@ -96,7 +96,7 @@ static void test_funding_a_newcomer(void **state)
 	}
 }
 
-/* As much as can be had. */
+/* With a small minimum. */
 static int fund(struct bench *bench)
 {
 	static const struct policy_terms newcomer = {.initial_cap_pct = 100};
@@ -104,7 +104,7 @@ static int fund(struct bench *bench)
 	return policy_fund(&bench->params, &bench->gpu, &newcomer, &bench->out);
 }
 
-static void test_a_newcomer_too_young_to_be_known_gives_nothing(void **state)
+static void test_a_new_vgpu_without_history_gives_nothing(void **state)
 {
 	static const struct given given[] = {{"a", 100, .cap = 100}, {0}};
 	struct bench bench;
@@ -115,8 +115,8 @@ static void test_a_newcomer_too_young_to_be_known_gives_nothing(void **state)
 	assert_int_equal(fund(&bench), -ENOSPC);
 }
 
-/* A peak stays in the window for fund_window_periods and no longer, over the ring's end too. */
-static void test_the_window_forgets_after_its_periods(void **state)
+/* A peak stays in the window for fund_window_periods, also across the end of the ring. */
+static void test_the_window_drops_old_periods(void **state)
 {
 	static const struct given given[] = {{"a", 100, .cap = 100}, {0}};
 	static const int windows[] = {1, 30, POLICY_WINDOW_MAX};
@@ -159,7 +159,7 @@ static void test_an_invalid_reading_does_not_age_the_window(void **state)
 }
 
 static const struct row return_rows[] = {
-	{"rule 10: to those below their contract in proportion to what they lack",
+	{"rule 10: to vGPUs below their contract, in proportion to what each lacks",
 	 .vgpus = {{"a", 60, .cap = 40}, {"b", 40, .cap = 30}, {"c", 15, .cap = 15}},
 	 .decision = "return: a 40->50, b 30->35"},
 	{"rule 10: the rest is free pool", .vgpus = {{"a", 60, .cap = 40}, {"b", 20, .cap = 20}},
@@ -171,15 +171,15 @@ static const struct row return_rows[] = {
 	{"rule 10: odd steps to the lowest id",
 	 .vgpus = {{"v10", 80, .cap = 49}, {"v9", 81, .cap = 50, .util = NAN}},
 	 .decision = "return: v9 50->51"},
-	{"rule 12: a held one gets nothing",
+	{"rule 12: a held vGPU gets nothing",
 	 .vgpus = {{"a", 60, .cap = 40, .held = true}, {"b", 60, .cap = 50}},
 	 .decision = "return: b 50->60"},
 	{"nothing free", .vgpus = {{"a", 60, .cap = 40}, {"b", 60, .cap = 60}}, .decision = ""},
-	{"nobody lacks", .vgpus = {{"a", 40, .cap = 40}}, .decision = ""},
-	{"nobody left", .decision = ""},
+	{"no vGPU lacks anything", .vgpus = {{"a", 40, .cap = 40}}, .decision = ""},
+	{"no vGPU is left", .decision = ""},
 };
 
-static void test_returning_what_a_leaver_freed(void **state)
+static void test_redistributing_the_cap_of_a_removed_vgpu(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(return_rows) / sizeof(return_rows[0]); i++) {
@@ -193,7 +193,7 @@ static void test_returning_what_a_leaver_freed(void **state)
 
 static const struct row fit_rows[] = {
 	{"exactly 100 fits", .vgpus = {{"a", 60, .cap = 60}, {"b", 40, .cap = 40}}, .decision = ""},
-	{"rule 12: first what is not used, in proportion",
+	{"rule 12: unused cap is cut first, in proportion",
 	 .vgpus = {{"a", 60, .cap = 60, .peak = 0.4},
 		   {"b", 60, .cap = 60, .peak = 0.5},
 		   {"c", 10, .cap = 10, .peak = 0.1}},
@@ -201,7 +201,7 @@ static const struct row fit_rows[] = {
 	{"rule 12: then in proportion",
 	 .vgpus = {{"a", 100, .cap = 100, .peak = 0.9}, {"b", 60, .cap = 60, .peak = 0.6}},
 	 .decision = "fit: a 100->60, b 60->40"},
-	{"rule 12: whose use is not known is cut in proportion only",
+	{"rule 12: a vGPU with unknown use is cut in proportion only",
 	 .vgpus = {{"a", 100, .cap = 100, .util = NAN}, {"b", 100, .cap = 100, .peak = 0.5}},
 	 .decision = "fit: a 100->67, b 100->33"},
 	{"rule 12: held caps come first",
@@ -214,7 +214,7 @@ static const struct row fit_rows[] = {
 	 .vgpus = {{"a", 80, .cap = 80, .peak = 0.8, .min_cap = 70},
 		   {"b", 60, .cap = 60, .peak = 0.6}},
 	 .decision = "fit: a 80->70, b 60->30"},
-	{"rule 12: floors and holds in the way: all that can be",
+	{"rule 12: floors and holds limit the cuts",
 	 .vgpus = {{"a", 80, .cap = 80, .held = true}, {"b", 60, .cap = 60, .min_cap = 30}},
 	 .result = -ENOSPC, .decision = "fit: b 60->30"},
 	{"rule 12: all held",
@@ -245,7 +245,7 @@ static const struct row hold_rows[] = {
 	 .decision = "hold a: a 60->20"},
 	{"rule 12: a raise from the pool", .vgpus = {{"a", 60, .cap = 40}, {"b", 40, .cap = 40}},
 	 .held = "a", .held_pct = 60, .decision = "hold a: a 40->60"},
-	{"rule 12: and from what the others do not use",
+	{"rule 12: other vGPUs give unused cap",
 	 .vgpus = {{"a", 80, .cap = 40},
 		   {"b", 40, .cap = 40, .peak = 0.1},
 		   {"c", 20, .cap = 20, .peak = 0.2}},
@@ -260,12 +260,12 @@ static const struct row hold_rows[] = {
 		   {"b", 40, .cap = 40, .min_cap = 10},
 		   {"c", 20, .cap = 20, .held = true}},
 	 .held = "a", .held_pct = 70, .decision = "hold a: b 40->10, a 40->70"},
-	{"rule 12: one more does not, and is told what would",
+	{"rule 12: one more does not fit, and the largest cap is returned",
 	 .vgpus = {{"a", 100, .cap = 40},
 		   {"b", 40, .cap = 40, .min_cap = 10},
 		   {"c", 20, .cap = 20, .held = true}},
 	 .held = "a", .held_pct = 71, .result = -ENOSPC, .largest_pct = 70, .decision = ""},
-	{"rule 12: told in whole steps", .step = 7,
+	{"rule 12: the largest cap is in whole steps", .step = 7,
 	 .vgpus = {{"a", 98, .cap = 42}, {"b", 42, .cap = 42}}, .held = "a", .held_pct = 98,
 	 .result = -ENOSPC, .largest_pct = 91, .decision = ""},
 	{"rule 12: a cap that is held already may be changed",
@@ -274,7 +274,7 @@ static const struct row hold_rows[] = {
 	{"rule 12: a lower cap is never refused, though the sum stays too large",
 	 .vgpus = {{"a", 90, .cap = 90}, {"b", 80, .cap = 80, .held = true}}, .held = "a",
 	 .held_pct = 60, .decision = "hold a: a 90->60"},
-	{"rule 12: nor is any smaller than the present cap named as the largest",
+	{"rule 12: the largest cap that fits is at least the present one",
 	 .vgpus = {{"a", 100, .cap = 90}, {"b", 80, .cap = 80, .held = true}}, .held = "a",
 	 .held_pct = 95, .result = -ENOSPC, .largest_pct = 90, .decision = ""},
 };
@@ -304,11 +304,11 @@ static const struct row set_rows[] = {
 	{"a larger floor raises it from the pool",
 	 .vgpus = {{"a", 60, .cap = 20}, {"b", 40, .cap = 40}}, .set = "a",
 	 .newcomer = {.initial_cap_pct = 60, .min_cap_pct = 50}, .decision = "set a: a 20->50"},
-	{"and from the others, first what they do not use",
+	{"other vGPUs give too, first unused cap",
 	 .vgpus = {{"a", 60, .cap = 20}, {"b", 40, .cap = 40, .peak = 0.4}, {"c", 40, .cap = 40}},
 	 .set = "a", .newcomer = {.initial_cap_pct = 60, .min_cap_pct = 50},
 	 .decision = "set a: c 40->10, a 20->50"},
-	{"no floor is larger than what was sold", .vgpus = {{"a", 60, .cap = 20}}, .set = "a",
+	{"no floor exceeds its contract", .vgpus = {{"a", 60, .cap = 20}}, .set = "a",
 	 .newcomer = {.initial_cap_pct = 30, .min_cap_pct = 50}, .decision = "set a: a 20->30"},
 	{"burst ends at the contract", .vgpus = {{"a", 60, .cap = 80, .burst = true}}, .set = "a",
 	 .newcomer = {.initial_cap_pct = 60}, .decision = "set a: a 80->60"},
@@ -317,7 +317,7 @@ static const struct row set_rows[] = {
 	{"in whole steps", .step = 5, .vgpus = {{"a", 60, .cap = 20}, {"b", 80, .cap = 80}},
 	 .set = "a", .newcomer = {.initial_cap_pct = 60, .min_cap_pct = 33},
 	 .decision = "set a: b 80->65, a 20->35"},
-	{"a floor that does not fit is told with what would",
+	{"a floor that does not fit is refused with the largest cap that fits",
 	 .vgpus = {{"a", 60, .cap = 20}, {"b", 70, .cap = 70, .held = true}}, .set = "a",
 	 .newcomer = {.initial_cap_pct = 60, .min_cap_pct = 40}, .result = -ENOSPC,
 	 .largest_pct = 30, .decision = ""},
@@ -346,10 +346,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_funding_a_newcomer),
-		cmocka_unit_test(test_a_newcomer_too_young_to_be_known_gives_nothing),
-		cmocka_unit_test(test_the_window_forgets_after_its_periods),
+		cmocka_unit_test(test_a_new_vgpu_without_history_gives_nothing),
+		cmocka_unit_test(test_the_window_drops_old_periods),
 		cmocka_unit_test(test_an_invalid_reading_does_not_age_the_window),
-		cmocka_unit_test(test_returning_what_a_leaver_freed),
+		cmocka_unit_test(test_redistributing_the_cap_of_a_removed_vgpu),
 		cmocka_unit_test(test_fitting_into_the_gpu),
 		cmocka_unit_test(test_holding_a_cap),
 		cmocka_unit_test(test_setting_a_contract),

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Predictors as admission rules: what peak they see in windows of use, and when they sell. */
+/* Predictors as admission rules: the peaks they predict, and when they make offers. */
 #include "tests/unit/policy/test-policy.h"
 
 #include "policy/window.h"
 
-/* What a vGPU used: @often in most periods, @once at @once_at periods ago, @twice one before. */
+/* The use of a vGPU: @often in most periods, @once @once_at periods ago, @twice in the one before.
+ */
 struct past {
 	double often, even; /* even: in every second period, counted from the last; 0: often */
 	double once, twice; /* 0: as often */
@@ -62,8 +63,8 @@ static const struct row rows[] = {
 	{"p99", "29 periods are too few: at their contracts", 29, .a = {.often = 0.10},
 	 .b = {.often = 0.05}, .peak_pct = 50, .cold = 2},
 	{"p99", "30 are enough", 30, .a = {.often = 0.10}, .b = {.often = 0.05}, .peak_pct = 15},
-	{"max", "or as many as the parameter says", 100, .a = {.often = 0.10}, .b = {.often = 0.05},
-	 .peak_pct = 50, .cold = 2, .change = slow_to_warm},
+	{"max", "after as many as the parameter says", 100, .a = {.often = 0.10},
+	 .b = {.often = 0.05}, .peak_pct = 50, .cold = 2, .change = slow_to_warm},
 	{"nsigma", "cold ones count at their contract", 29, .a = {.often = 0.10},
 	 .b = {.often = 0.05}, .peak_pct = 50, .cold = 2},
 };
@@ -77,8 +78,8 @@ static double load_at(const struct past *past, int ago)
 	return ago % 2 == 0 && past->even > 0 ? past->even : past->often;
 }
 
-/* Two contracts of 30 and 20 with caps to match and half of the GPU free; all but the last period
- * is in their windows, that is the reading. */
+/* Two contracts of 30 and 20 % with caps to match, and half of the GPU free. The windows have all
+ * periods except the last, which is the reading. */
 static void make_bench(struct bench *bench, const struct row *row, int flavor_pct)
 {
 	static const struct given vgpus[] = {
@@ -117,7 +118,7 @@ static void test_peaks(void **state)
 }
 
 /* A peak of 45 % leaves room for a contract of 55 and not for one of 56. */
-static void test_all_of_a_newcomers_contract_must_fit(void **state)
+static void test_a_newcomers_whole_contract_must_fit(void **state)
 {
 	static const struct row row = {"max", "", 100, .a = {.often = 0.10, .once = 0.30},
 				       .b = {.often = 0.05, .once = 0.15}};
@@ -130,11 +131,11 @@ static void test_all_of_a_newcomers_contract_must_fit(void **state)
 	make_bench(&bench, &row, 56);
 	bench_step(&bench);
 	assert_string_equal(bench_text(&bench), "");
-	assert_int_equal(bench.gpu.calm_run, 3); /* and it goes on being calm */
+	assert_int_equal(bench.gpu.calm_run, 3); /* the periods stay calm */
 }
 
-/* Where rule 4 sells at a load of 59 % or does not at 60, what was seen is what counts. */
-static void test_the_load_line_does_not_count(void **state)
+/* Rule 4 offers at a load of 59 % but not at 60 %; the predictors use the windows only. */
+static void test_lowload_pct_has_no_influence(void **state)
 {
 	static const struct row row = {"max", "", 100, .a = {.often = 0.29}, .b = {.often = 0.19}};
 	struct bench bench;
@@ -150,7 +151,7 @@ static void test_the_load_line_does_not_count(void **state)
 	assert_string_equal(bench_text(&bench), "");
 }
 
-/* Caps move as under gover: the same histories, the same moves. */
+/* The same histories cause the same moves as under gover. */
 static void test_caps_move_as_under_gover(void **state)
 {
 	static const char *const names[] = {"p99", "nsigma", "max"};
@@ -206,8 +207,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_peaks),
-		cmocka_unit_test(test_all_of_a_newcomers_contract_must_fit),
-		cmocka_unit_test(test_the_load_line_does_not_count),
+		cmocka_unit_test(test_a_newcomers_whole_contract_must_fit),
+		cmocka_unit_test(test_lowload_pct_has_no_influence),
 		cmocka_unit_test(test_caps_move_as_under_gover),
 		cmocka_unit_test(test_the_sentence),
 	};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What must hold in any history under any policy: random tenants come, work, are held, change their
- * contracts and go on GPUs of random steps under random parameters, and now and then another policy
- * takes over. Every call is made three times: as it is, again,
+ * Invariants of all policies. Random tenants arrive, work, are held, change their
+ * contracts and leave, on GPUs with random steps and parameters, and sometimes the policy
+ * changes. Every call is made three times: once, repeated,
  * and with the vGPUs in another order. GOVER_TEST_SEED=N runs other histories.
  */
 #include <errno.h>
@@ -18,7 +18,7 @@ enum call_kind { CALL_STEP, CALL_FUND, CALL_RETURN, CALL_FIT, CALL_HOLD, CALL_SE
 
 struct call {
 	enum call_kind kind;
-	struct policy_terms newcomer; /* of fund; of set, what becomes of a contract */
+	struct policy_terms newcomer; /* of fund; of set, the new contract */
 	const char *id;		      /* of hold and set */
 	int cap_pct;
 };
@@ -28,8 +28,8 @@ struct world {
 	struct policy_params params;
 	struct policy_gpu gpu;
 	struct policy_vgpu vgpus[TENANTS_MAX];
-	struct policy_track tracks[TENANTS_MAX]; /* tracks[i] is that of vgpus[i] */
-	int moods[TENANTS_MAX];			 /* 0 asleep, 1 at work, 2 wanting more */
+	struct policy_track tracks[TENANTS_MAX]; /* of vgpus[i] */
+	int moods[TENANTS_MAX];			 /* 0 idle, 1 working, 2 wanting more */
 	struct policy_out out;
 	int result, largest_pct; /* of the last call */
 };
@@ -136,7 +136,7 @@ static void make_call(struct world *world, const struct call *call)
 
 static const char *name_of(const struct world *world, int index)
 {
-	return index < 0 ? "nobody" : world->vgpus[index].id;
+	return index < 0 ? "no shares" : world->vgpus[index].id;
 }
 
 static void check_same_decisions(const struct world *a, const struct world *b)
@@ -235,7 +235,7 @@ static void check_steal(const struct world *world, const struct policy_decision 
 			    world->params.overload_pct / 100 * moves[0].to_pct + 0.01);
 }
 
-/* What was stated can be had, while nothing has changed. */
+/* The percent in an offer can be funded while nothing has changed. */
 static void check_offer(const struct world *world, const struct policy_decision *decision)
 {
 	static struct world claimed;
@@ -267,8 +267,8 @@ static void check_decisions(const struct world *world)
 	}
 }
 
-/* Caps that are set by demand stand while that cannot be read, and are never raised by less than
- * the dead band, nor cut but to pay for a raise. */
+/* Caps by demand do not change without valid readings, are never raised by less than
+ * the dead band, and are cut only to pay for a raise. */
 static void check_by_demand(const struct world *world)
 {
 	bool readable = !world->gpu.gap;
@@ -297,7 +297,7 @@ static void check_sum(const struct world *world, const struct call *call)
 	if (call->kind == CALL_STEP) {
 		assert_true(after <= 100);
 		if (world->policy->give_back != policy_return)
-			return; /* a rule may take what nobody needs */
+			return; /* a rule may take unneeded cap */
 		if (world->out.n_decisions && first->donor >= 0)
 			assert_int_equal(after, before);
 		else
@@ -311,7 +311,7 @@ static void check_sum(const struct world *world, const struct call *call)
 	}
 }
 
-/* Makes the call and all checks; then the wanted caps are in force. */
+/* Makes the call and all checks, and applies the wanted caps. */
 static void play(struct world *world, const struct call *call)
 {
 	static struct world again, shuffled;
@@ -507,7 +507,7 @@ static void change_contract(struct world *world)
 	v->terms = *terms;
 }
 
-/* Another hand writes a cap, and the sum is fitted again. */
+/* An external change of a cap, after which the sum is fitted again. */
 static void write_from_outside(struct world *world)
 {
 	struct policy_vgpu *v = &world->vgpus[random_int(0, TENANTS_MAX - 1)];
@@ -521,7 +521,7 @@ static void write_from_outside(struct world *world)
 		v->cap_pct = cap_pct;
 }
 
-static void test_what_holds_in_any_history(void **state)
+static void test_invariants_in_random_histories(void **state)
 {
 	static const struct {
 		void (*act)(struct world *world);
@@ -558,7 +558,7 @@ static void test_what_holds_in_any_history(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_holds_in_any_history),
+		cmocka_unit_test(test_invariants_in_random_histories),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

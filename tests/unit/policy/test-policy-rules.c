@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Policies that say what every vGPU should have: their moves, their offers and their words. */
+/* Policies that assign a cap to every vGPU: their moves, offers and sentences. */
 #include "tests/unit/policy/test-policy.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@ struct row {
 	int step; /* 0: 1 % */
 	bool gap;
 	struct given vgpus[6];
-	const char *decision; /* as bench_text() writes it */
+	const char *decision; /* as from bench_text() */
 	void (*change)(struct policy_params *params);
 };
 
@@ -25,7 +25,7 @@ static const struct row none_rows[] = {
 		   {"v2", 50, .cap = 25, .util = 0},
 		   {"v1", 50, .cap = 25, .util = 0.5}},
 	 .decision = "share from v10: v10 50->33, v1 25->34, v2 25->33"},
-	{"none", "there nothing moves",
+	{"none", "a GPU with the assigned caps does not change",
 	 .vgpus = {{"a", 50, .cap = 34, .util = 1},
 		   {"b", 50, .cap = 33, .util = 0},
 		   {"c", 50, .cap = 33, .util = 1, .target = 60, .fps = 10}},
@@ -35,7 +35,7 @@ static const struct row none_rows[] = {
 		   {"b", 50, .cap = 20, .util = 0},
 		   {"c", 50, .cap = 20, .util = 0}},
 	 .decision = "share: b 20->40, c 20->40"},
-	{"none", "two contracts of 50 have 50",
+	{"none", "two contracts of 50 get 50 each",
 	 .vgpus = {{"a", 50, .cap = 10, .util = 1}, {"b", 50, .cap = 90, .util = 0}},
 	 .decision = "share a from b: b 90->50, a 10->50"},
 	{"none", "not below a floor",
@@ -43,7 +43,7 @@ static const struct row none_rows[] = {
 		   {"b", 50, .cap = 10, .util = 0},
 		   {"c", 50, .cap = 10, .util = 0}},
 	 .decision = "share: b 10->25, c 10->25"},
-	{"none", "what is held is not shared",
+	{"none", "held caps are not shared",
 	 .vgpus = {{"a", 60, .cap = 7, .util = 1, .held = true},
 		   {"b", 60, .cap = 10, .util = 0},
 		   {"c", 60, .cap = 10, .util = 0}},
@@ -53,18 +53,18 @@ static const struct row none_rows[] = {
 		   {"b", 63, .cap = 7, .util = 0},
 		   {"c", 63, .cap = 7, .util = 0}},
 	 .decision = "share: a 7->35, b 7->35, c 7->28"},
-	{"none", "no reading is needed, nor a tick in time", .gap = true,
+	{"none", "neither a reading nor a punctual tick is needed", .gap = true,
 	 .vgpus = {{"a", 50, .cap = 10, .util = NAN}, {"b", 50, .cap = 50, .util = NAN}},
 	 .decision = "share a: a 10->50"},
-	{"none", "burst may have the whole",
+	{"none", "a vGPU with burst may get the whole GPU",
 	 .vgpus = {{"a", 50, .cap = 50, .util = 0, .burst = true}},
 	 .decision = "share a: a 50->100"},
-	{"none", "floors and holds that leave nothing to divide stand",
+	{"none", "if floors and holds leave nothing to divide, no cap changes",
 	 .vgpus = {{"a", 80, .cap = 80, .util = 1, .held = true},
 		   {"b", 50, .cap = 10, .util = 0, .min_cap = 30},
 		   {"c", 50, .cap = 10, .util = 0}},
 	 .decision = ""},
-	{"none", "no vGPU at all", .vgpus = {{0}}, .decision = ""},
+	{"none", "no vGPU", .vgpus = {{0}}, .decision = ""},
 };
 
 static const struct row static_rows[] = {
@@ -78,22 +78,22 @@ static const struct row static_rows[] = {
 		   {"b", 50, .cap = 25, .util = 0},
 		   {"c", 50, .cap = 25, .util = 0}},
 	 .decision = "share from a: a 50->33, b 25->33, c 25->33", .change = at_one_and_a_half},
-	{"static", "there nothing moves",
+	{"static", "a GPU with the assigned caps does not change",
 	 .vgpus = {{"a", 50, .cap = 25, .util = 1}, {"b", 50, .cap = 25, .util = 0}},
 	 .decision = ""},
-	{"static", "a floor is above it, burst is not",
+	{"static", "a floor may exceed the share, burst does not",
 	 .vgpus = {{"a", 50, .cap = 50, .util = 0, .min_cap = 40},
 		   {"b", 50, .cap = 50, .util = 0, .burst = true}},
 	 .decision = "share: a 50->40, b 50->25"},
-	{"static", "in whole steps, and never less than one", .step = 10,
+	{"static", "in whole steps, at least one", .step = 10,
 	 .vgpus = {{"a", 50, .cap = 50, .util = 0}, {"b", 10, .cap = 50, .util = 0}},
 	 .decision = "share: a 50->20, b 50->10"},
-	{"static", "sold beyond the ratio, all have in proportion to their contracts",
+	{"static", "contracts beyond the ratio: shares in proportion to the contracts",
 	 .vgpus = {{"a", 100, .cap = 20, .util = 0},
 		   {"b", 100, .cap = 20, .util = 0},
 		   {"c", 50, .cap = 40, .util = 0}},
 	 .decision = "share from c: c 40->20, a 20->40, b 20->40"},
-	{"static", "what is held leaves the others less",
+	{"static", "held caps leave less for the others",
 	 .vgpus = {{"a", 80, .cap = 80, .util = 0, .held = true},
 		   {"b", 50, .cap = 20, .util = 0},
 		   {"c", 50, .cap = 0, .util = 0}},
@@ -106,26 +106,26 @@ static void five_points(struct policy_params *params)
 }
 
 static const struct row fair_rows[] = {
-	{"fair", "what nobody wants is lent by weight, up to the contract",
+	{"fair", "the rest is lent by weight, up to the contract",
 	 .vgpus = {{"a", 90, .cap = 10, .util = 1, .weight = 3}, {"b", 90, .cap = 10, .util = 0.9}},
-	 /* a wants its share of 75, b 10; 15 are lent 3 to 1, odd ones to the larger rest */
+	 /* a wants its share of 75, b 10; 15 are lent 3 to 1, odd steps to the larger rest */
 	 .decision = "share: a 10->86, b 10->14"},
-	{"fair", "all want more: by weight",
+	{"fair", "all vGPUs want more: by weight",
 	 .vgpus = {{"a", 80, .cap = 34, .util = 1},
 		   {"b", 80, .cap = 33, .util = 1},
 		   {"c", 80, .cap = 33, .util = 1, .weight = 2}},
 	 .decision = "share c: a 34->25, b 33->25, c 33->50"},
-	{"fair", "a light one keeps what it used and the others are probed a quarter up",
+	{"fair", "a light vGPU keeps its use, the others are probed by a quarter",
 	 .vgpus = {{"a", 50, .cap = 30, .util = 0.3333},
 		   {"b", 80, .cap = 35, .util = 1},
 		   {"c", 80, .cap = 35, .util = 1}},
 	 .decision = "share from a: a 30->12, b 35->44, c 35->44"},
-	{"fair", "what it used a while ago as well",
+	{"fair", "a larger use some periods ago counts",
 	 .vgpus = {{"a", 50, .cap = 40, .util = 0.25, .peak = 0.285},
 		   {"b", 80, .cap = 30, .util = 1},
 		   {"c", 80, .cap = 30, .util = 1}},
 	 .decision = "share from a: a 40->30, b 30->35, c 30->35"},
-	{"fair", "one that wakes has its share at once",
+	{"fair", "a waking vGPU gets its share at once",
 	 .vgpus = {{"a", 50, .cap = 1, .util = 1}, {"b", 100, .cap = 99, .util = 1}},
 	 .decision = "share a from b: b 99->50, a 1->50"},
 	{"fair", "not below a floor",
@@ -135,10 +135,10 @@ static const struct row fair_rows[] = {
 	{"fair", "not above a contract",
 	 .vgpus = {{"a", 50, .cap = 50, .util = 0}, {"b", 55, .cap = 50, .util = 1}},
 	 .decision = "share b from a: a 50->45, b 50->55"},
-	{"fair", "burst may",
+	{"fair", "burst may exceed the contract",
 	 .vgpus = {{"a", 50, .cap = 50, .util = 0}, {"b", 55, .cap = 50, .util = 1, .burst = true}},
 	 .decision = "share b from a: a 50->19, b 50->81"},
-	{"fair", "what is held is not shared",
+	{"fair", "held caps are not shared",
 	 .vgpus = {{"a", 80, .cap = 40, .util = 0, .held = true},
 		   {"b", 80, .cap = 20, .util = 1},
 		   {"c", 80, .cap = 40, .util = 1}},
@@ -146,28 +146,28 @@ static const struct row fair_rows[] = {
 	{"fair", "in whole steps", .step = 5,
 	 .vgpus = {{"a", 80, .cap = 20, .util = 1}, {"b", 80, .cap = 80, .util = 1}},
 	 .decision = "share a from b: b 80->50, a 20->50"},
-	{"fair", "not for less than the dead band",
+	{"fair", "not by less than the dead band",
 	 .vgpus = {{"a", 100, .cap = 49, .util = 1}, {"b", 100, .cap = 51, .util = 1}},
 	 .decision = ""},
-	{"fair", "just for it",
+	{"fair", "by exactly the dead band",
 	 .vgpus = {{"a", 100, .cap = 48, .util = 1}, {"b", 100, .cap = 52, .util = 1}},
 	 .decision = "share a from b: b 52->50, a 48->50"},
-	{"fair", "the dead band may be set",
+	{"fair", "the dead band is configurable",
 	 .vgpus = {{"a", 100, .cap = 46, .util = 1}, {"b", 100, .cap = 54, .util = 1}},
 	 .decision = "", .change = five_points},
-	{"fair", "nothing is cut that nobody needs",
+	{"fair", "no cap is cut without need",
 	 .vgpus = {{"a", 80, .cap = 80, .util = 0.1}, {"b", 20, .cap = 20, .util = 1}},
 	 .decision = ""},
-	{"fair", "frames count for nothing",
+	{"fair", "frames have no influence",
 	 .vgpus = {{"a", 80, .cap = 50, .util = 0.8, .target = 60, .fps = 10},
 		   {"b", 80, .cap = 50, .util = 0.8}},
 	 .decision = ""},
-	{"fair", "nothing moves while one cannot be read",
+	{"fair", "nothing moves while a reading is invalid",
 	 .vgpus = {{"a", 50, .cap = 1, .util = 1},
 		   {"b", 100, .cap = 89, .util = 1},
 		   {"c", 10, .cap = 10, .util = NAN}},
 	 .decision = ""},
-	{"fair", "nor in a late tick", .gap = true,
+	{"fair", "nothing moves in a late tick", .gap = true,
 	 .vgpus = {{"a", 50, .cap = 1, .util = 1}, {"b", 100, .cap = 99, .util = 1}},
 	 .decision = ""},
 };
@@ -181,7 +181,7 @@ static const struct row credit_rows[] = {
 		   {"b", 50, .cap = 30, .util = 1},
 		   {"c", 50, .cap = 30, .util = 1}},
 	 .decision = "share from a: a 40->5, b 30->48, c 30->47"},
-	{"credit", "what one does not need goes to who has used all, up to his claim",
+	{"credit", "unneeded credits go to a vGPU that used all, up to its claim",
 	 .vgpus = {{"a", 90, .cap = 12, .util = 0.8, .claim = 40},
 		   {"b", 100, .cap = 60, .util = 1}},
 	 .decision = "share: a 12->25, b 60->75"},
@@ -194,35 +194,35 @@ static const struct row credit_rows[] = {
 	 .vgpus = {{"a", 50, .cap = 50, .util = 1, .claim = 50},
 		   {"b", 50, .cap = 50, .util = 1, .claim = 50}},
 	 .decision = ""},
-	{"credit", "one that is served twice over shrinks in proportion",
+	{"credit", "a claim that is served twice shrinks in proportion",
 	 .vgpus = {{"a", 90, .cap = 40, .util = 0.38, .claim = 80},
 		   {"b", 90, .cap = 60, .util = 0.9, .claim = 60}},
 	 /* a needs 16: 80 x 18 / 40 = 36; b needs 57 and keeps 60: 37 of 98 are 37.8 */
 	 .decision = "share b from a: a 40->38, b 60->62"},
-	{"credit", "between need and twice the dead band it stands still",
+	{"credit", "between need and twice the dead band a claim does not change",
 	 .vgpus = {{"a", 90, .cap = 20, .util = 0.76, .claim = 30},
 		   {"b", 90, .cap = 80, .util = 0.95, .claim = 90}},
 	 /* 31 of 122 are 25.4, of which a needs 16 and 2 */
 	 .decision = ""},
-	{"credit", "who would have less than his need has it first",
+	{"credit", "a vGPU below its need gets it first",
 	 .vgpus = {{"a", 90, .cap = 40, .util = 0.9, .claim = 30},
 		   {"b", 90, .cap = 60, .util = 0.2, .claim = 90}},
 	 /* a needs 38 and claims them, b 13: 90 x 15 / 60 = 22; 39 of 62 are 62.9 */
 	 .decision = "share a from b: b 60->37, a 40->63"},
-	{"credit", "weights count for nothing",
+	{"credit", "weights have no influence",
 	 .vgpus = {{"a", 100, .cap = 50, .util = 1, .weight = 9}, {"b", 100, .cap = 50, .util = 1}},
 	 .decision = ""},
-	{"credit", "what is held is not shared",
+	{"credit", "held caps are not shared",
 	 .vgpus = {{"a", 80, .cap = 40, .util = 0, .held = true},
 		   {"b", 80, .cap = 20, .util = 1, .claim = 40},
 		   {"c", 80, .cap = 40, .util = 1, .claim = 40}},
 	 .decision = "share b from c: c 40->30, b 20->30"},
-	{"credit", "nothing moves while one cannot be read",
+	{"credit", "nothing moves while a reading is invalid",
 	 .vgpus = {{"a", 80, .cap = 45, .util = 0.4},
 		   {"b", 80, .cap = 45, .util = 1},
 		   {"c", 10, .cap = 10, .util = NAN}},
 	 .decision = ""},
-	{"credit", "nor in a late tick", .gap = true,
+	{"credit", "nothing moves in a late tick", .gap = true,
 	 .vgpus = {{"a", 80, .cap = 50, .util = 0.4}, {"b", 80, .cap = 50, .util = 1}},
 	 .decision = ""},
 };
@@ -270,39 +270,40 @@ static void test_credits(void **state)
 	CHECK_ROWS(credit_rows);
 }
 
-/* --- selling --- */
+/* --- offers --- */
 
 struct offer_row {
 	const char *policy;
 	const char *rule;
 	struct given vgpus[6];
-	double none_vgpus, static_ratio; /* 0: as they are */
+	double none_vgpus, static_ratio; /* 0: the default */
 	bool gap, offered, off_sale;
 	int calm_run;
 	int fundable; /* 0: no offer */
 };
 
 static const struct offer_row offer_rows[] = {
-	{"none", "from the first period until there are three",
+	{"none", "in doubt from the first breach to the third",
 	 .vgpus = {{"a", 50, .cap = 50, .util = 1}, {"b", 50, .cap = 50, .util = 1}},
 	 .fundable = 33},
-	{"none", "three are enough",
+	{"none", "three periods are enough",
 	 .vgpus = {{"a", 50, .cap = 34, .util = 0},
 		   {"b", 50, .cap = 33, .util = 0},
 		   {"c", 50, .cap = 33, .util = 0}}},
-	{"none", "or as many as the parameter says",
+	{"none", "after as many as the parameter says",
 	 .vgpus = {{"a", 50, .cap = 34, .util = 0},
 		   {"b", 50, .cap = 33, .util = 0},
 		   {"c", 50, .cap = 33, .util = 0}},
 	 .none_vgpus = 4, .fundable = 25},
-	{"none", "the first of all has its contract", .vgpus = {{0}}, .fundable = 50},
+	{"none", "the first vGPU gets its contract", .vgpus = {{0}}, .fundable = 50},
 	{"none", "not in a period in which caps move", .vgpus = {{"a", 50, .cap = 49, .util = 1}}},
 	{"none", "not without a reading", .vgpus = {{"a", 50, .cap = 50, .util = NAN}}},
 	{"none", "not in a late tick", .vgpus = {{"a", 50, .cap = 50, .util = 0}}, .gap = true},
-	{"none", "one offer at a time", .vgpus = {{"a", 50, .cap = 50, .util = 0}},
+	{"none", "no offer while another is live", .vgpus = {{"a", 50, .cap = 50, .util = 0}},
 	 .offered = true},
-	{"none", "not off sale", .vgpus = {{"a", 50, .cap = 50, .util = 0}}, .off_sale = true},
-	{"none", "not less than a newcomer needs",
+	{"none", "not while selling is off", .vgpus = {{"a", 50, .cap = 50, .util = 0}},
+	 .off_sale = true},
+	{"none", "not below the minimum for a newcomer",
 	 .vgpus = {{"a", 95, .cap = 95, .util = 0, .held = true}}},
 	{"static", "until the contracts are twice the GPU",
 	 .vgpus = {{"a", 50, .cap = 25, .util = 1},
@@ -314,22 +315,23 @@ static const struct offer_row offer_rows[] = {
 		   {"b", 50, .cap = 25, .util = 0},
 		   {"c", 50, .cap = 25, .util = 0},
 		   {"d", 50, .cap = 25, .util = 0}}},
-	{"static", "at 1.5 the third has 33",
+	{"static", "at 1.5 the third contract gets 33",
 	 .vgpus = {{"a", 50, .cap = 33, .util = 0}, {"b", 50, .cap = 33, .util = 0}},
 	 .static_ratio = 1.5, .fundable = 33},
-	{"static", "at 1.5 three of 50 are all",
+	{"static", "at 1.5, three contracts of 50 are the maximum",
 	 .vgpus = {{"a", 50, .cap = 33, .util = 0},
 		   {"b", 50, .cap = 33, .util = 0},
 		   {"c", 50, .cap = 33, .util = 0}},
 	 .static_ratio = 1.5},
-	{"static", "at 8 a newcomer would have 6, which is none",
+	{"static", "at 8 a newcomer would get 6 %, below the minimum",
 	 .vgpus = {{"a", 50, .cap = 6, .util = 0}}, .static_ratio = 8},
 	{"static", "not without a reading", .vgpus = {{"a", 50, .cap = 25, .util = NAN}}},
-	{"fair", "calm for three periods below the load line",
+	{"fair", "calm for three periods below lowload_pct",
 	 .vgpus = {{"a", 50, .cap = 50, .util = 0.5}, {"b", 50, .cap = 50, .util = 0.6}},
 	 .calm_run = 2, .fundable = 41},
-	{"fair", "not before", .vgpus = {{"a", 50, .cap = 50, .util = 0.5}}, .calm_run = 1},
-	{"fair", "not above the line",
+	{"fair", "not before three calm periods", .vgpus = {{"a", 50, .cap = 50, .util = 0.5}},
+	 .calm_run = 1},
+	{"fair", "not above lowload_pct",
 	 .vgpus = {{"a", 50, .cap = 50, .util = 0.6}, {"b", 50, .cap = 50, .util = 0.61}},
 	 .calm_run = 2},
 	{"fair", "not without a reading", .vgpus = {{"a", 50, .cap = 50, .util = NAN}},
@@ -337,13 +339,14 @@ static const struct offer_row offer_rows[] = {
 	{"fair", "not while a cap could help",
 	 .vgpus = {{"a", 60, .cap = 50, .util = 0.8, .target = 60, .fps = 30, .held = false}},
 	 .calm_run = 2},
-	{"credit", "calm for three periods below the load line",
+	{"credit", "calm for three periods below lowload_pct",
 	 .vgpus = {{"a", 50, .cap = 50, .util = 0.2}, {"b", 50, .cap = 50, .util = 0.2}},
 	 .calm_run = 2, .fundable = 50},
-	{"credit", "not before", .vgpus = {{"a", 50, .cap = 50, .util = 0.5}}, .calm_run = 1},
+	{"credit", "not before three calm periods", .vgpus = {{"a", 50, .cap = 50, .util = 0.5}},
+	 .calm_run = 1},
 	{"credit", "not without a reading", .vgpus = {{"a", 50, .cap = 50, .util = NAN}},
 	 .calm_run = 2},
-	{"static", "nor where a hold leaves too little for all of its share",
+	{"static", "not if a hold leaves less than its whole share",
 	 .vgpus = {{"a", 80, .cap = 80, .util = 0, .held = true}}},
 };
 
@@ -372,7 +375,7 @@ static void check_offer(const struct offer_row *row)
 	assert_int_equal((int)bench_number(&bench, "fundable_pct"), row->fundable);
 }
 
-static void test_one_more_is_sold(void **state)
+static void test_offers(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(offer_rows) / sizeof(offer_rows[0]); i++)
@@ -389,41 +392,41 @@ static const struct {
 	int result;
 	const char *decision;
 } fund_rows[] = {
-	{"none", "its equal share, from those who have more then",
+	{"none", "its equal share, from vGPUs above theirs",
 	 .vgpus = {{"a", 50, .cap = 50, .util = 1}, {"b", 50, .cap = 50, .util = 1}},
 	 .newcomer = {.initial_cap_pct = 50}, .result = 33, .decision = "fund: a 50->34, b 50->33"},
-	{"none", "a fourth too, when it is asked for",
+	{"none", "a fourth vGPU, on request",
 	 .vgpus = {{"a", 50, .cap = 34, .util = 1},
 		   {"b", 50, .cap = 33, .util = 1},
 		   {"c", 50, .cap = 33, .util = NAN}},
 	 .newcomer = {.initial_cap_pct = 50}, .result = 25,
 	 .decision = "fund: a 34->25, b 33->25, c 33->25"},
-	{"none", "its contract, where that is less", .vgpus = {{"a", 90, .cap = 90, .util = 1}},
+	{"none", "its contract, if that is less", .vgpus = {{"a", 90, .cap = 90, .util = 1}},
 	 .newcomer = {.initial_cap_pct = 20}, .result = 20, .decision = "fund from a: a 90->80"},
-	{"none", "burst begins with its contract", .vgpus = {{0}},
+	{"none", "a newcomer with burst starts with its contract", .vgpus = {{0}},
 	 .newcomer = {.initial_cap_pct = 20, .burst = true}, .result = 20, .decision = "fund"},
-	{"none", "not from a held one, nor less than it needs",
+	{"none", "nothing from a held vGPU, and not below the minimum",
 	 .vgpus = {{"a", 95, .cap = 95, .util = 0, .held = true}},
 	 .newcomer = {.initial_cap_pct = 50}, .result = -ENOSPC, .decision = ""},
-	{"none", "nor where its floor does not fit",
+	{"none", "not if its floor does not fit",
 	 .vgpus = {{"a", 60, .cap = 60, .util = 0, .min_cap = 60}},
 	 .newcomer = {.initial_cap_pct = 50, .min_cap_pct = 41}, .result = -ENOSPC, .decision = ""},
-	{"static", "its part of the contract, and nobody loses his",
+	{"static", "its share of the contract, without a cut of others",
 	 .vgpus = {{"a", 50, .cap = 25, .util = 0}, {"b", 60, .cap = 30, .util = 0}},
 	 .newcomer = {.initial_cap_pct = 80}, .result = 40, .decision = "fund"},
-	{"static", "from those who have more than theirs, when the policy is new",
+	{"static", "from vGPUs above their share, after a change of policy",
 	 .vgpus = {{"a", 50, .cap = 50, .util = 1}, {"b", 50, .cap = 45, .util = 1}},
 	 .newcomer = {.initial_cap_pct = 50}, .result = 25, .decision = "fund: a 50->39, b 45->36"},
-	{"fair", "its share of what is wanted, and what others were lent",
+	{"fair", "its share of the demand, and what was lent to others",
 	 .vgpus = {{"a", 50, .cap = 50, .util = 0.2, .peak = 0.1},
 		   {"b", 50, .cap = 50, .util = 0.2, .peak = 0.1}},
 	 .newcomer = {.initial_cap_pct = 50, .weight = 1}, .result = 50,
 	 .decision = "fund: a 50->25, b 50->25"},
-	{"fair", "by weight where all is wanted",
+	{"fair", "by weight if all vGPUs want more",
 	 .vgpus = {{"a", 50, .cap = 50, .util = 1}, {"b", 50, .cap = 50, .util = 1}},
 	 .newcomer = {.initial_cap_pct = 50, .weight = 2}, .result = 50,
 	 .decision = "fund: a 50->25, b 50->25"},
-	{"fair", "nothing from who cannot be read",
+	{"fair", "nothing from a vGPU without a valid reading",
 	 .vgpus = {{"a", 50, .cap = 50, .util = 0.2, .peak = 0.1},
 		   {"b", 50, .cap = 50, .util = NAN}},
 	 .newcomer = {.initial_cap_pct = 50, .weight = 1}, .result = 39,
@@ -433,7 +436,7 @@ static const struct {
 		   {"b", 50, .cap = 50, .util = 1, .peak = 0.5, .claim = 50}},
 	 /* 12, 51 and 51 of 114: 10.5, 44.7, 44.7, and the odd steps to the larger rests */
 	 .newcomer = {.initial_cap_pct = 50}, .result = 45, .decision = "fund: a 50->10, b 50->45"},
-	{"static", "all of its part or nothing",
+	{"static", "the whole share or nothing",
 	 .vgpus = {{"a", 100, .cap = 50, .util = 0}, {"b", 80, .cap = 40, .util = 0}},
 	 .newcomer = {.initial_cap_pct = 50}, .result = -ENOSPC, .decision = ""},
 };
@@ -454,7 +457,7 @@ static void test_newcomers_are_funded_by_the_rule(void **state)
 	}
 }
 
-static void test_what_a_leaver_freed_is_shared_by_the_rule(void **state)
+static void test_the_cap_of_a_removed_vgpu_is_shared_by_the_rule(void **state)
 {
 	static const struct given vgpus[] = {
 		{"a", 50, .cap = 25, .util = 1}, {"b", 50, .cap = 25, .util = 0}, {.id = NULL}};
@@ -468,8 +471,8 @@ static void test_what_a_leaver_freed_is_shared_by_the_rule(void **state)
 	assert_string_equal(bench_text(&bench), "");
 }
 
-/* A severe overload of the policy before is over. */
-static void test_another_policy_leaves_no_warning_behind(void **state)
+/* A severe overload of the earlier policy ends. */
+static void test_a_change_of_policy_ends_a_severe_overload(void **state)
 {
 	static const struct given vgpus[] = {{"a", 50, .cap = 50, .util = 1}, {.id = NULL}};
 	struct bench bench;
@@ -496,10 +499,10 @@ int main(void)
 		cmocka_unit_test(test_static_shares),
 		cmocka_unit_test(test_fair_shares),
 		cmocka_unit_test(test_credits),
-		cmocka_unit_test(test_one_more_is_sold),
+		cmocka_unit_test(test_offers),
 		cmocka_unit_test(test_newcomers_are_funded_by_the_rule),
-		cmocka_unit_test(test_what_a_leaver_freed_is_shared_by_the_rule),
-		cmocka_unit_test(test_another_policy_leaves_no_warning_behind),
+		cmocka_unit_test(test_the_cap_of_a_removed_vgpu_is_shared_by_the_rule),
+		cmocka_unit_test(test_a_change_of_policy_ends_a_severe_overload),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules 1, 2, 3 and 11: periods of one vGPU in, its signal, conditions and broken time out. */
+/* Rules 1, 2, 3 and 11: the signal, conditions and broken time of one vGPU over some periods. */
 #include "tests/unit/policy/test-policy.h"
 
 struct row {
 	const char *rule;
 	struct given vgpu;	 /* its id is "v" */
-	double util[8];		 /* a period each; NAN: not valid */
-	double fps[8];		 /* NAN: not valid */
-	int gap_at;		 /* which period is late, from 1 */
-	const char *signals;	 /* a letter a period: '!' up, '.' down */
+	double util[8];		 /* for each period; NAN: invalid */
+	double fps[8];		 /* NAN: invalid */
+	int gap_at;		 /* the late period, from 1 */
+	const char *signals;	 /* a letter for each period: '!' set, '.' not set */
 	unsigned int conditions; /* in the last period */
-	const char *out; /* of r(eceiver), b(roken), s(hort) what holds in the last period */
+	const char *out;	 /* in the last period: r(eceiver), b(roken), s(hort) */
 	void (*change)(struct policy_params *params);
 };
 
@@ -29,12 +29,12 @@ static void use_counts_always(struct policy_params *params)
 	params->use_ignores_met_target = false;
 }
 
-/* There is room to receive. */
+/* These vGPUs can receive. */
 #define PLAIN .contract = 50, .cap = 20
 #define GAME  .contract = 50, .cap = 20, .target = 60
 
 static const struct row use_rows[] = {
-	{"rule 1: the third period above raises it, each further one keeps it", .vgpu = {PLAIN},
+	{"rule 1: the third period above sets the signal, further ones keep it", .vgpu = {PLAIN},
 	 .util = {0.96, 0.97, 0.98, 0.96, 0.5, 0.96}, .signals = "..!!..", .out = "b"},
 	{"rule 1: exactly U_o is not above", .vgpu = {PLAIN}, .util = {0.95, 0.95, 0.95, 0.95},
 	 .signals = "....", .out = ""},
@@ -43,32 +43,33 @@ static const struct row use_rows[] = {
 	{"rule 1: two of three breaches, then a gap: counted anew", .vgpu = {PLAIN},
 	 .util = {0.96, 0.96, 0.96, 0.96, 0.96, 0.96}, .gap_at = 3, .signals = ".....!",
 	 .out = "rb"},
-	{"a gap raises nothing that was up", .vgpu = {PLAIN}, .util = {1, 1, 1, 1, 1}, .gap_at = 4,
+	{"a gap removes a signal", .vgpu = {PLAIN}, .util = {1, 1, 1, 1, 1}, .gap_at = 4,
 	 .signals = "..!..", .out = "b"},
 	{"an invalid busy reading breaks a run", .vgpu = {PLAIN},
 	 .util = {0.96, 0.96, NAN, 0.96, 0.96}, .signals = ".....", .out = "b"},
 	{"an invalid busy reading is no signal, no broken time", .vgpu = {PLAIN},
 	 .util = {1, 1, 1, NAN}, .signals = "..!.", .out = ""},
-	{"rule 1: who meets its target raises none by use", .vgpu = {GAME}, .util = {1, 1, 1, 1},
+	{"rule 1: a met target suppresses the signal by use", .vgpu = {GAME}, .util = {1, 1, 1, 1},
 	 .fps = {60, 60, 60, 60}, .signals = "....", .out = ""},
-	{"rule 1: within the tolerance is met", .vgpu = {GAME}, .util = {1, 1, 1},
+	{"rule 1: an FPS within the tolerance meets the target", .vgpu = {GAME}, .util = {1, 1, 1},
 	 .fps = {58.5, 58.5, 58.5}, .signals = "...", .out = ""},
 	{"rule 1: with a stale FPS use counts", .vgpu = {GAME}, .util = {1, 1, 1},
 	 .fps = {NAN, NAN, NAN}, .signals = "..!", .conditions = POLICY_FPS_MISSING, .out = "rb"},
-	{"rule 1: a met target excuses nobody when switched off", .vgpu = {GAME}, .util = {1, 1, 1},
-	 .fps = {60, 60, 60}, .signals = "..!", .out = "r", .change = use_counts_always},
-	{"paper mode: a met target excuses nobody", .vgpu = {GAME}, .util = {1, 1, 1},
+	{"rule 1: a met target does not excuse if that is switched off", .vgpu = {GAME},
+	 .util = {1, 1, 1}, .fps = {60, 60, 60}, .signals = "..!", .out = "r",
+	 .change = use_counts_always},
+	{"paper mode: a met target does not excuse", .vgpu = {GAME}, .util = {1, 1, 1},
 	 .fps = {60, 60, 60}, .signals = "..!", .out = "r", .change = in_paper_mode},
-	{"target 0: frames mean nothing", .vgpu = {PLAIN}, .util = {0.5, 0.5}, .fps = {3, 0},
+	{"target 0: frames have no influence", .vgpu = {PLAIN}, .util = {0.5, 0.5}, .fps = {3, 0},
 	 .signals = "..", .out = ""},
 };
 
 static const struct row qos_rows[] = {
-	{"rule 2: short and GPU-bound raises it at once", .vgpu = {GAME}, .util = {0.9},
+	{"rule 2: short and GPU-bound sets the signal at once", .vgpu = {GAME}, .util = {0.9},
 	 .fps = {50}, .signals = "!", .out = "rbs"},
-	{"rule 2: GPU-bound from exactly the line on", .vgpu = {GAME}, .util = {0.70}, .fps = {50},
-	 .signals = "!", .out = "rbs"},
-	{"rule 2: below it no cap helps", .vgpu = {GAME}, .util = {0.699}, .fps = {50},
+	{"rule 2: GPU-bound from exactly the threshold", .vgpu = {GAME}, .util = {0.70},
+	 .fps = {50}, .signals = "!", .out = "rbs"},
+	{"rule 2: below the threshold no cap helps", .vgpu = {GAME}, .util = {0.699}, .fps = {50},
 	 .signals = ".", .conditions = POLICY_QOS_NOT_GPU_BOUND, .out = "s"},
 	{"rule 2: an idle vGPU with a target and no frames", .vgpu = {GAME}, .util = {0, 0, 0},
 	 .fps = {0, 0, 0}, .signals = "...", .conditions = POLICY_QOS_NOT_GPU_BOUND, .out = "s"},
@@ -90,7 +91,7 @@ static const struct row qos_rows[] = {
 	 .fps = {50, 50, 50}, .gap_at = 2, .signals = "...", .out = "bs", .change = debounced},
 	{"a gap raises no signal by QoS, yet the time was broken", .vgpu = {GAME}, .util = {0.9},
 	 .fps = {50}, .gap_at = 1, .signals = ".", .out = "bs"},
-	{"an invalid busy reading tells nothing about short frames", .vgpu = {GAME}, .util = {NAN},
+	{"an invalid busy reading does not explain a low FPS", .vgpu = {GAME}, .util = {NAN},
 	 .fps = {50}, .signals = ".", .out = "s"},
 	{"an invalid busy reading ends the signal", .vgpu = {GAME}, .util = {0.9, NAN},
 	 .fps = {50, 50}, .signals = "!.", .out = "s"},
@@ -100,8 +101,8 @@ static const struct row qos_rows[] = {
 	 .signals = ".", .conditions = POLICY_FPS_MISSING, .out = ""},
 	{"FPS stale without a target: no condition", .vgpu = {PLAIN}, .util = {0.9}, .fps = {NAN},
 	 .signals = ".", .out = ""},
-	{"broken time is measured with the configured line in paper mode too", .vgpu = {GAME},
-	 .util = {0.5}, .fps = {50}, .signals = "!", .out = "rs", .change = in_paper_mode},
+	{"broken time has the same threshold in paper mode", .vgpu = {GAME}, .util = {0.5},
+	 .fps = {50}, .signals = "!", .out = "rs", .change = in_paper_mode},
 };
 
 static const struct row help_rows[] = {
@@ -120,28 +121,28 @@ static const struct row help_rows[] = {
 	 .util = {0.96}, .signals = "!", .out = "rb"},
 	{"rule 11: a contract's floor", .vgpu = {.contract = 50, .cap = 10, .min_cap = 10},
 	 .util = {0.96}, .signals = "!", .out = "rb"},
-	{"rule 11: exactly U_o does not wake", .vgpu = {.contract = 50, .cap = 1}, .util = {0.95},
+	{"rule 11: exactly U_o is no signal", .vgpu = {.contract = 50, .cap = 1}, .util = {0.95},
 	 .signals = ".", .out = ""},
-	{"rule 11: above its floor it waits", .vgpu = {.contract = 50, .cap = 2}, .util = {1},
-	 .signals = ".", .out = "b"},
+	{"rule 11: above its floor the normal delay applies", .vgpu = {.contract = 50, .cap = 2},
+	 .util = {1}, .signals = ".", .out = "b"},
 	{"rule 11: not in a gap", .vgpu = {.contract = 50, .cap = 1}, .util = {1}, .gap_at = 1,
 	 .signals = ".", .out = "b"},
-	{"rule 11: who meets its target sleeps on",
+	{"rule 11: a met target suppresses the signal",
 	 .vgpu = {.contract = 50, .cap = 1, .target = 60}, .util = {1}, .fps = {60}, .signals = ".",
 	 .out = ""},
-	{"rule 11: held it is not woken", .vgpu = {.contract = 50, .cap = 1, .held = true},
+	{"rule 11: a held vGPU gets no signal", .vgpu = {.contract = 50, .cap = 1, .held = true},
 	 .util = {1}, .signals = ".", .out = "b"},
-	{"rule 11: with no room it waits like all", .vgpu = {.contract = 1, .cap = 1},
+	{"rule 11: without room the normal delay applies", .vgpu = {.contract = 1, .cap = 1},
 	 .util = {1, 1, 1}, .signals = "..!", .conditions = POLICY_CONTRACT_LIMIT, .out = ""},
 	{"paper mode: no waking", .vgpu = {.contract = 50, .cap = 1}, .util = {1, 1, 1},
 	 .signals = "..!", .out = "rb", .change = in_paper_mode},
-	{"broken without a promise: above the line, below the contract", .vgpu = {PLAIN},
-	 .util = {0.96}, .signals = ".", .out = "b"},
+	{"broken without a target: above U_o, below the contract", .vgpu = {PLAIN}, .util = {0.96},
+	 .signals = ".", .out = "b"},
 	{"not broken at its contract", .vgpu = {.contract = 20, .cap = 20}, .util = {1},
 	 .signals = ".", .out = ""},
 };
 
-/* The rest of the GPU is held by another: there is nothing to give, so the caps stand. */
+/* Another vGPU holds the rest of the GPU, so no cap can change. */
 static void check_row(const struct row *row)
 {
 	struct given given[3] = {
@@ -185,13 +186,13 @@ static void test_overload_by_qos(void **state)
 	CHECK_ROWS(qos_rows);
 }
 
-static void test_who_can_be_helped_and_who_wakes(void **state)
+static void test_receivers_and_waking(void **state)
 {
 	(void)state;
 	CHECK_ROWS(help_rows);
 }
 
-static void test_a_signal_that_is_down_may_be_in_doubt(void **state)
+static void test_a_missing_signal_may_be_in_doubt(void **state)
 {
 	static const struct {
 		const char *rule;
@@ -214,10 +215,10 @@ static void test_a_signal_that_is_down_may_be_in_doubt(void **state)
 		 .in_doubt = true},
 		{"an invalid reading", {"v", PLAIN, .util = NAN}, .in_doubt = true},
 		{"a met target excuses", {"v", GAME, .util = 1, .fps = 60}, .in_doubt = false},
-		{"when it is not known to be met it does not",
+		{"an unknown FPS does not excuse",
 		 {"v", GAME, .util = 1, .fps = NAN},
 		 .in_doubt = true},
-		{"nor in paper mode",
+		{"a met target does not excuse in paper mode",
 		 {"v", GAME, .util = 1, .fps = 60},
 		 .in_doubt = true,
 		 .change = in_paper_mode},
@@ -225,7 +226,9 @@ static void test_a_signal_that_is_down_may_be_in_doubt(void **state)
 		 {"v", GAME, .util = 0.9, .fps = 50},
 		 .in_doubt = true,
 		 .change = debounced},
-		{"short by its own doing", {"v", GAME, .util = 0.5, .fps = 50}, .in_doubt = false},
+		{"short of target, but not GPU-bound",
+		 {"v", GAME, .util = 0.5, .fps = 50},
+		 .in_doubt = false},
 	};
 
 	(void)state;
@@ -243,7 +246,7 @@ static void test_a_signal_that_is_down_may_be_in_doubt(void **state)
 	}
 }
 
-static void test_e_is_the_share_of_the_target_that_lacks(void **state)
+static void test_e_is_the_missing_share_of_the_target(void **state)
 {
 	static const struct {
 		struct given vgpu;
@@ -269,7 +272,7 @@ static void test_e_is_the_share_of_the_target_that_lacks(void **state)
 	}
 }
 
-static void test_the_gpu_is_summed_up(void **state)
+static void test_totals_of_the_gpu(void **state)
 {
 	static const struct given over[] = {
 		{"a", 80, .cap = 80, .util = 0.5}, {"b", 80, .cap = 60, .util = NAN}, {0}};
@@ -296,10 +299,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_overload_by_use),
 		cmocka_unit_test(test_overload_by_qos),
-		cmocka_unit_test(test_who_can_be_helped_and_who_wakes),
-		cmocka_unit_test(test_a_signal_that_is_down_may_be_in_doubt),
-		cmocka_unit_test(test_e_is_the_share_of_the_target_that_lacks),
-		cmocka_unit_test(test_the_gpu_is_summed_up),
+		cmocka_unit_test(test_receivers_and_waking),
+		cmocka_unit_test(test_a_missing_signal_may_be_in_doubt),
+		cmocka_unit_test(test_e_is_the_missing_share_of_the_target),
+		cmocka_unit_test(test_totals_of_the_gpu),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

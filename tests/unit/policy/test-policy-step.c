@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules 4 to 7 and 11: one period of a GPU in, its decision out. */
+/* Rules 4 to 7 and 11: the decision for one period of a GPU. */
 #include "tests/unit/policy/test-policy.h"
 
 struct row {
@@ -7,7 +7,7 @@ struct row {
 	int step; /* 0: 1 % */
 	bool gap;
 	struct given vgpus[5];
-	const char *decision;	 /* as bench_text() writes it */
+	const char *decision;	 /* as from bench_text() */
 	unsigned int conditions; /* of the GPU */
 	void (*change)(struct policy_params *params);
 };
@@ -32,7 +32,7 @@ static void debounced(struct policy_params *params)
 	params->qos_periods = 2;
 }
 
-/* The third period above the line. */
+/* In its third period above overload_pct. */
 #define OVER .util = 1, .over_run = 2
 
 static const struct row steal_rows[] = {
@@ -55,12 +55,12 @@ static const struct row steal_rows[] = {
 	{"rule 6: whole steps of 5", .step = 5,
 	 .vgpus = {{"a", 80, .cap = 80, .util = 0.1}, {"b", 50, .cap = 20, OVER}},
 	 .decision = "steal b from a: a 80->70, b 20->30"},
-	{"rule 6: at least one step when one is unused", .step = 5,
+	{"rule 6: at least one step if one is unused", .step = 5,
 	 .vgpus = {{"a", 80, .cap = 80, .util = 0.85}, {"b", 50, .cap = 20, OVER}},
 	 .decision = "steal b from a: a 80->75, b 20->25"},
-	{"rule 6: less than a step unused is nothing", .step = 5,
+	{"rule 6: less than an unused step is not given", .step = 5,
 	 .vgpus = {{"a", 80, .cap = 80, .util = 0.94}, {"b", 50, .cap = 20, OVER}}, .decision = ""},
-	{"rule 6: the donor's own use must not pass U_o, not even for one step",
+	{"rule 6: a donor stays below U_o, even for one step",
 	 .vgpus = {{"a", 80, .cap = 10, .util = 0.9}, {"b", 95, .cap = 90, OVER}}, .decision = ""},
 	{"paper mode: it may",
 	 .vgpus = {{"a", 80, .cap = 10, .util = 0.9}, {"b", 95, .cap = 90, OVER}},
@@ -74,7 +74,7 @@ static const struct row steal_rows[] = {
 	{"rule 6: not below the donor's floor",
 	 .vgpus = {{"a", 80, .cap = 80, .util = 0.1, .min_cap = 75}, {"b", 50, .cap = 20, OVER}},
 	 .decision = "steal b from a: a 80->75, b 20->25"},
-	{"rule 6: a donor at its floor is none",
+	{"rule 6: a vGPU at its floor is no donor",
 	 .vgpus = {{"a", 80, .cap = 80, .util = 0.1, .min_cap = 80}, {"b", 50, .cap = 20, OVER}},
 	 .decision = ""},
 	{"rule 6: ... and the next lightest gives",
@@ -88,7 +88,7 @@ static const struct row steal_rows[] = {
 	{"rule 6: burst passes the contract",
 	 .vgpus = {{"a", 80, .cap = 80, .util = 0.1}, {"b", 23, .cap = 20, OVER, .burst = true}},
 	 .decision = "steal b from a: a 80->66, b 20->34"},
-	{"rule 6: the lightest is the one with the least u, not the most to give",
+	{"rule 6: the donor has the least u, not the most unused cap",
 	 .vgpus = {{"a", 70, .cap = 70, .util = 0.5},
 		   {"b", 50, .cap = 20, OVER},
 		   {"c", 50, .cap = 10, .util = 0.1}},
@@ -103,7 +103,7 @@ static const struct row steal_rows[] = {
 		   {"b", 50, .cap = 20, OVER},
 		   {"c", 40, .cap = 40, .util = 0.2}},
 	 .decision = "steal b from a: a 40->38, b 20->22", .change = by_qos_alone},
-	{"rule 6: ties go to the lowest id, as people count",
+	{"rule 6: ties go to the lowest id in natural order",
 	 .vgpus = {{"v10", 40, .cap = 40, .util = 0.5},
 		   {"b", 50, .cap = 20, OVER},
 		   {"v9", 40, .cap = 40, .util = 0.5}},
@@ -111,13 +111,13 @@ static const struct row steal_rows[] = {
 	{"rule 6: a held vGPU does not give",
 	 .vgpus = {{"a", 80, .cap = 80, .util = 0.1, .held = true}, {"b", 50, .cap = 20, OVER}},
 	 .decision = ""},
-	{"rule 6: nor one with an invalid busy reading",
+	{"rule 6: a vGPU with an invalid reading is no donor",
 	 .vgpus = {{"a", 80, .cap = 80, .util = NAN}, {"b", 50, .cap = 20, OVER}}, .decision = ""},
-	{"rule 6: nor one that is overloaded at its ceiling itself",
+	{"rule 6: a vGPU overloaded at its ceiling is no donor",
 	 .vgpus = {{"a", 80, .cap = 80, .util = 0.75, .target = 60, .fps = 30},
 		   {"b", 50, .cap = 20, OVER}},
 	 .decision = ""},
-	{"all held",
+	{"all vGPUs are held",
 	 .vgpus = {{"a", 80, .cap = 80, .util = 0.1, .held = true},
 		   {"b", 50, .cap = 20, OVER, .held = true}},
 	 .decision = ""},
@@ -127,20 +127,20 @@ static const struct row steal_rows[] = {
 	 .vgpus = {{"a", 80, .cap = 80, .util = 0.1},
 		   {"b", 50, .cap = 20, .util = 1, .over_run = 9}},
 	 .decision = ""},
-	{"no vGPU at all", .vgpus = {{0}}, .decision = ""},
+	{"no vGPU", .vgpus = {{0}}, .decision = ""},
 };
 
 static const struct row pool_rows[] = {
 	{"rule 5: the pool is given before anybody is robbed",
 	 .vgpus = {{"a", 50, .cap = 50, .util = 0.1}, {"b", 50, .cap = 20, OVER}},
 	 .decision = "pool b: b 20->50"},
-	{"rule 5: what there is of it",
+	{"rule 5: as much as is free",
 	 .vgpus = {{"a", 76, .cap = 76, .util = 0.1}, {"b", 50, .cap = 20, OVER}},
 	 .decision = "pool b: b 20->24"},
-	{"rule 5: less than a step is no pool", .step = 7,
+	{"rule 5: less than a step is not given", .step = 7,
 	 .vgpus = {{"a", 77, .cap = 77, .util = 0.1}, {"b", 50, .cap = 21, OVER}},
 	 .decision = "steal b from a: a 77->70, b 21->28"},
-	{"rule 5: to all receivers in proportion to what they lack, no warning",
+	{"rule 5: to all receivers in proportion to what each lacks, no warning",
 	 .vgpus = {{"a", 60, .cap = 60, .util = 0.1},
 		   {"b", 40, .cap = 20, OVER},
 		   {"c", 20, .cap = 10, OVER}},
@@ -158,7 +158,7 @@ static const struct row pool_rows[] = {
 	{"rule 5: one receiver beside one that cannot receive",
 	 .vgpus = {{"a", 50, .cap = 50, OVER}, {"b", 50, .cap = 20, OVER}},
 	 .decision = "pool b: b 20->50"},
-	{"rule 5: nothing to those who cannot take it",
+	{"rule 5: nothing to vGPUs that cannot receive",
 	 .vgpus = {{"a", 50, .cap = 50, OVER}, {"b", 40, .cap = 20, OVER, .held = true}},
 	 .decision = ""},
 	{"paper mode: the pool is left alone",
@@ -167,12 +167,12 @@ static const struct row pool_rows[] = {
 };
 
 static const struct row severe_rows[] = {
-	{"rule 7: two receivers are a warning, and nobody is robbed",
+	{"rule 7: two receivers make a warning, and no cap moves",
 	 .vgpus = {{"a", 50, .cap = 50, .util = 0.1},
 		   {"b", 50, .cap = 20, OVER},
 		   {"c", 50, .cap = 30, OVER}},
 	 .decision = "severe c", .conditions = POLICY_SEVERE_OVERLOAD},
-	{"rule 7: named is who uses most, receiver or not",
+	{"rule 7: the victim uses most, whether it is a receiver or not",
 	 .vgpus = {{"a", 60, .cap = 60, .util = 0.8},
 		   {"b", 50, .cap = 20, OVER},
 		   {"c", 50, .cap = 20, OVER}},
@@ -185,7 +185,7 @@ static const struct row severe_rows[] = {
 		   {"b", 50, .cap = 5, OVER},
 		   {"c", 50, .cap = 5, OVER}},
 	 .decision = "severe b", .conditions = POLICY_SEVERE_OVERLOAD},
-	{"rule 3: two overloaded, one cannot receive: no warning, the other is helped",
+	{"rule 3: two overloaded, one cannot receive: no warning, the other gets help",
 	 .vgpus = {{"a", 50, .cap = 50, .util = 0.4},
 		   {"b", 50, .cap = 20, OVER},
 		   {"c", 30, .cap = 30, OVER}},
@@ -195,12 +195,12 @@ static const struct row severe_rows[] = {
 		   {"b", 50, .cap = 20, OVER},
 		   {"c", 60, .cap = 30, OVER, .held = true}},
 	 .decision = "steal b from a: a 50->44, b 20->26"},
-	{"paper mode: who cannot receive counts too",
+	{"paper mode: a vGPU that cannot receive counts too",
 	 .vgpus = {{"a", 50, .cap = 50, .util = 0.4},
 		   {"b", 50, .cap = 20, OVER},
 		   {"c", 30, .cap = 30, OVER}},
 	 .decision = "severe c", .conditions = POLICY_SEVERE_OVERLOAD, .change = in_paper_mode},
-	{"paper mode: one that cannot receive: nothing moves",
+	{"paper mode: one vGPU that cannot receive moves nothing",
 	 .vgpus = {{"a", 70, .cap = 70, .util = 0.4}, {"c", 30, .cap = 30, OVER}}, .decision = "",
 	 .change = in_paper_mode},
 	{"rule 8: more than 100 is said, and no pool",
@@ -277,9 +277,9 @@ static void test_waking(void **state)
 }
 
 /*
- * Periods of two vGPUs, b and c, that can receive, beside one that has nothing to give: '#' above
- * the line, '-' below it, 'x' not read, and of both at once 'g' a gap. In each period 'S' the
- * decision, 's' the overload seen, '?' not seen nor seen to be over, '.' over.
+ * Periods of two vGPUs, b and c, that can receive, and one that cannot give: '#' above
+ * overload_pct, '-' below it, 'x' invalid, and for both 'g' a gap. In each period 'S' is the
+ * decision, 's' the overload, '?' an overload in doubt, '.' no overload.
  */
 struct severe_row {
 	const char *rule;
@@ -290,25 +290,25 @@ struct severe_row {
 };
 
 static const struct severe_row severe_run_rows[] = {
-	{"rule 7: one decision, however long it lasts", "#######", "#######",
+	{"rule 7: one decision, regardless of the duration", "#######", "#######",
 	 .expected = "??Sssss"},
 	{"breaches on the way up are no overload as yet, and no quiet", "-##-#", "-##-#",
 	 .expected = ".??.?"},
 	{"one of the two is no severe overload", "####", "----", .expected = "...."},
 	{"a lull does not end it", "###-####", "########", .expected = "??S???ss"},
-	{"nor do as many quiet periods as make a signal", "###---###", "#########",
+	{"as many quiet periods as make a signal do not end it", "###---###", "#########",
 	 .expected = "??S?????s"},
-	{"one more does", "###----###", "##########", .expected = "??S???.??S"},
+	{"one more quiet period ends it", "###----###", "##########", .expected = "??S???.??S"},
 	{"after a gap it is the same", "###g####", "###g####", .expected = "??S???ss"},
 	{"after a gap at every turn too", "###g#gg##g###", "###g#gg##g###",
 	 .expected = "??S?????????s"},
-	{"after a reading of one that failed", "###x###", "#######", .expected = "??S???s"},
-	{"after many of them", "###xxxxxxxx###", "##############", .expected = "??S??????????s"},
-	{"what cannot be seen is no quiet", "###-xgx-g-###", "###-xgx-g-###",
+	{"after an invalid reading of one vGPU", "###x###", "#######", .expected = "??S???s"},
+	{"after many gaps", "###xxxxxxxx###", "##############", .expected = "??S??????????s"},
+	{"a period without readings is not quiet", "###-xgx-g-###", "###-xgx-g-###",
 	 .expected = "??S?????????s"},
 	{"and leaves the quiet periods that were seen", "###-xgx-g--###", "###-xgx-g--###",
 	 .expected = "??S???????.??S"},
-	{"a signal of ten breaches comes back as well", "##########g##########",
+	{"a signal after ten breaches returns too", "##########g##########",
 	 "##########g##########", .expected = "?????????S??????????s", .overload_periods = 10},
 	{"paper mode: the same", "###g####", "###g####", .expected = "??S???ss",
 	 .change = in_paper_mode},
@@ -332,7 +332,7 @@ static char severe_period(struct bench *bench)
 	return seen ? 's' : bench->gpu.severe_in_doubt ? '?' : '.';
 }
 
-static void test_a_severe_overload_ends_when_it_is_seen_to_be_over(void **state)
+static void test_a_severe_overload_ends_only_after_valid_readings(void **state)
 {
 	static const struct given given[5] = {
 		{"a", 60, .cap = 60, .held = true}, {"b", 50, .cap = 20}, {"c", 50, .cap = 20}};
@@ -378,7 +378,7 @@ static void test_severe_overload_is_one_decision_and_many_conditions(void **stat
 		{0.5, false, "steal c from a: a 60->54, c 20->26", false},
 		{1, false, "steal c from a: a 60->54, c 20->26", false},
 		{1, false, "steal c from a: a 60->54, c 20->26", false},
-		{1, false, "", true}, /* the same: a lull of one period did not end it */
+		{1, false, "", true}, /* the same overload: one quiet period does not end it */
 		{1, true, "", false},
 	};
 	struct bench bench;
@@ -397,27 +397,27 @@ static void test_severe_overload_is_one_decision_and_many_conditions(void **stat
 
 /*
  * Periods of two vGPUs, a at 50 % and b at 40 %: 'O' an offer, 'x' another decision, '.' none. The
- * caps stand, as if nothing were ever written.
+ * caps stay, as if no write succeeded.
  */
 struct calm_row {
 	const char *rule;
 	double b_util[9]; /* NAN: invalid */
 	const char *expected;
-	double a_util;	     /* 0: it sleeps */
+	double a_util;	     /* 0: idle */
 	double peak;	     /* earlier use of both caps, fraction */
 	int b_contract;	     /* 0: 40, which is its cap */
-	int gap_at;	     /* which period is late, from 1 */
-	const char *offered; /* NULL: never; '+' where an offer is live */
+	int gap_at;	     /* the late period, from 1 */
+	const char *offered; /* NULL: never; '+': an offer is live */
 	int min_newcomer;
 	bool not_selling;
 	void (*change)(struct policy_params *params);
 };
 
 static const struct calm_row calm_rows[] = {
-	{"rule 4: after three calm periods one more is sold, and calm is counted anew",
+	{"rule 4: an offer after three calm periods, which are then counted again",
 	 {.3, .3, .3, .3, .3, .3, .3},
 	 .expected = "..O..O."},
-	{"rule 9: none while one is live, and calm is counted anew after it",
+	{"rule 9: no offer while one is live, and calm periods restart after it",
 	 {.3, .3, .3, .3, .3, .3, .3, .3, .3},
 	 .offered = "...+++...",
 	 .expected = "..O.....O"},
@@ -445,7 +445,7 @@ static const struct calm_row calm_rows[] = {
 	 {.3, .3, .3, .3},
 	 .not_selling = true,
 	 .expected = "...."},
-	{"rule 9: funded with just what a newcomer needs",
+	{"rule 9: funded with exactly the minimum",
 	 {.3, .3, .3, .3},
 	 .peak = 0.9,
 	 .min_newcomer = 17,
@@ -455,7 +455,9 @@ static const struct calm_row calm_rows[] = {
 	 .peak = 0.9,
 	 .min_newcomer = 18,
 	 .expected = "...."},
-	{"rule 3: who cannot be helped does not veto", {.96, .96, .96, .96}, .expected = "..O."},
+	{"rule 3: a vGPU that cannot receive does not prevent an offer",
+	 {.96, .96, .96, .96},
+	 .expected = "..O."},
 	{"paper mode: it does", {.96, .96, .96, .96}, .expected = "....", .change = in_paper_mode},
 };
 
@@ -500,7 +502,7 @@ static void test_calm_and_offers(void **state)
 	}
 }
 
-static void test_an_offer_says_what_can_be_funded_and_moves_nothing(void **state)
+static void test_an_offer_has_the_fundable_percent_and_no_moves(void **state)
 {
 	static const struct given given[3] = {{"a", 50, .cap = 50, .util = 0.4},
 					      {"b", 50, .cap = 40, .util = 0.5}};
@@ -530,10 +532,10 @@ int main(void)
 		cmocka_unit_test(test_free_pool),
 		cmocka_unit_test(test_severe_overload),
 		cmocka_unit_test(test_severe_overload_is_one_decision_and_many_conditions),
-		cmocka_unit_test(test_a_severe_overload_ends_when_it_is_seen_to_be_over),
+		cmocka_unit_test(test_a_severe_overload_ends_only_after_valid_readings),
 		cmocka_unit_test(test_waking),
 		cmocka_unit_test(test_calm_and_offers),
-		cmocka_unit_test(test_an_offer_says_what_can_be_funded_and_moves_nothing),
+		cmocka_unit_test(test_an_offer_has_the_fundable_percent_and_no_moves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

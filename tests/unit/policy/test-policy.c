@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* policy/policy.c: names, defaults, floors and ceilings; and the division of whole steps. */
+/* policy/policy.c: names, defaults, floors, ceilings, and the division of whole steps. */
 #include "tests/unit/policy/test-policy.h"
 
 #include "policy/share.h"
@@ -18,7 +18,7 @@ static void test_policies_are_found_by_name_and_by_index(void **state)
 	}
 }
 
-static void test_every_kind_has_a_name_of_its_own(void **state)
+static void test_every_kind_has_its_own_name(void **state)
 {
 	(void)state;
 	for (int i = 0; i < POLICY_KINDS; i++)
@@ -57,7 +57,7 @@ static void test_floor_and_ceiling(void **state)
 	} rows[] = {
 		{"default floor", 1, 1, 1, .terms = {.initial_cap_pct = 33}, .floor = 1,
 		 .ceiling = 33},
-		{"a contract's floor stands for the default one", 1, 1, 5,
+		{"a contract's floor replaces the default floor", 1, 1, 5,
 		 .terms = {.initial_cap_pct = 33, .min_cap_pct = 2}, .floor = 2, .ceiling = 33},
 		{"the backend's floor is the larger", 1, 4, 1, .terms = {.initial_cap_pct = 33},
 		 .floor = 4, .ceiling = 33},
@@ -71,7 +71,7 @@ static void test_floor_and_ceiling(void **state)
 		 .floor = 5, .ceiling = 5},
 		{"no floor above the ceiling", 1, 10, 1, .terms = {.initial_cap_pct = 8},
 		 .floor = 8, .ceiling = 8},
-		{"a floor of nothing is a step", 1, 0, 0, .terms = {.initial_cap_pct = 8},
+		{"a floor of 0 becomes one step", 1, 0, 0, .terms = {.initial_cap_pct = 8},
 		 .floor = 1, .ceiling = 8},
 	};
 
@@ -103,15 +103,15 @@ static void test_whole_steps_are_divided_in_proportion(void **state)
 		{"odd step to the largest remainder", 5,
 		 .shares = {{"a", .weight = 1, .limit = 9}, {"b", .weight = 2, .limit = 9}},
 		 .divided = 5, .steps = {2, 3}},
-		{"ties to the lowest id, as people count", 1,
+		{"ties to the lowest id in natural order", 1,
 		 .shares = {{"v10", .weight = 5, .limit = 5}, {"v2", .weight = 5, .limit = 5}},
 		 .divided = 1, .steps = {0, 1}},
-		{"nobody above its limit: the rest goes to the others", 9,
+		{"no share above its limit: the rest goes to the others", 9,
 		 .shares = {{"a", .weight = 8, .limit = 1},
 			    {"b", .weight = 1, .limit = 9},
 			    {"c", .weight = 1, .limit = 9}},
 		 .divided = 9, .steps = {1, 4, 4}},
-		{"one full limit fills the next", 10,
+		{"a share at its limit leaves more for the next", 10,
 		 .shares = {{"a", .weight = 9, .limit = 1},
 			    {"b", .weight = 4, .limit = 3},
 			    {"c", .weight = 1, .limit = 9}},
@@ -120,8 +120,8 @@ static void test_whole_steps_are_divided_in_proportion(void **state)
 		 .shares = {{"a", .weight = 1, .limit = 3}, {"b", .weight = 9, .limit = 4}},
 		 .divided = 7, .steps = {3, 4}},
 		{"nothing to divide", 0, .shares = {{"a", .weight = 1, .limit = 3}}},
-		{"less than nothing", -4, .shares = {{"a", .weight = 1, .limit = 3}}},
-		{"nobody", 4, .divided = 0},
+		{"a negative total", -4, .shares = {{"a", .weight = 1, .limit = 3}}},
+		{"no shares", 4, .divided = 0},
 	};
 
 	(void)state;
@@ -143,7 +143,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_policies_are_found_by_name_and_by_index),
-		cmocka_unit_test(test_every_kind_has_a_name_of_its_own),
+		cmocka_unit_test(test_every_kind_has_its_own_name),
 		cmocka_unit_test(test_defaults_are_those_of_the_design),
 		cmocka_unit_test(test_floor_and_ceiling),
 		cmocka_unit_test(test_whole_steps_are_divided_in_proportion),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A GPU made from a table row, and decisions as one line of text: shared by the tests of policy/.
+/* Common code of the policy tests: a GPU from a table row, and decisions as one line of text.
  */
 #ifndef TESTS_UNIT_POLICY_TEST_POLICY_H
 #define TESTS_UNIT_POLICY_TEST_POLICY_H
@@ -18,23 +18,23 @@
 
 #define BENCH_MAX 8
 
-/* One vGPU of a row; what is left out is 0: no promise, not held, no earlier breach. */
+/* One vGPU of a row. Members that are left out are 0: no target, not held, no earlier breach. */
 struct given {
 	const char *id; /* NULL ends a row */
 	int contract, cap;
-	double util;	    /* NAN: the busy reading is not valid */
+	double util;	    /* NAN: invalid */
 	double peak;	    /* largest earlier load, fraction of the GPU, in the period before */
-	double target, fps; /* NAN: the FPS is not valid */
-	int over_run;	    /* earlier periods in a row above the line */
+	double target, fps; /* NAN: invalid */
+	int over_run;	    /* earlier consecutive periods above overload_pct */
 	int claim;	    /* of policy credit, percent */
-	int short_run;	    /* earlier periods in a row short and GPU-bound */
+	int short_run;	    /* earlier consecutive periods short of target and GPU-bound */
 	int min_cap;
 	double weight; /* 0: 1 */
 	bool held, burst;
 };
 
 struct bench {
-	const struct policy *policy; /* gover, unless a test says otherwise */
+	const struct policy *policy; /* gover by default */
 	struct policy_params params;
 	struct policy_gpu gpu;
 	struct policy_vgpu vgpus[BENCH_MAX];
@@ -43,7 +43,7 @@ struct bench {
 	char text[1024];
 };
 
-/* One reading. What is not valid leaves the old number standing, as a trap. */
+/* One reading. An invalid one leaves a misleading old value. */
 static inline void bench_read(struct policy_vgpu *vgpu, double util, double fps)
 {
 	vgpu->busy_valid = !isnan(util);
@@ -103,7 +103,7 @@ static inline void bench_step(struct bench *bench)
 	bench->policy->step(&bench->params, &bench->gpu, &bench->out);
 }
 
-/* "steal b from a: a 50->44, b 20->26"; "" when nothing was decided. */
+/* "steal b from a: a 50->44, b 20->26"; "" for no decision. */
 static inline const char *bench_text(struct bench *bench)
 {
 	const struct policy_out *out = &bench->out;
@@ -142,7 +142,7 @@ static inline double bench_number(const struct bench *bench, const char *name)
 	return NAN;
 }
 
-/* The wanted caps are those of the moves, and the present ones elsewhere. */
+/* Wanted caps are those of the moves, or else the present caps. */
 static inline void bench_check_wants(const struct bench *bench)
 {
 	int want[BENCH_MAX];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every policy of the table with steady tenants: whatever they want and wherever the caps stand,
- * after a while nothing moves any more, and then nobody goes short while another wastes. What a
- * tenant uses is the less of its demand and its cap. GOVER_TEST_SEED=N runs others.
+ * Every policy with steady tenants: for any demands and initial caps, after some periods
+ * no cap moves any more, and no vGPU is short while another wastes cap. The use of a
+ * tenant is the lesser of its demand and its cap. GOVER_TEST_SEED=N selects other tenants.
  */
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 
 #define HOSTS	400 /* for each policy */
 #define PERIODS 800
-#define QUIET	100 /* of them the last in which nothing may move */
+#define QUIET	100 /* of them the last, in which no cap may move */
 
 static uint64_t random_state;
 
@@ -72,7 +72,7 @@ static int sum_pct(const struct policy_gpu *gpu)
 	return sum;
 }
 
-/* Frames come in the proportion in which what they need is served. */
+/* The FPS is in proportion to the share of the demand that is served. */
 static void run_period(struct host *host)
 {
 	struct bench *bench = &host->bench;
@@ -106,8 +106,8 @@ static bool by_demand(const struct policy *policy)
 	return policy == policy_find("credit") || policy == policy_find("fair");
 }
 
-/* What others have beyond what they use while one who may have more uses all of his; 0 where nobody
- * does. A line of 95 % and whole steps are no waste. */
+/* The unused cap of others while a vGPU that may receive uses its whole cap; 0 if none
+ * does. The margin up to 95 % and whole steps are no waste. */
 static int wasted_pct(const struct host *host)
 {
 	const struct policy_gpu *gpu = &host->bench.gpu;
@@ -129,7 +129,7 @@ static int wasted_pct(const struct host *host)
 	return wanting ? wasted + 100 - sum_pct(gpu) : 0;
 }
 
-/* The last period in which something moved. */
+/* The last period in which a cap moved. */
 static int run_to_rest(struct host *host)
 {
 	int last = 0;
@@ -166,16 +166,16 @@ static void check_rest(const struct policy *policy)
 		      (double)moves / HOSTS, longest);
 }
 
-static void test_steady_tenants_come_to_rest(void **state)
+static void test_steady_tenants_reach_steady_caps(void **state)
 {
 	(void)state;
 	for (size_t p = 0; policy_at(p); p++)
 		check_rest(policy_at(p));
 }
 
-/* With demand that trembles by 10 % caps may follow, but no host rewrites them all the time: 8
+/* Caps may follow a demand with 10 % noise, but not all the time: 8
  * vGPUs could make 480 moves a minute. */
-static void test_trembling_tenants_make_no_storm(void **state)
+static void test_noisy_tenants_cause_few_moves(void **state)
 {
 	(void)state;
 	for (size_t p = 0; policy_at(p); p++) {
@@ -203,8 +203,8 @@ static void test_trembling_tenants_make_no_storm(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_steady_tenants_come_to_rest),
-		cmocka_unit_test(test_trembling_tenants_make_no_storm),
+		cmocka_unit_test(test_steady_tenants_reach_steady_caps),
+		cmocka_unit_test(test_noisy_tenants_cause_few_moves),
 	};
 	const char *seed = getenv("GOVER_TEST_SEED");
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Dividing a GPU by what may be wanted: tables of caps, and what must hold for any demands. */
+/* Allocation by expected demand: tables of caps, and invariants for random demands. */
 #include <stdlib.h>
 
 #include "tests/unit/policy/test-policy.h"
@@ -7,14 +7,14 @@
 #include "policy/qos/demand.h"
 #include "policy/qos/allocation.h"
 
-/* One vGPU that wants @now and, with the @chance, @next; without a chance it stands still. */
+/* One vGPU with demand @now and, with probability @chance, @next; without @chance it is steady. */
 struct want {
-	const char *id; /* NULL ends them */
+	const char *id; /* NULL ends the list */
 	int contract, cap;
 	double now, next, chance;
 	int min_cap;
 	bool held, burst;
-	enum policy_demand_source source; /* what it wants: it uses up its cap */
+	enum policy_demand_source source; /* of @now; an estimate means a fully used cap */
 };
 
 /* Returns the level. */
@@ -26,7 +26,7 @@ static int see(const struct policy_gpu *gpu, struct policy_vgpu *vgpu, double pc
 	return vgpu->track->demand.level;
 }
 
-/* It knows all that, and its margin is 0. */
+/* Fills the track with that history and a margin of 0. */
 static void want(const struct policy_gpu *gpu, struct policy_vgpu *vgpu, const struct want *want)
 {
 	struct policy_demand *demand = &vgpu->track->demand;
@@ -82,32 +82,32 @@ static const struct row {
 	double now_pct;   /* of all */
 	int need_pct;
 } rows[] = {
-	{"nobody", {{.id = NULL}}, ALLOCATION_KEPT, "", .step = 1},
-	{"who has enough is left alone, and so is slack",
+	{"no shares", {{.id = NULL}}, ALLOCATION_KEPT, "", .step = 1},
+	{"a sufficient cap does not change, even with unused cap",
 	 {{"a", 50, 40, .now = 30}, {"b", 50, 50, .now = 10}}, ALLOCATION_KEPT, "a 40, b 50",
 	 .now_pct = 40, .need_pct = 40},
 	{"enough is enough, to the point",
 	 {{"a", 50, 30, .now = 30}, {"b", 70, 70, .now = 10}}, ALLOCATION_KEPT, "a 30, b 70",
 	 .now_pct = 40, .need_pct = 40},
-	{"a chance that is hardly one is borne",
+	{"a very small probability is accepted",
 	 {{"a", 60, 30, .now = 30, .next = 50, .chance = 0.009}, {"b", 70, 70, .now = 10}},
 	 ALLOCATION_KEPT, "a 30, b 70", .now_pct = 40, .need_pct = 40},
-	{"a larger one is provided for, and a little more, out of the free pool first",
+	{"a larger expected demand is served with some extra, first from the free pool",
 	 {{"a", 60, 30, .now = 30, .next = 50, .chance = 0.02}, {"b", 48, 48, .now = 10}},
 	 ALLOCATION_MET, "a 52, b 48", .now_pct = 40, .need_pct = 60},
-	{"what is lent is called back from whom it lies with",
+	{"lent cap is taken back from the vGPU that has it",
 	 {{"a", 60, 30, .now = 40}, {"b", 70, 50, .now = 20}, {"c", 20, 20, .now = 15}},
 	 ALLOCATION_MET, "a 42, b 38, c 20", .now_pct = 75, .need_pct = 75},
 	{"at once, however much",
 	 {{"a", 90, 5, .now = 90}, {"b", 95, 95, .now = 4}},
 	 ALLOCATION_MET, "a 90, b 10", .now_pct = 93, .need_pct = 94},
-	{"two who have the same to spare give by turns",
+	{"two equal donors give alternately",
 	 {{"a", 60, 30, .now = 37}, {"b", 60, 35, .now = 20}, {"c", 60, 35, .now = 20}},
 	 ALLOCATION_MET, "a 39, b 30, c 31", .now_pct = 77, .need_pct = 77},
 	{"a contract is a ceiling",
 	 {{"a", 40, 30, .now = 40}, {"b", 60, 60, .now = 20}},
 	 ALLOCATION_MET, "a 40, b 60", .now_pct = 60, .need_pct = 60},
-	{"but for who may burst",
+	{"a cap above its contract is cut, except with burst",
 	 {{"a", 40, 30, .now = 70, .burst = true}, {"b", 60, 60, .now = 20}},
 	 ALLOCATION_MET, "a 72, b 28", .now_pct = 89, .need_pct = 90},
 	{"without margins it does",
@@ -116,7 +116,7 @@ static const struct row {
 	{"and then is left alone",
 	 {{"a", 60, 59, .now = 60}, {"b", 50, 41, .now = 41}}, ALLOCATION_KEPT, "a 59, b 41",
 	 .now_pct = 100, .need_pct = 100},
-	{"too much: who wants least is served, with enough that this is seen",
+	{"too much demand: the smallest is served, and stays measurable",
 	 {{"a", 60, 50, .now = 60}, {"b", 50, 50, .now = 50}}, ALLOCATION_SHORT, "a 50, b 50",
 	 .now_pct = 108, .need_pct = 108},
 	{"as many as can be: two of three",
@@ -125,23 +125,23 @@ static const struct row {
 	{"among equals the first by name",
 	 {{"b", 60, 50, .now = 60}, {"a", 60, 50, .now = 60}}, ALLOCATION_SHORT, "b 40, a 60",
 	 .now_pct = 118, .need_pct = 118},
-	{"all have what they want now: where a point saves most",
+	{"all present demands are served: the rest goes where a percent point saves most",
 	 {{"a", 60, 50, .now = 30, .next = 54, .chance = 0.5},
 	  {"b", 60, 50, .now = 30, .next = 54, .chance = 0.4}},
 	 ALLOCATION_SHORT, "a 53, b 47", .now_pct = 60, .need_pct = 106},
-	{"nobody knows what two want: an even part may do",
+	{"two unknown demands get even parts",
 	 {{"a", 50, 12, .now = 37, .source = POLICY_DEMAND_PROBED},
 	  {"b", 50, 16, .now = 49, .source = POLICY_DEMAND_PROBED}, {"c", 50, 20, .now = 18}},
 	 ALLOCATION_SHORT, "a 37, b 43, c 20", .now_pct = 116, .need_pct = 116},
-	{"a habit goes before that",
+	{"an estimate by habit precedes an even part",
 	 {{"a", 50, 12, .now = 31, .source = POLICY_DEMAND_BY_HABIT},
 	  {"b", 50, 12, .now = 37, .source = POLICY_DEMAND_PROBED}, {"c", 50, 50, .now = 40}},
 	 ALLOCATION_SHORT, "a 31, b 19, c 50", .now_pct = 138, .need_pct = 138},
-	{"a guess takes nothing from who is known to want it",
+	{"an estimated demand takes nothing from a measured one",
 	 {{"a", 60, 20, .now = 50, .source = POLICY_DEMAND_BY_HABIT}, {"b", 50, 45, .now = 45},
 	  {"c", 50, 35, .now = 35}},
 	 ALLOCATION_SHORT, "a 20, b 45, c 35", .now_pct = 139, .need_pct = 139},
-	{"with room it is his at once",
+	{"with room it gets the cap at once",
 	 {{"a", 50, 12, .now = 37, .source = POLICY_DEMAND_PROBED}, {"b", 50, 50, .now = 18}},
 	 ALLOCATION_MET, "a 50, b 50", .now_pct = 68, .need_pct = 68},
 	{"a hold is out of it, and counts",
@@ -151,25 +151,25 @@ static const struct row {
 	{"a floor is kept",
 	 {{"a", 80, 40, .now = 80}, {"b", 60, 60, .now = 0, .min_cap = 20}},
 	 ALLOCATION_MET, "a 80, b 20", .now_pct = 99, .need_pct = 100},
-	{"floors are kept where there is too little",
+	{"floors are kept if the GPU is too small",
 	 {{"a", 90, 40, .now = 90}, {"b", 60, 60, .now = 0, .min_cap = 20}},
 	 ALLOCATION_SHORT, "a 80, b 20", .now_pct = 109, .need_pct = 109},
-	{"holds and floors leave nothing: nobody is below his floor",
+	{"holds and floors leave nothing: no vGPU is below its floor",
 	 {{"a", 90, 90, .now = 90, .held = true}, {"b", 60, 10, .now = 30, .min_cap = 8}},
 	 ALLOCATION_SHORT, "a 90, b 10", .now_pct = 120, .need_pct = 120},
-	{"whole steps, up where it is needed",
+	{"whole steps, rounded up for a need",
 	 {{"a", 60, 30, .now = 32}, {"b", 70, 70, .now = 21}}, ALLOCATION_MET, "a 40, b 60",
 	 .step = 5, .now_pct = 60, .need_pct = 60},
-	{"what is spared is in no cap",
+	{"spared percent are in no cap",
 	 {{"a", 60, 40, .now = 30}, {"b", 60, 60, .now = 20}}, ALLOCATION_MET, "a 35, b 25",
 	 .spared = 40, .now_pct = 90, .need_pct = 90},
-	{"what is spared may be too much to spare",
+	{"the spared percent may not fit",
 	 {{"a", 60, 40, .now = 30}, {"b", 60, 60, .now = 20}}, ALLOCATION_SHORT, "a 19, b 21",
 	 .spared = 60, .now_pct = 110, .need_pct = 110},
 };
 /* clang-format on */
 
-static void test_caps_by_what_may_be_wanted(void **state)
+static void test_caps_by_expected_demand(void **state)
 {
 	static const char *const names[] = {"kept", "met", "tight", "short"};
 	int wrong = 0;
@@ -194,7 +194,7 @@ static void test_caps_by_what_may_be_wanted(void **state)
 	assert_int_equal(wrong, 0);
 }
 
-/* --- any demands --- */
+/* --- random demands --- */
 
 static uint64_t random_state;
 
@@ -285,7 +285,7 @@ static void test_any_demands_fit_in_any_order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_caps_by_what_may_be_wanted),
+		cmocka_unit_test(test_caps_by_expected_demand),
 		cmocka_unit_test(test_any_demands_fit_in_any_order),
 	};
 	const char *seed = getenv("GOVER_TEST_SEED");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What a vGPU is taken to want: numbers worked out by hand. */
+/* The demand of a vGPU, with numbers computed by hand. */
 #include "tests/unit/policy/test-policy.h"
 
 #include "policy/qos/demand.h"
 
 #define COLD	 15 /* periods */
-#define UNSEEN	 4  /* periods that what was not seen weighs */
+#define UNSEEN	 4  /* periods assumed for a demand not seen yet */
 #define FADING	 0.998
 #define CONTRACT 50
 
@@ -45,7 +45,7 @@ static double margin_pct(const struct bench *bench)
 
 #define assert_near(a, b) assert_float_equal(a, b, 1e-4)
 
-/* --- now --- */
+/* --- the demand now --- */
 
 static const struct {
 	const char *rule;
@@ -53,31 +53,30 @@ static const struct {
 	bool burst;
 	double target, load, fps, now;
 } wants[] = {
-	{"half the frames for 20 % is 40 % for all", 50, 20, .target = 60, .load = 20, .fps = 30,
-	 .now = 40},
+	{"half the target with 20 % means a demand of 40 %", 50, 20, .target = 60, .load = 20,
+	 .fps = 30, .now = 40},
 	{"more frames than were sold are not asked for", 50, 50, .target = 60, .load = 20,
 	 .fps = 120, .now = 10},
-	{"nobody wants more than he bought", 50, 30, .target = 60, .load = 30, .fps = 30,
-	 .now = 50},
-	{"unless he may burst", 50, 30, .burst = true, .target = 60, .load = 30, .fps = 30,
-	 .now = 60},
+	{"no demand exceeds its contract", 50, 30, .target = 60, .load = 30, .fps = 30, .now = 50},
+	{"a vGPU with burst may want more than its contract", 50, 30, .burst = true, .target = 60,
+	 .load = 30, .fps = 30, .now = 60},
 	{"frames make a full cap no riddle", 50, 30, .target = 60, .load = 30, .fps = 60,
 	 .now = 30},
 	{"no frame came: the load", 50, 30, .target = 60, .load = 20, .fps = 0, .now = 20},
 	{"frames cannot be read: the load", 50, 30, .target = 60, .load = 20, .fps = NAN,
 	 .now = 20},
 	{"no frame came out of a full cap", 50, 20, .target = 60, .load = 20, .fps = 0, .now = 50},
-	{"without a target frames say nothing", 50, 30, .load = 12, .fps = 30, .now = 12},
+	{"without a target frames have no influence", 50, 30, .load = 12, .fps = 30, .now = 12},
 	{"a full cap below the contract cuts off", 50, 30, .load = 30, .fps = NAN, .now = 50},
-	{"an almost full one too", 50, 30, .load = 29.1, .fps = NAN, .now = 50},
+	{"an almost full cap too", 50, 30, .load = 29.1, .fps = NAN, .now = 50},
 	{"it may be three times as much", 50, 10, .load = 10, .fps = NAN, .now = 3 * 10 / 0.98},
 	{"with a little left it does not", 50, 30, .load = 29, .fps = NAN, .now = 29},
-	{"the whole contract is all he may want", 50, 50, .load = 50, .fps = NAN, .now = 50},
-	{"who may burst may want the GPU", 50, 50, .burst = true, .load = 50, .fps = NAN,
+	{"the whole contract is the largest demand", 50, 50, .load = 50, .fps = NAN, .now = 50},
+	{"a vGPU with burst may want the whole GPU", 50, 50, .burst = true, .load = 50, .fps = NAN,
 	 .now = 100},
 };
 
-static void test_what_is_wanted_now(void **state)
+static void test_the_demand_now(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(wants) / sizeof(wants[0]); i++) {
@@ -91,7 +90,7 @@ static void test_what_is_wanted_now(void **state)
 	}
 }
 
-static void test_tolerance_is_what_breaks_nothing(void **state)
+static void test_the_tolerated_demand_is_not_broken(void **state)
 {
 	static const struct {
 		double target, fps, tolerance;
@@ -108,9 +107,9 @@ static void test_tolerance_is_what_breaks_nothing(void **state)
 	}
 }
 
-/* --- habits: who is cut off wants the most that he wanted then --- */
+/* --- habits: a vGPU at its cap wants the most that followed before --- */
 
-static void test_who_is_cut_off_wants_what_followed_before(void **state)
+static void test_a_demand_at_the_cap_is_estimated_by_habit(void **state)
 {
 	struct policy_demand before;
 	struct bench bench;
@@ -128,13 +127,13 @@ static void test_who_is_cut_off_wants_what_followed_before(void **state)
 	assert_near(now_pct(&bench), 40 / 0.98);
 	assert_int_equal(bench.tracks[0].demand.source, POLICY_DEMAND_BY_HABIT);
 	assert_memory_equal(before.follows, bench.tracks[0].demand.follows, sizeof(before.follows));
-	bench.vgpus[0].cap_pct = 42; /* it is more than ever */
+	bench.vgpus[0].cap_pct = 42; /* more than ever before */
 	learn_load(&bench, 42, 1);
 	assert_near(now_pct(&bench), CONTRACT);
 	assert_int_equal(bench.tracks[0].demand.source, POLICY_DEMAND_PROBED);
 }
 
-static void test_who_is_cut_off_may_want_his_contract(void **state)
+static void test_a_vgpu_at_its_cap_may_want_its_contract(void **state)
 {
 	double above[POLICY_LEVELS];
 	struct bench bench;
@@ -148,17 +147,17 @@ static void test_who_is_cut_off_may_want_his_contract(void **state)
 	for (int i = 0; i < POLICY_LEVELS; i++)
 		assert_near(above[i], i < POLICY_LEVELS - 1);
 	bench.vgpus[0].cap_pct = 50;
-	learn_load(&bench, 5, 1); /* it did not; only this is a habit */
+	learn_load(&bench, 5, 1); /* it did not: only this is a habit */
 	demand_predict(&bench.vgpus[0], above);
 	assert_true(above[bench.tracks[0].demand.level] < 0.1);
 	assert_near(demand_peak_pct(&bench.vgpus[0]), 5);
 }
 
-/* --- next --- */
+/* --- the next period --- */
 
-static void test_a_cold_one_may_want_its_contract(void **state)
+static void test_a_cold_vgpu_may_want_its_contract(void **state)
 {
-	static const int periods[] = {COLD, 1}; /* who can be moved is not cold for long */
+	static const int periods[] = {COLD, 1}; /* with migration a vGPU is cold for one period */
 
 	(void)state;
 	for (int movable = 0; movable < 2; movable++) {
@@ -177,8 +176,8 @@ static void test_a_cold_one_may_want_its_contract(void **state)
 	}
 }
 
-/* 0 and 50 by turns: what follows on idling was seen twice, and faded once. */
-static void test_what_follows_is_counted(void **state)
+/* 0 and 50 alternately: the transition from idle was seen twice and faded once. */
+static void test_transitions_are_counted(void **state)
 {
 	double above[POLICY_LEVELS];
 	struct bench bench;
@@ -192,13 +191,13 @@ static void test_what_follows_is_counted(void **state)
 	for (int i = 0; i < POLICY_LEVELS - 1; i++)
 		assert_near(above[i], 1);
 	assert_near(above[POLICY_LEVELS - 1], 0);
-	learn_load(&bench, 50, 1); /* on which 0 followed twice, and nothing else */
+	learn_load(&bench, 50, 1); /* followed twice by 0, and by nothing else */
 	demand_predict(&bench.vgpus[0], above);
 	for (int i = 0; i < POLICY_LEVELS - 1; i++)
 		assert_near(above[i], 0.05 / (1 * FADING + 1 + 0.05)); /* never seen to follow */
 }
 
-static void test_a_level_ends_at_the_most_seen_on_it(void **state)
+static void test_a_level_ends_at_its_largest_demand(void **state)
 {
 	struct bench bench;
 
@@ -212,22 +211,22 @@ static void test_a_level_ends_at_the_most_seen_on_it(void **state)
 	assert_near(demand_level_pct(&bench.vgpus[0], 9), 24);
 	bench.tracks[0].demand.margin_pct = 5;
 	assert_near(demand_level_pct(&bench.vgpus[0], 9), 25);
-	assert_near(demand_level_pct(&bench.vgpus[0], 8), 20); /* nothing was seen there */
+	assert_near(demand_level_pct(&bench.vgpus[0], 8), 20); /* no demand on that level */
 	assert_near(demand_level_pct(&bench.vgpus[0], 15), 50);
 }
 
-static void test_the_margin_learns_from_what_was_expected(void **state)
+static void test_the_margin_learns_from_misses(void **state)
 {
 	struct bench bench;
 
 	(void)state;
 	make(&bench, CONTRACT, 50, 0);
 	demand_note_need(&bench.vgpus[0], 1);
-	learn_load(&bench, 20, COLD); /* who is cold missed nothing */
+	learn_load(&bench, 20, COLD); /* a cold vGPU has no misses */
 	assert_near(margin_pct(&bench), 0);
 	learn_load(&bench, 20, 1);
 	assert_near(margin_pct(&bench), 0.495);
-	demand_note_need(&bench.vgpus[0], 19.6); /* 98 % of it: nothing breaks */
+	demand_note_need(&bench.vgpus[0], 19.6); /* 98 % of the demand: not broken */
 	learn_load(&bench, 20, 1);
 	assert_near(margin_pct(&bench), 0.49);
 	learn_load(&bench, 20, 100);
@@ -237,7 +236,7 @@ static void test_the_margin_learns_from_what_was_expected(void **state)
 	assert_near(margin_pct(&bench), 0.3 + 20 * 0.495);
 }
 
-/* --- lately --- */
+/* --- distribution of recent demands --- */
 
 static void check_spread(const struct bench *bench, bool wakes, const double want[101])
 {
@@ -252,7 +251,7 @@ static void check_spread(const struct bench *bench, bool wakes, const double wan
 	assert_near(sum, 1);
 }
 
-static void test_a_cold_ones_spread_is_its_contract(void **state)
+static void test_a_cold_vgpus_distribution_is_its_contract(void **state)
 {
 	struct bench bench;
 
@@ -263,7 +262,7 @@ static void test_a_cold_ones_spread_is_its_contract(void **state)
 	check_spread(&bench, true, (double[101]){[49] = 1});
 }
 
-static void test_the_spread_is_what_was_wanted(void **state)
+static void test_the_distribution_is_of_recent_demands(void **state)
 {
 	struct bench bench;
 
@@ -280,21 +279,21 @@ static void test_the_spread_is_what_was_wanted(void **state)
 				   [49] = (double)UNSEEN / (20 + UNSEEN)});
 }
 
-static void test_with_frames_a_dearer_scene_may_be_to_come(void **state)
+static void test_with_frames_a_larger_demand_may_still_come(void **state)
 {
 	struct bench bench;
 
 	(void)state;
 	make(&bench, CONTRACT, 50, 60);
 	for (int i = 0; i < 19; i++)
-		learn(&bench, 20, 60); /* 19.5 of it break nothing */
+		learn(&bench, 20, 60); /* a cap of 19.5 % is enough */
 	check_spread(&bench, true, (double[101]){[20] = 0.95, [30] = 0.05});
 	for (int i = 0; i < 19; i++)
-		learn(&bench, 40, 60); /* half as much again is more than was sold */
+		learn(&bench, 40, 60); /* 1.5 times that exceeds the contract */
 	check_spread(&bench, true, (double[101]){[20] = 19. / 39, [39] = 19. / 39, [49] = 1. / 39});
 }
 
-static void test_a_slow_clock_makes_no_large_demand(void **state)
+static void test_a_low_clock_rate_does_not_raise_the_demand(void **state)
 {
 	struct bench bench;
 
@@ -302,25 +301,25 @@ static void test_a_slow_clock_makes_no_large_demand(void **state)
 	make(&bench, CONTRACT, 50, 0);
 	bench.gpu.clock = 0.5;
 	learn_load(&bench, 20, COLD);
-	assert_near(now_pct(&bench), 20); /* so much it takes at this clock */
+	assert_near(now_pct(&bench), 20); /* at this clock rate */
 	check_spread(&bench, false, (double[101]){[10] = 1});
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_wanted_now),
-		cmocka_unit_test(test_tolerance_is_what_breaks_nothing),
-		cmocka_unit_test(test_who_is_cut_off_wants_what_followed_before),
-		cmocka_unit_test(test_who_is_cut_off_may_want_his_contract),
-		cmocka_unit_test(test_a_cold_one_may_want_its_contract),
-		cmocka_unit_test(test_what_follows_is_counted),
-		cmocka_unit_test(test_a_level_ends_at_the_most_seen_on_it),
-		cmocka_unit_test(test_the_margin_learns_from_what_was_expected),
-		cmocka_unit_test(test_a_cold_ones_spread_is_its_contract),
-		cmocka_unit_test(test_the_spread_is_what_was_wanted),
-		cmocka_unit_test(test_with_frames_a_dearer_scene_may_be_to_come),
-		cmocka_unit_test(test_a_slow_clock_makes_no_large_demand),
+		cmocka_unit_test(test_the_demand_now),
+		cmocka_unit_test(test_the_tolerated_demand_is_not_broken),
+		cmocka_unit_test(test_a_demand_at_the_cap_is_estimated_by_habit),
+		cmocka_unit_test(test_a_vgpu_at_its_cap_may_want_its_contract),
+		cmocka_unit_test(test_a_cold_vgpu_may_want_its_contract),
+		cmocka_unit_test(test_transitions_are_counted),
+		cmocka_unit_test(test_a_level_ends_at_its_largest_demand),
+		cmocka_unit_test(test_the_margin_learns_from_misses),
+		cmocka_unit_test(test_a_cold_vgpus_distribution_is_its_contract),
+		cmocka_unit_test(test_the_distribution_is_of_recent_demands),
+		cmocka_unit_test(test_with_frames_a_larger_demand_may_still_come),
+		cmocka_unit_test(test_a_low_clock_rate_does_not_raise_the_demand),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

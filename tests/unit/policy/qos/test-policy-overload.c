@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums of demands, and the bargain made of them: numbers worked out by hand. */
+/* Sums of demands and the expected profit, with numbers computed by hand. */
 #include "tests/unit/policy/test-policy.h"
 
 #include "policy/qos/profit.h"
 #include "policy/qos/overload.h"
 
 #define MORE   101
-#define HAND   300.0 /* seconds until somebody moves a vGPU by hand */
-#define HOOK   15.0  /* and where a hook does */
-#define UNSEEN 4     /* periods that what was not seen weighs */
+#define HAND   300.0 /* seconds to migrate a vGPU by hand */
+#define HOOK   15.0  /* seconds to migrate it by a hook */
+#define UNSEEN 4     /* periods assumed for a demand not seen yet */
 
 #define assert_near(a, b) assert_float_equal(a, b, 1e-9)
 
-/* The whole percent that it wanted lately, one period each. */
+/* Its recent demands in whole percent, one period each. */
 struct lately {
-	const char *id; /* NULL ends them */
+	const char *id; /* NULL ends the list */
 	int n;
 	int pct[8];
-	bool held; /* at the last of them */
+	bool held; /* at the last demand */
 };
 
 static void make(struct bench *bench, const struct lately *lately)
@@ -81,7 +81,7 @@ static void test_demands_add_up(void **state)
 	assert_int_equal(overload.top, MORE);
 }
 
-static void test_more_than_there_is_stays_more(void **state)
+static void test_overload_stays_overload(void **state)
 {
 	struct bench bench;
 	struct overload overload;
@@ -110,7 +110,7 @@ static void test_holds_and_floors_count(void **state)
 }
 
 /* At the contract. */
-static void test_where_nobody_is_moved_the_unseen_counts(void **state)
+static void test_without_migration_unseen_demands_count(void **state)
 {
 	struct bench bench;
 	struct overload overload;
@@ -140,7 +140,7 @@ static void test_the_order_does_not_matter(void **state)
 	assert_memory_equal(&one, &other, sizeof(one));
 }
 
-static void test_a_newcomer_crowds(void **state)
+static void test_a_newcomer_adds_overload(void **state)
 {
 	struct bench bench;
 	struct overload overload;
@@ -157,7 +157,8 @@ static void test_a_newcomer_crowds(void **state)
 	assert_near(overload_probability(&overload, (double[OVERLOAD_PCTS]){[100] = 1}), 1);
 }
 
-/* --- the expected profit: 50 % at 1 an hour and GPU, 0.01 a broken second, so 0.5 / 36 is bearable
+/* --- the expected profit: 50 % at 1 an hour and GPU, 0.01 a broken second, so the price covers 0.5
+ * / 36
  * --- */
 
 static void check_profit(const struct bench *bench, double misfit, double overload, double broken_s,
@@ -186,7 +187,7 @@ static void test_an_empty_gpu_is_all_profit(void **state)
 	check_profit(&bench, 0, 0, 0, 2);
 }
 
-static void test_who_never_fits_costs_until_it_is_moved(void **state)
+static void test_a_newcomer_that_does_not_fit_costs_until_it_is_migrated(void **state)
 {
 	struct bench bench;
 
@@ -197,13 +198,13 @@ static void test_who_never_fits_costs_until_it_is_moved(void **state)
 	check_profit(&bench, 1, 0, HOOK, -0.15);
 	bench.gpu.migrates = false;
 	check_profit(&bench, 1, 0, HAND, -3);
-	bench.params.penalty_per_broken_s = 0; /* it fits nonetheless: nothing is owed */
+	bench.params.penalty_per_broken_s = 0; /* it fits: there is no penalty */
 	check_profit(&bench, 0, 1, 3600, 0.5);
 }
 
-/* Both want 30 and the next from 31 to 50: 41 and more are too much. All unseen kinds together
- * weigh as much as one of those here. */
-static void test_what_was_not_seen_weighs_as_one_of_those_here(void **state)
+/* Both want 30 %. An unseen kind wants 31 to 50 %, and 41 % and more do not fit. All unseen kinds
+ * together weigh as much as one present vGPU. */
+static void test_unseen_kinds_weigh_as_much_as_one_vgpu(void **state)
 {
 	struct bench bench;
 
@@ -214,11 +215,11 @@ static void test_what_was_not_seen_weighs_as_one_of_those_here(void **state)
 }
 
 /*
- * Where nobody is moved, a wants 49 in a part of the periods and 30 in the others; b is held at 30.
- * One like b is crowded in that part, and so are those of 31 to 40 %; one like a in almost two of
- * them; those of 41 and more always.
+ * Without migration. a wants 49 % in a share of the periods and 30 % in the others; b is held at 30
+ * %. A newcomer like b, or of 31 to 40 %, causes overload in that share; one like a in almost twice
+ * that share; one of 41 % and more always.
  */
-static void test_crowding_that_a_price_bears_counts_for_the_hour(void **state)
+static void test_overload_within_the_price_counts_for_the_hour(void **state)
 {
 	double part = UNSEEN / 100., like_a = 2 * part - part * part;
 	double crowded = (20 * like_a + 30 * part) / 50;
@@ -242,8 +243,8 @@ static void test_crowding_that_a_price_bears_counts_for_the_hour(void **state)
 		     0.5 * 5 / 6 - *penalty * (HAND / 6 + 3600 * crowded));
 }
 
-/* Where somebody moves who is too much, what is crowded already is not the newcomer's doing. */
-static void test_only_the_crowding_it_adds_is_charged(void **state)
+/* With migration, an existing overload is not charged to the newcomer. */
+static void test_only_added_overload_is_charged(void **state)
 {
 	struct bench bench;
 
@@ -253,8 +254,8 @@ static void test_only_the_crowding_it_adds_is_charged(void **state)
 					     {"c", .n = 1, .pct = {5}},
 					     {.id = NULL}});
 	for (int i = 0; i < 3; i++)
-		bench.tracks[i].demand.peak_pct[0] = 50; /* no kinds but these */
-	/* 75 or 115: one like c fits, one like b does not, one like a does not. */
+		bench.tracks[i].demand.peak_pct[0] = 50; /* no other kinds */
+	/* 75 or 115 %: a newcomer like c fits, one like a or b does not. */
 	check_profit(&bench, 2. / 3, 0, HOOK * 2 / 3, 0.5 / 3 - 0.1);
 }
 
@@ -262,16 +263,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_demands_add_up),
-		cmocka_unit_test(test_more_than_there_is_stays_more),
+		cmocka_unit_test(test_overload_stays_overload),
 		cmocka_unit_test(test_holds_and_floors_count),
-		cmocka_unit_test(test_where_nobody_is_moved_the_unseen_counts),
+		cmocka_unit_test(test_without_migration_unseen_demands_count),
 		cmocka_unit_test(test_the_order_does_not_matter),
-		cmocka_unit_test(test_a_newcomer_crowds),
+		cmocka_unit_test(test_a_newcomer_adds_overload),
 		cmocka_unit_test(test_an_empty_gpu_is_all_profit),
-		cmocka_unit_test(test_who_never_fits_costs_until_it_is_moved),
-		cmocka_unit_test(test_what_was_not_seen_weighs_as_one_of_those_here),
-		cmocka_unit_test(test_crowding_that_a_price_bears_counts_for_the_hour),
-		cmocka_unit_test(test_only_the_crowding_it_adds_is_charged),
+		cmocka_unit_test(test_a_newcomer_that_does_not_fit_costs_until_it_is_migrated),
+		cmocka_unit_test(test_unseen_kinds_weigh_as_much_as_one_vgpu),
+		cmocka_unit_test(test_overload_within_the_price_counts_for_the_hour),
+		cmocka_unit_test(test_only_added_overload_is_charged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Policy qos as a whole: what it says, whom it names, and when it keeps still. */
+/* Policy qos: its sentences, its victims, and when it decides nothing. */
 #include "tests/unit/policy/test-policy.h"
 
 #include "policy/qos/demand.h"
@@ -7,7 +7,7 @@
 #define NAMED_AGAIN 30 /* periods */
 #define PERIODS	    200
 
-/* Wants so much of the GPU for 60 frames a second, and gets what its cap allows. */
+/* A demand in percent of the GPU for 60 FPS; the cap limits what is served. */
 static void run_period(struct bench *bench, const double *want_pct)
 {
 	for (int i = 0; i < bench->gpu.n_vgpus; i++) {
@@ -76,9 +76,9 @@ static void check_said(const struct bench *bench, enum policy_kind kind, const c
 		}                                                                       \
 	}
 
-/* Two that want 20 % each: one like them fits, and so does one that wants all of 50 %. They may
- * still want their contracts, so it is begun with four fifths of what they do not use. */
-static void test_an_offer_says_what_it_weighed(void **state)
+/* Two vGPUs that want 20 % each: a newcomer of 20 % fits, and so does one of 50 %. They may
+ * still want their contracts, so the newcomer starts with 4/5 of their unused caps. */
+static void test_the_sentence_of_an_offer(void **state)
 {
 	struct bench bench;
 	int t = 0;
@@ -101,7 +101,7 @@ static void test_an_offer_says_what_it_weighed(void **state)
 	assert_int_equal(find(&bench, POLICY_OFFER)->n_moves, 0);
 }
 
-static void test_a_warning_says_who_and_why(void **state)
+static void test_the_sentence_of_a_severe_overload(void **state)
 {
 	struct bench bench;
 
@@ -110,7 +110,7 @@ static void test_a_warning_says_who_and_why(void **state)
 					    {"b", 50, .cap = 50, .target = 60},
 					    {.id = NULL}});
 	run_period(&bench, (double[]){80, 40});
-	assert_null(find(&bench, POLICY_SEVERE)); /* one period is a blip */
+	assert_null(find(&bench, POLICY_SEVERE)); /* one period is ignored */
 	run_period(&bench, (double[]){80, 40});
 	check_said(&bench, POLICY_SEVERE,
 		   "2 vGPUs together want 117 % of the GPU, which no change of caps can provide; "
@@ -120,7 +120,7 @@ static void test_a_warning_says_who_and_why(void **state)
 	assert_true(bench.gpu.conditions & POLICY_SEVERE_OVERLOAD);
 }
 
-static void test_moved_caps_say_for_whom(void **state)
+static void test_the_sentence_of_moved_caps(void **state)
 {
 	struct bench bench;
 
@@ -141,7 +141,7 @@ static void test_moved_caps_say_for_whom(void **state)
 		   "all_need_pct=128 lent_back_pct=29");
 }
 
-/* --- whom --- */
+/* --- victims --- */
 
 struct victim {
 	const char *rule;
@@ -154,25 +154,25 @@ struct victim {
 };
 
 static const struct victim victims[] = {
-	{"of those whose going is enough the cheapest",
+	{"of the vGPUs whose removal is enough, the smallest contract",
 	 {{60, .want = 60}, {30, .want = 30}, {40, .want = 40}},
 	 "b"},
-	{"who is cheap but not enough stays",
+	{"a small contract whose removal is not enough stays",
 	 {{80, .want = 80}, {10, .want = 10}, {30, .want = 30}},
 	 "c"},
-	{"of equal price who wants most",
+	{"of equal contracts the largest demand",
 	 {{50, .want = 40}, {50, .want = 45}, {50, .want = 42}},
 	 "b"},
 	{"of equals the first by name",
 	 {{40, .want = 40}, {40, .want = 40}, {40, .want = 40}},
 	 "a"},
-	{"nobody alone is enough: who wants most",
+	{"no vGPU alone is enough: the largest demand",
 	 {{50, .want = 40}, {60, .want = 45}, {50, .want = 40}, {60, .want = 42}},
 	 "b"},
-	{"who is held frees his cap",
+	{"removing a held vGPU frees its cap",
 	 {{60, .want = 60}, {40, .want = 0, .held = true}, {40, .want = 35}},
 	 "b"},
-	{"a newcomer goes before who came first",
+	{"a newcomer precedes older vGPUs",
 	 {{60, .want = 60}, {30, .want = 30}, {40, .want = 40, .newcomer = true}},
 	 "c"},
 	{"if that is enough",
@@ -196,7 +196,7 @@ static void crowd(struct bench *bench, const struct victim *row, double *want_pc
 		bench->vgpus[i].newcomer = row->vgpus[i].newcomer;
 }
 
-static void test_who_is_named(void **state)
+static void test_the_victim(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(victims) / sizeof(victims[0]); i++) {
@@ -213,7 +213,7 @@ static void test_who_is_named(void **state)
 	}
 }
 
-/* The periods in which somebody was named, as "2 32 62". */
+/* The periods in which a victim was named, as "2 32 62". */
 static void note(const struct bench *bench, int period, char *text, size_t size)
 {
 	size_t used = strlen(text);
@@ -222,7 +222,7 @@ static void note(const struct bench *bench, int period, char *text, size_t size)
 		snprintf(text + used, size - used, "%s%d", used ? " " : "", period);
 }
 
-static void test_who_stays_is_named_again(void **state)
+static void test_a_victim_that_stays_is_named_again(void **state)
 {
 	double want_pct[5];
 	char named[64] = "";
@@ -238,17 +238,17 @@ static void test_who_stays_is_named_again(void **state)
 	assert_string_equal(named, "2 32 62");
 }
 
-static void test_when_one_went_who_is_still_too_much_is_named_at_once(void **state)
+static void test_after_a_removal_the_next_victim_is_named_at_once(void **state)
 {
 	double want_pct[5];
 	char named[64] = "";
 	struct bench bench;
 
 	(void)state;
-	crowd(&bench, &victims[4], want_pct); /* all want 167 %, "b" is named */
+	crowd(&bench, &victims[4], want_pct); /* the total demand is 167 %, "b" is named */
 	for (int t = 1; t <= 10 + NAMED_AGAIN; t++) {
 		if (t == 10)
-			bench.gpu.n_vgpus--; /* "d" goes in its place */
+			bench.gpu.n_vgpus--; /* "d" is removed instead */
 		run_period(&bench, want_pct);
 		apply(&bench);
 		note(&bench, t, named, sizeof(named));
@@ -256,13 +256,13 @@ static void test_when_one_went_who_is_still_too_much_is_named_at_once(void **sta
 	assert_string_equal(named, "2 10 40");
 }
 
-/* Crowded but for some periods from the fifth on; overload_periods are 3. */
-static void test_a_pause_makes_it_another_overload(void **state)
+/* Overcommitted except for some periods from the fifth on; overload_periods is 3. */
+static void test_a_pause_starts_another_overload(void **state)
 {
 	static const struct {
 		int pause;
 		const char *named;
-		int doubtful; /* the pause, and the first period after it */
+		int doubtful; /* periods in doubt: the pause and the first after it */
 	} rows[] = {{0, "2", 0}, {1, "2", 2}, {3, "2", 4}, {4, "2 10", 3}};
 
 	(void)state;
@@ -284,7 +284,7 @@ static void test_a_pause_makes_it_another_overload(void **state)
 	}
 }
 
-static void test_blips_are_nothing(void **state)
+static void test_single_periods_are_ignored(void **state)
 {
 	double want_pct[5], none[5] = {0};
 	struct bench bench;
@@ -299,9 +299,9 @@ static void test_blips_are_nothing(void **state)
 	}
 }
 
-/* --- when not --- */
+/* --- no decisions --- */
 
-static void test_nothing_is_decided_blind(void **state)
+static void test_nothing_is_decided_without_readings(void **state)
 {
 	(void)state;
 	for (int gap = 0; gap < 2; gap++) {
@@ -352,7 +352,7 @@ static void test_offers_wait_for_calm(void **state)
 	make(&bench, A_AND_B);
 	bench.gpu.selling = true;
 	bench.gpu.migrates = true;
-	for (int t = 0; t < 30; t++) { /* nobody takes it: again after three calm periods */
+	for (int t = 0; t < 30; t++) { /* not claimed: offered again after three calm periods */
 		run_period(&bench, (double[]){20, 20});
 		apply(&bench);
 		offers += find(&bench, POLICY_OFFER) != NULL;
@@ -360,8 +360,8 @@ static void test_offers_wait_for_calm(void **state)
 	assert_int_equal(offers, 10);
 }
 
-/* Idle vGPUs, and ones that are all asleep but one, write no caps. */
-static void test_the_dead_write_nothing(void **state)
+/* Idle vGPUs, with at most one at work, move no caps. */
+static void test_idle_vgpus_cause_no_moves(void **state)
 {
 	struct bench bench;
 	int moves = 0;
@@ -375,7 +375,7 @@ static void test_the_dead_write_nothing(void **state)
 	for (int t = 0; t < PERIODS; t++) {
 		run_period(&bench, (double[]){0, 0, 0, 0});
 		moves += apply(&bench);
-		if (t >= 20) /* none is cold any more */
+		if (t >= 20) /* no vGPU is cold any more */
 			assert_int_equal(bench.out.n_moves, 0);
 	}
 	print_message("  %d moves\n", moves);
@@ -385,17 +385,17 @@ static void test_the_dead_write_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_an_offer_says_what_it_weighed),
-		cmocka_unit_test(test_a_warning_says_who_and_why),
-		cmocka_unit_test(test_moved_caps_say_for_whom),
-		cmocka_unit_test(test_who_is_named),
-		cmocka_unit_test(test_who_stays_is_named_again),
-		cmocka_unit_test(test_when_one_went_who_is_still_too_much_is_named_at_once),
-		cmocka_unit_test(test_a_pause_makes_it_another_overload),
-		cmocka_unit_test(test_blips_are_nothing),
-		cmocka_unit_test(test_nothing_is_decided_blind),
+		cmocka_unit_test(test_the_sentence_of_an_offer),
+		cmocka_unit_test(test_the_sentence_of_a_severe_overload),
+		cmocka_unit_test(test_the_sentence_of_moved_caps),
+		cmocka_unit_test(test_the_victim),
+		cmocka_unit_test(test_a_victim_that_stays_is_named_again),
+		cmocka_unit_test(test_after_a_removal_the_next_victim_is_named_at_once),
+		cmocka_unit_test(test_a_pause_starts_another_overload),
+		cmocka_unit_test(test_single_periods_are_ignored),
+		cmocka_unit_test(test_nothing_is_decided_without_readings),
 		cmocka_unit_test(test_offers_wait_for_calm),
-		cmocka_unit_test(test_the_dead_write_nothing),
+		cmocka_unit_test(test_idle_vgpus_cause_no_moves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
