@@ -9,12 +9,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "gover-d/core/manager.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "gover-d/config/config.h"
-#include "gover-d/util/log.h"
+#include "gover-d/core/manager.h"
+#include "gover-d/daemon.h"
 #include "gover-d/options.h"
+#include "gover-d/util/log.h"
 
 enum { EXIT_DONE = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2 };
 
@@ -196,22 +197,22 @@ static void keep_config(const struct config *config)
 			    strerror(-r));
 }
 
-/* The manager has its own copies: this large one does not stay for the daemon's life. */
+/* The daemon has its own copies: this large one does not stay for the daemon's life. */
 static int run_daemon(struct config **config, bool dry_run, struct err *reterr)
 {
-	struct manager *manager;
+	struct daemon *daemon;
 	int r;
 
 	raise_file_limit();
-	r = manager_new(*config, dry_run, &manager, reterr);
+	r = daemon_new(*config, dry_run, &daemon, reterr);
 	if (r >= 0 && !dry_run)
 		keep_config(*config);
 	free(*config);
 	*config = NULL;
 	if (r < 0)
 		return r;
-	r = manager_run(manager);
-	manager_free(manager);
+	r = daemon_run(daemon);
+	daemon_free(daemon);
 	return r < 0 ? err_fail(reterr, -r, "the loop ended: %s", strerror(-r)) : 0;
 }
 

@@ -13,10 +13,12 @@
 #include "base/parse.h"
 #include "gover-d/api/api.h"
 #include "gover-d/api/audit.h"
+#include "gover-d/api/events.h"
 #include "gover-d/api/internal.h"
 #include "gover-d/api/keys.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/api/time.h"
+#include "gover-d/core/encode.h"
 #include "gover-d/core/save.h"
 #include "gover-d/model/decisions.h"
 #include "gover-d/util/json-encode.h"
@@ -85,7 +87,7 @@ static int make_events(struct api *api)
 	return api->events ? 0 : -ENOMEM;
 }
 
-struct api *api_new(struct manager *manager, const struct view *view)
+struct api *api_new(struct manager *manager, const struct view *view, struct authn *authn)
 {
 	struct api *api = calloc(1, sizeof(*api));
 
@@ -93,8 +95,8 @@ struct api *api_new(struct manager *manager, const struct view *view)
 		return NULL;
 	api->manager = manager;
 	api->view = view;
-	api->authn = authn_new();
-	if (!api->authn || make_events(api) < 0)
+	api->authn = authn;
+	if (make_events(api) < 0)
 		return api_free(api);
 	api->sent_decision = decisions_last_id(view->decisions);
 	for (size_t i = 0; i <= ARRAY_SIZE(routes); i++) {
@@ -118,25 +120,55 @@ struct api *api_free(struct api *api)
 	for (size_t i = 0; i < ARRAY_SIZE(api->cached); i++)
 		api_text_unref(api->cached[i].text);
 	events_free(api->events);
-	authn_free(api->authn);
 	api_text_unref(api->openapi);
 	api_keys_free(api->keys);
 	free(api);
 	return NULL;
 }
 
-struct authn *api_authn(struct api *api)
-{
-	return api->authn;
-}
-
 void api_tick(struct api *api)
 {
 	metrics_tally_decisions(&api->tally, api->view->decisions);
 	api->version++;
-	authn_tick(api->authn, api->view->worker, api->view->host->ticked.mono_ns);
 	api_events_tick(api);
 }
+
+static void observe_alert(void *userdata, const struct alert *alert, enum alert_event event)
+{
+	(void)event;
+	api_events_add(userdata, EVENTS_ALERT, encode_alert(alert));
+}
+
+static void observe_offer(void *userdata, const struct offer *offer, const char *vm)
+{
+	(void)vm;
+	api_events_add(userdata, EVENTS_OFFER, encode_offer(offer, clock_now()));
+}
+
+static void observe_change(void *userdata, const char *what, const char *id)
+{
+	struct json_encode o = json_encode_begin();
+
+	json_encode_add(&o, "what", json_string(what));
+	json_encode_add(&o, "id", json_encode_name(id));
+	api_events_add(userdata, EVENTS_CHANGE, json_encode_end(&o));
+}
+
+static void observe_tick(void *userdata, const struct host *host, bool gap, struct instant now)
+{
+	(void)host, (void)gap, (void)now;
+	api_tick(userdata);
+}
+
+/* Decisions are not observed: their texts are made before the next event or at the end of the tick,
+ * so that no cap waits for them. */
+const struct observer api_observer = {
+	.name = "api",
+	.alert = observe_alert,
+	.offer = observe_offer,
+	.change = observe_change,
+	.tick = observe_tick,
+};
 
 static bool path_matches(const char *pattern, const char *path, char param[API_PARAM_MAX])
 {

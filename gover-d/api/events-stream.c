@@ -203,12 +203,8 @@ static void add_decisions(struct api *api)
 	}
 }
 
-void api_event(struct api *api, enum events_kind kind, json_t *object)
+void api_events_add(struct api *api, enum events_kind kind, json_t *object)
 {
-	if (!api) {
-		json_decref(object);
-		return;
-	}
 	add_decisions(api);
 	add(api, kind, object);
 	tell(api);

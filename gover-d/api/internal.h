@@ -3,6 +3,7 @@
 #ifndef GOVER_D_API_INTERNAL_H
 #define GOVER_D_API_INTERNAL_H
 
+#include "gover-d/api/events.h"
 #include "gover-d/api/metrics.h"
 #include "gover-d/api/request.h"
 #include "gover-d/auth/authn.h"
@@ -92,6 +93,10 @@ void api_get_audit(struct api *api, struct api_request *request);
 
 /* --- for the handlers --- */
 
+/* The end of a tick: answers made from memory are old now. */
+void api_tick(struct api *api);
+/* Passes an event to the readers of GET /v1/events. Takes over @object. */
+void api_events_add(struct api *api, enum events_kind kind, json_t *object);
 /* Call once per period: sends ticks, and comments to idle streams. */
 void api_events_tick(struct api *api);
 /* Closes the event streams that were opened with token @name. */

@@ -14,6 +14,7 @@
 #include "gover-d/api/metrics-lists.h"
 #include "gover-d/api/metrics.h"
 #include "gover-d/config/config.h"
+#include "gover-d/core/frames.h"
 #include "gover-d/core/history.h"
 #include "gover-d/core/view.h"
 #include "gover-d/model/host.h"
@@ -557,8 +558,8 @@ char *metrics_write(const struct view *view, const struct metrics_source *source
 		return NULL;
 	if (view->history->db)
 		db_stats(view->history->db, &facts.history);
-	if (view->fps)
-		fps_hub_stats(view->fps, &facts.fps);
+	if (view->frames->hub)
+		fps_hub_stats(view->frames->hub, &facts.fps);
 	facts.webhook_enabled = view->webhook;
 	if (view->webhook)
 		webhook_stats(view->webhook, &facts.webhook);

@@ -76,7 +76,7 @@ static void add_place(void *userdata, const char *path)
 static json_t *encode_attach(const struct view *view, const struct host_gpu *gpu,
 			     const struct vgpu *vgpu)
 {
-	const char *socket = view->fps ? view->config->fps_socket : "";
+	const char *socket = view->frames->hub ? view->config->fps_socket : "";
 	struct json_encode o = json_encode_begin();
 	json_t *paths = json_array();
 
@@ -270,8 +270,8 @@ static json_t *encode_fps(const struct view *view)
 
 	if (frames->bpf)
 		fps_bpf_stats(frames->bpf, &counted);
-	if (view->fps)
-		fps_hub_stats(view->fps, &stats);
+	if (view->frames->hub)
+		fps_hub_stats(view->frames->hub, &stats);
 	json_encode_add(&o, "open", json_integer(stats.open));
 	json_encode_add(&o, "unmatched", json_integer(stats.unmatched));
 	json_encode_add(&o, "refused", json_integer((json_int_t)stats.refused));

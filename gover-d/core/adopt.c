@@ -174,7 +174,7 @@ void adopt_forget(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, st
 			gpu->config.name);
 	if (!m->actuator.dry_run)
 		(void)cap_journal_remove(m->actuator.journal, id);
-	frames_forget(m, id);
+	frames_forget(&m->frames, id);
 	host_gpu_remove(gpu, vgpu);
 	vgpu_free(gpu, vgpu);
 }

@@ -4,8 +4,14 @@
 
 #include "gover-d/core/control-silence.h"
 #include "gover-d/core/control.h"
-#include "gover-d/core/notify.h"
 #include "gover-d/core/state.h"
+
+/* Alerts heed the change at once. */
+static void silence_changed(struct manager *m, const struct silence *silence, int64_t ended_ms)
+{
+	observers_silence(&m->observers, silence, ended_ms);
+	alerts_update_silenced(m->alerts, clock_now().wall_ms);
+}
 
 #define SILENCE_DAYS_MAX 366
 
@@ -49,7 +55,7 @@ int control_silence_add(struct manager *m, struct silence *silence, struct err *
 	if (silences_add(&m->silences, silence) < 0)
 		return err_condition(reterr, CONTROL_E_TOO_MANY,
 				     "there are %d silences: remove one first", SILENCES_MAX);
-	notify_silence_changed(m, silence, /* ended_ms= */ 0);
+	silence_changed(m, silence, /* ended_ms= */ 0);
 	return 0;
 }
 
@@ -59,6 +65,14 @@ int control_silence_remove(struct manager *m, int64_t id, struct err *reterr)
 
 	if (silences_remove(&m->silences, id, &silence) < 0)
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no silence %lld", (long long)id);
-	notify_silence_changed(m, &silence, clock_now().wall_ms);
+	silence_changed(m, &silence, clock_now().wall_ms);
 	return 0;
+}
+
+void control_silence_expire(struct manager *m, struct instant now)
+{
+	struct silence silence;
+
+	while (silences_expire(&m->silences, now.wall_ms, &silence))
+		silence_changed(m, &silence, now.wall_ms);
 }

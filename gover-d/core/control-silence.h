@@ -12,5 +12,7 @@ struct manager;
 int control_silence_add(struct manager *manager, struct silence *silence, struct err *reterr);
 /* CONTROL_E_NOT_FOUND. */
 int control_silence_remove(struct manager *manager, int64_t silence, struct err *reterr);
+/* Once a period, before alerts_end_tick(): ends the silences whose time is over. */
+void control_silence_expire(struct manager *manager, struct instant now);
 
 #endif

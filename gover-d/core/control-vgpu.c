@@ -161,8 +161,8 @@ static void commit_change(struct manager *m, struct host_gpu *gpu, struct plan_r
 		     c->terms.initial_cap_pct != vgpu->contract.terms.initial_cap_pct;
 	json_t *labels = json_incref(c->labels);
 
-	if (m->fps)
-		fps_hub_rematch(m->fps);
+	if (m->frames.hub)
+		fps_hub_rematch(m->frames.hub);
 	contract_fini(&vgpu->contract);
 	vgpu->contract = *c;
 	vgpu->contract.labels = labels;
@@ -209,7 +209,7 @@ static void note_change(struct manager *m, struct host_gpu *gpu, struct vgpu *vg
 int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
 			const struct contract *values, struct err *reterr)
 {
-	struct plan_round *round = &m->round;
+	struct plan_round *round = m->round;
 	struct instant now = clock_now();
 	struct contract merged;
 	struct host_gpu *gpu;
@@ -290,7 +290,7 @@ static int fund_newcomer(struct manager *m, struct host_gpu *gpu, struct plan_ro
 static int make_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now,
 		     struct err *reterr)
 {
-	struct plan_round *round = &m->round;
+	struct plan_round *round = m->round;
 	int cap_pct = 0, r;
 
 	if (m->actuator.dry_run)
@@ -311,8 +311,8 @@ static int make_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 		return r;
 	}
 	host_gpu_insert(gpu, vgpu);
-	if (m->fps)
-		fps_hub_rematch(m->fps);
+	if (m->frames.hub)
+		fps_hub_rematch(m->frames.hub);
 	record_decision(m, gpu, vgpu, DECISION_ADD, DECISION_WRITTEN, now,
 			"vGPU %s is sold %d %% of GPU %s and begins with %d %%", vgpu->contract.id,
 			vgpu->contract.terms.initial_cap_pct, gpu->config.name, cap_pct);
@@ -323,7 +323,7 @@ static int make_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 static int attach_contract(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 			   struct contract *contract, struct instant now, struct err *reterr)
 {
-	struct plan_round *round = &m->round;
+	struct plan_round *round = m->round;
 	int r;
 
 	contract->held = vgpu->contract.held;
@@ -419,7 +419,7 @@ int control_vgpu_add(struct manager *m, struct contract *contract, struct vgpu *
 
 int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
 {
-	struct plan_round *round = &m->round;
+	struct plan_round *round = m->round;
 	struct instant now = clock_now();
 	struct host_gpu *gpu;
 	struct vgpu *vgpu = host_find_vgpu(&m->host, id, &gpu);
@@ -438,7 +438,7 @@ int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
 	record_decision(m, gpu, vgpu, DECISION_REMOVE, DECISION_WRITTEN, now,
 			"vGPU %s and its contract of %d %% were removed; its cap was %d %%", id,
 			vgpu->contract.terms.initial_cap_pct, vgpu->cap_pct);
-	frames_forget(m, id);
+	frames_forget(&m->frames, id);
 	offers_vgpu_removed(m->offers, id, now);
 	alerts_vgpu_changed(m->alerts, id);
 	ledger_flush_vgpu(m, vgpu);

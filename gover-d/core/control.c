@@ -236,7 +236,6 @@ int control_policy_change(struct manager *m, json_t *object, struct err *reterr)
 	json_object_foreach (object, key, value)
 		if (keep_setting(m, key) < 0)
 			kept = false;
-	m->generation++;
 	if (changes[0])
 		note_parameters(m, changes, kept);
 	return 0;

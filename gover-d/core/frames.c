@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks monitor/ for frames where the configuration says they come from. Must never wait. */
+/* Reads the frames of each vGPU from the source that the configuration names. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 #include "base/cleanup.h"
+#include "gover-d/config/config.h"
 #include "gover-d/core/frames.h"
-#include "gover-d/core/state.h"
 #include "gover-d/util/log.h"
+#include "monitor/fps/fps.h"
 
 #define LOOK_EVERY_NS NS_PER_S
 #define SLOW_LOOKS    30
+#define FPS_PRIORITY  (SD_EVENT_PRIORITY_NORMAL + 5)
 
-static bool is_counted(const struct manager *m, const struct host_gpu *gpu)
+static bool is_counted(const struct config *config, const struct host_gpu *gpu)
 {
-	for (int i = 0; i < m->config.n_gpus; i++)
-		if (strcmp(m->config.gpus[i].gpu.name, gpu->config.name) == 0)
-			return strcmp(m->config.gpus[i].fps_source, "bpf") == 0;
+	for (int i = 0; i < config->n_gpus; i++)
+		if (strcmp(config->gpus[i].gpu.name, gpu->config.name) == 0)
+			return strcmp(config->gpus[i].fps_source, "bpf") == 0;
 	return false;
 }
 
@@ -30,15 +33,79 @@ static void complain(struct frames *frames, const char *text)
 	log_warning("fps_source = bpf: %s", text);
 }
 
-void frames_open(struct manager *m)
+static int owner_of(void *userdata, pid_t pid, char ret_id[ID_MAX])
 {
-	struct frames *frames = &m->frames;
+	const struct host *host = userdata;
+
+	for (int i = 0; i < host->n_gpus; i++) {
+		const struct host_gpu *gpu = &host->gpus[i];
+
+		if (gpu->ops->owner && gpu->ops->owner(gpu->gpu, pid, ret_id) == 0)
+			return 0;
+	}
+	return -ENOENT;
+}
+
+static bool is_vm(const struct contract *contract, uint32_t cid, const char *name)
+{
+	return name ? strcmp(contract->vm, name) == 0 : contract->cid == cid;
+}
+
+/* A socket may have the name of a vGPU, or of its virtual machine. What two contracts say is of
+ * neither: reports must not count for another tenant. */
+static int vm_of(void *userdata, uint32_t cid, const char *name, char ret_id[ID_MAX])
+{
+	struct host *host = userdata;
+	const struct vgpu *found = name ? host_find_vgpu(host, name, NULL) : NULL;
+
+	if (found)
+		return id_copy(ret_id, found->contract.id);
+	for (int i = 0; i < host->n_gpus; i++) {
+		for (const struct vgpu *v = host->gpus[i].vgpus; v; v = v->next) {
+			if (!is_vm(&v->contract, cid, name))
+				continue;
+			if (found)
+				return -ENOENT;
+			found = v;
+		}
+	}
+	return found ? id_copy(ret_id, found->contract.id) : -ENOENT;
+}
+
+static int on_report(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	(void)source, (void)fd, (void)events;
+	fps_hub_dispatch(userdata);
+	return 0;
+}
+
+static int open_hub(struct frames *frames, struct host *host, sd_event *event, struct err *reterr)
+{
+	const struct config *config = frames->config;
+	int r;
+
+	r = fps_hub_new(config->fps_socket, owner_of, host, &frames->hub, reterr);
+	if (r < 0)
+		return r;
+	r = fps_hub_listen_guests(frames->hub, (uint32_t)config->fps_vsock_port, config->fps_ports,
+				  vm_of, reterr);
+	if (r < 0)
+		return r;
+	r = sd_event_add_io(event, &frames->source, fps_hub_fd(frames->hub), EPOLLIN, on_report,
+			    frames->hub);
+	if (r >= 0)
+		r = sd_event_source_set_priority(frames->source, FPS_PRIORITY);
+	return r < 0 ? err_fail(reterr, -r, "the loop: %s", strerror(-r)) : 0;
+}
+
+static void open_bpf(struct frames *frames, const struct host *host)
+{
 	struct fps_bpf_stats stats;
 	struct err err = {""};
 	bool wanted = false;
 
-	for (int i = 0; i < m->host.n_gpus; i++)
-		wanted |= is_counted(m, &m->host.gpus[i]);
+	for (int i = 0; i < host->n_gpus; i++)
+		wanted |= is_counted(frames->config, &host->gpus[i]);
 	if (!wanted)
 		return;
 	if (fps_bpf_new(&frames->bpf, &err) < 0) {
@@ -49,9 +116,23 @@ void frames_open(struct manager *m)
 	log_notice("the kernel counts frames, in %d of this host's libraries", stats.files);
 }
 
-void frames_close(struct manager *m)
+int frames_open(struct frames *frames, const struct config *config, struct host *host,
+		sd_event *event, struct err *reterr)
 {
-	m->frames.bpf = fps_bpf_free(m->frames.bpf);
+	int r;
+
+	frames->config = config;
+	r = open_hub(frames, host, event, reterr);
+	if (r >= 0)
+		open_bpf(frames, host);
+	return r;
+}
+
+void frames_close(struct frames *frames)
+{
+	frames->bpf = fps_bpf_free(frames->bpf);
+	frames->source = sd_event_source_unref(frames->source);
+	frames->hub = fps_hub_free(frames->hub);
 }
 
 /* The first place is in the hierarchy by which the backend itself knows a vGPU's processes. */
@@ -82,15 +163,14 @@ static void watch(struct frames *frames, const struct host_gpu *gpu, const char 
 	complain(frames, text);
 }
 
-const struct fps_totals *frames_of(struct manager *m, const struct host_gpu *gpu,
+const struct fps_totals *frames_of(struct frames *frames, const struct host_gpu *gpu,
 				   const struct vgpu *vgpu)
 {
-	struct frames *frames = &m->frames;
 	const char *id = vgpu->contract.id;
 	const struct fps_totals *totals;
 
-	if (!is_counted(m, gpu))
-		return m->fps ? fps_hub_totals(m->fps, id) : NULL;
+	if (!is_counted(frames->config, gpu))
+		return frames->hub ? fps_hub_totals(frames->hub, id) : NULL;
 	if (!frames->bpf)
 		return NULL;
 	totals = fps_bpf_totals(frames->bpf, id);
@@ -100,17 +180,16 @@ const struct fps_totals *frames_of(struct manager *m, const struct host_gpu *gpu
 	return fps_bpf_totals(frames->bpf, id);
 }
 
-void frames_forget(struct manager *m, const char *id)
+void frames_forget(struct frames *frames, const char *id)
 {
-	if (m->fps)
-		fps_hub_forget(m->fps, id);
-	if (m->frames.bpf)
-		fps_bpf_forget(m->frames.bpf, id);
+	if (frames->hub)
+		fps_hub_forget(frames->hub, id);
+	if (frames->bpf)
+		fps_bpf_forget(frames->bpf, id);
 }
 
-void frames_look(struct manager *m, struct instant now)
+void frames_look(struct frames *frames, struct instant now)
 {
-	struct frames *frames = &m->frames;
 	char text[ERR_MSG_MAX];
 
 	if (!frames->bpf || now.mono_ns < frames->look_ns + LOOK_EVERY_NS)

@@ -1,36 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a vGPU's frames come from, as the configuration of its GPU says: from the programs, which
- * report them, or from the kernel, which counts them. One of the two, so that no frame is counted
- * twice. Must never keep the daemon from starting.
+ * The frames of each vGPU, from the source that the configuration of its GPU names: reports of the
+ * programs or counts of the kernel. Only one of them is used, so no frame counts twice.
  */
 #ifndef GOVER_D_CORE_FRAMES_H
 #define GOVER_D_CORE_FRAMES_H
 
+#include <systemd/sd-event.h>
+
 #include "gover-d/model/host.h"
 #include "monitor/bpf/bpf.h"
 
-struct manager;
+struct config;
+struct fps_hub;
 
-/* What the kernel counts. */
 struct frames {
-	struct fps_bpf *bpf;	 /* NULL: no GPU asks for it, or it cannot be */
-	char error[ERR_MSG_MAX]; /* why not, or what lacks; "": nothing */
+	const struct config *config;
+	/* reports of the programs */
+	struct fps_hub *hub; /* NULL: not open yet */
+	sd_event_source *source;
+	/* counts of the kernel */
+	struct fps_bpf *bpf;	 /* NULL: no GPU uses it, or it is not available */
+	char error[ERR_MSG_MAX]; /* why it is not available or incomplete; "": no problem */
 	uint64_t look_ns;	 /* monotonic: when new libraries were last looked for */
-	int slow_looks;		 /* in a row that were not over by the next */
+	int slow_looks;		 /* consecutive searches that took longer than their interval */
 };
 
-/* Where any GPU has fps_source = bpf. Tells the log where that cannot be, and goes on. */
-void frames_open(struct manager *manager);
-void frames_close(struct manager *manager);
+/*
+ * Opens both sources. A failure of the kernel's counts is logged and the daemon goes on without
+ * them. @config and @host must outlive @frames.
+ */
+int frames_open(struct frames *frames, const struct config *config, struct host *host,
+		sd_event *event, struct err *reterr);
+void frames_close(struct frames *frames);
 
-/* The vGPU's frames until now; NULL: none were ever seen. */
-const struct fps_totals *frames_of(struct manager *manager, const struct host_gpu *gpu,
+/* The frames of the vGPU until now; NULL: none were seen yet. */
+const struct fps_totals *frames_of(struct frames *frames, const struct host_gpu *gpu,
 				   const struct vgpu *vgpu);
-/* The vGPU is gone; whatever comes by its name later is another. */
-void frames_forget(struct manager *manager, const char *id);
+/* The vGPU is removed. A later one of the same name starts from zero. */
+void frames_forget(struct frames *frames, const char *id);
 
-/* Once a tick, after the caps are written: has new libraries looked for. */
-void frames_look(struct manager *manager, struct instant now);
+/* Once a tick, after the caps are written: looks for new libraries. */
+void frames_look(struct frames *frames, struct instant now);
 
 #endif

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* A start or a restore: the GPUs of the configuration are opened. Must never touch a vGPU. */
+/* Opens and closes the GPUs of the configuration, and intel_gpu_top for Intel GPUs. */
 #include <errno.h>
 #include <stdio.h>
+#include <glob.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "gover-d/core/gpus.h"
 #include "gover-d/util/log.h"
+#include "monitor/igt.h"
+
+#define IGT_PATH "/usr/bin/intel_gpu_top"
 
 static int open_gpu(struct host *host, const struct gpu_section *section, bool dry_run,
 		    struct err *reterr)
@@ -77,7 +83,86 @@ void gpus_close(struct host *host)
 			host_gpu_remove(gpu, vgpu);
 			vgpu_free(gpu, vgpu);
 		}
+		gpu->igt = igt_free(gpu->igt);
 		gpu->ops->close(gpu->gpu);
 	}
 	host->n_gpus = 0;
+}
+
+/* --- intel_gpu_top --- */
+
+/* What the configuration says of this GPU: auto, off or a path. */
+static const char *igt_setting(const struct config *config, const struct host_gpu *gpu)
+{
+	for (int i = 0; i < config->n_gpus; i++)
+		if (strcmp(config->gpus[i].gpu.name, gpu->config.name) == 0)
+			return config->gpus[i].intel_gpu_top;
+	return "off";
+}
+
+/* An Intel GPU offers its counters as "i915" or, one of several, "i915_" and its address. */
+static bool intel_gpu_present(void)
+{
+	glob_t found;
+	bool present = glob("/sys/bus/event_source/devices/i915*", 0, NULL, &found) == 0;
+
+	globfree(&found);
+	return present;
+}
+
+/* "auto" is for a GPU whose own backend does not know its physical utilisation. */
+static bool igt_wanted(const struct host_gpu *gpu)
+{
+	if (gpu->ops->physical || !intel_gpu_present())
+		return false;
+	if (access(IGT_PATH, X_OK) == 0)
+		return true;
+	log_notice("GPU %s: no physical utilisation: %s is not installed (package "
+		   "intel-gpu-tools)",
+		   gpu->config.name, IGT_PATH);
+	return false;
+}
+
+/* Of several GPUs the one meant, as intel_gpu_top names devices; NULL: the only one. */
+static const char *igt_device(const struct host_gpu *gpu, char text[PATH_MAX])
+{
+	const char *root = gpu->config.root[0] ? gpu->config.root : "/sys";
+	char path[PATH_MAX], real[PATH_MAX];
+
+	if (strcmp(gpu->ops->name, "gvt") != 0 || gpu->config.parent[0] == '\0')
+		return NULL;
+	snprintf(path, sizeof(path), "%s/class/mdev_bus/%s", root, gpu->config.parent);
+	if (!realpath(path, real) || snprintf(text, PATH_MAX, "sys:%s", real) >= PATH_MAX)
+		return NULL;
+	return text;
+}
+
+static int open_igt(struct host_gpu *gpu, const struct config *config, struct err *reterr)
+{
+	const char *path = igt_setting(config, gpu);
+	char device[PATH_MAX];
+
+	if (strcmp(path, "auto") == 0)
+		path = igt_wanted(gpu) ? IGT_PATH : "off";
+	if (strcmp(path, "off") == 0)
+		return 0;
+	return igt_spawn(path, igt_device(gpu, device), config->period_ms, &gpu->igt, reterr);
+}
+
+int gpus_open_igt(struct host *host, const struct config *config, struct err *reterr)
+{
+	int r = 0;
+
+	for (int i = 0; r >= 0 && i < host->n_gpus; i++)
+		r = open_igt(&host->gpus[i], config, reterr);
+	return r;
+}
+
+void gpus_dispatch_igt(struct host *host, struct instant now)
+{
+	struct err err = {""};
+
+	for (int i = 0; i < host->n_gpus; i++)
+		if (host->gpus[i].igt && igt_dispatch(host->gpus[i].igt, now.mono_ns, &err) < 0)
+			log_warning("GPU %s: %s", host->gpus[i].config.name, err.msg);
 }

@@ -11,5 +11,9 @@ int gpus_open(struct host *host, const struct config *config, bool dry_run, stru
 int gpus_open_some(struct host *host, const struct config *config);
 /* Frees all vGPUs and closes the GPUs. The caps stay as they are. */
 void gpus_close(struct host *host);
+/* Starts intel_gpu_top for the GPUs that the configuration selects. */
+int gpus_open_igt(struct host *host, const struct config *config, struct err *reterr);
+/* Once a period: reads the output of intel_gpu_top. */
+void gpus_dispatch_igt(struct host *host, struct instant now);
 
 #endif

@@ -3,6 +3,7 @@
  * Opening the database: at the start before the first tick, later in the worker. Must never let a
  * tick wait for a disk or for somebody's lock, nor be the reason the loop stops.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,3 +90,173 @@ void history_retry(struct history *history, const struct db_retention *retention
 	if (!history->opening)
 		free(open);
 }
+
+/* --- the observer: a full queue is counted by db/ --- */
+
+/* Where all of it is too long for the history, the moves are left out; they are in cap_write too.
+ */
+static void copy_detail(const char *detail, char *to, size_t size)
+{
+	json_t *shorter;
+	char *text;
+
+	if (strlen(detail) < size) {
+		strcpy(to, detail);
+		return;
+	}
+	shorter = json_loads(detail, 0, NULL);
+	(void)json_object_set_new(shorter, "moves", json_array());
+	text = json_dumps(shorter, JSON_COMPACT);
+	if (text && strlen(text) < size)
+		strcpy(to, text);
+	free(text);
+	json_decref(shorter);
+}
+
+static void store_decision(void *userdata, const struct decision *d)
+{
+	const struct history *history = userdata;
+	struct db_decision row = {.id = d->id, .ts_ms = d->ts_ms};
+
+	if (!history->db)
+		return;
+	memcpy(row.gpu, d->gpu, sizeof(row.gpu));
+	snprintf(row.kind, sizeof(row.kind), "%s", decision_kind_name(d->kind));
+	memcpy(row.vgpu, d->vgpu, sizeof(row.vgpu));
+	memcpy(row.donor, d->donor, sizeof(row.donor));
+	snprintf(row.result, sizeof(row.result), "%s", decision_result_name(d->result));
+	snprintf(row.why, sizeof(row.why), "%s", d->why);
+	copy_detail(d->detail, row.detail_json, sizeof(row.detail_json));
+	(void)db_append_decision(history->db, &row);
+}
+
+static void store_alert(void *userdata, const struct alert *alert, enum alert_event event)
+{
+	const struct history *history = userdata;
+	struct db_alert row = {
+		.id = alert->id,
+		.raised_ms = alert->raised_ms,
+		.cleared_ms = alert->cleared_ms,
+		.acked_ms = alert->acked_ms,
+	};
+
+	(void)event;
+	if (!history->db)
+		return;
+	snprintf(row.name, sizeof(row.name), "%s", alert->name);
+	memcpy(row.gpu, alert->gpu, sizeof(row.gpu));
+	memcpy(row.vgpu, alert->vgpu, sizeof(row.vgpu));
+	snprintf(row.severity, sizeof(row.severity), "%s", alert_severity_name(alert->severity));
+	snprintf(row.text, sizeof(row.text), "%s", alert->text);
+	(void)db_append_alert(history->db, &row);
+}
+
+static void store_silence(void *userdata, const struct silence *s, int64_t ended_ms)
+{
+	const struct history *history = userdata;
+	struct db_silence row = {
+		.id = s->id,
+		.created_ms = s->created_ms,
+		.until_ms = s->until_ms,
+		.ended_ms = ended_ms,
+	};
+
+	if (!history->db)
+		return;
+	memcpy(row.alert, s->alert, sizeof(row.alert));
+	memcpy(row.gpu, s->gpu, sizeof(row.gpu));
+	memcpy(row.vgpu, s->vgpu, sizeof(row.vgpu));
+	memcpy(row.reason, s->reason, sizeof(row.reason));
+	(void)db_append_silence(history->db, &row);
+}
+
+static void store_offer(void *userdata, const struct offer *offer, const char *vm)
+{
+	const struct history *history = userdata;
+	struct db_offer row = {
+		.id = offer->id,
+		.created_ms = offer->created_ms,
+		.changed_ms = offer->changed_ms,
+		.cap_pct = offer->flavor.initial_cap_pct,
+		.funded_pct = offer->life.fundable_pct,
+		.target_fps = offer->flavor.target_fps,
+	};
+
+	(void)vm;
+	if (!history->db)
+		return;
+	memcpy(row.gpu, offer->gpu, sizeof(row.gpu));
+	memcpy(row.vgpu, offer->vgpu, sizeof(row.vgpu));
+	snprintf(row.state, sizeof(row.state), "%s", offer_state_name(offer->life.state));
+	snprintf(row.reason, sizeof(row.reason), "%s", offer->reason);
+	snprintf(row.claim_key, sizeof(row.claim_key), "%s", offer->claim_key);
+	(void)db_append_offer(history->db, &row);
+}
+
+static double valid_or_nan(bool valid, double value)
+{
+	return valid ? value : NAN;
+}
+
+static void store_vgpu(struct db *db, const struct host_gpu *gpu, const struct vgpu *v, bool gap,
+		       struct instant now)
+{
+	const struct monitor_row *row = &v->row;
+	struct db_sample sample = {
+		.ts_ms = now.wall_ms,
+		.dt_s = row->dt_s,
+		.cap_pct = v->sampled_cap_pct,
+		.initial_cap_pct = v->contract.terms.initial_cap_pct,
+		.load_pct = valid_or_nan(row->busy_valid, row->load * 100),
+		.util_pct = valid_or_nan(row->busy_valid, row->util * 100),
+		.fps = valid_or_nan(row->fps_valid, row->fps),
+		.target_fps = v->contract.terms.target_fps,
+		.frame_p99_ms = valid_or_nan(row->p99_valid, row->frame_p99_ms),
+		.short_of_target = v->view.short_of_target,
+		.broken = v->view.broken,
+		.gap = gap,
+	};
+
+	memcpy(sample.vgpu, v->contract.id, sizeof(sample.vgpu));
+	memcpy(sample.gpu, gpu->config.name, sizeof(sample.gpu));
+	(void)db_append_sample(db, &sample);
+}
+
+static void store_gpu(struct db *db, const struct host_gpu *gpu, bool gap, struct instant now)
+{
+	struct db_gpu_sample sample = {
+		.ts_ms = now.wall_ms,
+		.util_pct = gpu->util_pct,
+		.load_pct = gpu->view.total_load * 100,
+		.sum_cap_pct = host_gpu_sum_cap_pct(gpu),
+		.sum_initial_cap_pct = host_gpu_sum_initial_cap_pct(gpu),
+		.vgpus = gpu->n_vgpus,
+		.gap = gap,
+	};
+
+	memcpy(sample.gpu, gpu->config.name, sizeof(sample.gpu));
+	(void)db_append_gpu_sample(db, &sample);
+	for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
+		if (v->device)
+			store_vgpu(db, gpu, v, gap, now);
+}
+
+static void store_tick(void *userdata, const struct host *host, bool gap, struct instant now)
+{
+	const struct history *history = userdata;
+
+	if (!history->db)
+		return;
+	for (int i = 0; i < host->n_gpus; i++)
+		store_gpu(history->db, &host->gpus[i], gap, now);
+	db_commit(history->db);
+}
+
+const struct observer history_observer = {
+	.name = "history",
+	.decision = store_decision,
+	.alert = store_alert,
+	.silence = store_silence,
+	.offer = store_offer,
+	.tick = store_tick,
+};

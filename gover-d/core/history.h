@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "db/db.h"
+#include "gover-d/core/observer.h"
 
 struct worker;
 
@@ -27,6 +28,9 @@ struct history {
 	uint64_t dropped_seen;
 	int failing_ticks;
 };
+
+/* Stores decisions, alerts, silences, offers and samples. Its userdata is the struct history. */
+extern const struct observer history_observer;
 
 /* Opens the database at history->path. If that fails, logs it; the daemon runs without history. */
 void history_open(struct history *history, const struct db_retention *retention);

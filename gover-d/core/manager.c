@@ -1,42 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Making every object of the daemon in order, running the loop, and letting go in reverse. Must
- * never change a cap: an end of the daemon, orderly or not, leaves them as they stand.
- */
+/* Makes every object of the core in order, runs the loop, and frees them in reverse. */
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/file.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "db/db.h"
-#include "gover-d/api/api.h"
-#include "gover-d/auth/authn.h"
 #include "gover-d/core/adopt.h"
+#include "gover-d/core/event-log.h"
 #include "gover-d/core/frames.h"
 #include "gover-d/core/gpus.h"
 #include "gover-d/core/history.h"
 #include "gover-d/core/load.h"
 #include "gover-d/core/manager.h"
+#include "gover-d/core/round.h"
 #include "gover-d/core/save.h"
 #include "gover-d/core/state.h"
 #include "gover-d/core/tick.h"
-#include "gover-d/http/http.h"
+#include "gover-d/store/contracts.h"
 
 #include "gover-d/core/ledger.h"
 #include "gover-d/core/notify.h"
 #include "gover-d/util/log.h"
-#include "monitor/fps/fps.h"
 
-#define IGT_PATH      "/usr/bin/intel_gpu_top"
 #define TICK_PRIORITY (SD_EVENT_PRIORITY_IMPORTANT)
-#define FPS_PRIORITY  (SD_EVENT_PRIORITY_NORMAL + 5)
 
 /* --- one daemon, one state directory --- */
 
@@ -87,6 +79,35 @@ static struct db_last_ids find_last_ids(struct manager *m, struct db_reader *rea
 	};
 }
 
+static void alert_changed(void *userdata, const struct alert *alert, enum alert_event event)
+{
+	struct manager *m = userdata;
+
+	observers_alert(&m->observers, alert, event);
+}
+
+static bool is_silenced(void *userdata, const struct alert *alert)
+{
+	const struct manager *m = userdata;
+
+	return silences_match(&m->silences, alert);
+}
+
+static void offer_changed(void *userdata, const struct offer *offer)
+{
+	struct manager *m = userdata;
+	const struct vgpu *vgpu = host_find_vgpu(&m->host, offer->vgpu, NULL);
+	const char *vm = vgpu ? vgpu->contract.vm : "";
+
+	observers_offer(&m->observers, offer, vm);
+	if (offer->life.state == OFFER_FAILED)
+		observers_migrate(&m->observers, &(struct migration){.event = "sale_failed",
+								     .gpu = offer->gpu,
+								     .vgpu = offer->vgpu,
+								     .vm = vm,
+								     .why = offer->reason});
+}
+
 static int make_memory(struct manager *m, struct db_reader *reader,
 		       const struct contracts *contracts, struct err *reterr)
 {
@@ -94,11 +115,11 @@ static int make_memory(struct manager *m, struct db_reader *reader,
 	struct err err = {""};
 
 	m->decisions = decisions_new(0); /* the recalled ones bring their ids */
-	m->alerts = alerts_new(last.alert, notify_alert_changed, m);
-	m->offers = offers_new(last.offer, notify_offer_changed, m);
+	m->alerts = alerts_new(last.alert, alert_changed, m);
+	m->offers = offers_new(last.offer, offer_changed, m);
 	if (!m->decisions || !m->alerts || !m->offers)
 		return err_fail(reterr, ENOMEM, "no memory");
-	alerts_set_silenced(m->alerts, notify_is_silenced);
+	alerts_set_silenced(m->alerts, is_silenced);
 	alerts_set_update(m->alerts, m->config.update_s * 1000LL);
 	if (reader && load_history(m, reader, &err) < 0)
 		log_warning("%s, ignoring", err.msg);
@@ -107,145 +128,6 @@ static int make_memory(struct manager *m, struct db_reader *reader,
 	m->params = config_policy_params(&m->config);
 	ledger_store_prices(m);
 	return 0;
-}
-
-/* --- FPS --- */
-
-static int owner_of(void *userdata, pid_t pid, char ret_id[ID_MAX])
-{
-	struct manager *m = userdata;
-
-	for (int i = 0; i < m->host.n_gpus; i++) {
-		struct host_gpu *gpu = &m->host.gpus[i];
-
-		if (gpu->ops->owner && gpu->ops->owner(gpu->gpu, pid, ret_id) == 0)
-			return 0;
-	}
-	return -ENOENT;
-}
-
-static bool is_vm(const struct contract *contract, uint32_t cid, const char *name)
-{
-	return name ? strcmp(contract->vm, name) == 0 : contract->cid == cid;
-}
-
-/* A socket may have the name of a vGPU, or of its virtual machine. What two contracts say is of
- * neither: reports must not count for another tenant. */
-static int vm_of(void *userdata, uint32_t cid, const char *name, char ret_id[ID_MAX])
-{
-	struct manager *m = userdata;
-	const struct vgpu *found = name ? host_find_vgpu(&m->host, name, NULL) : NULL;
-
-	if (found)
-		return id_copy(ret_id, found->contract.id);
-	for (int i = 0; i < m->host.n_gpus; i++) {
-		for (const struct vgpu *v = m->host.gpus[i].vgpus; v; v = v->next) {
-			if (!is_vm(&v->contract, cid, name))
-				continue;
-			if (found)
-				return -ENOENT;
-			found = v;
-		}
-	}
-	return found ? id_copy(ret_id, found->contract.id) : -ENOENT;
-}
-
-static int on_fps(sd_event_source *source, int fd, uint32_t events, void *userdata)
-{
-	struct manager *m = userdata;
-
-	(void)source, (void)fd, (void)events;
-	fps_hub_dispatch(m->fps);
-	return 0;
-}
-
-static int open_fps(struct manager *m, struct err *reterr)
-{
-	int r;
-
-	r = fps_hub_new(m->config.fps_socket, owner_of, m, &m->fps, reterr);
-	if (r < 0)
-		return r;
-	m->view.fps = m->fps;
-	r = fps_hub_listen_guests(m->fps, (uint32_t)m->config.fps_vsock_port, m->config.fps_ports,
-				  vm_of, reterr);
-	if (r < 0)
-		return r;
-	r = sd_event_add_io(m->event, &m->fps_source, fps_hub_fd(m->fps), EPOLLIN, on_fps, m);
-	if (r >= 0)
-		r = sd_event_source_set_priority(m->fps_source, FPS_PRIORITY);
-	return r < 0 ? err_fail(reterr, -r, "the loop: %s", strerror(-r)) : 0;
-}
-
-/* --- intel_gpu_top --- */
-
-/* What the configuration says of this GPU: auto, off or a path. */
-static const char *igt_setting(const struct manager *m, const struct host_gpu *gpu)
-{
-	for (int i = 0; i < m->config.n_gpus; i++)
-		if (strcmp(m->config.gpus[i].gpu.name, gpu->config.name) == 0)
-			return m->config.gpus[i].intel_gpu_top;
-	return "off";
-}
-
-/* An Intel GPU offers its counters as "i915" or, one of several, "i915_" and its address. */
-static bool intel_gpu_present(void)
-{
-	glob_t found;
-	bool present = glob("/sys/bus/event_source/devices/i915*", 0, NULL, &found) == 0;
-
-	globfree(&found);
-	return present;
-}
-
-/* "auto" is for a GPU whose own backend does not know its physical utilisation. */
-static bool igt_wanted(const struct host_gpu *gpu)
-{
-	if (gpu->ops->physical || !intel_gpu_present())
-		return false;
-	if (access(IGT_PATH, X_OK) == 0)
-		return true;
-	log_notice("GPU %s: no physical utilisation: %s is not installed (package "
-		   "intel-gpu-tools)",
-		   gpu->config.name, IGT_PATH);
-	return false;
-}
-
-/* Of several GPUs the one meant, as intel_gpu_top names devices; NULL: the only one. */
-static const char *igt_device(const struct host_gpu *gpu, char text[PATH_MAX])
-{
-	const char *root = gpu->config.root[0] ? gpu->config.root : "/sys";
-	char path[PATH_MAX], real[PATH_MAX];
-
-	if (strcmp(gpu->ops->name, "gvt") != 0 || gpu->config.parent[0] == '\0')
-		return NULL;
-	snprintf(path, sizeof(path), "%s/class/mdev_bus/%s", root, gpu->config.parent);
-	if (!realpath(path, real) || snprintf(text, PATH_MAX, "sys:%s", real) >= PATH_MAX)
-		return NULL;
-	return text;
-}
-
-static int open_igt(struct manager *m, int index, struct err *reterr)
-{
-	const struct host_gpu *gpu = &m->host.gpus[index];
-	const char *path = igt_setting(m, gpu);
-	char device[PATH_MAX];
-
-	if (strcmp(path, "auto") == 0)
-		path = igt_wanted(gpu) ? IGT_PATH : "off";
-	if (strcmp(path, "off") == 0)
-		return 0;
-	return igt_spawn(path, igt_device(gpu, device), m->config.period_ms, &m->igt[index],
-			 reterr);
-}
-
-static void dispatch_igt(struct manager *m, struct instant now)
-{
-	struct err err = {""};
-
-	for (int i = 0; i < m->host.n_gpus; i++)
-		if (m->igt[i] && igt_dispatch(m->igt[i], now.mono_ns, &err) < 0)
-			log_warning("GPU %s: %s", m->host.gpus[i].config.name, err.msg);
 }
 
 /* --- the tick --- */
@@ -265,7 +147,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 				   : 0);
 	if (late)
 		m->host.late_ticks++;
-	dispatch_igt(m, now);
+	gpus_dispatch_igt(&m->host, now);
 	tick_run(m, now, late);
 	history_retry(&m->history, &m->config.retention, m->worker, now);
 	save_tick(m);
@@ -390,48 +272,37 @@ static void set_view(struct manager *m)
 		.hook_stats = hooks_stats(m->hooks),
 		.webhook = m->webhook,
 		.worker = m->worker,
-		.generation = &m->generation,
+		.generation = &m->observers.generation,
 		.dry_run = m->actuator.dry_run,
 	};
 }
 
+static int add_observers(struct manager *m)
+{
+	int r = observers_add(&m->observers, &event_log_observer, NULL);
+
+	if (r >= 0)
+		r = observers_add(&m->observers, &notify_observer, m);
+	if (r >= 0)
+		r = observers_add(&m->observers, &history_observer, &m->history);
+	return r;
+}
+
 static int set_up(struct manager *m, struct err *reterr)
 {
-	struct contracts contracts = {0};
 	int r;
 
+	m->round = calloc(1, sizeof(*m->round));
+	m->loaded = calloc(1, sizeof(*m->loaded));
+	if (!m->round || !m->loaded || add_observers(m) < 0)
+		return err_fail(reterr, ENOMEM, "no memory");
 	r = open_journal(m, reterr);
 	if (r >= 0)
 		r = make_loop(m, reterr);
 	if (r >= 0)
-		r = recall(m, &contracts, reterr);
-	if (r < 0)
-		goto out;
-	set_view(m);
-	m->api = api_new(m, &m->view);
-	r = m->api ? authn_open(api_authn(m->api), &m->config, reterr)
-		   : err_fail(reterr, ENOMEM, "no memory");
+		r = recall(m, m->loaded, reterr);
 	if (r >= 0)
-		r = http_new(m->event, m->config.socket, m->config.listen, m->api, &m->http,
-			     reterr);
-	if (r >= 0)
-		r = gpus_open(&m->host, &m->config, m->actuator.dry_run, reterr);
-	if (r >= 0)
-		r = adopt_host(m, &contracts, clock_now(), reterr);
-	for (int i = 0; r >= 0 && i < m->host.n_gpus; i++)
-		r = open_igt(m, i, reterr);
-	if (r >= 0)
-		r = open_fps(m, reterr);
-	if (r >= 0)
-		frames_open(m);
-	if (r >= 0)
-		r = start_ticking(m, reterr);
-	/* The file and the database have the same from here. Where contracts are lost they first
-	 * get what the first tick finds. */
-	if (r >= 0 && !m->contracts_lost)
-		save_soon(m);
-out:
-	contracts_fini(&contracts);
+		set_view(m);
 	return r;
 }
 
@@ -457,23 +328,60 @@ int manager_new(const struct config *config, bool dry_run, struct manager **ret_
 	return 0;
 }
 
+int manager_start(struct manager *m, struct err *reterr)
+{
+	int r;
+
+	r = gpus_open(&m->host, &m->config, m->actuator.dry_run, reterr);
+	if (r >= 0)
+		r = adopt_host(m, m->loaded, clock_now(), reterr);
+	contracts_fini(m->loaded);
+	if (r >= 0)
+		r = gpus_open_igt(&m->host, &m->config, reterr);
+	if (r >= 0)
+		r = frames_open(&m->frames, &m->config, &m->host, m->event, reterr);
+	if (r >= 0)
+		r = start_ticking(m, reterr);
+	/* The file and the database have the same contracts from here on. If contracts are lost,
+	 * the first tick saves what it finds. */
+	if (r >= 0 && !m->contracts_lost)
+		save_soon(m);
+	return r;
+}
+
+sd_event *manager_event(struct manager *m)
+{
+	return m->event;
+}
+
+const struct view *manager_view(const struct manager *m)
+{
+	return &m->view;
+}
+
+int manager_observe(struct manager *m, const struct observer *observer, void *userdata)
+{
+	return observers_add(&m->observers, observer, userdata);
+}
+
+void manager_stop(struct manager *m)
+{
+	m->timer = sd_event_source_unref(m->timer);
+	m->worker = worker_free(m->worker);
+	if (m->ending && m->save_result < 0)
+		log_error("%s could not be written to the end: %s", m->contracts_path,
+			  strerror(-m->save_result));
+	m->observers.n = 0;
+}
+
 struct manager *manager_free(struct manager *m)
 {
 	if (!m)
 		return NULL;
-	sd_event_source_unref(m->timer);
-	sd_event_source_unref(m->fps_source);
-	m->worker = worker_free(m->worker); /* its last answers still need api and http */
-	if (m->ending && m->save_result < 0)
-		log_error("%s could not be written to the end: %s", m->contracts_path,
-			  strerror(-m->save_result));
-	m->http = http_free(m->http);
-	m->api = api_free(m->api);
+	if (m->worker)
+		manager_stop(m);
 	ledger_flush(m);
-	frames_close(m);
-	m->fps = fps_hub_free(m->fps);
-	for (int i = 0; i < GPUS_MAX; i++)
-		igt_free(m->igt[i]);
+	frames_close(&m->frames);
 	gpus_close(&m->host);
 	cap_journal_close(m->actuator.journal);
 	offers_free(m->offers);
@@ -485,6 +393,10 @@ struct manager *manager_free(struct manager *m)
 	sd_event_unref(m->event);
 	if (m->lock_fd >= 0)
 		(void)close(m->lock_fd);
+	if (m->loaded)
+		contracts_fini(m->loaded);
+	free(m->loaded);
+	free(m->round);
 	free(m);
 	return NULL;
 }

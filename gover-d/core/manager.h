@@ -1,25 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes every object of the daemon in order, runs the loop and frees them in reverse. The end of
- * the daemon, orderly or not, leaves all caps as they are.
+ * Makes the objects of the core in order, runs the loop and frees them in reverse. The end of the
+ * daemon, orderly or not, leaves all caps as they are.
  */
 #ifndef GOVER_D_CORE_MANAGER_H
 #define GOVER_D_CORE_MANAGER_H
 
+#include <systemd/sd-event.h>
+
 #include "gover-d/config/config.h"
+#include "gover-d/core/observer.h"
 
 struct manager;
 
-/*
- * Makes everything @config asks for, adopts what an earlier daemon left, and starts ticking.
- * Errors: a message that names the object.
- */
+/* Locks the state directory, makes the loop and loads what an earlier daemon left. Errors: a
+ * message that names the object. */
 int manager_new(const struct config *config, bool dry_run, struct manager **ret_manager,
 		struct err *reterr);
-/* NULL is fine; returns NULL. */
-struct manager *manager_free(struct manager *manager);
+/* Adds an observer, which is told of everything from now on. -ENOSPC: too many. */
+int manager_observe(struct manager *manager, const struct observer *observer, void *userdata);
+/* Opens the GPUs, adopts their vGPUs and starts ticking. */
+int manager_start(struct manager *manager, struct err *reterr);
 /* Runs the loop until SIGTERM or SIGINT. */
 int manager_run(struct manager *manager);
+/* Completes the worker's jobs, whose answers may still use the observers. No event follows. */
+void manager_stop(struct manager *manager);
+/* NULL is fine; returns NULL. */
+struct manager *manager_free(struct manager *manager);
+
+/* Valid until manager_free(). */
+sd_event *manager_event(struct manager *manager);
+const struct view *manager_view(const struct manager *manager);
 
 /* gover-d --restore: sets the initial cap of every contract and starts nothing else. */
 int manager_restore(const struct config *config, struct err *reterr);

@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "db/db.h"
-#include "gover-d/api/api.h"
 #include "gover-d/core/encode.h"
 #include "gover-d/core/notify.h"
 #include "gover-d/core/state.h"
@@ -104,18 +102,11 @@ char *notify_alert_text(const char *host, const struct alert *alert, enum alert_
 	return dump_message(message, "alert", encode_alert(alert));
 }
 
-/* --- alerts --- */
+/* --- the observer --- */
 
-bool notify_is_silenced(void *userdata, const struct alert *alert)
+static void notify_alert(void *userdata, const struct alert *alert, enum alert_event event)
 {
 	const struct manager *m = userdata;
-
-	return silences_match(&m->silences, alert);
-}
-
-/* Others, after the log and the history. */
-static void tell_alert(struct manager *m, const struct alert *alert, enum alert_event event)
-{
 	char *text;
 
 	if (alert->silenced || m->actuator.dry_run || (!m->webhook && !m->config.on_alert[0]))
@@ -136,80 +127,9 @@ static void tell_alert(struct manager *m, const struct alert *alert, enum alert_
 		free(text);
 }
 
-static void log_alert(const struct alert *alert, enum alert_event event)
+static void notify_offer(void *userdata, const struct offer *offer, const char *vm)
 {
-	static const struct {
-		enum log_kind kind;
-		const char *priority, *word;
-	} lines[] = {
-		[ALERT_RAISED] = {LOG_ALERT_RAISED, SD_WARNING, "raised"},
-		[ALERT_UPDATED] = {LOG_ALERT_UPDATED, SD_INFO, "goes on"},
-		[ALERT_CLEARED] = {LOG_ALERT_CLEARED, SD_NOTICE, "cleared"},
-		[ALERT_ACKNOWLEDGED] = {LOG_ALERT_ACKNOWLEDGED, SD_WARNING, "acknowledged"},
-		[ALERT_UNSILENCED] = {LOG_ALERT_UPDATED, SD_WARNING, "is silenced no more"},
-	};
-
-	log_event(lines[event].priority,
-		  &(struct log_fields){.kind = lines[event].kind,
-				       .gpu = alert->gpu,
-				       .vgpu = alert->vgpu,
-				       .vm = alert->vm,
-				       .alert = alert->name},
-		  "alert %s %s: %s", alert->name, lines[event].word, alert->text);
-}
-
-void notify_alert_changed(void *userdata, const struct alert *alert, enum alert_event event)
-{
-	struct manager *m = userdata;
-	struct db_alert row = {
-		.id = alert->id,
-		.raised_ms = alert->raised_ms,
-		.cleared_ms = alert->cleared_ms,
-		.acked_ms = alert->acked_ms,
-	};
-
-	log_alert(alert, event);
-	tell_alert(m, alert, event);
-	m->generation++;
-	api_event(m->api, EVENTS_ALERT, encode_alert(alert));
-	if (!m->history.db)
-		return;
-	snprintf(row.name, sizeof(row.name), "%s", alert->name);
-	memcpy(row.gpu, alert->gpu, sizeof(row.gpu));
-	memcpy(row.vgpu, alert->vgpu, sizeof(row.vgpu));
-	snprintf(row.severity, sizeof(row.severity), "%s", alert_severity_name(alert->severity));
-	snprintf(row.text, sizeof(row.text), "%s", alert->text);
-	(void)db_append_alert(m->history.db, &row); /* a full queue is counted by db/ */
-}
-
-void notify_silence_changed(struct manager *m, const struct silence *s, int64_t ended_ms)
-{
-	struct db_silence row = {.id = s->id,
-				 .created_ms = s->created_ms,
-				 .until_ms = s->until_ms,
-				 .ended_ms = ended_ms};
-
-	log_event(SD_NOTICE,
-		  &(struct log_fields){
-			  .kind = LOG_SILENCE, .gpu = s->gpu, .vgpu = s->vgpu, .alert = s->alert},
-		  "silence %lld of %s%s%s%s%s %s: %s", (long long)s->id,
-		  s->alert[0] ? s->alert : "every alert", s->vgpu[0] ? " of vGPU " : "", s->vgpu,
-		  s->gpu[0] ? " on GPU " : "", s->gpu, ended_ms ? "is over" : "begins", s->reason);
-	m->generation++;
-	alerts_update_silenced(m->alerts, clock_now().wall_ms);
-	if (!m->history.db)
-		return;
-	memcpy(row.alert, s->alert, sizeof(row.alert));
-	memcpy(row.gpu, s->gpu, sizeof(row.gpu));
-	memcpy(row.vgpu, s->vgpu, sizeof(row.vgpu));
-	memcpy(row.reason, s->reason, sizeof(row.reason));
-	(void)db_append_silence(m->history.db, &row);
-}
-
-/* --- offers and migrations --- */
-
-static void tell_offer(struct manager *m, const struct offer *offer, const char *vm)
-{
+	const struct manager *m = userdata;
 	const char *event = offer_state_name(offer->life.state);
 	CLEANUP_FREE char *text = NULL;
 
@@ -227,69 +147,44 @@ static void tell_offer(struct manager *m, const struct offer *offer, const char 
 						      .json = text});
 }
 
-void notify_offer_changed(void *userdata, const struct offer *offer)
+static void notify_migrate(void *userdata, const struct migration *move)
 {
-	struct manager *m = userdata;
-	struct db_offer row = {
-		.id = offer->id,
-		.created_ms = offer->created_ms,
-		.changed_ms = offer->changed_ms,
-		.cap_pct = offer->flavor.initial_cap_pct,
-		.funded_pct = offer->life.fundable_pct,
-		.target_fps = offer->flavor.target_fps,
-	};
-	const struct vgpu *vgpu = host_find_vgpu(&m->host, offer->vgpu, NULL);
-	const char *vm = vgpu ? vgpu->contract.vm : "";
-
-	log_event(SD_NOTICE,
-		  &(struct log_fields){
-			  .kind = LOG_OFFER, .gpu = offer->gpu, .vgpu = offer->vgpu, .vm = vm},
-		  "offer %lld on GPU %s is %s%s%s", (long long)offer->id, offer->gpu,
-		  offer_state_name(offer->life.state), offer->reason[0] ? ": " : "", offer->reason);
-	m->generation++;
-	api_event(m->api, EVENTS_OFFER, encode_offer(offer, clock_now()));
-	tell_offer(m, offer, vm);
-	if (offer->life.state == OFFER_FAILED)
-		notify_migrate(m, "sale_failed", offer->gpu, offer->vgpu, vm, offer->reason);
-	if (!m->history.db)
-		return;
-	memcpy(row.gpu, offer->gpu, sizeof(row.gpu));
-	memcpy(row.vgpu, offer->vgpu, sizeof(row.vgpu));
-	snprintf(row.state, sizeof(row.state), "%s", offer_state_name(offer->life.state));
-	snprintf(row.reason, sizeof(row.reason), "%s", offer->reason);
-	snprintf(row.claim_key, sizeof(row.claim_key), "%s", offer->claim_key);
-	(void)db_append_offer(m->history.db, &row);
-}
-
-void notify_migrate(struct manager *m, const char *event, const char *gpu, const char *vgpu,
-		    const char *vm, const char *why)
-{
+	const struct manager *m = userdata;
 	CLEANUP_FREE char *text = NULL;
-	json_t *move;
+	json_t *object;
 
 	if (m->actuator.dry_run || !m->config.on_migrate[0])
 		return;
-	move = json_pack("{s:o, s:o, s:o, s:o}", "gpu", json_encode_name(gpu), "vgpu",
-			 json_encode_name(vgpu), "vm", json_encode_text(vm), "why",
-			 json_encode_text(why));
-	text = dump_message(encode_message(m->hostname, event), "migrate", move);
+	object = json_pack("{s:o, s:o, s:o, s:o}", "gpu", json_encode_name(move->gpu), "vgpu",
+			   json_encode_name(move->vgpu), "vm", json_encode_text(move->vm), "why",
+			   json_encode_text(move->why));
+	text = dump_message(encode_message(m->hostname, move->event), "migrate", object);
 	(void)hooks_run(m->hooks, &(struct hook_call){.hook = HOOK_MIGRATE,
 						      .program = m->config.on_migrate,
-						      .event = event,
-						      .gpu = gpu,
-						      .vgpu = vgpu,
-						      .vm = vm,
-						      .why = why,
+						      .event = move->event,
+						      .gpu = move->gpu,
+						      .vgpu = move->vgpu,
+						      .vm = move->vm,
+						      .why = move->why,
 						      .json = text});
 }
 
+const struct observer notify_observer = {
+	.name = "notify",
+	.alert = notify_alert,
+	.offer = notify_offer,
+	.migrate = notify_migrate,
+};
+
 /* --- once a period --- */
 
-static void tend_webhook(struct manager *m, struct instant now)
+void notify_tick(struct manager *m, struct instant now)
 {
 	struct webhook_stats stats;
 	uint64_t lost;
 
+	if (!m->webhook)
+		return;
 	webhook_stats(m->webhook, &stats);
 	lost = stats.refused + stats.dropped;
 	if (stats.failed_tries > 0 && !m->webhook_failing)
@@ -307,14 +202,4 @@ static void tend_webhook(struct manager *m, struct instant now)
 			    "the webhook failed %d times in a row, %d messages wait and %d were "
 			    "given up: %s",
 			    stats.failed_tries, stats.waiting, stats.lost, stats.problem);
-}
-
-void notify_tick(struct manager *m, struct instant now)
-{
-	struct silence silence;
-
-	if (m->webhook)
-		tend_webhook(m, now);
-	while (silences_expire(&m->silences, now.wall_ms, &silence))
-		notify_silence_changed(m, &silence, now.wall_ms);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Records decisions: in memory for REST, in the log and in the history. */
+/* Records decisions: keeps them in memory and passes them to the observers. */
 #ifndef GOVER_D_CORE_RECORD_H
 #define GOVER_D_CORE_RECORD_H
 

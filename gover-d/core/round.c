@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "gover-d/core/external-change.h"
-#include "gover-d/core/notify.h"
 #include "gover-d/core/record.h"
 #include "gover-d/core/round.h"
 #include "gover-d/core/state.h"
@@ -167,8 +166,11 @@ static void act_on(struct manager *m, struct host_gpu *gpu, const struct policy_
 		(void)offers_open(m->offers, gpu->config.name, &gpu->view.flavor, pd->fundable_pct,
 				  m->config.offer.ttl_s, now);
 	} else if (pd->kind == POLICY_SEVERE && vgpu) {
-		notify_migrate(m, "severe_overload", gpu->config.name, vgpu->contract.id,
-			       vgpu->contract.vm, pd->why);
+		observers_migrate(&m->observers, &(struct migration){.event = "severe_overload",
+								     .gpu = gpu->config.name,
+								     .vgpu = vgpu->contract.id,
+								     .vm = vgpu->contract.vm,
+								     .why = pd->why});
 	}
 }
 

@@ -15,16 +15,15 @@
 #include "gover-d/core/actuate.h"
 #include "gover-d/core/frames.h"
 #include "gover-d/core/history.h"
+#include "gover-d/core/observer.h"
 #include "gover-d/core/offers.h"
-#include "gover-d/core/round.h"
 #include "gover-d/core/view.h"
 #include "gover-d/model/decisions.h"
 #include "gover-d/util/hook.h"
 #include "gover-d/util/worker.h"
-#include "monitor/igt.h"
 
-struct api;
-struct http;
+struct contracts;
+struct plan_round;
 struct save_waiter;
 
 struct manager {
@@ -35,8 +34,9 @@ struct manager {
 
 	int lock_fd; /* flock on the state directory: one daemon */
 	sd_event *event;
-	sd_event_source *timer, *fps_source;
+	sd_event_source *timer;
 	struct worker *worker;
+	struct observers observers;
 	char contracts_path[PATH_MAX];
 	struct history history;
 	struct hooks *hooks;
@@ -50,12 +50,8 @@ struct manager {
 	struct offers *offers;
 	struct actuator actuator; /* owns its cap journal */
 	struct host host;
-	struct igt *igt[GPUS_MAX]; /* of host.gpus[i]; NULL: not watched by intel_gpu_top */
-	struct fps_hub *fps;
 	struct frames frames;
 	struct view view; /* of all this, for the API */
-	struct api *api;
-	struct http *http;
 
 	/* saving contracts: one job at most is under way */
 	bool save_running, save_again;
@@ -64,13 +60,13 @@ struct manager {
 	struct save_waiter *in_job;  /* for the running one */
 	int64_t revision;	     /* of the newest text */
 	struct db_last_ids ids_kept; /* as it says */
+	struct contracts *loaded;    /* by manager_new() for manager_start() */
 	bool contracts_lost; /* the caps file knows vGPUs of which no contracts were found */
 	bool ending;	     /* the loop has ended: no further id is given */
 
 	uint64_t next_tick_ns, last_tick_ns;
-	uint64_t generation; /* changes whenever an answer may */
 
-	struct plan_round round; /* preallocated: a tick allocates nothing */
+	struct plan_round *round; /* preallocated: a tick allocates nothing */
 };
 
 #endif

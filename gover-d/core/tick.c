@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "db/db.h"
-#include "gover-d/api/api.h"
+#include "gover-d/core/control-silence.h"
 #include "gover-d/core/external-change.h"
 #include "gover-d/core/frames.h"
 #include "gover-d/core/ledger.h"
@@ -22,16 +21,17 @@
 #include "gover-d/core/tick.h"
 #include "gover-d/util/log.h"
 #include "monitor/fps/fps.h"
+#include "monitor/igt.h"
 
 /* --- sampling --- */
 
 static void sample_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 			struct instant now)
 {
-	monitor_sample(&vgpu->monitor, gpu->ops, vgpu->device, frames_of(m, gpu, vgpu), now.mono_ns,
-		       round_period_s(m, gpu), &vgpu->row);
+	monitor_sample(&vgpu->monitor, gpu->ops, vgpu->device, frames_of(&m->frames, gpu, vgpu),
+		       now.mono_ns, round_period_s(m, gpu), &vgpu->row);
 	if (vgpu->row.gone)
-		frames_forget(m, vgpu->contract.id);
+		frames_forget(&m->frames, vgpu->contract.id);
 }
 
 static void take_igt(struct host_gpu *gpu, const struct igt *igt, struct instant now)
@@ -46,9 +46,9 @@ static void take_igt(struct host_gpu *gpu, const struct igt *igt, struct instant
 		gpu->view.clock = sample.actual_mhz / igt_highest_mhz(igt);
 }
 
-static void sample_physical(struct manager *m, struct host_gpu *gpu, struct instant now)
+static void sample_physical(struct host_gpu *gpu, struct instant now)
 {
-	struct igt *igt = m->igt[gpu - m->host.gpus];
+	struct igt *igt = gpu->igt;
 	uint64_t at_ns, busy_ns;
 
 	gpu->util_pct = NAN;
@@ -94,7 +94,7 @@ static void sample_gpu(struct manager *m, struct host_gpu *gpu, struct instant n
 			v->read_ns = now.mono_ns;
 	if (gpu->telemetry_valid)
 		gpu->telemetry_at_ns = now.mono_ns;
-	sample_physical(m, gpu, now);
+	sample_physical(gpu, now);
 }
 
 /* --- deciding --- */
@@ -211,54 +211,6 @@ static void count_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round
 	offers_tick(m->offers, gpu->config.name, &period, &limits, now);
 }
 
-static double valid_or_nan(bool valid, double value)
-{
-	return valid ? value : NAN;
-}
-
-static void store_vgpu(struct db *db, const struct host_gpu *gpu, const struct vgpu *v, bool gap,
-		       struct instant now)
-{
-	const struct monitor_row *row = &v->row;
-	struct db_sample sample = {
-		.ts_ms = now.wall_ms,
-		.dt_s = row->dt_s,
-		.cap_pct = v->sampled_cap_pct,
-		.initial_cap_pct = v->contract.terms.initial_cap_pct,
-		.load_pct = valid_or_nan(row->busy_valid, row->load * 100),
-		.util_pct = valid_or_nan(row->busy_valid, row->util * 100),
-		.fps = valid_or_nan(row->fps_valid, row->fps),
-		.target_fps = v->contract.terms.target_fps,
-		.frame_p99_ms = valid_or_nan(row->p99_valid, row->frame_p99_ms),
-		.short_of_target = v->view.short_of_target,
-		.broken = v->view.broken,
-		.gap = gap,
-	};
-
-	memcpy(sample.vgpu, v->contract.id, sizeof(sample.vgpu));
-	memcpy(sample.gpu, gpu->config.name, sizeof(sample.gpu));
-	(void)db_append_sample(db, &sample); /* a full queue is counted by db/ */
-}
-
-static void store_gpu(struct db *db, const struct host_gpu *gpu, bool gap, struct instant now)
-{
-	struct db_gpu_sample sample = {
-		.ts_ms = now.wall_ms,
-		.util_pct = gpu->util_pct,
-		.load_pct = gpu->view.total_load * 100,
-		.sum_cap_pct = host_gpu_sum_cap_pct(gpu),
-		.sum_initial_cap_pct = host_gpu_sum_initial_cap_pct(gpu),
-		.vgpus = gpu->n_vgpus,
-		.gap = gap,
-	};
-
-	memcpy(sample.gpu, gpu->config.name, sizeof(sample.gpu));
-	(void)db_append_gpu_sample(db, &sample);
-	for (const struct vgpu *v = gpu->vgpus; v; v = v->next)
-		if (v->device)
-			store_vgpu(db, gpu, v, gap, now);
-}
-
 static void renew_lease(struct manager *m, struct host_gpu *gpu, struct vgpu *v, struct instant now)
 {
 	int r;
@@ -288,15 +240,13 @@ static void act_on_gpu(struct manager *m, struct host_gpu *gpu, struct plan_roun
 	decide(m, gpu, round, gap, now);
 }
 
-static void keep_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round *round, bool gap,
+static void keep_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
 		     struct instant now)
 {
 	count_gpu(m, gpu, round, now);
 	tick_alerts_gpu(m, gpu, now);
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
 		v->write_errno = 0; /* told: the next period's writes, and requests', say anew */
-	if (m->history.db)
-		store_gpu(m->history.db, gpu, gap, now);
 }
 
 static void time_tick(struct host *host, uint64_t due_ns)
@@ -315,36 +265,34 @@ static void order_limits(struct manager *m)
 			double fps = v->contract.fps_limit;
 			double period_ns = fps > 1 ? NS_PER_S / fps : NS_PER_S;
 
-			(void)fps_hub_limit(m->fps, v->contract.id,
+			(void)fps_hub_limit(m->frames.hub, v->contract.id,
 					    fps > 0 ? (uint64_t)(period_ns + 0.5) : 0);
 		}
 }
 
 void tick_run(struct manager *m, struct instant now, bool gap)
 {
-	struct plan_round *round = &m->round;
+	struct plan_round *round = m->round;
 
-	if (m->fps) {
+	if (m->frames.hub) {
 		order_limits(m);
-		fps_hub_collect(m->fps);
+		fps_hub_collect(m->frames.hub);
 	}
 	for (int i = 0; i < m->host.n_gpus; i++)
 		act_on_gpu(m, &m->host.gpus[i], round, gap, now);
 	time_tick(&m->host, m->next_tick_ns);
 	/* Every cap is written: what follows only remembers. */
 	for (int i = 0; i < m->host.n_gpus; i++)
-		keep_gpu(m, &m->host.gpus[i], round, gap, now);
+		keep_gpu(m, &m->host.gpus[i], round, now);
 	ledger_tick(m, now);
-	frames_look(m, now);
+	frames_look(&m->frames, now);
 	tick_alerts_host(m, now);
 	notify_tick(m, now);
+	control_silence_expire(m, now);
 	alerts_end_tick(m->alerts, now.wall_ms, gap);
-	if (m->history.db)
-		db_commit(m->history.db);
 	m->host.ticked = now;
 	m->host.ticks++;
 	m->host.gaps += gap;
 	m->host.ready = true;
-	m->generation++;
-	api_tick(m->api);
+	observers_tick(&m->observers, &m->host, gap, now);
 }

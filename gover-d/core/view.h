@@ -18,8 +18,7 @@ struct view {
 	const struct silences *silences;
 	const struct offers *offers;
 	const struct history *history;
-	const struct frames *frames;	     /* counted by the kernel */
-	const struct fps_hub *fps;	     /* reported by programs; NULL: no socket yet */
+	const struct frames *frames;
 	const struct hook_stats *hook_stats; /* indexed by enum hook */
 	struct webhook *webhook;	     /* for webhook_stats(); NULL: not configured */
 	struct worker *worker;		     /* runs queries */

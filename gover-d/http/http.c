@@ -17,15 +17,15 @@
 #include "base/clock.h"
 #include "base/parse.h"
 #include "base/unix-listener.h"
-#include "gover-d/api/request.h"
 #include "gover-d/api/api.h"
+#include "gover-d/api/problem.h"
+#include "gover-d/api/request.h"
 #include "gover-d/auth/authn.h"
 #include "gover-d/http/acceptor.h"
-#include "gover-d/http/listen.h"
-#include "gover-d/http/stream.h"
 #include "gover-d/http/caller.h"
 #include "gover-d/http/http.h"
-#include "gover-d/api/problem.h"
+#include "gover-d/http/listen.h"
+#include "gover-d/http/stream.h"
 
 #define PRIORITY (SD_EVENT_PRIORITY_NORMAL + 10)
 /* Evicted connections have no slot, but libmicrohttpd closes them only in its next run. */
@@ -44,6 +44,7 @@ struct listener {
 
 struct http {
 	struct api *api;
+	struct authn *authn;
 	struct connection_table *table; /* of both listeners */
 	struct listener unix_socket, tcp;
 	struct unix_listener socket; /* unset if systemd passed the socket */
@@ -124,7 +125,7 @@ static void connection_changed(void *userdata, struct MHD_Connection *connection
 {
 	struct listener *listener = userdata;
 
-	caller_on_connection(api_authn(listener->http->api), connection, socket_context, code);
+	caller_on_connection(listener->http->authn, connection, socket_context, code);
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED)
 		connection_table_remove(listener->http->table, socket_of(connection));
 }
@@ -150,7 +151,7 @@ static struct exchange *begin(struct listener *listener, struct MHD_Connection *
 		.answered = answered,
 	};
 	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_query, &x->request);
-	caller_identify(api_authn(listener->http->api), connection, &x->request.principal);
+	caller_identify(listener->http->authn, connection, &x->request.principal);
 	return x;
 }
 
@@ -398,8 +399,8 @@ static int serve_on(struct listener *listener, int fd, sd_event *event, struct h
 		    struct err *reterr)
 {
 	struct MHD_OptionItem options[CALLER_TLS_OPTIONS] = {{MHD_OPTION_END, 0, NULL}};
-	bool tls = listener == &http->tcp && caller_tls_options(api_authn(http->api), options);
-	int r = listener == &http->tcp ? authn_check_listener(api_authn(http->api), fd, reterr) : 0;
+	bool tls = listener == &http->tcp && caller_tls_options(http->authn, options);
+	int r = listener == &http->tcp ? authn_check_listener(http->authn, fd, reterr) : 0;
 
 	if (r < 0) {
 		(void)close(fd);
@@ -446,7 +447,7 @@ static int listen_tcp(struct http *http, sd_event *event, const char *address, s
 }
 
 int http_new(sd_event *event, const char *socket_path, const char *listen, struct api *api,
-	     struct http **ret_http, struct err *reterr)
+	     struct authn *authn, struct http **ret_http, struct err *reterr)
 {
 	struct http *http = calloc(1, sizeof(*http));
 	struct http_activated activated;
@@ -455,6 +456,7 @@ int http_new(sd_event *event, const char *socket_path, const char *listen, struc
 	if (!http)
 		return err_fail(reterr, ENOMEM, "out of memory");
 	http->api = api;
+	http->authn = authn;
 	http->table = connection_table_new();
 	if (!http->table) {
 		http_free(http);

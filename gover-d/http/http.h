@@ -8,6 +8,7 @@
 #include "base/err.h"
 
 struct api;
+struct authn;
 struct http;
 
 /*
@@ -16,7 +17,7 @@ struct http;
  * -EADDRINUSE: another daemon listens there. Its event sources have a lower priority than the tick.
  */
 int http_new(sd_event *event, const char *socket_path, const char *listen, struct api *api,
-	     struct http **ret_http, struct err *reterr);
+	     struct authn *authn, struct http **ret_http, struct err *reterr);
 struct http *http_free(struct http *http); /* removes the socket; NULL is fine; returns NULL */
 
 #endif

@@ -64,12 +64,15 @@ struct vgpu {
 	bool newcomer;		  /* on probation after an offer */
 };
 
+struct igt;
+
 enum gpu_mode { GPU_MODE_ACT, GPU_MODE_OBSERVE, GPU_MODE_FROZEN };
 
 struct host_gpu {
 	struct gpu_config config;
 	const struct gpu_ops *ops;
 	struct gpu *gpu;
+	struct igt *igt; /* intel_gpu_top; NULL: not used for this GPU */
 	struct gpu_traits traits;
 	enum gpu_mode mode; /* by PATCH /v1/gpus/{name} */
 	bool selling;

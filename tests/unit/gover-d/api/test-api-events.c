@@ -29,7 +29,7 @@ static void follow(const char *query, const char *headers)
 
 static void tell(enum events_kind kind, const char *what)
 {
-	api_event(api, kind, json_pack("{s:s}", "what", what));
+	api_events_add(api, kind, json_pack("{s:s}", "what", what));
 }
 
 /* The id the answer begins with. */

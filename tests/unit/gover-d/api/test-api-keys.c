@@ -86,7 +86,7 @@ static void over_a_restart_the_contract_knows_it(void **state)
 	(void)state;
 	assert_int_equal(post("k", BODY), 201);
 	api_free(api);
-	api = api_new(manager, &manager->view);
+	api = api_new(manager, &manager->view, authn);
 	stand_in_find("b")->cap_pct = 7;
 	assert_int_equal(post("k", OTHER), 422);
 	assert_int_equal(post("k", BODY), 201);
@@ -128,7 +128,7 @@ static void each_has_keys_of_his_own(void **state)
 		assert_string_equal(reply->location, "/v1/vgpus/b");
 		assert_int_equal(manager->changes, 2 + i);
 		api_free(api);
-		api = api_new(manager, &manager->view);
+		api = api_new(manager, &manager->view, authn);
 	}
 }
 
@@ -146,7 +146,7 @@ static void a_long_key_is_remembered_too(void **state)
 		assert_int_equal(post(key, BODY), 201);
 		assert_int_equal(manager->changes, 1);
 		api_free(api);
-		api = api_new(manager, &manager->view);
+		api = api_new(manager, &manager->view, authn);
 	}
 }
 

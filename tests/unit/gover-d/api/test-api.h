@@ -26,6 +26,7 @@
 #include "gover-d/alert/webhook.h"
 #include "gover-d/api/api.h"
 #include "gover-d/api/request.h"
+#include "gover-d/auth/authn.h"
 #include "gover-d/config/config.h"
 #include "gover-d/core/control-silence.h"
 #include "gover-d/core/control-vgpu.h"
@@ -77,6 +78,7 @@ struct manager {
 };
 
 static struct manager *manager;
+static struct authn *authn;
 static struct api *api;
 static struct gpu_vgpu device;
 static struct webhook {
@@ -354,7 +356,9 @@ static inline int stand_in_begin(void **state)
 		.hook_stats = manager->hook_stats,
 		.generation = &manager->generation,
 	};
-	api = api_new(manager, &manager->view);
+	authn = authn_new();
+	assert_non_null(authn);
+	api = api_new(manager, &manager->view, authn);
 	assert_non_null(api);
 	return 0;
 }
@@ -366,6 +370,7 @@ static inline int stand_in_end(void **state)
 	(void)state;
 	stand_in_save(0);
 	api = api_free(api);
+	authn = authn_free(authn);
 	while (gpu->vgpus) {
 		struct vgpu *vgpu = gpu->vgpus;
 

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "gover-d/core/control-vgpu.h"
 #include "gover-d/core/control.h"
+#include "gover-d/core/round.h"
 #include "gover-d/core/state.h"
 #include "tests/unit/gover-d/test-cap-journal.h"
 
@@ -115,6 +116,7 @@ static const struct gpu_ops fake_ops = {
 /* --- a daemon without a loop --- */
 
 static struct manager m;
+static struct plan_round plan;
 static struct err err;
 
 static void ignore_alert(void *userdata, const struct alert *alert, enum alert_event event)
@@ -132,6 +134,7 @@ static int set_up(void **state)
 	(void)state;
 	memset(fakes, 0, sizeof(fakes));
 	memset(&m, 0, sizeof(m));
+	m.round = &plan;
 	config_default(&m.config);
 	m.file_config = m.config;
 	m.params = config_policy_params(&m.config);

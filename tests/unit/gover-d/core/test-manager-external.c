@@ -2,6 +2,7 @@
 /* What others do to the GPU while a whole daemon runs: vGPUs that come and go, caps they write. */
 #include <fcntl.h>
 
+#include "gover-d/core/round.h"
 #include "tests/unit/gover-d/core/test-manager.h"
 
 /* --- vGPUs that go --- */
@@ -335,16 +336,16 @@ static void the_rest_of_a_plan_is_dropped_with_it(void **state)
 {
 	(void)state;
 	start_two();
-	round_view(m, gpu, &m->round);
-	m->round.out.n_decisions = m->round.out.n_moves = 2;
+	round_view(m, gpu, m->round);
+	m->round->out.n_decisions = m->round->out.n_moves = 2;
 	for (int i = 0; i < 2; i++) {
-		m->round.out.decisions[i] = (struct policy_decision){
+		m->round->out.decisions[i] = (struct policy_decision){
 			.kind = POLICY_FIT, .vgpu = -1, .donor = -1, .first_move = i, .n_moves = 1};
-		m->round.out.moves[i] =
+		m->round->out.moves[i] =
 			(struct policy_move){.vgpu = 0, .from_pct = 60 - i, .to_pct = 59 - i};
 	}
 	device("a")->cap_pct = 33;
-	assert_int_equal(round_apply(m, gpu, &m->round, true, now), -ESTALE);
+	assert_int_equal(round_apply(m, gpu, m->round, true, now), -ESTALE);
 	assert_int_equal(count("fit", "dropped"), 2);
 	expect_foreign("a", 33);
 }

@@ -294,6 +294,7 @@ static inline void start_as(bool dry_run)
 {
 	err.msg[0] = '\0';
 	assert_int_equal(manager_new(&config, dry_run, &m, &err), 0);
+	assert_int_equal(manager_start(m, &err), 0);
 	/* No other tick than those of the test. */
 	assert_true(sd_event_source_set_enabled(m->timer, SD_EVENT_OFF) >= 0);
 	gpu = &m->host.gpus[0];

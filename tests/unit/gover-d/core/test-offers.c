@@ -14,6 +14,7 @@
 #include "gover-d/core/control-vgpu.h"
 #include "gover-d/core/control.h"
 #include "gover-d/core/gpus.h"
+#include "gover-d/core/round.h"
 #include "gover-d/core/state.h"
 
 #define TTL_S	    5
@@ -341,6 +342,7 @@ static void states_have_the_names_of_the_interface(void **state)
 
 static char folder[] = "/tmp/gover-offers.XXXXXX";
 static struct manager manager; /* as much of one as a claim needs */
+static struct plan_round plan;
 static struct err err;
 
 static void ignore_alert(void *userdata, const struct alert *alert, enum alert_event event)
@@ -364,6 +366,7 @@ static int set_up_manager(void **state)
 		return -1;
 	snprintf(path, sizeof(path), "%s/caps", folder);
 	memset(&manager, 0, sizeof(manager));
+	manager.round = &plan;
 	config_default(&manager.config);
 	strcpy(manager.config.gpus[0].gpu.backend, "sim");
 	manager.params = config_policy_params(&manager.config);

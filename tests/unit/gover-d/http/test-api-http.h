@@ -27,7 +27,7 @@ static inline int begin_http(void **state)
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/run/rest.sock", folder);
 	assert_int_equal(sd_event_new(&event), 0);
-	assert_int_equal(http_new(event, path, "", api, &http, &err), 0);
+	assert_int_equal(http_new(event, path, "", api, authn, &http, &err), 0);
 	return 0;
 }
 

@@ -23,7 +23,7 @@ static void every_user_can_connect_to_the_socket(void **state)
 
 		http = http_free(http);
 		before = umask(masks[i]);
-		assert_int_equal(http_new(event, path, "", api, &http, &err), 0);
+		assert_int_equal(http_new(event, path, "", api, authn, &http, &err), 0);
 		umask(before);
 		assert_int_equal(stat(path, &st), 0);
 		assert_int_equal(st.st_mode & 07777, 0666);
@@ -35,7 +35,7 @@ static void a_socket_in_use_is_not_replaced(void **state)
 	struct http *second;
 
 	(void)state;
-	assert_int_equal(http_new(event, path, "", api, &second, &err), -EADDRINUSE);
+	assert_int_equal(http_new(event, path, "", api, authn, &second, &err), -EADDRINUSE);
 	assert_non_null(strstr(err.msg, path));
 	assert_non_null(strstr(err.msg, "another daemon listens on it"));
 	assert_int_equal(request("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
@@ -51,7 +51,7 @@ static void a_stale_socket_is_replaced(void **state)
 	strcpy(address.sun_path, path);
 	assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
 	close(fd);
-	assert_int_equal(http_new(event, path, "", api, &http, &err), 0);
+	assert_int_equal(http_new(event, path, "", api, authn, &http, &err), 0);
 	assert_int_equal(request("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
 }
 
@@ -65,7 +65,7 @@ static void another_file_is_not_replaced(void **state)
 	snprintf(name, sizeof(name), "%s/file", folder);
 	fd = open(name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 	close(fd);
-	assert_int_equal(http_new(event, name, "", api, &second, &err), -ENOTSOCK);
+	assert_int_equal(http_new(event, name, "", api, authn, &second, &err), -ENOTSOCK);
 	assert_non_null(strstr(err.msg, name));
 	assert_int_equal(unlink(name), 0);
 }
@@ -76,7 +76,7 @@ static void the_socket_of_another_daemon_is_not_removed(void **state)
 
 	(void)state;
 	assert_int_equal(unlink(path), 0);
-	assert_int_equal(http_new(event, path, "", api, &second, &err), 0);
+	assert_int_equal(http_new(event, path, "", api, authn, &second, &err), 0);
 	http = http_free(http);
 	assert_int_equal(access(path, F_OK), 0);
 	http = second;
@@ -95,7 +95,8 @@ static void addresses_are_numeric(void **state)
 	(void)state;
 	snprintf(other, sizeof(other), "%s/other.sock", folder);
 	for (size_t i = 0; i < ARRAY_SIZE(addresses); i++) {
-		assert_int_equal(http_new(event, other, addresses[i], api, &second, &err), -EINVAL);
+		assert_int_equal(http_new(event, other, addresses[i], api, authn, &second, &err),
+				 -EINVAL);
 		assert_non_null(strstr(err.msg, addresses[i]));
 		assert_int_equal(access(other, F_OK), -1);
 	}
@@ -135,10 +136,10 @@ static void http_listens_on_tcp_too(void **state)
 
 	(void)state;
 	http = http_free(http);
-	assert_int_equal(http_new(event, path, text, api, &http, &err), -EADDRINUSE);
+	assert_int_equal(http_new(event, path, text, api, authn, &http, &err), -EADDRINUSE);
 	assert_non_null(strstr(err.msg, text));
 	close(fd);
-	assert_int_equal(http_new(event, path, text, api, &http, &err), 0);
+	assert_int_equal(http_new(event, path, text, api, authn, &http, &err), 0);
 	assert_int_equal(request_tcp("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
 	close(client.fd);
 	assert_int_equal(request("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
@@ -155,14 +156,14 @@ static void event_streams_of_an_address_are_limited(void **state)
 		char secret[TOKEN_TEXT_SIZE];
 
 		snprintf(token.name, sizeof(token.name), "t%zu", i);
-		assert_int_equal(tokens_add(authn_tokens(api_authn(api)), &token, secret, &err), 0);
+		assert_int_equal(tokens_add(authn_tokens(authn), &token, secret, &err), 0);
 		snprintf(words[i], sizeof(words[i]),
 			 "GET /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n",
 			 secret);
 	}
 	close(find_address(text));
 	http = http_free(http);
-	assert_int_equal(http_new(event, path, text, api, &http, &err), 0);
+	assert_int_equal(http_new(event, path, text, api, authn, &http, &err), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		assert_int_equal(request_tcp(words[i % 2]), 200);
 		fds[i] = client.fd;

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The observers of the daemon: the log, the history, notifications and the API are told of each
+ * decision, alert, silence, offer and tick through one table, so that the core knows none of them.
+ */
+#ifndef GOVER_D_CORE_OBSERVER_H
+#define GOVER_D_CORE_OBSERVER_H
+
+#include "gover-d/alert/silence.h"
+#include "gover-d/core/offers.h"
+#include "gover-d/model/decisions.h"
+
+#define OBSERVERS_MAX 8
+
+/* A vGPU that should move to another host. */
+struct migration {
+	const char *event; /* "severe_overload" or "sale_failed" */
+	const char *gpu, *vgpu, *vm, *why;
+};
+
+/* What one observer is told; NULL: it ignores that. No function may block. */
+struct observer {
+	const char *name;
+	void (*decision)(void *userdata, const struct decision *decision);
+	void (*alert)(void *userdata, const struct alert *alert, enum alert_event event);
+	/* @ended_ms 0: the silence begins. */
+	void (*silence)(void *userdata, const struct silence *silence, int64_t ended_ms);
+	/* @vm: of the vGPU that claimed it; "": none. */
+	void (*offer)(void *userdata, const struct offer *offer, const char *vm);
+	void (*migrate)(void *userdata, const struct migration *migration);
+	/* The resource @id of type @what ("vgpu", "gpu", "policy") was changed by a request. */
+	void (*change)(void *userdata, const char *what, const char *id);
+	/* The end of a tick. @gap: it was late, so counted runs ended. */
+	void (*tick)(void *userdata, const struct host *host, bool gap, struct instant now);
+};
+
+struct observers {
+	struct {
+		const struct observer *observer;
+		void *userdata;
+	} list[OBSERVERS_MAX];
+	int n;
+	uint64_t generation; /* counts events; an answer can change only if it does */
+};
+
+/* -ENOSPC: the table is full. @observer must outlive @observers. */
+int observers_add(struct observers *observers, const struct observer *observer, void *userdata);
+
+/* Tell all observers, in the order in which they were added. */
+void observers_decision(struct observers *observers, const struct decision *decision);
+void observers_alert(struct observers *observers, const struct alert *alert,
+		     enum alert_event event);
+void observers_silence(struct observers *observers, const struct silence *silence,
+		       int64_t ended_ms);
+void observers_offer(struct observers *observers, const struct offer *offer, const char *vm);
+void observers_migrate(struct observers *observers, const struct migration *migration);
+void observers_change(struct observers *observers, const char *what, const char *id);
+void observers_tick(struct observers *observers, const struct host *host, bool gap,
+		    struct instant now);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes the parts of the daemon in order, connects them, and frees them in reverse. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "gover-d/api/api.h"
+#include "gover-d/auth/authn.h"
+#include "gover-d/core/manager.h"
+#include "gover-d/core/view.h"
+#include "gover-d/daemon.h"
+#include "gover-d/http/http.h"
+
+struct daemon {
+	struct manager *manager;
+	struct authn *authn;
+	struct api *api;
+	struct http *http;
+};
+
+static void tick_authn(void *userdata, const struct host *host, bool gap, struct instant now)
+{
+	struct daemon *d = userdata;
+
+	(void)host, (void)gap;
+	authn_tick(d->authn, manager_view(d->manager)->worker, now.mono_ns);
+}
+
+static const struct observer authn_observer = {
+	.name = "authentication",
+	.tick = tick_authn,
+};
+
+static int make_api(struct daemon *d, struct err *reterr)
+{
+	d->authn = authn_new();
+	if (d->authn)
+		d->api = api_new(d->manager, manager_view(d->manager), d->authn);
+	if (!d->api || manager_observe(d->manager, &authn_observer, d) < 0 ||
+	    manager_observe(d->manager, &api_observer, d->api) < 0)
+		return err_fail(reterr, ENOMEM, "no memory");
+	return 0;
+}
+
+/* Sockets are opened before GPUs: a second daemon fails before it touches any vGPU. */
+static int start(struct daemon *d, const struct config *config, bool dry_run, struct err *reterr)
+{
+	const struct config *in_force;
+	int r;
+
+	r = manager_new(config, dry_run, &d->manager, reterr);
+	if (r >= 0)
+		r = make_api(d, reterr);
+	if (r < 0)
+		return r;
+	in_force = manager_view(d->manager)->config;
+	r = authn_open(d->authn, in_force, reterr);
+	if (r >= 0)
+		r = http_new(manager_event(d->manager), in_force->socket, in_force->listen, d->api,
+			     d->authn, &d->http, reterr);
+	if (r >= 0)
+		r = manager_start(d->manager, reterr);
+	return r;
+}
+
+int daemon_new(const struct config *config, bool dry_run, struct daemon **ret_daemon,
+	       struct err *reterr)
+{
+	struct daemon *d = calloc(1, sizeof(*d));
+	int r;
+
+	if (!d)
+		return err_fail(reterr, ENOMEM, "no memory");
+	r = start(d, config, dry_run, reterr);
+	if (r < 0) {
+		daemon_free(d);
+		return r;
+	}
+	*ret_daemon = d;
+	return 0;
+}
+
+int daemon_run(struct daemon *d)
+{
+	return manager_run(d->manager);
+}
+
+struct daemon *daemon_free(struct daemon *d)
+{
+	if (!d)
+		return NULL;
+	if (d->manager)
+		manager_stop(d->manager); /* deferred replies still need the api and http */
+	http_free(d->http);
+	api_free(d->api);
+	authn_free(d->authn);
+	manager_free(d->manager);
+	free(d);
+	return NULL;
+}
