@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What no single key of the configuration can say. Must never change what it looks at. */
+/* Rules of the configuration that concern more than one key. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -14,7 +14,8 @@ static int check_gpu_names(const struct config *config, struct err *reterr)
 		const char *name = config->gpus[a].gpu.name;
 
 		if (!id_valid(name))
-			return err_fail(reterr, EINVAL, "[gpu %.70s]: not a GPU's name", name);
+			return err_fail(reterr, EINVAL, "[gpu %.70s]: not a valid name of a GPU",
+					name);
 		for (int b = 0; b < a; b++)
 			if (strcmp(config->gpus[b].gpu.name, name) == 0)
 				return err_fail(reterr, EINVAL, "[gpu %s] is given twice", name);
@@ -22,7 +23,7 @@ static int check_gpu_names(const struct config *config, struct err *reterr)
 	return 0;
 }
 
-/* Periods are counted once for the whole host, so all its GPUs run on one clock. */
+/* All GPUs run on one clock, because the host has one period. */
 static int check_speeds(const struct config *config, struct err *reterr)
 {
 	for (int g = 0; g < config->n_gpus; g++) {
@@ -31,14 +32,15 @@ static int check_speeds(const struct config *config, struct err *reterr)
 		if (gpu->speed > 1 && strcmp(gpu->backend, "sim") != 0 &&
 		    (strcmp(gpu->backend, "gvt") != 0 || gpu->root[0] == '\0'))
 			return err_fail(reterr, EINVAL,
-					"[gpu %s] speed = %g: allowed is 1, and more only with "
-					"backend = sim, or gvt and the root of a gover-sim",
+					"[gpu %s] speed = %g: not allowed with this backend "
+					"(allowed: 1; up to 100000 with backend = sim, or gvt "
+					"and the root of a gover-sim)",
 					gpu->name, gpu->speed);
 		if (fabs(gpu->speed - config->gpus[0].gpu.speed) > 0)
 			return err_fail(
 				reterr, EINVAL,
-				"[gpu %s] speed = %g: allowed is %g, the speed of [gpu %s]: "
-				"all GPUs of a host run on one clock",
+				"[gpu %s] speed = %g: differs from the other GPUs (allowed: "
+				"%g, the speed of [gpu %s])",
 				gpu->name, gpu->speed, config->gpus[0].gpu.speed,
 				config->gpus[0].gpu.name);
 	}
@@ -52,17 +54,17 @@ static int check_period(const struct config *config, struct err *reterr)
 	if (config->period_ms < 100 && (config->n_gpus == 0 || config->gpus[0].gpu.speed <= 1))
 		return err_fail(
 			reterr, EINVAL,
-			"[daemon] period_ms = %d: allowed: 100..10000 ms, and less only where "
-			"every GPU is a sim with speed above 1",
+			"[daemon] period_ms = %d: too short (allowed: 100..10000 ms; from 1 ms "
+			"if every GPU is a sim with a speed above 1)",
 			config->period_ms);
 	if (window > POLICY_WINDOW_MAX)
 		return err_fail(reterr, EINVAL,
-				"[policy] fund_window_s = %d is %.0f periods; allowed: at most %d",
+				"[policy] fund_window_s = %d: %.0f periods (allowed: up to %d)",
 				config->fund_window_s, window, POLICY_WINDOW_MAX);
 	return 0;
 }
 
-/* The next tick must come in time to renew it, be it late by half a period. */
+/* A tick renews a lease. It must be in time even when it is half a period late. */
 static int check_leases(const struct config *config, struct err *reterr)
 {
 	for (int g = 0; g < config->n_gpus; g++) {
@@ -70,14 +72,14 @@ static int check_leases(const struct config *config, struct err *reterr)
 
 		if (gpu->lease_ms > 0 && gpu->lease_ms < 2 * config->period_ms)
 			return err_fail(reterr, EINVAL,
-					"[gpu %s] lease_ms = %d: allowed: 0, or at least two "
-					"periods, %d",
+					"[gpu %s] lease_ms = %d: too short (allowed: 0, or at "
+					"least two periods: %d)",
 					gpu->name, gpu->lease_ms, 2 * config->period_ms);
 	}
 	return 0;
 }
 
-/* What is counted in the kernel is what runs in a vGPU's control group. */
+/* The kernel can count frames only for processes in a vGPU's control group. */
 static int check_fps_sources(const struct config *config, struct err *reterr)
 {
 	for (int g = 0; g < config->n_gpus; g++) {
@@ -86,9 +88,9 @@ static int check_fps_sources(const struct config *config, struct err *reterr)
 		if (strcmp(config->gpus[g].fps_source, "bpf") == 0 &&
 		    strcmp(gpu->backend, "softgpu") != 0)
 			return err_fail(reterr, EINVAL,
-					"[gpu %s] fps_source = bpf: allowed only with backend = "
-					"softgpu, whose vGPUs are control groups; programs in "
-					"virtual machines are out of this kernel's sight",
+					"[gpu %s] fps_source = bpf: not possible with this "
+					"backend (allowed: with backend = softgpu, whose vGPUs "
+					"are control groups)",
 					gpu->name);
 	}
 	return 0;
@@ -98,27 +100,27 @@ static int check_sockets(const struct config *config, struct err *reterr)
 {
 	if (strcmp(config->socket, config->fps_socket) == 0)
 		return err_fail(reterr, EINVAL,
-				"[fps] socket = %s: allowed: another path than [daemon] socket",
+				"[fps] socket = %s: must differ from the socket of [daemon]",
 				config->fps_socket);
 	return 0;
 }
 
-/* What is said in the clear on a network is everybody's. */
+/* Tokens must not cross a network unencrypted. */
 static int check_tls(const struct config *config, struct err *reterr)
 {
 	const char *listen = config->listen;
 
 	if ((config->tls_certificate[0] == '\0') != (config->tls_key[0] == '\0'))
 		return err_fail(reterr, EINVAL,
-				"[daemon] %s is set and %s is not: allowed: both, or neither",
+				"[daemon] %s is set without %s (allowed: both or neither)",
 				config->tls_key[0] ? "tls_key" : "tls_certificate",
 				config->tls_key[0] ? "tls_certificate" : "tls_key");
 	if (listen[0] == '\0' || config->tls_certificate[0] || strncmp(listen, "127.", 4) == 0 ||
 	    strncmp(listen, "[::1]:", 6) == 0)
 		return 0;
 	return err_fail(reterr, EINVAL,
-			"[daemon] listen = %s: off loopback TLS is required: set tls_certificate "
-			"and tls_key too, or listen on 127.0.0.1 or [::1]",
+			"[daemon] listen = %s: an address other than loopback requires TLS (set "
+			"tls_certificate and tls_key, or listen on 127.0.0.1 or [::1])",
 			listen);
 }
 
@@ -127,21 +129,19 @@ static int check_flavor(const struct config *config, struct err *reterr)
 	int cap = config->offer.flavor_cap_pct;
 
 	if (config->params.min_newcomer_pct > cap)
-		return err_fail(
-			reterr, EINVAL,
-			"[policy] min_newcomer_pct = %d: allowed: at most the cap that is sold, "
-			"[offer] flavor_cap_pct = %d",
-			config->params.min_newcomer_pct, cap);
+		return err_fail(reterr, EINVAL,
+				"[policy] min_newcomer_pct = %d: too large (allowed: up to [offer] "
+				"flavor_cap_pct = %d)",
+				config->params.min_newcomer_pct, cap);
 	if (config->params.cap_floor_pct > cap)
-		return err_fail(
-			reterr, EINVAL,
-			"[policy] cap_floor_pct = %d: allowed: at most the cap that is sold, "
-			"[offer] flavor_cap_pct = %d",
-			config->params.cap_floor_pct, cap);
+		return err_fail(reterr, EINVAL,
+				"[policy] cap_floor_pct = %d: too large (allowed: up to [offer] "
+				"flavor_cap_pct = %d)",
+				config->params.cap_floor_pct, cap);
 	return 0;
 }
 
-/* The control group that is a softgpu: ROOT/NAME. */
+/* The control group of a softgpu: ROOT/NAME. */
 static void group_of(const struct gpu_config *gpu, char ret_group[PATH_MAX + ID_MAX])
 {
 	snprintf(ret_group, PATH_MAX + ID_MAX, "%s/%s", gpu->root[0] ? gpu->root : "gover",
@@ -153,18 +153,18 @@ static bool is_gvt(const struct gpu_config *gpu)
 	return strcmp(gpu->backend, "gvt") == 0 || strcmp(gpu->backend, "auto") == 0;
 }
 
-/* Do two GPUs of one family have the same root, as far as that family cannot share it? */
+/* True if both GPUs use a root that their backend cannot share. */
 static bool roots_clash(const struct gpu_config *inner, const struct gpu_config *outer)
 {
 	char in[PATH_MAX + ID_MAX], out[PATH_MAX + ID_MAX];
 
-	if (is_gvt(inner) && is_gvt(outer)) /* one GPU of a host is one section */
+	if (is_gvt(inner) && is_gvt(outer)) /* each GPU of the host has one section */
 		return strcmp(inner->root, outer->root) == 0 &&
 		       (!inner->parent[0] || !outer->parent[0] ||
 			strcmp(inner->parent, outer->parent) == 0);
 	if (strcmp(inner->backend, outer->backend) != 0)
 		return false;
-	if (strcmp(inner->backend, "sim") == 0) /* a control directory belongs to one */
+	if (strcmp(inner->backend, "sim") == 0) /* a control directory has one GPU */
 		return inner->root[0] && strcmp(inner->root, outer->root) == 0;
 	if (strcmp(inner->backend, "softgpu") != 0)
 		return false;
@@ -181,16 +181,17 @@ static int check_roots(const struct config *config, struct err *reterr)
 		if (strcmp(gpu->backend, "softgpu") == 0 && gpu->root[0] == '/')
 			return err_fail(
 				reterr, EINVAL,
-				"[gpu %s] root = %s: allowed: a control group below the mounts, "
-				"such as gover or a/b",
+				"[gpu %s] root = %s: not a relative path (allowed: a control group "
+				"such as gover or a/b)",
 				gpu->name, gpu->root);
 		for (int b = 0; b < config->n_gpus; b++)
 			if (a != b && roots_clash(gpu, &config->gpus[b].gpu))
-				return err_fail(reterr, EINVAL,
-						"[gpu %s] root = %s: allowed: one outside that of "
-						"[gpu %s]%s",
-						gpu->name, gpu->root, config->gpus[b].gpu.name,
-						is_gvt(gpu) ? ", or another parent" : "");
+				return err_fail(
+					reterr, EINVAL,
+					"[gpu %s] root = %s: also used by [gpu %s] (allowed: "
+					"another root%s)",
+					gpu->name, gpu->root, config->gpus[b].gpu.name,
+					is_gvt(gpu) ? " or parent" : "");
 	}
 	return 0;
 }
@@ -210,12 +211,12 @@ int config_check(const struct config *config, struct err *reterr)
 	return r;
 }
 
-void config_check_all(const struct config *config, void (*tell)(void *userdata, const char *text),
+void config_check_all(const struct config *config, void (*fault)(void *userdata, const char *text),
 		      void *userdata)
 {
 	struct err err;
 
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++)
 		if (checks[i](config, &err) < 0)
-			tell(userdata, err.msg);
+			fault(userdata, err.msg);
 }

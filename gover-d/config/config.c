@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The configuration. One table says of each key where it stands and what it may be; reading
- * (config-load.c), printing, checking and live changes all walk that table. Must never accept what
- * it does not know, nor print what it would not read again.
+ * The configuration's table of keys and what is made from it: defaults, printing and live changes.
+ * load.c reads by the same table. What config_print() prints, config_load() accepts.
  */
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -73,7 +72,7 @@ static bool fits_policy(const char *text)
 	return policy_find(text);
 }
 
-/* Where a key stands: its section, whether it is live, its name, its place. */
+/* The first four columns of a row: section, live, key, offset. */
 #define AT(section, live, key, type, field) section, live, key, offsetof(type, field)
 #define DAEMON(key)			    AT("daemon", false, #key, struct config, key)
 #define ACCESS(key)			    AT("access", false, #key, struct config, key)
@@ -99,7 +98,7 @@ static bool fits_policy(const char *text)
 
 #define FLAVOR_NAME "a name of A-Z a-z 0-9 . _ -"
 
-/* No text is longer than 160 characters: base/inifile.c takes lines of 198. */
+/* Texts have at most 160 characters: base/inifile.c accepts lines of up to 198. */
 static const struct setting keys[] = {
 	TEXT(DAEMON(socket), 1, 107, "a path", NULL),
 	TEXT(DAEMON(listen), 0, 60, "nothing, or ADDR:PORT with a numeric address", fits_listen),
@@ -172,8 +171,8 @@ const struct setting *config_key_at(size_t index)
 
 #define TITLE_MAX (ID_MAX + sizeof("flavor "))
 
-/* The struct that a key of the @index-th section of this kind stands in, and what is between its
- * brackets. NULL: there are no more. */
+/* The struct with the values of the @index-th section of @key's kind, and the section's title. NULL
+ * past the last one. */
 static const void *section_at(const struct config *config, const struct setting *key, int index,
 			      char title[TITLE_MAX])
 {
@@ -259,7 +258,8 @@ int config_set_live(struct config *config, const char *key, const char *value, s
 	const struct setting *found = find_live(key);
 
 	if (!found)
-		return err_fail(reterr, ENOENT, "\"%.60s\" is no key that can be changed live",
+		return err_fail(reterr, ENOENT,
+				"%.60s: unknown key, or one that cannot change while gover-d runs",
 				key);
 	return setting_set(found, config, value, reterr);
 }
@@ -274,7 +274,7 @@ int config_get_live(const struct config *config, const char *key, char *ret_text
 	return 0;
 }
 
-/* Prints the keys of the section that @key begins. */
+/* Prints the section whose first key is @key. */
 static void print_section(const struct setting *key, const char *title, const void *base, FILE *out)
 {
 	const char *section = key->section;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The configuration: one table of keys from which parsing, printing, checking, live changes and the
- * man-page test are all made. Must never accept what it does not know.
+ * The configuration: its values, and functions to load, check, print and change them. One table of
+ * keys (config.c) is the base of all of them and of the manual page's test.
  */
 #ifndef GOVER_D_CONFIG_CONFIG_H
 #define GOVER_D_CONFIG_CONFIG_H
@@ -20,7 +20,7 @@
 
 #define FLAVORS_MAX 32
 
-/* What may be sold beside the flavour of [offer], and for how much. */
+/* [flavor NAME]: a flavour that contracts can have besides that of [offer]. */
 struct flavor {
 	char name[ID_MAX];
 	int cap_pct;		     /* 50 */
@@ -29,7 +29,7 @@ struct flavor {
 	double penalty_per_broken_s; /* 0.01 */
 };
 
-/* Sold by an offer. */
+/* [offer] */
 struct offer_config {
 	char flavor[ID_MAX];	     /* its name, "default" */
 	int flavor_cap_pct;	     /* 50 */
@@ -37,7 +37,7 @@ struct offer_config {
 	double price_per_cap_hour;   /* 1 */
 	double penalty_per_broken_s; /* 0.01 */
 	int max_vgpus;		     /* on one GPU, 16 */
-	int ttl_s;		     /* 60: an offer expires */
+	int ttl_s;		     /* 60: after this time an offer expires */
 	int probation_s;	     /* 30 */
 	double probation_broken_pct; /* 10: a larger share of broken time fails the sale */
 };
@@ -56,7 +56,7 @@ struct config {
 	int period_ms; /* 1000; 100..10000 (from 1 where every GPU is a sim with speed > 1) */
 	char on_migrate[PATH_MAX]; /* hook programs; "" = none */
 	char on_alert[PATH_MAX], on_offer[PATH_MAX];
-	int hook_timeout_s;				   /* 300: then it is killed */
+	int hook_timeout_s; /* 300: a hook that runs longer is killed */
 	char tls_certificate[PATH_MAX], tls_key[PATH_MAX]; /* PEM files; "" = no TLS */
 	/* [access] */
 	char operate_group[64], read_group[64]; /* "gover", "gover-read"; "" = none */
@@ -65,7 +65,7 @@ struct config {
 	/* [alerts] */
 	char webhook[PATH_MAX]; /* URL; "" = none */
 	int webhook_timeout_s;	/* 10 */
-	int update_s;		/* 300: at most so often is one told again; 0: never */
+	int update_s;		/* 300: minimum time between two updates of an alert; 0: none */
 	/* [gpu NAME] */
 	struct gpu_section gpus[GPUS_MAX];
 	int n_gpus;
@@ -89,47 +89,45 @@ struct config {
 void config_default(struct config *config);
 
 /*
- * Reads @path over what stands in @config, then its drop-ins: every PATH.d/NAME.conf, in the order
- * of their names. A later file says anew what it says and leaves the rest; a section that an
- * earlier file has may come again. @path NULL: CONFIG_PATH_DEFAULT, if there is one, and its
- * drop-ins. -EINVAL with "FILE:LINE: what is wrong and what is allowed", or as the system says
- * ("FILE: cannot be read: ..."); @config is as before.
+ * Reads @path and then its drop-ins, every PATH.d/NAME.conf in the order of their names. Each file
+ * replaces the values that it contains and leaves the others of @config; a section may appear once
+ * in each file. @path NULL means CONFIG_PATH_DEFAULT, if it exists, and its drop-ins. Returns
+ * -EINVAL with "FILE:LINE: message" or a negative errno with "FILE: cannot be read: ..."; @config
+ * is unchanged then.
  */
 int config_load(struct config *config, const char *path, struct err *reterr);
 
-/* Who wants to know what is wrong with a configuration. */
+/* Callbacks of config_find_faults(). */
 struct config_faults {
 	void *userdata;
-	/* A file is read. NULL: nobody wants to know. */
+	/* Called before a file is read; may be NULL. */
 	void (*file)(void *userdata, const char *file);
-	/* @line 0: of no one line; @file NULL: of no one file. */
+	/* @line is 0 and @file NULL if the fault has no single line or file. */
 	void (*fault)(void *userdata, const char *file, int line, const char *text);
 };
 
-/* Reads as config_load() and checks as config_check(), but tells every fault of every file (of a
- * rule about several keys, the first). Returns how many there are, or -ENOMEM. */
+/* Reads as config_load() and checks as config_check(), but reports all faults of all files (for a
+ * rule about several keys, the first one). Returns their number, or -ENOMEM. */
 int config_find_faults(const char *path, const struct config_faults *faults);
 
-/* What no single key can say (period against backend, duplicate GPU names ...). After every load
- * and command line change. */
+/* Checks the rules about more than one key (such as period and backend, or duplicate names). Call
+ * it after every load and every change by the command line. -EINVAL. */
 int config_check(const struct config *config, struct err *reterr);
 
-/* The configuration in force, in the syntax config_load() reads. */
+/* Prints the configuration in the syntax of config_load(). */
 void config_print(const struct config *config, FILE *out);
 
-/* The policy's parameters in periods, fund_window_periods from fund_window_s and the period, and
- * with the prices of the flavour on sale. */
+/* The policy's parameters, with fund_window_periods computed from fund_window_s and the period, and
+ * with the prices of [offer]. */
 struct policy_params config_policy_params(const struct config *config);
 
-/*
- * One live-changeable key ([policy] and [offer]) from text, with the same checks and sentences as
- * the file. -ENOENT: no such key; -EINVAL.
- */
+/* Sets one key of [policy] or [offer] from text, checked as in the file. -ENOENT: no such key;
+ * -EINVAL: not allowed. */
 int config_set_live(struct config *config, const char *key, const char *value, struct err *reterr);
-/* Its value as the file would say it. -ENOENT. */
+/* Writes its value as in the file. -ENOENT. */
 int config_get_live(const struct config *config, const char *key, char *ret_text, size_t size);
 
-/* The table, for `policy show`, man page test and completion. NULL past the end. */
+/* The table of keys. NULL past the end. */
 const struct setting *config_key_at(size_t index);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that is wrong with a configuration, file by file and line by line. Must never tell a
- * fault that another one has made: where a section has one, what is said of its keys together is
- * left for the next time.
+ * Finds every fault of a configuration, with file and line. A fault that may follow from another is
+ * not reported: rules about several keys are skipped for a section that has a fault of its own.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,8 +10,9 @@
 #include "base/cleanup.h"
 #include "gover-d/config/table.h"
 
-#define PLACES_MAX 1024 /* keys and faults that are remembered; the rest is told without a line */
-#define TITLE_MAX  (ID_MAX + sizeof("flavor "))
+#define PLACES_MAX \
+	1024 /* keys and faults with a known place; later ones are reported without a line */
+#define TITLE_MAX (ID_MAX + sizeof("flavor "))
 
 struct place {
 	char title[TITLE_MAX], key[32]; /* key "": a fault */
@@ -26,7 +26,7 @@ struct finder {
 	int n_places, n;
 };
 
-static void note_file(void *userdata, const char *file)
+static void take_file(void *userdata, const char *file)
 {
 	const struct finder *finder = userdata;
 
@@ -34,8 +34,8 @@ static void note_file(void *userdata, const char *file)
 		finder->faults->file(finder->faults->userdata, file);
 }
 
-static void note_place(struct finder *finder, const char *file, int line, const char *title,
-		       const char *key)
+static void remember_place(struct finder *finder, const char *file, int line, const char *title,
+			   const char *key)
 {
 	struct place *place = &finder->places[finder->n_places];
 
@@ -48,7 +48,7 @@ static void note_place(struct finder *finder, const char *file, int line, const 
 	snprintf(place->file, sizeof(place->file), "%s", file ? file : "");
 }
 
-static void tell(struct finder *finder, const char *file, int line, const char *text)
+static void report(struct finder *finder, const char *file, int line, const char *text)
 {
 	finder->n++;
 	finder->faults->fault(finder->faults->userdata, file, line, text);
@@ -59,17 +59,17 @@ static void take_fault(void *userdata, const char *file, int line, const char *t
 {
 	struct finder *finder = userdata;
 
-	note_place(finder, file, line, title, "");
-	tell(finder, file, line, why);
+	remember_place(finder, file, line, title, "");
+	report(finder, file, line, why);
 }
 
 static void take_key(void *userdata, const char *file, int line, const char *title, const char *key)
 {
-	note_place(userdata, file, line, title, key);
+	remember_place(userdata, file, line, title, key);
 }
 
-/* Does a sentence of several keys speak of a section that has a fault of its own, or may it come
- * from one that has? */
+/* True if the message of a rule about several keys may follow from another fault: it names a
+ * section with a fault, or the fault is in [daemon] or before the first section. */
 static bool is_doubtful(const struct finder *finder, const char *text)
 {
 	char title[TITLE_MAX + 2];
@@ -84,7 +84,7 @@ static bool is_doubtful(const struct finder *finder, const char *text)
 	return false;
 }
 
-/* Where the key stands that "[TITLE] KEY = ..." begins with, said last; NULL: nowhere. */
+/* The last place of the key with which the message "[TITLE] KEY = ..." starts. NULL: unknown. */
 static const struct place *find_place(const struct finder *finder, const char *text)
 {
 	const struct place *found = NULL;
@@ -106,7 +106,7 @@ static void take_check(void *userdata, const char *text)
 	const struct place *place = find_place(finder, text);
 
 	if (!is_doubtful(finder, text))
-		tell(finder, place ? place->file : NULL, place ? place->line : 0, text);
+		report(finder, place ? place->file : NULL, place ? place->line : 0, text);
 }
 
 int config_find_faults(const char *path, const struct config_faults *faults)
@@ -115,7 +115,7 @@ int config_find_faults(const char *path, const struct config_faults *faults)
 	CLEANUP_FREE struct place *places = calloc(PLACES_MAX, sizeof(*places));
 	struct finder finder = {.faults = faults, .places = places};
 	const struct config_watch watch = {
-		.userdata = &finder, .file = note_file, .fault = take_fault, .seen = take_key};
+		.userdata = &finder, .file = take_file, .fault = take_fault, .seen = take_key};
 	struct err err;
 
 	if (!config || !places)

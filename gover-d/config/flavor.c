@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Flavours, as the configuration has them. Pure; must never invent a price. */
+/* Lookup of flavours in a configuration. */
 #include <errno.h>
 #include <string.h>
 
@@ -56,7 +56,7 @@ int flavor_refuse(const struct config *config, const char *name, struct err *ret
 	for (int i = 0; flavor_at(config, i, &flavor) && n < sizeof(list); i++)
 		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "",
 				      flavor.name);
-	return err_fail(reterr, EINVAL, "flavor: %.63s is not allowed: there is %s", name, list);
+	return err_fail(reterr, EINVAL, "flavor: %.63s is not allowed (allowed: %s)", name, list);
 }
 
 int flavor_check(const struct config *config, struct err *reterr)
@@ -65,12 +65,12 @@ int flavor_check(const struct config *config, struct err *reterr)
 		const char *name = config->flavors[a].name;
 
 		if (!id_valid(name))
-			return err_fail(reterr, EINVAL, "[flavor %.70s]: not a flavour's name",
-					name);
+			return err_fail(reterr, EINVAL,
+					"[flavor %.70s]: not a valid name of a flavour", name);
 		if (strcmp(name, config->offer.flavor) == 0)
 			return err_fail(reterr, EINVAL,
-					"[flavor %s]: allowed: another name than that of [offer] "
-					"flavor, whose cap and prices stand in [offer]",
+					"[flavor %s]: is the flavour of [offer]; its cap and "
+					"prices are set in [offer]",
 					name);
 		for (int b = 0; b < a; b++)
 			if (strcmp(config->flavors[b].name, name) == 0)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Reads a configuration file and its drop-ins. Must never change the configuration it was given
- * unless all of them are good.
- */
+/* Reads a configuration file and its drop-ins. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -14,82 +11,85 @@
 
 #define FILE_BYTES_MAX (256 * 1024)
 
+/* The sections [gpu NAME] or [flavor NAME]. */
+struct named_sections {
+	const char *word, *noun; /* "gpu", "a GPU" */
+	char *list;		 /* array of structs in struct config */
+	size_t size, name_at;	 /* of one struct, and of its name in it */
+	int *n, max;
+	void (*set_default)(void *section, const char *name);
+	bool replaced;	    /* the files' sections have replaced the default ones */
+	int file[GPUS_MAX]; /* the last file that has each section */
+};
+_Static_assert(FLAVORS_MAX <= GPUS_MAX, "named_sections.file has room for all");
+
 struct loader {
 	struct config *config;
-	bool gpu_seen;	  /* the file's own GPUs have replaced those before */
-	bool flavor_seen; /* the same of its flavours */
-	int file;	  /* which is read: 1 the first */
-	int gpu_file[GPUS_MAX], flavor_file[FLAVORS_MAX]; /* in which each came last */
-	const char *path;				  /* of that file */
-	char title[ID_MAX + sizeof("flavor ")];		  /* of the section that is read */
-	const struct config_watch *watch;		  /* NULL: nobody */
+	struct named_sections gpus, flavors;
+	int file;				/* number of the current file, from 1 */
+	const char *path;			/* of the current file */
+	char title[ID_MAX + sizeof("flavor ")]; /* of the current section */
+	const struct config_watch *watch;	/* may be NULL */
 };
 
-/* Notes that the section in @of has come in this file. False: for the second time. */
-static bool note_file(const struct loader *l, int *of)
+static void default_gpu(void *section, const char *name)
 {
-	bool again = *of == l->file;
-
-	*of = l->file;
-	return !again;
+	config_table_default_gpu(section, name);
 }
 
-static int enter_gpu(struct loader *l, const char *name, void **ret_base, struct err *reterr)
+static void default_flavor(void *section, const char *name)
 {
-	struct config *config = l->config;
+	config_table_default_flavor(section, name);
+}
+
+static struct loader make_loader(struct config *config, const struct config_watch *watch)
+{
+	return (struct loader){
+		.config = config,
+		.watch = watch,
+		.gpus = {.word = "gpu",
+			 .noun = "a GPU",
+			 .list = (char *)config->gpus,
+			 .size = sizeof(config->gpus[0]),
+			 .name_at = offsetof(struct gpu_section, gpu.name),
+			 .n = &config->n_gpus,
+			 .max = GPUS_MAX,
+			 .set_default = default_gpu},
+		.flavors = {.word = "flavor",
+			    .noun = "a flavour",
+			    .list = (char *)config->flavors,
+			    .size = sizeof(config->flavors[0]),
+			    .name_at = offsetof(struct flavor, name),
+			    .n = &config->n_flavors,
+			    .max = FLAVORS_MAX,
+			    .set_default = default_flavor},
+	};
+}
+
+static int enter_named(const struct loader *l, struct named_sections *s, const char *name,
+		       void **ret_base, struct err *reterr)
+{
+	int i = 0;
 
 	if (!id_valid(name))
 		return err_fail(reterr, EINVAL,
-				"[gpu %.70s]: a GPU's name is 1 to 63 of A-Z a-z 0-9 . _ - and "
-				"begins with neither . nor -",
-				name);
-	if (!l->gpu_seen)
-		config->n_gpus = 0;
-	l->gpu_seen = true;
-	for (int g = 0; g < config->n_gpus; g++) {
-		if (strcmp(config->gpus[g].gpu.name, name) != 0)
-			continue;
-		*ret_base = &config->gpus[g];
-		if (note_file(l, &l->gpu_file[g]))
-			return 0;
-		return err_fail(reterr, EINVAL, "[gpu %s] is given twice", name);
-	}
-	if (config->n_gpus == GPUS_MAX)
-		return err_fail(reterr, EINVAL, "[gpu %s]: at most %d GPUs are allowed", name,
-				GPUS_MAX);
-	l->gpu_file[config->n_gpus] = l->file;
-	*ret_base = &config->gpus[config->n_gpus++];
-	config_table_default_gpu(*ret_base, name);
-	return 0;
-}
-
-static int enter_flavor(struct loader *l, const char *name, void **ret_base, struct err *reterr)
-{
-	struct config *config = l->config;
-
-	if (!id_valid(name))
-		return err_fail(reterr, EINVAL,
-				"[flavor %.70s]: a flavour's name is 1 to 63 of A-Z a-z 0-9 . _ - "
-				"and begins with neither . nor -",
-				name);
-	if (!l->flavor_seen)
-		config->n_flavors = 0;
-	l->flavor_seen = true;
-	for (int i = 0; i < config->n_flavors; i++) {
-		if (strcmp(config->flavors[i].name, name) != 0)
-			continue;
-		*ret_base = &config->flavors[i];
-		if (note_file(l, &l->flavor_file[i]))
-			return 0;
-		return err_fail(reterr, EINVAL, "[flavor %s] is given twice", name);
-	}
-	if (config->n_flavors == FLAVORS_MAX)
-		return err_fail(reterr, EINVAL,
-				"[flavor %s]: at most %d sections of flavours are allowed", name,
-				FLAVORS_MAX);
-	l->flavor_file[config->n_flavors] = l->file;
-	*ret_base = &config->flavors[config->n_flavors++];
-	config_table_default_flavor(*ret_base, name);
+				"[%s %.70s]: not a valid name of %s (allowed: 1 to %d of A-Z a-z "
+				"0-9 . _ - not starting with . or -)",
+				s->word, name, s->noun, ID_MAX - 1);
+	if (!s->replaced)
+		*s->n = 0;
+	s->replaced = true;
+	while (i < *s->n && strcmp(s->list + (size_t)i * s->size + s->name_at, name) != 0)
+		i++;
+	if (i == s->max)
+		return err_fail(reterr, EINVAL, "[%s %s]: too many sections (allowed: up to %d)",
+				s->word, name, s->max);
+	*ret_base = s->list + (size_t)i * s->size;
+	if (i == *s->n)
+		s->set_default(s->list + (size_t)(*s->n)++ * s->size, name);
+	else if (s->file[i] == l->file)
+		return err_fail(reterr, EINVAL, "[%s %s] is given twice", s->word, name);
+	s->file[i] = l->file;
 	return 0;
 }
 
@@ -105,22 +105,20 @@ static int enter_section(void *userdata, const struct setting *first, const char
 		name = "gpu0";
 	snprintf(l->title, sizeof(l->title), "%.*s%s%s", (int)strcspn(section, " "), section,
 		 name ? " " : "", name ? name : "");
-	if (gpu)
-		return enter_gpu(l, name, ret_base, reterr);
-	if (strcmp(section, CONFIG_FLAVOR_SECTION) == 0)
-		return enter_flavor(l, name, ret_base, reterr);
+	if (gpu || strcmp(section, CONFIG_FLAVOR_SECTION) == 0)
+		return enter_named(l, gpu ? &l->gpus : &l->flavors, name, ret_base, reterr);
 	*ret_base = l->config;
 	return 0;
 }
 
-static void tell_fault(void *userdata, int line, const char *why)
+static void report_fault(void *userdata, int line, const char *why)
 {
 	const struct loader *l = userdata;
 
 	l->watch->fault(l->watch->userdata, l->path, line, l->title, why);
 }
 
-static void tell_seen(void *userdata, const struct setting *setting, int line)
+static void report_seen(void *userdata, const struct setting *setting, int line)
 {
 	const struct loader *l = userdata;
 
@@ -133,8 +131,8 @@ static int read_file(struct loader *l, const char *path, struct err *reterr)
 		.at = config_key_at,
 		.userdata = l,
 		.enter = enter_section,
-		.fault = l->watch ? tell_fault : NULL,
-		.seen = l->watch ? tell_seen : NULL,
+		.fault = l->watch ? report_fault : NULL,
+		.seen = l->watch ? report_seen : NULL,
 	};
 	struct err why = {.msg = ""};
 	int r;
@@ -145,7 +143,7 @@ static int read_file(struct loader *l, const char *path, struct err *reterr)
 	if (l->watch)
 		l->watch->file(l->watch->userdata, path);
 	r = inifile_read(path, FILE_BYTES_MAX, &reader, &why);
-	if (r < 0 && l->watch && why.msg[0]) /* of the file as a whole: "PATH: why" */
+	if (r < 0 && l->watch && why.msg[0]) /* about the whole file: "PATH: message" */
 		l->watch->fault(l->watch->userdata, path, 0, "",
 				why.msg + strlen(path) + strlen(": "));
 	return r < 0 ? err_fail(reterr, -r, "%s", why.msg) : 0;
@@ -158,7 +156,7 @@ static int is_drop_in(const struct dirent *entry)
 	return entry->d_name[0] != '.' && dot && strcmp(dot, ".conf") == 0;
 }
 
-/* Every drop-in, be there faults in one or not where somebody watches. */
+/* With a watch, all drop-ins are read, even after a fault. */
 static int read_drop_ins(struct loader *l, const char *path, struct err *reterr)
 {
 	char folder[PATH_MAX], file[PATH_MAX + NAME_MAX + 2];
@@ -191,7 +189,7 @@ int config_load_watched(struct config *config, const char *path, const struct co
 			struct err *reterr)
 {
 	const char *main_file = path ? path : CONFIG_PATH_DEFAULT;
-	struct loader l = {.config = config, .watch = watch};
+	struct loader l = make_loader(config, watch);
 	int r = 0, drop_ins = 0;
 
 	if (path || access(main_file, F_OK) == 0)

@@ -1,13 +1,13 @@
 #!/bin/sh
-# The configuration as the programs take it: what is printed loads again, what is wrong is named with
-# its line, the command line wins, and nothing is started or written by looking.
+# The configuration in gover-d and gover-ctl: printed text loads again, errors name their line, the
+# command line overrides the file, and checking starts and writes nothing.
 # shellcheck disable=SC2317 # functions that "ok" calls
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-unset JOURNAL_STREAM # a log for people, whoever runs this
+unset JOURNAL_STREAM # messages go to stderr
 
-d() { # d OPTION...: gover-d; both outputs in $dir/said, its exit status in $code
+d() { # d OPTION...: gover-d; its output in $dir/said, its exit status in $code
   "$B/gover-d" "$@" >"$dir/said" 2>&1
   code=$?
 }
@@ -16,7 +16,7 @@ says() { grep -qF -- "$1" "$dir/said"; }
 
 has_line() { grep -qxF -- "$1" "$dir/said"; }
 
-refused() { # refused "text" FILE_TEXT WANTED: by gover-d and by gover-ctl, in the same words
+refused() { # refused "text" FILE_TEXT WANTED: by gover-d and gover-ctl with the same message
   printf '%b' "$2" >"$conf"
   d --config "$conf" --check-config
   is "$1" "$code: $(sed 's/^gover-d: //' "$dir/said")" "1: $conf:$3"
@@ -24,18 +24,18 @@ refused() { # refused "text" FILE_TEXT WANTED: by gover-d and by gover-ctl, in t
 1"
 }
 
-# --- good files ---
+# --- valid files ---
 
 d --config "$top/dist/gover.conf.example" --check-config
-is "the example file is good" "$code" 0
+is "the example file is valid" "$code" 0
 d --config /dev/null --print-config
 cp "$dir/said" "$dir/defaults"
 ok "an empty file gives the defaults" has_line "period_ms = 1000"
 d --config "$dir/defaults" --print-config
-ok "what is printed loads again to the same" cmp "$dir/said" "$dir/defaults"
+ok "printed text loads to the same values" cmp "$dir/said" "$dir/defaults"
 
 cat >"$conf" <<'EOF'
-# everything that differs from its default
+# values that differ from the defaults
 [daemon]
 period_ms = 250
 [gpu one]
@@ -55,27 +55,27 @@ price_per_cap_hour = 0.9
 EOF
 d --config "$conf" --print-config
 cp "$dir/said" "$dir/first"
-is "a file is taken as it says" "$(grep -cxE 'period_ms = 250|\[gpu (one|two)\]|capacity_cores = 1.5|overload_pct = 91.25|paper_mode = on|flavor_target_fps = 30|\[flavor (small|large)\]|cap_pct = 20|price_per_cap_hour = 0.9' "$dir/first")" 11
+is "the values of a file are used" "$(grep -cxE 'period_ms = 250|\[gpu (one|two)\]|capacity_cores = 1.5|overload_pct = 91.25|paper_mode = on|flavor_target_fps = 30|\[flavor (small|large)\]|cap_pct = 20|price_per_cap_hour = 0.9' "$dir/first")" 11
 d --config "$dir/first" --print-config
-ok "and printed, loads again to the same" cmp "$dir/said" "$dir/first"
+ok "and are the same after printing and loading" cmp "$dir/said" "$dir/first"
 d --config "$conf" --check-config
-is "--check-config says so" "$code" 0
-is "gover-ctl config check too" "$(ctl config check "$conf")" "$conf: in order"
+is "--check-config accepts it" "$code" 0
+is "gover-ctl config check accepts it" "$(ctl config check "$conf")" "$conf: valid"
 
 d --config "$conf" --socket s.sock --state-dir "$dir/nowhere" --listen 127.0.0.1:9788 --print-config
-ok "the command line wins" has_line "socket = s.sock"
-ok "over every key it names" has_line "listen = 127.0.0.1:9788"
-ok "looking makes no state directory" test ! -e "$dir/nowhere"
+ok "the command line overrides the file" has_line "socket = s.sock"
+ok "for each of its options" has_line "listen = 127.0.0.1:9788"
+ok "checking creates no state directory" test ! -e "$dir/nowhere"
 
-# --- bad ones ---
+# --- invalid files ---
 
-# Whatever the keys are, all stand in the sentence: that of [policy] is the longest.
+# The message lists all keys; the list of [policy] is the longest.
 policy_keys=$("$B/gover-d" --config /dev/null --print-config | sed -n '/^\[policy\]/,/^$/s/ =.*//p' | paste -sd, | sed 's/,/, /g')
 refused "an unknown key" '[policy]\n\noverlod_pct = 95\n' \
   "3: [policy] has no key \"overlod_pct\" (did you mean \"overload_pct\"? allowed: $policy_keys)"
 refused "an unknown section" '[deamon]\n' \
   '1: unknown section [deamon] (did you mean "daemon"? allowed: daemon, access, alerts, gpu NAME, policy, offer, flavor NAME, fps, history)'
-refused "a secret that is no URL is not told" '[alerts]\nwebhook = htps://u:SECRET@x/y\n' \
+refused "a secret is not printed" '[alerts]\nwebhook = htps://u:SECRET@x/y\n' \
   '2: [alerts] webhook: the value is not allowed (allowed: nothing, or a URL of http or https (0..160 characters, no '"'"';'"'"'))'
 refused "a key given twice" '[daemon]\nperiod_ms = 500\nperiod_ms = 500\n' \
   '3: [daemon] period_ms is given twice'
@@ -89,26 +89,26 @@ for value in ten 101 0 -1 nan 5e; do
 done
 
 d --config "$dir/absent" --check-config
-is "a file that is not there" "$code: $(cat "$dir/said")" \
+is "a missing file" "$code: $(cat "$dir/said")" \
   "1: gover-d: $dir/absent: cannot be read: No such file or directory"
 printf '[daemon]\nperiod_ms = 50\n' >"$conf"
 d --config "$conf" --check-config
 is "a period too short for a real GPU" "$code: $(cat "$dir/said")" \
-  "1: gover-d: [daemon] period_ms = 50: allowed: 100..10000 ms, and less only where every GPU is a sim with speed above 1"
+  "1: gover-d: [daemon] period_ms = 50: too short (allowed: 100..10000 ms; from 1 ms if every GPU is a sim with a speed above 1)"
 d --config /dev/null --listen everywhere --check-config
-ok "a bad value on the command line" says '[daemon] listen = "everywhere" is not allowed'
-is "is refused as one in the file" "$code" 1
+ok "an invalid value on the command line" says '[daemon] listen = "everywhere" is not allowed'
+is "is rejected" "$code" 1
 d --config "$conf"
-is "a daemon does not start on a bad file" "$code" 1
+is "gover-d does not start with an invalid file" "$code" 1
 
 # --- usage ---
 
 d --help
 is "--help ends with 0" "$code" 0
 d --version
-ok "--version says the version" grep -qE '^gover-d [0-9]+\.[0-9]+\.[0-9]+$' "$dir/said"
+ok "--version prints the version" grep -qE '^gover-d [0-9]+\.[0-9]+\.[0-9]+$' "$dir/said"
 d --no-such-option
-is "an unknown option is wrong usage" "$code" 2
+is "an unknown option is a usage error" "$code" 2
 d please
-is "an argument too" "$code" 2
+is "an argument is a usage error" "$code" 2
 finish

@@ -69,7 +69,7 @@ ok "its price is twice the price of the default" near $e '([.flavors[] | select(
   '([.flavors[] | select(.flavor == "small")][0].sold_cap_hours * 7200)'
 sell d 20 idle '"flavor": "huge"'
 is "an unknown flavour is rejected" "$(status) $(jq -r .detail "$dir/body")" \
-  "422 flavor: huge is not allowed: there is default, small"
+  "422 flavor: huge is not allowed (allowed: default, small)"
 
 ctl vgpu remove c >/dev/null # the remaining vGPUs have no price
 before=$(money .revenue)

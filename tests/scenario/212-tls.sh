@@ -22,9 +22,9 @@ refused() { # refused TEXT MESSAGE LINE...: the daemon does not start with these
   is "$text" "$?: $(tail -n 1 "$dir/out" | cut -c 10-)" "1: $sentence"
 }
 
-refused "a non-loopback address requires TLS" "[daemon] listen = 0.0.0.0:$port: off loopback TLS is required: set \
-tls_certificate and tls_key too, or listen on 127.0.0.1 or [::1]" "listen = 0.0.0.0:$port"
-refused "a certificate without a key is rejected" "[daemon] tls_certificate is set and tls_key is not: allowed: both, or neither" \
+refused "a non-loopback address requires TLS" "[daemon] listen = 0.0.0.0:$port: an address other than loopback requires TLS (set \
+tls_certificate and tls_key, or listen on 127.0.0.1 or [::1])" "listen = 0.0.0.0:$port"
+refused "a certificate without a key is rejected" "[daemon] tls_certificate is set without tls_key (allowed: both or neither)" \
   "tls_certificate = $dir/one.pem"
 refused "a missing key file is rejected" "[daemon] tls_key = $dir/none.key: cannot be read: No such file or directory" \
   "tls_certificate = $dir/one.pem" "tls_key = $dir/none.key"
@@ -34,7 +34,7 @@ echo nonsense >"$dir/bad.pem"
 refused "a file that is not PEM is rejected" "[daemon] tls_certificate = $dir/bad.pem and tls_key = $dir/one.key are not a certificate and its \
 key, in PEM: Base64 decoding error." "tls_certificate = $dir/bad.pem" "tls_key = $dir/one.key"
 is "gover-ctl config check reports it too" \
-  "$(printf '[daemon]\nlisten = [::]:1\n' >"$dir/c" && ctl config check "$dir/c" 2>&1 | grep -c 'off loopback TLS is required')" 1
+  "$(printf '[daemon]\nlisten = [::]:1\n' >"$dir/c" && ctl config check "$dir/c" 2>&1 | grep -c 'an address other than loopback requires TLS')" 1
 
 chmod 644 "$dir/two.key"
 daemon_extra="listen = 0.0.0.0:$port

@@ -62,7 +62,7 @@ is "it has the default flavour" "$(row flavour)" default
 prints "the flavour can be changed" "of 55 % sold" vgpu set web1 --flavor small
 is "show prints it" "$(row flavour)" small
 ok "an unknown flavour is rejected" sh -c "'$B/gover-ctl' --socket '$sock' vgpu set web1 --flavor huge 2>&1 |
-  grep -q 'huge is not allowed: there is default, small'"
+  grep -q 'huge is not allowed (allowed: default, small)'"
 prints "a flavour sets the sold cap" "of 20 % sold" vgpu add web2 --flavor small
 is "and the target" "$(get /v1/vgpus/web2 '[.flavor, .target_fps] | tostring')" '["small",30]'
 stop

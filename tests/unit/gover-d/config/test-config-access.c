@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The configuration of who may ask, and where nothing may be said in the clear. */
+/* The configuration of access: TLS for addresses other than loopback, and the defaults. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,23 +14,23 @@
 
 static const struct {
 	const char *listen, *certificate, *key;
-	const char *says; /* NULL: is good */
+	const char *message; /* a part of it; NULL: valid */
 } cases[] = {
 	{"", "", "", NULL},
 	{"127.0.0.1:80", "", "", NULL},
 	{"127.3.2.1:80", "", "", NULL},
 	{"[::1]:80", "", "", NULL},
-	{"0.0.0.0:80", "", "", "listen = 0.0.0.0:80: off loopback TLS is required"},
-	{"[::]:80", "", "", "off loopback TLS is required"},
-	{"[::2]:80", "", "", "set tls_certificate and tls_key too"},
+	{"0.0.0.0:80", "", "", "listen = 0.0.0.0:80: an address other than loopback requires TLS"},
+	{"[::]:80", "", "", "an address other than loopback requires TLS"},
+	{"[::2]:80", "", "", "set tls_certificate and tls_key, or"},
 	{"128.0.0.1:80", "", "", "or listen on 127.0.0.1 or [::1]"},
 	{"0.0.0.0:80", "c", "k", NULL},
 	{"127.0.0.1:80", "c", "k", NULL},
-	{"127.0.0.1:80", "c", "", "tls_certificate is set and tls_key is not"},
-	{"", "", "k", "tls_key is set and tls_certificate is not"},
+	{"127.0.0.1:80", "c", "", "tls_certificate is set without tls_key"},
+	{"", "", "k", "tls_key is set without tls_certificate"},
 };
 
-static void nothing_is_said_in_the_clear_on_a_network(void **state)
+static void addresses_other_than_loopback_require_tls(void **state)
 {
 	static struct config config;
 
@@ -44,13 +44,13 @@ static void nothing_is_said_in_the_clear_on_a_network(void **state)
 		strcpy(config.tls_certificate, cases[i].certificate);
 		strcpy(config.tls_key, cases[i].key);
 		r = config_check(&config, &err);
-		if (r != (cases[i].says ? -EINVAL : 0) ||
-		    (cases[i].says && !strstr(err.msg, cases[i].says)))
+		if (r != (cases[i].message ? -EINVAL : 0) ||
+		    (cases[i].message && !strstr(err.msg, cases[i].message)))
 			fail_msg("row %zu gave %d \"%s\"", i, r, err.msg);
 	}
 }
 
-static void nobody_is_let_in_by_default(void **state)
+static void anonymous_access_is_off_by_default(void **state)
 {
 	static struct config config;
 
@@ -67,8 +67,8 @@ static void nobody_is_let_in_by_default(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_is_said_in_the_clear_on_a_network),
-		cmocka_unit_test(nobody_is_let_in_by_default),
+		cmocka_unit_test(addresses_other_than_loopback_require_tls),
+		cmocka_unit_test(anonymous_access_is_off_by_default),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The configuration: what is read, what is refused and in which words, and that print and load
- * agree. */
+/* Loading, checking and printing the configuration. */
 #include <ctype.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -8,7 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
 #include <cmocka.h>
 
 #include "base/cleanup.h"
@@ -16,7 +14,7 @@
 
 static char folder[] = "/tmp/gover-config.XXXXXX";
 static char path[64];
-static struct config config; /* half a megabyte: not for the stack */
+static struct config config; /* too large for the stack */
 static struct err err;
 
 static int make_folder(void **state)
@@ -64,7 +62,7 @@ static char *printed(const struct config *of)
 	return text;
 }
 
-static void the_defaults_are_those_of_the_design(void **state)
+static void defaults_are_those_of_the_design(void **state)
 {
 	(void)state;
 	config_default(&config);
@@ -91,7 +89,7 @@ static void the_defaults_are_those_of_the_design(void **state)
 	assert_int_equal(config.retention.hour_days, 730);
 }
 
-static void every_key_is_read_into_its_place(void **state)
+static void every_key_sets_its_member(void **state)
 {
 	(void)state;
 	assert_int_equal(load("[daemon]\nsocket = /s\nlisten = [::1]:80\nstate_dir = rel/dir\n"
@@ -150,7 +148,7 @@ static void every_key_is_read_into_its_place(void **state)
 	assert_int_equal(config.retention.hour_days, 2);
 }
 
-static void odd_but_plain_files_are_read(void **state)
+static void unusual_syntax_is_accepted(void **state)
 {
 	static const char *const files[] = {
 		"",
@@ -170,7 +168,7 @@ static void odd_but_plain_files_are_read(void **state)
 	}
 }
 
-static void an_empty_section_makes_its_gpu(void **state)
+static void an_empty_section_adds_a_gpu(void **state)
 {
 	(void)state;
 	assert_int_equal(load("[gpu a]\n[gpu b]\n"), 0);
@@ -179,11 +177,10 @@ static void an_empty_section_makes_its_gpu(void **state)
 	assert_string_equal(config.gpus[1].gpu.backend, "auto");
 }
 
-/* @line and @says must both stand in the message. */
 static const struct bad_file {
 	const char *text;
 	int line;
-	const char *says;
+	const char *message; /* a part of it */
 } bad_files[] = {
 	{"period_ms = 1\n", 1, "key \"period_ms\" before the first section"},
 	{"\n[polcy]\n", 2, "unknown section [polcy] (did you mean \"policy\"?"},
@@ -200,8 +197,8 @@ static const struct bad_file {
 	{"[daemon]\n[fps]\n[daemon]\n", 3, "[daemon] is given twice"},
 	{"[gpu a]\n[gpu a]\n", 2, "[gpu a] is given twice"},
 	{"[gpu]\n[gpu gpu0]\n", 2, "[gpu gpu0] is given twice"},
-	{"[gpu .a]\n", 1, "a GPU's name is 1 to 63"},
-	{"[gpu a b]\n", 1, "a GPU's name is 1 to 63"},
+	{"[gpu .a]\n", 1, "not a valid name of a GPU"},
+	{"[gpu a b]\n", 1, "not a valid name of a GPU"},
 	{"[gpu a234567890123456789012345678901234567890123456789012345678901234]\n", 1, "1 to 63"},
 	{"[fps]\nsocket = /a\nsocket = /a\n", 3, "[fps] socket is given twice"},
 	{"[fps]\nsocket = /a\n  /b\n", 3, "not a line of an INI file"},
@@ -236,7 +233,7 @@ static const struct bad_file {
 	{"[history]\nraw_hours = -1\n", 2, "0 for ever"},
 };
 
-static void what_is_wrong_is_named_with_file_and_line(void **state)
+static void errors_name_file_and_line(void **state)
 {
 	static struct config before;
 
@@ -247,15 +244,15 @@ static void what_is_wrong_is_named_with_file_and_line(void **state)
 		char where[96];
 
 		snprintf(where, sizeof(where), "%s:%d: ", path, bad->line);
-		if (load(bad->text) != -EINVAL || !strstr(err.msg, bad->says) ||
+		if (load(bad->text) != -EINVAL || !strstr(err.msg, bad->message) ||
 		    strncmp(err.msg, where, strlen(where)) != 0)
 			fail_msg("row %zu: \"%s\" lacks \"%s\" or \"%s\"", i, err.msg, where,
-				 bad->says);
+				 bad->message);
 		assert_memory_equal(&config, &before, sizeof(config));
 	}
 }
 
-static void long_lines_are_refused_not_cut(void **state)
+static void long_lines_are_rejected(void **state)
 {
 	char text[256] = "[gpu]\nroot = ";
 	size_t at = strlen(text);
@@ -275,7 +272,7 @@ static void long_lines_are_refused_not_cut(void **state)
 	assert_non_null(strstr(err.msg, ":1: line of"));
 }
 
-static void files_that_are_no_configuration_are_refused(void **state)
+static void other_files_are_rejected(void **state)
 {
 	char *large = malloc(300 * 1024);
 
@@ -291,7 +288,7 @@ static void files_that_are_no_configuration_are_refused(void **state)
 	assert_int_equal(config_load(&config, folder, &err), -EISDIR);
 }
 
-static void no_more_gpus_than_there_is_room_for(void **state)
+static void too_many_gpus_are_rejected(void **state)
 {
 	char text[16 * (GPUS_MAX + 1)] = "";
 
@@ -302,24 +299,26 @@ static void no_more_gpus_than_there_is_room_for(void **state)
 	assert_int_equal(config.n_gpus, GPUS_MAX);
 	strcat(text, "[gpu more]\n");
 	assert_int_equal(load(text), -EINVAL);
-	assert_non_null(strstr(err.msg, "at most 64 GPUs"));
+	assert_non_null(strstr(err.msg, "too many sections (allowed: up to 64)"));
 }
 
 static const struct bad_whole {
 	const char *text;
-	const char *says; /* NULL: is good */
+	const char *message; /* a part of it; NULL: valid */
 } bad_wholes[] = {
 	{"[daemon]\nperiod_ms = 100\n[policy]\nfund_window_s = 30\n", NULL},
-	{"[daemon]\nperiod_ms = 99\n", "period_ms = 99: allowed: 100..10000 ms"},
+	{"[daemon]\nperiod_ms = 99\n", "period_ms = 99: too short (allowed: 100..10000 ms"},
 	{"[daemon]\nperiod_ms = 99\n[gpu]\nbackend = sim\n", "period_ms = 99"},
 	{"[daemon]\nperiod_ms = 1\n[gpu]\nbackend = sim\nspeed = 1000\n", NULL},
-	{"[daemon]\nperiod_ms = 1\n[gpu]\nbackend = sim\nspeed = 1.5\n", "is 20000"},
-	{"[gpu]\nspeed = 2\n", "only with backend = sim"},
-	{"[gpu a]\nbackend = sim\nspeed = 2\n[gpu b]\nbackend = sim\n", "one clock"},
-	{"[gpu a]\nbackend = sim\nspeed = 2\n[gpu b]\nbackend = softgpu\n", "one clock"},
+	{"[daemon]\nperiod_ms = 1\n[gpu]\nbackend = sim\nspeed = 1.5\n", "= 30: 20000 periods"},
+	{"[gpu]\nspeed = 2\n", "up to 100000 with backend = sim"},
+	{"[gpu a]\nbackend = sim\nspeed = 2\n[gpu b]\nbackend = sim\n",
+	 "differs from the other GPUs"},
+	{"[gpu a]\nbackend = sim\nspeed = 2\n[gpu b]\nbackend = softgpu\n",
+	 "differs from the other GPUs"},
 	{"[policy]\nfund_window_s = 300\n", NULL},
-	{"[policy]\nfund_window_s = 301\n", "fund_window_s = 301 is 301 periods"},
-	{"[fps]\nsocket = /run/gover/gover.sock\n", "another path than [daemon] socket"},
+	{"[policy]\nfund_window_s = 301\n", "fund_window_s = 301: 301 periods"},
+	{"[fps]\nsocket = /run/gover/gover.sock\n", "must differ from the socket of [daemon]"},
 	{"[policy]\nmin_newcomer_pct = 30\n[offer]\nflavor_cap_pct = 29\n", "newcomer_pct = 30"},
 	{"[policy]\nmin_newcomer_pct = 30\n[offer]\nflavor_cap_pct = 30\n", NULL},
 	{"[policy]\ncap_floor_pct = 60\n", "cap_floor_pct = 60"},
@@ -335,20 +334,20 @@ static const struct bad_whole {
 	{"[gpu a]\nbackend=sim\nroot=/x\n[gpu b]\nbackend=sim\nroot=/x/y\n", NULL},
 	{"[gpu a]\nbackend=sim\n[gpu b]\nbackend=sim\n", NULL},
 	{"[gpu a]\nbackend=softgpu\nroot=x\n[gpu b]\nbackend=sim\nroot=x\n", NULL},
-	{"[gpu a]\nbackend=gvt\n[gpu b]\nbackend=gvt\n", "or another parent"},
-	{"[gpu a]\nbackend=gvt\nparent=p\n[gpu b]\nbackend=gvt\n", "or another parent"},
-	{"[gpu a]\nbackend=gvt\nparent=p\n[gpu b]\nparent=p\n", "or another parent"},
+	{"[gpu a]\nbackend=gvt\n[gpu b]\nbackend=gvt\n", "another root or parent"},
+	{"[gpu a]\nbackend=gvt\nparent=p\n[gpu b]\nbackend=gvt\n", "another root or parent"},
+	{"[gpu a]\nbackend=gvt\nparent=p\n[gpu b]\nparent=p\n", "another root or parent"},
 	{"[gpu a]\nbackend=gvt\nparent=p\n[gpu b]\nbackend=gvt\nparent=q\n", NULL},
 	{"[gpu a]\nbackend=gvt\nroot=/x\n[gpu b]\nbackend=gvt\n", NULL},
 	{"[gpu]\nbackend=gvt\nspeed=10\n", "the root of a gover-sim"},
 	{"[gpu]\nbackend=gvt\nspeed=10\nroot=/x\n", NULL},
-	{"[gpu]\nlease_ms = 1999\n", "0, or at least two periods, 2000"},
+	{"[gpu]\nlease_ms = 1999\n", "0, or at least two periods: 2000"},
 	{"[gpu]\nlease_ms = 2000\n", NULL},
 	{"[gpu]\nlease_ms = 0\n", NULL},
-	{"[gpu]\nbackend = sim\nfps_source = bpf\n", "only with backend = softgpu"},
+	{"[gpu]\nbackend = sim\nfps_source = bpf\n", "with backend = softgpu"},
 };
 
-static void what_no_single_key_can_say_is_checked(void **state)
+static void rules_about_several_keys_are_checked(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad_wholes); i++) {
@@ -357,12 +356,13 @@ static void what_no_single_key_can_say_is_checked(void **state)
 
 		assert_int_equal(load(bad->text), 0);
 		r = config_check(&config, &err);
-		if (r != (bad->says ? -EINVAL : 0) || (bad->says && !strstr(err.msg, bad->says)))
+		if (r != (bad->message ? -EINVAL : 0) ||
+		    (bad->message && !strstr(err.msg, bad->message)))
 			fail_msg("row %zu gave %d \"%s\"", i, r, err.msg);
 	}
 }
 
-static void values_from_the_command_line_must_fit_too(void **state)
+static void values_of_the_command_line_are_checked(void **state)
 {
 	(void)state;
 	config_default(&config);
@@ -384,7 +384,7 @@ static void values_from_the_command_line_must_fit_too(void **state)
 	assert_int_equal(config_check(&config, &err), -EINVAL);
 }
 
-static void the_window_of_use_is_counted_in_gpu_seconds(void **state)
+static void fund_window_is_converted_to_periods(void **state)
 {
 	static const struct {
 		const char *text;
@@ -418,7 +418,7 @@ static uint64_t draw(void)
 	return seed;
 }
 
-/* A value that the key may well allow; the table decides. */
+/* A value that the key may allow or reject. */
 static void draw_value(const struct setting *info, char *text, size_t size)
 {
 	if (isdigit((unsigned char)info->allowed[0])) {
@@ -438,7 +438,7 @@ static void draw_value(const struct setting *info, char *text, size_t size)
 	}
 }
 
-/* Writes a good file with a random value for every key that the table takes it for. */
+/* Writes a valid file of random values, without the keys that reject their value. */
 static unsigned int draw_file(char *file, size_t size)
 {
 	const struct setting *info;
@@ -466,7 +466,7 @@ static unsigned int draw_file(char *file, size_t size)
 	return taken;
 }
 
-static void what_is_printed_loads_to_the_same(void **state)
+static void printed_text_loads_to_the_same_values(void **state)
 {
 	static struct config first;
 	unsigned int taken = 0;
@@ -491,7 +491,7 @@ static void what_is_printed_loads_to_the_same(void **state)
 	assert_true(taken > 30 * 20);
 }
 
-static void numbers_print_as_short_as_they_can(void **state)
+static void numbers_are_printed_in_the_shortest_form(void **state)
 {
 	static const char *const values[] = {"95", "0.1", "100000", "33.333333333333336", "1e-05"};
 	char text[64];
@@ -507,7 +507,7 @@ static void numbers_print_as_short_as_they_can(void **state)
 
 /* --- live --- */
 
-static void live_keys_are_those_of_policy_and_offer(void **state)
+static void policy_and_offer_can_change_live(void **state)
 {
 	const struct setting *info;
 	char text[64];
@@ -529,7 +529,7 @@ static void live_keys_are_those_of_policy_and_offer(void **state)
 	assert_int_equal(live, 33);
 	assert_int_equal(config_get_live(&config, "period_ms", text, sizeof(text)), -ENOENT);
 	assert_int_equal(config_set_live(&config, "period_ms", "1000", &err), -ENOENT);
-	assert_non_null(strstr(err.msg, "\"period_ms\""));
+	assert_non_null(strstr(err.msg, "period_ms: unknown key"));
 }
 
 static void a_live_change_is_checked_as_in_the_file(void **state)
@@ -546,7 +546,7 @@ static void a_live_change_is_checked_as_in_the_file(void **state)
 	assert_int_equal(config.offer.max_vgpus, 3);
 }
 
-static void the_words_of_the_table_are_those_of_the_program(void **state)
+static void allowed_words_name_all_backends_and_policies(void **state)
 {
 	const struct setting *info;
 	const char *backends = NULL, *policies = NULL;
@@ -566,7 +566,7 @@ static void the_words_of_the_table_are_those_of_the_program(void **state)
 		assert_non_null(strstr(policies, policy_at(i)->name));
 }
 
-static void the_example_for_administrators_is_good(void **state)
+static void the_example_file_is_valid(void **state)
 {
 	(void)state;
 	config_default(&config);
@@ -577,23 +577,23 @@ static void the_example_for_administrators_is_good(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_defaults_are_those_of_the_design),
-		cmocka_unit_test(every_key_is_read_into_its_place),
-		cmocka_unit_test(odd_but_plain_files_are_read),
-		cmocka_unit_test(an_empty_section_makes_its_gpu),
-		cmocka_unit_test(what_is_wrong_is_named_with_file_and_line),
-		cmocka_unit_test(long_lines_are_refused_not_cut),
-		cmocka_unit_test(files_that_are_no_configuration_are_refused),
-		cmocka_unit_test(no_more_gpus_than_there_is_room_for),
-		cmocka_unit_test(what_no_single_key_can_say_is_checked),
-		cmocka_unit_test(values_from_the_command_line_must_fit_too),
-		cmocka_unit_test(the_window_of_use_is_counted_in_gpu_seconds),
-		cmocka_unit_test(what_is_printed_loads_to_the_same),
-		cmocka_unit_test(numbers_print_as_short_as_they_can),
-		cmocka_unit_test(live_keys_are_those_of_policy_and_offer),
+		cmocka_unit_test(defaults_are_those_of_the_design),
+		cmocka_unit_test(every_key_sets_its_member),
+		cmocka_unit_test(unusual_syntax_is_accepted),
+		cmocka_unit_test(an_empty_section_adds_a_gpu),
+		cmocka_unit_test(errors_name_file_and_line),
+		cmocka_unit_test(long_lines_are_rejected),
+		cmocka_unit_test(other_files_are_rejected),
+		cmocka_unit_test(too_many_gpus_are_rejected),
+		cmocka_unit_test(rules_about_several_keys_are_checked),
+		cmocka_unit_test(values_of_the_command_line_are_checked),
+		cmocka_unit_test(fund_window_is_converted_to_periods),
+		cmocka_unit_test(printed_text_loads_to_the_same_values),
+		cmocka_unit_test(numbers_are_printed_in_the_shortest_form),
+		cmocka_unit_test(policy_and_offer_can_change_live),
 		cmocka_unit_test(a_live_change_is_checked_as_in_the_file),
-		cmocka_unit_test(the_words_of_the_table_are_those_of_the_program),
-		cmocka_unit_test(the_example_for_administrators_is_good),
+		cmocka_unit_test(allowed_words_name_all_backends_and_policies),
+		cmocka_unit_test(the_example_file_is_valid),
 	};
 
 	return cmocka_run_group_tests_name("config", tests, make_folder, remove_folder);

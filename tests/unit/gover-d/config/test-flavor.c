@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Flavours: which sections make them, by what name they are found, and as which a contract is
- * priced. */
+/* Flavours: loading, lookup by name, and the price of a contract. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,15 +27,15 @@ static int load(const char *text)
 	return config_load(&config, temp_file, &err);
 }
 
-static void a_section_that_is_wrong_is_refused_with_its_line(void **state)
+static void errors_name_the_line_of_the_section(void **state)
 {
 	static const struct {
 		const char *text;
 		int line;
-		const char *says;
+		const char *message;
 	} rows[] = {
-		{"[flavor]\n", 1, "a flavour's name is 1 to 63"},
-		{"[flavor a b]\n", 1, "a flavour's name is 1 to 63"},
+		{"[flavor]\n", 1, "not a valid name of a flavour"},
+		{"[flavor a b]\n", 1, "not a valid name of a flavour"},
 		{"[flavor a]\n[flavor a]\n", 2, "[flavor a] is given twice"},
 		{"[flavor a]\nflavor_cap_pct = 5\n", 2,
 		 "[flavor NAME] has no key \"flavor_cap_pct\""},
@@ -53,13 +52,13 @@ static void a_section_that_is_wrong_is_refused_with_its_line(void **state)
 		char where[64];
 
 		snprintf(where, sizeof(where), "%s:%d: ", temp_file, rows[i].line);
-		if (load(rows[i].text) != -EINVAL || !strstr(err.msg, rows[i].says) ||
+		if (load(rows[i].text) != -EINVAL || !strstr(err.msg, rows[i].message) ||
 		    strncmp(err.msg, where, strlen(where)) != 0)
 			fail_msg("row %zu: \"%s\"", i, err.msg);
 	}
 }
 
-static void no_more_than_there_is_room_for(void **state)
+static void too_many_flavours_are_rejected(void **state)
 {
 	char text[16 * (FLAVORS_MAX + 1)] = "";
 
@@ -70,22 +69,22 @@ static void no_more_than_there_is_room_for(void **state)
 	assert_int_equal(config.n_flavors, FLAVORS_MAX);
 	strcat(text, "[flavor more]\n");
 	assert_int_equal(load(text), -EINVAL);
-	assert_non_null(strstr(err.msg, "at most 32"));
+	assert_non_null(strstr(err.msg, "up to 32"));
 }
 
-static void no_two_have_one_name(void **state)
+static void names_are_unique(void **state)
 {
 	(void)state;
 	assert_int_equal(load("[flavor default]\n"), 0);
 	assert_int_equal(config_check(&config, &err), -EINVAL);
-	assert_non_null(strstr(err.msg, "another name than that of [offer] flavor"));
+	assert_non_null(strstr(err.msg, "is the flavour of [offer]"));
 	assert_int_equal(load("[offer]\nflavor = x\n[flavor default]\n"), 0);
 	assert_int_equal(config_check(&config, &err), 0);
 	assert_int_equal(config_set_live(&config, "flavor", "default", &err), 0);
 	assert_int_equal(config_check(&config, &err), -EINVAL);
 }
 
-static void one_is_found_by_its_name(void **state)
+static void a_flavour_is_found_by_name(void **state)
 {
 	static const struct {
 		const char *name, *found; /* NULL: none */
@@ -111,10 +110,10 @@ static void one_is_found_by_its_name(void **state)
 				   0);
 	}
 	assert_int_equal(flavor_refuse(&config, "u", &err), -EINVAL);
-	assert_string_equal(err.msg, "flavor: u is not allowed: there is half, s, t");
+	assert_string_equal(err.msg, "flavor: u is not allowed (allowed: half, s, t)");
 }
 
-static void the_policy_is_told_the_price_of_what_is_on_sale(void **state)
+static void the_policy_uses_the_prices_of_the_offer(void **state)
 {
 	(void)state;
 	assert_int_equal(load("[offer]\nprice_per_cap_hour = 5\n[flavor s]\n"
@@ -129,11 +128,11 @@ static void the_policy_is_told_the_price_of_what_is_on_sale(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_section_that_is_wrong_is_refused_with_its_line),
-		cmocka_unit_test(no_more_than_there_is_room_for),
-		cmocka_unit_test(no_two_have_one_name),
-		cmocka_unit_test(one_is_found_by_its_name),
-		cmocka_unit_test(the_policy_is_told_the_price_of_what_is_on_sale),
+		cmocka_unit_test(errors_name_the_line_of_the_section),
+		cmocka_unit_test(too_many_flavours_are_rejected),
+		cmocka_unit_test(names_are_unique),
+		cmocka_unit_test(a_flavour_is_found_by_name),
+		cmocka_unit_test(the_policy_uses_the_prices_of_the_offer),
 	};
 
 	return cmocka_run_group_tests_name("flavor", tests, temp_file_make, temp_file_remove);

@@ -390,9 +390,9 @@ static void a_flavor_there_is_none_of_is_refused_with_those_there_are(void **sta
 	strcpy(m.config.flavors[0].name, "small");
 	m.config.n_flavors = 1;
 	assert_int_equal(control_vgpu_add(&m, &contract, NULL, &err), CONTROL_E_INVALID);
-	assert_string_equal(err.msg, "flavor: large is not allowed: there is default, small");
+	assert_string_equal(err.msg, "flavor: large is not allowed (allowed: default, small)");
 	assert_int_equal(change("a", CONTRACT_FLAVOR, contract), CONTROL_E_INVALID);
-	assert_string_equal(err.msg, "flavor: large is not allowed: there is default, small");
+	assert_string_equal(err.msg, "flavor: large is not allowed (allowed: default, small)");
 	assert_string_equal(a->contract.flavor, "");
 	assert_string_equal(look(), "");
 	assert_int_equal(change("a", CONTRACT_FLAVOR, (struct contract){.flavor = "small"}), 0);
