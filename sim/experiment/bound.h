@@ -31,9 +31,8 @@ int bound_new(const struct scenario *scenario, enum bound_kind kind, const struc
 	      uint64_t seed, struct bound **ret_bound, struct err *reterr);
 struct bound *bound_free(struct bound *bound); /* accepts NULL; returns NULL */
 
-/* An experiment that goes by it; the bound must outlive it and be used by one experiment at a time.
- * @told and
- * @userdata as in struct experiment_hooks. */
+/* Creates an experiment with the decisions of @bound, which must outlive it and serve one
+ * experiment at a time. @on_event, @userdata: as in struct experiment_hooks. */
 int bound_experiment(struct bound *bound,
 		     void (*on_event)(void *userdata, const struct experiment_event *event),
 		     void *userdata, struct experiment **ret_experiment, struct err *reterr);

@@ -13,7 +13,7 @@ static struct offer_limits limits_of(const struct experiment *experiment)
 	};
 }
 
-/* A newcomer that failed is migrated, or removed where the scenario says so. */
+/* A failed newcomer is migrated or removed, if the scenario allows it. */
 static void send_away(struct experiment *experiment)
 {
 	const struct scenario *scenario = experiment->scenario;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of summary fields, and what is computed from it. */
+/* The table of summary fields, their JSON, and sums over GPUs. */
 #include <math.h>
 #include <string.h>
 

@@ -50,7 +50,8 @@ static const struct host {
 	 "[tenant b]\nworkload = square:period_s=40,high_pct=35,low_pct=3\ncontract_pct = 50\n"
 	 "arrive_s = 0\n"
 	 "[tenant c]\nworkload = load:pct=12\ncontract_pct = 30\narrive_s = 0\n",
-	 /* without higher loads the estimate is the contract for a shorter time */
+	 /* without higher loads the estimate is the contract, for a shorter time than the real
+	    demand */
 	 1, 8, 0.5, 8},
 };
 
