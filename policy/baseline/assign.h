@@ -59,7 +59,7 @@ void assign_return(const struct policy_params *params, struct policy_gpu *gpu,
 /* The vGPUs among which a GPU is divided, each with its floor, its ceiling and a weight of 1. */
 struct waterfill {
 	struct waterfill_entry entries[WATERFILL_MAX];
-	int n;	   /* a newcomer is the last */
+	int n;	   /* entries; a newcomer is the last */
 	int total; /* steps to divide */
 	int extra; /* of them above all floors; negative: the floors do not fit */
 };

@@ -380,33 +380,34 @@ static void keep_caps(struct allocator *alloc)
 		alloc->claims[i].cap_pct = alloc->gpu->vgpus[alloc->claims[i].vgpu].cap_pct;
 }
 
+/* Plans caps that meet all needs. ALLOCATION_SHORT: there are none, and nothing is planned. */
+static enum allocation meet_all(struct allocator *alloc, bool tolerated, int *ret_need_pct)
+{
+	*ret_need_pct = find_needs(alloc, tolerated);
+	if (is_met(alloc)) {
+		keep_caps(alloc);
+		return ALLOCATION_KEPT;
+	}
+	if (*ret_need_pct > alloc->room_pct)
+		return ALLOCATION_SHORT;
+	meet_needs(alloc);
+	return tolerated ? ALLOCATION_TIGHT : ALLOCATION_MET;
+}
+
 enum allocation allocation_plan(const struct policy_params *params, const struct policy_gpu *gpu,
 				int spared_pct, struct plan *ret_plan,
 				struct allocation_summary *ret_summary)
 {
 	struct allocator alloc;
-	enum allocation result = ALLOCATION_KEPT;
+	enum allocation result;
 	int need_pct;
 
 	collect_claims(params, gpu, spared_pct, &alloc);
-	need_pct = find_needs(&alloc, false);
-	if (is_met(&alloc)) {
-		keep_caps(&alloc);
-	} else if (need_pct <= alloc.room_pct) {
-		result = ALLOCATION_MET;
-		meet_needs(&alloc);
-	} else {
-		need_pct = find_needs(&alloc, true);
-		if (is_met(&alloc)) {
-			keep_caps(&alloc);
-		} else if (need_pct <= alloc.room_pct) {
-			result = ALLOCATION_TIGHT;
-			meet_needs(&alloc);
-		} else {
-			result = ALLOCATION_SHORT;
-			leave_few_short(&alloc);
-		}
-	}
+	result = meet_all(&alloc, false, &need_pct);
+	if (result == ALLOCATION_SHORT)
+		result = meet_all(&alloc, true, &need_pct);
+	if (result == ALLOCATION_SHORT)
+		leave_few_short(&alloc);
 	summarize(&alloc, need_pct, ret_summary);
 	plan_init(ret_plan, gpu);
 	for (int i = 0; i < alloc.n; i++)

@@ -14,7 +14,7 @@
 #define ABOUT_ALL      0.95 /* of a contract: a larger demand is unlikely */
 #define PARTS	       1e9  /* of a probability */
 
-/* Tries one kind of newcomer after another. */
+/* The result of trying several kinds of newcomers. */
 struct test {
 	const struct overload *overload;
 	double overload_now; /* probability without a newcomer, if a newcomer can be migrated */

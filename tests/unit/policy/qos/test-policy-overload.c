@@ -215,9 +215,9 @@ static void test_unseen_kinds_weigh_as_much_as_one_vgpu(void **state)
 }
 
 /*
- * Without migration. a wants 49 % in a share of the periods and 30 % in the others; b is held at 30
- * %. A newcomer like b, or of 31 to 40 %, causes overload in that share; one like a in almost twice
- * that share; one of 41 % and more always.
+ * Without migration, vGPU a wants 49 % in a share of the periods and 30 % in the others; b is held
+ * at 30 %. A newcomer like b, or of 31 to 40 %, causes overload in that share of the periods, one
+ * like a in almost twice that share, and one of 41 % or more always.
  */
 static void test_overload_within_the_price_counts_for_the_hour(void **state)
 {
