@@ -2,9 +2,8 @@
 /*
  * Link: -shared -fPIC -Wl,-Bsymbolic -Wl,-soname,libfake-gl.so.1 -Wl,--default-symver
  *
- * A libGL and libEGL that draw nothing, so that a test meets the preload's hooks and nothing else.
- * Counts what was presented. What its *GetProcAddress give are functions of their own, as in
- * libglvnd.
+ * A libGL and libEGL that draw nothing but count presents, so that a test exercises the hooks only.
+ * Its *GetProcAddress functions return separate functions, like those of libglvnd.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -24,15 +23,15 @@ void *eglGetProcAddress(const char *name);
 unsigned long fake_gl_presented(void);
 void fake_gl_translate(egl_swap_fn inner);
 
-static volatile unsigned long presented; /* by one thread: no more than a frame should cost */
-static egl_swap_fn inner_swap;		 /* what a translator presents with */
+static volatile unsigned long presented; /* not atomic: used by one thread */
+static egl_swap_fn inner_swap;		 /* the function that a translator presents with */
 
 unsigned long fake_gl_presented(void)
 {
 	return presented;
 }
 
-/* From now on eglSwapBuffers() presents through @inner, as ANGLE does through the system's EGL. */
+/* Makes eglSwapBuffers() present through @inner, as ANGLE presents through the system's EGL. */
 void fake_gl_translate(egl_swap_fn inner)
 {
 	inner_swap = inner;
@@ -45,7 +44,7 @@ void glXSwapBuffers(void *display, unsigned long drawable)
 	presented = presented + 1;
 }
 
-/* As Mesa: 0 with a software renderer, -1 where nothing was presented. */
+/* Like Mesa with a software renderer: returns 0, or -1 if nothing was presented. */
 int64_t glXSwapBuffersMscOML(void *display, unsigned long drawable, int64_t target_msc,
 			     int64_t divisor, int64_t remainder)
 {
@@ -55,7 +54,7 @@ int64_t glXSwapBuffersMscOML(void *display, unsigned long drawable, int64_t targ
 	return target_msc;
 }
 
-/* Fails, as EGL does, where there is no surface. */
+/* Fails without a surface, like EGL. */
 unsigned int eglSwapBuffers(void *display, void *surface)
 {
 	if (!surface)

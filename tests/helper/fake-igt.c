@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A fake intel_gpu_top: there is no Intel GPU here. Opens a counter of the whole machine, as the
- * real one does of the GPU, says its capabilities and what came of that on standard error, ends
- * with 1 where it may not, and else tells 73.25 % in the format of 1.27.1 until nobody reads.
+ * A fake intel_gpu_top. Opens a system-wide perf counter, as the real program opens one of the GPU,
+ * and prints its capabilities and the result on stderr. Exits with 1 if that is not permitted;
+ * otherwise prints 73.25 % in the format of 1.27.1 until its stdout is closed.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -34,14 +34,14 @@ int main(void)
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 	};
-	double busy = 1; /* the first sample is no measure */
+	double busy = 1; /* the first sample is ignored */
 
 	say_capabilities();
 	if (syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC) < 0) {
 		fprintf(stderr, "fake-igt: perf_event_open: %s\n", strerror(errno));
 		return 1;
 	}
-	fprintf(stderr, "fake-igt: perf_event_open: it counts\n");
+	fprintf(stderr, "fake-igt: perf_event_open: permitted\n");
 	while (printf(sample, busy) > 0 && fflush(stdout) == 0) {
 		busy = 73.25;
 		(void)usleep(100000);

@@ -2,8 +2,8 @@
 /*
  * Link: -shared -fPIC -ldl -pthread
  *
- * A preload that counts what a frame must not do: allocate, or take a lock. Tells at the end of the
- * program, on stderr: "allocations N locks N".
+ * A preload that counts allocations and locks, which a frame must not need. Prints "allocations N
+ * locks N" on stderr at exit.
  */
 #include <dlfcn.h>
 #include <pthread.h>

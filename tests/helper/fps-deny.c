@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fps-deny COMMAND...: runs COMMAND with socket() refused (EPERM), as sandboxes do it by seccomp.
- * Ends with 77 where no filter can be set.
+ * fps-deny COMMAND...: runs COMMAND with a seccomp filter that fails socket() with EPERM, like a
+ * sandbox. Exits with 77 if no filter can be set.
  */
 #include <errno.h>
 #include <linux/filter.h>

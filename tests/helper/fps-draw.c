@@ -2,9 +2,9 @@
 /*
  * Link: -lGL -lEGL -ldl -pthread
  *
- * fps-draw HOW FRAMES [PAUSE_US]: presents FRAMES frames as one of the programs that there are (for
- * the ways to get at a function there is fps-ways), with a pause after each. Ends with 1 and a
- * sentence when the preload did something to it that it must not.
+ * fps-draw HOW FRAMES [PAUSE_US]: presents FRAMES frames like a typical program, with a pause after
+ * each. (fps-ways tests the ways to look up a function.) Exits with 1 and a message if the preload
+ * changed its behaviour.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #define FAKE "libfake-gl.so.1"	 /* found by LD_LIBRARY_PATH */
-#define COPY "libfake-copy.so.1" /* the same library once more, by another name */
+#define COPY "libfake-copy.so.1" /* a copy under another name */
 
 typedef void (*glx_swap_fn)(void *display, unsigned long drawable);
 typedef unsigned int (*egl_swap_fn)(void *display, void *surface);
@@ -82,10 +82,10 @@ static void direct_egl(void)
 
 static void *open_fake(const char *name)
 {
-	return need(dlopen(name, RTLD_NOW | RTLD_LOCAL), "no fake GL library");
+	return need(dlopen(name, RTLD_NOW | RTLD_LOCAL), "cannot load the fake GL library");
 }
 
-/* As glmark2 and SDL2 do: everything by dlsym(), the lookup function too. */
+/* Like glmark2 and SDL2: looks up every function by dlsym(), including the lookup function. */
 static void dlsym_proc(void)
 {
 	get_proc_fn find =
@@ -95,7 +95,7 @@ static void dlsym_proc(void)
 	draw_glx(need(find("glXSwapBuffers"), "glXGetProcAddressARB"));
 }
 
-/* One library's functions present through another's, all found by dlsym(). */
+/* The functions of one library present through another library, all found by dlsym(). */
 static void translated(void)
 {
 	void *outer = open_fake(FAKE), *inner = open_fake(COPY);
@@ -111,12 +111,12 @@ static void translated(void)
 			fail("eglSwapBuffersWithDamageKHR lost its return value");
 }
 
-/* A frame that was not presented is none. */
+/* A failed present is not a frame. */
 static void failed_swap(void)
 {
 	for (long i = 0; i < frames; i++)
 		if (eglSwapBuffers(NULL, NULL))
-			fail("a failed eglSwapBuffers succeeded");
+			fail("eglSwapBuffers succeeded without a surface");
 }
 
 static void *draw_thread(void *unused)
@@ -140,7 +140,7 @@ static void threads(void)
 			fail("pthread_join");
 }
 
-/* Frames before the fork, then as many in parent and child each. */
+/* FRAMES frames before the fork, then FRAMES in parent and child each. */
 static void draw_around(pid_t (*make_child)(void))
 {
 	int status;
@@ -149,12 +149,12 @@ static void draw_around(pid_t (*make_child)(void))
 	direct_glx();
 	child = make_child();
 	if (child < 0)
-		fail("no child");
+		fail("fork");
 	direct_glx();
 	if (child == 0)
 		_exit(0);
 	if (waitpid(child, &status, 0) != child || status != 0)
-		fail("the child died");
+		fail("the child failed");
 }
 
 static void fork_child(void)
@@ -162,7 +162,7 @@ static void fork_child(void)
 	draw_around(fork);
 }
 
-/* As the C library does it, but without its knowing. */
+/* A fork that bypasses the C library. */
 static pid_t clone_alone(void)
 {
 	return (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
@@ -173,7 +173,7 @@ static void clone_child(void)
 	draw_around(clone_alone);
 }
 
-/* Ends and leaves a child behind that never draws, and lives as long as the daemon's socket. */
+/* Leaves a child that never draws and runs as long as the daemon's socket exists. */
 static void orphan(void)
 {
 	const char *where = getenv("GOVER_FPS");
@@ -182,7 +182,7 @@ static void orphan(void)
 	direct_glx();
 	child = fork();
 	if (child < 0 || !where)
-		fail("no child, or no daemon");
+		fail("cannot fork, or there is no daemon");
 	if (child == 0) {
 		(void)close(STDOUT_FILENO);
 		(void)close(STDERR_FILENO);
@@ -192,7 +192,7 @@ static void orphan(void)
 	}
 }
 
-/* What was opened since @was_open was noted and would stay open across exec. */
+/* Fails if an fd opened since @was_open would stay open across exec. */
 static void check_exec_closes(const bool was_open[512])
 {
 	for (int fd = 0; fd < 512; fd++) {
@@ -204,7 +204,7 @@ static void check_exec_closes(const bool was_open[512])
 		(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
 		if (readlink(name, target, sizeof(target) - 1) < 0)
 			target[0] = '\0';
-		fprintf(stderr, "fd %d is %s\n", fd, target);
+		fprintf(stderr, "fd %d: %s\n", fd, target);
 		fail("an fd would be left open across exec");
 	}
 }
@@ -239,7 +239,7 @@ static void keep_errno(void)
 	}
 }
 
-/* Closes every fd that is not its own, as daemons do, and takes the numbers for its own files. */
+/* Closes all fds, as daemons do, and reuses their numbers for its own files. */
 static void close_fds(void)
 {
 	char path[] = "/tmp/fps-draw.XXXXXX";
@@ -249,7 +249,7 @@ static void close_fds(void)
 	direct_glx();
 	file = mkstemp(path);
 	if (file < 0 || unlink(path) < 0 || fstat(file, &before) < 0)
-		fail("no file");
+		fail("cannot create a file");
 	for (int fd = 3; fd < 512; fd++)
 		if (fd != file && dup2(file, fd) < 0)
 			fail("dup2");
@@ -299,14 +299,14 @@ static void stop(int signal)
 	stopped = 1;
 }
 
-/* By its own clock, in us: what presenting took, and what a frame did. Until SIGTERM. */
+/* Draws until SIGTERM and prints the times of presents and frames in us. */
 static void timed(void)
 {
 	uint64_t *swap_ns = calloc((size_t)frames * 2, sizeof(*swap_ns)), *frame_ns, last_ns, at_ns;
 	size_t p99;
 
 	if (!swap_ns)
-		fail("no memory");
+		fail("out of memory");
 	(void)signal(SIGTERM, stop);
 	frame_ns = swap_ns + frames;
 	last_ns = now_ns();
@@ -328,18 +328,18 @@ static void timed(void)
 	free(swap_ns);
 }
 
-/* With fps-next preloaded too. */
+/* Needs fps-next preloaded, too. */
 static void beside(void)
 {
 	if (getppid() <= 1)
-		fail("getppid() was not handed on");
+		fail("getppid() returned a wrong value");
 	direct_glx();
 }
 
 static const struct {
 	const char *name;
 	void (*draw)(void);
-	int times; /* FRAMES that reach the library in this process; 0: not known */
+	int times; /* presents per FRAMES in this process; 0: unknown */
 } ways[] = {
 	{"direct-glx", direct_glx, 1},	 {"direct-egl", direct_egl, 1},
 	{"dlsym-proc", dlsym_proc, 1},	 {"translated", translated, 0},
@@ -353,7 +353,8 @@ static const struct {
 
 static long presented(void)
 {
-	void *count = need(dlsym(open_fake(FAKE), "fake_gl_presented"), "no fake GL library");
+	void *count = need(dlsym(open_fake(FAKE), "fake_gl_presented"),
+			   "cannot load the fake GL library");
 
 	return (long)((unsigned long (*)(void))count)();
 }
@@ -373,5 +374,5 @@ int main(int argc, char **argv)
 			fail("frames did not reach the GL library");
 		return 0;
 	}
-	fail("no such way to draw");
+	fail("unknown HOW");
 }

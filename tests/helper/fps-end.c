@@ -2,8 +2,8 @@
 /*
  * Link: -shared -fPIC -ldl
  *
- * A preload behind ours that ends a real program as suddenly as can be: by SIGKILL instead of the
- * frame after FPS_END_AFTER of glXSwapBuffers, so that it is known how many it has drawn.
+ * A preload loaded after libgover-fps.so that kills a real program with SIGKILL in the
+ * glXSwapBuffers call after FPS_END_AFTER frames, so that the number of frames is known.
  */
 #include <dlfcn.h>
 #include <signal.h>

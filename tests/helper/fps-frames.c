@@ -2,10 +2,9 @@
 /*
  * Link: -lEGL -lGL
  *
- * fps-frames FRAMES BODY_US: an EGL program with no window system that works BODY_US on each frame
- * and tells, by its own clocks, its CPU time for a frame in ns (less the body's), and of the time
- * between frames mean, 99th percentile and longest, in us. Linked to EGL, so that every preload
- * meets it.
+ * fps-frames FRAMES BODY_US: an EGL program without a display server that works BODY_US on each
+ * frame. Prints its CPU time per frame in ns (without the work), and mean, 99th percentile and
+ * maximum of the time between frames in us. Linked to EGL, so that every preload hooks it.
  */
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
@@ -15,7 +14,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define WARM 30 /* frames in which a limiter finds its pace, or a HUD its fonts */
+#define WARM 30 /* frames of warm-up for limiters and HUDs */
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -48,7 +47,7 @@ static int make_current(EGLDisplay display, EGLSurface *ret_surface)
 				   eglCreateContext(display, config, EGL_NO_CONTEXT, NULL));
 }
 
-/* Returns the CPU time that the body took. */
+/* Returns the CPU time of the work. */
 static uint64_t work(uint64_t body_ns)
 {
 	uint64_t from_ns = clock_ns(CLOCK_MONOTONIC), cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -70,7 +69,7 @@ int main(int argc, char **argv)
 	EGLSurface surface;
 
 	if (frames < 2 || !time_ns || !make_current(display, &surface)) {
-		fprintf(stderr, "fps-frames: usage: FRAMES BODY_US, where there is EGL\n");
+		fprintf(stderr, "usage: fps-frames FRAMES BODY_US (needs EGL)\n");
 		return 1;
 	}
 	for (long i = -WARM; i <= frames; i++) {

@@ -2,10 +2,10 @@
 /*
  * Link: -lEGL -lGL
  *
- * fps-gpu FRAMES: an EGL program with no window system, which draws FRAMES frames on pbuffers while
- * it measures them itself by a query of the kind that only one may run at a time, and half way
- * destroys its context and makes another. Ends with 1 and a sentence when it sees a GL error, or a
- * query of its own was lost. "FRAMES es" does it with OpenGL ES.
+ * fps-gpu FRAMES [es]: an EGL program without a display server that draws FRAMES frames on
+ * pbuffers, with OpenGL or OpenGL ES. It has an active time query of its own, of which only one is
+ * allowed, and replaces its context half way. Exits with 1 and a message on a GL error or if its
+ * query was lost.
  */
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
@@ -51,11 +51,13 @@ static int draw(EGLDisplay display, EGLSurface surface, long frames)
 		if (!eglSwapBuffers(display, surface))
 			return fail("eglSwapBuffers");
 		if (glGetError() != GL_NO_ERROR)
-			return fail("a GL error that is not its own");
+			return fail("unexpected GL error");
 	}
 	value = 1u << 31;
 	result(query, GL_QUERY_RESULT, &value);
-	return value == 1u << 31 || glGetError() != GL_NO_ERROR ? fail("its own query is lost") : 0;
+	return value == 1u << 31 || glGetError() != GL_NO_ERROR
+		       ? fail("the program's own query was lost")
+		       : 0;
 }
 
 int main(int argc, char **argv)
@@ -73,12 +75,12 @@ int main(int argc, char **argv)
 	if (argc < 2 || !eglInitialize(display, NULL, NULL) ||
 	    !eglBindAPI(es ? EGL_OPENGL_ES_API : EGL_OPENGL_API) ||
 	    !eglChooseConfig(display, config_wants, &config, 1, &n) || n != 1)
-		return fail("no EGL here") + 76;
+		return fail("EGL is not available") + 76;
 	surface = eglCreatePbufferSurface(display, config, size);
 	for (int half = 0; half < 2 && r == 0; half++) {
 		context = eglCreateContext(display, config, EGL_NO_CONTEXT, es ? es2 : NULL);
 		if (!eglMakeCurrent(display, surface, surface, context) || !find_functions(es))
-			return fail("no context, or no queries") + 76;
+			return fail("no context or no queries") + 76;
 		r = draw(display, surface, strtol(argv[1], NULL, 10) / 2);
 		(void)eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
 		(void)eglDestroyContext(display, context);

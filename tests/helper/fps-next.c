@@ -2,8 +2,8 @@
 /*
  * Link: -shared -fPIC -ldl
  *
- * Another preload beside ours: hands getppid() and glXSwapBuffers() on to the next one, as preloads
- * do. Calls itself without end if RTLD_NEXT is answered from anybody's place but its own.
+ * Another preload: forwards getppid() and glXSwapBuffers() to the next library. Recurses endlessly
+ * if RTLD_NEXT does not refer to this library.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 void glXSwapBuffers(void *display, unsigned long drawable);
 
-/* Volatile: a call in the last place must not become a jump that hides who calls. */
+/* Volatile prevents a tail call, which would hide the caller from dlsym(). */
 static void *next(const char *name, void *self)
 {
 	void *volatile found = dlsym(RTLD_NEXT, name);

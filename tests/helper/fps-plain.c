@@ -2,8 +2,8 @@
 /*
  * Link: -ldl
  *
- * A program without OpenGL: what the preload exports must not make it believe otherwise. Ends with
- * 0, or 1 and a sentence.
+ * A program without OpenGL, which must not find GL functions through the preload. Exits with 0, or
+ * with 1 and a message.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ int main(void)
 		return 1;
 	if (dlsym(RTLD_DEFAULT, "getpid") != (void *)getpid ||
 	    dlvsym(RTLD_DEFAULT, "getpid", "NONE_1.0")) {
-		fprintf(stderr, "fps-plain: getpid is not where it was\n");
+		fprintf(stderr, "fps-plain: wrong address of getpid\n");
 		return 1;
 	}
 	return 0;

@@ -2,8 +2,8 @@
 /*
  * Link: -ldl
  *
- * fps-sdl FRAMES: an SDL2 program, as it is if SDL2 is found when it runs: draws FRAMES frames.
- * Ends with 77 where there is no SDL2, or no window.
+ * fps-sdl FRAMES: a program that loads SDL2 at run time and draws FRAMES frames. Exits with 77
+ * without SDL2 or a window.
  */
 #include <dlfcn.h>
 #include <stdint.h>

@@ -4,11 +4,11 @@
  * Link: monitor/fps/page.c monitor/fps/reporter.c
  * Link: base/clock.c base/err.c base/file.c base/id.c base/parse.c base/unix-listener.c -lm
  *
- * fps-sink SOCKET COMMAND...: the daemon's end of the FPS reports and nothing else. Runs COMMAND,
- * waits until it and every program that reported have ended, and prints what was counted: "frames N
- * programs N refused N exit N", "open N" when after 10 s some have not, and "gpu N of T us" where
- * the GPU's time was measured. With no COMMAND it prints that every second until SIGTERM.
- * FPS_SINK_LIMIT_NS: orders all programs to take that long for a frame.
+ * fps-sink SOCKET [COMMAND...]: a fake daemon that only receives FPS reports. Runs COMMAND, waits
+ * until it and all reporting programs have exited, and prints "frames N programs N refused N exit
+ * N", followed by "open N" if some are still running after 10 s, and by "gpu N of T us" if GPU time
+ * was measured. Without COMMAND prints this every second until SIGTERM. FPS_SINK_LIMIT_NS sets a
+ * minimum frame time for all programs.
  */
 #include <poll.h>
 #include <signal.h>
@@ -22,7 +22,7 @@
 #include "base/clock.h"
 #include "monitor/fps/fps.h"
 
-#define LINGER_NS (10 * NS_PER_S) /* for programs that COMMAND left behind */
+#define LINGER_NS (10 * NS_PER_S) /* for programs that COMMAND leaves running */
 #define TICK_NS	  NS_PER_S
 
 static volatile sig_atomic_t stopped;
@@ -38,7 +38,7 @@ struct seen {
 	int count;
 };
 
-/* All programs are one vGPU's. */
+/* All programs belong to one vGPU. */
 static int owner_of(void *userdata, pid_t pid, char ret_id[ID_MAX])
 {
 	struct seen *seen = userdata;
@@ -78,7 +78,7 @@ static void print(const struct fps_hub *hub, const struct seen *seen, int status
 	(void)fflush(stdout);
 }
 
-/* The daemon's end until SIGTERM. */
+/* Receives reports until SIGTERM. */
 static void serve(struct fps_hub *hub, const struct seen *seen)
 {
 	struct pollfd readable = {.fd = fps_hub_fd(hub), .events = POLLIN};
@@ -95,7 +95,7 @@ static void serve(struct fps_hub *hub, const struct seen *seen)
 	}
 }
 
-/* The same until COMMAND and all that it left behind have ended. Returns how COMMAND did. */
+/* Receives reports until COMMAND and all programs have exited. Returns the status of COMMAND. */
 static int serve_command(struct fps_hub *hub, pid_t command)
 {
 	struct pollfd readable = {.fd = fps_hub_fd(hub), .events = POLLIN};
@@ -128,7 +128,8 @@ int main(int argc, char **argv)
 	struct err err;
 
 	if (argc < 2 || fps_hub_new(argv[1], owner_of, &seen, &hub, &err) < 0) {
-		fprintf(stderr, "fps-sink: %s\n", argc < 2 ? "usage: SOCKET COMMAND..." : err.msg);
+		fprintf(stderr, "fps-sink: %s\n",
+			argc < 2 ? "usage: fps-sink SOCKET [COMMAND...]" : err.msg);
 		return 2;
 	}
 	if (getenv("FPS_SINK_LIMIT_NS"))

@@ -2,12 +2,12 @@
 /*
  * Link: -ldl -pthread
  *
- * fps-vk LAYER HOW FRAMES: a Vulkan loader, driver and program in one, as small as the layer can
- * bear, so that a test meets the layer and nothing else. Presents FRAMES times in each of its
- * threads. Ends with 1 and a sentence when the layer hands something on wrongly.
+ * fps-vk LAYER HOW FRAMES: a minimal Vulkan loader, driver and program in one, so that a test
+ * exercises the layer only. Presents FRAMES times in each of its threads. Exits with 1 and a
+ * message if the layer forwards a call wrongly.
  *
- * HOW timed: prints the nanoseconds of CPU that a present took with a driver behind the layer that
- * does nothing; bare: those of the driver's function by itself.
+ * HOW timed: prints the CPU time of a present in ns with a driver that does nothing; bare: the same
+ * without the layer.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -23,13 +23,13 @@
 #define WINDOWS 3
 #define WARM	10000
 
-struct handle { /* as the loader makes them: the first word leads to the dispatch table */
+struct handle { /* like the loader's: starts with a pointer to the dispatch table */
 	const void *key;
 };
 
 static const char *how;
 static long frames;
-static volatile unsigned long presents; /* that reached the driver, of one thread */
+static volatile unsigned long presents; /* calls that reached the driver; used by one thread */
 static PFN_vkGetInstanceProcAddr layer_instance_proc;
 static PFN_vkGetDeviceProcAddr layer_device_proc;
 
@@ -54,7 +54,7 @@ static VkResult driver_create_instance(const VkInstanceCreateInfo *info,
 
 	(void)allocator;
 	if (link->u.pLayerInfo)
-		fail("the layer did not move on in the chain");
+		fail("the layer did not advance the chain");
 	instance->key = instance;
 	*ret = (VkInstance)instance;
 	return VK_SUCCESS;
@@ -85,7 +85,7 @@ static void driver_destroy_device(VkDevice device, const VkAllocationCallbacks *
 	free(device);
 }
 
-/* Of several windows the last one has another size by now. */
+/* The last of several windows is out of date. */
 static VkResult driver_present(VkQueue queue, const VkPresentInfoKHR *info)
 {
 	(void)queue;
@@ -146,7 +146,7 @@ static void load(const char *path)
 			: NULL;
 
 	if (!negotiate || negotiate(&interface) != VK_SUCCESS)
-		fail(library ? "the layer does not agree" : dlerror());
+		fail(library ? "the layer rejects the loader" : dlerror());
 	layer_instance_proc = interface.pfnGetInstanceProcAddr;
 	layer_device_proc = interface.pfnGetDeviceProcAddr;
 }
@@ -168,7 +168,7 @@ static VkInstance make_instance(void)
 		fail("no instance");
 	if (layer_instance_proc(instance, "vkEnumeratePhysicalDevices") != driver_other ||
 	    layer_instance_proc(instance, "vkNoSuchFunction"))
-		fail("the layer does not hand on what it does not know");
+		fail("the layer does not forward unknown functions");
 	return instance;
 }
 
@@ -188,7 +188,7 @@ static VkDevice make_device(VkInstance instance)
 		    (VkPhysicalDevice)&gpu, &info, NULL, &device) != VK_SUCCESS)
 		fail("no device");
 	if (layer_device_proc(device, "vkDeviceWaitIdle") != driver_other)
-		fail("the layer does not hand on what it does not know");
+		fail("the layer does not forward unknown functions");
 	return device;
 }
 
@@ -235,7 +235,7 @@ static void *run(void *unused)
 	return unused;
 }
 
-/* Of this process: what others take from the machine is not the layer's. */
+/* CPU time of this process, independent of other load. */
 static double cpu_ns(void)
 {
 	struct timespec now;

@@ -2,10 +2,10 @@
 /*
  * Link: -ldl -pthread
  *
- * fps-ways FUNCTION WAY FRAMES: presents FRAMES frames by that function, got at in that way; "all"
- * for FUNCTION: by each of them at once, each in a thread and window of its own. Ends with 1 and a
- * sentence when there is none, or a frame was lost on its way. Linked to the fake library, as no
- * real one has all functions (see the Makefile).
+ * fps-ways FUNCTION WAY FRAMES: presents FRAMES frames with FUNCTION, which is looked up by WAY.
+ * With "all" each function presents in its own thread and window at the same time. Exits with 1 and
+ * a message if a function is missing or a frame does not reach the library. Linked to the fake
+ * library, because no real one has all functions (see the Makefile).
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -46,9 +46,9 @@ static void present_msc(void *swap, long frame)
 	int64_t target = ((int64_t)frame << 33) + frame;
 
 	if (((__typeof__(glXSwapBuffersMscOML) *)swap)(NULL, 1, target, 7, 3) != target)
-		fail("arguments or result of glXSwapBuffersMscOML were lost");
+		fail("glXSwapBuffersMscOML: wrong arguments or result");
 	if (((__typeof__(glXSwapBuffersMscOML) *)swap)(NULL, 1, -1, 7, 3) != -1)
-		fail("glXSwapBuffersMscOML cannot fail any more");
+		fail("glXSwapBuffersMscOML: succeeded for target -1");
 }
 
 static void present_egl(void *swap, long frame)
@@ -64,7 +64,7 @@ static void present_damage(void *swap, long frame)
 
 	if (!((__typeof__(eglSwapBuffersWithDamageKHR) *)swap)(NULL, &surface, rects, 1) ||
 	    !!((__typeof__(eglSwapBuffersWithDamageKHR) *)swap)(NULL, &surface, NULL, 1))
-		fail("arguments or result of eglSwapBuffersWithDamage were lost");
+		fail("eglSwapBuffersWithDamage: wrong arguments or result");
 }
 
 static const struct function {
@@ -110,7 +110,7 @@ static void *find_dlvsym(const struct function *function)
 	return dlvsym(fake, function->name, FAKE);
 }
 
-/* The lookup function of the library that the function is of, got at by @way. */
+/* Returns the lookup function of the library that contains @function. */
 static void *find_proc(const struct function *function, const char *glx_lookup, void *way)
 {
 	get_proc_fn find = (get_proc_fn)dlsym(way, function->name[0] == 'g' ? glx_lookup
@@ -129,7 +129,7 @@ static void *find_proc_arb(const struct function *function)
 	return find_proc(function, "glXGetProcAddressARB", RTLD_DEFAULT);
 }
 
-/* What a lookup gave is asked for by a lookup that a lookup gave. */
+/* Uses a lookup function that was itself found by a lookup function. */
 static void *find_proc_of_proc(const struct function *function)
 {
 	get_proc_fn find = (get_proc_fn)dlsym(fake, "glXGetProcAddressARB");
@@ -155,7 +155,7 @@ static void draw(const struct function *function, size_t way)
 	void *swap = ways[way].find(function);
 
 	if (!swap)
-		fail("no such function in this way");
+		fail("function not found");
 	for (long i = 0; i < frames; i++)
 		function->present(swap, i);
 }
@@ -165,7 +165,7 @@ static size_t way_of(const char *name)
 	for (size_t w = 0; w < WAYS; w++)
 		if (strcmp(ways[w].name, name) == 0)
 			return w;
-	fail("no such way");
+	fail("unknown WAY");
 }
 
 static size_t chosen_way;
@@ -196,7 +196,7 @@ int main(int argc, char **argv)
 	chosen_way = way_of(argv[2]);
 	frames = strtol(argv[3], NULL, 10);
 	if (!fake)
-		fail("no fake GL library");
+		fail("cannot load the fake GL library");
 	if (strcmp(argv[1], "all") == 0) {
 		draw_all();
 		return 0;
@@ -210,5 +210,5 @@ int main(int argc, char **argv)
 			fail("frames did not reach the GL library");
 		return 0;
 	}
-	fail("no such function");
+	fail("unknown FUNCTION");
 }

@@ -2,8 +2,8 @@
 /*
  * Link: -lGL -lX11 -pthread
  *
- * fps-windows FRAMES: two windows, each drawn by a thread of its own with a connection and a
- * context of its own, FRAMES frames each.
+ * fps-windows FRAMES: draws FRAMES frames in each of two windows. Each has its own thread,
+ * connection and context.
  */
 #include <GL/glx.h>
 #include <X11/Xlib.h>
@@ -58,6 +58,6 @@ int main(int argc, char **argv)
 	for (int t = 0; t < 2; t++)
 		(void)pthread_join(thread[t], &failed[t]);
 	if (failed[0] || failed[1])
-		fprintf(stderr, "fps-windows: no window, or no context\n");
+		fprintf(stderr, "fps-windows: no window or no context\n");
 	return failed[0] || failed[1];
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hears webhooks: http-sink PORTFILE BODIES STATUS. Writes the port of 127.0.0.1 that it listens on
- * into PORTFILE, appends the body of each request to BODIES as a line, and answers with the status
- * that stands in the file STATUS, 200 where there is none; "hang" there answers nothing, ever.
+ * http-sink PORTFILE BODIES STATUS: receives webhooks on 127.0.0.1. Writes its port to PORTFILE,
+ * appends the body of each request as a line to BODIES, and responds with the status in the file
+ * STATUS (default 200; "hang": no response).
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static int read_status(const char *path)
 	return strcmp(word, "hang") == 0 ? 0 : atoi(word);
 }
 
-/* Until the body is there, of the length that was announced. NULL: it never came. */
+/* Reads until the body has the announced length. Returns NULL if it is incomplete. */
 static const char *read_request(int connection, char text[REQUEST_MAX])
 {
 	size_t n = 0;
@@ -65,7 +65,7 @@ static void serve(int connection, const char *bodies, const char *status_path)
 		dprintf(connection,
 			"HTTP/1.1 %d X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", status);
 	else
-		(void)dup(connection); /* it stays open */
+		(void)dup(connection); /* keeps the connection open */
 }
 
 int main(int argc, char *argv[])

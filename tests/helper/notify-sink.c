@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * notify-sink SOCKET: systemd's end of sd_notify(). Binds the datagram socket and prints what
- * arrives, one assignment a line, until a signal ends it. Must never answer.
+ * notify-sink SOCKET: receives sd_notify() messages in place of systemd. Binds the datagram socket
+ * and prints one assignment per line until it is killed.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 guest=''
 claim() { # claim FPS [HOW]: restart the fake reporter
   [ -z "$guest" ] || { kill "$guest" && wait "$guest"; } 2>/dev/null
-  "$B/tests/fps-tell" "$dir/ports/vm-liar" "$@" &
+  "$B/tests/fps-report" "$dir/ports/vm-liar" "$@" &
   guest=$!
   # shellcheck disable=SC2034 # read by lib.sh
   cleanup="kill $guest 2>/dev/null"
@@ -43,7 +43,7 @@ max_vgpus = 2"
 done
 
 start || exit 1
-for how in back anew noise flood; do
+for how in back new-ids noise flood; do
   before=$(get /v1/host '.fps.dropped + .fps.refused')
   claim 7 $how
   ok "false reports ($how) are dropped" until_ok 30 that /v1/host ".fps.dropped + .fps.refused > $before"

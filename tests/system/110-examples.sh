@@ -14,7 +14,7 @@ overlay_on /
 ok "gover is installed" make -s -C "$top" B="$B" install DESTDIR="$root" PREFIX=/usr
 systemd-sysusers --root="$root" >/dev/null 2>&1
 mkdir -p "$root/etc/gover" "$root/srv/gl" "$root/etc/tmpfiles.d"
-cp "$B/tests/fps-draw" "$B/tests/fps-tell" "$root/srv"
+cp "$B/tests/fps-draw" "$B/tests/fps-report" "$root/srv"
 cp "$B/tests/fake-igt" "$root/usr/bin/intel_gpu_top"
 cp "$B/tests/frame-gl" "$root/srv/gl/libGL.so.1" # libraries of a container, unknown to the host's loader
 cp "$B/tests/fake-gl" "$root/srv/gl/libEGL.so.1"
@@ -69,7 +69,7 @@ port() { inside test -S "$ports/$1"; }
 counted() { that "/v1/vgpus/$1" '.frames > 30 and .fps > 25 and .fps < 35'; }
 
 # Like libvirt: root creates the socket and changes its owner.
-inside sh -c "umask 002 && exec /srv/fps-tell $ports/web1.sock 30" &
+inside sh -c "umask 002 && exec /srv/fps-report $ports/web1.sock 30" &
 ok "a socket is created" until_ok 10 port web1.sock
 ok "the socket belongs to QEMU's user" inside chown nobody:nogroup $ports/web1.sock
 sell web1 50 idle '"target_fps": 30'
@@ -80,7 +80,7 @@ refused() { ! nobody touch "$ports/vm-two" 2>/dev/null; }
 ok "other users cannot create sockets" refused
 echo "a+ $ports - - - - user:nobody:rwx" >"$root/etc/tmpfiles.d/qemu.conf"
 ok "a line in tmpfiles.d allows it" inside systemd-tmpfiles --create qemu.conf
-nobody sh -c "umask 002 && exec /srv/fps-tell $ports/vm-two 30" &
+nobody sh -c "umask 002 && exec /srv/fps-report $ports/vm-two 30" &
 ok "QEMU creates its socket" until_ok 10 port vm-two
 sell web2 50 idle '"target_fps": 30, "vm": "vm-two"'
 ok "the daemon counts its frames" until_ok 30 counted web2
@@ -92,7 +92,7 @@ configure sim 'intel_gpu_top = /usr/bin/intel_gpu_top'
 ok "the daemon runs intel_gpu_top" restart
 ok "intel_gpu_top may not count in the sandbox" until_ok 10 logged 'fake-igt: perf_event_open: Operation not permitted'
 as_described intel-gpu-top.conf
-ok "with the drop-in intel_gpu_top counts" until_ok 10 logged 'fake-igt: perf_event_open: it counts'
+ok "with the drop-in intel_gpu_top counts" until_ok 10 logged 'fake-igt: perf_event_open: permitted'
 ok "the GPU has a utilisation" until_ok 10 that /v1/gpus '.gpus[0].util_pct == 73.25'
 perfmon=0000004000000000
 is "the daemon runs as user gover with CAP_PERFMON only" "$(about Uid | cut -f 1) $(rights)" \

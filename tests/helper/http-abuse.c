@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Clients that do a server no good: http-crowd SOCKET loris|mute|body N.
- *   loris  N connections that send a request's headers a byte at a time, and come back when they
- *          are shut out
- *   mute   N readers of events who never read; says "gone" when all were shut out
- *   body   N bodies of 1 GiB, one after the other: half of announced length, half in chunks; prints
- *          the status of each answer and the MiB that were taken, and ends
- * The others say "ready" and go on until they are killed.
+ * http-abuse SOCKET loris|mute|body N: clients that overload a server.
+ *   loris  N connections that send headers byte by byte and reconnect when they are closed
+ *   mute   N event streams that never read; prints "gone" when the server has closed all of them
+ *   body   N requests with a body of 1 GiB, alternately with a length and chunked; prints the
+ * status and the accepted MiB of each, and exits The others print "ready" and run until they are
+ * killed.
  */
 #include <errno.h>
 #include <poll.h>
@@ -34,16 +33,17 @@ static int connect_to(int flags)
 	return fd;
 }
 
-static int say(int fd, const char *text)
+static int send_text(int fd, const char *text)
 {
 	return send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT) > 0 ? 0 : -errno;
 }
 
-static void be_slow(int *fds, int n)
+static void send_slowly(int *fds, int n)
 {
 	for (int turn = 0;; turn++) {
 		for (int i = 0; i < n; i++) {
-			if (fds[i] >= 0 && say(fds[i], turn % 20 ? "x" : "\r\nX-Y: ") == -EPIPE) {
+			if (fds[i] >= 0 &&
+			    send_text(fds[i], turn % 20 ? "x" : "\r\nX-Y: ") == -EPIPE) {
 				close(fds[i]);
 				fds[i] = -1;
 			}
@@ -51,7 +51,7 @@ static void be_slow(int *fds, int n)
 				continue;
 			fds[i] = connect_to(SOCK_NONBLOCK);
 			if (fds[i] >= 0)
-				(void)say(fds[i], "GET /v1/host HTTP/1.1\r\nHost: x");
+				(void)send_text(fds[i], "GET /v1/host HTTP/1.1\r\nHost: x");
 		}
 		if (turn == 0) {
 			puts("ready");
@@ -61,13 +61,13 @@ static void be_slow(int *fds, int n)
 	}
 }
 
-static void be_mute(int *fds, int n)
+static void never_read(int *fds, int n)
 {
 	for (int i = 0; i < n; i++) {
 		do
 			fds[i] = connect_to(0);
 		while (fds[i] < 0 && usleep(10000) == 0);
-		(void)say(fds[i], "GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n");
+		(void)send_text(fds[i], "GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n");
 	}
 	puts("ready");
 	fflush(stdout);
@@ -99,7 +99,7 @@ static void send_body(int in_chunks)
 		 "\r\n",
 		 in_chunks ? "Transfer-Encoding: chunked" : "Content-Length: ",
 		 in_chunks ? 0 : BODY_BYTES);
-	(void)say(fd, head);
+	(void)send_text(fd, head);
 	memset(piece, ' ', sizeof(piece));
 	memcpy(piece + sizeof(piece) - 2, "\r\n", 2);
 	while (sent < BODY_BYTES) {
@@ -121,16 +121,16 @@ int main(int argc, char **argv)
 	int *fds = n > 0 ? malloc((size_t)n * sizeof(int)) : NULL;
 
 	if (!fds) {
-		fputs("usage: http-crowd SOCKET loris|mute|body N\n", stderr);
+		fputs("usage: http-abuse SOCKET loris|mute|body N\n", stderr);
 		return 2;
 	}
 	path = argv[1];
 	for (int i = 0; i < n; i++)
 		fds[i] = -1;
 	if (strcmp(argv[2], "loris") == 0)
-		be_slow(fds, n);
+		send_slowly(fds, n);
 	else if (strcmp(argv[2], "mute") == 0)
-		be_mute(fds, n);
+		never_read(fds, n);
 	for (int i = 0; i < n; i++)
 		send_body(i % 2);
 	free(fds);

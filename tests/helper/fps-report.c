@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fps-tell SOCKET FPS [HOW]: a virtual machine's serial port as QEMU has it, and a program behind
- * it that claims FPS. Serves one daemon after the other until it is killed. HOW: "honest" (once a
- * second, the default), or a liar: "flood" (as fast as it is read), "back" (counters jump to and
- * fro), "anew" (each message is another program's), "noise" (no messages at all).
+ * fps-report SOCKET FPS [HOW]: QEMU's socket of a virtio-serial port, and a program in the virtual
+ * machine that reports FPS. Serves one daemon after the other until it is killed. HOW: "honest"
+ * (one message a second, the default), "flood" (messages at full speed), "back" (counters increase
+ * and decrease), "new-ids" (each message has another program id), "noise" (no valid messages).
  */
 #include <endian.h>
 #include <errno.h>
@@ -41,7 +41,7 @@ static int listen_at(const char *path)
 	return fd;
 }
 
-/* Whole, or the daemon is gone. */
+/* Sends all bytes; false if the connection has ended. */
 static bool send_all(int sock, const char *bytes, size_t size)
 {
 	while (size > 0) {
@@ -55,7 +55,7 @@ static bool send_all(int sock, const char *bytes, size_t size)
 	return true;
 }
 
-static bool tell(int sock, const struct fps_message *message)
+static bool send_message(int sock, const struct fps_message *message)
 {
 	uint64_t words[FPS_MESSAGE_BYTES / sizeof(uint64_t)];
 
@@ -71,15 +71,15 @@ static struct fps_message message = {
 	.end = FPS_MESSAGE_END,
 };
 
-/* The next claim: what @fps makes of the time since the first. */
-static void claim(double fps, const char *how)
+/* Fills the next message: frames at a constant @fps since the first message. */
+static void fill_message(double fps, const char *how)
 {
 	message.sequence++;
 	message.sent_ns = message.newest_ns = now_ns();
 	message.frames = (uint64_t)((double)(message.sent_ns - message.first_ns) / 1e9 * fps);
 	if (strcmp(how, "back") == 0 && message.sequence % 2)
 		message.frames += 1000000000;
-	if (strcmp(how, "anew") == 0)
+	if (strcmp(how, "new-ids") == 0)
 		message.program++;
 	memset(message.frame_time, 0, sizeof(message.frame_time));
 	message.frame_time[28] = message.frames;
@@ -92,8 +92,9 @@ static void serve(int sock, double fps, const char *how)
 
 	memset(garbage, 'g', sizeof(garbage));
 	for (;;) {
-		claim(fps, how);
-		if (!(noise ? send_all(sock, garbage, sizeof(garbage)) : tell(sock, &message)))
+		fill_message(fps, how);
+		if (!(noise ? send_all(sock, garbage, sizeof(garbage))
+			    : send_message(sock, &message)))
 			return;
 		if (!flood)
 			(void)usleep(strcmp(how, "honest") == 0 ? 1000000 : 20000);
@@ -105,7 +106,7 @@ int main(int argc, char **argv)
 	int listener = argc > 2 ? listen_at(argv[1]) : -1;
 
 	if (listener < 0) {
-		fprintf(stderr, "fps-tell: usage: SOCKET FPS [HOW]\n");
+		fprintf(stderr, "usage: fps-report SOCKET FPS [HOW]\n");
 		return 2;
 	}
 	message.program = message.first_ns = now_ns();
