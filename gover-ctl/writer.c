@@ -353,16 +353,37 @@ void writer_record(const struct writer *writer, const struct writer_column *colu
 	}
 }
 
-void writer_line(const struct writer *writer, const char *format, ...)
+static void print_line(const struct writer *writer, const char *format, va_list ap)
+	__attribute__((format(printf, 2, 0)));
+
+static void print_line(const struct writer *writer, const char *format, va_list ap)
 {
 	char text[LINE_MAX_BYTES];
+
+	vsnprintf(text, sizeof(text), format, ap);
+	writer_mask_controls(text);
+	fprintf(writer->out, "%s\n", text);
+}
+
+void writer_line(const struct writer *writer, const char *format, ...)
+{
 	va_list ap;
 
 	va_start(ap, format);
-	vsnprintf(text, sizeof(text), format, ap);
+	print_line(writer, format, ap);
 	va_end(ap);
-	writer_mask_controls(text);
-	fprintf(writer->out, "%s\n", text);
+}
+
+void writer_result(const struct writer *writer, const struct reply *reply, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	if (writer->json)
+		writer_reply(writer, reply);
+	else
+		print_line(writer, format, ap);
+	va_end(ap);
 }
 
 void writer_json(const struct writer *writer, const json_t *json)

@@ -73,6 +73,10 @@ void writer_line(const struct writer *writer, const char *format, ...)
 /* Prints compact JSON, or indented JSON on a terminal. */
 void writer_json(const struct writer *writer, const json_t *json);
 
+/* Prints a line about a reply, or with --json the reply. */
+void writer_result(const struct writer *writer, const struct reply *reply, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* Prints the body of a reply unchanged, or indented on a terminal. */
 void writer_reply(const struct writer *writer, const struct reply *reply);
 

@@ -78,7 +78,7 @@ int screen_enter(FILE *terminal)
 	r = catch_signals();
 	if (r < 0)
 		return r;
-	/* ncurses prefers these to the size that the terminal has. */
+	/* ncurses would use these instead of the size of the terminal. */
 	(void)unsetenv("LINES");
 	(void)unsetenv("COLUMNS");
 	screen = newterm(NULL, terminal, terminal);

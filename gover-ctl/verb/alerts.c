@@ -23,10 +23,7 @@ enum ctl_exit verb_alert_ack(struct ctl *ctl, const struct args *args)
 		r = ctl_request(ctl, "POST", NULL, &reply, "/v1/alerts/%lld/ack", id);
 	if (r != CTL_DONE)
 		return r;
-	if (ctl->writer.json)
-		writer_reply(&ctl->writer, &reply);
-	else
-		writer_line(&ctl->writer, "acknowledged: alert %lld, %s: %s", id,
-			    field_text(reply.json, "name"), field_text(reply.json, "text"));
+	writer_result(&ctl->writer, &reply, "acknowledged: alert %lld, %s: %s", id,
+		      field_text(reply.json, "name"), field_text(reply.json, "text"));
 	return CTL_DONE;
 }

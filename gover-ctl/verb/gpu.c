@@ -18,10 +18,8 @@ static enum ctl_exit change_one(struct ctl *ctl, const char *gpu, const struct c
 		return ctl_fail_memory();
 	r = ctl_request(ctl, "PATCH", body, &reply, "/v1/gpus/%s", gpu);
 	json_decref(body);
-	if (r == CTL_DONE && ctl->writer.json)
-		writer_reply(&ctl->writer, &reply);
-	else if (r == CTL_DONE)
-		writer_line(&ctl->writer, "%s: %s", gpu, change->done);
+	if (r == CTL_DONE)
+		writer_result(&ctl->writer, &reply, "%s: %s", gpu, change->done);
 	return r;
 }
 

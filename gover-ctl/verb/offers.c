@@ -99,11 +99,7 @@ enum ctl_exit verb_offer_claim(struct ctl *ctl, const struct args *args)
 	json_decref(body);
 	if (r != CTL_DONE)
 		return r;
-	if (ctl->writer.json) {
-		writer_reply(&ctl->writer, &reply);
-		return CTL_DONE;
-	}
 	describe_vgpu(json_object_get(reply.json, "vgpu"), text);
-	writer_line(&ctl->writer, "claimed: offer %lld: %s", id, text);
+	writer_result(&ctl->writer, &reply, "claimed: offer %lld: %s", id, text);
 	return CTL_DONE;
 }

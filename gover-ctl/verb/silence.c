@@ -51,12 +51,9 @@ enum ctl_exit verb_silence_add(struct ctl *ctl, const struct args *args)
 	json_decref(body);
 	if (r != CTL_DONE)
 		return r;
-	if (ctl->writer.json)
-		writer_reply(&ctl->writer, &reply);
-	else
-		writer_line(&ctl->writer,
-			    "silenced until %s (`gover-ctl silence remove %.0f` ends it)",
-			    field_text(reply.json, "until"), field_number(reply.json, "id"));
+	writer_result(&ctl->writer, &reply,
+		      "silenced until %s (`gover-ctl silence remove %.0f` ends it)",
+		      field_text(reply.json, "until"), field_number(reply.json, "id"));
 	return CTL_DONE;
 }
 
@@ -79,9 +76,6 @@ enum ctl_exit verb_silence_remove(struct ctl *ctl, const struct args *args)
 		r = ctl_request(ctl, "DELETE", NULL, &reply, "/v1/silences/%lld", id);
 	if (r != CTL_DONE)
 		return r;
-	if (ctl->writer.json)
-		writer_reply(&ctl->writer, &reply);
-	else
-		writer_line(&ctl->writer, "removed: silence %lld", id);
+	writer_result(&ctl->writer, &reply, "removed: silence %lld", id);
 	return CTL_DONE;
 }

@@ -22,12 +22,8 @@ static enum ctl_exit change(struct ctl *ctl, const char *method, const char *pat
 	json_decref(body);
 	if (r != CTL_DONE)
 		return r;
-	if (ctl->writer.json) {
-		writer_reply(&ctl->writer, &reply);
-	} else {
-		describe_vgpu(reply.json, text);
-		writer_line(&ctl->writer, "%s %s", done, text);
-	}
+	describe_vgpu(reply.json, text);
+	writer_result(&ctl->writer, &reply, "%s %s", done, text);
 	return CTL_DONE;
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Times as people type them: what is taken lies in its range, and means there what the daemon means
- * by it. */
+/* Time arguments: an accepted time is in range, and the daemon reads it as the same time. */
 #include "gover-ctl/verb/time-arg.h"
 #include "gover-d/api/time.h"
 #include "tests/fuzz/fuzz.h"
