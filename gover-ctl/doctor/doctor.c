@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checks of `doctor`. What the daemon works with now is a failure where it is missing; what
- * only another backend would need is a warning.
+ * The checks of `doctor`. A missing requirement of a backend in use is a failure; one of another
+ * backend is a warning.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -31,31 +31,31 @@ void doctor_find(struct doctor_finding *finding, enum doctor_state state, const 
 	va_end(ap);
 }
 
-bool doctor_drives(const struct doctor_look *look, const char *backend)
+bool doctor_uses_backend(const struct doctor_input *input, const char *backend)
 {
 	const json_t *gpu;
 	size_t i;
 
-	json_array_foreach (json_object_get(look->host, "gpus"), i, gpu) {
+	json_array_foreach (json_object_get(input->host, "gpus"), i, gpu) {
 		if (strcmp(field_text(gpu, "backend"), backend) == 0)
 			return true;
 	}
 	return false;
 }
 
-void doctor_under_root(const struct doctor_look *look, const char *path, char full[PATH_MAX])
+void doctor_under_root(const struct doctor_input *input, const char *path, char full[PATH_MAX])
 {
-	snprintf(full, PATH_MAX, "%s%s", look->root, path);
+	snprintf(full, PATH_MAX, "%s%s", input->root, path);
 }
 
-int doctor_count(const struct doctor_look *look, const char *folder, const char *prefix)
+int doctor_count(const struct doctor_input *input, const char *folder, const char *prefix)
 {
 	char path[PATH_MAX];
 	struct dirent *entry;
 	int n = 0;
 	DIR *dir;
 
-	doctor_under_root(look, folder, path);
+	doctor_under_root(input, folder, path);
 	dir = opendir(path);
 	if (!dir)
 		return -1;
@@ -65,46 +65,47 @@ int doctor_count(const struct doctor_look *look, const char *folder, const char 
 	return n;
 }
 
-static void check_daemon(const struct doctor_look *look, struct doctor_finding *finding)
+static void check_daemon(const struct doctor_input *input, struct doctor_finding *finding)
 {
 	char up[WRITER_SPAN_MAX];
 
-	if (!look->host) {
+	if (!input->host) {
 		doctor_find(finding, DOCTOR_FAIL, "start it: systemctl start gover-d", "%s",
-			    look->no_answer);
+			    input->no_answer);
 		return;
 	}
-	writer_format_span(field_number(look->host, "uptime_s"), up);
-	doctor_find(finding, DOCTOR_OK, "", "gover-d %s answers at %s, up %s",
-		    field_text(look->host, "version"), look->where, up);
+	writer_format_span(field_number(input->host, "uptime_s"), up);
+	doctor_find(finding, DOCTOR_OK, "", "gover-d %s is running at %s, up %s",
+		    field_text(input->host, "version"), input->where, up);
 }
 
-static void check_ticks(const struct doctor_look *look, struct doctor_finding *finding)
+static void check_ticks(const struct doctor_input *input, struct doctor_finding *finding)
 {
-	double ticks = field_number(look->host, "ticks"),
-	       late = field_number(look->host, "late_ticks");
+	double ticks = field_number(input->host, "ticks"),
+	       late = field_number(input->host, "late_ticks");
 
-	if (!look->host)
-		finding->state = DOCTOR_NOT_ASKED;
-	else if (!field_true(look->host, "ready"))
+	if (!input->host)
+		finding->state = DOCTOR_SKIPPED;
+	else if (!field_true(input->host, "ready"))
 		doctor_find(finding, DOCTOR_FAIL, "see its log: journalctl -u gover-d",
-			    "the daemon has done no tick yet");
+			    "the daemon has not finished a tick yet");
 	else if (late > ticks / 100)
 		doctor_find(finding, DOCTOR_WARN,
 			    "the host is short of CPU time: give gover-d a higher weight",
-			    "%.0f of %.0f ticks were late; late ticks decide nothing", late, ticks);
+			    "%.0f of %.0f ticks were late; late ticks make no decisions", late,
+			    ticks);
 	else
 		doctor_find(finding, DOCTOR_OK, "", "%.0f ticks, %.0f late", ticks, late);
 }
 
-static void check_gpus(const struct doctor_look *look, struct doctor_finding *finding)
+static void check_gpus(const struct doctor_input *input, struct doctor_finding *finding)
 {
-	const json_t *gpus = json_object_get(look->host, "gpus"), *gpu;
+	const json_t *gpus = json_object_get(input->host, "gpus"), *gpu;
 	char names[256] = "";
 	size_t i;
 
-	if (!look->host) {
-		finding->state = DOCTOR_NOT_ASKED;
+	if (!input->host) {
+		finding->state = DOCTOR_SKIPPED;
 		return;
 	}
 	json_array_foreach (gpus, i, gpu) {
@@ -116,46 +117,47 @@ static void check_gpus(const struct doctor_look *look, struct doctor_finding *fi
 		if (!field_true(gpu, "telemetry_valid")) {
 			doctor_find(finding, DOCTOR_FAIL,
 				    "see `gover-ctl alerts` and journalctl -u gover-d",
-				    "busy time of GPU %s cannot be read: nothing is decided there",
+				    "busy time of GPU %s cannot be read: no decisions for this GPU",
 				    field_text(gpu, "name"));
 			return;
 		}
 	}
 	if (json_array_size(gpus) == 0)
 		doctor_find(finding, DOCTOR_WARN,
-			    "set `backend` in a [gpu] section of gover.conf: softgpu "
-			    "shares CPU cores as a GPU, sim is a simulation",
-			    "the daemon drives no GPU");
+			    "set `backend` in a [gpu] section of gover.conf (softgpu "
+			    "shares CPU cores, sim simulates a GPU)",
+			    "the daemon controls no GPU");
 	else
-		doctor_find(finding, DOCTOR_OK, "", "driven: %s", names);
+		doctor_find(finding, DOCTOR_OK, "", "controlled: %s", names);
 }
 
-static void check_history(const struct doctor_look *look, struct doctor_finding *finding)
+static void check_history(const struct doctor_input *input, struct doctor_finding *finding)
 {
-	const json_t *history = json_object_get(look->host, "history");
+	const json_t *history = json_object_get(input->host, "history");
 	const char *error = field_text(history, "error");
 
-	if (!look->host)
-		finding->state = DOCTOR_NOT_ASKED;
+	if (!input->host)
+		finding->state = DOCTOR_SKIPPED;
 	else if (!field_true(history, "enabled"))
 		doctor_find(finding, DOCTOR_FAIL,
-			    "see that state_dir of gover.conf can be written and has room",
-			    "no history is kept%s%s", error[0] ? ": " : "", error);
+			    "make state_dir of gover.conf writable and free disk space",
+			    "history is not recorded%s%s", error[0] ? ": " : "", error);
 	else if (error[0])
 		doctor_find(finding, DOCTOR_FAIL,
-			    "see that state_dir of gover.conf can be written and has room",
-			    "history cannot be written: %s; %.0f rows lost", error,
+			    "make state_dir of gover.conf writable and free disk space",
+			    "history cannot be written: %s (%.0f rows lost)", error,
 			    field_number(history, "dropped"));
 	else if (field_number(history, "dropped") > 0)
-		doctor_find(finding, DOCTOR_WARN, "", "history is kept; %.0f rows were lost",
+		doctor_find(finding, DOCTOR_WARN, "",
+			    "history is recorded, but %.0f rows were lost",
 			    field_number(history, "dropped"));
 	else
-		doctor_find(finding, DOCTOR_OK, "", "history is kept: %.0f rows written",
+		doctor_find(finding, DOCTOR_OK, "", "history is recorded: %.0f rows written",
 			    field_number(history, "written"));
 }
 
-/* Does the list of controllers, as in "cpuset cpu io", hold cpu? */
-static bool holds_cpu(const char *controllers)
+/* True if a list of controllers such as "cpuset cpu io" contains cpu. */
+static bool has_cpu(const char *controllers)
 {
 	for (const char *at = controllers; (at = strstr(at, "cpu")); at += 3)
 		if ((at == controllers || at[-1] == ' ') && strchr(" \n", at[3]))
@@ -163,141 +165,143 @@ static bool holds_cpu(const char *controllers)
 	return false;
 }
 
-/* The folder in which the cpu controller is at work: v2's root, or v1's. -ENOENT. */
-static int find_cpu_controller(const struct doctor_look *look, char ret_path[PATH_MAX])
+/* The folder of the cpu controller: the root of v2, or that of v1. -ENOENT. */
+static int find_cpu_controller(const struct doctor_input *input, char ret_path[PATH_MAX])
 {
 	static const char *const v1[] = {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"};
 	CLEANUP_FREE char *controllers = NULL;
 	char path[PATH_MAX];
 
-	doctor_under_root(look, "/sys/fs/cgroup/cgroup.controllers", path);
-	if (file_read(path, 4096, &controllers, NULL) == 0 && holds_cpu(controllers)) {
-		doctor_under_root(look, "/sys/fs/cgroup", ret_path);
+	doctor_under_root(input, "/sys/fs/cgroup/cgroup.controllers", path);
+	if (file_read(path, 4096, &controllers, NULL) == 0 && has_cpu(controllers)) {
+		doctor_under_root(input, "/sys/fs/cgroup", ret_path);
 		return 0;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(v1); i++) {
-		doctor_under_root(look, v1[i], ret_path);
+		doctor_under_root(input, v1[i], ret_path);
 		if (access(ret_path, F_OK) == 0)
 			return 0;
 	}
 	return -ENOENT;
 }
 
-static void check_cgroup(const struct doctor_look *look, struct doctor_finding *finding)
+static void check_cgroup(const struct doctor_input *input, struct doctor_finding *finding)
 {
-	enum doctor_state lacking = doctor_drives(look, "softgpu") ? DOCTOR_FAIL : DOCTOR_WARN;
+	enum doctor_state missing =
+		doctor_uses_backend(input, "softgpu") ? DOCTOR_FAIL : DOCTOR_WARN;
 	char path[PATH_MAX];
 
-	if (find_cpu_controller(look, path) < 0)
-		doctor_find(finding, lacking,
-			    "in a container: hand it the cpu controller (systemd: Delegate=cpu)",
-			    "no cpu controller of control groups: softgpu cannot work here");
+	if (find_cpu_controller(input, path) < 0)
+		doctor_find(finding, missing,
+			    "in a container: delegate the cpu controller (systemd: Delegate=cpu)",
+			    "no cpu controller of control groups: softgpu cannot work");
 	else if (access(path, W_OK) < 0)
-		doctor_find(finding, lacking, "run gover-d as root, or delegate it a control group",
-			    "control groups for softgpu at %s cannot be written: %s", path,
+		doctor_find(finding, missing,
+			    "run gover-d as root, or delegate a control group to it",
+			    "control groups for softgpu: %s: cannot be written: %s", path,
 			    strerror(errno));
 	else
-		doctor_find(finding, DOCTOR_OK, "", "control groups for softgpu can be made at %s",
-			    path);
+		doctor_find(finding, DOCTOR_OK, "",
+			    "control groups for softgpu can be created in %s", path);
 }
 
-static void check_library(const struct doctor_look *look, struct doctor_finding *finding)
+static void check_library(const struct doctor_input *input, struct doctor_finding *finding)
 {
 	char path[PATH_MAX];
 	struct err err;
 
-	if (launch_find_library(look->library, look->exe, path, &err) < 0)
-		doctor_find(finding, DOCTOR_FAIL, "without it no FPS is seen: install gover whole",
-			    "%s", err.msg);
+	if (launch_find_library(input->library, input->exe, path, &err) < 0)
+		doctor_find(finding, DOCTOR_FAIL,
+			    "FPS are not measured without it: install all of gover", "%s", err.msg);
 	else
 		doctor_find(finding, DOCTOR_OK, "", "frames are counted by %s", path);
 }
 
-/* Asked only where the daemon was told to have the kernel count frames. */
-static void check_bpf(const struct doctor_look *look, struct doctor_finding *finding)
+/* Only if the daemon is configured with fps_source = bpf. */
+static void check_bpf(const struct doctor_input *input, struct doctor_finding *finding)
 {
-	const json_t *fps = json_object_get(look->host, "fps");
+	const json_t *fps = json_object_get(input->host, "fps");
 	double files = field_number(fps, "bpf_files"), refused = field_number(fps, "bpf_refused");
 	const char *error = field_text(fps, "bpf_error");
 
 	if (error[0])
 		doctor_find(finding, DOCTOR_FAIL,
-			    "see to that, or set fps_source = preload in the [gpu] section",
+			    "fix this, or set fps_source = preload in the [gpu] section",
 			    "fps_source = bpf: %s", error);
 	else if (refused > 0)
 		doctor_find(finding, DOCTOR_WARN, "",
 			    "the kernel counts frames in %.0f library files; %.0f others were "
-			    "refused, or too many",
+			    "rejected or exceed the limit",
 			    files, refused);
 	else if (files > 0)
 		doctor_find(finding, DOCTOR_OK, "",
 			    "the kernel counts frames in %.0f library files", files);
 	else
-		finding->state = DOCTOR_NOT_ASKED;
+		finding->state = DOCTOR_SKIPPED;
 }
 
-static void check_xvfb(const struct doctor_look *look, struct doctor_finding *finding)
+static void check_xvfb(const struct doctor_input *input, struct doctor_finding *finding)
 {
-	if (launch_find_command("Xvfb", look->search_path) == 0)
+	if (launch_find_command("Xvfb", input->search_path) == 0)
 		doctor_find(finding, DOCTOR_OK, "",
-			    "Xvfb is there: programs can render without a screen");
+			    "Xvfb is installed: programs can render without a screen");
 	else
 		doctor_find(finding, DOCTOR_WARN, "apt install xvfb",
-			    "no Xvfb in PATH: programs that render need a screen, and the demo "
-			    "needs it");
+			    "no Xvfb in PATH: the demo needs it, and programs can render only on a "
+			    "screen");
 }
 
-static void check_mdev(const struct doctor_look *look, struct doctor_finding *finding)
+static void check_mdev(const struct doctor_input *input, struct doctor_finding *finding)
 {
-	enum doctor_state lacking = doctor_drives(look, "gvt") ? DOCTOR_FAIL : DOCTOR_WARN;
-	int vgpus = doctor_count(look, "/sys/bus/mdev/devices", "");
-	int parents = doctor_count(look, "/sys/class/mdev_bus", "");
+	enum doctor_state missing = doctor_uses_backend(input, "gvt") ? DOCTOR_FAIL : DOCTOR_WARN;
+	int vgpus = doctor_count(input, "/sys/bus/mdev/devices", "");
+	int parents = doctor_count(input, "/sys/class/mdev_bus", "");
 
 	if (vgpus < 0)
-		doctor_find(finding, lacking,
-			    "with an Intel GPU from Broadwell to Comet Lake: boot with "
-			    "i915.enable_gvt=1 and load kvmgt; without one use softgpu",
-			    "no bus of mediated devices (/sys/bus/mdev): this host has no GVT-g");
+		doctor_find(finding, missing,
+			    "for an Intel GPU from Broadwell to Comet Lake: boot with "
+			    "i915.enable_gvt=1 and load kvmgt; otherwise use softgpu",
+			    "no mediated device bus (/sys/bus/mdev): this host has no GVT-g");
 	else if (parents <= 0)
-		doctor_find(finding, lacking, "boot with i915.enable_gvt=1 and load kvmgt",
-			    "a bus of mediated devices, and no GPU on it that could carry vGPUs");
+		doctor_find(finding, missing, "boot with i915.enable_gvt=1 and load kvmgt",
+			    "the mediated device bus has no GPU that supports vGPUs");
 	else
 		doctor_find(finding, DOCTOR_OK, "",
-			    "%d GPU%s can carry mediated devices, %d vGPU%s exist", parents,
+			    "%d GPU%s with mediated devices, %d existing vGPU%s", parents,
 			    parents == 1 ? "" : "s", vgpus, vgpus == 1 ? "" : "s");
 }
 
-static void check_pmu(const struct doctor_look *look, struct doctor_finding *finding)
+static void check_pmu(const struct doctor_input *input, struct doctor_finding *finding)
 {
-	int pmus = doctor_count(look, "/sys/bus/event_source/devices", "i915");
+	int pmus = doctor_count(input, "/sys/bus/event_source/devices", "i915");
 
 	if (pmus <= 0)
 		doctor_find(finding, DOCTOR_WARN, "",
-			    "no i915 performance counters: use of a physical Intel GPU cannot be "
-			    "measured");
-	else if (launch_find_command("intel_gpu_top", look->search_path) < 0)
+			    "no i915 performance counters: the utilisation of a physical Intel GPU "
+			    "cannot be measured");
+	else if (launch_find_command("intel_gpu_top", input->search_path) < 0)
 		doctor_find(finding, DOCTOR_WARN, "apt install intel-gpu-tools",
-			    "i915 performance counters, and no intel_gpu_top in PATH to read them");
+			    "i915 performance counters exist, but intel_gpu_top is not in PATH");
 	else
 		doctor_find(finding, DOCTOR_OK, "",
-			    "i915 performance counters and intel_gpu_top are there");
+			    "i915 performance counters and intel_gpu_top are available");
 }
 
-static void check_vsock(const struct doctor_look *look, struct doctor_finding *finding)
+static void check_vsock(const struct doctor_input *input, struct doctor_finding *finding)
 {
-	if (doctor_count(look, "/dev", "vhost-vsock") > 0)
+	if (doctor_count(input, "/dev", "vhost-vsock") > 0)
 		doctor_find(finding, DOCTOR_OK, "",
-			    "virtual machines can have vsock, and report frames over it");
+			    "virtual machines can report frames over vsock");
 	else
 		doctor_find(
 			finding, DOCTOR_WARN,
-			"modprobe vhost_vsock, or use virtio-serial: [fps] ports",
+			"modprobe vhost_vsock, or use virtio-serial (ports of [fps])",
 			"no /dev/vhost-vsock: virtual machines cannot report frames over vsock");
 }
 
 static const struct {
 	const char *name;
-	void (*check)(const struct doctor_look *look, struct doctor_finding *finding);
+	void (*check)(const struct doctor_input *input, struct doctor_finding *finding);
 } checks[] = {
 	{"daemon", check_daemon},   {"ticks", check_ticks},    {"gpus", check_gpus},
 	{"history", check_history}, {"cgroups", check_cgroup}, {"library", check_library},
@@ -305,13 +309,13 @@ static const struct {
 	{"i915-pmu", check_pmu},    {"vsock", check_vsock},    {"fps-bpf", check_bpf},
 };
 
-const char *doctor_check(size_t index, const struct doctor_look *look,
+const char *doctor_check(size_t index, const struct doctor_input *input,
 			 struct doctor_finding *ret_finding)
 {
 	if (index >= ARRAY_SIZE(checks))
 		return NULL;
 	*ret_finding = (struct doctor_finding){.state = DOCTOR_OK};
-	checks[index].check(look, ret_finding);
+	checks[index].check(input, ret_finding);
 	return checks[index].name;
 }
 
@@ -324,8 +328,8 @@ const char *doctor_state_name(enum doctor_state state)
 		return "warn";
 	case DOCTOR_FAIL:
 		return "fail";
-	case DOCTOR_NOT_ASKED:
+	case DOCTOR_SKIPPED:
 		break;
 	}
-	return "not asked";
+	return "skipped";
 }

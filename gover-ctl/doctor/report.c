@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The doctor's findings, all of them. Must never end early: each finding helps alone. */
+/* Runs all checks; a failed check does not stop the others. */
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "gover-ctl/doctor/report.h"
 #include "gover-ctl/doctor/doctor.h"
 
-static json_t *examine(const struct doctor_look *look)
+static json_t *examine(const struct doctor_input *input)
 {
 	json_t *list = json_array();
 	struct doctor_finding finding;
@@ -16,8 +16,8 @@ static json_t *examine(const struct doctor_look *look)
 	const char *name;
 	int r = 0;
 
-	for (size_t i = 0; (name = doctor_check(i, look, &finding)); i++) {
-		if (finding.state == DOCTOR_NOT_ASKED)
+	for (size_t i = 0; (name = doctor_check(i, input, &finding)); i++) {
+		if (finding.state == DOCTOR_SKIPPED)
 			continue;
 		ok = ok && finding.state != DOCTOR_FAIL;
 		r |= json_array_append_new(list,
@@ -38,7 +38,7 @@ json_t *doctor_report(const char *where, const json_t *host, const char *no_answ
 	const char *path = getenv("PATH");
 
 	exe[n > 0 ? n : 0] = '\0';
-	return examine(&(struct doctor_look){
+	return examine(&(struct doctor_input){
 		.root = "",
 		.search_path = path ? path : "/bin:/usr/bin",
 		.exe = exe,

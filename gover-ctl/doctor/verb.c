@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `doctor`: prints what the checks find. */
+/* `doctor`: prints the findings. */
 #include <string.h>
 
 #include "gover-ctl/doctor/report.h"

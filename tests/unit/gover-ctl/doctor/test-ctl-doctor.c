@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `doctor` on hosts made of folders: what is there is ok, what is used and missing fails, the rest
- * warns. */
+/* The checks of `doctor` on simulated hosts made of folders. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,11 +64,10 @@ static json_t *host_with(const char *backend, const char *history)
 
 #define HISTORY_FINE "{\"enabled\": true, \"written\": 5, \"dropped\": 0, \"error\": null}"
 
-/* The finding of one check. */
 static struct doctor_finding ask(const char *check, const json_t *host)
 {
 	char exe[ANY_PATH], search[ANY_PATH];
-	struct doctor_look look = {
+	struct doctor_input input = {
 		.root = root,
 		.search_path = search,
 		.exe = exe,
@@ -82,7 +80,7 @@ static struct doctor_finding ask(const char *check, const json_t *host)
 
 	snprintf(exe, sizeof(exe), "%s/usr/bin/gover-ctl", root);
 	snprintf(search, sizeof(search), "%s/usr/bin", root);
-	for (size_t i = 0; (name = doctor_check(i, &look, &finding)); i++)
+	for (size_t i = 0; (name = doctor_check(i, &input, &finding)); i++)
 		if (strcmp(name, check) == 0)
 			return finding;
 	fail_msg("no check '%s'", check);
@@ -98,13 +96,13 @@ static void expect(const char *check, const json_t *host, enum doctor_state want
 		fail_msg("%s: %s, \"%s\"", check, doctor_state_name(finding.state), finding.text);
 }
 
-static void a_bare_host_says_what_it_lacks(void **state)
+static void a_bare_host_misses_requirements(void **state)
 {
 	(void)state;
 	expect("daemon", NULL, DOCTOR_FAIL, "no answer from gover-d at /run/x");
-	expect("ticks", NULL, DOCTOR_NOT_ASKED, "");
-	expect("gpus", NULL, DOCTOR_NOT_ASKED, "");
-	expect("history", NULL, DOCTOR_NOT_ASKED, "");
+	expect("ticks", NULL, DOCTOR_SKIPPED, "");
+	expect("gpus", NULL, DOCTOR_SKIPPED, "");
+	expect("history", NULL, DOCTOR_SKIPPED, "");
 	expect("cgroups", NULL, DOCTOR_WARN, "no cpu controller");
 	expect("library", NULL, DOCTOR_FAIL, "libgover-fps.so");
 	expect("xvfb", NULL, DOCTOR_WARN, "no Xvfb");
@@ -113,14 +111,14 @@ static void a_bare_host_says_what_it_lacks(void **state)
 	expect("vsock", NULL, DOCTOR_WARN, "no /dev/vhost-vsock");
 }
 
-static void what_the_kernel_counts_is_told_where_it_should(void **state)
+static void bpf_is_checked_if_it_is_configured(void **state)
 {
 	static const struct {
 		const char *fps;
 		enum doctor_state wanted;
 		const char *says;
 	} rows[] = {
-		{"{\"open\": 1}", DOCTOR_NOT_ASKED, ""},
+		{"{\"open\": 1}", DOCTOR_SKIPPED, ""},
 		{"{\"bpf_files\": 4, \"bpf_refused\": 0, \"bpf_error\": null}", DOCTOR_OK,
 		 "in 4 library files"},
 		{"{\"bpf_files\": 4, \"bpf_refused\": 2, \"bpf_error\": null}", DOCTOR_WARN,
@@ -130,7 +128,7 @@ static void what_the_kernel_counts_is_told_where_it_should(void **state)
 	};
 
 	(void)state;
-	expect("fps-bpf", NULL, DOCTOR_NOT_ASKED, "");
+	expect("fps-bpf", NULL, DOCTOR_SKIPPED, "");
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_t *host = host_with("softgpu", HISTORY_FINE);
 
@@ -141,7 +139,7 @@ static void what_the_kernel_counts_is_told_where_it_should(void **state)
 	}
 }
 
-static void what_the_backend_in_use_needs_is_a_failure_where_it_lacks(void **state)
+static void a_missing_requirement_of_a_used_backend_is_a_failure(void **state)
 {
 	json_t *softgpu = host_with("softgpu", HISTORY_FINE), *gvt = host_with("gvt", HISTORY_FINE);
 
@@ -154,7 +152,7 @@ static void what_the_backend_in_use_needs_is_a_failure_where_it_lacks(void **sta
 	json_decref(gvt);
 }
 
-static void every_warning_and_failure_says_what_to_do(void **state)
+static void warnings_and_failures_have_advice(void **state)
 {
 	static const char *const checks[] = {"daemon", "cgroups", "library", "xvfb", "mdev"};
 
@@ -163,7 +161,7 @@ static void every_warning_and_failure_says_what_to_do(void **state)
 		assert_true(ask(checks[i], NULL).advice[0] != '\0');
 }
 
-static void the_daemons_own_troubles_are_told(void **state)
+static void problems_of_the_daemon_are_found(void **state)
 {
 	static const struct {
 		const char *check, *host;
@@ -171,13 +169,13 @@ static void the_daemons_own_troubles_are_told(void **state)
 		const char *says;
 	} rows[] = {
 		{"daemon", "{\"version\": \"0.1.0\", \"uptime_s\": 60}", DOCTOR_OK,
-		 "gover-d 0.1.0 answers at /run/x, up 1 min"},
-		{"ticks", "{\"ready\": false}", DOCTOR_FAIL, "no tick yet"},
+		 "gover-d 0.1.0 is running at /run/x, up 1 min"},
+		{"ticks", "{\"ready\": false}", DOCTOR_FAIL, "not finished a tick yet"},
 		{"ticks", "{\"ready\": true, \"ticks\": 1000, \"late_ticks\": 10}", DOCTOR_OK,
 		 "10 late"},
 		{"ticks", "{\"ready\": true, \"ticks\": 1000, \"late_ticks\": 11}", DOCTOR_WARN,
 		 "11 of 1000"},
-		{"gpus", "{\"gpus\": []}", DOCTOR_WARN, "drives no GPU"},
+		{"gpus", "{\"gpus\": []}", DOCTOR_WARN, "controls no GPU"},
 		{"gpus",
 		 "{\"gpus\": [{\"name\": \"g\", \"backend\": \"sim\", \"mode\": \"act\", "
 		 "\"telemetry_valid\": true}]}",
@@ -189,7 +187,7 @@ static void the_daemons_own_troubles_are_told(void **state)
 		 DOCTOR_FAIL, "disk full"},
 		{"history",
 		 "{\"history\": {\"enabled\": true, \"dropped\": 3, \"error\": \"EIO\"}}",
-		 DOCTOR_FAIL, "EIO; 3 rows lost"},
+		 DOCTOR_FAIL, "EIO (3 rows lost)"},
 		{"history", "{\"history\": {\"enabled\": true, \"dropped\": 3, \"error\": null}}",
 		 DOCTOR_WARN, "3 rows were lost"},
 	};
@@ -203,7 +201,7 @@ static void the_daemons_own_troubles_are_told(void **state)
 	}
 }
 
-static void what_is_there_is_found(void **state)
+static void met_requirements_are_found(void **state)
 {
 	json_t *host = host_with("softgpu", HISTORY_FINE);
 
@@ -223,18 +221,18 @@ static void what_is_there_is_found(void **state)
 	make_file("/usr/bin/gover-ctl", "", 0755);
 	expect("library", NULL, DOCTOR_OK, "libgover-fps.so");
 	make_file("/usr/bin/Xvfb", "", 0755);
-	expect("xvfb", NULL, DOCTOR_OK, "Xvfb is there");
+	expect("xvfb", NULL, DOCTOR_OK, "Xvfb is installed");
 
 	make_file("/sys/bus/mdev/devices/a/x", "", 0644);
 	make_file("/sys/bus/mdev/devices/b/x", "", 0644);
-	expect("mdev", NULL, DOCTOR_WARN, "no GPU on it");
+	expect("mdev", NULL, DOCTOR_WARN, "has no GPU");
 	make_file("/sys/class/mdev_bus/0000:00:02.0/x", "", 0644);
-	expect("mdev", NULL, DOCTOR_OK, "1 GPU can carry mediated devices, 2 vGPUs exist");
+	expect("mdev", NULL, DOCTOR_OK, "1 GPU with mediated devices, 2 existing vGPUs");
 
 	make_file("/sys/bus/event_source/devices/i915/type", "", 0644);
-	expect("i915-pmu", NULL, DOCTOR_WARN, "no intel_gpu_top");
+	expect("i915-pmu", NULL, DOCTOR_WARN, "intel_gpu_top is not in PATH");
 	make_file("/usr/bin/intel_gpu_top", "", 0755);
-	expect("i915-pmu", NULL, DOCTOR_OK, "are there");
+	expect("i915-pmu", NULL, DOCTOR_OK, "are available");
 	make_file("/dev/vhost-vsock", "", 0600);
 	expect("vsock", NULL, DOCTOR_OK, "over it");
 }
@@ -249,19 +247,19 @@ static void remove_made(const char *name)
 	assert_int_equal(system(command), 0);
 }
 
-/* From a GPU alone to a kernel with gover's scheduler, one file after the other. */
-static void what_gvt_g_can_do_here_is_told_step_by_step(void **state)
+/* From only a GPU to a kernel with gover's scheduler, adding one file at a time. */
+static void gvt_g_is_checked_step_by_step(void **state)
 {
 	json_t *gvt = host_with("gvt", HISTORY_FINE);
 
 	(void)state;
 	remove_made("/sys");
-	expect("gvt", NULL, DOCTOR_NOT_ASKED, "");
+	expect("gvt", NULL, DOCTOR_SKIPPED, "");
 	make_file("/sys/bus/mdev/devices/other/nvidia/x", "", 0644);
-	expect("gvt", NULL, DOCTOR_NOT_ASKED, "");
+	expect("gvt", NULL, DOCTOR_SKIPPED, "");
 	make_file("/sys/class/mdev_bus/0000:00:02.0/mdev_supported_types/i915-GVTg_V5_8/name", "",
 		  0644);
-	expect("gvt", NULL, DOCTOR_OK, "1 GPU with GVT-g and no vGPU yet");
+	expect("gvt", NULL, DOCTOR_OK, "1 GPU with GVT-g, no vGPU yet");
 	make_file(VGPU "vgpu_id", "1", 0444);
 	expect("gvt", NULL, DOCTOR_WARN, "has no file cap, busy_time, sched_time");
 	expect("gvt", gvt, DOCTOR_FAIL, "0000-000000000001 has no file cap");
@@ -271,7 +269,7 @@ static void what_gvt_g_can_do_here_is_told_step_by_step(void **state)
 	make_file(VGPU "cap", "1", 0644);
 	expect("gvt", gvt, DOCTOR_WARN, "no file cap_lease_ms");
 	make_file(VGPU "cap_lease_ms", "0", 0644);
-	expect("gvt", gvt, DOCTOR_OK, "1 vGPU of GVT-g: caps can be written and are leased");
+	expect("gvt", gvt, DOCTOR_OK, "1 vGPU of GVT-g: caps can be written and have leases");
 	if (geteuid() != 0) {
 		make_file(VGPU "cap", "1", 0444);
 		expect("gvt", gvt, DOCTOR_FAIL, "cannot be written: Permission denied");
@@ -282,13 +280,13 @@ static void what_gvt_g_can_do_here_is_told_step_by_step(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_bare_host_says_what_it_lacks),
-		cmocka_unit_test(what_the_kernel_counts_is_told_where_it_should),
-		cmocka_unit_test(what_the_backend_in_use_needs_is_a_failure_where_it_lacks),
-		cmocka_unit_test(every_warning_and_failure_says_what_to_do),
-		cmocka_unit_test(the_daemons_own_troubles_are_told),
-		cmocka_unit_test(what_is_there_is_found),
-		cmocka_unit_test(what_gvt_g_can_do_here_is_told_step_by_step),
+		cmocka_unit_test(a_bare_host_misses_requirements),
+		cmocka_unit_test(bpf_is_checked_if_it_is_configured),
+		cmocka_unit_test(a_missing_requirement_of_a_used_backend_is_a_failure),
+		cmocka_unit_test(warnings_and_failures_have_advice),
+		cmocka_unit_test(problems_of_the_daemon_are_found),
+		cmocka_unit_test(met_requirements_are_found),
+		cmocka_unit_test(gvt_g_is_checked_step_by_step),
 	};
 
 	return cmocka_run_group_tests(tests, make_root, remove_root);
