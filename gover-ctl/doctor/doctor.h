@@ -13,9 +13,9 @@ struct doctor_input {
 	const char *root;	 /* prefix of the host's paths: ""; a folder in tests */
 	const char *search_path; /* PATH */
 	const char *exe;	 /* path of this program: the library may be next to it */
-	const char *library;	 /* GOVER_FPS_LIB; NULL: not set */
+	const char *library;	 /* GOVER_FPS_LIB; NULL: unset */
 	const char *where;	 /* the daemon's address */
-	const json_t *host;	 /* GET /v1/host; NULL: no answer */
+	const json_t *host;	 /* GET /v1/host; NULL: no reply */
 	const char *no_answer;	 /* the reason */
 };
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a simulation needs of the daemon: GPUs, contracts, prices, the policy in force, and page by
- * page what was recorded. Must never take a page for less than it says. */
+/* Fetches GPUs, contracts, prices, the policy and the recorded history from the daemon. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,29 +35,29 @@ static const char *const column_names[COLUMNS] = {
 	[BROKEN] = "broken",
 };
 
-static enum ctl_exit strange_answer(const char *what)
+static enum ctl_exit unexpected_answer(const char *what)
 {
-	return ctl_fail(CTL_FAILED, "the daemon's answer about %s is not as gover-d's is", what);
+	return ctl_fail(CTL_FAILED, "unexpected answer from the daemon about %s", what);
 }
 
 /* --- GPUs and contracts --- */
 
-static enum ctl_exit take_gpu(struct simulate *simulate, const json_t *told)
+static enum ctl_exit add_gpu(struct simulate *simulate, const json_t *object)
 {
 	struct simulate_gpu *gpu = &simulate->gpus[simulate->n_gpus];
-	double step_pct = field_number(told, "step_pct"),
-	       floor_pct = field_number(told, "floor_pct");
+	double step_pct = field_number(object, "step_pct"),
+	       floor_pct = field_number(object, "floor_pct");
 
 	if (simulate->n_gpus == SIMULATE_GPUS_MAX)
-		return ctl_fail(CTL_FAILED, "more than %d GPUs: name one with --gpu",
+		return ctl_fail(CTL_FAILED, "too many GPUs (limit %d): select one with --gpu",
 				SIMULATE_GPUS_MAX);
-	if (id_copy(gpu->name, field_text(told, "name")) < 0 ||
+	if (id_copy(gpu->name, field_text(object, "name")) < 0 ||
 	    !(step_pct >= 1 && step_pct <= 50) || !(floor_pct >= 1 && floor_pct <= 100))
-		return strange_answer("GPUs");
+		return unexpected_answer("GPUs");
 	gpu->step_pct = (int)step_pct;
 	gpu->floor_pct = (int)floor_pct;
-	gpu->weights = strcmp(field_text(told, "share"), "relative_slice") == 0;
-	gpu->migrates = field_true(told, "migrates");
+	gpu->weights = strcmp(field_text(object, "share"), "relative_slice") == 0;
+	gpu->migrates = field_true(object, "migrates");
 	if (recording_new(&gpu->recording) < 0)
 		return ctl_fail(CTL_FAILED, "out of memory");
 	simulate->n_gpus++;
@@ -69,18 +68,18 @@ static enum ctl_exit fetch_gpus(struct ctl *ctl, const char *only, struct simula
 {
 	CLEANUP_REPLY struct reply reply = {0};
 	enum ctl_exit r = ctl_request(ctl, "GET", NULL, &reply, "/v1/gpus");
-	const json_t *told;
+	const json_t *object;
 	size_t i;
 
 	if (r != CTL_DONE)
 		return r;
-	json_array_foreach (json_object_get(reply.json, "gpus"), i, told)
-		if (r == CTL_DONE && (!only || strcmp(only, field_text(told, "name")) == 0))
-			r = take_gpu(simulate, told);
+	json_array_foreach (json_object_get(reply.json, "gpus"), i, object)
+		if (r == CTL_DONE && (!only || strcmp(only, field_text(object, "name")) == 0))
+			r = add_gpu(simulate, object);
 	if (r == CTL_DONE && simulate->n_gpus == 0 && only)
-		return ctl_fail(CTL_FAILED, "there is no GPU %s", only);
+		return ctl_fail(CTL_FAILED, "no GPU %s", only);
 	if (r == CTL_DONE && simulate->n_gpus == 0)
-		return ctl_fail(CTL_FAILED, "the daemon drives no GPU");
+		return ctl_fail(CTL_FAILED, "the daemon controls no GPU");
 	return r;
 }
 
@@ -92,7 +91,7 @@ static struct simulate_gpu *find_gpu(struct simulate *simulate, const char *name
 	return NULL;
 }
 
-/* Of the flavour @name, as it stands now: the last price is in force. */
+/* The prices of the flavor @name: the last price is in force. */
 static void find_prices(const json_t *economics, const char *name, struct recording_terms *terms)
 {
 	const json_t *price;
@@ -106,7 +105,7 @@ static void find_prices(const json_t *economics, const char *name, struct record
 	}
 }
 
-/* What is on sale is priced as the scenario says, which --set may change. */
+/* The flavor on sale is priced by the scenario, because --set may change its prices. */
 static void set_prices(const struct simulate *simulate, const json_t *economics, const char *flavor,
 		       struct recording_terms *terms)
 {
@@ -132,8 +131,8 @@ static enum ctl_exit set_terms(struct simulate *simulate, const char *id, const 
 	return CTL_DONE;
 }
 
-static enum ctl_exit take_contract(struct simulate *simulate, const json_t *economics,
-				   const json_t *contract)
+static enum ctl_exit add_contract(struct simulate *simulate, const json_t *economics,
+				  const json_t *contract)
 {
 	double min_cap_pct = field_number(contract, "min_cap_pct");
 	double weight = field_number(contract, "weight");
@@ -147,25 +146,25 @@ static enum ctl_exit take_contract(struct simulate *simulate, const json_t *econ
 	return set_terms(simulate, field_text(contract, "id"), field_text(contract, "gpu"), &terms);
 }
 
-/* Who is gone has left name and flavour in the ledger; the contract of who is there says more. */
-static enum ctl_exit take_contracts(struct simulate *simulate, const json_t *economics,
-				    const json_t *vgpus)
+/* The ledger has id and flavor of removed vGPUs; existing ones have a contract. */
+static enum ctl_exit add_contracts(struct simulate *simulate, const json_t *economics,
+				   const json_t *vgpus)
 {
 	enum ctl_exit r = CTL_DONE;
-	const json_t *told;
+	const json_t *object;
 	size_t i;
 
-	json_array_foreach (json_object_get(economics, "vgpus"), i, told) {
+	json_array_foreach (json_object_get(economics, "vgpus"), i, object) {
 		struct recording_terms terms = {.weight = 1};
 
-		set_prices(simulate, economics, field_text(told, "flavor"), &terms);
+		set_prices(simulate, economics, field_text(object, "flavor"), &terms);
 		if (r == CTL_DONE)
-			r = set_terms(simulate, field_text(told, "vgpu"), field_text(told, "gpu"),
-				      &terms);
+			r = set_terms(simulate, field_text(object, "vgpu"),
+				      field_text(object, "gpu"), &terms);
 	}
-	json_array_foreach (json_object_get(vgpus, "vgpus"), i, told)
+	json_array_foreach (json_object_get(vgpus, "vgpus"), i, object)
 		if (r == CTL_DONE)
-			r = take_contract(simulate, economics, told);
+			r = add_contract(simulate, economics, object);
 	return r;
 }
 
@@ -182,12 +181,12 @@ static enum ctl_exit fetch_contracts(struct ctl *ctl, struct simulate *simulate)
 	if (r != CTL_DONE)
 		return r;
 	simulate->in_force = json_incref(policy.json);
-	return take_contracts(simulate, economics.json, vgpus.json);
+	return add_contracts(simulate, economics.json, vgpus.json);
 }
 
 /* --- rows --- */
 
-/* A page being read: where each column stands, and the numbers of its vGPUs. */
+/* A page of history: the positions of its columns, and the numbers of its vGPUs. */
 struct page {
 	struct recording *recording;
 	size_t at[COLUMNS];
@@ -241,20 +240,20 @@ static double number_at(const json_t *row, size_t at)
 	return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-/* -EPROTO: not as it should be. */
-static int take_row(const struct page *page, const json_t *told, struct err *reterr)
+/* -EPROTO: invalid row. */
+static int add_row(const struct page *page, const json_t *object, struct err *reterr)
 {
-	const double vgpu = number_at(told, page->at[VGPU]);
-	const double time_ms = number_at(told, page->at[TIME_MS]);
-	const double cap_pct = number_at(told, page->at[CAP_PCT]);
-	const double contract_pct = number_at(told, page->at[INITIAL_CAP_PCT]);
+	const double vgpu = number_at(object, page->at[VGPU]);
+	const double time_ms = number_at(object, page->at[TIME_MS]);
+	const double cap_pct = number_at(object, page->at[CAP_PCT]);
+	const double contract_pct = number_at(object, page->at[INITIAL_CAP_PCT]);
 	struct recording_row row = {
-		.dt_s = number_at(told, page->at[DT_S]),
-		.load_pct = number_at(told, page->at[LOAD_PCT]),
-		.util_pct = number_at(told, page->at[UTIL_PCT]),
-		.fps = number_at(told, page->at[FPS]),
-		.target_fps = number_at(told, page->at[TARGET_FPS]),
-		.broken = number_at(told, page->at[BROKEN]) > 0,
+		.dt_s = number_at(object, page->at[DT_S]),
+		.load_pct = number_at(object, page->at[LOAD_PCT]),
+		.util_pct = number_at(object, page->at[UTIL_PCT]),
+		.fps = number_at(object, page->at[FPS]),
+		.target_fps = number_at(object, page->at[TARGET_FPS]),
+		.broken = number_at(object, page->at[BROKEN]) > 0,
 	};
 
 	if (!(vgpu >= 0 && vgpu < (double)page->n_numbers && time_ms >= 0 && time_ms < 1e16 &&
@@ -266,7 +265,7 @@ static int take_row(const struct page *page, const json_t *told, struct err *ret
 	return recording_add(page->recording, page->numbers[(size_t)vgpu], &row, reterr);
 }
 
-static enum ctl_exit take_page(struct simulate_gpu *gpu, const json_t *answer)
+static enum ctl_exit add_page(struct simulate_gpu *gpu, const json_t *answer)
 {
 	struct page page = {.recording = gpu->recording};
 	struct err err = {.msg = ""};
@@ -276,10 +275,10 @@ static enum ctl_exit take_page(struct simulate_gpu *gpu, const json_t *answer)
 
 	json_array_foreach (json_object_get(answer, "rows"), i, row)
 		if (r == 0)
-			r = take_row(&page, row, &err);
+			r = add_row(&page, row, &err);
 	free(page.numbers);
 	if (r == -EPROTO)
-		return strange_answer("the history");
+		return unexpected_answer("the history");
 	return r < 0 ? ctl_fail(CTL_FAILED, "GPU %s: %s", gpu->name, err.msg) : CTL_DONE;
 }
 
@@ -296,11 +295,11 @@ static enum ctl_exit fetch_rows(struct ctl *ctl, struct simulate *simulate,
 		r = ctl_request(ctl, "GET", NULL, &reply, "/v1/gpus/%s/history?from=%s&to=%s",
 				gpu->name, from, simulate->range.to);
 		if (r == CTL_DONE)
-			r = take_page(gpu, reply.json);
+			r = add_page(gpu, reply.json);
 		if (r != CTL_DONE)
 			return r;
 		if (strcmp(field_text(reply.json, "next_from"), from) == 0)
-			return strange_answer("the history");
+			return unexpected_answer("the history");
 		snprintf(from, sizeof(from), "%s", field_text(reply.json, "next_from"));
 		snprintf(simulate->kept_from, sizeof(simulate->kept_from), "%s",
 			 field_text(reply.json, "kept_from"));

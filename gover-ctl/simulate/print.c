@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the runs of a simulation came to, side by side. Must never print a number as if it were
- * known where it is not. */
+/* Prints the comparison of runs. Values that a recording does not contain are left empty. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +43,7 @@ static void add_up(const struct simulate *simulate, struct experiment_summary su
 	}
 }
 
-/* --- for programs --- */
+/* --- JSON --- */
 
 static json_t *encode_run(const struct simulate *simulate, enum simulate_run run,
 			  const struct experiment_summary *summary)
@@ -56,7 +55,7 @@ static json_t *encode_run(const struct simulate *simulate, enum simulate_run run
 	return object;
 }
 
-/* What the model has too much. */
+/* The values of the model minus the recorded ones. */
 static json_t *encode_error(const struct experiment_summary *summaries)
 {
 	const struct account_summary *was = &summaries[SIMULATE_RECORDED].account;
@@ -122,7 +121,7 @@ static json_t *encode_sets(const struct simulate *simulate)
 	return sets;
 }
 
-static enum ctl_exit tell_program(struct ctl *ctl, const struct simulate *simulate)
+static enum ctl_exit print_json(struct ctl *ctl, const struct simulate *simulate)
 {
 	const char *newcomers = !simulate->newcomers	  ? "none"
 				: simulate->newcomer_text ? simulate->newcomer_text
@@ -144,16 +143,16 @@ static enum ctl_exit tell_program(struct ctl *ctl, const struct simulate *simula
 	return CTL_DONE;
 }
 
-/* --- for people --- */
+/* --- tables --- */
 
-/* As a trial's summary calls them, but for what only fills the page. */
+/* The fields of a summary, except the less important ones. */
 static bool is_shown(const struct summary_field *field)
 {
-	static const char *const left_out[] = {"seconds",  "vgpus_start", "closed",
-					       "severe_s", "mmr",	  "lambda"};
+	static const char *const hidden[] = {"seconds",	 "vgpus_start", "closed",
+					     "severe_s", "mmr",		"lambda"};
 
-	for (size_t i = 0; i < ARRAY_SIZE(left_out); i++)
-		if (strcmp(field->name, left_out[i]) == 0)
+	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++)
+		if (strcmp(field->name, hidden[i]) == 0)
 			return false;
 	return true;
 }
@@ -204,7 +203,7 @@ static void print_error(const struct writer *writer, const struct experiment_sum
 	const struct account_summary *model = &summaries[SIMULATE_MODEL].account;
 
 	writer_line(writer,
-		    "The model's own error, on the demand as estimated: utilisation %+.1f points, "
+		    "Error of the model with the estimated demand: utilisation %+.1f points, "
 		    "broken time %+.2f points, profit %+.4f",
 		    model->util_avg_pct - was->util_avg_pct, model->broken_pct - was->broken_pct,
 		    model->profit - was->profit);
@@ -216,15 +215,15 @@ static void print_facts(const struct writer *writer, const struct simulate_gpu *
 	char span[WRITER_SPAN_MAX], gap[WRITER_SPAN_MAX];
 
 	if (!gpu->played) {
-		writer_line(writer, "%s: not played: %s", gpu->name, gpu->why.msg);
+		writer_line(writer, "%s: not simulated: %s", gpu->name, gpu->why.msg);
 		return;
 	}
 	writer_format_span(facts->seconds, span);
 	writer_format_span(facts->gap_s, gap);
-	writer_line(writer, "%s: %s of %d vGPUs; %d gaps (%s) cut out", gpu->name, span,
+	writer_line(writer, "%s: %s of %d vGPUs; %d gaps (%s) removed", gpu->name, span,
 		    facts->vgpus, facts->gaps, gap);
 	writer_line(writer,
-		    "  of the vGPU-seconds: demand beyond the cap estimated in %.1f %%, no "
+		    "  of the vGPU-seconds: demand above the cap estimated in %.1f %%, no "
 		    "reading in %.1f %%, frames not counted in %.1f %%",
 		    share_pct(facts->censored_s, facts->vgpu_s),
 		    share_pct(facts->unknown_s, facts->vgpu_s),
@@ -239,13 +238,13 @@ static void print_head(const struct writer *writer, const struct simulate *simul
 	describe_time(simulate->range.to, to);
 	writer_line(writer, "%s to %s; in force: %s", from, to, simulate->policies[SIMULATE_MODEL]);
 	if (simulate->has[SIMULATE_TRIAL])
-		writer_line(writer, "on trial: %s%s", simulate->policies[SIMULATE_TRIAL],
+		writer_line(writer, "trial: %s%s", simulate->policies[SIMULATE_TRIAL],
 			    simulate->n_sets > 0 ? " with" : "");
 	for (size_t i = 0; i < simulate->n_sets; i++)
 		writer_line(writer, "  %s", simulate->sets[i]);
 }
 
-static enum ctl_exit tell_people(struct ctl *ctl, const struct simulate *simulate)
+static enum ctl_exit print_tables(struct ctl *ctl, const struct simulate *simulate)
 {
 	struct experiment_summary sums[SIMULATE_RUNS];
 	enum ctl_exit r = CTL_DONE;
@@ -269,18 +268,18 @@ static enum ctl_exit tell_people(struct ctl *ctl, const struct simulate *simulat
 	return print_runs(&ctl->writer, simulate, sums);
 }
 
-/* A range that was asked for and is kept in part is played in part. */
+/* Only the available part of the requested range is simulated. */
 static void warn(const struct simulate *simulate)
 {
 	if (simulate->from_given && strcmp(simulate->range.from, simulate->kept_from) < 0)
 		ctl_fail(CTL_DONE,
-			 "single periods are kept from %s; what is left of the time before, "
-			 "minutes, cannot be played",
+			 "periods are available from %s; the minutes recorded before cannot be "
+			 "simulated",
 			 simulate->kept_from);
 }
 
-enum ctl_exit simulate_tell(struct ctl *ctl, const struct simulate *simulate)
+enum ctl_exit simulate_print(struct ctl *ctl, const struct simulate *simulate)
 {
 	warn(simulate);
-	return ctl->writer.json ? tell_program(ctl, simulate) : tell_people(ctl, simulate);
+	return ctl->writer.json ? print_json(ctl, simulate) : print_tables(ctl, simulate);
 }

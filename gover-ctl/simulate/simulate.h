@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of `simulate` share: what was asked, what the daemon told, and what the trials
- * came to.
+ * The data of `simulate`: options, answers of the daemon, and summaries of the experiments.
  */
 #ifndef GOVER_CTL_SIMULATE_SIMULATE_H
 #define GOVER_CTL_SIMULATE_SIMULATE_H
@@ -12,54 +11,54 @@
 
 #define SIMULATE_GPUS_MAX 64
 
-/* What is set side by side. */
+/* The columns of the comparison. */
 enum simulate_run {
-	SIMULATE_RECORDED, /* what really happened */
-	SIMULATE_MODEL, /* the policy in force, and nobody comes but who did: the model's error */
-	SIMULATE_IN_FORCE, /* the same, and newcomers take what it offers */
-	SIMULATE_TRIAL,	   /* what was asked for */
+	SIMULATE_RECORDED, /* as recorded */
+	SIMULATE_MODEL,	   /* policy in force, only recorded vGPUs: shows the error of the model */
+	SIMULATE_IN_FORCE, /* the same with new tenants for its offers */
+	SIMULATE_TRIAL,	   /* the policy and parameters to try */
 	SIMULATE_RUNS
 };
 
 struct simulate_gpu {
 	char name[ID_MAX];
 	int step_pct, floor_pct;
-	bool weights; /* caps are relative slices */
+	bool weights; /* the GPU shares by relative slices */
 	bool migrates;
 	struct recording *recording;
 	struct recording_facts facts;
-	bool played; /* false: nothing was recorded of it, @why says what */
+	bool played; /* false: no usable recording, for the reason @why */
 	struct err why;
 	struct experiment_summary summaries[SIMULATE_RUNS];
 };
 
 struct simulate {
-	/* asked */
+	/* options */
 	struct time_range range;
-	const char *policy; /* NULL: that in force */
+	const char *policy; /* NULL: the one in force */
 	const char *const *sets;
 	size_t n_sets;
 	uint64_t seed;
 	bool newcomers;
-	const char *newcomer_text;    /* NULL: drawn from what was recorded */
-	struct workload newcomer;     /* it, read */
-	struct trace *newcomer_trace; /* that it plays; NULL: none */
+	const char *newcomer_text;    /* NULL: drawn from the recording */
+	struct workload newcomer;     /* the parsed text */
+	struct trace *newcomer_trace; /* its trace; NULL: none */
 	bool from_given;
-	/* told */
+	/* from the daemon */
 	json_t *in_force;		/* GET /v1/policy */
-	char kept_from[CLOCK_TEXT_MAX]; /* "": all is */
+	char kept_from[CLOCK_TEXT_MAX]; /* "": the whole range is available */
 	struct simulate_gpu gpus[SIMULATE_GPUS_MAX];
 	int n_gpus;
-	/* which are there: without newcomers IN_FORCE is MODEL, without a change TRIAL is IN_FORCE
-	 */
+	/* false: not run, because without newcomers IN_FORCE equals MODEL, and without a change
+	 * TRIAL equals IN_FORCE */
 	bool has[SIMULATE_RUNS];
 	const char *policies[SIMULATE_RUNS];
 };
 
-/* Asks the daemon for all there is to know. Says what went wrong. */
+/* Fetches everything from the daemon. Errors are printed. */
 enum ctl_exit simulate_fetch(struct ctl *ctl, const char *gpu, struct simulate *simulate);
 
-/* Prints it: one answer, or tables. */
-enum ctl_exit simulate_tell(struct ctl *ctl, const struct simulate *simulate);
+/* Prints the comparison as tables or JSON. */
+enum ctl_exit simulate_print(struct ctl *ctl, const struct simulate *simulate);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `simulate`: what the policies would have made of what was recorded. Each run is a trial of its
- * own, in a thread of its own. Must never change anything on the host.
+ * `simulate`: replays the recorded demand under other policies. Each run is an experiment in a
+ * thread of its own. Nothing on the host is changed.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@
 
 #define DAY_S	     (24 * 3600)
 #define SEED_DEFAULT 1
-#define REMOVE_S     300 /* until somebody has heard the alert that a sale failed */
+#define REMOVE_S     300 /* from a failed sale until the vGPU is removed */
 
 /* One trial of one GPU. */
 struct run {
@@ -44,7 +44,7 @@ static const char *value_text(const json_t *value, char text[64])
 	return text;
 }
 
-/* A key as `policy set` names it. -ENOENT: it means nothing to a trial. */
+/* @key: as in `policy set`. -ENOENT: it has no effect in an experiment. */
 static int set_key(struct scenario *scenario, const char *key, const json_t *value,
 		   struct err *reterr)
 {
@@ -59,7 +59,7 @@ static int set_key(struct scenario *scenario, const char *key, const json_t *val
 	return r;
 }
 
-/* What is in force: a key that a trial has no use for says how offers are told, or is newer. */
+/* Applies the parameters in force. Keys without effect in an experiment are ignored. */
 static int set_in_force(struct scenario *scenario, json_t *params, struct err *reterr)
 {
 	const char *key;
@@ -75,7 +75,7 @@ static int set_in_force(struct scenario *scenario, json_t *params, struct err *r
 	return r;
 }
 
-/* The keys of --set, of the types they have in force. */
+/* Parses the keys of --set with the types of the values in force. */
 static int take_sets(const struct simulate *simulate, json_t **ret_sets, struct err *reterr)
 {
 	json_t *sets = json_object();
@@ -84,7 +84,7 @@ static int take_sets(const struct simulate *simulate, json_t **ret_sets, struct 
 	for (size_t i = 0; r == 0 && i < simulate->n_sets; i++)
 		r = policy_set_add_pair(sets, simulate->sets[i], simulate->in_force, reterr);
 	if (r == 0 && json_object_get(sets, "name"))
-		r = err_fail(reterr, EINVAL, "name: a policy is named with --policy");
+		r = err_fail(reterr, EINVAL, "name: not allowed (use --policy)");
 	if (r < 0)
 		json_decref(sets);
 	else
@@ -92,7 +92,8 @@ static int take_sets(const struct simulate *simulate, json_t **ret_sets, struct 
 	return r;
 }
 
-static int set_asked(const struct simulate *simulate, struct scenario *scenario, struct err *reterr)
+static int set_options(const struct simulate *simulate, struct scenario *scenario,
+		       struct err *reterr)
 {
 	const json_t *file = json_object_get(simulate->in_force, "file");
 	const char *key;
@@ -107,7 +108,7 @@ static int set_asked(const struct simulate *simulate, struct scenario *scenario,
 				    json_is_null(value) ? json_object_get(file, key) : value,
 				    reterr);
 		if (r == -ENOENT)
-			r = err_fail(reterr, EINVAL, "%s plays no part in a simulation", key);
+			r = err_fail(reterr, EINVAL, "%s: has no effect in a simulation", key);
 	}
 	json_decref(sets);
 	return r;
@@ -154,7 +155,7 @@ static int make_scenario(const struct simulate *simulate, const struct simulate_
 	if (r == 0)
 		r = set_in_force(scenario, json_object_get(simulate->in_force, "params"), reterr);
 	if (r == 0 && which == SIMULATE_TRIAL)
-		r = set_asked(simulate, scenario, reterr);
+		r = set_options(simulate, scenario, reterr);
 	if (r == 0 && which != SIMULATE_MODEL && simulate->newcomers)
 		r = add_newcomers(simulate, newcomers, scenario, reterr);
 	return r == 0 ? scenario_check(scenario, reterr) : r;
@@ -190,7 +191,7 @@ static int begin_run(const struct simulate_gpu *gpu, const struct recording_newc
 		return r;
 	run->started = pthread_create(&run->thread, NULL, play, run) == 0;
 	if (!run->started)
-		play(run); /* one after the other, then */
+		play(run); /* sequentially */
 	return 0;
 }
 
@@ -205,7 +206,7 @@ static int end_run(struct simulate_gpu *gpu, struct run *run, struct err *reterr
 	return 0;
 }
 
-/* What really happened is measured at the prices in force. */
+/* The recording is evaluated at the prices in force. */
 static int sum_recorded(const struct simulate *simulate, struct simulate_gpu *gpu,
 			struct err *reterr)
 {
@@ -264,7 +265,7 @@ static int play_gpu(const struct simulate *simulate, struct simulate_gpu *gpu, s
 
 /* --- the verb --- */
 
-static enum ctl_exit refuse_policy(const char *name)
+static enum ctl_exit reject_policy(const char *name)
 {
 	char names[256] = "";
 
@@ -274,7 +275,7 @@ static enum ctl_exit refuse_policy(const char *name)
 		snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
 			 policy_at(i)->name);
 	}
-	return ctl_fail(CTL_USAGE, "--policy '%.60s': allowed are %s", name, names);
+	return ctl_fail(CTL_USAGE, "--policy: unknown policy '%.60s' (allowed: %s)", name, names);
 }
 
 static enum ctl_exit take_newcomers(const struct args *args, struct simulate *simulate)
@@ -286,7 +287,7 @@ static enum ctl_exit take_newcomers(const struct args *args, struct simulate *si
 	if (!simulate->newcomer_text)
 		return CTL_DONE;
 	if (!simulate->newcomers)
-		return ctl_fail(CTL_USAGE, "--newcomer and --no-newcomers exclude each other");
+		return ctl_fail(CTL_USAGE, "--newcomer and --no-newcomers are mutually exclusive");
 	if (workload_load(simulate->newcomer_text, NULL, &simulate->newcomer,
 			  &simulate->newcomer_trace, &err) < 0)
 		return ctl_fail(CTL_USAGE, "--newcomer: %s", err.msg);
@@ -303,7 +304,7 @@ static enum ctl_exit take_args(const struct args *args, struct simulate *simulat
 	simulate->from_given = args_has(args, OPTION_FROM);
 	simulate->policy = args->values[OPTION_POLICY];
 	if (r == CTL_DONE && simulate->policy && !policy_find(simulate->policy))
-		r = refuse_policy(simulate->policy);
+		r = reject_policy(simulate->policy);
 	simulate->sets = args->labels;
 	simulate->n_sets = args->n_labels;
 	simulate->seed = args_has(args, OPTION_SEED) ? (uint64_t)args_get_number(args, OPTION_SEED)
@@ -311,7 +312,7 @@ static enum ctl_exit take_args(const struct args *args, struct simulate *simulat
 	return r == CTL_DONE ? take_newcomers(args, simulate) : r;
 }
 
-/* Which runs there are, and under which policies. */
+/* Decides which runs are needed, and their policies. */
 static enum ctl_exit plan_runs(struct simulate *simulate)
 {
 	const char *in_force = field_text(simulate->in_force, "name");
@@ -323,8 +324,7 @@ static enum ctl_exit plan_runs(struct simulate *simulate)
 		return ctl_fail(r == -ENOMEM ? CTL_FAILED : CTL_USAGE, "--set %s", err.msg);
 	json_decref(sets);
 	if (!policy_find(in_force))
-		return ctl_fail(CTL_FAILED, "the policy in force, '%.60s', is not known here",
-				in_force);
+		return ctl_fail(CTL_FAILED, "unknown policy in force: '%.60s'", in_force);
 	for (int i = 0; i < SIMULATE_RUNS; i++)
 		simulate->policies[i] = in_force;
 	if (simulate->policy)
@@ -336,8 +336,8 @@ static enum ctl_exit plan_runs(struct simulate *simulate)
 	return CTL_DONE;
 }
 
-/* Whether there is anything to tell. */
-static enum ctl_exit look_at(const struct simulate *simulate)
+/* Fails if no GPU could be simulated. */
+static enum ctl_exit check_result(const struct simulate *simulate)
 {
 	const struct simulate_gpu *first = &simulate->gpus[0];
 
@@ -346,7 +346,7 @@ static enum ctl_exit look_at(const struct simulate *simulate)
 			return CTL_DONE;
 	return ctl_fail(CTL_FAILED, "GPU %s, %s to %s: %s%s%s", first->name, simulate->range.from,
 			simulate->range.to, first->why.msg,
-			simulate->kept_from[0] ? "; single periods are kept from " : "",
+			simulate->kept_from[0] ? "; periods are available from " : "",
 			simulate->kept_from[0] ? simulate->kept_from : "");
 }
 
@@ -367,8 +367,8 @@ static enum ctl_exit run_simulate(struct ctl *ctl, const struct args *args,
 			r = ctl_fail(result == -EINVAL ? CTL_USAGE : CTL_FAILED, "%s", err.msg);
 	}
 	if (r == CTL_DONE)
-		r = look_at(simulate);
-	return r == CTL_DONE ? simulate_tell(ctl, simulate) : r;
+		r = check_result(simulate);
+	return r == CTL_DONE ? simulate_print(ctl, simulate) : r;
 }
 
 enum ctl_exit verb_simulate(struct ctl *ctl, const struct args *args)

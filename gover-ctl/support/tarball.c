@@ -33,7 +33,7 @@ static int open_file(struct tarball *tarball, const char *path, struct err *rete
 		return 0;
 	tarball->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (tarball->fd < 0)
-		return err_fail(reterr, errno, "%s: cannot be made: %s", path, strerror(errno));
+		return err_fail(reterr, errno, "%s: cannot be created: %s", path, strerror(errno));
 	tarball->path = strdup(path);
 	if (tarball->path)
 		return 0;

@@ -234,7 +234,7 @@ static void met_requirements_are_found(void **state)
 	make_file("/usr/bin/intel_gpu_top", "", 0755);
 	expect("i915-pmu", NULL, DOCTOR_OK, "are available");
 	make_file("/dev/vhost-vsock", "", 0600);
-	expect("vsock", NULL, DOCTOR_OK, "over it");
+	expect("vsock", NULL, DOCTOR_OK, "over vsock");
 }
 
 #define VGPU "/sys/bus/mdev/devices/aaaaaaaa-0000-0000-0000-000000000001/intel_vgpu/"
