@@ -4,7 +4,7 @@
 
 #include "base/id.h"
 #include "gover-d/alert/alerts.h"
-#include "gover-d/api/internal.h"
+#include "gover-d/api/handler.h"
 #include "gover-d/api/list.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/api/resource.h"

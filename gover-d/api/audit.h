@@ -6,7 +6,7 @@
 #ifndef GOVER_D_API_AUDIT_H
 #define GOVER_D_API_AUDIT_H
 
-#include "gover-d/api/internal.h"
+#include "gover-d/api/handler.h"
 
 /* Call before the handler of a route that changes something: encodes the resource. */
 void api_audit_begin(struct api *api, struct api_request *request);

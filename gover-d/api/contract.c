@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Decodes the contract in the body of a request. */
-#include "gover-d/api/internal.h"
+#include "gover-d/api/handler.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/util/json-decode.h"
 

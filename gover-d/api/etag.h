@@ -5,7 +5,7 @@
 #ifndef GOVER_D_API_ETAG_H
 #define GOVER_D_API_ETAG_H
 
-#include "gover-d/api/internal.h"
+#include "gover-d/api/handler.h"
 
 /* The current tag of a resource; "" without memory. */
 void api_etag_of_vgpu(const struct vgpu *vgpu, char tag[API_ETAG_MAX]);

@@ -7,7 +7,7 @@
 
 #include "gover-d/api/api.h"
 #include "gover-d/api/events.h"
-#include "gover-d/api/internal.h"
+#include "gover-d/api/handler.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/auth/authn.h"
 #include "gover-d/auth/tokens.h"

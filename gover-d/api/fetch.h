@@ -7,7 +7,7 @@
 
 #include <limits.h>
 
-#include "gover-d/api/internal.h"
+#include "gover-d/api/handler.h"
 #include "gover-d/util/worker.h"
 
 #define API_FETCH_FLUSH_MS 250 /* how long the newest rows are waited for at most */

@@ -6,7 +6,7 @@
 #ifndef GOVER_D_API_KEYS_H
 #define GOVER_D_API_KEYS_H
 
-#include "gover-d/api/internal.h"
+#include "gover-d/api/handler.h"
 
 #define API_KEYS_KEPT 256
 

@@ -6,7 +6,7 @@
 #ifndef GOVER_D_API_LIST_H
 #define GOVER_D_API_LIST_H
 
-#include "gover-d/api/internal.h"
+#include "gover-d/api/handler.h"
 
 #define API_LIST_MAX 1000 /* things on one */
 

@@ -2,7 +2,7 @@
 /* Routes of offers. */
 #include <errno.h>
 
-#include "gover-d/api/internal.h"
+#include "gover-d/api/handler.h"
 #include "gover-d/api/keys.h"
 #include "gover-d/api/list.h"
 #include "gover-d/api/problem.h"

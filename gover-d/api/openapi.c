@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "gover-d/api/etag.h"
-#include "gover-d/api/internal.h"
+#include "gover-d/api/handler.h"
 
 /* gover-d/openapi/embed.S */
 extern const char openapi_document[];

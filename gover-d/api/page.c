@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gover-d/api/internal.h"
+#include "gover-d/api/handler.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/util/asset.h"
 

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "gover-d/api/etag.h"
-#include "gover-d/api/internal.h"
+#include "gover-d/api/handler.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/config/config.h"
 #include "gover-d/core/control.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "gover-d/alert/silence.h"
-#include "gover-d/api/internal.h"
+#include "gover-d/api/handler.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/api/time.h"
 #include "gover-d/core/control-silence.h"

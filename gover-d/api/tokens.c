@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 #include "gover-d/api/audit.h"
-#include "gover-d/api/internal.h"
+#include "gover-d/api/handler.h"
 #include "gover-d/api/problem.h"
 #include "gover-d/auth/tokens.h"
 #include "gover-d/util/json-decode.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "gover-d/api/etag.h"
-#include "gover-d/api/internal.h"
+#include "gover-d/api/handler.h"
 #include "gover-d/api/keys.h"
 #include "gover-d/api/list.h"
 #include "gover-d/api/problem.h"

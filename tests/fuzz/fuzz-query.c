@@ -4,7 +4,7 @@
  * refused with a reply, and a time that is taken can be written and read again.
  */
 #include "base/clock.h"
-#include "gover-d/api/internal.h"
+#include "gover-d/api/handler.h"
 #include "gover-d/api/time.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -3,7 +3,7 @@
  * Request bodies: a rejected body yields a message, and the contracts file can store every contract
  * that a request can create.
  */
-#include "gover-d/api/internal.h"
+#include "gover-d/api/handler.h"
 #include "gover-d/core/control-vgpu.h"
 #include "gover-d/store/contracts.h"
 #include "tests/fuzz/fuzz.h"

@@ -3,7 +3,7 @@
  * end. */
 #include "tests/unit/gover-d/http/test-api-http.h"
 
-#include "gover-d/api/internal.h"
+#include "gover-d/api/handler.h"
 
 /* Lets the loop run until @words have come, or the connection was closed. */
 static bool hear(const char *words)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Routes: what each answers, refuses and defers. The daemon behind them is stood in for
  * (test-api.h). */
-#include "gover-d/api/internal.h"
+#include "gover-d/api/handler.h"
 #include "tests/unit/gover-d/api/test-api.h"
 
 static void assert_members(json_t *object, const char *names)

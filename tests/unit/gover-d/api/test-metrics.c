@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* GET /metrics: text that Prometheus reads without a complaint, and values that are what is known.
  */
-#include "gover-d/api/internal.h"
+#include "gover-d/api/handler.h"
 #include "tests/unit/gover-d/api/test-api.h"
 
 #include <ctype.h>

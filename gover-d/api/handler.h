@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by the handlers. A handler answers a route or defers its reply. */
-#ifndef GOVER_D_API_INTERNAL_H
-#define GOVER_D_API_INTERNAL_H
+#ifndef GOVER_D_API_HANDLER_H
+#define GOVER_D_API_HANDLER_H
 
 #include "gover-d/api/events.h"
 #include "gover-d/api/metrics.h"

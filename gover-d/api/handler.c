@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* What the handlers share: cached answers, replies that wait for the disk, lookups and parameters.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "gover-d/api/handler.h"
+#include "gover-d/api/problem.h"
+#include "gover-d/api/time.h"
+#include "gover-d/core/save.h"
+#include "gover-d/util/json-encode.h"
+
+struct api_text *api_cached(struct api *api, enum api_cached which, char *(*make)(struct api *api))
+{
+	struct api_cache *cache = &api->cached[which];
+	uint64_t generation = *api->view->generation;
+
+	if (!cache->text || cache->generation != generation || cache->version != api->version) {
+		api_text_unref(cache->text);
+		*cache = (struct api_cache){
+			.text = api_text_new(make(api)),
+			.generation = generation,
+			.version = api->version,
+		};
+	}
+	return cache->text;
+}
+
+void api_reply_cached(struct api *api, struct api_request *request, enum api_cached which,
+		      const char *type, char *(*make)(struct api *api))
+{
+	api_request_reply_shared(request, 200, type, api_cached(api, which, make));
+}
+
+static void saved(void *userdata, int result)
+{
+	struct api_request *request = api_deferred_end(userdata);
+
+	if (!request)
+		return;
+	if (result < 0)
+		problem_reply(
+			request, 507,
+			"the change is in force, but not on disk (%s): a restart before the next "
+			"successful attempt would lose it",
+			strerror(-result));
+	api_request_answer(request);
+}
+
+void api_reply_when_saved(struct api *api, struct api_request *request)
+{
+	struct api_deferred *deferred = api_deferred_begin(request);
+	int r = save_contracts(api->manager, saved, deferred);
+
+	if (r < 0)
+		saved(deferred, r);
+}
+
+void api_reply_list(struct api_request *request, const char *key, json_t *list)
+{
+	struct json_encode answer = json_encode_begin();
+
+	json_encode_add(&answer, key, list);
+	api_request_reply_json(request, 200, json_encode_end(&answer));
+}
+
+const struct host_gpu *api_lookup_gpu(const struct api *api, const char *name)
+{
+	const struct host *host = api->view->host;
+
+	for (int i = 0; i < host->n_gpus; i++)
+		if (strcmp(host->gpus[i].config.name, name) == 0)
+			return &host->gpus[i];
+	return NULL;
+}
+
+const struct vgpu *api_lookup_vgpu(const struct api *api, const char *id,
+				   const struct host_gpu **ret_gpu)
+{
+	const struct host *host = api->view->host;
+
+	for (int i = 0; i < host->n_gpus; i++) {
+		for (const struct vgpu *v = host->gpus[i].vgpus; v; v = v->next) {
+			if (strcmp(v->contract.id, id) != 0)
+				continue;
+			*ret_gpu = &host->gpus[i];
+			return v;
+		}
+	}
+	return NULL;
+}
+
+const struct host_gpu *api_find_gpu(struct api *api, struct api_request *request, const char *name)
+{
+	const struct host_gpu *gpu = api_lookup_gpu(api, name);
+
+	if (!gpu)
+		problem_reply(request, 404, "GPU %.100s: not found on this host", name);
+	return gpu;
+}
+
+const struct vgpu *api_find_vgpu(struct api *api, struct api_request *request, const char *id,
+				 const struct host_gpu **ret_gpu)
+{
+	const struct vgpu *vgpu = api_lookup_vgpu(api, id, ret_gpu);
+
+	if (!vgpu)
+		problem_reply(request, 404, "vGPU %.100s: not found on this host", id);
+	return vgpu;
+}
+
+int api_query_whole(struct api_request *request, const char *name, int64_t min, int64_t max,
+		    int64_t *value)
+{
+	const char *text = api_request_query(request, name);
+	int r = text ? parse_int(text, min, max, value) : 0;
+
+	if (r < 0)
+		problem_reply(request, 400,
+			      "%s: %.100s is invalid (allowed: a whole number %lld..%lld)", name,
+			      text, (long long)min, (long long)max);
+	return r < 0 ? -EINVAL : 0;
+}
+
+int api_query_switch(struct api_request *request, const char *name, bool *value)
+{
+	const char *text = api_request_query(request, name);
+	int r = text ? parse_bool(text, value) : 0;
+
+	if (r < 0)
+		problem_reply(request, 400, "%s: %.100s is invalid (allowed: true, false)", name,
+			      text);
+	return r;
+}
+
+int api_query_time(struct api_request *request, const char *name, int64_t *time_ms)
+{
+	const char *text = api_request_query(request, name);
+
+	if (!text || api_time_parse(text, time_ms) == 0)
+		return 0;
+	problem_reply(request, 400,
+		      "%s: %.100s is not allowed: a time such as 2026-11-20T18:49:56Z, or seconds "
+		      "since 1970",
+		      name, text);
+	return -EINVAL;
+}
+
+int api_param_number(struct api_request *request, int64_t *ret_id)
+{
+	int r = parse_int(request->param, 1, INT64_MAX, ret_id);
+
+	if (r < 0)
+		problem_reply(request, 404, "%s: not found: %s is not a number", request->path,
+			      request->param);
+	return r < 0 ? -EINVAL : 0;
+}
