@@ -4,7 +4,32 @@
 #define GOVER_D_API_METRICS_LISTS_H
 
 #include "gover-d/api/metrics-format.h"
-#include "gover-d/api/metrics.h"
+#include "gover-d/api/request.h"
+#include "gover-d/core/view.h"
+#include "gover-d/model/decisions.h"
+
+/* Decisions by kind since the start of the daemon. */
+struct metrics_tally {
+	int64_t last_id; /* the last counted one */
+	uint64_t counts[DECISION_KINDS];
+};
+
+/* Starts counting: decisions recorded before are not counted. */
+void metrics_tally_begin(struct metrics_tally *tally, const struct decisions *decisions);
+/* Counts decisions since the last call. */
+void metrics_tally_decisions(struct metrics_tally *tally, const struct decisions *decisions);
+
+/* Values of the API itself. */
+struct metrics_source {
+	enum metrics_format format;
+	const struct metrics_tally *tally;
+	const struct metrics_route {
+		const char *method, *route; /* "other", "none": requests without a route */
+		const struct api_counter *counter;
+	} * routes;
+	size_t n_routes;
+	int64_t tls_expires_s; /* unix time; 0: TCP is not encrypted */
+};
 
 void metrics_lists_write(const struct metrics_out *out, const struct view *view,
 			 const struct metrics_source *source);

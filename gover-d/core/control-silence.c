@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "gover-d/core/control-silence.h"
-#include "gover-d/core/control.h"
 #include "gover-d/core/state.h"
 
 /* Alerts heed the change at once. */

@@ -11,7 +11,6 @@
 #include "base/cleanup.h"
 #include "gover-d/config/flavor.h"
 #include "gover-d/core/control-vgpu.h"
-#include "gover-d/core/control.h"
 #include "gover-d/core/external-change.h"
 #include "gover-d/core/frames.h"
 #include "gover-d/core/ledger.h"

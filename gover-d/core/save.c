@@ -12,7 +12,6 @@
 
 #include "base/file.h"
 #include "db/db.h"
-#include "gover-d/core/control.h"
 #include "gover-d/core/save.h"
 #include "gover-d/core/state.h"
 #include "gover-d/store/contracts.h"
