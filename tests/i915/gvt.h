@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * As much of i915 GVT-g as its scheduling policy needs, for test-sched-policy*: the same names,
- * with nothing behind them but what the policy reads and writes. Must never be of use to anything
- * else.
- */
+/* The part of i915 GVT-g that the scheduling policy uses, for test-sched-policy* only. */
 #ifndef TESTS_I915_GVT_H
 #define TESTS_I915_GVT_H
 
@@ -94,7 +90,7 @@ static inline void intel_runtime_pm_put_unchecked(struct intel_runtime_pm *rpm)
 	rpm->held--;
 }
 
-/* The engine's registers change hands: the device must be awake and the engine's state locked. */
+/* Switches the registers of an engine: the device must be awake and the engine's state locked. */
 static inline void intel_gvt_switch_mmio(struct intel_vgpu *from, struct intel_vgpu *to,
 					 const struct intel_engine_cs *engine)
 {

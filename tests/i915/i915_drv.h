@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * As much of the kernel as i915 GVT-g's scheduling policy needs, in user space, for
- * test-sched-policy*: locks that know who may sleep, a clock and a timer that the test turns. Must
- * never be of use to anything else.
+ * The part of the kernel that the scheduling policy uses, in user space, for test-sched-policy*
+ * only. The locks check the rules about sleeping; the test advances the clock and runs the timer.
  */
 #ifndef TESTS_I915_I915_DRV_H
 #define TESTS_I915_I915_DRV_H
@@ -68,7 +67,7 @@ static inline void list_del(struct list_head *entry)
 	for ((v) = container_of((head)->next, __typeof__(*(v)), member); &(v)->member != (head); \
 	     (v) = container_of((v)->member.next, __typeof__(*(v)), member))
 
-/* --- locks: one thread, so what is checked is the rules --- */
+/* --- locks: only one thread, so they check the rules --- */
 
 struct lock {
 	bool held;
@@ -157,7 +156,7 @@ enum { CLOCK_OF_TEST, HRTIMER_MODE_ABS };
 
 struct hrtimer {
 	enum hrtimer_restart (*function)(struct hrtimer *timer);
-	u64 at_ns; /* 0: it does not run */
+	u64 at_ns; /* 0: stopped */
 };
 
 u64 ktime_get_ns(void);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * As much of curl as the scenarios use, for the virtual machine of check-kernel: there the real one
- * takes a third of a second to find its thirty libraries. One request over a unix socket:
- * curl [-sSf] --unix-socket PATH [-X METHOD] [-H HEADER] [-d BODY] [-o FILE] [-w '%{http_code}']
- * URL. Must never take an option it does not know for one it can leave out.
+ * A replacement for curl in the virtual machine of check-kernel, where loading the thirty libraries
+ * of curl takes a third of a second. Sends one request over a unix socket: curl [-sSf]
+ * --unix-socket PATH [-X METHOD] [-H HEADER] [-d BODY] [-o FILE] [-w '%{http_code}'] URL. Any other
+ * option is an error.
  */
 #include <err.h>
 #include <fcntl.h>

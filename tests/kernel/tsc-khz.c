@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tells how fast this machine's time stamp counter counts, in kHz, for the guest of check-kernel.
- * Must never be wrong because it was kept waiting: of many readings beside the clock the quickest
- * one counts.
+ * Prints the frequency of this machine's time stamp counter in kHz, for the guest of check-kernel.
+ * Of many readings of clock and counter the fastest one is used, so that a busy machine does not
+ * matter.
  */
 #include <stdint.h>
 #include <stdio.h>

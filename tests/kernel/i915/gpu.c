@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * A GPU that is not there, in the hands of i915's scheduling policy. What the threads do with the
- * policy, and which locks they hold meanwhile, is what gvt/scheduler.c, gvt/vgpu.c and gvt/kvmgt.c
- * of Linux 6.1 do; an engine at work is a thread asleep. Must never be kinder to the policy than
- * i915 is.
+ * A simulated GPU that is scheduled by the policy for i915. The threads call the policy and hold
+ * locks as gvt/scheduler.c, gvt/vgpu.c and gvt/kvmgt.c of Linux 6.1 do. A busy engine is a sleeping
+ * thread.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -33,7 +32,7 @@ static void queue(struct vgpu *vgpu, unsigned int e, u64 length_ns)
 	wake_up(&gvt->scheduler.waitq[e]);
 }
 
-/* A guest keeps two workloads in the queue; each eighth uses the other engine as well. */
+/* A guest keeps two workloads in the queue; every eighth one also uses the other engine. */
 static void submit(struct vgpu *vgpu)
 {
 	u64 length_ns;
@@ -208,7 +207,7 @@ void gpu_init(struct gpu *gpu, const struct sched_discipline *discipline)
 	init_gvt(gpu);
 }
 
-/* In the order of intel_gvt_clean_device(). */
+/* Same order as intel_gvt_clean_device(). */
 void gpu_fini(struct gpu *gpu)
 {
 	unsigned int e;
@@ -256,9 +255,9 @@ int gpu_add(struct gpu *gpu, struct vgpu *vgpu, unsigned int low_gm_mb, unsigned
 	return 0;
 }
 
-/* intel_gvt_deactivate_vgpu() and intel_vgpu_clean_workloads(). An engine that had looked before
- * may take a workload after the first wait: i915 would free it with the rest, here it is waited for
- * once more. The policy sees the same either way, a workload that ends on a vGPU off the schedule.
+/* intel_gvt_deactivate_vgpu() and intel_vgpu_clean_workloads(). An engine can take a workload after
+ * the first wait: i915 frees it with the others, this function waits for it again. For the policy
+ * both are the same: a workload that ends on a vGPU that is not scheduled.
  */
 static void stop(struct vgpu *vgpu)
 {
@@ -299,7 +298,7 @@ void gpu_remove(struct vgpu *vgpu)
 	ida_free(&gpu->ids, vgpu->id);
 }
 
-/* --- what its files read and write --- */
+/* --- interface of the files --- */
 
 void gpu_read(struct vgpu *vgpu, struct vgpu_state *ret_state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * kernel/gover_gvt's GPU once more, to the same users, but scheduled by the policy of
- * kernel/gover_sched_policy: threads dispatch workloads as those of i915 GVT-g do, and sleep for as
- * long as an engine would take.
+ * Replaces the GPU of kernel/gover_gvt by one that the policy of kernel/gover_sched_policy
+ * schedules. Threads dispatch workloads as those of i915 GVT-g do and sleep for the duration of
+ * each.
  */
 #ifndef TESTS_KERNEL_I915_GPU_H
 #define TESTS_KERNEL_I915_GPU_H
@@ -30,23 +30,23 @@ struct gpu {
 	struct task_struct *service;
 	wait_queue_head_t completed;
 
-	struct mutex lock; /* all below */
+	struct mutex lock; /* protects all below */
 	struct list_head vgpus;
 	struct ida ids;
-	unsigned int low_gm_mb;	    /* not given to any vGPU */
+	unsigned int low_gm_mb;	    /* free */
 	struct delayed_work demand; /* ten times a second */
 };
 
 struct vgpu {
 	struct intel_vgpu intel;
-	struct mutex vgpu_lock; /* its queues and its demand */
+	struct mutex vgpu_lock; /* protects its queues and demand */
 	struct gpu *gpu;
 	struct list_head entry; /* gpu::vgpus */
-	atomic_t running;	/* workloads */
+	atomic_t running;	/* running workloads */
 	int id;
 	unsigned int low_gm_mb;
-	unsigned int load_pct; /* what its guest wants of the whole GPU */
-	u64 work_ns;	       /* of which this waits to be submitted */
+	unsigned int load_pct; /* demand of the guest, of the whole GPU */
+	u64 work_ns;	       /* demand that is not submitted yet */
 	unsigned int n_queued; /* workloads of the first engine */
 	unsigned int n_submitted;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Around the kernel's own locks, timers and lists, what tests/i915/gvt.h and i915's scheduling
- * policy find elsewhere in the driver. Must never be of use to anything but check-kernel-i915.
+ * What tests/i915/gvt.h and the scheduling policy use of the rest of i915, based on the kernel's
+ * own locks, timers and lists. For check-kernel-i915 only.
  */
 #ifndef TESTS_KERNEL_I915_I915_DRV_H
 #define TESTS_KERNEL_I915_I915_DRV_H
@@ -16,7 +16,7 @@
 
 #define assert(x) WARN_ON_ONCE(!(x))
 
-/* gover_gvt has a parameter of this name already, and hands its value on. */
+/* gover_gvt has a parameter of this name and passes its value. */
 extern const struct kernel_param_ops *const i915_discipline;
 #ifdef TAKE_PARAMETERS
 #undef module_param_cb

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Control groups of both versions against folders and files that stand in for the kernel's: what is
- * found, read and written, and how a size in cores becomes a limit. What only a kernel can refuse
- * or enforce is in test-softgpu.
+ * Control groups of both versions, with plain folders and files instead of the kernel's: mounts,
+ * files and the conversion of cores to limits. test-softgpu tests what only a kernel can reject or
+ * enforce.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #include "gpu/cgroup.h"
 
 static char top[] = "/tmp/gover-cgroup.XXXXXX";
-static struct cgroup_host host; /* three mounts of two paths each: not for the stack */
+static struct cgroup_host host; /* too large for the stack */
 static struct err err;
 
 static void put(const char *file, const char *text)
@@ -104,7 +104,7 @@ static const struct find_row {
 	const char *mounts[CGROUP_MOUNTS_MAX]; /* below the temporary folder */
 	const char *root;
 	int usage, cpuset;
-	const char *sentence; /* a part of it */
+	const char *message; /* a part of it */
 } find_rows[] = {
 	{"hierarchies of their own",
 	 "1 2 0:1 / %s/cpu rw - cgroup cgroup rw,cpu\n"
@@ -244,7 +244,7 @@ static void finds_the_hierarchies_of_the_host(void **state)
 		print_message("# %s\n", row->rule);
 		assert_int_equal(r, row->result);
 		if (r < 0) {
-			assert_non_null(strstr(err.msg, row->sentence));
+			assert_non_null(strstr(err.msg, row->message));
 			continue;
 		}
 		assert_int_equal(host.version->number, row->version);
@@ -257,7 +257,7 @@ static void finds_the_hierarchies_of_the_host(void **state)
 	}
 }
 
-static void says_which_mountinfo_cannot_be_read(void **state)
+static void an_unreadable_mountinfo_is_reported(void **state)
 {
 	(void)state;
 	assert_int_equal(cgroup_find("/nowhere/mountinfo", &host, &err), -ENOENT);
@@ -274,7 +274,7 @@ static void one_mount(int version, int cpuset)
 	strcpy(host.mounts[0].root, "/");
 }
 
-static void names_the_group_of_a_process(void **state)
+static void finds_the_group_of_a_process(void **state)
 {
 	static const struct {
 		int version;
@@ -308,13 +308,13 @@ static void names_the_group_of_a_process(void **state)
 	}
 }
 
-/* The kernel's own arithmetic (to_ratio() in kernel/sched/core.c): version 1 compares these. */
+/* As in to_ratio() of kernel/sched/core.c, whose results version 1 compares. */
 static uint64_t kernel_ratio(const struct cgroup_limit *limit)
 {
 	return ((uint64_t)limit->quota_us * 1000 << 20) / ((uint64_t)limit->period_us * 1000);
 }
 
-static void every_cap_has_a_limit_the_kernel_takes_and_reads_back_the_same(void **state)
+static void every_cap_has_a_valid_limit_that_reads_back(void **state)
 {
 	static const double sizes[] = {0.01, 0.1, 1.0 / 3, 0.5, 1, 1.5, 2, 3, 7.9, 64, 512};
 
@@ -419,8 +419,8 @@ static void version_2_reads_usage_and_limit(void **state)
 	}
 }
 
-/* In which order is the kernel's to judge, in test-softgpu. */
-static void a_limit_is_written_with_its_burst_where_the_kernel_has_one(void **state)
+/* test-softgpu tests the order, which the kernel checks. */
+static void a_limit_is_written_with_its_burst_if_supported(void **state)
 {
 	static const struct cgroup_limit wider = {5432, 20000, 5432},
 					 narrower = {2109, 10000, 2109};
@@ -457,14 +457,14 @@ static void a_limit_is_written_with_its_burst_where_the_kernel_has_one(void **st
 	}
 }
 
-static void version_2_hands_down_only_controllers_that_are_not_yet(void **state)
+static void version_2_enables_only_missing_controllers(void **state)
 {
 	static const struct {
 		int cpuset;
-		const char *before, *after; /* the kernel would list it; a file keeps the words */
+		const char *before, *after; /* a plain file keeps the written text */
 	} rows[] = {
 		{-1, "", "+cpu"},	    {-1, "io memory cpu\n", "io memory cpu"},
-		{-1, "cpuset\n", "+cpuet"}, /* the file's old end is left over */
+		{-1, "cpuset\n", "+cpuet"}, /* the rest of the old text remains */
 		{0, "cpu\n", "+cpuset"},    {0, "cpuset cpu\n", "cpuset cpu"},
 	};
 
@@ -482,7 +482,7 @@ static void version_2_hands_down_only_controllers_that_are_not_yet(void **state)
 	assert_string_equal(get("g/cgroup.subtree_control"), "+cpu");
 }
 
-static void a_group_that_cannot_be_made_names_its_place_and_leaves_nothing(void **state)
+static void a_failed_creation_names_the_path_and_leaves_nothing(void **state)
 {
 	char path[PATH_MAX];
 
@@ -491,7 +491,7 @@ static void a_group_that_cannot_be_made_names_its_place_and_leaves_nothing(void 
 	assert_int_equal(cgroup_make(&host, "g", &err), -ENOENT); /* no cgroup.subtree_control */
 	assert_non_null(strstr(err.msg, top));
 
-	/* A folder that is no cpuset: nothing can be inherited in it, so the group is taken back.
+	/* A folder that is not a cpuset: nothing can be inherited, so the group is removed again.
 	 */
 	one_mount(1, 0);
 	put("cpuset.cpus", "0-3\n");
@@ -502,7 +502,7 @@ static void a_group_that_cannot_be_made_names_its_place_and_leaves_nothing(void 
 	assert_int_equal(cgroup_make(&host, "above/g", &err), -ENOENT);
 }
 
-static void a_group_is_made_and_removed_in_every_hierarchy(void **state)
+static void a_group_is_created_and_removed_in_every_hierarchy(void **state)
 {
 	char path[PATH_MAX];
 
@@ -520,7 +520,7 @@ static void a_group_is_made_and_removed_in_every_hierarchy(void **state)
 	put("g/cgroup.procs", "1\n");
 	assert_int_equal(cgroup_count(&host, "g"), 3);
 	assert_int_equal(cgroup_count(&host, "h"), -ENOENT);
-	/* Not empty, as a group with groups in it. The other goes all the same. */
+	/* One is not empty, as a group with groups below it. The other is removed. */
 	snprintf(path, sizeof(path), "%s/g/cgroup.procs", top);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(cgroup_remove(&host, "g"), -ENOTEMPTY);
@@ -528,7 +528,7 @@ static void a_group_is_made_and_removed_in_every_hierarchy(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 }
 
-static void pins_to_the_last_cores_no_sibling_has_and_leaves_one(void **state)
+static void pins_to_the_last_free_cores_and_leaves_one(void **state)
 {
 	static const struct {
 		const char *rule, *all, *sibling;
@@ -565,7 +565,7 @@ static void pins_to_the_last_cores_no_sibling_has_and_leaves_one(void **state)
 	assert_int_equal(cgroup_pin(&host, "g/gpu0", 1), 0);
 }
 
-static void counts_the_cores_groups_may_use(void **state)
+static void counts_the_cores_of_groups(void **state)
 {
 	(void)state;
 	one_mount(2, 0);
@@ -581,17 +581,17 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(finds_the_hierarchies_of_the_host),
-		CASE(says_which_mountinfo_cannot_be_read),
-		CASE(names_the_group_of_a_process),
-		CASE(every_cap_has_a_limit_the_kernel_takes_and_reads_back_the_same),
+		CASE(an_unreadable_mountinfo_is_reported),
+		CASE(finds_the_group_of_a_process),
+		CASE(every_cap_has_a_valid_limit_that_reads_back),
 		CASE(version_1_reads_usage_and_limit),
 		CASE(version_2_reads_usage_and_limit),
-		CASE(a_limit_is_written_with_its_burst_where_the_kernel_has_one),
-		CASE(version_2_hands_down_only_controllers_that_are_not_yet),
-		CASE(a_group_that_cannot_be_made_names_its_place_and_leaves_nothing),
-		CASE(a_group_is_made_and_removed_in_every_hierarchy),
-		CASE(pins_to_the_last_cores_no_sibling_has_and_leaves_one),
-		CASE(counts_the_cores_groups_may_use),
+		CASE(a_limit_is_written_with_its_burst_if_supported),
+		CASE(version_2_enables_only_missing_controllers),
+		CASE(a_failed_creation_names_the_path_and_leaves_nothing),
+		CASE(a_group_is_created_and_removed_in_every_hierarchy),
+		CASE(pins_to_the_last_free_cores_and_leaves_one),
+		CASE(counts_the_cores_of_groups),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

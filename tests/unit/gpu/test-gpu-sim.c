@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "gpu/gpu.h"
 
-#define START (1000 * NS_PER_S) /* the host has been up for a while */
+#define START (1000 * NS_PER_S) /* uptime of the host */
 
 static const struct gpu_ops *const ops = &gpu_sim_ops;
 
@@ -65,7 +65,7 @@ static struct gpu_reading read_at(struct rig *rig, uint64_t now_mono_ns)
 	return reading;
 }
 
-/* The tick's look at the GPU, in which the control folder is obeyed. */
+/* Reads the GPU as a tick does, which also reads the control folder. */
 static void look_at(struct rig *rig, uint64_t now_mono_ns)
 {
 	uint64_t at_ns, busy_ns;
@@ -93,7 +93,7 @@ static bool take(struct rig *rig, const char *name)
 	return unlink(path) == 0;
 }
 
-static void traits_say_what_it_can(void **state)
+static void traits_describe_the_gpu(void **state)
 {
 	struct rig rig = new_rig(1);
 	struct gpu_traits traits;
@@ -127,7 +127,7 @@ static void a_missing_control_folder_is_reported(void **state)
 	ops->detach(NULL);
 }
 
-static void what_cannot_be_made_or_found_is_refused_in_a_sentence(void **state)
+static void invalid_requests_are_rejected_with_a_message(void **state)
 {
 	struct rig rig = new_rig(1);
 	struct gpu_vgpu *vgpu = NULL;
@@ -162,7 +162,7 @@ static void note_found(void *userdata, const char *id, int initial_cap_pct)
 	snprintf(text + length, 64 - length, "%s=%d ", id, initial_cap_pct);
 }
 
-static void list_tells_those_that_exist_with_their_initial_caps(void **state)
+static void list_reports_existing_vgpus_with_their_initial_caps(void **state)
 {
 	struct rig rig = new_rig(1);
 	char text[64] = "";
@@ -181,7 +181,7 @@ static void list_tells_those_that_exist_with_their_initial_caps(void **state)
 	free_rig(&rig);
 }
 
-static void the_gpus_clock_is_the_hosts_times_speed(void **state)
+static void the_clock_is_host_time_multiplied_by_speed(void **state)
 {
 	static const struct {
 		double speed, factor;
@@ -206,7 +206,7 @@ static void the_gpus_clock_is_the_hosts_times_speed(void **state)
 	}
 }
 
-static void an_earlier_instant_does_not_turn_it_back(void **state)
+static void an_earlier_instant_does_not_change_the_clock(void **state)
 {
 	struct rig rig = new_rig(1);
 
@@ -218,7 +218,7 @@ static void an_earlier_instant_does_not_turn_it_back(void **state)
 	free_rig(&rig);
 }
 
-static void a_reading_has_a_number_for_all_and_frames_where_they_are_made(void **state)
+static void a_reading_has_frames_only_if_the_workload_makes_them(void **state)
 {
 	struct rig rig = new_rig(1);
 	struct gpu_reading reading = read_at(&rig, START);
@@ -264,7 +264,7 @@ static void a_written_cap_is_read_back_and_enforced(void **state)
 	free_rig(&rig);
 }
 
-static void only_the_label_workload_means_something(void **state)
+static void only_the_label_workload_has_an_effect(void **state)
 {
 	struct rig rig = new_rig(1);
 	struct err err = {""};
@@ -277,7 +277,7 @@ static void only_the_label_workload_means_something(void **state)
 	free_rig(&rig);
 }
 
-static void a_vgpu_that_is_gone_says_so(void **state)
+static void a_removed_vgpu_gives_an_error(void **state)
 {
 	struct rig rig = new_rig(1);
 	struct gpu_vgpu *again;
@@ -289,7 +289,7 @@ static void a_vgpu_that_is_gone_says_so(void **state)
 	assert_int_equal(ops->destroy(rig.gpu, "a", &err), 0);
 	assert_int_equal(ops->create(rig.gpu, "a", 30, &err), 0);
 	assert_int_equal(ops->attach(rig.gpu, "a", START, &again, &err), 0);
-	/* The handle of the one that is gone does not reach its successor. */
+	/* The old handle does not refer to a new vGPU with the same id. */
 	assert_int_equal(ops->read(rig.a, START, &reading), -ENODEV);
 	assert_int_equal(ops->write_cap(rig.a, START, 10), -ENODEV);
 	assert_int_equal(ops->read_cap(rig.a, &cap_pct), -ENODEV);
@@ -328,7 +328,7 @@ static void the_control_folder_sets_workloads(void **state)
 	free_rig(&rig);
 }
 
-static void the_control_folder_makes_a_vgpu_vanish(void **state)
+static void the_control_folder_removes_a_vgpu(void **state)
 {
 	struct rig rig = new_rig(1);
 	struct gpu_reading reading;
@@ -343,7 +343,7 @@ static void the_control_folder_makes_a_vgpu_vanish(void **state)
 	free_rig(&rig);
 }
 
-static void what_the_control_folder_cannot_do_is_renamed(void **state)
+static void invalid_files_in_the_control_folder_are_renamed(void **state)
 {
 	static const struct {
 		const char *name, *text;
@@ -368,9 +368,9 @@ static void what_the_control_folder_cannot_do_is_renamed(void **state)
 	free_rig(&rig);
 }
 
-static void the_control_folder_leaves_what_is_not_for_it(void **state)
+static void other_files_in_the_control_folder_are_ignored(void **state)
 {
-	/* An empty cap may be just being written; the others are no orders. */
+	/* An empty cap may not be written completely; the other names are ignored. */
 	static const char *const names[] = {"a.cap", "a.workload", "README",
 					    ".cap",  "a.cap.bad",  "a.cap.new"};
 	struct rig rig = new_rig(1);
@@ -384,7 +384,7 @@ static void the_control_folder_leaves_what_is_not_for_it(void **state)
 	free_rig(&rig);
 }
 
-static void a_lost_control_directory_changes_nothing(void **state)
+static void a_removed_control_folder_changes_nothing(void **state)
 {
 	struct rig rig = new_rig(1);
 
@@ -401,22 +401,22 @@ static void a_lost_control_directory_changes_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(traits_say_what_it_can),
+		cmocka_unit_test(traits_describe_the_gpu),
 		cmocka_unit_test(a_missing_control_folder_is_reported),
-		cmocka_unit_test(what_cannot_be_made_or_found_is_refused_in_a_sentence),
-		cmocka_unit_test(list_tells_those_that_exist_with_their_initial_caps),
-		cmocka_unit_test(the_gpus_clock_is_the_hosts_times_speed),
-		cmocka_unit_test(an_earlier_instant_does_not_turn_it_back),
-		cmocka_unit_test(a_reading_has_a_number_for_all_and_frames_where_they_are_made),
+		cmocka_unit_test(invalid_requests_are_rejected_with_a_message),
+		cmocka_unit_test(list_reports_existing_vgpus_with_their_initial_caps),
+		cmocka_unit_test(the_clock_is_host_time_multiplied_by_speed),
+		cmocka_unit_test(an_earlier_instant_does_not_change_the_clock),
+		cmocka_unit_test(a_reading_has_frames_only_if_the_workload_makes_them),
 		cmocka_unit_test(a_written_cap_is_read_back_and_enforced),
-		cmocka_unit_test(only_the_label_workload_means_something),
-		cmocka_unit_test(a_vgpu_that_is_gone_says_so),
+		cmocka_unit_test(only_the_label_workload_has_an_effect),
+		cmocka_unit_test(a_removed_vgpu_gives_an_error),
 		cmocka_unit_test(the_control_folder_sets_caps_as_a_foreign_writer),
 		cmocka_unit_test(the_control_folder_sets_workloads),
-		cmocka_unit_test(the_control_folder_makes_a_vgpu_vanish),
-		cmocka_unit_test(what_the_control_folder_cannot_do_is_renamed),
-		cmocka_unit_test(the_control_folder_leaves_what_is_not_for_it),
-		cmocka_unit_test(a_lost_control_directory_changes_nothing),
+		cmocka_unit_test(the_control_folder_removes_a_vgpu),
+		cmocka_unit_test(invalid_files_in_the_control_folder_are_renamed),
+		cmocka_unit_test(other_files_in_the_control_folder_are_ignored),
+		cmocka_unit_test(a_removed_control_folder_changes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * softgpu in a dry run, against this host's kernel: whatever stands is read and left as it is, and
- * nothing is made. Skips itself, saying why, where no control group can be written.
+ * softgpu in a dry run with the kernel of this host: existing groups are read and not changed, and
+ * none is created. The test is skipped if no control group can be written.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,7 +63,7 @@ static void count(void *userdata, const char *id, int initial_cap_pct)
 	(*(int *)userdata)++;
 }
 
-static void what_does_not_stand_is_said_and_not_made(void **state)
+static void missing_groups_are_reported_and_not_created(void **state)
 {
 	uint64_t at_ns, busy_ns;
 	struct gpu_vgpu *vgpu;
@@ -82,7 +82,7 @@ static void what_does_not_stand_is_said_and_not_made(void **state)
 	assert_false(anything_stands());
 }
 
-static void what_stands_is_read_and_left(void **state)
+static void existing_groups_are_read_and_not_changed(void **state)
 {
 	struct gpu *watched;
 	struct gpu_vgpu *vgpu;
@@ -101,15 +101,15 @@ static void what_stands_is_read_and_left(void **state)
 	assert_int_equal(cap_pct, 37);
 	ops->detach(vgpu);
 	ops->close(watched);
-	dry.capacity_cores = 0.5; /* its caps are parts of another GPU */
+	dry.capacity_cores = 0.5; /* the caps are relative to another size */
 	assert_int_equal(ops->open(&dry, &watched, &err), -EBUSY);
 	dry.capacity_cores = 1;
 	assert_int_equal(ops->destroy(gpu, "a", &err), 0);
 	ops->close(gpu);
 }
 
-/* A real run would make it anew, in its own size, and take it away at its end. */
-static void an_empty_one_is_left_too(void **state)
+/* A real run would create it again with its own size and remove it at the end. */
+static void an_empty_group_is_not_changed(void **state)
 {
 	char group[PATH_MAX];
 	struct gpu *watched;
@@ -129,9 +129,9 @@ static void an_empty_one_is_left_too(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_does_not_stand_is_said_and_not_made),
-		cmocka_unit_test(what_stands_is_read_and_left),
-		cmocka_unit_test(an_empty_one_is_left_too),
+		cmocka_unit_test(missing_groups_are_reported_and_not_created),
+		cmocka_unit_test(existing_groups_are_read_and_not_changed),
+		cmocka_unit_test(an_empty_group_is_not_changed),
 	};
 	int r = set_up();
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The books of i915's scheduling policy (kernel/gover_sched_policy), its files, and vGPUs that stop
- * and go in mid-flight.
+ * The scheduling policy for i915 (kernel/gover_sched_policy): accounting, files, and vGPUs that
+ * stop or are removed while workloads are in flight.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,9 +13,9 @@
 #include "kernel/gover_sched_policy/sched_sysfs.c"
 #include "tests/unit/kernel/test-sched-policy-rig.h"
 
-/* --- the books --- */
+/* --- accounting --- */
 
-static void engines_at_once_count_once(void **state)
+static void parallel_engines_count_once(void **state)
 {
 	struct rig rig;
 	struct guest *a;
@@ -29,12 +29,12 @@ static void engines_at_once_count_once(void **state)
 	rig_run(&rig, 5 * MS);
 	submit(&rig, a, BCS0, 10 * MS);
 	rig_run(&rig, 30 * MS);
-	/* It was given the GPU 1 ms after it had asked; the second engine found it there. */
+	/* It got the GPU 1 ms after its request; the second engine could use it at once. */
 	assert_int_equal(busy(a), 14 * MS);
 	rig_fini(&rig);
 }
 
-static void a_long_workload_shows_while_it_runs(void **state)
+static void a_long_workload_is_counted_while_it_runs(void **state)
 {
 	struct rig rig;
 	struct guest *a;
@@ -51,7 +51,7 @@ static void a_long_workload_shows_while_it_runs(void **state)
 	rig_fini(&rig);
 }
 
-static void a_new_cap_counts_from_the_next_slot(void **state)
+static void a_new_cap_takes_effect_at_the_next_slot(void **state)
 {
 	struct rig rig;
 	struct guest *a;
@@ -73,7 +73,7 @@ static void a_new_cap_counts_from_the_next_slot(void **state)
 	rig_fini(&rig);
 }
 
-static void a_lease_gives_the_cap_back(void **state)
+static void an_expired_lease_restores_the_initial_cap(void **state)
 {
 	struct rig rig;
 	struct guest *a;
@@ -94,8 +94,8 @@ static void a_lease_gives_the_cap_back(void **state)
 	rig_fini(&rig);
 }
 
-/* Nobody looks and no guest is there: the slots pass nevertheless. */
-static void a_lease_ends_unseen(void **state)
+/* No reader and no guest: the slots pass nevertheless. */
+static void a_lease_ends_without_a_reader(void **state)
 {
 	struct rig rig;
 	struct guest *a;
@@ -110,7 +110,7 @@ static void a_lease_ends_unseen(void **state)
 	rig_fini(&rig);
 }
 
-static void a_machine_that_stood_still_goes_on(void **state)
+static void the_policy_continues_after_a_suspended_machine(void **state)
 {
 	struct rig rig;
 	struct guest *a;
@@ -124,8 +124,8 @@ static void a_machine_that_stood_still_goes_on(void **state)
 	rig_run(&rig, 1 * MS + 500000);
 	clock_ns += 3600 * S;
 	rig_run(&rig, 1);
-	assert_near(busy(a), 3600 * S, 2 * MS); /* it was in flight */
-	assert_int_equal(books_of(&rig)->sched.slot_end_ns, clock_ns - 1 + SCHED_SLOT_NS);
+	assert_near(busy(a), 3600 * S, 2 * MS); /* a workload was in flight */
+	assert_int_equal(sched_data_of(&rig)->sched.slot_end_ns, clock_ns - 1 + SCHED_SLOT_NS);
 	rig_run(&rig, 2 * S);
 	assert_near(state_of_guest(a).sched_ns - allotted_ns, 3602 * S / 5, 1 * MS);
 	rig_begin(&rig);
@@ -164,7 +164,7 @@ static const char *get(struct guest *guest, const char *name)
 	return "none";
 }
 
-static void files_take_and_give(void **state)
+static void files_are_read_and_written(void **state)
 {
 	static const struct {
 		const char *name, *text;
@@ -199,12 +199,12 @@ static void files_take_and_give(void **state)
 	assert_string_equal(get(a, "cap_lease_ms"), "4294967295\n");
 	rig_run(&rig, 1 * S);
 	assert_string_equal(get(a, "busy_time"), "0\n");
-	/* The first 100 ms are of the type's half. */
+	/* The first 100 ms have the initial cap of 50 %. */
 	assert_string_equal(get(a, "sched_time"), "545000000\n");
 	rig_fini(&rig);
 }
 
-static void the_initial_cap_is_the_types(void **state)
+static void the_initial_cap_depends_on_the_type(void **state)
 {
 	struct rig rig;
 	const int parts[] = {8, 4, 2, 1};
@@ -217,9 +217,9 @@ static void the_initial_cap_is_the_types(void **state)
 	rig_fini(&rig);
 }
 
-/* --- coming and going --- */
+/* --- stopping and removing --- */
 
-static void a_reset_keeps_cap_and_books(void **state)
+static void a_reset_keeps_cap_and_counters(void **state)
 {
 	struct rig rig;
 	struct guest *a, *b;
@@ -231,7 +231,7 @@ static void a_reset_keeps_cap_and_books(void **state)
 	b = rig_add(&rig, 50, 3 * MS);
 	assert_int_equal(intel_vgpu_set_cap(&a->vgpu, 30), 0);
 	rig_run(&rig, 1001 * MS);
-	/* intel_gvt_reset_vgpu(): stopped in mid-flight, then what is in flight is waited for. */
+	/* As intel_gvt_reset_vgpu(): stops the vGPU, then waits for workloads in flight. */
 	while (!in_flight(&rig, a))
 		rig_run(&rig, 1 * MS);
 	before_ns = busy(a);
@@ -259,7 +259,7 @@ static void a_reset_keeps_cap_and_books(void **state)
 	rig_fini(&rig);
 }
 
-static void a_stopped_one_is_not_dispatched(void **state)
+static void a_stopped_vgpu_is_not_dispatched(void **state)
 {
 	struct rig rig;
 	struct guest *a;
@@ -277,20 +277,20 @@ static void a_stopped_one_is_not_dispatched(void **state)
 	rig_fini(&rig);
 }
 
-static void the_last_one_takes_the_timer_along(void **state)
+static void removing_the_last_vgpu_stops_the_timer(void **state)
 {
 	struct rig rig;
 	struct guest *a;
 
 	(void)state;
 	rig_init(&rig);
-	assert_int_equal(books_of(&rig)->timer.at_ns, 0);
+	assert_int_equal(sched_data_of(&rig)->timer.at_ns, 0);
 	a = rig_add(&rig, 50, 1 * MS);
 	rig_run(&rig, 1 * S);
-	assert_true(books_of(&rig)->timer.at_ns > clock_ns);
+	assert_true(sched_data_of(&rig)->timer.at_ns > clock_ns);
 	rig_remove(&rig, a);
 	settle(&rig);
-	assert_int_equal(books_of(&rig)->timer.at_ns, 0);
+	assert_int_equal(sched_data_of(&rig)->timer.at_ns, 0);
 	clock_ns += 100 * S;
 	a = rig_add(&rig, 50, 1 * MS);
 	rig_run(&rig, 10 * S);
@@ -298,9 +298,8 @@ static void the_last_one_takes_the_timer_along(void **state)
 	rig_fini(&rig);
 }
 
-/* Whatever comes and goes: the rig asserts the rules of the locks and of dispatching, and
- * rig_fini() that all is left. */
-static void coming_and_going_at_random(void **state)
+/* The rig asserts the rules of locks and dispatching, and rig_fini() that everything is freed. */
+static void random_operations_keep_the_rules(void **state)
 {
 	struct rig rig;
 	unsigned int seed = 7;
@@ -334,18 +333,18 @@ static void coming_and_going_at_random(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(engines_at_once_count_once),
-		cmocka_unit_test(a_long_workload_shows_while_it_runs),
-		cmocka_unit_test(a_new_cap_counts_from_the_next_slot),
-		cmocka_unit_test(a_lease_gives_the_cap_back),
-		cmocka_unit_test(a_lease_ends_unseen),
-		cmocka_unit_test(a_machine_that_stood_still_goes_on),
-		cmocka_unit_test(files_take_and_give),
-		cmocka_unit_test(the_initial_cap_is_the_types),
-		cmocka_unit_test(a_reset_keeps_cap_and_books),
-		cmocka_unit_test(a_stopped_one_is_not_dispatched),
-		cmocka_unit_test(the_last_one_takes_the_timer_along),
-		cmocka_unit_test(coming_and_going_at_random),
+		cmocka_unit_test(parallel_engines_count_once),
+		cmocka_unit_test(a_long_workload_is_counted_while_it_runs),
+		cmocka_unit_test(a_new_cap_takes_effect_at_the_next_slot),
+		cmocka_unit_test(an_expired_lease_restores_the_initial_cap),
+		cmocka_unit_test(a_lease_ends_without_a_reader),
+		cmocka_unit_test(the_policy_continues_after_a_suspended_machine),
+		cmocka_unit_test(files_are_read_and_written),
+		cmocka_unit_test(the_initial_cap_depends_on_the_type),
+		cmocka_unit_test(a_reset_keeps_cap_and_counters),
+		cmocka_unit_test(a_stopped_vgpu_is_not_dispatched),
+		cmocka_unit_test(removing_the_last_vgpu_stops_the_timer),
+		cmocka_unit_test(random_operations_keep_the_rules),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * i915 GVT-g without i915: guests that submit, engines that take their time, the threads that
- * dispatch and decide, and a clock the test turns. Follows gvt/scheduler.c and gvt/vgpu.c of
- * Linux 6.1 in what they do with the policy. Included by test-sched-policy alone, before the
- * policy.
+ * A simulated i915 GVT-g: guests that submit workloads, engines, the threads that dispatch and
+ * decide, and a clock that the test advances. It calls the policy as gvt/scheduler.c and gvt/vgpu.c
+ * of Linux 6.1 do. Included only by test-sched-policy*, after the policy.
  */
 #ifndef TESTS_UNIT_KERNEL_TEST_SCHED_POLICY_RIG_H
 #define TESTS_UNIT_KERNEL_TEST_SCHED_POLICY_RIG_H
@@ -14,12 +13,12 @@
 #define VGPUS 7
 #define MS    NSEC_PER_MSEC
 #define S     NSEC_PER_SEC
-#define START 1000000000ULL /* the clock of a machine that has been up for a while */
+#define START 1000000000ULL /* uptime of the machine */
 
-/* What a guest does with an engine: a workload, and the next one so long after its end; 0: always
- * two in the queue. */
+/* The load of a guest on an engine: workloads with a pause after each; pause 0: always two in the
+ * queue. */
 struct habit {
-	u64 length_ns; /* 0: nothing */
+	u64 length_ns; /* 0: no workloads */
 	u64 pause_ns;
 	u64 next_ns;
 };
@@ -36,10 +35,10 @@ struct rig {
 	struct intel_gvt gvt;
 	struct intel_vgpu idle;
 	struct guest guests[VGPUS];
-	u64 delay_ns;	/* between a request and the service thread's coming round to it */
-	u64 service_ns; /* when that is; 0: nothing requested */
+	u64 delay_ns;	/* between a request and its service thread */
+	u64 service_ns; /* time of the service thread; 0: no request */
 	unsigned int schedules;
-	bool quiet; /* guests submit nothing by themselves */
+	bool quiet; /* guests submit no workloads */
 };
 
 unsigned int spins_held;
@@ -79,7 +78,7 @@ int kstrtou32(const char *text, unsigned int base, u32 *ret_number)
 
 /* --- a device, its vGPUs --- */
 
-static struct gvt_sched_data *books_of(struct rig *rig)
+static struct gvt_sched_data *sched_data_of(struct rig *rig)
 {
 	return rig->gvt.scheduler.sched_data;
 }
@@ -100,7 +99,7 @@ static void rig_init(struct rig *rig)
 	rig->gvt.idle_vgpu = &rig->idle;
 }
 
-/* A vGPU of 1/@parts of the GPU, which no guest has started. */
+/* A vGPU of 1/@parts of the GPU without a guest. */
 static struct guest *rig_create(struct rig *rig, int parts)
 {
 	struct guest *guest = rig->guests;
@@ -117,7 +116,7 @@ static struct guest *rig_create(struct rig *rig, int parts)
 	return guest;
 }
 
-/* And one whose guest renders: with @cap, and workloads of @length_ns. */
+/* A vGPU with @cap whose guest submits workloads of @length_ns. */
 static struct guest *rig_add(struct rig *rig, u32 cap, u64 length_ns)
 {
 	struct guest *guest = rig_create(rig, 8);
@@ -191,7 +190,7 @@ static void complete(struct rig *rig, int e)
 	mutex_unlock(&rig->gvt.sched_lock);
 	free(workload);
 	guest->habits[e].next_ns = clock_ns + guest->habits[e].pause_ns;
-	scheduler->waitq[e].woken = true; /* the thread comes round by itself */
+	scheduler->waitq[e].woken = true; /* the thread continues without a wake-up */
 }
 
 static bool in_flight(struct rig *rig, const struct guest *guest)
@@ -223,7 +222,7 @@ static void guests_submit(struct rig *rig)
 	}
 }
 
-/* The threads do what they can do at this moment. */
+/* Runs the threads until none has anything to do. */
 static void settle(struct rig *rig)
 {
 	struct intel_gvt_workload_scheduler *scheduler = &rig->gvt.scheduler;
@@ -253,10 +252,10 @@ static u64 earlier(u64 a, u64 b_ns)
 	return b_ns != 0 && b_ns < a ? b_ns : a;
 }
 
-/* To the next thing that happens, not past @to_ns. */
+/* Advances to the next event, but not beyond @to_ns. */
 static void step(struct rig *rig, u64 to_ns)
 {
-	struct hrtimer *timer = &books_of(rig)->timer;
+	struct hrtimer *timer = &sched_data_of(rig)->timer;
 	u64 at_ns = earlier(earlier(to_ns, timer->at_ns), rig->service_ns);
 
 	for (int e = 0; e < ENGINES; e++) {
@@ -292,19 +291,18 @@ static void rig_run(struct rig *rig, u64 ns)
 	}
 }
 
-/* To the beginning of a second, without work: from here on all have their caps, and no more than
- * that. */
+/* Advances to the beginning of a second without work, so that all slices equal the caps. */
 static void rig_begin(struct rig *rig)
 {
 	rig->quiet = true;
-	while (books_of(rig)->sched.slot != SCHED_SLOTS - 1)
+	while (sched_data_of(rig)->sched.slot != SCHED_SLOTS - 1)
 		rig_run(rig, 1 * MS);
-	while (books_of(rig)->sched.slot != 0)
+	while (sched_data_of(rig)->sched.slot != 0)
 		rig_run(rig, 1 * MS);
 	rig->quiet = false;
 }
 
-/* --- what is seen --- */
+/* --- results --- */
 
 static struct intel_vgpu_sched_state state_of_guest(struct guest *guest)
 {
@@ -324,7 +322,7 @@ static void assert_near(u64 ns, u64 wanted_ns, u64 off_ns)
 	assert_in_range(ns, wanted_ns - off_ns, wanted_ns + off_ns);
 }
 
-/* Over ten seconds, in percent, @off tenths of a percent more or less. */
+/* Checks the share of ten seconds in percent, with a tolerance of @off tenths. */
 static void assert_share(struct guest *guest, u64 busy_before_ns, u64 pct, u64 off)
 {
 	assert_near(busy(guest) - busy_before_ns, pct * 100 * MS, off * 10 * MS);
@@ -372,7 +370,7 @@ static void rig_fini(struct rig *rig)
 	for (struct guest *guest = rig->guests; guest < rig->guests + VGPUS; guest++)
 		if (guest->exists)
 			rig_remove(rig, guest);
-	assert_int_equal(books_of(rig)->timer.at_ns, 0);
+	assert_int_equal(sched_data_of(rig)->timer.at_ns, 0);
 	intel_vgpu_clean_sched_policy(&rig->idle);
 	rig->gvt.idle_vgpu = NULL;
 	settle(rig);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * i915's scheduling policy (kernel/gover_sched_policy), the very file, with a GVT-g around it that
- * has no GPU: who gets how much, and whose turn it is.
+ * The scheduling policy for i915 (kernel/gover_sched_policy), compiled from the same file, with a
+ * GVT-g without a GPU: shares and turns.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -64,7 +64,7 @@ static void cap_0_is_no_limit(void **state)
 	rig_fini(&rig);
 }
 
-static void caps_above_100_shrink_alike(void **state)
+static void caps_above_100_are_reduced_in_proportion(void **state)
 {
 	struct rig rig;
 	struct guest *a, *b;
@@ -80,9 +80,8 @@ static void caps_above_100_shrink_alike(void **state)
 	rig_fini(&rig);
 }
 
-/* Nothing can be taken from a vGPU in mid-workload: what is too much in a slot is paid back in the
- * next ones. */
-static void long_workloads_are_paid_back(void **state)
+/* A workload cannot be preempted: the overrun of a slot is deducted in the next ones. */
+static void long_workloads_are_deducted(void **state)
 {
 	struct rig rig;
 	struct guest *a, *b;
@@ -93,13 +92,13 @@ static void long_workloads_are_paid_back(void **state)
 	b = rig_add(&rig, 90, 1 * MS);
 	rig_begin(&rig);
 	rig_run(&rig, 10 * S);
-	/* What it owes at the end of a second is forgiven: one workload at most. */
+	/* The debt at the end of a second, at most one workload, is dropped. */
 	assert_in_range(busy(a), 990 * MS, 1000 * MS + 10 * 16 * MS);
 	assert_true(busy(b) >= 8800 * MS);
 	rig_fini(&rig);
 }
 
-static void a_late_service_thread_changes_no_share(void **state)
+static void a_late_service_thread_does_not_change_shares(void **state)
 {
 	struct rig rig;
 	struct guest *a, *b;
@@ -119,7 +118,7 @@ static void a_late_service_thread_changes_no_share(void **state)
 	rig_fini(&rig);
 }
 
-static void weight_shares_all(void **state)
+static void weight_shares_the_whole_gpu(void **state)
 {
 	struct rig rig;
 	struct guest *a, *b;
@@ -145,7 +144,7 @@ static void weight_shares_all(void **state)
 
 /* --- turns --- */
 
-static void alone_it_is_dispatched_at_once(void **state)
+static void a_single_vgpu_is_dispatched_at_once(void **state)
 {
 	struct rig rig;
 	struct guest *a;
@@ -164,7 +163,7 @@ static void alone_it_is_dispatched_at_once(void **state)
 	rig_fini(&rig);
 }
 
-static void without_slice_it_waits_for_the_next_slot(void **state)
+static void without_slice_a_vgpu_waits_for_the_next_slot(void **state)
 {
 	struct rig rig;
 	struct guest *a;
@@ -182,7 +181,7 @@ static void without_slice_it_waits_for_the_next_slot(void **state)
 	rig_fini(&rig);
 }
 
-static void one_that_has_nothing_to_do_leaves_at_once(void **state)
+static void a_vgpu_without_work_leaves_at_once(void **state)
 {
 	struct rig rig;
 	struct guest *a, *b;
@@ -226,8 +225,8 @@ static void a_switch_waits_for_every_engine(void **state)
 	rig_fini(&rig);
 }
 
-/* B was to follow A, and is gone before A's workload ends: A goes on. */
-static void who_was_to_follow_may_go(void **state)
+/* B is next but is removed before the workload of A ends: A continues. */
+static void the_next_vgpu_can_be_removed(void **state)
 {
 	struct rig rig;
 	struct guest *a, *b;
@@ -249,7 +248,7 @@ static void who_was_to_follow_may_go(void **state)
 	rig_fini(&rig);
 }
 
-static void an_idle_gpu_is_asked_with_the_slots_only(void **state)
+static void an_idle_gpu_needs_decisions_only_at_slots(void **state)
 {
 	struct rig rig;
 
@@ -263,11 +262,11 @@ static void an_idle_gpu_is_asked_with_the_slots_only(void **state)
 	rig_fini(&rig);
 }
 
-static void a_busy_gpu_is_handed_on_with_the_rounds(void **state)
+static void a_busy_gpu_switches_with_the_rounds(void **state)
 {
 	struct rig rig;
 	struct intel_vgpu *last = NULL;
-	unsigned int hands = 0;
+	unsigned int switches = 0;
 
 	(void)state;
 	rig_init(&rig);
@@ -276,17 +275,16 @@ static void a_busy_gpu_is_handed_on_with_the_rounds(void **state)
 	rig_begin(&rig);
 	for (int i = 0; i < 100000; i++) {
 		rig_run(&rig, 10000);
-		hands += rig.gvt.scheduler.current_vgpu != last;
+		switches += rig.gvt.scheduler.current_vgpu != last;
 		last = rig.gvt.scheduler.current_vgpu;
 	}
 	/* 200 rounds a second */
-	assert_in_range(hands, 350, 410);
+	assert_in_range(switches, 350, 410);
 	rig_fini(&rig);
 }
 
-/* While B waits for A's workload its turn does not get shorter: the timer must not ring for that.
- */
-static void little_left_of_a_slice_rings_seldom(void **state)
+/* While B waits for the workload of A its turn does not get shorter, so no timer is needed. */
+static void a_short_rest_of_a_slice_needs_few_timers(void **state)
 {
 	struct rig rig;
 	struct guest *a, *b;
@@ -315,18 +313,18 @@ int main(void)
 		cmocka_unit_test(caps_are_shares),
 		cmocka_unit_test(a_cap_is_hard),
 		cmocka_unit_test(cap_0_is_no_limit),
-		cmocka_unit_test(caps_above_100_shrink_alike),
-		cmocka_unit_test(long_workloads_are_paid_back),
-		cmocka_unit_test(a_late_service_thread_changes_no_share),
-		cmocka_unit_test(weight_shares_all),
-		cmocka_unit_test(alone_it_is_dispatched_at_once),
-		cmocka_unit_test(without_slice_it_waits_for_the_next_slot),
-		cmocka_unit_test(one_that_has_nothing_to_do_leaves_at_once),
+		cmocka_unit_test(caps_above_100_are_reduced_in_proportion),
+		cmocka_unit_test(long_workloads_are_deducted),
+		cmocka_unit_test(a_late_service_thread_does_not_change_shares),
+		cmocka_unit_test(weight_shares_the_whole_gpu),
+		cmocka_unit_test(a_single_vgpu_is_dispatched_at_once),
+		cmocka_unit_test(without_slice_a_vgpu_waits_for_the_next_slot),
+		cmocka_unit_test(a_vgpu_without_work_leaves_at_once),
 		cmocka_unit_test(a_switch_waits_for_every_engine),
-		cmocka_unit_test(who_was_to_follow_may_go),
-		cmocka_unit_test(an_idle_gpu_is_asked_with_the_slots_only),
-		cmocka_unit_test(a_busy_gpu_is_handed_on_with_the_rounds),
-		cmocka_unit_test(little_left_of_a_slice_rings_seldom),
+		cmocka_unit_test(the_next_vgpu_can_be_removed),
+		cmocka_unit_test(an_idle_gpu_needs_decisions_only_at_slots),
+		cmocka_unit_test(a_busy_gpu_switches_with_the_rounds),
+		cmocka_unit_test(a_short_rest_of_a_slice_needs_few_timers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

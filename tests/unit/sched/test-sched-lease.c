@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The vGPU scheduler: a cap that nobody looks after any more returns to the initial one. */
+/* The vGPU scheduler: a cap whose lease has expired returns to the initial cap. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #define LEASE (250 * NS_PER_MS)
 
-/* A tenant sold 20 % with 60 % written at 0 under LEASE. */
+/* A tenant with the initial cap 20 % and the cap 60 %, written at 0 with LEASE. */
 static struct sched_vgpu *rig_lease(struct rig *rig)
 {
 	struct sched_vgpu *vgpu;
@@ -23,7 +23,7 @@ static struct sched_vgpu *rig_lease(struct rig *rig)
 	return vgpu;
 }
 
-static void a_lease_that_ran_out_ends_in_the_slot_opened_next(void **state)
+static void an_expired_lease_ends_with_the_next_slot(void **state)
 {
 	struct rig rig;
 	struct sched_vgpu *vgpu = rig_lease(&rig);
@@ -58,7 +58,7 @@ static void writing_the_cap_or_the_lease_renews_it(void **state)
 	assert_int_equal(vgpu->cap_pct, 20);
 }
 
-static void a_lease_that_ran_out_rests_until_the_next_write(void **state)
+static void an_expired_lease_has_no_effect_until_the_next_write(void **state)
 {
 	struct rig rig;
 	struct sched_vgpu *vgpu = rig_lease(&rig);
@@ -74,7 +74,7 @@ static void a_lease_that_ran_out_rests_until_the_next_write(void **state)
 	assert_int_equal(vgpu->cap_pct, 20);
 }
 
-static void without_a_lease_a_cap_holds_for_ever(void **state)
+static void without_a_lease_a_cap_never_expires(void **state)
 {
 	struct rig rig;
 	struct sched_vgpu *vgpu = rig_lease(&rig);
@@ -85,7 +85,7 @@ static void without_a_lease_a_cap_holds_for_ever(void **state)
 	assert_int_equal(vgpu->cap_pct, 60);
 }
 
-static void a_newcomer_has_no_lease(void **state)
+static void a_new_vgpu_has_no_lease(void **state)
 {
 	struct rig rig;
 	struct sched_vgpu *vgpu;
@@ -100,7 +100,7 @@ static void a_newcomer_has_no_lease(void **state)
 	assert_false(vgpu->cap_written);
 }
 
-static void a_slot_long_overdue_ends_the_lease_too(void **state)
+static void a_late_slot_ends_the_lease_too(void **state)
 {
 	struct rig rig;
 	struct sched_vgpu *vgpu = rig_lease(&rig);
@@ -108,11 +108,11 @@ static void a_slot_long_overdue_ends_the_lease_too(void **state)
 	(void)state;
 	sched_open_slot(&rig.sched, 40 * SLOT);
 	assert_int_equal(vgpu->cap_pct, 20);
-	/* Nobody had given it anything else while the slot was open. */
+	/* The cap did not change during the slot. */
 	assert_int_equal(vgpu->sched_ns, 8 * SLOT);
 }
 
-static void the_initial_cap_is_the_cap_until_one_was_written(void **state)
+static void the_initial_cap_is_in_force_until_a_cap_is_written(void **state)
 {
 	struct rig rig;
 	struct sched_vgpu *vgpu;
@@ -131,8 +131,7 @@ static void the_initial_cap_is_the_cap_until_one_was_written(void **state)
 	assert_int_equal(vgpu->next_cap_pct, 35);
 }
 
-/* Whatever is written when: a cap other than the initial one never outlives its lease by a slot. */
-static void no_cap_outlives_its_lease_by_more_than_a_slot(void **state)
+static void no_cap_is_in_force_more_than_a_slot_after_its_lease(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 50; seed++) {
@@ -161,14 +160,14 @@ static void no_cap_outlives_its_lease_by_more_than_a_slot(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_lease_that_ran_out_ends_in_the_slot_opened_next),
+		cmocka_unit_test(an_expired_lease_ends_with_the_next_slot),
 		cmocka_unit_test(writing_the_cap_or_the_lease_renews_it),
-		cmocka_unit_test(a_lease_that_ran_out_rests_until_the_next_write),
-		cmocka_unit_test(without_a_lease_a_cap_holds_for_ever),
-		cmocka_unit_test(a_newcomer_has_no_lease),
-		cmocka_unit_test(a_slot_long_overdue_ends_the_lease_too),
-		cmocka_unit_test(the_initial_cap_is_the_cap_until_one_was_written),
-		cmocka_unit_test(no_cap_outlives_its_lease_by_more_than_a_slot),
+		cmocka_unit_test(an_expired_lease_has_no_effect_until_the_next_write),
+		cmocka_unit_test(without_a_lease_a_cap_never_expires),
+		cmocka_unit_test(a_new_vgpu_has_no_lease),
+		cmocka_unit_test(a_late_slot_ends_the_lease_too),
+		cmocka_unit_test(the_initial_cap_is_in_force_until_a_cap_is_written),
+		cmocka_unit_test(no_cap_is_in_force_more_than_a_slot_after_its_lease),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The vGPU scheduler: the promises that hold over any second, whatever the tenants do. */
+/* The vGPU scheduler: properties that hold over any second with any tenants. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "tests/unit/sched/test-sched-rig.h"
 
-/* Random caps for @n tenants, each at least 1, that add up to @sum_pct. */
+/* Random caps for @n tenants, each at least 1, with the sum @sum_pct. */
 static void draw_caps(struct rig *rig, unsigned int *caps, int n, unsigned int sum_pct)
 {
 	for (int i = 0; i < n; i++) {
@@ -25,7 +25,7 @@ static void every_busy_vgpu_with_slice_runs_within_one_round(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 40; seed++) {
-		int waited[TENANTS_MAX] = {0}; /* turns of others since it could have run */
+		int waited[TENANTS_MAX] = {0}; /* turns of others since it is runnable */
 		const struct sched_vgpu *last = NULL;
 		struct rig rig;
 
@@ -49,7 +49,7 @@ static void every_busy_vgpu_with_slice_runs_within_one_round(void **state)
 	}
 }
 
-/* What the watched tenant had got at each step: to look back one second from any of them. */
+/* The run time of the watched tenant at each step, to compare with one second before. */
 struct past {
 	uint64_t at_ns[200000];
 	uint64_t busy_ns[200000];
@@ -63,7 +63,7 @@ static uint64_t got_in_the_last_second(struct past *past, const struct rig *rig,
 
 	while (past->at_ns[past->tail + 1] <= from_ns)
 		past->tail++;
-	/* It ran all of the time between two notes, or none of it. */
+	/* Between two steps it ran all of the time or not at all. */
 	then_ns = past->busy_ns[past->tail];
 	if (past->busy_ns[past->tail + 1] > then_ns)
 		then_ns += from_ns - past->at_ns[past->tail];
@@ -107,7 +107,7 @@ static void over_any_second_a_busy_vgpu_gets_its_cap_within_one_slice(void **sta
 	free(past);
 }
 
-static void nobody_gets_more_than_its_cap_in_a_second(void **state)
+static void no_vgpu_gets_more_than_its_cap_in_a_second(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 40; seed++) {
@@ -130,7 +130,7 @@ static void nobody_gets_more_than_its_cap_in_a_second(void **state)
 	}
 }
 
-/* Caps that add up to more than the GPU are shares of it, all shrunk by the same factor. */
+/* Caps whose sum exceeds 100 are reduced by the same factor. */
 static void caps_above_100_in_sum_are_proportions(void **state)
 {
 	(void)state;
@@ -154,10 +154,10 @@ static void caps_above_100_in_sum_are_proportions(void **state)
 
 /*
  * A driver that switches only at ticks of a millisecond, as GVT-g does, overruns nearly every turn,
- * and work that cannot be interrupted makes a turn longer still. What was overrun is paid back: the
- * shares are right to a point.
+ * and work that cannot be preempted makes turns even longer. The overrun is deducted, so the shares
+ * are correct to a point.
  */
-static void turns_that_overrun_change_no_share(void **state)
+static void overruns_do_not_change_shares(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 60; seed++) {
@@ -209,7 +209,7 @@ static void assert_ring_is_whole(const struct rig *rig, const bool *in, int n_in
 	assert_int_equal(n, n_in);
 }
 
-static void adding_and_removing_while_running_keeps_the_ring_whole(void **state)
+static void adding_and_removing_during_turns_keeps_the_ring_valid(void **state)
 {
 	bool in[TENANTS_MAX] = {false};
 	int n_in = 0;
@@ -245,10 +245,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_busy_vgpu_with_slice_runs_within_one_round),
 		cmocka_unit_test(over_any_second_a_busy_vgpu_gets_its_cap_within_one_slice),
-		cmocka_unit_test(nobody_gets_more_than_its_cap_in_a_second),
+		cmocka_unit_test(no_vgpu_gets_more_than_its_cap_in_a_second),
 		cmocka_unit_test(caps_above_100_in_sum_are_proportions),
-		cmocka_unit_test(turns_that_overrun_change_no_share),
-		cmocka_unit_test(adding_and_removing_while_running_keeps_the_ring_whole),
+		cmocka_unit_test(overruns_do_not_change_shares),
+		cmocka_unit_test(adding_and_removing_during_turns_keeps_the_ring_valid),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A GPU that obeys the scheduler to the nanosecond, for the scheduler's tests. Include cmocka.h
+/* A GPU that follows the scheduler exactly, for the tests of the scheduler. Include cmocka.h
  * first. */
 #ifndef TESTS_UNIT_SCHED_TEST_SCHED_RIG_H
 #define TESTS_UNIT_SCHED_TEST_SCHED_RIG_H
@@ -13,11 +13,11 @@
 #define SLOT	    SCHED_SLOT_NS
 #define FOREVER	    UINT64_MAX
 
-/* A tenant whose work comes in bursts at random times, or that always has some. */
+/* A tenant whose work arrives in bursts at random times, or that always has work. */
 struct tenant {
 	struct sched_vgpu sched;
 	uint64_t work_ns;
-	uint64_t arrives_ns;   /* its next burst */
+	uint64_t arrives_ns;   /* time of the next burst */
 	uint64_t burst_max_ns; /* 0: no bursts */
 	uint64_t pause_max_ns;
 };
@@ -81,7 +81,7 @@ static inline void deal_with_arrivals(struct rig *rig)
 	}
 }
 
-/* One step of the GPU, to @to_ns at the latest. Returns who ran in it; NULL: nobody. */
+/* Runs one step of the GPU, to @to_ns at most. Returns the vGPU that ran; NULL: none. */
 static inline struct tenant *rig_step(struct rig *rig, uint64_t to_ns)
 {
 	uint64_t run_ns = FOREVER, until_ns = to_ns;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The vGPU scheduler's other discipline, "weight": the whole GPU, in proportion to the caps. */
+/* The discipline "weight" of the vGPU scheduler: shares of the whole GPU in proportion to the caps.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,7 +49,7 @@ static void busy_vgpus_share_the_whole_gpu_by_weight(void **state)
 	}
 }
 
-static void an_idle_vgpus_time_is_given_away(void **state)
+static void the_time_of_an_idle_vgpu_is_used_by_others(void **state)
 {
 	struct tenant *busy;
 	struct rig rig;
@@ -59,11 +60,11 @@ static void an_idle_vgpus_time_is_given_away(void **state)
 	busy = rig_add(&rig, 1, FOREVER);
 	rig_run(&rig, 3 * NS_PER_S);
 	assert_int_equal(busy->sched.busy_ns, 3 * NS_PER_S);
-	/* What it was allotted is its cap nevertheless. */
+	/* The allotted time is still that of the cap. */
 	assert_int_equal(sched_allotted_ns(&busy->sched, rig.now_ns), 30 * NS_PER_MS);
 }
 
-static void no_limit_weighs_100(void **state)
+static void no_limit_has_the_weight_100(void **state)
 {
 	struct rig rig;
 
@@ -75,7 +76,7 @@ static void no_limit_weighs_100(void **state)
 	assert_near(rig.tenants[0].sched.busy_ns, 2 * NS_PER_S, 2 * SCHED_ROUND_NS);
 }
 
-static void a_rest_earns_nothing(void **state)
+static void an_idle_time_gives_no_advantage(void **state)
 {
 	struct tenant *rested;
 	struct rig rig;
@@ -91,7 +92,7 @@ static void a_rest_earns_nothing(void **state)
 	assert_near(rested->sched.busy_ns, NS_PER_S / 2, SCHED_ROUND_NS);
 }
 
-static void an_overrun_is_paid_back(void **state)
+static void an_overrun_is_deducted(void **state)
 {
 	struct tenant *greedy, *other;
 	struct rig rig;
@@ -106,7 +107,7 @@ static void an_overrun_is_paid_back(void **state)
 	assert_near(other->sched.busy_ns, NS_PER_S / 2, SCHED_ROUND_NS);
 }
 
-static void a_weight_counts_from_the_next_slot(void **state)
+static void a_weight_takes_effect_at_the_next_slot(void **state)
 {
 	struct rig rig;
 
@@ -121,7 +122,7 @@ static void a_weight_counts_from_the_next_slot(void **state)
 	assert_near(rig.tenants[0].sched.busy_ns, 800 * NS_PER_MS, 2 * SCHED_ROUND_NS);
 }
 
-/* Tags wrap around after hours of running; the shares do not see it, nor does one that slept. */
+/* Tags wrap around after hours; this affects neither the shares nor an idle vGPU. */
 static void tags_may_wrap_around(void **state)
 {
 	(void)state;
@@ -147,8 +148,7 @@ static void tags_may_wrap_around(void **state)
 	}
 }
 
-/* The GPU never idles while somebody has work, whatever the tenants do, and no one starves. */
-static void it_conserves_work_and_starves_nobody(void **state)
+static void the_gpu_never_idles_and_no_vgpu_starves(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 40; seed++) {
@@ -172,13 +172,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_discipline_is_found_by_its_name),
 		cmocka_unit_test(busy_vgpus_share_the_whole_gpu_by_weight),
-		cmocka_unit_test(an_idle_vgpus_time_is_given_away),
-		cmocka_unit_test(no_limit_weighs_100),
-		cmocka_unit_test(a_rest_earns_nothing),
-		cmocka_unit_test(an_overrun_is_paid_back),
-		cmocka_unit_test(a_weight_counts_from_the_next_slot),
+		cmocka_unit_test(the_time_of_an_idle_vgpu_is_used_by_others),
+		cmocka_unit_test(no_limit_has_the_weight_100),
+		cmocka_unit_test(an_idle_time_gives_no_advantage),
+		cmocka_unit_test(an_overrun_is_deducted),
+		cmocka_unit_test(a_weight_takes_effect_at_the_next_slot),
 		cmocka_unit_test(tags_may_wrap_around),
-		cmocka_unit_test(it_conserves_work_and_starves_nobody),
+		cmocka_unit_test(the_gpu_never_idles_and_no_vgpu_starves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

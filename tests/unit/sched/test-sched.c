@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The vGPU scheduler: what a slot gives, who is next and for how long, who comes and goes. */
+/* The vGPU scheduler: slices, the next vGPU and its turn, adding and removing vGPUs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "tests/unit/sched/test-sched-rig.h"
 
-static void a_slot_adds_its_share_to_what_is_left(void **state)
+static void a_slot_adds_to_the_rest_of_the_slice(void **state)
 {
 	struct rig rig;
 	struct tenant *tenant;
@@ -23,7 +23,7 @@ static void a_slot_adds_its_share_to_what_is_left(void **state)
 	}
 }
 
-static void the_tenth_slot_forgets_credit(void **state)
+static void a_new_second_drops_credit(void **state)
 {
 	struct rig rig;
 	struct tenant *tenant;
@@ -35,7 +35,7 @@ static void the_tenth_slot_forgets_credit(void **state)
 	assert_int_equal(tenant->sched.slice_ns, 30 * NS_PER_MS);
 }
 
-static void the_tenth_slot_forgets_debt(void **state)
+static void a_new_second_drops_debt(void **state)
 {
 	struct rig rig;
 	struct tenant *tenant;
@@ -51,7 +51,7 @@ static void the_tenth_slot_forgets_debt(void **state)
 	assert_int_equal(tenant->sched.slice_ns, 30 * NS_PER_MS);
 }
 
-static void a_debt_is_worked_off_within_the_second(void **state)
+static void a_debt_is_deducted_within_the_second(void **state)
 {
 	struct rig rig;
 	struct tenant *tenant;
@@ -64,7 +64,7 @@ static void a_debt_is_worked_off_within_the_second(void **state)
 	assert_int_equal(tenant->sched.busy_ns, 300 * NS_PER_MS);
 }
 
-static void a_cap_counts_from_the_next_slot(void **state)
+static void a_cap_takes_effect_at_the_next_slot(void **state)
 {
 	struct rig rig;
 	struct tenant *tenant;
@@ -81,7 +81,7 @@ static void a_cap_counts_from_the_next_slot(void **state)
 	assert_int_equal(tenant->sched.initial_cap_pct, 20);
 }
 
-static void no_limit_runs_on_and_leaves_no_account(void **state)
+static void no_limit_keeps_no_slice(void **state)
 {
 	struct rig rig;
 	struct tenant *tenant;
@@ -117,13 +117,13 @@ static void allotted_is_the_integral_of_the_cap_in_force(void **state)
 	assert_int_equal(sched_allotted_ns(&tenant->sched, rig.now_ns), 30 * NS_PER_MS);
 	rig_run(&rig, 150 * NS_PER_MS);
 	assert_int_equal(sched_allotted_ns(&tenant->sched, rig.now_ns), 150 * NS_PER_MS);
-	/* A slot that ended 10 ms late was 10 ms longer. */
+	/* A slot that ends 10 ms late is 10 ms longer. */
 	sched_open_slot(&rig.sched, rig.now_ns + 60 * NS_PER_MS);
 	assert_int_equal(sched_allotted_ns(&tenant->sched, rig.now_ns + 60 * NS_PER_MS),
 			 198 * NS_PER_MS);
 }
 
-static void next_is_the_first_in_the_round_with_work_and_slice(void **state)
+static void the_next_vgpu_is_the_first_in_the_round_with_work_and_slice(void **state)
 {
 	struct rig rig;
 	struct tenant *a, *b, *c;
@@ -171,7 +171,7 @@ static void a_turn_is_a_quantum_in_proportion_to_the_cap(void **state)
 	}
 }
 
-static void a_turn_is_never_longer_than_the_slice_left(void **state)
+static void a_turn_is_never_longer_than_the_rest_of_the_slice(void **state)
 {
 	uint64_t run_ns = 0;
 	struct tenant *tenant;
@@ -185,7 +185,7 @@ static void a_turn_is_never_longer_than_the_slice_left(void **state)
 	assert_int_equal(run_ns, 3);
 }
 
-static void asking_again_changes_nothing(void **state)
+static void a_repeated_pick_changes_nothing(void **state)
 {
 	uint64_t first_ns = 0, again_ns = 0;
 	struct tenant *a;
@@ -205,7 +205,7 @@ static void asking_again_changes_nothing(void **state)
 	}
 }
 
-static void an_idle_vgpus_time_is_not_given_away(void **state)
+static void the_time_of_an_idle_vgpu_stays_unused(void **state)
 {
 	struct tenant *busy;
 	struct rig rig;
@@ -220,7 +220,7 @@ static void an_idle_vgpus_time_is_not_given_away(void **state)
 	}
 }
 
-static void caps_above_100_in_sum_shrink_alike(void **state)
+static void caps_above_100_in_sum_are_reduced_in_proportion(void **state)
 {
 	static const struct {
 		unsigned int caps[4];
@@ -246,7 +246,7 @@ static void caps_above_100_in_sum_shrink_alike(void **state)
 	}
 }
 
-static void one_without_limit_counts_as_100_among_others(void **state)
+static void no_limit_counts_as_100_among_others(void **state)
 {
 	struct tenant *free_one, *capped;
 	struct rig rig;
@@ -260,7 +260,7 @@ static void one_without_limit_counts_as_100_among_others(void **state)
 	assert_near(capped->sched.busy_ns, NS_PER_S / 2, SCHED_ROUND_NS);
 }
 
-static void one_that_wakes_with_saved_slice_takes_nothing_from_another(void **state)
+static void a_saved_slice_does_not_reduce_the_share_of_others(void **state)
 {
 	struct tenant *busy;
 	struct rig rig;
@@ -279,7 +279,7 @@ static void one_that_wakes_with_saved_slice_takes_nothing_from_another(void **st
 	assert_int_equal(busy->sched.busy_ns, 500 * NS_PER_MS);
 }
 
-static void a_newcomer_gets_the_rest_of_the_slot(void **state)
+static void a_new_vgpu_gets_the_slice_for_the_rest_of_the_slot(void **state)
 {
 	struct tenant *newcomer;
 	struct rig rig;
@@ -295,7 +295,7 @@ static void a_newcomer_gets_the_rest_of_the_slot(void **state)
 	assert_int_equal(newcomer->sched.busy_ns, 50 * NS_PER_MS);
 }
 
-static void a_newcomer_is_last_in_the_round(void **state)
+static void a_new_vgpu_is_last_in_the_round(void **state)
 {
 	uint64_t run_ns = 0;
 	struct rig rig;
@@ -315,7 +315,7 @@ static void a_newcomer_is_last_in_the_round(void **state)
 	assert_ptr_equal(rig.sched.turn, &rig.tenants[2].sched);
 }
 
-static void removing_the_running_one_lets_the_next_run(void **state)
+static void removing_the_running_vgpu_lets_the_next_run(void **state)
 {
 	uint64_t run_ns = 0;
 	struct rig rig;
@@ -337,24 +337,24 @@ static void removing_the_running_one_lets_the_next_run(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_slot_adds_its_share_to_what_is_left),
-		cmocka_unit_test(the_tenth_slot_forgets_credit),
-		cmocka_unit_test(the_tenth_slot_forgets_debt),
-		cmocka_unit_test(a_debt_is_worked_off_within_the_second),
-		cmocka_unit_test(a_cap_counts_from_the_next_slot),
-		cmocka_unit_test(no_limit_runs_on_and_leaves_no_account),
+		cmocka_unit_test(a_slot_adds_to_the_rest_of_the_slice),
+		cmocka_unit_test(a_new_second_drops_credit),
+		cmocka_unit_test(a_new_second_drops_debt),
+		cmocka_unit_test(a_debt_is_deducted_within_the_second),
+		cmocka_unit_test(a_cap_takes_effect_at_the_next_slot),
+		cmocka_unit_test(no_limit_keeps_no_slice),
 		cmocka_unit_test(allotted_is_the_integral_of_the_cap_in_force),
-		cmocka_unit_test(next_is_the_first_in_the_round_with_work_and_slice),
+		cmocka_unit_test(the_next_vgpu_is_the_first_in_the_round_with_work_and_slice),
 		cmocka_unit_test(a_turn_is_a_quantum_in_proportion_to_the_cap),
-		cmocka_unit_test(a_turn_is_never_longer_than_the_slice_left),
-		cmocka_unit_test(asking_again_changes_nothing),
-		cmocka_unit_test(an_idle_vgpus_time_is_not_given_away),
-		cmocka_unit_test(caps_above_100_in_sum_shrink_alike),
-		cmocka_unit_test(one_without_limit_counts_as_100_among_others),
-		cmocka_unit_test(one_that_wakes_with_saved_slice_takes_nothing_from_another),
-		cmocka_unit_test(a_newcomer_gets_the_rest_of_the_slot),
-		cmocka_unit_test(a_newcomer_is_last_in_the_round),
-		cmocka_unit_test(removing_the_running_one_lets_the_next_run),
+		cmocka_unit_test(a_turn_is_never_longer_than_the_rest_of_the_slice),
+		cmocka_unit_test(a_repeated_pick_changes_nothing),
+		cmocka_unit_test(the_time_of_an_idle_vgpu_stays_unused),
+		cmocka_unit_test(caps_above_100_in_sum_are_reduced_in_proportion),
+		cmocka_unit_test(no_limit_counts_as_100_among_others),
+		cmocka_unit_test(a_saved_slice_does_not_reduce_the_share_of_others),
+		cmocka_unit_test(a_new_vgpu_gets_the_slice_for_the_rest_of_the_slot),
+		cmocka_unit_test(a_new_vgpu_is_last_in_the_round),
+		cmocka_unit_test(removing_the_running_vgpu_lets_the_next_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
