@@ -1,6 +1,6 @@
 #!/bin/sh
-# The shares of ten seconds, in the kernel's own counters: caps hold to a point, an idle vGPU's time is
-# nobody's, and caps above 100 in sum shrink alike.
+# The shares of ten seconds in the counters of the kernel: caps are exact to a point, the time of an idle vGPU
+# stays unused, and caps whose sum exceeds 100 are reduced in proportion.
 # shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 folders=''
@@ -11,7 +11,7 @@ remove_tenants() {
 }
 cleanup=remove_tenants
 
-tenant() { # tenant GPU CAP LOAD WANTED: what it shall get, in hundredths of a percent
+tenant() { # tenant GPU CAP LOAD EXPECTED: EXPECTED is its share in hundredths of a percent
   gpu "$1"
   create 8
   folders="$folders $v"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# gover-d is killed and nobody starts it again: each vGPU's cap is the initial one within its lease and
-# 100 ms, as the scheduler's own file says.
+# gover-d is killed and not restarted: each vGPU has its initial cap within its lease and 100 ms, according to the
+# file of the scheduler.
 # shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 gpu 7
@@ -18,7 +18,7 @@ lease_ms = $lease_ms
 socket = $dir/fps.sock
 EOT
 
-# Three of 40 %, which are not theirs: the daemon brings the sum to 100, so that each has another cap.
+# Three initial caps of 40 %: the daemon limits the sum to 100, so that each vGPU has another cap.
 folders=''
 for _ in 1 2 3; do
   create 8
@@ -35,15 +35,15 @@ start || exit 1
 ok "the daemon changes all three caps" until_ok 30 differ
 for q in $folders; do
   value "$q/cap_lease_ms"
-  is "under a lease" "$value" "$lease_ms"
+  is "each has a lease" "$value" "$lease_ms"
 done
 sleep 3
-ok "which it renews" differ
+ok "the daemon renews the leases" differ
 stop KILL
 now
 killed=$now
 
-# At $still, before a look, not all were back; at $back, after it, they were.
+# $back is after the first reading with all initial caps, $still before that reading.
 all_back() {
   still=$killed back=$killed
   while [ $((back - killed)) -lt 1000 ]; do
@@ -61,7 +61,7 @@ all_back() {
   done
   return 1
 }
-ok "killed: all three are back at the initial cap" all_back
+ok "after the kill all three return to the initial cap" all_back
 ok "within the lease and 100 ms" test $(((still - killed - 1) * 10)) -le $((lease_ms + 100))
 echo "# after $(((still - killed) * 10)) to $(((back - killed) * 10)) ms of a lease of $lease_ms ms"
 finish

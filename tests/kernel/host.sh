@@ -1,7 +1,7 @@
-# What make check-kernel, check-kernel-i915 and check-guest share: Debian's kernel fetched and unpacked, a virtual machine
-# booted with the host's root under it (tests/kernel/init), and the account of what ran there. Sourced by a script
-# that has set $suite; no kernel is installed. Where a part cannot be had it says so and skips.
-# Must never use KVM: where its device is there and does not work the guest hangs without a word.
+# Shared by make check-kernel, check-kernel-i915 and check-guest: downloads and unpacks Debian's kernel, boots a virtual
+# machine with the root of the host (tests/kernel/init), and evaluates the tests that ran there. Sourced by a script that
+# has set $suite. No kernel is installed. If a requirement is missing, the suite is skipped with the reason.
+# Never uses KVM, because on some machines a guest hangs with /dev/kvm.
 # shellcheck shell=sh disable=SC2034,SC2154 # headers and out are read by the suites, which set suite
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -33,7 +33,7 @@ skip_all() {
   sum
 }
 
-ok() { # ok "text" FILE: passes when FILE, complaints, is empty
+ok() { # ok "text" FILE: passes if FILE with complaints is empty
   n=$((n + 1))
   if [ ! -s "$2" ]; then
     passed=$((passed + 1))
@@ -47,7 +47,7 @@ ok() { # ok "text" FILE: passes when FILE, complaints, is empty
 
 # --- the kernel ---
 
-fetch_kernel() { # the kernel's package, unpacked beside us, never installed
+fetch_kernel() { # downloads and unpacks the package of the kernel
   mkdir -p "$image/deb"
   (
     cd "$image/deb" || exit 1
@@ -57,7 +57,7 @@ fetch_kernel() { # the kernel's package, unpacked beside us, never installed
   dpkg-deb -x "$image"/deb/*.deb "$image/root" && rm -r "$image/deb" && depmod -b "$image/root" "$kver"
 }
 
-# The kernel without its own unpacking: it starts sooner. Its compressed part is the xz in it.
+# Extracts the uncompressed kernel, which boots faster. The compressed part is in xz format.
 unpack_vmlinux() {
   packed=$image/root/boot/vmlinuz-$kver
   at=$(LC_ALL=C grep -abom 1 "$(printf '\3757zXZ')" "$packed" | cut -d : -f 1)
@@ -66,7 +66,7 @@ unpack_vmlinux() {
   mv "$image/vmlinux.new" "$image/vmlinux"
 }
 
-need_kernel() { # sets $headers, $kver and $image, or ends the suite
+need_kernel() { # sets $headers, $kver and $image, or skips the suite
   [ "$(uname -m)" = x86_64 ] || skip_all "needs x86_64, this is $(uname -m)"
   mkdir -p "$work"
   if ! dist/install-deps kernel >"$work/install.log" 2>&1; then
@@ -84,12 +84,12 @@ need_kernel() { # sets $headers, $kver and $image, or ends the suite
     tail -n 5 "$work/fetch.log" | sed 's/^/# /'
     skip_all "linux-image-$kver could not be downloaded"
   fi
-  unpack_vmlinux || skip_all "linux-image-$kver is packed in a way not known here"
+  unpack_vmlinux || skip_all "linux-image-$kver has an unknown compression"
 }
 
-# --- what looks at sources ---
+# --- style ---
 
-have_checkpatch() { # from wherever it is unpacked already
+have_checkpatch() { # finds or unpacks checkpatch.pl
   for scripts in "$image/scripts" "$work/i915/source/scripts"; do
     [ ! -f "$scripts/checkpatch.pl" ] || return 0
   done
@@ -99,7 +99,7 @@ have_checkpatch() { # from wherever it is unpacked already
     linux-source-6.1/scripts/checkpatch.pl linux-source-6.1/scripts/spelling.txt linux-source-6.1/scripts/const_structs.checkpatch
 }
 
-# The house writes the licence the way it writes every comment.
+# The project uses block comments for the licence line too.
 checkpatch() {
   perl "$scripts/checkpatch.pl" --no-tree --terse --no-summary -q --max-line-length=100 --ignore SPDX_LICENSE_TAG "$@" 2>&1 |
     grep -v '^total: 0 errors, 0 warnings'
@@ -107,7 +107,7 @@ checkpatch() {
 
 # --- the virtual machine ---
 
-modules_for() { # modules_for MODULE...: the files of these and of all they need, in order
+modules_for() { # modules_for MODULE...: the files of the modules and their dependencies, in order
   for module; do
     /sbin/modprobe -d "$image/root" -S "$kver" --show-depends "$module" | sed -n 's/^insmod \([^ ]*\).*/\1/p'
   done | awk '!seen[$0]++'
@@ -123,8 +123,8 @@ make_tools() {
   "${CC:-gcc}" -std=c11 -D_GNU_SOURCE -O2 -static -o "$work/bin/curl" tests/kernel/curl.c
 }
 
-# pack_initramfs GUEST MODULE...: what runs in the guest, and needs which of the kernel's modules; where $unit is set,
-# systemd goes on from there with that unit, and its power-off is the end.
+# pack_initramfs GUEST MODULE...: GUEST runs in the guest and needs these kernel modules. If $unit is set, systemd then
+# starts that unit.
 pack_initramfs() {
   guest=$1
   shift
@@ -144,14 +144,14 @@ pack_initramfs() {
   (cd "$root" && find . | cpio --quiet -o -H newc) >"$root.cpio"
 }
 
-# The guest's time stamp counter is the host's. On a machine with much to do its kernel finds out the frequency wrongly,
-# by a factor even, and then its clock runs away: so it is told.
+# The guest uses the time stamp counter of the host. On a busy machine its kernel would measure a wrong frequency, so the
+# frequency is passed on the kernel command line.
 tsc_khz() {
   [ -x "$work/tsc-khz" ] || "${CC:-gcc}" -O1 -o "$work/tsc-khz" tests/kernel/tsc-khz.c || return
   "$work/tsc-khz"
 }
 
-start_qemu() { # start_qemu [OPTION...]: until it switches itself off
+start_qemu() { # start_qemu [OPTION...]: returns after the power-off of the guest
   timeout 600 qemu-system-x86_64 -accel tcg,thread=multi -cpu Nehalem,+rdrand -M q35 -smp 2 -m 1024 -nodefaults -display none \
     -no-reboot -serial "file:$out/console" -kernel "$image/vmlinux" -initrd "$root.cpio" \
     -append "console=ttyS0 quiet panic=-1 oops=panic tsc=reliable tsc_early_khz=$(tsc_khz) random.trust_cpu=on" \
@@ -159,19 +159,19 @@ start_qemu() { # start_qemu [OPTION...]: until it switches itself off
     -virtfs "local,path=$out,mount_tag=out,security_model=none" "$@" >"$out/qemu.log" 2>&1
 }
 
-boot() { # boot GUEST MODULE...: what is in $out already the guest finds there
+boot() { # boot GUEST MODULE...: the guest can read the files in $out
   make_tools
   pack_initramfs "$@"
   start_qemu
   : >"$complaints"
   if [ ! -s "$out/tainted" ]; then
     cat "$out/qemu.log" "$out/insmod.err" "$out/console" 2>/dev/null | tail -n 25 >"$complaints"
-    echo "the guest did not come to its end" >>"$complaints"
+    echo "the guest did not finish" >>"$complaints"
   fi
-  ok "the virtual machine runs all tests and switches itself off" "$complaints"
+  ok "the virtual machine runs all tests and powers off" "$complaints"
 }
 
-# --- what it found ---
+# --- results ---
 
 report() {
   for tap in "$out"/*.tap; do
@@ -189,13 +189,13 @@ report() {
     : >"$complaints"
     if [ "$ran" -ne "${planned:-0}" ] || { [ "$rc" != 0 ] && [ "$f" -eq 0 ]; }; then
       { echo "$name ran $ran of ${planned:-0} planned tests (exit $rc)"; tail -n 20 "$out/$name.err"; } >"$complaints"
-      ok "$name came to its end" "$complaints"
+      ok "$name finished" "$complaints"
     fi
   done
   kernel_has_no_complaint
 }
 
-# 4096 and 8192: a module from outside the tree, and unsigned. Everything else is a complaint of the kernel's.
+# 4096 and 8192: an out-of-tree and unsigned module. Any other bit is a complaint of the kernel.
 kernel_has_no_complaint() {
   [ -s "$out/tainted" ] || return 0
   grep -nE 'WARNING|BUG|Oops|UBSAN|INFO:|rcu.*stall|Call Trace|corruption|refcount_t|sysfs: cannot|kobject.*tried' \

@@ -1,11 +1,11 @@
 #!/bin/sh
-# i915's scheduling policy on threads that dispatch as GVT-g's do: caps that leave some time over are met to a point, nobody
-# gets more, no two have the GPU at once, and two engines count once. An engine is a thread asleep for 4 ms, so shares are
-# looked at only where that does not take half as long again.
+# The scheduling policy for i915 with threads that dispatch as those of GVT-g: caps whose sum is below 100 are exact to a
+# point, no two vGPUs have the GPU at once, and two engines count once. An engine is a thread that sleeps for 4 ms, so shares
+# are tested only if that takes less than 6 ms.
 # shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-tenant() { # tenant GPU CAP LOAD WANTED: what it shall get, in hundredths of a percent
+tenant() { # tenant GPU CAP LOAD EXPECTED: EXPECTED is its share in hundredths of a percent
   gpu "$1"
   create 8
   echo "$2" >"$q/cap"
@@ -64,6 +64,6 @@ while read -r q gpu cap load want before0 after0 busy0 allotted0 before1 after1 
   share "$before0" "$after0" "$allotted0" "$before1" "$after1" "$allotted1"
   ok "and $cap % of them allotted" test "$least" -le $((cap * 100 + 50)) -a "$most" -ge $((cap * 100 - 50))
 done <"$dir/all"
-is "no GPU was busy for more than the whole time" \
+is "no GPU is busy for more than the whole time" \
   "$(awk '{ sum[$1] += $2 } END { for (gpu in sum) if (sum[gpu] > 10000) print gpu, sum[gpu] }' "$dir/least")" ''
 finish

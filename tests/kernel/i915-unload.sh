@@ -1,5 +1,5 @@
 #!/bin/sh
-# The policy goes in mid-flight: every vGPU removed at once while its workloads run and its files are read.
+# The policy is unloaded while workloads run: all vGPUs are removed at once while their files are read.
 # shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 module=$OUT/modules/gover_gvt.ko
@@ -22,11 +22,11 @@ while [ "$times" -lt 5 ]; do
   while cat /sys/bus/mdev/devices/*/intel_vgpu/*; do
     :
   done >/dev/null 2>&1 &
-  ok "it goes under load" rmmod gover_gvt
+  ok "it can be unloaded under load" rmmod gover_gvt
   wait
-  ok "nothing is left" test ! -e /sys/class/mdev_bus/gover_gvt.0
+  ok "no GPU remains" test ! -e /sys/class/mdev_bus/gover_gvt.0
   times=$((times + 1))
-  [ "$times" -eq 5 ] || ok "it comes" insmod "$module" gpus=4 discipline="$([ "$times" -eq 2 ] && echo weight || echo cap)"
+  [ "$times" -eq 5 ] || ok "it can be loaded" insmod "$module" gpus=4 discipline="$([ "$times" -eq 2 ] && echo weight || echo cap)"
 done
 cleanup=''
 finish

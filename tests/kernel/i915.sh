@@ -1,12 +1,12 @@
 #!/bin/sh
-# kvmgt with gover's policy comes and goes, alone and with i915. There is no Intel GPU, so nothing binds.
+# kvmgt with gover's policy is loaded and unloaded, alone and with i915. Without an Intel GPU no device binds.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../scenario/lib.sh"
 modules=$OUT/modules
 kvmgt=$modules/kvmgt.ko
 discipline=/sys/module/kvmgt/parameters/discipline
 
-load_rest() { # what kvmgt needs and is not there
+load_rest() { # loads the missing modules that kvmgt needs
   while read -r file; do
     name=$(basename "$file" .ko | tr - _)
     [ "$name" = kvmgt ] || [ -d "/sys/module/$name" ] || insmod "$modules/$file" || return 1
@@ -15,33 +15,33 @@ load_rest() { # what kvmgt needs and is not there
 
 refused() { insmod "$kvmgt" "$@" 2>&1 | sed 's/.*: //'; }
 
-ok "the kernel's own modules load, i915 among them" load_rest
-ok "i915 is there" test -d /sys/module/i915
+ok "the kernel's own modules load, including i915" load_rest
+ok "i915 is loaded" test -d /sys/module/i915
 ok "kvmgt loads" insmod "$kvmgt"
-is "the policy in it is gover's" "$(awk '$4 == "[kvmgt]" && $3 ~ /_schedule_ops$/ { print $3 }' /proc/kallsyms)" gover_schedule_ops
+is "it contains gover's policy" "$(awk '$4 == "[kvmgt]" && $3 ~ /_schedule_ops$/ { print $3 }' /proc/kallsyms)" gover_schedule_ops
 for symbol in sched_pick intel_vgpu_sched_attrs intel_vgpu_end_workload; do
-  ok "$symbol is there" grep -q " $symbol.\[kvmgt\]" /proc/kallsyms
+  ok "it contains $symbol" grep -q " $symbol.\[kvmgt\]" /proc/kallsyms
 done
-ok "i915 knows that kvmgt uses it" test -e /sys/module/i915/holders/kvmgt
+ok "kvmgt is a holder of i915" test -e /sys/module/i915/holders/kvmgt
 is "the discipline is cap" "$(cat $discipline)" cap
-is "and is fixed while it is loaded" "$(stat -c %a $discipline)" 444
-ok "kvmgt goes" rmmod kvmgt
+is "the parameter is read-only" "$(stat -c %a $discipline)" 444
+ok "kvmgt can be unloaded" rmmod kvmgt
 
-ok "it comes with another discipline" insmod "$kvmgt" discipline=weight
-is "which it tells" "$(cat $discipline)" weight
-ok "and goes" rmmod kvmgt
-is "an unknown discipline is refused" "$(refused discipline=fair)" 'Invalid parameters'
-is "a long one too" "$(refused discipline=weightweightweightweight)" 'Invalid parameters'
-ok "and nothing is left of that" test ! -e /sys/module/kvmgt
+ok "it can be loaded with another discipline" insmod "$kvmgt" discipline=weight
+is "the parameter shows it" "$(cat $discipline)" weight
+ok "it can be unloaded again" rmmod kvmgt
+is "an unknown discipline is rejected" "$(refused discipline=fair)" 'Invalid parameters'
+is "a long one is rejected too" "$(refused discipline=weightweightweightweight)" 'Invalid parameters'
+ok "kvmgt is not loaded then" test ! -e /sys/module/kvmgt
 
-come_and_go() {
+load_and_unload() {
   times=0
   while [ "$times" -lt 10 ]; do
     insmod "$kvmgt" && rmmod kvmgt || return 1
     times=$((times + 1))
   done
 }
-ok "ten times again" come_and_go
+ok "it can be loaded and unloaded ten times" load_and_unload
 
 both() {
   times=0
@@ -50,5 +50,5 @@ both() {
     times=$((times + 1))
   done
 }
-ok "three times with i915" both
+ok "three times together with i915" both
 finish

@@ -1,5 +1,5 @@
-# What the tests of the kernel module share: vGPUs made and removed as an administrator does it, and what
-# the kernel answers. Sourced, never run. Must never leave a vGPU behind.
+# Shared by the tests of the kernel module: creates and removes vGPUs as an administrator does, and reads their
+# files. Sourced, never run. Removes all vGPUs at the end.
 # shellcheck shell=sh disable=SC2034 # v and q are read by the tests
 top=$(cd "$(dirname "$0")/../.." && pwd)
 # shellcheck source=tests/scenario/lib.sh
@@ -7,11 +7,11 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 mdev=/sys/bus/mdev/devices
 cleanup='remove_all'
 
-gpu() { parent=/sys/class/mdev_bus/gover_gvt.$1; } # gpu N: the tests' GPUs are apart, so that they can run at once
+gpu() { parent=/sys/class/mdev_bus/gover_gvt.$1; } # gpu N: each test has its own GPU, so that tests can run in parallel
 
 type_dir() { echo "$parent/mdev_supported_types/i915-GVTg_V5_$1"; }
 
-create() { # create PARTS: a vGPU of 1/PARTS of the GPU; $uuid, $v its folder, $q that of the scheduler's files
+create() { # create PARTS: a vGPU of 1/PARTS of the GPU; sets $uuid, $v (its folder), $q (its folder intel_vgpu)
   uuid=$(cat /proc/sys/kernel/random/uuid)
   v=$mdev/$uuid q=$mdev/$uuid/intel_vgpu
   echo "$uuid" >"$(type_dir "$1")/create"
@@ -25,17 +25,17 @@ remove_all() {
   done
 }
 
-# Without a process of their own, since what has to be timed may take less than to start one.
+# Without a new process, because starting one takes longer than the measured times.
 now() { # sets $now, in units of 10 ms
-  # shellcheck disable=SC2034 # its other number
+  # shellcheck disable=SC2034 # the second number
   read -r now idle </proc/uptime
   now=${now%.*}${now#*.}
 }
 
 value() { read -r value <"$1"; } # value FILE: sets $value
 
-# The counters of the vGPU whose scheduler's files are in FOLDER: $busy, $allotted, and that they were
-# read between $before and $after; on a machine with much to do a moment may pass in between.
+# Sets $busy and $allotted from the counters in FOLDER, and the times $before and $after the reading, because on a
+# busy machine time passes in between.
 look() { # look FOLDER
   now
   before=$now
@@ -45,7 +45,7 @@ look() { # look FOLDER
   after=$now
 }
 
-# Of what was looked at twice: its share of the time in hundredths of a percent, $least to $most.
+# Sets $least and $most: the share between two readings in hundredths of a percent.
 share() { # share BEFORE0 AFTER0 BUSY0 BEFORE1 AFTER1 BUSY1
   least=$((($6 - $3) / (($5 - $1) * 1000)))
   most=$((($6 - $3) / (($4 - $2) * 1000)))
