@@ -1,6 +1,6 @@
 #!/bin/sh
-# kill -9 of the daemon: the program goes on rendering under its cap; a new daemon adopts group, contract and cap and
-# says so. Then: a cap written by somebody else, --restore, and a group taken away.
+# kill -9 of the daemon: the program continues to render under its cap, and a new daemon adopts group, contract and cap.
+# Then a foreign write of a cap, --restore, and a removed group.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/softgpu.sh
@@ -12,17 +12,17 @@ start_x
 start || exit 1
 ctl vgpu add a --cap 80 >/dev/null
 ctl run --vgpu b --cap 60 --fps-max 0 -- glxgears -geometry 300x300 >"$dir/gears.log" 2>&1 &
-ok "steals moved the caps" until_ok 30 that /v1/vgpus/b '.cap_pct > 40'
+ok "steals change the caps" until_ok 30 that /v1/vgpus/b '.cap_pct > 40'
 ctl freeze >/dev/null
 
-# The tick of the third breach: the sample that saw it and the cap write carry the same time, and the kernel agrees.
+# The sample of the third overloaded period and the write of the cap have the same time.
 first="SELECT min(ts_ms) FROM cap_write WHERE vgpu = 'b' AND cause = 'steal'"
 ok "the first steal is in the history" until_ok 10 recorded "$first"
-is "it was written in the tick that saw the third breach in succession" "$(history "
+is "it is in the tick of the third overloaded period in succession" "$(history "
   SELECT group_concat(CASE WHEN util_pct > 95 THEN 'above' ELSE 'below' END, ' ') || ', ' || (max(ts_ms) - ($first)) || ' ms'
   FROM (SELECT * FROM sample s JOIN vgpu v ON v.num = s.vgpu WHERE v.id = 'b' AND s.ts_ms <= ($first)
     ORDER BY s.ts_ms DESC LIMIT 4)" | sed 's/ below,/,/')" "above above above, 0 ms"
-is "the kernel's quota is the last cap written" "$(kernel_cap b)" \
+is "the kernel's quota equals the last written cap" "$(kernel_cap b)" \
   "$(history "SELECT to_pct FROM cap_write WHERE vgpu = 'b' ORDER BY id DESC LIMIT 1")"
 ok "frames are counted" until_ok 10 that /v1/vgpus/b '.frames > 0'
 cap=$(get /v1/vgpus/b .cap_pct)
@@ -30,32 +30,32 @@ programs=$(get /v1/vgpus/b '.attach.cgroup_procs[0]')
 gears=$(cat "$programs")
 stop KILL
 sleep 0.2
-is "the program goes on without a daemon" "$(cat "$programs")" "$gears"
+is "the program continues without a daemon" "$(cat "$programs")" "$gears"
 start || exit 1
-is "the cap is taken up as it was" "$(get /v1/vgpus/b .cap_pct)" "$cap"
-is "and is what the kernel has" "$(kernel_cap b)" "$cap"
-is "with its contract" "$(get /v1/vgpus/b .initial_cap_pct)" 60
-is "nobody is on hold" "$(get /v1/vgpus '[.vgpus[].held] | any')" false
-ok "the log says so" grep -q "vGPU b taken up with its cap of $cap %" "$dir/log"
-ok "its frames are seen again, from a program that was never restarted" until_ok 20 that /v1/vgpus/b '.fps > 5'
+is "the new daemon adopts the cap" "$(get /v1/vgpus/b .cap_pct)" "$cap"
+is "the kernel has the same cap" "$(kernel_cap b)" "$cap"
+is "the contract is restored" "$(get /v1/vgpus/b .initial_cap_pct)" 60
+is "no vGPU is on hold" "$(get /v1/vgpus '[.vgpus[].held] | any')" false
+ok "the log reports the adoption" grep -q "vGPU b taken up with its cap of $cap %" "$dir/log"
+ok "frames of the running program are counted again" until_ok 20 that /v1/vgpus/b '.fps > 5'
 
 group=$(kernel_group a)
 if [ -f "$group/cpu.cfs_quota_us" ]; then
-  echo 0 >"$group/cpu.cfs_burst_us" # the kernel refuses a quota below the burst
+  echo 0 >"$group/cpu.cfs_burst_us" # the kernel rejects a quota below the burst
   echo $(($(cat "$group/cpu.cfs_period_us") * 30 / 100)) >"$group/cpu.cfs_quota_us"
 else
   echo "30000 100000" >"$group/cpu.max"
 fi
-ok "a foreign write is seen" until_ok 10 that /v1/vgpus/a '.held and .cap_pct == 30'
+ok "a foreign write is detected" until_ok 10 that /v1/vgpus/a '.held and .cap_pct == 30'
 stop
 "$B/gover-d" --config "$conf" --restore >"$dir/out" 2>&1
 is "--restore" "$?" 0
 start || exit 1
-is "the last caps are taken up again after a restore" "$(get /v1/vgpus '[.vgpus[].cap_pct] | join(" ")')" "30 $cap"
+is "after a restore the next daemon sets the last caps" "$(get /v1/vgpus '[.vgpus[].cap_pct] | join(" ")')" "30 $cap"
 xargs kill <"$(get /v1/vgpus/b '.attach.cgroup_procs[0]')"
-ok "b is removed" until_ok 20 ctl vgpu remove b
+ok "b can be removed" until_ok 20 ctl vgpu remove b
 find /sys/fs/cgroup -depth -type d -path "*/$root/gpu0/a" -exec rmdir {} + 2>/dev/null
-ok "a group taken away from outside is told by name" until_ok 10 alerts 1 vgpu_missing a
+ok "an alert names the removed group" until_ok 10 alerts 1 vgpu_missing a
 ctl vgpu remove a >/dev/null
 stop
 finish

@@ -1,6 +1,6 @@
 #!/bin/sh
-# vGPUs that somebody else made: found with the cap they have, brought within the GPU in the tick that first sees them,
-# sold where they stand and no larger than sold, and never made again. And what --restore puts into the kernel.
+# vGPUs created by other programs: found with their cap, limited to the GPU in the first tick, given a contract on their
+# GPU, and never created again. And the caps that --restore sets in the kernel.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/softgpu.sh
@@ -13,10 +13,10 @@ cat >>"$conf" <<EOF
 backend = sim
 EOF
 start || exit 1
-in_every_hierarchy() { # in_every_hierarchy COMMAND VGPU: beside a's groups
+in_every_hierarchy() { # in_every_hierarchy COMMAND VGPU: in the folders with the groups of a
   for parent in $parents; do "$1" "$parent/$2"; done
 }
-put_cap() { # put_cap VGPU PCT, behind the daemon's back
+put_cap() { # put_cap VGPU PCT: a foreign write
   for parent in $parents; do
     if [ -f "$parent/$1/cpu.cfs_quota_us" ]; then
       echo $(($(cat "$parent/$1/cpu.cfs_period_us") * $2 / 100)) >"$parent/$1/cpu.cfs_quota_us"
@@ -25,7 +25,7 @@ put_cap() { # put_cap VGPU PCT, behind the daemon's back
     fi
   done
 }
-quota() { # of a, when there is no daemon to ask for its group
+quota() { # the cap of a, also without a daemon
   if [ -f "$group/cpu.cfs_quota_us" ]; then
     echo $((($(cat "$group/cpu.cfs_quota_us") * 100 + 1) / $(cat "$group/cpu.cfs_period_us")))
   else
@@ -36,50 +36,50 @@ caps() { get /v1/vgpus '[.vgpus[] | "\(.id) \(.cap_pct)"] | join(", ")'; }
 post() { api POST /v1/vgpus "$1" >/dev/null; }
 
 post '{"id": "a", "gpu": "gpu0", "initial_cap_pct": 60}'
-is "a is sold" "$(status)" 201
+is "a gets a contract" "$(status)" 201
 parents=$(for procs in $(get /v1/vgpus/a '.attach.cgroup_procs[]'); do dirname "${procs%/*}"; done)
 group=$(kernel_group a)
 stop
 in_every_hierarchy mkdir y
 put_cap y 30
 start || exit 1
-ok "y, made meanwhile, is found" until_ok 20 that /v1/vgpus/y .found
-is "with its own cap for a contract, and no promise" "$(get /v1/vgpus/y '"\(.initial_cap_pct) \(.cap_pct) \(.target_fps) \(.held)"')" "30 30 0 false"
-is "it counts" "$(get /v1/gpus '.gpus[0] | "\(.sum_cap_pct) \(.sum_initial_cap_pct)"')" "90 90"
+ok "y, created without a daemon, is found" until_ok 20 that /v1/vgpus/y .found
+is "its contract is its own cap without a target" "$(get /v1/vgpus/y '"\(.initial_cap_pct) \(.cap_pct) \(.target_fps) \(.held)"')" "30 30 0 false"
+is "it is included in the sums" "$(get /v1/gpus '.gpus[0] | "\(.sum_cap_pct) \(.sum_initial_cap_pct)"')" "90 90"
 
 post '{"id": "y", "gpu": "gpu1", "initial_cap_pct": 10}'
-ok "it is not sold where it does not stand" grep -q 'stands on GPU gpu0' "$dir/body"
-is "which is a conflict" "$(status)" 409
+ok "it cannot get a contract on another GPU" grep -q 'stands on GPU gpu0' "$dir/body"
+is "the status is 409" "$(status)" 409
 post '{"id": "y", "gpu": "gpu0", "initial_cap_pct": 10, "vm": "vm-y"}'
-is "it gets a contract" "$(status) $(jq -r '"\(.found) \(.vm)"' "$dir/body")" "201 false vm-y"
-is "and no more than that" "$(caps)" "a 60, y 10"
-is "in the kernel too" "$(kernel_cap y)" 10
-ok "as its decision says" that '/v1/decisions?limit=1000' '[.decisions[] | select(.vgpu == "y")][-1] | .kind == "set" and .result == "written"'
+is "it can get a contract on its GPU" "$(status) $(jq -r '"\(.found) \(.vm)"' "$dir/body")" "201 false vm-y"
+is "its cap is limited to the contract" "$(caps)" "a 60, y 10"
+is "also in the kernel" "$(kernel_cap y)" 10
+ok "a decision records it" that '/v1/decisions?limit=1000' '[.decisions[] | select(.vgpu == "y")][-1] | .kind == "set" and .result == "written"'
 post '{"id": "y", "gpu": "gpu0", "initial_cap_pct": 20}'
-is "it is sold once" "$(status)" 409
+is "it cannot get a second contract" "$(status)" 409
 
 in_every_hierarchy mkdir x
 ok "x, which has no limit, is found" until_ok 20 that /v1/vgpus/x .found
 is "no limit counts as the whole GPU" "$(get /v1/vgpus/x .initial_cap_pct)" 100
 found_at=$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "found" and .vgpu == "x")][0].time')
-is "in the same tick all are brought within the GPU" \
+is "in the same tick all caps are limited to the GPU" \
   "$(get '/v1/decisions?limit=1000' "[.decisions[] | select(.kind == \"fit\" and .time == \"$found_at\").result] | join(\" \")")" written
-is "which is full then" "$(get /v1/gpus '.gpus[0].sum_cap_pct')" 100
-is "the kernel has what the daemon says" "a $(kernel_cap a), x $(kernel_cap x), y $(kernel_cap y)" "$(caps)"
-is "nobody is on hold for it" "$(get /v1/vgpus '[.vgpus[].held] | any')" false
+is "the sum of the caps is 100" "$(get /v1/gpus '.gpus[0].sum_cap_pct')" 100
+is "the kernel has the caps of the daemon" "a $(kernel_cap a), x $(kernel_cap x), y $(kernel_cap y)" "$(caps)"
+is "no vGPU is on hold" "$(get /v1/vgpus '[.vgpus[].held] | any')" false
 stop
 in_every_hierarchy rmdir x
 start || exit 1
-is "what was found and went again is not made by us" "$(get /v1/vgpus '[.vgpus[].id] | join(" ")')" "a y"
+is "a found and removed vGPU is not created" "$(get /v1/vgpus '[.vgpus[].id] | join(" ")')" "a y"
 
 ctl vgpu hold a --cap 20 >/dev/null
 stop
-is "a stop leaves the cap" "$(quota)" 20
+is "a stop does not change the cap" "$(quota)" 20
 ok "--restore" "$B/gover-d" --config "$conf" --restore
-is "puts what was sold into the kernel" "$(quota)" 60
+is "sets the contract in the kernel" "$(quota)" 60
 start || exit 1
-is "and the next daemon the last cap" "$(get /v1/vgpus/a '"\(.cap_pct) \(.held)"') $(quota)" "20 true 20"
+is "the next daemon sets the last cap" "$(get /v1/vgpus/a '"\(.cap_pct) \(.held)"') $(quota)" "20 true 20"
 for v in a y; do ctl vgpu remove "$v" >/dev/null; done
 stop
-is "no group is left behind" "$(find /sys/fs/cgroup -maxdepth 3 -name "$root*" | wc -l)" 0
+is "no control group remains" "$(find /sys/fs/cgroup -maxdepth 3 -name "$root*" | wc -l)" 0
 finish

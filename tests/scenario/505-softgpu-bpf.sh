@@ -1,6 +1,6 @@
 #!/bin/sh
-# fps_source = bpf: programs whose environment nobody touched, counted by the kernel for the vGPU whose control group
-# they are in. Frames counted = frames drawn, each once, whichever way they are presented.
+# fps_source = bpf: the kernel counts the frames of programs with an unchanged environment for the vGPU of their control
+# group. Each drawn frame is counted exactly once, however it is presented.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/softgpu.sh
@@ -14,9 +14,9 @@ sed -i 's/^root = .*/&\nfps_source = bpf/' "$conf"
 start || exit 1
 why=$(get /v1/host '.fps.bpf_error // empty')
 if [ -n "$why" ]; then
-  ok "where the kernel cannot count, the log says why" grep -qF "fps_source = bpf: $why" "$dir/log"
+  ok "if the kernel cannot count, the log contains the reason" grep -qF "fps_source = bpf: $why" "$dir/log"
   ctl doctor >"$dir/doctor" 2>&1
-  ok "and so does doctor" grep -qF "$why" "$dir/doctor"
+  ok "doctor reports the reason too" grep -qF "$why" "$dir/doctor"
   stop
   n=$((n + 1))
   echo "ok $n - frames # SKIP $why"
@@ -27,18 +27,18 @@ ctl vgpu add b --cap 40 >/dev/null
 procs() { get "/v1/vgpus/$1" '.attach.cgroup_procs | join(" ")'; }
 procs_a=$(procs a) procs_b=$(procs b)
 
-joined() { # joined PROCS COMMAND...: the command in the vGPU whose files these are, its environment as it is
+joined() { # joined PROCS COMMAND...: runs the command in the vGPU of these files with an unchanged environment
   sh -c 'for procs in $0; do echo $$ >"$procs" || exit 99; done; exec "$@"' "$@"
 }
 
-# Libraries of its own, as a container has them, where no loader of the host looks: each file once.
+# Private libraries, as in a container, outside the search path of the host.
 gl=$dir/gl
 mkdir -p "$gl"
 cp "$B/tests/frame-gl" "$gl/libGL.so.1"
 cp "$B/tests/fake-gl" "$gl/libEGL.so.1"
 ln -s libGL.so.1 "$gl/libfake-gl.so.1"
 ln -s libEGL.so.1 "$gl/libfake-copy.so.1"
-draw() { # draw PROCS HOW FRAMES [PAUSE_US]; HOW is fps-draw's, or FUNCTION:WAY of fps-ways
+draw() { # draw PROCS HOW FRAMES [PAUSE_US]: HOW is an argument of fps-draw, or FUNCTION:WAY of fps-ways
   in=$1 how=$2
   shift 2
   case $how in
@@ -52,16 +52,16 @@ files() { get /v1/host .fps.bpf_files; }
 known=$(files)
 draw "$procs_a" direct-glx 4 1000000 &
 warm=$!
-ok "a program's own libraries are found while it runs" until_ok 10 that /v1/host ".fps.bpf_files == $known + 2"
+ok "private libraries of a running program are found" until_ok 10 that /v1/host ".fps.bpf_files == $known + 2"
 wait "$warm"
-ok "and nothing refused" that /v1/host '.fps.bpf_refused == 0'
+ok "none is rejected" that /v1/host '.fps.bpf_refused == 0'
 
-drawn() { # drawn TEXT TIMES HOW FRAMES...: all of TIMES x FRAMES are a's, and no more
+drawn() { # drawn TEXT TIMES HOW FRAMES...: exactly TIMES x FRAMES are counted for a
   text=$1 times=$2
   shift 2
   before=$(frames a)
   draw "$procs_a" "$@" >/dev/null 2>&1
-  is "$text: the program is content" $? "${rc:-0}"
+  is "$text: the program succeeds" $? "${rc:-0}"
   wanted=$((before + times * $2))
   until_ok 5 that /v1/vgpus/a ".frames >= $wanted"
   periods 1
@@ -72,44 +72,44 @@ if [ -z "${GOVER_EMULATED-}" ]; then
   drawn "EGL" 1 direct-egl 1000
   drawn "found by dlsym" 1 glXSwapBuffers:dlsym 1000
   drawn "found by glXGetProcAddress" 1 glXSwapBuffers:proc 1000
-  drawn "a function that presents by another, and fails every second time" 2 eglSwapBuffersWithDamageKHR:dlsym 1000
-  drawn "by a child the C library does not know of" 3 clone 500
+  drawn "a function that calls another one and fails every second time" 2 eglSwapBuffersWithDamageKHR:dlsym 1000
+  drawn "by a child that the C library does not know" 3 clone 500
   drawn "over exec" 2 exec 500
 fi
 drawn "presented through another library" 2 translated 1000
-mkdir "$dir/jump" # the two the other way round: the optimised one does not call but jumps
+mkdir "$dir/jump" # the libraries exchanged: the optimised one jumps instead of calling
 ln -s "$gl/libEGL.so.1" "$dir/jump/libGL.so.1"
 ln -s "$gl/libGL.so.1" "$dir/jump/libEGL.so.1"
 ln -s "$gl/libGL.so.1" "$dir/jump/libfake-copy.so.1"
 gl=$dir/jump
-drawn "which it jumps to" 2 translated 1000
+drawn "presented by a jump to another library" 2 translated 1000
 gl=$dir/gl
 drawn "16 threads" 16 threads 500
 drawn "over fork" 3 fork 500
 rc=137
-drawn "and a kill" 1 killed 1000
+drawn "with a kill" 1 killed 1000
 
-# Two at once, each with a pace of its own.
+# Two programs in parallel with different frame rates.
 before_a=$(frames a) before_b=$(frames b)
 draw "$procs_a" direct-glx 800 5000 &
 one=$!
 draw "$procs_b" direct-egl 400 10000 &
 two=$!
-ok "two vGPUs at once: each has an FPS of its own" until_ok 20 that /v1/vgpus \
+ok "two vGPUs in parallel: each has its own FPS" until_ok 20 that /v1/vgpus \
   '[.vgpus[] | {(.id): .fps}] | add | .a > 60 and .b > 30 and .a > .b * 1.3'
-ok "and a frame time: 10 ms and what the machine adds" that /v1/vgpus/b '.frame_p99_ms > 9'
+ok "the frame time is at least 10 ms" that /v1/vgpus/b '.frame_p99_ms > 9'
 wait "$one" "$two"
 periods 1
-is "of a 800 frames" "$(($(frames a) - before_a))" 800
-is "of b 400 frames" "$(($(frames b) - before_b))" 400
+is "800 frames of a" "$(($(frames a) - before_a))" 800
+is "400 frames of b" "$(($(frames b) - before_b))" 400
 ok "without a program there is no FPS" until_ok 5 that /v1/vgpus/a '.fps == null'
 draw "$procs_a" direct-glx 2 6000000 &
 still=$!
-ok "a program that stands still has 0 FPS" until_ok 10 that /v1/vgpus/a '.fps == 0'
+ok "a program that draws nothing has 0 FPS" until_ok 10 that /v1/vgpus/a '.fps == 0'
 kill "$still" 2>/dev/null
 xargs -r kill <"${procs_a%% *}" 2>/dev/null
 
-# One that reports as well: what is configured counts.
+# A program that also reports frames: only the configured source counts.
 before=$(frames a)
 [ -n "${GOVER_ASAN-}" ] ||
   joined "$procs_a" env LD_LIBRARY_PATH="$gl" LD_PRELOAD="$B/libgover-fps.so" GOVER_FPS="unix:$dir/fps.sock" \
@@ -117,7 +117,7 @@ before=$(frames a)
 periods 1
 is "with the library preloaded no frame counts twice" "$(($(frames a) - before))" "$([ -n "${GOVER_ASAN-}" ] && echo 0 || echo 500)"
 
-# A group below the vGPU's, as a container runtime makes it.
+# A group below that of the vGPU, as a container runtime creates it.
 below=''
 for p in $procs_a; do
   mkdir "${p%/*}/below" 2>/dev/null
@@ -130,10 +130,10 @@ done
 before=$(frames a)
 draw "$below" direct-glx 300 >/dev/null
 periods 1
-is "a group within the vGPU's is the vGPU's" "$(($(frames a) - before))" 300
+is "a group below that of the vGPU belongs to the vGPU" "$(($(frames a) - before))" 300
 for p in $below; do rmdir "${p%/*}"; done
 
-# A file system that only the program sees.
+# A file system in a private mount namespace.
 cat >"$dir/private" <<EOF2
 mount -t tmpfs private "$dir/mnt" && cp "$gl/libGL.so.1" "$gl/libEGL.so.1" "$dir/mnt" &&
   ln -s libGL.so.1 "$dir/mnt/libfake-gl.so.1" &&
@@ -145,21 +145,21 @@ if unshare -m true 2>/dev/null; then
   before=$(frames b)
   unshare -m sh "$dir/private" &
   private=$!
-  ok "libraries in a mount namespace of its own are found" until_ok 10 that /v1/vgpus/b ".frames > $before + 100"
+  ok "libraries in a private mount namespace are found" until_ok 10 that /v1/vgpus/b ".frames > $before + 100"
   wait "$private"
   periods 1
   seen=$(($(frames b) - before))
-  ok "of 1500 frames those from then on are counted ($seen)" test "$seen" -ge 500 -a "$seen" -le 1500
+  ok "the later ones of 1500 frames are counted ($seen)" test "$seen" -ge 500 -a "$seen" -le 1500
 fi
 
-# Real OpenGL: the host's own libraries, which are known before the program starts.
+# Real OpenGL: the libraries of the host, which are found before the program starts.
 if [ -n "${DISPLAY-}" ]; then
   before=$(frames a)
-  # What Mesa leaks is not ours to judge.
+  # Ignore leaks of Mesa.
   joined "$procs_a" env ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" "$B/gover-terrain" --quiet --frames 40 --size 320x240
   periods 1
   is "gover-terrain: counted = drawn" "$(($(frames a) - before))" 40
-  for mark in glmark2 glmark2-es2; do # which find everything by dlsym
+  for mark in glmark2 glmark2-es2; do # which use dlsym
     command -v $mark >/dev/null || continue
     before=$(frames a)
     joined "$procs_a" $mark --size 320x240 -b build:duration=60.0:nframes=150 >/dev/null 2>&1
@@ -173,38 +173,38 @@ if [ -n "${DISPLAY-}" ] && [ -z "${GOVER_ASAN-}" ]; then
     GOVER_FPS="unix:$dir/sink.sock" timeout 3 glxgears 2>/dev/null | sed -n 's/^frames \([0-9]*\) .*/\1/p' | tail -n 1)
   periods 1
   counted=$(($(frames a) - before))
-  # The frame in which it was ended is counted as it begins, and reported as it is over.
-  ok "glxgears: as many as the library says ($counted, $reported)" test "$reported" -gt 20 -a \
+  # The last frame is counted at its begin, but reported at its end.
+  ok "glxgears: as many as the library reports ($counted, $reported)" test "$reported" -gt 20 -a \
     "$counted" -ge "$reported" -a "$counted" -le "$((reported + 1))"
 fi
 
-# A vGPU that goes, and another by its name.
+# A vGPU is removed, and another with the same name is created.
 xargs -r kill -KILL <"${procs_b%% *}" 2>/dev/null
-ok "a vGPU is removed" until_ok 5 ctl vgpu remove b
-ok "and the libraries it brought are let go of" until_ok 10 that /v1/host ".fps.bpf_files == $known + 2"
+ok "a vGPU can be removed" until_ok 5 ctl vgpu remove b
+ok "its libraries are released" until_ok 10 that /v1/host ".fps.bpf_files == $known + 2"
 before=$(frames a)
 draw "$procs_a" direct-glx 200 >/dev/null
 periods 1
-is "the other counts on" "$(($(frames a) - before))" 200
+is "the other vGPU is still counted" "$(($(frames a) - before))" 200
 ctl vgpu add b --cap 40 >/dev/null
 periods 1
-is "another by its name begins with none" "$(frames b)" 0
+is "a new vGPU with the same name has no frames" "$(frames b)" 0
 procs_b=$(procs b)
 draw "$procs_b" direct-glx 250 >/dev/null
 periods 1
-is "and has its own" "$(frames b)" 250
+is "its own frames are counted" "$(frames b)" 250
 
-# Nobody is hurt by a daemon that dies, and the next one counts.
+# A killed daemon does not affect programs, and the next one counts their frames.
 draw "$procs_a" direct-glx 6000 2000 &
 one=$!
 stop KILL
 start || exit 1
 until_ok 10 that /v1/vgpus/a '.fps > 50'
-ok "killed and started again, it counts on" that /v1/vgpus/a '.fps > 50'
+ok "after a kill and a restart frames are counted" that /v1/vgpus/a '.fps > 50'
 wait "$one"
-is "the program has seen nothing of it" $? 0
+is "the program is not affected" $? 0
 
-# What a frame of an empty function costs, by each way to count it. Printed, not judged: the machine is not ours alone.
+# The cost of a frame with an empty function for each source. Printed only, because the machine may be busy.
 cost() { # cost LABEL FRAMES COMMAND...: the best of three
   label=$1 times=$2 best=''
   shift 2
@@ -227,7 +227,7 @@ if [ -z "${GOVER_ASAN-}" ]; then
   cost "not counted" $frames env LD_LIBRARY_PATH="$dir/other" "$B/tests/fps-draw"
   cost "counted by the preloaded library" $frames env LD_LIBRARY_PATH="$dir/other" LD_PRELOAD="$B/libgover-fps.so" \
     GOVER_FPS="unix:$dir/fps.sock" "$B/tests/fps-draw"
-  cost "met by the kernel outside every vGPU" $((frames / 40)) env LD_LIBRARY_PATH="$gl" "$B/tests/fps-draw"
+  cost "seen by the kernel outside of vGPUs" $((frames / 40)) env LD_LIBRARY_PATH="$gl" "$B/tests/fps-draw"
   cost "counted by the kernel" $((frames / 40)) draw "$procs_a"
 fi
 xargs -r kill -KILL <"${procs_a%% *}" 2>/dev/null
@@ -235,12 +235,12 @@ until_ok 5 ctl vgpu remove a
 ctl vgpu remove b >/dev/null
 stop
 
-# A daemon that may not: it runs, without these frames, and says why.
+# Without permission the daemon runs without these frames and reports the reason.
 setpriv --bounding-set -sys_admin,-bpf,-perfmon "$B/gover-d" --config "$conf" >"$dir/log" 2>&1 &
 daemon_pid=$!
-ok "not allowed to, the daemon runs all the same" until_ok 20 that /v1/host '.ready'
-ok "the log says what it needs" grep -q 'fps_source = bpf: .*not permitted.*CAP_BPF' "$dir/log"
+ok "without permission the daemon runs" until_ok 20 that /v1/host '.ready'
+ok "the log contains the required capability" grep -q 'fps_source = bpf: .*not permitted.*CAP_BPF' "$dir/log"
 ctl doctor >"$dir/doctor" 2>&1
-ok "and so does doctor" grep -q 'fps-bpf.*not permitted.*CAP_BPF' "$dir/doctor"
+ok "doctor reports the reason too" grep -q 'fps-bpf.*not permitted.*CAP_BPF' "$dir/doctor"
 stop
 finish

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Caps of 20, 30 and 50 % on three tenants that want all they can get: over ten seconds each has its share, within a
-# point, and the daemon, which sees that, leaves them alone.
+# Three tenants with full load and caps of 20, 30 and 50 %: over ten seconds each has its share, within a point, and the
+# daemon does not change the caps.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/host.sh
@@ -16,22 +16,22 @@ done
 ok "all three are busy" until_ok 20 that /v1/vgpus '[.vgpus[] | select(.util_pct > 95)] | length == 3'
 ticks=$(get /v1/host .ticks)
 since=$(date +%s%3N)
-# Ten seconds at least. The faster the host, the more a late look weighs: so many more of its seconds. The first
-# sample began before.
+# At least ten seconds. On a fast host a late reading has a larger effect, so more seconds are needed there. The first
+# sample began earlier.
 needed=$((10000 * (speed > 1 ? 4 : 1) / (period_ms * speed) + 2))
 ok "ten seconds pass" until_ok 60 that /v1/host ".ticks >= $ticks + $needed"
-# The writer is behind the loop by seconds.
-mean() { # mean NAME: its mean load in percent since then; a long period counts for more than a short one
+# The writer of the history is some seconds late.
+mean() { # mean NAME: its mean load in percent since then, weighted by the length of the periods
   history "SELECT round(sum(s.load_pct * s.dt_s) / sum(s.dt_s), 2) FROM sample s JOIN vgpu v ON v.num = s.vgpu
     WHERE v.id = '$(host_uuid "$1")' AND s.ts_ms > $since"
 }
 has() { mean "$1" | awk -v pct="$2" '{ exit !($1 > pct - 1 && $1 < pct + 1) }'; } # has NAME PCT
 for vgpu in a:20 b:30 c:50; do
-  ok "${vgpu#*:} % are ${vgpu#*:} %, within a point" until_ok 20 has "${vgpu%:*}" "${vgpu#*:}"
+  ok "a cap of ${vgpu#*:} % gives ${vgpu#*:} %, within a point" until_ok 20 has "${vgpu%:*}" "${vgpu#*:}"
   echo "# ${vgpu#*:} %: $(mean "${vgpu%:*}") %"
 done
-is "no cap was changed" "$(host_cap a) $(host_cap b) $(host_cap c)" "20 30 50"
-ok "all three are told to be at their limit" \
+is "no cap is changed" "$(host_cap a) $(host_cap b) $(host_cap c)" "20 30 50"
+ok "an alert reports each at its limit" \
   until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "contract_limit")] | length == 3'
 stop
 finish

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Who is above the overload line for three periods wins one fifth of what the lightest leaves unused; in the end it has
-# what was sold to it, and what the scheduler has in force is what the daemon says.
+# A vGPU above the overload threshold for three periods gets one fifth of the unused cap of the lightest vGPU. In the end
+# it has the cap of its contract, and the scheduler has the caps of the daemon.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/host.sh
 . "$(dirname "$0")/host.sh"
 
-# A newcomer has what is free, however much the machine dawdles until it comes.
+# A new vGPU gets exactly the free cap, also on a slow machine.
 conf_extra='[policy]
 fund_fraction = 0
 [offer]
@@ -21,19 +21,19 @@ host_load b 100
 ok "a steal is decided" until_ok 30 sh -c "curl -sS --unix-socket '$sock' http://gover/v1/decisions |
   jq -e '[.decisions[] | select(.kind == \"steal\")] | length > 0'"
 steal=$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "steal")][0]')
-is "it goes to the overloaded one, from the lightest" "$(echo "$steal" | jq -r '.vgpu + " " + .donor')" "$uuid_b $uuid_a"
-is "it was written, and read back as written" \
+is "from the lightest vGPU to the overloaded one" "$(echo "$steal" | jq -r '.vgpu + " " + .donor')" "$uuid_b $uuid_a"
+is "the caps are written and read back" \
   "$(echo "$steal" | jq -r '.result + " " + ([.moves[] | .to_pct == .read_back_pct] | all | tostring)')" "written true"
-is "what one gives the other gets" "$(echo "$steal" | jq '[.moves[] | .to_pct - .from_pct] | add')" 0
-ok "a fifth of the unused, in whole steps" sh -c "echo '$steal' | jq -e '[.moves[] | .to_pct - .from_pct] | max | . >= 12 and . <= 15'"
+is "the sum of the moves is 0" "$(echo "$steal" | jq '[.moves[] | .to_pct - .from_pct] | add')" 0
+ok "the move is one fifth of the unused cap" sh -c "echo '$steal' | jq -e '[.moves[] | .to_pct - .from_pct] | max | . >= 12 and . <= 15'"
 ok "b rises to its contract" until_ok 40 cap_is b 50
-is "and a has the rest" "$(host_cap a)" 50
-is "that is what the daemon says too" "$(vgpu a .cap_pct) $(vgpu b .cap_pct)" "50 50"
-ok "b uses what it was given" until_ok 20 vgpu_is b '.load_pct > 45'
-ok "then its contract is the limit, and an alert says so" \
+is "a has the rest" "$(host_cap a)" 50
+is "the daemon reports the same caps" "$(vgpu a .cap_pct) $(vgpu b .cap_pct)" "50 50"
+ok "b uses its new cap" until_ok 20 vgpu_is b '.load_pct > 45'
+ok "its contract is the limit then, and an alert reports it" \
   until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "contract_limit")] | length == 1'
-is "nobody was put on hold" "$(get /v1/vgpus '[.vgpus[].held] | any')" false
+is "no vGPU is on hold" "$(get /v1/vgpus '[.vgpus[].held] | any')" false
 stop
 is "a clean stop" "$stopped" 0
-host_ok "which changes no cap" cap_is b 50
+host_ok "it does not change the caps" cap_is b 50
 finish

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Calm and little load: one more is offered. The newcomer is made, claimed, funded by the others, watched and kept; what
-# it leaves returns to them.
+# With little load an offer is made. The new vGPU is created, claimed, funded by the others, monitored and kept. After its
+# removal its cap returns to the others.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/host.sh
@@ -21,25 +21,25 @@ for vgpu in a b; do
   host_load "$vgpu" 15
 done
 open='[.offers[] | select(.state == "open")]'
-ok "an offer" until_ok 30 that /v1/offers "$open | length == 1"
+ok "an offer is open" until_ok 30 that /v1/offers "$open | length == 1"
 id=$(get /v1/offers "${open}[0].id")
-ok "the newcomer is made" host_newcomer c 50
-ok "the offer still stands" that /v1/offers "$open | length == 1"
+ok "a new vGPU is created" host_newcomer c 50
+ok "the offer is still open" that /v1/offers "$open | length == 1"
 api POST "/v1/offers/$id/claim" "{\"id\": \"$uuid_c\", \"vm\": \"vm-c\"}" >/dev/null
-is "and is claimed for it" "$(status) $(jq -r '.vgpu.vm' "$dir/body")" "200 vm-c"
+is "it can be claimed for the vGPU" "$(status) $(jq -r '.vgpu.vm' "$dir/body")" "200 vm-c"
 ok "all caps fit the GPU" until_ok 10 that /v1/gpus '.gpus[0].sum_cap_pct <= 100'
-is "oversold" "$(get /v1/gpus '.gpus[0].overbooking_ratio')" 1.5
+is "the GPU is oversold" "$(get /v1/gpus '.gpus[0].overbooking_ratio')" 1.5
 host_load c 10
-ok "the newcomer has at least what was promised" sh -c "[ $(host_cap c) -ge 10 ]"
-is "what is in force is what the daemon says" "$(host_cap a) $(host_cap b) $(host_cap c)" \
+ok "the new vGPU has at least the promised cap" sh -c "[ $(host_cap c) -ge 10 ]"
+is "the scheduler has the caps of the daemon" "$(host_cap a) $(host_cap b) $(host_cap c)" \
   "$(vgpu a .cap_pct) $(vgpu b .cap_pct) $(vgpu c .cap_pct)"
-ok "it is kept" until_ok 30 that "/v1/offers?all=true" ".offers[] | select(.id == $id) | .state == \"kept\""
+ok "the offer is kept" until_ok 30 that "/v1/offers?all=true" ".offers[] | select(.id == $id) | .state == \"kept\""
 host_remove c
-ok "it goes: that is told" until_ok 20 vgpu_is c '.state == "missing"'
-ok "what it leaves returns to the others" until_ok 20 cap_is a 50
-is "to both" "$(host_cap b)" 50
+ok "after its removal the vGPU is reported as missing" until_ok 20 vgpu_is c '.state == "missing"'
+ok "its cap returns to a" until_ok 20 cap_is a 50
+is "and to b" "$(host_cap b)" 50
 api DELETE "/v1/vgpus/$uuid_c" >/dev/null
-is "its contract ends when a client says so" "$(status)" 204
-is "nobody was put on hold" "$(get /v1/vgpus '[.vgpus[].held] | any')" false
+is "a client can end its contract" "$(status)" 204
+is "no vGPU is on hold" "$(get /v1/vgpus '[.vgpus[].held] | any')" false
 stop
 finish

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A vGPU is taken away while its tenant and its neighbour work: the loop goes on, nobody else suffers, and under the same
-# name it comes back to the contract and the cap it had.
+# A vGPU is removed while its tenant and another one are busy: the loop continues, the other vGPU is not affected, and a
+# new vGPU with the same name gets the contract and the cap of the removed one.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/host.sh
@@ -16,21 +16,21 @@ ok "b has 40 %" host_vgpu b 40
 host_load a 100
 host_load b 100
 api PATCH "/v1/vgpus/$uuid_a" '{"held": true, "held_cap_pct": 45}' >/dev/null
-ok "both work" until_ok 20 that /v1/vgpus '[.vgpus[] | select(.util_pct > 90)] | length == 2'
+ok "both are busy" until_ok 20 that /v1/vgpus '[.vgpus[] | select(.util_pct > 90)] | length == 2'
 host_remove a
-ok "it is told missing" until_ok 20 vgpu_is a '.state == "missing"'
+ok "it is reported as missing" until_ok 20 vgpu_is a '.state == "missing"'
 ok "an alert names it" until_ok 20 that /v1/alerts "[.alerts[] | select(.name == \"vgpu_missing\" and .vgpu == \"$uuid_a\")] | length == 1"
-is "its contract stands" "$(vgpu a .initial_cap_pct)" 60
+is "its contract stays" "$(vgpu a .initial_cap_pct)" 60
 ticks=$(get /v1/host .ticks)
-ok "the loop goes on" until_ok 30 that /v1/host ".ticks > $ticks + 3"
-ok "telemetry too: one that is gone makes nothing stale" that /v1/gpus '.gpus[0].telemetry_valid'
-ok "b works on" until_ok 20 vgpu_is b '.load_pct > 35'
-is "with its cap" "$(host_cap b)" 40
+ok "the loop continues" until_ok 30 that /v1/host ".ticks > $ticks + 3"
+ok "telemetry stays valid" that /v1/gpus '.gpus[0].telemetry_valid'
+ok "b is still busy" until_ok 20 vgpu_is b '.load_pct > 35'
+is "b has its cap" "$(host_cap b)" 40
 host_again a 60
-ok "it is back" until_ok 20 vgpu_is a '.state != "missing"'
-ok "with the cap it had" until_ok 20 cap_is a 45
-is "on hold for the operator, and for nobody else" "$(vgpu a .held) $(decided foreign_write)" "true 0"
-ok "the alert is over" until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "vgpu_missing")] | length == 0'
+ok "the new vGPU is found" until_ok 20 vgpu_is a '.state != "missing"'
+ok "it gets the old cap" until_ok 20 cap_is a 45
+is "it is on hold by the operator, without a foreign write" "$(vgpu a .held) $(decided foreign_write)" "true 0"
+ok "the alert is cleared" until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "vgpu_missing")] | length == 0'
 stop
 is "a clean stop" "$stopped" 0
 finish

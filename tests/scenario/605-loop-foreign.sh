@@ -1,6 +1,6 @@
 #!/bin/sh
-# Somebody else writes a cap into the scheduler: that vGPU goes on hold at what was written, nobody fights it, and its
-# release gives it back to the policy.
+# Another program writes a cap to the scheduler: the vGPU is held at that cap, the daemon does not change it, and a
+# release returns it to the policy.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/host.sh
@@ -13,21 +13,21 @@ loop_conf
 start || exit 1
 ok "a has 50 %" host_vgpu a 50
 ok "b has 50 %" host_vgpu b 50
-ok "both were seen" until_ok 20 that /v1/vgpus '[.vgpus[] | select(.load_pct != null)] | length == 2'
+ok "both are sampled" until_ok 20 that /v1/vgpus '[.vgpus[] | select(.load_pct != null)] | length == 2'
 host_write_cap a 37
 ok "a is on hold" until_ok 20 vgpu_is a .held
-is "at what the other wrote" "$(vgpu a .cap_pct)" 37
+is "at the written cap" "$(vgpu a .cap_pct)" 37
 is "an alert names it" "$(get /v1/alerts '.alerts[] | select(.name == "foreign_write") | .vgpu')" "$uuid_a"
-is "b is left alone" "$(vgpu b .held)" false
+is "b is not on hold" "$(vgpu b .held)" false
 ticks=$(get /v1/host .ticks)
 ok "periods pass" until_ok 30 that /v1/host ".ticks > $ticks + 3"
-is "nobody fights it" "$(host_cap a)" 37
+is "the daemon does not change the cap" "$(host_cap a)" 37
 host_write_cap b 50
-ok "and more of them" until_ok 30 that /v1/host ".ticks > $ticks + 6"
-is "a write that changes nothing is nobody's affair" "$(vgpu b .held)" false
+ok "more periods pass" until_ok 30 that /v1/host ".ticks > $ticks + 6"
+is "a write of the same cap has no effect" "$(vgpu b .held)" false
 ctl vgpu release "$uuid_a" >/dev/null
-ok "released: what is free returns to it" until_ok 20 cap_is a 50
-is "and it may move again" "$(vgpu a .held)" false
+ok "after its release it gets the free cap" until_ok 20 cap_is a 50
+is "it is not on hold any more" "$(vgpu a .held)" false
 ok "the alert clears" until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "foreign_write")] | length == 0'
 stop
 finish

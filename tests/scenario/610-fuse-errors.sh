@@ -1,5 +1,6 @@
 #!/bin/sh
-# gover-sim's mount refuses what a kernel refuses, with the same words and to root as well, and begins and ends cleanly.
+# The file system of gover-sim rejects what a kernel rejects, with the same errors, also for root, and starts and ends
+# cleanly.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 GOVER_HOST=fuse
@@ -12,25 +13,25 @@ usage() { # usage WORD...: exits with 2 and a hint
   timeout 20 "$B/gover-sim" "$@" >"$dir/out" 2>&1
   [ $? -eq 2 ] && grep -q 'gover-sim --help' "$dir/out"
 }
-ok "nothing asked for is wrong usage" usage
-ok "so is another word" usage umount "$dir"
+ok "no argument is wrong usage" usage
+ok "an unknown verb is wrong usage" usage umount "$dir"
 ok "no directory" usage mount
 ok "two of them" usage mount "$dir" "$dir"
-ok "an option that is none" usage mount --cards 3 "$dir"
+ok "an unknown option" usage mount --cards 3 "$dir"
 ok "no GPUs at all" usage mount --gpus 0 "$dir"
 ok "too many vGPUs" usage mount --vgpus 257 "$dir"
-ok "a speed of nothing" usage mount --speed 0 "$dir"
-ok "the version is told" sh -c "'$B/gover-sim' --version | grep -q '^gover-sim [0-9]'"
+ok "a speed of 0" usage mount --speed 0 "$dir"
+ok "the version is printed" sh -c "'$B/gover-sim' --version | grep -q '^gover-sim [0-9]'"
 
-refused() { # refused TEXT WORD...: exits with 1 and a sentence
+refused() { # refused TEXT WORD...: exits with 1 and a message
   text=$1
   shift
   "$B/gover-sim" "$@" >"$dir/out" 2>&1
   [ $? -eq 1 ] && grep -q "$text" "$dir/out"
 }
 : >"$dir/file"
-ok "a directory that is not there is refused" refused "$dir/nowhere: No such file" mount "$dir/nowhere"
-ok "and a file" refused "not a directory" mount "$dir/file"
+ok "a missing directory is rejected" refused "$dir/nowhere: No such file" mount "$dir/nowhere"
+ok "a file is rejected" refused "not a directory" mount "$dir/file"
 
 # --- its files ---
 
@@ -39,15 +40,15 @@ gpu=$dir/sys/class/mdev_bus/0000:00:02.0
 types=$gpu/mdev_supported_types
 u=aaaaaaaa-0000-0000-0000-000000000001
 v=$dir/sys/bus/mdev/devices/$u
-fails() { # fails WORDS COMMAND: the shell says the words
+fails() { # fails MESSAGE COMMAND: the shell prints the message
   (eval "$2") 2>"$dir/said"
   grep -q "$1" "$dir/said" || {
     cat "$dir/said"
     return 1
   }
 }
-ok "a vGPU is made" sh -c "echo $u >$types/i915-GVTg_V5_8/create"
-is "and stands on the bus" "$(readlink -f "$v")" "$(readlink -f "$gpu/$u")"
+ok "a vGPU can be created" sh -c "echo $u >$types/i915-GVTg_V5_8/create"
+is "it is on the bus" "$(readlink -f "$v")" "$(readlink -f "$gpu/$u")"
 is "it has its type" "$(basename "$(readlink -f "$v/mdev_type")")" i915-GVTg_V5_8
 while IFS='|' read -r words command; do
   ok "$command: $words" fails "$words" "$command"
@@ -71,33 +72,33 @@ Permission denied|cat $v/remove
 Not a directory|cat $v/load/x
 No such file|cat $v/intel_vgpu/weight
 EOF
-ok "nobody makes files there" fails "" ": >$v/more"
-is "the initial cap can be said" "$(echo 40 >"$v/intel_vgpu/initial_cap" && cat "$v/intel_vgpu/cap")" 40
-is "until a cap was written" "$(echo 30 >"$v/intel_vgpu/cap" && cat "$v/intel_vgpu/cap")" 30
-ok "then it is fixed" fails "Operation not permitted" "env echo 50 >$v/intel_vgpu/initial_cap"
-ok "a file is read in parts" test "$(dd if="$v/intel_vgpu/cap" bs=1 count=2 2>/dev/null)" = 30
+ok "no file can be created" fails "" ": >$v/more"
+is "the initial cap can be written" "$(echo 40 >"$v/intel_vgpu/initial_cap" && cat "$v/intel_vgpu/cap")" 40
+is "a cap can be written" "$(echo 30 >"$v/intel_vgpu/cap" && cat "$v/intel_vgpu/cap")" 30
+ok "after that the initial cap is fixed" fails "Operation not permitted" "env echo 50 >$v/intel_vgpu/initial_cap"
+ok "a file can be read in parts" test "$(dd if="$v/intel_vgpu/cap" bs=1 count=2 2>/dev/null)" = 30
 
 exec 8<>"$v/intel_vgpu/cap"
-ok "it is removed" sh -c "echo 1 >$v/remove"
-ok "and is gone from the bus" test ! -e "$v" -a ! -L "$v"
-ok "who has it open is told so when writing" fails "No such device" "env echo 20 >&8"
-ok "and under the same name stands another" sh -c "echo $u >$types/i915-GVTg_V5_8/create && echo 25 >$v/intel_vgpu/cap"
-ok "which is not the one that was open" fails "No such device" "env echo 20 >&8"
+ok "the vGPU can be removed" sh -c "echo 1 >$v/remove"
+ok "it is not on the bus any more" test ! -e "$v" -a ! -L "$v"
+ok "a write to an open file of it fails" fails "No such device" "env echo 20 >&8"
+ok "another vGPU with the same name can be created" sh -c "echo $u >$types/i915-GVTg_V5_8/create && echo 25 >$v/intel_vgpu/cap"
+ok "the open file does not refer to it" fails "No such device" "env echo 20 >&8"
 exec 8>&-
 
 # --- its end ---
 
-ok "a second mount on top is another host" sh -c "'$B/gover-sim' mount '$dir/sys' >'$dir/second.log' 2>&1 & echo \$! >'$dir/second'"
-ok "without the first one's vGPU" until_ok 20 test ! -e "$v" -a -d "$dir/sys/bus"
+ok "a second mount on the same directory works" sh -c "'$B/gover-sim' mount '$dir/sys' >'$dir/second.log' 2>&1 & echo \$! >'$dir/second'"
+ok "it does not have the vGPU of the first" until_ok 20 test ! -e "$v" -a -d "$dir/sys/bus"
 kill -INT "$(cat "$dir/second")"
-ok "and ends on SIGINT" until_ok 20 test -e "$v"
+ok "it ends on SIGINT" until_ok 20 test -e "$v"
 exec 8<"$v/intel_vgpu/cap"
 fuse_unmount
-is "SIGTERM ends the first, though a file is open" "$unmounted" 0
+is "SIGTERM ends the first mount with an open file" "$unmounted" 0
 exec 8<&-
-ok "and leaves an empty directory" test -z "$(ls -A "$dir/sys")"
+ok "the directory is empty then" test -z "$(ls -A "$dir/sys")"
 fuse_mount "$dir/sys"
 umount "$dir/sys" 2>/dev/null || fusermount3 -u "$dir/sys"
 wait "$mounted"
-is "an umount by somebody else is an end like any other" "$?" 0
+is "an external umount ends it normally" "$?" 0
 finish

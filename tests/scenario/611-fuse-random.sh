@@ -1,6 +1,6 @@
 #!/bin/sh
-# Ten thousand vGPUs made, removed, loaded and given caps behind the daemon's back, on two GPUs and as fast as it ticks:
-# in the end its books are the tree, nobody is stuck, no alert was lost and no file is left open.
+# Ten thousand external operations on two GPUs while the daemon ticks: vGPUs are created and removed and get loads and
+# caps. In the end the state of the daemon equals the tree, every cap can be set, and no alert or open file is left.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 GOVER_HOST=fuse
@@ -38,7 +38,7 @@ ticks_pass 2
 files_open() { find "/proc/$daemon_pid/fd" -type l | wc -l; }
 files_at_first=$(files_open)
 
-# What to do is drawn first, so that every operation can be done: 64 names, of which at most 24 on a GPU.
+# The operations are drawn first, so that each is possible: 64 names, at most 24 vGPUs on a GPU.
 awk -v n="$operations" -v seed="$seed" '
   BEGIN {
     srand(seed)
@@ -54,7 +54,7 @@ awk -v n="$operations" -v seed="$seed" '
       done++
     }
   }' >"$dir/operations"
-is "all sorts of operations" "$(cut -d ' ' -f 1 "$dir/operations" | sort -u | xargs)" "cap create load remove"
+is "there are operations of each kind" "$(cut -d ' ' -f 1 "$dir/operations" | sort -u | xargs)" "cap create load remove"
 
 uuid_of() { printf 'dddddddd-0000-4000-8000-%012d' "$1"; }
 failed=0 count=0
@@ -67,19 +67,19 @@ while read -r what i gpu value; do
   load) echo "$value" >"$gpus/$gpu/$uuid/load" ;;
   esac || failed=$((failed + 1))
   count=$((count + 1))
-  # Now and then somebody sells one of them; whether it is there is left to chance.
+  # Sometimes a vGPU gets a contract, whether it exists or not.
   [ $((count % 200)) -ne 0 ] || api POST /v1/vgpus \
     "{\"id\": \"$(uuid_of $((count / 200 % 64)))\", \"gpu\": \"gpu$((count / 200 % 2))\", \"initial_cap_pct\": 10}" >/dev/null
   [ $((count % 25)) -ne 0 ] || sleep 0.01
 done <"$dir/operations"
-is "$count operations, each was taken" "$count $failed" "$operations 0"
-ok "the daemon comes to rest" ticks_pass 8
+is "$count operations without an error" "$count $failed" "$operations 0"
+ok "some periods pass" ticks_pass 8
 
 find "$bus" -mindepth 1 -printf '%f\n' | sort >"$dir/tree"
 vgpus() { get /v1/vgpus "[.vgpus[] | select($1) | .id] | .[]" | sort; }
 vgpus '.state != "missing"' >"$dir/known"
 ok "there are vGPUs on the bus" test -s "$dir/tree"
-ok "the daemon knows all of them, and no others" cmp "$dir/tree" "$dir/known"
+ok "the daemon has exactly these vGPUs" cmp "$dir/tree" "$dir/known"
 get /v1/vgpus '.vgpus[] | select(.state != "missing") | "\(.id) \(.cap_pct)"' | sort >"$dir/caps"
 while read -r uuid; do
   cap=$(cat "$bus/$uuid/intel_vgpu/cap")
@@ -90,27 +90,27 @@ ok "and their caps" cmp "$dir/caps" "$dir/caps-there"
 is "each is sampled" "$(vgpus '.state != "missing" and .load_pct == null' | wc -l)" 0
 vgpus true >"$dir/all"
 jq -r '.vgpus[].id' "$dir/state/contracts.json" | sort >"$dir/contracts"
-ok "the contracts on disk are those in memory" cmp "$dir/all" "$dir/contracts"
-cut -d ' ' -f 1 "$dir/state/caps" | grep . | sort >"$dir/book"
-ok "the caps on disk are theirs" cmp "$dir/all" "$dir/book"
+ok "the contracts on disk equal those in memory" cmp "$dir/all" "$dir/contracts"
+cut -d ' ' -f 1 "$dir/state/caps" | grep . | sort >"$dir/journal"
+ok "the cap journal has the same vGPUs" cmp "$dir/all" "$dir/journal"
 vgpus '.found and .state == "missing"' >"$dir/ghosts"
-ok "who was never sold and went is forgotten" test ! -s "$dir/ghosts"
+ok "removed vGPUs without a contract are forgotten" test ! -s "$dir/ghosts"
 
 alerts() { get /v1/alerts "[.alerts[] | select(.name == \"$1\") | .vgpu] | .[]" | sort; }
-alerts foreign_write >"$dir/told"
+alerts foreign_write >"$dir/reported"
 vgpus .held >"$dir/held"
-ok "who is on hold stands in an alert, and nobody else" cmp "$dir/held" "$dir/told"
-ok "some are" test -s "$dir/held"
-alerts vgpu_missing >"$dir/told"
+ok "exactly the held vGPUs have an alert" cmp "$dir/held" "$dir/reported"
+ok "some vGPUs are on hold" test -s "$dir/held"
+alerts vgpu_missing >"$dir/reported"
 vgpus '.state == "missing"' >"$dir/missing"
-ok "who is sold and gone likewise" cmp "$dir/missing" "$dir/told"
-untold() {
+ok "exactly the missing vGPUs have an alert" cmp "$dir/missing" "$dir/reported"
+unreported() {
   sqlite3 -readonly "$dir/state/history.db" "SELECT count(*) FROM decision d WHERE d.kind = 'foreign_write' AND NOT EXISTS
     (SELECT 1 FROM alert a WHERE a.name = 'foreign_write' AND a.vgpu = d.vgpu AND a.raised_ms <= d.ts_ms
       AND (a.cleared_ms IS NULL OR a.cleared_ms = 0 OR a.cleared_ms >= d.ts_ms))"
 }
 foreign() { sqlite3 -readonly "$dir/state/history.db" "SELECT count(*) FROM decision WHERE kind = 'foreign_write'"; }
-is "every foreign write that was noticed was told" "$(untold)" 0
+is "every detected foreign write has an alert" "$(unreported)" 0
 echo "# $(foreign) foreign writes, $(wc -l <"$dir/tree") vGPUs at the end, $(get /v1/host .ticks) ticks, $(get /v1/host .late_ticks) late"
 
 stuck=0
@@ -121,21 +121,21 @@ while read -r uuid; do
   api PATCH "/v1/vgpus/$uuid" '{"held": true, "held_cap_pct": 2}' >/dev/null
   [ "$(status) $(cat "$bus/$uuid/intel_vgpu/cap")" = "200 2" ] || stuck=$((stuck + 1))
 done <"$dir/tree"
-is "none is stuck: every cap can be set" "$stuck" 0
+is "every cap can be set" "$stuck" 0
 
 while read -r uuid; do
   echo 1 >"$bus/$uuid/remove"
 done <"$dir/tree"
-ok "all are removed, and noticed" until_ok 30 that /v1/vgpus '[.vgpus[] | select(.state != "missing")] | length == 0'
+ok "all are removed and reported as missing" until_ok 30 that /v1/vgpus '[.vgpus[] | select(.state != "missing")] | length == 0'
 for uuid in $(vgpus true); do
   api DELETE "/v1/vgpus/$uuid" >/dev/null
 done
-ok "no contract is left" that /v1/vgpus '.vgpus == []'
-ok "no file is left open" until_ok 10 sh -c "[ \$(find /proc/$daemon_pid/fd -type l | wc -l) -le $files_at_first ]"
-is "nor a cap in the book" "$(grep -c '[^ ]' "$dir/state/caps")" 0
-ok "the alerts clear" until_ok 20 that /v1/alerts '[.alerts[] | select(.vgpu != null)] == []'
+ok "no contract remains" that /v1/vgpus '.vgpus == []'
+ok "no file remains open" until_ok 10 sh -c "[ \$(find /proc/$daemon_pid/fd -type l | wc -l) -le $files_at_first ]"
+is "the cap journal is empty" "$(grep -c '[^ ]' "$dir/state/caps")" 0
+ok "the alerts are cleared" until_ok 20 that /v1/alerts '[.alerts[] | select(.vgpu != null)] == []'
 stop
-is "the daemon ends well" "$stopped" 0
+is "the daemon ends normally" "$stopped" 0
 fuse_unmount
-is "the host too" "$unmounted" 0
+is "gover-sim ends normally" "$unmounted" 0
 finish

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What an operator says of a host with GVT-g: nothing where it has one GPU, the parent of each where it has several; the
-# daemon finds the vGPUs of each, and those that come later, and lives through the loss of a whole GPU.
+# The configuration of a host with GVT-g: nothing is required for a single GPU, and the parent of each for several. The
+# daemon finds existing and later vGPUs of each GPU and survives the loss of a whole GPU.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 GOVER_HOST=fuse
@@ -31,31 +31,31 @@ root = $dir/sys"
 start || exit 1
 is "backend = auto finds it" "$(get /v1/gpus '.gpus[0] | "\(.backend) \(.mode) \(.step_pct) \(.share)"')" "gvt act 1 hard_cap"
 make "$first" "$(uuid 1)"
-ok "a vGPU that is made is found" until_ok 20 that "/v1/vgpus/$(uuid 1)" '.found and .initial_cap_pct == 25'
-ok "a contract may come at once after the making" sh -c "
+ok "a new vGPU is found" until_ok 20 that "/v1/vgpus/$(uuid 1)" '.found and .initial_cap_pct == 25'
+ok "a new vGPU can get a contract immediately" sh -c "
   echo $(uuid 2) >$gpus/$first/mdev_supported_types/i915-GVTg_V5_4/create
   curl -sSf --unix-socket '$sock' -X POST -H 'Content-Type: application/json' -d '{\"id\": \"$(uuid 2)\", \"initial_cap_pct\": 20}' http://gover/v1/vgpus"
-is "what was sold is what its lease returns to" "$(cat "$gpus/$first/$(uuid 2)/intel_vgpu/initial_cap")" 20
-is "its cap is leased" "$(cat "$gpus/$first/$(uuid 2)/intel_vgpu/cap_lease_ms")" 60000
+is "its initial cap is that of the contract" "$(cat "$gpus/$first/$(uuid 2)/intel_vgpu/initial_cap")" 20
+is "its cap has a lease" "$(cat "$gpus/$first/$(uuid 2)/intel_vgpu/cap_lease_ms")" 60000
 api POST /v1/vgpus "{\"id\": \"$(uuid 3)\", \"initial_cap_pct\": 20}" >/dev/null
-is "one that does not exist is not made by the daemon" "$(status)" 409
-ok "who is told so" grep -q "does not exist on GPU" "$dir/body"
+is "the daemon does not create a missing vGPU" "$(status)" 409
+ok "the message reports it" grep -q "does not exist on GPU" "$dir/body"
 
-kill -KILL "$mounted" # as if the driver had been torn out
+kill -KILL "$mounted" # as a removed driver
 wait "$mounted" 2>/dev/null
 umount -l "$dir/sys" 2>/dev/null || fusermount3 -uz "$dir/sys"
-ok "the whole GPU is lost: what was sold is missing" until_ok 20 that "/v1/vgpus/$(uuid 2)" '.state == "missing"'
-ok "what was not is forgotten" until_ok 20 that /v1/vgpus '.vgpus | length == 1'
+ok "without the GPU a vGPU with a contract is missing" until_ok 20 that "/v1/vgpus/$(uuid 2)" '.state == "missing"'
+ok "one without a contract is forgotten" until_ok 20 that /v1/vgpus '.vgpus | length == 1'
 ticks=$(get /v1/host .ticks)
-ok "the loop goes on" until_ok 20 that /v1/host ".ticks > $ticks + 5"
+ok "the loop continues" until_ok 20 that /v1/host ".ticks > $ticks + 5"
 fuse_mount "$dir/sys"
 make "$first" "$(uuid 2)"
-ok "it comes back: so does the vGPU" until_ok 20 that "/v1/vgpus/$(uuid 2)" '.state != "missing" and .load_pct != null'
-is "with the cap it had" "$(cat "$gpus/$first/$(uuid 2)/intel_vgpu/cap")" 20
+ok "with the GPU the vGPU returns" until_ok 20 that "/v1/vgpus/$(uuid 2)" '.state != "missing" and .load_pct != null'
+is "it has its old cap" "$(cat "$gpus/$first/$(uuid 2)/intel_vgpu/cap")" 20
 stop
 is "a clean stop" "$stopped" 0
-ok "--restore lets go of the lease" "$B/gover-d" --config "$conf" --restore
-is "and the contract stays" "$(cat "$gpus/$first/$(uuid 2)/intel_vgpu/cap_lease_ms" "$gpus/$first/$(uuid 2)/intel_vgpu/cap" | xargs)" "0 20"
+ok "--restore ends the lease" "$B/gover-d" --config "$conf" --restore
+is "the cap is that of the contract" "$(cat "$gpus/$first/$(uuid 2)/intel_vgpu/cap_lease_ms" "$gpus/$first/$(uuid 2)/intel_vgpu/cap" | xargs)" "0 20"
 fuse_unmount
 
 # --- two ---
@@ -63,8 +63,8 @@ fuse_unmount
 rm -rf "$dir/state"
 fuse_mount "$dir/sys" --gpus 2
 "$B/gover-d" --config "$conf" >"$dir/refused" 2>&1
-is "two GPUs and one section without a parent are refused" "$?" 1
-ok "both are named" grep -q "0000:0.:0...*, 0000:0.:0.*; each needs a section" "$dir/refused"
+is "two GPUs and one section without a parent are rejected" "$?" 1
+ok "the message names both" grep -q "0000:0.:0...*, 0000:0.:0.*; each needs a section" "$dir/refused"
 write_conf "[gpu left]
 root = $dir/sys
 parent = $first
@@ -83,22 +83,22 @@ chmod +x "$dir/top"
 make "$first" "$(uuid 1)"
 make "$second" "$(uuid 2)"
 start || exit 1
-ok "each has its own" until_ok 20 that /v1/vgpus \
+ok "each GPU has its own vGPUs" until_ok 20 that /v1/vgpus \
   "[.vgpus[] | \"\(.id) \(.gpu)\"] | sort == [\"$(uuid 1) left\", \"$(uuid 2) right\"]"
-ok "intel_gpu_top looks at the GPU that is meant" until_ok 20 grep -q "sys:.*/devices/pci0000:00/$second" "$dir/top.said"
+ok "intel_gpu_top gets the configured GPU" until_ok 20 grep -q "sys:.*/devices/pci0000:00/$second" "$dir/top.said"
 api POST /v1/vgpus "{\"id\": \"$(uuid 2)\", \"initial_cap_pct\": 20}" >/dev/null
-is "a contract for one that stands need not say where" "$(status) $(jq -r .gpu "$dir/body")" "201 right"
+is "a contract for an existing vGPU needs no GPU" "$(status) $(jq -r .gpu "$dir/body")" "201 right"
 api POST /v1/vgpus "{\"id\": \"$(uuid 1)\", \"gpu\": \"right\", \"initial_cap_pct\": 20}" >/dev/null
-is "and must not say it wrong" "$(status)" 409
-is "lease_ms = 0 leases nothing" "$(cat "$gpus/$first/$(uuid 1)/intel_vgpu/cap_lease_ms" "$gpus/$second/$(uuid 2)/intel_vgpu/cap_lease_ms" | xargs)" "60000 0"
+is "a contract with another GPU is rejected" "$(status)" 409
+is "lease_ms = 0 sets no lease" "$(cat "$gpus/$first/$(uuid 1)/intel_vgpu/cap_lease_ms" "$gpus/$second/$(uuid 2)/intel_vgpu/cap_lease_ms" | xargs)" "60000 0"
 stop
 write_conf "[gpu left]
 backend = gvt
 root = $dir/sys
 parent = 0000:7f:00.0"
 "$B/gover-d" --config "$conf" --state-dir "$dir/other" >"$dir/refused" 2>&1
-is "a parent that is not there is refused" "$?" 1
-ok "with those that are" grep -q "has only 0000:" "$dir/refused"
+is "a missing parent is rejected" "$?" 1
+ok "the message lists the existing ones" grep -q "has only 0000:" "$dir/refused"
 fuse_unmount
-is "the host ends well" "$unmounted" 0
+is "gover-sim ends normally" "$unmounted" 0
 finish

@@ -1,9 +1,9 @@
-# The host that a closed loop runs on, as $GOVER_HOST says: sim (in the daemon itself), fuse (gover-sim, in user
-# space) or kernel (the real /sys, of which $GOVER_MDEV_PARENT is the GPU). The same scenarios run on each.
-# Sourced after lib.sh, never run. Must never leave a mount or a vGPU behind.
+# The host of a closed loop, selected by $GOVER_HOST: sim (in the daemon), fuse (gover-sim in user space) or kernel (the
+# real /sys, with the GPU $GOVER_MDEV_PARENT). The same scenarios run on each. Sourced after lib.sh, never run. Removes
+# its mounts and vGPUs at the end.
 # shellcheck shell=sh disable=SC2154
 GOVER_HOST=${GOVER_HOST:-sim}
-type_of_all=i915-GVTg_V5_8 # of which there is room for eight
+type_of_all=i915-GVTg_V5_8 # at most eight on a GPU
 vgpus_made=0 uuids='' host_sys='' host_parent='' mounted=''
 # shellcheck disable=SC2034 # read by scenarios
 uuid_a='' uuid_b='' uuid_c=''
@@ -12,26 +12,26 @@ case $GOVER_HOST in
 sim | fuse) period_ms=${period_ms:-100} speed=${speed:-10} ;;
 kernel) period_ms=${period_ms:-500} speed=1 ;;
 *)
-  echo "GOVER_HOST=$GOVER_HOST is not known: sim, fuse or kernel" >&2
+  echo "GOVER_HOST=$GOVER_HOST: unknown (allowed: sim, fuse, kernel)" >&2
   exit 1
   ;;
 esac
 
-fuse_mount() { # fuse_mount DIR [OPTION...]: gover-sim there, or the scenario skips itself
+fuse_mount() { # fuse_mount DIR [OPTION...]: mounts gover-sim, or skips the scenario
   mount_dir=$1
   shift
-  [ -w /dev/fuse ] || skip_all "no /dev/fuse that may be used"
+  [ -w /dev/fuse ] || skip_all "no permission to use /dev/fuse"
   mkdir -p "$mount_dir"
   "$B/gover-sim" mount "$@" "$mount_dir" >"$dir/gover-sim.log" 2>&1 &
   mounted=$!
   cleanup="kill $mounted 2>/dev/null; $cleanup"
   until_ok 20 test -d "$mount_dir/bus" && return 0
-  kill -0 "$mounted" 2>/dev/null || skip_all "FUSE cannot be used here: $(tail -n 1 "$dir/gover-sim.log")"
-  echo "# gover-sim mounted nothing"
+  kill -0 "$mounted" 2>/dev/null || skip_all "FUSE does not work: $(tail -n 1 "$dir/gover-sim.log")"
+  echo "# gover-sim did not mount"
   exit 1
 }
 
-fuse_unmount() { # a clean end of the last one mounted; its exit status is in $unmounted
+fuse_unmount() { # ends the last mount; sets $unmounted to its exit status
   kill -TERM "$mounted"
   wait "$mounted"
   # shellcheck disable=SC2034 # read by scenarios
@@ -49,7 +49,7 @@ host_setup() {
   kernel)
     host_sys=/sys
     host_parent=$GOVER_MDEV_PARENT
-    [ -d "$host_parent" ] || skip_all "there is no $host_parent"
+    [ -d "$host_parent" ] || skip_all "$host_parent does not exist"
     cleanup="host_clear; $cleanup"
     ;;
   esac
@@ -61,7 +61,7 @@ host_clear() {
   done
 }
 
-host_conf() { # the daemon's section for it
+host_conf() { # prints the section [gpu gpu0]
   echo '[gpu gpu0]'
   case $GOVER_HOST in
   sim) printf 'backend = sim\nroot = %s\n' "$dir/poke" ;;
@@ -71,7 +71,7 @@ host_conf() { # the daemon's section for it
   printf 'speed = %s\nlease_ms = %s\n' "$speed" "${lease_ms:-60000}"
 }
 
-loop_conf() { # a whole configuration; more in $conf_extra
+loop_conf() { # writes a configuration, with $conf_extra
   cat >"$conf" <<EOF
 [daemon]
 socket = $sock
@@ -84,16 +84,16 @@ ${conf_extra-}
 EOF
 }
 
-host_outlives() { # does the host go on without the daemon?
+host_outlives() { # true if the host continues without the daemon
   [ "$GOVER_HOST" != sim ]
 }
 
-host_ok() { # ok, where the host goes on without the daemon
+host_ok() { # as ok, if the host continues without the daemon
   if host_outlives; then
     ok "$@"
   else
     n=$((n + 1))
-    echo "ok $n - $1 # SKIP the simulated GPU lives in the daemon"
+    echo "ok $n - $1 # SKIP the simulated GPU is part of the daemon"
   fi
 }
 
@@ -101,14 +101,14 @@ host_uuid() { # host_uuid NAME: prints its UUID
   eval "echo \"\$uuid_$1\""
 }
 
-name_vgpu() { # name_vgpu NAME: gives it a UUID of its own
+name_vgpu() { # name_vgpu NAME: sets $uuid and $uuid_NAME to a new UUID
   vgpus_made=$((vgpus_made + 1))
   uuid=$(printf '%08x-0000-4000-8000-%012x' $$ "$vgpus_made")
   uuids="$uuids $uuid"
   eval "uuid_$1=\$uuid"
 }
 
-# Makes it on the bus. A tick may come between the two writes and fix the initial cap: then it is made once more.
+# Creates a vGPU on the bus. If a tick between the two writes fixes the initial cap, it is created again.
 make_on_bus() { # make_on_bus UUID CAP
   for _ in 1 2 3 4 5; do
     echo "$1" >"$host_parent/mdev_supported_types/$type_of_all/create" || return 1
@@ -123,7 +123,7 @@ contract() { # contract UUID INITIAL_CAP
   [ "$(status)" = 201 ]
 }
 
-host_vgpu() { # host_vgpu NAME CAP [CONTRACT]: a vGPU with a contract of CONTRACT (CAP), its UUID in $uuid_NAME
+host_vgpu() { # host_vgpu NAME CAP [CONTRACT]: creates a vGPU with a contract of CONTRACT (default CAP)
   name_vgpu "$1"
   if host_outlives; then
     make_on_bus "$uuid" "$2" || return 1
@@ -131,13 +131,13 @@ host_vgpu() { # host_vgpu NAME CAP [CONTRACT]: a vGPU with a contract of CONTRAC
   contract "$uuid" "${3:-$2}"
 }
 
-host_newcomer() { # host_newcomer NAME CAP: one without a contract yet; in sim the claim makes it
+host_newcomer() { # host_newcomer NAME CAP: creates a vGPU without a contract; in sim the claim creates it
   name_vgpu "$1"
   host_outlives || return 0
   make_on_bus "$uuid" "$2" && until_ok 20 that "/v1/vgpus/$uuid" .found
 }
 
-host_again() { # host_again NAME CAP: what was removed is made anew under its UUID; sim's daemon does so at a start
+host_again() { # host_again NAME CAP: creates a removed vGPU again; in sim a restart of the daemon does so
   host_outlives || {
     stop
     start
@@ -146,7 +146,7 @@ host_again() { # host_again NAME CAP: what was removed is made anew under its UU
   make_on_bus "$(host_uuid "$1")" "$2"
 }
 
-host_load() { # host_load NAME PCT: what its tenant wants of the whole GPU
+host_load() { # host_load NAME PCT: sets the load of its tenant, of the whole GPU
   if host_outlives; then
     echo "$2" >"$host_parent/$(host_uuid "$1")/load"
     return
@@ -155,7 +155,7 @@ host_load() { # host_load NAME PCT: what its tenant wants of the whole GPU
   api PATCH "/v1/vgpus/$(host_uuid "$1")" "{\"labels\": {\"workload\": \"$load\"}}" >/dev/null
 }
 
-host_cap() { # host_cap NAME: the cap in force
+host_cap() { # host_cap NAME: prints the cap in force
   if host_outlives; then
     cat "$host_parent/$(host_uuid "$1")/intel_vgpu/cap"
   else
@@ -163,7 +163,7 @@ host_cap() { # host_cap NAME: the cap in force
   fi
 }
 
-host_write_cap() { # host_write_cap NAME PCT: somebody else does
+host_write_cap() { # host_write_cap NAME PCT: a foreign write
   if host_outlives; then
     echo "$2" >"$host_parent/$(host_uuid "$1")/intel_vgpu/cap"
   else
@@ -171,7 +171,7 @@ host_write_cap() { # host_write_cap NAME PCT: somebody else does
   fi
 }
 
-host_remove() { # host_remove NAME: somebody takes it away
+host_remove() { # host_remove NAME: removes it without the daemon
   if host_outlives; then
     echo 1 >"$host_parent/$(host_uuid "$1")/remove"
   else
@@ -181,14 +181,14 @@ host_remove() { # host_remove NAME: somebody takes it away
 
 cap_is() { [ "$(host_cap "$1")" = "$2" ]; } # cap_is NAME PCT
 
-vgpu() { # vgpu NAME FILTER: one value of it, as the daemon knows it
+vgpu() { # vgpu NAME FILTER: prints a value of it from the daemon
   get "/v1/vgpus/$(host_uuid "$1")" "$2"
 }
 
-vgpu_is() { # vgpu_is NAME FILTER: true when the filter gives true
+vgpu_is() { # vgpu_is NAME FILTER: true if the filter gives true
   that "/v1/vgpus/$(host_uuid "$1")" "$2"
 }
 
-decided() { # decided KIND: how often
+decided() { # decided KIND: prints the number of decisions of that kind
   get '/v1/decisions?limit=1000' "[.decisions[] | select(.kind == \"$1\")] | length"
 }

@@ -1,5 +1,5 @@
-# What the scenarios on real control groups and real OpenGL programs share. Sourced after lib.sh. Skips the
-# whole scenario, out loud, where control groups cannot be written or there is no X server or GL program.
+# Shared by the scenarios with real control groups and OpenGL programs. Sourced after lib.sh. Skips the scenario if
+# control groups cannot be written, or without an X server and a GL program.
 # shellcheck shell=sh disable=SC2154
 softgpu_conf() {
   root=gover-test-$$
@@ -31,7 +31,7 @@ EOF
   cleanup='end_softgpu'
 }
 
-end_softgpu() { # whatever was left: programs, then groups from the inside out
+end_softgpu() { # ends remaining programs and removes the groups
   find /sys/fs/cgroup -path "*/$root/*" -name cgroup.procs 2>/dev/null | while read -r procs; do
     xargs -r kill -KILL <"$procs" 2>/dev/null
   done
@@ -46,12 +46,12 @@ start_x() {
   done
   Xvfb -displayfd 3 -screen 0 1280x1024x24 -nolisten tcp 3>"$dir/display" >/dev/null 2>&1 &
   xvfb=$!
-  until_ok 20 test -s "$dir/display" || skip_all "no X server comes up here"
+  until_ok 20 test -s "$dir/display" || skip_all "the X server does not start"
   DISPLAY=:$(cat "$dir/display")
   export DISPLAY LIBGL_ALWAYS_SOFTWARE=1 vblank_mode=0 LP_NUM_THREADS=0
 }
 
-kernel_group() { # kernel_group VGPU: where the kernel keeps its quota
+kernel_group() { # kernel_group VGPU: prints the group with its quota
   for procs in $(get "/v1/vgpus/$1" '.attach.cgroup_procs[]'); do
     group=${procs%/*}
     [ -f "$group/cpu.cfs_quota_us" ] || [ -f "$group/cpu.max" ] || continue
@@ -60,7 +60,7 @@ kernel_group() { # kernel_group VGPU: where the kernel keeps its quota
   done
 }
 
-kernel_cap() { # kernel_cap VGPU: the quota as the kernel has it, in percent of one core
+kernel_cap() { # kernel_cap VGPU: prints its quota in percent of one core
   group=$(kernel_group "$1")
   if [ -f "$group/cpu.cfs_quota_us" ]; then
     echo $((($(cat "$group/cpu.cfs_quota_us") * 100 + 1) / $(cat "$group/cpu.cfs_period_us")))
