@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gover-terrain: a landscape that turns, stand-in for the paper's plot3d. What it costs swings with
- * a period, as the camera moves towards it and away, and grows by about 1.6 for each level of
- * detail, which SIGUSR1 raises and SIGUSR2 lowers while it runs. An ordinary OpenGL program: must
- * never know that it is watched.
+ * gover-terrain: an OpenGL program that draws a rotating landscape, like plot3d in the paper. Its
+ * load varies periodically as the camera moves, and grows by about 1.6 with each level of detail,
+ * which SIGUSR1 raises and SIGUSR2 lowers. It does not know of gover.
  */
 #define GL_GLEXT_PROTOTYPES
 #include <GL/gl.h>
@@ -30,8 +29,8 @@
 struct options {
 	int width, height;
 	int detail;
-	double wave_s; /* 0: no swing */
-	long frames;   /* 0: until told to stop */
+	double wave_s; /* period of the load; 0: constant */
+	long frames;   /* 0: until SIGTERM */
 	bool quiet;
 };
 
@@ -41,7 +40,7 @@ struct vertex {
 	unsigned char color[4];
 };
 
-/* The landscape as the GPU has it. */
+/* The landscape in vertex buffers. */
 struct mesh {
 	GLuint vertices, indices;
 	GLsizei n_indices;
@@ -55,7 +54,7 @@ struct window {
 	int width, height;
 };
 
-static volatile sig_atomic_t stopped, raised; /* raised: SIGUSR1 minus SIGUSR2, since the start */
+static volatile sig_atomic_t stopped, raised; /* raised: number of SIGUSR1 minus SIGUSR2 */
 
 static void on_signal(int signal)
 {
@@ -81,7 +80,7 @@ static double now_s(void)
 
 /* --- the landscape: a square of side 2 around the origin, y up --- */
 
-/* A fixed pseudo-random number in [0, 1) for each point of a lattice. */
+/* Returns a pseudo-random number in [0, 1) for a point of a lattice, always the same one. */
 static float lattice(int x, int z)
 {
 	unsigned int h = (unsigned int)x * 374761393u + (unsigned int)z * 668265263u;
@@ -106,7 +105,7 @@ static float noise(float x, float z)
 
 #define SEA 0.0f
 
-/* Six octaves of noise, an island: the coast is below the sea. */
+/* Six octaves of noise, lowered towards the edge so that it becomes an island. */
 static float height_at(float x, float z)
 {
 	float height = 0, scale = 0.5f, frequency = 2.2f;
@@ -154,14 +153,13 @@ static struct vertex vertex_at(float x, float z, float step)
 }
 
 /*
- * Cells along one side for each level of detail, so that a frame of 960x720 costs 1.6 times that of
- * the level below: a triangle takes llvmpipe 0.18 us and the rest of the frame 3 ms
- * (gover-terrain --wave 0
- * --frames 500 --detail N, one core, LP_NUM_THREADS=0).
+ * Cells per side for each level of detail, so that a frame of 960x720 takes 1.6 times as long as at
+ * the level below. Measured with llvmpipe: 0.18 us per triangle and 3 ms for the rest of the frame
+ * (gover-terrain --wave 0 --frames 500 --detail N, one core, LP_NUM_THREADS=0).
  */
 static const int cells_of_detail[MAX_DETAIL + 1] = {0, 76, 119, 167, 222, 290, 373, 477, 608};
 
-/* Makes the landscape in @mesh anew. Returns false when memory is short: the old one stays. */
+/* Replaces the landscape in @mesh. Returns false if out of memory: the old one is kept. */
 static bool mesh_make(struct mesh *mesh, int detail)
 {
 	size_t cells = (size_t)cells_of_detail[detail], side = cells + 1, n = 0;
@@ -206,8 +204,7 @@ static void scene_setup(struct mesh *mesh)
 	glEnable(GL_LIGHTING);
 	glEnable(GL_LIGHT0);
 	glEnable(GL_COLOR_MATERIAL);
-	glLightfv(GL_LIGHT0, GL_POSITION,
-		  sun); /* given in the eye's frame: the land turns below it */
+	glLightfv(GL_LIGHT0, GL_POSITION, sun); /* in eye coordinates: the light does not rotate */
 	glLightfv(GL_LIGHT0, GL_DIFFUSE, sunlight);
 	glLightModelfv(GL_LIGHT_MODEL_AMBIENT, sky);
 	glClearColor(0.66f, 0.78f, 0.90f, 1);
@@ -258,7 +255,7 @@ static int window_open(struct window *window, const struct options *options)
 
 	window->display = XOpenDisplay(NULL);
 	if (!window->display)
-		return fail("no X display: is DISPLAY set, and does a server run there?");
+		return fail("cannot open the X display (is DISPLAY set?)");
 	root = DefaultRootWindow(window->display);
 	visual = glXChooseVisual(window->display, DefaultScreen(window->display), wanted);
 	if (!visual)
@@ -270,7 +267,7 @@ static int window_open(struct window *window, const struct options *options)
 	window->context = glXCreateContext(window->display, visual, NULL, True);
 	XFree(visual);
 	if (!window->context || !glXMakeCurrent(window->display, window->window, window->context))
-		return fail("no OpenGL context to be had");
+		return fail("cannot create an OpenGL context");
 	window->delete_window = XInternAtom(window->display, "WM_DELETE_WINDOW", False);
 	XSetWMProtocols(window->display, window->window, &window->delete_window, 1);
 	XStoreName(window->display, window->window, "gover-terrain");
@@ -331,7 +328,7 @@ static int run(struct window *window, const struct options *options)
 
 	scene_setup(&mesh);
 	if (!mesh_make(&mesh, detail))
-		return fail("no memory for the landscape");
+		return fail("out of memory");
 	while (!stopped && (options->frames == 0 || frames < options->frames)) {
 		double t_s = now_s();
 
@@ -354,16 +351,16 @@ static int run(struct window *window, const struct options *options)
 
 static const char usage[] =
 	"usage: gover-terrain [OPTION]...\n"
-	"A landscape that turns, drawn with OpenGL; what it costs swings with a period.\n"
-	"  --size WxH      of the window, 16 to 8192 each (960x720)\n"
-	"  --detail N      1 to 8, each about 1.6 times as costly as the one before (3)\n"
-	"  --wave SECONDS  period of the swing, 0 to 3600; 0: none (10)\n"
-	"  --frames N      end after so many, 0 to 1000000000; 0: go on (0)\n"
-	"  --quiet         no FPS on the standard output every 5 seconds\n"
-	"  --help          this text\n"
-	"SIGUSR1 raises the detail by one while it runs, SIGUSR2 lowers it, SIGTERM ends it.\n";
+	"Draws a rotating landscape with OpenGL. The load varies periodically.\n"
+	"  --size WxH      size of the window, 16 to 8192 each (960x720)\n"
+	"  --detail N      level of detail, 1 to 8; each takes about 1.6 times as long (3)\n"
+	"  --wave SECONDS  period of the load, 0 to 3600; 0: constant (10)\n"
+	"  --frames N      exit after N frames, 0 to 1000000000; 0: never (0)\n"
+	"  --quiet         do not print FPS every 5 seconds\n"
+	"  --help          show this help\n"
+	"SIGUSR1 raises the level of detail, SIGUSR2 lowers it, SIGTERM ends the program.\n";
 
-/* A whole decimal number out of [min, max] up to @end, where parsing goes on. */
+/* Parses a decimal number within [min, max] that is followed by the character @end. */
 static bool number(const char *text, char stop, long min, long max, long *ret_value,
 		   const char **ret_end)
 {
@@ -420,7 +417,7 @@ static bool parse_option(int option, const char *text, struct options *options)
 	}
 }
 
-/* 0: go on; else the exit status is *ret_status. */
+/* Returns 0, or another value if the program must exit with *ret_status. */
 static int parse_arguments(int argc, char **argv, struct options *options, int *ret_status)
 {
 	static const struct option known[] = {
@@ -444,14 +441,14 @@ static int parse_arguments(int argc, char **argv, struct options *options, int *
 		if (option == '?')
 			return -1;
 		if (!parse_option(option, optarg, options)) {
-			fprintf(stderr, "gover-terrain: --%s: '%s' is not allowed (see --help)\n",
+			fprintf(stderr, "gover-terrain: --%s: invalid value '%s' (see --help)\n",
 				known[index].name, optarg);
 			return -1;
 		}
 	}
 	if (optind == argc)
 		return 0;
-	fprintf(stderr, "gover-terrain: what is '%s'? (see --help)\n", argv[optind]);
+	fprintf(stderr, "gover-terrain: unexpected argument '%s' (see --help)\n", argv[optind]);
 	return -1;
 }
 
