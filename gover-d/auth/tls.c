@@ -135,7 +135,7 @@ static int load_pair(const char *certificate_path, const char *key_path, struct 
 	char *certificate = NULL, *key = NULL;
 	struct stat st;
 	int r = pair ? load(certificate_path, "tls_certificate", &certificate, reterr)
-		     : err_fail(reterr, ENOMEM, "no memory");
+		     : err_fail(reterr, ENOMEM, "out of memory");
 
 	if (r >= 0)
 		r = load(key_path, "tls_key", &key, reterr);
@@ -281,7 +281,7 @@ int tls_new(const char *certificate_path, const char *key_path, struct tls **ret
 	int r;
 
 	if (!tls)
-		return err_fail(reterr, ENOMEM, "no memory");
+		return err_fail(reterr, ENOMEM, "out of memory");
 	tls->job.run = check;
 	tls->job.done = on_checked;
 	snprintf(tls->certificate_path, sizeof(tls->certificate_path), "%s", certificate_path);

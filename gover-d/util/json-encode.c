@@ -65,7 +65,7 @@ json_t *json_encode_text(const char *text)
 	if (value)
 		return value;
 
-	/* A sentence cut in the middle of a character, or a stranger's bytes. */
+	/* Not UTF-8: truncated within a character, or input from outside. */
 	CLEANUP_FREE char *ascii = strdup(text);
 
 	if (!ascii)
