@@ -132,7 +132,7 @@ static char *end_log(void)
 
 static void the_environment_describes_the_event(void **state)
 {
-	static const char *const told[] = {
+	static const char *const wanted[] = {
 		"\nGOVER_EVENT=severe_overload\n",
 		"\nGOVER_GPU=gpu0\n",
 		"\nGOVER_VGPU=vgpu2\n",
@@ -150,9 +150,9 @@ static void the_environment_describes_the_event(void **state)
 	assert_int_equal(run(), 0);
 	reap();
 	text = read_note();
-	for (size_t i = 0; i < ARRAY_SIZE(told); i++)
-		if (!strstr(text, told[i]))
-			fail_msg("'%s' is not in the environment: %s", told[i], text);
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
+		if (!strstr(text, wanted[i]))
+			fail_msg("'%s' is not in the environment: %s", wanted[i], text);
 }
 
 static void the_event_overrides_variables_of_the_daemon(void **state)
@@ -205,7 +205,7 @@ static void a_program_that_cannot_run_is_logged(void **state)
 		mode_t mode;
 		int error;
 	} rows[] = {
-		{"there is none", NULL, 0, -ENOENT},
+		{"missing file", NULL, 0, -ENOENT},
 		{"not executable", "#!/bin/sh\n", 0600, -EACCES},
 		{"no program", "just text", 0755, -ENOEXEC},
 	};

@@ -148,20 +148,20 @@ static unsigned int count_lines(const char *text, unsigned int first)
 static void check_full(void (*use)(void))
 {
 	unsigned int written, all;
-	const char *told;
+	const char *logged;
 
 	use();
 	for (int i = 0; i < 40000; i++)
-		log_info("line %05d of a log that nobody reads", i);
+		log_info("line %05d of a log without a reader", i);
 	written = count_lines(drain(), 0);
 	assert_in_range(written, 1, 39999);
-	log_info("somebody reads again");
-	told = drain();
-	all = count_lines(told, written);
+	log_info("the reader is back");
+	logged = drain();
+	all = count_lines(logged, written);
 	assert_int_not_equal(all, written);
 	assert_int_equal(all, 40000);
-	assert_non_null(strstr(told, "gover-d: somebody reads again"));
-	log_info("and once more");
+	assert_non_null(strstr(logged, "gover-d: the reader is back"));
+	log_info("another line");
 	assert_null(strstr(drain(), "could not be written"));
 }
 
@@ -231,7 +231,7 @@ static void use_journal(const char *path)
 	log_use_journal(path);
 }
 
-static void tell(void)
+static void log_alert(void)
 {
 	log_event(SD_WARNING,
 		  &(struct log_fields){.kind = LOG_ALERT_RAISED,
@@ -251,7 +251,7 @@ static void a_message_of_a_kind_has_journal_fields(void **state)
 	assert_int_equal(rmdir(path), 0);
 	use_journal(path);
 	errno = ENOTTY;
-	tell();
+	log_alert();
 	assert_int_equal(errno, ENOTTY);
 	assert_string_equal(drain(), "MESSAGE=alert 7\nPRIORITY=4\n"
 				     "MESSAGE_ID=d8f391f60b4e44f3a14ad981729aa97b\n"
@@ -259,7 +259,7 @@ static void a_message_of_a_kind_has_journal_fields(void **state)
 				     "GOVER_VM=two lines\nGOVER_ALERT=fps_missing\n");
 	/* journald is slow: the log does not block. */
 	for (int i = 0; i < 2000; i++)
-		tell();
+		log_alert();
 	(void)drain();
 	assert_int_equal(unlink(path), 0);
 	log_use_journal("/run/systemd/journal/socket");
@@ -269,10 +269,10 @@ static void without_a_journal_it_is_a_line(void **state)
 {
 	(void)state;
 	use_pipe();
-	tell();
+	log_alert();
 	assert_string_equal(drain(), "gover-d: alert 7\n");
 	assert_int_equal(setenv("JOURNAL_STREAM", "8:1", 1), 0); /* another stream */
-	tell();
+	log_alert();
 	assert_string_equal(drain(), "<4>alert 7\n");
 }
 
