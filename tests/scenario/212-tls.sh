@@ -58,14 +58,14 @@ is "gover-ctl uses TLS" "$("$B/gover-ctl" --url "$url" --cacert "$cacert" --toke
 is "also with the certificate from the environment" "$(GOVER_CACERT=$cacert GOVER_TOKEN_FILE=$dir/viewer.token "$B/gover-ctl" --url "$url" --json vgpu list | jq -c .vgpus)" "[]"
 "$B/gover-ctl" --url "$url" --token-file "$dir/viewer.token" status >"$dir/out" 2>"$dir/err"
 is "gover-ctl refuses an untrusted certificate" "$?" 3
-ok "and names --cacert" grep -q 'does not show a certificate that is trusted (.*): name the one that it was signed by with --cacert' "$dir/err"
+ok "and names --cacert" grep -q 'certificate not trusted (.*); pass the CA.s certificate with --cacert' "$dir/err"
 "$B/gover-ctl" --url "$url" --cacert "$dir/two.pem" status >"$dir/out" 2>"$dir/err"
 is "a certificate that --cacert does not contain is refused" "$?" 3
 "$B/gover-ctl" --url "$url" --cacert "$dir/none.pem" status >"$dir/out" 2>"$dir/err"
 is "a missing file of --cacert is an error" "$?: $(cat "$dir/err")" "2: gover-ctl: --cacert '$dir/none.pem': No such file or directory"
 "$B/gover-ctl" --url "http://10.255.255.1:$port" --token-file "$dir/viewer.token" status >"$dir/out" 2>"$dir/err"
 is "a token is not sent unencrypted over a network" "$?: $(cat "$dir/err")" \
-  "2: gover-ctl: URL 'http://10.255.255.1:$port': the token would cross the network unencrypted: use https://"
+  "2: gover-ctl: URL 'http://10.255.255.1:$port': the token would be sent unencrypted; use https://"
 ok "plain HTTP is not answered on the TLS port" sh -c "! curl -sS -m 5 'http://localhost:$port/healthz' >/dev/null 2>&1"
 ok "TLS 1.1 is refused" sh -c "! curl -sS -m 5 --cacert '$cacert' --tls-max 1.1 --tlsv1.0 --ciphers 'DEFAULT:@SECLEVEL=0' '$url/healthz' >/dev/null 2>&1"
 ok "TLS 1.2 is accepted" curl -sSf -m 5 --cacert "$cacert" --tls-max 1.2 -o /dev/null "$url/healthz"

@@ -69,7 +69,7 @@ rmdir "$dir/state/contracts.json.new"
 
 ctl audit --limit 5 >"$dir/out"
 ok "gover-ctl audit prints it" grep -qE ' root +pid [0-9]+ +PATCH /v1/vgpus/a +507 +target_fps 0 -> 20' "$dir/out"
-ok "for a token only its name, scope and expiry" grep -qE ' DELETE /v1/tokens/extra +204 +name extra, scope read, expires_at null \(gone\)' "$dir/out"
+ok "for a token only its name, scope and expiry" grep -qE ' DELETE /v1/tokens/extra +204 +name extra, scope read, expires_at null \(removed\)' "$dir/out"
 first=$(get '/v1/audit?limit=1&after=0' '.audit[0].id')
 is "after=0 begins with the oldest row" "$first $(get "/v1/audit?limit=1&after=$first" '.audit[0].id - .next_after')" \
   "$(get '/v1/audit?limit=1000' '.audit[0].id') 0"
