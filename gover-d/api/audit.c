@@ -31,14 +31,14 @@
 static json_t *snapshot_vgpu(struct api *api, const char *id)
 {
 	const struct host_gpu *gpu;
-	const struct vgpu *vgpu = api_lookup_vgpu(api, id, &gpu);
+	const struct vgpu *vgpu = host_view_vgpu(api->view->host, id, &gpu);
 
 	return vgpu ? resource_encode_vgpu(api->view, gpu, vgpu) : NULL;
 }
 
 static json_t *snapshot_gpu(struct api *api, const char *name)
 {
-	const struct host_gpu *gpu = api_lookup_gpu(api, name);
+	const struct host_gpu *gpu = host_view_gpu(api->view->host, name);
 
 	return gpu ? resource_encode_gpu(api->view, gpu, clock_now()) : NULL;
 }

@@ -67,35 +67,9 @@ void api_reply_list(struct api_request *request, const char *key, json_t *list)
 	api_request_reply_json(request, 200, json_encode_end(&answer));
 }
 
-const struct host_gpu *api_lookup_gpu(const struct api *api, const char *name)
-{
-	const struct host *host = api->view->host;
-
-	for (int i = 0; i < host->n_gpus; i++)
-		if (strcmp(host->gpus[i].config.name, name) == 0)
-			return &host->gpus[i];
-	return NULL;
-}
-
-const struct vgpu *api_lookup_vgpu(const struct api *api, const char *id,
-				   const struct host_gpu **ret_gpu)
-{
-	const struct host *host = api->view->host;
-
-	for (int i = 0; i < host->n_gpus; i++) {
-		for (const struct vgpu *v = host->gpus[i].vgpus; v; v = v->next) {
-			if (strcmp(v->contract.id, id) != 0)
-				continue;
-			*ret_gpu = &host->gpus[i];
-			return v;
-		}
-	}
-	return NULL;
-}
-
 const struct host_gpu *api_find_gpu(struct api *api, struct api_request *request, const char *name)
 {
-	const struct host_gpu *gpu = api_lookup_gpu(api, name);
+	const struct host_gpu *gpu = host_view_gpu(api->view->host, name);
 
 	if (!gpu)
 		problem_reply(request, 404, "GPU %.100s: not found on this host", name);
@@ -105,7 +79,7 @@ const struct host_gpu *api_find_gpu(struct api *api, struct api_request *request
 const struct vgpu *api_find_vgpu(struct api *api, struct api_request *request, const char *id,
 				 const struct host_gpu **ret_gpu)
 {
-	const struct vgpu *vgpu = api_lookup_vgpu(api, id, ret_gpu);
+	const struct vgpu *vgpu = host_view_vgpu(api->view->host, id, ret_gpu);
 
 	if (!vgpu)
 		problem_reply(request, 404, "vGPU %.100s: not found on this host", id);

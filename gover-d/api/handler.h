@@ -121,10 +121,6 @@ json_t *api_encode_params(const struct config *config);
 /* A token without its secret; NULL: unknown name. */
 json_t *api_encode_token(struct api *api, const char *name);
 
-/* NULL: unknown. */
-const struct host_gpu *api_lookup_gpu(const struct api *api, const char *name);
-const struct vgpu *api_lookup_vgpu(const struct api *api, const char *id,
-				   const struct host_gpu **ret_gpu);
 /* The same; sets the reply 404 if it is unknown. */
 const struct host_gpu *api_find_gpu(struct api *api, struct api_request *request, const char *name);
 const struct vgpu *api_find_vgpu(struct api *api, struct api_request *request, const char *id,

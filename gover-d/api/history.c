@@ -175,7 +175,7 @@ void api_get_history(struct api *api, struct api_request *request)
 	if (!h)
 		return;
 	h->range = range;
-	h->known = api_lookup_vgpu(api, request->param, &gpu);
+	h->known = host_view_vgpu(api->view->host, request->param, &gpu);
 	(void)id_copy(h->vgpu, request->param); /* valid: checked above */
 	api_fetch_submit(api, request, &h->fetch);
 }

@@ -25,7 +25,7 @@ static void reply_sale(struct api *api, struct api_request *request, const struc
 {
 	struct json_encode answer = json_encode_begin();
 	const struct host_gpu *gpu;
-	const struct vgpu *vgpu = api_lookup_vgpu(api, offer->vgpu, &gpu);
+	const struct vgpu *vgpu = host_view_vgpu(api->view->host, offer->vgpu, &gpu);
 
 	json_encode_add(&answer, "offer", encode_offer(offer, clock_now()));
 	json_encode_add(&answer, "vgpu", /* null if the vGPU of a repeated claim was removed */

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "db/db.h"
 #include "gover-d/core/adopt.h"
+#include "gover-d/core/foreign-cap.h"
 #include "gover-d/core/frames.h"
 #include "gover-d/core/record.h"
 #include "gover-d/core/save.h"
@@ -20,39 +21,12 @@
 
 /* --- vGPUs --- */
 
-/* What the cap found at the start means. */
-enum found_cap { CAP_OURS, CAP_RESTORED, CAP_FOREIGN };
-
-bool adopt_is_initial_cap(const struct host_gpu *gpu, const struct vgpu *vgpu, int cap_pct)
-{
-	int initial_pct;
-
-	if (cap_pct == vgpu->contract.terms.initial_cap_pct)
-		return true;
-	return gpu->ops->read_initial_cap &&
-	       gpu->ops->read_initial_cap(vgpu->device, &initial_pct) == 0 &&
-	       cap_pct == initial_pct;
-}
-
-static enum found_cap judge_cap(const struct manager *m, const struct host_gpu *gpu,
-				const struct vgpu *vgpu, int found_pct, int *ret_last_pct)
-{
-	int last_pct, intent_pct;
-
-	*ret_last_pct = found_pct;
-	if (!cap_journal_get(m->actuator.journal, vgpu->contract.id, &last_pct, &intent_pct) ||
-	    (m->contracts_lost && vgpu->found) || found_pct == last_pct || found_pct == intent_pct)
-		return CAP_OURS;
-	*ret_last_pct = last_pct;
-	return adopt_is_initial_cap(gpu, vgpu, found_pct) ? CAP_RESTORED : CAP_FOREIGN;
-}
-
 /*
  * A lease or a restore: its last cap is put in force again. On a frozen GPU too: what was frozen
  * are the caps it had.
  */
-static void take_up_again(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int last_pct,
-			  struct instant now)
+static void restore_last_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+			     int last_pct, struct instant now)
 {
 	enum decision_result result = DECISION_OBSERVED;
 	int found_pct = vgpu->cap_pct;
@@ -71,33 +45,33 @@ static void take_up_again(struct manager *m, struct host_gpu *gpu, struct vgpu *
 		vgpu->contract.id, found_pct, last_pct, vgpu->cap_pct);
 }
 
-static void take_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
-		     struct instant now)
+static void adopt_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
+		      struct instant now)
 {
 	const char *id = vgpu->contract.id;
-	int last_pct;
+	int last_pct = found_pct, intent_pct;
 
-	vgpu->expected_cap_pct = found_pct;
+	if (!m->contracts_lost || !vgpu->found)
+		(void)cap_journal_get(m->actuator.journal, id, &last_pct, &intent_pct);
+	vgpu->expected_cap_pct = last_pct;
 	vgpu->cap_pct = found_pct == 0 ? 100 : found_pct;
-	switch (judge_cap(m, gpu, vgpu, found_pct, &last_pct)) {
-	case CAP_OURS:
+	switch (foreign_cap_judge(&m->actuator, gpu, vgpu, found_pct, /* lease_over= */ true)) {
+	case CAP_OWN:
+		vgpu->expected_cap_pct = found_pct;
 		record_decision(m, gpu, vgpu, DECISION_ADOPT, DECISION_NOTED, now,
 				"vGPU %s taken up with its cap of %d %% (contract %d %%%s)", id,
 				vgpu->cap_pct, vgpu->contract.terms.initial_cap_pct,
 				vgpu->contract.held ? ", held" : "");
 		break;
-	case CAP_RESTORED:
-		take_up_again(m, gpu, vgpu, last_pct, now);
+	case CAP_NEW_INITIAL:
+		foreign_cap_accept_initial(m, gpu, vgpu, found_pct, now);
+		break;
+	case CAP_INITIAL:
+		vgpu->expected_cap_pct = found_pct;
+		restore_last_cap(m, gpu, vgpu, last_pct, now);
 		break;
 	case CAP_FOREIGN:
-		vgpu->contract.held = true;
-		vgpu->contract.held_cap_pct = vgpu->cap_pct;
-		vgpu->foreign = true;
-		record_decision(
-			m, gpu, vgpu, DECISION_FOREIGN_WRITE, DECISION_NOTED, now,
-			"vGPU %s has a cap of %d %% where %d %% was left; it is on hold until "
-			"released",
-			id, found_pct, last_pct);
+		foreign_cap_hold(m, gpu, vgpu, found_pct, now);
 		break;
 	}
 	if (!m->actuator.dry_run)
@@ -139,7 +113,7 @@ static int attach_existing(struct manager *m, struct host_gpu *gpu, struct vgpu 
 	}
 	if (vgpu->found && vgpu->contract.terms.initial_cap_pct == 0)
 		vgpu->contract.terms.initial_cap_pct = found_pct == 0 ? 100 : found_pct;
-	take_cap(m, gpu, vgpu, found_pct, now);
+	adopt_cap(m, gpu, vgpu, found_pct, now);
 	tell_labels(gpu, vgpu);
 	return 0;
 }
@@ -377,14 +351,13 @@ static void hold_as_it_stands(struct manager *m, const struct host_gpu *gpu, str
 int adopt_found(struct manager *m, struct host_gpu *gpu, const char *id, int initial_cap_pct,
 		struct instant now, struct err *reterr)
 {
-	struct vgpu *vgpu = NULL;
+	struct vgpu *vgpu = host_gpu_find_vgpu(gpu, id);
 	int last_pct, intent_pct, r;
 	bool lost = m->contracts_lost &&
 		    cap_journal_get(m->actuator.journal, id, &last_pct, &intent_pct);
 
-	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
-		if (strcmp(v->contract.id, id) == 0)
-			return attach_existing(m, gpu, v, now, reterr);
+	if (vgpu)
+		return attach_existing(m, gpu, vgpu, now, reterr);
 	if (!id_valid(id) || host_find_vgpu(&m->host, id, NULL))
 		return -EINVAL;
 	if (gpu->n_vgpus == POLICY_VGPUS_MAX)

@@ -25,7 +25,4 @@ int adopt_found(struct manager *manager, struct host_gpu *gpu, const char *id, i
 void adopt_forget(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
 		  struct instant now);
 
-/* True if @cap_pct is the cap that a restore or the end of a lease sets. */
-bool adopt_is_initial_cap(const struct host_gpu *gpu, const struct vgpu *vgpu, int cap_pct);
-
 #endif

@@ -10,6 +10,7 @@
 
 #include "gover-d/core/adopt.h"
 #include "gover-d/core/external-change.h"
+#include "gover-d/core/foreign-cap.h"
 #include "gover-d/core/record.h"
 #include "gover-d/core/save.h"
 #include "gover-d/core/state.h"
@@ -69,12 +70,10 @@ static void tidy_refused(struct found_context *c)
 static void found_vgpu(void *userdata, const char *id, int initial_cap_pct)
 {
 	struct found_context *c = userdata;
-	struct vgpu *v = c->gpu->vgpus;
+	struct vgpu *v = host_gpu_find_vgpu(c->gpu, id);
 	struct err err = {""};
 	int r;
 
-	while (v && strcmp(v->contract.id, id) != 0)
-		v = v->next;
 	if (v)
 		v->listed = true;
 	if (v && v->device)
@@ -141,25 +140,19 @@ void external_change_lose_vgpu(struct manager *m, struct host_gpu *gpu, struct v
 void external_change_take_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 			      int found_pct, struct instant now)
 {
-	int was_pct = vgpu->expected_cap_pct;
-
-	vgpu->expected_cap_pct = found_pct;
-	vgpu->cap_pct = found_pct == 0 ? 100 : found_pct;
-	vgpu->contract.held = true;
-	vgpu->contract.held_cap_pct = vgpu->cap_pct;
-	vgpu->foreign = true;
-	if (!m->actuator.dry_run)
-		(void)cap_journal_set(m->actuator.journal, vgpu->contract.id, found_pct, found_pct);
-	record_decision(
-		m, gpu, vgpu, DECISION_FOREIGN_WRITE, DECISION_NOTED, now,
-		"the cap of vGPU %s was changed from %d to %d %% by somebody else; it is on "
-		"hold until released",
-		vgpu->contract.id, was_pct, found_pct);
+	foreign_cap_hold(m, gpu, vgpu, found_pct, now);
 	tick_alerts_foreign(m, gpu->config.name, vgpu, now.wall_ms);
 	save_soon(m);
 }
 
-/* Did nobody renew its lease in time? After a late tick or failed writes, or where we may not. */
+static void accept_initial_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+			       int found_pct, struct instant now)
+{
+	foreign_cap_accept_initial(m, gpu, vgpu, found_pct, now);
+	save_soon(m);
+}
+
+/* True if the lease of the cap may have ended: it was renewed late, or must not be renewed. */
 static bool lease_may_be_over(const struct manager *m, const struct host_gpu *gpu,
 			      const struct vgpu *vgpu, bool gap, struct instant now)
 {
@@ -167,50 +160,6 @@ static bool lease_may_be_over(const struct manager *m, const struct host_gpu *gp
 
 	return gap || m->actuator.dry_run || gpu->mode == GPU_MODE_OBSERVE ||
 	       (vgpu->renewed_ns && now.mono_ns - vgpu->renewed_ns > lease_ns);
-}
-
-/* Whoever made it still sets it up: what its initial cap is said to be now is what was sold. */
-static bool is_set_up(struct host_gpu *gpu, struct vgpu *vgpu, int cap_pct)
-{
-	int initial_pct;
-
-	return vgpu->found && gpu->ops->read_initial_cap &&
-	       gpu->ops->read_initial_cap(vgpu->device, &initial_pct) == 0 &&
-	       initial_pct == cap_pct &&
-	       (initial_pct == 0 ? 100 : initial_pct) != vgpu->contract.terms.initial_cap_pct;
-}
-
-/* Where a cap comes from that is not as it was. */
-enum origin { BY_US, BY_MAKER, BY_LEASE, BY_OTHERS };
-
-static enum origin judge_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
-			     int cap_pct, bool gap, struct instant now)
-{
-	if (actuate_is_ours(&m->actuator, vgpu, cap_pct))
-		return BY_US;
-	if (is_set_up(gpu, vgpu, cap_pct))
-		return BY_MAKER;
-	/* Nobody renewed it: not a foreign write (design.md section 6). */
-	if (lease_may_be_over(m, gpu, vgpu, gap, now) && adopt_is_initial_cap(gpu, vgpu, cap_pct))
-		return BY_LEASE;
-	return BY_OTHERS;
-}
-
-static void take_set_up(struct manager *m, struct host_gpu *gpu, struct vgpu *v, int found_pct,
-			struct instant now)
-{
-	int cap_pct = found_pct == 0 ? 100 : found_pct;
-
-	v->expected_cap_pct = found_pct;
-	v->cap_pct = v->contract.terms.initial_cap_pct = cap_pct;
-	if (!m->actuator.dry_run)
-		(void)cap_journal_set(m->actuator.journal, v->contract.id, found_pct, found_pct);
-	record_decision(
-		m, gpu, v, DECISION_FOUND, DECISION_NOTED, now,
-		"vGPU %s without a contract was given an initial cap of %d %%, which counts "
-		"as sold",
-		v->contract.id, cap_pct);
-	save_soon(m);
 }
 
 static void write_again(struct manager *m, struct host_gpu *gpu, struct vgpu *v, struct instant now)
@@ -228,18 +177,19 @@ void external_change_check_cap(struct manager *m, struct host_gpu *gpu, struct v
 {
 	if (!v->device || !v->row.cap_valid)
 		return;
-	switch (judge_cap(m, gpu, v, v->row.cap_pct, gap, now)) {
-	case BY_US:
+	switch (foreign_cap_judge(&m->actuator, gpu, v, v->row.cap_pct,
+				  lease_may_be_over(m, gpu, v, gap, now))) {
+	case CAP_OWN:
 		v->expected_cap_pct = v->row.cap_pct;
 		v->cap_pct = v->row.cap_pct == 0 ? 100 : v->row.cap_pct;
 		break;
-	case BY_MAKER:
-		take_set_up(m, gpu, v, v->row.cap_pct, now);
+	case CAP_NEW_INITIAL:
+		accept_initial_cap(m, gpu, v, v->row.cap_pct, now);
 		break;
-	case BY_LEASE:
+	case CAP_INITIAL:
 		write_again(m, gpu, v, now);
 		break;
-	case BY_OTHERS:
+	case CAP_FOREIGN:
 		external_change_take_cap(m, gpu, v, v->row.cap_pct, now);
 		break;
 	}
@@ -252,15 +202,16 @@ int external_change_check_now(struct manager *m, struct host_gpu *gpu, struct vg
 
 	if (!actuate_is_foreign(&m->actuator, gpu, vgpu, &found_pct))
 		return 0;
-	switch (judge_cap(m, gpu, vgpu, found_pct, false, now)) {
-	case BY_MAKER:
-		take_set_up(m, gpu, vgpu, found_pct, now);
+	switch (foreign_cap_judge(&m->actuator, gpu, vgpu, found_pct,
+				  lease_may_be_over(m, gpu, vgpu, /* gap= */ false, now))) {
+	case CAP_NEW_INITIAL:
+		accept_initial_cap(m, gpu, vgpu, found_pct, now);
 		return 0;
-	case BY_US:
-	case BY_LEASE:
+	case CAP_OWN:
+	case CAP_INITIAL:
 		vgpu->expected_cap_pct = found_pct;
 		return 0;
-	case BY_OTHERS:
+	case CAP_FOREIGN:
 		break;
 	}
 	external_change_take_cap(m, gpu, vgpu, found_pct, now);

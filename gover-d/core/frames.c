@@ -55,8 +55,8 @@ static bool is_vm(const struct contract *contract, uint32_t cid, const char *nam
  * neither: reports must not count for another tenant. */
 static int vm_of(void *userdata, uint32_t cid, const char *name, char ret_id[ID_MAX])
 {
-	struct host *host = userdata;
-	const struct vgpu *found = name ? host_find_vgpu(host, name, NULL) : NULL;
+	const struct host *host = userdata;
+	const struct vgpu *found = name ? host_view_vgpu(host, name, NULL) : NULL;
 
 	if (found)
 		return id_copy(ret_id, found->contract.id);

@@ -77,10 +77,8 @@ static void hold_vgpu_conditions(struct manager *m, const char *gpu, const struc
 static void hold_severe_overload(struct manager *m, const struct host_gpu *gpu, int64_t ms)
 {
 	const char *name = gpu->config.name;
-	const struct vgpu *v = gpu->vgpus;
+	const struct vgpu *v = host_gpu_find_vgpu(gpu, gpu->severe_vgpu);
 
-	while (v && strcmp(v->contract.id, gpu->severe_vgpu) != 0)
-		v = v->next;
 	alerts_hold(m->alerts, ALERT_SEVERE_OVERLOAD, name, v, ms,
 		    "two vGPUs or more on GPU %s are overloaded, the load is %.1f %%: %s%s", name,
 		    gpu->view.total_load * 100,

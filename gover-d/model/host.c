@@ -47,7 +47,7 @@ int gpu_mode_parse(const char *word, enum gpu_mode *ret_mode)
 	return -EINVAL;
 }
 
-struct host_gpu *host_find_gpu(struct host *host, const char *name)
+const struct host_gpu *host_view_gpu(const struct host *host, const char *name)
 {
 	for (int i = 0; i < host->n_gpus; i++)
 		if (strcmp(host->gpus[i].config.name, name) == 0)
@@ -55,16 +55,47 @@ struct host_gpu *host_find_gpu(struct host *host, const char *name)
 	return NULL;
 }
 
+struct host_gpu *host_find_gpu(struct host *host, const char *name)
+{
+	const struct host_gpu *gpu = host_view_gpu(host, name);
+
+	return gpu ? &host->gpus[gpu - host->gpus] : NULL;
+}
+
+struct vgpu *host_gpu_find_vgpu(const struct host_gpu *gpu, const char *id)
+{
+	struct vgpu *vgpu = gpu->vgpus;
+
+	while (vgpu && strcmp(vgpu->contract.id, id) != 0)
+		vgpu = vgpu->next;
+	return vgpu;
+}
+
 struct vgpu *host_find_vgpu(struct host *host, const char *id, struct host_gpu **ret_gpu)
 {
 	for (int i = 0; i < host->n_gpus; i++) {
-		for (struct vgpu *v = host->gpus[i].vgpus; v; v = v->next) {
-			if (strcmp(v->contract.id, id) != 0)
-				continue;
-			if (ret_gpu)
-				*ret_gpu = &host->gpus[i];
-			return v;
-		}
+		struct vgpu *vgpu = host_gpu_find_vgpu(&host->gpus[i], id);
+
+		if (!vgpu)
+			continue;
+		if (ret_gpu)
+			*ret_gpu = &host->gpus[i];
+		return vgpu;
+	}
+	return NULL;
+}
+
+const struct vgpu *host_view_vgpu(const struct host *host, const char *id,
+				  const struct host_gpu **ret_gpu)
+{
+	for (int i = 0; i < host->n_gpus; i++) {
+		const struct vgpu *vgpu = host_gpu_find_vgpu(&host->gpus[i], id);
+
+		if (!vgpu)
+			continue;
+		if (ret_gpu)
+			*ret_gpu = &host->gpus[i];
+		return vgpu;
 	}
 	return NULL;
 }

@@ -135,9 +135,15 @@ struct host {
 const char *gpu_mode_name(enum gpu_mode mode);
 int gpu_mode_parse(const char *word, enum gpu_mode *ret_mode);
 
-/* NULL where there is none. */
+/* Look up a GPU or a vGPU by name; NULL: none. @ret_gpu may be NULL. */
 struct host_gpu *host_find_gpu(struct host *host, const char *name);
 struct vgpu *host_find_vgpu(struct host *host, const char *id, struct host_gpu **ret_gpu);
+/* The same with read access. */
+const struct host_gpu *host_view_gpu(const struct host *host, const char *name);
+const struct vgpu *host_view_vgpu(const struct host *host, const char *id,
+				  const struct host_gpu **ret_gpu);
+/* The vGPU of this GPU; NULL: none. */
+struct vgpu *host_gpu_find_vgpu(const struct host_gpu *gpu, const char *id);
 
 /* Inserts in order of id; the GPU owns it from here. */
 void host_gpu_insert(struct host_gpu *gpu, struct vgpu *vgpu);

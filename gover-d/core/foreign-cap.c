@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* Judges and takes over caps that another program or the end of a lease set. */
+#include "gover-d/core/foreign-cap.h"
+#include "gover-d/core/record.h"
+#include "gover-d/core/state.h"
+
+static bool read_initial_cap(const struct host_gpu *gpu, const struct vgpu *vgpu,
+			     int *ret_initial_pct)
+{
+	return gpu->ops->read_initial_cap &&
+	       gpu->ops->read_initial_cap(vgpu->device, ret_initial_pct) == 0;
+}
+
+static int percent(int cap_pct)
+{
+	return cap_pct == 0 ? 100 : cap_pct;
+}
+
+enum cap_origin foreign_cap_judge(const struct actuator *actuator, const struct host_gpu *gpu,
+				  const struct vgpu *vgpu, int cap_pct, bool lease_over)
+{
+	int sold_pct = vgpu->contract.terms.initial_cap_pct, initial_pct;
+
+	if (actuate_is_ours(actuator, vgpu, cap_pct))
+		return CAP_OWN;
+	if (read_initial_cap(gpu, vgpu, &initial_pct) && initial_pct == cap_pct) {
+		if (vgpu->found && percent(initial_pct) != sold_pct)
+			return CAP_NEW_INITIAL;
+		return lease_over ? CAP_INITIAL : CAP_FOREIGN;
+	}
+	return lease_over && cap_pct == sold_pct ? CAP_INITIAL : CAP_FOREIGN;
+}
+
+static void take_over(struct manager *m, struct vgpu *vgpu, int found_pct)
+{
+	vgpu->expected_cap_pct = found_pct;
+	vgpu->cap_pct = percent(found_pct);
+	if (!m->actuator.dry_run)
+		(void)cap_journal_set(m->actuator.journal, vgpu->contract.id, found_pct, found_pct);
+}
+
+void foreign_cap_hold(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
+		      struct instant now)
+{
+	int last_pct = vgpu->expected_cap_pct;
+
+	take_over(m, vgpu, found_pct);
+	vgpu->contract.held = true;
+	vgpu->contract.held_cap_pct = vgpu->cap_pct;
+	vgpu->foreign = true;
+	record_decision(
+		m, gpu, vgpu, DECISION_FOREIGN_WRITE, DECISION_NOTED, now,
+		"the cap of vGPU %s was changed from %d to %d %% by another program; it is on "
+		"hold until released",
+		vgpu->contract.id, last_pct, found_pct);
+}
+
+void foreign_cap_accept_initial(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+				int found_pct, struct instant now)
+{
+	take_over(m, vgpu, found_pct);
+	vgpu->contract.terms.initial_cap_pct = vgpu->cap_pct;
+	record_decision(m, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
+			"the initial cap of vGPU %s, which has no contract, was set to %d %%; it "
+			"counts as sold",
+			vgpu->contract.id, vgpu->cap_pct);
+}
