@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Configuration files: one that is taken is printed as one that is taken and says the same; of one
- * that is not, and of no other, faults are told. */
+/* Configuration files: an accepted file is printed as a file with the same values; faults are
+ * reported for every rejected file and for no other. */
 #include "gover-d/config/config.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -41,18 +41,18 @@ static void count_fault(void *userdata, const char *file, int line, const char *
 static int count_faults(const void *data, size_t size)
 {
 	char path[FUZZ_PATH_MAX];
-	int n = 0, told, fd = fuzz_file(data, size, path);
+	int n = 0, returned, fd = fuzz_file(data, size, path);
 
-	told = config_find_faults(path,
-				  &(struct config_faults){.userdata = &n, .fault = count_fault});
+	returned = config_find_faults(
+		path, &(struct config_faults){.userdata = &n, .fault = count_fault});
 	close(fd);
-	FUZZ_CHECK(told == n);
+	FUZZ_CHECK(returned == n);
 	return n;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct config config, again; /* half a megabyte each */
+	static struct config config, again; /* too large for the stack */
 	CLEANUP_FREE char *text = NULL;
 	CLEANUP_FREE char *text_again = NULL;
 	struct err err = {""};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Contracts files: what is read of one is written as one that says the same. */
+/* Contracts files: an accepted file is written as a file with the same contracts. */
 #include "gover-d/store/contracts.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -29,7 +29,7 @@ static struct host_gpu *take_gpu(struct host *host, const char *name)
 	return gpu;
 }
 
-/* Moves the contracts into an empty host; the rest of it does not matter here. */
+/* Moves the contracts into an empty host. */
 static void fill_host(struct host *host, struct contracts *contracts)
 {
 	for (int i = 0; i < contracts->n_gpus; i++) {
@@ -44,7 +44,7 @@ static void fill_host(struct host *host, struct contracts *contracts)
 		struct host_gpu *gpu = take_gpu(host, entry->contract.gpu);
 		struct vgpu *vgpu;
 
-		/* The daemon refuses both: there is nothing to be kept. */
+		/* The daemon rejects both. */
 		if (!gpu || host_find_vgpu(host, entry->contract.id, NULL))
 			continue;
 		vgpu = calloc(1, sizeof(*vgpu));
@@ -72,8 +72,7 @@ static int empty_host(struct host *host)
 	return n;
 }
 
-/* Reads a file and writes it again; the number of contracts comes in *@ret_n. NULL: it is refused.
- */
+/* Reads a file and returns its text written again. NULL: it is rejected. */
 static char *read_and_write(const void *data, size_t size, int *ret_n)
 {
 	static struct host host;

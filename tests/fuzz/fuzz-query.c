@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What stands in an address: NAME=VALUE&..., as the transport hands it on. What is refused is
- * refused with a reply, and a time that is taken can be written and read again.
+ * Query parameters NAME=VALUE&... as the transport passes them. A rejected parameter has a reply,
+ * and an accepted time can be written and read again.
  */
 #include "base/clock.h"
 #include "gover-d/api/handler.h"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The database is deleted: ids go on above those that were given, so that a client's cursor goes astray neither after a
-# clean stop nor after kill -9; and live ones go on without a gap while it is there.
+# The database is deleted: new ids are higher than all earlier ones, so that a client's cursor stays valid after a clean
+# stop and after kill -9. With the database, ids continue without a gap.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -8,7 +8,7 @@ sim_conf
 newest() { # newest LIST PATH: the largest id
   get "$2" "[.$1[].id] | max"
 }
-run() { # a hold for decisions, a foreign write for an alert, and an offer
+run() { # creates an offer, and by a foreign write a hold, an alert and decisions
   ok "an offer" until_ok 20 that /v1/offers '.offers | length == 1'
   echo "$1" >"$dir/poke/a.cap"
   ok "an alert" until_ok 20 that '/v1/alerts' '[.alerts[] | select(.name == "foreign_write")] | length == 1'
@@ -16,17 +16,17 @@ run() { # a hold for decisions, a foreign write for an alert, and an offer
   alert=$(newest alerts '/v1/alerts?all=true')
   offer=$(newest offers '/v1/offers?all=true')
   change=$(newest audit '/v1/audit?limit=1')
-  until_ok 60 sh -c "test \$(date +%s) -gt $change" # fewer than one a second were made
+  until_ok 60 sh -c "test \$(date +%s) -gt $change" # ids start at the time in s; fewer than one a second were given
 }
-above() { # above HOW: what this run gives is above what the last one gave
+above() { # above HOW: the ids of this run are higher than those of the last one
   api PATCH /v1/vgpus/a '{"held": false}' >/dev/null
-  ok "$1: decisions behind the cursor are told" that "/v1/decisions?after=$decision" '.decisions | length > 0'
-  ok "and none before it" that "/v1/decisions?limit=1000" "[.decisions[].id] | min > $decision"
-  ok "changes behind the cursor are told" that "/v1/audit?after=$change" '.audit | length > 0'
+  ok "$1: decisions after the cursor are returned" that "/v1/decisions?after=$decision" '.decisions | length > 0'
+  ok "no decision before it" that "/v1/decisions?limit=1000" "[.decisions[].id] | min > $decision"
+  ok "changes after the cursor are returned" that "/v1/audit?after=$change" '.audit | length > 0'
   last_alert=$alert last_offer=$offer
   run "$2"
-  ok "alerts are above" that '/v1/alerts?all=true' "[.alerts[].id] | min > $last_alert"
-  ok "and offers" that '/v1/offers?all=true' "[.offers[].id] | min > $last_offer"
+  ok "ids of alerts are higher" that '/v1/alerts?all=true' "[.alerts[].id] | min > $last_alert"
+  ok "ids of offers too" that '/v1/offers?all=true' "[.offers[].id] | min > $last_offer"
 }
 
 start || exit 1
