@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Contracts to JSON and back. Must never guess: what is not understood is refused by name. */
+/* Writing and strict reading of the contracts file. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ static json_t *encode_vgpus(const struct host *host)
 	return vgpus;
 }
 
-/* Jansson may cut its text short where memory fails: what does not read back is no file. */
+/* Without memory, jansson may return a truncated text. */
 static bool reads_back(const char *text, json_t *root)
 {
 	json_t *again = json_loads(text, 0, NULL);
@@ -74,7 +74,7 @@ static bool reads_back(const char *text, json_t *root)
 	return same;
 }
 
-/* Half a file would be a broken promise: what lacks memory anywhere gives none. */
+/* Returns the whole text or none: a truncated file would lose contracts. */
 char *contracts_encode(const struct host *host, const struct contracts_head *head)
 {
 	json_t *gpus = encode_gpus(host), *vgpus = encode_vgpus(host), *root = NULL;
@@ -102,7 +102,8 @@ char *contracts_encode(const struct host *host, const struct contracts_head *hea
 
 #define MODE_MAX 15
 
-#define EXACT_MAX 9007199254740992.0 /* to here a double holds every whole number */
+/* A double holds every whole number up to this one. */
+#define EXACT_MAX 9007199254740992.0
 
 struct gpu_record {
 	char name[ID_MAX];
@@ -120,16 +121,12 @@ static const struct json_decode_field gpu_fields[] = {
 };
 #define GPU_ALL ((1U << 3) - 1)
 
-struct ids_record {
-	double decision, alert, offer;
-};
-
-#define IDS_AT(member) offsetof(struct ids_record, member)
+#define IDS_AT(member) offsetof(struct db_last_ids, member)
 
 static const struct json_decode_field ids_fields[] = {
-	{"decision", JSON_DECODE_NUMBER, 0, EXACT_MAX, IDS_AT(decision), 1 << 0},
-	{"alert", JSON_DECODE_NUMBER, 0, EXACT_MAX, IDS_AT(alert), 1 << 1},
-	{"offer", JSON_DECODE_NUMBER, 0, EXACT_MAX, IDS_AT(offer), 1 << 2},
+	{"decision", JSON_DECODE_INT64, 0, EXACT_MAX, IDS_AT(decision), 1 << 0},
+	{"alert", JSON_DECODE_INT64, 0, EXACT_MAX, IDS_AT(alert), 1 << 1},
+	{"offer", JSON_DECODE_INT64, 0, EXACT_MAX, IDS_AT(offer), 1 << 2},
 	{.name = NULL},
 };
 #define IDS_ALL ((1U << 3) - 1)
@@ -161,7 +158,7 @@ static int decode_vgpu(json_t *object, int version, struct contract_entry *entry
 	if (r < 0)
 		return r;
 	if (c->terms.min_cap_pct > c->terms.initial_cap_pct)
-		return err_fail(reterr, EINVAL, "min_cap_pct: %d is more than initial_cap_pct: %d",
+		return err_fail(reterr, EINVAL, "min_cap_pct: %d exceeds initial_cap_pct: %d",
 				c->terms.min_cap_pct, c->terms.initial_cap_pct);
 	warn_clamped(c, clamped);
 	return 0;
@@ -178,39 +175,43 @@ static int decode_gpu(json_t *object, struct contracts_gpu *gpu, struct err *ret
 		return r;
 	if (gpu_mode_parse(record.mode, &gpu->mode) < 0)
 		return err_fail(reterr, EINVAL,
-				"mode: \"%s\" is not allowed: act, observe or frozen", record.mode);
+				"mode: \"%s\" is not allowed (allowed: act, observe or frozen)",
+				record.mode);
 	memcpy(gpu->name, record.name, sizeof(gpu->name));
 	gpu->selling = record.selling;
 	return 0;
 }
 
-/* Version first: what a newer gover wrote may have members this one does not know. */
+/* Checked first: a newer gover may have written unknown members. */
 static int check_version(json_t *root, int *ret_version, struct err *reterr)
 {
 	json_t *version = json_object_get(root, "version");
 
 	if (!json_is_integer(version))
-		return err_fail(reterr, EINVAL, "version: missing, or not a whole number");
+		return err_fail(reterr, EINVAL, "version: required (allowed: a whole number)");
 	if (json_integer_value(version) < 1 ||
 	    json_integer_value(version) > contract_file_version())
 		return err_fail(reterr, EPROTO,
-				"version %" JSON_INTEGER_FORMAT ", this gover-d reads 1 to %d",
+				"version: %" JSON_INTEGER_FORMAT
+				" is not supported (allowed: 1 to %d)",
 				json_integer_value(version), contract_file_version());
 	*ret_version = (int)json_integer_value(version);
 	return 0;
 }
 
-/* The list of this name and how many it may hold; each element must be an object. */
+/* Returns the member @name, a list of at most @max objects. */
 static int check_list(json_t *root, const char *name, size_t max, json_t **ret_list,
 		      struct err *reterr)
 {
 	json_t *list = json_object_get(root, name);
 
 	if (!json_is_array(list) || json_array_size(list) > max)
-		return err_fail(reterr, EINVAL, "%s: must be a list of at most %zu", name, max);
+		return err_fail(reterr, EINVAL,
+				"%s: required (allowed: a list of at most %zu objects)", name, max);
 	for (size_t i = 0; i < json_array_size(list); i++)
 		if (!json_is_object(json_array_get(list, i)))
-			return err_fail(reterr, EINVAL, "%s: element %zu is no object", name, i);
+			return err_fail(reterr, EINVAL, "%s: element %zu is not an object", name,
+					i);
 	*ret_list = list;
 	return 0;
 }
@@ -233,7 +234,7 @@ static int check_members(json_t *root, int version, struct err *reterr)
 		while (i < ARRAY_SIZE(members) && strcmp(name, members[i].name) != 0)
 			i++;
 		if (i == ARRAY_SIZE(members) || members[i].since_version > version)
-			return err_fail(reterr, EINVAL, "%.80s: unknown", name);
+			return err_fail(reterr, EINVAL, "%.80s: unknown member", name);
 	}
 	return 0;
 }
@@ -241,22 +242,18 @@ static int check_members(json_t *root, int version, struct err *reterr)
 static int decode_head(json_t *root, struct contracts_head *head, struct err *reterr)
 {
 	json_t *revision = json_object_get(root, "revision"), *ids = json_object_get(root, "ids");
-	struct ids_record record = {0};
 	struct err inner = {""};
 	unsigned int bits;
 	int r;
 
 	if (!json_is_integer(revision) || json_integer_value(revision) < 0)
-		return err_fail(reterr, EINVAL, "revision: missing, or not a whole number");
+		return err_fail(reterr, EINVAL, "revision: required (allowed: a whole number)");
 	if (!json_is_object(ids))
-		return err_fail(reterr, EINVAL, "ids: missing, or no object");
-	r = json_decode_object(ids, ids_fields, IDS_ALL, IDS_ALL, &record, &bits, &inner);
+		return err_fail(reterr, EINVAL, "ids: required (allowed: an object)");
+	r = json_decode_object(ids, ids_fields, IDS_ALL, IDS_ALL, &head->ids, &bits, &inner);
 	if (r < 0)
 		return err_fail(reterr, -r, "ids: %s", inner.msg);
 	head->revision = json_integer_value(revision);
-	head->ids.decision = (int64_t)record.decision;
-	head->ids.alert = (int64_t)record.alert;
-	head->ids.offer = (int64_t)record.offer;
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The contracts file: what was sold, what operators hold and how GPUs are run, in one small JSON
- * file replaced atomically, so that a lost database loses history and no promise.
+ * The contracts file: contracts, operator holds and GPU modes in one JSON file that is replaced
+ * atomically. The history is in the database: losing that loses no contract.
  */
 #ifndef GOVER_D_STORE_CONTRACTS_H
 #define GOVER_D_STORE_CONTRACTS_H
@@ -9,18 +9,18 @@
 #include "db/db.h"
 #include "gover-d/model/host.h"
 
-/* What the file says of itself. */
+/* The head of the file. */
 struct contracts_head {
-	int64_t revision;	/* grows with each text that is written; 0: not said */
-	struct db_last_ids ids; /* no higher ones are given before the next text is written */
+	int64_t revision;	/* increases with each write; 0: the file has none */
+	struct db_last_ids ids; /* no higher id is used before the next write */
 };
 
-/* What the file said. */
+/* The decoded file. */
 struct contracts {
 	struct contracts_head head;
 	struct contract_entry {
-		struct contract contract; /* owned until taken by the host */
-		bool found;		  /* had no contract when it was seen first */
+		struct contract contract; /* owned until moved to the host */
+		bool found;		  /* as vgpu.found */
 	} * vgpus;
 	size_t n_vgpus;
 	struct contracts_gpu {
@@ -31,18 +31,21 @@ struct contracts {
 	int n_gpus;
 };
 
-/* Reads the file. -ENOENT: there is none. -EINVAL with a sentence that names file and member: the
- * daemon must not start on a file it does not understand. -EPROTO: it is of a newer gover. */
+/*
+ * Reads the file. -ENOENT: it does not exist. -EINVAL with the file and the member: the daemon must
+ * not start with a file that it does not understand. -EPROTO: a newer gover wrote it. Or a negative
+ * errno of reading.
+ */
 int contracts_load(const char *path, struct contracts *ret_contracts, struct err *reterr);
-/* The same of a text that stands elsewhere; @name is said in place of the file's. */
+/* As contracts_load() for a text from elsewhere; messages contain @name instead of the path. */
 int contracts_parse(const char *text, size_t length, const char *name,
 		    struct contracts *ret_contracts, struct err *reterr);
 void contracts_fini(struct contracts *contracts);
 
-/* The file's text for what stands in @host; the caller frees it. NULL: no memory. */
+/* The text of the file for @host; the caller frees it. NULL: no memory. */
 char *contracts_encode(const struct host *host, const struct contracts_head *head);
 
-/* One contract as the file and REST say its numbers: a new object, NULL without memory. */
+/* One vGPU of the file: a new object. NULL: no memory. */
 json_t *contracts_encode_one(const struct contract *contract, bool found);
 
 #endif

@@ -83,7 +83,7 @@ static void a_newer_file_is_refused_whatever_the_database_has(void **state)
 	leave_a_steal_and_a_hold();
 	write_contracts("{\"version\": 999, \"gpus\": [], \"vgpus\": []}");
 	assert_int_equal(manager_new(&config, false, &m, &err), -EPROTO);
-	assert_non_null(strstr(err.msg, "version 999"));
+	assert_non_null(strstr(err.msg, "version: 999"));
 	assert_false(exists("contracts.json.old"));
 }
 

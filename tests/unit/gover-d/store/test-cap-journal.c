@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The book of caps: what a daemon that was killed leaves, and what is found in a file that was
- * spoilt. */
+/* The cap journal: records survive a kill, and damaged lines are ignored. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,14 +54,14 @@ static int remove_journal(void **state)
 	return unlink(path);
 }
 
-/* As the next daemon. */
+/* Opens the file as the next start of the daemon does. */
 static void open_again(void)
 {
 	journal = cap_journal_close(journal);
 	assert_int_equal(cap_journal_open(path, &journal, &err), 0);
 }
 
-static bool says(const char *id, int last_pct, int intent_pct)
+static bool has_record(const char *id, int last_pct, int intent_pct)
 {
 	int last = -1, intent = -1;
 
@@ -70,7 +69,7 @@ static bool says(const char *id, int last_pct, int intent_pct)
 	       intent == intent_pct;
 }
 
-static bool knows(const char *id)
+static bool has_id(const char *id)
 {
 	int last, intent;
 
@@ -90,7 +89,7 @@ static size_t file_bytes(void)
 	return (size_t)st.st_size;
 }
 
-/* The length of a record is nobody's business but the book's. */
+/* The length of a record is private to the module; measure it. */
 static size_t record_bytes(void)
 {
 	set("measure", 1, 1);
@@ -101,13 +100,13 @@ static size_t record_bytes(void)
 static void an_empty_journal_knows_no_vgpu(void **state)
 {
 	(void)state;
-	assert_false(knows("a"));
+	assert_false(has_id("a"));
 	assert_int_equal(cap_journal_remove(journal, "a"), 0);
 	assert_int_equal(file_bytes(), 0);
 	assert_null(cap_journal_close(NULL));
 }
 
-static void what_was_noted_last_is_what_the_next_daemon_finds(void **state)
+static void the_last_record_of_an_id_is_found_after_reopening(void **state)
 {
 	char longest[ID_MAX];
 
@@ -118,16 +117,16 @@ static void what_was_noted_last_is_what_the_next_daemon_finds(void **state)
 	set("a", 40, 40);
 	set("ab", 0, 100);
 	set(longest, 100, 99);
-	assert_true(says("a", 40, 40));
+	assert_true(has_record("a", 40, 40));
 	open_again();
-	assert_true(says("a", 40, 40));
-	assert_true(says("ab", 0, 100));
-	assert_true(says(longest, 100, 99));
-	assert_false(knows("abc"));
-	assert_false(knows("b"));
+	assert_true(has_record("a", 40, 40));
+	assert_true(has_record("ab", 0, 100));
+	assert_true(has_record(longest, 100, 99));
+	assert_false(has_id("abc"));
+	assert_false(has_id("b"));
 }
 
-static void an_intent_survives_the_daemon_that_is_killed_before_its_write(void **state)
+static void an_intent_survives_a_kill(void **state)
 {
 	pid_t pid;
 	int status;
@@ -143,7 +142,7 @@ static void an_intent_survives_the_daemon_that_is_killed_before_its_write(void *
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status));
 	open_again();
-	assert_true(says("a", 50, 30));
+	assert_true(has_record("a", 50, 30));
 }
 
 /* Writes the bytes of @text, filled up to a whole line, as record number @index. */
@@ -163,7 +162,7 @@ static void write_line(size_t index, const char *text, size_t length, size_t rec
 	assert_int_equal(fclose(file), 0);
 }
 
-static void all_who_are_known_are_told_once(void **state)
+static void each_id_is_returned_once(void **state)
 {
 	int place = 0;
 
@@ -181,30 +180,30 @@ static void all_who_are_known_are_told_once(void **state)
 	assert_null(cap_journal_next(journal, &place));
 }
 
-static void lines_that_are_no_records_are_dropped(void **state)
+static void invalid_lines_are_ignored(void **state)
 {
 	static const struct {
 		const char *rule, *text;
 		bool kept;
 	} rows[] = {
 		{"a record", "bad 10 20", true},
-		{"no limit, and all of it", "bad 0 100", true},
+		{"caps of 0 and 100", "bad 0 100", true},
 		{"blank", "", false},
 		{"words", "once upon a time", false},
-		{"an id alone", "bad", false},
+		{"an id only", "bad", false},
 		{"one number", "bad 10", false},
 		{"three numbers", "bad 10 20 30", false},
-		{"a word for a number", "bad ten 20", false},
-		{"a word behind a number", "bad 10 20x", false},
-		{"below none", "bad -1 20", false},
-		{"above all", "bad 101 20", false},
-		{"an intent above all", "bad 10 101", false},
+		{"a word instead of a number", "bad ten 20", false},
+		{"a word after a number", "bad 10 20x", false},
+		{"a negative cap", "bad -1 20", false},
+		{"a cap above 100", "bad 101 20", false},
+		{"an intent above 100", "bad 10 101", false},
 		{"larger than any int", "bad 10 99999999999999999999", false},
 		{"a fraction", "bad 1.5 2", false},
-		{"a number that another follows at once", "bad 1010 20", false},
-		{"an id that leaves its folder", "../bad 10 20", false},
-		{"an id that begins with a dash", "-bad 10 20", false},
-		{"bytes of no alphabet",
+		{"two numbers without a blank", "bad 1010 20", false},
+		{"an id with a path", "../bad 10 20", false},
+		{"an id that starts with a dash", "-bad 10 20", false},
+		{"a byte that is not ASCII",
 		 "b\xff"
 		 "d 10 20",
 		 false},
@@ -217,22 +216,22 @@ static void lines_that_are_no_records_are_dropped(void **state)
 		write_line(0, rows[i].text, strlen(rows[i].text), record);
 		write_line(1, "good 30 40", strlen("good 30 40"), record);
 		open_again();
-		if (knows("bad") != rows[i].kept)
-			fail_msg("%s: was %s", rows[i].rule, rows[i].kept ? "dropped" : "kept");
-		if (!says("good", 30, 40))
-			fail_msg("%s: spoils the line after it", rows[i].rule);
+		if (has_id("bad") != rows[i].kept)
+			fail_msg("%s: was %s", rows[i].rule, rows[i].kept ? "ignored" : "accepted");
+		if (!has_record("good", 30, 40))
+			fail_msg("%s: damages the next line", rows[i].rule);
 		set("new", 5, 6);
 		open_again();
-		if (!says("good", 30, 40) || !says("new", 5, 6))
-			fail_msg("%s: spoils what comes later", rows[i].rule);
+		if (!has_record("good", 30, 40) || !has_record("new", 5, 6))
+			fail_msg("%s: damages later records", rows[i].rule);
 		assert_int_equal(cap_journal_remove(journal, "new"), 0);
 	}
 	write_line(0, "bad\0 10 20", sizeof("bad\0 10 20") - 1, record);
 	open_again();
-	assert_false(knows("bad"));
+	assert_false(has_id("bad"));
 }
 
-static void a_file_cut_anywhere_loses_only_what_was_cut(void **state)
+static void a_truncated_file_loses_only_the_missing_records(void **state)
 {
 	CLEANUP_FREE char *whole = NULL;
 	size_t record = record_bytes(), length;
@@ -245,17 +244,17 @@ static void a_file_cut_anywhere_loses_only_what_was_cut(void **state)
 		journal = cap_journal_close(journal);
 		assert_int_equal(file_replace(path, whole, cut), 0);
 		assert_int_equal(cap_journal_open(path, &journal, &err), 0);
-		if (says("a", 10, 11) != (cut >= record) ||
-		    says("b", 20, 21) != (cut >= 2 * record))
+		if (has_record("a", 10, 11) != (cut >= record) ||
+		    has_record("b", 20, 21) != (cut >= 2 * record))
 			fail_msg("cut after %zu of %zu bytes", cut, length);
 		set("c", 30, 31);
 		open_again();
-		if (says("a", 10, 11) != (cut >= record) || !says("c", 30, 31))
+		if (has_record("a", 10, 11) != (cut >= record) || !has_record("c", 30, 31))
 			fail_msg("cut after %zu of %zu bytes, and then written to", cut, length);
 	}
 }
 
-static void many_fit_and_a_place_that_was_left_is_used_again(void **state)
+static void unused_lines_are_used_again(void **state)
 {
 	char id[ID_MAX];
 	size_t bytes;
@@ -269,26 +268,26 @@ static void many_fit_and_a_place_that_was_left_is_used_again(void **state)
 	open_again();
 	for (int i = 0; i < MANY; i++) {
 		snprintf(id, sizeof(id), "vgpu%d", i);
-		assert_true(says(id, i % 101, (i + 1) % 101));
+		assert_true(has_record(id, i % 101, (i + 1) % 101));
 		if (i % 2)
 			assert_int_equal(cap_journal_remove(journal, id), 0);
 	}
 	open_again();
 	for (int i = 1; i < MANY; i += 2) {
 		snprintf(id, sizeof(id), "vgpu%d", i);
-		assert_false(knows(id));
+		assert_false(has_id(id));
 		snprintf(id, sizeof(id), "other%d", i);
 		set(id, 7, 8);
 	}
 	open_again();
 	for (int i = 0; i < MANY; i++) {
 		snprintf(id, sizeof(id), i % 2 ? "other%d" : "vgpu%d", i);
-		assert_true(i % 2 ? says(id, 7, 8) : says(id, i % 101, (i + 1) % 101));
+		assert_true(i % 2 ? has_record(id, 7, 8) : has_record(id, i % 101, (i + 1) % 101));
 	}
 	assert_int_equal(file_bytes(), bytes);
 }
 
-static void a_file_that_cannot_be_a_journal_is_refused_by_name(void **state)
+static void an_unusable_path_is_named(void **state)
 {
 	char wrong[80];
 	struct cap_journal *none = NULL;
@@ -305,7 +304,7 @@ static void a_file_that_cannot_be_a_journal_is_refused_by_name(void **state)
 	assert_null(none);
 }
 
-static void a_disk_that_is_full_is_told(void **state)
+static void a_full_disk_leaves_the_records_unchanged(void **state)
 {
 	struct cap_journal *full;
 	int last_pct, intent_pct;
@@ -324,14 +323,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(an_empty_journal_knows_no_vgpu),
-		TEST(what_was_noted_last_is_what_the_next_daemon_finds),
-		TEST(an_intent_survives_the_daemon_that_is_killed_before_its_write),
-		TEST(all_who_are_known_are_told_once),
-		TEST(lines_that_are_no_records_are_dropped),
-		TEST(a_file_cut_anywhere_loses_only_what_was_cut),
-		TEST(many_fit_and_a_place_that_was_left_is_used_again),
-		TEST(a_file_that_cannot_be_a_journal_is_refused_by_name),
-		TEST(a_disk_that_is_full_is_told),
+		TEST(the_last_record_of_an_id_is_found_after_reopening),
+		TEST(an_intent_survives_a_kill),
+		TEST(each_id_is_returned_once),
+		TEST(invalid_lines_are_ignored),
+		TEST(a_truncated_file_loses_only_the_missing_records),
+		TEST(unused_lines_are_used_again),
+		TEST(an_unusable_path_is_named),
+		TEST(a_full_disk_leaves_the_records_unchanged),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

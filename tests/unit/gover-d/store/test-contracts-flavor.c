@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The flavour of a contract: in the file of contracts, in older ones, in requests. */
+/* The flavour of a contract: in contracts files of all versions, and in requests. */
 #include "tests/unit/gover-d/api/test-api.h"
 
 #include "gover-d/store/contracts.h"
@@ -7,7 +7,7 @@
 static struct contracts contracts;
 static struct err err;
 
-/* A file of @version with one contract, which ends in @more. */
+/* Parses a file of @version with one contract; @more is the end of its object. */
 static int parse(int version, const char *more)
 {
 	char text[1024];
@@ -26,7 +26,7 @@ static int parse(int version, const char *more)
 	return contracts_parse(text, strlen(text), "file", &contracts, &err);
 }
 
-static void a_file_of_the_second_version_has_none(void **state)
+static void version_2_has_no_flavour(void **state)
 {
 	(void)state;
 	assert_int_equal(parse(2, ""), 0);
@@ -37,7 +37,7 @@ static void a_file_of_the_second_version_has_none(void **state)
 	assert_non_null(strstr(err.msg, "flavor"));
 }
 
-static void a_file_of_the_third_says_it(void **state)
+static void version_3_has_the_flavour(void **state)
 {
 	(void)state;
 	assert_int_equal(parse(3, ", \"flavor\": \"small\""), 0);
@@ -49,7 +49,7 @@ static void a_file_of_the_third_says_it(void **state)
 	contracts_fini(&contracts);
 }
 
-static void a_file_of_the_fourth_says_the_limit_too(void **state)
+static void version_4_has_the_fps_limit(void **state)
 {
 	(void)state;
 	assert_int_equal(parse(4, ", \"flavor\": \"\", \"fps_limit\": 59.5"), 0);
@@ -61,7 +61,7 @@ static void a_file_of_the_fourth_says_the_limit_too(void **state)
 	contracts_fini(&contracts);
 }
 
-static void a_file_of_the_fifth_says_what_was_asked_with_the_key(void **state)
+static void version_5_has_the_hash_of_the_request(void **state)
 {
 	(void)state;
 	assert_int_equal(parse(5, ", \"flavor\": \"\", \"fps_limit\": 0, \"claim_body\": \"12\""),
@@ -82,7 +82,7 @@ static void sell_small(void)
 	manager->config.n_flavors = 1;
 }
 
-static void a_contract_may_leave_cap_and_target_to_it(void **state)
+static void the_flavour_sets_cap_and_target(void **state)
 {
 	static const struct {
 		const char *more;
@@ -113,7 +113,7 @@ static void a_contract_may_leave_cap_and_target_to_it(void **state)
 	assert_problem("POST /v1/vgpus", "{\"id\": \"w\", \"flavor\": 5}", 422, "flavor: 5");
 }
 
-static void it_is_shown_as_that_as_which_it_is_priced(void **state)
+static void the_answer_has_the_flavour_that_sets_the_price(void **state)
 {
 	struct vgpu *vgpu = host_find_vgpu(&manager->host, "a", NULL);
 	static const struct {
@@ -131,7 +131,7 @@ static void it_is_shown_as_that_as_which_it_is_priced(void **state)
 	}
 }
 
-static void it_can_be_changed(void **state)
+static void the_flavour_can_be_changed(void **state)
 {
 	(void)state;
 	sell_small();
@@ -145,13 +145,13 @@ static void it_can_be_changed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_file_of_the_second_version_has_none),
-		cmocka_unit_test(a_file_of_the_third_says_it),
-		cmocka_unit_test(a_file_of_the_fourth_says_the_limit_too),
-		cmocka_unit_test(a_file_of_the_fifth_says_what_was_asked_with_the_key),
-		TEST(a_contract_may_leave_cap_and_target_to_it),
-		TEST(it_is_shown_as_that_as_which_it_is_priced),
-		TEST(it_can_be_changed),
+		cmocka_unit_test(version_2_has_no_flavour),
+		cmocka_unit_test(version_3_has_the_flavour),
+		cmocka_unit_test(version_4_has_the_fps_limit),
+		cmocka_unit_test(version_5_has_the_hash_of_the_request),
+		TEST(the_flavour_sets_cap_and_target),
+		TEST(the_answer_has_the_flavour_that_sets_the_price),
+		TEST(the_flavour_can_be_changed),
 	};
 
 	return cmocka_run_group_tests_name("contracts-flavor", tests, NULL, NULL);

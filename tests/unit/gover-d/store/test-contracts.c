@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The contracts file: nothing that was sold is lost on the way, and nothing that is not understood
- * is taken. */
+/* The contracts file: written contracts are read back, and invalid files are rejected. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,21 +55,16 @@ static int free_all(void **state)
 	return 0;
 }
 
-static void write_file(const char *text, size_t length)
-{
-	assert_int_equal(file_replace(path, text, length), 0);
-}
-
 static int load(const char *text)
 {
-	write_file(text, strlen(text));
+	assert_int_equal(file_replace(path, text, strlen(text)), 0);
 	contracts_fini(&contracts);
 	memset(&contracts, 0, sizeof(contracts));
 	err.msg[0] = '\0';
 	return contracts_load(path, &contracts, &err);
 }
 
-/* --- there and back --- */
+/* --- writing and reading --- */
 
 static struct host_gpu *add_gpu(const char *name, enum gpu_mode mode, bool selling)
 {
@@ -169,7 +163,7 @@ static void check_contract(const struct contract *got, const struct contract *wa
 	assert_true(got->fps_limit == wanted->fps_limit);
 }
 
-static void what_is_written_is_read_back_whole(void **state)
+static void contracts_are_read_back(void **state)
 {
 	CLEANUP_FREE char *text = NULL;
 	size_t n = 0;
@@ -194,7 +188,7 @@ static void what_is_written_is_read_back_whole(void **state)
 	assert_int_equal(contracts.n_vgpus, n);
 }
 
-static void a_host_without_anything_is_a_file_too(void **state)
+static void an_empty_host_has_a_file(void **state)
 {
 	CLEANUP_FREE char *text = contracts_encode(&host, &head);
 
@@ -230,14 +224,15 @@ static void a_thousand_contracts_are_read_back(void **state)
 
 /* --- memory --- */
 
-static int allocations, failing; /* of jansson: counted, and the one that fails; 0: none */
+static int allocations,
+	failing; /* by jansson; @failing is the number of the one that fails, 0: none */
 
 static void *scarce_malloc(size_t size)
 {
 	return ++allocations == failing ? NULL : malloc(size);
 }
 
-static void without_memory_there_is_no_file_rather_than_half_of_one(void **state)
+static void without_memory_there_is_no_text(void **state)
 {
 	CLEANUP_FREE char *whole = NULL;
 	int needed;
@@ -256,15 +251,15 @@ static void without_memory_there_is_no_file_rather_than_half_of_one(void **state
 		allocations = 0;
 		text = contracts_encode(&host, &head);
 		if (text && strcmp(text, whole) != 0)
-			fail_msg("allocation %d of %d fails, and the file lacks something: %s",
+			fail_msg("allocation %d of %d fails, but there is a different text: %s",
 				 failing, needed, text);
 	}
 	json_set_alloc_funcs(malloc, free);
 }
 
-/* --- what is refused --- */
+/* --- invalid files --- */
 
-static void a_file_that_does_not_exist_is_told_from_one_without_contracts(void **state)
+static void a_missing_file_is_not_an_empty_one(void **state)
 {
 	(void)state;
 	assert_int_equal(load("{}"), -EINVAL);
@@ -275,14 +270,14 @@ static void a_file_that_does_not_exist_is_told_from_one_without_contracts(void *
 	assert_int_equal(contracts.n_gpus, 0);
 }
 
-static void a_path_that_is_no_file_is_refused_by_name(void **state)
+static void a_directory_is_rejected(void **state)
 {
 	(void)state;
 	assert_int_equal(contracts_load(folder, &contracts, &err), -EISDIR);
 	assert_non_null(strstr(err.msg, folder));
 }
 
-/* As the first version was, which every later one reads. */
+/* A file of version 1, which every later version reads. */
 static json_t *first_file(void)
 {
 	return json_pack(
@@ -310,7 +305,7 @@ static json_t *good_file(void)
 	return file;
 }
 
-/* The object of the file that has the members of a row: "", "ids", "gpus" or "vgpus". */
+/* The object with the members of a row: the file itself for "", or its "ids", "gpus" or "vgpus". */
 static json_t *object_of(json_t *file, const char *list)
 {
 	json_t *value = list[0] ? json_object_get(file, list) : file;
@@ -318,8 +313,8 @@ static json_t *object_of(json_t *file, const char *list)
 	return json_is_array(value) ? json_array_get(value, 0) : value;
 }
 
-/* Loads the file; what is wrong must be told with the file's name and @word. */
-static void check_refused(json_t *file, const char *word, const char *what)
+/* Loads the file, which must fail with a message that contains its path and @word. */
+static void check_rejected(json_t *file, const char *word, const char *what)
 {
 	CLEANUP_FREE char *text = json_dumps(file, 0);
 	int r;
@@ -327,11 +322,11 @@ static void check_refused(json_t *file, const char *word, const char *what)
 	assert_non_null(text);
 	r = load(text);
 	if (r != -EINVAL)
-		fail_msg("%s %s: %d where it should be refused", word, what, r);
+		fail_msg("%s %s: loading returned %d", word, what, r);
 	if (strncmp(err.msg, path, strlen(path)) != 0 || !strstr(err.msg + strlen(path), word))
-		fail_msg("%s %s: not named by '%s'", word, what, err.msg);
+		fail_msg("%s %s: not in the message '%s'", word, what, err.msg);
 	if (contracts.n_vgpus > 0 || contracts.n_gpus > 0)
-		fail_msg("%s %s: refused, but something was taken", word, what);
+		fail_msg("%s %s: rejected, but contracts were returned", word, what);
 }
 
 #define TEXT_32	 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
@@ -400,7 +395,7 @@ static const struct {
 	{"vgpus", "flavor", "\"" TEXT_64 "\""},
 };
 
-static void every_malformed_member_is_refused_by_name(void **state)
+static void malformed_members_are_rejected(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(malformed); i++) {
@@ -410,22 +405,22 @@ static void every_malformed_member_is_refused_by_name(void **state)
 		assert_int_equal(json_object_set_new(object_of(file, malformed[i].list),
 						     malformed[i].member, value),
 				 0);
-		check_refused(file, malformed[i].member, malformed[i].value);
+		check_rejected(file, malformed[i].member, malformed[i].value);
 		json_decref(file);
 	}
 }
 
-static void more_labels_than_are_allowed_are_refused(void **state)
+static void too_many_labels_are_rejected(void **state)
 {
 	json_t *file = good_file();
 
 	(void)state;
 	json_object_set_new(object_of(file, "vgpus"), "labels", many_labels(LABELS_MAX + 1));
-	check_refused(file, "labels", "33 of them");
+	check_rejected(file, "labels", "33 of them");
 	json_decref(file);
 }
 
-static void every_member_must_be_there_and_no_other(void **state)
+static void all_members_are_required_and_no_others_allowed(void **state)
 {
 	static const char *const lists[] = {"", "ids", "gpus", "vgpus"};
 	json_t *good = good_file();
@@ -440,18 +435,18 @@ static void every_member_must_be_there_and_no_other(void **state)
 		json_object_foreach (object_of(good, lists[i]), member, value) {
 			file = json_deep_copy(good);
 			json_object_del(object_of(file, lists[i]), member);
-			check_refused(file, member, "required");
+			check_rejected(file, member, "required");
 			json_decref(file);
 		}
 		file = json_deep_copy(good);
 		json_object_set_new(object_of(file, lists[i]), "surplus", json_true());
-		check_refused(file, "surplus", "is unknown");
+		check_rejected(file, "surplus", "is unknown");
 		json_decref(file);
 	}
 	json_decref(good);
 }
 
-static void a_file_of_the_first_version_is_read(void **state)
+static void a_file_of_version_1_is_read(void **state)
 {
 	json_t *file = first_file();
 	CLEANUP_FREE char *text = json_dumps(file, 0);
@@ -467,34 +462,36 @@ static void a_file_of_the_first_version_is_read(void **state)
 	json_decref(file);
 }
 
-static void what_the_first_version_had_not_is_unknown_there(void **state)
+static void later_members_are_unknown_in_version_1(void **state)
 {
 	json_t *file = first_file();
 
 	(void)state;
 	json_object_set_new(object_of(file, "vgpus"), "offer", json_integer(3));
-	check_refused(file, "offer", "in version 1");
+	check_rejected(file, "offer", "in version 1");
 	json_decref(file);
 	file = first_file();
 	json_object_set_new(file, "revision", json_integer(3));
-	check_refused(file, "revision", "in version 1");
+	check_rejected(file, "revision", "in version 1");
 	json_decref(file);
 }
 
-static void a_text_from_elsewhere_is_named(void **state)
+static void messages_contain_the_name_of_a_text(void **state)
 {
 	static const char text[] = "{\"version\": 1, \"gpus\": []}";
 
 	(void)state;
 	assert_int_equal(contracts_parse(text, strlen(text), "the database", &contracts, &err),
 			 -EINVAL);
-	assert_string_equal(err.msg, "the database: vgpus: must be a list of at most 16384");
+	assert_string_equal(
+		err.msg,
+		"the database: vgpus: required (allowed: a list of at most 16384 objects)");
 }
 
-static void what_is_no_json_object_is_refused_with_its_line(void **state)
+static void invalid_json_is_rejected_with_its_line(void **state)
 {
 	static const struct {
-		const char *text, *told;
+		const char *text, *message;
 	} rows[] = {
 		{"", ":1"},
 		{"null", "contracts.json"},
@@ -511,13 +508,13 @@ static void what_is_no_json_object_is_refused_with_its_line(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (load(rows[i].text) != -EINVAL)
-			fail_msg("'%s' is not refused", rows[i].text);
-		if (strncmp(err.msg, path, strlen(path)) != 0 || !strstr(err.msg, rows[i].told))
-			fail_msg("'%s': told is '%s'", rows[i].text, err.msg);
+			fail_msg("'%s' is accepted", rows[i].text);
+		if (strncmp(err.msg, path, strlen(path)) != 0 || !strstr(err.msg, rows[i].message))
+			fail_msg("'%s': the message is '%s'", rows[i].text, err.msg);
 	}
 }
 
-static void a_file_cut_anywhere_is_refused_rather_than_read_in_part(void **state)
+static void a_truncated_file_is_rejected(void **state)
 {
 	CLEANUP_FREE char *text = NULL;
 	size_t length;
@@ -528,13 +525,13 @@ static void a_file_cut_anywhere_is_refused_rather_than_read_in_part(void **state
 	assert_non_null(text);
 	length = strlen(text);
 	for (size_t cut = 0; cut < length; cut += cut < 300 ? 1 : 37) {
-		write_file(text, cut);
+		assert_int_equal(file_replace(path, text, cut), 0);
 		if (contracts_load(path, &contracts, &err) != -EINVAL)
 			fail_msg("cut after %zu of %zu bytes", cut, length);
 	}
 }
 
-static void a_newer_file_is_refused_with_both_versions(void **state)
+static void a_newer_file_is_rejected_with_both_versions(void **state)
 {
 	static const char *const files[] = {
 		"{\"version\": 6, \"gpus\": [], \"vgpus\": []}",
@@ -545,28 +542,28 @@ static void a_newer_file_is_refused_with_both_versions(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		if (load(files[i]) != -EPROTO)
-			fail_msg("%s: told is '%s'", files[i], err.msg);
+			fail_msg("%s: the message is '%s'", files[i], err.msg);
 		assert_non_null(strstr(err.msg, path));
-		assert_non_null(strstr(err.msg, "version 6"));
-		assert_non_null(strstr(err.msg, "reads 1 to 5"));
+		assert_non_null(strstr(err.msg, "version: 6"));
+		assert_non_null(strstr(err.msg, "allowed: 1 to 5"));
 	}
 }
 
-static void more_gpus_than_a_host_has_are_refused(void **state)
+static void too_many_gpus_are_rejected(void **state)
 {
 	json_t *file = good_file(), *gpus = json_object_get(file, "gpus");
 
 	(void)state;
 	for (int i = 0; i < GPUS_MAX; i++)
 		json_array_append_new(gpus, json_deep_copy(json_array_get(gpus, 0)));
-	check_refused(file, "64", "GPUs");
+	check_rejected(file, "64", "GPUs");
 	json_decref(file);
 }
 
-static void a_file_of_no_reasonable_size_is_refused(void **state)
+static void a_huge_file_is_rejected(void **state)
 {
 	(void)state;
-	write_file("{", 1);
+	assert_int_equal(file_replace(path, "{", 1), 0);
 	assert_int_equal(truncate(path, 1024LL * 1024 * 1024), 0);
 	assert_int_equal(contracts_load(path, &contracts, &err), -EFBIG);
 	assert_non_null(strstr(err.msg, path));
@@ -577,23 +574,23 @@ static void a_file_of_no_reasonable_size_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(what_is_written_is_read_back_whole),
-		TEST(a_host_without_anything_is_a_file_too),
+		TEST(contracts_are_read_back),
+		TEST(an_empty_host_has_a_file),
 		TEST(a_thousand_contracts_are_read_back),
-		TEST(without_memory_there_is_no_file_rather_than_half_of_one),
-		TEST(a_file_that_does_not_exist_is_told_from_one_without_contracts),
-		TEST(a_path_that_is_no_file_is_refused_by_name),
-		TEST(every_malformed_member_is_refused_by_name),
-		TEST(more_labels_than_are_allowed_are_refused),
-		TEST(every_member_must_be_there_and_no_other),
-		TEST(a_file_of_the_first_version_is_read),
-		TEST(what_the_first_version_had_not_is_unknown_there),
-		TEST(a_text_from_elsewhere_is_named),
-		TEST(what_is_no_json_object_is_refused_with_its_line),
-		TEST(a_file_cut_anywhere_is_refused_rather_than_read_in_part),
-		TEST(a_newer_file_is_refused_with_both_versions),
-		TEST(more_gpus_than_a_host_has_are_refused),
-		TEST(a_file_of_no_reasonable_size_is_refused),
+		TEST(without_memory_there_is_no_text),
+		TEST(a_missing_file_is_not_an_empty_one),
+		TEST(a_directory_is_rejected),
+		TEST(malformed_members_are_rejected),
+		TEST(too_many_labels_are_rejected),
+		TEST(all_members_are_required_and_no_others_allowed),
+		TEST(a_file_of_version_1_is_read),
+		TEST(later_members_are_unknown_in_version_1),
+		TEST(messages_contain_the_name_of_a_text),
+		TEST(invalid_json_is_rejected_with_its_line),
+		TEST(a_truncated_file_is_rejected),
+		TEST(a_newer_file_is_rejected_with_both_versions),
+		TEST(too_many_gpus_are_rejected),
+		TEST(a_huge_file_is_rejected),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
