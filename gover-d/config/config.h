@@ -48,6 +48,7 @@ struct gpu_section {
 	char fps_source[16];		  /* "preload" or "bpf" */
 };
 
+/* Comments contain the defaults. */
 struct config {
 	/* [daemon] */
 	char socket[PATH_MAX];	  /* /run/gover/gover.sock */

@@ -160,9 +160,9 @@ static const struct setting keys[] = {
 	INT(HISTORY(minute_days), 0, 36500, " days, 0 for ever"),
 	INT(HISTORY(hour_days), 0, 36500, " days, 0 for ever"),
 };
-_Static_assert(ARRAY_SIZE(keys) <= INIFILE_KEYS_MAX, "base/inifile.c remembers so many");
-_Static_assert(POLICY_WINDOW_MAX == 300, "the rows of predict_periods say 300");
-_Static_assert(POLICY_VGPUS_MAX == 256, "the row of max_vgpus says 256");
+_Static_assert(ARRAY_SIZE(keys) <= INIFILE_KEYS_MAX, "base/inifile.c has room for all keys");
+_Static_assert(POLICY_WINDOW_MAX == 300, "the bound in the rows of predict_periods");
+_Static_assert(POLICY_VGPUS_MAX == 256, "the bound in the row of max_vgpus");
 
 const struct setting *config_key_at(size_t index)
 {
