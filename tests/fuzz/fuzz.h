@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the fuzz targets share. Each target is a file fuzz-NAME.c with one function that libFuzzer
- * (see tests/fuzz/run) or tests/unit/base/test-fuzz-corpus.c calls with bytes: a parser must
- * neither fall over them, nor take what it would not give back. Must never hold what one target
- * alone needs.
+ * Helpers shared by the fuzz targets. Each target is a file fuzz-NAME.c with one function, which
+ * libFuzzer (see tests/fuzz/run) or tests/unit/base/test-fuzz-corpus.c calls with an input. No
+ * input may crash a parser, and an accepted input must be written and read again with the same
+ * result.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
@@ -20,16 +20,17 @@
 
 #define FUZZ_PATH_MAX 32
 
-/* An input that breaks a promise ends the program, as one that crashes it does. */
-#define FUZZ_CHECK(promise)                                                                     \
-	do {                                                                                    \
-		if (!(promise)) {                                                               \
-			fprintf(stderr, "%s:%d: not kept: %s\n", __FILE__, __LINE__, #promise); \
-			abort();                                                                \
-		}                                                                               \
+/* Aborts the program, so that the fuzzer saves the input as for a crash. */
+#define FUZZ_CHECK(condition)                                                            \
+	do {                                                                             \
+		if (!(condition)) {                                                      \
+			fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, \
+				#condition);                                             \
+			abort();                                                         \
+		}                                                                        \
 	} while (0)
 
-/* The bytes as a text of their own, which ends at the first zero byte; the caller frees it. */
+/* Returns a copy of the bytes with a NUL after them; the caller frees it. */
 static inline char *fuzz_text(const void *data, size_t size)
 {
 	char *text = malloc(size + 1);
@@ -41,7 +42,7 @@ static inline char *fuzz_text(const void *data, size_t size)
 	return text;
 }
 
-/* The bytes as a file without a place on a disk; the caller closes it. */
+/* Returns a file in memory with the bytes, and its path; the caller closes it. */
 static inline int fuzz_file(const void *data, size_t size, char path[FUZZ_PATH_MAX])
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);

@@ -1,6 +1,6 @@
 #!/bin/sh
-# `gover-ctl simulate`: a run of a simulated GPU is recorded and simulated again. The recorded values are those of the
-# history, and the model of the policy in force is close to them.
+# `gover-ctl simulate` reads the recording of a simulated GPU. The recorded run equals the history, and the model of the
+# policy in force is close to it.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -25,7 +25,7 @@ is "three vGPUs are sold, for more than 100 percent" "$(get '/v1/gpus' '.gpus[0]
 
 ctl simulate --gpu gpu1 >"$dir/out" 2>&1
 is "without a recording simulate fails" "$?" 1
-ok "and prints the reason" grep -q 'gpu1, .*: recording too short: 0 seconds (at least 10)' "$dir/out"
+ok "the error names the GPU and the length of its recording" grep -q 'gpu1, .*: recording too short: 0 seconds (at least 10)' "$dir/out"
 
 ok "the daemon records $PERIODS periods" periods $PERIODS
 ctl vgpu remove c >/dev/null
@@ -48,14 +48,14 @@ within() { # within A B ERROR
 
 ok "the recording is simulated" sim model --no-newcomers
 sed 's/^/# /' "$dir/model"
-is "including the removed vGPU" "$(fact model vgpus)" 3
+is "the simulation includes the removed vGPU" "$(fact model vgpus)" 3
 is "there are two runs: recorded and model" "$(jq -r '.gpus[0].runs | map(.run) | join(" ")' "$dir/model")" "recorded model"
 ok "vGPU-seconds equal those of the history" within "$(run model recorded vgpu_s)" "$(sum dt_s)" "$(sum 0.02*dt_s)"
 ok "sold capacity equals that of the history" within "$(run model recorded sold_cap_pct_s)" "$(sum initial_cap_pct*dt_s)" "$(sum 0.02*initial_cap_pct*dt_s)"
 ok "utilisation equals that of the history" within "$(run model recorded util_avg_pct)" "$(echo "$(sum load_pct*dt_s) $(fact model seconds)" | awk '{ print $1 / $2 }')" 1
 ok "broken time equals that of the history" within "$(fact model broken_s_as_counted)" "$(sum broken*dt_s)" 2
 ok "the error of the model is at most $UTIL_ERROR points of utilisation" within "$(fact model model_error.util_avg_pct)" 0 $UTIL_ERROR
-ok "and at most $BROKEN_ERROR points of broken time" within "$(fact model model_error.broken_pct)" 0 $BROKEN_ERROR
+ok "the error of the model is at most $BROKEN_ERROR points of broken time" within "$(fact model model_error.broken_pct)" 0 $BROKEN_ERROR
 ok "the model sells what was sold" within "$(run model model sold_cap_pct_s)" "$(run model recorded sold_cap_pct_s)" "$(sum 0.02*initial_cap_pct*dt_s)"
 is "the model has no new tenants" "$(run model model sales)" 0
 
@@ -75,10 +75,10 @@ ok "--set prices: sold capacity earns one unit for each second of the GPU" withi
 ok "each broken second costs one unit" within "$(run money trial penalty)" "$(run money trial broken_s)" 0.01
 ok "the prices in force are unchanged" within "$(run money model revenue)" "$(run model model revenue)" 0.0001
 sim key --policy static --set static_ratio=1 --set flavor_cap_pct=70 --newcomer idle
-is "--set parameters: nothing is sold beyond the GPU" "$(run key trial sales)" 0
+is "with --set parameters that forbid overselling, nothing is sold" "$(run key trial sales)" 0
 sim idle --policy static --set static_ratio=4 --newcomer idle
 ok "new tenants arrive if the policy sells" test "$(run idle trial sales)" -ge 1
-ok "sold capacity is then larger" test "$(run idle trial sold_cap_pct_s | cut -d. -f1)" -gt "$(run idle model sold_cap_pct_s | cut -d. -f1)"
+ok "new tenants increase the sold capacity" test "$(run idle trial sold_cap_pct_s | cut -d. -f1)" -gt "$(run idle model sold_cap_pct_s | cut -d. -f1)"
 sim busy --policy static --set static_ratio=4 --newcomer busy
 ok "new tenants run the given workload" test "$(run busy trial broken_s | cut -d. -f1)" -gt "$(run idle trial broken_s | cut -d. -f1)"
 sim file --set overload_pct=50 --set overload_pct=60
@@ -86,20 +86,20 @@ is "a duplicate key is rejected" "$?" 2
 is "simulations do not change the policy in force" "$(get /v1/policy '.name + " " + (.differs | length | tostring)')" "gover 0"
 
 ok "without --json a table is printed" sh -c "'$B/gover-ctl' --socket '$sock' simulate --policy qos --from '$from' --to '$to' >'$dir/table'"
-ok "with all runs" grep -qE '^ +RECORDED +MODEL +IN FORCE +TRIAL$' "$dir/table"
-ok "with the error of the model" grep -q "^Error of the model with the estimated demand: utilisation [+-]" "$dir/table"
-ok "with GPUs that cannot be simulated" grep -q '^gpu1: not simulated: recording too short: 0 seconds' "$dir/table"
+ok "the table has all runs" grep -qE '^ +RECORDED +MODEL +IN FORCE +TRIAL$' "$dir/table"
+ok "the table has the error of the model" grep -q "^Error of the model with the estimated demand: utilisation [+-]" "$dir/table"
+ok "the table lists GPUs that cannot be simulated" grep -q '^gpu1: not simulated: recording too short: 0 seconds' "$dir/table"
 is "the total of one GPU equals that GPU" "$(ctl simulate --json --from "$from" --to "$to" | jq -c '.total.runs[0].vgpu_s == .gpus[0].runs[0].vgpu_s')" true
 ctl simulate --json --from -3d --to "$to" >"$dir/out" 2>"$dir/err"
 is "a range that begins before the periods is simulated in part" "$?" 0
-ok "with a warning" grep -q 'periods are available from 20.*cannot be simulated' "$dir/err"
+ok "a range that begins before the periods gives a warning" grep -q 'periods are available from 20.*cannot be simulated' "$dir/err"
 
-refused() { # refused CODE WORDS OPTION...: with this exit code and these words
+refused() { # refused CODE WORDS OPTION...: simulate fails with the exit code CODE and prints WORDS
   code=$1 words=$2
   shift 2
   ctl simulate "$@" >"$dir/out" 2>&1
-  is "$* ends with $code" "$?" "$code"
-  ok "and prints the reason" grep -qF -- "$words" "$dir/out"
+  is "simulate $* exits with $code" "$?" "$code"
+  ok "simulate $* prints the reason" grep -qF -- "$words" "$dir/out"
 }
 refused 2 "--policy: unknown policy 'nope' (allowed: gover, none, static" --policy nope
 refused 2 "'overload_pc': unknown key (did you mean overload_pct?)" --set overload_pc=3

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What of a change is recorded: what differs, no more, and no longer than fits. */
+/* Audit rows: only the changed fields are recorded, and they fit into the row. */
 #include "tests/unit/gover-d/api/test-api.h"
 
 #include "gover-d/api/audit.h"
 
 static const struct {
-	const char *before, *after; /* NULL: not there */
+	const char *before, *after; /* NULL: no such object */
 	const char *was, *became;
 } cases[] = {
 	{"{\"a\": 1, \"b\": 2}", "{\"a\": 1, \"b\": 3}", "{\"b\":2}", "{\"b\":3}"},
@@ -18,7 +18,7 @@ static const struct {
 	{NULL, NULL, "", ""},
 };
 
-static void what_differs_is_told(void **state)
+static void only_changed_fields_are_recorded(void **state)
 {
 	char was[64], became[64];
 
@@ -33,7 +33,7 @@ static void what_differs_is_told(void **state)
 	}
 }
 
-static void what_is_too_long_is_named(void **state)
+static void long_values_are_shortened(void **state)
 {
 	char was[40], became[40], name[64];
 	json_t *many = json_object();
@@ -54,8 +54,8 @@ static void what_is_too_long_is_named(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_differs_is_told),
-		cmocka_unit_test(what_is_too_long_is_named),
+		cmocka_unit_test(only_changed_fields_are_recorded),
+		cmocka_unit_test(long_values_are_shortened),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

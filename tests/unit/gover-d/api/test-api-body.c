@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Bodies that must be refused: each with its status and a sentence that names field and value. */
+/* Invalid bodies: each is rejected with its status and a message with the field and the value. */
 #include "tests/unit/gover-d/api/test-api.h"
 
-static void what_is_no_object_is_400(void **state)
+static void a_body_that_is_not_an_object_is_400(void **state)
 {
 	static const struct {
 		const char *body, *words;
@@ -34,7 +34,7 @@ static void what_is_no_object_is_400(void **state)
 	assert_int_equal(manager->changes, 0);
 }
 
-static void a_value_that_is_not_allowed_is_422_and_named(void **state)
+static void an_invalid_value_is_422_and_quoted(void **state)
 {
 	static const char whole[] = " is not allowed (allowed: a whole number 1..100)";
 	static const struct {
@@ -95,7 +95,7 @@ static void a_value_that_is_not_allowed_is_422_and_named(void **state)
 
 #define TEN "0123456789"
 
-static void an_id_is_an_id(void **state)
+static void an_invalid_id_is_422(void **state)
 {
 	static const char *const ids[] = {"\"\"",
 					  "\".a\"",
@@ -119,7 +119,7 @@ static void an_id_is_an_id(void **state)
 	assert_int_equal(manager->changes, 0);
 }
 
-static void what_is_required_must_come(void **state)
+static void a_missing_required_field_is_422(void **state)
 {
 	(void)state;
 	assert_problem("POST /v1/vgpus", "{}", 422, "id: required (allowed: 1 to 63");
@@ -129,38 +129,38 @@ static void what_is_required_must_come(void **state)
 		       "held");
 }
 
-/* A text of @n times @c, in quotes. */
-static void fill(char *text, char c, size_t n)
+/* Writes a JSON string of @n times @c. */
+static void make_text(char *text, char c, size_t n)
 {
 	text[0] = '"';
 	memset(text + 1, c, n);
 	strcpy(text + 1 + n, "\"");
 }
 
-static void what_can_grow_is_bounded(void **state)
+static void texts_and_labels_are_limited(void **state)
 {
 	static char body[16384], text[512];
 	size_t n;
 
 	(void)state;
-	fill(text, 'v', VM_MAX - 1);
+	make_text(text, 'v', VM_MAX - 1);
 	snprintf(body, sizeof(body), "{\"vm\":%s}", text);
 	json_decref(ask_json("PATCH /v1/vgpus/a", body, 200));
-	fill(text, 'v', VM_MAX);
+	make_text(text, 'v', VM_MAX);
 	snprintf(body, sizeof(body), "{\"vm\":%s}", text);
 	assert_problem("PATCH /v1/vgpus/a", body, 422, "vm: ");
 
-	fill(text, 'k', 63);
+	make_text(text, 'k', 63);
 	snprintf(body, sizeof(body), "{\"labels\":{%s:\"\"}}", text);
 	json_decref(ask_json("PATCH /v1/vgpus/a", body, 200));
-	fill(text, 'k', 64);
+	make_text(text, 'k', 64);
 	snprintf(body, sizeof(body), "{\"labels\":{%s:\"\"}}", text);
 	assert_problem("PATCH /v1/vgpus/a", body, 422, "labels: ");
 
-	fill(text, 'v', 255);
+	make_text(text, 'v', 255);
 	snprintf(body, sizeof(body), "{\"labels\":{\"k\":%s}}", text);
 	json_decref(ask_json("PATCH /v1/vgpus/a", body, 200));
-	fill(text, 'v', 256);
+	make_text(text, 'v', 256);
 	snprintf(body, sizeof(body), "{\"labels\":{\"k\":%s}}", text);
 	assert_problem("PATCH /v1/vgpus/a", body, 422, "labels: ");
 
@@ -175,7 +175,7 @@ static void what_can_grow_is_bounded(void **state)
 	}
 }
 
-static void a_body_must_say_that_it_is_json(void **state)
+static void a_body_with_another_content_type_is_415(void **state)
 {
 	static const struct {
 		const char *type;
@@ -208,13 +208,13 @@ static void a_body_must_say_that_it_is_json(void **state)
 	}
 }
 
-static void a_long_value_is_told_in_short(void **state)
+static void a_long_value_is_quoted_in_part(void **state)
 {
 	static char body[40000], text[30000];
 	json_t *problem;
 
 	(void)state;
-	fill(text, 'v', sizeof(text) - 3);
+	make_text(text, 'v', sizeof(text) - 3);
 	snprintf(body, sizeof(body), "{\"initial_cap_pct\":%s}", text);
 	problem = ask_json("PATCH /v1/vgpus/a", body, 422);
 	assert_in_range(json_string_length(json_object_get(problem, "detail")), 100, 400);
@@ -223,7 +223,7 @@ static void a_long_value_is_told_in_short(void **state)
 	json_decref(problem);
 }
 
-/* xorshift: the same garbage in every run. */
+/* xorshift: every run makes the same garbage. */
 static uint32_t next_random(void)
 {
 	static uint32_t x = 2463534242u;
@@ -234,14 +234,14 @@ static uint32_t next_random(void)
 	return x;
 }
 
-static void garbage_is_refused_and_changes_nothing_by_half(void **state)
+static void garbage_is_rejected_without_partial_changes(void **state)
 {
 	static const char good[] =
 		"{\"id\":\"b\",\"gpu\":\"gpu0\",\"vm\":\"v\",\"cid\":7,\"labels\":"
 		"{\"a\":\"b\"},\"initial_cap_pct\":40,\"target_fps\":5e1,"
 		"\"weight\":2,\"burst\":true}";
 	static const char letters[] = "{}[]\",:0123456789eE+-.\\utrfalsn \xff\xc3";
-	int accepted = 0, refused = 0;
+	int accepted = 0, rejected = 0;
 
 	(void)state;
 	for (int round = 0; round < 4000; round++) {
@@ -262,11 +262,11 @@ static void garbage_is_refused_and_changes_nothing_by_half(void **state)
 			accepted++;
 		} else {
 			assert_true(status == 400 || status == 409 || status == 422);
-			refused++;
+			rejected++;
 		}
 		assert_int_equal(manager->host.gpus[0].n_vgpus, 1);
 	}
-	assert_true(accepted > 100 && refused > 1000);
+	assert_true(accepted > 100 && rejected > 1000);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, stand_in_begin, stand_in_end)
@@ -274,14 +274,14 @@ static void garbage_is_refused_and_changes_nothing_by_half(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(what_is_no_object_is_400),
-		TEST(a_value_that_is_not_allowed_is_422_and_named),
-		TEST(an_id_is_an_id),
-		TEST(what_is_required_must_come),
-		TEST(what_can_grow_is_bounded),
-		TEST(a_body_must_say_that_it_is_json),
-		TEST(a_long_value_is_told_in_short),
-		TEST(garbage_is_refused_and_changes_nothing_by_half),
+		TEST(a_body_that_is_not_an_object_is_400),
+		TEST(an_invalid_value_is_422_and_quoted),
+		TEST(an_invalid_id_is_422),
+		TEST(a_missing_required_field_is_422),
+		TEST(texts_and_labels_are_limited),
+		TEST(a_body_with_another_content_type_is_415),
+		TEST(a_long_value_is_quoted_in_part),
+		TEST(garbage_is_rejected_without_partial_changes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

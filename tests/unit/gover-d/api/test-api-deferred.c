@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers that come later: when the change is on disk, when it is not, and when nobody waits any
- * more. */
+/* Deferred replies: after the change is on disk, after a failed write, and after the request was
+ * closed. */
 #include "tests/unit/gover-d/api/test-api.h"
 
 static int n_answered;
@@ -27,7 +27,7 @@ static struct api_request sale(void)
 	};
 }
 
-static void a_change_is_answered_when_it_is_on_disk(void **state)
+static void a_change_is_answered_after_it_is_on_disk(void **state)
 {
 	struct api_request request = sale();
 
@@ -59,7 +59,7 @@ static void a_change_that_is_not_on_disk_is_507(void **state)
 	api_request_fini(&request);
 }
 
-static void a_save_that_cannot_begin_is_507_at_once(void **state)
+static void a_save_that_cannot_start_is_507_immediately(void **state)
 {
 	struct api_request request = sale();
 
@@ -71,7 +71,7 @@ static void a_save_that_cannot_begin_is_507_at_once(void **state)
 	api_request_fini(&request);
 }
 
-static void who_has_gone_is_not_answered(void **state)
+static void a_closed_request_gets_no_reply(void **state)
 {
 	struct api_request request = sale();
 
@@ -83,7 +83,7 @@ static void who_has_gone_is_not_answered(void **state)
 	assert_int_equal(n_answered, 0);
 }
 
-static void an_idempotency_key_is_bounded(void **state)
+static void an_invalid_idempotency_key_is_400(void **state)
 {
 	static char long_key[129];
 	static const struct {
@@ -112,8 +112,8 @@ static void an_idempotency_key_is_bounded(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, stand_in_begin, stand_in_end)
 
-/* Every refusal is a document, also where there is nothing to make one of. */
-static void without_memory_there_is_a_problem_all_the_same(void **state)
+/* Without memory for a new document, the reply is a constant one. */
+static void without_memory_the_reply_is_still_a_problem_document(void **state)
 {
 	json_t *problem;
 
@@ -134,12 +134,12 @@ static void without_memory_there_is_a_problem_all_the_same(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_change_is_answered_when_it_is_on_disk),
+		TEST(a_change_is_answered_after_it_is_on_disk),
 		TEST(a_change_that_is_not_on_disk_is_507),
-		TEST(a_save_that_cannot_begin_is_507_at_once),
-		TEST(who_has_gone_is_not_answered),
-		TEST(an_idempotency_key_is_bounded),
-		TEST(without_memory_there_is_a_problem_all_the_same),
+		TEST(a_save_that_cannot_start_is_507_immediately),
+		TEST(a_closed_request_gets_no_reply),
+		TEST(an_invalid_idempotency_key_is_400),
+		TEST(without_memory_the_reply_is_still_a_problem_document),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Money over REST: the sums of a real database, and what a host without overselling had. */
+/* GET /v1/economics: sums from a real database, with and without overselling. */
 #include "gover-d/util/worker.h"
 #include "tests/unit/gover-d/api/test-api.h"
 
@@ -10,9 +10,8 @@
 static sd_event *event;
 static char folder[32];
 
-/* Half an hour of "a" (50 %), all of it kept, and of "b" (80 % of flavour "small"), which came
- * later and fits only in the last ten minutes; both were broken, a in full possession of its
- * contract. */
+/* Half an hour of "a" (50 %) and "b" (80 %, flavour "small"). Without overselling the host runs "a"
+ * the whole time, and "b" only in the last ten minutes. Both contracts are broken in part. */
 static void fill_database(void)
 {
 	const struct db_price price = {
@@ -87,7 +86,7 @@ static void note_answer(struct api_request *request)
 	(void)request;
 }
 
-/* The answer's document, which is the caller's. */
+/* Returns the document of the reply; the caller frees it. */
 static json_t *query(const char *from, const char *to)
 {
 	struct api_request request = {
@@ -122,7 +121,7 @@ static void check(const json_t *account, double revenue, double penalty, double 
 		double value = json_number_value(json_object_get(account, names[i]));
 
 		if (fabs(value - wanted[i]) > 1e-6)
-			fail_msg("%s %.9g where %.9g is right", names[i], value, wanted[i]);
+			fail_msg("%s: %.9g instead of %.9g", names[i], value, wanted[i]);
 	}
 }
 
@@ -136,7 +135,7 @@ static const json_t *element(const json_t *account, const char *list, size_t ind
 	return json_array_get(json_object_get(account, list), index);
 }
 
-static void both_accounts_are_told(void **state)
+static void the_reply_has_both_accounts(void **state)
 {
 	json_t *answer = query("1699999200", "1700002800"), *without, *price;
 
@@ -159,7 +158,7 @@ static void both_accounts_are_told(void **state)
 		json_string_value(json_object_get(element(answer, "vgpus", 1), "flavor")), "small");
 	check(element(answer, "vgpus", 1), 1.2, 3, -1.8, 0.4, 60);
 
-	/* a as it was; b for ten minutes, unbroken */
+	/* a: unchanged; b: ten minutes, never broken */
 	check(without, 0.775, 0.3, 0.475, 0.25 + 0.4 / 3, 30);
 	assert_true(fabs(ratio(without) - 0.767) < 1e-6);
 	check(element(without, "vgpus", 1), 0.4, 0, 0.4, 0.4 / 3, 0);
@@ -171,17 +170,17 @@ static void both_accounts_are_told(void **state)
 	json_decref(answer);
 }
 
-static void a_part_of_the_time_has_its_part(void **state)
+static void a_shorter_range_sums_its_minutes(void **state)
 {
 	json_t *answer = query("2023-11-14T22:10:30Z", "2023-11-14T22:11:10Z");
 
 	(void)state;
-	/* widened to two minutes */
+	/* the range is widened to two whole minutes */
 	check(answer, 0.105, 0.22, -0.115, 156.0 / 3600, 6);
 	json_decref(answer);
 }
 
-static void where_nothing_was_watched_there_is_no_ratio(void **state)
+static void without_records_the_ratio_is_null(void **state)
 {
 	json_t *answer = query("5", "6");
 
@@ -193,7 +192,7 @@ static void where_nothing_was_watched_there_is_no_ratio(void **state)
 	json_decref(answer);
 }
 
-static void a_range_that_makes_no_sense_is_refused(void **state)
+static void an_invalid_range_is_400(void **state)
 {
 	static const struct {
 		const char *query, *words;
@@ -213,7 +212,7 @@ static void a_range_that_makes_no_sense_is_refused(void **state)
 	}
 }
 
-static void without_a_database_it_is_503(void **state)
+static void without_a_database_the_status_is_503(void **state)
 {
 	(void)state;
 	manager->history.db = db_close(manager->history.db);
@@ -225,11 +224,9 @@ static void without_a_database_it_is_503(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(both_accounts_are_told),
-		TEST(a_part_of_the_time_has_its_part),
-		TEST(where_nothing_was_watched_there_is_no_ratio),
-		TEST(a_range_that_makes_no_sense_is_refused),
-		TEST(without_a_database_it_is_503),
+		TEST(the_reply_has_both_accounts),	    TEST(a_shorter_range_sums_its_minutes),
+		TEST(without_records_the_ratio_is_null),    TEST(an_invalid_range_is_400),
+		TEST(without_a_database_the_status_is_503),
 	};
 
 	return cmocka_run_group_tests_name("api-economics", tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ETags: what makes another, which lists of them can be read, and what each makes of a request. */
+/* ETags: which changes give a new one, and how If-Match is parsed and applied. */
 #include "tests/unit/gover-d/api/test-api.h"
 
 #include "gover-d/api/etag.h"
@@ -16,7 +16,7 @@ static void tag_of_a(char tag[API_ETAG_MAX])
 	assert_int_equal(strlen(tag), 18);
 }
 
-static void what_was_sold_makes_another_tag(void **state)
+static void a_changed_contract_changes_the_tag(void **state)
 {
 	struct contract *contract = &stand_in_find("a")->contract;
 	char before[API_ETAG_MAX], after[API_ETAG_MAX];
@@ -34,7 +34,7 @@ static void what_was_sold_makes_another_tag(void **state)
 	assert_string_not_equal(before, after);
 }
 
-static void what_is_measured_does_not(void **state)
+static void measured_values_do_not_change_the_tag(void **state)
 {
 	struct vgpu *vgpu = stand_in_find("a");
 	char before[API_ETAG_MAX], after[API_ETAG_MAX];
@@ -50,9 +50,9 @@ static void what_is_measured_does_not(void **state)
 	assert_string_equal(ask("GET /v1/vgpus/a", NULL)->etag, after);
 }
 
-static void a_condition_is_read_strictly(void **state)
+static void if_match_is_parsed_strictly(void **state)
 {
-	/* $ stands for the tag */
+	/* $ is replaced by the tag */
 	static const struct {
 		const char *if_match;
 		unsigned int status;
@@ -64,7 +64,7 @@ static void a_condition_is_read_strictly(void **state)
 		{"\"x\", $", 200},
 		{"$,\"x\"", 200},
 		{",$,,", 200},
-		{"", 412}, /* an empty list names nothing */
+		{"", 412}, /* an empty list matches nothing */
 		{"W/$", 412},
 		{"\"x\"", 412},
 		{"\"x,y\", W/\"z\"", 412},
@@ -98,7 +98,7 @@ static void a_condition_is_read_strictly(void **state)
 	}
 }
 
-static void what_is_wrong_itself_is_told_first(void **state)
+static void an_invalid_request_is_rejected_before_its_condition(void **state)
 {
 	(void)state;
 	assert_int_equal(patch("PATCH /v1/vgpus/no", "{}", "\"x\""), 404);
@@ -114,10 +114,10 @@ static void what_is_wrong_itself_is_told_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(what_was_sold_makes_another_tag),
-		TEST(what_is_measured_does_not),
-		TEST(a_condition_is_read_strictly),
-		TEST(what_is_wrong_itself_is_told_first),
+		TEST(a_changed_contract_changes_the_tag),
+		TEST(measured_values_do_not_change_the_tag),
+		TEST(if_match_is_parsed_strictly),
+		TEST(an_invalid_request_is_rejected_before_its_condition),
 	};
 
 	return cmocka_run_group_tests_name("api-etag", tests, NULL, NULL);

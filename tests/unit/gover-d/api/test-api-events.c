@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* GET /v1/events over a real socket: told, resumed, left behind, and what becomes of readers at the
- * end. */
+/* GET /v1/events over a real socket: events, resumed streams, slow readers, and the end of the
+ * server. */
 #include "tests/unit/gover-d/http/test-api-http.h"
 
 #include "gover-d/api/handler.h"
 
-/* Lets the loop run until @words have come, or the connection was closed. */
-static bool hear(const char *words)
+/* Runs the loop until @words are received or the connection is closed. */
+static bool await_text(const char *words)
 {
 	const uint64_t end_ns = clock_now().mono_ns + DEADLINE_NS;
 
@@ -27,32 +27,32 @@ static void follow(const char *query, const char *headers)
 	send_text(text);
 }
 
-static void tell(enum events_kind kind, const char *what)
+static void add_event(enum events_kind kind, const char *what)
 {
 	api_events_add(api, kind, json_pack("{s:s}", "what", what));
 }
 
-/* The id the answer begins with. */
+/* Awaits the first id of the stream. */
 static void first_id(char id[EVENTS_ID_MAX])
 {
-	assert_true(hear("\nid: "));
+	assert_true(await_text("\nid: "));
 	assert_int_equal(sscanf(strstr(client.answer, "\nid: "), "\nid: %63[a-f0-9-]", id), 1);
 }
 
-static void what_happens_is_told(void **state)
+static void events_are_sent_to_the_stream(void **state)
 {
 	(void)state;
 	follow("", "");
-	assert_true(hear("\nid: "));
+	assert_true(await_text("\nid: "));
 	assert_non_null(strstr(client.answer, "HTTP/1.1 200"));
 	assert_non_null(strstr(client.answer, "\r\nContent-Type: text/event-stream\r\n"));
-	tell(EVENTS_CHANGE, "first");
-	assert_true(hear("event: change\ndata: {\"what\":\"first\"}\n\n"));
+	add_event(EVENTS_CHANGE, "first");
+	assert_true(await_text("event: change\ndata: {\"what\":\"first\"}\n\n"));
 	api_tick(api);
-	assert_true(hear("event: tick\ndata: {\"vgpus\":[{\"id\":\"a\""));
+	assert_true(await_text("event: tick\ndata: {\"vgpus\":[{\"id\":\"a\""));
 	assert_int_equal(api->n_followers, 1);
 	close(client.fd);
-	for (int i = 0; i < 3; i++) { /* that he has gone is seen when he is told more */
+	for (int i = 0; i < 3; i++) { /* a closed connection is detected when more is sent */
 		api_tick(api);
 		run_for(5);
 	}
@@ -60,7 +60,7 @@ static void what_happens_is_told(void **state)
 	assert_null(api->followers);
 }
 
-static void keep(const char *why)
+static void add_decision(const char *why)
 {
 	const struct decision decision = {
 		.gpu = "gpu0",
@@ -74,19 +74,19 @@ static void keep(const char *why)
 	assert_non_null(decisions_add(manager->decisions, &decision));
 }
 
-static void what_was_decided_is_told_in_its_turn(void **state)
+static void decisions_and_changes_are_sent_in_order(void **state)
 {
 	const char *at;
 
 	(void)state;
 	follow("?kinds=decision,change", "");
-	assert_true(hear("\nid: "));
-	keep("one");
-	keep("two");
-	tell(EVENTS_CHANGE, "three");
-	keep("four");
+	assert_true(await_text("\nid: "));
+	add_decision("one");
+	add_decision("two");
+	add_event(EVENTS_CHANGE, "three");
+	add_decision("four");
 	api_tick(api);
-	assert_true(hear("\"why\":\"four\""));
+	assert_true(await_text("\"why\":\"four\""));
 	at = strstr(client.answer, "\"why\":\"one\"");
 	assert_non_null(at);
 	at = strstr(at, "\"why\":\"two\"");
@@ -99,12 +99,12 @@ static void what_was_decided_is_told_in_its_turn(void **state)
 	close(client.fd);
 }
 
-static void silence_is_broken(void **state)
+static void an_idle_stream_gets_comments(void **state)
 {
 	(void)state;
 	manager->host.ticked.mono_ns = 100 * NS_PER_S;
 	follow("?kinds=alert", "");
-	assert_true(hear("\nid: "));
+	assert_true(await_text("\nid: "));
 	manager->host.ticked.mono_ns = 114 * NS_PER_S;
 	api_tick(api);
 	run_for(5);
@@ -112,19 +112,19 @@ static void silence_is_broken(void **state)
 	assert_null(strstr(client.answer, "\n:\n"));
 	manager->host.ticked.mono_ns = 115 * NS_PER_S;
 	api_tick(api);
-	assert_true(hear("\n:\n\n"));
+	assert_true(await_text("\n:\n\n"));
 	close(client.fd);
 }
 
-static void kinds_are_chosen(void **state)
+static void only_the_requested_kinds_are_sent(void **state)
 {
 	(void)state;
 	follow("?kinds=alert", "");
-	assert_true(hear("\nid: "));
-	tell(EVENTS_CHANGE, "unwanted");
+	assert_true(await_text("\nid: "));
+	add_event(EVENTS_CHANGE, "unwanted");
 	api_tick(api);
-	tell(EVENTS_ALERT, "wanted");
-	assert_true(hear("wanted\"}"));
+	add_event(EVENTS_ALERT, "wanted");
+	assert_true(await_text("wanted\"}"));
 	assert_null(strstr(client.answer, "unwanted"));
 	assert_null(strstr(client.answer, "tick"));
 	close(client.fd);
@@ -136,7 +136,7 @@ static void kinds_are_chosen(void **state)
 	assert_int_equal(request("HEAD /v1/events HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
 }
 
-static void who_comes_back_goes_on(void **state)
+static void a_reconnected_stream_resumes_after_its_last_event(void **state)
 {
 	char id[EVENTS_ID_MAX], more[EVENTS_ID_MAX + 32];
 
@@ -144,23 +144,23 @@ static void who_comes_back_goes_on(void **state)
 	follow("", "");
 	first_id(id);
 	close(client.fd);
-	tell(EVENTS_OFFER, "meanwhile");
+	add_event(EVENTS_OFFER, "meanwhile");
 	snprintf(more, sizeof(more), "Last-Event-ID: %s\r\n", id);
 	follow("?after=older-1", more);
-	assert_true(hear("meanwhile\"}"));
+	assert_true(await_text("meanwhile\"}"));
 	assert_null(strstr(client.answer, "lost"));
 	close(client.fd);
 	snprintf(more, sizeof(more), "?after=%s", id);
 	follow(more, "Last-Event-ID:\r\n");
-	assert_true(hear("meanwhile\"}"));
+	assert_true(await_text("meanwhile\"}"));
 	close(client.fd);
 	follow("?after=other-1", "");
-	assert_true(hear("event: lost\ndata: {\"after\":\"other-1\"}"));
+	assert_true(await_text("event: lost\ndata: {\"after\":\"other-1\"}"));
 	assert_null(strstr(client.answer, "meanwhile"));
 	close(client.fd);
 }
 
-static void who_does_not_read_is_let_go(void **state)
+static void a_stream_that_is_not_read_is_closed(void **state)
 {
 	static char text[16 * 1024];
 	int idle, n;
@@ -168,18 +168,18 @@ static void who_does_not_read_is_let_go(void **state)
 	(void)state;
 	memset(text, 'x', sizeof(text) - 1);
 	follow("", "");
-	assert_true(hear("\nid: "));
+	assert_true(await_text("\nid: "));
 	idle = client.fd;
 	for (n = 0; n < 200 && api->n_followers == 1; n++) {
-		tell(EVENTS_DECISION, text);
+		add_event(EVENTS_DECISION, text);
 		run_for(3);
 	}
 	assert_int_equal(api->n_followers, 0);
 	assert_in_range(n, EVENTS_WAITING / (16 * 1024), 100);
 	follow("", "");
-	assert_true(hear("\nid: "));
-	tell(EVENTS_DECISION, "after that");
-	assert_true(hear("after that"));
+	assert_true(await_text("\nid: "));
+	add_event(EVENTS_DECISION, "after that");
+	assert_true(await_text("after that"));
 	close(client.fd);
 	close(idle);
 }
@@ -191,27 +191,27 @@ static void a_stop_ends_every_stream(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		follow("", "");
-		assert_true(hear("\nid: "));
+		assert_true(await_text("\nid: "));
 		fds[i] = client.fd;
 	}
-	tell(EVENTS_CHANGE, "while some are awake");
+	add_event(EVENTS_CHANGE, "before the stop");
 	http = http_free(http);
 	assert_int_equal(api->n_followers, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		close(fds[i]);
 }
 
-static void readers_are_bounded(void **state)
+static void event_streams_are_limited(void **state)
 {
 	static const struct {
 		const char *name;
 		enum access_scope scope;
-		int let_in;
-		const char *why; /* one more is not */
+		int accepted;
+		const char *why; /* detail of the reply to the next one */
 	} rows[] = {
 		{"token crowd", ACCESS_READ, 128,
 		 "too many open event streams: 128 as token crowd"},
-		/* the last places are kept for who may change things */
+		/* the last 32 are reserved for principals that may change things */
 		{"token other", ACCESS_READ, 96, "too many open event streams: 224"},
 		{"token robot", ACCESS_OPERATE, 31, NULL},
 		{"root", ACCESS_ADMIN, 1, "too many open event streams: 256"},
@@ -220,7 +220,7 @@ static void readers_are_bounded(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		for (int n = 0; n <= rows[i].let_in - !rows[i].why; n++) {
+		for (int n = 0; n <= rows[i].accepted - !rows[i].why; n++) {
 			*r = (struct api_request){
 				.method = "GET",
 				.path = "/v1/events",
@@ -228,7 +228,7 @@ static void readers_are_bounded(void **state)
 			};
 			strcpy(r->principal.name, rows[i].name);
 			api_serve(api, r++);
-			assert_int_equal(r[-1].reply.status, n < rows[i].let_in ? 200 : 503);
+			assert_int_equal(r[-1].reply.status, n < rows[i].accepted ? 200 : 503);
 		}
 		if (rows[i].why)
 			assert_non_null(strstr(r[-1].reply.text->data, rows[i].why));
@@ -243,10 +243,14 @@ static void readers_are_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(what_happens_is_told),	TEST(what_was_decided_is_told_in_its_turn),
-		TEST(silence_is_broken),	TEST(kinds_are_chosen),
-		TEST(who_comes_back_goes_on),	TEST(who_does_not_read_is_let_go),
-		TEST(a_stop_ends_every_stream), TEST(readers_are_bounded),
+		TEST(events_are_sent_to_the_stream),
+		TEST(decisions_and_changes_are_sent_in_order),
+		TEST(an_idle_stream_gets_comments),
+		TEST(only_the_requested_kinds_are_sent),
+		TEST(a_reconnected_stream_resumes_after_its_last_event),
+		TEST(a_stream_that_is_not_read_is_closed),
+		TEST(a_stop_ends_every_stream),
+		TEST(event_streams_are_limited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

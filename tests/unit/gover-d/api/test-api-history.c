@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The history over REST: times, ranges and steps asked for, and answers out of a real database. */
+/* The history over REST: times, ranges and steps of requests, and replies from a real database. */
 #include "gover-d/util/worker.h"
 #include "tests/unit/gover-d/api/test-api.h"
 
@@ -16,7 +16,7 @@ static void a_time_is_parsed_strictly(void **state)
 {
 	static const struct {
 		const char *text;
-		int64_t wall_ms; /* -1: refused */
+		int64_t wall_ms; /* -1: rejected */
 	} cases[] = {
 		{"0", 0},
 		{"1700000000", BEGIN_MS},
@@ -25,7 +25,7 @@ static void a_time_is_parsed_strictly(void **state)
 		{"2023-11-14t22:13:20.5z", BEGIN_MS + 500},
 		{"2023-11-14T22:13:20.123456Z", BEGIN_MS + 123},
 		{"2023-11-14T23:13:20+01:00", BEGIN_MS},
-		{"2023-11-14T23:13:20 01:00", BEGIN_MS}, /* a '+' out of an address */
+		{"2023-11-14T23:13:20 01:00", BEGIN_MS}, /* '+' in a URL is a space */
 		{"2023-11-14T17:43:20-04:30", BEGIN_MS},
 		{"2024-02-29T00:00:00Z", INT64_C(1709164800000)},
 		{"2016-12-31T23:59:60Z", INT64_C(1483228799000)},
@@ -61,7 +61,7 @@ static void a_time_is_parsed_strictly(void **state)
 	}
 }
 
-/* A minute of samples of "a", each worth 10 % load, and of "gone", which is not on the host. */
+/* A minute of samples of "a" and of "gone", which is not on the host; each has 10 % load. */
 static void fill_database(void)
 {
 	static const char *const ids[] = {"a", "gone"};
@@ -137,7 +137,7 @@ static void note_answer(struct api_request *request)
 	is_answered = true;
 }
 
-/* Asks and lets the loop go on until the worker's answer is there. */
+/* Sends the request and runs the loop until the worker has replied. */
 static void query(struct api_request *request, const char *from, const char *to, const char *step)
 {
 	*request = (struct api_request){
@@ -156,7 +156,7 @@ static void query(struct api_request *request, const char *from, const char *to,
 	assert_null(request->deferred);
 }
 
-static void the_worker_reads_what_was_asked(void **state)
+static void the_worker_reads_the_requested_range(void **state)
 {
 	struct api_request request = {.path = "/v1/vgpus/a/history"};
 	json_t *answer, *points, *point;
@@ -185,21 +185,21 @@ static void the_worker_reads_what_was_asked(void **state)
 	api_request_fini(&request);
 }
 
-static void the_newest_sample_is_in_it(void **state)
+static void the_newest_sample_is_included(void **state)
 {
 	struct db_sample row = {.ts_ms = BEGIN_MS + 120000, .vgpu = "a", .gpu = "gpu0"};
 	struct api_request request = {.path = "/v1/vgpus/a/history"};
 
 	(void)state;
 	assert_int_equal(db_append_sample(manager->history.db, &row), 0);
-	db_commit(manager->history.db); /* which does not write it yet */
+	db_commit(manager->history.db); /* the writer thread has not written it yet */
 	query(&request, "1700000120", "1700000130", "10");
 	assert_int_equal(request.reply.status, 200);
 	assert_non_null(strstr(request.reply.text->data, "\"samples\":1"));
 	api_request_fini(&request);
 }
 
-static void a_vgpu_has_history_before_and_after_its_life(void **state)
+static void a_vgpu_without_samples_or_contract_has_a_history(void **state)
 {
 	static const struct {
 		const char *path;
@@ -225,7 +225,7 @@ static void a_vgpu_has_history_before_and_after_its_life(void **state)
 	}
 }
 
-static void what_is_missing_is_told(void **state)
+static void ranges_without_samples_are_listed_as_gaps(void **state)
 {
 	static const struct {
 		const char *from, *to, *step, *gaps;
@@ -233,7 +233,7 @@ static void what_is_missing_is_told(void **state)
 		{"1700000000", "1700000060", "10", "[]"},
 		{"1699999970", "1700000000", "10",
 		 "[{\"from\":\"2023-11-14T22:12:50.000Z\",\"to\":\"2023-11-14T22:13:20.000Z\"}]"},
-		/* before and behind; of the steps that are begun, nothing is said */
+		/* before and after the samples; incomplete steps are not gaps */
 		{"1699999985", "1700000095", "10",
 		 "[{\"from\":\"2023-11-14T22:13:10.000Z\",\"to\":\"2023-11-14T22:13:20.000Z\"},"
 		 "{\"from\":\"2023-11-14T22:14:20.000Z\",\"to\":\"2023-11-14T22:14:50.000Z\"}]"},
@@ -256,7 +256,7 @@ static void what_is_missing_is_told(void **state)
 	}
 }
 
-static void each_point_says_what_was_valid(void **state)
+static void each_point_counts_its_valid_samples(void **state)
 {
 	struct api_request request = {.path = "/v1/vgpus/a/history"};
 	json_t *answer, *point, *valid;
@@ -275,7 +275,7 @@ static void each_point_says_what_was_valid(void **state)
 	api_request_fini(&request);
 }
 
-static void a_step_is_chosen_that_fits_a_picture(void **state)
+static void the_default_step_depends_on_the_range(void **state)
 {
 	static const struct {
 		const char *from;
@@ -288,7 +288,7 @@ static void a_step_is_chosen_that_fits_a_picture(void **state)
 		{"1699913600", 300},   /* a day: 288 points */
 		{"1697408000", 7200},  /* 30 days: 360 points */
 		{"1668464000", 86400}, /* a year */
-		{"0", 86400},	       /* all: too many, refused */
+		{"0", 86400},	       /* everything: rejected, too many points */
 	};
 
 	(void)state;
@@ -320,7 +320,7 @@ static void a_step_is_chosen_that_fits_a_picture(void **state)
 	}
 }
 
-static void a_range_that_makes_no_sense_is_refused(void **state)
+static void an_invalid_range_is_400(void **state)
 {
 	static const struct {
 		const char *query, *words;
@@ -345,7 +345,7 @@ static void a_range_that_makes_no_sense_is_refused(void **state)
 	}
 }
 
-static void without_a_database_it_is_503(void **state)
+static void without_a_database_the_status_is_503(void **state)
 {
 	(void)state;
 	manager->history.db = db_close(manager->history.db);
@@ -366,7 +366,7 @@ static void a_database_that_cannot_be_read_is_500(void **state)
 	snprintf(manager->history.path, sizeof(manager->history.path), "%s/history.db", folder);
 }
 
-static void a_query_outlives_who_asked(void **state)
+static void a_request_can_be_closed_before_its_query_ends(void **state)
 {
 	struct api_request request = {
 		.method = "GET",
@@ -381,13 +381,13 @@ static void a_query_outlives_who_asked(void **state)
 	assert_non_null(request.deferred);
 	api_request_fini(&request);
 	memset(&request, 0xff, sizeof(request));
-	manager->view.worker = worker_free(manager->view.worker); /* ends the job */
+	manager->view.worker = worker_free(manager->view.worker); /* waits for the job */
 	assert_false(is_answered);
 }
 
-/* --- of a whole GPU --- */
+/* --- the history of a whole GPU --- */
 
-#define MANY 3000 /* periods of two vGPUs: more than a page */
+#define MANY 3000 /* periods of two vGPUs, more than one page */
 
 static void add_many(void)
 {
@@ -419,7 +419,7 @@ static void add_many(void)
 	db_flush(manager->history.db);
 }
 
-/* One page from @from on; the caller's. */
+/* Returns the page that begins at @from; the caller frees it. */
 static json_t *get_page(const char *from, const char *to)
 {
 	struct api_request request = {
@@ -441,7 +441,7 @@ static json_t *get_page(const char *from, const char *to)
 	return answer;
 }
 
-static void every_sample_of_a_gpu_comes_page_by_page_in_whole_periods(void **state)
+static void pages_of_a_gpu_contain_whole_periods(void **state)
 {
 	char from[64] = "1700001000";
 	size_t rows = 0;
@@ -464,7 +464,7 @@ static void every_sample_of_a_gpu_comes_page_by_page_in_whole_periods(void **sta
 	assert_int_equal(rows, 2 * MANY);
 }
 
-static void a_row_says_what_was_valid_then(void **state)
+static void an_invalid_value_of_a_row_is_null(void **state)
 {
 	json_t *page, *row;
 	char *text;
@@ -486,7 +486,7 @@ static void a_row_says_what_was_valid_then(void **state)
 	json_decref(page);
 }
 
-static void a_gpu_or_range_there_is_none_of_is_refused(void **state)
+static void an_unknown_gpu_or_invalid_range_is_rejected(void **state)
 {
 	(void)state;
 	assert_problem("GET /v1/gpus/nope/history", NULL, 404, "nope");
@@ -502,19 +502,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_time_is_parsed_strictly),
-		TEST(the_worker_reads_what_was_asked),
-		TEST(the_newest_sample_is_in_it),
-		TEST(a_vgpu_has_history_before_and_after_its_life),
-		TEST(what_is_missing_is_told),
-		TEST(each_point_says_what_was_valid),
-		TEST(a_step_is_chosen_that_fits_a_picture),
-		TEST(a_range_that_makes_no_sense_is_refused),
-		TEST(without_a_database_it_is_503),
+		TEST(the_worker_reads_the_requested_range),
+		TEST(the_newest_sample_is_included),
+		TEST(a_vgpu_without_samples_or_contract_has_a_history),
+		TEST(ranges_without_samples_are_listed_as_gaps),
+		TEST(each_point_counts_its_valid_samples),
+		TEST(the_default_step_depends_on_the_range),
+		TEST(an_invalid_range_is_400),
+		TEST(without_a_database_the_status_is_503),
 		TEST(a_database_that_cannot_be_read_is_500),
-		TEST(a_query_outlives_who_asked),
-		TEST(every_sample_of_a_gpu_comes_page_by_page_in_whole_periods),
-		TEST(a_row_says_what_was_valid_then),
-		TEST(a_gpu_or_range_there_is_none_of_is_refused),
+		TEST(a_request_can_be_closed_before_its_query_ends),
+		TEST(pages_of_a_gpu_contain_whole_periods),
+		TEST(an_invalid_value_of_a_row_is_null),
+		TEST(an_unknown_gpu_or_invalid_range_is_rejected),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

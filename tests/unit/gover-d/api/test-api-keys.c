@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Idempotency keys of POST /v1/vgpus: told again, told otherwise, forgotten, and over a restart. */
+/* Idempotency keys of POST /v1/vgpus: repeated and different requests, limits, and restarts. */
 #include "tests/unit/gover-d/api/test-api.h"
 
 #include "gover-d/api/keys.h"
 
 static const struct api_reply *reply;
 
-/* The status; @save: how putting it on disk ends. */
+/* Returns the status; @save is the result of writing the change to disk. */
 static unsigned int post_saved(const char *key, const char *body, int save)
 {
 	ask_key = key;
@@ -25,7 +25,7 @@ static unsigned int post(const char *key, const char *body)
 #define BODY  "{\"id\":\"b\",\"initial_cap_pct\":20}"
 #define OTHER "{\"id\":\"b\",\"initial_cap_pct\":21}"
 
-static void the_same_again_is_answered_as_before(void **state)
+static void a_repeated_request_gets_the_same_reply(void **state)
 {
 	struct api_text *text;
 
@@ -34,7 +34,7 @@ static void the_same_again_is_answered_as_before(void **state)
 	assert_int_equal(manager->changes, 1);
 	assert_string_equal(manager->values.claim_key, "root k");
 	text = api_text_ref(reply->text);
-	stand_in_find("b")->cap_pct = 7; /* a reading, which the answer from then does not know */
+	stand_in_find("b")->cap_pct = 7; /* a later measurement, not part of the first reply */
 	assert_int_equal(post("k", " {\"initial_cap_pct\": 20, \"id\": \"b\"}"), 201);
 	assert_ptr_equal(reply->text, text);
 	assert_string_equal(reply->location, "/v1/vgpus/b");
@@ -43,7 +43,7 @@ static void the_same_again_is_answered_as_before(void **state)
 	api_text_unref(text);
 }
 
-static void it_is_not_made_again_once_it_is_gone(void **state)
+static void a_repeated_request_does_not_create_a_removed_vgpu(void **state)
 {
 	(void)state;
 	assert_int_equal(post("k", BODY), 201);
@@ -52,7 +52,7 @@ static void it_is_not_made_again_once_it_is_gone(void **state)
 	assert_null(stand_in_find("b"));
 }
 
-static void another_body_is_422(void **state)
+static void a_key_with_another_body_is_422(void **state)
 {
 	(void)state;
 	assert_int_equal(post("k", BODY), 201);
@@ -63,7 +63,7 @@ static void another_body_is_422(void **state)
 	assert_int_equal(post(NULL, BODY), 409);
 }
 
-static void what_failed_may_be_tried_again(void **state)
+static void a_failed_request_can_be_repeated(void **state)
 {
 	(void)state;
 	manager->fail = CONTROL_E_DOES_NOT_FIT;
@@ -72,7 +72,7 @@ static void what_failed_may_be_tried_again(void **state)
 	assert_int_equal(post("k", OTHER), 201);
 }
 
-static void what_was_not_on_disk_is_told_when_it_is(void **state)
+static void a_request_can_be_repeated_until_it_is_on_disk(void **state)
 {
 	(void)state;
 	assert_int_equal(post_saved("k", BODY, -EIO), 507);
@@ -81,7 +81,7 @@ static void what_was_not_on_disk_is_told_when_it_is(void **state)
 	assert_int_equal(manager->changes, 1);
 }
 
-static void over_a_restart_the_contract_knows_it(void **state)
+static void after_a_restart_the_contract_answers_its_key(void **state)
 {
 	(void)state;
 	assert_int_equal(post("k", BODY), 201);
@@ -95,7 +95,7 @@ static void over_a_restart_the_contract_knows_it(void **state)
 	assert_int_equal(manager->changes, 1);
 }
 
-static void a_claim_is_no_such_request(void **state)
+static void a_claim_with_the_same_key_is_another_request(void **state)
 {
 	struct vgpu *a = stand_in_find("a");
 
@@ -106,10 +106,10 @@ static void a_claim_is_no_such_request(void **state)
 	assert_int_equal(manager->changes, 1);
 }
 
-static void each_has_keys_of_his_own(void **state)
+static void each_principal_has_its_own_keys(void **state)
 {
 	static const char *const others[] = {"token robot",
-					     "uid 1000"}; /* before, after a restart */
+					     "uid 1000"}; /* before and after a restart */
 	static const char *const bodies[] = {
 		"{\"id\":\"c\",\"initial_cap_pct\":1}",
 		"{\"id\":\"d\",\"initial_cap_pct\":1}",
@@ -118,12 +118,12 @@ static void each_has_keys_of_his_own(void **state)
 	(void)state;
 	assert_int_equal(post("k", BODY), 201);
 	for (int i = 0; i < 2; i++) {
-		ask_who = others[i];
+		ask_principal = others[i];
 		assert_int_equal(post("k", BODY), 409); /* as without a key */
 		assert_int_equal(post("k", OTHER), 409);
 		assert_int_equal(post("k", bodies[i]), 201);
 		assert_int_equal(manager->changes, 2 + i);
-		ask_who = "root";
+		ask_principal = "root";
 		assert_int_equal(post("k", BODY), 201);
 		assert_string_equal(reply->location, "/v1/vgpus/b");
 		assert_int_equal(manager->changes, 2 + i);
@@ -132,7 +132,7 @@ static void each_has_keys_of_his_own(void **state)
 	}
 }
 
-static void a_long_key_is_remembered_too(void **state)
+static void a_key_of_the_greatest_length_is_remembered(void **state)
 {
 	char key[CLAIM_MAX] = "";
 
@@ -150,7 +150,7 @@ static void a_long_key_is_remembered_too(void **state)
 	}
 }
 
-static void so_many_are_remembered(void **state)
+static void the_newest_keys_are_remembered(void **state)
 {
 	char key[32], body[64];
 
@@ -168,7 +168,7 @@ static void so_many_are_remembered(void **state)
 	assert_non_null(stand_in_find("v0"));
 }
 
-static void a_key_is_bounded(void **state)
+static void an_invalid_key_is_400(void **state)
 {
 	char key[CLAIM_MAX + 1] = "";
 
@@ -188,17 +188,17 @@ static void a_key_is_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(the_same_again_is_answered_as_before),
-		TEST(it_is_not_made_again_once_it_is_gone),
-		TEST(another_body_is_422),
-		TEST(what_failed_may_be_tried_again),
-		TEST(what_was_not_on_disk_is_told_when_it_is),
-		TEST(over_a_restart_the_contract_knows_it),
-		TEST(a_claim_is_no_such_request),
-		TEST(each_has_keys_of_his_own),
-		TEST(a_long_key_is_remembered_too),
-		TEST(so_many_are_remembered),
-		TEST(a_key_is_bounded),
+		TEST(a_repeated_request_gets_the_same_reply),
+		TEST(a_repeated_request_does_not_create_a_removed_vgpu),
+		TEST(a_key_with_another_body_is_422),
+		TEST(a_failed_request_can_be_repeated),
+		TEST(a_request_can_be_repeated_until_it_is_on_disk),
+		TEST(after_a_restart_the_contract_answers_its_key),
+		TEST(a_claim_with_the_same_key_is_another_request),
+		TEST(each_principal_has_its_own_keys),
+		TEST(a_key_of_the_greatest_length_is_remembered),
+		TEST(the_newest_keys_are_remembered),
+		TEST(an_invalid_key_is_400),
 	};
 
 	return cmocka_run_group_tests_name("api-keys", tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists in pages: in order, once each, whatever goes between two pages; and cursors that are none.
- */
+/* Lists in pages: each element once and in order, also if one is removed between two pages; and
+ * invalid cursors. */
 #include "tests/unit/gover-d/api/test-api.h"
 
 static void add(int gpu, const char *id)
@@ -15,7 +15,7 @@ static void add(int gpu, const char *id)
 	host_gpu_insert(&manager->host.gpus[gpu], vgpu);
 }
 
-/* "a" and four more on two GPUs, of which the second's names come first in the alphabet. */
+/* Five vGPUs on two GPUs. The second GPU and its vGPUs are not in alphabetical order. */
 static int begin(void **state)
 {
 	struct host_gpu *second;
@@ -47,9 +47,9 @@ static int end(void **state)
 	return stand_in_end(state);
 }
 
-/* "a v9 v10 | ": the ids of the page, and puts the line of the next into @line ("": there is none).
- */
-static void page(char *line, char *said, const char *key, const char *name)
+/* Appends the ids of the page to @ids, as in "a v9 v10 | ", and writes the line of the next page
+ * into @line ("": this was the last). */
+static void page(char *line, char *ids, const char *key, const char *name)
 {
 	json_t *answer = ask_json(line, NULL, 200), *next = json_object_get(answer, "next"), *e;
 	char *query = strchr(line, '?');
@@ -59,11 +59,11 @@ static void page(char *line, char *said, const char *key, const char *name)
 		json_t *id = json_object_get(e, name);
 
 		if (json_is_string(id))
-			sprintf(said + strlen(said), "%s ", json_string_value(id));
+			sprintf(ids + strlen(ids), "%s ", json_string_value(id));
 		else
-			sprintf(said + strlen(said), "%d ", (int)json_integer_value(id));
+			sprintf(ids + strlen(ids), "%d ", (int)json_integer_value(id));
 	}
-	strcat(said, "| ");
+	strcat(ids, "| ");
 	if (json_is_null(next))
 		line[0] = '\0';
 	else if (json_is_string(next))
@@ -75,10 +75,10 @@ static void page(char *line, char *said, const char *key, const char *name)
 	json_decref(answer);
 }
 
-static void pages_hold_all_of_it_once(void **state)
+static void pages_contain_each_element_once(void **state)
 {
 	static const struct {
-		const char *line, *key, *name, *said;
+		const char *line, *key, *name, *ids;
 	} cases[] = {
 		{"GET /v1/vgpus?limit=1", "vgpus", "id", "a | v9 | v10 | a1 | a2 | "},
 		{"GET /v1/vgpus?limit=2", "vgpus", "id", "a v9 | v10 a1 | a2 | "},
@@ -99,28 +99,28 @@ static void pages_hold_all_of_it_once(void **state)
 			    stand_in_find((const char *[]){"a", "v9", "v10"}[i]), 1, "text");
 	alerts_end_tick(manager->alerts, 1, false);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		char line[128], said[256] = "";
+		char line[128], ids[256] = "";
 
 		strcpy(line, cases[i].line);
 		for (int n = 0; line[0] && n < 10; n++)
-			page(line, said, cases[i].key, cases[i].name);
-		assert_string_equal(said, cases[i].said);
+			page(line, ids, cases[i].key, cases[i].name);
+		assert_string_equal(ids, cases[i].ids);
 	}
 }
 
-static void a_page_goes_on_behind_what_is_gone(void **state)
+static void a_page_can_continue_after_a_removed_vgpu(void **state)
 {
-	char line[128] = "GET /v1/vgpus?limit=2", said[256] = "";
+	char line[128] = "GET /v1/vgpus?limit=2", ids[256] = "";
 
 	(void)state;
-	page(line, said, "vgpus", "id");
+	page(line, ids, "vgpus", "id");
 	assert_int_equal(ask("DELETE /v1/vgpus/v9", NULL)->status, 204);
-	page(line, said, "vgpus", "id");
-	page(line, said, "vgpus", "id");
-	assert_string_equal(said, "a v9 | v10 a1 | a2 | ");
+	page(line, ids, "vgpus", "id");
+	page(line, ids, "vgpus", "id");
+	assert_string_equal(ids, "a v9 | v10 a1 | a2 | ");
 }
 
-static void without_a_limit_it_is_whole(void **state)
+static void without_a_limit_the_list_is_complete(void **state)
 {
 	json_t *answer = ask_json("GET /v1/vgpus", NULL, 200);
 
@@ -133,7 +133,7 @@ static void without_a_limit_it_is_whole(void **state)
 	json_decref(answer);
 }
 
-static void decisions_say_whether_there_is_more(void **state)
+static void next_of_decisions_is_null_on_the_last_page(void **state)
 {
 	static const struct {
 		const char *line;
@@ -171,7 +171,7 @@ static void decisions_say_whether_there_is_more(void **state)
 	}
 }
 
-static void a_cursor_is_one_that_was_given(void **state)
+static void an_invalid_cursor_or_limit_is_400(void **state)
 {
 	static const char *const lines[] = {
 		"GET /v1/vgpus?after=a",       "GET /v1/vgpus?after=gpu1/a",
@@ -193,9 +193,11 @@ static void a_cursor_is_one_that_was_given(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(pages_hold_all_of_it_once),      TEST(a_page_goes_on_behind_what_is_gone),
-		TEST(without_a_limit_it_is_whole),    TEST(decisions_say_whether_there_is_more),
-		TEST(a_cursor_is_one_that_was_given),
+		TEST(pages_contain_each_element_once),
+		TEST(a_page_can_continue_after_a_removed_vgpu),
+		TEST(without_a_limit_the_list_is_complete),
+		TEST(next_of_decisions_is_null_on_the_last_page),
+		TEST(an_invalid_cursor_or_limit_is_400),
 	};
 
 	return cmocka_run_group_tests_name("api-list", tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Routes: what each answers, refuses and defers. The daemon behind them is stood in for
- * (test-api.h). */
+/* Routes: what each one returns, rejects and defers. A stand-in replaces the daemon (test-api.h).
+ */
 #include "gover-d/api/handler.h"
 #include "tests/unit/gover-d/api/test-api.h"
 
@@ -72,7 +72,7 @@ static void add_decisions(int n)
 	}
 }
 
-static void the_host_tells_everything(void **state)
+static void the_host_has_all_members(void **state)
 {
 	json_t *host;
 
@@ -93,7 +93,7 @@ static void the_host_tells_everything(void **state)
 	json_decref(host);
 }
 
-static void what_is_not_valid_is_null(void **state)
+static void an_invalid_value_is_null(void **state)
 {
 	static const char *const before[] = {"load_pct",     "util_pct",	 "fps",
 					     "fps_age_s",    "frame_p99_ms",	 "cid",
@@ -121,14 +121,14 @@ static void what_is_not_valid_is_null(void **state)
 	json_decref(answer);
 }
 
-static void numbers_are_told_short(void **state)
+static void numbers_have_no_needless_digits(void **state)
 {
 	(void)state;
 	stand_in_find("a")->row = (struct monitor_row){.fps_valid = true, .fps = 0.1};
 	assert_non_null(strstr(ask("GET /v1/vgpus/a", NULL)->text->data, "\"fps\":0.1,"));
 }
 
-static void a_vgpu_says_its_state(void **state)
+static void a_vgpu_reports_its_state(void **state)
 {
 	static const struct {
 		bool exists, newcomer;
@@ -155,7 +155,7 @@ static void a_vgpu_says_its_state(void **state)
 	}
 }
 
-static void a_vgpu_says_the_floor_that_holds(void **state)
+static void a_vgpu_reports_its_effective_floor(void **state)
 {
 	static const struct {
 		int contract_pct, policy_pct, backend_pct, floor_pct;
@@ -176,7 +176,7 @@ static void a_vgpu_says_the_floor_that_holds(void **state)
 	}
 }
 
-static void lists_hold_one_kind_each(void **state)
+static void each_list_has_its_elements(void **state)
 {
 	static const struct {
 		const char *line, *key;
@@ -201,7 +201,7 @@ static void lists_hold_one_kind_each(void **state)
 	}
 }
 
-static void health_is_told_in_words(void **state)
+static void readiness_begins_with_the_first_tick(void **state)
 {
 	(void)state;
 	assert_string_equal(ask("GET /healthz", NULL)->text->data, "ok\n");
@@ -237,7 +237,7 @@ static void an_unknown_path_is_404(void **state)
 	assert_problem("DELETE /v1/offers/99999999999999999999", NULL, 404, "number");
 }
 
-static void a_wrong_method_is_405_with_the_right_ones(void **state)
+static void a_wrong_method_is_405_with_the_allowed_ones(void **state)
 {
 	static const struct {
 		const char *line, *allow;
@@ -260,7 +260,7 @@ static void a_wrong_method_is_405_with_the_right_ones(void **state)
 	}
 }
 
-static void a_query_is_strict(void **state)
+static void an_invalid_query_parameter_is_400(void **state)
 {
 	static const struct {
 		const char *line, *words;
@@ -283,7 +283,7 @@ static void a_query_is_strict(void **state)
 		assert_problem(cases[i].line, NULL, 400, cases[i].words);
 }
 
-static void a_sold_vgpu_is_told_with_its_place(void **state)
+static void a_new_vgpu_is_201_with_its_location(void **state)
 {
 	const struct api_reply *reply;
 	json_t *vgpu;
@@ -309,7 +309,7 @@ static void a_sold_vgpu_is_told_with_its_place(void **state)
 	assert_true(manager->values.terms.burst);
 }
 
-static void what_is_not_said_has_a_default(void **state)
+static void a_field_without_a_value_has_a_default(void **state)
 {
 	(void)state;
 	assert_int_equal(ask("POST /v1/vgpus", "{\"id\":\"b\",\"initial_cap_pct\":40}")->status,
@@ -323,7 +323,7 @@ static void what_is_not_said_has_a_default(void **state)
 	assert_int_equal(json_object_size(stand_in_find("b")->contract.labels), 0);
 }
 
-static void only_what_is_given_is_changed(void **state)
+static void only_the_given_fields_are_changed(void **state)
 {
 	static const struct {
 		const char *body;
@@ -349,15 +349,15 @@ static void only_what_is_given_is_changed(void **state)
 	assert_true(stand_in_find("a")->contract.terms.target_fps == 30);
 }
 
-static void a_removed_vgpu_leaves_nothing_to_say(void **state)
+static void a_removed_vgpu_is_404(void **state)
 {
 	(void)state;
 	assert_int_equal(ask("DELETE /v1/vgpus/a", NULL)->status, 204);
-	assert_null(ask("DELETE /v1/vgpus/a", NULL)->location[0] ? "a place" : NULL);
+	assert_null(ask("DELETE /v1/vgpus/a", NULL)->location[0] ? "location" : NULL);
 	assert_problem("GET /v1/vgpus/a", NULL, 404, "a");
 }
 
-static void a_gpu_takes_mode_and_selling(void **state)
+static void mode_and_selling_of_a_gpu_can_be_changed(void **state)
 {
 	json_t *gpu = ask_json("PATCH /v1/gpus/gpu0", "{\"mode\":\"frozen\"}", 200);
 
@@ -393,7 +393,7 @@ static void each_condition_has_a_status_and_an_errno_is_500(void **state)
 		{CONTROL_E_DRY_RUN, 409},
 		{CONTROL_E_NOT_STORED, 507},
 		{CONTROL_N_ERRORS, 500},
-		/* A failure of the system is never the client's. */
+		/* A system error is never an error of the client. */
 		{-EINVAL, 500},
 		{-ENOENT, 500},
 		{-ENOSPC, 500},
@@ -417,12 +417,12 @@ static void each_condition_has_a_status_and_an_errno_is_500(void **state)
 		manager->fail = cases[i / ARRAY_SIZE(requests)].result;
 		assert_problem(requests[i % ARRAY_SIZE(requests)].line,
 			       requests[i % ARRAY_SIZE(requests)].body,
-			       cases[i / ARRAY_SIZE(requests)].status, "the test said so");
+			       cases[i / ARRAY_SIZE(requests)].status, "wanted by the test");
 	}
 	assert_int_equal(manager->changes, 0);
 }
 
-static void a_duplicate_is_named(void **state)
+static void a_duplicate_id_or_unknown_gpu_is_named(void **state)
 {
 	(void)state;
 	assert_problem("POST /v1/vgpus", "{\"id\":\"a\",\"initial_cap_pct\":40}", 409, "vGPU a");
@@ -451,7 +451,7 @@ static void an_offer_is_claimed_once(void **state)
 	assert_problem("POST /v1/offers/2/claim", "{\"id\":\"b\"}", 404, "2");
 }
 
-static void ended_offers_are_told_when_asked(void **state)
+static void ended_offers_are_listed_with_all(void **state)
 {
 	json_t *answer;
 
@@ -483,7 +483,7 @@ static void decisions_come_in_pages(void **state)
 {
 	static const struct {
 		const char *query;
-		int first, n, next_after; /* first: an id; 0: none comes */
+		int first, n, next_after; /* first: an id; 0: the list is empty */
 	} cases[] = {
 		{"", 51, 100, 150},
 		{"?limit=10", 141, 10, 150},
@@ -519,7 +519,7 @@ static void decisions_come_in_pages(void **state)
 	}
 }
 
-static void the_policy_shows_what_differs(void **state)
+static void the_policy_lists_its_changed_parameters(void **state)
 {
 	json_t *answer = ask_json("GET /v1/policy", NULL, 200);
 
@@ -540,7 +540,7 @@ static void the_policy_shows_what_differs(void **state)
 	assert_problem("PATCH /v1/policy", "{\"no_such\":1}", 422, "no_such");
 }
 
-static void an_answer_is_made_once(void **state)
+static void a_reply_is_reused_until_the_state_changes(void **state)
 {
 	static const char *const lines[] = {"GET /v1/host", "GET /v1/vgpus", "GET /metrics"};
 
@@ -569,29 +569,29 @@ static void an_answer_is_made_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(the_host_tells_everything),
-		TEST(what_is_not_valid_is_null),
-		TEST(numbers_are_told_short),
-		TEST(a_vgpu_says_its_state),
-		TEST(a_vgpu_says_the_floor_that_holds),
-		TEST(lists_hold_one_kind_each),
-		TEST(health_is_told_in_words),
+		TEST(the_host_has_all_members),
+		TEST(an_invalid_value_is_null),
+		TEST(numbers_have_no_needless_digits),
+		TEST(a_vgpu_reports_its_state),
+		TEST(a_vgpu_reports_its_effective_floor),
+		TEST(each_list_has_its_elements),
+		TEST(readiness_begins_with_the_first_tick),
 		TEST(an_unknown_path_is_404),
-		TEST(a_wrong_method_is_405_with_the_right_ones),
-		TEST(a_query_is_strict),
-		TEST(a_sold_vgpu_is_told_with_its_place),
-		TEST(what_is_not_said_has_a_default),
-		TEST(only_what_is_given_is_changed),
-		TEST(a_removed_vgpu_leaves_nothing_to_say),
-		TEST(a_gpu_takes_mode_and_selling),
+		TEST(a_wrong_method_is_405_with_the_allowed_ones),
+		TEST(an_invalid_query_parameter_is_400),
+		TEST(a_new_vgpu_is_201_with_its_location),
+		TEST(a_field_without_a_value_has_a_default),
+		TEST(only_the_given_fields_are_changed),
+		TEST(a_removed_vgpu_is_404),
+		TEST(mode_and_selling_of_a_gpu_can_be_changed),
 		TEST(each_condition_has_a_status_and_an_errno_is_500),
-		TEST(a_duplicate_is_named),
+		TEST(a_duplicate_id_or_unknown_gpu_is_named),
 		TEST(an_offer_is_claimed_once),
-		TEST(ended_offers_are_told_when_asked),
+		TEST(ended_offers_are_listed_with_all),
 		TEST(an_alert_is_acknowledged),
 		TEST(decisions_come_in_pages),
-		TEST(the_policy_shows_what_differs),
-		TEST(an_answer_is_made_once),
+		TEST(the_policy_lists_its_changed_parameters),
+		TEST(a_reply_is_reused_until_the_state_changes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

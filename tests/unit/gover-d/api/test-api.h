@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stands in for the daemon: a manager made of the real host, alerts, offers, decisions,
- * configuration, database and worker, whose control.h functions do the least that can be seen, fail
- * on demand and keep saves waiting until the test ends them. For the tests of REST; a program
- * includes it once.
+ * A stand-in for the daemon, for the tests of REST. Its manager has the real host, alerts, offers,
+ * decisions, configuration, database and worker. Its control.h functions make only the changes that
+ * replies show. They fail if the test sets manager->fail, and saves end when the test calls
+ * stand_in_save(). Include it once in a program.
  */
 #ifndef TESTS_UNIT_GOVER_D_API_TEST_API_H
 #define TESTS_UNIT_GOVER_D_API_TEST_API_H
@@ -60,16 +60,15 @@ struct manager {
 	struct frames frames;
 	struct view view;
 	uint64_t generation;
-	/* The next request that changes something fails with this. */
-	int fail; /* returned by the stand-ins for core; 0: they succeed */
-	/* What the last one asked for. */
+	int fail; /* result of the control.h functions; 0: they succeed */
+	/* Arguments of the last successful change. */
 	unsigned int fields;
-	struct contract values; /* its labels were only looked at */
+	struct contract values; /* the labels are not owned */
 	enum gpu_mode mode;
 	bool mode_given, selling, selling_given;
 	char key[128];
 	int changes, ledger_kept;
-	/* Saves under way, and what starting one returns. */
+	/* Saves in progress, and the result of starting one. */
 	struct {
 		void (*done)(void *userdata, int result);
 		void *userdata;
@@ -106,9 +105,9 @@ static const struct gpu_ops stand_in_ops = {
 	.places = stand_in_places,
 };
 
-static int refuse(struct err *err)
+static int fail_as_wanted(struct err *err)
 {
-	return err_condition(err, manager->fail, "refused: the test said so");
+	return err_condition(err, manager->fail, "refused: wanted by the test");
 }
 
 static struct vgpu *stand_in_vgpu(const struct contract *contract)
@@ -128,7 +127,7 @@ int control_vgpu_add(struct manager *m, struct contract *contract, struct vgpu *
 {
 	(void)ret_vgpu;
 	if (m->fail)
-		return refuse(reterr);
+		return fail_as_wanted(reterr);
 	if (host_find_vgpu(&m->host, contract->id, NULL))
 		return err_condition(reterr, CONTROL_E_EXISTS, "vGPU %s has a contract already",
 				     contract->id);
@@ -149,7 +148,7 @@ int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
 	struct vgpu *vgpu = host_find_vgpu(&m->host, id, NULL);
 
 	if (m->fail)
-		return refuse(reterr);
+		return fail_as_wanted(reterr);
 	m->changes++;
 	m->fields = fields;
 	m->values = *values;
@@ -164,7 +163,7 @@ int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
 	struct vgpu *vgpu = host_find_vgpu(&m->host, id, &gpu);
 
 	if (m->fail)
-		return refuse(reterr);
+		return fail_as_wanted(reterr);
 	if (!vgpu)
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no vGPU %s on this host", id);
 	m->changes++;
@@ -177,7 +176,7 @@ int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode 
 		       const bool *selling, struct err *reterr)
 {
 	if (m->fail)
-		return refuse(reterr);
+		return fail_as_wanted(reterr);
 	assert_string_equal(name, "gpu0");
 	m->changes++;
 	m->mode_given = mode;
@@ -196,11 +195,11 @@ int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned
 	struct offer *offer = offers_find(m->offers, id);
 
 	if (m->fail)
-		return refuse(reterr);
+		return fail_as_wanted(reterr);
 	if (!offer)
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %d", (int)id);
 	*ret_offer = offer;
-	if (offer->vgpu[0]) { /* claimed again */
+	if (offer->vgpu[0]) { /* a repeated claim */
 		contract_fini(contract);
 		return 0;
 	}
@@ -217,7 +216,7 @@ int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned
 int control_offer_close(struct manager *m, int64_t id, struct err *reterr)
 {
 	if (m->fail)
-		return refuse(reterr);
+		return fail_as_wanted(reterr);
 	if (!offers_find(m->offers, id))
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %d", (int)id);
 	m->changes++;
@@ -300,7 +299,7 @@ static void ignore_offer(void *userdata, const struct offer *offer)
 	(void)offer;
 }
 
-/* Ends the saves under way. */
+/* Ends the saves in progress with @result. */
 static inline void stand_in_save(int result)
 {
 	int n = manager->n_saves;
@@ -310,7 +309,7 @@ static inline void stand_in_save(int result)
 		manager->saves[i].done(manager->saves[i].userdata, result);
 }
 
-/* One GPU with vGPU "a", an alert, and an offer that is open. */
+/* One GPU with vGPU "a" and an open offer. */
 static inline int stand_in_begin(void **state)
 {
 	struct contract contract = {
@@ -389,14 +388,14 @@ static inline struct vgpu *stand_in_find(const char *id)
 	return host_find_vgpu(&manager->host, id, NULL);
 }
 
-/* --- asking without a transport --- */
+/* --- requests without a transport --- */
 
-/* Headers of the next requests, and how putting them on disk ends. */
-static const char *ask_if_match, *ask_key, *ask_who = "root";
+/* Headers and principal of the next requests, and the result of their saves. */
+static const char *ask_if_match, *ask_key, *ask_principal = "root";
 static int ask_saved;
 
-/* "GET /v1/alerts?all=true" with a body (NULL: none); the reply stays valid until the next ask().
- */
+/* Sends a request such as "GET /v1/alerts?all=true" with @body (NULL: none). The reply is valid
+ * until the next call. */
 static inline const struct api_reply *ask(const char *line, const char *body)
 {
 	static struct api_request request;
@@ -413,7 +412,7 @@ static inline const struct api_reply *ask(const char *line, const char *body)
 		.body_length = body ? strlen(body) : 0,
 		.principal = {.from = "pid 1", .scope = ACCESS_ADMIN},
 	};
-	strcpy(request.principal.name, ask_who);
+	strcpy(request.principal.name, ask_principal);
 	while ((at = strtok(NULL, "&="))) {
 		request.query[request.n_query].name = at;
 		at = strtok(NULL, "&=");
@@ -428,7 +427,7 @@ static inline const struct api_reply *ask(const char *line, const char *body)
 	return &request.reply;
 }
 
-/* The answer's document; the status must be as said. */
+/* Returns the document of the reply, which must have @status; the caller frees it. */
 static inline json_t *ask_json(const char *line, const char *body, unsigned int status)
 {
 	const struct api_reply *reply = ask(line, body);
@@ -444,7 +443,7 @@ static inline json_t *ask_json(const char *line, const char *body, unsigned int 
 	return document;
 }
 
-/* A problem with that status whose detail holds the words. */
+/* The reply is a problem document with @status, and its detail contains @words. */
 static inline void assert_problem(const char *line, const char *body, unsigned int status,
 				  const char *words)
 {
@@ -455,7 +454,7 @@ static inline void assert_problem(const char *line, const char *body, unsigned i
 	assert_int_equal(json_integer_value(json_object_get(problem, "status")), status);
 	assert_non_null(detail);
 	if (!strstr(detail, words))
-		print_error("%s: \"%s\" does not say \"%s\"\n", line, detail, words);
+		print_error("%s: \"%s\" does not contain \"%s\"\n", line, detail, words);
 	assert_non_null(strstr(detail, words));
 	json_decref(problem);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The ring of events: ids and resuming, kinds, what is lost and said to be, and who is left behind.
- */
+/* The ring of events: ids, resumed readers, kinds, lost events, and readers that are too slow. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +40,7 @@ static void follow(unsigned int kinds, const char *after)
 	assert_int_equal(events_reader_init(&reader, events, kinds, after), 0);
 }
 
-/* All there is, taken @piece bytes at a time. */
+/* Reads everything, @piece bytes at a time. */
 static const char *read_all(size_t piece)
 {
 	size_t length = 0, n;
@@ -67,7 +66,7 @@ static void add_large(enum events_kind kind, size_t size)
 	events_add(events, kind, text);
 }
 
-static void kinds_are_words(void **state)
+static void kinds_are_parsed_strictly(void **state)
 {
 	static const char *const wrong[] = {"", ",", "alert,", "alerts", "alert, tick", "lost"};
 	unsigned int kinds;
@@ -81,7 +80,7 @@ static void kinds_are_words(void **state)
 		assert_int_equal(events_kinds_parse(wrong[i], &kinds), -EINVAL);
 }
 
-static void an_event_is_told_once(void **state)
+static void an_event_is_read_once(void **state)
 {
 	(void)state;
 	add(EVENTS_ALERT, 1);
@@ -94,7 +93,7 @@ static void an_event_is_told_once(void **state)
 	assert_string_equal(read_all(4096), "");
 }
 
-static void pieces_make_the_whole(void **state)
+static void small_reads_give_the_whole_text(void **state)
 {
 	(void)state;
 	follow(EVENTS_ALL, NULL);
@@ -105,7 +104,7 @@ static void pieces_make_the_whole(void **state)
 					 "id: b00t-2\nevent: change\ndata: {\"what\":\"gpu\"}\n\n");
 }
 
-static void who_comes_back_misses_none(void **state)
+static void a_reader_resumes_after_its_last_event(void **state)
 {
 	(void)state;
 	add(EVENTS_ALERT, 2);
@@ -120,7 +119,7 @@ static void who_comes_back_misses_none(void **state)
 	assert_string_equal(read_all(4096), "");
 }
 
-static void what_cannot_be_told_is_said_to_be_lost(void **state)
+static void events_that_cannot_be_replayed_are_reported_as_lost(void **state)
 {
 	static const char *const ids[] = {"b00t-1", "b00t-9999", "other-1400",
 					  "b00t",   "b00t--1",	 "b00t-99999999999999999999",
@@ -134,14 +133,14 @@ static void what_cannot_be_told_is_said_to_be_lost(void **state)
 		assert_int_equal(events_reader_look(&reader), 0);
 	}
 	assert_non_null(strstr(got, "data: {\"after\":\"1400\"}\n\n"));
-	follow(EVENTS_ALL, "b00t-376"); /* the newest 1024 are there */
+	follow(EVENTS_ALL, "b00t-376"); /* the ring has the newest 1024 */
 	assert_non_null(strstr(read_all(4096), "id: b00t-377\n"));
 	assert_null(strstr(got, "lost"));
 	follow(EVENTS_ALL, "b00t-375");
 	assert_non_null(strstr(read_all(4096), "event: lost\ndata: {\"after\":\"b00t-375\"}\n\n"));
 }
 
-static void the_newest_tick_alone_counts(void **state)
+static void only_the_newest_tick_is_read(void **state)
 {
 	(void)state;
 	events_add(events, EVENTS_TICK, "1");
@@ -158,7 +157,7 @@ static void the_newest_tick_alone_counts(void **state)
 	assert_int_equal(events_reader_look(&reader), 0);
 }
 
-static void who_falls_out_of_the_ring_is_left_behind(void **state)
+static void a_reader_behind_the_ring_gets_epipe(void **state)
 {
 	(void)state;
 	follow(EVENTS_ALL, NULL);
@@ -170,7 +169,7 @@ static void who_falls_out_of_the_ring_is_left_behind(void **state)
 	assert_int_equal(events_reader_read(&reader, got, 4096), 0);
 }
 
-static void what_is_not_wanted_leaves_nobody_behind(void **state)
+static void events_of_other_kinds_do_not_overrun_a_reader(void **state)
 {
 	(void)state;
 	follow(1u << EVENTS_OFFER, NULL);
@@ -183,7 +182,7 @@ static void what_is_not_wanted_leaves_nobody_behind(void **state)
 	assert_string_equal(read_all(4096), "id: b00t-3073\nevent: offer\ndata: {}\n\n");
 }
 
-static void who_leaves_too_much_unread_is_left_behind(void **state)
+static void a_reader_with_too_many_unread_bytes_gets_epipe(void **state)
 {
 	(void)state;
 	follow(EVENTS_ALL, NULL);
@@ -194,7 +193,7 @@ static void who_leaves_too_much_unread_is_left_behind(void **state)
 	}
 	add_large(EVENTS_DECISION, 32 * 1024);
 	assert_int_equal(events_reader_look(&reader), -EPIPE);
-	follow(EVENTS_ALL, "b00t-0"); /* what is replayed was not left unread */
+	follow(EVENTS_ALL, "b00t-0"); /* replayed events do not count as unread */
 	assert_int_equal(events_reader_look(&reader), 1);
 	assert_true(strlen(read_all(1000)) > 8 * 32 * 1024);
 	assert_int_equal(events_reader_look(&reader), 0);
@@ -205,7 +204,7 @@ static void who_leaves_too_much_unread_is_left_behind(void **state)
 	assert_int_equal(events_reader_look(&reader), -EPIPE);
 }
 
-static void a_large_tick_leaves_nobody_behind_at_once(void **state)
+static void one_large_tick_does_not_overrun_a_reader(void **state)
 {
 	(void)state;
 	follow(EVENTS_ALL, NULL);
@@ -224,7 +223,7 @@ static void a_large_tick_leaves_nobody_behind_at_once(void **state)
 	}
 }
 
-static void what_is_kept_is_bounded(void **state)
+static void the_bytes_of_the_ring_are_limited(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 100; i++)
@@ -236,7 +235,7 @@ static void what_is_kept_is_bounded(void **state)
 	assert_non_null(strstr(read_all(4096), "event: lost\n"));
 }
 
-static void without_memory_all_is_lost(void **state)
+static void without_memory_all_events_are_lost(void **state)
 {
 	(void)state;
 	add(EVENTS_ALERT, 5);
@@ -250,11 +249,11 @@ static void without_memory_all_is_lost(void **state)
 	assert_string_equal(read_all(4096), "id: b00t-7\nevent: alert\ndata: {}\n\n");
 }
 
-static void silence_is_broken_by_a_comment(void **state)
+static void a_comment_is_sent_only_if_nothing_else_is_unread(void **state)
 {
 	(void)state;
 	follow(EVENTS_ALL, NULL);
-	events_reader_comment(&reader); /* the greeting speaks */
+	events_reader_comment(&reader); /* no comment: the greeting is unread */
 	assert_null(strstr(read_all(4096), "\n:"));
 	events_reader_comment(&reader);
 	events_reader_comment(&reader);
@@ -267,19 +266,19 @@ static void silence_is_broken_by_a_comment(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(kinds_are_words),
-		TEST(an_event_is_told_once),
-		TEST(pieces_make_the_whole),
-		TEST(who_comes_back_misses_none),
-		TEST(what_cannot_be_told_is_said_to_be_lost),
-		TEST(the_newest_tick_alone_counts),
-		TEST(who_falls_out_of_the_ring_is_left_behind),
-		TEST(what_is_not_wanted_leaves_nobody_behind),
-		TEST(who_leaves_too_much_unread_is_left_behind),
-		TEST(a_large_tick_leaves_nobody_behind_at_once),
-		TEST(what_is_kept_is_bounded),
-		TEST(without_memory_all_is_lost),
-		TEST(silence_is_broken_by_a_comment),
+		TEST(kinds_are_parsed_strictly),
+		TEST(an_event_is_read_once),
+		TEST(small_reads_give_the_whole_text),
+		TEST(a_reader_resumes_after_its_last_event),
+		TEST(events_that_cannot_be_replayed_are_reported_as_lost),
+		TEST(only_the_newest_tick_is_read),
+		TEST(a_reader_behind_the_ring_gets_epipe),
+		TEST(events_of_other_kinds_do_not_overrun_a_reader),
+		TEST(a_reader_with_too_many_unread_bytes_gets_epipe),
+		TEST(one_large_tick_does_not_overrun_a_reader),
+		TEST(the_bytes_of_the_ring_are_limited),
+		TEST(without_memory_all_events_are_lost),
+		TEST(a_comment_is_sent_only_if_nothing_else_is_unread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

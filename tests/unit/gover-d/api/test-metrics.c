@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* GET /metrics: text that Prometheus reads without a complaint, and values that are what is known.
- */
+/* GET /metrics: the text is valid for Prometheus, and the values equal those of the host. */
 #include "gover-d/api/handler.h"
 #include "tests/unit/gover-d/api/test-api.h"
 
@@ -27,7 +26,7 @@ static bool has_line(const char *text, const char *line)
 	return found;
 }
 
-/* The end of {name="value",...} that begins at @at; labels are well formed and escaped. */
+/* Returns the end of the labels {name="value",...} at @at, which must be valid and escaped. */
 static const char *skip_labels(const char *at)
 {
 	if (*at != '{')
@@ -80,7 +79,7 @@ static void assert_sample(const char *line, const char *name)
 	assert_int_equal(*end, '\0');
 }
 
-/* Every metric has its head once, then only its own lines, none twice. */
+/* Each metric has one head, followed by its own lines; no line is repeated. */
 static void assert_wellformed(const char *text)
 {
 	CLEANUP_FREE char *copy = strdup(text);
@@ -127,7 +126,7 @@ static void the_text_is_well_formed(void **state)
 	assert_wellformed(scrape());
 }
 
-static void values_are_what_is_known(void **state)
+static void values_equal_those_of_the_host(void **state)
 {
 	static const char *const lines[] = {
 		"gover_build_info{version=\"" GOVER_VERSION "\"} 1",
@@ -174,7 +173,7 @@ static void values_are_what_is_known(void **state)
 
 static const char vgpu_a[] = "{gpu=\"gpu0\",vgpu=\"a\",vm=\"vm-a\"}";
 
-static void what_people_watch_is_there(void **state)
+static void metrics_for_dashboards_are_present(void **state)
 {
 	static const char *const lines[] = {
 		"gover_vgpus 1",
@@ -224,7 +223,7 @@ static void what_people_watch_is_there(void **state)
 	assert_wellformed(scrape());
 }
 
-static void the_webhook_is_counted_where_there_is_one(void **state)
+static void webhook_metrics_need_a_webhook(void **state)
 {
 	static const char *const lines[] = {
 		"gover_webhook_messages_total{result=\"sent\"} 4",
@@ -266,12 +265,12 @@ static void requests_are_counted_by_route_and_status(void **state)
 	(void)state;
 	(void)ask("GET /v1/vgpus/a", NULL);
 	(void)ask("HEAD /v1/vgpus/a", NULL);
-	(void)ask("GET /v1/vgpus/nobody", NULL);
+	(void)ask("GET /v1/vgpus/none", NULL);
 	(void)ask("POST /v1/vgpus", NULL);
 	(void)ask("GET /v1/no/such/thing", NULL);
 	(void)ask("GET /\"}", NULL);
 	(void)ask("PUT /v1/vgpus", NULL);
-	(void)ask("DELETE /v1/vgpus/a", NULL); /* answered later */
+	(void)ask("DELETE /v1/vgpus/a", NULL); /* a deferred reply */
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
 		assert_true(has_line(scrape(), lines[i]));
 	assert_wellformed(scrape());
@@ -294,7 +293,7 @@ static const char *scrape_as(const char *accept, const char *type)
 	return request.reply.text->data;
 }
 
-static void a_client_gets_the_dialect_it_likes(void **state)
+static void the_format_follows_the_accept_header(void **state)
 {
 	static const char open[] = "application/openmetrics-text; version=1.0.0";
 	static const char text[] = "text/plain; version=0.0.4";
@@ -322,8 +321,8 @@ static void a_client_gets_the_dialect_it_likes(void **state)
 		(void)scrape_as(rows[i].accept, rows[i].type);
 }
 
-/* Families, units, and an end: what OpenMetrics asks for beyond the text. */
-static void openmetrics_names_families_units_and_the_end(void **state)
+/* OpenMetrics also requires families, units and an end. */
+static void openmetrics_has_families_units_and_eof(void **state)
 {
 	static const char *const lines[] = {
 		"# TYPE gover_build info",
@@ -359,7 +358,7 @@ static void openmetrics_names_families_units_and_the_end(void **state)
 	}
 }
 
-static void each_alert_that_holds_has_a_line(void **state)
+static void each_active_alert_has_a_line(void **state)
 {
 	static const char line[] = "gover_alert_active{name=\"write_failed\",severity=\"critical\","
 				   "gpu=\"gpu0\",vgpu=\"a\",vm=\"vm-a\",silenced=\"false\"} 1";
@@ -374,7 +373,7 @@ static void each_alert_that_holds_has_a_line(void **state)
 	assert_null(strstr(scrape(), "gover_alert_active{"));
 }
 
-static void tick_times_are_of_the_newest_ticks(void **state)
+static void tick_times_cover_the_newest_ticks(void **state)
 {
 	struct host *host = &manager->host;
 
@@ -389,7 +388,7 @@ static void tick_times_are_of_the_newest_ticks(void **state)
 	assert_true(metrics_tick(host).p50_us == 7 && metrics_tick(host).p99_us == 7);
 }
 
-static void what_is_not_valid_has_no_line(void **state)
+static void an_invalid_value_has_no_line(void **state)
 {
 	static const char *const names[] = {
 		"gover_vgpu_load_percent",
@@ -425,7 +424,7 @@ static void labels_are_escaped(void **state)
 				       "vm=\"a\\\"b\\\\c\\nd\"} 0"));
 }
 
-static void alerts_are_counted_while_they_hold(void **state)
+static void active_alerts_are_counted(void **state)
 {
 	static const char up[] = "gover_alerts{name=\"write_failed\",severity=\"critical\"} 1";
 	static const char down[] = "gover_alerts{name=\"write_failed\",severity=\"critical\"} 0";
@@ -447,7 +446,7 @@ static void decide(enum decision_kind kind)
 	assert_non_null(decisions_add(manager->decisions, &decision));
 }
 
-static void decisions_are_counted_beyond_those_kept(void **state)
+static void decisions_no_longer_in_memory_are_counted(void **state)
 {
 	char line[64];
 
@@ -472,18 +471,18 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_text_is_well_formed),
-		TEST(values_are_what_is_known),
-		TEST(what_people_watch_is_there),
-		TEST(the_webhook_is_counted_where_there_is_one),
+		TEST(values_equal_those_of_the_host),
+		TEST(metrics_for_dashboards_are_present),
+		TEST(webhook_metrics_need_a_webhook),
 		TEST(requests_are_counted_by_route_and_status),
-		TEST(a_client_gets_the_dialect_it_likes),
-		TEST(openmetrics_names_families_units_and_the_end),
-		TEST(each_alert_that_holds_has_a_line),
-		TEST(tick_times_are_of_the_newest_ticks),
-		TEST(what_is_not_valid_has_no_line),
+		TEST(the_format_follows_the_accept_header),
+		TEST(openmetrics_has_families_units_and_eof),
+		TEST(each_active_alert_has_a_line),
+		TEST(tick_times_cover_the_newest_ticks),
+		TEST(an_invalid_value_has_no_line),
 		TEST(labels_are_escaped),
-		TEST(alerts_are_counted_while_they_hold),
-		TEST(decisions_are_counted_beyond_those_kept),
+		TEST(active_alerts_are_counted),
+		TEST(decisions_no_longer_in_memory_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
