@@ -16,17 +16,6 @@
 
 #define CLEARED_KEPT 256
 
-/*
- * Periods without the condition until an alert is cleared. Conditions of load vary with the
- * tenants' programs, which change scenes every ten seconds or so: one minute makes a tenant at its
- * limit one alert. Failing readings and reports are intermittent: ten. Conditions that are ended by
- * an action stay ended: three. The end of a severe overload is decided by the policy (rule 7): one.
- */
-#define CLEAR_LOAD    60
-#define CLEAR_READING 10
-#define CLEAR_STATE   3
-#define CLEAR_POLICY  1
-
 static const struct alert_info {
 	const char *name;
 	enum alert_severity severity;
@@ -34,52 +23,10 @@ static const struct alert_info {
 	const char *meaning;
 	const char *next; /* %s: the vGPU */
 } table[ALERT_KINDS] = {
-	[ALERT_SEVERE_OVERLOAD] =
-		{"severe_overload", ALERT_CRITICAL, 1, CLEAR_POLICY,
-		 "two or more vGPUs are overloaded and the GPU has no free capacity: migrate one",
-		 "gover-ctl why %s"},
-	[ALERT_CONTRACT_LIMIT] =
-		{"contract_limit", ALERT_WARNING, 3, CLEAR_LOAD,
-		 "overloaded at the full cap of its contract: the customer needs a larger contract",
-		 "gover-ctl why %s"},
-	[ALERT_HELD_OVERLOADED] = {"held_overloaded", ALERT_WARNING, 3, CLEAR_LOAD,
-				   "overloaded, but its cap is held by an operator",
-				   "gover-ctl why %s"},
-	[ALERT_QOS_NOT_GPU_BOUND] =
-		{"qos_not_gpu_bound", ALERT_INFO, 3, CLEAR_LOAD,
-		 "below its FPS target without using its cap: the cause is inside the guest",
-		 "gover-ctl why %s"},
-	[ALERT_FPS_MISSING] = {"fps_missing", ALERT_WARNING, 5, CLEAR_READING,
-			       "has an FPS target but reports no frames", "gover-ctl vgpu show %s"},
-	[ALERT_SUM_OVER_100] =
-		{"sum_over_100", ALERT_WARNING, 2, CLEAR_STATE,
-		 "the sum of the caps exceeds the GPU: caps are no longer guaranteed GPU time",
-		 "gover-ctl vgpu list"},
-	[ALERT_FOREIGN_WRITE] = {"foreign_write", ALERT_WARNING, 1, CLEAR_STATE,
-				 "external change of the cap: the cap is held until it is released",
-				 "gover-ctl why %s"},
-	[ALERT_VGPU_MISSING] = {"vgpu_missing", ALERT_CRITICAL, 2, CLEAR_STATE,
-				"has a contract but does not exist on the GPU",
-				"gover-ctl vgpu show %s"},
-	[ALERT_TELEMETRY_STALE] = {"telemetry_stale", ALERT_CRITICAL, 2, CLEAR_READING,
-				   "busy time cannot be read: no stealing, and no sales",
-				   "gover-ctl doctor"},
-	[ALERT_WRITE_FAILED] = {"write_failed", ALERT_CRITICAL, 1, CLEAR_STATE,
-				"a cap could not be written", "gover-ctl why %s"},
-	[ALERT_HISTORY_FAILING] =
-		{"history_failing", ALERT_WARNING, 1, CLEAR_STATE,
-		 "the database cannot be written; control continues without history",
-		 "gover-ctl doctor"},
-	[ALERT_CONTRACTS_UNSAVED] = {"contracts_unsaved", ALERT_CRITICAL, 1, CLEAR_STATE,
-				     "the contracts file cannot be written: the newest changes are "
-				     "in the database alone",
-				     "gover-ctl doctor"},
-	[ALERT_SALE_FAILED] = {"sale_failed", ALERT_WARNING, 1, CLEAR_STATE,
-			       "a new vGPU broke contracts during its probation: migrate it",
-			       "gover-ctl offers --all"},
-	[ALERT_WEBHOOK_FAILING] = {"webhook_failing", ALERT_WARNING, 2, CLEAR_STATE,
-				   "the receiver of alerts rejects them or is unreachable",
-				   "gover-ctl alerts"},
+#define ALERT_INFO_OF(kind, name, severity, raise, clear, meaning, next) \
+	{name, ALERT_##severity, raise, clear, meaning, next},
+	ALERT_TABLE(ALERT_INFO_OF)
+#undef ALERT_INFO_OF
 };
 
 struct alerts {

@@ -8,6 +8,7 @@
 #ifndef GOVER_D_ALERT_ALERTS_H
 #define GOVER_D_ALERT_ALERTS_H
 
+#include "gover-d/alert/kinds.h"
 #include "gover-d/model/host.h"
 
 #define ALERT_TEXT_MAX 512
@@ -15,28 +16,10 @@
 enum alert_severity { ALERT_INFO, ALERT_WARNING, ALERT_CRITICAL };
 const char *alert_severity_name(enum alert_severity severity);
 
-enum alert_kind {
-	ALERT_SEVERE_OVERLOAD,
-	ALERT_CONTRACT_LIMIT,
-	ALERT_HELD_OVERLOADED,
-	ALERT_QOS_NOT_GPU_BOUND,
-	ALERT_FPS_MISSING,
-	ALERT_SUM_OVER_100,
-	ALERT_FOREIGN_WRITE,
-	ALERT_VGPU_MISSING,
-	ALERT_TELEMETRY_STALE,
-	ALERT_WRITE_FAILED,
-	ALERT_HISTORY_FAILING,
-	ALERT_CONTRACTS_UNSAVED,
-	ALERT_SALE_FAILED,
-	ALERT_WEBHOOK_FAILING,
-	ALERT_KINDS
-};
-
 struct alert {
 	int64_t id;
 	enum alert_kind kind;
-	const char *name; /* "severe_overload": from the table in alerts.c */
+	const char *name; /* "severe_overload": as in kinds.h */
 	enum alert_severity severity;
 	char gpu[ID_MAX], vgpu[ID_MAX], vm[VM_MAX]; /* "": none */
 	int64_t raised_ms, cleared_ms, acked_ms;    /* 0: not yet */

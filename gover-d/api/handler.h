@@ -121,7 +121,7 @@ json_t *api_encode_params(const struct config *config);
 /* A token without its secret; NULL: unknown name. */
 json_t *api_encode_token(struct api *api, const char *name);
 
-/* The same; sets the reply 404 if it is unknown. */
+/* Look up a GPU or a vGPU; if it is unknown, set the reply 404 and return NULL. */
 const struct host_gpu *api_find_gpu(struct api *api, struct api_request *request, const char *name);
 const struct vgpu *api_find_vgpu(struct api *api, struct api_request *request, const char *id,
 				 const struct host_gpu **ret_gpu);

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one table of alerts. A new alert is a row here and the condition in core/tick-alerts.c, which
+ * reports it.
+ */
+#ifndef GOVER_D_ALERT_KINDS_H
+#define GOVER_D_ALERT_KINDS_H
+
+/*
+ * Periods without the condition until an alert is cleared. Conditions of load vary with the
+ * tenants' programs, which change scenes every ten seconds or so: one minute makes a tenant at its
+ * limit one alert. Failing readings and reports are intermittent: ten. Conditions that are ended by
+ * an action stay ended: three. The end of a severe overload is decided by the policy (rule 7): one.
+ */
+#define ALERT_CLEAR_LOAD    60
+#define ALERT_CLEAR_READING 10
+#define ALERT_CLEAR_STATE   3
+#define ALERT_CLEAR_POLICY  1
+
+/*
+ * ALERT(name in the code, name, severity, periods until it is raised, periods until it is cleared,
+ *       meaning, next command with %s for the vGPU)
+ */
+/* clang-format off */
+#define ALERT_TABLE(ALERT) \
+	ALERT(SEVERE_OVERLOAD, "severe_overload", CRITICAL, 1, ALERT_CLEAR_POLICY, \
+	      "two or more vGPUs are overloaded and the GPU has no free capacity: " \
+	      "migrate one", \
+	      "gover-ctl why %s") \
+	ALERT(CONTRACT_LIMIT, "contract_limit", WARNING, 3, ALERT_CLEAR_LOAD, \
+	      "overloaded at the full cap of its contract: the customer needs a larger " \
+	      "contract", \
+	      "gover-ctl why %s") \
+	ALERT(HELD_OVERLOADED, "held_overloaded", WARNING, 3, ALERT_CLEAR_LOAD, \
+	      "overloaded, but its cap is held by an operator", \
+	      "gover-ctl why %s") \
+	ALERT(QOS_NOT_GPU_BOUND, "qos_not_gpu_bound", INFO, 3, ALERT_CLEAR_LOAD, \
+	      "below its FPS target without using its cap: the cause is inside the " \
+	      "guest", \
+	      "gover-ctl why %s") \
+	ALERT(FPS_MISSING, "fps_missing", WARNING, 5, ALERT_CLEAR_READING, \
+	      "has an FPS target but reports no frames", \
+	      "gover-ctl vgpu show %s") \
+	ALERT(SUM_OVER_100, "sum_over_100", WARNING, 2, ALERT_CLEAR_STATE, \
+	      "the sum of the caps exceeds the GPU: caps are no longer guaranteed GPU " \
+	      "time", \
+	      "gover-ctl vgpu list") \
+	ALERT(FOREIGN_WRITE, "foreign_write", WARNING, 1, ALERT_CLEAR_STATE, \
+	      "external change of the cap: the cap is held until it is released", \
+	      "gover-ctl why %s") \
+	ALERT(VGPU_MISSING, "vgpu_missing", CRITICAL, 2, ALERT_CLEAR_STATE, \
+	      "has a contract but does not exist on the GPU", \
+	      "gover-ctl vgpu show %s") \
+	ALERT(TELEMETRY_STALE, "telemetry_stale", CRITICAL, 2, ALERT_CLEAR_READING, \
+	      "busy time cannot be read: no stealing, and no sales", \
+	      "gover-ctl doctor") \
+	ALERT(WRITE_FAILED, "write_failed", CRITICAL, 1, ALERT_CLEAR_STATE, \
+	      "a cap could not be written", \
+	      "gover-ctl why %s") \
+	ALERT(HISTORY_FAILING, "history_failing", WARNING, 1, ALERT_CLEAR_STATE, \
+	      "the database cannot be written; control continues without history", \
+	      "gover-ctl doctor") \
+	ALERT(CONTRACTS_UNSAVED, "contracts_unsaved", CRITICAL, 1, ALERT_CLEAR_STATE, \
+	      "the contracts file cannot be written: the newest changes are in the " \
+	      "database alone", \
+	      "gover-ctl doctor") \
+	ALERT(SALE_FAILED, "sale_failed", WARNING, 1, ALERT_CLEAR_STATE, \
+	      "a new vGPU broke contracts during its probation: migrate it", \
+	      "gover-ctl offers --all") \
+	ALERT(WEBHOOK_FAILING, "webhook_failing", WARNING, 2, ALERT_CLEAR_STATE, \
+	      "the receiver of alerts rejects them or is unreachable", \
+	      "gover-ctl alerts")
+/* clang-format on */
+
+#define ALERT_KIND(kind, ...) ALERT_##kind,
+enum alert_kind { ALERT_TABLE(ALERT_KIND) ALERT_KINDS };
+#undef ALERT_KIND
+
+#endif
