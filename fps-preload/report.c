@@ -96,31 +96,21 @@ void report_start(const struct fps_page *new_page)
 		next.program = now_ns() ^ (uint64_t)getpid() << 32;
 }
 
-/* Sums the lanes, which other threads write at the same time. */
 static void counters_read(void)
 {
-	uint32_t lanes = __atomic_load_n(&page->lanes, __ATOMIC_RELAXED);
-	uint32_t times[FPS_WIRE_BUCKETS] = {0};
+	struct fps_counters sum;
 
-	next.frames = next.gpu_frames = next.gpu_time_ns = 0;
-	for (uint32_t l = 0; l < lanes && l < FPS_WIRE_LANES; l++) {
-		const struct fps_lane *lane = &page->lane[l];
-		uint64_t last = __atomic_load_n(&lane->last_ns, __ATOMIC_RELAXED);
-		uint64_t gap = __atomic_load_n(&lane->longest_gap_ns, __ATOMIC_RELAXED);
-
-		next.frames += __atomic_load_n(&lane->frames, __ATOMIC_RELAXED);
-		next.gpu_frames += __atomic_load_n(&lane->gpu_frames, __ATOMIC_RELAXED);
-		next.gpu_time_ns += __atomic_load_n(&lane->gpu_time_ns, __ATOMIC_RELAXED);
-		if (last > next.newest_ns)
-			next.newest_ns = last;
-		if (gap > next.longest_gap_ns)
-			next.longest_gap_ns = gap;
-		for (int b = 0; b < FPS_WIRE_BUCKETS; b++)
-			times[b] += __atomic_load_n(&lane->frame_time[b], __ATOMIC_RELAXED);
-	}
+	fps_wire_sum(page, &sum);
+	next.frames = sum.frames;
+	next.gpu_frames = sum.gpu_frames;
+	next.gpu_time_ns = sum.gpu_time_ns;
+	if (sum.last_ns > next.newest_ns)
+		next.newest_ns = sum.last_ns;
+	if (sum.longest_gap_ns > next.longest_gap_ns)
+		next.longest_gap_ns = sum.longest_gap_ns;
 	for (int b = 0; b < FPS_WIRE_BUCKETS; b++) {
-		next.frame_time[b] += (uint32_t)(times[b] - counted[b]);
-		counted[b] = times[b];
+		next.frame_time[b] += (uint32_t)(sum.frame_time[b] - counted[b]);
+		counted[b] = sum.frame_time[b];
 	}
 }
 

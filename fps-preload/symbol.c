@@ -14,8 +14,8 @@
 
 /* Every thread finds the same values, so that relaxed atomic access is enough. */
 static symbol_dlsym_fn libc_dlsym;
-static symbol_dlsym_fn next_dlsym;
-static symbol_dlvsym_fn next_dlvsym;
+static void *next_dlsym;
+static void *next_dlvsym;
 
 /* The start of the DT_GNU_HASH section; Bloom filter, buckets and chains follow. */
 struct gnu_hash {
@@ -125,30 +125,27 @@ SYMBOL_EARLY static symbol_dlsym_fn libc_dlsym_get(void)
 }
 
 /* RTLD_NEXT refers to the calling object, which is this library: a hook must not tail-call this. */
-SYMBOL_EARLY symbol_dlsym_fn symbol_dlsym(void)
+SYMBOL_EARLY static void *next_find(void **found_before, const char *name, void *fallback)
 {
-	symbol_dlsym_fn found = __atomic_load_n(&next_dlsym, __ATOMIC_RELAXED);
+	void *found = __atomic_load_n(found_before, __ATOMIC_RELAXED);
 
 	if (!found) {
-		found = (symbol_dlsym_fn)libc_dlsym_get()(RTLD_NEXT, "dlsym");
+		found = libc_dlsym_get()(RTLD_NEXT, name);
 		if (!found)
-			found = find_nothing;
-		__atomic_store_n(&next_dlsym, found, __ATOMIC_RELAXED);
+			found = fallback;
+		__atomic_store_n(found_before, found, __ATOMIC_RELAXED);
 	}
 	return found;
 }
 
+SYMBOL_EARLY symbol_dlsym_fn symbol_dlsym(void)
+{
+	return (symbol_dlsym_fn)next_find(&next_dlsym, "dlsym", (void *)find_nothing);
+}
+
 SYMBOL_EARLY symbol_dlvsym_fn symbol_dlvsym(void)
 {
-	symbol_dlvsym_fn found = __atomic_load_n(&next_dlvsym, __ATOMIC_RELAXED);
-
-	if (!found) {
-		found = (symbol_dlvsym_fn)libc_dlsym_get()(RTLD_NEXT, "dlvsym");
-		if (!found)
-			found = find_nothing_versioned;
-		__atomic_store_n(&next_dlvsym, found, __ATOMIC_RELAXED);
-	}
-	return found;
+	return (symbol_dlvsym_fn)next_find(&next_dlvsym, "dlvsym", (void *)find_nothing_versioned);
 }
 
 void *symbol_find(const char *name)

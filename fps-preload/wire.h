@@ -39,6 +39,15 @@ struct fps_page {
 	struct fps_lane lane[FPS_WIRE_LANES];
 };
 
+/* The sum of all lanes of a page. */
+struct fps_counters {
+	uint64_t frames;
+	uint64_t last_ns;
+	uint64_t longest_gap_ns;
+	uint64_t gpu_time_ns, gpu_frames;
+	uint32_t frame_time[FPS_WIRE_BUCKETS]; /* wraps at 2^32, so only differences count */
+};
+
 _Static_assert(sizeof(struct fps_page) <= FPS_WIRE_PAGE_SIZE, "the counters fit in the page");
 _Static_assert(offsetof(struct fps_page, lane) == 64 && sizeof(struct fps_lane) == 320 &&
 		       offsetof(struct fps_lane, gpu_time_ns) == 280,
@@ -79,6 +88,31 @@ static inline unsigned int fps_wire_bucket(uint64_t frame_time_ns)
 		return FPS_WIRE_BUCKETS - 1;
 	return 4 * octave + (frame_time_ns >= quarter[0] << octave) +
 	       (frame_time_ns >= quarter[1] << octave) + (frame_time_ns >= quarter[2] << octave);
+}
+
+/* Sums the lanes of @page, which other threads may write at the same time. */
+static inline void fps_wire_sum(const struct fps_page *page, struct fps_counters *ret_counters)
+{
+	struct fps_counters sum = {0};
+	uint32_t lanes = __atomic_load_n(&page->lanes, __ATOMIC_RELAXED);
+
+	for (uint32_t l = 0; l < lanes && l < FPS_WIRE_LANES; l++) {
+		const struct fps_lane *lane = &page->lane[l];
+		uint64_t last_ns = __atomic_load_n(&lane->last_ns, __ATOMIC_RELAXED);
+		uint64_t gap_ns = __atomic_load_n(&lane->longest_gap_ns, __ATOMIC_RELAXED);
+
+		sum.frames += __atomic_load_n(&lane->frames, __ATOMIC_RELAXED);
+		if (last_ns > sum.last_ns)
+			sum.last_ns = last_ns;
+		if (gap_ns > sum.longest_gap_ns)
+			sum.longest_gap_ns = gap_ns;
+		sum.gpu_time_ns += __atomic_load_n(&lane->gpu_time_ns, __ATOMIC_RELAXED);
+		sum.gpu_frames += __atomic_load_n(&lane->gpu_frames, __ATOMIC_RELAXED);
+		for (int b = 0; b < FPS_WIRE_BUCKETS; b++)
+			sum.frame_time[b] +=
+				__atomic_load_n(&lane->frame_time[b], __ATOMIC_RELAXED);
+	}
+	*ret_counters = sum;
 }
 
 #endif

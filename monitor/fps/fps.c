@@ -151,7 +151,7 @@ static void client_count(struct client *client, uint64_t now_ns)
 {
 	struct fps_counters now;
 
-	fps_page_read(client->page, &now);
+	fps_wire_sum(client->page, &now);
 	if (client->vgpu && fps_page_plausible(&client->counted, &now, now_ns - client->read_ns))
 		fps_page_add(&client->vgpu->totals, &client->counted, &now, client->read_ns,
 			     now_ns);
@@ -256,7 +256,7 @@ static int client_hello(const struct fps_hub *hub, struct client *client, uint64
 		return r;
 	/* The program started before the daemon: frames up to now are not part of this period. */
 	if (__atomic_load_n(&client->page->first_ns, __ATOMIC_RELAXED) + NEW_PAGE_NS < hub->tick_ns)
-		fps_page_read(client->page, &client->counted);
+		fps_wire_sum(client->page, &client->counted);
 	client->read_ns = now_ns;
 	return 0;
 }

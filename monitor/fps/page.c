@@ -12,30 +12,6 @@
 #define GPU_FRAMES_LATE 1024
 #define GPU_LATE_NS	(10 * NS_PER_S)
 
-void fps_page_read(const struct fps_page *page, struct fps_counters *ret_counters)
-{
-	struct fps_counters sum = {0};
-	uint32_t lanes = __atomic_load_n(&page->lanes, __ATOMIC_RELAXED);
-
-	for (uint32_t l = 0; l < lanes && l < FPS_WIRE_LANES; l++) {
-		const struct fps_lane *lane = &page->lane[l];
-		uint64_t last_ns = __atomic_load_n(&lane->last_ns, __ATOMIC_RELAXED);
-		uint64_t gap_ns = __atomic_load_n(&lane->longest_gap_ns, __ATOMIC_RELAXED);
-
-		sum.frames += __atomic_load_n(&lane->frames, __ATOMIC_RELAXED);
-		if (last_ns > sum.last_ns)
-			sum.last_ns = last_ns;
-		if (gap_ns > sum.longest_gap_ns)
-			sum.longest_gap_ns = gap_ns;
-		sum.gpu_time_ns += __atomic_load_n(&lane->gpu_time_ns, __ATOMIC_RELAXED);
-		sum.gpu_frames += __atomic_load_n(&lane->gpu_frames, __ATOMIC_RELAXED);
-		for (int b = 0; b < FPS_WIRE_BUCKETS; b++)
-			sum.frame_time[b] +=
-				__atomic_load_n(&lane->frame_time[b], __ATOMIC_RELAXED);
-	}
-	*ret_counters = sum;
-}
-
 bool fps_page_plausible(const struct fps_counters *before, const struct fps_counters *after,
 			uint64_t elapsed_ns)
 {

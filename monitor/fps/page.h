@@ -11,18 +11,6 @@
 /* Maximum rate of frames per second; an empty eglSwapBuffers() on a pbuffer reaches about 6,000. */
 #define FPS_PLAUSIBLE 100000
 
-/* The sum of all lanes of a page. */
-struct fps_counters {
-	uint64_t frames;
-	uint64_t last_ns;
-	uint64_t longest_gap_ns;
-	uint64_t gpu_time_ns, gpu_frames;
-	uint32_t frame_time[FPS_WIRE_BUCKETS]; /* wraps at 2^32, so only differences count */
-};
-
-/* Reads @page, which its program may write at the same time. */
-void fps_page_read(const struct fps_page *page, struct fps_counters *ret_counters);
-
 /* True if a real program can get from @before to @after in @elapsed_ns. GPU time is checked
  * separately, so that a wrong value does not invalidate the frames. */
 bool fps_page_plausible(const struct fps_counters *before, const struct fps_counters *after,

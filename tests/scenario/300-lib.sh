@@ -21,3 +21,14 @@ counted() { # counted HOW FRAMES [PAUSE_US]: prints "frames N programs N refused
   "$B/tests/fps-sink" "$fps" env LD_LIBRARY_PATH="$gl" GOVER_FPS="unix:$fps" \
     LD_PRELOAD="$first${before-} $B/libgover-fps.so ${behind-}" "$B/tests/fps-draw" "$@"
 }
+
+start_x() { # start_x SIZE: start a private X server, or skip the test
+  command -v Xvfb >/dev/null || skip_all "Xvfb is not installed"
+  [ -n "${GOVER_ASAN-}" ] && skip_all "a sanitizer cannot be loaded into programs that were not built for it"
+  Xvfb -displayfd 3 -screen 0 "$1x24" -nolisten tcp 3>"$dir/display" >/dev/null 2>&1 &
+  # shellcheck disable=SC2034 # read by lib.sh
+  cleanup="kill $! 2>/dev/null"
+  until_ok 20 test -s "$dir/display" || skip_all "Xvfb does not start here"
+  DISPLAY=:$(cat "$dir/display")
+  export DISPLAY LIBGL_ALWAYS_SOFTWARE=1 vblank_mode=0
+}

@@ -4,15 +4,8 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/300-lib.sh
 . "$(dirname "$0")/300-lib.sh"
-command -v Xvfb >/dev/null || skip_all "Xvfb is not installed"
-[ -n "${GOVER_ASAN-}" ] && skip_all "a sanitizer cannot be loaded into programs that were not built for it"
-
-Xvfb -displayfd 3 -screen 0 1280x1024x24 -nolisten tcp 3>"$dir/display" >/dev/null 2>&1 &
-# shellcheck disable=SC2034 # read by lib.sh
-cleanup="kill $! 2>/dev/null"
-until_ok 20 test -s "$dir/display" || skip_all "Xvfb does not start here"
-DISPLAY=:$(cat "$dir/display")
-export DISPLAY LIBGL_ALWAYS_SOFTWARE=1 vblank_mode=0 LP_NUM_THREADS=0
+start_x 1280x1024
+export LP_NUM_THREADS=0
 
 real() { # real COMMAND...: print the counters
   "$B/tests/fps-sink" "$fps" env LD_PRELOAD="$preload" GOVER_FPS="unix:$fps" "$@" 2>"$dir/err" | tail -n 1

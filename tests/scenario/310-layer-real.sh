@@ -5,16 +5,9 @@
 # shellcheck source=tests/scenario/300-lib.sh
 . "$(dirname "$0")/300-lib.sh"
 [ -e "$B/libgover-fps-layer.so" ] || skip_all "the layer was not built: no Vulkan headers"
-command -v Xvfb >/dev/null || skip_all "Xvfb is not installed"
 command -v vkcube >/dev/null || skip_all "vkcube is not installed"
-[ -n "${GOVER_ASAN-}" ] && skip_all "a sanitizer cannot be loaded into programs that were not built for it"
-
-Xvfb -displayfd 3 -screen 0 640x480x24 -nolisten tcp 3>"$dir/display" >/dev/null 2>&1 &
-# shellcheck disable=SC2034 # read by lib.sh
-cleanup="kill $! 2>/dev/null"
-until_ok 20 test -s "$dir/display" || skip_all "Xvfb does not start here"
-DISPLAY=:$(cat "$dir/display")
-export DISPLAY LIBGL_ALWAYS_SOFTWARE=1 vblank_mode=0 XDG_RUNTIME_DIR="$dir" XDG_DATA_HOME="$dir/share"
+start_x 640x480
+export XDG_RUNTIME_DIR="$dir" XDG_DATA_HOME="$dir/share"
 mkdir -p "$dir/share/vulkan/implicit_layer.d"
 manifest() { # manifest BITS LIBRARY
   sed "s|@LIBRARY@|$2|; s|@BITS@|$1|" "$top/fps-preload/layer/gover_fps.json.in" \
