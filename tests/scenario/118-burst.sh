@@ -23,7 +23,7 @@ is "the sum of the sold caps does not change" "$(get /v1/gpus '.gpus[0].sum_init
 ctl vgpu set a --no-burst >/dev/null
 is "without burst again, both have their contracts" "$(get /v1/vgpus '[.vgpus[] | "\(.id) \(.cap_pct)"] | join(", ")')" "a 30, b 40"
 ok "the decision has a reason" that '/v1/decisions?limit=1000' \
-  '[.decisions[] | select(.kind == "set" and .moves != [])][-1] | .vgpu == "a" and .result == "written" and (.why | contains("contract of a allows 1 to 30 %"))'
+  '[.decisions[] | select(.kind == "set" and .moves != [])][-1] | .vgpu == "a" and .result == "written" and (.why | contains("new contract of a allows caps from 1 to 30 %"))'
 ok "contract_limit is raised again" until_ok 20 alerts 1 contract_limit a
 stop
 finish

@@ -31,7 +31,7 @@ is "a smaller contract reduces its cap" "$(caps) - $(since)" "a 50, b 40 - set n
 change b '{"initial_cap_pct": 80, "min_cap_pct": 70}'
 is "a larger floor is funded by the others" "$(caps) - $(since)" "a 30, b 70 - set noted, set written"
 ok "the reason names the contract" that "/v1/decisions?after=$id" \
-  '.decisions[-1].why | contains("contract of b allows 70 to 80 %") and contains("a 50 -> 30 %") and (contains("perator") | not)'
+  '.decisions[-1].why | contains("new contract of b allows caps from 70 to 80 %") and contains("a 50 -> 30 %") and (contains("perator") | not)'
 change a '{"min_cap_pct": 40}'
 ok "a floor that does not fit is rejected with the largest that fits" grep -q 'at most 30 %' "$dir/body"
 is "a rejected change changes nothing" "$(status) $(caps) - $(since)" "409 a 30, b 70 - "

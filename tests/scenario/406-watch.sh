@@ -22,7 +22,7 @@ is "without a daemon it fails" $? 3
 start || exit 1
 ctl watch --kinds all >"$dir/out" 2>&1
 is "an unknown kind is rejected" $? 1
-ok "by name" grep -q 'kinds: all is not allowed' "$dir/out"
+ok "the error names the kind" grep -q 'kinds: all is invalid' "$dir/out"
 ctl watch --kinds 'a&b' >"$dir/out" 2>&1
 is "characters outside names are rejected" $? 2
 
