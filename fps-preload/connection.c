@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The connection to the daemon. The library sends one message with the memfd of its page. The
- * daemon sends the frame rate limit. The end of the connection tells each side that the other has
+ * daemon sends the frame rate limit. The end of the connection shows each side that the other has
  * exited.
  */
 #include <errno.h>

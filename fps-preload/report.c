@@ -3,7 +3,7 @@
  * Sends one message a second. The next message is made only after the kernel has accepted all of
  * the previous one, so that a channel never carries part of a message followed by another one.
  *
- * A vsock connection stays open: the daemon sends the limit over it, and its end tells the daemon
+ * A vsock connection stays open: the daemon sends the limit over it, and its end shows the daemon
  * that the program has exited. A virtio-serial port can be open in one program at a time, so it is
  * opened for each message and closed afterwards; the kernel accepts a message there completely or
  * not at all.

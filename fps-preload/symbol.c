@@ -34,7 +34,7 @@ SYMBOL_EARLY static uint32_t hash_of(const char *name)
 	return hash;
 }
 
-/* Returns the address in entry @tag of the dynamic section. Not every loader has relocated it. */
+/* Returns the address in entry @tag of the dynamic section. Some loaders leave it relative. */
 SYMBOL_EARLY static const void *section(const struct link_map *object, long tag)
 {
 	for (const ElfW(Dyn) *entry = object->l_ld; entry->d_tag != DT_NULL; entry++) {
@@ -82,7 +82,7 @@ SYMBOL_EARLY static bool begins(const char *text, const char *start)
 	return !*start;
 }
 
-/* libc.so.6, before glibc 2.34 libdl.so.2: each has one implementation under all its versions. */
+/* True for libc.so.6 and for libdl.so.2, which contains dlsym() before glibc 2.34. */
 SYMBOL_EARLY static bool is_c_library(const struct link_map *object)
 {
 	const char *name = object->l_name;

@@ -211,7 +211,7 @@ static const struct {
 	const char *name;
 	PFN_vkVoidFunction function;
 	bool of_device;
-} ours[] = {
+} hooks[] = {
 	{"vkGetInstanceProcAddr", (PFN_vkVoidFunction)instance_proc, false},
 	{"vkCreateInstance", (PFN_vkVoidFunction)create_instance, false},
 	{"vkDestroyInstance", (PFN_vkVoidFunction)destroy_instance, false},
@@ -221,13 +221,13 @@ static const struct {
 	{"vkQueuePresentKHR", (PFN_vkVoidFunction)queue_present, true},
 };
 
-static PFN_vkVoidFunction our_function(const char *name, bool of_device)
+static PFN_vkVoidFunction hook_of(const char *name, bool of_device)
 {
-	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
-		if ((ours[i].of_device || !of_device) && strcmp(ours[i].name, name) == 0)
-			return off && ours[i].function == (PFN_vkVoidFunction)queue_present
+	for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++)
+		if ((hooks[i].of_device || !of_device) && strcmp(hooks[i].name, name) == 0)
+			return off && hooks[i].function == (PFN_vkVoidFunction)queue_present
 				       ? NULL
-				       : ours[i].function;
+				       : hooks[i].function;
 	return NULL;
 }
 
@@ -237,7 +237,7 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_proc(VkDevice device, con
 {
 	const struct next *next = table_find(&devices, device);
 	PFN_vkVoidFunction behind = next ? next->device_proc(device, name) : NULL;
-	PFN_vkVoidFunction found = behind ? our_function(name, true) : NULL;
+	PFN_vkVoidFunction found = behind ? hook_of(name, true) : NULL;
 
 	return found ? found : behind;
 }
@@ -245,7 +245,7 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_proc(VkDevice device, con
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL instance_proc(VkInstance instance, const char *name)
 {
 	const struct next *next = table_find(&instances, instance);
-	PFN_vkVoidFunction found = our_function(name, false);
+	PFN_vkVoidFunction found = hook_of(name, false);
 
 	if (!found && next)
 		found = next->instance_proc(instance, name);

@@ -52,7 +52,7 @@ void fps_guests_collect(struct fps_guests *guests);
 /* Forgets which virtual machine has which vGPU; both are matched again before the next message. */
 void fps_guests_rematch(struct fps_guests *guests);
 
-/* Adds to @stats. */
+/* Adds the counters of all virtual machines to @stats. */
 void fps_guests_stats(const struct fps_guests *guests, struct fps_hub_stats *stats);
 
 #endif

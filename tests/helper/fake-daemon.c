@@ -26,7 +26,7 @@ struct request {
 static const char *folder;
 static FILE *log_file;
 
-/* Called first for every request; this callback alone has the target with its query. */
+/* Called first for every request. Only this callback gets the target with its query. */
 static void *note_target(void *cls, const char *target, struct MHD_Connection *connection)
 {
 	struct request *request = calloc(1, sizeof(*request));

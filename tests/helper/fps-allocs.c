@@ -68,7 +68,7 @@ LOCK(pthread_spin_lock, pthread_spinlock_t)
 LOCK(pthread_rwlock_rdlock, pthread_rwlock_t)
 LOCK(pthread_rwlock_wrlock, pthread_rwlock_t)
 
-__attribute__((destructor)) static void tell(void)
+__attribute__((destructor)) static void print_counts(void)
 {
 	char text[80];
 	int length =

@@ -33,14 +33,14 @@ static int by_value(const void *a, const void *b)
 
 static int make_current(EGLDisplay display, EGLSurface *ret_surface)
 {
-	const EGLint wants[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE,
-				EGL_OPENGL_BIT, EGL_NONE};
+	const EGLint attributes[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE,
+				     EGL_OPENGL_BIT, EGL_NONE};
 	const EGLint size[] = {EGL_WIDTH, 64, EGL_HEIGHT, 64, EGL_NONE};
 	EGLConfig config;
 	int n = 0;
 
 	if (!eglInitialize(display, NULL, NULL) || !eglBindAPI(EGL_OPENGL_API) ||
-	    !eglChooseConfig(display, wants, &config, 1, &n) || n != 1)
+	    !eglChooseConfig(display, attributes, &config, 1, &n) || n != 1)
 		return 0;
 	*ret_surface = eglCreatePbufferSurface(display, config, size);
 	return (int)eglMakeCurrent(display, *ret_surface, *ret_surface,

@@ -15,10 +15,10 @@ static long frames;
 
 static void *draw(void *unused)
 {
-	int wants[] = {GLX_RGBA, GLX_DOUBLEBUFFER, None};
+	int attributes[] = {GLX_RGBA, GLX_DOUBLEBUFFER, None};
 	Display *display = XOpenDisplay(NULL);
 	XVisualInfo *visual =
-		display ? glXChooseVisual(display, DefaultScreen(display), wants) : NULL;
+		display ? glXChooseVisual(display, DefaultScreen(display), attributes) : NULL;
 	XSetWindowAttributes attributes = {0};
 	GLXContext context;
 	Window window;

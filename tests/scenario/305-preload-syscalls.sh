@@ -16,7 +16,7 @@ taken() { # taken WHERE FRAMES: "allocations N locks N" of the whole program
 # shellcheck disable=SC2034 # read by lib.sh
 cleanup="kill $! 2>/dev/null"
 until_ok 10 test -S "$fps"
-for where in off "unix:$dir/nobody" "unix:$fps"; do
+for where in off "unix:$dir/missing" "unix:$fps"; do
   few=$(taken "$where" 1000)
   is "a million frames need the same as a thousand ($few), reporting to ${where##*/}" "$(taken "$where" 1000000)" "$few"
 done

@@ -16,10 +16,10 @@ is "off: no GPU time is measured" "$(measured 400)" "frames 400 programs 1 refus
 export GOVER_FPS_GPU_TIME=1
 for kind in "" es; do
   # shellcheck disable=SC2086 # no word or one
-  told=$(measured 400 $kind)
-  is "OpenGL $kind: every frame is counted" "${told%% gpu*}" "frames 400 programs 1 refused 0 exit 0"
+  counts=$(measured 400 $kind)
+  is "OpenGL $kind: every frame is counted" "${counts%% gpu*}" "frames 400 programs 1 refused 0 exit 0"
   # Each of two contexts misses its first frame, and its last ones, whose results arrive too late.
-  known=$(echo "$told" | sed -n 's/.* gpu \([0-9]*\) of .*/\1/p')
+  known=$(echo "$counts" | sed -n 's/.* gpu \([0-9]*\) of .*/\1/p')
   ok "OpenGL $kind: GPU time is known for ${known:-no} of 400 frames" test "${known:-0}" -ge 380 -a "${known:-0}" -lt 400
 done
 export GOVER_FPS=off

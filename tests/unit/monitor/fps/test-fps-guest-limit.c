@@ -297,25 +297,25 @@ static void a_partial_limit_message_is_completed_first(void **state)
 
 static void a_removed_vgpu_has_no_limit(void **state)
 {
-	struct guest_program ticked = program_in(3), speaks = program_in(3);
+	struct guest_program ticked = program_in(3), active = program_in(3);
 
 	(void)state;
 	set_limit("a", LIMIT_NS);
 	report(&ticked);
-	report(&speaks);
+	report(&active);
 	tick();
 	assert_int_equal(received_limit(&ticked), LIMIT_NS);
-	assert_int_equal(received_limit(&speaks), LIMIT_NS);
+	assert_int_equal(received_limit(&active), LIMIT_NS);
 	vm_id = NULL; /* the contract was removed */
 	fps_hub_forget(hub, "a");
-	report(&speaks); /* before the next tick */
-	assert_int_equal(received_limit(&speaks), 0);
-	assert_true(is_disconnected(&speaks));
+	report(&active); /* before the next tick */
+	assert_int_equal(received_limit(&active), 0);
+	assert_true(is_disconnected(&active));
 	tick();
 	assert_int_equal(received_limit(&ticked), 0);
 	assert_true(is_disconnected(&ticked));
 	leave(&ticked);
-	leave(&speaks);
+	leave(&active);
 }
 
 static void a_refused_program_has_no_limit(void **state)

@@ -229,7 +229,7 @@ static void a_connection_has_one_program(void **state)
 	assert_int_equal(totals.frames, 62);
 }
 
-/* Each row follows a plausible message of 100 frames by a second; a plausible one follows it. */
+/* A plausible message precedes and follows each row. */
 static void implausible_messages_are_ignored(void **state)
 {
 	static const struct {
