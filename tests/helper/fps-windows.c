@@ -15,10 +15,11 @@ static long frames;
 
 static void *draw(void *unused)
 {
-	int attributes[] = {GLX_RGBA, GLX_DOUBLEBUFFER, None};
+	int visual_attributes[] = {GLX_RGBA, GLX_DOUBLEBUFFER, None};
 	Display *display = XOpenDisplay(NULL);
 	XVisualInfo *visual =
-		display ? glXChooseVisual(display, DefaultScreen(display), attributes) : NULL;
+		display ? glXChooseVisual(display, DefaultScreen(display), visual_attributes)
+			: NULL;
 	XSetWindowAttributes attributes = {0};
 	GLXContext context;
 	Window window;
