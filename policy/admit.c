@@ -2,6 +2,7 @@
 /* Rule 4: offers one more vGPU while the GPU is calm and has room. */
 #include "policy/admit.h"
 #include "policy/explain.h"
+#include "policy/reason.h"
 #include "policy/signal.h"
 
 const struct admission admit_by_load = {NULL, NULL};
@@ -14,6 +15,32 @@ static bool has_room(const struct policy_params *params, const struct policy_gpu
 		return gpu->total_load < params->lowload_pct / 100.0;
 	*ret_peak = admission->predict(params, gpu);
 	return ret_peak->pct + gpu->flavor.initial_cap_pct <= 100 + 1e-6;
+}
+
+/* Explains an offer by a predicted peak instead of the total load. */
+static void explain_peak(const struct policy_params *params, const struct policy_gpu *gpu,
+			 const struct admission *admission, const struct peak *peak,
+			 const struct fund *fund, struct policy_decision *decision)
+{
+	reason_add_number(decision, "calm_periods", gpu->calm_run);
+	reason_add_number(decision, "total_load_pct", 100 * gpu->total_load);
+	reason_add_number(decision, "peak_pct", peak->pct);
+	explain_newcomer(params, gpu, fund, decision);
+	reason_add_number(decision, "cold", peak->cold);
+	reason_add_number(decision, "predict_periods", params->predict_periods);
+	reason_add_number(decision, "predict_sigmas", params->predict_sigmas);
+	reason_add_text(decision, "No vGPU needed help for %d periods, and ", gpu->calm_run);
+	admission->describe(params, decision);
+	reason_add_text(decision, " over %d periods add up to %.1f %%", params->predict_periods,
+			peak->pct);
+	if (peak->cold > 0)
+		reason_add_text(decision,
+				" (%d of them younger than %d periods, counted at their contracts)",
+				peak->cold, params->predict_warm_periods);
+	reason_add_text(decision,
+			": a contract of %d %% fits; %d %% can be funded now, of which other vGPUs "
+			"give %d %%",
+			gpu->flavor.initial_cap_pct, fund->cap_pct, fund->given_pct);
 }
 
 void admit_period(const struct policy_params *params, struct policy_gpu *gpu,
@@ -31,7 +58,7 @@ void admit_period(const struct policy_params *params, struct policy_gpu *gpu,
 		return;
 	decision = fund_offer(gpu, &fund, out);
 	if (admission->predict)
-		explain_offer_peak(params, gpu, admission, &peak, &fund, decision);
+		explain_peak(params, gpu, admission, &peak, &fund, decision);
 	else
 		explain_offer(params, gpu, &fund, decision);
 	gpu->calm_run = 0;

@@ -138,31 +138,6 @@ void explain_offer(const struct policy_params *params, const struct policy_gpu *
 			gpu->flavor.initial_cap_pct, fund->cap_pct, fund->given_pct);
 }
 
-void explain_offer_peak(const struct policy_params *params, const struct policy_gpu *gpu,
-			const struct admission *admission, const struct peak *peak,
-			const struct fund *fund, struct policy_decision *decision)
-{
-	reason_add_number(decision, "calm_periods", gpu->calm_run);
-	reason_add_number(decision, "total_load_pct", 100 * gpu->total_load);
-	reason_add_number(decision, "peak_pct", peak->pct);
-	explain_newcomer(params, gpu, fund, decision);
-	reason_add_number(decision, "cold", peak->cold);
-	reason_add_number(decision, "predict_periods", params->predict_periods);
-	reason_add_number(decision, "predict_sigmas", params->predict_sigmas);
-	reason_add_text(decision, "No vGPU needed help for %d periods, and ", gpu->calm_run);
-	admission->describe(params, decision);
-	reason_add_text(decision, " over %d periods add up to %.1f %%", params->predict_periods,
-			peak->pct);
-	if (peak->cold > 0)
-		reason_add_text(decision,
-				" (%d of them younger than %d periods, counted at their contracts)",
-				peak->cold, params->predict_warm_periods);
-	reason_add_text(decision,
-			": a contract of %d %% fits; %d %% can be funded now, of which other vGPUs "
-			"give %d %%",
-			gpu->flavor.initial_cap_pct, fund->cap_pct, fund->given_pct);
-}
-
 void explain_fund(const struct policy_params *params, const struct policy_gpu *gpu,
 		  const struct policy_out *out, const struct policy_terms *terms,
 		  const struct fund *fund, struct policy_decision *decision)

@@ -3,7 +3,7 @@
 #ifndef POLICY_EXPLAIN_H
 #define POLICY_EXPLAIN_H
 
-#include "policy/admit.h"
+#include "policy/plan.h"
 
 /* What limited the size of a steal. */
 enum steal_bound { STEAL_SHARE, STEAL_ONE_STEP, STEAL_FLOOR, STEAL_CEILING, STEAL_LINE };
@@ -33,11 +33,6 @@ void explain_newcomer(const struct policy_params *params, const struct policy_gp
 
 void explain_offer(const struct policy_params *params, const struct policy_gpu *gpu,
 		   const struct fund *fund, struct policy_decision *decision);
-
-/* An offer by a predicted peak instead of the total load. */
-void explain_offer_peak(const struct policy_params *params, const struct policy_gpu *gpu,
-			const struct admission *admission, const struct peak *peak,
-			const struct fund *fund, struct policy_decision *decision);
 
 void explain_fund(const struct policy_params *params, const struct policy_gpu *gpu,
 		  const struct policy_out *out, const struct policy_terms *terms,

@@ -5,13 +5,6 @@
 
 #include "policy/plan.h"
 
-struct fund {
-	int cap_pct;   /* the newcomer's first cap */
-	int given_pct; /* by donors; the rest is from the free pool */
-	int givers;
-	struct plan plan;
-};
-
 /* 0, or -ENOSPC as policy_fund(). */
 int fund_plan(const struct policy_params *params, const struct policy_gpu *gpu,
 	      const struct policy_terms *terms, struct fund *ret_fund);

@@ -95,3 +95,22 @@ int plan_contract_pct(const struct policy_gpu *gpu, const struct policy_terms *t
 
 	return (steps > 1 ? steps : 1) * gpu->step_pct;
 }
+
+int policy_floor_pct(const struct policy_params *params, const struct policy_gpu *gpu,
+		     const struct policy_terms *terms)
+{
+	int floor_pct = terms->min_cap_pct > 0 ? terms->min_cap_pct : params->cap_floor_pct;
+	int ceiling_pct = policy_ceiling_pct(gpu, terms);
+
+	if (floor_pct < gpu->floor_pct)
+		floor_pct = gpu->floor_pct;
+	if (floor_pct < 1)
+		floor_pct = 1;
+	floor_pct = (floor_pct + gpu->step_pct - 1) / gpu->step_pct * gpu->step_pct;
+	return floor_pct < ceiling_pct ? floor_pct : ceiling_pct;
+}
+
+int policy_ceiling_pct(const struct policy_gpu *gpu, const struct policy_terms *terms)
+{
+	return terms->burst ? 100 / gpu->step_pct * gpu->step_pct : plan_contract_pct(gpu, terms);
+}

@@ -9,6 +9,14 @@ struct plan {
 	int delta_pct[POLICY_VGPUS_MAX]; /* indexed as policy_gpu.vgpus */
 };
 
+/* A plan to fund a newcomer (rule 9). */
+struct fund {
+	int cap_pct;   /* the newcomer's first cap */
+	int given_pct; /* by donors; the rest is from the free pool */
+	int givers;
+	struct plan plan;
+};
+
 /* Removes the decisions and moves of an earlier call. */
 void plan_clear(struct policy_out *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions of each policy, for the table in policy.c. */
+/* The functions of each policy, for the table in policy/table.c. */
 #ifndef POLICY_STEPS_H
 #define POLICY_STEPS_H
 

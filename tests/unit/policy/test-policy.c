@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* policy/policy.c: names, defaults, floors, ceilings, and the division of whole steps. */
+/* policy/policy.h: names, defaults, floors, ceilings, and the division of whole steps. */
 #include "tests/unit/policy/test-policy.h"
 
 #include "policy/share.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of policies, the defaults of their parameters, and the bounds of a cap. */
+/* The table of policies, and the defaults of their parameters. */
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "policy/plan.h"
 #include "policy/steps.h"
 
 static const struct policy policies[] = {
@@ -132,23 +131,4 @@ void policy_params_default(struct policy_params *params)
 		.price_per_cap_hour = 1,
 		.penalty_per_broken_s = 0.01,
 	};
-}
-
-int policy_floor_pct(const struct policy_params *params, const struct policy_gpu *gpu,
-		     const struct policy_terms *terms)
-{
-	int floor_pct = terms->min_cap_pct > 0 ? terms->min_cap_pct : params->cap_floor_pct;
-	int ceiling_pct = policy_ceiling_pct(gpu, terms);
-
-	if (floor_pct < gpu->floor_pct)
-		floor_pct = gpu->floor_pct;
-	if (floor_pct < 1)
-		floor_pct = 1;
-	floor_pct = (floor_pct + gpu->step_pct - 1) / gpu->step_pct * gpu->step_pct;
-	return floor_pct < ceiling_pct ? floor_pct : ceiling_pct;
-}
-
-int policy_ceiling_pct(const struct policy_gpu *gpu, const struct policy_terms *terms)
-{
-	return terms->burst ? 100 / gpu->step_pct * gpu->step_pct : plan_contract_pct(gpu, terms);
 }
