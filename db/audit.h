@@ -5,18 +5,6 @@
 
 #include "db/db.h"
 
-#define DB_AUDIT_JSON_MAX 4096
-
-struct db_audit {
-	int64_t id; /* assigned by the database, increasing */
-	int64_t ts_ms;
-	char who[80], origin[64]; /* principal and origin, see access_who */
-	char method[8], path[256];
-	int status; /* HTTP status; 0: the client had disconnected */
-	/* The members that differ, as a JSON object; "": created, or removed. */
-	char before_json[DB_AUDIT_JSON_MAX], after_json[DB_AUDIT_JSON_MAX];
-};
-
 /* Like the functions in db.h. The id of @row is ignored. */
 int db_append_audit(struct db *db, const struct db_audit *row);
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/id.h"
+#include "db/rows.h"
 
 struct db;
 
@@ -22,70 +22,6 @@ struct db_retention {
 	int raw_hours;
 	int minute_days;
 	int hour_days;
-};
-
-/* One vGPU in one period. A double that is not valid is NAN here and NULL in the database. */
-struct db_sample {
-	int64_t ts_ms;
-	char vgpu[ID_MAX];
-	char gpu[ID_MAX];
-	double dt_s;
-	int cap_pct, initial_cap_pct;
-	double load_pct, util_pct;
-	double fps, target_fps, frame_p99_ms;
-	bool short_of_target, broken, gap;
-};
-
-struct db_gpu_sample {
-	int64_t ts_ms;
-	char gpu[ID_MAX];
-	double util_pct; /* physical */
-	double load_pct; /* sum of the vGPUs' loads */
-	int sum_cap_pct, sum_initial_cap_pct, vgpus;
-	bool gap;
-};
-
-#define DB_TEXT_MAX 1024
-
-struct db_decision {
-	int64_t id; /* increasing, also after a restart of the daemon */
-	int64_t ts_ms;
-	char gpu[ID_MAX], kind[24], vgpu[ID_MAX], donor[ID_MAX], result[32];
-	char why[DB_TEXT_MAX];
-	char detail_json[2 * DB_TEXT_MAX]; /* numbers and moves; always valid JSON */
-};
-
-struct db_alert {
-	int64_t id;
-	int64_t raised_ms, cleared_ms,
-		acked_ms; /* 0: not yet. A row with the same id is replaced */
-	char name[48], gpu[ID_MAX], vgpu[ID_MAX], severity[16];
-	char text[DB_TEXT_MAX];
-};
-
-struct db_offer {
-	int64_t id;
-	int64_t created_ms, changed_ms;
-	char gpu[ID_MAX], state[16], vgpu[ID_MAX]; /* a row with the same id is replaced */
-	int cap_pct, funded_pct;
-	double target_fps;
-	char reason[DB_TEXT_MAX];
-	char claim_key[128]; /* idempotency key of the claim; "": none */
-};
-
-struct db_silence {
-	int64_t id;
-	int64_t created_ms, until_ms;
-	int64_t ended_ms; /* 0: not yet. A row with the same id is replaced */
-	char alert[48], gpu[ID_MAX], vgpu[ID_MAX];
-	char reason[256];
-};
-
-struct db_cap_write {
-	int64_t ts_ms;
-	char vgpu[ID_MAX], gpu[ID_MAX], cause[24];
-	int from_pct, to_pct, read_back_pct;
-	int error; /* errno, 0 = written */
 };
 
 /*

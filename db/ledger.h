@@ -10,34 +10,6 @@
 
 #include "db/db.h"
 
-struct db_money {
-	double cap_s;	 /* integral of the sold cap, in seconds of the whole GPU */
-	double broken_s; /* vGPU-seconds */
-	double revenue, penalty;
-};
-
-/* One vGPU, since its previous row. */
-struct db_ledger {
-	int64_t ts_ms; /* an instant in its minute */
-	char vgpu[ID_MAX], gpu[ID_MAX], flavor[ID_MAX];
-	struct db_money sold;
-	struct db_money kept; /* the part that a host without overselling has too */
-};
-
-/* One GPU, since its previous row. */
-struct db_ledger_gpu {
-	int64_t ts_ms;
-	char gpu[ID_MAX];
-	double watched_s; /* time in which a daemon ran */
-};
-
-/* A price from ts_ms on. An unchanged price creates no row. */
-struct db_price {
-	int64_t ts_ms;
-	char flavor[ID_MAX];
-	double price_per_cap_hour, penalty_per_broken_s;
-};
-
 /* Like the functions in db.h. The first two are written like samples, up to five seconds later. */
 int db_append_ledger(struct db *db, const struct db_ledger *row);
 int db_append_ledger_gpu(struct db *db, const struct db_ledger_gpu *row);

@@ -2,6 +2,7 @@
 /* The fields of records: packing, binding and reading. */
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 

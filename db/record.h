@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fields of each record in db.h, as tables. A record is packed for the queue, bound to a
+ * The fields of each record in db/rows.h, as tables. A record is packed for the queue, bound to a
  * statement and read from a row in the order of its table.
  */
 #ifndef DB_RECORD_H
@@ -8,8 +8,7 @@
 
 #include <sqlite3.h>
 
-#include "db/audit.h"
-#include "db/ledger.h"
+#include "db/rows.h"
 
 enum record_kind {
 	RECORD_SAMPLE,

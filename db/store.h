@@ -4,6 +4,7 @@
 #ifndef DB_STORE_H
 #define DB_STORE_H
 
+#include "db/db.h"
 #include "db/record.h"
 
 struct store;

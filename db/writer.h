@@ -3,6 +3,7 @@
 #ifndef DB_WRITER_H
 #define DB_WRITER_H
 
+#include "db/db.h"
 #include "db/record.h"
 
 /* Like db_append_sample(). */

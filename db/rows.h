@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* The rows of the history: one struct for each kind of record. */
+#ifndef DB_ROWS_H
+#define DB_ROWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/id.h"
+
+/* One vGPU in one period. A double that is not valid is NAN here and NULL in the database. */
+struct db_sample {
+	int64_t ts_ms;
+	char vgpu[ID_MAX];
+	char gpu[ID_MAX];
+	double dt_s;
+	int cap_pct, initial_cap_pct;
+	double load_pct, util_pct;
+	double fps, target_fps, frame_p99_ms;
+	bool short_of_target, broken, gap;
+};
+
+struct db_gpu_sample {
+	int64_t ts_ms;
+	char gpu[ID_MAX];
+	double util_pct; /* physical */
+	double load_pct; /* sum of the vGPUs' loads */
+	int sum_cap_pct, sum_initial_cap_pct, vgpus;
+	bool gap;
+};
+
+#define DB_TEXT_MAX 1024
+
+struct db_decision {
+	int64_t id; /* increasing, also after a restart of the daemon */
+	int64_t ts_ms;
+	char gpu[ID_MAX], kind[24], vgpu[ID_MAX], donor[ID_MAX], result[32];
+	char why[DB_TEXT_MAX];
+	char detail_json[2 * DB_TEXT_MAX]; /* numbers and moves; always valid JSON */
+};
+
+struct db_alert {
+	int64_t id;
+	int64_t raised_ms, cleared_ms,
+		acked_ms; /* 0: not yet. A row with the same id is replaced */
+	char name[48], gpu[ID_MAX], vgpu[ID_MAX], severity[16];
+	char text[DB_TEXT_MAX];
+};
+
+struct db_offer {
+	int64_t id;
+	int64_t created_ms, changed_ms;
+	char gpu[ID_MAX], state[16], vgpu[ID_MAX]; /* a row with the same id is replaced */
+	int cap_pct, funded_pct;
+	double target_fps;
+	char reason[DB_TEXT_MAX];
+	char claim_key[128]; /* idempotency key of the claim; "": none */
+};
+
+struct db_silence {
+	int64_t id;
+	int64_t created_ms, until_ms;
+	int64_t ended_ms; /* 0: not yet. A row with the same id is replaced */
+	char alert[48], gpu[ID_MAX], vgpu[ID_MAX];
+	char reason[256];
+};
+
+struct db_cap_write {
+	int64_t ts_ms;
+	char vgpu[ID_MAX], gpu[ID_MAX], cause[24];
+	int from_pct, to_pct, read_back_pct;
+	int error; /* errno, 0 = written */
+};
+
+/* Amounts of the ledger (db/ledger.h). */
+struct db_money {
+	double cap_s;	 /* integral of the sold cap, in seconds of the whole GPU */
+	double broken_s; /* vGPU-seconds */
+	double revenue, penalty;
+};
+
+/* The ledger of one vGPU, since its previous row. */
+struct db_ledger {
+	int64_t ts_ms; /* an instant in its minute */
+	char vgpu[ID_MAX], gpu[ID_MAX], flavor[ID_MAX];
+	struct db_money sold;
+	struct db_money kept; /* the part that a host without overselling has too */
+};
+
+/* The ledger of one GPU, since its previous row. */
+struct db_ledger_gpu {
+	int64_t ts_ms;
+	char gpu[ID_MAX];
+	double watched_s; /* time in which a daemon ran */
+};
+
+/* A price from ts_ms on. An unchanged price creates no row. */
+struct db_price {
+	int64_t ts_ms;
+	char flavor[ID_MAX];
+	double price_per_cap_hour, penalty_per_broken_s;
+};
+
+#define DB_AUDIT_JSON_MAX 4096
+
+/* A change of a resource (db/audit.h). */
+struct db_audit {
+	int64_t id; /* assigned by the database, increasing */
+	int64_t ts_ms;
+	char who[80], origin[64]; /* principal and origin, see access_who */
+	char method[8], path[256];
+	int status; /* HTTP status; 0: the client had disconnected */
+	/* The members that differ, as a JSON object; "": created, or removed. */
+	char before_json[DB_AUDIT_JSON_MAX], after_json[DB_AUDIT_JSON_MAX];
+};
+
+#endif
