@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "monitor/bpf/count.h"
 #include "gpu/cgroup.h"
+#include "monitor/bpf/bpf.h"
 #include "monitor/bpf/files.h"
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
@@ -201,7 +202,7 @@ bool fps_bpf_request_scan(struct fps_bpf *bpf)
 
 void fps_bpf_stats(const struct fps_bpf *bpf, struct fps_bpf_stats *ret_stats)
 {
-	fps_bpf_files_stats(bpf->files, ret_stats);
+	fps_bpf_files_stats(bpf->files, &ret_stats->files, &ret_stats->refused);
 }
 
 /* --- loading --- */

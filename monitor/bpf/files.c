@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/id.h"
 #include "monitor/bpf/files.h"
 #include "monitor/bpf/symbols.h"
 #include "monitor/bpf/scan.h"
@@ -367,10 +368,8 @@ bool fps_bpf_files_request_scan(struct fps_bpf_files *files)
 	return !looking;
 }
 
-void fps_bpf_files_stats(const struct fps_bpf_files *files, struct fps_bpf_stats *ret_stats)
+void fps_bpf_files_stats(const struct fps_bpf_files *files, int *ret_files, int *ret_refused)
 {
-	*ret_stats = (struct fps_bpf_stats){
-		.files = atomic_load(&files->counted),
-		.refused = atomic_load(&files->refused),
-	};
+	*ret_files = atomic_load(&files->counted);
+	*ret_refused = atomic_load(&files->refused);
 }

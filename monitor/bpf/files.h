@@ -8,8 +8,7 @@
 #define MONITOR_BPF_FILES_H
 
 #include <bpf/libbpf.h>
-
-#include "monitor/bpf/bpf.h"
+#include <stdbool.h>
 
 struct fps_bpf_files;
 
@@ -24,8 +23,8 @@ bool fps_bpf_files_free(struct fps_bpf_files *files);
 int fps_bpf_files_add(struct fps_bpf_files *files, const char *id, const char *folder);
 void fps_bpf_files_drop(struct fps_bpf_files *files, const char *id);
 
-/* See fps_bpf_request_scan() and fps_bpf_stats(). */
+/* See fps_bpf_request_scan() and struct fps_bpf_stats. */
 bool fps_bpf_files_request_scan(struct fps_bpf_files *files);
-void fps_bpf_files_stats(const struct fps_bpf_files *files, struct fps_bpf_stats *ret_stats);
+void fps_bpf_files_stats(const struct fps_bpf_files *files, int *ret_files, int *ret_refused);
 
 #endif

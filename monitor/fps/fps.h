@@ -7,38 +7,18 @@
 #ifndef MONITOR_FPS_FPS_H
 #define MONITOR_FPS_FPS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
 #include "base/id.h"
-#include "fps-preload/wire.h"
+#include "monitor/fps/totals.h"
 
 #define FPS_CLIENTS_MAX \
 	1024 /* open connections; further ones are closed at once and counted as refused */
 
-/* Totals of all programs of one vGPU, cumulative since the hub was created. */
-struct fps_totals {
-	uint64_t frames;
-	uint64_t frame_time[FPS_WIRE_BUCKETS]; /* frames per bucket of fps-preload/wire.h */
-	int open;			       /* programs now connected to the unix socket */
-	uint64_t newest_ns;		       /* CLOCK_MONOTONIC of the newest frame */
-	uint64_t longest_gap_ns;	       /* longest frame time */
-	uint64_t gpu_time_ns;		       /* GPU time of gpu_frames frames */
-	uint64_t gpu_frames;
-	/* Programs in a virtual machine (monitor/fps/reporter.h). */
-	uint64_t reported_frames; /* included in frames */
-	int reporting;		  /* programs with a known rate; not included in open */
-	double reported_fps;	  /* sum of their current rates */
-};
-
 /* Finds the vGPU that a process belongs to. Returns 0 or -ENOENT. */
 typedef int (*fps_owner_fn)(void *userdata, pid_t pid, char ret_id[ID_MAX]);
-
-/* Finds the vGPU of a virtual machine by its vsock @cid or, if @name is not NULL, by the name of
- * its socket. Returns 0, or -ENOENT if there is none or more than one. */
-typedef int (*fps_vm_fn)(void *userdata, uint32_t cid, const char *name, char ret_id[ID_MAX]);
 
 struct fps_hub;
 
@@ -74,18 +54,7 @@ const struct fps_totals *fps_hub_totals(const struct fps_hub *hub, const char *i
 /* Frees the totals of a removed vGPU; its connections are matched again. */
 void fps_hub_forget(struct fps_hub *hub, const char *id);
 
-/* Returns the frame time in ms that at most the fraction @above of all frames exceeds: 0.01 gives
- * the 99th percentile, 0 the maximum. 0 if there are no frames. */
-double fps_percentile_ms(const uint64_t frame_time[FPS_WIRE_BUCKETS], double above);
-
 /* Counts for /metrics. */
-struct fps_hub_stats {
-	int open;
-	int unmatched;	  /* open connections without a vGPU */
-	uint64_t refused; /* connections closed for an invalid hello, page or message, no vGPU,
-			     limits */
-	uint64_t dropped; /* messages ignored as too frequent or implausible */
-};
 void fps_hub_stats(const struct fps_hub *hub, struct fps_hub_stats *ret_stats);
 
 #endif

@@ -8,7 +8,8 @@
 #ifndef MONITOR_FPS_GUESTS_H
 #define MONITOR_FPS_GUESTS_H
 
-#include "monitor/fps/fps.h"
+#include "base/err.h"
+#include "monitor/fps/totals.h"
 
 #define FPS_GUEST_CONNECTIONS_MAX 1024 /* connections of all virtual machines */
 

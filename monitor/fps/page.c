@@ -3,7 +3,6 @@
  * Reads pages of FPS counters. The writer is untrusted and may write at any time: a number from a
  * page is never used as a size, an index or a pointer.
  */
-#include <math.h>
 
 #include "base/clock.h"
 #include "monitor/fps/page.h"
@@ -59,22 +58,4 @@ void fps_page_add(struct fps_totals *totals, const struct fps_counters *before,
 		newest_ns = now_ns;
 	if (newest_ns > totals->newest_ns)
 		totals->newest_ns = newest_ns;
-}
-
-/* Returns the middle of the bucket, which is within 9 % of any time in it. */
-double fps_percentile_ms(const uint64_t frame_time[FPS_WIRE_BUCKETS], double above)
-{
-	uint64_t frames = 0, up_to = 0;
-	int b = 0;
-
-	for (int i = 0; i < FPS_WIRE_BUCKETS; i++)
-		frames += frame_time[i];
-	if (frames == 0)
-		return 0;
-	for (; b < FPS_WIRE_BUCKETS - 1; b++) {
-		up_to += frame_time[b];
-		if (up_to >= frames - (uint64_t)((double)frames * above))
-			break;
-	}
-	return FPS_WIRE_BUCKET0_NS / 1e6 * exp2((b + 0.5) / 4);
 }

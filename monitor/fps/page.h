@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "monitor/fps/fps.h"
+#include "monitor/fps/totals.h"
 
 /* Maximum rate of frames per second; an empty eglSwapBuffers() on a pbuffer reaches about 6,000. */
 #define FPS_PLAUSIBLE 100000

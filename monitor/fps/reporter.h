@@ -8,7 +8,7 @@
 #define MONITOR_FPS_REPORTER_H
 
 #include "monitor/fps/message.h"
-#include "monitor/fps/fps.h"
+#include "monitor/fps/totals.h"
 
 #define FPS_REPORTERS_MAX 32 /* per virtual machine */
 
