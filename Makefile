@@ -28,7 +28,7 @@ folders  := base policy policy/qos policy/baseline sched db sim/model sim/experi
             monitor monitor/fps monitor/bpf \
             gover-d $(addprefix gover-d/,util model config alert store core api auth http) \
             gover-ctl $(addprefix gover-ctl/,verb top doctor simulate support)
-mains    := gover-d/main.c gover-ctl/main.c sim/host/main.c
+mains    := gover-d/main.c gover-ctl/verb/main.c sim/host/main.c
 unit_sources := $(filter-out $(if $(BPF),,%/test-fps-bpf-symbols.c),$(shell find tests/unit -name 'test-*.c'))
 no_bpf   := $(if $(BPF),monitor/bpf/none.c,$(addprefix monitor/bpf/,bpf.c files.c symbols.c))
 sources  := $(filter-out $(mains) $(no_bpf) %.bpf.c,$(wildcard $(addsuffix /*.c,$(folders))))
@@ -55,7 +55,7 @@ $B/libgover.a: $(objects)
 	@$(AR) qcs $@ $^
 
 $B/gover-d: $B/obj/gover-d/main.o $B/libgover.a
-$B/gover-ctl: $B/obj/gover-ctl/main.o $B/libgover.a
+$B/gover-ctl: $B/obj/gover-ctl/verb/main.o $B/libgover.a
 $B/gover-ctl: libs += $(ctl_libs)
 $B/gover-d $B/gover-ctl:
 	@echo "  LD    $@"

@@ -3,10 +3,8 @@
  * The checks of `doctor`. A missing requirement of a backend in use is a failure; one of another
  * backend is a warning.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,56 +12,11 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "gover-ctl/doctor/doctor.h"
 #include "gover-ctl/doctor/gvt.h"
 #include "gover-ctl/field.h"
 #include "gover-ctl/verb/launch.h"
 #include "gover-ctl/writer.h"
-
-void doctor_find(struct doctor_finding *finding, enum doctor_state state, const char *advice,
-		 const char *format, ...)
-{
-	va_list ap;
-
-	finding->state = state;
-	snprintf(finding->advice, sizeof(finding->advice), "%s", advice);
-	va_start(ap, format);
-	vsnprintf(finding->text, sizeof(finding->text), format, ap);
-	va_end(ap);
-}
-
-bool doctor_uses_backend(const struct doctor_input *input, const char *backend)
-{
-	const json_t *gpu;
-	size_t i;
-
-	json_array_foreach (json_object_get(input->host, "gpus"), i, gpu) {
-		if (strcmp(field_text(gpu, "backend"), backend) == 0)
-			return true;
-	}
-	return false;
-}
-
-void doctor_under_root(const struct doctor_input *input, const char *path, char full[PATH_MAX])
-{
-	snprintf(full, PATH_MAX, "%s%s", input->root, path);
-}
-
-int doctor_count(const struct doctor_input *input, const char *folder, const char *prefix)
-{
-	char path[PATH_MAX];
-	struct dirent *entry;
-	int n = 0;
-	DIR *dir;
-
-	doctor_under_root(input, folder, path);
-	dir = opendir(path);
-	if (!dir)
-		return -1;
-	while ((entry = readdir(dir)))
-		n += entry->d_name[0] != '.' && strncmp(entry->d_name, prefix, strlen(prefix)) == 0;
-	closedir(dir);
-	return n;
-}
 
 static void check_daemon(const struct doctor_input *input, struct doctor_finding *finding)
 {
