@@ -3,7 +3,7 @@
 #ifndef SIM_EXPERIMENT_PROFILES_H
 #define SIM_EXPERIMENT_PROFILES_H
 
-#include "sim/experiment/experiment-internal.h"
+#include "sim/experiment/tenants.h"
 
 struct profiles;
 

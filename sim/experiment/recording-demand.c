@@ -23,7 +23,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sim/experiment/recording-internal.h"
+#include "sim/experiment/recording-demand.h"
 
 #define CENSORED_UTIL	97 /* percent of the allotted time */
 #define HISTOGRAM_MIN_S 5  /* for a median */

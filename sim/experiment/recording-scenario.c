@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "sim/experiment/recording-internal.h"
+#include "sim/experiment/recording-data.h"
 #include "sim/model/random.h"
 
 /* gap=hold: periods of a span may be longer than a gap of a trace. */

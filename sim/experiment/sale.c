@@ -3,7 +3,8 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "sim/experiment/experiment-internal.h"
+#include "sim/experiment/sale.h"
+#include "sim/experiment/tenants.h"
 
 static struct offer_limits limits_of(const struct experiment *experiment)
 {
@@ -104,10 +105,4 @@ void sale_update(struct experiment *experiment)
 	} else if (sale->life.state == OFFER_PROBATION && experiment->now_ns > sale->claim_ns) {
 		watch(experiment);
 	}
-}
-
-void sale_left(struct experiment *experiment, const struct tenant *tenant)
-{
-	if (experiment->sale.newcomer == tenant)
-		(void)offer_remove_newcomer(&experiment->sale.life);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "sim/experiment/experiment-internal.h"
+#include "sim/experiment/tenants.h"
 #include "sim/model/random.h"
 
 #define OWN_TIME (1ULL << 32) /* first number of tenants with an arrival time */
@@ -81,14 +81,6 @@ void tenants_fini(struct experiment *experiment)
 		sim_free(experiment->tenants[i].alone);
 	free(experiment->bag);
 	free(experiment->arrivals);
-}
-
-bool tenants_available(const struct experiment *experiment)
-{
-	if (experiment->n_tenants == EXPERIMENT_VGPUS_MAX || experiment->n_bag == 0)
-		return false;
-	return experiment->scenario->draw == SCENARIO_INDEPENDENT ||
-	       experiment->n_drawn < experiment->n_bag;
 }
 
 /* The kind of the tenant that takes offer number @number. */
@@ -241,7 +233,7 @@ int tenants_start(struct experiment *experiment, struct err *reterr)
 		first[n++] = &scenario->tenants[experiment->arrivals[experiment->n_arrived].kind];
 	}
 	for (int i = 0; i < scenario->start; i++) {
-		if (!tenants_available(experiment) || n == POLICY_VGPUS_MAX)
+		if (!experiment_has_tenants(experiment) || n == POLICY_VGPUS_MAX)
 			return err_fail(reterr, EINVAL, "[arrivals] start = %d: not enough tenants",
 					scenario->start);
 		numbers[n] = (uint64_t)experiment->n_drawn;
@@ -279,7 +271,8 @@ static void leave(struct experiment *experiment, int index)
 	experiment->counts.left++;
 	experiment_emit(experiment, "left", tenant->vgpu.id, "its last cap was %d %%",
 			tenant->vgpu.cap_pct);
-	sale_left(experiment, tenant);
+	if (experiment->sale.newcomer == tenant)
+		(void)offer_remove_newcomer(&experiment->sale.life);
 	experiment_build_view(experiment);
 	experiment->policy->give_back(&experiment->params, &experiment->gpu, &experiment->out);
 	experiment_apply(experiment);

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "sim/host/command.h"
-#include "sim/host/compare.h"
+#include "sim/host/compare-print.h"
 #include "sim/host/mount.h"
 #include "sim/host/run.h"
 #include "sim/host/tree.h"
@@ -68,6 +68,19 @@ static int do_run(struct arguments *args, char *const *operands, int n, struct e
 	return run_run(&args->run, reterr);
 }
 
+static int compare_and_print(const struct compare_options *options, struct err *reterr)
+{
+	struct compare compare;
+	int r = compare_run(&compare, options, reterr);
+
+	if (r == 0)
+		r = compare_print(&compare, reterr);
+	if (r == 0 && options->out)
+		r = compare_write(&compare, reterr);
+	compare_fini(&compare);
+	return r;
+}
+
 static int do_compare(struct arguments *args, char *const *operands, int n, struct err *reterr)
 {
 	args->compare.scenarios = operands;
@@ -79,7 +92,7 @@ static int do_compare(struct arguments *args, char *const *operands, int n, stru
 	args->compare.json = args->run.json;
 	if (args->compare.plot && !args->compare.out)
 		return err_fail(reterr, EINVAL, "--plot: requires --out");
-	return compare_run(&args->compare, reterr);
+	return compare_and_print(&args->compare, reterr);
 }
 
 enum { MOUNT, RUN, COMPARE };

@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "sim/host/compare-internal.h"
+#include "sim/host/compare-print.h"
 
 #define REAL_DIGITS 9
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "sim/host/compare-internal.h"
+#include "sim/host/compare.h"
 
 #define THREADS_MAX 64
 
@@ -104,15 +104,6 @@ static int make_rows(struct compare *compare, const char *policies, struct err *
 	return 0;
 }
 
-static void free_rows(struct compare *compare)
-{
-	for (int i = 0; i < compare->n_rows; i++) {
-		setup_free(compare->rows[i].scenario);
-		free(compare->rows[i].runs);
-	}
-	free(compare->rows);
-}
-
 /* --- running --- */
 
 struct work {
@@ -183,20 +174,22 @@ static int play_rows(struct compare *compare, struct err *reterr)
 	return failed ? err_fail(reterr, failed, "%s", work.err.msg) : 0;
 }
 
-int compare_run(const struct compare_options *options, struct err *reterr)
+int compare_run(struct compare *compare, const struct compare_options *options, struct err *reterr)
 {
-	struct compare compare = {.options = options};
 	char all[256];
 	int r;
 
+	*compare = (struct compare){.options = options};
 	list_policies(all, sizeof(all));
-	r = make_rows(&compare, options->policies ? options->policies : all, reterr);
-	if (r == 0)
-		r = play_rows(&compare, reterr);
-	if (r == 0)
-		r = compare_print(&compare, reterr);
-	if (r == 0 && options->out)
-		r = compare_write(&compare, reterr);
-	free_rows(&compare);
-	return r;
+	r = make_rows(compare, options->policies ? options->policies : all, reterr);
+	return r < 0 ? r : play_rows(compare, reterr);
+}
+
+void compare_fini(struct compare *compare)
+{
+	for (int i = 0; i < compare->n_rows; i++) {
+		setup_free(compare->rows[i].scenario);
+		free(compare->rows[i].runs);
+	}
+	free(compare->rows);
 }

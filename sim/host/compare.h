@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* gover-sim compare: runs many experiments and prints their summaries side by side. */
+/* gover-sim compare: runs each scenario under each policy with each seed. */
 #ifndef SIM_HOST_COMPARE_H
 #define SIM_HOST_COMPARE_H
 
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "sim/host/setup.h"
+#include "sim/experiment/summary.h"
 
 #define COMPARE_SEEDS_MAX 1000
+#define COMPARE_NAME_MAX  128
 
 struct compare_options {
 	char *const *scenarios; /* paths */
@@ -21,7 +24,26 @@ struct compare_options {
 	bool json;
 };
 
-/* Runs all experiments on all CPUs and prints the table. -errno with a message. */
-int compare_run(const struct compare_options *options, struct err *reterr);
+/* One scenario under one policy. */
+struct compare_row {
+	char scenario_name[COMPARE_NAME_MAX], policy_name[COMPARE_NAME_MAX];
+	struct scenario *scenario;
+	struct setup_strategy strategy;
+	struct experiment_summary *runs; /* one per seed */
+};
+
+struct compare {
+	const struct compare_options *options;
+	struct compare_row *rows;
+	int n_rows;
+};
+
+/* Runs all experiments on all CPUs. -errno with a message. The caller calls compare_fini(), also
+ * after an error. @options must outlive @compare. */
+int compare_run(struct compare *compare, const struct compare_options *options, struct err *reterr);
+void compare_fini(struct compare *compare);
+
+/* The seed of run number @run of a row. */
+uint64_t compare_seed(const struct compare *compare, const struct compare_row *row, int run);
 
 #endif

@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "sim/model/random.h"
-#include "sim/model/workload-text.h"
+#include "sim/model/workload-model.h"
 
 #define NEVER	    UINT64_MAX
 #define PERIOD_NS   (10 * NS_PER_S) /* of the load of plot3d; length of a glmark2 scene */

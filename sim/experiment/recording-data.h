@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Internal to recording*.c. */
-#ifndef SIM_EXPERIMENT_RECORDING_INTERNAL_H
-#define SIM_EXPERIMENT_RECORDING_INTERNAL_H
+/* The data of a recording. Internal to recording-*.c. */
+#ifndef SIM_EXPERIMENT_RECORDING_DATA_H
+#define SIM_EXPERIMENT_RECORDING_DATA_H
 
 #include "sim/model/trace.h"
 #include "sim/experiment/recording.h"
@@ -54,19 +54,5 @@ struct recording {
 	int n_spans, spans_allocated;
 	struct recording_facts facts;
 };
-
-/* The highest cap that the tenant of @span may get. */
-int recording_ceiling_pct(const struct recording *recording, const struct recording_span *span);
-
-/* Returns whether the cap may have limited the tenant. */
-bool recording_is_censored(const struct recording *recording, const struct recording_span *span,
-			   const struct recording_cell *cell);
-
-/* Counts the demand of all cells that are not censored. -ENOMEM. */
-int recording_build_histograms(struct recording *recording);
-
-/* Makes the trace of @span and counts estimated times in the facts. */
-int recording_make_trace(struct recording *recording, struct recording_span *span,
-			 struct err *reterr);
 
 #endif

@@ -9,14 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/host/files.h"
-
-const struct tree_type tree_types[TREE_TYPES_N] = {
-	{"i915-GVTg_V5_8", 8, TREE_LOW_GM_LEAST_MB, 384, "1024x768"},
-	{"i915-GVTg_V5_4", 4, 128, 512, "1920x1200"},
-	{"i915-GVTg_V5_2", 2, 256, 1024, "1920x1200"},
-	{"i915-GVTg_V5_1", 1, 512, 2048, "1920x1200"},
-};
+#include "sim/host/tree-files.h"
 
 /* Like kstrtou32(text, 10) in the kernel: accepts only digits. */
 static int parse_u32(const char *text, uint32_t *ret_value)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Internal to experiment.c, tenants.c, sale.c, bound.c and profiles.c. */
-#ifndef SIM_EXPERIMENT_EXPERIMENT_INTERNAL_H
-#define SIM_EXPERIMENT_EXPERIMENT_INTERNAL_H
+/* The state of an experiment, and the decisions of its policy. Internal to this folder. */
+#ifndef SIM_EXPERIMENT_EXPERIMENT_STATE_H
+#define SIM_EXPERIMENT_EXPERIMENT_STATE_H
 
 #include "policy/offer.h"
 #include "sim/model/sim.h"
@@ -69,39 +69,8 @@ struct experiment {
 	struct experiment_summary counts;
 };
 
-/* --- tenants.c: arrival and departure of tenants --- */
-
-/* Fills the bag and the arrivals. -ENOMEM. */
-int tenants_init(struct experiment *experiment, struct err *reterr);
-void tenants_fini(struct experiment *experiment);
-
-/* Adds the tenants that are present from the start, each with its share of the GPU. -ENOMEM,
- * -EINVAL: too many. */
-int tenants_start(struct experiment *experiment, struct err *reterr);
-
-/* The workload of the tenant number @draw, with its random seed. */
-struct workload tenants_workload(const struct scenario_tenant *kind, uint64_t seed, uint64_t draw);
-
-/* The kind of the tenant that takes the next offer. Only if tenants_available(). */
-const struct scenario_tenant *tenants_next(const struct experiment *experiment);
-
 /* Returns whether one more tenant can take an offer. */
-bool tenants_available(const struct experiment *experiment);
-
-/* Adds the next of them. NULL: it cannot be funded now. */
-struct tenant *tenants_admit_next(struct experiment *experiment);
-
-/* Adds and removes tenants by their arrival and departure times. */
-void tenants_update(struct experiment *experiment);
-
-/* --- sale.c: the life of an offer --- */
-
-void sale_open(struct experiment *experiment);
-/* After the step of each period. */
-void sale_update(struct experiment *experiment);
-void sale_left(struct experiment *experiment, const struct tenant *tenant);
-
-/* --- experiment.c --- */
+bool experiment_has_tenants(const struct experiment *experiment);
 
 /* Copies the current state into experiment->gpu, for the policy. */
 void experiment_build_view(struct experiment *experiment);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "sim/experiment/recording-internal.h"
+#include "sim/experiment/recording-demand.h"
 
 #define GAP_PERIODS   5
 #define ABSENT_TICKS  5 /* a longer absence ends the span */

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The layout of the simulated sysfs tree. files.c has the contents of its files. Lookup and listing
- * both use tree_each(), so a path exists exactly if its directory lists it.
+ * The layout of the simulated sysfs tree. tree-files.c has the contents of its files. Lookup and
+ * listing both use tree_each(), so a path exists exactly if its directory lists it.
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "sim/host/files.h"
+#include "sim/host/tree-files.h"
 
 /* Directories, and one link, that always exist. */
 static const struct {
@@ -197,127 +196,4 @@ void tree_link_text(const struct tree_node *link, char text[TREE_LINK_MAX])
 			 link->vgpu->uuid);
 	else /* TREE_CLASS_MDEV */
 		snprintf(text, TREE_LINK_MAX, "../../devices/pci0000:00/%s", gpu);
-}
-
-/* --- GPUs and vGPUs --- */
-
-int tree_new(int gpus, int vgpus, struct tree **ret_tree)
-{
-	struct tree *tree = calloc(1, sizeof(*tree));
-	int r = tree ? 0 : -ENOMEM;
-
-	for (int i = 0; r == 0 && i < gpus; i++) {
-		struct tree_gpu *gpu = &tree->gpus[tree->n_gpus++];
-
-		/* The first at the address of integrated graphics, the others on further buses. */
-		snprintf(gpu->name, sizeof(gpu->name), "0000:%02x:%02x.0", (unsigned int)i & 0xff,
-			 i == 0 ? 2U : 0U);
-		gpu->low_gm_mb = vgpus * TREE_LOW_GM_LEAST_MB;
-		r = sim_new(&gpu->sim);
-	}
-	if (r < 0) {
-		tree_free(tree);
-		return r;
-	}
-	*ret_tree = tree;
-	return 0;
-}
-
-static void unref(struct tree_vgpu *vgpu)
-{
-	if (--vgpu->refs == 0)
-		free(vgpu);
-}
-
-struct tree *tree_free(struct tree *tree)
-{
-	if (!tree)
-		return NULL;
-	for (int i = 0; i < tree->n_gpus; i++) {
-		while (tree->gpus[i].vgpus)
-			tree_remove_vgpu(tree->gpus[i].vgpus);
-		sim_free(tree->gpus[i].sim);
-	}
-	free(tree);
-	return NULL;
-}
-
-void tree_set_now(struct tree *tree, uint64_t now_ns)
-{
-	tree->now_ns = now_ns;
-}
-
-void tree_advance(struct tree *tree)
-{
-	for (int i = 0; i < tree->n_gpus; i++)
-		sim_advance(tree->gpus[i].sim, tree->now_ns);
-}
-
-void tree_hold(const struct tree_node *node)
-{
-	if (node->vgpu)
-		node->vgpu->refs++;
-}
-
-void tree_release(const struct tree_node *node)
-{
-	if (node->vgpu)
-		unref(node->vgpu);
-}
-
-/* The lowest unused id of @gpu, from 1. */
-static int free_id(const struct tree_gpu *gpu)
-{
-	for (int id = 1;; id++) {
-		const struct tree_vgpu *vgpu = gpu->vgpus;
-
-		while (vgpu && vgpu->id != id)
-			vgpu = vgpu->next;
-		if (!vgpu)
-			return id;
-	}
-}
-
-int tree_add_vgpu(struct tree *tree, struct tree_gpu *gpu, int type, const char *uuid)
-{
-	struct tree_vgpu *vgpu;
-	int r;
-
-	for (int i = 0; i < tree->n_gpus; i++)
-		for (vgpu = tree->gpus[i].vgpus; vgpu; vgpu = vgpu->next)
-			if (strcmp(vgpu->uuid, uuid) == 0)
-				return -EEXIST;
-	if (gpu->low_gm_mb < tree_types[type].low_gm_mb)
-		return -ENOSPC;
-	vgpu = calloc(1, sizeof(*vgpu));
-	if (!vgpu)
-		return -ENOMEM;
-	r = sim_add(gpu->sim, uuid, 100 / tree_types[type].parts, &vgpu->sim);
-	if (r < 0) {
-		free(vgpu);
-		return r;
-	}
-	strcpy(vgpu->uuid, uuid);
-	strcpy(vgpu->load, "0");
-	vgpu->id = free_id(gpu);
-	vgpu->type = type;
-	vgpu->gpu = gpu;
-	vgpu->refs = 1;
-	vgpu->next = gpu->vgpus;
-	gpu->vgpus = vgpu;
-	gpu->low_gm_mb -= tree_types[type].low_gm_mb;
-	return 0;
-}
-
-void tree_remove_vgpu(struct tree_vgpu *vgpu)
-{
-	struct tree_vgpu **at = &vgpu->gpu->vgpus;
-
-	while (*at != vgpu)
-		at = &(*at)->next;
-	*at = vgpu->next;
-	vgpu->gpu->low_gm_mb += tree_types[vgpu->type].low_gm_mb;
-	sim_remove(vgpu->gpu->sim, vgpu->sim);
-	vgpu->sim = NULL;
-	unref(vgpu);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Internal to tree.c and files.c: the state of the simulated GPUs, and the tables of the tree. */
-#ifndef SIM_HOST_FILES_H
-#define SIM_HOST_FILES_H
+/* The state of the simulated GPUs: their vGPUs and free memory. Internal to tree-*.c. */
+#ifndef SIM_HOST_TREE_GPUS_H
+#define SIM_HOST_TREE_GPUS_H
 
 #include "sim/host/tree.h"
 #include "sim/model/sim.h"
@@ -42,17 +42,6 @@ struct tree {
 	int n_gpus;
 	struct tree_gpu gpus[TREE_GPUS_MAX];
 };
-
-struct tree_attr {
-	enum tree_kind in;
-	const char *name;
-	mode_t mode;
-	/* NULL: not readable or writable. @text ends with NUL and has no newline. */
-	void (*show)(const struct tree_node *node, char text[TREE_TEXT_MAX]);
-	int (*store)(struct tree *tree, const struct tree_node *node, const char *text);
-};
-
-extern const struct tree_attr tree_attrs[]; /* ends with a NULL name */
 
 /* @uuid: valid and in lower case. -EEXIST, -ENOSPC, -ENOMEM. */
 int tree_add_vgpu(struct tree *tree, struct tree_gpu *gpu, int type, const char *uuid);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of the files of the tree. Internal to tree-*.c. */
+#ifndef SIM_HOST_TREE_FILES_H
+#define SIM_HOST_TREE_FILES_H
+
+#include "sim/host/tree-gpus.h"
+
+struct tree_attr {
+	enum tree_kind in;
+	const char *name;
+	mode_t mode;
+	/* NULL: not readable or writable. @text ends with NUL and has no newline. */
+	void (*show)(const struct tree_node *node, char text[TREE_TEXT_MAX]);
+	int (*store)(struct tree *tree, const struct tree_node *node, const char *text);
+};
+
+extern const struct tree_attr tree_attrs[]; /* ends with a NULL name */
+
+#endif

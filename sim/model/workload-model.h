@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of workload models. Internal to workload*.c. */
+#ifndef SIM_MODEL_WORKLOAD_MODEL_H
+#define SIM_MODEL_WORKLOAD_MODEL_H
+
+#include "sim/model/workload.h"
+
+/* The keys that a model accepts. */
+#define TAKES_FRAME  (1u << 0)
+#define TAKES_SCALE  (1u << 1)
+#define TAKES_PACING (1u << 2)
+#define TAKES_SEED   (1u << 3)
+#define TAKES_VSYNC  (1u << 4)
+#define TAKES_LOAD   (1u << 5)
+#define TAKES_SQUARE (1u << 6)
+#define TAKES_BURST  (1u << 7)
+#define TAKES_TRACE  (1u << 8)
+
+struct workload_model {
+	const char *name;
+	enum workload_kind kind;
+	unsigned int takes;
+	double gpu_ms, cpu_ms;		/* of a frame; 0: set by keys or by shape */
+	double (*shape)(uint64_t t_ns); /* GPU ms of a frame at @t_ns; NULL: constant */
+	uint64_t cycle_ns;		/* period of the shape; 0: not periodic */
+	/* NULL: frames with the costs above. */
+	struct workload_frame (*next_frame)(struct workload_run *run, uint64_t now_ns);
+	/* Only for WORKLOAD_LOAD. */
+	double (*demand_ns)(const struct workload *workload, struct workload_demand *demand,
+			    uint64_t to_ns);
+};
+
+extern const struct workload_model workload_models[]; /* ends with a NULL name */
+
+#endif
