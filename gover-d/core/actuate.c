@@ -31,8 +31,8 @@ bool actuate_is_foreign(const struct actuator *actuator, const struct host_gpu *
 	return false;
 }
 
-static void keep_cap_write(struct actuator *actuator, const struct host_gpu *gpu,
-			   const struct actuate_move *move, const char *cause, struct instant now)
+static void record_cap_write(struct actuator *actuator, const struct host_gpu *gpu,
+			     const struct actuate_move *move, const char *cause, struct instant now)
 {
 	struct db_cap_write row = {
 		.ts_ms = now.wall_ms,
@@ -81,7 +81,7 @@ static void write_move(struct actuator *actuator, struct host_gpu *gpu, struct a
 		/* Unknown: it counts as the larger, and both stay ours in the journal. */
 		vgpu->cap_pct = move->to_pct > move->from_pct ? move->to_pct : move->from_pct;
 	}
-	keep_cap_write(actuator, gpu, move, cause, now);
+	record_cap_write(actuator, gpu, move, cause, now);
 }
 
 /* What increases may take now: the free pool, or where the sum was over 100, what was just freed.
@@ -245,8 +245,8 @@ void actuate_initial_cap(struct actuator *actuator, struct host_gpu *gpu, struct
 }
 
 /* What a creation that failed leaves in the journal is what stood there before. */
-static void put_back(struct cap_journal *journal, const char *id, bool known, int last_pct,
-		     int intent_pct)
+static void restore_record(struct cap_journal *journal, const char *id, bool known, int last_pct,
+			   int intent_pct)
 {
 	if (known)
 		(void)cap_journal_set(journal, id, last_pct, intent_pct);
@@ -291,13 +291,13 @@ int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu 
 			strerror(-r));
 	r = gpu->ops->create(gpu->gpu, id, cap_pct, reterr);
 	if (r < 0) {
-		put_back(actuator->journal, id, known, last_pct, intent_pct);
+		restore_record(actuator->journal, id, known, last_pct, intent_pct);
 		return condition_of(r);
 	}
 	r = gpu->ops->attach(gpu->gpu, id, now.mono_ns, &vgpu->device, reterr);
 	if (r < 0) {
 		(void)gpu->ops->destroy(gpu->gpu, id, NULL);
-		put_back(actuator->journal, id, known, last_pct, intent_pct);
+		restore_record(actuator->journal, id, known, last_pct, intent_pct);
 		return r;
 	}
 	vgpu->cap_pct = vgpu->expected_cap_pct = cap_pct;

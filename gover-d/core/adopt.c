@@ -80,7 +80,7 @@ static void adopt_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu
 }
 
 /* Its labels mean something to its backend only once it is attached. */
-static void tell_labels(struct host_gpu *gpu, struct vgpu *vgpu)
+static void pass_labels(struct host_gpu *gpu, struct vgpu *vgpu)
 {
 	struct err err = {""};
 	const char *key;
@@ -114,13 +114,13 @@ static int attach_existing(struct manager *m, struct host_gpu *gpu, struct vgpu 
 	if (vgpu->found && vgpu->contract.terms.initial_cap_pct == 0)
 		vgpu->contract.terms.initial_cap_pct = found_pct == 0 ? 100 : found_pct;
 	adopt_cap(m, gpu, vgpu, found_pct, now);
-	tell_labels(gpu, vgpu);
+	pass_labels(gpu, vgpu);
 	return 0;
 }
 
 /* A contract whose vGPU is not there: made again where the daemon makes vGPUs. */
-static int make_again(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
-		      struct instant now, struct err *reterr)
+static int recreate_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+			 struct instant now, struct err *reterr)
 {
 	int cap_pct = vgpu->contract.terms.initial_cap_pct, last_pct, intent_pct;
 	int r;
@@ -131,7 +131,7 @@ static int make_again(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu
 	r = actuate_create(&m->actuator, gpu, vgpu, cap_pct, now, reterr);
 	if (r != 0)
 		return r < 0 ? r : -EIO; /* @reterr has the reason */
-	tell_labels(gpu, vgpu);
+	pass_labels(gpu, vgpu);
 	record_decision(m, gpu, vgpu, DECISION_ADOPT, DECISION_WRITTEN, now,
 			"vGPU %s was gone and is made again with its last cap of %d %%",
 			vgpu->contract.id, cap_pct);
@@ -153,8 +153,8 @@ void adopt_forget(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, st
 	vgpu_free(gpu, vgpu);
 }
 
-static int take_contract(struct manager *m, struct contract_entry *entry, struct instant now,
-			 struct err *reterr)
+static int adopt_contract(struct manager *m, struct contract_entry *entry, struct instant now,
+			  struct err *reterr)
 {
 	struct host_gpu *gpu = host_find_gpu(&m->host, entry->contract.gpu);
 	struct err inner = {""};
@@ -182,7 +182,7 @@ static int take_contract(struct manager *m, struct contract_entry *entry, struct
 		return 0;
 	}
 	if (r == -ENOENT && gpu->traits.creates)
-		r = make_again(m, gpu, vgpu, now, &inner);
+		r = recreate_vgpu(m, gpu, vgpu, now, &inner);
 	if (r < 0)
 		log_warning("vGPU %s: %s; its contract stands", vgpu->contract.id, inner.msg);
 	return 0;
@@ -190,8 +190,8 @@ static int take_contract(struct manager *m, struct contract_entry *entry, struct
 
 /* The offer of a sale that is not in the history: watched as if it were new while its probation may
  * still run, and kept without that afterwards. */
-static struct offer *recall_sale(struct manager *m, const struct host_gpu *gpu,
-				 const struct contract *c, struct instant now)
+static struct offer *restore_offer(struct manager *m, const struct host_gpu *gpu,
+				   const struct contract *c, struct instant now)
 {
 	int64_t probation_ms = (int64_t)m->config.offer.probation_s * 1000;
 	struct offer sold = {
@@ -219,15 +219,15 @@ static struct offer *recall_sale(struct manager *m, const struct host_gpu *gpu,
  * The history may have a sale as an open offer, when the daemon was killed just after it, or not at
  * all. The contract says by which offer it was sold, and to which key.
  */
-static void take_sale(struct manager *m, const struct host_gpu *gpu, const struct contract *c,
-		      struct instant now)
+static void adopt_sale(struct manager *m, const struct host_gpu *gpu, const struct contract *c,
+		       struct instant now)
 {
 	struct offer *offer = offers_find(m->offers, c->offer);
 
 	if (c->offer == 0 || (offer && offer->vgpu[0]))
 		return;
 	if (!offer)
-		offer = recall_sale(m, gpu, c, now);
+		offer = restore_offer(m, gpu, c, now);
 	if (offer && offer->life.state == OFFER_OPEN)
 		offers_claim(m->offers, offer, c->id, c->claim_key, m->config.offer.probation_s,
 			     now);
@@ -247,7 +247,7 @@ static void settle_offers(struct manager *m, struct instant now)
 {
 	for (int i = 0; i < m->host.n_gpus; i++)
 		for (const struct vgpu *v = m->host.gpus[i].vgpus; v; v = v->next)
-			take_sale(m, &m->host.gpus[i], &v->contract, now);
+			adopt_sale(m, &m->host.gpus[i], &v->contract, now);
 	for (size_t i = 0; i < offers_count(m->offers); i++) {
 		struct offer *offer = offers_find(m->offers, offers_at(m->offers, i)->id);
 
@@ -306,7 +306,7 @@ int adopt_host(struct manager *m, struct contracts *contracts, struct instant no
 		gpu->selling = contracts->gpus[i].selling;
 	}
 	for (size_t i = 0; i < contracts->n_vgpus; i++) {
-		int r = take_contract(m, &contracts->vgpus[i], now, reterr);
+		int r = adopt_contract(m, &contracts->vgpus[i], now, reterr);
 
 		if (r < 0)
 			return r;
@@ -336,8 +336,8 @@ static struct vgpu *new_found(const struct host_gpu *gpu, const char *id, int in
 }
 
 /* What was sold is not known: any other cap than the one it has may break the promise. */
-static void hold_as_it_stands(struct manager *m, const struct host_gpu *gpu, struct vgpu *vgpu,
-			      struct instant now)
+static void hold_unknown(struct manager *m, const struct host_gpu *gpu, struct vgpu *vgpu,
+			 struct instant now)
 {
 	vgpu->contract.held = true;
 	vgpu->contract.held_cap_pct = vgpu->cap_pct;
@@ -372,7 +372,7 @@ int adopt_found(struct manager *m, struct host_gpu *gpu, const char *id, int ini
 	}
 	host_gpu_insert(gpu, vgpu);
 	if (lost)
-		hold_as_it_stands(m, gpu, vgpu, now);
+		hold_unknown(m, gpu, vgpu, now);
 	else
 		record_decision(m, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
 				"vGPU %s stands on GPU %s without a contract: its cap of %d %% "

@@ -177,7 +177,7 @@ static void list_changes(const struct config *from, const struct config *to, jso
 	}
 }
 
-static int keep_setting(struct manager *m, const char *key)
+static int store_setting(struct manager *m, const char *key)
 {
 	char now_text[128], file_text[128];
 
@@ -234,7 +234,7 @@ int control_policy_change(struct manager *m, json_t *object, struct err *reterr)
 	m->params = config_policy_params(&m->config);
 	ledger_store_prices(m);
 	json_object_foreach (object, key, value)
-		if (keep_setting(m, key) < 0)
+		if (store_setting(m, key) < 0)
 			kept = false;
 	if (changes[0])
 		note_parameters(m, changes, kept);

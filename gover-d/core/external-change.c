@@ -119,7 +119,7 @@ void external_change_lose_vgpu(struct manager *m, struct host_gpu *gpu, struct v
 			       struct instant now)
 {
 	alerts_vgpu_changed(m->alerts, vgpu->contract.id);
-	gpu->left = true;
+	gpu->lost_vgpu = true;
 	if (vgpu->found) {
 		offers_vgpu_removed(m->offers, vgpu->contract.id, now);
 		adopt_forget(m, gpu, vgpu, now);

@@ -25,7 +25,7 @@ static bool is_counted(const struct config *config, const struct host_gpu *gpu)
 }
 
 /* Told once, and kept for who asks later. */
-static void complain(struct frames *frames, const char *text)
+static void log_problem(struct frames *frames, const char *text)
 {
 	if (strcmp(frames->error, text) == 0)
 		return;
@@ -109,7 +109,7 @@ static void open_bpf(struct frames *frames, const struct host *host)
 	if (!wanted)
 		return;
 	if (fps_bpf_new(&frames->bpf, &err) < 0) {
-		complain(frames, err.msg);
+		log_problem(frames, err.msg);
 		return;
 	}
 	fps_bpf_stats(frames->bpf, &stats);
@@ -160,7 +160,7 @@ static void watch(struct frames *frames, const struct host_gpu *gpu, const char 
 		return;
 	snprintf(text, sizeof(text), "vGPU %s: its control group's frames cannot be counted: %s",
 		 id, strerror(-r));
-	complain(frames, text);
+	log_problem(frames, text);
 }
 
 const struct fps_totals *frames_of(struct frames *frames, const struct host_gpu *gpu,
@@ -204,5 +204,5 @@ void frames_look(struct frames *frames, struct instant now)
 	snprintf(text, sizeof(text),
 		 "looking for new libraries hangs, perhaps in a file system of a vGPU's programs; "
 		 "those that are known are counted");
-	complain(frames, text);
+	log_problem(frames, text);
 }

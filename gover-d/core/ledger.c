@@ -30,7 +30,7 @@ void ledger_flush_vgpu(struct manager *m, struct vgpu *v)
 	memset(open, 0, sizeof(*open));
 }
 
-static void keep_gpu(struct manager *m, struct host_gpu *gpu)
+static void account_gpu(struct manager *m, struct host_gpu *gpu)
 {
 	struct db_ledger_gpu row = {.ts_ms = m->host.ledger_ms, .watched_s = gpu->watched_s};
 
@@ -44,7 +44,7 @@ static void keep_gpu(struct manager *m, struct host_gpu *gpu)
 void ledger_flush(struct manager *m)
 {
 	for (int i = 0; i < m->host.n_gpus; i++) {
-		keep_gpu(m, &m->host.gpus[i]);
+		account_gpu(m, &m->host.gpus[i]);
 		for (struct vgpu *v = m->host.gpus[i].vgpus; v; v = v->next)
 			ledger_flush_vgpu(m, v);
 	}

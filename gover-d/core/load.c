@@ -17,7 +17,8 @@
 #define DECISIONS_LOADED 500
 #define OFFERS_LOADED	 100 /* that were claimed with a key and are over */
 /* What the database keeps. -ENOENT: nothing. */
-static int load_kept(struct manager *m, struct db_reader *reader, struct contracts *ret_kept)
+static int load_from_database(struct manager *m, struct db_reader *reader,
+			      struct contracts *ret_kept)
 {
 	CLEANUP_FREE char *text = NULL;
 	struct err err = {""};
@@ -45,8 +46,8 @@ static bool is_spoilt(int r)
 }
 
 /* @r: of loading the file. Where the database's are taken it is said why. */
-static bool prefer_kept(const struct manager *m, int r, const struct err *err,
-			const struct contracts *file, const struct contracts *kept)
+static bool prefer_database(const struct manager *m, int r, const struct err *err,
+			    const struct contracts *file, const struct contracts *kept)
 {
 	char kept_at[CLOCK_TEXT_MAX], file_at[CLOCK_TEXT_MAX];
 
@@ -66,7 +67,7 @@ static bool prefer_kept(const struct manager *m, int r, const struct err *err,
 }
 
 /* The caps file remembers whom there were contracts for. */
-static void tell_lost(struct manager *m)
+static void log_lost(struct manager *m)
 {
 	char ids[ERR_MSG_MAX / 2] = "";
 	size_t at = 0;
@@ -94,13 +95,14 @@ int load_contracts(struct manager *m, struct db_reader *reader, struct contracts
 	struct contracts file = {0}, kept = {0};
 	struct err err = {""};
 	int r = contracts_load(m->contracts_path, &file, &err);
-	bool take_kept = load_kept(m, reader, &kept) == 0 && prefer_kept(m, r, &err, &file, &kept);
+	bool take_kept = load_from_database(m, reader, &kept) == 0 &&
+			 prefer_database(m, r, &err, &file, &kept);
 
 	contracts_fini(take_kept ? &file : &kept);
 	if (r < 0 && r != -ENOENT && !take_kept)
 		return err_fail(reterr, -r, "%s", err.msg);
 	if (r == -ENOENT && !take_kept)
-		tell_lost(m);
+		log_lost(m);
 	*ret_contracts = take_kept ? kept : file;
 	*ret_stale = take_kept && r != -ENOENT;
 	m->revision = ret_contracts->head.revision;

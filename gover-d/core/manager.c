@@ -108,8 +108,8 @@ static void offer_changed(void *userdata, const struct offer *offer)
 								     .why = offer->reason});
 }
 
-static int make_memory(struct manager *m, struct db_reader *reader,
-		       const struct contracts *contracts, struct err *reterr)
+static int load_state(struct manager *m, struct db_reader *reader,
+		      const struct contracts *contracts, struct err *reterr)
 {
 	struct db_last_ids last = find_last_ids(m, reader, contracts);
 	struct err err = {""};
@@ -123,7 +123,7 @@ static int make_memory(struct manager *m, struct db_reader *reader,
 	alerts_set_update(m->alerts, m->config.update_s * 1000LL);
 	if (reader && load_history(m, reader, &err) < 0)
 		log_warning("%s, ignoring", err.msg);
-	decisions_go_on_after(m->decisions, last.decision);
+	decisions_continue_after(m->decisions, last.decision);
 	m->policy = policy_find(m->config.policy);
 	m->params = config_policy_params(&m->config);
 	ledger_store_prices(m);
@@ -141,10 +141,10 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 
 	(void)usec;
 	late = now.mono_ns > m->next_tick_ns + period_ns / 2;
-	host_note_lateness(&m->host.lateness,
-			   now.mono_ns > m->next_tick_ns
-				   ? (double)(now.mono_ns - m->next_tick_ns) / NS_PER_S
-				   : 0);
+	host_count_lateness(&m->host.lateness,
+			    now.mono_ns > m->next_tick_ns
+				    ? (double)(now.mono_ns - m->next_tick_ns) / NS_PER_S
+				    : 0);
 	if (late)
 		m->host.late_ticks++;
 	gpus_dispatch_igt(&m->host, now);
@@ -217,7 +217,7 @@ static int open_journal(struct manager *m, struct err *reterr)
 }
 
 /* It is about to be written over, and somebody may want to know what stood there. */
-static void set_aside(const char *path)
+static void rename_old(const char *path)
 {
 	char aside[PATH_MAX + 8];
 
@@ -250,10 +250,10 @@ static int recall(struct manager *m, struct contracts *ret_contracts, struct err
 	reader = history_open_reader(&m->history);
 	r = load_contracts(m, reader, ret_contracts, &stale, reterr);
 	if (r >= 0)
-		r = make_memory(m, reader, ret_contracts, reterr);
+		r = load_state(m, reader, ret_contracts, reterr);
 	db_reader_close(reader);
 	if (r >= 0 && stale && !m->actuator.dry_run)
-		set_aside(m->contracts_path);
+		rename_old(m->contracts_path);
 	return r;
 }
 

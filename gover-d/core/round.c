@@ -175,16 +175,16 @@ static void act_on(struct manager *m, struct host_gpu *gpu, const struct policy_
 }
 
 /* What is told but not acted on holds again in the next period: told once a minute is enough. */
-static bool told_already(struct host_gpu *gpu, const struct policy_decision *pd, const char *id,
-			 struct instant now)
+static bool is_repeated(struct host_gpu *gpu, const struct policy_decision *pd, const char *id,
+			struct instant now)
 {
-	uint64_t told_ns = gpu->told[pd->kind].at_ns;
-	char *told_vgpu = gpu->told[pd->kind].vgpu;
+	uint64_t last_ns = gpu->reported[pd->kind].at_ns;
+	char *last_vgpu = gpu->reported[pd->kind].vgpu;
 
-	if (told_ns && now.mono_ns - told_ns < REPEAT_NS && strcmp(told_vgpu, id) == 0)
+	if (last_ns && now.mono_ns - last_ns < REPEAT_NS && strcmp(last_vgpu, id) == 0)
 		return true;
-	gpu->told[pd->kind].at_ns = now.mono_ns;
-	snprintf(told_vgpu, ID_MAX, "%s", id);
+	gpu->reported[pd->kind].at_ns = now.mono_ns;
+	snprintf(last_vgpu, ID_MAX, "%s", id);
 	return false;
 }
 
@@ -205,7 +205,7 @@ int round_apply(struct manager *m, struct host_gpu *gpu, struct plan_round *roun
 		else if (result == DECISION_FAILED && r == 0)
 			r = -EIO;
 		if ((!act || m->actuator.dry_run) &&
-		    told_already(gpu, pd, pd->vgpu >= 0 ? round->views[pd->vgpu].id : "", now))
+		    is_repeated(gpu, pd, pd->vgpu >= 0 ? round->views[pd->vgpu].id : "", now))
 			continue;
 		snprintf(d.gpu, sizeof(d.gpu), "%s", gpu->config.name);
 		d.kind = (enum decision_kind)pd->kind;

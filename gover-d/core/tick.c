@@ -123,7 +123,7 @@ static void decide(struct manager *m, struct host_gpu *gpu, struct plan_round *r
 		(void)policy_fit(&m->params, &gpu->view, &round->out);
 		(void)round_apply(m, gpu, round, act, now);
 		round_view(m, gpu, round);
-	} else if (gpu->left && act) {
+	} else if (gpu->lost_vgpu && act) {
 		m->policy->give_back(&m->params, &gpu->view, &round->out);
 		(void)round_apply(m, gpu, round, act, now);
 		round_view(m, gpu, round);
@@ -229,7 +229,7 @@ static void renew_lease(struct manager *m, struct host_gpu *gpu, struct vgpu *v,
 static void act_on_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round *round, bool gap,
 		       struct instant now)
 {
-	gpu->left = false;
+	gpu->lost_vgpu = false;
 	external_change_find_vgpus(m, gpu, now);
 	sample_gpu(m, gpu, now);
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
@@ -240,8 +240,8 @@ static void act_on_gpu(struct manager *m, struct host_gpu *gpu, struct plan_roun
 	decide(m, gpu, round, gap, now);
 }
 
-static void keep_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
-		     struct instant now)
+static void account_gpu(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
+			struct instant now)
 {
 	count_gpu(m, gpu, round, now);
 	tick_alerts_gpu(m, gpu, now);
@@ -283,7 +283,7 @@ void tick_run(struct manager *m, struct instant now, bool gap)
 	time_tick(&m->host, m->next_tick_ns);
 	/* Every cap is written: what follows only remembers. */
 	for (int i = 0; i < m->host.n_gpus; i++)
-		keep_gpu(m, &m->host.gpus[i], round, now);
+		account_gpu(m, &m->host.gpus[i], round, now);
 	ledger_tick(m, now);
 	frames_look(&m->frames, now);
 	tick_alerts_host(m, now);

@@ -58,7 +58,7 @@ int decision_result_parse(const char *name, enum decision_result *ret_result)
 struct decisions {
 	int64_t last_id;
 	size_t first, n; /* in ring: the oldest, how many */
-	struct decision *ring[DECISIONS_KEPT];
+	struct decision *ring[DECISIONS_MAX];
 };
 
 struct decisions *decisions_new(int64_t last_id)
@@ -72,7 +72,7 @@ struct decisions *decisions_new(int64_t last_id)
 
 static size_t slot(const struct decisions *decisions, size_t index)
 {
-	return (decisions->first + index) % DECISIONS_KEPT;
+	return (decisions->first + index) % DECISIONS_MAX;
 }
 
 static void drop_oldest(struct decisions *decisions)
@@ -102,7 +102,7 @@ static char *dump_detail(json_t *numbers, json_t *moves)
 }
 
 /* A copy in one piece: the struct, then why, then detail. */
-static struct decision *make_kept(const struct decision *decision)
+static struct decision *copy_decision(const struct decision *decision)
 {
 	const char *why = decision->why ? decision->why : "";
 	char *detail = dump_detail(decision->numbers, decision->moves), *texts;
@@ -122,11 +122,11 @@ static struct decision *make_kept(const struct decision *decision)
 
 const struct decision *decisions_add(struct decisions *decisions, const struct decision *decision)
 {
-	struct decision *kept = make_kept(decision);
+	struct decision *kept = copy_decision(decision);
 
 	if (!kept)
 		return NULL;
-	if (decisions->n == DECISIONS_KEPT)
+	if (decisions->n == DECISIONS_MAX)
 		drop_oldest(decisions);
 	decisions->ring[slot(decisions, decisions->n++)] = kept;
 	if (kept->id <= decisions->last_id)
@@ -155,7 +155,7 @@ int64_t decisions_last_id(const struct decisions *decisions)
 	return decisions->last_id;
 }
 
-void decisions_go_on_after(struct decisions *decisions, int64_t last_id)
+void decisions_continue_after(struct decisions *decisions, int64_t last_id)
 {
 	if (decisions->last_id < last_id)
 		decisions->last_id = last_id;

@@ -5,7 +5,7 @@
 
 #include "gover-d/model/host.h"
 
-#define DECISIONS_KEPT	 2048
+#define DECISIONS_MAX	 2048
 #define DECISION_WHY_MAX 1024
 
 /* The kinds of enum policy_kind, then those of a request or of the daemon itself. A request uses
@@ -58,14 +58,14 @@ struct decisions; /* a ring */
 struct decisions *decisions_new(int64_t last_id);
 struct decisions *decisions_free(struct decisions *decisions);
 /* Takes over the two json references, gives the next id. One that is higher already stays: a
- * decision read back from the database keeps its own. The result stands until DECISIONS_KEPT more
+ * decision read back from the database keeps its own. The result stands until DECISIONS_MAX more
  * were added. NULL: no memory. */
 const struct decision *decisions_add(struct decisions *decisions, const struct decision *decision);
 /* The first kept one with an id above @after; NULL: none. Walk with after = found->id. */
 const struct decision *decisions_after(const struct decisions *decisions, int64_t after);
 int64_t decisions_last_id(const struct decisions *decisions);
 /* The next id is above @last_id, and above all that were added. */
-void decisions_go_on_after(struct decisions *decisions, int64_t last_id);
+void decisions_continue_after(struct decisions *decisions, int64_t last_id);
 /* True when vGPU @id is what a kept one is about, or gave, or was moved by it. */
 bool decision_concerns(const struct decision *decision, const char *id);
 

@@ -15,7 +15,7 @@ const struct host_lateness_bound host_lateness_bounds[HOST_LATENESS_BUCKETS] = {
 	{1, "1.0"},	    {INFINITY, "+Inf"},
 };
 
-void host_note_lateness(struct host_lateness *lateness, double s)
+void host_count_lateness(struct host_lateness *lateness, double s)
 {
 	int i = 0;
 

@@ -88,11 +88,12 @@ struct host_gpu {
 		int n;
 		bool more; /* than these; told without their names */
 	} refused;	   /* found, and could not be taken up: each is logged once */
-	bool left;	   /* in this tick one was found gone */
+	bool lost_vgpu;	   /* in this tick one was found gone */
 	struct {
 		char vgpu[ID_MAX];
-		uint64_t at_ns; /* 0: never */
-	} told[POLICY_KINDS];	/* the last decision of each kind that was told but not acted on */
+		uint64_t at_ns;	  /* 0: never */
+	} reported[POLICY_KINDS]; /* the last decision of each kind that was told but not acted on
+				   */
 	char severe_vgpu[ID_MAX]; /* whose move relieves most, as the last severe warning said */
 	/* the last tick */
 	double util_pct; /* physical; NAN: not known */
@@ -114,7 +115,7 @@ extern const struct host_lateness_bound {
 	double s;
 	const char *text;
 } host_lateness_bounds[HOST_LATENESS_BUCKETS];
-void host_note_lateness(struct host_lateness *lateness, double s);
+void host_count_lateness(struct host_lateness *lateness, double s);
 
 struct host {
 	struct host_gpu gpus[GPUS_MAX];

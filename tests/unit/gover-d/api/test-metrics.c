@@ -204,9 +204,9 @@ static void metrics_for_dashboards_are_present(void **state)
 	char line[128];
 
 	(void)state;
-	host_note_lateness(&manager->host.lateness, 0.001);
-	host_note_lateness(&manager->host.lateness, 0.7);
-	host_note_lateness(&manager->host.lateness, 3);
+	host_count_lateness(&manager->host.lateness, 0.001);
+	host_count_lateness(&manager->host.lateness, 0.7);
+	host_count_lateness(&manager->host.lateness, 3);
 	for (int hook = 0; hook < HOOKS; hook++)
 		manager->hook_stats[hook] = (struct hook_stats){
 			.run = 7 + (uint64_t)hook, .failed = 3, .killed = 2, .dropped = 1};
@@ -452,15 +452,14 @@ static void decisions_no_longer_in_memory_are_counted(void **state)
 
 	(void)state;
 	assert_true(has_line(scrape(), "gover_decisions_total{kind=\"steal\"} 0"));
-	for (int i = 0; i < 2 * DECISIONS_KEPT; i++) {
+	for (int i = 0; i < 2 * DECISIONS_MAX; i++) {
 		decide((enum decision_kind)POLICY_STEAL);
 		if (i % 100 == 0)
 			api_tick(api);
 	}
 	decide(DECISION_HOLD);
 	api_tick(api);
-	snprintf(line, sizeof(line), "gover_decisions_total{kind=\"steal\"} %d",
-		 2 * DECISIONS_KEPT);
+	snprintf(line, sizeof(line), "gover_decisions_total{kind=\"steal\"} %d", 2 * DECISIONS_MAX);
 	assert_true(has_line(scrape(), line));
 	assert_true(has_line(scrape(), "gover_decisions_total{kind=\"hold\"} 1"));
 }

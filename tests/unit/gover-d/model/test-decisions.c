@@ -91,9 +91,9 @@ static void test_numbers_go_on_above_what_was_given_and_not_read_back(void **sta
 
 	(void)state;
 	assert_int_equal(add(decisions, 10, "read back")->id, 10);
-	decisions_go_on_after(decisions, 5);
+	decisions_continue_after(decisions, 5);
 	assert_int_equal(decisions_last_id(decisions), 10);
-	decisions_go_on_after(decisions, 30);
+	decisions_continue_after(decisions, 30);
 	assert_int_equal(decisions_last_id(decisions), 30);
 	assert_string_equal(decisions_after(decisions, 0)->why, "read back");
 	assert_int_equal(add(decisions, 0, "new")->id, 31);
@@ -106,11 +106,11 @@ static void test_the_oldest_leave_when_the_ring_is_full(void **state)
 	int64_t first;
 
 	(void)state;
-	for (int i = 1; i <= 3 * DECISIONS_KEPT + 100; i++) {
+	for (int i = 1; i <= 3 * DECISIONS_MAX + 100; i++) {
 		assert_int_equal(add(decisions, 0, "")->id, i);
 		if (i % 500 != 0)
 			continue;
-		int kept = i < DECISIONS_KEPT ? i : DECISIONS_KEPT;
+		int kept = i < DECISIONS_MAX ? i : DECISIONS_MAX;
 
 		assert_int_equal(walk(decisions, 0, &first), kept);
 		assert_int_equal(first, i - kept + 1);
