@@ -57,7 +57,7 @@ d --config "$conf" --print-config
 cp "$dir/said" "$dir/first"
 is "the values of a file are used" "$(grep -cxE 'period_ms = 250|\[gpu (one|two)\]|capacity_cores = 1.5|overload_pct = 91.25|paper_mode = on|flavor_target_fps = 30|\[flavor (small|large)\]|cap_pct = 20|price_per_cap_hour = 0.9' "$dir/first")" 11
 d --config "$dir/first" --print-config
-ok "and are the same after printing and loading" cmp "$dir/said" "$dir/first"
+ok "settings are the same after printing and loading" cmp "$dir/said" "$dir/first"
 d --config "$conf" --check-config
 is "--check-config accepts it" "$code" 0
 is "gover-ctl config check accepts it" "$(ctl config check "$conf")" "$conf: valid"

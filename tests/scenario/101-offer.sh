@@ -1,5 +1,6 @@
 #!/bin/sh
-# An offer from calm to kept: claimed once, funded by the others, watched, kept. An offer that is not claimed expires.
+# A calm GPU makes an offer. It can be claimed once, its vGPU is funded by the others, and after the probation the sale is
+# kept. An unclaimed offer expires.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -19,9 +20,9 @@ open='[.offers[] | select(.state == "open")]'
 ok "a calm GPU with little load makes an offer" until_ok 20 that /v1/offers "$open | length == 1"
 first=$(get /v1/offers "${open}[0].id")
 ok "an unclaimed offer expires" until_ok 20 that "/v1/offers?all=true" ".offers[] | select(.id == $first) | .state == \"expired\""
-ok "after new calm periods there is another offer" until_ok 20 that /v1/offers "$open | length == 1"
+ok "after new calm periods the GPU makes another offer" until_ok 20 that /v1/offers "$open | length == 1"
 id=$(get /v1/offers "${open}[0].id")
-is "there is one offer at a time" "$(get /v1/offers '.offers | length')" 1
+is "a GPU has one open offer at a time" "$(get /v1/offers '.offers | length')" 1
 is "the offer has the values of the flavour" "$(get /v1/offers "${open}[0] | \"\(.initial_cap_pct) \(.target_fps)\"")" "50 60"
 
 light_vm="\"vm\": \"vm-new\", \"labels\": {\"workload\": \"$light\"}"
@@ -37,11 +38,11 @@ is "a second claim is rejected" "$(status)" 409
 is "a rejected claim creates no vGPU" "$(get /v1/vgpus '.vgpus | length')" 3
 ok "the caps fit the GPU" that /v1/gpus '.gpus[0].sum_cap_pct <= 100'
 is "the GPU is oversold" "$(get /v1/gpus '.gpus[0].overbooking_ratio')" 1.5
-ok "there is no further offer during probation" that /v1/offers "$open | length == 0"
+ok "the GPU makes no offer during probation" that /v1/offers "$open | length == 0"
 ok "the sale is kept" until_ok 20 that "/v1/offers?all=true" ".offers[] | select(.id == $id) | .state == \"kept\""
 is "a decision records the funding" "$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "fund")] | length')" 1
 periods 8
-ok "with max_vgpus there is no offer" that /v1/offers "$open | length == 0"
+ok "a GPU with max_vgpus vGPUs makes no offer" that /v1/offers "$open | length == 0"
 api DELETE /v1/vgpus/new >/dev/null
 is "a client removes the vGPU" "$(status)" 204
 ok "the freed cap returns to the others" until_ok 10 that /v1/gpus '.gpus[0].sum_cap_pct == 100'

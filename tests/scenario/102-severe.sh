@@ -22,7 +22,7 @@ add c 60 idle
 is "the idle vGPU has the rest" "$(get /v1/vgpus/c .cap_pct)" 20
 ok "a held overloaded vGPU raises only held_overloaded" \
   until_ok 20 that /v1/alerts '[.alerts[].name] | index("held_overloaded") != null and index("severe_overload") == null'
-# A released vGPU becomes a receiver: then there are two.
+# The released vGPU is the second receiver.
 for v in a b; do api PATCH /v1/vgpus/$v '{"held": false}' >/dev/null; done
 ok "two receivers raise the severe warning" until_ok 20 alerts 1 severe_overload
 is "the alert is critical and names the vGPU whose migration relieves most" \
@@ -31,7 +31,7 @@ ok "the hook runs" until_ok 10 test -s "$dir/hook.out"
 is "the hook receives the VM to migrate" "$(head -n 1 "$dir/hook.out")" "severe_overload gpu0 b vm-b"
 severe=$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "severe")][0].id')
 periods 8
-is "there is no steal during a severe overload" \
+is "no steal is made during a severe overload" \
   "$(get '/v1/decisions?limit=1000' "[.decisions[] | select(.id > $severe and (.kind == \"steal\" or .kind == \"wake\"))] | length")" 0
 load a idle
 ok "the warning clears when one vGPU is no longer overloaded" until_ok 20 alerts 0 severe_overload

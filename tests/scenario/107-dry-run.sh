@@ -1,5 +1,5 @@
 #!/bin/sh
-# Modes observe and frozen, and dry run: decisions are logged but not written, are not made, or change nothing at all.
+# Mode observe logs decisions without writing caps, mode frozen makes no decisions, and a dry run changes nothing.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -14,7 +14,7 @@ sim_conf
 start || exit 1
 token robot operate
 sell a 50 idle
-ok "there is an offer" until_ok 20 that /v1/offers '.offers | length == 1'
+ok "an offer is made" until_ok 20 that /v1/offers '.offers | length == 1'
 id=$(get /v1/offers '.offers[0].id')
 claim "$id" key-1 new
 is "the offer is claimed" "$(status) $(jq -r .vgpu.id "$dir/body")" "200 new"

@@ -34,21 +34,21 @@ sell a 80 load:pct=10
 sell b 50 idle '"min_cap_pct": 20'
 is "an idle vGPU is at its floor" "$(get /v1/vgpus/b .cap_pct)" 20
 load b busy
-ok "it becomes active and is served" until_ok 20 woken 0
-is "the lightest donor gives" "$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "wake")][0] | "\(.donor) \(.result)"')" "a written"
+ok "an active vGPU is served" until_ok 20 woken 0
+is "the lightest donor gives cap" "$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "wake")][0] | "\(.donor) \(.result)"')" "a written"
 ok "donor and receiver change by the same amount" that '/v1/decisions?limit=1000' \
   '[.decisions[] | select(.kind == "wake")][0] | [.moves[] | .to_pct - .from_pct] | add == 0 and (map(fabs) | max) > 5'
-ok "above its floor it rises by steals" until_ok 20 that /v1/vgpus/b '.cap_pct == 50'
+ok "above its floor the vGPU receives cap by steals" until_ok 20 that /v1/vgpus/b '.cap_pct == 50'
 ok "the history contains the steal" until_ok 10 recorded "SELECT * FROM decision WHERE kind = 'steal'"
-is "it was served after its first breach" "$(breaches wake)" 1
+is "the vGPU was served after its first breach" "$(breaches wake)" 1
 ok "the next step took three breaches or more" test "$(breaches steal)" -ge 3
 
 rest 30
-is "it is idle again, and half of the GPU is free" "$(get /v1/gpus '.gpus[0] | "\(.sum_cap_pct) \(.free_pct)"')" "50 50"
+is "the vGPU is idle again, and half of the GPU is free" "$(get /v1/gpus '.gpus[0] | "\(.sum_cap_pct) \(.free_pct)"')" "50 50"
 before=$(decided wake)
 load b busy
-ok "it becomes active again" until_ok 20 woken "$before"
-is "the free pool gives all it lacks" "$(get '/v1/decisions?limit=1000' \
+ok "the vGPU becomes active again" until_ok 20 woken "$before"
+is "the free pool gives the whole missing cap" "$(get '/v1/decisions?limit=1000' \
   '[.decisions[] | select(.kind == "wake")][-1] | "\(.donor) \(.moves | map("\(.vgpu) \(.from_pct) \(.to_pct)") | join(", "))"')" \
   "null b 20 50"
 
@@ -56,8 +56,8 @@ rest 80
 ctl policy set paper_mode=on >/dev/null
 before=$(decided wake) steals=$(decided steal)
 load b busy
-ok "in paper mode it is served" until_ok 20 sh -c "test \$(curl -sS --unix-socket '$sock' 'http://gover/v1/decisions?limit=1000' |
+ok "in paper mode the vGPU is served" until_ok 20 sh -c "test \$(curl -sS --unix-socket '$sock' 'http://gover/v1/decisions?limit=1000' |
   jq '[.decisions[] | select(.kind == \"steal\" and .vgpu == \"b\")] | length') -gt $steals"
-is "in paper mode by a steal after three periods" "$(decided wake)" "$before"
+is "in paper mode the vGPU is served by a steal after three periods" "$(decided wake)" "$before"
 stop
 finish

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Free GPU time is given first, to all receivers in proportion to what they lack, without steals. Capacity freed by a
+# Free GPU time is given first, to all receivers in proportion to the cap that they need, without steals. Capacity freed by a
 # removed vGPU returns to those below their contract; the rest is free.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -16,7 +16,7 @@ sell a 50 idle
 sell b 35 idle
 sell c 15 idle
 is "all contracts are in force" "$(caps)" "a 50, b 35, c 15"
-# Frozen, so that what a and b lose stays free.
+# The GPU is frozen, so that the cap taken from a and b stays free.
 ctl freeze >/dev/null
 for v in a:20 b:15; do ctl vgpu hold "${v%:*}" --cap "${v#*:}" >/dev/null; done
 for v in a b; do
@@ -27,13 +27,13 @@ is "half of the GPU is free" "$(caps) $(get /v1/gpus '.gpus[0].free_pct')" "a 20
 ok "two vGPUs are overloaded" until_ok 20 that /v1/vgpus '[.vgpus[] | select(.overloaded).id] == ["a", "b"]'
 id=$(get '/v1/decisions?limit=1' '.decisions[0].id')
 ctl thaw >/dev/null
-ok "the free pool gives" until_ok 20 that "/v1/decisions?after=$id" '[.decisions[] | select(.kind == "pool")] | length > 0'
-is "both get all they lack" "$(get "/v1/decisions?after=$id" \
+ok "cap is given from the free pool" until_ok 20 that "/v1/decisions?after=$id" '[.decisions[] | select(.kind == "pool")] | length > 0'
+is "both receivers get the cap that they need" "$(get "/v1/decisions?after=$id" \
   '[.decisions[] | select(.kind == "pool")][0] | .moves | map("\(.vgpu) \(.from_pct) \(.to_pct) \(.read_back_pct)") | join(", ")')" \
   "a 20 50 50, b 15 35 35"
-is "there is no steal and no severe warning" "$(get "/v1/decisions?after=$id" \
+is "no steal and no severe warning is made" "$(get "/v1/decisions?after=$id" \
   '[.decisions[] | select(.kind == "steal" or .kind == "severe")] | length')" 0
-is "c keeps its cap" "$(get /v1/vgpus/c .cap_pct)" 15
+is "the cap of c does not change" "$(get /v1/vgpus/c .cap_pct)" 15
 
 # Sold more than the GPU: the rest of the pool is divided.
 ctl freeze >/dev/null
@@ -44,10 +44,10 @@ for v in a b; do ctl vgpu release "$v" >/dev/null; done
 ok "both are overloaded again" until_ok 20 that /v1/vgpus '[.vgpus[] | select(.overloaded).id] == ["a", "b"]'
 id=$(get '/v1/decisions?limit=1' '.decisions[0].id')
 ctl thaw >/dev/null
-ok "the free pool gives again" until_ok 20 that "/v1/decisions?after=$id" '[.decisions[] | select(.kind == "pool")] | length > 0'
+ok "cap is given from the free pool again" until_ok 20 that "/v1/decisions?after=$id" '[.decisions[] | select(.kind == "pool")] | length > 0'
 is "65 % is divided in proportion to 80 and 40" "$(get "/v1/decisions?after=$id" \
   '[.decisions[] | select(.kind == "pool")][0] | .moves | map("\(.vgpu) \(.to_pct)") | join(", ")')" "a 53, b 32"
-ok "then two overloaded vGPUs are severe" until_ok 20 that "/v1/alerts" \
+ok "two overloaded vGPUs without a free pool are a severe overload" until_ok 20 that "/v1/alerts" \
   '[.alerts[] | select(.name == "severe_overload")] | length == 1'
 is "the caps do not change" "$(caps)" "a 53, b 32, c 15"
 

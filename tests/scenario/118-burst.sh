@@ -13,10 +13,10 @@ start || exit 1
 sell a 30 busy
 sell b 40 load:pct=5
 ok "without burst the contract is the limit" until_ok 20 alerts 1 contract_limit a
-is "without burst the pool is not given" "$(get /v1/vgpus/a .cap_pct) $(get /v1/gpus '.gpus[0].free_pct')" "30 30"
+is "without burst a vGPU gets nothing from the pool" "$(get /v1/vgpus/a .cap_pct) $(get /v1/gpus '.gpus[0].free_pct')" "30 30"
 ctl vgpu set a --burst >/dev/null
-ok "with burst it receives the pool" until_ok 20 that '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "pool" and .vgpu == "a")] | length == 1'
-ok "with burst it receives unused cap of b" until_ok 20 that /v1/vgpus/a '.cap_pct > 70'
+ok "with burst a vGPU gets the pool" until_ok 20 that '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "pool" and .vgpu == "a")] | length == 1'
+ok "with burst a vGPU gets unused cap of b" until_ok 20 that /v1/vgpus/a '.cap_pct > 70'
 ok "contract_limit clears" until_ok 20 alerts 0 contract_limit a
 is "the caps add up to 100" "$(get /v1/gpus '.gpus[0].sum_cap_pct')" 100
 is "the sum of the sold caps does not change" "$(get /v1/gpus '.gpus[0].sum_initial_cap_pct')" 70

@@ -12,7 +12,7 @@ sim_conf
 start || exit 1
 sell a 100 load:pct=30
 open='[.offers[] | select(.state == "open")]'
-ok "there is an offer" until_ok 20 that /v1/offers "$open | length == 1"
+ok "an offer is made" until_ok 20 that /v1/offers "$open | length == 1"
 id=$(get /v1/offers "${open}[0].id")
 claim "$id" '' new '"labels": {"workload": "busy"}'
 is "the offer is claimed" "$(status)" 200
@@ -26,7 +26,7 @@ stop KILL
 start || exit 1
 ok "the alert is raised again after a restart" until_ok 10 alerts 1 sale_failed
 periods 8
-is "there is no offer while the vGPU exists" "$(get /v1/offers "$open | length")" 0
+is "no offer is made while the vGPU exists" "$(get /v1/offers "$open | length")" 0
 api DELETE /v1/vgpus/new >/dev/null
 is "the vGPU is removed" "$(status)" 204
 ok "the alert clears" until_ok 10 alerts 0 sale_failed

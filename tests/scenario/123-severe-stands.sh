@@ -30,7 +30,7 @@ kill -CONT "$daemon_pid"
 ok "a late tick is recorded" until_ok 10 that /v1/host ".gaps > $gaps"
 ok "a late tick does not end the alert" stands 8
 is "a late tick raises no second alert" "$(get '/v1/alerts?all=true' "$severe | length")" 1
-is "there is one severe decision" "$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "severe")] | length')" 1
+is "one severe decision is recorded" "$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "severe")] | length')" 1
 ctl freeze >/dev/null
 ok "a frozen GPU keeps the alert" stands 8
 ctl thaw >/dev/null

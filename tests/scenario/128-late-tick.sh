@@ -19,7 +19,7 @@ sleep 0.6
 kill -CONT "$daemon_pid"
 ok "a late tick is counted" until_ok 10 that /v1/host ".late_ticks > ${before% *}"
 ok "a gap is counted" until_ok 10 that /v1/host ".gaps > ${before#* }"
-ok "calm periods are counted anew" that /v1/gpus ".gpus[0].calm_periods < $calm"
+ok "calm periods are counted from 0 again" that /v1/gpus ".gpus[0].calm_periods < $calm"
 ok "calm periods are counted again" until_ok 10 that /v1/gpus '.gpus[0].calm_periods > 1'
 is "no vGPU is put on hold" "$(get /v1/vgpus '[.vgpus[].held] | any')" false
 is "no alert is raised" "$(get '/v1/alerts?all=true' '.alerts | length')" 0

@@ -22,7 +22,7 @@ api PATCH /v1/vgpus/a '{"target_fps": 30}' >/dev/null
 is "a change that cannot be written" "$(status)" 507
 rmdir "$dir/state/contracts.json.new"
 ok "the contract is written once the disk works" until_ok 10 on_disk b
-ok "the change too" jq -e '.vgpus[] | select(.id == "a") | .target_fps == 30' "$dir/state/contracts.json"
+ok "the later change is written too" jq -e '.vgpus[] | select(.id == "a") | .target_fps == 30' "$dir/state/contracts.json"
 ok "the alert clears" until_ok 10 alerts 0 contracts_unsaved
 stop KILL
 start || exit 1

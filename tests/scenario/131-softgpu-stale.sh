@@ -1,6 +1,6 @@
 #!/bin/sh
 # A usage counter that decreases is an invalid reading: telemetry is stale for one period, and an open offer is closed at
-# once. Only control groups of version 1 can reset the counter; for version 2 there is a unit test.
+# once. Only control groups of version 1 can reset the counter; a unit test covers version 2.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/softgpu.sh
@@ -26,7 +26,7 @@ is "it is still open" "$(get "/v1/offers?all=true" ".offers[] | select(.id == $i
 echo 0 >"$usage"
 ok "the counter is reset: the offer is closed" until_ok 10 that "/v1/offers?all=true" ".offers[] | select(.id == $id) | .state == \"closed\""
 is "the reason is recorded" "$(get "/v1/offers?all=true" ".offers[] | select(.id == $id).reason")" "busy time of GPU gpu0 cannot be read"
-ok "when readings are valid again, there is a new offer" until_ok 20 that /v1/offers "$open | length == 1 and .[0].id > $id"
+ok "when readings are valid again, a new offer is made" until_ok 20 that /v1/offers "$open | length == 1 and .[0].id > $id"
 ctl vgpu remove a >/dev/null
 stop
 finish

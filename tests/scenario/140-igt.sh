@@ -22,8 +22,8 @@ start || exit 1
 ok "the utilisation is that of the busiest engine in the newest sample" until_ok 10 that /v1/gpus '.gpus[0].util_pct == 73.25'
 kill "$(head -n 1 "$dir/igt.pids")"
 ok "killed: no old value is shown" until_ok 10 that /v1/gpus '.gpus[0].util_pct == null'
-ok "it is restarted" until_ok 20 sh -c "test \"\$(wc -l <'$dir/igt.pids')\" -ge 2"
-ok "its output is read again" until_ok 10 that /v1/gpus '.gpus[0].util_pct == 73.25'
+ok "the program is restarted" until_ok 20 sh -c "test \"\$(wc -l <'$dir/igt.pids')\" -ge 2"
+ok "the output of the new program is read" until_ok 10 that /v1/gpus '.gpus[0].util_pct == 73.25'
 stop
-ok "it is killed when the daemon stops" until_ok 10 sh -c "! kill -0 \"\$(tail -n 1 '$dir/igt.pids')\""
+ok "the program is killed when the daemon stops" until_ok 10 sh -c "! kill -0 \"\$(tail -n 1 '$dir/igt.pids')\""
 finish

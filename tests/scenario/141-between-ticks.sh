@@ -22,7 +22,7 @@ is "a hold that would overwrite it is refused" "$(status)" 409
 ok "the error names the vGPU, the old and the new cap" grep -q 'cap of vGPU a was changed from 50 to 37 % by somebody else' "$dir/body"
 is "a is on hold at the new cap, b is unchanged" "$(caps)" "a 37 true, b 50 false"
 is "the decisions contain no operator hold" "$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.vgpu == "a").kind] | join(" ")')" "add foreign_write"
-ok "there is an alert" until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "foreign_write" and .vgpu == "a")] | length == 1'
+ok "an alert is raised" until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "foreign_write" and .vgpu == "a")] | length == 1'
 is "the hold is stored on disk" "$(jq -c '.vgpus[] | select(.id == "a") | [.held, .held_cap_pct]' "$dir/state/contracts.json")" "[true,37]"
 
 ok "the cap of b is changed externally" behind b 45

@@ -25,14 +25,14 @@ stop KILL
 rm "$file"
 start || exit 1
 is "without the file: contracts and holds are loaded from the database" "$(sold)" "$was"
-is "labels and the GPU's settings too" "$(get /v1/vgpus/a .labels.customer) $(get /v1/gpus '.gpus[0].selling')" "7 off"
+is "labels and settings of the GPU are loaded too" "$(get /v1/vgpus/a .labels.customer) $(get /v1/gpus '.gpus[0].selling')" "7 off"
 ok "the log names the file and the database" grep -q "contracts.json.*are taken from .*history.db, as of 2" "$dir/log"
 ok "the file is written again" until_ok 10 jq -e '.vgpus | length == 2' "$file"
 stop
 
 : >"$file"
 start || exit 1
-is "with an empty file: the same" "$(sold)" "$was"
+is "with an empty file, contracts are loaded from the database too" "$(sold)" "$was"
 ok "the empty file is kept" test -f "$file.old"
 stop
 rm "$file.old"
@@ -41,22 +41,22 @@ start || exit 1
 api PATCH /v1/vgpus/b '{"vm": "vm-b"}' >/dev/null # after the answer no save is running
 mkdir "$file.new" # blocks the next write, for root too
 api PATCH /v1/vgpus/b '{"initial_cap_pct": 40}' >/dev/null
-is "a change that cannot be written to the file" "$(status)" 507
-ok "is written to the database" until_ok 10 in_db '.vgpus[1].initial_cap_pct == 40'
+is "a change that cannot be written to the file is 507" "$(status)" 507
+ok "the change is written to the database" until_ok 10 in_db '.vgpus[1].initial_cap_pct == 40'
 stop KILL
 rmdir "$file.new"
 start || exit 1
 is "the newer contracts of the database are loaded" "$(get /v1/vgpus/b .initial_cap_pct)" 40
-ok "the log reports it" grep -q "history.db has newer contracts" "$dir/log"
+ok "the log reports newer contracts of the database" grep -q "history.db has newer contracts" "$dir/log"
 stop
 
 rm "$file" "$db"
 "$B/gover-d" --config "$conf" --restore >"$dir/out" 2>&1
 is "without file and database --restore fails" "$?" 1
-ok "it reports the missing file" grep -q "contracts.json is missing" "$dir/out"
+ok "the error names the missing file" grep -q "contracts.json is missing" "$dir/out"
 start || exit 1
 ok "a start logs the file and the vGPUs" grep -q "contracts.json is missing.*vGPU a, b" "$dir/log"
-is "it invents no contract" "$(sold)" ""
+is "the daemon invents no contract" "$(sold)" ""
 ok "a contract can be created again" sh -c "curl -sS --unix-socket '$sock' -d '{\"id\": \"a\", \"initial_cap_pct\": 80}' \
   -H 'Content-Type: application/json' http://gover/v1/vgpus | jq -e '.initial_cap_pct == 80 and (.held | not)'"
 stop

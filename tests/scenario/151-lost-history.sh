@@ -21,12 +21,12 @@ run() { # creates an offer, and by a foreign write a hold, an alert and decision
 above() { # above HOW: the ids of this run are higher than those of the last one
   api PATCH /v1/vgpus/a '{"held": false}' >/dev/null
   ok "$1: decisions after the cursor are returned" that "/v1/decisions?after=$decision" '.decisions | length > 0'
-  ok "no decision before it" that "/v1/decisions?limit=1000" "[.decisions[].id] | min > $decision"
+  ok "ids of decisions are higher" that "/v1/decisions?limit=1000" "[.decisions[].id] | min > $decision"
   ok "changes after the cursor are returned" that "/v1/audit?after=$change" '.audit | length > 0'
   last_alert=$alert last_offer=$offer
   run "$2"
   ok "ids of alerts are higher" that '/v1/alerts?all=true' "[.alerts[].id] | min > $last_alert"
-  ok "ids of offers too" that '/v1/offers?all=true' "[.offers[].id] | min > $last_offer"
+  ok "ids of offers are higher" that '/v1/offers?all=true' "[.offers[].id] | min > $last_offer"
 }
 
 start || exit 1
@@ -42,6 +42,6 @@ start || exit 1
 above "after kill -9" 9
 stop
 start || exit 1
-ok "with the history there is no gap" that '/v1/decisions?limit=1' ".decisions[-1].id - $decision < 100"
+ok "with the history, ids continue without a gap" that '/v1/decisions?limit=1' ".decisions[-1].id - $decision < 100"
 stop
 finish

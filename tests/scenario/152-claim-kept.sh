@@ -12,7 +12,7 @@ probation_s = 2'
 sim_conf
 start || exit 1
 api POST /v1/vgpus '{"id": "a", "initial_cap_pct": 50, "labels": {"workload": "idle"}}' >/dev/null
-ok "there is an offer" until_ok 20 that /v1/offers '.offers | length == 1'
+ok "an offer is made" until_ok 20 that /v1/offers '.offers | length == 1'
 id=$(get /v1/offers '.offers[0].id')
 state() { get '/v1/offers?all=true' ".offers[] | select(.id == $id) | .state"; }
 claim() { # claim KEY VGPU

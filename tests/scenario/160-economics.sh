@@ -82,7 +82,7 @@ is "the changed price survives a restart" "$(get /v1/policy .params.price_per_ca
 
 rm -f "$dir"/state/history.db*
 ok "the loop continues after the loss of the database" periods 10
-ok "the ledger begins anew" until_ok 30 that $e '.watched_hours > 0'
+ok "a new ledger begins" until_ok 30 that $e '.watched_hours > 0'
 api GET "$e?from=tomorrow" >/dev/null
 is "an invalid time is rejected" "$(status)" 400
 stop
@@ -91,7 +91,7 @@ rm -f "$dir"/state/history.db*
 mkdir "$dir/state/history.db"
 start || exit 1
 api GET $e >/dev/null
-is "without a history there are no economics" "$(status)" 503
+is "without a history the request is 503" "$(status)" 503
 ok "an alert reports the missing history" until_ok 10 alerts 1 history_failing
 earns() { metric revenue | awk '{ exit !($1 > 0) }'; }
 ok "revenue is counted again" until_ok 20 earns

@@ -31,7 +31,7 @@ received() { # received FILTER: one of the bodies matches
 sell a 50 busy '"vm": "win-42"'
 ok "a raised alert reaches the webhook" until_ok 20 received '.event == "raised" and .alert.name == "contract_limit"'
 jq -cs '[.[] | select(.event == "raised" and .alert.vgpu == "a")][0]' "$dir/bodies" >"$dir/raised"
-is "with the vGPU, the severity and the next command" \
+is "the message has the vGPU, the severity and the next command" \
   "$(jq -r '"\(.version) \(.host) \(.alert.vgpu) \(.alert.severity) \(.next)"' "$dir/raised")" \
   "1 $(uname -n) a warning gover-ctl why a"
 id=$(jq .alert.id "$dir/raised")
@@ -47,8 +47,8 @@ ok "an acknowledgement is sent" until_ok 10 received ".event == \"acknowledged\"
 load a idle
 ok "the clearing is sent" until_ok 30 received ".event == \"cleared\" and .alert.id == $id and .alert.cleared_at != null"
 program_got() { sed -n 's/^[a-z]* a {/{/p' "$dir/on_alert.heard" | jq -es "map(.event) | index(\"$1\") != null"; }
-ok "the program gets the same on its standard input" until_ok 20 program_got raised
-ok "up to the clearing" until_ok 20 program_got cleared
+ok "the operator's program gets the message on its standard input" until_ok 20 program_got raised
+ok "the program gets the clearing too" until_ok 20 program_got cleared
 ok "an offer is passed to its program" until_ok 30 grep -q '^open  {.*"offer":{' "$dir/on_offer.heard"
 ok "the secret in the URL is not logged" sh -c "! grep s3cret '$dir/log'"
 
@@ -57,12 +57,12 @@ echo hang >"$dir/answer"
 sent=$(wc -l <"$dir/bodies")
 load a busy
 ok "the next alert is being sent" until_ok 20 sh -c "[ \$(wc -l <'$dir/bodies') -gt $sent ]"
-ok "meanwhile the history is answered" that /v1/vgpus/a/history '.points | length > 0'
-ok "contracts are answered" that /v1/vgpus '.vgpus | length == 1'
-ok "and ticks continue" periods 20
+ok "a hanging receiver does not delay the history" that /v1/vgpus/a/history '.points | length > 0'
+ok "a hanging receiver does not delay other requests" that /v1/vgpus '.vgpus | length == 1'
+ok "a hanging receiver does not stop ticks" periods 20
 kill "$sink"
 ok "an unreachable receiver raises an alert" until_ok 60 alerts 1 webhook_failing
-ok "which is passed to the program" until_ok 10 grep -q 'webhook_failing' "$dir/on_alert.heard"
+ok "the alert is passed to the program" until_ok 10 grep -q 'webhook_failing' "$dir/on_alert.heard"
 stop
 is "the daemon stops with status 0" "$stopped" 0
 finish

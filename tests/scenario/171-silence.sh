@@ -52,20 +52,20 @@ load a busy
 load b busy
 ok "both alerts are raised" until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "contract_limit") | .vgpu] | sort == ["a", "b"]'
 ok "the silenced alert is marked" that /v1/alerts '[.alerts[] | select(.silenced) | .vgpu] == ["a"]'
-ok "also in the table of gover-ctl" sh -c "'$B/gover-ctl' --socket '$sock' alerts | grep -E ' a .*silenced'"
+ok "the table of gover-ctl marks the silenced alert" sh -c "'$B/gover-ctl' --socket '$sock' alerts | grep -E ' a .*silenced'"
 ok "webhook and program get the other alert" until_ok 20 sh -c "grep -q '\"vgpu\":\"b\"' '$dir/bodies' && grep -q '\"vgpu\":\"b\"' '$dir/hook.heard'"
-ok "but not the silenced one" sh -c "! cat '$dir/bodies' '$dir/hook.heard' | grep '\"vgpu\":\"a\"'"
+ok "webhook and program do not get the silenced alert" sh -c "! cat '$dir/bodies' '$dir/hook.heard' | grep '\"vgpu\":\"a\"'"
 stop
 start || exit 1
 ok "the silence persists across a restart" sh -c "'$B/gover-ctl' --socket '$sock' silence list | grep 'contract_limit .* being moved'"
 ok "the alert is active and silenced after the restart" until_ok 20 that /v1/alerts '[.alerts[] | select(.silenced) | .vgpu] == ["a"]'
 periods 5
-ok "and is not notified" sh -c "! cat '$dir/bodies' '$dir/hook.heard' | grep '\"vgpu\":\"a\"'"
+ok "the silenced alert is not notified after the restart" sh -c "! cat '$dir/bodies' '$dir/hook.heard' | grep '\"vgpu\":\"a\"'"
 is "the silence is removed" "$(ctl silence remove 1)" "removed: silence 1"
-ok "then the alert is notified" until_ok 20 notified a
-is "as a raised alert" "$(grep '"vgpu":"a"' "$dir/bodies" | head -n 1 | jq -r .event)" raised
+ok "the alert is notified after the silence" until_ok 20 notified a
+is "the first notification is a raised alert" "$(grep '"vgpu":"a"' "$dir/bodies" | head -n 1 | jq -r .event)" raised
 is "the next silence has the next id" "$(ctl --json silence add --gpu gpu0 --for 3 --reason y | jq .id)" 2
-ok "it expires by itself" until_ok 20 that /v1/silences '.silences == []'
+ok "a silence expires after its duration" until_ok 20 that /v1/silences '.silences == []'
 ok "the history has the end of the silence" recorded 'SELECT 1 FROM silence WHERE id = 2 AND ended_ms >= until_ms'
 stop
 finish

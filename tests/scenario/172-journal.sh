@@ -34,7 +34,7 @@ if command -v journalctl >/dev/null; then
   mkdir -p "$dir/root/usr/lib/systemd/catalog" "$dir/root/var/lib/systemd/catalog"
   cp "$top/dist/gover.catalog" "$dir/root/usr/lib/systemd/catalog/"
   ok "journalctl compiles the catalog without a warning" sh -c "journalctl --root='$dir/root' --update-catalog >'$dir/said' 2>&1 && ! [ -s '$dir/said' ]"
-  is "with all entries" "$(journalctl --root="$dir/root" --list-catalog | wc -l)" "$(wc -l <"$dir/program")"
+  is "the compiled catalog has all entries" "$(journalctl --root="$dir/root" --list-catalog | wc -l)" "$(wc -l <"$dir/program")"
 else
   echo "ok $((n = n + 1)) - journalctl compiles the catalog # SKIP no journalctl"
 fi
@@ -46,7 +46,7 @@ fi
 sim_conf
 unshare -mn --propagation private "$0" inside "$B/gover-d" "$conf" "$dir" >"$dir/log" 2>&1
 ok "an alert is found by vGPU and name" test -s "$dir/alert"
-is "it has VM, GPU, message id and priority" \
+is "the entry has VM, GPU, message id and priority" \
   "$(head -n 1 "$dir/alert" | jq -r '"\(.GOVER_VM) \(.GOVER_GPU) \(.MESSAGE_ID) \(.PRIORITY) \(.SYSLOG_IDENTIFIER)"')" \
   "win-1 gpu0 d8f391f60b4e44f3a14ad981729aa97b 4 gover-d"
 ok "a decision is found by its kind" jq -e '.GOVER_VGPU == "a"' "$dir/decision"

@@ -9,7 +9,7 @@ start || exit 1
 for v in $(seq 64); do
   sell "v$v" 1 load:pct=1
 done
-is "there are 64 vGPUs" "$(get /v1/host '.vgpus | length')" 64
+is "the host has 64 vGPUs" "$(get /v1/host '.vgpus | length')" 64
 crowd=''
 # shellcheck disable=SC2016,SC2034 # used by lib.sh
 cleanup='for p in $crowd; do kill -KILL $p 2>/dev/null; done'
@@ -27,12 +27,12 @@ honest() { # honest N: N normal requests in a row are answered
 before_kib=$(peak_kib)
 
 ok "500 slow clients are connected" gather loris 500
-ok "normal requests are answered meanwhile" honest 50
+ok "normal requests are answered while these are connected" honest 50
 ok "the slow clients have hundreds of slots" until_ok 60 sh -c "test \$(find /proc/$daemon_pid/fd -mindepth 1 | wc -l) -gt 500"
 ok "100 event streams that never read are connected" gather mute 100
-ok "normal requests are answered with these too" honest 50
+ok "normal requests are answered while these are connected" honest 50
 ok "a change is accepted" api PATCH /v1/vgpus/v1 '{"weight": 2}'
-is "with status 200" "$(status)" 200
+is "the change has status 200" "$(status)" 200
 is "a body of 1 GiB is rejected unread, with a length and chunked" "$("$B/tests/http-abuse" "$sock" body 2 |
   awk '{print ($1 == 413 || $1 == 0) && $2 < 16 ? "yes" : "no: " $0}' | sort | uniq -c | tr -s ' ')" " 2 yes"
 late=$(get /v1/host .late_ticks) ticks=$(get /v1/host .ticks)

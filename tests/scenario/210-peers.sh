@@ -51,7 +51,7 @@ is "the body of an unauthorised request is not read" "$(cat "$dir/said")" "403 0
 
 setpriv --reuid 4711 --regid 4711 --clear-groups "$B/gover-ctl" --socket "$sock" status >"$dir/said" 2>&1
 is "gover-ctl without access exits with 1" "$?" 1
-ok "and points to [access]" grep -q 'neither root nor a member of a group in \[access\]' "$dir/said"
+ok "the error of gover-ctl names [access]" grep -q 'neither root nor a member of a group in \[access\]' "$dir/said"
 stop
 
 user=4711
@@ -71,7 +71,7 @@ conf_extra='[access]
 read_group = no-such-group' sim_conf
 start || exit 1
 ok "a missing group is logged" grep -q 'group no-such-group: does not exist on this host, ignoring' "$dir/log"
-ok "but not a missing default group" sh -c "! grep -q 'group gover: does not exist' '$dir/log'"
+ok "a missing default group is not logged" sh -c "! grep -q 'group gover: does not exist' '$dir/log'"
 stop
 
 # A daemon that does not run as root gives its own user full access.

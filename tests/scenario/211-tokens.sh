@@ -1,5 +1,6 @@
 #!/bin/sh
-# Bearer tokens over TCP: none, one of each scope, expired, revoked, invalid; created and revoked with gover-ctl.
+# Bearer tokens over TCP: missing, expired, revoked and invalid tokens, and one token of each scope. gover-ctl creates and
+# revokes them.
 # A token appears only in the file that gover-ctl writes.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -14,21 +15,21 @@ three() { # three NAME: the statuses for reading, changing and administering
 
 is "without a token every request is refused" "$(three '')" "401 401 401"
 ok "the reply has a WWW-Authenticate header" grep -qi '^WWW-Authenticate: Bearer realm="gover"' "$dir/head"
-ok "and its detail names the command that creates a token" jq -e '.status == 401 and (.detail | test("gover-ctl token add"))' "$dir/body"
+ok "the detail names the command that creates a token" jq -e '.status == 401 and (.detail | test("gover-ctl token add"))' "$dir/body"
 is "health checks need no token" "$(ask '' GET /healthz) $(ask '' GET /readyz)" "200 200"
 
 ok "gover-ctl creates a token with scope read" token viewer read
-ok "one with scope operate" token robot operate
-ok "and one with scope admin" token chief admin --expires 1h
+ok "gover-ctl creates a token with scope operate" token robot operate
+ok "gover-ctl creates a token with scope admin" token chief admin --expires 1h
 is "each token has the access of its scope" "$(three viewer), $(three robot), $(three chief)" \
   "200 403 403, 200 200 403, 200 200 200"
 ask viewer PATCH /v1/gpus/gpu0 '{"selling": "off"}' >/dev/null
 ok "a refusal names the token and the required scope" jq -e '.detail == "token viewer: scope operate required (has read)"' "$dir/body"
 
 is "only its owner can read the token file" "$(stat -c %a "$dir/viewer.token")" 600
-is "and the file of the daemon" "$(stat -c %a "$dir/state/tokens.json")" 600
+is "only its owner can read the file of the daemon" "$(stat -c %a "$dir/state/tokens.json")" 600
 ok "an existing token file is not overwritten" sh -c "! '$B/gover-ctl' --socket '$sock' token add x --scope read --out '$dir/viewer.token'"
-is "and no token is created then" "$(get /v1/tokens '[.tokens[].name] | sort | join(" ")')" "chief robot viewer"
+is "a failed command creates no token" "$(get /v1/tokens '[.tokens[].name] | sort | join(" ")')" "chief robot viewer"
 is "the list contains no token text" "$(get /v1/tokens '[.tokens[] | keys[]] | unique | join(" ")')" "created_at expires_at name scope"
 ctl token list >"$dir/out"
 ok "gover-ctl prints the list" grep -qE '^viewer +read .* never$' "$dir/out"
@@ -44,17 +45,17 @@ api POST /v1/tokens '{"name": "y", "scope": "read", "ttl_s": 59}' >/dev/null
 is "a lifetime below a minute is rejected" "$(status)" 422
 
 is "gover-ctl reads a token file" "$("$B/gover-ctl" --url "$url" --token-file "$dir/viewer.token" --json status | jq -r '.gpus[0].name // .host.gpus[0].name')" gpu0
-is "or the one in the environment" "$(GOVER_TOKEN_FILE=$dir/viewer.token "$B/gover-ctl" --url "$url" freeze 2>&1)" \
+is "gover-ctl reads the token file named in the environment" "$(GOVER_TOKEN_FILE=$dir/viewer.token "$B/gover-ctl" --url "$url" freeze 2>&1)" \
   "gover-ctl: token viewer: scope operate required (has read)"
 is "a proxy in the environment is not used" "$(http_proxy=http://127.0.0.1:1 "$B/gover-ctl" --url "$url" --token-file "$dir/viewer.token" --json vgpu list | jq -c .vgpus)" "[]"
-is "without a token gover-ctl says that one is required" "$("$B/gover-ctl" --url "$url" alerts 2>&1 | grep -c 'a token is required')" 1
+is "without a token gover-ctl reports that one is required" "$("$B/gover-ctl" --url "$url" alerts 2>&1 | grep -c 'a token is required')" 1
 
 # --- revoked and expired tokens ---
 
 cp "$dir/robot.header" "$dir/old.header"
 is "a token is revoked" "$(ctl token remove robot)" "removed: token robot"
-is "and is invalid immediately" "$(ask old GET /v1/host)" 401
-ok "the detail says so" jq -e '.detail == "unknown or revoked token"' "$dir/body"
+is "a revoked token is invalid immediately" "$(ask old GET /v1/host)" 401
+ok "the detail reports the revoked token" jq -e '.detail == "unknown or revoked token"' "$dir/body"
 is "a new token of the same name does not revive the old one" "$(token robot operate && ask old GET /v1/host) $(ask robot GET /v1/host)" "401 200"
 is "an unknown token cannot be revoked" "$(ctl token remove nix 2>&1)" "gover-ctl: token nix: not found"
 
@@ -68,7 +69,7 @@ jq '(.tokens[] | select(.name == "chief") | .expires_ms) = 1' "$dir/state/tokens
 cat "$dir/edited" >"$dir/state/tokens.json"
 start || exit 1
 is "an expired token is refused" "$(ask chief GET /v1/host)" 401
-ok "the detail says that it expired" jq -e '.detail | test("expired token")' "$dir/body"
+ok "the detail reports the expired token" jq -e '.detail | test("expired token")' "$dir/body"
 
 mkdir "$dir/state/tokens.json.new" # now not even root can replace the file
 api POST /v1/tokens '{"name": "lost", "scope": "read"}' >/dev/null
@@ -84,7 +85,7 @@ cp "$dir/state/tokens.json" "$dir/good"
 echo '{"version": 1, "tokens": [{}]}' >"$dir/state/tokens.json"
 start || exit 1
 is "with an invalid file all tokens are invalid, and the daemon runs" "$(three viewer) $(get /v1/host '.ticks >= 0')" "401 401 401 true"
-ok "which is logged" grep -q 'tokens.json: token 1: invalid: all tokens are invalid' "$dir/log"
+ok "the invalid file is logged" grep -q 'tokens.json: token 1: invalid: all tokens are invalid' "$dir/log"
 api POST /v1/tokens '{"name": "n", "scope": "read"}' >/dev/null
 is "the invalid file is not overwritten" "$(status) $(jq -c . "$dir/state/tokens.json")" '500 {"version":1,"tokens":[{}]}'
 stop
@@ -126,12 +127,12 @@ mkdir "$dir/state/tokens.json.new"
 api DELETE /v1/tokens/short >/dev/null
 is "an unsaved revocation is answered with 507" "$(status)" 507
 api DELETE /v1/tokens/short >/dev/null
-is "also when it is repeated" "$(status)" 507
+is "a repeated unsaved revocation is answered with 507" "$(status)" 507
 rmdir "$dir/state/tokens.json.new"
 api DELETE /v1/tokens/short >/dev/null
-is "later it succeeds" "$(status)" 204
+is "a revocation can be repeated until it is saved" "$(status)" 204
 api DELETE /v1/tokens/short >/dev/null
-is "only once" "$(status)" 404
+is "a saved revocation cannot be repeated" "$(status)" 404
 stop
 start --dry-run || exit 1
 api POST /v1/tokens '{"name": "n", "scope": "read"}' >/dev/null
@@ -156,7 +157,7 @@ stop
 # --- places that contain no token ---
 
 for secret in viewer robot chief; do cut -c 5- "$dir/$secret.token"; done >"$dir/secrets"
-ok "there are tokens to search for" test "$(wc -c <"$dir/secrets")" -eq 132
+ok "the file of secrets has the tokens to search for" test "$(wc -c <"$dir/secrets")" -eq 132
 ok "the log contains no token" sh -c "! grep -Ff '$dir/secrets' '$dir/log' && ! grep gvr_[A-Za-z0-9_-] '$dir/log'"
 ok "the state directory contains no token" sh -c "! grep -rFf '$dir/secrets' '$dir/state'"
 finish

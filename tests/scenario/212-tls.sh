@@ -55,10 +55,10 @@ cacert=$dir/one.pem
 token viewer read
 is "requests over TLS are answered" "$(ask '' GET /healthz) $(ask '' GET /v1/host) $(ask viewer GET /v1/host)" "200 401 200"
 is "gover-ctl uses TLS" "$("$B/gover-ctl" --url "$url" --cacert "$cacert" --token-file "$dir/viewer.token" --json vgpu list | jq -c .vgpus)" "[]"
-is "also with the certificate from the environment" "$(GOVER_CACERT=$cacert GOVER_TOKEN_FILE=$dir/viewer.token "$B/gover-ctl" --url "$url" --json vgpu list | jq -c .vgpus)" "[]"
+is "gover-ctl reads the certificate from the environment" "$(GOVER_CACERT=$cacert GOVER_TOKEN_FILE=$dir/viewer.token "$B/gover-ctl" --url "$url" --json vgpu list | jq -c .vgpus)" "[]"
 "$B/gover-ctl" --url "$url" --token-file "$dir/viewer.token" status >"$dir/out" 2>"$dir/err"
 is "gover-ctl refuses an untrusted certificate" "$?" 3
-ok "and names --cacert" grep -q 'certificate not trusted (.*); pass the CA.s certificate with --cacert' "$dir/err"
+ok "the error names --cacert" grep -q 'certificate not trusted (.*); pass the CA.s certificate with --cacert' "$dir/err"
 "$B/gover-ctl" --url "$url" --cacert "$dir/two.pem" status >"$dir/out" 2>"$dir/err"
 is "a certificate that --cacert does not contain is refused" "$?" 3
 "$B/gover-ctl" --url "$url" --cacert "$dir/none.pem" status >"$dir/out" 2>"$dir/err"
@@ -83,7 +83,7 @@ for begun in '' '\026\003\001\002\000' '' '\026\003\001\002\000' ''; do
   waiting="$waiting $!"
 done
 ok "unfinished handshakes delay no tick" periods 5
-is "and no other request" "$(ask viewer GET /v1/host)" 200
+is "a bad TLS client does not affect other requests" "$(ask viewer GET /v1/host)" 200
 # shellcheck disable=SC2086 # a list
 kill $waiting 2>/dev/null
 stop
@@ -126,7 +126,7 @@ is "new connections are accepted" "$(ask viewer GET /v1/host)" 200
 ln -sfn one.pem "$dir/tls.pem"
 unfit='stays in use until the files change again: .*tls.pem and tls_key = .*/tls.key are not a certificate and its key'
 ok "a certificate that does not match the key is logged" until_ok 20 logged "$unfit" 1
-is "and not used" "$(shown)" two
+is "a pair that does not match is not used" "$(shown)" two
 periods 30
 ok "it is logged once" logged "$unfit" 1
 ln -sfn one.key "$dir/tls.key"
@@ -141,7 +141,7 @@ ok "a certificate signed by another one is used" until_ok 20 shows leaf
 is "together with its issuer" "$(openssl s_client -connect "127.0.0.1:$port" -showcerts </dev/null 2>/dev/null | grep -c BEGIN)" 2
 rm "$dir/tls.key"
 ok "a deleted file is logged" until_ok 20 logged 'files change again: .*/tls.key: cannot be read: No such file or directory' 1
-is "and new connections are still accepted" "$(ask viewer GET /v1/host)" 200
+is "new connections are still accepted" "$(ask viewer GET /v1/host)" 200
 ok "the event stream continues through all of this" stream_continues
 kill "$follower"
 stop

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Ten thousand invalid tokens: ticks stay on time, clients with a valid token are served, also from the same address,
-# and neither memory nor log nor database grows.
+# and memory, log and database do not grow.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -61,18 +61,18 @@ is "every request with a valid token is answered" "$served" "$honest"
 is "every request with an invalid token is refused" "$(cat "$dir"/flood.*.said | grep -cE '^(401|429)$')" "$tries"
 ok "the first ones with 401" grep -q 401 "$dir"/flood.*.said
 is "health checks from the same clients are answered" "$(cat "$dir"/flood.*.said | grep -c '^200$')" 4
-ok "nearly all with 429" test "$(cat "$dir"/flood.*.said | grep -c '^429$')" -gt $((tries - 100))
+ok "nearly all of these requests get 429" test "$(cat "$dir"/flood.*.said | grep -c '^429$')" -gt $((tries - 100))
 is "no tick was late" "$(late)" "$before_late"
 [ -n "${GOVER_ASAN-}" ] || ok "memory does not grow" test "$(memory_kb)" -lt $((before_kb + 2048))
 is "a change with a valid token took effect" "$(get /v1/vgpus/a .target_fps)" 30
 ok "the log has only a few lines about it" test "$(grep -c 'invalid tokens from 127.0.0.1' "$dir/log")" -lt 20
-ok "but at least one" grep -q 'invalid tokens from 127.0.0.1' "$dir/log"
-ok "and contains no token" sh -c "! grep -q '$guess\|xxxxxxxx' '$dir/log'"
+ok "the log has at least one line about them" grep -q 'invalid tokens from 127.0.0.1' "$dir/log"
+ok "the log contains no token" sh -c "! grep -q '$guess\|xxxxxxxx' '$dir/log'"
 again() { # one more invalid token while the address is blocked
   [ "$(curl -sS -o /dev/null -D "$dir/head" -w '%{http_code}' -H "Authorization: Bearer $guess" "$url/v1/host")" = 429 ]
 }
 ok "a further invalid token is answered with 429" until_ok 20 again
-ok "with a Retry-After header" grep -qiE '^Retry-After: [1-9]' "$dir/head"
+ok "the reply has a Retry-After header" grep -qiE '^Retry-After: [1-9]' "$dir/head"
 stop
 is "the daemon stops with status 0" "$stopped" 0
 finish

@@ -18,7 +18,7 @@ last() { # last FILTER: applied to the newest row
 
 is "a change over TCP is recorded" "$(last '[.who, .from, .method, .path, .status] | join(" ")')" \
   "token robot 127.0.0.1 PATCH /v1/vgpus/a 200"
-is "with the values before and after" "$(last '[.before, .after] | tostring')" \
+is "the row has the values before and after" "$(last '[.before, .after] | tostring')" \
   '[{"target_fps":0,"burst":false},{"target_fps":25,"burst":true}]'
 api DELETE /v1/vgpus/a >/dev/null
 is "a change over the unix socket is recorded with the process" "$(last '.who, (.from | test("^pid [0-9]+$"))' | tr '\n' ' ')" "root true "
@@ -31,7 +31,7 @@ is "a GPU setting is recorded" "$(last '[.before, .after] | tostring')" '[{"sell
 api PATCH /v1/policy '{"overload_pct": 90}' >/dev/null
 is "a policy parameter is recorded" "$(last '[.path, .before, .after] | tostring')" '["/v1/policy",{"overload_pct":95},{"overload_pct":90}]'
 api PATCH /v1/gpus/gpu0 '{"selling": "on"}' >/dev/null
-ok "there is an offer" until_ok 30 that /v1/offers '.offers[0].state == "open"'
+ok "an offer is made" until_ok 30 that /v1/offers '.offers[0].state == "open"'
 offer=$(get /v1/offers '.offers[0].id')
 claim "$offer" key-1 b
 is "a sale is recorded" "$(last '[.path, .before, .after] | tostring')" \
@@ -79,7 +79,7 @@ stop
 start --dry-run || exit 1
 api PATCH /v1/vgpus/a '{"target_fps": 25}' >/dev/null
 is "a dry run records the intended change" "$(last '[.before.target_fps, .after.target_fps] | tostring')" '[20,25]'
-is "and counts the request once" \
+is "the row counts the request once" \
   "$(curl -sS --unix-socket "$sock" http://gover/metrics | grep -c '^gover_http_requests_total{.*method="PATCH".*} 1$')" 1
 stop
 start || exit 1
@@ -87,5 +87,5 @@ rows=$((rows + 1))
 is "the audit persists across a restart" "$(get '/v1/audit?limit=1000' '.audit | length')" "$rows"
 stop
 cut -c 5- "$dir/robot.token" "$dir/chief.token" "$dir/extra.token" >"$dir/secrets"
-ok "neither the audit nor the log contains a token" sh -c "! grep -rFf '$dir/secrets' '$dir/state' '$dir/log'"
+ok "the audit log and the daemon's log contain no token" sh -c "! grep -rFf '$dir/secrets' '$dir/state' '$dir/log'"
 finish

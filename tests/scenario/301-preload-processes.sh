@@ -5,7 +5,7 @@
 # shellcheck source=tests/scenario/300-lib.sh
 . "$(dirname "$0")/300-lib.sh"
 
-is "16 threads, more than there are lanes" "$(counted threads 1000)" \
+is "16 threads, more than the library has lanes" "$(counted threads 1000)" \
   "frames 16000 programs 1 refused 0 exit 0"
 is "parent and forked child have separate pages" "$(counted fork 1000)" "frames 3000 programs 2 refused 0 exit 0"
 is "a child created by clone() directly" "$(counted clone 1000)" "frames 3000 programs 2 refused 0 exit 0"

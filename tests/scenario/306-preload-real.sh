@@ -21,7 +21,7 @@ is "gover-terrain, paced" "$(GOVER_FPS_MAX=50 real "$B/gover-terrain" --quiet --
   "frames 25 programs 1 refused 0 exit 0"
 is "two threads, two windows" "$(real "$B/tests/fps-windows" 300)" "frames 600 programs 1 refused 0 exit 0"
 is "EGL without a display server" "$(real "$B/tests/fps-gpu" 400)" "frames 400 programs 1 refused 0 exit 0"
-is "the same with OpenGL ES" "$(real "$B/tests/fps-gpu" 400 es)" "frames 400 programs 1 refused 0 exit 0"
+is "OpenGL ES frames are counted" "$(real "$B/tests/fps-gpu" 400 es)" "frames 400 programs 1 refused 0 exit 0"
 
 if "$B/tests/fps-sdl" 1 >"$dir/none" 2>&1; then
   is "an SDL2 program" "$(real "$B/tests/fps-sdl" 300)" "frames 300 programs 1 refused 0 exit 0"

@@ -62,7 +62,7 @@ for term in 'weight 0.01' 'weight 100' 'target_fps 0' 'target_fps 10000' 'cid 3'
   option=$(echo "--$term" | tr _ -)
   # shellcheck disable=SC2086 # an option and its value
   ok "the daemon accepts $option" ctl vgpu set a $option
-  is "and stores it" "$(get /v1/vgpus/a ".${term% *}")" "${term#* }"
+  is "the daemon stores the value" "$(get /v1/vgpus/a ".${term% *}")" "${term#* }"
 done
 
 stop

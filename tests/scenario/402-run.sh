@@ -15,7 +15,7 @@ rejected() { # rejected "text" CODE PART argument...
   ok "$text: with a message" grep -q "^gover-ctl: run: .*$part" "$dir/out"
 }
 rejected "a simulated GPU runs no programs" 1 "vGPU 'a': the backend of GPU 'gpu0' cannot run programs" --vgpu a --cap 50 -- true
-is "and the new vGPU is removed" "$(get /v1/vgpus '.vgpus | length')" 0
+is "the new vGPU is removed" "$(get /v1/vgpus '.vgpus | length')" 0
 rejected "a missing program has the exit code of a shell" 127 "nix: no such" --vgpu a --cap 50 -- nix
 rejected "a file that is not executable, too" 126 "/etc/passwd" --vgpu a --cap 50 -- /etc/passwd
 rejected "a new vGPU needs --cap" 1 "vGPU 'a' does not exist; use --cap" --vgpu a -- true

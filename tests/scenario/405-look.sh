@@ -8,35 +8,35 @@ start || exit 1
 ctl vgpu add web1 --cap 50 --target-fps 60 --label workload=glxgears >/dev/null
 
 points() { ctl --json history web1 --from -10m --step 1s | jq -e '.points | length > 0'; }
-ok "there is a history" until_ok 30 points
+ok "the history has points" until_ok 30 points
 ok "history prints a table" sh -c "'$B/gover-ctl' --socket '$sock' history web1 | grep -q '^20.*Z .* [0-9]'"
-is "the step is the one asked for" "$(ctl --json history web1 --from -1h --step 1m | jq .step_s)" 60
+is "the step is that of the option" "$(ctl --json history web1 --from -1h --step 1m | jq .step_s)" 60
 ok "a range without data prints one line" \
   sh -c "'$B/gover-ctl' --socket '$sock' history web1 --from 2001-01-01T00:00:00Z --to 2001-01-02T00:00:00Z | grep -q 'No history'"
 
 ctl top --once >"$dir/top"
 ok "top --once prints a picture without a terminal" grep -q '^web1 ' "$dir/top"
-ok "without escape sequences" sh -c "! grep -q '$(printf '\033')' '$dir/top'"
+ok "the output has no escape sequences" sh -c "! grep -q '$(printf '\033')' '$dir/top'"
 is "COLUMNS limits the width" "$(LC_ALL=C COLUMNS=60 "$B/gover-ctl" --socket "$sock" top --once | awk 'length > 60' | wc -l)" 0
 { until_ok 20 grep -aq web1 "$dir/screen" && printf q; } | TERM=xterm script -qfec "'$B/gover-ctl' --socket '$sock' top" "$dir/screen" >/dev/null 2>&1
 is "on a terminal q ends it" "$?" 0
-ok "it used the alternate screen and left it" sh -c "grep -q '1049h' '$dir/screen' && grep -q '1049l' '$dir/screen'"
-ok "and showed the vGPU" grep -q web1 "$dir/screen"
+ok "top used the alternate screen and left it" sh -c "grep -q '1049h' '$dir/screen' && grep -q '1049l' '$dir/screen'"
+ok "top showed the vGPU" grep -q web1 "$dir/screen"
 TERM=xterm script -qec "'$B/gover-ctl' --socket '$sock' vgpu list" "$dir/tty" >/dev/null </dev/null
 TERM=xterm NO_COLOR=1 script -qec "'$B/gover-ctl' --socket '$sock' vgpu list" "$dir/nocolor" >/dev/null </dev/null
 ok "NO_COLOR is honoured" sh -c "! grep -q '$(printf '\033')' '$dir/nocolor'"
 
 ctl --json doctor >"$dir/doctor"
 is "doctor finds the daemon" "$(jq -r '.checks[] | select(.check == "daemon") | .state' <"$dir/doctor")" ok
-is "and its history" "$(jq -r '.checks[] | select(.check == "history") | .state' <"$dir/doctor")" ok
-is "it fails if a check fails" "$(ctl doctor >/dev/null; echo $?)" \
+is "doctor checks the history" "$(jq -r '.checks[] | select(.check == "history") | .state' <"$dir/doctor")" ok
+is "doctor fails if a check fails" "$(ctl doctor >/dev/null; echo $?)" \
   "$(jq -r 'if .ok then 0 else 1 end' <"$dir/doctor")"
 
 is "the configuration in use is valid" "$(ctl config check "$conf")" "$conf: valid"
 printf '[policy]\noverload_pct = 900\n' >"$dir/bad.conf"
 ctl config check "$dir/bad.conf" >"$dir/out" 2>&1
 is "a bad one is rejected" "$?" 1
-ok "with file and line" grep -q "$dir/bad.conf:2: .*overload_pct" "$dir/out"
+ok "the error has file and line" grep -q "$dir/bad.conf:2: .*overload_pct" "$dir/out"
 
 for verb in status 'vgpu add' run 'policy set' top; do
   # shellcheck disable=SC2086 # a verb may be two words

@@ -35,7 +35,7 @@ run_top() { t respawn-pane -k "$* '$B/gover-ctl' --socket '$sock' top; echo left
 t new-session -d -x 130 -y 32 'exec sleep 600'
 run_top
 see "the vGPUs are shown" '^> web1 '
-see_order "in natural order" "web1 web2 web10 "
+see_order "names are in natural order" "web1 web2 web10 "
 see "the GPU has a bar" '^gpu0 sim act  █'
 see "the sold share is shown" 'sold 100 % \(1.00 x\)'
 see "alerts are counted" 'alerts 0 critical, 1 warning'
@@ -67,7 +67,7 @@ see "the cursor moves" '^> web10'
 press Enter
 see "Enter shows the decisions about the selected vGPU" 'Enter Why: web10'
 none_of_others() { shows 'add vGPU web10' && ! shows 'add vGPU web2'; }
-ok "and no others" until_ok 20 none_of_others
+ok "other vGPUs are hidden" until_ok 20 none_of_others
 press Enter
 see "Enter again shows all decisions" 'add vGPU web2'
 
@@ -80,7 +80,7 @@ press p
 see "p pauses" ' paused$'
 before=$(screen | head -n 1)
 periods 20
-is "and the picture does not change" "$(screen | head -n 1)" "$before"
+is "the picture does not change" "$(screen | head -n 1)" "$before"
 press p
 moves_on() { [ "$(screen | head -n 1)" != "$before" ]; }
 ok "p resumes" until_ok 20 moves_on
@@ -88,46 +88,46 @@ ok "p resumes" until_ok 20 moves_on
 t resize-window -x 60 -y 14
 see "a small window shows the numbers" '^> web10 +[0-9.]+ +[0-9.]+ +[0-9.]+/900 +30/30'
 narrow() { [ "$(screen | wc -L)" -le 60 ]; }
-ok "and no line is too wide" narrow
-see "and the keys in the last line" '^F1 Help'
+ok "no line is too wide" narrow
+see "the last line has the keys" '^F1 Help'
 t resize-window -x 130 -y 32
 
 stop KILL
 see "a missing reply is shown" '^no answer from gover-d at '
-see "with the last data" '^> web10'
+see "the picture has the last data" '^> web10'
 start || exit 1
 back() { shows '^> web10' && ! shows '^no answer'; }
-ok "it recovers when the daemon is back" until_ok 20 back
+ok "top recovers when the daemon runs again" until_ok 20 back
 
 press q
 see "q exits with 0" 'left with 0'
 see "the terminal echoes again" '^echo *$'
-ok "and the picture is gone" sh -c "! tmux -S '$dir/tmux' capture-pane -p | grep -q web10"
+ok "the picture is removed" sh -c "! tmux -S '$dir/tmux' capture-pane -p | grep -q web10"
 
 for signal in TERM HUP SEGV; do
   run_top
-  see "it is started again" '^> web1 '
+  see "top is started again" '^> web1 '
   kill "-$signal" "$(pgrep -f "gover-ctl --socket $sock top" | tail -n 1)"
   see "$signal kills it" 'left with 1[0-9][0-9]'
-  see "and the terminal echoes again" '^echo *$'
+  see "the terminal echoes again" '^echo *$'
 done
 
 run_top NO_COLOR=1
-see "it runs with NO_COLOR" '^> web1 '
-ok "without colours" sh -c "! tmux -S '$dir/tmux' capture-pane -pe | grep -q '$(printf '\033')\[[0-9;]*3[0-9]m'"
+see "top runs with NO_COLOR" '^> web1 '
+ok "the picture has no colours" sh -c "! tmux -S '$dir/tmux' capture-pane -pe | grep -q '$(printf '\033')\[[0-9;]*3[0-9]m'"
 run_top LC_ALL=C
 see "without UTF-8 bars are ASCII" '^gpu0 sim act  #'
-see "and so are sparklines" '^> web1 .*[-_=#+]{3}'
+see "without UTF-8 sparklines are ASCII" '^> web1 .*[-_=#+]{3}'
 run_top TERM=dumb
 see "a dumb terminal is rejected" "terminal type 'dumb' is not supported"
 
 ctl top --batch --count 2 --delay 0.2 --sort -target --filter web1 >"$dir/batch"
 is "--batch prints --count pictures" "$(grep -c '^gover-d ' "$dir/batch")" 2
-is "sorted and filtered by the options" "$(grep -oE '^web[0-9]+' "$dir/batch" | tr '\n' ' ')" "web1 web10 web1 web10 "
-ok "without escape sequences" sh -c "! grep -q '$(printf '\033')' '$dir/batch'"
+is "pictures are sorted and filtered by the options" "$(grep -oE '^web[0-9]+' "$dir/batch" | tr '\n' ' ')" "web1 web10 web1 web10 "
+ok "the output has no escape sequences" sh -c "! grep -q '$(printf '\033')' '$dir/batch'"
 ctl top --once --sort size >"$dir/out" 2>&1
 is "an unknown column is wrong usage" "$? $(grep -c 'allowed: vgpu, vm' "$dir/out")" "2 1"
 stop
 ctl top --once >"$dir/out" 2>&1
-is "without a daemon it does not start" "$?" 3
+is "without a daemon top exits with 3" "$?" 3
 finish

@@ -113,13 +113,13 @@ sim_conf
 start || exit 1
 sell web1 50 glxgears '"target_fps": 60'
 sell web2 20 idle '"target_fps": 30'
-ok "there is an alert" until_ok 30 alerts 1 fps_missing
-ok "and an offer" until_ok 30 that /v1/offers '.offers | length > 0'
+ok "an alert is raised" until_ok 30 alerts 1 fps_missing
+ok "an offer is made" until_ok 30 that /v1/offers '.offers | length > 0'
 ctl vgpu hold web2 --cap 5 >/dev/null
 ctl policy set overload_pct=90 >/dev/null
-ok "and a move" until_ok 30 that /v1/decisions '[.decisions[].moves[]] | length > 0'
+ok "a decision with a move is made" until_ok 30 that /v1/decisions '[.decisions[].moves[]] | length > 0'
 recorded_points() { ctl --json history web1 --from -10m --step 1s | jq -e '.points | length > 0'; }
-ok "and a history" until_ok 30 recorded_points
+ok "the history has points" until_ok 30 recorded_points
 
 paths() { # the paths of all fields, except below labels and numbers
   jq -r '[paths | map(if type == "number" then "[]" else . end) | join(".")] | unique | .[]' |

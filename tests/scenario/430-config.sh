@@ -47,7 +47,7 @@ is "conflicts between keys are faults" "$(cut -d ' ' -f 1-4 "$dir/output" | tr '
   "gover.conf:2: [daemon] period_ms = gover.conf:5: [fps] socket = [policy] min_newcomer_pct = 10: "
 printf '[gpu gpu0]\nbackend = simm\nspeed = 10\n' >"$conf"
 check "$conf"
-is "but not in a section with another fault" "$(wc -l <"$dir/output")" 1
+is "conflicts are not reported in a section with another fault" "$(wc -l <"$dir/output")" 1
 
 # --- drop-ins ---
 
@@ -60,10 +60,10 @@ printf 'not read\n' >"$conf.d/.hidden.conf"
 check "$conf"
 is "drop-ins are read" "$code: $(cat "$dir/output")" "0: gover.conf: valid, with the drop-ins in gover.conf.d"
 is "a later file changes a key" "$(printed daemon period_ms)" 100
-is "and a key of a GPU" "$(printed 'gpu gpu0' backend)" sim
-is "and keeps its other keys" "$(printed 'gpu gpu0' capacity_cores)" 2
-is "and adds a GPU" "$(printed 'gpu gpu1' backend)" sim
-is "and a key of a flavour" "$(printed 'flavor small' cap_pct)" 25
+is "a later file changes a key of a GPU" "$(printed 'gpu gpu0' backend)" sim
+is "a later file does not change other keys of the GPU" "$(printed 'gpu gpu0' capacity_cores)" 2
+is "a later file adds a GPU" "$(printed 'gpu gpu1' backend)" sim
+is "a later file changes a key of a flavour" "$(printed 'flavor small' cap_pct)" 25
 printf '[gpu gpu1]\n[gpu gpu1]\n' >"$conf.d/40-twice.conf"
 printf '[policy]\noverload_pct = no\n' >"$conf.d/50-bad.conf"
 check "$conf"
@@ -77,7 +77,7 @@ check "$conf"
 is "a conflict is reported where the key was set last" "$(cut -d ' ' -f 1-4 "$dir/output")" "gover.conf.d/40-twice.conf:2: [gpu gpu1] speed"
 
 check --json "$conf"
-is "as JSON" "$code $(jq -c '[.ok, (.files | length), .faults[0].line, (.faults[0].file | endswith("40-twice.conf"))]' <"$dir/output")" \
+is "--json prints faults as JSON" "$code $(jq -c '[.ok, (.files | length), .faults[0].line, (.faults[0].file | endswith("40-twice.conf"))]' <"$dir/output")" \
   "1 [false,4,2,true]"
 rm "$conf.d/40-twice.conf"
 check --json "$conf"

@@ -33,11 +33,11 @@ until_ok 20 test -S "$sock"
 
 ctl support "$dir/a.tar.gz" >"$dir/said" 2>&1
 is "an archive is created" "$?" 0
-ok "its path is printed" grep -q "a.tar.gz written: names and addresses are replaced by pseudonyms" "$dir/said"
-is "only its owner can read it" "$(stat -c %a "$dir/a.tar.gz")" 600
+ok "the path of the archive is printed" grep -q "a.tar.gz written: names and addresses are replaced by pseudonyms" "$dir/said"
+is "only its owner can read the archive" "$(stat -c %a "$dir/a.tar.gz")" 600
 open_archive "$dir/a.tar.gz"
 expected="CONTENTS.txt alerts.json config.json decisions.json doctor.json gpus.json host.txt metrics.txt offers.json policy.json status.json version.txt vgpus.json "
-is "it contains every part" "$(listed | sed 's/journal.json //')" "$expected"
+is "the archive contains every part" "$(listed | sed 's/journal.json //')" "$expected"
 ok "CONTENTS.txt lists every part" sh -c "for f in $expected; do [ \$f = CONTENTS.txt ] || grep -q \"^  \$f \" '$in/CONTENTS.txt' || exit 1; done"
 ok "CONTENTS.txt lists what is left out" grep -q '^  history, ' "$in/CONTENTS.txt"
 ok "answers are valid JSON" sh -c "for f in '$in'/*.json; do jq -e . \"\$f\" >/dev/null || exit 1; done"
@@ -55,8 +55,8 @@ done
 id=$(jq -r '.vgpus[] | select(.load_pct == 33.4).vm' "$in/status.json")
 is "a VM gets a pseudonym" "$(echo "$id" | sed 's/[0-9]*$/N/')" vm-N
 is "the pseudonym is the same in an alert" "$(jq -r '.alerts[] | select(.name == "severe_overload").vm' "$in/alerts.json")" "$id"
-ok "and in free text" grep -q "(VM $id)" "$in/decisions.json"
-ok "and in metrics" grep -q "vm=\"$id\"" "$in/metrics.txt"
+ok "the same pseudonym is used in free text" grep -q "(VM $id)" "$in/decisions.json"
+ok "the same pseudonym is used in metrics" grep -q "vm=\"$id\"" "$in/metrics.txt"
 is "numbers are unchanged" "$(jq -c '[.vgpus[].cap_pct]' "$in/status.json")" "[34,22,25,16]"
 
 ctl support "$dir/a.tar.gz" >"$dir/said" 2>&1
@@ -64,13 +64,13 @@ is "an existing file is not overwritten" "$? $(grep -c 'File exists' "$dir/said"
 ctl support --no-redact "$dir/plain.tar.gz" >/dev/null
 open_archive "$dir/plain.tar.gz"
 ok "--no-redact keeps names" contains kunde-müller-7
-ok "but removes secrets" contains_no hunter2
+ok "secrets are removed" contains_no hunter2
 is "--json prints the result as JSON" "$(ctl support --json "$dir/b.tar.gz" | jq -c '[.daemon, .names_redacted, (.files | length > 10)]')" "[true,true,true]"
 if unshare -u true 2>/dev/null; then
   unshare -u sh -c "hostname rechenknecht-9; '$B/gover-ctl' --socket '$sock' support '$dir/host.tar.gz'" >/dev/null
   open_archive "$dir/host.tar.gz"
   ok "the host name is replaced by a pseudonym" contains host-1
-  ok "in every file" contains_no rechenknecht
+  ok "no file has the host name" contains_no rechenknecht
 else
   ok "the host name is replaced by a pseudonym # SKIP no unshare" true
 fi
@@ -85,10 +85,10 @@ rm -f "$sock"
 
 ctl support "$dir/d.tar.gz" >"$dir/said" 2>&1
 is "an archive is created without a daemon" "$?" 0
-ok "which is printed" grep -q '^No daemon was reached: no answer from gover-d' "$dir/said"
+ok "the missing daemon is printed" grep -q '^No daemon was reached: no answer from gover-d' "$dir/said"
 open_archive "$dir/d.tar.gz"
-ok "and noted in CONTENTS.txt" grep -q '^No daemon was reached' "$in/CONTENTS.txt"
-is "it contains the parts that need no daemon" "$(listed | sed 's/journal.json //')" "CONTENTS.txt config.json doctor.json host.txt version.txt "
+ok "CONTENTS.txt notes the missing daemon" grep -q '^No daemon was reached' "$in/CONTENTS.txt"
+is "the archive contains the parts that need no daemon" "$(listed | sed 's/journal.json //')" "CONTENTS.txt config.json doctor.json host.txt version.txt "
 ctl support "$dir/absent/a.tar.gz" >/dev/null 2>&1
 is "an unwritable path is an error" "$?" 1
 

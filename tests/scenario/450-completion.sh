@@ -13,7 +13,7 @@ sell web2 50
 mkdir "$dir/bin" "$dir/functions"
 cp "$B/gover-ctl" "$dir/bin/gover-ctl"
 ok "completion prints the script for bash" sh -c "'$B/gover-ctl' completion bash >'$dir/bash'"
-ok "and the one for zsh" sh -c "'$B/gover-ctl' completion zsh >'$dir/functions/_gover-ctl'"
+ok "gover-ctl prints the functions for zsh" sh -c "'$B/gover-ctl' completion zsh >'$dir/functions/_gover-ctl'"
 "$B/gover-ctl" completion fish >"$dir/out" 2>&1
 is "no other shell is known" "$?" 2
 ok "bash parses the script" bash -n "$dir/bash"

@@ -48,12 +48,12 @@ is "its contract is its own cap without a target" "$(get /v1/vgpus/y '"\(.initia
 is "it is included in the sums" "$(get /v1/gpus '.gpus[0] | "\(.sum_cap_pct) \(.sum_initial_cap_pct)"')" "90 90"
 
 post '{"id": "y", "gpu": "gpu1", "initial_cap_pct": 10}'
-ok "it cannot get a contract on another GPU" grep -q 'stands on GPU gpu0' "$dir/body"
+ok "a found vGPU cannot get a contract on another GPU" grep -q 'stands on GPU gpu0' "$dir/body"
 is "the status is 409" "$(status)" 409
 post '{"id": "y", "gpu": "gpu0", "initial_cap_pct": 10, "vm": "vm-y"}'
 is "it can get a contract on its GPU" "$(status) $(jq -r '"\(.found) \(.vm)"' "$dir/body")" "201 false vm-y"
 is "its cap is limited to the contract" "$(caps)" "a 60, y 10"
-is "also in the kernel" "$(kernel_cap y)" 10
+is "the cap is set in the kernel too" "$(kernel_cap y)" 10
 ok "a decision records it" that '/v1/decisions?limit=1000' '[.decisions[] | select(.vgpu == "y")][-1] | .kind == "set" and .result == "written"'
 post '{"id": "y", "gpu": "gpu0", "initial_cap_pct": 20}'
 is "it cannot get a second contract" "$(status)" 409

@@ -38,7 +38,7 @@ remove_foreign
 ok "removed while the daemon runs, it is forgotten" until_ok 10 unknown
 ok "a decision records it" that '/v1/decisions?limit=1000' \
   '[.decisions[] | select(.kind == "missing" and .vgpu == "x" and (.why | contains("forgotten")))] | length == 1'
-ok "also in the contracts file" until_ok 10 sh -c "! grep -q '\"x\"' '$dir/state/contracts.json'"
+ok "the vGPU is removed from the contracts file" until_ok 10 sh -c "! grep -q '\"x\"' '$dir/state/contracts.json'"
 foreign 30000
 ok "another group with the same name is found with its own cap" until_ok 10 that /v1/vgpus/x '.found and .cap_pct == 30 and (.held | not)'
 ok "it is in the contracts file too" until_ok 10 grep -q '"x"' "$dir/state/contracts.json"
@@ -47,9 +47,9 @@ remove_foreign
 start || exit 1
 api GET /v1/vgpus/x >/dev/null
 is "removed without a daemon, it is forgotten" "$(status)" 404
-is "it is not created again" "$(find /sys/fs/cgroup -maxdepth 4 -path "*/$root/gpu0/x" | wc -l)" 0
+is "a deleted group is not created again" "$(find /sys/fs/cgroup -maxdepth 4 -path "*/$root/gpu0/x" | wc -l)" 0
 ok "some periods pass" periods 3
-is "there is no alert vgpu_missing" "$(get '/v1/alerts?all=true' '[.alerts[] | select(.name == "vgpu_missing")] | length')" 0
+is "no alert vgpu_missing is raised" "$(get '/v1/alerts?all=true' '[.alerts[] | select(.name == "vgpu_missing")] | length')" 0
 is "a is unchanged" "$(get /v1/vgpus/a '"\(.held) \(.cap_pct)"') $(kernel_cap a)" "true 30 30"
 group=$(kernel_group a) # while the daemon runs
 stop
@@ -74,11 +74,11 @@ groups() { find /sys/fs/cgroup -maxdepth 4 -path "*/$root*" | sort; }
 groups >"$dir/groups"
 start --dry-run || exit 1
 is "a dry run reports what it would do" "$(get '/v1/decisions?limit=1000' '.decisions[] | select(.kind == "adopt" and .result == "dry_run").vgpu')" a
-is "it does not change the kernel" "$(kernel_cap a)" 80
+is "a dry run does not change the kernel" "$(kernel_cap a)" 80
 stop
-ok "nor the last caps" cmp "$dir/caps" "$dir/state/caps"
+ok "the last caps are not changed" cmp "$dir/caps" "$dir/state/caps"
 groups >"$dir/groups.after"
-ok "nor the groups" cmp "$dir/groups" "$dir/groups.after"
+ok "the groups are not changed" cmp "$dir/groups" "$dir/groups.after"
 start || exit 1
 is "the next daemon sets the last cap" "$(kernel_cap a) $(get /v1/vgpus/a .held)" "30 true"
 is "this is not reported as a foreign write" "$(get '/v1/alerts?all=true' '[.alerts[] | select(.name == "foreign_write")] | length')" 0
@@ -89,11 +89,11 @@ is "no control group remains" "$(find /sys/fs/cgroup -maxdepth 3 -name "$root*" 
 : >"$dir/log"
 start --dry-run || exit 1
 is "without groups a dry run has no vGPUs" "$(get /v1/gpus '.gpus[0] | "\(.name) \(.vgpus)"')" "gpu0 0"
-is "it creates no group" "$(groups | wc -l)" 0
-is "it logs that once" "$(grep -c "control group $root/gpu0 does not exist, and a dry run creates none" "$dir/log")" 1
+is "a dry run creates no group" "$(groups | wc -l)" 0
+is "a dry run logs missing groups once" "$(grep -c "control group $root/gpu0 does not exist, and a dry run creates none" "$dir/log")" 1
 ticks=$(get /v1/host .ticks)
 ok "some periods pass" until_ok 10 that /v1/host ".ticks > $ticks + 6"
-is "it logs nothing else" "$(grep -vcE 'does not exist, and a dry run|ready on|adopt|alert .* (cleared|raised)' "$dir/log")" 0
+is "a dry run logs nothing else" "$(grep -vcE 'does not exist, and a dry run|ready on|adopt|alert .* (cleared|raised)' "$dir/log")" 0
 stop
 is "no group exists at its end" "$(groups | wc -l)" 0
 finish

@@ -102,7 +102,7 @@ wait "$one" "$two"
 periods 1
 is "800 frames of a" "$(($(frames a) - before_a))" 800
 is "400 frames of b" "$(($(frames b) - before_b))" 400
-ok "without a program there is no FPS" until_ok 5 that /v1/vgpus/a '.fps == null'
+ok "without a program fps is null" until_ok 5 that /v1/vgpus/a '.fps == null'
 draw "$procs_a" direct-glx 2 6000000 &
 still=$!
 ok "a program that draws nothing has 0 FPS" until_ok 10 that /v1/vgpus/a '.fps == 0'

@@ -26,7 +26,7 @@ id=$(get /v1/offers "${open}[0].id")
 ok "a new vGPU is created" host_newcomer c 50
 ok "the offer is still open" that /v1/offers "$open | length == 1"
 api POST "/v1/offers/$id/claim" "{\"id\": \"$uuid_c\", \"vm\": \"vm-c\"}" >/dev/null
-is "it can be claimed for the vGPU" "$(status) $(jq -r '.vgpu.vm' "$dir/body")" "200 vm-c"
+is "the offer can be claimed for the vGPU" "$(status) $(jq -r '.vgpu.vm' "$dir/body")" "200 vm-c"
 ok "all caps fit the GPU" until_ok 10 that /v1/gpus '.gpus[0].sum_cap_pct <= 100'
 is "the GPU is oversold" "$(get /v1/gpus '.gpus[0].overbooking_ratio')" 1.5
 host_load c 10
@@ -36,8 +36,8 @@ is "the scheduler has the caps of the daemon" "$(host_cap a) $(host_cap b) $(hos
 ok "the offer is kept" until_ok 30 that "/v1/offers?all=true" ".offers[] | select(.id == $id) | .state == \"kept\""
 host_remove c
 ok "after its removal the vGPU is reported as missing" until_ok 20 vgpu_is c '.state == "missing"'
-ok "its cap returns to a" until_ok 20 cap_is a 50
-is "and to b" "$(host_cap b)" 50
+ok "the cap of a returns to its contract" until_ok 20 cap_is a 50
+is "the cap of b returns to its contract" "$(host_cap b)" 50
 api DELETE "/v1/vgpus/$uuid_c" >/dev/null
 is "a client can end its contract" "$(status)" 204
 is "no vGPU is on hold" "$(get /v1/vgpus '[.vgpus[].held] | any')" false

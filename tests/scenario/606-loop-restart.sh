@@ -27,7 +27,7 @@ for signal in TERM KILL; do
   stop "$signal"
   host_ok "after SIG$signal the caps are unchanged" test "$(host_outlives && echo "$(host_cap a) $(host_cap b)")" = "$caps"
   start || exit 1
-  is "also after the restart" "$(vgpu a .cap_pct) $(vgpu b .cap_pct)" "$caps"
+  is "caps are the same after the restart" "$(vgpu a .cap_pct) $(vgpu b .cap_pct)" "$caps"
   host_ok "no cap is written" that /v1/vgpus '[.vgpus[].cap_writes] | add == 0'
   is "the contracts are restored" "$(vgpu a .initial_cap_pct) $(vgpu b .initial_cap_pct)" "80 50"
   is "no vGPU is on hold" "$(get /v1/vgpus '[.vgpus[].held] | any')" false

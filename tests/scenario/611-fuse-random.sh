@@ -54,7 +54,7 @@ awk -v n="$operations" -v seed="$seed" '
       done++
     }
   }' >"$dir/operations"
-is "there are operations of each kind" "$(cut -d ' ' -f 1 "$dir/operations" | sort -u | xargs)" "cap create load remove"
+is "operations of each kind were made" "$(cut -d ' ' -f 1 "$dir/operations" | sort -u | xargs)" "cap create load remove"
 
 uuid_of() { printf 'dddddddd-0000-4000-8000-%012d' "$1"; }
 failed=0 count=0
@@ -78,7 +78,7 @@ ok "some periods pass" ticks_pass 8
 find "$bus" -mindepth 1 -printf '%f\n' | sort >"$dir/tree"
 vgpus() { get /v1/vgpus "[.vgpus[] | select($1) | .id] | .[]" | sort; }
 vgpus '.state != "missing"' >"$dir/known"
-ok "there are vGPUs on the bus" test -s "$dir/tree"
+ok "the bus has vGPUs" test -s "$dir/tree"
 ok "the daemon has exactly these vGPUs" cmp "$dir/tree" "$dir/known"
 get /v1/vgpus '.vgpus[] | select(.state != "missing") | "\(.id) \(.cap_pct)"' | sort >"$dir/caps"
 while read -r uuid; do
@@ -86,7 +86,7 @@ while read -r uuid; do
   [ "$cap" -gt 0 ] || cap=100 # no limit
   echo "$uuid $cap"
 done <"$dir/tree" >"$dir/caps-there"
-ok "and their caps" cmp "$dir/caps" "$dir/caps-there"
+ok "the vGPUs have the same caps" cmp "$dir/caps" "$dir/caps-there"
 is "each is sampled" "$(vgpus '.state != "missing" and .load_pct == null' | wc -l)" 0
 vgpus true >"$dir/all"
 jq -r '.vgpus[].id' "$dir/state/contracts.json" | sort >"$dir/contracts"

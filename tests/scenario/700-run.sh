@@ -8,11 +8,11 @@ run() { "$B/gover-sim" run "$@"; }
 get() { jq -r "$1" "$dir/$2/summary.json"; }
 
 ok "a scenario is run" run --seed 4 --out "$dir/a" bench/eval/paper-random.ini
-ok "it is run again" run --seed 4 --out "$dir/b" bench/eval/paper-random.ini
+ok "the scenario is run again" run --seed 4 --out "$dir/b" bench/eval/paper-random.ini
 ok "the same seed gives the same bytes" diff -r "$dir/a" "$dir/b"
 run --seed 4 --json bench/eval/paper-random.ini >"$dir/json"
 ok "--json prints summary.json" cmp "$dir/json" "$dir/a/summary.json"
-ok "it is run with another seed" run --seed 5 --out "$dir/c" bench/eval/paper-random.ini
+ok "the scenario is run with another seed" run --seed 5 --out "$dir/c" bench/eval/paper-random.ini
 ok "another seed gives other results" sh -c "! cmp -s $dir/a/seconds.csv $dir/c/seconds.csv"
 
 is "host.csv has a row per second" "$(wc -l <"$dir/a/host.csv")" 201

@@ -8,7 +8,7 @@ cd "$top" || exit 1
 EVAL_SEEDS=0 bench/eval/eval >"$dir/out" 2>&1
 is "an invalid number of seeds is an error" "$? $(cat "$dir/out")" "2 EVAL_SEEDS '0': not valid (allowed: whole numbers from 1)"
 EVAL_SEEDS=1 EVAL_OUT=$dir/eval B=$B bench/eval/eval >"$dir/out" 2>"$dir/err"
-is "it succeeds without errors" "$? $(grep -cv '^eval: ' "$dir/err")" "0 0"
+is "the evaluation succeeds without errors" "$? $(grep -cv '^eval: ' "$dir/err")" "0 0"
 report=$dir/eval/report.txt
 ok "the printed report equals the file" cmp "$dir/out" "$report"
 for head in 'Figs. 5 and 6:' 'Fig. 7:' 'Fig. 8:' 'Fig. 9:' 'Section 4.4:' 'Check list:'; do

@@ -71,7 +71,7 @@ for text in ':7: "NaN": not a load (/nvidiagpu/0/load/0): skipped' ':8: not 3 fi
   ':12: "03/02/2026 00:61:05": not a time: skipped' ':13: not 3 fields: skipped' ':16: time runs backwards by 7210 s: starting a new run'; do
   is "warning $text" "$(count_lines d.err "$dir/bad/rows.csv$text")" 1
 done
-is "there are no other warnings" "$(grep -c "^$dir/bad" "$dir/d.err")" 6
+is "no other warnings are printed" "$(grep -c "^$dir/bad" "$dir/d.err")" 6
 cut_into e --warnings 2 --seconds 8 "$dir/d" "$dir/bad/rows.csv"
 is "further warnings are counted" "$(grep -c "^$dir/bad/rows.csv:[0-9]" "$dir/e.err") $(count_lines e.err "rows.csv: 4 more warnings")" "2 1"
 

@@ -7,7 +7,7 @@ cd "$top" || exit 1
 [ -z "${GOVER_ASAN-}" ] || skip_all "it compiles with the flags of a plain build"
 cat policy/*.c policy/*/*.c >"$dir/before"
 B=$B bench/eval/sensitivity --traces "$dir/none" --seeds 1 --out "$dir/out" --only MARGIN_MIN,quiet_periods,BARE_TOLERANCE >"$dir/out.txt" 2>&1
-is "it succeeds" "$?" 0
+is "the evaluation succeeds" "$?" 0
 sed 's/^/# /' "$dir/out.txt"
 is "a constant is multiplied by 0.5 and 1.5" \
   "$(awk '$1 == "MARGIN_MIN" { print $2 }' "$dir/out.txt" | xargs)" "0.15 0.45"
@@ -16,7 +16,7 @@ is "tolerances of contracts are not varied" "$(grep -c BARE_TOLERANCE "$dir/out.
 is "each is listed as significant or not" "$(awk -F: '/^Significant|^Not significant/ { print $2 }' "$dir/out.txt" | xargs -n 1 | sort | xargs)" \
   "MARGIN_MIN quiet_periods"
 ok "a changed copy was built" test -s "$dir/out/policy/demand.c"
-ok "with the changed number" grep -qE '^#define MARGIN_MIN[[:space:]]+0.45' "$dir/out/policy/demand.c"
+ok "the copy has the changed number" grep -qE '^#define MARGIN_MIN[[:space:]]+0.45' "$dir/out/policy/demand.c"
 cat policy/*.c policy/*/*.c >"$dir/after"
 ok "the sources have not changed" cmp "$dir/before" "$dir/after"
 bench/eval/sensitivity --nothing 1 >"$dir/out.txt" 2>&1
