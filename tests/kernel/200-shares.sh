@@ -3,29 +3,7 @@
 # stays unused, and caps whose sum exceeds 100 are reduced in proportion.
 # shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
-folders=''
-remove_tenants() {
-  for left in $folders; do
-    remove "$left"
-  done
-}
 cleanup=remove_tenants
-
-tenant() { # tenant GPU CAP LOAD EXPECTED: EXPECTED is its share in hundredths of a percent
-  gpu "$1"
-  create 8
-  folders="$folders $v"
-  echo "$2" >"$q/cap"
-  echo "$3" >"$v/load"
-  echo "$q $1 $2 $3 $4" >>"$dir/tenants"
-}
-
-look_at_all() {
-  while read -r q rest; do
-    look "$q"
-    echo "$before $after $busy $allotted"
-  done <"$dir/tenants"
-}
 
 tenant 2 20 100 2000
 tenant 2 30 100 3000

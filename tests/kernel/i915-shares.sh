@@ -5,30 +5,11 @@
 # shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-tenant() { # tenant GPU CAP LOAD EXPECTED: EXPECTED is its share in hundredths of a percent
-  gpu "$1"
-  create 8
-  echo "$2" >"$q/cap"
-  echo "$3" >"$v/load"
-  echo "$q $1 $2 $3 $4" >>"$dir/tenants"
-}
-
-look_at_all() {
-  while read -r q rest; do
-    look "$q"
-    echo "$before $after $busy $allotted"
-  done <"$dir/tenants"
-}
-
 cleanup=remove_tenants
-remove_tenants() {
-  for left in /sys/bus/mdev/devices/*; do
-    [ ! -e "$left/remove" ] || remove "$left"
-  done
-}
 
 gpu 5
 create 8
+folders=$v
 control=$q
 echo 0 >"$q/cap"
 echo 10 >"$v/load"

@@ -50,3 +50,28 @@ share() { # share BEFORE0 AFTER0 BUSY0 BEFORE1 AFTER1 BUSY1
   least=$((($6 - $3) / (($5 - $1) * 1000)))
   most=$((($6 - $3) / (($4 - $2) * 1000)))
 }
+
+# --- tenants: vGPUs on several GPUs ---
+
+folders=''
+tenant() { # tenant GPU CAP LOAD EXPECTED: EXPECTED is its share in hundredths of a percent
+  gpu "$1"
+  create 8
+  folders="$folders $v"
+  echo "$2" >"$q/cap"
+  echo "$3" >"$v/load"
+  echo "$q $1 $2 $3 $4" >>"$dir/tenants"
+}
+
+look_at_all() {
+  while read -r q rest; do
+    look "$q"
+    echo "$before $after $busy $allotted"
+  done <"$dir/tenants"
+}
+
+remove_tenants() {
+  for left in $folders; do
+    remove "$left"
+  done
+}

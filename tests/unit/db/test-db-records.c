@@ -240,19 +240,6 @@ static void test_the_newest_offers_claimed_with_a_key_are_returned(void **state)
 
 /* --- contracts --- */
 
-static void expect_contracts(int64_t revision, const char *text)
-{
-	struct db_reader *reader = open_reader();
-	int64_t got_revision;
-	char *got_text;
-
-	assert_int_equal(db_query_contracts(reader, &got_revision, &got_text), 0);
-	assert_int_equal(got_revision, revision);
-	assert_string_equal(got_text, text);
-	free(got_text);
-	db_reader_close(reader);
-}
-
 static void test_the_newest_contracts_are_kept(void **state)
 {
 	struct db *db = open_db(&keep_all);

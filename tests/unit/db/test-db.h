@@ -182,4 +182,17 @@ static inline void pause_ms(long ms)
 	nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
+static inline void expect_contracts(int64_t revision, const char *text)
+{
+	struct db_reader *reader = open_reader();
+	int64_t got_revision;
+	char *got_text;
+
+	assert_int_equal(db_query_contracts(reader, &got_revision, &got_text), 0);
+	assert_int_equal(got_revision, revision);
+	assert_string_equal(got_text, text);
+	free(got_text);
+	db_reader_close(reader);
+}
+
 #endif
