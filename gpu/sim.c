@@ -240,7 +240,7 @@ static int set_label(struct gpu_vgpu *attached, const char *key, const char *val
 
 /* --- control folder: @text is the content of a file without its newline --- */
 
-static int poke_cap(struct gpu *gpu, struct sim_vgpu *vgpu, const char *text)
+static int command_cap(struct gpu *gpu, struct sim_vgpu *vgpu, const char *text)
 {
 	int64_t cap_pct;
 	int r = parse_int(text, 0, 100, &cap_pct);
@@ -248,7 +248,7 @@ static int poke_cap(struct gpu *gpu, struct sim_vgpu *vgpu, const char *text)
 	return r < 0 ? r : sim_set_cap(gpu->sim, vgpu, (int)cap_pct);
 }
 
-static int poke_workload(struct gpu *gpu, struct sim_vgpu *vgpu, const char *text)
+static int command_workload(struct gpu *gpu, struct sim_vgpu *vgpu, const char *text)
 {
 	struct workload workload;
 	int r = workload_parse(text, &workload, NULL);
@@ -259,37 +259,37 @@ static int poke_workload(struct gpu *gpu, struct sim_vgpu *vgpu, const char *tex
 	return 0;
 }
 
-static int poke_gone(struct gpu *gpu, struct sim_vgpu *vgpu, const char *text)
+static int command_gone(struct gpu *gpu, struct sim_vgpu *vgpu, const char *text)
 {
 	(void)text;
 	remove_vgpu(gpu, vgpu);
 	return 0;
 }
 
-static const struct poke {
+static const struct command {
 	const char *suffix;
 	bool may_be_empty;
 	int (*act)(struct gpu *gpu, struct sim_vgpu *vgpu, const char *text);
-} pokes[] = {
-	{".cap", false, poke_cap},
-	{".workload", false, poke_workload},
-	{".gone", true, poke_gone},
+} commands[] = {
+	{".cap", false, command_cap},
+	{".workload", false, command_workload},
+	{".gone", true, command_gone},
 };
 
-/* Returns the poke for the suffix of @name and writes the id before it; NULL: unknown suffix. */
-static const struct poke *find_poke(const char *name, char ret_id[ID_MAX])
+/* Returns the command for the suffix of @name and writes the id before it; NULL: unknown suffix. */
+static const struct command *find_command(const char *name, char ret_id[ID_MAX])
 {
 	const char *suffix = strrchr(name, '.');
 	size_t length = suffix ? (size_t)(suffix - name) : 0;
 
 	if (length == 0 || length >= ID_MAX)
 		return NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(pokes); i++) {
-		if (strcmp(pokes[i].suffix, suffix) != 0)
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (strcmp(commands[i].suffix, suffix) != 0)
 			continue;
 		memcpy(ret_id, name, length);
 		ret_id[length] = '\0';
-		return &pokes[i];
+		return &commands[i];
 	}
 	return NULL;
 }
@@ -297,21 +297,21 @@ static const struct poke *find_poke(const char *name, char ret_id[ID_MAX])
 static void apply_file(struct gpu *gpu, int dir_fd, const char *name)
 {
 	char id[ID_MAX], text[WORKLOAD_TEXT_MAX + 1], bad[NAME_MAX + 5];
-	const struct poke *poke = find_poke(name, id);
+	const struct command *command = find_command(name, id);
 	struct sim_vgpu *vgpu;
 	int r;
 
-	if (!poke)
+	if (!command)
 		return;
 
 	CLEANUP_CLOSE int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	r = fd < 0 ? -errno : file_pread_text(fd, text, sizeof(text));
-	if (r == 0 && !poke->may_be_empty)
+	if (r == 0 && !command->may_be_empty)
 		return;
 	vgpu = sim_find(gpu->sim, id);
 	if (r >= 0)
-		r = vgpu ? poke->act(gpu, vgpu, text) : -ENOENT;
+		r = vgpu ? command->act(gpu, vgpu, text) : -ENOENT;
 	if (r >= 0) {
 		(void)unlinkat(dir_fd, name, 0);
 		return;

@@ -65,8 +65,7 @@ void sched_add(struct sched *sched, struct sched_vgpu *vgpu, unsigned int cap_pc
 		sched->quantum_ns = 0;
 		return;
 	}
-	/* A pick visits the vGPU after the turn first and the turn last, so the end is before it.
-	 */
+	/* sched_pick() visits the current turn last: the end of the round is before it. */
 	vgpu->next = turn;
 	vgpu->prev = turn->prev;
 	turn->prev->next = vgpu;

@@ -9,9 +9,10 @@
 
 #include "gpu.h"
 
-#define TICK_NS	 NSEC_PER_MSEC
-#define STALL_NS (10 * NSEC_PER_SEC) /* after a longer gap (a suspended machine) time is skipped \
-				      */
+#define TICK_NS NSEC_PER_MSEC
+#define STALL_NS                                                                        \
+	(10 * NSEC_PER_SEC) /* after a longer gap (a suspended machine) time is skipped \
+			     */
 
 /* The demand of a tenant arrives with every slot and waits until it is served. */
 static void add_demand(struct gpu *gpu, struct vgpu *vgpu, u64 ns)
@@ -124,8 +125,7 @@ int gpu_add(struct gpu *gpu, struct vgpu *vgpu, unsigned int low_gm_mb, unsigned
 	catch_up(gpu);
 	sched_add(&gpu->sched, &vgpu->sched, cap_pct, gpu->now_ns);
 	list_add_tail(&vgpu->entry, &gpu->vgpus);
-	/* The last tick, which saw no vGPU, can still be running: starting the timer is allowed
-	 * then. */
+	/* The last tick can still be running: starting the timer is allowed then. */
 	if (!gpu->ticking)
 		hrtimer_start(&gpu->timer, ns_to_ktime(gpu->sched.slot_end_ns),
 			      HRTIMER_MODE_ABS_SOFT);

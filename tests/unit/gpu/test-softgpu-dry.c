@@ -39,7 +39,7 @@ static int set_up(void)
 	return r;
 }
 
-static bool group_stands(const char *group)
+static bool group_exists(const char *group)
 {
 	char path[PATH_MAX];
 	bool stands = false;
@@ -49,12 +49,12 @@ static bool group_stands(const char *group)
 	return stands;
 }
 
-static bool anything_stands(void)
+static bool any_group_exists(void)
 {
 	char top[PATH_MAX];
 
 	cgroup_parent(config.root, top);
-	return group_stands(top);
+	return group_exists(top);
 }
 
 static void count(void *userdata, const char *id, int initial_cap_pct)
@@ -73,13 +73,13 @@ static void missing_groups_are_reported_and_not_created(void **state)
 	assert_int_equal(ops->open(&dry, &gpu, &err), 1);
 	assert_non_null(strstr(err.msg, "below/gpu0 does not exist"));
 	assert_non_null(strstr(err.msg, "dry run"));
-	assert_false(anything_stands());
+	assert_false(any_group_exists());
 	assert_int_equal(ops->list(gpu, count, &n), 0);
 	assert_int_equal(n, 0);
 	assert_int_equal(ops->attach(gpu, "a", 0, &vgpu, &err), -ENOENT);
 	assert_true(ops->physical(gpu, 0, &at_ns, &busy_ns) < 0);
 	ops->close(gpu);
-	assert_false(anything_stands());
+	assert_false(any_group_exists());
 }
 
 static void existing_groups_are_read_and_not_changed(void **state)
@@ -121,9 +121,9 @@ static void an_empty_group_is_not_changed(void **state)
 	assert_int_equal(ops->open(&dry, &watched, &err), 0);
 	ops->close(watched);
 	dry.capacity_cores = 1;
-	assert_true(group_stands(group));
+	assert_true(group_exists(group));
 	ops->close(gpu);
-	assert_false(anything_stands());
+	assert_false(any_group_exists());
 }
 
 int main(void)
