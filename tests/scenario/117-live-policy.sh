@@ -15,7 +15,7 @@ sell a 80 frame:gpu_ms=2,cpu_ms=20 '"target_fps": 60'
 sell b 20 idle
 # a misses its target on a nearly idle GPU: no signal, except in paper mode.
 ok "a vGPU is short but not GPU-bound" until_ok 20 that /v1/alerts '[.alerts[].name] | index("qos_not_gpu_bound") != null'
-is "it has no overload signal" "$(get /v1/vgpus/a '"\(.short) \(.overloaded)"')" "true false"
+is "a vGPU that is not GPU-bound is not overloaded" "$(get /v1/vgpus/a '"\(.short) \(.overloaded)"')" "true false"
 api PATCH /v1/policy '{"paper_mode": true, "steal_fraction": 0.25}' >/dev/null
 is "paper mode is enabled" "$(status) $(jq -r '.params.paper_mode' "$dir/body")" "200 true"
 is "one decision records it without GPU and vGPU" "$(get '/v1/decisions?limit=1' "$newest | \"\(.kind) \(.result) \(.gpu) \(.vgpu)\"")" "set noted  null"

@@ -79,7 +79,7 @@ stop
 start --dry-run || exit 1
 api PATCH /v1/vgpus/a '{"target_fps": 25}' >/dev/null
 is "a dry run records the intended change" "$(last '[.before.target_fps, .after.target_fps] | tostring')" '[20,25]'
-is "the row counts the request once" \
+is "the metric counts the request once" \
   "$(curl -sS --unix-socket "$sock" http://gover/metrics | grep -c '^gover_http_requests_total{.*method="PATCH".*} 1$')" 1
 stop
 start || exit 1

@@ -32,11 +32,11 @@ ticks=$(get /v1/host .ticks)
 ok "periods pass" until_ok 20 that /v1/host ".ticks > $ticks + 3"
 is "their caps are unchanged" "$(caps)" "$was"
 ok "a gets a contract again" ctl vgpu add a --cap 80
-is "it is held until it is released" "$(get /v1/vgpus/a '"\(.initial_cap_pct) \(.found) \(.held)"')" "80 false true"
-ok "it can be released" ctl vgpu release a
+is "an adopted vGPU is held until it is released" "$(get /v1/vgpus/a '"\(.initial_cap_pct) \(.found) \(.held)"')" "80 false true"
+ok "the adopted vGPU can be released" ctl vgpu release a
 stop
 start || exit 1
-is "that state survives a restart" "$(get /v1/vgpus '[.vgpus[].held] | join(" ")')" "false true"
+is "the released vGPU has the same state after a restart" "$(get /v1/vgpus '[.vgpus[].held] | join(" ")')" "false true"
 ctl vgpu remove a >/dev/null
 ctl vgpu remove b >/dev/null
 stop

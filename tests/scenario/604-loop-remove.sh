@@ -18,9 +18,9 @@ host_load b 100
 api PATCH "/v1/vgpus/$uuid_a" '{"held": true, "held_cap_pct": 45}' >/dev/null
 ok "both are busy" until_ok 20 that /v1/vgpus '[.vgpus[] | select(.util_pct > 90)] | length == 2'
 host_remove a
-ok "it is reported as missing" until_ok 20 vgpu_is a '.state == "missing"'
+ok "a removed vGPU is reported as missing" until_ok 20 vgpu_is a '.state == "missing"'
 ok "an alert names it" until_ok 20 that /v1/alerts "[.alerts[] | select(.name == \"vgpu_missing\" and .vgpu == \"$uuid_a\")] | length == 1"
-is "its contract stays" "$(vgpu a .initial_cap_pct)" 60
+is "the contract of a missing vGPU stays" "$(vgpu a .initial_cap_pct)" 60
 ticks=$(get /v1/host .ticks)
 ok "the loop continues" until_ok 30 that /v1/host ".ticks > $ticks + 3"
 ok "telemetry stays valid" that /v1/gpus '.gpus[0].telemetry_valid'
@@ -28,8 +28,8 @@ ok "b is still busy" until_ok 20 vgpu_is b '.load_pct > 35'
 is "b has its cap" "$(host_cap b)" 40
 host_again a 60
 ok "the new vGPU is found" until_ok 20 vgpu_is a '.state != "missing"'
-ok "it gets the old cap" until_ok 20 cap_is a 45
-is "it is on hold by the operator, without a foreign write" "$(vgpu a .held) $(decided foreign_write)" "true 0"
+ok "a vGPU that is created again gets its old cap" until_ok 20 cap_is a 45
+is "the vGPU is on hold by the operator, without a foreign write" "$(vgpu a .held) $(decided foreign_write)" "true 0"
 ok "the alert is cleared" until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "vgpu_missing")] | length == 0'
 stop
 is "a clean stop" "$stopped" 0

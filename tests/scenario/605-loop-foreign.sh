@@ -27,7 +27,7 @@ ok "more periods pass" until_ok 30 that /v1/host ".ticks > $ticks + 6"
 is "a write of the same cap has no effect" "$(vgpu b .held)" false
 ctl vgpu release "$uuid_a" >/dev/null
 ok "after its release it gets the free cap" until_ok 20 cap_is a 50
-is "it is not on hold any more" "$(vgpu a .held)" false
+is "a released vGPU is not on hold" "$(vgpu a .held)" false
 ok "the alert clears" until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "foreign_write")] | length == 0'
 stop
 finish

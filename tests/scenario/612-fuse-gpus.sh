@@ -35,8 +35,8 @@ ok "a new vGPU is found" until_ok 20 that "/v1/vgpus/$(uuid 1)" '.found and .ini
 ok "a new vGPU can get a contract immediately" sh -c "
   echo $(uuid 2) >$gpus/$first/mdev_supported_types/i915-GVTg_V5_4/create
   curl -sSf --unix-socket '$sock' -X POST -H 'Content-Type: application/json' -d '{\"id\": \"$(uuid 2)\", \"initial_cap_pct\": 20}' http://gover/v1/vgpus"
-is "its initial cap is that of the contract" "$(cat "$gpus/$first/$(uuid 2)/intel_vgpu/initial_cap")" 20
-is "its cap has a lease" "$(cat "$gpus/$first/$(uuid 2)/intel_vgpu/cap_lease_ms")" 60000
+is "the initial cap is that of the contract" "$(cat "$gpus/$first/$(uuid 2)/intel_vgpu/initial_cap")" 20
+is "the cap has a lease" "$(cat "$gpus/$first/$(uuid 2)/intel_vgpu/cap_lease_ms")" 60000
 api POST /v1/vgpus "{\"id\": \"$(uuid 3)\", \"initial_cap_pct\": 20}" >/dev/null
 is "the daemon does not create a missing vGPU" "$(status)" 409
 ok "the message reports it" grep -q "does not exist on GPU" "$dir/body"
@@ -51,7 +51,7 @@ ok "the loop continues" until_ok 20 that /v1/host ".ticks > $ticks + 5"
 fuse_mount "$dir/sys"
 make "$first" "$(uuid 2)"
 ok "with the GPU the vGPU returns" until_ok 20 that "/v1/vgpus/$(uuid 2)" '.state != "missing" and .load_pct != null'
-is "it has its old cap" "$(cat "$gpus/$first/$(uuid 2)/intel_vgpu/cap")" 20
+is "the vGPU has its old cap" "$(cat "$gpus/$first/$(uuid 2)/intel_vgpu/cap")" 20
 stop
 is "a clean stop" "$stopped" 0
 ok "--restore ends the lease" "$B/gover-d" --config "$conf" --restore
