@@ -5,7 +5,8 @@
 
 #include "base/err.h"
 
-static void write_message(struct err *err, const char *format, va_list ap)
+__attribute__((format(printf, 2, 0))) static void write_message(struct err *err, const char *format,
+								va_list ap)
 {
 	if (err)
 		vsnprintf(err->msg, sizeof(err->msg), format, ap);

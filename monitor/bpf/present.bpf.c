@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Counts frames in the kernel: runs when a program enters a function that presents, finds the vGPU by
- * the control group, and adds to its row. Compiled once for each version of control groups (CGROUPS
- * = 1 or 2). It runs in every frame, so it must be short.
+ * Counts frames in the kernel: runs when a program enters a function that presents, finds the vGPU
+ * by the control group, and adds to its row. Compiled once for each version of control groups
+ * (CGROUPS = 1 or 2). It runs in every frame, so it must be short.
  */
 #include <linux/bpf.h>
 #include <linux/ptrace.h>

@@ -32,7 +32,7 @@ dropped_in() { # dropped_in EXAMPLE: installs a drop-in as its comment describes
   mkdir -p "${in:?}" && cp "$1" "$in" && verify
 }
 for example in "$root"/usr/share/gover/examples/*.conf; do
-  ok "$(basename "$example") is accepted as a drop-in"$example") is understood where it says it goes" dropped_in "$example"
+  ok "$(basename "$example") is accepted as a drop-in" dropped_in "$example"
 done
 rm -r "$dir"/verify/*.d
 sed -i 's/^LockPersonality/LockPersonalty/' "$dir/verify/gover-d.service"
@@ -46,7 +46,7 @@ pages_exist() {
 ok "each manual page in Documentation= is installed" pages_exist
 ok "no placeholder is left" sh -c "! grep -rE '@[A-Z]+@' '$root/usr/lib' '$root/usr/share/gover' --include=*.conf --include=*.service"
 for example in "$root"/usr/share/gover/examples/*.ini; do
-  ok "$(basename "$example") is a valid configuration"$example") is a configuration" "$B/gover-d" --config "$example" --check-config
+  ok "$(basename "$example") is a valid configuration" "$B/gover-d" --config "$example" --check-config
 done
 
 ok "sysusers.d creates the user and both groups" sh -c "mkdir -p '$root/etc' && systemd-sysusers --root='$root' &&

@@ -46,6 +46,7 @@ done <<EOF
 {"vgpu": "a", "why": "x", $day}|why
 EOF
 is "no rejected silence was created" "$(get /v1/silences '.silences | length')" 0
+# shellcheck disable=SC2016 # the backquotes belong to the output
 is "a silence is created" "$(ctl silence add --vgpu a --alert contract_limit --for 2h --reason 'being moved' | sed 's/ until [^ ]*/ until T/')" \
   'silenced until T (`gover-ctl silence remove 1` ends it)'
 load a busy

@@ -195,5 +195,5 @@ is "without CAP_SYS_PTRACE its libraries are not found" "$(get /v1/vgpus/soft .f
 wait "$drawing"
 less CAP_SYS_ADMIN
 ok "the daemon starts without CAP_SYS_ADMIN" restart
-ok "without CAP_SYS_ADMIN the daemon reports that it may not count" that /v1/host '.fps.bpf_error | test("not allowed")'
+ok "without CAP_SYS_ADMIN the daemon reports that it may not count" that /v1/host '.fps.bpf_error | test("not permitted")'
 finish

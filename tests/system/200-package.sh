@@ -77,7 +77,7 @@ ok "a steal occurs" until_ok 120 that '/v1/decisions?limit=1000' \
   '[.decisions[] | select(.kind == "steal" and .result == "written")] | length > 1'
 taker=$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "steal")][0].vgpu')
 ctl why "$taker" >"$dir/why.out" 2>&1
-ok "gover-ctl why prints the reason" grep -q '% cap and has been above the line of 95 %' "$dir/why.out"
+ok "gover-ctl why prints the reason" grep -q '% cap and has been above the threshold of 95 %' "$dir/why.out"
 
 # --- an upgrade ---
 
