@@ -86,7 +86,7 @@ static void sell_as(const char *id, int cap_pct, const char *flavor, int64_t cre
 	strcpy(vgpu(id)->contract.flavor, flavor);
 	vgpu(id)->contract.created_ms = created_ms;
 	save_soon(m);
-	settle_down();
+	wait_for_saves();
 }
 
 /* A period of ten seconds, in which the promise to @broken ("": to nobody) was broken. */
@@ -309,7 +309,7 @@ static void without_a_history_the_loop_counts_on(void **state)
 		ten_seconds("");
 	assert_true(fabs(m->host.revenue - 0.1) < 1e-9);
 	tick(1);
-	assert_non_null(alert_of(ALERT_HISTORY_FAILING, ""));
+	assert_non_null(find_active_alert(ALERT_HISTORY_FAILING, ""));
 	stop();
 	assert_int_equal(rmdir(path), 0);
 	start();

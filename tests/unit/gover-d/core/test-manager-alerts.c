@@ -11,7 +11,7 @@ static void overload(void)
 	sell("b", 100, 0);
 	tick(2);
 	sell("c", 100, 0);
-	device("a")->want = device("b")->want = device("c")->want = BUSY;
+	device("a")->demand = device("b")->demand = device("c")->demand = BUSY;
 }
 
 static void set_mode(enum gpu_mode mode)
@@ -19,7 +19,7 @@ static void set_mode(enum gpu_mode mode)
 	assert_int_equal(control_gpu_change(m, "gpu0", &mode, NULL, &err), 0);
 }
 
-static bool severe_stands(void)
+static bool severe_overload_is_active(void)
 {
 	for (size_t i = 0; i < alerts_count(m->alerts); i++) {
 		const struct alert *alert = alerts_at(m->alerts, i);
@@ -30,22 +30,22 @@ static bool severe_stands(void)
 	return false;
 }
 
-static void severe_overload_stands_as_long_as_it_lasts(void **state)
+static void the_severe_overload_alert_lasts_as_long_as_the_overload(void **state)
 {
 	(void)state;
 	overload();
 	tick(10);
-	assert_int_equal(count("severe", NULL), 1);
-	assert_true(severe_stands());
+	assert_int_equal(count_decisions("severe", NULL), 1);
+	assert_true(severe_overload_is_active());
 	tick(20);
-	assert_true(severe_stands());
-	assert_int_equal(count("severe", NULL), 1);
-	device("a")->want = device("b")->want = device("c")->want = 0;
+	assert_true(severe_overload_is_active());
+	assert_int_equal(count_decisions("severe", NULL), 1);
+	device("a")->demand = device("b")->demand = device("c")->demand = 0;
 	tick(5);
-	assert_false(severe_stands());
+	assert_false(severe_overload_is_active());
 }
 
-static void severe_overload_outlives_the_vgpu_it_named(void **state)
+static void the_severe_overload_alert_outlives_the_vgpu_it_names(void **state)
 {
 	char named[ID_MAX];
 
@@ -53,17 +53,17 @@ static void severe_overload_outlives_the_vgpu_it_named(void **state)
 	overload();
 	tick(10);
 	strcpy(named, gpu->severe_vgpu);
-	assert_non_null(alert_of(ALERT_SEVERE_OVERLOAD, named));
+	assert_non_null(find_active_alert(ALERT_SEVERE_OVERLOAD, named));
 	assert_int_equal(control_vgpu_remove(m, named, &err), 0);
 	for (int i = 0; i < 20; i++) {
 		tick(1);
-		assert_true(severe_stands());
+		assert_true(severe_overload_is_active());
 	}
-	assert_null(alert_of(ALERT_SEVERE_OVERLOAD, named));
+	assert_null(find_active_alert(ALERT_SEVERE_OVERLOAD, named));
 }
 
 /* How often an alert was raised, whomever it names. */
-static int raised(enum alert_kind kind)
+static int count_alerts(enum alert_kind kind)
 {
 	int n = 0;
 
@@ -79,88 +79,88 @@ static void a_late_tick_does_not_end_severe_overload(void **state)
 	tick(10);
 	for (int late = 0; late < 5; late++) {
 		tick_late();
-		assert_true(severe_stands());
+		assert_true(severe_overload_is_active());
 		for (int i = 0; i < 5 - late; i++) {
 			tick(1);
-			assert_true(severe_stands());
+			assert_true(severe_overload_is_active());
 		}
 	}
-	assert_int_equal(raised(ALERT_SEVERE_OVERLOAD), 1);
-	assert_int_equal(count("severe", NULL), 1);
-	device("a")->want = device("b")->want = device("c")->want = 0;
+	assert_int_equal(count_alerts(ALERT_SEVERE_OVERLOAD), 1);
+	assert_int_equal(count_decisions("severe", NULL), 1);
+	device("a")->demand = device("b")->demand = device("c")->demand = 0;
 	tick_late();
 	tick(3);
-	assert_true(severe_stands());
+	assert_true(severe_overload_is_active());
 	tick(1);
-	assert_false(severe_stands());
+	assert_false(severe_overload_is_active());
 }
 
-static void nor_does_a_busy_time_that_cannot_be_read(void **state)
+static void unreadable_busy_time_does_not_end_severe_overload(void **state)
 {
 	(void)state;
 	overload();
 	tick(10);
 	device("b")->stale = device("c")->stale = true;
 	tick(20);
-	assert_true(severe_stands());
+	assert_true(severe_overload_is_active());
 	device("b")->stale = device("c")->stale = false;
 	tick(5);
-	assert_true(severe_stands());
-	assert_int_equal(raised(ALERT_SEVERE_OVERLOAD), 1);
-	assert_int_equal(count("severe", NULL), 1);
+	assert_true(severe_overload_is_active());
+	assert_int_equal(count_alerts(ALERT_SEVERE_OVERLOAD), 1);
+	assert_int_equal(count_decisions("severe", NULL), 1);
 }
 
-static void nor_does_a_restart(void **state)
+static void a_restart_does_not_end_severe_overload(void **state)
 {
 	(void)state;
 	overload();
 	tick(10);
 	restart();
-	assert_true(severe_stands());
+	assert_true(severe_overload_is_active());
 	for (int i = 0; i < 10; i++) {
 		tick(1);
-		assert_true(severe_stands());
+		assert_true(severe_overload_is_active());
 	}
-	assert_int_equal(raised(ALERT_SEVERE_OVERLOAD), 1);
+	assert_int_equal(count_alerts(ALERT_SEVERE_OVERLOAD), 1);
 }
 
-static void as_long_as_breaches_are_counted_nothing_is_over(void **state)
+static void severe_overload_stays_active_with_a_long_breach_window(void **state)
 {
 	(void)state;
 	config.params.overload_periods = 90;
 	overload();
 	tick(100);
-	assert_true(severe_stands());
+	assert_true(severe_overload_is_active());
 	tick_late();
 	tick(100);
-	assert_true(severe_stands());
-	assert_int_equal(raised(ALERT_SEVERE_OVERLOAD), 1);
-	assert_int_equal(count("severe", NULL), 1);
+	assert_true(severe_overload_is_active());
+	assert_int_equal(count_alerts(ALERT_SEVERE_OVERLOAD), 1);
+	assert_int_equal(count_decisions("severe", NULL), 1);
 }
 
 /* --- a tenant at its limit --- */
 
-static void a_use_that_swings_around_its_limit_is_one_alert(void **state)
+static void use_that_oscillates_around_the_limit_raises_one_alert(void **state)
 {
 	(void)state;
 	start();
 	sell("a", 50, BUSY);
 	tick(10);
-	assert_non_null(alert_of(ALERT_CONTRACT_LIMIT, "a"));
+	assert_non_null(find_active_alert(ALERT_CONTRACT_LIMIT, "a"));
 	for (int i = 0; i < 30; i++) {
-		device("a")->want = i % 2 ? BUSY : 0.4;
+		device("a")->demand = i % 2 ? BUSY : 0.4;
 		tick(10);
 		if (i % 5 == 0)
 			tick_late();
 	}
-	assert_non_null(alert_of(ALERT_CONTRACT_LIMIT, "a"));
-	assert_int_equal(raised(ALERT_CONTRACT_LIMIT), 1);
-	device("a")->want = 0.4;
+	assert_non_null(find_active_alert(ALERT_CONTRACT_LIMIT, "a"));
+	assert_int_equal(count_alerts(ALERT_CONTRACT_LIMIT), 1);
+	device("a")->demand = 0.4;
 	tick(61);
-	assert_null(alert_of(ALERT_CONTRACT_LIMIT, "a"));
+	assert_null(find_active_alert(ALERT_CONTRACT_LIMIT, "a"));
 }
 
-static void what_cannot_be_read_is_at_its_limit_still(void **state)
+static void unreadable_busy_time_keeps_the_contract_limit_alert(void **state)
 {
 	(void)state;
 	start();
@@ -168,10 +168,10 @@ static void what_cannot_be_read_is_at_its_limit_still(void **state)
 	tick(10);
 	device("a")->stale = true;
 	tick(100);
-	assert_non_null(alert_of(ALERT_CONTRACT_LIMIT, "a"));
+	assert_non_null(find_active_alert(ALERT_CONTRACT_LIMIT, "a"));
 }
 
-static void a_larger_contract_ends_it_at_once(void **state)
+static void a_larger_contract_clears_the_contract_limit_alert(void **state)
 {
 	const struct contract larger = {.terms = {.initial_cap_pct = 80}};
 
@@ -179,13 +179,13 @@ static void a_larger_contract_ends_it_at_once(void **state)
 	start();
 	sell("a", 50, 0.6);
 	tick(10);
-	assert_non_null(alert_of(ALERT_CONTRACT_LIMIT, "a"));
+	assert_non_null(find_active_alert(ALERT_CONTRACT_LIMIT, "a"));
 	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_INITIAL_CAP, &larger, &err), 0);
 	tick(3); /* the cap follows the contract once the breaches are counted out */
-	assert_null(alert_of(ALERT_CONTRACT_LIMIT, "a"));
+	assert_null(find_active_alert(ALERT_CONTRACT_LIMIT, "a"));
 }
 
-static void a_release_ends_what_was_said_of_the_hold(void **state)
+static void a_release_clears_the_held_overloaded_alert(void **state)
 {
 	const struct contract release = {.held = false};
 
@@ -194,13 +194,13 @@ static void a_release_ends_what_was_said_of_the_hold(void **state)
 	sell("a", 50, 0.4);
 	assert_int_equal(hold("a", 20), 0);
 	tick(10);
-	assert_non_null(alert_of(ALERT_HELD_OVERLOADED, "a"));
+	assert_non_null(find_active_alert(ALERT_HELD_OVERLOADED, "a"));
 	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_HELD, &release, &err), 0);
 	tick(3);
-	assert_null(alert_of(ALERT_HELD_OVERLOADED, "a"));
+	assert_null(find_active_alert(ALERT_HELD_OVERLOADED, "a"));
 }
 
-static void who_is_gone_is_at_no_limit(void **state)
+static void a_removed_or_missing_vgpu_has_no_contract_limit_alert(void **state)
 {
 	(void)state;
 	start();
@@ -210,19 +210,19 @@ static void who_is_gone_is_at_no_limit(void **state)
 	assert_int_equal(control_vgpu_remove(m, "a", &err), 0);
 	device("b")->exists = false; /* vanished */
 	tick(2);
-	assert_null(alert_of(ALERT_CONTRACT_LIMIT, "a"));
-	assert_null(alert_of(ALERT_CONTRACT_LIMIT, "b"));
-	assert_int_equal(raised(ALERT_CONTRACT_LIMIT), 2);
+	assert_null(find_active_alert(ALERT_CONTRACT_LIMIT, "a"));
+	assert_null(find_active_alert(ALERT_CONTRACT_LIMIT, "b"));
+	assert_int_equal(count_alerts(ALERT_CONTRACT_LIMIT), 2);
 }
 
-static void severe_overload_is_told_of_a_frozen_gpu_too(void **state)
+static void a_frozen_gpu_raises_the_severe_overload_alert(void **state)
 {
 	(void)state;
 	overload();
 	set_mode(GPU_MODE_FROZEN);
 	tick(10);
-	assert_true(severe_stands());
-	assert_int_equal(count("severe", NULL), 0);
+	assert_true(severe_overload_is_active());
+	assert_int_equal(count_decisions("severe", NULL), 0);
 }
 
 static void freezing_does_not_end_severe_overload(void **state)
@@ -232,10 +232,10 @@ static void freezing_does_not_end_severe_overload(void **state)
 	tick(10);
 	set_mode(GPU_MODE_FROZEN);
 	tick(20);
-	assert_true(severe_stands());
+	assert_true(severe_overload_is_active());
 }
 
-static void severe_overload_of_a_frozen_gpu_names_who_relieves_most_now(void **state)
+static void severe_overload_of_a_frozen_gpu_names_the_currently_best_vgpu_to_move(void **state)
 {
 	char before[ID_MAX];
 
@@ -243,63 +243,63 @@ static void severe_overload_of_a_frozen_gpu_names_who_relieves_most_now(void **s
 	overload();
 	tick(10);
 	strcpy(before, gpu->severe_vgpu);
-	device("a")->want = device("b")->want = device("c")->want = 0;
+	device("a")->demand = device("b")->demand = device("c")->demand = 0;
 	tick(5);
-	assert_false(severe_stands());
+	assert_false(severe_overload_is_active());
 	set_mode(GPU_MODE_FROZEN);
-	device("a")->want = device("b")->want = device("c")->want = BUSY;
-	device(before)->want = 0.01;
+	device("a")->demand = device("b")->demand = device("c")->demand = BUSY;
+	device(before)->demand = 0.01;
 	tick(10);
-	assert_true(severe_stands());
-	assert_null(alert_of(ALERT_SEVERE_OVERLOAD, before));
-	assert_null(alert_of(ALERT_SEVERE_OVERLOAD, "")); /* it names one */
+	assert_true(severe_overload_is_active());
+	assert_null(find_active_alert(ALERT_SEVERE_OVERLOAD, before));
+	assert_null(find_active_alert(ALERT_SEVERE_OVERLOAD, "")); /* it names one */
 }
 
 /* --- decisions that are not acted on --- */
 
-static void starve(void)
+static void start_with_overloaded_b(void)
 {
 	start();
 	sell("a", 80, 0.05);
 	sell("b", 50, BUSY);
 }
 
-static void an_observed_decision_is_told_once_a_minute(void **state)
+static void an_observed_decision_is_recorded_once_a_minute(void **state)
 {
 	(void)state;
-	starve();
+	start_with_overloaded_b();
 	set_mode(GPU_MODE_OBSERVE);
 	tick(60);
-	assert_int_equal(count("steal", "observed"), 1);
-	assert_int_equal(count("steal", NULL), 1);
+	assert_int_equal(count_decisions("steal", "observed"), 1);
+	assert_int_equal(count_decisions("steal", NULL), 1);
 	tick(60);
-	assert_int_equal(count("steal", "observed"), 2);
+	assert_int_equal(count_decisions("steal", "observed"), 2);
 	assert_int_equal(device("b")->cap_pct, 20);
 }
 
-static void of_several_in_a_period_each_is_told_once_a_minute(void **state)
+static void each_of_several_observed_decisions_is_recorded_once_a_minute(void **state)
 {
 	(void)state;
-	starve();
+	start_with_overloaded_b();
 	set_mode(GPU_MODE_OBSERVE);
 	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = 30};
 	tick(60); /* 130 % in caps: one to fit, one to steal in each */
-	assert_int_equal(count("fit", "observed"), 1);
-	assert_int_equal(count("steal", "observed"), 1);
+	assert_int_equal(count_decisions("fit", "observed"), 1);
+	assert_int_equal(count_decisions("steal", "observed"), 1);
 }
 
-static void one_that_is_acted_on_is_told_each_time(void **state)
+static void every_written_decision_is_recorded(void **state)
 {
 	(void)state;
-	starve();
+	start_with_overloaded_b();
 	tick(6);
-	assert_int_equal(count("steal", "written"), 3);
+	assert_int_equal(count_decisions("steal", "written"), 3);
 }
 
-static void one_that_vanished_is_overloaded_no_more(void **state)
+static void a_missing_vgpu_is_not_overloaded(void **state)
 {
 	(void)state;
-	starve();
+	start_with_overloaded_b();
 	tick(4);
 	assert_true(vgpu("b")->view.overloaded);
 	device("b")->exists = false;
@@ -328,16 +328,16 @@ static void stale_telemetry_closes_an_open_offer_at_once(void **state)
 	assert_non_null(strstr(offer->reason, "busy time"));
 	tick(10);
 	assert_null(offers_live(m->offers, "gpu0"));
-	assert_non_null(alert_of(ALERT_TELEMETRY_STALE, ""));
+	assert_non_null(find_active_alert(ALERT_TELEMETRY_STALE, ""));
 	device("a")->stale = false;
 	tick(6);
-	assert_non_null(alert_of(ALERT_TELEMETRY_STALE, "")); /* it may fail again */
+	assert_non_null(find_active_alert(ALERT_TELEMETRY_STALE, "")); /* it may fail again */
 	tick(5);
-	assert_null(alert_of(ALERT_TELEMETRY_STALE, ""));
+	assert_null(find_active_alert(ALERT_TELEMETRY_STALE, ""));
 	assert_non_null(offers_live(m->offers, "gpu0"));
 }
 
-static void a_late_tick_is_no_sign_that_reading_works_again(void **state)
+static void late_ticks_do_not_clear_the_stale_telemetry_alert(void **state)
 {
 	(void)state;
 	start();
@@ -345,31 +345,31 @@ static void a_late_tick_is_no_sign_that_reading_works_again(void **state)
 	tick(2);
 	device("a")->stale = true;
 	tick(5);
-	assert_non_null(alert_of(ALERT_TELEMETRY_STALE, ""));
+	assert_non_null(find_active_alert(ALERT_TELEMETRY_STALE, ""));
 	device("a")->stale = false;
 	for (int i = 0; i < 20; i++)
 		tick_late();
-	assert_non_null(alert_of(ALERT_TELEMETRY_STALE, ""));
+	assert_non_null(find_active_alert(ALERT_TELEMETRY_STALE, ""));
 	tick(10);
-	assert_null(alert_of(ALERT_TELEMETRY_STALE, ""));
+	assert_null(find_active_alert(ALERT_TELEMETRY_STALE, ""));
 }
 
-static void stale_telemetry_freezes_stealing(void **state)
+static void stale_telemetry_suspends_stealing(void **state)
 {
 	(void)state;
-	starve();
+	start_with_overloaded_b();
 	device("a")->stale = true; /* the only donor: what it uses is not known */
 	tick(20);
-	assert_int_equal(count("steal", NULL), 0);
+	assert_int_equal(count_decisions("steal", NULL), 0);
 	device("a")->stale = false;
 	tick(5);
-	assert_true(count("steal", "written") > 0);
+	assert_true(count_decisions("steal", "written") > 0);
 }
 
 /* --- offers --- */
 
 /* No offer before the third calm period after the last one. */
-static void expect_calm_anew(void)
+static void expect_three_new_calm_periods(void)
 {
 	assert_null(offers_live(m->offers, "gpu0"));
 	assert_int_equal(gpu->view.calm_run, 0);
@@ -380,23 +380,23 @@ static void expect_calm_anew(void)
 	assert_int_equal(offers_live(m->offers, "gpu0")->life.state, OFFER_OPEN);
 }
 
-static void calm_is_counted_anew_after_an_offer(void **state)
+static void calm_periods_are_counted_again_after_an_offer(void **state)
 {
 	(void)state;
 	config.offer.ttl_s = 10;
 	start();
 	sell("a", 50, 0.05);
 	tick(5);
-	assert_int_equal(count("offer", NULL), 1);
+	assert_int_equal(count_decisions("offer", NULL), 1);
 	while (offers_live(m->offers, "gpu0"))
 		tick(1); /* nobody claims it */
-	expect_calm_anew();
+	expect_three_new_calm_periods();
 	tick(5);
 	assert_int_equal(control_offer_close(m, offers_live(m->offers, "gpu0")->id, &err), 0);
-	expect_calm_anew();
+	expect_three_new_calm_periods();
 }
 
-static void calm_is_counted_anew_after_a_probation(void **state)
+static void calm_periods_are_counted_again_after_a_probation(void **state)
 {
 	struct contract contract = {.id = "d", .labels = json_object()};
 	const struct offer *offer;
@@ -414,36 +414,36 @@ static void calm_is_counted_anew_after_a_probation(void **state)
 	while (offers_live(m->offers, "gpu0"))
 		tick(1);
 	assert_int_equal(offer->life.state, OFFER_KEPT);
-	expect_calm_anew();
+	expect_three_new_calm_periods();
 }
 
 int main(void)
 {
-#define RIGGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		RIGGED(severe_overload_stands_as_long_as_it_lasts),
-		RIGGED(severe_overload_outlives_the_vgpu_it_named),
-		RIGGED(a_late_tick_does_not_end_severe_overload),
-		RIGGED(nor_does_a_busy_time_that_cannot_be_read),
-		RIGGED(nor_does_a_restart),
-		RIGGED(as_long_as_breaches_are_counted_nothing_is_over),
-		RIGGED(a_use_that_swings_around_its_limit_is_one_alert),
-		RIGGED(what_cannot_be_read_is_at_its_limit_still),
-		RIGGED(a_larger_contract_ends_it_at_once),
-		RIGGED(a_release_ends_what_was_said_of_the_hold),
-		RIGGED(who_is_gone_is_at_no_limit),
-		RIGGED(severe_overload_is_told_of_a_frozen_gpu_too),
-		RIGGED(freezing_does_not_end_severe_overload),
-		RIGGED(severe_overload_of_a_frozen_gpu_names_who_relieves_most_now),
-		RIGGED(of_several_in_a_period_each_is_told_once_a_minute),
-		RIGGED(one_that_vanished_is_overloaded_no_more),
-		RIGGED(an_observed_decision_is_told_once_a_minute),
-		RIGGED(one_that_is_acted_on_is_told_each_time),
-		RIGGED(stale_telemetry_closes_an_open_offer_at_once),
-		RIGGED(a_late_tick_is_no_sign_that_reading_works_again),
-		RIGGED(stale_telemetry_freezes_stealing),
-		RIGGED(calm_is_counted_anew_after_an_offer),
-		RIGGED(calm_is_counted_anew_after_a_probation),
+		FIXTURE_TEST(the_severe_overload_alert_lasts_as_long_as_the_overload),
+		FIXTURE_TEST(the_severe_overload_alert_outlives_the_vgpu_it_names),
+		FIXTURE_TEST(a_late_tick_does_not_end_severe_overload),
+		FIXTURE_TEST(unreadable_busy_time_does_not_end_severe_overload),
+		FIXTURE_TEST(a_restart_does_not_end_severe_overload),
+		FIXTURE_TEST(severe_overload_stays_active_with_a_long_breach_window),
+		FIXTURE_TEST(use_that_oscillates_around_the_limit_raises_one_alert),
+		FIXTURE_TEST(unreadable_busy_time_keeps_the_contract_limit_alert),
+		FIXTURE_TEST(a_larger_contract_clears_the_contract_limit_alert),
+		FIXTURE_TEST(a_release_clears_the_held_overloaded_alert),
+		FIXTURE_TEST(a_removed_or_missing_vgpu_has_no_contract_limit_alert),
+		FIXTURE_TEST(a_frozen_gpu_raises_the_severe_overload_alert),
+		FIXTURE_TEST(freezing_does_not_end_severe_overload),
+		FIXTURE_TEST(severe_overload_of_a_frozen_gpu_names_the_currently_best_vgpu_to_move),
+		FIXTURE_TEST(each_of_several_observed_decisions_is_recorded_once_a_minute),
+		FIXTURE_TEST(a_missing_vgpu_is_not_overloaded),
+		FIXTURE_TEST(an_observed_decision_is_recorded_once_a_minute),
+		FIXTURE_TEST(every_written_decision_is_recorded),
+		FIXTURE_TEST(stale_telemetry_closes_an_open_offer_at_once),
+		FIXTURE_TEST(late_ticks_do_not_clear_the_stale_telemetry_alert),
+		FIXTURE_TEST(stale_telemetry_suspends_stealing),
+		FIXTURE_TEST(calm_periods_are_counted_again_after_an_offer),
+		FIXTURE_TEST(calm_periods_are_counted_again_after_a_probation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

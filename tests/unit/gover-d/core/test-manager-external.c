@@ -8,13 +8,13 @@
 /* --- vGPUs that go --- */
 
 /* A stranger makes vGPU c, and the daemon takes it up. */
-static void start_with_found(int cap_pct)
+static void start_with_unsold_c(int cap_pct)
 {
 	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = cap_pct};
 	start();
 	sell("a", 50, 0);
 	tick(1);
-	settle_down();
+	wait_for_saves();
 	assert_true(vgpu("c")->found);
 }
 
@@ -29,30 +29,30 @@ static bool in_contracts(const char *id)
 	return strstr(text, quoted);
 }
 
-static void a_found_one_that_vanishes_is_forgotten_at_once(void **state)
+static void an_unsold_vgpu_that_disappears_is_forgotten_at_once(void **state)
 {
 	(void)state;
-	start_with_found(30);
+	start_with_unsold_c(30);
 	assert_true(in_contracts("c"));
 	device("c")->exists = false;
 	tick(1);
-	settle_down();
+	wait_for_saves();
 	assert_null(host_find_vgpu(&m->host, "c", NULL));
-	assert_int_equal(count("missing", "noted"), 1);
+	assert_int_equal(count_decisions("missing", "noted"), 1);
 	assert_non_null(
 		strstr(decisions_after(m->decisions, decisions_last_id(m->decisions) - 1)->why,
 		       "never sold, and is forgotten"));
 	assert_false(in_contracts("c"));
 	assert_true(in_contracts("a"));
 	tick(5);
-	assert_null(alert_of(ALERT_VGPU_MISSING, "c"));
+	assert_null(find_active_alert(ALERT_VGPU_MISSING, "c"));
 	assert_true(gpu->telemetry_valid);
 }
 
-static void whoever_comes_by_its_name_is_another(void **state)
+static void a_new_vgpu_with_a_reused_id_inherits_nothing(void **state)
 {
 	(void)state;
-	start_with_found(30);
+	start_with_unsold_c(30);
 	assert_int_equal(hold("c", 20), 0);
 	device("c")->exists = false;
 	tick(1);
@@ -61,30 +61,30 @@ static void whoever_comes_by_its_name_is_another(void **state)
 	assert_int_equal(vgpu("c")->contract.terms.initial_cap_pct, 40);
 	assert_false(vgpu("c")->contract.held);
 	assert_int_equal(device("c")->cap_pct, 40);
-	assert_int_equal(count("foreign_write", NULL), 0);
+	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 }
 
-static void a_sold_one_that_vanishes_is_missing(void **state)
+static void a_sold_vgpu_that_disappears_is_missing(void **state)
 {
 	const struct contract values = {.terms = {.target_fps = 30}};
 
 	(void)state;
-	start_with_found(30);
+	start_with_unsold_c(30);
 	assert_int_equal(control_vgpu_change(m, "c", CONTRACT_TARGET_FPS, &values, &err), 0);
 	device("a")->exists = device("c")->exists = false;
 	tick(5);
 	assert_null(vgpu("a")->device);
 	assert_null(vgpu("c")->device); /* somebody has said what is promised to it */
-	assert_non_null(alert_of(ALERT_VGPU_MISSING, "a"));
-	assert_non_null(alert_of(ALERT_VGPU_MISSING, "c"));
-	assert_int_equal(count("missing", "noted"), 2);
+	assert_non_null(find_active_alert(ALERT_VGPU_MISSING, "a"));
+	assert_non_null(find_active_alert(ALERT_VGPU_MISSING, "c"));
+	assert_int_equal(count_decisions("missing", "noted"), 2);
 }
 
 /* Nobody could ever read it: that it went shows in the list alone. */
-static void one_that_was_never_opened_is_forgotten_too(void **state)
+static void an_unsold_vgpu_that_was_never_opened_is_forgotten_too(void **state)
 {
 	(void)state;
-	start_with_found(30);
+	start_with_unsold_c(30);
 	stop();
 	device("c")->attach_errno = EIO;
 	start();
@@ -92,30 +92,30 @@ static void one_that_was_never_opened_is_forgotten_too(void **state)
 	assert_null(vgpu("c")->device);
 	device("c")->exists = false;
 	tick(5);
-	settle_down();
+	wait_for_saves();
 	assert_null(host_find_vgpu(&m->host, "c", NULL));
 	assert_false(in_contracts("c"));
 }
 
-static void one_that_went_between_two_daemons_is_told_and_off_the_disk(void **state)
+static void an_unsold_vgpu_removed_while_stopped_is_recorded_and_deleted_from_disk(void **state)
 {
 	(void)state;
-	start_with_found(30);
+	start_with_unsold_c(30);
 	stop();
 	device("c")->exists = false;
 	start();
-	settle_down();
-	assert_int_equal(count("missing", "noted"), 1);
+	wait_for_saves();
+	assert_int_equal(count_decisions("missing", "noted"), 1);
 	assert_false(in_contracts("c"));
 	assert_true(in_contracts("a"));
 }
 
-static void a_dry_run_forgets_it_in_memory_alone(void **state)
+static void a_dry_run_forgets_an_unsold_vgpu_only_in_memory(void **state)
 {
 	int last_pct, intent_pct;
 
 	(void)state;
-	start_with_found(30);
+	start_with_unsold_c(30);
 	stop();
 	start_as(true);
 	tick(1);
@@ -130,7 +130,7 @@ static void a_dry_run_forgets_it_in_memory_alone(void **state)
 /* --- vGPUs that cannot be taken up --- */
 
 /* How often the log of some @periods says "... @words". */
-static int count_told(int periods, const char *words)
+static int count_log_lines(int periods, const char *words)
 {
 	char path[128], line[2048];
 	int told = 0, fd, kept = dup(STDERR_FILENO);
@@ -152,39 +152,39 @@ static int count_told(int periods, const char *words)
 	return told;
 }
 
-static void each_that_is_refused_is_told_once(void **state)
+static void each_vgpu_that_cannot_be_adopted_is_logged_once(void **state)
 {
 	(void)state;
 	*device("c") = *device("d") =
 		(struct gpu_vgpu){.exists = true, .cap_pct = 30, .attach_errno = EIO};
 	start();
-	assert_int_equal(count_told(60, "cannot be taken up"), 2);
+	assert_int_equal(count_log_lines(60, "cannot be taken up"), 2);
 	device("c")->attach_errno = 0;
-	assert_int_equal(count_told(10, "cannot be taken up"), 0);
+	assert_int_equal(count_log_lines(10, "cannot be taken up"), 0);
 	assert_non_null(vgpu("c")->device);
 	device("d")->exists = false; /* it goes, and comes again */
-	assert_int_equal(count_told(10, "cannot be taken up"), 0);
+	assert_int_equal(count_log_lines(10, "cannot be taken up"), 0);
 	device("d")->exists = true;
-	assert_int_equal(count_told(10, "vGPU d on GPU gpu0 cannot be taken up"), 1);
+	assert_int_equal(count_log_lines(10, "vGPU d on GPU gpu0 cannot be taken up"), 1);
 }
 
-static void beyond_some_they_are_told_together(void **state)
+static void further_vgpus_that_cannot_be_adopted_share_one_log_line(void **state)
 {
 	(void)state;
-	fake.strangers = REFUSED_MAX + 3;
+	fake.n_unopenable = REFUSED_MAX + 3;
 	start();
-	assert_int_equal(count_told(1, "on GPU gpu0 cannot be taken up"), REFUSED_MAX + 1);
+	assert_int_equal(count_log_lines(1, "on GPU gpu0 cannot be taken up"), REFUSED_MAX + 1);
 	assert_int_equal(gpu->refused.n, REFUSED_MAX);
-	assert_int_equal(count_told(60, "cannot be taken up"), 0);
-	fake.strangers = 1;
-	assert_int_equal(count_told(10, "cannot be taken up"), 0);
+	assert_int_equal(count_log_lines(60, "cannot be taken up"), 0);
+	fake.n_unopenable = 1;
+	assert_int_equal(count_log_lines(10, "cannot be taken up"), 0);
 	assert_int_equal(gpu->refused.n, 1);
-	fake.strangers = REFUSED_MAX + 2;
-	assert_int_equal(count_told(10, "3 more vGPUs"), 0);
-	fake.strangers = 0;
-	assert_int_equal(count_told(10, "cannot be taken up"), 0);
-	fake.strangers = REFUSED_MAX + 2;
-	assert_int_equal(count_told(10, "2 more vGPUs on GPU gpu0 cannot be taken up"), 1);
+	fake.n_unopenable = REFUSED_MAX + 2;
+	assert_int_equal(count_log_lines(10, "3 more vGPUs"), 0);
+	fake.n_unopenable = 0;
+	assert_int_equal(count_log_lines(10, "cannot be taken up"), 0);
+	fake.n_unopenable = REFUSED_MAX + 2;
+	assert_int_equal(count_log_lines(10, "2 more vGPUs on GPU gpu0 cannot be taken up"), 1);
 }
 
 /* --- caps that somebody else writes within a period --- */
@@ -196,13 +196,13 @@ static void expect_foreign(const char *id, int cap_pct)
 	assert_int_equal(vgpu(id)->cap_pct, cap_pct);
 	assert_int_equal(vgpu(id)->expected_cap_pct, cap_pct);
 	assert_int_equal(device(id)->cap_pct, cap_pct);
-	assert_int_equal(count("foreign_write", "noted"), 1);
-	assert_non_null(
-		alert_of(ALERT_FOREIGN_WRITE, id)); /* at once: it may be gone at the next tick */
+	assert_int_equal(count_decisions("foreign_write", "noted"), 1);
+	assert_non_null(find_active_alert(ALERT_FOREIGN_WRITE,
+					  id)); /* at once: it may be gone at the next tick */
 	tick(1);
 	assert_int_equal(device(id)->cap_pct, cap_pct);
-	assert_int_equal(count("foreign_write", "noted"), 1); /* told once */
-	assert_non_null(alert_of(ALERT_FOREIGN_WRITE, id));
+	assert_int_equal(count_decisions("foreign_write", "noted"), 1); /* told once */
+	assert_non_null(find_active_alert(ALERT_FOREIGN_WRITE, id));
 }
 
 static void expect_refused(int r, const char *id)
@@ -216,7 +216,7 @@ static void expect_refused(int r, const char *id)
 }
 
 /* a has 60 of 60 %, b 40 of 60 %. */
-static void start_two(void)
+static void start_with_full_gpu(void)
 {
 	start();
 	sell("a", 60, 0);
@@ -226,116 +226,116 @@ static void start_two(void)
 	assert_int_equal(device("b")->cap_pct, 40);
 }
 
-static void a_hold_is_not_written_over_what_somebody_else_wrote(void **state)
+static void a_hold_does_not_overwrite_an_external_cap(void **state)
 {
 	int writes;
 
 	(void)state;
-	start_two();
+	start_with_full_gpu();
 	writes = fake.writes;
 	device("a")->cap_pct = 37;
 	expect_refused(hold("a", 30), "a");
 	assert_int_equal(fake.writes, writes);
-	assert_int_equal(count("hold", NULL), 0);
+	assert_int_equal(count_decisions("hold", NULL), 0);
 	expect_foreign("a", 37);
 	assert_int_equal(hold("a", 30), 0); /* whoever asks again has seen it */
 	assert_int_equal(device("a")->cap_pct, 30);
 }
 
-static void a_hold_where_it_stands_is_not_where_it_stood(void **state)
+static void a_hold_at_the_current_cap_is_refused_after_an_external_write(void **state)
 {
 	const struct contract values = {.held = true};
 
 	(void)state;
-	start_two();
+	start_with_full_gpu();
 	device("a")->cap_pct = 37;
 	expect_refused(control_vgpu_change(m, "a", CONTRACT_HELD, &values, &err), "a");
 	expect_foreign("a", 37);
 }
 
-static void nobody_gives_for_a_change_what_somebody_else_wrote(void **state)
+static void a_contract_change_does_not_take_from_an_external_cap(void **state)
 {
 	const struct contract values = {.terms = {.min_cap_pct = 55}};
 	int writes;
 
 	(void)state;
-	start_two();
+	start_with_full_gpu();
 	writes = fake.writes;
 	device("a")->cap_pct = 58;
 	expect_refused(control_vgpu_change(m, "b", CONTRACT_MIN_CAP, &values, &err), "a");
 	assert_int_equal(vgpu("b")->contract.terms.min_cap_pct, 0);
 	assert_false(vgpu("b")->contract.held);
 	assert_int_equal(fake.writes, writes);
-	assert_int_equal(count("set", NULL), 0);
+	assert_int_equal(count_decisions("set", NULL), 0);
 	expect_foreign("a", 58);
 }
 
-static void nor_for_a_newcomer(void **state)
+static void a_new_vgpu_does_not_take_from_an_external_cap(void **state)
 {
 	struct contract contract = {
 		.id = "c", .terms = {.initial_cap_pct = 20, .weight = 1}, .labels = json_object()};
 	int writes;
 
 	(void)state;
-	start_two();
+	start_with_full_gpu();
 	writes = fake.writes;
 	device("a")->cap_pct = 58;
 	expect_refused(control_vgpu_add(m, &contract, NULL, &err), "a");
 	assert_false(device("c")->exists);
 	assert_null(host_find_vgpu(&m->host, "c", NULL));
 	assert_int_equal(fake.writes, writes);
-	assert_int_equal(count("fund", NULL), 0);
+	assert_int_equal(count_decisions("fund", NULL), 0);
 	expect_foreign("a", 58);
 	assert_int_equal(control_vgpu_add(m, &contract, NULL, &err), 0); /* from b alone */
 	assert_int_equal(device("a")->cap_pct, 58);
 }
 
-static void what_moves_no_cap_looks_at_none(void **state)
+static void a_change_that_moves_no_cap_checks_no_cap(void **state)
 {
 	const struct contract values = {.vm = "vm-a"};
 
 	(void)state;
-	start_two();
+	start_with_full_gpu();
 	device("a")->cap_pct = 37;
 	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_VM, &values, &err), 0);
-	assert_int_equal(count("foreign_write", NULL), 0);
+	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 	tick(1);
 	expect_foreign("a", 37);
 }
 
-static void a_return_is_dropped_and_told(void **state)
+static void a_return_to_an_externally_changed_vgpu_is_dropped_and_recorded(void **state)
 {
 	(void)state;
-	start_two();
+	start_with_full_gpu();
 	device("b")->cap_pct = 39;
 	assert_int_equal(control_vgpu_remove(m, "a", &err), 0);
 	assert_false(device("a")->exists);
-	assert_int_equal(count("return", "dropped"), 1);
+	assert_int_equal(count_decisions("return", "dropped"), 1);
 	expect_foreign("b", 39);
 }
 
 /* Between the sample of a tick and its writes. */
-static void a_steal_is_dropped_and_told(void **state)
+static void a_steal_from_an_externally_changed_vgpu_is_dropped_and_recorded(void **state)
 {
 	(void)state;
 	start();
 	sell("a", 80, 0.05);
 	sell("b", 50, BUSY);
 	tick(3);
-	fake.poke[0] = 77;
+	fake.external_cap_pct[0] = 77;
 	tick(1);
-	assert_int_equal(count("steal", "dropped"), 1);
+	assert_int_equal(count_decisions("steal", "dropped"), 1);
 	assert_int_equal(device("b")->cap_pct, 20);
 	assert_int_equal(vgpu("a")->tally.steals_out, 0);
 	assert_int_equal(vgpu("b")->tally.steals_in, 0);
-	assert_null(alert_of(ALERT_WRITE_FAILED, "a"));
+	assert_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
 	expect_foreign("a", 77);
 }
 
-static void the_rest_of_a_plan_is_dropped_with_it(void **state)
+static void an_external_write_drops_the_rest_of_the_plan(void **state)
 {
 	(void)state;
-	start_two();
+	start_with_full_gpu();
 	round_view(m, gpu, m->round);
 	m->round->out.n_decisions = m->round->out.n_moves = 2;
 	for (int i = 0; i < 2; i++) {
@@ -346,30 +346,31 @@ static void the_rest_of_a_plan_is_dropped_with_it(void **state)
 	}
 	device("a")->cap_pct = 33;
 	assert_int_equal(round_apply(m, gpu, m->round, true, now), -ESTALE);
-	assert_int_equal(count("fit", "dropped"), 2);
+	assert_int_equal(count_decisions("fit", "dropped"), 2);
 	expect_foreign("a", 33);
 }
 
 int main(void)
 {
-#define RIGGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		RIGGED(a_found_one_that_vanishes_is_forgotten_at_once),
-		RIGGED(whoever_comes_by_its_name_is_another),
-		RIGGED(a_sold_one_that_vanishes_is_missing),
-		RIGGED(one_that_was_never_opened_is_forgotten_too),
-		RIGGED(one_that_went_between_two_daemons_is_told_and_off_the_disk),
-		RIGGED(a_dry_run_forgets_it_in_memory_alone),
-		RIGGED(each_that_is_refused_is_told_once),
-		RIGGED(beyond_some_they_are_told_together),
-		RIGGED(a_hold_is_not_written_over_what_somebody_else_wrote),
-		RIGGED(a_hold_where_it_stands_is_not_where_it_stood),
-		RIGGED(nobody_gives_for_a_change_what_somebody_else_wrote),
-		RIGGED(nor_for_a_newcomer),
-		RIGGED(what_moves_no_cap_looks_at_none),
-		RIGGED(a_return_is_dropped_and_told),
-		RIGGED(a_steal_is_dropped_and_told),
-		RIGGED(the_rest_of_a_plan_is_dropped_with_it),
+		FIXTURE_TEST(an_unsold_vgpu_that_disappears_is_forgotten_at_once),
+		FIXTURE_TEST(a_new_vgpu_with_a_reused_id_inherits_nothing),
+		FIXTURE_TEST(a_sold_vgpu_that_disappears_is_missing),
+		FIXTURE_TEST(an_unsold_vgpu_that_was_never_opened_is_forgotten_too),
+		FIXTURE_TEST(
+			an_unsold_vgpu_removed_while_stopped_is_recorded_and_deleted_from_disk),
+		FIXTURE_TEST(a_dry_run_forgets_an_unsold_vgpu_only_in_memory),
+		FIXTURE_TEST(each_vgpu_that_cannot_be_adopted_is_logged_once),
+		FIXTURE_TEST(further_vgpus_that_cannot_be_adopted_share_one_log_line),
+		FIXTURE_TEST(a_hold_does_not_overwrite_an_external_cap),
+		FIXTURE_TEST(a_hold_at_the_current_cap_is_refused_after_an_external_write),
+		FIXTURE_TEST(a_contract_change_does_not_take_from_an_external_cap),
+		FIXTURE_TEST(a_new_vgpu_does_not_take_from_an_external_cap),
+		FIXTURE_TEST(a_change_that_moves_no_cap_checks_no_cap),
+		FIXTURE_TEST(a_return_to_an_externally_changed_vgpu_is_dropped_and_recorded),
+		FIXTURE_TEST(a_steal_from_an_externally_changed_vgpu_is_dropped_and_recorded),
+		FIXTURE_TEST(an_external_write_drops_the_rest_of_the_plan),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
  */
 #include "tests/unit/gover-d/core/test-manager.h"
 
-static void appear(const char *id, int cap_pct)
+static void create_externally(const char *id, int cap_pct)
 {
 	*device(id) =
 		(struct gpu_vgpu){.exists = true, .cap_pct = cap_pct, .initial_cap_pct = cap_pct};
@@ -14,18 +14,18 @@ static void appear(const char *id, int cap_pct)
 /* Two vGPUs of a mdev host, found and ticked once. */
 static void start_mdev(int a_pct, int b_pct)
 {
-	fake.made_outside = fake.leases = true;
+	fake.external_vgpus = fake.leases = true;
 	config.gpus[0].gpu.lease_ms = 10000;
 	config.offer.max_vgpus = 2; /* nothing is sold by the way */
-	appear("a", a_pct);
-	appear("b", b_pct);
+	create_externally("a", a_pct);
+	create_externally("b", b_pct);
 	start();
 	tick(2);
-	settle_down();
+	wait_for_saves();
 }
 
 /* What the kernel does when nobody has renewed. */
-static void end_lease(const char *id)
+static void expire_lease(const char *id)
 {
 	device(id)->cap_pct = device(id)->initial_cap_pct;
 }
@@ -54,7 +54,7 @@ static void every_tick_renews_the_lease_of_every_cap(void **state)
 	assert_int_equal(device("a")->renewals, renewals + 4);
 }
 
-static void who_only_watches_leases_nothing(void **state)
+static void observe_mode_holds_no_leases(void **state)
 {
 	(void)state;
 	start_mdev(50, 30);
@@ -62,17 +62,17 @@ static void who_only_watches_leases_nothing(void **state)
 	tick(3);
 	assert_int_equal(device("a")->lease_ms, 0); /* what it leased it lets go of */
 	save_soon(m);
-	settle_down();
+	wait_for_saves();
 	device("a")->lease_ms = 5; /* somebody else's */
 	restart();
 	tick(3);
 	assert_int_equal(device("a")->lease_ms, 5);
-	end_lease("a");
+	expire_lease("a");
 	tick(1);
 	assert_false(vgpu("a")->contract.held);
 }
 
-static void a_dry_run_leases_nothing_and_blames_nobody(void **state)
+static void a_dry_run_renews_no_lease_and_reports_no_foreign_write(void **state)
 {
 	(void)state;
 	start_mdev(50, 30);
@@ -82,17 +82,17 @@ static void a_dry_run_leases_nothing_and_blames_nobody(void **state)
 	start_as(true);
 	tick(2);
 	assert_int_equal(device("a")->renewals, 0);
-	end_lease("a");
+	expire_lease("a");
 	tick(1);
-	assert_int_equal(count("foreign_write", NULL), 0);
+	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 }
 
-static void without_leases_a_lease_left_behind_is_let_go_of_once(void **state)
+static void a_leftover_lease_is_released_once_when_leases_are_off(void **state)
 {
 	(void)state;
-	fake.made_outside = fake.leases = true;
+	fake.external_vgpus = fake.leases = true;
 	config.gpus[0].gpu.lease_ms = 0;
-	appear("a", 50);
+	create_externally("a", 50);
 	device("a")->lease_ms = 5000;
 	start();
 	tick(4);
@@ -100,27 +100,27 @@ static void without_leases_a_lease_left_behind_is_let_go_of_once(void **state)
 	assert_int_equal(device("a")->renewals, 1);
 }
 
-static void a_lease_that_could_not_be_renewed_is_nobodys_write(void **state)
+static void the_expiry_of_an_unrenewable_lease_is_not_a_foreign_write(void **state)
 {
 	(void)state;
 	start_mdev(50, 30);
 	assert_int_equal(hold("a", 20), 0);
 	device("a")->renew_errno = EIO;
 	tick(10);
-	assert_int_equal(count("foreign_write", NULL), 0);
-	end_lease("a");
+	assert_int_equal(count_decisions("foreign_write", NULL), 0);
+	expire_lease("a");
 	tick(1);
-	assert_int_equal(count("foreign_write", NULL), 0);
+	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 	assert_int_equal(device("a")->cap_pct, 20);
 	device("a")->renew_errno = 0;
 	tick(1);
 	device("a")->cap_pct = 50; /* now there is a lease, and no excuse */
 	tick(1);
-	assert_int_equal(count("foreign_write", NULL), 1);
+	assert_int_equal(count_decisions("foreign_write", NULL), 1);
 }
 
 /* The lease returns to what the backend was told, which need not be what was sold since. */
-static void a_start_after_the_lease_writes_the_last_caps_again(void **state)
+static void a_start_after_the_lease_expired_restores_the_last_caps(void **state)
 {
 	const struct contract values = {.terms.initial_cap_pct = 70};
 
@@ -129,30 +129,30 @@ static void a_start_after_the_lease_writes_the_last_caps_again(void **state)
 	assert_int_equal(hold("b", 20), 0);
 	assert_int_equal(control_vgpu_change(m, "b", CONTRACT_INITIAL_CAP, &values, &err), 0);
 	save_soon(m);
-	settle_down();
+	wait_for_saves();
 	assert_int_equal(device("b")->initial_cap_pct, 30); /* fixed by the hold's write */
 	stop();
-	end_lease("b");
+	expire_lease("b");
 	start();
 	assert_int_equal(device("b")->cap_pct, 20);
-	assert_int_equal(count("foreign_write", NULL), 0);
+	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 	assert_true(device("b")->renewals > 0); /* before the first tick */
 	tick(1);
 	assert_int_equal(vgpu("b")->cap_pct, 20);
 }
 
-static void what_is_sold_is_told_to_the_backend_while_it_can_be(void **state)
+static void a_sale_sets_the_initial_cap_in_the_backend_if_possible(void **state)
 {
 	(void)state;
 	start_mdev(50, 30);
 	sell("b", 40, 0);
 	assert_int_equal(device("b")->initial_cap_pct, 40);
 	tick(2);
-	assert_int_equal(count("foreign_write", NULL), 0);
+	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 	assert_int_equal(device("b")->cap_pct, 40); /* there was room */
 }
 
-static void a_restore_lets_go_of_the_leases(void **state)
+static void a_restore_releases_the_leases(void **state)
 {
 	(void)state;
 	start_mdev(50, 30);
@@ -166,7 +166,7 @@ static void a_restore_lets_go_of_the_leases(void **state)
 	start();
 }
 
-static void one_that_was_never_sold_is_forgotten_when_it_goes(void **state)
+static void an_unsold_vgpu_is_forgotten_when_it_disappears(void **state)
 {
 	int last_pct, intent_pct;
 
@@ -178,15 +178,15 @@ static void one_that_was_never_sold_is_forgotten_when_it_goes(void **state)
 	assert_int_equal(gpu->n_vgpus, 1);
 	assert_false(cap_journal_get(m->actuator.journal, "b", &last_pct, &intent_pct));
 	tick(1);
-	assert_null(alert_of(ALERT_VGPU_MISSING, "b"));
-	appear("b", 70); /* another one */
+	assert_null(find_active_alert(ALERT_VGPU_MISSING, "b"));
+	create_externally("b", 70); /* another one */
 	tick(2);
 	assert_int_equal(vgpu("b")->contract.terms.initial_cap_pct, 70);
 	assert_false(vgpu("b")->contract.held);
-	settle_down();
+	wait_for_saves();
 }
 
-static void what_one_that_went_leaves_returns_to_those_below_their_contract(void **state)
+static void the_cap_of_a_removed_vgpu_returns_to_vgpus_below_their_contract(void **state)
 {
 	(void)state;
 	start_mdev(80, 60);
@@ -194,10 +194,10 @@ static void what_one_that_went_leaves_returns_to_those_below_their_contract(void
 	device("b")->exists = false;
 	tick(1);
 	assert_int_equal(device("a")->cap_pct, 80);
-	assert_int_equal(count("return", "written"), 1);
+	assert_int_equal(count_decisions("return", "written"), 1);
 }
 
-static void one_under_contract_that_comes_back_has_its_last_cap(void **state)
+static void a_sold_vgpu_that_reappears_gets_its_last_cap(void **state)
 {
 	(void)state;
 	start_mdev(50, 30);
@@ -205,16 +205,16 @@ static void one_under_contract_that_comes_back_has_its_last_cap(void **state)
 	assert_int_equal(hold("b", 20), 0);
 	device("b")->exists = false;
 	tick(2);
-	assert_non_null(alert_of(ALERT_VGPU_MISSING, "b"));
-	appear("b", 12); /* its type's */
+	assert_non_null(find_active_alert(ALERT_VGPU_MISSING, "b"));
+	create_externally("b", 12); /* its type's */
 	tick(1);
 	assert_int_equal(device("b")->cap_pct, 20);
 	tick(4);
-	assert_null(alert_of(ALERT_VGPU_MISSING, "b"));
-	assert_int_equal(count("foreign_write", NULL), 0);
+	assert_null(find_active_alert(ALERT_VGPU_MISSING, "b"));
+	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 }
 
-static void the_end_of_a_contract_forgets_the_cap_of_one_that_is_gone(void **state)
+static void removing_the_contract_of_a_missing_vgpu_forgets_its_cap(void **state)
 {
 	int last_pct, intent_pct;
 
@@ -231,11 +231,11 @@ static void the_end_of_a_contract_forgets_the_cap_of_one_that_is_gone(void **sta
 	assert_true(vgpu("a")->found);
 	assert_true(cap_journal_get(m->actuator.journal, "a", &last_pct, &intent_pct));
 	assert_int_equal(last_pct, device("a")->cap_pct);
-	settle_down();
+	wait_for_saves();
 }
 
 /* Making one and saying its initial cap are two writes, and a tick may come between. */
-static void an_initial_cap_said_after_it_was_found_is_what_was_sold(void **state)
+static void an_initial_cap_set_after_adoption_becomes_the_contract_value(void **state)
 {
 	(void)state;
 	start_mdev(12, 30);
@@ -243,16 +243,16 @@ static void an_initial_cap_said_after_it_was_found_is_what_was_sold(void **state
 	tick(1);
 	assert_false(vgpu("a")->contract.held);
 	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 60);
-	settle_down();
+	wait_for_saves();
 	restart();
 	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 60);
 	device("a")->cap_pct = 50; /* that is a cap, and nobody's initial one */
 	tick(1);
 	assert_true(vgpu("a")->contract.held);
-	settle_down();
+	wait_for_saves();
 }
 
-static void nor_is_it_foreign_where_the_contract_comes_in_the_same_period(void **state)
+static void an_initial_cap_set_in_the_period_of_the_sale_is_not_foreign(void **state)
 {
 	(void)state;
 	start_mdev(12, 30);
@@ -262,11 +262,11 @@ static void nor_is_it_foreign_where_the_contract_comes_in_the_same_period(void *
 	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 20);
 	assert_int_equal(device("a")->cap_pct, 20);
 	tick(1);
-	assert_int_equal(count("foreign_write", NULL), 0);
-	settle_down();
+	assert_int_equal(count_decisions("foreign_write", NULL), 0);
+	wait_for_saves();
 }
 
-static void a_contract_finds_a_vgpu_made_since_the_last_tick(void **state)
+static void a_contract_matches_a_vgpu_created_since_the_last_tick(void **state)
 {
 	struct contract contract = {
 		.id = "d",
@@ -277,33 +277,33 @@ static void a_contract_finds_a_vgpu_made_since_the_last_tick(void **state)
 	(void)state;
 	start_mdev(50, 30);
 	assert_int_equal(control_vgpu_add(m, &contract, NULL, &err), CONTROL_E_UNSUPPORTED);
-	appear("d", 20);
+	create_externally("d", 20);
 	assert_int_equal(control_vgpu_add(m, &contract, NULL, &err), 0);
 	assert_false(vgpu("d")->found);
 }
 
 /* The offer waits for its claim though what it promised is the newcomer's by now. */
-static void a_newcomer_made_before_the_claim_closes_no_offer(void **state)
+static void creating_the_vgpu_before_the_claim_does_not_close_the_offer(void **state)
 {
 	struct contract contract = {.id = "c", .labels = json_object()};
 	const struct offer *offer, *claimed;
 
 	(void)state;
-	fake.made_outside = fake.leases = true;
+	fake.external_vgpus = fake.leases = true;
 	config.gpus[0].gpu.lease_ms = 10000;
 	config.offer.max_vgpus = 3;
 	config.offer.flavor_cap_pct = 30;
 	config.params.min_newcomer_pct = 30;
-	appear("a", 50);
-	appear("b", 50);
+	create_externally("a", 50);
+	create_externally("b", 50);
 	start();
-	device("a")->want = device("b")->want = 0.25;
+	device("a")->demand = device("b")->demand = 0.25;
 	tick(40);
 	offer = offers_live(m->offers, "gpu0");
 	assert_non_null(offer);
 	assert_int_equal(offer->life.state, OFFER_OPEN);
-	appear("c", 40);
-	device("c")->want = BUSY;
+	create_externally("c", 40);
+	device("c")->demand = BUSY;
 	tick(3);
 	assert_int_equal(offer->life.state, OFFER_OPEN);
 	assert_true(vgpu("c")->found);
@@ -314,27 +314,27 @@ static void a_newcomer_made_before_the_claim_closes_no_offer(void **state)
 	assert_true(host_gpu_sum_cap_pct(gpu) <= 100);
 }
 
-#define RIGGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RIGGED(every_tick_renews_the_lease_of_every_cap),
-		RIGGED(who_only_watches_leases_nothing),
-		RIGGED(a_dry_run_leases_nothing_and_blames_nobody),
-		RIGGED(without_leases_a_lease_left_behind_is_let_go_of_once),
-		RIGGED(a_lease_that_could_not_be_renewed_is_nobodys_write),
-		RIGGED(a_start_after_the_lease_writes_the_last_caps_again),
-		RIGGED(what_is_sold_is_told_to_the_backend_while_it_can_be),
-		RIGGED(a_restore_lets_go_of_the_leases),
-		RIGGED(one_that_was_never_sold_is_forgotten_when_it_goes),
-		RIGGED(what_one_that_went_leaves_returns_to_those_below_their_contract),
-		RIGGED(one_under_contract_that_comes_back_has_its_last_cap),
-		RIGGED(the_end_of_a_contract_forgets_the_cap_of_one_that_is_gone),
-		RIGGED(an_initial_cap_said_after_it_was_found_is_what_was_sold),
-		RIGGED(nor_is_it_foreign_where_the_contract_comes_in_the_same_period),
-		RIGGED(a_contract_finds_a_vgpu_made_since_the_last_tick),
-		RIGGED(a_newcomer_made_before_the_claim_closes_no_offer),
+		FIXTURE_TEST(every_tick_renews_the_lease_of_every_cap),
+		FIXTURE_TEST(observe_mode_holds_no_leases),
+		FIXTURE_TEST(a_dry_run_renews_no_lease_and_reports_no_foreign_write),
+		FIXTURE_TEST(a_leftover_lease_is_released_once_when_leases_are_off),
+		FIXTURE_TEST(the_expiry_of_an_unrenewable_lease_is_not_a_foreign_write),
+		FIXTURE_TEST(a_start_after_the_lease_expired_restores_the_last_caps),
+		FIXTURE_TEST(a_sale_sets_the_initial_cap_in_the_backend_if_possible),
+		FIXTURE_TEST(a_restore_releases_the_leases),
+		FIXTURE_TEST(an_unsold_vgpu_is_forgotten_when_it_disappears),
+		FIXTURE_TEST(the_cap_of_a_removed_vgpu_returns_to_vgpus_below_their_contract),
+		FIXTURE_TEST(a_sold_vgpu_that_reappears_gets_its_last_cap),
+		FIXTURE_TEST(removing_the_contract_of_a_missing_vgpu_forgets_its_cap),
+		FIXTURE_TEST(an_initial_cap_set_after_adoption_becomes_the_contract_value),
+		FIXTURE_TEST(an_initial_cap_set_in_the_period_of_the_sale_is_not_foreign),
+		FIXTURE_TEST(a_contract_matches_a_vgpu_created_since_the_last_tick),
+		FIXTURE_TEST(creating_the_vgpu_before_the_claim_does_not_close_the_offer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

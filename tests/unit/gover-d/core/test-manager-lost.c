@@ -6,19 +6,19 @@
 #include "tests/unit/gover-d/core/test-manager.h"
 
 /* Leaves a with 65 of its 80 %, and b with 35 of its 50 % on hold. */
-static void leave_a_steal_and_a_hold(void)
+static void run_steal_and_hold(void)
 {
 	start();
 	sell("a", 80, 0.05);
 	sell("b", 50, BUSY);
 	tick(4);
-	device("b")->want = 0;
+	device("b")->demand = 0;
 	assert_int_equal(hold("b", 35), 0);
 	assert_int_equal(device("a")->cap_pct, 65);
 	stop();
 }
 
-static void expect_as_left(void)
+static void expect_state_preserved(void)
 {
 	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 80);
 	assert_int_equal(vgpu("b")->contract.terms.initial_cap_pct, 50);
@@ -32,62 +32,62 @@ static void expect_as_left(void)
 
 /* --- the contracts file --- */
 
-static void without_the_file_the_database_has_contracts_and_holds(void **state)
+static void contracts_and_holds_are_restored_from_the_database(void **state)
 {
 	(void)state;
-	leave_a_steal_and_a_hold();
-	lose_file();
+	run_steal_and_hold();
+	delete_contracts_file();
 	start();
-	expect_as_left();
-	settle_down();
+	expect_state_preserved();
+	wait_for_saves();
 	tick(2);
-	expect_as_left();
-	assert_true(exists("contracts.json")); /* and it is there again */
+	expect_state_preserved();
+	assert_true(state_file_exists("contracts.json")); /* and it is there again */
 	stop();
-	lose_database();
+	delete_database();
 	start();
-	expect_as_left();
+	expect_state_preserved();
 }
 
-static void a_spoilt_file_is_put_aside_for_the_database(void **state)
+static void a_corrupt_file_is_renamed_and_the_database_is_used(void **state)
 {
 	CLEANUP_FREE char *aside = NULL;
 
 	(void)state;
-	leave_a_steal_and_a_hold();
+	run_steal_and_hold();
 	write_contracts("{\"version\": 2,");
 	start();
-	expect_as_left();
-	settle_down();
+	expect_state_preserved();
+	wait_for_saves();
 	aside = read_state("contracts.json.old");
 	assert_string_equal(aside, "{\"version\": 2,");
 	restart();
-	expect_as_left();
+	expect_state_preserved();
 }
 
-static void a_spoilt_file_without_a_database_is_refused(void **state)
+static void a_corrupt_file_without_a_database_is_refused(void **state)
 {
 	(void)state;
-	leave_a_steal_and_a_hold();
+	run_steal_and_hold();
 	write_contracts("{\"version\": 2,");
-	lose_database();
+	delete_database();
 	assert_int_equal(manager_new(&config, false, &m, &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "contracts.json"));
 	assert_int_equal(device("a")->cap_pct, 65);
-	assert_false(exists("contracts.json.old"));
+	assert_false(state_file_exists("contracts.json.old"));
 }
 
-static void a_newer_file_is_refused_whatever_the_database_has(void **state)
+static void a_file_of_a_newer_version_is_refused_even_with_a_database(void **state)
 {
 	(void)state;
-	leave_a_steal_and_a_hold();
+	run_steal_and_hold();
 	write_contracts("{\"version\": 999, \"gpus\": [], \"vgpus\": []}");
 	assert_int_equal(manager_new(&config, false, &m, &err), -EPROTO);
 	assert_non_null(strstr(err.msg, "version: 999"));
-	assert_false(exists("contracts.json.old"));
+	assert_false(state_file_exists("contracts.json.old"));
 }
 
-static void what_could_not_be_written_to_the_file_is_in_the_database(void **state)
+static void contracts_missing_from_the_file_are_restored_from_the_database(void **state)
 {
 	(void)state;
 	start();
@@ -102,15 +102,15 @@ static void what_could_not_be_written_to_the_file_is_in_the_database(void **stat
 	assert_int_equal(vgpu("b")->contract.terms.initial_cap_pct, 20);
 	assert_false(vgpu("b")->found);
 	assert_true(vgpu("a")->contract.held);
-	assert_true(exists("contracts.json.old"));
+	assert_true(state_file_exists("contracts.json.old"));
 }
 
-static void a_file_that_somebody_changed_stands_before_the_database(void **state)
+static void an_edited_file_takes_precedence_over_the_database(void **state)
 {
 	json_t *root;
 
 	(void)state;
-	leave_a_steal_and_a_hold();
+	run_steal_and_hold();
 	root = json_load_file(state_path("contracts.json"), 0, NULL);
 	assert_int_equal(json_object_set_new(json_array_get(json_object_get(root, "vgpus"), 0),
 					     "initial_cap_pct", json_integer(75)),
@@ -119,41 +119,41 @@ static void a_file_that_somebody_changed_stands_before_the_database(void **state
 	json_decref(root);
 	start();
 	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 75);
-	assert_false(exists("contracts.json.old"));
+	assert_false(state_file_exists("contracts.json.old"));
 }
 
-static void contracts_in_the_database_that_are_not_understood_are_ignored(void **state)
+static void unreadable_contracts_in_the_database_are_ignored(void **state)
 {
 	(void)state;
-	leave_a_steal_and_a_hold();
+	run_steal_and_hold();
 	change_database("UPDATE contracts SET json = '{}', revision = revision + 1");
 	start();
-	expect_as_left();
-	assert_false(exists("contracts.json.old"));
+	expect_state_preserved();
+	assert_false(state_file_exists("contracts.json.old"));
 }
 
-static void a_dry_run_takes_them_and_leaves_the_file_missing(void **state)
+static void a_dry_run_uses_the_database_and_writes_no_file(void **state)
 {
 	(void)state;
-	leave_a_steal_and_a_hold();
-	lose_file();
+	run_steal_and_hold();
+	delete_contracts_file();
 	start_as(true);
-	expect_as_left();
+	expect_state_preserved();
 	tick(2);
 	stop();
-	assert_false(exists("contracts.json"));
+	assert_false(state_file_exists("contracts.json"));
 	write_contracts("spoilt");
 	start_as(true);
-	expect_as_left();
+	expect_state_preserved();
 	stop();
-	assert_false(exists("contracts.json.old"));
+	assert_false(state_file_exists("contracts.json.old"));
 }
 
-static void a_restore_takes_them_too(void **state)
+static void a_restore_uses_the_database_if_the_file_is_missing(void **state)
 {
 	(void)state;
-	leave_a_steal_and_a_hold();
-	lose_file();
+	run_steal_and_hold();
+	delete_contracts_file();
 	assert_int_equal(manager_restore(&config, &err), 0);
 	assert_int_equal(device("a")->cap_pct, 80);
 	assert_int_equal(device("b")->cap_pct, 50);
@@ -161,51 +161,51 @@ static void a_restore_takes_them_too(void **state)
 
 /* --- both --- */
 
-static void lose_both(void)
+static void run_and_delete_both(void)
 {
-	leave_a_steal_and_a_hold();
-	lose_file();
-	lose_database();
+	run_steal_and_hold();
+	delete_contracts_file();
+	delete_database();
 }
 
-static void without_both_those_that_stand_are_held_at_their_caps(void **state)
+static void without_file_and_database_adopted_vgpus_are_held_at_their_caps(void **state)
 {
 	(void)state;
-	lose_both();
+	run_and_delete_both();
 	start();
-	device("a")->want = 0.01; /* a donor, if it were not for the hold */
-	device("b")->want = BUSY;
+	device("a")->demand = 0.01; /* a donor, if it were not for the hold */
+	device("b")->demand = BUSY;
 	tick(20);
-	settle_down();
+	wait_for_saves();
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(device("a")->cap_pct, 65);
 		assert_int_equal(device("b")->cap_pct, 35);
 		assert_true(vgpu("a")->found && vgpu("b")->found);
 		assert_true(vgpu("a")->contract.held && vgpu("b")->contract.held);
 		assert_int_equal(vgpu("a")->contract.held_cap_pct, 65);
-		assert_int_equal(count("foreign_write", NULL), 0);
+		assert_int_equal(count_decisions("foreign_write", NULL), 0);
 		restart();
 		tick(20);
 	}
 }
 
-static void without_both_a_restored_cap_is_not_lowered_again(void **state)
+static void without_file_and_database_a_restored_cap_is_not_lowered_again(void **state)
 {
 	(void)state;
-	leave_a_steal_and_a_hold();
+	run_steal_and_hold();
 	assert_int_equal(manager_restore(&config, &err), 0);
-	lose_file();
-	lose_database();
+	delete_contracts_file();
+	delete_database();
 	start();
 	tick(5);
 	assert_int_equal(device("a")->cap_pct, 80);
 	assert_int_equal(device("b")->cap_pct, 50);
 }
 
-static void without_both_others_are_found_as_ever(void **state)
+static void without_file_and_database_a_vgpu_new_to_the_journal_is_not_held(void **state)
 {
 	(void)state;
-	lose_both();
+	run_and_delete_both();
 	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = 10};
 	start();
 	tick(1);
@@ -215,7 +215,7 @@ static void without_both_others_are_found_as_ever(void **state)
 	assert_int_equal(vgpu("c")->contract.terms.initial_cap_pct, 10);
 }
 
-static void one_found_held_gets_its_contract_and_is_released(void **state)
+static void a_vgpu_adopted_on_hold_can_be_sold_and_released(void **state)
 {
 	const struct contract released = {.held = false};
 	struct contract contract = {
@@ -226,22 +226,22 @@ static void one_found_held_gets_its_contract_and_is_released(void **state)
 	};
 
 	(void)state;
-	lose_both();
+	run_and_delete_both();
 	start();
 	tick(1);
 	assert_int_equal(control_vgpu_add(m, &contract, NULL, &err), 0);
 	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_HELD, &released, &err), 0);
 	assert_int_equal(control_vgpu_change(m, "b", CONTRACT_HELD, &released, &err), 0);
-	device("a")->want = BUSY;
+	device("a")->demand = BUSY;
 	tick(20);
 	assert_true(device("a")->cap_pct > 65);
 }
 
-static void one_found_held_and_removed_is_found_as_one_never_sold(void **state)
+static void a_vgpu_adopted_on_hold_and_removed_is_adopted_again_without_hold(void **state)
 {
 	(void)state;
-	lose_both();
-	fake.made_outside = true;
+	run_and_delete_both();
+	fake.external_vgpus = true;
 	start();
 	tick(1);
 	assert_true(vgpu("a")->contract.held);
@@ -251,16 +251,16 @@ static void one_found_held_and_removed_is_found_as_one_never_sold(void **state)
 	assert_false(vgpu("a")->contract.held);
 }
 
-static void without_both_a_restore_has_nothing_to_go_by_and_says_so(void **state)
+static void without_file_and_database_a_restore_fails(void **state)
 {
 	(void)state;
-	lose_both();
+	run_and_delete_both();
 	assert_int_equal(manager_restore(&config, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "contracts.json"));
 	assert_int_equal(device("a")->cap_pct, 65);
 }
 
-static void a_first_start_has_lost_nothing(void **state)
+static void a_first_start_reports_no_lost_files(void **state)
 {
 	(void)state;
 	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = 30};
@@ -278,7 +278,7 @@ static void a_first_start_has_lost_nothing(void **state)
 /* --- ids --- */
 
 /* Raises an alert, opens an offer, and returns the newest ids. */
-static struct db_last_ids use_ids(void)
+static struct db_last_ids allocate_ids(void)
 {
 	for (int i = 0; i < 200 && !offers_live(m->offers, "gpu0"); i++)
 		tick(1);
@@ -286,7 +286,7 @@ static struct db_last_ids use_ids(void)
 	device("a")->cap_pct = device("a")->cap_pct == 30 ? 29 : 30;
 	tick(1);
 	save_tick(m);
-	settle_down();
+	wait_for_saves();
 	return (struct db_last_ids){
 		.decision = decisions_last_id(m->decisions),
 		.alert = alerts_last_id(m->alerts),
@@ -294,7 +294,7 @@ static struct db_last_ids use_ids(void)
 	};
 }
 
-static void expect_above(struct db_last_ids last)
+static void expect_ids_above(struct db_last_ids last)
 {
 	const struct decision *first = decisions_after(m->decisions, 0);
 
@@ -303,31 +303,31 @@ static void expect_above(struct db_last_ids last)
 	assert_true(offers_at(m->offers, 0)->id > last.offer);
 }
 
-static void of_a_lost_history_no_id_is_given_again(void **state)
+static void ids_of_a_lost_history_are_not_reused(void **state)
 {
 	struct db_last_ids last;
 
 	(void)state;
 	start();
 	sell("a", 50, 0);
-	last = use_ids();
+	last = allocate_ids();
 	assert_true(last.decision > 1 && last.alert >= 1 && last.offer >= 1);
 	for (int i = 0; i < 3; i++) {
 		if (i == 1)
-			end();
+			stop_by_sigterm();
 		else
 			stop(); /* as killed */
-		lose_database();
+		delete_database();
 		start();
 		assert_int_equal(
 			control_vgpu_change(m, "a", CONTRACT_HELD, &(struct contract){0}, &err), 0);
-		(void)use_ids();
-		expect_above(last);
-		last = use_ids();
+		(void)allocate_ids();
+		expect_ids_above(last);
+		last = allocate_ids();
 	}
 }
 
-static void after_an_orderly_end_ids_go_on_without_a_gap(void **state)
+static void ids_have_no_gap_after_an_orderly_stop(void **state)
 {
 	int64_t last;
 
@@ -335,31 +335,31 @@ static void after_an_orderly_end_ids_go_on_without_a_gap(void **state)
 	start();
 	sell("a", 50, 0);
 	last = decisions_last_id(m->decisions);
-	end();
+	stop_by_sigterm();
 	for (int i = 0; i < 2; i++) {
 		start();
 		assert_int_equal(decisions_last_id(m->decisions), last + 1); /* "adopt" */
 		last++;
-		end();
+		stop_by_sigterm();
 	}
-	lose_database();
+	delete_database();
 	start();
 	assert_int_equal(decisions_after(m->decisions, 0)->id, last + 1);
 }
 
-static void a_database_from_before_gives_no_id_again(void **state)
+static void ids_missing_from_an_older_database_are_not_reused(void **state)
 {
 	int64_t last;
 
 	(void)state;
 	start();
 	sell("a", 50, 0);
-	end();
+	stop_by_sigterm();
 	start();
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(hold("a", 20 + i), 0);
 	last = decisions_last_id(m->decisions);
-	end();
+	stop_by_sigterm();
 	change_database("DELETE FROM decision WHERE id > 3"); /* as a backup has it */
 	start();
 	assert_int_equal(decisions_last_id(m->decisions), last + 1);
@@ -368,46 +368,46 @@ static void a_database_from_before_gives_no_id_again(void **state)
 
 /* --- the end --- */
 
-static void what_could_not_be_written_is_tried_once_more_at_the_end(void **state)
+static void a_failed_save_is_retried_at_shutdown(void **state)
 {
 	CLEANUP_FREE char *text = NULL;
 
 	(void)state;
 	start();
-	settle_down();
+	wait_for_saves();
 	assert_int_equal(mkdir(state_path("contracts.json.new"), 0700), 0);
 	sell("a", 50, 0);
 	assert_true(m->save_result < 0);
 	assert_int_equal(rmdir(state_path("contracts.json.new")), 0);
-	end();
+	stop_by_sigterm();
 	text = read_state("contracts.json");
 	assert_non_null(strstr(text, "\"id\": \"a\""));
 }
 
 int main(void)
 {
-#define RIGGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		RIGGED(without_the_file_the_database_has_contracts_and_holds),
-		RIGGED(a_spoilt_file_is_put_aside_for_the_database),
-		RIGGED(a_spoilt_file_without_a_database_is_refused),
-		RIGGED(a_newer_file_is_refused_whatever_the_database_has),
-		RIGGED(what_could_not_be_written_to_the_file_is_in_the_database),
-		RIGGED(a_file_that_somebody_changed_stands_before_the_database),
-		RIGGED(contracts_in_the_database_that_are_not_understood_are_ignored),
-		RIGGED(a_dry_run_takes_them_and_leaves_the_file_missing),
-		RIGGED(a_restore_takes_them_too),
-		RIGGED(without_both_those_that_stand_are_held_at_their_caps),
-		RIGGED(without_both_a_restored_cap_is_not_lowered_again),
-		RIGGED(without_both_others_are_found_as_ever),
-		RIGGED(one_found_held_gets_its_contract_and_is_released),
-		RIGGED(one_found_held_and_removed_is_found_as_one_never_sold),
-		RIGGED(without_both_a_restore_has_nothing_to_go_by_and_says_so),
-		RIGGED(a_first_start_has_lost_nothing),
-		RIGGED(of_a_lost_history_no_id_is_given_again),
-		RIGGED(after_an_orderly_end_ids_go_on_without_a_gap),
-		RIGGED(a_database_from_before_gives_no_id_again),
-		RIGGED(what_could_not_be_written_is_tried_once_more_at_the_end),
+		FIXTURE_TEST(contracts_and_holds_are_restored_from_the_database),
+		FIXTURE_TEST(a_corrupt_file_is_renamed_and_the_database_is_used),
+		FIXTURE_TEST(a_corrupt_file_without_a_database_is_refused),
+		FIXTURE_TEST(a_file_of_a_newer_version_is_refused_even_with_a_database),
+		FIXTURE_TEST(contracts_missing_from_the_file_are_restored_from_the_database),
+		FIXTURE_TEST(an_edited_file_takes_precedence_over_the_database),
+		FIXTURE_TEST(unreadable_contracts_in_the_database_are_ignored),
+		FIXTURE_TEST(a_dry_run_uses_the_database_and_writes_no_file),
+		FIXTURE_TEST(a_restore_uses_the_database_if_the_file_is_missing),
+		FIXTURE_TEST(without_file_and_database_adopted_vgpus_are_held_at_their_caps),
+		FIXTURE_TEST(without_file_and_database_a_restored_cap_is_not_lowered_again),
+		FIXTURE_TEST(without_file_and_database_a_vgpu_new_to_the_journal_is_not_held),
+		FIXTURE_TEST(a_vgpu_adopted_on_hold_can_be_sold_and_released),
+		FIXTURE_TEST(a_vgpu_adopted_on_hold_and_removed_is_adopted_again_without_hold),
+		FIXTURE_TEST(without_file_and_database_a_restore_fails),
+		FIXTURE_TEST(a_first_start_reports_no_lost_files),
+		FIXTURE_TEST(ids_of_a_lost_history_are_not_reused),
+		FIXTURE_TEST(ids_have_no_gap_after_an_orderly_stop),
+		FIXTURE_TEST(ids_missing_from_an_older_database_are_not_reused),
+		FIXTURE_TEST(a_failed_save_is_retried_at_shutdown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,12 +12,12 @@ static int claim(int64_t id, const char *key, const char *vgpu, const struct off
 	if (r != 0)
 		contract_fini(&contract);
 	save_soon(m);
-	settle_down();
+	wait_for_saves();
 	return r;
 }
 
 /* Sells d by an offer, whose id is returned. */
-static int64_t sell_by_offer(void)
+static int64_t sell_d_by_offer(void)
 {
 	const struct offer *offer;
 	int64_t id;
@@ -45,12 +45,12 @@ static void expect_sold(int64_t id, enum offer_state state)
 	assert_null(host_find_vgpu(&m->host, "c", NULL));
 }
 
-static void a_sale_that_the_history_has_not_heard_of_stands(void **state)
+static void a_sale_missing_from_the_history_remains_valid(void **state)
 {
 	int64_t id;
 
 	(void)state;
-	id = sell_by_offer();
+	id = sell_d_by_offer();
 	stop();
 	change_database("UPDATE offer SET state = 'open', vgpu = NULL, claim_key = NULL");
 	start();
@@ -59,7 +59,7 @@ static void a_sale_that_the_history_has_not_heard_of_stands(void **state)
 	expect_sold(id, OFFER_KEPT);
 }
 
-static void an_open_offer_that_nobody_claimed_is_closed_by_a_restart(void **state)
+static void a_restart_closes_an_unclaimed_offer(void **state)
 {
 	const struct offer *offer;
 	int64_t id;
@@ -75,32 +75,32 @@ static void an_open_offer_that_nobody_claimed_is_closed_by_a_restart(void **stat
 	assert_non_null(strstr(err.msg, "restarted"));
 }
 
-static void a_claim_of_a_kept_offer_is_answered_after_a_restart(void **state)
+static void a_repeated_claim_of_a_kept_offer_succeeds_after_a_restart(void **state)
 {
 	int64_t id;
 
 	(void)state;
-	id = sell_by_offer();
+	id = sell_d_by_offer();
 	tick(40);
 	expect_sold(id, OFFER_KEPT);
 	restart();
 	expect_sold(id, OFFER_KEPT);
 	assert_int_equal(control_vgpu_remove(m, "d", &err), 0);
 	save_soon(m);
-	settle_down();
+	wait_for_saves();
 	expect_sold(id, OFFER_KEPT);
 	restart();
 	expect_sold(id, OFFER_KEPT); /* and its newcomer is gone */
 }
 
-static void without_the_history_a_young_sale_is_on_probation(void **state)
+static void without_history_a_recent_sale_is_on_probation(void **state)
 {
 	int64_t id;
 
 	(void)state;
-	id = sell_by_offer();
+	id = sell_d_by_offer();
 	stop();
-	lose_database();
+	delete_database();
 	start();
 	expect_sold(id, OFFER_PROBATION);
 	assert_int_equal(offers_count(m->offers), 1);
@@ -108,34 +108,34 @@ static void without_the_history_a_young_sale_is_on_probation(void **state)
 	expect_sold(id, OFFER_PROBATION);
 }
 
-static void without_the_history_an_old_sale_is_kept(void **state)
+static void without_history_an_old_sale_is_kept(void **state)
 {
 	int64_t id;
 
 	(void)state;
-	id = sell_by_offer();
+	id = sell_d_by_offer();
 	vgpu("d")->contract.created_ms -= 3600000;
 	save_soon(m);
 	stop();
-	lose_database();
+	delete_database();
 	start();
 	expect_sold(id, OFFER_KEPT);
 	tick(20);
 	assert_true(offers_live(m->offers, "gpu0")->id > id); /* the next one is not stopped */
 }
 
-static void without_the_history_one_at_most_is_on_probation(void **state)
+static void without_history_at_most_one_sale_is_on_probation(void **state)
 {
 	const struct offer *offer;
 	int64_t first, second;
 
 	(void)state;
-	first = sell_by_offer();
+	first = sell_d_by_offer();
 	tick(60);
 	second = offers_live(m->offers, "gpu0")->id;
 	assert_int_equal(claim(second, "key-2", "c", &offer), 0);
 	stop();
-	lose_database();
+	delete_database();
 	start();
 	assert_int_equal(offers_count(m->offers), 2);
 	assert_int_equal((offers_find(m->offers, first)->life.state == OFFER_PROBATION) +
@@ -147,14 +147,14 @@ static void without_the_history_one_at_most_is_on_probation(void **state)
 
 int main(void)
 {
-#define RIGGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		RIGGED(a_sale_that_the_history_has_not_heard_of_stands),
-		RIGGED(an_open_offer_that_nobody_claimed_is_closed_by_a_restart),
-		RIGGED(a_claim_of_a_kept_offer_is_answered_after_a_restart),
-		RIGGED(without_the_history_a_young_sale_is_on_probation),
-		RIGGED(without_the_history_an_old_sale_is_kept),
-		RIGGED(without_the_history_one_at_most_is_on_probation),
+		FIXTURE_TEST(a_sale_missing_from_the_history_remains_valid),
+		FIXTURE_TEST(a_restart_closes_an_unclaimed_offer),
+		FIXTURE_TEST(a_repeated_claim_of_a_kept_offer_succeeds_after_a_restart),
+		FIXTURE_TEST(without_history_a_recent_sale_is_on_probation),
+		FIXTURE_TEST(without_history_an_old_sale_is_kept),
+		FIXTURE_TEST(without_history_at_most_one_sale_is_on_probation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

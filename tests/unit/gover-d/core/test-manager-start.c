@@ -6,13 +6,13 @@
 #include "tests/unit/gover-d/core/test-manager.h"
 
 /* Leaves a with 65 of its 80 % and b with 35 of its 50 %. */
-static void leave_a_steal(void)
+static void run_steal(void)
 {
 	start();
 	sell("a", 80, 0.05);
 	sell("b", 50, BUSY);
 	tick(4);
-	device("b")->want = 0;
+	device("b")->demand = 0;
 	assert_int_equal(device("a")->cap_pct, 65);
 	assert_int_equal(device("b")->cap_pct, 35);
 }
@@ -31,23 +31,23 @@ static void a_restart_writes_no_cap(void **state)
 	int writes;
 
 	(void)state;
-	leave_a_steal();
+	run_steal();
 	writes = fake.writes;
 	restart();
 	tick(2);
 	assert_int_equal(fake.writes, writes);
 	assert_int_equal(vgpu("a")->cap_pct, 65);
-	assert_int_equal(count("foreign_write", NULL), 0);
+	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 }
 
-static void a_foreign_write_found_at_the_start_still_stands_after_the_next(void **state)
+static void a_foreign_write_found_at_start_stays_on_hold_after_a_restart(void **state)
 {
 	(void)state;
-	leave_a_steal();
+	run_steal();
 	stop();
 	device("a")->cap_pct = 44;
 	start();
-	settle_down();
+	wait_for_saves();
 	assert_true(vgpu("a")->contract.held);
 	restart();
 	assert_true(vgpu("a")->contract.held);
@@ -57,17 +57,17 @@ static void a_foreign_write_found_at_the_start_still_stands_after_the_next(void 
 
 /* --- a dry run --- */
 
-static void a_dry_run_says_so_and_leaves_a_restored_cap(void **state)
+static void a_dry_run_is_recorded_and_writes_no_cap(void **state)
 {
 	CLEANUP_FREE char *before = NULL, *after = NULL;
 
 	(void)state;
-	leave_a_steal();
+	run_steal();
 	stop();
 	before = read_state("caps");
 	device("a")->cap_pct = 80; /* a lease */
 	start_as(true);
-	assert_int_equal(count("adopt", "dry_run"), 1);
+	assert_int_equal(count_decisions("adopt", "dry_run"), 1);
 	tick(5);
 	assert_int_equal(device("a")->cap_pct, 80);
 	stop();
@@ -77,13 +77,13 @@ static void a_dry_run_says_so_and_leaves_a_restored_cap(void **state)
 	assert_int_equal(device("a")->cap_pct, 65); /* the next real one takes it up */
 }
 
-static void a_dry_run_changes_no_file_about_a_foreign_cap(void **state)
+static void a_dry_run_changes_no_file_after_a_foreign_write(void **state)
 {
 	CLEANUP_FREE char *caps = NULL, *caps_after = NULL;
 	CLEANUP_FREE char *contracts = NULL, *contracts_after = NULL;
 
 	(void)state;
-	leave_a_steal();
+	run_steal();
 	stop();
 	caps = read_state("caps");
 	contracts = read_state("contracts.json");
@@ -97,34 +97,34 @@ static void a_dry_run_changes_no_file_about_a_foreign_cap(void **state)
 	assert_string_equal(contracts, contracts_after);
 }
 
-static void a_foreign_write_is_told_after_a_restart_too(void **state)
+static void a_foreign_write_alert_survives_a_restart(void **state)
 {
 	(void)state;
-	leave_a_steal();
+	run_steal();
 	device("a")->cap_pct = 44;
 	tick(1);
-	settle_down();
+	wait_for_saves();
 	restart();
 	tick(5);
 	assert_true(vgpu("a")->contract.held);
-	assert_non_null(alert_of(ALERT_FOREIGN_WRITE, "a"));
+	assert_non_null(find_active_alert(ALERT_FOREIGN_WRITE, "a"));
 }
 
-static void a_dry_run_notes_no_foreign_write_that_it_sees(void **state)
+static void a_dry_run_does_not_journal_a_foreign_write(void **state)
 {
 	(void)state;
-	leave_a_steal();
+	run_steal();
 	stop();
 	start_as(true);
 	tick(1);
 	device("a")->cap_pct = 44;
 	tick(1);
-	assert_int_equal(count("foreign_write", NULL), 1);
+	assert_int_equal(count_decisions("foreign_write", NULL), 1);
 	stop();
 	expect_journal("a", 65);
 }
 
-static void set_live(const char *key, int value)
+static void set_policy_param(const char *key, int value)
 {
 	json_t *object = json_pack("{s:i}", key, value);
 
@@ -132,15 +132,15 @@ static void set_live(const char *key, int value)
 	json_decref(object);
 }
 
-static void what_is_set_in_a_dry_run_ends_with_it(void **state)
+static void policy_changes_of_a_dry_run_are_not_saved(void **state)
 {
 	(void)state;
 	start();
-	set_live("overload_pct", 91);
+	set_policy_param("overload_pct", 91);
 	stop();
 	start_as(true);
 	assert_float_equal(m->config.params.overload_pct, 91, 0);
-	set_live("overload_pct", 80);
+	set_policy_param("overload_pct", 80);
 	assert_float_equal(m->params.overload_pct, 80, 0);
 	restart();
 	assert_float_equal(m->config.params.overload_pct, 91, 0);
@@ -148,10 +148,10 @@ static void what_is_set_in_a_dry_run_ends_with_it(void **state)
 
 /* --- restore --- */
 
-static void a_restore_brings_contracts_and_the_next_start_the_last_caps(void **state)
+static void a_restore_writes_contract_caps_and_the_next_start_the_last_caps(void **state)
 {
 	(void)state;
-	leave_a_steal();
+	run_steal();
 	stop();
 	assert_int_equal(manager_restore(&config, &err), 0);
 	assert_int_equal(device("a")->cap_pct, 80);
@@ -161,25 +161,25 @@ static void a_restore_brings_contracts_and_the_next_start_the_last_caps(void **s
 	start();
 	assert_int_equal(device("a")->cap_pct, 65);
 	assert_int_equal(device("b")->cap_pct, 35);
-	assert_int_equal(count("foreign_write", NULL), 0);
+	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 }
 
-static void a_restore_that_does_not_come_out_is_an_error_and_stops_no_other(void **state)
+static void a_restore_that_fails_for_one_vgpu_continues_with_the_others(void **state)
 {
 	(void)state;
-	leave_a_steal();
+	run_steal();
 	stop();
-	device("a")->deaf = true;
+	device("a")->ignores_writes = true;
 	assert_true(manager_restore(&config, &err) < 0);
 	assert_non_null(strstr(err.msg, "1 vGPU"));
 	assert_int_equal(device("b")->cap_pct, 50);
 	expect_journal("a", 65);
 }
 
-static void a_restore_tells_a_contract_on_a_gpu_that_is_not_configured(void **state)
+static void a_restore_reports_contracts_on_an_unconfigured_gpu(void **state)
 {
 	(void)state;
-	leave_a_steal();
+	run_steal();
 	stop();
 	strcpy(config.gpus[0].gpu.name, "gpu1");
 	assert_true(manager_restore(&config, &err) < 0);
@@ -189,13 +189,13 @@ static void a_restore_tells_a_contract_on_a_gpu_that_is_not_configured(void **st
 
 /* --- vGPUs that went --- */
 
-static void a_found_vgpu_that_its_maker_took_away_is_forgotten(void **state)
+static void an_unsold_vgpu_removed_while_stopped_is_forgotten(void **state)
 {
 	(void)state;
 	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = 30};
 	start();
 	tick(1);
-	settle_down();
+	wait_for_saves();
 	assert_true(vgpu("c")->found);
 	stop();
 	device("c")->exists = false;
@@ -203,16 +203,16 @@ static void a_found_vgpu_that_its_maker_took_away_is_forgotten(void **state)
 	assert_null(host_find_vgpu(&m->host, "c", NULL));
 	assert_false(device("c")->exists); /* it is not ours to make */
 	tick(5);
-	assert_null(alert_of(ALERT_VGPU_MISSING, "c"));
+	assert_null(find_active_alert(ALERT_VGPU_MISSING, "c"));
 }
 
-static void another_one_of_the_name_of_a_forgotten_one_is_left_alone(void **state)
+static void a_new_vgpu_with_the_id_of_a_forgotten_one_keeps_its_cap(void **state)
 {
 	(void)state;
 	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = 30};
 	start();
 	tick(1);
-	settle_down();
+	wait_for_saves();
 	stop();
 	device("c")->exists = false;
 	start();
@@ -223,10 +223,10 @@ static void another_one_of_the_name_of_a_forgotten_one_is_left_alone(void **stat
 	assert_false(vgpu("c")->contract.held);
 }
 
-static void a_sold_one_that_went_is_made_again_with_its_last_cap(void **state)
+static void a_missing_sold_vgpu_is_created_again_with_its_last_cap(void **state)
 {
 	(void)state;
-	leave_a_steal();
+	run_steal();
 	stop();
 	device("a")->exists = false;
 	start();
@@ -234,10 +234,10 @@ static void a_sold_one_that_went_is_made_again_with_its_last_cap(void **state)
 	assert_int_equal(device("a")->cap_pct, 65);
 }
 
-static void making_one_again_may_fail_and_its_last_cap_is_kept(void **state)
+static void a_failed_creation_keeps_the_last_cap(void **state)
 {
 	(void)state;
-	leave_a_steal();
+	run_steal();
 	stop();
 	device("a")->exists = false;
 	fake.create_errno = EIO;
@@ -252,12 +252,12 @@ static void making_one_again_may_fail_and_its_last_cap_is_kept(void **state)
 
 /* --- what the history says --- */
 
-static void live_settings_that_do_not_go_with_the_file_are_ignored(void **state)
+static void saved_policy_changes_that_contradict_the_configuration_are_ignored(void **state)
 {
 	(void)state;
 	start();
-	set_live("fund_window_s", 300);
-	set_live("overload_pct", 90);
+	set_policy_param("fund_window_s", 300);
+	set_policy_param("overload_pct", 90);
 	restart();
 	assert_int_equal(m->config.fund_window_s, 300);
 	assert_float_equal(m->config.params.overload_pct, 90, 0);
@@ -270,7 +270,7 @@ static void live_settings_that_do_not_go_with_the_file_are_ignored(void **state)
 }
 
 /* An offer that a newcomer d claimed. */
-static void make_a_sale(void)
+static void sell_d_by_offer(void)
 {
 	struct contract contract = {.id = "d", .labels = json_object()};
 	const struct offer *offer;
@@ -282,102 +282,102 @@ static void make_a_sale(void)
 	assert_non_null(offer);
 	assert_int_equal(control_offer_claim(m, offer->id, "", 0, &contract, &offer, &err), 0);
 	save_soon(m);
-	settle_down();
+	wait_for_saves();
 }
 
 /* And that severe overload made fail. */
-static void fail_a_sale(void)
+static void run_failed_sale(void)
 {
-	make_a_sale();
-	device("a")->want = device("d")->want = BUSY;
+	sell_d_by_offer();
+	device("a")->demand = device("d")->demand = BUSY;
 	tick(10);
 	assert_int_equal(offers_live(m->offers, "gpu0")->life.state, OFFER_FAILED);
-	assert_non_null(alert_of(ALERT_SALE_FAILED, ""));
-	device("a")->want = device("d")->want = 0;
+	assert_non_null(find_active_alert(ALERT_SALE_FAILED, ""));
+	device("a")->demand = device("d")->demand = 0;
 }
 
 /* No child of this process was ever started for it. */
-static void a_sale_that_fails_in_a_dry_run_moves_nobody(void **state)
+static void a_failed_sale_in_a_dry_run_starts_no_migration(void **state)
 {
 	(void)state;
 	strcpy(config.on_migrate, "/bin/true");
-	make_a_sale();
+	sell_d_by_offer();
 	stop();
 	start_as(true);
-	device("a")->want = device("d")->want = BUSY;
+	device("a")->demand = device("d")->demand = BUSY;
 	tick(10);
 	assert_int_equal(offers_live(m->offers, "gpu0")->life.state, OFFER_FAILED);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
 }
 
-static void remove_newcomer(void)
+static void remove_d(void)
 {
 	assert_int_equal(control_vgpu_remove(m, "d", &err), 0);
 	save_soon(m);
-	settle_down();
+	wait_for_saves();
 }
 
-static void a_failed_sale_blocks_selling_over_a_restart(void **state)
+static void a_failed_sale_blocks_new_offers_after_a_restart(void **state)
 {
 	(void)state;
-	fail_a_sale();
+	run_failed_sale();
 	restart();
 	tick(40);
-	assert_non_null(alert_of(ALERT_SALE_FAILED, ""));
+	assert_non_null(find_active_alert(ALERT_SALE_FAILED, ""));
 	assert_int_equal(offers_live(m->offers, "gpu0")->life.state, OFFER_FAILED);
 }
 
-static void a_failed_sale_whose_newcomer_is_gone_blocks_nothing_after_a_restart(void **state)
+static void a_failed_sale_of_a_removed_vgpu_blocks_no_offers_after_a_restart(void **state)
 {
 	(void)state;
-	fail_a_sale();
-	remove_newcomer();
+	run_failed_sale();
+	remove_d();
 	restart();
 	tick(40);
-	assert_null(alert_of(ALERT_SALE_FAILED, ""));
+	assert_null(find_active_alert(ALERT_SALE_FAILED, ""));
 	assert_non_null(offers_live(m->offers, "gpu0"));
 	assert_int_equal(offers_live(m->offers, "gpu0")->life.state, OFFER_OPEN);
 }
 
-static void a_failed_sale_is_over_when_another_has_its_name(void **state)
+static void a_failed_sale_ends_when_another_vgpu_reuses_its_id(void **state)
 {
 	(void)state;
-	fail_a_sale();
-	remove_newcomer();
+	run_failed_sale();
+	remove_d();
 	tick(40);
 	sell("d", 20, 0);
 	vgpu("d")->contract.created_ms = now.wall_ms + 1; /* in the time of this test */
 	save_soon(m);
-	settle_down();
+	wait_for_saves();
 	restart();
 	tick(10);
-	assert_null(alert_of(ALERT_SALE_FAILED, ""));
+	assert_null(find_active_alert(ALERT_SALE_FAILED, ""));
 }
 
 int main(void)
 {
-#define RIGGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		RIGGED(a_restart_writes_no_cap),
-		RIGGED(a_foreign_write_found_at_the_start_still_stands_after_the_next),
-		RIGGED(a_dry_run_says_so_and_leaves_a_restored_cap),
-		RIGGED(a_dry_run_changes_no_file_about_a_foreign_cap),
-		RIGGED(a_foreign_write_is_told_after_a_restart_too),
-		RIGGED(a_dry_run_notes_no_foreign_write_that_it_sees),
-		RIGGED(what_is_set_in_a_dry_run_ends_with_it),
-		RIGGED(a_restore_brings_contracts_and_the_next_start_the_last_caps),
-		RIGGED(a_restore_that_does_not_come_out_is_an_error_and_stops_no_other),
-		RIGGED(a_restore_tells_a_contract_on_a_gpu_that_is_not_configured),
-		RIGGED(a_found_vgpu_that_its_maker_took_away_is_forgotten),
-		RIGGED(another_one_of_the_name_of_a_forgotten_one_is_left_alone),
-		RIGGED(a_sold_one_that_went_is_made_again_with_its_last_cap),
-		RIGGED(making_one_again_may_fail_and_its_last_cap_is_kept),
-		RIGGED(live_settings_that_do_not_go_with_the_file_are_ignored),
-		RIGGED(a_sale_that_fails_in_a_dry_run_moves_nobody),
-		RIGGED(a_failed_sale_blocks_selling_over_a_restart),
-		RIGGED(a_failed_sale_whose_newcomer_is_gone_blocks_nothing_after_a_restart),
-		RIGGED(a_failed_sale_is_over_when_another_has_its_name),
+		FIXTURE_TEST(a_restart_writes_no_cap),
+		FIXTURE_TEST(a_foreign_write_found_at_start_stays_on_hold_after_a_restart),
+		FIXTURE_TEST(a_dry_run_is_recorded_and_writes_no_cap),
+		FIXTURE_TEST(a_dry_run_changes_no_file_after_a_foreign_write),
+		FIXTURE_TEST(a_foreign_write_alert_survives_a_restart),
+		FIXTURE_TEST(a_dry_run_does_not_journal_a_foreign_write),
+		FIXTURE_TEST(policy_changes_of_a_dry_run_are_not_saved),
+		FIXTURE_TEST(a_restore_writes_contract_caps_and_the_next_start_the_last_caps),
+		FIXTURE_TEST(a_restore_that_fails_for_one_vgpu_continues_with_the_others),
+		FIXTURE_TEST(a_restore_reports_contracts_on_an_unconfigured_gpu),
+		FIXTURE_TEST(an_unsold_vgpu_removed_while_stopped_is_forgotten),
+		FIXTURE_TEST(a_new_vgpu_with_the_id_of_a_forgotten_one_keeps_its_cap),
+		FIXTURE_TEST(a_missing_sold_vgpu_is_created_again_with_its_last_cap),
+		FIXTURE_TEST(a_failed_creation_keeps_the_last_cap),
+		FIXTURE_TEST(saved_policy_changes_that_contradict_the_configuration_are_ignored),
+		FIXTURE_TEST(a_failed_sale_in_a_dry_run_starts_no_migration),
+		FIXTURE_TEST(a_failed_sale_blocks_new_offers_after_a_restart),
+		FIXTURE_TEST(a_failed_sale_of_a_removed_vgpu_blocks_no_offers_after_a_restart),
+		FIXTURE_TEST(a_failed_sale_ends_when_another_vgpu_reuses_its_id),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

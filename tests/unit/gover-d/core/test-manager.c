@@ -4,7 +4,7 @@
 #include "tests/unit/gover-d/core/test-manager.h"
 
 /* One tick before b wins from a what a does not use. */
-static void set_up_steal(void)
+static void run_until_before_steal(void)
 {
 	start();
 	sell("a", 80, 0.05);
@@ -12,15 +12,15 @@ static void set_up_steal(void)
 	assert_int_equal(device("a")->cap_pct, 80);
 	assert_int_equal(device("b")->cap_pct, 20);
 	tick(3);
-	assert_int_equal(count("steal", NULL), 0);
+	assert_int_equal(count_decisions("steal", NULL), 0);
 }
 
-static void the_third_breach_steals_in_its_own_tick(void **state)
+static void the_third_breach_causes_a_steal_in_the_same_tick(void **state)
 {
 	(void)state;
-	set_up_steal();
+	run_until_before_steal();
 	tick(1);
-	assert_int_equal(count("steal", "written"), 1);
+	assert_int_equal(count_decisions("steal", "written"), 1);
 	assert_int_equal(vgpu("b")->tally.steals_in, 1);
 	assert_int_equal(vgpu("a")->tally.steals_out, 1);
 	assert_true(device("b")->cap_pct > 20);
@@ -35,127 +35,127 @@ static void expect_no_steals(void)
 	}
 }
 
-static void a_move_that_was_not_written_is_no_steal(void **state)
+static void a_failed_write_is_not_counted_as_a_steal(void **state)
 {
 	(void)state;
-	set_up_steal();
+	run_until_before_steal();
 	device("a")->write_errno = EIO;
 	tick(1);
-	assert_int_equal(count("steal", "failed"), 1);
+	assert_int_equal(count_decisions("steal", "failed"), 1);
 	assert_int_equal(device("a")->cap_pct, 80);
 	assert_int_equal(device("b")->cap_pct, 20); /* nothing was freed for it */
 	expect_no_steals();
 }
 
-static void a_write_that_seems_to_succeed_and_changes_nothing_is_no_steal(void **state)
+static void a_write_without_effect_is_not_counted_as_a_steal(void **state)
 {
 	(void)state;
-	set_up_steal();
-	device("a")->deaf = true;
+	run_until_before_steal();
+	device("a")->ignores_writes = true;
 	tick(1);
-	assert_int_equal(count("steal", "failed"), 1);
+	assert_int_equal(count_decisions("steal", "failed"), 1);
 	expect_no_steals();
 }
 
-static void a_failed_write_is_told_until_its_cause_is_gone(void **state)
+static void a_write_failed_alert_lasts_until_writes_succeed(void **state)
 {
 	(void)state;
-	set_up_steal();
+	run_until_before_steal();
 	device("a")->write_errno = EIO;
 	tick(1);
-	assert_non_null(alert_of(ALERT_WRITE_FAILED, "a"));
+	assert_non_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
 	tick(5);
-	assert_non_null(alert_of(ALERT_WRITE_FAILED, "a"));
+	assert_non_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
 	device("a")->write_errno = 0;
 	tick(5);
-	assert_null(alert_of(ALERT_WRITE_FAILED, "a"));
+	assert_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
 }
 
-static void a_failed_write_is_over_when_nobody_wants_it_any_more(void **state)
+static void a_write_failed_alert_clears_when_the_write_is_no_longer_needed(void **state)
 {
 	(void)state;
-	set_up_steal();
+	run_until_before_steal();
 	device("a")->write_errno = EIO;
 	tick(1);
-	assert_non_null(alert_of(ALERT_WRITE_FAILED, "a"));
-	device("b")->want = 0;
+	assert_non_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
+	device("b")->demand = 0;
 	tick(5);
-	assert_null(alert_of(ALERT_WRITE_FAILED, "a"));
+	assert_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
 }
 
-static void our_write_that_could_not_be_read_back_is_not_foreign(void **state)
+static void an_own_write_that_cannot_be_read_back_is_not_foreign(void **state)
 {
 	(void)state;
-	set_up_steal();
+	run_until_before_steal();
 	device("a")->read_cap_errno = EIO;
 	tick(1);
-	assert_int_equal(count("steal", "failed"), 1);
+	assert_int_equal(count_decisions("steal", "failed"), 1);
 	assert_true(device("a")->cap_pct < 80); /* it was written all the same */
 	device("a")->read_cap_errno = 0;
-	device("b")->want = 0;
+	device("b")->demand = 0;
 	tick(2);
-	assert_int_equal(count("foreign_write", NULL), 0);
+	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 	assert_false(vgpu("a")->contract.held);
 	assert_int_equal(vgpu("a")->cap_pct, device("a")->cap_pct);
 	assert_int_equal(vgpu("a")->expected_cap_pct, device("a")->cap_pct);
 }
 
-static void a_write_of_somebody_else_is_foreign_even_after_one_of_ours_was_lost(void **state)
+static void an_external_write_after_an_unconfirmed_own_write_is_foreign(void **state)
 {
 	(void)state;
-	set_up_steal();
+	run_until_before_steal();
 	device("a")->read_cap_errno = EIO;
 	tick(1);
 	device("a")->read_cap_errno = 0;
 	device("a")->cap_pct = 44;
 	tick(1);
-	assert_int_equal(count("foreign_write", NULL), 1);
+	assert_int_equal(count_decisions("foreign_write", NULL), 1);
 	assert_true(vgpu("a")->contract.held);
 	assert_int_equal(vgpu("a")->contract.held_cap_pct, 44);
-	assert_non_null(alert_of(ALERT_FOREIGN_WRITE, "a"));
+	assert_non_null(find_active_alert(ALERT_FOREIGN_WRITE, "a"));
 }
 
-static void a_lease_that_ran_out_while_we_were_away_is_no_foreign_write(void **state)
+static void a_lease_that_expires_before_a_late_tick_is_not_a_foreign_write(void **state)
 {
 	(void)state;
-	set_up_steal();
+	run_until_before_steal();
 	tick(1);
 	assert_int_equal(device("a")->cap_pct, 65);
 	device("a")->cap_pct = 80;
-	device("b")->want = 0;
+	device("b")->demand = 0;
 	tick_late();
-	assert_int_equal(count("foreign_write", NULL), 0);
+	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 	assert_int_equal(device("a")->cap_pct, 65);
 	device("a")->cap_pct = 80; /* in a period like any other nobody but an operator does that */
 	tick(1);
-	assert_int_equal(count("foreign_write", NULL), 1);
+	assert_int_equal(count_decisions("foreign_write", NULL), 1);
 	assert_int_equal(device("a")->cap_pct, 80);
 }
 
-static void a_lease_that_cannot_be_taken_back_is_told(void **state)
+static void a_failed_write_after_an_expired_lease_raises_an_alert(void **state)
 {
 	(void)state;
-	set_up_steal();
+	run_until_before_steal();
 	tick(1);
-	device("b")->want = 0;
+	device("b")->demand = 0;
 	device("a")->cap_pct = 80;
 	device("a")->write_errno = EIO;
 	tick_late();
-	assert_non_null(alert_of(ALERT_WRITE_FAILED, "a"));
+	assert_non_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
 }
 
-static void a_raise_that_failed_unseen_is_known_when_it_can_be_read(void **state)
+static void an_unconfirmed_raise_is_resolved_by_the_next_read(void **state)
 {
 	(void)state;
-	set_up_steal();
+	run_until_before_steal();
 	device("b")->write_errno = device("b")->read_cap_errno = EIO;
 	tick(1);
 	assert_int_equal(vgpu("b")->cap_pct, 35); /* not known: the larger counts */
 	device("b")->write_errno = device("b")->read_cap_errno = 0;
-	device("b")->want = 0;
+	device("b")->demand = 0;
 	tick(1);
 	assert_int_equal(vgpu("b")->cap_pct, 20);
-	assert_int_equal(count("foreign_write", NULL), 0);
+	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 }
 
 /* --- operators --- */
@@ -163,7 +163,7 @@ static void a_raise_that_failed_unseen_is_known_when_it_can_be_read(void **state
 static const enum gpu_mode modes[] = {GPU_MODE_ACT, GPU_MODE_OBSERVE, GPU_MODE_FROZEN};
 
 /* What an operator asks for is done, and where the policy may not act nothing else. */
-static void a_hold_acts_in_every_mode(void **state)
+static void a_hold_is_written_in_every_mode(void **state)
 {
 	int cap_pct = 50;
 
@@ -180,13 +180,13 @@ static void a_hold_acts_in_every_mode(void **state)
 				 modes[i] == GPU_MODE_ACT ? 50 : 20); /* what a gave up */
 		tick(2);
 		assert_int_equal(vgpu("a")->cap_pct, cap_pct);
-		assert_int_equal(count("foreign_write", NULL), 0);
+		assert_int_equal(count_decisions("foreign_write", NULL), 0);
 	}
-	assert_int_equal(count("hold", "written"), 3);
-	assert_int_equal(count("hold", "observed"), 0);
+	assert_int_equal(count_decisions("hold", "written"), 3);
+	assert_int_equal(count_decisions("hold", "observed"), 0);
 }
 
-static void a_smaller_contract_acts_in_every_mode(void **state)
+static void a_smaller_contract_is_written_in_every_mode(void **state)
 {
 	struct contract values = {.terms = {.initial_cap_pct = 60}};
 
@@ -201,7 +201,7 @@ static void a_smaller_contract_acts_in_every_mode(void **state)
 	}
 }
 
-static void a_hold_that_is_not_in_force_is_told(void **state)
+static void an_unwritten_hold_keeps_its_alert_until_release(void **state)
 {
 	const struct contract release = {.held = false};
 
@@ -211,32 +211,32 @@ static void a_hold_that_is_not_in_force_is_told(void **state)
 	device("a")->write_errno = EIO;
 	(void)hold("a", 40);
 	tick(1);
-	assert_non_null(alert_of(ALERT_WRITE_FAILED, "a"));
+	assert_non_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
 	device("a")->write_errno = 0;
 	tick(10);
-	assert_non_null(alert_of(ALERT_WRITE_FAILED, "a")); /* it is not 40 % yet */
+	assert_non_null(find_active_alert(ALERT_WRITE_FAILED, "a")); /* it is not 40 % yet */
 	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_HELD, &release, &err), 0);
 	tick(4);
-	assert_null(alert_of(ALERT_WRITE_FAILED, "a"));
+	assert_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
 }
 
 int main(void)
 {
-#define RIGGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define FIXTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		RIGGED(the_third_breach_steals_in_its_own_tick),
-		RIGGED(a_move_that_was_not_written_is_no_steal),
-		RIGGED(a_write_that_seems_to_succeed_and_changes_nothing_is_no_steal),
-		RIGGED(a_failed_write_is_told_until_its_cause_is_gone),
-		RIGGED(a_failed_write_is_over_when_nobody_wants_it_any_more),
-		RIGGED(our_write_that_could_not_be_read_back_is_not_foreign),
-		RIGGED(a_write_of_somebody_else_is_foreign_even_after_one_of_ours_was_lost),
-		RIGGED(a_lease_that_ran_out_while_we_were_away_is_no_foreign_write),
-		RIGGED(a_lease_that_cannot_be_taken_back_is_told),
-		RIGGED(a_raise_that_failed_unseen_is_known_when_it_can_be_read),
-		RIGGED(a_hold_that_is_not_in_force_is_told),
-		RIGGED(a_hold_acts_in_every_mode),
-		RIGGED(a_smaller_contract_acts_in_every_mode),
+		FIXTURE_TEST(the_third_breach_causes_a_steal_in_the_same_tick),
+		FIXTURE_TEST(a_failed_write_is_not_counted_as_a_steal),
+		FIXTURE_TEST(a_write_without_effect_is_not_counted_as_a_steal),
+		FIXTURE_TEST(a_write_failed_alert_lasts_until_writes_succeed),
+		FIXTURE_TEST(a_write_failed_alert_clears_when_the_write_is_no_longer_needed),
+		FIXTURE_TEST(an_own_write_that_cannot_be_read_back_is_not_foreign),
+		FIXTURE_TEST(an_external_write_after_an_unconfirmed_own_write_is_foreign),
+		FIXTURE_TEST(a_lease_that_expires_before_a_late_tick_is_not_a_foreign_write),
+		FIXTURE_TEST(a_failed_write_after_an_expired_lease_raises_an_alert),
+		FIXTURE_TEST(an_unconfirmed_raise_is_resolved_by_the_next_read),
+		FIXTURE_TEST(an_unwritten_hold_keeps_its_alert_until_release),
+		FIXTURE_TEST(a_hold_is_written_in_every_mode),
+		FIXTURE_TEST(a_smaller_contract_is_written_in_every_mode),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,8 +37,8 @@
 
 struct gpu_vgpu {
 	bool exists;
-	int cap_pct; /* 0: no limit */
-	double want; /* of the whole GPU */
+	int cap_pct;   /* 0: no limit */
+	double demand; /* of the whole GPU */
 	uint64_t at_ns;
 	double busy_ns, sched_ns;
 	/* leases: fake.leases; nobody's time runs here, the test ends them */
@@ -48,17 +48,18 @@ struct gpu_vgpu {
 	/* faults */
 	int attach_errno, renew_errno;
 	int write_errno, read_cap_errno;
-	bool deaf;  /* a write seems to succeed and changes nothing */
-	bool stale; /* its busy time cannot be read */
+	bool ignores_writes; /* a write seems to succeed and changes nothing */
+	bool stale;	     /* its busy time cannot be read */
 };
 
 static struct gpu {
 	struct gpu_vgpu devices[DEVICES];
-	bool made_outside; /* vGPUs come and go by somebody else's hand */
+	bool external_vgpus; /* vGPUs come and go by somebody else's hand */
 	int create_errno;
-	int strangers;	   /* more of them, "s1", "s2", ...: none can be opened */
-	int poke[DEVICES]; /* somebody sets these caps behind the next samples; 0: does not */
-	int writes;	   /* caps written, ever */
+	int n_unopenable;	       /* more of them, "s1", "s2", ...: none can be opened */
+	int external_cap_pct[DEVICES]; /* somebody sets these caps behind the next samples; 0: does
+					  not */
+	int writes;		       /* caps written, ever */
 	bool leases;
 } fake;
 
@@ -83,7 +84,7 @@ static void fake_close(struct gpu *gpu)
 static void fake_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 {
 	*ret_traits =
-		(struct gpu_traits){.step_pct = 1, .floor_pct = 1, .creates = !gpu->made_outside};
+		(struct gpu_traits){.step_pct = 1, .floor_pct = 1, .creates = !gpu->external_vgpus};
 }
 
 static int fake_list(struct gpu *gpu, gpu_found_fn found, void *userdata)
@@ -92,7 +93,7 @@ static int fake_list(struct gpu *gpu, gpu_found_fn found, void *userdata)
 		if (gpu->devices[i].exists)
 			found(userdata, (char[]){(char)('a' + i), '\0'},
 			      gpu->devices[i].initial_cap_pct);
-	for (int i = 1; i <= gpu->strangers; i++) {
+	for (int i = 1; i <= gpu->n_unopenable; i++) {
 		char id[ID_MAX];
 
 		snprintf(id, sizeof(id), "s%d", i);
@@ -147,7 +148,7 @@ static int fake_read(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, struct gpu_rea
 	if (vgpu->at_ns > 0 && now_mono_ns > vgpu->at_ns) {
 		double passed_ns = (double)(now_mono_ns - vgpu->at_ns);
 
-		vgpu->busy_ns += passed_ns * (vgpu->want < cap ? vgpu->want : cap);
+		vgpu->busy_ns += passed_ns * (vgpu->demand < cap ? vgpu->demand : cap);
 		vgpu->sched_ns += passed_ns * cap;
 	}
 	vgpu->at_ns = now_mono_ns;
@@ -170,7 +171,7 @@ static int fake_write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_p
 		return -ENODEV;
 	if (vgpu->write_errno)
 		return -vgpu->write_errno;
-	if (!vgpu->deaf)
+	if (!vgpu->ignores_writes)
 		vgpu->cap_pct = cap_pct;
 	vgpu->cap_written = true;
 	return 0;
@@ -222,9 +223,9 @@ static int fake_physical(struct gpu *gpu, uint64_t now_mono_ns, uint64_t *ret_at
 {
 	(void)now_mono_ns, (void)ret_at_ns, (void)ret_busy_ns;
 	for (int i = 0; i < DEVICES; i++) {
-		if (gpu->poke[i])
-			gpu->devices[i].cap_pct = gpu->poke[i];
-		gpu->poke[i] = 0;
+		if (gpu->external_cap_pct[i])
+			gpu->devices[i].cap_pct = gpu->external_cap_pct[i];
+		gpu->external_cap_pct[i] = 0;
 	}
 	return -ENODATA;
 }
@@ -360,7 +361,7 @@ static inline void tick_late(void)
 }
 
 /* What waits for the disk comes to its end. */
-static inline void settle_down(void)
+static inline void wait_for_saves(void)
 {
 	while (m->save_running)
 		assert_true(sd_event_run(m->event, UINT64_MAX) >= 0);
@@ -374,7 +375,7 @@ static inline struct vgpu *vgpu(const char *id)
 	return found;
 }
 
-static inline void sell(const char *id, int initial_cap_pct, double want)
+static inline void sell(const char *id, int initial_cap_pct, double demand)
 {
 	struct contract contract = {
 		.gpu = "gpu0",
@@ -384,9 +385,9 @@ static inline void sell(const char *id, int initial_cap_pct, double want)
 
 	strcpy(contract.id, id);
 	assert_int_equal(control_vgpu_add(m, &contract, NULL, &err), 0);
-	device(id)->want = want;
+	device(id)->demand = demand;
 	save_soon(m);
-	settle_down();
+	wait_for_saves();
 }
 
 static inline int hold(const char *id, int cap_pct)
@@ -395,12 +396,12 @@ static inline int hold(const char *id, int cap_pct)
 	int r = control_vgpu_change(m, id, CONTRACT_HELD | CONTRACT_HELD_CAP, &values, &err);
 
 	save_soon(m);
-	settle_down();
+	wait_for_saves();
 	return r;
 }
 
 /* NULL: it does not stand. @id "": of the GPU or the host. */
-static inline const struct alert *alert_of(enum alert_kind kind, const char *id)
+static inline const struct alert *find_active_alert(enum alert_kind kind, const char *id)
 {
 	for (size_t i = 0; i < alerts_count(m->alerts); i++) {
 		const struct alert *alert = alerts_at(m->alerts, i);
@@ -412,7 +413,7 @@ static inline const struct alert *alert_of(enum alert_kind kind, const char *id)
 }
 
 /* Decisions of one kind and result; NULL: any. */
-static inline int count(const char *kind, const char *result)
+static inline int count_decisions(const char *kind, const char *result)
 {
 	int n = 0;
 
@@ -445,12 +446,12 @@ static inline const char *state_path(const char *name)
 	return path;
 }
 
-static inline void lose_file(void)
+static inline void delete_contracts_file(void)
 {
 	assert_int_equal(unlink(state_path("contracts.json")), 0);
 }
 
-static inline void lose_database(void)
+static inline void delete_database(void)
 {
 	assert_int_equal(unlink(state_path("history.db")), 0);
 }
@@ -477,13 +478,13 @@ static inline void write_contracts(const char *text)
 	assert_int_equal(file_replace(state_path("contracts.json"), text, strlen(text)), 0);
 }
 
-static inline bool exists(const char *name)
+static inline bool state_file_exists(const char *name)
 {
 	return access(state_path(name), F_OK) == 0;
 }
 
 /* As a signal ends it; stop() alone leaves the files as a crash does. */
-static inline void end(void)
+static inline void stop_by_sigterm(void)
 {
 	assert_int_equal(kill(getpid(), SIGTERM), 0);
 	assert_int_equal(manager_run(m), 0);
