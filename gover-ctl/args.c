@@ -105,7 +105,7 @@ static const struct option_info infos[OPTION_COUNT] = {
 	[OPTION_UNTIL] = {"until", "TIME", OPTION_TEXT, 0, 0,
 			  "last until this time, instead of --for: RFC 3339 or unix seconds"},
 	[OPTION_REASON] = {"reason", "TEXT", OPTION_TEXT, 0, 0,
-			   "state the reason, which the list shows"},
+			   "set the reason, printed by silence list"},
 	[OPTION_NO_REDACT] = {"no-redact", NULL, OPTION_FLAG, 0, 0,
 			      "keep names; secrets are still removed"},
 };
