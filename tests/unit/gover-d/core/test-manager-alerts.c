@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What a whole daemon tells, how long and how often, over periods of a time of our own. */
+/* Tests when the daemon raises and clears alerts and how often it records decisions. */
 #include "tests/unit/gover-d/core/test-manager.h"
 
-/* a, b and c want all there is; nobody has anything left to give. */
+/* Each of a, b and c demands more than the whole GPU, so there is no donor. */
 static void overload(void)
 {
 	start();
 	sell("a", 100, 0);
-	tick(2); /* who is to give must have been seen not to need it */
+	tick(2); /* a donates only after ticks with low use */
 	sell("b", 100, 0);
 	tick(2);
 	sell("c", 100, 0);
@@ -62,7 +62,7 @@ static void the_severe_overload_alert_outlives_the_vgpu_it_names(void **state)
 	assert_null(find_active_alert(ALERT_SEVERE_OVERLOAD, named));
 }
 
-/* How often an alert was raised, whomever it names. */
+/* Counts active and cleared alerts of all vGPUs. */
 static int count_alerts(enum alert_kind kind)
 {
 	int n = 0;
@@ -138,7 +138,7 @@ static void severe_overload_stays_active_with_a_long_breach_window(void **state)
 	assert_int_equal(count_decisions("severe", NULL), 1);
 }
 
-/* --- a tenant at its limit --- */
+/* --- contract limits and holds --- */
 
 static void use_that_oscillates_around_the_limit_raises_one_alert(void **state)
 {
@@ -181,7 +181,7 @@ static void a_larger_contract_clears_the_contract_limit_alert(void **state)
 	tick(10);
 	assert_non_null(find_active_alert(ALERT_CONTRACT_LIMIT, "a"));
 	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_INITIAL_CAP, &larger, &err), 0);
-	tick(3); /* the cap follows the contract once the breaches are counted out */
+	tick(3); /* the cap rises after three breaches */
 	assert_null(find_active_alert(ALERT_CONTRACT_LIMIT, "a"));
 }
 
@@ -208,7 +208,7 @@ static void a_removed_or_missing_vgpu_has_no_contract_limit_alert(void **state)
 	sell("b", 30, BUSY);
 	tick(10);
 	assert_int_equal(control_vgpu_remove(m, "a", &err), 0);
-	device("b")->exists = false; /* vanished */
+	device("b")->exists = false; /* b was removed externally */
 	tick(2);
 	assert_null(find_active_alert(ALERT_CONTRACT_LIMIT, "a"));
 	assert_null(find_active_alert(ALERT_CONTRACT_LIMIT, "b"));
@@ -252,10 +252,10 @@ static void severe_overload_of_a_frozen_gpu_names_the_currently_best_vgpu_to_mov
 	tick(10);
 	assert_true(severe_overload_is_active());
 	assert_null(find_active_alert(ALERT_SEVERE_OVERLOAD, before));
-	assert_null(find_active_alert(ALERT_SEVERE_OVERLOAD, "")); /* it names one */
+	assert_null(find_active_alert(ALERT_SEVERE_OVERLOAD, "")); /* the alert names a vGPU */
 }
 
-/* --- decisions that are not acted on --- */
+/* --- observed and written decisions --- */
 
 static void start_with_overloaded_b(void)
 {
@@ -283,7 +283,7 @@ static void each_of_several_observed_decisions_is_recorded_once_a_minute(void **
 	start_with_overloaded_b();
 	set_mode(GPU_MODE_OBSERVE);
 	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = 30};
-	tick(60); /* 130 % in caps: one to fit, one to steal in each */
+	tick(60); /* caps sum to 130 %: every tick decides one fit and one steal */
 	assert_int_equal(count_decisions("fit", "observed"), 1);
 	assert_int_equal(count_decisions("steal", "observed"), 1);
 }
@@ -331,7 +331,8 @@ static void stale_telemetry_closes_an_open_offer_at_once(void **state)
 	assert_non_null(find_active_alert(ALERT_TELEMETRY_STALE, ""));
 	device("a")->stale = false;
 	tick(6);
-	assert_non_null(find_active_alert(ALERT_TELEMETRY_STALE, "")); /* it may fail again */
+	/* Six readable ticks are too few to clear the alert. */
+	assert_non_null(find_active_alert(ALERT_TELEMETRY_STALE, ""));
 	tick(5);
 	assert_null(find_active_alert(ALERT_TELEMETRY_STALE, ""));
 	assert_non_null(offers_live(m->offers, "gpu0"));
@@ -358,7 +359,7 @@ static void stale_telemetry_suspends_stealing(void **state)
 {
 	(void)state;
 	start_with_overloaded_b();
-	device("a")->stale = true; /* the only donor: what it uses is not known */
+	device("a")->stale = true; /* a is the only donor, and its use is unknown */
 	tick(20);
 	assert_int_equal(count_decisions("steal", NULL), 0);
 	device("a")->stale = false;
@@ -368,7 +369,7 @@ static void stale_telemetry_suspends_stealing(void **state)
 
 /* --- offers --- */
 
-/* No offer before the third calm period after the last one. */
+/* A new offer opens in the third calm period after the previous offer, not earlier. */
 static void expect_three_new_calm_periods(void)
 {
 	assert_null(offers_live(m->offers, "gpu0"));
@@ -388,8 +389,9 @@ static void calm_periods_are_counted_again_after_an_offer(void **state)
 	sell("a", 50, 0.05);
 	tick(5);
 	assert_int_equal(count_decisions("offer", NULL), 1);
+	/* Wait until the offer expires. */
 	while (offers_live(m->offers, "gpu0"))
-		tick(1); /* nobody claims it */
+		tick(1);
 	expect_three_new_calm_periods();
 	tick(5);
 	assert_int_equal(control_offer_close(m, offers_live(m->offers, "gpu0")->id, &err), 0);

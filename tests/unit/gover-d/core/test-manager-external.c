@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What others do to the GPU while a whole daemon runs: vGPUs that come and go, caps they write. */
+/* Tests how the running daemon handles external changes of vGPUs and caps. */
 #include <fcntl.h>
 
 #include "gover-d/core/round.h"
 #include "tests/unit/gover-d/core/test-manager.h"
 
-/* --- vGPUs that go --- */
+/* --- vGPUs removed externally --- */
 
-/* A stranger makes vGPU c, and the daemon takes it up. */
+/* Sells a, and lets the daemon adopt c, which has no contract. */
 static void start_with_unsold_c(int cap_pct)
 {
 	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = cap_pct};
@@ -74,13 +74,13 @@ static void a_sold_vgpu_that_disappears_is_missing(void **state)
 	device("a")->exists = device("c")->exists = false;
 	tick(5);
 	assert_null(vgpu("a")->device);
-	assert_null(vgpu("c")->device); /* somebody has said what is promised to it */
+	assert_null(vgpu("c")->device); /* c counts as sold since its contract was changed */
 	assert_non_null(find_active_alert(ALERT_VGPU_MISSING, "a"));
 	assert_non_null(find_active_alert(ALERT_VGPU_MISSING, "c"));
 	assert_int_equal(count_decisions("missing", "noted"), 2);
 }
 
-/* Nobody could ever read it: that it went shows in the list alone. */
+/* The daemon never opened c, so only the backend's list shows its removal. */
 static void an_unsold_vgpu_that_was_never_opened_is_forgotten_too(void **state)
 {
 	(void)state;
@@ -117,7 +117,7 @@ static void a_dry_run_forgets_an_unsold_vgpu_only_in_memory(void **state)
 	(void)state;
 	start_with_unsold_c(30);
 	stop();
-	start_as(true);
+	start_dry_run();
 	tick(1);
 	device("c")->exists = false;
 	tick(1);
@@ -127,13 +127,13 @@ static void a_dry_run_forgets_an_unsold_vgpu_only_in_memory(void **state)
 	assert_int_equal(last_pct, 30);
 }
 
-/* --- vGPUs that cannot be taken up --- */
+/* --- vGPUs that cannot be adopted --- */
 
-/* How often the log of some @periods says "... @words". */
+/* Runs @periods ticks and counts the log lines that contain @words. */
 static int count_log_lines(int periods, const char *words)
 {
 	char path[128], line[2048];
-	int told = 0, fd, kept = dup(STDERR_FILENO);
+	int n_lines = 0, fd, kept = dup(STDERR_FILENO);
 	FILE *file;
 
 	snprintf(path, sizeof(path), "%s/log", folder);
@@ -147,9 +147,9 @@ static int count_log_lines(int periods, const char *words)
 	file = fdopen(fd, "r");
 	assert_non_null(file);
 	while (fgets(line, sizeof(line), file))
-		told += strstr(line, words) != NULL;
+		n_lines += strstr(line, words) != NULL;
 	fclose(file);
-	return told;
+	return n_lines;
 }
 
 static void each_vgpu_that_cannot_be_adopted_is_logged_once(void **state)
@@ -162,7 +162,7 @@ static void each_vgpu_that_cannot_be_adopted_is_logged_once(void **state)
 	device("c")->attach_errno = 0;
 	assert_int_equal(count_log_lines(10, "cannot be taken up"), 0);
 	assert_non_null(vgpu("c")->device);
-	device("d")->exists = false; /* it goes, and comes again */
+	device("d")->exists = false; /* d disappears and reappears */
 	assert_int_equal(count_log_lines(10, "cannot be taken up"), 0);
 	device("d")->exists = true;
 	assert_int_equal(count_log_lines(10, "vGPU d on GPU gpu0 cannot be taken up"), 1);
@@ -187,7 +187,7 @@ static void further_vgpus_that_cannot_be_adopted_share_one_log_line(void **state
 	assert_int_equal(count_log_lines(10, "2 more vGPUs on GPU gpu0 cannot be taken up"), 1);
 }
 
-/* --- caps that somebody else writes within a period --- */
+/* --- caps written externally between ticks --- */
 
 static void expect_foreign(const char *id, int cap_pct)
 {
@@ -197,11 +197,12 @@ static void expect_foreign(const char *id, int cap_pct)
 	assert_int_equal(vgpu(id)->expected_cap_pct, cap_pct);
 	assert_int_equal(device(id)->cap_pct, cap_pct);
 	assert_int_equal(count_decisions("foreign_write", "noted"), 1);
-	assert_non_null(find_active_alert(ALERT_FOREIGN_WRITE,
-					  id)); /* at once: it may be gone at the next tick */
+	/* The alert is raised before the next tick. */
+	assert_non_null(find_active_alert(ALERT_FOREIGN_WRITE, id));
 	tick(1);
 	assert_int_equal(device(id)->cap_pct, cap_pct);
-	assert_int_equal(count_decisions("foreign_write", "noted"), 1); /* told once */
+	assert_int_equal(count_decisions("foreign_write", "noted"),
+			 1); /* it is not recorded again */
 	assert_non_null(find_active_alert(ALERT_FOREIGN_WRITE, id));
 }
 
@@ -215,7 +216,7 @@ static void expect_refused(int r, const char *id)
 	assert_non_null(strstr(err.msg, "somebody else"));
 }
 
-/* a has 60 of 60 %, b 40 of 60 %. */
+/* Both contracts are 60 %: a has its full cap, b has 40 %. */
 static void start_with_full_gpu(void)
 {
 	start();
@@ -238,7 +239,7 @@ static void a_hold_does_not_overwrite_an_external_cap(void **state)
 	assert_int_equal(fake.writes, writes);
 	assert_int_equal(count_decisions("hold", NULL), 0);
 	expect_foreign("a", 37);
-	assert_int_equal(hold("a", 30), 0); /* whoever asks again has seen it */
+	assert_int_equal(hold("a", 30), 0); /* a second request overrides the external cap */
 	assert_int_equal(device("a")->cap_pct, 30);
 }
 
@@ -286,7 +287,8 @@ static void a_new_vgpu_does_not_take_from_an_external_cap(void **state)
 	assert_int_equal(fake.writes, writes);
 	assert_int_equal(count_decisions("fund", NULL), 0);
 	expect_foreign("a", 58);
-	assert_int_equal(control_vgpu_add(m, &contract, NULL, &err), 0); /* from b alone */
+	/* The new vGPU gets capacity from b alone. */
+	assert_int_equal(control_vgpu_add(m, &contract, NULL, &err), 0);
 	assert_int_equal(device("a")->cap_pct, 58);
 }
 
@@ -314,7 +316,7 @@ static void a_return_to_an_externally_changed_vgpu_is_dropped_and_recorded(void 
 	expect_foreign("b", 39);
 }
 
-/* Between the sample of a tick and its writes. */
+/* The external write happens between the sample and the writes of one tick. */
 static void a_steal_from_an_externally_changed_vgpu_is_dropped_and_recorded(void **state)
 {
 	(void)state;

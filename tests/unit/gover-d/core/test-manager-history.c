@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A database that cannot be opened, and a whole daemon that goes on without it until it can. */
+/* Tests that the daemon runs without its history database and reopens it later. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -9,7 +9,7 @@
 
 static char path[PATH_MAX + 16];
 
-/* A folder in its place, which nobody can write as a file, root neither. */
+/* A directory at the path of the database makes every open fail, also for root. */
 static void start_with_broken_history(void)
 {
 	snprintf(path, sizeof(path), "%s/history.db", config.state_dir);
@@ -32,7 +32,7 @@ static void wait_for_open(void)
 		assert_true(sd_event_run(m->event, UINT64_MAX) >= 0);
 }
 
-/* Stands for a disk that does not answer. */
+/* A job that blocks the worker, like a disk that does not respond. */
 static struct slow {
 	struct worker_job job;
 	atomic_bool may_finish, done;
@@ -62,7 +62,7 @@ static void a_slow_database_open_does_not_block_ticks(void **state)
 	retry_after_a_minute();
 	assert_true(m->history.opening);
 	tick(5);
-	retry_after_a_minute(); /* one at a time */
+	retry_after_a_minute(); /* no second open starts while the first one runs */
 	assert_null(m->history.db);
 	atomic_store(&slow.may_finish, true);
 	wait_for_open();
@@ -77,8 +77,8 @@ static void a_failed_open_is_retried_after_a_delay(void **state)
 	(void)state;
 	start_with_broken_history();
 	m->history.error[0] = '\0';
-	history_retry(&m->history, &m->config.retention, m->worker,
-		      now); /* after the first tick already */
+	/* The first retry needs no delay. */
+	history_retry(&m->history, &m->config.retention, m->worker, now);
 	assert_true(m->history.opening);
 	wait_for_open();
 	assert_null(m->history.db);
@@ -100,7 +100,7 @@ static void a_stop_during_the_open_closes_the_database(void **state)
 	assert_int_equal(rmdir(path), 0);
 	retry_after_a_minute();
 	assert_true(m->history.opening);
-	stop(); /* finishes it, and closes what it opened */
+	stop(); /* waits for the open and closes the database */
 	assert_int_equal(access(path, F_OK), 0);
 }
 

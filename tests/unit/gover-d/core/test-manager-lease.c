@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GPUs whose vGPUs others make and remove, and whose caps are leased: nobody is put on hold for
- * what a lease did, no cap is lost, and a newcomer may stand before it is sold.
+ * Tests GPUs with leased caps whose vGPUs are created and removed externally. An expired lease puts
+ * no vGPU on hold, no cap is lost, and a vGPU may exist before it is sold.
  */
 #include "tests/unit/gover-d/core/test-manager.h"
 
@@ -11,12 +11,12 @@ static void create_externally(const char *id, int cap_pct)
 		(struct gpu_vgpu){.exists = true, .cap_pct = cap_pct, .initial_cap_pct = cap_pct};
 }
 
-/* Two vGPUs of a mdev host, found and ticked once. */
+/* Starts with two adopted vGPUs, as on an mdev host. */
 static void start_mdev(int a_pct, int b_pct)
 {
 	fake.external_vgpus = fake.leases = true;
 	config.gpus[0].gpu.lease_ms = 10000;
-	config.offer.max_vgpus = 2; /* nothing is sold by the way */
+	config.offer.max_vgpus = 2; /* prevents offers */
 	create_externally("a", a_pct);
 	create_externally("b", b_pct);
 	start();
@@ -24,7 +24,7 @@ static void start_mdev(int a_pct, int b_pct)
 	wait_for_saves();
 }
 
-/* What the kernel does when nobody has renewed. */
+/* The kernel does this if no daemon renews the lease. */
 static void expire_lease(const char *id)
 {
 	device(id)->cap_pct = device(id)->initial_cap_pct;
@@ -48,7 +48,7 @@ static void every_tick_renews_the_lease_of_every_cap(void **state)
 	assert_int_equal(device("a")->renewals, renewals + 3);
 	assert_int_equal(device("b")->renewals, renewals + 3);
 	assert_int_equal(device("b")->lease_ms, 10000);
-	assert_int_equal(fake.writes, 0); /* no cap is written for it */
+	assert_int_equal(fake.writes, 0); /* renewing writes no cap */
 	set_mode(GPU_MODE_FROZEN);
 	tick(1);
 	assert_int_equal(device("a")->renewals, renewals + 4);
@@ -60,10 +60,10 @@ static void observe_mode_holds_no_leases(void **state)
 	start_mdev(50, 30);
 	set_mode(GPU_MODE_OBSERVE);
 	tick(3);
-	assert_int_equal(device("a")->lease_ms, 0); /* what it leased it lets go of */
+	assert_int_equal(device("a")->lease_ms, 0); /* its own leases are released */
 	save_soon(m);
 	wait_for_saves();
-	device("a")->lease_ms = 5; /* somebody else's */
+	device("a")->lease_ms = 5; /* an external lease */
 	restart();
 	tick(3);
 	assert_int_equal(device("a")->lease_ms, 5);
@@ -79,7 +79,7 @@ static void a_dry_run_renews_no_lease_and_reports_no_foreign_write(void **state)
 	assert_int_equal(hold("a", 20), 0);
 	stop();
 	device("a")->renewals = 0;
-	start_as(true);
+	start_dry_run();
 	tick(2);
 	assert_int_equal(device("a")->renewals, 0);
 	expire_lease("a");
@@ -114,12 +114,12 @@ static void the_expiry_of_an_unrenewable_lease_is_not_a_foreign_write(void **sta
 	assert_int_equal(device("a")->cap_pct, 20);
 	device("a")->renew_errno = 0;
 	tick(1);
-	device("a")->cap_pct = 50; /* now there is a lease, and no excuse */
+	device("a")->cap_pct = 50; /* the lease is valid again, so this is an external write */
 	tick(1);
 	assert_int_equal(count_decisions("foreign_write", NULL), 1);
 }
 
-/* The lease returns to what the backend was told, which need not be what was sold since. */
+/* An expired lease resets the cap to the initial cap, which may differ from the contract. */
 static void a_start_after_the_lease_expired_restores_the_last_caps(void **state)
 {
 	const struct contract values = {.terms.initial_cap_pct = 70};
@@ -130,13 +130,14 @@ static void a_start_after_the_lease_expired_restores_the_last_caps(void **state)
 	assert_int_equal(control_vgpu_change(m, "b", CONTRACT_INITIAL_CAP, &values, &err), 0);
 	save_soon(m);
 	wait_for_saves();
-	assert_int_equal(device("b")->initial_cap_pct, 30); /* fixed by the hold's write */
+	/* The initial cap cannot change after the hold wrote a cap. */
+	assert_int_equal(device("b")->initial_cap_pct, 30);
 	stop();
 	expire_lease("b");
 	start();
 	assert_int_equal(device("b")->cap_pct, 20);
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
-	assert_true(device("b")->renewals > 0); /* before the first tick */
+	assert_true(device("b")->renewals > 0); /* the start itself renews the lease */
 	tick(1);
 	assert_int_equal(vgpu("b")->cap_pct, 20);
 }
@@ -149,7 +150,7 @@ static void a_sale_sets_the_initial_cap_in_the_backend_if_possible(void **state)
 	assert_int_equal(device("b")->initial_cap_pct, 40);
 	tick(2);
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
-	assert_int_equal(device("b")->cap_pct, 40); /* there was room */
+	assert_int_equal(device("b")->cap_pct, 40); /* enough capacity was free */
 }
 
 static void a_restore_releases_the_leases(void **state)
@@ -179,7 +180,7 @@ static void an_unsold_vgpu_is_forgotten_when_it_disappears(void **state)
 	assert_false(cap_journal_get(m->actuator.journal, "b", &last_pct, &intent_pct));
 	tick(1);
 	assert_null(find_active_alert(ALERT_VGPU_MISSING, "b"));
-	create_externally("b", 70); /* another one */
+	create_externally("b", 70); /* a different vGPU with the same id */
 	tick(2);
 	assert_int_equal(vgpu("b")->contract.terms.initial_cap_pct, 70);
 	assert_false(vgpu("b")->contract.held);
@@ -206,7 +207,7 @@ static void a_sold_vgpu_that_reappears_gets_its_last_cap(void **state)
 	device("b")->exists = false;
 	tick(2);
 	assert_non_null(find_active_alert(ALERT_VGPU_MISSING, "b"));
-	create_externally("b", 12); /* its type's */
+	create_externally("b", 12); /* the initial cap of its mdev type */
 	tick(1);
 	assert_int_equal(device("b")->cap_pct, 20);
 	tick(4);
@@ -226,7 +227,7 @@ static void removing_the_contract_of_a_missing_vgpu_forgets_its_cap(void **state
 	tick(1);
 	assert_int_equal(control_vgpu_remove(m, "b", &err), 0);
 	assert_false(cap_journal_get(m->actuator.journal, "b", &last_pct, &intent_pct));
-	assert_int_equal(control_vgpu_remove(m, "a", &err), 0); /* the vGPU itself stays */
+	assert_int_equal(control_vgpu_remove(m, "a", &err), 0); /* the vGPU itself remains */
 	tick(1);
 	assert_true(vgpu("a")->found);
 	assert_true(cap_journal_get(m->actuator.journal, "a", &last_pct, &intent_pct));
@@ -234,7 +235,7 @@ static void removing_the_contract_of_a_missing_vgpu_forgets_its_cap(void **state
 	wait_for_saves();
 }
 
-/* Making one and saying its initial cap are two writes, and a tick may come between. */
+/* Creating a vGPU and setting its initial cap are two writes. A tick may run between them. */
 static void an_initial_cap_set_after_adoption_becomes_the_contract_value(void **state)
 {
 	(void)state;
@@ -246,7 +247,7 @@ static void an_initial_cap_set_after_adoption_becomes_the_contract_value(void **
 	wait_for_saves();
 	restart();
 	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 60);
-	device("a")->cap_pct = 50; /* that is a cap, and nobody's initial one */
+	device("a")->cap_pct = 50; /* only the cap changes, not the initial cap */
 	tick(1);
 	assert_true(vgpu("a")->contract.held);
 	wait_for_saves();
@@ -282,7 +283,7 @@ static void a_contract_matches_a_vgpu_created_since_the_last_tick(void **state)
 	assert_false(vgpu("d")->found);
 }
 
-/* The offer waits for its claim though what it promised is the newcomer's by now. */
+/* The offer stays open although the new vGPU already uses the offered capacity. */
 static void creating_the_vgpu_before_the_claim_does_not_close_the_offer(void **state)
 {
 	struct contract contract = {.id = "c", .labels = json_object()};

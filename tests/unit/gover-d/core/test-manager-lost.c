@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* One daemon after another, and between them a file is lost, the contracts' or the database's or
- * both, or was not written to its end. */
+/* Tests restarts after the contracts file, the database or both were lost or corrupted. */
 #include <sys/stat.h>
 
 #include "tests/unit/gover-d/core/test-manager.h"
 
-/* Leaves a with 65 of its 80 %, and b with 35 of its 50 % on hold. */
+/* Stops with a at 65 of 80 %, and b on hold at 35 of 50 %. */
 static void run_steal_and_hold(void)
 {
 	start();
@@ -30,7 +29,7 @@ static void expect_state_preserved(void)
 	assert_int_equal(device("b")->cap_pct, 35);
 }
 
-/* --- the contracts file --- */
+/* --- contracts file lost --- */
 
 static void contracts_and_holds_are_restored_from_the_database(void **state)
 {
@@ -42,7 +41,7 @@ static void contracts_and_holds_are_restored_from_the_database(void **state)
 	wait_for_saves();
 	tick(2);
 	expect_state_preserved();
-	assert_true(state_file_exists("contracts.json")); /* and it is there again */
+	assert_true(state_file_exists("contracts.json")); /* the daemon wrote the file again */
 	stop();
 	delete_database();
 	start();
@@ -137,13 +136,13 @@ static void a_dry_run_uses_the_database_and_writes_no_file(void **state)
 	(void)state;
 	run_steal_and_hold();
 	delete_contracts_file();
-	start_as(true);
+	start_dry_run();
 	expect_state_preserved();
 	tick(2);
 	stop();
 	assert_false(state_file_exists("contracts.json"));
-	write_contracts("spoilt");
-	start_as(true);
+	write_contracts("corrupt");
+	start_dry_run();
 	expect_state_preserved();
 	stop();
 	assert_false(state_file_exists("contracts.json.old"));
@@ -159,7 +158,7 @@ static void a_restore_uses_the_database_if_the_file_is_missing(void **state)
 	assert_int_equal(device("b")->cap_pct, 50);
 }
 
-/* --- both --- */
+/* --- contracts file and database lost --- */
 
 static void run_and_delete_both(void)
 {
@@ -173,7 +172,7 @@ static void without_file_and_database_adopted_vgpus_are_held_at_their_caps(void 
 	(void)state;
 	run_and_delete_both();
 	start();
-	device("a")->demand = 0.01; /* a donor, if it were not for the hold */
+	device("a")->demand = 0.01; /* a is no donor because it is on hold */
 	device("b")->demand = BUSY;
 	tick(20);
 	wait_for_saves();
@@ -315,8 +314,9 @@ static void ids_of_a_lost_history_are_not_reused(void **state)
 	for (int i = 0; i < 3; i++) {
 		if (i == 1)
 			stop_by_sigterm();
+		/* Without a last save. */
 		else
-			stop(); /* as killed */
+			stop();
 		delete_database();
 		start();
 		assert_int_equal(
@@ -338,7 +338,8 @@ static void ids_have_no_gap_after_an_orderly_stop(void **state)
 	stop_by_sigterm();
 	for (int i = 0; i < 2; i++) {
 		start();
-		assert_int_equal(decisions_last_id(m->decisions), last + 1); /* "adopt" */
+		/* Each start records one adopt decision. */
+		assert_int_equal(decisions_last_id(m->decisions), last + 1);
 		last++;
 		stop_by_sigterm();
 	}
@@ -360,13 +361,14 @@ static void ids_missing_from_an_older_database_are_not_reused(void **state)
 		assert_int_equal(hold("a", 20 + i), 0);
 	last = decisions_last_id(m->decisions);
 	stop_by_sigterm();
-	change_database("DELETE FROM decision WHERE id > 3"); /* as a backup has it */
+	/* Simulate a database restored from an older backup. */
+	change_database("DELETE FROM decision WHERE id > 3");
 	start();
 	assert_int_equal(decisions_last_id(m->decisions), last + 1);
 	assert_int_equal(decisions_after(m->decisions, 3)->id, last + 1);
 }
 
-/* --- the end --- */
+/* --- shutdown --- */
 
 static void a_failed_save_is_retried_at_shutdown(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sales over restarts: whoever claimed an offer is answered as the first time, and nobody else. */
+/* Tests sales across restarts: only a repetition of the original claim succeeds. */
 #include "tests/unit/gover-d/core/test-manager.h"
 
 static int claim(int64_t id, const char *key, const char *vgpu, const struct offer **ret_offer)
@@ -16,7 +16,7 @@ static int claim(int64_t id, const char *key, const char *vgpu, const struct off
 	return r;
 }
 
-/* Sells d by an offer, whose id is returned. */
+/* Sells d through an offer and returns the id of the offer. */
 static int64_t sell_d_by_offer(void)
 {
 	const struct offer *offer;
@@ -30,7 +30,7 @@ static int64_t sell_d_by_offer(void)
 	return id;
 }
 
-/* The claim is answered as the first time, and no other. */
+/* Repeating the claim succeeds; a claim with another key or vGPU fails. */
 static void expect_sold(int64_t id, enum offer_state state)
 {
 	const struct offer *offer = NULL;
@@ -90,7 +90,7 @@ static void a_repeated_claim_of_a_kept_offer_succeeds_after_a_restart(void **sta
 	wait_for_saves();
 	expect_sold(id, OFFER_KEPT);
 	restart();
-	expect_sold(id, OFFER_KEPT); /* and its newcomer is gone */
+	expect_sold(id, OFFER_KEPT); /* although d was removed */
 }
 
 static void without_history_a_recent_sale_is_on_probation(void **state)
@@ -121,7 +121,7 @@ static void without_history_an_old_sale_is_kept(void **state)
 	start();
 	expect_sold(id, OFFER_KEPT);
 	tick(20);
-	assert_true(offers_live(m->offers, "gpu0")->id > id); /* the next one is not stopped */
+	assert_true(offers_live(m->offers, "gpu0")->id > id); /* new offers are still opened */
 }
 
 static void without_history_at_most_one_sale_is_on_probation(void **state)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* One daemon after another before GPUs that stay: what the next one takes up, and what it leaves.
- */
+/* Tests which state a restarted daemon restores, and what dry runs and restore change. */
 #include <sys/wait.h>
 
 #include "tests/unit/gover-d/core/test-manager.h"
 
-/* Leaves a with 65 of its 80 % and b with 35 of its 50 %. */
+/* Ends with a at 65 of 80 % and b at 35 of 50 %. */
 static void run_steal(void)
 {
 	start();
@@ -55,7 +54,7 @@ static void a_foreign_write_found_at_start_stays_on_hold_after_a_restart(void **
 	assert_false(vgpu("b")->contract.held);
 }
 
-/* --- a dry run --- */
+/* --- dry run --- */
 
 static void a_dry_run_is_recorded_and_writes_no_cap(void **state)
 {
@@ -65,8 +64,8 @@ static void a_dry_run_is_recorded_and_writes_no_cap(void **state)
 	run_steal();
 	stop();
 	before = read_state("caps");
-	device("a")->cap_pct = 80; /* a lease */
-	start_as(true);
+	device("a")->cap_pct = 80; /* the lease expires */
+	start_dry_run();
 	assert_int_equal(count_decisions("adopt", "dry_run"), 1);
 	tick(5);
 	assert_int_equal(device("a")->cap_pct, 80);
@@ -74,7 +73,8 @@ static void a_dry_run_is_recorded_and_writes_no_cap(void **state)
 	after = read_state("caps");
 	assert_string_equal(before, after);
 	start();
-	assert_int_equal(device("a")->cap_pct, 65); /* the next real one takes it up */
+	/* The next daemon that is not a dry run restores the last cap. */
+	assert_int_equal(device("a")->cap_pct, 65);
 }
 
 static void a_dry_run_changes_no_file_after_a_foreign_write(void **state)
@@ -88,7 +88,7 @@ static void a_dry_run_changes_no_file_after_a_foreign_write(void **state)
 	caps = read_state("caps");
 	contracts = read_state("contracts.json");
 	device("a")->cap_pct = 44;
-	start_as(true);
+	start_dry_run();
 	tick(3);
 	stop();
 	caps_after = read_state("caps");
@@ -115,7 +115,7 @@ static void a_dry_run_does_not_journal_a_foreign_write(void **state)
 	(void)state;
 	run_steal();
 	stop();
-	start_as(true);
+	start_dry_run();
 	tick(1);
 	device("a")->cap_pct = 44;
 	tick(1);
@@ -138,7 +138,7 @@ static void policy_changes_of_a_dry_run_are_not_saved(void **state)
 	start();
 	set_policy_param("overload_pct", 91);
 	stop();
-	start_as(true);
+	start_dry_run();
 	assert_float_equal(m->config.params.overload_pct, 91, 0);
 	set_policy_param("overload_pct", 80);
 	assert_float_equal(m->params.overload_pct, 80, 0);
@@ -187,7 +187,7 @@ static void a_restore_reports_contracts_on_an_unconfigured_gpu(void **state)
 	assert_int_equal(device("a")->cap_pct, 65);
 }
 
-/* --- vGPUs that went --- */
+/* --- vGPUs removed while the daemon is stopped --- */
 
 static void an_unsold_vgpu_removed_while_stopped_is_forgotten(void **state)
 {
@@ -201,7 +201,7 @@ static void an_unsold_vgpu_removed_while_stopped_is_forgotten(void **state)
 	device("c")->exists = false;
 	start();
 	assert_null(host_find_vgpu(&m->host, "c", NULL));
-	assert_false(device("c")->exists); /* it is not ours to make */
+	assert_false(device("c")->exists); /* the daemon creates only sold vGPUs */
 	tick(5);
 	assert_null(find_active_alert(ALERT_VGPU_MISSING, "c"));
 }
@@ -250,7 +250,7 @@ static void a_failed_creation_keeps_the_last_cap(void **state)
 	assert_int_equal(device("a")->cap_pct, 65);
 }
 
-/* --- what the history says --- */
+/* --- policy settings and sales from the history --- */
 
 static void saved_policy_changes_that_contradict_the_configuration_are_ignored(void **state)
 {
@@ -262,21 +262,20 @@ static void saved_policy_changes_that_contradict_the_configuration_are_ignored(v
 	assert_int_equal(m->config.fund_window_s, 300);
 	assert_float_equal(m->config.params.overload_pct, 90, 0);
 	stop();
-	config.period_ms = 500; /* 600 periods: more than are remembered */
+	config.period_ms = 500; /* fund_window_s is now 600 periods, more than the maximum */
 	start();
 	assert_int_equal(m->config.fund_window_s, 30);
 	assert_true(m->params.fund_window_periods <= POLICY_WINDOW_MAX);
 	tick(3);
 }
 
-/* An offer that a newcomer d claimed. */
 static void sell_d_by_offer(void)
 {
 	struct contract contract = {.id = "d", .labels = json_object()};
 	const struct offer *offer;
 
 	start();
-	sell("a", 100, 0.4); /* so that the newcomer begins below its contract */
+	sell("a", 100, 0.4); /* so that d starts below its contract */
 	tick(10);
 	offer = offers_live(m->offers, "gpu0");
 	assert_non_null(offer);
@@ -285,7 +284,7 @@ static void sell_d_by_offer(void)
 	wait_for_saves();
 }
 
-/* And that severe overload made fail. */
+/* Severe overload makes the sale fail. */
 static void run_failed_sale(void)
 {
 	sell_d_by_offer();
@@ -296,14 +295,14 @@ static void run_failed_sale(void)
 	device("a")->demand = device("d")->demand = 0;
 }
 
-/* No child of this process was ever started for it. */
+/* waitpid() fails with ECHILD if no migration program was started. */
 static void a_failed_sale_in_a_dry_run_starts_no_migration(void **state)
 {
 	(void)state;
 	strcpy(config.on_migrate, "/bin/true");
 	sell_d_by_offer();
 	stop();
-	start_as(true);
+	start_dry_run();
 	device("a")->demand = device("d")->demand = BUSY;
 	tick(10);
 	assert_int_equal(offers_live(m->offers, "gpu0")->life.state, OFFER_FAILED);
@@ -347,7 +346,8 @@ static void a_failed_sale_ends_when_another_vgpu_reuses_its_id(void **state)
 	remove_d();
 	tick(40);
 	sell("d", 20, 0);
-	vgpu("d")->contract.created_ms = now.wall_ms + 1; /* in the time of this test */
+	/* control_vgpu_add() used the real clock, which is behind the clock of the test. */
+	vgpu("d")->contract.created_ms = now.wall_ms + 1;
 	save_soon(m);
 	wait_for_saves();
 	restart();

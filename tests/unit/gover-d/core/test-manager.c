@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes that fail, half succeed or come from somebody else, seen by a whole daemon over periods.
- */
+/* Tests how the daemon handles failed, unconfirmed and external cap writes over several ticks. */
 #include "tests/unit/gover-d/core/test-manager.h"
 
-/* One tick before b wins from a what a does not use. */
+/* The next tick steals unused capacity from a for b. */
 static void run_until_before_steal(void)
 {
 	start();
@@ -43,7 +42,7 @@ static void a_failed_write_is_not_counted_as_a_steal(void **state)
 	tick(1);
 	assert_int_equal(count_decisions("steal", "failed"), 1);
 	assert_int_equal(device("a")->cap_pct, 80);
-	assert_int_equal(device("b")->cap_pct, 20); /* nothing was freed for it */
+	assert_int_equal(device("b")->cap_pct, 20); /* a released no capacity */
 	expect_no_steals();
 }
 
@@ -90,7 +89,7 @@ static void an_own_write_that_cannot_be_read_back_is_not_foreign(void **state)
 	device("a")->read_cap_errno = EIO;
 	tick(1);
 	assert_int_equal(count_decisions("steal", "failed"), 1);
-	assert_true(device("a")->cap_pct < 80); /* it was written all the same */
+	assert_true(device("a")->cap_pct < 80); /* the write itself succeeded */
 	device("a")->read_cap_errno = 0;
 	device("b")->demand = 0;
 	tick(2);
@@ -126,7 +125,7 @@ static void a_lease_that_expires_before_a_late_tick_is_not_a_foreign_write(void 
 	tick_late();
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 	assert_int_equal(device("a")->cap_pct, 65);
-	device("a")->cap_pct = 80; /* in a period like any other nobody but an operator does that */
+	device("a")->cap_pct = 80; /* this tick is on time, so no lease can have expired */
 	tick(1);
 	assert_int_equal(count_decisions("foreign_write", NULL), 1);
 	assert_int_equal(device("a")->cap_pct, 80);
@@ -150,7 +149,7 @@ static void an_unconfirmed_raise_is_resolved_by_the_next_read(void **state)
 	run_until_before_steal();
 	device("b")->write_errno = device("b")->read_cap_errno = EIO;
 	tick(1);
-	assert_int_equal(vgpu("b")->cap_pct, 35); /* not known: the larger counts */
+	assert_int_equal(vgpu("b")->cap_pct, 35); /* 20 or 35: the larger value is assumed */
 	device("b")->write_errno = device("b")->read_cap_errno = 0;
 	device("b")->demand = 0;
 	tick(1);
@@ -158,11 +157,11 @@ static void an_unconfirmed_raise_is_resolved_by_the_next_read(void **state)
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 }
 
-/* --- operators --- */
+/* --- operator requests --- */
 
 static const enum gpu_mode modes[] = {GPU_MODE_ACT, GPU_MODE_OBSERVE, GPU_MODE_FROZEN};
 
-/* What an operator asks for is done, and where the policy may not act nothing else. */
+/* A hold is written in every mode. The policy reacts to it only in act mode. */
 static void a_hold_is_written_in_every_mode(void **state)
 {
 	int cap_pct = 50;
@@ -176,8 +175,8 @@ static void a_hold_is_written_in_every_mode(void **state)
 		assert_int_equal(control_gpu_change(m, "gpu0", &modes[i], NULL, &err), 0);
 		assert_int_equal(hold("a", cap_pct), 0);
 		assert_int_equal(device("a")->cap_pct, cap_pct);
-		assert_int_equal(device("b")->cap_pct,
-				 modes[i] == GPU_MODE_ACT ? 50 : 20); /* what a gave up */
+		/* In act mode, b gets the capacity that a releases. */
+		assert_int_equal(device("b")->cap_pct, modes[i] == GPU_MODE_ACT ? 50 : 20);
 		tick(2);
 		assert_int_equal(vgpu("a")->cap_pct, cap_pct);
 		assert_int_equal(count_decisions("foreign_write", NULL), 0);
@@ -214,7 +213,8 @@ static void an_unwritten_hold_keeps_its_alert_until_release(void **state)
 	assert_non_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
 	device("a")->write_errno = 0;
 	tick(10);
-	assert_non_null(find_active_alert(ALERT_WRITE_FAILED, "a")); /* it is not 40 % yet */
+	/* The cap is still 80 %, not 40 %. */
+	assert_non_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
 	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_HELD, &release, &err), 0);
 	tick(4);
 	assert_null(find_active_alert(ALERT_WRITE_FAILED, "a"));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A GPU that outlives its daemon, and whole daemons before it, one after the other, ticked by hand
- * in a time of the test's own. Stands in the table of GPU families in the place of "sim". Must
- * never forgive: a fault stays until the test takes it away.
+ * Runs the whole daemon against a fake GPU backend, which replaces "sim". The test calls each tick
+ * and sets its time. The fake GPU keeps its state when the daemon restarts. An injected fault lasts
+ * until the test removes it.
  */
 #ifndef TESTS_UNIT_GOVER_D_CORE_TEST_MANAGER_H
 #define TESTS_UNIT_GOVER_D_CORE_TEST_MANAGER_H
@@ -31,35 +31,34 @@
 #include "gover-d/core/tick.h"
 
 #define DEVICES 4 /* "a", "b", "c", "d" */
-#define BUSY	2 /* of want: more than there is */
+#define BUSY	2 /* a demand above the capacity of the GPU */
 
-/* --- the GPU --- */
+/* --- fake GPU --- */
 
 struct gpu_vgpu {
 	bool exists;
 	int cap_pct;   /* 0: no limit */
-	double demand; /* of the whole GPU */
+	double demand; /* share of the whole GPU; 1 is all of it */
 	uint64_t at_ns;
 	double busy_ns, sched_ns;
-	/* leases: fake.leases; nobody's time runs here, the test ends them */
-	int initial_cap_pct; /* 0: it was never said */
+	/* leases, used if fake.leases is set; they expire only when the test expires them */
+	int initial_cap_pct; /* 0: never set */
 	bool cap_written;
 	int lease_ms, renewals;
-	/* faults */
+	/* injected faults */
 	int attach_errno, renew_errno;
 	int write_errno, read_cap_errno;
-	bool ignores_writes; /* a write seems to succeed and changes nothing */
-	bool stale;	     /* its busy time cannot be read */
+	bool ignores_writes; /* a write returns success but changes nothing */
+	bool stale;	     /* its busy time is unreadable */
 };
 
 static struct gpu {
 	struct gpu_vgpu devices[DEVICES];
-	bool external_vgpus; /* vGPUs come and go by somebody else's hand */
+	bool external_vgpus; /* the backend cannot create vGPUs; the test does */
 	int create_errno;
-	int n_unopenable;	       /* more of them, "s1", "s2", ...: none can be opened */
-	int external_cap_pct[DEVICES]; /* somebody sets these caps behind the next samples; 0: does
-					  not */
-	int writes;		       /* caps written, ever */
+	int n_unopenable; /* number of further vGPUs "s1", "s2", ...; opening them fails */
+	int external_cap_pct[DEVICES]; /* caps set externally after the next sample; 0: none */
+	int writes;		       /* number of attempted cap writes */
 	bool leases;
 } fake;
 
@@ -249,7 +248,7 @@ static const struct gpu_ops fake_ops = {
 	.physical = fake_physical,
 };
 
-/* Stand in the place of gpu/gpu.c. */
+/* These functions replace gpu/gpu.c. */
 const struct gpu_ops *gpu_at(size_t index)
 {
 	return index == 0 ? &fake_ops : NULL;
@@ -266,11 +265,11 @@ const struct gpu_ops *gpu_auto(const struct gpu_config *config)
 	return NULL;
 }
 
-/* --- the daemon --- */
+/* --- daemon --- */
 
 static char folder[64];
 static struct config config;
-static struct instant now; /* only moves on, from one daemon to the next */
+static struct instant now; /* keeps increasing across restarts */
 static struct manager *m;
 static struct host_gpu *gpu;
 static struct err err;
@@ -296,7 +295,7 @@ static inline void start_as(bool dry_run)
 	err.msg[0] = '\0';
 	assert_int_equal(manager_new(&config, dry_run, &m, &err), 0);
 	assert_int_equal(manager_start(m, &err), 0);
-	/* No other tick than those of the test. */
+	/* Only the test runs ticks. */
 	assert_true(sd_event_source_set_enabled(m->timer, SD_EVENT_OFF) >= 0);
 	gpu = &m->host.gpus[0];
 }
@@ -304,6 +303,11 @@ static inline void start_as(bool dry_run)
 static inline void start(void)
 {
 	start_as(false);
+}
+
+static inline void start_dry_run(void)
+{
+	start_as(true);
 }
 
 static inline void stop(void)
@@ -352,7 +356,7 @@ static inline void tick(int periods)
 	}
 }
 
-/* One period that comes three periods late. */
+/* Runs one tick, three periods late. */
 static inline void tick_late(void)
 {
 	now.mono_ns += 4 * NS_PER_S;
@@ -360,7 +364,6 @@ static inline void tick_late(void)
 	tick_run(m, now, true);
 }
 
-/* What waits for the disk comes to its end. */
 static inline void wait_for_saves(void)
 {
 	while (m->save_running)
@@ -400,7 +403,7 @@ static inline int hold(const char *id, int cap_pct)
 	return r;
 }
 
-/* NULL: it does not stand. @id "": of the GPU or the host. */
+/* NULL: no such active alert. @id is "" for an alert about the GPU or the host. */
 static inline const struct alert *find_active_alert(enum alert_kind kind, const char *id)
 {
 	for (size_t i = 0; i < alerts_count(m->alerts); i++) {
@@ -412,7 +415,7 @@ static inline const struct alert *find_active_alert(enum alert_kind kind, const 
 	return NULL;
 }
 
-/* Decisions of one kind and result; NULL: any. */
+/* @result may be NULL for any result. */
 static inline int count_decisions(const char *kind, const char *result)
 {
 	int n = 0;
@@ -424,7 +427,7 @@ static inline int count_decisions(const char *kind, const char *result)
 	return n;
 }
 
-/* The caps file as it stands. */
+/* Reads the cap journal from disk. */
 static inline void read_journal(const char *id, int *ret_last_pct, int *ret_intent_pct)
 {
 	char path[PATH_MAX + 8];
@@ -436,7 +439,7 @@ static inline void read_journal(const char *id, int *ret_last_pct, int *ret_inte
 	cap_journal_close(journal);
 }
 
-/* --- its files --- */
+/* --- state files --- */
 
 static inline const char *state_path(const char *name)
 {
@@ -483,7 +486,7 @@ static inline bool state_file_exists(const char *name)
 	return access(state_path(name), F_OK) == 0;
 }
 
-/* As a signal ends it; stop() alone leaves the files as a crash does. */
+/* An orderly stop with a last save; stop() alone leaves the files as after a crash. */
 static inline void stop_by_sigterm(void)
 {
 	assert_int_equal(kill(getpid(), SIGTERM), 0);
