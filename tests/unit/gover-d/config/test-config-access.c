@@ -14,7 +14,7 @@
 
 static const struct {
 	const char *listen, *certificate, *key;
-	const char *message; /* a part of it; NULL: valid */
+	const char *message; /* text that the error must contain; NULL: valid */
 } cases[] = {
 	{"", "", "", NULL},
 	{"127.0.0.1:80", "", "", NULL},

@@ -50,7 +50,7 @@ static int load(const char *text)
 	return load_bytes(text, strlen(text));
 }
 
-static char *printed(const struct config *of)
+static char *print_to_text(const struct config *of)
 {
 	char *text = NULL;
 	size_t size;
@@ -180,7 +180,7 @@ static void an_empty_section_adds_a_gpu(void **state)
 static const struct bad_file {
 	const char *text;
 	int line;
-	const char *message; /* a part of it */
+	const char *message; /* text that the error must contain */
 } bad_files[] = {
 	{"period_ms = 1\n", 1, "key \"period_ms\" before the first section"},
 	{"\n[polcy]\n", 2, "unknown section [polcy] (did you mean \"policy\"?"},
@@ -302,10 +302,10 @@ static void too_many_gpus_are_rejected(void **state)
 	assert_non_null(strstr(err.msg, "too many sections (allowed: up to 64)"));
 }
 
-static const struct bad_whole {
+static const struct combination {
 	const char *text;
-	const char *message; /* a part of it; NULL: valid */
-} bad_wholes[] = {
+	const char *message; /* text that the error must contain; NULL: valid */
+} combinations[] = {
 	{"[daemon]\nperiod_ms = 100\n[policy]\nfund_window_s = 30\n", NULL},
 	{"[daemon]\nperiod_ms = 99\n", "period_ms = 99: too short (allowed: 100..10000 ms"},
 	{"[daemon]\nperiod_ms = 99\n[gpu]\nbackend = sim\n", "period_ms = 99"},
@@ -350,14 +350,14 @@ static const struct bad_whole {
 static void rules_about_several_keys_are_checked(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(bad_wholes); i++) {
-		const struct bad_whole *bad = &bad_wholes[i];
+	for (size_t i = 0; i < ARRAY_SIZE(combinations); i++) {
+		const struct combination *row = &combinations[i];
 		int r;
 
-		assert_int_equal(load(bad->text), 0);
+		assert_int_equal(load(row->text), 0);
 		r = config_check(&config, &err);
-		if (r != (bad->message ? -EINVAL : 0) ||
-		    (bad->message && !strstr(err.msg, bad->message)))
+		if (r != (row->message ? -EINVAL : 0) ||
+		    (row->message && !strstr(err.msg, row->message)))
 			fail_msg("row %zu gave %d \"%s\"", i, r, err.msg);
 	}
 }
@@ -418,7 +418,7 @@ static uint64_t draw(void)
 	return seed;
 }
 
-/* A value that the key may allow or reject. */
+/* Draws a value near the allowed ones; the key may still reject it. */
 static void draw_value(const struct setting *info, char *text, size_t size)
 {
 	if (isdigit((unsigned char)info->allowed[0])) {
@@ -438,12 +438,12 @@ static void draw_value(const struct setting *info, char *text, size_t size)
 	}
 }
 
-/* Writes a valid file of random values, without the keys that reject their value. */
+/* Writes a valid file of random values. Omits rejected keys; returns the number accepted. */
 static unsigned int draw_file(char *file, size_t size)
 {
 	const struct setting *info;
 	const char *section = "";
-	unsigned int taken = 0;
+	unsigned int accepted = 0;
 
 	file[0] = '\0';
 	for (size_t i = 0; (info = config_key_at(i)); i++) {
@@ -459,36 +459,36 @@ static unsigned int draw_file(char *file, size_t size)
 		before = strlen(file);
 		snprintf(file + before, size - before, "%s = %s\n", info->key, value);
 		if (load(file) == 0)
-			taken++;
+			accepted++;
 		else
 			file[before] = '\0';
 	}
-	return taken;
+	return accepted;
 }
 
 static void printed_text_loads_to_the_same_values(void **state)
 {
 	static struct config first;
-	unsigned int taken = 0;
+	unsigned int accepted = 0;
 
 	(void)state;
 	for (int round = 0; round < 30; round++) {
 		char file[8192];
 
-		taken += draw_file(file, sizeof(file));
+		accepted += draw_file(file, sizeof(file));
 		assert_int_equal(load(file), 0);
 		first = config;
 
-		CLEANUP_FREE char *text = printed(&first);
+		CLEANUP_FREE char *text = print_to_text(&first);
 
 		assert_int_equal(load(text), 0);
 		assert_memory_equal(&config, &first, sizeof(config));
 
-		CLEANUP_FREE char *again = printed(&config);
+		CLEANUP_FREE char *again = print_to_text(&config);
 
 		assert_string_equal(again, text);
 	}
-	assert_true(taken > 30 * 20);
+	assert_true(accepted > 30 * 20);
 }
 
 static void numbers_are_printed_in_the_shortest_form(void **state)
@@ -505,7 +505,7 @@ static void numbers_are_printed_in_the_shortest_form(void **state)
 	}
 }
 
-/* --- live --- */
+/* --- live changes --- */
 
 static void policy_and_offer_can_change_live(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* With a fake GPU: vGPUs are made and removed whole or not at all. */
+/* Creation and removal of vGPUs on a fake GPU: a failed request leaves no partial state. */
 #include "tests/unit/gover-d/core/test-actuate.h"
 
-static void a_vgpu_is_made_with_its_cap_in_force_and_noted(void **state)
+static void a_created_vgpu_has_its_cap_and_a_journal_entry(void **state)
 {
 	(void)state;
 	name_vgpu(A);
@@ -12,17 +12,17 @@ static void a_vgpu_is_made_with_its_cap_in_force_and_noted(void **state)
 	assert_int_equal(fake.vgpus[A].cap_pct, 35);
 	assert_int_equal(vgpus[A].cap_pct, 35);
 	assert_int_equal(vgpus[A].expected_cap_pct, 35);
-	check_journal("made", "a", 35, 35);
+	check_journal("created", "a", 35, 35);
 }
 
-static void a_vgpu_that_cannot_be_made_leaves_nothing(void **state)
+static void a_failed_creation_leaves_nothing(void **state)
 {
 	static const struct {
 		const char *rule;
 		int create_errno, attach_errno;
 	} faults[] = {
-		{"making fails", EACCES, 0},
-		{"opening what was made fails", 0, EMFILE},
+		{"creation fails", EACCES, 0},
+		{"attaching the new vGPU fails", 0, EMFILE},
 	};
 
 	(void)state;
@@ -34,15 +34,15 @@ static void a_vgpu_that_cannot_be_made_leaves_nothing(void **state)
 		fake.attach_errno = faults[i].attach_errno;
 		err.msg[0] = '\0';
 		if (actuate_create(&actuator, &gpu, &vgpus[A], 35, now, &err) != -errnum)
-			fail_msg("%s: not told", faults[i].rule);
+			fail_msg("%s: wrong return value", faults[i].rule);
 		assert_non_null(strstr(err.msg, "vGPU a"));
 		if (fake.vgpus[A].exists || vgpus[A].device)
-			fail_msg("%s: something is left", faults[i].rule);
+			fail_msg("%s: the vGPU still exists", faults[i].rule);
 		check_journal(faults[i].rule, "a", -1, -1);
 	}
 }
 
-static void a_vgpu_whose_cap_cannot_be_noted_is_not_made(void **state)
+static void a_vgpu_is_not_created_if_the_journal_write_fails(void **state)
 {
 	struct cap_journal *journal = actuator.journal;
 
@@ -57,10 +57,10 @@ static void a_vgpu_whose_cap_cannot_be_noted_is_not_made(void **state)
 	assert_false(fake.vgpus[A].exists);
 }
 
-static void a_removed_vgpu_is_gone_and_forgotten(void **state)
+static void a_removed_vgpu_has_no_journal_entry(void **state)
 {
 	(void)state;
-	stand(A, 50);
+	place_vgpu(A, 50);
 	assert_int_equal(cap_journal_set(actuator.journal, "a", 50, 50), 0);
 	assert_int_equal(actuate_destroy(&actuator, &gpu, &vgpus[A], &err), 0);
 	assert_false(fake.vgpus[A].exists);
@@ -69,19 +69,19 @@ static void a_removed_vgpu_is_gone_and_forgotten(void **state)
 	check_journal("removed", "a", -1, -1);
 }
 
-static void one_that_was_gone_already_is_removed_all_the_same(void **state)
+static void removal_of_a_missing_vgpu_succeeds(void **state)
 {
 	(void)state;
 	name_vgpu(A);
 	assert_int_equal(cap_journal_set(actuator.journal, "a", 50, 50), 0);
 	assert_int_equal(actuate_destroy(&actuator, &gpu, &vgpus[A], &err), 0);
-	check_journal("gone", "a", -1, -1);
+	check_journal("missing", "a", -1, -1);
 }
 
 static void a_vgpu_in_use_stays_attached_with_its_cap(void **state)
 {
 	(void)state;
-	stand(A, 50);
+	place_vgpu(A, 50);
 	assert_int_equal(cap_journal_set(actuator.journal, "a", 50, 50), 0);
 	vgpus[A].monitor.primed = true;
 	fake.destroy_errno = EBUSY;
@@ -91,17 +91,17 @@ static void a_vgpu_in_use_stays_attached_with_its_cap(void **state)
 	assert_true(fake.vgpus[A].attached);
 	assert_ptr_equal(vgpus[A].device, &fake.vgpus[A]);
 	assert_int_equal(vgpus[A].cap_pct, 50);
-	assert_int_equal(fake.detaches, 0);   /* not even for a moment */
-	assert_true(vgpus[A].monitor.primed); /* the next sample goes on from the last */
+	assert_int_equal(fake.detaches, 0);   /* a detach would close its files */
+	assert_true(vgpus[A].monitor.primed); /* the monitor keeps its last sample */
 	check_journal("in use", "a", 50, 50);
 }
 
-static void a_removal_that_is_done_is_not_refused_for_the_journal(void **state)
+static void a_removal_succeeds_if_the_journal_write_fails(void **state)
 {
 	struct cap_journal *journal = actuator.journal;
 
 	(void)state;
-	stand(A, 50);
+	place_vgpu(A, 50);
 	assert_int_equal(cap_journal_open("/dev/full", &actuator.journal, NULL), 0);
 	(void)cap_journal_set(actuator.journal, "a", 50, 50);
 	assert_int_equal(actuate_destroy(&actuator, &gpu, &vgpus[A], &err), 0);
@@ -113,13 +113,13 @@ static void a_removal_that_is_done_is_not_refused_for_the_journal(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_vgpu_is_made_with_its_cap_in_force_and_noted),
-		TEST(a_vgpu_that_cannot_be_made_leaves_nothing),
-		TEST(a_vgpu_whose_cap_cannot_be_noted_is_not_made),
-		TEST(a_removed_vgpu_is_gone_and_forgotten),
-		TEST(one_that_was_gone_already_is_removed_all_the_same),
+		TEST(a_created_vgpu_has_its_cap_and_a_journal_entry),
+		TEST(a_failed_creation_leaves_nothing),
+		TEST(a_vgpu_is_not_created_if_the_journal_write_fails),
+		TEST(a_removed_vgpu_has_no_journal_entry),
+		TEST(removal_of_a_missing_vgpu_succeeds),
 		TEST(a_vgpu_in_use_stays_attached_with_its_cap),
-		TEST(a_removal_that_is_done_is_not_refused_for_the_journal),
+		TEST(a_removal_succeeds_if_the_journal_write_fails),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* With a fake GPU: caps are written in the right order, and no more is given than was freed. */
+/* Order and budget of cap writes: decreases come first, increases use only freed capacity. */
 #include <sqlite3.h>
 
 #include "db/db.h"
@@ -7,57 +7,59 @@
 #include "tests/unit/gover-d/core/test-actuate.h"
 
 /*
- * Caps and moves are words of an id and a percentage, "a50"; 0 is no limit. Faults are "aw"
- * (writing a's cap fails), "ar" (reading it back does) and "a46" (it comes out at 46 whatever is
- * written). Each move's error is a letter: . none, E the device's, S nothing left to give.
+ * Caps and moves: an id and a percentage, such as "a50"; 0 means no limit.
+ * Faults: "aw" (writing the cap of a fails), "ar" (reading it back fails), "a46" (any write sets
+ * the cap to 46), "s5" (the caps of the GPU are multiples of 5).
+ * Errors: one letter for each move: . none, E device error, S no capacity left (ENOSPC).
  */
 static const struct {
 	const char *rule, *before, *moves, *faults, *journal, *after, *errors;
 } rows[] = {
 	{"a steal: the decrease is written first", "a50 b50", "a40 b60", "", "a40 b60", "a40 b60",
 	 ".."},
-	{"in whatever order the moves are given", "a50 b50", "b60 a40", "", "a40 b60", "a40 b60",
+	{"the order of the moves does not matter", "a50 b50", "b60 a40", "", "a40 b60", "a40 b60",
 	 ".."},
 	{"two givers, one receiver", "a40 b30 c30", "c50 a30 b20", "", "a30 b20 c50", "a30 b20 c50",
 	 "..."},
-	{"the free pool needs nobody's decrease", "a30 b30", "b70", "", "b70", "a30 b70", "."},
-	{"no more than the free pool is given", "a30 b60", "a50", "", "a40", "a40 b60", "S"},
-	{"the pool goes to the receivers in the order given", "a30 b30 c30", "c38 a38", "",
+	{"an increase from the free pool needs no decrease", "a30 b30", "b70", "", "b70", "a30 b70",
+	 "."},
+	{"an increase is limited to the free pool", "a30 b60", "a50", "", "a40", "a40 b60", "S"},
+	{"the free pool is allocated in the order of the moves", "a30 b30 c30", "c38 a38", "",
 	 "c38 a32", "a32 b30 c38", ".S"},
-	{"no pool, no increase", "a50 b50", "b60", "", "", "a50 b50", "S"},
+	{"without a free pool no cap is increased", "a50 b50", "b60", "", "", "a50 b50", "S"},
 	{"a failed decrease frees nothing", "a50 b50", "a40 b60", "aw", "a40!", "a50 b50", "ES"},
-	{"one of two decreases fails: only the other's part is given", "a40 b30 c30", "a30 b20 c50",
-	 "aw", "a30! b20 c40", "a40 b20 c40", "E.S"},
-	{"a decrease that lands higher frees less", "a50 b50", "a40 b60", "a46", "a40 b54",
-	 "a46 b54", "ES"},
-	{"what is given is whole steps of what was freed", "a50 b50", "a40 b60", "s5 a43",
-	 "a40 b55", "a43 b55", "ES"},
-	{"less than a step was freed: nothing is given", "a50 b50", "a40 b60", "s5 a46", "a40",
+	{"one of two decreases fails: only the other one frees capacity", "a40 b30 c30",
+	 "a30 b20 c50", "aw", "a30! b20 c40", "a40 b20 c40", "E.S"},
+	{"a decrease that ends higher than requested frees less", "a50 b50", "a40 b60", "a46",
+	 "a40 b54", "a46 b54", "ES"},
+	{"an increase is rounded down to whole steps", "a50 b50", "a40 b60", "s5 a43", "a40 b55",
+	 "a43 b55", "ES"},
+	{"less than one freed step allows no increase", "a50 b50", "a40 b60", "s5 a46", "a40",
 	 "a46 b50", "ES"},
-	{"a decrease that fails half way frees what it did", "a50 b50", "a40 b60", "aw a45",
-	 "a40! b55", "a45 b55", "ES"},
-	{"a decrease after which there is no limit frees nothing", "a50 b50", "a40 b60", "a0",
-	 "a40", "a0 b50", "ES"},
+	{"a failed decrease that lowered the cap frees the difference", "a50 b50", "a40 b60",
+	 "aw a45", "a40! b55", "a45 b55", "ES"},
+	{"a decrease that removes the limit frees nothing", "a50 b50", "a40 b60", "a0", "a40",
+	 "a0 b50", "ES"},
 	{"a decrease that cannot be read back frees nothing", "a50 b50", "a40 b60", "ar", "a40",
 	 "a50 b50", "ES"},
-	{"a failed increase leaves the cap as it was", "a50 b50", "a40 b60", "bw", "a40 b60!",
+	{"a failed increase leaves the cap unchanged", "a50 b50", "a40 b60", "bw", "a40 b60!",
 	 "a40 b50", ".E"},
-	{"an increase that lands lower leaves the rest to the next", "a40 b30 c20", "a45 b36",
+	{"an increase that ends lower leaves the rest for the next", "a40 b30 c20", "a45 b36",
 	 "a43", "a45 b36", "a43 b36 c20", "E."},
-	{"an increase that cannot be read back counts as had", "a40 b30 c20", "a50 b31", "ar",
+	{"an increase that cannot be read back uses the free pool", "a40 b30 c20", "a50 b31", "ar",
 	 "a50", "a50 b30 c20", "ES"},
-	{"an increase after which there is no limit leaves nothing", "a40 b30 c20", "a45 b31", "a0",
+	{"an increase that removes the limit leaves no free pool", "a40 b30 c20", "a45 b31", "a0",
 	 "a45", "a0 b30 c20", "ES"},
-	{"a sum over 100 stays as it is: given is what was freed", "a60 b60", "a50 b70", "",
+	{"with a sum over 100, freed capacity can be allocated", "a60 b60", "a50 b70", "",
 	 "a50 b70", "a50 b70", ".."},
-	{"a sum over 100 has no pool", "a60 b60", "b61", "", "", "a60 b60", "S"},
-	{"a sum over 100 shrinks", "a60 b60", "a50 b50", "", "a50 b50", "a50 b50", ".."},
-	{"a move to where it is writes nothing", "a50 b40", "a50", "", "", "a50 b40", "."},
+	{"with a sum over 100 the free pool is empty", "a60 b60", "b61", "", "", "a60 b60", "S"},
+	{"a sum over 100 can be reduced", "a60 b60", "a50 b50", "", "a50 b50", "a50 b50", ".."},
+	{"a move to the current cap writes nothing", "a50 b40", "a50", "", "", "a50 b40", "."},
 	{"no limit counts as the whole GPU", "a0 b50", "a50 b60", "", "a50 b60", "a50 b60", ".."},
 };
 
-/* Takes the next "a50" off @text. False: there is none. */
-static bool take_word(const char **text, int *ret_vgpu, const char **ret_rest)
+/* Parses the next word of @text, such as "a50". Returns false at the end. */
+static bool next_word(const char **text, int *ret_vgpu, const char **ret_rest)
 {
 	const char *word = *text + strspn(*text, " ");
 
@@ -67,50 +69,49 @@ static bool take_word(const char **text, int *ret_vgpu, const char **ret_rest)
 	return word[0] != '\0';
 }
 
-static int cap_of(const char *digits)
+static int parse_cap(const char *digits)
 {
 	return (int)strtol(digits, NULL, 10);
 }
 
-static void place_row(size_t row)
+static void apply_row_state(size_t row)
 {
 	const char *before = rows[row].before, *faults = rows[row].faults, *rest;
 	int vgpu;
 
-	while (take_word(&before, &vgpu, &rest))
-		stand(vgpu, cap_of(rest));
-	while (take_word(&faults, &vgpu, &rest)) {
+	while (next_word(&before, &vgpu, &rest))
+		place_vgpu(vgpu, parse_cap(rest));
+	while (next_word(&faults, &vgpu, &rest)) {
 		if (vgpu == 's' - 'a')
-			gpu.traits.step_pct = cap_of(rest);
+			gpu.traits.step_pct = parse_cap(rest);
 		else if (*rest == 'w')
 			fake.vgpus[vgpu].write_errno = EIO;
 		else if (*rest == 'r')
 			fake.vgpus[vgpu].read_errno = EIO;
 		else
-			fake.vgpus[vgpu].lands_at = *rest == '0' ? LIFTED : cap_of(rest);
+			fake.vgpus[vgpu].forced_pct =
+				*rest == '0' ? FORCED_NO_LIMIT : parse_cap(rest);
 	}
 }
 
-static size_t plan_row(size_t row, struct actuate_move moves[VGPUS])
+static size_t make_row_moves(size_t row, struct actuate_move moves[VGPUS])
 {
 	const char *text = rows[row].moves, *rest;
 	size_t n = 0;
 	int vgpu;
 
-	while (take_word(&text, &vgpu, &rest))
+	while (next_word(&text, &vgpu, &rest))
 		moves[n++] = (struct actuate_move){
 			.vgpu = &vgpus[vgpu],
 			.from_pct = vgpus[vgpu].cap_pct,
-			.to_pct = cap_of(rest),
+			.to_pct = parse_cap(rest),
 			.read_back_pct = 77, /* must be set by the callee */
 			.error = 77,
 		};
 	return n;
 }
 
-/* What the move says of itself, its record in the journal, and the daemon expects, are all what is
- * in force.
- */
+/* The read-back value, the journal entry and the expected cap must equal the device's cap. */
 static void check_move(size_t row, const struct actuate_move *move)
 {
 	const char *rule = rows[row].rule, *id = move->vgpu->contract.id;
@@ -119,14 +120,15 @@ static void check_move(size_t row, const struct actuate_move *move)
 	int in_force = written && !device->read_errno ? device->cap_pct : -1;
 
 	if (move->read_back_pct != in_force)
-		fail_msg("%s: %d was read back of %s, not %d", rule, move->read_back_pct, id,
+		fail_msg("%s: %d was read back for %s, not %d", rule, move->read_back_pct, id,
 			 in_force);
-	if (written && device->read_errno) /* the last cap and the intended one both stay ours */
+	if (written && device->read_errno) /* the journal keeps the last and the intended cap */
 		check_journal(rule, id, move->from_pct, move->to_pct);
 	else
 		check_journal(rule, id, in_force, in_force);
 	if (!device->read_errno && move->vgpu->expected_cap_pct != device->cap_pct)
-		fail_msg("%s: %d is expected of %s", rule, move->vgpu->expected_cap_pct, id);
+		fail_msg("%s: the expected cap is %d for %s", rule, move->vgpu->expected_cap_pct,
+			 id);
 }
 
 static void check_after(size_t row)
@@ -134,8 +136,8 @@ static void check_after(size_t row)
 	const char *after = rows[row].after, *rest;
 	int vgpu;
 
-	while (take_word(&after, &vgpu, &rest))
-		if (vgpus[vgpu].cap_pct != (cap_of(rest) == NO_LIMIT ? 100 : cap_of(rest)))
+	while (next_word(&after, &vgpu, &rest))
+		if (vgpus[vgpu].cap_pct != (parse_cap(rest) == NO_LIMIT ? 100 : parse_cap(rest)))
 			fail_msg("%s: the cap of %c is %d", rows[row].rule, 'a' + vgpu,
 				 vgpus[vgpu].cap_pct);
 }
@@ -147,12 +149,12 @@ static void check_row(size_t row)
 	int before_pct, r;
 	size_t n;
 
-	place_row(row);
-	n = plan_row(row, moves);
+	apply_row_state(row);
+	n = make_row_moves(row, moves);
 	before_pct = host_gpu_sum_cap_pct(&gpu);
 	r = actuate_moves(&actuator, &gpu, moves, n, "steal", now);
 	if (strcmp(fake.journal, rows[row].journal) != 0)
-		fail_msg("%s: written was '%s'", rows[row].rule, fake.journal);
+		fail_msg("%s: the cap writes are '%s'", rows[row].rule, fake.journal);
 	for (size_t i = 0; i < n; i++) {
 		check_move(row, &moves[i]);
 		errors[i] = moves[i].error == 0	       ? '.'
@@ -165,11 +167,11 @@ static void check_row(size_t row)
 	if (r != (strspn(errors, ".") == n ? 0 : -EIO))
 		fail_msg("%s: returned %d", rows[row].rule, r);
 	check_after(row);
-	if (fake.most_pct > (before_pct > 100 ? before_pct : 100))
-		fail_msg("%s: the caps added up to %d at one time", rows[row].rule, fake.most_pct);
+	if (fake.max_sum_pct > (before_pct > 100 ? before_pct : 100))
+		fail_msg("%s: the sum of caps reached %d", rows[row].rule, fake.max_sum_pct);
 }
 
-static void moves_free_before_they_give_and_give_only_what_was_freed(void **state)
+static void increases_follow_decreases_and_use_only_freed_capacity(void **state)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		tear_down(state);
@@ -178,32 +180,32 @@ static void moves_free_before_they_give_and_give_only_what_was_freed(void **stat
 	}
 }
 
-static void a_vgpu_that_does_not_exist_now_takes_nothing_of_the_pool(void **state)
+static void the_cap_of_a_missing_vgpu_belongs_to_the_free_pool(void **state)
 {
 	struct actuate_move move = {.vgpu = &vgpus[B], .from_pct = 30, .to_pct = 60};
 
 	(void)state;
-	stand(A, 40);
-	stand(B, 30);
-	stand(C, 30);
+	place_vgpu(A, 40);
+	place_vgpu(B, 30);
+	place_vgpu(C, 30);
 	vgpus[C].device = NULL;
 	assert_int_equal(actuate_moves(&actuator, &gpu, &move, 1, "pool", now), 0);
 	assert_int_equal(vgpus[B].cap_pct, 60);
 }
 
-static void a_failed_write_over_no_limit_does_not_look_like_a_foreign_one(void **state)
+static void a_failed_first_write_is_not_mistaken_for_an_external_change(void **state)
 {
 	struct actuate_move move = {.vgpu = &vgpus[A], .from_pct = 100, .to_pct = 50};
 
 	(void)state;
-	stand(A, NO_LIMIT);
+	place_vgpu(A, NO_LIMIT);
 	fake.vgpus[A].write_errno = EIO;
 	assert_int_equal(actuate_moves(&actuator, &gpu, &move, 1, "fit", now), -EIO);
 	assert_int_equal(vgpus[A].cap_pct, 100);
 	assert_int_equal(vgpus[A].expected_cap_pct, NO_LIMIT);
 }
 
-static void a_cap_that_cannot_be_noted_is_not_written(void **state)
+static void a_cap_is_not_written_if_the_journal_write_fails(void **state)
 {
 	static const char full[] = "/dev/full";
 	struct actuate_move moves[] = {
@@ -213,8 +215,8 @@ static void a_cap_that_cannot_be_noted_is_not_written(void **state)
 	struct cap_journal *journal = actuator.journal;
 
 	(void)state;
-	stand(A, 50);
-	stand(B, 50);
+	place_vgpu(A, 50);
+	place_vgpu(B, 50);
 	assert_int_equal(cap_journal_open(full, &actuator.journal, NULL), 0);
 	assert_int_equal(actuate_moves(&actuator, &gpu, moves, 2, "steal", now), -EIO);
 	cap_journal_close(actuator.journal);
@@ -233,13 +235,13 @@ static void plan_steal(struct actuate_move moves[3])
 	moves[2] = (struct actuate_move){.vgpu = &vgpus[C], .from_pct = 20, .to_pct = 20};
 }
 
-static void what_somebody_else_wrote_is_not_written_over_and_nothing_else_is_done(void **state)
+static void an_external_change_is_kept_and_stops_all_moves(void **state)
 {
 	struct actuate_move moves[3];
 
-	stand(A, 50);
-	stand(B, 30);
-	stand(C, 20);
+	place_vgpu(A, 50);
+	place_vgpu(B, 30);
+	place_vgpu(C, 20);
 	for (int foreign = A; foreign <= B; foreign++) {
 		tear_down(state);
 		assert_int_equal(cap_journal_open(journal_path, &actuator.journal, NULL), 0);
@@ -254,24 +256,24 @@ static void what_somebody_else_wrote_is_not_written_over_and_nothing_else_is_don
 			assert_int_equal(vgpus[i].tally.cap_writes, 0);
 			assert_int_equal(vgpus[i].write_errno, 0);
 		}
-		check_journal("somebody else's", "a", -1, -1);
+		check_journal("external change", "a", -1, -1);
 		assert_int_equal(actuate_cap(&actuator, &gpu, &vgpus[foreign], 60, "lease", now),
 				 -ESTALE);
 		assert_string_equal(fake.journal, "");
 		fake.vgpus[foreign].cap_pct = vgpus[foreign].cap_pct;
 	}
-	fake.vgpus[C].cap_pct = 44; /* does not move */
+	fake.vgpus[C].cap_pct = 44; /* not changed by any of the moves */
 	plan_steal(moves);
 	assert_int_equal(actuate_moves(&actuator, &gpu, moves, 3, "steal", now), 0);
 	assert_string_equal(fake.journal, "a40 b40");
 }
 
-static void our_own_write_that_was_not_read_back_is_gone_on_from(void **state)
+static void an_own_write_without_read_back_is_not_an_external_change(void **state)
 {
 	struct actuate_move move = {.vgpu = &vgpus[A], .from_pct = 50, .to_pct = 40};
 
 	(void)state;
-	stand(A, 50);
+	place_vgpu(A, 50);
 	fake.vgpus[A].read_errno = EIO;
 	assert_int_equal(actuate_moves(&actuator, &gpu, &move, 1, "steal", now), -EIO);
 	assert_int_equal(fake.vgpus[A].cap_pct, 40);
@@ -280,14 +282,14 @@ static void our_own_write_that_was_not_read_back_is_gone_on_from(void **state)
 	move = (struct actuate_move){.vgpu = &vgpus[A], .from_pct = 50, .to_pct = 30};
 	assert_int_equal(actuate_moves(&actuator, &gpu, &move, 1, "steal", now), 0);
 	assert_int_equal(fake.vgpus[A].cap_pct, 30);
-	check_journal("gone on from", "a", 30, 30);
+	check_journal("next write", "a", 30, 30);
 }
 
-static void one_cap_is_written_outside_any_budget(void **state)
+static void actuate_cap_ignores_the_free_pool(void **state)
 {
 	(void)state;
-	stand(A, 60);
-	stand(B, 60);
+	place_vgpu(A, 60);
+	place_vgpu(B, 60);
 	assert_int_equal(actuate_cap(&actuator, &gpu, &vgpus[A], 90, "lease", now), 0);
 	assert_int_equal(fake.vgpus[A].cap_pct, 90);
 	assert_int_equal(vgpus[A].cap_pct, 90);
@@ -301,7 +303,7 @@ static void one_cap_is_written_outside_any_budget(void **state)
 	check_journal("one cap that fails", "a", 90, 90);
 }
 
-static void a_dry_run_changes_nothing_and_says_so(void **state)
+static void a_dry_run_changes_nothing_and_reports_it(void **state)
 {
 	struct actuate_move moves[] = {
 		{.vgpu = &vgpus[A], .from_pct = 50, .to_pct = 40, .read_back_pct = 3, .error = 3},
@@ -309,8 +311,8 @@ static void a_dry_run_changes_nothing_and_says_so(void **state)
 	};
 
 	(void)state;
-	stand(A, 50);
-	stand(B, 50);
+	place_vgpu(A, 50);
+	place_vgpu(B, 50);
 	name_vgpu(C);
 	actuator.dry_run = true;
 	assert_int_equal(actuate_moves(&actuator, &gpu, moves, 2, "steal", now), 0);
@@ -367,7 +369,7 @@ static void check_cap_writes(const char *path)
 	sqlite3_close(db);
 }
 
-static void every_cap_that_was_written_stands_in_the_history(void **state)
+static void each_cap_write_is_appended_to_the_history(void **state)
 {
 	struct actuate_move moves[] = {
 		{.vgpu = &vgpus[A], .from_pct = 50, .to_pct = 40},
@@ -382,9 +384,9 @@ static void every_cap_that_was_written_stands_in_the_history(void **state)
 	snprintf(path, sizeof(path), "%s/history.db", folder);
 	actuator.history = &history;
 	assert_int_equal(db_open(path, &retention, &history.db, &err), 0);
-	stand(A, 50);
-	stand(B, 50);
-	fake.vgpus[A].lands_at = 45;
+	place_vgpu(A, 50);
+	place_vgpu(B, 50);
+	fake.vgpus[A].forced_pct = 45;
 	assert_int_equal(actuate_moves(&actuator, &gpu, moves, 2, "steal", now), -EIO);
 	history.db = db_close(history.db);
 	actuator.history = NULL;
@@ -398,15 +400,15 @@ static void every_cap_that_was_written_stands_in_the_history(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(moves_free_before_they_give_and_give_only_what_was_freed),
-		TEST(a_vgpu_that_does_not_exist_now_takes_nothing_of_the_pool),
-		TEST(a_failed_write_over_no_limit_does_not_look_like_a_foreign_one),
-		TEST(a_cap_that_cannot_be_noted_is_not_written),
-		TEST(what_somebody_else_wrote_is_not_written_over_and_nothing_else_is_done),
-		TEST(our_own_write_that_was_not_read_back_is_gone_on_from),
-		TEST(one_cap_is_written_outside_any_budget),
-		TEST(a_dry_run_changes_nothing_and_says_so),
-		TEST(every_cap_that_was_written_stands_in_the_history),
+		TEST(increases_follow_decreases_and_use_only_freed_capacity),
+		TEST(the_cap_of_a_missing_vgpu_belongs_to_the_free_pool),
+		TEST(a_failed_first_write_is_not_mistaken_for_an_external_change),
+		TEST(a_cap_is_not_written_if_the_journal_write_fails),
+		TEST(an_external_change_is_kept_and_stops_all_moves),
+		TEST(an_own_write_without_read_back_is_not_an_external_change),
+		TEST(actuate_cap_ignores_the_free_pool),
+		TEST(a_dry_run_changes_nothing_and_reports_it),
+		TEST(each_cap_write_is_appended_to_the_history),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

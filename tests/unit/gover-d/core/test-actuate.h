@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A fake GPU for the tests of actuate.c, which notes what is asked of it and fails when told to,
- * and a rig around it. Must never be lenient: what a real GPU may forgive, it does not.
+ * A fake GPU and a fixture for the tests of actuate.c. The fake records every cap write and can
+ * inject errors. It fails the test on any wrong call, also where real hardware tolerates one.
  */
 #ifndef TESTS_UNIT_GOVER_D_CORE_TEST_ACTUATE_H
 #define TESTS_UNIT_GOVER_D_CORE_TEST_ACTUATE_H
@@ -21,9 +21,9 @@
 #include "gover-d/core/actuate.h"
 #include "tests/unit/gover-d/test-cap-journal.h"
 
-#define VGPUS	 3
-#define NO_LIMIT 0
-#define LIFTED	 (-1) /* of lands_at: there is no limit any more */
+#define VGPUS		3
+#define NO_LIMIT	0
+#define FORCED_NO_LIMIT (-1) /* forced_pct: a write removes the limit */
 
 static const struct instant now = {.mono_ns = 7 * NS_PER_S, .wall_ms = 1700000000000};
 
@@ -32,16 +32,16 @@ static const struct instant now = {.mono_ns = 7 * NS_PER_S, .wall_ms = 170000000
 struct gpu_vgpu {
 	bool exists, attached;
 	int cap_pct;
-	int write_errno, read_errno; /* faults; 0: none */
-	int lands_at;		     /* comes out like this whatever is written; 0: as written */
+	int write_errno, read_errno; /* injected errors; 0: none */
+	int forced_pct;		     /* cap after any write; 0: the written value */
 };
 
 static struct gpu {
 	struct gpu_vgpu vgpus[VGPUS]; /* "a", "b", "c" */
 	int create_errno, attach_errno, destroy_errno;
-	int detaches;	   /* how often a vGPU's files were closed */
-	int most_pct;	   /* the largest sum of caps there ever was */
-	char journal[128]; /* "a40 b60": every cap written, in order; "a40!": it failed */
+	int detaches;	   /* number of detach calls */
+	int max_sum_pct;   /* largest sum of caps so far */
+	char journal[128]; /* all cap writes in order, "a40 b60"; "a40!": failed */
 } fake;
 
 static struct gpu_vgpu *fake_find(const char *id)
@@ -50,15 +50,15 @@ static struct gpu_vgpu *fake_find(const char *id)
 	return &fake.vgpus[id[0] - 'a'];
 }
 
-static void fake_count(void)
+static void fake_update_max_sum(void)
 {
 	int sum_pct = 0;
 
 	for (int i = 0; i < VGPUS; i++)
 		if (fake.vgpus[i].exists)
 			sum_pct += fake.vgpus[i].cap_pct;
-	if (sum_pct > fake.most_pct)
-		fake.most_pct = sum_pct;
+	if (sum_pct > fake.max_sum_pct)
+		fake.max_sum_pct = sum_pct;
 }
 
 static int fake_create(struct gpu *gpu, const char *id, int cap_pct, struct err *reterr)
@@ -67,13 +67,13 @@ static int fake_create(struct gpu *gpu, const char *id, int cap_pct, struct err 
 	int last_pct, intent_pct;
 	struct cap_journal *journal;
 
-	/* A daemon killed right now would find in its journal what it is about to make. */
+	/* The journal must contain the intended cap before the vGPU is created. */
 	assert_int_equal(cap_journal_open(journal_path, &journal, NULL), 0);
 	assert_true(cap_journal_get(journal, id, &last_pct, &intent_pct));
 	assert_int_equal(intent_pct, cap_pct);
 	cap_journal_close(journal);
 	if (gpu->create_errno)
-		return err_fail(reterr, gpu->create_errno, "vGPU %s cannot be made", id);
+		return err_fail(reterr, gpu->create_errno, "vGPU %s cannot be created", id);
 	vgpu->exists = true;
 	vgpu->cap_pct = cap_pct;
 	return 0;
@@ -86,7 +86,7 @@ static int fake_destroy(struct gpu *gpu, const char *id, struct err *reterr)
 	if (!vgpu->exists)
 		return err_fail(reterr, ENOENT, "no vGPU %s", id);
 	if (gpu->destroy_errno)
-		return err_fail(reterr, gpu->destroy_errno, "vGPU %s: 2 programs run in it", id);
+		return err_fail(reterr, gpu->destroy_errno, "vGPU %s: 2 programs use it", id);
 	vgpu->exists = false;
 	return 0;
 }
@@ -129,11 +129,11 @@ static int fake_write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_p
 	cap_journal_close(journal);
 	snprintf(fake.journal + used, sizeof(fake.journal) - used, "%s%s%d%s", used ? " " : "", id,
 		 cap_pct, vgpu->write_errno ? "!" : "");
-	if (vgpu->lands_at)
-		vgpu->cap_pct = vgpu->lands_at == LIFTED ? NO_LIMIT : vgpu->lands_at;
+	if (vgpu->forced_pct)
+		vgpu->cap_pct = vgpu->forced_pct == FORCED_NO_LIMIT ? NO_LIMIT : vgpu->forced_pct;
 	else if (!vgpu->write_errno)
 		vgpu->cap_pct = cap_pct;
-	fake_count();
+	fake_update_max_sum();
 	return -vgpu->write_errno;
 }
 
@@ -155,7 +155,7 @@ static const struct gpu_ops fake_ops = {
 	.read_cap = fake_read_cap,
 };
 
-/* --- the rig --- */
+/* --- the fixture --- */
 
 static struct host_gpu gpu;
 static struct vgpu vgpus[VGPUS];
@@ -190,8 +190,8 @@ static void name_vgpu(int index)
 	vgpus[index].contract.id[0] = (char)('a' + index);
 }
 
-/* Puts vGPU @index on the GPU with @cap_pct in force. */
-static void stand(int index, int cap_pct)
+/* Adds vGPU @index to the GPU with the cap @cap_pct. */
+static void place_vgpu(int index, int cap_pct)
 {
 	struct vgpu *vgpu = &vgpus[index];
 
@@ -201,10 +201,10 @@ static void stand(int index, int cap_pct)
 	vgpu->cap_pct = cap_pct == NO_LIMIT ? 100 : cap_pct;
 	vgpu->device = &fake.vgpus[index];
 	host_gpu_insert(&gpu, vgpu);
-	fake_count();
+	fake_update_max_sum();
 }
 
-/* What the next daemon would find; -1: nothing. */
+/* Compares the entry of @id in the journal file; -1: no entry. */
 static void check_journal(const char *rule, const char *id, int last_pct, int intent_pct)
 {
 	int last = -1, intent = -1;
@@ -214,8 +214,8 @@ static void check_journal(const char *rule, const char *id, int last_pct, int in
 	(void)cap_journal_get(journal, id, &last, &intent);
 	cap_journal_close(journal);
 	if (last != last_pct || intent != intent_pct)
-		fail_msg("%s: the journal contains %d, %d of %s, wanted %d, %d", rule, last, intent,
-			 id, last_pct, intent_pct);
+		fail_msg("%s: the journal contains %d, %d for %s, expected %d, %d", rule, last,
+			 intent, id, last_pct, intent_pct);
 }
 
 enum { A, B, C };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a request changes, on a fake GPU that can fail: all of it or nothing, and the decisions it
- * leaves tell the truth. What the real daemon answers is shown by the scenarios.
+ * Requests that change the state, on two fake GPUs that can fail: each request is applied
+ * completely or not at all, and its decisions match what happened. The scenario tests cover the
+ * replies of the real daemon.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,16 +25,16 @@
 
 #define FAKES 4
 
-/* --- two GPUs that are none --- */
+/* --- the fake GPUs --- */
 
 struct gpu_vgpu {
-	char id[ID_MAX]; /* "": a free place */
+	char id[ID_MAX]; /* "": unused entry */
 	int cap_pct, attached;
 };
 
 static struct gpu {
 	struct gpu_vgpu vgpus[FAKES];
-	int label_errno, destroy_errno; /* faults; 0: none */
+	int label_errno, destroy_errno; /* injected errors; 0: none */
 } fakes[2];
 
 static struct gpu_vgpu *fake_find(struct gpu *gpu, const char *id)
@@ -58,8 +59,8 @@ static int fake_create(struct gpu *gpu, const char *id, int cap_pct, struct err 
 static int fake_destroy(struct gpu *gpu, const char *id, struct err *reterr)
 {
 	if (gpu->destroy_errno)
-		return err_fail(reterr, gpu->destroy_errno, "vGPU %s: a program runs in it", id);
-	fake_find(gpu, id)->id[0] = '\0'; /* whoever has it attached lets it go afterwards */
+		return err_fail(reterr, gpu->destroy_errno, "vGPU %s: a program uses it", id);
+	fake_find(gpu, id)->id[0] = '\0'; /* the caller detaches it afterwards */
 	return 0;
 }
 
@@ -113,7 +114,7 @@ static const struct gpu_ops fake_ops = {
 	.label = fake_label,
 };
 
-/* --- a daemon without a loop --- */
+/* --- the fixture: a manager without an event loop --- */
 
 static struct manager m;
 static struct plan_round plan;
@@ -176,8 +177,8 @@ static int tear_down(void **state)
 	return unlink(journal_path);
 }
 
-/* Puts a vGPU on a GPU as the daemon knows it. */
-static struct vgpu *stand(int gpu, const char *id, int initial_cap_pct, int cap_pct)
+/* Adds a vGPU to the fake GPU and to the manager. */
+static struct vgpu *place_vgpu(int gpu, const char *id, int initial_cap_pct, int cap_pct)
 {
 	struct vgpu *vgpu = calloc(1, sizeof(*vgpu));
 
@@ -199,29 +200,29 @@ static int cap_of(int gpu, const char *id)
 	return fake_find(&fakes[gpu], id)->cap_pct;
 }
 
-/* What has been decided since the last look: "add noted, set written"; and the last sentence. */
+/* Decisions since the last call, such as "add noted, set written", and the last explanation. */
 static char decided[256], why[DECISION_WHY_MAX];
-static int64_t looked_at;
+static int64_t last_seen_id;
 
-static const char *look(void)
+static const char *take_decisions(void)
 {
 	const struct decision *d;
 	size_t at = 0;
 
 	decided[0] = '\0';
-	while ((d = decisions_after(m.decisions, looked_at))) {
+	while ((d = decisions_after(m.decisions, last_seen_id))) {
 		at += (size_t)snprintf(decided + at, sizeof(decided) - at, "%s%s %s",
 				       at ? ", " : "", decision_kind_name(d->kind),
 				       decision_result_name(d->result));
 		snprintf(why, sizeof(why), "%s", d->why);
-		looked_at = d->id;
+		last_seen_id = d->id;
 	}
 	return decided;
 }
 
 static int begin(void **state)
 {
-	looked_at = 0;
+	last_seen_id = 0;
 	return set_up(state);
 }
 
@@ -246,9 +247,9 @@ static int change(const char *id, unsigned int fields, struct contract values)
 
 #define CAP(pct) ((struct contract){.terms.initial_cap_pct = (pct)})
 
-/* --- making and removing --- */
+/* --- creation and removal --- */
 
-static void one_whose_label_is_refused_is_not_made(void **state)
+static void a_vgpu_with_a_rejected_label_is_not_created(void **state)
 {
 	(void)state;
 	fakes[0].label_errno = EINVAL;
@@ -257,11 +258,11 @@ static void one_whose_label_is_refused_is_not_made(void **state)
 	assert_non_null(strstr(err.msg, "colour"));
 	assert_null(m.host.gpus[0].vgpus);
 	assert_null(fake_find(&fakes[0], "a"));
-	assert_string_equal(look(), "");
+	assert_string_equal(take_decisions(), "");
 }
 
-/* It is found at the next tick, like any that stands without a contract; its files are closed. */
-static void nor_kept_open_where_it_cannot_be_removed_again(void **state)
+/* The next tick finds the leftover vGPU, like any vGPU without a contract. */
+static void a_rejected_vgpu_is_detached_even_if_its_removal_fails(void **state)
 {
 	(void)state;
 	fakes[0].label_errno = EINVAL;
@@ -272,10 +273,10 @@ static void nor_kept_open_where_it_cannot_be_removed_again(void **state)
 	assert_int_equal(fake_find(&fakes[0], "a")->attached, 0);
 }
 
-static void a_refusal_names_what_it_needs_to_begin_with(void **state)
+static void a_rejection_names_the_minimum_cap_to_start_with(void **state)
 {
 	(void)state;
-	stand(0, "a", 80, 80);
+	place_vgpu(0, "a", 80, 80);
 	assert_int_equal(
 		add("gpu0", "b", (struct policy_terms){.initial_cap_pct = 50, .min_cap_pct = 35}),
 		CONTROL_E_DOES_NOT_FIT);
@@ -286,34 +287,34 @@ static void a_refusal_names_what_it_needs_to_begin_with(void **state)
 	assert_non_null(strstr(err.msg, "the 10 %"));
 }
 
-static void a_hold_cap_without_a_hold_is_refused(void **state)
+static void a_hold_cap_without_a_hold_is_rejected(void **state)
 {
 	(void)state;
-	stand(0, "a", 80, 80);
+	place_vgpu(0, "a", 80, 80);
 	assert_int_equal(change("a", CONTRACT_HELD_CAP, (struct contract){.held_cap_pct = 40}),
 			 CONTROL_E_INVALID);
 	assert_non_null(strstr(err.msg, "held_cap_pct"));
-	assert_string_equal(look(), "");
+	assert_string_equal(take_decisions(), "");
 }
 
-static void a_dry_run_plans_nothing_for_what_it_will_not_make(void **state)
+static void a_dry_run_records_no_decision_for_a_rejected_request(void **state)
 {
 	(void)state;
-	stand(0, "a", 95, 95);
+	place_vgpu(0, "a", 95, 95);
 	m.actuator.dry_run = true;
 	assert_int_equal(add("gpu0", "b", (struct policy_terms){.initial_cap_pct = 50}),
 			 CONTROL_E_DRY_RUN);
 	assert_non_null(strstr(err.msg, "dry run"));
 	assert_int_equal(control_vgpu_remove(&m, "a", &err), CONTROL_E_DRY_RUN);
 	assert_non_null(strstr(err.msg, "dry run"));
-	assert_string_equal(look(), "");
+	assert_string_equal(take_decisions(), "");
 }
 
-/* --- a contract for one that was found --- */
+/* --- a contract for a vGPU found without one --- */
 
-static void a_found_one_gets_its_contract_and_comes_under_it(void **state)
+static void a_found_vgpu_gets_its_contract_and_cap(void **state)
 {
-	struct vgpu *a = stand(0, "a", 30, 30);
+	struct vgpu *a = place_vgpu(0, "a", 30, 30);
 
 	(void)state;
 	a->found = true;
@@ -323,13 +324,13 @@ static void a_found_one_gets_its_contract_and_comes_under_it(void **state)
 	assert_string_equal(json_string_value(json_object_get(a->contract.labels, "colour")),
 			    "red");
 	assert_int_equal(cap_of(0, "a"), 10);
-	assert_string_equal(look(), "add noted, set written");
+	assert_string_equal(take_decisions(), "add noted, set written");
 	assert_non_null(strstr(why, "a 30 -> 10 %"));
 }
 
-static void what_its_contract_asks_must_fit(void **state)
+static void the_contract_of_a_found_vgpu_must_fit(void **state)
 {
-	struct vgpu *a = stand(0, "a", 30, 30), *b = stand(0, "b", 70, 70);
+	struct vgpu *a = place_vgpu(0, "a", 30, 30), *b = place_vgpu(0, "b", 70, 70);
 
 	(void)state;
 	a->found = true;
@@ -341,12 +342,12 @@ static void what_its_contract_asks_must_fit(void **state)
 	assert_non_null(strstr(err.msg, "30 %"));
 	assert_true(a->found);
 	assert_int_equal(a->contract.terms.initial_cap_pct, 30);
-	assert_string_equal(look(), "");
+	assert_string_equal(take_decisions(), "");
 }
 
-static void a_found_one_is_sold_where_it_stands(void **state)
+static void a_found_vgpu_is_sold_on_its_own_gpu(void **state)
 {
-	struct vgpu *a = stand(1, "a", 30, 30);
+	struct vgpu *a = place_vgpu(1, "a", 30, 30);
 
 	(void)state;
 	a->found = true;
@@ -356,12 +357,12 @@ static void a_found_one_is_sold_where_it_stands(void **state)
 	assert_true(a->found);
 	assert_string_equal(a->contract.gpu, "gpu1");
 	assert_int_equal(add("gpu1", "a", (struct policy_terms){.initial_cap_pct = 30}), 0);
-	assert_string_equal(look(), "add noted");
+	assert_string_equal(take_decisions(), "add noted");
 }
 
-static void an_operators_hold_sells_nothing(void **state)
+static void an_operator_hold_does_not_sell_a_found_vgpu(void **state)
 {
-	struct vgpu *a = stand(0, "a", 30, 30);
+	struct vgpu *a = place_vgpu(0, "a", 30, 30);
 
 	(void)state;
 	a->found = true;
@@ -376,7 +377,7 @@ static void an_operators_hold_sells_nothing(void **state)
 
 /* --- changes --- */
 
-static void a_flavor_there_is_none_of_is_refused_with_those_there_are(void **state)
+static void an_unknown_flavor_is_rejected_with_the_allowed_names(void **state)
 {
 	struct contract contract = {
 		.id = "b",
@@ -384,7 +385,7 @@ static void a_flavor_there_is_none_of_is_refused_with_those_there_are(void **sta
 		.flavor = "large",
 		.terms = {.initial_cap_pct = 20, .weight = 1},
 	};
-	struct vgpu *a = stand(0, "a", 30, 30);
+	struct vgpu *a = place_vgpu(0, "a", 30, 30);
 
 	(void)state;
 	strcpy(m.config.flavors[0].name, "small");
@@ -394,73 +395,73 @@ static void a_flavor_there_is_none_of_is_refused_with_those_there_are(void **sta
 	assert_int_equal(change("a", CONTRACT_FLAVOR, contract), CONTROL_E_INVALID);
 	assert_string_equal(err.msg, "flavor: large is not allowed (allowed: default, small)");
 	assert_string_equal(a->contract.flavor, "");
-	assert_string_equal(look(), "");
+	assert_string_equal(take_decisions(), "");
 	assert_int_equal(change("a", CONTRACT_FLAVOR, (struct contract){.flavor = "small"}), 0);
 	assert_string_equal(a->contract.flavor, "small");
-	assert_string_equal(look(), "set noted");
+	assert_string_equal(take_decisions(), "set noted");
 	assert_int_equal(cap_of(0, "a"), 30);
 }
 
-static void labels_move_no_cap(void **state)
+static void a_label_change_moves_no_cap(void **state)
 {
 	struct contract values = {.labels = json_pack("{s:s}", "colour", "blue")};
-	struct vgpu *a = stand(0, "a", 60, 20);
+	struct vgpu *a = place_vgpu(0, "a", 60, 20);
 
 	(void)state;
 	a->policy.window_fill = 1;
 	assert_int_equal(change("a", CONTRACT_LABELS, values), 0);
 	json_decref(values.labels);
-	assert_string_equal(look(), "set noted");
+	assert_string_equal(take_decisions(), "set noted");
 	assert_int_equal(cap_of(0, "a"), 20);
 	assert_int_equal(change("a", 0, (struct contract){.vm = ""}), 0);
-	assert_string_equal(look(), ""); /* nothing was said, nothing is told */
+	assert_string_equal(take_decisions(), ""); /* a request without fields records nothing */
 }
 
-static void a_smaller_contract_takes_its_cap_along_and_says_so(void **state)
+static void a_smaller_contract_lowers_the_cap_and_records_it(void **state)
 {
 	(void)state;
-	stand(0, "a", 60, 60);
-	stand(0, "b", 50, 40);
+	place_vgpu(0, "a", 60, 60);
+	place_vgpu(0, "b", 50, 40);
 	assert_int_equal(change("a", CONTRACT_INITIAL_CAP, CAP(30)), 0);
 	assert_int_equal(cap_of(0, "a"), 30);
-	assert_int_equal(cap_of(0, "b"), 50); /* what it freed goes to who lacks */
-	assert_string_equal(look(), "set noted, set written, return written");
+	assert_int_equal(cap_of(0, "b"), 50); /* b was below its initial cap */
+	assert_string_equal(take_decisions(), "set noted, set written, return written");
 }
 
-static void a_larger_floor_raises_the_cap_and_names_no_operator(void **state)
+static void a_larger_min_cap_raises_the_cap_without_naming_an_operator(void **state)
 {
 	(void)state;
-	stand(0, "a", 60, 60);
-	stand(0, "b", 50, 40);
+	place_vgpu(0, "a", 60, 60);
+	place_vgpu(0, "b", 50, 40);
 	assert_int_equal(change("b", CONTRACT_MIN_CAP, (struct contract){.terms.min_cap_pct = 45}),
 			 0);
 	assert_int_equal(cap_of(0, "b"), 45);
 	assert_int_equal(cap_of(0, "a"), 55);
-	assert_string_equal(look(), "set noted, set written");
+	assert_string_equal(take_decisions(), "set noted, set written");
 	assert_non_null(strstr(why, "contract of b"));
 	assert_null(strstr(why, "perator"));
 }
 
-static void a_hold_is_still_told_as_one(void **state)
+static void a_hold_is_recorded_as_a_hold(void **state)
 {
 	struct contract hold = {.held = true, .held_cap_pct = 30};
 
 	(void)state;
-	stand(0, "a", 60, 60);
+	place_vgpu(0, "a", 60, 60);
 	assert_int_equal(change("a", CONTRACT_HELD | CONTRACT_HELD_CAP, hold), 0);
 	assert_int_equal(cap_of(0, "a"), 30);
-	assert_string_equal(look(), "hold noted, hold written");
+	assert_string_equal(take_decisions(), "hold noted, hold written");
 }
 
-static void where_the_policy_may_not_act_only_what_was_asked_for_moves(void **state)
+static void in_modes_without_policy_only_the_requested_cap_changes(void **state)
 {
 	static const enum gpu_mode modes[] = {GPU_MODE_OBSERVE, GPU_MODE_FROZEN};
 	struct contract hold = {.held = true, .held_cap_pct = 40};
 
 	(void)state;
-	stand(0, "a", 60, 60);
-	stand(0, "b", 60, 30);
-	stand(0, "c", 10, 10);
+	place_vgpu(0, "a", 60, 60);
+	place_vgpu(0, "b", 60, 30);
+	place_vgpu(0, "c", 10, 10);
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
 		m.host.gpus[0].mode = modes[i];
 		assert_int_equal(change("a", CONTRACT_HELD | CONTRACT_HELD_CAP, hold), 0);
@@ -468,15 +469,15 @@ static void where_the_policy_may_not_act_only_what_was_asked_for_moves(void **st
 		hold.held_cap_pct -= 10;
 	}
 	assert_int_equal(control_vgpu_remove(&m, "c", &err), 0);
-	assert_int_equal(cap_of(0, "b"), 30); /* though it lacks what was freed */
-	assert_string_equal(look(), "hold noted, hold written, hold noted, hold written, "
-				    "remove written");
+	assert_int_equal(cap_of(0, "b"), 30); /* below its initial cap, but the policy is off */
+	assert_string_equal(take_decisions(), "hold noted, hold written, hold noted, hold written, "
+					      "remove written");
 }
 
-/* Somebody else wrote 60 where 50 were sold: that stands until released, and may be labelled. */
-static void a_foreign_cap_above_the_contract_blocks_no_other_change(void **state)
+/* An external writer set 60 for a contract of 50. The cap stays until the hold is released. */
+static void an_external_cap_above_the_contract_blocks_no_other_change(void **state)
 {
-	struct vgpu *a = stand(0, "a", 50, 60);
+	struct vgpu *a = place_vgpu(0, "a", 50, 60);
 	struct contract values = {.vm = "vm-a"};
 
 	(void)state;
@@ -501,25 +502,25 @@ static int set_policy(const char *json)
 	return r;
 }
 
-static void a_new_parameter_is_a_decision(void **state)
+static void a_changed_parameter_is_recorded_as_a_decision(void **state)
 {
 	(void)state;
 	assert_int_equal(set_policy("{\"overload_pct\": 90, \"paper_mode\": true}"), 0);
-	assert_string_equal(look(), "set noted");
+	assert_string_equal(take_decisions(), "set noted");
 	assert_non_null(strstr(why, "overload_pct 95 -> 90, paper_mode off -> on"));
-	/* There is no database here to keep it. */
+	/* Without a database the value lasts only until the restart. */
 	assert_non_null(strstr(why, "restart"));
 	assert_string_equal(decisions_after(m.decisions, 0)->gpu, "");
 }
 
-static void one_that_stays_as_it_was_is_none(void **state)
+static void an_unchanged_parameter_is_not_recorded(void **state)
 {
 	(void)state;
 	assert_int_equal(set_policy("{\"overload_pct\": 95, \"paper_mode\": null}"), 0);
 	assert_int_equal(set_policy("{}"), 0);
 	assert_int_equal(set_policy("{\"overload_pct\": 90, \"lowload_pct\": 101}"),
 			 CONTROL_E_INVALID);
-	assert_string_equal(look(), "");
+	assert_string_equal(take_decisions(), "");
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, begin, tear_down)
@@ -527,25 +528,25 @@ static void one_that_stays_as_it_was_is_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(one_whose_label_is_refused_is_not_made),
-		TEST(nor_kept_open_where_it_cannot_be_removed_again),
-		TEST(a_refusal_names_what_it_needs_to_begin_with),
-		TEST(a_hold_cap_without_a_hold_is_refused),
-		TEST(a_dry_run_plans_nothing_for_what_it_will_not_make),
-		TEST(a_found_one_gets_its_contract_and_comes_under_it),
-		TEST(what_its_contract_asks_must_fit),
-		TEST(a_found_one_is_sold_where_it_stands),
-		TEST(an_operators_hold_sells_nothing),
-		TEST(a_flavor_there_is_none_of_is_refused_with_those_there_are),
-		TEST(a_flavor_there_is_none_of_is_refused_with_those_there_are),
-		TEST(labels_move_no_cap),
-		TEST(a_smaller_contract_takes_its_cap_along_and_says_so),
-		TEST(a_larger_floor_raises_the_cap_and_names_no_operator),
-		TEST(a_hold_is_still_told_as_one),
-		TEST(where_the_policy_may_not_act_only_what_was_asked_for_moves),
-		TEST(a_foreign_cap_above_the_contract_blocks_no_other_change),
-		TEST(a_new_parameter_is_a_decision),
-		TEST(one_that_stays_as_it_was_is_none),
+		TEST(a_vgpu_with_a_rejected_label_is_not_created),
+		TEST(a_rejected_vgpu_is_detached_even_if_its_removal_fails),
+		TEST(a_rejection_names_the_minimum_cap_to_start_with),
+		TEST(a_hold_cap_without_a_hold_is_rejected),
+		TEST(a_dry_run_records_no_decision_for_a_rejected_request),
+		TEST(a_found_vgpu_gets_its_contract_and_cap),
+		TEST(the_contract_of_a_found_vgpu_must_fit),
+		TEST(a_found_vgpu_is_sold_on_its_own_gpu),
+		TEST(an_operator_hold_does_not_sell_a_found_vgpu),
+		TEST(an_unknown_flavor_is_rejected_with_the_allowed_names),
+		TEST(an_unknown_flavor_is_rejected_with_the_allowed_names),
+		TEST(a_label_change_moves_no_cap),
+		TEST(a_smaller_contract_lowers_the_cap_and_records_it),
+		TEST(a_larger_min_cap_raises_the_cap_without_naming_an_operator),
+		TEST(a_hold_is_recorded_as_a_hold),
+		TEST(in_modes_without_policy_only_the_requested_cap_changes),
+		TEST(an_external_cap_above_the_contract_blocks_no_other_change),
+		TEST(a_changed_parameter_is_recorded_as_a_decision),
+		TEST(an_unchanged_parameter_is_not_recorded),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

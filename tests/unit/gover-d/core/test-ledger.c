@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What contracts earn and broken promises cost, in whole daemons; every sum is worked out by hand.
- */
+/* Revenue and penalties of contracts in a complete manager; all sums are calculated by hand. */
 #include "db/ledger.h"
 #include "gover-d/core/control-vgpu.h"
 #include "gover-d/core/control.h"
@@ -10,7 +9,7 @@
 
 #include <math.h>
 
-/* Prices at which the sums are round: a GPU-second at 0.001, of "small" at 0.002. */
+/* Prices for round sums: a GPU-second costs 0.001, one of flavour "small" 0.002. */
 static void set_prices(void)
 {
 	config.offer.price_per_cap_hour = 3.6;
@@ -28,53 +27,54 @@ static struct {
 	struct db_ledger rows[8];
 	int n, prices;
 	struct db_ledger_range range;
-} kept;
+} loaded;
 
 static int take_row(void *userdata, const struct db_ledger *row)
 {
 	(void)userdata;
-	assert_in_range(kept.n, 0, 7);
-	kept.rows[kept.n++] = *row;
+	assert_in_range(loaded.n, 0, 7);
+	loaded.rows[loaded.n++] = *row;
 	return 0;
 }
 
 static int take_price(void *userdata, const struct db_price *price)
 {
 	(void)userdata, (void)price;
-	kept.prices++;
+	loaded.prices++;
 	return 0;
 }
 
-/* All that was ever counted. */
-static void look(void)
+/* Loads the whole ledger from the history into `loaded`. */
+static void load_ledger(void)
 {
 	struct db_reader *reader;
 
 	ledger_flush(m);
 	db_flush(m->history.db);
-	memset(&kept, 0, sizeof(kept));
+	memset(&loaded, 0, sizeof(loaded));
 	assert_int_equal(db_reader_open(m->history.path, &reader, &err), 0);
 	assert_int_equal(db_query_ledger(reader, 0, now.wall_ms + 100000, take_row, take_price,
-					 NULL, &kept.range),
+					 NULL, &loaded.range),
 			 0);
 	db_reader_close(reader);
 }
 
 static const struct db_ledger *row_of(const char *id, const char *flavor)
 {
-	for (int i = 0; i < kept.n; i++)
-		if (strcmp(kept.rows[i].vgpu, id) == 0 && strcmp(kept.rows[i].flavor, flavor) == 0)
-			return &kept.rows[i];
-	fail_msg("no row of %s as %s", id, flavor);
+	for (int i = 0; i < loaded.n; i++)
+		if (strcmp(loaded.rows[i].vgpu, id) == 0 &&
+		    strcmp(loaded.rows[i].flavor, flavor) == 0)
+			return &loaded.rows[i];
+	fail_msg("no row for vGPU %s, flavour %s", id, flavor);
 	return NULL;
 }
 
-static void check(const struct db_money *money, double cap_s, double broken_s, double revenue,
-		  double penalty)
+static void check_money(const struct db_money *money, double cap_s, double broken_s, double revenue,
+			double penalty)
 {
 	if (fabs(money->cap_s - cap_s) > 1e-9 || fabs(money->broken_s - broken_s) > 1e-9 ||
 	    fabs(money->revenue - revenue) > 1e-9 || fabs(money->penalty - penalty) > 1e-9)
-		fail_msg("%g GPU s, %g broken s, %g earned, %g owed, where %g %g %g %g is right",
+		fail_msg("%g GPU s, %g broken s, revenue %g, penalty %g, expected %g %g %g %g",
 			 money->cap_s, money->broken_s, money->revenue, money->penalty, cap_s,
 			 broken_s, revenue, penalty);
 }
@@ -89,7 +89,7 @@ static void sell_as(const char *id, int cap_pct, const char *flavor, int64_t cre
 	wait_for_saves();
 }
 
-/* A period of ten seconds, in which the promise to @broken ("": to nobody) was broken. */
+/* Runs a period of ten seconds; the contract of vGPU @broken ("": none) is broken in it. */
 static void ten_seconds(const char *broken)
 {
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
@@ -103,7 +103,7 @@ static void ten_seconds(const char *broken)
 	m->host.ticked = now;
 }
 
-static void what_is_sold_earns_and_what_is_broken_costs(void **state)
+static void contracts_earn_and_broken_seconds_cost(void **state)
 {
 	(void)state;
 	set_prices();
@@ -114,16 +114,18 @@ static void what_is_sold_earns_and_what_is_broken_costs(void **state)
 	ten_seconds("");
 	ten_seconds("a");
 	ten_seconds("b");
-	look();
-	assert_int_equal(kept.n, 2);
-	check(&row_of("a", "default")->sold, 18, 10, 0.018, 5); /* 60 % of 30 s; 10 s at 0.5 */
-	check(&row_of("b", "small")->sold, 12, 10, 0.024, 10);	/* 40 % of 30 s at twice; at 1 */
-	assert_true(fabs(kept.range.watched_s - 30) < 1e-9);
+	load_ledger();
+	assert_int_equal(loaded.n, 2);
+	/* 60 % of 30 s; 10 broken s at 0.5 */
+	check_money(&row_of("a", "default")->sold, 18, 10, 0.018, 5);
+	/* 40 % of 30 s at the double price; 10 broken s at 1 */
+	check_money(&row_of("b", "small")->sold, 12, 10, 0.024, 10);
+	assert_true(fabs(loaded.range.watched_s - 30) < 1e-9);
 	assert_true(fabs(m->host.revenue - 0.042) < 1e-9);
 	assert_true(fabs(m->host.penalty - 15) < 1e-9);
 }
 
-static void who_came_first_would_have_been_kept(void **state)
+static void without_overselling_the_oldest_contracts_are_kept(void **state)
 {
 	(void)state;
 	set_prices();
@@ -131,23 +133,23 @@ static void who_came_first_would_have_been_kept(void **state)
 	tick(1);
 	sell_as("d", 60, "", 1);
 	sell_as("a", 50, "", 2);
-	sell_as("b", 40, "small", 3); /* fits beside d, a does not */
+	sell_as("b", 40, "small", 3); /* fits beside d; a does not fit */
 	ten_seconds("");
-	look();
-	check(&row_of("d", "default")->sold, 6, 0, 0.006, 0);
-	check(&row_of("d", "default")->kept, 6, 0, 0.006, 0);
-	check(&row_of("a", "default")->sold, 5, 0, 0.005, 0);
-	check(&row_of("a", "default")->kept, 0, 0, 0, 0);
-	check(&row_of("b", "small")->kept, 4, 0, 0.008, 0);
+	load_ledger();
+	check_money(&row_of("d", "default")->sold, 6, 0, 0.006, 0);
+	check_money(&row_of("d", "default")->kept, 6, 0, 0.006, 0);
+	check_money(&row_of("a", "default")->sold, 5, 0, 0.005, 0);
+	check_money(&row_of("a", "default")->kept, 0, 0, 0, 0);
+	check_money(&row_of("b", "small")->kept, 4, 0, 0.008, 0);
 
 	assert_int_equal(control_vgpu_remove(m, "d", &err), 0);
 	ten_seconds("");
-	look();
-	check(&row_of("a", "default")->kept, 5, 0, 0.005, 0);
-	check(&row_of("b", "small")->kept, 8, 0, 0.016, 0);
+	load_ledger();
+	check_money(&row_of("a", "default")->kept, 5, 0, 0.005, 0);
+	check_money(&row_of("b", "small")->kept, 8, 0, 0.016, 0);
 }
 
-static void without_overselling_only_what_had_its_contract_could_break(void **state)
+static void without_overselling_only_a_vgpu_at_its_full_cap_is_broken(void **state)
 {
 	(void)state;
 	set_prices();
@@ -156,18 +158,18 @@ static void without_overselling_only_what_had_its_contract_could_break(void **st
 	sell_as("a", 60, "", 1);
 	sell_as("b", 60, "", 2);
 	vgpu("a")->sampled_cap_pct = 60;
-	ten_seconds("a"); /* in full, and broken all the same */
+	ten_seconds("a"); /* a has its full cap: also broken without overselling */
 	vgpu("a")->sampled_cap_pct = 59;
-	ten_seconds("a"); /* had lent some */
-	ten_seconds("b"); /* would not be there */
-	look();
-	check(&row_of("a", "default")->sold, 18, 20, 0.018, 10);
-	check(&row_of("a", "default")->kept, 18, 10, 0.018, 5);
-	check(&row_of("b", "default")->sold, 18, 10, 0.018, 5);
-	check(&row_of("b", "default")->kept, 0, 0, 0, 0);
+	ten_seconds("a"); /* a has lent 1 %: broken only with overselling */
+	ten_seconds("b"); /* without overselling, b is not admitted */
+	load_ledger();
+	check_money(&row_of("a", "default")->sold, 18, 20, 0.018, 10);
+	check_money(&row_of("a", "default")->kept, 18, 10, 0.018, 5);
+	check_money(&row_of("b", "default")->sold, 18, 10, 0.018, 5);
+	check_money(&row_of("b", "default")->kept, 0, 0, 0, 0);
 }
 
-static void a_price_counts_from_its_period_on(void **state)
+static void a_new_price_applies_from_its_period_on(void **state)
 {
 	json_t *change =
 		json_pack("{s:f, s:f}", "price_per_cap_hour", 36.0, "penalty_per_broken_s", 0.25);
@@ -181,13 +183,13 @@ static void a_price_counts_from_its_period_on(void **state)
 	assert_int_equal(control_policy_change(m, change, &err), 0);
 	json_decref(change);
 	ten_seconds("a");
-	look();
-	check(&row_of("a", "default")->sold, 10, 20, 0.005 + 0.05, 5 + 2.5);
-	assert_int_equal(kept.prices, 3); /* of both, and the change */
+	load_ledger();
+	check_money(&row_of("a", "default")->sold, 10, 20, 0.005 + 0.05, 5 + 2.5);
+	assert_int_equal(loaded.prices, 3); /* one for each flavour, one for the change */
 	assert_true(m->params.price_per_cap_hour > 35);
 }
 
-static void a_change_of_flavor_begins_another_row(void **state)
+static void a_change_of_flavor_starts_a_new_row(void **state)
 {
 	struct contract values = {.flavor = "small"};
 
@@ -199,15 +201,16 @@ static void a_change_of_flavor_begins_another_row(void **state)
 	ten_seconds("");
 	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_FLAVOR, &values, &err), 0);
 	ten_seconds("");
-	strcpy(vgpu("a")->contract.flavor, "gone"); /* priced as what is on sale */
+	/* an unknown flavour has the prices of [offer] */
+	strcpy(vgpu("a")->contract.flavor, "gone");
 	ten_seconds("");
-	look();
-	assert_int_equal(kept.n, 2);
-	check(&row_of("a", "default")->sold, 10, 0, 0.01, 0);
-	check(&row_of("a", "small")->sold, 5, 0, 0.01, 0);
+	load_ledger();
+	assert_int_equal(loaded.n, 2);
+	check_money(&row_of("a", "default")->sold, 10, 0, 0.01, 0);
+	check_money(&row_of("a", "small")->sold, 5, 0, 0.01, 0);
 }
 
-static void who_leaves_takes_nothing_along(void **state)
+static void removal_keeps_the_sums_of_a_vgpu(void **state)
 {
 	(void)state;
 	set_prices();
@@ -217,10 +220,10 @@ static void who_leaves_takes_nothing_along(void **state)
 	ten_seconds("");
 	assert_int_equal(control_vgpu_remove(m, "a", &err), 0);
 	ten_seconds("");
-	look();
-	assert_int_equal(kept.n, 1);
-	check(&row_of("a", "default")->sold, 5, 0, 0.005, 0);
-	assert_true(fabs(kept.range.watched_s - 20) < 1e-9);
+	load_ledger();
+	assert_int_equal(loaded.n, 1);
+	check_money(&row_of("a", "default")->sold, 5, 0, 0.005, 0);
+	assert_true(fabs(loaded.range.watched_s - 20) < 1e-9);
 }
 
 static void a_restart_loses_nothing(void **state)
@@ -232,17 +235,17 @@ static void a_restart_loses_nothing(void **state)
 	sell_as("a", 50, "small", 1);
 	ten_seconds("");
 	restart();
-	tick(1); /* nobody watched before the first */
-	look();
-	check(&row_of("a", "small")->sold, 5, 0, 0.01, 0);
+	tick(1); /* the first tick after a start counts nothing */
+	load_ledger();
+	check_money(&row_of("a", "small")->sold, 5, 0, 0.01, 0);
 	assert_string_equal(vgpu("a")->contract.flavor, "small");
 	ten_seconds("");
-	look();
-	check(&row_of("a", "small")->sold, 10, 0, 0.02, 0);
-	assert_int_equal(kept.prices, 2); /* the same as before: no rows for them */
+	load_ledger();
+	check_money(&row_of("a", "small")->sold, 10, 0, 0.02, 0);
+	assert_int_equal(loaded.prices, 2); /* unchanged prices add no rows */
 }
 
-static void each_minute_is_kept_when_it_is_over(void **state)
+static void each_minute_is_appended_when_it_ends(void **state)
 {
 	struct db_stats before, after;
 
@@ -259,10 +262,11 @@ static void each_minute_is_kept_when_it_is_over(void **state)
 	assert_int_equal(after.appended, before.appended);
 	ten_seconds("");
 	db_stats(m->history.db, &after);
-	assert_int_equal(after.appended, before.appended + 2); /* the vGPU and its GPU */
+	/* one row for the vGPU, one for the GPU */
+	assert_int_equal(after.appended, before.appended + 2);
 }
 
-static void what_nobody_sold_earns_nothing_and_takes_its_place(void **state)
+static void a_found_vgpu_earns_nothing_but_occupies_its_cap(void **state)
 {
 	(void)state;
 	set_prices();
@@ -272,13 +276,13 @@ static void what_nobody_sold_earns_nothing_and_takes_its_place(void **state)
 	sell_as("b", 60, "", 2);
 	vgpu("a")->found = true;
 	ten_seconds("a");
-	look();
-	assert_int_equal(kept.n, 1);
-	check(&row_of("b", "default")->sold, 6, 0, 0.006, 0);
-	check(&row_of("b", "default")->kept, 0, 0, 0, 0);
+	load_ledger();
+	assert_int_equal(loaded.n, 1);
+	check_money(&row_of("b", "default")->sold, 6, 0, 0.006, 0);
+	check_money(&row_of("b", "default")->kept, 0, 0, 0, 0);
 }
 
-static void what_is_not_there_is_not_billed(void **state)
+static void a_missing_vgpu_is_not_billed(void **state)
 {
 	(void)state;
 	set_prices();
@@ -288,12 +292,12 @@ static void what_is_not_there_is_not_billed(void **state)
 	sell_as("b", 60, "", 2);
 	vgpu("a")->device = NULL;
 	ten_seconds("");
-	look();
-	assert_int_equal(kept.n, 1);
-	check(&row_of("b", "default")->kept, 6, 0, 0.006, 0);
+	load_ledger();
+	assert_int_equal(loaded.n, 1);
+	check_money(&row_of("b", "default")->kept, 6, 0, 0.006, 0);
 }
 
-static void without_a_history_the_loop_counts_on(void **state)
+static void revenue_is_counted_without_a_history(void **state)
 {
 	char path[PATH_MAX + 16];
 
@@ -315,8 +319,8 @@ static void without_a_history_the_loop_counts_on(void **state)
 	start();
 	tick(1);
 	ten_seconds("");
-	look(); /* from here on */
-	check(&row_of("a", "default")->sold, 5, 0, 0.005, 0);
+	load_ledger(); /* the history starts here */
+	check_money(&row_of("a", "default")->sold, 5, 0, 0.005, 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -324,17 +328,17 @@ static void without_a_history_the_loop_counts_on(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(what_is_sold_earns_and_what_is_broken_costs),
-		TEST(who_came_first_would_have_been_kept),
-		TEST(without_overselling_only_what_had_its_contract_could_break),
-		TEST(a_price_counts_from_its_period_on),
-		TEST(a_change_of_flavor_begins_another_row),
-		TEST(who_leaves_takes_nothing_along),
+		TEST(contracts_earn_and_broken_seconds_cost),
+		TEST(without_overselling_the_oldest_contracts_are_kept),
+		TEST(without_overselling_only_a_vgpu_at_its_full_cap_is_broken),
+		TEST(a_new_price_applies_from_its_period_on),
+		TEST(a_change_of_flavor_starts_a_new_row),
+		TEST(removal_keeps_the_sums_of_a_vgpu),
 		TEST(a_restart_loses_nothing),
-		TEST(each_minute_is_kept_when_it_is_over),
-		TEST(what_nobody_sold_earns_nothing_and_takes_its_place),
-		TEST(what_is_not_there_is_not_billed),
-		TEST(without_a_history_the_loop_counts_on),
+		TEST(each_minute_is_appended_when_it_ends),
+		TEST(a_found_vgpu_earns_nothing_but_occupies_its_cap),
+		TEST(a_missing_vgpu_is_not_billed),
+		TEST(revenue_is_counted_without_a_history),
 	};
 
 	return cmocka_run_group_tests_name("ledger", tests, NULL, NULL);

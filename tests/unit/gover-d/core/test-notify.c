@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who is told of an alert besides the log: how often, in which words, and by which keys. */
+/* Alert notifications: their rate, their text, and the configuration of hooks and webhook. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,16 +19,16 @@
 
 static struct alerts *alerts;
 static int64_t now_ms;
-static char events[8]; /* since the tick began */
+static char events[8]; /* events of the current tick */
 static struct vgpu vgpu_a = {.contract = {.id = "a", .vm = "vm-a"}};
 
-static void note_event(void *userdata, const struct alert *alert, enum alert_event event)
+static void record_event(void *userdata, const struct alert *alert, enum alert_event event)
 {
 	size_t used = strlen(events);
 
 	(void)userdata, (void)alert;
 	assert_true(used + 1 < sizeof(events));
-	events[used] = "rucat"[event]; /* raised, updated, cleared, acknowledged, told late */
+	events[used] = "rucat"[event]; /* raised, updated, cleared, acknowledged, unsilenced */
 	events[used + 1] = '\0';
 }
 
@@ -50,22 +50,25 @@ static int tear_down(void **state)
 
 #define UPDATE_TICKS 5
 
-/* Marks as play() has them, = for a tick in which it holds with the numbers of the one before, and
- * s or l: it holds, and from now on is silenced, or no more. */
-static bool silent;
+/*
+ * One tick for each mark. # the alert holds with a new number, = it holds with the same number,
+ * . it does not hold, a it holds and is acknowledged, s it holds and a silence begins,
+ * l it holds and the silence ends.
+ */
+static bool silenced;
 
-static bool is_silent(void *userdata, const struct alert *alert)
+static bool is_silenced(void *userdata, const struct alert *alert)
 {
 	(void)userdata, (void)alert;
-	return silent;
+	return silenced;
 }
 
-static void play_told(char mark)
+static void run_mark(char mark)
 {
 	static int number;
 
 	if (mark == 's' || mark == 'l') {
-		silent = mark == 's';
+		silenced = mark == 's';
 		alerts_update_silenced(alerts, now_ms);
 	}
 	number += mark == '#' || mark == 's' || mark == 'l';
@@ -76,42 +79,45 @@ static void play_told(char mark)
 	alerts_end_tick(alerts, now_ms, false);
 }
 
-static void one_that_goes_on_is_told_again_but_not_too_often(void **state)
+static void a_lasting_alert_is_notified_again_at_a_limited_rate(void **state)
 {
 	static const struct {
 		const char *rule, *holds, *events;
 	} rows[] = {
-		{"with other numbers, now and then", "###########", "r....u....u"},
-		{"not with the same", "#==========", "r.........."},
-		{"as soon as they are others", "#=======#==", "r.......u.."},
-		{"not while it does not hold", "#....", "r..c."},
-		{"and not once somebody looks after it", "##a########", "r.a........"},
-		{"not to whom a silence is", "s##########", "r....u....u"},
-		{"who hears of it when that ends", "s##l#######", "r..t....u.."},
-		{"unless he heard before", "#s##l#######", "r....u....u."},
+		{"a changed text is notified once per update interval", "###########",
+		 "r....u....u"},
+		{"an unchanged text is not notified again", "#==========", "r.........."},
+		{"a text that changes after the interval is notified at once",
+		 "#=======#==", "r.......u.."},
+		{"an alert that no longer holds is only cleared", "#....", "r..c."},
+		{"an acknowledged alert is not notified again", "##a########", "r.a........"},
+		{"a silenced alert is still raised and updated", "s##########", "r....u....u"},
+		{"the end of a silence is an event", "s##l#######", "r..t....u.."},
+		{"it is no event if the alert was raised before the silence", "#s##l#######",
+		 "r....u....u."},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		char told[32] = "";
+		char got[32] = "";
 
 		alerts = alerts_free(alerts);
-		alerts = alerts_new(0, note_event, events);
+		alerts = alerts_new(0, record_event, events);
 		alerts_set_update(alerts, UPDATE_TICKS * TICK_MS);
-		alerts_set_silenced(alerts, is_silent);
-		silent = false;
+		alerts_set_silenced(alerts, is_silenced);
+		silenced = false;
 		for (size_t t = 0; rows[i].holds[t]; t++) {
-			play_told(rows[i].holds[t]);
-			told[t] = events[0] ? events[0] : '.';
+			run_mark(rows[i].holds[t]);
+			got[t] = events[0] ? events[0] : '.';
 			now_ms += TICK_MS;
 			events[0] = '\0';
 		}
-		if (strcmp(told, rows[i].events) != 0)
-			fail_msg("%s: %s, not %s", rows[i].rule, told, rows[i].events);
+		if (strcmp(got, rows[i].events) != 0)
+			fail_msg("%s: %s, not %s", rows[i].rule, got, rows[i].events);
 	}
 }
 
-static void whoever_is_woken_is_told_what_to_run(void **state)
+static void each_alert_has_a_meaning_and_a_next_command(void **state)
 {
 	char next[64];
 
@@ -132,7 +138,7 @@ static void whoever_is_woken_is_told_what_to_run(void **state)
 	assert_string_equal(next, "gover-ctl why a-1");
 }
 
-/* --- words --- */
+/* --- text --- */
 
 static const struct alert overload = {
 	.id = 7,
@@ -146,7 +152,7 @@ static const struct alert overload = {
 	.text = "vGPU a uses 99.0 % of its cap",
 };
 
-static void the_text_is_one_sentence_for_each_event(void **state)
+static void each_event_has_its_text(void **state)
 {
 	static const struct {
 		enum alert_event event;
@@ -197,10 +203,10 @@ static void the_text_is_one_sentence_for_each_event(void **state)
 	}
 }
 
-static void hooks_and_webhook_have_their_keys(void **state)
+static void the_keys_of_hooks_and_webhook_are_checked(void **state)
 {
 	static const struct {
-		const char *text, *wrong; /* wrong NULL: it is taken */
+		const char *text, *wrong; /* wrong: text of the error; NULL: valid */
 	} rows[] = {
 		{"[daemon]\non_alert = /a\non_offer = /o\nhook_timeout_s = 9\n[alerts]\n"
 		 "webhook = https://a.example:8443/x?y=z\nwebhook_timeout_s = 3\nupdate_s = 0\n",
@@ -228,7 +234,7 @@ static void hooks_and_webhook_have_their_keys(void **state)
 		config_default(config);
 		assert_int_equal(config_load(config, path, &err) < 0, rows[i].wrong != NULL);
 		if (rows[i].wrong && !strstr(err.msg, rows[i].wrong))
-			fail_msg("'%s' does not say '%s'", err.msg, rows[i].wrong);
+			fail_msg("'%s' does not contain '%s'", err.msg, rows[i].wrong);
 	}
 	assert_string_equal(config->on_alert, "/a");
 	assert_string_equal(config->on_offer, "/o");
@@ -244,10 +250,10 @@ static void hooks_and_webhook_have_their_keys(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(one_that_goes_on_is_told_again_but_not_too_often),
-		TEST(whoever_is_woken_is_told_what_to_run),
-		TEST(the_text_is_one_sentence_for_each_event),
-		TEST(hooks_and_webhook_have_their_keys),
+		TEST(a_lasting_alert_is_notified_again_at_a_limited_rate),
+		TEST(each_alert_has_a_meaning_and_a_next_command),
+		TEST(each_event_has_its_text),
+		TEST(the_keys_of_hooks_and_webhook_are_checked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

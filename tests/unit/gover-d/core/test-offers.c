@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of an offer, told in letters; and its claimants, before a simulated GPU. */
+/* The lifecycle of offers, run by scripts of letters, and claims on a simulated GPU. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,9 +26,9 @@ static const struct policy_terms flavor = {.initial_cap_pct = 50, .target_fps = 
 
 static struct offers *offers;
 static struct instant now;
-static char events[64]; /* "1open 1probation " */
+static char events[64]; /* id and new state of each change, "1open 1probation " */
 
-static void note_event(void *userdata, const struct offer *offer)
+static void record_event(void *userdata, const struct offer *offer)
 {
 	size_t used = strlen(events);
 
@@ -43,7 +43,7 @@ static int set_up(void **state)
 	(void)state;
 	now = (struct instant){.mono_ns = 100 * NS_PER_S, .wall_ms = 1700000000000};
 	events[0] = '\0';
-	offers = offers_new(0, note_event, events);
+	offers = offers_new(0, record_event, events);
 	return offers ? 0 : -1;
 }
 
@@ -67,13 +67,15 @@ static void tick_on(const char *gpu, double watched_s, double broken_s, bool sev
 		    &(struct offer_limits){.min_newcomer_pct = 10, .broken_pct = BROKEN_PCT}, now);
 }
 
-/* --- the life --- */
+/* --- the lifecycle --- */
 
 /*
- * o opened, c claimed for "new", w withdrawn, x "new" removed, y another removed; and seconds:
- * t all is well, b every vGPU is broken, s severe overload, n nothing can be read.
+ * Letters of a script:
+ * o open the offer, c claim it for vGPU "new", w withdraw it, x remove "new", y remove another
+ * vGPU. One second passes with each of: t no problem, b every contract is broken, s severe
+ * overload, n no measurement.
  */
-static void live_through(const char *script)
+static void run_script(const char *script)
 {
 	struct offer *offer = NULL;
 
@@ -104,76 +106,80 @@ static void live_through(const char *script)
 	}
 }
 
-static void an_offer_lives_as_its_table_says(void **state)
-{
-	static const struct {
-		const char *rule, *script;
-		enum offer_state state;
-		bool live; /* stops another offer */
-		const char *reason;
-	} rows[] = {
-		{"made", "o", OFFER_OPEN, true, ""},
-		{"nobody came yet", "otttt", OFFER_OPEN, true, ""},
-		{"nobody came in time", "ottttt", OFFER_EXPIRED, false, "not claimed"},
-		{"overload does not end an open one", "osss", OFFER_OPEN, true, ""},
-		{"withdrawn", "otw", OFFER_CLOSED, false, "withdrawn by a client"},
-		{"claimed", "oc", OFFER_PROBATION, true, ""},
-		{"claimed in its last second", "ottttc", OFFER_PROBATION, true, ""},
-		{"a claimed one does not expire", "ottttct", OFFER_PROBATION, true, ""},
-		{"still watched", "octtt", OFFER_PROBATION, true, ""},
-		{"all went well", "octttt", OFFER_KEPT, false, "vGPU new"},
-		{"a little broken", "octbtt", OFFER_KEPT, false, "25.0 %"},
-		{"too much was broken", "octbbt", OFFER_FAILED, true, "50.0 %"},
-		{"judged at the end, not before", "ocbbb", OFFER_PROBATION, true, ""},
-		{"seconds before the claim do not count", "obbbbctttt", OFFER_KEPT, false, "0.0 %"},
-		{"severe overload", "ocsss", OFFER_FAILED, true, "3 consecutive"},
-		{"severe overload, but it passed", "ocsst", OFFER_PROBATION, true, ""},
-		{"severe overload now and then", "ocssts", OFFER_KEPT, false, ""},
-		{"severe overload before the claim", "ossct", OFFER_PROBATION, true, ""},
-		{"what could not be seen is not kept", "ocnnnnnn", OFFER_PROBATION, true, ""},
-		{"seen late, and judged then", "ocnnnnt", OFFER_KEPT, false, "vGPU new"},
-		{"the newcomer left on probation", "octx", OFFER_CLOSED, false, "removed"},
-		{"another left on probation", "octy", OFFER_PROBATION, true, ""},
-		{"a failed one stays so", "ocssstttttttt", OFFER_FAILED, true, "3 consecutive"},
-		{"until its newcomer is gone", "ocsssx", OFFER_FAILED, false, "3 consecutive"},
-		{"another does not help it", "ocsssy", OFFER_FAILED, true, "3 consecutive"},
-		{"a kept one stays so", "octtttxtt", OFFER_KEPT, false, "vGPU new"},
-		{"an expired one stays so", "otttttttt", OFFER_EXPIRED, false, "not claimed"},
-	};
+static const struct {
+	const char *rule, *script;
+	enum offer_state state;
+	bool live; /* blocks another offer on the GPU */
+	const char *reason;
+} lifecycle_rows[] = {
+	{"a new offer is open", "o", OFFER_OPEN, true, ""},
+	{"an offer stays open until its expiry", "otttt", OFFER_OPEN, true, ""},
+	{"an unclaimed offer expires", "ottttt", OFFER_EXPIRED, false, "not claimed"},
+	{"overload does not end an open offer", "osss", OFFER_OPEN, true, ""},
+	{"a withdrawn offer is closed", "otw", OFFER_CLOSED, false, "withdrawn by a client"},
+	{"a claim starts the probation", "oc", OFFER_PROBATION, true, ""},
+	{"a claim in the last second is accepted", "ottttc", OFFER_PROBATION, true, ""},
+	{"a claimed offer does not expire", "ottttct", OFFER_PROBATION, true, ""},
+	{"the probation lasts its full time", "octtt", OFFER_PROBATION, true, ""},
+	{"the offer is kept after a good probation", "octttt", OFFER_KEPT, false, "vGPU new"},
+	{"few broken seconds are accepted", "octbtt", OFFER_KEPT, false, "25.0 %"},
+	{"too many broken seconds fail it", "octbbt", OFFER_FAILED, true, "50.0 %"},
+	{"broken seconds are judged only at the end", "ocbbb", OFFER_PROBATION, true, ""},
+	{"seconds before the claim do not count", "obbbbctttt", OFFER_KEPT, false, "0.0 %"},
+	{"severe overload fails it", "ocsss", OFFER_FAILED, true, "3 consecutive"},
+	{"short severe overload does not fail it", "ocsst", OFFER_PROBATION, true, ""},
+	{"only consecutive severe seconds fail it", "ocssts", OFFER_KEPT, false, ""},
+	{"severe overload before the claim does not count", "ossct", OFFER_PROBATION, true, ""},
+	{"without measurements the probation goes on", "ocnnnnnn", OFFER_PROBATION, true, ""},
+	{"it is judged at the first measurement", "ocnnnnt", OFFER_KEPT, false, "vGPU new"},
+	{"removing the new vGPU closes the offer", "octx", OFFER_CLOSED, false, "removed"},
+	{"removing another vGPU does not close it", "octy", OFFER_PROBATION, true, ""},
+	{"a failed offer stays failed", "ocssstttttttt", OFFER_FAILED, true, "3 consecutive"},
+	{"it blocks others until its vGPU is removed", "ocsssx", OFFER_FAILED, false,
+	 "3 consecutive"},
+	{"removing another vGPU does not unblock it", "ocsssy", OFFER_FAILED, true,
+	 "3 consecutive"},
+	{"a kept offer stays kept", "octtttxtt", OFFER_KEPT, false, "vGPU new"},
+	{"an expired offer stays expired", "otttttttt", OFFER_EXPIRED, false, "not claimed"},
+};
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+static void an_offer_follows_its_state_table(void **state)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(lifecycle_rows); i++) {
 		const struct offer *offer;
 
 		tear_down(state);
 		assert_int_equal(set_up(state), 0);
-		live_through(rows[i].script);
+		run_script(lifecycle_rows[i].script);
 		offer = offers_find(offers, 1);
 		assert_non_null(offer);
-		if (offer->life.state != rows[i].state)
-			fail_msg("%s: is %s", rows[i].rule, offer_state_name(offer->life.state));
-		if ((offers_live(offers, "gpu0") == offer) != rows[i].live)
-			fail_msg("%s: stops another offer: %d", rows[i].rule, !rows[i].live);
-		if (!strstr(offer->reason, rows[i].reason) ||
-		    (rows[i].reason[0] == '\0' && offer->reason[0] &&
+		if (offer->life.state != lifecycle_rows[i].state)
+			fail_msg("%s: the state is %s", lifecycle_rows[i].rule,
+				 offer_state_name(offer->life.state));
+		if ((offers_live(offers, "gpu0") == offer) != lifecycle_rows[i].live)
+			fail_msg("%s: blocks another offer: %d", lifecycle_rows[i].rule,
+				 !lifecycle_rows[i].live);
+		if (!strstr(offer->reason, lifecycle_rows[i].reason) ||
+		    (lifecycle_rows[i].reason[0] == '\0' && offer->reason[0] &&
 		     offer->life.state != OFFER_KEPT))
-			fail_msg("%s: because '%s'", rows[i].rule, offer->reason);
+			fail_msg("%s: the reason is '%s'", lifecycle_rows[i].rule, offer->reason);
 	}
 }
 
-static void every_change_is_told_once(void **state)
+static void each_change_is_reported_once(void **state)
 {
 	(void)state;
-	live_through("otctttttttx");
+	run_script("otctttttttx");
 	assert_string_equal(events, "1open 1probation 1kept ");
 	events[0] = '\0';
-	live_through("otttttt");
+	run_script("otttttt");
 	assert_string_equal(events, "2open 2expired ");
 	events[0] = '\0';
-	live_through("ocx");
+	run_script("ocx");
 	assert_string_equal(events, "3open 3probation 3closed ");
 }
 
-static void an_offer_says_what_is_sold_and_how_long(void **state)
+static void a_new_offer_has_its_flavor_and_expiry(void **state)
 {
 	const struct offer *offer = open_on("gpu0");
 
@@ -188,7 +194,7 @@ static void an_offer_says_what_is_sold_and_how_long(void **state)
 	assert_string_equal(offer->vgpu, "");
 }
 
-static void a_claim_is_kept_with_its_key(void **state)
+static void a_claim_stores_the_vgpu_and_the_key(void **state)
 {
 	struct offer *offer = open_on("gpu0");
 
@@ -203,7 +209,7 @@ static void a_claim_is_kept_with_its_key(void **state)
 
 /* --- the list --- */
 
-static void two_gpus_have_an_offer_each_and_one_has_never_two(void **state)
+static void each_gpu_has_at_most_one_live_offer(void **state)
 {
 	struct offer *first = open_on("gpu0"), *second = open_on("gpu1");
 
@@ -219,14 +225,14 @@ static void two_gpus_have_an_offer_each_and_one_has_never_two(void **state)
 	for (int i = 0; i < OFFER_SEVERE_PERIODS; i++)
 		tick_on("gpu0", 2, 0, true);
 	assert_int_equal(first->life.state, OFFER_FAILED);
-	assert_int_equal(second->life.state, OFFER_OPEN); /* its GPU's seconds are its own */
+	assert_int_equal(second->life.state, OFFER_OPEN); /* ticks of gpu0 do not affect gpu1 */
 	assert_null(open_on("gpu0"));
 	offers_vgpu_removed(offers, "new", now);
 	assert_non_null(open_on("gpu0"));
 	assert_int_equal(offers_count(offers), 3);
 }
 
-static void the_oldest_that_ended_are_forgotten_and_never_a_live_one(void **state)
+static void the_oldest_ended_offers_are_dropped_but_no_live_one(void **state)
 {
 	const int n = 1000;
 	struct offer *live;
@@ -251,7 +257,7 @@ static void the_oldest_that_ended_are_forgotten_and_never_a_live_one(void **stat
 		assert_true(offers_at(offers, i)->id > offers_at(offers, i - 1)->id);
 }
 
-static void where_all_are_live_there_is_no_room_for_one_more(void **state)
+static void a_list_full_of_live_offers_rejects_a_new_one(void **state)
 {
 	char gpu[ID_MAX];
 
@@ -265,9 +271,9 @@ static void where_all_are_live_there_is_no_room_for_one_more(void **state)
 	assert_int_equal(offers_count(offers), KEPT_MAX);
 }
 
-/* --- a new daemon --- */
+/* --- adoption after a restart --- */
 
-static void one_taken_up_goes_on_as_it_was(void **state)
+static void an_adopted_offer_keeps_its_state(void **state)
 {
 	static const struct {
 		enum offer_state state;
@@ -288,7 +294,7 @@ static void one_taken_up_goes_on_as_it_was(void **state)
 		struct offer *offer;
 
 		tear_down(state);
-		offers = offers_new(41, note_event, events);
+		offers = offers_new(41, record_event, events);
 		assert_non_null(offers);
 		offer = offers_adopt(offers, &left);
 		assert_non_null(offer);
@@ -303,7 +309,7 @@ static void one_taken_up_goes_on_as_it_was(void **state)
 	}
 }
 
-static void those_taken_up_stand_in_order_and_no_id_is_given_again(void **state)
+static void adopted_offers_are_sorted_and_no_id_is_reused(void **state)
 {
 	static const int64_t ids[] = {30, 10, 50, 20, 40};
 
@@ -338,10 +344,10 @@ static void states_have_the_names_of_the_interface(void **state)
 	assert_null(offers_free(NULL));
 }
 
-/* --- claimants --- */
+/* --- claims --- */
 
 static char folder[] = "/tmp/gover-offers.XXXXXX";
-static struct manager manager; /* as much of one as a claim needs */
+static struct manager manager; /* only the fields that a claim needs */
 static struct plan_round plan;
 static struct err err;
 
@@ -411,7 +417,7 @@ static int claim(int64_t id, const char *key, const char *vgpu)
 	return r;
 }
 
-static void of_two_claimants_one_wins_and_may_ask_again(void **state)
+static void the_first_claim_wins_and_can_be_repeated_with_its_key(void **state)
 {
 	const struct offer *offer = open_on("gpu0");
 	struct vgpu *vgpu;
@@ -421,7 +427,7 @@ static void of_two_claimants_one_wins_and_may_ask_again(void **state)
 	assert_int_equal(claim(1, "second", "late"), CONTROL_E_EXISTS);
 	assert_non_null(strstr(err.msg, "new"));
 	assert_int_equal(claim(1, "first", "new"), 0);
-	assert_int_equal(claim(1, "", "new"), CONTROL_E_EXISTS); /* no key: nobody's second try */
+	assert_int_equal(claim(1, "", "new"), CONTROL_E_EXISTS); /* no key: not a repeated claim */
 	assert_int_equal(offer->life.state, OFFER_PROBATION);
 	assert_string_equal(offer->vgpu, "new");
 	vgpu = host_find_vgpu(&manager.host, "new", NULL);
@@ -433,7 +439,7 @@ static void of_two_claimants_one_wins_and_may_ask_again(void **state)
 	assert_null(host_find_vgpu(&manager.host, "late", NULL));
 }
 
-static void without_a_key_the_second_is_refused_too(void **state)
+static void a_repeated_claim_without_a_key_is_rejected(void **state)
 {
 	(void)state;
 	assert_non_null(open_on("gpu0"));
@@ -441,20 +447,20 @@ static void without_a_key_the_second_is_refused_too(void **state)
 	assert_int_equal(claim(1, "", "new"), CONTROL_E_EXISTS);
 }
 
-static void what_is_not_on_offer_cannot_be_claimed(void **state)
+static void only_an_open_offer_can_be_claimed(void **state)
 {
 	(void)state;
 	assert_int_equal(claim(1, "key", "new"), CONTROL_E_NOT_FOUND);
-	live_through("ottttt");
+	run_script("ottttt");
 	assert_int_equal(claim(1, "key", "new"), CONTROL_E_OFFER_OVER);
 	assert_non_null(strstr(err.msg, "expired"));
-	live_through("ow");
+	run_script("ow");
 	assert_int_equal(claim(2, "key", "new"), CONTROL_E_OFFER_OVER);
 	assert_non_null(strstr(err.msg, "withdrawn by a client"));
 	assert_null(host_find_vgpu(&manager.host, "new", NULL));
 }
 
-static void an_id_that_is_taken_leaves_the_offer_open(void **state)
+static void a_claim_with_a_used_id_leaves_the_offer_open(void **state)
 {
 	struct contract contract = {
 		.id = "old",
@@ -470,7 +476,7 @@ static void an_id_that_is_taken_leaves_the_offer_open(void **state)
 	assert_int_equal(claim(1, "key", "new"), 0);
 }
 
-static void an_offer_that_cannot_be_funded_any_more_is_closed(void **state)
+static void a_claim_that_no_longer_fits_closes_the_offer(void **state)
 {
 	struct contract contract = {
 		.id = "old",
@@ -494,21 +500,21 @@ static void an_offer_that_cannot_be_funded_any_more_is_closed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(an_offer_lives_as_its_table_says),
-		TEST(every_change_is_told_once),
-		TEST(an_offer_says_what_is_sold_and_how_long),
-		TEST(a_claim_is_kept_with_its_key),
-		TEST(two_gpus_have_an_offer_each_and_one_has_never_two),
-		TEST(the_oldest_that_ended_are_forgotten_and_never_a_live_one),
-		TEST(where_all_are_live_there_is_no_room_for_one_more),
-		TEST(one_taken_up_goes_on_as_it_was),
-		TEST(those_taken_up_stand_in_order_and_no_id_is_given_again),
+		TEST(an_offer_follows_its_state_table),
+		TEST(each_change_is_reported_once),
+		TEST(a_new_offer_has_its_flavor_and_expiry),
+		TEST(a_claim_stores_the_vgpu_and_the_key),
+		TEST(each_gpu_has_at_most_one_live_offer),
+		TEST(the_oldest_ended_offers_are_dropped_but_no_live_one),
+		TEST(a_list_full_of_live_offers_rejects_a_new_one),
+		TEST(an_adopted_offer_keeps_its_state),
+		TEST(adopted_offers_are_sorted_and_no_id_is_reused),
 		TEST(states_have_the_names_of_the_interface),
-		CLAIM(of_two_claimants_one_wins_and_may_ask_again),
-		CLAIM(without_a_key_the_second_is_refused_too),
-		CLAIM(what_is_not_on_offer_cannot_be_claimed),
-		CLAIM(an_id_that_is_taken_leaves_the_offer_open),
-		CLAIM(an_offer_that_cannot_be_funded_any_more_is_closed),
+		CLAIM(the_first_claim_wins_and_can_be_repeated_with_its_key),
+		CLAIM(a_repeated_claim_without_a_key_is_rejected),
+		CLAIM(only_an_open_offer_can_be_claimed),
+		CLAIM(a_claim_with_a_used_id_leaves_the_offer_open),
+		CLAIM(a_claim_that_no_longer_fits_closes_the_offer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Contracts reach the disk: one save after another, at the end of the daemon too. */
+/* Saving of contracts: one save at a time, also when the daemon exits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,12 +21,12 @@
 static struct manager m;
 static struct vgpu vgpu;
 static char folder[] = "/tmp/gover-save.XXXXXX";
-static int answers, last_result;
+static int replies, last_result;
 
-static void count_answer(void *userdata, int result)
+static void count_reply(void *userdata, int result)
 {
 	(void)userdata;
-	answers++;
+	replies++;
 	last_result = result;
 }
 
@@ -49,7 +49,7 @@ static int set_up(void **state)
 	m.decisions = decisions_new(70);
 	m.alerts = alerts_new(80, NULL, NULL);
 	m.offers = offers_new(90, NULL, NULL);
-	answers = 0;
+	replies = 0;
 	last_result = 1;
 	if (sd_event_new(&m.event) < 0)
 		return -1;
@@ -72,8 +72,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* The cap that the file says was sold; -1: there is no file. */
-static int sold(void)
+/* Returns the initial cap in the contracts file; -1: no valid file. */
+static int read_initial_cap(void)
 {
 	struct contracts contracts = {0};
 	int pct = -1;
@@ -84,85 +84,84 @@ static int sold(void)
 	return pct;
 }
 
-/* The file as it stands. */
+/* Only the numbers of the result are valid: its strings are freed. */
 static struct contracts read_file(void)
 {
 	struct contracts contracts;
 
 	assert_int_equal(contracts_load(m.contracts_path, &contracts, NULL), 0);
-	contracts_fini(&contracts); /* its numbers are enough */
+	contracts_fini(&contracts);
 	return contracts;
 }
 
 static void run_loop_until(int wanted)
 {
-	while (answers < wanted)
+	while (replies < wanted)
 		assert_true(sd_event_run(m.event, UINT64_C(10000000)) > 0);
 }
 
-static void a_save_is_answered_when_it_is_on_disk(void **state)
+static void a_save_replies_once_the_file_is_on_disk(void **state)
 {
 	(void)state;
-	assert_int_equal(save_contracts(&m, count_answer, NULL), 0);
-	assert_int_equal(answers, 0);
+	assert_int_equal(save_contracts(&m, count_reply, NULL), 0);
+	assert_int_equal(replies, 0);
 	run_loop_until(1);
 	assert_int_equal(last_result, 0);
-	assert_int_equal(sold(), 50);
+	assert_int_equal(read_initial_cap(), 50);
 }
 
-static void what_changes_meanwhile_is_saved_by_the_next(void **state)
+static void changes_during_a_save_are_written_by_the_next_save(void **state)
 {
 	(void)state;
-	assert_int_equal(save_contracts(&m, count_answer, NULL), 0);
+	assert_int_equal(save_contracts(&m, count_reply, NULL), 0);
 	vgpu.contract.terms.initial_cap_pct = 40;
-	assert_int_equal(save_contracts(&m, count_answer, NULL), 0);
+	assert_int_equal(save_contracts(&m, count_reply, NULL), 0);
 	vgpu.contract.terms.initial_cap_pct = 30;
-	assert_int_equal(save_contracts(&m, count_answer, NULL), 0);
+	assert_int_equal(save_contracts(&m, count_reply, NULL), 0);
 	run_loop_until(3);
 	assert_int_equal(last_result, 0);
-	assert_int_equal(sold(), 30);
+	assert_int_equal(read_initial_cap(), 30);
 }
 
-static void who_waits_when_the_daemon_ends_is_saved_and_answered(void **state)
+static void pending_saves_are_written_and_replied_to_at_exit(void **state)
 {
 	(void)state;
-	assert_int_equal(save_contracts(&m, count_answer, NULL), 0);
+	assert_int_equal(save_contracts(&m, count_reply, NULL), 0);
 	vgpu.contract.terms.initial_cap_pct = 40;
-	assert_int_equal(save_contracts(&m, count_answer, NULL), 0);
+	assert_int_equal(save_contracts(&m, count_reply, NULL), 0);
 	m.worker = worker_free(m.worker);
-	assert_int_equal(answers, 2);
+	assert_int_equal(replies, 2);
 	assert_int_equal(last_result, 0);
-	assert_int_equal(sold(), 40);
+	assert_int_equal(read_initial_cap(), 40);
 }
 
-/* A foreign write is put on hold by the tick, and the daemon is told to stop in the same instant.
- */
-static void so_is_what_nobody_waits_for(void **state)
+/* Example: the daemon stops right after a tick that put an external change on hold. */
+static void saves_without_a_callback_are_written_at_exit(void **state)
 {
 	(void)state;
 	save_soon(&m);
 	vgpu.contract.terms.initial_cap_pct = 40;
 	save_soon(&m);
 	m.worker = worker_free(m.worker);
-	assert_int_equal(sold(), 40);
+	assert_int_equal(read_initial_cap(), 40);
 	assert_int_equal(m.save_result, 0);
 }
 
-static void a_disk_that_refuses_is_told_to_all(void **state)
+static void a_write_error_is_reported_to_every_caller(void **state)
 {
 	(void)state;
 	strcat(m.contracts_path, "/is/no/folder");
-	assert_int_equal(save_contracts(&m, count_answer, NULL), 0);
-	assert_int_equal(save_contracts(&m, count_answer, NULL), 0);
+	assert_int_equal(save_contracts(&m, count_reply, NULL), 0);
+	assert_int_equal(save_contracts(&m, count_reply, NULL), 0);
 	m.worker = worker_free(m.worker);
-	assert_int_equal(answers, 2);
+	assert_int_equal(replies, 2);
 	assert_int_equal(last_result, -ENOENT);
 	assert_int_equal(m.save_result, -ENOENT);
 }
 
-/* --- the numbers at its head --- */
+/* --- revision and ids in the file's head --- */
 
-static void revisions_grow_also_when_the_clock_goes_back(void **state)
+static void revisions_grow_even_if_the_clock_goes_back(void **state)
 {
 	const int64_t tomorrow = clock_now().wall_ms + 86400000;
 
@@ -171,37 +170,37 @@ static void revisions_grow_also_when_the_clock_goes_back(void **state)
 	m.worker = worker_free(m.worker);
 	assert_true(read_file().head.revision > 0);
 	assert_int_equal(read_file().head.revision, m.revision);
-	m.revision = tomorrow; /* a file of a clock that was ahead */
+	m.revision = tomorrow; /* as if saved while the clock was ahead */
 	assert_int_equal(worker_new(m.event, &m.worker), 0);
 	save_soon(&m);
 	m.worker = worker_free(m.worker);
 	assert_int_equal(read_file().head.revision, tomorrow + 1);
 }
 
-static void note(void)
+static void add_decision(void)
 {
 	(void)decisions_add(m.decisions, &(struct decision){.kind = DECISION_SET,
 							    .numbers = json_object(),
 							    .moves = json_array()});
 }
 
-static void ids_are_noted_before_they_are_given(void **state)
+static void ids_are_saved_before_they_are_assigned(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 5000; i++) {
 		save_tick(&m);
 		while (m.save_running)
 			assert_true(sd_event_run(m.event, UINT64_C(10000000)) > 0);
-		note();
+		add_decision();
 		if (decisions_last_id(m.decisions) > read_file().head.ids.decision)
-			fail_msg("decision %lld was given and is not noted",
+			fail_msg("decision id %lld was assigned before it was saved",
 				 (long long)decisions_last_id(m.decisions));
 	}
 	assert_true(read_file().head.ids.alert > 80);
 	assert_true(read_file().head.ids.offer > 90);
 }
 
-static void a_period_without_need_writes_nothing(void **state)
+static void the_file_is_not_written_while_saved_ids_suffice(void **state)
 {
 	int64_t revision;
 
@@ -211,14 +210,14 @@ static void a_period_without_need_writes_nothing(void **state)
 		assert_true(sd_event_run(m.event, UINT64_C(10000000)) > 0);
 	revision = m.revision;
 	for (int i = 0; i < 100; i++) {
-		note();
+		add_decision();
 		save_tick(&m);
 		assert_false(m.save_running);
 	}
 	assert_int_equal(m.revision, revision);
 }
 
-static void at_the_end_the_ids_are_noted_as_they_are(void **state)
+static void the_last_save_contains_the_exact_ids(void **state)
 {
 	(void)state;
 	m.ending = true;
@@ -231,7 +230,7 @@ static void at_the_end_the_ids_are_noted_as_they_are(void **state)
 
 /* --- the database --- */
 
-/* Saves with a database beside the file; returns the revision that is in it, -ENOENT: none. */
+/* Saves to file and database. Returns the revision in the database, or -ENOENT. */
 static int64_t save_beside_database(int *ret_sold)
 {
 	const struct db_retention retention = {0};
@@ -242,7 +241,7 @@ static int64_t save_beside_database(int *ret_sold)
 
 	snprintf(path, sizeof(path), "%s/history.db", folder);
 	assert_int_equal(db_open(path, &retention, &m.history.db, NULL), 0);
-	assert_int_equal(save_contracts(&m, count_answer, NULL), 0);
+	assert_int_equal(save_contracts(&m, count_reply, NULL), 0);
 	m.worker = worker_free(m.worker);
 	m.history.db = db_close(m.history.db);
 	assert_int_equal(db_reader_open(path, &reader, NULL), 0);
@@ -262,7 +261,7 @@ static int64_t save_beside_database(int *ret_sold)
 	return revision;
 }
 
-static void the_database_gets_the_same_text(void **state)
+static void the_database_stores_the_same_contracts(void **state)
 {
 	int pct = -1;
 	int64_t revision = save_beside_database(&pct);
@@ -273,7 +272,7 @@ static void the_database_gets_the_same_text(void **state)
 	assert_int_equal(pct, 50);
 }
 
-static void also_where_the_file_cannot_be_written(void **state)
+static void the_database_stores_contracts_if_the_file_cannot_be_written(void **state)
 {
 	int64_t revision;
 	int pct = -1;
@@ -286,16 +285,16 @@ static void also_where_the_file_cannot_be_written(void **state)
 	assert_int_equal(pct, 50);
 }
 
-static void a_dry_run_answers_and_writes_nothing(void **state)
+static void a_dry_run_replies_without_writing(void **state)
 {
 	(void)state;
 	m.actuator.dry_run = true;
-	assert_int_equal(save_contracts(&m, count_answer, NULL), 0);
-	assert_int_equal(answers, 1);
+	assert_int_equal(save_contracts(&m, count_reply, NULL), 0);
+	assert_int_equal(replies, 1);
 	assert_int_equal(last_result, 0);
 	save_soon(&m);
 	m.worker = worker_free(m.worker);
-	assert_int_equal(sold(), -1);
+	assert_int_equal(read_initial_cap(), -1);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -303,18 +302,18 @@ static void a_dry_run_answers_and_writes_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_save_is_answered_when_it_is_on_disk),
-		TEST(what_changes_meanwhile_is_saved_by_the_next),
-		TEST(who_waits_when_the_daemon_ends_is_saved_and_answered),
-		TEST(so_is_what_nobody_waits_for),
-		TEST(a_disk_that_refuses_is_told_to_all),
-		TEST(revisions_grow_also_when_the_clock_goes_back),
-		TEST(ids_are_noted_before_they_are_given),
-		TEST(a_period_without_need_writes_nothing),
-		TEST(at_the_end_the_ids_are_noted_as_they_are),
-		TEST(the_database_gets_the_same_text),
-		TEST(also_where_the_file_cannot_be_written),
-		TEST(a_dry_run_answers_and_writes_nothing),
+		TEST(a_save_replies_once_the_file_is_on_disk),
+		TEST(changes_during_a_save_are_written_by_the_next_save),
+		TEST(pending_saves_are_written_and_replied_to_at_exit),
+		TEST(saves_without_a_callback_are_written_at_exit),
+		TEST(a_write_error_is_reported_to_every_caller),
+		TEST(revisions_grow_even_if_the_clock_goes_back),
+		TEST(ids_are_saved_before_they_are_assigned),
+		TEST(the_file_is_not_written_while_saved_ids_suffice),
+		TEST(the_last_save_contains_the_exact_ids),
+		TEST(the_database_stores_the_same_contracts),
+		TEST(the_database_stores_contracts_if_the_file_cannot_be_written),
+		TEST(a_dry_run_replies_without_writing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The ring of decisions: numbers go on, the oldest leaves, the walk misses none. */
+/* The ring of decisions: ids ascend, a full ring drops the oldest, a walk skips none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static const struct decision *add(struct decisions *decisions, int64_t id, const
 	return decisions_add(decisions, &decision);
 }
 
-/* Walks from @after as its users do; the ids must ascend. Returns how many there were. */
+/* Walks all decisions after id @after and checks that ids ascend. Returns their number. */
 static int walk(const struct decisions *decisions, int64_t after, int64_t *ret_first)
 {
 	const struct decision *decision;
@@ -36,7 +36,7 @@ static int walk(const struct decisions *decisions, int64_t after, int64_t *ret_f
 	return n;
 }
 
-static void test_an_empty_ring_has_nothing_after_anything(void **state)
+static void test_an_empty_ring_returns_no_decision(void **state)
 {
 	struct decisions *decisions = decisions_new(41);
 
@@ -49,7 +49,7 @@ static void test_an_empty_ring_has_nothing_after_anything(void **state)
 	assert_null(decisions_free(NULL));
 }
 
-static void test_numbers_go_on_where_the_last_run_ended(void **state)
+static void test_ids_continue_after_the_last_run(void **state)
 {
 	struct decisions *decisions = decisions_new(41);
 
@@ -65,9 +65,10 @@ static void test_numbers_go_on_where_the_last_run_ended(void **state)
 	decisions_free(decisions);
 }
 
-static void test_a_decision_read_back_keeps_its_number(void **state)
+static void test_a_loaded_decision_keeps_its_id(void **state)
 {
-	static const int64_t ids[] = {10, 11, 17, 30}; /* what fell between was dropped */
+	/* The history has gaps where the writer dropped decisions. */
+	static const int64_t ids[] = {10, 11, 17, 30};
 	struct decisions *decisions = decisions_new(0);
 	int64_t first;
 
@@ -85,22 +86,22 @@ static void test_a_decision_read_back_keeps_its_number(void **state)
 	decisions_free(decisions);
 }
 
-static void test_numbers_go_on_above_what_was_given_and_not_read_back(void **state)
+static void test_ids_continue_after_ids_that_were_not_loaded(void **state)
 {
 	struct decisions *decisions = decisions_new(0);
 
 	(void)state;
-	assert_int_equal(add(decisions, 10, "read back")->id, 10);
+	assert_int_equal(add(decisions, 10, "loaded")->id, 10);
 	decisions_continue_after(decisions, 5);
 	assert_int_equal(decisions_last_id(decisions), 10);
 	decisions_continue_after(decisions, 30);
 	assert_int_equal(decisions_last_id(decisions), 30);
-	assert_string_equal(decisions_after(decisions, 0)->why, "read back");
+	assert_string_equal(decisions_after(decisions, 0)->why, "loaded");
 	assert_int_equal(add(decisions, 0, "new")->id, 31);
 	decisions_free(decisions);
 }
 
-static void test_the_oldest_leave_when_the_ring_is_full(void **state)
+static void test_a_full_ring_drops_the_oldest(void **state)
 {
 	struct decisions *decisions = decisions_new(0);
 	int64_t first;
@@ -119,7 +120,7 @@ static void test_the_oldest_leave_when_the_ring_is_full(void **state)
 	decisions_free(decisions);
 }
 
-static void test_a_decision_concerns_whom_it_names(void **state)
+static void test_a_decision_concerns_each_vgpu_it_names(void **state)
 {
 	static const struct {
 		const char *id;
@@ -145,12 +146,12 @@ static void test_a_decision_concerns_whom_it_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_an_empty_ring_has_nothing_after_anything),
-		cmocka_unit_test(test_numbers_go_on_where_the_last_run_ended),
-		cmocka_unit_test(test_a_decision_read_back_keeps_its_number),
-		cmocka_unit_test(test_numbers_go_on_above_what_was_given_and_not_read_back),
-		cmocka_unit_test(test_the_oldest_leave_when_the_ring_is_full),
-		cmocka_unit_test(test_a_decision_concerns_whom_it_names),
+		cmocka_unit_test(test_an_empty_ring_returns_no_decision),
+		cmocka_unit_test(test_ids_continue_after_the_last_run),
+		cmocka_unit_test(test_a_loaded_decision_keeps_its_id),
+		cmocka_unit_test(test_ids_continue_after_ids_that_were_not_loaded),
+		cmocka_unit_test(test_a_full_ring_drops_the_oldest),
+		cmocka_unit_test(test_a_decision_concerns_each_vgpu_it_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the daemon keeps in memory: found by name, in order of id, summed, and let go of once. */
+/* The host's GPUs and vGPUs in memory: lookup, order, sums of caps, release. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,7 +69,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* The ids of a GPU in their order, "a b c". */
+/* Compares the ids of a GPU's vGPUs, in list order, with @ids ("a b c"). */
 static void check_list(int gpu, const char *ids)
 {
 	char got[256] = "";
@@ -84,7 +84,7 @@ static void check_list(int gpu, const char *ids)
 	assert_int_equal(host.gpus[gpu].n_vgpus, n);
 }
 
-static void gpus_and_vgpus_are_found_by_name_and_only_by_all_of_it(void **state)
+static void gpus_and_vgpus_are_found_only_by_their_full_name(void **state)
 {
 	struct vgpu *first = insert(0, "a"), *second = insert(2, "ab");
 	struct host_gpu *gpu = NULL;
@@ -100,14 +100,14 @@ static void gpus_and_vgpus_are_found_by_name_and_only_by_all_of_it(void **state)
 	assert_ptr_equal(gpu, &host.gpus[2]);
 	assert_null(host_find_vgpu(&host, "b", &gpu));
 	assert_null(host_find_vgpu(&host, "", &gpu));
-	assert_ptr_equal(gpu, &host.gpus[2]); /* left alone */
+	assert_ptr_equal(gpu, &host.gpus[2]); /* unchanged by a failed lookup */
 	assert_ptr_equal(host_find_vgpu(&host, "ab", NULL), second);
 	host.n_gpus = 2;
 	assert_null(host_find_vgpu(&host, "ab", NULL));
 	host.n_gpus = 3;
 }
 
-static void vgpus_stand_in_the_order_in_which_people_count(void **state)
+static void vgpus_are_sorted_in_natural_order(void **state)
 {
 	static const char *const orders[][5] = {
 		{"vgpu1", "vgpu2", "vgpu10", "vm", "z"},
@@ -124,7 +124,7 @@ static void vgpus_stand_in_the_order_in_which_people_count(void **state)
 	check_list(1, "");
 }
 
-static void taking_one_leaves_the_others(void **state)
+static void removing_a_vgpu_keeps_the_others(void **state)
 {
 	struct vgpu *a = insert(0, "a"), *b = insert(0, "b"), *c = insert(0, "c");
 	struct vgpu *other = insert(1, "other");
@@ -133,7 +133,7 @@ static void taking_one_leaves_the_others(void **state)
 	host_gpu_remove(&host.gpus[0], b);
 	assert_null(b->next);
 	check_list(0, "a c");
-	host_gpu_remove(&host.gpus[0], b); /* is not there any more */
+	host_gpu_remove(&host.gpus[0], b); /* a second removal has no effect */
 	host_gpu_remove(&host.gpus[0], other);
 	check_list(0, "a c");
 	check_list(1, "other");
@@ -147,7 +147,7 @@ static void taking_one_leaves_the_others(void **state)
 	check_list(0, "a b c");
 }
 
-static void the_sum_of_caps_is_of_those_that_exist_the_sum_sold_of_all(void **state)
+static void only_existing_vgpus_count_in_the_cap_sum_but_all_in_the_sold_sum(void **state)
 {
 	static struct gpu_vgpu device;
 	static const struct {
@@ -175,7 +175,7 @@ static void the_sum_of_caps_is_of_those_that_exist_the_sum_sold_of_all(void **st
 	assert_int_equal(host_gpu_sum_cap_pct(&host.gpus[1]), 0);
 }
 
-static void a_vgpu_lets_go_of_its_device_and_labels_once(void **state)
+static void freeing_a_vgpu_releases_device_and_labels_once(void **state)
 {
 	struct gpu_vgpu device = {.detached = 0};
 	struct vgpu *vgpu = new_vgpu("a");
@@ -192,7 +192,7 @@ static void a_vgpu_lets_go_of_its_device_and_labels_once(void **state)
 	assert_null(vgpu_free(&host.gpus[0], NULL));
 }
 
-static void a_contract_may_be_let_go_of_twice(void **state)
+static void contract_fini_can_be_called_twice(void **state)
 {
 	struct contract contract = {.labels = json_object()};
 
@@ -224,12 +224,12 @@ static void modes_have_the_names_of_the_interface(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(gpus_and_vgpus_are_found_by_name_and_only_by_all_of_it),
-		TEST(vgpus_stand_in_the_order_in_which_people_count),
-		TEST(taking_one_leaves_the_others),
-		TEST(the_sum_of_caps_is_of_those_that_exist_the_sum_sold_of_all),
-		TEST(a_vgpu_lets_go_of_its_device_and_labels_once),
-		TEST(a_contract_may_be_let_go_of_twice),
+		TEST(gpus_and_vgpus_are_found_only_by_their_full_name),
+		TEST(vgpus_are_sorted_in_natural_order),
+		TEST(removing_a_vgpu_keeps_the_others),
+		TEST(only_existing_vgpus_count_in_the_cap_sum_but_all_in_the_sold_sum),
+		TEST(freeing_a_vgpu_releases_device_and_labels_once),
+		TEST(contract_fini_can_be_called_twice),
 		TEST(modes_have_the_names_of_the_interface),
 	};
 
