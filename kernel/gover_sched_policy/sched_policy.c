@@ -298,7 +298,7 @@ void intel_gvt_kick_schedule(struct intel_gvt *gvt)
 	intel_gvt_request_service(gvt, INTEL_GVT_REQUEST_EVENT_SCHED);
 }
 
-static enum hrtimer_restart timer_expired(struct hrtimer *timer)
+static enum hrtimer_restart slice_timer_expired(struct hrtimer *timer)
 {
 	struct gvt_sched_data *data = container_of(timer, struct gvt_sched_data, timer);
 
@@ -316,7 +316,7 @@ static int gover_init(struct intel_gvt *gvt)
 		return -ENOMEM;
 	data->gvt = gvt;
 	hrtimer_init(&data->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
-	data->timer.function = timer_expired;
+	data->timer.function = slice_timer_expired;
 	spin_lock_init(&data->lock);
 	INIT_LIST_HEAD(&data->vgpus);
 	sched_start(&data->sched, chosen_discipline, ktime_get_ns());
