@@ -3,7 +3,7 @@
 #include "tests/unit/gover-d/core/test-manager.h"
 
 /* Each of a, b and c demands more than the whole GPU, so there is no donor. */
-static void overload(void)
+static void start_overload(void)
 {
 	start();
 	sell("a", 100, 0);
@@ -33,7 +33,7 @@ static bool severe_overload_is_active(void)
 static void the_severe_overload_alert_lasts_as_long_as_the_overload(void **state)
 {
 	(void)state;
-	overload();
+	start_overload();
 	tick(10);
 	assert_int_equal(count_decisions("severe", NULL), 1);
 	assert_true(severe_overload_is_active());
@@ -50,7 +50,7 @@ static void the_severe_overload_alert_outlives_the_vgpu_it_names(void **state)
 	char named[ID_MAX];
 
 	(void)state;
-	overload();
+	start_overload();
 	tick(10);
 	strcpy(named, gpu->severe_vgpu);
 	assert_non_null(find_active_alert(ALERT_SEVERE_OVERLOAD, named));
@@ -75,7 +75,7 @@ static int count_alerts(enum alert_kind kind)
 static void a_late_tick_does_not_end_severe_overload(void **state)
 {
 	(void)state;
-	overload();
+	start_overload();
 	tick(10);
 	for (int late = 0; late < 5; late++) {
 		tick_late();
@@ -98,7 +98,7 @@ static void a_late_tick_does_not_end_severe_overload(void **state)
 static void unreadable_busy_time_does_not_end_severe_overload(void **state)
 {
 	(void)state;
-	overload();
+	start_overload();
 	tick(10);
 	device("b")->stale = device("c")->stale = true;
 	tick(20);
@@ -113,7 +113,7 @@ static void unreadable_busy_time_does_not_end_severe_overload(void **state)
 static void a_restart_does_not_end_severe_overload(void **state)
 {
 	(void)state;
-	overload();
+	start_overload();
 	tick(10);
 	restart();
 	assert_true(severe_overload_is_active());
@@ -128,7 +128,7 @@ static void severe_overload_stays_active_with_a_long_breach_window(void **state)
 {
 	(void)state;
 	config.params.overload_periods = 90;
-	overload();
+	start_overload();
 	tick(100);
 	assert_true(severe_overload_is_active());
 	tick_late();
@@ -218,7 +218,7 @@ static void a_removed_or_missing_vgpu_has_no_contract_limit_alert(void **state)
 static void a_frozen_gpu_raises_the_severe_overload_alert(void **state)
 {
 	(void)state;
-	overload();
+	start_overload();
 	set_mode(GPU_MODE_FROZEN);
 	tick(10);
 	assert_true(severe_overload_is_active());
@@ -228,7 +228,7 @@ static void a_frozen_gpu_raises_the_severe_overload_alert(void **state)
 static void freezing_does_not_end_severe_overload(void **state)
 {
 	(void)state;
-	overload();
+	start_overload();
 	tick(10);
 	set_mode(GPU_MODE_FROZEN);
 	tick(20);
@@ -240,7 +240,7 @@ static void severe_overload_of_a_frozen_gpu_names_the_currently_best_vgpu_to_mov
 	char before[ID_MAX];
 
 	(void)state;
-	overload();
+	start_overload();
 	tick(10);
 	strcpy(before, gpu->severe_vgpu);
 	device("a")->demand = device("b")->demand = device("c")->demand = 0;

@@ -18,7 +18,7 @@ static void start_with_unsold_c(int cap_pct)
 	assert_true(vgpu("c")->found);
 }
 
-static bool in_contracts(const char *id)
+static bool contracts_file_contains(const char *id)
 {
 	char path[PATH_MAX + 32], quoted[ID_MAX + 2];
 	CLEANUP_FREE char *text = NULL;
@@ -33,7 +33,7 @@ static void an_unsold_vgpu_that_disappears_is_forgotten_at_once(void **state)
 {
 	(void)state;
 	start_with_unsold_c(30);
-	assert_true(in_contracts("c"));
+	assert_true(contracts_file_contains("c"));
 	device("c")->exists = false;
 	tick(1);
 	wait_for_saves();
@@ -42,8 +42,8 @@ static void an_unsold_vgpu_that_disappears_is_forgotten_at_once(void **state)
 	assert_non_null(
 		strstr(decisions_after(m->decisions, decisions_last_id(m->decisions) - 1)->why,
 		       "never sold, and is forgotten"));
-	assert_false(in_contracts("c"));
-	assert_true(in_contracts("a"));
+	assert_false(contracts_file_contains("c"));
+	assert_true(contracts_file_contains("a"));
 	tick(5);
 	assert_null(find_active_alert(ALERT_VGPU_MISSING, "c"));
 	assert_true(gpu->telemetry_valid);
@@ -94,7 +94,7 @@ static void an_unsold_vgpu_that_was_never_opened_is_forgotten_too(void **state)
 	tick(5);
 	wait_for_saves();
 	assert_null(host_find_vgpu(&m->host, "c", NULL));
-	assert_false(in_contracts("c"));
+	assert_false(contracts_file_contains("c"));
 }
 
 static void an_unsold_vgpu_removed_while_stopped_is_recorded_and_deleted_from_disk(void **state)
@@ -106,8 +106,8 @@ static void an_unsold_vgpu_removed_while_stopped_is_recorded_and_deleted_from_di
 	start();
 	wait_for_saves();
 	assert_int_equal(count_decisions("missing", "noted"), 1);
-	assert_false(in_contracts("c"));
-	assert_true(in_contracts("a"));
+	assert_false(contracts_file_contains("c"));
+	assert_true(contracts_file_contains("a"));
 }
 
 static void a_dry_run_forgets_an_unsold_vgpu_only_in_memory(void **state)
@@ -122,7 +122,7 @@ static void a_dry_run_forgets_an_unsold_vgpu_only_in_memory(void **state)
 	device("c")->exists = false;
 	tick(1);
 	assert_null(host_find_vgpu(&m->host, "c", NULL));
-	assert_true(in_contracts("c"));
+	assert_true(contracts_file_contains("c"));
 	read_journal("c", &last_pct, &intent_pct);
 	assert_int_equal(last_pct, 30);
 }
@@ -189,7 +189,7 @@ static void further_vgpus_that_cannot_be_adopted_share_one_log_line(void **state
 
 /* --- caps written externally between ticks --- */
 
-static void expect_foreign(const char *id, int cap_pct)
+static void expect_foreign_write_held(const char *id, int cap_pct)
 {
 	assert_true(vgpu(id)->contract.held);
 	assert_int_equal(vgpu(id)->contract.held_cap_pct, cap_pct);
@@ -206,7 +206,7 @@ static void expect_foreign(const char *id, int cap_pct)
 	assert_non_null(find_active_alert(ALERT_FOREIGN_WRITE, id));
 }
 
-static void expect_refused(int r, const char *id)
+static void expect_refused_for_foreign_cap(int r, const char *id)
 {
 	char name[ID_MAX + 8];
 
@@ -235,10 +235,10 @@ static void a_hold_does_not_overwrite_an_external_cap(void **state)
 	start_with_full_gpu();
 	writes = fake.writes;
 	device("a")->cap_pct = 37;
-	expect_refused(hold("a", 30), "a");
+	expect_refused_for_foreign_cap(hold("a", 30), "a");
 	assert_int_equal(fake.writes, writes);
 	assert_int_equal(count_decisions("hold", NULL), 0);
-	expect_foreign("a", 37);
+	expect_foreign_write_held("a", 37);
 	assert_int_equal(hold("a", 30), 0); /* a second request overrides the external cap */
 	assert_int_equal(device("a")->cap_pct, 30);
 }
@@ -250,8 +250,9 @@ static void a_hold_at_the_current_cap_is_refused_after_an_external_write(void **
 	(void)state;
 	start_with_full_gpu();
 	device("a")->cap_pct = 37;
-	expect_refused(control_vgpu_change(m, "a", CONTRACT_HELD, &values, &err), "a");
-	expect_foreign("a", 37);
+	expect_refused_for_foreign_cap(control_vgpu_change(m, "a", CONTRACT_HELD, &values, &err),
+				       "a");
+	expect_foreign_write_held("a", 37);
 }
 
 static void a_contract_change_does_not_take_from_an_external_cap(void **state)
@@ -263,12 +264,13 @@ static void a_contract_change_does_not_take_from_an_external_cap(void **state)
 	start_with_full_gpu();
 	writes = fake.writes;
 	device("a")->cap_pct = 58;
-	expect_refused(control_vgpu_change(m, "b", CONTRACT_MIN_CAP, &values, &err), "a");
+	expect_refused_for_foreign_cap(control_vgpu_change(m, "b", CONTRACT_MIN_CAP, &values, &err),
+				       "a");
 	assert_int_equal(vgpu("b")->contract.terms.min_cap_pct, 0);
 	assert_false(vgpu("b")->contract.held);
 	assert_int_equal(fake.writes, writes);
 	assert_int_equal(count_decisions("set", NULL), 0);
-	expect_foreign("a", 58);
+	expect_foreign_write_held("a", 58);
 }
 
 static void a_new_vgpu_does_not_take_from_an_external_cap(void **state)
@@ -281,12 +283,12 @@ static void a_new_vgpu_does_not_take_from_an_external_cap(void **state)
 	start_with_full_gpu();
 	writes = fake.writes;
 	device("a")->cap_pct = 58;
-	expect_refused(control_vgpu_add(m, &contract, NULL, &err), "a");
+	expect_refused_for_foreign_cap(control_vgpu_add(m, &contract, NULL, &err), "a");
 	assert_false(device("c")->exists);
 	assert_null(host_find_vgpu(&m->host, "c", NULL));
 	assert_int_equal(fake.writes, writes);
 	assert_int_equal(count_decisions("fund", NULL), 0);
-	expect_foreign("a", 58);
+	expect_foreign_write_held("a", 58);
 	/* The new vGPU gets capacity from b alone. */
 	assert_int_equal(control_vgpu_add(m, &contract, NULL, &err), 0);
 	assert_int_equal(device("a")->cap_pct, 58);
@@ -302,7 +304,7 @@ static void a_change_that_moves_no_cap_checks_no_cap(void **state)
 	assert_int_equal(control_vgpu_change(m, "a", CONTRACT_VM, &values, &err), 0);
 	assert_int_equal(count_decisions("foreign_write", NULL), 0);
 	tick(1);
-	expect_foreign("a", 37);
+	expect_foreign_write_held("a", 37);
 }
 
 static void a_return_to_an_externally_changed_vgpu_is_dropped_and_recorded(void **state)
@@ -313,7 +315,7 @@ static void a_return_to_an_externally_changed_vgpu_is_dropped_and_recorded(void 
 	assert_int_equal(control_vgpu_remove(m, "a", &err), 0);
 	assert_false(device("a")->exists);
 	assert_int_equal(count_decisions("return", "dropped"), 1);
-	expect_foreign("b", 39);
+	expect_foreign_write_held("b", 39);
 }
 
 /* The external write happens between the sample and the writes of one tick. */
@@ -331,7 +333,7 @@ static void a_steal_from_an_externally_changed_vgpu_is_dropped_and_recorded(void
 	assert_int_equal(vgpu("a")->tally.steals_out, 0);
 	assert_int_equal(vgpu("b")->tally.steals_in, 0);
 	assert_null(find_active_alert(ALERT_WRITE_FAILED, "a"));
-	expect_foreign("a", 77);
+	expect_foreign_write_held("a", 77);
 }
 
 static void an_external_write_drops_the_rest_of_the_plan(void **state)
@@ -349,7 +351,7 @@ static void an_external_write_drops_the_rest_of_the_plan(void **state)
 	device("a")->cap_pct = 33;
 	assert_int_equal(round_apply(m, gpu, m->round, true, now), -ESTALE);
 	assert_int_equal(count_decisions("fit", "dropped"), 2);
-	expect_foreign("a", 33);
+	expect_foreign_write_held("a", 33);
 }
 
 int main(void)

@@ -33,22 +33,22 @@ static void wait_for_open(void)
 }
 
 /* A job that blocks the worker, like a disk that does not respond. */
-static struct slow {
+static struct blocking {
 	struct worker_job job;
 	atomic_bool may_finish, done;
-} slow;
+} blocking;
 
-static void run_slow(struct worker_job *job)
+static void run_blocking(struct worker_job *job)
 {
 	(void)job;
-	while (!atomic_load(&slow.may_finish))
+	while (!atomic_load(&blocking.may_finish))
 		sched_yield();
 }
 
-static void finish_slow(struct worker_job *job)
+static void finish_blocking(struct worker_job *job)
 {
 	(void)job;
-	atomic_store(&slow.done, true);
+	atomic_store(&blocking.done, true);
 }
 
 static void a_slow_database_open_does_not_block_ticks(void **state)
@@ -56,17 +56,17 @@ static void a_slow_database_open_does_not_block_ticks(void **state)
 	(void)state;
 	start_with_broken_history();
 	assert_int_equal(rmdir(path), 0);
-	atomic_store(&slow.may_finish, false);
-	slow.job = (struct worker_job){.run = run_slow, .done = finish_slow};
-	assert_int_equal(worker_submit(m->worker, &slow.job), 0);
+	atomic_store(&blocking.may_finish, false);
+	blocking.job = (struct worker_job){.run = run_blocking, .done = finish_blocking};
+	assert_int_equal(worker_submit(m->worker, &blocking.job), 0);
 	retry_after_a_minute();
 	assert_true(m->history.opening);
 	tick(5);
 	retry_after_a_minute(); /* no second open starts while the first one runs */
 	assert_null(m->history.db);
-	atomic_store(&slow.may_finish, true);
+	atomic_store(&blocking.may_finish, true);
 	wait_for_open();
-	assert_true(atomic_load(&slow.done));
+	assert_true(atomic_load(&blocking.done));
 	assert_non_null(m->history.db);
 	tick(5);
 	assert_null(find_active_alert(ALERT_HISTORY_FAILING, ""));

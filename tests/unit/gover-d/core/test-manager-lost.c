@@ -160,7 +160,7 @@ static void a_restore_uses_the_database_if_the_file_is_missing(void **state)
 
 /* --- contracts file and database lost --- */
 
-static void run_and_delete_both(void)
+static void run_and_delete_file_and_database(void)
 {
 	run_steal_and_hold();
 	delete_contracts_file();
@@ -170,7 +170,7 @@ static void run_and_delete_both(void)
 static void without_file_and_database_adopted_vgpus_are_held_at_their_caps(void **state)
 {
 	(void)state;
-	run_and_delete_both();
+	run_and_delete_file_and_database();
 	start();
 	device("a")->demand = 0.01; /* a is no donor because it is on hold */
 	device("b")->demand = BUSY;
@@ -204,7 +204,7 @@ static void without_file_and_database_a_restored_cap_is_not_lowered_again(void *
 static void without_file_and_database_a_vgpu_new_to_the_journal_is_not_held(void **state)
 {
 	(void)state;
-	run_and_delete_both();
+	run_and_delete_file_and_database();
 	*device("c") = (struct gpu_vgpu){.exists = true, .cap_pct = 10};
 	start();
 	tick(1);
@@ -225,7 +225,7 @@ static void a_vgpu_adopted_on_hold_can_be_sold_and_released(void **state)
 	};
 
 	(void)state;
-	run_and_delete_both();
+	run_and_delete_file_and_database();
 	start();
 	tick(1);
 	assert_int_equal(control_vgpu_add(m, &contract, NULL, &err), 0);
@@ -239,7 +239,7 @@ static void a_vgpu_adopted_on_hold_can_be_sold_and_released(void **state)
 static void a_vgpu_adopted_on_hold_and_removed_is_adopted_again_without_hold(void **state)
 {
 	(void)state;
-	run_and_delete_both();
+	run_and_delete_file_and_database();
 	fake.external_vgpus = true;
 	start();
 	tick(1);
@@ -253,7 +253,7 @@ static void a_vgpu_adopted_on_hold_and_removed_is_adopted_again_without_hold(voi
 static void without_file_and_database_a_restore_fails(void **state)
 {
 	(void)state;
-	run_and_delete_both();
+	run_and_delete_file_and_database();
 	assert_int_equal(manager_restore(&config, &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "contracts.json"));
 	assert_int_equal(device("a")->cap_pct, 65);
@@ -314,9 +314,8 @@ static void ids_of_a_lost_history_are_not_reused(void **state)
 	for (int i = 0; i < 3; i++) {
 		if (i == 1)
 			stop_by_sigterm();
-		/* Without a last save. */
 		else
-			stop();
+			stop(); /* skips the last save */
 		delete_database();
 		start();
 		assert_int_equal(

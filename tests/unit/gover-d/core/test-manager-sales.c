@@ -2,7 +2,8 @@
 /* Tests sales across restarts: only a repetition of the original claim succeeds. */
 #include "tests/unit/gover-d/core/test-manager.h"
 
-static int claim(int64_t id, const char *key, const char *vgpu, const struct offer **ret_offer)
+static int claim_offer(int64_t id, const char *key, const char *vgpu,
+		       const struct offer **ret_offer)
 {
 	struct contract contract = {.labels = json_object()};
 	int r;
@@ -26,7 +27,7 @@ static int64_t sell_d_by_offer(void)
 	sell("a", 50, 0);
 	tick(20);
 	id = offers_live(m->offers, "gpu0")->id;
-	assert_int_equal(claim(id, "key-1", "d", &offer), 0);
+	assert_int_equal(claim_offer(id, "key-1", "d", &offer), 0);
 	return id;
 }
 
@@ -35,13 +36,13 @@ static void expect_sold(int64_t id, enum offer_state state)
 {
 	const struct offer *offer = NULL;
 
-	assert_int_equal(claim(id, "key-1", "d", &offer), 0);
+	assert_int_equal(claim_offer(id, "key-1", "d", &offer), 0);
 	assert_int_equal(offer->id, id);
 	assert_string_equal(offer->vgpu, "d");
 	assert_string_equal(offer->gpu, "gpu0");
 	assert_int_equal(offer->life.state, state);
-	assert_int_equal(claim(id, "key-2", "c", &offer), CONTROL_E_EXISTS);
-	assert_int_equal(claim(id, "", "d", &offer), CONTROL_E_EXISTS);
+	assert_int_equal(claim_offer(id, "key-2", "c", &offer), CONTROL_E_EXISTS);
+	assert_int_equal(claim_offer(id, "", "d", &offer), CONTROL_E_EXISTS);
 	assert_null(host_find_vgpu(&m->host, "c", NULL));
 }
 
@@ -71,7 +72,7 @@ static void a_restart_closes_an_unclaimed_offer(void **state)
 	id = offers_live(m->offers, "gpu0")->id;
 	restart();
 	assert_null(offers_live(m->offers, "gpu0"));
-	assert_int_equal(claim(id, "key-1", "d", &offer), CONTROL_E_OFFER_OVER);
+	assert_int_equal(claim_offer(id, "key-1", "d", &offer), CONTROL_E_OFFER_OVER);
 	assert_non_null(strstr(err.msg, "restarted"));
 }
 
@@ -133,7 +134,7 @@ static void without_history_at_most_one_sale_is_on_probation(void **state)
 	first = sell_d_by_offer();
 	tick(60);
 	second = offers_live(m->offers, "gpu0")->id;
-	assert_int_equal(claim(second, "key-2", "c", &offer), 0);
+	assert_int_equal(claim_offer(second, "key-2", "c", &offer), 0);
 	stop();
 	delete_database();
 	start();
@@ -141,8 +142,8 @@ static void without_history_at_most_one_sale_is_on_probation(void **state)
 	assert_int_equal((offers_find(m->offers, first)->life.state == OFFER_PROBATION) +
 				 (offers_find(m->offers, second)->life.state == OFFER_PROBATION),
 			 1);
-	assert_int_equal(claim(first, "key-1", "d", &offer), 0);
-	assert_int_equal(claim(second, "key-2", "c", &offer), 0);
+	assert_int_equal(claim_offer(first, "key-1", "d", &offer), 0);
+	assert_int_equal(claim_offer(second, "key-2", "c", &offer), 0);
 }
 
 int main(void)

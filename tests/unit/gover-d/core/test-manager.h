@@ -290,7 +290,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-static inline void start_as(bool dry_run)
+static inline void start_daemon(bool dry_run)
 {
 	err.msg[0] = '\0';
 	assert_int_equal(manager_new(&config, dry_run, &m, &err), 0);
@@ -302,12 +302,12 @@ static inline void start_as(bool dry_run)
 
 static inline void start(void)
 {
-	start_as(false);
+	start_daemon(false);
 }
 
 static inline void start_dry_run(void)
 {
-	start_as(true);
+	start_daemon(true);
 }
 
 static inline void stop(void)
