@@ -13,7 +13,7 @@
  * Errors: one letter for each move: . none, E device error, S no capacity left (ENOSPC).
  */
 static const struct {
-	const char *rule, *before, *moves, *faults, *journal, *after, *errors;
+	const char *rule, *before, *moves, *faults, *writes, *after, *errors;
 } rows[] = {
 	{"a steal: the decrease is written first", "a50 b50", "a40 b60", "", "a40 b60", "a40 b60",
 	 ".."},
@@ -116,7 +116,7 @@ static void check_move(size_t row, const struct actuate_move *move)
 {
 	const char *rule = rows[row].rule, *id = move->vgpu->contract.id;
 	const struct gpu_vgpu *device = move->vgpu->device;
-	bool written = strchr(rows[row].journal, id[0]);
+	bool written = strchr(rows[row].writes, id[0]);
 	int in_force = written && !device->read_errno ? device->cap_pct : -1;
 
 	if (move->read_back_pct != in_force)
@@ -153,8 +153,8 @@ static void check_row(size_t row)
 	n = make_row_moves(row, moves);
 	before_pct = host_gpu_sum_cap_pct(&gpu);
 	r = actuate_moves(&actuator, &gpu, moves, n, "steal", now);
-	if (strcmp(fake.journal, rows[row].journal) != 0)
-		fail_msg("%s: the cap writes are '%s'", rows[row].rule, fake.journal);
+	if (strcmp(fake.writes, rows[row].writes) != 0)
+		fail_msg("%s: the cap writes are '%s'", rows[row].rule, fake.writes);
 	for (size_t i = 0; i < n; i++) {
 		check_move(row, &moves[i]);
 		errors[i] = moves[i].error == 0	       ? '.'
@@ -221,7 +221,7 @@ static void a_cap_is_not_written_if_the_journal_write_fails(void **state)
 	assert_int_equal(actuate_moves(&actuator, &gpu, moves, 2, "steal", now), -EIO);
 	cap_journal_close(actuator.journal);
 	actuator.journal = journal;
-	assert_string_equal(fake.journal, "");
+	assert_string_equal(fake.writes, "");
 	assert_int_equal(moves[0].error, ENOSPC);
 	assert_int_equal(moves[1].error, ENOSPC);
 	assert_int_equal(moves[1].read_back_pct, -1);
@@ -248,7 +248,7 @@ static void an_external_change_is_kept_and_stops_all_moves(void **state)
 		plan_steal(moves);
 		fake.vgpus[foreign].cap_pct = 44;
 		assert_int_equal(actuate_moves(&actuator, &gpu, moves, 3, "steal", now), -ESTALE);
-		assert_string_equal(fake.journal, "");
+		assert_string_equal(fake.writes, "");
 		for (int i = A; i <= C; i++) {
 			assert_int_equal(moves[i].read_back_pct, -1);
 			assert_int_equal(moves[i].foreign_pct, i == foreign ? 44 : -1);
@@ -259,13 +259,13 @@ static void an_external_change_is_kept_and_stops_all_moves(void **state)
 		check_journal("external change", "a", -1, -1);
 		assert_int_equal(actuate_cap(&actuator, &gpu, &vgpus[foreign], 60, "lease", now),
 				 -ESTALE);
-		assert_string_equal(fake.journal, "");
+		assert_string_equal(fake.writes, "");
 		fake.vgpus[foreign].cap_pct = vgpus[foreign].cap_pct;
 	}
 	fake.vgpus[C].cap_pct = 44; /* not changed by any of the moves */
 	plan_steal(moves);
 	assert_int_equal(actuate_moves(&actuator, &gpu, moves, 3, "steal", now), 0);
-	assert_string_equal(fake.journal, "a40 b40");
+	assert_string_equal(fake.writes, "a40 b40");
 }
 
 static void an_own_write_without_read_back_is_not_an_external_change(void **state)
@@ -319,7 +319,7 @@ static void a_dry_run_changes_nothing_and_reports_it(void **state)
 	assert_int_equal(moves[0].read_back_pct, -1);
 	assert_int_equal(moves[1].error, 0);
 	assert_int_equal(actuate_cap(&actuator, &gpu, &vgpus[A], 90, "lease", now), 0);
-	assert_string_equal(fake.journal, "");
+	assert_string_equal(fake.writes, "");
 	assert_int_equal(vgpus[A].cap_pct, 50);
 	assert_int_equal(vgpus[A].tally.cap_writes, 0);
 

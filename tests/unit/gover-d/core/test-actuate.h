@@ -39,9 +39,9 @@ struct gpu_vgpu {
 static struct gpu {
 	struct gpu_vgpu vgpus[VGPUS]; /* "a", "b", "c" */
 	int create_errno, attach_errno, destroy_errno;
-	int detaches;	   /* number of detach calls */
-	int max_sum_pct;   /* largest sum of caps so far */
-	char journal[128]; /* all cap writes in order, "a40 b60"; "a40!": failed */
+	int detaches;	  /* number of detach calls */
+	int max_sum_pct;  /* largest sum of caps so far */
+	char writes[128]; /* all cap writes in order, "a40 b60"; "a40!": failed */
 } fake;
 
 static struct gpu_vgpu *fake_find(const char *id)
@@ -117,7 +117,7 @@ static void fake_detach(struct gpu_vgpu *vgpu)
 static int fake_write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_pct)
 {
 	const char id[] = {(char)('a' + (vgpu - fake.vgpus)), '\0'};
-	size_t used = strlen(fake.journal);
+	size_t used = strlen(fake.writes);
 	int last_pct, intent_pct;
 	struct cap_journal *journal;
 
@@ -127,7 +127,7 @@ static int fake_write_cap(struct gpu_vgpu *vgpu, uint64_t now_mono_ns, int cap_p
 	assert_int_equal(last_pct, vgpu->cap_pct);
 	assert_int_equal(intent_pct, cap_pct);
 	cap_journal_close(journal);
-	snprintf(fake.journal + used, sizeof(fake.journal) - used, "%s%s%d%s", used ? " " : "", id,
+	snprintf(fake.writes + used, sizeof(fake.writes) - used, "%s%s%d%s", used ? " " : "", id,
 		 cap_pct, vgpu->write_errno ? "!" : "");
 	if (vgpu->forced_pct)
 		vgpu->cap_pct = vgpu->forced_pct == FORCED_NO_LIMIT ? NO_LIMIT : vgpu->forced_pct;

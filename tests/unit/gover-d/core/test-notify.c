@@ -93,7 +93,7 @@ static void a_lasting_alert_is_notified_again_at_a_limited_rate(void **state)
 		{"an acknowledged alert is not notified again", "##a########", "r.a........"},
 		{"a silenced alert is still raised and updated", "s##########", "r....u....u"},
 		{"the end of a silence is an event", "s##l#######", "r..t....u.."},
-		{"it is no event if the alert was raised before the silence", "#s##l#######",
+		{"the end of a silence is no event for an alert raised before", "#s##l#######",
 		 "r....u....u."},
 	};
 
