@@ -7,7 +7,7 @@
 #include "db/reader.h"
 #include "db/record.h"
 
-/* The order of the fields in record.c. */
+/* The columns have the order of the fields in record.c. */
 #define COLUMNS "ts_ms, who, origin, method, path, status, before_json, after_json, id"
 
 static const char after_sql[] = "SELECT " COLUMNS " FROM audit WHERE id > ?1 ORDER BY id LIMIT ?2";

@@ -56,8 +56,8 @@ static int probe_write(const char *path)
 	return faccessat(AT_FDCWD, slash ? dir : ".", W_OK, AT_EACCESS) == 0 ? 0 : -errno;
 }
 
-/* Disables memory statistics, which take a lock for each allocation. This fails without harm if the
- * program has used sqlite before. */
+/* Disables memory statistics, because they take a lock for each allocation. If the program has used
+ * sqlite before, the call fails and the statistics stay enabled, which is harmless. */
 static void set_up_library(void)
 {
 	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
@@ -73,8 +73,8 @@ int conn_open(const char *path, int flags, int busy_ms, sqlite3 **ret_db, struct
 	(void)pthread_once(&once, set_up_library);
 	rc = sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
 	r = rc == SQLITE_OK ? 0 : conn_fail(db, rc, path, reterr);
-	/* Without permission to write, sqlite opens the file for reading and reports only that
-	 * result. */
+	/* Without permission to write, sqlite opens the file for reading without an error; only
+	 * sqlite3_db_readonly() reports this case. */
 	if (write && (r < 0 || sqlite3_db_readonly(db, "main") == 1)) {
 		int denied = probe_write(path);
 

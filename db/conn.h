@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the writing and the reading connection: opening, statements and errors. */
+/* Functions for both the writing and the reading connection: opening, statements and errors. */
 #ifndef DB_CONN_H
 #define DB_CONN_H
 
@@ -11,13 +11,14 @@
 
 /*
  * Opens @path with the SQLITE_OPEN_ @flags; statements wait at most @busy_ms for the lock of
- * another program. -EACCES, -EROFS: @flags include writing, but the file can only be read.
+ * another program. Returns -EACCES or -EROFS if @flags include writing and the file can only be
+ * read.
  */
 int conn_open(const char *path, int flags, int busy_ms, sqlite3 **ret_db, struct err *reterr);
 
 /* Converts the result code of a failed call on @db to a negative errno. */
 int conn_errno(sqlite3 *db, int rc);
-/* The same, with the message "@path: message of sqlite". */
+/* Like conn_errno(), and writes the message "@path: message of sqlite". */
 int conn_fail(sqlite3 *db, int rc, const char *path, struct err *reterr);
 
 /* Prepares @n statements. After a failure the statements that were not prepared are NULL. */
@@ -26,7 +27,7 @@ void conn_finalize(sqlite3_stmt *statements[], int n);
 
 /* Runs a bound statement completely and resets it. */
 int conn_run(sqlite3_stmt *statement);
-/* The same; writes the first column of the last row. SQLITE_NOTFOUND: no row. */
+/* Like conn_run(), and writes the first column of the last row. SQLITE_NOTFOUND: no row. */
 int conn_run_int(sqlite3_stmt *statement, int64_t *ret_value);
 
 /* Runs @sql and writes the first column of the first row. */

@@ -17,7 +17,7 @@
 
 struct db;
 
-/* How long the rows of each resolution are kept; 0 = no limit. */
+/* How long the rows of each resolution stay in the database; 0 = no limit. */
 struct db_retention {
 	int raw_hours;
 	int minute_days;
@@ -26,20 +26,20 @@ struct db_retention {
 
 /*
  * Opens or creates @path in WAL mode, migrates it, prepares all statements and starts the writer.
- * -EINVAL: not a database of gover; -EPROTO: written by a newer version; -EROFS, -EACCES: it cannot
- * be written.
+ * Returns -EINVAL if the file is not a database of gover, -EPROTO if a newer version of gover wrote
+ * it, and -EROFS or -EACCES if the file cannot be written.
  */
 int db_open(const char *path, const struct db_retention *retention, struct db **ret_db,
 	    struct err *reterr);
-/* Writes the queued records for at most 5 s, stops the thread and closes. @db can be NULL. Returns
- * NULL. */
+/* Writes the queued records for at most 5 s, stops the thread and closes the database. @db can be
+ * NULL. Returns NULL. */
 struct db *db_close(struct db *db);
-/* The same, for at most @max_ns. */
+/* Like db_close(), but writes for at most @max_ns. */
 struct db *db_close_within(struct db *db, uint64_t max_ns);
 
 /*
- * Each function copies one record to the queue and never blocks. -ENOSPC: the queue is full and the
- * record is dropped; -EINVAL: an id is not valid or a text has no NUL.
+ * Each function copies one record to the queue and never blocks. Returns -ENOSPC if the queue is
+ * full and the record is dropped, and -EINVAL if an id is not valid or a text has no NUL.
  */
 int db_append_sample(struct db *db, const struct db_sample *row);
 int db_append_gpu_sample(struct db *db, const struct db_gpu_sample *row);
@@ -48,13 +48,13 @@ int db_append_alert(struct db *db, const struct db_alert *row);
 int db_append_offer(struct db *db, const struct db_offer *row);
 int db_append_silence(struct db *db, const struct db_silence *row);
 int db_append_cap_write(struct db *db, const struct db_cap_write *row);
-/* A changed parameter of the policy; @value NULL removes it. */
+/* Appends a changed parameter of the policy. If @value is NULL, the stored value is removed. */
 int db_append_setting(struct db *db, const char *key, const char *value);
 
 /*
- * Saves a copy of the contracts file, which replaces the previous one. It bypasses the queue: only
- * the newest copy is written, again after each failure, and once more if the database is replaced
- * by a new file. Returns 0 or -ENOMEM.
+ * Saves a copy of the contracts file, which replaces the previous one. The copy bypasses the queue.
+ * Only the newest copy is written. The write is repeated after a failure, and if the database is
+ * replaced by a new file. Returns 0 or -ENOMEM.
  */
 int db_save_contracts(struct db *db, int64_t revision, const char *text);
 
@@ -67,17 +67,18 @@ void db_commit(struct db *db);
 
 struct db_stats {
 	uint64_t appended, written, dropped; /* records */
-	uint64_t errors;		     /* failed transactions; their records are dropped */
+	uint64_t errors;		     /* failed transactions, whose records are dropped */
 	int queued;
 	int last_error; /* sqlite result code of the newest failure, 0 after a success */
 	char last_message[128];
 };
 void db_stats(struct db *db, struct db_stats *ret_stats);
 
-/* Blocks until all appended records are written or dropped and the contracts were tried. For tests
- * and for the end of a program. */
+/* Blocks until all appended records are written or dropped and a write of the contracts was tried.
+ * Only for tests and for the end of a program. */
 void db_flush(struct db *db);
-/* Waits at most @ms for all appended records, so that a query sees them. Any thread. -ETIMEDOUT. */
+/* Waits at most @ms for all appended records, so that a query sees them. Can be called from any
+ * thread. Returns -ETIMEDOUT if records still wait after @ms. */
 int db_flush_within(struct db *db, int ms);
 
 /* --- reading: any thread, own connection; a replaced file is opened again --- */
@@ -86,23 +87,25 @@ struct db_reader;
 int db_reader_open(const char *path, struct db_reader **ret_reader, struct err *reterr);
 struct db_reader *db_reader_close(struct db_reader *reader);
 
-struct db_point {      /* averages of one step */
+struct db_point {      /* averages over one step */
 	int64_t ts_ms; /* begin of the step */
-	double cap_pct, load_pct, util_pct, fps, target_fps, frame_p99_ms; /* NAN: none valid */
-	double short_pct, broken_pct; /* share of the samples */
+	double cap_pct, load_pct, util_pct, fps, target_fps,
+		frame_p99_ms;	      /* NAN: no valid sample */
+	double short_pct, broken_pct; /* fraction of the samples in which the condition was true */
 	int64_t samples, gaps;	      /* gaps: samples whose tick was late */
 	/* The number of samples in which the value was valid. */
 	int64_t load_n, util_n, fps_n, target_fps_n, frame_p99_n;
 };
-/* For all callbacks: a non-zero result stops the query, which returns it. */
+/* Applies to all callbacks: a non-zero result stops the query, and the query returns that
+ * result. */
 typedef int (*db_point_fn)(void *userdata, const struct db_point *point);
 
 /*
- * The history of a vGPU in [from_ms, to_ms) in steps of @step_s (1..86400), oldest first. It uses
- * raw rows, minutes or hours: the coarsest resolution that divides the step and covers the range.
- * Steps begin at multiples of @step_s since 1970. The range is extended to whole steps, at its
- * begin only if @max allows one more point. Steps without a sample are omitted. -E2BIG: more than
- * @max points; -ENOENT: unknown vGPU.
+ * The history of a vGPU in [from_ms, to_ms) in steps of @step_s (1..86400), oldest first. The query
+ * reads the coarsest resolution (raw rows, minutes or hours) that divides the step and covers the
+ * range. Steps begin at multiples of @step_s since 1970. The range is extended to whole steps. Its
+ * begin is only extended if @max allows one more point. Steps without a sample are omitted. Returns
+ * -E2BIG for more than @max points and -ENOENT for an unknown vGPU.
  */
 int db_query_history(struct db_reader *reader, const char *vgpu, int64_t from_ms, int64_t to_ms,
 		     int step_s, size_t max, db_point_fn point, void *userdata);
@@ -110,12 +113,12 @@ int db_query_history(struct db_reader *reader, const char *vgpu, int64_t from_ms
 typedef int (*db_sample_fn)(void *userdata, const struct db_sample *sample);
 /*
  * The raw samples of all vGPUs of a GPU in [from_ms, to_ms), ordered by time and vGPU. Rows before
- * *ret_kept_from_ms have been pruned; 0: none.
+ * *ret_kept_from_ms have been pruned; 0: no row has been pruned.
  */
 int db_query_samples(struct db_reader *reader, const char *gpu, int64_t from_ms, int64_t to_ms,
 		     db_sample_fn sample, void *userdata, int64_t *ret_kept_from_ms);
 
-/* The largest ids, from which a new daemon continues (0: none). */
+/* Reads the largest ids in the database, so that a new daemon continues after them. 0: no row. */
 struct db_last_ids {
 	int64_t decision, alert, offer;
 };
@@ -124,20 +127,22 @@ int db_query_last_ids(struct db_reader *reader, struct db_last_ids *ret_ids);
 typedef int (*db_setting_fn)(void *userdata, const char *key, const char *value);
 int db_query_settings(struct db_reader *reader, db_setting_fn setting, void *userdata);
 typedef int (*db_decision_fn)(void *userdata, const struct db_decision *decision);
-/* The newest @limit decisions, oldest first. */
+/* Reads the newest @limit decisions, oldest first. */
 int db_query_decisions(struct db_reader *reader, int limit, db_decision_fn decision,
 		       void *userdata);
 typedef int (*db_alert_fn)(void *userdata, const struct db_alert *alert);
-/* The alerts that are not cleared. */
+/* Reads the alerts that are not cleared. */
 int db_query_open_alerts(struct db_reader *reader, db_alert_fn alert, void *userdata);
 typedef int (*db_silence_fn)(void *userdata, const struct db_silence *silence);
-/* The silences that have not ended, and the newest of all. Oldest first. */
+/* Reads the silences that have not ended, and the newest silence even if it has ended. Oldest
+ * first. */
 int db_query_silences(struct db_reader *reader, db_silence_fn silence, void *userdata);
 typedef int (*db_offer_fn)(void *userdata, const struct db_offer *offer);
-/* The offers in state open, claimed, probation or failed, and the newest @limit offers that were
- * claimed with a key, because clients can repeat a claim. */
+/* Reads the offers in state open, claimed, probation or failed. Also reads the newest @limit offers
+ * that were claimed with an idempotency key, because clients can repeat such a claim. */
 int db_query_offers(struct db_reader *reader, int limit, db_offer_fn offer, void *userdata);
-/* The newest saved contracts; the caller frees the text. -ENOENT: none. */
+/* Reads the newest saved contracts. The caller frees the text. Returns -ENOENT if no contracts are
+ * saved. */
 int db_query_contracts(struct db_reader *reader, int64_t *ret_revision, char **ret_text);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading the ledger. Whole days come from the sums of days, the rest of the range from the sums of
- * hours, and what remains from the sums of minutes.
+ * Reading the ledger. For whole days of the range, the query reads the sums of days. For the
+ * remaining whole hours it reads the sums of hours, and for the remaining minutes the sums of
+ * minutes.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,8 +13,8 @@
 #include "db/record.h"
 #include "db/rollup.h"
 
-/* ?1 begin, ?2 first whole hour, ?3 first whole day, ?4 end of the last whole day, ?5 end of the
- * last whole hour, ?6 end. */
+/* ?1 begin of the range, ?2 begin of the first whole hour, ?3 begin of the first whole day, ?4 end
+ * of the last whole day, ?5 end of the last whole hour, ?6 end of the range. */
 #define STEP(step_s, from, to) "(step_s = " step_s " AND ts_ms >= " from " AND ts_ms < " to ")"
 #define IN_RANGE                                                                             \
 	" (" STEP("60", "?1", "?2") " OR " STEP("3600", "?2", "?3") " OR " STEP(             \
@@ -56,7 +57,7 @@ static int64_t ceil_to(int64_t at_ms, int64_t step_ms)
 	return floor_to(at_ms + step_ms - 1, step_ms);
 }
 
-/* @minute_from_ms: the sums of earlier minutes have been pruned. */
+/* @minute_from_ms: the sums of minutes before this time have been pruned. */
 static void set_bounds(struct query *q, int64_t from_ms, int64_t to_ms, int64_t minute_from_ms)
 {
 	int64_t from_step = from_ms < minute_from_ms ? ROLLUP_HOUR_MS : ROLLUP_MINUTE_MS;
@@ -99,7 +100,7 @@ static int take_price(struct query *q, sqlite3_stmt *statement)
 	return q->price(q->userdata, &price);
 }
 
-/* Queries of the ledger are rare, so the statement is not kept. */
+/* Queries of the ledger are rare, so each query prepares its statement again. */
 static int run(sqlite3 *db, const char *sql, struct query *q,
 	       int (*take)(struct query *q, sqlite3_stmt *statement))
 {

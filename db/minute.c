@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums and counts of a minute: the same values that ROLL_MINUTE in rollup.c computes from the rows.
- * A sample that may replace another one in the file makes the minute incomplete.
+ * Sums and counts of one minute. They are equal to the values that ROLL_MINUTE in rollup.c computes
+ * from the rows. If a sample may replace another sample in the file, the minute is incomplete.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -25,7 +25,8 @@ struct minute {
 	bool complete;
 	struct row *rows;
 	size_t n, size;
-	size_t next; /* row of the next sample, if the order is that of the last tick */
+	size_t next; /* expected row of the next sample: vGPUs usually have the same order in each
+			tick */
 };
 
 const char minute_insert_sql[] =
@@ -112,7 +113,9 @@ void minute_add(struct minute *minute, int64_t num, const struct db_sample *samp
 	row = find_row(minute, num);
 	if (!row)
 		row = make_row(minute, num);
-	if (!row || sample->ts_ms <= row->last_ms) { /* out of memory; may replace another */
+	if (!row ||
+	    sample->ts_ms <=
+		    row->last_ms) { /* out of memory, or the sample may replace another sample */
 		minute->complete = false;
 		return;
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The roll-up of one minute, computed while its samples are written, so that they need not be read
- * again. If it may not include all samples of the file it is incomplete, and the file must be read.
+ * Computes the roll-up of one minute while the samples of the minute are written, so that the
+ * samples need not be read again. If the file may contain other samples of the minute, the roll-up
+ * is incomplete and must be computed from the file.
  */
 #ifndef DB_MINUTE_H
 #define DB_MINUTE_H
@@ -11,12 +12,13 @@
 #include "db/db.h"
 
 struct minute;
-/* Returns an incomplete minute; NULL: out of memory. */
+/* Returns an incomplete minute, or NULL if memory is exhausted. */
 struct minute *minute_new(void);
-struct minute *minute_free(struct minute *minute); /* @minute can be NULL; returns NULL */
+struct minute *minute_free(
+	struct minute *minute); /* Frees @minute, which can be NULL. Returns NULL. */
 
-/* Begins a minute of which the file has no sample. Each sample must then be passed to minute_add().
- */
+/* Begins a minute. The file must not contain a sample of this minute. Each sample must then be
+ * passed to minute_add(). */
 void minute_begin(struct minute *minute);
 /* Adds a sample of vGPU @num. */
 void minute_add(struct minute *minute, int64_t num, const struct db_sample *sample);

@@ -42,7 +42,8 @@ enum statement {
 	" frame_p99_sum FROM " table                                                              \
 	" WHERE vgpu = ?1 AND ts_ms >= ?2 AND ts_ms < ?3 ORDER BY ts_ms"
 
-/* Columns of a history: begin, samples, short, broken, gaps, then count and sum of each value. */
+/* Columns of a history query: begin, samples, short, broken, gaps, then count and sum of each
+ * value. */
 static const char *const statement_sql[STATEMENTS] = {
 	[HISTORY + RAW] =
 		"SELECT ts_ms, 1, short_of_target, broken, gap, 1, cap_pct, load_pct NOTNULL, "
@@ -162,7 +163,8 @@ int reader_begin(struct db_reader *reader, sqlite3 **ret_db)
 
 int reader_end(struct db_reader *reader, int r)
 {
-	(void)conn_run(reader->statements[END]); /* cannot fail: nothing was written */
+	(void)conn_run(
+		reader->statements[END]); /* cannot fail, because the transaction wrote nothing */
 	return r;
 }
 
@@ -189,7 +191,7 @@ enum value { CAP, LOAD, UTIL, FPS, TARGET_FPS, FRAME_P99, VALUES };
 struct history {
 	int64_t from_ms, to_ms, step_ms;
 	int64_t vgpu;			       /* number */
-	int64_t open_ms, kept_ms[RESOLUTIONS]; /* from the progress row */
+	int64_t open_ms, kept_ms[RESOLUTIONS]; /* read from the table progress */
 	db_point_fn point;
 	void *userdata;
 	/* the current step */
@@ -251,7 +253,8 @@ static int add_row(void *userdata, sqlite3_stmt *row)
 	history->gaps += sqlite3_column_int64(row, 4);
 	for (int i = 0; i < VALUES; i++) {
 		history->n[i] += sqlite3_column_int64(row, 5 + 2 * i);
-		history->sum[i] += sqlite3_column_double(row, 6 + 2 * i); /* NULL reads as 0 */
+		history->sum[i] +=
+			sqlite3_column_double(row, 6 + 2 * i); /* a NULL column reads as 0 */
 	}
 	return 0;
 }
@@ -291,7 +294,8 @@ static enum resolution choose_resolution(const struct history *history)
 	return best;
 }
 
-/* Reads the chosen resolution as far as it is rolled up, and the newer rest from finer ones. */
+/* Reads the chosen resolution up to the end of its roll-ups, and the newer rest of the range from
+ * finer resolutions. */
 static int read_history(struct db_reader *reader, struct history *history)
 {
 	int64_t from_ms = history->from_ms;
@@ -317,7 +321,7 @@ static int read_history(struct db_reader *reader, struct history *history)
 	return r;
 }
 
-/* Extends the range to whole steps, at its begin only if @max allows it. */
+/* Extends the range to whole steps. Its begin is only extended if @max allows one more point. */
 static int fit_range(struct history *history, int64_t from_ms, int64_t to_ms, size_t max)
 {
 	int64_t step_ms = history->step_ms;
@@ -369,7 +373,7 @@ static int read_last_ids(void *userdata, sqlite3_stmt *row)
 {
 	struct db_last_ids *ids = userdata;
 
-	ids->decision = sqlite3_column_int64(row, 0); /* NULL reads as 0 */
+	ids->decision = sqlite3_column_int64(row, 0); /* a NULL column reads as 0 */
 	ids->alert = sqlite3_column_int64(row, 1);
 	ids->offer = sqlite3_column_int64(row, 2);
 	return 0;
@@ -445,7 +449,7 @@ static int read_offer(void *userdata, sqlite3_stmt *row)
 	return receiver->offer(receiver->userdata, &offer);
 }
 
-/* @limit: the parameter of the statement, if it has one. */
+/* @limit is bound to the parameter of the statement, if the statement has one parameter. */
 static int query_records(struct db_reader *reader, enum statement which, int limit,
 			 int (*row)(void *userdata, sqlite3_stmt *statement),
 			 struct receiver receiver)
@@ -491,7 +495,7 @@ int db_query_offers(struct db_reader *reader, int limit, db_offer_fn offer, void
 
 struct saved_contracts {
 	int64_t revision;
-	char *text; /* NULL: no row */
+	char *text; /* NULL: the table has no row */
 };
 
 static int read_contracts(void *userdata, sqlite3_stmt *row)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ring of records. When it is empty it restarts at its first byte, so that a fast writer uses
- * only a few pages of it and the others need no memory.
+ * The ring of records. When it is empty it restarts at its first byte, so that only a few pages of
+ * it are used while the writer is fast. Unused pages need no memory.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "db/queue.h"
 
 struct head {
-	uint32_t size; /* including this head */
+	uint32_t size; /* includes this header */
 	int32_t kind;
 };
 

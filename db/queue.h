@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A bounded ring of records of any size, each contiguous. The caller does the locking. The front
- * record does not move until it is popped, also while others are pushed.
+ * A bounded ring of records of any size, each contiguous. The caller does the locking. The oldest
+ * record does not move until it is popped, even if other records are pushed.
  */
 #ifndef DB_QUEUE_H
 #define DB_QUEUE_H
@@ -12,16 +12,17 @@
 struct queue {
 	uint8_t *bytes;
 	size_t size;
-	size_t head, tail; /* equal: empty */
-	size_t wrap;	   /* end of the records at the top, while tail < head */
+	size_t head, tail; /* equal if the ring is empty */
+	size_t wrap;	   /* while tail < head: end of the records at the top of the ring */
 };
 
 int queue_init(struct queue *queue, size_t size);
 void queue_fini(struct queue *queue);
 
-/* Returns space for a record of @size bytes, which the caller fills; NULL: full. */
+/* Returns space for a record of @size bytes, which the caller fills, or NULL if the queue is
+ * full. */
 uint8_t *queue_push(struct queue *queue, int kind, size_t size);
-/* Returns the oldest record; NULL: empty. */
+/* Returns the oldest record, or NULL if the queue is empty. */
 const uint8_t *queue_front(const struct queue *queue, int *ret_kind);
 /* Removes the oldest record. The queue must not be empty. */
 void queue_pop(struct queue *queue);

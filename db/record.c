@@ -13,10 +13,10 @@ enum field_type {
 	FIELD_BOOL,
 	FIELD_INT,
 	FIELD_I64,
-	FIELD_TIME, /* int64_t, 0 is NULL */
-	FIELD_REAL, /* double, NAN is NULL */
-	FIELD_TEXT, /* char[], "" is NULL */
-	FIELD_NAME, /* char[], store.c binds its number instead */
+	FIELD_TIME, /* int64_t; 0 is stored as NULL */
+	FIELD_REAL, /* double; NAN is stored as NULL */
+	FIELD_TEXT, /* char[]; "" is stored as NULL */
+	FIELD_NAME, /* char[] with a name; store.c binds the number of the name instead */
 };
 
 struct field {
@@ -269,7 +269,7 @@ static void read_field(const struct field *field, sqlite3_stmt *statement, int i
 		*(int *)(void *)member = sqlite3_column_int(statement, i);
 		return;
 	case FIELD_I64:
-	case FIELD_TIME: /* a NULL reads as 0 */
+	case FIELD_TIME: /* a NULL column reads as 0 */
 		*(int64_t *)(void *)member = sqlite3_column_int64(statement, i);
 		return;
 	case FIELD_REAL:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fields of each record in db/rows.h, as tables. A record is packed for the queue, bound to a
- * statement and read from a row in the order of its table.
+ * The fields of each record in db/rows.h, as arrays of descriptions. The order of an array is the
+ * order in which fields are packed for the queue, bound to a statement and read from a row.
  */
 #ifndef DB_RECORD_H
 #define DB_RECORD_H
@@ -32,7 +32,7 @@ struct record_setting {
 	char value[DB_TEXT_MAX];
 };
 
-/* Returns the packed size in bytes. -EINVAL: a text without NUL. */
+/* Returns the packed size in bytes. Returns -EINVAL if a text has no NUL. */
 int record_size(enum record_kind kind, const void *record);
 void record_pack(enum record_kind kind, const void *record, uint8_t *bytes);
 void record_unpack(enum record_kind kind, const uint8_t *bytes, void *record);
@@ -43,9 +43,9 @@ int64_t record_time(const uint8_t *bytes);
 void record_names(const uint8_t *bytes, const char **ret_vgpu, const char **ret_gpu);
 
 /*
- * Binds the fields to ?1, ?2, ..., as many as the statement has, except the names of a sample or of
- * a row of the ledger. The texts are not copied, so @bytes must remain until the statement is
- * reset. Returns a sqlite result code.
+ * Binds the fields to ?1, ?2, ..., up to the number of parameters of the statement. The names in a
+ * sample or in a row of the ledger are not bound. The texts are not copied, so @bytes must remain
+ * until the statement is reset. Returns a sqlite result code.
  */
 int record_bind(enum record_kind kind, const uint8_t *bytes, sqlite3_stmt *statement);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A roll-up is computed from all rows of its minute or hour and replaces the previous one, so it
- * can be repeated, for example when the clock is set back. The current time is that of the incoming
- * rows. Pruning removes a limited number of rows at a time, so that no transaction is long; after a
- * long downtime it needs some hours.
+ * can be repeated, for example when the clock is set back. The time of the newest row counts as the
+ * current time. Pruning removes a limited number of rows at a time, so that no transaction is long;
+ * after a long downtime the pruning takes some hours.
  *
- * Reading the rows of a minute again costs as much as writing them. minute.c has their sums if this
- * program has written all of them. The rows are read only for a minute that began before the start
- * of this program or in which another program changed the file.
+ * Reading the rows of a minute costs as much as writing them. If this program has written all rows
+ * of a minute, minute.c has the sums and the rows need not be read. The rows are read only for a
+ * minute that began before the start of this program or in which another program changed the file.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -51,17 +51,17 @@ static const char *const statement_sql[STATEMENTS] = {
 
 #define FIRST(table, step_s) "(SELECT min(ts_ms) FROM " table " WHERE step_s = " step_s ")"
 
-/* The ledger reads whole hours and days if they exist, so they are kept for the longest time. */
+/* The ledger reads whole hours and days if they exist, so the longest retention applies to them. */
 enum horizon { RAW, MINUTE, HOUR, RESOLUTIONS, LONGEST = RESOLUTIONS, HORIZONS };
 
 /*
  * Removes rows before the horizon ?1, at most ten times as many as are written. In tables whose ids
- * are assigned by the daemon the newest row stays, so that the ids continue after a restart.
+ * the daemon assigns, the newest row is not removed, so that the ids continue after a restart.
  */
 static const struct prune {
 	const char *sql;
 	enum horizon horizon;
-	bool hourly; /* else every minute */
+	bool hourly; /* false: it runs every minute */
 } prunes[] = {
 	{"DELETE FROM sample WHERE ts_ms < min(?1, (SELECT min(ts_ms) FROM sample) + 600000)", RAW,
 	 false},
@@ -98,16 +98,17 @@ static const struct prune {
 	{"DELETE FROM ledger_gpu WHERE step_s = 3600 AND ts_ms < min(?1, " FIRST(
 		 "ledger_gpu", "3600") " + 36000000)",
 	 LONGEST, true},
-	/* A day that began before the oldest hour is still read. */
+	/* A query can still read a day that began before the oldest hour. */
 	{"DELETE FROM ledger WHERE step_s = 86400 AND ts_ms < ?1 - 86400000", LONGEST, true},
 	{"DELETE FROM ledger_gpu WHERE step_s = 86400 AND ts_ms < ?1 - 86400000", LONGEST, true},
 	{"DELETE FROM audit WHERE ts_ms < ?1 AND id < (SELECT min(id) FROM audit) + 5000", LONGEST,
 	 true},
-	/* The price in force at the horizon stays. */
+	/* The price in force at the horizon is not pruned. */
 	{"DELETE FROM price WHERE ts_ms < ?1 AND EXISTS (SELECT 1 FROM price later"
 	 " WHERE later.flavor = price.flavor AND later.ts_ms > price.ts_ms AND later.ts_ms < ?1)",
 	 LONGEST, true},
-	/* Names without rows. Samples need not be checked: each has a row in a roll-up. */
+	/* Removes names without rows. Samples need not be checked, because every vGPU with samples
+	 * also has rows in a roll-up. */
 	{"DELETE FROM vgpu WHERE ?1 AND NOT EXISTS (SELECT 1 FROM sample_hour WHERE vgpu = num)"
 	 " AND NOT EXISTS (SELECT 1 FROM sample_minute WHERE vgpu = num)",
 	 HOUR, true},
@@ -117,7 +118,7 @@ static const struct prune {
 
 struct rollup {
 	struct db_retention retention;
-	int64_t open_ms;       /* begin of the open minute; 0: none */
+	int64_t open_ms;       /* begin of the open minute; 0: no minute is open */
 	struct minute *minute; /* sums of the open minute */
 	sqlite3_stmt *statements[STATEMENTS];
 	sqlite3_stmt *prunes[PRUNES];
@@ -173,7 +174,7 @@ int rollup_reload(struct rollup *rollup)
 	sqlite3_reset(get);
 	if (rc == SQLITE_ROW)
 		return SQLITE_OK;
-	return rc == SQLITE_DONE ? SQLITE_CORRUPT : rc; /* the only row is missing */
+	return rc == SQLITE_DONE ? SQLITE_CORRUPT : rc; /* the only row of the table is missing */
 }
 
 static int run_at(sqlite3_stmt *statement, int64_t at_ms)
@@ -182,7 +183,7 @@ static int run_at(sqlite3_stmt *statement, int64_t at_ms)
 	return conn_run(statement);
 }
 
-/* Without a limit the horizon is 0. */
+/* If the retention has no limit, the horizon is 0. */
 static int64_t horizon(int64_t now_ms, int64_t kept_ms)
 {
 	return kept_ms > 0 && now_ms > kept_ms ? now_ms - kept_ms : 0;

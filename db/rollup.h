@@ -12,24 +12,24 @@
 #define ROLLUP_DAY_MS	 INT64_C(86400000)
 
 struct rollup;
-/* Returns a sqlite result code. Must be freed before @db is closed. */
+/* Returns a sqlite result code. The roll-up must be freed before @db is closed. */
 int rollup_new(sqlite3 *db, const struct db_retention *retention, struct rollup **ret_rollup);
 struct rollup *rollup_free(struct rollup *rollup);
 
 /*
- * To be called before a sample of @ts_ms is written, in the same transaction. If a new minute
- * begins, the previous one is rolled up (also its hour, if that has ended) and old rows are pruned.
- * In every committed state of the file all minutes are therefore rolled up except the open one,
- * which is stored in the file and from which a restart continues.
+ * Must be called before a sample of @ts_ms is written, in the same transaction. If a new minute
+ * begins, rolls up the previous minute and its hour if that hour has ended, and prunes old rows. In
+ * every committed state of the file, all minutes except the open minute are therefore rolled up.
+ * The file contains the begin of the open minute, so that a restart continues from it.
  */
 int rollup_advance(struct rollup *rollup, int64_t ts_ms);
 
-/* To be called after a sample of vGPU @num was written. */
+/* Must be called after a sample of vGPU @num was written. */
 void rollup_add(struct rollup *rollup, int64_t num, const struct db_sample *sample);
-/* To be called if another program may have changed samples. */
+/* Must be called if another program may have changed samples. */
 void rollup_doubt(struct rollup *rollup);
 
-/* To be called after a rollback: reads the open minute from the file. */
+/* Must be called after a rollback. Reads the begin of the open minute from the file. */
 int rollup_reload(struct rollup *rollup);
 
 #endif

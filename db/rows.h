@@ -8,7 +8,8 @@
 
 #include "base/id.h"
 
-/* One vGPU in one period. A double that is not valid is NAN here and NULL in the database. */
+/* The sample of one vGPU in one period. A double that is not valid is NAN here and NULL in the
+ * database. */
 struct db_sample {
 	int64_t ts_ms;
 	char vgpu[ID_MAX];
@@ -42,7 +43,7 @@ struct db_decision {
 struct db_alert {
 	int64_t id;
 	int64_t raised_ms, cleared_ms,
-		acked_ms; /* 0: not yet. A row with the same id is replaced */
+		acked_ms; /* 0: not cleared. A row with the same id is replaced */
 	char name[48], gpu[ID_MAX], vgpu[ID_MAX], severity[16];
 	char text[DB_TEXT_MAX];
 };
@@ -50,17 +51,17 @@ struct db_alert {
 struct db_offer {
 	int64_t id;
 	int64_t created_ms, changed_ms;
-	char gpu[ID_MAX], state[16], vgpu[ID_MAX]; /* a row with the same id is replaced */
+	char gpu[ID_MAX], state[16], vgpu[ID_MAX]; /* a new row replaces the row with the same id */
 	int cap_pct, funded_pct;
 	double target_fps;
 	char reason[DB_TEXT_MAX];
-	char claim_key[128]; /* idempotency key of the claim; "": none */
+	char claim_key[128]; /* idempotency key of the claim; "": no key */
 };
 
 struct db_silence {
 	int64_t id;
 	int64_t created_ms, until_ms;
-	int64_t ended_ms; /* 0: not yet. A row with the same id is replaced */
+	int64_t ended_ms; /* 0: not ended. A row with the same id is replaced */
 	char alert[48], gpu[ID_MAX], vgpu[ID_MAX];
 	char reason[256];
 };
@@ -79,22 +80,23 @@ struct db_money {
 	double revenue, penalty;
 };
 
-/* The ledger of one vGPU, since its previous row. */
+/* Amounts of the ledger for one vGPU since the previous row of this vGPU. */
 struct db_ledger {
-	int64_t ts_ms; /* an instant in its minute */
+	int64_t ts_ms; /* any time in the minute of the row */
 	char vgpu[ID_MAX], gpu[ID_MAX], flavor[ID_MAX];
 	struct db_money sold;
-	struct db_money kept; /* the part that a host without overselling has too */
+	struct db_money
+		kept; /* the part of the revenue that a host without overselling earns too */
 };
 
-/* The ledger of one GPU, since its previous row. */
+/* Amounts of the ledger for one GPU since the previous row of this GPU. */
 struct db_ledger_gpu {
 	int64_t ts_ms;
 	char gpu[ID_MAX];
 	double watched_s; /* time in which a daemon ran */
 };
 
-/* A price from ts_ms on. An unchanged price creates no row. */
+/* A price that is in force from ts_ms on. An unchanged price creates no row. */
 struct db_price {
 	int64_t ts_ms;
 	char flavor[ID_MAX];
@@ -110,7 +112,7 @@ struct db_audit {
 	char who[80], origin[64]; /* principal and origin, see access_who */
 	char method[8], path[256];
 	int status; /* HTTP status; 0: the client had disconnected */
-	/* The members that differ, as a JSON object; "": created, or removed. */
+	/* The JSON members that changed, as an object; "": the resource was created or removed. */
 	char before_json[DB_AUDIT_JSON_MAX], after_json[DB_AUDIT_JSON_MAX];
 };
 

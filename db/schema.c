@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The schema. A released step is never changed: a change of the schema is a new step at the end.
- * Columns have the names of the members in db.h and ledger.h and the order of the fields in
- * record.c. Times are ms since 1970 in UTC. NULL is a value that was not valid.
+ * The schema. A released step is never changed: each change of the schema adds a new step at the
+ * end. Columns have the names of the members in db.h and ledger.h and the order of the fields in
+ * record.c. Times are ms since 1970 in UTC. NULL means that the value was not valid.
  *
- * The key of sample begins with the time, so that appending and pruning access one end of the
- * table. The keys of its roll-ups begin with the vGPU, so that a long graph of one vGPU reads
+ * The key of table sample begins with the time, so that appending and pruning access one end of the
+ * table. The keys of the roll-ups begin with the vGPU, so that a long graph of one vGPU reads
  * neighbouring rows. Roll-ups contain sums and counts, so that averages over several rows are
  * exact.
  */
@@ -59,21 +59,22 @@ const char *const schema_steps[] = {
 
 	"CREATE TABLE setting (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
 
-	/* One row. Minutes and whole hours before open_minute_ms are rolled up; rows before
-	 * x_from_ms have been pruned. */
+	/* This table has one row. Minutes and whole hours before open_minute_ms are rolled up; rows
+	 * before x_from_ms have been pruned. */
 	"CREATE TABLE progress (open_minute_ms INTEGER NOT NULL, raw_from_ms INTEGER NOT NULL,"
 	" minute_from_ms INTEGER NOT NULL, hour_from_ms INTEGER NOT NULL);"
 	"INSERT INTO progress VALUES (0, 0, 0, 0);",
 
-	/* Recognizes a repeated claim after a restart. */
+	/* The key identifies a repeated claim after a restart. */
 	"ALTER TABLE offer ADD COLUMN claim_key TEXT;",
 
-	/* One row: a copy of the contracts file, used if that file is missing at start. */
+	/* This table has one row: a copy of the contracts file, used if that file is missing at
+	 * start. */
 	("CREATE TABLE contracts (num INTEGER PRIMARY KEY CHECK (num = 1),"
 	 " revision INTEGER NOT NULL, json TEXT NOT NULL);"),
 
-	/* One table for minutes, hours and days. The key begins with the time, because a query
-	 * reads all vGPUs. */
+	/* This table has the sums of minutes, hours and days. The key begins with the time, because
+	 * a query reads all vGPUs. */
 	"CREATE TABLE ledger (step_s INTEGER NOT NULL, ts_ms INTEGER NOT NULL,"
 	" vgpu INTEGER NOT NULL, flavor TEXT NOT NULL, sold_cap_s REAL NOT NULL,"
 	" sold_broken_s REAL NOT NULL, sold_revenue REAL NOT NULL, sold_penalty REAL NOT NULL,"
@@ -95,8 +96,8 @@ const char *const schema_steps[] = {
 	("CREATE TABLE silence (id INTEGER PRIMARY KEY, created_ms INTEGER, until_ms INTEGER,"
 	 " ended_ms INTEGER, alert TEXT, gpu TEXT, vgpu TEXT, reason TEXT);"),
 
-	/* Ids are not reused after a loss of the database either: in an empty table they begin with
-	 * the seconds since 1970, which are larger than all earlier ids. */
+	/* Ids are not reused even if the database is lost: in an empty table they begin with the
+	 * seconds since 1970, which is a larger number than all earlier ids. */
 	("INSERT INTO sqlite_sequence (name, seq)"
 	 " SELECT 'audit', CAST(strftime('%s', 'now') AS INTEGER)"
 	 " WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'audit');"),
@@ -104,7 +105,8 @@ const char *const schema_steps[] = {
 
 const int schema_version = (int)ARRAY_SIZE(schema_steps);
 
-/* Checks that the file belongs to gover and writes its version; 0: an empty file. */
+/* Checks that the file belongs to gover and writes its version to *ret_version; 0: an empty
+ * file. */
 static int read_version(sqlite3 *db, const char *path, int *ret_version, struct err *reterr)
 {
 	int64_t application, version, objects;
@@ -133,7 +135,7 @@ static int newer(const char *path, int version, int known, struct err *reterr)
 			path, version, known);
 }
 
-/* Runs one step in a transaction, unless another program has done it meanwhile. */
+/* Runs one step in a transaction, unless another program has already run this step. */
 static int take_step(sqlite3 *db, const char *path, const char *const steps[], int n_steps,
 		     int *ret_version, struct err *reterr)
 {

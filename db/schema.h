@@ -15,13 +15,15 @@ extern const char *const schema_steps[];
 extern const int schema_version;
 
 /*
- * Migrates an open file from its version to @n_steps, each step in its own transaction. -EINVAL:
- * not a database of gover; -EPROTO: newer than @n_steps. The message contains @path.
+ * Migrates an open file from its version to @n_steps, each step in its own transaction. Returns
+ * -EINVAL if the file is not a database of gover and -EPROTO if its version is newer than @n_steps.
+ * The message contains @path.
  */
 int schema_migrate(sqlite3 *db, const char *path, const char *const steps[], int n_steps,
 		   struct err *reterr);
 
-/* Checks that the file is a database of gover of exactly this version. -EINVAL, -EPROTO. */
+/* Checks that the file is a database of gover of exactly this version. Returns -EINVAL or -EPROTO
+ * otherwise. */
 int schema_check(sqlite3 *db, const char *path, struct err *reterr);
 
 #endif

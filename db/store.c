@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes records. It waits at most BUSY_MS for a lock; in WAL mode it waits for nothing else.
+ * Writes records. A write waits at most BUSY_MS for a lock of another program; in WAL mode readers
+ * never delay it.
  *
- * In the file the vGPU of a sample is a number. A query for it is 40 % of the cost of a sample, so
- * the numbers are cached. The cache is cleared when the table may have changed: by another program,
- * by a rollback, and at the end of a minute, when old names are pruned.
+ * In the file the vGPU of a sample is a number. A query for the number is 40 % of the cost of a
+ * sample, so the numbers are cached. The cache is cleared when the table may have changed: by
+ * another program, by a rollback, and at the end of a minute, when old names are pruned.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@
 #define BUSY_MS 250
 
 enum statement {
-	PUT_VGPU = RECORD_KINDS, /* the first ones are those of each record_kind */
+	PUT_VGPU = RECORD_KINDS, /* the first statements insert the records of each record_kind */
 	FIND_VGPU,
 	DATA_VERSION,
 	BEGIN,
@@ -35,8 +36,9 @@ enum statement {
 
 /* The parameters of records have the order of the fields in record.c. */
 static const char *const statement_sql[STATEMENTS] = {
-	[RECORD_SAMPLE] = "INSERT OR REPLACE INTO sample VALUES (?1, ?2 /* num for the names */,"
-			  " ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+	[RECORD_SAMPLE] =
+		"INSERT OR REPLACE INTO sample VALUES (?1, ?2 /* the numbers of the names */,"
+		" ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
 	[RECORD_GPU_SAMPLE] =
 		"INSERT OR REPLACE INTO gpu_sample VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 	[RECORD_DECISION] =
@@ -47,7 +49,7 @@ static const char *const statement_sql[STATEMENTS] = {
 	[RECORD_CAP_WRITE] = "INSERT INTO cap_write VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 	[RECORD_SETTING] = "INSERT OR REPLACE INTO setting VALUES (?1, ?2)",
 	[RECORD_SETTING_GONE] = "DELETE FROM setting WHERE key = ?1",
-	/* Adds to the sums of the minute, the hour and the day. */
+	/* Adds the amounts to the sums of the minute, the hour and the day. */
 	[RECORD_LEDGER] = "INSERT INTO ledger VALUES" LEDGER_STEP("60") "," LEDGER_STEP(
 		"3600") "," LEDGER_STEP("86400") " ON CONFLICT DO UPDATE SET sold_cap_s = "
 						 "sold_cap_s + ?5,"
@@ -90,12 +92,14 @@ struct store {
 	struct rollup *rollup;
 	struct cached_vgpu *cached;
 	size_t n_cached, size_cached;
-	size_t next_cached; /* vGPU of the next sample, if the order is that of the last tick */
+	size_t next_cached; /* expected vGPU of the next sample: vGPUs usually have the same order
+			       in each tick */
 	int64_t cached_minute;
 	int64_t data_version; /* changes if another connection changes the file */
 };
 
-/* Deleted rows need not be overwritten. A large WAL file is truncated. */
+/* secure_delete off: deleted rows need not be overwritten. journal_size_limit: a large WAL file is
+ * truncated. */
 static const char setup_sql[] = "PRAGMA journal_mode = WAL;"
 				"PRAGMA synchronous = NORMAL;"
 				"PRAGMA secure_delete = OFF;"
@@ -192,7 +196,7 @@ static void cache_vgpu(struct store *store, const char *id, const char *gpu, int
 		store->n_cached--;
 }
 
-/* Runs @statement to get the number of a vGPU. SQLITE_NOTFOUND: none. */
+/* Runs @statement to get the number of a vGPU. SQLITE_NOTFOUND: the vGPU has no number. */
 static int get_number(struct store *store, int statement, const char *id, const char *gpu,
 		      int64_t *ret_num)
 {
@@ -217,7 +221,7 @@ static int find_vgpu(struct store *store, const char *id, const char *gpu, int64
 		return SQLITE_OK;
 	}
 	rc = get_number(store, FIND_VGPU, id, gpu, ret_num);
-	if (rc == SQLITE_NOTFOUND) { /* new, or on another GPU */
+	if (rc == SQLITE_NOTFOUND) { /* a new vGPU, or a vGPU that moved to another GPU */
 		clear_cache(store);
 		rc = get_number(store, PUT_VGPU, id, gpu, ret_num);
 	}

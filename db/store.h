@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The writing connection: an open file of the newest schema with its statements. One thread only.
- */
+/* The writing connection: an open file of the newest schema and its statements. Only one thread may
+ * use a connection. */
 #ifndef DB_STORE_H
 #define DB_STORE_H
 
@@ -8,17 +8,18 @@
 #include "db/record.h"
 
 struct store;
-/* Like db_open(). -EBUSY: another program has locked the file. */
+/* Like db_open(). Also returns -EBUSY if another program has locked the file. */
 int store_open(const char *path, const struct db_retention *retention, struct store **ret_store,
 	       struct err *reterr);
 struct store *store_close(struct store *store);
 
-/* Each returns a sqlite result code. The caller rolls back after a failed write or commit. */
+/* Each function returns a sqlite result code. The caller rolls back after a failed write or
+ * commit. */
 int store_begin(struct store *store);
 int store_write(struct store *store, enum record_kind kind, const uint8_t *bytes);
 int store_commit(struct store *store);
 int store_rollback(struct store *store);
-/* Writes in its own transaction. */
+/* Writes the contracts in a transaction of their own. */
 int store_save_contracts(struct store *store, int64_t revision, const char *text);
 
 /* The message of sqlite for the last failure. */

@@ -2,12 +2,12 @@
 /*
  * The queue and its writer thread. Only the thread uses the store. All other members of struct db
  * are protected by the lock, which is never held during a call of sqlite. The records of a failed
- * transaction are dropped and counted. The next transaction uses a new connection if the old one
- * may be broken.
+ * transaction are dropped and counted. If the connection may be broken, the next transaction opens
+ * a new connection.
  *
  * A transaction costs about as much as writing samples of 64 vGPUs, and more if the thread must be
- * woken. Samples, which arrive every tick, are therefore written after a few seconds. Other records
- * are written at the end of their tick, together with the samples before them.
+ * woken first. Samples, which arrive every tick, are therefore written after a few seconds. Other
+ * records are written at the end of their tick, together with the samples before them.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -32,27 +32,29 @@
 struct db {
 	char *path;
 	struct db_retention retention;
-	struct store *store; /* NULL after a failure; opened again later */
+	struct store *store; /* NULL after a failure; the thread opens it again later */
 	pthread_t thread;
 	pthread_mutex_t lock;
-	pthread_cond_t wake; /* the thread has work */
-	pthread_cond_t rest; /* the thread has done something */
+	pthread_cond_t wake; /* signalled when the thread has work */
+	pthread_cond_t rest; /* signalled when the thread has done some work */
 	struct queue queue;
 	struct {
-		char *text; /* NULL: none, or the thread is writing it */
+		char *text; /* NULL if no text waits, or while the thread writes it */
 		int64_t revision;
-		bool due;     /* to be written now */
-		bool written; /* the open file contains it */
+		bool due;     /* true: the text must be written now */
+		bool written; /* true: the open file contains the text */
 	} contracts;
 	/* Counts of records since the start. */
-	uint64_t accepted, finished; /* the others are queued or being written */
-	uint64_t marked;	     /* accepted at the last db_commit() */
-	uint64_t urgent_to;	     /* accepted at the last record that is not delayed */
-	uint64_t flush_to;	     /* a caller waits for these records */
-	uint64_t due_ns;	     /* monotonic: next write; 0: none */
-	uint64_t stop_by_ns;	     /* deadline for the remaining records; 0: not stopping */
+	uint64_t accepted, finished; /* finished records; the other accepted records are queued or
+					being written */
+	uint64_t marked;	     /* number of accepted records at the last db_commit() */
+	uint64_t urgent_to;  /* number of accepted records at the last record that is not delayed */
+	uint64_t flush_to;   /* a caller waits until this many records are finished */
+	uint64_t due_ns;     /* monotonic time of the next write; 0: no write is planned */
+	uint64_t stop_by_ns; /* monotonic deadline for the remaining records; 0: the thread is not
+				stopping */
 	bool ended;
-	bool abandoned; /* db_close() has given up: the thread frees @db */
+	bool abandoned; /* db_close() has given up waiting: the thread frees @db */
 	struct db_stats stats;
 };
 
@@ -117,7 +119,7 @@ static int reopen(struct db *db, char message[128])
 	r = store_open(db->path, &db->retention, &db->store, &err);
 	if (r >= 0) {
 		pthread_mutex_lock(&db->lock);
-		db->contracts.written = false; /* the file may be another one */
+		db->contracts.written = false; /* the path may now refer to another file */
 		pthread_mutex_unlock(&db->lock);
 		return SQLITE_OK;
 	}
@@ -160,13 +162,14 @@ static void finish_batch(struct db *db, uint64_t position, uint64_t end, int rc,
 	db->stats.last_error = rc & 0xff;
 	snprintf(db->stats.last_message, sizeof(db->stats.last_message), "%s", message);
 	db->finished = end;
-	/* A timeout, so that the samples of the next ticks need not wake the thread. */
+	/* Waits with a timeout, so that the samples of the next ticks need not wake the thread. */
 	db->due_ns = now_ns() + (db->urgent_to > end ? OTHER_DELAY_NS : SAMPLE_DELAY_NS);
 	pthread_cond_broadcast(&db->rest);
 	pthread_mutex_unlock(&db->lock);
 }
 
-/* Another program has locked the file: waits and returns true, or false if the deadline is over. */
+/* Called while another program has locked the file. Waits a short time and returns true, or returns
+ * false if the deadline is over. */
 static bool wait_for_lock(struct db *db, const char *message)
 {
 	bool may;
@@ -253,8 +256,9 @@ static void restore_contracts(struct db *db, char *text, int rc, bool again, con
 	pthread_mutex_unlock(&db->lock);
 }
 
-/* Writes the contracts in their own transaction, so that neither they nor the records are lost by a
- * failure of the other. After a failure they are written again with the next records. */
+/* Writes the contracts in their own transaction, so that a failure of this transaction loses no
+ * records and a failed write of records does not lose the contracts. After a failure the contracts
+ * are written again with the next records. */
 static void write_contracts(struct db *db)
 {
 	char message[128] = "";
@@ -405,7 +409,7 @@ struct db *db_close_within(struct db *db, uint64_t max_ns)
 	if (ended) {
 		(void)pthread_join(db->thread, NULL);
 		destroy(db);
-	} else { /* blocked in a system call: the thread ends later, or with the program */
+	} else { /* the thread is blocked in a system call: it ends later, or with the program */
 		(void)pthread_detach(db->thread);
 	}
 	return NULL;
@@ -491,7 +495,8 @@ void db_stats(struct db *db, struct db_stats *ret_stats)
 	pthread_mutex_unlock(&db->lock);
 }
 
-/* Waits for all accepted records; @deadline_ns 0: no timeout. Returns false after a timeout. */
+/* Waits for all accepted records; If @deadline_ns is 0, there is no timeout. Returns false after a
+ * timeout. */
 static bool flush_until(struct db *db, uint64_t deadline_ns)
 {
 	uint64_t end;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Adding records to the queue, for append.c, which has checked them. */
+/* Functions that add records to the queue. Only append.c calls them, after it has checked the
+ * records. */
 #ifndef DB_WRITER_H
 #define DB_WRITER_H
 
 #include "db/db.h"
 #include "db/record.h"
 
-/* Like db_append_sample(). */
+/* Returns the same errors as db_append_sample(). */
 int writer_append(struct db *db, enum record_kind kind, const void *record);
 
 #endif
