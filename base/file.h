@@ -8,23 +8,24 @@
 #include <stdio.h>
 
 /*
- * Reads a kernel attribute from offset 0 as text without its last newline. Returns the length, or a
- * negative errno (-ENOBUFS: longer than @size - 1).
+ * Reads a kernel attribute from offset 0 as text without its last newline. Returns the length of
+ * the text, or a negative errno. -ENOBUFS: the text is longer than @size - 1.
  */
 int file_pread_text(int fd, char *text, size_t size);
 
-/* Reads a kernel attribute that is one unsigned decimal number. -EINVAL: it is not. */
+/* Reads a kernel attribute that is one unsigned decimal number. -EINVAL: the text is not such a
+ * number. */
 int file_pread_u64(int fd, uint64_t *ret_value);
 
 /* Writes @value in decimal at offset 0. Returns 0 or a negative errno (-EIO: short write). */
 int file_pwrite_i64(int fd, int64_t value);
 
 /* Reads a whole file. *ret_text ends with a NUL and the caller frees it; @ret_length may be NULL.
- * -EFBIG: larger than @max bytes. */
+ * Returns -EFBIG if the file is larger than @max bytes. */
 int file_read(const char *path, size_t max, char **ret_text, size_t *ret_length);
 
-/* Opens a regular file for reading; the caller closes it. -EINVAL: not a regular file: reading a
- * FIFO or a device could block or never end. */
+/* Opens a regular file for reading; the caller closes it. Returns -EINVAL for any other kind of
+ * file, because reading a FIFO or a device could block or never end. */
 int file_open_stream(const char *path, FILE **ret_file);
 
 /*

@@ -5,15 +5,17 @@
 
 #include <stdbool.h>
 
-#define ID_MAX 64 /* with the closing NUL */
+#define ID_MAX 64 /* includes the closing NUL */
 
-/* True for 1 to 63 characters of [A-Za-z0-9._-], the first not '.' or '-'. */
+/* Returns true if @id has 1 to 63 characters of [A-Za-z0-9._-] and does not begin with '.' or
+ * '-'. */
 bool id_valid(const char *id);
 
-/* Total order in which "vgpu2" is before "vgpu10". Returns <0, 0 or >0 as strcmp() does. */
+/* Compares two ids. Numbers in ids are compared by value, so that "vgpu2" is before "vgpu10".
+ * Returns <0, 0 or >0 as strcmp() does. */
 int id_compare(const char *a, const char *b);
 
-/* Copies @id. -EINVAL: not valid. */
+/* Copies @id. Returns -EINVAL if the id is not valid. */
 int id_copy(char dest[ID_MAX], const char *id);
 
 #endif

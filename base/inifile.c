@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The parser of INI files: sections, keys and values, bounded lines, and the line of each fault. */
+/* The parser of INI files: sections, keys and values, bounded lines, and the line number of each
+ * fault. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -11,17 +12,19 @@
 #include "base/inifile.h"
 #include "base/nearest.h"
 
-#define LINE_MAX_BYTES 198 /* without indentation */
+#define LINE_MAX_BYTES 198 /* text of the line without indentation */
 
 struct loader {
 	const struct inifile_reader *reader;
 	const char *path;
 	int line;
-	const char *section;		      /* its name in the table; NULL before the first */
-	void *base;			      /* the struct that its values are written to */
-	bool sections_seen[INIFILE_KEYS_MAX]; /* index: the section's first row in the table */
-	bool keys_seen[INIFILE_KEYS_MAX];     /* in this section */
-	bool skipping;			      /* the header of this section had a fault */
+	const char *section; /* name of the section in the table of settings; NULL before the first
+				section */
+	void *base;	     /* struct to which the values of the section are written */
+	bool sections_seen[INIFILE_KEYS_MAX]; /* index of the section's first row in the table of
+						 settings */
+	bool keys_seen[INIFILE_KEYS_MAX];     /* keys that were read in this section */
+	bool skipping;			      /* true: the header of this section had a fault */
 	struct err *reterr;
 };
 
@@ -180,7 +183,7 @@ static int read_line(struct loader *l, char *line)
 		return load_fail(l, "line of %zu characters (allowed: at most %d)", strlen(line),
 				 LINE_MAX_BYTES);
 	line = strip(line);
-	if (strchr("#;", *line)) /* or an empty line */
+	if (strchr("#;", *line)) /* a comment or an empty line */
 		return 0;
 	if (*line == '[') {
 		r = read_header(l, line);
@@ -201,7 +204,7 @@ static int read_line(struct loader *l, char *line)
 	return l->skipping ? 0 : set_value(l, strip(line), strip(value));
 }
 
-/* Reads on after a fault only if the reader wants all of them. */
+/* Reads the next line after a fault only if the reader wants all faults. */
 static int read_lines(struct loader *l, char *text)
 {
 	int r, result = 0;

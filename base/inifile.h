@@ -2,29 +2,31 @@
 /*
  * Reads an INI file strictly against a table of settings. Everything unknown is a fault, reported
  * as "FILE:LINE: problem (allowed: ...)". Reading stops at the first fault, unless the reader wants
- * all of them.
+ * a report of all faults.
  */
 #ifndef BASE_INIFILE_H
 #define BASE_INIFILE_H
 
 #include "base/setting.h"
 
-#define INIFILE_KEYS_MAX 128 /* rows of a table */
+#define INIFILE_KEYS_MAX 128 /* maximum number of rows of a table */
 
 /* What a caller of inifile_read() provides. */
 struct inifile_reader {
-	const struct setting *(*at)(size_t index); /* the table; NULL past its end */
+	const struct setting *(*at)(
+		size_t index); /* returns row @index of the table, or NULL past its end */
 	void *userdata;
 	/*
 	 * Called for each section header. @first is the section's first row; its values will be
 	 * written to *ret_base. For a section with names ("gpu NAME" in the table) @name is the
 	 * text after the first word, possibly "", and this function decides whether a name may
-	 * occur twice. For other sections @name is NULL, and a second one is a fault. -EINVAL with
-	 * a message: a fault.
+	 * occur twice. For other sections @name is NULL, and a second one is a fault. The function
+	 * returns -EINVAL with a message to report a fault.
 	 */
 	int (*enter)(void *userdata, const struct setting *first, const char *name, int line,
 		     void **ret_base, struct err *reterr);
-	/* NULL, or called after @setting was read into @base. -EINVAL with a message: a fault. */
+	/* NULL, or called after @setting was read into @base. The function returns -EINVAL with a
+	 * message to report a fault. */
 	int (*check)(void *userdata, const struct setting *setting, void *base, struct err *reterr);
 	/* NULL, or called for each fault. Reading then continues after faults, skips the keys of
 	 * unknown sections, and returns -EINVAL at the end. @why contains no file and line. */
@@ -33,8 +35,8 @@ struct inifile_reader {
 	void (*seen)(void *userdata, const struct setting *setting, int line);
 };
 
-/* Reads @path. -EINVAL: a fault; -EFBIG: larger than @bytes_max; else the error of reading it.
- * Values that were read before an error remain set. */
+/* Reads @path. Returns -EINVAL for a fault, -EFBIG for a file larger than @bytes_max, or the error
+ * of reading the file. Values that were read before an error remain set. */
 int inifile_read(const char *path, size_t bytes_max, const struct inifile_reader *reader,
 		 struct err *reterr);
 

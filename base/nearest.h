@@ -3,7 +3,7 @@
 #ifndef BASE_NEAREST_H
 #define BASE_NEAREST_H
 
-/* Words with this many differences or more are not similar. */
+/* Two words with this many differences or more are not similar. */
 #define NEAREST_FAR 3
 
 /* Sets *guess to @candidate and *best to its distance if it is nearer to @word than *best and at

@@ -22,13 +22,13 @@ struct setting_type {
 };
 
 struct setting {
-	const char *section, *key; /* "gpu NAME": one section for each name */
-	const char *allowed;	   /* "0..100 percent" */
-	bool live;		   /* can change while the program runs */
+	const char *section, *key; /* "gpu NAME": the file has one section for each name */
+	const char *allowed;	   /* the allowed values as text: "0..100 percent" */
+	bool live;		   /* true: the setting can change while the program runs */
 	const struct setting_type *type;
-	size_t offset;			/* in the struct of the section */
-	double min, max;		/* of a number, or of the length of a text */
-	bool (*fits)(const char *text); /* checks a text that is not empty; NULL: none */
+	size_t offset;			/* offset of the value in the struct of the section */
+	double min, max;		/* limits of a number, or of the length of a text */
+	bool (*fits)(const char *text); /* checks a text that is not empty; NULL: no check */
 };
 
 extern const struct setting_type setting_int;	 /* int */
@@ -37,8 +37,8 @@ extern const struct setting_type setting_flag;	 /* bool */
 extern const struct setting_type setting_text;	 /* char[max + 1] */
 extern const struct setting_type setting_secret; /* a text that messages do not show */
 
-/* One row. @at is four arguments: section, live, key, offset. The allowed range in messages is made
- * from the numbers @low and @high. */
+/* One row of a table of settings. @at stands for four arguments: section, live, key, offset. The
+ * allowed range in messages is made from the numbers @low and @high. */
 #define SETTING_ROW_OF(section, live, key, at, type, low, high, allowed, fits) \
 	{                                                                      \
 		section, key, allowed, live, &(type), at, low, high, fits      \
@@ -57,8 +57,8 @@ extern const struct setting_type setting_secret; /* a text that messages do not 
 	SETTING_ROW(at, setting_secret, low, high, \
 		    what " (" #low ".." #high " characters, no ';')", fits)
 
-/* Parses @text and stores it in the struct at @base. -EINVAL with a message that contains what is
- * allowed. */
+/* Parses @text and stores it in the struct at @base. Returns -EINVAL with a message that contains
+ * the allowed values. */
 int setting_set(const struct setting *setting, void *base, const char *text, struct err *reterr);
 
 /* Writes the value in the struct at @base as text that setting_set() accepts. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A new thread inherits the blocked signals: all signals are blocked while it is created. */
+/* A new thread inherits the signal mask of its creator, so all signals are blocked while a thread
+ * is created. */
 #include <signal.h>
 
 #include "base/thread.h"

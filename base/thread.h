@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-/* Starts @run(@userdata) as a thread @name (at most 15 characters). */
+/* Starts a thread that runs @run(@userdata). @name has at most 15 characters. */
 int thread_start(pthread_t *ret_thread, void *(*run)(void *userdata), void *userdata,
 		 const char *name);
 

@@ -28,8 +28,8 @@ static int check_dead(const struct sockaddr_un *address, int type)
 	case ECONNREFUSED:
 	case ENOENT:
 		return 0;
-	case EAGAIN:	 /* its queue is full */
-	case EPROTOTYPE: /* it has another type */
+	case EAGAIN:	 /* a process listens, but its queue is full */
+	case EPROTOTYPE: /* a process listens, but its socket has another type */
 		return -EADDRINUSE;
 	default:
 		return -errno;
@@ -41,7 +41,8 @@ static int bind_to(int fd, const struct sockaddr_un *address)
 	return bind(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 ? -errno : 0;
 }
 
-/* Binds @fd to @address. If the name is in use by a dead socket, removes that and retries once. */
+/* Binds @fd to @address. If the name belongs to a socket whose process has ended, removes the name
+ * and retries once. */
 static int bind_over_stale(int fd, const struct sockaddr_un *address, int type)
 {
 	int r = bind_to(fd, address);
