@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gover-d: its options, and nothing else. */
+/* The main function of gover-d; everything else is in the library that the tests link. */
 #include "gover-d/options.h"
 
 int main(int argc, char *argv[])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line of gover-d: what it says beats the configuration file. */
+/* The command line of gover-d. Its options override the configuration file. */
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -17,7 +17,7 @@
 #include "gover-d/options.h"
 #include "gover-d/util/log.h"
 
-enum { EXIT_DONE = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2 };
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 enum verb { VERB_RUN, VERB_CHECK_CONFIG, VERB_PRINT_CONFIG, VERB_RESTORE };
 
@@ -29,18 +29,18 @@ struct options {
 
 static const char usage_text[] =
 	"Usage: gover-d [OPTION]...\n"
-	"Oversells a GPU without breaking the promise made to any customer.\n\n"
+	"Oversells GPUs and keeps every customer's contract.\n\n"
 	"  --config FILE      read FILE instead of " CONFIG_PATH_DEFAULT "\n"
-	"  --state-dir DIR    where contracts, caps and history are kept\n"
-	"  --socket PATH      unix socket of the REST interface\n"
-	"  --listen ADDR:PORT the same over TCP as well\n"
-	"  --dry-run          decide and tell, but change nothing on the machine\n"
-	"  --check-config     read the configuration, say what is wrong, and end\n"
-	"  --print-config     print the configuration in force, and end\n"
-	"  --restore          put every contract's initial cap in force, and end\n"
-	"  --help             this text\n"
-	"  --version          the version\n\n"
-	"Exit status: 0 done, 1 refused or failed, 2 usage. See gover-d(8), gover.conf(5).\n";
+	"  --state-dir DIR    store contracts, caps and history in DIR\n"
+	"  --socket PATH      serve REST on the unix socket PATH\n"
+	"  --listen ADDR:PORT serve REST on TCP, too\n"
+	"  --dry-run          log decisions without applying them\n"
+	"  --check-config     check the configuration and exit\n"
+	"  --print-config     print the effective configuration and exit\n"
+	"  --restore          set the initial cap of every contract and exit\n"
+	"  --help             print this help and exit\n"
+	"  --version          print the version and exit\n\n"
+	"Exit status: 0 success, 1 failure, 2 wrong usage. See gover-d(8), gover.conf(5).\n";
 
 enum {
 	OPT_CONFIG = 256,
@@ -69,7 +69,7 @@ static const struct option long_options[] = {
 	{NULL, 0, NULL, 0},
 };
 
-/* 0: go on; 1: all is said (help, version); -EINVAL: usage, told on stderr. */
+/* Returns 0 to continue, 1 after --help or --version, -EINVAL after a message on stderr. */
 static int parse_options(int argc, char *argv[], struct options *options)
 {
 	int c;
@@ -106,14 +106,13 @@ static int parse_options(int argc, char *argv[], struct options *options)
 		case OPT_VERSION:
 			puts("gover-d " GOVER_VERSION);
 			return 1;
-		default: /* getopt_long has told it */
+		default: /* getopt_long() has printed the error */
 			fputs("Try 'gover-d --help'.\n", stderr);
 			return -EINVAL;
 		}
 	}
 	if (options->dry_run && options->verb == VERB_RESTORE) {
-		fputs("gover-d: --restore changes caps, --dry-run none: give one of them.\n",
-		      stderr);
+		fputs("gover-d: --restore and --dry-run exclude each other\n", stderr);
 		return -EINVAL;
 	}
 	if (optind < argc) {
@@ -155,8 +154,8 @@ static int load_config(const struct options *options, struct config *config, str
 	return r;
 }
 
-/* Five files of each vGPU are kept open. No further: a hook inherits the limit, and some programs
- * walk through all that could be open. */
+/* Each vGPU needs five open files. The limit is not unlimited because hooks inherit it, and some
+ * programs close every possible descriptor when they start. */
 #define FILES_MAX 131072
 
 static void raise_file_limit(void)
@@ -169,7 +168,7 @@ static void raise_file_limit(void)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* What was in force at the last start, for a restore that finds the configuration spoilt. */
+/* The configuration of the last start, which --restore uses if the current one is invalid. */
 static int last_config_path(const char *state_dir, char path[PATH_MAX])
 {
 	return (size_t)snprintf(path, PATH_MAX, "%s/config.last", state_dir) < PATH_MAX
@@ -177,7 +176,7 @@ static int last_config_path(const char *state_dir, char path[PATH_MAX])
 		       : -ENAMETOOLONG;
 }
 
-static void keep_config(const struct config *config)
+static void save_config(const struct config *config)
 {
 	CLEANUP_FREE char *text = NULL;
 	char path[PATH_MAX];
@@ -193,11 +192,11 @@ static void keep_config(const struct config *config)
 	if (r >= 0)
 		r = file_replace(path, text, length);
 	if (r < 0)
-		log_warning("the configuration cannot be kept for a restore: %s, ignoring",
+		log_warning("the configuration cannot be saved for --restore: %s, ignoring",
 			    strerror(-r));
 }
 
-/* The daemon has its own copies: this large one does not stay for the daemon's life. */
+/* Frees *@config before the loop runs: it is large, and the daemon has copies. */
 static int run_daemon(struct config **config, bool dry_run, struct err *reterr)
 {
 	struct daemon *daemon;
@@ -206,18 +205,18 @@ static int run_daemon(struct config **config, bool dry_run, struct err *reterr)
 	raise_file_limit();
 	r = daemon_new(*config, dry_run, &daemon, reterr);
 	if (r >= 0 && !dry_run)
-		keep_config(*config);
+		save_config(*config);
 	free(*config);
 	*config = NULL;
 	if (r < 0)
 		return r;
 	r = daemon_run(daemon);
 	daemon_free(daemon);
-	return r < 0 ? err_fail(reterr, -r, "the loop ended: %s", strerror(-r)) : 0;
+	return r < 0 ? err_fail(reterr, -r, "event loop: %s", strerror(-r)) : 0;
 }
 
-/* By what the last start had, where the configuration is refused: customers must not pay for a
- * typing error. @reterr says what is wrong with it. */
+/* Replaces an invalid configuration by that of the last start, so that a typing error does not
+ * prevent --restore. @reterr has the error of the invalid one. */
 static int load_last_config(const struct options *options, struct config *config,
 			    struct err *reterr)
 {
@@ -237,7 +236,7 @@ static int load_last_config(const struct options *options, struct config *config
 	if (r < 0)
 		return r;
 	log_error("%s", reterr->msg);
-	log_notice("the caps are restored by %s, the configuration of the last start", path);
+	log_notice("the caps are restored with %s, the configuration of the last start", path);
 	return 0;
 }
 
@@ -247,7 +246,7 @@ static int run_verb(const struct options *options, struct config **config, struc
 	case VERB_RUN:
 		return run_daemon(config, options->dry_run, reterr);
 	case VERB_CHECK_CONFIG:
-		puts("configuration is fine");
+		puts("the configuration is valid");
 		return 0;
 	case VERB_PRINT_CONFIG:
 		config_print(*config, stdout);
@@ -266,7 +265,7 @@ int options_main(int argc, char *argv[])
 	int r;
 
 	if (!config)
-		return EXIT_REFUSED;
+		return EXIT_FAILED;
 	r = parse_options(argc, argv, &options);
 	if (r != 0)
 		return r > 0 ? EXIT_DONE : EXIT_USAGE;
@@ -277,5 +276,5 @@ int options_main(int argc, char *argv[])
 		r = run_verb(&options, &config, &err);
 	if (r < 0)
 		log_error("%s", err.msg[0] ? err.msg : strerror(-r));
-	return r < 0 ? EXIT_REFUSED : EXIT_DONE;
+	return r < 0 ? EXIT_FAILED : EXIT_DONE;
 }

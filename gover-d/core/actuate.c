@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Changing the machine. Must never raise a cap above what was freed, nor write unasked, nor over
- * what somebody else wrote.
- */
+/* Writes caps, creates and removes vGPUs, and records each cap write. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,7 +47,7 @@ static void record_cap_write(struct actuator *actuator, const struct host_gpu *g
 	(void)db_append_cap_write(actuator->history->db, &row); /* a full queue is counted by db/ */
 }
 
-/* Writes and reads back; the vGPU then knows what is really in force. */
+/* Writes the cap and reads back the one in force. */
 static void write_move(struct actuator *actuator, struct host_gpu *gpu, struct actuate_move *move,
 		       const char *cause, struct instant now)
 {
@@ -62,7 +59,7 @@ static void write_move(struct actuator *actuator, struct host_gpu *gpu, struct a
 	r = cap_journal_set(actuator->journal, id, vgpu->expected_cap_pct, move->to_pct);
 	if (r == 0)
 		r = gpu->ops->write_cap(vgpu->device, now.mono_ns, move->to_pct);
-	/* A write that failed may have gone half way: what is in force is what is read. */
+	/* A failed write may have had an effect, so the cap is read in any case. */
 	r_read = gpu->ops->read_cap(vgpu->device, &in_force);
 	if (r == 0)
 		r = r_read;
@@ -75,17 +72,16 @@ static void write_move(struct actuator *actuator, struct host_gpu *gpu, struct a
 		move->read_back_pct = in_force;
 		vgpu->cap_pct = in_force == 0 ? 100 : in_force;
 		vgpu->expected_cap_pct = in_force;
-		/* A journal that cannot be written makes the next start cautious, nothing else. */
+		/* If this fails, the next start may take the cap for a foreign one. */
 		(void)cap_journal_set(actuator->journal, id, in_force, in_force);
 	} else {
-		/* Unknown: it counts as the larger, and both stay ours in the journal. */
+		/* Unknown: the larger counts, and the journal accepts both. */
 		vgpu->cap_pct = move->to_pct > move->from_pct ? move->to_pct : move->from_pct;
 	}
 	record_cap_write(actuator, gpu, move, cause, now);
 }
 
-/* What increases may take now: the free pool, or where the sum was over 100, what was just freed.
- */
+/* The limit of all increases: the free pool or, if the sum exceeded 100, what was freed. */
 static int budget_pct(const struct host_gpu *gpu, int freed_pct)
 {
 	int pool = 100 - host_gpu_sum_cap_pct(gpu);
@@ -136,7 +132,7 @@ static void write_increases(struct actuator *actuator, struct host_gpu *gpu,
 	}
 }
 
-/* One of them somebody else's: the plan was made for another GPU than this one is now. */
+/* Returns -ESTALE if a cap of the plan was changed externally, which makes the plan invalid. */
 static int find_foreign(const struct actuator *actuator, const struct host_gpu *gpu,
 			struct actuate_move *moves, size_t n_moves)
 {
@@ -201,7 +197,7 @@ int actuate_restore(struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
 	int initial_pct = vgpu->contract.terms.initial_cap_pct, in_force;
 	int r;
 
-	if (gpu->ops->renew) /* or a lease would change the cap once more */
+	if (gpu->ops->renew) /* the end of a lease would change the cap again */
 		(void)gpu->ops->renew(vgpu->device, 0);
 	r = gpu->ops->write_cap(vgpu->device, now.mono_ns, initial_pct);
 	if (r == 0)
@@ -220,7 +216,7 @@ int actuate_lease(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *
 
 	if (actuator->dry_run || !gpu->ops->renew)
 		return 0;
-	/* Who only watches leaves the leases of others alone too. */
+	/* In mode observe, leases of other programs stay untouched. */
 	if (lease_ms == 0 && (vgpu->lease_off || (observed && !vgpu->renewed_ns)))
 		return 0;
 	r = gpu->ops->renew(vgpu->device, lease_ms);
@@ -239,12 +235,13 @@ void actuate_initial_cap(struct actuator *actuator, struct host_gpu *gpu, struct
 	if (actuator->dry_run || gpu->mode == GPU_MODE_OBSERVE || !gpu->ops->write_initial_cap ||
 	    gpu->ops->read_initial_cap(vgpu->device, &is_pct) < 0 || is_pct == initial_cap_pct)
 		return;
-	/* Refused once a cap was written: then the lease returns to what it was made with. */
+	/* The backend rejects this after the first cap write; the initial cap of the creation
+	 * stays. */
 	if (gpu->ops->write_initial_cap(vgpu->device, initial_cap_pct, vgpu->cap_pct) == 0)
 		vgpu->expected_cap_pct = vgpu->cap_pct;
 }
 
-/* What a creation that failed leaves in the journal is what stood there before. */
+/* Undoes the change of the journal after a failed creation. */
 static void restore_record(struct cap_journal *journal, const char *id, bool known, int last_pct,
 			   int intent_pct)
 {
@@ -281,8 +278,8 @@ int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu 
 	bool known = cap_journal_get(actuator->journal, id, &last_pct, &intent_pct);
 
 	if (actuator->dry_run)
-		return err_condition(reterr, CONTROL_E_DRY_RUN,
-				     "vGPU %s: not made, this is a dry run", id);
+		return err_condition(reterr, CONTROL_E_DRY_RUN, "vGPU %s: not created in a dry run",
+				     id);
 	r = cap_journal_set(actuator->journal, id, cap_pct, cap_pct);
 	if (r < 0)
 		return err_condition(
@@ -311,16 +308,17 @@ int actuate_destroy(struct actuator *actuator, struct host_gpu *gpu, struct vgpu
 	int r;
 
 	if (actuator->dry_run)
-		return err_condition(reterr, CONTROL_E_DRY_RUN,
-				     "vGPU %s: not removed, this is a dry run", id);
-	/* What is refused stays attached: its sampling goes on as if nothing had been asked. */
+		return err_condition(reterr, CONTROL_E_DRY_RUN, "vGPU %s: not removed in a dry run",
+				     id);
+	/* It stays attached until it is removed, so that sampling continues if the backend refuses.
+	 */
 	r = gpu->ops->destroy(gpu->gpu, id, reterr);
 	if (r < 0 && r != -ENOENT)
 		return condition_of(r);
 	if (vgpu->device)
 		gpu->ops->detach(vgpu->device);
 	vgpu->device = NULL;
-	/* It is gone: a record left in the journal is taken over by the next of its name. */
+	/* Otherwise a later vGPU of this name would get its record. */
 	(void)cap_journal_remove(actuator->journal, id);
 	return 0;
 }

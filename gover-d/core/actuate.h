@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The only file that changes the machine: caps written, vGPUs made and removed. Decreases are
- * written and read back first; an increase is written only for what was really freed (rule 6). In a
- * dry run nothing is written and everything says so.
+ * The only module that changes the machine: it writes caps and creates and removes vGPUs. Decreases
+ * are written and read back first; an increase gets only what they really freed (rule 6). In a dry
+ * run nothing is written.
  *
- * A cap is read just before it is written, whoever asks: what somebody else wrote meanwhile is not
- * written over. Requests come at any time of a period, and even a tick has sampled all its vGPUs
- * before it writes to the first. One more read costs a microsecond, and only of those that change;
- * what remains is the instant between this read and the write, which no file can close.
+ * Each cap is read just before it is written, so that an external change since the last sample is
+ * not overwritten. Only a change between this read and the write is lost.
  */
 #ifndef GOVER_D_CORE_ACTUATE_H
 #define GOVER_D_CORE_ACTUATE_H
@@ -24,58 +22,55 @@ struct actuator {
 	bool dry_run;
 };
 
-/* One change asked for and what came of it. */
+/* A planned change of a cap and its result. */
 struct actuate_move {
 	struct vgpu *vgpu;
 	int from_pct, to_pct;
-	int read_back_pct; /* in force afterwards, as read; -1: nothing was written */
-	int foreign_pct;   /* what somebody else wrote meanwhile; -1: nobody did */
-	int error;	   /* errno of this write, 0 = fine */
+	int read_back_pct; /* read after the write; -1: nothing was written */
+	int foreign_pct;   /* set by an external writer meanwhile; -1: not changed */
+	int error;	   /* errno of this write; 0: no error */
 };
 
-/*
- * Is @cap_pct, as read of @vgpu, what we wrote last, or were about to write when it could not be
- * read back?
+/* True if the daemon wrote @cap_pct last, or was about to write it when it could not read it back.
  */
 bool actuate_is_ours(const struct actuator *actuator, const struct vgpu *vgpu, int cap_pct);
-/* Reads the cap in force. True: somebody else wrote it; a cap that cannot be read is nobody's, and
- * one of ours is expected from now on. */
+/* Reads the cap. Returns true if an external writer set it; otherwise the cap becomes the expected
+ * one. A cap that cannot be read is not foreign. */
 bool actuate_is_foreign(const struct actuator *actuator, const struct host_gpu *gpu,
 			struct vgpu *vgpu, int *ret_cap_pct);
 
 /*
- * Applies @moves (any order) for @cause ("steal", ...). Returns 0 when every one came out as asked,
- * -EIO when one did not (each says its own), never half a step: what a failed decrease did not free
- * is not given. Each vGPU's cap_pct and expected_cap_pct are up to date afterwards. -ESTALE:
- * somebody else has written one of these caps (its foreign_pct), and nothing at all was done.
+ * Applies @moves, in any order, for @cause ("steal", ...). Returns 0 if all succeeded, or -EIO if
+ * one did not; its error says why, and what a failed decrease did not free is not given to others.
+ * Sets cap_pct and expected_cap_pct of each vGPU. -ESTALE: an external writer changed one of these
+ * caps (see foreign_pct), and nothing was written.
  */
 int actuate_moves(struct actuator *actuator, struct host_gpu *gpu, struct actuate_move *moves,
 		  size_t n_moves, const char *cause, struct instant now);
 
-/* Writes one cap outside any budget: hand-back after a lease. -ESTALE as above. */
+/* Writes one cap without a budget, after the end of a lease. -ESTALE as above. */
 int actuate_cap(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu, int cap_pct,
 		const char *cause, struct instant now);
 
-/* Puts the contract's initial cap in force, reads it back, and leaves the journal as it is: the
- * next start finds there which caps to take up again. -EIO: another cap is read back. */
+/* Sets the initial cap of the contract and reads it back. The journal stays as it is, so that the
+ * next start restores the last caps. -EIO: another cap was read back. */
 int actuate_restore(struct host_gpu *gpu, struct vgpu *vgpu, struct instant now);
 
-/* Renews the lease of its cap; lets go of a lease of ours where none shall be. 0 too where there
- * are no leases, or in a dry run; else as the backend says. */
+/* Renews the lease of the cap, or ends it if the configuration has none. Returns 0, also without
+ * leases or in a dry run, or the error of the backend. */
 int actuate_lease(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
 		  struct instant now);
 
-/* Tells the backend what was sold, as far as it can still be told: what the end of a lease returns
- * to. The cap in force stays. */
+/* Sets the initial cap in the backend, to which the end of a lease returns, if the backend still
+ * allows it. The cap in force does not change. */
 void actuate_initial_cap(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
 			 int initial_cap_pct);
 
-/* Makes the vGPU in its backend with @cap_pct in force, and attaches it. CONTROL_E_DRY_RUN,
- * _NOT_STORED, _EXISTS, _INVALID, _DOES_NOT_FIT or _UNSUPPORTED. */
+/* Creates the vGPU in its backend with @cap_pct and attaches it. CONTROL_E_DRY_RUN, _NOT_STORED,
+ * _EXISTS, _INVALID, _DOES_NOT_FIT or _UNSUPPORTED. */
 int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu, int cap_pct,
 		   struct instant now, struct err *reterr);
-/* Removes it, and detaches it once it is gone. CONTROL_E_DRY_RUN or _IN_USE: nothing has changed.
- */
+/* Removes the vGPU and detaches it. CONTROL_E_DRY_RUN or _IN_USE: nothing was changed. */
 int actuate_destroy(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *vgpu,
 		    struct err *reterr);
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A start: contracts, vGPUs, caps and holds are taken up as an earlier daemon left them (design.md
- * section 6). Must never change a cap that is as we left it.
- */
+/* Adopts contracts, vGPUs, caps and holds at the start, and vGPUs without a contract later. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,10 +18,8 @@
 
 /* --- vGPUs --- */
 
-/*
- * A lease or a restore: its last cap is put in force again. On a frozen GPU too: what was frozen
- * are the caps it had.
- */
+/* Sets the last cap again after the end of a lease or a restore. This includes a frozen GPU: its
+ * caps were frozen at these values. */
 static void restore_last_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 			     int last_pct, struct instant now)
 {
@@ -38,11 +33,10 @@ static void restore_last_cap(struct manager *m, struct host_gpu *gpu, struct vgp
 				     "adopt", now) == 0
 				 ? DECISION_WRITTEN
 				 : DECISION_FAILED;
-	record_decision(
-		m, gpu, vgpu, DECISION_ADOPT, result, now,
-		"vGPU %s was back at its contract of %d %% (a lease or a restore); its last "
-		"cap was %d %%, its cap is now %d %%",
-		vgpu->contract.id, found_pct, last_pct, vgpu->cap_pct);
+	record_decision(m, gpu, vgpu, DECISION_ADOPT, result, now,
+			"vGPU %s had its initial cap of %d %% after the end of a lease or a "
+			"restore; its last cap was %d %%, its cap is now %d %%",
+			vgpu->contract.id, found_pct, last_pct, vgpu->cap_pct);
 }
 
 static void adopt_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, int found_pct,
@@ -59,7 +53,7 @@ static void adopt_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu
 	case CAP_OWN:
 		vgpu->expected_cap_pct = found_pct;
 		record_decision(m, gpu, vgpu, DECISION_ADOPT, DECISION_NOTED, now,
-				"vGPU %s taken up with its cap of %d %% (contract %d %%%s)", id,
+				"vGPU %s was adopted with its cap of %d %% (contract %d %%%s)", id,
 				vgpu->cap_pct, vgpu->contract.terms.initial_cap_pct,
 				vgpu->contract.held ? ", held" : "");
 		break;
@@ -79,7 +73,7 @@ static void adopt_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu
 				      vgpu->expected_cap_pct);
 }
 
-/* Its labels mean something to its backend only once it is attached. */
+/* Passes the labels to the backend, which takes those of attached vGPUs only. */
 static void pass_labels(struct host_gpu *gpu, struct vgpu *vgpu)
 {
 	struct err err = {""};
@@ -102,7 +96,7 @@ static int attach_existing(struct manager *m, struct host_gpu *gpu, struct vgpu 
 	r = gpu->ops->attach(gpu->gpu, vgpu->contract.id, now.mono_ns, &vgpu->device, reterr);
 	if (r < 0)
 		return r;
-	/* A lease that is about to end must not end between this look and the first tick. */
+	/* A lease must not end between this reading of the cap and the first tick. */
 	(void)actuate_lease(&m->actuator, gpu, vgpu, now);
 	r = gpu->ops->read_cap(vgpu->device, &found_pct);
 	if (r < 0) {
@@ -118,7 +112,7 @@ static int attach_existing(struct manager *m, struct host_gpu *gpu, struct vgpu 
 	return 0;
 }
 
-/* A contract whose vGPU is not there: made again where the daemon makes vGPUs. */
+/* Creates the vGPU of a contract again if it does not exist and the backend creates vGPUs. */
 static int recreate_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 			 struct instant now, struct err *reterr)
 {
@@ -133,19 +127,17 @@ static int recreate_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *v
 		return r < 0 ? r : -EIO; /* @reterr has the reason */
 	pass_labels(gpu, vgpu);
 	record_decision(m, gpu, vgpu, DECISION_ADOPT, DECISION_WRITTEN, now,
-			"vGPU %s was gone and is made again with its last cap of %d %%",
+			"vGPU %s did not exist and was created again with its last cap of %d %%",
 			vgpu->contract.id, cap_pct);
 	return 0;
 }
 
-/* Whoever made it took it away: another may come by its name. */
 void adopt_forget(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
 {
 	const char *id = vgpu->contract.id;
 
 	record_decision(m, gpu, vgpu, DECISION_MISSING, DECISION_NOTED, now,
-			"vGPU %s vanished from GPU %s; it was never sold, and is forgotten", id,
-			gpu->config.name);
+			"vGPU %s without a contract vanished from GPU %s", id, gpu->config.name);
 	if (!m->actuator.dry_run)
 		(void)cap_journal_remove(m->actuator.journal, id);
 	frames_forget(&m->frames, id);
@@ -167,7 +159,7 @@ static int adopt_contract(struct manager *m, struct contract_entry *entry, struc
 				m->contracts_path, entry->contract.id, entry->contract.gpu);
 	if (gpu->n_vgpus == POLICY_VGPUS_MAX || host_find_vgpu(&m->host, entry->contract.id, NULL))
 		return err_fail(reterr, EINVAL,
-				"%s: vGPU %s stands there twice, or is one too many",
+				"%s: vGPU %s is a duplicate or exceeds the limit of vGPUs",
 				m->contracts_path, entry->contract.id);
 	vgpu = calloc(1, sizeof(*vgpu));
 	if (!vgpu)
@@ -184,12 +176,12 @@ static int adopt_contract(struct manager *m, struct contract_entry *entry, struc
 	if (r == -ENOENT && gpu->traits.creates)
 		r = recreate_vgpu(m, gpu, vgpu, now, &inner);
 	if (r < 0)
-		log_warning("vGPU %s: %s; its contract stands", vgpu->contract.id, inner.msg);
+		log_warning("vGPU %s: %s; its contract stays", vgpu->contract.id, inner.msg);
 	return 0;
 }
 
-/* The offer of a sale that is not in the history: watched as if it were new while its probation may
- * still run, and kept without that afterwards. */
+/* Restores the offer of a sale that is missing in the history. It is open, to be claimed, while its
+ * probation may still run, and kept afterwards. */
 static struct offer *restore_offer(struct manager *m, const struct host_gpu *gpu,
 				   const struct contract *c, struct instant now)
 {
@@ -210,15 +202,13 @@ static struct offer *restore_offer(struct manager *m, const struct host_gpu *gpu
 		memcpy(sold.vgpu, c->id, sizeof(sold.vgpu));
 		memcpy(sold.claim_key, c->claim_key, sizeof(sold.claim_key));
 		snprintf(sold.reason, sizeof(sold.reason),
-			 "what became of its probation is not in the history");
+			 "the result of its probation is missing in the history");
 	}
 	return offers_adopt(m->offers, &sold);
 }
 
-/*
- * The history may have a sale as an open offer, when the daemon was killed just after it, or not at
- * all. The contract says by which offer it was sold, and to which key.
- */
+/* Completes the offer of a sold vGPU from its contract. After a crash, the history may have the
+ * offer as open, or not at all. */
 static void adopt_sale(struct manager *m, const struct host_gpu *gpu, const struct contract *c,
 		       struct instant now)
 {
@@ -233,8 +223,7 @@ static void adopt_sale(struct manager *m, const struct host_gpu *gpu, const stru
 			     now);
 }
 
-/* The newcomer of a sale went meanwhile, or another was sold under its name since the sale failed.
- */
+/* True if the newcomer of the offer was removed, also if another vGPU has its name now. */
 static bool newcomer_gone(struct manager *m, const struct offer *offer)
 {
 	const struct vgpu *vgpu = host_find_vgpu(&m->host, offer->vgpu, NULL);
@@ -253,7 +242,7 @@ static void settle_offers(struct manager *m, struct instant now)
 
 		if (offer->life.state == OFFER_OPEN)
 			offers_end(m->offers, offer, OFFER_CLOSED, now,
-				   "the daemon was restarted: the load must be seen calm anew");
+				   "the daemon was restarted; a new offer needs a calm load first");
 		if (offer->vgpu[0] == '\0' || !newcomer_gone(m, offer))
 			continue;
 		if (offer->life.state == OFFER_FAILED)
@@ -263,7 +252,8 @@ static void settle_offers(struct manager *m, struct instant now)
 	}
 }
 
-/* Who was on hold for a foreign write still is: its alert stands until somebody releases it. */
+/* A hold because of an external change stays until an operator releases it, and so does its alert.
+ */
 static void settle_alerts(struct manager *m)
 {
 	for (size_t i = 0; i < alerts_count(m->alerts); i++) {
@@ -275,20 +265,18 @@ static void settle_alerts(struct manager *m)
 	}
 }
 
-/*
- * Holds that were made now, and that some of @n_vgpus were forgotten, must be on disk; what the
- * last run left open goes on or is over.
- */
+/* Saves new holds and the removal of some of the @n_vgpus, then continues or ends offers and alerts
+ * of the last run. */
 static void settle(struct manager *m, size_t n_vgpus, struct instant now)
 {
 	bool foreign = false;
-	size_t taken = 0;
+	size_t adopted = 0;
 
 	for (int i = 0; i < m->host.n_gpus; i++) {
-		for (const struct vgpu *v = m->host.gpus[i].vgpus; v; v = v->next, taken++)
+		for (const struct vgpu *v = m->host.gpus[i].vgpus; v; v = v->next, adopted++)
 			foreign = foreign || v->foreign;
 	}
-	if (foreign || taken != n_vgpus)
+	if (foreign || adopted != n_vgpus)
 		save_soon(m);
 	settle_offers(m, now);
 	settle_alerts(m);
@@ -335,17 +323,16 @@ static struct vgpu *new_found(const struct host_gpu *gpu, const char *id, int in
 	return NULL;
 }
 
-/* What was sold is not known: any other cap than the one it has may break the promise. */
+/* The terms of the contract are lost, so any other cap could break it. */
 static void hold_unknown(struct manager *m, const struct host_gpu *gpu, struct vgpu *vgpu,
 			 struct instant now)
 {
 	vgpu->contract.held = true;
 	vgpu->contract.held_cap_pct = vgpu->cap_pct;
-	record_decision(
-		m, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
-		"vGPU %s stands on GPU %s and its contract is lost: it is held at its cap of "
-		"%d %% until released",
-		vgpu->contract.id, gpu->config.name, vgpu->cap_pct);
+	record_decision(m, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
+			"the contract of vGPU %s on GPU %s is lost: it is held at its cap of %d %% "
+			"until released",
+			vgpu->contract.id, gpu->config.name, vgpu->cap_pct);
 }
 
 int adopt_found(struct manager *m, struct host_gpu *gpu, const char *id, int initial_cap_pct,
@@ -374,10 +361,10 @@ int adopt_found(struct manager *m, struct host_gpu *gpu, const char *id, int ini
 	if (lost)
 		hold_unknown(m, gpu, vgpu, now);
 	else
-		record_decision(m, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
-				"vGPU %s stands on GPU %s without a contract: its cap of %d %% "
-				"counts as sold",
-				id, gpu->config.name, vgpu->contract.terms.initial_cap_pct);
+		record_decision(
+			m, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
+			"vGPU %s on GPU %s has no contract: its cap of %d %% counts as sold", id,
+			gpu->config.name, vgpu->contract.terms.initial_cap_pct);
 	save_soon(m);
 	return 0;
 }

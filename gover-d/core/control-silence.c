@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What requests may ask of silences. Must never take one that could silence by mistake. */
+/* Adds, removes and expires silences. A silence must select something that exists. */
 #include <errno.h>
 
 #include "gover-d/core/control-silence.h"
 #include "gover-d/core/state.h"
 
-/* Alerts heed the change at once. */
+/* The alerts follow the change at once. */
 static void silence_changed(struct manager *m, const struct silence *silence, int64_t ended_ms)
 {
 	observers_silence(&m->observers, silence, ended_ms);
@@ -20,25 +20,22 @@ static int check_silence(struct manager *m, const struct silence *s, int64_t now
 	enum alert_kind kind;
 
 	if (!s->alert[0] && !s->gpu[0] && !s->vgpu[0])
-		return err_condition(
-			reterr, CONTROL_E_INVALID,
-			"a silence names an alert, a GPU or a vGPU: all of them would be "
-			"too much");
+		return err_condition(reterr, CONTROL_E_INVALID,
+				     "a silence needs an alert, a gpu or a vgpu");
 	if (s->alert[0] && alerts_kind_parse(s->alert, &kind) < 0)
-		return err_condition(reterr, CONTROL_E_INVALID, "alert: there is no alert named %s",
+		return err_condition(reterr, CONTROL_E_INVALID, "alert: unknown alert %s",
 				     s->alert);
 	if (s->gpu[0] && !host_find_gpu(&m->host, s->gpu))
-		return err_condition(reterr, CONTROL_E_INVALID,
-				     "gpu: there is no GPU %s on this host", s->gpu);
+		return err_condition(reterr, CONTROL_E_INVALID, "gpu: no GPU %s on this host",
+				     s->gpu);
 	if (s->vgpu[0] && !host_find_vgpu(&m->host, s->vgpu, NULL))
-		return err_condition(reterr, CONTROL_E_INVALID,
-				     "vgpu: there is no vGPU %s on this host", s->vgpu);
+		return err_condition(reterr, CONTROL_E_INVALID, "vgpu: no vGPU %s on this host",
+				     s->vgpu);
 	if (!s->reason[0])
-		return err_condition(reterr, CONTROL_E_INVALID,
-				     "reason: whoever wonders must find one");
+		return err_condition(reterr, CONTROL_E_INVALID, "reason: required");
 	if (s->until_ms <= now_ms || (s->until_ms - now_ms) / 86400000 >= SILENCE_DAYS_MAX)
 		return err_condition(reterr, CONTROL_E_INVALID,
-				     "until: a time to come is allowed, and at most %d days ahead",
+				     "until: must be in the future and at most %d days ahead",
 				     SILENCE_DAYS_MAX);
 	return 0;
 }
@@ -52,8 +49,8 @@ int control_silence_add(struct manager *m, struct silence *silence, struct err *
 		return r;
 	silence->created_ms = now.wall_ms;
 	if (silences_add(&m->silences, silence) < 0)
-		return err_condition(reterr, CONTROL_E_TOO_MANY,
-				     "there are %d silences: remove one first", SILENCES_MAX);
+		return err_condition(reterr, CONTROL_E_TOO_MANY, "too many silences (limit %d)",
+				     SILENCES_MAX);
 	silence_changed(m, silence, /* ended_ms= */ 0);
 	return 0;
 }

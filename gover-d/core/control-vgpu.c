@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests about vGPUs: sold, changed, held, removed. Each is checked whole, planned by policy/,
- * put in force by actuate.c and noted as a decision. Must never leave half of a request done.
+ * Requests that sell, change, hold and remove vGPUs. policy/ plans each request, actuate.c applies
+ * the plan, and a decision records it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -36,21 +36,20 @@ static int check_terms(const struct host_gpu *gpu, const struct contract *c, str
 
 	if (t->initial_cap_pct < gpu->traits.floor_pct || t->initial_cap_pct > 100 ||
 	    t->initial_cap_pct % step)
-		return err_condition(
-			reterr, CONTROL_E_INVALID,
-			"initial_cap_pct: %d is not allowed: %d..100 in whole steps of %d "
-			"on GPU %s",
-			t->initial_cap_pct, gpu->traits.floor_pct, step, gpu->config.name);
+		return err_condition(reterr, CONTROL_E_INVALID,
+				     "initial_cap_pct: %d is not allowed (allowed: %d..100 in "
+				     "steps of %d on GPU %s)",
+				     t->initial_cap_pct, gpu->traits.floor_pct, step,
+				     gpu->config.name);
 	if (t->min_cap_pct < 0 || t->min_cap_pct > t->initial_cap_pct || t->min_cap_pct % step)
-		return err_condition(
-			reterr, CONTROL_E_INVALID,
-			"min_cap_pct: %d is not allowed: 0..initial_cap_pct (%d) in whole "
-			"steps of %d",
-			t->min_cap_pct, t->initial_cap_pct, step);
+		return err_condition(reterr, CONTROL_E_INVALID,
+				     "min_cap_pct: %d is not allowed (allowed: 0..%d, the initial "
+				     "cap, in steps of %d)",
+				     t->min_cap_pct, t->initial_cap_pct, step);
 	return 0;
 }
 
-/* Passes the labels to the backend; the first that it rejects ends this. */
+/* Passes the labels to the backend until it rejects one. */
 static int apply_labels(struct host_gpu *gpu, struct vgpu *vgpu, json_t *labels, struct err *reterr)
 {
 	struct err inner = {""};
@@ -71,19 +70,19 @@ static int apply_labels(struct host_gpu *gpu, struct vgpu *vgpu, json_t *labels,
 	return 0;
 }
 
-/* What a leaver, a smaller contract or a failed addition freed goes to those who lack it. */
+/* Distributes freed capacity to the vGPUs below their contracts. */
 static void give_back(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
 		      struct instant now)
 {
 	round_view(m, gpu, round);
 	m->policy->give_back(&m->params, &gpu->view, &round->out);
-	(void)round_apply(m, gpu, round, /* act= */ true,
-			  now); /* told by its decision; the policy goes on from there */
+	/* A failed write is recorded by the decision; the next tick continues from there. */
+	(void)round_apply(m, gpu, round, /* act= */ true, now);
 }
 
-/* --- putting a contract in the place of another --- */
+/* --- replacing a contract --- */
 
-/* The fields that may ask for another cap. */
+/* The fields that may require another cap. */
 #define CAP_FIELDS                                                                  \
 	(CONTRACT_INITIAL_CAP | CONTRACT_MIN_CAP | CONTRACT_BURST | CONTRACT_HELD | \
 	 CONTRACT_HELD_CAP)
@@ -96,14 +95,14 @@ static int check_hold(struct host_gpu *gpu, const struct contract *c, struct err
 		return 0;
 	if (c->held_cap_pct < gpu->traits.floor_pct || c->held_cap_pct > ceiling_pct ||
 	    c->held_cap_pct % gpu->traits.step_pct)
-		return err_condition(reterr, CONTROL_E_INVALID,
-				     "held_cap_pct: %d is not allowed: %d..%d in whole steps of %d",
-				     c->held_cap_pct, gpu->traits.floor_pct, ceiling_pct,
-				     gpu->traits.step_pct);
+		return err_condition(
+			reterr, CONTROL_E_INVALID,
+			"held_cap_pct: %d is not allowed (allowed: %d..%d in steps of %d)",
+			c->held_cap_pct, gpu->traits.floor_pct, ceiling_pct, gpu->traits.step_pct);
 	return 0;
 }
 
-/* Plans the cap that @c asks for: a hold's own, or the nearest one its terms allow. */
+/* Plans the cap of @c: that of its hold, or the nearest one that its terms allow. */
 static int plan_cap(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
 		    const struct vgpu *vgpu, const struct contract *c, struct err *reterr)
 {
@@ -119,17 +118,16 @@ static int plan_cap(struct manager *m, struct host_gpu *gpu, struct plan_round *
 	else
 		r = policy_set(&m->params, &gpu->view, index, &c->terms, &round->out, &largest_pct);
 	if (r < 0)
-		return err_condition(
-			reterr, CONTROL_E_DOES_NOT_FIT,
-			"a cap of %d %% for vGPU %s does not fit on GPU %s: at most %d %% would",
-			c->held ? c->held_cap_pct
-				: policy_floor_pct(&m->params, &gpu->view, &c->terms),
-			vgpu->contract.id, gpu->config.name, largest_pct);
+		return err_condition(reterr, CONTROL_E_DOES_NOT_FIT,
+				     "a cap of %d %% for vGPU %s does not fit on GPU %s (largest "
+				     "that fits: %d %%)",
+				     c->held ? c->held_cap_pct
+					     : policy_floor_pct(&m->params, &gpu->view, &c->terms),
+				     vgpu->contract.id, gpu->config.name, largest_pct);
 	return 0;
 }
 
-/* Checks @c and plans it in round->out; labels, which may be refused, are with the backend already.
- */
+/* Checks @c and plans it in round->out. Passes its labels to the backend, which may reject them. */
 static int plan_change(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
 		       struct vgpu *vgpu, unsigned int fields, const struct contract *c,
 		       struct instant now, struct err *reterr)
@@ -152,7 +150,7 @@ static int plan_change(struct manager *m, struct host_gpu *gpu, struct plan_roun
 	return r;
 }
 
-/* What was planned becomes the contract and the caps; what that frees goes to those who lack it. */
+/* Replaces the contract, applies the plan, and distributes freed capacity. */
 static void commit_change(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
 			  struct vgpu *vgpu, const struct contract *c, struct instant now)
 {
@@ -170,9 +168,9 @@ static void commit_change(struct manager *m, struct host_gpu *gpu, struct plan_r
 	if (!vgpu->device)
 		return;
 	actuate_initial_cap(&m->actuator, gpu, vgpu, c->terms.initial_cap_pct);
-	(void)round_apply(m, gpu, round, /* act= */ true,
-			  now); /* what failed is told by its decision and alert */
-	/* Where the policy may not act, only what was asked for moves. */
+	/* A failed write is recorded by the decision and raises an alert. */
+	(void)round_apply(m, gpu, round, /* act= */ true, now);
+	/* In other modes the policy must not act: only the requested cap changes. */
 	if (frees && gpu->mode == GPU_MODE_ACT)
 		give_back(m, gpu, round, now);
 }
@@ -180,12 +178,12 @@ static void commit_change(struct manager *m, struct host_gpu *gpu, struct plan_r
 /* --- changing a contract --- */
 
 /* The fields whose change may end an alert. */
-#define PROMISES                                                                          \
+#define ALERT_FIELDS                                                                      \
 	(CONTRACT_INITIAL_CAP | CONTRACT_MIN_CAP | CONTRACT_TARGET_FPS | CONTRACT_BURST | \
 	 CONTRACT_HELD | CONTRACT_HELD_CAP)
 
-static void note_change(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
-			unsigned int fields, const struct contract *c, struct instant now)
+static void record_change(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+			  unsigned int fields, const struct contract *c, struct instant now)
 {
 	char changed[160];
 
@@ -228,7 +226,7 @@ int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
 	contract_apply(&merged, fields, values);
 	if ((fields & CONTRACT_HELD_CAP) && !merged.held)
 		return err_condition(reterr, CONTROL_E_INVALID,
-				     "held_cap_pct: is only allowed together with held");
+				     "held_cap_pct: only allowed together with held");
 	if (!merged.held)
 		merged.held_cap_pct = 0;
 	else if (merged.held_cap_pct == 0)
@@ -236,18 +234,18 @@ int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
 	r = plan_change(m, gpu, round, vgpu, fields, &merged, now, reterr);
 	if (r != 0)
 		return r;
-	note_change(m, gpu, vgpu, fields, &merged, now);
+	record_change(m, gpu, vgpu, fields, &merged, now);
 	commit_change(m, gpu, round, vgpu, &merged, now);
-	if (fields & PROMISES)
+	if (fields & ALERT_FIELDS)
 		alerts_vgpu_changed(m->alerts, id);
 	if (fields & ~(unsigned int)(CONTRACT_HELD | CONTRACT_HELD_CAP))
-		vgpu->found = false; /* somebody has said what is sold */
+		vgpu->found = false; /* the request set the terms of a contract */
 	return 0;
 }
 
 /* --- selling --- */
 
-/* Plans a newcomer's first cap and takes it from other vGPUs where needed. */
+/* Plans the first cap of a new vGPU and takes it from other vGPUs if needed. */
 static int fund_newcomer(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
 			 const struct contract *c, struct instant now, int *ret_cap_pct,
 			 struct err *reterr)
@@ -255,23 +253,23 @@ static int fund_newcomer(struct manager *m, struct host_gpu *gpu, struct plan_ro
 	struct policy_params params = m->params;
 	int cap_pct, free_pct, floor_pct, r;
 
-	/* A small contract needs no more than itself. */
+	/* A small contract needs only its own size. */
 	if (params.min_newcomer_pct > c->terms.initial_cap_pct)
 		params.min_newcomer_pct = c->terms.initial_cap_pct;
 	round_view(m, gpu, round);
 	floor_pct = policy_floor_pct(&params, &gpu->view, &c->terms);
 	cap_pct = m->policy->fund(&params, &gpu->view, &c->terms, &round->out);
 	if (cap_pct < 0)
-		return err_condition(
-			reterr, CONTROL_E_DOES_NOT_FIT,
-			"vGPU %s does not fit on GPU %s: beside %d %% in caps it cannot be "
-			"given the %d %% it needs to begin with",
-			c->id, gpu->config.name, host_gpu_sum_cap_pct(gpu),
-			floor_pct > params.min_newcomer_pct ? floor_pct : params.min_newcomer_pct);
+		return err_condition(reterr, CONTROL_E_DOES_NOT_FIT,
+				     "vGPU %s does not fit on GPU %s: the caps add up to %d %%, "
+				     "and it needs %d %% at first",
+				     c->id, gpu->config.name, host_gpu_sum_cap_pct(gpu),
+				     floor_pct > params.min_newcomer_pct ? floor_pct
+									 : params.min_newcomer_pct);
 	r = round_check(m, gpu, round, NULL, now, reterr);
 	if (r != 0)
 		return r;
-	/* All from the free pool: nothing to write, "add" tells it. */
+	/* Without moves the free pool is sufficient; the decision "add" records it. */
 	if (round->out.n_moves > 0)
 		(void)round_apply(m, gpu, round, /* act= */ true, now);
 	free_pct = 100 - host_gpu_sum_cap_pct(gpu);
@@ -282,26 +280,26 @@ static int fund_newcomer(struct manager *m, struct host_gpu *gpu, struct plan_ro
 		return 0;
 	}
 	give_back(m, gpu, round, now);
-	return err_fail(reterr, EIO, "vGPU %s: what GPU %s was to free for it was not freed", c->id,
+	return err_fail(reterr, EIO, "vGPU %s: GPU %s did not free the planned capacity", c->id,
 			gpu->config.name);
 }
 
-static int make_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu, struct instant now,
-		     struct err *reterr)
+static int create_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
+		       struct instant now, struct err *reterr)
 {
 	struct plan_round *round = m->round;
 	int cap_pct = 0, r;
 
 	if (m->actuator.dry_run)
-		return err_condition(reterr, CONTROL_E_DRY_RUN,
-				     "vGPU %s: not made, this is a dry run", vgpu->contract.id);
+		return err_condition(reterr, CONTROL_E_DRY_RUN, "vGPU %s: not created in a dry run",
+				     vgpu->contract.id);
 	r = fund_newcomer(m, gpu, round, &vgpu->contract, now, &cap_pct, reterr);
 	if (r != 0)
 		return r;
 	r = actuate_create(&m->actuator, gpu, vgpu, cap_pct, now, reterr);
 	if (r == 0) {
 		r = apply_labels(gpu, vgpu, vgpu->contract.labels, reterr);
-		/* One that cannot be removed again is found by the next tick. */
+		/* If it cannot be removed again, the next tick finds it. */
 		if (r != 0 && actuate_destroy(&m->actuator, gpu, vgpu, NULL) != 0 && vgpu->device)
 			gpu->ops->detach(vgpu->device);
 	}
@@ -313,12 +311,13 @@ static int make_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 	if (m->frames.hub)
 		fps_hub_rematch(m->frames.hub);
 	record_decision(m, gpu, vgpu, DECISION_ADD, DECISION_WRITTEN, now,
-			"vGPU %s is sold %d %% of GPU %s and begins with %d %%", vgpu->contract.id,
-			vgpu->contract.terms.initial_cap_pct, gpu->config.name, cap_pct);
+			"vGPU %s was sold with %d %% of GPU %s and starts with %d %%",
+			vgpu->contract.id, vgpu->contract.terms.initial_cap_pct, gpu->config.name,
+			cap_pct);
 	return 0;
 }
 
-/* A contract for a vGPU that stands already without one. */
+/* Adds the contract of a vGPU that exists without one. */
 static int attach_contract(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 			   struct contract *contract, struct instant now, struct err *reterr)
 {
@@ -330,9 +329,10 @@ static int attach_contract(struct manager *m, struct host_gpu *gpu, struct vgpu 
 	r = plan_change(m, gpu, round, vgpu, CAP_FIELDS | CONTRACT_LABELS, contract, now, reterr);
 	if (r != 0)
 		return r;
-	record_decision(m, gpu, vgpu, DECISION_ADD, DECISION_NOTED, now,
-			"vGPU %s, found with a cap of %d %%, has a contract of %d %% now",
-			contract->id, vgpu->cap_pct, contract->terms.initial_cap_pct);
+	record_decision(
+		m, gpu, vgpu, DECISION_ADD, DECISION_NOTED, now,
+		"vGPU %s, which had no contract and a cap of %d %%, has a contract of %d %% now",
+		contract->id, vgpu->cap_pct, contract->terms.initial_cap_pct);
 	commit_change(m, gpu, round, vgpu, contract, now);
 	contract_fini(contract);
 	vgpu->found = false;
@@ -344,25 +344,25 @@ static int pick_gpu(struct manager *m, struct contract *c, struct host_gpu **ret
 {
 	if (m->host.n_gpus == 0)
 		return err_condition(reterr, CONTROL_E_INVALID,
-				     "no GPU: gover-d found no vGPU scheduler on this host");
+				     "gpu: gover-d found no vGPU scheduler on this host");
 	if (c->gpu[0] == '\0' && host_find_vgpu(&m->host, c->id, ret_gpu))
 		(void)id_copy(c->gpu, (*ret_gpu)->config.name);
 	if (c->gpu[0] == '\0' && m->host.n_gpus > 1)
 		return err_condition(reterr, CONTROL_E_INVALID,
-				     "gpu: must be said, this host has %d GPUs", m->host.n_gpus);
+				     "gpu: required (this host has %d GPUs)", m->host.n_gpus);
 	if (c->gpu[0] == '\0')
 		(void)id_copy(c->gpu, m->host.gpus[0].config.name);
 	*ret_gpu = host_find_gpu(&m->host, c->gpu);
-	return *ret_gpu
-		       ? 0
-		       : err_condition(reterr, CONTROL_E_INVALID, "no GPU %s on this host", c->gpu);
+	return *ret_gpu ? 0
+			: err_condition(reterr, CONTROL_E_INVALID, "gpu: no GPU %s on this host",
+					c->gpu);
 }
 
 int control_vgpu_add(struct manager *m, struct contract *contract, struct vgpu **ret_vgpu,
 		     struct err *reterr)
 {
 	struct instant now = clock_now();
-	struct host_gpu *gpu, *stands;
+	struct host_gpu *gpu, *owner;
 	struct vgpu *vgpu;
 	int r;
 
@@ -374,39 +374,38 @@ int control_vgpu_add(struct manager *m, struct contract *contract, struct vgpu *
 	if (r != 0)
 		return r;
 	contract->created_ms = now.wall_ms;
-	vgpu = host_find_vgpu(&m->host, contract->id, &stands);
-	if (!vgpu && !gpu->traits.creates) { /* made since the last tick? */
+	vgpu = host_find_vgpu(&m->host, contract->id, &owner);
+	if (!vgpu && !gpu->traits.creates) { /* it may be new since the last tick */
 		external_change_find_vgpus(m, gpu, now);
-		vgpu = host_find_vgpu(&m->host, contract->id, &stands);
+		vgpu = host_find_vgpu(&m->host, contract->id, &owner);
 	}
 	if (vgpu && !vgpu->found)
-		return err_condition(reterr, CONTROL_E_EXISTS, "vGPU %s has a contract already",
+		return err_condition(reterr, CONTROL_E_EXISTS, "vGPU %s already has a contract",
 				     contract->id);
-	if (vgpu && stands != gpu)
-		return err_condition(reterr, CONTROL_E_EXISTS,
-				     "vGPU %s stands on GPU %s, not on GPU %s", contract->id,
-				     stands->config.name, gpu->config.name);
+	if (vgpu && owner != gpu)
+		return err_condition(reterr, CONTROL_E_EXISTS, "vGPU %s belongs to GPU %s, not %s",
+				     contract->id, owner->config.name, gpu->config.name);
 	if (vgpu) {
 		if (ret_vgpu)
 			*ret_vgpu = vgpu;
 		return attach_contract(m, gpu, vgpu, contract, now, reterr);
 	}
 	if (!gpu->traits.creates)
-		return err_condition(
-			reterr, CONTROL_E_UNSUPPORTED,
-			"vGPU %s does not exist on GPU %s, and its backend %s does not make any",
-			contract->id, gpu->config.name, gpu->ops->name);
+		return err_condition(reterr, CONTROL_E_UNSUPPORTED,
+				     "vGPU %s does not exist on GPU %s, and the backend %s does "
+				     "not create vGPUs",
+				     contract->id, gpu->config.name, gpu->ops->name);
 	if (gpu->n_vgpus == POLICY_VGPUS_MAX)
 		return err_condition(reterr, CONTROL_E_DOES_NOT_FIT,
-				     "GPU %s has %d vGPUs, more are not managed", gpu->config.name,
+				     "GPU %s has %d vGPUs, which is the limit", gpu->config.name,
 				     gpu->n_vgpus);
 	vgpu = calloc(1, sizeof(*vgpu));
 	if (!vgpu)
 		return err_fail(reterr, ENOMEM, "no memory");
 	vgpu->contract = *contract;
-	r = make_vgpu(m, gpu, vgpu, now, reterr);
+	r = create_vgpu(m, gpu, vgpu, now, reterr);
 	if (r != 0) {
-		free(vgpu); /* the contract is still the caller's */
+		free(vgpu); /* the caller still owns the contract */
 		return r;
 	}
 	if (ret_vgpu)
@@ -431,7 +430,8 @@ int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
 		if (r != 0)
 			return r;
 	}
-	if (!m->actuator.dry_run) /* where it stands on, it will be found as one never sold */
+	if (!m->actuator.dry_run) /* if it continues to exist, it is adopted as one without a
+				     contract */
 		(void)cap_journal_remove(m->actuator.journal, id);
 	host_gpu_remove(gpu, vgpu);
 	record_decision(m, gpu, vgpu, DECISION_REMOVE, DECISION_WRITTEN, now,

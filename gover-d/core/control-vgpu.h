@@ -13,8 +13,8 @@
 struct manager;
 
 /*
- * POST /v1/vgpus: *@ret_vgpu (if not NULL) is the new vGPU. Takes over what @contract owns on
- * success only. CONTROL_E_INVALID, _EXISTS, _DOES_NOT_FIT, _FOREIGN_CAP, _UNSUPPORTED, _DRY_RUN or
+ * POST /v1/vgpus. *@ret_vgpu, if not NULL, is the new vGPU. On success the labels of @contract are
+ * taken over. CONTROL_E_INVALID, _EXISTS, _DOES_NOT_FIT, _FOREIGN_CAP, _UNSUPPORTED, _DRY_RUN or
  * _NOT_STORED.
  */
 int control_vgpu_add(struct manager *manager, struct contract *contract, struct vgpu **ret_vgpu,

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What requests may ask of GPUs, offers, alerts and parameters; control-vgpu.c has the vGPUs. Must
- * never leave half of a request done.
- */
+/* Requests about GPUs, offers, alerts and live parameters. control-vgpu.c has those about vGPUs. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +39,7 @@ int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode 
 
 /* --- offers and alerts --- */
 
-/* *@ret_claimed: this @key has claimed it already. */
+/* *@ret_claimed: the same @key has already claimed the offer. */
 static int check_claim(const struct offer *offer, const char *key, bool *ret_claimed,
 		       struct err *reterr)
 {
@@ -50,7 +47,8 @@ static int check_claim(const struct offer *offer, const char *key, bool *ret_cla
 	if (*ret_claimed)
 		return 0;
 	if (offer->vgpu[0])
-		return err_condition(reterr, CONTROL_E_EXISTS, "offer %lld was claimed for vGPU %s",
+		return err_condition(reterr, CONTROL_E_EXISTS,
+				     "offer %lld was already claimed for vGPU %s",
 				     (long long)offer->id, offer->vgpu);
 	if (offer->life.state != OFFER_OPEN)
 		return err_condition(reterr, CONTROL_E_OFFER_OVER, "offer %lld is %s: %s",
@@ -75,7 +73,7 @@ int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned
 	if (r != 0)
 		return r;
 	if (claimed) {
-		contract_fini(contract); /* the same claim again: the same newcomer */
+		contract_fini(contract); /* the same request again gets the same vGPU */
 		*ret_offer = offer;
 		return 0;
 	}
@@ -85,13 +83,13 @@ int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned
 		contract->terms.target_fps = offer->flavor.target_fps;
 	contract->terms.weight = 1;
 	memcpy(contract->flavor, m->config.offer.flavor, sizeof(contract->flavor));
-	/* On disk before the answer: the history may not get to know of it any more. */
+	/* The contract is saved before the answer; the row in the history may be lost. */
 	contract->offer = id;
 	snprintf(contract->claim_key, sizeof(contract->claim_key), "%s", key);
 	r = control_vgpu_add(m, contract, &vgpu, reterr);
 	if (r == CONTROL_E_DOES_NOT_FIT)
 		offers_end(m->offers, offer, OFFER_CLOSED, now,
-			   "it could not be funded any more when it was claimed");
+			   "it could no longer be funded when it was claimed");
 	if (r != 0)
 		return r;
 	vgpu->newcomer = true;
@@ -108,7 +106,7 @@ int control_offer_close(struct manager *m, int64_t id, struct err *reterr)
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %lld", (long long)id);
 	if (offer->life.state != OFFER_OPEN)
 		return err_condition(reterr, CONTROL_E_OFFER_OVER,
-				     "offer %lld is %s, only an open one can be withdrawn",
+				     "offer %lld is %s (only an open offer can be withdrawn)",
 				     (long long)id, offer_state_name(offer->life.state));
 	offers_end(m->offers, offer, OFFER_CLOSED, clock_now(), "withdrawn by a client");
 	return 0;
@@ -149,15 +147,16 @@ static int set_one(struct manager *m, struct config *config, const char *key, co
 	else
 		r = text_of(value, text, sizeof(text));
 	if (r == -ENOENT)
-		return err_condition(reterr, CONTROL_E_INVALID, "%s: no such parameter", key);
+		return err_condition(reterr, CONTROL_E_INVALID, "%s: unknown parameter", key);
 	if (r < 0)
 		return err_condition(reterr, CONTROL_E_INVALID,
-				     "%s: a number, a word, on/off or null is allowed", key);
+				     "%s: wrong type (allowed: a number, a word, on, off or null)",
+				     key);
 	r = config_set_live(config, key, text, reterr);
 	return r == -ENOENT || r == -EINVAL ? CONTROL_E_INVALID : r;
 }
 
-/* "overload_pct 95 -> 90, ..." of those of @object's keys whose value becomes another. */
+/* Lists the keys of @object whose values change: "overload_pct 95 -> 90, ...". */
 static void list_changes(const struct config *from, const struct config *to, json_t *object,
 			 char *text, size_t size)
 {
@@ -184,7 +183,7 @@ static int store_setting(struct manager *m, const char *key)
 	if (!m->history.db)
 		return -ENODEV;
 	if (m->actuator.dry_run)
-		return -EPERM; /* the next real run is not to find it */
+		return -EPERM; /* must not affect the next real run */
 	if (config_get_live(&m->config, key, now_text, sizeof(now_text)) < 0 ||
 	    config_get_live(&m->file_config, key, file_text, sizeof(file_text)) < 0)
 		return -ENOENT;
@@ -192,8 +191,8 @@ static int store_setting(struct manager *m, const char *key)
 				 strcmp(now_text, file_text) == 0 ? NULL : now_text);
 }
 
-/* It is one decision for all GPUs, and names none. */
-static void note_parameters(struct manager *m, const char *changes, bool kept)
+/* One decision for all GPUs, without the name of a GPU. */
+static void record_parameters(struct manager *m, const char *changes, bool stored)
 {
 	char why[DECISION_WHY_MAX];
 	struct decision d = {.ts_ms = clock_now().wall_ms,
@@ -202,10 +201,9 @@ static void note_parameters(struct manager *m, const char *changes, bool kept)
 			     .why = why};
 
 	snprintf(why, sizeof(why), "an operator changed the policy: %s%s", changes,
-		 kept ? ""
-		 : m->actuator.dry_run
-			 ? "; this is a dry run, a restart will forget it"
-			 : "; the history cannot keep that now, a restart will forget it");
+		 stored		       ? ""
+		 : m->actuator.dry_run ? "; a restart of this dry run undoes it"
+				       : "; without a history, a restart undoes it");
 	(void)record_add(m, &d);
 }
 
@@ -213,7 +211,7 @@ int control_policy_change(struct manager *m, json_t *object, struct err *reterr)
 {
 	CLEANUP_FREE struct config *config = malloc(sizeof(*config));
 	char changes[DECISION_WHY_MAX - 128];
-	bool kept = true;
+	bool stored = true;
 	const char *key;
 	json_t *value;
 	int r;
@@ -235,8 +233,8 @@ int control_policy_change(struct manager *m, json_t *object, struct err *reterr)
 	ledger_store_prices(m);
 	json_object_foreach (object, key, value)
 		if (store_setting(m, key) < 0)
-			kept = false;
+			stored = false;
 	if (changes[0])
-		note_parameters(m, changes, kept);
+		record_parameters(m, changes, stored);
 	return 0;
 }

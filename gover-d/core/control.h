@@ -14,7 +14,7 @@
 
 struct manager;
 
-/* @mode and @selling are NULL where unchanged. CONTROL_E_NOT_FOUND or _INVALID. */
+/* @mode and @selling: NULL if unchanged. CONTROL_E_NOT_FOUND or _INVALID. */
 int control_gpu_change(struct manager *manager, const char *name, const enum gpu_mode *mode,
 		       const bool *selling, struct err *reterr);
 

@@ -24,10 +24,10 @@ static void log_alert(void *userdata, const struct alert *alert, enum alert_even
 		const char *priority, *word;
 	} lines[] = {
 		[ALERT_RAISED] = {LOG_ALERT_RAISED, SD_WARNING, "raised"},
-		[ALERT_UPDATED] = {LOG_ALERT_UPDATED, SD_INFO, "goes on"},
+		[ALERT_UPDATED] = {LOG_ALERT_UPDATED, SD_INFO, "continues"},
 		[ALERT_CLEARED] = {LOG_ALERT_CLEARED, SD_NOTICE, "cleared"},
 		[ALERT_ACKNOWLEDGED] = {LOG_ALERT_ACKNOWLEDGED, SD_WARNING, "acknowledged"},
-		[ALERT_UNSILENCED] = {LOG_ALERT_UPDATED, SD_WARNING, "is silenced no more"},
+		[ALERT_UNSILENCED] = {LOG_ALERT_UPDATED, SD_WARNING, "is no longer silenced"},
 	};
 
 	(void)userdata;
@@ -48,7 +48,7 @@ static void log_silence(void *userdata, const struct silence *s, int64_t ended_m
 			  .kind = LOG_SILENCE, .gpu = s->gpu, .vgpu = s->vgpu, .alert = s->alert},
 		  "silence %lld of %s%s%s%s%s %s: %s", (long long)s->id,
 		  s->alert[0] ? s->alert : "every alert", s->vgpu[0] ? " of vGPU " : "", s->vgpu,
-		  s->gpu[0] ? " on GPU " : "", s->gpu, ended_ms ? "is over" : "begins", s->reason);
+		  s->gpu[0] ? " on GPU " : "", s->gpu, ended_ms ? "ended" : "started", s->reason);
 }
 
 static void log_offer(void *userdata, const struct offer *offer, const char *vm)

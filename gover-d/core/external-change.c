@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What others do to the GPU: vGPUs that come and go, caps that somebody else writes, and leases of
- * ours that run out. Must never fight anybody: a cap that another wrote stands until an operator
- * releases it.
- */
+/* Finds and handles the changes that other programs make: new and vanished vGPUs, caps, expired
+ * leases. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +14,7 @@
 #include "gover-d/core/tick-alerts.h"
 #include "gover-d/util/log.h"
 
-#define LIST_PERIODS 5 /* where the daemon makes the vGPUs itself, others seldom do */
+#define LIST_PERIODS 5 /* between listings, if the daemon creates the vGPUs itself */
 
 /* --- vGPUs --- */
 
@@ -25,10 +22,10 @@ struct found_context {
 	struct manager *manager;
 	struct host_gpu *gpu;
 	struct instant now;
-	int unnamed; /* refused beyond those that are told by name */
+	int unnamed; /* not adoptable, beyond those logged by name */
 };
 
-static void refuse(struct found_context *c, const char *id, const struct err *err)
+static void log_refused(struct found_context *c, const char *id, const struct err *err)
 {
 	struct host_gpu *gpu = c->gpu;
 	struct refused *refused = gpu->refused.vgpus, *end = refused + gpu->refused.n;
@@ -44,12 +41,12 @@ static void refuse(struct found_context *c, const char *id, const struct err *er
 		return;
 	gpu->refused.n++;
 	snprintf(refused->id, sizeof(refused->id), "%s", id);
-	log_warning("vGPU %s on GPU %s cannot be taken up%s%s", id, gpu->config.name,
+	log_warning("vGPU %s on GPU %s cannot be adopted%s%s", id, gpu->config.name,
 		    err->msg[0] ? ": " : "", err->msg);
 }
 
-/* Those that went or were taken up make room, and would be told again. */
-static void tidy_refused(struct found_context *c)
+/* Forgets refused vGPUs that vanished or were adopted; they would be logged again. */
+static void drop_unlisted(struct found_context *c)
 {
 	struct host_gpu *gpu = c->gpu;
 	int n = 0;
@@ -62,7 +59,7 @@ static void tidy_refused(struct found_context *c)
 	}
 	gpu->refused.n = n;
 	if (c->unnamed && !gpu->refused.more)
-		log_warning("%d more vGPUs on GPU %s cannot be taken up", c->unnamed,
+		log_warning("%d more vGPUs on GPU %s cannot be adopted", c->unnamed,
 			    gpu->config.name);
 	gpu->refused.more = c->unnamed > 0;
 }
@@ -79,11 +76,12 @@ static void found_vgpu(void *userdata, const char *id, int initial_cap_pct)
 	if (v && v->device)
 		return;
 	r = adopt_found(c->manager, c->gpu, id, initial_cap_pct, c->now, &err);
-	if (r < 0 && r != -ENOENT) /* gone again meanwhile */
-		refuse(c, id, &err);
+	if (r < 0 && r != -ENOENT) /* -ENOENT: it has vanished again */
+		log_refused(c, id, &err);
 }
 
-/* Found by an earlier daemon, never attached by this one, and gone: no sample will tell. */
+/* Forgets vGPUs without a contract that an earlier daemon adopted and that vanished since. They
+ * were never sampled, so the listing is the only sign. */
 static void forget_unlisted(struct manager *m, struct host_gpu *gpu, struct instant now)
 {
 	for (struct vgpu *v = gpu->vgpus, *next; v; v = next) {
@@ -106,7 +104,7 @@ void external_change_find_vgpus(struct manager *m, struct host_gpu *gpu, struct 
 		v->listed = false;
 	r = gpu->ops->list(gpu->gpu, found_vgpu, &context);
 	if (r == 0) {
-		tidy_refused(&context);
+		drop_unlisted(&context);
 		forget_unlisted(m, gpu, now);
 	}
 	if (r < 0 && r != gpu->list_errno)
@@ -129,9 +127,9 @@ void external_change_lose_vgpu(struct manager *m, struct host_gpu *gpu, struct v
 	gpu->ops->detach(vgpu->device);
 	vgpu->device = NULL;
 	vgpu->renewed_ns = 0;
-	memset(&vgpu->view, 0, sizeof(vgpu->view)); /* overloaded no more */
+	memset(&vgpu->view, 0, sizeof(vgpu->view)); /* no longer overloaded */
 	record_decision(m, gpu, vgpu, DECISION_MISSING, DECISION_NOTED, now,
-			"vGPU %s vanished from GPU %s; its contract stands", vgpu->contract.id,
+			"vGPU %s vanished from GPU %s; its contract stays", vgpu->contract.id,
 			gpu->config.name);
 }
 
@@ -162,7 +160,7 @@ static bool lease_may_be_over(const struct manager *m, const struct host_gpu *gp
 	       (vgpu->renewed_ns && now.mono_ns - vgpu->renewed_ns > lease_ns);
 }
 
-static void write_again(struct manager *m, struct host_gpu *gpu, struct vgpu *v, struct instant now)
+static void rewrite_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *v, struct instant now)
 {
 	int last_pct = v->expected_cap_pct;
 
@@ -187,7 +185,7 @@ void external_change_check_cap(struct manager *m, struct host_gpu *gpu, struct v
 		accept_initial_cap(m, gpu, v, v->row.cap_pct, now);
 		break;
 	case CAP_INITIAL:
-		write_again(m, gpu, v, now);
+		rewrite_cap(m, gpu, v, now);
 		break;
 	case CAP_FOREIGN:
 		external_change_take_cap(m, gpu, v, v->row.cap_pct, now);
@@ -217,8 +215,8 @@ int external_change_check_now(struct manager *m, struct host_gpu *gpu, struct vg
 	external_change_take_cap(m, gpu, vgpu, found_pct, now);
 	(void)err_condition(
 		reterr, CONTROL_E_FOREIGN_CAP,
-		"the cap of vGPU %s was changed from %d to %d %% by somebody else just now; "
-		"it is on hold: nothing else was done, ask again or release it",
+		"the cap of vGPU %s was just changed externally from %d to %d %%: it is on hold "
+		"now and nothing was changed; repeat the request or release the vGPU",
 		vgpu->contract.id, was_pct, found_pct);
 	return 1;
 }

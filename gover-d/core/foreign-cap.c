@@ -48,11 +48,10 @@ void foreign_cap_hold(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu
 	vgpu->contract.held = true;
 	vgpu->contract.held_cap_pct = vgpu->cap_pct;
 	vgpu->foreign = true;
-	record_decision(
-		m, gpu, vgpu, DECISION_FOREIGN_WRITE, DECISION_NOTED, now,
-		"the cap of vGPU %s was changed from %d to %d %% by another program; it is on "
-		"hold until released",
-		vgpu->contract.id, last_pct, found_pct);
+	record_decision(m, gpu, vgpu, DECISION_FOREIGN_WRITE, DECISION_NOTED, now,
+			"the cap of vGPU %s was changed externally from %d to %d %%; it is on hold "
+			"until released",
+			vgpu->contract.id, last_pct, found_pct);
 }
 
 void foreign_cap_accept_initial(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,

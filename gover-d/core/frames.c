@@ -12,9 +12,9 @@
 #include "gover-d/util/log.h"
 #include "monitor/fps/fps.h"
 
-#define LOOK_EVERY_NS NS_PER_S
-#define SLOW_LOOKS    30
-#define FPS_PRIORITY  (SD_EVENT_PRIORITY_NORMAL + 5)
+#define SCAN_INTERVAL_NS NS_PER_S
+#define SLOW_SCANS_MAX	 30
+#define FPS_PRIORITY	 (SD_EVENT_PRIORITY_NORMAL + 5)
 
 static bool is_counted(const struct config *config, const struct host_gpu *gpu)
 {
@@ -24,7 +24,7 @@ static bool is_counted(const struct config *config, const struct host_gpu *gpu)
 	return false;
 }
 
-/* Told once, and kept for who asks later. */
+/* Logged once; stored for later status queries. */
 static void log_problem(struct frames *frames, const char *text)
 {
 	if (strcmp(frames->error, text) == 0)
@@ -51,8 +51,8 @@ static bool is_vm(const struct contract *contract, uint32_t cid, const char *nam
 	return name ? strcmp(contract->vm, name) == 0 : contract->cid == cid;
 }
 
-/* A socket may have the name of a vGPU, or of its virtual machine. What two contracts say is of
- * neither: reports must not count for another tenant. */
+/* The name of a socket is that of a vGPU or of its virtual machine. A VM or CID of two contracts
+ * belongs to neither, so that no report counts for another tenant. */
 static int vm_of(void *userdata, uint32_t cid, const char *name, char ret_id[ID_MAX])
 {
 	const struct host *host = userdata;
@@ -95,7 +95,7 @@ static int open_hub(struct frames *frames, struct host *host, sd_event *event, s
 			    frames->hub);
 	if (r >= 0)
 		r = sd_event_source_set_priority(frames->source, FPS_PRIORITY);
-	return r < 0 ? err_fail(reterr, -r, "the loop: %s", strerror(-r)) : 0;
+	return r < 0 ? err_fail(reterr, -r, "event loop: %s", strerror(-r)) : 0;
 }
 
 static void open_bpf(struct frames *frames, const struct host *host)
@@ -113,7 +113,7 @@ static void open_bpf(struct frames *frames, const struct host *host)
 		return;
 	}
 	fps_bpf_stats(frames->bpf, &stats);
-	log_notice("the kernel counts frames, in %d of this host's libraries", stats.files);
+	log_notice("the kernel counts frames in %d libraries of this host", stats.files);
 }
 
 int frames_open(struct frames *frames, const struct config *config, struct host *host,
@@ -135,8 +135,8 @@ void frames_close(struct frames *frames)
 	frames->hub = fps_hub_free(frames->hub);
 }
 
-/* The first place is in the hierarchy by which the backend itself knows a vGPU's processes. */
-static void take_first(void *userdata, const char *path)
+/* Stores the folder of the first path, in the control group that the backend itself uses. */
+static void store_folder(void *userdata, const char *path)
 {
 	char *folder = userdata;
 	const char *slash = strrchr(path, '/');
@@ -153,13 +153,14 @@ static void watch(struct frames *frames, const struct host_gpu *gpu, const char 
 	int r = -EOPNOTSUPP;
 
 	if (gpu->ops->places)
-		r = gpu->ops->places(gpu->gpu, id, take_first, folder);
+		r = gpu->ops->places(gpu->gpu, id, store_folder, folder);
 	if (r == 0)
 		r = fps_bpf_watch(frames->bpf, id, folder);
 	if (r == 0)
 		return;
-	snprintf(text, sizeof(text), "vGPU %s: its control group's frames cannot be counted: %s",
-		 id, strerror(-r));
+	snprintf(text, sizeof(text),
+		 "vGPU %s: the frames of its control group cannot be counted: %s", id,
+		 strerror(-r));
 	log_problem(frames, text);
 }
 
@@ -188,21 +189,21 @@ void frames_forget(struct frames *frames, const char *id)
 		fps_bpf_forget(frames->bpf, id);
 }
 
-void frames_look(struct frames *frames, struct instant now)
+void frames_scan(struct frames *frames, struct instant now)
 {
 	char text[ERR_MSG_MAX];
 
-	if (!frames->bpf || now.mono_ns < frames->look_ns + LOOK_EVERY_NS)
+	if (!frames->bpf || now.mono_ns < frames->scan_ns + SCAN_INTERVAL_NS)
 		return;
-	frames->look_ns = now.mono_ns;
+	frames->scan_ns = now.mono_ns;
 	if (fps_bpf_request_scan(frames->bpf)) {
-		frames->slow_looks = 0;
+		frames->slow_scans = 0;
 		return;
 	}
-	if (++frames->slow_looks < SLOW_LOOKS)
+	if (++frames->slow_scans < SLOW_SCANS_MAX)
 		return;
 	snprintf(text, sizeof(text),
-		 "looking for new libraries hangs, perhaps in a file system of a vGPU's programs; "
-		 "those that are known are counted");
+		 "the search for new libraries hangs, perhaps in a file system of a vGPU; known "
+		 "libraries are still counted");
 	log_problem(frames, text);
 }

@@ -22,8 +22,8 @@ struct frames {
 	/* counts of the kernel */
 	struct fps_bpf *bpf;	 /* NULL: no GPU uses it, or it is not available */
 	char error[ERR_MSG_MAX]; /* why it is not available or incomplete; "": no problem */
-	uint64_t look_ns;	 /* monotonic: when new libraries were last looked for */
-	int slow_looks;		 /* consecutive searches that took longer than their interval */
+	uint64_t scan_ns;	 /* monotonic: when new libraries were last looked for */
+	int slow_scans;		 /* consecutive searches that took longer than their interval */
 };
 
 /*
@@ -41,6 +41,6 @@ const struct fps_totals *frames_of(struct frames *frames, const struct host_gpu 
 void frames_forget(struct frames *frames, const char *id);
 
 /* Once a tick, after the caps are written: looks for new libraries. */
-void frames_look(struct frames *frames, struct instant now);
+void frames_scan(struct frames *frames, struct instant now);
 
 #endif

@@ -91,7 +91,7 @@ void gpus_close(struct host *host)
 
 /* --- intel_gpu_top --- */
 
-/* What the configuration says of this GPU: auto, off or a path. */
+/* The setting intel_gpu_top of this GPU: auto, off or a path. */
 static const char *igt_setting(const struct config *config, const struct host_gpu *gpu)
 {
 	for (int i = 0; i < config->n_gpus; i++)
@@ -100,7 +100,7 @@ static const char *igt_setting(const struct config *config, const struct host_gp
 	return "off";
 }
 
-/* An Intel GPU offers its counters as "i915" or, one of several, "i915_" and its address. */
+/* The counters of an Intel GPU are named "i915" or, with several GPUs, "i915_" and its address. */
 static bool intel_gpu_present(void)
 {
 	glob_t found;
@@ -110,20 +110,20 @@ static bool intel_gpu_present(void)
 	return present;
 }
 
-/* "auto" is for a GPU whose own backend does not know its physical utilisation. */
+/* "auto" starts it for a GPU whose backend cannot read the physical utilisation. */
 static bool igt_wanted(const struct host_gpu *gpu)
 {
 	if (gpu->ops->physical || !intel_gpu_present())
 		return false;
 	if (access(IGT_PATH, X_OK) == 0)
 		return true;
-	log_notice("GPU %s: no physical utilisation: %s is not installed (package "
-		   "intel-gpu-tools)",
-		   gpu->config.name, IGT_PATH);
+	log_notice(
+		"GPU %s: physical utilisation is unknown: %s is missing (package intel-gpu-tools)",
+		gpu->config.name, IGT_PATH);
 	return false;
 }
 
-/* Of several GPUs the one meant, as intel_gpu_top names devices; NULL: the only one. */
+/* The name of the GPU for intel_gpu_top; NULL: the default, if there is one GPU only. */
 static const char *igt_device(const struct host_gpu *gpu, char text[PATH_MAX])
 {
 	const char *root = gpu->config.root[0] ? gpu->config.root : "/sys";

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Opening the database: at the start before the first tick, later in the worker. Must never let a
- * tick wait for a disk or for somebody's lock, nor be the reason the loop stops.
- */
+/* Opens the history database and stores in it what the daemon records. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,15 +9,15 @@
 #include "gover-d/util/log.h"
 #include "gover-d/util/worker.h"
 
-/* Each try costs the worker a quarter of a second at most: as long as it waits for a lock. */
+/* A try blocks the worker for at most a quarter of a second, the time limit of a lock. */
 #define RETRY_NS (5 * NS_PER_S)
 
 struct open_job {
-	struct worker_job job; /* first: the worker hands it back */
+	struct worker_job job; /* first: the worker returns it */
 	struct history *history;
 	char path[PATH_MAX];
 	struct db_retention retention;
-	struct db *db; /* NULL: it failed, @err says why */
+	struct db *db; /* NULL: it failed, see @err */
 	struct err err;
 };
 
@@ -32,7 +29,7 @@ void history_open(struct history *history, const struct db_retention *retention)
 		return;
 	history->db = NULL;
 	snprintf(history->error, sizeof(history->error), "%s", err.msg);
-	log_warning("%s; going on without history", err.msg);
+	log_warning("%s; continuing without history", err.msg);
 }
 
 struct db_reader *history_open_reader(const struct history *history)
@@ -40,7 +37,7 @@ struct db_reader *history_open_reader(const struct history *history)
 	struct db_reader *reader = NULL;
 	struct err err = {""};
 
-	/* Without a writer it was told already; what can be read is read. */
+	/* If the writer failed too, its error is already logged. */
 	if (db_reader_open(history->path, &reader, &err) < 0 && history->db)
 		log_warning("%s, ignoring", err.msg);
 	return reader;
@@ -62,7 +59,7 @@ static void open_done(struct worker_job *job)
 	history->opening = false;
 	history->db = open->db;
 	if (open->db) {
-		log_notice("%s can be used again", history->path);
+		log_notice("%s is available again", history->path);
 		history->opened(history->userdata);
 	} else {
 		memcpy(history->error, open->err.msg, sizeof(history->error));
@@ -91,10 +88,9 @@ void history_retry(struct history *history, const struct db_retention *retention
 		free(open);
 }
 
-/* --- the observer: a full queue is counted by db/ --- */
+/* --- the observer; db/ counts what a full queue drops --- */
 
-/* Where all of it is too long for the history, the moves are left out; they are in cap_write too.
- */
+/* Omits the moves if the detail is too long; the table cap_write has them, too. */
 static void copy_detail(const char *detail, char *to, size_t size)
 {
 	json_t *shorter;

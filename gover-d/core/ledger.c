@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counting money. Must never touch a price but to read it. */
+/* Counts revenue and penalties in memory and stores them in the history. */
 #include <string.h>
 
 #include "db/ledger.h"
@@ -10,7 +10,7 @@
 #define MINUTE_MS  60000
 #define S_PER_HOUR 3600
 
-/* --- keeping --- */
+/* --- storing --- */
 
 void ledger_flush_vgpu(struct manager *m, struct vgpu *v)
 {
@@ -30,7 +30,7 @@ void ledger_flush_vgpu(struct manager *m, struct vgpu *v)
 	memset(open, 0, sizeof(*open));
 }
 
-static void account_gpu(struct manager *m, struct host_gpu *gpu)
+static void flush_gpu(struct manager *m, struct host_gpu *gpu)
 {
 	struct db_ledger_gpu row = {.ts_ms = m->host.ledger_ms, .watched_s = gpu->watched_s};
 
@@ -44,7 +44,7 @@ static void account_gpu(struct manager *m, struct host_gpu *gpu)
 void ledger_flush(struct manager *m)
 {
 	for (int i = 0; i < m->host.n_gpus; i++) {
-		account_gpu(m, &m->host.gpus[i]);
+		flush_gpu(m, &m->host.gpus[i]);
 		for (struct vgpu *v = m->host.gpus[i].vgpus; v; v = v->next)
 			ledger_flush_vgpu(m, v);
 	}
@@ -68,15 +68,15 @@ void ledger_store_prices(struct manager *m)
 
 /* --- counting --- */
 
-static bool came_before(const struct vgpu *a, const struct vgpu *b)
+static bool is_earlier(const struct vgpu *a, const struct vgpu *b)
 {
 	if (a->contract.created_ms != b->contract.created_ms)
 		return a->contract.created_ms < b->contract.created_ms;
 	return id_compare(a->contract.id, b->contract.id) < 0;
 }
 
-/* Those that stand there, first come first. */
-static int sort_by_arrival(const struct host_gpu *gpu, struct vgpu *order[POLICY_VGPUS_MAX])
+/* Lists the vGPUs that exist, the oldest contract first. */
+static int sort_by_age(const struct host_gpu *gpu, struct vgpu *order[POLICY_VGPUS_MAX])
 {
 	int n = 0;
 
@@ -85,7 +85,7 @@ static int sort_by_arrival(const struct host_gpu *gpu, struct vgpu *order[POLICY
 
 		if (!v->device)
 			continue;
-		for (; at > 0 && came_before(v, order[at - 1]); at--)
+		for (; at > 0 && is_earlier(v, order[at - 1]); at--)
 			order[at] = order[at - 1];
 		order[at] = v;
 		n++;
@@ -105,7 +105,7 @@ static void owe(struct db_money *money, const struct flavor *flavor, double brok
 	money->penalty += broken_s * flavor->penalty_per_broken_s;
 }
 
-/* @fits: a host that does not oversell would have it too. */
+/* @fits: a host without overselling would have this vGPU, too. */
 static void count_vgpu(struct manager *m, struct vgpu *v, bool fits, double dt_s)
 {
 	struct flavor flavor = flavor_of(&m->config, v->contract.flavor);
@@ -130,11 +130,11 @@ static void count_vgpu(struct manager *m, struct vgpu *v, bool fits, double dt_s
 		owe(&v->ledger.kept, &flavor, now.broken_s);
 }
 
-/* One that was found was sold by nobody: it takes its place, and earns nothing. */
+/* A vGPU without a contract takes capacity and earns nothing. */
 static void count_gpu(struct manager *m, struct host_gpu *gpu, double dt_s)
 {
 	struct vgpu *order[POLICY_VGPUS_MAX];
-	int n = sort_by_arrival(gpu, order), left_pct = 100;
+	int n = sort_by_age(gpu, order), left_pct = 100;
 
 	gpu->watched_s += dt_s;
 	for (int i = 0; i < n; i++) {

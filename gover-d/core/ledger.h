@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the contracts earn and what broken promises cost, counted in memory every period and handed
- * to the history once a minute. Must never wait, nor allocate.
+ * Counts what the contracts earn and what broken time costs: in memory in every period, stored in
+ * the history once a minute.
  *
- * Beside what was sold stands what a host that does not oversell would have had of it: of the vGPUs
- * that stand there now those that came first, as long as their contracts fit into 100 %. They would
- * have their contracts in full: of their broken time only that counts in which they had no less.
+ * For comparison it also counts the part that a host without overselling would have: its vGPUs are
+ * the oldest ones whose contracts fit into 100 %. There each has its full contract, so broken time
+ * counts only while the cap was not smaller.
  */
 #ifndef GOVER_D_CORE_LEDGER_H
 #define GOVER_D_CORE_LEDGER_H
@@ -14,15 +14,15 @@
 
 struct manager;
 
-/* After a period was decided, before host.ticked is moved on to it. */
+/* Counts the time since host.ticked. Call it in a tick before host.ticked is set. */
 void ledger_tick(struct manager *manager, struct instant now);
 
-/* Hands all that was counted to the history; what cannot be kept is lost. */
+/* Stores all amounts in the history. Without a history they are lost. */
 void ledger_flush(struct manager *manager);
-/* The same of one that is about to go. */
+/* The same for one vGPU, before it is removed. */
 void ledger_flush_vgpu(struct manager *manager, struct vgpu *vgpu);
 
-/* Tells the history the prices in force. */
+/* Stores the prices in force in the history. */
 void ledger_store_prices(struct manager *manager);
 
 #endif

@@ -15,10 +15,11 @@
 #include "gover-d/util/log.h"
 
 #define DECISIONS_LOADED 500
-#define OFFERS_LOADED	 100 /* that were claimed with a key and are over */
-/* What the database keeps. -ENOENT: nothing. */
+#define OFFERS_LOADED	 100 /* ended ones that were claimed with a key */
+
+/* Loads the contracts from the database. -ENOENT: it has none. */
 static int load_from_database(struct manager *m, struct db_reader *reader,
-			      struct contracts *ret_kept)
+			      struct contracts *ret_contracts)
 {
 	CLEANUP_FREE char *text = NULL;
 	struct err err = {""};
@@ -33,40 +34,40 @@ static int load_from_database(struct manager *m, struct db_reader *reader,
 	if (r < 0)
 		(void)err_fail(&err, -r, "%s: cannot be read: %s", m->history.path, strerror(-r));
 	else
-		r = contracts_parse(text, strlen(text), m->history.path, ret_kept, &err);
+		r = contracts_parse(text, strlen(text), m->history.path, ret_contracts, &err);
 	if (r < 0)
 		log_warning("%s, ignoring the contracts in it", err.msg);
 	return r;
 }
 
-/* What a failing disk or somebody's editor leaves may be made good; of a newer gover it is not. */
-static bool is_spoilt(int r)
+/* True if the file is damaged. A file of a newer gover is not; it must not be replaced. */
+static bool is_damaged(int r)
 {
 	return r == -EINVAL || r == -EIO || r == -EFBIG;
 }
 
-/* @r: of loading the file. Where the database's are taken it is said why. */
+/* @r: result of loading the file. Logs why the contracts of the database are used. */
 static bool prefer_database(const struct manager *m, int r, const struct err *err,
-			    const struct contracts *file, const struct contracts *kept)
+			    const struct contracts *file, const struct contracts *database)
 {
-	char kept_at[CLOCK_TEXT_MAX], file_at[CLOCK_TEXT_MAX];
+	char database_at[CLOCK_TEXT_MAX], file_at[CLOCK_TEXT_MAX];
 
-	/* A revision is the time of writing, unless the clock went back. */
-	clock_format(kept->head.revision, kept_at);
+	/* A revision is the time of saving, unless the clock was set back. */
+	clock_format(database->head.revision, database_at);
 	clock_format(file->head.revision, file_at);
-	if (r == -ENOENT || is_spoilt(r)) {
-		log_warning("%s; contracts and holds are taken from %s, as of %s", err->msg,
-			    m->history.path, kept_at);
+	if (r == -ENOENT || is_damaged(r)) {
+		log_warning("%s; using the contracts and holds of %s, saved at %s", err->msg,
+			    m->history.path, database_at);
 		return true;
 	}
-	if (r < 0 || file->head.revision == 0 || file->head.revision >= kept->head.revision)
+	if (r < 0 || file->head.revision == 0 || file->head.revision >= database->head.revision)
 		return false;
-	log_warning("%s is of %s, and %s has newer contracts, of %s: those are taken",
-		    m->contracts_path, file_at, m->history.path, kept_at);
+	log_warning("%s was saved at %s and %s at %s: using the newer contracts", m->contracts_path,
+		    file_at, m->history.path, database_at);
 	return true;
 }
 
-/* The caps file remembers whom there were contracts for. */
+/* The cap journal lists the vGPUs whose contracts are lost. */
 static void log_lost(struct manager *m)
 {
 	char ids[ERR_MSG_MAX / 2] = "";
@@ -84,44 +85,44 @@ static void log_lost(struct manager *m)
 	}
 	if (!m->contracts_lost)
 		return;
-	log_warning("%s is missing and %s has no contracts: what was sold of vGPU %s%s is not "
-		    "known any more; those that stand are held at the caps they have",
+	log_warning("%s is missing and %s has no contracts: the contracts of vGPU %s%s are lost; "
+		    "each vGPU that exists is held at its cap",
 		    m->contracts_path, m->history.path, ids, more ? " and others" : "");
 }
 
 int load_contracts(struct manager *m, struct db_reader *reader, struct contracts *ret_contracts,
 		   bool *ret_stale, struct err *reterr)
 {
-	struct contracts file = {0}, kept = {0};
+	struct contracts file = {0}, database = {0};
 	struct err err = {""};
 	int r = contracts_load(m->contracts_path, &file, &err);
-	bool take_kept = load_from_database(m, reader, &kept) == 0 &&
-			 prefer_database(m, r, &err, &file, &kept);
+	bool use_database = load_from_database(m, reader, &database) == 0 &&
+			    prefer_database(m, r, &err, &file, &database);
 
-	contracts_fini(take_kept ? &file : &kept);
-	if (r < 0 && r != -ENOENT && !take_kept)
+	contracts_fini(use_database ? &file : &database);
+	if (r < 0 && r != -ENOENT && !use_database)
 		return err_fail(reterr, -r, "%s", err.msg);
-	if (r == -ENOENT && !take_kept)
+	if (r == -ENOENT && !use_database)
 		log_lost(m);
-	*ret_contracts = take_kept ? kept : file;
-	*ret_stale = take_kept && r != -ENOENT;
+	*ret_contracts = use_database ? database : file;
+	*ret_stale = use_database && r != -ENOENT;
 	m->revision = ret_contracts->head.revision;
 	return 0;
 }
 
 /* --- the last run's history --- */
 
-static int take_setting(void *userdata, const char *key, const char *value)
+static int load_setting(void *userdata, const char *key, const char *value)
 {
 	struct manager *m = userdata;
 	struct err err = {""};
 
 	if (config_set_live(&m->config, key, value, &err) < 0)
-		log_warning("Live setting %s from the database: %s, ignoring", key, err.msg);
+		log_warning("live setting %s in the database: %s, ignoring", key, err.msg);
 	return 0;
 }
 
-static int take_decision(void *userdata, const struct db_decision *row)
+static int load_decision(void *userdata, const struct db_decision *row)
 {
 	struct manager *m = userdata;
 	struct decision d = {.ts_ms = row->ts_ms};
@@ -129,7 +130,7 @@ static int take_decision(void *userdata, const struct db_decision *row)
 
 	if (decision_kind_parse(row->kind, &d.kind) < 0 ||
 	    decision_result_parse(row->result, &d.result) < 0)
-		return 0; /* of another version */
+		return 0; /* written by another version */
 	detail = json_loads(row->detail_json, 0, NULL);
 	memcpy(d.gpu, row->gpu, sizeof(d.gpu));
 	memcpy(d.vgpu, row->vgpu, sizeof(d.vgpu));
@@ -147,7 +148,7 @@ static int take_decision(void *userdata, const struct db_decision *row)
 	return 0;
 }
 
-static int take_alert(void *userdata, const struct db_alert *row)
+static int load_alert(void *userdata, const struct db_alert *row)
 {
 	struct manager *m = userdata;
 	struct alert alert = {
@@ -165,13 +166,13 @@ static int take_alert(void *userdata, const struct db_alert *row)
 	return 0;
 }
 
-static int take_silence(void *userdata, const struct db_silence *row)
+static int load_silence(void *userdata, const struct db_silence *row)
 {
 	struct manager *m = userdata;
 	struct silence silence = {
 		.id = row->id, .created_ms = row->created_ms, .until_ms = row->until_ms};
 
-	if (row->ended_ms) { /* the newest: its id is not given again */
+	if (row->ended_ms) { /* the newest one, loaded for its id */
 		m->silences.last_id = row->id;
 		return 0;
 	}
@@ -179,11 +180,11 @@ static int take_silence(void *userdata, const struct db_silence *row)
 	memcpy(silence.gpu, row->gpu, sizeof(silence.gpu));
 	memcpy(silence.vgpu, row->vgpu, sizeof(silence.vgpu));
 	memcpy(silence.reason, row->reason, sizeof(silence.reason));
-	(void)silences_adopt(&m->silences, &silence); /* no room: somebody wrote the table */
+	(void)silences_adopt(&m->silences, &silence); /* fails only if the table was edited */
 	return 0;
 }
 
-static int take_offer(void *userdata, const struct db_offer *row)
+static int load_offer(void *userdata, const struct db_offer *row)
 {
 	struct manager *m = userdata;
 	struct instant now = clock_now();
@@ -204,7 +205,7 @@ static int take_offer(void *userdata, const struct db_offer *row)
 	snprintf(offer.reason, sizeof(offer.reason), "%.*s", (int)sizeof(offer.reason) - 1,
 		 row->reason);
 	snprintf(offer.claim_key, sizeof(offer.claim_key), "%s", row->claim_key);
-	(void)offers_adopt(m->offers, &offer); /* no room: 256 live ones */
+	(void)offers_adopt(m->offers, &offer); /* fails only with 256 live offers */
 	return 0;
 }
 
@@ -213,21 +214,21 @@ int load_history(struct manager *m, struct db_reader *reader, struct err *reterr
 	struct err err = {""};
 	int r;
 
-	r = db_query_settings(reader, take_setting, m);
+	r = db_query_settings(reader, load_setting, m);
 	if (config_check(&m->config, &err) < 0) {
-		log_warning("Live settings from the database do not go with the file: %s, ignoring "
-			    "them",
+		log_warning("live settings in the database conflict with the configuration: %s, "
+			    "ignoring all",
 			    err.msg);
 		m->config = m->file_config;
 	}
 	if (r >= 0)
-		r = db_query_decisions(reader, DECISIONS_LOADED, take_decision, m);
+		r = db_query_decisions(reader, DECISIONS_LOADED, load_decision, m);
 	if (r >= 0)
-		r = db_query_silences(reader, take_silence, m);
+		r = db_query_silences(reader, load_silence, m);
 	if (r >= 0)
-		r = db_query_open_alerts(reader, take_alert, m);
+		r = db_query_open_alerts(reader, load_alert, m);
 	if (r >= 0)
-		r = db_query_offers(reader, OFFERS_LOADED, take_offer, m);
+		r = db_query_offers(reader, OFFERS_LOADED, load_offer, m);
 	if (r < 0)
 		return err_fail(reterr, -r, "%s: cannot be read: %s", m->history.path,
 				strerror(-r));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes every object of the core in order, runs the loop, and frees them in reverse. */
+/* Creates the objects of the core in order, runs the loop, and frees them in reverse. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -39,7 +39,7 @@ static int lock_state_dir(const char *state_dir, int *ret_fd, struct err *reterr
 	int r = file_make_dirs(state_dir);
 
 	if (r < 0)
-		return err_fail(reterr, -r, "state directory %s cannot be made: %s", state_dir,
+		return err_fail(reterr, -r, "state directory %s cannot be created: %s", state_dir,
 				strerror(-r));
 	snprintf(path, sizeof(path), "%s/lock", state_dir);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -58,24 +58,24 @@ static int64_t larger(int64_t a, int64_t b)
 }
 
 /*
- * Ids grow, whatever became of the history: none that was given is given again, so that no cursor
- * of a client goes astray and nothing in a database that comes back is overwritten. Where neither
- * the contracts nor the history tell, the seconds since 1970 are above all that were ever given.
+ * Finds the highest ids ever used, so that none is used twice: a client's cursor would skip events,
+ * and a database that is restored later would be overwritten. If neither the contracts nor the
+ * history have them, the seconds since 1970 are above all.
  */
 static struct db_last_ids find_last_ids(struct manager *m, struct db_reader *reader,
 					const struct contracts *contracts)
 {
-	struct db_last_ids last = {0}, noted = contracts->head.ids;
+	struct db_last_ids last = {0}, saved = contracts->head.ids;
 	int r = reader ? db_query_last_ids(reader, &last) : -ENOENT;
 
 	if (reader && r < 0)
 		log_warning("%s: its last ids cannot be read, ignoring", m->history.path);
 	if (contracts->head.revision == 0 && (r < 0 || m->contracts_lost))
-		noted.decision = noted.alert = noted.offer = clock_now().wall_ms / 1000;
+		saved.decision = saved.alert = saved.offer = clock_now().wall_ms / 1000;
 	return (struct db_last_ids){
-		.decision = larger(last.decision, noted.decision),
-		.alert = larger(last.alert, noted.alert),
-		.offer = larger(last.offer, noted.offer),
+		.decision = larger(last.decision, saved.decision),
+		.alert = larger(last.alert, saved.alert),
+		.offer = larger(last.offer, saved.offer),
 	};
 }
 
@@ -114,7 +114,7 @@ static int load_state(struct manager *m, struct db_reader *reader,
 	struct db_last_ids last = find_last_ids(m, reader, contracts);
 	struct err err = {""};
 
-	m->decisions = decisions_new(0); /* the recalled ones bring their ids */
+	m->decisions = decisions_new(0); /* loaded decisions keep their ids */
 	m->alerts = alerts_new(last.alert, alert_changed, m);
 	m->offers = offers_new(last.offer, offer_changed, m);
 	if (!m->decisions || !m->alerts || !m->offers)
@@ -151,7 +151,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 	tick_run(m, now, late);
 	history_retry(&m->history, &m->config.retention, m->worker, now);
 	save_tick(m);
-	/* Missed ticks are not made up for: the next one keeps its place in the raster. */
+	/* Missed ticks are skipped; the next one is at a multiple of the period again. */
 	while (m->next_tick_ns <= now.mono_ns)
 		m->next_tick_ns += period_ns;
 	(void)sd_event_source_set_time(source, m->next_tick_ns / 1000);
@@ -167,7 +167,7 @@ static int start_ticking(struct manager *m, struct err *reterr)
 			      on_tick, m);
 	if (r >= 0)
 		r = sd_event_source_set_priority(m->timer, TICK_PRIORITY);
-	return r < 0 ? err_fail(reterr, -r, "the loop: %s", strerror(-r)) : 0;
+	return r < 0 ? err_fail(reterr, -r, "event loop: %s", strerror(-r)) : 0;
 }
 
 static int make_loop(struct manager *m, struct err *reterr)
@@ -190,17 +190,18 @@ static int make_loop(struct manager *m, struct err *reterr)
 		r = sd_event_set_watchdog(m->event, 1);
 	if (r >= 0)
 		r = worker_new(m->event, &m->worker);
-	return r < 0 ? err_fail(reterr, -r, "the loop: %s", strerror(-r)) : notify_open(m, reterr);
+	return r < 0 ? err_fail(reterr, -r, "event loop: %s", strerror(-r))
+		     : notify_open(m, reterr);
 }
 
-/* The first of every start. */
+/* The first step of every start. */
 static int open_journal(struct manager *m, struct err *reterr)
 {
 	const char *state_dir = m->config.state_dir;
 	char caps_path[PATH_MAX];
 	int r;
 
-	/* A client or a log reader that goes away must end neither the daemon nor a restore. */
+	/* A client or log reader that disconnects must not end the process. */
 	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
 		return err_fail(reterr, errno, "SIGPIPE: %s", strerror(errno));
 	if ((size_t)snprintf(m->history.path, sizeof(m->history.path), "%s/history.db",
@@ -216,17 +217,16 @@ static int open_journal(struct manager *m, struct err *reterr)
 	return cap_journal_open(caps_path, &m->actuator.journal, reterr);
 }
 
-/* It is about to be written over, and somebody may want to know what stood there. */
+/* Keeps a copy of a file that the next save replaces by other contracts. */
 static void rename_old(const char *path)
 {
-	char aside[PATH_MAX + 8];
+	char old[PATH_MAX + 8];
 
-	snprintf(aside, sizeof(aside), "%s.old", path);
-	if (rename(path, aside) < 0)
-		log_warning("%s cannot be renamed to %s: %s, ignoring", path, aside,
-			    strerror(errno));
+	snprintf(old, sizeof(old), "%s.old", path);
+	if (rename(path, old) < 0)
+		log_warning("%s cannot be renamed to %s: %s, ignoring", path, old, strerror(errno));
 	else
-		log_notice("%s was renamed to %s", path, aside);
+		log_notice("%s was renamed to %s", path, old);
 }
 
 static void on_history_opened(void *userdata)
@@ -237,8 +237,8 @@ static void on_history_opened(void *userdata)
 	save_soon(m); /* the database gets the contracts too */
 }
 
-/* What an earlier daemon knew: history and contracts. */
-static int recall(struct manager *m, struct contracts *ret_contracts, struct err *reterr)
+/* Loads the history and the contracts that an earlier daemon left. */
+static int load_all(struct manager *m, struct contracts *ret_contracts, struct err *reterr)
 {
 	struct db_reader *reader;
 	bool stale = false;
@@ -300,7 +300,7 @@ static int set_up(struct manager *m, struct err *reterr)
 	if (r >= 0)
 		r = make_loop(m, reterr);
 	if (r >= 0)
-		r = recall(m, m->loaded, reterr);
+		r = load_all(m, m->loaded, reterr);
 	if (r >= 0)
 		set_view(m);
 	return r;
@@ -369,7 +369,7 @@ void manager_stop(struct manager *m)
 	m->timer = sd_event_source_unref(m->timer);
 	m->worker = worker_free(m->worker);
 	if (m->ending && m->save_result < 0)
-		log_error("%s could not be written to the end: %s", m->contracts_path,
+		log_error("%s: the newest changes could not be saved: %s", m->contracts_path,
 			  strerror(-m->save_result));
 	m->observers.n = 0;
 }
@@ -413,9 +413,9 @@ int manager_run(struct manager *m)
 	r = sd_event_loop(m->event);
 	(void)sd_notify(0, "STOPPING=1");
 	log_event(SD_NOTICE, &(struct log_fields){.kind = LOG_STOPPING},
-		  "stopping; caps stay as they are");
+		  "stopping; the caps stay in force");
 	m->ending = true;
-	save_soon(m); /* what could not be written until now, and the last ids */
+	save_soon(m); /* changes that could not be saved before, and the last ids */
 	return r;
 }
 
@@ -427,7 +427,7 @@ static int restore_vgpu(struct manager *m, struct contract *contract, struct ins
 	int r;
 
 	if (!gpu) {
-		log_error("vGPU %s: its GPU %s is not configured", contract->id, contract->gpu);
+		log_error("vGPU %s: GPU %s is not configured", contract->id, contract->gpu);
 		return -ENOENT;
 	}
 	r = gpu->ops->attach(gpu->gpu, contract->id, now.mono_ns, &vgpu.device, &err);
@@ -440,10 +440,10 @@ static int restore_vgpu(struct manager *m, struct contract *contract, struct ins
 	if (vgpu.device)
 		gpu->ops->detach(vgpu.device);
 	if (r < 0)
-		log_error("vGPU %s: its contract of %d %% cannot be restored: %s", contract->id,
+		log_error("vGPU %s: the initial cap of %d %% cannot be set: %s", contract->id,
 			  contract->terms.initial_cap_pct, err.msg[0] ? err.msg : strerror(-r));
 	else
-		log_notice("vGPU %s: its contract of %d %% is in force", contract->id,
+		log_notice("vGPU %s: the initial cap of %d %% is set", contract->id,
 			   contract->terms.initial_cap_pct);
 	return r;
 }
@@ -463,15 +463,15 @@ int manager_restore(const struct config *config, struct err *reterr)
 	m->config = *config;
 	r = open_journal(m, reterr);
 	if (r >= 0) {
-		(void)db_reader_open(m->history.path, &reader, NULL); /* there may be none */
+		(void)db_reader_open(m->history.path, &reader, NULL); /* it may be missing */
 		r = load_contracts(m, reader, &contracts, &stale, reterr);
 		db_reader_close(reader);
 	}
 	if (r >= 0 && m->contracts_lost)
-		r = err_fail(reterr, ENOENT, "%s is missing: there is nothing to restore by",
+		r = err_fail(reterr, ENOENT, "%s is missing: --restore needs the contracts",
 			     m->contracts_path);
 	if (r >= 0) {
-		/* One GPU that is broken is no reason to leave the customers of another. */
+		/* Restores the other GPUs if one fails. */
 		closed = gpus_open_some(&m->host, &m->config);
 		for (size_t i = 0; i < contracts.n_vgpus; i++)
 			failed += restore_vgpu(m, &contracts.vgpus[i].contract, now) < 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes the objects of the core in order, runs the loop and frees them in reverse. The end of the
- * daemon, orderly or not, leaves all caps as they are.
+ * Creates the objects of the core in order, runs the loop and frees them in reverse. All caps stay
+ * in force when the daemon ends, orderly or not.
  */
 #ifndef GOVER_D_CORE_MANAGER_H
 #define GOVER_D_CORE_MANAGER_H
@@ -13,17 +13,16 @@
 
 struct manager;
 
-/* Locks the state directory, makes the loop and loads what an earlier daemon left. Errors: a
- * message that names the object. */
+/* Locks the state directory, creates the loop and loads what an earlier daemon left. */
 int manager_new(const struct config *config, bool dry_run, struct manager **ret_manager,
 		struct err *reterr);
-/* Adds an observer, which is told of everything from now on. -ENOSPC: too many. */
+/* Adds an observer for all later events. -ENOSPC: too many. */
 int manager_observe(struct manager *manager, const struct observer *observer, void *userdata);
 /* Opens the GPUs, adopts their vGPUs and starts ticking. */
 int manager_start(struct manager *manager, struct err *reterr);
 /* Runs the loop until SIGTERM or SIGINT. */
 int manager_run(struct manager *manager);
-/* Completes the worker's jobs, whose answers may still use the observers. No event follows. */
+/* Ends ticks and completes the worker's jobs, which may still cause events; none follow later. */
 void manager_stop(struct manager *manager);
 /* NULL is fine; returns NULL. */
 struct manager *manager_free(struct manager *manager);

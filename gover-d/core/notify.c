@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is told of alerts and offers, to whom, and in which words. Must never wait, nor fail whoever
- * has something to tell. */
+/* Composes the messages for hooks and the webhook, and sends them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,7 @@
 #include "gover-d/util/json-encode.h"
 #include "gover-d/util/log.h"
 
-#define MESSAGE_VERSION	  1 /* of the JSON: a field that changes its meaning makes another one */
+#define MESSAGE_VERSION	  1 /* of the JSON: increased when a field changes its meaning */
 #define SENTENCE_MAX	  (ALERT_TEXT_MAX + 512)
 #define WEBHOOK_BAD_TRIES 3
 
@@ -21,7 +20,7 @@ int notify_open(struct manager *m, struct err *reterr)
 	int r = hooks_new(m->event, m->config.hook_timeout_s, &m->hooks);
 
 	if (r < 0)
-		return err_fail(reterr, -r, "the loop: %s", strerror(-r));
+		return err_fail(reterr, -r, "event loop: %s", strerror(-r));
 	if (gethostname(m->hostname, sizeof(m->hostname) - 1) < 0)
 		strcpy(m->hostname, "localhost");
 	if (m->config.webhook[0] == '\0' || m->actuator.dry_run)
@@ -29,9 +28,9 @@ int notify_open(struct manager *m, struct err *reterr)
 	return webhook_new(m->config.webhook, m->config.webhook_timeout_s, &m->webhook, reterr);
 }
 
-/* --- words --- */
+/* --- messages --- */
 
-/* "12 s", "4 min", "3 h" between two instants of the wall clock, which may have been set. */
+/* "12 s", "4 min", "3 h". A negative time, after the clock was set, is 0 s. */
 static void format_span(int64_t ms, char text[24])
 {
 	int64_t s = ms > 0 ? ms / 1000 : 0;
@@ -44,7 +43,7 @@ static void format_span(int64_t ms, char text[24])
 		snprintf(text, 24, "%lld h", (long long)s / 3600);
 }
 
-/* One sentence for somebody who has just been woken. */
+/* One sentence that is sufficient on a pager. */
 static void format_sentence(const char *host, const struct alert *a, enum alert_event event,
 			    char text[SENTENCE_MAX])
 {
@@ -61,12 +60,12 @@ static void format_sentence(const char *host, const struct alert *a, enum alert_
 			 vm ? ", VM " : "", vm ? vm : "", a->text, alert_meaning(a));
 		return;
 	case ALERT_CLEARED:
-		snprintf(text, SENTENCE_MAX, "%s%s%s: over after %s: %s", host, vm ? ", VM " : "",
-			 vm ? vm : "", span, a->text);
+		snprintf(text, SENTENCE_MAX, "%s%s%s: cleared after %s: %s", host,
+			 vm ? ", VM " : "", vm ? vm : "", span, a->text);
 		return;
 	case ALERT_ACKNOWLEDGED:
-		snprintf(text, SENTENCE_MAX, "%s%s%s: somebody looks after it: %s", host,
-			 vm ? ", VM " : "", vm ? vm : "", a->text);
+		snprintf(text, SENTENCE_MAX, "%s%s%s: acknowledged: %s", host, vm ? ", VM " : "",
+			 vm ? vm : "", a->text);
 		return;
 	}
 }
@@ -77,7 +76,7 @@ static json_t *encode_message(const char *host, const char *event)
 			 host);
 }
 
-/* Takes over both; NULL of either: no memory. */
+/* Takes over @message and @object. Returns NULL without memory, also if one of them is NULL. */
 static char *dump_message(json_t *message, const char *key, json_t *object)
 {
 	if (!object || json_object_set_new(message, key, object) < 0) {
@@ -120,7 +119,7 @@ static void notify_alert(void *userdata, const struct alert *alert, enum alert_e
 						      .vm = alert->vm,
 						      .why = alert->text,
 						      .json = text});
-	/* Of its own failing the webhook would only hear when it is over. */
+	/* The webhook cannot deliver the alert about its own failure. */
 	if (m->webhook && alert->kind != ALERT_WEBHOOK_FAILING)
 		webhook_send(m->webhook, text, event == ALERT_UPDATED ? alert->id : 0);
 	else
@@ -189,17 +188,15 @@ void notify_tick(struct manager *m, struct instant now)
 	lost = stats.refused + stats.dropped;
 	if (stats.failed_tries > 0 && !m->webhook_failing)
 		log_event(SD_WARNING, &(struct log_fields){.kind = LOG_WEBHOOK_FAILED},
-			  "the webhook does not take what it is sent: %s", stats.problem);
+			  "webhook: delivery fails: %s", stats.problem);
 	if (stats.failed_tries == 0 && m->webhook_failing)
-		log_notice("the webhook takes what it is sent again");
+		log_notice("webhook: delivery works again");
 	m->webhook_failing = stats.failed_tries > 0;
 	if (lost != m->webhook_lost)
-		log_warning("%llu messages for the webhook were given up",
-			    (unsigned long long)lost);
+		log_warning("webhook: %llu messages lost", (unsigned long long)lost);
 	m->webhook_lost = lost;
 	if (stats.failed_tries >= WEBHOOK_BAD_TRIES || stats.lost > 0)
 		alerts_hold(m->alerts, ALERT_WEBHOOK_FAILING, NULL, NULL, now.wall_ms,
-			    "the webhook failed %d times in a row, %d messages wait and %d were "
-			    "given up: %s",
+			    "webhook: %d consecutive failures, %d messages waiting, %d lost: %s",
 			    stats.failed_tries, stats.waiting, stats.lost, stats.problem);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of observers: registers them and passes each event to all that want it. */
+/* Registers observers and passes each event to those that have a function for it. */
 #include <errno.h>
 
 #include "gover-d/core/observer.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The observers of the daemon: the log, the history, notifications and the API are told of each
- * decision, alert, silence, offer and tick through one table, so that the core knows none of them.
+ * The observers of the daemon. The log, the history, notifications and the API get each decision,
+ * alert, silence, offer and tick through this table, so that the core depends on none of them.
  */
 #ifndef GOVER_D_CORE_OBSERVER_H
 #define GOVER_D_CORE_OBSERVER_H
@@ -18,17 +18,17 @@ struct migration {
 	const char *gpu, *vgpu, *vm, *why;
 };
 
-/* What one observer is told; NULL: it ignores that. No function may block. */
+/* One function for each kind of event; NULL: ignored. They must not block. */
 struct observer {
 	const char *name;
 	void (*decision)(void *userdata, const struct decision *decision);
 	void (*alert)(void *userdata, const struct alert *alert, enum alert_event event);
-	/* @ended_ms 0: the silence begins. */
+	/* @ended_ms: 0 when the silence starts. */
 	void (*silence)(void *userdata, const struct silence *silence, int64_t ended_ms);
 	/* @vm: of the vGPU that claimed it; "": none. */
 	void (*offer)(void *userdata, const struct offer *offer, const char *vm);
 	void (*migrate)(void *userdata, const struct migration *migration);
-	/* The resource @id of type @what ("vgpu", "gpu", "policy") was changed by a request. */
+	/* The object @id of type @what ("vgpu", "gpu", "policy") has changed. */
 	void (*change)(void *userdata, const char *what, const char *id);
 	/* The end of a tick. @gap: it was late, so counted runs ended. */
 	void (*tick)(void *userdata, const struct host *host, bool gap, struct instant now);
@@ -40,13 +40,14 @@ struct observers {
 		void *userdata;
 	} list[OBSERVERS_MAX];
 	int n;
-	uint64_t generation; /* counts events; an answer can change only if it does */
+	uint64_t generation; /* number of events; answers made from memory are valid while it stays
+				the same */
 };
 
 /* -ENOSPC: the table is full. @observer must outlive @observers. */
 int observers_add(struct observers *observers, const struct observer *observer, void *userdata);
 
-/* Tell all observers, in the order in which they were added. */
+/* Pass an event to all observers in the order in which they were added. */
 void observers_decision(struct observers *observers, const struct decision *decision);
 void observers_alert(struct observers *observers, const struct alert *alert,
 		     enum alert_event event);

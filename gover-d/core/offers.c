@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of an offer. Must never have two alive on a GPU, nor sell one twice. */
+/* Stores the offers and reports their changes. policy/offer.h has the rules of their life. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,10 +8,10 @@
 #include "base/cleanup.h"
 #include "gover-d/core/offers.h"
 
-#define OFFERS_KEPT 256
+#define OFFERS_MAX 256
 
 struct offers {
-	struct offer list[OFFERS_KEPT]; /* oldest first */
+	struct offer list[OFFERS_MAX]; /* oldest first */
 	size_t n;
 	int64_t last_id;
 	offer_changed_fn changed;
@@ -52,12 +52,12 @@ struct offer *offers_find(struct offers *offers, int64_t id)
 	return NULL;
 }
 
-/* A place for one more: the oldest that ended makes room. */
-static struct offer *place(struct offers *offers)
+/* Returns an empty slot, if needed by dropping the oldest ended offer. NULL: all are live. */
+static struct offer *take_slot(struct offers *offers)
 {
 	size_t oldest = 0;
 
-	if (offers->n < OFFERS_KEPT) {
+	if (offers->n < OFFERS_MAX) {
 		memset(&offers->list[offers->n], 0, sizeof(struct offer));
 		return &offers->list[offers->n++];
 	}
@@ -74,7 +74,7 @@ static struct offer *place(struct offers *offers)
 struct offer *offers_open(struct offers *offers, const char *gpu, const struct policy_terms *flavor,
 			  int fundable_pct, int ttl_s, struct instant now)
 {
-	struct offer *offer = offers_live(offers, gpu) ? NULL : place(offers);
+	struct offer *offer = offers_live(offers, gpu) ? NULL : take_slot(offers);
 
 	if (!offer)
 		return NULL;
@@ -94,7 +94,7 @@ struct offer *offers_open(struct offers *offers, const char *gpu, const struct p
 
 struct offer *offers_adopt(struct offers *offers, const struct offer *adopted)
 {
-	struct offer *offer = place(offers);
+	struct offer *offer = take_slot(offers);
 
 	if (!offer)
 		return NULL;
@@ -129,9 +129,9 @@ void offers_end(struct offers *offers, struct offer *offer, enum offer_state sta
 	offers->changed(offers->userdata, offer);
 }
 
-/* For the rules' own ends. */
-static void note_end(struct offers *offers, struct offer *offer, const struct offer_limits *limits,
-		     struct instant now)
+/* Reports an end that the rules of policy/offer.h decided. */
+static void report_end(struct offers *offers, struct offer *offer,
+		       const struct offer_limits *limits, struct instant now)
 {
 	offer_explain(&offer->life, limits, offer->vgpu, offer->reason);
 	offer->changed_ms = now.wall_ms;
@@ -145,7 +145,7 @@ void offers_vgpu_removed(struct offers *offers, const char *vgpu, struct instant
 
 		if (offer_is_live(&offer->life) && strcmp(offer->vgpu, vgpu) == 0 &&
 		    offer_remove_newcomer(&offer->life))
-			note_end(offers, offer, NULL, now);
+			report_end(offers, offer, NULL, now);
 	}
 }
 
@@ -153,7 +153,7 @@ void offers_restate(struct offers *offers, struct offer *offer, int funded_pct,
 		    const struct offer_limits *limits, struct instant now)
 {
 	if (offer_restate(&offer->life, funded_pct))
-		note_end(offers, offer, limits, now);
+		report_end(offers, offer, limits, now);
 }
 
 void offers_tick(struct offers *offers, const char *gpu, const struct offer_period *period,
@@ -162,7 +162,7 @@ void offers_tick(struct offers *offers, const char *gpu, const struct offer_peri
 	struct offer *offer = offers_live(offers, gpu);
 
 	if (offer && offer_update(&offer->life, period, limits, now.mono_ns))
-		note_end(offers, offer, limits, now);
+		report_end(offers, offer, limits, now);
 }
 
 int64_t offers_last_id(const struct offers *offers)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Offers to sell one more vGPU: open -> probation -> kept or failed. At most one alive on a GPU.
- * Pure of I/O: time and what was seen are handed in, changes are told to a callback.
+ * Offers to sell one more vGPU, and their history: open -> probation -> kept or failed. A GPU has
+ * at most one live offer. Pure: time and samples are parameters, changes are passed to a callback.
  */
 #ifndef GOVER_D_CORE_OFFERS_H
 #define GOVER_D_CORE_OFFERS_H
@@ -15,35 +15,34 @@ struct offer {
 	struct offer_life life;
 	int64_t created_ms, changed_ms, expires_ms;
 	struct policy_terms flavor;    /* the contract offered */
-	char vgpu[ID_MAX];	       /* the newcomer, once claimed */
+	char vgpu[ID_MAX];	       /* the vGPU that claimed it; "": not claimed */
 	char claim_key[CLAIM_MAX];     /* idempotency key */
-	char reason[OFFER_REASON_MAX]; /* why it ended */
+	char reason[OFFER_REASON_MAX]; /* why it ended; "": it has not */
 };
 
-struct offers; /* live ones and the newest ended ones */
+struct offers; /* the live and the newest ended offers */
 
 typedef void (*offer_changed_fn)(void *userdata, const struct offer *offer);
 
 struct offers *offers_new(int64_t last_id, offer_changed_fn changed, void *userdata);
 struct offers *offers_free(struct offers *offers); /* NULL is fine; returns NULL */
 
-/* The one that stops another offer on this GPU: open, in probation, or failed with its newcomer
- * there. */
+/* The live offer of the GPU, which prevents another one: open, in probation, or failed while its
+ * vGPU still exists. NULL: none. */
 struct offer *offers_live(struct offers *offers, const char *gpu);
 struct offer *offers_find(struct offers *offers, int64_t id);
 
-/* Makes one. NULL where one is alive on this GPU, or there is no room. */
+/* Opens an offer. NULL: the GPU has a live one, or there are too many. */
 struct offer *offers_open(struct offers *offers, const char *gpu, const struct policy_terms *flavor,
 			  int fundable_pct, int ttl_s, struct instant now);
-/* Takes up one from an earlier run of the daemon, in the order of the ids. NULL: there is no room.
- */
+/* Adds an offer of an earlier run of the daemon, in the order of ids. NULL: too many. */
 struct offer *offers_adopt(struct offers *offers, const struct offer *offer);
-/* Sold to @vgpu: probation begins. */
+/* @vgpu claims the offer with idempotency key @key: probation starts. */
 void offers_claim(struct offers *offers, struct offer *offer, const char *vgpu, const char *key,
 		  int probation_s, struct instant now);
 void offers_end(struct offers *offers, struct offer *offer, enum offer_state state,
 		struct instant now, const char *format, ...) __attribute__((format(printf, 5, 6)));
-/* A client removed a vGPU: a probation is closed, a failed sale blocks no longer. */
+/* @vgpu was removed: ends its probation, or the block by its failed offer. */
 void offers_vgpu_removed(struct offers *offers, const char *vgpu, struct instant now);
 
 /* Updates an open offer with what policy.fund() returned; a negative errno closes it. */

@@ -12,7 +12,8 @@
 #include "gover-d/core/round.h"
 #include "gover-d/core/state.h"
 
-#define REPEAT_NS (60 * NS_PER_S) /* of a decision that holds again and is not acted on */
+#define REPEAT_NS \
+	(60 * NS_PER_S) /* between records of a decision that is repeated and not applied */
 
 /* --- before the policy --- */
 
@@ -122,8 +123,8 @@ static void count_steals(const struct actuate_move *moves, int n)
 	}
 }
 
-static void take_foreign_moves(struct manager *m, struct host_gpu *gpu,
-			       const struct plan_round *round, int n, struct instant now)
+static void hold_foreign(struct manager *m, struct host_gpu *gpu, const struct plan_round *round,
+			 int n, struct instant now)
 {
 	for (int i = 0; i < n; i++)
 		if (round->moves[i].foreign_pct >= 0)
@@ -131,8 +132,7 @@ static void take_foreign_moves(struct manager *m, struct host_gpu *gpu,
 						 round->moves[i].foreign_pct, now);
 }
 
-/* @stale: an earlier part of the plan met a cap of somebody else's, so the rest is of another GPU
- * than this one is now. */
+/* @stale: an external change invalidated an earlier part of the plan, so the rest is dropped. */
 static enum decision_result apply_moves(struct manager *m, struct host_gpu *gpu,
 					struct plan_round *round, const struct policy_decision *pd,
 					bool act, bool stale, struct instant now)
@@ -151,7 +151,7 @@ static enum decision_result apply_moves(struct manager *m, struct host_gpu *gpu,
 		return DECISION_DROPPED;
 	r = actuate_moves(&m->actuator, gpu, round->moves, (size_t)pd->n_moves, kind, now);
 	if (r == -ESTALE) {
-		take_foreign_moves(m, gpu, round, pd->n_moves, now);
+		hold_foreign(m, gpu, round, pd->n_moves, now);
 		return DECISION_DROPPED;
 	}
 	if (pd->kind == POLICY_STEAL || pd->kind == POLICY_WAKE)
@@ -174,7 +174,7 @@ static void act_on(struct manager *m, struct host_gpu *gpu, const struct policy_
 	}
 }
 
-/* What is told but not acted on holds again in the next period: told once a minute is enough. */
+/* A decision that is not applied is repeated in every period; it is recorded once a minute. */
 static bool is_repeated(struct host_gpu *gpu, const struct policy_decision *pd, const char *id,
 			struct instant now)
 {
@@ -233,7 +233,7 @@ int round_check(struct manager *m, struct host_gpu *gpu, const struct plan_round
 {
 	int foreign = 0;
 
-	/* Its own last: of several, the one the request is about is named. */
+	/* @vgpu is the last, so that the error names it rather than another one. */
 	for (int i = 0; i < round->out.n_moves; i++) {
 		const struct policy_move *move = &round->out.moves[i];
 

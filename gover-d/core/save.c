@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Putting contracts on disk: the text is made in the loop, written in the worker, answered in the
- * loop. One job at most is under way; what changes meanwhile is written by the next, and at the end
- * of the daemon, when the worker takes no more, here. The database is given the same text, for a
- * start that finds no file; nobody waits for that. Must never answer a request whose change is not
- * in the file that was written.
+ * Saves the contracts. One job runs at most; a change meanwhile is saved by the next one. At the
+ * end of the daemon, when the worker accepts no job, the loop writes the file itself. The database
+ * gets a copy, for a start without the file. A request is answered after its change is in the file.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,8 +15,8 @@
 #include "gover-d/store/contracts.h"
 #include "gover-d/util/log.h"
 
-/* Ids that are given before they are written again: where the history is lost, the next start goes
- * on above them. */
+/* The saved ids are so much higher than the last used ones. If the history is lost, the next start
+ * continues above them. */
 #define IDS_AHEAD 1000
 
 struct save_waiter {
@@ -28,7 +26,7 @@ struct save_waiter {
 };
 
 struct save_job {
-	struct worker_job job; /* first: the worker hands it back */
+	struct worker_job job; /* first: the worker returns it */
 	struct manager *manager;
 	char path[PATH_MAX];
 	int64_t revision;
@@ -38,7 +36,7 @@ struct save_job {
 
 static int start_save(struct manager *m);
 
-static void answer(struct save_waiter *list, int result)
+static void finish_waiters(struct save_waiter *list, int result)
 {
 	while (list) {
 		struct save_waiter *next = list->next;
@@ -58,14 +56,14 @@ static void run_save(struct worker_job *job)
 
 static void finish_save(struct manager *m, int result)
 {
-	struct save_waiter *answered = m->in_job;
+	struct save_waiter *finished = m->in_job;
 
 	if (result < 0 && m->save_result >= 0)
-		log_error("Failed to write %s: %s", m->contracts_path, strerror(-result));
+		log_error("%s: cannot be written: %s", m->contracts_path, strerror(-result));
 	m->save_result = result;
 	m->save_running = false;
 	m->in_job = NULL;
-	answer(answered, result);
+	finish_waiters(finished, result);
 	if (m->save_again && !m->save_running) {
 		m->save_again = false;
 		result = start_save(m);
@@ -80,8 +78,8 @@ static void save_done(struct worker_job *job)
 	struct manager *m = save->manager;
 	int result = save->result;
 
-	/* Where the file could not be written it is the only place; where memory lacks, the next
-	 * text is kept. */
+	/* If the file could not be written, the database has the only copy. Without memory for it,
+	 * the next save stores it. */
 	if (m->history.db)
 		(void)db_save_contracts(m->history.db, save->revision, save->text);
 	free(save->text);
@@ -111,11 +109,11 @@ static char *make_text(struct manager *m, int64_t *ret_revision)
 	if (!text)
 		return NULL;
 	m->revision = *ret_revision = head.revision;
-	m->ids_kept = head.ids;
+	m->ids_saved = head.ids;
 	return text;
 }
 
-/* Everybody who waits now waits for this job. */
+/* All current waiters wait for this job. */
 static int start_save(struct manager *m)
 {
 	struct save_job *save = calloc(1, sizeof(*save));
@@ -138,7 +136,7 @@ static int start_save(struct manager *m)
 		return r;
 	}
 	m->save_running = true;
-	if (r == -ESHUTDOWN) { /* the daemon ends: there is no later, and nobody else who writes */
+	if (r == -ESHUTDOWN) { /* the daemon ends and the worker accepts no job */
 		run_save(&save->job);
 		save_done(&save->job);
 	}
@@ -168,9 +166,9 @@ static bool ids_run_out(const struct manager *m)
 {
 	struct db_last_ids last = last_ids(m);
 
-	return last.decision > m->ids_kept.decision - IDS_AHEAD / 2 ||
-	       last.alert > m->ids_kept.alert - IDS_AHEAD / 2 ||
-	       last.offer > m->ids_kept.offer - IDS_AHEAD / 2;
+	return last.decision > m->ids_saved.decision - IDS_AHEAD / 2 ||
+	       last.alert > m->ids_saved.alert - IDS_AHEAD / 2 ||
+	       last.offer > m->ids_saved.offer - IDS_AHEAD / 2;
 }
 
 void save_tick(struct manager *m)
@@ -183,7 +181,7 @@ int save_contracts(struct manager *m, void (*done)(void *userdata, int result), 
 {
 	struct save_waiter *waiter;
 
-	if (m->actuator.dry_run) { /* changed in memory only, and that is all it says */
+	if (m->actuator.dry_run) { /* a dry run changes memory only */
 		done(userdata, 0);
 		return 0;
 	}

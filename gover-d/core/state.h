@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The state of the daemon: every object and the loop they run in, shared by the modules of core/.
- * Members are in the order in which manager.c makes them; it frees them in reverse.
- */
+/* The state of the daemon, which the modules of core/ share. manager.c creates and frees it. */
 #ifndef GOVER_D_CORE_STATE_H
 #define GOVER_D_CORE_STATE_H
 
@@ -28,11 +25,11 @@ struct save_waiter;
 
 struct manager {
 	struct config config;	   /* in force */
-	struct config file_config; /* as the file and the command line say */
+	struct config file_config; /* of the file and the command line */
 	const struct policy *policy;
-	struct policy_params params; /* of config, in periods */
+	struct policy_params params; /* of config, converted to periods */
 
-	int lock_fd; /* flock on the state directory: one daemon */
+	int lock_fd; /* flock on the state directory */
 	sd_event *event;
 	sd_event_source *timer;
 	struct worker *worker;
@@ -40,9 +37,9 @@ struct manager {
 	char contracts_path[PATH_MAX];
 	struct history history;
 	struct hooks *hooks;
-	struct webhook *webhook; /* NULL: none */
-	bool webhook_failing;	 /* as it was logged */
-	uint64_t webhook_lost;	 /* of its messages, as it was logged */
+	struct webhook *webhook; /* NULL: not configured */
+	bool webhook_failing;	 /* as logged */
+	uint64_t webhook_lost;	 /* lost messages, as logged */
 	char hostname[HOST_NAME_MAX + 1];
 	struct silences silences;
 	struct decisions *decisions;
@@ -51,20 +48,20 @@ struct manager {
 	struct actuator actuator; /* owns its cap journal */
 	struct host host;
 	struct frames frames;
-	struct view view; /* of all this, for the API */
+	struct view view; /* for the API and metrics */
 
-	/* saving contracts: one job at most is under way */
+	/* saving contracts, see save.c */
 	bool save_running, save_again;
-	int save_result;	     /* of the last one */
-	struct save_waiter *waiting; /* for the next job */
-	struct save_waiter *in_job;  /* for the running one */
-	int64_t revision;	     /* of the newest text */
-	struct db_last_ids ids_kept; /* as it says */
-	struct contracts *loaded;    /* by manager_new() for manager_start() */
-	bool contracts_lost; /* the caps file knows vGPUs of which no contracts were found */
-	bool ending;	     /* the loop has ended: no further id is given */
+	int save_result;	      /* of the last job */
+	struct save_waiter *waiting;  /* for the next job */
+	struct save_waiter *in_job;   /* for the running one */
+	int64_t revision;	      /* of the newest contracts */
+	struct db_last_ids ids_saved; /* in the newest contracts */
+	struct contracts *loaded;     /* from manager_new() to manager_start() */
+	bool contracts_lost;	      /* the cap journal lists vGPUs whose contracts are missing */
+	bool ending;		      /* the loop has ended: no more ids are used */
 
-	uint64_t next_tick_ns, last_tick_ns;
+	uint64_t next_tick_ns;
 
 	struct plan_round *round; /* preallocated: a tick allocates nothing */
 };

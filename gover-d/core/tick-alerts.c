@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Which alert conditions hold in this tick, each with its numbers. Only says; alerts.c remembers.
- */
+/* Reports to alerts.c which conditions hold in this tick, each with its numbers. */
 #include <string.h>
 
 #include "db/db.h"
 #include "gover-d/core/state.h"
 #include "gover-d/core/tick-alerts.h"
 
-#define DB_FAILING_TICKS 3 /* how long dropped records keep the alert up */
+#define DB_FAILING_TICKS 3 /* dropped records hold the alert for so long */
 
-/* What a reading of busy time says of one vGPU. */
-#define BY_USE \
+/* The alerts of a vGPU that depend on its busy time. */
+#define BUSY_TIME_ALERTS \
 	(1u << ALERT_CONTRACT_LIMIT | 1u << ALERT_HELD_OVERLOADED | 1u << ALERT_QOS_NOT_GPU_BOUND)
 
 static void hold_policy_conditions(struct manager *m, const char *gpu, const struct vgpu *v,
@@ -22,32 +21,33 @@ static void hold_policy_conditions(struct manager *m, const char *gpu, const str
 	double util_pct = v->row.util * 100;
 
 	if (v->view.in_doubt)
-		alerts_mark_unknown(m->alerts, BY_USE, gpu, id);
+		alerts_mark_unknown(m->alerts, BUSY_TIME_ALERTS, gpu, id);
 	if (c & POLICY_CONTRACT_LIMIT)
 		alerts_hold(m->alerts, ALERT_CONTRACT_LIMIT, gpu, v, ms,
-			    "vGPU %s uses %.1f %% of its cap of %d %%, all that was sold (%d %%)",
+			    "vGPU %s uses %.1f %% of its cap of %d %%, which is its full contract "
+			    "(%d %%)",
 			    id, util_pct, v->cap_pct, terms->initial_cap_pct);
 	if (c & POLICY_HELD_OVERLOADED)
 		alerts_hold(m->alerts, ALERT_HELD_OVERLOADED, gpu, v, ms,
 			    "vGPU %s uses %.1f %% of its cap, which is held at %d %%", id, util_pct,
 			    v->cap_pct);
 	if (c & POLICY_QOS_NOT_GPU_BOUND)
-		alerts_hold(
-			m->alerts, ALERT_QOS_NOT_GPU_BOUND, gpu, v, ms,
-			"vGPU %s draws %.1f of %.1f frames a second and uses only %.1f %% of its "
-			"cap of %d %%",
-			id, v->row.fps, terms->target_fps, util_pct, v->cap_pct);
+		alerts_hold(m->alerts, ALERT_QOS_NOT_GPU_BOUND, gpu, v, ms,
+			    "vGPU %s reaches %.1f of %.1f frames per second and uses only %.1f %% "
+			    "of its "
+			    "cap of %d %%",
+			    id, v->row.fps, terms->target_fps, util_pct, v->cap_pct);
 	if (c & POLICY_FPS_MISSING)
 		alerts_hold(m->alerts, ALERT_FPS_MISSING, gpu, v, ms,
-			    "vGPU %s was promised %.1f frames a second and reports none", id,
+			    "vGPU %s has a target of %.1f frames per second and reports none", id,
 			    terms->target_fps);
 }
 
 void tick_alerts_foreign(struct manager *m, const char *gpu, const struct vgpu *v, int64_t now_ms)
 {
 	alerts_hold(m->alerts, ALERT_FOREIGN_WRITE, gpu, v, now_ms,
-		    "the cap of vGPU %s was set to %d %% by somebody else; on hold until "
-		    "'gover-ctl vgpu release %s'",
+		    "the cap of vGPU %s was set to %d %% externally; on hold until 'gover-ctl vgpu "
+		    "release %s'",
 		    v->contract.id, v->contract.held_cap_pct, v->contract.id);
 }
 
@@ -58,7 +58,7 @@ static void hold_vgpu_conditions(struct manager *m, const char *gpu, const struc
 
 	if (!v->device)
 		alerts_hold(m->alerts, ALERT_VGPU_MISSING, gpu, v, ms,
-			    "vGPU %s has a contract of %d %% and does not exist on GPU %s", id,
+			    "vGPU %s with a contract of %d %% does not exist on GPU %s", id,
 			    v->contract.terms.initial_cap_pct, gpu);
 	else
 		hold_policy_conditions(m, gpu, v, ms);
@@ -66,11 +66,11 @@ static void hold_vgpu_conditions(struct manager *m, const char *gpu, const struc
 		tick_alerts_foreign(m, gpu, v, ms);
 	if (v->write_errno)
 		alerts_hold(m->alerts, ALERT_WRITE_FAILED, gpu, v, ms,
-			    "the cap of vGPU %s could not be put in force: %s; %d %% stands", id,
+			    "the cap of vGPU %s could not be written: %s; it is %d %%", id,
 			    strerror(v->write_errno), v->cap_pct);
 	else if (v->device && v->contract.held && v->cap_pct != v->contract.held_cap_pct)
 		alerts_hold(m->alerts, ALERT_WRITE_FAILED, gpu, v, ms,
-			    "vGPU %s is held at %d %%, and %d %% is in force", id,
+			    "vGPU %s is held at %d %%, but its cap is %d %%", id,
 			    v->contract.held_cap_pct, v->cap_pct);
 }
 
@@ -80,9 +80,8 @@ static void hold_severe_overload(struct manager *m, const struct host_gpu *gpu, 
 	const struct vgpu *v = host_gpu_find_vgpu(gpu, gpu->severe_vgpu);
 
 	alerts_hold(m->alerts, ALERT_SEVERE_OVERLOAD, name, v, ms,
-		    "two vGPUs or more on GPU %s are overloaded, the load is %.1f %%: %s%s", name,
-		    gpu->view.total_load * 100,
-		    v ? "what relieves most is migrating vGPU " : "migrate one",
+		    "two or more vGPUs on GPU %s are overloaded at a load of %.1f %%: migrate %s%s",
+		    name, gpu->view.total_load * 100, v ? "vGPU  " : "one",
 		    v ? v->contract.id : "");
 }
 
@@ -127,7 +126,7 @@ static void hold_history_failing(struct manager *m, int64_t ms)
 	if (m->history.failing_ticks > 0 || stats.last_error) {
 		m->history.failing_ticks -= m->history.failing_ticks > 0;
 		alerts_hold(m->alerts, ALERT_HISTORY_FAILING, NULL, NULL, ms,
-			    "%s: %llu records lost so far: %s", m->history.path,
+			    "%s: %llu records lost: %s", m->history.path,
 			    (unsigned long long)stats.dropped,
 			    stats.last_message[0] ? stats.last_message : "the writer is too slow");
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One period: sample, check, decide, act, keep. Must never wait for a disk or a client, and
- * allocates only where something has happened that is kept.
+ * One period: sample, check, decide, apply, account. It waits for no disk and no client, and
+ * allocates memory only for records.
  */
 #include <errno.h>
 #include <math.h>
@@ -34,7 +34,7 @@ static void sample_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vg
 		frames_forget(&m->frames, vgpu->contract.id);
 }
 
-static void take_igt(struct host_gpu *gpu, const struct igt *igt, struct instant now)
+static void read_igt(struct host_gpu *gpu, const struct igt *igt, struct instant now)
 {
 	struct igt_sample sample;
 	double age_s;
@@ -54,7 +54,7 @@ static void sample_physical(struct host_gpu *gpu, struct instant now)
 	gpu->util_pct = NAN;
 	gpu->view.clock = 0;
 	if (igt) {
-		take_igt(gpu, igt, now);
+		read_igt(gpu, igt, now);
 	} else if (gpu->ops->physical &&
 		   gpu->ops->physical(gpu->gpu, now.mono_ns, &at_ns, &busy_ns) == 0) {
 		if (gpu->phys_at_ns && at_ns > gpu->phys_at_ns && busy_ns >= gpu->phys_busy_ns)
@@ -69,8 +69,7 @@ static void sample_physical(struct host_gpu *gpu, struct instant now)
 	}
 }
 
-/* A reading that failed is stale; the first of a new vGPU is not, it has nothing to compare with.
- */
+/* A failed reading is stale. The first reading of a vGPU is not: it has no predecessor. */
 static bool is_stale(const struct vgpu *vgpu)
 {
 	return !vgpu->row.busy_valid && (vgpu->row.read_errno || vgpu->row.dt_s > 0);
@@ -99,8 +98,8 @@ static void sample_gpu(struct manager *m, struct host_gpu *gpu, struct instant n
 
 /* --- deciding --- */
 
-/* Whom the alert will name, on a frozen GPU too. */
-static void note_severe(struct host_gpu *gpu, const struct plan_round *round)
+/* Stores the vGPU that the alert names, also on a frozen GPU. */
+static void store_severe_vgpu(struct host_gpu *gpu, const struct plan_round *round)
 {
 	for (int i = 0; i < round->out.n_decisions; i++) {
 		const struct policy_decision *pd = &round->out.decisions[i];
@@ -131,7 +130,7 @@ static void decide(struct manager *m, struct host_gpu *gpu, struct plan_round *r
 	m->policy->step(&m->params, &gpu->view, &round->out);
 	for (int i = 0; i < gpu->view.n_vgpus; i++)
 		round->viewed[i]->view = round->views[i];
-	note_severe(gpu, round);
+	store_severe_vgpu(gpu, round);
 	if (gpu->mode != GPU_MODE_FROZEN)
 		(void)round_apply(m, gpu, round, act, now);
 }
@@ -182,7 +181,7 @@ static void restate_offer(struct manager *m, struct host_gpu *gpu, struct plan_r
 			   "busy time of GPU %s cannot be read", gpu->config.name);
 		return;
 	}
-	/* Its newcomer was made before the claim, and has by now what could be funded. */
+	/* A vGPU was created for the claim already and has the capacity of the offer. */
 	if (has_unsold_since(gpu, offer->created_ms))
 		return;
 	round_view(m, gpu, round);
@@ -218,10 +217,10 @@ static void renew_lease(struct manager *m, struct host_gpu *gpu, struct vgpu *v,
 	if (!v->device)
 		return;
 	r = actuate_lease(&m->actuator, gpu, v, now);
-	if (r == -ENODEV) /* the next reading tells it */
+	if (r == -ENODEV) /* it vanished, as the next reading shows */
 		return;
 	if (r < 0 && r != v->lease_errno)
-		log_warning("The lease of the cap of vGPU %s cannot be renewed: %s", v->contract.id,
+		log_warning("vGPU %s: the lease of its cap cannot be renewed: %s", v->contract.id,
 			    strerror(-r));
 	v->lease_errno = r;
 }
@@ -246,7 +245,7 @@ static void account_gpu(struct manager *m, struct host_gpu *gpu, struct plan_rou
 	count_gpu(m, gpu, round, now);
 	tick_alerts_gpu(m, gpu, now);
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
-		v->write_errno = 0; /* told: the next period's writes, and requests', say anew */
+		v->write_errno = 0; /* reported by the alert */
 }
 
 static void time_tick(struct host *host, uint64_t due_ns)
@@ -257,8 +256,8 @@ static void time_tick(struct host *host, uint64_t due_ns)
 		us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
 }
 
-/* What each vGPU's programs are paced to; who is not told for want of memory is told next time. */
-static void order_limits(struct manager *m)
+/* Sends the FPS limit of each vGPU to its programs. Without memory, the next tick does it. */
+static void send_fps_limits(struct manager *m)
 {
 	for (int i = 0; i < m->host.n_gpus; i++)
 		for (const struct vgpu *v = m->host.gpus[i].vgpus; v; v = v->next) {
@@ -275,17 +274,17 @@ void tick_run(struct manager *m, struct instant now, bool gap)
 	struct plan_round *round = m->round;
 
 	if (m->frames.hub) {
-		order_limits(m);
+		send_fps_limits(m);
 		fps_hub_collect(m->frames.hub);
 	}
 	for (int i = 0; i < m->host.n_gpus; i++)
 		act_on_gpu(m, &m->host.gpus[i], round, gap, now);
 	time_tick(&m->host, m->next_tick_ns);
-	/* Every cap is written: what follows only remembers. */
+	/* All caps are written; the rest is accounting. */
 	for (int i = 0; i < m->host.n_gpus; i++)
 		account_gpu(m, &m->host.gpus[i], round, now);
 	ledger_tick(m, now);
-	frames_look(&m->frames, now);
+	frames_scan(&m->frames, now);
 	tick_alerts_host(m, now);
 	notify_tick(m, now);
 	control_silence_expire(m, now);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A ring of decisions, ascending by id. Must never grow: the oldest gives its place to the newest.
- * Thousands of them are most of what a busy daemon remembers: each is one piece of memory with its
- * texts behind it, and its numbers and moves are text until somebody asks.
+ * A ring of decisions, ascending by id; a new one replaces the oldest. Decisions are most of the
+ * memory of a busy daemon, so each is one allocation with its texts behind it, and its numbers and
+ * moves are stored as text.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -57,7 +57,7 @@ int decision_result_parse(const char *name, enum decision_result *ret_result)
 
 struct decisions {
 	int64_t last_id;
-	size_t first, n; /* in ring: the oldest, how many */
+	size_t first, n; /* index of the oldest in ring; number */
 	struct decision *ring[DECISIONS_MAX];
 };
 
@@ -101,38 +101,38 @@ static char *dump_detail(json_t *numbers, json_t *moves)
 	return text;
 }
 
-/* A copy in one piece: the struct, then why, then detail. */
+/* One allocation: the struct, then why, then detail. */
 static struct decision *copy_decision(const struct decision *decision)
 {
 	const char *why = decision->why ? decision->why : "";
 	char *detail = dump_detail(decision->numbers, decision->moves), *texts;
 	size_t why_size = strlen(why) + 1, detail_size = detail ? strlen(detail) + 1 : 0;
-	struct decision *kept = detail ? malloc(sizeof(*kept) + why_size + detail_size) : NULL;
+	struct decision *copy = detail ? malloc(sizeof(*copy) + why_size + detail_size) : NULL;
 
-	if (kept) {
-		texts = (char *)(kept + 1);
-		*kept = *decision;
-		kept->why = memcpy(texts, why, why_size);
-		kept->detail = memcpy(texts + why_size, detail, detail_size);
-		kept->numbers = kept->moves = NULL;
+	if (copy) {
+		texts = (char *)(copy + 1);
+		*copy = *decision;
+		copy->why = memcpy(texts, why, why_size);
+		copy->detail = memcpy(texts + why_size, detail, detail_size);
+		copy->numbers = copy->moves = NULL;
 	}
 	free(detail);
-	return kept;
+	return copy;
 }
 
 const struct decision *decisions_add(struct decisions *decisions, const struct decision *decision)
 {
-	struct decision *kept = copy_decision(decision);
+	struct decision *copy = copy_decision(decision);
 
-	if (!kept)
+	if (!copy)
 		return NULL;
 	if (decisions->n == DECISIONS_MAX)
 		drop_oldest(decisions);
-	decisions->ring[slot(decisions, decisions->n++)] = kept;
-	if (kept->id <= decisions->last_id)
-		kept->id = decisions->last_id + 1;
-	decisions->last_id = kept->id;
-	return kept;
+	decisions->ring[slot(decisions, decisions->n++)] = copy;
+	if (copy->id <= decisions->last_id)
+		copy->id = decisions->last_id + 1;
+	decisions->last_id = copy->id;
+	return copy;
 }
 
 const struct decision *decisions_after(const struct decisions *decisions, int64_t after)
@@ -167,7 +167,7 @@ bool decision_concerns(const struct decision *decision, const char *id)
 
 	if (strcmp(decision->vgpu, id) == 0 || strcmp(decision->donor, id) == 0)
 		return true;
-	/* An id needs no escape, so as a member of a move it stands there in these very words. */
+	/* An id needs no escaping in JSON, so its move contains exactly this text. */
 	snprintf(member, sizeof(member), "\"vgpu\":\"%s\"", id);
 	return strstr(decision->detail, member) != NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The newest decisions in memory, for REST and `why`; the database keeps them all. */
+/* The newest decisions, in memory. The database has all of them. */
 #ifndef GOVER_D_MODEL_DECISIONS_H
 #define GOVER_D_MODEL_DECISIONS_H
 
@@ -40,33 +40,35 @@ const char *decision_result_name(enum decision_result result);
 int decision_result_parse(const char *name, enum decision_result *ret_result);
 
 struct decision {
-	int64_t id; /* running number, continued over restarts */
+	int64_t id; /* ascending, also across restarts */
 	int64_t ts_ms;
 	char gpu[ID_MAX];
 	enum decision_kind kind;
 	char vgpu[ID_MAX]; /* "" : none */
 	char donor[ID_MAX];
 	enum decision_result result;
-	const char *why; /* shorter than DECISION_WHY_MAX; the caller's, and copied */
-	/* To be added. A kept one has both in @detail. */
+	const char *why; /* a sentence shorter than DECISION_WHY_MAX; decisions_add() copies it */
+	/* Input of decisions_add(), which moves both into @detail. */
 	json_t *numbers;    /* object of numbers; never NULL */
 	json_t *moves;	    /* array of {vgpu, from_pct, to_pct, read_back_pct}; never NULL */
-	const char *detail; /* of a kept one: {"numbers": ..., "moves": ...} without a space */
+	const char *detail; /* output: {"numbers": ..., "moves": ...} without spaces */
 };
 
 struct decisions; /* a ring */
 struct decisions *decisions_new(int64_t last_id);
 struct decisions *decisions_free(struct decisions *decisions);
-/* Takes over the two json references, gives the next id. One that is higher already stays: a
- * decision read back from the database keeps its own. The result stands until DECISIONS_MAX more
- * were added. NULL: no memory. */
+/*
+ * Stores a copy of @decision, taking over its two JSON references. It gets the next id, unless its
+ * own is higher, as that of a decision loaded from the database. The result is valid until
+ * DECISIONS_MAX more have been added. NULL: no memory.
+ */
 const struct decision *decisions_add(struct decisions *decisions, const struct decision *decision);
-/* The first kept one with an id above @after; NULL: none. Walk with after = found->id. */
+/* The stored decision with the lowest id above @after; NULL: none. */
 const struct decision *decisions_after(const struct decisions *decisions, int64_t after);
 int64_t decisions_last_id(const struct decisions *decisions);
-/* The next id is above @last_id, and above all that were added. */
+/* Makes the next id higher than @last_id. */
 void decisions_continue_after(struct decisions *decisions, int64_t last_id);
-/* True when vGPU @id is what a kept one is about, or gave, or was moved by it. */
+/* True if vGPU @id is the receiver or the donor of a stored decision, or moved by it. */
 bool decision_concerns(const struct decision *decision, const char *id);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding and keeping GPUs and vGPUs in memory. Must never touch a device but to let go of one. */
+/* Looks up, inserts and removes GPUs and vGPUs in memory. Accesses a device only to detach it. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

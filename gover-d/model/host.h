@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the daemon knows: GPUs, vGPUs and their contracts, and what the last tick saw. Data only,
- * kept by one thread; who may change a part is said beside it. Requests read it, the tick writes
- * it.
+ * The GPUs and vGPUs of the host with the last sample of each. Plain data, used in the loop's
+ * thread only. Requests change contracts, mode and selling; the tick changes the rest.
  */
 #ifndef GOVER_D_MODEL_HOST_H
 #define GOVER_D_MODEL_HOST_H
@@ -19,45 +18,45 @@
 
 #define GPUS_MAX    64
 #define TICKS_TIMED 256
-#define REFUSED_MAX 16 /* of a GPU, told by name */
+#define REFUSED_MAX 16 /* logged by name, for each GPU */
 
-/* Counted over the life of the contract in this daemon; for REST and the demo's summary. */
+/* Sums since the contract was adopted or sold in this run of the daemon. */
 struct vgpu_tally {
-	double seen_s;	 /* with a valid sample */
+	double seen_s;	 /* time with a valid sample */
 	double broken_s; /* broken time */
 	uint64_t steals_in, steals_out;
 	uint64_t cap_writes;
-	double fps_sum_s; /* integral of fps, over fps_s seconds: mean FPS */
+	double fps_sum_s; /* integral of fps over fps_s; their ratio is the mean */
 	double fps_s;
-	double cap_error_pct_s; /* integral of |achieved - cap| while it wanted more than its cap */
+	double cap_error_pct_s; /* integral of |use - cap| while it used all of its cap */
 	double cap_error_s;
 };
 
-/* What is not in the history yet. Kept by ledger.c. */
+/* Amounts that ledger.c has not stored in the history yet. */
 struct ledger_open {
-	char flavor[ID_MAX]; /* as which it was priced; "": nothing was counted */
+	char flavor[ID_MAX]; /* flavour of the price; "": no amount */
 	struct db_money sold, kept;
 };
 
 struct vgpu {
 	struct vgpu *next; /* host_gpu.vgpus, ascending id */
 	struct contract contract;
-	bool found;  /* had no contract: the backend's initial cap stands for it (rule 12) */
-	bool listed; /* stood in its backend's last listing */
-	struct gpu_vgpu *device; /* NULL: it does not exist now (alert vgpu_missing) */
-	int expected_cap_pct;	 /* what we wrote last; a different reading is a foreign write */
-	int cap_pct;		 /* in force as of the last read or write; no limit counts as 100 */
-	int sampled_cap_pct;	 /* in force when the last sample was taken */
-	bool foreign;		 /* held because somebody else wrote its cap */
-	uint64_t read_ns;	 /* monotonic: the last valid reading of busy time; 0: none */
-	uint64_t renewed_ns;	 /* monotonic: the last renewal of its lease; 0: none runs */
-	bool lease_off;		 /* we have seen to it that it has none */
-	int lease_errno;	 /* of the last renewal, negative; so that it is logged once */
-	int write_errno;	 /* of the last cap write since the last tick's alerts; 0: fine */
+	bool found;		 /* has no contract; its initial cap counts as sold (rule 12) */
+	bool listed;		 /* was in the last listing of its backend */
+	struct gpu_vgpu *device; /* NULL: it does not exist (alert vgpu_missing) */
+	int expected_cap_pct;	 /* last written; another reading is an external change */
+	int cap_pct;		 /* last read or written; no limit counts as 100 */
+	int sampled_cap_pct;	 /* when the last sample was taken */
+	bool foreign;		 /* held because of an external change of its cap */
+	uint64_t read_ns;	 /* monotonic: last valid reading of busy time; 0: none */
+	uint64_t renewed_ns;	 /* monotonic: last renewal of its lease; 0: no lease */
+	bool lease_off;		 /* the daemon has ended its lease */
+	int lease_errno;	 /* of the last renewal, negative; used to log it once */
+	int write_errno;	 /* of the last cap write since the last tick; 0: no error */
 	struct monitor_track monitor;
 	struct monitor_row row; /* the last sample */
 	struct policy_track policy;
-	struct policy_vgpu view; /* the policy's last look at it: signal, conditions, broken */
+	struct policy_vgpu view; /* input and output of the last policy step */
 	struct vgpu_tally tally;
 	struct ledger_open ledger;
 	int64_t last_decision_id; /* 0: none */
@@ -78,39 +77,39 @@ struct host_gpu {
 	bool selling;
 	struct vgpu *vgpus;
 	int n_vgpus;
-	struct policy_gpu view; /* with calm_run, kept between ticks */
-	int list_errno;		/* of the last listing, so that it is logged once */
+	struct policy_gpu view; /* parts of it persist between ticks, see policy.h */
+	int list_errno;		/* of the last listing; used to log it once */
 	struct {
 		struct refused {
 			char id[ID_MAX];
-			bool listed; /* in the last listing; else it is dropped here */
+			bool listed; /* in the last listing; otherwise it is removed here */
 		} vgpus[REFUSED_MAX];
 		int n;
-		bool more; /* than these; told without their names */
-	} refused;	   /* found, and could not be taken up: each is logged once */
-	bool lost_vgpu;	   /* in this tick one was found gone */
+		bool more; /* more than these, logged without names */
+	} refused;	   /* listed vGPUs that cannot be adopted; each is logged once */
+	bool lost_vgpu;	   /* a vGPU vanished in this tick */
 	struct {
 		char vgpu[ID_MAX];
 		uint64_t at_ns;	  /* 0: never */
-	} reported[POLICY_KINDS]; /* the last decision of each kind that was told but not acted on
-				   */
-	char severe_vgpu[ID_MAX]; /* whose move relieves most, as the last severe warning said */
+	} reported[POLICY_KINDS]; /* the last decision of each kind that was recorded but not
+				     applied */
+	char severe_vgpu[ID_MAX]; /* the vGPU that the last decision of severe overload named */
 	/* the last tick */
-	double util_pct; /* physical; NAN: not known */
+	double util_pct; /* physical utilisation; NAN: unknown */
 	bool telemetry_valid;
-	uint64_t telemetry_at_ns; /* monotonic ns of the last tick with every busy reading valid */
-	uint64_t phys_at_ns, phys_busy_ns; /* last physical reading */
-	double util_sum_s, util_s;	   /* average utilisation: integral and seconds */
-	double watched_s;		   /* not in the ledger yet */
+	uint64_t telemetry_at_ns; /* monotonic: last tick in which all busy readings were valid */
+	uint64_t phys_at_ns, phys_busy_ns; /* last reading of the physical busy time */
+	double util_sum_s, util_s;	   /* for the mean utilisation: integral and seconds */
+	double watched_s;		   /* not stored in the ledger yet */
 };
 
-/* From when a tick was due to its begin, counted by size. */
+/* Histogram of the delay between the planned and the actual start of a tick. */
 #define HOST_LATENESS_BUCKETS 14
 struct host_lateness {
 	uint64_t counts[HOST_LATENESS_BUCKETS];
 	double sum_s;
 };
-/* The upper bound of each, and as it is written. */
+/* The upper bound of each bucket, as a number and as a label. */
 extern const struct host_lateness_bound {
 	double s;
 	const char *text;
@@ -123,16 +122,16 @@ struct host {
 	struct instant started;
 	struct instant ticked; /* the last tick */
 	uint64_t ticks, late_ticks, gaps;
-	bool ready;		 /* one tick was done */
-	int64_t ledger_ms;	 /* the minute of what is not in the ledger yet */
-	double revenue, penalty; /* since the daemon began */
-	/* From the instant a tick was due to its last cap written: the newest ones, a ring. */
+	bool ready;		 /* the first tick has completed */
+	int64_t ledger_ms;	 /* the minute that the ledger is counting */
+	double revenue, penalty; /* since the daemon started */
+	/* Ring of the newest ticks: time from the planned start to the last cap write. */
 	uint32_t tick_us[TICKS_TIMED];
-	uint32_t n_tick_us; /* counts on; % TICKS_TIMED is the next place */
+	uint32_t n_tick_us; /* of all ticks; modulo TICKS_TIMED it is the next index */
 	struct host_lateness lateness;
 };
 
-/* Names of gpu_mode as in REST: "act", "observe", "frozen". -EINVAL for another word. */
+/* The names in REST: "act", "observe", "frozen". -EINVAL: unknown name. */
 const char *gpu_mode_name(enum gpu_mode mode);
 int gpu_mode_parse(const char *word, enum gpu_mode *ret_mode);
 
@@ -146,15 +145,15 @@ const struct vgpu *host_view_vgpu(const struct host *host, const char *id,
 /* The vGPU of this GPU; NULL: none. */
 struct vgpu *host_gpu_find_vgpu(const struct host_gpu *gpu, const char *id);
 
-/* Inserts in order of id; the GPU owns it from here. */
+/* Inserts @vgpu in the order of ids. The GPU owns it then. */
 void host_gpu_insert(struct host_gpu *gpu, struct vgpu *vgpu);
-/* Takes it out of its list without freeing it. */
+/* Removes @vgpu from the list of the GPU without freeing it. */
 void host_gpu_remove(struct host_gpu *gpu, struct vgpu *vgpu);
 
-/* NULL is fine; returns NULL. Detaches the device, drops the labels. */
+/* Detaches the device and frees @vgpu with its labels. NULL is fine; returns NULL. */
 struct vgpu *vgpu_free(struct host_gpu *gpu, struct vgpu *vgpu);
 
-/* Sums over a GPU. */
+/* Sums over the vGPUs of a GPU; the first only over those that exist. */
 int host_gpu_sum_cap_pct(const struct host_gpu *gpu);
 int host_gpu_sum_initial_cap_pct(const struct host_gpu *gpu);
 

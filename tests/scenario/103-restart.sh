@@ -30,6 +30,6 @@ is "selling is still off" "$(get /v1/gpus '.gpus[0].selling')" off
 is "the changed parameter is restored" "$(get /v1/policy '.params.overload_pct')" 90
 is "the changed parameter is marked" "$(get /v1/policy '.differs | join(" ")')" overload_pct
 ok "ids of decisions continue" that '/v1/decisions?limit=1' ".decisions[-1].id > $last"
-ok "the log lists the adopted vGPUs" grep -q "vGPU a was gone and is made again\|vGPU a taken up" "$dir/log"
+ok "the log lists the adopted vGPUs" grep -q "vGPU a did not exist and was created again\|vGPU a was adopted" "$dir/log"
 stop
 finish

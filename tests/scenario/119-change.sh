@@ -33,7 +33,7 @@ is "a larger floor is funded by the others" "$(caps) - $(since)" "a 30, b 70 - s
 ok "the reason names the contract" that "/v1/decisions?after=$id" \
   '.decisions[-1].why | contains("new contract of b allows caps from 70 to 80 %") and contains("a 50 -> 30 %") and (contains("perator") | not)'
 change a '{"min_cap_pct": 40}'
-ok "a floor that does not fit is rejected with the largest that fits" grep -q 'at most 30 %' "$dir/body"
+ok "a floor that does not fit is rejected with the largest that fits" grep -q 'largest that fits: 30 %' "$dir/body"
 is "a rejected change changes nothing" "$(status) $(caps) - $(since)" "409 a 30, b 70 - "
 change a '{"held_cap_pct": 20}'
 is "held_cap_pct without held is rejected" "$(status) $(since)" "422 "

@@ -36,7 +36,7 @@ echo 'perod_ms = 100' >>"$conf"
 "$B/gover-d" --config "$conf" --state-dir "$dir/state" --restore >"$dir/out" 2>&1
 is "--restore works with an invalid configuration" "$?" 0
 ok "the error in the configuration is printed" grep -q 'has no key "perod_ms"' "$dir/out"
-ok "the configuration in use is printed" grep -q "by $dir/state/config.last, the configuration of the last start" "$dir/out"
+ok "the configuration in use is printed" grep -q "with $dir/state/config.last, the configuration of the last start" "$dir/out"
 ok "each GPU of that configuration is handled" grep -q "vGPU b does not exist" "$dir/out"
 is "only root can read it, because it may contain secrets" "$(stat -c %a "$dir/state/config.last")" 600
 

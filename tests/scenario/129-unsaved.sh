@@ -17,7 +17,7 @@ ok "the detail names the disk" jq -e '.status == 507 and (.detail | contains("no
 is "the contract is in force" "$(get /v1/vgpus/b .cap_pct)" 20
 ok "an alert names the file" until_ok 10 that /v1/alerts "$unsaved | length == 1 and (.[0].text | contains(\"contracts.json\"))"
 ok "the old file is intact" on_disk a
-is "the failure is logged once" "$(grep -c 'Failed to write' "$dir/log")" 1
+is "the failure is logged once" "$(grep -c 'contracts.json: cannot be written' "$dir/log")" 1
 api PATCH /v1/vgpus/a '{"target_fps": 30}' >/dev/null
 is "a change that cannot be written" "$(status)" 507
 rmdir "$dir/state/contracts.json.new"

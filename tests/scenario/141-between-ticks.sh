@@ -19,7 +19,7 @@ behind() { # behind VGPU PCT: write a cap externally, more than a second before 
 ok "the cap of a is changed externally" behind a 37
 api PATCH /v1/vgpus/a '{"held": true, "held_cap_pct": 20}' >/dev/null
 is "a hold that would overwrite it is refused" "$(status)" 409
-ok "the error names the vGPU, the old and the new cap" grep -q 'cap of vGPU a was changed from 50 to 37 % by somebody else' "$dir/body"
+ok "the error names the vGPU, the old and the new cap" grep -q 'cap of vGPU a was just changed externally from 50 to 37 %' "$dir/body"
 is "a is on hold at the new cap, b is unchanged" "$(caps)" "a 37 true, b 50 false"
 is "the decisions contain no operator hold" "$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.vgpu == "a").kind] | join(" ")')" "add foreign_write"
 ok "an alert is raised" until_ok 20 that /v1/alerts '[.alerts[] | select(.name == "foreign_write" and .vgpu == "a")] | length == 1'
@@ -33,7 +33,7 @@ api PATCH /v1/vgpus/b '{"held": false}' >/dev/null
 ok "the cap of b is changed externally again" behind b 30
 ctl vgpu add c --cap 20 >"$dir/out" 2>&1
 is "a new vGPU that needs capacity of b is refused" "$?" 1
-ok "the error names b" grep -q 'vGPU b was changed from 50 to 30 %' "$dir/out"
+ok "the error names b" grep -q 'vGPU b was just changed externally from 50 to 30 %' "$dir/out"
 is "no vGPU was added" "$(caps)" "a 50 true, b 30 true"
 ctl vgpu add c --cap 20 >"$dir/out" 2>&1
 is "the same request then gets free capacity" "$? $(caps)" "0 a 50 true, b 30 true, c 20 false"

@@ -26,7 +26,7 @@ rm "$file"
 start || exit 1
 is "without the file: contracts and holds are loaded from the database" "$(sold)" "$was"
 is "labels and settings of the GPU are loaded too" "$(get /v1/vgpus/a .labels.customer) $(get /v1/gpus '.gpus[0].selling')" "7 off"
-ok "the log names the file and the database" grep -q "contracts.json.*are taken from .*history.db, as of 2" "$dir/log"
+ok "the log names the file and the database" grep -q "contracts.json.*using the contracts and holds of .*history.db, saved at 2" "$dir/log"
 ok "the file is written again" until_ok 10 jq -e '.vgpus | length == 2' "$file"
 stop
 
@@ -47,7 +47,7 @@ stop KILL
 rmdir "$file.new"
 start || exit 1
 is "the newer contracts of the database are loaded" "$(get /v1/vgpus/b .initial_cap_pct)" 40
-ok "the log reports newer contracts of the database" grep -q "history.db has newer contracts" "$dir/log"
+ok "the log reports newer contracts of the database" grep -q "history.db at .*: using the newer contracts" "$dir/log"
 stop
 
 rm "$file" "$db"

@@ -34,12 +34,12 @@ while IFS='|' read -r body words; do
 done <<EOF
 {"vgpu": "a", "reason": "x"}|until
 {"vgpu": "a", $day}|reason
-{"reason": "x", "until": "4070908800"}|names an alert, a GPU or a vGPU
+{"reason": "x", "until": "4070908800"}|needs an alert, a gpu or a vgpu
 {"vgpu": "zz", "reason": "x", $day}|no vGPU zz
 {"gpu": "zz", "reason": "x", $day}|no GPU zz
-{"alert": "zz", "reason": "x", $day}|no alert named zz
+{"alert": "zz", "reason": "x", $day}|unknown alert zz
 {"vgpu": "a", "reason": "", $day}|reason
-{"vgpu": "a", "reason": "x", "until": "1999-01-01T00:00:00Z"}|a time to come
+{"vgpu": "a", "reason": "x", "until": "1999-01-01T00:00:00Z"}|in the future
 {"vgpu": "a", "reason": "x", $day}|at most 366 days
 {"vgpu": "a", "reason": "x", "until": "soon"}|until: soon
 {"vgpu": "a", "reason": "x", "until": 5}|until

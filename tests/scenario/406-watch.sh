@@ -34,7 +34,7 @@ trigger() { api PATCH /v1/gpus/gpu0 '{"selling": "off"}' >/dev/null; }
 followed() { trigger && has_line lines change && has_object json '.event == "change"'; } # until both are connected
 ok "both print a change" until_ok 20 followed
 sell a 60
-ok "a decision has its reason" until_ok 20 has_line lines '^[0-9T:-]*Z  decision [0-9]+ add a: vGPU a is sold 60 % .* \[written'
+ok "a decision has its reason" until_ok 20 has_line lines '^[0-9T:-]*Z  decision [0-9]+ add a: vGPU a was sold with 60 % .* \[written'
 ok "a change has the resource" until_ok 20 has_line lines '^[0-9T:-]*Z  change vgpu a$'
 ok "--json prints them as objects" until_ok 20 has_object json '.event == "decision" and .data.kind == "add" and (.id | test("^[0-9a-f]+-[0-9]+$"))'
 load a load:pct=95

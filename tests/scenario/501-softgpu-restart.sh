@@ -36,7 +36,7 @@ is "the new daemon adopts the cap" "$(get /v1/vgpus/b .cap_pct)" "$cap"
 is "the kernel has the same cap" "$(kernel_cap b)" "$cap"
 is "the contract is restored" "$(get /v1/vgpus/b .initial_cap_pct)" 60
 is "no vGPU is on hold" "$(get /v1/vgpus '[.vgpus[].held] | any')" false
-ok "the log reports the adoption" grep -q "vGPU b taken up with its cap of $cap %" "$dir/log"
+ok "the log reports the adoption" grep -q "vGPU b was adopted with its cap of $cap %" "$dir/log"
 ok "frames of the running program are counted again" until_ok 20 that /v1/vgpus/b '.fps > 5'
 
 group=$(kernel_group a)

@@ -48,7 +48,7 @@ is "its contract is its own cap without a target" "$(get /v1/vgpus/y '"\(.initia
 is "it is included in the sums" "$(get /v1/gpus '.gpus[0] | "\(.sum_cap_pct) \(.sum_initial_cap_pct)"')" "90 90"
 
 post '{"id": "y", "gpu": "gpu1", "initial_cap_pct": 10}'
-ok "a found vGPU cannot get a contract on another GPU" grep -q 'stands on GPU gpu0' "$dir/body"
+ok "a found vGPU cannot get a contract on another GPU" grep -q 'belongs to GPU gpu0' "$dir/body"
 is "the status is 409" "$(status)" 409
 post '{"id": "y", "gpu": "gpu0", "initial_cap_pct": 10, "vm": "vm-y"}'
 is "it can get a contract on its GPU" "$(status) $(jq -r '"\(.found) \(.vm)"' "$dir/body")" "201 false vm-y"

@@ -80,7 +80,7 @@ end_watch() { # puts all recorded values into $seen
 answers() { curl -sSf -m 20 -o /dev/null --unix-socket "$sock" http://gover/v1/host; }
 another() { pid=$(main_pid) && [ "$pid" != "$before" ] && answers; }
 logged() { inside journalctl --no-pager -o cat -u gover-d "$2" | grep -q "$1"; }
-adopted() { logged 'taken up with its cap of 30 %' "_PID=$(main_pid)"; }
+adopted() { logged 'was adopted with its cap of 30 %' "_PID=$(main_pid)"; }
 
 begin_watch
 inside systemctl restart gover-d &

@@ -129,7 +129,7 @@ int control_vgpu_add(struct manager *m, struct contract *contract, struct vgpu *
 	if (m->fail)
 		return fail_as_wanted(reterr);
 	if (host_find_vgpu(&m->host, contract->id, NULL))
-		return err_condition(reterr, CONTROL_E_EXISTS, "vGPU %s has a contract already",
+		return err_condition(reterr, CONTROL_E_EXISTS, "vGPU %s already has a contract",
 				     contract->id);
 	if (!contract->gpu[0])
 		strcpy(contract->gpu, "gpu0");

@@ -41,7 +41,7 @@ static void an_unsold_vgpu_that_disappears_is_forgotten_at_once(void **state)
 	assert_int_equal(count_decisions("missing", "noted"), 1);
 	assert_non_null(
 		strstr(decisions_after(m->decisions, decisions_last_id(m->decisions) - 1)->why,
-		       "never sold, and is forgotten"));
+		       "without a contract vanished"));
 	assert_false(contracts_file_contains("c"));
 	assert_true(contracts_file_contains("a"));
 	tick(5);
@@ -158,14 +158,14 @@ static void each_vgpu_that_cannot_be_adopted_is_logged_once(void **state)
 	*device("c") = *device("d") =
 		(struct gpu_vgpu){.exists = true, .cap_pct = 30, .attach_errno = EIO};
 	start();
-	assert_int_equal(count_log_lines(60, "cannot be taken up"), 2);
+	assert_int_equal(count_log_lines(60, "cannot be adopted"), 2);
 	device("c")->attach_errno = 0;
-	assert_int_equal(count_log_lines(10, "cannot be taken up"), 0);
+	assert_int_equal(count_log_lines(10, "cannot be adopted"), 0);
 	assert_non_null(vgpu("c")->device);
 	device("d")->exists = false; /* d disappears and reappears */
-	assert_int_equal(count_log_lines(10, "cannot be taken up"), 0);
+	assert_int_equal(count_log_lines(10, "cannot be adopted"), 0);
 	device("d")->exists = true;
-	assert_int_equal(count_log_lines(10, "vGPU d on GPU gpu0 cannot be taken up"), 1);
+	assert_int_equal(count_log_lines(10, "vGPU d on GPU gpu0 cannot be adopted"), 1);
 }
 
 static void further_vgpus_that_cannot_be_adopted_share_one_log_line(void **state)
@@ -173,18 +173,18 @@ static void further_vgpus_that_cannot_be_adopted_share_one_log_line(void **state
 	(void)state;
 	fake.n_unopenable = REFUSED_MAX + 3;
 	start();
-	assert_int_equal(count_log_lines(1, "on GPU gpu0 cannot be taken up"), REFUSED_MAX + 1);
+	assert_int_equal(count_log_lines(1, "on GPU gpu0 cannot be adopted"), REFUSED_MAX + 1);
 	assert_int_equal(gpu->refused.n, REFUSED_MAX);
-	assert_int_equal(count_log_lines(60, "cannot be taken up"), 0);
+	assert_int_equal(count_log_lines(60, "cannot be adopted"), 0);
 	fake.n_unopenable = 1;
-	assert_int_equal(count_log_lines(10, "cannot be taken up"), 0);
+	assert_int_equal(count_log_lines(10, "cannot be adopted"), 0);
 	assert_int_equal(gpu->refused.n, 1);
 	fake.n_unopenable = REFUSED_MAX + 2;
 	assert_int_equal(count_log_lines(10, "3 more vGPUs"), 0);
 	fake.n_unopenable = 0;
-	assert_int_equal(count_log_lines(10, "cannot be taken up"), 0);
+	assert_int_equal(count_log_lines(10, "cannot be adopted"), 0);
 	fake.n_unopenable = REFUSED_MAX + 2;
-	assert_int_equal(count_log_lines(10, "2 more vGPUs on GPU gpu0 cannot be taken up"), 1);
+	assert_int_equal(count_log_lines(10, "2 more vGPUs on GPU gpu0 cannot be adopted"), 1);
 }
 
 /* --- caps written externally between ticks --- */
@@ -213,7 +213,7 @@ static void expect_refused_for_foreign_cap(int r, const char *id)
 	snprintf(name, sizeof(name), "vGPU %s ", id);
 	assert_int_equal(r, CONTROL_E_FOREIGN_CAP);
 	assert_non_null(strstr(err.msg, name));
-	assert_non_null(strstr(err.msg, "somebody else"));
+	assert_non_null(strstr(err.msg, "changed externally"));
 }
 
 /* Both contracts are 60 %: a has its full cap, b has 40 %. */

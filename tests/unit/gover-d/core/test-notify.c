@@ -169,15 +169,15 @@ static void each_event_has_its_text(void **state)
 		 "h1, still warning, VM win-1: vGPU a uses 99.0 % of its cap - overloaded at "
 		 "the full cap of its contract: the customer needs a larger contract"},
 		{ALERT_CLEARED, 119999, "cleared",
-		 "h1, VM win-1: over after 119 s: vGPU a uses 99.0 % of its cap"},
+		 "h1, VM win-1: cleared after 119 s: vGPU a uses 99.0 % of its cap"},
 		{ALERT_CLEARED, 7199999, "cleared",
-		 "h1, VM win-1: over after 119 min: vGPU a uses 99.0 % of its cap"},
+		 "h1, VM win-1: cleared after 119 min: vGPU a uses 99.0 % of its cap"},
 		{ALERT_CLEARED, 7200000, "cleared",
-		 "h1, VM win-1: over after 2 h: vGPU a uses 99.0 % of its cap"},
+		 "h1, VM win-1: cleared after 2 h: vGPU a uses 99.0 % of its cap"},
 		{ALERT_CLEARED, -5, "cleared",
-		 "h1, VM win-1: over after 0 s: vGPU a uses 99.0 % of its cap"},
+		 "h1, VM win-1: cleared after 0 s: vGPU a uses 99.0 % of its cap"},
 		{ALERT_ACKNOWLEDGED, 0, "acknowledged",
-		 "h1, VM win-1: somebody looks after it: vGPU a uses 99.0 % of its cap"},
+		 "h1, VM win-1: acknowledged: vGPU a uses 99.0 % of its cap"},
 	};
 
 	(void)state;
