@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens vsock connections and virtio-serial ports. */
+/*
+ * Opens vsock connections and virtio-serial ports.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +14,7 @@
 
 #include "fps-preload/channel.h"
 
-#define PORTS_BY_NAME  "/dev/virtio-ports/" /* symlinks, created by udev */
+#define PORTS_BY_NAME  "/dev/virtio-ports/" /* folder of the ports' symlinks, which udev creates */
 #define PORTS_IN_SYSFS "/sys/class/virtio-ports/"
 #define PATH_BYTES     128
 
@@ -53,11 +55,11 @@ static int open_device(const char *path, struct owned_fd *ret_port)
 		return r;
 	if (fstat(ret_port->fd, &st) == 0 && S_ISCHR(st.st_mode))
 		return 0;
-	owned_fd_close(ret_port); /* writes to a pipe may raise SIGPIPE */
+	owned_fd_close(ret_port); /* a write to a pipe may raise SIGPIPE */
 	return -ENODEV;
 }
 
-/* True if sysfs gives port @port the name @name. */
+/* Returns true if sysfs reports @name as the name of port @port. */
 static bool port_has_name(const char *port, const char *name)
 {
 	char path[PATH_BYTES], found[PATH_BYTES];

@@ -9,14 +9,18 @@
 
 #include "fps-preload/owned-fd.h"
 
-/* Starts a connection, which may still be pending (channel_check_connected()). Returns 0 or a
- * negative errno. */
+/*
+ * Starts a connection. The connection may still be pending (channel_check_connected()). Returns 0
+ * or a negative errno.
+ */
 int channel_open_vsock(const struct sockaddr_vm *host, struct owned_fd *ret_sock);
 
 /* Returns 0 if connected, -EINPROGRESS if pending, another negative errno if the attempt failed. */
 int channel_check_connected(const struct owned_fd *sock);
 
-/* Opens the virtio-serial port @name. -EBUSY: another program has it open; only one at a time can.
+/*
+ * Opens the virtio-serial port @name. Returns -EBUSY if another program has the port open, because
+ * only one program at a time can open a port.
  */
 int channel_open_port(const char *name, struct owned_fd *ret_port);
 

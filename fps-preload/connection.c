@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The connection to the daemon. The library sends one message with the memfd of its page. The
- * daemon sends the frame rate limit. The end of the connection shows each side that the other has
- * exited.
+ * daemon sends the frame rate limit. When one side exits, the connection ends, and the other side
+ * detects this.
  */
 #include <errno.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 
 #define NS_PER_S	1000000000ull
 #define MAX_DELAY_S	8
-#define LIMITS_PER_POLL 8 /* the rest is read by the next call */
+#define LIMITS_PER_POLL 8 /* further limits are read by the next call */
 
 /* Written by the constructor, constant afterwards. */
 static struct sockaddr_un address;
@@ -27,7 +27,7 @@ static uint32_t *limit;
 /* Used only by the one thread that polls, and by a forked child while it has one thread. */
 static struct owned_fd memfd = {.fd = -1};
 static struct owned_fd sock = {.fd = -1};
-static unsigned int delay_s; /* before the next attempt; 0 once the connection is known to work */
+static unsigned int delay_s; /* delay before the next attempt; 0 after the connection has worked */
 
 void connection_setup(const struct setup *setup, uint32_t *limit_ns)
 {
@@ -63,7 +63,7 @@ void connection_finish(void)
 		report_finish(); /* otherwise the daemon reads the page when the connection ends */
 }
 
-/* Receives the limit. Returns false if the connection has ended. */
+/* Receives the frame rate limit. Returns false if the connection has ended. */
 static bool receive_limit(void)
 {
 	struct fps_limit message;

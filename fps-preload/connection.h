@@ -13,20 +13,24 @@
 #include "fps-preload/setup.h"
 #include "fps-preload/wire.h"
 
-/* Called once, by the constructor. The daemon's limit on the frame rate goes to *limit_ns. */
+/* Called once, by the constructor. The frame rate limit of the daemon is stored in *limit_ns. */
 void connection_setup(const struct setup *setup, uint32_t *limit_ns);
 
-/* Reports @page, whose memfd is @memfd (consumed), from now on. Drops an earlier page, such as one
- * inherited by fork(). */
+/*
+ * From now on reports @page. @memfd (consumed) is the memfd of @page. Drops an earlier page, such
+ * as one inherited by fork().
+ */
 void connection_start(const struct fps_page *page, struct owned_fd *memfd);
 
-/* Closes memfd and connection, which in a forked child belong to the parent. Async-signal-safe. */
+/*
+ * Closes the memfd and the connection. In a forked child both belong to the parent.
+ * Async-signal-safe.
+ */
 void connection_reset(void);
 
 /*
- * Connects, checks an existing connection and receives the limit. Returns after how many
- * nanoseconds to call again; 0 if the host program has closed the memfd, so that a new page is
- * needed.
+ * Connects, checks an existing connection and receives the limit. Returns the number of nanoseconds
+ * until the next call; 0: the host program has closed the memfd, and a new page is needed.
  */
 uint64_t connection_poll(void);
 

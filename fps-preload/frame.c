@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts and paces frames. An unpaced frame costs about as much as reading the clock. */
+/*
+ * Counts and paces frames. A frame without pacing costs about as much as reading the clock.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -16,7 +18,7 @@
 static bool counting;
 static uint64_t period_ns;
 
-/* Limit of the daemon, at most one second; written by limit_set(). */
+/* The daemon's limit: minimum time of a frame, at most one second. Written by limit_set(). */
 static uint32_t limit_ns;
 
 /* Each thread is paced separately, without a lock: two windows in two threads reach N FPS each. */
@@ -45,7 +47,7 @@ static void wait_until(uint64_t at_ns)
 				    .tv_nsec = (long)(at_ns % NS_PER_S)};
 	int cancel_state;
 
-	/* Presenting is no cancellation point, but clock_nanosleep() is. */
+	/* A function that presents is no cancellation point, but clock_nanosleep() is. */
 	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
 		continue;
@@ -58,7 +60,7 @@ bool frame_end(uint64_t begin, unsigned int frames)
 	uint64_t now_ns, wanted_ns, at_ns;
 
 	if (self.presented != begin || frames == 0)
-		return false; /* already counted by an inner hook, or not presented */
+		return false; /* already counted by an inner hook, or the present failed */
 	self.presented++;
 	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail for CLOCK_MONOTONIC */
 	now_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Measures GPU time with pairs of GL timestamps: one after a present and one before the next.
- * GL_TIME_ELAPSED is not used, because only one such query can be active and the program may need
- * it. No call waits for a result or raises a GL error. A new context may be created at the address
- * of a destroyed one, so the queries carry a label that is checked before each use.
+ * GL_TIME_ELAPSED is not used, because only one query of this type can be active, and the program
+ * may need this query. No call waits for a result or raises a GL error. A new context may be
+ * created at the address of a destroyed one, so the queries carry a label that is checked before
+ * each use.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -26,7 +27,7 @@
 #define GL_TIMESTAMP		  0x8E28
 #define GL_QUERY		  0x82E3
 
-#define CONTEXTS  4   /* measured at a time in one thread */
+#define CONTEXTS  4   /* contexts measured at a time in one thread */
 #define IN_FLIGHT 4   /* frames with a pending result; further frames are not measured */
 #define FORGET	  256 /* presents of the thread after which an unused context is replaced */
 #define MAX_NS	  10000000000ull /* longer times are ignored: the GPU clock may jump */
@@ -66,9 +67,9 @@ static const struct {
 struct context {
 	void *handle; /* NULL: unused entry */
 	bool usable, begun, labelled;
-	unsigned int used;		  /* self.presents at its last present */
-	unsigned int query[IN_FLIGHT][2]; /* begin and end of a frame */
-	unsigned int oldest, n;		  /* frames in flight */
+	unsigned int used; /* value of self.presents at the last present of this context */
+	unsigned int query[IN_FLIGHT][2]; /* queries for begin and end of each frame */
+	unsigned int oldest, n; /* oldest and number of the frames with a pending result */
 	struct functions gl;
 };
 
@@ -87,7 +88,9 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-/* GL 3 replaced the string of extensions by a list; using the wrong one is a GL error. */
+/*
+ * GL 3 replaced the string of extensions by a list. Reading the wrong one of the two is a GL error.
+ */
 static bool has_extension(get_proc_fn proc, int major, bool gles, const char *word)
 {
 	const char *(*string)(unsigned int) = (const char *(*)(unsigned int))proc("glGetString");
@@ -110,7 +113,7 @@ static bool has_extension(get_proc_fn proc, int major, bool gles, const char *wo
 	return false;
 }
 
-/* Finds all functions that are needed. False if the current context lacks one. */
+/* Finds all functions that are needed. Returns false if the current context lacks a function. */
 static bool functions_find(get_proc_fn proc, struct functions *ret_gl)
 {
 	const char *(*string)(unsigned int) = (const char *(*)(unsigned int))proc("glGetString");
@@ -156,7 +159,7 @@ static struct context *find_context(void *handle)
 	return NULL;
 }
 
-/* Returns an entry for a new context, or NULL. */
+/* Returns an entry for a new context, or NULL if there is no room. */
 static struct context *free_entry(void)
 {
 	struct context *best = NULL;
@@ -186,7 +189,7 @@ static struct context *add_context(enum gputime_api api, void *handle)
 	return c;
 }
 
-/* False if a new context was created at the same address. */
+/* Returns false if the context of @c was destroyed and a new context has its address. */
 static bool is_same_context(const struct context *c)
 {
 	char label[sizeof(LABEL)] = "";

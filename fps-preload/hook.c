@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hooks of libgover-fps.so: functions that present a frame, and functions that return addresses
- * of those. A hook never changes what the program sees; in any doubt it only calls the real
- * function.
+ * The hooks of libgover-fps.so: they replace functions that present a frame, and functions that
+ * return the addresses of such functions. A hook never changes what the program sees; in any doubt
+ * it only calls the real function.
  *
  * A process may contain several functions of one name: those of libGL and libGLX, or those of a
  * translator (ANGLE) and those of the system that it calls. Each real function therefore gets a
@@ -35,7 +35,9 @@ enum shape { GLX_SWAP, GLX_SWAP_MSC, EGL_SWAP, EGL_DAMAGE, GET_PROC, SHAPES };
 
 #define HOOKS 8
 
-/* The functions that are hooked. The hook of this shape and number is also exported under the name.
+/*
+ * The hooked functions. Each row names a function, and the shape and number of the hook that is
+ * exported under the name of this function.
  */
 static const struct hooked {
 	const char *name;
@@ -147,7 +149,7 @@ static inline int64_t glx_swap_msc(unsigned int hook, void *display, unsigned lo
 		return real(display, drawable, target_msc, divisor, remainder);
 	begin = begin_frame(GPUTIME_GLX);
 	swap_count = real(display, drawable, target_msc, divisor, remainder);
-	if (swap_count != -1) /* a renderer that does not count swaps returns 0 */
+	if (swap_count != -1) /* a software renderer that does not count swaps returns 0 */
 		end_frame(begin, GPUTIME_GLX);
 	return swap_count;
 }
@@ -246,7 +248,7 @@ static void *const hooks[SHAPES][HOOKS] = {
 	[GET_PROC] = {EACH_HOOK(GET_PROC_ADDRESS)},
 };
 
-/* Returns the hook for @real, or @real itself if it is a hook or all hooks are used. */
+/* Returns the hook for @real. Returns @real itself if it is a hook or if no hook is free. */
 static void *hook_for(enum shape shape, void *real)
 {
 	for (unsigned int i = 0; i < HOOKS; i++)
@@ -287,7 +289,7 @@ static void *hooked_result(const struct hooked *hooked, void *found)
 	/* A search of the whole program always finds the exported hook, even if no GL library is
 	 * loaded. RTLD_NEXT then refers to this library, because the call is not a tail call. */
 	if (found == hooks[hooked->shape][hooked->hook] && !real_of(hooked->shape, hooked->hook))
-		found = symbol_dlsym()(RTLD_NEXT, hooked->name); /* NULL sets dlerror() */
+		found = symbol_dlsym()(RTLD_NEXT, hooked->name); /* failure sets dlerror() */
 	return found ? hook_for(hooked->shape, found) : NULL;
 }
 
@@ -325,7 +327,10 @@ SYMBOL_EARLY symbol_dlvsym_fn hook_dlvsym_target(void *handle, const char *name)
 	return hooked_dlvsym;
 }
 
-/* The Vulkan layer in the same process uses these: a frame that passes through both counts once. */
+/*
+ * The Vulkan layer in the same process calls these functions, so that a frame that passes through
+ * the library and the layer counts once.
+ */
 EXPORT uint64_t gover_fps_frame_begin(void);
 EXPORT bool gover_fps_frame_end(uint64_t begin, unsigned int frames);
 

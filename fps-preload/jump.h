@@ -2,7 +2,7 @@
 /*
  * Defines an exported function of up to three arguments that calls @target to get an address and
  * jumps to it with unchanged stack and arguments, so that the callee sees the original caller. C
- * cannot guarantee this: a compiler may or may not turn a tail call into a jump.
+ * code cannot guarantee this, because a compiler may or may not turn a tail call into a jump.
  */
 #ifndef FPS_PRELOAD_JUMP_H
 #define FPS_PRELOAD_JUMP_H
@@ -19,7 +19,9 @@
 	"pop %rdi; .cfi_adjust_cfa_offset -8\n" \
 	"jmp *%rax\n"
 #elif defined(__i386__)
-/* The arguments are on the stack. Pushes the first two again for the target, in an aligned frame.
+/*
+ * The arguments are on the stack. Pushes the first two arguments again for @target, in an aligned
+ * frame.
  */
 #define JUMP_BY(target)                               \
 	"endbr32\n"                                   \

@@ -27,7 +27,7 @@ void limit_set(uint64_t period_ns, uint32_t *limit_ns)
 		debug_log("frame limit: at least %u ns a frame", (unsigned int)period);
 }
 
-/* True if the bytes received so far are the start of a limit message. */
+/* Returns true if the bytes received so far are the start of a limit message. */
 static bool may_be_message(const struct limit_stream *s)
 {
 	uint64_t magic = htole64(FPS_LIMIT_MAGIC);

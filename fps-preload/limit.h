@@ -19,7 +19,9 @@ struct limit_stream {
  * any other value. */
 void limit_set(uint64_t period_ns, uint32_t *limit_ns);
 
-/* Adds received bytes and applies each complete message in order. Skips bytes that belong to none.
+/*
+ * Adds received bytes and applies each complete message in order. Skips bytes that belong to no
+ * message.
  */
 void limit_receive(struct limit_stream *stream, const void *bytes, size_t size, uint32_t *limit_ns);
 

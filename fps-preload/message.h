@@ -5,7 +5,8 @@
  * port. Its counters are cumulative, so that a lost message loses no frames.
  *
  * Over vsock the daemon sends a limit message after the first message and whenever the limit
- * changes. A virtio-serial port carries none: programs open it in turns, for one message each.
+ * changes. Over a virtio-serial port no limit is sent, because programs open the port in turns, for
+ * one message each.
  *
  * There is no checksum, because both channels are reliable. But a program may be killed after part
  * of a message on a port that others share, so a message has an end mark.
@@ -21,16 +22,18 @@
 #define FPS_MESSAGE_END	    0x2e646e652d737066u /* "fps-end." */
 #define FPS_MESSAGE_VERSION 1u
 
-#define FPS_MESSAGE_LAST 1u /* flag: the program exits */
+#define FPS_MESSAGE_LAST 1u /* flag of the last message: the program exits */
 
-/* All numbers are little-endian. Times are CLOCK_MONOTONIC of the guest and only compared with each
- * other. */
+/*
+ * All numbers are little-endian. Times are CLOCK_MONOTONIC of the guest and are compared only with
+ * other times of the same guest.
+ */
 struct fps_message {
 	uint64_t magic;
 	uint64_t version;
-	uint64_t program;  /* random id of the process and its page */
+	uint64_t program;  /* random id of the process and of its page */
 	uint64_t sequence; /* increases with each message of a program */
-	uint64_t flags;	   /* FPS_MESSAGE_LAST */
+	uint64_t flags;	   /* FPS_MESSAGE_LAST, or 0 */
 	uint64_t sent_ns;
 	uint64_t first_ns;	 /* time of the first frame */
 	uint64_t newest_ns;	 /* time of the newest frame */
@@ -50,7 +53,10 @@ _Static_assert(sizeof(struct fps_message) == FPS_MESSAGE_BYTES, "a message has n
 #define FPS_LIMIT_END	  0x2e646e652d78616du /* "max-end." */
 #define FPS_LIMIT_VERSION 1u
 
-/* The limit over vsock; like struct fps_limit it stays in force after the daemon exits. */
+/*
+ * The limit message over vsock. Like the limit of struct fps_limit, this limit stays in force after
+ * the daemon exits.
+ */
 struct fps_limit_message {
 	uint64_t magic;
 	uint64_t version;

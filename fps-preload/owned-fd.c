@@ -7,7 +7,10 @@
 
 #include "fps-preload/owned-fd.h"
 
-/* Above the numbers that shells redirect and that programs expect from open(). */
+/*
+ * Lowest fd of the library: above the numbers that shells redirect and that programs expect from
+ * open().
+ */
 #define LOWEST_FD 100
 
 int owned_fd_take(int fd, struct owned_fd *ret_owned)

@@ -17,11 +17,13 @@ struct owned_fd {
 
 #define OWNED_FD_NONE ((struct owned_fd){.fd = -1})
 
-/* Moves @fd (consumed, also on failure) to a number that programs do not rely on and records its
- * inode. A negative @fd returns -errno. Returns 0 or a negative errno. */
+/*
+ * Moves @fd (consumed, also on failure) to a number that programs do not rely on, and records the
+ * inode. If @fd is negative, returns -errno. Returns 0 or a negative errno.
+ */
 int owned_fd_take(int fd, struct owned_fd *ret_owned);
 
-/* True if the fd is still open and refers to the same file. */
+/* Returns true if the fd is still open and refers to the same file. */
 bool owned_fd_is_valid(const struct owned_fd *owned);
 
 /* Closes the fd if it is still valid, and sets @owned to OWNED_FD_NONE. */

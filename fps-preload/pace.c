@@ -6,7 +6,7 @@
 
 #define MICRO 1000000u /* six decimals */
 
-/* Reads digits into *ret_value, at most @limit. Returns the position after them. */
+/* Reads a number of at most @limit into *ret_value. Returns the position after the digits. */
 static const char *read_digits(const char *text, uint64_t limit, uint64_t *ret_value)
 {
 	uint64_t value = 0;

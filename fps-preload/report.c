@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sends one message a second. The next message is made only after the kernel has accepted all of
- * the previous one, so that a channel never carries part of a message followed by another one.
+ * the previous one, so that a channel never carries an incomplete message followed by another
+ * message.
  *
  * A vsock connection stays open: the daemon sends the limit over it, and its end shows the daemon
  * that the program has exited. A virtio-serial port can be open in one program at a time, so it is
@@ -24,10 +25,10 @@
 
 #define NS_PER_S	1000000000ull
 #define NS_PER_MS	1000000ull
-#define CONNECTING_NS	(10 * NS_PER_MS)  /* next call while connecting */
-#define FULL_NS		(100 * NS_PER_MS) /* next call while the channel is full */
+#define CONNECTING_NS	(10 * NS_PER_MS)  /* time until the next call while connecting */
+#define FULL_NS		(100 * NS_PER_MS) /* time until the next call while the channel is full */
 #define MAX_DELAY_S	8
-#define LIMITS_PER_POLL 8 /* the rest is read by the next call */
+#define LIMITS_PER_POLL 8 /* further limits are read by the next call */
 
 #define WORDS (FPS_MESSAGE_BYTES / sizeof(uint64_t))
 
@@ -39,15 +40,16 @@ static uint32_t *limit;
 static const struct fps_page *page;
 static struct owned_fd channel = {.fd = -1};
 static bool connected;
-static unsigned int sent;    /* messages on this channel */
-static unsigned int delay_s; /* before the next attempt; 0 once the channel is known to work */
+static unsigned int sent;    /* number of messages sent on this channel */
+static unsigned int delay_s; /* delay before the next attempt; 0 after the channel has worked */
 static struct fps_message next;
 static union {
 	uint64_t word[WORDS];
 	char byte[FPS_MESSAGE_BYTES];
 } out;		      /* the message in little-endian order */
-static size_t out_at; /* bytes sent so far; 0: the message can still be replaced */
-static uint32_t counted[FPS_WIRE_BUCKETS]; /* last read from the page, where they may wrap */
+static size_t out_at; /* number of bytes sent; 0: the message can still be replaced */
+static uint32_t counted[FPS_WIRE_BUCKETS]; /* last values read from the page; the values in the page
+					      may wrap */
 static struct limit_stream received;
 
 void report_setup(const struct setup *setup, uint32_t *limit_ns)
@@ -89,7 +91,7 @@ void report_start(const struct fps_page *new_page)
 		.magic = FPS_MESSAGE_MAGIC,
 		.version = FPS_MESSAGE_VERSION,
 		.first_ns = page->first_ns,
-		.newest_ns = page->first_ns, /* a thread's first frame may be older */
+		.newest_ns = page->first_ns, /* the first frame of a thread may be older */
 		.end = FPS_MESSAGE_END,
 	};
 	if (getrandom(&next.program, sizeof(next.program), GRND_NONBLOCK) != sizeof(next.program))
@@ -124,8 +126,10 @@ static void message_make(void)
 		out.word[i] = htole64(out.word[i]);
 }
 
-/* Returns 0 if all of it was sent, -EAGAIN if not yet, another negative errno if the channel
- * failed. */
+/*
+ * Returns 0 if the whole message was sent, -EAGAIN if a part is still unsent, another negative
+ * errno if the channel failed.
+ */
 static int message_send(void)
 {
 	while (out_at < sizeof(out)) {
@@ -206,7 +210,7 @@ uint64_t report_poll(void)
 		channel_drop();
 	else if (sent == 1) {
 		debug_log("connected to the host");
-		return NS_PER_S; /* known to work after the second message */
+		return NS_PER_S; /* the channel is known to work after the second message */
 	}
 	delay_s = 0;
 	return NS_PER_S;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reports the counters of the shared page out of a virtual machine as messages, and over vsock
- * receives the limit. One thread at a time calls these functions, about once a second and not per
- * frame (see shared-page.c). They never block and never raise SIGPIPE.
+ * In a virtual machine, sends the counters of the shared page to the daemon as messages, and over
+ * vsock receives the limit. One thread at a time calls these functions, about once a second and not
+ * per frame (see shared-page.c). They never block and never raise SIGPIPE.
  */
 #ifndef FPS_PRELOAD_REPORT_H
 #define FPS_PRELOAD_REPORT_H
@@ -12,19 +12,25 @@
 #include "fps-preload/setup.h"
 #include "fps-preload/wire.h"
 
-/* Called once, by the constructor, with transport SETUP_VSOCK or SETUP_PORT. The daemon's limit on
- * the frame rate goes to *limit_ns. */
+/*
+ * Called once, by the constructor, with transport SETUP_VSOCK or SETUP_PORT. The frame rate limit
+ * of the daemon is stored in *limit_ns.
+ */
 void report_setup(const struct setup *setup, uint32_t *limit_ns);
 
-/* Reports @page, which stays mapped, from now on, under a new program id. */
+/* From now on reports @page, which stays mapped, under a new program id. */
 void report_start(const struct fps_page *page);
 
-/* Closes the channel and discards unsent data, which in a forked child belong to the parent.
- * Async-signal-safe. */
+/*
+ * Closes the channel and discards unsent data. In a forked child both belong to the parent.
+ * Async-signal-safe.
+ */
 void report_reset(void);
 
-/* Connects, receives the limit, and sends the rest of a message or the next one. Returns after how
- * many nanoseconds to call again. */
+/*
+ * Connects, receives the limit, and sends the rest of a message or the next message. Returns the
+ * number of nanoseconds until the next call.
+ */
 uint64_t report_poll(void);
 
 /* Called when the program exits: tries once to send the last counters. */

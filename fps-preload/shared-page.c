@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The shared page of counters. The first frame of a process creates it, connection.c passes it to
- * the daemon, and each thread that presents claims a lane in it at its own first frame.
+ * The shared page of counters. The first frame of a process creates it, connection.c passes the
+ * page to the daemon, and each thread that presents claims a lane in the page at the first frame of
+ * the thread.
  *
  * A forked child inherits the shared page but must not write the counters of its parent. The
  * pointer to the page is therefore in memory that the kernel clears in every child
@@ -29,12 +30,16 @@
 /* Aligned to 8 bytes on 32-bit machines too, as atomic access requires. */
 typedef uint64_t atomic_u64 __attribute__((aligned(8)));
 
-/* Cleared in a forked child: all zero there, as in a new process. */
+/*
+ * State of this process. The kernel clears it in a forked child, so that it is all zero as in a new
+ * process.
+ */
 struct local {
 	struct fps_page *page;
-	atomic_u64 poll_ns; /* next connection_poll(); 0: the connection has not started */
-	bool polling;	    /* a thread is in connection_poll() */
-	bool failed;	    /* no page could be created */
+	atomic_u64
+		poll_ns; /* time of the next connection_poll(); 0: the connection has not started */
+	bool polling;	 /* a thread is in connection_poll() */
+	bool failed;	 /* no page could be created */
 };
 
 static struct local *local; /* mapped at the first frame, constant afterwards */
@@ -68,7 +73,7 @@ static struct local *get_local(void)
 	    !__atomic_compare_exchange_n(&local, &known, fresh, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_ACQUIRE)) {
 		(void)munmap(fresh, size);
-		return known; /* created by another thread, or NULL without MADV_WIPEONFORK */
+		return known; /* mapped by another thread, or NULL without MADV_WIPEONFORK */
 	}
 	(void)pthread_atfork(/* prepare= */ NULL, /* parent= */ NULL, after_fork);
 	return fresh;
@@ -134,7 +139,8 @@ static void poll_connection(struct local *l, uint64_t now_ns)
 	if (wait_ns == 0 && create_page(l, l->page, now_ns))
 		wait_ns = connection_poll();
 	if (wait_ns == 0)
-		wait_ns = UINT64_MAX - now_ns; /* no new page: never poll again */
+		wait_ns = UINT64_MAX -
+			  now_ns; /* no new page: connection_poll() is never called again */
 	__atomic_store_n(&l->poll_ns, now_ns + wait_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&l->polling, false, __ATOMIC_RELEASE);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds the real functions. Calls of dlsym() and dlvsym() from here would reach the exported hooks,
- * so the real ones are looked up in the symbol table of the C library. A function marked
+ * so the real functions are looked up in the symbol table of the C library. A function marked
  * SYMBOL_EARLY must not call an external function by name.
  */
 #include <dlfcn.h>
@@ -34,7 +34,10 @@ SYMBOL_EARLY static uint32_t hash_of(const char *name)
 	return hash;
 }
 
-/* Returns the address in entry @tag of the dynamic section. Some loaders leave it relative. */
+/*
+ * Returns the address in entry @tag of the dynamic section. Some loaders leave the address relative
+ * to the library.
+ */
 SYMBOL_EARLY static const void *section(const struct link_map *object, long tag)
 {
 	for (const ElfW(Dyn) *entry = object->l_ld; entry->d_tag != DT_NULL; entry++) {
@@ -82,7 +85,7 @@ SYMBOL_EARLY static bool begins(const char *text, const char *start)
 	return !*start;
 }
 
-/* True for libc.so.6 and for libdl.so.2, which contains dlsym() before glibc 2.34. */
+/* Returns true for libc.so.6, and for libdl.so.2, which contains dlsym() before glibc 2.34. */
 SYMBOL_EARLY static bool is_c_library(const struct link_map *object)
 {
 	const char *name = object->l_name;
@@ -93,7 +96,7 @@ SYMBOL_EARLY static bool is_c_library(const struct link_map *object)
 	return begins(name, "libc.so.") || begins(name, "libdl.so.");
 }
 
-/* Replaces dlsym() if the C library is unknown. */
+/* Used in place of dlsym() if the C library is unknown. */
 SYMBOL_EARLY static void *find_nothing(void *handle, const char *name)
 {
 	(void)handle;
@@ -124,7 +127,10 @@ SYMBOL_EARLY static symbol_dlsym_fn libc_dlsym_get(void)
 	return found;
 }
 
-/* RTLD_NEXT refers to the calling object, which is this library: a hook must not tail-call this. */
+/*
+ * RTLD_NEXT refers to the calling object, which is this library. A hook must therefore not
+ * tail-call this function.
+ */
 SYMBOL_EARLY static void *next_find(void **found_before, const char *name, void *fallback)
 {
 	void *found = __atomic_load_n(found_before, __ATOMIC_RELAXED);
@@ -161,7 +167,7 @@ void *symbol_find(const char *name)
 		if (!library)
 			continue;
 		found = find(library, name);
-		/* A library whose function is used stays open. */
+		/* The library stays open, because its function is used. */
 		if (!found)
 			(void)dlclose(library);
 	}

@@ -8,16 +8,18 @@
 
 /*
  * Marks functions that may run before any constructor, for example when a sanitizer or an allocator
- * calls dlsym(). They call no function of the C library: it may be replaced by a library that is
- * not initialised yet.
+ * calls dlsym(). They call no function of the C library, because a library that is not initialised
+ * yet may replace it.
  */
 #define SYMBOL_EARLY __attribute__((no_sanitize("address", "undefined")))
 
 typedef void *(*symbol_dlsym_fn)(void *handle, const char *name);
 typedef void *(*symbol_dlvsym_fn)(void *handle, const char *name, const char *version);
 
-/* Return the next dlsym() and dlvsym(), of another preloaded library or of the C library. Never
- * NULL. */
+/*
+ * Return the dlsym() and dlvsym() that follow the hooks: those of another preloaded library or of
+ * the C library. Never return NULL.
+ */
 symbol_dlsym_fn symbol_dlsym(void);
 symbol_dlvsym_fn symbol_dlvsym(void);
 

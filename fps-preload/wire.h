@@ -22,18 +22,19 @@
 
 /* Counters of one thread. Whole cache lines avoid false sharing. */
 struct fps_lane {
-	_Alignas(64) uint64_t frames; /* presented since the page was created */
+	_Alignas(64) uint64_t frames; /* frames presented since the page was created */
 	uint64_t last_ns;	      /* CLOCK_MONOTONIC of the last frame */
 	uint64_t longest_gap_ns;      /* longest time between two frames of one thread */
 	uint32_t frame_time[FPS_WIRE_BUCKETS];
-	_Alignas(8) uint64_t gpu_time_ns; /* total of gpu_frames frames; both 0 if not measured */
+	_Alignas(8) uint64_t
+		gpu_time_ns; /* total GPU time of gpu_frames frames; both 0 if not measured */
 	uint64_t gpu_frames;
 };
 
 struct fps_page {
 	uint32_t magic;
 	uint32_t version;
-	uint32_t lanes; /* number of claims; may exceed FPS_WIRE_LANES */
+	uint32_t lanes; /* number of lane claims; may exceed FPS_WIRE_LANES */
 	uint32_t reserved;
 	uint64_t first_ns; /* CLOCK_MONOTONIC of the first frame */
 	struct fps_lane lane[FPS_WIRE_LANES];
@@ -45,7 +46,7 @@ struct fps_counters {
 	uint64_t last_ns;
 	uint64_t longest_gap_ns;
 	uint64_t gpu_time_ns, gpu_frames;
-	uint32_t frame_time[FPS_WIRE_BUCKETS]; /* wraps at 2^32, so only differences count */
+	uint32_t frame_time[FPS_WIRE_BUCKETS]; /* wraps at 2^32, so only differences are used */
 };
 
 _Static_assert(sizeof(struct fps_page) <= FPS_WIRE_PAGE_SIZE, "the counters fit in the page");
@@ -53,7 +54,10 @@ _Static_assert(offsetof(struct fps_page, lane) == 64 && sizeof(struct fps_lane) 
 		       offsetof(struct fps_lane, gpu_time_ns) == 280,
 	       "32-bit and 64-bit programs use the same layout");
 
-/* The only message of the library, with the memfd (SCM_RIGHTS) on a unix SOCK_SEQPACKET socket. */
+/*
+ * The only message that the library sends on the unix SOCK_SEQPACKET socket, with the memfd
+ * (SCM_RIGHTS).
+ */
 struct fps_hello {
 	uint32_t magic;
 	uint32_t version;
@@ -61,7 +65,10 @@ struct fps_hello {
 	uint32_t pid;	     /* informational; the daemon uses SO_PEERCRED */
 };
 
-/* The message of the daemon when the limit changes. It stays in force after the daemon exits. */
+/*
+ * The message that the daemon sends when the limit changes. The limit stays in force after the
+ * daemon exits.
+ */
 struct fps_limit {
 	uint32_t magic;
 	uint32_t version;
@@ -70,7 +77,8 @@ struct fps_limit {
 
 /*
  * Frame times are counted in buckets of a quarter octave: bucket b contains [2^(b/4), 2^((b+1)/4))
- * times 100 us. The first also contains shorter times, the last longer ones (from about 5.5 s).
+ * times 100 us. The first bucket also contains shorter times. The last bucket also contains longer
+ * times (from about 5.5 s).
  */
 #define FPS_WIRE_BUCKET0_NS 100000u
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * VK_LAYER_gover_fps: counts and paces the frames of vkQueuePresentKHR, one per swapchain (window)
- * that was presented. The Vulkan loader puts it between program and driver; it forwards everything
+ * VK_LAYER_gover_fps: counts and paces the frames of vkQueuePresentKHR, one frame per presented
+ * swapchain (window). The Vulkan loader puts it between program and driver; it forwards everything
  * else. It never changes what the program sees; in any doubt it only calls the next function.
  *
  * If libgover-fps.so is in the same process, the layer counts in the page of that library. Frames
@@ -21,7 +21,7 @@
 
 #define EXPORT	       __attribute__((visibility("default")))
 #define INTERFACE      2  /* version of the interface between loader and layer */
-#define SWAPCHAINS_MAX 16 /* in one present with separate results */
+#define SWAPCHAINS_MAX 16 /* swapchains in one present with a result for each swapchain */
 
 typedef uint64_t (*frame_begin_fn)(void);
 typedef bool (*frame_end_fn)(uint64_t begin, unsigned int frames);
@@ -116,7 +116,7 @@ static VKAPI_ATTR void VKAPI_CALL destroy_instance(VkInstance instance,
 
 	if (!next)
 		return;
-	table_drop(next); /* before destroy(): a new instance may get the same key at once */
+	table_drop(next); /* first, because a new instance may get the same key */
 	destroy(instance, allocator);
 }
 
@@ -167,7 +167,7 @@ static VKAPI_ATTR void VKAPI_CALL destroy_device(VkDevice device,
 	destroy(device, allocator);
 }
 
-/* Counts presented swapchains. VK_SUBOPTIMAL_KHR is a success, too. */
+/* Counts presented swapchains. VK_SUBOPTIMAL_KHR is a success as well. */
 static unsigned int presented(const VkPresentInfoKHR *info, VkResult all)
 {
 	unsigned int frames = 0;
@@ -191,7 +191,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL queue_present(VkQueue queue, const VkPrese
 						layer */
 	if (next->translator && beside_preload)
 		return next->present(queue, info);
-	/* If several windows are presented, pResults shows which of them failed. */
+	/* If several windows are presented, pResults shows which windows failed. */
 	if (!asked.pResults && asked.swapchainCount > 1 && asked.swapchainCount <= SWAPCHAINS_MAX)
 		asked.pResults = results;
 	/* A call that fails completely may leave pResults unchanged. */
@@ -231,8 +231,7 @@ static PFN_vkVoidFunction hook_of(const char *name, bool of_device)
 	return NULL;
 }
 
-/* Returns a hook only if the next layer has the function: a device may have no swapchain support.
- */
+/* Returns a hook only if the next layer has the function: not every device supports swapchains. */
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_proc(VkDevice device, const char *name)
 {
 	const struct next *next = table_find(&devices, device);

@@ -7,16 +7,16 @@
 #include <vulkan/vulkan.h>
 
 struct next {
-	const void *key; /* shared by all handles; NULL: unused */
+	const void *key; /* key that all handles of the object share; NULL: unused entry */
 	bool taken;
-	bool translator; /* translates OpenGL to Vulkan */
+	bool translator; /* the program translates OpenGL to Vulkan */
 	PFN_vkGetInstanceProcAddr instance_proc;
 	PFN_vkGetDeviceProcAddr device_proc;
 	union {
 		PFN_vkDestroyInstance instance;
 		PFN_vkDestroyDevice device;
 	} destroy;
-	PFN_vkQueuePresentKHR present; /* NULL: not supported by the device */
+	PFN_vkQueuePresentKHR present; /* NULL: the device does not support the function */
 	struct next *following;
 };
 
@@ -24,14 +24,19 @@ struct table {
 	struct next *first;
 };
 
-/* Returns an entry to fill in, or NULL if out of memory. Thread-safe, without a lock. */
+/*
+ * Returns an entry that the caller fills in, or NULL if out of memory. Thread-safe, without a lock.
+ */
 struct next *table_take(struct table *table);
 
 /* Makes the entry visible under the dispatchable @handle; table_drop() removes it. */
 void table_publish(struct next *next, const void *handle);
 void table_drop(struct next *next);
 
-/* Finds the entry of an instance or device by its handle or a child's handle; NULL: unknown. */
+/*
+ * Returns the entry of an instance or device, found by its handle or by the handle of a child
+ * object. Returns NULL if the handle is unknown.
+ */
 struct next *table_find(const struct table *table, const void *handle);
 
 #endif

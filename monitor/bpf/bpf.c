@@ -29,14 +29,14 @@ struct watch {
 	char id[ID_MAX];
 	uint64_t group;
 	uint32_t row;
-	struct fps_bpf_row base; /* the row when the watch began */
+	struct fps_bpf_row base; /* values of the row when the watch began */
 	struct fps_totals totals;
 };
 
 struct fps_bpf {
 	struct bpf_object *object;
 	struct bpf_link *ends[2];	/* tracepoints of exiting threads and of exec() */
-	int groups;			/* fd of the map, owned by @object */
+	int groups;			/* fd of the map of control groups, owned by @object */
 	const struct fps_bpf_row *rows; /* mapped */
 	uint32_t next_row;
 	struct watch **watches; /* sorted by id */
@@ -74,7 +74,10 @@ static void watch_insert(struct fps_bpf *bpf, struct watch *watch)
 	bpf->watches[at] = watch;
 }
 
-/* Returns the kernel's id of a control group, which is in the file handle of its folder. */
+/*
+ * Returns the kernel's id of a control group. The file handle of the group's folder contains the
+ * id.
+ */
 static int group_id(const char *folder, uint64_t *ret_group)
 {
 	union {
@@ -99,7 +102,10 @@ static bool row_taken(const struct fps_bpf *bpf, uint32_t row)
 	return false;
 }
 
-/* Rows are reused as late as possible, so that late frames of a removed vGPU count for no other. */
+/*
+ * Rows are reused as late as possible, so that late frames of a removed vGPU are not counted for
+ * another vGPU.
+ */
 static uint32_t free_row(struct fps_bpf *bpf)
 {
 	do
@@ -120,7 +126,7 @@ static void row_read(const struct fps_bpf *bpf, uint32_t index, struct fps_bpf_r
 		ret_row->frame_time[b] = __atomic_load_n(&row->frame_time[b], __ATOMIC_RELAXED);
 }
 
-/* Starts counting for @watch and scanning its programs. */
+/* Starts counting the frames of @watch and scanning its programs. */
 static int watch_begin(struct fps_bpf *bpf, const struct watch *watch, const char *folder)
 {
 	int r = fps_bpf_files_add(bpf->files, watch->id, folder);
@@ -226,7 +232,10 @@ static int fail_load(struct err *reterr, int error, const char *what)
 			what, strerror(error));
 }
 
-/* Checks the requirements that are visible without root. *ret_version: of its control groups. */
+/*
+ * Checks the requirements that are visible without root. Sets *ret_version to the version of the
+ * control groups.
+ */
 static int check_host(int *ret_version, struct err *reterr)
 {
 	CLEANUP_FREE struct cgroup_host *host = calloc(1, sizeof(*host));
@@ -289,7 +298,7 @@ static int load(struct fps_bpf *bpf, int version, struct err *reterr)
 	const void *mapped;
 	int rows;
 
-	(void)libbpf_set_print(silence); /* the default prints to stderr */
+	(void)libbpf_set_print(silence); /* the default function prints to stderr */
 	bpf->object = bpf_object__open_mem(bytes, (size_t)(end - bytes), &options);
 	if (!bpf->object)
 		return fail_load(reterr, errno, "cannot open the BPF program");
@@ -337,7 +346,7 @@ struct fps_bpf *fps_bpf_free(struct fps_bpf *bpf)
 	free(bpf->watches);
 	if (bpf->rows)
 		(void)munmap((void *)(uintptr_t)bpf->rows, rows_size());
-	bpf_object__close(bpf->object); /* NULL is fine */
+	bpf_object__close(bpf->object); /* accepts NULL */
 	free(bpf);
 	return NULL;
 }

@@ -14,21 +14,27 @@
 
 struct fps_bpf;
 
-/* Loads the BPF program and attaches it to the libraries in the loader cache of the host. Returns
- * -EOPNOTSUPP if the build or the kernel does not support it, or -EPERM; @reterr names the missing
- * requirement. */
+/*
+ * Loads the BPF program and attaches it to the libraries in the loader cache of the host. Returns
+ * -EPERM, or -EOPNOTSUPP if the build or the kernel does not support BPF. @reterr names the missing
+ * requirement.
+ */
 int fps_bpf_new(struct fps_bpf **ret_bpf, struct err *reterr);
 struct fps_bpf *fps_bpf_free(struct fps_bpf *bpf); /* NULL is fine; returns NULL */
 
-/* Counts the frames of the control group @folder (version 1: of the cpu controller) and its
- * subgroups for vGPU @id. Does nothing if the vGPU is already watched. -ENOSPC: too many vGPUs;
- * -ENOENT: no such group. */
+/*
+ * Counts the frames of the control group @folder (version 1: of the cpu controller) and its
+ * subgroups for vGPU @id. Does nothing if the vGPU is already watched. Returns -ENOSPC: too many
+ * vGPUs; -ENOENT: no such group.
+ */
 int fps_bpf_watch(struct fps_bpf *bpf, const char *id, const char *folder);
-/* Stops counting for a vGPU; ignores an unknown one. */
+/* Stops counting for vGPU @id. Ignores an unknown vGPU. */
 void fps_bpf_forget(struct fps_bpf *bpf, const char *id);
 
-/* Returns the frames of a vGPU since it was watched, or NULL if it is not. Needs no system call.
- * Valid until the vGPU is forgotten. */
+/*
+ * Returns the frames of a vGPU since it was watched, or NULL if the vGPU is not watched. Needs no
+ * system call. Valid until the vGPU is forgotten.
+ */
 const struct fps_totals *fps_bpf_totals(struct fps_bpf *bpf, const char *id);
 
 /* Call once per second: lets the thread find new library files, such as those of a container, and

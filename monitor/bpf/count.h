@@ -2,7 +2,7 @@
 /*
  * The interface between the BPF program and gover-d: a row of counters for each vGPU, in an array
  * that the daemon maps, and a table from control groups to rows. Only the BPF program writes the
- * rows, only the daemon the table.
+ * rows. Only the daemon writes the table.
  */
 #ifndef MONITOR_BPF_COUNT_H
 #define MONITOR_BPF_COUNT_H
@@ -21,7 +21,7 @@ struct fps_bpf_row {
 	uint64_t frames;
 	uint64_t last_ns; /* CLOCK_MONOTONIC of the newest frame */
 	uint64_t longest_gap_ns;
-	int64_t threads; /* running threads that have presented; may decrease */
+	int64_t threads; /* running threads that have presented; this number may decrease */
 	uint64_t frame_time[FPS_WIRE_BUCKETS];
 };
 

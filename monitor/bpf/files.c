@@ -23,8 +23,8 @@
 
 #define LOADER_CACHE  "/etc/ld.so.cache"
 #define FILES_MAX     256
-#define FILES_OF_VGPU 16 /* so that no vGPU uses all of them */
-#define LAST_WAIT_S   2	 /* for the thread to exit */
+#define FILES_OF_VGPU 16 /* limit per vGPU, so that no vGPU uses all entries */
+#define LAST_WAIT_S   2	 /* time to wait for the thread to exit */
 
 /* A file that no program uses is detached after this time, because it keeps a file system busy.
  * Short programs may start and exit between two scans, so the time is long. */
@@ -34,7 +34,8 @@
 struct file {
 	dev_t dev;
 	ino_t ino;
-	char vgpu[ID_MAX]; /* where it was last found; "": in the loader cache of the host */
+	char vgpu[ID_MAX]; /* vGPU whose scan found the file last; "": the loader cache of the host
+			    */
 	unsigned int seen; /* number of the last scan that found it */
 	struct bpf_link *links[FPS_BPF_SYMBOLS_MAX];
 	int n_links;
@@ -65,8 +66,8 @@ struct fps_bpf_files {
 	struct file files[FILES_MAX];
 	int n_files;
 	const char *scanned; /* the vGPU being scanned; "": the host */
-	int attach_errno;    /* of the last failure */
-	int over_limit;	     /* files ignored in this scan */
+	int attach_errno;    /* errno of the last failed attachment */
+	int over_limit;	     /* files ignored in this scan because of the limits */
 
 	atomic_int counted, refused;
 };
@@ -88,7 +89,10 @@ static bool has_room(const struct fps_bpf_files *files)
 	return files->n_files < FILES_MAX && (same < FILES_OF_VGPU || files->scanned[0] == '\0');
 }
 
-/* Attaches the program to every present function of @path. Keeps partial success. */
+/*
+ * Attaches the program to every present function of @path. If some attachments fail, the others
+ * remain.
+ */
 static int file_attach(struct fps_bpf_files *files, struct file *file, const char *path, int fd)
 {
 	struct bpf_uprobe_opts options = {.sz = sizeof(options)};
@@ -113,8 +117,10 @@ static void file_detach(struct file *file)
 		(void)bpf_link__destroy(file->links[i]);
 }
 
-/* Handles a library in use: attaches to a new one and marks a known one as seen. A failed one is
- * stored too, so that it is not tried again. */
+/*
+ * Handles a library in use: attaches to a new library and marks a known library as seen. A library
+ * that could not be attached is stored too, so that no further attempt is made.
+ */
 static void add_file(void *userdata, const char *path)
 {
 	struct fps_bpf_files *files = userdata;
@@ -147,7 +153,10 @@ static void add_file(void *userdata, const char *path)
 	files->files[files->n_files++] = fresh;
 }
 
-/* Scans the loader cache of the host if it has changed; otherwise marks its files as seen. */
+/*
+ * Scans the loader cache of the host if the cache has changed; otherwise marks the files of the
+ * cache as seen.
+ */
 static void scan_host(struct fps_bpf_files *files)
 {
 	struct stat st;
@@ -176,7 +185,10 @@ static void publish_stats(struct fps_bpf_files *files)
 	atomic_store(&files->refused, refused);
 }
 
-/* Copies the groups, which the event loop may change; NULL: out of memory, or no groups. */
+/*
+ * Returns a copy of the groups, which the event loop may change. Returns NULL if out of memory or
+ * if there are no groups.
+ */
 static struct group *copy_groups(struct fps_bpf_files *files, size_t *ret_n)
 {
 	struct group *copy = NULL;

@@ -15,11 +15,16 @@ struct fps_bpf_files;
 /* Attaches @present to the libraries of the host and starts the thread. Returns 0, or a negative
  * errno if no library could be attached. @present must outlive the files. */
 int fps_bpf_files_new(struct bpf_program *present, struct fps_bpf_files **ret_files);
-/* Detaches from all files; NULL is fine. Returns false if the thread is blocked: then nothing is
- * freed, and @present must not be freed either. */
+/*
+ * Detaches from all files. @files may be NULL. Returns false if the thread is blocked: then nothing
+ * is freed, and the caller must not free @present.
+ */
 bool fps_bpf_files_free(struct fps_bpf_files *files);
 
-/* Start and stop scanning the programs of a control group. Returns 0 or a negative errno. */
+/*
+ * Start and stop scanning the programs of a control group. fps_bpf_files_add() returns 0 or a
+ * negative errno.
+ */
 int fps_bpf_files_add(struct fps_bpf_files *files, const char *id, const char *folder);
 void fps_bpf_files_drop(struct fps_bpf_files *files, const char *id);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Counts frames in the kernel: runs when a program enters a function that presents, finds the vGPU
- * by the control group, and adds to its row. Compiled once for each version of control groups
- * (CGROUPS = 1 or 2). It runs in every frame, so it must be short.
+ * Counts frames in the kernel. The BPF program runs when a process enters a function that presents,
+ * finds the vGPU by the control group, and adds to the row of the vGPU. Compiled once for each
+ * version of control groups (CGROUPS = 1 or 2). It runs in every frame, so it must be short.
  */
 #include <linux/bpf.h>
 #include <linux/ptrace.h>
@@ -14,7 +14,7 @@
 
 #include "monitor/bpf/count.h"
 
-#define LEVELS_MAX 16 /* depth (version 2) or height (version 1) of the search for a group */
+#define LEVELS_MAX 16 /* maximum depth (version 2) or height (version 1) of the search for a group */
 
 char program_license[] SEC("license") = "Dual MIT/GPL";
 
@@ -37,7 +37,7 @@ struct {
 /* A thread's last counted frame. */
 struct thread {
 	__u64 last_ns;
-	__u64 ip, sp; /* registers at the entry of the function that presented it */
+	__u64 ip, sp; /* registers at the entry of the function that presented the frame */
 	__u64 caller; /* the return address, at @sp */
 	__u32 row;
 	__u32 reserved;
@@ -53,7 +53,7 @@ struct {
 
 #if CGROUPS == 2
 
-/* Finds the row of the current group or of an ancestor. */
+/* Returns the row of the current group or of an ancestor group. */
 static __always_inline __u32 *find_row(void)
 {
 	for (int level = 1; level <= LEVELS_MAX; level++) {
@@ -71,7 +71,9 @@ static __always_inline __u32 *find_row(void)
 
 #else
 
-/* The needed fields of kernel types; the loader adjusts their offsets with the kernel's BTF. */
+/*
+ * Kernel types, reduced to the needed fields. The loader adjusts the offsets with the kernel's BTF.
+ */
 #define OF_KERNEL __attribute__((preserve_access_index))
 
 struct kernfs_node {
@@ -99,7 +101,10 @@ struct task_struct {
 
 enum cgroup_subsys_id { cpu_cgrp_id = 1 };
 
-/* The group in the hierarchy of the cpu controller; the helper of version 2 does not return it. */
+/*
+ * Returns the group in the hierarchy of the cpu controller. The helper for version 2 does not
+ * return this group.
+ */
 static __always_inline struct cgroup_subsys_state *cpu_group(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -130,9 +135,10 @@ static __always_inline __u32 *find_row(void)
 #endif
 
 /*
- * True if the function that presented last is still running and called this one: a library that
- * presents through another library presents once. The last function is still running if its return
- * address on the stack is unchanged, and above the current one or the same (a tail call).
+ * Returns true if the last function that presented is still running and called the current
+ * function: a library that presents through another library presents once. The last function is
+ * still running if its return address on the stack is unchanged, at a higher stack address than
+ * that of the current function, or at the same stack address (a tail call).
  */
 static __always_inline bool is_nested(const struct thread *thread, struct pt_regs *regs)
 {
@@ -148,7 +154,7 @@ static __always_inline void count_gap(struct fps_bpf_row *row, __u64 gap_ns)
 {
 	unsigned int bucket = fps_bpf_bucket(gap_ns);
 
-	if (bucket < FPS_WIRE_BUCKETS) /* for the verifier */
+	if (bucket < FPS_WIRE_BUCKETS) /* check required by the verifier */
 		__sync_fetch_and_add(&row->frame_time[bucket], 1);
 	if (gap_ns > row->longest_gap_ns)
 		row->longest_gap_ns = gap_ns;

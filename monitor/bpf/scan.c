@@ -16,23 +16,24 @@
 #include "monitor/bpf/scan.h"
 
 #define CACHE_MAX  (16u << 20)
-#define DEPTH_MAX  4	/* levels of subgroups */
+#define DEPTH_MAX  4	/* maximum levels of subgroups */
 #define GROUPS_MAX 64	/* per vGPU */
-#define PIDS_MAX   4096 /* in all groups */
-#define LOOKS_MAX  256	/* programs examined in one scan */
+#define PIDS_MAX   4096 /* maximum programs in all groups */
+#define LOOKS_MAX  256	/* maximum programs examined in one scan */
 
-/* A new program may load its libraries later, so it is examined in its first scans. */
+/* Number of first scans that examine a new program, which may load its libraries late. */
 #define EAGER_LOOKS 5
 
 struct process {
 	int pid;
-	int scans; /* in which it was seen */
+	int scans; /* number of scans that found this process */
 };
 
 struct fps_bpf_scan {
 	char proc[64];
-	int looks;					/* programs examined in this scan */
-	struct process before[PIDS_MAX], now[PIDS_MAX]; /* before: sorted by pid */
+	int looks; /* programs examined in this scan */
+	struct process before[PIDS_MAX],
+		now[PIDS_MAX]; /* processes of the previous scan, sorted by pid, and of this scan */
 	size_t n_before, n_now;
 };
 
@@ -48,7 +49,7 @@ struct cache_head {
 
 struct cache_entry {
 	int32_t flags;
-	uint32_t name, path; /* offsets from the head */
+	uint32_t name, path; /* offsets from the head of the cache */
 	uint32_t version;
 	uint64_t hardware;
 };
@@ -168,7 +169,10 @@ static void examine_process(struct fps_bpf_scan *scan, int pid, fps_bpf_found_fn
 	(void)fclose(maps);
 }
 
-/* True if this scan examines @process: always if it is new, otherwise periodically. */
+/*
+ * Returns true if this scan examines @process: always if the process is new, otherwise
+ * periodically.
+ */
 static bool is_due(const struct process *process)
 {
 	return process->scans < EAGER_LOOKS ||
@@ -208,7 +212,7 @@ static void scan_programs(struct fps_bpf_scan *scan, const char *folder, fps_bpf
 	if (!procs)
 		return;
 	while (fscanf(procs, "%d", &pid) == 1)
-		if (pid > 0) /* 0: in another pid namespace */
+		if (pid > 0) /* the pid is 0 for a process in another pid namespace */
 			add_process(scan, pid, found, userdata);
 	(void)fclose(procs);
 }

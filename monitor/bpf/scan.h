@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds library files with functions that present: those in the loader cache of the host, and those
- * that programs of a control group have mapped, for example from a container. Reading /proc may
- * take long, so the event loop must not call this.
+ * Finds library files with functions that present: library files in the loader cache of the host,
+ * and library files that programs of a control group have mapped, for example from a container.
+ * Reading /proc may take long, so the event loop must not call this.
  */
 #ifndef MONITOR_BPF_SCAN_H
 #define MONITOR_BPF_SCAN_H
@@ -10,10 +10,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Opening @path gives the mapped file, even if it was deleted or is visible in a container only. */
+/*
+ * Called for each library file. Opening @path gives the mapped file, even if the file was deleted
+ * or is visible in a container only.
+ */
 typedef void (*fps_bpf_found_fn)(void *userdata, const char *path);
 
-/* True for libGL, libGLX, libEGL and libvulkan; @name has no folder. */
+/* Returns true for the names of libGL, libGLX, libEGL and libvulkan. @name has no folder. */
 bool fps_bpf_scan_is_library(const char *name);
 
 /* Calls @found for each matching library in the ld.so.cache file @cache. Returns 0 or a negative
@@ -26,14 +29,19 @@ struct fps_bpf_scan;
 int fps_bpf_scan_new(const char *proc, struct fps_bpf_scan **ret_scan);
 struct fps_bpf_scan *fps_bpf_scan_free(struct fps_bpf_scan *scan); /* NULL is fine; returns NULL */
 
-/* Examines the programs in the control group @folder and its subgroups, at most 256 programs
- * between begin and end; the others stay due for the next scan. */
+/*
+ * Examines the programs in the control group @folder and its subgroups, at most 256 programs
+ * between begin and end. The next scan examines the remaining programs.
+ */
 void fps_bpf_scan_begin(struct fps_bpf_scan *scan);
 void fps_bpf_scan_group(struct fps_bpf_scan *scan, const char *folder, fps_bpf_found_fn found,
 			void *userdata);
 void fps_bpf_scan_end(struct fps_bpf_scan *scan);
 
-/* Number of scans in which every program is examined at least once, unless there are too many. */
+/*
+ * Number of scans in which every program is examined at least once, unless the number of programs
+ * exceeds the limits.
+ */
 #define FPS_BPF_SCAN_ROUND 10
 
 #endif

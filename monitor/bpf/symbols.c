@@ -15,9 +15,10 @@
 #include "base/cleanup.h"
 #include "monitor/bpf/symbols.h"
 
-#define FILE_MAX_BYTES	(64u << 20)
-#define TABLE_MAX_BYTES (8u << 20) /* symbols or names; the largest of Mesa has 2 MB */
-#define SEGMENTS_MAX	256
+#define FILE_MAX_BYTES (64u << 20)
+#define TABLE_MAX_BYTES \
+	(8u << 20) /* maximum bytes of symbols or names; the largest table of Mesa has 2 MB */
+#define SEGMENTS_MAX 256
 
 static const char *const functions[] = {
 	"glXSwapBuffers",
@@ -64,8 +65,10 @@ static int copy_file(int fd, struct image *image)
 	return 0;
 }
 
-/* The number of sections as the ELF header has it. libelf accepts a larger number elsewhere if this
- * one is 0, and allocates memory for all of them: such a file is rejected. */
+/*
+ * Returns the number of sections in the ELF header. If this number is 0, libelf accepts a larger
+ * number elsewhere and allocates memory for all these sections. Such a file is rejected.
+ */
 static bool has_sections(const struct image *image)
 {
 	bool is_64 = image->size > EI_CLASS && image->bytes[EI_CLASS] == ELFCLASS64;
@@ -133,7 +136,9 @@ static bool forwards(Elf *elf)
 	return false;
 }
 
-/* Translates the address of a function into a file offset; false if it is not in executable code.
+/*
+ * Translates the address of a function into a file offset. Returns false if the address is not in
+ * executable code.
  */
 static bool find_offset(Elf *elf, uint64_t address, uint64_t *ret_offset)
 {
@@ -155,7 +160,8 @@ static bool find_offset(Elf *elf, uint64_t address, uint64_t *ret_offset)
  */
 static uint64_t skip_endbr(const struct image *image, uint64_t offset)
 {
-	static const unsigned char endbr[] = {0xf3, 0x0f, 0x1e}; /* then fa (64 bits) or fb (32) */
+	static const unsigned char endbr[] = {
+		0xf3, 0x0f, 0x1e}; /* the last byte is fa (endbr64) or fb (endbr32) */
 	const unsigned char *code = image->bytes + offset, *next = code + 4;
 
 	if (offset >= image->size || image->size - offset < 6 ||

@@ -17,9 +17,9 @@ struct fps_bpf_symbols {
 };
 
 /*
- * Reads the regular file @fd. Returns 0 (with ret_symbols->n == 0 if the library presents nothing,
- * or only through a library that is examined separately), -EINVAL for a file that is not a valid
- * library, -EFBIG, or another negative errno.
+ * Reads the regular file @fd. Returns 0, -EINVAL if the file is not a valid library, -EFBIG, or
+ * another negative errno. ret_symbols->n is 0 if the library presents nothing, or presents only
+ * through a library that is examined separately.
  */
 int fps_bpf_symbols_read(int fd, struct fps_bpf_symbols *ret_symbols);
 
