@@ -217,7 +217,7 @@ static int open_journal(struct manager *m, struct err *reterr)
 	return cap_journal_open(caps_path, &m->actuator.journal, reterr);
 }
 
-/* Keeps a copy of a file that the next save replaces by other contracts. */
+/* Renames the contracts file, so that the next save does not replace its content. */
 static void rename_old(const char *path)
 {
 	char old[PATH_MAX + 8];

@@ -10,19 +10,19 @@
 
 int64_t record_add(struct manager *m, struct decision *decision)
 {
-	const struct decision *kept;
+	const struct decision *recorded;
 
 	if (!decision->numbers)
 		decision->numbers = json_object();
 	if (!decision->moves)
 		decision->moves = json_array();
-	kept = decisions_add(m->decisions, decision);
-	if (!kept)
+	recorded = decisions_add(m->decisions, decision);
+	if (!recorded)
 		return 0;
-	observers_decision(&m->observers, kept);
-	if (!kept->gpu[0])
+	observers_decision(&m->observers, recorded);
+	if (!recorded->gpu[0])
 		observers_change(&m->observers, "policy", "");
-	return kept->id;
+	return recorded->id;
 }
 
 void record_decision(struct manager *m, const struct host_gpu *gpu, struct vgpu *vgpu,
