@@ -538,7 +538,6 @@ int main(void)
 		TEST(a_found_vgpu_is_sold_on_its_own_gpu),
 		TEST(an_operator_hold_does_not_sell_a_found_vgpu),
 		TEST(an_unknown_flavor_is_rejected_with_the_allowed_names),
-		TEST(an_unknown_flavor_is_rejected_with_the_allowed_names),
 		TEST(a_label_change_moves_no_cap),
 		TEST(a_smaller_contract_lowers_the_cap_and_records_it),
 		TEST(a_larger_min_cap_raises_the_cap_without_naming_an_operator),
