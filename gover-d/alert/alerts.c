@@ -21,7 +21,7 @@ static const struct alert_info {
 	enum alert_severity severity;
 	int raise_ticks, clear_ticks;
 	const char *meaning;
-	const char *next; /* %s: the vGPU */
+	const char *next; /* next command of the operator; %s is replaced by the id of the vGPU */
 } table[ALERT_KINDS] = {
 #define ALERT_INFO_OF(kind, name, severity, raise, clear, meaning, next) \
 	{name, ALERT_##severity, raise, clear, meaning, next},
@@ -30,10 +30,11 @@ static const struct alert_info {
 };
 
 struct alerts {
-	struct alert **list; /* raised ones by ascending id, then the ones not raised yet */
+	/* raised alerts by ascending id, then alerts that are not raised yet */
+	struct alert **list;
 	size_t n, size;
 	size_t n_raised;
-	size_t next; /* in list: after the one reported last */
+	size_t next; /* index in list: the search begins here */
 	int64_t last_id;
 	int64_t update_ms; /* 0: never */
 	alert_changed_fn changed;
@@ -150,7 +151,10 @@ static void drop(struct alerts *alerts, size_t at)
 		(alerts->n - at) * sizeof(struct alert *));
 }
 
-/* Every tick reports conditions in the same order, so the search begins after the last one. */
+/*
+ * Every tick reports conditions in the same order, so the search begins after the alert that was
+ * found last.
+ */
 static struct alert *find_live(struct alerts *alerts, enum alert_kind kind, const char *gpu,
 			       const char *vgpu)
 {
@@ -205,8 +209,10 @@ void alerts_update_silenced(struct alerts *alerts, int64_t now_ms)
 	}
 }
 
-/* True if its numbers changed and the last notification is old enough. After the clock was set back
- * the age is negative, and an update is due. */
+/*
+ * True if the text of the alert changed and its last notification is old enough. The age is
+ * negative after the clock was set back; then an update is due.
+ */
 static bool is_update_due(const struct alerts *alerts, const struct alert *alert, int64_t now_ms)
 {
 	int64_t age_ms = now_ms - alert->updated_ms;
@@ -216,7 +222,7 @@ static bool is_update_due(const struct alerts *alerts, const struct alert *alert
 	       hash_text(alert->text) != alert->text_hash;
 }
 
-/* Assigns the id and moves the alert behind the raised ones. */
+/* Assigns the id and moves the alert to the end of the raised alerts. */
 static void raise_alert(struct alerts *alerts, struct alert *alert, int64_t now_ms)
 {
 	size_t at = 0;
@@ -350,7 +356,8 @@ void alerts_adopt(struct alerts *alerts, const struct alert *adopted)
 	alert->name = table[alert->kind].name;
 	alert->severity = table[alert->kind].severity;
 	alert->silenced = is_silenced(alerts, alert);
-	alert->notified = !alert->silenced; /* by the last daemon */
+	/* the previous run of the daemon sent the notification */
+	alert->notified = !alert->silenced;
 	alert->updated_ms = alert->raised_ms;
 	alerts->n_raised++;
 }

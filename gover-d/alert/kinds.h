@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one table of alerts. A new alert is a row here and the condition in core/tick-alerts.c, which
- * reports it.
+ * The table of alerts. A new alert needs a row in this table, and code in core/tick-alerts.c that
+ * reports its condition.
  */
 #ifndef GOVER_D_ALERT_KINDS_H
 #define GOVER_D_ALERT_KINDS_H
 
 /*
- * Periods without the condition until an alert is cleared. Conditions of load vary with the
- * tenants' programs, which change scenes every ten seconds or so: one minute makes a tenant at its
- * limit one alert. Failing readings and reports are intermittent: ten. Conditions that are ended by
- * an action stay ended: three. The end of a severe overload is decided by the policy (rule 7): one.
+ * Number of periods without the condition until an alert is cleared. Load: 60 periods, because
+ * games change scenes about every ten seconds, and a tenant at its limit must cause only one alert.
+ * Failed readings and reports: 10 periods, because such failures are intermittent. Conditions that
+ * an action ends: 3 periods, because they do not return by themselves. Severe overload: 1 period,
+ * because the policy (rule 7) decides when it ends.
  */
 #define ALERT_CLEAR_LOAD    60
 #define ALERT_CLEAR_READING 10

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A small list of silences, matched against alerts. */
+/* A list of silences, and the test whether an alert matches one of them. */
 #include <errno.h>
 #include <string.h>
 

@@ -10,9 +10,12 @@
 #include "gover-d/alert/alerts.h"
 
 #define SILENCES_MAX	   256
-#define SILENCE_REASON_MAX 256 /* with its NUL */
+#define SILENCE_REASON_MAX 256 /* bytes, including the NUL */
 
-/* @alert, @gpu and @vgpu are selectors: each must be empty or equal; at least one is not empty. */
+/*
+ * @alert, @gpu and @vgpu are selectors. An alert matches if each selector is empty or equal to the
+ * value of the alert. At least one selector is not empty.
+ */
 struct silence {
 	int64_t id;
 	int64_t created_ms, until_ms;
@@ -28,11 +31,14 @@ struct silences {
 
 /* Assigns the next id and stores a copy. -ENOSPC: SILENCES_MAX reached. */
 int silences_add(struct silences *silences, struct silence *silence);
-/* Restores a silence of an earlier run; call it in the order of ids. -ENOSPC. */
+/*
+ * Restores a silence of an earlier run of the daemon. Call it in the order of ids. -ENOSPC:
+ * SILENCES_MAX reached.
+ */
 int silences_adopt(struct silences *silences, const struct silence *silence);
 /* -ENOENT */
 int silences_remove(struct silences *silences, int64_t id, struct silence *ret_silence);
-/* Removes one expired silence. False: none has expired. */
+/* Removes one expired silence. Returns false if no silence has expired. */
 bool silences_expire(struct silences *silences, int64_t now_ms, struct silence *ret_silence);
 bool silences_match(const struct silences *silences, const struct alert *alert);
 

@@ -18,10 +18,10 @@
 #include "gover-d/alert/webhook.h"
 
 #define STOP_NS	 NS_PER_S
-#define PAUSE_NS NS_PER_S /* before the second try */
+#define PAUSE_NS NS_PER_S /* pause before the second try */
 
 struct message {
-	struct message *next; /* webhook.first */
+	struct message *next; /* next in webhook.first */
 	char *body;
 	int64_t replaces;
 	uint64_t given_ns;
@@ -39,7 +39,7 @@ struct webhook {
 	struct message *first;
 	bool sending;	  /* the first message is being sent: do not replace or drop it */
 	uint64_t next_ns; /* monotonic time of the next try; 0: now */
-	uint64_t stop_ns; /* 0: running; else when transfers are aborted */
+	uint64_t stop_ns; /* monotonic time at which transfers are aborted; 0: not stopping */
 	struct webhook_stats stats;
 };
 
@@ -54,7 +54,7 @@ static size_t discard(char *data, size_t size, size_t n, void *userdata)
 	return size * n;
 }
 
-/* libcurl calls it at least once a second. */
+/* libcurl calls this function at least once a second. */
 static int on_progress(void *userdata, curl_off_t down_total, curl_off_t down, curl_off_t up_total,
 		       curl_off_t up)
 {
@@ -132,7 +132,9 @@ static void settle(struct webhook *w, enum outcome outcome, const char *problem)
 	drop_first(w);
 }
 
-/* False: stop. While stopping, each message gets at most one more try. */
+/*
+ * Returns false when the thread must end. While stopping, each message gets at most one more try.
+ */
 static bool wait_for_message(struct webhook *w)
 {
 	for (;;) {
@@ -248,7 +250,7 @@ struct webhook *webhook_free(struct webhook *w)
 	w->stop_ns = clock_now().mono_ns + STOP_NS;
 	pthread_cond_signal(&w->wake);
 	pthread_mutex_unlock(&w->lock);
-	/* A DNS lookup cannot be aborted: the thread and its data are left behind. */
+	/* A DNS lookup cannot be aborted: the thread keeps running, and its memory is not freed. */
 	if (w->started && join_within(w->thread, STOP_NS + NS_PER_S / 2) < 0)
 		return NULL;
 	while (w->first)
@@ -261,7 +263,7 @@ struct webhook *webhook_free(struct webhook *w)
 	return NULL;
 }
 
-/* The waiting message with the same @replaces; NULL: none. */
+/* Returns the waiting message with the same @replaces; NULL: there is no such message. */
 static struct message *find_replaced(struct webhook *w, int64_t replaces)
 {
 	struct message *message = w->sending ? w->first->next : w->first;

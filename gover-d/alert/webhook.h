@@ -12,32 +12,38 @@
 
 #include "base/err.h"
 
-#define WEBHOOK_WAITING_MAX 256	 /* messages; if exceeded, the oldest is dropped and counted */
-#define WEBHOOK_GIVE_UP_S   3600 /* an undelivered message is dropped after this time */
-#define WEBHOOK_PAUSE_MAX_S 60	 /* limit of the pause between tries: 1, 2, 4, ... s */
+/* limit of waiting messages; beyond it, the oldest message is dropped */
+#define WEBHOOK_WAITING_MAX 256
+#define WEBHOOK_GIVE_UP_S   3600 /* a message that was not delivered within this time is dropped */
+#define WEBHOOK_PAUSE_MAX_S 60	 /* longest pause between tries; the pauses are 1, 2, 4, ... s */
 
 struct webhook;
 
 struct webhook_stats {
-	uint64_t sent;	  /* answered with 2xx */
-	uint64_t retried; /* further tries of messages */
-	uint64_t refused; /* answered with a permanent error */
-	uint64_t dropped; /* too old, or the queue was full */
+	uint64_t sent;	  /* messages answered with status 2xx */
+	uint64_t retried; /* tries of messages after the first one */
+	uint64_t refused; /* messages answered with a permanent error */
+	uint64_t dropped; /* messages dropped: too old, or the queue was full */
 	int waiting;
-	int failed_tries;  /* since the last success */
-	int lost;	   /* messages refused or dropped since then */
-	char problem[256]; /* of the last try; "": success. Never contains the URL, a possible
-			      secret */
+	int failed_tries; /* failed tries since the last success */
+	int lost;	  /* messages refused or dropped since the last success */
+	/*
+	 * error of the last try; "": success. It never contains the URL, which may contain a secret
+	 */
+	char problem[256];
 };
 
 int webhook_new(const char *url, int timeout_s, struct webhook **ret_webhook, struct err *reterr);
-/* Tries waiting messages once more, for one second in total, and ends the thread. If the thread
- * hangs in a DNS lookup, it is left running. NULL is fine; returns NULL. */
+/*
+ * Tries waiting messages once more, for one second in total, and ends the thread. A thread that
+ * hangs in a DNS lookup keeps running. @webhook may be NULL. Returns NULL.
+ */
 struct webhook *webhook_free(struct webhook *webhook);
 
 /*
- * Takes ownership of @body (text from malloc; NULL: out of memory, counted as dropped); never
- * blocks. A waiting message with the same @replaces (0: none) is replaced by this one.
+ * Queues a message without blocking. Takes ownership of @body, a text from malloc(); if it is NULL
+ * (out of memory), the message counts as dropped. The new message replaces a waiting message with
+ * the same @replaces; 0: it replaces no message.
  */
 void webhook_send(struct webhook *webhook, char *body, int64_t replaces);
 

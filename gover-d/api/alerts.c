@@ -44,10 +44,10 @@ void api_ack_alert(struct api *api, struct api_request *request)
 			api_request_reply_json(request, 200, encode_alert(alerts_at(alerts, i)));
 }
 
-/* The requested decisions. */
+/* Filter of GET /v1/decisions. */
 struct wanted {
 	const char *vgpu; /* NULL: all */
-	int64_t after;	  /* -1: the newest */
+	int64_t after;	  /* -1: the newest decisions */
 	int64_t limit;
 };
 

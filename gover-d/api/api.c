@@ -20,7 +20,7 @@
 #include "gover-d/model/decisions.h"
 #include "gover-d/util/json-encode.h"
 
-/* Required scope. */
+/* Short names of the scope that a route requires. */
 #define OPEN	ACCESS_OPEN
 #define READ	ACCESS_READ
 #define OPERATE ACCESS_OPERATE
@@ -157,8 +157,10 @@ static void observe_tick(void *userdata, const struct host *host, bool gap, stru
 	api_tick(userdata);
 }
 
-/* Decisions are not observed: their texts are made before the next event or at the end of the tick,
- * so that no cap waits for them. */
+/*
+ * This observer has no callback for decisions: their events are encoded before the next event or at
+ * the end of the tick, so that encoding does not delay the write of a cap.
+ */
 const struct observer api_observer = {
 	.name = "api",
 	.alert = observe_alert,
@@ -224,7 +226,7 @@ static bool knows_query(const struct route *route, const char *name)
 	return false;
 }
 
-/* Checks that every parameter is known and given once. */
+/* Checks that every query parameter is known and occurs once. */
 static int check_query(const struct route *route, struct api_request *request)
 {
 	size_t kept = request->n_query < API_QUERY_MAX ? request->n_query : API_QUERY_MAX;

@@ -12,12 +12,17 @@ struct authn;
 struct manager;
 struct view;
 
-/* All three outlive the api: @view is read, requests that change something go to @manager. NULL: no
- * memory. */
+/*
+ * Returns a new api; NULL: out of memory. @manager, @view and @authn must outlive the api. Handlers
+ * read @view and change the host through @manager.
+ */
 struct api *api_new(struct manager *manager, const struct view *view, struct authn *authn);
 struct api *api_free(struct api *api); /* NULL is fine; returns NULL */
 
-/* Feeds GET /v1/events and ends cached answers. Its userdata is the api. */
+/*
+ * Adds events to GET /v1/events and invalidates cached answers. The userdata of this observer is
+ * the api.
+ */
 extern const struct observer api_observer;
 
 #endif

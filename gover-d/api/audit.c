@@ -75,7 +75,10 @@ static json_t *snapshot_policy(struct api *api, const char *unused)
 	return api_encode_params(api->view->config);
 }
 
-/* The path of a resource and its changeable members; none: all members. */
+/*
+ * The path of a resource, and the members that a request can change; an empty list means all
+ * members.
+ */
 static const struct audited {
 	const char *path;
 	json_t *(*encode)(struct api *api, const char *id);
@@ -101,7 +104,7 @@ static const struct audited *find_audited(const char *path)
 	return NULL;
 }
 
-/* The id in the path or, for a new resource, in the body; NULL: none. */
+/* Returns the id from the path or, for a new resource, from the body; NULL: there is no id. */
 static const char *id_of(const struct api_request *request)
 {
 	const char *id;
@@ -112,7 +115,7 @@ static const char *id_of(const struct api_request *request)
 	return id ? id : json_string_value(json_object_get(request->object, "name"));
 }
 
-/* The current state of the resource; NULL: it does not exist. */
+/* Returns the current state of the resource; NULL: the resource does not exist. */
 static json_t *look(struct api *api, const struct audited *audited, const char *id)
 {
 	json_t *whole = audited->encode(api, id), *picked;
@@ -149,7 +152,7 @@ static void drop_equal(json_t *before, json_t *after)
 	}
 }
 
-/* Encodes the object; replaces its longest members by "..." until it fits. */
+/* Encodes the object; replaces its longest members by "..." until the text fits. */
 static void write_text(json_t *object, char *text, size_t size)
 {
 	const char *key, *longest;
@@ -192,7 +195,7 @@ void api_audit_differ(json_t *before, json_t *after, char *ret_before, char *ret
 
 struct api_audit {
 	struct api *api;
-	const struct audited *audited; /* NULL: recorded with the body */
+	const struct audited *audited; /* NULL: the row contains the body of the request */
 	char id[API_PARAM_MAX];
 	json_t *before;
 	struct db_audit row;
@@ -206,10 +209,10 @@ static void keep(struct db *db, const struct db_audit *row)
 		log_warning("audit row not stored in the history: %s -> %s", row->before_json,
 			    row->after_json);
 	else
-		db_commit(db); /* at once, because the client gets its answer now */
+		db_commit(db); /* commit now, because the client gets its reply now */
 }
 
-/* Also 507: the change is in force but not on disk, or was undone. */
+/* With status 507 the change is in force but not on disk, or was undone; both are recorded. */
 static bool is_change(int status)
 {
 	return status == 0 || (status >= 200 && status < 300) || status == 507;

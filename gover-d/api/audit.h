@@ -8,16 +8,26 @@
 
 #include "gover-d/api/handler.h"
 
-/* Call before the handler of a route that changes something: encodes the resource. */
+/*
+ * Encodes the resource before the change. Call it before the handler of a route that changes
+ * something.
+ */
 void api_audit_begin(struct api *api, struct api_request *request);
-/* Call after the handler: encodes the resource again. The row is written when the reply is final,
- * by request->settled(). */
+/*
+ * Encodes the resource after the change. Call it after the handler. request->settled() writes the
+ * row when the reply is final.
+ */
 void api_audit_end(struct api *api, struct api_request *request);
-/* Call before a deferred reply if the change was undone: before and after become null. */
+/*
+ * Sets "before" and "after" of the row to null. Call it before a deferred reply if the change was
+ * undone.
+ */
 void api_audit_undone(struct api_request *request);
 
-/* Writes the members that differ between two objects as JSON, "" for NULL. Values that do not fit
- * become "...". Takes over both references. */
+/*
+ * Writes the members that differ between @before and @after as JSON. The text of a NULL object is
+ * "". Values that do not fit become "...". Takes over both references.
+ */
 void api_audit_differ(json_t *before, json_t *after, char *ret_before, char *ret_after,
 		      size_t size);
 

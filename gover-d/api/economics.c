@@ -20,13 +20,13 @@
 
 struct economics_fetch {
 	struct api_fetch fetch;	      /* first */
-	struct db_ledger_range range; /* the range of the answer */
+	struct db_ledger_range range; /* time range of the answer */
 	struct db_ledger *rows;
 	size_t n_rows, size_rows;
 	json_t *prices;
 };
 
-/* Selects an account: as sold, or without overselling. */
+/* Selects one of the two accounts of a row: with overselling, or without it. */
 typedef const struct db_money *(*money_fn)(const struct db_ledger *row);
 
 static const struct db_money *sold(const struct db_ledger *row)
@@ -82,8 +82,8 @@ static int query(struct economics_fetch *e)
 	struct db_reader *reader;
 	int r;
 
-	(void)db_flush_within(e->fetch.db,
-			      API_FETCH_FLUSH_MS); /* on a timeout, the newest rows are missing */
+	/* After a timeout, the answer lacks the newest rows. */
+	(void)db_flush_within(e->fetch.db, API_FETCH_FLUSH_MS);
 	r = db_reader_open(e->fetch.path, &reader, &e->fetch.err);
 	if (r < 0)
 		return -EIO; /* err is set */
@@ -106,7 +106,7 @@ static void add_money(struct json_encode *o, const struct db_money *money)
 	json_encode_add(o, "broken_s", json_encode_number(money->broken_s));
 }
 
-/* Sums all rows, or those of one flavour. */
+/* Returns the sums of all rows, or of the rows with one flavour. */
 static struct db_money add_up(const struct economics_fetch *e, money_fn of, const char *flavor)
 {
 	struct db_money sum = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ETags and conditional requests. An unreadable If-Match rejects the request. */
+/* ETags and conditional requests. A request with an invalid If-Match header is rejected. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,13 +11,13 @@
 #include "gover-d/api/problem.h"
 #include "gover-d/store/contracts.h"
 
-/* A hash without a key is enough: a client that forces a collision could also omit If-Match. */
+/* The hash needs no secret key: a client that could force a collision could also omit If-Match. */
 void api_etag_of_text(const char *text, char tag[API_ETAG_MAX])
 {
 	snprintf(tag, API_ETAG_MAX, "\"%016" PRIx64 "\"", hash_text(text));
 }
 
-/* Takes over the reference. */
+/* Takes over the reference to @state. */
 static void tag_of(json_t *state, char tag[API_ETAG_MAX])
 {
 	CLEANUP_FREE char *text = state ? json_dumps(state, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
@@ -45,8 +45,10 @@ void api_etag_put(struct api_request *request, const char *tag)
 	snprintf(request->reply.etag, sizeof(request->reply.etag), "%s", tag);
 }
 
-/* The next tag of a list. 1: *ret_at and *ret_length are a tag with its quotes; 0: no more;
- * -EINVAL: not a list of tags. A weak tag begins with W/. */
+/*
+ * Reads the next tag of a list. Returns 1 with the tag and its quotes in *ret_at and *ret_length, 0
+ * at the end of the list, or -EINVAL if the text is not a list of tags. A weak tag begins with W/.
+ */
 static int next_tag(const char **list, bool *ret_weak, const char **ret_at, size_t *ret_length)
 {
 	const char *at = *list + strspn(*list, " \t,"), *end;
@@ -65,7 +67,10 @@ static int next_tag(const char **list, bool *ret_weak, const char **ret_at, size
 	return 1;
 }
 
-/* 1: the list contains the tag; 0: it does not; -EINVAL: not a list of tags. */
+/*
+ * Returns 1 if the list contains the tag, 0 if it does not, or -EINVAL if the text is not a list of
+ * tags.
+ */
 static int names(const char *list, const char *tag, bool takes_weak)
 {
 	const char *at;
@@ -101,7 +106,7 @@ int api_etag_check(struct api_request *request, const char *tag)
 
 bool api_etag_unchanged(struct api_request *request, const char *tag)
 {
-	/* An unreadable header matches nothing: reply with the whole answer. */
+	/* An invalid If-None-Match matches no tag, so the client gets the whole answer. */
 	if (!request->if_none_match ||
 	    names(request->if_none_match, tag, /* takes_weak= */ true) <= 0)
 		return false;

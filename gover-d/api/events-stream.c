@@ -16,20 +16,22 @@
 #include "gover-d/util/json-encode.h"
 
 #define FOLLOWERS_MAX  256
-#define FOLLOWERS_KEPT 32  /* streams reserved for scopes above read */
-#define FOLLOWERS_EACH 128 /* streams of one token or user */
+#define FOLLOWERS_KEPT 32  /* streams reserved for principals with a scope above read */
+#define FOLLOWERS_EACH 128 /* limit of streams for one token or user */
 #define SILENCE_NS     (15 * NS_PER_S)
 
 struct follower {
-	struct api_stream stream; /* first member: the transport passes it back */
+	/* must be the first member: the transport passes this struct to the callbacks */
+	struct api_stream stream;
 	struct api *api;
 	struct events_reader reader;
-	uint64_t spoken_ns; /* monotonic: the last tick with data for it */
+	uint64_t spoken_ns; /* monotonic time of the last tick with data for this stream */
 	bool left_behind;
 	char who[ACCESS_NAME_MAX];
-	char token[ID_MAX];    /* name of its token; "": none */
-	int64_t created_ms;    /* creation of that token: names can be reused */
-	struct follower *next; /* api.followers */
+	/* name of the token that opened the stream; "": opened without a token */
+	char token[ID_MAX];
+	int64_t created_ms;    /* creation time of the token, because a name can be reused */
+	struct follower *next; /* next in api.followers */
 };
 
 static ssize_t read_stream(struct api_stream *stream, char *buffer, size_t size)
@@ -117,7 +119,7 @@ static struct follower *follow(struct api *api, unsigned int kinds, const char *
 	return f;
 }
 
-/* Checks the limits on open streams. False: the reply is set. */
+/* Checks the limits on open streams. If a limit is reached, sets the reply and returns false. */
 static bool has_place(const struct api *api, struct api_request *request)
 {
 	const int kept = request->principal.scope < ACCESS_OPERATE ? FOLLOWERS_KEPT : 0;
@@ -138,7 +140,8 @@ static bool has_place(const struct api *api, struct api_request *request)
 void api_get_events(struct api *api, struct api_request *request)
 {
 	const char *words = api_request_query(request, "kinds");
-	const char *after = request->last_event_id; /* takes precedence over the query */
+	/* the header takes precedence over the query parameter */
+	const char *after = request->last_event_id;
 	unsigned int kinds = EVENTS_ALL;
 	struct follower *f;
 
@@ -165,7 +168,7 @@ void api_get_events(struct api *api, struct api_request *request)
 	api_request_reply_stream(request, "text/event-stream", f ? &f->stream : NULL);
 }
 
-/* Wakes streams with data and closes those that have fallen behind. */
+/* Wakes streams with data and closes streams that have fallen behind. */
 static void tell(struct api *api)
 {
 	struct follower *next;

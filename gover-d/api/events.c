@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The ring of events. Each event is stored once, in the form in which it is sent.
- */
+/* The ring of events. The text of each event is stored once, as it is sent to clients. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,11 +25,12 @@ struct events {
 		enum events_kind kind;
 		struct api_text *text;
 	} ring[EVENTS_KEPT];
-	uint64_t first, last; /* numbers of the oldest and the newest; first == last + 1: empty */
-	size_t bytes;	      /* total in the ring */
+	/* numbers of the oldest and the newest event; first == last + 1: no event */
+	uint64_t first, last;
+	size_t bytes; /* total bytes of the texts in the ring */
 	struct api_text *tick;
 	uint64_t n_ticks;
-	uint64_t given[EVENTS_KINDS]; /* total bytes of each kind */
+	uint64_t given[EVENTS_KINDS]; /* total bytes of all events so far, by kind */
 };
 
 int events_kinds_parse(const char *text, unsigned int *ret_kinds)
@@ -87,13 +87,16 @@ struct events *events_free(struct events *events)
 	return NULL;
 }
 
-/* Unread bytes of a text. They are limited, so that one tick of a large host closes no stream. */
+/*
+ * Returns the bytes of a text that count as unread. The result is limited, so that one tick of a
+ * large host does not close a stream.
+ */
 static size_t weight(const struct api_text *text)
 {
 	return text->length < EVENTS_WAITING / 4 ? text->length : EVENTS_WAITING / 4;
 }
 
-/* @number 0: no id. */
+/* Creates the text of an event. @number: 0 for a text without an id. */
 static struct api_text *make_text(const struct events *events, uint64_t number, const char *kind,
 				  const char *json)
 {
@@ -144,7 +147,10 @@ void events_add(struct events *events, enum events_kind kind, const char *json)
 		drop_oldest(events);
 }
 
-/* The number in an id of this run, if all later events are stored. */
+/*
+ * Reads the number from an id. Fails if another run of the daemon created the id, or if the ring no
+ * longer contains all later events.
+ */
 static int find_after(const struct events *events, const char *after, uint64_t *ret_number)
 {
 	size_t n = strlen(events->boot);
@@ -276,7 +282,7 @@ size_t events_reader_read(struct events_reader *reader, char *buffer, size_t siz
 void events_reader_comment(struct events_reader *reader)
 {
 	if (reader->text)
-		return; /* a text is being sent */
+		return; /* the current text is not sent completely */
 	reader->text = api_text_new(strdup(":\n\n"));
 	reader->sent = 0;
 }

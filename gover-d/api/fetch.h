@@ -10,35 +10,39 @@
 #include "gover-d/api/handler.h"
 #include "gover-d/util/worker.h"
 
-#define API_FETCH_FLUSH_MS 250 /* how long the newest rows are waited for at most */
+#define API_FETCH_FLUSH_MS 250 /* longest wait until the newest rows are written */
 
-/* The common part of a fetch; first member of a handler's struct. */
+/* The common part of all fetches. It must be the first member of the struct of a handler. */
 struct api_fetch {
 	struct worker_job job; /* first */
 	struct api_deferred *deferred;
-	struct db *db;	     /* open as long as the worker exists */
-	char path[PATH_MAX]; /* of the database */
+	struct db *db;	     /* the database; open as long as the worker exists */
+	char path[PATH_MAX]; /* path of the database */
 	int64_t from_ms, to_ms;
-	/* Runs in the worker: sets result, and answer (from malloc) or err. */
+	/* Runs in the worker: sets @result, and either @answer (from malloc) or @err. */
 	void (*read)(struct api_fetch *fetch);
-	/* Frees other members of the handler's struct; may be NULL. */
+	/* Frees the other members of the struct of the handler; may be NULL. */
 	void (*release)(struct api_fetch *fetch);
 	char *answer;
 	int result;
 	struct err err;
 };
 
-/* The range "from" to "to" of the request; default: the last @default_ms. -EINVAL: the reply is
- * set. */
+/*
+ * Reads the range from the query parameters "from" and "to". The default range is the last
+ * @default_ms. -EINVAL: a parameter is invalid; the reply is set.
+ */
 int api_fetch_range(struct api_request *request, int64_t default_ms, int64_t *ret_from_ms,
 		    int64_t *ret_to_ms);
 
-/* Allocates a fetch of @size bytes, zero after the common part. NULL: no database or no memory; the
- * reply is set. */
+/*
+ * Returns a new fetch of @size bytes, whose bytes after the common part are zero. NULL: no database
+ * or out of memory; the reply is set.
+ */
 void *api_fetch_new(struct api *api, struct api_request *request, size_t size,
 		    void (*read)(struct api_fetch *fetch), int64_t from_ms, int64_t to_ms);
 
-/* Passes @fetch to the worker. If too many wait, frees it and sets the reply. */
+/* Passes @fetch to the worker. If too many fetches are waiting, frees @fetch and sets the reply. */
 void api_fetch_submit(struct api *api, struct api_request *request, struct api_fetch *fetch);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the handlers share: cached answers, replies that wait for the disk, lookups and parameters.
+/*
+ * Functions shared by the handlers: cached answers, replies that wait for the disk, lookups and
+ * parameters.
  */
 #include <errno.h>
 #include <stdio.h>

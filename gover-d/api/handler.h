@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the handlers. A handler answers a route or defers its reply. */
+/*
+ * The struct of the api and functions shared by the handlers. A handler replies to the requests of
+ * one route, or defers the reply.
+ */
 #ifndef GOVER_D_API_HANDLER_H
 #define GOVER_D_API_HANDLER_H
 
@@ -25,25 +28,25 @@ struct events;
 struct follower;
 
 struct api {
-	struct manager *manager; /* for requests that change something */
+	struct manager *manager; /* used by requests that change something */
 	const struct view *view;
 	struct events *events;
-	int64_t sent_decision;	    /* id of the last decision in events */
+	int64_t sent_decision;	    /* id of the last decision that was added to events */
 	struct follower *followers; /* open event streams, newest first */
 	int n_followers;
 	struct authn *authn;
-	bool tokens_unsaved; /* tokens.json could not be written the last time */
+	bool tokens_unsaved; /* the last write of tokens.json failed */
 	struct metrics_tally tally;
-	struct api_counter counters[API_ROUTES_MAX +
-				    1]; /* one per route, the last for requests without a route */
+	/* One counter for each route; the last counter is for requests without a route. */
+	struct api_counter counters[API_ROUTES_MAX + 1];
 	struct metrics_route routes[API_ROUTES_MAX + 1];
 	size_t n_routes;
-	uint64_t version; /* with view->generation: version of cached answers */
+	uint64_t version; /* with view->generation: the version of cached answers */
 	struct api_cache {
-		struct api_text *text; /* NULL: not yet created */
+		struct api_text *text; /* NULL: the answer is not yet encoded */
 		uint64_t generation, version;
 	} cached[API_CACHED_COUNT];
-	struct api_text *openapi; /* NULL: not yet requested */
+	struct api_text *openapi; /* GET /openapi.json; NULL: not yet requested */
 	struct api_keys *keys;	  /* NULL: no key was used yet */
 };
 
@@ -93,32 +96,38 @@ void api_get_audit(struct api *api, struct api_request *request);
 
 /* --- for the handlers --- */
 
-/* The end of a tick: answers made from memory are old now. */
+/* Call it at the end of a tick: invalidates the cached answers. */
 void api_tick(struct api *api);
 /* Passes an event to the readers of GET /v1/events. Takes over @object. */
 void api_events_add(struct api *api, enum events_kind kind, json_t *object);
-/* Call once per period: sends ticks, and comments to idle streams. */
+/* Call it once per period: sends the tick event, and a comment to each idle stream. */
 void api_events_tick(struct api *api);
 /* Closes the event streams that were opened with token @name. */
 void api_events_revoke(struct api *api, const char *name);
-/* The text of GET /v1/vgpus, owned by @api; NULL: no memory. */
+/* Returns the text of GET /v1/vgpus, owned by @api; NULL: out of memory. */
 const struct api_text *api_vgpus_text(struct api *api);
 
-/* The cached text @which, created by @make (from malloc) if it is outdated; NULL: no memory. */
+/*
+ * Returns the cached text @which; NULL: out of memory. If the text is outdated, @make creates a new
+ * one with malloc().
+ */
 struct api_text *api_cached(struct api *api, enum api_cached which, char *(*make)(struct api *api));
-/* Replies with it. */
+/* Replies with the text of api_cached(). */
 void api_reply_cached(struct api *api, struct api_request *request, enum api_cached which,
 		      const char *type, char *(*make)(struct api *api));
 
-/* Defers the reply of @request until the contracts are on disk; 507 if that fails. */
+/*
+ * Defers the reply of @request until the contracts are on disk. If the write fails, the reply is
+ * 507.
+ */
 void api_reply_when_saved(struct api *api, struct api_request *request);
 
 /* Replies {@key: @list} without paging. Takes over @list. */
 void api_reply_list(struct api_request *request, const char *key, json_t *list);
 
-/* The parameters of [policy] and [offer]. */
+/* Returns the parameters of [policy] and [offer]. */
 json_t *api_encode_params(const struct config *config);
-/* A token without its secret; NULL: unknown name. */
+/* Returns a token without its secret; NULL: unknown name. */
 json_t *api_encode_token(struct api *api, const char *name);
 
 /* Look up a GPU or a vGPU; if it is unknown, set the reply 404 and return NULL. */
@@ -126,7 +135,10 @@ const struct host_gpu *api_find_gpu(struct api *api, struct api_request *request
 const struct vgpu *api_find_vgpu(struct api *api, struct api_request *request, const char *id,
 				 const struct host_gpu **ret_gpu);
 
-/* Parse a query parameter or {id}. -EINVAL: the reply states what is allowed. */
+/*
+ * Parse a query parameter or {id}. -EINVAL: the value is invalid; the reply is set and states the
+ * allowed values.
+ */
 int api_query_whole(struct api_request *request, const char *name, int64_t min, int64_t max,
 		    int64_t *value);
 int api_query_switch(struct api_request *request, const char *name, bool *value);

@@ -23,10 +23,10 @@ struct history_range {
 struct history_fetch {
 	struct api_fetch fetch; /* first */
 	char vgpu[ID_MAX];
-	bool known; /* it exists now, possibly without a row */
+	bool known; /* the vGPU exists now, possibly without a row in the database */
 	struct history_range range;
 	json_t *points, *gaps;
-	int64_t next_ms; /* start of the next point if there is no gap */
+	int64_t next_ms; /* time at which the next point begins if no gap precedes it */
 };
 
 static int64_t count_points(const struct history_range *range)
@@ -36,7 +36,7 @@ static int64_t count_points(const struct history_range *range)
 	return (range->to_ms - range->from_ms + step_ms - 1) / step_ms;
 }
 
-/* The smallest usual step that gives at most the default number of points. */
+/* Selects the smallest step of the list that gives at most the default number of points. */
 static void choose_step(struct history_range *range)
 {
 	static const int64_t steps_s[] = {1,	2,    5,     10,    15,	   30,
@@ -65,7 +65,7 @@ static int read_range(struct api_request *request, struct history_range *range)
 	return 0;
 }
 
-/* Appends the gap up to @end_ms, if there is one. */
+/* Appends the gap before @end_ms, if a gap exists. */
 static void add_gap(struct history_fetch *h, int64_t end_ms)
 {
 	struct json_encode o;
@@ -119,11 +119,11 @@ static int query(struct history_fetch *h)
 	struct db_reader *reader;
 	int r;
 
-	(void)db_flush_within(h->fetch.db,
-			      API_FETCH_FLUSH_MS); /* on a timeout, the newest rows are missing */
+	/* After a timeout, the answer lacks the newest rows. */
+	(void)db_flush_within(h->fetch.db, API_FETCH_FLUSH_MS);
 	r = db_reader_open(h->fetch.path, &reader, &h->fetch.err);
 	if (r < 0)
-		return -EIO; /* err is set; a missing file does not mean an unknown vGPU */
+		return -EIO; /* not 404: a missing file does not mean that the vGPU is unknown */
 	r = db_query_history(reader, h->vgpu, h->range.from_ms, h->range.to_ms,
 			     (int)h->range.step_s,
 			     POINTS_MAX + 1 /* the first step may be partial */, add_point, h);
@@ -176,6 +176,6 @@ void api_get_history(struct api *api, struct api_request *request)
 		return;
 	h->range = range;
 	h->known = host_view_vgpu(api->view->host, request->param, &gpu);
-	(void)id_copy(h->vgpu, request->param); /* valid: checked above */
+	(void)id_copy(h->vgpu, request->param); /* cannot fail: the value was checked above */
 	api_fetch_submit(api, request, &h->fetch);
 }

@@ -13,11 +13,11 @@
 
 struct api_keys {
 	struct kept {
-		char key[CLAIM_MAX]; /* with its caller; "": unused */
+		char key[CLAIM_MAX]; /* key with the name of its caller; "": unused entry */
 		char hash[BODY_HASH_MAX];
-		struct api_reply reply; /* owns a reference to its text */
+		struct api_reply reply; /* holds a reference to the text of the reply */
 	} kept[API_KEYS_KEPT];
-	size_t n; /* total number; % API_KEYS_KEPT is the next slot */
+	size_t n; /* total number of stored keys; n % API_KEYS_KEPT is the next entry to use */
 };
 
 struct api_keys *api_keys_free(struct api_keys *keys)
@@ -113,7 +113,7 @@ void api_keys_keep(struct api *api, const struct api_request *request)
 	if (!api->keys)
 		api->keys = calloc(1, sizeof(*api->keys));
 	if (!api->keys)
-		return; /* the contract stores the key */
+		return; /* the key of this request is stored in the contract */
 	kept = &api->keys->kept[api->keys->n++ % API_KEYS_KEPT];
 	api_text_unref(kept->reply.text);
 	api_keys_own(request, kept->key);

@@ -9,15 +9,15 @@
 #include "gover-d/api/resource.h"
 #include "gover-d/util/json-encode.h"
 
-/* A page being filled. */
+/* A page of a list, while elements are appended. */
 struct page {
 	int64_t limit;
 	json_t *list;
 	bool is_full; /* more elements follow */
-	json_t *next; /* cursor of the next page, if full */
+	json_t *next; /* cursor of the next page, if is_full */
 };
 
-/* Takes over @next, the cursor of the last element. False: the page is full. */
+/* Returns false if the page is full. Takes over @next, the cursor of the last element. */
 static bool has_room(struct page *page, json_t *next)
 {
 	if (page->limit == 0 || (int64_t)json_array_size(page->list) < page->limit) {
@@ -70,7 +70,7 @@ void api_list_reply_ids(struct api_request *request, const char *key, json_t *li
 	reply(request, key, &page);
 }
 
-/* A position in the order of the host: on @gpu after vGPU @id. */
+/* A position in the list of all vGPUs: on @gpu, after vGPU @id. */
 struct place {
 	int gpu;
 	const char *id; /* "": before the first vGPU */

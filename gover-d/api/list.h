@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists in pages: "limit" and "after" in the query, "next" in the answer, which is the "after" of
- * the next page. A page continues after an element even if it was removed. Without "limit", the
- * whole list is answered.
+/*
+ * Lists in pages. The query parameter "limit" is the size of a page. "next" in the answer is the
+ * value of "after" for the next page. A page continues after an element even if that element was
+ * removed. Without "limit", the reply is the whole list.
  */
 #ifndef GOVER_D_API_LIST_H
 #define GOVER_D_API_LIST_H
 
 #include "gover-d/api/handler.h"
 
-#define API_LIST_MAX 1000 /* things on one */
+#define API_LIST_MAX 1000 /* limit of elements on one page */
 
-/* Replies {@key: the page of @list, "next"}. Takes over @list, whose elements have ascending "id"s.
+/*
+ * Replies with an object of two members: @key with the requested page of @list, and "next". Takes
+ * over @list, whose elements have ascending "id"s.
  */
 void api_list_reply_ids(struct api_request *request, const char *key, json_t *list);
 

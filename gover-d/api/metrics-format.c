@@ -18,7 +18,7 @@ const char *metrics_format_type(enum metrics_format format)
 				      : TEXT_TYPE "; version=0.0.4; charset=utf-8";
 }
 
-/* The quality of @type in an Accept header such as "a/b;version=1;q=0.5, c/d", 0 to 1. */
+/* Returns the quality (0 to 1) of @type in an Accept header such as "a/b;version=1;q=0.5, c/d". */
 static double quality(const char *accept, const char *type)
 {
 	size_t named = strlen(type);
@@ -53,7 +53,7 @@ static size_t without_suffix(const char *name, const char *suffix)
 	return n > end && strcmp(name + n - end, suffix) == 0 ? n - end : n;
 }
 
-/* The unit in the name of a family; "": none. */
+/* Returns the unit in the name of a metric family; "": the name contains no unit. */
 static const char *unit_of(const char *name, size_t family)
 {
 	static const char *const units[] = {"seconds", "percent", "ratio"};

@@ -12,21 +12,27 @@ struct metrics_out {
 	enum metrics_format format;
 };
 
-/* The format requested by the header @accept (may be NULL): OpenMetrics if its quality is not below
- * that of text. */
+/*
+ * Returns the format that the header @accept (may be NULL) requests: OpenMetrics if its quality is
+ * not below the quality of text.
+ */
 enum metrics_format metrics_format_choose(const char *accept);
 const char *metrics_format_type(enum metrics_format format); /* Content-Type */
 
-/* Writes the header of metric @name of @type "gauge", "counter" (its name ends in _total),
- * "histogram" or "info" (its name ends in _info). Its unit is the last word of its name, if that is
- * a unit.
+/*
+ * Writes the header lines of metric @name. @type is "gauge", "counter" (@name ends in _total),
+ * "histogram" or "info" (@name ends in _info). If the last word of @name is a unit, it is the unit
+ * of the metric.
  */
 void metrics_format_head(const struct metrics_out *out, const char *name, const char *type,
 			 const char *help);
-/* A label; @before is "{" for the first and "," for others. The caller closes with "} VALUE\n". */
+/*
+ * Writes a label. @before is "{" for the first label of a line and "," for the other labels. The
+ * caller then writes "} VALUE\n".
+ */
 void metrics_format_label(const struct metrics_out *out, const char *before, const char *name,
 			  const char *value);
-/* Writes the end of the text. */
+/* Writes the end of the text: "# EOF" in OpenMetrics. */
 void metrics_format_end(const struct metrics_out *out);
 
 #endif

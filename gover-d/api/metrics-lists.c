@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Metrics with labels of their own. The number of lines is bounded, because no label value comes
- * from a request.
+/*
+ * Metrics of alerts, offers, decisions, hooks and requests. The number of lines is bounded, because
+ * no label value is taken from a request.
  */
 #include <math.h>
 #include <string.h>
@@ -161,7 +162,7 @@ static void write_webhook(const struct metrics_out *out, const struct view *view
 	}
 }
 
-/* Replies by route; requests without a route count as one route. */
+/* Counts replies by route. All requests without a route count as one route. */
 static void write_http(const struct metrics_out *out, const struct metrics_source *source)
 {
 	metrics_format_head(out, "gover_http_requests_total", "counter",

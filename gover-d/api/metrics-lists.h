@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Metrics with labels of their own: alerts, offers, decisions, hooks, requests. */
+/* Metrics of alerts, offers, decisions, hooks and requests. */
 #ifndef GOVER_D_API_METRICS_LISTS_H
 #define GOVER_D_API_METRICS_LISTS_H
 
@@ -10,25 +10,26 @@
 
 /* Decisions by kind since the start of the daemon. */
 struct metrics_tally {
-	int64_t last_id; /* the last counted one */
+	int64_t last_id; /* id of the last counted decision */
 	uint64_t counts[DECISION_KINDS];
 };
 
-/* Starts counting: decisions recorded before are not counted. */
+/* Starts counting. Decisions recorded before this call are not counted. */
 void metrics_tally_begin(struct metrics_tally *tally, const struct decisions *decisions);
 /* Counts decisions since the last call. */
 void metrics_tally_decisions(struct metrics_tally *tally, const struct decisions *decisions);
 
-/* Values of the API itself. */
+/* Values that the api provides for metrics. */
 struct metrics_source {
 	enum metrics_format format;
 	const struct metrics_tally *tally;
 	const struct metrics_route {
-		const char *method, *route; /* "other", "none": requests without a route */
+		/* method "other" and route "none": requests without a route */
+		const char *method, *route;
 		const struct api_counter *counter;
 	} * routes;
 	size_t n_routes;
-	int64_t tls_expires_s; /* unix time; 0: TCP is not encrypted */
+	int64_t tls_expires_s; /* expiry of the certificate, unix time; 0: no TLS */
 };
 
 void metrics_lists_write(const struct metrics_out *out, const struct view *view,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Metrics from tables: a row has name, type, help and a function for the value. An invalid value
- * has no line.
+/*
+ * Metrics from tables. Each row has a name, a type, a help text and a function that returns the
+ * value. A metric whose value is invalid is omitted.
  */
 #include <math.h>
 #include <stdio.h>
@@ -167,7 +168,7 @@ static double vgpus(const struct facts *f)
 	return n;
 }
 
-/* Sold caps of all GPUs divided by the number of GPUs. */
+/* Returns the sum of the sold caps divided by the number of GPUs. */
 static double overbooking(const struct facts *f)
 {
 	int sum = 0;
@@ -380,7 +381,10 @@ static double vgpu_fps_age(const struct vgpu *v)
 	return v->row.fps_seen ? v->row.fps_age_s : NAN;
 }
 
-/* Average difference from its cap while it used its whole cap. */
+/*
+ * Returns the average difference between the usage of a vGPU and its cap, over the time in which
+ * the vGPU used its whole cap.
+ */
 static double vgpu_share_error(const struct vgpu *v)
 {
 	return v->tally.cap_error_s > 0 ? v->tally.cap_error_pct_s / v->tally.cap_error_s / 100

@@ -6,13 +6,16 @@
 #include "gover-d/api/metrics-lists.h"
 #include "gover-d/model/host.h"
 
-/* Median and 99th percentile of the newest ticks in us; NAN: no tick yet. */
+/*
+ * The median and the 99th percentile of the duration of the newest ticks, in us; NAN: no
+ * tick yet.
+ */
 struct metrics_tick {
 	double p50_us, p99_us;
 };
 struct metrics_tick metrics_tick(const struct host *host);
 
-/* Returns the text (from malloc); NULL: no memory. */
+/* Returns the text (from malloc); NULL: out of memory. */
 char *metrics_write(const struct view *view, const struct metrics_source *source);
 
 #endif

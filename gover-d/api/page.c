@@ -7,8 +7,11 @@
 #include "gover-d/api/problem.h"
 #include "gover-d/util/asset.h"
 
-/* The policy allows scripts, styles and data from this daemon only, and no embedding into other
- * pages. The page is revalidated each time, so that an upgraded daemon never serves an old page. */
+/*
+ * The Content-Security-Policy allows scripts, styles and data from this daemon only, and forbids
+ * other web pages to embed this one. Browsers revalidate the web page at each request, so that an
+ * upgrade of the daemon takes effect at once.
+ */
 static const struct api_header headers[] = {
 	{"Cache-Control", "no-cache"},
 	{"Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; "

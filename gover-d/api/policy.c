@@ -15,7 +15,10 @@
 
 #define VALUE_MAX 256
 
-/* A configuration value as JSON: a number, a boolean or a string, by the type of its key. */
+/*
+ * Returns a configuration value as JSON: a number, a boolean or a string, depending on the type of
+ * the key.
+ */
 static json_t *encode_value(const struct setting *key, const char *text)
 {
 	double number;
@@ -33,7 +36,7 @@ static json_t *encode_value(const struct setting *key, const char *text)
 	return json_encode_text(text);
 }
 
-/* The next key of [policy] or [offer], starting at *index; NULL: no more. */
+/* Returns the first key of [policy] or [offer] at or after *index; NULL: no more keys. */
 static const struct setting *next_key(size_t *index)
 {
 	const struct setting *info;
@@ -95,7 +98,7 @@ static char *make_policy(struct api *api)
 	return json_encode_dump(json_encode_end(&o));
 }
 
-/* The answer has no measurements, so the tag covers all of it. */
+/* The answer contains no measurements, so the ETag covers the whole answer. */
 static void reply_policy(struct api *api, struct api_request *request)
 {
 	char *text = make_policy(api), tag[API_ETAG_MAX] = "";

@@ -7,13 +7,13 @@
 #include "gover-d/api/request.h"
 #include "gover-d/core/error.h"
 
-/* Answers with a problem whose detail is the sentence. */
+/* Replies with a problem document whose detail is the formatted text. */
 void problem_reply(struct api_request *request, unsigned int status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * Answers with the status for @r, a result of core's interface (core/error.h). A negative errno is
- * a failure of the host, not of the request: 500.
+ * Replies with the status for @r, a result of a function of core (core/error.h). A negative errno
+ * is a failure of the host, not of the request: status 500.
  */
 void problem_reply_error(struct api_request *request, int r, const struct err *err);
 

@@ -72,7 +72,7 @@ static void add_place(void *userdata, const char *path)
 	json_encode_append(userdata, json_encode_text(path));
 }
 
-/* Files to join the vGPU, and the socket for frame reports. */
+/* Encodes the files through which a process joins the vGPU, and the socket for frame reports. */
 static json_t *encode_attach(const struct view *view, const struct host_gpu *gpu,
 			     const struct vgpu *vgpu)
 {
@@ -121,7 +121,10 @@ static void add_contract(struct json_encode *o, const struct view *view,
 	json_encode_add(o, "created_at", json_encode_time(contract->created_ms));
 }
 
-/* The floor in force: that of the contract, else of the policy, else of the backend. */
+/*
+ * Encodes the floor in force: the floor of the contract, otherwise of the policy, otherwise of the
+ * backend.
+ */
 static json_t *encode_floor(const struct view *view, const struct host_gpu *gpu,
 			    const struct vgpu *vgpu)
 {

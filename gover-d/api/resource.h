@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The resources of REST as JSON. Each function returns a new document, or NULL without memory. A
- * value that is not valid now is null.
+ * The resources of REST as JSON. Each function returns a new document, or NULL if memory is short.
+ * A value that is currently invalid is encoded as null.
  */
 #ifndef GOVER_D_API_RESOURCE_H
 #define GOVER_D_API_RESOURCE_H
@@ -18,7 +18,10 @@ json_t *resource_encode_gpu(const struct view *view, const struct host_gpu *gpu,
 json_t *resource_encode_vgpu(const struct view *view, const struct host_gpu *gpu,
 			     const struct vgpu *vgpu);
 
-/* Lists. @all: includes cleared alerts and ended offers. @gpu NULL: the vGPUs of all GPUs. */
+/*
+ * Encode lists. @all: include cleared alerts and ended offers. @gpu: NULL for the vGPUs of all
+ * GPUs.
+ */
 json_t *resource_encode_gpus(const struct view *view, struct instant now);
 json_t *resource_encode_vgpus(const struct view *view, const struct host_gpu *gpu);
 json_t *resource_encode_alerts(const struct view *view, bool all);

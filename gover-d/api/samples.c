@@ -14,9 +14,9 @@
 #include "gover-d/util/json-encode.h"
 
 #define RANGE_DEFAULT_MS (3600 * 1000)
-#define PAGE_ROWS	 5000 /* plus the rest of the last tick */
-#define NEWEST_MS \
-	10000 /* older samples are in the database: batches are written every five seconds */
+#define PAGE_ROWS	 5000 /* the rest of the last tick is added */
+/* Samples older than this are in the database, because batches are written every five seconds. */
+#define NEWEST_MS 10000
 #define NAMES_MAX 1024
 
 /* Columns of a row. */
@@ -29,15 +29,15 @@ struct samples_fetch {
 	struct api_fetch fetch; /* first */
 	char gpu[ID_MAX];
 	bool wants_newest;
-	int64_t kept_from_ms, next_from_ms; /* next_from_ms 0: end of the range */
+	int64_t kept_from_ms, next_from_ms; /* next_from_ms is 0 at the end of the range */
 	int64_t last_ms;
 	size_t n_rows;
-	char names[NAMES_MAX][ID_MAX]; /* vGPUs, referred to by index in rows */
+	char names[NAMES_MAX][ID_MAX]; /* names of vGPUs; rows contain indexes of this array */
 	int n_names, last_name;
 	json_t *rows;
 };
 
-/* Each tick has the same order of vGPUs, so the next index is the first guess. */
+/* Each tick has the same order of vGPUs, so the search begins at the next index. */
 static int name_index(struct samples_fetch *s, const char *name)
 {
 	for (int i = 0; i < s->n_names; i++) {
@@ -61,7 +61,7 @@ static json_t *encode_row(int index, const struct db_sample *sample)
 			 sample->broken, sample->gap);
 }
 
-/* 1: the page is full. */
+/* Appends a sample to the page. Returns 1 if the page is full. */
 static int take_sample(void *userdata, const struct db_sample *sample)
 {
 	struct samples_fetch *s = userdata;
@@ -90,10 +90,9 @@ static int query(struct samples_fetch *s)
 	struct db_reader *reader;
 	int r;
 
+	/* After a timeout, the answer lacks the newest rows. */
 	if (s->wants_newest)
-		(void)db_flush_within(
-			s->fetch.db,
-			API_FETCH_FLUSH_MS); /* on a timeout, the newest rows are missing */
+		(void)db_flush_within(s->fetch.db, API_FETCH_FLUSH_MS);
 	r = db_reader_open(s->fetch.path, &reader, &s->fetch.err);
 	if (r < 0)
 		return -EIO; /* err is set */
@@ -154,6 +153,6 @@ void api_get_samples(struct api *api, struct api_request *request)
 	if (!s)
 		return;
 	s->wants_newest = to_ms > clock_now().wall_ms - NEWEST_MS;
-	(void)id_copy(s->gpu, request->param); /* valid: checked above */
+	(void)id_copy(s->gpu, request->param); /* cannot fail: the value was checked above */
 	api_fetch_submit(api, request, &s->fetch);
 }

@@ -11,7 +11,10 @@
 
 #define SECONDS_MAX 253402300799.0 /* the end of the year 9999 */
 
-/* Parses exactly @n digits at *@at with a value of min..max, and advances. */
+/*
+ * Parses exactly @n digits at *@at, whose value must be in @min..@max, and advances *@at behind
+ * them.
+ */
 static bool take_digits(const char **at, int n, int min, int max, int *ret_value)
 {
 	int value = 0;
@@ -43,7 +46,7 @@ static bool take_date_time(const char **at, struct tm *tm)
 	       take_digits(at, 2, 0, 60, &tm->tm_sec);
 }
 
-/* Any number of decimals; the precision is milliseconds. */
+/* Parses any number of decimals; the result is in milliseconds. */
 static bool take_fraction(const char **at, int *ms)
 {
 	int weight = 100;

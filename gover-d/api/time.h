@@ -5,7 +5,10 @@
 
 #include <stdint.h>
 
-/* RFC 3339 with any offset, or decimal seconds since 1970; up to the year 9999. -EINVAL. */
+/*
+ * Parses a time up to the year 9999: RFC 3339 with any offset, or decimal seconds since 1970.
+ * -EINVAL: another form or a later time.
+ */
 int api_time_parse(const char *text, int64_t *ret_wall_ms);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Routes of tokens. A new token is sent once, after its hash is on disk. A revoked token is invalid
- * at once.
+/*
+ * Routes of tokens. The text of a new token is sent once, after its hash was written to disk. A
+ * revoked token is invalid at once.
  */
 #include <errno.h>
 #include <limits.h>
@@ -23,7 +24,7 @@
 #define TTL_MAX_S 315360000 /* ten years */
 
 struct token_job {
-	struct worker_job job; /* first member: the worker passes it back */
+	struct worker_job job; /* must be the first member: the worker passes it to the callbacks */
 	struct api *api;
 	struct tokens *tokens; /* owned by authn, which outlives the worker */
 	struct api_deferred *deferred;
@@ -86,7 +87,9 @@ static void run(struct worker_job *job)
 	save->result = file_replace(save->path, save->text, strlen(save->text));
 }
 
-/* A token that is not on disk is not created; a removed token stays invalid until the next start.
+/*
+ * If the write failed, a new token is removed again. A revoked token stays invalid until the daemon
+ * restarts.
  */
 static void answer(struct token_job *save, struct api_request *request)
 {
@@ -170,7 +173,7 @@ static void save_tokens(struct api *api, struct api_request *request, const char
 	problem_reply(request, 500, "no memory");
 }
 
-/* Checks that tokens can be changed. False: the reply is set. */
+/* Checks whether tokens can be changed. If not, sets the reply and returns false. */
 static bool can_change(struct api *api, struct api_request *request)
 {
 	if (api->view->dry_run)
@@ -242,5 +245,6 @@ void api_delete_token(struct api *api, struct api_request *request)
 		return;
 	}
 	api_events_revoke(api, name);
-	save_tokens(api, request, name, NULL); /* also if the last attempt failed */
+	/* write the file even if the token was already removed by an attempt whose write failed */
+	save_tokens(api, request, name, NULL);
 }

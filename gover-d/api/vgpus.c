@@ -58,7 +58,7 @@ static void reply_vgpu(struct api *api, struct api_request *request, unsigned in
 	api_etag_put(request, tag);
 }
 
-/* Checks If-Match for a vGPU. -EINVAL: the reply is set. */
+/* Checks If-Match for a vGPU. -EINVAL: the precondition fails or is invalid; the reply is set. */
 static int check_tag(struct api_request *request, const struct vgpu *vgpu)
 {
 	char tag[API_ETAG_MAX];
@@ -72,21 +72,21 @@ void api_get_vgpu(struct api *api, struct api_request *request)
 	reply_vgpu(api, request, 200, request->param);
 }
 
-/* Fills in missing fields from the flavour. */
+/* Sets the fields that the request lacks from the flavour. */
 static void take_flavor(struct api *api, unsigned int fields, struct contract *contract)
 {
 	struct flavor flavor;
 
 	if (!(fields & CONTRACT_FLAVOR) ||
 	    !flavor_find(api->view->config, contract->flavor, &flavor))
-		return; /* control rejects the unknown flavour */
+		return; /* core/control.h rejects an unknown flavour later */
 	if (!(fields & CONTRACT_INITIAL_CAP))
 		contract->terms.initial_cap_pct = flavor.cap_pct;
 	if (!(fields & CONTRACT_TARGET_FPS))
 		contract->terms.target_fps = flavor.target_fps;
 }
 
-/* The existing contract that was created with this key before a restart; NULL: none. */
+/* Returns the contract that was created with this key before a restart; NULL: no such contract. */
 static const struct contract *find_by_key(const struct api *api, const char *key)
 {
 	const struct host *host = api->view->host;
@@ -106,7 +106,7 @@ static void reply_new(struct api *api, struct api_request *request, const char *
 	api_reply_when_saved(api, request);
 }
 
-/* True if the reply is set: a repeated request, or an invalid key. */
+/* Returns true if the request is repeated or its key is invalid; the reply is then set. */
 static bool reply_again(struct api *api, struct api_request *request, char hash[BODY_HASH_MAX])
 {
 	const struct contract *before;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Scopes and refusals. Independent of how the caller was authenticated. */
+/* Scopes and refusals. This module does not depend on how the caller was authenticated. */
 #include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
@@ -12,7 +12,7 @@ static const char *const scope_names[] = {
 	[ACCESS_OPERATE] = "operate", [ACCESS_ADMIN] = "admin",
 };
 
-/* Refusals of principals without access. */
+/* Status and message for each reason why a principal has no access. */
 static const struct {
 	unsigned int status;
 	const char *message;

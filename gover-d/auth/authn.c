@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Authentication. A valid token is accepted even while its address is blocked because of invalid
- * ones: several clients may share an address. The block saves work and log lines; tokens are too
- * long to be guessed.
+ * Authentication. A valid token is accepted even while the address of the client is blocked because
+ * of invalid tokens, because several clients may share an address. The block saves work and log
+ * lines; tokens are too long to be guessed.
  */
 #include <errno.h>
 #include <grp.h>
@@ -30,7 +30,7 @@ struct authn {
 	unsigned int requests_per_s;
 	struct tls *tls; /* NULL: none */
 	char tokens_path[PATH_MAX];
-	bool tokens_spoilt; /* the file could not be read: do not overwrite it */
+	bool tokens_spoilt; /* the token file could not be read and must not be overwritten */
 };
 
 struct authn *authn_new(void)
@@ -60,8 +60,10 @@ struct authn *authn_free(struct authn *authn)
 	return NULL;
 }
 
-/* @name: a group's name or number. Called only at the start, because a name lookup may be slow. A
- * missing default group is not worth a warning. */
+/*
+ * Returns the id of group @name, a name or a number. Called only at the start, because a lookup may
+ * be slow. A missing group is logged, except the default group.
+ */
 static gid_t find_group(const char *name, const char *default_name)
 {
 	const struct group *group;
@@ -146,8 +148,10 @@ int authn_check_listener(const struct authn *authn, int fd, struct err *reterr)
 	return err_fail(reterr, EPERM, "%s", AUTHN_TLS_REQUIRED);
 }
 
-/* The limit applies to a valid token, else to the address. So a flood without a token does not use
- * up the requests of other clients with the same address. */
+/*
+ * Counts the request for its valid token, or for the address if the token is missing or invalid. So
+ * a flood without a token does not use up the requests of clients with a token at the same address.
+ */
 static bool within_limit(struct authn *authn, const struct peer *peer, const struct token *token,
 			 uint64_t now_ns)
 {
@@ -157,7 +161,7 @@ static bool within_limit(struct authn *authn, const struct peer *peer, const str
 				   authn->requests_per_s, now_ns);
 }
 
-/* The token after "Bearer "; NULL: another scheme. */
+/* Returns the token after "Bearer "; NULL: the header has another authentication scheme. */
 static const char *bearer_of(const char *authorization)
 {
 	const char *text = authorization + strlen("Bearer");

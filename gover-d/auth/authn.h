@@ -21,8 +21,10 @@ struct worker;
 	"listen: TLS is required for a non-loopback address: set tls_certificate and tls_key of " \
 	"[daemon], or listen on 127.0.0.1 or [::1]"
 
-/* Until authn_open(), only root and the daemon's own user have access, over the unix socket. NULL:
- * out of memory. */
+/*
+ * Returns a new instance; NULL: out of memory. Until authn_open(), only root and the user of the
+ * daemon have access, over the unix socket.
+ */
 struct authn *authn_new(void);
 struct authn *authn_free(struct authn *authn); /* NULL is fine; returns NULL */
 
@@ -32,21 +34,30 @@ int authn_open(struct authn *authn, const struct config *config, struct err *ret
 
 const struct access_rules *authn_rules(const struct authn *authn);
 
-/* Identifies the caller of a request on a connection of @peer; the headers may be NULL. */
+/*
+ * Identifies the caller of a request on a connection of @peer. The headers @authorization and @host
+ * may be NULL.
+ */
 void authn_identify(struct authn *authn, const struct peer *peer, const char *authorization,
 		    const char *host, struct instant now, struct principal *ret_principal);
 
 struct tokens *authn_tokens(struct authn *authn);
-/* The file of the tokens. NULL: it could not be read, so it must not be overwritten. */
+/*
+ * Returns the path of the token file. NULL: the file could not be read, so it must not be
+ * overwritten.
+ */
 const char *authn_tokens_path(const struct authn *authn);
 
-/* Call it once a period. @worker reads the files of a renewed certificate. */
+/* Call it once a period: reloads a renewed certificate. @worker reads the files. */
 void authn_tick(struct authn *authn, struct worker *worker, uint64_t now_ns);
 
-/* The certificate for TCP; NULL: without TLS. */
+/* Returns the certificate for TCP; NULL: TLS is not configured. */
 const struct tls *authn_tls(const struct authn *authn);
 
-/* -EPERM with a message: the TCP socket @fd listens on a non-loopback address without TLS. */
+/*
+ * Checks a listening socket. -EPERM with a message: @fd listens on a non-loopback TCP address
+ * without TLS.
+ */
 int authn_check_listener(const struct authn *authn, int fd, struct err *reterr);
 
 #endif

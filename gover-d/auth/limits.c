@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A hash table with sets of a few slots. A flood of addresses evicts only counts, which then begin
- * at zero. Tokens cannot be guessed in any number of tries; the limits save work and log lines.
+ * A hash table with sets of a few slots. If a flood of addresses evicts the slot of an address, the
+ * counts of that address begin at zero again. This is harmless, because tokens are too long to be
+ * guessed; the limits only save work and log lines.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,8 @@
 
 struct slot {
 	uint8_t key[PEER_KEY_BYTES];
-	uint64_t active_ns; /* 0: free */
-	uint64_t second_ns; /* start of the second of @requests */
+	uint64_t active_ns; /* 0: free slot */
+	uint64_t second_ns; /* start of the second in which @requests are counted */
 	unsigned int requests;
 	unsigned int failures;
 	uint64_t failed_ns, blocked_until_ns;
@@ -45,7 +46,10 @@ static unsigned int set_of(const uint8_t key[PEER_KEY_BYTES])
 	return (hash ^ hash >> 16) % SETS;
 }
 
-/* The slot of this address; if it has none, the least recently active slot of the set is reused. */
+/*
+ * Returns the slot of an address. If the address has no slot, the least recently active slot of its
+ * set is reused.
+ */
 static struct slot *find(struct limits *limits, const uint8_t key[PEER_KEY_BYTES], uint64_t now_ns)
 {
 	struct slot *set = limits->slots[set_of(key)], *oldest = set;

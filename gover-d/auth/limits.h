@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits by address: requests per second, and invalid tokens. A table of fixed size: the least
- * recently active address is dropped. Pure: the caller passes the time.
+ * Limits by address: requests per second, and invalid tokens. The counts are in a table of fixed
+ * size, which drops the least recently active address. Pure: the caller passes the time.
  */
 #ifndef GOVER_D_AUTH_LIMITS_H
 #define GOVER_D_AUTH_LIMITS_H
@@ -22,13 +22,17 @@ struct limits;
 struct limits *limits_new(void);
 struct limits *limits_free(struct limits *limits); /* NULL is fine; returns NULL */
 
-/* Counts a request. False: the address had @per_s of them in this second (0: no limit). */
+/*
+ * Counts a request. Returns false if the address already sent @per_s requests in this second.
+ * @per_s: 0 for no limit.
+ */
 bool limits_take_request(struct limits *limits, const uint8_t key[PEER_KEY_BYTES],
 			 unsigned int per_s, uint64_t now_ns);
 
 /*
- * Counts an invalid token. 0: counted; *ret_begins_s is the length of the block that begins now, or
- * 0. Otherwise the address is blocked, and the result is the seconds left.
+ * Counts an invalid token and returns 0. If the address becomes blocked by it, *ret_begins_s is the
+ * length of the block, else 0. If the address was already blocked, returns the seconds left and
+ * counts nothing.
  */
 unsigned int limits_fail_token(struct limits *limits, const uint8_t key[PEER_KEY_BYTES],
 			       uint64_t now_ns, unsigned int *ret_begins_s);

@@ -12,8 +12,10 @@
 
 #define GROUPS_STATIC 64
 
-/* Reads the supplementary groups into @some if they fit, else into *ret_more, which the caller
- * frees. Returns their number, or a negative errno. */
+/*
+ * Reads the supplementary groups of the peer into @some, or, if they do not fit, into *ret_more,
+ * which the caller frees. Returns the number of groups or a negative errno.
+ */
 static int read_groups(int fd, gid_t some[GROUPS_STATIC], gid_t **ret_more)
 {
 	socklen_t size = GROUPS_STATIC * sizeof(gid_t);
@@ -61,7 +63,7 @@ static void read_address(const struct sockaddr *address, struct peer *peer)
 	const uint8_t *bytes = v6->sin6_addr.s6_addr;
 
 	peer->loopback = access_is_loopback(address);
-	peer->key[10] = peer->key[11] = 0xff; /* an IPv4-mapped address */
+	peer->key[10] = peer->key[11] = 0xff; /* the key is an IPv4-mapped address */
 	if (address->sa_family == AF_INET) {
 		memcpy(peer->key + 12, &v4->sin_addr, 4);
 		(void)inet_ntop(AF_INET, &v4->sin_addr, peer->from, sizeof(peer->from));

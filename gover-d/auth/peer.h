@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The peer of a connection: its process or its address. Read once for each connection, and only
- * from the kernel, because the lookup of a user name may block.
+ * The peer of a connection: a process or an address. It is read once for each connection, and only
+ * from the kernel: user ids are not looked up, because a lookup may block.
  */
 #ifndef GOVER_D_AUTH_PEER_H
 #define GOVER_D_AUTH_PEER_H
@@ -13,16 +13,19 @@
 #define PEER_KEY_BYTES 16
 
 struct peer {
-	bool local;		 /* the unix socket */
+	bool local;		 /* connected to the unix socket */
 	bool loopback;		 /* TCP from this host */
-	enum access_scope scope; /* of a local peer */
+	enum access_scope scope; /* scope of a local peer */
 	char name[ACCESS_NAME_MAX];
 	char from[ACCESS_FROM_MAX];
-	/* for limits: an IPv4 address, or the /64 network of an IPv6 address */
+	/* Key for limits: the IPv4 address, or the /64 network of the IPv6 address. */
 	uint8_t key[PEER_KEY_BYTES];
 };
 
-/* Reads the peer of the connected socket @fd. Negative errno: unknown peer, which has no access. */
+/*
+ * Reads the peer of the connected socket @fd. A negative errno means that the peer is unknown and
+ * has no access.
+ */
 int peer_read(int fd, const struct access_rules *rules, struct peer *ret_peer);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Certificate and key. The pair is validated here, because libmicrohttpd reports only that it
- * cannot start. A renewed pair is loaded without a signal or restart. Files are read in the worker,
- * and a replaced pair is kept as long as a handshake may use it.
+ * The pair of certificate and key. The pair is validated here, because libmicrohttpd reports an
+ * invalid pair only as a failed start. A renewed pair is loaded without a signal or restart. The
+ * worker reads the files. A replaced pair is freed only when no handshake can use it any more.
  */
 #include <errno.h>
 #include <gnutls/x509.h>
@@ -21,9 +21,11 @@
 #include "gover-d/util/worker.h"
 
 #define PEM_BYTES_MAX (256 * 1024)
-#define CHAIN_MAX     16 /* the limit of GnuTLS for one file */
-/* A replaced pair may be in use by a handshake as long as a first request may take
- * (CONNECTION_FIRST_REQUEST_S); this is several times as long. */
+#define CHAIN_MAX     16 /* number of certificates; GnuTLS accepts at most this many in a file */
+/*
+ * Seconds until a replaced pair is freed. A handshake can use the pair for at most
+ * CONNECTION_FIRST_REQUEST_S; this time is several times as long.
+ */
 #define KEPT_S 60
 
 struct pair {
@@ -32,11 +34,14 @@ struct pair {
 	gnutls_privkey_t key;
 	int64_t expires_s;
 	bool exposed;	     /* every user can read the key */
-	uint64_t retired_ns; /* when it was replaced */
+	uint64_t retired_ns; /* time at which the pair was replaced */
 	struct pair *next;   /* tls.retired */
 };
 
-/* Identifies the version of both files. Only numbers of 64 bits, so that memcmp() can compare. */
+/*
+ * Identifies the version of both files. All members have 64 bits, so that memcmp() can compare two
+ * stamps.
+ */
 struct stamp {
 	struct {
 		uint64_t dev, ino, size, changed_s, changed_ns;
@@ -45,19 +50,19 @@ struct stamp {
 
 struct tls {
 	struct worker_job job; /* must be first */
-	bool checking;	       /* the worker has the job */
-	unsigned int periods;  /* since the last check */
+	bool checking;	       /* the worker is running the check */
+	unsigned int periods;  /* periods since the last check */
 	char certificate_path[PATH_MAX], key_path[PATH_MAX];
 	struct pair *current, *retired;
 	uint64_t now_ns;
 	/* Owned by the worker while @checking. */
-	struct stamp tried, seen; /* of the last load; of the last check */
-	struct pair *fresh;	  /* the new pair; NULL: none */
+	struct stamp tried, seen; /* stamps of the last load and of the last check */
+	struct pair *fresh;	  /* the newly loaded pair; NULL: no new pair */
 	int result;
 	struct err err;
 };
 
-/* The callback of GnuTLS has no userdata; there is one TLS listener. */
+/* The TLS instance in use. It is global because the callback of GnuTLS has no userdata. */
 static const struct tls *in_force;
 
 static struct pair *free_pair(struct pair *pair)
@@ -93,7 +98,7 @@ static int read_expiry(gnutls_pcert_st *certificate, int64_t *ret_expires_s)
 	return 0;
 }
 
-/* Checks that certificate and key match. The credentials serve only for this check. */
+/* Checks that certificate and key match. The credentials object is used only for this check. */
 static int check_pair(const gnutls_datum_t *certificate, const gnutls_datum_t *key)
 {
 	gnutls_certificate_credentials_t credentials;
@@ -106,7 +111,7 @@ static int check_pair(const gnutls_datum_t *certificate, const gnutls_datum_t *k
 	return r < 0 ? r : 0;
 }
 
-/* 0, or an error of GnuTLS. */
+/* Returns 0 or an error of GnuTLS. */
 static int parse_pair(char *certificate_text, char *key_text, struct pair *pair)
 {
 	gnutls_datum_t certificate = {(unsigned char *)certificate_text,
@@ -161,7 +166,10 @@ static int load_pair(const char *certificate_path, const char *key_path, struct 
 	return 0;
 }
 
-/* A missing file has a stamp of zeros. The change time covers chmod(1) too. */
+/*
+ * Returns the stamp of both files. The stamp of a missing file is zero. The change time (ctime)
+ * also changes with chmod(1).
+ */
 static struct stamp read_stamp(const struct tls *tls)
 {
 	const char *const paths[] = {tls->certificate_path, tls->key_path};
@@ -185,8 +193,10 @@ static bool same(const struct stamp *a, const struct stamp *b)
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-/* In the worker. A change is loaded only when two checks in a row find the same stamp, because the
- * two files are not replaced at the same time. */
+/*
+ * Runs in the worker. A changed pair is loaded only when two checks in a row find the same stamp,
+ * because the two files are not replaced at the same time.
+ */
 static void check(struct worker_job *job)
 {
 	struct tls *tls = (struct tls *)job;
@@ -286,7 +296,8 @@ int tls_new(const char *certificate_path, const char *key_path, struct tls **ret
 	tls->job.done = on_checked;
 	snprintf(tls->certificate_path, sizeof(tls->certificate_path), "%s", certificate_path);
 	snprintf(tls->key_path, sizeof(tls->key_path), "%s", key_path);
-	tls->tried = tls->seen = read_stamp(tls); /* before loading, so that no change is missed */
+	/* read before loading, so that no change is missed */
+	tls->tried = tls->seen = read_stamp(tls);
 	r = load_pair(certificate_path, key_path, &tls->current, reterr);
 	if (r < 0) {
 		free(tls);

@@ -14,19 +14,27 @@
 struct tls;
 struct worker;
 
-/* Reads both PEM files and checks with GnuTLS that they match. Negative errno with a message that
- * names the file. One instance at a time, see tls_select_certificate(). */
+/*
+ * Reads both PEM files and checks with GnuTLS that they match. Negative errno with a message that
+ * contains the path of the file. Only one instance may exist, because tls_select_certificate() uses
+ * a global variable.
+ */
 int tls_new(const char *certificate_path, const char *key_path, struct tls **ret_tls,
 	    struct err *reterr);
-/* Call it only when no handshake and no job of it is running. NULL is fine; returns NULL. */
+/*
+ * Call it only when neither a handshake nor a job of @tls is running. @tls may be NULL. Returns
+ * NULL.
+ */
 struct tls *tls_free(struct tls *tls);
 
-/* Call it once a period. Every TLS_CHECK_PERIODS @worker checks the files for changes. A new valid
- * pair is used from then on; this and an invalid pair are logged. */
+/*
+ * Call it once a period. Every TLS_CHECK_PERIODS periods @worker checks the files for changes. New
+ * handshakes use a new valid pair. New valid and invalid pairs are logged.
+ */
 #define TLS_CHECK_PERIODS 10
 void tls_tick(struct tls *tls, struct worker *worker, uint64_t now_ns);
 
-/* The expiry of the certificate in use, in seconds since 1970. */
+/* Returns the expiry of the certificate in use, in seconds since 1970. */
 int64_t tls_expires_s(const struct tls *tls);
 
 /* For MHD_OPTION_HTTPS_CERT_CALLBACK: selects the certificate of a handshake. */

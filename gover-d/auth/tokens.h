@@ -14,7 +14,7 @@
 
 #define TOKENS_MAX	 256
 #define TOKEN_HASH_BYTES 32
-#define TOKEN_TEXT_SIZE	 48 /* "gvr_", 43 of A-Z a-z 0-9 - _, and NUL */
+#define TOKEN_TEXT_SIZE	 48 /* "gvr_", 43 characters of A-Z a-z 0-9 - _, and NUL */
 
 struct token {
 	char name[ID_MAX];
@@ -28,25 +28,29 @@ struct tokens;
 struct tokens *tokens_new(void);		   /* NULL: out of memory */
 struct tokens *tokens_free(struct tokens *tokens); /* NULL is fine; returns NULL */
 
-/* Reads the file; a missing file means no tokens. If any part of it is invalid, it is rejected as a
- * whole and there are no tokens. */
+/*
+ * Replaces the tokens by the tokens of the file; a missing file contains no tokens. If any part of
+ * the file is invalid, the whole file is rejected and @tokens is empty.
+ */
 int tokens_load(struct tokens *tokens, const char *path, struct err *reterr);
-/* The same for a text. */
+/* As tokens_load() for the content of a file; @path is used in messages. */
 int tokens_parse(struct tokens *tokens, const char *text, size_t length, const char *path,
 		 struct err *reterr);
-/* The text of the file, which the caller frees; NULL: out of memory. */
+/* Returns the content of the token file, which the caller frees; NULL: out of memory. */
 char *tokens_encode(const struct tokens *tokens);
 
-/* Finds a token by its text; NULL: unknown. The time does not depend on how much of a token
- * matches. */
+/*
+ * Returns the token with this text; NULL: unknown. The duration does not depend on how many
+ * characters match a token.
+ */
 const struct token *tokens_find(const struct tokens *tokens, const char *text);
 
 const struct token *tokens_at(const struct tokens *tokens, size_t index); /* NULL past the end */
 const struct token *tokens_named(const struct tokens *tokens, const char *name); /* NULL: unknown */
 
 /*
- * Creates a token with these terms (their hash is ignored) and returns its text. -EEXIST: the name
- * is in use; -ENOSPC: there are TOKENS_MAX.
+ * Creates a token from the members of @terms, except its hash, and returns the text of the token in
+ * @ret_text. -EEXIST: the name is in use; -ENOSPC: TOKENS_MAX tokens exist.
  */
 int tokens_add(struct tokens *tokens, const struct token *terms, char ret_text[TOKEN_TEXT_SIZE],
 	       struct err *reterr);

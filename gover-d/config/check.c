@@ -64,7 +64,7 @@ static int check_period(const struct config *config, struct err *reterr)
 	return 0;
 }
 
-/* A tick renews a lease. It must be in time even when it is half a period late. */
+/* Each tick renews a lease. The lease must not expire if a tick is half a period late. */
 static int check_leases(const struct config *config, struct err *reterr)
 {
 	for (int g = 0; g < config->n_gpus; g++) {
@@ -153,18 +153,19 @@ static bool is_gvt(const struct gpu_config *gpu)
 	return strcmp(gpu->backend, "gvt") == 0 || strcmp(gpu->backend, "auto") == 0;
 }
 
-/* True if both GPUs use a root that their backend cannot share. */
+/* Returns true if both GPUs use a root directory that their backend cannot share. */
 static bool roots_clash(const struct gpu_config *inner, const struct gpu_config *outer)
 {
 	char in[PATH_MAX + ID_MAX], out[PATH_MAX + ID_MAX];
 
-	if (is_gvt(inner) && is_gvt(outer)) /* each GPU of the host has one section */
+	/* two sections must not name the same GPU of the host */
+	if (is_gvt(inner) && is_gvt(outer))
 		return strcmp(inner->root, outer->root) == 0 &&
 		       (!inner->parent[0] || !outer->parent[0] ||
 			strcmp(inner->parent, outer->parent) == 0);
 	if (strcmp(inner->backend, outer->backend) != 0)
 		return false;
-	if (strcmp(inner->backend, "sim") == 0) /* a control directory has one GPU */
+	if (strcmp(inner->backend, "sim") == 0) /* a control directory belongs to one GPU */
 		return inner->root[0] && strcmp(inner->root, outer->root) == 0;
 	if (strcmp(inner->backend, "softgpu") != 0)
 		return false;

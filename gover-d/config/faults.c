@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds every fault of a configuration, with file and line. A fault that may follow from another is
- * not reported: rules about several keys are skipped for a section that has a fault of its own.
+ * Finds every fault of a configuration, with file and line. A fault that may follow from another
+ * fault is not reported: rules about several keys are skipped for a section in which a fault was
+ * found.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,12 +11,15 @@
 #include "base/cleanup.h"
 #include "gover-d/config/table.h"
 
-#define PLACES_MAX \
-	1024 /* keys and faults with a known place; later ones are reported without a line */
-#define TITLE_MAX (ID_MAX + sizeof("flavor "))
+/*
+ * Number of keys and faults whose file and line are stored. Faults beyond it are reported without a
+ * line.
+ */
+#define PLACES_MAX 1024
+#define TITLE_MAX  (ID_MAX + sizeof("flavor "))
 
 struct place {
-	char title[TITLE_MAX], key[32]; /* key "": a fault */
+	char title[TITLE_MAX], key[32]; /* key "": the place of a fault */
 	char file[PATH_MAX];
 	int line;
 };
@@ -68,8 +72,10 @@ static void take_key(void *userdata, const char *file, int line, const char *tit
 	remember_place(userdata, file, line, title, key);
 }
 
-/* True if the message of a rule about several keys may follow from another fault: it names a
- * section with a fault, or the fault is in [daemon] or before the first section. */
+/*
+ * Returns true if the message of a rule about several keys may follow from another fault: the
+ * message names a section with a fault, or a fault is in [daemon] or before the first section.
+ */
 static bool is_doubtful(const struct finder *finder, const char *text)
 {
 	char title[TITLE_MAX + 2];
@@ -84,7 +90,10 @@ static bool is_doubtful(const struct finder *finder, const char *text)
 	return false;
 }
 
-/* The last place of the key with which the message "[TITLE] KEY = ..." starts. NULL: unknown. */
+/*
+ * Returns the last place of the key in a message that starts with "[TITLE] KEY = ..."; NULL:
+ * unknown.
+ */
 static const struct place *find_place(const struct finder *finder, const char *text)
 {
 	const struct place *found = NULL;

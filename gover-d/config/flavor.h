@@ -1,24 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* The flavours of a configuration: that of [offer] and those of [flavor NAME]. */
+/*
+ * The flavours of a configuration: the flavour of [offer], and one flavour for each [flavor NAME].
+ */
 #ifndef GOVER_D_CONFIG_FLAVOR_H
 #define GOVER_D_CONFIG_FLAVOR_H
 
 #include "gover-d/config/config.h"
 
-/* Finds a flavour by name; "" is that of [offer]. False if there is none. */
+/* Finds a flavour by name; "" is the flavour of [offer]. Returns false for an unknown name. */
 bool flavor_find(const struct config *config, const char *name, struct flavor *ret_flavor);
 
-/* The flavour that sets a contract's price. A name that the configuration no longer contains means
- * the flavour of [offer]. */
+/*
+ * Returns the flavour that sets the price of a contract: the flavour @name, or the flavour of
+ * [offer] if the configuration does not contain @name any more.
+ */
 struct flavor flavor_of(const struct config *config, const char *name);
 
-/* The flavour of [offer] is at index 0. False past the end. */
+/*
+ * Returns the flavour at @index through *ret_flavor; false past the end. The flavour of [offer] is
+ * at index 0.
+ */
 bool flavor_at(const struct config *config, int index, struct flavor *ret_flavor);
 
-/* Returns -EINVAL with a message that lists the flavours. */
+/* Refuses the unknown flavour @name: returns -EINVAL with a message that lists the flavours. */
 int flavor_refuse(const struct config *config, const char *name, struct err *reterr);
 
-/* Checks that names are valid and unique. For config_check(). */
+/* Checks that names of flavours are valid and unique. For config_check(). */
 int flavor_check(const struct config *config, struct err *reterr);
 
 #endif

@@ -11,15 +11,15 @@
 
 #define FILE_BYTES_MAX (256 * 1024)
 
-/* The sections [gpu NAME] or [flavor NAME]. */
+/* All sections of one kind: [gpu NAME] or [flavor NAME]. */
 struct named_sections {
-	const char *word, *noun; /* "gpu", "a GPU" */
+	const char *word, *noun; /* @word: "gpu"; @noun in messages: "a GPU" */
 	char *list;		 /* array of structs in struct config */
-	size_t size, name_at;	 /* of one struct, and of its name in it */
+	size_t size, name_at;	 /* size of one struct, and offset of the name in it */
 	int *n, max;
 	void (*set_default)(void *section, const char *name);
-	bool replaced;	    /* the files' sections have replaced the default ones */
-	int file[GPUS_MAX]; /* the last file that has each section */
+	bool replaced;	    /* sections of a file have replaced the default sections */
+	int file[GPUS_MAX]; /* by section: number of the last file that contains the section */
 };
 _Static_assert(FLAVORS_MAX <= GPUS_MAX, "named_sections.file has room for all");
 
@@ -27,8 +27,8 @@ struct loader {
 	struct config *config;
 	struct named_sections gpus, flavors;
 	int file;				/* number of the current file, from 1 */
-	const char *path;			/* of the current file */
-	char title[ID_MAX + sizeof("flavor ")]; /* of the current section */
+	const char *path;			/* path of the current file */
+	char title[ID_MAX + sizeof("flavor ")]; /* title of the current section */
 	const struct config_watch *watch;	/* may be NULL */
 };
 
@@ -143,7 +143,8 @@ static int read_file(struct loader *l, const char *path, struct err *reterr)
 	if (l->watch)
 		l->watch->file(l->watch->userdata, path);
 	r = inifile_read(path, FILE_BYTES_MAX, &reader, &why);
-	if (r < 0 && l->watch && why.msg[0]) /* about the whole file: "PATH: message" */
+	/* the fault concerns the whole file: "PATH: message" */
+	if (r < 0 && l->watch && why.msg[0])
 		l->watch->fault(l->watch->userdata, path, 0, "",
 				why.msg + strlen(path) + strlen(": "));
 	return r < 0 ? err_fail(reterr, -r, "%s", why.msg) : 0;
@@ -156,7 +157,9 @@ static int is_drop_in(const struct dirent *entry)
 	return entry->d_name[0] != '.' && dot && strcmp(dot, ".conf") == 0;
 }
 
-/* With a watch, all drop-ins are read, even after a fault. */
+/*
+ * Reads all drop-ins in the order of their names. Stops at the first fault, unless l->watch is set.
+ */
 static int read_drop_ins(struct loader *l, const char *path, struct err *reterr)
 {
 	char folder[PATH_MAX], file[PATH_MAX + NAME_MAX + 2];

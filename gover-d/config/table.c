@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The configuration's table of keys and what is made from it: defaults, printing and live changes.
- * load.c reads by the same table. What config_print() prints, config_load() accepts.
+ * The table of configuration keys, and the functions that use it: defaults, printing and live
+ * changes. load.c reads files by the same table. config_load() accepts the output of
+ * config_print().
  */
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -17,7 +18,7 @@
 #include "gover-d/util/url.h"
 #include "policy/keys.h"
 
-/* ADDR:PORT, an IPv6 address in brackets. */
+/* Returns true for ADDR:PORT. An IPv6 address must be in brackets. */
 static bool fits_listen(const char *text)
 {
 	char host[INET6_ADDRSTRLEN + 2], binary[sizeof(struct in6_addr)];
@@ -98,7 +99,9 @@ static bool fits_policy(const char *text)
 
 #define FLAVOR_NAME "a name of A-Z a-z 0-9 . _ -"
 
-/* Texts have at most 160 characters: base/inifile.c accepts lines of up to 198. */
+/*
+ * A text has at most 160 characters, because base/inifile.c accepts lines of up to 198 characters.
+ */
 static const struct setting keys[] = {
 	TEXT(DAEMON(socket), 1, 107, "a path", NULL),
 	TEXT(DAEMON(listen), 0, 60, "nothing, or ADDR:PORT with a numeric address", fits_listen),
@@ -171,8 +174,10 @@ const struct setting *config_key_at(size_t index)
 
 #define TITLE_MAX (ID_MAX + sizeof("flavor "))
 
-/* The struct with the values of the @index-th section of @key's kind, and the section's title. NULL
- * past the last one. */
+/*
+ * Returns the struct with the values of the @index-th section that can contain @key, and the title
+ * of the section; NULL past the last section.
+ */
 static const void *section_at(const struct config *config, const struct setting *key, int index,
 			      char title[TITLE_MAX])
 {

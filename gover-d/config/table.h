@@ -6,34 +6,36 @@
 
 #include "gover-d/config/config.h"
 
-/* setting.section of the keys of a GPU and of a flavour */
+/* Values of setting.section for the keys of a GPU and of a flavour. */
 #define CONFIG_GPU_SECTION    "gpu NAME"
 #define CONFIG_FLAVOR_SECTION "flavor NAME"
 
-/* The defaults of [gpu @name]; @name is a valid id. */
+/* Sets the defaults of [gpu @name]; @name must be a valid id. */
 void config_table_default_gpu(struct gpu_section *gpu, const char *name);
-/* The defaults of [flavor @name]. */
+/* Sets the defaults of [flavor @name]. */
 void config_table_default_flavor(struct flavor *flavor, const char *name);
 
-/* Checks each value against the table, also those set by the command line. */
+/* Checks each value against the table, including values that the command line has set. */
 int config_table_check(const struct config *config, struct err *reterr);
 
-/* The GPU seconds in one period. */
+/* Returns the length of a period in GPU seconds (a sim GPU may run faster than real time). */
 double config_table_period_s(const struct config *config);
 
 /* Callbacks of config_load_watched(). */
 struct config_watch {
 	void *userdata;
 	void (*file)(void *userdata, const char *file);
-	/* As in struct inifile_reader. @title is the section's title without brackets, "" before
-	 * the first section. */
+	/*
+	 * Called for each fault and each key, as in struct inifile_reader. @title is the title of
+	 * the section without brackets; "" before the first section.
+	 */
 	void (*fault)(void *userdata, const char *file, int line, const char *title,
 		      const char *why);
 	void (*seen)(void *userdata, const char *file, int line, const char *title,
 		     const char *key);
 };
 
-/* As config_load(), but continues after faults. -EINVAL if there were any. */
+/* As config_load(), but continues after a fault. -EINVAL: at least one fault was found. */
 int config_load_watched(struct config *config, const char *path, const struct config_watch *watch,
 			struct err *reterr);
 

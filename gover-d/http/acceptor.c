@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Accepts connections for libmicrohttpd. Its own accept has one limit for all clients: a client
- * that connected first could lock out every other. At most AT_ONCE connections are accepted in one
- * call, so that the event loop is not delayed.
+ * Accepts connections for libmicrohttpd. The accept of libmicrohttpd has one limit for all clients,
+ * so that a single client could use all connections. At most AT_ONCE connections are accepted in
+ * one call, so that the event loop is not delayed.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -27,7 +27,10 @@ union address {
 	struct sockaddr_in6 in6;
 };
 
-/* A user of this host, an IPv4 address, or an IPv6 /64 network, which usually is one customer. */
+/*
+ * Writes the name of the client of a connection: a user of this host, an IPv4 address, or an IPv6
+ * /64 network, because an IPv6 /64 network usually belongs to one customer.
+ */
 static void name_client(int fd, const union address *address, char client[CONNECTION_CLIENT_MAX])
 {
 	struct ucred process = {.uid = (uid_t)-1};
@@ -96,7 +99,10 @@ static int on_readable(sd_event_source *source, int fd, uint32_t events, void *u
 	return 0;
 }
 
-/* Shuts down overdue connections, and accepts again if that was stopped for lack of descriptors. */
+/*
+ * Shuts down overdue connections. If accepting was stopped for lack of descriptors, starts it
+ * again.
+ */
 static int on_sweep(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct acceptor *acceptor = userdata;

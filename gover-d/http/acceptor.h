@@ -12,14 +12,18 @@
 struct acceptor {
 	struct MHD_Daemon *daemon;
 	struct connection_table *table;
-	int fd; /* listening; owned */
+	int fd; /* the listening socket, owned by the acceptor */
 	sd_event_source *readable;
-	sd_event_source *sweep; /* evicts overdue connections; off without connections */
-	sd_event_source *timer; /* runs the daemon */
+	/* evicts overdue connections; disabled while no connection is open */
+	sd_event_source *sweep;
+	sd_event_source *timer; /* runs @daemon */
 };
 
-/* Takes ownership of the listening socket @fd. @daemon has no listening socket of its own, and
- * @timer runs it. Call acceptor_fini() also after a failure; it accepts an all-zero struct. */
+/*
+ * Accepts connections on the listening socket @fd and takes ownership of @fd. @daemon must have no
+ * listening socket; @timer runs @daemon. Call acceptor_fini() after a failure as well; it accepts
+ * an all-zero struct.
+ */
 int acceptor_init(struct acceptor *acceptor, int fd, struct MHD_Daemon *daemon,
 		  struct connection_table *table, sd_event *event, sd_event_source *timer,
 		  int64_t priority);

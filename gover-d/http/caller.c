@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads peers and identifies callers. What a caller may do is decided in access.c. */
+/* Reads peers and identifies callers. auth/access.c decides which requests a caller may send. */
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "gover-d/auth/tls.h"
 #include "gover-d/http/caller.h"
 
-/* GnuTLS syntax: nothing older than TLS 1.2. */
+/* GnuTLS priority string: TLS 1.2 or newer. */
 #define TLS_PRIORITIES "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 void caller_on_connection(const struct authn *authn, struct MHD_Connection *connection,

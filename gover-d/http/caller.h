@@ -7,16 +7,23 @@
 
 #include "gover-d/auth/authn.h"
 
-/* For MHD_OPTION_NOTIFY_CONNECTION. The peer is read once and kept as the connection's socket
- * context until the connection is closed. */
+/*
+ * For MHD_OPTION_NOTIFY_CONNECTION: reads the peer of a new connection. The peer is stored as
+ * socket context until the connection is closed.
+ */
 void caller_on_connection(const struct authn *authn, struct MHD_Connection *connection,
 			  void **socket_context, enum MHD_ConnectionNotificationCode code);
 
-/* Identifies the caller of a request by its headers and its connection's peer. */
+/*
+ * Identifies the caller of a request by the headers of the request and the peer of the connection.
+ */
 void caller_identify(struct authn *authn, struct MHD_Connection *connection,
 		     struct principal *ret_principal);
 
-/* For MHD_OPTION_ARRAY of a daemon that serves TCP. True: start it with MHD_USE_TLS. */
+/*
+ * Writes the TLS options for MHD_OPTION_ARRAY of a daemon that serves TCP. Returns true if the
+ * daemon must be started with MHD_USE_TLS.
+ */
 #define CALLER_TLS_OPTIONS 3
 bool caller_tls_options(const struct authn *authn,
 			struct MHD_OptionItem options[CALLER_TLS_OPTIONS]);

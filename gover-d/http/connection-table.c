@@ -11,26 +11,29 @@
 #include "base/clock.h"
 #include "gover-d/http/connection-table.h"
 
-/* In the order of eviction; STREAMING and EVICTED connections are not candidates. */
+/*
+ * States in the order of eviction: IDLE connections first. STREAMING and EVICTED connections are
+ * never evicted.
+ */
 enum state { IDLE, REPLYING, STREAMING, EVICTED };
 
 struct client {
 	char name[CONNECTION_CLIENT_MAX];
-	int n, n_streams;    /* connections that have a slot */
-	int refs;	     /* connections that point here */
-	struct client *next; /* table.clients */
+	int n, n_streams;    /* connections with a slot; streams among them */
+	int refs;	     /* connections that point to this client */
+	struct client *next; /* next in table.clients */
 };
 
 struct connection {
 	int fd;
 	enum state state;
 	bool requested;	   /* at least one request was received */
-	uint64_t since_ns; /* start of its state */
+	uint64_t since_ns; /* start of the current state */
 	struct client *client;
 };
 
 struct connection_table {
-	struct connection **by_fd; /* NULL: none with this fd */
+	struct connection **by_fd; /* connections by fd; NULL: no connection has this fd */
 	int n_by_fd;		   /* length of by_fd */
 	struct client *clients;
 	int n; /* slots in use */
@@ -107,7 +110,7 @@ static void release_client(struct connection_table *table, struct client *client
 	free(client);
 }
 
-/* Takes the slot away; the fd stays open until connection_table_remove(). */
+/* Evicts a connection: frees its slot. The fd stays open until connection_table_remove(). */
 static void evict(struct connection_table *table, struct connection *c)
 {
 	if (c->state == EVICTED)
@@ -134,7 +137,10 @@ static struct connection *choose_victim(struct connection_table *table, const st
 	return victim;
 }
 
-/* The client that must give up a slot for a new connection of @client; NULL: a slot is free. */
+/*
+ * Returns the client that must lose a connection for a new connection of @client; NULL: a slot is
+ * free.
+ */
 static const struct client *find_donor(const struct connection_table *table,
 				       const struct client *client)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libmicrohttpd without a thread of its own. Its epoll fd is a source of the daemon's event loop;
+ * Runs libmicrohttpd without a thread. The epoll fd of libmicrohttpd is a source of the event loop;
  * MHD_run() is called when the fd is readable or after MHD_get_timeout(). A request becomes an
- * api_request; its connection is suspended while the reply is deferred. Nothing blocks, and what a
- * client can make grow is limited.
+ * api_request; its connection is suspended while the reply is deferred. No call blocks, and the
+ * memory that a client can use is limited.
  */
 #include <errno.h>
 #include <microhttpd.h>
@@ -32,7 +32,10 @@
 #define CONNECTIONS_MAX (CONNECTION_SLOTS + 256U)
 #define TIMEOUT_S	30U
 #define HEADERS_MAX	((size_t)16 * 1024)
-/* A chunked body over the limit is read up to this size, so that the client gets the reply. */
+/*
+ * A chunked body that exceeds API_BODY_MAX is read up to this size, so that the client gets the
+ * reply.
+ */
 #define DISCARD_MAX (1024 * 1024)
 
 struct listener {
@@ -45,22 +48,22 @@ struct listener {
 struct http {
 	struct api *api;
 	struct authn *authn;
-	struct connection_table *table; /* of both listeners */
+	struct connection_table *table; /* connections of both listeners */
 	struct listener unix_socket, tcp;
-	struct unix_listener socket; /* unset if systemd passed the socket */
-	struct exchange *suspended;  /* with deferred replies */
+	struct unix_listener socket; /* the unix socket; unset if systemd passed the socket */
+	struct exchange *suspended;  /* exchanges with deferred replies */
 	struct http_streams streams;
 };
 
 struct exchange {
-	struct api_request request; /* must be first: api.c returns it */
+	struct api_request request; /* must be the first member: api.c passes it to the callbacks */
 	struct listener *listener;
 	struct MHD_Connection *connection;
 	char *body; /* API_BODY_MAX bytes; NULL: nothing received yet */
 	size_t received;
 	bool served, suspended;
-	struct http_stream *stream; /* the reply, if it is an event stream */
-	struct exchange *next;	    /* http.suspended */
+	struct http_stream *stream; /* set if the reply is an event stream */
+	struct exchange *next;	    /* next in http.suspended */
 };
 
 static void resume(struct exchange *x)
@@ -245,7 +248,10 @@ static void refuse_body(struct exchange *x)
 	api_request_count(&x->request);
 }
 
-/* True if the request has a body. An unauthorised request is rejected before its body is read. */
+/*
+ * Returns true if the request has a body. An unauthorised request is rejected before its body is
+ * read.
+ */
 static bool announces_body(struct MHD_Connection *connection)
 {
 	return header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH) ||
@@ -353,7 +359,8 @@ static int set_timer(struct listener *listener)
 
 static int run(struct listener *listener)
 {
-	(void)MHD_run(listener->daemon); /* MHD_NO: only for daemons started with other flags */
+	/* MHD_get_timeout() fails only for daemons with other flags */
+	(void)MHD_run(listener->daemon);
 	return set_timer(listener);
 }
 
@@ -486,7 +493,8 @@ static void stop(struct listener *listener)
 	sd_event_source_disable_unref(listener->timer);
 	if (listener->daemon)
 		MHD_stop_daemon(
-			listener->daemon); /* closes its connections and ends every exchange */
+			/* Closes the connections of the daemon and ends every exchange. */
+			listener->daemon);
 }
 
 struct http *http_free(struct http *http)

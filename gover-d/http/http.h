@@ -12,12 +12,13 @@ struct authn;
 struct http;
 
 /*
- * Serves @api on the unix socket @socket_path and, if @listen is not empty, on TCP ADDR:PORT; with
- * socket activation on the sockets from systemd instead. A stale unix socket is replaced.
- * -EADDRINUSE: another daemon listens there. Its event sources have a lower priority than the tick.
+ * Serves @api on the unix socket @socket_path and, if @listen is not empty, on TCP ADDR:PORT. With
+ * socket activation, it serves @api on the sockets from systemd instead. A stale unix socket is
+ * replaced. -EADDRINUSE: another daemon uses the socket. The event sources have a lower priority
+ * than the tick.
  */
 int http_new(sd_event *event, const char *socket_path, const char *listen, struct api *api,
 	     struct authn *authn, struct http **ret_http, struct err *reterr);
-struct http *http_free(struct http *http); /* removes the socket; NULL is fine; returns NULL */
+struct http *http_free(struct http *http); /* removes the unix socket; accepts and returns NULL */
 
 #endif

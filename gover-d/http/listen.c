@@ -17,7 +17,7 @@
 #define BACKLOG	    HTTP_LISTEN_BACKLOG
 #define SOCKET_KIND (SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK)
 
-/* Splits "ADDR:PORT" or "[ADDR]:PORT". */
+/* Splits "ADDR:PORT" or "[ADDR]:PORT" into address and port. */
 static int split_address(const char *address, char host[64], const char **ret_port)
 {
 	bool bracketed = address[0] == '[';
@@ -81,7 +81,7 @@ static bool is_listening(int fd, bool tcp)
 		   : sd_is_socket_unix(fd, SOCK_STREAM, 1, NULL, 0) > 0;
 }
 
-/* An unknown socket is an error, because its clients would never get a reply. */
+/* A socket with an unknown name is an error, because its clients would never get a reply. */
 static int take_socket(struct http_activated *sockets, int fd, const char *name, struct err *reterr)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(activated); i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams on suspended connections. libmicrohttpd asks for bytes when the socket accepts some; if
- * there are none, the connection is suspended until the api calls wake(). Buffers nothing itself.
+ * Streams on suspended connections. libmicrohttpd requests bytes when the socket is writable. If
+ * the stream has no bytes, the connection is suspended until the api calls wake(). This module has
+ * no buffer.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -11,7 +12,10 @@
 #include "gover-d/http/stream.h"
 
 #define BLOCK 4096
-/* Kernel buffer for a client that does not read; the kernel doubles it. */
+/*
+ * Size of the send buffer of the socket, which limits the unread bytes of a slow client. The kernel
+ * doubles this value.
+ */
 #define SEND_BUFFER (64 * 1024)
 
 struct http_stream {
@@ -20,7 +24,7 @@ struct http_stream {
 	struct MHD_Connection *connection;
 	sd_event_source *timer;
 	bool suspended, ending;
-	struct http_stream *next; /* streams.first */
+	struct http_stream *next; /* next in streams.first */
 };
 
 void http_run_soon(sd_event_source *timer)
@@ -65,7 +69,7 @@ static void wake(void *userdata)
 	struct http_stream *s = userdata;
 
 	if (!s->suspended)
-		return; /* libmicrohttpd asks when the socket accepts more */
+		return; /* libmicrohttpd requests bytes when the socket is writable */
 	resume(s);
 	http_run_soon(s->timer);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Event streams on libmicrohttpd: a connection is suspended until there is more to send. */
+/*
+ * Event streams on libmicrohttpd: a connection is suspended while the stream has no bytes to send.
+ */
 #ifndef GOVER_D_HTTP_STREAM_H
 #define GOVER_D_HTTP_STREAM_H
 
@@ -14,18 +16,22 @@ struct http_streams {
 };
 
 /*
- * Creates the response that sends @stream to @connection; @timer runs its daemon. @stream must
- * outlive it. NULL: out of memory. The caller ends *@ret_stream after the exchange.
+ * Returns a new response that sends @stream to @connection; NULL: out of memory. @timer runs the
+ * daemon of @connection. @stream must outlive the response. The caller ends *@ret_stream after the
+ * exchange.
  */
 struct MHD_Response *http_stream_begin(struct http_streams *streams, struct api_stream *stream,
 				       struct MHD_Connection *connection, sd_event_source *timer,
 				       struct http_stream **ret_stream);
 void http_stream_end(struct http_stream *stream); /* NULL is fine */
 
-/* Call it before the daemon stops, because no connection may be suspended then. */
+/*
+ * Ends all streams. Call it before the daemon of libmicrohttpd stops, because a stopping daemon
+ * must not have suspended connections.
+ */
 void http_stream_end_all(struct http_streams *streams);
 
-/* Makes @timer run its daemon now, as needed after MHD_resume_connection(). */
+/* Makes @timer run its daemon now. This is necessary after MHD_resume_connection(). */
 void http_run_soon(sd_event_source *timer);
 
 #endif
