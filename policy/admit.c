@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rule 4: offers one more vGPU while the GPU is calm and has room. */
+/* Rule 4: offers one more vGPU after a calm time if the GPU has room. */
 #include "policy/admit.h"
 #include "policy/explain.h"
 #include "policy/reason.h"

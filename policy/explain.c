@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Explanations of decisions: one sentence for a cloud operator, with the numbers that were used,
- * and the same numbers by name for programs.
+ * Explains decisions: one sentence for a cloud operator, with the numbers that were used, and the
+ * same numbers with names for programs.
  */
 #include "policy/explain.h"
 #include "policy/reason.h"
 #include "policy/signal.h"
 
-/* Why @vgpu needs help: the start of a sentence, and at most 7 numbers. */
+/* Writes why @vgpu needs help: the start of a sentence, and at most 7 numbers. */
 static void add_need(const struct policy_params *params, const struct policy_gpu *gpu,
 		     const struct policy_vgpu *vgpu, struct policy_decision *decision)
 {
@@ -216,7 +216,7 @@ void explain_fit(const struct policy_gpu *gpu, const struct policy_out *out, int
 	reason_add_moves(gpu, out, decision);
 }
 
-/* What other vGPUs give for the cap of decision->vgpu: the end of its sentence. */
+/* Writes what other vGPUs give for the cap of decision->vgpu: the end of the sentence. */
 static void add_given(const struct policy_gpu *gpu, const struct policy_out *out,
 		      struct policy_decision *decision)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The numbers and the sentence of a decision. Its kind, vGPUs and moves are already set. */
+/* The numbers and the sentence of a decision. Callers set the kind, vGPUs and moves of the decision
+ * first. */
 #ifndef POLICY_EXPLAIN_H
 #define POLICY_EXPLAIN_H
 
 #include "policy/plan.h"
 
-/* What limited the size of a steal. */
+/* The limit that determined the size of a steal. */
 enum steal_bound { STEAL_SHARE, STEAL_ONE_STEP, STEAL_FLOOR, STEAL_CEILING, STEAL_LINE };
 
 struct steal {
@@ -20,14 +21,15 @@ void explain_steal(const struct policy_params *params, const struct policy_gpu *
 		   const struct policy_out *out, const struct steal *steal,
 		   struct policy_decision *decision);
 
-/* POLICY_POOL, and POLICY_WAKE if the free pool gave. */
+/* Explains a decision of kind POLICY_POOL, or of kind POLICY_WAKE if the free pool gave the cap. */
 void explain_pool(const struct policy_params *params, const struct policy_gpu *gpu,
 		  const struct policy_out *out, struct policy_decision *decision);
 
-/* @n_signals: overloaded vGPUs. */
+/* @n_signals is the number of overloaded vGPUs. */
 void explain_severe(const struct policy_gpu *gpu, int n_signals, struct policy_decision *decision);
 
-/* The numbers that every offer has: the flavor offered, its first cap and where that comes from. */
+/* Adds the numbers that every offer has: the flavor offered, the newcomer's first cap and the
+ * sources of that cap. */
 void explain_newcomer(const struct policy_params *params, const struct policy_gpu *gpu,
 		      const struct fund *fund, struct policy_decision *decision);
 
@@ -38,7 +40,8 @@ void explain_fund(const struct policy_params *params, const struct policy_gpu *g
 		  const struct policy_out *out, const struct policy_terms *terms,
 		  const struct fund *fund, struct policy_decision *decision);
 
-/* POLICY_FUND by a policy's own rule; @share names that rule: "an equal share of the GPU". */
+/* Explains a decision of kind POLICY_FUND that a policy made by its own rule. @share names that
+ * rule: "an equal share of the GPU". */
 void explain_fund_share(const struct policy_params *params, const struct policy_gpu *gpu,
 			const struct policy_out *out, const struct policy_terms *terms,
 			const struct fund *fund, const char *share,
@@ -47,14 +50,15 @@ void explain_fund_share(const struct policy_params *params, const struct policy_
 void explain_return(const struct policy_gpu *gpu, const struct policy_out *out,
 		    struct policy_decision *decision);
 
-/* The caps exceeded 100 % by @over_pct, and exceed it by @left_pct after the moves. */
+/* The sum of the caps exceeded 100 % by @over_pct before the moves and exceeds it by @left_pct
+ * after them. */
 void explain_fit(const struct policy_gpu *gpu, const struct policy_out *out, int over_pct,
 		 int left_pct, struct policy_decision *decision);
 
 void explain_hold(const struct policy_gpu *gpu, const struct policy_out *out, int cap_pct,
 		  struct policy_decision *decision);
 
-/* A changed contract allows caps from @least_pct to @most_pct. */
+/* After a change of the contract, caps from @least_pct to @most_pct are allowed. */
 void explain_set(const struct policy_gpu *gpu, const struct policy_out *out, int least_pct,
 		 int most_pct, struct policy_decision *decision);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rules 8, 9, 10 and 12: funding a newcomer, redistributing the cap of a removed vGPU, cutting caps
- * to 100 %, and one cap fixed by an operator or required by a changed contract. No rule takes from
- * a held vGPU or goes below a floor.
+ * to 100 %, and one cap fixed by an operator or required by a changed contract. No rule takes cap
+ * from a held vGPU or sets a cap below a floor.
  */
 #include <errno.h>
 #include <math.h>
@@ -14,7 +14,8 @@
 #include "policy/signal.h"
 #include "policy/window.h"
 
-/* The part of the cap that was unused even at the largest use; 0 if that is unknown. */
+/* Returns the part of the cap that was unused even at the largest use, or 0 if the use is
+ * unknown. */
 static double unused_pct(const struct policy_params *params, const struct policy_vgpu *vgpu)
 {
 	if (!vgpu->busy_valid)
@@ -43,7 +44,8 @@ static int divide(const struct policy_gpu *gpu, struct share *shares, int n, int
 	return divided;
 }
 
-/* The donors of rule 9: not held, not overloaded, above their floors, with unused cap. */
+/* Collects the donors of rule 9: vGPUs that are not held and not overloaded, are above their floors
+ * and have unused cap. */
 static int find_givers(const struct policy_params *params, const struct policy_gpu *gpu,
 		       struct share *shares)
 {
@@ -168,7 +170,8 @@ static int shrink_by(const struct policy_params *params, const struct policy_gpu
 	return steps - divide(gpu, shares, n, steps, -1, plan);
 }
 
-/* Plans to free @over_pct. Returns the percent that floors and holds prevent from being freed. */
+/* Plans cuts that free @over_pct. Returns the percent that cannot be freed because of floors and
+ * holds. */
 static int shrink(const struct policy_params *params, const struct policy_gpu *gpu, int except,
 		  int over_pct, struct plan *plan)
 {
@@ -195,7 +198,8 @@ int policy_fit(const struct policy_params *params, struct policy_gpu *gpu, struc
 	return left_pct > 0 ? -ENOSPC : 0;
 }
 
-/* Plans a cap for vGPU @index and the cuts of others for it. NULL: a raise that does not fit. */
+/* Plans a cap for vGPU @index, and the cuts of other vGPUs that pay for a raise. Returns NULL if
+ * the raise does not fit. */
 static struct policy_decision *place(const struct policy_params *params, struct policy_gpu *gpu,
 				     int index, int cap_pct, enum policy_kind kind,
 				     struct policy_out *out, int *ret_largest_pct)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Rule 9 as a plan: what a newcomer would get now. */
+/* Rule 9 as a plan: the cap that a newcomer would get now. */
 #ifndef POLICY_FUND_H
 #define POLICY_FUND_H
 
 #include "policy/plan.h"
 
-/* 0, or -ENOSPC as policy_fund(). */
+/* Returns 0, or -ENOSPC for the same reasons as policy_fund(). */
 int fund_plan(const struct policy_params *params, const struct policy_gpu *gpu,
 	      const struct policy_terms *terms, struct fund *ret_fund);
 

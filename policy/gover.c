@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The paper's policy (Algorithm 1 with rules 4 to 7 and 11). One overloaded vGPU receives from a
- * donor; two or more are a severe overload; none for some periods at low load makes an offer. While
- * the free pool can give a step to an overloaded vGPU, there is neither a donor nor a warning.
+ * The paper's policy (Algorithm 1 with rules 4 to 7 and 11). If one vGPU is overloaded, a donor
+ * gives it cap. If two or more are overloaded, the GPU has a severe overload. If no vGPU is
+ * overloaded for some periods at low load, one more vGPU is offered. While the free pool can give a
+ * step to an overloaded vGPU, no donor gives cap and no warning is raised.
  */
 #include <math.h>
 
@@ -13,13 +14,13 @@
 #include "policy/signal.h"
 #include "policy/steps.h"
 
-/* Breaks a tie: true if @a precedes @b, or if @b is -1 (none). */
+/* Breaks a tie: returns true if @a precedes @b, or if @b is -1 (no vGPU yet). */
 static bool lower_id(const struct policy_gpu *gpu, int a, int b)
 {
 	return b < 0 || id_compare(gpu->vgpus[a].id, gpu->vgpus[b].id) < 0;
 }
 
-/* The overloaded vGPUs that count in rules 4, 6 and 7. */
+/* Counts the overloaded vGPUs to which rules 4, 6 and 7 apply. */
 static int count_signals(const struct rules *rules, const struct policy_gpu *gpu)
 {
 	int n = 0;
@@ -29,7 +30,7 @@ static int count_signals(const struct rules *rules, const struct policy_gpu *gpu
 	return n;
 }
 
-/* The vGPUs that may be overloaded, but were not seen to be. */
+/* Counts the vGPUs that may be overloaded although no valid reading shows it. */
 static int count_doubts(const struct rules *rules, const struct policy_gpu *gpu)
 {
 	int n = 0;
@@ -42,7 +43,7 @@ static int count_doubts(const struct rules *rules, const struct policy_gpu *gpu)
 	return n;
 }
 
-/* -1: none (in paper mode an overloaded vGPU may be unable to receive). */
+/* -1: no vGPU (in paper mode an overloaded vGPU may be unable to receive) */
 static int find_receiver(const struct policy_gpu *gpu)
 {
 	for (int i = 0; i < gpu->n_vgpus; i++)
@@ -59,7 +60,7 @@ static enum policy_kind kind_of_help(const struct policy_params *params,
 									       : otherwise;
 }
 
-/* Rule 5. False if no step is free or there is no receiver. */
+/* Rule 5. Returns false if no step is free or no vGPU is a receiver. */
 static bool give_pool(const struct policy_params *params, struct policy_gpu *gpu,
 		      struct policy_out *out)
 {
@@ -99,7 +100,7 @@ static void bound_steal(struct steal *steal, int steps, enum steal_bound bound)
 	}
 }
 
-/* Rule 6: what @donor can give to @receiver; 0 steps if it cannot give. */
+/* Rule 6: computes the steps that @donor can give to @receiver; 0 steps if it cannot give. */
 static struct steal plan_steal(const struct policy_params *params, const struct policy_gpu *gpu,
 			       int receiver, int donor)
 {
@@ -125,7 +126,7 @@ static struct steal plan_steal(const struct policy_params *params, const struct 
 	return steal;
 }
 
-/* The steal from the least loaded donor for @receiver; 0 steps if no vGPU can give. */
+/* Returns the steal from the least loaded donor for @receiver; 0 steps if no vGPU can give. */
 static struct steal find_steal(const struct policy_params *params, const struct policy_gpu *gpu,
 			       int receiver)
 {
@@ -186,7 +187,7 @@ static void count_severe(const struct policy_params *params, struct policy_gpu *
 	gpu->severe_in_doubt = !severe && (gpu->severe_run > 0 || !quiet);
 }
 
-/* Rule 7: the vGPU with the largest load. */
+/* Rule 7: returns the vGPU with the largest load. */
 static int find_victim(const struct policy_gpu *gpu)
 {
 	int victim = -1;
@@ -203,7 +204,8 @@ static int find_victim(const struct policy_gpu *gpu)
 	return victim;
 }
 
-/* Rule 7. The condition is set in every period of an overload; only the first makes a decision. */
+/* Rule 7. The condition is set in every period of an overload; only the first period makes a
+ * decision. */
 static void warn_severe(struct policy_gpu *gpu, int n_signals, struct policy_out *out)
 {
 	struct policy_decision *decision;

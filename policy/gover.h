@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The paper's policy, for policies that differ from it only in admission. */
+/* The paper's policy as a function for policies that differ from it only in admission. */
 #ifndef POLICY_GOVER_H
 #define POLICY_GOVER_H
 
 #include "policy/admit.h"
 
-/* gover_step() with another rule of admission. */
+/* Decides a period as gover_step() does, but with the admission rule @admission. */
 void gover_step_with(const struct policy_params *params, struct policy_gpu *gpu,
 		     const struct admission *admission, struct policy_out *out);
 

@@ -10,20 +10,21 @@
 
 #include "policy/policy.h"
 
-#define OFFER_SEVERE_PERIODS 3 /* consecutive ones that fail a probation */
+#define OFFER_SEVERE_PERIODS 3 /* consecutive periods of severe overload that fail a probation */
 #define OFFER_REASON_MAX     512
 
 enum offer_state {
 	OFFER_OPEN,
-	OFFER_PROBATION, /* claimed: its newcomer is watched */
+	OFFER_PROBATION, /* claimed: the newcomer exists and is watched */
 	OFFER_KEPT,
-	OFFER_FAILED, /* prevents further offers until its newcomer is removed */
+	OFFER_FAILED, /* failed: prevents further offers until the newcomer is removed */
 	OFFER_EXPIRED,
-	OFFER_CLOSED, /* withdrawn, no longer fundable, or its newcomer was removed on probation */
+	OFFER_CLOSED, /* withdrawn, not fundable any more, or the newcomer was removed during its
+			 probation */
 	OFFER_STATES
 };
 
-/* "open", "probation", ...: the names in REST, database and log. */
+/* Returns the name of a state in REST, database and log: "open", "probation", ... */
 const char *offer_state_name(enum offer_state state);
 int offer_state_parse(const char *name, enum offer_state *ret_state); /* -EINVAL */
 
@@ -40,7 +41,7 @@ enum offer_end {
 struct offer_life {
 	enum offer_state state;
 	enum offer_end end; /* set by the functions below */
-	int fundable_pct;   /* the newcomer's first cap, as computed last */
+	int fundable_pct;   /* the newcomer's first cap, from the latest computation */
 	uint64_t expires_ns, probation_ends_ns;
 	double watched_s, broken_s; /* vGPU-seconds on probation */
 	int severe_run;		    /* consecutive periods of severe overload on probation */
@@ -48,39 +49,40 @@ struct offer_life {
 };
 
 struct offer_limits {
-	int min_newcomer_pct; /* smallest first cap worth an offer */
+	int min_newcomer_pct; /* smallest first cap for which an offer is made */
 	double broken_pct;    /* largest share of broken time that passes a probation */
 };
 
-/* What was seen on one GPU in one period. */
+/* The observations on one GPU in one period. */
 struct offer_period {
 	double watched_s, broken_s; /* vGPU-seconds */
-	bool severe;		    /* offer_is_severe() */
+	bool severe;		    /* result of offer_is_severe() */
 };
 
-/* True while the offer prevents another one on its GPU. */
+/* Returns true while the offer prevents another offer on its GPU. */
 bool offer_is_live(const struct offer_life *life);
 
-/* True if @gpu is severely overloaded and would not be without its newcomer. */
+/* Returns true if @gpu is severely overloaded and would not be severely overloaded without its
+ * newcomer. */
 bool offer_is_severe(const struct policy_gpu *gpu);
 
 void offer_claim(struct offer_life *life, uint64_t probation_ends_ns);
 
 /* The functions below return true if they ended the offer. */
 
-/* Updates an open offer with what policy.fund() returned; a negative errno closes it. */
+/* Updates an open offer with the result of policy.fund(). A negative errno closes the offer. */
 bool offer_restate(struct offer_life *life, int funded_pct);
 
-/* One period: an open offer may expire, a probation may fail or pass. A probation in which no
- * reading was valid goes on. */
+/* Updates an offer after one period. An open offer may expire; a probation may fail or pass. A
+ * probation in which no reading was valid continues. */
 bool offer_update(struct offer_life *life, const struct offer_period *period,
 		  const struct offer_limits *limits, uint64_t now_ns);
 
-/* The newcomer was removed: closes a probation, and lets a failed offer no longer prevent others.
- */
+/* Updates an offer after its newcomer was removed: closes a probation, and ends the effect of a
+ * failed offer on further offers. */
 bool offer_remove_newcomer(struct offer_life *life);
 
-/* Writes why the offer ended, for people. */
+/* Writes the reason why the offer ended, as text for operators. */
 void offer_explain(const struct offer_life *life, const struct offer_limits *limits,
 		   const char *newcomer, char text[OFFER_REASON_MAX]);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A plan turned into wanted caps and moves. */
+/* Turns a plan into wanted caps and moves. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A plan: the change of every cap. It is complete before the first want_cap_pct is set. */
+/* A plan: the change of every cap. A plan is complete before the first want_cap_pct is set. */
 #ifndef POLICY_PLAN_H
 #define POLICY_PLAN_H
 
@@ -12,34 +12,36 @@ struct plan {
 /* A plan to fund a newcomer (rule 9). */
 struct fund {
 	int cap_pct;   /* the newcomer's first cap */
-	int given_pct; /* by donors; the rest is from the free pool */
+	int given_pct; /* steps that donors give; the remaining steps come from the free pool */
 	int givers;
 	struct plan plan;
 };
 
-/* Removes the decisions and moves of an earlier call. */
+/* Removes the decisions and moves of an earlier call from @out. */
 void plan_clear(struct policy_out *out);
 
-/* No cap changes. @gpu has at most POLICY_VGPUS_MAX vGPUs. */
+/* Begins a plan in which no cap changes. @gpu has at most POLICY_VGPUS_MAX vGPUs. */
 void plan_init(struct plan *plan, const struct policy_gpu *gpu);
 
 /* Sets want_cap_pct of every vGPU. Returns the number of caps that change. */
 int plan_apply(const struct plan *plan, struct policy_gpu *gpu);
 
 /* Applies the plan and adds a decision with its moves to @out: decreases first, then increases,
- * each by id. The caller sets its vGPU and donor and explains it. */
+ * each group in the order of ids. The caller sets the vGPU and donor of the decision and explains
+ * it. */
 struct policy_decision *plan_decide(const struct plan *plan, struct policy_gpu *gpu,
 				    enum policy_kind kind, struct policy_out *out);
 
 int plan_sum_cap_pct(const struct policy_gpu *gpu);
 
-/* Whole steps in no cap; negative if the caps exceed 100 %. */
+/* Returns the whole steps that belong to no cap; negative if the sum of the caps exceeds 100 %. */
 int plan_free_steps(const struct policy_gpu *gpu);
 
-/* @pct in whole steps, rounded down. */
+/* Returns @pct in whole steps, rounded down. */
 int plan_whole_steps(const struct policy_gpu *gpu, double pct);
 
-/* The cap sold, in whole steps and at least one: the ceiling of a vGPU without burst. */
+/* Returns the contract's cap in whole steps, at least one step. It is the ceiling of a vGPU without
+ * burst. */
 int plan_contract_pct(const struct policy_gpu *gpu, const struct policy_terms *terms);
 
 #endif

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The variants of the rules that are in force. */
+/* The variants of the rules: paper mode or not. */
 #ifndef POLICY_RULES_H
 #define POLICY_RULES_H
 
 #include "policy/policy.h"
 
 struct rules {
-	bool met_target_excuses; /* rule 1: a met target FPS suppresses the signal by use */
-	double gpu_bound;	 /* rule 2: u from which more cap can help, fraction */
-	bool helpless_count;	 /* without rule 3: vGPUs that cannot receive count too */
-	bool pool_first;	 /* rule 5: the free pool gives before donors */
-	bool donor_below_line;	 /* rule 6: a donor stays below overload_pct */
-	bool wake;		 /* rule 11 */
+	bool met_target_excuses; /* rule 1: a vGPU that meets its target FPS is not overloaded by
+				    use */
+	double gpu_bound;      /* rule 2: smallest u with which more cap can help, as a fraction */
+	bool helpless_count;   /* rule 3 is off: vGPUs that cannot receive count too */
+	bool pool_first;       /* rule 5: the free pool gives before donors */
+	bool donor_below_line; /* rule 6: a donor stays below overload_pct */
+	bool wake;	       /* rule 11 */
 };
 
 struct rules rules_in_force(const struct policy_params *params);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Proportional division with limits, exact in integers. Shares that reach their limit first get it;
- * the rest is divided among the others, whose quotas are then below their limits, so that each can
- * take one odd step.
+ * Proportional division with limits, exact in integers. The entries that reach their limit first
+ * get their limit. The rest is divided among the other entries. Their quotas are then below their
+ * limits, so each can take one step that the division leaves over.
  */
 #include "base/id.h"
 #include "policy/sort.h"
 #include "policy/policy.h"
 #include "policy/share.h"
 
-/* By limit / weight: the level at which a share reaches its limit. */
+/* Orders entries by limit / weight, the level at which an entry reaches its limit. */
 static bool fills_before(const void *context, int a, int b)
 {
 	const struct share *shares = context;

@@ -5,10 +5,10 @@
 
 #include <stdint.h>
 
-/* One participant. Integers, so that no result depends on the order of a sum. */
+/* One participant. All members are integers, so that no result depends on the order of a sum. */
 struct share {
 	const char *id;
-	int vgpu;	/* index, for the caller */
+	int vgpu;	/* an index that only the caller uses */
 	int64_t weight; /* 1 to 1e9, in any unit */
 	int limit;	/* steps, 1 to 100 */
 	int steps;	/* out */
@@ -17,8 +17,9 @@ struct share {
 
 /*
  * Divides @total steps among at most POLICY_VGPUS_MAX @shares in proportion to their weights, none
- * above its limit. Odd steps go to the largest remainders, ties to the lowest id. Returns the steps
- * divided: the lesser of @total and the sum of limits, or 0 if @total is negative.
+ * above its limit. Steps left over by the division go to the largest remainders; ties go to the
+ * lowest id. Returns the steps divided: the lesser of @total and the sum of limits, or 0 if @total
+ * is negative.
  */
 int share_divide(struct share *shares, int n, int total);
 

@@ -5,7 +5,7 @@
 #include "policy/signal.h"
 #include "policy/window.h"
 
-#define SERVED_ENOUGH 0.98 /* of min(demand, contract): a vGPU served that much is not broken */
+#define SERVED_ENOUGH 0.98 /* fraction of min(demand, contract) below which a vGPU is broken */
 
 static bool has_target(const struct policy_vgpu *vgpu)
 {
@@ -25,7 +25,7 @@ static bool is_short(const struct policy_vgpu *vgpu)
 	       target - vgpu->fps > signal_tolerated_fps(target);
 }
 
-/* Divides, so that a u of exactly overload_pct is not above it. */
+/* A division, so that a u of exactly overload_pct is not above the threshold. */
 static bool is_above_line(const struct policy_params *params, const struct policy_vgpu *vgpu)
 {
 	return vgpu->busy_valid && vgpu->util > params->overload_pct / 100.0;
@@ -51,7 +51,7 @@ bool signal_all_read(const struct policy_gpu *gpu)
 	return !gpu->gap;
 }
 
-/* Rule 11. A vGPU that cannot receive a step must still wait for overload_periods. */
+/* Rule 11. A vGPU that cannot receive a step must still breach for overload_periods first. */
 static bool is_waking(const struct policy_params *params, const struct policy_gpu *gpu,
 		      const struct policy_vgpu *vgpu)
 {
@@ -152,7 +152,7 @@ static void read_vgpu(const struct policy_params *params, const struct policy_gp
 
 void signal_read(const struct policy_params *params, struct policy_gpu *gpu)
 {
-	long long load_billionths = 0; /* integers: their sum does not depend on the order */
+	long long load_billionths = 0; /* an integer sum does not depend on the order */
 	int sum_pct = 0;
 
 	for (int i = 0; i < gpu->n_vgpus; i++) {

@@ -8,7 +8,7 @@
 enum signal_cause {
 	SIGNAL_NONE,
 	SIGNAL_USE,  /* rule 1 */
-	SIGNAL_QOS,  /* rule 2; precedes use, because it is what the customer sees */
+	SIGNAL_QOS,  /* rule 2; checked before use, because customers see their FPS */
 	SIGNAL_WAKE, /* rule 11 */
 };
 
@@ -16,17 +16,18 @@ enum signal_cause {
  * and its vGPUs, and want_cap_pct to cap_pct. */
 void signal_read(const struct policy_params *params, struct policy_gpu *gpu);
 
-/* True if every busy reading is valid and the tick was not late. */
+/* Returns true if every busy reading is valid and the tick was not late. */
 bool signal_all_read(const struct policy_gpu *gpu);
 
-/* Why @vgpu is overloaded, by its last reading. */
+/* Returns why @vgpu is overloaded, from its last reading. */
 enum signal_cause signal_cause(const struct policy_params *params, const struct policy_gpu *gpu,
 			       const struct policy_vgpu *vgpu);
 
-/* How far the FPS may be below @target_fps without being short of it (design.md, section 2). */
+/* Returns how far the FPS may be below @target_fps before the vGPU is short (docs/design.md,
+ * section 2). */
 double signal_tolerated_fps(double target_fps);
 
-/* The whole steps by which the cap can grow; 0 for a held vGPU. */
+/* Returns the whole steps by which the cap can grow; 0 for a held vGPU. */
 int signal_room_steps(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Sorting of indices in place. qsort() may allocate, and its comparison has no context. */
+/* Sorting of indices in place. qsort() may allocate, and its comparison function gets no context
+ * pointer. */
 #ifndef POLICY_SORT_H
 #define POLICY_SORT_H
 
 #include "policy/policy.h"
 
-/* True if item @a precedes item @b; a strict total order. */
+/* Returns true if item @a precedes item @b. Must be a strict total order. */
 typedef bool sort_before_fn(const void *context, int a, int b);
 
 /* O(n log n) */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The load of a vGPU's last periods, a ring. */
+/* The loads of a vGPU in its last periods, as a ring. */
 #include "policy/window.h"
 
 void window_add(struct policy_track *track, double load)
@@ -33,7 +33,7 @@ double window_max(const struct policy_track *track, int periods)
 	return max;
 }
 
-/* The k-th largest of n loads; k is at most 4. */
+/* Returns the k-th largest of n loads; k is at most 4. */
 double window_p99(const struct policy_track *track, int periods)
 {
 	int n = periods < track->window_fill ? periods : track->window_fill;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From assigned caps to moves. A held vGPU is never moved. A rule that uses readings moves nothing
- * for less than the dead band.
+ * Turns assigned caps into moves. The cap of a held vGPU never changes. If the rule uses readings,
+ * no cap changes by less than the dead band.
  */
 #include <errno.h>
 #include <math.h>
@@ -96,8 +96,8 @@ static void plan_all(const struct policy_gpu *gpu, const struct assignment *assi
 		plan->delta_pct[i] = assigned->cap_pct[i] - gpu->vgpus[i].cap_pct;
 }
 
-/* Raises of at least the dead band, and the cuts that pay for them. The assigned caps together fit
- * the GPU, so the vGPUs above theirs have enough for the raises. */
+/* Plans raises of at least the dead band and the cuts that pay for these raises. The assigned caps
+ * together fit the GPU, so the vGPUs above theirs have enough for the raises. */
 static void plan_raises(const struct policy_params *params, const struct policy_gpu *gpu,
 			const struct assignment *assigned, struct plan *plan)
 {
@@ -117,7 +117,8 @@ static void plan_raises(const struct policy_params *params, const struct policy_
 		(void)cut(gpu, assigned, steps, plan);
 }
 
-/* The only vGPU that a decision raises, or with @sign -1 cuts; -1: none or several. */
+/* Returns the only vGPU whose cap a decision raises, or cuts if @sign is -1. Returns -1 if there is
+ * no such vGPU or more than one. */
 static int only_one(const struct policy_out *out, const struct policy_decision *decision, int sign)
 {
 	int found = -1;
@@ -134,7 +135,7 @@ static int only_one(const struct policy_out *out, const struct policy_decision *
 	return found;
 }
 
-/* True if a cap changes. */
+/* Returns true if a cap changes. */
 static bool assign(const struct policy_params *params, struct policy_gpu *gpu,
 		   const struct assign_rule *rule, struct policy_out *out)
 {
@@ -200,7 +201,7 @@ int assign_fund_plan(const struct policy_params *params, const struct policy_gpu
 	if (ret_fund->cap_pct > assigned.newcomer_pct)
 		ret_fund->cap_pct = assigned.newcomer_pct;
 	if (ret_fund->cap_pct > plan_contract_pct(gpu, terms))
-		return -ENOSPC; /* its floor is above its contract */
+		return -ENOSPC; /* the newcomer's floor is above its contract */
 	ret_fund->givers = 0;
 	for (int i = 0; i < gpu->n_vgpus; i++)
 		ret_fund->givers += ret_fund->plan.delta_pct[i] != 0;

@@ -31,7 +31,7 @@
 #include "policy/signal.h"
 #include "policy/steps.h"
 
-/* The claim after this period. */
+/* Returns the claim after this period. */
 static int next_claim_pct(const struct policy_params *params, const struct policy_gpu *gpu,
 			  const struct policy_vgpu *vgpu)
 {
@@ -55,7 +55,8 @@ static void read_claims(const struct policy_params *params, struct policy_gpu *g
 		gpu->vgpus[i].track->claim_pct = next_claim_pct(params, gpu, &gpu->vgpus[i]);
 }
 
-/* The steps that each vGPU can give, and those that it can take; both are 0 at its need. */
+/* Computes the steps that each vGPU can give and the steps that it can take. Both are 0 if the cap
+ * is equal to the need. */
 struct transfer {
 	int spare[WATERFILL_MAX];
 	int room[WATERFILL_MAX];
@@ -90,7 +91,7 @@ static void find_transfer(const struct policy_params *params, const struct polic
 	ret_transfer->total = min_int(spare, room);
 }
 
-/* Takes spare credits in proportion and gives them by Eq. 2. */
+/* Takes spare credits in proportion to their amounts and gives them by Eq. 2. */
 static void make_transfer(const struct transfer *transfer, struct waterfill *fill)
 {
 	struct share shares[POLICY_VGPUS_MAX];

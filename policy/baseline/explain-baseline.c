@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The decisions of the baseline policies in numbers and sentences. */
+/* Writes the numbers and the sentences that explain the decisions of the baseline policies. */
 #include "policy/baseline/explain-baseline.h"
 #include "policy/reason.h"
 

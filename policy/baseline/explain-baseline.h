@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The decisions of the baseline policies in numbers and sentences. */
+/* Writes the numbers and the sentences that explain the decisions of the baseline policies. */
 #ifndef POLICY_BASELINE_EXPLAIN_BASELINE_H
 #define POLICY_BASELINE_EXPLAIN_BASELINE_H
 
 #include "policy/baseline/assign.h"
 #include "policy/explain.h"
 
-/* POLICY_SHARE by each of the rules. */
+/* Explain a decision of kind POLICY_SHARE, one function for each rule. */
 void explain_equal(const struct policy_params *params, const struct policy_gpu *gpu,
 		   const struct policy_out *out, const struct assignment *assigned,
 		   struct policy_decision *decision);
@@ -20,7 +20,8 @@ void explain_fair(const struct policy_params *params, const struct policy_gpu *g
 		  const struct policy_out *out, const struct assignment *assigned,
 		  struct policy_decision *decision);
 
-/* POLICY_OFFER by a fixed number of vGPUs, or by a fixed overbooking ratio. */
+/* Explain a decision of kind POLICY_OFFER: by a fixed number of vGPUs, or by a fixed overbooking
+ * ratio. */
 void explain_offer_equal(const struct policy_params *params, const struct policy_gpu *gpu,
 			 const struct fund *fund, struct policy_decision *decision);
 void explain_offer_static(const struct policy_params *params, const struct policy_gpu *gpu,

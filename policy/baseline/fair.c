@@ -36,7 +36,8 @@ static int64_t weight_of(const struct policy_terms *terms)
 	return weight > 1 ? weight : 1;
 }
 
-/* In steps; @share_steps is its share by weight. A newcomer wants its contract. */
+/* All values are in steps. @share_steps is the share of the vGPU by weight. The demand of a
+ * newcomer is its contract. */
 static int demand_of(const struct policy_params *params, const struct policy_gpu *gpu,
 		     const struct waterfill_entry *entry, int share_steps)
 {

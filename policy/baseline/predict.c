@@ -9,7 +9,7 @@
  *   max     the sum of each vGPU's largest use
  *
  * A vGPU seen for less than predict_warm_periods is cold and counts at its contract. These
- * predictors take use for demand, also for a vGPU at its cap.
+ * predictors assume that the demand is the use, even for a vGPU that uses its whole cap.
  */
 #include <math.h>
 #include <stdint.h>
@@ -20,7 +20,8 @@
 #include "policy/steps.h"
 #include "policy/window.h"
 
-#define MILLIONTHS 1e6 /* of the GPU; sums of integers do not depend on the order */
+#define MILLIONTHS \
+	1e6 /* percent of the GPU; integers, so that the sum does not depend on the order */
 
 static bool is_cold(const struct policy_params *params, const struct policy_track *track)
 {
@@ -32,7 +33,7 @@ static int64_t contract_millionths(const struct policy_vgpu *vgpu)
 	return (int64_t)vgpu->terms.initial_cap_pct * (int64_t)(MILLIONTHS / 100);
 }
 
-/* The sum of @measure over the windows of all vGPUs; cold vGPUs count at their contract. */
+/* Returns the sum of @measure over the windows of all vGPUs. Cold vGPUs count at their contract. */
 static struct peak sum_of(const struct policy_params *params, const struct policy_gpu *gpu,
 			  double (*measure)(const struct policy_track *track, int periods))
 {
@@ -63,7 +64,7 @@ static struct peak predict_max(const struct policy_params *params, const struct 
 	return sum_of(params, gpu, window_max);
 }
 
-/* The total use of the warm vGPUs @ago periods ago, in millionths. */
+/* Returns the total use of the warm vGPUs @ago periods ago, in millionths of the GPU. */
 static int64_t load_then(const struct policy_params *params, const struct policy_gpu *gpu, int ago)
 {
 	int64_t sum = 0;
@@ -74,8 +75,8 @@ static int64_t load_then(const struct policy_params *params, const struct policy
 	return sum;
 }
 
-/* Over the periods that all warm vGPUs have. A lost reading shifts one window against the others by
- * a period, which is negligible in a window of minutes. */
+/* The sums use only the periods that all warm vGPUs have. A lost reading shifts one window by a
+ * period, which is negligible in a window of minutes. */
 static struct peak predict_nsigma(const struct policy_params *params, const struct policy_gpu *gpu)
 {
 	struct peak peak = {0};

@@ -7,13 +7,13 @@
 #include "policy/window.h"
 
 /* Tolerates a thousandth above overload_pct: a use that probe_need_steps() accepts must not count
- * as censored, or its cap would alternate by one step. */
+ * as censored, because otherwise the cap would alternate by one step. */
 bool probe_is_censored(const struct policy_params *params, const struct policy_vgpu *vgpu)
 {
 	return vgpu->busy_valid && vgpu->util > 1.001 * params->overload_pct / 100.0;
 }
 
-/* Rounds up. Tolerates a rounding error, as plan_whole_steps(). */
+/* Rounds up and, like plan_whole_steps(), tolerates a rounding error. */
 static int steps_up(const struct policy_gpu *gpu, double pct)
 {
 	return (int)ceil(pct / gpu->step_pct - 1e-4);

@@ -10,7 +10,8 @@
 #include "policy/baseline/explain-baseline.h"
 #include "policy/steps.h"
 
-/* Gives the newcomer its whole share. False if @extra, the unallocated steps, is not enough. */
+/* Gives the newcomer its whole share. Returns false if @extra, the number of unallocated steps, is
+ * too small. */
 static bool add_newcomer(struct waterfill *fill, int extra)
 {
 	struct waterfill_entry *newcomer = &fill->entries[fill->n - 1];

@@ -7,21 +7,21 @@
 
 #include "policy/policy.h"
 
-#define WATERFILL_MAX (POLICY_VGPUS_MAX + 1) /* all vGPUs and a newcomer */
+#define WATERFILL_MAX (POLICY_VGPUS_MAX + 1) /* all vGPUs of a GPU and a newcomer */
 
-/* One participant. Integers, so that no result depends on the order. */
+/* One participant. All members are integers, so that no result depends on the order. */
 struct waterfill_entry {
-	const char *id; /* NULL: the newcomer, which is the last in a tie */
-	int vgpu;	/* index, for the caller */
+	const char *id; /* NULL: the newcomer, which comes last in a tie */
+	int vgpu;	/* an index that only the caller uses */
 	int64_t weight; /* 1 to 1e9, in any unit */
-	int steps;	/* in: its floor; out: its allocation */
+	int steps;	/* input: its floor; output: its allocation */
 	int limit;	/* steps, at most 100 */
 };
 
 /*
- * Gives @extra steps one by one, each to the entry with the least for its weight that is below its
- * limit. Ties go to the lowest id. Returns the steps given: fewer than @extra if the limits do not
- * allow more.
+ * Gives @extra steps one by one, each to the entry whose allocation is smallest in proportion to
+ * its weight. Entries at their limit get no more steps. Ties go to the lowest id. Returns the steps
+ * given: fewer than @extra if the limits do not allow more.
  */
 int waterfill_allocate(struct waterfill_entry *fills, int n, int extra);
 

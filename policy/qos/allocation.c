@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The allocation goes by id, so that it does not depend on the order of the vGPUs.
+ * vGPUs are processed in the order of their ids, so that the result does not depend on the order of
+ * the array.
  *
  * If not every expected demand can be met, the fewest vGPUs should exceed their caps in the next
- * period. First the smallest present demands are served, because most of them fit. The rest goes
- * where a percent point lowers the probability most, by demand_predict().
+ * period. The allocation first serves the smallest present demands, because the largest number of
+ * them fits. It gives the rest to the vGPUs where a percent point lowers the probability of a
+ * larger demand most (demand_predict()).
  */
 #include <math.h>
 
@@ -13,11 +15,11 @@
 #include "policy/sort.h"
 #include "policy/qos/allocation.h"
 
-#define SURE	      0.01 /* accepted probability of a larger demand */
-#define NOTHING_SAVED 1e-4 /* per percent point: not worth a raise */
-#define STAY	      1.2  /* times the need: a cap up to that size is kept */
-#define PROBE_PCT     4	   /* least average percent to probe unknown demands */
-#define GROW_PCT      2	   /* added to a raise if possible, to save the next write */
+#define SURE	      0.01 /* accepted probability that the demand exceeds the cap */
+#define NOTHING_SAVED 1e-4 /* least probability saved per percent point of a raise */
+#define STAY	      1.2  /* a cap up to this multiple of the need is not cut */
+#define PROBE_PCT     4	   /* smallest average percent for which unknown demands are probed */
+#define GROW_PCT      2	   /* percent added to a raise if possible, to save the next write */
 
 /* A raise that serves more levels of demand. */
 struct raise {
@@ -28,15 +30,16 @@ struct raise {
 struct claim {
 	int vgpu;
 	int floor_pct, ceiling_pct;
-	int now_pct;  /* serves the demand now */
-	int used_pct; /* serves the measured use: less than now_pct if that is estimated */
-	int need_pct; /* serves the expected demand */
+	int now_pct;  /* cap that serves the present demand */
+	int used_pct; /* cap that serves the measured use; less than now_pct if the demand is
+			 estimated */
+	int need_pct; /* cap that serves the expected demand */
 	int cap_pct;  /* planned */
-	int level;    /* if short: the highest level that cap_pct serves; -1: none */
-	bool served;  /* if short: the demand now is served */
+	int level;    /* in a shortage: the highest level that cap_pct serves; -1: no level */
+	bool served;  /* in a shortage: true if the present demand is served */
 	struct raise raise;
 	double above[POLICY_LEVELS];
-	int level_pct[POLICY_LEVELS]; /* if short: the cap for each level */
+	int level_pct[POLICY_LEVELS]; /* in a shortage: the cap for each level */
 };
 
 struct allocator {
@@ -46,7 +49,7 @@ struct allocator {
 	struct claim claims[POLICY_VGPUS_MAX];
 };
 
-/* @pct in whole steps, rounded up, between floor and ceiling. */
+/* Returns @pct in whole steps, rounded up, between floor and ceiling. */
 static int claim_steps(const struct allocator *alloc, const struct claim *claim, double pct)
 {
 	int step_pct = alloc->gpu->step_pct;
@@ -96,7 +99,7 @@ static void collect_claims(const struct policy_params *params, const struct poli
 	}
 }
 
-/* The caps for the expected demands. Returns their sum. */
+/* Computes the caps for the expected demands. Returns their sum. */
 static int find_needs(struct allocator *alloc, bool tolerated)
 {
 	int sum_pct = 0;
@@ -176,7 +179,7 @@ static enum policy_demand_source source_of(const struct allocator *alloc, const 
 	return alloc->gpu->vgpus[claim->vgpu].track->demand.source;
 }
 
-/* The claim not served yet that needs least, if it fits. */
+/* Returns the smallest claim that is not served yet, if it fits. */
 static struct claim *find_cheapest(struct allocator *alloc, int left_pct)
 {
 	struct claim *cheapest = NULL;
@@ -204,7 +207,7 @@ static void serve_now(struct allocator *alloc, int *left_pct)
 	}
 }
 
-/* Serves demands that are estimated by habit, the smallest raise first. */
+/* Serves demands that are estimated from earlier situations, the smallest raise first. */
 static void serve_estimates(struct allocator *alloc, int *left_pct)
 {
 	for (;;) {
@@ -268,8 +271,8 @@ static void serve_next(struct allocator *alloc, int *left_pct)
 	}
 }
 
-/* Spreads the rest evenly among the vGPUs with unknown demand, with @probe only up to their
- * estimates. */
+/* Spreads the rest evenly among the vGPUs with unknown demand. With @probe, no cap is raised above
+ * the estimate of its vGPU. */
 static void spread_evenly(struct allocator *alloc, bool probe, int *left_pct)
 {
 	int step_pct = alloc->gpu->step_pct;
@@ -380,7 +383,8 @@ static void keep_caps(struct allocator *alloc)
 		alloc->claims[i].cap_pct = alloc->gpu->vgpus[alloc->claims[i].vgpu].cap_pct;
 }
 
-/* Plans caps that meet all needs. ALLOCATION_SHORT: there are none, and nothing is planned. */
+/* Plans caps that meet all needs. Returns ALLOCATION_SHORT, and plans nothing, if no caps meet all
+ * needs. */
 static enum allocation meet_all(struct allocator *alloc, bool tolerated, int *ret_need_pct)
 {
 	*ret_need_pct = find_needs(alloc, tolerated);

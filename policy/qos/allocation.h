@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Allocates a GPU to vGPUs by their expected demand. Caps that suffice do not change. Otherwise a
- * vGPU gets what it lacks from those with the most to spare, at once. If there is not enough for
- * all, the allocation leaves as few vGPUs as possible short.
+ * vGPU gets the missing part of its cap at once from the vGPUs with the most unneeded cap. If the
+ * GPU cannot serve all vGPUs, the allocation leaves as few of them as possible short.
  */
 #ifndef POLICY_QOS_ALLOCATION_H
 #define POLICY_QOS_ALLOCATION_H
@@ -16,18 +16,18 @@ enum allocation {
 	ALLOCATION_SHORT, /* the caps cannot suffice for all */
 };
 
-/* For decisions and their explanations. */
+/* Numbers for decisions and their explanations. */
 struct allocation_summary {
 	double now_pct;	 /* total demand now, in whole steps; a held vGPU counts at its cap */
 	int need_pct;	 /* expected total demand */
-	int largest;	 /* the vGPU with the largest raise; -1: none */
-	int largest_pct; /* its expected demand */
+	int largest;	 /* the vGPU with the largest raise; -1: no cap is raised */
+	int largest_pct; /* expected demand of that vGPU */
 };
 
 /*
  * Plans the caps of all vGPUs of @gpu that are not held, in whole steps between floor and ceiling,
- * and keeps @spared_pct free for a newcomer. demand_learn() has been called for this period. No cap
- * is below its floor, even if holds and floors together exceed the GPU.
+ * and keeps @spared_pct free for a newcomer. demand_learn() must have been called for this period.
+ * No cap is below its floor, even if holds and floors together exceed the GPU.
  */
 enum allocation allocation_plan(const struct policy_params *params, const struct policy_gpu *gpu,
 				int spared_pct, struct plan *ret_plan,

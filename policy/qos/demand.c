@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* Learns the demand of a vGPU. The load of a vGPU at its cap is not taken for its demand. */
+/* Learns the demand of a vGPU. If a vGPU uses its whole cap, its load is not its demand. */
 #include <math.h>
 #include <string.h>
 
 #include "policy/qos/demand.h"
 #include "policy/signal.h"
 
-#define COLD_PERIODS   15    /* fewer may show only one scene of a program */
-#define CENSORED_UTIL  0.97  /* of its cap: with more use, the demand is unknown */
-#define PROBE	       3.0   /* times its use: the demand that is tried */
-#define FADING	       0.998 /* of the transitions from a level, each time it is left */
+#define COLD_PERIODS   15    /* periods until a vGPU is known: fewer may show only one scene */
+#define CENSORED_UTIL  0.97  /* fraction of the cap; with more use, the demand is unknown */
+#define PROBE	       3.0   /* the probed demand as a multiple of the use */
+#define FADING	       0.998 /* factor for the counts of a level, each time the demand leaves it */
 #define TO_CONTRACT    0.05  /* transitions to the contract assumed on each level */
 #define MARGIN_STEP    0.5   /* percent points by which one miss raises the margin */
-#define MARGIN_MISSES  0.01  /* share of periods that may miss */
+#define MARGIN_MISSES  0.01  /* accepted fraction of periods in which the demand exceeds the need */
 #define MARGIN_MIN     0.3
 #define BARE_TOLERANCE 0.98 /* without frames: a vGPU served that much is not broken */
-#define UNSEEN_ASLEEP  4    /* periods: a vGPU without frames may still be idle */
-#define DEARER	       1.5  /* times the largest demand measured may still come */
+#define UNSEEN_ASLEEP  4    /* periods in which a vGPU without frames may still be idle */
+#define DEARER	       1.5  /* largest possible demand, as a multiple of the largest measured */
 
-/* Upper ends of the levels, shares of the contract; dense between idle and busy. */
+/* Upper ends of the levels as fractions of the contract. The levels are dense between idle and
+ * busy. */
 static const double level_end[POLICY_LEVELS] = {0.02, 0.04, 0.06, 0.10, 0.14, 0.20, 0.26, 0.33,
 						0.40, 0.50, 0.60, 0.70, 0.80, 0.90, 0.96, 1.00};
 
@@ -42,7 +43,8 @@ static bool is_censored(const struct policy_vgpu *vgpu)
 	return vgpu->util >= CENSORED_UTIL && vgpu->cap_pct < contract_pct(vgpu);
 }
 
-/* The largest demand that ever followed the last one measured, if above @load_pct; 0: none. */
+/* Returns the largest demand that ever followed the last measured demand, if it is above @load_pct,
+ * or 0. */
 static double habit_pct(const struct policy_demand *demand, double load_pct)
 {
 	const float *follows = demand->follows[demand->level];
@@ -64,7 +66,7 @@ static double estimate_pct(const struct policy_vgpu *vgpu, enum policy_demand_so
 	return (pct > 0 ? pct : PROBE * load_pct) / BARE_TOLERANCE;
 }
 
-/* True if the GPU time of a frame is known, which does not depend on the cap. */
+/* Returns true if the GPU time of a frame is known. That time does not depend on the cap. */
 static bool is_measured_by_frames(const struct policy_vgpu *vgpu)
 {
 	return vgpu->terms.target_fps > 0 && vgpu->fps_valid && vgpu->fps > 0;
@@ -91,7 +93,7 @@ double demand_tolerance(const struct policy_vgpu *vgpu)
 	return fmax(0.5, 1 - signal_tolerated_fps(target) / target);
 }
 
-/* The cap in whole percent with which a demand of @pct is not broken. */
+/* Returns the cap in whole percent with which a vGPU with demand @pct is not broken. */
 static int whole_tolerated_pct(const struct policy_vgpu *vgpu, double pct)
 {
 	return (int)fmin(100, ceil(demand_tolerance(vgpu) * pct - 1e-6));
@@ -198,7 +200,7 @@ void demand_note_need(const struct policy_vgpu *vgpu, double need_pct)
 	vgpu->track->demand.need_pct = (float)need_pct;
 }
 
-/* A demand that was not seen yet. A vGPU without frames may still be idle. */
+/* Adds a demand that was not seen yet. A vGPU without frames may still be idle. */
 static double unseen_pct(const struct policy_vgpu *vgpu)
 {
 	if (vgpu->terms.target_fps <= 0 || !vgpu->fps_valid)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The demand of one vGPU: now, in the next period, and lately. A demand belongs to one of
- * POLICY_LEVELS levels of the contract, and the transitions between levels are counted. The same
- * counts describe loads that switch between idle and busy, loads with scenes, and steady loads.
+ * Estimates the demand of one vGPU: the present demand, the demand of the next period, and the
+ * recent demands. A demand belongs to one of POLICY_LEVELS levels of the contract, and the
+ * transitions between levels are counted. The same counts describe loads that switch between idle
+ * and busy, loads with scenes, and steady loads.
  */
 #ifndef POLICY_QOS_DEMAND_H
 #define POLICY_QOS_DEMAND_H
@@ -11,40 +12,42 @@
 
 /*
  * Learns from one period of @vgpu, whose busy reading is valid. With a target and a valid FPS, the
- * demand is the target times the GPU time of a frame. Otherwise it is the load; if that used up a
- * cap below the contract, the demand is estimated until the cap leaves some unused, and no habit is
- * learnt. A new vGPU is cold and counts at its contract, for longer if no vGPU can be migrated.
+ * demand is the target times the GPU time of a frame. Otherwise it is the load; if the load uses a
+ * whole cap below the contract, the demand is estimated until part of the cap stays unused, and no
+ * transition is counted. A new vGPU is cold and counts at its contract. This time is longer if no
+ * vGPU can be migrated.
  */
 void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu);
 
-/* The share of its demand that must be served: with less the vGPU is broken. */
+/* Returns the fraction of its demand that must be served. A vGPU that gets less is broken. */
 double demand_tolerance(const struct policy_vgpu *vgpu);
 
-/* The demand now, percent of the GPU; track->demand.source says whether it is estimated. */
+/* Returns the present demand in percent of the GPU. track->demand.source says whether it is
+ * measured or estimated. */
 double demand_now_pct(const struct policy_vgpu *vgpu);
 
-/* The smallest cap under which the demand now stays measurable; 0 if any cap will do, or if the
- * demand is estimated. */
+/* Returns the smallest cap with which the present demand stays measurable, or 0 if any cap is
+ * sufficient or the demand is estimated. */
 double demand_observable_cap_pct(const struct policy_vgpu *vgpu);
 
-/* The largest demand measured; the contract while the vGPU is cold. */
+/* Returns the largest measured demand, or the contract while the vGPU is cold. */
 double demand_peak_pct(const struct policy_vgpu *vgpu);
 
-/* The probability that the next period's demand is above each level. An unknown demand may be the
- * contract. */
+/* Computes the probability that the demand of the next period is above each level. An unknown
+ * demand may be as large as the contract. */
 void demand_predict(const struct policy_vgpu *vgpu, double ret_above[POLICY_LEVELS]);
 
-/* The cap, in percent, that serves every demand up to @level, with its margin. */
+/* Returns the cap in percent that serves every demand up to @level, including the margin. */
 double demand_level_pct(const struct policy_vgpu *vgpu, int level);
 
 /* Stores the cap planned for the next period, from which the margin learns. */
 void demand_note_need(const struct policy_vgpu *vgpu, double need_pct);
 
 /*
- * The share of the last POLICY_DEMAND_WINDOW periods with each demand, in whole percent of the GPU.
- * A cold vGPU, and one at its cap, count at their contract. @assume_unseen adds periods for a
- * demand that was not seen yet: the contract, or, with frames, 1.5 times the largest demand
- * measured.
+ * Computes the fraction of the last POLICY_DEMAND_WINDOW periods with each demand, in whole percent
+ * of the GPU. A vGPU that is cold or uses its whole cap counts at its contract. @assume_unseen adds
+ * periods for a demand that was not seen yet: the contract, or, with frames, 1.5 times the largest
+ * demand measured.
  */
 void demand_distribution(const struct policy_vgpu *vgpu, bool assume_unseen, double ret_share[101]);
 

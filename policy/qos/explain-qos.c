@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The decisions of policy qos in numbers and sentences. */
+/* Writes the numbers and the sentences that explain the decisions of policy qos. */
 #include "policy/qos/demand.h"
 #include "policy/qos/explain-qos.h"
 #include "policy/reason.h"

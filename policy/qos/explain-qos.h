@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The decisions of policy qos in numbers and sentences. */
+/* Writes the numbers and the sentences that explain the decisions of policy qos. */
 #ifndef POLICY_QOS_EXPLAIN_QOS_H
 #define POLICY_QOS_EXPLAIN_QOS_H
 
@@ -11,11 +11,11 @@ void explain_allocation(const struct policy_gpu *gpu, const struct policy_out *o
 			enum allocation result, const struct allocation_summary *summary,
 			struct policy_decision *decision);
 
-/* POLICY_SEVERE: removing decision->vgpu frees @relief_pct. */
+/* Explains a decision of kind POLICY_SEVERE: removing decision->vgpu frees @relief_pct. */
 void explain_overcommitted(const struct policy_gpu *gpu, const struct allocation_summary *summary,
 			   double relief_pct, struct policy_decision *decision);
 
-/* POLICY_OFFER */
+/* Explains a decision of kind POLICY_OFFER. */
 void explain_profit(const struct policy_params *params, const struct policy_gpu *gpu,
 		    const struct fund *fund, const struct profit *profit,
 		    struct policy_decision *decision);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The probability that all vGPUs together want more than the GPU, from their recent demands. */
+/* Computes the probability that the total demand of all vGPUs exceeds the GPU, from their recent
+ * demands. */
 #ifndef POLICY_QOS_OVERLOAD_H
 #define POLICY_QOS_OVERLOAD_H
 
@@ -15,17 +16,18 @@ struct overload {
 };
 
 /*
- * The distribution for the vGPUs of @gpu. A demand is at least the floor, and a held vGPU counts at
- * its cap. Without gpu->migrates, demands that were not seen yet count too.
+ * Computes the distribution for the vGPUs of @gpu. A demand is at least the floor, and a held vGPU
+ * counts at its cap. If gpu->migrates is false, demands that were not seen yet count too.
  */
 void overload_sum_demands(const struct policy_params *params, const struct policy_gpu *gpu,
 			  struct overload *ret_overload);
 
-/* The distribution of one vGPU's demand. */
+/* Computes the distribution of one vGPU's demand. */
 void overload_demand_of(const struct policy_params *params, const struct policy_gpu *gpu, int index,
 			double ret_share[OVERLOAD_PCTS]);
 
-/* The probability that the total demand exceeds 100 % with one more vGPU with demands @share. */
+/* Returns the probability that the total demand exceeds 100 % with one more vGPU whose distribution
+ * of demand is @share. */
 double overload_probability(const struct overload *overload, const double share[OVERLOAD_PCTS]);
 
 #endif

@@ -8,11 +8,11 @@
 #include "policy/qos/overload.h"
 #include "policy/plan.h"
 
-#define MOVE_S	       15   /* to migrate a vGPU automatically */
-#define MOVE_BY_HAND_S 300  /* to migrate one by hand, after an alert */
-#define TOLERANCE      0.98 /* of a contract: a vGPU served that much is not broken */
-#define ABOUT_ALL      0.95 /* of a contract: a larger demand is unlikely */
-#define PARTS	       1e9  /* of a probability */
+#define MOVE_S	       15   /* time to migrate a vGPU automatically */
+#define MOVE_BY_HAND_S 300  /* time to migrate a vGPU by hand, after an alert */
+#define TOLERANCE      0.98 /* fraction of a contract: a vGPU that gets as much is not broken */
+#define ABOUT_ALL      0.95 /* fraction of a contract: a larger demand is unlikely */
+#define PARTS	       1e9  /* number of equal parts of a probability of 1 */
 
 /* The result of trying several kinds of newcomers. */
 struct test {
@@ -42,7 +42,8 @@ static double heaviest_pct(const struct policy_gpu *gpu)
 	return pct;
 }
 
-/* Kinds that no present vGPU resembles: one for each percent from the heaviest to the contract. */
+/* Adds the kinds of newcomers that no present vGPU resembles: one for each percent from the
+ * heaviest vGPU to the contract. */
 static void try_unseen(const struct policy_gpu *gpu, struct test *test)
 {
 	int contract_pct = plan_contract_pct(gpu, &gpu->flavor);

@@ -21,8 +21,8 @@
 #include "policy/signal.h"
 #include "policy/steps.h"
 
-#define OVERCOMMITTED_PERIODS 2	 /* of a demand above 100 % make an overload */
-#define VICTIM_PERIODS	      30 /* after which a victim that was not migrated is named again */
+#define OVERCOMMITTED_PERIODS 2	 /* consecutive periods with a demand above 100 % */
+#define VICTIM_PERIODS	      30 /* periods until a vGPU is named again */
 
 static void learn(struct policy_gpu *gpu)
 {
@@ -48,7 +48,7 @@ static double relief_pct(const struct policy_params *params, const struct policy
 }
 
 /* Prefers a vGPU whose removal is enough: the newcomer on probation, then the smallest contract,
- * then the largest demand. If no removal is enough, the largest demand. */
+ * then the largest demand. If no removal is enough, prefers the largest demand. */
 static bool is_better_victim(const struct policy_gpu *gpu, double over_pct, int a, double a_pct,
 			     int b, double b_pct)
 {
@@ -85,12 +85,13 @@ static int find_victim(const struct policy_params *params, const struct policy_g
 	return best;
 }
 
-/* Returns true if this period names a victim. */
+/* Returns true if this period names a vGPU to migrate. */
 static bool count_overcommitted(struct policy_gpu *gpu, bool overcommitted, int quiet_periods)
 {
 	gpu->overcommitted_run = overcommitted ? gpu->overcommitted_run + 1 : 0;
 	if (gpu->n_vgpus < gpu->severe_vgpus)
-		gpu->severe_run = 0; /* one was removed: name the next victim at once */
+		gpu->severe_run =
+			0; /* a vGPU was removed: names the next vGPU to migrate at once */
 	gpu->severe_vgpus = gpu->n_vgpus;
 	if (gpu->overcommitted_run >= OVERCOMMITTED_PERIODS) {
 		gpu->severe_quiet = 0;
@@ -133,7 +134,7 @@ static void warn_overcommitted(const struct policy_params *params, struct policy
 
 /* --- selling --- */
 
-/* A newcomer's first cap is what the others are not expected to need. */
+/* A newcomer's first cap is the part of the GPU that the other vGPUs are not expected to need. */
 static int plan_fund(const struct policy_params *params, const struct policy_gpu *gpu,
 		     const struct policy_terms *terms, struct fund *ret_fund)
 {
