@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Measures the CPU time per frame that libgover-fps.so adds to the bare call of a GL library that
- * draws nothing: disabled, recording without a daemon, and recording with one. References of the
- * same run: one clock read, and one clock read with three stores. Then the same for the Vulkan
- * layer: its vkQueuePresentKHR for one window, compared with the bare call of the next one, which
- * does nothing (tests/helper/fps-vk.c, without a Vulkan loader). If disabled, the layer removes
- * itself and the program calls the next function directly. Each figure is the median of
- * interleaved runs in separate processes.
+ * draws nothing: disabled, recording without a daemon, and recording with one. For comparison, the
+ * same run measures one clock read, and one clock read with three stores. The Vulkan layer is
+ * measured in the same way: vkQueuePresentKHR of the layer for one window, compared with a direct
+ * call of the driver's function, which does nothing (tests/helper/fps-vk.c, without a Vulkan
+ * loader). If disabled, the layer removes itself and the program calls the next function directly.
+ * Each figure is the median of interleaved runs in separate processes.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -33,11 +33,11 @@ static char layer[PATH_MAX], fps_vk[PATH_MAX];
 
 static const struct mode {
 	const char *name;
-	const char *how; /* argument of the timed process */
+	const char *how; /* argument that selects the timed process */
 	const char *preload, *gover_fps;
-	double at_most; /* target: added ns (design.md, section 7); 0: none */
-	bool vulkan;	/* runs fps-vk with the layer */
-	bool bare;	/* reference of the following rows */
+	double at_most; /* target for the added ns (design.md, section 7); 0: no target */
+	bool vulkan;	/* run fps-vk with the layer */
+	bool bare;	/* the following rows are compared with this row */
 } modes[] = {
 	{"bare call", "swap", NULL, NULL, 0, false, true},
 	{"one clock read", "clock", NULL, NULL, 0, false, false},
@@ -87,7 +87,8 @@ static int time_calls(const char *how)
 	uint64_t start_ns;
 
 	if (strcmp(how, "swap") == 0) {
-		/* The lookup of a linked program: finds the hook first, if it is loaded. */
+		/* Looks a function up as a linked program does: finds the hook first if the hook is
+		 * loaded. */
 		swap = dlopen(getenv("BENCH_GL"), RTLD_NOW | RTLD_GLOBAL)
 			       ? (void (*)(void *, unsigned long))dlsym(RTLD_DEFAULT,
 									"glXSwapBuffers")
@@ -160,7 +161,7 @@ static void report(double ns[MODES][ROUNDS])
 		double call;
 
 		if (ns[m][0] < 0)
-			continue; /* the layer was not built */
+			continue; /* skipped: the layer was not built */
 		call = median(ns[m], ROUNDS);
 		if (modes[m].bare)
 			bare = call;

@@ -30,7 +30,7 @@
 
 struct connection {
 	int fd;
-	size_t length, size; /* of the answer: received, and total (0: not known yet) */
+	size_t length, size; /* bytes of the answer: received, and total (0: not known yet) */
 	uint64_t sent_ns;
 	char answer[ANSWER_MAX];
 };
@@ -81,7 +81,7 @@ static int connect_tcp(const char *text)
 	return fd;
 }
 
-/* The size of the answer that is being received; 0: not known yet. */
+/* Returns the size of the answer that is being received; 0: not known yet. */
 static size_t answer_size(struct connection *c)
 {
 	const char *body, *announced;
@@ -216,7 +216,7 @@ int main(int argc, char **argv)
 		fputs("usage: bench-rest ADDRESS PATH RATE CONNECTIONS SECONDS\n", stderr);
 		return 2;
 	}
-	(void)prctl(PR_SET_TIMERSLACK, 1UL); /* for exact sleeps */
+	(void)prctl(PR_SET_TIMERSLACK, 1UL); /* sleeps end at the exact time */
 	/* Over TCP the daemon accepts only requests with its own address as Host. */
 	snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", argv[2],
 		 argv[1][0] == '/' ? "gover" : argv[1]);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares reads of sysfs files that are kept open with open, read and close of the same files:
- * one number in the real sysfs of this host (CPU time of this process) and, if the folder of a
- * gover-sim is given, a sample of its vGPUs by gpu/gvt.c (real time, because gover-sim works too).
- * Each figure is the median of alternating rounds.
+ * Compares reads of sysfs files that are kept open with open, read and close of the same files: one
+ * number in the real sysfs of this host (CPU time of this process) and, if the mount folder of a
+ * gover-sim is given, the counters of its vGPUs as gpu/gvt.c reads them (real time, because
+ * gover-sim uses CPU time too). Each figure is the median of alternating rounds.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 /* An attribute with one decimal number that exists on every Linux. */
 static const char attribute[] = "/sys/class/net/lo/statistics/rx_bytes";
 
-static uint64_t sum; /* keeps the compiler from removing reads */
+static uint64_t sum; /* prevents the compiler from removing the reads */
 
 static void read_kept(int fd)
 {

@@ -20,7 +20,7 @@ static inline void must(int r, const char *what)
 	exit(1);
 }
 
-/* The CPU time of this process. */
+/* Returns the CPU time of this process. */
 static inline uint64_t figures_cpu_ns(void)
 {
 	struct timespec now;
@@ -37,7 +37,7 @@ static inline int figures_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sorts @figures. */
+/* Sorts @figures and returns the median. */
 static inline double median(double *figures, size_t n)
 {
 	qsort(figures, n, sizeof(*figures), figures_compare);

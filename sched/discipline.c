@@ -4,7 +4,10 @@
 
 /* --- cap: Algorithms 2 and 3 --- */
 
-/* A vGPU without limit has no slice, so a cap that is set later starts at 0. */
+/*
+ * A vGPU without a cap limit does not use its slice, so if a cap is set later, the slice starts at
+ * 0.
+ */
 static void set_slice(struct sched_vgpu *vgpu, int64_t slice_ns)
 {
 	vgpu->slice_ns = vgpu->cap_pct == 0 ? 0 : slice_ns;
@@ -51,7 +54,7 @@ static struct sched_vgpu *cap_pick(struct sched *sched)
  * Tags are compared by their signed difference, because they wrap around (after five hours at
  * weight 1).
  */
-#define TAG_UNITS (1U << 20) /* per nanosecond at weight 1; the error at weight 100 is 0.01 % */
+#define TAG_UNITS (1U << 20) /* increase of the tag per nanosecond at weight 1 */
 
 static bool is_behind(uint64_t tag, uint64_t other)
 {
@@ -71,7 +74,10 @@ static void weight_wake(const struct sched *sched, struct sched_vgpu *vgpu)
 		vgpu->tag = sched->tag;
 }
 
-/* An idle vGPU follows the others, so that the wrapped difference never changes its sign. */
+/*
+ * The tag of an idle vGPU advances with the other tags, so that the wrapped difference never
+ * changes its sign.
+ */
 static void weight_refill(const struct sched *sched, struct sched_vgpu *vgpu, bool second_begins)
 {
 	(void)second_begins;
@@ -84,7 +90,7 @@ static void weight_charge(struct sched_vgpu *vgpu, uint64_t ran_ns)
 	vgpu->tag += ran_ns * (TAG_UNITS / (vgpu->cap_pct == 0 ? 100U : vgpu->cap_pct));
 }
 
-/* Among equal tags, the first in the round. */
+/* Among equal tags, the first vGPU in the round is picked. */
 static struct sched_vgpu *weight_pick(struct sched *sched)
 {
 	struct sched_vgpu *vgpu = sched->turn;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The vGPU scheduler. It calls no external function: no libc, kernel, clock, allocation or floating
- * point. A slot costs O(1) for each vGPU. A pick visits each vGPU at most once, and none if no vGPU
- * is runnable.
+ * point. Opening a slot takes O(1) time for each vGPU. A pick visits each vGPU at most once, and
+ * none if no vGPU is runnable.
  */
 #include "sched/sched.h"
 
@@ -21,7 +21,7 @@ static uint64_t share_of(uint64_t ns, unsigned int cap_pct)
 	return cap_pct == 0 ? ns : divide_by_100(ns * cap_pct);
 }
 
-/* To be called after each change of pending or limit_ns. */
+/* Call after each change of pending or limit_ns. */
 static void update(struct sched *sched, struct sched_vgpu *vgpu)
 {
 	bool runnable = vgpu->pending && vgpu->limit_ns > 0;
@@ -65,7 +65,8 @@ void sched_add(struct sched *sched, struct sched_vgpu *vgpu, unsigned int cap_pc
 		sched->quantum_ns = 0;
 		return;
 	}
-	/* sched_pick() visits the current turn last: the end of the round is before it. */
+	/* sched_pick() visits the vGPU of the current turn last, so the end of the round is before
+	 * that vGPU. */
 	vgpu->next = turn;
 	vgpu->prev = turn->prev;
 	turn->prev->next = vgpu;

@@ -7,10 +7,10 @@
  * beginning of a second the slice is reset, so that no debt or credit crosses the second. The next
  * vGPU is the first in round-robin order that has work and slice left. If there is none, the GPU
  * idles, even if other vGPUs have work: a cap is a hard limit. A turn is at most one quantum, which
- * is proportional to the cap. So a vGPU that wakes with an unused slice does not reduce the shares
- * of the others, and caps whose sum exceeds 100 are reduced in proportion. This is the discipline
- * "cap". The disciplines are rows of a table (sched/discipline.c) and differ in which vGPUs can run
- * and which is next; turns, caps, leases and accounting are the same.
+ * is proportional to the cap. Therefore a vGPU that gets work while its slice is unused does not
+ * reduce the shares of the others, and caps whose sum exceeds 100 are reduced in proportion. This
+ * is the discipline "cap". The disciplines are rows of a table (sched/discipline.c) and differ in
+ * which vGPUs can run and which is next; turns, caps, leases and accounting are the same.
  *
  * A lease limits the validity of a cap: if neither the cap nor the lease is written for the length
  * of the lease, the cap returns to the initial cap.
@@ -29,37 +29,39 @@
 
 #define SCHED_SLOT_NS  100000000ULL
 #define SCHED_SLOTS    10	  /* in a second */
-#define SCHED_ROUND_NS 5000000ULL /* one turn for each vGPU if the sum of the caps is 100 */
+#define SCHED_ROUND_NS 5000000ULL /* sum of the quanta of a round if the sum of the caps is 100 */
 
-/* One vGPU. Callers only read it. */
+/* One vGPU. Callers only read this struct. */
 struct sched_vgpu {
-	struct sched_vgpu *next, *prev; /* sched::turn, a ring */
+	struct sched_vgpu *next, *prev; /* neighbours in the ring that starts at sched::turn */
 	bool pending;			/* has work for the GPU */
 	bool runnable;			/* pending, and limit_ns > 0 */
 	bool cap_written;		/* sched_set_cap() was called: the initial cap is fixed */
-	uint8_t cap_pct;		/* in force in this slot; 0: no limit */
-	uint8_t next_cap_pct;		/* in force from the next slot on */
-	uint8_t initial_cap_pct;	/* from sched_add() or sched_set_initial_cap() */
-	uint64_t limit_ns;		/* how long the discipline allows it to run */
-	int64_t slice_ns;		/* cap: rest of the slice; < 0 after an overrun */
-	uint64_t tag;			/* weight: time run, divided by the weight */
-	uint64_t busy_ns;		/* cumulative time run */
-	uint64_t sched_ns;		/* cumulative time allotted up to allotted_at_ns */
+	uint8_t cap_pct;		/* cap in force in this slot; 0: no limit */
+	uint8_t next_cap_pct;		/* cap in force from the next slot on */
+	uint8_t initial_cap_pct;	/* set by sched_add() or sched_set_initial_cap() */
+	uint64_t limit_ns;		/* how long the discipline allows this vGPU to run */
+	int64_t slice_ns;  /* discipline cap: rest of the slice; < 0 after an overrun */
+	uint64_t tag;	   /* discipline weight: time run, divided by the weight */
+	uint64_t busy_ns;  /* cumulative time run */
+	uint64_t sched_ns; /* cumulative time allotted up to allotted_at_ns */
 	uint64_t allotted_at_ns;
 	uint64_t lease_ns;     /* 0: none */
-	uint64_t lease_end_ns; /* 0: expired or none; a write of cap or lease renews it */
+	uint64_t lease_end_ns; /* 0: expired, or no lease; writing cap or lease renews the lease */
 };
 
 struct sched;
 
-/* How vGPUs share time: a row of sched_disciplines[]. It maintains limit_ns of each vGPU. */
+/*
+ * How vGPUs share time: a row of sched_disciplines[]. A discipline maintains limit_ns of each vGPU.
+ */
 struct sched_discipline {
 	const char *name;
 	/* @vgpu is new; @slice_ns is its share of the rest of the slot. */
 	void (*join)(const struct sched *sched, struct sched_vgpu *vgpu, uint64_t slice_ns);
-	/* A slot begins for @vgpu; @second_begins: the first slot of a second. */
+	/* A slot begins for @vgpu. @second_begins: the slot is the first slot of a second. */
 	void (*refill)(const struct sched *sched, struct sched_vgpu *vgpu, bool second_begins);
-	/* @vgpu has work again. NULL: nothing to do. */
+	/* @vgpu has work again. NULL: the discipline does nothing. */
 	void (*wake)(const struct sched *sched, struct sched_vgpu *vgpu);
 	/* @vgpu has run for @ran_ns. */
 	void (*charge)(struct sched_vgpu *vgpu, uint64_t ran_ns);
@@ -70,11 +72,11 @@ struct sched_discipline {
 /* One GPU. */
 struct sched {
 	const struct sched_discipline *discipline;
-	struct sched_vgpu *turn; /* has the current or the last turn; NULL: no vGPUs */
+	struct sched_vgpu *turn; /* the vGPU of the current or last turn; NULL: no vGPUs */
 	uint64_t quantum_ns;	 /* rest of that turn */
 	uint64_t slot_end_ns;	 /* when sched_open_slot() is due */
-	uint64_t tag;		 /* weight: of the last vGPU that got a turn */
-	unsigned int slot;	 /* of the second, 0..9 */
+	uint64_t tag;		 /* discipline weight: tag of the last vGPU that got a turn */
+	unsigned int slot;	 /* number of the slot in the second, 0..9 */
 	unsigned int n_runnable;
 };
 
@@ -103,24 +105,28 @@ void sched_remove(struct sched *sched, struct sched_vgpu *vgpu);
 /* Sets the cap, 0..100, from the next slot on, and renews the lease. */
 void sched_set_cap(struct sched_vgpu *vgpu, unsigned int cap_pct, uint64_t now_ns);
 
-/* Sets the cap and the initial cap, 0..100, from the next slot on. -1: a cap has been written. */
+/*
+ * Sets the cap and the initial cap, 0..100, from the next slot on. Returns -1 if a cap was already
+ * written.
+ */
 int sched_set_initial_cap(struct sched_vgpu *vgpu, unsigned int cap_pct);
 
-/* Sets how long a written cap is valid, from @now_ns on. 0: no limit. */
+/* Sets how long a written cap is valid, counted from @now_ns. 0: forever. */
 void sched_set_lease(struct sched_vgpu *vgpu, uint64_t lease_ns, uint64_t now_ns);
 
 /* Sets whether @vgpu has work for the GPU. */
 void sched_set_pending(struct sched *sched, struct sched_vgpu *vgpu, bool pending);
 
 /*
- * Begins the next slot. To be called at slot_end_ns; a late call makes the slot longer. If a lease
- * has expired, the initial cap is in force from this slot on.
+ * Begins the next slot. Call at slot_end_ns; a late call makes the slot longer. If a lease has
+ * expired, the initial cap is in force from this slot on.
  */
 void sched_open_slot(struct sched *sched, uint64_t now_ns);
 
 /*
- * Returns the vGPU that runs now and writes its maximum time; NULL: the GPU idles. The result stays
- * the same while that vGPU has work and time left, so call it after every change.
+ * Returns the vGPU that runs now and writes its maximum run time; returns NULL if the GPU idles.
+ * The result stays the same while that vGPU has work and time left, so call this function after
+ * every change.
  */
 struct sched_vgpu *sched_pick(struct sched *sched, uint64_t *ret_run_ns);
 

@@ -21,7 +21,7 @@ struct wave {
 	const char *title;
 	int tenants, contract_pct;
 	double low_pct, high_pct;
-	bool alternating; /* every second tenant is low while the others are high */
+	bool alternating; /* odd tenants are low while even tenants are high */
 };
 
 static const struct wave waves[] = {
@@ -39,7 +39,7 @@ struct figures {
 	int settled_vgpu_s; /* no demand has changed for SETTLED_PERIODS */
 	int off_vgpu_s;	    /* settled, but load and demand differ by more than OFF_POINTS */
 	double worst_points;
-	int moves, idle_moves; /* idle: while settled */
+	int moves, idle_moves; /* idle_moves: moves while settled */
 };
 
 static int fail(const char *what)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * The simulated GPU. Like a GPU with its own scheduler it switches between vGPUs by itself: turns
- * are simulated up to the present at every tick of a timer and before each read or change. A late
- * timer therefore does not affect the shares.
+ * are simulated up to the current time at every tick of a timer and before each read or change. A
+ * late timer therefore does not affect the shares.
  */
 #include <linux/ktime.h>
 #include <linux/minmax.h>
@@ -14,7 +14,7 @@
 	(10 * NSEC_PER_SEC) /* after a longer gap (a suspended machine) time is skipped \
 			     */
 
-/* The demand of a tenant arrives with every slot and waits until it is served. */
+/* Demand of a tenant arrives at the start of each slot and is queued until it is served. */
 static void add_demand(struct gpu *gpu, struct vgpu *vgpu, u64 ns)
 {
 	vgpu->work_ns += vgpu->load_pct * ((u32)ns / 100);
@@ -30,7 +30,7 @@ static void open_slot(struct gpu *gpu)
 		add_demand(gpu, vgpu, SCHED_SLOT_NS);
 }
 
-/* Advances to the end of the turn or of the slot, but not beyond @to_ns. */
+/* Advances the simulation to the end of the turn or of the slot, but not beyond @to_ns. */
 static void step(struct gpu *gpu, u64 to_ns)
 {
 	u64 until_ns = min_t(u64, to_ns, gpu->sched.slot_end_ns);
@@ -65,7 +65,10 @@ static void catch_up(struct gpu *gpu)
 		step(gpu, now_ns);
 }
 
-/* Runs every millisecond while a vGPU is runnable, else at the end of each slot, for the leases. */
+/*
+ * The timer runs every millisecond while a vGPU is runnable. Otherwise it runs at the end of each
+ * slot, to end expired leases.
+ */
 static enum hrtimer_restart tick(struct hrtimer *timer)
 {
 	struct gpu *gpu = container_of(timer, struct gpu, timer);
@@ -125,7 +128,7 @@ int gpu_add(struct gpu *gpu, struct vgpu *vgpu, unsigned int low_gm_mb, unsigned
 	catch_up(gpu);
 	sched_add(&gpu->sched, &vgpu->sched, cap_pct, gpu->now_ns);
 	list_add_tail(&vgpu->entry, &gpu->vgpus);
-	/* The last tick can still be running: starting the timer is allowed then. */
+	/* The last tick may still be running. Starting the timer during a tick is allowed. */
 	if (!gpu->ticking)
 		hrtimer_start(&gpu->timer, ns_to_ktime(gpu->sched.slot_end_ns),
 			      HRTIMER_MODE_ABS_SOFT);
@@ -191,7 +194,10 @@ int gpu_set_initial_cap(struct vgpu *vgpu, unsigned int cap_pct)
 	return r;
 }
 
-/* A new load discards the waiting work of the old one. The same load again changes nothing. */
+/*
+ * A changed load discards the queued work of the previous load. Writing an unchanged load has no
+ * effect.
+ */
 int gpu_set_load(struct vgpu *vgpu, unsigned int load_pct)
 {
 	struct gpu *gpu = vgpu->gpu;

@@ -15,7 +15,7 @@
 
 #include "sched/sched.h"
 
-#define GPU_LOW_GM_MB 512 /* of aperture, which is what limits the number of vGPUs */
+#define GPU_LOW_GM_MB 512 /* aperture memory, which limits the number of vGPUs */
 
 struct gpu {
 	/*
@@ -38,13 +38,13 @@ struct vgpu {
 	struct list_head entry; /* gpu::vgpus */
 	int id;
 	unsigned int low_gm_mb;
-	unsigned int load_pct; /* demand of the tenant, of the whole GPU */
-	u64 work_ns;	       /* demand that is waiting */
+	unsigned int load_pct; /* demand, percent of the whole GPU */
+	u64 work_ns;	       /* queued demand */
 };
 
 /* The state of a vGPU at one instant. */
 struct vgpu_state {
-	unsigned int cap_pct; /* the last one that was set */
+	unsigned int cap_pct; /* the last cap that was written */
 	unsigned int initial_cap_pct;
 	unsigned int load_pct;
 	u64 lease_ns;
@@ -53,18 +53,21 @@ struct vgpu_state {
 };
 
 void gpu_init(struct gpu *gpu, const struct sched_discipline *discipline);
-void gpu_fini(struct gpu *gpu); /* requires that all vGPUs are removed */
+void gpu_fini(struct gpu *gpu); /* all vGPUs must have been removed */
 
 /* Returns how many more vGPUs with @low_gm_mb fit. */
 unsigned int gpu_room(struct gpu *gpu, unsigned int low_gm_mb);
 
-/* Adds @vgpu, which must be zeroed, with an idle tenant. -ENOSPC: no room; -ENOMEM. */
+/*
+ * Adds @vgpu, which must be zeroed, with an idle tenant. -ENOSPC: not enough memory of the GPU;
+ * -ENOMEM.
+ */
 int gpu_add(struct gpu *gpu, struct vgpu *vgpu, unsigned int low_gm_mb, unsigned int cap_pct);
-void gpu_remove(struct vgpu *vgpu); /* the caller frees it */
+void gpu_remove(struct vgpu *vgpu); /* the caller frees @vgpu */
 
 void gpu_read(struct vgpu *vgpu, struct vgpu_state *ret_state);
 
-/* -EINVAL: more than 100 %. -EPERM: the initial cap after a cap has been set. */
+/* -EINVAL: more than 100 %. -EPERM: the initial cap cannot change after a cap was written. */
 int gpu_set_cap(struct vgpu *vgpu, unsigned int cap_pct);
 int gpu_set_initial_cap(struct vgpu *vgpu, unsigned int cap_pct);
 int gpu_set_load(struct vgpu *vgpu, unsigned int load_pct);

@@ -49,7 +49,7 @@ static int probe_gpu(struct platform_device *device)
 	return r;
 }
 
-/* Removes the remaining vGPUs too. */
+/* Also removes the remaining vGPUs. */
 static int remove_gpu(struct platform_device *device)
 {
 	struct parent *parent = platform_get_drvdata(device);

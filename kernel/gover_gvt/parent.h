@@ -24,7 +24,7 @@ extern const struct vgpu_type vgpu_types[PARENT_TYPES];
 struct parent {
 	struct gpu gpu;
 	struct mdev_parent mdev;
-	struct mdev_type types[PARENT_TYPES]; /* same order as vgpu_types */
+	struct mdev_type types[PARENT_TYPES]; /* in the order of vgpu_types */
 	struct mdev_type *type_list[PARENT_TYPES];
 };
 

@@ -83,7 +83,10 @@ static struct vgpu_state state_of(struct device *dev)
 	return state;
 }
 
-/* Parses a number and passes it to @set. -EINVAL: not a number; -ERANGE: it does not fit a u32. */
+/*
+ * Parses a number and passes it to @set. -EINVAL: not a number; -ERANGE: the number does not fit a
+ * u32.
+ */
 static ssize_t store_pct(struct device *dev, const char *buf, size_t count,
 			 int (*set)(struct vgpu *vgpu, unsigned int pct))
 {
@@ -185,7 +188,7 @@ static const struct attribute_group vgpu_group = {
 	.attrs = vgpu_attrs,
 };
 
-/* Outside that folder, because a real host has no such file. */
+/* This file is outside of the folder intel_vgpu, because a real host has no such file. */
 static struct attribute *tenant_attrs[] = {
 	&dev_attr_load.attr,
 	NULL,
@@ -202,7 +205,7 @@ static const struct attribute_group *groups[] = {
 };
 
 struct mdev_driver vgpu_driver = {
-	/* The same as GVT-g, for tools that read it; guests cannot open these vGPUs. */
+	/* The same value as with GVT-g, for tools that read it. Guests cannot open these vGPUs. */
 	.device_api = VFIO_DEVICE_API_PCI_STRING,
 	.probe = create_vgpu,
 	.remove = remove_vgpu,

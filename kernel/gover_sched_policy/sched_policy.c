@@ -24,12 +24,12 @@
 
 #define TICK_NS	   NSEC_PER_MSEC       /* the minimum time to the next timer */
 #define STALL_NS   (10 * NSEC_PER_SEC) /* after a longer gap the missed slots become one */
-#define WEIGHT_MAX 16 /* VGPU_MAX_WEIGHT in vgpu.c: the weight of a vGPU that is the whole GPU */
+#define WEIGHT_MAX 16 /* as VGPU_MAX_WEIGHT in vgpu.c: the weight of a vGPU as large as the GPU */
 
 struct gvt_sched_data {
 	struct intel_gvt *gvt;
 	struct hrtimer timer;
-	spinlock_t lock; /* protects all below and vgpu_sched_data except its active */
+	spinlock_t lock; /* protects the fields below and vgpu_sched_data except active */
 	struct sched sched;
 	struct list_head vgpus;
 };
@@ -39,7 +39,7 @@ struct vgpu_sched_data {
 	struct intel_vgpu *vgpu;
 	struct list_head entry; /* gvt_sched_data::vgpus */
 	bool active;		/* the guest has started the GPU; under gvt->sched_lock */
-	unsigned int in_flight; /* number of workloads */
+	unsigned int in_flight; /* number of workloads in flight */
 	u64 charged_to_ns;	/* valid while in_flight > 0 */
 };
 
@@ -142,7 +142,7 @@ void intel_vgpu_end_workload(struct intel_vgpu *vgpu)
 	if (!WARN_ON_ONCE(v->in_flight == 0))
 		v->in_flight--;
 	spin_unlock(&data->lock);
-	/* If the vGPU has more work on any engine, the decision does not change. */
+	/* If the vGPU has more work on any engine, no new decision is needed. */
 	if (!has_work(v))
 		intel_gvt_kick_schedule(vgpu->gvt);
 }
@@ -282,7 +282,8 @@ void intel_gvt_schedule(struct intel_gvt *gvt)
 
 	clear_bit(INTEL_GVT_REQUEST_SCHED, &gvt->service_request);
 	clear_bit(INTEL_GVT_REQUEST_EVENT_SCHED, &gvt->service_request);
-	/* Clear the requests first: a change that this decision misses requests a new one. */
+	/* Clear the requests first: a change that comes too late for this decision requests another
+	 * decision. */
 	smp_mb__after_atomic();
 
 	mutex_lock(&gvt->sched_lock);
@@ -334,15 +335,15 @@ static void gover_clean(struct intel_gvt *gvt)
 }
 
 /*
- * A vGPU has its cap, lease and counters from its creation on, also without a guest and after
- * resets by the guest. The initial cap is the part of the GPU that the type represents.
+ * A vGPU has its cap, lease and counters from its creation on, even without a guest, and they
+ * survive resets by the guest. The initial cap is the share of the GPU that the type represents.
  */
 static int gover_init_vgpu(struct intel_vgpu *vgpu)
 {
 	struct gvt_sched_data *data = vgpu->gvt->scheduler.sched_data;
 	struct vgpu_sched_data *v;
 
-	if (vgpu->id == 0) /* the idle vGPU */
+	if (vgpu->id == 0) /* the idle vGPU of GVT-g */
 		return 0;
 	v = kzalloc(sizeof(*v), GFP_KERNEL);
 	if (!v)
@@ -483,7 +484,7 @@ void intel_vgpu_stop_schedule(struct intel_vgpu *vgpu)
 		gvt_dbg_core("vgpu%d: stop schedule\n", vgpu->id);
 		scheduler->sched_ops->stop_schedule(vgpu);
 		if (scheduler->current_vgpu == vgpu) {
-			/* Stops dispatching its workloads and lets the next vGPU follow. */
+			/* Stops dispatching workloads of @vgpu and lets the next vGPU run. */
 			scheduler->need_reschedule = true;
 			scheduler->current_vgpu = NULL;
 		}

@@ -34,7 +34,7 @@ void intel_gvt_schedule(struct intel_gvt *gvt);
 void intel_gvt_kick_schedule(struct intel_gvt *gvt);
 
 /*
- * A workload of @vgpu becomes current_workload[] of an engine, or has left it. Called with
+ * Called when a workload of @vgpu becomes current_workload[] of an engine or stops being it, with
  * gvt->sched_lock held.
  */
 void intel_vgpu_begin_workload(struct intel_vgpu *vgpu);
@@ -42,7 +42,7 @@ void intel_vgpu_end_workload(struct intel_vgpu *vgpu);
 
 /* The state of a vGPU at one instant. */
 struct intel_vgpu_sched_state {
-	unsigned int cap_pct; /* the last one that was set */
+	unsigned int cap_pct; /* the last cap that was written */
 	unsigned int initial_cap_pct;
 	u64 lease_ns;
 	u64 busy_ns;
@@ -52,13 +52,13 @@ struct intel_vgpu_sched_state {
 /* The functions below never wait for the GPU: they take only the accounting lock. */
 void intel_vgpu_read_sched(struct intel_vgpu *vgpu, struct intel_vgpu_sched_state *ret_state);
 
-/* -EINVAL: more than 100 %. -EPERM: the initial cap after a cap has been set. */
+/* -EINVAL: more than 100 %. -EPERM: the initial cap cannot change after a cap was written. */
 int intel_vgpu_set_cap(struct intel_vgpu *vgpu, u32 cap_pct);
 int intel_vgpu_set_initial_cap(struct intel_vgpu *vgpu, u32 cap_pct);
 
-int intel_vgpu_set_lease(struct intel_vgpu *vgpu, u32 lease_ms); /* 0: none; always succeeds */
+int intel_vgpu_set_lease(struct intel_vgpu *vgpu, u32 lease_ms); /* 0: no lease; always succeeds */
 
-/* The files of the group intel_vgpu (gvt/sched_sysfs.c). */
+/* The files of the sysfs group intel_vgpu (gvt/sched_sysfs.c). */
 #define INTEL_VGPU_SCHED_ATTRS 5
 extern struct device_attribute intel_vgpu_sched_attrs[INTEL_VGPU_SCHED_ATTRS];
 

@@ -7,8 +7,8 @@
  *
  * Fairness compares with an ideal, the weighted max-min share of each period: the GPU is divided in
  * proportion to contract times weight, no vGPU gets more than min(demand, contract), and the rest
- * is divided again among the others. T is the served demand of a vGPU in the run, O the sum of its
- * ideals. FairGV (TPDS 2017): MMR = min(T/O) / max(T/O). VMCG (TPDS 2018): lambda is the sum of
+ * is divided again among the other vGPUs. T is the served demand of a vGPU in the run, O the sum of
+ * its ideals. FairGV (TPDS 2017): MMR = min(T/O) / max(T/O). VMCG (TPDS 2018): lambda is the sum of
  * |w - w'|, where w' is T / sum of T. The target weight w is O / sum of O, which equals the
  * configured weight if all vGPUs are always busy.
  */
@@ -24,7 +24,7 @@
 #define ROUNDING     1e-9
 
 static const struct {
-	double below; /* limit of the shortfall */
+	double below; /* upper limits of the shortfall ranges */
 	const char *name;
 } depths[ACCOUNT_DEPTHS] = {
 	{0.05, "under_5_pct"},	     {0.10, "from_5_to_10_pct"}, {0.20, "from_10_to_20_pct"},
@@ -101,7 +101,8 @@ static void add_vgpu(struct account *account, double dt_s, const struct account_
 	int depth = 0;
 
 	vgpu->seen_s += dt_s;
-	/* Frames above the target are not demanded. Work without frames may be queued work. */
+	/* Frames above the target are not part of the demand. Work without frames may be queued
+	 * work. */
 	vgpu->served_s += dt_s * (s->makes_frames ? fmin(s->load, owed(s)) : s->load);
 	vgpu->ideal_s += dt_s * s->ideal;
 	vgpu->sold_pct_s += dt_s * s->contract_pct;
@@ -123,7 +124,7 @@ static void add_vgpu(struct account *account, double dt_s, const struct account_
 void account_period(struct account *account, double dt_s, double util,
 		    struct account_sample *samples, struct account_vgpu *const *vgpus, int n)
 {
-	/* The last tenth consists of the periods that are completely in it. */
+	/* Only complete periods count for the last tenth of the run. */
 	bool final = account->now_s >= account->from_final_s - ROUNDING;
 	double sold_pct_s = 0;
 

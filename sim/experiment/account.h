@@ -8,14 +8,14 @@
 
 #include <stdbool.h>
 
-#define ACCOUNT_DEPTHS 5 /* shortfall below 5, 10, 20, 50 %, and above */
+#define ACCOUNT_DEPTHS 5 /* ranges of the shortfall: below 5, 10, 20 and 50 %, and above 50 % */
 
 /* One vGPU in one period. */
 struct account_sample {
 	/* in */
 	int contract_pct;
 	double target_fps; /* 0: no target */
-	double weight;	   /* of the contract */
+	double weight;	   /* weight of the contract */
 	bool makes_frames;
 	double fps;
 	double load;   /* used fraction of the GPU */
@@ -55,7 +55,8 @@ void account_init(struct account *account, double seconds);
 
 /*
  * Accounts one period of @dt_s with the @n vGPUs that were present in all of it. @util: busy
- * fraction of the GPU. Sets the "out" fields of @samples and adds to @vgpus, in the same order.
+ * fraction of the GPU. Sets the "out" fields of @samples and adds them to @vgpus, which has the
+ * same order.
  */
 void account_period(struct account *account, double dt_s, double util,
 		    struct account_sample *samples, struct account_vgpu *const *vgpus, int n);
@@ -65,18 +66,18 @@ struct account_summary {
 	double util_avg_pct, util_final_pct;
 	double vgpus_avg;
 	int vgpus_start, vgpus_end, vgpus_most;
-	double overbooking_avg, overbooking_final; /* sum of contracts / GPU */
+	double overbooking_avg, overbooking_final; /* sum of contracts, divided by the GPU */
 	double sold_cap_pct_s;			   /* integral of the sum of contracts */
 	double revenue, penalty, profit;
-	double mmr;		 /* min-max ratio of FairGV */
-	double lambda;		 /* lambda of VMCG */
+	double mmr;		 /* min-max ratio as in FairGV */
+	double lambda;		 /* lambda as in VMCG */
 	double worst_broken_pct; /* of the worst vGPU */
 };
 
 void account_summarize(const struct account *account, const struct account_vgpu *vgpus, int n,
 		       struct account_summary *ret_summary);
 
-/* The key of a shortfall range in reports, "under_5_pct" to "over_50_pct". */
+/* Returns the key of a shortfall range in reports, "under_5_pct" to "over_50_pct". */
 const char *account_depth_name(int depth);
 
 #endif

@@ -28,8 +28,8 @@ struct bound {
 	uint64_t seed;
 	struct profiles *profiles;
 	struct search_schedule best;
-	struct search_schedule *schedule; /* the current one */
-	/* of the experiment that uses it */
+	struct search_schedule *schedule; /* the schedule that is evaluated now */
+	/* hook of the experiment that uses the bound */
 	void (*on_event)(void *userdata, const struct experiment_event *event);
 	void *userdata;
 };
@@ -50,7 +50,7 @@ int bound_find(const char *name, enum bound_kind *ret_kind)
 static bool admit(void *userdata, const struct experiment *experiment, bool offers)
 {
 	const struct bound *bound = userdata;
-	int next = experiment->counts.sales; /* also after a failure to fund it */
+	int next = experiment->counts.sales; /* a failed funding does not count */
 
 	(void)offers;
 	return next < bound->schedule->n &&
@@ -69,7 +69,7 @@ static void forward_event(void *userdata, const struct experiment_event *event)
 
 /* The demand of one vGPU, and the cap given to it, in steps. */
 struct claim {
-	int index; /* in policy_gpu.vgpus; -1: the newcomer */
+	int index; /* index in policy_gpu.vgpus; -1: the newcomer */
 	int least, now, next, most;
 	int given;
 };
@@ -122,9 +122,11 @@ static int raise_caps(struct claim *claims, int n, bool last_first, size_t wants
 	return steps;
 }
 
-/* Small demands first, so that most vGPUs are served completely. Then the demand of the next
- * period, because a cap takes effect one slot late. Then the rest to large demands first, because
- * they have most queued work. */
+/*
+ * Small demands are served first, so that most vGPUs are served completely. Then the demand of the
+ * next period is served, because a cap takes effect one slot late. The remaining capacity goes to
+ * large demands first, because these vGPUs have the most queued work.
+ */
 static void allocate(struct claim *claims, int n, int steps)
 {
 	qsort(claims, (size_t)n, sizeof(*claims), compare_claims);
@@ -135,7 +137,7 @@ static void allocate(struct claim *claims, int n, int steps)
 	(void)raise_caps(claims, n, true, offsetof(struct claim, most), steps);
 }
 
-/* Makes the moves to the allocated caps, decreases first. */
+/* Adds the cap moves to the allocated caps, decreases first. */
 static void plan(struct policy_gpu *gpu, const struct claim *claims, int n, enum policy_kind kind,
 		 struct policy_out *out)
 {
@@ -201,7 +203,7 @@ static int oracle_fund(void *userdata, const struct experiment *experiment,
 	struct claim claims[POLICY_VGPUS_MAX + 1];
 	int n = claim_all(userdata, experiment, params, gpu, claims), least = 0;
 
-	/* Also called for an open offer, before a tenant takes it. */
+	/* Also called for an open offer that no tenant has claimed yet. */
 	claims[n] = claim_of(userdata, params, gpu, terms, tenants_next(experiment),
 			     (uint64_t)experiment->n_drawn, 0);
 	claims[n++].index = -1;
@@ -218,8 +220,10 @@ static int oracle_fund(void *userdata, const struct experiment *experiment,
 	return -ENOSPC;
 }
 
-/* If the policy refuses to fund the newcomer, its initial cap is whatever the others do not use:
- * the schedule decides on admission, not the policy. */
+/*
+ * If the policy refuses to fund the newcomer, the newcomer gets the capacity that the other vGPUs
+ * do not use: the schedule decides on admission, not the policy.
+ */
 static int past_only_fund(void *userdata, const struct experiment *experiment,
 			  const struct policy_params *params, struct policy_gpu *gpu,
 			  const struct policy_terms *terms, struct policy_out *out)
@@ -306,7 +310,7 @@ static int evaluate(void *userdata, struct search_schedule *schedule, struct err
 	return !lost;
 }
 
-/* The schedule of the policy itself is a good start if it breaks little. */
+/* The search starts from the schedule of the policy if that schedule breaks little time. */
 static int init_schedule(struct bound *bound, struct err *reterr)
 {
 	struct search_schedule *schedule = &bound->best;

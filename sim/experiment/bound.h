@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Upper bounds to compare policies with: experiments whose decisions use the whole run, including
- * the future.
+ * Upper bounds for the comparison of policies: experiments whose decisions use the whole run,
+ * including the future.
  *
  * past-only: a policy sets the caps, from the past, but an offline search chooses the times of
  * offers. oracle: the caps are computed from the future demand of all tenants too. The search
@@ -14,7 +14,7 @@
 
 #include "sim/experiment/experiment.h"
 
-#define BOUND_BROKEN_PCT 1.0 /* of vGPU-seconds */
+#define BOUND_BROKEN_PCT 1.0 /* allowed broken fraction of the vGPU-seconds */
 
 struct bound;
 
@@ -24,7 +24,7 @@ enum bound_kind { BOUND_PAST_ONLY, BOUND_ORACLE };
 int bound_find(const char *name, enum bound_kind *ret_kind);
 
 /*
- * Searches the best times of offers. @policy: sets the caps of past-only; not used by the oracle.
+ * Searches the best times of offers. @policy: sets the caps of past-only; the oracle ignores it.
  * @scenario must outlive the bound. -ENOMEM, -EINVAL.
  */
 int bound_new(const struct scenario *scenario, enum bound_kind kind, const struct policy *policy,

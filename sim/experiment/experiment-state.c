@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the policy of an experiment sees, and what its decisions change. */
+/*
+ * Fills the input of the policy from the state of an experiment, and applies the decisions of the
+ * policy.
+ */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

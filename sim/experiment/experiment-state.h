@@ -19,24 +19,24 @@ struct tenant {
 	struct sim_counters last;
 	uint64_t last_wanted_ns;
 	double frame_s; /* last measured GPU time of a frame */
-	bool primed;	/* was read once */
+	bool primed;	/* the counters were read at least once */
 	bool busy_valid, fps_valid;
-	uint64_t leaves_ns; /* UINT64_MAX: stays to the end */
-	int number;	    /* in the order of arrival */
-	uint64_t draw;	    /* its demand depends on this number and the seed */
+	uint64_t leaves_ns; /* time of departure; UINT64_MAX: stays to the end */
+	int number;	    /* position in the order of arrival */
+	uint64_t draw;	    /* the demand depends on this number and the seed */
 };
 
 /* The last offer of the GPU. */
 struct sale {
 	struct offer_life life;
-	uint64_t claim_ns;	 /* when a customer comes, or came */
-	struct tenant *newcomer; /* NULL: not claimed */
+	uint64_t claim_ns;	 /* time at which a customer claims the offer */
+	struct tenant *newcomer; /* NULL: the offer is not claimed */
 };
 
 struct arrival {
 	uint64_t at_ns;
 	int kind;
-	bool waits; /* its time has passed, but it does not fit yet */
+	bool waits; /* the arrival time has passed, but the tenant does not fit yet */
 };
 
 struct experiment {
@@ -52,7 +52,7 @@ struct experiment {
 	struct policy_vgpu views[POLICY_VGPUS_MAX];
 	struct tenant *present[POLICY_VGPUS_MAX]; /* in the order of views[] */
 	int n_present;
-	struct tenant *sampled[POLICY_VGPUS_MAX]; /* present in the last period */
+	struct tenant *sampled[POLICY_VGPUS_MAX]; /* vGPUs that were present in the last period */
 	int n_sampled;
 	struct policy_out out;
 	struct account_sample samples[POLICY_VGPUS_MAX];
@@ -64,7 +64,7 @@ struct experiment {
 	struct sale sale;
 	int *bag; /* kinds of the tenants that can arrive by an offer */
 	int n_bag, n_drawn;
-	struct arrival *arrivals; /* tenants with an arrival time, in its order */
+	struct arrival *arrivals; /* tenants with an arrival time, in the order of that time */
 	int n_arrivals, n_arrived, n_waiting;
 	struct experiment_summary counts;
 };

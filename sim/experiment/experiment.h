@@ -15,7 +15,7 @@
 #include "sim/experiment/account.h"
 #include "sim/experiment/scenario.h"
 
-#define EXPERIMENT_VGPUS_MAX 1024 /* in one experiment, one after the other */
+#define EXPERIMENT_VGPUS_MAX 1024 /* total number in one experiment, including removed vGPUs */
 
 struct experiment;
 
@@ -24,16 +24,16 @@ struct experiment_vgpu {
 	char id[ID_MAX];
 	const struct scenario_tenant *kind;
 	struct policy_terms terms;
-	int cap_pct;		      /* for the next period */
-	int sampled_cap_pct;	      /* in the last period */
-	struct account_sample sample; /* of the last period */
+	int cap_pct;		      /* cap for the next period */
+	int sampled_cap_pct;	      /* cap in the last period */
+	struct account_sample sample; /* sample of the last period */
 	double came_s, left_s;	      /* left_s NAN: still present */
 };
 
 /* An event. Its pointers are valid until on_event() returns. */
 struct experiment_event {
 	double t_s;
-	const char *kind; /* of a decision, or sold, kept, failed, closed, refused, left */
+	const char *kind; /* kind of a decision, or sold, kept, failed, closed, refused, left */
 	const char *vgpu; /* "": none */
 	const char *donor;
 	const char *why;			/* text */
@@ -68,8 +68,9 @@ struct experiment_summary {
 };
 
 /*
- * Creates an experiment at time 0, with the tenants that are present from the start. @params NULL:
- * as in the scenario. @hooks: copied; NULL: none. @scenario must outlive it. -ENOMEM, -EINVAL.
+ * Creates an experiment at time 0, with the tenants that are present from the start. @params: NULL
+ * for the parameters of the scenario. @hooks: copied; NULL for no hooks. @scenario must outlive the
+ * experiment. -ENOMEM, -EINVAL.
  */
 int experiment_new(const struct scenario *scenario, const struct policy *policy,
 		   const struct policy_params *params, uint64_t seed,
@@ -85,15 +86,17 @@ void experiment_summarize(const struct experiment *experiment,
 			  struct experiment_summary *ret_summary);
 
 double experiment_now_s(const struct experiment *experiment);
-/* The busy fraction of the GPU in the last period. */
+/* Returns the busy fraction of the GPU in the last period. */
 double experiment_util(const struct experiment *experiment);
 
-/* The vGPUs of the last period; NULL past the end. */
+/* Returns vGPU number @index of the last period, or NULL past the last vGPU. */
 const struct experiment_vgpu *experiment_current_vgpu_at(const struct experiment *experiment,
 							 int index);
 
-/* All vGPUs, including former ones, in the order of arrival. *@ret_account (may be NULL): the
- * account of the vGPU. NULL past the end. */
+/*
+ * Returns vGPU number @index of all vGPUs, including removed ones, in the order of arrival, or NULL
+ * past the last vGPU. *@ret_account (may be NULL): the account of the vGPU.
+ */
 const struct experiment_vgpu *experiment_vgpu_at(const struct experiment *experiment, int index,
 						 const struct account_vgpu **ret_account);
 

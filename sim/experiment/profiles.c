@@ -7,16 +7,16 @@
 #include "base/clock.h"
 #include "sim/experiment/profiles.h"
 
-/* The profile of one tenant from its arrival. */
+/* The demand profile of one tenant from its arrival. */
 struct profile {
 	uint64_t draw;
-	float *need_pct; /* per period; NULL: out of memory */
+	float *need_pct; /* demand per period; NULL: out of memory */
 };
 
 struct profiles {
 	const struct scenario *scenario;
 	uint64_t seed;
-	uint64_t periods; /* of the whole run */
+	uint64_t periods; /* periods of the whole run */
 	struct profile entries[EXPERIMENT_VGPUS_MAX];
 	int n;
 };
@@ -44,7 +44,7 @@ struct profiles *profiles_free(struct profiles *profiles)
 	return NULL;
 }
 
-/* The need of one period. */
+/* Returns the demand of one period. */
 static double need_of(const struct policy_terms *terms, const struct sim_counters *from,
 		      const struct sim_counters *to, double wanted_s, double dt_s)
 {

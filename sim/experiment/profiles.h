@@ -11,9 +11,9 @@ int profiles_new(const struct scenario *scenario, uint64_t seed, struct profiles
 struct profiles *profiles_free(struct profiles *profiles); /* accepts NULL; returns NULL */
 
 /*
- * Percent of the GPU that the @draw-th, a @kind, needs in its @period-th period, within its
- * contract: what it then asks for, or with a promise of FPS what the promise costs. The contract,
- * where memory is lacking.
+ * Returns the percentage of the GPU that tenant number @draw, of kind @kind, needs in period
+ * @period after its arrival: its demand or, with a target frame rate, the cost of that rate, but at
+ * most its contract. Returns the contract if out of memory.
  */
 double profiles_need_pct(struct profiles *profiles, const struct scenario_tenant *kind,
 			 uint64_t draw, uint64_t period);

@@ -6,8 +6,8 @@
 #include "sim/model/trace.h"
 #include "sim/experiment/recording.h"
 
-#define RECORDING_LOADS	 101 /* bins of 1 percent */
-#define RECORDING_FRAMES 256 /* bins of 5 %, from 0.1 frames per second */
+#define RECORDING_LOADS	 101 /* bins of the load, 1 percent each */
+#define RECORDING_FRAMES 256 /* bins of the frame rate, 5 % wide, from 0.1 frames per second */
 
 struct recording_tick {
 	int64_t at_ms;
@@ -21,7 +21,10 @@ struct recording_cell {
 	bool broken;
 };
 
-/* Seconds per load and per frame rate, when the cap did not limit the vGPU. */
+/*
+ * Histograms of seconds by load and by frame rate, without seconds in which the cap limited the
+ * vGPU.
+ */
 struct recording_histogram {
 	float load_s[RECORDING_LOADS], fps_s[RECORDING_FRAMES];
 };
@@ -29,7 +32,7 @@ struct recording_histogram {
 struct recording_vgpu {
 	char id[ID_MAX];
 	struct recording_terms terms;
-	int span; /* current one; -1: none */
+	int span; /* index of the current span; -1: no span */
 	struct recording_histogram *histogram;
 };
 
@@ -37,7 +40,7 @@ struct recording_vgpu {
 struct recording_span {
 	int vgpu, contract_pct;
 	double target_fps;
-	size_t first; /* tick of its first cell */
+	size_t first; /* tick of the first cell */
 	struct recording_cell *cells;
 	size_t n_cells, n_allocated;
 	bool draws; /* has frames */

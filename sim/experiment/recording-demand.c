@@ -26,19 +26,19 @@
 #include "sim/experiment/recording-demand.h"
 
 #define CENSORED_UTIL	97 /* percent of the allotted time */
-#define HISTOGRAM_MIN_S 5  /* for a median */
+#define HISTOGRAM_MIN_S 5  /* seconds required for a median */
 #define FPS_LEAST	0.1
 #define FPS_STEP	1.05
-#define FPS_MOST	10000 /* limit of a trace */
+#define FPS_MOST	10000 /* maximum frame rate of a trace */
 
 /* The state of an estimation along a span. */
 struct estimator {
 	const struct recording_histogram *histogram;
 	double ceiling_pct, target_fps;
 	double frame_pct_s;	 /* GPU time of a frame, percent of a second */
-	struct trace_point last; /* repeated while there are no readings */
-	/* without frames: the end of the current busy period, and its work that is not part of the
-	 * demand yet */
+	struct trace_point last; /* repeated while readings are missing */
+	/* without frames: the end of the current busy period, and the work done in it that is not
+	 * part of the demand yet */
 	size_t busy_end;
 	double busy_pct_s;
 };
@@ -74,7 +74,7 @@ static double bin_fps(int bin)
 	return FPS_LEAST * pow(FPS_STEP, bin);
 }
 
-/* The median of the bins above @bin; -1: less than HISTOGRAM_MIN_S there. */
+/* Returns the median of the bins above @bin, or -1 if these bins have less than HISTOGRAM_MIN_S. */
 static int median_above(const float *seconds, int n, int bin)
 {
 	double sum_s = 0, half_s = 0;
@@ -122,7 +122,7 @@ static double estimate_pct(const struct estimator *estimator, double load_pct)
 	return fmax(load_pct, bin < 0 ? estimator->ceiling_pct : bin);
 }
 
-/* The bin of @fps itself counts too, because a paced program has no higher frame rate. */
+/* The bin of @fps itself counts too, because a paced program never has a higher frame rate. */
 static double estimate_fps(const struct estimator *estimator, double fps)
 {
 	int bin = median_above(estimator->histogram->fps_s, RECORDING_FRAMES, fps_bin(fps) - 1);
@@ -134,7 +134,7 @@ static double estimate_fps(const struct estimator *estimator, double fps)
 	return fmax(fps, estimator->ceiling_pct / estimator->frame_pct_s);
 }
 
-/* For a cell with a load, of a tenant with frames. */
+/* Estimates the demand of cell @at, which has a load, for a tenant with frames. */
 static struct trace_point estimate_frames(struct estimator *estimator, double load_pct, double fps,
 					  bool censored)
 {
@@ -184,7 +184,7 @@ static void begin_busy_period(const struct recording *recording, const struct re
 		estimator->busy_pct_s = INFINITY;
 }
 
-/* For cell @at, with a load, of a tenant without frames. */
+/* Estimates the demand of cell @at, which has a load, for a tenant without frames. */
 static struct trace_point estimate_load(const struct recording *recording,
 					const struct recording_span *span, size_t at, double dt_s,
 					bool censored, struct estimator *estimator)
@@ -228,7 +228,7 @@ static struct trace_point estimate_cell(struct recording *recording,
 	return estimator->last;
 }
 
-/* The first known frame cost, for seconds before it that have no frame rate. */
+/* Returns the first known frame cost, for earlier seconds without a frame rate. */
 static double first_frame_pct_s(const struct recording_span *span)
 {
 	for (size_t i = 0; i < span->n_cells; i++)

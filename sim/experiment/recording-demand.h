@@ -5,7 +5,7 @@
 
 #include "sim/experiment/recording-data.h"
 
-/* The highest cap that the tenant of @span may get. */
+/* Returns the highest cap that the tenant of @span may get. */
 int recording_ceiling_pct(const struct recording *recording, const struct recording_span *span);
 
 /* Returns whether the cap may have limited the tenant. */
@@ -15,7 +15,7 @@ bool recording_is_censored(const struct recording *recording, const struct recor
 /* Counts the demand of all cells that are not censored. -ENOMEM. */
 int recording_build_histograms(struct recording *recording);
 
-/* Makes the trace of @span and counts estimated times in the facts. */
+/* Makes the trace of @span and adds the estimated times to the facts. */
 int recording_make_trace(struct recording *recording, struct recording_span *span,
 			 struct err *reterr);
 

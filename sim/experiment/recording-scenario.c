@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the tenants of a scenario from a recording: the recorded ones, and newcomers. */
+/* Makes the tenants of a scenario from a recording: recorded tenants and newcomers. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,9 +14,9 @@
 
 struct recording_newcomers {
 	struct newcomer {
-		int contract_pct; /* of the recorded vGPU */
+		int contract_pct; /* contract of the recorded vGPU */
 		bool draws;
-		struct trace *trace; /* of the recorded vGPU, rotated */
+		struct trace *trace; /* trace of the recorded vGPU, rotated */
 	} kinds[RECORDING_NEWCOMERS];
 	int n;
 };
@@ -44,7 +44,10 @@ static int play(struct scenario_tenant *tenant, const char *text, const struct t
 
 /* --- recorded tenants --- */
 
-/* The flavor with the prices of @terms, which is added if needed. -1: the prices of [price]. */
+/*
+ * Returns the index of the flavor with the prices of @terms, and adds the flavor if needed. -1: the
+ * prices of [price].
+ */
 static int find_prices(struct scenario *scenario, const struct recording_terms *terms)
 {
 	struct scenario_flavor *flavor = scenario->flavors;
@@ -119,7 +122,7 @@ static const struct recording_span *find_point(const struct recording *recording
 	return span;
 }
 
-/* Rotates a trace: the points from @first, then those before it. */
+/* Rotates a trace: the points from @first on come first, then the earlier points. */
 static int rotate(const struct trace *trace, size_t first, struct trace **ret_trace,
 		  struct err *reterr)
 {
