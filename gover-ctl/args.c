@@ -11,8 +11,8 @@
 #include "base/nearest.h"
 #include "gover-ctl/args.h"
 
-#define FPS_MAX_LIMIT 100000 /* far above any display */
-#define LONG_BASE     256    /* getopt_long() returns this plus the id of a long option */
+#define FPS_MAX_LIMIT 100000 /* maximum frame rate, far above any display */
+#define LONG_BASE     256    /* getopt_long() returns this number plus the id of a long option */
 
 /* The option type of each kind of contract field. */
 #define TYPE_ID	    OPTION_TEXT
@@ -180,7 +180,7 @@ static int option_take(struct args *args, enum option_id id, const char *value, 
 	return r;
 }
 
-/* Describes an error of getopt_long(), which returned @sign for @word. */
+/* Describes the error that getopt_long() reported with @sign for @word. */
 static int explain(int sign, const char *word, uint64_t allowed, struct err *reterr)
 {
 	int known = optopt - LONG_BASE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The command line: one table of options for all verbs, and a strict parser. The parser checks the
- * form and range of every value, so that verbs need not.
+ * form and range of every value, so that verbs need no further checks.
  */
 #ifndef GOVER_CTL_ARGS_H
 #define GOVER_CTL_ARGS_H
@@ -24,7 +24,8 @@ enum option_id {
 	OPTION_JSON,
 	OPTION_HELP,
 	OPTION_VERSION,
-	/* contract fields: OPTION_INITIAL_CAP is --cap; fields without CONTRACT_IN_CTL have none */
+	/* contract fields: OPTION_INITIAL_CAP is --cap; fields without CONTRACT_IN_CTL have no
+	 * option */
 	CONTRACT_FIELDS(OPTION_OF_FIELD) OPTION_CAP_ALIAS,
 	OPTION_NO_BURST,
 	/* options of single verbs */
@@ -66,7 +67,7 @@ enum option_id {
 #define OPTION(id) (UINT64_C(1) << (id))
 _Static_assert(OPTION_COUNT <= 64, "sets of options fit a uint64_t");
 
-/* Sets of options for the contract fields that a request takes. */
+/* Sets of options, one per request that takes contract fields. */
 #define OPTION_IF_CREATE(NAME, MEMBER, JSON, KIND, MIN, MAX, SINCE, USES, ...) \
 	| OPTION_IF(NAME, USES, CONTRACT_IN_CREATE)
 #define OPTION_IF_CHANGE(NAME, MEMBER, JSON, KIND, MIN, MAX, SINCE, USES, ...) \
@@ -85,7 +86,7 @@ _Static_assert(OPTION_COUNT <= 64, "sets of options fit a uint64_t");
 enum option_type { OPTION_FLAG, OPTION_TEXT, OPTION_INT, OPTION_NUMBER, OPTION_PAIR };
 
 struct option_info {
-	const char *name; /* without dashes; ids of different verbs may share a name */
+	const char *name; /* name without dashes; options of different verbs may share a name */
 	const char *arg;  /* name of the value in the help; NULL: a flag */
 	enum option_type type;
 	double min, max; /* of numbers */
@@ -96,9 +97,9 @@ const struct option_info *args_get_option(enum option_id id);
 
 #define ARGS_LABELS_MAX 32
 
-/* A parsed command line. Points into argv. */
+/* A parsed command line, with pointers into argv. */
 struct args {
-	const char *values[OPTION_COUNT]; /* NULL: not given; of a flag its name */
+	const char *values[OPTION_COUNT]; /* NULL: not given; for a flag, the name of the flag */
 	const char *labels[ARGS_LABELS_MAX];
 	size_t n_labels;
 	char **words; /* arguments that are not options, in order */
@@ -106,15 +107,15 @@ struct args {
 };
 
 /*
- * Parses argv[1..] and adds the options to @args. @allowed is a mask of OPTION(). @leading: stop at
- * the first word that is not an option. Permutes argv. -EINVAL: a value is not allowed; -ENOENT: an
- * option is unknown or its value is missing; each with a message.
+ * Parses argv[1..] and adds the options to @args. Reorders argv. @allowed is a mask of OPTION().
+ * @leading: stop at the first word that is not an option. Returns -EINVAL if a value is not
+ * allowed, -ENOENT if an option is unknown or has no value; @reterr has the message.
  */
 int args_parse(struct args *args, uint64_t allowed, bool leading, int argc, char *argv[],
 	       struct err *reterr);
 
 bool args_has(const struct args *args, enum option_id id);
-/* The value of a numeric option, which must be given. */
+/* Returns the value of a numeric option, which must be given. */
 double args_get_number(const struct args *args, enum option_id id);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* HTTP to the daemon, with libcurl. A reply has at most REPLY_MAX bytes. */
+/*
+ * An HTTP client for the daemon, based on libcurl. A reply has at most REPLY_MAX bytes.
+ */
 #include <curl/curl.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -12,10 +14,10 @@
 #include "base/file.h"
 #include "gover-ctl/client.h"
 
-#define REPLY_MAX	   (64u << 20) /* /v1/host with 1,000 vGPUs has about 1 MB */
+#define REPLY_MAX	   (64u << 20) /* limit of a reply; /v1/host with 1,000 vGPUs has about 1 MB */
 #define CONNECT_TIMEOUT_MS 5000L
 #define REQUEST_TIMEOUT_MS 30000L
-#define SILENCE_NS	   (45 * NS_PER_S) /* the daemon sends something every 15 s */
+#define SILENCE_NS	   (45 * NS_PER_S) /* limit of silence; the daemon sends something every 15 s */
 #define TOKEN_LENGTH_MAX   255
 #define TOKEN_FILE_MAX	   4096
 
@@ -23,8 +25,8 @@ struct client {
 	CURL *curl;
 	bool over_socket;
 	char base[CLIENT_PATH_MAX];	  /* URL without a trailing slash */
-	char address[CLIENT_PATH_MAX];	  /* for messages */
-	char cacert[CLIENT_PATH_MAX];	  /* "": those of the system */
+	char address[CLIENT_PATH_MAX];	  /* address for messages */
+	char cacert[CLIENT_PATH_MAX];	  /* "": the certificates of the system */
 	char token[TOKEN_LENGTH_MAX + 1]; /* "": none */
 	long timeout_ms;
 };
@@ -87,7 +89,7 @@ struct client *client_free(struct client *client)
 	return NULL;
 }
 
-/* True if a request to this URL is encrypted or stays on this host. */
+/* Returns true if a request to this URL is encrypted or stays on this host. */
 static bool url_keeps_secrets(const char *url)
 {
 	const char *host = url + strlen("http://");
@@ -190,13 +192,13 @@ static size_t take_body(char *data, size_t size, size_t count, void *userdata)
 	return n;
 }
 
-/* A reply that does not end. An error reply is collected as usual. */
+/* Receives a reply that does not end. An error reply is collected as usual. */
 struct stream {
 	struct client *client;
 	const struct client_call *call;
 	struct reply *reply;
-	uint64_t received_ns; /* the last chunk */
-	bool stopped;	      /* by the receiver */
+	uint64_t received_ns; /* time of the last chunk */
+	bool stopped;	      /* stopped by the receiver */
 };
 
 static size_t take_chunk(char *data, size_t size, size_t count, void *userdata)
@@ -237,7 +239,7 @@ static CURLcode perform_stream(struct client *client, const struct client_call *
 	return code == CURLE_WRITE_ERROR && stream.stopped ? CURLE_OK : code;
 }
 
-/* What to do if there is no answer. */
+/* Returns the advice that is printed if there is no answer. */
 static const char *no_answer_advice(bool over_socket, int os_errno)
 {
 	if (!over_socket)

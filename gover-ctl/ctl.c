@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What verbs share: errors on standard error, and requests to the daemon. */
+/*
+ * Functions that verbs share: errors on standard error, and requests to the daemon.
+ */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What verbs share: the run's context, requests to the daemon, errors and exit codes. Verbs use
- * REST only; they never access a GPU, the database or a cap directly.
+ * Functions and types that verbs share: the context of a run, requests to the daemon, errors and
+ * exit codes. Verbs use REST only; they never access a GPU, the database or a cap directly.
  */
 #ifndef GOVER_CTL_CTL_H
 #define GOVER_CTL_CTL_H
@@ -16,14 +16,14 @@ enum ctl_exit {
 	CTL_FAILED = 1, /* the daemon refused, or the operation failed */
 	CTL_USAGE = 2,
 	CTL_UNREACHABLE = 3,
-	CTL_NOT_EXECUTABLE = 126, /* of `run`, as in a shell */
+	CTL_NOT_EXECUTABLE = 126, /* exit codes of `run`, as in a shell */
 	CTL_NOT_FOUND = 127,
 };
 
 struct ctl {
 	struct writer writer;
 	struct client *client;	  /* NULL until the first request */
-	const char *socket, *url; /* as given on the command line; NULL: not given */
+	const char *socket, *url; /* options as given on the command line; NULL: not given */
 	const char *token_file, *cacert;
 };
 
@@ -32,30 +32,35 @@ enum ctl_exit ctl_fail(enum ctl_exit code, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
- * Sends a request and prints an error if it fails. @body may be NULL and stays the caller's. On
- * CTL_DONE the caller frees *ret_reply with reply_fini().
+ * Sends a request and prints an error if the request fails. The caller keeps ownership of @body,
+ * which may be NULL. On CTL_DONE the caller frees *ret_reply with reply_fini().
  */
 enum ctl_exit ctl_request(struct ctl *ctl, const char *method, const json_t *body,
 			  struct reply *ret_reply, const char *path_format, ...)
 	__attribute__((format(printf, 5, 6)));
 
-/* Sends a request without printing errors. Returns as client_request(). */
+/* Sends a request without printing errors. Returns the result of client_request(). */
 int ctl_try_request(struct ctl *ctl, const struct client_call *call, struct reply *ret_reply,
 		    struct err *reterr);
 
-/* Prints that memory is short; returns CTL_FAILED. */
+/* Prints "out of memory" and returns CTL_FAILED. */
 enum ctl_exit ctl_fail_memory(void);
 
-/* The exit code for a result of client_request() or ctl_open_client(). */
+/* Returns the exit code for a result of client_request() or ctl_open_client(). */
 enum ctl_exit ctl_exit_code(int result);
 
-/* Creates the client of this run unless it exists. -EINVAL: the address is not usable. */
+/* Creates the client of this run unless it exists. Returns -EINVAL if the address is not usable. */
 int ctl_open_client(struct ctl *ctl, struct err *reterr);
 
-/* CTL_DONE if @id is a valid id, else CTL_USAGE after printing what is allowed. */
+/*
+ * Returns CTL_DONE if @id is a valid id. Otherwise prints the allowed form and returns CTL_USAGE.
+ */
 enum ctl_exit ctl_check_id(const char *what, const char *id);
 
-/* The number in @word, which identifies a @what ("alert"). CTL_USAGE after printing an error. */
+/*
+ * Parses the number in @word, which identifies a @what ("alert"). On an error prints it and returns
+ * CTL_USAGE.
+ */
 enum ctl_exit ctl_parse_number(const char *what, const char *word, long long *ret_number);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <jansson.h>
 
-/* "": no value. */
+/* Returns the text of a field; "" if the field has no value. */
 static inline const char *field_text(const json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));
@@ -16,7 +16,7 @@ static inline const char *field_text(const json_t *object, const char *key)
 	return text ? text : "";
 }
 
-/* NAN: no value. */
+/* Returns the number in a field; NAN if the field has no value. */
 static inline double field_number(const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);

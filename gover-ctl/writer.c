@@ -17,8 +17,8 @@
 #include "gover-ctl/field.h"
 #include "gover-ctl/writer.h"
 
-#define LONG_MIN_COLUMNS 24   /* a long text wrapped to less is not readable */
-#define LINE_MAX_BYTES	 4096 /* the longest text of the daemon has 1024 */
+#define LONG_MIN_COLUMNS 24   /* minimum width of a long text; a narrower text is not readable */
+#define LINE_MAX_BYTES	 4096 /* maximum bytes of a line; the longest text of the daemon has 1024 */
 
 void writer_init(struct writer *writer, FILE *out, bool json)
 {
@@ -57,7 +57,8 @@ void writer_mask_controls(char *text)
 	for (unsigned char *c = (unsigned char *)text; *c; c++) {
 		if (*c < 0x20 || *c == 0x7f)
 			*c = '?';
-		else if (*c == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f) /* C1 controls in UTF-8 */
+		else if (*c == 0xc2 && c[1] >= 0x80 &&
+			 c[1] <= 0x9f) /* control characters C1 in UTF-8 */
 			*c = c[1] = '?';
 	}
 }
@@ -86,7 +87,7 @@ static void format_number(double value, int decimals, char text[WRITER_CELL_MAX]
 		snprintf(text, WRITER_CELL_MAX, "%.*f", decimals, value);
 }
 
-/* "2026-11-20T18:49:56.123Z" without its milliseconds. */
+/* Formats "2026-11-20T18:49:56.123Z" without the milliseconds. */
 static void format_time(const char *value, char text[WRITER_CELL_MAX])
 {
 	const char *dot = strchr(value, '.');
@@ -190,7 +191,7 @@ static bool is_long(const struct writer_column *column)
 	return column->format == WRITER_LONG;
 }
 
-/* The width of @text on the terminal. */
+/* Returns the width of @text on the terminal. */
 static int width_of(const char *text)
 {
 	wchar_t wide[WRITER_CELL_MAX];
@@ -200,7 +201,10 @@ static int width_of(const char *text)
 	return width < 0 ? (int)strlen(text) : width;
 }
 
-/* The width of all columns with their gaps, or (@all false) without the long ones. */
+/*
+ * Returns the width of all columns with the gaps between them, or (@all false) without the columns
+ * of long texts.
+ */
 static int table_width(const struct writer_column *columns, size_t n, const json_t *rows, bool all)
 {
 	char text[WRITER_CELL_MAX];
@@ -225,7 +229,7 @@ static int table_width(const struct writer_column *columns, size_t n, const json
 	return sum;
 }
 
-/* How rows are laid out within the width of a terminal. */
+/* The layout of rows within the width of a terminal. */
 enum layout {
 	LAYOUT_TABLE,	/* one line per row */
 	LAYOUT_BELOW,	/* one line per row, each long text on a line below */
@@ -261,7 +265,7 @@ static void print_records(const struct writer *writer, const struct writer_colum
 	}
 }
 
-/* Prints the long texts of a row, unless empty. */
+/* Prints the long texts of a row that are not empty. */
 static void print_below(const struct writer *writer, const struct writer_column *columns, size_t n,
 			const json_t *row)
 {
@@ -388,7 +392,7 @@ void writer_result(const struct writer *writer, const struct reply *reply, const
 
 void writer_json(const struct writer *writer, const json_t *json)
 {
-	/* 15 digits print 0.1 as 0.1. */
+	/* with 15 digits the value 0.1 is printed as 0.1 */
 	json_dumpf(json, writer->out,
 		   JSON_REAL_PRECISION(15) | (writer->tty ? JSON_INDENT(2) : JSON_COMPACT));
 	fputc('\n', writer->out);

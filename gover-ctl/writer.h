@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Standard output: tables, lines of text, and replies as JSON. Control characters in text from
- * outside never reach a terminal.
+ * other programs never reach a terminal.
  */
 #ifndef GOVER_CTL_WRITER_H
 #define GOVER_CTL_WRITER_H
@@ -18,7 +18,7 @@ struct writer {
 	bool tty;     /* @out is a terminal; tables fit its width */
 	bool colours; /* a terminal, and NO_COLOR is not set */
 	bool utf8;    /* the locale is UTF-8 */
-	int width;    /* of the terminal, or COLUMNS; 0: unknown */
+	int width;    /* width of the terminal, or COLUMNS; 0: unknown */
 };
 
 void writer_init(struct writer *writer, FILE *out, bool json);
@@ -31,15 +31,18 @@ enum writer_colour {
 	WRITER_GREEN,
 	WRITER_DIM
 };
-/* The escape sequence of a colour; "" without colours. WRITER_PLAIN ends the others. */
+/*
+ * Returns the escape sequence of a colour, or "" without colours. WRITER_PLAIN ends every other
+ * colour.
+ */
 const char *writer_colour(const struct writer *writer, enum writer_colour colour);
 
-/* How a field is printed. A field without a value is printed as "-". */
+/* The format of a field. A field without a value is printed as "-". */
 enum writer_format {
 	WRITER_TEXT,
 	WRITER_WHOLE,	/* 34 */
 	WRITER_TENTH,	/* 34.2 */
-	WRITER_PROMISE, /* 60.0; 0 means none */
+	WRITER_PROMISE, /* a number such as 60.0; 0 means no value */
 	WRITER_MONEY,	/* 0.0125 */
 	WRITER_RATIO,	/* 1.50 */
 	WRITER_TIME,	/* RFC 3339 without a fraction */
@@ -53,12 +56,12 @@ struct writer_column {
 	const char *head;
 	const char *key;
 	enum writer_format format;
-	/* Computes the text from several fields; replaces @key. */
+	/* Computes the text of a cell from several fields; replaces @key. */
 	void (*cell)(const json_t *row, char text[WRITER_CELL_MAX]);
 	enum writer_colour (*colour)(const json_t *row);
 };
 
-/* Prints one line per object of @rows. 0 or -ENOMEM. */
+/* Prints one line per object of @rows. Returns 0 or -ENOMEM. */
 int writer_table(const struct writer *writer, const struct writer_column *columns, size_t n,
 		 const json_t *rows);
 
@@ -73,14 +76,14 @@ void writer_line(const struct writer *writer, const char *format, ...)
 /* Prints compact JSON, or indented JSON on a terminal. */
 void writer_json(const struct writer *writer, const json_t *json);
 
-/* Prints a line about a reply, or with --json the reply. */
+/* Prints a line that describes a reply, or with --json the reply. */
 void writer_result(const struct writer *writer, const struct reply *reply, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* Prints the body of a reply unchanged, or indented on a terminal. */
 void writer_reply(const struct writer *writer, const struct reply *reply);
 
-/* The text of one cell. */
+/* Formats the text of one cell. */
 void writer_format_cell(const struct writer_column *column, const json_t *row,
 			char text[WRITER_CELL_MAX]);
 
@@ -88,7 +91,7 @@ void writer_format_cell(const struct writer_column *column, const json_t *row,
 void writer_mask_controls(char *text);
 
 #define WRITER_SPAN_MAX 32
-/* "4.2 s", "12 min", "2 h 13 min", "3 d 4 h"; "-" for NAN. */
+/* Formats a duration: "4.2 s", "12 min", "2 h 13 min", "3 d 4 h"; "-" for NAN. */
 void writer_format_span(double seconds, char text[WRITER_SPAN_MAX]);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * Runs intel_gpu_top and parses its output. Up to version 1.27 it writes samples without brackets
  * and often without commas; later versions start with "[" but rarely close it. A client's name may
- * contain an unescaped quote. The stream is therefore split into objects by their braces here, and
- * jansson parses one object at a time.
+ * contain an unescaped quote. This module therefore splits the stream into objects by their braces,
+ * and jansson parses one object at a time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@
 struct igt_parser {
 	char *object; /* the bytes received so far; IGT_OBJECT_MAX bytes */
 	size_t length;
-	int depth; /* of nested braces; 0: between two objects */
+	int depth; /* depth of nested braces; 0: between two objects */
 	bool in_string, escaped;
 	bool line_begins;
 	bool first_dropped;
@@ -67,7 +67,10 @@ void igt_parser_reset(struct igt_parser *parser)
 	*parser = (struct igt_parser){.object = parser->object, .line_begins = true};
 }
 
-/* Returns a member that is a number or, in some versions, a number in quotes; otherwise -1. */
+/*
+ * Returns the value of a member that is a number or, in some versions, a number in quotes. Returns
+ * -1 for any other member.
+ */
 static double member_number(const json_t *object, const char *name)
 {
 	const json_t *member = json_object_get(object, name);
@@ -98,13 +101,14 @@ static bool read_sample(const char *text, size_t length, struct igt_sample *ret_
 	return true;
 }
 
-/* Adds a byte. Returns true if it completes an object. */
+/* Adds a byte. Returns true if the byte completes an object. */
 static bool take_byte(struct igt_parser *p, char c)
 {
 	bool line_begins = p->line_begins;
 
 	p->line_begins = c == '\n';
-	/* Only the outer brace is in the first column: an object before it is incomplete. */
+	/* Only the outer brace is in the first column, so an object that began earlier is
+	 * incomplete. */
 	if (c == '{' && line_begins)
 		p->depth = 0;
 	if (p->depth == 0) {
@@ -142,7 +146,7 @@ int igt_parser_feed(struct igt_parser *parser, const char *bytes, size_t length,
 		if (!take_byte(parser, bytes[i]) ||
 		    !read_sample(parser->object, parser->length, &sample))
 			continue;
-		/* The first sample covers only microseconds since the counters were opened. */
+		/* The first sample covers only the microseconds since the counters were opened. */
 		if (parser->first_dropped) {
 			*ret_sample = sample;
 			samples++;
@@ -190,8 +194,8 @@ static int spawn_to(struct igt *igt, int out_fd, pid_t *ret_pid)
 	}
 	sigemptyset(&none);
 	sigfillset(&all);
-	/* With the default action of SIGPIPE the child exits at its first write after this process.
-	 */
+	/* With the default action of SIGPIPE the child exits at its first write after this process
+	 * has exited. */
 	if ((r = posix_spawn_file_actions_adddup2(&actions, out_fd, STDOUT_FILENO)) == 0 &&
 	    (r = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY,
 						  0)) == 0 &&
@@ -228,7 +232,9 @@ static int start_child(struct igt *igt)
 	return 0;
 }
 
-/* Kills the child and its process group, and reaps it. Returns its wait status. */
+/*
+ * Kills the child and its process group, and reaps the child. Returns the wait status of the child.
+ */
 static int end_child(struct igt *igt)
 {
 	int status = 0;
@@ -315,7 +321,7 @@ static bool read_samples(struct igt *igt, uint64_t now_mono_ns)
 	       info.si_pid == 0;
 }
 
-/* Schedules the next start. @how is what happened, @why its status or reason. */
+/* Schedules the next start. @how describes the event, @why is the status or the reason. */
 static int plan_retry(struct igt *igt, uint64_t now_mono_ns, const char *how, const char *why,
 		      struct err *reterr)
 {

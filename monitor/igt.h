@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 
-#define IGT_OBJECT_MAX (256 * 1024) /* bytes of one sample; a longer one is dropped */
+#define IGT_OBJECT_MAX (256 * 1024) /* maximum bytes of one sample; a longer sample is dropped */
 
 /* --- parser of the output --- */
 
@@ -40,27 +40,33 @@ struct igt;
 
 /*
  * Starts @path with one sample per @period_ms, on @device (for its option -d; NULL: the program's
- * choice). The child has its own process group and exits when its reader does. It inherits stderr.
+ * choice). The child has its own process group, inherits stderr, and exits when the daemon exits.
  */
 int igt_spawn(const char *path, const char *device, int period_ms, struct igt **ret_igt,
 	      struct err *reterr);
 struct igt *igt_free(struct igt *igt); /* kills and reaps; NULL is fine; returns NULL */
 
-/* An epoll fd for the event loop (EPOLLIN); it stays the same when the child is restarted. */
+/*
+ * Returns an epoll fd for the event loop (EPOLLIN). The fd stays the same when the child is
+ * restarted.
+ */
 int igt_fd(const struct igt *igt);
 
 /*
  * Reads the output and restarts an exited child after a delay (1 s, doubled after each failure up
- * to 5 min, reset by a sample). Call it when igt_fd() is readable and once per tick. Returns 0, or
- * -ECHILD once per exit or failed start, with a message for the log.
+ * to 5 min, reset by a sample). Call this function when igt_fd() is readable and once per tick.
+ * Returns 0, or -ECHILD once per exit or failed start, with a message for the log.
  */
 int igt_dispatch(struct igt *igt, uint64_t now_mono_ns, struct err *reterr);
 
-/* Returns the newest sample and its age. -ENODATA: no sample, or older than 2.5 periods. */
+/*
+ * Returns the newest sample and its age. Returns -ENODATA if there is no sample or if the sample is
+ * older than 2.5 periods.
+ */
 int igt_latest(const struct igt *igt, uint64_t now_mono_ns, struct igt_sample *ret_sample,
 	       double *ret_age_s);
 
-/* The highest clock of all samples; 0: none was reported. */
+/* Returns the highest clock of all samples; 0: no clock was reported. */
 double igt_highest_mhz(const struct igt *igt);
 
 #endif

@@ -17,7 +17,7 @@ static void sample_busy(const struct gpu_reading *last, const struct gpu_reading
 	else if (now->busy_ns < last->busy_ns || now->sched_ns < last->sched_ns)
 		row->read_errno = ERANGE; /* counter reset: valid again in the next period */
 	else if (sched_ns == 0)
-		row->read_errno = ENODATA; /* no time was allotted */
+		row->read_errno = ENODATA; /* the vGPU was allotted no time */
 	else
 		row->busy_valid = true;
 	if (!row->busy_valid)
@@ -26,7 +26,7 @@ static void sample_busy(const struct gpu_reading *last, const struct gpu_reading
 	row->util = (double)(now->busy_ns - last->busy_ns) / (double)sched_ns;
 }
 
-/* Frames counted by the backend. */
+/* Computes the FPS from frames that the backend counts. */
 static void sample_backend_frames(const struct gpu_reading *last, const struct gpu_reading *now,
 				  struct monitor_row *row)
 {
@@ -39,7 +39,7 @@ static void sample_backend_frames(const struct gpu_reading *last, const struct g
 	row->frame_p99_ms = row->p99_valid ? (double)now->frame_p99_ms : 0;
 }
 
-/* Frame times of this period. Ignored if a counter has decreased. */
+/* Computes the frame times of this period. Does nothing if a counter has decreased. */
 static void sample_frame_times(const struct fps_totals *last, const struct fps_totals *now,
 			       struct monitor_row *row)
 {
@@ -62,7 +62,10 @@ static void sample_frame_times(const struct fps_totals *last, const struct fps_t
 		row->frame_max_ms = (double)now->longest_gap_ns / 1e6;
 }
 
-/* If programs report (@held) but sent no message in this period, the previous times are kept. */
+/*
+ * If programs report (@held) but sent no message in this period, the previous frame times are
+ * retained.
+ */
 static void hold_frame_times(struct monitor_track *track, bool held, struct monitor_row *row)
 {
 	struct monitor_frame_times *reported = &track->reported;
@@ -83,10 +86,11 @@ static void hold_frame_times(struct monitor_track *track, bool held, struct moni
 }
 
 /*
- * Frames reported by programs. The FPS of a period is valid if a program was connected at its
- * start: a program that connects during a period would give a meaningless rate. A connected program
- * without new frames has 0 FPS. Programs in a virtual machine report by their own clock, up to two
- * times in a period or not at all: their FPS is the rate between their last two messages.
+ * Computes the FPS from frames that programs report. The FPS of a period is valid if a program was
+ * connected at its start: a program that connects during a period would give a meaningless rate. A
+ * connected program without new frames has 0 FPS. Programs in a virtual machine report by their own
+ * clock, up to two times in a period or not at all: their FPS is the rate between their last two
+ * messages.
  */
 static void sample_reported_frames(struct monitor_track *track, const struct fps_totals *now,
 				   double period_s, struct monitor_row *row)
@@ -125,7 +129,7 @@ static void sample_age(struct monitor_track *track, struct monitor_row *row)
 		row->fps_age_s = (double)(at_ns - track->fps_valid_at_ns) / 1e9;
 }
 
-/* Without a reading the previous values are kept, and the next period is longer. */
+/* Without a reading the previous values are retained, and the next period is longer. */
 static void sample_nothing(struct monitor_track *track, int error, struct monitor_row *row)
 {
 	row->read_errno = error;
@@ -142,7 +146,7 @@ void monitor_sample(struct monitor_track *track, const struct gpu_ops *ops, stru
 
 	*ret_row = (struct monitor_row){0};
 	if (r == -ENODEV) {
-		/* A later vGPU of the same name is a different one. */
+		/* A vGPU that is created later under the same name is a different vGPU. */
 		*track = (struct monitor_track){0};
 		ret_row->gone = true;
 		ret_row->read_errno = ENODEV;

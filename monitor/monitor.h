@@ -11,13 +11,13 @@
 
 /* One vGPU in one period, as policy, REST and history use it. */
 struct monitor_row {
-	double dt_s; /* length of the period by the GPU clock; 0 in the first one */
+	double dt_s; /* length of the period by the GPU clock; 0 in the first period */
 	bool busy_valid;
 	uint64_t busy_ns; /* cumulative */
 	double load;	  /* busy time / dt, as a fraction of the GPU */
 	double util;	  /* busy time / allotted time */
 	bool cap_valid;
-	int cap_pct; /* in force on the GPU; 0: no limit */
+	int cap_pct; /* cap in force on the GPU; 0: no limit */
 	bool fps_valid;
 	double fps;
 	bool p99_valid;
@@ -41,10 +41,10 @@ struct monitor_track {
 	bool primed;
 	struct gpu_reading last;
 	bool fps_primed;
-	struct fps_totals fps_last;	     /* at last.at_ns */
+	struct fps_totals fps_last;	     /* totals at the time last.at_ns */
 	struct monitor_frame_times reported; /* last known, for programs in a virtual machine */
 	bool fps_seen;
-	uint64_t fps_valid_at_ns; /* GPU clock at the last valid FPS, at first of the first frame */
+	uint64_t fps_valid_at_ns; /* GPU clock at the last valid FPS, or else at the first frame */
 };
 
 /*

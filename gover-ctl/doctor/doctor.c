@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checks of `doctor`. A missing requirement of a backend in use is a failure; one of another
- * backend is a warning.
+ * The checks of `doctor`. A missing requirement is a failure if the backend is in use, otherwise a
+ * warning.
  */
 #include <errno.h>
 #include <limits.h>
@@ -109,7 +109,7 @@ static void check_history(const struct doctor_input *input, struct doctor_findin
 			    field_number(history, "written"));
 }
 
-/* True if a list of controllers such as "cpuset cpu io" contains cpu. */
+/* Returns true if a list of controllers such as "cpuset cpu io" contains "cpu". */
 static bool has_cpu(const char *controllers)
 {
 	for (const char *at = controllers; (at = strstr(at, "cpu")); at += 3)
@@ -118,7 +118,10 @@ static bool has_cpu(const char *controllers)
 	return false;
 }
 
-/* The folder of the cpu controller: the root of v2, or that of v1. -ENOENT. */
+/*
+ * Finds the folder of the cpu controller: the root of version 2, or the controller's folder of
+ * version 1. Returns -ENOENT if there is no such folder.
+ */
 static int find_cpu_controller(const struct doctor_input *input, char ret_path[PATH_MAX])
 {
 	static const char *const v1[] = {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"};
@@ -170,7 +173,7 @@ static void check_library(const struct doctor_input *input, struct doctor_findin
 		doctor_find(finding, DOCTOR_OK, "", "frames are counted by %s", path);
 }
 
-/* Only if the daemon is configured with fps_source = bpf. */
+/* This check matters only if the daemon is configured with fps_source = bpf. */
 static void check_bpf(const struct doctor_input *input, struct doctor_finding *finding)
 {
 	const json_t *fps = json_object_get(input->host, "fps");

@@ -10,7 +10,9 @@
 
 #include "gover-ctl/doctor/finding.h"
 
-/* Runs the check @index; returns its name, NULL past the end. */
+/*
+ * Runs the check @index. Returns the name of the check, or NULL if @index is past the last check.
+ */
 const char *doctor_check(size_t index, const struct doctor_input *input,
 			 struct doctor_finding *ret_finding);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Helpers of the checks: findings, paths and counts. */
+/*
+ * Helpers that the checks share: findings, paths and counts.
+ */
 #include <dirent.h>
 #include <stdarg.h>
 #include <stdio.h>

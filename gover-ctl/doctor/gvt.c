@@ -16,10 +16,10 @@
 #define PARENTS	  "/sys/class/mdev_bus"
 #define NAME_SIZE 64
 
-/* The number of vGPUs, and for each problem the first vGPU that has it. */
+/* The number of vGPUs and, for each problem, the first vGPU with this problem. */
 struct vgpus {
 	int n;
-	char stock[NAME_SIZE], lacks[64]; /* without the scheduler's files in @lacks */
+	char stock[NAME_SIZE], lacks[64]; /* first vGPU without the files in @lacks */
 	char no_lease[NAME_SIZE];
 	char refused[NAME_SIZE];
 	int refused_errno;
@@ -50,7 +50,7 @@ static void examine_vgpu(const struct doctor_input *input, const char *vgpu, str
 	int r;
 
 	if (check_file(input, vgpu, "", F_OK) < 0)
-		return; /* of another vendor */
+		return; /* a mediated device of another vendor */
 	vgpus->n++;
 	for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
 		size_t used = strlen(lacks);

@@ -91,7 +91,7 @@ static struct simulate_gpu *find_gpu(struct simulate *simulate, const char *name
 	return NULL;
 }
 
-/* The prices of the flavor @name: the last price is in force. */
+/* Loads the prices of the flavor @name. The last price in the list is in force. */
 static void find_prices(const json_t *economics, const char *name, struct recording_terms *terms)
 {
 	const json_t *price;
@@ -105,7 +105,7 @@ static void find_prices(const json_t *economics, const char *name, struct record
 	}
 }
 
-/* The flavor on sale is priced by the scenario, because --set may change its prices. */
+/* The scenario has the prices of the flavor on sale, because --set may change them. */
 static void set_prices(const struct simulate *simulate, const json_t *economics, const char *flavor,
 		       struct recording_terms *terms)
 {
@@ -146,7 +146,7 @@ static enum ctl_exit add_contract(struct simulate *simulate, const json_t *econo
 	return set_terms(simulate, field_text(contract, "id"), field_text(contract, "gpu"), &terms);
 }
 
-/* The ledger has id and flavor of removed vGPUs; existing ones have a contract. */
+/* The ledger has the id and the flavor of a removed vGPU; an existing vGPU has a contract. */
 static enum ctl_exit add_contracts(struct simulate *simulate, const json_t *economics,
 				   const json_t *vgpus)
 {
@@ -186,7 +186,7 @@ static enum ctl_exit fetch_contracts(struct ctl *ctl, struct simulate *simulate)
 
 /* --- rows --- */
 
-/* A page of history: the positions of its columns, and the numbers of its vGPUs. */
+/* One reply with history rows: the positions of the columns, and the numbers of the vGPUs. */
 struct page {
 	struct recording *recording;
 	size_t at[COLUMNS];
@@ -240,7 +240,7 @@ static double number_at(const json_t *row, size_t at)
 	return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-/* -EPROTO: invalid row. */
+/* Returns -EPROTO if the row is invalid. */
 static int add_row(const struct page *page, const json_t *object, struct err *reterr)
 {
 	const double vgpu = number_at(object, page->at[VGPU]);

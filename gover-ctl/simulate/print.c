@@ -10,7 +10,7 @@
 #include "gover-ctl/verb/describe.h"
 #include "sim/experiment/summary.h"
 
-#define DECIMALS 6 /* of JSON numbers: digits below come from clock jitter */
+#define DECIMALS 6 /* decimals of JSON numbers; further digits come from clock jitter */
 
 static const char *const run_names[SIMULATE_RUNS] = {
 	[SIMULATE_RECORDED] = "recorded",
@@ -29,7 +29,7 @@ static enum ctl_exit out_of_memory(void)
 	return ctl_fail(CTL_FAILED, "out of memory");
 }
 
-/* The summaries of all GPUs together. */
+/* Adds up the summaries of all GPUs. */
 static void add_up(const struct simulate *simulate, struct experiment_summary sums[SIMULATE_RUNS])
 {
 	for (int run = 0; run < SIMULATE_RUNS; run++) {
@@ -55,7 +55,7 @@ static json_t *encode_run(const struct simulate *simulate, enum simulate_run run
 	return object;
 }
 
-/* The values of the model minus the recorded ones. */
+/* Computes the values of the model minus the recorded values. */
 static json_t *encode_error(const struct experiment_summary *summaries)
 {
 	const struct account_summary *was = &summaries[SIMULATE_RECORDED].account;
@@ -145,7 +145,7 @@ static enum ctl_exit print_json(struct ctl *ctl, const struct simulate *simulate
 
 /* --- tables --- */
 
-/* The fields of a summary, except the less important ones. */
+/* Returns true if the tables show this field of a summary. The less important fields are hidden. */
 static bool is_shown(const struct summary_field *field)
 {
 	static const char *const hidden[] = {"seconds",	 "vgpus_start", "closed",

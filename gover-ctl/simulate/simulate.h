@@ -14,8 +14,8 @@
 /* The columns of the comparison. */
 enum simulate_run {
 	SIMULATE_RECORDED, /* as recorded */
-	SIMULATE_MODEL,	   /* policy in force, only recorded vGPUs: shows the error of the model */
-	SIMULATE_IN_FORCE, /* the same with new tenants for its offers */
+	SIMULATE_MODEL,	   /* policy in force, recorded vGPUs only: shows the error of the model */
+	SIMULATE_IN_FORCE, /* the policy in force, with new tenants for the GPU's offers */
 	SIMULATE_TRIAL,	   /* the policy and parameters to try */
 	SIMULATE_RUNS
 };
@@ -23,11 +23,11 @@ enum simulate_run {
 struct simulate_gpu {
 	char name[ID_MAX];
 	int step_pct, floor_pct;
-	bool weights; /* the GPU shares by relative slices */
+	bool weights; /* the vGPUs share the GPU by relative slices */
 	bool migrates;
 	struct recording *recording;
 	struct recording_facts facts;
-	bool played; /* false: no usable recording, for the reason @why */
+	bool played; /* false: there is no usable recording, for the reason @why */
 	struct err why;
 	struct experiment_summary summaries[SIMULATE_RUNS];
 };
@@ -35,22 +35,22 @@ struct simulate_gpu {
 struct simulate {
 	/* options */
 	struct time_range range;
-	const char *policy; /* NULL: the one in force */
+	const char *policy; /* NULL: the policy in force */
 	const char *const *sets;
 	size_t n_sets;
 	uint64_t seed;
 	bool newcomers;
-	const char *newcomer_text;    /* NULL: drawn from the recording */
-	struct workload newcomer;     /* the parsed text */
-	struct trace *newcomer_trace; /* its trace; NULL: none */
+	const char *newcomer_text;    /* NULL: new tenants are drawn from the recording */
+	struct workload newcomer;     /* the parsed @newcomer_text */
+	struct trace *newcomer_trace; /* trace of @newcomer; NULL: none */
 	bool from_given;
-	/* from the daemon */
-	json_t *in_force;		/* GET /v1/policy */
-	char kept_from[CLOCK_TEXT_MAX]; /* "": the whole range is available */
+	/* data fetched from the daemon */
+	json_t *in_force;		/* reply to GET /v1/policy */
+	char kept_from[CLOCK_TEXT_MAX]; /* start of the data; "": the range is complete */
 	struct simulate_gpu gpus[SIMULATE_GPUS_MAX];
 	int n_gpus;
-	/* false: not run, because without newcomers IN_FORCE equals MODEL, and without a change
-	 * TRIAL equals IN_FORCE */
+	/* false: the run is not needed. Without newcomers IN_FORCE equals MODEL. Without a change
+	 * of the policy TRIAL equals IN_FORCE. */
 	bool has[SIMULATE_RUNS];
 	const char *policies[SIMULATE_RUNS];
 };

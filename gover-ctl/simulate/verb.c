@@ -18,9 +18,9 @@
 
 #define DAY_S	     (24 * 3600)
 #define SEED_DEFAULT 1
-#define REMOVE_S     300 /* from a failed sale until the vGPU is removed */
+#define REMOVE_S     300 /* time from a failed sale until the vGPU is removed */
 
-/* One trial of one GPU. */
+/* One experiment with one GPU. */
 struct run {
 	enum simulate_run which;
 	const struct simulate *simulate;
@@ -44,7 +44,10 @@ static const char *value_text(const json_t *value, char text[64])
 	return text;
 }
 
-/* @key: as in `policy set`. -ENOENT: it has no effect in an experiment. */
+/*
+ * Sets the parameter @key, named as in `policy set`. Returns -ENOENT if @key has no effect in an
+ * experiment.
+ */
 static int set_key(struct scenario *scenario, const char *key, const json_t *value,
 		   struct err *reterr)
 {
@@ -191,7 +194,7 @@ static int begin_run(const struct simulate_gpu *gpu, const struct recording_newc
 		return r;
 	run->started = pthread_create(&run->thread, NULL, play, run) == 0;
 	if (!run->started)
-		play(run); /* sequentially */
+		play(run); /* without a thread, one run after the other */
 	return 0;
 }
 

@@ -19,9 +19,9 @@
 #define JOURNAL_LINES 1000
 #define FILE_MAX      (64 * 1024)
 #define UNIT	      "gover-d.service"
-#define SILENCE_ID    "66ff3076e01d42d9b29c16ac3624a78b" /* see dist/gover.catalog */
+#define SILENCE_ID    "66ff3076e01d42d9b29c16ac3624a78b" /* message id, see dist/gover.catalog */
 
-/* The lines of a file that begin with one of @keys; NULL: all lines. */
+/* Writes the lines of a file that begin with one of @keys to @out; all lines if @keys is NULL. */
 static void put_file(FILE *out, const char *path, const char *const *keys)
 {
 	CLEANUP_FREE char *text = NULL;
@@ -94,7 +94,7 @@ static json_t *encode_entry(sd_journal *journal)
 				entry, fields[i][1],
 				json_stringn((const char *)data + prefix, length - prefix));
 	}
-	/* It ends with the operator's reason: free text whose names are unknown. */
+	/* The message ends with the operator's reason, which is free text with unknown names. */
 	if (strcmp(field_text(entry, "message_id"), SILENCE_ID) == 0)
 		(void)json_object_del(entry, "message");
 	return entry;
@@ -137,7 +137,10 @@ int support_host_journal(json_t **ret_entries, struct err *reterr)
 			"of systemd-journal)");
 }
 
-/* The argument of --config on the command line of @pid; "": none, or unreadable. */
+/*
+ * Finds the argument of --config on the command line of @pid; "" if there is no such argument or if
+ * the command line is unreadable.
+ */
 static void config_of(long pid, char path[PATH_MAX])
 {
 	char name[64], line[PATH_MAX];
@@ -153,7 +156,7 @@ static void config_of(long pid, char path[PATH_MAX])
 	n = fread(line, 1, sizeof(line) - 1, file);
 	line[n] = '\0';
 	fclose(file);
-	if (!strstr(line, "gover-d")) /* the pid was reused, or belongs to another host */
+	if (!strstr(line, "gover-d")) /* @pid is now another process, or belongs to another host */
 		return;
 	for (const char *word = line; word < line + n; word += strlen(word) + 1) {
 		if (next || strncmp(word, "--config=", 9) == 0)
@@ -168,7 +171,9 @@ static void add_fault(void *userdata, const char *file, int line, const char *te
 							"line", line, "fault", text));
 }
 
-/* The lines of config_print() as objects: "[gpu gpu0]" becomes {"section": "gpu", "gpu": "gpu0"}.
+/*
+ * Converts the lines of config_print() to objects: "[gpu gpu0]" becomes {"section": "gpu", "gpu":
+ * "gpu0"}.
  */
 static int encode_config(const struct config *config, json_t *sections)
 {

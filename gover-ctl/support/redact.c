@@ -21,9 +21,10 @@ static const char *const kind_names[REDACT_KINDS] = {
 	[REDACT_ADDRESS] = "addr",
 };
 
-/* Members of JSON documents and keys of the configuration that contain a name. */
+/* Names of JSON members and of configuration keys whose values contain a name. */
 static const struct {
-	const char *key, *sibling; /* @sibling: only in objects that have this member too */
+	const char *key,
+		*sibling; /* @sibling: applies only to objects that also have this member */
 	enum redact_kind kind;
 } name_keys[] = {
 	{"vm", NULL, REDACT_VM},	 {"vgpu", NULL, REDACT_VGPU},
@@ -35,20 +36,20 @@ static const struct {
 	{"tls_key", NULL, REDACT_PATH},
 };
 
-/* Forms of secrets and addresses: group 1 is kept, the rest of the match is replaced. */
+/* Patterns of secrets and addresses: group 1 stays, the rest of the match is replaced. */
 static const struct {
 	const char *text;
 	bool address;
 } patterns[] = {
-	/* KEY = VALUE; the first row, because is_secret_key() uses it */
+	/* KEY = VALUE; must be the first row, because is_secret_key() uses it */
 	{"([a-z0-9_-]*(token|secret|passwd|password|api_?key|credential)[a-z0-9_-]*[\"']?"
 	 "[[:space:]]*[=:][[:space:]]*[\"']?)[^[:space:]\"',;]+",
 	 false},
-	/* user information of a URL */
+	/* user name and password in a URL */
 	{"([a-z][a-z0-9+.-]*://)[^][:space:]\"'<>]*@", false},
-	/* path and query of a URL: webhooks have their key there */
+	/* path and query of a URL: the URL of a webhook has its secret key there */
 	{"(https?://[^][:space:]\"'<>/?]+[/?])[^][:space:]\"'<>]+", false},
-	/* the same if the value is not a valid URL */
+	/* value of a webhook that is not a valid URL */
 	{"(webhook[[:space:]]*=[[:space:]]*)[^\n]+", false},
 	{"(gvr_)[A-Za-z0-9_-]+", false}, /* the tokens of gover-d */
 	{"(bearer[[:space:]]+)[^[:space:]\"']+", false},
@@ -57,18 +58,18 @@ static const struct {
 	{"(^|[^0-9a-z.])[0-9]{1,3}(\\.[0-9]{1,3}){3}", true},
 	{"(^|[^0-9a-z.:])[0-9a-f]*:[0-9a-f]*:[0-9a-f.:]*", true},
 };
-#define URL_HOST 7 /* the only address that need not be numeric */
+#define URL_HOST 7 /* index of the only address pattern that also matches names */
 
 struct name {
 	char *text, *pseudonym;
 	size_t length;
 	enum redact_kind kind;
-	bool digits; /* only digits: text may contain the same number */
+	bool digits; /* the name has only digits, so text may contain the same number by chance */
 };
 
 struct redact {
 	bool names_too;
-	struct name *names; /* the longest first */
+	struct name *names; /* sorted by length, the longest name first */
 	size_t n;
 	int counts[REDACT_KINDS];
 	regex_t patterns[ARRAY_SIZE(patterns)];
@@ -154,7 +155,7 @@ int redact_learn(struct redact *redact, enum redact_kind kind, const char *text)
 	return 0;
 }
 
-/* REDACT_KINDS: the member @key of @object contains no name. */
+/* Returns REDACT_KINDS if the member @key of @object contains no name. */
 static enum redact_kind kind_of(const char *key, const json_t *object)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(name_keys); i++)
@@ -164,7 +165,10 @@ static enum redact_kind kind_of(const char *key, const json_t *object)
 	return REDACT_KINDS;
 }
 
-/* The names in a row of the audit: of the caller's token, and in the path of the request. */
+/*
+ * Learns the names in a row of the audit: the name of the caller's token, and the names in the path
+ * of the request.
+ */
 static int learn_audit(struct redact *redact, const char *key, const char *text)
 {
 	char collection[16] = "", name[NAME_TEXT_MAX];
@@ -232,8 +236,10 @@ static bool in_word(char c)
 	return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
-/* True if the digits from @at to @end are a part of a decimal number or of a time, or the value of
- * a metric. */
+/*
+ * Returns true if the digits from @at to @end are part of a decimal number or of a time, or are the
+ * value of a metric.
+ */
 static bool in_number(const char *text, const char *at, const char *end)
 {
 	return (at - text >= 2 && at[-2] == '}') ||
@@ -241,7 +247,7 @@ static bool in_number(const char *text, const char *at, const char *end)
 	       (*end && strchr(".:-", *end) && isdigit((unsigned char)end[1]));
 }
 
-/* The name that begins at @at. NULL: none. */
+/* Returns the name that begins at @at, or NULL if no name begins there. */
 static const struct name *name_at(const struct redact *redact, const char *text, const char *at)
 {
 	if (at > text && in_word(at[-1]))
@@ -272,7 +278,7 @@ static void replace_names(const struct redact *redact, const char *text, FILE *o
 	}
 }
 
-/* Returns the end of the address from @text to @end; @text itself: it is none. */
+/* Returns the end of the address that begins at @text, or @text if no address begins there. */
 static const char *address_end(size_t pattern, const char *text, const char *end,
 			       char address[NAME_TEXT_MAX])
 {
@@ -317,7 +323,7 @@ static int replace_matches(struct redact *redact, size_t pattern, const char *te
 	return r;
 }
 
-/* One step over @text: all names, or one pattern. */
+/* Replaces in @text either all names, or all matches of one pattern. */
 static char *pass(struct redact *redact, size_t step, const char *text)
 {
 	char *result = NULL;
@@ -337,7 +343,9 @@ static char *pass(struct redact *redact, size_t step, const char *text)
 	return NULL;
 }
 
-/* Names come first: a secret that contains one is then removed with it. */
+/*
+ * Names are replaced first. A secret that contains a name is then removed together with the name.
+ */
 char *redact_text(struct redact *redact, const char *text)
 {
 	char *now = pass(redact, 0, text);
@@ -362,7 +370,7 @@ static json_t *redact_string(struct redact *redact, const char *text)
 	return json_string(pseudonym ? pseudonym : redacted);
 }
 
-/* True if KEY = VALUE would lose its value. */
+/* Returns true if redaction removes the value of KEY = VALUE. */
 static bool is_secret_key(const struct redact *redact, const char *key)
 {
 	char line[128];

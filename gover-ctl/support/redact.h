@@ -30,18 +30,24 @@ enum redact_kind {
 /* "vm": the first word of the pseudonyms vm-1, vm-2, ... */
 const char *redact_kind_name(enum redact_kind kind);
 
-/* @names false: only secrets are removed. NULL: out of memory. */
+/* @names false: only secrets are removed. Returns NULL if out of memory. */
 struct redact *redact_new(bool names);
 struct redact *redact_free(struct redact *redact); /* NULL is fine; returns NULL */
 
-/* Learn everything before the first text is redacted. 0 or -ENOMEM. */
+/*
+ * Learns the names in a document. Call this for all documents before the first text is redacted.
+ * Returns 0 or -ENOMEM.
+ */
 int redact_learn(struct redact *redact, enum redact_kind kind, const char *name);
 int redact_learn_json(struct redact *redact, json_t *json);
 
-/* How many names of a kind have a pseudonym. */
+/* Returns the number of names of a kind that have a pseudonym. */
 int redact_count(const struct redact *redact, enum redact_kind kind);
 
-/* The caller frees the result; NULL: out of memory. Addresses are learned on the way. */
+/*
+ * Returns the redacted text, which the caller frees, or NULL if out of memory. Learns the network
+ * addresses in the text.
+ */
 char *redact_text(struct redact *redact, const char *text);
 json_t *redact_json(struct redact *redact, json_t *json);
 

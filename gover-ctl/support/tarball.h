@@ -11,8 +11,10 @@
 
 struct tarball;
 
-/* @path "-": standard output. A file is readable only by its owner. -EEXIST and others, with a
- * message. */
+/*
+ * Creates an archive; @path "-": standard output. Only the owner can read the file. Returns -EEXIST
+ * or another negative errno, with a message.
+ */
 int tarball_new(const char *path, struct tarball **ret_tarball, struct err *reterr);
 
 /* Adds a file with the modification time @time_s (Unix). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `support`: one archive for a bug report. All parts are collected first, then names are learned
- * from all of them, then each part is redacted.
+ * `support`: creates one archive for a bug report. All parts are collected first. Then names are
+ * learned from all parts, and each part is redacted.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,11 +20,11 @@
 #define PARTS_MAX 24
 
 struct part {
-	const char *name; /* NULL: not in the archive, only to learn names from */
+	const char *name; /* NULL: the part is not in the archive and serves only to learn names */
 	const char *what;
 	json_t *json; /* or */
 	char *text;
-	char why[ERR_MSG_MAX]; /* neither: the reason why it is left out */
+	char why[ERR_MSG_MAX]; /* reason for a missing part, if neither @json nor @text is set */
 	size_t length;	       /* as written */
 };
 
@@ -33,7 +33,7 @@ struct support {
 	struct redact *redact;
 	struct part parts[PARTS_MAX];
 	size_t n_parts;
-	bool names; /* are replaced by pseudonyms */
+	bool names; /* names are replaced by pseudonyms */
 	bool reached;
 	int64_t now_s;
 };
@@ -51,7 +51,7 @@ static const struct question {
 	{"offers.json", "/v1/offers?all=true", "offers", false},
 	{"policy.json", "/v1/policy", "parameters in force and in the files", false},
 	{"metrics.txt", "/metrics", "metrics for Prometheus", true},
-	{NULL, "/v1/tokens", NULL, false}, /* the caller may lack the right to read these */
+	{NULL, "/v1/tokens", NULL, false}, /* reading these may need more permissions */
 	{NULL, "/v1/audit?limit=1000", NULL, false},
 };
 
@@ -147,7 +147,7 @@ static int learn(struct support *support)
 	return r;
 }
 
-/* The caller frees it. NULL: out of memory. */
+/* Returns a text that the caller frees, or NULL if out of memory. */
 static char *redacted(const struct support *support, const struct part *part)
 {
 	json_t *json;
@@ -172,7 +172,7 @@ static int write_part(struct support *support, struct tarball *tarball, const ch
 	return tarball_add(tarball, path, support->now_s, text, strlen(text), reterr);
 }
 
-/* CONTENTS.txt: the parts, missing parts with the reasons, and what was redacted. */
+/* Writes CONTENTS.txt: the parts, the missing parts with the reasons, and the redacted items. */
 static char *make_contents(const struct support *support)
 {
 	char *text = NULL, when[64] = "";

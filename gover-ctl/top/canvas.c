@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines cut to size. Columns are counted as a terminal in this locale shows them. */
+/*
+ * Text lines that are cut to a width. Columns are counted as a terminal in this locale shows them.
+ */
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
@@ -19,7 +21,7 @@ static void emit(const struct canvas *canvas, const char *text, size_t length)
 		screen_put(text, length);
 }
 
-/* Writes @text up to @limit columns; returns how many it took. */
+/* Writes @text, at most @limit columns. Returns the number of written columns. */
 static int put_cut(const struct canvas *canvas, const char *text, int limit)
 {
 	mbstate_t state = {0};
@@ -87,7 +89,7 @@ void canvas_colour(struct canvas *canvas, enum writer_colour colour)
 
 void canvas_bar(struct canvas *canvas, int columns, double fraction)
 {
-	/* A column filled by 0 to 7 eighths. */
+	/* Characters for a column that is filled by 0 to 7 eighths. */
 	static const char *const parts[] = {"",	      "\u258f", "\u258e", "\u258d",
 					    "\u258c", "\u258b", "\u258a", "\u2589"};
 	bool utf8 = canvas->writer->utf8;
@@ -111,7 +113,8 @@ void canvas_bar(struct canvas *canvas, int columns, double fraction)
 
 void canvas_spark(struct canvas *canvas, int columns, const float *values, int n, double full)
 {
-	/* Heights in ascending order. Zero has a mark; a gap has none. */
+	/* Characters in ascending order of height. The value 0 has a visible mark; a gap has no
+	 * mark. */
 	static const char *const blocks[] = {"\u2581", "\u2582", "\u2583", "\u2584",
 					     "\u2585", "\u2586", "\u2587", "\u2588"};
 	static const char *const letters[] = {"_", ".", ":", "-", "=", "+", "*", "#"};

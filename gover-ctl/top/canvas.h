@@ -13,9 +13,9 @@
 
 struct canvas {
 	FILE *out;		     /* NULL: the screen (screen.h) */
-	const struct writer *writer; /* colours and characters */
+	const struct writer *writer; /* source of colours and characters */
 	int width, height;	     /* 0: no limit */
-	int row, column;	     /* where the next text goes */
+	int row, column;	     /* position of the next text */
 };
 
 /* Appends text, cut at the width. */
@@ -26,12 +26,14 @@ void canvas_field(struct canvas *canvas, int columns, const char *text);
 void canvas_colour(struct canvas *canvas, enum writer_colour colour);
 /* Appends a bar of @columns, filled to @fraction (clamped to 0..1; NAN: empty). */
 void canvas_bar(struct canvas *canvas, int columns, double fraction);
-/* Appends a sparkline of the last @columns of @n values; @full has the full height. NAN and missing
- * values are gaps. */
+/*
+ * Appends a sparkline of the last @columns of @n values. The value @full has the full height. NAN
+ * and missing values are gaps.
+ */
 void canvas_spark(struct canvas *canvas, int columns, const float *values, int n, double full);
-/* Ends the line and its colour. */
+/* Ends the line and resets the colour. */
 void canvas_end_line(struct canvas *canvas);
-/* How many lines still fit; INT_MAX: no limit. */
+/* Returns the number of lines that still fit; INT_MAX: no limit. */
 int canvas_lines_left(const struct canvas *canvas);
 
 #endif

@@ -11,7 +11,7 @@
 #include "gover-ctl/verb/describe.h"
 #include "gover-ctl/top/picture.h"
 
-#define WIDTH_UNLIMITED	  120 /* used if the width has no limit */
+#define WIDTH_UNLIMITED	  120 /* width of the table if the canvas has no limit */
 #define NAME_MIN	  4
 #define NAME_MAX	  20
 #define VM_MAX		  16
@@ -39,7 +39,7 @@ static int widest(const json_t *vgpus, const char *key, int least, int most)
 	return width < least ? least : width > most ? most : width;
 }
 
-/* Reserves @columns and a gap, if there is room. */
+/* Reserves @columns and a gap, if there is enough space. */
 static int take(int *left, int columns)
 {
 	if (columns <= 0 || *left < columns + 1)
@@ -50,7 +50,8 @@ static int take(int *left, int columns)
 
 static struct layout lay_out(const struct canvas *canvas, const json_t *host)
 {
-	/* "> ", UTIL%, LOAD%, FPS/TARGET, CAP/SOLD and NOTE, each with a gap before it */
+	/* total width of "> ", UTIL%, LOAD%, FPS/TARGET, CAP/SOLD and NOTE, each with a gap before
+	 * it */
 	static const int numbers = 2 + 6 + 6 + 12 + 9 + 1 + NOTE_MIN;
 	const json_t *vgpus = json_object_get(host, "vgpus");
 	int width = canvas->width > 0 ? canvas->width : WIDTH_UNLIMITED;
@@ -72,7 +73,7 @@ static struct layout lay_out(const struct canvas *canvas, const json_t *host)
 	return layout;
 }
 
-/* "-": unknown. */
+/* Formats a number; "-" if the number is unknown. */
 static const char *number(double value, int decimals, char text[32])
 {
 	if (isnan(value))
@@ -81,7 +82,7 @@ static const char *number(double value, int decimals, char text[32])
 	return text;
 }
 
-/* A heading, with a mark if the table is sorted by one of its columns. */
+/* Prints a heading, with a mark if the table is sorted by one of the columns under this heading. */
 static void put_head(struct canvas *canvas, const struct top_view *view, enum top_column first,
 		     enum top_column last, int columns, bool right, const char *head)
 {
@@ -129,7 +130,7 @@ static void put_spark(struct canvas *canvas, const struct layout *layout, const 
 	canvas_put(canvas, " ");
 }
 
-/* The full height of a frame rate without a target: its maximum. */
+/* Returns the full height of a sparkline for a frame rate without a target: the maximum value. */
 static double max_fps(const struct spark *spark)
 {
 	double max = 0;
@@ -190,7 +191,7 @@ void picture_draw_table(struct canvas *canvas, const struct picture_data *data,
 
 	draw_heads(canvas, &layout, view);
 	if (n < all || (int)n > room)
-		room = room > 1 ? room - 1 : 1; /* one line for the summary below */
+		room = room > 1 ? room - 1 : 1; /* one line is reserved for the summary below */
 	at = top_view_scroll(view, rows, n, room);
 	for (int i = view->first; rows && i < (int)n && i < view->first + room; i++) {
 		if (view->live)

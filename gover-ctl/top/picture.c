@@ -11,7 +11,7 @@
 #include "gover-ctl/top/picture.h"
 
 #define BAR_COLUMNS 16
-#define EVENTS_MIN  3 /* decisions shown even if the table does not fit */
+#define EVENTS_MIN  3 /* number of decisions that are shown even if the table does not fit */
 #define ALERTS_MAX  3
 #define OFFERS_MAX  2
 
@@ -23,7 +23,7 @@ static const char *number(double value, char text[32])
 	return text;
 }
 
-/* The text of an RFC 3339 time behind its date: "18:49:56.123Z". */
+/* Returns the part of an RFC 3339 time after the date: "18:49:56.123Z". */
 static const char *clock_of(const json_t *object, const char *key)
 {
 	static const size_t date = 11; /* "2026-11-20T" */
@@ -80,7 +80,7 @@ static void draw_gpu(struct canvas *canvas, const json_t *gpu)
 	canvas_end_line(canvas);
 }
 
-/* At most a third of the height. */
+/* The alerts use at most a third of the height. */
 static void draw_gpus(struct canvas *canvas, const json_t *gpus)
 {
 	size_t n = json_array_size(gpus), shown = n;
@@ -123,7 +123,7 @@ static int count_text(const json_t *rows, const char *key, const char *text)
 	return n;
 }
 
-/* The most important counts come first: 80 columns end behind the alerts. */
+/* The most important counts come first, because 80 columns have room only up to the alerts. */
 static void draw_counts(struct canvas *canvas, const json_t *host)
 {
 	const json_t *vgpus = json_object_get(host, "vgpus"),
@@ -210,7 +210,7 @@ static void draw_decisions(struct canvas *canvas, const json_t *decisions)
 	}
 }
 
-/* The last line: the keys, or the filter while it is typed. */
+/* Draws the last line: the keys, or the filter while the user types it. */
 static void draw_keys(struct canvas *canvas, const struct top_view *view)
 {
 	while (canvas->height > 0 && canvas_lines_left(canvas) > 1)

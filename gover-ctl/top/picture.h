@@ -7,12 +7,12 @@
 #include "gover-ctl/top/view.h"
 #include "gover-ctl/top/spark.h"
 
-#define TOP_DECISIONS 20 /* decisions requested for the picture */
+#define TOP_DECISIONS 20 /* number of decisions requested for the picture */
 
 struct picture_data {
-	const json_t *host, *decisions; /* GET /v1/host, GET /v1/decisions */
+	const json_t *host, *decisions; /* replies to GET /v1/host and GET /v1/decisions */
 	const struct sparks *sparks;
-	const char *notice; /* shown if the replies are out of date; NULL: none */
+	const char *notice; /* message shown if the replies are out of date; NULL: none */
 };
 
 /* Draws the picture. Updates the scroll position in @view. */

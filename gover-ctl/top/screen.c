@@ -11,10 +11,12 @@
 #include "base/cleanup.h"
 #include "gover-ctl/top/screen.h"
 
-#define ESCAPE_MS 50 /* between the bytes of one key, over a slow line too */
+#define ESCAPE_MS 50 /* maximum ms between the bytes of one key, also over a slow line */
 
-/* At file scope because a signal handler takes no argument. Written by screen_enter(),
- * screen_leave() and the handler only. */
+/*
+ * This state is at file scope because a signal handler takes no argument. Only screen_enter(),
+ * screen_leave() and the handler write it.
+ */
 static SCREEN *screen;
 static int screen_fd = -1;
 static volatile sig_atomic_t taken;
@@ -39,7 +41,7 @@ static const struct {
 	{KEY_BACKSPACE, '\b'},	     {KEY_ENTER, '\n'},
 };
 
-/* The default action of the signal follows: SA_RESETHAND has removed the handler. */
+/* SA_RESETHAND has removed the handler, so the default action of the signal follows. */
 static void restore_and_die(int sig)
 {
 	if (taken) {
@@ -78,11 +80,12 @@ int screen_enter(FILE *terminal)
 	r = catch_signals();
 	if (r < 0)
 		return r;
-	/* ncurses would use these instead of the size of the terminal. */
+	/* ncurses would use these variables instead of the size of the terminal. */
 	(void)unsetenv("LINES");
 	(void)unsetenv("COLUMNS");
 	screen = newterm(NULL, terminal, terminal);
-	/* Terminals that this host has no description of mostly understand what xterm does. */
+	/* A terminal without a description on this host usually understands the sequences of
+	 * xterm. */
 	if (!screen)
 		screen = newterm("xterm", terminal, terminal);
 	if (!screen)
@@ -149,7 +152,7 @@ void screen_show(void)
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-/* ERR is no key in time, or a terminal that is gone. */
+/* ERR means that no key arrived in time or that the terminal has disconnected. */
 static int check_terminal(void)
 {
 	struct pollfd terminal = {.fd = screen_fd, .events = POLLIN};
@@ -159,8 +162,10 @@ static int check_terminal(void)
 		       : 0;
 }
 
-/* ESC came, and ncurses knows no key that begins so: either the Escape key, or an unknown key with
- * more bytes behind. */
+/*
+ * ESC arrived, and ncurses knows no key that begins with ESC and these bytes. This is either the
+ * Escape key, or an unknown key that sends more bytes.
+ */
 static int read_escape(void)
 {
 	bool more = false;
@@ -179,7 +184,7 @@ int screen_key(int ms)
 	key = getch();
 	if (key == ERR)
 		return check_terminal();
-	/* A terminal moves its text about when its size changes. */
+	/* A terminal may move its text when the size changes. */
 	if (key == KEY_RESIZE || key == 'L' - '@')
 		(void)clearok(curscr, TRUE);
 	if (key == KEY_RESIZE)

@@ -10,8 +10,10 @@
 
 #include "gover-ctl/writer.h"
 
-/* Takes over @terminal, which is open for reading and writing. One at a time. 0, -ENOTTY, or
- * -EINVAL: ncurses cannot use it. */
+/*
+ * Takes over @terminal, which is open for reading and writing. Only one terminal can be in use.
+ * Returns 0, -ENOTTY, or -EINVAL if ncurses cannot use the terminal.
+ */
 int screen_enter(FILE *terminal);
 
 /* Restores the terminal. Does nothing if no terminal is taken. */
@@ -19,14 +21,14 @@ void screen_leave(void);
 
 void screen_size(int *ret_rows, int *ret_columns);
 
-/* A picture: clear, write lines, show. */
+/* Draw a picture: call clear, write lines, call show. */
 void screen_clear(void);
 void screen_move(int row); /* to its first column */
 void screen_put(const char *text, size_t length);
 void screen_colour(enum writer_colour colour);
 void screen_show(void);
 
-/* Keys that are no character: above every byte. */
+/* Keys that are not characters. Their values are above every byte. */
 enum screen_special {
 	SCREEN_ESCAPE = 256,
 	SCREEN_UP,
@@ -40,8 +42,10 @@ enum screen_special {
 	SCREEN_UNKNOWN, /* any other key */
 };
 
-/* Waits at most @ms for a key; -1: without limit. Returns a byte or a special key, 0: none (also
- * after a change of size), -EPIPE: the terminal is gone. */
+/*
+ * Waits at most @ms for a key; -1: without limit. Returns a byte or a special key. Returns 0 if no
+ * key arrived (also after a change of size), -EPIPE if the terminal has disconnected.
+ */
 int screen_key(int ms);
 
 #endif

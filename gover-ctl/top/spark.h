@@ -17,19 +17,23 @@ struct spark {
 };
 
 struct sparks {
-	struct spark *of; /* in the order of the last list */
+	struct spark *of; /* in the order of the last list of vGPUs */
 	size_t n;
 };
 
-/* Adds the readings of @vgpus (the "vgpus" of a reply; NULL: no reply, adds a gap to all). Removes
- * vGPUs that are not in the list. 0, or -ENOMEM without a change. */
+/*
+ * Adds the readings of @vgpus, the "vgpus" of a reply. If @vgpus is NULL (no reply), adds a gap to
+ * every vGPU. Removes vGPUs that are not in the list. Returns 0, or -ENOMEM without a change.
+ */
 int sparks_record(struct sparks *sparks, const json_t *vgpus);
 
-/* Puts @points of the history before the first reading of a vGPU. Does nothing if it has more than
- * one reading. */
+/*
+ * Inserts @points of the history before the first reading of a vGPU. Does nothing if the vGPU has
+ * more than one reading.
+ */
 void sparks_prepend_history(struct sparks *sparks, const char *id, const json_t *points);
 
-/* NULL: no readings. */
+/* Returns NULL if the vGPU has no readings. */
 const struct spark *sparks_find(const struct sparks *sparks, const char *id);
 
 void sparks_fini(struct sparks *sparks);

@@ -15,15 +15,15 @@
 #include "gover-ctl/verb/verbs.h"
 
 #define REFRESH_MS  1000
-#define REPLY_MS    2000L /* without a reply by then the daemon counts as unreachable */
-#define HISTORY_MAX 64	  /* vGPUs whose history is requested at the start */
+#define REPLY_MS    2000L /* time limit of a reply; afterwards the daemon counts as unreachable */
+#define HISTORY_MAX 64	  /* number of vGPUs whose history is requested at the start */
 
 struct top {
 	struct ctl *ctl;
 	struct reply host, decisions;
 	struct sparks sparks;
 	struct top_view view;
-	char notice[ERR_MSG_MAX]; /* why the last request failed; "": it succeeded */
+	char notice[ERR_MSG_MAX]; /* error of the last request; "": the request succeeded */
 };
 
 static int fetch_one(struct ctl *ctl, const char *path, struct reply *reply, struct err *reterr)
@@ -62,7 +62,7 @@ static int fetch(struct top *top)
 	return r;
 }
 
-/* Fills the sparklines with the recorded history, if the daemon has one. */
+/* Fills the sparklines with the recorded history, if the daemon records a history. */
 static void fetch_history(struct top *top)
 {
 	const json_t *vgpus = json_object_get(top->host.json, "vgpus"), *vgpu;
@@ -127,8 +127,10 @@ static void draw_screen(struct top *top)
 	screen_show();
 }
 
-/* Handles keys until the next refresh, and redraws after each. 0: refresh; 1: quit; or a negative
- * errno. */
+/*
+ * Handles keys until the next refresh, and redraws the picture after each key. Returns 0: refresh;
+ * 1: quit; or a negative errno.
+ */
 static int wait_key(struct top *top, uint64_t begun_ns)
 {
 	for (;;) {

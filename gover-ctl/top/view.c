@@ -14,7 +14,7 @@
 static const struct column {
 	const char *name, *key;
 	bool text;
-	int letter; /* the key that sorts by it */
+	int letter; /* key that sorts by this column */
 } columns[TOP_COLUMNS] = {
 	[TOP_VGPU] = {"vgpu", "id", true, 'n'},
 	[TOP_VM] = {"vm", "vm", true, 'm'},
@@ -111,7 +111,7 @@ static bool passes(const json_t *vgpu, const char *filter)
 	return false;
 }
 
-/* Negative: @a comes first. Unknown values come last in both orders. */
+/* Returns a negative number if @a comes first. Unknown values come last in both orders. */
 static int compare(const void *a, const void *b, void *userdata)
 {
 	const json_t *one = *(const json_t *const *)a, *other = *(const json_t *const *)b;
@@ -241,7 +241,7 @@ static void change_delay(struct top_view *view, bool slower)
 						 : ms;
 }
 
-/* False: not a key that sorts. */
+/* Returns false if the key is not a key that sorts. */
 static bool sort_key(struct top_view *view, int key)
 {
 	int by = key == '>' || key == '.' ? 1 : key == '<' || key == ',' ? -1 : 0;

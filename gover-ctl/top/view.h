@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of the view in `top`: order, filter, cursor, and what keys change. */
+/*
+ * The state of the view in `top`: order, filter and cursor, and the keys that change them.
+ */
 #ifndef GOVER_CTL_TOP_VIEW_H
 #define GOVER_CTL_TOP_VIEW_H
 
@@ -31,33 +33,41 @@ enum top_mode { TOP_TABLE, TOP_FILTER, TOP_HELP };
 
 struct top_view {
 	enum top_column sort;
-	bool reverse; /* the default order is ascending for names, descending for numbers */
+	bool reverse; /* reverses the default order (names: ascending, numbers: descending) */
 	char filter[TOP_FILTER_MAX]; /* "": all */
 	enum top_mode mode;
-	bool live;	     /* on a screen, with a cursor and a line of keys */
+	bool live;	     /* the view is on a screen, with a cursor and a line of keys */
 	bool paused;	     /* no refresh */
-	int delay_ms;	     /* between refreshes */
-	char cursor[ID_MAX]; /* the selected vGPU; "": the first */
-	char focus[ID_MAX];  /* show only decisions about this vGPU; "": all */
-	int first, lines;    /* of the table: the first row shown, how many fit */
+	int delay_ms;	     /* time between refreshes */
+	char cursor[ID_MAX]; /* the selected vGPU; "": the first vGPU */
+	char focus[ID_MAX];  /* show only decisions about this vGPU; "": all decisions */
+	int first, lines;    /* first visible row of the table, number of visible rows */
 };
 
-/* Sorts by a column: "util", or "-util" for the reverse order. -EINVAL: unknown column. */
+/*
+ * Sorts by a column: "util", or "-util" for the reverse order. Returns -EINVAL if the column is
+ * unknown.
+ */
 int top_view_sort(struct top_view *view, const char *text, struct err *reterr);
 const char *top_view_column(enum top_column column); /* its name */
 
-/* The vGPUs to show, in order, as references into @vgpus. The caller frees the array. NULL: out of
- * memory. */
+/*
+ * Returns the vGPUs to show, in order, as references into @vgpus. The caller frees the array.
+ * Returns NULL if out of memory.
+ */
 const json_t **top_view_rows(const struct top_view *view, const json_t *vgpus, size_t *ret_n);
 
-/* Handles a key (screen.h). 0: redraw; 1: quit; TOP_REFRESH: request new data at once. */
+/* Handles a key (screen.h). Returns 0: redraw; 1: quit; TOP_REFRESH: request new data at once. */
 #define TOP_REFRESH 2
 int top_view_key(struct top_view *view, int key, const json_t *vgpus);
 
-/* Moves the window of @lines rows so that the cursor is in it; returns the cursor's row. */
+/*
+ * Moves the window of @lines rows so that the cursor is in the window. Returns the row of the
+ * cursor.
+ */
 int top_view_scroll(struct top_view *view, const json_t *const *rows, size_t n, int lines);
 
-/* A line of the help screen: the key, and what it does. NULL past the end. */
+/* Returns a line of the help screen (a key and its effect), or NULL past the last line. */
 const char *top_view_help(size_t index, const char **ret_what);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* audit: the recorded changes. */
+/*
+ * `audit`: prints the recorded changes.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +38,9 @@ static size_t put_value(char text[WRITER_CELL_MAX], size_t used, const json_t *v
 	return put(text, used, json ? json : "-");
 }
 
-/* "target_fps 30 -> 25, burst false -> true"; all fields of a resource that was created or removed.
+/*
+ * Returns the changed fields: "target_fps 30 -> 25, burst false -> true". Returns all fields of a
+ * resource that was created or removed.
  */
 static void audit_change(const json_t *row, char text[WRITER_CELL_MAX])
 {

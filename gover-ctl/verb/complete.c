@@ -15,7 +15,7 @@
 #include "gover-ctl/verb/verbs.h"
 #include "gover-d/config/config.h"
 
-#define ANSWER_MS 2000L /* a user waits for the candidates */
+#define ANSWER_MS 2000L /* time limit of a reply, because a user waits for the candidates */
 
 extern const char completion_bash[], completion_zsh[];
 
@@ -29,11 +29,11 @@ static const struct {
 struct line {
 	struct ctl *ctl;
 	const struct verb *verb; /* NULL: not yet known */
-	char *words[2];		 /* the first words that are no options or values */
+	char *words[2]; /* the first words that are neither options nor values of options */
 	int n_words, n_verb_words;
 	uint64_t given; /* mask of OPTION() */
-	int option;	/* the one whose value comes next; -1: none */
-	int command;	/* words before another program's command line; 0: there is none */
+	int option;	/* the option whose value comes next; -1: none */
+	int command;	/* words before another program's command line; 0: none */
 	const char *last;
 };
 
@@ -75,7 +75,10 @@ static void take_option(struct line *line, const char *name)
 	}
 }
 
-/* @index counts gover-ctl as 0. bash passes "--gpu=gpu0" as three words. */
+/*
+ * @index is the index of the last word; gover-ctl has index 0. bash passes "--gpu=gpu0" as three
+ * words.
+ */
 static void take_word(struct line *line, int index, char *word)
 {
 	if (line->command || strcmp(word, "=") == 0)
@@ -123,7 +126,9 @@ static void put_options(const struct line *line)
 	}
 }
 
-/* The words that can follow @first; NULL: the first words of all verbs. */
+/*
+ * Prints the words that can follow @first. If @first is NULL, prints the first words of all verbs.
+ */
 static void put_verbs(const struct line *line, const char *first)
 {
 	char word[32], seconds[256], before[32] = "";
@@ -160,7 +165,7 @@ static void put_keys(const struct line *line)
 	}
 }
 
-/* Lists of the daemon, by the name of the argument. */
+/* The daemon's lists that contain candidates, by the name of the argument. */
 static const struct list {
 	const char *arg, *path, *member, *field, *about;
 } lists[] = {
@@ -194,7 +199,10 @@ static void put_list(const struct line *line, const struct list *list)
 	}
 }
 
-/* Candidates for an argument, by its name in the tables: "ID", "[GPU]", "KEY=VALUE...". */
+/*
+ * Prints candidates for an argument, whose name in the tables is for example "ID", "[GPU]" or
+ * "KEY=VALUE...".
+ */
 static void put_values(const struct line *line, const char *arg)
 {
 	char name[32];
@@ -224,7 +232,7 @@ static void put_candidates(const struct line *line, int index)
 	if (option && (option->type == OPTION_TEXT || line->option == OPTION_SET))
 		put_values(line, option->arg);
 	else if (option)
-		return; /* a number or a label */
+		return; /* the value is a number or a label */
 	else if (!line->command && line->last[0] == '-')
 		put_options(line);
 	else if (verb && verb->command)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Contract fields from options. Fields without an option are left out. */
+/*
+ * Converts options to contract fields. A field without an option is omitted.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +10,10 @@
 #include "gover-ctl/field.h"
 #include "gover-ctl/verb/contract-args.h"
 
-/* The option that gives @field a value: its own or an alias. False: none is given. */
+/*
+ * Finds the option that gives @field a value: the option of the field, or an alias. Returns false
+ * if neither is given.
+ */
 static bool find_option(const struct args *args, const struct contract_field *field,
 			enum option_id *ret_id)
 {

@@ -7,14 +7,16 @@
 
 #include "gover-ctl/args.h"
 
-/* The fields that have an option, without labels. NULL: out of memory. */
+/* Returns the fields that are given as options, without labels, or NULL if out of memory. */
 json_t *contract_args_make_body(const struct args *args);
 
-/* Applies the label options to @labels; "KEY=" removes KEY. 0 or -ENOMEM. */
+/* Applies the label options to @labels; "KEY=" removes KEY. Returns 0 or -ENOMEM. */
 int contract_args_merge_labels(const struct args *args, json_t *labels);
 
-/* Lists the options that differ from an existing @vgpu: "initial_cap_pct is 50, not 40 (--cap)".
- * Returns how many. */
+/*
+ * Lists the options that differ from an existing @vgpu: "initial_cap_pct is 50, not 40 (--cap)".
+ * Returns the number of such options.
+ */
 int contract_args_list_differences(const struct args *args, const json_t *vgpu, char *text,
 				   size_t size);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Descriptions of replies. Missing fields are left out. */
+/*
+ * Descriptions of replies. Missing fields are omitted.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -8,19 +8,22 @@
 
 #define DESCRIBE_MAX 1024
 
-/* "web1 (vm db-7) on gpu0: cap 34 % of 50 % sold, 97 % of it used, 52.1 of 60 fps, overloaded". */
+/*
+ * Returns a description of a vGPU: "web1 (vm db-7) on gpu0: cap 34 % of 50 % sold, 97 % of it used,
+ * 52.1 of 60 fps, overloaded".
+ */
 void describe_vgpu(const json_t *vgpu, char text[DESCRIBE_MAX]);
 
-/* The states of a vGPU that need attention: "overloaded, held". "": none. */
+/* Returns the states of a vGPU that need attention: "overloaded, held"; "" if there are none. */
 void describe_notes(const json_t *vgpu, char text[DESCRIBE_MAX]);
 
-/* "web1 34 -> 38 %, db2 50 -> 46 %". "": no moves. */
+/* Returns the changes of caps: "web1 34 -> 38 %, db2 50 -> 46 %"; "" if there are none. */
 void describe_moves(const json_t *decision, char text[DESCRIBE_MAX]);
 
-/* "u_pct 97.3, unused_pct 20". "": none. */
+/* Returns the inputs of a decision: "u_pct 97.3, unused_pct 20"; "" if there are none. */
 void describe_numbers(const json_t *decision, char text[DESCRIBE_MAX]);
 
-/* A time without its fraction: "2026-11-20T18:49:56Z". */
+/* Returns a time without its fraction: "2026-11-20T18:49:56Z". */
 void describe_time(const char *time, char text[DESCRIBE_MAX]);
 
 #endif

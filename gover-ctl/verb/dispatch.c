@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* From the command line to the exit code: finds the verb, checks its arguments, runs it. */
+/*
+ * Runs a command line: finds the verb, checks its arguments, calls its function and returns the
+ * exit code.
+ */
 #include <errno.h>
 #include <locale.h>
 #include <stdio.h>
@@ -62,7 +65,7 @@ static enum ctl_exit run_verb(const struct verb *verb, const struct args *args)
 	return r;
 }
 
-/* Parses the options behind the verb. @argv begins with the verb's last word. */
+/* Parses the options after the verb. @argv begins with the last word of the verb. */
 static enum ctl_exit parse_and_run(const struct verb *verb, struct args *args, int argc,
 				   char *argv[])
 {

@@ -42,7 +42,7 @@ static enum ctl_exit print_accounts(const struct writer *writer, json_t *answer,
 	return r;
 }
 
-/* Prints the rows of @table, each with the profit of the same row of @without. */
+/* Prints the rows of @table. Each row also has the profit of the same row of @without. */
 static enum ctl_exit print_rows(const struct writer *writer, const struct table *table,
 				json_t *answer, const json_t *without)
 {

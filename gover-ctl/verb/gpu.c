@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* freeze, thaw, drain: whether the daemon changes caps on a GPU, and whether it sells there. */
+/*
+ * The verbs `freeze`, `thaw` and `drain`: they set whether the daemon changes caps on a GPU, and
+ * whether the daemon sells on this GPU.
+ */
 #include "gover-ctl/field.h"
 #include "gover-ctl/verb/verbs.h"
 
@@ -23,7 +26,7 @@ static enum ctl_exit change_one(struct ctl *ctl, const char *gpu, const struct c
 	return r;
 }
 
-/* Changes the named GPU, or all. Goes on after a failure; returns the highest exit code. */
+/* Changes the named GPU, or all GPUs. Continues after a failure. Returns the highest exit code. */
 static enum ctl_exit change_all(struct ctl *ctl, const struct args *args,
 				const struct change *change)
 {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* `help`: usage of all verbs, of one, or of a family such as "vgpu". */
+/*
+ * `help`: prints the usage of all verbs, of one verb, or of a family of verbs such as "vgpu".
+ */
 #include <string.h>
 
 #include "gover-ctl/verb/usage.h"
 #include "gover-ctl/verb/verbs.h"
 
-/* Prints all verbs with this first word. False: there are none. */
+/* Prints all verbs with this first word. Returns false if there are none. */
 static bool help_family(const struct writer *writer, const char *word)
 {
 	size_t length = strlen(word);

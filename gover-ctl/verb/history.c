@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* `history`: caps, load and frames of a vGPU over time. */
+/*
+ * `history`: prints the caps, load and frames of a vGPU over time.
+ */
 #include "gover-ctl/verb/time-arg.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/verbs.h"

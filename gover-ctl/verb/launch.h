@@ -11,25 +11,36 @@
 
 #include "base/err.h"
 
-/* Finds the preload library: @override (GOVER_FPS_LIB) if set, else in the folder of the program
- * @exe, else in ../lib/gover from there. -ENOENT: not found; -EINVAL: its path is not usable in
- * LD_PRELOAD. */
+/*
+ * Finds the preload library: @override (GOVER_FPS_LIB) if set, else in the folder of the program
+ * @exe, else in ../lib/gover, relative to that folder. Returns -ENOENT: not found; -EINVAL: the
+ * path of the library is not usable in LD_PRELOAD.
+ */
 int launch_find_library(const char *override, const char *exe, char ret_path[PATH_MAX],
 			struct err *reterr);
 
-/* The new value of LD_PRELOAD: @library, then its present value @before (may be NULL).
- * -ENAMETOOLONG. */
+/*
+ * Makes the new value of LD_PRELOAD: @library, then the present value @before (may be NULL).
+ * Returns -ENAMETOOLONG if the value is too long.
+ */
 int launch_make_preload(const char *library, const char *before, char *ret_value, size_t size);
 
-/* The frame limit for a target: slightly above it. 0: no limit, because there is no target. */
+/*
+ * Returns the frame limit for a target frame rate: slightly above the target. Returns 0 (no limit)
+ * if there is no target.
+ */
 double launch_choose_fps_max(double target_fps);
 
-/* Checks that execvp() finds @command in @search_path (PATH). 0, -ENOENT, or -EACCES: found, but
- * not executable. */
+/*
+ * Checks that execvp() finds @command in @search_path (PATH). Returns 0, -ENOENT, or -EACCES if
+ * @command is found but not executable.
+ */
 int launch_find_command(const char *command, const char *search_path);
 
-/* Moves process @pid into the control groups of the vGPU (attach.cgroup_procs). -EOPNOTSUPP: the
- * vGPU has none; or the negative errno of a write. */
+/*
+ * Moves process @pid into the control groups of the vGPU (attach.cgroup_procs). Returns -EOPNOTSUPP
+ * if the vGPU has no control group, or the negative errno of a write.
+ */
 int launch_enter_vgpu(const json_t *vgpu, long pid, struct err *reterr);
 
 #endif

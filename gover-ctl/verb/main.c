@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* main() of gover-ctl. Everything else is in the archive that tests link. */
+/*
+ * main() of gover-ctl. All other code is in the static library that tests link.
+ */
 #include "gover-ctl/verb/verbs.h"
 
 int main(int argc, char *argv[])

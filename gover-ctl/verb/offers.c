@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* offers, claim. Every claim has an idempotency key, so that repeating it claims only once. */
+/*
+ * The verbs `offers` and `claim`. Every claim has an idempotency key, so that a repeated request
+ * claims only once.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -11,7 +14,7 @@
 #include "gover-ctl/verb/contract-args.h"
 #include "gover-ctl/verb/verbs.h"
 
-#define KEY_MAX 128 /* with its NUL; the limit of the daemon */
+#define KEY_MAX 128 /* size of a key with its NUL; the daemon has the same limit */
 
 enum ctl_exit verb_offers(struct ctl *ctl, const struct args *args)
 {
@@ -22,7 +25,7 @@ enum ctl_exit verb_offers(struct ctl *ctl, const struct args *args)
 	return r == CTL_DONE ? tables_print_reply(&ctl->writer, &table_offers, &reply) : r;
 }
 
-/* The key of --key, or a random one. */
+/* Uses the key of --key, or makes a random key. */
 static enum ctl_exit choose_key(const struct args *args, char key[KEY_MAX])
 {
 	const char *given = args->values[OPTION_KEY];

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Types the values of `policy set`. The daemon checks their ranges. */
+/*
+ * Determines the types of the values of `policy set`. The daemon checks the ranges.
+ */
 #include <errno.h>
 #include <float.h>
 #include <stdbool.h>
@@ -26,7 +28,7 @@ static int unknown_key(const char *key, json_t *params, struct err *reterr)
 			key);
 }
 
-/* Converts @text to the type of @now. The caller owns *ret_value. */
+/* Converts @text to the type of @now. The caller frees *ret_value. */
 static int value_like(const json_t *now, const char *key, const char *text, json_t **ret_value,
 		      struct err *reterr)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* policy show, policy set. */
+/*
+ * The verbs `policy show` and `policy set`.
+ */
 #include <string.h>
 
 #include "gover-ctl/field.h"
@@ -19,7 +21,7 @@ static const char *value_text(const json_t *value, char text[64])
 	return text;
 }
 
-/* The reply of GET /v1/policy as rows for a table. NULL: out of memory. */
+/* Converts the reply of GET /v1/policy to rows for a table. Returns NULL if out of memory. */
 static json_t *make_rows(const json_t *policy)
 {
 	json_t *params = json_object_get(policy, "params"), *value, *rows = json_array();

@@ -17,7 +17,7 @@
 struct plan {
 	char preload[PRELOAD_MAX];
 	struct reply vgpu;
-	bool created; /* the vGPU, by this run */
+	bool created; /* true: this run created the vGPU */
 };
 
 static enum ctl_exit plan_library(struct plan *plan)
@@ -110,7 +110,8 @@ static int set_frame_limit(const struct args *args, const json_t *vgpu)
 		snprintf(text, sizeof(text), "%.10g", limit);
 		return setenv("GOVER_FPS_MAX", text, 1);
 	}
-	/* --fps-max 0 removes an inherited limit; without option and target it stays. */
+	/* --fps-max 0 removes an inherited limit. Without this option and without a target, an
+	 * inherited limit stays. */
 	return args_has(args, OPTION_FPS_MAX) ? unsetenv("GOVER_FPS_MAX") : 0;
 }
 

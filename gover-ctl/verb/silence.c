@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* silence add, silence list, silence remove. Every silence has an end. */
+/*
+ * The verbs `silence add`, `silence list` and `silence remove`. Every silence has an end.
+ */
 #include "base/clock.h"
 #include "gover-ctl/field.h"
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/verb/verbs.h"
 #include "gover-ctl/verb/time-arg.h"
 
-/* The end of the silence, as an RFC 3339 time. */
+/* Computes the end of the silence as an RFC 3339 time. */
 static enum ctl_exit take_end(const struct args *args, char until[CLOCK_TEXT_MAX])
 {
 	const char *span = args->values[OPTION_FOR], *time = args->values[OPTION_UNTIL];

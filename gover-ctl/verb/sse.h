@@ -15,17 +15,16 @@ typedef bool (*sse_event_fn)(void *userdata, const char *kind, const char *data)
 struct sse {
 	sse_event_fn event;
 	void *userdata;
-	char id[SSE_ID_MAX]; /* of the last event that had one; "": none. Ids that are not usable in
-				a query are ignored */
+	char id[SSE_ID_MAX]; /* of the last event with a usable id; "": none */
 	char kind[SSE_KIND_MAX];
-	char *line, *data; /* received so far of the line and of the event */
+	char *line, *data; /* bytes received so far of the line and of the event */
 	size_t line_length, data_length;
 	bool after_cr;
 };
 
-/* 0; 1: the receiver stopped; -ENOMEM; -EMSGSIZE: a line or an event is too long. */
+/* Returns 0; 1: the receiver stopped; -ENOMEM; -EMSGSIZE: a line or an event is too long. */
 int sse_feed(struct sse *sse, const char *bytes, size_t size);
-/* After the end of a connection: discards an incomplete event and keeps the id. */
+/* Call after the end of a connection: discards an incomplete event and retains the id. */
 void sse_reset(struct sse *sse);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* `status`: daemon, GPUs, vGPUs, alerts and offers, from GET /v1/host. */
+/*
+ * `status`: prints the daemon, GPUs, vGPUs, alerts and offers, from GET /v1/host.
+ */
 #include <string.h>
 
 #include "gover-ctl/field.h"

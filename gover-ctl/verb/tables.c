@@ -241,7 +241,7 @@ static const struct writer_column history_columns[] = {
 const struct table table_history =
 	TABLE("points", "No history of this vGPU in this range.", history_columns);
 
-/* The columns of every account. */
+/* The columns of every table of accounts. */
 #define MONEY_COLUMNS                                                                        \
 	COLUMN("GPU HOURS", "sold_cap_hours", MONEY), COLUMN("BROKEN S", "broken_s", TENTH), \
 		COLUMN("REVENUE", "revenue", MONEY), COLUMN("PENALTY", "penalty", MONEY),    \

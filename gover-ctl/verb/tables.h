@@ -6,8 +6,8 @@
 #include "gover-ctl/ctl.h"
 
 struct table {
-	const char *member; /* the array of rows in the reply */
-	const char *none;   /* printed if the array is empty */
+	const char *member; /* name of the array of rows in the reply */
+	const char *none;   /* text printed if the array is empty */
 	const struct writer_column *columns;
 	size_t n_columns;
 };
@@ -16,13 +16,13 @@ extern const struct table table_gpus, table_vgpus, table_alerts, table_offers, t
 	table_history, table_policy, table_silences;
 extern const struct table table_accounts, table_flavors, table_earners; /* economics */
 extern const struct table table_tokens;
-extern const struct table table_vgpu; /* of one vGPU, for writer_record() */
+extern const struct table table_vgpu; /* columns of one vGPU, for writer_record() */
 
 /* Prints the rows in @answer, or @table->none. */
 enum ctl_exit tables_print_rows(const struct writer *writer, const struct table *table,
 				const json_t *answer);
 
-/* The same for a reply; with --json prints the reply unchanged. */
+/* Prints the rows in a reply, or @table->none. With --json prints the reply unchanged. */
 enum ctl_exit tables_print_reply(const struct writer *writer, const struct table *table,
 				 const struct reply *reply);
 

@@ -12,7 +12,7 @@
 #include "gover-ctl/verb/time-arg.h"
 
 #define YEAR_9999_S INT64_C(253402300799)
-#define SPAN_MAX_S  INT64_C(3153600000) /* a hundred years */
+#define SPAN_MAX_S  INT64_C(3153600000) /* maximum span: a hundred years */
 
 static int64_t unit_seconds(char unit)
 {
@@ -30,7 +30,7 @@ static int64_t unit_seconds(char unit)
 	}
 }
 
-/* Parses a number and its unit and advances @text. Without a unit the number counts seconds. */
+/* Parses a number and its unit and advances @text. A number without a unit is in seconds. */
 static int take_part(const char **text, int64_t *ret_s)
 {
 	char digits[16];
@@ -75,7 +75,7 @@ int time_arg_parse_span(const char *text, int64_t *ret_s)
 	return 0;
 }
 
-/* The value of @count digits at @text. -1: not digits. */
+/* Returns the value of @count digits at @text, or -1 if these are not all digits. */
 static int digits_at(const char *text, int count)
 {
 	int value = 0;
@@ -88,7 +88,7 @@ static int digits_at(const char *text, int count)
 	return value;
 }
 
-/* "Z", "+01:00", "-05:30", as seconds east of UTC. */
+/* Converts "Z", "+01:00" or "-05:30" to seconds east of UTC. */
 static int parse_offset(const char *text, int64_t *ret_s)
 {
 	int hours, minutes;
@@ -107,7 +107,7 @@ static int parse_offset(const char *text, int64_t *ret_s)
 	return 0;
 }
 
-/* "2026-11-20T18:49:56" as UTC. -EINVAL also for a date that does not exist. */
+/* Converts "2026-11-20T18:49:56" as UTC. Returns -EINVAL also for a date that does not exist. */
 static int parse_date(const char *text, int64_t *ret_s)
 {
 	static const char shape[] = "0000-00-00T00:00:00";

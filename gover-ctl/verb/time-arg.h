@@ -9,12 +9,15 @@
 #include "gover-ctl/ctl.h"
 
 /*
- * "now", "-1h30m" (relative to @now_ms), unix seconds "1763664596", or RFC 3339
- * "2026-11-20T18:49:56[.123]Z" with Z or an offset such as +01:00. 0, -EINVAL or -ERANGE.
+ * Parses a time: "now", "-1h30m" (relative to @now_ms), unix seconds "1763664596", or RFC 3339
+ * "2026-11-20T18:49:56[.123]Z" with Z or an offset such as +01:00. Returns 0, -EINVAL or -ERANGE.
  */
 int time_arg_parse(const char *text, int64_t now_ms, int64_t *ret_ms);
 
-/* "90", "90s", "5m", "1h30m", "2d" in seconds, at least 1. 0, -EINVAL or -ERANGE. */
+/*
+ * Parses a span: "90", "90s", "5m", "1h30m" or "2d". *ret_s is in seconds, at least 1. Returns 0,
+ * -EINVAL or -ERANGE.
+ */
 int time_arg_parse_span(const char *text, int64_t *ret_s);
 
 /* RFC 3339. */
@@ -22,8 +25,10 @@ struct time_range {
 	char from[CLOCK_TEXT_MAX], to[CLOCK_TEXT_MAX];
 };
 
-/* The range of --from and --to. Default: until now, and from @span_s before the end. CTL_USAGE
- * after printing what is wrong. */
+/*
+ * Returns the range of --from and --to. By default the range ends now, and begins @span_s before
+ * the end. On an error prints it and returns CTL_USAGE.
+ */
 enum ctl_exit time_arg_get_range(const struct args *args, const char *verb, int64_t span_s,
 				 struct time_range *ret_range);
 

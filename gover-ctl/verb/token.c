@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* token list, token add, token remove. A new token is written to standard output or --out only. */
+/*
+ * The verbs `token list`, `token add` and `token remove`. A new token is written only to standard
+ * output or to the file of --out.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -19,7 +22,7 @@ enum ctl_exit verb_token_list(struct ctl *ctl, const struct args *args)
 	return r == CTL_DONE ? tables_print_reply(&ctl->writer, &table_tokens, &reply) : r;
 }
 
-/* NULL: an error was printed, and *ret_exit is the exit code. */
+/* Returns NULL after printing an error; *ret_exit is then the exit code. */
 static json_t *make_body(const struct args *args, enum ctl_exit *ret_exit)
 {
 	const char *expires = args->values[OPTION_EXPIRES];

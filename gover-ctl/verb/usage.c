@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Usage text, from the tables of verbs and options. */
+/*
+ * Usage text, made from the tables of verbs and options.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -10,7 +12,7 @@
 #define TEXT_WIDTH  96
 #define HELP_INDENT 22
 
-/* Prints a word of a synopsis, on a new line if this one is full. */
+/* Prints a word of a synopsis, on a new line if the present line is full. */
 static void put_word(FILE *out, const char *word, int *column)
 {
 	int length = (int)strlen(word);

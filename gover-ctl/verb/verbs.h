@@ -12,23 +12,26 @@ typedef enum ctl_exit (*verb_fn)(struct ctl *ctl, const struct args *args);
 
 struct verb {
 	const char *words; /* "vgpu add" */
-	const char *args;  /* its arguments in the help; "": none */
+	const char *args;  /* arguments of the verb in the help; "": none */
 	int min_args, max_args;
-	uint64_t required, optional; /* masks of OPTION(), without the global ones */
-	bool json;		     /* accepts --json */
-	bool command;		     /* its arguments are the command line of a program */
-	bool hidden;		     /* for scripts: neither listed nor completed */
+	uint64_t required, optional; /* masks of OPTION(), without the global options */
+	bool json;		     /* the verb accepts --json */
+	bool command;		     /* the arguments are the command line of a program */
+	bool hidden;		     /* the verb is for scripts: neither listed nor completed */
 	const char *summary;
 	verb_fn run;
 };
 
-/* The verbs that are not hidden. NULL past the end. */
+/* Returns the verb @index of the verbs that are not hidden, or NULL past the last verb. */
 const struct verb *verbs_at(size_t index);
 
-/* The verb that @words begin with; *ret_used: how many words name it. NULL: none. */
+/*
+ * Returns the verb that @words begin with, or NULL if there is none. *ret_used: number of words in
+ * the name of the verb.
+ */
 const struct verb *verbs_find(char *const *words, int n_words, int *ret_used);
 
-/* The options of a verb, with the global ones. */
+/* Returns the options of a verb, with the global options. */
 uint64_t verbs_options(const struct verb *verb);
 
 /* Runs a command line and returns the exit code (dispatch.c). */

@@ -8,7 +8,7 @@
 #include "gover-ctl/verb/contract-args.h"
 #include "gover-ctl/verb/verbs.h"
 
-/* Sends @body and prints the vGPU. Takes over @body; NULL: out of memory. */
+/* Sends @body and prints the vGPU. Consumes @body; NULL: out of memory. */
 static enum ctl_exit change(struct ctl *ctl, const char *method, const char *path, json_t *body,
 			    const char *done)
 {
@@ -86,7 +86,10 @@ enum ctl_exit verb_vgpu_add(struct ctl *ctl, const struct args *args)
 	return change(ctl, "POST", "/v1/vgpus", body, "added:");
 }
 
-/* A PATCH replaces all labels: puts the present ones, changed by the options, into @body. */
+/*
+ * A PATCH replaces all labels. Therefore puts all present labels, changed by the options, into
+ * @body.
+ */
 static enum ctl_exit put_labels(struct ctl *ctl, const struct args *args, const char *path,
 				json_t *body)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `watch`: prints events, one per line. Reconnects if the daemon restarts, and then prints the
- * decisions made meanwhile.
+ * decisions that were made during the interruption.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,9 +22,9 @@ struct watch {
 	struct ctl *ctl;
 	const char *kinds;
 	struct sse sse;
-	double last_decision; /* the id of the last one printed */
-	bool lost;	      /* the daemon dropped events; fetch the decisions */
-	bool received;	      /* bytes since the last connection attempt */
+	double last_decision; /* id of the last printed decision */
+	bool lost;	      /* the daemon dropped events; the decisions must be fetched */
+	bool received;	      /* bytes arrived since the last connection attempt */
 };
 
 static void print_decision(const struct writer *writer, const json_t *d)
@@ -121,7 +121,7 @@ static const struct {
 	{"change", print_change},     {"tick", print_tick},   {"lost", print_lost},
 };
 
-/* {"event": KIND, "id": ..., "data": ...} in one line, on a terminal too. */
+/* Prints {"event": KIND, "id": ..., "data": ...} in one line, also on a terminal. */
 static void print_json(const struct watch *w, const char *kind, json_t *data)
 {
 	json_t *line = json_pack("{s:s, s:s?, s:O}", "event", kind, "id",
@@ -132,7 +132,7 @@ static void print_json(const struct watch *w, const char *kind, json_t *data)
 	json_decref(line);
 }
 
-/* False: standard output is closed. */
+/* Returns false if standard output is closed. */
 static bool print_event(struct watch *w, const char *kind, json_t *data)
 {
 	const struct writer *writer = &w->ctl->writer;
@@ -171,7 +171,7 @@ static bool on_bytes(void *userdata, const char *data, size_t size)
 	return sse_feed(&w->sse, data, size) == 0;
 }
 
-/* Prints the decisions after the last one printed. */
+/* Prints the decisions after the last printed decision. */
 static void catch_up(struct watch *w)
 {
 	CLEANUP_REPLY struct reply reply = {0};
@@ -190,7 +190,7 @@ static void catch_up(struct watch *w)
 			(void)print_event(w, "decision", decision);
 }
 
-/* Prints events until the stream ends. Returns as client_request(). */
+/* Prints events until the stream ends. Returns the result of client_request(). */
 static int follow(struct watch *w, struct err *reterr)
 {
 	struct reply reply = {0};

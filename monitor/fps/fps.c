@@ -23,27 +23,32 @@
 #define EVENTS_AT_ONCE	64
 #define ACCEPTS_AT_ONCE 64
 
-/* A connection without a hello message is closed after this time. */
+/* Time after which a connection without a hello message is closed. */
 #define HELLO_WITHIN_NS (5 * NS_PER_S)
 
-/* All frames of a new page are counted if its first frame is at most this older than the last tick.
+/*
+ * A new page whose first frame is older than the last tick by more than this time counts from now
+ * on. Otherwise all its frames are counted.
  */
 #define NEW_PAGE_NS (2 * NS_PER_S)
 
-/* The owner of a process is looked up at every tick at first, because the process may still be
- * about to join its control group, and periodically later, because an operator may move it. */
+/*
+ * At first the owner of a process is looked up at every tick, because the process may join its
+ * control group late. Afterwards the owner is looked up periodically, because an operator may move
+ * the process.
+ */
 #define EAGER_LOOKUPS	10
 #define LOOKUP_EVERY_NS (5 * NS_PER_S)
 
 /* One open connection. */
 struct client {
 	int fd;
-	size_t at; /* in hub->clients */
+	size_t at; /* index in hub->clients */
 	pid_t pid;
 	const struct fps_page *page; /* NULL: no hello message yet */
-	struct fps_counters counted; /* the page when it was last read */
+	struct fps_counters counted; /* counters of the page at the last reading */
 	uint64_t read_ns;	/* time of @counted; before the hello: time of the connection */
-	struct fps_vgpu *vgpu;	/* NULL: unmatched */
+	struct fps_vgpu *vgpu;	/* NULL: the process belongs to no known vGPU */
 	uint64_t sent_limit_ns; /* the last limit sent, or FPS_LIMIT_UNSENT */
 	int lookups;
 	uint64_t lookup_ns; /* time of the next lookup */
@@ -53,7 +58,7 @@ struct fps_hub {
 	int epoll;
 	struct unix_listener socket;
 	int listener;
-	int spare; /* closed temporarily to accept and close a connection when no fd is left */
+	int spare; /* reserve fd: closed to accept and close a connection if no fd is free */
 	fps_owner_fn owner;
 	void *userdata;
 	uint64_t tick_ns; /* time of the last fps_hub_collect() or of fps_hub_new() */
@@ -77,7 +82,7 @@ static struct fps_vgpu **vgpu_find(const struct fps_hub *hub, const char *id)
 	return bsearch(id, hub->vgpus, hub->n_vgpus, sizeof(struct fps_vgpu *), vgpu_compare);
 }
 
-/* Returns the entry of the vGPU, created if needed; NULL: out of memory. */
+/* Returns the entry of the vGPU. Creates the entry if needed. Returns NULL if out of memory. */
 static struct fps_vgpu *vgpu_get(struct fps_hub *hub, const char *id)
 {
 	struct fps_vgpu **known = vgpu_find(hub, id), **grown;
@@ -112,7 +117,10 @@ static void client_match(struct client *client, struct fps_vgpu *vgpu)
 		vgpu->totals.open++;
 }
 
-/* Looks up the owner. A failed lookup changes nothing, because an exiting process has no group. */
+/*
+ * Looks up the owner of the client's process. A failed lookup changes nothing, because an exiting
+ * process has no group.
+ */
 static void client_find_owner(struct fps_hub *hub, struct client *client, uint64_t now_ns)
 {
 	struct fps_vgpu *vgpu;
@@ -129,7 +137,9 @@ static void client_find_owner(struct fps_hub *hub, struct client *client, uint64
 		client->lookup_ns = now_ns + LOOKUP_EVERY_NS;
 }
 
-/* Sends the limit of its vGPU if it has changed. If the socket is full, the next tick tries again.
+/*
+ * Sends the limit of the client's vGPU if the limit has changed. If the socket is full, the next
+ * tick tries again.
  */
 static void client_send_limit(struct client *client)
 {
@@ -164,7 +174,8 @@ static void client_free(struct fps_hub *hub, struct client *client)
 	client_match(client, NULL);
 	if (client->page)
 		(void)munmap((void *)(uintptr_t)client->page, FPS_WIRE_PAGE_SIZE);
-	/* Explicit: close() alone does not remove an fd that a starting child process inherited. */
+	/* Explicit removal: close() alone does not remove an fd that a starting child process
+	 * inherited. */
 	(void)epoll_ctl(hub->epoll, EPOLL_CTL_DEL, client->fd, NULL);
 	(void)close(client->fd);
 	hub->clients[client->at] = hub->clients[--hub->n_clients];
@@ -187,7 +198,7 @@ static int page_map(int memfd, const struct fps_page **ret_page)
 
 	if (fstat(memfd, &st) < 0)
 		return -errno;
-	seals = fcntl(memfd, F_GET_SEALS); /* fails unless it is a memfd */
+	seals = fcntl(memfd, F_GET_SEALS); /* fails unless the fd is a memfd */
 	if (!S_ISREG(st.st_mode) || st.st_size != FPS_WIRE_PAGE_SIZE || seals < 0 ||
 	    !(seals & F_SEAL_SHRINK))
 		return -EINVAL;
@@ -202,7 +213,10 @@ static int page_map(int memfd, const struct fps_page **ret_page)
 	return 0;
 }
 
-/* Returns the only fd of a message. Closes all and returns -1 if there are several, or none. */
+/*
+ * Returns the only fd of a message. If the message has several fds, closes all of them. Returns -1
+ * unless there is exactly one fd.
+ */
 static int message_fd(struct msghdr *message)
 {
 	int fd = -1, n = 0;
@@ -224,8 +238,10 @@ static int message_fd(struct msghdr *message)
 	return fd;
 }
 
-/* Receives the hello message. Returns 0, -EAGAIN if there is none yet, -ENOTCONN if the connection
- * ended without one, or another negative errno if it is invalid. */
+/*
+ * Receives the hello message. Returns 0, -EAGAIN if no message has arrived, -ENOTCONN if the
+ * connection ended without a message, or another negative errno if the message is invalid.
+ */
 static int client_hello(const struct fps_hub *hub, struct client *client, uint64_t now_ns)
 {
 	union {
@@ -254,7 +270,8 @@ static int client_hello(const struct fps_hub *hub, struct client *client, uint64
 	r = page_map(memfd, &client->page);
 	if (r < 0)
 		return r;
-	/* The program started before the daemon: frames up to now are not part of this period. */
+	/* The program started before the daemon: frames presented until now do not belong to this
+	 * period. */
 	if (__atomic_load_n(&client->page->first_ns, __ATOMIC_RELAXED) + NEW_PAGE_NS < hub->tick_ns)
 		fps_wire_sum(client->page, &client->counted);
 	client->read_ns = now_ns;
@@ -320,8 +337,10 @@ static int client_new(struct fps_hub *hub, int fd)
 	return 0;
 }
 
-/* Accepts and closes a connection with the spare fd when no fd is left. A pending connection would
- * otherwise wake the event loop continuously. Returns true if that worked. */
+/*
+ * Accepts and closes a connection with the spare fd when no fd is left. A pending connection would
+ * otherwise wake the event loop continuously. Returns true on success.
+ */
 static bool accept_to_drop(struct fps_hub *hub)
 {
 	int fd;

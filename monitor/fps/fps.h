@@ -14,21 +14,23 @@
 #include "base/id.h"
 #include "monitor/fps/totals.h"
 
-#define FPS_CLIENTS_MAX \
-	1024 /* open connections; further ones are closed at once and counted as refused */
+#define FPS_CLIENTS_MAX 1024 /* maximum open connections; further connections are refused */
 
 /* Finds the vGPU that a process belongs to. Returns 0 or -ENOENT. */
 typedef int (*fps_owner_fn)(void *userdata, pid_t pid, char ret_id[ID_MAX]);
 
 struct fps_hub;
 
-/* Listens on @path. Creates parent folders and replaces a stale socket. Its mode is 0666, because
- * access depends on the process that connects. -EADDRINUSE: another daemon listens there. */
+/*
+ * Listens on @path. Creates parent folders and replaces a stale socket. The mode of the socket is
+ * 0666, because access depends on the process that connects. Returns -EADDRINUSE if another daemon
+ * listens on @path.
+ */
 int fps_hub_new(const char *path, fps_owner_fn owner, void *userdata, struct fps_hub **ret_hub,
 		struct err *reterr);
 struct fps_hub *fps_hub_free(struct fps_hub *hub); /* NULL is fine; returns NULL */
 
-/* An epoll fd for the event loop (EPOLLIN), and the function to call when it is readable. */
+/* Return an epoll fd for the event loop (EPOLLIN), and handle its events when it is readable. */
 int fps_hub_fd(const struct fps_hub *hub);
 void fps_hub_dispatch(struct fps_hub *hub);
 
@@ -47,11 +49,13 @@ void fps_hub_collect(struct fps_hub *hub);
  * fps_hub_collect() sends it. Returns 0 or -ENOMEM. */
 int fps_hub_limit(struct fps_hub *hub, const char *id, uint64_t period_ns);
 
-/* The totals of a vGPU, or NULL if no program has reported for it. Valid until the hub is freed or
- * the vGPU is forgotten. */
+/*
+ * Returns the totals of a vGPU, or NULL if no program has reported for it. Valid until the hub is
+ * freed or the vGPU is forgotten.
+ */
 const struct fps_totals *fps_hub_totals(const struct fps_hub *hub, const char *id);
 
-/* Frees the totals of a removed vGPU; its connections are matched again. */
+/* Frees the totals of a removed vGPU. The connections of the vGPU are matched to vGPUs again. */
 void fps_hub_forget(struct fps_hub *hub, const char *id);
 
 /* Counts for /metrics. */

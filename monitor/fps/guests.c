@@ -25,27 +25,27 @@
 #define BACKLOG		128
 #define EVENTS_AT_ONCE	64
 #define ACCEPTS_AT_ONCE 64
-#define ENTRIES_MAX	4096 /* read from the folder */
+#define ENTRIES_MAX	4096 /* maximum entries read from the folder of sockets */
 
 /* Messages read from one connection per second. */
 #define VSOCK_A_SECOND 16
 #define PORT_A_SECOND  (4 * FPS_REPORTERS_MAX)
 
-#define FIRST_MESSAGE_WITHIN_NS (5 * NS_PER_S) /* after connecting over vsock */
+#define FIRST_MESSAGE_WITHIN_NS (5 * NS_PER_S) /* time limit after connecting over vsock */
 
 #define LOOKUP_EVERY_NS (5 * NS_PER_S)
 #define SCAN_EVERY_NS	(2 * NS_PER_S)
-#define KEEP_NS		(90 * NS_PER_S) /* without a connection: programs may reconnect */
+#define KEEP_NS		(90 * NS_PER_S) /* then a VM without a connection is freed */
 
 #define VSOCK_BUFFER 8192 /* bytes of kernel memory per connection */
 
 #define NAME_BYTES 128
 
-/* A virtual machine, by one transport. */
+/* A virtual machine, connected by vsock or by virtio-serial. */
 struct vm {
 	struct vm *next;
-	uint32_t cid;	       /* 0: identified by name */
-	char name[NAME_BYTES]; /* of its socket, without ".sock" */
+	uint32_t cid;	       /* 0: the virtual machine is identified by @name */
+	char name[NAME_BYTES]; /* name of the socket, without ".sock" */
 	struct fps_vgpu *vgpu; /* NULL: none */
 	struct fps_reporters reporters;
 	int connections;
@@ -59,13 +59,13 @@ struct connection {
 	int fd;
 	uint64_t since_ns;
 	bool has_sent;	  /* a message was received */
-	bool read_paused; /* until the next tick */
+	bool read_paused; /* reading is paused until the next tick */
 	bool closed;	  /* to be freed */
-	size_t room;	  /* bytes to read until the next tick */
+	size_t room;	  /* bytes that may be read until the next tick */
 	struct fps_stream stream;
 	uint64_t sent_limit_ns; /* the limit in @message, or FPS_LIMIT_UNSENT */
 	uint8_t message[FPS_LIMIT_BYTES];
-	size_t unsent; /* bytes at the end of @message */
+	size_t unsent; /* number of unsent bytes at the end of @message */
 };
 
 struct fps_guests {
@@ -73,7 +73,7 @@ struct fps_guests {
 	char ports[PATH_MAX];
 	int epoll;
 	int listener;	    /* -1: no vsock */
-	bool accept_paused; /* until the next tick, because accept() failed */
+	bool accept_paused; /* paused until the next tick, because accept() failed */
 	struct vm *vms;
 	struct connection *connections;
 	int n_connections;
@@ -91,7 +91,7 @@ static void watch(const struct fps_guests *g, int op, int fd, void *what, bool o
 
 /* --- virtual machines --- */
 
-/* Looks up the vGPU. Later frames of its programs count for this vGPU. */
+/* Looks up the vGPU of the virtual machine. Later frames of its programs count for this vGPU. */
 static void vm_find_owner(struct fps_guests *g, struct vm *vm, uint64_t now_ns)
 {
 	char id[ID_MAX];
@@ -114,7 +114,10 @@ static struct vm *vm_find(const struct fps_guests *g, uint32_t cid, const char *
 	return vm;
 }
 
-/* Returns the entry of the virtual machine; NULL if it has no vGPU or out of memory. */
+/*
+ * Returns the entry of the virtual machine. Returns NULL if the virtual machine has no vGPU or if
+ * out of memory.
+ */
 static struct vm *vm_get(struct fps_guests *g, uint32_t cid, const char *name, uint64_t now_ns)
 {
 	struct vm *vm = vm_find(g, cid, name);
@@ -193,7 +196,7 @@ static int connection_new(struct fps_guests *g, struct vm *vm, int fd, uint64_t 
 	return 0;
 }
 
-/* Closes the connection. It is freed later, because pending events may refer to it. */
+/* Closes the connection. The memory is freed later, because pending events may refer to it. */
 static void connection_close(struct fps_guests *g, struct connection *connection)
 {
 	if (connection->closed)
@@ -290,7 +293,7 @@ static void connection_event(struct fps_guests *g, struct connection *connection
 	connection->room -= (size_t)n;
 	if (fps_stream_feed(&connection->stream, bytes, (size_t)n, take, &taking) > 0) {
 		g->refused++;
-		if (connection->vm->cid) /* a port is shared by other programs */
+		if (connection->vm->cid) /* a port stays open for other programs */
 			connection_close(g, connection);
 	}
 	if (!connection->closed && connection->room == 0) {
@@ -317,7 +320,8 @@ static int listen_vsock(struct fps_guests *g, struct err *reterr)
 		return err_fail(reterr, errno,
 				"[fps] vsock_port = %u: vsock is not available on this host: %s",
 				g->config.vsock_port, strerror(errno));
-	/* Connections inherit it. If it fails, they use the default of the kernel. */
+	/* Connections inherit this buffer size. If the call fails, connections use the default of
+	 * the kernel. */
 	(void)setsockopt(g->listener, AF_VSOCK, SO_VM_SOCKETS_BUFFER_SIZE, &buffer, sizeof(buffer));
 	if (bind(g->listener, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
 	    listen(g->listener, BACKLOG) < 0)
@@ -382,7 +386,10 @@ static int connect_port(const char *folder, const char *file)
 	return steal_fd(&fd);
 }
 
-/* Connects to the socket @file if its virtual machine has a vGPU and is not connected yet. */
+/*
+ * Connects to the socket @file if the virtual machine of this socket has a vGPU and is not
+ * connected yet.
+ */
 static void try_socket(struct fps_guests *g, const char *file, uint64_t now_ns)
 {
 	size_t length = strlen(file);
@@ -542,7 +549,7 @@ void fps_guests_collect(struct fps_guests *g)
 void fps_guests_rematch(struct fps_guests *g)
 {
 	for (struct vm *vm = g->vms; vm; vm = vm->next) {
-		vm->vgpu = NULL; /* it may be freed before the next lookup */
+		vm->vgpu = NULL; /* the vGPU may be freed before the next lookup */
 		vm->lookup_ns = 0;
 	}
 }

@@ -11,9 +11,12 @@
 #include "base/err.h"
 #include "monitor/fps/totals.h"
 
-#define FPS_GUEST_CONNECTIONS_MAX 1024 /* connections of all virtual machines */
+#define FPS_GUEST_CONNECTIONS_MAX 1024 /* maximum connections of all virtual machines */
 
-/* No limit was sent yet, so that even "no limit" is sent: an earlier daemon may have set one. */
+/*
+ * Means that no limit was sent yet. The first limit is then always sent, even "no limit", because
+ * an earlier daemon may have set another limit.
+ */
 #define FPS_LIMIT_UNSENT UINT64_MAX
 
 struct fps_guests;
@@ -25,7 +28,7 @@ struct fps_vgpu {
 	struct fps_totals totals;
 };
 
-/* Returns the state of a vGPU, created if needed; NULL: out of memory. */
+/* Returns the state of a vGPU. Creates the state if needed. Returns NULL if out of memory. */
 typedef struct fps_vgpu *(*fps_vgpu_fn)(void *userdata, const char *id);
 
 struct fps_guests_config {
@@ -37,12 +40,18 @@ struct fps_guests_config {
 	void *vgpu_userdata;
 };
 
-/* Creates the folder. Fails if vsock is enabled but the host does not support it. */
+/*
+ * Creates the module's state and the folder. Fails if vsock is enabled but the host does not
+ * support vsock.
+ */
 int fps_guests_new(const struct fps_guests_config *config, struct fps_guests **ret_guests,
 		   struct err *reterr);
 struct fps_guests *fps_guests_free(struct fps_guests *guests); /* NULL is fine; returns NULL */
 
-/* An epoll fd (EPOLLIN), and the function to call when it is readable. @tick_ns: the last tick. */
+/*
+ * Return an epoll fd (EPOLLIN), and handle its events when it is readable. @tick_ns: time of the
+ * last tick.
+ */
 int fps_guests_fd(const struct fps_guests *guests);
 void fps_guests_dispatch(struct fps_guests *guests, uint64_t tick_ns);
 
@@ -50,7 +59,10 @@ void fps_guests_dispatch(struct fps_guests *guests, uint64_t tick_ns);
  * sockets, and adds the programs' rates to the totals, which the caller has set to 0. */
 void fps_guests_collect(struct fps_guests *guests);
 
-/* Forgets which virtual machine has which vGPU; both are matched again before the next message. */
+/*
+ * Forgets the match of virtual machines to vGPUs. Each virtual machine is matched again before its
+ * next message.
+ */
 void fps_guests_rematch(struct fps_guests *guests);
 
 /* Adds the counters of all virtual machines to @stats. */

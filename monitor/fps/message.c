@@ -12,7 +12,7 @@
 
 #define WORDS (FPS_MESSAGE_BYTES / sizeof(uint64_t))
 
-/* True if the bytes received so far are the start of a message. */
+/* Returns true if the bytes received so far are the start of a message. */
 static bool may_be_message(const uint8_t *bytes, size_t n)
 {
 	uint64_t magic = htole64(FPS_MESSAGE_MAGIC);
@@ -20,7 +20,7 @@ static bool may_be_message(const uint8_t *bytes, size_t n)
 	return memcmp(bytes, &magic, n < sizeof(magic) ? n : sizeof(magic)) == 0;
 }
 
-/* Skips bytes until the rest may be a message. Returns the number skipped. */
+/* Skips bytes until the remaining bytes may be a message. Returns the number of skipped bytes. */
 static size_t resync(struct fps_stream *s)
 {
 	size_t skip = 1;

@@ -25,11 +25,13 @@ typedef void (*fps_message_fn)(void *userdata, const struct fps_message *message
 size_t fps_stream_feed(struct fps_stream *stream, const void *bytes, size_t size,
 		       fps_message_fn take, void *userdata);
 
-/* True if the numbers of a program's first message are consistent. */
+/* Returns true if the numbers of a program's first message are consistent. */
 bool fps_message_possible(const struct fps_message *message);
 
-/* True if a real program can produce @after @elapsed_ns after @before. The caller checks the
- * sequence number. */
+/*
+ * Returns true if a real program can send @after @elapsed_ns later than @before. The caller checks
+ * the sequence number.
+ */
 bool fps_message_follows(const struct fps_message *before, const struct fps_message *after,
 			 uint64_t elapsed_ns);
 

@@ -7,7 +7,10 @@
 #include "base/clock.h"
 #include "monitor/fps/page.h"
 
-/* GPU times arrive late: they may belong to this many frames, or this much time, before. */
+/*
+ * GPU times arrive late: a GPU time may belong to a frame that is older than the last reading by up
+ * to this many frames or this much time.
+ */
 #define GPU_FRAMES_LATE 1024
 #define GPU_LATE_NS	(10 * NS_PER_S)
 
@@ -42,7 +45,7 @@ void fps_page_add(struct fps_totals *totals, const struct fps_counters *before,
 		fps_gpu_time_add(totals, after->frames - before->frames,
 				 after->gpu_frames - before->gpu_frames,
 				 after->gpu_time_ns - before->gpu_time_ns, now_ns - from_ns);
-	/* A gap may start before the last reading, but not before the clock. */
+	/* A gap may start before the last reading, but not before the clock started. */
 	if (after->longest_gap_ns > before->longest_gap_ns && after->longest_gap_ns <= now_ns &&
 	    after->longest_gap_ns > totals->longest_gap_ns)
 		totals->longest_gap_ns = after->longest_gap_ns;

@@ -11,17 +11,21 @@
 /* Maximum rate of frames per second; an empty eglSwapBuffers() on a pbuffer reaches about 6,000. */
 #define FPS_PLAUSIBLE 100000
 
-/* True if a real program can get from @before to @after in @elapsed_ns. GPU time is checked
- * separately, so that a wrong value does not invalidate the frames. */
+/*
+ * Returns true if a real program can get from @before to @after in @elapsed_ns. GPU time is checked
+ * separately, so that a wrong GPU time does not invalidate the frames.
+ */
 bool fps_page_plausible(const struct fps_counters *before, const struct fps_counters *after,
 			uint64_t elapsed_ns);
 
-/* Adds the GPU time of @gpu_frames frames if it is plausible for @drawn frames presented in
- * @elapsed_ns: at most @elapsed_ns per lane. */
+/*
+ * Adds the GPU time of @gpu_frames frames if the time is plausible for @drawn frames presented in
+ * @elapsed_ns: at most @elapsed_ns per lane.
+ */
 void fps_gpu_time_add(struct fps_totals *totals, uint64_t drawn, uint64_t gpu_frames,
 		      uint64_t gpu_time_ns, uint64_t elapsed_ns);
 
-/* Adds the difference of two readings, taken at @from_ns and @now_ns. */
+/* Adds the difference between the reading at @from_ns and the reading at @now_ns to the totals. */
 void fps_page_add(struct fps_totals *totals, const struct fps_counters *before,
 		  const struct fps_counters *after, uint64_t from_ns, uint64_t now_ns);
 

@@ -13,21 +13,21 @@
 #include "monitor/fps/page.h"
 #include "monitor/fps/reporter.h"
 
-#define A_SECOND 4 /* messages of one program that are accepted */
-#define AT_ONCE	 8 /* burst after a silence */
+#define A_SECOND 4 /* messages accepted from one program per second */
+#define AT_ONCE	 8 /* messages accepted at once after a silence */
 
-#define HOLD_NS	  (5 * NS_PER_S / 2) /* validity of a rate */
-#define RATE_NS	  (NS_PER_S / 4)     /* minimum time between two messages for a rate */
-#define FORGET_NS (60 * NS_PER_S)    /* a reporter without a connection may reconnect */
-#define YOUNG_NS  (2 * NS_PER_S)     /* a reporter no older is counted from its first frame */
+#define HOLD_NS	  (5 * NS_PER_S / 2) /* time for which a rate is valid */
+#define RATE_NS	  (NS_PER_S / 4)     /* minimum time between the two messages that give a rate */
+#define FORGET_NS (60 * NS_PER_S)    /* a reporter without a connection is freed after this time */
+#define YOUNG_NS  (2 * NS_PER_S) /* maximum age at the last tick to count from the first frame */
 
 struct fps_reporter {
-	struct fps_reporter *next; /* sent its last message earlier */
-	const void *via;	   /* its connection; NULL: none */
+	struct fps_reporter *next; /* the reporter whose last message is the next older */
+	const void *via;	   /* connection of the reporter; NULL: none */
 	struct fps_message last;
 	uint64_t at_ns; /* time of @last */
 	bool rated;	/* fps is valid */
-	double fps;	/* since the message described below */
+	double fps;	/* rate since the message described below */
 	uint64_t from_sent_ns, from_frames;
 	uint64_t room_ns; /* token bucket: each message takes NS_PER_S / A_SECOND */
 	uint64_t filled_ns;
@@ -56,7 +56,10 @@ static bool is_silent(const struct fps_reporter *reporter, uint64_t now_ns)
 	return now_ns > reporter->at_ns + HOLD_NS;
 }
 
-/* If the table is full, frees the longest silent reporter that may be dropped. */
+/*
+ * If the table is full, frees the reporter with the longest silence, if that reporter may be
+ * dropped.
+ */
 static bool make_room(struct fps_reporters *all, uint64_t now_ns)
 {
 	struct fps_reporter **victim = NULL;
@@ -114,7 +117,7 @@ static void count(const struct fps_message *before, const struct fps_message *af
 	fps_gpu_time_add(totals, after->frames - before->frames,
 			 after->gpu_frames - before->gpu_frames,
 			 after->gpu_time_ns - before->gpu_time_ns, elapsed_ns);
-	/* A gap may start before the last message, but not before the clock. */
+	/* A gap may start before the last message, but not before the clock started. */
 	if (after->longest_gap_ns > before->longest_gap_ns && after->longest_gap_ns <= now_ns &&
 	    after->longest_gap_ns > totals->longest_gap_ns)
 		totals->longest_gap_ns = after->longest_gap_ns;
@@ -180,7 +183,7 @@ bool fps_reporters_count_message(struct fps_reporters *all, const void *via,
 		if (!reporter)
 			return false;
 	} else {
-		*at = reporter->next; /* to the front */
+		*at = reporter->next; /* moves the reporter to the front */
 		reporter->next = all->first;
 		all->first = reporter;
 	}

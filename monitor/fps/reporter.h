@@ -10,13 +10,13 @@
 #include "monitor/fps/message.h"
 #include "monitor/fps/totals.h"
 
-#define FPS_REPORTERS_MAX 32 /* per virtual machine */
+#define FPS_REPORTERS_MAX 32 /* maximum reporters per virtual machine */
 
 struct fps_reporter;
 
-/* Zero-initialised. */
+/* The reporters of one virtual machine; zero-initialised. */
 struct fps_reporters {
-	struct fps_reporter *first; /* the most recent sender */
+	struct fps_reporter *first; /* the reporter that sent the newest message */
 	int n;
 	bool connectionless; /* shared port: a silent reporter is assumed to have exited */
 };
@@ -30,7 +30,7 @@ bool fps_reporters_count_message(struct fps_reporters *all, const void *via,
 				 const struct fps_message *message, uint64_t tick_ns,
 				 uint64_t now_ns, struct fps_totals *totals);
 
-/* Call when the connection @via has ended: its program has exited. */
+/* Call when the connection @via has ended, which means that its program has exited. */
 void fps_reporters_disconnect(struct fps_reporters *all, const void *via);
 
 /* Call once per tick: adds the current rates to @totals and frees reporters that have been silent

@@ -18,25 +18,28 @@ struct fps_totals {
 	uint64_t gpu_time_ns;		       /* GPU time of gpu_frames frames */
 	uint64_t gpu_frames;
 	/* Programs in a virtual machine (monitor/fps/reporter.h). */
-	uint64_t reported_frames; /* included in frames */
+	uint64_t reported_frames; /* frames of these programs; included in frames */
 	int reporting;		  /* programs with a known rate; not included in open */
 	double reported_fps;	  /* sum of their current rates */
 };
 
-/* Finds the vGPU of a virtual machine by its vsock @cid or, if @name is not NULL, by the name of
- * its socket. Returns 0, or -ENOENT if there is none or more than one. */
+/*
+ * Finds the vGPU of a virtual machine by its vsock @cid or, if @name is not NULL, by the name of
+ * its socket. Returns 0, or -ENOENT unless exactly one vGPU matches.
+ */
 typedef int (*fps_vm_fn)(void *userdata, uint32_t cid, const char *name, char ret_id[ID_MAX]);
 
 struct fps_hub_stats {
 	int open;
 	int unmatched;	  /* open connections without a vGPU */
-	uint64_t refused; /* connections closed for an invalid hello, page or message, no vGPU,
-			     limits */
-	uint64_t dropped; /* messages ignored as too frequent or implausible */
+	uint64_t refused; /* connections closed because of invalid data, no vGPU, or a limit */
+	uint64_t dropped; /* messages ignored because they are too frequent or implausible */
 };
 
-/* Returns the frame time in ms that at most the fraction @above of all frames exceeds: 0.01 gives
- * the 99th percentile, 0 the maximum. 0 if there are no frames. */
+/*
+ * Returns the frame time in ms that at most the fraction @above of all frames exceeds. @above =
+ * 0.01 gives the 99th percentile, @above = 0 the maximum. Returns 0 if there are no frames.
+ */
 double fps_percentile_ms(const uint64_t frame_time[FPS_WIRE_BUCKETS], double above);
 
 #endif
