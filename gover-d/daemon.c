@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the parts of the daemon in order, connects them, and frees them in reverse. */
+/* Creates the parts of the daemon in order, connects them, and frees them in reverse. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The whole daemon: makes the core, authentication, REST and HTTP, and connects them. */
+/* The whole daemon: creates the core, authentication, REST and HTTP, and connects them. */
 #ifndef GOVER_D_DAEMON_H
 #define GOVER_D_DAEMON_H
 
@@ -7,7 +7,7 @@
 
 struct daemon;
 
-/* Makes and starts the daemon. Errors: a message that names the object. */
+/* Creates and starts the daemon. */
 int daemon_new(const struct config *config, bool dry_run, struct daemon **ret_daemon,
 	       struct err *reterr);
 /* Runs until SIGTERM or SIGINT. */

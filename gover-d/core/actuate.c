@@ -75,7 +75,8 @@ static void write_move(struct actuator *actuator, struct host_gpu *gpu, struct a
 		/* If this fails, the next start may take the cap for a foreign one. */
 		(void)cap_journal_set(actuator->journal, id, in_force, in_force);
 	} else {
-		/* Unknown: the larger counts, and the journal accepts both. */
+		/* The cap in force is unknown: the larger one counts, and the journal accepts both.
+		 */
 		vgpu->cap_pct = move->to_pct > move->from_pct ? move->to_pct : move->from_pct;
 	}
 	record_cap_write(actuator, gpu, move, cause, now);

@@ -26,7 +26,7 @@ struct actuator {
 struct actuate_move {
 	struct vgpu *vgpu;
 	int from_pct, to_pct;
-	int read_back_pct; /* read after the write; -1: nothing was written */
+	int read_back_pct; /* the cap read after the write; -1: nothing was written */
 	int foreign_pct;   /* set by an external writer meanwhile; -1: not changed */
 	int error;	   /* errno of this write; 0: no error */
 };

@@ -5,7 +5,7 @@
 #include "gover-d/core/control-silence.h"
 #include "gover-d/core/state.h"
 
-/* The alerts follow the change at once. */
+/* Applies a changed silence to the alerts at once. */
 static void silence_changed(struct manager *m, const struct silence *silence, int64_t ended_ms)
 {
 	observers_silence(&m->observers, silence, ended_ms);

@@ -76,7 +76,7 @@ static void give_back(struct manager *m, struct host_gpu *gpu, struct plan_round
 {
 	round_view(m, gpu, round);
 	m->policy->give_back(&m->params, &gpu->view, &round->out);
-	/* A failed write is recorded by the decision; the next tick continues from there. */
+	/* The decision records a failed write; the next tick continues from there. */
 	(void)round_apply(m, gpu, round, /* act= */ true, now);
 }
 
@@ -168,7 +168,7 @@ static void commit_change(struct manager *m, struct host_gpu *gpu, struct plan_r
 	if (!vgpu->device)
 		return;
 	actuate_initial_cap(&m->actuator, gpu, vgpu, c->terms.initial_cap_pct);
-	/* A failed write is recorded by the decision and raises an alert. */
+	/* The decision records a failed write, which also raises an alert. */
 	(void)round_apply(m, gpu, round, /* act= */ true, now);
 	/* In other modes the policy must not act: only the requested cap changes. */
 	if (frees && gpu->mode == GPU_MODE_ACT)

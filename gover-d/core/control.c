@@ -183,7 +183,7 @@ static int store_setting(struct manager *m, const char *key)
 	if (!m->history.db)
 		return -ENODEV;
 	if (m->actuator.dry_run)
-		return -EPERM; /* must not affect the next real run */
+		return -EPERM; /* a dry run must not affect the next real run */
 	if (config_get_live(&m->config, key, now_text, sizeof(now_text)) < 0 ||
 	    config_get_live(&m->file_config, key, file_text, sizeof(file_text)) < 0)
 		return -ENOENT;
@@ -191,7 +191,7 @@ static int store_setting(struct manager *m, const char *key)
 				 strcmp(now_text, file_text) == 0 ? NULL : now_text);
 }
 
-/* One decision for all GPUs, without the name of a GPU. */
+/* Records one decision that names no GPU, because it applies to all. */
 static void record_parameters(struct manager *m, const char *changes, bool stored)
 {
 	char why[DECISION_WHY_MAX];

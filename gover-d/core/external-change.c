@@ -14,7 +14,7 @@
 #include "gover-d/core/tick-alerts.h"
 #include "gover-d/util/log.h"
 
-#define LIST_PERIODS 5 /* between listings, if the daemon creates the vGPUs itself */
+#define LIST_PERIODS 5 /* interval of listings if the daemon creates the vGPUs itself */
 
 /* --- vGPUs --- */
 
@@ -22,7 +22,7 @@ struct found_context {
 	struct manager *manager;
 	struct host_gpu *gpu;
 	struct instant now;
-	int unnamed; /* not adoptable, beyond those logged by name */
+	int unnamed; /* vGPUs that cannot be adopted, beyond those logged by name */
 };
 
 static void log_refused(struct found_context *c, const char *id, const struct err *err)
@@ -127,7 +127,7 @@ void external_change_lose_vgpu(struct manager *m, struct host_gpu *gpu, struct v
 	gpu->ops->detach(vgpu->device);
 	vgpu->device = NULL;
 	vgpu->renewed_ns = 0;
-	memset(&vgpu->view, 0, sizeof(vgpu->view)); /* no longer overloaded */
+	memset(&vgpu->view, 0, sizeof(vgpu->view)); /* a missing vGPU is not overloaded */
 	record_decision(m, gpu, vgpu, DECISION_MISSING, DECISION_NOTED, now,
 			"vGPU %s vanished from GPU %s; its contract stays", vgpu->contract.id,
 			gpu->config.name);

@@ -24,7 +24,7 @@ static bool is_counted(const struct config *config, const struct host_gpu *gpu)
 	return false;
 }
 
-/* Logged once; stored for later status queries. */
+/* Logs a new problem once and stores it for status queries. */
 static void log_problem(struct frames *frames, const char *text)
 {
 	if (strcmp(frames->error, text) == 0)
@@ -135,7 +135,7 @@ void frames_close(struct frames *frames)
 	frames->hub = fps_hub_free(frames->hub);
 }
 
-/* Stores the folder of the first path, in the control group that the backend itself uses. */
+/* Stores the folder of the first path only: it is in the hierarchy that the backend itself uses. */
 static void store_folder(void *userdata, const char *path)
 {
 	char *folder = userdata;

@@ -16,10 +16,10 @@ struct fps_hub;
 
 struct frames {
 	const struct config *config;
-	/* reports of the programs */
+	/* source 1: reports of the programs */
 	struct fps_hub *hub; /* NULL: not open yet */
 	sd_event_source *source;
-	/* counts of the kernel */
+	/* source 2: counts of the kernel */
 	struct fps_bpf *bpf;	 /* NULL: no GPU uses it, or it is not available */
 	char error[ERR_MSG_MAX]; /* why it is not available or incomplete; "": no problem */
 	uint64_t scan_ns;	 /* monotonic: when new libraries were last looked for */

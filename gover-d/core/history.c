@@ -90,7 +90,7 @@ void history_retry(struct history *history, const struct db_retention *retention
 
 /* --- the observer; db/ counts what a full queue drops --- */
 
-/* Omits the moves if the detail is too long; the table cap_write has them, too. */
+/* Copies the detail, without the moves if it is too long. The table cap_write has them, too. */
 static void copy_detail(const char *detail, char *to, size_t size)
 {
 	json_t *shorter;

@@ -20,7 +20,7 @@ struct history {
 	struct db *db;		 /* NULL: not open */
 	char error[ERR_MSG_MAX]; /* why it is not open */
 	uint64_t retry_ns;	 /* monotonic: when to try again */
-	bool opening;		 /* in the worker */
+	bool opening;		 /* the worker is opening it */
 	/* Called in the loop when a retry has opened the database. */
 	void (*opened)(void *userdata);
 	void *userdata;

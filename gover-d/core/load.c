@@ -15,7 +15,7 @@
 #include "gover-d/util/log.h"
 
 #define DECISIONS_LOADED 500
-#define OFFERS_LOADED	 100 /* ended ones that were claimed with a key */
+#define OFFERS_LOADED	 100 /* ended offers that were claimed with a key */
 
 /* Loads the contracts from the database. -ENOENT: it has none. */
 static int load_from_database(struct manager *m, struct db_reader *reader,
@@ -40,7 +40,7 @@ static int load_from_database(struct manager *m, struct db_reader *reader,
 	return r;
 }
 
-/* True if the file is damaged. A file of a newer gover is not; it must not be replaced. */
+/* True if the file is damaged. A file of a newer gover is not damaged and must not be replaced. */
 static bool is_damaged(int r)
 {
 	return r == -EINVAL || r == -EIO || r == -EFBIG;
@@ -130,7 +130,7 @@ static int load_decision(void *userdata, const struct db_decision *row)
 
 	if (decision_kind_parse(row->kind, &d.kind) < 0 ||
 	    decision_result_parse(row->result, &d.result) < 0)
-		return 0; /* written by another version */
+		return 0; /* an unknown kind, written by another version */
 	detail = json_loads(row->detail_json, 0, NULL);
 	memcpy(d.gpu, row->gpu, sizeof(d.gpu));
 	memcpy(d.vgpu, row->vgpu, sizeof(d.vgpu));
@@ -172,7 +172,7 @@ static int load_silence(void *userdata, const struct db_silence *row)
 	struct silence silence = {
 		.id = row->id, .created_ms = row->created_ms, .until_ms = row->until_ms};
 
-	if (row->ended_ms) { /* the newest one, loaded for its id */
+	if (row->ended_ms) { /* an ended one: only its id is needed */
 		m->silences.last_id = row->id;
 		return 0;
 	}

@@ -151,7 +151,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 	tick_run(m, now, late);
 	history_retry(&m->history, &m->config.retention, m->worker, now);
 	save_tick(m);
-	/* Missed ticks are skipped; the next one is at a multiple of the period again. */
+	/* Missed ticks are skipped; later ticks stay at multiples of the period. */
 	while (m->next_tick_ns <= now.mono_ns)
 		m->next_tick_ns += period_ns;
 	(void)sd_event_source_set_time(source, m->next_tick_ns / 1000);

@@ -11,7 +11,7 @@
 #include "gover-d/util/json-encode.h"
 #include "gover-d/util/log.h"
 
-#define MESSAGE_VERSION	  1 /* of the JSON: increased when a field changes its meaning */
+#define MESSAGE_VERSION	  1 /* version of the JSON; increased when a field changes its meaning */
 #define SENTENCE_MAX	  (ALERT_TEXT_MAX + 512)
 #define WEBHOOK_BAD_TRIES 3
 
@@ -30,7 +30,7 @@ int notify_open(struct manager *m, struct err *reterr)
 
 /* --- messages --- */
 
-/* "12 s", "4 min", "3 h". A negative time, after the clock was set, is 0 s. */
+/* Formats "12 s", "4 min", "3 h". A negative time, after the clock was set back, is "0 s". */
 static void format_span(int64_t ms, char text[24])
 {
 	int64_t s = ms > 0 ? ms / 1000 : 0;
@@ -43,7 +43,7 @@ static void format_span(int64_t ms, char text[24])
 		snprintf(text, 24, "%lld h", (long long)s / 3600);
 }
 
-/* One sentence that is sufficient on a pager. */
+/* Formats one sentence that is sufficient without the rest of the message. */
 static void format_sentence(const char *host, const struct alert *a, enum alert_event event,
 			    char text[SENTENCE_MAX])
 {

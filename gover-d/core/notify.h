@@ -12,7 +12,7 @@ struct manager;
 
 extern const struct observer notify_observer; /* its userdata is the manager */
 
-/* Makes hooks and webhook, as configured. */
+/* Creates the hooks and, if configured, the webhook. */
 int notify_open(struct manager *manager, struct err *reterr);
 /* Once a period, before alerts_end_tick(): logs failures of the webhook and raises its alert. */
 void notify_tick(struct manager *manager, struct instant now);

@@ -25,12 +25,13 @@ struct observer {
 	void (*alert)(void *userdata, const struct alert *alert, enum alert_event event);
 	/* @ended_ms: 0 when the silence starts. */
 	void (*silence)(void *userdata, const struct silence *silence, int64_t ended_ms);
-	/* @vm: of the vGPU that claimed it; "": none. */
+	/* @vm: virtual machine of the vGPU that claimed the offer; "": none. */
 	void (*offer)(void *userdata, const struct offer *offer, const char *vm);
 	void (*migrate)(void *userdata, const struct migration *migration);
 	/* The object @id of type @what ("vgpu", "gpu", "policy") has changed. */
 	void (*change)(void *userdata, const char *what, const char *id);
-	/* The end of a tick. @gap: it was late, so counted runs ended. */
+	/* The end of a tick. @gap: the tick was late, so counts of consecutive periods restarted.
+	 */
 	void (*tick)(void *userdata, const struct host *host, bool gap, struct instant now);
 };
 

@@ -17,7 +17,7 @@ struct offer {
 	struct policy_terms flavor;    /* the contract offered */
 	char vgpu[ID_MAX];	       /* the vGPU that claimed it; "": not claimed */
 	char claim_key[CLAIM_MAX];     /* idempotency key */
-	char reason[OFFER_REASON_MAX]; /* why it ended; "": it has not */
+	char reason[OFFER_REASON_MAX]; /* why it ended; "": not ended */
 };
 
 struct offers; /* the live and the newest ended offers */
@@ -42,13 +42,13 @@ void offers_claim(struct offers *offers, struct offer *offer, const char *vgpu, 
 		  int probation_s, struct instant now);
 void offers_end(struct offers *offers, struct offer *offer, enum offer_state state,
 		struct instant now, const char *format, ...) __attribute__((format(printf, 5, 6)));
-/* @vgpu was removed: ends its probation, or the block by its failed offer. */
+/* @vgpu was removed: closes its offer on probation; its failed offer no longer prevents others. */
 void offers_vgpu_removed(struct offers *offers, const char *vgpu, struct instant now);
 
 /* Updates an open offer with what policy.fund() returned; a negative errno closes it. */
 void offers_restate(struct offers *offers, struct offer *offer, int funded_pct,
 		    const struct offer_limits *limits, struct instant now);
-/* One period of one GPU, as offer_update(). */
+/* Updates the live offer of @gpu at the end of a period, see offer_update(). */
 void offers_tick(struct offers *offers, const char *gpu, const struct offer_period *period,
 		 const struct offer_limits *limits, struct instant now);
 

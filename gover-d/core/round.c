@@ -233,7 +233,7 @@ int round_check(struct manager *m, struct host_gpu *gpu, const struct plan_round
 {
 	int foreign = 0;
 
-	/* @vgpu is the last, so that the error names it rather than another one. */
+	/* @vgpu is checked last, so that the error names it if several caps were changed. */
 	for (int i = 0; i < round->out.n_moves; i++) {
 		const struct policy_move *move = &round->out.moves[i];
 

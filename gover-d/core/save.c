@@ -22,7 +22,7 @@
 struct save_waiter {
 	void (*done)(void *userdata, int result);
 	void *userdata;
-	struct save_waiter *next; /* manager.waiting or manager.in_job */
+	struct save_waiter *next; /* in the list manager.waiting or manager.in_job */
 };
 
 struct save_job {

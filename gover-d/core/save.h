@@ -16,7 +16,7 @@ struct manager;
  */
 int save_contracts(struct manager *manager, void (*done)(void *userdata, int result),
 		   void *userdata);
-/* The same if no request waits for it. */
+/* Saves without a request that waits for it. */
 void save_soon(struct manager *manager);
 /* Once a period: retries a failed save, and saves new ids before they are used. */
 void save_tick(struct manager *manager);

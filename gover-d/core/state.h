@@ -24,8 +24,8 @@ struct plan_round;
 struct save_waiter;
 
 struct manager {
-	struct config config;	   /* in force */
-	struct config file_config; /* of the file and the command line */
+	struct config config;	   /* the configuration in force, with live changes */
+	struct config file_config; /* the configuration of the file and the command line */
 	const struct policy *policy;
 	struct policy_params params; /* of config, converted to periods */
 
@@ -38,8 +38,8 @@ struct manager {
 	struct history history;
 	struct hooks *hooks;
 	struct webhook *webhook; /* NULL: not configured */
-	bool webhook_failing;	 /* as logged */
-	uint64_t webhook_lost;	 /* lost messages, as logged */
+	bool webhook_failing;	 /* the state that was logged last */
+	uint64_t webhook_lost;	 /* the number of lost messages that was logged last */
 	char hostname[HOST_NAME_MAX + 1];
 	struct silences silences;
 	struct decisions *decisions;
@@ -52,12 +52,12 @@ struct manager {
 
 	/* saving contracts, see save.c */
 	bool save_running, save_again;
-	int save_result;	      /* of the last job */
-	struct save_waiter *waiting;  /* for the next job */
-	struct save_waiter *in_job;   /* for the running one */
-	int64_t revision;	      /* of the newest contracts */
-	struct db_last_ids ids_saved; /* in the newest contracts */
-	struct contracts *loaded;     /* from manager_new() to manager_start() */
+	int save_result;	      /* of the last save; negative errno */
+	struct save_waiter *waiting;  /* for the next save */
+	struct save_waiter *in_job;   /* for the running save */
+	int64_t revision;	      /* of the contracts saved last */
+	struct db_last_ids ids_saved; /* in the contracts saved last */
+	struct contracts *loaded;     /* loaded by manager_new(), adopted by manager_start() */
 	bool contracts_lost;	      /* the cap journal lists vGPUs whose contracts are missing */
 	bool ending;		      /* the loop has ended: no more ids are used */
 

@@ -6,7 +6,7 @@
 #include "gover-d/core/state.h"
 #include "gover-d/core/tick-alerts.h"
 
-#define DB_FAILING_TICKS 3 /* dropped records hold the alert for so long */
+#define DB_FAILING_TICKS 3 /* time for which dropped records hold the alert */
 
 /* The alerts of a vGPU that depend on its busy time. */
 #define BUSY_TIME_ALERTS \

@@ -118,7 +118,7 @@ static void decide(struct manager *m, struct host_gpu *gpu, struct plan_round *r
 	gpu->view.gap = gap;
 	round_view(m, gpu, round);
 	if (host_gpu_sum_cap_pct(gpu) > 100 && gpu->mode != GPU_MODE_FROZEN) {
-		/* The alert sum_over_100 covers what cannot be shrunk. */
+		/* If not all can be shrunk, the alert sum_over_100 is raised. */
 		(void)policy_fit(&m->params, &gpu->view, &round->out);
 		(void)round_apply(m, gpu, round, act, now);
 		round_view(m, gpu, round);
@@ -181,7 +181,7 @@ static void restate_offer(struct manager *m, struct host_gpu *gpu, struct plan_r
 			   "busy time of GPU %s cannot be read", gpu->config.name);
 		return;
 	}
-	/* A vGPU was created for the claim already and has the capacity of the offer. */
+	/* A vGPU created before the claim already has the capacity of the offer. */
 	if (has_unsold_since(gpu, offer->created_ms))
 		return;
 	round_view(m, gpu, round);
@@ -245,7 +245,7 @@ static void account_gpu(struct manager *m, struct host_gpu *gpu, struct plan_rou
 	count_gpu(m, gpu, round, now);
 	tick_alerts_gpu(m, gpu, now);
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
-		v->write_errno = 0; /* reported by the alert */
+		v->write_errno = 0; /* the alert has reported it */
 }
 
 static void time_tick(struct host *host, uint64_t due_ns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One period of the daemon. */
+/* Runs one period of the daemon. */
 #ifndef GOVER_D_CORE_TICK_H
 #define GOVER_D_CORE_TICK_H
 
@@ -9,7 +9,8 @@
 
 struct manager;
 
-/* Samples, checks, decides, acts and records. @gap: the tick is late, so counted runs end. */
+/* Samples, checks, decides, acts and records. @gap: the tick is late, so counts of consecutive
+ * periods restart. */
 void tick_run(struct manager *manager, struct instant now, bool gap);
 
 #endif

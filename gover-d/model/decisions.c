@@ -57,7 +57,7 @@ int decision_result_parse(const char *name, enum decision_result *ret_result)
 
 struct decisions {
 	int64_t last_id;
-	size_t first, n; /* index of the oldest in ring; number */
+	size_t first, n; /* index of the oldest decision in ring; number of decisions */
 	struct decision *ring[DECISIONS_MAX];
 };
 

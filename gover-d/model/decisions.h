@@ -40,7 +40,7 @@ const char *decision_result_name(enum decision_result result);
 int decision_result_parse(const char *name, enum decision_result *ret_result);
 
 struct decision {
-	int64_t id; /* ascending, also across restarts */
+	int64_t id; /* ids ascend, also across restarts */
 	int64_t ts_ms;
 	char gpu[ID_MAX];
 	enum decision_kind kind;
@@ -68,7 +68,7 @@ const struct decision *decisions_after(const struct decisions *decisions, int64_
 int64_t decisions_last_id(const struct decisions *decisions);
 /* Makes the next id higher than @last_id. */
 void decisions_continue_after(struct decisions *decisions, int64_t last_id);
-/* True if vGPU @id is the receiver or the donor of a stored decision, or moved by it. */
+/* True if vGPU @id is the receiver or the donor of a stored decision, or has a move in it. */
 bool decision_concerns(const struct decision *decision, const char *id);
 
 #endif

@@ -18,7 +18,7 @@
 
 #define GPUS_MAX    64
 #define TICKS_TIMED 256
-#define REFUSED_MAX 16 /* logged by name, for each GPU */
+#define REFUSED_MAX 16 /* refused vGPUs that are logged by name, per GPU */
 
 /* Sums since the contract was adopted or sold in this run of the daemon. */
 struct vgpu_tally {
@@ -28,7 +28,7 @@ struct vgpu_tally {
 	uint64_t cap_writes;
 	double fps_sum_s; /* integral of fps over fps_s; their ratio is the mean */
 	double fps_s;
-	double cap_error_pct_s; /* integral of |use - cap| while it used all of its cap */
+	double cap_error_pct_s; /* integral of |load - cap| while it was overloaded */
 	double cap_error_s;
 };
 
@@ -44,15 +44,15 @@ struct vgpu {
 	bool found;		 /* has no contract; its initial cap counts as sold (rule 12) */
 	bool listed;		 /* was in the last listing of its backend */
 	struct gpu_vgpu *device; /* NULL: it does not exist (alert vgpu_missing) */
-	int expected_cap_pct;	 /* last written; another reading is an external change */
-	int cap_pct;		 /* last read or written; no limit counts as 100 */
-	int sampled_cap_pct;	 /* when the last sample was taken */
+	int expected_cap_pct;	 /* the cap last written; another reading is an external change */
+	int cap_pct;		 /* the cap last read or written; no limit counts as 100 */
+	int sampled_cap_pct;	 /* the cap when the last sample was taken */
 	bool foreign;		 /* held because of an external change of its cap */
 	uint64_t read_ns;	 /* monotonic: last valid reading of busy time; 0: none */
 	uint64_t renewed_ns;	 /* monotonic: last renewal of its lease; 0: no lease */
 	bool lease_off;		 /* the daemon has ended its lease */
-	int lease_errno;	 /* of the last renewal, negative; used to log it once */
-	int write_errno;	 /* of the last cap write since the last tick; 0: no error */
+	int lease_errno;	 /* negative errno of the last renewal, to log it once */
+	int write_errno;	 /* errno of the last cap write since the last tick; 0: none */
 	struct monitor_track monitor;
 	struct monitor_row row; /* the last sample */
 	struct policy_track policy;
@@ -73,19 +73,19 @@ struct host_gpu {
 	struct gpu *gpu;
 	struct igt *igt; /* intel_gpu_top; NULL: not used for this GPU */
 	struct gpu_traits traits;
-	enum gpu_mode mode; /* by PATCH /v1/gpus/{name} */
+	enum gpu_mode mode; /* set with PATCH /v1/gpus/{name} */
 	bool selling;
 	struct vgpu *vgpus;
 	int n_vgpus;
 	struct policy_gpu view; /* parts of it persist between ticks, see policy.h */
-	int list_errno;		/* of the last listing; used to log it once */
+	int list_errno;		/* negative errno of the last listing, to log it once */
 	struct {
 		struct refused {
 			char id[ID_MAX];
 			bool listed; /* in the last listing; otherwise it is removed here */
 		} vgpus[REFUSED_MAX];
 		int n;
-		bool more; /* more than these, logged without names */
+		bool more; /* there are more; they are logged without names */
 	} refused;	   /* listed vGPUs that cannot be adopted; each is logged once */
 	bool lost_vgpu;	   /* a vGPU vanished in this tick */
 	struct {
@@ -100,7 +100,7 @@ struct host_gpu {
 	uint64_t telemetry_at_ns; /* monotonic: last tick in which all busy readings were valid */
 	uint64_t phys_at_ns, phys_busy_ns; /* last reading of the physical busy time */
 	double util_sum_s, util_s;	   /* for the mean utilisation: integral and seconds */
-	double watched_s;		   /* not stored in the ledger yet */
+	double watched_s;		   /* time not stored in the ledger yet */
 };
 
 /* Histogram of the delay between the planned and the actual start of a tick. */
@@ -127,7 +127,7 @@ struct host {
 	double revenue, penalty; /* since the daemon started */
 	/* Ring of the newest ticks: time from the planned start to the last cap write. */
 	uint32_t tick_us[TICKS_TIMED];
-	uint32_t n_tick_us; /* of all ticks; modulo TICKS_TIMED it is the next index */
+	uint32_t n_tick_us; /* number of timed ticks; modulo TICKS_TIMED: the next index */
 	struct host_lateness lateness;
 };
 
