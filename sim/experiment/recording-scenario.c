@@ -107,7 +107,8 @@ int recording_tenants(const struct recording *recording, struct scenario *scenar
 
 /* --- newcomers --- */
 
-/* Selects a random second of all spans. Returns its span, so longer spans are more probable. */
+/* Selects a random second of all spans and returns the span of that second, so that longer spans
+ * are more probable. */
 static const struct recording_span *find_point(const struct recording *recording, uint64_t random,
 					       size_t *ret_point)
 {

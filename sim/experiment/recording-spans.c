@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes spans from rows. Replayed time is the sequence of measured periods. Ticks are cut out if
- * they have no valid reading, are the first after a start of the daemon, or are longer than
+ * Makes spans from rows. Replayed time is the sequence of measured periods. A tick is cut out if it
+ * has no valid reading, is the first one after a start of the daemon, or is longer than
  * GAP_PERIODS.
  */
 #include <errno.h>
@@ -46,7 +46,7 @@ struct recording *recording_free(struct recording *recording)
 
 /* --- rows --- */
 
-/* Makes room for one element more than @n. */
+/* Makes room for one more element after @n elements. */
 static void *grow(void *array, size_t n, size_t *allocated, size_t size)
 {
 	size_t more = *allocated ? 2 * *allocated : 16;
@@ -110,7 +110,7 @@ static int enter_tick(struct recording *recording, int64_t at_ms, struct err *re
 	return 0;
 }
 
-/* The current span of @vgpu if @row continues it, else NULL. */
+/* Returns the current span of @vgpu if @row continues that span, else NULL. */
 static struct recording_span *find_span(struct recording *recording, int vgpu,
 					const struct recording_row *row, double target_fps)
 {
@@ -157,7 +157,7 @@ static int add_cell(struct recording_span *span, struct recording_cell cell)
 	return 0;
 }
 
-/* Adds a cell for each tick since the last one, also for ticks without a row. */
+/* Adds a cell for each tick since the last cell, also for ticks without a row. */
 static int add_row(struct recording *recording, struct recording_span *span,
 		   const struct recording_row *row, bool known)
 {
@@ -215,7 +215,7 @@ static int compare_floats(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* The median of the measured periods; 0: none. */
+/* Returns the median length of the measured periods; 0: no measured period. */
 static double median_period_s(const struct recording *recording, float *room)
 {
 	size_t n = 0;
@@ -261,7 +261,7 @@ static void trim(struct recording_span *span)
 		span->n_cells--;
 }
 
-/* Sets the replayed times of @span. Returns false if they are empty. */
+/* Sets the replayed times of @span. Returns false if the replayed span is empty. */
 static bool place(const double *known_s, struct recording_span *span)
 {
 	span->begin_s = known_s[span->first];
@@ -382,7 +382,7 @@ static struct account_sample sample_of(const struct recording *recording,
 struct summing {
 	struct account account;
 	struct account_vgpu *vgpus;
-	size_t *points; /* for each span, the next point of its trace */
+	size_t *points; /* for each span, the index of the next point of its trace */
 	struct account_sample samples[RECORDING_SPANS_MAX];
 	struct account_vgpu *present[RECORDING_SPANS_MAX];
 };

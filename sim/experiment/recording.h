@@ -11,7 +11,7 @@
 #include "sim/experiment/scenario.h"
 #include "sim/experiment/experiment.h"
 
-#define RECORDING_NEWCOMERS 16 /* kinds of newcomers */
+#define RECORDING_NEWCOMERS 16 /* maximum number of kinds of newcomers */
 #define RECORDING_SPANS_MAX (SCENARIO_TENANTS_MAX - RECORDING_NEWCOMERS)
 #define RECORDING_VGPUS_MAX 4096
 #define RECORDING_TICKS_MAX 10000000
@@ -20,38 +20,38 @@ struct recording;
 
 /* One vGPU in one period. NAN: not valid. */
 struct recording_row {
-	int64_t at_ms; /* the same for all vGPUs of a tick */
-	double dt_s;   /* length of the period; 0: first period after a start */
+	int64_t at_ms; /* time of the tick, equal for all vGPUs of the tick */
+	double dt_s;   /* length of the period; 0: the first period after a start */
 	int cap_pct, contract_pct;
 	double load_pct, util_pct, fps, target_fps;
 	bool broken; /* as recorded */
 };
 
-/* The terms of a vGPU that rows do not contain. */
+/* The terms of a vGPU, which the rows do not contain. */
 struct recording_terms {
 	int min_cap_pct;
 	double weight;
 	bool burst;
-	double price_per_cap_hour, penalty_per_broken_s; /* negative: those of [price] */
+	double price_per_cap_hour, penalty_per_broken_s; /* negative: prices of [price] */
 };
 
 struct recording_facts {
 	double seconds;	  /* replayed time */
 	double period_s;  /* median */
-	int gaps;	  /* cut out */
-	double gap_s;	  /* their length in real time */
+	int gaps;	  /* number of gaps that are cut out */
+	double gap_s;	  /* total length of the gaps in real time */
 	int vgpus, spans; /* a span is a vGPU with one contract and without interruption */
 	double vgpu_s;
-	double censored_s;    /* part of vgpu_s with estimated demand above the cap */
-	double unknown_s;     /* part without readings: the last value is repeated */
-	double fps_missing_s; /* part without frame rate: computed from the usual frame cost */
+	double censored_s;    /* part of vgpu_s in which the demand above the cap is estimated */
+	double unknown_s;     /* part of vgpu_s without readings: the last value is repeated */
+	double fps_missing_s; /* part of vgpu_s without frame rate, which is estimated */
 	double broken_s;      /* as recorded */
 };
 
 int recording_new(struct recording **ret_recording);
-struct recording *recording_free(struct recording *recording); /* NULL is fine; returns NULL */
+struct recording *recording_free(struct recording *recording); /* accepts NULL; returns NULL */
 
-/* The number of the vGPU @id, which is added if it is new. -EINVAL, -E2BIG, -ENOMEM. */
+/* Returns the number of the vGPU @id, and adds the vGPU if it is new. -EINVAL, -E2BIG, -ENOMEM. */
 int recording_vgpu(struct recording *recording, const char *id);
 void recording_set_terms(struct recording *recording, int vgpu,
 			 const struct recording_terms *terms);
@@ -60,28 +60,32 @@ void recording_set_terms(struct recording *recording, int vgpu,
 int recording_add(struct recording *recording, int vgpu, const struct recording_row *row,
 		  struct err *reterr);
 
-/* Estimates the demand after the last row. -ENODATA: too short. -E2BIG: more spans than a scenario
- * has tenants. */
+/*
+ * Estimates the demand; call after the last row. -ENODATA: the recording is too short. -E2BIG: more
+ * spans than a scenario has tenants.
+ */
 int recording_finish(struct recording *recording, struct err *reterr);
 
 struct recording_facts recording_facts(const struct recording *recording);
 
-/* Summarizes the recorded run like an experiment, with the prices of @scenario. Of the counts only
- * cap moves and tenants that left are known. */
+/*
+ * Summarizes the recorded run like an experiment, with the prices of @scenario. Only two of the
+ * counts are known: cap moves and tenants that left.
+ */
 int recording_summarize(struct recording *recording, const struct scenario *scenario,
 			struct experiment_summary *ret_summary);
 
 /*
- * Adds the recorded vGPUs to @scenario as tenants, with their times and contracts, and sets its
- * length and period. @scenario must have no tenants. @recording must outlive it.
+ * Adds the recorded vGPUs to @scenario as tenants, with their times and contracts, and sets the
+ * length and period of @scenario. @scenario must have no tenants. @recording must outlive it.
  */
 int recording_tenants(const struct recording *recording, struct scenario *scenario,
 		      struct err *reterr);
 
 /*
- * Tenants that take offers, with the contract that is on sale: random recorded vGPUs, chosen by
- * @seed. The demand of work without frames is scaled from the recorded contract to that of the
- * offer. *@ret_newcomers must outlive @scenario.
+ * Adds tenants that take offers, with the offered contract. Their demand is that of random recorded
+ * vGPUs, chosen by @seed. The demand of work without frames is scaled from the recorded contract to
+ * that of the offer. *@ret_newcomers must outlive @scenario.
  */
 struct recording_newcomers;
 int recording_newcomers_new(const struct recording *recording, uint64_t seed,
@@ -90,7 +94,7 @@ struct recording_newcomers *recording_newcomers_free(struct recording_newcomers 
 int recording_newcomers_add(const struct recording_newcomers *newcomers, struct scenario *scenario,
 			    struct err *reterr);
 
-/* The recorded vGPU of a tenant of the scenario; NULL: a newcomer. */
+/* Returns the recorded vGPU of a tenant of the scenario; NULL: the tenant is a newcomer. */
 const char *recording_id(const struct recording *recording, int tenant);
 
 #endif

@@ -27,7 +27,7 @@ static const struct {
 struct report {
 	char *dir;
 	FILE *files[REPORT_FILES];
-	bool failed; /* out of memory for a line */
+	bool failed; /* out of memory while a line was written */
 };
 
 /* --- the summary --- */

@@ -9,7 +9,7 @@
 
 #include "sim/experiment/summary.h"
 
-/* All of summary.json; NULL: out of memory. */
+/* Returns all of summary.json. NULL: out of memory. */
 json_t *report_encode(const struct experiment *experiment, const char *policy, uint64_t seed);
 
 struct report;
@@ -20,11 +20,13 @@ int report_open(const char *dir, struct report **ret_report, struct err *reterr)
 /* The on_event hook of an experiment; its userdata is the report. */
 void report_event(void *report, const struct experiment_event *event);
 
-/* After each experiment_step(). */
+/* Call after each experiment_step(). */
 void report_period(struct report *report, const struct experiment *experiment);
 
-/* Writes summary.json and ends the report, which is freed in any case. -EIO with a sentence when
- * anything could not be written. NULL is fine. */
+/*
+ * Writes summary.json and frees the report, also after an error. -EIO with a message if a file
+ * could not be written. @report: may be NULL.
+ */
 int report_close(struct report *report, const json_t *summary, struct err *reterr);
 
 #endif

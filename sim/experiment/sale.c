@@ -14,7 +14,7 @@ static struct offer_limits limits_of(const struct experiment *experiment)
 	};
 }
 
-/* A failed newcomer is migrated or removed, if the scenario allows it. */
+/* Migrates or removes a failed newcomer, if the scenario allows this. */
 static void send_away(struct experiment *experiment)
 {
 	const struct scenario *scenario = experiment->scenario;
@@ -49,7 +49,7 @@ static void restate(struct experiment *experiment, int funded_pct)
 		finish(experiment);
 }
 
-/* A customer claims the offer. */
+/* Lets a customer claim the open offer. */
 static void claim(struct experiment *experiment)
 {
 	struct sale *sale = &experiment->sale;

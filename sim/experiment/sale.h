@@ -6,7 +6,7 @@
 
 #include "sim/experiment/experiment-state.h"
 
-/* Makes the offer that the policy decided. */
+/* Opens the offer that the policy has decided on. */
 void sale_open(struct experiment *experiment);
 /* Call after the step of each period. */
 void sale_update(struct experiment *experiment);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads and changes scenarios by a table of their keys. */
+/* Reads and changes scenarios with a table of all keys. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -82,7 +82,7 @@ static bool fits_discipline(const char *text)
 #define FLAVOR(key)		      AT(FLAVOR_SECTION, #key, struct scenario_flavor, key)
 #define TENANT(key)		      AT(TENANT_SECTION, #key, struct scenario_tenant, key)
 
-/* Row types for policy/keys.h. */
+/* Row types that policy/keys.h needs. */
 #define KEY_INT(key, low, high, unit)	  SETTING_INT(PARAM("policy", key), low, high, unit)
 #define KEY_NUMBER(key, low, high, unit)  SETTING_NUMBER(PARAM("policy", key), low, high, unit)
 #define KEY_FLAG(key)			  SETTING_FLAG(PARAM("policy", key))
@@ -170,7 +170,7 @@ void scenario_default(struct scenario *ret_scenario)
 
 struct loader {
 	struct scenario *scenario;
-	char dir[PATH_MAX]; /* folder of the file */
+	char dir[PATH_MAX]; /* folder of the scenario file */
 	/* the file names of scenario->traces */
 	char files[SCENARIO_TENANTS_MAX][SCENARIO_TEXT_MAX + 1];
 };
@@ -291,7 +291,7 @@ static int take_from(struct scenario *scenario, struct err *reterr)
 	return 0;
 }
 
-/* The trace of @text if it is already loaded. */
+/* Returns the trace of @text if it is already loaded, else NULL. */
 static const struct trace *find_trace(const struct loader *l, const char *text, char *ret_file)
 {
 	const char *file = strncmp(text, "trace:", 6) == 0 ? strstr(text, "file=") : NULL;

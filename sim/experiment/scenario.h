@@ -12,9 +12,9 @@
 #include "policy/policy.h"
 #include "sim/model/workload.h"
 
-#define SCENARIO_NAME_MAX    32 /* with its NUL */
+#define SCENARIO_NAME_MAX    32 /* bytes of a name, including NUL */
 #define SCENARIO_FLAVORS_MAX 64
-#define SCENARIO_TENANTS_MAX 256 /* kinds of them */
+#define SCENARIO_TENANTS_MAX 256 /* kinds of tenants */
 #define SCENARIO_COUNT_MAX   256 /* tenants of one kind */
 #define SCENARIO_TEXT_MAX    180 /* characters of a workload, or of a list of names */
 #define SCENARIO_BY_OFFER    (-1.0)
@@ -27,21 +27,23 @@ struct scenario_flavor {
 	double price_per_cap_hour, penalty_per_broken_s;
 };
 
-/* A kind of tenant. Unset values (negative, or 0 for contract_pct) come from its flavor. */
+/*
+ * A kind of tenant. Values that are not set (negative, or 0 for contract_pct) come from the flavor.
+ */
 struct scenario_tenant {
 	char name[SCENARIO_NAME_MAX];
 	int line;
 	char workload_text[SCENARIO_TEXT_MAX + 1]; /* "": not set */
 	struct workload workload;
 	char flavor_name[SCENARIO_NAME_MAX];
-	int flavor; /* index; -1: as in [offer] and [price] */
+	int flavor; /* index of the flavor; -1: values of [offer] and [price] */
 	int contract_pct, min_cap_pct;
 	double target_fps, weight;
 	bool burst;
-	bool waits;	   /* if it does not fit: false: refused, true: retried until its end */
-	double arrive_s;   /* SCENARIO_BY_OFFER: takes an offer */
-	int start_cap_pct; /* if present from the start; 0: its share */
-	double stay_s;	   /* 0: until the end */
+	bool waits; /* a tenant that does not fit: true: retried until its end; false: refused */
+	double arrive_s;   /* SCENARIO_BY_OFFER: the tenant arrives by an offer */
+	int start_cap_pct; /* cap of a tenant present from the start; 0: its share */
+	double stay_s;	   /* 0: stays until the end */
 	int count;
 };
 
@@ -52,13 +54,13 @@ struct scenario {
 	int seconds, period_ms, seed;
 	bool migrate;
 	int migrate_s;
-	int remove_s; /* a failed newcomer leaves after this time; 0: only by migration */
+	int remove_s; /* time after which a failed newcomer leaves; 0: only by migration */
 	/* [host] */
 	char discipline[16]; /* name in sched_disciplines[] */
 	int step_pct, floor_pct;
 	/* [policy], and [price] in its params */
 	char policy[16];
-	struct policy_params params; /* fund_window_periods is not set: use scenario_params() */
+	struct policy_params params; /* without fund_window_periods: use scenario_params() */
 	int fund_window_s;
 	/* [offer] */
 	int flavor_cap_pct, max_vgpus, probation_s;
@@ -67,13 +69,13 @@ struct scenario {
 	struct scenario_flavor flavors[SCENARIO_FLAVORS_MAX];
 	struct scenario_tenant tenants[SCENARIO_TENANTS_MAX];
 	int n_flavors, n_tenants;
-	struct trace *traces[SCENARIO_TENANTS_MAX]; /* owned; used by workloads */
+	struct trace *traces[SCENARIO_TENANTS_MAX]; /* owned by the scenario; used by workloads */
 	int n_traces;
 	/* [arrivals] */
 	int start;
 	enum scenario_draw draw;
 	char from[SCENARIO_TEXT_MAX + 1]; /* text of the key */
-	bool drawn[SCENARIO_TENANTS_MAX]; /* kinds that take offers */
+	bool drawn[SCENARIO_TENANTS_MAX]; /* true: the kind takes offers */
 };
 
 /*
@@ -94,14 +96,16 @@ int scenario_check(struct scenario *scenario, struct err *reterr);
 /* Frees the traces. */
 void scenario_fini(struct scenario *scenario);
 
-/* Sets one value. @key: a key of [policy], or SECTION.KEY of a section without a name. -ENOENT,
- * -EINVAL. */
+/*
+ * Sets one value. @key: a key of [policy], or SECTION.KEY if the section has no name. -ENOENT,
+ * -EINVAL.
+ */
 int scenario_set(struct scenario *scenario, const char *key, const char *value, struct err *reterr);
 
-/* The parameters of the policy, with fund_window_periods. */
+/* Returns the parameters of the policy, including fund_window_periods. */
 struct policy_params scenario_params(const struct scenario *scenario);
 
-/* The contract and the prices of a tenant. */
+/* Returns the contract and the prices of a tenant. */
 struct policy_terms scenario_terms(const struct scenario *scenario,
 				   const struct scenario_tenant *tenant);
 double scenario_price_per_cap_hour(const struct scenario *scenario,
@@ -109,7 +113,7 @@ double scenario_price_per_cap_hour(const struct scenario *scenario,
 double scenario_penalty_per_broken_s(const struct scenario *scenario,
 				     const struct scenario_tenant *tenant);
 
-/* The table of keys; NULL past its end. */
+/* Returns row number @index of the table of keys; NULL past the last row. */
 const struct setting *scenario_key_at(size_t index);
 
 #endif

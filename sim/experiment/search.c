@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The search starts greedily: it admits each tenant as early as possible. That may use capacity
- * early that would sell for more later, so it then changes the best schedule at random places. A
- * small change moves one or more times a little. A large change moves one admission clearly later
- * and searches the following ones again.
+ * The search starts greedily: it admits each tenant as early as possible. An early admission may
+ * use capacity that would sell for more later, so the search then changes the best schedule at
+ * random places. A small change moves one or more times a little. A large change moves one
+ * admission clearly later and searches the times of the following admissions again.
  */
 #include <errno.h>
 #include <math.h>
@@ -16,15 +16,15 @@
 #include "sim/model/random.h"
 
 #define TRIES_MAX 250 /* evaluations */
-#define PATIENCE  60  /* evaluations without an improvement */
-#define COARSE	  4   /* strides per step until a good time is found */
+#define PATIENCE  60  /* maximum evaluations without an improvement */
+#define COARSE	  4   /* strides of a step while no good time is found */
 #define CHANGES	  8   /* small changes per large change */
 
 struct search {
 	const struct search_terms *terms;
 	struct search_schedule best, now;
 	struct search_schedule saved;
-	bool any;      /* best is valid */
+	bool any;      /* the field best is valid */
 	bool changing; /* the second phase: random changes of best */
 	int tries, improved_at;
 	uint64_t random;
@@ -32,7 +32,7 @@ struct search {
 	struct err *reterr;
 };
 
-/* A random number below @n. */
+/* Returns a random number below @n. */
 static int draw(struct search *search, int n)
 {
 	return (int)(random_next(&search->random) % (uint64_t)n);
@@ -44,7 +44,7 @@ static bool is_finished(const struct search *search)
 	       (search->changing && search->tries - search->improved_at >= PATIENCE);
 }
 
-/* Evaluates search->now. Returns whether it is good. */
+/* Evaluates search->now. Returns whether the schedule is good. */
 static bool evaluate(struct search *search)
 {
 	int r;
@@ -65,7 +65,10 @@ static bool evaluate(struct search *search)
 
 /* --- one more admission --- */
 
-/* The last time of search->now was found with coarse steps. Tries slightly earlier times. */
+/*
+ * Tries slightly earlier times for the last admission of search->now, which was found with coarse
+ * steps.
+ */
 static void refine(struct search *search, double first_s)
 {
 	double found_s = search->now.from_s[search->now.n - 1];
@@ -83,7 +86,7 @@ static void refine(struct search *search, double first_s)
 	search->now = search->saved;
 }
 
-/* Adds one admission to search->now, which was evaluated, as early as possible. */
+/* Adds one admission as early as possible to search->now, which has been evaluated. */
 static bool extend(struct search *search)
 {
 	struct search_schedule *now = &search->now;
@@ -129,7 +132,9 @@ static void move(struct search_schedule *schedule, int index, double by_s)
 	schedule->from_s[index] = fmax(0, from_s + by_s);
 }
 
-/* A small change is kept if it is not worse, because the next one may improve it. */
+/*
+ * A small change is accepted if the schedule is not worse, because the next change may improve it.
+ */
 static void change_little(struct search *search)
 {
 	struct search_schedule *now = &search->now;
@@ -139,7 +144,7 @@ static void change_little(struct search *search)
 	*now = search->best;
 	what = draw(search, 4);
 	index = draw(search, now->n + (now->n == 0));
-	if (now->n == 0 || what == 3) { /* add one at a random time */
+	if (now->n == 0 || what == 3) { /* add an admission at a random time */
 		double first_s = now->n_came > 0 ? now->came_s[now->n_came - 1] : 0;
 
 		if (now->n_came < now->n || now->n == EXPERIMENT_VGPUS_MAX ||
@@ -147,7 +152,7 @@ static void change_little(struct search *search)
 			return;
 		now->from_s[now->n++] =
 			first_s + (search->terms->last_s - first_s) * draw(search, 1000) / 1000;
-	} else if (what == 2) { /* one later, and an earlier one sooner */
+	} else if (what == 2) { /* move one admission later, and an earlier admission sooner */
 		move(now, index, by_s);
 		move(now, draw(search, index + 1), -by_s);
 	} else {
@@ -159,7 +164,7 @@ static void change_little(struct search *search)
 		search->best = *now;
 }
 
-/* Moves one admission later and searches the following ones again. */
+/* Moves one admission later and searches the times of the following admissions again. */
 static void change_much(struct search *search)
 {
 	struct search_schedule *now = &search->now;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An offline search for the admission times of tenants that sell the most capacity. A function of
- * the caller evaluates each schedule. The result was evaluated as good and depends only on the
- * terms.
+ * the caller evaluates each schedule. The resulting schedule is one that the function evaluated as
+ * good, and depends only on the terms.
  */
 #ifndef SIM_EXPERIMENT_SEARCH_H
 #define SIM_EXPERIMENT_SEARCH_H
@@ -14,8 +14,8 @@
 
 struct search_schedule {
 	int n;				     /* maximum number of admissions */
-	double from_s[EXPERIMENT_VGPUS_MAX]; /* earliest time of each */
-	/* result of an evaluation */
+	double from_s[EXPERIMENT_VGPUS_MAX]; /* earliest time of each admission */
+	/* results of an evaluation */
 	int n_came;
 	double came_s[EXPERIMENT_VGPUS_MAX];
 	double sold_pct_s;
@@ -32,8 +32,8 @@ struct search_terms {
 };
 
 /*
- * @schedule: a first schedule to evaluate beside the empty one; returns the best. -ENOMEM, or an
- * error of evaluate().
+ * @schedule: on entry a first schedule to evaluate in addition to the empty schedule; on return the
+ * best schedule. -ENOMEM, or an error of evaluate().
  */
 int search_best(const struct search_terms *terms, struct search_schedule *schedule,
 		struct err *reterr);

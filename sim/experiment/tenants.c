@@ -83,7 +83,7 @@ void tenants_fini(struct experiment *experiment)
 	free(experiment->arrivals);
 }
 
-/* The kind of the tenant that takes offer number @number. */
+/* Returns the kind of the tenant that takes offer number @number. */
 static int drawn_kind(const struct experiment *experiment, int number)
 {
 	if (experiment->scenario->draw == SCENARIO_INDEPENDENT)
@@ -116,7 +116,7 @@ struct workload tenants_workload(const struct scenario_tenant *kind, uint64_t se
 	return workload;
 }
 
-/* Adds a tenant. NULL: out of memory, or too many tenants. */
+/* Adds a tenant. Returns NULL if out of memory, or if there are too many tenants. */
 static struct tenant *join(struct experiment *experiment, const struct scenario_tenant *kind,
 			   uint64_t draw, int cap_pct)
 {
@@ -164,8 +164,10 @@ static struct tenant *join(struct experiment *experiment, const struct scenario_
 	return tenant;
 }
 
-/* As control_vgpu_add() of gover-d: the newcomer needs at most its contract, and the decisions of
- * the policy are applied before it is added. */
+/*
+ * Like control_vgpu_add() of gover-d: the newcomer needs at most its contract, and the decisions of
+ * the policy are applied before the newcomer is added.
+ */
 static struct tenant *fund_and_join(struct experiment *experiment,
 				    const struct scenario_tenant *kind, uint64_t draw)
 {
@@ -256,7 +258,7 @@ int tenants_start(struct experiment *experiment, struct err *reterr)
 
 /* --- arrival and departure times --- */
 
-/* Removes a tenant. The policy gives its capacity to the others. */
+/* Removes a tenant. The policy distributes its capacity among the other tenants. */
 static void leave(struct experiment *experiment, int index)
 {
 	struct tenant *tenant = experiment->present[index];
@@ -278,7 +280,10 @@ static void leave(struct experiment *experiment, int index)
 	experiment_apply(experiment);
 }
 
-/* Adds the tenant of an arrival if it fits. A late one still leaves at its original time. */
+/*
+ * Adds the tenant of an arrival if the tenant fits. A tenant that is added late still leaves at its
+ * original time.
+ */
 static bool arrive(struct experiment *experiment, int index)
 {
 	const struct arrival *arrival = &experiment->arrivals[index];

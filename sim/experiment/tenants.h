@@ -5,24 +5,28 @@
 
 #include "sim/experiment/experiment-state.h"
 
-/* Fills the bag and the arrivals. -ENOMEM. */
+/* Fills the bag of tenants that take offers, and the list of arrivals. -ENOMEM. */
 int tenants_init(struct experiment *experiment, struct err *reterr);
 void tenants_fini(struct experiment *experiment);
 
-/* Adds the tenants that are present from the start, each with its share of the GPU. -ENOMEM,
- * -EINVAL: too many. */
+/*
+ * Adds the tenants that are present from the start, each with its share of the GPU. -ENOMEM;
+ * -EINVAL: too many tenants.
+ */
 int tenants_start(struct experiment *experiment, struct err *reterr);
 
-/* The workload of the tenant number @draw, with its random seed. */
+/* Returns the workload of tenant number @draw, with its random seed. */
 struct workload tenants_workload(const struct scenario_tenant *kind, uint64_t seed, uint64_t draw);
 
-/* The kind of the tenant that takes the next offer. Only if experiment_has_tenants(). */
+/*
+ * Returns the kind of the tenant that takes the next offer. Call only if experiment_has_tenants().
+ */
 const struct scenario_tenant *tenants_next(const struct experiment *experiment);
 
-/* Adds the next of them. NULL: it cannot be funded now. */
+/* Adds the next tenant that takes an offer. Returns NULL if the tenant cannot be funded now. */
 struct tenant *tenants_admit_next(struct experiment *experiment);
 
-/* Adds and removes tenants by their arrival and departure times. */
+/* Adds and removes tenants according to their arrival and departure times. */
 void tenants_update(struct experiment *experiment);
 
 #endif

@@ -50,7 +50,7 @@ struct arguments {
 
 struct verb {
 	const char *name, *operand;
-	bool many; /* accepts more than one operand */
+	bool many; /* the verb accepts more than one operand */
 	int (*run)(struct arguments *args, char *const *operands, int n, struct err *reterr);
 };
 
@@ -118,9 +118,9 @@ enum option_type {
 
 static const struct option_info {
 	const char *name;
-	unsigned int verbs; /* bits of the verbs that accept it */
+	unsigned int verbs; /* one bit for each verb that accepts the option */
 	enum option_type type;
-	size_t offset; /* in struct arguments */
+	size_t offset; /* offset in struct arguments */
 	int min, max;
 } options[] = {
 	{"gpus", OF(MOUNT), TYPE_NUMBER, AT(mount.gpus), 1, TREE_GPUS_MAX},
@@ -139,7 +139,7 @@ static const struct option_info {
 	{"version", 0, TYPE_VERSION, 0, 0, 0},
 };
 
-#define OPTION_BASE 256 /* value of the first option for getopt_long() */
+#define OPTION_BASE 256 /* return value of getopt_long() for the first option */
 
 static int fail_value(const struct option_info *info)
 {
@@ -189,8 +189,10 @@ static int take_option(const struct option_info *info, struct arguments *args)
 	return -EINVAL;
 }
 
-/* Returns 0, 1 if --help or --version has printed its text, or -EINVAL after printing an error.
- * *@ret_used: a bit for each used option. */
+/*
+ * Returns 0, 1 if --help or --version has printed its text, or -EINVAL after printing an error.
+ * *@ret_used: one bit for each option that was used.
+ */
 static int parse_options(int argc, char *argv[], struct arguments *args, unsigned int *ret_used)
 {
 	struct option longs[ARRAY_SIZE(options) + 1] = {{0}};

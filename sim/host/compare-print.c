@@ -41,8 +41,8 @@ static struct spread spread_of(const struct compare *compare, const struct compa
 /* --- the table --- */
 
 static const struct {
-	const char *title, *field; /* field: name in summary.c */
-	bool most;		   /* maximum of all runs, else mean */
+	const char *title, *field; /* name of the field in summary.c */
+	bool most;		   /* print the maximum of all runs, otherwise the mean */
 	int decimals;
 } columns[] = {
 	{"VGPUS", "vgpus_end", false, 2},
@@ -199,7 +199,7 @@ static void dump_bars(const struct compare *compare, FILE *out)
 	fputs("END\n", out);
 }
 
-/* Writes a gnuplot script, which runs in the folder of the file. */
+/* Writes a gnuplot script. The script must run in the folder of its file. */
 static int dump_drawing(const struct compare *compare, FILE *out)
 {
 	int width = 300 + 60 * compare->n_rows;

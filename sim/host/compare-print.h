@@ -5,7 +5,7 @@
 
 #include "sim/host/compare.h"
 
-/* Prints the table or its JSON on stdout. -EIO, -ENOMEM. */
+/* Prints the comparison on stdout, as a table or as JSON. -EIO, -ENOMEM. */
 int compare_print(const struct compare *compare, struct err *reterr);
 
 /* Writes runs.csv, compare.json, compare.gp and, with --plot, compare.png. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs every scenario under every policy with every seed, with one thread per CPU. Each experiment
- * belongs to one thread and has its own place for the result, so the output does not depend on the
- * order in which threads finish.
+ * belongs to one thread and writes its own result, so the output does not depend on the order in
+ * which threads finish.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -110,7 +110,7 @@ struct work {
 	struct compare *compare;
 	atomic_int next;
 	atomic_int failed; /* an errno */
-	struct err err;	   /* of the first failure */
+	struct err err;	   /* message of the first failure */
 };
 
 uint64_t compare_seed(const struct compare *compare, const struct compare_row *row, int run)
@@ -163,7 +163,7 @@ static int play_rows(struct compare *compare, struct err *reterr)
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	int n = 0, failed;
 
-	/* This thread works too, so fewer threads than CPUs are not an error. */
+	/* The current thread runs experiments too, so fewer threads than CPUs are not an error. */
 	while (n < THREADS_MAX && n + 1 < cpus &&
 	       pthread_create(&threads[n], NULL, play_all, &work) == 0)
 		n++;

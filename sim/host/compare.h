@@ -16,10 +16,10 @@ struct compare_options {
 	char *const *scenarios; /* paths */
 	int n_scenarios;
 	const char *policies; /* "NAME[:KEY=VALUE]...", separated by commas; NULL: all policies */
-	const char *const *sets; /* KEY=VALUE, for all runs */
+	const char *const *sets; /* KEY=VALUE settings for all runs */
 	int n_sets;
-	int seeds, first_seed; /* first_seed -1: as in each scenario */
-	const char *out;       /* folder; NULL: none */
+	int seeds, first_seed; /* first_seed -1: the seed of each scenario */
+	const char *out;       /* output folder; NULL: no files */
 	bool plot;	       /* draw a diagram; requires out */
 	bool json;
 };
@@ -29,7 +29,7 @@ struct compare_row {
 	char scenario_name[COMPARE_NAME_MAX], policy_name[COMPARE_NAME_MAX];
 	struct scenario *scenario;
 	struct setup_strategy strategy;
-	struct experiment_summary *runs; /* one per seed */
+	struct experiment_summary *runs; /* one result per seed */
 };
 
 struct compare {
@@ -43,7 +43,7 @@ struct compare {
 int compare_run(struct compare *compare, const struct compare_options *options, struct err *reterr);
 void compare_fini(struct compare *compare);
 
-/* The seed of run number @run of a row. */
+/* Returns the seed of run number @run of a row. */
 uint64_t compare_seed(const struct compare *compare, const struct compare_row *row, int run);
 
 #endif

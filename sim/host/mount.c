@@ -26,7 +26,7 @@
 /* An open file or directory. */
 struct opened {
 	struct tree_node node;
-	struct opened *next, **at; /* in host.opened; *at is this entry */
+	struct opened *next, **at; /* in the list host.opened; *at is the pointer to this entry */
 };
 
 struct host {
@@ -336,7 +336,7 @@ int mount_run(const struct mount_options *options, struct err *reterr)
 		r = err_fail(reterr, ENOMEM, "libfuse: initialization failed");
 	}
 	fuse_opt_free_args(&args);
-	while (host.opened) /* files that are still open after an unmount */
+	while (host.opened) /* frees files that are still open after an unmount */
 		close_node(host.opened);
 	tree_free(host.tree);
 	return r;

@@ -10,11 +10,13 @@
 struct mount_options {
 	const char *dir;
 	int gpus, vgpus;
-	double speed; /* simulated seconds per real second */
+	double speed; /* simulated seconds per second of real time */
 	bool allow_other;
 };
 
-/* Mounts, serves until SIGTERM, SIGINT, SIGHUP or an umount, and unmounts. -errno with a message.
+/*
+ * Mounts the tree, serves until SIGTERM, SIGINT, SIGHUP or an umount, and unmounts the tree. -errno
+ * with a message.
  */
 int mount_run(const struct mount_options *options, struct err *reterr);
 

@@ -11,11 +11,11 @@
 
 struct run_options {
 	const char *scenario;		/* path */
-	const char *policy;		/* NULL: as in the scenario */
+	const char *policy;		/* NULL: the policy of the scenario */
 	const char *sets[RUN_SETS_MAX]; /* KEY=VALUE */
 	int n_sets;
-	int seed;	 /* -1: as in the scenario */
-	const char *out; /* folder; NULL: none */
+	int seed;	 /* -1: the seed of the scenario */
+	const char *out; /* output folder; NULL: no files */
 	bool json;
 };
 

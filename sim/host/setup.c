@@ -7,7 +7,7 @@
 
 #include "sim/host/setup.h"
 
-#define PAST_ONLY_POLICY "qos" /* sets the caps of past-only by default */
+#define PAST_ONLY_POLICY "qos" /* policy that sets the caps of past-only by default */
 
 static int take_set(struct scenario *scenario, const char *set, struct err *reterr)
 {

@@ -15,17 +15,20 @@ void setup_free(struct scenario *scenario); /* accepts NULL */
 
 /* A policy or a bound. */
 struct setup_strategy {
-	const struct policy *policy; /* NULL: the oracle */
+	const struct policy *policy; /* NULL: the bound is the oracle */
 	bool is_bound;
 	enum bound_kind kind;
 };
 
-/* @name: a policy, "oracle", "past-only" or "past-only@POLICY". -ENOENT with a message that lists
- * them. */
+/*
+ * @name: a policy, "oracle", "past-only" or "past-only@POLICY". -ENOENT with a message that lists
+ * the valid names.
+ */
 int setup_strategy(const char *name, struct setup_strategy *ret_strategy, struct err *reterr);
 
-/* Creates an experiment. *@ret_bound: the bound that it uses, to be freed after it; NULL with a
- * policy.
+/*
+ * Creates an experiment. *@ret_bound: the bound that the experiment uses, which the caller frees
+ * after the experiment; NULL with a policy.
  */
 int setup_experiment(const struct setup_strategy *strategy, const struct scenario *scenario,
 		     uint64_t seed,

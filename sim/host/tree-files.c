@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The files of the simulated sysfs tree: their contents, and the effects of writes. A write that a
- * kernel would reject fails here too, also for root.
+ * kernel would reject also fails here, even for root.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -106,7 +106,7 @@ static void show_load(const struct tree_node *node, char text[TREE_TEXT_MAX])
 	snprintf(text, TREE_TEXT_MAX, "%s", node->vgpu->load);
 }
 
-/* 100 percent means unlimited demand. */
+/* A load of 100 percent is unlimited demand. */
 static int store_load(struct tree *tree, const struct tree_node *node, const char *text)
 {
 	char words[WORKLOAD_TEXT_MAX];

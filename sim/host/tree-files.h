@@ -9,11 +9,12 @@ struct tree_attr {
 	enum tree_kind in;
 	const char *name;
 	mode_t mode;
-	/* NULL: not readable or writable. @text ends with NUL and has no newline. */
+	/* NULL: the file is not readable or not writable. @text ends with NUL and has no
+	 * newline. */
 	void (*show)(const struct tree_node *node, char text[TREE_TEXT_MAX]);
 	int (*store)(struct tree *tree, const struct tree_node *node, const char *text);
 };
 
-extern const struct tree_attr tree_attrs[]; /* ends with a NULL name */
+extern const struct tree_attr tree_attrs[]; /* the last row has a NULL name */
 
 #endif

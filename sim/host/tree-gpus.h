@@ -8,7 +8,7 @@
 
 #define TREE_UUID_LENGTH     36
 #define TREE_TYPES_N	     4
-#define TREE_LOW_GM_LEAST_MB 64 /* of the smallest type */
+#define TREE_LOW_GM_LEAST_MB 64 /* graphics memory of the smallest type */
 
 /* i915-GVTg_V5_N is 1/N of a GPU (drivers/gpu/drm/i915/gvt/vgpu.c). */
 struct tree_type {
@@ -21,13 +21,13 @@ struct tree_type {
 extern const struct tree_type tree_types[TREE_TYPES_N];
 
 struct tree_vgpu {
-	struct tree_vgpu *next; /* tree_gpu.vgpus */
+	struct tree_vgpu *next; /* list tree_gpu.vgpus */
 	struct tree_gpu *gpu;
-	struct sim_vgpu *sim; /* NULL: removed, but some of its files are open */
+	struct sim_vgpu *sim; /* NULL: the vGPU is removed, but some of its files are open */
 	int refs;
 	int id, type;
 	char uuid[TREE_UUID_LENGTH + 1];
-	char load[WORKLOAD_TEXT_MAX]; /* the text that was written */
+	char load[WORKLOAD_TEXT_MAX]; /* text of the last write */
 };
 
 struct tree_gpu {
@@ -43,7 +43,7 @@ struct tree {
 	struct tree_gpu gpus[TREE_GPUS_MAX];
 };
 
-/* @uuid: valid and in lower case. -EEXIST, -ENOSPC, -ENOMEM. */
+/* Creates a vGPU. @uuid: valid and in lower case. -EEXIST, -ENOSPC, -ENOMEM. */
 int tree_add_vgpu(struct tree *tree, struct tree_gpu *gpu, int type, const char *uuid);
 void tree_remove_vgpu(struct tree_vgpu *vgpu);
 

@@ -64,7 +64,7 @@ static int each_attr(const struct tree_node *dir, tree_found_fn found, void *use
 	return 0;
 }
 
-/* The vGPUs of @gpu with type @type (-1: all), as directories or links in @dir. */
+/* Calls @found for the vGPUs of @gpu with type @type (-1: all), as directories or links in @dir. */
 static int each_vgpu(struct tree_gpu *gpu, int type, const struct tree_node *dir,
 		     tree_found_fn found, void *userdata)
 {

@@ -24,7 +24,7 @@
 
 #define TREE_GPUS_MAX  32
 #define TREE_VGPUS_MAX 256  /* per GPU */
-#define TREE_TEXT_MAX  4096 /* bytes of a file, as in sysfs */
+#define TREE_TEXT_MAX  4096 /* maximum bytes of a file, as in sysfs */
 #define TREE_NAME_MAX  40
 #define TREE_LINK_MAX  256
 
@@ -52,21 +52,21 @@ enum tree_kind {
 	TREE_ATTR,
 };
 
-/* One entry of the tree. Plain data; a caller that keeps it uses tree_hold(). */
+/* One entry of the tree. Plain data. A caller that stores a node calls tree_hold(). */
 struct tree_node {
 	enum tree_kind kind;
 	struct tree_gpu *gpu;
 	int type;		      /* index of the vGPU type */
-	struct tree_vgpu *vgpu;	      /* NULL: not part of a vGPU */
+	struct tree_vgpu *vgpu;	      /* NULL: the node is not part of a vGPU */
 	const struct tree_attr *attr; /* TREE_ATTR */
-	enum tree_kind from;	      /* TREE_LINK: the kind of its directory */
+	enum tree_kind from; /* TREE_LINK: the kind of the directory that contains the link */
 };
 
 /* Creates @gpus GPUs, each with memory for @vgpus vGPUs of the smallest type. -ENOMEM. */
 int tree_new(int gpus, int vgpus, struct tree **ret_tree);
 struct tree *tree_free(struct tree *tree); /* accepts NULL; returns NULL */
 
-/* Sets the current time, which GPUs reach when they are accessed or by tree_advance(). */
+/* Sets the current time. A GPU advances to it when the GPU is accessed, or in tree_advance(). */
 void tree_set_now(struct tree *tree, uint64_t now_ns);
 void tree_advance(struct tree *tree);
 
@@ -77,7 +77,7 @@ int tree_find(struct tree *tree, const char *path, struct tree_node *ret_node);
 typedef int (*tree_found_fn)(void *userdata, const char *name, const struct tree_node *node);
 int tree_each(struct tree *tree, const struct tree_node *dir, tree_found_fn found, void *userdata);
 
-/* Type and permissions, as in st_mode. */
+/* Returns type and permissions, as in st_mode. */
 mode_t tree_mode(const struct tree_node *node);
 void tree_link_text(const struct tree_node *link, char text[TREE_LINK_MAX]);
 
@@ -88,13 +88,16 @@ void tree_release(const struct tree_node *node);
 /* Returns -EACCES if the mode of the file forbids this access. Modes apply to root too. */
 int tree_check_access(const struct tree_node *attr, bool reads, bool writes);
 
-/* Reads the file, including its newline. Returns the length, -EACCES, or -ENODEV if the vGPU was
- * removed. */
+/*
+ * Reads the file, including its newline. Returns the length, -EACCES, or -ENODEV if the vGPU was
+ * removed.
+ */
 int tree_read(struct tree *tree, const struct tree_node *attr, char text[TREE_TEXT_MAX]);
 
 /*
- * Writes @text as one write() does. Returns 0, -EACCES, -ENODEV, -EINVAL (syntax), -ERANGE (number
- * too large), -EPERM (the initial cap is read-only after a cap was set), -EEXIST or -ENOSPC.
+ * Writes @text with the effect of a single write(). Returns 0, -EACCES, -ENODEV, -EINVAL (syntax),
+ * -ERANGE (number too large), -EPERM (the initial cap is read-only after a cap was set), -EEXIST or
+ * -ENOSPC.
  */
 int tree_write(struct tree *tree, const struct tree_node *attr, const char *text, size_t length);
 

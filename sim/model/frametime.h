@@ -16,7 +16,7 @@ struct frametime {
 
 void frametime_add(struct frametime *times, uint64_t ns);
 
-/* The 99th percentile in ms, within 3 %; 0 if there are no frames. */
+/* Returns the 99th percentile in ms, with an error of at most 3 %; 0 if there are no frames. */
 double frametime_p99_ms(const struct frametime *times);
 
 void frametime_clear(struct frametime *times);

@@ -5,18 +5,18 @@
 #include "base/clock.h"
 #include "sim/model/playback.h"
 
-#define LOOK_NS	 NS_PER_S /* how far one call looks ahead for the next frame */
-#define PIECES_S 10	  /* work without frames arrives in so many pieces per second */
+#define LOOK_NS	 NS_PER_S /* how far ahead one call searches for the next frame */
+#define PIECES_S 10	  /* pieces per second of work without frames */
 
-/* Demand and rate change linearly from their value at from_ns to that at to_ns. */
+/* Demand and rate change linearly from their values at from_ns to their values at to_ns. */
 struct segment {
-	uint64_t from_ns, to_ns; /* in the time of the trace */
+	uint64_t from_ns, to_ns; /* start and end in the time of the trace */
 	double pct, to_pct;
 	double rate, to_rate; /* frames or pieces per second */
-	bool is_drawn;	      /* frames, not pieces */
+	bool is_drawn;	      /* true: frames; false: pieces */
 };
 
-/* The index of the last point at or before @at_ns. Starts its search at @point. */
+/* Returns the index of the last point at or before @at_ns. The search starts at @point. */
 static size_t find_point(const struct trace *trace, size_t point, uint64_t at_ns)
 {
 	if (trace_time_ns(trace, point) > at_ns)
@@ -26,7 +26,7 @@ static size_t find_point(const struct trace *trace, size_t point, uint64_t at_ns
 	return point;
 }
 
-/* Demand without frames is limited to the whole GPU. Demand of frames is not. */
+/* Demand without frames is limited to the whole GPU. Demand with frames has no limit. */
 static void set_values(const struct playback *playback, const struct trace_point *from,
 		       const struct trace_point *to, struct segment *segment)
 {
@@ -76,14 +76,14 @@ static double between(double from, double to, double part)
 	return from + (to - from) * part;
 }
 
-/* The fraction of @segment that has passed at @at_ns + @ns. */
+/* Returns the fraction of @segment that has passed at @at_ns + @ns. */
 static double part_of(const struct segment *segment, uint64_t at_ns, double ns)
 {
 	return ((double)(at_ns - segment->from_ns) + ns) /
 	       (double)(segment->to_ns - segment->from_ns);
 }
 
-/* GPU time: the mean of a linear change is its value in the middle. */
+/* Returns GPU time. The mean of a linear change is the value in its middle. */
 static double demand_of(const struct segment *segment, uint64_t at_ns, uint64_t ns)
 {
 	double part = part_of(segment, at_ns, (double)ns / 2);
@@ -98,7 +98,7 @@ static double frames_of(const struct segment *segment, uint64_t at_ns, uint64_t 
 	return between(segment->rate, segment->to_rate, part) * (double)ns / (double)NS_PER_S;
 }
 
-/* The ns after @at_ns when @frames are complete: 1 to @max_ns. */
+/* Returns the time after @at_ns until @frames are complete: 1 to @max_ns. */
 static uint64_t time_of_frames(const struct segment *segment, uint64_t at_ns, uint64_t max_ns,
 			       double frames)
 {
@@ -120,7 +120,10 @@ static bool has_ended(const struct playback *playback, const struct playhead *he
 	return !playback->loop && head->played_ns >= playback->length_ns;
 }
 
-/* The segment at the head. *@ret_ns: how long it continues from *@ret_at_ns, 1 to @max_ns. */
+/*
+ * Returns the segment at the head. *@ret_ns: how long the segment continues from *@ret_at_ns, 1 to
+ * @max_ns.
+ */
 static struct segment next_segment(const struct playback *playback, struct playhead *head,
 				   uint64_t max_ns, uint64_t *ret_at_ns, uint64_t *ret_ns)
 {
@@ -151,7 +154,7 @@ double playback_demand_ns(const struct playback *playback, struct playhead *head
 	return sum_ns;
 }
 
-/* At least 1: frames with 0 ns of work would mean that no frame is ready. */
+/* At least 1 ns: a frame with 0 ns of work would mean that no frame is ready. */
 static uint64_t whole_ns(double ns)
 {
 	return ns < 1 ? 1 : (uint64_t)ns;
@@ -187,7 +190,7 @@ struct playback_frame playback_next_frame(const struct playback *playback, struc
 		head->part_ns = 0;
 		return frame;
 	}
-	if (has_ended(playback, head) && head->part_ns > 0) { /* the end truncates a frame */
+	if (has_ended(playback, head) && head->part_ns > 0) { /* a frame is cut off */
 		frame.gpu_ns = whole_ns(head->part_ns);
 		head->part_ns = 0;
 	}

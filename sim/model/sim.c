@@ -6,7 +6,7 @@
  * There are three kinds of events: the CPU of a tenant completes a piece of work, the GPU completes
  * its work or the turn ends, and a slot of the scheduler ends. Between two events only the work of
  * the running vGPU decreases, so time advances from event to event. A turn continues across CPU
- * events that cannot end it. Invariant between steps: no event is due.
+ * events that cannot end it. Invariant: between two steps, no event is due.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,25 +18,25 @@
 #include "sim/model/sim.h"
 
 #define NEVER	   UINT64_MAX
-#define FRAMES_MAX 2 /* queued for the GPU, including the one it renders */
+#define FRAMES_MAX 2 /* frames queued for the GPU, including the rendered frame */
 
-/* All zero: it runs an idle program. */
+/* A vGPU of the simulation. All zero: runs an idle program. */
 struct sim_vgpu {
-	struct sched_vgpu sched; /* first: see vgpu_of() */
-	size_t index;		 /* in sim::vgpus, and among the leaves of sim::events */
-	/* GPU work of each queued frame, [0] is rendered first. The last one waits for room in the
-	 * queue. A program without frames has all its work in [0]. */
+	struct sched_vgpu sched; /* first field, for vgpu_of() */
+	size_t index;		 /* index in sim::vgpus, and of the leaf in sim::events */
+	/* GPU work of each queued frame; [0] is rendered first. The last frame waits for room in
+	 * the queue. A program without frames has all its work in [0]. */
 	uint64_t work_ns[FRAMES_MAX + 1];
 	int n_frames;
-	unsigned int undrawn;	 /* a bit for each of work_ns[]: work that is not a frame */
+	unsigned int undrawn;	 /* one bit for each of work_ns[]; set: the work is not a frame */
 	uint64_t next_gpu_ns;	 /* GPU work that the CPU prepares; 0: none */
-	bool next_undrawn;	 /* that work is not a frame */
+	bool next_undrawn;	 /* the prepared work is not a frame */
 	uint64_t frames;	 /* rendered */
-	uint64_t last_frame_ns;	 /* when the last frame was complete; 0: none in this program */
-	uint64_t past_demand_ns; /* of earlier programs */
+	uint64_t last_frame_ns;	 /* when the last frame was complete; 0: no frame yet */
+	uint64_t past_demand_ns; /* demand of earlier programs */
 	uint64_t submitted_ns;	 /* GPU work of all frames of this program */
-	double summed_demand_ns; /* without frames: demand of this program up to ... */
-	struct workload_demand summed; /* ... this position */
+	double summed_demand_ns; /* without frames: demand of this program up to summed */
+	struct workload_demand summed; /* position up to which the demand is summed */
 	struct workload_run run;
 	struct frametime times;
 	char id[ID_MAX];
@@ -95,7 +95,7 @@ static void begin_frame(struct sim *sim, struct sim_vgpu *vgpu)
 	set_event(sim, vgpu, frame.begin_ns + frame.cpu_ns);
 }
 
-/* Adds the demand of @vgpu for the next slot. */
+/* Queues the demand of @vgpu for the next slot. */
 static void add_demand(struct sim *sim, struct sim_vgpu *vgpu)
 {
 	struct workload_run *run = &vgpu->run;
@@ -106,7 +106,7 @@ static void add_demand(struct sim *sim, struct sim_vgpu *vgpu)
 	set_event(sim, vgpu, sim->now_ns + SCHED_SLOT_NS);
 }
 
-/* Handles the event of the CPU of @vgpu that is due now. */
+/* Handles the CPU event of @vgpu that is due now. */
 static void end_cpu_work(struct sim *sim, struct sim_vgpu *vgpu)
 {
 	if (vgpu->run.workload.kind == WORKLOAD_LOAD) {
@@ -136,7 +136,7 @@ static void end_due_cpu_work(struct sim *sim)
 /* Removes the completed work_ns[0] of @vgpu. */
 static void end_gpu_work(struct sim *sim, struct sim_vgpu *vgpu)
 {
-	if (vgpu->n_frames == 0) { /* a program without frames */
+	if (vgpu->n_frames == 0) { /* for a program without frames */
 		sched_set_pending(&sim->sched, &vgpu->sched, false);
 		return;
 	}
@@ -163,8 +163,8 @@ static void run_vgpu(struct sim *sim, struct sim_vgpu *vgpu, uint64_t ran_ns)
 }
 
 /*
- * Accounts @ran_ns. If no other vGPU waits, this may be many turns: all of them are accounted at
- * once, with the same result as one by one.
+ * Accounts @ran_ns of run time. If no other vGPU waits, @ran_ns may be many turns. Accounting many
+ * turns at once gives the same result as accounting each turn.
  */
 static void run_turns(struct sim *sim, struct sim_vgpu *vgpu, uint64_t grant_ns, uint64_t ran_ns)
 {

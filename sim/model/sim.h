@@ -22,52 +22,61 @@
 
 struct sched_discipline;
 struct sim;
-struct sim_vgpu; /* valid until removed */
+struct sim_vgpu; /* the pointer is valid until the vGPU is removed */
 
 struct sim_counters {
 	uint64_t busy_ns;
-	uint64_t sched_ns;   /* allotted: the integral of the effective cap */
+	uint64_t sched_ns;   /* time allotted: the integral of the effective cap */
 	uint64_t frames;     /* rendered */
-	double frame_p99_ms; /* 99th percentile frame time since the last read; 0: no frames */
+	double frame_p99_ms; /* 99th percentile of frame times since the last read; 0: no frames */
 	bool makes_frames;   /* the current program draws frames */
 };
 
 /* Creates a GPU at time 0, without vGPUs. -ENOMEM. */
 int sim_new(struct sim **ret_sim);
-struct sim *sim_free(struct sim *sim); /* frees its vGPUs too; accepts NULL; returns NULL */
+struct sim *sim_free(struct sim *sim); /* also frees the vGPUs; accepts NULL; returns NULL */
 
-/* Sets the row of sched_disciplines[] to schedule by; NULL: the default. -EBUSY after time has
- * advanced or a vGPU was added. */
+/*
+ * Sets the scheduling discipline; NULL: the default. -EBUSY after time has advanced or a vGPU was
+ * added.
+ */
 int sim_set_discipline(struct sim *sim, const struct sched_discipline *discipline);
 
-/* Advances time to @to_ns and handles all events up to then, inclusive. An earlier @to_ns has no
- * effect. */
+/*
+ * Advances time to @to_ns and handles all events up to and including @to_ns. Has no effect if
+ * @to_ns is in the past.
+ */
 void sim_advance(struct sim *sim, uint64_t to_ns);
 uint64_t sim_now_ns(const struct sim *sim);
 
-/* GPU time used by all vGPUs since the start, including removed ones. */
+/* Returns the GPU time used by all vGPUs since the start, including removed vGPUs. */
 uint64_t sim_busy_ns(const struct sim *sim);
 
 /* Adds an idle vGPU. @cap_pct: 0 (no limit) to 100. -EINVAL, -EEXIST, -ENOSPC, -ENOMEM. */
 int sim_add(struct sim *sim, const char *id, int cap_pct, struct sim_vgpu **ret_vgpu);
 void sim_remove(struct sim *sim, struct sim_vgpu *vgpu);
 
-/* NULL: unknown id, or an index past the last. The order by index is not defined. */
+/*
+ * Returns NULL if the id is unknown or the index is past the last vGPU. The order by index is not
+ * defined.
+ */
 struct sim_vgpu *sim_find(const struct sim *sim, const char *id);
 struct sim_vgpu *sim_at(const struct sim *sim, size_t index);
 
 const char *sim_id(const struct sim_vgpu *vgpu);
 
-/* Takes effect at the next slot of 100 ms. -EINVAL: not in 0..100. */
+/* Sets the cap from the next slot of 100 ms on. -EINVAL: not in 0..100. */
 int sim_set_cap(struct sim *sim, struct sim_vgpu *vgpu, int cap_pct);
-int sim_cap(const struct sim_vgpu *vgpu); /* the last value set */
+int sim_cap(const struct sim_vgpu *vgpu); /* returns the last cap that was set */
 
-/* Sets the cap, and the value to which it returns when a lease expires. -EINVAL; -EPERM: a cap was
- * already set. */
+/*
+ * Sets the cap, and the initial cap, to which the cap returns when a lease expires. -EINVAL;
+ * -EPERM: a cap was already set.
+ */
 int sim_set_initial_cap(struct sim_vgpu *vgpu, int cap_pct);
 int sim_initial_cap(const struct sim_vgpu *vgpu);
 
-/* How long a cap is valid after the last write of the cap or the lease; 0: for ever. */
+/* Sets how long a cap is valid after the last write of the cap or the lease; 0: forever. */
 void sim_set_lease(struct sim *sim, struct sim_vgpu *vgpu, uint32_t lease_ms);
 uint32_t sim_lease_ms(const struct sim_vgpu *vgpu);
 
@@ -76,9 +85,9 @@ uint32_t sim_lease_ms(const struct sim_vgpu *vgpu);
 void sim_set_workload(struct sim *sim, struct sim_vgpu *vgpu, const struct workload *workload);
 
 /*
- * GPU time demanded up to now by all programs of the vGPU. Never decreases, and counts queued work
- * once. For a program with frames that is not a trace it is the work of the frames that its CPU
- * has prepared, so a starved program demands less.
+ * Returns the GPU time demanded up to now by all programs of the vGPU. Never decreases, and counts
+ * queued work once. The demand of a program with frames, except a trace, is the work of the frames
+ * that its CPU has prepared, so a starved program demands less.
  */
 uint64_t sim_vgpu_demand_ns(const struct sim *sim, struct sim_vgpu *vgpu);
 

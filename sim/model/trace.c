@@ -12,19 +12,19 @@
 #include "base/parse.h"
 #include "sim/model/trace.h"
 
-#define T_MAX_S	   4e9 /* 126 years: twice that fits into 64 bits of ns */
+#define T_MAX_S	   4e9 /* 126 years: twice this time fits into 64 bits of ns */
 #define FPS_MAX	   10000
-#define LINE_MAX_B 255 /* four times what three numbers need */
+#define LINE_MAX_B 255 /* four times the length of three numbers */
 #define BLOCK_B	   65536
 #define POINTS_MIN 1024 /* initial allocation */
 
 struct point {
 	uint64_t t_ns;
-	float fps, demand_pct; /* 7 digits are enough, and keep a point at 16 bytes */
+	float fps, demand_pct; /* float: 7 digits are enough, and a point has only 16 bytes */
 };
 
 struct trace {
-	char *name; /* path of the file; NULL: from memory */
+	char *name; /* path of the file; NULL: the trace is from memory */
 	struct point *points;
 	size_t n, allocated;
 	uint64_t end_ns;
@@ -58,7 +58,7 @@ static int reserve_point(struct trace *trace)
 	return 0;
 }
 
-/* False for NaN. */
+/* Returns false for NaN too. */
 static bool is_within(double value, double max)
 {
 	return value >= 0 && value <= max;
@@ -265,7 +265,7 @@ static int read_number(const struct trace *trace, const char *name, const char *
 static const struct column {
 	const char *name;
 	double max;
-	size_t offset; /* in struct trace_point */
+	size_t offset; /* offset in struct trace_point */
 } columns[] = {
 	{"t_s", T_MAX_S, offsetof(struct trace_point, t_s)},
 	{"fps_uncapped", FPS_MAX, offsetof(struct trace_point, fps_uncapped)},

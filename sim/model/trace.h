@@ -19,9 +19,9 @@
 
 #include "base/err.h"
 
-#define TRACE_POINTS_MAX 20000000 /* half a year of seconds; 16 bytes each */
+#define TRACE_POINTS_MAX 20000000 /* one point per second for half a year; 16 bytes each */
 
-struct trace; /* immutable, so many tenants may play the same one */
+struct trace; /* immutable, so several tenants may play the same trace */
 
 struct trace_point {
 	double t_s;
@@ -44,16 +44,16 @@ struct trace *trace_free(struct trace *trace); /* accepts NULL; returns NULL */
 size_t trace_count(const struct trace *trace); /* at least 1 */
 struct trace_point trace_point_at(const struct trace *trace, size_t index);
 
-/* Whether any point has frames. */
+/* Returns whether any point has frames. */
 bool trace_has_frames(const struct trace *trace);
 
-/* The time of the first point, and the end of the last one. */
+/* The begin is the time of the first point. The end is the end of the last point. */
 double trace_begin_s(const struct trace *trace);
 double trace_end_s(const struct trace *trace);
 uint64_t trace_begin_ns(const struct trace *trace);
 uint64_t trace_end_ns(const struct trace *trace);
 
-/* The index of the last point at or before @t_ns; 0 if there is none. */
+/* Returns the index of the last point at or before @t_ns; 0 if no point is that early. */
 size_t trace_find(const struct trace *trace, uint64_t t_ns);
 uint64_t trace_time_ns(const struct trace *trace, size_t index);
 

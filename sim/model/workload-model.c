@@ -8,23 +8,23 @@
 #include "sim/model/workload-model.h"
 
 #define NEVER	    UINT64_MAX
-#define PERIOD_NS   (10 * NS_PER_S) /* of the load of plot3d; length of a glmark2 scene */
+#define PERIOD_NS   (10 * NS_PER_S) /* period of plot3d; length of a glmark2 scene */
 #define JITTER_GPU  0.10
 #define JITTER_CPU  0.05
-#define GPU_MIN_NS  10000	   /* of a frame; limits the number of events */
-#define SCENE_NS    (8 * NS_PER_S) /* of a game; the cost drifts linearly from scene to scene */
+#define GPU_MIN_NS  10000	   /* minimum time of a frame */
+#define SCENE_NS    (8 * NS_PER_S) /* scene of a game; the cost drifts linearly */
 #define SCENE_DRIFT 0.30
 #define BURST_MIN_S 1e-6
 
 /* --- random numbers --- */
 
-/* Uniform in 0 to 2. */
+/* Returns a uniformly distributed number in 0 to 2. */
 static double draw_double(uint64_t *state)
 {
 	return (double)(random_next(state) >> 11) * 0x1p-52;
 }
 
-/* Uniform in 1 - @jitter to 1 + @jitter. */
+/* Returns a uniformly distributed number in 1 - @jitter to 1 + @jitter. */
 static double jittered(uint64_t *state, double jitter)
 {
 	return 1 + jitter * (draw_double(state) - 1);
@@ -59,7 +59,7 @@ static double plot3d_gpu_ms(uint64_t t_ns)
 	return 14.5 + 1.5 * sin(2 * M_PI * (double)(t_ns % PERIOD_NS) / (double)PERIOD_NS);
 }
 
-/* Draws the random cost of the next frame in advance, while the current one is prepared. */
+/* Draws the random cost of the next frame while the CPU prepares the current frame. */
 static void draw_frame(struct workload_run *run)
 {
 	const struct workload *workload = &run->workload;
@@ -69,7 +69,7 @@ static void draw_frame(struct workload_run *run)
 				 (double)NS_PER_MS);
 }
 
-/* The frame that starts at @begin_ns. @gpu_ms: its cost without jitter. */
+/* Returns the frame that starts at @begin_ns. @gpu_ms: the cost of the frame without jitter. */
 static struct workload_frame make_frame(struct workload_run *run, uint64_t begin_ns, double gpu_ms)
 {
 	uint64_t gpu_ns = (uint64_t)(gpu_ms * run->gpu_factor * (double)NS_PER_MS);
@@ -99,7 +99,7 @@ static struct workload_frame next_program_frame(struct workload_run *run, uint64
 	return make_frame(run, begin_ns, gpu_ms);
 }
 
-/* The cost factor of scene number @scene. */
+/* Returns the cost factor of scene number @scene. */
 static double scene_cost(const struct workload_run *run, uint64_t scene)
 {
 	uint64_t state = run->demand.random + scene;
@@ -132,7 +132,7 @@ static double load_demand_ns(const struct workload *workload, struct workload_de
 	return workload->pct / 100 * (double)(to_ns - demand->to_ns);
 }
 
-/* The time before @t_ns in which the square wave was high. */
+/* Returns the time before @t_ns in which the square wave was high. */
 static uint64_t high_ns(uint64_t t_ns, uint64_t period_ns)
 {
 	uint64_t into_ns = t_ns % period_ns, half_ns = period_ns / 2;
@@ -152,10 +152,10 @@ static double square_demand_ns(const struct workload *workload, struct workload_
 	return workload->high_pct / 100 * (double)high + workload->low_pct / 100 * (double)low;
 }
 
-/* A time with mean @mean_s. @jitter: 0 constant, 1 exponentially distributed. */
+/* Returns a random time with mean @mean_s. @jitter: 0 constant, 1 exponentially distributed. */
 static uint64_t draw_time_ns(uint64_t *state, double mean_s, double jitter)
 {
-	double random = -log(1 - draw_double(state) / 2); /* mean 1; below 37 */
+	double random = -log(1 - draw_double(state) / 2); /* exponential, mean 1; below 37 */
 	double s = fmax(mean_s * (1 - jitter + jitter * random), BURST_MIN_S);
 
 	return (uint64_t)(s * (double)NS_PER_S);
@@ -270,7 +270,7 @@ void workload_start(struct workload_run *run, const struct workload *workload, c
 		    uint64_t now_ns)
 {
 	uint64_t cycle_ns = workload->model->cycle_ns;
-	double hz = workload->fps_max + workload->vsync_hz; /* at most one of them is set */
+	double hz = workload->fps_max + workload->vsync_hz; /* at most one of them is not 0 */
 
 	run->workload = *workload;
 	run->random = seed_of(workload, id);

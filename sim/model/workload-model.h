@@ -20,16 +20,16 @@ struct workload_model {
 	const char *name;
 	enum workload_kind kind;
 	unsigned int takes;
-	double gpu_ms, cpu_ms;		/* of a frame; 0: set by keys or by shape */
-	double (*shape)(uint64_t t_ns); /* GPU ms of a frame at @t_ns; NULL: constant */
+	double gpu_ms, cpu_ms;		/* times of a frame; 0: set by keys or by shape */
+	double (*shape)(uint64_t t_ns); /* GPU ms of a frame at time @t_ns; NULL: constant */
 	uint64_t cycle_ns;		/* period of the shape; 0: not periodic */
-	/* NULL: frames with the costs above. */
+	/* Returns the next frame. NULL: frames have the costs above. */
 	struct workload_frame (*next_frame)(struct workload_run *run, uint64_t now_ns);
 	/* Only for WORKLOAD_LOAD. */
 	double (*demand_ns)(const struct workload *workload, struct workload_demand *demand,
 			    uint64_t to_ns);
 };
 
-extern const struct workload_model workload_models[]; /* ends with a NULL name */
+extern const struct workload_model workload_models[]; /* the last row has a NULL name */
 
 #endif

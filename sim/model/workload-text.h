@@ -15,7 +15,7 @@ struct workload_text {
 	bool may_have_gaps;
 };
 
-/* -EINVAL with a message. */
+/* Parses @text. -EINVAL with a message. */
 int workload_text_read(const char *text, struct workload_text *ret_text, struct err *reterr);
 
 #endif

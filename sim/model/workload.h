@@ -36,13 +36,13 @@ enum workload_kind { WORKLOAD_IDLE, WORKLOAD_FRAMES, WORKLOAD_BUSY, WORKLOAD_LOA
 
 struct workload_model;
 
-/* A parsed workload. Plain data that may be copied. */
+/* A parsed workload. Plain data that callers may copy. */
 struct workload {
 	enum workload_kind kind;
 	const struct workload_model *model;
-	double gpu_ms, cpu_ms; /* of a frame, before scale */
+	double gpu_ms, cpu_ms; /* CPU and GPU time of a frame, before scale */
 	double scale;
-	double fps_max; /* 0: not paced */
+	double fps_max; /* maximum frame rate; 0: not paced */
 	double vsync_hz;
 	double pct; /* load, burst */
 	double on_s, off_s, jitter;
@@ -50,7 +50,7 @@ struct workload {
 	struct playback playback; /* trace */
 	bool seeded;
 	uint64_t seed;
-	char text[WORKLOAD_TEXT_MAX]; /* the text it was parsed from */
+	char text[WORKLOAD_TEXT_MAX]; /* text from which the workload was parsed */
 };
 
 /* The position up to which demand without frames was computed. */
@@ -64,19 +64,19 @@ struct workload_demand {
 
 /* A running program. */
 struct workload_run {
-	uint64_t random;	       /* generator state */
-	uint64_t cpu_ns;	       /* of the next frame, drawn in advance */
-	double gpu_factor;	       /* of the next frame, to be multiplied by its scene's cost */
-	uint64_t started_ns;	       /* time of the start */
-	uint64_t began_ns;	       /* started_ns minus the start position in the load */
-	uint64_t interval_ns;	       /* of pacing or of a screen; 0: not paced */
-	uint64_t frame_ns;	       /* start of the last frame */
-	struct workload_demand demand; /* that has arrived at the GPU */
+	uint64_t random;      /* generator state */
+	uint64_t cpu_ns;      /* CPU time of the next frame, drawn in advance */
+	double gpu_factor;    /* GPU time of the next frame, without the cost of its scene */
+	uint64_t started_ns;  /* time of the start */
+	uint64_t began_ns;    /* started_ns minus the start position in the load */
+	uint64_t interval_ns; /* interval of pacing or of a screen; 0: not paced */
+	uint64_t frame_ns;    /* start of the last frame */
+	struct workload_demand demand; /* demand that has arrived at the GPU */
 	struct workload workload;
 };
 
 struct workload_frame {
-	uint64_t begin_ns; /* start of its CPU work; UINT64_MAX: never */
+	uint64_t begin_ns; /* start of the CPU work; UINT64_MAX: never */
 	uint64_t cpu_ns;
 	uint64_t gpu_ns; /* 0: no GPU work */
 	bool is_drawn;	 /* false: work that is not a frame */
@@ -88,24 +88,24 @@ int workload_parse(const char *text, struct workload *ret_workload, struct err *
 
 /*
  * Parses @text. For a trace it also reads the file, relative to the folder @dir (NULL: the current
- * directory), and the caller owns *@ret_trace and keeps it as long as the workload is used. For
- * others *@ret_trace is NULL. Errors as of workload_parse() and trace_load().
+ * directory), and the caller owns *@ret_trace, which must outlive the workload. For other workloads
+ * *@ret_trace is NULL. Returns the errors of workload_parse() and trace_load().
  *
  *   trace:file=PATH[,offset_s=S][,length_s=S][,loop=on][,scale=X][,gap=hold|idle][,gap_s=S]
  *         [,interpolate=on]
  *
  * Playback starts at the time offset_s of the trace (default: its first point) and ends after
  * length_s or at the end of the trace. Then the workload is idle, or starts again with loop. A gap
- * of more than gap_s (5) between two points is an error. With gap=hold the point before it is valid
- * through the gap, with gap=idle only for gap_s. With interpolate, demand and frame rate change
- * linearly between points, except across gaps. Demand without frames is at most the whole GPU and
- * queues without limit. Frames start at the recorded rate and queue as those of a renderer; frames
- * that could not start in time are skipped.
+ * of more than gap_s (5) between two points is an error. With gap=hold the point before a gap is
+ * valid through the gap, with gap=idle only for gap_s. With interpolate, demand and frame rate
+ * change linearly between points, except across gaps. Demand without frames is at most the whole
+ * GPU and queues without limit. Frames start at the recorded rate and queue like the frames of a
+ * renderer. Frames that could not start in time are skipped.
  */
 int workload_load(const char *text, const char *dir, struct workload *ret_workload,
 		  struct trace **ret_trace, struct err *reterr);
 
-/* As workload_load(), with a trace that is already loaded: the file name is not used. */
+/* Like workload_load(), with a trace that is already loaded: the file name is not used. */
 int workload_from_trace(const char *text, const struct trace *trace, struct workload *ret_workload,
 			struct err *reterr);
 
@@ -113,12 +113,14 @@ int workload_from_trace(const char *text, const struct trace *trace, struct work
 void workload_start(struct workload_run *run, const struct workload *workload, const char *id,
 		    uint64_t now_ns);
 
-/* The next frame of a program with frames. Its CPU is idle from @now_ns. */
+/*
+ * Returns the next frame of a program with frames. The CPU of the program is idle from @now_ns on.
+ */
 struct workload_frame workload_next_frame(struct workload_run *run, uint64_t now_ns);
 
 /*
- * The GPU time demanded between the position @demand and @to_ns after the start. Advances @demand.
- * Only for WORKLOAD_LOAD and for traces (with or without frames).
+ * Returns the GPU time demanded between the position @demand and @to_ns after the start. Advances
+ * @demand. Only for WORKLOAD_LOAD and for traces (with or without frames).
  */
 double workload_demand_ns(const struct workload *workload, struct workload_demand *demand,
 			  uint64_t to_ns);

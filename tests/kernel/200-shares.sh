@@ -1,6 +1,6 @@
 #!/bin/sh
-# The shares of ten seconds in the counters of the kernel: caps are exact to a point, the time of an idle vGPU
-# stays unused, and caps whose sum exceeds 100 are reduced in proportion.
+# The shares of ten seconds in the counters of the kernel: caps are exact within one percentage point, the
+# time of an idle vGPU stays unused, and caps whose sum exceeds 100 are reduced in proportion.
 # shellcheck source=tests/kernel/lib.sh
 . "$(dirname "$0")/lib.sh"
 cleanup=remove_tenants

@@ -16,7 +16,8 @@ write() { # write VALUE FILE: sets $from before and $to after it
   to=$now
 }
 
-# Waits for the initial cap: $back is after the first reading of it, $still before that reading.
+# Waits for the initial cap. Sets $back to the time after the first reading with the initial cap, and $still to the time
+# before that reading.
 wait_for_the_end() {
   still=$from back=$from
   while [ $((back - from)) -lt 1000 ]; do
@@ -48,8 +49,8 @@ is "the lease can still be read" "$(cat "$q/cap_lease_ms")" "$lease_ms"
 write 60 "$q/cap"
 lasts "written again"
 
-# Five times, each well within the lease. If the machine was stopped for longer than the lease, the write is
-# repeated.
+# The cap is written five times, each time well before the lease ends. If the machine was stopped for longer than the
+# lease, the write is repeated.
 renew() { # renew VALUE FILE
   for i in 1 2 3 4 5; do
     renewed=$from
@@ -73,7 +74,7 @@ look "$q"
 busy0=$busy allotted0=$allotted
 sleep 1
 look "$q"
-# The rest of a slice is allowed, and more if workloads cannot be preempted.
+# After the lease the vGPU may use the rest of a slice, and more if workloads cannot be preempted.
 ok "the share is that of the initial cap" test $((busy - busy0)) -le $((allotted - allotted0 + 25000000 * ${GOVER_POINTS:-1}))
 
 echo 90 >"$q/cap"

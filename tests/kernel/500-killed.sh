@@ -18,7 +18,7 @@ lease_ms = $lease_ms
 socket = $dir/fps.sock
 EOT
 
-# Three initial caps of 40 %: the daemon limits the sum to 100, so that each vGPU has another cap.
+# Three vGPUs have the initial cap 40 %. The daemon limits the sum to 100, so every cap differs from the initial cap.
 folders=''
 for _ in 1 2 3; do
   create 8
@@ -43,7 +43,7 @@ stop KILL
 now
 killed=$now
 
-# $back is after the first reading with all initial caps, $still before that reading.
+# $back is the time after the first reading with all initial caps, $still the time before that reading.
 all_back() {
   still=$killed back=$killed
   while [ $((back - killed)) -lt 1000 ]; do

@@ -1,6 +1,6 @@
 # Shared by make check-kernel, check-kernel-i915 and check-guest: downloads and unpacks Debian's kernel, boots a virtual
 # machine with the root of the host (tests/kernel/init), and evaluates the tests that ran there. Sourced by a script that
-# has set $suite. No kernel is installed. If a requirement is missing, the suite is skipped with the reason.
+# sets $suite first. No kernel is installed. If a requirement is missing, the suite is skipped with the reason.
 # Never uses KVM, because on some machines a guest hangs with /dev/kvm.
 # shellcheck shell=sh disable=SC2034,SC2154 # headers and out are read by the suites, which set suite
 set -u
@@ -113,7 +113,7 @@ modules_for() { # modules_for MODULE...: the files of the modules and their depe
   done | awk '!seen[$0]++'
 }
 
-# Starting a program is what takes long there: small ones for what the tests call at every turn.
+# Starting a program is slow in the virtual machine, so the programs that the tests call often are small.
 make_tools() {
   rm -rf "${work:?}/bin"
   mkdir "$work/bin"
@@ -144,8 +144,8 @@ pack_initramfs() {
   (cd "$root" && find . | cpio --quiet -o -H newc) >"$root.cpio"
 }
 
-# The guest uses the time stamp counter of the host. On a busy machine its kernel would measure a wrong frequency, so the
-# frequency is passed on the kernel command line.
+# The guest uses the time stamp counter of the host. On a busy machine the kernel of the guest would measure a wrong
+# frequency, so the frequency is passed on the kernel command line.
 tsc_khz() {
   [ -x "$work/tsc-khz" ] || "${CC:-gcc}" -O1 -o "$work/tsc-khz" tests/kernel/tsc-khz.c || return
   "$work/tsc-khz"
@@ -195,7 +195,7 @@ report() {
   kernel_has_no_complaint
 }
 
-# 4096 and 8192: an out-of-tree and unsigned module. Any other bit is a complaint of the kernel.
+# 4096 and 8192: an out-of-tree and unsigned module. Any other taint bit means that the kernel reported a problem.
 kernel_has_no_complaint() {
   [ -s "$out/tainted" ] || return 0
   grep -nE 'WARNING|BUG|Oops|UBSAN|INFO:|rcu.*stall|Call Trace|corruption|refcount_t|sysfs: cannot|kobject.*tried' \

@@ -1,6 +1,6 @@
 # The host of a closed loop, selected by $GOVER_HOST: sim (in the daemon), fuse (gover-sim in user space) or kernel (the
-# real /sys, with the GPU $GOVER_MDEV_PARENT). The same scenarios run on each. Sourced after lib.sh, never run. Removes
-# its mounts and vGPUs at the end.
+# real /sys, with the GPU $GOVER_MDEV_PARENT). The same scenarios run on each of these hosts. Sourced after lib.sh, never
+# run. Removes its mounts and vGPUs at the end.
 # shellcheck shell=sh disable=SC2154
 GOVER_HOST=${GOVER_HOST:-sim}
 type_of_all=i915-GVTg_V5_8 # at most eight on a GPU
@@ -108,7 +108,8 @@ name_vgpu() { # name_vgpu NAME: sets $uuid and $uuid_NAME to a new UUID
   eval "uuid_$1=\$uuid"
 }
 
-# Creates a vGPU on the bus. If a tick between the two writes fixes the initial cap, it is created again.
+# Creates a vGPU on the bus. If the daemon sets a cap between the two writes, the initial cap is fixed, and the vGPU is
+# created again.
 make_on_bus() { # make_on_bus UUID CAP
   for _ in 1 2 3 4 5; do
     echo "$1" >"$host_parent/mdev_supported_types/$type_of_all/create" || return 1

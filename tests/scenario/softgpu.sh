@@ -1,5 +1,5 @@
 # Shared by the scenarios with real control groups and OpenGL programs. Sourced after lib.sh. Skips the scenario if
-# control groups cannot be written, or without an X server and a GL program.
+# control groups cannot be written, or if there is no X server or no GL program.
 # shellcheck shell=sh disable=SC2154
 softgpu_conf() {
   root=gover-test-$$

@@ -29,7 +29,8 @@ static void parallel_engines_count_once(void **state)
 	rig_run(&rig, 5 * MS);
 	submit(&rig, a, BCS0, 10 * MS);
 	rig_run(&rig, 30 * MS);
-	/* It got the GPU 1 ms after its request; the second engine could use it at once. */
+	/* The vGPU got the GPU 1 ms after its request. The second engine could run its work at
+	 * once. */
 	assert_int_equal(busy(a), 14 * MS);
 	rig_fini(&rig);
 }
@@ -94,7 +95,7 @@ static void an_expired_lease_restores_the_initial_cap(void **state)
 	rig_fini(&rig);
 }
 
-/* No reader and no guest: the slots pass nevertheless. */
+/* Slots pass without any reader or guest. */
 static void a_lease_ends_without_a_reader(void **state)
 {
 	struct rig rig;
@@ -199,7 +200,7 @@ static void files_are_read_and_written(void **state)
 	assert_string_equal(get(a, "cap_lease_ms"), "4294967295\n");
 	rig_run(&rig, 1 * S);
 	assert_string_equal(get(a, "busy_time"), "0\n");
-	/* The first 100 ms have the initial cap of 50 %. */
+	/* During the first 100 ms the initial cap of 50 % is in force. */
 	assert_string_equal(get(a, "sched_time"), "545000000\n");
 	rig_fini(&rig);
 }
@@ -231,7 +232,7 @@ static void a_reset_keeps_cap_and_counters(void **state)
 	b = rig_add(&rig, 50, 3 * MS);
 	assert_int_equal(intel_vgpu_set_cap(&a->vgpu, 30), 0);
 	rig_run(&rig, 1001 * MS);
-	/* As intel_gvt_reset_vgpu(): stops the vGPU, then waits for workloads in flight. */
+	/* Like intel_gvt_reset_vgpu(): stops the vGPU, then waits for workloads in flight. */
 	while (!in_flight(&rig, a))
 		rig_run(&rig, 1 * MS);
 	before_ns = busy(a);

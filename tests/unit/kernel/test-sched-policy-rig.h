@@ -15,8 +15,10 @@
 #define S     NSEC_PER_SEC
 #define START 1000000000ULL /* uptime of the machine */
 
-/* The load of a guest on an engine: workloads with a pause after each; pause 0: always two in the
- * queue. */
+/*
+ * The load of a guest on an engine: workloads with a pause after each workload. Pause 0: always two
+ * workloads in the queue.
+ */
 struct habit {
 	u64 length_ns; /* 0: no workloads */
 	u64 pause_ns;
@@ -35,8 +37,8 @@ struct rig {
 	struct intel_gvt gvt;
 	struct intel_vgpu idle;
 	struct guest guests[VGPUS];
-	u64 delay_ns;	/* between a request and its service thread */
-	u64 service_ns; /* time of the service thread; 0: no request */
+	u64 delay_ns;	/* delay between a request and the run of its service thread */
+	u64 service_ns; /* when the service thread runs; 0: no request */
 	unsigned int schedules;
 	bool quiet; /* guests submit no workloads */
 };
@@ -99,7 +101,7 @@ static void rig_init(struct rig *rig)
 	rig->gvt.idle_vgpu = &rig->idle;
 }
 
-/* A vGPU of 1/@parts of the GPU without a guest. */
+/* Creates a vGPU of 1/@parts of the GPU, without a guest. */
 static struct guest *rig_create(struct rig *rig, int parts)
 {
 	struct guest *guest = rig->guests;
@@ -116,7 +118,7 @@ static struct guest *rig_create(struct rig *rig, int parts)
 	return guest;
 }
 
-/* A vGPU with @cap whose guest submits workloads of @length_ns. */
+/* Creates a vGPU with @cap whose guest submits workloads of @length_ns. */
 static struct guest *rig_add(struct rig *rig, u32 cap, u64 length_ns)
 {
 	struct guest *guest = rig_create(rig, 8);
@@ -152,7 +154,7 @@ static unsigned int queued(const struct guest *guest, int e)
 	return n;
 }
 
-/* pick_next_workload() */
+/* like pick_next_workload() */
 static void dispatch(struct rig *rig, int e)
 {
 	struct intel_gvt_workload_scheduler *scheduler = &rig->gvt.scheduler;
@@ -174,7 +176,7 @@ static void dispatch(struct rig *rig, int e)
 	mutex_unlock(&rig->gvt.sched_lock);
 }
 
-/* complete_current_workload() */
+/* like complete_current_workload() */
 static void complete(struct rig *rig, int e)
 {
 	struct intel_gvt_workload_scheduler *scheduler = &rig->gvt.scheduler;
@@ -345,7 +347,7 @@ static void drop_queue(struct guest *guest)
 	}
 }
 
-/* intel_gvt_release_vgpu() */
+/* like intel_gvt_release_vgpu() */
 static void rig_close(struct rig *rig, struct guest *guest)
 {
 	guest->vgpu.active = false;

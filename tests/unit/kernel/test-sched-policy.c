@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The scheduling policy for i915 (kernel/gover_sched_policy), compiled from the same file, with a
- * GVT-g without a GPU: shares and turns.
+ * The scheduling policy for i915 (kernel/gover_sched_policy), compiled from the file of the kernel
+ * module and run with a simulated GVT-g: shares and turns.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,7 +80,7 @@ static void caps_above_100_are_reduced_in_proportion(void **state)
 	rig_fini(&rig);
 }
 
-/* A workload cannot be preempted: the overrun of a slot is deducted in the next ones. */
+/* A workload cannot be preempted: the overrun of a slot is deducted in the next slots. */
 static void long_workloads_are_deducted(void **state)
 {
 	struct rig rig;

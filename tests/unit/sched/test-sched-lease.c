@@ -11,7 +11,7 @@
 
 #define LEASE (250 * NS_PER_MS)
 
-/* A tenant with the initial cap 20 % and the cap 60 %, written at 0 with LEASE. */
+/* A tenant with the initial cap 20 %, and the cap 60 % with a lease of LEASE, written at time 0. */
 static struct sched_vgpu *rig_lease(struct rig *rig)
 {
 	struct sched_vgpu *vgpu;

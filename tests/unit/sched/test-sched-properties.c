@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "tests/unit/sched/test-sched-rig.h"
 
-/* Random caps for @n tenants, each at least 1, with the sum @sum_pct. */
+/* Writes random caps for @n tenants, each at least 1, with the sum @sum_pct, to @caps. */
 static void draw_caps(struct rig *rig, unsigned int *caps, int n, unsigned int sum_pct)
 {
 	for (int i = 0; i < n; i++) {
@@ -25,7 +25,7 @@ static void every_busy_vgpu_with_slice_runs_within_one_round(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 40; seed++) {
-		int waited[TENANTS_MAX] = {0}; /* turns of others since it is runnable */
+		int waited[TENANTS_MAX] = {0}; /* turns of others while runnable */
 		const struct sched_vgpu *last = NULL;
 		struct rig rig;
 
@@ -49,7 +49,7 @@ static void every_busy_vgpu_with_slice_runs_within_one_round(void **state)
 	}
 }
 
-/* The run time of the watched tenant at each step, to compare with one second before. */
+/* The run time of the watched tenant at each step, for the comparison with one second earlier. */
 struct past {
 	uint64_t at_ns[200000];
 	uint64_t busy_ns[200000];
@@ -63,7 +63,7 @@ static uint64_t got_in_the_last_second(struct past *past, const struct rig *rig,
 
 	while (past->at_ns[past->tail + 1] <= from_ns)
 		past->tail++;
-	/* Between two steps it ran all of the time or not at all. */
+	/* Between two steps the tenant ran all of the time or not at all. */
 	then_ns = past->busy_ns[past->tail];
 	if (past->busy_ns[past->tail + 1] > then_ns)
 		then_ns += from_ns - past->at_ns[past->tail];
@@ -155,7 +155,7 @@ static void caps_above_100_in_sum_are_proportions(void **state)
 /*
  * A driver that switches only at ticks of a millisecond, as GVT-g does, overruns nearly every turn,
  * and work that cannot be preempted makes turns even longer. The overrun is deducted, so the shares
- * are correct to a point.
+ * are correct within one percentage point.
  */
 static void overruns_do_not_change_shares(void **state)
 {

@@ -13,7 +13,7 @@
 #define SLOT	    SCHED_SLOT_NS
 #define FOREVER	    UINT64_MAX
 
-/* A tenant whose work arrives in bursts at random times, or that always has work. */
+/* A tenant whose work arrives in bursts at random times, or a tenant that always has work. */
 struct tenant {
 	struct sched_vgpu sched;
 	uint64_t work_ns;
@@ -81,7 +81,9 @@ static inline void deal_with_arrivals(struct rig *rig)
 	}
 }
 
-/* Runs one step of the GPU, to @to_ns at most. Returns the vGPU that ran; NULL: none. */
+/*
+ * Runs one step of the GPU, to @to_ns at most. Returns the vGPU that ran; NULL: the GPU was idle.
+ */
 static inline struct tenant *rig_step(struct rig *rig, uint64_t to_ns)
 {
 	uint64_t run_ns = FOREVER, until_ns = to_ns;

@@ -60,7 +60,7 @@ static void the_time_of_an_idle_vgpu_is_used_by_others(void **state)
 	busy = rig_add(&rig, 1, FOREVER);
 	rig_run(&rig, 3 * NS_PER_S);
 	assert_int_equal(busy->sched.busy_ns, 3 * NS_PER_S);
-	/* The allotted time is still that of the cap. */
+	/* The allotted time is still computed from the cap. */
 	assert_int_equal(sched_allotted_ns(&busy->sched, rig.now_ns), 30 * NS_PER_MS);
 }
 
@@ -122,7 +122,7 @@ static void a_weight_takes_effect_at_the_next_slot(void **state)
 	assert_near(rig.tenants[0].sched.busy_ns, 800 * NS_PER_MS, 2 * SCHED_ROUND_NS);
 }
 
-/* Tags wrap around after hours; this affects neither the shares nor an idle vGPU. */
+/* Tags wrap around after hours. The wrap affects neither the shares nor an idle vGPU. */
 static void tags_may_wrap_around(void **state)
 {
 	(void)state;

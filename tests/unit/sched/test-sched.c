@@ -145,7 +145,7 @@ static void the_next_vgpu_is_the_first_in_the_round_with_work_and_slice(void **s
 	assert_ptr_equal(sched_pick(&rig.sched, &run_ns), &b->sched);
 	sched_set_pending(&rig.sched, &c->sched, false);
 	sched_set_pending(&rig.sched, &b->sched, false);
-	/* a has work but no slice: the GPU idles. */
+	/* vGPU a has work but no slice left: the GPU idles. */
 	assert_null(sched_pick(&rig.sched, &run_ns));
 }
 

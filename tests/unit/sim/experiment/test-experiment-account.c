@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The account: broken time, shortfall, fair shares, revenue_and_penalty. */
+/* The account of a run: broken time, shortfall, fair shares, revenue and penalty. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -115,7 +115,7 @@ static void a_tenant_is_admitted_when_it_fits_until_the_end(void **state)
 	assert_int_equal(play(text, BOUND_ORACLE).sales, 1);
 	CLOSE(experiment_vgpu_at(experiment, 1, NULL)->came_s, 98, 3);
 	assert_int_equal(play(text, BOUND_PAST_ONLY).sales, 1);
-	/* Its policy funds from capacity that was unused for 30 s. */
+	/* The policy of this run funds newcomers from capacity that was unused for 30 s. */
 	CLOSE(experiment_vgpu_at(experiment, 1, NULL)->came_s, 130, 5);
 }
 
@@ -129,7 +129,7 @@ static void the_oracle_moves_caps_in_time(void **state)
 		"contract_pct = 80\narrive_s = 0\n";
 
 	(void)state;
-	/* The first second has no decision yet. */
+	/* The first second may be broken, because no decision exists yet. */
 	assert_true(play(text, BOUND_ORACLE).account.broken_s < 1.5);
 }
 
@@ -161,8 +161,10 @@ static void a_policy_cannot_prevent_admission(void **state)
 	assert_int_equal(sum.account.vgpus_end, 3);
 }
 
-/* With migration, one tenant that causes overload may be sold and removed, because the next ones
- * sell more. */
+/*
+ * With migration, a tenant that causes overload may be sold and removed, because the next tenants
+ * sell more.
+ */
 static void a_failed_sale_is_allowed_with_migration(void **state)
 {
 	static const char text[] = "[scenario]\nseconds = 600\nmigrate = on\nmigrate_s = 2\n"

@@ -46,7 +46,7 @@ static void add(const char *id, int second, struct recording_row row)
 	assert_int_equal(recording_add(recording, vgpu, &row, &err), 0);
 }
 
-/* A second with a contract of 50 %. */
+/* Returns a second with a contract of 50 %. */
 static struct recording_row row_of(int cap_pct, double load_pct)
 {
 	return (struct recording_row){.dt_s = 1,
@@ -78,7 +78,7 @@ static const struct trace *trace_of(int tenant)
 
 /* --- estimated demand --- */
 
-/* @n equal seconds; 0: end of the list. A negative load: no reading. */
+/* @n equal seconds; 0: end of the list. A negative load means that the reading is missing. */
 struct stretch {
 	int n, cap_pct;
 	double load_pct, fps; /* negative fps: no frame rate */
@@ -491,7 +491,7 @@ static struct experiment_summary fail_sales(int remove_s)
 	struct experiment *experiment;
 
 	assert_int_equal(begin(NULL), 0);
-	add_seconds("a", 0, 400, row_of(90, 50)); /* always at its contract, like each newcomer */
+	add_seconds("a", 0, 400, row_of(90, 50)); /* load always equals the contract */
 	close_and_make();
 	scenario.remove_s = remove_s;
 	scenario.tenants[0].start_cap_pct = 90;

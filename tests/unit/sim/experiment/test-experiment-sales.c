@@ -112,7 +112,7 @@ static void with_migration_a_failed_newcomer_leaves_and_selling_continues(void *
 	run_periods(3);
 	assert_int_equal(count_events("failed", &at_s), 1);
 	severe = false;
-	run_periods(1); /* the victim of the overload leaves too */
+	run_periods(1); /* the overload removes this vGPU too */
 	run_periods(1);
 	assert_int_equal(summary().left, 2);
 	assert_int_equal(count_events("left", &at_s), 2);

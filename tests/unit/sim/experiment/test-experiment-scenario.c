@@ -26,7 +26,7 @@ static int load(const char *text)
 {
 	temp_file_write(text);
 	err.msg[0] = '\0';
-	scenario_fini(&scenario); /* of the previous test */
+	scenario_fini(&scenario); /* files of the previous test */
 	return scenario_load(temp_file, &scenario, &err);
 }
 
@@ -91,7 +91,7 @@ static void the_kinds_that_take_offers_can_be_listed(void **state)
 }
 
 static const struct {
-	const char *text, *message; /* without FILE */
+	const char *text, *message; /* expected message without "FILE" */
 } mistakes[] = {
 	{"", ": no tenants (required: a section [tenant NAME])"},
 	{"[scenario]\nseconds = 0\n" ONE_TENANT,
@@ -191,8 +191,10 @@ static void a_scenario_can_be_made_in_code(void **state)
 	assert_true(scenario.drawn[0]);
 }
 
-/* The page has "KEY = DEFAULT", or "KEY" without a default, then "Allowed: ...". The keys of
- * [policy] are in gover.conf(5). */
+/*
+ * The manual page has "KEY = DEFAULT", or "KEY" without a default, then "Allowed: ...". The keys of
+ * [policy] are in gover.conf(5).
+ */
 static void the_page_has_every_key(void **state)
 {
 	CLEANUP_FREE char *page = NULL;

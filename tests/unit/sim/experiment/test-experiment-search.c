@@ -20,13 +20,13 @@ static struct search_schedule schedule;
 static struct err err;
 static int tries;
 
-/* Tenants, what each sells per second, and which schedules are good. */
+/* The tenants, the capacity that each tenant sells per second, and the rule for good schedules. */
 struct rule {
 	int n;
 	double worth[3];
-	double gap_s; /* minimum between two admissions */
+	double gap_s; /* minimum time between two admissions */
 	bool (*good)(const struct search_schedule *schedule);
-	int fails_at; /* number of the evaluation; 0: never */
+	int fails_at; /* evaluation with an error; 0: none */
 };
 
 static int evaluate(void *userdata, struct search_schedule *s, struct err *reterr)
@@ -84,7 +84,10 @@ static bool first_blocks_second(const struct search_schedule *s)
 	return s->n_came < 2 || s->came_s[0] >= 12;
 }
 
-/* If the first is admitted at once, the second never is: a greedy search is not enough. */
+/*
+ * If the first tenant is admitted at once, the second is never admitted: a greedy search is not
+ * enough.
+ */
 static void an_admission_is_delayed_if_the_next_one_sells_more(void **state)
 {
 	static const struct rule rule = {

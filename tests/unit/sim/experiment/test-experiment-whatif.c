@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The accuracy of replays: a run under one policy is recorded as the daemon does, replayed under
- * another policy, and compared with a run of the same tenants under that other policy.
+ * another policy, and compared with a real run of the same tenants under that other policy.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -26,7 +26,8 @@ static struct err err;
 
 static const struct host {
 	const char *name, *tenants;
-	/* allowed errors in points: replay under another policy, and under the same */
+	/* allowed errors in percentage points: replay under another policy, and under the same
+	 * policy */
 	double util_error, broken_error, own_util_error, own_broken_error;
 } hosts[] = {
 	{"unpaced programs",

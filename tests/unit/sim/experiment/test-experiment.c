@@ -36,7 +36,10 @@ static void a_program_without_frames_has_no_fps(void **state)
 	assert_true(fabs(experiment_current_vgpu_at(experiment, 0)->sample.demand - 0.3) < 1e-6);
 }
 
-/* With a target: the cost of the target frame rate. Without: what it draws alone. */
+/*
+ * With a target frame rate, the demand is the cost of that rate. Without a target, the demand is
+ * the load of the program alone on a GPU.
+ */
 static void demand_of_renderers(void **state)
 {
 	(void)state;
@@ -46,7 +49,8 @@ static void demand_of_renderers(void **state)
 	assert_true(fabs(experiment_current_vgpu_at(experiment, 0)->sample.demand - 0.07) < 0.002);
 	assert_true(fabs(experiment_current_vgpu_at(experiment, 1)->sample.demand - 0.125) < 0.002);
 	assert_true(fabs(experiment_current_vgpu_at(experiment, 1)->sample.load - 0.05) < 0.002);
-	assert_true(experiment_current_vgpu_at(experiment, 0)->sample.broken); /* gets 5 of 7 % */
+	assert_true(experiment_current_vgpu_at(experiment, 0)
+			    ->sample.broken); /* gets only 5 of 7 % demand */
 	assert_false(
 		experiment_current_vgpu_at(experiment, 1)->sample.broken); /* gets its contract */
 }
@@ -116,7 +120,7 @@ static void tenants_arrive_and_leave_on_time(void **state)
 	run_periods(9);
 	assert_int_equal(count_events("left", &at_s), 1);
 	assert_int_equal((int)at_s, 15);
-	assert_int_equal(seen.n_vgpus, 2); /* present until then */
+	assert_int_equal(seen.n_vgpus, 2); /* the vGPU is present until this time */
 	run_periods(1);
 	assert_int_equal(seen.n_vgpus, 1);
 	assert_int_equal(summary().left, 1);
@@ -200,7 +204,7 @@ static void a_hook_can_replace_admission(void **state)
 	run_periods(1);
 	assert_int_equal(summary().sales, 1);
 	run_periods(2);
-	assert_int_equal(admit_calls, 3); /* not during a probation */
+	assert_int_equal(admit_calls, 3); /* no offer during a probation */
 	run_periods(4);
 	assert_int_equal(summary().sales, 2);
 }
@@ -242,7 +246,7 @@ static void play(const char *text, uint64_t seed, struct experiment_summary *ret
 	make_with(text, policy_find("gover"), seed, NULL);
 	while (experiment_step(experiment))
 		;
-	memset(ret_sum, 0, sizeof(*ret_sum)); /* padding is compared too */
+	memset(ret_sum, 0, sizeof(*ret_sum)); /* the tests compare padding too */
 	experiment_summarize(experiment, ret_sum);
 }
 

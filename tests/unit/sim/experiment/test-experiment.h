@@ -81,7 +81,7 @@ static void record_event(void *userdata, const struct experiment_event *event)
 	snprintf(events[n_events++].vgpu, sizeof(events[0].vgpu), "%s", event->vgpu);
 }
 
-/* The number of events of @kind, and the time of the first. */
+/* Returns the number of events of @kind, and the time of the first event. */
 static inline int count_events(const char *kind, double *ret_first_s)
 {
 	int n = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The history of the simulated GPU, as a hash of all counters in every interval of 100 ms. A
- * changed hash means that the engine gives other results than before, so that new figures cannot
- * be compared with old ones.
+ * changed hash means that the simulation gives other results than before, so that new figures are
+ * not comparable with old figures.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -131,9 +131,10 @@ static void a_game_runs_at_the_rate_of_its_screen_or_skips_ticks(void **state)
 	} rows[] = {
 		{"game:gpu_ms=5,cpu_ms=3,vsync_hz=60", 100, 59.9, 60.1},
 		{"game:gpu_ms=5,cpu_ms=3,vsync_hz=60", 50, 59.9, 60.1},
-		/* Its CPU needs more than a tick: every second tick. */
+		/* The CPU needs more than a tick for a frame: a frame at every second tick. */
 		{"game:gpu_ms=1,cpu_ms=20,vsync_hz=60", 100, 29.9, 30.1},
-		/* The GPU needs more than a tick: as many frames as it can render. */
+		/* The GPU needs more than a tick for a frame: as many frames as the GPU can
+		 * render. */
 		{"game:gpu_ms=20,cpu_ms=3,vsync_hz=60", 50, 22, 28},
 	};
 
@@ -215,7 +216,7 @@ static const struct demand_row demands[] = {
 	 {{0, 0, 5}, {1, 0, 80}, {2, 0, 0}, {4, 0, 100}},
 	 4,
 	 {5, 80, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0}},
-	/* Playback starts at the first point, even if that is late. */
+	/* Playback starts at the first point, even if the time of that point is late. */
 	{"trace:file=x", {{70, 0, 5}, {71, 0, 80}, {73, 0, 7}}, 3, {5, 80, 80, 7, 0}},
 	{"trace:file=x,loop=on",
 	 {{0, 0, 5}, {1, 0, 80}, {2, 0, 1}},
@@ -403,7 +404,7 @@ static void demand_is_cumulative_over_programs(void **state)
 	sim_set_workload(sim, vgpu, &next);
 	assert_int_equal(sim_vgpu_demand_ns(sim, vgpu), 387500000);
 	sim_advance(sim, 3550 * NS_PER_MS);
-	/* A starved renderer prepares two or three frames more than are rendered. */
+	/* A starved renderer prepares two or three frames more than the GPU renders. */
 	assert_near((double)sim_vgpu_demand_ns(sim, vgpu), 387500000 + 0.2e9 + 3e7, 2e7);
 	sim_free(sim);
 }
@@ -454,7 +455,7 @@ static void late_recorded_frames_are_skipped(void **state)
 	(void)state;
 	sim_advance(sim, 10 * NS_PER_S);
 	sim_read(sim, vgpu, &c);
-	assert_near((double)c.frames, 200, 3); /* 10 ms each, at 20 % */
+	assert_near((double)c.frames, 200, 3); /* frames of 10 ms each, at a cap of 20 % */
 	sim_set_cap(sim, vgpu, 0);
 	sim_advance(sim, 30 * NS_PER_S);
 	sim_read(sim, vgpu, &c);

@@ -108,7 +108,7 @@ static void a_point_is_valid_until_the_next(void **state)
 }
 
 static const struct {
-	const char *text, *message; /* without the path */
+	const char *text, *message; /* expected message without the path */
 } bad_lines[] = {
 	{"", ":1: the file is empty"},
 	{"\n", ":1: unknown header '' (allowed: 't_s,demand_pct', "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Workload texts: valid ones, error messages, and the frames of a program. */
+/* Workload texts: valid texts, error messages, and the frames of a program. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -222,7 +222,7 @@ static void frames_depend_only_on_the_seed(void **state)
 	}
 }
 
-/* The mean GPU ms of frames in the 100 ms after @from_ns. */
+/* Returns the mean GPU time of frames in the 100 ms after @from_ns, in ms. */
 static double mean_gpu_ms(struct workload_run *run, uint64_t from_ns)
 {
 	double sum = 0;
@@ -243,7 +243,7 @@ static void glmark2_runs_its_scenes_in_order_for_10_s_each(void **state)
 
 	(void)state;
 	workload_start(&run, &workload, "a", 0);
-	/* The seed selects the start position: find that scene, and the start of the next. */
+	/* The seed selects the start position: find this scene, and the start of the next scene. */
 	first_ms = mean_gpu_ms(&run, 0);
 	while (fabs(scenes_ms[first] - first_ms) > 0.03)
 		assert_true(++first < ARRAY_SIZE(scenes_ms));
@@ -285,7 +285,7 @@ static void a_paced_frame_starts_one_interval_after_the_last(void **state)
 	workload_start(&run, &workload, "a", 3 * NS_PER_MS);
 	assert_int_equal(workload_next_frame(&run, 3 * NS_PER_MS).begin_ns, 3 * NS_PER_MS);
 	assert_int_equal(workload_next_frame(&run, 7 * NS_PER_MS).begin_ns, 23 * NS_PER_MS);
-	/* A late frame does not make the next one early. */
+	/* A late frame does not advance the start of the next frame. */
 	assert_int_equal(workload_next_frame(&run, 90 * NS_PER_MS).begin_ns, 90 * NS_PER_MS);
 	assert_int_equal(workload_next_frame(&run, 94 * NS_PER_MS).begin_ns, 110 * NS_PER_MS);
 }

@@ -219,7 +219,7 @@ static void frame_times_are_reset_by_a_read(void **state)
 static void the_99th_percentile_is_within_3_percent(void **state)
 {
 	static const struct {
-		int fast, slow; /* frames of 10 ms and of 100 ms */
+		int fast, slow; /* number of frames of 10 ms, and of 100 ms */
 		double p99_ms;
 	} rows[] = {
 		{0, 0, 0}, {1, 0, 10}, {99, 1, 10}, {98, 2, 100}, {990, 10, 10}, {989, 11, 100},
@@ -337,8 +337,10 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* A single vGPU runs for many turns at once. When another arrives, its current turn must be the
- * same as with single turns. */
+/*
+ * A single vGPU runs for many turns at once. When another vGPU gets work, the current turn must be
+ * the same as if turns had run one by one.
+ */
 static void many_turns_at_once_equal_single_turns(void **state)
 {
 	static const struct {
