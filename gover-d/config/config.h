@@ -44,7 +44,7 @@ struct offer_config {
 };
 
 struct gpu_section {
-	/* the name is "gpu0" for a section [gpu] without a name */
+	/* The name of the GPU is "gpu0" if the section [gpu] has no name. */
 	struct gpu_config gpu;
 	char intel_gpu_top[GPU_ROOT_MAX]; /* "auto", "off" or a path */
 	char fps_source[16];		  /* "preload" or "bpf" */
@@ -54,7 +54,7 @@ struct gpu_section {
 struct config {
 	/* [daemon] */
 	char socket[PATH_MAX];	  /* /run/gover/gover.sock */
-	char listen[128];	  /* "", no TCP; otherwise ADDR:PORT */
+	char listen[128];	  /* ""; ADDR:PORT of TCP; "" = no TCP */
 	char state_dir[PATH_MAX]; /* /var/lib/gover */
 	int period_ms; /* 1000; 100..10000, or 1..10000 if every GPU is a sim with speed > 1 */
 	char on_migrate[PATH_MAX]; /* ""; path of the hook program; "" = none */

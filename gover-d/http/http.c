@@ -359,7 +359,7 @@ static int set_timer(struct listener *listener)
 
 static int run(struct listener *listener)
 {
-	/* MHD_get_timeout() fails only for daemons with other flags */
+	/* MHD_run() fails only for daemons with other flags. */
 	(void)MHD_run(listener->daemon);
 	return set_timer(listener);
 }
@@ -491,10 +491,9 @@ static void stop(struct listener *listener)
 	acceptor_fini(&listener->acceptor);
 	sd_event_source_disable_unref(listener->readable);
 	sd_event_source_disable_unref(listener->timer);
+	/* Closes the connections of the daemon and ends every exchange. */
 	if (listener->daemon)
-		MHD_stop_daemon(
-			/* Closes the connections of the daemon and ends every exchange. */
-			listener->daemon);
+		MHD_stop_daemon(listener->daemon);
 }
 
 struct http *http_free(struct http *http)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file of fixed-width lines "ID LAST INTENT", one for each vGPU; an unused line is blank. There
- * is no fsync: a machine that loses its page cache has lost its caps too.
+ * A file of fixed-width lines "ID LAST INTENT", one for each vGPU; an unused line is blank. The
+ * file is not synced with fsync(), because a crash of the machine that loses the page cache also
+ * resets all caps.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,8 @@
 #include "base/id.h"
 #include "gover-d/store/cap-journal.h"
 
-#define RECORD_BYTES 128 /* divides the page size: no record spans two pages */
+/* length of a record; it divides the page size, so that no record spans two pages */
+#define RECORD_BYTES 128
 #define RECORDS_MAX  65536
 
 struct record {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cap journal: for each vGPU the cap that gover-d wrote last and the cap that it is about to
- * write. After a crash the next start adopts a cap that equals one of the two; any other cap is an
- * external change. Each record is written in place before its cap is, into the page cache only, so
- * that no cap waits for the disk.
+ * The cap journal: for each vGPU the cap that gover-d wrote last and the cap that gover-d is about
+ * to write. After a crash the next start adopts a cap that equals one of these two caps; any other
+ * cap is an external change. The record is written in place before the cap, and only into the page
+ * cache, so that the write of a cap does not wait for the disk.
  */
 #ifndef GOVER_D_STORE_CAP_JOURNAL_H
 #define GOVER_D_STORE_CAP_JOURNAL_H
@@ -14,18 +14,20 @@
 
 struct cap_journal;
 
-/* Opens or creates @path; lines that are not records are ignored. */
+/* Opens or creates the file @path. Lines that are not valid records are ignored. */
 int cap_journal_open(const char *path, struct cap_journal **ret_journal, struct err *reterr);
 struct cap_journal *cap_journal_close(struct cap_journal *journal); /* accepts and returns NULL */
 
-/* False if there is no record of @id. */
+/* Reads the record of @id. Returns false if the journal has no record of @id. */
 bool cap_journal_get(const struct cap_journal *journal, const char *id, int *ret_last_pct,
 		     int *ret_intent_pct);
 /* Writes the record of @id. After a negative errno, the record in memory is as before. */
 int cap_journal_set(struct cap_journal *journal, const char *id, int last_pct, int intent_pct);
-/* Walks the ids: start with *@place 0. NULL after the last one. */
+/*
+ * Returns the next id of the journal; NULL after the last id. *@place must be 0 at the first call.
+ */
 const char *cap_journal_next(const struct cap_journal *journal, int *place);
-/* Removes the record of @id, if there is one. */
+/* Removes the record of @id, if it exists. */
 int cap_journal_remove(struct cap_journal *journal, const char *id);
 
 #endif

@@ -64,7 +64,7 @@ static json_t *encode_vgpus(const struct host *host)
 	return vgpus;
 }
 
-/* Without memory, jansson may return a truncated text. */
+/* If memory is short, jansson may return a truncated text. */
 static bool reads_back(const char *text, json_t *root)
 {
 	json_t *again = json_loads(text, 0, NULL);
@@ -74,7 +74,7 @@ static bool reads_back(const char *text, json_t *root)
 	return same;
 }
 
-/* Returns the whole text or none: a truncated file would lose contracts. */
+/* Returns the whole text, or NULL if memory is short: a truncated file would lose contracts. */
 char *contracts_encode(const struct host *host, const struct contracts_head *head)
 {
 	json_t *gpus = encode_gpus(host), *vgpus = encode_vgpus(host), *root = NULL;
@@ -102,7 +102,7 @@ char *contracts_encode(const struct host *host, const struct contracts_head *hea
 
 #define MODE_MAX 15
 
-/* A double holds every whole number up to this one. */
+/* The largest number up to which a double represents every whole number. */
 #define EXACT_MAX 9007199254740992.0
 
 struct gpu_record {
@@ -182,7 +182,7 @@ static int decode_gpu(json_t *object, struct contracts_gpu *gpu, struct err *ret
 	return 0;
 }
 
-/* Checked first: a newer gover may have written unknown members. */
+/* The version is checked first, because a file of a newer gover may have unknown members. */
 static int check_version(json_t *root, int *ret_version, struct err *reterr)
 {
 	json_t *version = json_object_get(root, "version");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The contracts file: contracts, operator holds and GPU modes in one JSON file that is replaced
- * atomically. The history is in the database: losing that loses no contract.
+ * atomically. It is separate from the database of the history, so that losing the database loses no
+ * contract.
  */
 #ifndef GOVER_D_STORE_CONTRACTS_H
 #define GOVER_D_STORE_CONTRACTS_H
@@ -9,18 +10,18 @@
 #include "db/db.h"
 #include "gover-d/model/host.h"
 
-/* The head of the file. */
+/* The head of the contracts file. */
 struct contracts_head {
-	int64_t revision;	/* increases with each write; 0: the file has none */
-	struct db_last_ids ids; /* no higher id is used before the next write */
+	int64_t revision;	/* increases with each write; 0: the file has no revision */
+	struct db_last_ids ids; /* upper limit of the ids that are used before the next write */
 };
 
-/* The decoded file. */
+/* The decoded contracts file. */
 struct contracts {
 	struct contracts_head head;
 	struct contract_entry {
-		struct contract contract; /* owned until moved to the host */
-		bool found;		  /* as vgpu.found */
+		struct contract contract; /* owned by the entry until it is moved to the host */
+		bool found;		  /* value of vgpu.found */
 	} * vgpus;
 	size_t n_vgpus;
 	struct contracts_gpu {
@@ -32,20 +33,25 @@ struct contracts {
 };
 
 /*
- * Reads the file. -ENOENT: it does not exist. -EINVAL with the file and the member: the daemon must
- * not start with a file that it does not understand. -EPROTO: a newer gover wrote it. Or a negative
- * errno of reading.
+ * Reads the contracts file. -ENOENT: the file does not exist. -EINVAL: the file is invalid; the
+ * message contains the file and the member, and the daemon must not start. -EPROTO: a newer gover
+ * wrote the file. Other errors: the file could not be read.
  */
 int contracts_load(const char *path, struct contracts *ret_contracts, struct err *reterr);
-/* As contracts_load() for a text from elsewhere; messages contain @name instead of the path. */
+/*
+ * As contracts_load() for the content of a contracts file; messages contain @name instead of the
+ * path.
+ */
 int contracts_parse(const char *text, size_t length, const char *name,
 		    struct contracts *ret_contracts, struct err *reterr);
 void contracts_fini(struct contracts *contracts);
 
-/* The text of the file for @host; the caller frees it. NULL: no memory. */
+/*
+ * Returns the content of the contracts file for @host, which the caller frees; NULL: out of memory.
+ */
 char *contracts_encode(const struct host *host, const struct contracts_head *head);
 
-/* One vGPU of the file: a new object. NULL: no memory. */
+/* Returns a new JSON object: the entry of one vGPU in the contracts file; NULL: out of memory. */
 json_t *contracts_encode_one(const struct contract *contract, bool found);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of the files in gover-d/web/embed.S. A file that is missing there is a link error. */
+/*
+ * The table of the embedded files. gover-d/web/embed.S must contain each file of the table;
+ * otherwise linking fails.
+ */
 #include <errno.h>
 #include <string.h>
 

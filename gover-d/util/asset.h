@@ -9,10 +9,10 @@ struct asset {
 	const char *path, *type;
 	char *bytes; /* read-only; not const because libmicrohttpd takes a non-const pointer */
 	size_t size;
-	const char *etag; /* with quotes; the same for all files of a build */
+	const char *etag; /* ETag with quotes; the same for all files of a build */
 };
 
-/* @path: "/", or "/web/FILE". -ENOENT: unknown path. */
+/* Finds the file for the URL path @path: "/" or "/web/FILE". -ENOENT: unknown path. */
 int asset_find(const char *path, struct asset *ret_asset);
 
 #endif

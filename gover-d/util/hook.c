@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs hooks without blocking and without passing on descriptors. The input is a file in memory: it
- * is complete before the program starts, while a pipe would have to be fed.
+ * Runs hooks without blocking. Programs inherit no descriptors of the daemon. The input is a file
+ * in memory, which is complete before the program starts; a pipe would need writes while the
+ * program runs.
  */
 #include <errno.h>
 #include <signal.h>
@@ -25,19 +26,19 @@ static const struct log_fields failed = {.kind = LOG_HOOK_FAILED};
 static const char *const variables[VARIABLES] = {"GOVER_EVENT", "GOVER_GPU", "GOVER_VGPU",
 						 "GOVER_VM", "GOVER_WHY"};
 
-/* A copy of a call. */
+/* A copy of a struct hook_call that waits until a program can be started. */
 struct waiting {
-	struct waiting *next; /* hooks.waiting */
+	struct waiting *next; /* next in hooks.waiting */
 	enum hook hook;
 	char *program, *json;
 	char variables[VARIABLES][VARIABLE_MAX];
 };
 
 struct running {
-	struct running *next; /* hooks.running */
+	struct running *next; /* next in hooks.running */
 	struct hooks *hooks;
 	enum hook hook;
-	pid_t pid; /* and process group */
+	pid_t pid; /* process id and process group of the program */
 	bool killed;
 	sd_event_source *child, *timer;
 };
@@ -46,7 +47,7 @@ struct hooks {
 	sd_event *event;
 	int timeout_s;
 	struct running *running;
-	struct waiting *waiting; /* oldest first */
+	struct waiting *waiting; /* waiting calls, oldest first */
 	int n_running, n_waiting;
 	struct hook_stats stats[HOOKS];
 };
@@ -188,7 +189,10 @@ static bool is_ours(const char *variable)
 	return false;
 }
 
-/* @ours and the rest of the daemon's environment; the caller frees the array, not the strings. */
+/*
+ * Returns the environment of the daemon, with the variables @ours added or replaced. The caller
+ * frees the array, but not the strings.
+ */
 static char **extend_environment(char ours[VARIABLES][VARIABLE_MAX])
 {
 	size_t n = 0;

@@ -11,38 +11,39 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
-#define HOOKS_MAX 8 /* at the same time */
-#define HOOKS_WAITING_MAX \
-	64 /* waiting for one of these to end; further ones are dropped and logged */
+#define HOOKS_MAX 8 /* limit of programs that run at the same time */
+/* Limit of calls that wait until a program ends. Further calls are dropped and logged. */
+#define HOOKS_WAITING_MAX 64
 
 enum hook { HOOK_ALERT, HOOK_OFFER, HOOK_MIGRATE, HOOKS };
 const char *hook_name(enum hook hook); /* "on_alert" */
 
-/* A program and its input. */
+/* A hook program and its input. */
 struct hook_call {
 	enum hook hook;
-	const char *program; /* "": none; nothing is run */
+	const char *program; /* "": no program is run */
 	const char *event, *gpu, *vgpu, *vm, *why;
-	const char *json; /* NULL: its standard input is empty */
+	const char *json; /* NULL: the standard input is empty */
 };
 
 struct hook_stats {
 	uint64_t run;	  /* started */
-	uint64_t failed;  /* not started, or ended with a status other than 0 */
-	uint64_t killed;  /* after the timeout; counted as failed too */
-	uint64_t dropped; /* because too many were waiting */
+	uint64_t failed;  /* not started, or exited with a status other than 0 */
+	uint64_t killed;  /* killed after the timeout; counted in @failed as well */
+	uint64_t dropped; /* dropped because too many calls were waiting */
 };
 
 struct hooks;
 
-/* SIGCHLD must be blocked. */
+/* SIGCHLD must be blocked when this function is called. */
 int hooks_new(sd_event *event, int timeout_s, struct hooks **ret_hooks);
-struct hooks *hooks_free(struct hooks *hooks); /* running programs continue; NULL is fine */
+/* running programs continue; accepts and returns NULL */
+struct hooks *hooks_free(struct hooks *hooks);
 
-/* Starts the program or queues it. 0, or a negative errno, which is logged. */
+/* Starts the program or queues the call. Returns 0, or a negative errno, which is also logged. */
 int hooks_run(struct hooks *hooks, const struct hook_call *call);
 
-/* Indexed by enum hook; valid as long as @hooks. */
+/* Returns an array indexed by enum hook. It is valid until hooks_free(). */
 const struct hook_stats *hooks_stats(const struct hooks *hooks);
 
 #endif

@@ -21,22 +21,24 @@ enum json_decode_kind {
 	JSON_DECODE_NUMBER, /* double in min..max */
 	JSON_DECODE_SWITCH, /* bool */
 	JSON_DECODE_CID,    /* uint32_t in min..max; null is decoded as 0 */
-	JSON_DECODE_LABELS, /* json_t * to an object of at most max strings; the struct's reference
-			       is replaced */
+	/*
+	 * json_t *: an object of at most max strings; the old reference in the struct is released
+	 */
+	JSON_DECODE_LABELS,
 };
 
 struct json_decode_field {
 	const char *name;
 	enum json_decode_kind kind;
 	double min, max;
-	size_t offset;	  /* of the member in the target struct */
+	size_t offset;	  /* offset of the member in the target struct */
 	unsigned int bit; /* set in *ret_bits if the object contains the field */
 };
 
 /*
  * Decodes @object into @target. @fields ends with an entry whose name is NULL. A field is accepted
- * if its bit is in @allowed and missing fields whose bit is in @required are an error. Returns 0 or
- * -EINVAL with a message; @target may be partly written then.
+ * if @allowed contains its bit. A missing field is an error if @required contains its bit. Returns
+ * 0, or -EINVAL with a message; after an error, @target may be partly written.
  */
 int json_decode_object(json_t *object, const struct json_decode_field *fields, unsigned int allowed,
 		       unsigned int required, void *target, unsigned int *ret_bits,

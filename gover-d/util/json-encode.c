@@ -36,7 +36,7 @@ void json_encode_append(json_t **list, json_t *value)
 
 char *json_encode_dump(json_t *document)
 {
-	/* 15 digits print a rounded number as it was rounded. */
+	/* 15 digits print a rounded number without the error of its binary representation. */
 	char *text = json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(15));
 
 	json_decref(document);
@@ -65,7 +65,7 @@ json_t *json_encode_text(const char *text)
 	if (value)
 		return value;
 
-	/* Not UTF-8: truncated within a character, or input from outside. */
+	/* The text is not UTF-8: it was truncated within a character, or it is external input. */
 	CLEANUP_FREE char *ascii = strdup(text);
 
 	if (!ascii)

@@ -7,16 +7,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A finite number with three decimals, otherwise null. */
+/* Returns a finite number with three decimals; null if @value is not finite. */
 json_t *json_encode_number(double value);
-/* RFC 3339 in UTC, or null for 0. */
+/* Returns a time as RFC 3339 in UTC; null for 0. */
 json_t *json_encode_time(int64_t wall_ms);
-/* @text may contain any bytes; if it is not UTF-8, each byte outside ASCII becomes '?'. */
+/* Returns @text as a string. If @text is not UTF-8, each byte outside ASCII becomes '?'. */
 json_t *json_encode_text(const char *text);
-/* The same, or null for "". */
+/* As json_encode_text(), but returns null for "". */
 json_t *json_encode_name(const char *name);
 
-/* An object under construction: errors are remembered and reported by json_encode_end(). */
+/* An object under construction. json_encode_end() reports errors of earlier calls. */
 struct json_encode {
 	json_t *object;
 	bool failed;
@@ -24,15 +24,19 @@ struct json_encode {
 struct json_encode json_encode_begin(void);
 /* Takes over @value; NULL makes the whole object fail. */
 void json_encode_add(struct json_encode *encode, const char *key, json_t *value);
-/* Returns the object, or NULL without memory. */
+/* Returns the object, or NULL if memory was short. */
 json_t *json_encode_end(struct json_encode *encode);
 
-/* Appends @value, taking it over. Without memory the list is released and *@list becomes NULL;
- * later calls do nothing. */
+/*
+ * Appends @value and takes it over. If memory is short, releases the list and sets *@list to NULL;
+ * later calls then do nothing.
+ */
 void json_encode_append(json_t **list, json_t *value);
 
-/* Returns the compact text from malloc and releases @document. NULL: no memory, or @document is
- * NULL. */
+/*
+ * Returns the compact text (from malloc) and releases @document. NULL: out of memory, or @document
+ * is NULL.
+ */
 char *json_encode_dump(json_t *document);
 
 #endif

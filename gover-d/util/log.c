@@ -30,9 +30,12 @@
 #define LINE_SIZE      2048
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
 
-static unsigned long lost; /* lines since the last written one */
+static unsigned long lost; /* number of lines lost since the last written line */
 
-/* Also true for a pipe without a reader, where write() then fails. */
+/*
+ * Returns true if standard error accepts data. For a pipe without a reader it is also true, but
+ * write() then fails.
+ */
 static bool is_writable(void)
 {
 	struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
@@ -40,7 +43,7 @@ static bool is_writable(void)
 	return poll(&out, 1, 0) != 0;
 }
 
-/* The rest of a line that a terminal accepted in part. */
+/* The unwritten rest of a line that a terminal accepted in part. */
 static char rest[LINE_SIZE + 128];
 static size_t rest_length;
 
@@ -55,7 +58,7 @@ static bool put_rest(int fd)
 	return rest_length == 0;
 }
 
-/* A single write, so that lines of several programs do not mix. */
+/* Writes the line with a single write(), so that lines of several programs do not mix. */
 static bool put(const char *text, size_t length)
 {
 	CLEANUP_CLOSE int terminal = -1;
@@ -138,7 +141,10 @@ void log_use_journal(const char *path)
 	journal_path = path;
 }
 
-/* JOURNAL_STREAM identifies the journal's stream; stderr may have been redirected elsewhere. */
+/*
+ * JOURNAL_STREAM identifies the stream of the journal. If stderr was redirected, it is another
+ * file.
+ */
 static bool is_journal(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");
@@ -149,7 +155,10 @@ static bool is_journal(void)
 	       fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device && st.st_ino == inode;
 }
 
-/* Values with newlines would need the binary form; newlines become spaces instead. */
+/*
+ * Newlines in values become spaces, because a value with newlines would need the binary form of the
+ * protocol.
+ */
 static size_t add_field(char *text, size_t at, size_t size, const char *name, const char *value)
 {
 	size_t length = value ? strlen(value) : 0, named = strlen(name);
@@ -181,7 +190,7 @@ static bool connect_journal(void)
 	return false;
 }
 
-/* False: not sent; the caller writes to stderr. */
+/* Returns false if the message was not sent; the caller then writes it to stderr. */
 static bool send_journal(const char *priority, const struct log_fields *fields, const char *line)
 {
 	const char level[2] = {priority[1], '\0'}; /* "<4>" */

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The daemon's log: one line for each fact on stderr, with a journald priority under systemd.
- * Messages of a kind (log_event) are sent to the journal with the fields MESSAGE_ID (see
- * dist/gover.catalog), GOVER_GPU, GOVER_VGPU, GOVER_VM, GOVER_ALERT and GOVER_DECISION. Only for
- * the thread of the event loop.
+ * The log of the daemon: one line per message on stderr, with a journald priority under systemd.
+ * log_event() sends a message to the journal with the fields MESSAGE_ID (see dist/gover.catalog),
+ * GOVER_GPU, GOVER_VGPU, GOVER_VM, GOVER_ALERT and GOVER_DECISION. Call these functions only in the
+ * thread of the event loop.
  */
 #ifndef GOVER_D_UTIL_LOG_H
 #define GOVER_D_UTIL_LOG_H
 
 #include <systemd/sd-daemon.h>
 
-/* @priority: SD_ERR, SD_WARNING, SD_NOTICE, SD_INFO or SD_DEBUG. Keeps errno. Never blocks: lines
- * that cannot be written now are counted, and the next line reports their number. */
+/*
+ * Logs a line. @priority: SD_ERR, SD_WARNING, SD_NOTICE, SD_INFO or SD_DEBUG. Does not change errno
+ * and never blocks: a line that cannot be written now is lost, and the next written line reports
+ * the number of lost lines.
+ */
 void log_line(const char *priority, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #define log_error(...)	 log_line(SD_ERR, __VA_ARGS__)
@@ -33,10 +36,10 @@ enum log_kind {
 	LOG_WEBHOOK_FAILED,
 	LOG_KINDS
 };
-/* The MESSAGE_ID. */
+/* Returns the MESSAGE_ID of @kind. */
 const char *log_kind_id(enum log_kind kind);
 
-/* The fields of a message; NULL or "": not set. */
+/* The fields of a message; NULL or "": the field is not set. */
 struct log_fields {
 	enum log_kind kind;
 	const char *gpu, *vgpu, *vm;
@@ -44,11 +47,11 @@ struct log_fields {
 	const char *decision; /* kind of the decision */
 };
 
-/* Without a journal the same as log_line(). */
+/* Logs a message with fields. Without a journal it does the same as log_line(). */
 void log_event(const char *priority, const struct log_fields *fields, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* For tests: use another journal socket. */
+/* For tests: sets the path of the journal socket. */
 void log_use_journal(const char *path);
 
 #endif

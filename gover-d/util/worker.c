@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One list of jobs to the thread and one of finished jobs back; an eventfd wakes the loop.
+ * Two lists: queued jobs for the thread, and finished jobs for the event loop. An eventfd wakes the
+ * event loop.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -22,7 +23,7 @@ struct job_list {
 
 struct worker {
 	sd_event_source *source;
-	int fd; /* readable: there are finished jobs */
+	int fd; /* eventfd; readable when the list of finished jobs is not empty */
 	pthread_t thread;
 	bool started;
 	/* Guarded by the lock. */
@@ -78,7 +79,10 @@ static void *run_thread(void *arg)
 		job->run(job);
 		pthread_mutex_lock(&worker->lock);
 		list_append(&worker->finished, job);
-		/* Fails only if the counter is full, and then the loop is awake anyway. */
+		/*
+		 * write() fails only if the counter of the eventfd is full; the fd is then readable
+		 * anyway.
+		 */
 		(void)!write(worker->fd, &one, sizeof(one));
 	}
 	pthread_mutex_unlock(&worker->lock);
@@ -169,7 +173,7 @@ static int submit(struct worker *worker, struct worker_job *job, int waiting_max
 	int r = 0;
 
 	pthread_mutex_lock(&worker->lock);
-	if (worker->stop) { /* called by a done() during worker_free() */
+	if (worker->stop) { /* a done() callback submits a job during worker_free() */
 		r = -ESHUTDOWN;
 	} else if (worker->waiting >= waiting_max) {
 		r = -EBUSY;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Configuration files: an accepted file is printed as a file with the same values; faults are
- * reported for every rejected file and for no other. */
+/*
+ * Configuration files: printing an accepted file gives a file with the same values. Faults are
+ * reported for every rejected file and for no accepted file.
+ */
 #include "gover-d/config/config.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -52,7 +54,7 @@ static int count_faults(const void *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct config config, again; /* too large for the stack */
+	static struct config config, again; /* static, because it is too large for the stack */
 	CLEANUP_FREE char *text = NULL;
 	CLEANUP_FREE char *text_again = NULL;
 	struct err err = {""};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Contracts files: an accepted file is written as a file with the same contracts. */
+/* Contracts files: an accepted file is written again with the same contracts. */
 #include "gover-d/store/contracts.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -44,7 +44,7 @@ static void fill_host(struct host *host, struct contracts *contracts)
 		struct host_gpu *gpu = take_gpu(host, entry->contract.gpu);
 		struct vgpu *vgpu;
 
-		/* The daemon rejects both. */
+		/* The daemon rejects an unknown GPU and a duplicate vGPU. */
 		if (!gpu || host_find_vgpu(host, entry->contract.id, NULL))
 			continue;
 		vgpu = calloc(1, sizeof(*vgpu));
@@ -72,7 +72,7 @@ static int empty_host(struct host *host)
 	return n;
 }
 
-/* Reads a file and returns its text written again. NULL: it is rejected. */
+/* Reads a file and returns its contracts encoded again; NULL: the file is rejected. */
 static char *read_and_write(const void *data, size_t size, int *ret_n)
 {
 	static struct host host;

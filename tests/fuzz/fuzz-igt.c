@@ -6,7 +6,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Feeds pieces of @cut bytes. Returns the number of samples. */
+/* Feeds the input to the parser in pieces of @cut bytes. Returns the number of samples. */
 static int feed(struct igt_parser *parser, const char *bytes, size_t size, size_t cut,
 		struct igt_sample *ret_sample)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Limit messages: from any bytes, split in any way, only complete and valid messages are applied,
- * and no limit stops the program. */
+/*
+ * Limit messages: any bytes, split in any way. Only complete and valid messages are applied, and no
+ * limit stops the program.
+ */
 #include <endian.h>
 
 #include "fps-preload/limit.c"

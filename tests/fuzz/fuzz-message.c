@@ -43,7 +43,7 @@ static void count_message(void *userdata, const struct fps_message *message)
 	FUZZ_CHECK(isfinite(result->totals.reported_fps) && result->totals.reported_fps >= 0);
 }
 
-/* Feeds @cut bytes at a time. */
+/* Feeds the input to the parser in pieces of @cut bytes. */
 static struct result feed(const uint8_t *bytes, size_t size, size_t cut, bool connectionless)
 {
 	struct result result = {.now_ns = 1000 * NS_PER_S,

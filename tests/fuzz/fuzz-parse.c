@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The strict parsers: an accepted value is in its range, and printing and parsing it gives it
- * again. */
+/*
+ * The strict parsers: an accepted value is in its range, and parsing the printed value gives the
+ * same value.
+ */
 #include <inttypes.h>
 #include <math.h>
 

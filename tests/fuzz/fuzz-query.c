@@ -34,7 +34,8 @@ static void check_time(const char *text)
 		return;
 	}
 	FUZZ_CHECK(wall_ms >= 0);
-	if (wall_ms > INT64_C(253402300799999)) /* an offset may pass the year 9999 */
+	/* a time with an offset may be after the year 9999 in UTC */
+	if (wall_ms > INT64_C(253402300799999))
 		return;
 	clock_format(wall_ms, again);
 	FUZZ_CHECK(api_time_parse(again, &again_ms) == 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Scenarios: the values of a valid one can be set again, and it can run. */
+/* Scenarios: each value of a valid scenario can be set again, and a valid scenario can run. */
 #include "sim/experiment/experiment.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -39,7 +39,7 @@ static void play(const struct scenario *scenario)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct scenario scenario; /* large: not for the stack */
+	static struct scenario scenario; /* static, because it is too large for the stack */
 	char path[FUZZ_PATH_MAX];
 	int fd = fuzz_file(data, size, path);
 	struct err err = {""};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Token files: a valid file is written again with the same content; an invalid one yields no token.
+/*
+ * Token files: a valid file is written again with the same content. An invalid file yields no
+ * token.
  */
 #include "gover-d/auth/tokens.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Traces: a valid one has increasing times and values within bounds, and its points make an equal
- * trace. */
+/*
+ * Traces: a valid trace has increasing times and values within bounds, and a trace made from its
+ * points is equal.
+ */
 #include "sim/model/trace.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -25,7 +27,10 @@ static void check_points(const struct trace *trace, struct trace_point *points)
 	FUZZ_CHECK(trace_find(trace, trace_end_ns(trace)) == trace_count(trace) - 1);
 }
 
-/* A double holds every ns only near 0. Later, two points may become one. */
+/*
+ * Makes a trace from the points of a trace. Skips long traces: at large times a double cannot
+ * represent every ns, so that two points may get the same time.
+ */
 static void make_again(const struct trace *trace, const struct trace_point *points)
 {
 	struct trace *again;

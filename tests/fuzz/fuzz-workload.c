@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Workloads: a valid one runs, and its text is parsed again with the same result. */
+/* Workloads: a valid workload runs, and parsing its printed text gives the same workload. */
 #include <math.h>
 
 #include "base/clock.h"

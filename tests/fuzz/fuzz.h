@@ -20,7 +20,7 @@
 
 #define FUZZ_PATH_MAX 32
 
-/* Aborts the program, so that the fuzzer saves the input as for a crash. */
+/* Aborts the program, so that the fuzzer saves the input like after a crash. */
 #define FUZZ_CHECK(condition)                                                            \
 	do {                                                                             \
 		if (!(condition)) {                                                      \

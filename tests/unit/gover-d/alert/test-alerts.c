@@ -15,12 +15,15 @@
 
 #define TICK_MS	    1000
 #define BEGIN_MS    1700000000000
-#define CLEARED_MAX 256 /* limit of cleared alerts */
+#define CLEARED_MAX 256 /* limit of stored cleared alerts */
 
 static struct alerts *alerts;
 static int64_t now_ms;
-static char events[64]; /* of this tick: r(aised) u(pdated) c(leared) a(cknowledged)
-			   t (silence ended), each with its id */
+/*
+ * Events of this tick, each a letter and an id: r raised, u updated, c cleared, a acknowledged, t
+ * silence ended.
+ */
+static char events[64];
 static struct vgpu vgpu_a = {.contract = {.id = "a", .vm = "vm-a"}};
 static struct vgpu vgpu_b = {.contract = {.id = "b"}};
 
@@ -84,8 +87,8 @@ static void quiet_ticks(int ticks)
 /* --- raising and clearing --- */
 
 /*
- * One character a tick: # holds, ? unknown, g gap, * holds in a gap, ! its vGPU was changed,
- * + changed and holds. Results: r raised, c cleared.
+ * One character per tick. Input: # condition holds, ? unknown, g gap, * holds in a gap, ! vGPU
+ * changed, + vGPU changed and condition holds. Results: r raised, c cleared.
  */
 static void play(char mark, enum alert_kind kind)
 {
@@ -148,7 +151,7 @@ static void a_condition_is_raised_after_its_ticks_and_cleared_after_its_absence(
 	}
 }
 
-/* As documented in gover-d(8). */
+/* The number of ticks of each kind, as documented in gover-d(8). */
 static const struct {
 	int raise_ticks, clear_ticks;
 } ticks_of[ALERT_KINDS] = {
@@ -192,7 +195,7 @@ static void every_kind_is_cleared_after_its_number_of_periods(void **state)
 	}
 }
 
-/* Alternates between four periods at the limit and four below it, for an hour. */
+/* For an hour, alternates between four periods at the limit and four periods below the limit. */
 static void a_load_around_the_limit_is_raised_once(void **state)
 {
 	(void)state;
@@ -316,7 +319,8 @@ static void a_long_text_is_truncated(void **state)
 static void alerts_are_listed_in_the_order_of_raising(void **state)
 {
 	(void)state;
-	hold(ALERT_FPS_MISSING, &vgpu_a); /* begins first, is raised last */
+	/* this condition begins first, but its alert is raised last */
+	hold(ALERT_FPS_MISSING, &vgpu_a);
 	hold(ALERT_CONTRACT_LIMIT, &vgpu_a);
 	end_tick();
 	for (int tick = 0; tick < 4; tick++) {
@@ -439,7 +443,8 @@ static void a_restored_alert_that_still_holds_is_not_raised_again(void **state)
 	}
 	assert_int_equal(alerts_count(alerts), 2);
 	assert_int_equal(alerts_at(alerts, 0)->acked_ms, 6);
-	assert_string_equal(alerts_at(alerts, 0)->vm, "vm-a"); /* not in the history */
+	/* the history does not contain the VM */
+	assert_string_equal(alerts_at(alerts, 0)->vm, "vm-a");
 	assert_int_equal(alerts_at(alerts, 1)->id, 9);
 }
 

@@ -18,7 +18,7 @@ static void a_silence_matches_alerts_that_match_all_selectors(void **state)
 {
 	static const struct {
 		struct silence silence;
-		bool matches; /* contract_limit of vGPU a on gpu0 */
+		bool matches; /* matches the alert contract_limit of vGPU a on gpu0 */
 	} rows[] = {
 		{{.alert = "contract_limit"}, true},
 		{{.gpu = "gpu0"}, true},

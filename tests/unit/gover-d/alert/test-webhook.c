@@ -20,11 +20,13 @@
 #include "base/clock.h"
 #include "gover-d/alert/webhook.h"
 
-#define DEADLINE_NS  (60 * NS_PER_S) /* generous, for a loaded machine */
+#define DEADLINE_NS  (60 * NS_PER_S) /* long, for a loaded machine */
 #define REQUESTS_MAX 512
-#define HANG	     0 /* a status: the receiver does not reply */
+#define HANG	     0 /* a status with the meaning: the receiver does not reply */
 
-/* A receiver in a thread: replies to each POST with the next status; the last one is repeated. */
+/*
+ * A receiver in a thread. It replies to each POST with the next status and repeats the last status.
+ */
 static struct {
 	int fd, port;
 	pthread_t thread;
@@ -63,7 +65,7 @@ static int note_request(const char *text)
 	return status;
 }
 
-/* The requests are short: two reads are enough. */
+/* Two reads are enough, because the requests are short. */
 static void *receive(void *arg)
 {
 	int hung[REQUESTS_MAX], n_hung = 0, connection, status;
@@ -243,13 +245,13 @@ static void a_permanent_error_is_not_retried(void **state)
 	WAIT_UNTIL(stats().sent == 1);
 	assert_int_equal(heard(), 3);
 	assert_int_equal(stats().refused, 2);
-	assert_int_equal(stats().lost, 0); /* the receiver works again */
+	assert_int_equal(stats().lost, 0); /* 0, because the receiver accepts messages again */
 }
 
 static void an_unreachable_receiver_is_reported_without_the_url(void **state)
 {
 	(void)state;
-	open_webhook(30); /* the port is closed */
+	open_webhook(30); /* no receiver listens on the port */
 	say("a.", 0);
 	WAIT_UNTIL(stats().failed_tries > 0);
 	assert_true(stats().problem[0] != '\0');
@@ -300,7 +302,7 @@ static void the_oldest_messages_are_dropped_from_a_full_queue(void **state)
 	}
 	assert_int_equal(stats().waiting, WEBHOOK_WAITING_MAX);
 	assert_int_equal(stats().dropped, 10);
-	webhook_send(webhook, NULL, 0); /* out of memory */
+	webhook_send(webhook, NULL, 0); /* a NULL body means out of memory */
 	assert_int_equal(stats().dropped, 11);
 }
 
@@ -312,7 +314,10 @@ static void stopping_does_not_wait_for_a_hanging_receiver(void **state)
 	say("a.", 0);
 	say("b.", 0);
 	WAIT_UNTIL(heard() == 1);
-	/* Waiting would take a minute for each message, longer than the limit of the test. */
+	/*
+	 * If webhook_free() waited for replies, it would take a minute for each message, longer
+	 * than the limit of the test.
+	 */
 	webhook = webhook_free(webhook);
 	assert_int_equal(heard(), 1);
 	assert_null(webhook_free(NULL));

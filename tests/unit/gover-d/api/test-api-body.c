@@ -223,7 +223,7 @@ static void a_long_value_is_quoted_in_part(void **state)
 	json_decref(problem);
 }
 
-/* xorshift: every run makes the same garbage. */
+/* A xorshift generator: every run of the test sends the same random bytes. */
 static uint32_t next_random(void)
 {
 	static uint32_t x = 2463534242u;

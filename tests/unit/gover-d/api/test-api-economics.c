@@ -144,7 +144,7 @@ static void the_reply_has_both_accounts(void **state)
 	assert_int_equal(manager->ledger_kept, 1);
 	assert_string_equal(json_string_value(json_object_get(answer, "from")),
 			    "2023-11-14T22:00:00.000Z");
-	/* a: 30 x 0.0125 - 30 x 0.01; b: 30 x 0.04 - 30 x 0.1 */
+	/* revenue - penalty, vGPU a: 30 x 0.0125 - 30 x 0.01; vGPU b: 30 x 0.04 - 30 x 0.1 */
 	check(answer, 1.575, 3.3, -1.725, 0.65, 90);
 	assert_true(fabs(ratio(answer) - 1.3) < 1e-6);
 	assert_true(fabs(json_number_value(json_object_get(answer, "watched_hours")) - 0.5) < 1e-6);
@@ -158,7 +158,7 @@ static void the_reply_has_both_accounts(void **state)
 		json_string_value(json_object_get(element(answer, "vgpus", 1), "flavor")), "small");
 	check(element(answer, "vgpus", 1), 1.2, 3, -1.8, 0.4, 60);
 
-	/* a: unchanged; b: ten minutes, never broken */
+	/* vGPU a: the same sums; vGPU b: ten minutes, never broken */
 	check(without, 0.775, 0.3, 0.475, 0.25 + 0.4 / 3, 30);
 	assert_true(fabs(ratio(without) - 0.767) < 1e-6);
 	check(element(without, "vgpus", 1), 0.4, 0, 0.4, 0.4 / 3, 0);

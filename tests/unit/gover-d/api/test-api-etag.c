@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ETags: which changes give a new one, and how If-Match is parsed and applied. */
+/* ETags: which changes give a new ETag, and how If-Match is parsed and applied. */
 #include "tests/unit/gover-d/api/test-api.h"
 
 #include "gover-d/api/etag.h"
@@ -52,7 +52,7 @@ static void measured_values_do_not_change_the_tag(void **state)
 
 static void if_match_is_parsed_strictly(void **state)
 {
-	/* $ is replaced by the tag */
+	/* $ is replaced by the ETag. */
 	static const struct {
 		const char *if_match;
 		unsigned int status;

@@ -32,7 +32,7 @@ static void add_event(enum events_kind kind, const char *what)
 	api_events_add(api, kind, json_pack("{s:s}", "what", what));
 }
 
-/* Awaits the first id of the stream. */
+/* Waits for the first id of the stream and writes it into @id. */
 static void first_id(char id[EVENTS_ID_MAX])
 {
 	assert_true(await_text("\nid: "));
@@ -207,11 +207,11 @@ static void event_streams_are_limited(void **state)
 		const char *name;
 		enum access_scope scope;
 		int accepted;
-		const char *why; /* detail of the reply to the next one */
+		const char *why; /* detail of the reply to the next stream; NULL: not checked */
 	} rows[] = {
 		{"token crowd", ACCESS_READ, 128,
 		 "too many open event streams: 128 as token crowd"},
-		/* the last 32 are reserved for principals that may change things */
+		/* The last 32 streams are reserved for principals with a scope above read. */
 		{"token other", ACCESS_READ, 96, "too many open event streams: 224"},
 		{"token robot", ACCESS_OPERATE, 31, NULL},
 		{"root", ACCESS_ADMIN, 1, "too many open event streams: 256"},

@@ -16,7 +16,7 @@ static void a_time_is_parsed_strictly(void **state)
 {
 	static const struct {
 		const char *text;
-		int64_t wall_ms; /* -1: rejected */
+		int64_t wall_ms; /* -1: the text is rejected */
 	} cases[] = {
 		{"0", 0},
 		{"1700000000", BEGIN_MS},
@@ -233,7 +233,7 @@ static void ranges_without_samples_are_listed_as_gaps(void **state)
 		{"1700000000", "1700000060", "10", "[]"},
 		{"1699999970", "1700000000", "10",
 		 "[{\"from\":\"2023-11-14T22:12:50.000Z\",\"to\":\"2023-11-14T22:13:20.000Z\"}]"},
-		/* before and after the samples; incomplete steps are not gaps */
+		/* Gaps before and after the samples. An incomplete step is not a gap. */
 		{"1699999985", "1700000095", "10",
 		 "[{\"from\":\"2023-11-14T22:13:10.000Z\",\"to\":\"2023-11-14T22:13:20.000Z\"},"
 		 "{\"from\":\"2023-11-14T22:14:20.000Z\",\"to\":\"2023-11-14T22:14:50.000Z\"}]"},
@@ -381,13 +381,14 @@ static void a_request_can_be_closed_before_its_query_ends(void **state)
 	assert_non_null(request.deferred);
 	api_request_fini(&request);
 	memset(&request, 0xff, sizeof(request));
-	manager->view.worker = worker_free(manager->view.worker); /* waits for the job */
+	/* worker_free() waits for the job */
+	manager->view.worker = worker_free(manager->view.worker);
 	assert_false(is_answered);
 }
 
 /* --- the history of a whole GPU --- */
 
-#define MANY 3000 /* periods of two vGPUs, more than one page */
+#define MANY 3000 /* number of periods; with two vGPUs, the samples need more than one page */
 
 static void add_many(void)
 {

@@ -6,7 +6,10 @@
 
 static const struct api_reply *reply;
 
-/* Returns the status; @save is the result of writing the change to disk. */
+/*
+ * Sends the request and returns the status of the reply. @save is the result of writing the change
+ * to disk.
+ */
 static unsigned int post_saved(const char *key, const char *body, int save)
 {
 	ask_key = key;
@@ -59,7 +62,7 @@ static void a_key_with_another_body_is_422(void **state)
 	assert_int_equal(post("k", OTHER), 422);
 	assert_non_null(strstr(reply->text->data, "k was used for a different request"));
 	assert_int_equal(manager->changes, 1);
-	assert_int_equal(post("l", BODY), 409); /* another key is another request */
+	assert_int_equal(post("l", BODY), 409); /* with another key, the request is executed */
 	assert_int_equal(post(NULL, BODY), 409);
 }
 
@@ -108,8 +111,8 @@ static void a_claim_with_the_same_key_is_another_request(void **state)
 
 static void each_principal_has_its_own_keys(void **state)
 {
-	static const char *const others[] = {"token robot",
-					     "uid 1000"}; /* before and after a restart */
+	/* The second caller sends its request after a restart. */
+	static const char *const others[] = {"token robot", "uid 1000"};
 	static const char *const bodies[] = {
 		"{\"id\":\"c\",\"initial_cap_pct\":1}",
 		"{\"id\":\"d\",\"initial_cap_pct\":1}",
@@ -119,7 +122,8 @@ static void each_principal_has_its_own_keys(void **state)
 	assert_int_equal(post("k", BODY), 201);
 	for (int i = 0; i < 2; i++) {
 		ask_principal = others[i];
-		assert_int_equal(post("k", BODY), 409); /* as without a key */
+		/* conflict: the key of another caller has no effect */
+		assert_int_equal(post("k", BODY), 409);
 		assert_int_equal(post("k", OTHER), 409);
 		assert_int_equal(post("k", bodies[i]), 201);
 		assert_int_equal(manager->changes, 2 + i);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists in pages: each element once and in order, also if one is removed between two pages; and
- * invalid cursors. */
+/*
+ * Lists in pages: each element appears once and in order, also if an element is removed between two
+ * pages. Invalid cursors are rejected.
+ */
 #include "tests/unit/gover-d/api/test-api.h"
 
 static void add(int gpu, const char *id)
@@ -47,8 +49,10 @@ static int end(void **state)
 	return stand_in_end(state);
 }
 
-/* Appends the ids of the page to @ids, as in "a v9 v10 | ", and writes the line of the next page
- * into @line ("": this was the last). */
+/*
+ * Requests the page @line. Appends the ids of the page to @ids, as in "a v9 v10 | ", and writes the
+ * request of the next page into @line; "" after the last page.
+ */
 static void page(char *line, char *ids, const char *key, const char *name)
 {
 	json_t *answer = ask_json(line, NULL, 200), *next = json_object_get(answer, "next"), *e;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Routes: what each one returns, rejects and defers. A stand-in replaces the daemon (test-api.h).
+/*
+ * Routes: the replies, rejected requests and deferred replies of each route. A stand-in replaces
+ * the daemon (test-api.h).
  */
 #include "gover-d/api/handler.h"
 #include "tests/unit/gover-d/api/test-api.h"
@@ -393,7 +395,7 @@ static void each_condition_has_a_status_and_an_errno_is_500(void **state)
 		{CONTROL_E_DRY_RUN, 409},
 		{CONTROL_E_NOT_STORED, 507},
 		{CONTROL_N_ERRORS, 500},
-		/* A system error is never an error of the client. */
+		/* A system error never gives a status for an error of the client (4xx). */
 		{-EINVAL, 500},
 		{-ENOENT, 500},
 		{-ENOSPC, 500},
@@ -483,7 +485,7 @@ static void decisions_come_in_pages(void **state)
 {
 	static const struct {
 		const char *query;
-		int first, n, next_after; /* first: an id; 0: the list is empty */
+		int first, n, next_after; /* @first: first id; 0: the list is empty */
 	} cases[] = {
 		{"", 51, 100, 150},
 		{"?limit=10", 141, 10, 150},

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A stand-in for the daemon, for the tests of REST. Its manager has the real host, alerts, offers,
- * decisions, configuration, database and worker. Its control.h functions make only the changes that
- * replies show. They fail if the test sets manager->fail, and saves end when the test calls
- * stand_in_save(). Include it once in a program.
+ * A stand-in for the daemon, for the tests of REST. Its manager has a real host, alerts, offers,
+ * decisions, configuration, database and worker. Its versions of the functions of control.h make
+ * only the changes that replies show, and fail if the test sets manager->fail. Saves end when the
+ * test calls stand_in_save(). Include this header once in a program.
  */
 #ifndef TESTS_UNIT_GOVER_D_API_TEST_API_H
 #define TESTS_UNIT_GOVER_D_API_TEST_API_H
@@ -60,7 +60,7 @@ struct manager {
 	struct frames frames;
 	struct view view;
 	uint64_t generation;
-	int fail; /* result of the control.h functions; 0: they succeed */
+	int fail; /* result of the functions of control.h; 0: success */
 	/* Arguments of the last successful change. */
 	unsigned int fields;
 	struct contract values; /* the labels are not owned */
@@ -68,7 +68,7 @@ struct manager {
 	bool mode_given, selling, selling_given;
 	char key[128];
 	int changes, ledger_kept;
-	/* Saves in progress, and the result of starting one. */
+	/* Saves in progress, and the result of starting a save. */
 	struct {
 		void (*done)(void *userdata, int result);
 		void *userdata;
@@ -199,7 +199,7 @@ int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned
 	if (!offer)
 		return err_condition(reterr, CONTROL_E_NOT_FOUND, "no offer %d", (int)id);
 	*ret_offer = offer;
-	if (offer->vgpu[0]) { /* a repeated claim */
+	if (offer->vgpu[0]) { /* the claim is repeated */
 		contract_fini(contract);
 		return 0;
 	}
@@ -443,7 +443,7 @@ static inline json_t *ask_json(const char *line, const char *body, unsigned int 
 	return document;
 }
 
-/* The reply is a problem document with @status, and its detail contains @words. */
+/* Checks that the reply is a problem document with @status, and that its detail contains @words. */
 static inline void assert_problem(const char *line, const char *body, unsigned int status,
 				  const char *words)
 {

@@ -40,7 +40,7 @@ static void follow(unsigned int kinds, const char *after)
 	assert_int_equal(events_reader_init(&reader, events, kinds, after), 0);
 }
 
-/* Reads everything, @piece bytes at a time. */
+/* Reads all available bytes, @piece bytes at a time. */
 static const char *read_all(size_t piece)
 {
 	size_t length = 0, n;
@@ -133,7 +133,7 @@ static void events_that_cannot_be_replayed_are_reported_as_lost(void **state)
 		assert_int_equal(events_reader_look(&reader), 0);
 	}
 	assert_non_null(strstr(got, "data: {\"after\":\"1400\"}\n\n"));
-	follow(EVENTS_ALL, "b00t-376"); /* the ring has the newest 1024 */
+	follow(EVENTS_ALL, "b00t-376"); /* the ring contains the newest 1024 events */
 	assert_non_null(strstr(read_all(4096), "id: b00t-377\n"));
 	assert_null(strstr(got, "lost"));
 	follow(EVENTS_ALL, "b00t-375");
@@ -253,7 +253,7 @@ static void a_comment_is_sent_only_if_nothing_else_is_unread(void **state)
 {
 	(void)state;
 	follow(EVENTS_ALL, NULL);
-	events_reader_comment(&reader); /* no comment: the greeting is unread */
+	events_reader_comment(&reader); /* no comment is sent while the first lines are unread */
 	assert_null(strstr(read_all(4096), "\n:"));
 	events_reader_comment(&reader);
 	events_reader_comment(&reader);

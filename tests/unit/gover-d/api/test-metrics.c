@@ -79,7 +79,10 @@ static void assert_sample(const char *line, const char *name)
 	assert_int_equal(*end, '\0');
 }
 
-/* Each metric has one head, followed by its own lines; no line is repeated. */
+/*
+ * Checks that each metric has one header, followed by the lines of this metric, and that no line is
+ * repeated.
+ */
 static void assert_wellformed(const char *text)
 {
 	CLEANUP_FREE char *copy = strdup(text);
@@ -270,7 +273,7 @@ static void requests_are_counted_by_route_and_status(void **state)
 	(void)ask("GET /v1/no/such/thing", NULL);
 	(void)ask("GET /\"}", NULL);
 	(void)ask("PUT /v1/vgpus", NULL);
-	(void)ask("DELETE /v1/vgpus/a", NULL); /* a deferred reply */
+	(void)ask("DELETE /v1/vgpus/a", NULL); /* the reply is deferred */
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
 		assert_true(has_line(scrape(), lines[i]));
 	assert_wellformed(scrape());

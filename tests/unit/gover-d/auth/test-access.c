@@ -15,9 +15,10 @@
 static const struct {
 	enum access_scope has;
 	enum access_fault fault;
-	/* The status if this scope is required; 0: allowed. */
+	/* Status if the route requires this scope; 0: allowed. */
 	unsigned int open, read, operate, admin;
-	const char *words; /* of the refusal to read, or to administer */
+	/* part of the message of the refusal for scope read, or else for scope admin */
+	const char *words;
 } callers[] = {
 	{ACCESS_ADMIN, ACCESS_NO_FAULT, 0, 0, 0, 0, NULL},
 	{ACCESS_OPERATE, ACCESS_NO_FAULT, 0, 0, 0, 403, "scope admin required (has operate)"},

@@ -219,7 +219,9 @@ static void requests_are_limited_per_second(void **state)
 	limits_free(limits);
 }
 
-/* With a hundred thousand addresses the table keeps its size and still counts. */
+/*
+ * After requests from a hundred thousand addresses, the table has the same size and still counts.
+ */
 static void the_table_does_not_grow(void **state)
 {
 	struct limits *limits = limits_new();

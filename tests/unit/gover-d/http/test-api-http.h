@@ -38,7 +38,7 @@ static inline int end_http(void **state)
 	http = http_free(http);
 	event = sd_event_unref(event);
 	snprintf(run, sizeof(run), "%s/run", folder);
-	assert_int_equal(rmdir(run), 0); /* the socket is gone */
+	assert_int_equal(rmdir(run), 0); /* fails if the socket still exists */
 	assert_int_equal(rmdir(folder), 0);
 	return stand_in_end(state);
 }
@@ -49,7 +49,7 @@ struct client {
 	int fd;
 	char answer[256 * 1024];
 	size_t length;
-	bool closed; /* by the server */
+	bool closed; /* the server closed the connection */
 };
 
 static struct client client;

@@ -30,7 +30,10 @@ static int end(void **state)
 	return 0;
 }
 
-/* Adds fds @from to @from + @n - 1, one each second from @at_s on; none is evicted. */
+/*
+ * Adds @n connections with the fds @from, @from + 1 and so on, one per second from @at_s on. Checks
+ * that no connection is evicted.
+ */
 static void add(const char *client, int from, int n, uint64_t at_s)
 {
 	int evicted;
@@ -57,7 +60,8 @@ static void a_client_at_its_limit_loses_its_own_oldest_connection(void **state)
 	assert_evicts("user 7", 5500, 400, 1);
 	assert_evicts("user 7", 5501, 401, 2);
 	assert_int_equal(connection_table_count(table), CONNECTION_SLOTS_PER_CLIENT + 1);
-	connection_table_remove(table, 1); /* evicted before */
+	/* connection 1 was evicted above, so the count does not change */
+	connection_table_remove(table, 1);
 	assert_int_equal(connection_table_count(table), CONNECTION_SLOTS_PER_CLIENT + 1);
 	connection_table_remove(table, 3);
 	assert_int_equal(connection_table_count(table), CONNECTION_SLOTS_PER_CLIENT);
@@ -70,14 +74,16 @@ static void idle_connections_are_evicted_before_replying_ones(void **state)
 	add("a", 1, CONNECTION_SLOTS_PER_CLIENT, 0);
 	connection_table_begin_request(table, 1, 0);
 	connection_table_begin_request(table, 2, 0);
-	connection_table_end_request(table, 2, 300 * NS_PER_S); /* idle again, but for less time */
+	/* idle again, but for less time than the others */
+	connection_table_end_request(table, 2, 300 * NS_PER_S);
 	assert_evicts("a", 5000, 400, 3);
 	for (int fd = 4; fd <= CONNECTION_SLOTS_PER_CLIENT; fd++)
 		connection_table_begin_request(table, fd, 400 * NS_PER_S);
 	assert_evicts("a", 5001, 401, 2);
 	connection_table_begin_request(table, 5000, 401 * NS_PER_S);
 	connection_table_begin_request(table, 5001, 401 * NS_PER_S);
-	assert_evicts("a", 5002, 402, 1); /* all are replying: the oldest */
+	/* all connections are replying: the oldest one is evicted */
+	assert_evicts("a", 5002, 402, 1);
 }
 
 static void a_full_table_evicts_from_the_client_with_most_connections(void **state)
@@ -108,7 +114,8 @@ static void streams_are_not_evicted_and_are_limited(void **state)
 		assert_int_equal(connection_table_begin_stream(table, fd),
 				 fd <= CONNECTION_STREAMS_PER_CLIENT);
 	}
-	assert_false(connection_table_begin_stream(table, 1)); /* already a stream */
+	/* connection 1 already is a stream */
+	assert_false(connection_table_begin_stream(table, 1));
 	assert_evicts("a", 5000, 1, CONNECTION_STREAMS_PER_CLIENT + 1);
 	add("b", 8000, 1, 1);
 	connection_table_begin_request(table, 8000, 1);
@@ -124,7 +131,7 @@ static void streams_are_not_evicted_and_are_limited(void **state)
 static void overdue_connections_are_evicted(void **state)
 {
 	(void)state;
-	add("a", 1, 4, 0); /* at 0, 1, 2 and 3 s */
+	add("a", 1, 4, 0); /* added at 0, 1, 2 and 3 s */
 	connection_table_begin_request(table, 2, 5 * NS_PER_S);
 	connection_table_end_request(table, 2, 5 * NS_PER_S);
 	connection_table_begin_request(table, 3, 5 * NS_PER_S);

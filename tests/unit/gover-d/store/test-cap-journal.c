@@ -89,7 +89,7 @@ static size_t file_bytes(void)
 	return (size_t)st.st_size;
 }
 
-/* The length of a record is private to the module; measure it. */
+/* Measures the length of a record, which is private to the module. */
 static size_t record_bytes(void)
 {
 	set("measure", 1, 1);
@@ -312,7 +312,8 @@ static void a_full_disk_leaves_the_records_unchanged(void **state)
 	(void)state;
 	assert_int_equal(cap_journal_open("/dev/full", &full, &err), 0);
 	assert_int_equal(cap_journal_set(full, "a", 10, 20), -ENOSPC);
-	assert_false(cap_journal_get(full, "a", &last_pct, &intent_pct)); /* as in the file */
+	/* the record in memory is as before: missing */
+	assert_false(cap_journal_get(full, "a", &last_pct, &intent_pct));
 	assert_int_equal(cap_journal_remove(full, "a"), 0);
 	cap_journal_close(full);
 }

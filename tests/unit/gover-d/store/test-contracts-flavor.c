@@ -7,7 +7,7 @@
 static struct contracts contracts;
 static struct err err;
 
-/* Parses a file of @version with one contract; @more is the end of its object. */
+/* Parses a file of @version with one contract; @more is appended to the members of the contract. */
 static int parse(int version, const char *more)
 {
 	char text[1024];

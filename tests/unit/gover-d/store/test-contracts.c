@@ -224,8 +224,7 @@ static void a_thousand_contracts_are_read_back(void **state)
 
 /* --- memory --- */
 
-static int allocations,
-	failing; /* by jansson; @failing is the number of the one that fails, 0: none */
+static int allocations, failing; /* @failing: number of the allocation that fails; 0: none */
 
 static void *scarce_malloc(size_t size)
 {
@@ -305,7 +304,9 @@ static json_t *good_file(void)
 	return file;
 }
 
-/* The object with the members of a row: the file itself for "", or its "ids", "gpus" or "vgpus". */
+/*
+ * Returns the object that a row changes: the file itself for "", or its "ids", "gpus" or "vgpus".
+ */
 static json_t *object_of(json_t *file, const char *list)
 {
 	json_t *value = list[0] ? json_object_get(file, list) : file;
@@ -313,7 +314,7 @@ static json_t *object_of(json_t *file, const char *list)
 	return json_is_array(value) ? json_array_get(value, 0) : value;
 }
 
-/* Loads the file, which must fail with a message that contains its path and @word. */
+/* Checks that loading the file fails with a message that contains the path and @word. */
 static void check_rejected(json_t *file, const char *word, const char *what)
 {
 	CLEANUP_FREE char *text = json_dumps(file, 0);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Hooks: their input and environment, limits, failures, and that nothing waits for them. */
+/*
+ * Hooks: input and environment of programs, limits, failures, and that the daemon does not wait for
+ * programs.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,8 +23,9 @@
 #include "base/file.h"
 #include "gover-d/util/hook.h"
 
-#define DEADLINE_NS  (30 * NS_PER_S)	  /* generous, for a loaded machine */
-#define TELL_SIGNALS "GOVER_TEST_SIGNALS" /* set for the child: the file to write to */
+#define DEADLINE_NS (30 * NS_PER_S) /* long, for a loaded machine */
+/* environment variable of the child: the file that it writes */
+#define TELL_SIGNALS "GOVER_TEST_SIGNALS"
 #define OUTPUT_MAX   65536
 #define TIMEOUT_S    86400 /* longer than any test */
 
@@ -29,7 +33,7 @@ static char folder[] = "/tmp/gover-hook.XXXXXX";
 static char program[64], note[64], gate[64];
 static sd_event *event;
 static struct hooks *hooks;
-static int stderr_fd; /* the real one while a test reads the log */
+static int stderr_fd; /* the real standard error while a test reads the log */
 
 static int set_up(void **state)
 {
@@ -61,7 +65,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* The program is a shell script; @body is what it does. */
+/* Writes the program: a shell script with the commands @body. */
 static void write_program(const char *body)
 {
 	FILE *file = fopen(program, "w");
@@ -89,7 +93,7 @@ static int run(void)
 	return run_with(program, "u = 99 %", NULL);
 }
 
-/* Runs the loop until no child is left. */
+/* Runs the loop until no child process is left. */
 static void reap(void)
 {
 	uint64_t end_ns = clock_now().mono_ns + DEADLINE_NS;
@@ -102,7 +106,7 @@ static void reap(void)
 	assert_int_equal(errno, ECHILD);
 }
 
-/* The content of the note; the caller frees it. */
+/* Returns the content of the file @note; the caller frees it. */
 static char *read_note(void)
 {
 	char *text = NULL;
@@ -111,7 +115,7 @@ static char *read_note(void)
 	return text;
 }
 
-/* Log lines go to the note until end_log(). */
+/* Redirects log lines to the file @note until end_log(). */
 static void begin_log(void)
 {
 	int fd = open(note, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -162,7 +166,10 @@ static void the_event_overrides_variables_of_the_daemon(void **state)
 
 	(void)state;
 	assert_int_equal(setenv("GOVER_VGPU", "stale", 1), 0);
-	/* getenv() uses the first of two equal names, a shell the last: there must be only one. */
+	/*
+	 * The environment must not contain a name twice: getenv() uses the first value, a shell the
+	 * last.
+	 */
 	snprintf(body, sizeof(body), "tr '\\0' '\\n' </proc/$$/environ | grep ^GOVER_VGPU= >%s",
 		 note);
 	write_program(body);
@@ -201,7 +208,7 @@ static void a_program_that_cannot_run_is_logged(void **state)
 {
 	static const struct {
 		const char *rule;
-		const char *text; /* NULL: no file */
+		const char *text; /* NULL: the program file does not exist */
 		mode_t mode;
 		int error;
 	} rows[] = {
@@ -235,7 +242,7 @@ static void a_program_that_cannot_run_is_logged(void **state)
 static void a_failure_is_logged_with_its_status(void **state)
 {
 	static const struct {
-		const char *body, *logged; /* logged NULL: nothing */
+		const char *body, *logged; /* @logged: NULL if no line is logged */
 	} rows[] = {
 		{"exit 0", NULL},
 		{"exit 3", "status 3"},
@@ -256,7 +263,10 @@ static void a_failure_is_logged_with_its_status(void **state)
 	}
 }
 
-/* A program that runs until the gate file exists, then appends a line to the note. */
+/*
+ * Writes a program that runs until the file @gate exists, and then appends a line to the file
+ * @note.
+ */
 static void write_waiting_program(void)
 {
 	char body[256];
@@ -279,7 +289,7 @@ static void the_daemon_does_not_wait_for_it(void **state)
 	(void)state;
 	write_waiting_program();
 	assert_int_equal(run(), 0);
-	/* It is still running, because the gate is created only now. */
+	/* The program is still running, because the file @gate does not exist yet. */
 	assert_int_equal(stat(note, &st), -1);
 	open_gate();
 	reap();
@@ -337,7 +347,7 @@ static void waiting_programs_are_dropped_at_the_end(void **state)
 
 static void the_event_is_on_standard_input_as_json(void **state)
 {
-	static char json[200000]; /* larger than a pipe */
+	static char json[200000]; /* larger than the buffer of a pipe */
 	CLEANUP_FREE char *text = NULL;
 	char body[256];
 

@@ -21,8 +21,8 @@
 
 #include "gover-d/util/log.h"
 
-static int kept = -1;	/* standard error of the test itself */
-static int reader = -1; /* where the log can be read */
+static int kept = -1;	/* the standard error of the test program */
+static int reader = -1; /* fd from which the test reads the log */
 
 /* Makes @fd the standard error. */
 static void put_stderr(int fd)
@@ -45,14 +45,14 @@ static int restore_stderr(void **state)
 	(void)state;
 	if (dup2(kept, STDERR_FILENO) < 0 || close(kept) < 0)
 		return -1;
-	log_info("-"); /* the count of lost lines continues over tests */
+	log_info("-"); /* resets the count of lost lines for the next test */
 	if (reader >= 0)
 		(void)close(reader);
 	reader = -1;
 	return 0;
 }
 
-/* Everything readable now; its last bytes. */
+/* Reads all available bytes and returns the last of them. */
 static const char *drain(void)
 {
 	static char text[1 << 20];
@@ -92,7 +92,7 @@ static void use_terminal(void)
 
 	reader = posix_openpt(O_RDWR | O_NOCTTY);
 	if (reader < 0 || grantpt(reader) < 0 || unlockpt(reader) < 0)
-		skip(); /* no terminals here */
+		skip(); /* this system has no terminals */
 	name = ptsname(reader);
 	fd = name ? open(name, O_RDWR | O_NOCTTY) : -1;
 	if (fd < 0)
@@ -129,7 +129,10 @@ static void a_long_line_is_truncated_to_one_line(void **state)
 	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
 }
 
-/* Written lines and reported losses, in order. */
+/*
+ * Checks the order of the log lines from line @first on. Returns the number of the next line,
+ * counting written lines and reported lost lines.
+ */
 static unsigned int count_lines(const char *text, unsigned int first)
 {
 	unsigned int next = first, number;
@@ -144,7 +147,7 @@ static unsigned int count_lines(const char *text, unsigned int first)
 	return next;
 }
 
-/* Hangs for ever if the log blocks, because nothing reads meanwhile. */
+/* Hangs for ever if the log blocks, because the test does not read while it logs. */
 static void check_full(void (*use)(void))
 {
 	unsigned int written, all;
@@ -271,7 +274,8 @@ static void without_a_journal_it_is_a_line(void **state)
 	use_pipe();
 	log_alert();
 	assert_string_equal(drain(), "gover-d: alert 7\n");
-	assert_int_equal(setenv("JOURNAL_STREAM", "8:1", 1), 0); /* another stream */
+	/* stderr is not the stream of the journal */
+	assert_int_equal(setenv("JOURNAL_STREAM", "8:1", 1), 0);
 	log_alert();
 	assert_string_equal(drain(), "<4>alert 7\n");
 }

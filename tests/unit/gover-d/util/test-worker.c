@@ -16,7 +16,7 @@
 #include "gover-d/util/worker.h"
 
 #define JOBS	   300
-#define WAIT_USEC  (30 * 1000000ULL) /* generous, for a loaded machine */
+#define WAIT_USEC  (30 * 1000000ULL) /* long, for a loaded machine */
 #define WAITING_OK 256
 
 static struct job {
@@ -133,14 +133,14 @@ static void test_more_than_256_waiting_jobs_are_refused(void **state)
 	(void)state;
 	atomic_store(&test.held, true);
 	submit(0);
-	while (atomic_load(&test.running) == 0) /* running: no longer waiting */
+	while (atomic_load(&test.running) == 0) /* a running job does not count as waiting */
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	for (int i = 1; i <= WAITING_OK; i++)
 		submit(i);
 	assert_int_equal(worker_submit(test.worker, &jobs[WAITING_OK + 1].job), -EBUSY);
 	atomic_store(&test.held, false);
 	loop_until(WAITING_OK + 1);
-	assert_false(jobs[WAITING_OK + 1].ran); /* the test still owns it */
+	assert_false(jobs[WAITING_OK + 1].ran); /* the test still owns the refused job */
 	submit(WAITING_OK + 1);
 	loop_until(WAITING_OK + 2);
 }
@@ -155,7 +155,8 @@ static void test_free_finishes_queued_jobs(void **state)
 	assert_int_equal(test.n_done, 100);
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(test.done[i], i);
-	assert_int_equal(sd_event_run(test.event, 0), 0); /* its source was removed */
+	/* the event source of the worker was removed */
+	assert_int_equal(sd_event_run(test.event, 0), 0);
 	assert_null(worker_free(NULL));
 }
 
