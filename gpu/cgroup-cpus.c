@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cores and the weight of a group. Never pins a group to all cores: the X server, the daemon
- * and other programs need at least one.
+ * Sets the cores and the CPU weight of a group. Never pins a group to all cores: the X server, the
+ * daemon and other programs need at least one core.
  */
 #include <errno.h>
 #include <sched.h>
@@ -14,7 +14,7 @@
 
 #define LIST_MAX 4096
 
-/* Adds the cores of a list in the format of the kernel: "0-2,7", or "" for none. */
+/* Adds the cores in a list in the format of the kernel: "0-2,7". The list "" has no cores. */
 static int parse_cpus(char *text, cpu_set_t *cpus)
 {
 	if (text[0] == '\0')
@@ -65,7 +65,7 @@ struct siblings {
 	cpu_set_t *left;
 };
 
-/* A sibling that can use all cores is not pinned. */
+/* A sibling group that can use all cores is not pinned. */
 static int subtract_sibling(void *userdata, const char *name)
 {
 	const struct siblings *siblings = userdata;

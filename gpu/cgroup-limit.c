@@ -39,7 +39,7 @@
 
 #include "gpu/cgroup-limit.h"
 
-#define QUOTA_MIN_US	 1000 /* min_cfs_quota_period in kernel/sched/core.c */
+#define QUOTA_MIN_US	 1000 /* the value of min_cfs_quota_period in kernel/sched/core.c */
 #define PERIOD_US	 10000
 #define PERIOD_PARENT_US 100000
 

@@ -368,7 +368,7 @@ int cgroup_open(const struct cgroup_host *host, const char *group, struct cgroup
 		r = files.period = open_file(host, 0, group, v->period_file, O_RDWR);
 	if (r >= 0) {
 		r = files.burst = open_file(host, 0, group, v->burst_file, O_RDWR);
-		r = r == -ENOENT ? 0 : r; /* before Linux 5.14 */
+		r = r == -ENOENT ? 0 : r; /* the file does not exist before Linux 5.14 */
 	}
 	if (r < 0) {
 		cgroup_close(&files);

@@ -29,7 +29,7 @@ struct cgroup_host {
 	int n_mounts;
 	struct cgroup_mount mounts[CGROUP_MOUNTS_MAX]; /* distinct; [0] has the cpu controller */
 	int usage;				       /* index of the mount with the CPU time */
-	int cpuset; /* index of the mount with cpuset; -1: none */
+	int cpuset; /* index of the mount with cpuset; -1: cpuset is not mounted */
 };
 
 /* The open files of a group. */
@@ -42,8 +42,8 @@ struct cgroup_files {
 struct cgroup_version {
 	int number;
 	const char *usage_file, *limit_file, *period_file, *burst_file;
-	const char *weight_file, *cpus_file; /* cpus_file: effective cores */
-	const char *heaviest;		     /* the maximum weight */
+	const char *weight_file, *cpus_file; /* cpus_file contains the effective cores */
+	const char *heaviest;		     /* the maximum weight as text */
 	/* admit: prepares a group for groups below it; settle: prepares a new group for processes.
 	 * NULL: nothing to do. */
 	int (*admit)(const struct cgroup_host *host, const char *group);
@@ -54,46 +54,50 @@ struct cgroup_version {
 };
 extern const struct cgroup_version cgroup_v1, cgroup_v2;
 
-/* Reads @mountinfo. -EOPNOTSUPP with a message: no cpu controller, or no CPU time accounting. */
+/* Reads @mountinfo. Returns -EOPNOTSUPP with a message if the host has no cpu controller or no CPU
+ * time accounting. */
 int cgroup_find(const char *mountinfo, struct cgroup_host *ret_host, struct err *reterr);
 
-/* Writes MOUNT/GROUP/FILE. -ENAMETOOLONG. */
+/* Writes the path MOUNT/GROUP/FILE. Returns -ENAMETOOLONG if the path is too long. */
 int cgroup_path(const struct cgroup_host *host, int mount, const char *group, const char *file,
 		char ret_path[PATH_MAX]);
 
-/* Writes the parent of @group, "" for the root group. */
+/* Writes the name of the parent of @group; "" is the root group. */
 void cgroup_parent(const char *group, char ret_parent[PATH_MAX]);
 
-/* Creates one group in every hierarchy. Returns 0: created, 1: it existed already. */
+/* Creates one group in every hierarchy. Returns 0 if the group was created, 1 if it existed
+ * already. */
 int cgroup_make(const struct cgroup_host *host, const char *group, struct err *reterr);
-/* Removes a group from every hierarchy, also after an error. -ENOENT: in no hierarchy; -EBUSY. */
+/* Removes a group from every hierarchy, also after an error. Returns -ENOENT if no hierarchy has
+ * the group, and -EBUSY if the group is in use. */
 int cgroup_remove(const struct cgroup_host *host, const char *group);
 /* Returns the number of processes in the group itself, the maximum over the hierarchies. */
 int cgroup_count(const struct cgroup_host *host, const char *group);
 
 typedef int (*cgroup_child_fn)(void *userdata, const char *name);
-/* Calls @child for each group directly below @group until it returns non-zero; returns that value.
- */
+/* Calls @child for each group directly below @group until @child returns non-zero. Returns that
+ * value. */
 int cgroup_each(const struct cgroup_host *host, const char *group, cgroup_child_fn child,
 		void *userdata);
 
-/* Finds the group of a process in the text of its /proc/PID/cgroup. -ENOENT: not below the mount.
- */
+/* Finds the group of a process in the text of its /proc/PID/cgroup. Returns -ENOENT if the group is
+ * not below the mount. */
 int cgroup_parse_member(const struct cgroup_host *host, const char *text, char ret_group[PATH_MAX]);
 
 int cgroup_open(const struct cgroup_host *host, const char *group, struct cgroup_files *ret_files);
 void cgroup_close(struct cgroup_files *files);
 int cgroup_write_limit(const struct cgroup_files *files, const struct cgroup_limit *limit);
 
-/* Reads text without its last newline; writes it with one write(). */
+/* Read a text without its last newline, or write a text with one call of write(). */
 int cgroup_read_file(const char *path, char *text, int size);
 int cgroup_write_file(const char *path, const char *text);
 
 /* Gives a group the maximum CPU weight. */
 int cgroup_maximize_weight(const struct cgroup_host *host, const char *group);
 
-/* Pins an empty group to the last @cores cores that no sibling is pinned to. Returns 1: pinned; 0:
- * not pinned, because no core would remain for the rest of the host or there is no cpuset. */
+/* Pins an empty group to the last @cores cores that no sibling is pinned to. Returns 1 if the group
+ * is pinned. Returns 0 if no core would remain for the rest of the host, or if the host has no
+ * cpuset. */
 int cgroup_pin(const struct cgroup_host *host, const char *group, int cores);
 /* Returns the number of cores that groups can use. */
 int cgroup_cores(const struct cgroup_host *host);

@@ -14,7 +14,7 @@
 
 #define PARENTS	  "class/mdev_bus"
 #define DEVICES	  "bus/mdev/devices"
-#define NAMES_MAX 256 /* of the list in a message */
+#define NAMES_MAX 256 /* number of GPUs listed in a message */
 
 static const char *sysfs_root(const struct gpu_config *config)
 {
@@ -34,7 +34,7 @@ bool gvt_host_is_uuid(const char *name)
 	return n == 36;
 }
 
-/* True if the folder has an entry whose name contains @part. */
+/* Returns true if the folder has an entry whose name contains @part. */
 static bool has_entry(const char *path, const char *part)
 {
 	DIR *dir = opendir(path);
@@ -48,7 +48,7 @@ static bool has_entry(const char *path, const char *part)
 	return found;
 }
 
-/* The GPUs of GVT-g: their number, the path of the last and the names of all. */
+/* The GPUs of GVT-g: their number, the path of the last GPU and the names of all GPUs. */
 struct parents {
 	int n;
 	char path[PATH_MAX];
@@ -83,7 +83,7 @@ static void find_parents(const char *root, struct parents *parents)
 		closedir(dir);
 }
 
-/* The path of the parent that @config names. -ENOENT: it does not exist. */
+/* Writes the path of the parent that @config names. Returns -ENOENT if the path does not exist. */
 static int named_parent(const struct gpu_config *config, char ret_path[PATH_MAX])
 {
 	snprintf(ret_path, PATH_MAX, "%s/" PARENTS "/%s", sysfs_root(config), config->parent);

@@ -23,18 +23,18 @@
 #include "gpu/gvt-host.h"
 
 struct gpu {
-	char dir[PATH_MAX]; /* contains the vGPUs */
+	char dir[PATH_MAX]; /* the folder that contains the vGPUs */
 	double speed;
 	struct gpu_vgpu *attached;
 };
 
 struct gpu_vgpu {
-	struct gpu_vgpu *next; /* gpu.attached */
+	struct gpu_vgpu *next; /* element of gpu.attached */
 	struct gpu *gpu;
 	char id[ID_MAX];
 	int dir;	      /* intel_vgpu */
 	int busy, sched, cap; /* its files */
-	int lease;	      /* -1: this kernel has none */
+	int lease;	      /* -1: the kernel does not have this file */
 };
 
 static int open_gpu(const struct gpu_config *config, struct gpu **ret_gpu, struct err *reterr)
@@ -70,7 +70,7 @@ static void get_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 	};
 }
 
-/* When a FUSE mount ends, its vGPUs are gone: maps its errors to -ENODEV. */
+/* The end of a FUSE mount removes its vGPUs, so the errors of the mount become -ENODEV. */
 static int gone_or(int r)
 {
 	return r == -ENOTCONN || r == -ECONNABORTED ? -ENODEV : r;
@@ -115,7 +115,7 @@ static void report(struct gpu *gpu, int dir, const char *id, gpu_found_fn found,
 	if (!is_attached(gpu, id)) {
 		snprintf(name, sizeof(name), "%s/intel_vgpu", id);
 		if (faccessat(dir, name, F_OK, 0) < 0)
-			return; /* of another vendor, or removed meanwhile */
+			return; /* a vGPU of another vendor, or one that was removed meanwhile */
 		snprintf(name, sizeof(name), "%s/intel_vgpu/initial_cap", id);
 		if (read_cap_file(dir, name, &initial_cap_pct) < 0)
 			initial_cap_pct = 0;

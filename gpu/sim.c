@@ -32,13 +32,13 @@ struct gpu {
 	struct sim *sim;
 	double speed;
 	bool started;
-	uint64_t start_mono_ns; /* the first instant: time 0 of the simulation */
+	uint64_t start_mono_ns; /* host time at time 0 of the simulation */
 	struct gpu_vgpu *attached;
 	char root[PATH_MAX]; /* "": no control folder */
 };
 
 struct gpu_vgpu {
-	struct gpu_vgpu *next; /* gpu::attached */
+	struct gpu_vgpu *next; /* element of gpu.attached */
 	struct gpu *gpu;
 	struct sim_vgpu *vgpu; /* NULL: the vGPU has disappeared */
 };
@@ -276,7 +276,8 @@ static const struct command {
 	{".gone", true, command_gone},
 };
 
-/* Returns the command for the suffix of @name and writes the id before it; NULL: unknown suffix. */
+/* Returns the command for the suffix of @name and writes the id before it; Returns NULL for an
+ * unknown suffix. */
 static const struct command *find_command(const char *name, char ret_id[ID_MAX])
 {
 	const char *suffix = strrchr(name, '.');

@@ -59,7 +59,8 @@ static int vgpu_group(const struct gpu *gpu, const char *id, char ret_group[PATH
 										 : -ENAMETOOLONG;
 }
 
-/* ROOT can have several parts. The weight of a group that existed before stays unchanged. */
+/* ROOT can be a path of several groups. The weight of a group that existed before stays
+ * unchanged. */
 static int make_root(struct gpu *gpu, struct err *reterr)
 {
 	bool leaves_cores = gpu->cores < cgroup_cores(&gpu->host);
@@ -146,8 +147,8 @@ static int establish(struct gpu *gpu, struct err *reterr)
 
 	if (r < 0)
 		return r;
-	/* An empty group from an earlier daemon may have another size: create it again. This fails
-	 * if the group is in use. */
+	/* An empty group from an earlier daemon may have another size, so this function creates the
+	 * group again. This fails if the group is in use. */
 	(void)cgroup_remove(&gpu->host, gpu->group);
 	existed = cgroup_make(&gpu->host, gpu->group, reterr);
 	if (existed < 0)
@@ -296,7 +297,7 @@ static int softgpu_list(struct gpu *gpu, gpu_found_fn found, void *userdata)
 {
 	int r = cgroup_each(&gpu->host, gpu->group, found_group, &(struct found){found, userdata});
 
-	return r == -ENOENT && gpu->dry_run ? 0 : r; /* reported by open() */
+	return r == -ENOENT && gpu->dry_run ? 0 : r; /* open() has reported the error already */
 }
 
 static int put_cap(const struct cgroup_files *files, double gpu_cores, int cap_pct)
@@ -377,7 +378,7 @@ static int softgpu_destroy(struct gpu *gpu, const char *id, struct err *reterr)
 	return 0;
 }
 
-/* The share of the GPU that @limit allots. *ret_cap_pct is 0 if there is no limit. */
+/* Returns the share of the GPU that @limit allots. *ret_cap_pct is 0 if there is no limit. */
 static double share_of(const struct cgroup_limit *limit, double gpu_cores, int *ret_cap_pct)
 {
 	double cores = cgroup_limit_cores(limit);
@@ -510,7 +511,7 @@ static int softgpu_owner(struct gpu *gpu, pid_t pid, char ret_id[ID_MAX])
 		return r == -ESRCH ? -ENOENT : r;
 	if (strncmp(group, gpu->group, n) != 0 || group[n] != '/')
 		return -ENOENT;
-	/* The group of the vGPU, or a group of a container below it. */
+	/* The process is in the group of the vGPU, or in a group of a container below it. */
 	group[n + 1 + strcspn(group + n + 1, "/")] = '\0';
 	return id_copy(ret_id, group + n + 1) < 0 ? -ENOENT : 0;
 }
