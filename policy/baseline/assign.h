@@ -15,7 +15,7 @@ struct assignment {
 	int cap_pct[POLICY_VGPUS_MAX]; /* indexed as policy_gpu.vgpus */
 	int newcomer_pct;
 	/* For the explanation, if the rule computes these numbers: */
-	int shared_pct; /* steps of the GPU without the caps of held vGPUs */
+	int shared_pct; /* percent of the GPU without the fixed caps */
 	int wanting;	/* vGPUs that use their whole cap */
 	int demand_pct; /* estimated total demand */
 	int spare_pct;	/* lent beyond the demand, or transferred between vGPUs */
@@ -63,7 +63,7 @@ struct waterfill {
 	struct waterfill_entry entries[WATERFILL_MAX];
 	int n;	   /* number of entries; a newcomer is the last entry */
 	int total; /* steps to divide among all entries */
-	int extra; /* part of @steps above the sum of all floors; negative if the floors do not fit
+	int extra; /* steps above the sum of all floors; negative if the floors do not fit
 		    */
 };
 

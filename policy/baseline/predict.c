@@ -20,8 +20,7 @@
 #include "policy/steps.h"
 #include "policy/window.h"
 
-#define MILLIONTHS \
-	1e6 /* percent of the GPU; integers, so that the sum does not depend on the order */
+#define MILLIONTHS 1e6 /* millionths of a GPU as integers: the order of a sum has no effect */
 
 static bool is_cold(const struct policy_params *params, const struct policy_track *track)
 {
