@@ -65,7 +65,7 @@
 #define INPUT_MAX    (1024 * 1024)
 #define CORPUS_FILES 5 /* at least */
 
-static struct target { /* not const: cmocka passes a pointer that is not */
+static struct target { /* not const, because cmocka needs a pointer to non-const data */
 	const char *name;
 	int (*run)(const uint8_t *data, size_t size);
 } targets[] = {

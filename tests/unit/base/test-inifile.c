@@ -18,7 +18,7 @@
 #include "base/cleanup.h"
 #include "base/inifile.h"
 
-#define MARK "\xEF\xBB\xBF" /* byte-order mark */
+#define MARK "\xEF\xBB\xBF" /* a file that begins with a byte-order mark */
 
 struct values {
 	int a, b;

@@ -32,7 +32,7 @@ static void append(struct db *db, int64_t ts_ms, const char *path_asked, const c
 	assert_int_equal(db_append_audit(db, &row), 0);
 }
 
-/* The first row. */
+/* Stores the first row of the result. */
 static int64_t first_id(void)
 {
 	return get_sql("SELECT min(id) FROM audit");
@@ -111,7 +111,7 @@ static void ids_are_not_reused(void **state)
 	assert_int_equal(got.rows[0].id, first + 2);
 }
 
-/* With a new database, and with one of an earlier version of gover. */
+/* Runs with a new database and with a database of an earlier version of gover. */
 static void ids_are_not_reused_after_a_loss_of_the_database(void **state)
 {
 	const int64_t now_s = clock_now().wall_ms / 1000;

@@ -101,7 +101,7 @@ static void test_close_waits_a_limited_time_for_a_lock(void **state)
 	(void)state;
 	put_sample(db, START_MS, "vm1");
 	assert_null(db_close_within(db, NS_PER_S / 2));
-	assert_int_equal(thread_count(), before); /* the record is lost, the thread has ended */
+	assert_int_equal(thread_count(), before); /* the record is lost and the thread has ended */
 	release_lock(other);
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 0);
 }
@@ -163,7 +163,7 @@ static void test_a_failed_transaction_loses_only_its_records(void **state)
 	assert_int_equal(stats_of(db).written, 3);
 	db_close(db);
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 3);
-	/* The work of the failed transaction was repeated. */
+	/* The writer has repeated the work of the failed transaction. */
 	assert_int_equal(get_sql("SELECT samples FROM sample_minute"), 2);
 	assert_int_equal(get_sql("SELECT count(*) FROM sample, vgpu ON vgpu = num"
 				 " WHERE id = 'vm2'"),
@@ -179,7 +179,7 @@ static void test_close_waits_a_limited_time_for_a_disk(void **state)
 	atomic_store(&commit_mode, COMMIT_HANGS);
 	put_sample(db, START_MS, "vm1");
 	assert_null(db_close_within(db, NS_PER_S / 2));
-	assert_int_equal(thread_count(), before); /* still blocked */
+	assert_int_equal(thread_count(), before); /* the writer thread is still blocked */
 	atomic_store(&commit_mode, COMMIT_WORKS);
 	for (int i = 0; i < DEADLINE_POLLS && thread_count() == before; i++)
 		pause_ms(10);
@@ -187,7 +187,7 @@ static void test_close_waits_a_limited_time_for_a_disk(void **state)
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 1);
 }
 
-/* Appends ticks of 64 samples from *ts_ms on until @until holds for the statistics. */
+/* Appends ticks of 64 samples, from *ts_ms on, until @until returns true for the statistics. */
 static void put_ticks(struct db *db, int64_t *ts_ms, bool (*until)(const struct db_stats *stats))
 {
 	struct db_stats stats;

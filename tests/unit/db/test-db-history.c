@@ -5,7 +5,7 @@
 #include "tests/unit/db/test-db.h"
 
 #define VGPUS	   3
-#define TICKS	   9000 /* two and a half hours */
+#define TICKS	   9000 /* number of samples: two and a half hours */
 #define POINTS_MAX 20000
 
 static struct db_sample rows[VGPUS * TICKS];
@@ -141,7 +141,7 @@ static void add_value(double *n, double *sum, double value)
 	}
 }
 
-/* The expected roll-up of [begin, begin + size). fmin() and fmax() ignore NAN. */
+/* Computes the expected roll-up of [begin, begin + size). fmin() and fmax() ignore NAN. */
 static void compute(const char *vgpu, int64_t begin_ms, int64_t size_ms, double c[COLUMNS])
 {
 	for (int i = 0; i < COLUMNS; i++)
@@ -182,7 +182,8 @@ static double mean(double sum, double n)
 
 /* --- roll-up tables --- */
 
-/* Every row of a roll-up table is correct, and all that ended before @open_ms exist. */
+/* Checks that every row of a roll-up table is correct, and that a row exists for each period that
+ * ended before @open_ms. */
 static void check_table(const char *table, int64_t size_ms, int64_t open_ms)
 {
 	int64_t expected = 0, found = 0;
@@ -309,7 +310,7 @@ static void check_point(const struct db_point *point, const double c[COLUMNS])
 	assert_int_equal(point->frame_p99_n, (int64_t)c[P99_N]);
 }
 
-/* A query returns correct points for all steps with samples that overlap the range. */
+/* Checks that a query returns correct points for all steps with samples that overlap the range. */
 static void check_history(struct db_reader *reader, const char *vgpu, int64_t from_ms,
 			  int64_t to_ms, int step_s)
 {
@@ -364,12 +365,12 @@ static void test_a_history_is_the_average_of_the_samples(void **state)
 	check_history(reader, "vm2", START_MS + HOUR_MS + 1, START_MS + HOUR_MS + 7 * MINUTE_MS, 7);
 	db_reader_close(reader);
 
-	/* Whole minutes come from their roll-up, so the samples are not needed. */
+	/* Whole minutes are read from the roll-up of minutes, so the samples are not needed. */
 	snprintf(sql, sizeof(sql), "DELETE FROM sample WHERE ts_ms < %lld",
 		 (long long)open_minute());
 	run_sql(sql);
 	check_histories(60);
-	/* Whole hours come from theirs. */
+	/* Whole hours are read from the roll-up of hours. */
 	snprintf(sql, sizeof(sql), "DELETE FROM sample_minute WHERE ts_ms < %lld",
 		 (long long)(open_minute() - open_minute() % HOUR_MS));
 	run_sql(sql);

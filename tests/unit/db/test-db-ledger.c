@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The ledger: its sums, which later prices do not change, and how long they are kept. The expected
+/* The ledger: its sums, which later prices do not change, and the pruning of old sums. The expected
  * sums are computed by hand. */
 #include "db/ledger.h"
 #include "db/schema.h"
 #include "tests/unit/db/test-db.h"
 
-/* Half a GPU sold for @s seconds at @price, of which @broken_s were broken at 0.01 each. */
+/* Half a GPU sold for @s seconds at @price. It is broken for @broken_s of these seconds, at 0.01
+ * each. */
 static struct db_ledger make_row(int64_t ts_ms, const char *vgpu, const char *flavor, double s,
 				 double price, double broken_s)
 {
@@ -177,7 +178,8 @@ static void a_later_price_does_not_change_earlier_rows(void **state)
 	assert_int_equal(get_sql("SELECT count(*) FROM price"), 4);
 }
 
-/* One second of revenue 1 in each minute, from 10 minutes before START_MS to 3 hours after. */
+/* Appends one second of revenue 1 in each minute, from 10 minutes before START_MS to 3 hours after
+ * it. */
 static void fill_minutes(struct db *db)
 {
 	for (int i = -10; i < 180; i++) {
@@ -197,12 +199,12 @@ static void fill_minutes(struct db *db)
 static void any_range_is_the_sum_of_its_minutes(void **state)
 {
 	static const struct {
-		int64_t from_ms, to_ms; /* after START_MS */
+		int64_t from_ms, to_ms; /* time after START_MS */
 		int minutes;
 	} rows[] = {
 		{0, HOUR_MS, 60},
 		{0, MINUTE_MS, 1},
-		{1, 2, 1}, /* extended to the minute */
+		{1, 2, 1}, /* the range is extended to the whole minute */
 		{-MINUTE_MS, MINUTE_MS, 2},
 		{-5 * MINUTE_MS, HOUR_MS + 7 * MINUTE_MS, 72},
 		{10 * MINUTE_MS, 3 * HOUR_MS, 170},
@@ -264,11 +266,11 @@ static void rows_are_kept_as_long_as_minutes_and_hours(void **state)
 			 end_ms - 4 * DAY_MS);
 	assert_int_equal(get_sql("SELECT min(ts_ms) FROM ledger_gpu WHERE step_s = 86400"),
 			 end_ms - 4 * DAY_MS);
-	/* The price in force at the beginning of the kept rows is kept. */
+	/* The price in force at the begin of the remaining rows is not pruned. */
 	assert_int_equal(get_sql("SELECT count(*) FROM price"), 2);
 	assert_int_equal(get_sql("SELECT min(price_per_cap_hour) FROM price"), 2);
 
-	/* Earlier than one day ago only whole hours exist. */
+	/* Only whole hours exist for times more than one day ago. */
 	assert_int_equal(query(end_ms - 2 * DAY_MS + 1, end_ms - 2 * DAY_MS + MINUTE_MS), 0);
 	assert_int_equal(got.range.from_ms, end_ms - 2 * DAY_MS);
 	assert_int_equal(got.range.to_ms, end_ms - 2 * DAY_MS + HOUR_MS);

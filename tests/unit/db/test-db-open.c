@@ -237,12 +237,12 @@ static void test_a_reader_rejects_an_older_schema(void **state)
 	struct err err;
 
 	(void)state;
-	assert_int_equal(mknod(path, S_IFREG | 0644, 0), 0); /* empty: version 0 */
+	assert_int_equal(mknod(path, S_IFREG | 0644, 0), 0); /* an empty file has version 0 */
 	assert_int_equal(db_reader_open(path, &reader, &err), -EPROTO);
 	assert_null(reader);
 }
 
-/* As the user nobody if the tests run as root, because root can write read-only files. */
+/* Runs as the user "nobody" if the tests run as root, because root can write read-only files. */
 static int open_as_nobody(struct err *reterr)
 {
 	bool root = geteuid() == 0;
@@ -305,7 +305,7 @@ static void test_a_read_only_file_system_is_rejected(void **state)
 	db_close(open_db(&keep_all));
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount(folder, folder, NULL, MS_BIND, NULL) < 0)
-		skip(); /* only root can mount one */
+		skip(); /* only root can mount a file system */
 	assert_int_equal(mount(NULL, folder, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL), 0);
 	assert_int_equal(db_open(path, &keep_all, &db, &err), -EROFS);
 	assert_null(db);

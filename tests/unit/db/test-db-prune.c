@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Pruning: which rows are removed or stay, and which resolution a history is read from afterwards.
- */
+/* Pruning: the rows that are removed, the rows that remain, and the resolution from which a history
+ * is read afterwards. */
 #include "tests/unit/db/test-db.h"
 
 static const struct db_retention short_kept = {.raw_hours = 1, .minute_days = 1, .hour_days = 3};
@@ -13,7 +13,7 @@ static int64_t oldest(const char *table)
 	return get_sql(sql);
 }
 
-/* A sample a minute of @vgpu and its GPU in [from, to). */
+/* Appends a sample each minute of @vgpu and of its GPU in [from, to). */
 static void put_minutes(struct db *db, const char *vgpu, int64_t from_ms, int64_t to_ms)
 {
 	for (int64_t ts_ms = from_ms; ts_ms < to_ms; ts_ms += MINUTE_MS) {
@@ -108,7 +108,7 @@ static void test_a_history_reads_a_resolution_that_covers_the_range(void **state
 	/* Hours are read in the range in which they are kept. */
 	run_sql("DELETE FROM sample WHERE ts_ms < (SELECT max(ts_ms) FROM sample)");
 	assert_int_equal(count_history("vm1", end_ms - 12 * HOUR_MS, end_ms, 3600), 720);
-	/* Before all of them, the resolution with the oldest rows is read. */
+	/* For times before all rows, the resolution with the oldest rows is read. */
 	assert_int_equal(count_history("vm1", START_MS - DAY_MS, end_ms, 3600), 1);
 }
 

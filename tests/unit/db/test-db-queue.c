@@ -53,7 +53,7 @@ static void test_a_record_larger_than_the_ring_is_rejected(void **state)
 	(void)state;
 	assert_int_equal(queue_init(&queue, 256), 0);
 	assert_null(queue_push(&queue, 1, 256 - HEAD + 1));
-	push_filled(&queue, 2, 256 - HEAD); /* to the last byte */
+	push_filled(&queue, 2, 256 - HEAD); /* the record fills the queue to the last byte */
 	assert_null(queue_push(&queue, 3, 0));
 	assert_int_equal(queue_used(&queue), 256);
 	pop_filled(&queue, 2, 256 - HEAD);
@@ -68,7 +68,7 @@ static void test_a_wrapped_tail_never_reaches_the_head(void **state)
 
 	(void)state;
 	assert_int_equal(queue_init(&queue, 256), 0);
-	push_filled(&queue, 1, 120); /* two that fill it */
+	push_filled(&queue, 1, 120); /* two records fill the queue */
 	push_filled(&queue, 2, 120);
 	pop_filled(&queue, 1, 120);
 	assert_null(queue_push(&queue, 3, 120)); /* the tail would reach the head */
@@ -110,15 +110,16 @@ static void test_random_records_are_returned_unchanged_and_in_order(void **state
 	assert_int_equal(queue_init(&queue, 1000), 0);
 	while (in < sizeof(list) / sizeof(list[0])) {
 		size_t size = (size_t)(rand() % 150);
-		/* Phases of filling and emptying, so that it is often full and empty. */
+		/* Phases of filling and emptying, so that the queue is often full and often empty.
+		 */
 		bool fill = rand() % 8 < (in / 500 % 2 ? 5 : 3);
 
 		if (fill) {
 			uint8_t *bytes = queue_push(&queue, (int)(in % 251), size);
 
 			if (!bytes) {
-				/* Refused only when it is really short of room, wherever the gap
-				 * lies. */
+				/* A record is rejected only if the free space is too small,
+				 * wherever the free space is. */
 				assert_true(queue_used(&queue) + 2 * (150 + HEAD) > 1000);
 				refused++;
 				assert_true(out < in);

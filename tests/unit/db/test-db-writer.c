@@ -48,7 +48,8 @@ static void test_without_a_commit_records_are_written_later(void **state)
 	db_close(db);
 }
 
-/* Counts the transactions in the WAL by its commit frames. The WAL was not reset yet. */
+/* Returns the number of transactions in the WAL, counted by their commit frames. The WAL must not
+ * have been reset. */
 static int count_transactions(void)
 {
 	uint8_t head[32], page_size[4];
@@ -83,7 +84,7 @@ static void test_samples_of_several_ticks_share_a_transaction(void **state)
 		pause_ms(10);
 	}
 	db_flush(db);
-	assert_true(count_transactions() < before + 10); /* 1 on a fast machine */
+	assert_true(count_transactions() < before + 10); /* 1 transaction on a fast machine */
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 20);
 	db_close(db);
 }

@@ -100,7 +100,7 @@ static inline struct db_sample make_sample(int64_t ts_ms, const char *vgpu)
 	return sample;
 }
 
-/* One sample, committed as a tick of its own. */
+/* Appends one sample and commits it as a tick. */
 static inline void put_sample(struct db *db, int64_t ts_ms, const char *vgpu)
 {
 	struct db_sample sample = make_sample(ts_ms, vgpu);
@@ -109,7 +109,7 @@ static inline void put_sample(struct db *db, int64_t ts_ms, const char *vgpu)
 	db_commit(db);
 }
 
-/* A record that is not delayed. */
+/* Appends a record that is not delayed. */
 static inline void put_decision(struct db *db, int64_t ts_ms)
 {
 	struct db_decision row = {.id = 1, .ts_ms = ts_ms, .gpu = "gpu0", .kind = "set"};
@@ -131,7 +131,7 @@ static inline void run_sql(const char *sql)
 	assert_int_equal(sqlite3_close(other), SQLITE_OK);
 }
 
-/* The first value of the first row of @sql. */
+/* Returns the first value of the first row of @sql. */
 static inline int64_t get_sql(const char *sql)
 {
 	sqlite3_stmt *statement;

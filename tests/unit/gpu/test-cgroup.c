@@ -22,7 +22,7 @@
 #include "gpu/cgroup.h"
 
 static char top[] = "/tmp/gover-cgroup.XXXXXX";
-static struct cgroup_host host; /* too large for the stack */
+static struct cgroup_host host; /* static, because it is too large for the stack */
 static struct err err;
 
 static void put(const char *file, const char *text)
@@ -77,7 +77,7 @@ static int remove_top(void **state)
 	return system(command);
 }
 
-/* Every %s is the temporary folder. */
+/* Every %s stands for the path of the temporary folder. */
 static int find(const char *mountinfo)
 {
 	char path[PATH_MAX], text[4096];
@@ -101,10 +101,10 @@ static const struct find_row {
 	const char *rule;
 	const char *mountinfo;
 	int result, version;
-	const char *mounts[CGROUP_MOUNTS_MAX]; /* below the temporary folder */
+	const char *mounts[CGROUP_MOUNTS_MAX]; /* paths below the temporary folder */
 	const char *root;
 	int usage, cpuset;
-	const char *message; /* a part of it */
+	const char *message; /* a part of the error message */
 } find_rows[] = {
 	{"hierarchies of their own",
 	 "1 2 0:1 / %s/cpu rw - cgroup cgroup rw,cpu\n"
@@ -264,7 +264,7 @@ static void an_unreadable_mountinfo_is_reported(void **state)
 	assert_non_null(strstr(err.msg, "/nowhere/mountinfo"));
 }
 
-/* A host of one mount, all controllers in it, or all but cpuset. */
+/* A host with one mount that has all controllers, or all except cpuset. */
 static void one_mount(int version, int cpuset)
 {
 	host.version = version == 1 ? &cgroup_v1 : &cgroup_v2;
@@ -419,7 +419,7 @@ static void version_2_reads_usage_and_limit(void **state)
 	}
 }
 
-/* test-softgpu tests the order, which the kernel checks. */
+/* test-softgpu tests the order of the writes, because only the kernel checks it. */
 static void a_limit_is_written_with_its_burst_if_supported(void **state)
 {
 	static const struct cgroup_limit wider = {5432, 20000, 5432},
@@ -461,10 +461,10 @@ static void version_2_enables_only_missing_controllers(void **state)
 {
 	static const struct {
 		int cpuset;
-		const char *before, *after; /* a plain file keeps the written text */
+		const char *before, *after; /* a plain file contains the written text */
 	} rows[] = {
 		{-1, "", "+cpu"},	    {-1, "io memory cpu\n", "io memory cpu"},
-		{-1, "cpuset\n", "+cpuet"}, /* the rest of the old text remains */
+		{-1, "cpuset\n", "+cpuet"}, /* the end of the longer old text remains */
 		{0, "cpu\n", "+cpuset"},    {0, "cpuset cpu\n", "cpuset cpu"},
 	};
 
@@ -491,7 +491,7 @@ static void a_failed_creation_names_the_path_and_leaves_nothing(void **state)
 	assert_int_equal(cgroup_make(&host, "g", &err), -ENOENT); /* no cgroup.subtree_control */
 	assert_non_null(strstr(err.msg, top));
 
-	/* A folder that is not a cpuset: nothing can be inherited, so the group is removed again.
+	/* The parent folder is not a cpuset, so the group can inherit nothing and is removed again.
 	 */
 	one_mount(1, 0);
 	put("cpuset.cpus", "0-3\n");

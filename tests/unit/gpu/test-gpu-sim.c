@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The sim backend behind the table of gpu/gpu.h, and its control folder. */
+/* The sim backend, called through the interface in gpu/gpu.h, and its control folder. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -21,11 +21,11 @@
 
 static const struct gpu_ops *const ops = &gpu_sim_ops;
 
-/* A GPU with one vGPU "a" of cap 50 attached. */
+/* A GPU to which one vGPU "a" with cap 50 is attached. */
 struct rig {
 	struct gpu *gpu;
 	struct gpu_vgpu *a;
-	char root[64]; /* the control folder */
+	char root[64]; /* path of the control folder */
 };
 
 static struct rig new_rig(double speed)
@@ -370,7 +370,7 @@ static void invalid_files_in_the_control_folder_are_renamed(void **state)
 
 static void other_files_in_the_control_folder_are_ignored(void **state)
 {
-	/* An empty cap may not be written completely; the other names are ignored. */
+	/* An empty cap may not be written completely; files with other names are ignored. */
 	static const char *const names[] = {"a.cap", "a.workload", "README",
 					    ".cap",  "a.cap.bad",  "a.cap.new"};
 	struct rig rig = new_rig(1);

@@ -111,7 +111,7 @@ static void a_bus_with_a_vgpu_is_sufficient(void **state)
 	make_parent(P1, "of-another-name");
 	assert_null(gpu_auto(&config));
 	make_vgpu(P1, A, 30);
-	make_dir("bus/mdev/devices/" B); /* of another vendor: no intel_vgpu */
+	make_dir("bus/mdev/devices/" B); /* a device of another vendor, without intel_vgpu */
 	make_dir("bus/mdev/devices/power");
 	assert_ptr_equal(gpu_auto(&config), ops);
 	open_gpu(ops);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A temporary folder with plain files instead of sysfs, and a GPU on it. */
+/* A temporary folder with plain files instead of sysfs, and a GPU in that folder. */
 #ifndef TESTS_UNIT_GPU_TEST_GVT_H
 #define TESTS_UNIT_GPU_TEST_GVT_H
 
@@ -27,7 +27,7 @@ static struct gpu_config config;
 static struct gpu *gpu;
 static const struct gpu_ops *gpu_is;
 static struct err err;
-static char listed[512]; /* "ID=INITIAL_CAP " of each vGPU in the order of the list */
+static char listed[512]; /* the text "ID=INITIAL_CAP " for each vGPU, in the order of the list */
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {

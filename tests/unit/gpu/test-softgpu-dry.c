@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * softgpu in a dry run with the kernel of this host: existing groups are read and not changed, and
- * none is created. The test is skipped if no control group can be written.
+ * no group is created. The test is skipped if no control group can be written.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -108,7 +108,7 @@ static void existing_groups_are_read_and_not_changed(void **state)
 	ops->close(gpu);
 }
 
-/* A real run would create it again with its own size and remove it at the end. */
+/* A real run would create the group again with the configured size and remove it at the end. */
 static void an_empty_group_is_not_changed(void **state)
 {
 	char group[PATH_MAX];

@@ -212,7 +212,8 @@ static void foreign_limit(const char *id, struct cgroup_limit limit)
 
 	snprintf(group, sizeof(group), "%.200s/gpu0/%s", config.root, id);
 	assert_int_equal(cgroup_open(&host, group, &files), 0);
-	/* First the smallest limit, which every kernel allows before and after any other. */
+	/* Sets the smallest limit first, because every kernel allows it before and after any other
+	 * limit. */
 	assert_int_equal(cgroup_write_limit(&files, &(struct cgroup_limit){1000, 1000000, 0}), 0);
 	assert_int_equal(cgroup_write_limit(&files, &limit), 0);
 	cgroup_close(&files);
@@ -338,7 +339,7 @@ static double idle_s(void)
 }
 
 /* More than the cap is a failure. Less can be caused by the host, by other programs or by a
- * hypervisor, so it is measured again, and the test is skipped if no CPU was idle. */
+ * hypervisor. The test then measures again, and is skipped if no CPU was idle. */
 static void programs_get_their_caps_within_2_points(void **state)
 {
 	struct gpu_vgpu *vgpus[2];
@@ -483,7 +484,7 @@ static void owner_finds_the_vgpu_of_a_process(void **state)
 	assert_int_equal(ops->owner(gpu, pid, id), 0);
 	assert_string_equal(id, "a");
 
-	/* A container creates groups below. */
+	/* A container creates groups below the group of the vGPU. */
 	assert_int_equal(ops->create(gpu, "b", 20, &err), 0);
 	snprintf(below, sizeof(below), "%.200s/gpu0/b/inside", config.root);
 	assert_true(cgroup_make(&host, below, &err) >= 0);

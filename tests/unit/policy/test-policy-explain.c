@@ -123,7 +123,7 @@ struct row {
 	void (*decide)(struct bench *bench);
 	struct given vgpus[9];
 	const char *why;
-	const char *numbers; /* "name=value " each, one decimal */
+	const char *numbers; /* Returns "name=value " for each number, with one decimal. */
 };
 
 static const struct row rows[] = {

@@ -9,12 +9,12 @@ struct row {
 	const char *rule;
 	int step; /* 0: 1 % */
 	struct given vgpus[5];
-	struct policy_terms newcomer; /* of fund */
-	const char *held;	      /* of hold: the vGPU, */
-	int held_pct;		      /* and its cap */
-	const char *set;	      /* of set: the vGPU whose contract becomes newcomer */
+	struct policy_terms newcomer; /* for fund: the contract of the newcomer */
+	const char *held;	      /* for hold: the vGPU */
+	int held_pct;		      /* for hold: its fixed cap */
+	const char *set;	      /* for set: the vGPU whose contract becomes @newcomer */
 	int result;
-	int largest_pct; /* of a refused hold */
+	int largest_pct; /* for a rejected hold: the largest cap that fits */
 	const char *decision;
 };
 
@@ -96,7 +96,7 @@ static void test_funding_a_newcomer(void **state)
 	}
 }
 
-/* With a small minimum. */
+/* Funds a newcomer with a small min_newcomer_pct. */
 static int fund(struct bench *bench)
 {
 	static const struct policy_terms newcomer = {.initial_cap_pct = 100};

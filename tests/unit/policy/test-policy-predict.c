@@ -4,10 +4,10 @@
 
 #include "policy/window.h"
 
-/* The use of a vGPU: @often in most periods, @once @once_at periods ago, @twice in the one before.
- */
+/* The use of a vGPU: @often in most periods, @once in the period @once_at periods ago, @twice in
+ * the period before that. */
 struct past {
-	double often, even; /* even: in every second period, counted from the last; 0: often */
+	double often, even; /* use in every second period, counted from the last; 0: @often */
 	double once, twice; /* 0: as often */
 };
 

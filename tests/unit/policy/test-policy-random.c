@@ -12,14 +12,14 @@
 
 #define TENANTS_MAX 12
 #define HISTORIES   1500
-#define CALLS	    200 /* in a history */
+#define CALLS	    200 /* number of calls in a history */
 
 enum call_kind { CALL_STEP, CALL_FUND, CALL_RETURN, CALL_FIT, CALL_HOLD, CALL_SET };
 
 struct call {
 	enum call_kind kind;
 	struct policy_terms newcomer; /* of fund; of set, the new contract */
-	const char *id;		      /* of hold and set */
+	const char *id;		      /* for hold and set: the vGPU */
 	int cap_pct;
 };
 
@@ -31,7 +31,7 @@ struct world {
 	struct policy_track tracks[TENANTS_MAX]; /* of vgpus[i] */
 	int moods[TENANTS_MAX];			 /* 0 idle, 1 working, 2 wanting more */
 	struct policy_out out;
-	int result, largest_pct; /* of the last call */
+	int result, largest_pct; /* results of the last call */
 };
 
 static char names[TENANTS_MAX][8];
@@ -47,7 +47,7 @@ static uint64_t random_next(void)
 	return random_state * UINT64_C(2685821657736338717);
 }
 
-/* From @low to @high, both included. */
+/* Returns a number from @low to @high, both included. */
 static int random_int(int low, int high)
 {
 	return low + (int)((random_next() >> 33) % (uint64_t)(high - low + 1));

@@ -10,7 +10,7 @@ struct row {
 	int step; /* 0: 1 % */
 	bool gap;
 	struct given vgpus[6];
-	const char *decision; /* as from bench_text() */
+	const char *decision; /* decisions as text from bench_text() */
 	void (*change)(struct policy_params *params);
 };
 

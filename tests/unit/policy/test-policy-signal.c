@@ -5,11 +5,11 @@
 struct row {
 	const char *rule;
 	struct given vgpu;	 /* its id is "v" */
-	double util[8];		 /* for each period; NAN: invalid */
-	double fps[8];		 /* NAN: invalid */
-	int gap_at;		 /* the late period, from 1 */
+	double util[8];		 /* one value for each period; NAN: invalid reading */
+	double fps[8];		 /* one value for each period; NAN: invalid reading */
+	int gap_at;		 /* number of the late period, from 1; 0: no late period */
 	const char *signals;	 /* a letter for each period: '!' set, '.' not set */
-	unsigned int conditions; /* in the last period */
+	unsigned int conditions; /* conditions in the last period */
 	const char *out;	 /* in the last period: r(eceiver), b(roken), s(hort) */
 	void (*change)(struct policy_params *params);
 };

@@ -7,7 +7,7 @@ struct row {
 	int step; /* 0: 1 % */
 	bool gap;
 	struct given vgpus[5];
-	const char *decision;	 /* as from bench_text() */
+	const char *decision;	 /* decisions as text from bench_text() */
 	unsigned int conditions; /* of the GPU */
 	void (*change)(struct policy_params *params);
 };
@@ -32,7 +32,7 @@ static void debounced(struct policy_params *params)
 	params->qos_periods = 2;
 }
 
-/* In its third period above overload_pct. */
+/* The vGPU is in its third period above overload_pct. */
 #define OVER .util = 1, .over_run = 2
 
 static const struct row steal_rows[] = {
@@ -401,13 +401,13 @@ static void test_severe_overload_is_one_decision_and_many_conditions(void **stat
  */
 struct calm_row {
 	const char *rule;
-	double b_util[9]; /* NAN: invalid */
+	double b_util[9]; /* NAN: invalid reading */
 	const char *expected;
 	double a_util;	     /* 0: idle */
 	double peak;	     /* earlier use of both caps, fraction */
-	int b_contract;	     /* 0: 40, which is its cap */
-	int gap_at;	     /* the late period, from 1 */
-	const char *offered; /* NULL: never; '+': an offer is live */
+	int b_contract;	     /* 0: the contract is 40, equal to the cap */
+	int gap_at;	     /* number of the late period, from 1; 0: no late period */
+	const char *offered; /* NULL: no offer; '+': an offer is live in that period */
 	int min_newcomer;
 	bool not_selling;
 	void (*change)(struct policy_params *params);

@@ -22,11 +22,11 @@
 struct given {
 	const char *id; /* NULL ends a row */
 	int contract, cap;
-	double util;	    /* NAN: invalid */
+	double util;	    /* NAN: invalid reading */
 	double peak;	    /* largest earlier load, fraction of the GPU, in the period before */
-	double target, fps; /* NAN: invalid */
+	double target, fps; /* NAN: invalid reading */
 	int over_run;	    /* earlier consecutive periods above overload_pct */
-	int claim;	    /* of policy credit, percent */
+	int claim;	    /* claim under policy credit, percent */
 	int short_run;	    /* earlier consecutive periods short of target and GPU-bound */
 	int min_cap;
 	double weight; /* 0: 1 */
@@ -43,7 +43,7 @@ struct bench {
 	char text[1024];
 };
 
-/* One reading. An invalid one leaves a misleading old value. */
+/* Sets one reading. An invalid reading leaves a misleading old value. */
 static inline void bench_read(struct policy_vgpu *vgpu, double util, double fps)
 {
 	vgpu->busy_valid = !isnan(util);
@@ -103,7 +103,7 @@ static inline void bench_step(struct bench *bench)
 	bench->policy->step(&bench->params, &bench->gpu, &bench->out);
 }
 
-/* "steal b from a: a 50->44, b 20->26"; "" for no decision. */
+/* Returns the decisions as text: "steal b from a: a 50->44, b 20->26"; "" for no decision. */
 static inline const char *bench_text(struct bench *bench)
 {
 	const struct policy_out *out = &bench->out;
@@ -129,7 +129,7 @@ static inline const char *bench_text(struct bench *bench)
 	return bench->text;
 }
 
-/* The number @name of the only decision. */
+/* Returns the number @name of the only decision. */
 static inline double bench_number(const struct bench *bench, const char *name)
 {
 	const struct policy_decision *decision = &bench->out.decisions[0];
@@ -142,7 +142,8 @@ static inline double bench_number(const struct bench *bench, const char *name)
 	return NAN;
 }
 
-/* Wanted caps are those of the moves, or else the present caps. */
+/* Checks that the wanted caps are the caps in the moves, or the present caps for vGPUs without a
+ * move. */
 static inline void bench_check_wants(const struct bench *bench)
 {
 	int want[BENCH_MAX];

@@ -8,9 +8,9 @@
 
 #include "tests/unit/policy/test-policy.h"
 
-#define HOSTS	400 /* for each policy */
+#define HOSTS	400 /* number of hosts for each policy */
 #define PERIODS 800
-#define QUIET	100 /* of them the last, in which no cap may move */
+#define QUIET	100 /* number of last periods in which no cap may move */
 
 static uint64_t random_state;
 
@@ -93,7 +93,7 @@ static void run_period(struct host *host)
 	host->all_moves += host->moves;
 }
 
-/* The dead band in whole steps. */
+/* Returns the dead band in whole steps. */
 static int band_pct(const struct host *host)
 {
 	int step = host->bench.gpu.step_pct;
@@ -106,8 +106,9 @@ static bool by_demand(const struct policy *policy)
 	return policy == policy_find("credit") || policy == policy_find("fair");
 }
 
-/* The unused cap of others while a vGPU that may receive uses its whole cap; 0 if none
- * does. The margin up to 95 % and whole steps are no waste. */
+/* Returns the unused cap of other vGPUs while a vGPU that may receive uses its whole cap, or 0 if
+ * no such vGPU exists. The unused margin above 95 % of a cap and rounding to whole steps do not
+ * count. */
 static int wasted_pct(const struct host *host)
 {
 	const struct policy_gpu *gpu = &host->bench.gpu;
@@ -129,7 +130,7 @@ static int wasted_pct(const struct host *host)
 	return wanting ? wasted + 100 - sum_pct(gpu) : 0;
 }
 
-/* The last period in which a cap moved. */
+/* Returns the last period in which a cap moved. */
 static int run_to_rest(struct host *host)
 {
 	int last = 0;

@@ -7,7 +7,8 @@
 #include "policy/qos/demand.h"
 #include "policy/qos/allocation.h"
 
-/* One vGPU with demand @now and, with probability @chance, @next; without @chance it is steady. */
+/* One vGPU. Its demand is @now, and in the next period @next with probability @chance. If @chance
+ * is 0, the demand does not change. */
 struct want {
 	const char *id; /* NULL ends the list */
 	int contract, cap;
@@ -17,7 +18,7 @@ struct want {
 	enum policy_demand_source source; /* of @now; an estimate means a fully used cap */
 };
 
-/* Returns the level. */
+/* Returns the level of a demand. */
 static int see(const struct policy_gpu *gpu, struct policy_vgpu *vgpu, double pct)
 {
 	vgpu->load = pct / 100;
@@ -58,7 +59,7 @@ static void make(struct bench *bench, const struct want *wants, int step_pct)
 	}
 }
 
-/* "a 30, b 70": the caps as planned. */
+/* Returns the planned caps as text: "a 30, b 70". */
 static const char *caps_of(const struct bench *bench, const struct plan *plan)
 {
 	static char text[200];
@@ -244,7 +245,7 @@ static void check_within(const struct bench *bench, const struct plan *plan, enu
 	if (least_pct <= room_pct)
 		assert_true(sum_pct <= room_pct);
 	else
-		assert_int_equal(sum_pct, least_pct); /* floors and holds leave nothing */
+		assert_int_equal(sum_pct, least_pct); /* floors and holds leave no free steps */
 }
 
 static void test_any_demands_fit_in_any_order(void **state)

@@ -5,7 +5,7 @@
 #include "policy/qos/demand.h"
 
 #define COLD	 15 /* periods */
-#define UNSEEN	 4  /* periods assumed for a demand not seen yet */
+#define UNSEEN	 4  /* number of periods assumed for a demand not seen yet */
 #define FADING	 0.998
 #define CONTRACT 50
 
@@ -26,7 +26,7 @@ static void learn(struct bench *bench, double load_pct, double fps)
 	demand_learn(&bench->gpu, vgpu);
 }
 
-/* Without frames. */
+/* One period of a vGPU without frames. */
 static void learn_load(struct bench *bench, double load_pct, int periods)
 {
 	for (int i = 0; i < periods; i++)
@@ -127,7 +127,7 @@ static void test_a_demand_at_the_cap_is_estimated_by_habit(void **state)
 	assert_near(now_pct(&bench), 40 / 0.98);
 	assert_int_equal(bench.tracks[0].demand.source, POLICY_DEMAND_BY_HABIT);
 	assert_memory_equal(before.follows, bench.tracks[0].demand.follows, sizeof(before.follows));
-	bench.vgpus[0].cap_pct = 42; /* more than ever before */
+	bench.vgpus[0].cap_pct = 42; /* a larger demand than ever before */
 	learn_load(&bench, 42, 1);
 	assert_near(now_pct(&bench), CONTRACT);
 	assert_int_equal(bench.tracks[0].demand.source, POLICY_DEMAND_PROBED);
@@ -191,7 +191,7 @@ static void test_transitions_are_counted(void **state)
 	for (int i = 0; i < POLICY_LEVELS - 1; i++)
 		assert_near(above[i], 1);
 	assert_near(above[POLICY_LEVELS - 1], 0);
-	learn_load(&bench, 50, 1); /* followed twice by 0, and by nothing else */
+	learn_load(&bench, 50, 1); /* a demand of 0 followed twice, and no other demand followed */
 	demand_predict(&bench.vgpus[0], above);
 	for (int i = 0; i < POLICY_LEVELS - 1; i++)
 		assert_near(above[i], 0.05 / (1 * FADING + 1 + 0.05)); /* never seen to follow */

@@ -12,7 +12,7 @@
 
 #define assert_near(a, b) assert_float_equal(a, b, 1e-9)
 
-/* Its recent demands in whole percent, one period each. */
+/* Recent demands of a vGPU in whole percent, one period each. */
 struct lately {
 	const char *id; /* NULL ends the list */
 	int n;
@@ -109,7 +109,7 @@ static void test_holds_and_floors_count(void **state)
 	check(&overload, (double[MORE + 1]){[29] = 0.75, [45] = 0.25});
 }
 
-/* At the contract. */
+/* A demand that was not seen yet counts at the contract. */
 static void test_without_migration_unseen_demands_count(void **state)
 {
 	struct bench bench;
@@ -198,12 +198,12 @@ static void test_a_newcomer_that_does_not_fit_costs_until_it_is_migrated(void **
 	check_profit(&bench, 1, 0, HOOK, -0.15);
 	bench.gpu.migrates = false;
 	check_profit(&bench, 1, 0, HAND, -3);
-	bench.params.penalty_per_broken_s = 0; /* it fits: there is no penalty */
+	bench.params.penalty_per_broken_s = 0; /* the newcomer fits, so there is no penalty */
 	check_profit(&bench, 0, 1, 3600, 0.5);
 }
 
-/* Both want 30 %. An unseen kind wants 31 to 50 %, and 41 % and more do not fit. All unseen kinds
- * together weigh as much as one present vGPU. */
+/* Both vGPUs demand 30 %. A newcomer of an unseen kind demands 31 to 50 %; with 41 % and more it
+ * does not fit. All unseen kinds together weigh as much as one present vGPU. */
 static void test_unseen_kinds_weigh_as_much_as_one_vgpu(void **state)
 {
 	struct bench bench;
@@ -254,7 +254,7 @@ static void test_only_added_overload_is_charged(void **state)
 					     {"c", .n = 1, .pct = {5}},
 					     {.id = NULL}});
 	for (int i = 0; i < 3; i++)
-		bench.tracks[i].demand.peak_pct[0] = 50; /* no other kinds */
+		bench.tracks[i].demand.peak_pct[0] = 50; /* no kinds other than the present vGPUs */
 	/* 75 or 115 %: a newcomer like c fits, one like a or b does not. */
 	check_profit(&bench, 2. / 3, 0, HOOK * 2 / 3, 0.5 / 3 - 0.1);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Policy qos: its sentences, its victims, and when it decides nothing. */
+/* Policy qos: its sentences, the vGPUs that it names for migration, and the periods without a
+ * decision. */
 #include "tests/unit/policy/test-policy.h"
 
 #include "policy/qos/demand.h"
@@ -213,7 +214,7 @@ static void test_the_victim(void **state)
 	}
 }
 
-/* The periods in which a victim was named, as "2 32 62". */
+/* Returns the periods in which a vGPU was named for migration, as "2 32 62". */
 static void note(const struct bench *bench, int period, char *text, size_t size)
 {
 	size_t used = strlen(text);
@@ -262,7 +263,7 @@ static void test_a_pause_starts_another_overload(void **state)
 	static const struct {
 		int pause;
 		const char *named;
-		int doubtful; /* periods in doubt: the pause and the first after it */
+		int doubtful; /* in doubt: the pause and the first period after it */
 	} rows[] = {{0, "2", 0}, {1, "2", 2}, {3, "2", 4}, {4, "2 10", 3}};
 
 	(void)state;
