@@ -2,8 +2,8 @@
 /*
  * Link: -shared -fPIC -Wl,-Bsymbolic -Wl,-soname,libfake-gl.so.1 -Wl,--default-symver
  *
- * A libGL and libEGL that draw nothing but count presents, so that a test exercises the hooks only.
- * Its *GetProcAddress functions return separate functions, like those of libglvnd.
+ * A libGL and libEGL that draw nothing and only count presents, so that a test exercises the hooks
+ * only. Its *GetProcAddress functions return separate functions, like those of libglvnd.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +23,7 @@ void *eglGetProcAddress(const char *name);
 unsigned long fake_gl_presented(void);
 void fake_gl_translate(egl_swap_fn inner);
 
-static volatile unsigned long presented; /* not atomic: used by one thread */
+static volatile unsigned long presented; /* not atomic: only one thread uses it */
 static egl_swap_fn inner_swap;		 /* the function that a translator presents with */
 
 unsigned long fake_gl_presented(void)
@@ -44,7 +44,7 @@ void glXSwapBuffers(void *display, unsigned long drawable)
 	presented = presented + 1;
 }
 
-/* Like Mesa with a software renderer: returns 0, or -1 if nothing was presented. */
+/* Behaves like Mesa with a software renderer: returns 0, or -1 if nothing was presented. */
 int64_t glXSwapBuffersMscOML(void *display, unsigned long drawable, int64_t target_msc,
 			     int64_t divisor, int64_t remainder)
 {
@@ -54,7 +54,7 @@ int64_t glXSwapBuffersMscOML(void *display, unsigned long drawable, int64_t targ
 	return target_msc;
 }
 
-/* Fails without a surface, like EGL. */
+/* Fails without a surface, as EGL does. */
 unsigned int eglSwapBuffers(void *display, void *surface)
 {
 	if (!surface)

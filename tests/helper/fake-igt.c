@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A fake intel_gpu_top. Opens a system-wide perf counter, as the real program opens one of the GPU,
- * and prints its capabilities and the result on stderr. Exits with 1 if that is not permitted;
- * otherwise prints 73.25 % in the format of 1.27.1 until its stdout is closed.
+ * A fake intel_gpu_top. Opens a system-wide perf counter, as the real program opens a counter of
+ * the GPU, and prints its capabilities and the result on stderr. Exits with 1 if that is not
+ * permitted; otherwise prints 73.25 % in the format of 1.27.1 until its stdout is closed.
  */
 #include <errno.h>
 #include <linux/perf_event.h>

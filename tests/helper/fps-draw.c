@@ -85,7 +85,7 @@ static void *open_fake(const char *name)
 	return need(dlopen(name, RTLD_NOW | RTLD_LOCAL), "cannot load the fake GL library");
 }
 
-/* Like glmark2 and SDL2: looks up every function by dlsym(), including the lookup function. */
+/* Looks up every function by dlsym(), including the lookup function, as glmark2 and SDL2 do. */
 static void dlsym_proc(void)
 {
 	get_proc_fn find =
@@ -126,7 +126,7 @@ static void *draw_thread(void *unused)
 	return NULL;
 }
 
-#define THREADS 16 /* more than a page has lanes */
+#define THREADS 16 /* more threads than a page has lanes */
 
 static void threads(void)
 {
@@ -140,7 +140,7 @@ static void threads(void)
 			fail("pthread_join");
 }
 
-/* FRAMES frames before the fork, then FRAMES in parent and child each. */
+/* Presents FRAMES frames before the fork, then FRAMES frames in the parent and in the child. */
 static void draw_around(pid_t (*make_child)(void))
 {
 	int status;
@@ -162,7 +162,7 @@ static void fork_child(void)
 	draw_around(fork);
 }
 
-/* A fork that bypasses the C library. */
+/* Forks with a system call that bypasses the C library. */
 static pid_t clone_alone(void)
 {
 	return (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
@@ -173,7 +173,7 @@ static void clone_child(void)
 	draw_around(clone_alone);
 }
 
-/* Leaves a child that never draws and runs as long as the daemon's socket exists. */
+/* Leaves a child that never presents and that runs as long as the daemon's socket exists. */
 static void orphan(void)
 {
 	const char *where = getenv("GOVER_FPS");
@@ -192,7 +192,7 @@ static void orphan(void)
 	}
 }
 
-/* Fails if an fd opened since @was_open would stay open across exec. */
+/* Fails if an fd that was opened since @was_open would stay open across exec. */
 static void check_exec_closes(const bool was_open[512])
 {
 	for (int fd = 0; fd < 512; fd++) {
@@ -239,7 +239,7 @@ static void keep_errno(void)
 	}
 }
 
-/* Closes all fds, as daemons do, and reuses their numbers for its own files. */
+/* Closes all fds, as daemons do, and reuses their numbers for other files. */
 static void close_fds(void)
 {
 	char path[] = "/tmp/fps-draw.XXXXXX";
@@ -328,7 +328,7 @@ static void timed(void)
 	free(swap_ns);
 }
 
-/* Needs fps-next preloaded, too. */
+/* This case also needs fps-next as a preload. */
 static void beside(void)
 {
 	if (getppid() <= 1)
@@ -339,7 +339,7 @@ static void beside(void)
 static const struct {
 	const char *name;
 	void (*draw)(void);
-	int times; /* presents per FRAMES in this process; 0: unknown */
+	int times; /* number of presents per FRAMES in this process; 0: unknown */
 } ways[] = {
 	{"direct-glx", direct_glx, 1},	 {"direct-egl", direct_egl, 1},
 	{"dlsym-proc", dlsym_proc, 1},	 {"translated", translated, 0},

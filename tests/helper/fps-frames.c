@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define WARM 30 /* frames of warm-up for limiters and HUDs */
+#define WARM 30 /* number of warm-up frames for limiters and HUDs */
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -47,7 +47,7 @@ static int make_current(EGLDisplay display, EGLSurface *ret_surface)
 				   eglCreateContext(display, config, EGL_NO_CONTEXT, NULL));
 }
 
-/* Returns the CPU time of the work. */
+/* Works for BODY_US and returns the CPU time of this work. */
 static uint64_t work(uint64_t body_ns)
 {
 	uint64_t from_ns = clock_ns(CLOCK_MONOTONIC), cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);

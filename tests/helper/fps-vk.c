@@ -23,7 +23,7 @@
 #define WINDOWS 3
 #define WARM	10000
 
-struct handle { /* like the loader's: starts with a pointer to the dispatch table */
+struct handle { /* a handle starts with a pointer to the dispatch table, as in the real loader */
 	const void *key;
 };
 
@@ -85,7 +85,7 @@ static void driver_destroy_device(VkDevice device, const VkAllocationCallbacks *
 	free(device);
 }
 
-/* The last of several windows is out of date. */
+/* With several windows, the last window is out of date. */
 static VkResult driver_present(VkQueue queue, const VkPresentInfoKHR *info)
 {
 	(void)queue;
@@ -235,7 +235,7 @@ static void *run(void *unused)
 	return unused;
 }
 
-/* CPU time of this process, independent of other load. */
+/* Returns the CPU time of this process, which does not depend on other load. */
 static double cpu_ns(void)
 {
 	struct timespec now;

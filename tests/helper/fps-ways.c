@@ -129,7 +129,7 @@ static void *find_proc_arb(const struct function *function)
 	return find_proc(function, "glXGetProcAddressARB", RTLD_DEFAULT);
 }
 
-/* Uses a lookup function that was itself found by a lookup function. */
+/* Uses a lookup function that another lookup function has returned. */
 static void *find_proc_of_proc(const struct function *function)
 {
 	get_proc_fn find = (get_proc_fn)dlsym(fake, "glXGetProcAddressARB");

@@ -65,7 +65,7 @@ static void serve(int connection, const char *bodies, const char *status_path)
 		dprintf(connection,
 			"HTTP/1.1 %d X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", status);
 	else
-		(void)dup(connection); /* keeps the connection open */
+		(void)dup(connection); /* the connection stays open */
 }
 
 int main(int argc, char *argv[])

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Arithmetic of the library: the end of a paced frame and the bucket of a frame time. */
+/*
+ * The arithmetic of pacing: the end of a paced frame, and the bucket of a frame time.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -37,16 +37,16 @@ static ssize_t fake_recv(int fd, void *bytes, size_t size, int flags);
 #define SECOND NS_PER_S
 
 static struct fps_page page_of_test;
-static int opens, open_error; /* 0: opened at once */
+static int opens, open_error; /* errno of opening; 0: success */
 static int connect_error;
-static size_t room; /* bytes until the channel is full */
+static size_t room; /* number of bytes until the channel is full */
 static int send_error;
 static int last_fd;
 static char sent_bytes[64 * FPS_MESSAGE_BYTES];
 static size_t n_sent;
-static char incoming[1024]; /* not yet received by the library */
+static char incoming[1024]; /* bytes that the library has not received yet */
 static size_t n_incoming;
-static bool ended; /* the daemon closed the connection after them */
+static bool ended; /* the daemon closed the connection after these bytes */
 static uint32_t limit_ns;
 
 static ssize_t take(int fd, const void *bytes, size_t size)
@@ -165,7 +165,7 @@ static void draw(uint64_t frames)
 	page_of_test.lane[0].last_ns += frames;
 }
 
-/* Returns complete message @index. */
+/* Returns the complete message number @index. */
 static struct fps_message message(size_t index)
 {
 	uint64_t words[WORDS];
@@ -215,7 +215,7 @@ static void a_message_a_second_reports_all_counters(void **state)
 	assert_int_equal(message(1).gpu_time_ns, 5300);
 	assert_int_equal(message(1).newest_ns, 61);
 	assert_int_equal(message(1).first_ns, 5);
-	assert_int_equal(message(0).newest_ns, 5); /* not older than the first frame */
+	assert_int_equal(message(0).newest_ns, 5); /* not before the first frame */
 	assert_int_equal(message(0).program, message(1).program);
 	assert_int_equal(message(1).sequence, message(0).sequence + 1);
 	assert_true(message(1).sent_ns >= message(0).sent_ns);
@@ -286,7 +286,7 @@ static void a_pending_connection_is_polled(void **state)
 	assert_int_equal(messages(), 1);
 }
 
-/* Refused by seccomp, by the kernel or by the host. */
+/* The connection is refused by seccomp, by the kernel or by the host. */
 static void failed_attempts_back_off_to_8_s(void **state)
 {
 	static const uint64_t waits_s[] = {1, 2, 4, 8, 8, 8};
@@ -309,7 +309,7 @@ static void a_connection_lost_at_once_counts_as_failed(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(waits_s); i++) {
-		assert_int_equal(report_poll(), SECOND); /* sent, but never read */
+		assert_int_equal(report_poll(), SECOND); /* the message is sent, but never read */
 		send_error = EPIPE;
 		assert_int_equal(report_poll(), waits_s[i] * SECOND);
 		send_error = 0;
@@ -365,7 +365,7 @@ static void a_busy_or_full_port_is_retried(void **state)
 	assert_int_equal(messages(), 1);
 }
 
-/* The Linux driver accepts whole messages only; others may not. */
+/* The Linux driver accepts whole messages only. Other drivers may accept a part. */
 static void a_partial_message_keeps_the_port_open(void **state)
 {
 	(void)state;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line: consistency of the tables of verbs and options, and strict parsing. */
+/*
+ * The command line: consistent tables of verbs and options, and strict parsing.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -134,9 +136,9 @@ static void a_verb_is_found_by_its_words(void **state)
 }
 
 static const struct {
-	const char *verb, *line; /* the first word stands for argv[0] */
+	const char *verb, *line; /* the first word takes the place of argv[0] */
 	int result;
-	const char *message; /* a part of it */
+	const char *message; /* part of the expected message */
 } option_rows[] = {
 	{"vgpu add", "- web1 --cap 40", 0, NULL},
 	{"vgpu add", "- --cap=40 web1", 0, NULL},

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* HTTP of gover-ctl: replies and missing replies. A child process acts as the daemon and sends one
- * fixed reply over a unix socket. */
+/*
+ * The HTTP client of gover-ctl: complete, incomplete and missing replies. A child process acts as
+ * the daemon and sends one fixed reply over a unix socket.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -53,7 +55,7 @@ static int listen_on_socket(void)
 	return fd;
 }
 
-/* Reads until @end is received; exits if the connection ends before. */
+/* Reads until @end is received. Exits if the connection ends before that. */
 static void read_until(int fd, char *text, size_t size, const char *end)
 {
 	size_t used = 0;
@@ -170,7 +172,7 @@ static void a_reply_is_available_as_text_and_as_json(void **state)
 	waitpid(pid, NULL, 0);
 }
 
-/* The child exits with 0 only after it received the expected text. */
+/* The child exits with 0 only if it has received the expected text. */
 static void a_request_has_all_parts(void **state)
 {
 	static const char *const expected[] = {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Output of gover-ctl: tables, records, JSON, and masked control characters. */
+/*
+ * The output of gover-ctl: tables, records, JSON, and masked control characters.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +18,7 @@
 #include "gover-ctl/verb/tables.h"
 #include "gover-ctl/writer.h"
 
-/* A writer into memory; done() returns the text. */
+/* Creates a writer that writes to memory; done() returns the text. */
 struct sink {
 	struct writer writer;
 	char *text;

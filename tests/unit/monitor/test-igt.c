@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* intel_gpu_top: parsing of irregular output, and start and end of the child process. */
+/*
+ * intel_gpu_top: parsing of irregular output, and the start and end of the child process.
+ */
 #include <errno.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -22,7 +24,7 @@
 
 /* --- parser --- */
 
-/* Version 1.27: single engines, nothing between two samples. */
+/* Output of version 1.27: single engines, and no separator between two samples. */
 #define OLD(render, video)                                                                     \
 	"{\n\t\"period\": {\n\t\t\"duration\": 1000.1,\n\t\t\"unit\": \"ms\"\n\t},\n"          \
 	"\t\"engines\": {\n\t\t\"Render/3D/0\": {\n\t\t\t\"busy\": " render ",\n"              \
@@ -34,7 +36,7 @@
 	"{\n\t\"frequency\": {\n\t\t\"requested\": 900.0,\n\t\t\"actual\": " mhz \
 	"\n\t},\n\t\"engines\": {\n\t\t\"R\": {\n\t\t\t\"busy\": " busy "\n\t\t}\n\t}\n}\n"
 
-/* Later versions: engine classes, and clients whose numbers are strings. */
+/* Output of later versions: engine classes, and clients whose numbers are strings. */
 #define NEW(render, client)                                                                     \
 	"{\n\t\"engines\": {\n\t\t\"Render/3D\": {\n\t\t\t\"busy\": " render "\n\t\t}\n\t},\n"  \
 	"\t\"clients\": {\n\t\t\"4294\": {\n\t\t\t\"name\": \"" client "\",\n"                  \
@@ -47,7 +49,7 @@ static const struct stream {
 	const char *rule;
 	const char *text;
 	int samples;
-	double util_pct; /* of the newest sample */
+	double util_pct; /* values of the newest sample */
 } streams[] = {
 	{"nothing", "", 0, 0},
 	{"the first sample is dropped", FIRST, 0, 0},
@@ -171,7 +173,7 @@ static struct err err;
 static int make_folder(void **state)
 {
 	(void)state;
-	signal(SIGPIPE, SIG_IGN); /* like the daemon */
+	signal(SIGPIPE, SIG_IGN); /* signals as in the daemon */
 	if (!mkdtemp(folder))
 		return -1;
 	snprintf(program, sizeof(program), "%s/intel_gpu_top", folder);

@@ -51,7 +51,7 @@ static void check(const char *what, double expected, bool valid, double is)
 }
 
 struct busy_row {
-	double at_s, busy_s, sched_s; /* reading; busy_s NO: not valid */
+	double at_s, busy_s, sched_s; /* the reading; busy_s NO: busy time not valid */
 	int cap, result;
 	/* expected */
 	double dt_s, load, util;
@@ -97,8 +97,8 @@ static void load_and_util_use_measured_time(void **state)
 		{100, 50, 70, 40, 0, 0, NO, NO, 0}, /* first reading */
 		{101, 50.1, 70.4, 40, 0, 1, 0.1, 0.25, 0},
 		{102.5, 50.7, 71, 40, 0, 1.5, 0.4, 1, 0},  /* late tick: uses the measured time */
-		{103, 51, 71.25, 60, 0, 0.5, 0.6, 1.2, 0}, /* may slightly exceed 1 */
-		{104, 51, 71.85, 0, 0, 1, 0, 0, 0},	   /* idle is valid */
+		{103, 51, 71.25, 60, 0, 0.5, 0.6, 1.2, 0}, /* util may slightly exceed 1 */
+		{104, 51, 71.85, 0, 0, 1, 0, 0, 0},	   /* an idle vGPU is valid */
 		{105, 51.5, 72.85, -1, 0, 1, 0.5, 0.5, 0}, /* the cap has its own valid bit */
 	};
 
@@ -115,7 +115,7 @@ static void decreasing_counters_are_invalid_for_one_period(void **state)
 		{13, 4.4, 1, 50, 0, 1, NO, NO, ERANGE}, /* allotted time decreases */
 		{14, 4.6, 1.5, 50, 0, 1, 0.2, 0.4, 0},
 		{14, 4.7, 1.6, 50, 0, 0, NO, NO, 0}, /* no time passed */
-		{13, 4.8, 1.7, 50, 0, 0, NO, NO, 0}, /* clock decreases */
+		{13, 4.8, 1.7, 50, 0, 0, NO, NO, 0}, /* the clock decreases */
 		{14, 4.9, 1.8, 50, 0, 1, 0.1, 1, 0},
 	};
 
@@ -132,7 +132,7 @@ static void missing_readings_are_invalid_with_an_errno(void **state)
 		{13, 5.4, 6, 50, 0, 1, NO, NO, ENODATA},  /* no time allotted */
 		{14, 5.4, 6.5, 50, 0, 1, 0, 0, 0},
 		{15, 9, 9, 50, -EIO, 0, NO, NO, EIO},
-		{16, 5.8, 7.5, 50, 0, 2, 0.2, 0.4, 0}, /* over both periods */
+		{16, 5.8, 7.5, 50, 0, 2, 0.2, 0.4, 0}, /* values over both periods */
 		{17, 9, 9, 50, -ENODEV, 0, NO, NO, ENODEV},
 		{18, 10, 10, 50, 0, 0, NO, NO, 0}, /* a new vGPU of the same name */
 		{19, 10.1, 10.5, 50, 0, 1, 0.1, 0.2, 0},
@@ -155,7 +155,7 @@ struct frames_row {
  */
 static void check_frames(const struct frames_row *rows, size_t n, bool own)
 {
-	/* The bucket of 10 ms. */
+	/* Index of the bucket that contains 10 ms. */
 	const int bucket = (int)floor(log2(10000.0 / 100) * 4);
 	struct monitor_track track = {0};
 	uint64_t frames_before = 0;
@@ -226,7 +226,7 @@ static void fps_are_valid_in_the_period_in_which_a_program_exits(void **state)
 	check_frames(rows, ARRAY_SIZE(rows), false);
 }
 
-/* A period may have no message, or two. */
+/* A period may contain no message, or two messages. */
 static void message_rates_hold_between_messages(void **state)
 {
 	static const struct {
@@ -240,7 +240,7 @@ static void message_rates_hold_between_messages(void **state)
 		{59.5, 1, 0, 60, 60, 59.5, 3.5}, /* no message in this period */
 		{59.5, 1, 0, 60, 60, 59.5, 3.5},
 		{60, 1, 0, 180, 180, 60, 3.5}, /* two messages */
-		{60, 1, 1, 240, 240, 60, 3.5}, /* and a program on the host */
+		{60, 1, 1, 240, 240, 60, 3.5}, /* plus a program on the host */
 		{60, 1, 1, 330, 300, 90, 3.5},
 		{0, 1, 0, 360, 300, 30, 3.5}, /* connected without frames */
 		{0, 1, 0, 360, 300, 0, 0},
@@ -281,7 +281,7 @@ static void frames_survive_a_failed_reading_but_not_a_lost_vgpu(void **state)
 {
 	static const struct frames_row rows[] = {
 		{10, 1, 0, 0, NO, NO},	   {11, 1, 60, 0, 60, 0},
-		{12, 1, 120, -EIO, NO, 0}, /* no reading, age unchanged */
+		{12, 1, 120, -EIO, NO, 0}, /* no reading, so the age is unchanged */
 		{13, 1, 180, 0, 60, 0},	   {14, 1, 240, -ENODEV, NO, NO},
 		{15, 1, 300, 0, NO, 0},	   {16, 1, 360, 0, 60, 0},
 	};
@@ -324,7 +324,7 @@ static void frame_times_cover_one_period(void **state)
 	assert_true(row.frame_p50_ms == row.frame_p99_ms && row.frame_max_ms == row.frame_p99_ms);
 	assert_true(row.frame_gpu_ms == 0);
 
-	/* The maximum is exact if it is a new record, otherwise from its bucket. */
+	/* The maximum is exact if it is a new record. Otherwise it is taken from its bucket. */
 	for (int record = 1; record >= 0; record--) {
 		vgpu.reading.at_ns += NS_PER_S;
 		totals.frames += 100;

@@ -247,7 +247,7 @@ static void remove_made(const char *name)
 	assert_int_equal(system(command), 0);
 }
 
-/* From only a GPU to a kernel with gover's scheduler, adding one file at a time. */
+/* Adds one file at a time, from a host with only a GPU to a kernel with gover's scheduler. */
 static void gvt_g_is_checked_step_by_step(void **state)
 {
 	json_t *gvt = host_with("gvt", HISTORY_FINE);

@@ -27,7 +27,7 @@
 #include "gover-ctl/top/screen.h"
 
 #define DEADLINE_MS 20000
-#define TAKEN	    "\033[?1049h" /* of the alternate screen of TERM=xterm */
+#define TAKEN	    "\033[?1049h" /* escape sequences of the alternate screen of TERM=xterm */
 #define RESTORED    "\033[?1049l"
 
 struct pty {
@@ -55,7 +55,7 @@ static void close_pty(const struct pty *pty)
 	close(pty->master);
 }
 
-/* Reads until @text was written to the terminal. */
+/* Reads the terminal's output until @text appears. */
 static bool wait_output(struct pty *pty, const char *text)
 {
 	struct pollfd wait = {.fd = pty->master, .events = POLLIN};
@@ -85,7 +85,7 @@ static bool as_before(const struct pty *pty)
 	       memcmp(now.c_cc, pty->before.c_cc, sizeof(now.c_cc)) == 0;
 }
 
-/* What the child does once it has the terminal. */
+/* The ways in which the child ends after it has taken over the terminal. */
 static void by_leaving(const struct pty *pty)
 {
 	(void)pty;

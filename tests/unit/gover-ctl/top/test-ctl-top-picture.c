@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The picture of `top`: content, and fit to every size. */
+/*
+ * The picture of `top`: the content, and the fit to terminals of every size.
+ */
 #include <locale.h>
 #include <math.h>
 #include <setjmp.h>
@@ -67,7 +69,7 @@ struct size {
 	bool live, utf8, colours;
 };
 
-/* The caller frees the text. */
+/* Returns the picture as text, which the caller frees. */
 static char *draw_view(struct size size, int vgpus, int alerts, int decisions, const char *notice,
 		       struct top_view *view)
 {
@@ -220,7 +222,7 @@ static void colours_end_with_their_line(void **state)
 	}
 }
 
-/* Draws a bar. The caller frees the text. */
+/* Draws a bar. Returns a text that the caller frees. */
 static char *bar(bool utf8, double fraction)
 {
 	struct writer writer = {.utf8 = utf8};

@@ -14,7 +14,7 @@
 #include "gover-ctl/top/screen.h"
 #include "gover-ctl/top/picture.h"
 
-/* Four vGPUs; the last has no frame rate. */
+/* Four vGPUs; the last vGPU has no frame rate. */
 static json_t *make_vgpus(void)
 {
 	return json_pack("[{s:s, s:s, s:s, s:f, s:f, s:{s:s}}, {s:s, s:s, s:s, s:f, s:f, s:b}, "
@@ -96,7 +96,7 @@ static void a_filter_matches_names_labels_and_notes(void **state)
 	json_decref(vgpus);
 }
 
-/* Presses each of @keys. */
+/* Presses the keys in @keys one after the other. */
 static int press(struct top_view *view, const char *keys, const json_t *vgpus)
 {
 	int r = 0;
@@ -130,7 +130,7 @@ static void keys_do_what_the_help_says(void **state)
 	assert_int_equal(view.delay_ms, TOP_DELAY_MIN_MS);
 	assert_int_equal(top_view_key(&view, SCREEN_F1, vgpus), 0);
 	assert_int_equal(view.mode, TOP_HELP);
-	assert_int_equal(press(&view, "q", vgpus), 0); /* closes the help only */
+	assert_int_equal(press(&view, "q", vgpus), 0); /* this key closes the help only */
 	assert_int_equal(view.mode, TOP_TABLE);
 	assert_int_equal(press(&view, "q", vgpus), 1);
 	assert_int_equal(top_view_key(&view, SCREEN_F10, vgpus), 1);
@@ -217,7 +217,7 @@ static void readings_are_kept_with_gaps(void **state)
 	sparks_prepend_history(&sparks, "vgpu2", points);
 	spark = sparks_find(&sparks, "vgpu2");
 	assert_non_null(spark);
-	assert_int_equal(spark->n, 4); /* two of the history, one recorded, one gap */
+	assert_int_equal(spark->n, 4); /* two points of the history, one recorded point, one gap */
 	assert_true(isnan(spark->fps[0]));
 	assert_true(fabs((double)spark->load[1] - 8) < 0.01);
 	assert_true(fabs((double)spark->fps[2] - 30) < 0.01);

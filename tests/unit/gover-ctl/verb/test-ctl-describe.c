@@ -189,7 +189,7 @@ static void policy_values_have_the_type_of_the_present_value(void **state)
 	static const struct {
 		const char *pair;
 		int result;
-		const char *text; /* the body, or a part of the message */
+		const char *text; /* the body, or part of the message */
 	} rows[] = {
 		{"overload_pct=97", 0, "{\"overload_pct\":97}"},
 		{"steal_fraction=0.25", 0, "{\"steal_fraction\":0.25}"},

@@ -211,7 +211,7 @@ static void a_vgpu_without_cgroups_runs_no_program(void **state)
 	}
 }
 
-/* The arguments of a run with these options. */
+/* Returns arguments that contain these options of `run`. */
 static struct args make_args(const char *cap, const char *target, const char *gpu,
 			     const char *label)
 {

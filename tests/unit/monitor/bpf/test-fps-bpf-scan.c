@@ -152,7 +152,10 @@ static void programs_of_a_group_and_its_subgroups_are_scanned(void **state)
 	assert_null(fps_bpf_scan_free(scan));
 }
 
-/* A new program is examined in every scan, an old one once per FPS_BPF_SCAN_ROUND scans. */
+/*
+ * A new program is examined in every scan. An old program is examined once per FPS_BPF_SCAN_ROUND
+ * scans.
+ */
 static void old_programs_are_scanned_less_often(void **state)
 {
 	struct fps_bpf_scan *scan = NULL;

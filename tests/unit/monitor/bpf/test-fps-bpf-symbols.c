@@ -54,8 +54,10 @@ static Elf64_Shdr section(uint32_t type, size_t at, size_t size)
 	return (Elf64_Shdr){.sh_type = type, .sh_offset = at, .sh_size = size, .sh_link = 3};
 }
 
-/* A library with three present functions (two at the same address), one that it imports, and one
- * other function. */
+/*
+ * A library with three present functions (two of them at the same address), one imported present
+ * function, and one other function.
+ */
 static void make_library(struct library *l, const char *needed)
 {
 	*l = (struct library){.head.e_type = ET_DYN};
@@ -110,7 +112,7 @@ static void each_present_function_is_found_once(void **state)
 	assert_int_equal(symbols.offset[1], CODE_OFFSET + 0x20);
 }
 
-/* libGL of libglvnd forwards glXSwapBuffers to libGLX, where it is probed. */
+/* libGL of libglvnd forwards glXSwapBuffers to libGLX, where the probe is attached. */
 static void a_forwarded_function_is_skipped(void **state)
 {
 	struct fps_bpf_symbols symbols;
@@ -157,8 +159,8 @@ static void symbols_outside_executable_code_are_ignored(void **state)
 
 	(void)state;
 	make_library(&l, "libc.so.6");
-	l.symbols[1].st_value = 0x10;		      /* in the data segment */
-	l.symbols[2].st_value = CODE_ADDRESS + 0x100; /* after the code segment */
+	l.symbols[1].st_value = 0x10;		      /* address in the data segment */
+	l.symbols[2].st_value = CODE_ADDRESS + 0x100; /* address after the code segment */
 	l.symbols[3].st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT);
 	assert_int_equal(read_bytes(&l, sizeof(l), &symbols), 0);
 	assert_int_equal(symbols.n, 0);

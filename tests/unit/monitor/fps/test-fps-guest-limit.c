@@ -17,7 +17,7 @@ static ssize_t fake_send(int fd, const void *bytes, size_t size, int flags);
 #define bind	fake_bind
 #define accept4 fake_accept4
 #define send	fake_send
-#define folder	its_folder /* that of guests.c, not of the test */
+#define folder	its_folder /* the variable of guests.c, not of the test */
 #include "monitor/fps/guests.c"
 #undef folder
 #undef socket
@@ -30,8 +30,8 @@ static ssize_t fake_send(int fd, const void *bytes, size_t size, int flags);
 
 static struct sockaddr_un host;
 static socklen_t host_length;
-static uint32_t next_cid;    /* of the next accepted connection */
-static size_t room;	     /* bytes until a connection is full */
+static uint32_t next_cid;    /* CID of the next accepted connection */
+static size_t room;	     /* number of bytes until a connection is full */
 static const char *vm_id;    /* vGPU of the virtual machine with CID 3; NULL: none */
 static uint64_t next_number; /* id of the next program */
 
@@ -123,7 +123,7 @@ static struct guest_program program_in(uint32_t cid)
 	return p;
 }
 
-/* Reports 60 more frames. */
+/* Sends a message that reports 60 more frames. */
 static void report(struct guest_program *p)
 {
 	uint64_t at_ns = (1 + p->messages) * NS_PER_S;
@@ -149,7 +149,7 @@ static void tick(void)
 	fps_hub_collect(hub);
 }
 
-/* The limit in the only received message; NOTHING: no message. */
+/* Returns the limit in the only received message; NOTHING: no message. */
 static uint64_t received_limit(const struct guest_program *p)
 {
 	struct fps_limit_message answer;
@@ -192,7 +192,7 @@ static void a_limit_is_sent_once_and_when_it_changes(void **state)
 	(void)state;
 	set_limit("a", 30000000);
 	tick();
-	assert_int_equal(received_limit(&p), NOTHING); /* no message from the program yet */
+	assert_int_equal(received_limit(&p), NOTHING); /* the program has sent no message yet */
 	report(&p);
 	tick();
 	assert_int_equal(received_limit(&p), 30000000);
@@ -265,7 +265,7 @@ static void a_program_that_never_reads_is_counted(void **state)
 	assert_int_equal(frames_of("a"), 6000);
 	assert_int_equal(stats().refused + stats().dropped, 0);
 	assert_int_equal(stats().open, 1);
-	room = SIZE_MAX; /* now it reads: only the last limit is sent */
+	room = SIZE_MAX; /* the program now reads: only the last limit is sent */
 	tick();
 	assert_int_equal(received_limit(&p), LIMIT_NS + 99);
 	assert_int_equal(received_limit(&p), NOTHING);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The hub and virtual machines: which sockets it connects to, for which vGPU messages count, and
- * that no guest keeps the hub busy. */
+/*
+ * The hub and virtual machines: which sockets the hub connects to, for which vGPU messages count,
+ * and that no guest keeps the hub busy.
+ */
 #include "tests/unit/monitor/fps/test-fps.h"
 
 #include <endian.h>
@@ -215,7 +217,7 @@ static void programs_of_a_forgotten_vgpu_are_forgotten(void **state)
 	scan_ports();
 	assert_true(machine_connected(&m));
 	send_message(&m, 1, 0, 10);
-	machine_end(&m); /* its programs are kept for a while */
+	machine_end(&m); /* the reporters stay for a while */
 	pump();
 	fps_hub_forget(hub, "a");
 	fps_hub_collect(hub);
@@ -234,7 +236,7 @@ static void other_bytes_are_skipped(void **state)
 	pump();
 	assert_int_equal(stats().refused, 1);
 	assert_int_equal(send(m.sock, &torn, 600, 0),
-			 600); /* partial message of a killed program */
+			 600); /* incomplete message of a killed program */
 	send_message(&m, 2, 0, 10);
 	send_message(&m, 2, 1, 70);
 	assert_int_equal(frames_of("a"), 70);
@@ -262,7 +264,7 @@ static void an_endless_writer_is_throttled(void **state)
 	dropped = stats().dropped;
 	assert_in_range(dropped, 1, 200);
 	assert_int_equal(frames_of("a"), 10);
-	send_message(&n, 7, 0, 60); /* others are not delayed */
+	send_message(&n, 7, 0, 60); /* other virtual machines are not delayed */
 	assert_int_equal(frames_of("b"), 60);
 	pass(1);
 	fps_hub_collect(hub);

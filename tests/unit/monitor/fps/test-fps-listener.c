@@ -134,7 +134,7 @@ static void running_out_of_fds_does_not_busy_loop(void **state)
 	assert_int_equal(close(fd), 0);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	none = limit;
-	none.rlim_cur = (rlim_t)fd; /* the lowest free one */
+	none.rlim_cur = (rlim_t)fd; /* the lowest free fd */
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 	pump();
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -227,7 +227,7 @@ static void folders_are_created_and_any_user_may_connect(void **state)
 	assert_int_equal(fps_hub_new(deep, owner_of, NULL, &second, &err), 0);
 	assert_int_equal(stat(deep, &st), 0);
 	assert_int_equal(st.st_mode, S_IFSOCK | 0666);
-	/* A socket that another process has created since is not removed. */
+	/* The hub does not remove a socket that another process has created since. */
 	assert_int_equal(unlink(deep), 0);
 	assert_int_equal(mknod(deep, S_IFIFO | 0600, 0), 0);
 	fps_hub_free(second);

@@ -78,7 +78,7 @@ static void frames_and_rates_are_differences_of_messages(void **state)
 	assert_true(take(&one, message(1, 0, 1)));
 	assert_int_equal(totals.frames, 1);
 	assert_int_equal(sum(), 1);
-	assert_int_equal(totals.reporting, 0); /* one message gives no rate */
+	assert_int_equal(totals.reporting, 0); /* a single message gives no rate */
 	pass(1.3);			       /* the message arrives late */
 	assert_true(take(&one, message(1, 1, 61)));
 	assert_int_equal(totals.frames, 61);
@@ -128,7 +128,7 @@ static void gpu_time_and_longest_gap_are_reported(void **state)
 	assert_int_equal(totals.gpu_time_ns, 1240000000);
 }
 
-/* For example after a stall: one frame in a millisecond is not 1,000 FPS. */
+/* For example after a stall: one frame in one millisecond does not mean 1,000 FPS. */
 static void messages_close_together_give_no_rate(void **state)
 {
 	(void)state;
@@ -200,7 +200,7 @@ static void a_reconnected_program_continues(void **state)
 	fps_reporters_disconnect(&reporters, &one);
 	pass(9);
 	assert_true(take(&other, message(1, 10, 601)));
-	assert_int_equal(totals.frames, 601); /* frames in between are counted */
+	assert_int_equal(totals.frames, 601); /* the frames between the messages are counted */
 	assert_int_equal(sum(), 1);
 	fps_reporters_disconnect(&reporters,
 				 &one); /* the end of the old connection has no effect */
@@ -283,7 +283,7 @@ static void counting_resumes_after_an_implausible_message(void **state)
 	pass(1);
 	assert_false(take(&one, message(1, 1, 1000000)));
 	pass(1);
-	assert_false(take(&one, message(1, 2, 220))); /* decreased: new starting point */
+	assert_false(take(&one, message(1, 2, 220))); /* decreased: counting restarts */
 	pass(1);
 	assert_true(take(&one, message(1, 3, 280)));
 	assert_int_equal(totals.frames, 160);

@@ -200,7 +200,7 @@ static void the_newest_frame_is_between_the_last_two_readings(void **state)
 	program_end(&p);
 }
 
-/* The maximum over all lanes and programs, including exited ones. */
+/* The longest gap is the maximum over all lanes and programs, including exited programs. */
 static void the_longest_gap_is_the_maximum_of_all(void **state)
 {
 	struct program p = program_new(), q = program_new();
@@ -262,7 +262,7 @@ static void plausible_gpu_time_is_counted(void **state)
 	program_end(&p);
 }
 
-/* The limit that the program received; UINT64_MAX: none. */
+/* Returns the limit that the program received; UINT64_MAX: no limit was received. */
 static uint64_t received_limit(const struct program *p)
 {
 	struct fps_limit order;
@@ -386,7 +386,7 @@ static void a_moved_program_counts_for_its_new_vgpu(void **state)
 	assert_int_equal(frames_of("b"), 20);
 	assert_int_equal(fps_hub_totals(hub, "a")->open, 0);
 	assert_int_equal(fps_hub_totals(hub, "b")->open, 1);
-	owner = NULL; /* as for an exiting process */
+	owner = NULL; /* the lookup fails, as for an exiting process */
 	pass(5);
 	program_draw(&p, 1);
 	program_end(&p);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A hub under test with a fake clock, and programs that report to it, correctly or not. */
+/*
+ * A hub under test with a fake clock, and programs that send correct or wrong reports to the hub.
+ */
 #ifndef TESTS_UNIT_MONITOR_FPS_TEST_FPS_H
 #define TESTS_UNIT_MONITOR_FPS_TEST_FPS_H
 
