@@ -253,6 +253,20 @@ static void an_initial_cap_set_after_adoption_becomes_the_contract_value(void **
 	wait_for_saves();
 }
 
+static void an_initial_cap_set_without_a_daemon_becomes_the_contract_value(void **state)
+{
+	(void)state;
+	start_mdev(12, 30);
+	wait_for_saves();
+	stop();
+	device("a")->initial_cap_pct = device("a")->cap_pct = 60;
+	start();
+	assert_int_equal(device("a")->cap_pct, 60);
+	assert_false(vgpu("a")->contract.held);
+	assert_int_equal(vgpu("a")->contract.terms.initial_cap_pct, 60);
+	wait_for_saves();
+}
+
 static void an_initial_cap_set_in_the_period_of_the_sale_is_not_foreign(void **state)
 {
 	(void)state;
@@ -333,6 +347,7 @@ int main(void)
 		FIXTURE_TEST(a_sold_vgpu_that_reappears_gets_its_last_cap),
 		FIXTURE_TEST(removing_the_contract_of_a_missing_vgpu_forgets_its_cap),
 		FIXTURE_TEST(an_initial_cap_set_after_adoption_becomes_the_contract_value),
+		FIXTURE_TEST(an_initial_cap_set_without_a_daemon_becomes_the_contract_value),
 		FIXTURE_TEST(an_initial_cap_set_in_the_period_of_the_sale_is_not_foreign),
 		FIXTURE_TEST(a_contract_matches_a_vgpu_created_since_the_last_tick),
 		FIXTURE_TEST(creating_the_vgpu_before_the_claim_does_not_close_the_offer),
