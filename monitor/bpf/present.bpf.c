@@ -14,7 +14,8 @@
 
 #include "monitor/bpf/count.h"
 
-#define LEVELS_MAX 16 /* maximum depth (version 2) or height (version 1) of the search for a group */
+/* Maximum depth (version 2) or height (version 1) of the search for a group. */
+#define LEVELS_MAX 16
 
 char program_license[] SEC("license") = "Dual MIT/GPL";
 

@@ -17,7 +17,7 @@ until_ok 20 test -S "$sock"
 sed -n '/^\.Sh JSON/,/^\.Sh ENV/p' "$page" | awk '
   /^\.It Ic / { verb = substr($0, 8); next }
   /^\.Li [A-Z]+ \// && verb { print verb ": " $2 " " $3; verb = ""; next }
-  /^Its own/ && verb { print verb ": own"; verb = "" }' >"$dir/documented"
+  /^(Its|Objects of its) own/ && verb { print verb ": own"; verb = "" }' >"$dir/documented"
 
 "$B/gover-ctl" help | sed '/^Options of every verb/q' | sed -n 's/^  \(.\{14\}\) .*/\1/p' | sed 's/ *$//' >"$dir/verbs"
 cd "$dir" || exit 1 # support writes a file here
