@@ -37,7 +37,7 @@ ok "it is in the contracts file" until_ok 10 grep -q '"x"' "$dir/state/contracts
 remove_foreign
 ok "removed while the daemon runs, it is forgotten" until_ok 10 unknown
 ok "a decision records it" that '/v1/decisions?limit=1000' \
-  '[.decisions[] | select(.kind == "missing" and .vgpu == "x" and (.why | contains("forgotten")))] | length == 1'
+  '[.decisions[] | select(.kind == "missing" and .vgpu == "x" and (.why | contains("vanished")))] | length == 1'
 ok "the vGPU is removed from the contracts file" until_ok 10 sh -c "! grep -q '\"x\"' '$dir/state/contracts.json'"
 foreign 30000
 ok "another group with the same name is found with its own cap" until_ok 10 that /v1/vgpus/x '.found and .cap_pct == 30 and (.held | not)'
