@@ -65,8 +65,7 @@ void sched_add(struct sched *sched, struct sched_vgpu *vgpu, unsigned int cap_pc
 		sched->quantum_ns = 0;
 		return;
 	}
-	/* sched_pick() visits the vGPU of the current turn last, so the end of the round is before
-	 * that vGPU. */
+	/* sched_pick() visits the vGPU of the current turn last: insert before it. */
 	vgpu->next = turn;
 	vgpu->prev = turn->prev;
 	turn->prev->next = vgpu;
