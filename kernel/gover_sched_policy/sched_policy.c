@@ -282,8 +282,10 @@ void intel_gvt_schedule(struct intel_gvt *gvt)
 
 	clear_bit(INTEL_GVT_REQUEST_SCHED, &gvt->service_request);
 	clear_bit(INTEL_GVT_REQUEST_EVENT_SCHED, &gvt->service_request);
-	/* Clear the requests first: a change that comes too late for this decision requests another
-	 * decision. */
+	/*
+	 * Clear the requests first: a change that comes too late for this decision requests another
+	 * decision.
+	 */
 	smp_mb__after_atomic();
 
 	mutex_lock(&gvt->sched_lock);
