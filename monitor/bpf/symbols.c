@@ -162,11 +162,14 @@ static uint64_t skip_endbr(const struct image *image, uint64_t offset)
 {
 	static const unsigned char endbr[] = {
 		0xf3, 0x0f, 0x1e}; /* the last byte is fa (endbr64) or fb (endbr32) */
-	const unsigned char *code = image->bytes + offset, *next = code + 4;
+	const unsigned char *code, *next;
 
-	if (offset >= image->size || image->size - offset < 6 ||
-	    memcmp(code, endbr, sizeof(endbr)) != 0 || (code[3] != 0xfa && code[3] != 0xfb))
+	if (offset >= image->size || image->size - offset < 6)
 		return offset;
+	code = image->bytes + offset;
+	if (memcmp(code, endbr, sizeof(endbr)) != 0 || (code[3] != 0xfa && code[3] != 0xfb))
+		return offset;
+	next = code + 4;
 	next += *next == 0x41;
 	return *next >= 0x50 && *next <= 0x57 ? offset + 4 : offset;
 }
