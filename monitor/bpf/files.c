@@ -34,8 +34,8 @@
 struct file {
 	dev_t dev;
 	ino_t ino;
-	char vgpu[ID_MAX]; /* vGPU whose scan found the file last; "": the loader cache of the host
-			    */
+	char vgpu[ID_MAX]; /* vGPU whose scan found the file first; "": the loader cache */
+	bool shared;	   /* another vGPU uses the file too */
 	unsigned int seen; /* number of the last scan that found it */
 	struct bpf_link *links[FPS_BPF_SYMBOLS_MAX];
 	int n_links;
@@ -135,8 +135,10 @@ static void add_file(void *userdata, const char *path)
 	known = file_find(files, &st);
 	if (known) {
 		known->seen = files->scans;
-		if (known->vgpu[0] != '\0')
-			strcpy(known->vgpu, files->scanned);
+		if (files->scanned[0] == '\0')
+			known->vgpu[0] = '\0';
+		else if (strcmp(known->vgpu, files->scanned) != 0)
+			known->shared = true;
 		return;
 	}
 	if (!has_room(files)) {
@@ -211,14 +213,18 @@ static bool has_group(const struct group *groups, size_t n, const char *id)
 	return id[0] == '\0'; /* the host */
 }
 
-/* Detaches from files of removed vGPUs and from files that are no longer used. */
+/*
+ * Detaches from files that only a removed vGPU used, and from files that were not used for a long
+ * time.
+ */
 static void drop_unneeded(struct fps_bpf_files *files, const struct group *groups, size_t n)
 {
 	for (int i = files->n_files; i-- > 0;) {
 		struct file *file = &files->files[i];
 
 		if (files->scans - file->seen <= UNSEEN_SCANS &&
-		    (file->seen == files->scans || has_group(groups, n, file->vgpu)))
+		    (file->seen == files->scans || file->shared ||
+		     has_group(groups, n, file->vgpu)))
 			continue;
 		file_detach(file);
 		*file = files->files[--files->n_files];
