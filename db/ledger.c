@@ -21,7 +21,7 @@
 		"86400", "?3", "?4") " OR " STEP("3600", "?4", "?5") " OR " STEP("60", "?5", \
 										 "?6") ")"
 
-/* Sums remain after the name of their vGPU was pruned. */
+/* LEFT JOIN: a ledger row may outlive the name of its vGPU, which pruning removes. */
 static const char rows_sql[] =
 	"SELECT 0, coalesce(id, ''), coalesce(gpu, ''), flavor, sum(sold_cap_s),"
 	" sum(sold_broken_s), sum(sold_revenue), sum(sold_penalty), sum(kept_cap_s),"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Alerts with hysteresis: a condition must hold for several ticks before its alert is raised, and
- * be absent for several before it is cleared, so that a flickering condition yields one alert. The
- * number of cleared alerts is limited.
+ * Alerts with hysteresis. A condition must hold for several ticks before its alert is raised, and
+ * must be absent for several ticks before the alert is cleared. A flickering condition thus yields
+ * one alert. The number of stored cleared alerts is limited.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -34,11 +34,11 @@ struct alerts {
 	struct alert **list;
 	size_t n, size;
 	size_t n_raised;
-	size_t next; /* index in list: the search begins here */
+	size_t next; /* index in list where the next search begins */
 	int64_t last_id;
 	int64_t update_ms; /* 0: never */
 	alert_changed_fn changed;
-	alert_silenced_fn silenced; /* NULL: none */
+	alert_silenced_fn silenced; /* NULL: no alert is silenced */
 	void *userdata;
 };
 
@@ -210,8 +210,8 @@ void alerts_update_silenced(struct alerts *alerts, int64_t now_ms)
 }
 
 /*
- * True if the text of the alert changed and its last notification is old enough. The age is
- * negative after the clock was set back; then an update is due.
+ * True if the text of the alert changed and its last notification is old enough. If the clock was
+ * set back, the age is negative and an update is due.
  */
 static bool is_update_due(const struct alerts *alerts, const struct alert *alert, int64_t now_ms)
 {
@@ -248,7 +248,7 @@ void alerts_hold(struct alerts *alerts, enum alert_kind kind, const char *gpu,
 	if (!alert) {
 		alert = insert(alerts, alerts->n);
 		if (!alert)
-			return; /* the next tick reports it again */
+			return; /* out of memory: the next tick reports the condition again */
 		alert->kind = kind;
 		alert->name = table[kind].name;
 		alert->severity = table[kind].severity;
@@ -356,7 +356,7 @@ void alerts_adopt(struct alerts *alerts, const struct alert *adopted)
 	alert->name = table[alert->kind].name;
 	alert->severity = table[alert->kind].severity;
 	alert->silenced = is_silenced(alerts, alert);
-	/* the previous run of the daemon sent the notification */
+	/* The previous run of the daemon already notified each alert that is not silenced. */
 	alert->notified = !alert->silenced;
 	alert->updated_ms = alert->raised_ms;
 	alerts->n_raised++;

@@ -6,17 +6,11 @@
 #ifndef GOVER_D_ALERT_KINDS_H
 #define GOVER_D_ALERT_KINDS_H
 
-/*
- * Number of periods without the condition until an alert is cleared. Load: 60 periods, because
- * games change scenes about every ten seconds, and a tenant at its limit must cause only one alert.
- * Failed readings and reports: 10 periods, because such failures are intermittent. Conditions that
- * an action ends: 3 periods, because they do not return by themselves. Severe overload: 1 period,
- * because the policy (rule 7) decides when it ends.
- */
-#define ALERT_CLEAR_LOAD    60
-#define ALERT_CLEAR_READING 10
-#define ALERT_CLEAR_STATE   3
-#define ALERT_CLEAR_POLICY  1
+/* Number of periods without the condition after which an alert is cleared. */
+#define ALERT_CLEAR_LOAD    60 /* long: the load of a game changes about every ten seconds */
+#define ALERT_CLEAR_READING 10 /* failed readings and reports are intermittent */
+#define ALERT_CLEAR_STATE   3  /* the condition ends by an action and does not return by itself */
+#define ALERT_CLEAR_POLICY  1  /* the policy itself delays the end of severe overload (rule 7) */
 
 /*
  * ALERT(name in the code, name, severity, periods until it is raised, periods until it is cleared,
@@ -29,31 +23,31 @@
 	      "migrate one", \
 	      "gover-ctl why %s") \
 	ALERT(CONTRACT_LIMIT, "contract_limit", WARNING, 3, ALERT_CLEAR_LOAD, \
-	      "overloaded at the full cap of its contract: the customer needs a larger " \
-	      "contract", \
+	      "the vGPU is overloaded at the full cap of its contract: the customer needs a " \
+	      "larger contract", \
 	      "gover-ctl why %s") \
 	ALERT(HELD_OVERLOADED, "held_overloaded", WARNING, 3, ALERT_CLEAR_LOAD, \
-	      "overloaded, but its cap is held by an operator", \
+	      "the vGPU is overloaded, but an operator holds its cap", \
 	      "gover-ctl why %s") \
 	ALERT(QOS_NOT_GPU_BOUND, "qos_not_gpu_bound", INFO, 3, ALERT_CLEAR_LOAD, \
-	      "below its FPS target without using its cap: the cause is inside the " \
-	      "guest", \
+	      "the vGPU is below its FPS target without using its cap: the cause is inside " \
+	      "the guest", \
 	      "gover-ctl why %s") \
 	ALERT(FPS_MISSING, "fps_missing", WARNING, 5, ALERT_CLEAR_READING, \
-	      "has an FPS target but reports no frames", \
+	      "the vGPU has an FPS target but reports no frames", \
 	      "gover-ctl vgpu show %s") \
 	ALERT(SUM_OVER_100, "sum_over_100", WARNING, 2, ALERT_CLEAR_STATE, \
-	      "the sum of the caps exceeds the GPU: caps are no longer guaranteed GPU " \
-	      "time", \
+	      "the caps add up to more than 100 %: a cap no longer guarantees its share of " \
+	      "GPU time", \
 	      "gover-ctl vgpu list") \
 	ALERT(FOREIGN_WRITE, "foreign_write", WARNING, 1, ALERT_CLEAR_STATE, \
-	      "external change of the cap: the cap is held until it is released", \
+	      "another program changed the cap: the vGPU is on hold until it is released", \
 	      "gover-ctl why %s") \
 	ALERT(VGPU_MISSING, "vgpu_missing", CRITICAL, 2, ALERT_CLEAR_STATE, \
-	      "has a contract but does not exist on the GPU", \
+	      "the vGPU has a contract but does not exist on the GPU", \
 	      "gover-ctl vgpu show %s") \
 	ALERT(TELEMETRY_STALE, "telemetry_stale", CRITICAL, 2, ALERT_CLEAR_READING, \
-	      "busy time cannot be read: no stealing, and no sales", \
+	      "busy time cannot be read: gover-d neither steals nor sells on this GPU", \
 	      "gover-ctl doctor") \
 	ALERT(WRITE_FAILED, "write_failed", CRITICAL, 1, ALERT_CLEAR_STATE, \
 	      "a cap could not be written", \
@@ -62,14 +56,14 @@
 	      "the database cannot be written; control continues without history", \
 	      "gover-ctl doctor") \
 	ALERT(CONTRACTS_UNSAVED, "contracts_unsaved", CRITICAL, 1, ALERT_CLEAR_STATE, \
-	      "the contracts file cannot be written: the newest changes are in the " \
-	      "database alone", \
+	      "the contracts file cannot be written: the newest changes are only " \
+	      "in the database", \
 	      "gover-ctl doctor") \
 	ALERT(SALE_FAILED, "sale_failed", WARNING, 1, ALERT_CLEAR_STATE, \
-	      "a new vGPU broke contracts during its probation: migrate it", \
+	      "a new vGPU failed its probation: migrate this vGPU", \
 	      "gover-ctl offers --all") \
 	ALERT(WEBHOOK_FAILING, "webhook_failing", WARNING, 2, ALERT_CLEAR_STATE, \
-	      "the receiver of alerts rejects them or is unreachable", \
+	      "the webhook receiver is unreachable or rejects alerts", \
 	      "gover-ctl alerts")
 /* clang-format on */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A list of silences, and the test whether an alert matches one of them. */
+/* Stores the silences and tests whether an alert matches one of them. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Silences: mute alerts that match all selectors until a given time. A silenced alert is raised,
- * listed and recorded as usual, but neither hooks nor the webhook are called. Pure: the caller
- * passes the time.
+ * Silences. A silence mutes the alerts that match all its selectors, until a given time. A silenced
+ * alert is raised, listed and recorded as usual, but neither hooks nor the webhook are called for
+ * it. The module reads no clock: the caller passes the time.
  */
 #ifndef GOVER_D_ALERT_SILENCE_H
 #define GOVER_D_ALERT_SILENCE_H
@@ -24,7 +24,7 @@ struct silence {
 };
 
 struct silences {
-	struct silence list[SILENCES_MAX]; /* ascending id */
+	struct silence list[SILENCES_MAX]; /* sorted by ascending id */
 	int n;
 	int64_t last_id;
 };
@@ -32,8 +32,8 @@ struct silences {
 /* Assigns the next id and stores a copy. -ENOSPC: SILENCES_MAX reached. */
 int silences_add(struct silences *silences, struct silence *silence);
 /*
- * Restores a silence of an earlier run of the daemon. Call it in the order of ids. -ENOSPC:
- * SILENCES_MAX reached.
+ * Restores a silence of an earlier run of the daemon. Call this function in the order of ids.
+ * -ENOSPC: SILENCES_MAX reached.
  */
 int silences_adopt(struct silences *silences, const struct silence *silence);
 /* -ENOENT */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The thread posts the oldest message with libcurl and waits for the reply. A failed message is
- * retried before newer ones. The lock is held only for list operations, never during a transfer, so
- * that the event loop does not wait.
+ * sent again before any newer message. The lock is held only for list operations, never during a
+ * transfer, so that the event loop does not wait.
  */
 #include <curl/curl.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 #define PAUSE_NS NS_PER_S /* pause before the second try */
 
 struct message {
-	struct message *next; /* next in webhook.first */
+	struct message *next; /* next message in the list webhook.first */
 	char *body;
 	int64_t replaces;
 	uint64_t given_ns;
@@ -33,7 +33,7 @@ struct webhook {
 	struct curl_slist *headers;
 	pthread_t thread;
 	bool started;
-	/* Guarded by the lock. */
+	/* The lock guards the fields below. */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct message *first;
@@ -54,7 +54,7 @@ static size_t discard(char *data, size_t size, size_t n, void *userdata)
 	return size * n;
 }
 
-/* libcurl calls this function at least once a second. */
+/* libcurl calls this function at least once a second. A nonzero result aborts the transfer. */
 static int on_progress(void *userdata, curl_off_t down_total, curl_off_t down, curl_off_t up_total,
 		       curl_off_t up)
 {
@@ -68,7 +68,7 @@ static int on_progress(void *userdata, curl_off_t down_total, curl_off_t down, c
 	return stop;
 }
 
-/* A permanent error is not retried. */
+/* Decides whether a message was sent, is sent again, or is dropped after a permanent error. */
 static enum outcome judge(CURLcode code, long status, char problem[256])
 {
 	if (code != CURLE_OK) {
@@ -79,7 +79,7 @@ static enum outcome judge(CURLcode code, long status, char problem[256])
 		problem[0] = '\0';
 		return SENT;
 	}
-	snprintf(problem, 256, "the receiver returned status %ld", status);
+	snprintf(problem, 256, "the receiver returned HTTP status %ld", status);
 	return status >= 500 || status == 408 || status == 425 || status == 429 ? AGAIN : REFUSED;
 }
 
@@ -214,7 +214,7 @@ int webhook_new(const char *url, int timeout_s, struct webhook **ret_webhook, st
 
 	if (!w)
 		return err_fail(reterr, ENOMEM, "out of memory");
-	(void)pthread_mutex_init(&w->lock, NULL); /* cannot fail without attributes */
+	(void)pthread_mutex_init(&w->lock, NULL); /* cannot fail with default attributes */
 	(void)pthread_condattr_init(&monotonic);
 	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	(void)pthread_cond_init(&w->wake, &monotonic);
@@ -250,7 +250,10 @@ struct webhook *webhook_free(struct webhook *w)
 	w->stop_ns = clock_now().mono_ns + STOP_NS;
 	pthread_cond_signal(&w->wake);
 	pthread_mutex_unlock(&w->lock);
-	/* A DNS lookup cannot be aborted: the thread keeps running, and its memory is not freed. */
+	/*
+	 * A DNS lookup cannot be aborted. In this case the thread keeps running, and its memory is
+	 * not freed.
+	 */
 	if (w->started && join_within(w->thread, STOP_NS + NS_PER_S / 2) < 0)
 		return NULL;
 	while (w->first)
@@ -263,7 +266,9 @@ struct webhook *webhook_free(struct webhook *w)
 	return NULL;
 }
 
-/* Returns the waiting message with the same @replaces; NULL: there is no such message. */
+/*
+ * Returns the waiting message that was sent with the same @replaces; NULL: none, or @replaces is 0.
+ */
 static struct message *find_replaced(struct webhook *w, int64_t replaces)
 {
 	struct message *message = w->sending ? w->first->next : w->first;

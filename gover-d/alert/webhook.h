@@ -12,38 +12,40 @@
 
 #include "base/err.h"
 
-/* limit of waiting messages; beyond it, the oldest message is dropped */
+/* maximum number of waiting messages; a full queue drops its oldest message */
 #define WEBHOOK_WAITING_MAX 256
-#define WEBHOOK_GIVE_UP_S   3600 /* a message that was not delivered within this time is dropped */
+#define WEBHOOK_GIVE_UP_S   3600 /* time after which an undelivered message is dropped */
 #define WEBHOOK_PAUSE_MAX_S 60	 /* longest pause between tries; the pauses are 1, 2, 4, ... s */
 
 struct webhook;
 
 struct webhook_stats {
 	uint64_t sent;	  /* messages answered with status 2xx */
-	uint64_t retried; /* tries of messages after the first one */
-	uint64_t refused; /* messages answered with a permanent error */
-	uint64_t dropped; /* messages dropped: too old, or the queue was full */
+	uint64_t retried; /* tries of messages, without the first try of each message */
+	uint64_t refused; /* messages that the receiver rejected with a permanent error */
+	uint64_t dropped; /* messages dropped because they were too old or the queue was full */
 	int waiting;
 	int failed_tries; /* failed tries since the last success */
 	int lost;	  /* messages refused or dropped since the last success */
 	/*
-	 * error of the last try; "": success. It never contains the URL, which may contain a secret
+	 * error of the last try; "": success. The text never contains the URL, because a URL may
+	 * contain a secret.
 	 */
 	char problem[256];
 };
 
 int webhook_new(const char *url, int timeout_s, struct webhook **ret_webhook, struct err *reterr);
 /*
- * Tries waiting messages once more, for one second in total, and ends the thread. A thread that
- * hangs in a DNS lookup keeps running. @webhook may be NULL. Returns NULL.
+ * Sends each waiting message at most once more, for at most one second in total, and ends the
+ * thread. A thread that is blocked in a DNS lookup keeps running. @webhook may be NULL. Returns
+ * NULL.
  */
 struct webhook *webhook_free(struct webhook *webhook);
 
 /*
- * Queues a message without blocking. Takes ownership of @body, a text from malloc(); if it is NULL
- * (out of memory), the message counts as dropped. The new message replaces a waiting message with
- * the same @replaces; 0: it replaces no message.
+ * Queues a message without blocking. Takes ownership of @body, which was allocated with malloc().
+ * @body NULL (out of memory): the message counts as dropped. @replaces: the new message replaces a
+ * waiting message with the same number; 0: it replaces no message.
  */
 void webhook_send(struct webhook *webhook, char *body, int64_t replaces);
 

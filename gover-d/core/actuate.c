@@ -44,10 +44,11 @@ static void record_cap_write(struct actuator *actuator, const struct host_gpu *g
 	snprintf(row.vgpu, sizeof(row.vgpu), "%s", move->vgpu->contract.id);
 	snprintf(row.gpu, sizeof(row.gpu), "%s", gpu->config.name);
 	snprintf(row.cause, sizeof(row.cause), "%s", cause);
-	(void)db_append_cap_write(actuator->history->db, &row); /* a full queue is counted by db/ */
+	/* if the queue is full, db/ counts the row */
+	(void)db_append_cap_write(actuator->history->db, &row);
 }
 
-/* Writes the cap and reads back the one in force. */
+/* Writes the cap and reads back the cap in force. */
 static void write_move(struct actuator *actuator, struct host_gpu *gpu, struct actuate_move *move,
 		       const char *cause, struct instant now)
 {
@@ -59,7 +60,7 @@ static void write_move(struct actuator *actuator, struct host_gpu *gpu, struct a
 	r = cap_journal_set(actuator->journal, id, vgpu->expected_cap_pct, move->to_pct);
 	if (r == 0)
 		r = gpu->ops->write_cap(vgpu->device, now.mono_ns, move->to_pct);
-	/* A failed write may have had an effect, so the cap is read in any case. */
+	/* A failed write may still have changed the cap, so the cap is always read back. */
 	r_read = gpu->ops->read_cap(vgpu->device, &in_force);
 	if (r == 0)
 		r = r_read;
@@ -72,17 +73,25 @@ static void write_move(struct actuator *actuator, struct host_gpu *gpu, struct a
 		move->read_back_pct = in_force;
 		vgpu->cap_pct = in_force == 0 ? 100 : in_force;
 		vgpu->expected_cap_pct = in_force;
-		/* If this fails, the next start may take the cap for a foreign one. */
+		/*
+		 * If the journal cannot be written, the next start may treat this cap as an
+		 * external change.
+		 */
 		(void)cap_journal_set(actuator->journal, id, in_force, in_force);
 	} else {
-		/* The cap in force is unknown: the larger one counts, and the journal accepts both.
+		/*
+		 * The cap in force is unknown: assume the larger of the old and the new cap. The
+		 * journal contains both, so neither will count as an external change.
 		 */
 		vgpu->cap_pct = move->to_pct > move->from_pct ? move->to_pct : move->from_pct;
 	}
 	record_cap_write(actuator, gpu, move, cause, now);
 }
 
-/* The limit of all increases: the free pool or, if the sum exceeded 100, what was freed. */
+/*
+ * Returns the limit of all increases together: the free capacity, or @freed_pct if it is larger
+ * because the caps added up to more than 100 %.
+ */
 static int budget_pct(const struct host_gpu *gpu, int freed_pct)
 {
 	int pool = 100 - host_gpu_sum_cap_pct(gpu);
@@ -198,7 +207,7 @@ int actuate_restore(struct host_gpu *gpu, struct vgpu *vgpu, struct instant now)
 	int initial_pct = vgpu->contract.terms.initial_cap_pct, in_force;
 	int r;
 
-	if (gpu->ops->renew) /* the end of a lease would change the cap again */
+	if (gpu->ops->renew) /* an expiring lease would change the cap again */
 		(void)gpu->ops->renew(vgpu->device, 0);
 	r = gpu->ops->write_cap(vgpu->device, now.mono_ns, initial_pct);
 	if (r == 0)
@@ -217,7 +226,7 @@ int actuate_lease(struct actuator *actuator, struct host_gpu *gpu, struct vgpu *
 
 	if (actuator->dry_run || !gpu->ops->renew)
 		return 0;
-	/* In mode observe, leases of other programs stay untouched. */
+	/* In mode observe, do not end the leases of other programs. */
 	if (lease_ms == 0 && (vgpu->lease_off || (observed && !vgpu->renewed_ns)))
 		return 0;
 	r = gpu->ops->renew(vgpu->device, lease_ms);
@@ -236,13 +245,15 @@ void actuate_initial_cap(struct actuator *actuator, struct host_gpu *gpu, struct
 	if (actuator->dry_run || gpu->mode == GPU_MODE_OBSERVE || !gpu->ops->write_initial_cap ||
 	    gpu->ops->read_initial_cap(vgpu->device, &is_pct) < 0 || is_pct == initial_cap_pct)
 		return;
-	/* The backend rejects this after the first cap write; the initial cap of the creation
-	 * stays. */
+	/*
+	 * The backend rejects a new initial cap after the first cap write. The old initial cap then
+	 * remains.
+	 */
 	if (gpu->ops->write_initial_cap(vgpu->device, initial_cap_pct, vgpu->cap_pct) == 0)
 		vgpu->expected_cap_pct = vgpu->cap_pct;
 }
 
-/* Undoes the change of the journal after a failed creation. */
+/* Restores the journal record of the vGPU after its creation failed. */
 static void restore_record(struct cap_journal *journal, const char *id, bool known, int last_pct,
 			   int intent_pct)
 {
@@ -252,7 +263,7 @@ static void restore_record(struct cap_journal *journal, const char *id, bool kno
 		(void)cap_journal_remove(journal, id);
 }
 
-/* The conditions that struct gpu_ops documents for create and destroy. */
+/* Maps the errors that struct gpu_ops documents for create and destroy to enum control_error. */
 static int condition_of(int r)
 {
 	switch (r) {
@@ -285,7 +296,7 @@ int actuate_create(struct actuator *actuator, struct host_gpu *gpu, struct vgpu 
 	if (r < 0)
 		return err_condition(
 			reterr, CONTROL_E_NOT_STORED,
-			"vGPU %s: its cap cannot be written to the state directory: %s", id,
+			"vGPU %s: the cap journal in the state directory cannot be written: %s", id,
 			strerror(-r));
 	r = gpu->ops->create(gpu->gpu, id, cap_pct, reterr);
 	if (r < 0) {
@@ -311,7 +322,8 @@ int actuate_destroy(struct actuator *actuator, struct host_gpu *gpu, struct vgpu
 	if (actuator->dry_run)
 		return err_condition(reterr, CONTROL_E_DRY_RUN, "vGPU %s: not removed in a dry run",
 				     id);
-	/* It stays attached until it is removed, so that sampling continues if the backend refuses.
+	/*
+	 * Detach the vGPU only after its removal, so that sampling continues if the removal fails.
 	 */
 	r = gpu->ops->destroy(gpu->gpu, id, reterr);
 	if (r < 0 && r != -ENOENT)
@@ -319,7 +331,7 @@ int actuate_destroy(struct actuator *actuator, struct host_gpu *gpu, struct vgpu
 	if (vgpu->device)
 		gpu->ops->detach(vgpu->device);
 	vgpu->device = NULL;
-	/* Otherwise a later vGPU of this name would get its record. */
+	/* A later vGPU of the same name must not get the record of this vGPU. */
 	(void)cap_journal_remove(actuator->journal, id);
 	return 0;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Adopts contracts, vGPUs, caps and holds at the start, and vGPUs without a contract later. */
+/*
+ * Adopts contracts, vGPUs, caps and holds when the daemon starts. Later, adopts new vGPUs that have
+ * no contract.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +21,10 @@
 
 /* --- vGPUs --- */
 
-/* Sets the last cap again after the end of a lease or a restore. This includes a frozen GPU: its
- * caps were frozen at these values. */
+/*
+ * Writes the last cap again after the end of a lease or gover-d --restore set the initial cap. Also
+ * writes it on a frozen GPU, because its caps were frozen at their last values.
+ */
 static void restore_last_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 			     int last_pct, struct instant now)
 {
@@ -73,7 +78,7 @@ static void adopt_cap(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu
 				      vgpu->expected_cap_pct);
 }
 
-/* Passes the labels to the backend, which takes those of attached vGPUs only. */
+/* Passes the labels to the backend. The vGPU must be attached. */
 static void pass_labels(struct host_gpu *gpu, struct vgpu *vgpu)
 {
 	struct err err = {""};
@@ -96,13 +101,16 @@ static int attach_existing(struct manager *m, struct host_gpu *gpu, struct vgpu 
 	r = gpu->ops->attach(gpu->gpu, vgpu->contract.id, now.mono_ns, &vgpu->device, reterr);
 	if (r < 0)
 		return r;
-	/* A lease must not end between this reading of the cap and the first tick. */
+	/*
+	 * Renew the lease before the cap is read, so that the lease does not expire before the
+	 * first tick.
+	 */
 	(void)actuate_lease(&m->actuator, gpu, vgpu, now);
 	r = gpu->ops->read_cap(vgpu->device, &found_pct);
 	if (r < 0) {
 		gpu->ops->detach(vgpu->device);
 		vgpu->device = NULL;
-		return err_fail(reterr, -r, "vGPU %s: its cap cannot be read: %s",
+		return err_fail(reterr, -r, "vGPU %s: the cap cannot be read: %s",
 				vgpu->contract.id, strerror(-r));
 	}
 	if (vgpu->found && vgpu->contract.terms.initial_cap_pct == 0)
@@ -112,7 +120,7 @@ static int attach_existing(struct manager *m, struct host_gpu *gpu, struct vgpu 
 	return 0;
 }
 
-/* Creates the vGPU of a contract again if it does not exist and the backend creates vGPUs. */
+/* Creates the missing vGPU of a contract again, with its last cap. */
 static int recreate_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
 			 struct instant now, struct err *reterr)
 {
@@ -124,7 +132,7 @@ static int recreate_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *v
 		cap_pct = last_pct;
 	r = actuate_create(&m->actuator, gpu, vgpu, cap_pct, now, reterr);
 	if (r != 0)
-		return r < 0 ? r : -EIO; /* @reterr has the reason */
+		return r < 0 ? r : -EIO; /* @reterr contains the reason */
 	pass_labels(gpu, vgpu);
 	record_decision(m, gpu, vgpu, DECISION_ADOPT, DECISION_WRITTEN, now,
 			"vGPU %s did not exist and was created again with its last cap of %d %%",
@@ -180,8 +188,11 @@ static int adopt_contract(struct manager *m, struct contract_entry *entry, struc
 	return 0;
 }
 
-/* Restores the offer of a sale that is missing in the history. It is open, to be claimed, while its
- * probation may still run, and kept afterwards. */
+/*
+ * Restores an offer that is missing in the history, from the contract @c that was sold through it.
+ * The offer is open while its probation may still run (the caller then claims it), and kept
+ * afterwards.
+ */
 static struct offer *restore_offer(struct manager *m, const struct host_gpu *gpu,
 				   const struct contract *c, struct instant now)
 {
@@ -202,13 +213,15 @@ static struct offer *restore_offer(struct manager *m, const struct host_gpu *gpu
 		memcpy(sold.vgpu, c->id, sizeof(sold.vgpu));
 		memcpy(sold.claim_key, c->claim_key, sizeof(sold.claim_key));
 		snprintf(sold.reason, sizeof(sold.reason),
-			 "the result of its probation is missing in the history");
+			 "the result of the probation is missing in the history");
 	}
 	return offers_adopt(m->offers, &sold);
 }
 
-/* Completes the offer of a sold vGPU from its contract. After a crash, the history may have the
- * offer as open, or not at all. */
+/*
+ * Completes the offer through which contract @c was sold. After a crash, the history may contain
+ * this offer as still open, or not at all.
+ */
 static void adopt_sale(struct manager *m, const struct host_gpu *gpu, const struct contract *c,
 		       struct instant now)
 {
@@ -223,7 +236,7 @@ static void adopt_sale(struct manager *m, const struct host_gpu *gpu, const stru
 			     now);
 }
 
-/* True if the newcomer of the offer was removed, also if another vGPU has its name now. */
+/* True if the vGPU that claimed the offer was removed. A newer vGPU may have the same name. */
 static bool newcomer_gone(struct manager *m, const struct offer *offer)
 {
 	const struct vgpu *vgpu = host_find_vgpu(&m->host, offer->vgpu, NULL);
@@ -241,8 +254,9 @@ static void settle_offers(struct manager *m, struct instant now)
 		struct offer *offer = offers_find(m->offers, offers_at(m->offers, i)->id);
 
 		if (offer->life.state == OFFER_OPEN)
-			offers_end(m->offers, offer, OFFER_CLOSED, now,
-				   "the daemon was restarted; a new offer needs a calm load first");
+			offers_end(
+				m->offers, offer, OFFER_CLOSED, now,
+				"the daemon was restarted; a new offer opens after calm periods");
 		if (offer->vgpu[0] == '\0' || !newcomer_gone(m, offer))
 			continue;
 		if (offer->life.state == OFFER_FAILED)
@@ -252,8 +266,7 @@ static void settle_offers(struct manager *m, struct instant now)
 	}
 }
 
-/* A hold because of an external change stays until an operator releases it, and so does its alert.
- */
+/* Keeps the alert foreign_write of each vGPU that is still on hold after an external change. */
 static void settle_alerts(struct manager *m)
 {
 	for (size_t i = 0; i < alerts_count(m->alerts); i++) {
@@ -265,8 +278,10 @@ static void settle_alerts(struct manager *m)
 	}
 }
 
-/* Saves new holds and the removal of some of the @n_vgpus, then continues or ends offers and alerts
- * of the last run. */
+/*
+ * Saves the contracts if vGPUs were put on hold or removed. Then continues or ends the offers and
+ * alerts of the last run. @n_vgpus: number of vGPUs in the contracts file.
+ */
 static void settle(struct manager *m, size_t n_vgpus, struct instant now)
 {
 	bool foreign = false;
@@ -323,15 +338,18 @@ static struct vgpu *new_found(const struct host_gpu *gpu, const char *id, int in
 	return NULL;
 }
 
-/* The terms of the contract are lost, so any other cap could break it. */
+/*
+ * Puts a vGPU whose contract is lost on hold, because any change of its cap could break the
+ * contract.
+ */
 static void hold_unknown(struct manager *m, const struct host_gpu *gpu, struct vgpu *vgpu,
 			 struct instant now)
 {
 	vgpu->contract.held = true;
 	vgpu->contract.held_cap_pct = vgpu->cap_pct;
 	record_decision(m, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
-			"the contract of vGPU %s on GPU %s is lost: it is held at its cap of %d %% "
-			"until released",
+			"the contract of vGPU %s on GPU %s is lost: the vGPU is on hold at its cap "
+			"of %d %% until it is released",
 			vgpu->contract.id, gpu->config.name, vgpu->cap_pct);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Adopts the contracts, vGPUs, caps and holds that an earlier daemon left (design.md section 6),
- * and vGPUs that exist without a contract. A cap that is as the daemon left it is not changed.
+ * and vGPUs that exist without a contract. A cap that no other program has changed stays as it is.
  */
 #ifndef GOVER_D_CORE_ADOPT_H
 #define GOVER_D_CORE_ADOPT_H
@@ -11,17 +11,22 @@
 
 struct manager;
 
-/* Adopts @contracts with their vGPUs, and settles the offers and alerts of the last run. */
+/* Adopts @contracts with their vGPUs. Continues or ends the offers and alerts of the last run. */
 int adopt_host(struct manager *manager, struct contracts *contracts, struct instant now,
 	       struct err *reterr);
 
-/* Adopts a vGPU that the backend lists and the daemon does not manage (rule 12). -EINVAL: its name
- * is not a valid id or belongs to another GPU; -ENOSPC: the GPU has too many vGPUs; or as attaching
- * it fails. */
+/*
+ * Adopts a vGPU that the backend lists and the daemon does not manage (rule 12). -EINVAL: the name
+ * is not a valid id, or a vGPU of another GPU has this name. -ENOSPC: the GPU has too many vGPUs.
+ * Other errors: the vGPU cannot be attached.
+ */
 int adopt_found(struct manager *manager, struct host_gpu *gpu, const char *id, int initial_cap_pct,
 		struct instant now, struct err *reterr);
 
-/* Forgets and frees a vGPU that was never sold and does not exist any more. Does not save. */
+/*
+ * Removes and frees a vGPU that was never sold and no longer exists. The caller saves the
+ * contracts.
+ */
 void adopt_forget(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
 		  struct instant now);
 

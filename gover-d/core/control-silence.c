@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Adds, removes and expires silences. A silence must select something that exists. */
+/*
+ * Adds, removes and expires silences. Each selector of a new silence must name an alert, a GPU or a
+ * vGPU that exists.
+ */
 #include <errno.h>
 
 #include "gover-d/core/control-silence.h"
@@ -21,7 +24,7 @@ static int check_silence(struct manager *m, const struct silence *s, int64_t now
 
 	if (!s->alert[0] && !s->gpu[0] && !s->vgpu[0])
 		return err_condition(reterr, CONTROL_E_INVALID,
-				     "a silence needs an alert, a gpu or a vgpu");
+				     "alert, gpu or vgpu: at least one of them is required");
 	if (s->alert[0] && alerts_kind_parse(s->alert, &kind) < 0)
 		return err_condition(reterr, CONTROL_E_INVALID, "alert: unknown alert %s",
 				     s->alert);

@@ -8,11 +8,15 @@
 
 struct manager;
 
-/* Sets the id and the time of creation. CONTROL_E_INVALID or _TOO_MANY. */
+/*
+ * Adds @silence and sets its id and its time of creation. Errors: CONTROL_E_INVALID or _TOO_MANY.
+ */
 int control_silence_add(struct manager *manager, struct silence *silence, struct err *reterr);
-/* CONTROL_E_NOT_FOUND. */
+/* Removes the silence. Error: CONTROL_E_NOT_FOUND. */
 int control_silence_remove(struct manager *manager, int64_t silence, struct err *reterr);
-/* Once a period, before alerts_end_tick(): ends the silences whose time is over. */
+/*
+ * Ends the silences that have expired. Call this function once a period, before alerts_end_tick().
+ */
 void control_silence_expire(struct manager *manager, struct instant now);
 
 #endif

@@ -76,13 +76,15 @@ static void give_back(struct manager *m, struct host_gpu *gpu, struct plan_round
 {
 	round_view(m, gpu, round);
 	m->policy->give_back(&m->params, &gpu->view, &round->out);
-	/* The decision records a failed write; the next tick continues from there. */
+	/*
+	 * A failed write is recorded with the decision. The next tick plans from the caps in force.
+	 */
 	(void)round_apply(m, gpu, round, /* act= */ true, now);
 }
 
 /* --- replacing a contract --- */
 
-/* The fields that may require another cap. */
+/* Fields whose change may require another cap. */
 #define CAP_FIELDS                                                                  \
 	(CONTRACT_INITIAL_CAP | CONTRACT_MIN_CAP | CONTRACT_BURST | CONTRACT_HELD | \
 	 CONTRACT_HELD_CAP)
@@ -102,7 +104,7 @@ static int check_hold(struct host_gpu *gpu, const struct contract *c, struct err
 	return 0;
 }
 
-/* Plans the cap of @c: that of its hold, or the nearest one that its terms allow. */
+/* Plans the cap for @c: the held cap, or the nearest cap that the terms of @c allow. */
 static int plan_cap(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
 		    const struct vgpu *vgpu, const struct contract *c, struct err *reterr)
 {
@@ -127,7 +129,10 @@ static int plan_cap(struct manager *m, struct host_gpu *gpu, struct plan_round *
 	return 0;
 }
 
-/* Checks @c and plans it in round->out. Passes its labels to the backend, which may reject them. */
+/*
+ * Checks @c and plans its cap in round->out. Passes the labels of @c to the backend, which may
+ * reject them.
+ */
 static int plan_change(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
 		       struct vgpu *vgpu, unsigned int fields, const struct contract *c,
 		       struct instant now, struct err *reterr)
@@ -168,16 +173,16 @@ static void commit_change(struct manager *m, struct host_gpu *gpu, struct plan_r
 	if (!vgpu->device)
 		return;
 	actuate_initial_cap(&m->actuator, gpu, vgpu, c->terms.initial_cap_pct);
-	/* The decision records a failed write, which also raises an alert. */
+	/* A failed write is recorded with the decision and raises an alert. */
 	(void)round_apply(m, gpu, round, /* act= */ true, now);
-	/* In other modes the policy must not act: only the requested cap changes. */
+	/* In modes other than act, only the requested cap changes. */
 	if (frees && gpu->mode == GPU_MODE_ACT)
 		give_back(m, gpu, round, now);
 }
 
 /* --- changing a contract --- */
 
-/* The fields whose change may end an alert. */
+/* Fields whose change may end an alert. */
 #define ALERT_FIELDS                                                                      \
 	(CONTRACT_INITIAL_CAP | CONTRACT_MIN_CAP | CONTRACT_TARGET_FPS | CONTRACT_BURST | \
 	 CONTRACT_HELD | CONTRACT_HELD_CAP)
@@ -226,7 +231,7 @@ int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
 	contract_apply(&merged, fields, values);
 	if ((fields & CONTRACT_HELD_CAP) && !merged.held)
 		return err_condition(reterr, CONTROL_E_INVALID,
-				     "held_cap_pct: only allowed together with held");
+				     "held_cap_pct: only allowed if held is true");
 	if (!merged.held)
 		merged.held_cap_pct = 0;
 	else if (merged.held_cap_pct == 0)
@@ -239,13 +244,13 @@ int control_vgpu_change(struct manager *m, const char *id, unsigned int fields,
 	if (fields & ALERT_FIELDS)
 		alerts_vgpu_changed(m->alerts, id);
 	if (fields & ~(unsigned int)(CONTRACT_HELD | CONTRACT_HELD_CAP))
-		vgpu->found = false; /* the request set the terms of a contract */
+		vgpu->found = false; /* the vGPU has a contract now */
 	return 0;
 }
 
 /* --- selling --- */
 
-/* Plans the first cap of a new vGPU and takes it from other vGPUs if needed. */
+/* Plans the first cap of a new vGPU and, if needed, takes capacity from other vGPUs. */
 static int fund_newcomer(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
 			 const struct contract *c, struct instant now, int *ret_cap_pct,
 			 struct err *reterr)
@@ -253,7 +258,7 @@ static int fund_newcomer(struct manager *m, struct host_gpu *gpu, struct plan_ro
 	struct policy_params params = m->params;
 	int cap_pct, free_pct, floor_pct, r;
 
-	/* A small contract needs only its own size. */
+	/* The minimum for a newcomer must not exceed the size of its contract. */
 	if (params.min_newcomer_pct > c->terms.initial_cap_pct)
 		params.min_newcomer_pct = c->terms.initial_cap_pct;
 	round_view(m, gpu, round);
@@ -262,14 +267,14 @@ static int fund_newcomer(struct manager *m, struct host_gpu *gpu, struct plan_ro
 	if (cap_pct < 0)
 		return err_condition(reterr, CONTROL_E_DOES_NOT_FIT,
 				     "vGPU %s does not fit on GPU %s: the caps add up to %d %%, "
-				     "and it needs %d %% at first",
+				     "and the vGPU needs at least %d %%",
 				     c->id, gpu->config.name, host_gpu_sum_cap_pct(gpu),
 				     floor_pct > params.min_newcomer_pct ? floor_pct
 									 : params.min_newcomer_pct);
 	r = round_check(m, gpu, round, NULL, now, reterr);
 	if (r != 0)
 		return r;
-	/* Without moves the free pool is sufficient; the decision "add" records it. */
+	/* Without moves, free capacity is sufficient. The caller records the decision "add". */
 	if (round->out.n_moves > 0)
 		(void)round_apply(m, gpu, round, /* act= */ true, now);
 	free_pct = 100 - host_gpu_sum_cap_pct(gpu);
@@ -280,8 +285,8 @@ static int fund_newcomer(struct manager *m, struct host_gpu *gpu, struct plan_ro
 		return 0;
 	}
 	give_back(m, gpu, round, now);
-	return err_fail(reterr, EIO, "vGPU %s: GPU %s did not free the planned capacity", c->id,
-			gpu->config.name);
+	return err_fail(reterr, EIO, "vGPU %s: the planned capacity could not be freed on GPU %s",
+			c->id, gpu->config.name);
 }
 
 static int create_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
@@ -299,7 +304,7 @@ static int create_vgpu(struct manager *m, struct host_gpu *gpu, struct vgpu *vgp
 	r = actuate_create(&m->actuator, gpu, vgpu, cap_pct, now, reterr);
 	if (r == 0) {
 		r = apply_labels(gpu, vgpu, vgpu->contract.labels, reterr);
-		/* If it cannot be removed again, the next tick finds it. */
+		/* If the vGPU cannot be removed, the next tick adopts it without a contract. */
 		if (r != 0 && actuate_destroy(&m->actuator, gpu, vgpu, NULL) != 0 && vgpu->device)
 			gpu->ops->detach(vgpu->device);
 	}
@@ -329,10 +334,10 @@ static int attach_contract(struct manager *m, struct host_gpu *gpu, struct vgpu 
 	r = plan_change(m, gpu, round, vgpu, CAP_FIELDS | CONTRACT_LABELS, contract, now, reterr);
 	if (r != 0)
 		return r;
-	record_decision(
-		m, gpu, vgpu, DECISION_ADD, DECISION_NOTED, now,
-		"vGPU %s, which had no contract and a cap of %d %%, has a contract of %d %% now",
-		contract->id, vgpu->cap_pct, contract->terms.initial_cap_pct);
+	record_decision(m, gpu, vgpu, DECISION_ADD, DECISION_NOTED, now,
+			"vGPU %s existed without a contract and with a cap of %d %%; its contract "
+			"is %d %% now",
+			contract->id, vgpu->cap_pct, contract->terms.initial_cap_pct);
 	commit_change(m, gpu, round, vgpu, contract, now);
 	contract_fini(contract);
 	vgpu->found = false;
@@ -375,7 +380,8 @@ int control_vgpu_add(struct manager *m, struct contract *contract, struct vgpu *
 		return r;
 	contract->created_ms = now.wall_ms;
 	vgpu = host_find_vgpu(&m->host, contract->id, &owner);
-	if (!vgpu && !gpu->traits.creates) { /* it may be new since the last tick */
+	/* the vGPU may have been created after the last tick */
+	if (!vgpu && !gpu->traits.creates) {
 		external_change_find_vgpus(m, gpu, now);
 		vgpu = host_find_vgpu(&m->host, contract->id, &owner);
 	}
@@ -397,11 +403,11 @@ int control_vgpu_add(struct manager *m, struct contract *contract, struct vgpu *
 				     contract->id, gpu->config.name, gpu->ops->name);
 	if (gpu->n_vgpus == POLICY_VGPUS_MAX)
 		return err_condition(reterr, CONTROL_E_DOES_NOT_FIT,
-				     "GPU %s has %d vGPUs, which is the limit", gpu->config.name,
+				     "GPU %s: too many vGPUs (limit %d)", gpu->config.name,
 				     gpu->n_vgpus);
 	vgpu = calloc(1, sizeof(*vgpu));
 	if (!vgpu)
-		return err_fail(reterr, ENOMEM, "no memory");
+		return err_fail(reterr, ENOMEM, "out of memory");
 	vgpu->contract = *contract;
 	r = create_vgpu(m, gpu, vgpu, now, reterr);
 	if (r != 0) {
@@ -430,8 +436,8 @@ int control_vgpu_remove(struct manager *m, const char *id, struct err *reterr)
 		if (r != 0)
 			return r;
 	}
-	if (!m->actuator.dry_run) /* if it continues to exist, it is adopted as one without a
-				     contract */
+	/* a vGPU that still exists is adopted again, as a vGPU without a contract */
+	if (!m->actuator.dry_run)
 		(void)cap_journal_remove(m->actuator.journal, id);
 	host_gpu_remove(gpu, vgpu);
 	record_decision(m, gpu, vgpu, DECISION_REMOVE, DECISION_WRITTEN, now,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests about GPUs, offers, alerts and live parameters. control-vgpu.c has those about vGPUs. */
+/*
+ * Requests about GPUs, offers, alerts and live parameters. control-vgpu.c contains the requests
+ * about vGPUs.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +42,9 @@ int control_gpu_change(struct manager *m, const char *name, const enum gpu_mode 
 
 /* --- offers and alerts --- */
 
-/* *@ret_claimed: the same @key has already claimed the offer. */
+/*
+ * Checks that the offer can be claimed. *@ret_claimed: the same @key has already claimed the offer.
+ */
 static int check_claim(const struct offer *offer, const char *key, bool *ret_claimed,
 		       struct err *reterr)
 {
@@ -73,7 +78,7 @@ int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned
 	if (r != 0)
 		return r;
 	if (claimed) {
-		contract_fini(contract); /* the same request again gets the same vGPU */
+		contract_fini(contract); /* a repeated request gets the same vGPU */
 		*ret_offer = offer;
 		return 0;
 	}
@@ -83,13 +88,16 @@ int control_offer_claim(struct manager *m, int64_t id, const char *key, unsigned
 		contract->terms.target_fps = offer->flavor.target_fps;
 	contract->terms.weight = 1;
 	memcpy(contract->flavor, m->config.offer.flavor, sizeof(contract->flavor));
-	/* The contract is saved before the answer; the row in the history may be lost. */
+	/*
+	 * Store the claim also in the contract, which is saved before the reply. A crash may lose
+	 * the offer in the history.
+	 */
 	contract->offer = id;
 	snprintf(contract->claim_key, sizeof(contract->claim_key), "%s", key);
 	r = control_vgpu_add(m, contract, &vgpu, reterr);
 	if (r == CONTROL_E_DOES_NOT_FIT)
 		offers_end(m->offers, offer, OFFER_CLOSED, now,
-			   "it could no longer be funded when it was claimed");
+			   "the offer could no longer be funded when it was claimed");
 	if (r != 0)
 		return r;
 	vgpu->newcomer = true;
@@ -183,7 +191,7 @@ static int store_setting(struct manager *m, const char *key)
 	if (!m->history.db)
 		return -ENODEV;
 	if (m->actuator.dry_run)
-		return -EPERM; /* a dry run must not affect the next real run */
+		return -EPERM; /* a dry run must not affect later runs */
 	if (config_get_live(&m->config, key, now_text, sizeof(now_text)) < 0 ||
 	    config_get_live(&m->file_config, key, file_text, sizeof(file_text)) < 0)
 		return -ENOENT;
@@ -191,7 +199,7 @@ static int store_setting(struct manager *m, const char *key)
 				 strcmp(now_text, file_text) == 0 ? NULL : now_text);
 }
 
-/* Records one decision that names no GPU, because it applies to all. */
+/* Records one decision without a GPU, because the policy applies to all GPUs. */
 static void record_parameters(struct manager *m, const char *changes, bool stored)
 {
 	char why[DECISION_WHY_MAX];
@@ -202,8 +210,8 @@ static void record_parameters(struct manager *m, const char *changes, bool store
 
 	snprintf(why, sizeof(why), "an operator changed the policy: %s%s", changes,
 		 stored		       ? ""
-		 : m->actuator.dry_run ? "; a restart of this dry run undoes it"
-				       : "; without a history, a restart undoes it");
+		 : m->actuator.dry_run ? "; lost at the next restart (dry run)"
+				       : "; lost at the next restart (no history)");
 	(void)record_add(m, &d);
 }
 
@@ -217,7 +225,7 @@ int control_policy_change(struct manager *m, json_t *object, struct err *reterr)
 	int r;
 
 	if (!config)
-		return err_fail(reterr, ENOMEM, "no memory");
+		return err_fail(reterr, ENOMEM, "out of memory");
 	*config = m->config;
 	json_object_foreach (object, key, value) {
 		r = set_one(m, config, key, value, reterr);

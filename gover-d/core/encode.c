@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Encodes what the daemon reports to the outside: alerts, silences, decisions and offers. */
+/* Encodes alerts, silences, decisions and offers as JSON. */
 #include <math.h>
 
 #include "gover-d/core/encode.h"
@@ -40,7 +40,7 @@ json_t *encode_silence(const struct silence *silence)
 json_t *encode_decision(const struct decision *decision)
 {
 	struct json_encode o = json_encode_begin();
-	json_t *detail = json_loads(decision->detail, 0, NULL); /* NULL: no memory */
+	json_t *detail = json_loads(decision->detail, 0, NULL); /* NULL: out of memory */
 
 	json_encode_add(&o, "id", json_integer(decision->id));
 	json_encode_add(&o, "time", json_encode_time(decision->ts_ms));

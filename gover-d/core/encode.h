@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Encodes what the daemon reports to the outside: alerts, silences, decisions and offers. REST,
- * webhooks and hooks use the same objects. Each function returns a new document, or NULL without
- * memory. A value that is not valid now is null.
+ * Encodes alerts, silences, decisions and offers as JSON objects for REST, the webhook and hooks.
+ * Each function returns a new object; NULL: out of memory. A value that does not exist at the
+ * moment is encoded as null.
  */
 #ifndef GOVER_D_CORE_ENCODE_H
 #define GOVER_D_CORE_ENCODE_H

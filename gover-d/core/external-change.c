@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds and handles the changes that other programs make: new and vanished vGPUs, caps, expired
- * leases. */
+/*
+ * Detects and handles changes that other programs make: new vGPUs, vanished vGPUs and changed caps.
+ * Also handles expired leases.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +16,7 @@
 #include "gover-d/core/tick-alerts.h"
 #include "gover-d/util/log.h"
 
-#define LIST_PERIODS 5 /* interval of listings if the daemon creates the vGPUs itself */
+#define LIST_PERIODS 5 /* periods between two listings, if the daemon itself creates the vGPUs */
 
 /* --- vGPUs --- */
 
@@ -22,7 +24,7 @@ struct found_context {
 	struct manager *manager;
 	struct host_gpu *gpu;
 	struct instant now;
-	int unnamed; /* vGPUs that cannot be adopted, beyond those logged by name */
+	int unnamed; /* number of vGPUs that cannot be adopted and are not logged by name */
 };
 
 static void log_refused(struct found_context *c, const char *id, const struct err *err)
@@ -45,7 +47,10 @@ static void log_refused(struct found_context *c, const char *id, const struct er
 		    err->msg[0] ? ": " : "", err->msg);
 }
 
-/* Forgets refused vGPUs that vanished or were adopted; they would be logged again. */
+/*
+ * Forgets refused vGPUs that vanished or were adopted. If such a vGPU is refused again, it is
+ * logged again.
+ */
 static void drop_unlisted(struct found_context *c)
 {
 	struct host_gpu *gpu = c->gpu;
@@ -76,12 +81,14 @@ static void found_vgpu(void *userdata, const char *id, int initial_cap_pct)
 	if (v && v->device)
 		return;
 	r = adopt_found(c->manager, c->gpu, id, initial_cap_pct, c->now, &err);
-	if (r < 0 && r != -ENOENT) /* -ENOENT: it has vanished again */
+	if (r < 0 && r != -ENOENT) /* -ENOENT: the vGPU vanished meanwhile */
 		log_refused(c, id, &err);
 }
 
-/* Forgets vGPUs without a contract that an earlier daemon adopted and that vanished since. They
- * were never sampled, so the listing is the only sign. */
+/*
+ * Forgets vGPUs without a contract that an earlier daemon adopted and that have vanished. This
+ * daemon has never sampled them, so only the listing shows that they are gone.
+ */
 static void forget_unlisted(struct manager *m, struct host_gpu *gpu, struct instant now)
 {
 	for (struct vgpu *v = gpu->vgpus, *next; v; v = next) {
@@ -108,7 +115,7 @@ void external_change_find_vgpus(struct manager *m, struct host_gpu *gpu, struct 
 		forget_unlisted(m, gpu, now);
 	}
 	if (r < 0 && r != gpu->list_errno)
-		log_warning("Failed to list the vGPUs of GPU %s: %s", gpu->config.name,
+		log_warning("GPU %s: the vGPUs cannot be listed: %s", gpu->config.name,
 			    strerror(-r));
 	gpu->list_errno = r;
 }
@@ -150,7 +157,10 @@ static void accept_initial_cap(struct manager *m, struct host_gpu *gpu, struct v
 	save_soon(m);
 }
 
-/* True if the lease of the cap may have ended: it was renewed late, or must not be renewed. */
+/*
+ * True if the lease of the cap may have ended, because it was renewed late or this daemon must not
+ * renew it.
+ */
 static bool lease_may_be_over(const struct manager *m, const struct host_gpu *gpu,
 			      const struct vgpu *vgpu, bool gap, struct instant now)
 {
@@ -215,8 +225,8 @@ int external_change_check_now(struct manager *m, struct host_gpu *gpu, struct vg
 	external_change_take_cap(m, gpu, vgpu, found_pct, now);
 	(void)err_condition(
 		reterr, CONTROL_E_FOREIGN_CAP,
-		"the cap of vGPU %s was just changed externally from %d to %d %%: it is on hold "
-		"now and nothing was changed; repeat the request or release the vGPU",
+		"the cap of vGPU %s was just changed externally from %d to %d %%: the vGPU is on "
+		"hold now and the request was not applied; repeat the request or release the vGPU",
 		vgpu->contract.id, was_pct, found_pct);
 	return 1;
 }

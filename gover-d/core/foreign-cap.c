@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Judges and takes over caps that another program or the end of a lease set. */
+/* Determines the origin of a cap, and adopts caps that other programs set. */
 #include "gover-d/core/foreign-cap.h"
 #include "gover-d/core/record.h"
 #include "gover-d/core/state.h"
@@ -48,10 +48,11 @@ void foreign_cap_hold(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu
 	vgpu->contract.held = true;
 	vgpu->contract.held_cap_pct = vgpu->cap_pct;
 	vgpu->foreign = true;
-	record_decision(m, gpu, vgpu, DECISION_FOREIGN_WRITE, DECISION_NOTED, now,
-			"the cap of vGPU %s was changed externally from %d to %d %%; it is on hold "
-			"until released",
-			vgpu->contract.id, last_pct, found_pct);
+	record_decision(
+		m, gpu, vgpu, DECISION_FOREIGN_WRITE, DECISION_NOTED, now,
+		"the cap of vGPU %s was changed externally from %d to %d %%; the vGPU is on "
+		"hold until it is released",
+		vgpu->contract.id, last_pct, found_pct);
 }
 
 void foreign_cap_accept_initial(struct manager *m, struct host_gpu *gpu, struct vgpu *vgpu,
@@ -60,7 +61,7 @@ void foreign_cap_accept_initial(struct manager *m, struct host_gpu *gpu, struct 
 	take_over(m, vgpu, found_pct);
 	vgpu->contract.terms.initial_cap_pct = vgpu->cap_pct;
 	record_decision(m, gpu, vgpu, DECISION_FOUND, DECISION_NOTED, now,
-			"the initial cap of vGPU %s, which has no contract, was set to %d %%; it "
-			"counts as sold",
+			"the initial cap of vGPU %s, which has no contract, was set to %d %%; this "
+			"cap counts as sold",
 			vgpu->contract.id, vgpu->cap_pct);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Judges where a cap comes from that was read from a vGPU, at the start and in every tick, and
- * takes over caps of other programs. The caller saves the contract afterwards.
+ * Determines the origin of a cap that was read from a vGPU, at the start and in every tick. Adopts
+ * caps that other programs set; the caller then saves the contract.
  */
 #ifndef GOVER_D_CORE_FOREIGN_CAP_H
 #define GOVER_D_CORE_FOREIGN_CAP_H
@@ -11,21 +11,24 @@
 struct manager;
 
 enum cap_origin {
-	CAP_OWN,	 /* written by the daemon */
-	CAP_NEW_INITIAL, /* the creator of a vGPU without a contract changed its initial cap */
-	CAP_INITIAL,	 /* set by the end of a lease or by a restore */
-	CAP_FOREIGN,	 /* written by another program */
+	CAP_OWN, /* written by the daemon */
+	/* another program changed the initial cap of a vGPU without a contract */
+	CAP_NEW_INITIAL,
+	CAP_INITIAL, /* the initial cap, set by the end of a lease or by a restore */
+	CAP_FOREIGN, /* written by another program */
 };
 
-/* Judges @cap_pct, 0: no limit, against vgpu->expected_cap_pct. @lease_over: the lease of the cap
- * may have ended, or a restore may have run. */
+/*
+ * Determines the origin of @cap_pct; 0: no limit. @lease_over: the lease of the cap may have ended,
+ * or a restore may have run.
+ */
 enum cap_origin foreign_cap_judge(const struct actuator *actuator, const struct host_gpu *gpu,
 				  const struct vgpu *vgpu, int cap_pct, bool lease_over);
 
-/* CAP_FOREIGN: puts the vGPU on hold at @found_pct until an operator releases it. */
+/* For CAP_FOREIGN: puts the vGPU on hold at @found_pct until an operator releases it. */
 void foreign_cap_hold(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
 		      int found_pct, struct instant now);
-/* CAP_NEW_INITIAL: @found_pct counts as sold. */
+/* For CAP_NEW_INITIAL: records @found_pct as the sold cap. */
 void foreign_cap_accept_initial(struct manager *manager, struct host_gpu *gpu, struct vgpu *vgpu,
 				int found_pct, struct instant now);
 

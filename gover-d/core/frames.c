@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the frames of each vGPU from the source that the configuration names. */
+/* Reads the frame counts of each vGPU from the source that the configuration names. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -51,8 +51,10 @@ static bool is_vm(const struct contract *contract, uint32_t cid, const char *nam
 	return name ? strcmp(contract->vm, name) == 0 : contract->cid == cid;
 }
 
-/* The name of a socket is that of a vGPU or of its virtual machine. A VM or CID of two contracts
- * belongs to neither, so that no report counts for another tenant. */
+/*
+ * Finds the vGPU of a guest by @name (a vGPU or a virtual machine) or by @cid. If two contracts
+ * have the same VM or CID, no vGPU is found, so that no report counts for the wrong tenant.
+ */
 static int vm_of(void *userdata, uint32_t cid, const char *name, char ret_id[ID_MAX])
 {
 	const struct host *host = userdata;
@@ -135,7 +137,7 @@ void frames_close(struct frames *frames)
 	frames->hub = fps_hub_free(frames->hub);
 }
 
-/* Stores the folder of the first path only: it is in the hierarchy that the backend itself uses. */
+/* Stores the folder of the first path, which is in the cgroup hierarchy that the backend uses. */
 static void store_folder(void *userdata, const char *path)
 {
 	char *folder = userdata;
@@ -203,7 +205,7 @@ void frames_scan(struct frames *frames, struct instant now)
 	if (++frames->slow_scans < SLOW_SCANS_MAX)
 		return;
 	snprintf(text, sizeof(text),
-		 "the search for new libraries hangs, perhaps in a file system of a vGPU; known "
-		 "libraries are still counted");
+		 "the search for new libraries hangs, perhaps in a file system of a vGPU; frames "
+		 "of known libraries are still counted");
 	log_problem(frames, text);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens and closes the GPUs of the configuration, and intel_gpu_top for Intel GPUs. */
+/* Opens and closes the configured GPUs, and starts intel_gpu_top for Intel GPUs. */
 #include <errno.h>
 #include <stdio.h>
 #include <glob.h>
@@ -91,7 +91,7 @@ void gpus_close(struct host *host)
 
 /* --- intel_gpu_top --- */
 
-/* The setting intel_gpu_top of this GPU: auto, off or a path. */
+/* Returns the setting intel_gpu_top of this GPU: "auto", "off" or a path. */
 static const char *igt_setting(const struct config *config, const struct host_gpu *gpu)
 {
 	for (int i = 0; i < config->n_gpus; i++)
@@ -100,7 +100,7 @@ static const char *igt_setting(const struct config *config, const struct host_gp
 	return "off";
 }
 
-/* The counters of an Intel GPU are named "i915" or, with several GPUs, "i915_" and its address. */
+/* The perf counters are named "i915" or, on a host with several Intel GPUs, "i915_ADDRESS". */
 static bool intel_gpu_present(void)
 {
 	glob_t found;
@@ -110,7 +110,7 @@ static bool intel_gpu_present(void)
 	return present;
 }
 
-/* "auto" starts it for a GPU whose backend cannot read the physical utilisation. */
+/* The setting "auto" starts intel_gpu_top if the backend cannot read the physical utilisation. */
 static bool igt_wanted(const struct host_gpu *gpu)
 {
 	if (gpu->ops->physical || !intel_gpu_present())
@@ -123,7 +123,7 @@ static bool igt_wanted(const struct host_gpu *gpu)
 	return false;
 }
 
-/* The name of the GPU for intel_gpu_top; NULL: the default, if there is one GPU only. */
+/* Returns the device argument of intel_gpu_top; NULL: intel_gpu_top uses its default GPU. */
 static const char *igt_device(const struct host_gpu *gpu, char text[PATH_MAX])
 {
 	const char *root = gpu->config.root[0] ? gpu->config.root : "/sys";

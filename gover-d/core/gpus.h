@@ -5,15 +5,17 @@
 
 #include "gover-d/config/config.h"
 
-/* Opens all GPUs. In a dry run the backends create nothing for them. */
+/* Opens the configured GPUs. In a dry run, the backends only read. */
 int gpus_open(struct host *host, const struct config *config, bool dry_run, struct err *reterr);
-/* Opens all GPUs that can be opened. Logs the others and returns their number. */
+/*
+ * Opens the configured GPUs. Logs each GPU that cannot be opened; returns the number of these GPUs.
+ */
 int gpus_open_some(struct host *host, const struct config *config);
 /* Frees all vGPUs and closes the GPUs. The caps stay as they are. */
 void gpus_close(struct host *host);
 /* Starts intel_gpu_top for the GPUs that the configuration selects. */
 int gpus_open_igt(struct host *host, const struct config *config, struct err *reterr);
-/* Once a period: reads the output of intel_gpu_top. */
+/* Reads the output of intel_gpu_top. Call this function once a period. */
 void gpus_dispatch_igt(struct host *host, struct instant now);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens the history database and stores in it what the daemon records. */
+/* Opens the history database, and stores decisions, alerts, silences, offers and samples. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,15 +9,18 @@
 #include "gover-d/util/log.h"
 #include "gover-d/util/worker.h"
 
-/* A try blocks the worker for at most a quarter of a second, the time limit of a lock. */
+/*
+ * Pause between two tries to open the database. A try blocks the worker for at most 250 ms, the
+ * timeout of the database lock.
+ */
 #define RETRY_NS (5 * NS_PER_S)
 
 struct open_job {
-	struct worker_job job; /* first: the worker returns it */
+	struct worker_job job; /* first member: the worker returns a pointer to it */
 	struct history *history;
 	char path[PATH_MAX];
 	struct db_retention retention;
-	struct db *db; /* NULL: it failed, see @err */
+	struct db *db; /* NULL: opening failed, see @err */
 	struct err err;
 };
 
@@ -37,7 +40,7 @@ struct db_reader *history_open_reader(const struct history *history)
 	struct db_reader *reader = NULL;
 	struct err err = {""};
 
-	/* If the writer failed too, its error is already logged. */
+	/* If the writer failed too, its error was already logged. */
 	if (db_reader_open(history->path, &reader, &err) < 0 && history->db)
 		log_warning("%s, ignoring", err.msg);
 	return reader;
@@ -88,9 +91,9 @@ void history_retry(struct history *history, const struct db_retention *retention
 		free(open);
 }
 
-/* --- the observer; db/ counts what a full queue drops --- */
+/* --- the observer; if the queue is full, db/ counts the dropped rows --- */
 
-/* Copies the detail, without the moves if it is too long. The table cap_write has them, too. */
+/* Copies @detail. If it is too long, omits the moves, which the table cap_write contains too. */
 static void copy_detail(const char *detail, char *to, size_t size)
 {
 	json_t *shorter;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The history database: opened at the start before the first tick, or later in the worker, so that
- * no tick waits for a disk or a lock. The daemon runs without it and retries.
+ * The history database. It is opened before the first tick or, if this fails, later in the worker,
+ * so that no tick waits for a disk or a lock. Until it is open, the daemon runs without history.
  */
 #ifndef GOVER_D_CORE_HISTORY_H
 #define GOVER_D_CORE_HISTORY_H
@@ -18,13 +18,13 @@ struct worker;
 struct history {
 	char path[PATH_MAX];
 	struct db *db;		 /* NULL: not open */
-	char error[ERR_MSG_MAX]; /* why it is not open */
-	uint64_t retry_ns;	 /* monotonic: when to try again */
-	bool opening;		 /* the worker is opening it */
+	char error[ERR_MSG_MAX]; /* why the database is not open */
+	uint64_t retry_ns;	 /* monotonic time of the next try */
+	bool opening;		 /* the worker is opening the database */
 	/* Called in the loop when a retry has opened the database. */
 	void (*opened)(void *userdata);
 	void *userdata;
-	/* for the alert history_failing */
+	/* state of the alert history_failing */
 	uint64_t dropped_seen;
 	int failing_ticks;
 };
@@ -32,11 +32,14 @@ struct history {
 /* Stores decisions, alerts, silences, offers and samples. Its userdata is the struct history. */
 extern const struct observer history_observer;
 
-/* Opens the database at history->path. If that fails, logs it; the daemon runs without history. */
+/* Opens the database at history->path. A failure is logged, and the daemon runs without history. */
 void history_open(struct history *history, const struct db_retention *retention);
-/* Opens it for reading. NULL: not possible; logged if the writer could open it. */
+/* Opens the database for reading. NULL: the database cannot be opened, which was logged. */
 struct db_reader *history_open_reader(const struct history *history);
-/* Once a period: if it is not open, tries again every few seconds, in the worker. */
+/*
+ * If the database is not open, tries to open it every few seconds, in the worker. Call this
+ * function once a period.
+ */
 void history_retry(struct history *history, const struct db_retention *retention,
 		   struct worker *worker, struct instant now);
 

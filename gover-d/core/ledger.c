@@ -25,7 +25,8 @@ void ledger_flush_vgpu(struct manager *m, struct vgpu *v)
 		memcpy(row.vgpu, v->contract.id, sizeof(row.vgpu));
 		memcpy(row.gpu, v->contract.gpu, sizeof(row.gpu));
 		memcpy(row.flavor, open->flavor, sizeof(row.flavor));
-		(void)db_append_ledger(m->history.db, &row); /* a full queue is counted by db/ */
+		/* if the queue is full, db/ counts the row */
+		(void)db_append_ledger(m->history.db, &row);
 	}
 	memset(open, 0, sizeof(*open));
 }
@@ -105,7 +106,7 @@ static void owe(struct db_money *money, const struct flavor *flavor, double brok
 	money->penalty += broken_s * flavor->penalty_per_broken_s;
 }
 
-/* @fits: a host without overselling would have this vGPU, too. */
+/* @fits: the vGPU would also exist on a host without overselling. */
 static void count_vgpu(struct manager *m, struct vgpu *v, bool fits, double dt_s)
 {
 	struct flavor flavor = flavor_of(&m->config, v->contract.flavor);
@@ -130,7 +131,7 @@ static void count_vgpu(struct manager *m, struct vgpu *v, bool fits, double dt_s
 		owe(&v->ledger.kept, &flavor, now.broken_s);
 }
 
-/* A vGPU without a contract takes capacity and earns nothing. */
+/* A vGPU without a contract occupies capacity but earns nothing. */
 static void count_gpu(struct manager *m, struct host_gpu *gpu, double dt_s)
 {
 	struct vgpu *order[POLICY_VGPUS_MAX];

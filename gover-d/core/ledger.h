@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts what the contracts earn and what broken time costs: in memory in every period, stored in
- * the history once a minute.
+ * Counts the revenue of the contracts and the penalties for broken time, in memory in every period,
+ * and stores them in the history once a minute.
  *
- * For comparison it also counts the part that a host without overselling would have: its vGPUs are
- * the oldest ones whose contracts fit into 100 %. There each has its full contract, so broken time
- * counts only while the cap was not smaller.
+ * For comparison, the revenue and the penalties of a host without overselling are counted too. Such
+ * a host has only the oldest vGPUs whose contracts add up to at most 100 %, and each vGPU always
+ * has its full contract. Broken time therefore counts there only while the cap was at least the
+ * contract.
  */
 #ifndef GOVER_D_CORE_LEDGER_H
 #define GOVER_D_CORE_LEDGER_H
@@ -14,12 +15,12 @@
 
 struct manager;
 
-/* Counts the time since host.ticked. Call it in a tick before host.ticked is set. */
+/* Counts the time since the last tick. Call this function before host.ticked is updated. */
 void ledger_tick(struct manager *manager, struct instant now);
 
-/* Stores all amounts in the history. Without a history they are lost. */
+/* Stores all amounts in the history. Without a history, the amounts are lost. */
 void ledger_flush(struct manager *manager);
-/* The same for one vGPU, before it is removed. */
+/* Stores the amounts of one vGPU. Call this function before the vGPU is removed. */
 void ledger_flush_vgpu(struct manager *manager, struct vgpu *vgpu);
 
 /* Stores the prices in force in the history. */

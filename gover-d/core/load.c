@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads what an earlier daemon left: the contracts, from their file or the database, and the
- * history: live settings, decisions, silences, alerts and offers.
+ * Loads the state that an earlier daemon left: the contracts, from the contracts file or the
+ * database; and live settings, decisions, silences, alerts and offers, from the history.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,9 +15,10 @@
 #include "gover-d/util/log.h"
 
 #define DECISIONS_LOADED 500
-#define OFFERS_LOADED	 100 /* ended offers that were claimed with a key */
+/* number of loaded offers that were claimed with a key and have ended */
+#define OFFERS_LOADED 100
 
-/* Loads the contracts from the database. -ENOENT: it has none. */
+/* Loads the contracts from the database. -ENOENT: the database contains no contracts. */
 static int load_from_database(struct manager *m, struct db_reader *reader,
 			      struct contracts *ret_contracts)
 {
@@ -36,7 +37,7 @@ static int load_from_database(struct manager *m, struct db_reader *reader,
 	else
 		r = contracts_parse(text, strlen(text), m->history.path, ret_contracts, &err);
 	if (r < 0)
-		log_warning("%s, ignoring the contracts in it", err.msg);
+		log_warning("%s; ignoring the contracts in the database", err.msg);
 	return r;
 }
 
@@ -46,7 +47,10 @@ static bool is_damaged(int r)
 	return r == -EINVAL || r == -EIO || r == -EFBIG;
 }
 
-/* @r: result of loading the file. Logs why the contracts of the database are used. */
+/*
+ * Returns true if the contracts of the database are used instead of the file, and logs the reason.
+ * @r: result of loading the file.
+ */
 static bool prefer_database(const struct manager *m, int r, const struct err *err,
 			    const struct contracts *file, const struct contracts *database)
 {
@@ -67,7 +71,7 @@ static bool prefer_database(const struct manager *m, int r, const struct err *er
 	return true;
 }
 
-/* The cap journal lists the vGPUs whose contracts are lost. */
+/* Logs the vGPUs in the cap journal, whose contracts are lost. */
 static void log_lost(struct manager *m)
 {
 	char ids[ERR_MSG_MAX / 2] = "";
@@ -130,7 +134,7 @@ static int load_decision(void *userdata, const struct db_decision *row)
 
 	if (decision_kind_parse(row->kind, &d.kind) < 0 ||
 	    decision_result_parse(row->result, &d.result) < 0)
-		return 0; /* an unknown kind, written by another version */
+		return 0; /* an unknown kind, written by another version of gover */
 	detail = json_loads(row->detail_json, 0, NULL);
 	memcpy(d.gpu, row->gpu, sizeof(d.gpu));
 	memcpy(d.vgpu, row->vgpu, sizeof(d.vgpu));
@@ -172,7 +176,7 @@ static int load_silence(void *userdata, const struct db_silence *row)
 	struct silence silence = {
 		.id = row->id, .created_ms = row->created_ms, .until_ms = row->until_ms};
 
-	if (row->ended_ms) { /* an ended one: only its id is needed */
+	if (row->ended_ms) { /* an ended silence: only its id is needed */
 		m->silences.last_id = row->id;
 		return 0;
 	}
@@ -180,7 +184,8 @@ static int load_silence(void *userdata, const struct db_silence *row)
 	memcpy(silence.gpu, row->gpu, sizeof(silence.gpu));
 	memcpy(silence.vgpu, row->vgpu, sizeof(silence.vgpu));
 	memcpy(silence.reason, row->reason, sizeof(silence.reason));
-	(void)silences_adopt(&m->silences, &silence); /* fails only if the table was edited */
+	/* fails only if the database was edited by hand */
+	(void)silences_adopt(&m->silences, &silence);
 	return 0;
 }
 
@@ -205,7 +210,7 @@ static int load_offer(void *userdata, const struct db_offer *row)
 	snprintf(offer.reason, sizeof(offer.reason), "%.*s", (int)sizeof(offer.reason) - 1,
 		 row->reason);
 	snprintf(offer.claim_key, sizeof(offer.claim_key), "%s", row->claim_key);
-	(void)offers_adopt(m->offers, &offer); /* fails only with 256 live offers */
+	(void)offers_adopt(m->offers, &offer); /* fails only if all stored offers are live */
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads what an earlier daemon left: the contracts, from their file or the database, and the
- * history: live settings, decisions, silences, alerts and offers.
+ * Loads the state that an earlier daemon left: the contracts, from the contracts file or the
+ * database; and live settings, decisions, silences, alerts and offers, from the history.
  */
 #ifndef GOVER_D_CORE_LOAD_H
 #define GOVER_D_CORE_LOAD_H
@@ -12,10 +12,10 @@ struct db_reader;
 struct manager;
 
 /*
- * Loads the newest contracts of the file and of the database (@reader, may be NULL). The database
- * replaces a file that is missing, damaged or older, which is logged. If neither has contracts but
- * the caps file lists vGPUs, they are logged and manager->contracts_lost is set. Errors: as
- * contracts_load(). *@ret_stale: the file exists and its contracts were not used.
+ * Loads the contracts from the file. If the file is missing, damaged or older, loads them from the
+ * database (@reader, may be NULL) and logs this. If neither contains contracts but the cap journal
+ * contains vGPUs, logs these vGPUs and sets manager->contracts_lost. *@ret_stale: the file exists
+ * but was not used. Errors: as contracts_load().
  */
 int load_contracts(struct manager *manager, struct db_reader *reader,
 		   struct contracts *ret_contracts, bool *ret_stale, struct err *reterr);

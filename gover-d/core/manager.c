@@ -58,9 +58,10 @@ static int64_t larger(int64_t a, int64_t b)
 }
 
 /*
- * Finds the highest ids ever used, so that none is used twice: a client's cursor would skip events,
- * and a database that is restored later would be overwritten. If neither the contracts nor the
- * history have them, the seconds since 1970 are above all.
+ * Finds the highest ids that were ever used, because no id may be used twice: a client with a
+ * cursor would miss events, and rows of a database that is restored later would be overwritten. If
+ * neither the contracts nor the history contain ids, uses the seconds since 1970, which exceed all
+ * earlier ids.
  */
 static struct db_last_ids find_last_ids(struct manager *m, struct db_reader *reader,
 					const struct contracts *contracts)
@@ -69,7 +70,7 @@ static struct db_last_ids find_last_ids(struct manager *m, struct db_reader *rea
 	int r = reader ? db_query_last_ids(reader, &last) : -ENOENT;
 
 	if (reader && r < 0)
-		log_warning("%s: its last ids cannot be read, ignoring", m->history.path);
+		log_warning("%s: the last ids cannot be read, ignoring", m->history.path);
 	if (contracts->head.revision == 0 && (r < 0 || m->contracts_lost))
 		saved.decision = saved.alert = saved.offer = clock_now().wall_ms / 1000;
 	return (struct db_last_ids){
@@ -118,7 +119,7 @@ static int load_state(struct manager *m, struct db_reader *reader,
 	m->alerts = alerts_new(last.alert, alert_changed, m);
 	m->offers = offers_new(last.offer, offer_changed, m);
 	if (!m->decisions || !m->alerts || !m->offers)
-		return err_fail(reterr, ENOMEM, "no memory");
+		return err_fail(reterr, ENOMEM, "out of memory");
 	alerts_set_silenced(m->alerts, is_silenced);
 	alerts_set_update(m->alerts, m->config.update_s * 1000LL);
 	if (reader && load_history(m, reader, &err) < 0)
@@ -194,7 +195,7 @@ static int make_loop(struct manager *m, struct err *reterr)
 		     : notify_open(m, reterr);
 }
 
-/* The first step of every start. */
+/* Locks the state directory and opens the cap journal. */
 static int open_journal(struct manager *m, struct err *reterr)
 {
 	const char *state_dir = m->config.state_dir;
@@ -210,14 +211,15 @@ static int open_journal(struct manager *m, struct err *reterr)
 			     state_dir) >= sizeof(m->contracts_path) ||
 	    (size_t)snprintf(caps_path, sizeof(caps_path), "%s/caps", state_dir) >=
 		    sizeof(caps_path))
-		return err_fail(reterr, ENAMETOOLONG, "state directory %s: too long", state_dir);
+		return err_fail(reterr, ENAMETOOLONG, "state directory %s: the path is too long",
+				state_dir);
 	r = lock_state_dir(state_dir, &m->lock_fd, reterr);
 	if (r < 0)
 		return r;
 	return cap_journal_open(caps_path, &m->actuator.journal, reterr);
 }
 
-/* Renames the contracts file, so that the next save does not replace its content. */
+/* Renames the contracts file, so that the next save does not overwrite the old contracts. */
 static void rename_old(const char *path)
 {
 	char old[PATH_MAX + 8];
@@ -234,7 +236,7 @@ static void on_history_opened(void *userdata)
 	struct manager *m = userdata;
 
 	ledger_store_prices(m);
-	save_soon(m); /* the database gets the contracts too */
+	save_soon(m); /* the new database needs the contracts too */
 }
 
 /* Loads the history and the contracts that an earlier daemon left. */
@@ -295,7 +297,7 @@ static int set_up(struct manager *m, struct err *reterr)
 	m->round = calloc(1, sizeof(*m->round));
 	m->loaded = calloc(1, sizeof(*m->loaded));
 	if (!m->round || !m->loaded || add_observers(m) < 0)
-		return err_fail(reterr, ENOMEM, "no memory");
+		return err_fail(reterr, ENOMEM, "out of memory");
 	r = open_journal(m, reterr);
 	if (r >= 0)
 		r = make_loop(m, reterr);
@@ -313,7 +315,7 @@ int manager_new(const struct config *config, bool dry_run, struct manager **ret_
 	int r;
 
 	if (!m)
-		return err_fail(reterr, ENOMEM, "no memory");
+		return err_fail(reterr, ENOMEM, "out of memory");
 	m->lock_fd = -1;
 	m->config = m->file_config = *config;
 	m->actuator.dry_run = dry_run;
@@ -342,8 +344,10 @@ int manager_start(struct manager *m, struct err *reterr)
 		r = frames_open(&m->frames, &m->config, &m->host, m->event, reterr);
 	if (r >= 0)
 		r = start_ticking(m, reterr);
-	/* The file and the database have the same contracts from here on. If contracts are lost,
-	 * the first tick saves what it finds. */
+	/*
+	 * Write the same contracts to the file and the database. If contracts are lost, the first
+	 * tick saves instead, after it has found the existing vGPUs.
+	 */
 	if (r >= 0 && !m->contracts_lost)
 		save_soon(m);
 	return r;
@@ -415,7 +419,7 @@ int manager_run(struct manager *m)
 	log_event(SD_NOTICE, &(struct log_fields){.kind = LOG_STOPPING},
 		  "stopping; the caps stay in force");
 	m->ending = true;
-	save_soon(m); /* changes that could not be saved before, and the last ids */
+	save_soon(m); /* saves the last ids, and changes that could not be saved before */
 	return r;
 }
 
@@ -458,12 +462,13 @@ int manager_restore(const struct config *config, struct err *reterr)
 	bool stale;
 
 	if (!m)
-		return err_fail(reterr, ENOMEM, "no memory");
+		return err_fail(reterr, ENOMEM, "out of memory");
 	m->lock_fd = -1;
 	m->config = *config;
 	r = open_journal(m, reterr);
 	if (r >= 0) {
-		(void)db_reader_open(m->history.path, &reader, NULL); /* it may be missing */
+		/* the database may be missing */
+		(void)db_reader_open(m->history.path, &reader, NULL);
 		r = load_contracts(m, reader, &contracts, &stale, reterr);
 		db_reader_close(reader);
 	}
@@ -471,7 +476,7 @@ int manager_restore(const struct config *config, struct err *reterr)
 		r = err_fail(reterr, ENOENT, "%s is missing: --restore needs the contracts",
 			     m->contracts_path);
 	if (r >= 0) {
-		/* Restores the other GPUs if one fails. */
+		/* If one GPU cannot be opened, the other GPUs are still restored. */
 		closed = gpus_open_some(&m->host, &m->config);
 		for (size_t i = 0; i < contracts.n_vgpus; i++)
 			failed += restore_vgpu(m, &contracts.vgpus[i].contract, now) < 0;

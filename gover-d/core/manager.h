@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Creates the objects of the core in order, runs the loop and frees them in reverse. All caps stay
- * in force when the daemon ends, orderly or not.
+ * in force when the daemon ends, also after a crash.
  */
 #ifndef GOVER_D_CORE_MANAGER_H
 #define GOVER_D_CORE_MANAGER_H
@@ -16,15 +16,18 @@ struct manager;
 /* Locks the state directory, creates the loop and loads what an earlier daemon left. */
 int manager_new(const struct config *config, bool dry_run, struct manager **ret_manager,
 		struct err *reterr);
-/* Adds an observer for all later events. -ENOSPC: too many. */
+/* Adds an observer for all later events. -ENOSPC: too many observers. */
 int manager_observe(struct manager *manager, const struct observer *observer, void *userdata);
 /* Opens the GPUs, adopts their vGPUs and starts ticking. */
 int manager_start(struct manager *manager, struct err *reterr);
 /* Runs the loop until SIGTERM or SIGINT. */
 int manager_run(struct manager *manager);
-/* Ends ticks and completes the worker's jobs, which may still cause events; none follow later. */
+/*
+ * Ends the ticks and completes the jobs of the worker, which may still cause events. After this
+ * call there are no further events.
+ */
 void manager_stop(struct manager *manager);
-/* NULL is fine; returns NULL. */
+/* @manager may be NULL; returns NULL. */
 struct manager *manager_free(struct manager *manager);
 
 /* Valid until manager_free(). */

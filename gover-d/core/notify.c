@@ -43,7 +43,7 @@ static void format_span(int64_t ms, char text[24])
 		snprintf(text, 24, "%lld h", (long long)s / 3600);
 }
 
-/* Formats one sentence that is sufficient without the rest of the message. */
+/* Formats a sentence that can be understood without the other fields of the message. */
 static void format_sentence(const char *host, const struct alert *a, enum alert_event event,
 			    char text[SENTENCE_MAX])
 {
@@ -76,7 +76,7 @@ static json_t *encode_message(const char *host, const char *event)
 			 host);
 }
 
-/* Takes over @message and @object. Returns NULL without memory, also if one of them is NULL. */
+/* Takes ownership of @message and @object, which may be NULL. NULL: out of memory. */
 static char *dump_message(json_t *message, const char *key, json_t *object)
 {
 	if (!object || json_object_set_new(message, key, object) < 0) {

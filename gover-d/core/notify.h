@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Notifies the operator's programs (hook.h) and the webhook (webhook.h) of alerts, offers and
- * migrations, as an observer. Silenced alerts and a dry run notify nothing.
+ * An observer that passes alerts, offers and migrations to the hooks (hook.h), and alerts to the
+ * webhook (webhook.h). It passes on no silenced alerts, and nothing in a dry run.
  */
 #ifndef GOVER_D_CORE_NOTIFY_H
 #define GOVER_D_CORE_NOTIFY_H
@@ -14,10 +14,16 @@ extern const struct observer notify_observer; /* its userdata is the manager */
 
 /* Creates the hooks and, if configured, the webhook. */
 int notify_open(struct manager *manager, struct err *reterr);
-/* Once a period, before alerts_end_tick(): logs failures of the webhook and raises its alert. */
+/*
+ * Logs failures of the webhook and reports its alert. Call this function once a period, before
+ * alerts_end_tick().
+ */
 void notify_tick(struct manager *manager, struct instant now);
 
-/* The body of a webhook and the input of on_alert: text from malloc, NULL without memory. */
+/*
+ * Returns the JSON text for the webhook and the hook on_alert, which the caller frees; NULL: out of
+ * memory.
+ */
 char *notify_alert_text(const char *host, const struct alert *alert, enum alert_event event);
 
 #endif

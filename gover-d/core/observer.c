@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Registers observers and passes each event to those that have a function for it. */
+/* Registers observers and passes each event to the observers that have a function for it. */
 #include <errno.h>
 
 #include "gover-d/core/observer.h"

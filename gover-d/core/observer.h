@@ -18,12 +18,15 @@ struct migration {
 	const char *gpu, *vgpu, *vm, *why;
 };
 
-/* One function for each kind of event; NULL: ignored. They must not block. */
+/*
+ * One function for each kind of event; NULL: the observer ignores such events. The functions must
+ * not block.
+ */
 struct observer {
 	const char *name;
 	void (*decision)(void *userdata, const struct decision *decision);
 	void (*alert)(void *userdata, const struct alert *alert, enum alert_event event);
-	/* @ended_ms: 0 when the silence starts. */
+	/* @ended_ms: time of the end of the silence; 0: the silence starts. */
 	void (*silence)(void *userdata, const struct silence *silence, int64_t ended_ms);
 	/* @vm: virtual machine of the vGPU that claimed the offer; "": none. */
 	void (*offer)(void *userdata, const struct offer *offer, const char *vm);
@@ -41,8 +44,8 @@ struct observers {
 		void *userdata;
 	} list[OBSERVERS_MAX];
 	int n;
-	uint64_t generation; /* number of events; answers made from memory are valid while it stays
-				the same */
+	/* number of events; a cached reply is valid as long as this number does not change */
+	uint64_t generation;
 };
 
 /* -ENOSPC: the table is full. @observer must outlive @observers. */

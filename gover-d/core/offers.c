@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stores the offers and reports their changes. policy/offer.h has the rules of their life. */
+/* Stores the offers and reports their changes. policy/offer.h decides when an offer ends. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,10 @@ struct offer *offers_find(struct offers *offers, int64_t id)
 	return NULL;
 }
 
-/* Returns an empty slot, if needed by dropping the oldest ended offer. NULL: all are live. */
+/*
+ * Returns an empty slot. If all slots are used, drops the oldest offer that has ended. NULL: all
+ * offers are live.
+ */
 static struct offer *take_slot(struct offers *offers)
 {
 	size_t oldest = 0;
@@ -129,7 +132,7 @@ void offers_end(struct offers *offers, struct offer *offer, enum offer_state sta
 	offers->changed(offers->userdata, offer);
 }
 
-/* Reports an end that the rules of policy/offer.h decided. */
+/* Stores the reason why the offer ended, and reports the change. */
 static void report_end(struct offers *offers, struct offer *offer,
 		       const struct offer_limits *limits, struct instant now)
 {

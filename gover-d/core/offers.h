@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Offers to sell one more vGPU, and their history: open -> probation -> kept or failed. A GPU has
- * at most one live offer. Pure: time and samples are parameters, changes are passed to a callback.
+ * at most one live offer. The module reads no clock and no GPU: time and samples are parameters. It
+ * passes changes to a callback.
  */
 #ifndef GOVER_D_CORE_OFFERS_H
 #define GOVER_D_CORE_OFFERS_H
@@ -14,38 +15,49 @@ struct offer {
 	char gpu[ID_MAX];
 	struct offer_life life;
 	int64_t created_ms, changed_ms, expires_ms;
-	struct policy_terms flavor;    /* the contract offered */
+	struct policy_terms flavor;    /* terms of the offered contract */
 	char vgpu[ID_MAX];	       /* the vGPU that claimed it; "": not claimed */
 	char claim_key[CLAIM_MAX];     /* idempotency key */
-	char reason[OFFER_REASON_MAX]; /* why it ended; "": not ended */
+	char reason[OFFER_REASON_MAX]; /* why the offer ended; "": not ended */
 };
 
-struct offers; /* the live and the newest ended offers */
+struct offers; /* the live offers and the newest ended offers */
 
 typedef void (*offer_changed_fn)(void *userdata, const struct offer *offer);
 
 struct offers *offers_new(int64_t last_id, offer_changed_fn changed, void *userdata);
-struct offers *offers_free(struct offers *offers); /* NULL is fine; returns NULL */
+struct offers *offers_free(struct offers *offers); /* @offers may be NULL; returns NULL */
 
-/* The live offer of the GPU, which prevents another one: open, in probation, or failed while its
- * vGPU still exists. NULL: none. */
+/*
+ * Returns the live offer of the GPU: open, in probation, or failed while its vGPU still exists. A
+ * live offer prevents another offer. NULL: none.
+ */
 struct offer *offers_live(struct offers *offers, const char *gpu);
 struct offer *offers_find(struct offers *offers, int64_t id);
 
-/* Opens an offer. NULL: the GPU has a live one, or there are too many. */
+/* Opens an offer. NULL: the GPU already has a live offer, or too many offers are live. */
 struct offer *offers_open(struct offers *offers, const char *gpu, const struct policy_terms *flavor,
 			  int fundable_pct, int ttl_s, struct instant now);
-/* Adds an offer of an earlier run of the daemon, in the order of ids. NULL: too many. */
+/*
+ * Restores an offer of an earlier run of the daemon; the list stays sorted by id. NULL: too many
+ * live offers.
+ */
 struct offer *offers_adopt(struct offers *offers, const struct offer *offer);
-/* @vgpu claims the offer with idempotency key @key: probation starts. */
+/* Stores that @vgpu claimed the offer with idempotency key @key, and starts the probation. */
 void offers_claim(struct offers *offers, struct offer *offer, const char *vgpu, const char *key,
 		  int probation_s, struct instant now);
 void offers_end(struct offers *offers, struct offer *offer, enum offer_state state,
 		struct instant now, const char *format, ...) __attribute__((format(printf, 5, 6)));
-/* @vgpu was removed: closes its offer on probation; its failed offer no longer prevents others. */
+/*
+ * Call this function when @vgpu was removed. An offer in probation is closed. A failed offer no
+ * longer prevents a new offer.
+ */
 void offers_vgpu_removed(struct offers *offers, const char *vgpu, struct instant now);
 
-/* Updates an open offer with what policy.fund() returned; a negative errno closes it. */
+/*
+ * Updates an open offer with the result of policy.fund(). @funded_pct: a negative errno closes the
+ * offer.
+ */
 void offers_restate(struct offers *offers, struct offer *offer, int funded_pct,
 		    const struct offer_limits *limits, struct instant now);
 /* Updates the live offer of @gpu at the end of a period, see offer_update(). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Records decisions: keeps them in memory and passes them to the observers. */
+/* Records decisions: stores them in memory and passes them to the observers. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

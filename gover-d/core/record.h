@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Records decisions: keeps them in memory and passes them to the observers. */
+/* Records decisions: stores them in memory and passes them to the observers. */
 #ifndef GOVER_D_CORE_RECORD_H
 #define GOVER_D_CORE_RECORD_H
 
@@ -7,11 +7,10 @@
 
 struct manager;
 
-/* Records @decision under the next id, which is returned; 0: no memory. Takes over its JSON. */
+/* Records @decision and returns its new id; 0: out of memory. Takes ownership of its JSON. */
 int64_t record_add(struct manager *manager, struct decision *decision);
 
-/* Records a decision of a request or of the daemon itself. @vgpu may be NULL. @format: the reason.
- */
+/* Records a decision that the policy did not make. @vgpu may be NULL. @format: the reason. */
 void record_decision(struct manager *manager, const struct host_gpu *gpu, struct vgpu *vgpu,
 		     enum decision_kind kind, enum decision_result result, struct instant now,
 		     const char *format, ...) __attribute__((format(printf, 7, 8)));

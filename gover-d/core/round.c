@@ -13,7 +13,7 @@
 #include "gover-d/core/state.h"
 
 #define REPEAT_NS \
-	(60 * NS_PER_S) /* between records of a decision that is repeated and not applied */
+	(60 * NS_PER_S) /* time between two records of the same decision if it is not applied */
 
 /* --- before the policy --- */
 
@@ -174,7 +174,7 @@ static void act_on(struct manager *m, struct host_gpu *gpu, const struct policy_
 	}
 }
 
-/* A decision that is not applied is repeated in every period; it is recorded once a minute. */
+/* A decision that is not applied recurs in every period. It is recorded only once a minute. */
 static bool is_repeated(struct host_gpu *gpu, const struct policy_decision *pd, const char *id,
 			struct instant now)
 {
@@ -233,7 +233,7 @@ int round_check(struct manager *m, struct host_gpu *gpu, const struct plan_round
 {
 	int foreign = 0;
 
-	/* @vgpu is checked last, so that the error names it if several caps were changed. */
+	/* Check @vgpu last: if several caps were changed, the error then names @vgpu. */
 	for (int i = 0; i < round->out.n_moves; i++) {
 		const struct policy_move *move = &round->out.moves[i];
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Saves the contracts. One job runs at most; a change meanwhile is saved by the next one. At the
- * end of the daemon, when the worker accepts no job, the loop writes the file itself. The database
- * gets a copy, for a start without the file. A request is answered after its change is in the file.
+ * Saves the contracts to the contracts file, and a copy to the database in case the file is lost.
+ * At most one job runs; a change made meanwhile is saved by the next job. When the daemon ends, the
+ * worker accepts no jobs, and the event loop writes the file itself. The reply to a request is sent
+ * after its change is in the file.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,18 +16,20 @@
 #include "gover-d/store/contracts.h"
 #include "gover-d/util/log.h"
 
-/* The saved ids are so much higher than the last used ones. If the history is lost, the next start
- * continues above them. */
+/*
+ * The saved ids are higher than the last used ids by this number. If the history is lost, the next
+ * start continues above the saved ids, so that no id is used twice.
+ */
 #define IDS_AHEAD 1000
 
 struct save_waiter {
 	void (*done)(void *userdata, int result);
 	void *userdata;
-	struct save_waiter *next; /* in the list manager.waiting or manager.in_job */
+	struct save_waiter *next; /* next waiter in manager.waiting or manager.in_job */
 };
 
 struct save_job {
-	struct worker_job job; /* first: the worker returns it */
+	struct worker_job job; /* first member: the worker returns a pointer to it */
 	struct manager *manager;
 	char path[PATH_MAX];
 	int64_t revision;
@@ -78,8 +81,10 @@ static void save_done(struct worker_job *job)
 	struct manager *m = save->manager;
 	int result = save->result;
 
-	/* If the file could not be written, the database has the only copy. Without memory for it,
-	 * the next save stores it. */
+	/*
+	 * Store the contracts in the database also if the file could not be written. An error is
+	 * ignored, because the next save stores them again.
+	 */
 	if (m->history.db)
 		(void)db_save_contracts(m->history.db, save->revision, save->text);
 	free(save->text);
@@ -113,7 +118,7 @@ static char *make_text(struct manager *m, int64_t *ret_revision)
 	return text;
 }
 
-/* All current waiters wait for this job. */
+/* Starts a job, for which all requests in manager.waiting then wait. */
 static int start_save(struct manager *m)
 {
 	struct save_job *save = calloc(1, sizeof(*save));
@@ -136,7 +141,7 @@ static int start_save(struct manager *m)
 		return r;
 	}
 	m->save_running = true;
-	if (r == -ESHUTDOWN) { /* the daemon ends and the worker accepts no job */
+	if (r == -ESHUTDOWN) { /* the daemon is ending and the worker accepts no jobs */
 		run_save(&save->job);
 		save_done(&save->job);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Saves contracts, holds and GPU modes: the text is encoded in the loop, written by the worker, and
- * completed in the loop. At most one job runs; later changes are written by the next one.
+ * Saves contracts, holds and GPU modes. The event loop encodes the text, and the worker writes the
+ * file. At most one job runs; later changes are written by the next job.
  */
 #ifndef GOVER_D_CORE_SAVE_H
 #define GOVER_D_CORE_SAVE_H
@@ -11,14 +11,17 @@
 struct manager;
 
 /*
- * Saves, then calls @done in the loop with 0 or a negative errno. After an error the change stays
- * in force and is saved again every period (alert contracts_unsaved).
+ * Saves, then calls @done in the event loop with 0 or a negative errno. After an error the change
+ * stays in force, and every period tries to save it again (alert contracts_unsaved).
  */
 int save_contracts(struct manager *manager, void (*done)(void *userdata, int result),
 		   void *userdata);
-/* Saves without a request that waits for it. */
+/* Saves without a callback. */
 void save_soon(struct manager *manager);
-/* Once a period: retries a failed save, and saves new ids before they are used. */
+/*
+ * Retries a failed save, and saves higher ids before the saved ids are used up. Call this function
+ * once a period.
+ */
 void save_tick(struct manager *manager);
 
 #endif

@@ -27,9 +27,9 @@ struct manager {
 	struct config config;	   /* the configuration in force, with live changes */
 	struct config file_config; /* the configuration of the file and the command line */
 	const struct policy *policy;
-	struct policy_params params; /* of config, converted to periods */
+	struct policy_params params; /* parameters of config, with times converted to periods */
 
-	int lock_fd; /* flock on the state directory */
+	int lock_fd; /* file descriptor of the locked file in the state directory */
 	sd_event *event;
 	sd_event_source *timer;
 	struct worker *worker;
@@ -38,28 +38,29 @@ struct manager {
 	struct history history;
 	struct hooks *hooks;
 	struct webhook *webhook; /* NULL: not configured */
-	bool webhook_failing;	 /* the state that was logged last */
+	bool webhook_failing;	 /* state of the webhook that was logged last */
 	uint64_t webhook_lost;	 /* the number of lost messages that was logged last */
 	char hostname[HOST_NAME_MAX + 1];
 	struct silences silences;
 	struct decisions *decisions;
 	struct alerts *alerts;
 	struct offers *offers;
-	struct actuator actuator; /* owns its cap journal */
+	struct actuator actuator; /* the actuator owns the cap journal */
 	struct host host;
 	struct frames frames;
-	struct view view; /* for the API and metrics */
+	struct view view; /* read access for the API and metrics */
 
 	/* saving contracts, see save.c */
 	bool save_running, save_again;
-	int save_result;	      /* of the last save; negative errno */
-	struct save_waiter *waiting;  /* for the next save */
-	struct save_waiter *in_job;   /* for the running save */
-	int64_t revision;	      /* of the contracts saved last */
-	struct db_last_ids ids_saved; /* in the contracts saved last */
-	struct contracts *loaded;     /* loaded by manager_new(), adopted by manager_start() */
-	bool contracts_lost;	      /* the cap journal lists vGPUs whose contracts are missing */
-	bool ending;		      /* the loop has ended: no more ids are used */
+	int save_result;	      /* result of the last save: 0 or a negative errno */
+	struct save_waiter *waiting;  /* requests that wait for the next save */
+	struct save_waiter *in_job;   /* requests that wait for the running save */
+	int64_t revision;	      /* revision of the contracts saved last */
+	struct db_last_ids ids_saved; /* ids in the contracts saved last */
+	/* contracts, loaded by manager_new() and adopted by manager_start() */
+	struct contracts *loaded;
+	bool contracts_lost; /* the cap journal lists vGPUs whose contracts are missing */
+	bool ending;	     /* the event loop has ended: no further ids are used */
 
 	uint64_t next_tick_ns;
 

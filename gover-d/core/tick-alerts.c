@@ -6,7 +6,7 @@
 #include "gover-d/core/state.h"
 #include "gover-d/core/tick-alerts.h"
 
-#define DB_FAILING_TICKS 3 /* time for which dropped records hold the alert */
+#define DB_FAILING_TICKS 3 /* number of ticks for which dropped rows keep the alert active */
 
 /* The alerts of a vGPU that depend on its busy time. */
 #define BUSY_TIME_ALERTS \
@@ -81,8 +81,7 @@ static void hold_severe_overload(struct manager *m, const struct host_gpu *gpu, 
 
 	alerts_hold(m->alerts, ALERT_SEVERE_OVERLOAD, name, v, ms,
 		    "two or more vGPUs on GPU %s are overloaded at a load of %.1f %%: migrate %s%s",
-		    name, gpu->view.total_load * 100, v ? "vGPU  " : "one",
-		    v ? v->contract.id : "");
+		    name, gpu->view.total_load * 100, v ? "vGPU " : "one", v ? v->contract.id : "");
 }
 
 void tick_alerts_gpu(struct manager *m, const struct host_gpu *gpu, struct instant now)

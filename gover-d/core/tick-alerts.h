@@ -9,7 +9,10 @@ struct manager;
 
 void tick_alerts_gpu(struct manager *manager, const struct host_gpu *gpu, struct instant now);
 void tick_alerts_host(struct manager *manager, struct instant now);
-/* The alert foreign_write alone, also between ticks: the vGPU may be gone before the next one. */
+/*
+ * Reports only the condition of the alert foreign_write. Also called between ticks, because the
+ * vGPU may vanish before the next tick.
+ */
 void tick_alerts_foreign(struct manager *manager, const char *gpu, const struct vgpu *vgpu,
 			 int64_t now_ms);
 

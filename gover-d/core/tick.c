@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One period: sample, check, decide, apply, account. It waits for no disk and no client, and
- * allocates memory only for records.
+ * Runs one period: sample, check, decide, apply, account. A tick never waits for a disk or a
+ * client, and allocates memory only for records.
  */
 #include <errno.h>
 #include <math.h>
@@ -69,7 +69,10 @@ static void sample_physical(struct host_gpu *gpu, struct instant now)
 	}
 }
 
-/* A failed reading is stale. The first reading of a vGPU is not: it has no predecessor. */
+/*
+ * A failed reading is stale. The first reading of a vGPU is not stale: busy time needs two
+ * readings.
+ */
 static bool is_stale(const struct vgpu *vgpu)
 {
 	return !vgpu->row.busy_valid && (vgpu->row.read_errno || vgpu->row.dt_s > 0);
@@ -98,7 +101,7 @@ static void sample_gpu(struct manager *m, struct host_gpu *gpu, struct instant n
 
 /* --- deciding --- */
 
-/* Stores the vGPU that the alert names, also on a frozen GPU. */
+/* Stores the vGPU for the text of the alert severe_overload, also on a frozen GPU. */
 static void store_severe_vgpu(struct host_gpu *gpu, const struct plan_round *round)
 {
 	for (int i = 0; i < round->out.n_decisions; i++) {
@@ -118,7 +121,7 @@ static void decide(struct manager *m, struct host_gpu *gpu, struct plan_round *r
 	gpu->view.gap = gap;
 	round_view(m, gpu, round);
 	if (host_gpu_sum_cap_pct(gpu) > 100 && gpu->mode != GPU_MODE_FROZEN) {
-		/* If not all can be shrunk, the alert sum_over_100 is raised. */
+		/* If the caps cannot be reduced to 100 %, the alert sum_over_100 is raised. */
 		(void)policy_fit(&m->params, &gpu->view, &round->out);
 		(void)round_apply(m, gpu, round, act, now);
 		round_view(m, gpu, round);
@@ -169,7 +172,7 @@ static bool has_unsold_since(const struct host_gpu *gpu, int64_t since_ms)
 	return v;
 }
 
-/* Updates an open offer with what can be funded now. */
+/* Updates an open offer with the cap that can be funded now. */
 static void restate_offer(struct manager *m, struct host_gpu *gpu, struct plan_round *round,
 			  struct offer *offer, const struct offer_limits *limits,
 			  struct instant now)
@@ -181,7 +184,10 @@ static void restate_offer(struct manager *m, struct host_gpu *gpu, struct plan_r
 			   "busy time of GPU %s cannot be read", gpu->config.name);
 		return;
 	}
-	/* A vGPU created before the claim already has the capacity of the offer. */
+	/*
+	 * A vGPU that was created externally for this offer already has a cap. A second cap for the
+	 * offer must not be funded.
+	 */
 	if (has_unsold_since(gpu, offer->created_ms))
 		return;
 	round_view(m, gpu, round);
@@ -217,7 +223,7 @@ static void renew_lease(struct manager *m, struct host_gpu *gpu, struct vgpu *v,
 	if (!v->device)
 		return;
 	r = actuate_lease(&m->actuator, gpu, v, now);
-	if (r == -ENODEV) /* it vanished, as the next reading shows */
+	if (r == -ENODEV) /* the vGPU vanished, which the next reading detects */
 		return;
 	if (r < 0 && r != v->lease_errno)
 		log_warning("vGPU %s: the lease of its cap cannot be renewed: %s", v->contract.id,
@@ -245,7 +251,7 @@ static void account_gpu(struct manager *m, struct host_gpu *gpu, struct plan_rou
 	count_gpu(m, gpu, round, now);
 	tick_alerts_gpu(m, gpu, now);
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next)
-		v->write_errno = 0; /* the alert has reported it */
+		v->write_errno = 0; /* the alert has already reported the error */
 }
 
 static void time_tick(struct host *host, uint64_t due_ns)
@@ -256,7 +262,10 @@ static void time_tick(struct host *host, uint64_t due_ns)
 		us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
 }
 
-/* Sends the FPS limit of each vGPU to its programs. Without memory, the next tick does it. */
+/*
+ * Sends the FPS limit of each vGPU to its programs. An error is ignored, because each tick sends
+ * the limits again.
+ */
 static void send_fps_limits(struct manager *m)
 {
 	for (int i = 0; i < m->host.n_gpus; i++)
@@ -280,7 +289,6 @@ void tick_run(struct manager *m, struct instant now, bool gap)
 	for (int i = 0; i < m->host.n_gpus; i++)
 		act_on_gpu(m, &m->host.gpus[i], round, gap, now);
 	time_tick(&m->host, m->next_tick_ns);
-	/* All caps are written; the rest is accounting. */
 	for (int i = 0; i < m->host.n_gpus; i++)
 		account_gpu(m, &m->host.gpus[i], round, now);
 	ledger_tick(m, now);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Read access to the state of the daemon, for the answers of REST and for metrics. The pointers
- * stay valid as long as the manager; what they point to changes whenever the loop runs.
+ * Read access to the state of the daemon, for REST and metrics. The pointers are valid until
+ * manager_free(). The data behind the pointers changes whenever the event loop runs.
  */
 #ifndef GOVER_D_CORE_VIEW_H
 #define GOVER_D_CORE_VIEW_H
@@ -12,7 +12,7 @@
 struct view {
 	const struct host *host;
 	const struct config *config;	  /* in force */
-	const struct config *file_config; /* of the file and the command line */
+	const struct config *file_config; /* configuration of the file and the command line */
 	const struct decisions *decisions;
 	const struct alerts *alerts;
 	const struct silences *silences;
@@ -21,8 +21,8 @@ struct view {
 	const struct frames *frames;
 	const struct hook_stats *hook_stats; /* indexed by enum hook */
 	struct webhook *webhook;	     /* for webhook_stats(); NULL: not configured */
-	struct worker *worker;		     /* runs queries */
-	const uint64_t *generation;	     /* changes whenever an answer may change */
+	struct worker *worker;		     /* runs database queries */
+	const uint64_t *generation;	     /* number that changes whenever a reply may change */
 	bool dry_run;
 };
 

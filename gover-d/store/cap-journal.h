@@ -16,7 +16,8 @@ struct cap_journal;
 
 /* Opens or creates the file @path. Lines that are not valid records are ignored. */
 int cap_journal_open(const char *path, struct cap_journal **ret_journal, struct err *reterr);
-struct cap_journal *cap_journal_close(struct cap_journal *journal); /* accepts and returns NULL */
+/* @journal may be NULL; returns NULL */
+struct cap_journal *cap_journal_close(struct cap_journal *journal);
 
 /* Reads the record of @id. Returns false if the journal has no record of @id. */
 bool cap_journal_get(const struct cap_journal *journal, const char *id, int *ret_last_pct,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing and strict reading of the contracts file. */
+/* Writes the contracts file, and reads it with strict checks. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ static json_t *encode_vgpus(const struct host *host)
 	return vgpus;
 }
 
-/* If memory is short, jansson may return a truncated text. */
+/* Detects a truncated text, which jansson may return if memory is short. */
 static bool reads_back(const char *text, json_t *root)
 {
 	json_t *again = json_loads(text, 0, NULL);
@@ -74,7 +74,7 @@ static bool reads_back(const char *text, json_t *root)
 	return same;
 }
 
-/* Returns the whole text, or NULL if memory is short: a truncated file would lose contracts. */
+/* Returns the whole text; NULL: out of memory. A truncated file would lose contracts. */
 char *contracts_encode(const struct host *host, const struct contracts_head *head)
 {
 	json_t *gpus = encode_gpus(host), *vgpus = encode_vgpus(host), *root = NULL;
@@ -102,7 +102,7 @@ char *contracts_encode(const struct host *host, const struct contracts_head *hea
 
 #define MODE_MAX 15
 
-/* The largest number up to which a double represents every whole number. */
+/* 2^53: a double can represent every whole number up to this value. */
 #define EXACT_MAX 9007199254740992.0
 
 struct gpu_record {

@@ -21,7 +21,8 @@ struct contracts {
 	struct contracts_head head;
 	struct contract_entry {
 		struct contract contract; /* owned by the entry until it is moved to the host */
-		bool found;		  /* value of vgpu.found */
+		/* the vGPU was found without a contract, see vgpu.found */
+		bool found;
 	} * vgpus;
 	size_t n_vgpus;
 	struct contracts_gpu {

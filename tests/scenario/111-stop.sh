@@ -4,12 +4,12 @@
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-"$B/tests/notify-sink" "$dir/notify" >"$dir/told" 2>&1 &
+"$B/tests/notify-sink" "$dir/notify" >"$dir/received" 2>&1 &
 sink=$!
 cleanup="kill $sink"
 until_ok 10 test -S "$dir/notify"
-told() { grep -qx "$1" "$dir/told"; }
-alive() { test "$(grep -cx 'WATCHDOG=1' "$dir/told")" -ge "$1"; }
+received() { grep -qx "$1" "$dir/received"; }
+alive() { test "$(grep -cx 'WATCHDOG=1' "$dir/received")" -ge "$1"; }
 
 conf_extra="$unfunded
 [offer]
@@ -19,10 +19,10 @@ NOTIFY_SOCKET=$dir/notify
 WATCHDOG_USEC=400000
 export NOTIFY_SOCKET WATCHDOG_USEC
 start || exit 1
-ok "the daemon reports READY" until_ok 10 told 'READY=1'
-ok "the status contains the number of GPUs" grep -q '^STATUS=1 GPU' "$dir/told"
+ok "the daemon reports READY" until_ok 10 received 'READY=1'
+ok "the status contains the number of GPUs" grep -q '^STATUS=1 GPU' "$dir/received"
 ok "the daemon sends watchdog signals" until_ok 20 alive 3
-is "no STOPPING is sent before the stop" "$(grep -c STOPPING "$dir/told")" 0
+is "no STOPPING is sent before the stop" "$(grep -c STOPPING "$dir/received")" 0
 
 sell a 80 load:pct=10
 sell b 50 busy
@@ -33,7 +33,7 @@ ok "an external change puts a vGPU on hold" until_ok 20 that /v1/vgpus/a '.held'
 writes=$(get /v1/vgpus '[.vgpus[].cap_writes] | add')
 stop
 is "SIGTERM ends the daemon with status 0" "$stopped" 0
-ok "the daemon reports STOPPING" told 'STOPPING=1'
+ok "the daemon reports STOPPING" received 'STOPPING=1'
 is "no cap is written during the stop" "$(history 'SELECT count(*) FROM cap_write')" "$writes"
 ok "the hold is on disk" jq -e '.vgpus[] | select(.id == "a") | .held and .held_cap_pct == 37' "$dir/state/contracts.json"
 is "the sockets are removed" "$(find "$dir" -maxdepth 1 -type s | sort)" "$dir/notify"

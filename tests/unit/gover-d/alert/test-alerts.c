@@ -87,8 +87,8 @@ static void quiet_ticks(int ticks)
 /* --- raising and clearing --- */
 
 /*
- * One character per tick. Input: # condition holds, ? unknown, g gap, * holds in a gap, ! vGPU
- * changed, + vGPU changed and condition holds. Results: r raised, c cleared.
+ * Runs one tick. @mark: # the condition holds, ? it is unknown, g gap, * it holds in a gap, ! the
+ * vGPU changed, + the vGPU changed and the condition holds.
  */
 static void play(char mark, enum alert_kind kind)
 {
@@ -443,7 +443,7 @@ static void a_restored_alert_that_still_holds_is_not_raised_again(void **state)
 	}
 	assert_int_equal(alerts_count(alerts), 2);
 	assert_int_equal(alerts_at(alerts, 0)->acked_ms, 6);
-	/* the history does not contain the VM */
+	/* the restored alert had no VM */
 	assert_string_equal(alerts_at(alerts, 0)->vm, "vm-a");
 	assert_int_equal(alerts_at(alerts, 1)->id, 9);
 }

@@ -20,12 +20,13 @@
 #include "base/clock.h"
 #include "gover-d/alert/webhook.h"
 
-#define DEADLINE_NS  (60 * NS_PER_S) /* long, for a loaded machine */
+#define DEADLINE_NS  (60 * NS_PER_S) /* long, because the machine may be loaded */
 #define REQUESTS_MAX 512
-#define HANG	     0 /* a status with the meaning: the receiver does not reply */
+#define HANG	     0 /* status of a receiver that does not reply */
 
 /*
- * A receiver in a thread. It replies to each POST with the next status and repeats the last status.
+ * A receiver in a thread. It replies to each POST with the next status of the list, and then
+ * repeats the last status.
  */
 static struct {
 	int fd, port;
@@ -115,7 +116,7 @@ static int set_up(void **state)
 }
 
 /* Starts to listen and replies with these statuses; -1 ends the list. */
-static void listen_and_say(const int statuses[])
+static void listen_and_reply(const int statuses[])
 {
 	int n = 0;
 
@@ -147,7 +148,7 @@ static int tear_down(void **state)
 	return close(receiver.fd);
 }
 
-static void say(const char *text, int64_t replaces)
+static void queue_text(const char *text, int64_t replaces)
 {
 	webhook_send(webhook, strdup(text), replaces);
 }
@@ -203,11 +204,11 @@ static void messages_are_posted_in_order_as_json(void **state)
 	char text[16];
 
 	(void)state;
-	listen_and_say((const int[]){200, -1});
+	listen_and_reply((const int[]){200, -1});
 	open_webhook(30);
 	for (int i = 0; i < 20; i++) {
 		snprintf(text, sizeof(text), "%d.", i);
-		say(text, 0);
+		queue_text(text, 0);
 	}
 	WAIT_UNTIL(stats().sent == 20);
 	assert_true(receiver.asked_for_json);
@@ -220,10 +221,10 @@ static void messages_are_posted_in_order_as_json(void **state)
 static void a_temporary_error_is_retried_before_newer_messages(void **state)
 {
 	(void)state;
-	listen_and_say((const int[]){503, 429, 204, 200, -1});
+	listen_and_reply((const int[]){503, 429, 204, 200, -1});
 	open_webhook(30);
-	say("a.", 0);
-	say("b.", 0);
+	queue_text("a.", 0);
+	queue_text("b.", 0);
 	WAIT_UNTIL(stats().sent == 2);
 	assert_int_equal(heard(), 4);
 	assert_string_equal(receiver.heard[1], "a.");
@@ -236,12 +237,12 @@ static void a_temporary_error_is_retried_before_newer_messages(void **state)
 static void a_permanent_error_is_not_retried(void **state)
 {
 	(void)state;
-	listen_and_say((const int[]){400, 302, 200, -1});
+	listen_and_reply((const int[]){400, 302, 200, -1});
 	open_webhook(30);
-	say("a.", 0);
+	queue_text("a.", 0);
 	WAIT_UNTIL(stats().lost == 1);
-	say("b.", 0);
-	say("c.", 0);
+	queue_text("b.", 0);
+	queue_text("c.", 0);
 	WAIT_UNTIL(stats().sent == 1);
 	assert_int_equal(heard(), 3);
 	assert_int_equal(stats().refused, 2);
@@ -252,11 +253,11 @@ static void an_unreachable_receiver_is_reported_without_the_url(void **state)
 {
 	(void)state;
 	open_webhook(30); /* no receiver listens on the port */
-	say("a.", 0);
+	queue_text("a.", 0);
 	WAIT_UNTIL(stats().failed_tries > 0);
 	assert_true(stats().problem[0] != '\0');
 	assert_null(strstr(stats().problem, "secret"));
-	listen_and_say((const int[]){200, -1});
+	listen_and_reply((const int[]){200, -1});
 	WAIT_UNTIL(stats().sent == 1);
 	assert_string_equal(stats().problem, "");
 }
@@ -264,9 +265,9 @@ static void an_unreachable_receiver_is_reported_without_the_url(void **state)
 static void a_receiver_without_a_reply_times_out(void **state)
 {
 	(void)state;
-	listen_and_say((const int[]){HANG, 200, -1});
+	listen_and_reply((const int[]){HANG, 200, -1});
 	open_webhook(1);
-	say("a.", 0);
+	queue_text("a.", 0);
 	WAIT_UNTIL(stats().sent == 1);
 	assert_int_equal(heard(), 2);
 }
@@ -274,14 +275,14 @@ static void a_receiver_without_a_reply_times_out(void **state)
 static void a_newer_update_replaces_a_waiting_one(void **state)
 {
 	(void)state;
-	listen_and_say((const int[]){503, 200, -1});
+	listen_and_reply((const int[]){503, 200, -1});
 	open_webhook(30);
-	say("raised.", 0);
+	queue_text("raised.", 0);
 	WAIT_UNTIL(stats().failed_tries == 1);
-	say("update 1.", 7);
-	say("update 2.", 7);
-	say("of another.", 8);
-	say("update 3.", 7);
+	queue_text("update 1.", 7);
+	queue_text("update 2.", 7);
+	queue_text("of another.", 8);
+	queue_text("update 3.", 7);
 	WAIT_UNTIL(stats().sent == 3);
 	assert_string_equal(receiver.heard[2], "update 3.");
 	assert_string_equal(receiver.heard[3], "of another.");
@@ -292,13 +293,13 @@ static void the_oldest_messages_are_dropped_from_a_full_queue(void **state)
 	char text[16];
 
 	(void)state;
-	listen_and_say((const int[]){HANG, -1});
+	listen_and_reply((const int[]){HANG, -1});
 	open_webhook(60);
-	say("on its way.", 0);
+	queue_text("on its way.", 0);
 	WAIT_UNTIL(heard() == 1);
 	for (int i = 0; i < WEBHOOK_WAITING_MAX + 9; i++) {
 		snprintf(text, sizeof(text), "%d.", i);
-		say(text, 0);
+		queue_text(text, 0);
 	}
 	assert_int_equal(stats().waiting, WEBHOOK_WAITING_MAX);
 	assert_int_equal(stats().dropped, 10);
@@ -309,10 +310,10 @@ static void the_oldest_messages_are_dropped_from_a_full_queue(void **state)
 static void stopping_does_not_wait_for_a_hanging_receiver(void **state)
 {
 	(void)state;
-	listen_and_say((const int[]){HANG, -1});
+	listen_and_reply((const int[]){HANG, -1});
 	open_webhook(60);
-	say("a.", 0);
-	say("b.", 0);
+	queue_text("a.", 0);
+	queue_text("b.", 0);
 	WAIT_UNTIL(heard() == 1);
 	/*
 	 * If webhook_free() waited for replies, it would take a minute for each message, longer
@@ -326,10 +327,10 @@ static void stopping_does_not_wait_for_a_hanging_receiver(void **state)
 static void stopping_sends_waiting_messages(void **state)
 {
 	(void)state;
-	listen_and_say((const int[]){200, -1});
+	listen_and_reply((const int[]){200, -1});
 	open_webhook(60);
-	say("a.", 0);
-	say("b.", 0);
+	queue_text("a.", 0);
+	queue_text("b.", 0);
 	webhook = webhook_free(webhook);
 	assert_int_equal(heard(), 2);
 }

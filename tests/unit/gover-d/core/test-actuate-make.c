@@ -91,7 +91,8 @@ static void a_vgpu_in_use_stays_attached_with_its_cap(void **state)
 	assert_true(fake.vgpus[A].attached);
 	assert_ptr_equal(vgpus[A].device, &fake.vgpus[A]);
 	assert_int_equal(vgpus[A].cap_pct, 50);
-	assert_int_equal(fake.detaches, 0);   /* a detach would close its files */
+	/* the vGPU stays attached: a detach would close its files */
+	assert_int_equal(fake.detaches, 0);
 	assert_true(vgpus[A].monitor.primed); /* the monitor keeps its last sample */
 	check_journal("in use", "a", 50, 50);
 }

@@ -105,7 +105,7 @@ static size_t make_row_moves(size_t row, struct actuate_move moves[VGPUS])
 			.vgpu = &vgpus[vgpu],
 			.from_pct = vgpus[vgpu].cap_pct,
 			.to_pct = parse_cap(rest),
-			.read_back_pct = 77, /* must be set by the callee */
+			.read_back_pct = 77, /* any value: actuate_moves() must overwrite it */
 			.error = 77,
 		};
 	return n;
@@ -262,7 +262,7 @@ static void an_external_change_is_kept_and_stops_all_moves(void **state)
 		assert_string_equal(fake.writes, "");
 		fake.vgpus[foreign].cap_pct = vgpus[foreign].cap_pct;
 	}
-	fake.vgpus[C].cap_pct = 44; /* not changed by any of the moves */
+	fake.vgpus[C].cap_pct = 44; /* no move changes this cap */
 	plan_steal(moves);
 	assert_int_equal(actuate_moves(&actuator, &gpu, moves, 3, "steal", now), 0);
 	assert_string_equal(fake.writes, "a40 b40");

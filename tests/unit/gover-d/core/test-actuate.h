@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A fake GPU and a fixture for the tests of actuate.c. The fake records every cap write and can
- * inject errors. It fails the test on any wrong call, also where real hardware tolerates one.
+ * inject errors. Any invalid call fails the test, even if real hardware accepts such a call.
  */
 #ifndef TESTS_UNIT_GOVER_D_CORE_TEST_ACTUATE_H
 #define TESTS_UNIT_GOVER_D_CORE_TEST_ACTUATE_H
@@ -23,7 +23,7 @@
 
 #define VGPUS		3
 #define NO_LIMIT	0
-#define FORCED_NO_LIMIT (-1) /* forced_pct: a write removes the limit */
+#define FORCED_NO_LIMIT (-1) /* value of forced_pct: a write removes the limit */
 
 static const struct instant now = {.mono_ns = 7 * NS_PER_S, .wall_ms = 1700000000000};
 

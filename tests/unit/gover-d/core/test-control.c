@@ -60,7 +60,7 @@ static int fake_destroy(struct gpu *gpu, const char *id, struct err *reterr)
 {
 	if (gpu->destroy_errno)
 		return err_fail(reterr, gpu->destroy_errno, "vGPU %s: a program uses it", id);
-	fake_find(gpu, id)->id[0] = '\0'; /* the caller detaches it afterwards */
+	fake_find(gpu, id)->id[0] = '\0'; /* the caller detaches the vGPU afterwards */
 	return 0;
 }
 
@@ -424,7 +424,8 @@ static void a_smaller_contract_lowers_the_cap_and_records_it(void **state)
 	place_vgpu(0, "b", 50, 40);
 	assert_int_equal(change("a", CONTRACT_INITIAL_CAP, CAP(30)), 0);
 	assert_int_equal(cap_of(0, "a"), 30);
-	assert_int_equal(cap_of(0, "b"), 50); /* b was below its initial cap */
+	/* b was below its initial cap and gets the freed capacity */
+	assert_int_equal(cap_of(0, "b"), 50);
 	assert_string_equal(take_decisions(), "set noted, set written, return written");
 }
 
@@ -469,12 +470,16 @@ static void in_modes_without_policy_only_the_requested_cap_changes(void **state)
 		hold.held_cap_pct -= 10;
 	}
 	assert_int_equal(control_vgpu_remove(&m, "c", &err), 0);
-	assert_int_equal(cap_of(0, "b"), 30); /* below its initial cap, but the policy is off */
+	/* b is below its initial cap, but the policy is off */
+	assert_int_equal(cap_of(0, "b"), 30);
 	assert_string_equal(take_decisions(), "hold noted, hold written, hold noted, hold written, "
 					      "remove written");
 }
 
-/* An external writer set 60 for a contract of 50. The cap stays until the hold is released. */
+/*
+ * An external writer set a cap of 60 % for a contract of 50 %. The cap stays until the hold is
+ * released.
+ */
 static void an_external_cap_above_the_contract_blocks_no_other_change(void **state)
 {
 	struct vgpu *a = place_vgpu(0, "a", 50, 60);

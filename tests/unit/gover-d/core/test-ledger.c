@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-/* Prices for round sums: a GPU-second costs 0.001, one of flavour "small" 0.002. */
+/* Prices that give round sums: 0.001 for a GPU-second, and 0.002 for flavour "small". */
 static void set_prices(void)
 {
 	config.offer.price_per_cap_hour = 3.6;
@@ -89,7 +89,7 @@ static void sell_as(const char *id, int cap_pct, const char *flavor, int64_t cre
 	wait_for_saves();
 }
 
-/* Runs a period of ten seconds; the contract of vGPU @broken ("": none) is broken in it. */
+/* Runs a period of ten seconds in which the contract of vGPU @broken is broken; "": none. */
 static void ten_seconds(const char *broken)
 {
 	for (struct vgpu *v = gpu->vgpus; v; v = v->next) {
@@ -116,9 +116,9 @@ static void contracts_earn_and_broken_seconds_cost(void **state)
 	ten_seconds("b");
 	load_ledger();
 	assert_int_equal(loaded.n, 2);
-	/* 60 % of 30 s; 10 broken s at 0.5 */
+	/* 60 % of the GPU for 30 s; 10 broken seconds at 0.5 */
 	check_money(&row_of("a", "default")->sold, 18, 10, 0.018, 5);
-	/* 40 % of 30 s at the double price; 10 broken s at 1 */
+	/* 40 % of the GPU for 30 s at the double price; 10 broken seconds at 1 */
 	check_money(&row_of("b", "small")->sold, 12, 10, 0.024, 10);
 	assert_true(fabs(loaded.range.watched_s - 30) < 1e-9);
 	assert_true(fabs(m->host.revenue - 0.042) < 1e-9);
@@ -133,7 +133,8 @@ static void without_overselling_the_oldest_contracts_are_kept(void **state)
 	tick(1);
 	sell_as("d", 60, "", 1);
 	sell_as("a", 50, "", 2);
-	sell_as("b", 40, "small", 3); /* fits beside d; a does not fit */
+	/* d (60 %) and b (40 %) fit into 100 %; a (50 %) does not fit */
+	sell_as("b", 40, "small", 3);
 	ten_seconds("");
 	load_ledger();
 	check_money(&row_of("d", "default")->sold, 6, 0, 0.006, 0);
@@ -158,10 +159,10 @@ static void without_overselling_only_a_vgpu_at_its_full_cap_is_broken(void **sta
 	sell_as("a", 60, "", 1);
 	sell_as("b", 60, "", 2);
 	vgpu("a")->sampled_cap_pct = 60;
-	ten_seconds("a"); /* a has its full cap: also broken without overselling */
+	ten_seconds("a"); /* a has its full cap: broken also without overselling */
 	vgpu("a")->sampled_cap_pct = 59;
-	ten_seconds("a"); /* a has lent 1 %: broken only with overselling */
-	ten_seconds("b"); /* without overselling, b is not admitted */
+	ten_seconds("a"); /* a has lent 1 % of its cap: broken only because of overselling */
+	ten_seconds("b"); /* b would not exist without overselling */
 	load_ledger();
 	check_money(&row_of("a", "default")->sold, 18, 20, 0.018, 10);
 	check_money(&row_of("a", "default")->kept, 18, 10, 0.018, 5);
@@ -185,7 +186,7 @@ static void a_new_price_applies_from_its_period_on(void **state)
 	ten_seconds("a");
 	load_ledger();
 	check_money(&row_of("a", "default")->sold, 10, 20, 0.005 + 0.05, 5 + 2.5);
-	assert_int_equal(loaded.prices, 3); /* one for each flavour, one for the change */
+	assert_int_equal(loaded.prices, 3); /* prices of two flavours, and one changed price */
 	assert_true(m->params.price_per_cap_hour > 35);
 }
 
@@ -319,7 +320,7 @@ static void revenue_is_counted_without_a_history(void **state)
 	start();
 	tick(1);
 	ten_seconds("");
-	load_ledger(); /* the history starts here */
+	load_ledger(); /* the history is new: it contains only the last period */
 	check_money(&row_of("a", "default")->sold, 5, 0, 0.005, 0);
 }
 

@@ -202,7 +202,7 @@ static void expect_foreign_write_held(const char *id, int cap_pct)
 	tick(1);
 	assert_int_equal(device(id)->cap_pct, cap_pct);
 	assert_int_equal(count_decisions("foreign_write", "noted"),
-			 1); /* it is not recorded again */
+			 1); /* the external change is not recorded again */
 	assert_non_null(find_active_alert(ALERT_FOREIGN_WRITE, id));
 }
 

@@ -100,7 +100,7 @@ static void a_stop_during_the_open_closes_the_database(void **state)
 	assert_int_equal(rmdir(path), 0);
 	retry_after_a_minute();
 	assert_true(m->history.opening);
-	stop(); /* waits for the open and closes the database */
+	stop(); /* stop() waits until the database is open, and closes it */
 	assert_int_equal(access(path, F_OK), 0);
 }
 

@@ -24,7 +24,7 @@ static void start_mdev(int a_pct, int b_pct)
 	wait_for_saves();
 }
 
-/* The kernel does this if no daemon renews the lease. */
+/* Resets the cap, as the kernel does if no daemon renews the lease. */
 static void expire_lease(const char *id)
 {
 	device(id)->cap_pct = device(id)->initial_cap_pct;
@@ -48,7 +48,7 @@ static void every_tick_renews_the_lease_of_every_cap(void **state)
 	assert_int_equal(device("a")->renewals, renewals + 3);
 	assert_int_equal(device("b")->renewals, renewals + 3);
 	assert_int_equal(device("b")->lease_ms, 10000);
-	assert_int_equal(fake.writes, 0); /* renewing writes no cap */
+	assert_int_equal(fake.writes, 0); /* renewing a lease writes no cap */
 	set_mode(GPU_MODE_FROZEN);
 	tick(1);
 	assert_int_equal(device("a")->renewals, renewals + 4);
@@ -60,10 +60,11 @@ static void observe_mode_holds_no_leases(void **state)
 	start_mdev(50, 30);
 	set_mode(GPU_MODE_OBSERVE);
 	tick(3);
-	assert_int_equal(device("a")->lease_ms, 0); /* its own leases are released */
+	/* the daemon releases the leases that it renewed */
+	assert_int_equal(device("a")->lease_ms, 0);
 	save_soon(m);
 	wait_for_saves();
-	device("a")->lease_ms = 5; /* an external lease */
+	device("a")->lease_ms = 5; /* the lease of another program */
 	restart();
 	tick(3);
 	assert_int_equal(device("a")->lease_ms, 5);
@@ -227,7 +228,8 @@ static void removing_the_contract_of_a_missing_vgpu_forgets_its_cap(void **state
 	tick(1);
 	assert_int_equal(control_vgpu_remove(m, "b", &err), 0);
 	assert_false(cap_journal_get(m->actuator.journal, "b", &last_pct, &intent_pct));
-	assert_int_equal(control_vgpu_remove(m, "a", &err), 0); /* the vGPU itself remains */
+	/* the contract is removed; the vGPU remains */
+	assert_int_equal(control_vgpu_remove(m, "a", &err), 0);
 	tick(1);
 	assert_true(vgpu("a")->found);
 	assert_true(cap_journal_get(m->actuator.journal, "a", &last_pct, &intent_pct));

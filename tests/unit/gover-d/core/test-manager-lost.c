@@ -4,7 +4,10 @@
 
 #include "tests/unit/gover-d/core/test-manager.h"
 
-/* Stops with a at 65 of 80 %, and b on hold at 35 of 50 %. */
+/*
+ * Runs until a has a cap of 65 % (contract 80 %), and b is on hold at 35 % (contract 50 %). Then
+ * stops.
+ */
 static void run_steal_and_hold(void)
 {
 	start();
@@ -315,7 +318,7 @@ static void ids_of_a_lost_history_are_not_reused(void **state)
 		if (i == 1)
 			stop_by_sigterm();
 		else
-			stop(); /* skips the last save */
+			stop(); /* stop() skips the last save */
 		delete_database();
 		start();
 		assert_int_equal(

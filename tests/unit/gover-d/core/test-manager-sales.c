@@ -91,7 +91,7 @@ static void a_repeated_claim_of_a_kept_offer_succeeds_after_a_restart(void **sta
 	wait_for_saves();
 	expect_sold(id, OFFER_KEPT);
 	restart();
-	expect_sold(id, OFFER_KEPT); /* although d was removed */
+	expect_sold(id, OFFER_KEPT); /* the offer stays kept although d was removed */
 }
 
 static void without_history_a_recent_sale_is_on_probation(void **state)

@@ -4,7 +4,7 @@
 
 #include "tests/unit/gover-d/core/test-manager.h"
 
-/* Ends with a at 65 of 80 % and b at 35 of 50 %. */
+/* Runs until a has a cap of 65 % (contract 80 %), and b a cap of 35 % (contract 50 %). */
 static void run_steal(void)
 {
 	start();
@@ -275,7 +275,7 @@ static void sell_d_by_offer(void)
 	const struct offer *offer;
 
 	start();
-	sell("a", 100, 0.4); /* so that d starts below its contract */
+	sell("a", 100, 0.4); /* a uses its cap, so that d starts below its contract */
 	tick(10);
 	offer = offers_live(m->offers, "gpu0");
 	assert_non_null(offer);

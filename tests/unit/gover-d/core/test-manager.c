@@ -2,7 +2,7 @@
 /* Tests how the daemon handles failed, unconfirmed and external cap writes over several ticks. */
 #include "tests/unit/gover-d/core/test-manager.h"
 
-/* The next tick steals unused capacity from a for b. */
+/* Runs until just before the tick that steals unused capacity from a for b. */
 static void run_until_before_steal(void)
 {
 	start();
@@ -149,7 +149,8 @@ static void an_unconfirmed_raise_is_resolved_by_the_next_read(void **state)
 	run_until_before_steal();
 	device("b")->write_errno = device("b")->read_cap_errno = EIO;
 	tick(1);
-	assert_int_equal(vgpu("b")->cap_pct, 35); /* 20 or 35: the larger value is assumed */
+	/* the cap is 20 or 35 %: the larger value is assumed */
+	assert_int_equal(vgpu("b")->cap_pct, 35);
 	device("b")->write_errno = device("b")->read_cap_errno = 0;
 	device("b")->demand = 0;
 	tick(1);

@@ -41,7 +41,7 @@ struct gpu_vgpu {
 	double demand; /* share of the whole GPU; 1 is all of it */
 	uint64_t at_ns;
 	double busy_ns, sched_ns;
-	/* leases, used if fake.leases is set; they expire only when the test expires them */
+	/* Lease of the cap, used if fake.leases is set. It expires only if the test expires it. */
 	int initial_cap_pct; /* 0: never set */
 	bool cap_written;
 	int lease_ms, renewals;
@@ -49,12 +49,12 @@ struct gpu_vgpu {
 	int attach_errno, renew_errno;
 	int write_errno, read_cap_errno;
 	bool ignores_writes; /* a write returns success but changes nothing */
-	bool stale;	     /* its busy time is unreadable */
+	bool stale;	     /* busy time cannot be read */
 };
 
 static struct gpu {
 	struct gpu_vgpu devices[DEVICES];
-	bool external_vgpus; /* the backend cannot create vGPUs; the test does */
+	bool external_vgpus; /* the backend cannot create vGPUs; the test creates them */
 	int create_errno;
 	int n_unopenable; /* number of further vGPUs "s1", "s2", ...; opening them fails */
 	int external_cap_pct[DEVICES]; /* caps set externally after the next sample; 0: none */
@@ -269,7 +269,7 @@ const struct gpu_ops *gpu_auto(const struct gpu_config *config)
 
 static char folder[64];
 static struct config config;
-static struct instant now; /* keeps increasing across restarts */
+static struct instant now; /* the time never goes back, also when the daemon restarts */
 static struct manager *m;
 static struct host_gpu *gpu;
 static struct err err;
@@ -403,7 +403,10 @@ static inline int hold(const char *id, int cap_pct)
 	return r;
 }
 
-/* NULL: no such active alert. @id is "" for an alert about the GPU or the host. */
+/*
+ * Returns the active alert; NULL: none. @id: id of the vGPU; "": the alert is about the GPU or the
+ * host.
+ */
 static inline const struct alert *find_active_alert(enum alert_kind kind, const char *id)
 {
 	for (size_t i = 0; i < alerts_count(m->alerts); i++) {
@@ -415,7 +418,7 @@ static inline const struct alert *find_active_alert(enum alert_kind kind, const 
 	return NULL;
 }
 
-/* @result may be NULL for any result. */
+/* Counts the decisions of @kind with @result. @result NULL: any result. */
 static inline int count_decisions(const char *kind, const char *result)
 {
 	int n = 0;
@@ -486,7 +489,10 @@ static inline bool state_file_exists(const char *name)
 	return access(state_path(name), F_OK) == 0;
 }
 
-/* An orderly stop with a last save; stop() alone leaves the files as after a crash. */
+/*
+ * Stops the daemon as SIGTERM does, with a last save. stop() alone leaves the files as after a
+ * crash.
+ */
 static inline void stop_by_sigterm(void)
 {
 	assert_int_equal(kill(getpid(), SIGTERM), 0);

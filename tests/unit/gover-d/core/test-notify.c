@@ -51,9 +51,9 @@ static int tear_down(void **state)
 #define UPDATE_TICKS 5
 
 /*
- * One tick for each mark. # the alert holds with a new number, = it holds with the same number,
- * . it does not hold, a it holds and is acknowledged, s it holds and a silence begins,
- * l it holds and the silence ends.
+ * Runs one tick for each mark: # the alert holds with a new number, = it holds with the same
+ * number, . it does not hold, a it holds and is acknowledged, s it holds and a silence begins, l it
+ * holds and the silence ends.
  */
 static bool silenced;
 
@@ -206,7 +206,7 @@ static void each_event_has_its_text(void **state)
 static void the_keys_of_hooks_and_webhook_are_checked(void **state)
 {
 	static const struct {
-		const char *text, *wrong; /* wrong: text of the error; NULL: valid */
+		const char *text, *wrong; /* @wrong: words of the error; NULL: @text is valid */
 	} rows[] = {
 		{"[daemon]\non_alert = /a\non_offer = /o\nhook_timeout_s = 9\n[alerts]\n"
 		 "webhook = https://a.example:8443/x?y=z\nwebhook_timeout_s = 3\nupdate_s = 0\n",

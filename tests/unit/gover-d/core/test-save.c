@@ -170,7 +170,7 @@ static void revisions_grow_even_if_the_clock_goes_back(void **state)
 	m.worker = worker_free(m.worker);
 	assert_true(read_file().head.revision > 0);
 	assert_int_equal(read_file().head.revision, m.revision);
-	m.revision = tomorrow; /* as if saved while the clock was ahead */
+	m.revision = tomorrow; /* as if the contracts were saved while the clock was ahead */
 	assert_int_equal(worker_new(m.event, &m.worker), 0);
 	save_soon(&m);
 	m.worker = worker_free(m.worker);

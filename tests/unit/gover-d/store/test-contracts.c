@@ -76,7 +76,7 @@ static struct host_gpu *add_gpu(const char *name, enum gpu_mode mode, bool selli
 	return gpu;
 }
 
-/* Takes over the labels of @contract. */
+/* Takes ownership of the labels of @contract. */
 static void add_vgpu(struct host_gpu *gpu, struct contract contract, bool found)
 {
 	struct vgpu *vgpu = calloc(1, sizeof(*vgpu));

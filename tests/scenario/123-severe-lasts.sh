@@ -16,7 +16,7 @@ for v in a b c; do load $v busy; done
 severe='[.alerts[] | select(.name == "severe_overload")]'
 ok "three overloaded vGPUs raise severe_overload" until_ok 20 alerts 1 severe_overload
 named=$(get /v1/alerts "${severe}[0].vgpu")
-stands() { # stands PERIODS: succeeds if the alert is active in each of these periods
+lasts() { # lasts PERIODS: succeeds if the alert is active in each of these periods
   end=$(($(get /v1/host .ticks) + $1))
   while [ "$(get /v1/host .ticks)" -lt "$end" ]; do
     that /v1/alerts "$severe | length > 0" || return 1
@@ -28,15 +28,15 @@ kill -STOP "$daemon_pid"
 sleep 0.5
 kill -CONT "$daemon_pid"
 ok "a late tick is recorded" until_ok 10 that /v1/host ".gaps > $gaps"
-ok "a late tick does not end the alert" stands 8
+ok "a late tick does not end the alert" lasts 8
 is "a late tick raises no second alert" "$(get '/v1/alerts?all=true' "$severe | length")" 1
 is "one severe decision is recorded" "$(get '/v1/decisions?limit=1000' '[.decisions[] | select(.kind == "severe")] | length')" 1
 ctl freeze >/dev/null
-ok "a frozen GPU keeps the alert" stands 8
+ok "a frozen GPU keeps the alert" lasts 8
 ctl thaw >/dev/null
 api DELETE "/v1/vgpus/$named" >/dev/null
 is "the named vGPU is removed" "$(status)" 204
-ok "the alert remains for the others" stands 8
+ok "the alert remains for the others" lasts 8
 ok "the alert no longer names the removed vGPU" until_ok 10 that /v1/alerts "$severe | map(.vgpu) | index(\"$named\") == null"
 for v in a b c; do load $v idle; done
 ok "the alert clears when no vGPU is overloaded" until_ok 20 alerts 0 severe_overload
