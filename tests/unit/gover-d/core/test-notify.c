@@ -160,13 +160,14 @@ static void each_event_has_its_text(void **state)
 		const char *word, *text;
 	} rows[] = {
 		{ALERT_RAISED, 0, "raised",
-		 "h1, warning, VM win-1: vGPU a uses 99.0 % of its cap - overloaded at "
+		 "h1, warning, VM win-1: vGPU a uses 99.0 % of its cap - the vGPU is overloaded at "
 		 "the full cap of its contract: the customer needs a larger contract"},
 		{ALERT_UNSILENCED, 0, "raised",
-		 "h1, warning, VM win-1: vGPU a uses 99.0 % of its cap - overloaded at "
+		 "h1, warning, VM win-1: vGPU a uses 99.0 % of its cap - the vGPU is overloaded at "
 		 "the full cap of its contract: the customer needs a larger contract"},
 		{ALERT_UPDATED, 0, "updated",
-		 "h1, still warning, VM win-1: vGPU a uses 99.0 % of its cap - overloaded at "
+		 "h1, still warning, VM win-1: vGPU a uses 99.0 % of its cap - the vGPU is "
+		 "overloaded at "
 		 "the full cap of its contract: the customer needs a larger contract"},
 		{ALERT_CLEARED, 119999, "cleared",
 		 "h1, VM win-1: cleared after 119 s: vGPU a uses 99.0 % of its cap"},
