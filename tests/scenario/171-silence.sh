@@ -34,7 +34,7 @@ while IFS='|' read -r body words; do
 done <<EOF
 {"vgpu": "a", "reason": "x"}|until
 {"vgpu": "a", $day}|reason
-{"reason": "x", "until": "4070908800"}|needs an alert, a gpu or a vgpu
+{"reason": "x", "until": "4070908800"}|at least one of them is required
 {"vgpu": "zz", "reason": "x", $day}|no vGPU zz
 {"gpu": "zz", "reason": "x", $day}|no GPU zz
 {"alert": "zz", "reason": "x", $day}|unknown alert zz

@@ -27,7 +27,7 @@ ctl vgpu hold cad-7 --cap 25 >/dev/null
 ok "the webhook receives the alert" until_ok 20 received '.event == "raised" and .alert.name == "held_overloaded"'
 message=$(jq -cs '[.[] | select(.alert.name == "held_overloaded")][0]' "$dir/bodies")
 echo "$message" | jq . | sed 's/^/# /'
-is "the text states host, VM and cause" "$(echo "$message" | jq -r '"\(.host) \(.text)"' | grep -c "$(uname -n), warning, VM win-cad-7: vGPU cad-7 uses .* held at 25 % - .*held by an operator")" 1
+is "the text states host, VM and cause" "$(echo "$message" | jq -r '"\(.host) \(.text)"' | grep -c "$(uname -n), warning, VM win-cad-7: vGPU cad-7 uses .* held at 25 % - .*an operator holds its cap")" 1
 next=$(echo "$message" | jq -r .next)
 is "the message contains the next command" "$next" "gover-ctl why cad-7"
 is "docs/night.md contains the three commands" "$(grep -cE '^    \$ gover-ctl (why cad-7|history cad-7|vgpu release cad-7)' "$top/docs/night.md")" 3

@@ -280,11 +280,11 @@ static void a_rejection_names_the_minimum_cap_to_start_with(void **state)
 	assert_int_equal(
 		add("gpu0", "b", (struct policy_terms){.initial_cap_pct = 50, .min_cap_pct = 35}),
 		CONTROL_E_DOES_NOT_FIT);
-	assert_non_null(strstr(err.msg, "needs 35 %"));
+	assert_non_null(strstr(err.msg, "needs at least 35 %"));
 	assert_int_equal(add("gpu0", "b", (struct policy_terms){.initial_cap_pct = 50}), 0);
 	assert_int_equal(add("gpu0", "c", (struct policy_terms){.initial_cap_pct = 50}),
 			 CONTROL_E_DOES_NOT_FIT);
-	assert_non_null(strstr(err.msg, "needs 10 %"));
+	assert_non_null(strstr(err.msg, "needs at least 10 %"));
 }
 
 static void a_hold_cap_without_a_hold_is_rejected(void **state)
