@@ -131,6 +131,13 @@ quota() { # quota VGPU: its CPU quota in the kernel in percent of a core
 }
 in_kernel() { [ "$(quota "$1")" = "$2" ]; }
 drawn() { that /v1/vgpus/soft '.frames > 100 and .fps > 0'; }
+counts() { # waits for the frames; prints what the daemon knows if they are missing
+  until_ok 30 drawn && return
+  api GET /v1/vgpus/soft | jq -c '{frames, fps, attach}'
+  api GET /v1/host | jq -c .fps
+  inside journalctl --no-pager -o cat -n 8 -u gover-d
+  return 1
+}
 draw() { # draw [VARIABLE=VALUE...]: a program of another user draws in the vGPU at less than 100 frames a second for 10 s
   # shellcheck disable=SC2016 # the words of sh
   inside sh -c 'for procs in $0; do echo $$ >"$procs" || exit; done; exec "$@"' \
@@ -159,7 +166,7 @@ ok "with the capability it starts" restart
 ok "a vGPU is sold" inside gover-ctl vgpu add soft --cap 40
 is "the quota in the kernel is the contract" "$(quota soft)" 40
 draw LD_PRELOAD=/usr/lib/gover/libgover-fps.so
-ok "frames of the vGPU are counted" until_ok 30 drawn
+ok "frames of the vGPU are counted" counts
 ok "an operator holds its cap at 20 %" inside gover-ctl vgpu hold soft --cap 20
 ok "the quota in the kernel is the held cap" until_ok 10 in_kernel soft 20
 wait "$drawing"
@@ -185,7 +192,7 @@ all=0000000000280002
 is "the daemon has CAP_SYS_ADMIN and CAP_SYS_PTRACE in addition" "$(rights)" "$all $all $none"
 inside gover-ctl vgpu release soft >/dev/null
 draw
-ok "frames of a program with its own libraries are counted" until_ok 30 drawn
+ok "frames of a program with its own libraries are counted" counts
 wait "$drawing"
 less CAP_SYS_PTRACE
 ok "the daemon starts without CAP_SYS_PTRACE" restart
