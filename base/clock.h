@@ -12,13 +12,14 @@
 #define NS_PER_MS 1000000ULL
 
 struct instant {
-	uint64_t mono_ns; /* CLOCK_MONOTONIC: for differences */
-	int64_t wall_ms;  /* CLOCK_REALTIME: for output and the history; may jump */
+	uint64_t mono_ns; /* time of CLOCK_MONOTONIC, for differences between instants */
+	/* time since 1970 (CLOCK_REALTIME), for output and the history; can jump */
+	int64_t wall_ms;
 };
 
 struct instant clock_now(void);
 
-#define CLOCK_TEXT_MAX 25 /* "2026-11-20T18:49:56.123Z" with its NUL */
+#define CLOCK_TEXT_MAX 25 /* size of the text "2026-11-20T18:49:56.123Z" with its NUL */
 
 /* Writes @wall_ms (>= 0) in RFC 3339 format: UTC with milliseconds. */
 void clock_format(int64_t wall_ms, char text[CLOCK_TEXT_MAX]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages of errors. Never allocates, because it also reports that memory is exhausted. */
+/* Writes error messages. Never allocates memory, because it also reports exhausted memory. */
 #include <stdarg.h>
 #include <stdio.h>
 

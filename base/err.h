@@ -6,7 +6,7 @@
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
-#define ERR_MSG_MAX 1024 /* large enough for a list of all keys of a section */
+#define ERR_MSG_MAX 1024 /* size of a message; enough for a list of all keys of a section */
 
 struct err {
 	char msg[ERR_MSG_MAX]; /* "thing: problem", without a newline */
@@ -18,8 +18,10 @@ struct err {
  */
 int err_fail(struct err *err, int errnum, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Like err_fail(), but returns @code, which is a positive result that the interface of the caller
- * documents. */
+/*
+ * Like err_fail(), but returns the positive @code. The function that calls err_condition()
+ * documents the meaning of @code.
+ */
 int err_condition(struct err *err, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -112,7 +112,7 @@ static int write_all(int fd, const char *text, size_t length)
 	return fsync(fd) < 0 ? -errno : 0;
 }
 
-/* Writes the folder that contains @path. */
+/* Writes the path of the folder that contains @path to @ret_folder. */
 static int folder_of(const char *path, char ret_folder[PATH_MAX])
 {
 	char *slash;

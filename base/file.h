@@ -34,10 +34,10 @@ int file_open_stream(const char *path, FILE **ret_file);
  */
 int file_replace(const char *path, const char *text, size_t length);
 
-/* Creates the folder @path and its parents, mode 0755. Succeeds if it exists already. */
+/* Creates the folder @path and its parents, mode 0755. Succeeds if the folder exists already. */
 int file_make_dirs(const char *path);
 
-/* Creates the folder that contains @path. */
+/* Creates the folder that contains @path, and the parents of that folder. */
 int file_make_parents(const char *path);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The first 64 bits of SHA-256 from GnuTLS; 0 if GnuTLS has no SHA-256. */
+/*
+ * The hash is the first 64 bits of SHA-256, computed by GnuTLS. The hash is 0 if GnuTLS has no
+ * SHA-256.
+ */
 #include <gnutls/crypto.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A hash for comparing texts. Its 64 bits are too short to protect a secret. */
+/* A hash for comparing texts. The hash has only 64 bits, too few to protect a secret. */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#define ID_MAX 64 /* includes the closing NUL */
+#define ID_MAX 64 /* size of an id with its NUL */
 
 /* Returns true if @id has 1 to 63 characters of [A-Za-z0-9._-] and does not begin with '.' or
  * '-'. */
@@ -15,7 +15,7 @@ bool id_valid(const char *id);
  * Returns <0, 0 or >0 as strcmp() does. */
 int id_compare(const char *a, const char *b);
 
-/* Copies @id. Returns -EINVAL if the id is not valid. */
+/* Copies @id to @dest. Returns -EINVAL if the id is not valid. */
 int id_copy(char dest[ID_MAX], const char *id);
 
 #endif

@@ -12,7 +12,7 @@
 #include "base/inifile.h"
 #include "base/nearest.h"
 
-#define LINE_MAX_BYTES 198 /* text of the line without indentation */
+#define LINE_MAX_BYTES 198 /* limit of the text of a line, without indentation */
 
 struct loader {
 	const struct inifile_reader *reader;
@@ -21,10 +21,11 @@ struct loader {
 	const char *section; /* name of the section in the table of settings; NULL before the first
 				section */
 	void *base;	     /* struct to which the values of the section are written */
-	bool sections_seen[INIFILE_KEYS_MAX]; /* index of the section's first row in the table of
-						 settings */
-	bool keys_seen[INIFILE_KEYS_MAX];     /* keys that were read in this section */
-	bool skipping;			      /* true: the header of this section had a fault */
+	/* sections that were read; the index is the section's first row in the table */
+	bool sections_seen[INIFILE_KEYS_MAX];
+	/* keys that were read in this section; the index is the key's row */
+	bool keys_seen[INIFILE_KEYS_MAX];
+	bool skipping; /* true: the header of this section had a fault */
 	struct err *reterr;
 };
 
@@ -73,8 +74,10 @@ static const char *hint(const struct loader *l, const char *section, const char 
 	return ret_text;
 }
 
-/* If the table's @section is "WORD NAME" and @title begins with WORD, returns the rest of @title,
- * which may be empty. Else NULL. */
+/*
+ * If @section of the table is "WORD NAME" and @title begins with WORD, returns the rest of @title,
+ * which may be empty. Otherwise returns NULL.
+ */
 static const char *name_in(const char *section, const char *title)
 {
 	size_t length = strcspn(section, " ");

@@ -9,9 +9,9 @@
 
 #include "base/setting.h"
 
-#define INIFILE_KEYS_MAX 128 /* maximum number of rows of a table */
+#define INIFILE_KEYS_MAX 128 /* maximum number of rows in a table of settings */
 
-/* What a caller of inifile_read() provides. */
+/* The callbacks that a caller of inifile_read() provides. */
 struct inifile_reader {
 	const struct setting *(*at)(
 		size_t index); /* returns row @index of the table, or NULL past its end */

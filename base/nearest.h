@@ -6,11 +6,17 @@
 /* Two words with this many differences or more are not similar. */
 #define NEAREST_FAR 3
 
-/* Sets *guess to @candidate and *best to its distance if it is nearer to @word than *best and at
- * least half of @word matches. *best starts as NEAREST_FAR. */
+/*
+ * Compares @candidate with @word. If their distance is less than *best and at least half of @word
+ * matches, sets *guess to @candidate and *best to the distance. Before the first call, the caller
+ * sets *best to NEAREST_FAR.
+ */
 void nearest_offer(const char *word, const char *candidate, int *best, const char **guess);
 
-/* The number of letters to change, add, remove or swap to turn @a into @b, at most NEAREST_FAR. */
+/*
+ * Returns the number of letters to change, add, remove or swap to turn @a into @b, at most
+ * NEAREST_FAR.
+ */
 int nearest_distance(const char *a, const char *b);
 
 #endif

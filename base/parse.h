@@ -10,13 +10,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Decimal digits, an optional leading '-'; no '+', no hex. */
+/* Parses decimal digits with an optional leading '-'. Rejects '+' and hexadecimal numbers. */
 int parse_int(const char *text, int64_t min, int64_t max, int64_t *ret_value);
 
-/* A finite decimal number such as -3, 0.5, 12e-3. NaN, infinities and hex floats are -EINVAL. */
+/*
+ * Parses a finite decimal number such as -3, 0.5 or 12e-3. Returns -EINVAL for NaN, infinities and
+ * hexadecimal numbers.
+ */
 int parse_double(const char *text, double min, double max, double *ret_value);
 
-/* on, off, yes, no, true, false. */
+/* Parses one of the words on, off, yes, no, true, false. */
 int parse_bool(const char *text, bool *ret_value);
 
 #endif

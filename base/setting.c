@@ -32,7 +32,10 @@ static bool set_number(const struct setting *setting, void *at, const char *text
 	return parse_double(text, setting->min, setting->max, at) == 0;
 }
 
-/* Uses the fewest digits, at least six, that read back as the same number. */
+/*
+ * Writes the number with as few digits as possible (at least six) so that parsing the text gives
+ * the same number.
+ */
 static void format_number(const void *at, char *ret_text, size_t size)
 {
 	double value = *(const double *)at;

@@ -14,31 +14,38 @@
 struct setting;
 
 struct setting_type {
-	/* Writes the value of @text to @at and returns true, or leaves it unchanged and returns
-	 * false. @why: set to a message only where setting.allowed does not explain the error. */
+	/*
+	 * Writes the value of @text to @at and returns true, or leaves it unchanged and returns
+	 * false. Writes a message to @why only if setting.allowed does not explain the error.
+	 */
 	bool (*set)(const struct setting *setting, void *at, const char *text, struct err *why);
 	/* Writes the value as text that set() accepts. */
 	void (*format)(const void *at, char *ret_text, size_t size);
 };
 
 struct setting {
-	const char *section, *key; /* "gpu NAME": the file has one section for each name */
-	const char *allowed;	   /* the allowed values as text: "0..100 percent" */
-	bool live;		   /* true: the setting can change while the program runs */
+	/* names of section and key; section "gpu NAME": one section for each name */
+	const char *section, *key;
+	const char *allowed; /* the allowed values as text: "0..100 percent" */
+	bool live;	     /* true: the setting can change while the program runs */
 	const struct setting_type *type;
-	size_t offset;			/* offset of the value in the struct of the section */
-	double min, max;		/* limits of a number, or of the length of a text */
-	bool (*fits)(const char *text); /* checks a text that is not empty; NULL: no check */
+	size_t offset;	 /* offset of the value in the struct of the section */
+	double min, max; /* limits of a number, or of the length of a text */
+	/* returns true if a non-empty text is allowed; NULL: no check */
+	bool (*fits)(const char *text);
 };
 
 extern const struct setting_type setting_int;	 /* int */
 extern const struct setting_type setting_number; /* double */
 extern const struct setting_type setting_flag;	 /* bool */
-extern const struct setting_type setting_text;	 /* char[max + 1] */
-extern const struct setting_type setting_secret; /* a text that messages do not show */
+extern const struct setting_type setting_text;	 /* text in a char[max + 1] */
+/* like setting_text, but messages do not show the value */
+extern const struct setting_type setting_secret;
 
-/* One row of a table of settings. @at stands for four arguments: section, live, key, offset. The
- * allowed range in messages is made from the numbers @low and @high. */
+/*
+ * One row of a table of settings. The macros below replace @at with four arguments: section, live,
+ * key, offset. Messages show the numbers @low and @high as the allowed range.
+ */
 #define SETTING_ROW_OF(section, live, key, at, type, low, high, allowed, fits) \
 	{                                                                      \
 		section, key, allowed, live, &(type), at, low, high, fits      \

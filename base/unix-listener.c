@@ -55,7 +55,10 @@ static int bind_over_stale(int fd, const struct sockaddr_un *address, int type)
 	return r < 0 ? r : bind_to(fd, address);
 }
 
-/* chmod() makes the mode independent of the umask; no client can connect before listen(). */
+/*
+ * Sets the mode with chmod(), because the mode after bind() depends on the umask. No client can
+ * connect before listen().
+ */
 static int listen_to_all(int fd, int backlog, struct unix_listener *listener)
 {
 	struct stat st;

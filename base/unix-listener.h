@@ -8,10 +8,10 @@
 
 #include "base/err.h"
 
-#define UNIX_LISTENER_PATH_MAX \
-	sizeof(((struct sockaddr_un *)NULL)->sun_path) /* size of a path with its NUL */
+/* Size of the path of a socket with its NUL. */
+#define UNIX_LISTENER_PATH_MAX sizeof(((struct sockaddr_un *)NULL)->sun_path)
 
-/* The name of a socket that this process has bound. All zero: no socket is bound. */
+/* The name of a socket that this process has bound. All members are zero if no socket is bound. */
 struct unix_listener {
 	char path[UNIX_LISTENER_PATH_MAX];
 	dev_t dev;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The audit record: each change of a resource, with its principal and origin, and the state of the
- * resource before and after. */
+/*
+ * Audit records. Each describes one change of a resource: the principal and the origin of the
+ * request, and the state of the resource before and after the change.
+ */
 #ifndef DB_AUDIT_H
 #define DB_AUDIT_H
 
 #include "db/db.h"
 
-/* Errors and blocking are those of the db_append functions in db/db.h. The id of @row is
- * ignored. */
+/*
+ * Appends @row and ignores its id. Never blocks, and returns the same errors as db_append_sample().
+ */
 int db_append_audit(struct db *db, const struct db_audit *row);
 
 /* Called for each row. A non-zero result stops the query, and the query returns that result. */

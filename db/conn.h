@@ -27,7 +27,10 @@ void conn_finalize(sqlite3_stmt *statements[], int n);
 
 /* Runs a bound statement completely and resets it. */
 int conn_run(sqlite3_stmt *statement);
-/* Like conn_run(), and writes the first column of the last row. SQLITE_NOTFOUND: no row. */
+/*
+ * Like conn_run(), and writes the first column of the last row. Returns SQLITE_NOTFOUND if the
+ * statement gives no row.
+ */
 int conn_run_int(sqlite3_stmt *statement, int64_t *ret_value);
 
 /* Runs @sql and writes the first column of the first row. */

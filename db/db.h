@@ -17,7 +17,7 @@
 
 struct db;
 
-/* How long the rows of each resolution stay in the database; 0 = no limit. */
+/* The time that rows of each resolution stay in the database; 0: no limit. */
 struct db_retention {
 	int raw_hours;
 	int minute_days;
@@ -52,9 +52,9 @@ int db_append_cap_write(struct db *db, const struct db_cap_write *row);
 int db_append_setting(struct db *db, const char *key, const char *value);
 
 /*
- * Saves a copy of the contracts file, which replaces the previous one. The copy bypasses the queue.
- * Only the newest copy is written. The write is repeated after a failure, and if the database is
- * replaced by a new file. Returns 0 or -ENOMEM.
+ * Saves a copy of the contracts file and replaces the previous copy. The copy bypasses the queue.
+ * It is written again after a failure, and after the database was replaced by a new file. Returns 0
+ * or -ENOMEM.
  */
 int db_save_contracts(struct db *db, int64_t revision, const char *text);
 
@@ -87,12 +87,13 @@ struct db_reader;
 int db_reader_open(const char *path, struct db_reader **ret_reader, struct err *reterr);
 struct db_reader *db_reader_close(struct db_reader *reader);
 
-struct db_point {      /* averages over one step */
+/* One step of a history: averages over the samples of the step. */
+struct db_point {
 	int64_t ts_ms; /* begin of the step */
 	double cap_pct, load_pct, util_pct, fps, target_fps,
 		frame_p99_ms;	      /* NAN: no valid sample */
-	double short_pct, broken_pct; /* fraction of the samples in which the condition was true */
-	int64_t samples, gaps;	      /* gaps: samples whose tick was late */
+	double short_pct, broken_pct; /* fraction of the samples (0..1) with the condition */
+	int64_t samples, gaps;	      /* number of samples; number of samples whose tick was late */
 	/* The number of samples in which the value was valid. */
 	int64_t load_n, util_n, fps_n, target_fps_n, frame_p99_n;
 };
@@ -101,24 +102,27 @@ struct db_point {      /* averages over one step */
 typedef int (*db_point_fn)(void *userdata, const struct db_point *point);
 
 /*
- * The history of a vGPU in [from_ms, to_ms) in steps of @step_s (1..86400), oldest first. The query
- * reads the coarsest resolution (raw rows, minutes or hours) that divides the step and covers the
- * range. Steps begin at multiples of @step_s since 1970. The range is extended to whole steps. Its
- * begin is only extended if @max allows one more point. Steps without a sample are omitted. Returns
- * -E2BIG for more than @max points and -ENOENT for an unknown vGPU.
+ * Reads the history of a vGPU in [from_ms, to_ms) in steps of @step_s (1..86400), oldest first.
+ * Steps begin at multiples of @step_s since 1970; steps without a sample are omitted. The end of
+ * the range is extended to a whole step, the begin only if @max allows one more point. The query
+ * uses the coarsest resolution (raw rows, minutes or hours) that divides the step and covers the
+ * range. Returns -E2BIG for more than @max points and -ENOENT for an unknown vGPU.
  */
 int db_query_history(struct db_reader *reader, const char *vgpu, int64_t from_ms, int64_t to_ms,
 		     int step_s, size_t max, db_point_fn point, void *userdata);
 
 typedef int (*db_sample_fn)(void *userdata, const struct db_sample *sample);
 /*
- * The raw samples of all vGPUs of a GPU in [from_ms, to_ms), ordered by time and vGPU. Rows before
- * *ret_kept_from_ms have been pruned; 0: no row has been pruned.
+ * Reads the raw samples of all vGPUs of a GPU in [from_ms, to_ms), ordered by time and vGPU. Rows
+ * before *ret_kept_from_ms were pruned; *ret_kept_from_ms is 0 if no row was pruned.
  */
 int db_query_samples(struct db_reader *reader, const char *gpu, int64_t from_ms, int64_t to_ms,
 		     db_sample_fn sample, void *userdata, int64_t *ret_kept_from_ms);
 
-/* Reads the largest ids in the database, so that a new daemon continues after them. 0: no row. */
+/*
+ * Reads the largest ids in the database, so that a new daemon continues after them. An id is 0 if
+ * its table is empty.
+ */
 struct db_last_ids {
 	int64_t decision, alert, offer;
 };

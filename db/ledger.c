@@ -13,8 +13,11 @@
 #include "db/record.h"
 #include "db/rollup.h"
 
-/* ?1 begin of the range, ?2 begin of the first whole hour, ?3 begin of the first whole day, ?4 end
- * of the last whole day, ?5 end of the last whole hour, ?6 end of the range. */
+/*
+ * The parameters of a query: ?1 begin of the range, ?2 begin of the first whole hour, ?3 begin of
+ * the first whole day, ?4 end of the last whole day, ?5 end of the last whole hour, ?6 end of the
+ * range.
+ */
 #define STEP(step_s, from, to) "(step_s = " step_s " AND ts_ms >= " from " AND ts_ms < " to ")"
 #define IN_RANGE                                                                             \
 	" (" STEP("60", "?1", "?2") " OR " STEP("3600", "?2", "?3") " OR " STEP(             \
@@ -57,7 +60,7 @@ static int64_t ceil_to(int64_t at_ms, int64_t step_ms)
 	return floor_to(at_ms + step_ms - 1, step_ms);
 }
 
-/* @minute_from_ms: the sums of minutes before this time have been pruned. */
+/* The sums of minutes before @minute_from_ms were pruned, so whole hours are read there. */
 static void set_bounds(struct query *q, int64_t from_ms, int64_t to_ms, int64_t minute_from_ms)
 {
 	int64_t from_step = from_ms < minute_from_ms ? ROLLUP_HOUR_MS : ROLLUP_MINUTE_MS;
@@ -68,11 +71,11 @@ static void set_bounds(struct query *q, int64_t from_ms, int64_t to_ms, int64_t 
 	to_ms = ceil_to(to_ms, to_step);
 	hour = ceil_to(from_ms, ROLLUP_HOUR_MS);
 	last_hour = floor_to(to_ms, ROLLUP_HOUR_MS);
-	if (hour >= last_hour) /* no whole hour */
+	if (hour >= last_hour) /* the range contains no whole hour */
 		hour = last_hour = to_ms;
 	day = ceil_to(hour, ROLLUP_DAY_MS);
 	last_day = floor_to(last_hour, ROLLUP_DAY_MS);
-	if (day >= last_day || hour == last_hour) /* no whole day */
+	if (day >= last_day || hour == last_hour) /* the range contains no whole day */
 		day = last_day = last_hour;
 	memcpy(q->bounds_ms, (int64_t[BOUNDS]){from_ms, hour, day, last_day, last_hour, to_ms},
 	       sizeof(q->bounds_ms));
@@ -100,7 +103,7 @@ static int take_price(struct query *q, sqlite3_stmt *statement)
 	return q->price(q->userdata, &price);
 }
 
-/* Queries of the ledger are rare, so each query prepares its statement again. */
+/* Prepares the statement for each query, because queries of the ledger are rare. */
 static int run(sqlite3 *db, const char *sql, struct query *q,
 	       int (*take)(struct query *q, sqlite3_stmt *statement))
 {

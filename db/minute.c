@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums and counts of one minute. They are equal to the values that ROLL_MINUTE in rollup.c computes
- * from the rows. If a sample may replace another sample in the file, the minute is incomplete.
+ * Sums and counts of one minute. They equal the values that ROLL_MINUTE in rollup.c computes from
+ * the rows. If a sample may replace another sample in the file, the minute is marked as incomplete.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -25,8 +25,11 @@ struct minute {
 	bool complete;
 	struct row *rows;
 	size_t n, size;
-	size_t next; /* expected row of the next sample: vGPUs usually have the same order in each
-			tick */
+	/*
+	 * index of the expected row of the next sample: vGPUs usually have the same order in each
+	 * tick
+	 */
+	size_t next;
 };
 
 const char minute_insert_sql[] =
@@ -94,7 +97,7 @@ static struct row *make_row(struct minute *minute, int64_t num)
 
 static void add(struct sum *sum, double value)
 {
-	if (isnan(value)) /* NULL in the file */
+	if (isnan(value)) /* not valid: NULL in the file */
 		return;
 	if (sum->n == 0 || value < sum->least)
 		sum->least = value;
@@ -113,9 +116,8 @@ void minute_add(struct minute *minute, int64_t num, const struct db_sample *samp
 	row = find_row(minute, num);
 	if (!row)
 		row = make_row(minute, num);
-	if (!row ||
-	    sample->ts_ms <=
-		    row->last_ms) { /* out of memory, or the sample may replace another sample */
+	/* Memory is exhausted, or the sample may replace another sample. */
+	if (!row || sample->ts_ms <= row->last_ms) {
 		minute->complete = false;
 		return;
 	}

@@ -21,7 +21,7 @@
 enum resolution { RAW, MINUTE, HOUR, RESOLUTIONS };
 
 enum statement {
-	HISTORY, /* one statement for each resolution */
+	HISTORY, /* followed by one statement for each resolution */
 	BEGIN = HISTORY + RESOLUTIONS,
 	END,
 	GET_PROGRESS,
@@ -190,8 +190,9 @@ enum value { CAP, LOAD, UTIL, FPS, TARGET_FPS, FRAME_P99, VALUES };
 
 struct history {
 	int64_t from_ms, to_ms, step_ms;
-	int64_t vgpu;			       /* number */
-	int64_t open_ms, kept_ms[RESOLUTIONS]; /* read from the table progress */
+	int64_t vgpu; /* number */
+	/* from table progress: begin of the open minute, and of the rows of each resolution */
+	int64_t open_ms, kept_ms[RESOLUTIONS];
 	db_point_fn point;
 	void *userdata;
 	/* the current step */
@@ -276,8 +277,8 @@ static int read_id(void *userdata, sqlite3_stmt *row)
 }
 
 /*
- * Returns the coarsest resolution that divides the step and was not pruned in the range. If all
- * were pruned, returns the one that has the oldest rows.
+ * Returns the coarsest resolution that divides the step and has no pruned rows in the range. If
+ * every resolution has pruned rows there, returns the resolution with the oldest rows.
  */
 static enum resolution choose_resolution(const struct history *history)
 {
@@ -294,8 +295,10 @@ static enum resolution choose_resolution(const struct history *history)
 	return best;
 }
 
-/* Reads the chosen resolution up to the end of its roll-ups, and the newer rest of the range from
- * finer resolutions. */
+/*
+ * Reads the chosen resolution up to its newest roll-up. Reads the newer rest of the range from
+ * finer resolutions.
+ */
 static int read_history(struct db_reader *reader, struct history *history)
 {
 	int64_t from_ms = history->from_ms;
@@ -449,7 +452,7 @@ static int read_offer(void *userdata, sqlite3_stmt *row)
 	return receiver->offer(receiver->userdata, &offer);
 }
 
-/* @limit is bound to the parameter of the statement, if the statement has one parameter. */
+/* Binds @limit if the statement has a parameter. */
 static int query_records(struct db_reader *reader, enum statement which, int limit,
 			 int (*row)(void *userdata, sqlite3_stmt *statement),
 			 struct receiver receiver)
@@ -495,7 +498,7 @@ int db_query_offers(struct db_reader *reader, int limit, db_offer_fn offer, void
 
 struct saved_contracts {
 	int64_t revision;
-	char *text; /* NULL: the table has no row */
+	char *text; /* NULL: no contracts are saved */
 };
 
 static int read_contracts(void *userdata, sqlite3_stmt *row)

@@ -10,7 +10,7 @@
 #include "db/queue.h"
 
 struct head {
-	uint32_t size; /* includes this header */
+	uint32_t size; /* size of the record in bytes, with this header */
 	int32_t kind;
 };
 
@@ -36,7 +36,7 @@ uint8_t *queue_push(struct queue *queue, int kind, size_t size)
 	struct head head = {.size = (uint32_t)(sizeof(head) + size), .kind = kind};
 	size_t at = queue->tail;
 
-	/* The tail must not reach the head, because equal positions mean empty. */
+	/* The tail must not reach the head, because equal positions mean that the ring is empty. */
 	if (queue->tail < queue->head) {
 		if (queue->head - queue->tail <= head.size)
 			return NULL;

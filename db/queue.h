@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A bounded ring of records of any size, each contiguous. The caller does the locking. The oldest
+ * A bounded ring of contiguous records of any size. The caller must lock the ring. The oldest
  * record does not move until it is popped, even if other records are pushed.
  */
 #ifndef DB_QUEUE_H
@@ -12,8 +12,9 @@
 struct queue {
 	uint8_t *bytes;
 	size_t size;
-	size_t head, tail; /* equal if the ring is empty */
-	size_t wrap;	   /* while tail < head: end of the records at the top of the ring */
+	/* offset of the oldest record and of the free space; equal: the ring is empty */
+	size_t head, tail;
+	size_t wrap; /* while tail < head: end of the records at the top of the ring */
 };
 
 int queue_init(struct queue *queue, size_t size);

@@ -51,17 +51,21 @@ static const char *const statement_sql[STATEMENTS] = {
 
 #define FIRST(table, step_s) "(SELECT min(ts_ms) FROM " table " WHERE step_s = " step_s ")"
 
-/* The ledger reads whole hours and days if they exist, so the longest retention applies to them. */
+/*
+ * LONGEST applies to the sums of hours and days of the ledger, because its queries read these sums
+ * wherever they exist.
+ */
 enum horizon { RAW, MINUTE, HOUR, RESOLUTIONS, LONGEST = RESOLUTIONS, HORIZONS };
 
 /*
- * Removes rows before the horizon ?1, at most ten times as many as are written. In tables whose ids
- * the daemon assigns, the newest row is not removed, so that the ids continue after a restart.
+ * Each statement removes rows before the horizon ?1. It removes a limited number of rows, so that
+ * its transaction is short. In tables whose ids the daemon assigns, the newest row is not removed,
+ * so that the ids continue after a restart.
  */
 static const struct prune {
 	const char *sql;
 	enum horizon horizon;
-	bool hourly; /* false: it runs every minute */
+	bool hourly; /* true: runs once an hour; false: every minute */
 } prunes[] = {
 	{"DELETE FROM sample WHERE ts_ms < min(?1, (SELECT min(ts_ms) FROM sample) + 600000)", RAW,
 	 false},
@@ -98,12 +102,15 @@ static const struct prune {
 	{"DELETE FROM ledger_gpu WHERE step_s = 3600 AND ts_ms < min(?1, " FIRST(
 		 "ledger_gpu", "3600") " + 36000000)",
 	 LONGEST, true},
-	/* A query can still read a day that began before the oldest hour. */
+	/*
+	 * The sum of a day is pruned one day later, because its day may begin before the oldest
+	 * remaining hour.
+	 */
 	{"DELETE FROM ledger WHERE step_s = 86400 AND ts_ms < ?1 - 86400000", LONGEST, true},
 	{"DELETE FROM ledger_gpu WHERE step_s = 86400 AND ts_ms < ?1 - 86400000", LONGEST, true},
 	{"DELETE FROM audit WHERE ts_ms < ?1 AND id < (SELECT min(id) FROM audit) + 5000", LONGEST,
 	 true},
-	/* The price in force at the horizon is not pruned. */
+	/* EXISTS: the price in force at the horizon is not pruned. */
 	{"DELETE FROM price WHERE ts_ms < ?1 AND EXISTS (SELECT 1 FROM price later"
 	 " WHERE later.flavor = price.flavor AND later.ts_ms > price.ts_ms AND later.ts_ms < ?1)",
 	 LONGEST, true},

@@ -33,11 +33,12 @@ struct db_gpu_sample {
 #define DB_TEXT_MAX 1024
 
 struct db_decision {
-	int64_t id; /* increasing, also after a restart of the daemon */
+	int64_t id; /* increasing id, also across restarts of the daemon */
 	int64_t ts_ms;
 	char gpu[ID_MAX], kind[24], vgpu[ID_MAX], donor[ID_MAX], result[32];
 	char why[DB_TEXT_MAX];
-	char detail_json[2 * DB_TEXT_MAX]; /* numbers and moves; always valid JSON */
+	/* numbers and cap moves of the decision; always valid JSON */
+	char detail_json[2 * DB_TEXT_MAX];
 };
 
 struct db_alert {
@@ -70,13 +71,13 @@ struct db_cap_write {
 	int64_t ts_ms;
 	char vgpu[ID_MAX], gpu[ID_MAX], cause[24];
 	int from_pct, to_pct, read_back_pct;
-	int error; /* errno, 0 = written */
+	int error; /* errno of the write; 0: written */
 };
 
 /* Amounts of the ledger (db/ledger.h). */
 struct db_money {
 	double cap_s;	 /* integral of the sold cap, in seconds of the whole GPU */
-	double broken_s; /* vGPU-seconds */
+	double broken_s; /* broken time, in vGPU-seconds */
 	double revenue, penalty;
 };
 
@@ -107,7 +108,7 @@ struct db_price {
 
 /* A change of a resource (db/audit.h). */
 struct db_audit {
-	int64_t id; /* assigned by the database, increasing */
+	int64_t id; /* increasing id, assigned by the database */
 	int64_t ts_ms;
 	char who[80], origin[64]; /* principal and origin, see access_who */
 	char method[8], path[256];

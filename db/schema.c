@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The schema. A released step is never changed: each change of the schema adds a new step at the
- * end. Columns have the names of the members in db.h and ledger.h and the order of the fields in
- * record.c. Times are ms since 1970 in UTC. NULL means that the value was not valid.
+ * end. Columns have the names of the members in rows.h and the order of the fields in record.c.
+ * Times are ms since 1970 in UTC. NULL means that the value was not valid.
  *
  * The key of table sample begins with the time, so that appending and pruning access one end of the
  * table. The keys of the roll-ups begin with the vGPU, so that a long graph of one vGPU reads

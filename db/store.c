@@ -20,7 +20,8 @@
 #define BUSY_MS 250
 
 enum statement {
-	PUT_VGPU = RECORD_KINDS, /* the first statements insert the records of each record_kind */
+	/* the statements before it insert the records of each record_kind */
+	PUT_VGPU = RECORD_KINDS,
 	FIND_VGPU,
 	DATA_VERSION,
 	BEGIN,
@@ -36,9 +37,8 @@ enum statement {
 
 /* The parameters of records have the order of the fields in record.c. */
 static const char *const statement_sql[STATEMENTS] = {
-	[RECORD_SAMPLE] =
-		"INSERT OR REPLACE INTO sample VALUES (?1, ?2 /* the numbers of the names */,"
-		" ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+	[RECORD_SAMPLE] = "INSERT OR REPLACE INTO sample VALUES (?1, ?2 /* number of the vGPU */,"
+			  " ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
 	[RECORD_GPU_SAMPLE] =
 		"INSERT OR REPLACE INTO gpu_sample VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 	[RECORD_DECISION] =
@@ -207,7 +207,7 @@ static int get_number(struct store *store, int statement, const char *id, const 
 		rc = sqlite3_bind_text(get, 2, gpu, -1, SQLITE_STATIC);
 	if (rc == SQLITE_OK)
 		rc = conn_run_int(get, ret_num);
-	(void)sqlite3_clear_bindings(get); /* the caller owns the names */
+	(void)sqlite3_clear_bindings(get); /* the bindings point to the caller's names */
 	return rc;
 }
 
@@ -221,7 +221,7 @@ static int find_vgpu(struct store *store, const char *id, const char *gpu, int64
 		return SQLITE_OK;
 	}
 	rc = get_number(store, FIND_VGPU, id, gpu, ret_num);
-	if (rc == SQLITE_NOTFOUND) { /* a new vGPU, or a vGPU that moved to another GPU */
+	if (rc == SQLITE_NOTFOUND) { /* the vGPU is new or moved to another GPU */
 		clear_cache(store);
 		rc = get_number(store, PUT_VGPU, id, gpu, ret_num);
 	}
@@ -309,7 +309,7 @@ int store_rollback(struct store *store)
 	int rc;
 
 	clear_cache(store);
-	/* After some failures sqlite has rolled back already. */
+	/* No ROLLBACK if sqlite has already rolled back, as it does after some failures. */
 	rc = sqlite3_get_autocommit(store->db) ? SQLITE_OK : conn_run(store->statements[ROLLBACK]);
 	return rc == SQLITE_OK ? rollup_reload(store->rollup) : rc;
 }
@@ -323,7 +323,7 @@ int store_save_contracts(struct store *store, int64_t revision, const char *text
 		rc = sqlite3_bind_text(statement, 2, text, -1, SQLITE_STATIC);
 	if (rc == SQLITE_OK)
 		rc = conn_run(statement);
-	(void)sqlite3_clear_bindings(statement); /* the caller owns the text */
+	(void)sqlite3_clear_bindings(statement); /* the binding points to the caller's text */
 	return rc;
 }
 

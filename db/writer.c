@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The queue and its writer thread. Only the thread uses the store. All other members of struct db
- * are protected by the lock, which is never held during a call of sqlite. The records of a failed
- * transaction are dropped and counted. If the connection may be broken, the next transaction opens
- * a new connection.
+ * The queue and its writer thread. Only the writer thread uses the store. All other members of
+ * struct db are protected by the lock, which is never held during a call of sqlite. The records of
+ * a failed transaction are dropped and counted. If the connection may be broken, the next
+ * transaction opens a new connection.
  *
  * A transaction costs about as much as writing samples of 64 vGPUs, and more if the thread must be
  * woken first. Samples, which arrive every tick, are therefore written after a few seconds. Other
@@ -32,29 +32,30 @@
 struct db {
 	char *path;
 	struct db_retention retention;
-	struct store *store; /* NULL after a failure; the thread opens it again later */
+	/* open database; NULL after a failure, until the thread opens it again */
+	struct store *store;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t wake; /* signalled when the thread has work */
 	pthread_cond_t rest; /* signalled when the thread has done some work */
 	struct queue queue;
 	struct {
-		char *text; /* NULL if no text waits, or while the thread writes it */
+		char *text; /* text that waits for the thread; NULL: no text waits */
 		int64_t revision;
 		bool due;     /* true: the text must be written now */
 		bool written; /* true: the open file contains the text */
 	} contracts;
-	/* Counts of records since the start. */
-	uint64_t accepted, finished; /* finished records; the other accepted records are queued or
-					being written */
-	uint64_t marked;	     /* number of accepted records at the last db_commit() */
-	uint64_t urgent_to;  /* number of accepted records at the last record that is not delayed */
-	uint64_t flush_to;   /* a caller waits until this many records are finished */
+	/* finished: number of accepted records that were written or dropped */
+	uint64_t accepted, finished;
+	uint64_t marked; /* number of accepted records at the last db_commit() */
+	/* number of accepted records at the newest record with OTHER_DELAY_NS */
+	uint64_t urgent_to;
+	uint64_t flush_to;   /* number of finished records that a caller waits for */
 	uint64_t due_ns;     /* monotonic time of the next write; 0: no write is planned */
 	uint64_t stop_by_ns; /* monotonic deadline for the remaining records; 0: the thread is not
 				stopping */
 	bool ended;
-	bool abandoned; /* db_close() has given up waiting: the thread frees @db */
+	bool abandoned; /* true: db_close() no longer waits, so the thread frees @db */
 	struct db_stats stats;
 };
 
@@ -119,7 +120,7 @@ static int reopen(struct db *db, char message[128])
 	r = store_open(db->path, &db->retention, &db->store, &err);
 	if (r >= 0) {
 		pthread_mutex_lock(&db->lock);
-		db->contracts.written = false; /* the path may now refer to another file */
+		db->contracts.written = false; /* the path may now name another file */
 		pthread_mutex_unlock(&db->lock);
 		return SQLITE_OK;
 	}
@@ -168,8 +169,10 @@ static void finish_batch(struct db *db, uint64_t position, uint64_t end, int rc,
 	pthread_mutex_unlock(&db->lock);
 }
 
-/* Called while another program has locked the file. Waits a short time and returns true, or returns
- * false if the deadline is over. */
+/*
+ * Called while another program has locked the file. Returns false if the deadline has passed,
+ * otherwise waits a short time and returns true.
+ */
 static bool wait_for_lock(struct db *db, const char *message)
 {
 	bool may;
@@ -400,7 +403,10 @@ struct db *db_close_within(struct db *db, uint64_t max_ns)
 	db->stop_by_ns = deadline_ns;
 	db->contracts.due = db->contracts.due || (db->contracts.text && !db->contracts.written);
 	pthread_cond_signal(&db->wake);
-	/* One second more than the deadline, so that the thread can drop the remaining records. */
+	/*
+	 * Wait one second longer than the deadline, so that the thread can drop the remaining
+	 * records.
+	 */
 	while (!db->ended && now_ns() < deadline_ns + NS_PER_S)
 		wait_until(db, &db->rest, deadline_ns + NS_PER_S);
 	ended = db->ended;
@@ -409,7 +415,7 @@ struct db *db_close_within(struct db *db, uint64_t max_ns)
 	if (ended) {
 		(void)pthread_join(db->thread, NULL);
 		destroy(db);
-	} else { /* the thread is blocked in a system call: it ends later, or with the program */
+	} else { /* the thread is blocked in a system call and ends later, or with the program */
 		(void)pthread_detach(db->thread);
 	}
 	return NULL;
@@ -495,8 +501,10 @@ void db_stats(struct db *db, struct db_stats *ret_stats)
 	pthread_mutex_unlock(&db->lock);
 }
 
-/* Waits for all accepted records; If @deadline_ns is 0, there is no timeout. Returns false after a
- * timeout. */
+/*
+ * Waits until all accepted records are finished. Returns false if @deadline_ns passes first; 0: no
+ * deadline.
+ */
 static bool flush_until(struct db *db, uint64_t deadline_ns)
 {
 	uint64_t end;

@@ -5,12 +5,14 @@
 
 #include <stdint.h>
 
-#define CGROUP_CORES_MIN 0.01 /* the smallest limit: a quota of 1 ms in a period of 100 ms */
+/* the smallest limit in cores: a quota of 1 ms in a period of 100 ms */
+#define CGROUP_CORES_MIN 0.01
 
 struct cgroup_limit {
 	int64_t quota_us; /* CPU time in each period; 0: unlimited */
 	int64_t period_us;
-	int64_t burst_us; /* unused quota that the group can use later; only written, never read */
+	/* maximum of unused quota that the group can use later; never read from the kernel */
+	int64_t burst_us;
 };
 
 /* Returns the limit for a group with @cores (>= CGROUP_CORES_MIN) and no groups below it. */

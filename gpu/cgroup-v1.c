@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Control groups, version 1 (Documentation/admin-guide/cgroup-v1, scheduler/sched-bwc.rst). A
- * change of the limit is never larger than both the old and the new one, not even temporarily.
+ * Control groups, version 1 (Documentation/admin-guide/cgroup-v1, scheduler/sched-bwc.rst). While a
+ * limit changes, it never exceeds the larger of its old and new values.
  */
 #include <errno.h>
 

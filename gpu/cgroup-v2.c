@@ -32,7 +32,9 @@ static int enable_below(const struct cgroup_host *host, const char *group, const
 
 static int admit(const struct cgroup_host *host, const char *group)
 {
-	/* Optional: without cpuset the GPU is not pinned to cores, but its quota still limits it.
+	/*
+	 * cpuset is optional: without cpuset the GPU is limited by its quota but not pinned to
+	 * cores.
 	 */
 	if (host->cpuset >= 0)
 		(void)enable_below(host, group, "+cpuset");
@@ -61,7 +63,7 @@ static int read_usage(const struct cgroup_files *files, uint64_t *ret_ns)
 	return -EINVAL;
 }
 
-/* "max PERIOD" or "QUOTA PERIOD", in microseconds. */
+/* Reads "max PERIOD" or "QUOTA PERIOD", in microseconds. */
 static int read_limit(const struct cgroup_files *files, struct cgroup_limit *ret_limit)
 {
 	struct cgroup_limit limit = {0};

@@ -48,7 +48,8 @@ static void unescape(char *text)
 }
 
 struct mounts {
-	struct cgroup_mount of[CONTROLLERS]; /* version 1; path "": not mounted */
+	/* mount of each controller of version 1; path "": not mounted */
+	struct cgroup_mount of[CONTROLLERS];
 	struct cgroup_mount unified;
 };
 
@@ -191,7 +192,10 @@ void cgroup_parent(const char *group, char ret_parent[PATH_MAX])
 	ret_parent[n] = '\0';
 }
 
-/* Creates the folders. *ret_made: a bit for each mount in which the folder is new. */
+/*
+ * Creates the folders. *ret_made has a bit for each mount in which this function created the
+ * folder.
+ */
 static int make_folders(const struct cgroup_host *host, const char *group, char path[PATH_MAX],
 			unsigned int *ret_made)
 {
@@ -368,7 +372,7 @@ int cgroup_open(const struct cgroup_host *host, const char *group, struct cgroup
 		r = files.period = open_file(host, 0, group, v->period_file, O_RDWR);
 	if (r >= 0) {
 		r = files.burst = open_file(host, 0, group, v->burst_file, O_RDWR);
-		r = r == -ENOENT ? 0 : r; /* the file does not exist before Linux 5.14 */
+		r = r == -ENOENT ? 0 : r; /* kernels before Linux 5.14 do not have this file */
 	}
 	if (r < 0) {
 		cgroup_close(&files);
@@ -389,7 +393,10 @@ void cgroup_close(struct cgroup_files *files)
 	}
 }
 
-/* The kernel rejects each write that would make the burst larger than the quota. */
+/*
+ * Writes the burst before a smaller quota and after a larger quota, because the kernel rejects a
+ * burst that exceeds the quota.
+ */
 int cgroup_write_limit(const struct cgroup_files *files, const struct cgroup_limit *limit)
 {
 	uint64_t burst = 0;

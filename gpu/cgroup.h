@@ -18,7 +18,8 @@
 
 struct cgroup_mount {
 	char path[PATH_MAX];
-	char root[PATH_MAX]; /* the group at that path: "/", or the group of a container */
+	/* group that is mounted at the path: "/", or the group of a container */
+	char root[PATH_MAX];
 };
 
 /* The hierarchies of this host. The name of a group is relative to the mount and has no leading
@@ -27,23 +28,26 @@ struct cgroup_mount {
 struct cgroup_host {
 	const struct cgroup_version *version;
 	int n_mounts;
-	struct cgroup_mount mounts[CGROUP_MOUNTS_MAX]; /* distinct; [0] has the cpu controller */
-	int usage;				       /* index of the mount with the CPU time */
+	/* mounts without duplicates; [0] has the cpu controller */
+	struct cgroup_mount mounts[CGROUP_MOUNTS_MAX];
+	int usage;  /* index of the mount with the CPU time */
 	int cpuset; /* index of the mount with cpuset; -1: cpuset is not mounted */
 };
 
 /* The open files of a group. */
 struct cgroup_files {
 	const struct cgroup_version *version;
-	int usage, limit, period, burst; /* period: -1 in version 2; burst: -1 before Linux 5.14 */
+	/* fds; period is -1 in version 2, burst is -1 before Linux 5.14 */
+	int usage, limit, period, burst;
 };
 
 /* The differences between the versions. */
 struct cgroup_version {
 	int number;
 	const char *usage_file, *limit_file, *period_file, *burst_file;
-	const char *weight_file, *cpus_file; /* cpus_file contains the effective cores */
-	const char *heaviest;		     /* the maximum weight as text */
+	/* names of files; cpus_file contains the effective cores */
+	const char *weight_file, *cpus_file;
+	const char *heaviest; /* the maximum weight as text */
 	/* admit: prepares a group for groups below it; settle: prepares a new group for processes.
 	 * NULL: nothing to do. */
 	int (*admit)(const struct cgroup_host *host, const char *group);
@@ -75,8 +79,10 @@ int cgroup_remove(const struct cgroup_host *host, const char *group);
 int cgroup_count(const struct cgroup_host *host, const char *group);
 
 typedef int (*cgroup_child_fn)(void *userdata, const char *name);
-/* Calls @child for each group directly below @group until @child returns non-zero. Returns that
- * value. */
+/*
+ * Calls @child for each group directly below @group. A non-zero result of @child ends the loop and
+ * is returned.
+ */
 int cgroup_each(const struct cgroup_host *host, const char *group, cgroup_child_fn child,
 		void *userdata);
 
@@ -88,7 +94,10 @@ int cgroup_open(const struct cgroup_host *host, const char *group, struct cgroup
 void cgroup_close(struct cgroup_files *files);
 int cgroup_write_limit(const struct cgroup_files *files, const struct cgroup_limit *limit);
 
-/* Read a text without its last newline, or write a text with one call of write(). */
+/*
+ * cgroup_read_file() reads a text without its last newline. cgroup_write_file() writes a text with
+ * one call of write().
+ */
 int cgroup_read_file(const char *path, char *text, int size);
 int cgroup_write_file(const char *path, const char *text);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The interface of GPU backends: they list the vGPUs, and read the busy time and the cap of each.
- * Each backend is one file that defines a struct gpu_ops. A backend never logs and changes a cap
- * only on request. It does not read the clock: callers pass the time.
+ * The interface of GPU backends: functions that list the vGPUs of a GPU, read busy times and caps,
+ * and set caps. Each backend is one file that defines a struct gpu_ops. A backend never logs, never
+ * changes a cap without a request, and gets the time from its callers.
  */
 #ifndef GPU_GPU_H
 #define GPU_GPU_H
@@ -16,20 +16,21 @@
 #include "base/err.h"
 #include "base/id.h"
 
-#define GPU_ROOT_MAX   256 /* includes the closing NUL */
+#define GPU_ROOT_MAX   256 /* size of a root path with its NUL */
 #define GPU_PARENT_MAX 64
 
 struct gpu_config {
 	char name[ID_MAX];
-	char backend[16]; /* "auto", "gvt", "softgpu", "sim" */
+	char backend[16]; /* name of the backend: "auto", "gvt", "softgpu", "sim" */
 	/* gvt: path of sysfs; softgpu: parent group below the cgroup mounts; sim: control folder.
 	 * "": the default */
 	char root[GPU_ROOT_MAX];
-	char parent[GPU_PARENT_MAX]; /* gvt: name in class/mdev_bus; "": the only GPU */
+	/* gvt: name of the GPU in class/mdev_bus; "": the only GPU of the host */
+	char parent[GPU_PARENT_MAX];
 	int lease_ms;	       /* gvt: time after which a cap expires without renewal; 0: never */
 	double capacity_cores; /* softgpu: size of the GPU in CPU cores */
-	double speed;	       /* sim, and gvt on gover-sim: seconds of GPU time per second */
-	bool dry_run; /* not a configuration key: open and read only; create and remove nothing */
+	double speed; /* sim, and gvt on gover-sim: seconds of GPU time per second of host time */
+	bool dry_run; /* true: create, change and remove nothing (not a configuration key) */
 };
 
 enum gpu_share { GPU_HARD_CAP, GPU_RELATIVE_SLICE };
@@ -38,7 +39,7 @@ enum gpu_share { GPU_HARD_CAP, GPU_RELATIVE_SLICE };
 struct gpu_traits {
 	int step_pct;	     /* all caps are whole multiples of step_pct */
 	int floor_pct;	     /* smallest cap that the GPU can enforce */
-	int min_interval_ms; /* least time between two writes of a cap */
+	int min_interval_ms; /* minimum time between two writes of a cap */
 	enum gpu_share share;
 	bool creates;	       /* true: the daemon creates and removes vGPUs */
 	bool counts_frames;    /* true: readings contain frames (sim) */
@@ -47,20 +48,20 @@ struct gpu_traits {
 
 /* The state of a vGPU at one instant. A field is meaningful only if its valid bit is set. */
 struct gpu_reading {
-	uint64_t at_ns; /* time by the clock of the GPU: monotonic (sim: host time x speed) */
+	/* time of the reading by the monotonic clock of the GPU (sim: host time x speed) */
+	uint64_t at_ns;
 	bool busy_valid;
 	uint64_t busy_ns;  /* cumulative busy time, as time of the whole GPU */
 	uint64_t sched_ns; /* cumulative allotted time: the integral of the cap in force */
 	bool cap_valid;
-	int cap_pct; /* cap in force; 0 = no limit */
+	int cap_pct; /* cap in force; 0: no limit */
 	bool frames_valid;
 	uint64_t frames;    /* cumulative */
-	float frame_p99_ms; /* 99th percentile of the frames since the last reading; 0 = no frames
-			     */
+	float frame_p99_ms; /* 99th percentile of the frames since the last reading; 0: no frames */
 };
 
 struct gpu;	 /* an open GPU */
-struct gpu_vgpu; /* one vGPU of an open GPU, with open files */
+struct gpu_vgpu; /* a vGPU of an open GPU, with open files */
 
 typedef void (*gpu_found_fn)(void *userdata, const char *id, int initial_cap_pct);
 typedef void (*gpu_path_fn)(void *userdata, const char *path);
@@ -68,8 +69,10 @@ typedef void (*gpu_path_fn)(void *userdata, const char *path);
 struct gpu_ops {
 	const char *name;
 
-	/* Returns true if the host has a GPU for @config with this backend. NULL: backend = auto
-	 * never selects this backend. */
+	/*
+	 * Returns true if the host has a GPU for @config with this backend. The function is NULL if
+	 * backend = auto must never select this backend.
+	 */
 	bool (*present)(const struct gpu_config *config);
 	/* Opens the GPU that @config describes. Returns 0, or a negative errno with a message:
 	 * -EOPNOTSUPP means that the host does not meet the requirements of this backend, -EACCES
@@ -106,12 +109,16 @@ struct gpu_ops {
 	/* Reads the cap in force from the scheduler. */
 	int (*read_cap)(struct gpu_vgpu *vgpu, int *ret_cap_pct);
 
-	/* Reads the cap that takes effect when a lease expires; 0 = no limit. The function is NULL
-	 * if the backend has no leases. */
+	/*
+	 * Reads the cap that takes effect when a lease expires; 0: no limit. The function is NULL
+	 * if the backend has no leases.
+	 */
 	int (*read_initial_cap)(struct gpu_vgpu *vgpu, int *ret_cap_pct);
-	/* Sets the cap that takes effect when a lease expires, and also the cap in force. Returns
-	 * -EPERM if a cap has been written, because the initial cap cannot change any more. The
-	 * function is NULL if the backend has no leases. */
+	/*
+	 * Sets the cap that takes effect when a lease expires, and also the cap in force. Returns
+	 * -EPERM after the first write of a cap, because the initial cap can then no longer change.
+	 * The function is NULL if the backend has no leases.
+	 */
 	int (*write_initial_cap)(struct gpu_vgpu *vgpu, int initial_cap_pct, int cap_pct);
 	/* Renews the lease of the cap in force for @lease_ms; 0: the cap never expires. Returns
 	 * -EOPNOTSUPP if the scheduler of this host has no leases. The function is NULL if the
@@ -140,7 +147,7 @@ struct gpu_ops {
 const struct gpu_ops *gpu_find(const char *backend);
 /* Returns the backend that backend = auto selects on this host, or NULL. */
 const struct gpu_ops *gpu_auto(const struct gpu_config *config);
-/* Returns the backend at @index in the table, or NULL past its end. */
+/* Returns the backend at @index in the table, or NULL past the end of the table. */
 const struct gpu_ops *gpu_at(size_t index);
 
 extern const struct gpu_ops gpu_gvt_ops;

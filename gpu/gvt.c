@@ -6,7 +6,7 @@
  *
  * New vGPUs are found by listing the folder each time. inotify does not work: sysfs sends no event
  * when the kernel creates or removes a folder (tested on Linux 6.18 with a network device under
- * /sys/class/net), and FUSE sends none either.
+ * /sys/class/net), and a FUSE file system sends no event either.
  *
  * Reading a vGPU that has disappeared gives ENODEV; opening it gives ENOENT.
  */
@@ -65,7 +65,7 @@ static void get_traits(const struct gpu *gpu, struct gpu_traits *ret_traits)
 	*ret_traits = (struct gpu_traits){
 		.step_pct = 1,
 		.floor_pct = 1,
-		.min_interval_ms = 100, /* a new cap takes effect at the next slot */
+		.min_interval_ms = 100, /* the scheduler applies a new cap at its next time slot */
 		.share = GPU_HARD_CAP,
 	};
 }
@@ -106,7 +106,7 @@ static bool is_attached(const struct gpu *gpu, const char *id)
 	return vgpu;
 }
 
-/* Opens initial_cap only of a vGPU that is not attached. */
+/* Calls @found. An attached vGPU is known, so its initial_cap is not opened again. */
 static void report(struct gpu *gpu, int dir, const char *id, gpu_found_fn found, void *userdata)
 {
 	char name[NAME_MAX + sizeof("/intel_vgpu/initial_cap")];
@@ -115,7 +115,7 @@ static void report(struct gpu *gpu, int dir, const char *id, gpu_found_fn found,
 	if (!is_attached(gpu, id)) {
 		snprintf(name, sizeof(name), "%s/intel_vgpu", id);
 		if (faccessat(dir, name, F_OK, 0) < 0)
-			return; /* a vGPU of another vendor, or one that was removed meanwhile */
+			return; /* a vGPU of another vendor, or a vGPU that was removed meanwhile */
 		snprintf(name, sizeof(name), "%s/intel_vgpu/initial_cap", id);
 		if (read_cap_file(dir, name, &initial_cap_pct) < 0)
 			initial_cap_pct = 0;
@@ -280,7 +280,7 @@ static int read_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 
 /*
  * A write to a file that is open only for reading gives EBADF, in sysfs ESPIPE. udev grants the
- * permission some time after a vGPU is created, so open it again.
+ * permission some time after a vGPU is created, so this function opens the file again.
  */
 static int write_file(const struct gpu_vgpu *vgpu, int *fd, const char *name, int64_t value)
 {
@@ -309,7 +309,10 @@ static int read_initial_cap(struct gpu_vgpu *vgpu, int *ret_cap_pct)
 	return read_cap_file(vgpu->dir, "initial_cap", ret_cap_pct);
 }
 
-/* The written initial cap would take effect at the next slot, so the cap is written after it. */
+/*
+ * Writes the cap after the initial cap, because the scheduler would otherwise apply the initial cap
+ * at its next time slot.
+ */
 static int write_initial_cap(struct gpu_vgpu *vgpu, int initial_cap_pct, int cap_pct)
 {
 	CLEANUP_CLOSE int fd = openat(vgpu->dir, "initial_cap", O_WRONLY | O_CLOEXEC);
@@ -344,5 +347,8 @@ const struct gpu_ops gpu_gvt_ops = {
 	.read_initial_cap = read_initial_cap,
 	.write_initial_cap = write_initial_cap,
 	.renew = renew,
-	.physical = NULL, /* busy times do not include the host; intel_gpu_top does */
+	/*
+	 * the busy times do not include the work of the host; intel_gpu_top measures the whole GPU
+	 */
+	.physical = NULL,
 };

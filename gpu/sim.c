@@ -32,7 +32,7 @@ struct gpu {
 	struct sim *sim;
 	double speed;
 	bool started;
-	uint64_t start_mono_ns; /* host time at time 0 of the simulation */
+	uint64_t start_mono_ns; /* host time at which the simulation started */
 	struct gpu_vgpu *attached;
 	char root[PATH_MAX]; /* "": no control folder */
 };
@@ -276,8 +276,10 @@ static const struct command {
 	{".gone", true, command_gone},
 };
 
-/* Returns the command for the suffix of @name and writes the id before it; Returns NULL for an
- * unknown suffix. */
+/*
+ * Returns the command for the suffix of @name and writes the id before the suffix to @ret_id.
+ * Returns NULL for an unknown suffix.
+ */
 static const struct command *find_command(const char *name, char ret_id[ID_MAX])
 {
 	const char *suffix = strrchr(name, '.');

@@ -29,13 +29,14 @@ struct gpu {
 	char group[PATH_MAX]; /* ROOT/GPU */
 	double cores;
 	bool dry_run;
-	struct cgroup_files files; /* of the group; not open in a dry run without a group */
+	/* open files of the group; not open if a dry run found no group */
+	struct cgroup_files files;
 };
 
 struct gpu_vgpu {
 	double gpu_cores;
 	struct cgroup_files files;
-	double share; /* of the GPU; allotted since at_ns */
+	double share; /* fraction of the GPU that is allotted since at_ns */
 	double sched_ns;
 	uint64_t at_ns;
 };
@@ -249,7 +250,8 @@ static int softgpu_open(const struct gpu_config *config, struct gpu **ret_gpu, s
 		free(gpu);
 		return r;
 	}
-	gpu->files.version = gpu->host.version; /* lets a read of closed files fail with -EBADF */
+	/* set even if the files stay closed, so that reading them fails with -EBADF */
+	gpu->files.version = gpu->host.version;
 	gpu->dry_run = config->dry_run;
 	r = gpu->dry_run ? open_existing(gpu, reterr) : establish(gpu, reterr);
 	if (r < 0) {
@@ -310,7 +312,7 @@ static int put_cap(const struct cgroup_files *files, double gpu_cores, int cap_p
 	return cgroup_write_limit(files, &limit);
 }
 
-/* Creates the group of the GPU again if another program removed it. */
+/* Creates the group of the GPU again if another program has removed the group. */
 static int ensure_group(struct gpu *gpu, struct err *reterr)
 {
 	uint64_t usage_ns;
@@ -435,7 +437,10 @@ static void softgpu_detach(struct gpu_vgpu *vgpu)
 	free(vgpu);
 }
 
-/* A limit that an external writer has changed counts from the first reading that shows it. */
+/*
+ * If an external writer has changed the limit, the new limit counts from the first reading with
+ * this limit.
+ */
 static int softgpu_read(struct gpu_vgpu *vgpu, uint64_t now_mono_ns,
 			struct gpu_reading *ret_reading)
 {
@@ -511,7 +516,7 @@ static int softgpu_owner(struct gpu *gpu, pid_t pid, char ret_id[ID_MAX])
 		return r == -ESRCH ? -ENOENT : r;
 	if (strncmp(group, gpu->group, n) != 0 || group[n] != '/')
 		return -ENOENT;
-	/* The process is in the group of the vGPU, or in a group of a container below it. */
+	/* The process may be in a group below the group of the vGPU, for example in a container. */
 	group[n + 1 + strcspn(group + n + 1, "/")] = '\0';
 	return id_copy(ret_id, group + n + 1) < 0 ? -ENOENT : 0;
 }

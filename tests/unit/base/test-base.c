@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base/: the strict parsers, ids, times as text, error messages and small files. */
+/* Tests of base/: the strict parsers, ids, times as text, error messages and small files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -310,7 +310,7 @@ static void file_replace_is_atomic(void **state)
 	assert_string_equal(text, "newer");
 	free(text);
 
-	/* @path is a folder: the temporary file is removed. */
+	/* The rename fails because @path is a folder. The temporary file is then removed. */
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkdir(path, 0755), 0);
 	assert_int_equal(file_replace(path, "never", 5), -EISDIR);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs each fuzz target on each file of its corpus, without libFuzzer, so that an input that once
- * broke a parser is tested again. FUZZ_CHECK() ends this program.
+ * broke a parser is tested again. A failed FUZZ_CHECK() ends this program.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,7 +86,7 @@ static void replay(const struct target *target, const char *file)
 
 	snprintf(path, sizeof(path), CORPUS "/%s/%s", target->name, file);
 	assert_int_equal(file_read(path, INPUT_MAX, &bytes, &length), 0);
-	fprintf(stderr, "%s\n", path); /* the last line names the input that failed */
+	fprintf(stderr, "%s\n", path); /* the last printed path is the path of the failed input */
 	assert_int_equal(target->run((const uint8_t *)bytes, length), 0);
 }
 

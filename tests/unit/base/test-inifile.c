@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lines of an INI file, read by a reader that stops at the first fault and by one that reports
- * all of them. test-config.c tests the keys and values of a configuration.
+ * The lines of an INI file, read by a reader that stops at the first fault and by a reader that
+ * reports all faults. test-config.c tests the keys and values of a configuration.
  */
 #include <errno.h>
 #include <setjmp.h>

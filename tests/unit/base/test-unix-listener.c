@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* base/unix-listener: the names that can be bound, the sockets that are replaced, and the removal
- * of a name. */
+/*
+ * Tests of base/unix-listener: which names can be bound, which sockets are replaced, and the
+ * removal of a name.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

@@ -149,7 +149,8 @@ static void test_a_failed_transaction_loses_only_its_records(void **state)
 	put_sample(db, START_MS + 1000, "vm1");
 	db_flush(db);
 	atomic_store(&commit_mode, COMMIT_FAILS);
-	put_sample(db, START_MS + MINUTE_MS, "vm2"); /* begins a minute, adds a vGPU */
+	/* the failing transaction begins a minute and adds a vGPU */
+	put_sample(db, START_MS + MINUTE_MS, "vm2");
 	db_flush(db);
 	stats = stats_of(db);
 	assert_int_equal(stats.errors, 1);
@@ -351,7 +352,8 @@ static void test_a_deleted_history_is_created_again(void **state)
 		db_flush(db);
 		assert_int_equal(stats_of(db).written, 2);
 		assert_int_equal(stats_of(db).dropped, 0);
-		assert_int_equal(count_samples(reader), losses[i].kept); /* it opens the new file */
+		/* the reader opens the new file */
+		assert_int_equal(count_samples(reader), losses[i].kept);
 		db_reader_close(reader);
 		db_close(db);
 		assert_int_equal(get_sql("SELECT count(*) FROM sample"), losses[i].kept);

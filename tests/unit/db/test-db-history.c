@@ -5,7 +5,7 @@
 #include "tests/unit/db/test-db.h"
 
 #define VGPUS	   3
-#define TICKS	   9000 /* number of samples: two and a half hours */
+#define TICKS	   9000 /* number of ticks: two and a half hours */
 #define POINTS_MAX 20000
 
 static struct db_sample rows[VGPUS * TICKS];

@@ -5,8 +5,10 @@
 #include "db/schema.h"
 #include "tests/unit/db/test-db.h"
 
-/* Half a GPU sold for @s seconds at @price. It is broken for @broken_s of these seconds, at 0.01
- * each. */
+/*
+ * Returns a row for half a GPU that is sold for @s seconds at @price. @broken_s of these seconds
+ * are broken, with a penalty of 0.01 each.
+ */
 static struct db_ledger make_row(int64_t ts_ms, const char *vgpu, const char *flavor, double s,
 				 double price, double broken_s)
 {
@@ -172,7 +174,7 @@ static void a_later_price_does_not_change_earlier_rows(void **state)
 
 	assert_int_equal(query(START_MS + MINUTE_MS, START_MS + HOUR_MS), 0);
 	assert_near(got.rows[0].sold.revenue, 0);
-	assert_int_equal(got.n_prices, 3); /* small, default at 3.6 and after the change */
+	assert_int_equal(got.n_prices, 3); /* one price of small, two prices of default */
 	assert_int_equal(got.prices[1].ts_ms, START_MS + 30000);
 	assert_int_equal(got.prices[2].ts_ms, START_MS + 2 * MINUTE_MS);
 	assert_int_equal(get_sql("SELECT count(*) FROM price"), 4);
@@ -199,7 +201,7 @@ static void fill_minutes(struct db *db)
 static void any_range_is_the_sum_of_its_minutes(void **state)
 {
 	static const struct {
-		int64_t from_ms, to_ms; /* time after START_MS */
+		int64_t from_ms, to_ms; /* range, relative to START_MS */
 		int minutes;
 	} rows[] = {
 		{0, HOUR_MS, 60},
@@ -248,7 +250,8 @@ static void rows_are_kept_as_long_as_minutes_and_hours(void **state)
 	put_price(db, START_MS + DAY_MS, "default", 2, 0);
 	put_price(db, START_MS + 5 * DAY_MS, "default", 3, 0);
 	for (int64_t ms = START_MS; ms <= end_ms; ms += HOUR_MS / 2) {
-		put_sample(db, ms, "vm1"); /* sets the current time */
+		/* the time of the newest sample counts as the current time */
+		put_sample(db, ms, "vm1");
 		put(db, make_row(ms, "vm1", "default", 60, 1, 0));
 		put_watched(db, ms, 60);
 		db_flush(db);
@@ -266,7 +269,7 @@ static void rows_are_kept_as_long_as_minutes_and_hours(void **state)
 			 end_ms - 4 * DAY_MS);
 	assert_int_equal(get_sql("SELECT min(ts_ms) FROM ledger_gpu WHERE step_s = 86400"),
 			 end_ms - 4 * DAY_MS);
-	/* The price in force at the begin of the remaining rows is not pruned. */
+	/* The price in force at the begin of the remaining rows remains. */
 	assert_int_equal(get_sql("SELECT count(*) FROM price"), 2);
 	assert_int_equal(get_sql("SELECT min(price_per_cap_hour) FROM price"), 2);
 
@@ -276,7 +279,8 @@ static void rows_are_kept_as_long_as_minutes_and_hours(void **state)
 	assert_int_equal(got.range.to_ms, end_ms - 2 * DAY_MS + HOUR_MS);
 	assert_near(got.range.watched_s, 120);
 	assert_int_equal(query(START_MS, end_ms + MINUTE_MS), 0);
-	assert_near(got.range.watched_s, 60 * (4 * 48 + 1)); /* whole days, and the present */
+	/* the pruned minutes are part of the sums of days */
+	assert_near(got.range.watched_s, 60 * (4 * 48 + 1));
 }
 
 static void sums_remain_after_their_name_was_pruned(void **state)

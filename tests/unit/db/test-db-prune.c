@@ -100,7 +100,9 @@ static void test_a_history_reads_a_resolution_that_covers_the_range(void **state
 	(void)state;
 	put_minutes(db, "vm1", START_MS, end_ms);
 	db_close(db);
-	/* Hours are kept for one day, minutes for two, samples for four: no sample may be missing.
+	/*
+	 * Retentions are one day for hours, two for minutes, four for samples. A history over any
+	 * of these ranges must contain all samples.
 	 */
 	for (int days = 1; days <= 4; days++)
 		assert_int_equal(count_history("vm1", end_ms - days * DAY_MS, end_ms, 3600),
@@ -124,7 +126,8 @@ static void test_a_vgpu_is_removed_with_its_last_row(void **state)
 	put_minutes(db, "vm1", later_ms - 2 * HOUR_MS, later_ms);
 	assert_int_equal(count_history("gone", START_MS, later_ms, 3600), -ENOENT);
 	assert_int_equal(get_sql("SELECT count(*) FROM vgpu"), 1);
-	put_minutes(db, "gone", later_ms, later_ms + 5 * MINUTE_MS); /* can be added again */
+	/* a pruned vGPU can be added again */
+	put_minutes(db, "gone", later_ms, later_ms + 5 * MINUTE_MS);
 	assert_int_equal(count_history("gone", START_MS, later_ms + HOUR_MS, 3600), 5);
 	db_close(db);
 	assert_int_equal(get_sql("SELECT count(*) FROM vgpu"), 2);
@@ -172,13 +175,15 @@ static void test_open_events_and_the_largest_id_stay(void **state)
 
 	(void)state;
 	put_events(db);
-	put_minutes(db, "vm1", later_ms, later_ms + 2 * MINUTE_MS); /* older than a day */
+	/* the earlier rows are now older than a day */
+	put_minutes(db, "vm1", later_ms, later_ms + 2 * MINUTE_MS);
 	assert_int_equal(get_sql("SELECT count(*) FROM decision"), 1);
 	assert_int_equal(get_sql("SELECT count(*) FROM cap_write"), 0);
 	assert_int_equal(get_sql("SELECT count(*) FROM alert"), 5);
 	assert_int_equal(get_sql("SELECT count(*) FROM offer"), 5);
 	later_ms += 2 * DAY_MS;
-	put_minutes(db, "vm1", later_ms, later_ms + 2 * MINUTE_MS); /* older than three days */
+	/* the earlier rows are now older than three days */
+	put_minutes(db, "vm1", later_ms, later_ms + 2 * MINUTE_MS);
 	db_close(db);
 	assert_int_equal(get_sql("SELECT sum(id * id) FROM alert"), 2 * 2 + 5 * 5);
 	assert_int_equal(get_sql("SELECT sum(id * id) FROM offer"), 2 * 2 + 3 * 3 + 5 * 5);

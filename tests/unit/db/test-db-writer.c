@@ -84,7 +84,7 @@ static void test_samples_of_several_ticks_share_a_transaction(void **state)
 		pause_ms(10);
 	}
 	db_flush(db);
-	assert_true(count_transactions() < before + 10); /* 1 transaction on a fast machine */
+	assert_true(count_transactions() < before + 10); /* a fast machine needs one transaction */
 	assert_int_equal(get_sql("SELECT count(*) FROM sample"), 20);
 	db_close(db);
 }
@@ -305,7 +305,8 @@ static void test_a_cap_write_is_stored_with_its_error(void **state)
 
 	(void)state;
 	assert_int_equal(db_append_cap_write(db, &row), 0);
-	assert_int_equal(db_append_cap_write(db, &row), 0); /* no key: a second row */
+	/* cap writes have no id, so this is a second row */
+	assert_int_equal(db_append_cap_write(db, &row), 0);
 	db_close(db);
 	assert_int_equal(
 		get_sql("SELECT count(*) FROM cap_write WHERE vgpu = 'vm1' AND gpu = 'gpu0' AND"

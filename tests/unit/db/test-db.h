@@ -149,7 +149,7 @@ static inline int64_t get_sql(const char *sql)
 	return value;
 }
 
-#define DEADLINE_POLLS 3000 /* of 10 ms: generous, for a loaded machine */
+#define DEADLINE_POLLS 3000 /* number of polls of 10 ms each; generous for a loaded machine */
 
 /* Returns the statistics and checks their sum. */
 static inline struct db_stats stats_of(struct db *db)

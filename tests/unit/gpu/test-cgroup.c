@@ -77,7 +77,7 @@ static int remove_top(void **state)
 	return system(command);
 }
 
-/* Every %s stands for the path of the temporary folder. */
+/* Replaces every %s in @mountinfo by the path of the temporary folder. */
 static int find(const char *mountinfo)
 {
 	char path[PATH_MAX], text[4096];
@@ -264,7 +264,7 @@ static void an_unreadable_mountinfo_is_reported(void **state)
 	assert_non_null(strstr(err.msg, "/nowhere/mountinfo"));
 }
 
-/* A host with one mount that has all controllers, or all except cpuset. */
+/* Makes a host with one mount that has all controllers, or all except cpuset. */
 static void one_mount(int version, int cpuset)
 {
 	host.version = version == 1 ? &cgroup_v1 : &cgroup_v2;
@@ -308,7 +308,7 @@ static void finds_the_group_of_a_process(void **state)
 	}
 }
 
-/* As in to_ratio() of kernel/sched/core.c, whose results version 1 compares. */
+/* Returns the same ratio as to_ratio() of kernel/sched/core.c. Version 1 compares these ratios. */
 static uint64_t kernel_ratio(const struct cgroup_limit *limit)
 {
 	return ((uint64_t)limit->quota_us * 1000 << 20) / ((uint64_t)limit->period_us * 1000);
@@ -419,7 +419,7 @@ static void version_2_reads_usage_and_limit(void **state)
 	}
 }
 
-/* test-softgpu tests the order of the writes, because only the kernel checks it. */
+/* test-softgpu tests the order of the writes, because plain files accept any order. */
 static void a_limit_is_written_with_its_burst_if_supported(void **state)
 {
 	static const struct cgroup_limit wider = {5432, 20000, 5432},
@@ -464,7 +464,7 @@ static void version_2_enables_only_missing_controllers(void **state)
 		const char *before, *after; /* a plain file contains the written text */
 	} rows[] = {
 		{-1, "", "+cpu"},	    {-1, "io memory cpu\n", "io memory cpu"},
-		{-1, "cpuset\n", "+cpuet"}, /* the end of the longer old text remains */
+		{-1, "cpuset\n", "+cpuet"}, /* a plain file keeps the end of a longer old text */
 		{0, "cpu\n", "+cpuset"},    {0, "cpuset cpu\n", "cpuset cpu"},
 	};
 
@@ -520,7 +520,7 @@ static void a_group_is_created_and_removed_in_every_hierarchy(void **state)
 	put("g/cgroup.procs", "1\n");
 	assert_int_equal(cgroup_count(&host, "g"), 3);
 	assert_int_equal(cgroup_count(&host, "h"), -ENOENT);
-	/* One is not empty, as a group with groups below it. The other is removed. */
+	/* Folder g is not empty, like a group with groups below it. Folder second/g is removed. */
 	snprintf(path, sizeof(path), "%s/g/cgroup.procs", top);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(cgroup_remove(&host, "g"), -ENOTEMPTY);

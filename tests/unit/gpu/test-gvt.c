@@ -104,7 +104,7 @@ static void a_host_without_mediated_devices_has_no_gpu(void **state)
 	assert_non_null(strstr(err.msg, "kvmgt"));
 }
 
-/* Without types of GVT-g, a vGPU on the bus is sufficient. */
+/* On a bus without types of GVT-g, a vGPU is sufficient. */
 static void a_bus_with_a_vgpu_is_sufficient(void **state)
 {
 	(void)state;
@@ -156,7 +156,7 @@ static void a_reading_contains_the_values_of_the_files(void **state)
 	assert_int_equal(reading.cap_pct, 30);
 	write_file("3000000\n", "class/mdev_bus/" P1 "/" A "/intel_vgpu/busy_time");
 	write_file("0\n", "class/mdev_bus/" P1 "/" A "/intel_vgpu/cap");
-	assert_int_equal(ops->read(vgpu, 9000, &reading), 0); /* the same open files */
+	assert_int_equal(ops->read(vgpu, 9000, &reading), 0); /* reads the same open files again */
 	assert_int_equal(reading.busy_ns, 3000000);
 	assert_int_equal(reading.cap_pct, 0);
 	ops->detach(vgpu);

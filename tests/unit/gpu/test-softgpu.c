@@ -248,14 +248,22 @@ static void allotted_time_is_the_integral_of_the_cap_in_force(void **state)
 {
 	static const struct {
 		uint64_t at_s;
-		int write, foreign; /* after the reading, 0: none */
+		/* caps written after the reading by the backend and by another program; 0: none */
+		int write, foreign;
 		int cap;
 		double sched_s;
 	} rows[] = {
-		{10, 0, 0, 20, 0},     {11, 0, 0, 20, 0.2},  {12, 50, 0, 20, 0.4},
-		{13, 0, 30, 50, 0.9},  {14, 0, 0, 30, 1.4}, /* counted with 50 until the reading */
-		{15, 0, 0, 30, 1.7},   {15, 0, 0, 30, 1.7},  {14, 0, 0, 30, 1.7},
-		{20, 100, 0, 30, 3.2}, {21, 0, 0, 100, 4.2},
+		{10, 0, 0, 20, 0},
+		{11, 0, 0, 20, 0.2},
+		{12, 50, 0, 20, 0.4},
+		/* the foreign cap 30 counts from this reading on */
+		{13, 0, 30, 50, 0.9},
+		{14, 0, 0, 30, 1.4},
+		{15, 0, 0, 30, 1.7},
+		{15, 0, 0, 30, 1.7},
+		{14, 0, 0, 30, 1.7},
+		{20, 100, 0, 30, 3.2},
+		{21, 0, 0, 100, 4.2},
 	};
 	struct gpu_vgpu *vgpu;
 
@@ -307,7 +315,9 @@ static void a_removed_limit_is_cap_0_and_allots_the_whole_gpu(void **state)
 
 #define MEASURE_S 3
 
-/* Measures the shares of @n vGPUs over MEASURE_S. Returns the use of the whole GPU. */
+/*
+ * Measures the shares of @n vGPUs over MEASURE_S. Returns the share of the GPU that all vGPUs used.
+ */
 static double measure(struct gpu_vgpu *vgpus[], size_t n, double shares[])
 {
 	struct gpu_reading before, after;
@@ -462,7 +472,8 @@ static void a_later_daemon_adopts_existing_vgpus(void **state)
 	assert_int_equal(cap, 37);
 	ops->detach(vgpu);
 	ops->close(second);
-	assert_int_equal(ops->attach(gpu, "a", 0, &vgpu, &err), 0); /* close() did not remove it */
+	/* close() did not remove vGPU a */
+	assert_int_equal(ops->attach(gpu, "a", 0, &vgpu, &err), 0);
 	ops->detach(vgpu);
 
 	/* A GPU that has vGPUs cannot change its size. */
