@@ -121,20 +121,21 @@ static void evict(struct connection_table *table, struct connection *c)
 	c->state = EVICTED;
 }
 
-static struct connection *choose_victim(struct connection_table *table, const struct client *client)
+static struct connection *choose_evicted(struct connection_table *table,
+					 const struct client *client)
 {
-	struct connection *victim = NULL;
+	struct connection *evicted = NULL;
 
 	for (int fd = 0; fd < table->n_by_fd; fd++) {
 		struct connection *c = table->by_fd[fd];
 
 		if (!c || c->state >= STREAMING || c->client != client)
 			continue;
-		if (!victim || c->state < victim->state ||
-		    (c->state == victim->state && c->since_ns < victim->since_ns))
-			victim = c;
+		if (!evicted || c->state < evicted->state ||
+		    (c->state == evicted->state && c->since_ns < evicted->since_ns))
+			evicted = c;
 	}
-	return victim;
+	return evicted;
 }
 
 /*
@@ -159,7 +160,7 @@ static const struct client *find_donor(const struct connection_table *table,
 int connection_table_add(struct connection_table *table, int fd, const char *name, uint64_t now_ns,
 			 int *ret_evicted)
 {
-	struct connection *c = calloc(1, sizeof(*c)), *victim = NULL;
+	struct connection *c = calloc(1, sizeof(*c)), *evicted = NULL;
 	struct client *client = find_client(table, name);
 	const struct client *donor;
 
@@ -172,8 +173,8 @@ int connection_table_add(struct connection_table *table, int fd, const char *nam
 		return -ENOMEM;
 	}
 	donor = find_donor(table, client);
-	victim = donor ? choose_victim(table, donor) : NULL;
-	if (donor && !victim) {
+	evicted = donor ? choose_evicted(table, donor) : NULL;
+	if (donor && !evicted) {
 		release_client(table, client);
 		free(c);
 		return -EBUSY;
@@ -183,10 +184,10 @@ int connection_table_add(struct connection_table *table, int fd, const char *nam
 	client->refs++;
 	client->n++;
 	table->n++;
-	if (!victim)
+	if (!evicted)
 		return 0;
-	evict(table, victim);
-	*ret_evicted = victim->fd;
+	evict(table, evicted);
+	*ret_evicted = evicted->fd;
 	return 1;
 }
 
