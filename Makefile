@@ -19,9 +19,9 @@ libs      = $(shell pkg-config --libs $(packages)) -lm -pthread
 BPF      := $(shell pkg-config --exists 'libbpf >= 1.0' libelf 2>/dev/null && \
               echo 'int x;' | clang -target bpf -xc -c -o /dev/null - 2>/dev/null && echo yes)
 libs     += $(if $(BPF),$(shell pkg-config --libs libbpf libelf))
-fuse      = $(shell pkg-config --libs fuse3) # only gover-sim
-tables    = $(shell pkg-config --libs jansson smartcols) # gover-sim too
-ctl_libs  = $(shell pkg-config --libs libarchive ncursesw) # only gover-ctl
+fuse      = $(shell pkg-config --libs fuse3) # for gover-sim
+tables    = $(shell pkg-config --libs jansson smartcols) # for gover-ctl and gover-sim
+ctl_libs  = $(shell pkg-config --libs libarchive ncursesw) # for gover-ctl
 
 # Programs and tests link one archive: every source except main() and the preload library.
 folders  := base policy policy/qos policy/baseline sched db sim/model sim/experiment sim/host gpu \
@@ -70,7 +70,7 @@ $B/libgover-fps.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-preload/*.c)) fps-p
 	@$(CC) $(ldflags) $(LDFLAGS) -shared -Wl,--version-script=fps-preload/exports.map -Wl,-z,now \
 		-o $@ $(filter %.o,$^) -ldl -lm -pthread
 
-# The layer shares the objects that count frames; it wraps no GL symbols.
+# The layer shares these objects with the preload library. It wraps no GL symbols.
 counting := channel connection debug frame limit owned-fd pace report setup shared-page
 $B/libgover-fps-layer.so: $(patsubst %.c,$B/obj/%.o,$(wildcard fps-preload/layer/*.c)) \
 		$(counting:%=$B/obj/fps-preload/%.o) fps-preload/layer/exports.map
@@ -91,7 +91,8 @@ $B/32/libgover-fps-layer.so: $(patsubst %.c,$B/obj32/%.o,$(wildcard fps-preload/
 	@$(CC) -m32 $(LDFLAGS) -shared -Wl,--version-script=fps-preload/layer/exports.map -Wl,-z,now,-z,nodelete \
 		-o $@ $(filter %.o,$^) -ldl -pthread
 
-# No sanitizers: the 32-bit programs under test are not built with them. Inode numbers may need 64 bits.
+# The 32-bit libraries are built without sanitizers, because the 32-bit programs in the tests have none. _FILE_OFFSET_BITS:
+# stat() fails for inode numbers above 32 bits without it.
 $B/obj32/%.o: %.c
 	@mkdir -p $(@D)
 	@echo "  CC32  $<"
@@ -114,7 +115,7 @@ $B/tests/test-%: test-%.c $B/libgover.a
 	@echo "  TEST  $<"
 	@$(CC) $(cflags) $(CFLAGS) -UNDEBUG -MMD -MP $(ldflags) $(LDFLAGS) -o $@ $< $B/libgover.a -lcmocka $(libs)
 
-# The i915 policy is tested with a small stand-in for i915, and with the warnings that i915 disables disabled.
+# The i915 policy is tested with the headers in tests/i915 and without the warnings that i915 disables.
 $B/tests/test-sched-policy $B/tests/test-sched-policy-accounting: cflags += -Itests/i915 -Wno-unused-parameter -Wno-sign-compare
 
 $B/tests/fps-sink: monitor/fps/fps.c $(addprefix monitor/fps/,guests.c message.c page.c reporter.c)
@@ -185,7 +186,7 @@ $B/obj/gover-d/web/embed.o: gover-d/web/embed.S $(page) $B/web/etag
 
 tests: all $(units) $(helpers) $(helpers32) $(evals)
 
-check: ## run all tests that need nothing but Debian packages (installs missing packages)
+check: ## run all tests that need only Debian packages (installs missing packages)
 	@dist/install-deps check
 	@$(MAKE) --no-print-directory -j$$(nproc) tests
 	@B=$B tests/run
@@ -195,7 +196,7 @@ golden: all $B/tests/fake-daemon ## update tests/golden/ from the output of gove
 
 # Undefined behaviour becomes a trap, so that AddressSanitizer reports it as well.
 sanitizers := -fsanitize=address,undefined -fsanitize-undefined-trap-on-error
-check-asan: ## run the same tests under AddressSanitizer and UndefinedBehaviorSanitizer
+check-asan: ## run the tests of `make check` under AddressSanitizer and UndefinedBehaviorSanitizer
 	@dist/install-deps check
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@$(MAKE) --no-print-directory -j$$(nproc) B=$B/asan SANITIZE='$(sanitizers)' tests
@@ -254,7 +255,7 @@ warnings: ## compile everything with gcc and clang, warnings as errors
 	@$(MAKE) --no-print-directory -j$$(nproc) B=$B/lint-gcc CC=gcc WERROR=1 tests benches
 	@$(MAKE) --no-print-directory -j$$(nproc) B=$B/lint-clang CC=clang WERROR=1 tests benches
 
-lint: warnings ## warnings, then clang-format, cppcheck and shellcheck
+lint: warnings ## run `make warnings`, clang-format, cppcheck and shellcheck
 	@dist/lint
 
 benches: $(benches)
@@ -265,11 +266,11 @@ $(benchmarks): all benches
 	@B=$B $(if $(wildcard bench/$@),bench/$@,$B/bench/$@)
 
 # TRACES is a folder of recordings. bench/eval/traces documents the defaults.
-eval-traces: all ## compare all policies on recorded GPU load, with lower and upper bounds (TRACES=DIR SEEDS=20 SEED=1 SECONDS=1500 CONTRACT=50)
+eval-traces: all ## compare all policies with lower and upper bounds on recorded GPU load (TRACES=DIR SEEDS=20 SEED=1 SECONDS=1500 CONTRACT=50)
 	@B=$B bench/eval/traces $(if $(TRACES),--traces '$(TRACES)') $(if $(SEEDS),--seeds '$(SEEDS)') $(if $(SEED),--seed '$(SEED)') \
 		$(if $(SECONDS),--seconds '$(SECONDS)') $(if $(CONTRACT),--contract '$(CONTRACT)')
 
-eval: ## repeat the paper's evaluation in virtual time, beside its figures (EVAL_SEEDS=20)
+eval: ## repeat the paper's evaluation in virtual time and print the paper's figures beside the results (EVAL_SEEDS=20)
 	@dist/install-deps eval
 	@$(MAKE) --no-print-directory -j$$(nproc) $B/gover-sim
 	@B=$B bench/eval/eval
@@ -277,7 +278,7 @@ eval: ## repeat the paper's evaluation in virtual time, beside its figures (EVAL
 eval-stability: $B/eval/stability ## measure service and cap writes of policy qos under square-wave demand
 	@$B/eval/stability
 
-eval-sensitivity: all ## measure the effect of each constant of policy qos at 0.5 and 1.5 times its value (TRACES=DIR SEEDS=20)
+eval-sensitivity: all ## measure policy qos with each of its constants at 0.5 and 1.5 times the value (TRACES=DIR SEEDS=20)
 	@B=$B CC='$(CC)' bench/eval/sensitivity $(if $(TRACES),--traces '$(TRACES)') $(if $(SEEDS),--seeds '$(SEEDS)')
 
 eval-real: ## repeat Figs. 7 and 8 of the paper with real programs on a software GPU (EVAL_SECONDS=80 per policy)
@@ -285,7 +286,7 @@ eval-real: ## repeat Figs. 7 and 8 of the paper with real programs on a software
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@B=$B bench/eval/eval-real
 
-demo: ## slow down, rescue and oversell real programs (DEMO_SECONDS=120)
+demo: ## demonstrate overload, steals and overselling with real programs (DEMO_SECONDS=120)
 	@dist/install-deps demo
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@B=$B demo/demo
@@ -351,7 +352,7 @@ deb: ## build Debian packages in $(B)/deb/out and check them with lintian
 
 help: ## print this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## */\1\t/p' $(MAKEFILE_LIST) | sort | expand -t 20
-	@printf 'bench-*\tmeasure beside a reference: $(benchmarks)\n' | expand -t 20
+	@printf 'bench-*\tmeasure and compare with a reference: $(benchmarks)\n' | expand -t 20
 
 clean: ## remove the build folder
 	rm -rf $B

@@ -94,7 +94,7 @@ rate() { # rate FILTER: wait until .fps matches
   until_ok 30 that /v1/vgpus/web ".fps != null and (.fps | $1)"
 }
 
-limits() { # limits N: the program has received so many
+limits() { # limits N: succeeds if the program has received N limits
   [ "$(grep -c 'frame limit' "$dir/said")" -eq "$1" ]
 }
 

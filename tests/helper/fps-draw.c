@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #define FAKE "libfake-gl.so.1"	 /* found by LD_LIBRARY_PATH */
-#define COPY "libfake-copy.so.1" /* a copy under another name */
+#define COPY "libfake-copy.so.1" /* a copy of FAKE under another name */
 
 typedef void (*glx_swap_fn)(void *display, unsigned long drawable);
 typedef unsigned int (*egl_swap_fn)(void *display, void *surface);
@@ -173,7 +173,7 @@ static void clone_child(void)
 	draw_around(clone_alone);
 }
 
-/* Leaves a child that never presents and that runs as long as the daemon's socket exists. */
+/* Starts a child that never presents and exits when the daemon's socket no longer exists. */
 static void orphan(void)
 {
 	const char *where = getenv("GOVER_FPS");

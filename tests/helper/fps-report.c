@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fps-report SOCKET FPS [HOW]: QEMU's socket of a virtio-serial port, and a program in the virtual
- * machine that reports FPS. Serves one daemon after the other until it is killed. HOW: "honest"
- * (one message a second, the default), "flood" (messages at full speed), "back" (counters increase
- * and decrease), "new-ids" (each message has another program id), "noise" (no valid messages).
+ * fps-report SOCKET FPS [HOW]: plays QEMU's socket of a virtio-serial port and a program in the
+ * virtual machine that reports FPS. Accepts one daemon after the other until a signal ends it. HOW:
+ * "honest" (one message a second, the default), "flood" (messages at full speed), "back" (counters
+ * increase and decrease), "new-ids" (each message has another program id), "noise" (no valid
+ * messages).
  */
 #include <endian.h>
 #include <errno.h>
@@ -41,7 +42,7 @@ static int listen_at(const char *path)
 	return fd;
 }
 
-/* Sends all bytes; false if the connection has ended. */
+/* Sends all bytes. Returns false if the connection has ended. */
 static bool send_all(int sock, const char *bytes, size_t size)
 {
 	while (size > 0) {

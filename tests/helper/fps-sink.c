@@ -22,7 +22,7 @@
 #include "base/clock.h"
 #include "monitor/fps/fps.h"
 
-#define LINGER_NS (10 * NS_PER_S) /* time limit for programs that COMMAND leaves running */
+#define LINGER_NS (10 * NS_PER_S) /* time limit for programs that still run after COMMAND */
 #define TICK_NS	  NS_PER_S
 
 static volatile sig_atomic_t stopped;

@@ -2,7 +2,7 @@
 /*
  * Link: -lGL -lX11 -pthread
  *
- * fps-windows FRAMES: draws FRAMES frames in each of two windows. Each has its own thread,
+ * fps-windows FRAMES: draws FRAMES frames in each of two windows. Each window has its own thread,
  * connection and context.
  */
 #include <GL/glx.h>

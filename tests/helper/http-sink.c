@@ -26,7 +26,9 @@ static int read_status(const char *path)
 	return strcmp(word, "hang") == 0 ? 0 : atoi(word);
 }
 
-/* Reads until the body has the announced length. Returns NULL if it is incomplete. */
+/*
+ * Reads a request with a body of the announced length. Returns NULL if the connection ends earlier.
+ */
 static const char *read_request(int connection, char text[REQUEST_MAX])
 {
 	size_t n = 0;

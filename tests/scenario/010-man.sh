@@ -1,3 +1,3 @@
 #!/bin/sh
-# The manual pages say what the programs say.
+# The manual pages agree with the programs.
 exec "$(dirname "$0")/../check-man"

@@ -16,7 +16,7 @@ says() { grep -qF -- "$1" "$dir/said"; }
 
 has_line() { grep -qxF -- "$1" "$dir/said"; }
 
-refused() { # refused "text" FILE_TEXT WANTED: by gover-d and gover-ctl with the same message
+refused() { # refused "text" FILE_TEXT WANTED: gover-d and gover-ctl reject the file with the same message WANTED
   printf '%b' "$2" >"$conf"
   d --config "$conf" --check-config
   is "$1" "$code: $(sed 's/^gover-d: //' "$dir/said")" "1: $conf:$3"

@@ -87,7 +87,7 @@ xargs grep -Hn '^#include "' <"$dir/c" | awk -F : '
   }' >"$dir/complaints"
 none "includes point down: base, {policy, sched}, {db, sim/model}, {gpu, sim/experiment}, {monitor, sim/host}, gover-d; gover-ctl and kernel apart"
 
-# A module is a .c and its .h. tsort prints each circle on stderr.
+# A module is a .c file and its .h file. tsort prints each cycle of modules on stderr.
 grep -E '^(base|bench|db|demo|fps-preload|gover-ctl|gover-d|gpu|monitor|policy|sched|sim)/' "$dir/c" |
   xargs awk -F '"' '/^#include "/ {
     from = FILENAME

@@ -4,7 +4,7 @@
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# Little room: the receiver bought 50 % and has 20 %; the donor uses little of its 80 %.
+# The receiver bought 50 % but starts with the free 20 %. The donor uses little of its 80 %.
 period_ms=500 speed=2
 conf_extra="$unfunded
 [offer]
@@ -31,7 +31,7 @@ ok "the cap read back is the decided cap" \
   sh -c "echo '$steal' | jq -e '[.moves[] | .to_pct == .read_back_pct] | all'"
 is "the caps still add up to 100" "$(get /v1/gpus '.gpus[0].sum_cap_pct')" 100
 
-# Find the tick of the third breach in the samples. A late tick, or one below the threshold, restarts the count.
+# Find the tick of the third breach in the samples. A late tick, or a sample below the threshold, restarts the count.
 ok "the history contains the decision" until_ok 10 recorded "SELECT * FROM decision WHERE kind = 'steal'"
 breaches=$(history "
   WITH b AS (SELECT s.* FROM sample s JOIN vgpu v ON v.num = s.vgpu

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Two receivers at once: the severe warning, the on_migrate hook with the right VM, and no steal.
+# Two overloaded vGPUs at once raise the severe warning and call the on_migrate hook with the right VM, without a
+# steal.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -22,7 +23,7 @@ add c 60 idle
 is "the idle vGPU has the rest" "$(get /v1/vgpus/c .cap_pct)" 20
 ok "a held overloaded vGPU raises only held_overloaded" \
   until_ok 20 that /v1/alerts '[.alerts[].name] | index("held_overloaded") != null and index("severe_overload") == null'
-# The released vGPU is the second receiver.
+# After the release, a and b are both receivers.
 for v in a b; do api PATCH /v1/vgpus/$v '{"held": false}' >/dev/null; done
 ok "two receivers raise the severe warning" until_ok 20 alerts 1 severe_overload
 is "the alert is critical and names the vGPU whose migration relieves most" \

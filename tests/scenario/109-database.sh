@@ -1,5 +1,5 @@
 #!/bin/sh
-# The database never stops the loop and is not needed for contracts: deleted, read-only, or not a database.
+# The loop continues and contracts remain if the database is deleted, read-only, or not a database.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -22,7 +22,7 @@ ok "an alert names the file and the problem" until_ok 10 that /v1/alerts \
 ok "the file is not changed" grep -q 'only has its name' "$dir/state/history.db"
 stop
 rm -f "$dir"/state/history.db*
-mkdir "$dir/state/history.db" # a folder in its place cannot be written, even by root
+mkdir "$dir/state/history.db" # a folder at the path of the database cannot be written, even by root
 start || exit 1
 is "the loop runs without a writable database" "$(get /v1/host .ready)" true
 ok "an alert reports it" until_ok 10 alerts 1 history_failing
@@ -32,7 +32,7 @@ rmdir "$dir/state/history.db"
 ok "the history begins without a restart when the database becomes writable" until_ok 30 that /v1/host '.history.enabled and .history.written > 0'
 ok "the alert clears" until_ok 10 that /v1/alerts '[.alerts[] | select(.name == "history_failing")] | length == 0'
 stop
-rm -f "$dir"/state/history.db* # the database would restore the contracts file
+rm -f "$dir"/state/history.db* # the database would be used to restore a missing contracts file
 echo '{"version": 1, "gpus": [], "vgpus": [{"id": "a"}]}' >"$dir/state/contracts.json"
 "$B/gover-d" --config "$conf" >"$dir/out" 2>&1
 is "an unreadable contracts file prevents the start" "$?" 1

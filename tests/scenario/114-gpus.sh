@@ -24,7 +24,7 @@ is "no vGPU was created" "$(get /v1/vgpus '.vgpus | length')" 0
 
 ctl drain gpu0 >/dev/null
 add a gpu0 80 load:pct=30
-ctl vgpu hold a >/dev/null # otherwise it might fund b
+ctl vgpu hold a >/dev/null # otherwise this vGPU could give cap to b
 add b gpu0 50 idle
 add c gpu1 90 load:pct=10
 is "each GPU has 100 %" "$(get /v1/vgpus '[.vgpus[] | "\(.id) \(.gpu) \(.cap_pct)"] | join(", ")')" \

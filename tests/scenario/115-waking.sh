@@ -1,6 +1,6 @@
 #!/bin/sh
-# A tenant that becomes active at its floor is served in the first tick above the threshold: from the free pool, else from
-# the lightest donor. In paper mode it waits for three periods.
+# A vGPU at its minimum cap that becomes active gets cap in its first tick above the threshold: from the free pool, or
+# from the lightest donor if the pool is empty. In paper mode it gets cap after three periods.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -11,16 +11,16 @@ overload_pct = 80
 max_vgpus = 2"
 sim_conf
 start || exit 1
-decided() { # decided KIND: number of such decisions for b
+decided() { # decided KIND: prints the number of decisions of this kind for b
   get '/v1/decisions?limit=1000' "[.decisions[] | select(.kind == \"$1\" and .vgpu == \"b\")] | length"
 }
 woken() { test "$(decided wake)" -gt "$1"; }
-breaches() { # breaches KIND: consecutive samples of b above the threshold up to its first such decision
+breaches() { # breaches KIND: prints the number of consecutive samples of b above the threshold up to the first such decision
   history "
     SELECT count(*) FROM sample s JOIN vgpu v ON v.num = s.vgpu WHERE v.id = 'b' AND s.util_pct > 80
     AND s.ts_ms <= (SELECT min(ts_ms) FROM decision WHERE kind = '$1' AND vgpu = 'b')"
 }
-rest() { # rest CAP: b is idle at its floor and a has CAP
+rest() { # rest CAP: makes b idle at its minimum cap and gives CAP to a
   load b idle
   until_ok 10 that /v1/vgpus/b '.util_pct < 50'
   ctl freeze >/dev/null

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Free GPU time is given first, to all receivers in proportion to the cap that they need, without steals. Capacity freed by a
-# removed vGPU returns to those below their contract; the rest is free.
+# Free GPU time is given first, to all receivers in proportion to the cap that they need, without steals. Capacity
+# freed by a removed vGPU returns to the vGPUs below their contract; the rest is free.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -35,7 +35,7 @@ is "no steal and no severe warning is made" "$(get "/v1/decisions?after=$id" \
   '[.decisions[] | select(.kind == "steal" or .kind == "severe")] | length')" 0
 is "the cap of c does not change" "$(get /v1/vgpus/c .cap_pct)" 15
 
-# Sold more than the GPU: the rest of the pool is divided.
+# The contracts exceed the GPU, so the pool is smaller than the shortfall of both vGPUs.
 ctl freeze >/dev/null
 for v in a b; do ctl vgpu hold "$v" --cap 10 >/dev/null; done
 ctl vgpu set a --initial-cap 90 >/dev/null

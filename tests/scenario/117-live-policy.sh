@@ -1,6 +1,6 @@
 #!/bin/sh
-# Changing the policy at run time: a change applies in the next period, is a decision with the old values, survives a
-# restart, and reports if the database cannot store it.
+# Changing the policy at run time: a change applies in the next period, is recorded as a decision with the old values,
+# and survives a restart. If the database cannot store the change, the reply reports it.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -13,7 +13,7 @@ start || exit 1
 newest='.decisions[-1]'
 sell a 80 frame:gpu_ms=2,cpu_ms=20 '"target_fps": 60'
 sell b 20 idle
-# a misses its target on a nearly idle GPU: no signal, except in paper mode.
+# vGPU a misses its target on a nearly idle GPU. Only paper mode treats this as overload.
 ok "a vGPU is short but not GPU-bound" until_ok 20 that /v1/alerts '[.alerts[].name] | index("qos_not_gpu_bound") != null'
 is "a vGPU that is not GPU-bound is not overloaded" "$(get /v1/vgpus/a '"\(.short) \(.overloaded)"')" "true false"
 api PATCH /v1/policy '{"paper_mode": true, "steal_fraction": 0.25}' >/dev/null
@@ -29,7 +29,7 @@ is "an unknown policy is rejected" "$(status)" 422
 ok "the error names it" grep -q quake "$dir/body"
 api PATCH /v1/policy '{"name": "gover", "lowload_pct": 40}' >/dev/null
 is "the current policy is accepted" "$(status)" 200
-# A new policy moves the caps in its first period.
+# The policies static and none set all caps in their first period.
 api PATCH /v1/policy '{"name": "static"}' >/dev/null
 ok "policy static gives half of each contract" until_ok 10 that /v1/vgpus/a '.cap_pct == 40'
 is "policy static changes all vGPUs" "$(get /v1/vgpus/b .cap_pct)" 10

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A contract with burst may exceed the sold cap with unused capacity; without it, the sold cap is the limit. When burst is
-# removed, the cap returns to the contract at once.
+# The cap of a vGPU with burst can exceed the sold cap if capacity is unused. Without burst, the sold cap is the
+# limit. When burst is removed, the cap returns to the contract at once.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 

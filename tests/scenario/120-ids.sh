@@ -1,11 +1,11 @@
 #!/bin/sh
-# A start without a readable history: ids continue above all earlier ones, so that nothing is overwritten when the
-# database returns; then the alert about it clears.
+# A start without a readable history: new ids are higher than all earlier ids, so that no row is overwritten when the
+# database returns. The alert about the database is then cleared.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 db=$dir/state/history.db
-rows() { # rows TABLE TO: all rows up to this id
+rows() { # rows TABLE TO: prints all rows with ids up to TO
   history "SELECT * FROM $1 WHERE id <= $2 ORDER BY id"
 }
 newest() { history "SELECT max(id) FROM $1"; }

@@ -20,7 +20,7 @@ is "vGPUs that ended with their GPU are no error" "$?" 0
 ok "--restore names them" grep -q "vGPU a does not exist" "$dir/out"
 
 conf_extra=''
-sim_conf # without gpu1
+sim_conf # without conf_extra, which contains gpu1
 "$B/gover-d" --config "$conf" --restore >"$dir/out" 2>&1
 is "a contract on a GPU without configuration is an error" "$?" 1
 ok "the error names the vGPU and the GPU" grep -q "vGPU b.*gpu1" "$dir/out"

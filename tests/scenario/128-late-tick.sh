@@ -1,6 +1,6 @@
 #!/bin/sh
-# A daemon that was stopped for some periods records a late tick and a gap. A gap counts neither as calm nor as a breach nor
-# as an external change.
+# A daemon that was stopped for some periods records a late tick and a gap. A gap does not count as calm, as a breach,
+# or as an external change.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Contracts that cannot be written: the change is in force, answered with 507 and reported by an alert, and written as soon
-# as possible. A full disk for the caps file: the vGPU is not created.
+# If the contracts cannot be written, a change is in force, the reply is 507, an alert reports it, and the contracts
+# are written as soon as possible. If the caps file is on a full disk, the vGPU is not created.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 

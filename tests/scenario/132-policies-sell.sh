@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every policy sells by its own rule: its offer remains while nothing changes, states the first cap of a new vGPU, and the
-# claim gives that cap. The freed cap returns by the same rule.
+# Every policy sells by its own rule. An offer remains while nothing changes and states the first cap of the new vGPU;
+# the claim gives that cap. The cap of a removed vGPU returns by the same rule.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -17,7 +17,7 @@ start || exit 1
 for v in a b; do sell $v 50 load:pct=5; done
 open='[.offers[] | select(.state == "open")]'
 
-sells() { # sells POLICY FUNDABLE: the first cap of a new vGPU beside two vGPUs that use 5 % each
+sells() { # sells POLICY FUNDABLE: tests the first cap of a new vGPU beside two vGPUs that use 5 % each
   api PATCH /v1/policy "{\"name\": \"$1\"}" >/dev/null
   ok "$1 makes an offer" until_ok 20 that /v1/offers "$open | length == 1"
   id=$(get /v1/offers "${open}[0].id")

@@ -6,7 +6,7 @@
 
 cat >"$dir/igt" <<'EOF'
 #!/bin/sh
-# A fake intel_gpu_top with the output format of 1.27.1: no brackets, and no comma after an empty clients.
+# A fake intel_gpu_top with the output format of 1.27.1: no enclosing brackets, and no comma after an empty "clients".
 echo $$ >>"$(dirname "$0")/igt.pids"
 busy=1.0
 while :; do

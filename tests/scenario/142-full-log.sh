@@ -6,8 +6,8 @@
 
 sim_conf
 mkfifo "$dir/pipe"
-exec 3<>"$dir/pipe" # opened, but not read
-# Fill it to the last byte: a pipe holds 64 KiB, or less if a user has many.
+exec 3<>"$dir/pipe" # opened but never read
+# Fill the pipe to the last byte. Its size is 64 KiB, or less if the user has many pipes.
 timeout 1 sh -c 'while :; do printf "%04095d\n" 0; done' >"$dir/pipe" 2>/dev/null
 "$B/gover-d" --config "$conf" 2>"$dir/pipe" 3>&- &
 daemon_pid=$!
@@ -18,7 +18,7 @@ done
 is "requests are executed without a log" "$(get /v1/vgpus '[.vgpus[].id] | join(" ")')" "v30 v40 v50"
 ticks=$(get /v1/host .ticks)
 ok "the loop continues" until_ok 10 that /v1/host ".ticks > $ticks + 5"
-cat "$dir/pipe" >"$dir/read" 3>&- & # until the daemon, the last writer, has ended
+cat "$dir/pipe" >"$dir/read" 3>&- & # waits until the daemon has ended, which is the last writer
 reader=$!
 exec 3>&-
 ok "the reader continues" until_ok 10 test -s "$dir/read"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The contracts file is lost, damaged or older than the database: contracts and holds come from the database. If both
-# are lost, no contract is invented, and the log names the vGPUs.
+# The contracts file is lost, damaged or older than the database: contracts and holds come from the database. If file
+# and database are lost, no contract is created, and the log names the vGPUs without a contract.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -8,7 +8,7 @@ conf_extra=$unfunded
 sim_conf
 file=$dir/state/contracts.json
 db=$dir/state/history.db
-in_db() { # in_db FILTER: applies to the contracts in the database
+in_db() { # in_db FILTER: applies FILTER to the contracts in the database
   sqlite3 -readonly "$db" 'SELECT json FROM contracts' | jq -e "$1" >/dev/null
 }
 sold() { get /v1/vgpus '[.vgpus[] | "\(.id) \(.initial_cap_pct) \(.target_fps) \(.vm) \(.held) \(.found)"] | join(", ")'; }
@@ -38,7 +38,7 @@ stop
 rm "$file.old"
 
 start || exit 1
-api PATCH /v1/vgpus/b '{"vm": "vm-b"}' >/dev/null # after the answer no save is running
+api PATCH /v1/vgpus/b '{"vm": "vm-b"}' >/dev/null # after the answer, no write of the contracts is in progress
 mkdir "$file.new" # blocks the next write, for root too
 api PATCH /v1/vgpus/b '{"initial_cap_pct": 40}' >/dev/null
 is "a change that cannot be written to the file is 507" "$(status)" 507

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 sim_conf
-newest() { # newest LIST PATH: the largest id
+newest() { # newest LIST PATH: prints the largest id
   get "$2" "[.$1[].id] | max"
 }
 run() { # creates an offer, and by a foreign write a hold, an alert and decisions
@@ -16,9 +16,9 @@ run() { # creates an offer, and by a foreign write a hold, an alert and decision
   alert=$(newest alerts '/v1/alerts?all=true')
   offer=$(newest offers '/v1/offers?all=true')
   change=$(newest audit '/v1/audit?limit=1')
-  until_ok 60 sh -c "test \$(date +%s) -gt $change" # ids start at the time in s; fewer than one a second were given
+  until_ok 60 sh -c "test \$(date +%s) -gt $change" # ids start at the current second, so wait until this time exceeds all assigned ids
 }
-above() { # above HOW: the ids of this run are higher than those of the last one
+above() { # above HOW: the ids of this run are higher than the ids of the previous run
   api PATCH /v1/vgpus/a '{"held": false}' >/dev/null
   ok "$1: decisions after the cursor are returned" that "/v1/decisions?after=$decision" '.decisions | length > 0'
   ok "ids of decisions are higher" that "/v1/decisions?limit=1000" "[.decisions[].id] | min > $decision"

@@ -20,14 +20,14 @@ claim() { # claim KEY VGPU
     -o "$dir/body" -w '%{http_code}' -d "{\"id\": \"$2\", \"labels\": {\"workload\": \"idle\"}}" \
     "http://gover/v1/offers/$id/claim" >"$dir/status"
 }
-again() { # again HOW: repeats the claim, and claims with another key
+again() { # again HOW: repeats the claim, and tries claims with another key
   claim key-1 new
   is "$1: the same key returns the same vGPU" "$(status) $(jq -r '"\(.offer.id) \(.vgpu.id)"' "$dir/body")" "200 $id new"
   claim key-2 other
   is "$1: another key is rejected" "$(status)" 409
 }
 
-# A lock on the database keeps the sale out of it.
+# A lock on the database prevents that the sale is stored in it.
 ok "the history contains the offer" until_ok 10 sh -c \
   "test \"\$(sqlite3 -readonly '$dir/state/history.db' 'SELECT state FROM offer WHERE id = $id')\" = open"
 mkfifo "$dir/sql"

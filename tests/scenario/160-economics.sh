@@ -1,6 +1,7 @@
 #!/bin/sh
-# A GPU is sold one and a half times: revenue and penalties beside those without overselling. A new price does not change
-# the past, a restart loses nothing, and a lost database costs its rows but no tick.
+# Revenue and penalties of a GPU that is sold one and a half times, compared with those without overselling. A new
+# price does not change earlier amounts. A restart loses no amount. After the loss of the database its rows are
+# missing, but every tick runs.
 # shellcheck disable=SC2317 # functions that "ok" calls
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -25,7 +26,7 @@ e=/v1/economics
 
 prices 3600
 start || exit 1
-# Both need 60 % of the GPU for their targets: one of them misses its target.
+# Each vGPU needs 60 % of the GPU for its target, so one of them misses its target.
 sell a 60 frame:gpu_ms=10,cpu_ms=1 '"target_fps": 60'
 sell b 60 frame:gpu_ms=10,cpu_ms=1 '"target_fps": 60'
 ok "the second vGPU is sold" that /v1/gpus '.gpus[0].overbooking_ratio == 1.2'

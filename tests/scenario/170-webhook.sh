@@ -24,7 +24,7 @@ update_s = 1"
 sim_conf
 start || exit 1
 
-received() { # received FILTER: one of the bodies matches
+received() { # received FILTER: succeeds if FILTER is true for one of the bodies
   jq -es "[.[] | select($1)] | length > 0" "$dir/bodies"
 }
 

@@ -17,7 +17,7 @@ webhook = http://127.0.0.1:$(cat "$dir/port")/"
 sim_conf
 start || exit 1
 touch "$dir/bodies" "$dir/hook.heard"
-notified() { # notified VGPU: the webhook or the program got an alert of it
+notified() { # notified VGPU: succeeds if the webhook or the program received an alert of VGPU
   cat "$dir/bodies" "$dir/hook.heard" | grep -q "\"vgpu\":\"$1\""
 }
 
@@ -25,7 +25,7 @@ sell a 40 idle
 sell b 40 idle
 ok "a silence without an end is rejected" sh -c "! '$B/gover-ctl' --socket '$sock' silence add --vgpu a --reason x"
 ok "a silence without a selector is rejected" sh -c "! '$B/gover-ctl' --socket '$sock' silence add --for 1h --reason x"
-refused() { # refused BODY WORDS: answered with 422 and this detail
+refused() { # refused BODY WORDS: the reply is 422 with the detail WORDS
   api POST /v1/silences "$1" | jq -e --arg words "$2" '.status == 422 and (.detail | contains($words))'
 }
 day='"until": "2099-01-01T00:00:00Z"'

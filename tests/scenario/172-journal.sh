@@ -1,11 +1,11 @@
 #!/bin/sh
 # The journal: every message id has a catalog entry, and messages are found by their fields in a real journald.
-if [ "${1-}" = inside ]; then # with a private journald and /run
+if [ "${1-}" = inside ]; then # runs the test with a private journald and /run
   mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/journal /run/log/journal || exit 1
   /lib/systemd/systemd-journald >/dev/null 2>&1 &
   journald=$!
   for _ in 1 2 3 4 5 6 7 8 9 10; do [ -S /run/systemd/journal/stdout ] || sleep 0.2; done
-  # As for a service: systemd-cat does not set JOURNAL_STREAM.
+  # systemd sets JOURNAL_STREAM for a service; systemd-cat does not, so the test sets it.
   # shellcheck disable=SC2016 # of the inner shell
   systemd-cat sh -c 'export JOURNAL_STREAM="$(stat -L -c %d:%i /proc/self/fd/2)"; exec "$0" --config "$1"' "$2" "$3" &
   daemon=$!

@@ -10,7 +10,7 @@ done
 sink=$!
 cleanup="kill $sink 2>/dev/null"
 until_ok 10 test -s "$dir/port" || exit 1
-# Free ports. If another program takes one meanwhile, the server that cannot listen reports it.
+# Choose free ports. If another program takes a port meanwhile, the server that cannot listen reports it.
 free_port() {
   while :; do
     port=$((20000 + $(od -An -N2 -tu2 /dev/urandom) % 12000))
@@ -57,7 +57,7 @@ heard() { # heard JQ-FILTER: succeeds if the filter is true for a received alert
 ok "Prometheus scrapes the daemon" until_ok 60 ask 'up{job="gover"}' '.[0].value[1] == "1"'
 ok "Prometheus receives OpenMetrics with units" until_ok 30 sh -c \
   "curl -sf 'http://$prom/api/v1/metadata?metric=gover_vgpu_busy_seconds' | jq -e '.data[\"gover_vgpu_busy_seconds\"][0].unit == \"seconds\"'"
-# Two overloaded vGPUs and no donor, as in 102.
+# Two overloaded vGPUs and no donor, as in scenario 102.
 sell a 100 busy '"vm": "win-1"'
 api PATCH /v1/vgpus/a '{"held": true, "held_cap_pct": 20}' >/dev/null
 sell b 80 busy '"vm": "win-2"'

@@ -36,7 +36,7 @@ else
   ok "promtool accepts the metrics # SKIP promtool not installed" true
 fi
 
-mkdir "$dir/state/contracts.json.new" # this prevents the replacement of the file, even by root
+mkdir "$dir/state/contracts.json.new" # this folder prevents the replacement of the file, even by root
 api PATCH /v1/vgpus/a '{"target_fps": 25}' >/dev/null
 is "a change that cannot be saved is answered with 507" "$(status)" 507
 is "the change is in force" "$(get /v1/vgpus/a .target_fps)" 25

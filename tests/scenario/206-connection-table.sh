@@ -1,6 +1,6 @@
 #!/bin/sh
-# Abusive clients: 500 that never finish a request, 100 event streams that never read, bodies of 1 GiB. Periods stay
-# on time, memory stays bounded, and normal requests are answered.
+# Abusive clients: 500 clients that never finish a request, 100 event streams that never read, bodies of 1 GiB.
+# Periods stay on time, memory stays bounded, and normal requests are answered.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -19,7 +19,7 @@ gather() { # gather KIND N
   until_ok 60 grep -q ready "$dir/$1"
 }
 peak_kib() { awk '/^VmHWM/ {print $2}' "/proc/$daemon_pid/status"; }
-honest() { # honest N: N normal requests in a row are answered
+honest() { # honest N: succeeds if N normal requests in a row are answered
   for _ in $(seq "$1"); do
     [ "$(curl -sS --max-time 20 --unix-socket "$sock" -o "$dir/body" -w '%{http_code}' http://gover/v1/host)" = 200 ] || return 1
   done
@@ -37,7 +37,8 @@ is "a body of 1 GiB is rejected unread, with a length and chunked" "$("$B/tests/
   awk '{print ($1 == 413 || $1 == 0) && $2 < 16 ? "yes" : "no: " $0}' | sort | uniq -c | tr -s ' ')" " 2 yes"
 late=$(get /v1/host .late_ticks) ticks=$(get /v1/host .ticks)
 ok "the daemon runs for 60 periods under this load" periods 60
-# The period is 0.1 s and other tests run on the machine. A blocked loop would be late in every period.
+# A few late periods are allowed: the period is 0.1 s and other tests run on the machine. A blocked loop would be late
+# in every period.
 ok "less than a quarter of the ticks are late" test $((($(get /v1/host .late_ticks) - late) * 4)) -lt $(($(get /v1/host .ticks) - ticks))
 ok "event streams that never read are closed" until_ok 60 grep -q gone "$dir/mute"
 ok "normal requests are answered at the end" honest 50

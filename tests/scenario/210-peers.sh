@@ -14,7 +14,7 @@ read_group = $read" sim_conf
 chmod 755 "$dir"
 start || exit 1
 
-as() { # as USER GROUP GROUPS METHOD PATH [BODY]: the status of a request as this user
+as() { # as USER GROUP GROUPS METHOD PATH [BODY]: prints the status of a request as this user
   user=$1 group=$2 more=${3:+--groups=$3} method=$4 at=$5
   more=${more:---clear-groups}
   shift 5
@@ -22,7 +22,7 @@ as() { # as USER GROUP GROUPS METHOD PATH [BODY]: the status of a request as thi
     curl -sS --unix-socket "$sock" -o /dev/null -w '%{http_code}' -X "$method" \
     ${1+-H 'Content-Type: application/json' -d "$1"} "http://gover$at"
 }
-allowed() { # allowed TEXT USER GROUP GROUPS WANTED: the statuses of an open, a read and an operate route
+allowed() { # allowed TEXT USER GROUP GROUPS WANTED: tests the statuses of an open, a read and an operate route
   text=$1
   shift
   is "$text" "$(as "$1" "$2" "$3" GET /healthz) $(as "$1" "$2" "$3" GET /v1/host) $(as "$1" "$2" "$3" \

@@ -9,7 +9,7 @@ tcp
 sim_conf
 start || exit 1
 
-three() { # three NAME: the statuses for reading, changing and administering
+three() { # three NAME: prints the statuses for reading, changing and administering
   echo "$(ask "$1" GET /v1/host) $(ask "$1" PATCH /v1/gpus/gpu0 '{"selling": "on"}') $(ask "$1" GET /v1/tokens)"
 }
 
@@ -71,7 +71,7 @@ start || exit 1
 is "an expired token is refused" "$(ask chief GET /v1/host)" 401
 ok "the detail reports the expired token" jq -e '.detail | test("expired token")' "$dir/body"
 
-mkdir "$dir/state/tokens.json.new" # now not even root can replace the file
+mkdir "$dir/state/tokens.json.new" # this folder prevents the replacement of the file, even by root
 api POST /v1/tokens '{"name": "lost", "scope": "read"}' >/dev/null
 is "a token that cannot be saved is not created" "$(status) $(get /v1/tokens '[.tokens[].name] | index("lost")')" "507 null"
 api DELETE /v1/tokens/printed >/dev/null

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 command -v openssl >/dev/null || skip_all "no openssl to create a certificate"
 
-certificate() { # certificate NAME DAYS: a key and a self-signed certificate for this host
+certificate() { # certificate NAME DAYS: creates a key and a self-signed certificate for this host
   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days "$2" -subj "/CN=$1" \
     -addext "subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1" -keyout "$dir/$1.key" -out "$dir/$1.pem" 2>/dev/null
 }
@@ -98,12 +98,12 @@ cacert=$dir/both.pem
 use() { ln -sfn "$1.pem" "$dir/tls.pem" && ln -sfn "$1.key" "$dir/tls.key"; } # use NAME: replaces the certificate
 shown() { openssl s_client -connect "127.0.0.1:$port" </dev/null 2>/dev/null | openssl x509 -noout -subject | sed 's/.*= *//'; }
 shows() { [ "$(shown)" = "$1" ]; }
-expiry() { # expiry NAME: the metric has the expiry of this certificate
+expiry() { # expiry NAME: succeeds if the metric has the expiry of this certificate
   [ "$(curl -sS --unix-socket "$sock" http://gover/metrics | sed -n 's/^gover_tls_certificate_expiry_timestamp_seconds //p')" = \
     "$(date -d "$(openssl x509 -noout -enddate -in "$dir/$1.pem" | cut -d= -f2)" +%s)" ]
 }
 logged() { [ "$(grep -c "$1" "$dir/log")" = "$2" ]; } # logged WORDS TIMES
-stream_continues() { # the event stream from before receives more events
+stream_continues() { # succeeds if the first event stream receives more events
   heard=$(grep -c '^event: tick' "$dir/heard")
   until_ok 10 eval "[ \"\$(grep -c '^event: tick' '$dir/heard')\" -gt $heard ]"
 }

@@ -28,7 +28,7 @@ while [ $i -lt $tries ]; do
   esac
   printf 'url = "%s/v1/host"\noutput = "/dev/null"\nheader = "Authorization: %s"\nnext\n' "$url" "$wrong"
   i=$((i + 1))
-done | split -l 10000 - "$dir/flood." # 2,500 requests each, at once
+done | split -l 10000 - "$dir/flood." # files of 2,500 requests each, which are sent at the same time
 for part in "$dir"/flood.*; do
   printf 'url = "%s/healthz"\noutput = "/dev/null"\n' "$url" >>"$part"
 done
@@ -37,7 +37,7 @@ periods 3
 before_kb=$(memory_kb) before_late=$(late) before_ticks=$(get /v1/host .ticks)
 waiting='' n_parts=0
 for part in "$dir"/flood.*; do
-  # With `next`, every part of a file needs its own write-out.
+  # curl: in a configuration file with `next`, each request needs its own write-out.
   sed -i 's|^output = "/dev/null"$|output = "/dev/null"\nwrite-out = "%{http_code}\\n"|' "$part"
   curl -sS -K "$part" >"$part.said" 2>"$part.err" &
   waiting="$waiting $!" n_parts=$((n_parts + 1))
@@ -45,7 +45,7 @@ done
 is "four clients send invalid tokens" "$n_parts" 4
 
 honest=0 served=0
-flooding() { # is one of them still running?
+flooding() { # succeeds while one of the clients is running
   for p in $waiting; do kill -0 "$p" 2>/dev/null && return 0; done
   return 1
 }

@@ -12,7 +12,7 @@ token chief admin
 sell a 50 idle
 ask robot PATCH /v1/vgpus/a '{"target_fps": 25, "burst": true}' >/dev/null
 
-last() { # last FILTER: applied to the newest row
+last() { # last FILTER: applies FILTER to the newest row
   api GET '/v1/audit?limit=1' | jq -r ".audit[0] | $1"
 }
 

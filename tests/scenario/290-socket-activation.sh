@@ -6,7 +6,7 @@
 command -v systemd-socket-activate >/dev/null || skip_all "no systemd-socket-activate"
 
 sim_conf
-activate() { # activate NAMES OPTION...: as systemd does; the first connection starts the daemon
+activate() { # activate NAMES OPTION...: opens sockets as systemd does; the first connection starts the daemon
   names=$1
   shift
   systemd-socket-activate --fdname="$names" "$@" "$B/gover-d" --config "$conf" >"$dir/log" 2>&1 &

@@ -7,7 +7,7 @@ mkdir -p "$gl"
 for library in libGL.so.1 libEGL.so.1 libfake-gl.so.1; do ln -s "$B/tests/fake-gl" "$gl/$library"; done
 cp "$B/tests/fake-gl" "$gl/libfake-copy.so.1"
 
-# A sanitizer must be loaded first. Leaks of GL programs are ignored.
+# The sanitizer library must be the first preload. Leaks of GL programs are ignored.
 first=''
 [ -n "${GOVER_ASAN-}" ] && first="$(gcc -print-file-name=libasan.so) "
 preload=$first$B/libgover-fps.so

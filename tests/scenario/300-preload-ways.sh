@@ -7,7 +7,7 @@
 
 ways="direct dlsym RTLD_DEFAULT RTLD_NEXT dlopen-NULL dlvsym proc proc-arb proc-of-proc"
 
-through() { # through FUNCTION WAY FRAMES: counted
+through() { # through FUNCTION WAY FRAMES: like counted
   "$B/tests/fps-sink" "$fps" env LD_LIBRARY_PATH="$gl" GOVER_FPS="unix:$fps" LD_PRELOAD="$preload" \
     "$B/tests/fps-ways" "$@"
 }

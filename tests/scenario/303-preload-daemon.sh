@@ -15,7 +15,7 @@ frames() { # frames NAME: print the last counter, or 0
   sed -n 's/^frames \([0-9]*\) .*/\1/p' "$dir/$1" | tail -n 1 | grep . || echo 0
 }
 
-rises() { # rises NAME: frames are counted twice, as a connection lost at once is retried later
+rises() { # rises NAME: succeeds after two counts, because the first count may precede a lost connection
   [ "$(grep -c '^frames [1-9]' "$dir/$1")" -ge 2 ]
 }
 

@@ -1,13 +1,13 @@
 #!/bin/sh
-# A frame makes no system call, no allocation and takes no lock: a thousand times more frames need no more of them,
-# except for polling the connection once a second.
+# A frame makes no system call, allocates no memory and takes no lock. The numbers of calls, allocations and locks do
+# not grow with the number of frames, except for polling the connection once a second.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/300-lib.sh
 . "$(dirname "$0")/300-lib.sh"
 [ -n "${GOVER_ASAN-}" ] && skip_all "a sanitizer adds system calls and allocations"
 
-taken() { # taken WHERE FRAMES: "allocations N locks N" of the whole program
+taken() { # taken WHERE FRAMES: prints "allocations N locks N" of the whole program
   env LD_LIBRARY_PATH="$gl" LD_PRELOAD="$preload $B/tests/fps-allocs" GOVER_FPS="$1" \
     "$B/tests/fps-draw" direct-glx "$2" 2>&1 >/dev/null | grep ^allocations
 }
@@ -27,7 +27,7 @@ done
   finish
 }
 
-calls() { # calls FRAMES: system calls of the whole program
+calls() { # calls FRAMES: prints the number of system calls of the whole program
   strace -f -o "$dir/trace" -E LD_LIBRARY_PATH="$gl" -E LD_PRELOAD="$preload" -E GOVER_FPS="${1}" \
     "$B/tests/fps-draw" direct-glx "$2" || return 1
   wc -l <"$dir/trace"

@@ -7,7 +7,7 @@
 layer=$B/libgover-fps-layer.so
 [ -e "$layer" ] || skip_all "the layer was not built: no Vulkan headers"
 
-shown() { # shown HOW FRAMES [PRELOAD]: counted
+shown() { # shown HOW FRAMES [PRELOAD]: like counted
   "$B/tests/fps-sink" "$fps" env GOVER_FPS="unix:$fps" LD_PRELOAD="$first${3-}" "$B/tests/fps-vk" "$layer" "$1" "$2"
 }
 
@@ -27,7 +27,7 @@ ok "off: the layer intercepts no present" env GOVER_FPS=off LD_PRELOAD="$first" 
 is "only one function is exported" "$(nm -D --defined-only "$layer" | sed -n 's/.* T //p')" vkNegotiateLoaderLayerInterfaceVersion
 
 if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null && [ -z "${GOVER_ASAN-}" ]; then
-  calls() { # calls FRAMES: system calls of the whole program
+  calls() { # calls FRAMES: prints the number of system calls of the whole program
     strace -f -o "$dir/trace" -E GOVER_FPS="unix:$fps" "$B/tests/fps-vk" "$layer" window "$1" || return 1
     wc -l <"$dir/trace"
   }

@@ -28,7 +28,7 @@ is "vkcube, paced" "$(GOVER_FPS_MAX=50 real vkcube --c 25)" "frames 25 programs 
 is "vkcube with the preload" "$(real LD_PRELOAD="$preload" vkcube --c 50)" "frames 50 programs 1 refused 0 exit 0"
 is "GOVER_FPS_LAYER_DISABLE has precedence" "$(GOVER_FPS_LAYER_DISABLE=1 real vkcube --c 10)" "frames 0 programs 0 refused 0 exit 0"
 
-terrain() { # terrain [NAME=VALUE...]: an OpenGL program, which Mesa translates to Vulkan
+terrain() { # terrain [NAME=VALUE...]: runs an OpenGL program, which Mesa translates to Vulkan
   real MESA_LOADER_DRIVER_OVERRIDE=zink "$@" "$B/gover-terrain" --quiet --frames 20 --detail 1 --size 160x120
 }
 if terrain GOVER_FPS_DEBUG=1 >"$dir/zink" && grep -q "frames of an OpenGL translator" "$dir/err"; then

@@ -11,7 +11,7 @@ cp "$B/tests/32/fake-gl" "$gl/libfake-copy.so.1"
 env LD_LIBRARY_PATH="$gl" "$B/tests/32/fps-draw" 2>"$dir/none"
 grep -q usage "$dir/none" || skip_all "32-bit programs do not run here"
 
-counted32() { # counted32 PROGRAM ARGUMENT...: "frames N programs N refused N exit N"
+counted32() { # counted32 PROGRAM ARGUMENT...: prints "frames N programs N refused N exit N"
   program=$1
   shift
   "$B/tests/fps-sink" "$fps" env LD_LIBRARY_PATH="$gl" LD_PRELOAD="${with-$B/32/libgover-fps.so}" GOVER_FPS="unix:$fps" \

@@ -6,10 +6,10 @@
 # shellcheck source=tests/scenario/300-lib.sh
 . "$(dirname "$0")/300-lib.sh"
 kills=${KILLS:-${GOVER_ASAN:+20}}
-kills=${kills:-100} # a sanitizer slows the start
+kills=${kills:-100} # fewer with a sanitizer, which slows the start
 sim_conf
 
-killing() { # killing: start gover-d repeatedly and kill it after 0 to 90 ms
+killing() { # killing: starts gover-d repeatedly and kills it after 0 to 90 ms
   killed=0
   while [ "$killed" -lt "$kills" ]; do
     "$B/gover-d" --config "$conf" >>"$dir/log" 2>&1 &

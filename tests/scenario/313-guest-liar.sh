@@ -1,6 +1,6 @@
 #!/bin/sh
-# Reports of a guest are untrusted: false ones gain nothing above the contract, affect no other vGPU, and do not keep
-# the daemon busy. Low FPS on an idle GPU are reported as not GPU-bound.
+# Reports of a guest are untrusted. False reports give its vGPU no cap above its contract, affect no other vGPU, and
+# do not keep the daemon busy. Low FPS on an idle GPU is reported as not GPU-bound.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -13,7 +13,7 @@ claim() { # claim FPS [HOW]: restart the fake reporter
   cleanup="kill $guest 2>/dev/null"
 }
 
-most() { # print the largest cap of the liar
+most() { # prints the largest cap of the vGPU with false reports
   history "SELECT max(cap_pct) FROM sample JOIN vgpu ON vgpu.num = sample.vgpu WHERE id = 'liar'"
 }
 
@@ -38,7 +38,7 @@ max_vgpus = 2"
   ok "$policy: with a busy GPU it is overloaded" until_ok 30 that /v1/vgpus/liar '.short and .overloaded'
   ok "$policy: it gets its contract" until_ok 30 that /v1/vgpus/liar '.cap_pct == 30'
   periods 20
-  stop # completes the history
+  stop # writes all samples to the history
   ok "$policy: it never had more ($(most) %), though half of the GPU is unsold" test "$(most)" -le 30
 done
 

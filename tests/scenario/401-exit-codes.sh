@@ -7,7 +7,7 @@ sim_conf
 start || exit 1
 sell a 50 idle
 
-exits() { # exits CODE PART argument...: ends with CODE, prints nothing on stdout, and PART on stderr
+exits() { # exits CODE PART argument...: gover-ctl ends with CODE, prints nothing on stdout, and PART on stderr
   code=$1 part=$2
   shift 2
   "$B/gover-ctl" --socket "$sock" "$@" >"$dir/out" 2>"$dir/err"

@@ -55,7 +55,8 @@ is "--fps-max sets the limit" "$(ctl run --vgpu a --fps-max 30 -- sh -c 'echo $G
 mkdir "$dir/gl"
 for library in libGL.so.1 libEGL.so.1 libfake-gl.so.1; do ln -s "$B/tests/fake-gl" "$dir/gl/$library"; done
 ctl vgpu set a --fps-limit 62.5 >/dev/null
-# AddressSanitizer must be loaded first; the check is off because neither library interferes with it.
+# AddressSanitizer checks that it is the first preload. The check is off because the preload library does not
+# interfere with it.
 link_order="${ASAN_OPTIONS-}:verify_asan_link_order=0"
 ok "a running program gets the limit of the contract" until_ok 30 sh -c "
   ASAN_OPTIONS=$link_order LD_LIBRARY_PATH=$dir/gl GOVER_FPS_DEBUG=1 '$B/gover-ctl' --socket '$sock' run --vgpu a --fps-max 0 -- \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# freeze, thaw, drain; policy show and policy set; alerts and ack.
+# Tests the verbs freeze, thaw, drain, policy show, policy set, alerts and ack.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# history, top, doctor, config check and help.
+# Tests the verbs history, top, doctor, config check and help.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 

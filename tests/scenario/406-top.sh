@@ -19,8 +19,8 @@ cleanup='t kill-server 2>/dev/null'
 press() { t send-keys "$@"; }
 screen() { t capture-pane -p; }
 coloured() { t capture-pane -pe; }
-shows() { screen | grep -qE -- "$1"; } # a line of the screen
-see() { # see "text" PATTERN: the screen shows it, sooner or later
+shows() { screen | grep -qE -- "$1"; } # succeeds if a line of the screen matches
+see() { # see "text" PATTERN: waits until the screen shows PATTERN
   ok "$1" until_ok 20 shows "$2"
   until_ok 1 shows "$2" || screen | sed 's/^/# /'
 }

@@ -7,7 +7,7 @@ sim_conf
 watchers=''
 # shellcheck disable=SC2016,SC2034 # expanded at the end
 cleanup='for p in $watchers; do kill -KILL $p 2>/dev/null; done'
-watch() { # watch FILE [OPTION...]: in the background, into $dir/FILE and $dir/FILE.err
+watch() { # watch FILE [OPTION...]: runs watch in the background with its output in $dir/FILE and $dir/FILE.err
   file=$dir/$1
   shift
   "$B/gover-ctl" --socket "$sock" watch "$@" >"$file" 2>"$file.err" &
@@ -31,7 +31,7 @@ watch json --json
 watch ticks --kinds tick
 ok "each tick is a line" until_ok 20 has_line ticks '^[0-9T:-]*Z  tick: 0 vGPUs, load 0\.0 %, 0 overloaded, 0 broken$'
 trigger() { api PATCH /v1/gpus/gpu0 '{"selling": "off"}' >/dev/null; }
-followed() { trigger && has_line lines change && has_object json '.event == "change"'; } # until both are connected
+followed() { trigger && has_line lines change && has_object json '.event == "change"'; } # a client prints only changes after its connection, so the change is repeated
 ok "both print a change" until_ok 20 followed
 sell a 60
 ok "a decision has its reason" until_ok 20 has_line lines '^[0-9T:-]*Z  decision [0-9]+ add a: vGPU a was sold with 60 % .* \[written'

@@ -5,8 +5,8 @@
 . "$(dirname "$0")/lib.sh"
 
 PERIODS=400
-UTIL_ERROR=3   # tolerance of the model in points of utilisation
-BROKEN_ERROR=5 # points of broken time
+UTIL_ERROR=3   # tolerance of the model, in percentage points of utilisation
+BROKEN_ERROR=5 # tolerance in percentage points of broken time
 
 # shellcheck disable=SC2034 # read by sim_conf
 speed=20 period_ms=50
@@ -35,7 +35,7 @@ to=$(date -u +%FT%TZ)
 ms() { date -d "$1" +%s000; }
 sum() { history "SELECT total($1) FROM sample JOIN vgpu ON num = vgpu WHERE load_pct NOTNULL AND dt_s > 0 AND ts_ms >= $(ms "$from") AND ts_ms < $(ms "$to")"; }
 
-sim() { # sim NAME [OPTION...]: the result in $dir/NAME
+sim() { # sim NAME [OPTION...]: writes the result to $dir/NAME
   name=$1
   shift
   ctl simulate --json --gpu gpu0 --from "$from" --to "$to" "$@" >"$dir/$name" 2>"$dir/$name.err"

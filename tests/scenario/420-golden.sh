@@ -21,7 +21,7 @@ plain() { # makes escape sequences and the socket's path readable
   sed "s|$sock|SOCKET|g; s/$(printf '\033')/\\\\e/g; s/\r//g; s/ *\$//"
 }
 
-# The range that top requests ends now.
+# Requests of top contain the current time, which is replaced by T.
 asked() { sed -E 's/^/asked: /; s/from=[0-9]{10}&to=[0-9]{10}/from=T\&to=T/' "$dir/asked"; }
 
 on_terminal() { # on_terminal COLUMNS ARG...
@@ -44,14 +44,14 @@ run_verb() { # run_verb ARG...: prints the golden text
   asked
 }
 
-compare() { # compare NAME: $dir/printed with the golden file
+compare() { # compare NAME: compares $dir/printed with the golden file
   if [ "${GOLDEN-}" = renew ]; then
     cp "$dir/printed" "$golden/$1"
   fi
   ok "$1" diff -u "$golden/$1" "$dir/printed"
 }
 
-table() { # table NAME ARG...: in a pipe and on terminals
+table() { # table NAME ARG...: prints in a pipe and on terminals
   name=$1
   shift
   {
@@ -62,7 +62,7 @@ table() { # table NAME ARG...: in a pipe and on terminals
   compare "$name"
 }
 
-line() { # line NAME ARG...: in a pipe only
+line() { # line NAME ARG...: prints in a pipe only
   name=$1
   shift
   run_verb "$@" >"$dir/printed"

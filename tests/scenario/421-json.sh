@@ -1,7 +1,7 @@
 #!/bin/sh
-# --json as documented in gover-ctl(1): which verbs have it, which route's reply each prints, and that the reply is
-# printed unchanged; for verbs with their own format, every field. The fixed replies of the golden tests have only fields
-# of the daemon's replies.
+# Compares --json with gover-ctl(1): the verbs that support it, the route whose reply each verb prints unchanged, and
+# for verbs with their own format every field. The fixed replies of the golden tests contain only fields of the
+# daemon's replies.
 # shellcheck disable=SC2317 # functions that "ok" calls
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -13,7 +13,7 @@ fake=$!
 cleanup="kill $fake 2>/dev/null"
 until_ok 20 test -S "$sock"
 
-# VERB: METHOD ROUTE, or VERB: own
+# The documented verbs, one per line: "VERB: METHOD ROUTE", or "VERB: own" for a format of its own.
 sed -n '/^\.Sh JSON/,/^\.Sh ENV/p' "$page" | awk '
   /^\.It Ic / { verb = substr($0, 8); next }
   /^\.Li [A-Z]+ \// && verb { print verb ": " $2 " " $3; verb = ""; next }
@@ -33,7 +33,7 @@ sed -n 's/.*: \([A-Z]* \/.*\)/\1/p' "$dir/documented" | sort -u | while read -r 
 done >"$dir/unknown"
 ok "each of its routes is in gover-api(7)" test ! -s "$dir/unknown"
 
-args_of() { # args_of VERB: arguments for the test
+args_of() { # args_of VERB: prints the arguments for the test
   case $1 in
   'vgpu add') echo new1 --cap 25 ;;
   'vgpu set') echo web1 --cap 40 ;;
@@ -47,7 +47,7 @@ args_of() { # args_of VERB: arguments for the test
   esac
 }
 
-prints_reply() { # prints_reply VERB ROUTE: the last request was to this route, and its reply was printed
+prints_reply() { # prints_reply VERB ROUTE: tests that the last request was to this route, and that its reply was printed
   : >"$dir/asked"
   # shellcheck disable=SC2046,SC2086 # words
   ctl --json $1 $(args_of "$1") >"$dir/printed" || return 1
@@ -65,7 +65,7 @@ ok "freeze prints a reply per GPU" sh -c "cat '$answers/PATCH_v1_gpus_gpu0' '$an
 
 # --- own formats: the documented fields are the printed ones ---
 
-fields() { # fields FILE...: names of fields
+fields() { # fields FILE...: prints the names of all fields
   jq -r '[.. | objects | keys[]] | unique | .[]' "$@" | sort -u
 }
 documented_fields() { # documented_fields VERB
@@ -93,13 +93,13 @@ ctl config check "$dir/bad.conf" --json >"$dir/check"
 compare "config check" "$dir/check"
 rm "$dir/bad.conf"
 ctl support "$dir/a.tar.gz" --json >"$dir/support"
-jq '.left_out += [{name: "", why: ""}]' <"$dir/support" >"$dir/support2" # empty if the journal is readable
+jq '.left_out += [{name: "", why: ""}]' <"$dir/support" >"$dir/support2" # adds an entry, because left_out is empty if the journal is readable
 compare support "$dir/support2"
 ctl simulate --from 2026-11-20T18:49:40Z --to 2026-11-20T18:50:40Z --gpu gpu0 --set overload_pct=80 --json >"$dir/simulate"
 summary_fields | sort -u >"$dir/summary"
 fields "$dir/simulate" | grep -vxFf "$dir/summary" >"$dir/fields"
 {
-  documented_fields simulate | grep -vx not_played # of a GPU with too little history
+  documented_fields simulate | grep -vx not_played # simulate prints this field only for a GPU with too little history
   grep -xE 'seconds' "$dir/summary"
 } | grep -vxFf "$dir/summary" | sort -u >"$dir/named"
 ok "simulate prints the documented fields" diff "$dir/named" "$dir/fields"
@@ -121,7 +121,7 @@ ok "a decision with a move is made" until_ok 30 that /v1/decisions '[.decisions[
 recorded_points() { ctl --json history web1 --from -10m --step 1s | jq -e '.points | length > 0'; }
 ok "the history has points" until_ok 30 recorded_points
 
-paths() { # the paths of all fields, except below labels and numbers
+paths() { # prints the paths of all fields, except below labels and numbers
   jq -r '[paths | map(if type == "number" then "[]" else . end) | join(".")] | unique | .[]' |
     grep -vE '(^|\.)(labels|numbers)\.' | sort -u
 }

@@ -4,7 +4,7 @@
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-check() { # check [OPTION]: its output without the test's folder in $dir/output, its exit status in $code
+check() { # check [OPTION]: writes the output without the test's folder to $dir/output, and the exit status to $code
   ctl config check "$@" >"$dir/output" 2>&1
   code=$?
   sed -i "s|$dir/||g; s|^gover-ctl: ||" "$dir/output"

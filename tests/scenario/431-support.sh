@@ -42,7 +42,7 @@ ok "CONTENTS.txt lists every part" sh -c "for f in $expected; do [ \$f = CONTENT
 ok "CONTENTS.txt lists what is left out" grep -q '^  history, ' "$in/CONTENTS.txt"
 ok "answers are valid JSON" sh -c "for f in '$in'/*.json; do jq -e . \"\$f\" >/dev/null || exit 1; done"
 
-# Every VM, vGPU, label and value in the answers.
+# List every name of a VM or vGPU, every label and every label value in the answers.
 jq -r '.. | objects | .vm?, .vgpu?, .donor?, (select(has("initial_cap_pct")).id | strings), (.labels? // {} | keys[], .[])' "$dir"/answers/GET_v1_* 2>/dev/null |
   grep -vE '^(null|[0-9]+|.{0,2})$' | sort -u >"$dir/names"
 is "the answers contain names" "$(grep -cxE 'kunde-müller-7|spielhalle|acme-gmbh|orchid|tenant|web1|web2' "$dir/names")" 7

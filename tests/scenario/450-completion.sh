@@ -49,7 +49,7 @@ case $shell in
 bash) zpty -eb t "TERM=dumb COLUMNS=400 LINES=400 bash --noprofile --rcfile $HOME/bash.rc -i" ;;
 zsh) zpty -b t "TERM=dumb COLUMNS=400 LINES=400 ZDOTDIR=$HOME zsh -i" ;;
 esac
-wait_for() { # wait_for PATTERN TWENTIETHS: reads output until it matches, or until the time is over
+wait_for() { # wait_for PATTERN TWENTIETHS: reads output until PATTERN matches, or until the time is over
   local -i left=$2
   while ((left-- > 0)); do
     while zpty -rt t piece 2>/dev/null; do seen+=$piece; done
@@ -62,7 +62,7 @@ while IFS='|' read -r name text awaited; do
   seen=
   zpty -nw t "$text"$'\t\t'
   wait_for "*$awaited*" 200
-  wait_for 'never' 6 # the rest of the output
+  wait_for 'never' 6 # reads the rest of the output
   print -r -- "$seen" | tr -d '\r\007' | sed 's/\x1b\[[0-9;?]*[A-Za-z]//g' >"$HOME/shown.$shell.$name"
   seen=
   zpty -nw t $'\C-c'
@@ -88,7 +88,7 @@ command|gover-ctl run --vgpu web1 -- gover-c|run --vgpu web1 -- gover-ctl
 socket|GOVER_SOCKET=none gover-ctl --socket $sock why |web1
 EOF
 
-shows() { # shows NAME WORD...: TAB showed each word in this case
+shows() { # shows NAME WORD...: tests that TAB showed each WORD
   shown=$dir/shown.$shell.$1
   shift
   for word; do

@@ -17,7 +17,7 @@ is "the kernel has that quota" "$(kernel_cap b)" 20
 ctl freeze >/dev/null
 ctl run --vgpu b --fps-max 0 -- glxgears -geometry 960x720 >"$dir/gears.log" 2>&1 &
 ok "its frames are counted" until_ok 20 that /v1/vgpus/b '.fps > 5'
-# A period in which the machine was busy with other programs is not significant, so wait for a good one.
+# Other programs may take CPU time in some periods, so wait for a period without such programs.
 periods 2
 ok "it uses its whole cap: its share equals the cap, within 2 points" until_ok 30 that /v1/vgpus/b \
   '.util_pct > 90 and .util_pct < 110 and (.load_pct - 20 | fabs <= 2)'
@@ -34,7 +34,7 @@ cap=$(get /v1/vgpus/b .cap_pct)
 is "the kernel's quota equals the cap" "$(kernel_cap b)" "$cap"
 ok "it gets only the cap that it needs" test "$cap" -lt 60
 is "the sum of the caps is unchanged" "$(get /v1/gpus '.gpus[0].sum_cap_pct')" 100
-unknown() { # the number of periods without a load of b
+unknown() { # prints the number of samples of b without a load
   sqlite3 -readonly "$dir/state/history.db" \
     "SELECT count(*) FROM sample JOIN vgpu ON num = vgpu WHERE id = 'b' AND load_pct IS NULL"
 }

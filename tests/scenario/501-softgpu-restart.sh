@@ -1,6 +1,6 @@
 #!/bin/sh
-# kill -9 of the daemon: the program continues to render under its cap, and a new daemon adopts group, contract and cap.
-# Then a foreign write of a cap, --restore, and a removed group.
+# After kill -9 of the daemon, the program continues to render under its cap, and a new daemon adopts group, contract
+# and cap. Also tests a foreign write of a cap, --restore, and a removed group.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/softgpu.sh

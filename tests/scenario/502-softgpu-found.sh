@@ -1,6 +1,6 @@
 #!/bin/sh
-# vGPUs created by other programs: found with their cap, limited to the GPU in the first tick, given a contract on their
-# GPU, and never created again. And the caps that --restore sets in the kernel.
+# vGPUs created by other programs: found with their cap, limited to the GPU in the first tick, given a contract on
+# their GPU, and never created again. Also tests the caps that --restore sets in the kernel.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/softgpu.sh
@@ -13,7 +13,7 @@ cat >>"$conf" <<EOF
 backend = sim
 EOF
 start || exit 1
-in_every_hierarchy() { # in_every_hierarchy COMMAND VGPU: in the folders with the groups of a
+in_every_hierarchy() { # in_every_hierarchy COMMAND VGPU: runs COMMAND in the folders with the groups of vGPU a
   for parent in $parents; do "$1" "$parent/$2"; done
 }
 put_cap() { # put_cap VGPU PCT: a foreign write
@@ -25,7 +25,7 @@ put_cap() { # put_cap VGPU PCT: a foreign write
     fi
   done
 }
-quota() { # the cap of a, also without a daemon
+quota() { # prints the cap of a in the kernel
   if [ -f "$group/cpu.cfs_quota_us" ]; then
     echo $((($(cat "$group/cpu.cfs_quota_us") * 100 + 1) / $(cat "$group/cpu.cfs_period_us")))
   else

@@ -26,12 +26,12 @@ foreign() { # foreign QUOTA: creates group x as another program does; the daemon
   kill -CONT "$daemon_pid"
 }
 remove_foreign() { find /sys/fs/cgroup -depth -type d -path "*/$root/gpu0/x" -exec rmdir {} +; }
-known() { # the daemon has x
+known() { # succeeds if the daemon has vGPU x
   api GET /v1/vgpus/x >/dev/null
   [ "$(status)" = 200 ]
 }
 unknown() { ! known; }
-foreign 20000 # of the default period of 100000 us
+foreign 20000 # quota in the default period of 100000 us
 ok "a foreign group is found" until_ok 10 that /v1/vgpus/x '.found and .cap_pct == 20'
 ok "it is in the contracts file" until_ok 10 grep -q '"x"' "$dir/state/contracts.json"
 remove_foreign
@@ -55,7 +55,7 @@ group=$(kernel_group a) # while the daemon runs
 stop
 
 cp "$dir/state/caps" "$dir/caps"
-quota() { # the cap of a, with or without a daemon
+quota() { # prints the quota of a in the kernel
   if [ -f "$group/cpu.max" ]; then cut -d' ' -f1 "$group/cpu.max"; else cat "$group/cpu.cfs_quota_us"; fi
 }
 held=$(quota)

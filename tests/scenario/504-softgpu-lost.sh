@@ -9,7 +9,7 @@
 softgpu_conf
 start || exit 1
 ctl vgpu add a --cap 80 >/dev/null
-ctl vgpu add b --cap 60 >/dev/null # more than the GPU: both caps are below the contracts
+ctl vgpu add b --cap 60 >/dev/null # the contracts exceed the GPU, so both caps are below the contracts
 caps() { echo "$(kernel_cap a) $(kernel_cap b)"; }
 sold() { get /v1/vgpus '[.vgpus[] | "\(.id) \(.initial_cap_pct) \(.held)"] | join(", ")'; }
 ok "the database has both contracts" until_ok 10 sh -c \

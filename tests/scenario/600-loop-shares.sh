@@ -1,6 +1,6 @@
 #!/bin/sh
-# Three tenants with full load and caps of 20, 30 and 50 %: over ten seconds each has its share, within a point, and the
-# daemon does not change the caps.
+# Three tenants with full load and caps of 20, 30 and 50 %: over ten seconds each vGPU gets its share within one
+# percentage point, and the daemon does not change the caps.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/host.sh
@@ -16,12 +16,12 @@ done
 ok "all three are busy" until_ok 20 that /v1/vgpus '[.vgpus[] | select(.util_pct > 95)] | length == 3'
 ticks=$(get /v1/host .ticks)
 since=$(date +%s%3N)
-# At least ten seconds. On a fast host a late reading has a larger effect, so more seconds are needed there. The first
-# sample began earlier.
+# Measure at least ten seconds of GPU time. If speed is above 1, a late reading has a larger effect, so measure four
+# times as long. Add two ticks because the first sample began earlier.
 needed=$((10000 * (speed > 1 ? 4 : 1) / (period_ms * speed) + 2))
 ok "ten seconds pass" until_ok 60 that /v1/host ".ticks >= $ticks + $needed"
-# The writer of the history is some seconds late.
-mean() { # mean NAME: its mean load in percent since then, weighted by the length of the periods
+# Poll the history below, because samples are written some seconds late.
+mean() { # mean NAME: prints the mean load in percent since $since, weighted by the length of the periods
   history "SELECT round(sum(s.load_pct * s.dt_s) / sum(s.dt_s), 2) FROM sample s JOIN vgpu v ON v.num = s.vgpu
     WHERE v.id = '$(host_uuid "$1")' AND s.ts_ms > $since"
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# With little load an offer is made. The new vGPU is created, claimed, funded by the others, monitored and kept. After its
-# removal its cap returns to the others.
+# With little load an offer is made and claimed. The new vGPU is created, gets cap from the other vGPUs, and is kept
+# after the probation. After its removal its cap returns to the other vGPUs.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/host.sh

@@ -1,6 +1,6 @@
 #!/bin/sh
-# kill -9 without a restart within the lease: the scheduler restores the initial caps by itself. A later daemon sets its
-# last caps, restores the contracts and puts no vGPU on hold.
+# kill -9 without a restart within the lease: the scheduler restores the initial caps by itself. A later daemon sets
+# the last caps of the killed daemon, restores the contracts and puts no vGPU on hold.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/scenario/host.sh

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Ten thousand external operations on two GPUs while the daemon ticks: vGPUs are created and removed and get loads and
-# caps. In the end the state of the daemon equals the tree, every cap can be set, and no alert or open file is left.
+# Ten thousand external operations on two GPUs while the daemon ticks: vGPUs are created and removed, and their loads
+# and caps are set. In the end the state of the daemon equals the tree, every cap can be set, and no alert or open
+# file is left.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/lib.sh"
 GOVER_HOST=fuse
@@ -38,7 +39,7 @@ ticks_pass 2
 files_open() { find "/proc/$daemon_pid/fd" -type l | wc -l; }
 files_at_first=$(files_open)
 
-# The operations are drawn first, so that each is possible: 64 names, at most 24 vGPUs on a GPU.
+# Choose all operations before the run, so that each is possible: 64 names, at most 24 vGPUs on a GPU.
 awk -v n="$operations" -v seed="$seed" '
   BEGIN {
     srand(seed)

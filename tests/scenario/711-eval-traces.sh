@@ -113,7 +113,7 @@ cp -r "$dir/eval/tables.txt" "$dir/first"
 bench/eval/traces --traces "$dir/made" --seconds 150 --seeds 2 --out "$dir/eval" >"$dir/out" 2>&1
 ok "a second run gives the same tables" cmp "$dir/first" "$dir/eval/tables.txt"
 
-# Two runs of a mix, as generated rows: in the first, the demand of a rises for good at 101 s.
+# Generate the rows of two runs of a mix. In the first run, the demand of a rises at 101 s and stays high.
 mkdir "$dir/x" "$dir/y"
 awk -v dir="$dir" 'BEGIN {
   for (k = 1; k <= 2; k++) {
@@ -132,7 +132,7 @@ bench/eval/traces-why "$dir/x" "$dir/y" >"$dir/why"
 is "the cause is named with time and demand" "$(grep -cF 'from 101 s to 150 s, most of them of b (50 s); cause: the demand of a, present since 0 s, rises from 2 to 45 %, while the others demand 60 %' "$dir/why")" 1
 is "the reasons against offers are counted" "$(grep '^  offers:' "$dir/why")" "  offers: 30 s probation, 100 s demand above the GPU, 70 s no profit expected"
 
-# A copy without the folder of recordings beside it: nothing is run, with a message.
+# A copy of the tree without recordings beside it runs no evaluation and prints a message.
 mkdir -p "$dir/clone/bench/eval"
 cp bench/eval/traces "$dir/clone/bench/eval/"
 is "without recordings it is skipped with a message" "$(B=$B "$dir/clone/bench/eval/traces" | tail -n 1) $?" "skipped 0"

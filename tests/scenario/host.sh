@@ -3,7 +3,7 @@
 # run. Removes its mounts and vGPUs at the end.
 # shellcheck shell=sh disable=SC2154
 GOVER_HOST=${GOVER_HOST:-sim}
-type_of_all=i915-GVTg_V5_8 # at most eight on a GPU
+type_of_all=i915-GVTg_V5_8 # at most eight vGPUs on a GPU
 vgpus_made=0 uuids='' host_sys='' host_parent='' mounted=''
 # shellcheck disable=SC2034 # read by scenarios
 uuid_a='' uuid_b='' uuid_c=''
@@ -31,7 +31,7 @@ fuse_mount() { # fuse_mount DIR [OPTION...]: mounts gover-sim, or skips the scen
   exit 1
 }
 
-fuse_unmount() { # ends the last mount; sets $unmounted to its exit status
+fuse_unmount() { # ends the last mount and sets $unmounted to the exit status of gover-sim
   kill -TERM "$mounted"
   wait "$mounted"
   # shellcheck disable=SC2034 # read by scenarios
@@ -88,7 +88,7 @@ host_outlives() { # true if the host continues without the daemon
   [ "$GOVER_HOST" != sim ]
 }
 
-host_ok() { # as ok, if the host continues without the daemon
+host_ok() { # like ok, if the host continues without the daemon
   if host_outlives; then
     ok "$@"
   else
@@ -147,7 +147,7 @@ host_again() { # host_again NAME CAP: creates a removed vGPU again; in sim a res
   make_on_bus "$(host_uuid "$1")" "$2"
 }
 
-host_load() { # host_load NAME PCT: sets the load of its tenant, of the whole GPU
+host_load() { # host_load NAME PCT: sets the load of its tenant, in percent of the whole GPU
   if host_outlives; then
     echo "$2" >"$host_parent/$(host_uuid "$1")/load"
     return
@@ -172,7 +172,7 @@ host_write_cap() { # host_write_cap NAME PCT: a foreign write
   fi
 }
 
-host_remove() { # host_remove NAME: removes it without the daemon
+host_remove() { # host_remove NAME: removes the vGPU without using the daemon
   if host_outlives; then
     echo 1 >"$host_parent/$(host_uuid "$1")/remove"
   else
@@ -182,7 +182,7 @@ host_remove() { # host_remove NAME: removes it without the daemon
 
 cap_is() { [ "$(host_cap "$1")" = "$2" ]; } # cap_is NAME PCT
 
-vgpu() { # vgpu NAME FILTER: prints a value of it from the daemon
+vgpu() { # vgpu NAME FILTER: prints a value of the vGPU from the daemon
   get "/v1/vgpus/$(host_uuid "$1")" "$2"
 }
 

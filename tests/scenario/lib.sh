@@ -43,7 +43,7 @@ skip_all() { # skip_all REASON: the whole scenario cannot run on this machine
   exit 0
 }
 
-no_report() { # no sanitizer reported an error
+no_report() { # tests that no sanitizer has reported an error
   ! grep -hE 'ERROR: |^ *#[0-9] ' "$dir"/sanitizer.* 2>/dev/null
 }
 
@@ -82,7 +82,7 @@ that() { # that PATH FILTER: succeeds if the jq filter returns true
   api GET "$1" | jq -e "$2" >/dev/null
 }
 
-periods() { # periods N: waits for N more ticks; used before checking that something did not happen
+periods() { # periods N: waits for N more ticks, before a test that something did not happen
   end=$(($(get /v1/host .ticks) + $1))
   until_ok 60 that /v1/host ".ticks >= $end"
 }

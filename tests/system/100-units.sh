@@ -60,7 +60,7 @@ ok "an operator holds its cap at 30 %" inside gover-ctl vgpu hold "$uuid_a" --ca
 ok "the held cap is written" until_ok 20 cap_is a 30
 ok "the held cap has a lease" until_ok 20 leased
 
-watch_cap() { # records the values of the cap, each once
+watch_cap() { # writes the different values of the cap to $dir/seen
   while [ ! -e "$dir/enough" ]; do
     host_cap a
     sleep 0.02
@@ -121,7 +121,7 @@ is "gover-restore succeeds" "$(show gover-restore Result)" success
 ok "the next request starts the daemon" answers
 ok "the daemon writes the last cap again" until_ok 20 cap_is a 30
 
-given_up() { # kills the daemon until systemd gives up
+given_up() { # kills the daemon until systemd no longer restarts it
   [ "$(show gover-d ActiveState)" = failed ] || { hit KILL && false; }
 }
 ok "systemd gives up after repeated failures" until_ok 60 given_up

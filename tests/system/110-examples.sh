@@ -1,6 +1,6 @@
 #!/bin/sh
-# The example drop-ins on a booted systemd: each is installed as its comment describes, enables its feature, and grants
-# only the rights it needs. Also [fps] ports, which needs none.
+# The example drop-ins on a booted systemd: each is installed as its comment describes, enables its feature, and
+# grants only the rights it needs. Also tests [fps] ports, which needs no drop-in.
 # shellcheck source=tests/scenario/lib.sh
 . "$(dirname "$0")/../scenario/lib.sh"
 # shellcheck source=tests/system/lib.sh
@@ -47,7 +47,7 @@ as_described() { # as_described EXAMPLE: runs the commands in the comment of the
   ok "$1: the daemon is ready" until_ok 20 that /v1/host .ready
 }
 forget() { rm -r "$root"/etc/systemd/system/gover-*.service.d; }
-less() { # less CAPABILITY: the daemon without it; more: with it again
+less() { # less CAPABILITY: adds a drop-in that removes CAPABILITY; more: removes the drop-in
   mkdir -p "$root/etc/systemd/system/gover-d.service.d"
   printf '[Service]\nCapabilityBoundingSet=~%s\n' "$1" >"$root/etc/systemd/system/gover-d.service.d/zz-less.conf"
 }
@@ -107,7 +107,7 @@ forget
 
 # --- softgpu: in control groups of the machine ---
 
-own_groups() { # v1: systemd-nspawn shows those of the host read-only; v2: the machine has its own
+own_groups() { # with v1, systemd-nspawn shows the host's hierarchies read-only; with v2, the machine has its own
   if inside mountpoint -q /sys/fs/cgroup; then
     ! inside test -e /sys/fs/cgroup/cgroup.controllers || { inside grep -qw cpu /sys/fs/cgroup/cgroup.controllers && return; }
   fi
@@ -118,14 +118,15 @@ own_groups() { # v1: systemd-nspawn shows those of the host read-only; v2: the m
   for file in cpuset.cpus cpuset.mems; do
     cat "/sys/fs/cgroup/cpuset/$file" >"/sys/fs/cgroup/cpuset/$group/$file" || return
   done
-  # The root of a hierarchy may be writable for every user. A hierarchy hidden below a mount still counts as mounted.
+  # Replace each mount by its group, because every user may be able to write to the root of a hierarchy. Unmount the
+  # old mount, because a hidden mount still counts as mounted.
   for hierarchy in cpu cpuacct cpuset; do
     chmod 555 "/sys/fs/cgroup/$hierarchy/$group"
     inside sh -c "cd /sys/fs/cgroup && mount --bind $hierarchy/$group /run/mine && umount $hierarchy &&
       mount --bind /run/mine $hierarchy && mount -o remount,bind,rw $hierarchy && umount /run/mine" || return
   done
 }
-quota() { # quota VGPU: its CPU quota in the kernel in percent of a core
+quota() { # quota VGPU: prints the CPU quota in the kernel in percent of a core
   inside sh -c "cd /sys/fs/cgroup/cpu/gover/gpu0/$1 2>/dev/null && paste cpu.cfs_quota_us cpu.cfs_period_us ||
     cat /sys/fs/cgroup/gover/gpu0/$1/cpu.max" | awk '{print int(($1 * 100 + 1) / $2)}'
 }

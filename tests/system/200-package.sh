@@ -28,7 +28,7 @@ sock=/proc/$leader/root/run/gover/gover.sock
 
 inside apt-get -q update >"$dir/update.log" 2>&1 || echo "# apt-get update: $(tail -n 1 "$dir/update.log")"
 
-# Lists all files, and the contents of /etc, without databases of apt and dpkg, logs, caches and backups.
+# Lists all files and the checksums of /etc. Omits databases of apt and dpkg, logs, caches and backups.
 list_files() {
   find "$root" -xdev \( -path "$root/var/log" -o -path "$root/var/cache" -o -path "$root/var/lib/apt" \
     -o -path "$root/var/lib/dpkg" -o -path "$root/tmp" -o -path "$root/run" -o -path "$root/var/tmp" \) -prune \
