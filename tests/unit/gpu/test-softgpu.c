@@ -253,17 +253,10 @@ static void allotted_time_is_the_integral_of_the_cap_in_force(void **state)
 		int cap;
 		double sched_s;
 	} rows[] = {
-		{10, 0, 0, 20, 0},
-		{11, 0, 0, 20, 0.2},
-		{12, 50, 0, 20, 0.4},
-		/* the foreign cap 30 counts from this reading on */
-		{13, 0, 30, 50, 0.9},
-		{14, 0, 0, 30, 1.4},
-		{15, 0, 0, 30, 1.7},
-		{15, 0, 0, 30, 1.7},
-		{14, 0, 0, 30, 1.7},
-		{20, 100, 0, 30, 3.2},
-		{21, 0, 0, 100, 4.2},
+		{10, 0, 0, 20, 0},     {11, 0, 0, 20, 0.2},  {12, 50, 0, 20, 0.4},
+		{13, 0, 30, 50, 0.9},  {14, 0, 0, 30, 1.4}, /* the cap is 30 from this reading on */
+		{15, 0, 0, 30, 1.7},   {15, 0, 0, 30, 1.7},  {14, 0, 0, 30, 1.7},
+		{20, 100, 0, 30, 3.2}, {21, 0, 0, 100, 4.2},
 	};
 	struct gpu_vgpu *vgpu;
 
@@ -315,9 +308,7 @@ static void a_removed_limit_is_cap_0_and_allots_the_whole_gpu(void **state)
 
 #define MEASURE_S 3
 
-/*
- * Measures the shares of @n vGPUs over MEASURE_S. Returns the share of the GPU that all vGPUs used.
- */
+/* Measures the shares of @n vGPUs over MEASURE_S. Returns the busy share of the GPU. */
 static double measure(struct gpu_vgpu *vgpus[], size_t n, double shares[])
 {
 	struct gpu_reading before, after;
@@ -472,8 +463,7 @@ static void a_later_daemon_adopts_existing_vgpus(void **state)
 	assert_int_equal(cap, 37);
 	ops->detach(vgpu);
 	ops->close(second);
-	/* close() did not remove vGPU a */
-	assert_int_equal(ops->attach(gpu, "a", 0, &vgpu, &err), 0);
+	assert_int_equal(ops->attach(gpu, "a", 0, &vgpu, &err), 0); /* a still exists */
 	ops->detach(vgpu);
 
 	/* A GPU that has vGPUs cannot change its size. */
