@@ -7,7 +7,7 @@
 
 const struct admission admit_by_load = {NULL, NULL};
 
-/* Tolerates a rounding error: a peak of 40 % and a contract of 60 % fit. */
+/* Tolerates a rounding error, so that a peak of 40 % and a contract of 60 % fit. */
 static bool has_room(const struct policy_params *params, const struct policy_gpu *gpu,
 		     const struct admission *admission, struct peak *ret_peak)
 {

@@ -7,15 +7,15 @@
 
 /* A prediction of the largest total use. */
 struct peak {
-	double pct; /* of the GPU */
-	int cold;   /* vGPUs that are too new to predict and count at their contract */
+	double pct; /* percent of the GPU */
+	int cold;   /* number of cold vGPUs, which count at their contract */
 };
 
 struct admission {
-	/* NULL: the rule is that the total load is below lowload_pct. Otherwise the rule is that
-	 * the predicted peak and a newcomer's contract together fit the GPU. */
+	/* Predicts the peak. An offer is made if this peak and the newcomer's contract together fit
+	 * the GPU. NULL: an offer is made if the total load is below lowload_pct. */
 	struct peak (*predict)(const struct policy_params *params, const struct policy_gpu *gpu);
-	/* Writes what the peak consists of, in the plural: "the largest uses of each vGPU". */
+	/* Appends the source of the peak to the sentence: "the largest uses of each vGPU". */
 	void (*describe)(const struct policy_params *params, struct policy_decision *decision);
 };
 
@@ -26,8 +26,9 @@ typedef int admit_fund_fn(const struct policy_params *params, const struct polic
 			  const struct policy_terms *terms, struct fund *ret_fund);
 
 /*
- * Counts calm periods, in which no vGPU needed help and no offer was live, and offers one more vGPU
- * after enough of them. A period in which caps @moved counts as calm, but makes no offer.
+ * Counts consecutive calm periods: no vGPU needed help, and no offer was live. After enough calm
+ * periods, offers one more vGPU. A period in which caps @moved counts as calm, but no offer is made
+ * in that period.
  */
 void admit_period(const struct policy_params *params, struct policy_gpu *gpu,
 		  const struct admission *admission, admit_fund_fn *fund, bool calm, bool moved,

@@ -7,7 +7,7 @@
 #include "policy/reason.h"
 #include "policy/signal.h"
 
-/* Writes why @vgpu needs help: the start of a sentence, and at most 7 numbers. */
+/* Begins the sentence with the reason why @vgpu needs help, and adds at most 7 numbers. */
 static void add_need(const struct policy_params *params, const struct policy_gpu *gpu,
 		     const struct policy_vgpu *vgpu, struct policy_decision *decision)
 {
@@ -93,24 +93,24 @@ void explain_pool(const struct policy_params *params, const struct policy_gpu *g
 	reason_add_number(decision, "given_pct", given_pct);
 	reason_add_text(decision, "; the free pool has %d %% of the GPU and gives %d %%%s",
 			gpu->free_pct, given_pct,
-			decision->vgpu >= 0 ? "" : " in proportion to what each lacks");
+			decision->vgpu >= 0 ? "" : " in proportion to the shortfall of each");
 	reason_add_moves(gpu, out, decision);
 }
 
 void explain_severe(const struct policy_gpu *gpu, int n_signals, struct policy_decision *decision)
 {
-	const struct policy_vgpu *victim = &gpu->vgpus[decision->vgpu];
+	const struct policy_vgpu *vgpu = &gpu->vgpus[decision->vgpu];
 
 	reason_add_number(decision, "overloaded", n_signals);
-	reason_add_number(decision, "load_pct", 100 * victim->load);
-	reason_add_number(decision, "u_pct", 100 * victim->util);
-	reason_add_number(decision, "cap_pct", victim->cap_pct);
+	reason_add_number(decision, "load_pct", 100 * vgpu->load);
+	reason_add_number(decision, "u_pct", 100 * vgpu->util);
+	reason_add_number(decision, "cap_pct", vgpu->cap_pct);
 	reason_add_number(decision, "total_load_pct", 100 * gpu->total_load);
 	reason_add_text(decision,
 			"%d vGPUs are overloaded at the same time, so no cap is moved between "
 			"them; migrating %s would relieve the GPU most: it uses %.1f %% of the GPU "
 			"(all vGPUs: %.1f %%)",
-			n_signals, victim->id, 100 * victim->load, 100 * gpu->total_load);
+			n_signals, vgpu->id, 100 * vgpu->load, 100 * gpu->total_load);
 }
 
 void explain_newcomer(const struct policy_params *params, const struct policy_gpu *gpu,
@@ -192,7 +192,7 @@ void explain_return(const struct policy_gpu *gpu, const struct policy_out *out,
 	reason_add_number(decision, "given_pct", given_pct);
 	reason_add_text(decision,
 			"The free pool has %d %% of the GPU; %d %% go to vGPUs below their "
-			"contract, in proportion to what each lacks",
+			"contract, in proportion to the shortfall of each",
 			free_pct, given_pct);
 	reason_add_moves(gpu, out, decision);
 }
@@ -206,17 +206,17 @@ void explain_fit(const struct policy_gpu *gpu, const struct policy_out *out, int
 	reason_add_number(decision, "over_pct", over_pct);
 	reason_add_number(decision, "cut_pct", cut_pct);
 	reason_add_number(decision, "left_pct", left_pct);
-	reason_add_text(
-		decision,
-		"All caps add up to %d %%; %d %% are cut, first unused cap, then in proportion",
-		100 + over_pct, cut_pct);
+	reason_add_text(decision,
+			"All caps add up to %d %%; %d %% are cut, first unused cap, then all caps "
+			"in proportion",
+			100 + over_pct, cut_pct);
 	if (left_pct > 0)
-		reason_add_text(decision, " (floors and holds prevent a cut of %d %% more)",
+		reason_add_text(decision, " (floors and holds prevent a further cut of %d %%)",
 				left_pct);
 	reason_add_moves(gpu, out, decision);
 }
 
-/* Writes what other vGPUs give for the cap of decision->vgpu: the end of the sentence. */
+/* Ends the sentence with the cap that other vGPUs give to decision->vgpu. */
 static void add_given(const struct policy_gpu *gpu, const struct policy_out *out,
 		      struct policy_decision *decision)
 {
@@ -226,9 +226,10 @@ static void add_given(const struct policy_gpu *gpu, const struct policy_out *out
 
 	reason_add_number(decision, "given_pct", others_pct);
 	if (others_pct > 0)
-		reason_add_text(decision,
-				"; other vGPUs give %d %%, first unused cap, then in proportion",
-				others_pct);
+		reason_add_text(
+			decision,
+			"; other vGPUs give %d %%, first unused cap, then all caps in proportion",
+			others_pct);
 	reason_add_moves(gpu, out, decision);
 }
 

@@ -12,7 +12,7 @@ enum steal_bound { STEAL_SHARE, STEAL_ONE_STEP, STEAL_FLOOR, STEAL_CEILING, STEA
 struct steal {
 	int receiver;
 	int donor;
-	double unused_pct; /* of the donor's cap */
+	double unused_pct; /* unused part of the donor's cap, percent of the GPU */
 	int steps;
 	enum steal_bound bound;
 };
@@ -25,7 +25,7 @@ void explain_steal(const struct policy_params *params, const struct policy_gpu *
 void explain_pool(const struct policy_params *params, const struct policy_gpu *gpu,
 		  const struct policy_out *out, struct policy_decision *decision);
 
-/* @n_signals is the number of overloaded vGPUs. */
+/* Explains a decision of kind POLICY_SEVERE. @n_signals: number of overloaded vGPUs. */
 void explain_severe(const struct policy_gpu *gpu, int n_signals, struct policy_decision *decision);
 
 /* Adds the numbers that every offer has: the flavor offered, the newcomer's first cap and the

@@ -14,8 +14,8 @@
 #include "policy/signal.h"
 #include "policy/window.h"
 
-/* Returns the part of the cap that was unused even at the largest use, or 0 if the use is
- * unknown. */
+/* Returns the part of the cap that stayed unused in every period of the window, or 0 if no use is
+ * known. */
 static double unused_pct(const struct policy_params *params, const struct policy_vgpu *vgpu)
 {
 	if (!vgpu->busy_valid)
@@ -33,7 +33,8 @@ static struct share share_of(const struct policy_gpu *gpu, int index, double wei
 	};
 }
 
-/* Divides @steps and adds them to the plan, with @sign -1 as cuts. Returns the steps divided. */
+/* Divides @steps among @shares and adds the parts to the plan: as raises, or as cuts if @sign is
+ * -1. Returns the steps divided. */
 static int divide(const struct policy_gpu *gpu, struct share *shares, int n, int steps, int sign,
 		  struct plan *plan)
 {
@@ -148,8 +149,8 @@ void policy_return(const struct policy_params *params, struct policy_gpu *gpu,
 		explain_return(gpu, out, plan_decide(&plan, gpu, POLICY_RETURN, out));
 }
 
-/* Plans to take up to @steps from all vGPUs except @except and the held ones, in proportion to
- * their unused caps or to their planned caps. Returns the steps that are still missing. */
+/* Plans to take up to @steps from the vGPUs that are not held, except vGPU @except, in proportion
+ * to their unused caps or to their planned caps. Returns the steps that are still missing. */
 static int shrink_by(const struct policy_params *params, const struct policy_gpu *gpu, int except,
 		     bool unused_only, int steps, struct plan *plan)
 {
@@ -198,8 +199,8 @@ int policy_fit(const struct policy_params *params, struct policy_gpu *gpu, struc
 	return left_pct > 0 ? -ENOSPC : 0;
 }
 
-/* Plans a cap for vGPU @index, and the cuts of other vGPUs that pay for a raise. Returns NULL if
- * the raise does not fit. */
+/* Plans a cap for vGPU @index, and for a raise the cuts of other vGPUs. Returns NULL if the raise
+ * does not fit. */
 static struct policy_decision *place(const struct policy_params *params, struct policy_gpu *gpu,
 				     int index, int cap_pct, enum policy_kind kind,
 				     struct policy_out *out, int *ret_largest_pct)

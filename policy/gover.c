@@ -14,7 +14,7 @@
 #include "policy/signal.h"
 #include "policy/steps.h"
 
-/* Breaks a tie: returns true if @a precedes @b, or if @b is -1 (no vGPU yet). */
+/* Breaks a tie: returns true if the id of @a is lower, or if @b is -1 (no vGPU). */
 static bool lower_id(const struct policy_gpu *gpu, int a, int b)
 {
 	return b < 0 || id_compare(gpu->vgpus[a].id, gpu->vgpus[b].id) < 0;
@@ -43,7 +43,8 @@ static int count_doubts(const struct rules *rules, const struct policy_gpu *gpu)
 	return n;
 }
 
-/* -1: no vGPU (in paper mode an overloaded vGPU may be unable to receive) */
+/* Returns -1 if no vGPU can receive. In paper mode even an overloaded vGPU may be unable to
+ * receive. */
 static int find_receiver(const struct policy_gpu *gpu)
 {
 	for (int i = 0; i < gpu->n_vgpus; i++)
@@ -73,11 +74,13 @@ static bool give_pool(const struct policy_params *params, struct policy_gpu *gpu
 	plan_init(&plan, gpu);
 	for (int i = 0; i < gpu->n_vgpus; i++) {
 		const struct policy_vgpu *vgpu = &gpu->vgpus[i];
-		int lack = signal_room_steps(gpu, vgpu);
+		int short_steps = signal_room_steps(gpu, vgpu);
 
 		if (vgpu->receiver)
-			shares[n++] = (struct share){
-				.id = vgpu->id, .vgpu = i, .weight = lack, .limit = lack};
+			shares[n++] = (struct share){.id = vgpu->id,
+						     .vgpu = i,
+						     .weight = short_steps,
+						     .limit = short_steps};
 	}
 	if (share_divide(shares, n, plan_free_steps(gpu)) == 0)
 		return false;
@@ -170,9 +173,9 @@ static void steal_for_receiver(const struct policy_params *params, struct policy
 }
 
 /*
- * Counts the periods of a severe overload. After a gap the signals need several periods to return.
- * So an overload ends only after more than overload_periods periods that were certainly without it;
- * otherwise one late tick would turn one overload into two, with two migrations.
+ * Counts the periods of a severe overload. A severe overload ends only after more than
+ * overload_periods @quiet periods: after a gap the signals need several periods to return, and one
+ * late tick must not turn one overload into two overloads with two migrations.
  */
 static void count_severe(const struct policy_params *params, struct policy_gpu *gpu, bool severe,
 			 bool quiet)
@@ -187,25 +190,25 @@ static void count_severe(const struct policy_params *params, struct policy_gpu *
 	gpu->severe_in_doubt = !severe && (gpu->severe_run > 0 || !quiet);
 }
 
-/* Rule 7: returns the vGPU with the largest load. */
-static int find_victim(const struct policy_gpu *gpu)
+/* Returns the vGPU with the largest load (rule 7). */
+static int find_heaviest(const struct policy_gpu *gpu)
 {
-	int victim = -1;
+	int heaviest = -1;
 
 	for (int i = 0; i < gpu->n_vgpus; i++) {
 		double load = gpu->vgpus[i].load;
 
 		if (!gpu->vgpus[i].busy_valid)
 			continue;
-		if (victim < 0 || load > gpu->vgpus[victim].load ||
-		    (load == gpu->vgpus[victim].load && lower_id(gpu, i, victim)))
-			victim = i;
+		if (heaviest < 0 || load > gpu->vgpus[heaviest].load ||
+		    (load == gpu->vgpus[heaviest].load && lower_id(gpu, i, heaviest)))
+			heaviest = i;
 	}
-	return victim;
+	return heaviest;
 }
 
-/* Rule 7. The condition is set in every period of an overload; only the first period makes a
- * decision. */
+/* Rule 7. The condition is set in every period of an overload, but a decision is made only in the
+ * first period. */
 static void warn_severe(struct policy_gpu *gpu, int n_signals, struct policy_out *out)
 {
 	struct policy_decision *decision;
@@ -216,7 +219,7 @@ static void warn_severe(struct policy_gpu *gpu, int n_signals, struct policy_out
 		return;
 	plan_init(&plan, gpu);
 	decision = plan_decide(&plan, gpu, POLICY_SEVERE, out);
-	decision->vgpu = find_victim(gpu);
+	decision->vgpu = find_heaviest(gpu);
 	explain_severe(gpu, n_signals, decision);
 }
 

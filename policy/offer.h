@@ -17,9 +17,9 @@ enum offer_state {
 	OFFER_OPEN,
 	OFFER_PROBATION, /* claimed: the newcomer exists and is watched */
 	OFFER_KEPT,
-	OFFER_FAILED, /* failed: prevents further offers until the newcomer is removed */
+	OFFER_FAILED, /* prevents further offers until the newcomer is removed */
 	OFFER_EXPIRED,
-	OFFER_CLOSED, /* withdrawn, not fundable any more, or the newcomer was removed during its
+	OFFER_CLOSED, /* withdrawn, no longer fundable, or the newcomer was removed during its
 			 probation */
 	OFFER_STATES
 };
@@ -41,36 +41,36 @@ enum offer_end {
 struct offer_life {
 	enum offer_state state;
 	enum offer_end end; /* set by the functions below */
-	int fundable_pct;   /* the newcomer's first cap, from the latest computation */
+	int fundable_pct;   /* latest value of the newcomer's first cap, in percent */
 	uint64_t expires_ns, probation_ends_ns;
-	double watched_s, broken_s; /* vGPU-seconds on probation */
+	double watched_s, broken_s; /* vGPU-seconds on probation: all, and broken */
 	int severe_run;		    /* consecutive periods of severe overload on probation */
 	bool newcomer_gone;
 };
 
 struct offer_limits {
-	int min_newcomer_pct; /* smallest first cap for which an offer is made */
-	double broken_pct;    /* largest share of broken time that passes a probation */
+	int min_newcomer_pct; /* smallest first cap of a newcomer; an offer with less is closed */
+	double broken_pct;    /* percent; a probation with more broken time fails */
 };
 
 /* The observations on one GPU in one period. */
 struct offer_period {
-	double watched_s, broken_s; /* vGPU-seconds */
+	double watched_s, broken_s; /* vGPU-seconds: all, and broken */
 	bool severe;		    /* result of offer_is_severe() */
 };
 
 /* Returns true while the offer prevents another offer on its GPU. */
 bool offer_is_live(const struct offer_life *life);
 
-/* Returns true if @gpu is severely overloaded and would not be severely overloaded without its
- * newcomer. */
+/* Returns true if @gpu is severely overloaded because of its newcomer. */
 bool offer_is_severe(const struct policy_gpu *gpu);
 
 void offer_claim(struct offer_life *life, uint64_t probation_ends_ns);
 
 /* The functions below return true if they ended the offer. */
 
-/* Updates an open offer with the result of policy.fund(). A negative errno closes the offer. */
+/* Updates an open offer with @funded_pct, the result of policy.fund(). A negative errno closes the
+ * offer. */
 bool offer_restate(struct offer_life *life, int funded_pct);
 
 /* Updates an offer after one period. An open offer may expire; a probation may fail or pass. A

@@ -83,7 +83,7 @@ int plan_free_steps(const struct policy_gpu *gpu)
 	return plan_whole_steps(gpu, 100 - plan_sum_cap_pct(gpu));
 }
 
-/* Tolerates a rounding error: 0.8 of 30 % is 24 steps, although the product is slightly less. */
+/* Tolerates a rounding error, so that 0.8 x 30 % is 24 steps of 1 %. */
 int plan_whole_steps(const struct policy_gpu *gpu, double pct)
 {
 	return (int)floor(pct / gpu->step_pct + 1e-4);

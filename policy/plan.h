@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* A plan: the change of every cap. A plan is complete before the first want_cap_pct is set. */
+/* A plan is a change of every cap. No want_cap_pct is set before the whole plan is made. */
 #ifndef POLICY_PLAN_H
 #define POLICY_PLAN_H
 
 #include "policy/policy.h"
 
 struct plan {
-	int delta_pct[POLICY_VGPUS_MAX]; /* indexed as policy_gpu.vgpus */
+	int delta_pct[POLICY_VGPUS_MAX]; /* same index as policy_gpu.vgpus */
 };
 
 /* A plan to fund a newcomer (rule 9). */
 struct fund {
 	int cap_pct;   /* the newcomer's first cap */
-	int given_pct; /* steps that donors give; the remaining steps come from the free pool */
+	int given_pct; /* percent that donors give; the rest comes from the free pool */
 	int givers;
 	struct plan plan;
 };
@@ -26,9 +26,9 @@ void plan_init(struct plan *plan, const struct policy_gpu *gpu);
 /* Sets want_cap_pct of every vGPU. Returns the number of caps that change. */
 int plan_apply(const struct plan *plan, struct policy_gpu *gpu);
 
-/* Applies the plan and adds a decision with its moves to @out: decreases first, then increases,
- * each group in the order of ids. The caller sets the vGPU and donor of the decision and explains
- * it. */
+/* Applies the plan and adds a decision with the moves to @out: decreases first, then increases,
+ * each group in the order of ids. The caller sets the vGPU, the donor and the explanation of the
+ * decision. */
 struct policy_decision *plan_decide(const struct plan *plan, struct policy_gpu *gpu,
 				    enum policy_kind kind, struct policy_out *out);
 
@@ -40,8 +40,8 @@ int plan_free_steps(const struct policy_gpu *gpu);
 /* Returns @pct in whole steps, rounded down. */
 int plan_whole_steps(const struct policy_gpu *gpu, double pct);
 
-/* Returns the contract's cap in whole steps, at least one step. It is the ceiling of a vGPU without
- * burst. */
+/* Returns the contract's cap in whole steps, at least one step. This is the ceiling of a vGPU
+ * without burst. */
 int plan_contract_pct(const struct policy_gpu *gpu, const struct policy_terms *terms);
 
 #endif

@@ -13,96 +13,97 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define POLICY_VGPUS_MAX     256 /* on one GPU */
-#define POLICY_WINDOW_MAX    300 /* periods of use remembered for funding (rule 9) */
+#define POLICY_VGPUS_MAX     256 /* largest number of vGPUs on one GPU */
+#define POLICY_WINDOW_MAX    300 /* largest number of remembered periods of use (rule 9) */
 #define POLICY_LEVELS	     16	 /* number of levels of demand (policy/qos/demand.h) */
-#define POLICY_DEMAND_WINDOW 120 /* periods of demand remembered for admission */
-#define POLICY_DECISIONS_MAX 16	 /* in one call */
+#define POLICY_DEMAND_WINDOW 120 /* number of remembered periods of demand, for admission */
+#define POLICY_DECISIONS_MAX 16	 /* largest number of decisions in one call */
 #define POLICY_MOVES_MAX     (2 * POLICY_VGPUS_MAX)
 #define POLICY_NUMBERS_MAX   12
 #define POLICY_WHY_MAX	     400
 
-/* Parameters, with the names, units and defaults of section [policy] of the configuration. */
+/* Parameters, with the names, units and defaults of section [policy] of the configuration.
+ * fund_window_periods and predict_periods are at most POLICY_WINDOW_MAX. */
 struct policy_params {
-	double overload_pct;	     /* U_o, 95 */
-	int overload_periods;	     /* 3 */
-	int qos_periods;	     /* 1 */
-	double qos_gpu_bound_pct;    /* 70 */
-	double lowload_pct;	     /* U_l, 60 */
-	int quiet_periods;	     /* 3 */
-	double steal_fraction;	     /* 0.2 */
-	double weight_util;	     /* w_u, 1 */
-	double weight_qos;	     /* w_e, 1 */
-	int cap_floor_pct;	     /* 1 */
-	double fund_fraction;	     /* 0.8 */
-	int fund_window_periods;     /* fund_window_s in periods, at most POLICY_WINDOW_MAX */
-	int min_newcomer_pct;	     /* 10 */
-	bool use_ignores_met_target; /* on */
-	bool paper_mode;	     /* off */
-	int none_vgpus;		     /* 3; policy none: vGPUs that a GPU is set up for */
-	double static_ratio;	     /* 2; policy static: sum of contracts, in GPUs */
-	int predict_periods;	     /* 300, at most POLICY_WINDOW_MAX; p99, nsigma, max */
-	int predict_warm_periods;    /* 30; a younger vGPU counts at its contract */
-	double predict_sigmas;	     /* 5 */
-	int demand_periods;	     /* 5; credit and fair: use remembered as demand */
-	double demand_probe;	     /* 0.25; extra cap to probe a fully used cap */
-	double deadband_pct;	     /* 2; smaller changes move no cap */
-	double price_per_cap_hour;   /* 1; for a whole GPU, in any currency */
-	double penalty_per_broken_s; /* 0.01; for a broken vGPU-second, same currency */
+	double overload_pct;	     /* U_o; default 95 */
+	int overload_periods;	     /* default 3 */
+	int qos_periods;	     /* default 1 */
+	double qos_gpu_bound_pct;    /* default 70 */
+	double lowload_pct;	     /* U_l; default 60 */
+	int quiet_periods;	     /* default 3 */
+	double steal_fraction;	     /* default 0.2 */
+	double weight_util;	     /* w_u; default 1 */
+	double weight_qos;	     /* w_e; default 1 */
+	int cap_floor_pct;	     /* default 1 */
+	double fund_fraction;	     /* default 0.8 */
+	int fund_window_periods;     /* fund_window_s in periods */
+	int min_newcomer_pct;	     /* default 10 */
+	bool use_ignores_met_target; /* default on */
+	bool paper_mode;	     /* default off */
+	int none_vgpus;		     /* policy none: number of equal shares; default 3 */
+	double static_ratio;	     /* policy static: sum of contracts, in GPUs; default 2 */
+	int predict_periods;	     /* p99, nsigma, max: periods of use; default 300 */
+	int predict_warm_periods;    /* a younger vGPU counts at its contract; default 30 */
+	double predict_sigmas;	     /* default 5 */
+	int demand_periods;	     /* credit, fair: periods whose use is the demand; default 5 */
+	double demand_probe;	     /* credit, fair: raise of a fully used cap; default 0.25 */
+	double deadband_pct;	     /* smallest change of a cap that is made; default 2 */
+	double price_per_cap_hour;   /* price of the whole GPU per hour; default 1 */
+	double penalty_per_broken_s; /* penalty per broken vGPU-second; default 0.01 */
 };
 
 /* The numbers of a contract. */
 struct policy_terms {
-	int initial_cap_pct; /* 1..100: the cap sold, and the ceiling unless burst */
-	int min_cap_pct;     /* floor of this contract; 0: cap_floor_pct applies */
-	double target_fps;   /* 0: none */
-	double weight;	     /* greater than 0; only for policy fair */
+	int initial_cap_pct; /* the cap sold, 1..100; also the ceiling unless burst is set */
+	int min_cap_pct;     /* floor of this contract; 0: the floor is cap_floor_pct */
+	double target_fps;   /* 0: no target */
+	double weight;	     /* share relative to other vGPUs, above 0; only for policy fair */
 	bool burst;	     /* true: the cap may exceed initial_cap_pct */
 };
 
 /* The source of a vGPU's demand value. */
 enum policy_demand_source {
 	POLICY_DEMAND_SEEN,	/* measured */
-	POLICY_DEMAND_BY_HABIT, /* estimated: the largest demand in the same situation so far */
-	POLICY_DEMAND_PROBED,	/* estimated: a multiple of its use, to be probed */
+	POLICY_DEMAND_BY_HABIT, /* estimated from earlier changes of the demand */
+	POLICY_DEMAND_PROBED,	/* estimated: a multiple of the use, to probe for more demand */
 };
 
-/* What a policy has learnt about the demand of one vGPU (policy/qos/demand.h). All members are 0
- * for a new vGPU. */
+/* The demand of one vGPU as learnt by policy qos (policy/qos/demand.h). All members are 0 for a new
+ * vGPU. */
 struct policy_demand {
 	int age;			  /* number of periods seen */
 	bool known;			  /* true: seen for long enough; false: the vGPU is cold */
 	enum policy_demand_source source; /* source of now_pct */
 	int level;			  /* level of the last measured demand */
 	float now_pct;			  /* demand of the last period, at most the contract */
-	float need_pct;			  /* cap that was planned to serve that demand */
+	float need_pct;			  /* cap that was planned for the last period */
 	float margin_pct; /* added to a predicted demand; grows with each demand above need_pct */
 	float peak_pct[POLICY_LEVELS];		     /* largest demand on each level */
 	float follows[POLICY_LEVELS][POLICY_LEVELS]; /* number of transitions from each level to
-							each other; older ones weigh less */
-	int ring_next, ring_fill; /* position in ring_pct, and number of valid entries */
-	unsigned char ring_pct[POLICY_DEMAND_WINDOW]; /* demand of the last periods */
+							each level; older transitions weigh less */
+	int ring_next, ring_fill; /* next position in ring_pct, and number of valid entries */
+	unsigned char ring_pct[POLICY_DEMAND_WINDOW]; /* demands of the last periods */
 };
 
-/* What a policy remembers of one vGPU between periods. All members are 0 for a new vGPU. The caller
- * stores the struct for the life of the vGPU, and only policy/ reads and writes the members. */
+/* The state of one vGPU between periods. All members are 0 for a new vGPU. The caller stores the
+ * struct for the life of the vGPU, and only policy/ reads and writes the members. */
 struct policy_track {
 	int overload_run; /* consecutive periods with util above overload_pct */
-	int short_run;	  /* consecutive periods short of target and GPU-bound */
+	int short_run;	  /* consecutive periods below target and GPU-bound */
 	int window_next;  /* next position in window_load, which is a ring */
 	int window_fill;
-	float window_load[POLICY_WINDOW_MAX]; /* load, fraction of the GPU */
+	float window_load[POLICY_WINDOW_MAX]; /* loads of the last periods, fractions of the GPU */
 	struct policy_demand demand;
-	int claim_pct; /* claim of the vGPU under policy credit */
+	int claim_pct; /* claim under policy credit, in percent of the GPU */
 };
 
 /* Conditions of a vGPU in this period. The daemon raises and clears alerts from these bits. */
 enum policy_condition {
-	POLICY_QOS_NOT_GPU_BOUND = 1 << 0, /* short of target, but not for lack of GPU time */
+	POLICY_QOS_NOT_GPU_BOUND = 1 << 0, /* below target, but not GPU-bound */
 	POLICY_CONTRACT_LIMIT = 1 << 1,	   /* overloaded at its ceiling */
 	POLICY_HELD_OVERLOADED = 1 << 2,   /* overloaded and held by an operator */
 	POLICY_FPS_MISSING = 1 << 3,	   /* has a target, but no valid FPS reading */
-	/* of the GPU: */
+	/* conditions of the GPU: */
 	POLICY_SEVERE_OVERLOAD = 1 << 4, /* rule 7 */
 	POLICY_SUM_OVER_100 = 1 << 5,
 };
@@ -113,24 +114,24 @@ struct policy_vgpu {
 	const char *id;
 	struct policy_terms terms;
 	struct policy_track *track;
-	bool held;	 /* held: the cap is fixed and no policy changes it */
-	bool newcomer;	 /* the newcomer of an offer, on probation */
+	bool held;	 /* an operator fixed the cap: no policy changes it */
+	bool newcomer;	 /* this vGPU claimed an offer and is on probation */
 	int cap_pct;	 /* cap in force now, in whole steps; 100 if there is no limit */
 	bool busy_valid; /* true: load and util are valid */
-	double load;	 /* busy / dt, fraction of the physical GPU */
-	double util;	 /* u = busy / allotted, fraction; may exceed 1 slightly */
+	double load;	 /* busy time / period, fraction of the GPU */
+	double util;	 /* u: busy time / allotted time; may exceed 1 slightly */
 	bool fps_valid;
 	double fps;
 	/* out */
 	int want_cap_pct;	 /* the decided cap */
 	unsigned int conditions; /* bits of enum policy_condition */
-	bool short_of_target;	 /* fps < target by more than the tolerance */
+	bool short_of_target;	 /* fps is below target by more than the tolerance */
 	bool overloaded;	 /* true: its overload signal is set (rules 1, 2, 11) */
 	bool receiver;		 /* overloaded, and its cap can grow by a step */
-	bool in_doubt; /* not known to be overloaded: a gap, an invalid reading or too few breaches
-			  can hide it */
+	bool in_doubt; /* perhaps overloaded: a gap, an invalid reading or too few breaches may hide
+			  an overload */
 	bool broken;   /* this period counts as broken time */
-	double e;      /* (target - fps) / target when short and GPU-bound, else 0 */
+	double e;      /* (target - fps) / target if below target and GPU-bound, else 0 */
 };
 
 /* The input and result for one GPU in one period. */
@@ -138,44 +139,43 @@ struct policy_gpu {
 	/* in */
 	const char *name;
 	int step_pct;	 /* cap step of the backend, at least 1 */
-	int floor_pct;	 /* smallest cap of the backend; the largest floor of a vGPU applies */
-	bool gap;	 /* the tick was late by more than half a period, so runs start again */
+	int floor_pct;	 /* smallest cap of the backend: no vGPU has a lower floor */
+	bool gap;	 /* the tick was late by more than half a period: all runs restart at 0 */
 	double period_s; /* nominal length of a period */
-	double clock;	 /* fraction of the highest clock rate; 0: unknown */
-	bool migrates;	 /* a severe overload migrates a vGPU (on_migrate is set) */
+	double clock;	 /* clock rate as a fraction of the highest; 0: unknown */
+	bool migrates;	 /* a severe overload migrates a vGPU: on_migrate is set */
 	bool selling;	 /* one more vGPU may be offered */
 	bool offered;	 /* result of offer_is_live() */
 	struct policy_terms flavor; /* the contract that an offer sells */
 	struct policy_vgpu *vgpus;
 	int n_vgpus;
-	/* Kept between periods, all 0 at first. Only policy/ writes these members. */
-	int calm_run;	  /* consecutive periods without an overload signal and without an offer */
+	/* State between periods, 0 at first. Only policy/ writes these members. */
+	int calm_run;	  /* consecutive periods without overload signal and without offer */
 	int severe_run;	  /* number of periods of the current severe overload; 0: no overload */
-	int severe_quiet; /* periods without severe overload since then; enough of them end the
-			     overload */
-	int severe_vgpus; /* number of vGPUs in the last period (qos) */
-	int overcommitted_run; /* consecutive periods with a demand above 100 % (qos) */
-	double broken_s; /* broken vGPU-seconds of the last hour; older ones weigh less (qos) */
+	int severe_quiet; /* quiet periods since the last severe period */
+	int severe_vgpus; /* qos: number of vGPUs in the last period */
+	int overcommitted_run; /* qos: consecutive periods with a total demand above 100 % */
+	double broken_s; /* qos: broken vGPU-seconds of the last hour; older seconds weigh less */
 	/* out */
 	unsigned int conditions;
-	bool severe_without_newcomer; /* a severe overload that the newcomer does not cause */
-	bool severe_in_doubt; /* the severe overload is neither present nor certainly over */
-	double total_load;    /* sum of u x cap, fraction of the GPU (rule 4) */
-	int free_pct; /* percent that belongs to no cap, before the decisions of this period */
+	bool severe_without_newcomer; /* a severe overload that would exist without the newcomer */
+	bool severe_in_doubt; /* a severe overload may be present: the readings do not decide it */
+	double total_load;    /* sum of all loads, fraction of the GPU (rule 4) */
+	int free_pct; /* percent of the GPU outside all caps, before the decisions of this period */
 };
 
 enum policy_kind {
 	POLICY_STEAL,  /* rule 6: one donor gives to one receiver */
 	POLICY_POOL,   /* rule 5: receivers share the free pool */
-	POLICY_WAKE,   /* rule 11: help for a vGPU overloaded at its floor */
-	POLICY_OFFER,  /* rule 4: sell one more vGPU */
-	POLICY_SEVERE, /* rule 7: severe overload; names the vGPU whose migration relieves most */
-	POLICY_FUND,   /* rule 9: vGPUs give to a newcomer */
+	POLICY_WAKE,   /* rule 11: a vGPU overloaded at its floor gets cap */
+	POLICY_OFFER,  /* rule 4: one more vGPU can be sold */
+	POLICY_SEVERE, /* rule 7: severe overload; names the best vGPU to migrate */
+	POLICY_FUND,   /* rule 9: vGPUs give cap to a newcomer */
 	POLICY_RETURN, /* rule 10: a removed vGPU's cap is redistributed */
 	POLICY_FIT,    /* rules 8, 12: caps are cut until their sum is 100 % */
 	POLICY_HOLD,   /* rule 12: an operator fixes a cap */
 	POLICY_SET,    /* a changed contract requires another cap */
-	POLICY_SHARE,  /* a rule assigns all caps */
+	POLICY_SHARE,  /* a policy's rule assigns all caps */
 	POLICY_KINDS
 };
 
@@ -183,7 +183,7 @@ enum policy_kind {
 const char *policy_kind_name(enum policy_kind kind);
 
 struct policy_number {
-	const char *name; /* static text that ends with the unit: "u_pct", "unused_pct" */
+	const char *name; /* static text with the unit at its end: "u_pct", "unused_pct" */
 	double value;
 };
 
@@ -195,11 +195,11 @@ struct policy_move {
 
 struct policy_decision {
 	enum policy_kind kind;
-	int vgpu;  /* the receiver or the vGPU to migrate; -1: no vGPU, or a newcomer */
-	int donor; /* -1: no donor or several donors */
-	int first_move, n_moves; /* position in policy_out.moves */
+	int vgpu;  /* the receiver, or the vGPU to migrate; -1: a newcomer, or no vGPU */
+	int donor; /* the only donor; -1: no donor or several donors */
+	int first_move, n_moves; /* the moves of this decision in policy_out.moves */
 	int fundable_pct;	 /* POLICY_OFFER: the first cap that a newcomer would get now */
-	/* The explanation, for output only: */
+	/* the explanation, never read by a policy: */
 	int n_numbers;
 	struct policy_number numbers[POLICY_NUMBERS_MAX];
 	char why[POLICY_WHY_MAX]; /* one sentence with the numbers used */
@@ -217,16 +217,17 @@ struct policy_out {
 void policy_params_default(struct policy_params *params);
 
 /* Decides one period of one GPU: sets every "out" field of @gpu and its vGPUs, and @out. The sum of
- * want_cap_pct is at most 100, or at most the sum of cap_pct where that exceeds 100. */
+ * want_cap_pct is at most 100, or at most the sum of cap_pct if the sum of cap_pct already exceeds
+ * 100. */
 typedef void policy_step_fn(const struct policy_params *params, struct policy_gpu *gpu,
 			    struct policy_out *out);
 
-/* Funds a newcomer of @terms by policy_fund(), or by a policy's own rule. Both return the same
- * values. */
+/* Funds a newcomer with the contract @terms: policy_fund(), or a function of the policy with the
+ * same return values. */
 typedef int policy_fund_fn(const struct policy_params *params, struct policy_gpu *gpu,
 			   const struct policy_terms *terms, struct policy_out *out);
 
-/* Redistributes the cap of a removed vGPU by policy_return(), or by a policy's own rule. */
+/* Redistributes the cap of a removed vGPU: policy_return(), or a function of the policy. */
 typedef void policy_return_fn(const struct policy_params *params, struct policy_gpu *gpu,
 			      struct policy_out *out);
 
@@ -238,39 +239,39 @@ struct policy {
 	policy_return_fn *give_back;
 };
 
-/* Returns the policy with that name or index, or NULL if no policy has it. */
+/* Return the policy with this name or index, or NULL if there is no such policy. */
 const struct policy *policy_find(const char *name);
 const struct policy *policy_at(size_t index);
 
 /*
- * Rule 9: funds a newcomer of @terms from the free pool and from donors. Returns its first cap in
- * percent (whole steps, at most its contract), with the donors' moves in @out (POLICY_FUND), or
- * -ENOSPC if that cap would be below min_newcomer_pct or the newcomer's floor. Changes want_cap_pct
- * only. A vGPU gives nothing if it is held, is overloaded or has an invalid busy reading.
+ * Rule 9: funds a newcomer with the contract @terms from the free pool and from donors. Adds a
+ * decision POLICY_FUND with the donors' moves to @out and changes want_cap_pct only. Returns the
+ * newcomer's first cap in percent (whole steps, at most its contract), or -ENOSPC if that cap would
+ * be below min_newcomer_pct or below the newcomer's floor. A vGPU gives nothing if it is held, is
+ * overloaded or has an invalid busy reading.
  */
 policy_fund_fn policy_fund;
 
-/* Rule 10: gives the free pool to the vGPUs below their contract, in proportion to the missing part
- * of each contract. The removed vGPU is no longer in @gpu. */
+/* Rule 10: gives the free pool to the vGPUs below their contract, in proportion to the shortfall of
+ * each. The caller has already removed the vGPU from @gpu. */
 policy_return_fn policy_return;
 
-/* Rules 8 and 12: cuts the caps of vGPUs that are not held until their sum is 100 % or less: first
- * the unused part, then in proportion, never below a floor. Returns 0, or -ENOSPC if floors and
- * holds alone exceed 100 %. The possible cuts are planned in both cases. */
+/* Rules 8 and 12: cuts the caps of vGPUs that are not held until all caps add up to at most 100 %.
+ * Unused cap is cut first, then all caps in proportion, never below a floor. Returns 0, or -ENOSPC
+ * if floors and holds alone exceed 100 %. The possible cuts are planned in both cases. */
 int policy_fit(const struct policy_params *params, struct policy_gpu *gpu, struct policy_out *out);
 
 /*
  * Rule 12: an operator fixes the cap of vGPU @index at @cap_pct, which the caller has checked
- * against step and ceiling. Plans that cap, and the cuts of other vGPUs that pay for a raise.
- * Returns 0, or -ENOSPC for a raise that does not fit, with the largest cap that fits in
- * *ret_largest_pct.
+ * against step and ceiling. Plans that cap, and for a raise the cuts of other vGPUs. Returns 0, or
+ * -ENOSPC if the raise does not fit; *ret_largest_pct is then the largest cap that fits.
  */
 int policy_hold(const struct policy_params *params, struct policy_gpu *gpu, int index, int cap_pct,
 		struct policy_out *out, int *ret_largest_pct);
 
-/* The contract of vGPU @index becomes @terms: if its cap is outside the new floor and ceiling,
- * plans the nearest allowed cap, and the cuts of other vGPUs that pay for a raise. Returns the same
- * values as policy_hold(). */
+/* Follows a change of the contract of vGPU @index to @terms: if the cap is outside the new floor
+ * and ceiling, plans the nearest allowed cap, and for a raise the cuts of other vGPUs. Returns the
+ * same values as policy_hold(). */
 int policy_set(const struct policy_params *params, struct policy_gpu *gpu, int index,
 	       const struct policy_terms *terms, struct policy_out *out, int *ret_largest_pct);
 

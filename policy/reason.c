@@ -8,7 +8,7 @@
 
 #include "policy/reason.h"
 
-#define NAMED_MAX 6 /* moves that a sentence lists; the decision contains all moves */
+#define NAMED_MAX 6 /* largest number of moves in a sentence; the decision contains all moves */
 
 void reason_add_number(struct policy_decision *decision, const char *name, double value)
 {

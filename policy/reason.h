@@ -5,11 +5,11 @@
 
 #include "policy/policy.h"
 
-/* Adds a number. @name is static text that ends with the unit. At most POLICY_NUMBERS_MAX
- * numbers. */
+/* Adds a number. @name is static text that ends with the unit. A decision has at most
+ * POLICY_NUMBERS_MAX numbers. */
 void reason_add_number(struct policy_decision *decision, const char *name, double value);
 
-/* Appends text to the sentence. A sentence that is too long ends with "...". */
+/* Appends text to the sentence. A sentence that is too long is cut and ends with "...". */
 __attribute__((format(printf, 2, 3))) void reason_add_text(struct policy_decision *decision,
 							   const char *format, ...);
 

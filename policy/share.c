@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Proportional division with limits, exact in integers. The entries that reach their limit first
- * get their limit. The rest is divided among the other entries. Their quotas are then below their
- * limits, so each can take one step that the division leaves over.
+ * Proportional division with limits, exact in integers. Entries whose quota exceeds their limit get
+ * their limit. The rest is divided among the other entries. The quotas of these entries are below
+ * their limits, so each entry can take one of the steps left over by rounding.
  */
 #include "base/id.h"
 #include "policy/sort.h"

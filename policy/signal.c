@@ -25,7 +25,8 @@ static bool is_short(const struct policy_vgpu *vgpu)
 	       target - vgpu->fps > signal_tolerated_fps(target);
 }
 
-/* A division, so that a u of exactly overload_pct is not above the threshold. */
+/* Divides the threshold instead of multiplying u, so that rounding does not put a u of exactly
+ * overload_pct above the threshold. */
 static bool is_above_line(const struct policy_params *params, const struct policy_vgpu *vgpu)
 {
 	return vgpu->busy_valid && vgpu->util > params->overload_pct / 100.0;
@@ -51,7 +52,8 @@ bool signal_all_read(const struct policy_gpu *gpu)
 	return !gpu->gap;
 }
 
-/* Rule 11. A vGPU that cannot receive a step must still breach for overload_periods first. */
+/* Rule 11: at the floor, the first breach is a signal, except for a vGPU that cannot receive a
+ * step. */
 static bool is_waking(const struct policy_params *params, const struct policy_gpu *gpu,
 		      const struct policy_vgpu *vgpu)
 {
@@ -82,7 +84,8 @@ enum signal_cause signal_cause(const struct policy_params *params, const struct 
 	return SIGNAL_NONE;
 }
 
-/* Without a valid reading, or after too few breaches, a vGPU is not certainly without a signal. */
+/* Returns true if it is unknown whether a vGPU without a signal is overloaded: the reading is not
+ * valid, or there were too few breaches. */
 static bool is_in_doubt(const struct policy_params *params, const struct policy_gpu *gpu,
 			const struct policy_vgpu *vgpu)
 {
@@ -95,10 +98,10 @@ static bool is_in_doubt(const struct policy_params *params, const struct policy_
 }
 
 /*
- * Broken time measures the service, so paper mode does not change it. Without a target or a valid
- * FPS, broken means served less than 98 % of min(demand, contract). The demand above a cap cannot
- * be measured, so a vGPU is broken if its use exceeds overload_pct while its cap is below its
- * contract.
+ * Broken time measures the service, so paper mode does not change this rule. Without a target or a
+ * valid FPS, a vGPU is broken if it gets less than 98 % of min(demand, contract). A demand above
+ * the cap cannot be measured: if the use exceeds overload_pct, the demand is assumed to be at least
+ * the contract.
  */
 static bool is_broken(const struct policy_params *params, const struct policy_gpu *gpu,
 		      const struct policy_vgpu *vgpu)
@@ -152,7 +155,7 @@ static void read_vgpu(const struct policy_params *params, const struct policy_gp
 
 void signal_read(const struct policy_params *params, struct policy_gpu *gpu)
 {
-	long long load_billionths = 0; /* an integer sum does not depend on the order */
+	long long load_billionths = 0; /* integer: the order of the vGPUs has no effect */
 	int sum_pct = 0;
 
 	for (int i = 0; i < gpu->n_vgpus; i++) {
@@ -165,6 +168,6 @@ void signal_read(const struct policy_params *params, struct policy_gpu *gpu)
 	}
 	gpu->severe_without_newcomer = false;
 	gpu->conditions = sum_pct > 100 ? POLICY_SUM_OVER_100 : 0;
-	gpu->total_load = (double)load_billionths / 1e9; /* u x cap is the load */
+	gpu->total_load = (double)load_billionths / 1e9; /* load is the same as u x cap in rule 4 */
 	gpu->free_pct = sum_pct < 100 ? 100 - sum_pct : 0;
 }

@@ -8,12 +8,12 @@
 enum signal_cause {
 	SIGNAL_NONE,
 	SIGNAL_USE,  /* rule 1 */
-	SIGNAL_QOS,  /* rule 2; checked before use, because customers see their FPS */
+	SIGNAL_QOS,  /* rule 2; checked before SIGNAL_USE, because customers see their FPS */
 	SIGNAL_WAKE, /* rule 11 */
 };
 
-/* Reads one period: updates the runs and the window of every vGPU, sets all "out" fields of the GPU
- * and its vGPUs, and want_cap_pct to cap_pct. */
+/* Reads one period: updates the runs and the window of every vGPU, and sets all "out" fields of the
+ * GPU and its vGPUs. Sets want_cap_pct to cap_pct. */
 void signal_read(const struct policy_params *params, struct policy_gpu *gpu);
 
 /* Returns true if every busy reading is valid and the tick was not late. */
@@ -23,8 +23,8 @@ bool signal_all_read(const struct policy_gpu *gpu);
 enum signal_cause signal_cause(const struct policy_params *params, const struct policy_gpu *gpu,
 			       const struct policy_vgpu *vgpu);
 
-/* Returns how far the FPS may be below @target_fps before the vGPU is short (docs/design.md,
- * section 2). */
+/* Returns the tolerance: a vGPU is short if its FPS is below @target_fps by more than this number
+ * (docs/design.md, section 2). */
 double signal_tolerated_fps(double target_fps);
 
 /* Returns the whole steps by which the cap can grow; 0 for a held vGPU. */

@@ -10,7 +10,7 @@ static const struct policy policies[] = {
 		.name = "gover",
 		.summary =
 			"the paper's policy: moves a part of the least loaded vGPU's unused cap to "
-			"the overloaded one",
+			"the overloaded vGPU",
 		.step = gover_step,
 		.fund = policy_fund,
 		.give_back = policy_return,
@@ -32,37 +32,38 @@ static const struct policy policies[] = {
 	},
 	{
 		.name = "credit",
-		.summary =
-			"VMCG: credits by demand; a vGPU that used all its credits receives what "
-			"others spare",
+		.summary = "VMCG: credits by demand; a vGPU that used all its credits receives "
+			   "unused credits of others",
 		.step = credit_step,
 		.fund = credit_fund,
 		.give_back = credit_return,
 	},
 	{
 		.name = "fair",
-		.summary = "FairGV: weighted shares of the demand, the rest lent by weight",
+		.summary = "FairGV: demands are served by weight, and the rest is lent by weight",
 		.step = fair_step,
 		.fund = fair_fund,
 		.give_back = fair_return,
 	},
 	{
 		.name = "p99",
-		.summary = "gover, but sells by the sum of each vGPU's 99th percentile of use",
+		.summary = "caps as in gover; sells if a contract fits beside the 99th percentiles "
+			   "of use",
 		.step = p99_step,
 		.fund = policy_fund,
 		.give_back = policy_return,
 	},
 	{
 		.name = "nsigma",
-		.summary = "gover, but sells by the mean and standard deviation of the total use",
+		.summary = "caps as in gover; sells if a contract fits beside the mean use and its "
+			   "deviation",
 		.step = nsigma_step,
 		.fund = policy_fund,
 		.give_back = policy_return,
 	},
 	{
 		.name = "max",
-		.summary = "gover, but sells by the sum of each vGPU's largest use",
+		.summary = "caps as in gover; sells if a contract fits beside the largest uses",
 		.step = max_step,
 		.fund = policy_fund,
 		.give_back = policy_return,

@@ -33,7 +33,7 @@ double window_max(const struct policy_track *track, int periods)
 	return max;
 }
 
-/* Returns the k-th largest of n loads; k is at most 4. */
+/* Returns the k-th largest of n loads. k is at most 4, because n is at most POLICY_WINDOW_MAX. */
 double window_p99(const struct policy_track *track, int periods)
 {
 	int n = periods < track->window_fill ? periods : track->window_fill;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of scheduling disciplines. Like sched.c, it calls no external function. */
+/* The table of scheduling disciplines. Like sched.c, this file calls no external function. */
 #include "sched/sched.h"
 
 /* --- cap: Algorithms 2 and 3 --- */
 
 /*
- * A vGPU without a cap limit does not use its slice, so if a cap is set later, the slice starts at
- * 0.
+ * A vGPU without a limit does not use its slice. The slice stays 0, so that it is correct if a cap
+ * is set later.
  */
 static void set_slice(struct sched_vgpu *vgpu, int64_t slice_ns)
 {

@@ -5,12 +5,14 @@
  *
  * A second has ten slots of 100 ms. Each slot adds slot x cap to the time slice of a vGPU. At the
  * beginning of a second the slice is reset, so that no debt or credit crosses the second. The next
- * vGPU is the first in round-robin order that has work and slice left. If there is none, the GPU
- * idles, even if other vGPUs have work: a cap is a hard limit. A turn is at most one quantum, which
+ * vGPU is the first in round-robin order that has work and slice left. If no vGPU has both, the GPU
+ * idles, even if some vGPUs have work: a cap is a hard limit. A turn is at most one quantum, which
  * is proportional to the cap. Therefore a vGPU that gets work while its slice is unused does not
- * reduce the shares of the others, and caps whose sum exceeds 100 are reduced in proportion. This
- * is the discipline "cap". The disciplines are rows of a table (sched/discipline.c) and differ in
- * which vGPUs can run and which is next; turns, caps, leases and accounting are the same.
+ * reduce the shares of the others, and caps whose sum exceeds 100 are reduced in proportion.
+ *
+ * These rules are the discipline "cap". The disciplines are rows of a table (sched/discipline.c).
+ * A discipline decides which vGPUs can run and which vGPU is next; turns, caps, leases and
+ * accounting are the same in all disciplines.
  *
  * A lease limits the validity of a cap: if neither the cap nor the lease is written for the length
  * of the lease, the cap returns to the initial cap.
@@ -28,44 +30,45 @@
 #include <stdint.h>
 
 #define SCHED_SLOT_NS  100000000ULL
-#define SCHED_SLOTS    10	  /* in a second */
+#define SCHED_SLOTS    10	  /* slots in a second */
 #define SCHED_ROUND_NS 5000000ULL /* sum of the quanta of a round if the sum of the caps is 100 */
 
 /* One vGPU. Callers only read this struct. */
 struct sched_vgpu {
 	struct sched_vgpu *next, *prev; /* neighbours in the ring that starts at sched::turn */
-	bool pending;			/* has work for the GPU */
-	bool runnable;			/* pending, and limit_ns > 0 */
-	bool cap_written;		/* sched_set_cap() was called: the initial cap is fixed */
+	bool pending;			/* the vGPU has work for the GPU */
+	bool runnable;			/* pending is true and limit_ns > 0 */
+	bool cap_written;		/* a cap was set: the initial cap can no longer change */
 	uint8_t cap_pct;		/* cap in force in this slot; 0: no limit */
 	uint8_t next_cap_pct;		/* cap in force from the next slot on */
-	uint8_t initial_cap_pct;	/* set by sched_add() or sched_set_initial_cap() */
-	uint64_t limit_ns;		/* how long the discipline allows this vGPU to run */
-	int64_t slice_ns;  /* discipline cap: rest of the slice; < 0 after an overrun */
+	uint8_t initial_cap_pct;	/* cap of sched_add() or sched_set_initial_cap() */
+	uint64_t limit_ns;		/* run time that the discipline still allows */
+	int64_t slice_ns;  /* discipline cap: rest of the slice; negative after an overrun */
 	uint64_t tag;	   /* discipline weight: time run, divided by the weight */
 	uint64_t busy_ns;  /* cumulative time run */
 	uint64_t sched_ns; /* cumulative time allotted up to allotted_at_ns */
 	uint64_t allotted_at_ns;
-	uint64_t lease_ns;     /* 0: none */
-	uint64_t lease_end_ns; /* 0: expired, or no lease; writing cap or lease renews the lease */
+	uint64_t lease_ns;     /* length of the lease; 0: no lease */
+	uint64_t lease_end_ns; /* end of the lease; 0: no lease, or it has expired */
 };
 
 struct sched;
 
 /*
- * How vGPUs share time: a row of sched_disciplines[]. A discipline maintains limit_ns of each vGPU.
+ * A rule by which vGPUs share time: a row of sched_disciplines[]. A discipline maintains limit_ns
+ * of each vGPU.
  */
 struct sched_discipline {
 	const char *name;
-	/* @vgpu is new; @slice_ns is its share of the rest of the slot. */
+	/* Called for a new vGPU. @slice_ns: its share of the rest of the slot. */
 	void (*join)(const struct sched *sched, struct sched_vgpu *vgpu, uint64_t slice_ns);
-	/* A slot begins for @vgpu. @second_begins: the slot is the first slot of a second. */
+	/* Called at the beginning of a slot. @second_begins: this is the first slot of a second. */
 	void (*refill)(const struct sched *sched, struct sched_vgpu *vgpu, bool second_begins);
-	/* @vgpu has work again. NULL: the discipline does nothing. */
+	/* Called when @vgpu has work again. NULL: nothing to do. */
 	void (*wake)(const struct sched *sched, struct sched_vgpu *vgpu);
-	/* @vgpu has run for @ran_ns. */
+	/* Called after @vgpu has run for @ran_ns. */
 	void (*charge)(struct sched_vgpu *vgpu, uint64_t ran_ns);
-	/* Returns the next vGPU. Called only if at least one is runnable. */
+	/* Returns the next vGPU. Called only if at least one vGPU is runnable. */
 	struct sched_vgpu *(*pick)(struct sched *sched);
 };
 
@@ -73,17 +76,17 @@ struct sched_discipline {
 struct sched {
 	const struct sched_discipline *discipline;
 	struct sched_vgpu *turn; /* the vGPU of the current or last turn; NULL: no vGPUs */
-	uint64_t quantum_ns;	 /* rest of that turn */
-	uint64_t slot_end_ns;	 /* when sched_open_slot() is due */
+	uint64_t quantum_ns;	 /* rest of the current turn */
+	uint64_t slot_end_ns;	 /* time of the next sched_open_slot() */
 	uint64_t tag;		 /* discipline weight: tag of the last vGPU that got a turn */
 	unsigned int slot;	 /* number of the slot in the second, 0..9 */
 	unsigned int n_runnable;
 };
 
 /*
- * "cap": hard limits; the time of an idle vGPU stays unused. "weight": work-conserving; vGPUs with
- * work share the whole GPU in proportion to their caps. The first row is the default; a row without
- * a name ends the table.
+ * "cap": a cap is a hard limit, and the time of an idle vGPU stays unused. "weight":
+ * work-conserving; vGPUs with work share the whole GPU in proportion to their caps. The first row
+ * is the default. A row without a name ends the table.
  */
 extern const struct sched_discipline sched_disciplines[];
 
@@ -99,7 +102,7 @@ void sched_start(struct sched *sched, const struct sched_discipline *discipline,
  */
 void sched_add(struct sched *sched, struct sched_vgpu *vgpu, unsigned int cap_pct, uint64_t now_ns);
 
-/* Removes @vgpu, also during its turn. The caller can then free it. */
+/* Removes @vgpu, also during its turn. The caller can then free @vgpu. */
 void sched_remove(struct sched *sched, struct sched_vgpu *vgpu);
 
 /* Sets the cap, 0..100, from the next slot on, and renews the lease. */
@@ -111,7 +114,7 @@ void sched_set_cap(struct sched_vgpu *vgpu, unsigned int cap_pct, uint64_t now_n
  */
 int sched_set_initial_cap(struct sched_vgpu *vgpu, unsigned int cap_pct);
 
-/* Sets how long a written cap is valid, counted from @now_ns. 0: forever. */
+/* Sets how long a written cap is valid, counted from @now_ns. @lease_ns 0: no limit. */
 void sched_set_lease(struct sched_vgpu *vgpu, uint64_t lease_ns, uint64_t now_ns);
 
 /* Sets whether @vgpu has work for the GPU. */
@@ -130,7 +133,10 @@ void sched_open_slot(struct sched *sched, uint64_t now_ns);
  */
 struct sched_vgpu *sched_pick(struct sched *sched, uint64_t *ret_run_ns);
 
-/* Charges @vgpu for @ran_ns of GPU time. Time beyond the maximum becomes a debt. */
+/*
+ * Charges @vgpu for @ran_ns of GPU time. If @ran_ns exceeds the maximum of sched_pick(), the slice
+ * becomes negative.
+ */
 void sched_account(struct sched *sched, struct sched_vgpu *vgpu, uint64_t ran_ns);
 
 /*

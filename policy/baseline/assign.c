@@ -96,8 +96,8 @@ static void plan_all(const struct policy_gpu *gpu, const struct assignment *assi
 		plan->delta_pct[i] = assigned->cap_pct[i] - gpu->vgpus[i].cap_pct;
 }
 
-/* Plans raises of at least the dead band and the cuts that pay for these raises. The assigned caps
- * together fit the GPU, so the vGPUs above theirs have enough for the raises. */
+/* Plans all raises of at least the dead band, and cuts for these raises. The assigned caps together
+ * fit the GPU, so the cuts are always large enough. */
 static void plan_raises(const struct policy_params *params, const struct policy_gpu *gpu,
 			const struct assignment *assigned, struct plan *plan)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For policies that assign a cap to every vGPU by a rule. The rule computes the caps; this module
- * makes the moves, funds a newcomer and redistributes the cap of a removed vGPU.
+ * Common code of the policies that assign a cap to every vGPU by a rule. The rule computes the
+ * caps; this module makes the moves, funds a newcomer and redistributes the cap of a removed vGPU.
  */
 #ifndef POLICY_BASELINE_ASSIGN_H
 #define POLICY_BASELINE_ASSIGN_H
@@ -9,30 +9,29 @@
 #include "policy/baseline/waterfill.h"
 #include "policy/fund.h"
 
-/* The caps that a rule assigns to all vGPUs, in whole steps between floor and ceiling. Their sum is
- * at most the GPU. */
+/* The caps that a rule assigns to all vGPUs, in whole steps between floor and ceiling. The sum of
+ * these caps is at most 100 %. */
 struct assignment {
-	int cap_pct[POLICY_VGPUS_MAX]; /* indexed as policy_gpu.vgpus */
+	int cap_pct[POLICY_VGPUS_MAX]; /* same index as policy_gpu.vgpus */
 	int newcomer_pct;
-	/* For the explanation, if the rule computes these numbers: */
-	int shared_pct; /* percent of the GPU without the fixed caps */
-	int wanting;	/* vGPUs that use their whole cap */
-	int demand_pct; /* estimated total demand */
-	int spare_pct;	/* lent beyond the demand, or transferred between vGPUs */
+	/* Numbers for the explanation; 0: not computed by this rule. */
+	int shared_pct; /* percent of the GPU outside fixed caps */
+	int wanting;	/* number of vGPUs that use their whole cap */
+	int demand_pct; /* estimated total demand, percent of the GPU */
+	int spare_pct;	/* fair: percent lent beyond the demand; credit: percent transferred */
 };
 
 struct assign_rule {
-	/* Updates the tracks in a period with valid readings, before compute(). Can be NULL. */
+	/* Updates the tracks before compute() if all readings are valid. NULL: no update. */
 	void (*read)(const struct policy_params *params, struct policy_gpu *gpu);
 	/* Computes the caps. Returns false if floors and holds do not fit the GPU; then no cap
-	 * changes. @newcomer can be NULL. */
+	 * changes. @newcomer NULL: no newcomer. */
 	bool (*compute)(const struct policy_params *params, const struct policy_gpu *gpu,
 			const struct policy_terms *newcomer, struct assignment *ret_assigned);
 	void (*explain)(const struct policy_params *params, const struct policy_gpu *gpu,
 			const struct policy_out *out, const struct assignment *assigned,
 			struct policy_decision *decision);
-	const char *share; /* name of the rule in the explanation for a newcomer: "an equal share of
-			      the GPU" */
+	const char *share; /* the newcomer's first cap in words: "an equal share of the GPU" */
 	/* True if caps depend on readings. No cap then changes while a reading is invalid or the
 	 * tick was late, and no cap changes by less than the dead band. */
 	bool uses_readings;
@@ -48,7 +47,7 @@ bool assign_may_offer(const struct policy_gpu *gpu);
 /* Returns true if no vGPU is a receiver (rule 4). */
 bool assign_is_calm(const struct policy_gpu *gpu);
 
-/* Do the same as fund_plan(), policy_fund() and policy_return(), but by the rule. */
+/* Work like fund_plan(), policy_fund() and policy_return(), but with the caps of @rule. */
 int assign_fund_plan(const struct policy_params *params, const struct policy_gpu *gpu,
 		     const struct policy_terms *terms, const struct assign_rule *rule,
 		     struct fund *ret_fund);
@@ -58,21 +57,22 @@ int assign_fund(const struct policy_params *params, struct policy_gpu *gpu,
 void assign_return(const struct policy_params *params, struct policy_gpu *gpu,
 		   const struct assign_rule *rule, struct policy_out *out);
 
-/* The vGPUs that share a GPU by weight, each with its floor, its ceiling and a weight of 1. */
+/* A GPU to be divided among vGPUs and a newcomer by weight. */
 struct waterfill {
 	struct waterfill_entry entries[WATERFILL_MAX];
 	int n;	   /* number of entries; a newcomer is the last entry */
 	int total; /* steps to divide among all entries */
-	int extra; /* steps above the sum of all floors; negative if the floors do not fit
-		    */
+	int extra; /* steps above the sum of all floors; negative if the floors do not fit */
 };
 
-/* Collects the vGPUs that are not held and, with @uses_readings, have a valid reading. */
+/* Sets an entry for each vGPU that is not held and, with @uses_readings, has a valid reading. Each
+ * entry begins with its floor as steps, its ceiling as limit and a weight of 1. @newcomer NULL: no
+ * newcomer. */
 void assign_begin(const struct policy_params *params, const struct policy_gpu *gpu,
 		  const struct policy_terms *newcomer, bool uses_readings,
 		  struct waterfill *ret_fill);
 
-/* Writes the assigned caps after the division. Other vGPUs keep their caps. */
+/* Writes the divided steps as caps to @ret_assigned. A vGPU without an entry keeps its cap. */
 void assign_finish(const struct policy_gpu *gpu, const struct waterfill *fill,
 		   struct assignment *ret_assigned);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * VMCG's credits (IEEE TPDS 2018, section 4) as caps. Each period every vGPU receives credits:
+ * The credits of VMCG (IEEE TPDS 2018, section 4) as caps. In each period every vGPU receives
+ * credits:
  *
  *   CREDIT_i = (e^(BW_i x MSIZE_i) + NUM_i) / (e^(BW x MSIZE) + sum NUM_j) x CREDIT     (Eq. 2)
  *
@@ -11,17 +12,17 @@
  *   BW, MSIZE   PCI-E traffic and graphics memory: unknown to gover, so 0 for all. Each vGPU then
  *               has e^0 = 1 beside its NUM, and the denominator has one such term for each vGPU, so
  *               that all credits add up to CREDIT
- *   NUM_i       waiting requests: here the claim, in percent of the GPU. A claim grows by
- *               demand_probe each period while all credits are used, like a queue that is not
- *               served, and shrinks in proportion while more than twice the dead band is unused
+ *   NUM_i       waiting requests: here the claim, in percent of the GPU. While a vGPU uses all its
+ *               credits, its claim grows by demand_probe each period. While more than twice the
+ *               dead band is unused, the claim shrinks
  *   TIME_G      one period
- *   transfer    credits beyond the need (the cap that keeps the use of demand_periods below
- *               overload_pct) and the dead band go to vGPUs that used all credits, up to their
- *               claims, and to vGPUs below their need, up to it
+ *   transfer    the need is the cap with which the use of demand_periods is below overload_pct.
+ *               Credits above the need and the dead band go to vGPUs that used all credits, up to
+ *               their claims, and to vGPUs below their need, up to their need
  *
- * Between the need and twice the dead band above it a claim does not change, so that a steady load
- * has steady credits. Floors and contracts bound the caps. VMCG has no admission, so vGPUs are sold
- * as by gover (rule 4). Frames and weights have no influence.
+ * While a cap is between the need and twice the dead band above the need, the claim does not
+ * change, so that a steady load has steady credits. Floors and contracts bound the caps. VMCG has
+ * no admission, so vGPUs are sold as by gover (rule 4). Frames and weights have no influence.
  */
 #include "base/number.h"
 #include "policy/admit.h"
@@ -55,8 +56,8 @@ static void read_claims(const struct policy_params *params, struct policy_gpu *g
 		gpu->vgpus[i].track->claim_pct = next_claim_pct(params, gpu, &gpu->vgpus[i]);
 }
 
-/* Computes the steps that each vGPU can give and the steps that it can take. Both are 0 if the cap
- * is equal to the need. */
+/* The steps that each vGPU can give (spare) and can take (room). Both are 0 if the cap is equal to
+ * the need. */
 struct transfer {
 	int spare[WATERFILL_MAX];
 	int room[WATERFILL_MAX];
@@ -91,7 +92,7 @@ static void find_transfer(const struct policy_params *params, const struct polic
 	ret_transfer->total = min_int(spare, room);
 }
 
-/* Takes spare credits in proportion to their amounts and gives them by Eq. 2. */
+/* Takes credits from each vGPU in proportion to its spare credits, and divides them by Eq. 2. */
 static void make_transfer(const struct transfer *transfer, struct waterfill *fill)
 {
 	struct share shares[POLICY_VGPUS_MAX];

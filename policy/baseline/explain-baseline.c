@@ -26,7 +26,7 @@ void explain_equal(const struct policy_params *params, const struct policy_gpu *
 	(void)params;
 	add_shared(gpu, assigned, decision);
 	reason_add_text(decision,
-			"%d vGPUs share %d %% of the GPU equally, none above its contract",
+			"%d vGPUs share %d %% of the GPU equally; no cap exceeds its contract",
 			count_sharers(gpu), assigned->shared_pct);
 	reason_add_moves(gpu, out, decision);
 }
@@ -61,11 +61,11 @@ void explain_credit(const struct policy_params *params, const struct policy_gpu 
 		    struct policy_decision *decision)
 {
 	add_demand(params, gpu, assigned, decision);
-	reason_add_text(decision, "; credits for %d %% of the GPU meet claims of %d %%",
+	reason_add_text(decision, "; %d %% of the GPU are credits, and all claims add up to %d %%",
 			assigned->shared_pct, assigned->demand_pct);
 	if (assigned->spare_pct > 0)
 		reason_add_text(decision,
-				", and %d %% are transferred from vGPUs that need less to vGPUs "
+				"; %d %% are transferred from vGPUs that need less to vGPUs "
 				"that need more",
 				assigned->spare_pct);
 	reason_add_moves(gpu, out, decision);
@@ -76,14 +76,12 @@ void explain_fair(const struct policy_params *params, const struct policy_gpu *g
 		  struct policy_decision *decision)
 {
 	add_demand(params, gpu, assigned, decision);
-	reason_add_text(decision,
-			"; the total demand is %d %% of the GPU, of which %d %% can be shared",
+	reason_add_text(decision, "; the total demand is %d %%, and %d %% of the GPU can be shared",
 			assigned->demand_pct, assigned->shared_pct);
 	if (assigned->demand_pct > assigned->shared_pct)
-		reason_add_text(decision,
-				", so it is shared by weight among the vGPUs that want more");
+		reason_add_text(decision, ": the vGPUs that want more share this part by weight");
 	else
-		reason_add_text(decision, ", so each demand is met and %d %% are lent by weight",
+		reason_add_text(decision, ": each demand is met, and %d %% are lent by weight",
 				assigned->spare_pct);
 	reason_add_moves(gpu, out, decision);
 }

@@ -20,8 +20,8 @@ void explain_fair(const struct policy_params *params, const struct policy_gpu *g
 		  const struct policy_out *out, const struct assignment *assigned,
 		  struct policy_decision *decision);
 
-/* Explain a decision of kind POLICY_OFFER: by a fixed number of vGPUs, or by a fixed overbooking
- * ratio. */
+/* Explain a decision of kind POLICY_OFFER of the policies none (fixed number of vGPUs) and static
+ * (fixed overbooking ratio). */
 void explain_offer_equal(const struct policy_params *params, const struct policy_gpu *gpu,
 			 const struct fund *fund, struct policy_decision *decision);
 void explain_offer_static(const struct policy_params *params, const struct policy_gpu *gpu,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * FairGV's shares (IEEE TPDS 2017, section 3.2) as caps. FairGV serves the VM with the least start
- * tag (GPU time used over weight) among the VMs with waiting work. Over a period that is a weighted
- * max-min allocation. The terms of the paper and their counterparts here:
+ * The shares of FairGV (IEEE TPDS 2017, section 3.2) as caps. Among the VMs with waiting work,
+ * FairGV serves the VM with the smallest start tag (GPU time used / weight). Over a period, the
+ * result is a weighted max-min allocation. The terms of the paper and their counterparts here:
  *
  *   weight            the weight of the contract
  *   blocked (no work) the vGPU uses less than its cap: its demand is its use in demand_periods
- *   runnable          the vGPU uses its whole cap: its demand is unknown. It gets its share at
- *                     once, as FairGV serves a waking VM first. Above its share it is probed,
- *                     with demand_probe more each period
+ *   runnable          the vGPU uses its whole cap: its demand is unknown. The vGPU gets its share
+ *                     at once, as FairGV serves a waking VM first. Above the share, the cap grows
+ *                     by demand_probe each period
  *   work-conserving   GPU time without demand is lent by weight, so that new work can start
  *   coscheduling      concerns CPUs; no counterpart
  *
@@ -36,7 +36,7 @@ static int64_t weight_of(const struct policy_terms *terms)
 	return weight > 1 ? weight : 1;
 }
 
-/* All values are in steps. @share_steps is the share of the vGPU by weight. The demand of a
+/* Returns the demand in steps. @share_steps is the share of the vGPU by weight. The demand of a
  * newcomer is its contract. */
 static int demand_of(const struct policy_params *params, const struct policy_gpu *gpu,
 		     const struct waterfill_entry *entry, int share_steps)
@@ -52,7 +52,7 @@ static int demand_of(const struct policy_params *params, const struct policy_gpu
 	return probe > share_steps ? probe : share_steps;
 }
 
-/* Divides @spare steps by weight, up to the ceilings. Returns the steps lent. */
+/* Divides @spare steps by weight, up to the ceilings. Returns the steps divided. */
 static int lend(struct waterfill *fill, const int *ceilings, int spare)
 {
 	struct share shares[POLICY_VGPUS_MAX];

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stock GVT-g: all vGPUs have the same fixed share of the GPU, and their number is set with the
- * host (none_vgpus; the paper's gVirt runs three). Steps left over by the division go to the vGPUs
- * with the lowest ids. A share is at most the contract and at least the floor; held caps are not
- * shared.
+ * Stock GVT-g: all vGPUs have the same fixed share of the GPU, and their number is fixed
+ * (none_vgpus; the paper's gVirt runs three). Steps left over by the division go to the vGPUs with
+ * the lowest ids. A share is at most the contract and at least the floor; held caps are not shared.
  *
  * Caps depend on no reading, so this policy works where busy time cannot be read. Only offers need
  * valid readings.

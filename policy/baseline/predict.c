@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The paper's policy with another admission: caps move as in gover.c, but one more vGPU is sold
- * when the predicted use leaves room for its whole contract. The predictors are those of clusters
- * (Take it to the limit, EuroSys 2021), over the use in predict_periods:
+ * The paper's policy with another admission rule: caps move as in gover.c, but one more vGPU is
+ * sold when its whole contract fits beside the predicted use. The predictors come from cluster
+ * scheduling (Take it to the limit, EuroSys 2021) and use the last predict_periods:
  *
  *   p99     the sum of each vGPU's 99th percentile (nearest rank)
  *   nsigma  the mean of the total use plus predict_sigmas standard deviations
  *   max     the sum of each vGPU's largest use
  *
- * A vGPU seen for less than predict_warm_periods is cold and counts at its contract. These
+ * A vGPU that has run for less than predict_warm_periods is cold and counts at its contract. The
  * predictors assume that the demand is the use, even for a vGPU that uses its whole cap.
  */
 #include <math.h>
@@ -20,7 +20,7 @@
 #include "policy/steps.h"
 #include "policy/window.h"
 
-#define MILLIONTHS 1e6 /* millionths of a GPU as integers: the order of a sum has no effect */
+#define MILLIONTHS 1e6 /* loads are added as integers, so that the order has no effect */
 
 static bool is_cold(const struct policy_params *params, const struct policy_track *track)
 {
@@ -74,8 +74,8 @@ static int64_t load_then(const struct policy_params *params, const struct policy
 	return sum;
 }
 
-/* The sums use only the periods that all warm vGPUs have. A lost reading shifts one window by a
- * period, which is negligible in a window of minutes. */
+/* Uses only the periods that the windows of all warm vGPUs contain. A lost reading shifts one
+ * window by a period, which is negligible in a window of minutes. */
 static struct peak predict_nsigma(const struct policy_params *params, const struct policy_gpu *gpu)
 {
 	struct peak peak = {0};

@@ -15,10 +15,10 @@
 static bool add_newcomer(struct waterfill *fill, int extra)
 {
 	struct waterfill_entry *newcomer = &fill->entries[fill->n - 1];
-	int lack = newcomer->limit - newcomer->steps;
+	int missing = newcomer->limit - newcomer->steps;
 
 	newcomer->steps = newcomer->limit;
-	return lack <= extra;
+	return missing <= extra;
 }
 
 static bool compute_static(const struct policy_params *params, const struct policy_gpu *gpu,

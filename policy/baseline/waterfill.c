@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Weighted max-min in whole steps. The next step goes to the entry for which the middle of that
- * step is lowest (Webster's rule), so that rounding favours neither large nor small weights.
+ * Weighted max-min in whole steps. Each step goes to the entry with the smallest
+ * (steps + 1/2) / weight (Webster's rule), so that rounding favours neither large nor small
+ * weights.
  */
 #include "base/id.h"
 #include "policy/baseline/waterfill.h"

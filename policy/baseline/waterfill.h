@@ -11,11 +11,11 @@
 
 /* One participant. All members are integers, so that no result depends on the order. */
 struct waterfill_entry {
-	const char *id; /* NULL: the newcomer, which comes last in a tie */
-	int vgpu;	/* an index that only the caller uses */
-	int64_t weight; /* 1 to 1e9, in any unit */
+	const char *id; /* NULL: the newcomer, which loses every tie */
+	int vgpu;	/* index for the caller; not used here */
+	int64_t weight; /* weight relative to the other entries, 1 to 1e9 */
 	int steps;	/* input: its floor; output: its allocation */
-	int limit;	/* steps, at most 100 */
+	int limit;	/* largest allocation in steps, at most 100 */
 };
 
 /*

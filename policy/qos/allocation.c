@@ -3,10 +3,10 @@
  * vGPUs are processed in the order of their ids, so that the result does not depend on the order of
  * the array.
  *
- * If not every expected demand can be met, the fewest vGPUs should exceed their caps in the next
- * period. The allocation first serves the smallest present demands, because the largest number of
- * them fits. It gives the rest to the vGPUs where a percent point lowers the probability of a
- * larger demand most (demand_predict()).
+ * If the GPU cannot meet every expected demand, as few vGPUs as possible should exceed their caps
+ * in the next period. The allocation first serves the smallest present demands, so that many vGPUs
+ * are served. Each further percent point goes to the vGPU where it lowers the probability most that
+ * the demand exceeds the cap (demand_predict()).
  */
 #include <math.h>
 
@@ -15,16 +15,16 @@
 #include "policy/sort.h"
 #include "policy/qos/allocation.h"
 
-#define SURE	      0.01 /* accepted probability that the demand exceeds the cap */
-#define NOTHING_SAVED 1e-4 /* least probability saved per percent point of a raise */
+#define SURE	      0.01 /* accepted probability that a demand exceeds its cap */
+#define NOTHING_SAVED 1e-4 /* a raise that saves less (struct raise) is not made */
 #define STAY	      1.2  /* a cap up to this multiple of the need is not cut */
-#define PROBE_PCT     4	   /* smallest average percent for which unknown demands are probed */
-#define GROW_PCT      2	   /* percent added to a raise if possible, to save the next write */
+#define PROBE_PCT     4	   /* smallest average raise with which unknown demands are probed */
+#define GROW_PCT      2	   /* percent added to a raise, so that the next raise is needed later */
 
-/* A raise that serves more levels of demand. */
+/* A raise of a cap that serves more levels of demand. */
 struct raise {
 	int level, more_pct;
-	double saved; /* probability saved per percent point; 0: no raise */
+	double saved; /* decrease of P(demand > cap) per percent point; 0: no raise */
 };
 
 struct claim {
@@ -34,17 +34,17 @@ struct claim {
 	int used_pct; /* cap that serves the measured use; less than now_pct if the demand is
 			 estimated */
 	int need_pct; /* cap that serves the expected demand */
-	int cap_pct;  /* planned */
+	int cap_pct;  /* planned cap */
 	int level;    /* in a shortage: the highest level that cap_pct serves; -1: no level */
-	bool served;  /* in a shortage: true if the present demand is served */
+	bool served;  /* in a shortage: the present demand is served */
 	struct raise raise;
 	double above[POLICY_LEVELS];
-	int level_pct[POLICY_LEVELS]; /* in a shortage: the cap for each level */
+	int level_pct[POLICY_LEVELS]; /* in a shortage: the cap that serves each level */
 };
 
 struct allocator {
 	const struct policy_gpu *gpu;
-	int room_pct; /* for all claims */
+	int room_pct; /* percent of the GPU for all claims */
 	int n;
 	struct claim claims[POLICY_VGPUS_MAX];
 };
@@ -132,7 +132,7 @@ static bool is_met(const struct allocator *alloc)
 	return met && sum_pct <= alloc->room_pct;
 }
 
-/* Raises the caps below their needs, and cuts the caps that exceed theirs most. */
+/* Raises the caps that are below the need, and cuts the caps that exceed the need most. */
 static void meet_needs(struct allocator *alloc)
 {
 	int step_pct = alloc->gpu->step_pct;
@@ -179,7 +179,7 @@ static enum policy_demand_source source_of(const struct allocator *alloc, const 
 	return alloc->gpu->vgpus[claim->vgpu].track->demand.source;
 }
 
-/* Returns the smallest claim that is not served yet, if it fits. */
+/* Returns the unserved claim with the smallest demand that fits @left_pct, or NULL. */
 static struct claim *find_cheapest(struct allocator *alloc, int left_pct)
 {
 	struct claim *cheapest = NULL;
@@ -228,7 +228,7 @@ static void serve_estimates(struct allocator *alloc, int *left_pct)
 	}
 }
 
-/* Finds the raise of @claim that saves most per percent point and fits @left_pct. */
+/* Finds the raise of @claim that fits @left_pct and saves most per percent point. */
 static void find_raise(struct claim *claim, int left_pct)
 {
 	double above = claim->level < 0 ? 1 : claim->above[claim->level];
@@ -271,8 +271,8 @@ static void serve_next(struct allocator *alloc, int *left_pct)
 	}
 }
 
-/* Spreads the rest evenly among the vGPUs with unknown demand. With @probe, no cap is raised above
- * the estimate of its vGPU. */
+/* Divides @left_pct evenly among the vGPUs with unknown demand. With @probe, no cap is raised above
+ * the estimated demand. */
 static void spread_evenly(struct allocator *alloc, bool probe, int *left_pct)
 {
 	int step_pct = alloc->gpu->step_pct;
@@ -295,7 +295,8 @@ static void spread_evenly(struct allocator *alloc, bool probe, int *left_pct)
 	}
 }
 
-/* Gives each satisfied vGPU slightly more than its demand, so that its demand stays measurable. */
+/* Raises the cap of each served vGPU slightly above its demand, so that this demand stays
+ * measurable. */
 static void keep_measurable(struct allocator *alloc, int *left_pct)
 {
 	for (int i = 0; i < alloc->n; i++) {
@@ -311,7 +312,7 @@ static void keep_measurable(struct allocator *alloc, int *left_pct)
 	}
 }
 
-/* A probe by a few percent points would follow noise. */
+/* A probe with a small raise would measure noise, not demand. */
 static bool is_worth_a_probe(const struct allocator *alloc, int left_pct)
 {
 	int n = 0;
@@ -342,7 +343,8 @@ static void leave_few_short(struct allocator *alloc)
 		spread_evenly(alloc, true, &left_pct);
 	serve_next(alloc, &left_pct);
 	spread_evenly(alloc, false, &left_pct);
-	/* The rest serves no vGPU completely: it goes to present demands, then to present caps. */
+	/* The rest is too small to serve a vGPU completely. It goes to present demands first, then
+	 * to present caps. */
 	for (int i = 0; i < alloc->n; i++)
 		give(alloc, &alloc->claims[i], alloc->claims[i].now_pct, &left_pct);
 	for (int i = 0; i < alloc->n; i++)
@@ -383,8 +385,8 @@ static void keep_caps(struct allocator *alloc)
 		alloc->claims[i].cap_pct = alloc->gpu->vgpus[alloc->claims[i].vgpu].cap_pct;
 }
 
-/* Plans caps that meet all needs. Returns ALLOCATION_SHORT, and plans nothing, if no caps meet all
- * needs. */
+/* Plans caps that meet all needs. Plans nothing and returns ALLOCATION_SHORT if the needs exceed
+ * the GPU. */
 static enum allocation meet_all(struct allocator *alloc, bool tolerated, int *ret_need_pct)
 {
 	*ret_need_pct = find_needs(alloc, tolerated);

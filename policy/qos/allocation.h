@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocates a GPU to vGPUs by their expected demand. Caps that suffice do not change. Otherwise a
- * vGPU gets the missing part of its cap at once from the vGPUs with the most unneeded cap. If the
- * GPU cannot serve all vGPUs, the allocation leaves as few of them as possible short.
+ * Allocates a GPU to vGPUs by their expected demand. If all caps suffice, no cap changes. Otherwise
+ * the vGPUs with the most unneeded cap give the missing cap at once. If the GPU cannot serve all
+ * vGPUs, the allocation leaves as few vGPUs as possible short.
  */
 #ifndef POLICY_QOS_ALLOCATION_H
 #define POLICY_QOS_ALLOCATION_H
@@ -12,16 +12,16 @@
 enum allocation {
 	ALLOCATION_KEPT,  /* the present caps suffice */
 	ALLOCATION_MET,	  /* the planned caps suffice */
-	ALLOCATION_TIGHT, /* the planned caps suffice within the tolerance */
-	ALLOCATION_SHORT, /* the caps cannot suffice for all */
+	ALLOCATION_TIGHT, /* the planned caps suffice only within the tolerance */
+	ALLOCATION_SHORT, /* no caps suffice for all vGPUs */
 };
 
 /* Numbers for decisions and their explanations. */
 struct allocation_summary {
-	double now_pct;	 /* total demand now, in whole steps; a held vGPU counts at its cap */
-	int need_pct;	 /* expected total demand */
+	double now_pct;	 /* present total demand, percent; a held vGPU counts at its cap */
+	int need_pct;	 /* expected total demand, percent of the GPU */
 	int largest;	 /* the vGPU with the largest raise; -1: no cap is raised */
-	int largest_pct; /* expected demand of that vGPU */
+	int largest_pct; /* expected demand of that vGPU, percent of the GPU */
 };
 
 /*

@@ -6,17 +6,17 @@
 #include "policy/qos/demand.h"
 #include "policy/signal.h"
 
-#define COLD_PERIODS   15    /* periods until a vGPU is known: fewer may show only one scene */
-#define CENSORED_UTIL  0.97  /* fraction of the cap; with more use, the demand is unknown */
-#define PROBE	       3.0   /* the probed demand as a multiple of the use */
-#define FADING	       0.998 /* factor for the counts of a level, each time the demand leaves it */
-#define TO_CONTRACT    0.05  /* transitions to the contract assumed on each level */
-#define MARGIN_STEP    0.5   /* percent points by which one miss raises the margin */
+#define COLD_PERIODS   15    /* periods until a new vGPU is known */
+#define CENSORED_UTIL  0.97  /* above this use of the cap, the demand is unknown */
+#define PROBE	       3.0   /* estimated demand of a probe, as a multiple of the use */
+#define FADING	       0.998 /* factor that reduces the old counts of a level at each new count */
+#define TO_CONTRACT    0.05  /* transitions to the contract that every level is assumed to have */
+#define MARGIN_STEP    0.5   /* increase of the margin, in percent, if a demand exceeds the need */
 #define MARGIN_MISSES  0.01  /* accepted fraction of periods in which the demand exceeds the need */
 #define MARGIN_MIN     0.3
-#define BARE_TOLERANCE 0.98 /* without frames: a vGPU served that much is not broken */
-#define UNSEEN_ASLEEP  4    /* periods in which a vGPU without frames may still be idle */
-#define DEARER	       1.5  /* largest possible demand, as a multiple of the largest measured */
+#define BARE_TOLERANCE 0.98 /* fraction of the demand that must be served, without frames */
+#define UNSEEN_BARE    4    /* periods added for a demand not seen yet, without frames */
+#define UNSEEN_GROWTH  1.5  /* largest assumed demand / largest measured demand, with frames */
 
 /* Upper ends of the levels as fractions of the contract. The levels are dense between idle and
  * busy. */
@@ -43,8 +43,8 @@ static bool is_censored(const struct policy_vgpu *vgpu)
 	return vgpu->util >= CENSORED_UTIL && vgpu->cap_pct < contract_pct(vgpu);
 }
 
-/* Returns the largest demand that ever followed the last measured demand, if it is above @load_pct,
- * or 0. */
+/* Returns the largest demand that has followed the level of the last measured demand, or 0 if no
+ * such demand exceeds @load_pct. */
 static double habit_pct(const struct policy_demand *demand, double load_pct)
 {
 	const float *follows = demand->follows[demand->level];
@@ -56,7 +56,8 @@ static double habit_pct(const struct policy_demand *demand, double load_pct)
 	return most_pct > load_pct ? most_pct : 0;
 }
 
-/* Slightly more than the estimate, so that the cap leaves some unused if the estimate is right. */
+/* Returns slightly more than the estimate, so that part of the cap stays unused if the estimate is
+ * right. */
 static double estimate_pct(const struct policy_vgpu *vgpu, enum policy_demand_source *ret_source)
 {
 	double load_pct = 100 * vgpu->load;
@@ -66,7 +67,8 @@ static double estimate_pct(const struct policy_vgpu *vgpu, enum policy_demand_so
 	return (pct > 0 ? pct : PROBE * load_pct) / BARE_TOLERANCE;
 }
 
-/* Returns true if the GPU time of a frame is known. That time does not depend on the cap. */
+/* Returns true if the GPU time of a frame is known. The GPU time of a frame does not depend on the
+ * cap. */
 static bool is_measured_by_frames(const struct policy_vgpu *vgpu)
 {
 	return vgpu->terms.target_fps > 0 && vgpu->fps_valid && vgpu->fps > 0;
@@ -108,7 +110,7 @@ static void learn_margin(struct policy_demand *demand, double tolerance)
 	demand->margin_pct = (float)fmax(MARGIN_MIN, margin);
 }
 
-/* Counts a transition. Periods with an estimated demand are skipped. */
+/* Counts a transition between measured demands. Periods with an estimated demand are skipped. */
 static void count_transition(struct policy_demand *demand, int level, double pct)
 {
 	float *follows = demand->follows[demand->level];
@@ -200,19 +202,20 @@ void demand_note_need(const struct policy_vgpu *vgpu, double need_pct)
 	vgpu->track->demand.need_pct = (float)need_pct;
 }
 
-/* Adds a demand that was not seen yet. A vGPU without frames may still be idle. */
+/* Returns the demand assumed for periods that were not seen yet. Without frames, this is the
+ * contract, because the vGPU may have been idle so far. */
 static double unseen_pct(const struct policy_vgpu *vgpu)
 {
 	if (vgpu->terms.target_fps <= 0 || !vgpu->fps_valid)
 		return contract_pct(vgpu);
-	return fmin(DEARER * demand_peak_pct(vgpu), contract_pct(vgpu));
+	return fmin(UNSEEN_GROWTH * demand_peak_pct(vgpu), contract_pct(vgpu));
 }
 
 void demand_distribution(const struct policy_vgpu *vgpu, bool assume_unseen, double ret_share[101])
 {
 	const struct policy_demand *demand = &vgpu->track->demand;
 	bool draws = vgpu->terms.target_fps > 0 && vgpu->fps_valid;
-	int unseen = !assume_unseen ? 0 : draws ? 1 : UNSEEN_ASLEEP;
+	int unseen = !assume_unseen ? 0 : draws ? 1 : UNSEEN_BARE;
 	double periods = demand->ring_fill + unseen;
 
 	memset(ret_share, 0, 101 * sizeof(*ret_share));

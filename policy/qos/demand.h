@@ -11,23 +11,22 @@
 #include "policy/policy.h"
 
 /*
- * Learns from one period of @vgpu, whose busy reading is valid. With a target and a valid FPS, the
- * demand is the target times the GPU time of a frame. Otherwise it is the load; if the load uses a
- * whole cap below the contract, the demand is estimated until part of the cap stays unused, and no
- * transition is counted. A new vGPU is cold and counts at its contract. This time is longer if no
- * vGPU can be migrated.
+ * Learns from one period of @vgpu. The busy reading must be valid. With a target and a valid FPS,
+ * the demand is the target times the GPU time of a frame. Otherwise the demand is the load.
+ * Exception: if the load uses a whole cap below the contract, the demand is estimated until part of
+ * the cap stays unused, and no transition is counted. A new vGPU is cold and counts at its
+ * contract. It stays cold for longer if no vGPU can be migrated.
  */
 void demand_learn(const struct policy_gpu *gpu, const struct policy_vgpu *vgpu);
 
-/* Returns the fraction of its demand that must be served. A vGPU that gets less is broken. */
+/* Returns the fraction of the demand that must be served. A vGPU that gets less is broken. */
 double demand_tolerance(const struct policy_vgpu *vgpu);
 
-/* Returns the present demand in percent of the GPU. track->demand.source says whether it is
- * measured or estimated. */
+/* Returns the present demand, percent of the GPU, measured or estimated (demand.source). */
 double demand_now_pct(const struct policy_vgpu *vgpu);
 
-/* Returns the smallest cap with which the present demand stays measurable, or 0 if any cap is
- * sufficient or the demand is estimated. */
+/* Returns the smallest cap with which the present demand stays measurable. Returns 0 if every cap
+ * is sufficient or the demand is estimated. */
 double demand_observable_cap_pct(const struct policy_vgpu *vgpu);
 
 /* Returns the largest measured demand, or the contract while the vGPU is cold. */
@@ -40,14 +39,14 @@ void demand_predict(const struct policy_vgpu *vgpu, double ret_above[POLICY_LEVE
 /* Returns the cap in percent that serves every demand up to @level, including the margin. */
 double demand_level_pct(const struct policy_vgpu *vgpu, int level);
 
-/* Stores the cap planned for the next period, from which the margin learns. */
+/* Stores the cap planned for the next period. demand_learn() adjusts the margin by this cap. */
 void demand_note_need(const struct policy_vgpu *vgpu, double need_pct);
 
 /*
- * Computes the fraction of the last POLICY_DEMAND_WINDOW periods with each demand, in whole percent
- * of the GPU. A vGPU that is cold or uses its whole cap counts at its contract. @assume_unseen adds
- * periods for a demand that was not seen yet: the contract, or, with frames, 1.5 times the largest
- * demand measured.
+ * Computes for each demand, in whole percent of the GPU, the fraction of the last
+ * POLICY_DEMAND_WINDOW periods that had this demand. A vGPU that is cold or uses its whole cap
+ * counts at its contract. @assume_unseen adds periods with a demand that was not seen yet: the
+ * contract, or with frames 1.5 times the largest measured demand.
  */
 void demand_distribution(const struct policy_vgpu *vgpu, bool assume_unseen, double ret_share[101]);
 

@@ -6,13 +6,13 @@
 
 #include "policy/policy.h"
 
-#define OVERLOAD_PCTS 101 /* 0..100 percent of the GPU */
+#define OVERLOAD_PCTS 101 /* number of whole percents of the GPU, 0 to 100 */
 
-/* The distribution of the total demand, if the demands are independent: the probability of each
- * whole percent and, last, of more than 100 %. */
+/* The distribution of the total demand, if the demands are independent. Elements 0 to 100 are the
+ * probabilities of each whole percent; the last element is the probability of more than 100 %. */
 struct overload {
 	double share[OVERLOAD_PCTS + 1];
-	int top; /* the largest possible total */
+	int top; /* the largest possible total demand, percent */
 };
 
 /*
@@ -26,8 +26,8 @@ void overload_sum_demands(const struct policy_params *params, const struct polic
 void overload_demand_of(const struct policy_params *params, const struct policy_gpu *gpu, int index,
 			double ret_share[OVERLOAD_PCTS]);
 
-/* Returns the probability that the total demand exceeds 100 % with one more vGPU whose distribution
- * of demand is @share. */
+/* Returns the probability that the total demand exceeds 100 % after one more vGPU is added. @share
+ * is the distribution of the demand of that vGPU. */
 double overload_probability(const struct overload *overload, const double share[OVERLOAD_PCTS]);
 
 #endif

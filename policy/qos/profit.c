@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Computes the expected profit. Probabilities are summed as integers, independent of the order. */
+/* Computes the expected profit. Probabilities are added as integers, so that the order has no
+ * effect. */
 #include <math.h>
 #include <string.h>
 
@@ -8,17 +9,17 @@
 #include "policy/qos/overload.h"
 #include "policy/plan.h"
 
-#define MOVE_S	       15   /* time to migrate a vGPU automatically */
-#define MOVE_BY_HAND_S 300  /* time to migrate a vGPU by hand, after an alert */
-#define TOLERANCE      0.98 /* fraction of a contract: a vGPU that gets as much is not broken */
-#define ABOUT_ALL      0.95 /* fraction of a contract: a larger demand is unlikely */
-#define PARTS	       1e9  /* number of equal parts of a probability of 1 */
+#define MOVE_S	      15   /* seconds to migrate a vGPU automatically */
+#define MANUAL_MOVE_S 300  /* seconds until an operator migrates a vGPU, after an alert */
+#define TOLERANCE     0.98 /* served fraction of a demand with which a vGPU is not broken */
+#define ABOUT_ALL     0.95 /* above this fraction of the contract, no larger demand is assumed */
+#define PARTS	      1e9  /* a probability of 1 as an integer */
 
 /* The result of trying several kinds of newcomers. */
 struct test {
 	const struct overload *overload;
-	double overload_now; /* probability without a newcomer, if a newcomer can be migrated */
-	double bearable;     /* additional probability for which a price pays */
+	double overload_now; /* overload probability without a newcomer; 0 without migration */
+	double bearable;     /* added overload probability at which penalties equal the price */
 	long long kinds, fit, overload_parts;
 };
 
@@ -42,8 +43,8 @@ static double heaviest_pct(const struct policy_gpu *gpu)
 	return pct;
 }
 
-/* Adds the kinds of newcomers that no present vGPU resembles: one for each percent from the
- * heaviest vGPU to the contract. */
+/* Tries the kinds of newcomers that no present vGPU resembles: one kind for each percent between
+ * the largest demand of the present vGPUs and the contract. */
 static void try_unseen(const struct policy_gpu *gpu, struct test *test)
 {
 	int contract_pct = plan_contract_pct(gpu, &gpu->flavor);
@@ -76,7 +77,7 @@ struct profit profit_expect(const struct policy_params *params, const struct pol
 		.overload_now = gpu->migrates ? overload.share[OVERLOAD_PCTS] : 0,
 		.bearable = profit.price / fmax(an_hour, 1e-9),
 	};
-	/* All other kinds together weigh as much as one present vGPU. */
+	/* Each present vGPU weighs as much as all unseen kinds together. */
 	for (int i = 0; i < gpu->n_vgpus; i++) {
 		overload_demand_of(params, gpu, i, share);
 		try_one(&test, share, unseen);
@@ -85,7 +86,7 @@ struct profit profit_expect(const struct policy_params *params, const struct pol
 	profit.misfit = test.kinds > 0 ? 1 - (double)test.fit / (double)test.kinds : 0;
 	if (!gpu->migrates && test.fit > 0)
 		profit.overload = (double)test.overload_parts / PARTS / (double)test.fit;
-	profit.broken_s += (gpu->migrates ? MOVE_S : MOVE_BY_HAND_S) * profit.misfit +
+	profit.broken_s += (gpu->migrates ? MOVE_S : MANUAL_MOVE_S) * profit.misfit +
 			   PROFIT_HOUR_S * profit.overload;
 	profit.penalty = params->penalty_per_broken_s * profit.broken_s;
 	profit.expected = profit.price * (1 - profit.misfit) - profit.penalty;

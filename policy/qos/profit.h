@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Computes the expected profit of one more vGPU: its price less the penalties for the time in which
- * vGPUs may break, over one hour.
+ * Computes the expected profit of one more vGPU for one hour: its price minus the expected
+ * penalties for broken time.
  */
 #ifndef POLICY_QOS_PROFIT_H
 #define POLICY_QOS_PROFIT_H
@@ -14,19 +14,19 @@ struct profit {
 	double price;
 	double misfit;	 /* probability that the newcomer does not fit */
 	double overload; /* probability that the newcomer causes overload, in any period */
-	double broken_s; /* expected broken vGPU-seconds: as many as in the last hour, and those of
-			    the newcomer */
-	double penalty;	 /* expected penalties for those seconds */
-	double expected; /* price, weighted by the probability that the newcomer fits, less penalty
-			  */
+	double broken_s; /* expected broken vGPU-seconds: the average of a vGPU in the last hour,
+			    and those that the newcomer causes */
+	double penalty;	 /* expected penalties for broken_s */
+	double expected; /* price x (1 - misfit) - penalty */
 };
 
 /*
- * Computes the profit of one more vGPU with gpu->flavor. Its demand is unknown: with equal
- * probability it resembles one of the present vGPUs, or is between the heaviest of them and its
- * contract. It does not fit if it adds so much overload that the penalties exceed its price. Then
- * it must be removed, and vGPUs are broken until it is (gpu->migrates says how soon). Without
- * migration, the overload that fitting newcomers add lasts for the hour.
+ * Computes the profit of one more vGPU with the contract gpu->flavor. The demand of the newcomer is
+ * unknown: with equal probability it equals the demand of one of the present vGPUs, or is between
+ * the largest of these demands and the contract. A newcomer does not fit if it adds so much
+ * overload that the penalties exceed its price. It must then be removed, and vGPUs are broken until
+ * its removal, which is sooner if gpu->migrates is true. If gpu->migrates is false, the overload
+ * that a fitting newcomer adds lasts for the hour.
  */
 struct profit profit_expect(const struct policy_params *params, const struct policy_gpu *gpu);
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * gover's own policy: caps follow the expected demand of each vGPU, and one more vGPU is sold while
- * that is expected to pay. A period with an invalid reading changes nothing.
+ * a profit is expected. A period with an invalid reading changes nothing.
  *
- * Caps (allocation.h): no cap is cut without need, so an unused part stays with its vGPU until
- * another vGPU may want it. Overload: if the total demand exceeds the GPU, a severe overload names
- * the vGPU whose migration relieves enough at the least cost. Selling (profit.h): the price times
- * the probability that the newcomer fits, against the expected penalties. Where vGPUs are migrated
- * automatically, a newcomer that does not fit costs little.
+ * Caps (allocation.h): a cap is cut only if another vGPU may need the cut part.
+ * Overload: if the total demand exceeds the GPU, the policy warns of a severe overload and names
+ * the vGPU whose migration relieves the GPU enough at the least cost.
+ * Selling (profit.h): the expected profit is the price times the probability that the newcomer
+ * fits, minus the expected penalties. If vGPUs are migrated automatically, a newcomer that does not
+ * fit costs little.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,7 +23,7 @@
 #include "policy/steps.h"
 
 #define OVERCOMMITTED_PERIODS 2	 /* consecutive periods with a demand above 100 % */
-#define VICTIM_PERIODS	      30 /* periods until a vGPU is named again */
+#define REPEAT_PERIODS	      30 /* periods until a continuing overload names a vGPU again */
 
 static void learn(struct policy_gpu *gpu)
 {
@@ -47,10 +48,11 @@ static double relief_pct(const struct policy_params *params, const struct policy
 				 ceil(demand_tolerance(vgpu) * demand_now_pct(vgpu)));
 }
 
-/* Prefers a vGPU whose removal is enough: the newcomer on probation, then the smallest contract,
- * then the largest demand. If no removal is enough, prefers the largest demand. */
-static bool is_better_victim(const struct policy_gpu *gpu, double over_pct, int a, double a_pct,
-			     int b, double b_pct)
+/* Returns true if migrating vGPU @a is better than migrating @b. A vGPU whose removal ends the
+ * overload is better; among such vGPUs the newcomer on probation, then the smallest contract, then
+ * the largest demand. If no removal ends the overload, the largest demand is better. */
+static bool is_better_to_migrate(const struct policy_gpu *gpu, double over_pct, int a, double a_pct,
+				 int b, double b_pct)
 {
 	int a_sold = gpu->vgpus[a].terms.initial_cap_pct;
 	int b_sold = gpu->vgpus[b].terms.initial_cap_pct;
@@ -68,8 +70,8 @@ static bool is_better_victim(const struct policy_gpu *gpu, double over_pct, int 
 	return id_compare(gpu->vgpus[a].id, gpu->vgpus[b].id) < 0;
 }
 
-static int find_victim(const struct policy_params *params, const struct policy_gpu *gpu,
-		       double over_pct)
+static int find_vgpu_to_migrate(const struct policy_params *params, const struct policy_gpu *gpu,
+				double over_pct)
 {
 	double best_pct = 0;
 	int best = -1;
@@ -77,7 +79,7 @@ static int find_victim(const struct policy_params *params, const struct policy_g
 	for (int i = 0; i < gpu->n_vgpus; i++) {
 		double pct = relief_pct(params, gpu, i);
 
-		if (best >= 0 && !is_better_victim(gpu, over_pct, i, pct, best, best_pct))
+		if (best >= 0 && !is_better_to_migrate(gpu, over_pct, i, pct, best, best_pct))
 			continue;
 		best = i;
 		best_pct = pct;
@@ -90,12 +92,12 @@ static bool count_overcommitted(struct policy_gpu *gpu, bool overcommitted, int 
 {
 	gpu->overcommitted_run = overcommitted ? gpu->overcommitted_run + 1 : 0;
 	if (gpu->n_vgpus < gpu->severe_vgpus)
-		gpu->severe_run =
-			0; /* a vGPU was removed: names the next vGPU to migrate at once */
+		gpu->severe_run = 0; /* a vGPU was removed: if the overload continues, names the
+					next vGPU at once */
 	gpu->severe_vgpus = gpu->n_vgpus;
 	if (gpu->overcommitted_run >= OVERCOMMITTED_PERIODS) {
 		gpu->severe_quiet = 0;
-		return gpu->severe_run++ % VICTIM_PERIODS == 0;
+		return gpu->severe_run++ % REPEAT_PERIODS == 0;
 	}
 	if (!overcommitted && ++gpu->severe_quiet > quiet_periods)
 		gpu->severe_run = 0;
@@ -128,13 +130,13 @@ static void warn_overcommitted(const struct policy_params *params, struct policy
 		return;
 	plan_init(&none, gpu);
 	decision = plan_decide(&none, gpu, POLICY_SEVERE, out);
-	decision->vgpu = find_victim(params, gpu, summary->now_pct - 100);
+	decision->vgpu = find_vgpu_to_migrate(params, gpu, summary->now_pct - 100);
 	explain_overcommitted(gpu, summary, relief_pct(params, gpu, decision->vgpu), decision);
 }
 
 /* --- selling --- */
 
-/* A newcomer's first cap is the part of the GPU that the other vGPUs are not expected to need. */
+/* The newcomer's first cap is the part of the GPU that the other vGPUs are not expected to need. */
 static int plan_fund(const struct policy_params *params, const struct policy_gpu *gpu,
 		     const struct policy_terms *terms, struct fund *ret_fund)
 {
@@ -156,7 +158,7 @@ static int plan_fund(const struct policy_params *params, const struct policy_gpu
 	for (int i = 0; i < gpu->n_vgpus; i++) {
 		int delta_pct = ret_fund->plan.delta_pct[i];
 
-		if (delta_pct > 0) /* funding raises no other cap */
+		if (delta_pct > 0) /* funding never raises the cap of another vGPU */
 			ret_fund->plan.delta_pct[i] = 0;
 		ret_fund->given_pct -= delta_pct < 0 ? delta_pct : 0;
 		ret_fund->givers += delta_pct < 0;
@@ -175,7 +177,7 @@ int qos_fund(const struct policy_params *params, struct policy_gpu *gpu,
 	if (r < 0)
 		return r;
 	explain_fund_share(params, gpu, out, terms, &fund,
-			   "which the others are not expected to need",
+			   "the part that other vGPUs are not expected to need",
 			   fund_decide(gpu, &fund, out));
 	return fund.cap_pct;
 }

@@ -140,8 +140,8 @@ static const struct row rows[] = {
 	 .vgpus = {{"vgpu1", 80, .cap = 80, .util = 0.4},
 		   {"vgpu3", 40, .cap = 20, .util = 0.9, .target = 60, .fps = 41.2}},
 	 .why = "vgpu3 reaches 41.2 of its target of 60 FPS while it uses 90.0 % of its 20 % cap "
-		"(GPU-bound from 70 %); 1/5 of the 48.0 % unused by vgpu1 moves: vgpu1 80 -> 71 %, "
-		"vgpu3 20 -> 29 %",
+		"(GPU-bound from 70 %); 1/5 of the 48.0 % unused by vgpu1 moves: vgpu1 80 -> 71 "
+		"%, vgpu3 20 -> 29 %",
 	 .numbers = "u_pct=90 cap_pct=20 overload_pct=95 fps=41.2 target_fps=60 e=0.3133 "
 		    "qos_gpu_bound_pct=70 donor_u_pct=40 donor_cap_pct=80 unused_pct=48 "
 		    "steal_fraction=0.2 stolen_pct=9"},
@@ -162,8 +162,8 @@ static const struct row rows[] = {
 	{step_greedy,
 	 .vgpus = {{"vgpu1", 80, .cap = 80, .util = 0.8}, {"vgpu3", 40, .cap = 20, OVER}},
 	 .why = "vgpu3 uses 97.2 % of its 20 % cap and has been above the threshold of 95 % for 3 "
-		"periods; 0.9 of the 16.0 % unused by vgpu1 moves, limited to keep the donor below "
-		"the threshold: vgpu1 80 -> 68 %, vgpu3 20 -> 32 %",
+		"periods; 0.9 of the 16.0 % unused by vgpu1 moves, limited to keep the donor "
+		"below the threshold: vgpu1 80 -> 68 %, vgpu3 20 -> 32 %",
 	 .numbers = "u_pct=97.2 cap_pct=20 overload_pct=95 above_periods=3 donor_u_pct=80 "
 		    "donor_cap_pct=80 unused_pct=16 steal_fraction=0.9 stolen_pct=12"},
 	{step, .vgpus = {{"vgpu1", 20, .cap = 20, .util = 0.85}, {"vgpu3", 90, .cap = 80, OVER}},
@@ -187,15 +187,15 @@ static const struct row rows[] = {
 		   {"vgpu2", 40, .cap = 20, OVER},
 		   {"vgpu3", 20, .cap = 10, OVER}},
 	 .why = "2 vGPUs are overloaded; the free pool has 10 % of the GPU and gives 10 % in "
-		"proportion to what each lacks: vgpu2 20 -> 27 %, vgpu3 10 -> 13 %",
+		"proportion to the shortfall of each: vgpu2 20 -> 27 %, vgpu3 10 -> 13 %",
 	 .numbers = "receivers=2 free_pct=10 given_pct=10"},
 	{step,
 	 .vgpus = {{"vgpu1", 60, .cap = 60, .util = 0.4},
 		   {"vgpu2", 40, .cap = 30, OVER},
 		   {"vgpu3", 20, .cap = 10, OVER}},
 	 .why = "2 vGPUs are overloaded at the same time, so no cap is moved between them; "
-		"migrating vgpu2 would relieve the GPU most: it uses 29.2 % of the GPU (all vGPUs: "
-		"62.9 %)",
+		"migrating vgpu2 would relieve the GPU most: it uses 29.2 % of the GPU (all "
+		"vGPUs: 62.9 %)",
 	 .numbers = "overloaded=2 load_pct=29.16 u_pct=97.2 cap_pct=30 total_load_pct=62.88"},
 	{step_calm,
 	 .vgpus = {{"vgpu1", 60, .cap = 60, .util = 0.4}, {"vgpu2", 40, .cap = 30, .util = 0.2}},
@@ -217,12 +217,12 @@ static const struct row rows[] = {
 		    "fund_fraction=0.8 fund_window_periods=30 min_newcomer_pct=10"},
 	{give_back, .vgpus = {{"vgpu1", 60, .cap = 40}, {"vgpu2", 40, .cap = 35}},
 	 .why = "The free pool has 25 % of the GPU; 25 % go to vGPUs below their contract, in "
-		"proportion to what each lacks: vgpu1 40 -> 60 %, vgpu2 35 -> 40 %",
+		"proportion to the shortfall of each: vgpu1 40 -> 60 %, vgpu2 35 -> 40 %",
 	 .numbers = "free_pct=25 given_pct=25"},
 	{fit,
 	 .vgpus = {{"vgpu1", 90, .cap = 90, .held = true}, {"vgpu2", 40, .cap = 40, .min_cap = 20}},
-	 .why = "All caps add up to 130 %; 20 % are cut, first unused cap, then in proportion "
-		"(floors and holds prevent a cut of 10 % more): vgpu2 40 -> 20 %",
+	 .why = "All caps add up to 130 %; 20 % are cut, first unused cap, then all caps in "
+		"proportion (floors and holds prevent a further cut of 10 %): vgpu2 40 -> 20 %",
 	 .numbers = "sum_cap_pct=130 over_pct=30 cut_pct=20 left_pct=10"},
 	{fit,
 	 .vgpus = {{"v1", 20, .cap = 20},
@@ -233,32 +233,32 @@ static const struct row rows[] = {
 		   {"v6", 20, .cap = 20},
 		   {"v7", 20, .cap = 20},
 		   {"v8", 20, .cap = 20}},
-	 .why = "All caps add up to 160 %; 60 % are cut, first unused cap, then in proportion: v1 "
-		"20 -> 12 %, v2 20 -> 12 %, v3 20 -> 12 %, v4 20 -> 12 %, v5 20 -> 13 %, v6 20 -> "
-		"13 % and 2 more",
+	 .why = "All caps add up to 160 %; 60 % are cut, first unused cap, then all caps in "
+		"proportion: v1 20 -> 12 %, v2 20 -> 12 %, v3 20 -> 12 %, v4 20 -> 12 %, v5 20 -> "
+		"13 %, v6 20 -> 13 % and 2 more",
 	 .numbers = "sum_cap_pct=160 over_pct=60 cut_pct=60 left_pct=0"},
 	{hold_first_at_40, .vgpus = {{"vgpu1", 60, .cap = 20}, {"vgpu2", 80, .cap = 70}},
-	 .why = "An operator holds vgpu1 at 40 %; other vGPUs give 10 %, first unused cap, then in "
-		"proportion: vgpu2 70 -> 60 %, vgpu1 20 -> 40 %",
+	 .why = "An operator holds vgpu1 at 40 %; other vGPUs give 10 %, first unused cap, then "
+		"all caps in proportion: vgpu2 70 -> 60 %, vgpu1 20 -> 40 %",
 	 .numbers = "cap_pct=20 held_pct=40 given_pct=10"},
 	{hold_first_at_40, .vgpus = {{"vgpu1", 60, .cap = 60}, {"vgpu2", 80, .cap = 40}},
 	 .why = "An operator holds vgpu1 at 40 %: vgpu1 60 -> 40 %",
 	 .numbers = "cap_pct=60 held_pct=40 given_pct=0"},
 	{set_first_to_30_to_40, .vgpus = {{"vgpu1", 60, .cap = 60}, {"vgpu2", 80, .cap = 40}},
-	 .why = "The new contract of vgpu1 allows caps from 30 to 40 %; its cap was 60 %: vgpu1 60 "
-		"-> 40 %",
+	 .why = "The new contract of vgpu1 allows caps from 30 to 40 %; its cap was 60 %: vgpu1 "
+		"60 -> 40 %",
 	 .numbers = "cap_pct=60 least_pct=30 most_pct=40 given_pct=0"},
 	{set_first_to_30_to_40, .vgpus = {{"vgpu1", 20, .cap = 20}, {"vgpu2", 80, .cap = 80}},
 	 .why = "The new contract of vgpu1 allows caps from 30 to 40 %; its cap was 20 %; other "
-		"vGPUs give 10 %, first unused cap, then in proportion: vgpu2 80 -> 70 %, vgpu1 20 "
-		"-> 30 %",
+		"vGPUs give 10 %, first unused cap, then all caps in proportion: vgpu2 80 -> 70 "
+		"%, vgpu1 20 -> 30 %",
 	 .numbers = "cap_pct=20 least_pct=30 most_pct=40 given_pct=10"},
 	{step_as_none,
 	 .vgpus = {{"vgpu1", 50, .cap = 50, .util = 1},
 		   {"vgpu2", 50, .cap = 20, .util = 0},
 		   {"vgpu3", 50, .cap = 10, .util = 0, .held = true}},
-	 .why = "2 vGPUs share 90 % of the GPU equally, none above its contract: vgpu1 50 -> 45 %, "
-		"vgpu2 20 -> 45 %",
+	 .why = "2 vGPUs share 90 % of the GPU equally; no cap exceeds its contract: vgpu1 50 -> "
+		"45 %, vgpu2 20 -> 45 %",
 	 .numbers = "vgpus=2 shared_pct=90"},
 	{step_as_static,
 	 .vgpus = {{"vgpu1", 50, .cap = 50, .util = 1}, {"vgpu2", 30, .cap = 30, .util = 0}},
@@ -291,29 +291,29 @@ static const struct row rows[] = {
 		    "min_newcomer_pct=10"},
 	{step_as_credit,
 	 .vgpus = {{"vgpu1", 80, .cap = 50, .util = 0.4}, {"vgpu2", 80, .cap = 50, .util = 1}},
-	 .why = "1 of 2 vGPUs use their whole cap; credits for 100 % of the GPU meet claims of 85 "
-		"%: vgpu1 50 -> 26 %, vgpu2 50 -> 74 %",
+	 .why = "1 of 2 vGPUs use their whole cap; 100 % of the GPU are credits, and all claims "
+		"add up to 85 %: vgpu1 50 -> 26 %, vgpu2 50 -> 74 %",
 	 .numbers = "vgpus=2 shared_pct=100 wanting=1 demand_pct=85 spare_pct=0 deadband_pct=2"},
 	{step_as_credit,
 	 .vgpus = {{"vgpu1", 90, .cap = 12, .util = 0.8, .claim = 40},
 		   {"vgpu2", 100, .cap = 60, .util = 1}},
-	 .why = "1 of 2 vGPUs use their whole cap; credits for 100 % of the GPU meet claims of 115 "
-		"%, and 10 % are transferred from vGPUs that need less to vGPUs that need more: "
-		"vgpu1 12 -> 25 %, vgpu2 60 -> 75 %",
+	 .why = "1 of 2 vGPUs use their whole cap; 100 % of the GPU are credits, and all claims "
+		"add up to 115 %; 10 % are transferred from vGPUs that need less to vGPUs that "
+		"need more: vgpu1 12 -> 25 %, vgpu2 60 -> 75 %",
 	 .numbers = "vgpus=2 shared_pct=100 wanting=1 demand_pct=115 spare_pct=10 deadband_pct=2"},
 	{step_as_fair,
 	 .vgpus = {{"vgpu1", 50, .cap = 30, .util = 0.3333},
 		   {"vgpu2", 80, .cap = 35, .util = 1},
 		   {"vgpu3", 80, .cap = 35, .util = 1}},
-	 .why = "2 of 3 vGPUs use their whole cap; the total demand is 99 % of the GPU, of which "
-		"100 % can be shared, so each demand is met and 1 % are lent by weight: vgpu1 30 "
-		"-> 12 %, vgpu2 35 -> 44 %, vgpu3 35 -> 44 %",
+	 .why = "2 of 3 vGPUs use their whole cap; the total demand is 99 %, and 100 % of the GPU "
+		"can be shared: each demand is met, and 1 % are lent by weight: vgpu1 30 -> 12 %, "
+		"vgpu2 35 -> 44 %, vgpu3 35 -> 44 %",
 	 .numbers = "vgpus=3 shared_pct=100 wanting=2 demand_pct=99 spare_pct=1 deadband_pct=2"},
 	{step_as_fair,
 	 .vgpus = {{"vgpu1", 80, .cap = 70, .util = 1}, {"vgpu2", 80, .cap = 30, .util = 1}},
-	 .why = "2 of 2 vGPUs use their whole cap; the total demand is 130 % of the GPU, of which "
-		"100 % can be shared, so it is shared by weight among the vGPUs that want more: "
-		"vgpu1 70 -> 50 %, vgpu2 30 -> 50 %",
+	 .why = "2 of 2 vGPUs use their whole cap; the total demand is 130 %, and 100 % of the "
+		"GPU can be shared: the vGPUs that want more share this part by weight: vgpu1 70 "
+		"-> 50 %, vgpu2 30 -> 50 %",
 	 .numbers = "vgpus=2 shared_pct=100 wanting=2 demand_pct=130 spare_pct=0 deadband_pct=2"},
 	{fund_as_credit, .vgpus = {{"vgpu1", 60, .cap = 90, .util = 1, .peak = 0.9, .claim = 60}},
 	 .why = "A newcomer with a contract of 30 % gets 30 %, its credits by demand; 20 % come "
@@ -321,8 +321,8 @@ static const struct row rows[] = {
 	 .numbers = "contract_pct=30 funded_pct=30 free_pct=10 given_pct=20 givers=1 "
 		    "min_newcomer_pct=10"},
 	{fund_as_fair, .vgpus = {{"vgpu1", 80, .cap = 80, .util = 1, .peak = 0.8}},
-	 .why = "A newcomer with a contract of 30 % gets 30 %, its share by weight; 10 % come from "
-		"vGPUs above their share: vgpu1 80 -> 70 %",
+	 .why = "A newcomer with a contract of 30 % gets 30 %, its share by weight; 10 % come "
+		"from vGPUs above their share: vgpu1 80 -> 70 %",
 	 .numbers = "contract_pct=30 funded_pct=30 free_pct=20 given_pct=10 givers=1 "
 		    "min_newcomer_pct=10"},
 };

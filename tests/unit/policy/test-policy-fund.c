@@ -22,7 +22,7 @@ static void start_row(const struct row *row, struct bench *bench)
 {
 	print_message("  %s\n", row->rule);
 	bench_init(bench, row->vgpus, row->step ? row->step : 1);
-	memset(&bench->out, 0xff, sizeof(bench->out)); /* every call sets its results */
+	memset(&bench->out, 0xff, sizeof(bench->out)); /* every call must set all results */
 	for (int i = 0; i < bench->gpu.n_vgpus; i++)
 		bench->vgpus[i].want_cap_pct = bench->vgpus[i].cap_pct;
 }
@@ -159,7 +159,7 @@ static void test_an_invalid_reading_does_not_age_the_window(void **state)
 }
 
 static const struct row return_rows[] = {
-	{"rule 10: to vGPUs below their contract, in proportion to what each lacks",
+	{"rule 10: to vGPUs below their contract, in proportion to the shortfall of each",
 	 .vgpus = {{"a", 60, .cap = 40}, {"b", 40, .cap = 30}, {"c", 15, .cap = 15}},
 	 .decision = "return: a 40->50, b 30->35"},
 	{"rule 10: the rest is free pool", .vgpus = {{"a", 60, .cap = 40}, {"b", 20, .cap = 20}},
@@ -175,7 +175,7 @@ static const struct row return_rows[] = {
 	 .vgpus = {{"a", 60, .cap = 40, .held = true}, {"b", 60, .cap = 50}},
 	 .decision = "return: b 50->60"},
 	{"nothing free", .vgpus = {{"a", 60, .cap = 40}, {"b", 60, .cap = 60}}, .decision = ""},
-	{"no vGPU lacks anything", .vgpus = {{"a", 40, .cap = 40}}, .decision = ""},
+	{"no vGPU is below its contract", .vgpus = {{"a", 40, .cap = 40}}, .decision = ""},
 	{"no vGPU is left", .decision = ""},
 };
 
@@ -198,7 +198,7 @@ static const struct row fit_rows[] = {
 		   {"b", 60, .cap = 60, .peak = 0.5},
 		   {"c", 10, .cap = 10, .peak = 0.1}},
 	 .decision = "fit: a 60->40, b 60->50"},
-	{"rule 12: then in proportion",
+	{"rule 12: then all caps are cut in proportion",
 	 .vgpus = {{"a", 100, .cap = 100, .peak = 0.9}, {"b", 60, .cap = 60, .peak = 0.6}},
 	 .decision = "fit: a 100->60, b 60->40"},
 	{"rule 12: a vGPU with unknown use is cut in proportion only",
@@ -250,7 +250,7 @@ static const struct row hold_rows[] = {
 		   {"b", 40, .cap = 40, .peak = 0.1},
 		   {"c", 20, .cap = 20, .peak = 0.2}},
 	 .held = "a", .held_pct = 60, .decision = "hold a: b 40->20, a 40->60"},
-	{"rule 12: and then in proportion",
+	{"rule 12: other vGPUs then give in proportion",
 	 .vgpus = {{"a", 100, .cap = 40},
 		   {"b", 40, .cap = 40, .peak = 0.4},
 		   {"c", 20, .cap = 20, .peak = 0.2}},
@@ -298,10 +298,10 @@ static void test_holding_a_cap(void **state)
 static const struct row set_rows[] = {
 	{"a cap between floor and ceiling stays", .vgpus = {{"a", 60, .cap = 40}}, .set = "a",
 	 .newcomer = {.initial_cap_pct = 40, .min_cap_pct = 40}, .decision = ""},
-	{"a smaller contract takes the cap along",
+	{"a smaller contract reduces the cap",
 	 .vgpus = {{"a", 60, .cap = 60}, {"b", 40, .cap = 30}}, .set = "a",
 	 .newcomer = {.initial_cap_pct = 20}, .decision = "set a: a 60->20"},
-	{"a larger floor raises it from the pool",
+	{"a larger floor raises the cap from the pool",
 	 .vgpus = {{"a", 60, .cap = 20}, {"b", 40, .cap = 40}}, .set = "a",
 	 .newcomer = {.initial_cap_pct = 60, .min_cap_pct = 50}, .decision = "set a: a 20->50"},
 	{"other vGPUs give too, first unused cap",
@@ -317,11 +317,11 @@ static const struct row set_rows[] = {
 	{"in whole steps", .step = 5, .vgpus = {{"a", 60, .cap = 20}, {"b", 80, .cap = 80}},
 	 .set = "a", .newcomer = {.initial_cap_pct = 60, .min_cap_pct = 33},
 	 .decision = "set a: b 80->65, a 20->35"},
-	{"a floor that does not fit is refused with the largest cap that fits",
+	{"a floor that does not fit is rejected with the largest cap that fits",
 	 .vgpus = {{"a", 60, .cap = 20}, {"b", 70, .cap = 70, .held = true}}, .set = "a",
 	 .newcomer = {.initial_cap_pct = 60, .min_cap_pct = 40}, .result = -ENOSPC,
 	 .largest_pct = 30, .decision = ""},
-	{"a cut is never refused, though the sum stays too large",
+	{"a cut is never rejected, even if the sum stays above 100",
 	 .vgpus = {{"a", 90, .cap = 90}, {"b", 80, .cap = 80, .held = true}}, .set = "a",
 	 .newcomer = {.initial_cap_pct = 60}, .decision = "set a: a 90->60"},
 };

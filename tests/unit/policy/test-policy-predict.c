@@ -4,17 +4,17 @@
 
 #include "policy/window.h"
 
-/* The use of a vGPU: @often in most periods, @once in the period @once_at periods ago, @twice in
- * the period before that. */
+/* The past use of a vGPU: @often in most periods, @once in one period (@once_at periods ago) and
+ * @twice in the period before @once. */
 struct past {
 	double often, even; /* use in every second period, counted from the last; 0: @often */
-	double once, twice; /* 0: as often */
+	double once, twice; /* 0: same as @often */
 };
 
 struct row {
 	const char *policy;
 	const char *rule;
-	int periods; /* seen */
+	int periods; /* number of periods seen */
 	struct past a, b;
 	double peak_pct;
 	int cold;
@@ -78,8 +78,8 @@ static double load_at(const struct past *past, int ago)
 	return ago % 2 == 0 && past->even > 0 ? past->even : past->often;
 }
 
-/* Two contracts of 30 and 20 % with caps to match, and half of the GPU free. The windows have all
- * periods except the last, which is the reading. */
+/* Two vGPUs with contracts and caps of 30 and 20 %; half of the GPU is free. The windows contain
+ * all periods of @row except the last, which is the current reading. */
 static void make_bench(struct bench *bench, const struct row *row, int flavor_pct)
 {
 	static const struct given vgpus[] = {
@@ -117,7 +117,7 @@ static void test_peaks(void **state)
 	}
 }
 
-/* A peak of 45 % leaves room for a contract of 55 and not for one of 56. */
+/* Beside a peak of 45 %, a contract of 55 % fits and a contract of 56 % does not fit. */
 static void test_a_newcomers_whole_contract_must_fit(void **state)
 {
 	static const struct row row = {"max", "", 100, .a = {.often = 0.10, .once = 0.30},
@@ -131,10 +131,11 @@ static void test_a_newcomers_whole_contract_must_fit(void **state)
 	make_bench(&bench, &row, 56);
 	bench_step(&bench);
 	assert_string_equal(bench_text(&bench), "");
-	assert_int_equal(bench.gpu.calm_run, 3); /* the periods stay calm */
+	assert_int_equal(bench.gpu.calm_run, 3); /* the calm periods are counted without an offer */
 }
 
-/* Rule 4 offers at a load of 59 % but not at 60 %; the predictors use the windows only. */
+/* By rule 4, an offer is made at a load of 59 % but not at 60 %. The predictors use only the
+ * windows. */
 static void test_lowload_pct_has_no_influence(void **state)
 {
 	static const struct row row = {"max", "", 100, .a = {.often = 0.29}, .b = {.often = 0.19}};
@@ -151,7 +152,7 @@ static void test_lowload_pct_has_no_influence(void **state)
 	assert_string_equal(bench_text(&bench), "");
 }
 
-/* The same histories cause the same moves as under gover. */
+/* With the same history, p99, nsigma and max make the same moves as gover. */
 static void test_caps_move_as_under_gover(void **state)
 {
 	static const char *const names[] = {"p99", "nsigma", "max"};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariants of all policies. Random tenants arrive, work, are held, change their
- * contracts and leave, on GPUs with random steps and parameters, and sometimes the policy
- * changes. Every call is made three times: once, repeated,
- * and with the vGPUs in another order. GOVER_TEST_SEED=N runs other histories.
+ * Invariants of all policies. Random tenants arrive, work, are held, change their contracts and
+ * leave, on GPUs with random steps and parameters. Sometimes the policy changes. Every call is
+ * made, repeated, and made with the vGPUs in another order; the results must be equal.
+ * GOVER_TEST_SEED=N runs other histories.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ enum call_kind { CALL_STEP, CALL_FUND, CALL_RETURN, CALL_FIT, CALL_HOLD, CALL_SE
 
 struct call {
 	enum call_kind kind;
-	struct policy_terms newcomer; /* of fund; of set, the new contract */
+	struct policy_terms newcomer; /* for fund and set: the contract */
 	const char *id;		      /* for hold and set: the vGPU */
 	int cap_pct;
 };
@@ -29,7 +29,7 @@ struct world {
 	struct policy_gpu gpu;
 	struct policy_vgpu vgpus[TENANTS_MAX];
 	struct policy_track tracks[TENANTS_MAX]; /* of vgpus[i] */
-	int moods[TENANTS_MAX];			 /* 0 idle, 1 working, 2 wanting more */
+	int moods[TENANTS_MAX]; /* 0: idle, 1: working, 2: wants more than its cap */
 	struct policy_out out;
 	int result, largest_pct; /* results of the last call */
 };
@@ -235,7 +235,7 @@ static void check_steal(const struct world *world, const struct policy_decision 
 			    world->params.overload_pct / 100 * moves[0].to_pct + 0.01);
 }
 
-/* The percent in an offer can be funded while nothing has changed. */
+/* Checks that the first cap in an offer can be funded while nothing has changed. */
 static void check_offer(const struct world *world, const struct policy_decision *decision)
 {
 	static struct world claimed;
@@ -267,8 +267,8 @@ static void check_decisions(const struct world *world)
 	}
 }
 
-/* Caps by demand do not change without valid readings, are never raised by less than
- * the dead band, and are cut only to pay for a raise. */
+/* Checks policies by demand: no cap changes without valid readings, no raise is smaller than the
+ * dead band, and caps are cut only for a raise. */
 static void check_by_demand(const struct world *world)
 {
 	bool readable = !world->gpu.gap;
@@ -297,7 +297,7 @@ static void check_sum(const struct world *world, const struct call *call)
 	if (call->kind == CALL_STEP) {
 		assert_true(after <= 100);
 		if (world->policy->give_back != policy_return)
-			return; /* a rule may take unneeded cap */
+			return; /* a policy with its own rule may cut unneeded cap */
 		if (world->out.n_decisions && first->donor >= 0)
 			assert_int_equal(after, before);
 		else
@@ -507,7 +507,7 @@ static void change_contract(struct world *world)
 	v->terms = *terms;
 }
 
-/* An external change of a cap, after which the sum is fitted again. */
+/* Changes a cap externally; policy_fit() then corrects the sum. */
 static void write_from_outside(struct world *world)
 {
 	struct policy_vgpu *v = &world->vgpus[random_int(0, TENANTS_MAX - 1)];

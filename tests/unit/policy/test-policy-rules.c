@@ -108,7 +108,8 @@ static void five_points(struct policy_params *params)
 static const struct row fair_rows[] = {
 	{"fair", "the rest is lent by weight, up to the contract",
 	 .vgpus = {{"a", 90, .cap = 10, .util = 1, .weight = 3}, {"b", 90, .cap = 10, .util = 0.9}},
-	 /* a wants its share of 75, b 10; 15 are lent 3 to 1, odd steps to the larger rest */
+	 /* a wants its share of 75 and b 10; the remaining 15 are lent 3 to 1, rounded to the
+	  * larger remainder */
 	 .decision = "share: a 10->86, b 10->14"},
 	{"fair", "all vGPUs want more: by weight",
 	 .vgpus = {{"a", 80, .cap = 34, .util = 1},
@@ -185,10 +186,10 @@ static const struct row credit_rows[] = {
 	 .vgpus = {{"a", 90, .cap = 12, .util = 0.8, .claim = 40},
 		   {"b", 100, .cap = 60, .util = 1}},
 	 .decision = "share: a 12->25, b 60->75"},
-	{"credit", "a claim that is not served grows on",
+	{"credit", "a claim that is not served continues to grow",
 	 .vgpus = {{"a", 100, .cap = 50, .util = 1, .claim = 60},
 		   {"b", 100, .cap = 50, .util = 1, .claim = 80}},
-	 /* 75 and 100: 76 of 177 are 42.9 */
+	 /* new claims 75 and 100: a gets (75 + 1) / 177 of the GPU, 42.9 % */
 	 .decision = "share b from a: a 50->43, b 50->57"},
 	{"credit", "up to the contract",
 	 .vgpus = {{"a", 50, .cap = 50, .util = 1, .claim = 50},
@@ -197,7 +198,7 @@ static const struct row credit_rows[] = {
 	{"credit", "a claim that is served twice shrinks in proportion",
 	 .vgpus = {{"a", 90, .cap = 40, .util = 0.38, .claim = 80},
 		   {"b", 90, .cap = 60, .util = 0.9, .claim = 60}},
-	 /* a needs 16: 80 x 18 / 40 = 36; b needs 57 and keeps 60: 37 of 98 are 37.8 */
+	 /* a needs 16, so its claim is 80 x 18 / 40 = 36; b claims 60: a gets 37 / 98, 37.8 % */
 	 .decision = "share b from a: a 40->38, b 60->62"},
 	{"credit", "between need and twice the dead band a claim does not change",
 	 .vgpus = {{"a", 90, .cap = 20, .util = 0.76, .claim = 30},
@@ -207,7 +208,8 @@ static const struct row credit_rows[] = {
 	{"credit", "a vGPU below its need gets it first",
 	 .vgpus = {{"a", 90, .cap = 40, .util = 0.9, .claim = 30},
 		   {"b", 90, .cap = 60, .util = 0.2, .claim = 90}},
-	 /* a needs 38 and claims them, b 13: 90 x 15 / 60 = 22; 39 of 62 are 62.9 */
+	 /* a needs 38 and claims 38; b needs 13, so its claim is 90 x 15 / 60 = 22: a gets 39 / 62,
+	  * 62.9 % */
 	 .decision = "share a from b: b 60->37, a 40->63"},
 	{"credit", "weights have no influence",
 	 .vgpus = {{"a", 100, .cap = 50, .util = 1, .weight = 9}, {"b", 100, .cap = 50, .util = 1}},
@@ -276,7 +278,7 @@ struct offer_row {
 	const char *policy;
 	const char *rule;
 	struct given vgpus[6];
-	double none_vgpus, static_ratio; /* 0: the default */
+	double none_vgpus, static_ratio; /* 0: the default value */
 	bool gap, offered, off_sale;
 	int calm_run;
 	int fundable; /* 0: no offer */
@@ -431,10 +433,11 @@ static const struct {
 		   {"b", 50, .cap = 50, .util = NAN}},
 	 .newcomer = {.initial_cap_pct = 50, .weight = 1}, .result = 39,
 	 .decision = "fund from a: a 50->11"},
-	{"credit", "by its contract, as if that were waiting",
+	{"credit", "the claim of a newcomer is its contract",
 	 .vgpus = {{"a", 50, .cap = 50, .util = 0.2, .peak = 0.1, .claim = 11},
 		   {"b", 50, .cap = 50, .util = 1, .peak = 0.5, .claim = 50}},
-	 /* 12, 51 and 51 of 114: 10.5, 44.7, 44.7, and the odd steps to the larger rests */
+	 /* credits are 12, 51 and 51 of 114: 10.5, 44.7 and 44.7 %, rounded to the larger
+	  * remainders */
 	 .newcomer = {.initial_cap_pct = 50}, .result = 45, .decision = "fund: a 50->10, b 50->45"},
 	{"static", "the whole share or nothing",
 	 .vgpus = {{"a", 100, .cap = 50, .util = 0}, {"b", 80, .cap = 40, .util = 0}},
@@ -471,7 +474,7 @@ static void test_the_cap_of_a_removed_vgpu_is_shared_by_the_rule(void **state)
 	assert_string_equal(bench_text(&bench), "");
 }
 
-/* A severe overload of the earlier policy ends. */
+/* A severe overload under one policy ends when another policy begins. */
 static void test_a_change_of_policy_ends_a_severe_overload(void **state)
 {
 	static const struct given vgpus[] = {{"a", 50, .cap = 50, .util = 1}, {.id = NULL}};

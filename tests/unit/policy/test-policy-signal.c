@@ -8,7 +8,7 @@ struct row {
 	double util[8];		 /* one value for each period; NAN: invalid reading */
 	double fps[8];		 /* one value for each period; NAN: invalid reading */
 	int gap_at;		 /* number of the late period, from 1; 0: no late period */
-	const char *signals;	 /* a letter for each period: '!' set, '.' not set */
+	const char *signals;	 /* one character per period: '!' signal set, '.' not set */
 	unsigned int conditions; /* conditions in the last period */
 	const char *out;	 /* in the last period: r(eceiver), b(roken), s(hort) */
 	void (*change)(struct policy_params *params);
@@ -29,7 +29,7 @@ static void use_counts_always(struct policy_params *params)
 	params->use_ignores_met_target = false;
 }
 
-/* These vGPUs can receive. */
+/* A vGPU without a target that can receive. */
 #define PLAIN .contract = 50, .cap = 20
 #define GAME  .contract = 50, .cap = 20, .target = 60
 
@@ -89,7 +89,7 @@ static const struct row qos_rows[] = {
 	 .fps = {50, 60, 50, 50}, .signals = "...!", .out = "rbs", .change = debounced},
 	{"rule 2: a gap breaks the debouncing", .vgpu = {GAME}, .util = {0.9, 0.9, 0.9},
 	 .fps = {50, 50, 50}, .gap_at = 2, .signals = "...", .out = "bs", .change = debounced},
-	{"a gap raises no signal by QoS, yet the time was broken", .vgpu = {GAME}, .util = {0.9},
+	{"a gap raises no signal by QoS, but the time is broken", .vgpu = {GAME}, .util = {0.9},
 	 .fps = {50}, .gap_at = 1, .signals = ".", .out = "bs"},
 	{"an invalid busy reading does not explain a low FPS", .vgpu = {GAME}, .util = {NAN},
 	 .fps = {50}, .signals = ".", .out = "s"},
@@ -142,7 +142,7 @@ static const struct row help_rows[] = {
 	 .signals = ".", .out = ""},
 };
 
-/* Another vGPU holds the rest of the GPU, so no cap can change. */
+/* A held vGPU has the rest of the GPU, so no cap can change. */
 static void check_row(const struct row *row)
 {
 	struct given given[3] = {

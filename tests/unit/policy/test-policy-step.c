@@ -32,7 +32,7 @@ static void debounced(struct policy_params *params)
 	params->qos_periods = 2;
 }
 
-/* The vGPU is in its third period above overload_pct. */
+/* A vGPU in its third period above overload_pct. */
 #define OVER .util = 1, .over_run = 2
 
 static const struct row steal_rows[] = {
@@ -140,7 +140,7 @@ static const struct row pool_rows[] = {
 	{"rule 5: less than a step is not given", .step = 7,
 	 .vgpus = {{"a", 77, .cap = 77, .util = 0.1}, {"b", 50, .cap = 21, OVER}},
 	 .decision = "steal b from a: a 77->70, b 21->28"},
-	{"rule 5: to all receivers in proportion to what each lacks, no warning",
+	{"rule 5: to all receivers in proportion to the shortfall of each, without a warning",
 	 .vgpus = {{"a", 60, .cap = 60, .util = 0.1},
 		   {"b", 40, .cap = 20, OVER},
 		   {"c", 20, .cap = 10, OVER}},
@@ -155,13 +155,13 @@ static const struct row pool_rows[] = {
 		   {"b", 40, .cap = 20, OVER},
 		   {"c", 20, .cap = 10, OVER}},
 	 .decision = "pool: b 20->30, c 10->15"},
-	{"rule 5: one receiver beside one that cannot receive",
+	{"rule 5: one receiver beside a vGPU that cannot receive",
 	 .vgpus = {{"a", 50, .cap = 50, OVER}, {"b", 50, .cap = 20, OVER}},
 	 .decision = "pool b: b 20->50"},
 	{"rule 5: nothing to vGPUs that cannot receive",
 	 .vgpus = {{"a", 50, .cap = 50, OVER}, {"b", 40, .cap = 20, OVER, .held = true}},
 	 .decision = ""},
-	{"paper mode: the pool is left alone",
+	{"paper mode: the pool gives nothing",
 	 .vgpus = {{"a", 50, .cap = 50, .util = 0.1}, {"b", 50, .cap = 20, OVER}},
 	 .decision = "steal b from a: a 50->41, b 20->29", .change = in_paper_mode},
 };
@@ -172,7 +172,7 @@ static const struct row severe_rows[] = {
 		   {"b", 50, .cap = 20, OVER},
 		   {"c", 50, .cap = 30, OVER}},
 	 .decision = "severe c", .conditions = POLICY_SEVERE_OVERLOAD},
-	{"rule 7: the victim uses most, whether it is a receiver or not",
+	{"rule 7: names the vGPU with the largest load, even if it is not a receiver",
 	 .vgpus = {{"a", 60, .cap = 60, .util = 0.8},
 		   {"b", 50, .cap = 20, OVER},
 		   {"c", 50, .cap = 20, OVER}},
@@ -277,38 +277,44 @@ static void test_waking(void **state)
 }
 
 /*
- * Periods of two vGPUs, b and c, that can receive, and one that cannot give: '#' above
- * overload_pct, '-' below it, 'x' invalid, and for both 'g' a gap. In each period 'S' is the
- * decision, 's' the overload, '?' an overload in doubt, '.' no overload.
+ * Periods of the vGPUs b and c, which can receive, beside a vGPU that cannot give. Readings: '#'
+ * above overload_pct, '-' below overload_pct, 'x' invalid, 'g' a gap (of both). Expected: 'S'
+ * severe overload with a decision, 's' severe overload without a decision, '?' in doubt, '.' no
+ * overload.
  */
 struct severe_row {
 	const char *rule;
 	const char *b, *c;
 	const char *expected;
-	int overload_periods; /* 0: 3 */
+	int overload_periods; /* 0: the default, 3 */
 	void (*change)(struct policy_params *params);
 };
 
 static const struct severe_row severe_run_rows[] = {
 	{"rule 7: one decision, regardless of the duration", "#######", "#######",
 	 .expected = "??Sssss"},
-	{"breaches on the way up are no overload as yet, and no quiet", "-##-#", "-##-#",
+	{"breaches before the signal are neither an overload nor quiet", "-##-#", "-##-#",
 	 .expected = ".??.?"},
-	{"one of the two is no severe overload", "####", "----", .expected = "...."},
-	{"a lull does not end it", "###-####", "########", .expected = "??S???ss"},
-	{"as many quiet periods as make a signal do not end it", "###---###", "#########",
+	{"one overloaded vGPU is no severe overload", "####", "----", .expected = "...."},
+	{"one quiet period does not end a severe overload", "###-####", "########",
+	 .expected = "??S???ss"},
+	{"overload_periods quiet periods do not end a severe overload", "###---###", "#########",
 	 .expected = "??S?????s"},
-	{"one more quiet period ends it", "###----###", "##########", .expected = "??S???.??S"},
-	{"after a gap it is the same", "###g####", "###g####", .expected = "??S???ss"},
-	{"after a gap at every turn too", "###g#gg##g###", "###g#gg##g###",
+	{"one further quiet period ends a severe overload", "###----###", "##########",
+	 .expected = "??S???.??S"},
+	{"after a gap, the same severe overload continues", "###g####", "###g####",
+	 .expected = "??S???ss"},
+	{"after many gaps, the same severe overload continues", "###g#gg##g###", "###g#gg##g###",
 	 .expected = "??S?????????s"},
-	{"after an invalid reading of one vGPU", "###x###", "#######", .expected = "??S???s"},
-	{"after many gaps", "###xxxxxxxx###", "##############", .expected = "??S??????????s"},
+	{"after an invalid reading of one vGPU, the overload continues", "###x###", "#######",
+	 .expected = "??S???s"},
+	{"after many invalid readings, the overload continues", "###xxxxxxxx###", "##############",
+	 .expected = "??S??????????s"},
 	{"a period without readings is not quiet", "###-xgx-g-###", "###-xgx-g-###",
 	 .expected = "??S?????????s"},
-	{"and leaves the quiet periods that were seen", "###-xgx-g--###", "###-xgx-g--###",
-	 .expected = "??S???????.??S"},
-	{"a signal after ten breaches returns too", "##########g##########",
+	{"periods without readings do not reset the count of quiet periods", "###-xgx-g--###",
+	 "###-xgx-g--###", .expected = "??S???????.??S"},
+	{"the same with a signal after ten breaches", "##########g##########",
 	 "##########g##########", .expected = "?????????S??????????s", .overload_periods = 10},
 	{"paper mode: the same", "###g####", "###g####", .expected = "??S???ss",
 	 .change = in_paper_mode},
@@ -378,7 +384,7 @@ static void test_severe_overload_is_one_decision_and_many_conditions(void **stat
 		{0.5, false, "steal c from a: a 60->54, c 20->26", false},
 		{1, false, "steal c from a: a 60->54, c 20->26", false},
 		{1, false, "steal c from a: a 60->54, c 20->26", false},
-		{1, false, "", true}, /* the same overload: one quiet period does not end it */
+		{1, false, "", true}, /* one quiet period did not end the overload */
 		{1, true, "", false},
 	};
 	struct bench bench;
@@ -396,8 +402,8 @@ static void test_severe_overload_is_one_decision_and_many_conditions(void **stat
 }
 
 /*
- * Periods of two vGPUs, a at 50 % and b at 40 %: 'O' an offer, 'x' another decision, '.' none. The
- * caps stay, as if no write succeeded.
+ * Periods of two vGPUs with caps of 50 % (a) and 40 % (b). Expected: 'O' an offer, 'x' another
+ * decision, '.' no decision. The caps never change, as if every write failed.
  */
 struct calm_row {
 	const char *rule;
@@ -405,9 +411,9 @@ struct calm_row {
 	const char *expected;
 	double a_util;	     /* 0: idle */
 	double peak;	     /* earlier use of both caps, fraction */
-	int b_contract;	     /* 0: the contract is 40, equal to the cap */
+	int b_contract;	     /* contract of b; 0: 40 %, equal to the cap */
 	int gap_at;	     /* number of the late period, from 1; 0: no late period */
-	const char *offered; /* NULL: no offer; '+': an offer is live in that period */
+	const char *offered; /* '+': an offer is live in that period; NULL: never */
 	int min_newcomer;
 	bool not_selling;
 	void (*change)(struct policy_params *params);

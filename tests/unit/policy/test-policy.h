@@ -18,23 +18,23 @@
 
 #define BENCH_MAX 8
 
-/* One vGPU of a row. Members that are left out are 0: no target, not held, no earlier breach. */
+/* One vGPU of a table row. Omitted members are 0: no target, not held, no earlier breach. */
 struct given {
 	const char *id; /* NULL ends a row */
 	int contract, cap;
 	double util;	    /* NAN: invalid reading */
-	double peak;	    /* largest earlier load, fraction of the GPU, in the period before */
+	double peak;	    /* load in the period before, fraction of the GPU */
 	double target, fps; /* NAN: invalid reading */
 	int over_run;	    /* earlier consecutive periods above overload_pct */
 	int claim;	    /* claim under policy credit, percent */
 	int short_run;	    /* earlier consecutive periods short of target and GPU-bound */
 	int min_cap;
-	double weight; /* 0: 1 */
+	double weight; /* 0: a weight of 1 */
 	bool held, burst;
 };
 
 struct bench {
-	const struct policy *policy; /* gover by default */
+	const struct policy *policy; /* policy under test; gover by default */
 	struct policy_params params;
 	struct policy_gpu gpu;
 	struct policy_vgpu vgpus[BENCH_MAX];
@@ -43,7 +43,7 @@ struct bench {
 	char text[1024];
 };
 
-/* Sets one reading. An invalid reading leaves a misleading old value. */
+/* Sets the readings. An invalid reading keeps the old value, which a policy must not use. */
 static inline void bench_read(struct policy_vgpu *vgpu, double util, double fps)
 {
 	vgpu->busy_valid = !isnan(util);

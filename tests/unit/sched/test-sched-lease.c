@@ -108,7 +108,7 @@ static void a_late_slot_ends_the_lease_too(void **state)
 	(void)state;
 	sched_open_slot(&rig.sched, 40 * SLOT);
 	assert_int_equal(vgpu->cap_pct, 20);
-	/* The cap did not change during the slot. */
+	/* The lease ended during the slot, but the cap changes only at the next slot. */
 	assert_int_equal(vgpu->sched_ns, 8 * SLOT);
 }
 

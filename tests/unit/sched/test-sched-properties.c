@@ -25,7 +25,7 @@ static void every_busy_vgpu_with_slice_runs_within_one_round(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 40; seed++) {
-		int waited[TENANTS_MAX] = {0}; /* turns of others while runnable */
+		int waited[TENANTS_MAX] = {0}; /* turns that passed while runnable */
 		const struct sched_vgpu *last = NULL;
 		struct rig rig;
 
@@ -49,7 +49,7 @@ static void every_busy_vgpu_with_slice_runs_within_one_round(void **state)
 	}
 }
 
-/* The run time of the watched tenant at each step, for the comparison with one second earlier. */
+/* The cumulative run time of the watched tenant after each step. */
 struct past {
 	uint64_t at_ns[200000];
 	uint64_t busy_ns[200000];
@@ -63,7 +63,7 @@ static uint64_t got_in_the_last_second(struct past *past, const struct rig *rig,
 
 	while (past->at_ns[past->tail + 1] <= from_ns)
 		past->tail++;
-	/* Between two steps the tenant ran all of the time or not at all. */
+	/* Interpolates: between two steps the tenant ran all of the time or not at all. */
 	then_ns = past->busy_ns[past->tail];
 	if (past->busy_ns[past->tail + 1] > then_ns)
 		then_ns += from_ns - past->at_ns[past->tail];
@@ -153,9 +153,9 @@ static void caps_above_100_in_sum_are_proportions(void **state)
 }
 
 /*
- * A driver that switches only at ticks of a millisecond, as GVT-g does, overruns nearly every turn,
- * and work that cannot be preempted makes turns even longer. The overrun is deducted, so the shares
- * are correct within one percentage point.
+ * GVT-g switches vGPUs only at ticks of one millisecond and therefore overruns nearly every turn.
+ * Work that cannot be preempted makes turns even longer. Overruns are deducted from the slice, so
+ * the shares are correct within one percentage point.
  */
 static void overruns_do_not_change_shares(void **state)
 {

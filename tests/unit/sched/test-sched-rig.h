@@ -18,7 +18,7 @@ struct tenant {
 	struct sched_vgpu sched;
 	uint64_t work_ns;
 	uint64_t arrives_ns;   /* time of the next burst */
-	uint64_t burst_max_ns; /* 0: no bursts */
+	uint64_t burst_max_ns; /* largest work of a burst; 0: no bursts */
 	uint64_t pause_max_ns;
 };
 

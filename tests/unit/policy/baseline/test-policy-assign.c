@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every policy with steady tenants: for any demands and initial caps, after some periods
- * no cap moves any more, and no vGPU is short while another wastes cap. The use of a
- * tenant is the lesser of its demand and its cap. GOVER_TEST_SEED=N selects other tenants.
+ * Every policy with steady tenants: for any demands and initial caps, the caps stop moving after
+ * some periods, and then no vGPU is short while another vGPU has unused cap. The use of a tenant is
+ * the smaller of its demand and its cap. GOVER_TEST_SEED=N selects other tenants.
  */
 #include <stdlib.h>
 
@@ -26,8 +26,8 @@ static int random_int(int low, int high)
 struct host {
 	struct bench bench;
 	double demand_pct[BENCH_MAX];
-	double jitter_pct; /* of its demand, from period to period */
-	int moves;	   /* in the last period */
+	double jitter_pct; /* random change of each demand per period, in percent */
+	int moves;	   /* number of moves in the last period */
 	int all_moves;
 };
 
@@ -174,8 +174,7 @@ static void test_steady_tenants_reach_steady_caps(void **state)
 		check_rest(policy_at(p));
 }
 
-/* Caps may follow a demand with 10 % noise, but not all the time: 8
- * vGPUs could make 480 moves a minute. */
+/* Caps may follow a demand with 10 % noise, but rarely: 8 vGPUs could make 480 moves per minute. */
 static void test_noisy_tenants_cause_few_moves(void **state)
 {
 	(void)state;

@@ -15,10 +15,10 @@ struct want {
 	double now, next, chance;
 	int min_cap;
 	bool held, burst;
-	enum policy_demand_source source; /* of @now; an estimate means a fully used cap */
+	enum policy_demand_source source; /* source of @now; an estimate means a fully used cap */
 };
 
-/* Returns the level of a demand. */
+/* Learns one period with the demand @pct. Returns the level of this demand. */
 static int see(const struct policy_gpu *gpu, struct policy_vgpu *vgpu, double pct)
 {
 	vgpu->load = pct / 100;
@@ -27,7 +27,7 @@ static int see(const struct policy_gpu *gpu, struct policy_vgpu *vgpu, double pc
 	return vgpu->track->demand.level;
 }
 
-/* Fills the track with that history and a margin of 0. */
+/* Fills the track with the history of @want and a margin of 0. */
 static void want(const struct policy_gpu *gpu, struct policy_vgpu *vgpu, const struct want *want)
 {
 	struct policy_demand *demand = &vgpu->track->demand;
@@ -87,7 +87,7 @@ static const struct row {
 	{"a sufficient cap does not change, even with unused cap",
 	 {{"a", 50, 40, .now = 30}, {"b", 50, 50, .now = 10}}, ALLOCATION_KEPT, "a 40, b 50",
 	 .now_pct = 40, .need_pct = 40},
-	{"enough is enough, to the point",
+	{"a cap equal to the demand is sufficient",
 	 {{"a", 50, 30, .now = 30}, {"b", 70, 70, .now = 10}}, ALLOCATION_KEPT, "a 30, b 70",
 	 .now_pct = 40, .need_pct = 40},
 	{"a very small probability is accepted",
@@ -99,7 +99,7 @@ static const struct row {
 	{"lent cap is taken back from the vGPU that has it",
 	 {{"a", 60, 30, .now = 40}, {"b", 70, 50, .now = 20}, {"c", 20, 20, .now = 15}},
 	 ALLOCATION_MET, "a 42, b 38, c 20", .now_pct = 75, .need_pct = 75},
-	{"at once, however much",
+	{"a large cap is taken back in one period",
 	 {{"a", 90, 5, .now = 90}, {"b", 95, 95, .now = 4}},
 	 ALLOCATION_MET, "a 90, b 10", .now_pct = 93, .need_pct = 94},
 	{"two equal donors give alternately",
@@ -111,30 +111,30 @@ static const struct row {
 	{"a cap above its contract is cut, except with burst",
 	 {{"a", 40, 30, .now = 70, .burst = true}, {"b", 60, 60, .now = 20}},
 	 ALLOCATION_MET, "a 72, b 28", .now_pct = 89, .need_pct = 90},
-	{"without margins it does",
+	{"the demands fit without margins",
 	 {{"a", 60, 50, .now = 60}, {"b", 50, 50, .now = 41}}, ALLOCATION_TIGHT, "a 59, b 41",
 	 .now_pct = 100, .need_pct = 100},
-	{"and then is left alone",
+	{"caps that suffice without margins do not change",
 	 {{"a", 60, 59, .now = 60}, {"b", 50, 41, .now = 41}}, ALLOCATION_KEPT, "a 59, b 41",
 	 .now_pct = 100, .need_pct = 100},
 	{"too much demand: the smallest is served, and stays measurable",
 	 {{"a", 60, 50, .now = 60}, {"b", 50, 50, .now = 50}}, ALLOCATION_SHORT, "a 50, b 50",
 	 .now_pct = 108, .need_pct = 108},
-	{"as many as can be: two of three",
+	{"as many vGPUs as possible are served: two of three",
 	 {{"a", 60, 34, .now = 60}, {"b", 50, 33, .now = 40}, {"c", 50, 33, .now = 30}},
 	 ALLOCATION_SHORT, "a 25, b 42, c 33", .now_pct = 129, .need_pct = 129},
-	{"among equals the first by name",
+	{"among equal demands the lowest id is served",
 	 {{"b", 60, 50, .now = 60}, {"a", 60, 50, .now = 60}}, ALLOCATION_SHORT, "b 40, a 60",
 	 .now_pct = 118, .need_pct = 118},
-	{"all present demands are served: the rest goes where a percent point saves most",
+	{"all present demands are served: the rest goes where it lowers the risk of a miss most",
 	 {{"a", 60, 50, .now = 30, .next = 54, .chance = 0.5},
 	  {"b", 60, 50, .now = 30, .next = 54, .chance = 0.4}},
 	 ALLOCATION_SHORT, "a 53, b 47", .now_pct = 60, .need_pct = 106},
-	{"two unknown demands get even parts",
+	{"two unknown demands get equal parts",
 	 {{"a", 50, 12, .now = 37, .source = POLICY_DEMAND_PROBED},
 	  {"b", 50, 16, .now = 49, .source = POLICY_DEMAND_PROBED}, {"c", 50, 20, .now = 18}},
 	 ALLOCATION_SHORT, "a 37, b 43, c 20", .now_pct = 116, .need_pct = 116},
-	{"an estimate by habit precedes an even part",
+	{"an estimate by habit is served before equal parts",
 	 {{"a", 50, 12, .now = 31, .source = POLICY_DEMAND_BY_HABIT},
 	  {"b", 50, 12, .now = 37, .source = POLICY_DEMAND_PROBED}, {"c", 50, 50, .now = 40}},
 	 ALLOCATION_SHORT, "a 31, b 19, c 50", .now_pct = 138, .need_pct = 138},
@@ -142,26 +142,26 @@ static const struct row {
 	 {{"a", 60, 20, .now = 50, .source = POLICY_DEMAND_BY_HABIT}, {"b", 50, 45, .now = 45},
 	  {"c", 50, 35, .now = 35}},
 	 ALLOCATION_SHORT, "a 20, b 45, c 35", .now_pct = 139, .need_pct = 139},
-	{"with room it gets the cap at once",
+	{"if the GPU has room, an estimated demand is served at once",
 	 {{"a", 50, 12, .now = 37, .source = POLICY_DEMAND_PROBED}, {"b", 50, 50, .now = 18}},
 	 ALLOCATION_MET, "a 50, b 50", .now_pct = 68, .need_pct = 68},
-	{"a hold is out of it, and counts",
+	{"a held cap does not change, and counts as demand",
 	 {{"a", 60, 40, .now = 50}, {"b", 60, 40, .now = 10, .held = true},
 	  {"c", 60, 20, .now = 5}},
 	 ALLOCATION_MET, "a 52, b 40, c 8", .now_pct = 94, .need_pct = 95},
-	{"a floor is kept",
+	{"no cap is cut below its floor",
 	 {{"a", 80, 40, .now = 80}, {"b", 60, 60, .now = 0, .min_cap = 20}},
 	 ALLOCATION_MET, "a 80, b 20", .now_pct = 99, .need_pct = 100},
-	{"floors are kept if the GPU is too small",
+	{"no cap is cut below its floor if the GPU is too small",
 	 {{"a", 90, 40, .now = 90}, {"b", 60, 60, .now = 0, .min_cap = 20}},
 	 ALLOCATION_SHORT, "a 80, b 20", .now_pct = 109, .need_pct = 109},
-	{"holds and floors leave nothing: no vGPU is below its floor",
+	{"holds and floors exceed the GPU: no vGPU is below its floor",
 	 {{"a", 90, 90, .now = 90, .held = true}, {"b", 60, 10, .now = 30, .min_cap = 8}},
 	 ALLOCATION_SHORT, "a 90, b 10", .now_pct = 120, .need_pct = 120},
 	{"whole steps, rounded up for a need",
 	 {{"a", 60, 30, .now = 32}, {"b", 70, 70, .now = 21}}, ALLOCATION_MET, "a 40, b 60",
 	 .step = 5, .now_pct = 60, .need_pct = 60},
-	{"spared percent are in no cap",
+	{"percent spared for a newcomer belong to no cap",
 	 {{"a", 60, 40, .now = 30}, {"b", 60, 60, .now = 20}}, ALLOCATION_MET, "a 35, b 25",
 	 .spared = 40, .now_pct = 90, .need_pct = 90},
 	{"the spared percent may not fit",
@@ -245,7 +245,7 @@ static void check_within(const struct bench *bench, const struct plan *plan, enu
 	if (least_pct <= room_pct)
 		assert_true(sum_pct <= room_pct);
 	else
-		assert_int_equal(sum_pct, least_pct); /* floors and holds leave no free steps */
+		assert_int_equal(sum_pct, least_pct); /* floors and holds alone exceed the GPU */
 }
 
 static void test_any_demands_fit_in_any_order(void **state)

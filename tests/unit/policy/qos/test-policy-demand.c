@@ -5,7 +5,7 @@
 #include "policy/qos/demand.h"
 
 #define COLD	 15 /* periods */
-#define UNSEEN	 4  /* number of periods assumed for a demand not seen yet */
+#define UNSEEN	 4  /* periods added for a demand not seen yet */
 #define FADING	 0.998
 #define CONTRACT 50
 
@@ -26,7 +26,7 @@ static void learn(struct bench *bench, double load_pct, double fps)
 	demand_learn(&bench->gpu, vgpu);
 }
 
-/* One period of a vGPU without frames. */
+/* Learns from periods without frames. */
 static void learn_load(struct bench *bench, double load_pct, int periods)
 {
 	for (int i = 0; i < periods; i++)
@@ -55,22 +55,26 @@ static const struct {
 } wants[] = {
 	{"half the target with 20 % means a demand of 40 %", 50, 20, .target = 60, .load = 20,
 	 .fps = 30, .now = 40},
-	{"more frames than were sold are not asked for", 50, 50, .target = 60, .load = 20,
+	{"twice the target with 20 % means a demand of 10 %", 50, 50, .target = 60, .load = 20,
 	 .fps = 120, .now = 10},
 	{"no demand exceeds its contract", 50, 30, .target = 60, .load = 30, .fps = 30, .now = 50},
 	{"a vGPU with burst may want more than its contract", 50, 30, .burst = true, .target = 60,
 	 .load = 30, .fps = 30, .now = 60},
-	{"frames make a full cap no riddle", 50, 30, .target = 60, .load = 30, .fps = 60,
-	 .now = 30},
-	{"no frame came: the load", 50, 30, .target = 60, .load = 20, .fps = 0, .now = 20},
-	{"frames cannot be read: the load", 50, 30, .target = 60, .load = 20, .fps = NAN,
+	{"with frames the demand is known even if the whole cap is used", 50, 30, .target = 60,
+	 .load = 30, .fps = 60, .now = 30},
+	{"without a frame, the demand is the load", 50, 30, .target = 60, .load = 20, .fps = 0,
 	 .now = 20},
-	{"no frame came out of a full cap", 50, 20, .target = 60, .load = 20, .fps = 0, .now = 50},
+	{"with an invalid FPS, the demand is the load", 50, 30, .target = 60, .load = 20,
+	 .fps = NAN, .now = 20},
+	{"without a frame and with a fully used cap, the demand is probed", 50, 20, .target = 60,
+	 .load = 20, .fps = 0, .now = 50},
 	{"without a target frames have no influence", 50, 30, .load = 12, .fps = 30, .now = 12},
-	{"a full cap below the contract cuts off", 50, 30, .load = 30, .fps = NAN, .now = 50},
-	{"an almost full cap too", 50, 30, .load = 29.1, .fps = NAN, .now = 50},
-	{"it may be three times as much", 50, 10, .load = 10, .fps = NAN, .now = 3 * 10 / 0.98},
-	{"with a little left it does not", 50, 30, .load = 29, .fps = NAN, .now = 29},
+	{"with a fully used cap below the contract, the demand is probed", 50, 30, .load = 30,
+	 .fps = NAN, .now = 50},
+	{"a use of 97 % of the cap counts as full", 50, 30, .load = 29.1, .fps = NAN, .now = 50},
+	{"a probe assumes three times the use", 50, 10, .load = 10, .fps = NAN,
+	 .now = 3 * 10 / 0.98},
+	{"a use below 97 % of the cap is the demand", 50, 30, .load = 29, .fps = NAN, .now = 29},
 	{"the whole contract is the largest demand", 50, 50, .load = 50, .fps = NAN, .now = 50},
 	{"a vGPU with burst may want the whole GPU", 50, 50, .burst = true, .load = 50, .fps = NAN,
 	 .now = 100},
@@ -127,7 +131,7 @@ static void test_a_demand_at_the_cap_is_estimated_by_habit(void **state)
 	assert_near(now_pct(&bench), 40 / 0.98);
 	assert_int_equal(bench.tracks[0].demand.source, POLICY_DEMAND_BY_HABIT);
 	assert_memory_equal(before.follows, bench.tracks[0].demand.follows, sizeof(before.follows));
-	bench.vgpus[0].cap_pct = 42; /* a larger demand than ever before */
+	bench.vgpus[0].cap_pct = 42; /* above every measured demand */
 	learn_load(&bench, 42, 1);
 	assert_near(now_pct(&bench), CONTRACT);
 	assert_int_equal(bench.tracks[0].demand.source, POLICY_DEMAND_PROBED);
@@ -147,7 +151,7 @@ static void test_a_vgpu_at_its_cap_may_want_its_contract(void **state)
 	for (int i = 0; i < POLICY_LEVELS; i++)
 		assert_near(above[i], i < POLICY_LEVELS - 1);
 	bench.vgpus[0].cap_pct = 50;
-	learn_load(&bench, 5, 1); /* it did not: only this is a habit */
+	learn_load(&bench, 5, 1); /* measured below the cap: only this demand is learnt */
 	demand_predict(&bench.vgpus[0], above);
 	assert_true(above[bench.tracks[0].demand.level] < 0.1);
 	assert_near(demand_peak_pct(&bench.vgpus[0]), 5);
@@ -157,7 +161,7 @@ static void test_a_vgpu_at_its_cap_may_want_its_contract(void **state)
 
 static void test_a_cold_vgpu_may_want_its_contract(void **state)
 {
-	static const int periods[] = {COLD, 1}; /* with migration a vGPU is cold for one period */
+	static const int periods[] = {COLD, 1}; /* cold periods without and with migration */
 
 	(void)state;
 	for (int movable = 0; movable < 2; movable++) {
@@ -176,7 +180,8 @@ static void test_a_cold_vgpu_may_want_its_contract(void **state)
 	}
 }
 
-/* 0 and 50 alternately: the transition from idle was seen twice and faded once. */
+/* The demand is 0 and 50 % alternately: the transition from 0 to 50 was counted twice and faded
+ * once. */
 static void test_transitions_are_counted(void **state)
 {
 	double above[POLICY_LEVELS];
@@ -191,10 +196,10 @@ static void test_transitions_are_counted(void **state)
 	for (int i = 0; i < POLICY_LEVELS - 1; i++)
 		assert_near(above[i], 1);
 	assert_near(above[POLICY_LEVELS - 1], 0);
-	learn_load(&bench, 50, 1); /* a demand of 0 followed twice, and no other demand followed */
+	learn_load(&bench, 50, 1); /* after a demand of 50, only a demand of 0 was seen, twice */
 	demand_predict(&bench.vgpus[0], above);
 	for (int i = 0; i < POLICY_LEVELS - 1; i++)
-		assert_near(above[i], 0.05 / (1 * FADING + 1 + 0.05)); /* never seen to follow */
+		assert_near(above[i], 0.05 / (1 * FADING + 1 + 0.05)); /* a new transition */
 }
 
 static void test_a_level_ends_at_its_largest_demand(void **state)
@@ -211,7 +216,7 @@ static void test_a_level_ends_at_its_largest_demand(void **state)
 	assert_near(demand_level_pct(&bench.vgpus[0], 9), 24);
 	bench.tracks[0].demand.margin_pct = 5;
 	assert_near(demand_level_pct(&bench.vgpus[0], 9), 25);
-	assert_near(demand_level_pct(&bench.vgpus[0], 8), 20); /* no demand on that level */
+	assert_near(demand_level_pct(&bench.vgpus[0], 8), 20); /* no demand measured here */
 	assert_near(demand_level_pct(&bench.vgpus[0], 15), 50);
 }
 
@@ -222,11 +227,11 @@ static void test_the_margin_learns_from_misses(void **state)
 	(void)state;
 	make(&bench, CONTRACT, 50, 0);
 	demand_note_need(&bench.vgpus[0], 1);
-	learn_load(&bench, 20, COLD); /* a cold vGPU has no misses */
+	learn_load(&bench, 20, COLD); /* the margin of a cold vGPU does not grow */
 	assert_near(margin_pct(&bench), 0);
 	learn_load(&bench, 20, 1);
 	assert_near(margin_pct(&bench), 0.495);
-	demand_note_need(&bench.vgpus[0], 19.6); /* 98 % of the demand: not broken */
+	demand_note_need(&bench.vgpus[0], 19.6); /* 98 % of the demand are enough */
 	learn_load(&bench, 20, 1);
 	assert_near(margin_pct(&bench), 0.49);
 	learn_load(&bench, 20, 100);
@@ -286,10 +291,10 @@ static void test_with_frames_a_larger_demand_may_still_come(void **state)
 	(void)state;
 	make(&bench, CONTRACT, 50, 60);
 	for (int i = 0; i < 19; i++)
-		learn(&bench, 20, 60); /* a cap of 19.5 % is enough */
+		learn(&bench, 20, 60); /* a cap of 19.5 % is enough, rounded up to 20 % */
 	check_spread(&bench, true, (double[101]){[20] = 0.95, [30] = 0.05});
 	for (int i = 0; i < 19; i++)
-		learn(&bench, 40, 60); /* 1.5 times that exceeds the contract */
+		learn(&bench, 40, 60); /* 1.5 x 40 % exceeds the contract of 50 % */
 	check_spread(&bench, true, (double[101]){[20] = 19. / 39, [39] = 19. / 39, [49] = 1. / 39});
 }
 
@@ -301,7 +306,7 @@ static void test_a_low_clock_rate_does_not_raise_the_demand(void **state)
 	make(&bench, CONTRACT, 50, 0);
 	bench.gpu.clock = 0.5;
 	learn_load(&bench, 20, COLD);
-	assert_near(now_pct(&bench), 20); /* at this clock rate */
+	assert_near(now_pct(&bench), 20); /* the demand at half the clock rate */
 	check_spread(&bench, false, (double[101]){[10] = 1});
 }
 

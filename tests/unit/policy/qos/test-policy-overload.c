@@ -6,18 +6,18 @@
 #include "policy/qos/overload.h"
 
 #define MORE   101
-#define HAND   300.0 /* seconds to migrate a vGPU by hand */
-#define HOOK   15.0  /* seconds to migrate it by a hook */
-#define UNSEEN 4     /* periods assumed for a demand not seen yet */
+#define MANUAL 300.0 /* seconds until an operator migrates a vGPU */
+#define HOOK   15.0  /* seconds until on_migrate migrates a vGPU */
+#define UNSEEN 4     /* periods added for a demand not seen yet */
 
 #define assert_near(a, b) assert_float_equal(a, b, 1e-9)
 
-/* Recent demands of a vGPU in whole percent, one period each. */
+/* The recent demands of a vGPU in whole percent, one for each period. */
 struct lately {
 	const char *id; /* NULL ends the list */
 	int n;
 	int pct[8];
-	bool held; /* at the last demand */
+	bool held; /* the cap is held at the last demand */
 };
 
 static void make(struct bench *bench, const struct lately *lately)
@@ -109,7 +109,7 @@ static void test_holds_and_floors_count(void **state)
 	check(&overload, (double[MORE + 1]){[29] = 0.75, [45] = 0.25});
 }
 
-/* A demand that was not seen yet counts at the contract. */
+/* Without migration, periods with a demand of the whole contract are added. */
 static void test_without_migration_unseen_demands_count(void **state)
 {
 	struct bench bench;
@@ -157,9 +157,12 @@ static void test_a_newcomer_adds_overload(void **state)
 	assert_near(overload_probability(&overload, (double[OVERLOAD_PCTS]){[100] = 1}), 1);
 }
 
-/* --- the expected profit: 50 % at 1 an hour and GPU, 0.01 a broken second, so the price covers 0.5
- * / 36
- * --- */
+/*
+ * --- the expected profit ---
+ *
+ * The newcomer has a contract of 50 %. A whole GPU costs 1 per hour and a broken vGPU-second 0.01,
+ * so the price pays for 50 broken seconds per hour.
+ */
 
 static void check_profit(const struct bench *bench, double misfit, double overload, double broken_s,
 			 double expected)
@@ -197,8 +200,8 @@ static void test_a_newcomer_that_does_not_fit_costs_until_it_is_migrated(void **
 					     {.id = NULL}});
 	check_profit(&bench, 1, 0, HOOK, -0.15);
 	bench.gpu.migrates = false;
-	check_profit(&bench, 1, 0, HAND, -3);
-	bench.params.penalty_per_broken_s = 0; /* the newcomer fits, so there is no penalty */
+	check_profit(&bench, 1, 0, MANUAL, -3);
+	bench.params.penalty_per_broken_s = 0; /* without penalties every newcomer fits */
 	check_profit(&bench, 0, 1, 3600, 0.5);
 }
 
@@ -215,14 +218,15 @@ static void test_unseen_kinds_weigh_as_much_as_one_vgpu(void **state)
 }
 
 /*
- * Without migration, vGPU a wants 49 % in a share of the periods and 30 % in the others; b is held
- * at 30 %. A newcomer like b, or of 31 to 40 %, causes overload in that share of the periods, one
- * like a in almost twice that share, and one of 41 % or more always.
+ * Without migration, vGPU a is assumed to want 49 % in the fraction @part of the periods and 30 %
+ * in the other periods; b is held at 30 %. A newcomer like b, or of 31 to 40 %, causes overload in
+ * the fraction @part. A newcomer like a causes overload in the fraction @like_a. A newcomer of 41 %
+ * or more always causes overload.
  */
 static void test_overload_within_the_price_counts_for_the_hour(void **state)
 {
 	double part = UNSEEN / 100., like_a = 2 * part - part * part;
-	double crowded = (20 * like_a + 30 * part) / 50;
+	double overload = (20 * like_a + 30 * part) / 50;
 	struct policy_demand *demand;
 	struct bench bench;
 	double *penalty = &bench.params.penalty_per_broken_s;
@@ -236,11 +240,11 @@ static void test_overload_within_the_price_counts_for_the_hour(void **state)
 	demand->ring_fill = 100 - UNSEEN;
 	memset(demand->ring_pct, 30, sizeof(demand->ring_pct));
 	*penalty = 0.5 / 3600 / (1.2 * part);
-	check_profit(&bench, 0.5, part, HAND / 2 + 3600 * part,
-		     0.25 - *penalty * (HAND / 2 + 3600 * part));
+	check_profit(&bench, 0.5, part, MANUAL / 2 + 3600 * part,
+		     0.25 - *penalty * (MANUAL / 2 + 3600 * part));
 	*penalty = 0.5 / 3600 / (2.2 * part);
-	check_profit(&bench, 10. / 60, crowded, HAND / 6 + 3600 * crowded,
-		     0.5 * 5 / 6 - *penalty * (HAND / 6 + 3600 * crowded));
+	check_profit(&bench, 10. / 60, overload, MANUAL / 6 + 3600 * overload,
+		     0.5 * 5 / 6 - *penalty * (MANUAL / 6 + 3600 * overload));
 }
 
 /* With migration, an existing overload is not charged to the newcomer. */
@@ -254,8 +258,9 @@ static void test_only_added_overload_is_charged(void **state)
 					     {"c", .n = 1, .pct = {5}},
 					     {.id = NULL}});
 	for (int i = 0; i < 3; i++)
-		bench.tracks[i].demand.peak_pct[0] = 50; /* no kinds other than the present vGPUs */
-	/* 75 or 115 %: a newcomer like c fits, one like a or b does not. */
+		bench.tracks[i].demand.peak_pct[0] = 50; /* excludes newcomers of unseen kinds */
+	/* Without a newcomer the total is 75 or 115 %. A newcomer like c fits; newcomers like a or
+	 * b do not fit. */
 	check_profit(&bench, 2. / 3, 0, HOOK * 2 / 3, 0.5 / 3 - 0.1);
 }
 

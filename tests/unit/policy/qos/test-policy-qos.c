@@ -8,7 +8,7 @@
 #define NAMED_AGAIN 30 /* periods */
 #define PERIODS	    200
 
-/* A demand in percent of the GPU for 60 FPS; the cap limits what is served. */
+/* Runs a period in which 60 FPS need @want_pct of the GPU; the FPS is lower if the cap is lower. */
 static void run_period(struct bench *bench, const double *want_pct)
 {
 	for (int i = 0; i < bench->gpu.n_vgpus; i++) {
@@ -77,8 +77,8 @@ static void check_said(const struct bench *bench, enum policy_kind kind, const c
 		}                                                                       \
 	}
 
-/* Two vGPUs that want 20 % each: a newcomer of 20 % fits, and so does one of 50 %. They may
- * still want their contracts, so the newcomer starts with 4/5 of their unused caps. */
+/* Two vGPUs want 20 % each: a newcomer that wants 20 or 50 % fits. The vGPUs may still want their
+ * contracts, so the newcomer starts with 4/5 of the unused caps. */
 static void test_the_sentence_of_an_offer(void **state)
 {
 	struct bench bench;
@@ -111,7 +111,7 @@ static void test_the_sentence_of_a_severe_overload(void **state)
 					    {"b", 50, .cap = 50, .target = 60},
 					    {.id = NULL}});
 	run_period(&bench, (double[]){80, 40});
-	assert_null(find(&bench, POLICY_SEVERE)); /* one period is ignored */
+	assert_null(find(&bench, POLICY_SEVERE)); /* a single period makes no decision */
 	run_period(&bench, (double[]){80, 40});
 	check_said(&bench, POLICY_SEVERE,
 		   "2 vGPUs together want 117 % of the GPU, which no change of caps can provide; "
@@ -142,46 +142,46 @@ static void test_the_sentence_of_moved_caps(void **state)
 		   "all_need_pct=128 lent_back_pct=29");
 }
 
-/* --- victims --- */
+/* --- vGPUs to migrate --- */
 
-struct victim {
+struct choice {
 	const char *rule;
 	struct {
 		int contract;
 		double want;
 		bool held, newcomer;
-	} vgpus[5]; /* "a", "b", ... */
+	} vgpus[5]; /* ids "a", "b", ... */
 	const char *id;
 };
 
-static const struct victim victims[] = {
-	{"of the vGPUs whose removal is enough, the smallest contract",
+static const struct choice choices[] = {
+	{"among vGPUs whose removal is enough, the smallest contract",
 	 {{60, .want = 60}, {30, .want = 30}, {40, .want = 40}},
 	 "b"},
-	{"a small contract whose removal is not enough stays",
+	{"a small contract whose removal is not enough is not chosen",
 	 {{80, .want = 80}, {10, .want = 10}, {30, .want = 30}},
 	 "c"},
-	{"of equal contracts the largest demand",
+	{"among equal contracts, the largest demand",
 	 {{50, .want = 40}, {50, .want = 45}, {50, .want = 42}},
 	 "b"},
-	{"of equals the first by name",
+	{"among equal demands, the lowest id",
 	 {{40, .want = 40}, {40, .want = 40}, {40, .want = 40}},
 	 "a"},
-	{"no vGPU alone is enough: the largest demand",
+	{"if no removal is enough, the largest demand",
 	 {{50, .want = 40}, {60, .want = 45}, {50, .want = 40}, {60, .want = 42}},
 	 "b"},
 	{"removing a held vGPU frees its cap",
 	 {{60, .want = 60}, {40, .want = 0, .held = true}, {40, .want = 35}},
 	 "b"},
-	{"a newcomer precedes older vGPUs",
+	{"a newcomer is chosen before older vGPUs",
 	 {{60, .want = 60}, {30, .want = 30}, {40, .want = 40, .newcomer = true}},
 	 "c"},
-	{"if that is enough",
+	{"a newcomer is chosen only if its removal is enough",
 	 {{80, .want = 80}, {10, .want = 10, .newcomer = true}, {30, .want = 30}},
 	 "c"},
 };
 
-static void crowd(struct bench *bench, const struct victim *row, double *want_pct)
+static void make_overcommitted(struct bench *bench, const struct choice *row, double *want_pct)
 {
 	static const char *const ids[] = {"a", "b", "c", "d", "e"};
 	struct given given[6] = {{0}};
@@ -197,24 +197,24 @@ static void crowd(struct bench *bench, const struct victim *row, double *want_pc
 		bench->vgpus[i].newcomer = row->vgpus[i].newcomer;
 }
 
-static void test_the_victim(void **state)
+static void test_the_vgpu_to_migrate(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(victims) / sizeof(victims[0]); i++) {
+	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
 		const struct policy_decision *severe;
 		double want_pct[5];
 		struct bench bench;
 
-		crowd(&bench, &victims[i], want_pct);
+		make_overcommitted(&bench, &choices[i], want_pct);
 		run_period(&bench, want_pct);
 		run_period(&bench, want_pct);
 		severe = find(&bench, POLICY_SEVERE);
-		if (!severe || strcmp(bench.vgpus[severe->vgpu].id, victims[i].id) != 0)
-			fail_msg("%s: %s", victims[i].rule, bench_text(&bench));
+		if (!severe || strcmp(bench.vgpus[severe->vgpu].id, choices[i].id) != 0)
+			fail_msg("%s: %s", choices[i].rule, bench_text(&bench));
 	}
 }
 
-/* Returns the periods in which a vGPU was named for migration, as "2 32 62". */
+/* Appends @period to @text if a vGPU was named for migration: "2 32 62". */
 static void note(const struct bench *bench, int period, char *text, size_t size)
 {
 	size_t used = strlen(text);
@@ -223,14 +223,14 @@ static void note(const struct bench *bench, int period, char *text, size_t size)
 		snprintf(text + used, size - used, "%s%d", used ? " " : "", period);
 }
 
-static void test_a_victim_that_stays_is_named_again(void **state)
+static void test_a_vgpu_that_stays_is_named_again(void **state)
 {
 	double want_pct[5];
 	char named[64] = "";
 	struct bench bench;
 
 	(void)state;
-	crowd(&bench, &victims[0], want_pct);
+	make_overcommitted(&bench, &choices[0], want_pct);
 	for (int t = 1; t <= 2 + 2 * NAMED_AGAIN; t++) {
 		run_period(&bench, want_pct);
 		apply(&bench);
@@ -239,14 +239,14 @@ static void test_a_victim_that_stays_is_named_again(void **state)
 	assert_string_equal(named, "2 32 62");
 }
 
-static void test_after_a_removal_the_next_victim_is_named_at_once(void **state)
+static void test_after_a_removal_the_next_vgpu_is_named_at_once(void **state)
 {
 	double want_pct[5];
 	char named[64] = "";
 	struct bench bench;
 
 	(void)state;
-	crowd(&bench, &victims[4], want_pct); /* the total demand is 167 %, "b" is named */
+	make_overcommitted(&bench, &choices[4], want_pct); /* 167 %; names "b" */
 	for (int t = 1; t <= 10 + NAMED_AGAIN; t++) {
 		if (t == 10)
 			bench.gpu.n_vgpus--; /* "d" is removed instead */
@@ -257,13 +257,14 @@ static void test_after_a_removal_the_next_victim_is_named_at_once(void **state)
 	assert_string_equal(named, "2 10 40");
 }
 
-/* Overcommitted except for some periods from the fifth on; overload_periods is 3. */
+/* The GPU is overcommitted, except in @pause periods from the fifth period on. overload_periods is
+ * 3. */
 static void test_a_pause_starts_another_overload(void **state)
 {
 	static const struct {
 		int pause;
 		const char *named;
-		int doubtful; /* in doubt: the pause and the first period after it */
+		int doubtful; /* number of periods in doubt: the pause and the period after it */
 	} rows[] = {{0, "2", 0}, {1, "2", 2}, {3, "2", 4}, {4, "2 10", 3}};
 
 	(void)state;
@@ -273,7 +274,7 @@ static void test_a_pause_starts_another_overload(void **state)
 		struct bench bench;
 		int doubtful = 0;
 
-		crowd(&bench, &victims[0], want_pct);
+		make_overcommitted(&bench, &choices[0], want_pct);
 		for (int t = 1; t <= 20; t++) {
 			run_period(&bench, t >= 5 && t < 5 + rows[i].pause ? none : want_pct);
 			doubtful += bench.gpu.severe_in_doubt;
@@ -291,7 +292,7 @@ static void test_single_periods_are_ignored(void **state)
 	struct bench bench;
 
 	(void)state;
-	crowd(&bench, &victims[0], want_pct);
+	make_overcommitted(&bench, &choices[0], want_pct);
 	for (int t = 0; t < 20; t++) {
 		run_period(&bench, t % 2 ? want_pct : none);
 		apply(&bench);
@@ -353,7 +354,7 @@ static void test_offers_wait_for_calm(void **state)
 	make(&bench, A_AND_B);
 	bench.gpu.selling = true;
 	bench.gpu.migrates = true;
-	for (int t = 0; t < 30; t++) { /* not claimed: offered again after three calm periods */
+	for (int t = 0; t < 30; t++) { /* an unclaimed offer is repeated after three calm periods */
 		run_period(&bench, (double[]){20, 20});
 		apply(&bench);
 		offers += find(&bench, POLICY_OFFER) != NULL;
@@ -361,7 +362,7 @@ static void test_offers_wait_for_calm(void **state)
 	assert_int_equal(offers, 10);
 }
 
-/* Idle vGPUs, with at most one at work, move no caps. */
+/* Four idle vGPUs: after they are known, no cap moves. */
 static void test_idle_vgpus_cause_no_moves(void **state)
 {
 	struct bench bench;
@@ -376,7 +377,7 @@ static void test_idle_vgpus_cause_no_moves(void **state)
 	for (int t = 0; t < PERIODS; t++) {
 		run_period(&bench, (double[]){0, 0, 0, 0});
 		moves += apply(&bench);
-		if (t >= 20) /* no vGPU is cold any more */
+		if (t >= 20) /* from here on, no vGPU is cold */
 			assert_int_equal(bench.out.n_moves, 0);
 	}
 	print_message("  %d moves\n", moves);
@@ -389,9 +390,9 @@ int main(void)
 		cmocka_unit_test(test_the_sentence_of_an_offer),
 		cmocka_unit_test(test_the_sentence_of_a_severe_overload),
 		cmocka_unit_test(test_the_sentence_of_moved_caps),
-		cmocka_unit_test(test_the_victim),
-		cmocka_unit_test(test_a_victim_that_stays_is_named_again),
-		cmocka_unit_test(test_after_a_removal_the_next_victim_is_named_at_once),
+		cmocka_unit_test(test_the_vgpu_to_migrate),
+		cmocka_unit_test(test_a_vgpu_that_stays_is_named_again),
+		cmocka_unit_test(test_after_a_removal_the_next_vgpu_is_named_at_once),
 		cmocka_unit_test(test_a_pause_starts_another_overload),
 		cmocka_unit_test(test_single_periods_are_ignored),
 		cmocka_unit_test(test_nothing_is_decided_without_readings),
