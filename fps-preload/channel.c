@@ -14,7 +14,7 @@
 
 #include "fps-preload/channel.h"
 
-#define PORTS_BY_NAME  "/dev/virtio-ports/" /* folder of the ports' symlinks, which udev creates */
+#define PORTS_BY_NAME  "/dev/virtio-ports/" /* udev creates a symlink to each port here */
 #define PORTS_IN_SYSFS "/sys/class/virtio-ports/"
 #define PATH_BYTES     128
 
@@ -55,7 +55,7 @@ static int open_device(const char *path, struct owned_fd *ret_port)
 		return r;
 	if (fstat(ret_port->fd, &st) == 0 && S_ISCHR(st.st_mode))
 		return 0;
-	owned_fd_close(ret_port); /* a write to a pipe may raise SIGPIPE */
+	owned_fd_close(ret_port); /* not a character device: a write could raise SIGPIPE */
 	return -ENODEV;
 }
 
@@ -77,7 +77,10 @@ static bool port_has_name(const char *port, const char *name)
 	       memcmp(found, name, (size_t)n - 1) == 0;
 }
 
-/* Finds a port without udev. Uses getdents64, because opendir() would allocate memory. */
+/*
+ * Finds the device of port @name in sysfs, for a guest without udev. Uses getdents64, because
+ * opendir() would allocate memory.
+ */
 static int find_device(const char *name, char ret_path[PATH_BYTES])
 {
 	_Alignas(struct dirent64) char entries[2048];

@@ -10,8 +10,8 @@
 #include "fps-preload/owned-fd.h"
 
 /*
- * Starts a connection. The connection may still be pending (channel_check_connected()). Returns 0
- * or a negative errno.
+ * Starts to connect to @host. The connection may still be pending afterwards; see
+ * channel_check_connected(). Returns 0 or a negative errno.
  */
 int channel_open_vsock(const struct sockaddr_vm *host, struct owned_fd *ret_sock);
 

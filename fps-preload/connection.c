@@ -17,17 +17,17 @@
 
 #define NS_PER_S	1000000000ull
 #define MAX_DELAY_S	8
-#define LIMITS_PER_POLL 8 /* further limits are read by the next call */
+#define LIMITS_PER_POLL 8 /* maximum limit messages read per call */
 
 /* Written by the constructor, constant afterwards. */
 static struct sockaddr_un address;
-static bool in_vm; /* report.c replaces the connection */
+static bool in_vm; /* true: report.c sends messages, and no connection is opened here */
 static uint32_t *limit;
 
-/* Used only by the one thread that polls, and by a forked child while it has one thread. */
+/* No lock is needed: only one thread at a time polls, and a forked child starts with one thread. */
 static struct owned_fd memfd = {.fd = -1};
 static struct owned_fd sock = {.fd = -1};
-static unsigned int delay_s; /* delay before the next attempt; 0 after the connection has worked */
+static unsigned int delay_s; /* time to the next attempt; 0: the last attempt succeeded */
 
 void connection_setup(const struct setup *setup, uint32_t *limit_ns)
 {
@@ -60,7 +60,11 @@ void connection_reset(void)
 void connection_finish(void)
 {
 	if (in_vm)
-		report_finish(); /* otherwise the daemon reads the page when the connection ends */
+		/*
+		 * On the host no last message is needed: the daemon reads the page when the
+		 * connection ends.
+		 */
+		report_finish();
 }
 
 /* Receives the frame rate limit. Returns false if the connection has ended. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The connection to the daemon, which passes it the memfd of the shared page. In a virtual machine,
- * report.c sends messages instead. One thread at a time calls these functions, about once a second
- * and not per frame (see shared-page.c). They never block and never raise SIGPIPE.
+ * The connection to the daemon. The library sends the memfd of the shared page over this
+ * connection. In a virtual machine, report.c sends messages instead. One thread at a time calls
+ * these functions, about once a second and not per frame (see shared-page.c). They never block and
+ * never raise SIGPIPE.
  */
 #ifndef FPS_PRELOAD_CONNECTION_H
 #define FPS_PRELOAD_CONNECTION_H
@@ -13,17 +14,20 @@
 #include "fps-preload/setup.h"
 #include "fps-preload/wire.h"
 
-/* Called once, by the constructor. The frame rate limit of the daemon is stored in *limit_ns. */
+/*
+ * Called once, by the constructor. Later calls of connection_poll() store the frame rate limit of
+ * the daemon in *limit_ns.
+ */
 void connection_setup(const struct setup *setup, uint32_t *limit_ns);
 
 /*
- * From now on reports @page. @memfd (consumed) is the memfd of @page. Drops an earlier page, such
- * as one inherited by fork().
+ * Starts reporting @page. Takes ownership of @memfd, the memfd of @page. Stops reporting an earlier
+ * page, for example a page that was inherited by fork().
  */
 void connection_start(const struct fps_page *page, struct owned_fd *memfd);
 
 /*
- * Closes the memfd and the connection. In a forked child both belong to the parent.
+ * Closes the memfd and the connection, which in a forked child belong to the parent.
  * Async-signal-safe.
  */
 void connection_reset(void);

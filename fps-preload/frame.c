@@ -21,7 +21,7 @@ static uint64_t period_ns;
 /* The daemon's limit: minimum time of a frame, at most one second. Written by limit_set(). */
 static uint32_t limit_ns;
 
-/* Each thread is paced separately, without a lock: two windows in two threads reach N FPS each. */
+/* Each thread has its own pace, so no lock is needed. The limit applies per thread. */
 static __thread __attribute__((tls_model("initial-exec"))) struct {
 	uint64_t presented;
 	struct pace pace;
@@ -47,7 +47,10 @@ static void wait_until(uint64_t at_ns)
 				    .tv_nsec = (long)(at_ns % NS_PER_S)};
 	int cancel_state;
 
-	/* A function that presents is no cancellation point, but clock_nanosleep() is. */
+	/*
+	 * Disable cancellation: clock_nanosleep() is a cancellation point, but the hooked functions
+	 * are not.
+	 */
 	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
 		continue;
@@ -62,7 +65,7 @@ bool frame_end(uint64_t begin, unsigned int frames)
 	if (self.presented != begin || frames == 0)
 		return false; /* already counted by an inner hook, or the present failed */
 	self.presented++;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail for CLOCK_MONOTONIC */
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	now_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 	if (counting)
 		shared_page_count_frames(now_ns, frames);

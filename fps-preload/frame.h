@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts and paces a presented frame. */
+/* Counts and paces presented frames. */
 #ifndef FPS_PRELOAD_FRAME_H
 #define FPS_PRELOAD_FRAME_H
 
@@ -12,10 +12,10 @@
 void frame_setup(const struct setup *setup);
 
 /*
- * Called before and after the real function. frame_end() takes the return value of frame_begin()
- * and the number of windows presented (0: the function failed). A frame that passes through two
- * nested hooks is counted once: frame_end() returns true in the hook that counted it. Both
- * functions keep errno.
+ * Call frame_begin() before and frame_end() after the real function. @begin is the return value of
+ * frame_begin(). @frames is the number of windows presented (0: the function failed). frame_end()
+ * returns true if it counted the frame: of two nested hooks only the inner hook counts. Both
+ * functions preserve errno.
  */
 uint64_t frame_begin(void);
 bool frame_end(uint64_t begin, unsigned int frames);

@@ -2,9 +2,8 @@
 /*
  * Measures GPU time with pairs of GL timestamps: one after a present and one before the next.
  * GL_TIME_ELAPSED is not used, because only one query of this type can be active, and the program
- * may need this query. No call waits for a result or raises a GL error. A new context may be
- * created at the address of a destroyed one, so the queries carry a label that is checked before
- * each use.
+ * may need this query. No call waits for a result or raises a GL error. A new context may have the
+ * address of a destroyed context, so the queries carry a label that is checked before each use.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -27,10 +26,10 @@
 #define GL_TIMESTAMP		  0x8E28
 #define GL_QUERY		  0x82E3
 
-#define CONTEXTS  4   /* contexts measured at a time in one thread */
-#define IN_FLIGHT 4   /* frames with a pending result; further frames are not measured */
-#define FORGET	  256 /* presents of the thread after which an unused context is replaced */
-#define MAX_NS	  10000000000ull /* longer times are ignored: the GPU clock may jump */
+#define CONTEXTS  4   /* maximum contexts measured per thread */
+#define IN_FLIGHT 4   /* maximum frames with a pending result; more frames are not measured */
+#define FORGET	  256 /* an entry that was unused for this many presents may be reused */
+#define MAX_NS	  10000000000ull /* longer times are ignored, because the GPU clock may jump */
 #define LABEL	  "gover-fps"
 
 typedef void *(*get_current_fn)(void);
@@ -48,7 +47,7 @@ struct functions {
 			  char *ret_text);
 };
 
-/* GL ES has these functions only as extensions. */
+/* In GL ES these functions exist only as extensions, under other names. */
 static const struct {
 	size_t offset;
 	const char *gl, *gles;
@@ -68,14 +67,14 @@ struct context {
 	void *handle; /* NULL: unused entry */
 	bool usable, begun, labelled;
 	unsigned int used; /* value of self.presents at the last present of this context */
-	unsigned int query[IN_FLIGHT][2]; /* queries for begin and end of each frame */
-	unsigned int oldest, n; /* oldest and number of the frames with a pending result */
+	unsigned int query[IN_FLIGHT][2]; /* begin and end query of each frame */
+	unsigned int oldest, n; /* index of the oldest pending frame, number of pending frames */
 	struct functions gl;
 };
 
 static __thread __attribute__((tls_model("initial-exec"))) struct {
 	unsigned int presents;
-	struct context *context; /* array of CONTEXTS; NULL: none yet, or out of memory */
+	struct context *context; /* CONTEXTS entries; NULL: not allocated yet, or out of memory */
 } self;
 
 static bool has_word(const char *text, const char *word)
@@ -89,7 +88,8 @@ static bool has_word(const char *text, const char *word)
 }
 
 /*
- * GL 3 replaced the string of extensions by a list. Reading the wrong one of the two is a GL error.
+ * GL 3 replaced the string of extensions by a list. Reading the string in GL 3, or the list before
+ * GL 3, is a GL error.
  */
 static bool has_extension(get_proc_fn proc, int major, bool gles, const char *word)
 {
@@ -113,7 +113,7 @@ static bool has_extension(get_proc_fn proc, int major, bool gles, const char *wo
 	return false;
 }
 
-/* Finds all functions that are needed. Returns false if the current context lacks a function. */
+/* Looks up the GL functions. Returns false if the current context cannot measure GPU time. */
 static bool functions_find(get_proc_fn proc, struct functions *ret_gl)
 {
 	const char *(*string)(unsigned int) = (const char *(*)(unsigned int))proc("glGetString");
@@ -135,12 +135,12 @@ static bool functions_find(get_proc_fn proc, struct functions *ret_gl)
 		memcpy((char *)ret_gl + names[i].offset, &found, sizeof(found));
 	}
 	ret_gl->get_query(GL_TIMESTAMP, GL_QUERY_COUNTER_BITS, &bits);
-	return bits >= 36; /* a minute of nanoseconds */
+	return bits >= 36; /* a counter of 36 bits wraps after about a minute */
 }
 
 static void *current(enum gputime_api api)
 {
-	static get_current_fn found[2]; /* every thread finds the same value */
+	static get_current_fn found[2]; /* relaxed access: every thread finds the same value */
 	get_current_fn get = __atomic_load_n(&found[api], __ATOMIC_RELAXED);
 
 	if (!get) {
@@ -253,7 +253,7 @@ void gputime_after(enum gputime_api api)
 					    GL_TIMESTAMP);
 			c->begun = true;
 		}
-		if (!c->labelled) /* a query exists only after its first use */
+		if (!c->labelled) /* a query can get a label only after its first use */
 			c->gl.label(GL_QUERY, c->query[0][0], -1, LABEL);
 		c->labelled = true;
 	}

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The hooks of libgover-fps.so: they replace functions that present a frame, and functions that
- * return the addresses of such functions. A hook never changes what the program sees; in any doubt
- * it only calls the real function.
+ * return the addresses of such functions. A hook never changes the results that the program sees.
+ * In case of doubt it only calls the real function.
  *
- * A process may contain several functions of one name: those of libGL and libGLX, or those of a
- * translator (ANGLE) and those of the system that it calls. Each real function therefore gets a
- * hook of its own. There is a fixed number of hooks; once they are used up, real addresses are
- * returned.
+ * A process may contain several functions of the same name, for example one in libGL and one in
+ * libGLX, or one in a translator (ANGLE) and one in the system library that the translator calls.
+ * Each real function therefore has its own hook. The number of hooks is fixed. If no hook is free,
+ * the program gets the real address.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -35,10 +35,7 @@ enum shape { GLX_SWAP, GLX_SWAP_MSC, EGL_SWAP, EGL_DAMAGE, GET_PROC, SHAPES };
 
 #define HOOKS 8
 
-/*
- * The hooked functions. Each row names a function, and the shape and number of the hook that is
- * exported under the name of this function.
- */
+/* The hooked functions, and the shape and number of the hook that is exported under each name. */
 static const struct hooked {
 	const char *name;
 	enum shape shape;
@@ -57,7 +54,8 @@ static const unsigned int exported[SHAPES] = {
 	[GLX_SWAP] = 1, [GLX_SWAP_MSC] = 1, [EGL_SWAP] = 1, [EGL_DAMAGE] = 2, [GET_PROC] = 3,
 };
 
-/* The real function of each hook, written once by compare-and-swap. NULL: unused or not looked up.
+/*
+ * The real function of each hook. NULL: the hook is unused, or the function was not looked up yet.
  */
 static void *reals[SHAPES][HOOKS];
 
@@ -86,7 +84,10 @@ SYMBOL_EARLY static const struct hooked *hooked_find(const char *name)
 	return NULL;
 }
 
-/* Called when an exported hook runs for the first time, in a program linked against GL. */
+/*
+ * Looks up the real function of an exported hook, at the first call in a program that is linked to
+ * the GL library.
+ */
 static __attribute__((noinline)) void *real_find(enum shape shape, unsigned int hook)
 {
 	int saved_errno = errno;
@@ -149,7 +150,8 @@ static inline int64_t glx_swap_msc(unsigned int hook, void *display, unsigned lo
 		return real(display, drawable, target_msc, divisor, remainder);
 	begin = begin_frame(GPUTIME_GLX);
 	swap_count = real(display, drawable, target_msc, divisor, remainder);
-	if (swap_count != -1) /* a software renderer that does not count swaps returns 0 */
+	/* 0 is a success: software renderers do not count swaps. */
+	if (swap_count != -1)
 		end_frame(begin, GPUTIME_GLX);
 	return swap_count;
 }
@@ -248,7 +250,7 @@ static void *const hooks[SHAPES][HOOKS] = {
 	[GET_PROC] = {EACH_HOOK(GET_PROC_ADDRESS)},
 };
 
-/* Returns the hook for @real. Returns @real itself if it is a hook or if no hook is free. */
+/* Returns the hook for @real. Returns @real itself if @real is a hook or if no hook is free. */
 static void *hook_for(enum shape shape, void *real)
 {
 	for (unsigned int i = 0; i < HOOKS; i++)
@@ -286,10 +288,13 @@ EXPORT __attribute__((alias("get_proc_2"))) void *eglGetProcAddress(const char *
 
 static void *hooked_result(const struct hooked *hooked, void *found)
 {
-	/* A search of the whole program always finds the exported hook, even if no GL library is
-	 * loaded. RTLD_NEXT then refers to this library, because the call is not a tail call. */
+	/*
+	 * A search of the whole program finds the exported hook even if no GL library is loaded.
+	 * The lookup is then repeated behind this library, so that it fails and sets dlerror().
+	 * This call must not become a tail call, because RTLD_NEXT depends on the caller.
+	 */
 	if (found == hooks[hooked->shape][hooked->hook] && !real_of(hooked->shape, hooked->hook))
-		found = symbol_dlsym()(RTLD_NEXT, hooked->name); /* failure sets dlerror() */
+		found = symbol_dlsym()(RTLD_NEXT, hooked->name);
 	return found ? hook_for(hooked->shape, found) : NULL;
 }
 
@@ -304,11 +309,12 @@ static void *hooked_dlvsym(void *handle, const char *name, const char *version)
 }
 
 /*
- * dlsym() and dlvsym() depend on their return address: RTLD_NEXT means the next object after the
- * caller, and a library loaded with RTLD_LOCAL finds symbols that the program does not. The
- * exported hooks therefore jump to the function that the _target function returns, with unchanged
- * stack and arguments: the real one for all names that are not hooked. A lookup with RTLD_NEXT
- * never returns a hook: its caller wraps the function itself and may come after this library.
+ * The results of dlsym() and dlvsym() depend on the caller: RTLD_NEXT means the next library after
+ * the caller, and a library loaded with RTLD_LOCAL finds symbols that the program does not find.
+ * The exported dlsym() and dlvsym() therefore jump to the function that the _target function
+ * returns, with unchanged stack and arguments, so that the real function sees the real caller. The
+ * _target functions return the real function for all names that are not hooked. They also return it
+ * for RTLD_NEXT, because a program that uses RTLD_NEXT wraps the function itself.
  */
 symbol_dlsym_fn hook_dlsym_target(void *handle, const char *name);
 symbol_dlvsym_fn hook_dlvsym_target(void *handle, const char *name);

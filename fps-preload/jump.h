@@ -19,10 +19,7 @@
 	"pop %rdi; .cfi_adjust_cfa_offset -8\n" \
 	"jmp *%rax\n"
 #elif defined(__i386__)
-/*
- * The arguments are on the stack. Pushes the first two arguments again for @target, in an aligned
- * frame.
- */
+/* i386 passes arguments on the stack: push the first two arguments again for @target. */
 #define JUMP_BY(target)                               \
 	"endbr32\n"                                   \
 	"sub $4, %esp; .cfi_adjust_cfa_offset 4\n"    \

@@ -2,14 +2,15 @@
 /*
  * The messages between libgover-fps.so in a virtual machine, where memory cannot be shared, and
  * gover-d. The library sends one message of fixed size per second, over vsock or a virtio-serial
- * port. Its counters are cumulative, so that a lost message loses no frames.
+ * port. The counters in a message are cumulative, so that no frames are lost with a lost message.
  *
  * Over vsock the daemon sends a limit message after the first message and whenever the limit
  * changes. Over a virtio-serial port no limit is sent, because programs open the port in turns, for
  * one message each.
  *
- * There is no checksum, because both channels are reliable. But a program may be killed after part
- * of a message on a port that others share, so a message has an end mark.
+ * There is no checksum, because both channels are reliable. But a program may be killed while it
+ * writes a message to a port that other programs use too. An end mark therefore shows that a
+ * message is complete.
  */
 #ifndef FPS_PRELOAD_MESSAGE_H
 #define FPS_PRELOAD_MESSAGE_H

@@ -18,8 +18,9 @@ struct owned_fd {
 #define OWNED_FD_NONE ((struct owned_fd){.fd = -1})
 
 /*
- * Moves @fd (consumed, also on failure) to a number that programs do not rely on, and records the
- * inode. If @fd is negative, returns -errno. Returns 0 or a negative errno.
+ * Takes ownership of @fd, also on failure. Moves @fd to a number that programs do not rely on, and
+ * records the inode. Returns 0 or a negative errno. If @fd is negative, because the call that
+ * opened it failed, returns -errno.
  */
 int owned_fd_take(int fd, struct owned_fd *ret_owned);
 

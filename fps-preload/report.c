@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sends one message a second. The next message is made only after the kernel has accepted all of
- * the previous one, so that a channel never carries an incomplete message followed by another
+ * Sends one message a second. The library creates a message only after the kernel has accepted the
+ * whole previous message. A channel therefore never carries a part of a message followed by another
  * message.
  *
- * A vsock connection stays open: the daemon sends the limit over it, and its end shows the daemon
- * that the program has exited. A virtio-serial port can be open in one program at a time, so it is
- * opened for each message and closed afterwards; the kernel accepts a message there completely or
- * not at all.
+ * A vsock connection stays open, so that the daemon can send the limit and detect the exit of the
+ * program. A virtio-serial port can be open in only one program at a time, so it is opened for each
+ * message and closed afterwards. The kernel accepts a message on a port completely or not at all.
  */
 #include <endian.h>
 #include <errno.h>
@@ -28,7 +27,7 @@
 #define CONNECTING_NS	(10 * NS_PER_MS)  /* time until the next call while connecting */
 #define FULL_NS		(100 * NS_PER_MS) /* time until the next call while the channel is full */
 #define MAX_DELAY_S	8
-#define LIMITS_PER_POLL 8 /* further limits are read by the next call */
+#define LIMITS_PER_POLL 8 /* maximum limit messages read per call */
 
 #define WORDS (FPS_MESSAGE_BYTES / sizeof(uint64_t))
 
@@ -36,20 +35,20 @@
 static struct setup config;
 static uint32_t *limit;
 
-/* Used only by the one thread that polls, and by a forked child while it has one thread. */
+/* No lock is needed: only one thread at a time polls, and a forked child starts with one thread. */
 static const struct fps_page *page;
 static struct owned_fd channel = {.fd = -1};
 static bool connected;
 static unsigned int sent;    /* number of messages sent on this channel */
-static unsigned int delay_s; /* delay before the next attempt; 0 after the channel has worked */
+static unsigned int delay_s; /* time to the next attempt; 0: the channel works */
 static struct fps_message next;
 static union {
 	uint64_t word[WORDS];
 	char byte[FPS_MESSAGE_BYTES];
-} out;		      /* the message in little-endian order */
-static size_t out_at; /* number of bytes sent; 0: the message can still be replaced */
-static uint32_t counted[FPS_WIRE_BUCKETS]; /* last values read from the page; the values in the page
-					      may wrap */
+} out;		      /* the current message, little-endian */
+static size_t out_at; /* bytes of @out that were sent; 0: @out can still be replaced */
+/* The bucket counters last read from the page. The counters in the page may wrap. */
+static uint32_t counted[FPS_WIRE_BUCKETS];
 static struct limit_stream received;
 
 void report_setup(const struct setup *setup, uint32_t *limit_ns)
@@ -91,7 +90,7 @@ void report_start(const struct fps_page *new_page)
 		.magic = FPS_MESSAGE_MAGIC,
 		.version = FPS_MESSAGE_VERSION,
 		.first_ns = page->first_ns,
-		.newest_ns = page->first_ns, /* the first frame of a thread may be older */
+		.newest_ns = page->first_ns, /* at least the time of the first frame */
 		.end = FPS_MESSAGE_END,
 	};
 	if (getrandom(&next.program, sizeof(next.program), GRND_NONBLOCK) != sizeof(next.program))
@@ -205,12 +204,12 @@ uint64_t report_poll(void)
 	if (r == -EAGAIN && (out_at > 0 || config.transport == SETUP_VSOCK))
 		return FULL_NS;
 	if (r < 0)
-		return back_off(r); /* port: the daemon is not connected or reads too slowly */
+		return back_off(r); /* -EAGAIN: the daemon does not read the port */
 	if (config.transport == SETUP_PORT)
 		channel_drop();
 	else if (sent == 1) {
 		debug_log("connected to the host");
-		return NS_PER_S; /* the channel is known to work after the second message */
+		return NS_PER_S; /* delay_s stays: the first message may be lost */
 	}
 	delay_s = 0;
 	return NS_PER_S;

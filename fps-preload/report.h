@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * In a virtual machine, sends the counters of the shared page to the daemon as messages, and over
- * vsock receives the limit. One thread at a time calls these functions, about once a second and not
- * per frame (see shared-page.c). They never block and never raise SIGPIPE.
+ * Sends the counters of the shared page from a virtual machine to the daemon, as messages. Over
+ * vsock it also receives the frame rate limit. One thread at a time calls these functions, about
+ * once a second and not per frame (see shared-page.c). They never block and never raise SIGPIPE.
  */
 #ifndef FPS_PRELOAD_REPORT_H
 #define FPS_PRELOAD_REPORT_H
@@ -13,16 +13,16 @@
 #include "fps-preload/wire.h"
 
 /*
- * Called once, by the constructor, with transport SETUP_VSOCK or SETUP_PORT. The frame rate limit
- * of the daemon is stored in *limit_ns.
+ * Called once, by the constructor, with transport SETUP_VSOCK or SETUP_PORT. Later calls of
+ * report_poll() store the frame rate limit of the daemon in *limit_ns.
  */
 void report_setup(const struct setup *setup, uint32_t *limit_ns);
 
-/* From now on reports @page, which stays mapped, under a new program id. */
+/* Starts reporting @page under a new program id. @page must stay mapped. */
 void report_start(const struct fps_page *page);
 
 /*
- * Closes the channel and discards unsent data. In a forked child both belong to the parent.
+ * Closes the channel, which in a forked child belongs to the parent, and discards unsent data.
  * Async-signal-safe.
  */
 void report_reset(void);

@@ -27,8 +27,8 @@ static bool read_u32(const char *text, char end, const char **ret_after, uint32_
 
 	for (; *at >= '0' && *at <= '9' && number <= UINT32_MAX; at++)
 		number = number * 10 + (uint64_t)(*at - '0');
-	if (at == text || *at != end ||
-	    number >= UINT32_MAX) /* UINT32_MAX is the wildcard VMADDR_CID_ANY or VMADDR_PORT_ANY */
+	/* UINT32_MAX is the wildcard VMADDR_CID_ANY or VMADDR_PORT_ANY. */
+	if (at == text || *at != end || number >= UINT32_MAX)
 		return false;
 	*ret_after = at + 1;
 	*ret_number = (uint32_t)number;
@@ -81,9 +81,9 @@ void setup_read(struct setup *ret_setup)
 	for (size_t i = 0; i < sizeof(transports) / sizeof(transports[0]); i++)
 		if (strncmp(where, transports[i].prefix, strlen(transports[i].prefix)) == 0)
 			transports[i].read(where + strlen(transports[i].prefix), &setup);
+	/* An invalid rate is ignored: period_ns stays 0, which means no pacing. */
 	if (fps_max)
-		(void)pace_parse(fps_max,
-				 &setup.period_ns); /* invalid value: frames are not paced */
+		(void)pace_parse(fps_max, &setup.period_ns);
 	setup.gpu_time = gpu_time && strcmp(gpu_time, "1") == 0;
 	setup.debug = debug && strcmp(debug, "1") == 0;
 	*ret_setup = setup;

@@ -10,7 +10,7 @@
 
 #include <linux/vm_sockets.h>
 
-#define SETUP_PORT_MAX 64 /* maximum bytes of the name, including the NUL */
+#define SETUP_PORT_MAX 64 /* maximum bytes of a port name, including the NUL */
 
 enum setup_transport { SETUP_OFF, SETUP_UNIX, SETUP_VSOCK, SETUP_PORT };
 

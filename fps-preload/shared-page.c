@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The shared page of counters. The first frame of a process creates it, connection.c passes the
- * page to the daemon, and each thread that presents claims a lane in the page at the first frame of
- * the thread.
+ * The shared page of counters. The first frame of a process creates the page, and connection.c
+ * passes it to the daemon. Each thread that presents claims a lane in the page at its first frame.
  *
  * A forked child inherits the shared page but must not write the counters of its parent. The
  * pointer to the page is therefore in memory that the kernel clears in every child
@@ -31,15 +30,15 @@
 typedef uint64_t atomic_u64 __attribute__((aligned(8)));
 
 /*
- * State of this process. The kernel clears it in a forked child, so that it is all zero as in a new
- * process.
+ * State of this process. The kernel clears it in a forked child, so that the child starts like a
+ * new process.
  */
 struct local {
 	struct fps_page *page;
-	atomic_u64
-		poll_ns; /* time of the next connection_poll(); 0: the connection has not started */
-	bool polling;	 /* a thread is in connection_poll() */
-	bool failed;	 /* no page could be created */
+	/* time of the next connection_poll(); 0: the connection has not started */
+	atomic_u64 poll_ns;
+	bool polling; /* a thread is in connection_poll() */
+	bool failed;  /* no page could be created */
 };
 
 static struct local *local; /* mapped at the first frame, constant afterwards */
@@ -52,7 +51,7 @@ static __thread __attribute__((tls_model("initial-exec"))) struct {
 	bool shared;
 } self;
 
-/* Closes the connection of the parent, also in a child that never presents. */
+/* Runs in a forked child: closes the connection of the parent, even if the child never presents. */
 static void after_fork(void)
 {
 	*local = (struct local){0};
@@ -73,7 +72,7 @@ static struct local *get_local(void)
 	    !__atomic_compare_exchange_n(&local, &known, fresh, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_ACQUIRE)) {
 		(void)munmap(fresh, size);
-		return known; /* mapped by another thread, or NULL without MADV_WIPEONFORK */
+		return known; /* mapped by another thread; NULL: no MADV_WIPEONFORK */
 	}
 	(void)pthread_atfork(/* prepare= */ NULL, /* parent= */ NULL, after_fork);
 	return fresh;
@@ -84,7 +83,7 @@ static int create_memfd(struct owned_fd *ret_memfd)
 	unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
 	int fd = memfd_create("gover-fps", flags | MFD_NOEXEC_SEAL), r;
 
-	if (fd < 0 && errno == EINVAL) /* before Linux 6.3 */
+	if (fd < 0 && errno == EINVAL) /* Linux before 6.3 rejects MFD_NOEXEC_SEAL */
 		fd = memfd_create("gover-fps", flags);
 	r = owned_fd_take(fd, ret_memfd);
 	if (r < 0)
@@ -97,8 +96,10 @@ static int create_memfd(struct owned_fd *ret_memfd)
 	return r;
 }
 
-/* Creates a page and replaces @old with it, unless another thread was faster. Returns true if the
- * process has a new page. */
+/*
+ * Creates a page and replaces @old with it, unless another thread has already replaced @old.
+ * Returns false if no page could be created.
+ */
 static bool create_page(struct local *l, struct fps_page *old, uint64_t now_ns)
 {
 	struct owned_fd memfd;
@@ -138,9 +139,9 @@ static void poll_connection(struct local *l, uint64_t now_ns)
 	wait_ns = connection_poll();
 	if (wait_ns == 0 && create_page(l, l->page, now_ns))
 		wait_ns = connection_poll();
+	/* No new page could be created: never call connection_poll() again. */
 	if (wait_ns == 0)
-		wait_ns = UINT64_MAX -
-			  now_ns; /* no new page: connection_poll() is never called again */
+		wait_ns = UINT64_MAX - now_ns;
 	__atomic_store_n(&l->poll_ns, now_ns + wait_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&l->polling, false, __ATOMIC_RELEASE);
 }
@@ -171,7 +172,10 @@ static bool claim_lane(uint64_t now_ns)
 	return true;
 }
 
-/* Claims a lane or polls the connection. The host program does not notice the system calls. */
+/*
+ * Claims a lane if @lane is true, otherwise polls the connection. Preserves errno and prevents
+ * thread cancellation, so that the host program does not notice the system calls.
+ */
 static bool claim_lane_or_poll(bool lane, uint64_t now_ns)
 {
 	int saved_errno = errno, cancel_state;
@@ -189,7 +193,7 @@ static bool claim_lane_or_poll(bool lane, uint64_t now_ns)
 
 static inline void add64(uint64_t *of_lane, uint64_t more, bool shared)
 {
-	atomic_u64 *counter = (atomic_u64 *)of_lane; /* lanes are aligned to cache lines */
+	atomic_u64 *counter = (atomic_u64 *)of_lane; /* each lane starts at a cache line */
 
 	if (shared)
 		__atomic_fetch_add(counter, more, __ATOMIC_RELAXED);
@@ -210,7 +214,7 @@ void shared_page_count_gpu_time(uint64_t gpu_ns)
 	const struct local *l = __atomic_load_n(&local, __ATOMIC_ACQUIRE);
 
 	if (!l || !self.page || self.page != __atomic_load_n(&l->page, __ATOMIC_ACQUIRE))
-		return; /* the frame was presented before fork() */
+		return; /* the frame was presented in the parent, before fork() */
 	add64(&self.lane->gpu_time_ns, gpu_ns, self.shared);
 	add64(&self.lane->gpu_frames, 1, self.shared);
 }

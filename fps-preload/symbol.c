@@ -96,7 +96,7 @@ SYMBOL_EARLY static bool is_c_library(const struct link_map *object)
 	return begins(name, "libc.so.") || begins(name, "libdl.so.");
 }
 
-/* Used in place of dlsym() if the C library is unknown. */
+/* Used in place of dlsym() if the C library is not found. */
 SYMBOL_EARLY static void *find_nothing(void *handle, const char *name)
 {
 	(void)handle;
@@ -167,7 +167,7 @@ void *symbol_find(const char *name)
 		if (!library)
 			continue;
 		found = find(library, name);
-		/* The library stays open, because its function is used. */
+		/* A library whose function is used stays open. */
 		if (!found)
 			(void)dlclose(library);
 	}

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the real functions behind the hooks, which the host program would call without this
- * library. */
+/* Finds the real functions, which the host program would call without the hooks of this library. */
 #ifndef FPS_PRELOAD_SYMBOL_H
 #define FPS_PRELOAD_SYMBOL_H
 
@@ -17,8 +16,8 @@ typedef void *(*symbol_dlsym_fn)(void *handle, const char *name);
 typedef void *(*symbol_dlvsym_fn)(void *handle, const char *name, const char *version);
 
 /*
- * Return the dlsym() and dlvsym() that follow the hooks: those of another preloaded library or of
- * the C library. Never return NULL.
+ * Return the next dlsym() and dlvsym() after those of this library. They belong to another
+ * preloaded library or to the C library. Never return NULL.
  */
 symbol_dlsym_fn symbol_dlsym(void);
 symbol_dlvsym_fn symbol_dlvsym(void);

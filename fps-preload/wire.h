@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The interface between libgover-fps.so and gover-d on one host: a page of counters in a memfd that
- * the library creates, seals against shrinking and passes to the daemon in its first message.
+ * The interface between libgover-fps.so and gover-d on one host: a page of counters in a memfd. The
+ * library creates the memfd, seals it against shrinking and passes it to the daemon in its first
+ * message.
  *
  * Only the library writes the page. Each thread that presents has its own lane, so that a frame
  * costs plain stores and no atomic instruction. Threads beyond FPS_WIRE_LANES - 1 share the last
- * lane with atomic additions. The daemon maps the page read-only and trusts nothing in it.
+ * lane with atomic additions. The daemon maps the page read-only and does not trust its contents.
  */
 #ifndef FPS_PRELOAD_WIRE_H
 #define FPS_PRELOAD_WIRE_H
@@ -26,15 +27,15 @@ struct fps_lane {
 	uint64_t last_ns;	      /* CLOCK_MONOTONIC of the last frame */
 	uint64_t longest_gap_ns;      /* longest time between two frames of one thread */
 	uint32_t frame_time[FPS_WIRE_BUCKETS];
-	_Alignas(8) uint64_t
-		gpu_time_ns; /* total GPU time of gpu_frames frames; both 0 if not measured */
+	/* total GPU time of @gpu_frames frames; 0 if not measured */
+	_Alignas(8) uint64_t gpu_time_ns;
 	uint64_t gpu_frames;
 };
 
 struct fps_page {
 	uint32_t magic;
 	uint32_t version;
-	uint32_t lanes; /* number of lane claims; may exceed FPS_WIRE_LANES */
+	uint32_t lanes; /* number of threads that claimed a lane; may exceed FPS_WIRE_LANES */
 	uint32_t reserved;
 	uint64_t first_ns; /* CLOCK_MONOTONIC of the first frame */
 	struct fps_lane lane[FPS_WIRE_LANES];
@@ -62,7 +63,7 @@ struct fps_hello {
 	uint32_t magic;
 	uint32_t version;
 	uint32_t page_bytes; /* FPS_WIRE_PAGE_SIZE */
-	uint32_t pid;	     /* informational; the daemon uses SO_PEERCRED */
+	uint32_t pid;	     /* for information only; the daemon uses SO_PEERCRED */
 };
 
 /*
@@ -84,7 +85,7 @@ struct fps_limit {
 
 static inline unsigned int fps_wire_bucket(uint64_t frame_time_ns)
 {
-	/* 100 us times 2^(1/4), 2^(2/4), 2^(3/4), rounded up. */
+	/* in ns: 100 us times 2^(1/4), 2^(2/4), 2^(3/4), rounded up */
 	static const uint64_t quarter[] = {118921, 141422, 168180};
 	uint64_t units = frame_time_ns / FPS_WIRE_BUCKET0_NS;
 	unsigned int octave;

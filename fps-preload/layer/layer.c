@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * VK_LAYER_gover_fps: counts and paces the frames of vkQueuePresentKHR, one frame per presented
- * swapchain (window). The Vulkan loader puts it between program and driver; it forwards everything
- * else. It never changes what the program sees; in any doubt it only calls the next function.
+ * swapchain (window). The Vulkan loader calls the layer between the program and the driver. The
+ * layer forwards all other functions. It never changes the results that the program sees. In case
+ * of doubt it only calls the next function.
  *
- * If libgover-fps.so is in the same process, the layer counts in the page of that library. Frames
- * of an OpenGL translator are then counted where the program swaps, and not again here.
+ * If libgover-fps.so is loaded in the same process, the layer counts in the page of that library.
+ * The library then counts the frames of an OpenGL translator when the program swaps, and the layer
+ * does not count these frames again.
  */
 #include <dlfcn.h>
 #include <stddef.h>
@@ -21,7 +23,7 @@
 
 #define EXPORT	       __attribute__((visibility("default")))
 #define INTERFACE      2  /* version of the interface between loader and layer */
-#define SWAPCHAINS_MAX 16 /* swapchains in one present with a result for each swapchain */
+#define SWAPCHAINS_MAX 16 /* maximum swapchains of a present that get separate results */
 
 typedef uint64_t (*frame_begin_fn)(void);
 typedef bool (*frame_end_fn)(uint64_t begin, unsigned int frames);
@@ -52,7 +54,7 @@ __attribute__((constructor)) static void layer_start(void)
 	}
 }
 
-/* Translators of OpenGL identify themselves by their engine name. */
+/* Returns true if the engine name is that of a translator from OpenGL to Vulkan. */
 static bool is_translator(const VkApplicationInfo *application)
 {
 	const char *engine = application ? application->pEngineName : NULL;
@@ -116,7 +118,7 @@ static VKAPI_ATTR void VKAPI_CALL destroy_instance(VkInstance instance,
 
 	if (!next)
 		return;
-	table_drop(next); /* first, because a new instance may get the same key */
+	table_drop(next); /* before destroy(), because a new instance may get the same key */
 	destroy(instance, allocator);
 }
 
@@ -150,7 +152,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice gpu,
 	next->translator = instance && instance->translator;
 	if (next->translator)
 		debug_log("frames of an OpenGL translator are counted %s",
-			  beside_preload ? "where the program swaps" : "here");
+			  beside_preload ? "by libgover-fps.so" : "by this layer");
 	table_publish(next, *ret_device);
 	return VK_SUCCESS;
 }
@@ -167,7 +169,10 @@ static VKAPI_ATTR void VKAPI_CALL destroy_device(VkDevice device,
 	destroy(device, allocator);
 }
 
-/* Counts presented swapchains. VK_SUBOPTIMAL_KHR is a success as well. */
+/*
+ * Returns the number of presented swapchains. Positive results, such as VK_SUBOPTIMAL_KHR, are
+ * successes too.
+ */
 static unsigned int presented(const VkPresentInfoKHR *info, VkResult all)
 {
 	unsigned int frames = 0;
@@ -191,10 +196,10 @@ static VKAPI_ATTR VkResult VKAPI_CALL queue_present(VkQueue queue, const VkPrese
 						layer */
 	if (next->translator && beside_preload)
 		return next->present(queue, info);
-	/* If several windows are presented, pResults shows which windows failed. */
+	/* Request a result per window, because only some of several windows may fail. */
 	if (!asked.pResults && asked.swapchainCount > 1 && asked.swapchainCount <= SWAPCHAINS_MAX)
 		asked.pResults = results;
-	/* A call that fails completely may leave pResults unchanged. */
+	/* Assume a failure first, because a call that fails completely may not write pResults. */
 	for (uint32_t i = 0; asked.pResults && i < asked.swapchainCount; i++)
 		asked.pResults[i] = VK_ERROR_UNKNOWN;
 	begin = begin_frame();
@@ -251,7 +256,7 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL instance_proc(VkInstance instanc
 	return found;
 }
 
-/* The only function that the loader looks up. */
+/* The only function that the loader looks up by name. */
 EXPORT VkResult vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *interface);
 
 EXPORT VkResult vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *interface)

@@ -5,7 +5,10 @@
 
 #include "fps-preload/layer/table.h"
 
-/* All handles of an instance or device start with a pointer to the loader's dispatch table. */
+/*
+ * Each Vulkan object starts with a pointer to the loader's dispatch table, which all objects of an
+ * instance or device share.
+ */
 static const void *key_of(const void *handle)
 {
 	return *(const void *const *)handle;

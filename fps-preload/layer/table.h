@@ -29,7 +29,10 @@ struct table {
  */
 struct next *table_take(struct table *table);
 
-/* Makes the entry visible under the dispatchable @handle; table_drop() removes it. */
+/*
+ * Lets table_find() find the entry by @handle, the handle of an instance or device. table_drop()
+ * removes the entry.
+ */
 void table_publish(struct next *next, const void *handle);
 void table_drop(struct next *next);
 
