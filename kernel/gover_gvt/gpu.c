@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The simulated GPU. Like a GPU with its own scheduler it switches between vGPUs by itself: turns
+ * The simulated GPU. It switches between vGPUs by itself, like a GPU with its own scheduler. Turns
  * are simulated up to the current time at every tick of a timer and before each read or change. A
  * late timer therefore does not affect the shares.
  */
@@ -10,11 +10,10 @@
 #include "gpu.h"
 
 #define TICK_NS NSEC_PER_MSEC
-#define STALL_NS                                                                        \
-	(10 * NSEC_PER_SEC) /* after a longer gap (a suspended machine) time is skipped \
-			     */
+/* A longer gap, such as a suspended machine, is not simulated. */
+#define STALL_NS (10 * NSEC_PER_SEC)
 
-/* Demand of a tenant arrives at the start of each slot and is queued until it is served. */
+/* The demand of a tenant arrives at the start of each slot and is queued until it is served. */
 static void add_demand(struct gpu *gpu, struct vgpu *vgpu, u64 ns)
 {
 	vgpu->work_ns += vgpu->load_pct * ((u32)ns / 100);

@@ -15,7 +15,7 @@
 
 #include "sched/sched.h"
 
-#define GPU_LOW_GM_MB 512 /* aperture memory, which limits the number of vGPUs */
+#define GPU_LOW_GM_MB 512 /* MB of aperture memory, which limits the number of vGPUs */
 
 struct gpu {
 	/*
@@ -27,8 +27,8 @@ struct gpu {
 	struct list_head vgpus;
 	struct ida ids;
 	struct hrtimer timer;
-	bool ticking;		/* the timer is started */
-	u64 now_ns;		/* the GPU is simulated up to here */
+	bool ticking;		/* true while the timer is started */
+	u64 now_ns;		/* time up to which the GPU is simulated */
 	unsigned int low_gm_mb; /* free */
 };
 
@@ -53,21 +53,21 @@ struct vgpu_state {
 };
 
 void gpu_init(struct gpu *gpu, const struct sched_discipline *discipline);
-void gpu_fini(struct gpu *gpu); /* all vGPUs must have been removed */
+void gpu_fini(struct gpu *gpu); /* Call after the last gpu_remove(). */
 
-/* Returns how many more vGPUs with @low_gm_mb fit. */
+/* Returns how many more vGPUs of @low_gm_mb MB the free aperture memory allows. */
 unsigned int gpu_room(struct gpu *gpu, unsigned int low_gm_mb);
 
 /*
- * Adds @vgpu, which must be zeroed, with an idle tenant. -ENOSPC: not enough memory of the GPU;
- * -ENOMEM.
+ * Adds @vgpu, which must be zeroed, with an idle tenant. Returns -ENOSPC if too little aperture
+ * memory is free, or -ENOMEM.
  */
 int gpu_add(struct gpu *gpu, struct vgpu *vgpu, unsigned int low_gm_mb, unsigned int cap_pct);
 void gpu_remove(struct vgpu *vgpu); /* the caller frees @vgpu */
 
 void gpu_read(struct vgpu *vgpu, struct vgpu_state *ret_state);
 
-/* -EINVAL: more than 100 %. -EPERM: the initial cap cannot change after a cap was written. */
+/* Return -EINVAL above 100 %. After a cap was written, gpu_set_initial_cap() returns -EPERM. */
 int gpu_set_cap(struct vgpu *vgpu, unsigned int cap_pct);
 int gpu_set_initial_cap(struct vgpu *vgpu, unsigned int cap_pct);
 int gpu_set_load(struct vgpu *vgpu, unsigned int load_pct);

@@ -5,7 +5,7 @@
  * host.
  *
  * The GPUs are platform devices gover_gvt.0, gover_gvt.1 and so on, each an mdev parent. Their
- * driver is called i915, because the mdev core uses the driver's name as prefix of the types.
+ * driver is called i915, because the mdev core uses the driver's name as prefix of the type names.
  */
 #include <linux/err.h>
 #include <linux/mod_devicetable.h>
@@ -23,7 +23,7 @@ MODULE_PARM_DESC(gpus, "number of GPUs, 1 to 32 (default 1)");
 
 static char *discipline = "cap";
 module_param(discipline, charp, 0444);
-MODULE_PARM_DESC(discipline, "how time is shared: cap or weight (default cap)");
+MODULE_PARM_DESC(discipline, "how vGPUs share a GPU: cap or weight (default cap)");
 
 static struct platform_device *devices[GPUS_MAX];
 

@@ -84,8 +84,8 @@ static struct vgpu_state state_of(struct device *dev)
 }
 
 /*
- * Parses a number and passes it to @set. -EINVAL: not a number; -ERANGE: the number does not fit a
- * u32.
+ * Parses a number and passes it to @set. Returns -EINVAL if the text is not a number, -ERANGE if
+ * the number does not fit a u32.
  */
 static ssize_t store_pct(struct device *dev, const char *buf, size_t count,
 			 int (*set)(struct vgpu *vgpu, unsigned int pct))
@@ -182,13 +182,13 @@ static struct attribute *vgpu_attrs[] = {
 	NULL,
 };
 
-/* The folder in which i915 GVT-g has vgpu_id. */
+/* The folder intel_vgpu, which in i915 GVT-g contains vgpu_id. */
 static const struct attribute_group vgpu_group = {
 	.name = "intel_vgpu",
 	.attrs = vgpu_attrs,
 };
 
-/* This file is outside of the folder intel_vgpu, because a real host has no such file. */
+/* The tenant's load is outside of the folder intel_vgpu, because a real host has no such file. */
 static struct attribute *tenant_attrs[] = {
 	&dev_attr_load.attr,
 	NULL,
@@ -205,7 +205,7 @@ static const struct attribute_group *groups[] = {
 };
 
 struct mdev_driver vgpu_driver = {
-	/* The same value as with GVT-g, for tools that read it. Guests cannot open these vGPUs. */
+	/* Tools read this value, so it is that of i915 GVT-g. Guests cannot open these vGPUs. */
 	.device_api = VFIO_DEVICE_API_PCI_STRING,
 	.probe = create_vgpu,
 	.remove = remove_vgpu,

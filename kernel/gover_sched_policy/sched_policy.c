@@ -4,15 +4,17 @@
  * the GPU. Replaces gvt/sched_policy.c. Accesses the hardware only to take the engines from a vGPU
  * that stops.
  *
- * A workload cannot be preempted. When the time of a vGPU is over, none of its workloads is
- * dispatched any more (need_reschedule), and the next vGPU follows when the workloads in flight
- * have ended. The overrun becomes a debt. Busy time, which is charged to slices, is therefore the
- * time in which at least one workload of the vGPU is in flight on any engine, because no other vGPU
- * could have the GPU then. It never exceeds real time. It is at least the time for which the
- * engines are busy: it includes shadowing and waiting for the host's own work.
+ * A workload cannot be preempted. When the turn of a vGPU ends, its workloads are no longer
+ * dispatched (need_reschedule). The next vGPU gets the GPU when the workloads in flight have ended.
+ * The overrun becomes a debt of the vGPU.
  *
- * The policy does not poll. It decides when work arrives, when a vGPU has no more work, when a vGPU
- * that must leave has nothing in flight, and when a timer ends a turn, a slice or a slot.
+ * Busy time is charged to slices. It is the time in which at least one workload of the vGPU is in
+ * flight on any engine, because no other vGPU can have the GPU during this time. Busy time never
+ * exceeds real time. It may exceed the time for which the engines are busy, because it includes
+ * shadowing and waiting for the host's own work.
+ *
+ * The policy does not poll. It decides when work arrives, when a vGPU has no work left, when the
+ * last workload of a vGPU ends after its turn, and when a timer ends a turn, a slice or a slot.
  *
  * Decisions hold gvt->sched_lock, which is also held while waiting for an engine
  * (complete_current_workload()). The accounting has a lock of its own, taken inside
@@ -22,9 +24,9 @@
 #include "gvt.h"
 #include "sched/sched.h"
 
-#define TICK_NS	   NSEC_PER_MSEC       /* the minimum time to the next timer */
-#define STALL_NS   (10 * NSEC_PER_SEC) /* after a longer gap the missed slots become one */
-#define WEIGHT_MAX 16 /* as VGPU_MAX_WEIGHT in vgpu.c: the weight of a vGPU as large as the GPU */
+#define TICK_NS	   NSEC_PER_MSEC       /* minimum time to the next timer */
+#define STALL_NS   (10 * NSEC_PER_SEC) /* a longer gap counts as one slot */
+#define WEIGHT_MAX 16 /* weight of a vGPU as large as the GPU; VGPU_MAX_WEIGHT in vgpu.c */
 
 struct gvt_sched_data {
 	struct intel_gvt *gvt;
@@ -37,10 +39,10 @@ struct gvt_sched_data {
 struct vgpu_sched_data {
 	struct sched_vgpu sched;
 	struct intel_vgpu *vgpu;
-	struct list_head entry; /* gvt_sched_data::vgpus */
-	bool active;		/* the guest has started the GPU; under gvt->sched_lock */
+	struct list_head entry; /* entry in gvt_sched_data::vgpus */
+	bool active;		/* the guest uses the GPU; protected by gvt->sched_lock */
 	unsigned int in_flight; /* number of workloads in flight */
-	u64 charged_to_ns;	/* valid while in_flight > 0 */
+	u64 charged_to_ns;	/* busy time is charged up to here; valid while in_flight > 0 */
 };
 
 /* --- the discipline, a parameter of kvmgt --- */
@@ -87,7 +89,10 @@ static void charge(struct gvt_sched_data *data, u64 to_ns)
 	}
 }
 
-/* Charges all vGPUs up to now and returns now. Slots begin on time even if this call is late. */
+/*
+ * Charges busy time to all vGPUs up to now and returns the current time. Slots begin on time even
+ * if this call is late.
+ */
 static u64 catch_up(struct gvt_sched_data *data)
 {
 	u64 now_ns = ktime_get_ns();
@@ -142,7 +147,7 @@ void intel_vgpu_end_workload(struct intel_vgpu *vgpu)
 	if (!WARN_ON_ONCE(v->in_flight == 0))
 		v->in_flight--;
 	spin_unlock(&data->lock);
-	/* If the vGPU has more work on any engine, no new decision is needed. */
+	/* A vGPU with more work on any engine keeps its turn, so no new decision is needed. */
 	if (!has_work(v))
 		intel_gvt_kick_schedule(vgpu->gvt);
 }
@@ -207,8 +212,8 @@ int intel_vgpu_set_lease(struct intel_vgpu *vgpu, u32 lease_ms)
 /* --- decision --- */
 
 /*
- * A vGPU without work keeps the GPU while no other vGPU needs it, so that its next workload is
- * dispatched immediately. Its slice does not shrink meanwhile.
+ * A vGPU without work keeps the GPU while no other vGPU needs the GPU, so that its next workload is
+ * dispatched immediately. The slice of the vGPU does not shrink during this time.
  */
 static bool may_stay(const struct intel_vgpu *vgpu)
 {
@@ -255,7 +260,10 @@ static bool is_in_flight(struct intel_gvt *gvt)
 	return false;
 }
 
-/* While a workload is in flight, need_reschedule causes a new decision when it ends. */
+/*
+ * Gives the GPU to @vgpu. While a workload is in flight, only sets need_reschedule, which requests
+ * a new decision when the workload ends.
+ */
 static void assign_gpu(struct intel_gvt *gvt, struct intel_vgpu *vgpu)
 {
 	struct intel_gvt_workload_scheduler *scheduler = &gvt->scheduler;
@@ -283,8 +291,8 @@ void intel_gvt_schedule(struct intel_gvt *gvt)
 	clear_bit(INTEL_GVT_REQUEST_SCHED, &gvt->service_request);
 	clear_bit(INTEL_GVT_REQUEST_EVENT_SCHED, &gvt->service_request);
 	/*
-	 * Clear the requests first: a change that comes too late for this decision requests another
-	 * decision.
+	 * Clear the requests before the decision, so that a change during the decision requests
+	 * another decision.
 	 */
 	smp_mb__after_atomic();
 
@@ -337,7 +345,7 @@ static void gover_clean(struct intel_gvt *gvt)
 }
 
 /*
- * A vGPU has its cap, lease and counters from its creation on, even without a guest, and they
+ * The cap, lease and counters of a vGPU exist from its creation on, even without a guest, and
  * survive resets by the guest. The initial cap is the share of the GPU that the type represents.
  */
 static int gover_init_vgpu(struct intel_vgpu *vgpu)
@@ -345,7 +353,7 @@ static int gover_init_vgpu(struct intel_vgpu *vgpu)
 	struct gvt_sched_data *data = vgpu->gvt->scheduler.sched_data;
 	struct vgpu_sched_data *v;
 
-	if (vgpu->id == 0) /* the idle vGPU of GVT-g */
+	if (vgpu->id == 0) /* the idle vGPU of GVT-g is not scheduled */
 		return 0;
 	v = kzalloc(sizeof(*v), GFP_KERNEL);
 	if (!v)
@@ -456,7 +464,7 @@ void intel_vgpu_start_schedule(struct intel_vgpu *vgpu)
 	mutex_unlock(&vgpu->gvt->sched_lock);
 }
 
-/* Restores the host's state of the engines on which the state of @vgpu is loaded. */
+/* Restores the host's registers on each engine that has the state of @vgpu loaded. */
 static void take_engines(struct intel_vgpu *vgpu)
 {
 	struct intel_gvt_workload_scheduler *scheduler = &vgpu->gvt->scheduler;

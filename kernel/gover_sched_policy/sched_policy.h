@@ -34,8 +34,8 @@ void intel_gvt_schedule(struct intel_gvt *gvt);
 void intel_gvt_kick_schedule(struct intel_gvt *gvt);
 
 /*
- * Called when a workload of @vgpu becomes current_workload[] of an engine or stops being it, with
- * gvt->sched_lock held.
+ * Call both functions with gvt->sched_lock held: begin when a workload of @vgpu becomes
+ * current_workload[] of an engine, end when the workload has ended.
  */
 void intel_vgpu_begin_workload(struct intel_vgpu *vgpu);
 void intel_vgpu_end_workload(struct intel_vgpu *vgpu);
@@ -52,11 +52,14 @@ struct intel_vgpu_sched_state {
 /* The functions below never wait for the GPU: they take only the accounting lock. */
 void intel_vgpu_read_sched(struct intel_vgpu *vgpu, struct intel_vgpu_sched_state *ret_state);
 
-/* -EINVAL: more than 100 %. -EPERM: the initial cap cannot change after a cap was written. */
+/*
+ * Return -EINVAL above 100 %. After a cap was written, intel_vgpu_set_initial_cap() returns -EPERM.
+ */
 int intel_vgpu_set_cap(struct intel_vgpu *vgpu, u32 cap_pct);
 int intel_vgpu_set_initial_cap(struct intel_vgpu *vgpu, u32 cap_pct);
 
-int intel_vgpu_set_lease(struct intel_vgpu *vgpu, u32 lease_ms); /* 0: no lease; always succeeds */
+/* @lease_ms 0: no lease. Always returns 0. */
+int intel_vgpu_set_lease(struct intel_vgpu *vgpu, u32 lease_ms);
 
 /* The files of the sysfs group intel_vgpu (gvt/sched_sysfs.c). */
 #define INTEL_VGPU_SCHED_ATTRS 5

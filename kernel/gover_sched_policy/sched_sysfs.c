@@ -18,8 +18,8 @@ static struct intel_vgpu_sched_state state_of(struct device *dev)
 }
 
 /*
- * Parses a number and passes it to @set. -EINVAL: not a number; -ERANGE: the number does not fit a
- * u32.
+ * Parses a number and passes it to @set. Returns -EINVAL if the text is not a number, -ERANGE if
+ * the number does not fit a u32.
  */
 static ssize_t store_number(struct device *dev, const char *buf, size_t count,
 			    int (*set)(struct intel_vgpu *vgpu, u32 number))
