@@ -30,7 +30,7 @@
 /* --- the stream --- */
 
 struct igt_parser {
-	char *object; /* the bytes received so far; IGT_OBJECT_MAX bytes */
+	char *object; /* buffer of IGT_OBJECT_MAX bytes for the current object */
 	size_t length;
 	int depth; /* depth of nested braces; 0: between two objects */
 	bool in_string, escaped;
@@ -107,8 +107,10 @@ static bool take_byte(struct igt_parser *p, char c)
 	bool line_begins = p->line_begins;
 
 	p->line_begins = c == '\n';
-	/* Only the outer brace is in the first column, so an object that began earlier is
-	 * incomplete. */
+	/*
+	 * Only the first brace of an object is in the first column. An earlier object that is still
+	 * open is therefore incomplete and is dropped.
+	 */
 	if (c == '{' && line_begins)
 		p->depth = 0;
 	if (p->depth == 0) {
@@ -173,7 +175,7 @@ struct igt {
 	uint64_t sample_at_ns;
 };
 
-/* Connects stdout to @out_fd and stdin to /dev/null, and resets signals. */
+/* Starts the child with @out_fd as stdout, /dev/null as stdin, and default signal actions. */
 static int spawn_to(struct igt *igt, int out_fd, pid_t *ret_pid)
 {
 	char *device = igt->device[0] ? igt->device : NULL;
@@ -194,8 +196,10 @@ static int spawn_to(struct igt *igt, int out_fd, pid_t *ret_pid)
 	}
 	sigemptyset(&none);
 	sigfillset(&all);
-	/* With the default action of SIGPIPE the child exits at its first write after this process
-	 * has exited. */
+	/*
+	 * With the default action of SIGPIPE, the child exits at its first write after this process
+	 * has exited.
+	 */
 	if ((r = posix_spawn_file_actions_adddup2(&actions, out_fd, STDOUT_FILENO)) == 0 &&
 	    (r = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY,
 						  0)) == 0 &&
@@ -216,7 +220,7 @@ static int start_child(struct igt *igt)
 	struct epoll_event event = {.events = EPOLLIN};
 	int fds[2], r;
 
-	/* Not every posix_spawn() reports a failed exec. */
+	/* Check first, because not every posix_spawn() reports a failed exec. */
 	if (access(igt->path, X_OK) < 0 || pipe2(fds, O_CLOEXEC) < 0)
 		return -errno;
 	read_fd = fds[0];
@@ -232,9 +236,7 @@ static int start_child(struct igt *igt)
 	return 0;
 }
 
-/*
- * Kills the child and its process group, and reaps the child. Returns the wait status of the child.
- */
+/* Kills and reaps the child, and kills its process group. Returns the wait status of the child. */
 static int end_child(struct igt *igt)
 {
 	int status = 0;
@@ -296,7 +298,7 @@ int igt_fd(const struct igt *igt)
 	return igt->epoll_fd;
 }
 
-/* Reads a bounded amount. Returns true if the child is still running. */
+/* Reads a bounded amount of output. Returns true if the child is still running. */
 static bool read_samples(struct igt *igt, uint64_t now_mono_ns)
 {
 	char bytes[16 * 1024];
@@ -316,12 +318,15 @@ static bool read_samples(struct igt *igt, uint64_t now_mono_ns)
 
 	siginfo_t info = {.si_pid = 0};
 
-	/* A descendant may keep the pipe open after the child has exited. */
+	/* The pipe alone does not show the exit, because a descendant may keep it open. */
 	return waitid(P_PID, (id_t)igt->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
 	       info.si_pid == 0;
 }
 
-/* Schedules the next start. @how describes the event, @why is the status or the reason. */
+/*
+ * Schedules the next start and reports the exit or failed start: @how is the event, @why the exit
+ * status or the error.
+ */
 static int plan_retry(struct igt *igt, uint64_t now_mono_ns, const char *how, const char *why,
 		      struct err *reterr)
 {

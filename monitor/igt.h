@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the physical utilisation of an Intel GPU from a child process, `intel_gpu_top -J`. Its
- * output is not strict JSON: a stream of objects with or without brackets and commas, whose first
- * sample is meaningless. No function blocks.
+ * Reads the physical utilisation of an Intel GPU from a child process, `intel_gpu_top -J`. The
+ * output of the child is not strict JSON: a stream of objects with or without brackets and commas,
+ * whose first sample is meaningless. No function blocks.
  */
 #ifndef MONITOR_IGT_H
 #define MONITOR_IGT_H
@@ -18,7 +18,7 @@
 
 struct igt_sample {
 	double util_pct;   /* busy time of the busiest engine, 0..100 */
-	double actual_mhz; /* clock; 0: not reported, or the GPU is suspended */
+	double actual_mhz; /* GPU clock in MHz; 0: not reported, or the GPU is suspended */
 };
 
 struct igt_parser;
@@ -39,12 +39,12 @@ int igt_parser_feed(struct igt_parser *parser, const char *bytes, size_t length,
 struct igt;
 
 /*
- * Starts @path with one sample per @period_ms, on @device (for its option -d; NULL: the program's
- * choice). The child has its own process group, inherits stderr, and exits when the daemon exits.
+ * Starts the program @path with one sample per @period_ms. @device is passed as option -d (NULL: no
+ * option). The child has its own process group, inherits stderr, and exits when the daemon exits.
  */
 int igt_spawn(const char *path, const char *device, int period_ms, struct igt **ret_igt,
 	      struct err *reterr);
-struct igt *igt_free(struct igt *igt); /* kills and reaps; NULL is fine; returns NULL */
+struct igt *igt_free(struct igt *igt); /* Kills and reaps the child. NULL is fine; returns NULL. */
 
 /*
  * Returns an epoll fd for the event loop (EPOLLIN). The fd stays the same when the child is

@@ -15,9 +15,9 @@ static void sample_busy(const struct gpu_reading *last, const struct gpu_reading
 	if (!now->busy_valid || !last->busy_valid || row->dt_s == 0)
 		row->read_errno = now->busy_valid ? 0 : ENODATA;
 	else if (now->busy_ns < last->busy_ns || now->sched_ns < last->sched_ns)
-		row->read_errno = ERANGE; /* counter reset: valid again in the next period */
+		row->read_errno = ERANGE; /* a counter was reset: only this period is invalid */
 	else if (sched_ns == 0)
-		row->read_errno = ENODATA; /* the vGPU was allotted no time */
+		row->read_errno = ENODATA; /* the vGPU had no allotted time */
 	else
 		row->busy_valid = true;
 	if (!row->busy_valid)
@@ -39,7 +39,7 @@ static void sample_backend_frames(const struct gpu_reading *last, const struct g
 	row->frame_p99_ms = row->p99_valid ? (double)now->frame_p99_ms : 0;
 }
 
-/* Computes the frame times of this period. Does nothing if a counter has decreased. */
+/* Computes the frame times of this period. Leaves them unset if a bucket counter has decreased. */
 static void sample_frame_times(const struct fps_totals *last, const struct fps_totals *now,
 			       struct monitor_row *row)
 {
@@ -57,14 +57,14 @@ static void sample_frame_times(const struct fps_totals *last, const struct fps_t
 	row->p99_valid = row->frame_p99_ms > 0;
 	row->frame_p50_ms = fps_percentile_ms(frame_time, 0.5);
 	row->frame_max_ms = fps_percentile_ms(frame_time, 0);
-	/* The longest gap is exact, unlike the buckets. */
+	/* A new longest gap replaces the maximum from the buckets, because the gap is exact. */
 	if (row->p99_valid && now->longest_gap_ns > last->longest_gap_ns)
 		row->frame_max_ms = (double)now->longest_gap_ns / 1e6;
 }
 
 /*
- * If programs report (@held) but sent no message in this period, the previous frame times are
- * retained.
+ * If @held is true and this period has no frame times, retains the previous frame times: a program
+ * in a virtual machine may send no message in a period.
  */
 static void hold_frame_times(struct monitor_track *track, bool held, struct monitor_row *row)
 {
@@ -129,7 +129,7 @@ static void sample_age(struct monitor_track *track, struct monitor_row *row)
 		row->fps_age_s = (double)(at_ns - track->fps_valid_at_ns) / 1e9;
 }
 
-/* Without a reading the previous values are retained, and the next period is longer. */
+/* Without a reading, the next successful sample covers a longer period. */
 static void sample_nothing(struct monitor_track *track, int error, struct monitor_row *row)
 {
 	row->read_errno = error;

@@ -21,7 +21,7 @@
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 #define UPROBES	   "/sys/bus/event_source/devices/uprobe/type"
 
-/* monitor/bpf/embed.S */
+/* The compiled BPF programs, embedded by monitor/bpf/embed.S. */
 extern const char fps_bpf_present_1[], fps_bpf_present_1_end[];
 extern const char fps_bpf_present_2[], fps_bpf_present_2_end[];
 
@@ -29,13 +29,13 @@ struct watch {
 	char id[ID_MAX];
 	uint64_t group;
 	uint32_t row;
-	struct fps_bpf_row base; /* values of the row when the watch began */
+	struct fps_bpf_row base; /* counters of the row when the watch began */
 	struct fps_totals totals;
 };
 
 struct fps_bpf {
 	struct bpf_object *object;
-	struct bpf_link *ends[2];	/* tracepoints of exiting threads and of exec() */
+	struct bpf_link *ends[2];	/* links to the tracepoints of thread exit and exec() */
 	int groups;			/* fd of the map of control groups, owned by @object */
 	const struct fps_bpf_row *rows; /* mapped */
 	uint32_t next_row;
@@ -103,7 +103,7 @@ static bool row_taken(const struct fps_bpf *bpf, uint32_t row)
 }
 
 /*
- * Rows are reused as late as possible, so that late frames of a removed vGPU are not counted for
+ * Reuses rows as late as possible, so that late frames of a removed vGPU are not counted for
  * another vGPU.
  */
 static uint32_t free_row(struct fps_bpf *bpf)
@@ -233,7 +233,7 @@ static int fail_load(struct err *reterr, int error, const char *what)
 }
 
 /*
- * Checks the requirements that are visible without root. Sets *ret_version to the version of the
+ * Checks the requirements that can be checked without root. Sets *ret_version to the version of the
  * control groups.
  */
 static int check_host(int *ret_version, struct err *reterr)
@@ -298,7 +298,7 @@ static int load(struct fps_bpf *bpf, int version, struct err *reterr)
 	const void *mapped;
 	int rows;
 
-	(void)libbpf_set_print(silence); /* the default function prints to stderr */
+	(void)libbpf_set_print(silence); /* without this call libbpf prints to stderr */
 	bpf->object = bpf_object__open_mem(bytes, (size_t)(end - bytes), &options);
 	if (!bpf->object)
 		return fail_load(reterr, errno, "cannot open the BPF program");
@@ -307,7 +307,7 @@ static int load(struct fps_bpf *bpf, int version, struct err *reterr)
 	bpf->groups = bpf_object__find_map_fd_by_name(bpf->object, "groups");
 	rows = bpf_object__find_map_fd_by_name(bpf->object, "rows");
 	if (bpf->groups < 0 || rows < 0)
-		return err_fail(reterr, EINVAL, "the BPF program belongs to another build");
+		return err_fail(reterr, EINVAL, "the BPF program does not match this build of gover-d");
 	mapped = mmap(NULL, rows_size(), PROT_READ, MAP_SHARED, rows, 0);
 	if (mapped == MAP_FAILED)
 		return fail_load(reterr, errno, "cannot map the counters");
@@ -346,7 +346,7 @@ struct fps_bpf *fps_bpf_free(struct fps_bpf *bpf)
 	free(bpf->watches);
 	if (bpf->rows)
 		(void)munmap((void *)(uintptr_t)bpf->rows, rows_size());
-	bpf_object__close(bpf->object); /* accepts NULL */
+	bpf_object__close(bpf->object);
 	free(bpf);
 	return NULL;
 }

@@ -23,9 +23,9 @@ int fps_bpf_new(struct fps_bpf **ret_bpf, struct err *reterr);
 struct fps_bpf *fps_bpf_free(struct fps_bpf *bpf); /* NULL is fine; returns NULL */
 
 /*
- * Counts the frames of the control group @folder (version 1: of the cpu controller) and its
- * subgroups for vGPU @id. Does nothing if the vGPU is already watched. Returns -ENOSPC: too many
- * vGPUs; -ENOENT: no such group.
+ * Counts for vGPU @id the frames of all programs in the control group @folder and in its subgroups.
+ * With control groups of version 1, @folder belongs to the cpu controller. Does nothing if the vGPU
+ * is already watched. Returns -ENOSPC: too many vGPUs; -ENOENT: no such group.
  */
 int fps_bpf_watch(struct fps_bpf *bpf, const char *id, const char *folder);
 /* Stops counting for vGPU @id. Ignores an unknown vGPU. */
@@ -37,13 +37,15 @@ void fps_bpf_forget(struct fps_bpf *bpf, const char *id);
  */
 const struct fps_totals *fps_bpf_totals(struct fps_bpf *bpf, const char *id);
 
-/* Call once per second: lets the thread find new library files, such as those of a container, and
- * attach the BPF program. Returns false if the previous scan is still running. */
+/*
+ * Call once per second: lets the thread find new library files, for example in a container, and
+ * attach the BPF program. Returns false if the previous scan is still running.
+ */
 bool fps_bpf_request_scan(struct fps_bpf *bpf);
 
 struct fps_bpf_stats {
 	int files;   /* library files with the BPF program attached */
-	int refused; /* library files that could not be attached, or exceeded a limit */
+	int refused; /* library files that failed to attach or exceeded a limit */
 };
 void fps_bpf_stats(const struct fps_bpf *bpf, struct fps_bpf_stats *ret_stats);
 

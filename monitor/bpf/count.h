@@ -9,19 +9,19 @@
 
 #include <stdint.h>
 
-#include "fps-preload/wire.h" /* the buckets of frame time are the same everywhere */
+#include "fps-preload/wire.h" /* FPS_WIRE_BUCKETS */
 
 #define FPS_BPF_ROWS 1024 /* maximum number of vGPUs */
-#define FPS_BPF_THREADS                                                          \
-	4096 /* presenting threads; frames of further threads have no frame time \
-	      */
+
+/* Maximum presenting threads. The frames of further threads are counted without frame times. */
+#define FPS_BPF_THREADS 4096
 
 /* Counters of one vGPU since the program was loaded. */
 struct fps_bpf_row {
 	uint64_t frames;
 	uint64_t last_ns; /* CLOCK_MONOTONIC of the newest frame */
 	uint64_t longest_gap_ns;
-	int64_t threads; /* running threads that have presented; this number may decrease */
+	int64_t threads; /* running threads that have presented; decreases when a thread exits */
 	uint64_t frame_time[FPS_WIRE_BUCKETS];
 };
 
@@ -41,7 +41,7 @@ static inline unsigned int fps_bpf_bucket(uint64_t frame_time_ns)
 		units >>= step;
 		octave += step;
 	}
-	/* 100 us times 2^(1/4), 2^(2/4), 2^(3/4), rounded up. */
+	/* in ns: 100 us times 2^(1/4), 2^(2/4), 2^(3/4), rounded up */
 	return 4 * octave + (frame_time_ns >= 118921ull << octave) +
 	       (frame_time_ns >= 141422ull << octave) + (frame_time_ns >= 168180ull << octave);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns the library files with the BPF program attached, and the thread that finds new ones.
- * Internal to monitor/bpf. A file system of a tenant may block the thread forever, so no other
- * thread waits for it.
+ * Owns the library files with the BPF program attached, and the thread that finds new files.
+ * Internal to monitor/bpf. A file system of a tenant may block the thread forever, so the event
+ * loop never waits for the thread.
  */
 #ifndef MONITOR_BPF_FILES_H
 #define MONITOR_BPF_FILES_H
@@ -16,8 +16,8 @@ struct fps_bpf_files;
  * errno if no library could be attached. @present must outlive the files. */
 int fps_bpf_files_new(struct bpf_program *present, struct fps_bpf_files **ret_files);
 /*
- * Detaches from all files. @files may be NULL. Returns false if the thread is blocked: then nothing
- * is freed, and the caller must not free @present.
+ * Detaches from all files. @files may be NULL. Returns false if the thread is blocked. In this case
+ * nothing is freed, and the caller must not free @present.
  */
 bool fps_bpf_files_free(struct fps_bpf_files *files);
 

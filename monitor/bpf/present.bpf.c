@@ -14,12 +14,15 @@
 
 #include "monitor/bpf/count.h"
 
-/* Maximum depth (version 2) or height (version 1) of the search for a group. */
+/*
+ * Maximum levels of control groups that are searched for a vGPU: from the root downwards (version
+ * 2) or from the process upwards (version 1).
+ */
 #define LEVELS_MAX 16
 
 char program_license[] SEC("license") = "Dual MIT/GPL";
 
-/* Key: control group of a vGPU. Value: its row. */
+/* Key: id of the control group of a vGPU. Value: row of the vGPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, FPS_BPF_ROWS);
@@ -39,7 +42,7 @@ struct {
 struct thread {
 	__u64 last_ns;
 	__u64 ip, sp; /* registers at the entry of the function that presented the frame */
-	__u64 caller; /* the return address, at @sp */
+	__u64 caller; /* return address, which is on the stack at @sp */
 	__u32 row;
 	__u32 reserved;
 };
@@ -54,7 +57,7 @@ struct {
 
 #if CGROUPS == 2
 
-/* Returns the row of the current group or of an ancestor group. */
+/* Returns the row of the process's control group or of an ancestor of this group; NULL: no vGPU. */
 static __always_inline __u32 *find_row(void)
 {
 	for (int level = 1; level <= LEVELS_MAX; level++) {
@@ -136,10 +139,9 @@ static __always_inline __u32 *find_row(void)
 #endif
 
 /*
- * Returns true if the last function that presented is still running and called the current
- * function: a library that presents through another library presents once. The last function is
- * still running if its return address on the stack is unchanged, at a higher stack address than
- * that of the current function, or at the same stack address (a tail call).
+ * Returns true if the function counted last is still running and called the current function. The
+ * frame is then counted already. The function counted last is still running if its return address
+ * on the stack is unchanged and the current stack address is lower, or equal after a tail call.
  */
 static __always_inline bool is_nested(const struct thread *thread, struct pt_regs *regs)
 {
@@ -155,7 +157,7 @@ static __always_inline void count_gap(struct fps_bpf_row *row, __u64 gap_ns)
 {
 	unsigned int bucket = fps_bpf_bucket(gap_ns);
 
-	if (bucket < FPS_WIRE_BUCKETS) /* check required by the verifier */
+	if (bucket < FPS_WIRE_BUCKETS) /* the BPF verifier requires this check */
 		__sync_fetch_and_add(&row->frame_time[bucket], 1);
 	if (gap_ns > row->longest_gap_ns)
 		row->longest_gap_ns = gap_ns;

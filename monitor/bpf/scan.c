@@ -16,24 +16,27 @@
 #include "monitor/bpf/scan.h"
 
 #define CACHE_MAX  (16u << 20)
-#define DEPTH_MAX  4	/* maximum levels of subgroups */
-#define GROUPS_MAX 64	/* per vGPU */
-#define PIDS_MAX   4096 /* maximum programs in all groups */
+#define DEPTH_MAX  4	/* maximum depth of subgroups */
+#define GROUPS_MAX 64	/* maximum control groups per vGPU */
+#define PIDS_MAX   4096 /* maximum programs of all vGPUs */
 #define LOOKS_MAX  256	/* maximum programs examined in one scan */
 
-/* Number of first scans that examine a new program, which may load its libraries late. */
+/*
+ * A program counts as new in this number of scans. Each of these scans examines the program,
+ * because a new program may load its libraries late.
+ */
 #define EAGER_LOOKS 5
 
 struct process {
 	int pid;
-	int scans; /* number of scans that found this process */
+	int scans; /* scans of this process so far */
 };
 
 struct fps_bpf_scan {
 	char proc[64];
-	int looks; /* programs examined in this scan */
-	struct process before[PIDS_MAX],
-		now[PIDS_MAX]; /* processes of the previous scan, sorted by pid, and of this scan */
+	int looks;			 /* programs examined in this scan */
+	struct process before[PIDS_MAX]; /* processes of the previous scan, sorted by pid */
+	struct process now[PIDS_MAX];	 /* processes of this scan */
 	size_t n_before, n_now;
 };
 
@@ -85,8 +88,8 @@ int fps_bpf_scan_cache(const char *cache, fps_bpf_found_fn found, void *userdata
 
 	if (r < 0)
 		return r;
-	start = memmem(text, length, cache_magic,
-		       sizeof(head.magic)); /* an old-format header may come first */
+	/* A cache may begin with a header of the old format. */
+	start = memmem(text, length, cache_magic, sizeof(head.magic));
 	if (!start)
 		return -EINVAL;
 	length -= (size_t)(start - text);
@@ -97,7 +100,7 @@ int fps_bpf_scan_cache(const char *cache, fps_bpf_found_fn found, void *userdata
 		return -EINVAL;
 	for (uint32_t i = 0; i < head.n; i++) {
 		memcpy(&entry, start + sizeof(head) + i * sizeof(entry), sizeof(entry));
-		/* file_read() adds a NUL after the last byte. */
+		/* A path ends inside @text, because file_read() adds a NUL after the last byte. */
 		if (entry.path < length && fps_bpf_scan_is_library(base_name(start + entry.path)))
 			found(userdata, start + entry.path);
 	}
@@ -131,8 +134,8 @@ static int process_compare(const void *a, const void *b)
 }
 
 /*
- * A line is "FROM-TO rwxp OFFSET MAJOR:MINOR INODE PATH". Executable mappings are opened through
- * map_files, which refers to the mapped file itself.
+ * A line is "FROM-TO rwxp OFFSET MAJOR:MINOR INODE PATH". The library is opened through map_files,
+ * because PATH may be deleted or belong to a container.
  */
 static void examine_line(const struct fps_bpf_scan *scan, int pid, const char *line,
 			 fps_bpf_found_fn found, void *userdata)

@@ -23,15 +23,15 @@ bool fps_bpf_scan_is_library(const char *name);
  * errno (-EINVAL: unknown format). */
 int fps_bpf_scan_cache(const char *cache, fps_bpf_found_fn found, void *userdata);
 
-/* Counts how often each program was examined; programs that have run for long are examined less
- * often. */
+/* State between scans. A program that has run for long is not examined in every scan. */
 struct fps_bpf_scan;
 int fps_bpf_scan_new(const char *proc, struct fps_bpf_scan **ret_scan);
 struct fps_bpf_scan *fps_bpf_scan_free(struct fps_bpf_scan *scan); /* NULL is fine; returns NULL */
 
 /*
- * Examines the programs in the control group @folder and its subgroups, at most 256 programs
- * between begin and end. The next scan examines the remaining programs.
+ * A scan: begin, one call of fps_bpf_scan_group() for each control group, end. A scan examines at
+ * most 256 programs in the groups and their subgroups. The next scan examines the remaining
+ * programs.
  */
 void fps_bpf_scan_begin(struct fps_bpf_scan *scan);
 void fps_bpf_scan_group(struct fps_bpf_scan *scan, const char *folder, fps_bpf_found_fn found,

@@ -27,8 +27,8 @@
 #define HELLO_WITHIN_NS (5 * NS_PER_S)
 
 /*
- * A new page whose first frame is older than the last tick by more than this time counts from now
- * on. Otherwise all its frames are counted.
+ * If the first frame of a new page is older than the last tick by more than this time, only later
+ * frames of the page are counted. Otherwise all frames of the page are counted.
  */
 #define NEW_PAGE_NS (2 * NS_PER_S)
 
@@ -47,8 +47,8 @@ struct client {
 	pid_t pid;
 	const struct fps_page *page; /* NULL: no hello message yet */
 	struct fps_counters counted; /* counters of the page at the last reading */
-	uint64_t read_ns;	/* time of @counted; before the hello: time of the connection */
-	struct fps_vgpu *vgpu;	/* NULL: the process belongs to no known vGPU */
+	uint64_t read_ns; /* time of @counted; before the hello message: time of the connection */
+	struct fps_vgpu *vgpu;	/* NULL: the process belongs to no vGPU */
 	uint64_t sent_limit_ns; /* the last limit sent, or FPS_LIMIT_UNSENT */
 	int lookups;
 	uint64_t lookup_ns; /* time of the next lookup */
@@ -58,14 +58,14 @@ struct fps_hub {
 	int epoll;
 	struct unix_listener socket;
 	int listener;
-	int spare; /* reserve fd: closed to accept and close a connection if no fd is free */
+	int spare; /* reserve fd, closed to accept a connection if no other fd is free */
 	fps_owner_fn owner;
 	void *userdata;
-	uint64_t tick_ns; /* time of the last fps_hub_collect() or of fps_hub_new() */
+	uint64_t tick_ns; /* time of the last tick; at first the time of fps_hub_new() */
 	uint64_t refused;
 	struct client *clients[FPS_CLIENTS_MAX];
 	size_t n_clients;
-	struct fps_vgpu **vgpus; /* by id */
+	struct fps_vgpu **vgpus; /* sorted by id */
 	size_t n_vgpus;
 	struct fps_guests *guests; /* NULL: off */
 };
@@ -118,8 +118,8 @@ static void client_match(struct client *client, struct fps_vgpu *vgpu)
 }
 
 /*
- * Looks up the owner of the client's process. A failed lookup changes nothing, because an exiting
- * process has no group.
+ * Looks up the vGPU of the client's process. If the lookup fails, the client keeps its vGPU,
+ * because an exiting process belongs to no control group.
  */
 static void client_find_owner(struct fps_hub *hub, struct client *client, uint64_t now_ns)
 {
@@ -139,7 +139,7 @@ static void client_find_owner(struct fps_hub *hub, struct client *client, uint64
 
 /*
  * Sends the limit of the client's vGPU if the limit has changed. If the socket is full, the next
- * tick tries again.
+ * call tries again.
  */
 static void client_send_limit(struct client *client)
 {
@@ -174,8 +174,10 @@ static void client_free(struct fps_hub *hub, struct client *client)
 	client_match(client, NULL);
 	if (client->page)
 		(void)munmap((void *)(uintptr_t)client->page, FPS_WIRE_PAGE_SIZE);
-	/* Explicit removal: close() alone does not remove an fd that a starting child process
-	 * inherited. */
+	/*
+	 * Remove the fd explicitly: close() does not remove an fd of which a starting child process
+	 * has a copy.
+	 */
 	(void)epoll_ctl(hub->epoll, EPOLL_CTL_DEL, client->fd, NULL);
 	(void)close(client->fd);
 	hub->clients[client->at] = hub->clients[--hub->n_clients];
@@ -270,8 +272,10 @@ static int client_hello(const struct fps_hub *hub, struct client *client, uint64
 	r = page_map(memfd, &client->page);
 	if (r < 0)
 		return r;
-	/* The program started before the daemon: frames presented until now do not belong to this
-	 * period. */
+	/*
+	 * The first frame is old, for example because the program started before the daemon: frames
+	 * presented until now do not belong to this period.
+	 */
 	if (__atomic_load_n(&client->page->first_ns, __ATOMIC_RELAXED) + NEW_PAGE_NS < hub->tick_ns)
 		fps_wire_sum(client->page, &client->counted);
 	client->read_ns = now_ns;
@@ -338,8 +342,8 @@ static int client_new(struct fps_hub *hub, int fd)
 }
 
 /*
- * Accepts and closes a connection with the spare fd when no fd is left. A pending connection would
- * otherwise wake the event loop continuously. Returns true on success.
+ * Accepts and closes a connection with the reserve fd when no other fd is free, because a pending
+ * connection would wake the event loop continuously. Returns true on success.
  */
 static bool accept_to_drop(struct fps_hub *hub)
 {
@@ -542,7 +546,7 @@ int fps_hub_listen_guests(struct fps_hub *hub, uint32_t vsock_port, const char *
 		return r;
 	event.data.ptr = hub->guests;
 	if (epoll_ctl(hub->epoll, EPOLL_CTL_ADD, fps_guests_fd(hub->guests), &event) < 0)
-		return err_fail(reterr, errno, "cannot watch virtual machines: %s",
+		return err_fail(reterr, errno, "cannot watch connections of virtual machines: %s",
 				strerror(errno));
 	return 0;
 }

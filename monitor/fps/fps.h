@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Receives the FPS reports: programs with libgover-fps.so connect to a unix socket and pass a page
- * of counters. All input is untrusted: it is bounded, checked, and counted only for the vGPU that
- * the program's process belongs to. No function blocks.
+ * of counters. The input is untrusted: it is bounded and checked, and it counts only for the vGPU
+ * to which the program's process belongs. No function blocks.
  */
 #ifndef MONITOR_FPS_FPS_H
 #define MONITOR_FPS_FPS_H
@@ -23,19 +23,24 @@ struct fps_hub;
 
 /*
  * Listens on @path. Creates parent folders and replaces a stale socket. The mode of the socket is
- * 0666, because access depends on the process that connects. Returns -EADDRINUSE if another daemon
- * listens on @path.
+ * 0666: any program may connect, because its frames count only for its own vGPU. Returns
+ * -EADDRINUSE if another daemon listens on @path.
  */
 int fps_hub_new(const char *path, fps_owner_fn owner, void *userdata, struct fps_hub **ret_hub,
 		struct err *reterr);
 struct fps_hub *fps_hub_free(struct fps_hub *hub); /* NULL is fine; returns NULL */
 
-/* Return an epoll fd for the event loop (EPOLLIN), and handle its events when it is readable. */
+/*
+ * fps_hub_fd() returns an epoll fd for the event loop (EPOLLIN). Call fps_hub_dispatch() when this
+ * fd is readable.
+ */
 int fps_hub_fd(const struct fps_hub *hub);
 void fps_hub_dispatch(struct fps_hub *hub);
 
-/* Also receives reports from virtual machines, over @vsock_port (0: off) and over virtio-serial
- * ports, whose host sockets are in folder @ports ("": off). Called at most once. */
+/*
+ * Enables reports from virtual machines, over @vsock_port (0: off) and over virtio-serial ports,
+ * whose host sockets are in folder @ports ("": off). Called at most once.
+ */
 int fps_hub_listen_guests(struct fps_hub *hub, uint32_t vsock_port, const char *ports, fps_vm_fn vm,
 			  struct err *reterr);
 
@@ -58,7 +63,7 @@ const struct fps_totals *fps_hub_totals(const struct fps_hub *hub, const char *i
 /* Frees the totals of a removed vGPU. The connections of the vGPU are matched to vGPUs again. */
 void fps_hub_forget(struct fps_hub *hub, const char *id);
 
-/* Counts for /metrics. */
+/* Writes the counters for /metrics. */
 void fps_hub_stats(const struct fps_hub *hub, struct fps_hub_stats *ret_stats);
 
 #endif

@@ -2,8 +2,9 @@
 /*
  * Connections of virtual machines. Over vsock each program has its own connection, and the kernel
  * provides the CID of the virtual machine. Over virtio-serial all programs of a virtual machine
- * share one connection, identified by the name of its socket. Reading is rate-limited: excess data
- * stays in the guest. At most one limit message per connection waits to be sent.
+ * share one connection, and the name of the socket identifies the virtual machine. The daemon
+ * limits the rate of reading, and the rest of the data stays in the guest. At most one limit
+ * message per connection waits to be sent.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -27,15 +28,15 @@
 #define ACCEPTS_AT_ONCE 64
 #define ENTRIES_MAX	4096 /* maximum entries read from the folder of sockets */
 
-/* Messages read from one connection per second. */
+/* Maximum messages read from one connection per second. */
 #define VSOCK_A_SECOND 16
 #define PORT_A_SECOND  (4 * FPS_REPORTERS_MAX)
 
-#define FIRST_MESSAGE_WITHIN_NS (5 * NS_PER_S) /* time limit after connecting over vsock */
+#define FIRST_MESSAGE_WITHIN_NS (5 * NS_PER_S) /* time limit for the first vsock message */
 
 #define LOOKUP_EVERY_NS (5 * NS_PER_S)
 #define SCAN_EVERY_NS	(2 * NS_PER_S)
-#define KEEP_NS		(90 * NS_PER_S) /* then a VM without a connection is freed */
+#define KEEP_NS		(90 * NS_PER_S) /* a VM without a connection is freed after this time */
 
 #define VSOCK_BUFFER 8192 /* bytes of kernel memory per connection */
 
@@ -44,9 +45,9 @@
 /* A virtual machine, connected by vsock or by virtio-serial. */
 struct vm {
 	struct vm *next;
-	uint32_t cid;	       /* 0: the virtual machine is identified by @name */
+	uint32_t cid;	       /* vsock CID; 0: the virtual machine is identified by @name */
 	char name[NAME_BYTES]; /* name of the socket, without ".sock" */
-	struct fps_vgpu *vgpu; /* NULL: none */
+	struct fps_vgpu *vgpu; /* NULL: no vGPU */
 	struct fps_reporters reporters;
 	int connections;
 	uint64_t seen_ns;
@@ -58,9 +59,9 @@ struct connection {
 	struct vm *vm;
 	int fd;
 	uint64_t since_ns;
-	bool has_sent;	  /* a message was received */
-	bool read_paused; /* reading is paused until the next tick */
-	bool closed;	  /* to be freed */
+	bool has_sent;	  /* true after the first message */
+	bool read_paused; /* true until the next tick: the rate limit was reached */
+	bool closed;	  /* true: connections_sweep() frees the connection */
 	size_t room;	  /* bytes that may be read until the next tick */
 	struct fps_stream stream;
 	uint64_t sent_limit_ns; /* the limit in @message, or FPS_LIMIT_UNSENT */
@@ -73,7 +74,7 @@ struct fps_guests {
 	char ports[PATH_MAX];
 	int epoll;
 	int listener;	    /* -1: no vsock */
-	bool accept_paused; /* paused until the next tick, because accept() failed */
+	bool accept_paused; /* true until the next tick, after accept() failed */
 	struct vm *vms;
 	struct connection *connections;
 	int n_connections;
@@ -223,8 +224,10 @@ static void connections_sweep(struct fps_guests *g)
 	}
 }
 
-/* Sends the limit if it has changed, after the rest of the previous message. If the socket is full,
- * the next tick tries again. */
+/*
+ * Sends the limit if the limit has changed. First completes a limit message that was sent in part.
+ * If the socket is full, the next tick tries again.
+ */
 static void connection_send_limit(struct connection *connection, uint64_t limit_ns)
 {
 	ssize_t n;
@@ -244,7 +247,7 @@ static void connection_send_limit(struct connection *connection, uint64_t limit_
 		connection->unsent -= (size_t)n;
 }
 
-/* Lifts the limit and closes the connection of a virtual machine that has no vGPU any more. */
+/* Lifts the limit and closes the connection. Called if the virtual machine no longer has a vGPU. */
 static void connection_release(struct fps_guests *g, struct connection *connection)
 {
 	connection_send_limit(connection, 0);
@@ -293,7 +296,7 @@ static void connection_event(struct fps_guests *g, struct connection *connection
 	connection->room -= (size_t)n;
 	if (fps_stream_feed(&connection->stream, bytes, (size_t)n, take, &taking) > 0) {
 		g->refused++;
-		if (connection->vm->cid) /* a port stays open for other programs */
+		if (connection->vm->cid) /* a port stays open, because other programs use it too */
 			connection_close(g, connection);
 	}
 	if (!connection->closed && connection->room == 0) {
@@ -331,7 +334,7 @@ static int listen_vsock(struct fps_guests *g, struct err *reterr)
 	return 0;
 }
 
-/* Lifts a limit that the program may have received before. */
+/* Lifts a limit that the program received over an earlier connection. */
 static void send_no_limit(int fd)
 {
 	uint8_t message[FPS_LIMIT_BYTES];
@@ -351,8 +354,8 @@ static void accept_all(struct fps_guests *g, uint64_t now_ns)
 
 		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED || errno == ECONNRESET))
 			continue;
-		if (fd < 0 &&
-		    errno != EAGAIN) { /* a pending connection would wake the loop again */
+		/* Pause accepting: the pending connection would wake the event loop again. */
+		if (fd < 0 && errno != EAGAIN) {
 			g->accept_paused = true;
 			watch(g, EPOLL_CTL_MOD, g->listener, NULL, false);
 		}
@@ -498,7 +501,10 @@ void fps_guests_dispatch(struct fps_guests *g, uint64_t tick_ns)
 	connections_sweep(g);
 }
 
-/* Resumes paused connections, sends limits, and closes connections without a vGPU or a message. */
+/*
+ * Resumes reading from paused connections, sends limits, and closes connections without a vGPU or
+ * without a message.
+ */
 static void refresh(struct fps_guests *g, uint64_t now_ns)
 {
 	for (struct vm *vm = g->vms; vm; vm = vm->next)

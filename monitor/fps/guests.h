@@ -14,8 +14,8 @@
 #define FPS_GUEST_CONNECTIONS_MAX 1024 /* maximum connections of all virtual machines */
 
 /*
- * Means that no limit was sent yet. The first limit is then always sent, even "no limit", because
- * an earlier daemon may have set another limit.
+ * No limit was sent yet. The first limit is always sent, even if it is "no limit", because an
+ * earlier daemon may have set another limit.
  */
 #define FPS_LIMIT_UNSENT UINT64_MAX
 
@@ -41,26 +41,29 @@ struct fps_guests_config {
 };
 
 /*
- * Creates the module's state and the folder. Fails if vsock is enabled but the host does not
- * support vsock.
+ * Starts listening and creates the folder of sockets. Fails if vsock is enabled but the host does
+ * not support vsock.
  */
 int fps_guests_new(const struct fps_guests_config *config, struct fps_guests **ret_guests,
 		   struct err *reterr);
 struct fps_guests *fps_guests_free(struct fps_guests *guests); /* NULL is fine; returns NULL */
 
 /*
- * Return an epoll fd (EPOLLIN), and handle its events when it is readable. @tick_ns: time of the
- * last tick.
+ * fps_guests_fd() returns an epoll fd (EPOLLIN). Call fps_guests_dispatch() when this fd is
+ * readable, with the time of the last tick.
  */
 int fps_guests_fd(const struct fps_guests *guests);
 void fps_guests_dispatch(struct fps_guests *guests, uint64_t tick_ns);
 
-/* Call once per tick: matches virtual machines to vGPUs, sends changed limits, connects to new
- * sockets, and adds the programs' rates to the totals, which the caller has set to 0. */
+/*
+ * Call once per tick: matches virtual machines to vGPUs, sends changed limits, connects to new
+ * sockets, and adds the rates of the programs to @reporting and @reported_fps of the totals, which
+ * the caller has set to 0.
+ */
 void fps_guests_collect(struct fps_guests *guests);
 
 /*
- * Forgets the match of virtual machines to vGPUs. Each virtual machine is matched again before its
+ * Call after contracts have changed: each virtual machine is matched to a vGPU again before its
  * next message.
  */
 void fps_guests_rematch(struct fps_guests *guests);

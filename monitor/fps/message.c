@@ -73,7 +73,10 @@ size_t fps_stream_feed(struct fps_stream *s, const void *bytes, size_t size, fps
 	return skipped;
 }
 
-/* The lanes are read one after the other while the program presents frames. */
+/*
+ * gpu_frames may exceed frames by this number, because the program reads its lanes one after the
+ * other while it presents frames.
+ */
 #define GPU_FRAMES_AHEAD 1024
 
 bool fps_message_possible(const struct fps_message *m)

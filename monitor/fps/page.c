@@ -45,7 +45,10 @@ void fps_page_add(struct fps_totals *totals, const struct fps_counters *before,
 		fps_gpu_time_add(totals, after->frames - before->frames,
 				 after->gpu_frames - before->gpu_frames,
 				 after->gpu_time_ns - before->gpu_time_ns, now_ns - from_ns);
-	/* A gap may start before the last reading, but not before the clock started. */
+	/*
+	 * A gap longer than this period is valid, because it may have started before the last
+	 * reading. A gap longer than the clock has run is implausible.
+	 */
 	if (after->longest_gap_ns > before->longest_gap_ns && after->longest_gap_ns <= now_ns &&
 	    after->longest_gap_ns > totals->longest_gap_ns)
 		totals->longest_gap_ns = after->longest_gap_ns;
@@ -54,7 +57,7 @@ void fps_page_add(struct fps_totals *totals, const struct fps_counters *before,
 	if (after->frames == before->frames)
 		return;
 	totals->frames += after->frames - before->frames;
-	/* The frames are new, so their time is limited to this period. */
+	/* The new frames were presented in this period, so limit their time to it. */
 	if (newest_ns < from_ns)
 		newest_ns = from_ns;
 	if (newest_ns > now_ns)

@@ -8,7 +8,10 @@
 
 #include "monitor/fps/totals.h"
 
-/* Maximum rate of frames per second; an empty eglSwapBuffers() on a pbuffer reaches about 6,000. */
+/*
+ * Maximum plausible frames per second. A program that only calls eglSwapBuffers() on a pbuffer
+ * reaches about 6,000.
+ */
 #define FPS_PLAUSIBLE 100000
 
 /*

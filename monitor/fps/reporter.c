@@ -3,8 +3,9 @@
  * Sums the reports of the programs in a virtual machine. No frame counts twice, and the number of
  * reporters is bounded.
  *
- * Programs send a message per second by their own clock, so that a tick may see none or two. The
- * FPS of a program are therefore the rate between its last two messages, by the clock of the guest.
+ * Programs send a message per second by their own clock, so that a program may send no message or
+ * two messages between two ticks. The FPS of a program are therefore the rate between its last two
+ * messages, by the clock of the guest.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,21 +15,25 @@
 #include "monitor/fps/reporter.h"
 
 #define A_SECOND 4 /* messages accepted from one program per second */
-#define AT_ONCE	 8 /* messages accepted at once after a silence */
+#define AT_ONCE	 8 /* messages accepted at once after a pause */
 
-#define HOLD_NS	  (5 * NS_PER_S / 2) /* time for which a rate is valid */
+#define HOLD_NS	  (5 * NS_PER_S / 2) /* a rate is valid for this time after the message */
 #define RATE_NS	  (NS_PER_S / 4)     /* minimum time between the two messages that give a rate */
 #define FORGET_NS (60 * NS_PER_S)    /* a reporter without a connection is freed after this time */
-#define YOUNG_NS  (2 * NS_PER_S) /* maximum age at the last tick to count from the first frame */
+/*
+ * All frames of a new program are counted if its first frame is older than the last tick by at most
+ * this time.
+ */
+#define YOUNG_NS (2 * NS_PER_S)
 
 struct fps_reporter {
-	struct fps_reporter *next; /* the reporter whose last message is the next older */
-	const void *via;	   /* connection of the reporter; NULL: none */
+	struct fps_reporter *next; /* next older reporter, by the time of the last message */
+	const void *via;	   /* connection of @last; NULL: closed */
 	struct fps_message last;
-	uint64_t at_ns; /* time of @last */
-	bool rated;	/* fps is valid */
-	double fps;	/* rate since the message described below */
-	uint64_t from_sent_ns, from_frames;
+	uint64_t at_ns;			    /* time of @last */
+	bool rated;			    /* @fps is valid */
+	double fps;			    /* frames per second between two messages */
+	uint64_t from_sent_ns, from_frames; /* message from which the next rate is computed */
 	uint64_t room_ns; /* token bucket: each message takes NS_PER_S / A_SECOND */
 	uint64_t filled_ns;
 };
@@ -57,21 +62,21 @@ static bool is_silent(const struct fps_reporter *reporter, uint64_t now_ns)
 }
 
 /*
- * If the table is full, frees the reporter with the longest silence, if that reporter may be
- * dropped.
+ * If the table is full, frees the reporter that has been silent for longest. A reporter can be
+ * freed if it has no connection, or if it is silent on a port.
  */
 static bool make_room(struct fps_reporters *all, uint64_t now_ns)
 {
-	struct fps_reporter **victim = NULL;
+	struct fps_reporter **oldest = NULL;
 
 	if (all->n < FPS_REPORTERS_MAX)
 		return true;
 	for (struct fps_reporter **at = &all->first; *at; at = &(*at)->next)
 		if (!(*at)->via || (all->connectionless && is_silent(*at, now_ns)))
-			victim = at;
-	if (!victim)
+			oldest = at;
+	if (!oldest)
 		return false;
-	drop(all, victim);
+	drop(all, oldest);
 	return true;
 }
 
@@ -117,7 +122,10 @@ static void count(const struct fps_message *before, const struct fps_message *af
 	fps_gpu_time_add(totals, after->frames - before->frames,
 			 after->gpu_frames - before->gpu_frames,
 			 after->gpu_time_ns - before->gpu_time_ns, elapsed_ns);
-	/* A gap may start before the last message, but not before the clock started. */
+	/*
+	 * A gap longer than @elapsed_ns is valid, because it may have started before the last
+	 * message. A gap longer than the clock has run is implausible.
+	 */
 	if (after->longest_gap_ns > before->longest_gap_ns && after->longest_gap_ns <= now_ns &&
 	    after->longest_gap_ns > totals->longest_gap_ns)
 		totals->longest_gap_ns = after->longest_gap_ns;
@@ -127,7 +135,9 @@ static void count(const struct fps_message *before, const struct fps_message *af
 		totals->newest_ns = newest_ns;
 }
 
-/* Handles the first message. Counts all frames, or none if the program is older than the last tick.
+/*
+ * Handles the first message of a program. Counts all frames of a new program, and no frames of a
+ * program that started long before the last tick.
  */
 static bool count_first(const struct fps_message *message, uint64_t tick_ns, uint64_t now_ns,
 			struct fps_totals *totals)
@@ -183,7 +193,7 @@ bool fps_reporters_count_message(struct fps_reporters *all, const void *via,
 		if (!reporter)
 			return false;
 	} else {
-		*at = reporter->next; /* moves the reporter to the front */
+		*at = reporter->next; /* keep the newest reporter first */
 		reporter->next = all->first;
 		all->first = reporter;
 	}
@@ -197,7 +207,7 @@ bool fps_reporters_count_message(struct fps_reporters *all, const void *via,
 	if (fresh || !believed)
 		rate_from(reporter, message);
 	if (!all->connectionless)
-		fps_reporters_disconnect(all, via); /* one program per connection */
+		fps_reporters_disconnect(all, via); /* a vsock connection has one program */
 	reporter->last = *message;
 	reporter->at_ns = now_ns;
 	reporter->via = message->flags & FPS_MESSAGE_LAST ? NULL : via;

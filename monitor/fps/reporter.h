@@ -16,15 +16,16 @@ struct fps_reporter;
 
 /* The reporters of one virtual machine; zero-initialised. */
 struct fps_reporters {
-	struct fps_reporter *first; /* the reporter that sent the newest message */
+	struct fps_reporter *first; /* list of reporters, newest message first */
 	int n;
-	bool connectionless; /* shared port: a silent reporter is assumed to have exited */
+	bool connectionless; /* true for a port: a silent reporter is assumed to have exited */
 };
 
 /*
  * Adds the new frames of a message received on connection @via to @totals. Returns false if the
- * message is ignored: too frequent, out of sequence, implausible, or from too many programs. A new
- * reporter older than @tick_ns, the last tick, is counted from now on.
+ * message is ignored, because it is too frequent, out of sequence or implausible, or because too
+ * many programs report. If a new reporter started before @tick_ns (the last tick), only its later
+ * frames are counted.
  */
 bool fps_reporters_count_message(struct fps_reporters *all, const void *via,
 				 const struct fps_message *message, uint64_t tick_ns,

@@ -15,12 +15,11 @@ struct fps_totals {
 	int open;			       /* programs now connected to the unix socket */
 	uint64_t newest_ns;		       /* CLOCK_MONOTONIC of the newest frame */
 	uint64_t longest_gap_ns;	       /* longest frame time */
-	uint64_t gpu_time_ns;		       /* GPU time of gpu_frames frames */
+	uint64_t gpu_time_ns;		       /* total GPU time of @gpu_frames frames */
 	uint64_t gpu_frames;
-	/* Programs in a virtual machine (monitor/fps/reporter.h). */
-	uint64_t reported_frames; /* frames of these programs; included in frames */
-	int reporting;		  /* programs with a known rate; not included in open */
-	double reported_fps;	  /* sum of their current rates */
+	uint64_t reported_frames; /* frames of programs in a virtual machine; included in @frames */
+	int reporting;		  /* such programs with a known rate; not included in @open */
+	double reported_fps;	  /* sum of the current rates of these programs */
 };
 
 /*
@@ -37,8 +36,9 @@ struct fps_hub_stats {
 };
 
 /*
- * Returns the frame time in ms that at most the fraction @above of all frames exceeds. @above =
- * 0.01 gives the 99th percentile, @above = 0 the maximum. Returns 0 if there are no frames.
+ * Returns a percentile of the frame times in ms: at most the fraction @above of all frames is
+ * slower. @above = 0.01 gives the 99th percentile, @above = 0 the maximum. Returns 0 if there are
+ * no frames.
  */
 double fps_percentile_ms(const uint64_t frame_time[FPS_WIRE_BUCKETS], double above);
 
